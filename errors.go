@@ -1,0 +1,75 @@
+package weir
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Code is the stable name of a kind of error, as clients see it.
+type Code string
+
+// The error vocabulary. There is no other.
+const (
+	CodeInvalid     Code = "invalid"           // a field is wrong; see Fields
+	CodeNotFound    Code = "not_found"         // no such thing
+	CodeConflict    Code = "conflict"          // the thing's state does not allow it
+	CodeUnavailable Code = "store_unavailable" // the store is down or the outcome of a write is not known
+	CodeDraining    Code = "draining"          // the process is shutting down
+	CodeInternal    Code = "internal"
+)
+
+// Error is an error with a code. Its message is for clients and holds no
+// secret and no phone number; the cause is for the log.
+type Error struct {
+	Code       Code
+	Message    string
+	Fields     []FieldError
+	RetryAfter time.Duration
+	Cause      error
+}
+
+// FieldError is one mistake in a request.
+type FieldError struct {
+	Pointer string `json:"pointer"` // JSON pointer of the field, as in RFC 6901
+	Code    string `json:"code"`    // stable: required, unknown, type, range, length, format, …
+	Detail  string `json:"detail"`  // a sentence
+}
+
+// Error implements error.
+func (e *Error) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s", e.Code, e.Message)
+	for _, f := range e.Fields {
+		fmt.Fprintf(&b, "; %s: %s", f.Pointer, f.Detail)
+	}
+	if e.Cause != nil {
+		fmt.Fprintf(&b, ": %v", e.Cause)
+	}
+	return b.String()
+}
+
+// Unwrap gives the cause.
+func (e *Error) Unwrap() error { return e.Cause }
+
+// Errorf makes an error with a code. A %w verb sets the cause.
+func Errorf(code Code, format string, args ...any) *Error {
+	err := fmt.Errorf(format, args...)
+	return &Error{Code: code, Message: err.Error(), Cause: errors.Unwrap(err)}
+}
+
+// CodeOf is the code of an error; internal when it has none, empty for nil.
+func CodeOf(err error) Code {
+	if err == nil {
+		return ""
+	}
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e.Code
+	}
+	return CodeInternal
+}
+
+// ErrLeaseLost says that a write carried the epoch of a lease that somebody
+// else holds by now. Nothing was written.
+var ErrLeaseLost = errors.New("the channel's lease is held by another owner")

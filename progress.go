@@ -1,0 +1,192 @@
+package weir
+
+import (
+	"errors"
+	"strings"
+	"time"
+)
+
+// ErrTransition says that a contact cannot take the step that was asked of it
+// from the state in which it is.
+var ErrTransition = errors.New("no such transition")
+
+// Part states, one letter for each message of a contact.
+const (
+	PartOpen      = '.' // the provider has not said how it ended
+	PartDelivered = 'd'
+	PartFailed    = 'f'
+)
+
+// Progress is the half of a contact that changes. Every transition yields a
+// whole new Progress with the next revision; the store replaces it as one.
+//
+//	Queued ──────────┐        ┌──────────────► Done
+//	  ▲ ▲            ▼        │                  ▲
+//	  │ └ Delayed  Sending ─► Active ────────────┤
+//	  │     ▲        │  ▲      │                 │
+//	  │     └────────┤  └──────┼── Unknown ──────┘
+//	  └──────────────┴─────────┴──────┘ (proven absent)
+type Progress struct {
+	Rev      int64 // counts the transitions; the store's guard against a second writer
+	State    State
+	DueAt    time.Time // Delayed: not before this instant
+	Attempt  int       // hand-overs begun so far
+	Failures int       // attempts that failed for a reason of the contact itself
+
+	ClaimedAt   time.Time
+	SentAt      time.Time // the provider accepted it
+	HeardAt     time.Time // the provider last spoke of it
+	FinishedAt  time.Time
+	ProviderRef string
+	Parts       string // a letter for each message; empty until the first is reported
+	Outcome     Outcome
+	Reason      string
+	CancelAsked bool // a client wants it back while it is in flight
+}
+
+// Fresh is the progress of a contact at the moment it is accepted.
+func Fresh(now, notBefore time.Time) Progress {
+	if notBefore.After(now) {
+		return Progress{State: Delayed, DueAt: notBefore}
+	}
+	return Progress{State: Queued}
+}
+
+// Slots is how many slots a contact of the given size holds.
+func (p Progress) Slots(size int) int {
+	if !p.State.InFlight() {
+		return 0
+	}
+	if p.Parts == "" {
+		return size
+	}
+	return strings.Count(p.Parts, string(PartOpen))
+}
+
+// Ready moves a delayed contact into the queue.
+func (p Progress) Ready() (Progress, error) {
+	if p.State != Delayed {
+		return p, ErrTransition
+	}
+	p.State, p.DueAt = Queued, time.Time{}
+	return p.next(), nil
+}
+
+// Claim begins the next attempt.
+func (p Progress) Claim(now time.Time) (Progress, error) {
+	if p.State != Queued {
+		return p, ErrTransition
+	}
+	p.State = Sending
+	p.Attempt++
+	p.ClaimedAt, p.SentAt, p.HeardAt = now, time.Time{}, time.Time{}
+	p.ProviderRef, p.Parts, p.Reason = "", "", ""
+	return p.next(), nil
+}
+
+// Accept notes that the provider has the contact. ref is the provider's own
+// name for it; an empty one leaves what is known.
+func (p Progress) Accept(now time.Time, ref string) (Progress, error) {
+	if p.State != Sending && p.State != Unknown && p.State != Active {
+		return p, ErrTransition
+	}
+	p.State = Active
+	if p.SentAt.IsZero() {
+		p.SentAt = now
+	}
+	p.HeardAt = now
+	if ref != "" {
+		p.ProviderRef = ref
+	}
+	p.Reason = ""
+	return p.next(), nil
+}
+
+// LoseSight notes that the result of a hand-over was lost: the provider may or
+// may not have the contact. It keeps its slots.
+func (p Progress) LoseSight(reason string) (Progress, error) {
+	if p.State != Sending {
+		return p, ErrTransition
+	}
+	p.State, p.Reason = Unknown, reason
+	return p.next(), nil
+}
+
+// Requeue ends the attempt without ending the contact: the provider does not
+// have it. A due instant in the future delays it; it keeps its place in the
+// order of acceptance. The ended attempt is returned for the record.
+func (p Progress) Requeue(now, due time.Time, reason string) (Progress, Attempt, error) {
+	if !p.State.InFlight() {
+		return p, Attempt{}, ErrTransition
+	}
+	ended := Attempt{
+		Number: p.Attempt, ClaimedAt: p.ClaimedAt, SentAt: p.SentAt, HeardAt: p.HeardAt,
+		FinishedAt: now, ProviderRef: p.ProviderRef, Reason: reason,
+	}
+	p.State, p.DueAt = Queued, time.Time{}
+	if due.After(now) {
+		p.State, p.DueAt = Delayed, due
+	}
+	p.ProviderRef, p.Parts, p.Reason = "", "", reason
+	return p.next(), ended, nil
+}
+
+// ReportPart notes how one message of a contact ended. changed is false when
+// that was known already; delivered overrides failed (a failover route may
+// succeed later) but frees nothing a second time. The caller finishes the
+// contact when no part is open.
+func (p Progress) ReportPart(now time.Time, size, part int, state byte) (_ Progress, changed bool, err error) {
+	if !p.State.InFlight() || part < 0 || part >= size {
+		return p, false, ErrTransition
+	}
+	parts := []byte(p.Parts)
+	if len(parts) == 0 {
+		parts = []byte(strings.Repeat(string(PartOpen), size))
+	}
+	if parts[part] == state || parts[part] == PartDelivered {
+		return p, false, nil
+	}
+	parts[part] = state
+	p.Parts = string(parts)
+	p.State, p.HeardAt, p.Reason = Active, now, ""
+	if p.SentAt.IsZero() {
+		p.SentAt = now
+	}
+	return p.next(), true, nil
+}
+
+// PartsOutcome is the outcome of a contact whose parts have all been reported;
+// ok is false while one is open. One failed message fails the contact.
+func (p Progress) PartsOutcome() (_ Outcome, ok bool) {
+	if p.Parts == "" || strings.ContainsRune(p.Parts, PartOpen) {
+		return "", false
+	}
+	if strings.ContainsRune(p.Parts, PartFailed) {
+		return Failed, true
+	}
+	return Completed, true
+}
+
+// AskCancel notes that a client wants a contact back that is in flight.
+func (p Progress) AskCancel() (Progress, error) {
+	if !p.State.InFlight() {
+		return p, ErrTransition
+	}
+	p.CancelAsked = true
+	return p.next(), nil
+}
+
+// Finish ends the contact.
+func (p Progress) Finish(now time.Time, outcome Outcome, reason string) (Progress, error) {
+	if p.State == Done || outcome == "" {
+		return p, ErrTransition
+	}
+	p.State, p.Outcome, p.Reason = Done, outcome, reason
+	p.FinishedAt, p.DueAt = now, time.Time{}
+	return p.next(), nil
+}
+
+func (p Progress) next() Progress {
+	p.Rev++
+	return p
+}

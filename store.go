@@ -1,0 +1,192 @@
+package weir
+
+import (
+	"context"
+	"time"
+)
+
+// Accepter takes contacts in, durably.
+type Accepter interface {
+	// Accept stores specs as queued contacts of a channel, all or none, and
+	// returns after the commit. The order of the slice is the order of
+	// acceptance. A key that the channel knows yields the contact that has it,
+	// with Duplicate set, and stores nothing. An error with
+	// [CodeUnavailable] leaves it open whether they were stored.
+	Accept(ctx context.Context, channel ChannelID, specs []Spec) ([]Accepted, error)
+}
+
+// Accepted is the answer for one spec.
+type Accepted struct {
+	Contact   Contact
+	Duplicate bool
+}
+
+// Transition replaces the progress of one contact.
+type Transition struct {
+	Contact Contact  // identity, priority and survey, and the new Progress
+	From    int64    // the revision that it replaces
+	Was     State    // the state that it replaces
+	Ended   *Attempt // an attempt that ended while the contact goes on; kept for the record
+}
+
+// Committer writes transitions.
+type Committer interface {
+	// Commit hands a change to the group-commit writer and returns at once.
+	// done is called once, from another goroutine. Changes of one channel are
+	// committed in the order of the calls. While the store is down the writer
+	// keeps the change and tries again; it gives up only when it is closed.
+	Commit(c Change, done func(CommitResult))
+}
+
+// Change is what one owner wants written as one.
+type Change struct {
+	Lease       Lease
+	Transitions []Transition
+	InboxDone   []int64 // inbox rows that these transitions deal with
+}
+
+// CommitResult says what became of a change.
+type CommitResult struct {
+	// Err is ErrLeaseLost, or the reason for which the writer gave up; then
+	// nothing of the change was written or, after a lost connection, it is
+	// not known.
+	Err error
+	// Stale lists the contacts whose revision was another; these, and only
+	// these, were not changed.
+	Stale []ContactID
+}
+
+// ContactReader reads contacts.
+type ContactReader interface {
+	// Contact reads one contact with its ended attempts, oldest first. The
+	// attempt under way or last is in the contact itself.
+	Contact(ctx context.Context, ref Ref) (Contact, []Attempt, error)
+	// Contacts lists by a filter. It reads a bounded number of rows, so that a
+	// page may be short; the cursor is empty on the last page.
+	Contacts(ctx context.Context, f ContactFilter) (_ []Contact, next string, err error)
+}
+
+// ContactFilter selects contacts. Zero fields select everything.
+type ContactFilter struct {
+	Channel ChannelID
+	States  []State
+	Survey  string
+	Key     string
+	Limit   int
+	Cursor  string
+}
+
+// QueueReader reads what a channel's broker needs. Each call reads a number of
+// rows that is bounded by its limit or by the channel's capacity.
+type QueueReader interface {
+	// InFlight reads every contact that holds slots.
+	InFlight(ctx context.Context, channel ChannelID) ([]Contact, error)
+	// Lanes lists the lanes that have queued contacts.
+	Lanes(ctx context.Context, channel ChannelID) ([]Lane, error)
+	// Head reads the oldest queued contacts of a lane.
+	Head(ctx context.Context, channel ChannelID, lane Lane, limit int) ([]Contact, error)
+	// Due reads delayed contacts whose instant has come, earliest first, and
+	// says when the next one after them is due (zero: none).
+	Due(ctx context.Context, channel ChannelID, now time.Time, limit int) (_ []Contact, next time.Time, err error)
+	// Overdue reads waiting contacts whose window has closed, earliest first,
+	// and says when the next window closes (zero: none).
+	Overdue(ctx context.Context, channel ChannelID, now time.Time, limit int) (_ []Contact, next time.Time, err error)
+	// QueuedCount is the number of waiting contacts, from a counter.
+	QueuedCount(ctx context.Context, channel ChannelID) (int64, error)
+	// OldestQueued is the acceptance instant of the oldest waiting contact
+	// that is not delayed; zero when there is none.
+	OldestQueued(ctx context.Context, channel ChannelID) (time.Time, error)
+}
+
+// Lane is the share of a channel's queue that one survey has at one priority.
+// Lanes of one priority are served in turn.
+type Lane int64
+
+const laneBits = 56
+
+// LaneOf is the lane of a priority and survey. Two surveys may share a lane
+// (one in 2^56); then they share one turn.
+func LaneOf(p Priority, survey string) Lane {
+	const offset, prime = 14695981039346656037, 1099511628211 // FNV-1a
+	h := uint64(offset)
+	for i := range len(survey) {
+		h = (h ^ uint64(survey[i])) * prime
+	}
+	h ^= h >> laneBits
+	return Lane(int64(p)<<laneBits | int64(h&(1<<laneBits-1)))
+}
+
+// Priority is the priority of the lane's contacts.
+func (l Lane) Priority() Priority { return Priority(l >> laneBits) }
+
+// Lane is the lane in which a contact waits.
+func (s *Spec) Lane() Lane { return LaneOf(s.Priority, s.Survey) }
+
+// ChannelStore keeps the channels.
+type ChannelStore interface {
+	// PutChannel creates or replaces a channel by its name. ID, Secret,
+	// Version and the instants are the store's; the stored channel is returned.
+	PutChannel(ctx context.Context, c Channel) (_ Channel, created bool, err error)
+	// UpdateChannel changes a channel if its version is still c.Version, else
+	// it answers CodeConflict.
+	UpdateChannel(ctx context.Context, c Channel) (Channel, error)
+	Channel(ctx context.Context, name string) (Channel, error)
+	ChannelByID(ctx context.Context, id ChannelID) (Channel, error)
+	// Channels lists by name.
+	Channels(ctx context.Context, after string, limit int) ([]Channel, error)
+	// CallbackChannels lists the channels that have or had a name, for telling
+	// whose secret a callback carries. Deleted ones are among them.
+	CallbackChannels(ctx context.Context, name string) ([]Channel, error)
+	// DeleteChannel marks a channel without open contacts as deleted and frees
+	// its name; CodeConflict while contacts are open. Its finished contacts
+	// stay readable until their retention ends.
+	DeleteChannel(ctx context.Context, id ChannelID) error
+	// OpenChannels lists the channels that have contacts that are not done.
+	OpenChannels(ctx context.Context) ([]ChannelID, error)
+}
+
+// Leaser decides who runs a channel. Expiry is measured by the store's clock.
+type Leaser interface {
+	// Acquire takes the lease if it is free, expired or ours. Each success
+	// raises the epoch. ok is false while somebody else holds it.
+	Acquire(ctx context.Context, channel ChannelID) (_ Lease, ok bool, err error)
+	// Renew extends every lease that this process holds and lists those
+	// channels.
+	Renew(ctx context.Context) ([]ChannelID, error)
+	// Release gives a lease back. One that is no longer ours is left alone.
+	Release(ctx context.Context, l Lease) error
+	// Orphans lists channels whose owner's lease has expired.
+	Orphans(ctx context.Context) ([]ChannelID, error)
+}
+
+// Inbox carries what reached a process that does not run the channel to the
+// one that does.
+type Inbox interface {
+	// Deliver stores an item durably.
+	Deliver(ctx context.Context, item InboxItem) error
+	// Inbox lists the oldest items of channels whose lease this process holds.
+	Inbox(ctx context.Context, limit int) ([]InboxItem, error)
+}
+
+// Kinds of inbox items.
+const (
+	InboxWake   = "wake"   // contacts were accepted or the channel was changed
+	InboxReport = "report" // Payload is a JSON array of reports
+	InboxCancel = "cancel" // Payload is the text form of a contact's Ref
+)
+
+// InboxItem is one such message.
+type InboxItem struct {
+	ID      int64
+	Channel ChannelID
+	Kind    string
+	Payload []byte
+}
+
+// IncomingStore keeps messages that people sent.
+type IncomingStore interface {
+	// Receive stores a message; one whose GUID the channel knows is dropped.
+	Receive(ctx context.Context, channel ChannelID, m Incoming) (duplicate bool, err error)
+	// IncomingSince lists messages with a greater ID, oldest first.
+	IncomingSince(ctx context.Context, channel ChannelID, after int64, limit int) ([]Incoming, error)
+}
