@@ -1,0 +1,125 @@
+package channels
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"weir"
+)
+
+// Directory knows the channel types and keeps one driver for each channel. It
+// is safe for concurrent use.
+type Directory struct {
+	types     []Type
+	publicURL string
+	transport func(weir.Channel) http.RoundTripper
+
+	mu      sync.Mutex
+	drivers map[weir.ChannelID]cached
+}
+
+type cached struct {
+	version int64
+	driver  Driver
+	client  *http.Client
+}
+
+// NewDirectory makes a directory over a table of types. publicURL is where
+// providers reach this program. transport may be nil: then each channel has
+// connections of its own, as many as its capacity allows requests.
+func NewDirectory(types []Type, publicURL string, transport func(weir.Channel) http.RoundTripper) *Directory {
+	if transport == nil {
+		transport = ownTransport
+	}
+	return &Directory{
+		types: types, publicURL: strings.TrimRight(publicURL, "/"), transport: transport,
+		drivers: map[weir.ChannelID]cached{},
+	}
+}
+
+// Types lists the channel types in the order of the table.
+func (d *Directory) Types() []Type { return d.types }
+
+// Type finds a channel type by name.
+func (d *Directory) Type(name string) (*Type, bool) {
+	for i := range d.types {
+		if d.types[i].Name == name {
+			return &d.types[i], true
+		}
+	}
+	return nil, false
+}
+
+// Driver gives the driver of a channel as it is configured now.
+func (d *Directory) Driver(c weir.Channel) (Driver, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	have, ok := d.drivers[c.ID]
+	if ok && have.version == c.Version {
+		return have.driver, nil
+	}
+	t, known := d.Type(c.Type)
+	if !known {
+		return nil, fmt.Errorf("channel %s: this program has no channel type %q", c.Name, c.Type)
+	}
+	client := have.client
+	if client == nil {
+		client = &http.Client{Transport: d.transport(c), CheckRedirect: refuseRedirect}
+	}
+	driver, err := t.New(Config{Settings: c.Settings, CallbackURL: d.CallbackURL(c), HTTP: client})
+	if err != nil {
+		return nil, fmt.Errorf("channel %s: %w", c.Name, err)
+	}
+	d.drivers[c.ID] = cached{c.Version, driver, client}
+	return driver, nil
+}
+
+// Forget drops the driver of a channel and closes its idle connections.
+func (d *Directory) Forget(id weir.ChannelID) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if have, ok := d.drivers[id]; ok {
+		have.client.CloseIdleConnections()
+		delete(d.drivers, id)
+	}
+}
+
+// Close drops every driver.
+func (d *Directory) Close() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for id, have := range d.drivers {
+		have.client.CloseIdleConnections()
+		delete(d.drivers, id)
+	}
+}
+
+// CallbackURL is the base of a channel's callbacks. It holds the channel's
+// secret and belongs in no log.
+func (d *Directory) CallbackURL(c weir.Channel) string {
+	return d.publicURL + "/callbacks/" + c.Name + "/" + c.Secret
+}
+
+// refuseRedirect keeps credentials and repeated sends from following a
+// provider elsewhere: a redirect is an answer like any other.
+func refuseRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+
+// ownTransport gives a channel its own connections, so that one provider's
+// trouble is no other channel's.
+func ownTransport(weir.Channel) http.RoundTripper {
+	return &http.Transport{
+		Proxy:                  http.ProxyFromEnvironment,
+		DialContext:            (&net.Dialer{Timeout: 5 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
+		ForceAttemptHTTP2:      true,
+		MaxIdleConns:           256,
+		MaxIdleConnsPerHost:    256,
+		IdleConnTimeout:        90 * time.Second,
+		TLSHandshakeTimeout:    5 * time.Second,
+		ExpectContinueTimeout:  time.Second,
+		MaxResponseHeaderBytes: 64 << 10,
+	}
+}

@@ -1,0 +1,104 @@
+package channels
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"net/url"
+	"slices"
+	"strings"
+
+	"weir"
+)
+
+// CommonSettings are the keys that every channel takes, whatever its type.
+func CommonSettings() []Setting {
+	return []Setting{
+		{Key: "at_least_once", Kind: Boolean, Help: "send again when it cannot be known whether the provider has a contact (default false: never twice)"},
+		{Key: "reply_reserve", Kind: Integer, Help: "slots that only contacts of priority reply may take (default 0)"},
+	}
+}
+
+// AtLeastOnce reads the common setting of that name.
+func AtLeastOnce(s weir.Settings) bool {
+	v, _ := s["at_least_once"].(bool)
+	return v
+}
+
+// ReplyReserve reads the common setting of that name.
+func ReplyReserve(s weir.Settings) int {
+	v, _ := s["reply_reserve"].(float64)
+	return int(v)
+}
+
+// CheckSettings finds every mistake in the settings of a channel of this type.
+// Pointers are relative to the settings object.
+func (t *Type) CheckSettings(s weir.Settings, capacity int) []weir.FieldError {
+	var errs []weir.FieldError
+	known := map[string]Setting{}
+	for _, k := range slices.Concat(CommonSettings(), t.Settings) {
+		known[k.Key] = k
+		v, ok := s[k.Key]
+		switch {
+		case !ok && k.Required:
+			errs = append(errs, weir.FieldError{Pointer: "/" + k.Key, Code: "required", Detail: fmt.Sprintf("channel type %s needs it: %s", t.Name, k.Help)})
+		case ok:
+			if detail := k.wrong(v); detail != "" {
+				errs = append(errs, weir.FieldError{Pointer: "/" + k.Key, Code: "type", Detail: detail})
+			}
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(s)) {
+		if _, ok := known[key]; !ok {
+			errs = append(errs, weir.FieldError{Pointer: "/" + escape(key), Code: "unknown", Detail: fmt.Sprintf("channel type %s has no such setting", t.Name)})
+		}
+	}
+	if r := ReplyReserve(s); r < 0 || r >= capacity && r > 0 {
+		errs = append(errs, weir.FieldError{Pointer: "/reply_reserve", Code: "range", Detail: fmt.Sprintf("must be 0 or more and less than the capacity (%d)", capacity)})
+	}
+	if len(errs) == 0 && t.Check != nil {
+		errs = t.Check(s)
+	}
+	return errs
+}
+
+// wrong says what is wrong with a value; empty when nothing is.
+func (k Setting) wrong(v any) string {
+	switch k.Kind {
+	case Boolean:
+		if _, ok := v.(bool); !ok {
+			return "must be true or false"
+		}
+	case Integer:
+		if n, ok := v.(float64); !ok || n != math.Trunc(n) || math.Abs(n) > 1<<53 {
+			return "must be a whole number"
+		}
+	case URL:
+		s, _ := v.(string)
+		u, err := url.Parse(s)
+		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+			return "must be an http or https URL with a host"
+		}
+	default:
+		if s, ok := v.(string); !ok || s == "" || len(s) > 2000 {
+			return "must be a text of 1 to 2000 characters"
+		}
+	}
+	return ""
+}
+
+// Redact gives the settings as clients may see them: without the secrets.
+func (t *Type) Redact(s weir.Settings) weir.Settings {
+	out := maps.Clone(s)
+	for _, k := range t.Settings {
+		if k.Secret {
+			delete(out, k.Key)
+		}
+	}
+	return out
+}
+
+// escape writes a key as a JSON pointer token (RFC 6901).
+func escape(key string) string {
+	return strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
+}
