@@ -1,0 +1,64 @@
+package simulation
+
+import (
+	"encoding/json"
+	"net/http"
+)
+
+// ControlPath is where a simulator mounts its Control.
+const ControlPath = "/_simulator/"
+
+// Control is the HTTP surface that every simulator has for those who watch
+// it, under [ControlPath]:
+//
+//	GET  records        {"lines":[LineReport…]}
+//	GET  keys?line=L    {"keys":[KeyReport…]}
+//	GET  faults         {"rules":["status=503@send:0.1",…]}
+//	POST faults         the same document replaces the rules; 400 {"error":…} changes nothing
+//	POST reset          forgets everything that was counted and, through
+//	                    reset, everything that the simulator is doing
+//
+// reset may be nil.
+func Control(tally *Tally, faults *Faults, reset func()) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET "+ControlPath+"records", func(w http.ResponseWriter, _ *http.Request) {
+		WriteJSON(w, http.StatusOK, map[string]any{"lines": tally.Snapshot()})
+	})
+	mux.HandleFunc("GET "+ControlPath+"keys", func(w http.ResponseWriter, r *http.Request) {
+		WriteJSON(w, http.StatusOK, map[string]any{"keys": tally.Keys(r.FormValue("line"))})
+	})
+	mux.HandleFunc("GET "+ControlPath+"faults", func(w http.ResponseWriter, _ *http.Request) {
+		WriteJSON(w, http.StatusOK, rulesDocument{faults.Rules()})
+	})
+	mux.HandleFunc("POST "+ControlPath+"faults", func(w http.ResponseWriter, r *http.Request) {
+		var document rulesDocument
+		err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<20)).Decode(&document)
+		if err == nil {
+			err = faults.Set(document.Rules...)
+		}
+		if err != nil {
+			WriteJSON(w, http.StatusBadRequest, map[string]string{"error": err.Error()})
+			return
+		}
+		WriteJSON(w, http.StatusOK, rulesDocument{faults.Rules()})
+	})
+	mux.HandleFunc("POST "+ControlPath+"reset", func(w http.ResponseWriter, _ *http.Request) {
+		if reset != nil {
+			reset()
+		}
+		tally.Reset()
+		w.WriteHeader(http.StatusNoContent)
+	})
+	return mux
+}
+
+type rulesDocument struct {
+	Rules []string `json:"rules"`
+}
+
+// WriteJSON answers with a JSON document. A client that is gone is no error.
+func WriteJSON(w http.ResponseWriter, status int, document any) {
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(document)
+}

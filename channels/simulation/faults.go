@@ -1,0 +1,187 @@
+package simulation
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// The faults that a request to the simulator can meet. The provider has not
+// acted on a request that met one of the first three.
+const (
+	FaultStatus = "status" // status=503: answered with this status at once
+	FaultHang   = "hang"   // hang or hang=5s: no answer until then, then the connection is cut
+	FaultReset  = "reset"  // the connection is cut at once
+	FaultCut    = "cut"    // carried out, then the connection is cut without an answer
+	FaultLate   = "late"   // late=2s: carried out at once, answered late
+	FaultAfter  = "after"  // after=502: carried out, then answered with this status
+)
+
+// The faults that a callback can meet.
+const (
+	FaultDrop      = "drop"      // never sent
+	FaultDuplicate = "duplicate" // sent twice
+	FaultSwap      = "swap"      // sent after the next one of the same subject
+	FaultDelay     = "delay"     // delay=1s: sent late
+)
+
+// OpCallback is the operation of outgoing callbacks. The simulators name
+// their own operations for requests.
+const OpCallback = "callback"
+
+// Faults is a script of faults. Rules for callbacks apply to callbacks only,
+// the others to requests only, so that no operation has to be given.
+type Faults struct {
+	requests  *Script
+	callbacks *Script
+}
+
+// NewFaults makes a script of faults; rules as in [ParseRule].
+func NewFaults(seed uint64, rules ...string) (*Faults, error) {
+	f := &Faults{requests: NewScript(seed), callbacks: NewScript(seed)}
+	return f, f.Set(rules...)
+}
+
+// Set replaces the rules, or changes nothing when one is wrong.
+func (f *Faults) Set(texts ...string) error {
+	rules, err := ParseRules(texts...)
+	if err != nil {
+		return err
+	}
+	var requests, callbacks []Rule
+	for _, r := range rules {
+		forCallbacks, err := checkFault(r)
+		if err != nil {
+			return err
+		}
+		if forCallbacks {
+			callbacks = append(callbacks, r)
+		} else {
+			requests = append(requests, r)
+		}
+	}
+	f.requests.Set(requests)
+	f.callbacks.Set(callbacks)
+	return nil
+}
+
+// Rules lists the rules in their text form.
+func (f *Faults) Rules() []string { return append(f.requests.Rules(), f.callbacks.Rules()...) }
+
+func checkFault(r Rule) (forCallbacks bool, err error) {
+	switch r.What {
+	case FaultStatus, FaultAfter:
+		if n, err := strconv.Atoi(r.Value); err != nil || n < 200 || n > 599 {
+			return false, fmt.Errorf("rule %q: want a status from 200 to 599 after =", r)
+		}
+		return false, nil
+	case FaultReset, FaultCut:
+		return false, nil
+	case FaultHang:
+		if r.Value == "" {
+			return false, nil
+		}
+		return false, checkDelay(r)
+	case FaultLate:
+		return false, checkDelay(r)
+	case FaultDelay:
+		return true, checkDelay(r)
+	case FaultDrop, FaultDuplicate, FaultSwap:
+		return true, nil
+	}
+	return false, fmt.Errorf("rule %q: no such fault; there are status, hang, reset, cut, late and after "+
+		"for requests, drop, duplicate, swap and delay for callbacks", r)
+}
+
+func checkDelay(r Rule) error {
+	if d, err := time.ParseDuration(r.Value); err != nil || d < 0 {
+		return fmt.Errorf("rule %q: want a duration such as 250ms after =", r)
+	}
+	return nil
+}
+
+// Fault is what happens to one request. The zero Fault is none.
+type Fault struct {
+	What   string
+	Status int
+	Delay  time.Duration
+}
+
+// Request decides about a request. A simulator asks once for each request,
+// calls Before, acts if it may, and calls After in the place of its answer.
+func (f *Faults) Request(operation, subject string) Fault {
+	return pick(f.requests, operation, subject)
+}
+
+// Callback decides about a callback.
+func (f *Faults) Callback(subject string) Fault { return pick(f.callbacks, OpCallback, subject) }
+
+func pick(s *Script, operation, subject string) Fault {
+	r, ok := s.Pick(operation, subject)
+	if !ok {
+		return Fault{}
+	}
+	fault := Fault{What: r.What}
+	fault.Status, _ = strconv.Atoi(r.Value)      // checked by Set
+	fault.Delay, _ = time.ParseDuration(r.Value) // likewise
+	return fault
+}
+
+// Before carries out a fault that keeps the provider from acting. It tells
+// whether the request is dealt with. The body of the request should have been
+// read, or a client that gives up is not noticed.
+func (f Fault) Before(w http.ResponseWriter, r *http.Request) (handled bool) {
+	switch f.What {
+	case FaultStatus:
+		f.answer(w)
+		return true
+	case FaultHang:
+		f.wait(r)
+		panic(http.ErrAbortHandler) // the way to cut a connection without an answer
+	case FaultReset:
+		panic(http.ErrAbortHandler)
+	}
+	return false
+}
+
+// After carries out a fault that follows the provider's action. It tells
+// whether the request is dealt with; if not, the simulator answers as usual.
+func (f Fault) After(w http.ResponseWriter, r *http.Request) (handled bool) {
+	switch f.What {
+	case FaultCut:
+		panic(http.ErrAbortHandler)
+	case FaultLate:
+		f.wait(r)
+	case FaultAfter:
+		f.answer(w)
+		return true
+	}
+	return false
+}
+
+func (f Fault) answer(w http.ResponseWriter) {
+	if f.Status == http.StatusTooManyRequests || f.Status == http.StatusServiceUnavailable {
+		w.Header().Set("Retry-After", "1")
+	}
+	w.WriteHeader(f.Status)
+}
+
+// wait ends when the client gives up or the server stops; with no delay only
+// then.
+func (f Fault) wait(r *http.Request) {
+	_, _ = io.Copy(io.Discard, io.LimitReader(r.Body, 1<<20))
+	var over <-chan time.Time
+	if f.Delay > 0 {
+		timer := time.NewTimer(f.Delay)
+		defer timer.Stop()
+		over = timer.C
+	} else if f.What == FaultLate {
+		return
+	}
+	select {
+	case <-over:
+	case <-r.Context().Done():
+	}
+}

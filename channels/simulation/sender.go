@@ -1,0 +1,193 @@
+package simulation
+
+import (
+	"context"
+	"errors"
+	"hash/fnv"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// ErrDropped is the result of a callback that a fault kept from being sent.
+var ErrDropped = errors.New("dropped by a fault")
+
+// SenderOptions are the options of a Sender. The zero value works.
+type SenderOptions struct {
+	Client   *http.Client  // default: one of its own, which follows no redirects
+	Workers  int           // callbacks under way at once; default 16
+	Timeout  time.Duration // of one request; default 10 s
+	SwapWait time.Duration // how long a swapped callback waits for the next; default 1 s
+	Faults   *Faults       // default: none
+}
+
+// Callback is one outgoing request of a provider.
+type Callback struct {
+	// Subject is the call or message it is about. Callbacks of one subject
+	// are sent in order, one after the other, unless a fault says otherwise.
+	Subject string
+	// Request makes the request; it is called once for each time it is sent.
+	Request func(ctx context.Context) (*http.Request, error)
+	// Done is told the result, if it is not nil: the status of the answer, or
+	// an error. It runs on a worker and should be quick. A duplicated callback
+	// reports twice.
+	Done func(status int, err error)
+}
+
+// Sender sends callbacks, a bounded number at once. It is safe for concurrent
+// use. What waits is not bounded: it is what the simulation has produced.
+type Sender struct {
+	options SenderOptions
+	agenda  *Agenda
+	workers []*worker
+}
+
+type worker struct {
+	mu    sync.Mutex
+	queue []sending
+	held  map[string]Callback // by subject, waiting for the next one
+	wake  chan struct{}
+}
+
+type sending struct {
+	Callback
+	decided bool // faults were looked at already
+	held    bool // release what is held of this subject
+}
+
+// NewSender makes a sender. Nothing is sent until Run.
+func NewSender(o SenderOptions) *Sender {
+	if o.Client == nil {
+		o.Client = &http.Client{
+			Transport:     &http.Transport{MaxIdleConnsPerHost: 64, IdleConnTimeout: time.Minute},
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		}
+	}
+	if o.Workers <= 0 {
+		o.Workers = 16
+	}
+	if o.Timeout <= 0 {
+		o.Timeout = 10 * time.Second
+	}
+	if o.SwapWait <= 0 {
+		o.SwapWait = time.Second
+	}
+	s := &Sender{options: o, agenda: NewAgenda(), workers: make([]*worker, o.Workers)}
+	for i := range s.workers {
+		s.workers[i] = &worker{held: map[string]Callback{}, wake: make(chan struct{}, 1)}
+	}
+	return s
+}
+
+// Send queues a callback. It never blocks.
+func (s *Sender) Send(c Callback) { s.put(sending{Callback: c}) }
+
+// Run works until the context ends. Requests under way are cut then; what
+// waits is never sent.
+func (s *Sender) Run(ctx context.Context) {
+	var all sync.WaitGroup
+	all.Go(func() { s.agenda.Run(ctx) })
+	for _, w := range s.workers {
+		all.Go(func() { s.work(ctx, w) })
+	}
+	all.Wait()
+	s.options.Client.CloseIdleConnections()
+}
+
+func (s *Sender) put(c sending) {
+	h := fnv.New32a()
+	_, _ = io.WriteString(h, c.Subject)
+	w := s.workers[h.Sum32()%uint32(len(s.workers))]
+	w.mu.Lock()
+	w.queue = append(w.queue, c)
+	w.mu.Unlock()
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (s *Sender) work(ctx context.Context, w *worker) {
+	for ctx.Err() == nil {
+		w.mu.Lock()
+		queue := w.queue
+		w.queue = nil
+		w.mu.Unlock()
+		for _, c := range queue {
+			s.handle(ctx, w, c)
+		}
+		if len(queue) > 0 {
+			continue
+		}
+		select {
+		case <-ctx.Done():
+		case <-w.wake:
+		}
+	}
+}
+
+func (s *Sender) handle(ctx context.Context, w *worker, c sending) {
+	if c.held {
+		s.release(ctx, w, c.Subject)
+		return
+	}
+	var fault Fault
+	if !c.decided && s.options.Faults != nil {
+		fault = s.options.Faults.Callback(c.Subject)
+	}
+	switch fault.What {
+	case FaultDrop:
+		c.done(0, ErrDropped)
+		return
+	case FaultDelay:
+		c.decided = true
+		s.agenda.After(fault.Delay, func() { s.put(c) })
+		return
+	case FaultSwap:
+		if _, waiting := w.held[c.Subject]; !waiting {
+			w.held[c.Subject] = c.Callback
+			s.agenda.After(s.options.SwapWait, func() { s.put(sending{Callback: Callback{Subject: c.Subject}, held: true}) })
+			return
+		}
+	case FaultDuplicate:
+		s.send(ctx, c.Callback)
+	}
+	s.send(ctx, c.Callback)
+	s.release(ctx, w, c.Subject)
+}
+
+// release sends what was held back of a subject, if anything still is.
+func (s *Sender) release(ctx context.Context, w *worker, subject string) {
+	if held, ok := w.held[subject]; ok {
+		delete(w.held, subject)
+		s.send(ctx, held)
+	}
+}
+
+func (s *Sender) send(ctx context.Context, c Callback) {
+	if ctx.Err() != nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.options.Timeout)
+	defer cancel()
+	request, err := c.Request(ctx)
+	if err != nil {
+		c.done(0, err)
+		return
+	}
+	response, err := s.options.Client.Do(request)
+	if err != nil {
+		c.done(0, err)
+		return
+	}
+	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, 1<<20))
+	_ = response.Body.Close()
+	c.done(response.StatusCode, nil)
+}
+
+func (c Callback) done(status int, err error) {
+	if c.Done != nil {
+		c.Done(status, err)
+	}
+}
