@@ -84,6 +84,17 @@ func (p Progress) Claim(now time.Time) (Progress, error) {
 	return p.next(), nil
 }
 
+// Unclaim takes back a claim whose provider was certainly never called. It is
+// not an attempt.
+func (p Progress) Unclaim() (Progress, error) {
+	if p.State != Sending {
+		return p, ErrTransition
+	}
+	p.State, p.ClaimedAt = Queued, time.Time{}
+	p.Attempt--
+	return p.next(), nil
+}
+
 // Accept notes that the provider has the contact. ref is the provider's own
 // name for it; an empty one leaves what is known.
 func (p Progress) Accept(now time.Time, ref string) (Progress, error) {
@@ -184,6 +195,24 @@ func (p Progress) Finish(now time.Time, outcome Outcome, reason string) (Progres
 	p.State, p.Outcome, p.Reason = Done, outcome, reason
 	p.FinishedAt, p.DueAt = now, time.Time{}
 	return p.next(), nil
+}
+
+// Amend corrects a contact that ended as failed when the provider later says
+// that a message was delivered after all, as a failover route does. changed is
+// false when the word changes nothing. It frees no slot: a done contact has
+// none.
+func (p Progress) Amend(part int) (_ Progress, changed bool) {
+	if p.State != Done || p.Outcome != Failed || part < 0 || part >= len(p.Parts) || p.Parts[part] != PartFailed {
+		return p, false
+	}
+	parts := []byte(p.Parts)
+	parts[part] = PartDelivered
+	p.Parts = string(parts)
+	p.Outcome, _ = p.PartsOutcome()
+	if p.Outcome == Completed {
+		p.Reason = ""
+	}
+	return p.next(), true
 }
 
 func (p Progress) next() Progress {

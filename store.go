@@ -83,8 +83,9 @@ type QueueReader interface {
 	InFlight(ctx context.Context, channel ChannelID) ([]Contact, error)
 	// Lanes lists the lanes that have queued contacts.
 	Lanes(ctx context.Context, channel ChannelID) ([]Lane, error)
-	// Head reads the oldest queued contacts of a lane.
-	Head(ctx context.Context, channel ChannelID, lane Lane, limit int) ([]Contact, error)
+	// Head reads the oldest queued contacts of a lane whose id is greater than
+	// after.
+	Head(ctx context.Context, channel ChannelID, lane Lane, after ContactID, limit int) ([]Contact, error)
 	// Due reads delayed contacts whose instant has come, earliest first, and
 	// says when the next one after them is due (zero: none).
 	Due(ctx context.Context, channel ChannelID, now time.Time, limit int) (_ []Contact, next time.Time, err error)
