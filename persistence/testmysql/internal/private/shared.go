@@ -1,0 +1,173 @@
+package private
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+const (
+	idleLimit  = 15 * time.Second // without users; bridges the gap between two packages
+	idleChecks = 500 * time.Millisecond
+	setUpLimit = 5 * time.Minute // a server may have to be installed first
+	// supervisor is the package of the command that runs Supervise.
+	supervisor = "weir/persistence/testmysql/server"
+)
+
+// place is the folder in which processes of one user that were not handed a
+// server find each other:
+//
+//	start     its lock is held by whoever starts or ends the server
+//	users     its shared lock is held by every user of the server
+//	address   names the running server
+type place string
+
+func commonPlace() (place, error) {
+	dir := filepath.Join(os.TempDir(), "weir-test-mysql-"+strconv.Itoa(os.Getuid()))
+	return place(dir), os.MkdirAll(dir, 0o700)
+}
+
+func (p place) file(name string) string { return filepath.Join(string(p), name) }
+
+// Join finds the server that all tests of this user share, or has it started.
+// It lives until some seconds after the last release.
+func Join(ctx context.Context) (address string, release func(), err error) {
+	p, err := commonPlace()
+	if err != nil {
+		return "", nil, err
+	}
+	unlock, err := lock(p.file("start"))
+	if err != nil {
+		return "", nil, err
+	}
+	defer unlock()
+	if release, err = share(p.file("users")); err != nil {
+		return "", nil, err
+	}
+	address, err = p.running(ctx)
+	if err != nil {
+		address, err = p.supervised(ctx)
+	}
+	if err != nil {
+		release()
+		return "", nil, err
+	}
+	return address, release, nil
+}
+
+// running gives the address of the server when it answers.
+func (p place) running(ctx context.Context) (string, error) {
+	address, err := os.ReadFile(p.file("address"))
+	if err != nil {
+		return "", err
+	}
+	db, err := Open(string(address))
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = db.Close() }()
+	return string(address), db.PingContext(ctx)
+}
+
+// supervised starts the process that runs the server and ends it when nobody
+// uses it any more. It must be a process of its own: the first user is seldom
+// the last.
+func (p place) supervised(ctx context.Context) (string, error) {
+	_ = os.Remove(p.file("address"))
+	log, err := os.Create(p.file("log"))
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = log.Close() }()
+	cmd := exec.Command("go", "run", supervisor, "supervise") //nolint:noctx // outlives its caller on purpose
+	cmd.Stdout, cmd.Stderr = log, log                         // never ours: go test waits for whoever holds them
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Start(); err != nil {
+		return "", fmt.Errorf("start the supervisor of the test server: %w", err)
+	}
+	ended := make(chan struct{})
+	go func() { _ = cmd.Wait(); close(ended) }()
+	ctx, cancel := context.WithTimeout(ctx, setUpLimit)
+	defer cancel()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		if address, err := p.running(ctx); err == nil {
+			return address, nil
+		}
+		select {
+		case <-tick.C:
+		case <-ended:
+			out, _ := os.ReadFile(p.file("log"))
+			return "", errors.New(strings.TrimSpace(string(bytes.TrimSuffix(out, []byte("exit status 1\n")))))
+		case <-ctx.Done():
+			return "", errors.New("the test server did not start in time; see " + p.file("log"))
+		}
+	}
+}
+
+// Supervise runs the server that Join finds until nobody has used it for some
+// seconds, or ctx ends.
+func Supervise(ctx context.Context) error {
+	p, err := commonPlace()
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "weir-my-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	s, err := Start(ctx, dir)
+	if err != nil {
+		return err
+	}
+	defer s.Kill() // its data goes with it
+	// Renamed into place: nobody reads half an address.
+	if err := os.WriteFile(p.file("address.new"), []byte(s.Address()), 0o600); err != nil {
+		return err
+	}
+	if err := os.Rename(p.file("address.new"), p.file("address")); err != nil {
+		return err
+	}
+	return p.watch(ctx, s)
+}
+
+// watch returns when the server is not needed any more or has ended.
+func (p place) watch(ctx context.Context, s *Server) error {
+	tick := time.NewTicker(idleChecks)
+	defer tick.Stop()
+	lastUsed := time.Now()
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-s.Exited():
+			return errors.New("the server ended")
+		case now := <-tick.C:
+			if !unused(p.file("users")) {
+				lastUsed = now
+			} else if now.Sub(lastUsed) > idleLimit && p.retire() {
+				return nil
+			}
+		}
+	}
+}
+
+// retire withdraws the address, unless somebody has come to use it.
+func (p place) retire() bool {
+	unlock, err := lock(p.file("start"))
+	if err != nil {
+		return false
+	}
+	defer unlock()
+	return unused(p.file("users")) && os.Remove(p.file("address")) == nil
+}

@@ -1,0 +1,63 @@
+// Command server runs a private MariaDB or MySQL server for the tests.
+//
+//	server run COMMAND …   runs COMMAND with WEIR_TEST_MYSQL naming a server
+//	                       that ends with it; if the variable is set already,
+//	                       just runs COMMAND
+//	server supervise       what tests start when nobody handed them a server
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"syscall"
+
+	"weir/persistence/testmysql"
+	"weir/persistence/testmysql/internal/private"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	err := errors.New("use: server run COMMAND …, or server supervise")
+	switch args := os.Args[1:]; {
+	case len(args) >= 2 && args[0] == "run":
+		err = run(ctx, args[1:])
+	case len(args) == 1 && args[0] == "supervise":
+		err = private.Supervise(ctx)
+	}
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		os.Exit(exit.ExitCode())
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// run runs a command with a server of its own.
+func run(ctx context.Context, command []string) error {
+	env := os.Environ()
+	if os.Getenv(testmysql.Variable) == "" {
+		dir, err := os.MkdirTemp("", "weir-my-")
+		if err != nil {
+			return err
+		}
+		defer func() { _ = os.RemoveAll(dir) }()
+		s, err := private.Start(ctx, dir)
+		if err != nil {
+			return err
+		}
+		defer s.Kill() // its data goes with it
+		env = append(env, testmysql.Variable+"="+s.Address())
+	}
+	// A signal reaches the command as well as us; we wait for it.
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), command[0], command[1:]...) //nolint:gosec // what the caller typed
+	cmd.Env = env
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	return cmd.Run()
+}

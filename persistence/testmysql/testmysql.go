@@ -1,0 +1,110 @@
+// Package testmysql gives tests empty databases on a real MariaDB or MySQL
+// server. Nothing but tests may import it.
+//
+// The server is the one that WEIR_TEST_MYSQL names
+// (mysql://user:password@host:port; its user must be allowed to create
+// databases). Without that variable it is a private one, shared by all test
+// processes of this user: started by the first, ended after the last. A test
+// is never skipped for lack of a server: it fails and says what to install.
+package testmysql
+
+import (
+	"context"
+	"crypto/rand"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"weir/persistence/testmysql/internal/private"
+)
+
+// Variable names the environment variable that holds the address of a running
+// server.
+const Variable = "WEIR_TEST_MYSQL"
+
+const limit = 30 * time.Second // for one statement, on a busy machine
+
+// URL makes an empty database, dropped when the test ends, and gives its
+// DATABASE_URL.
+func URL(t testing.TB) string {
+	t.Helper()
+	address := os.Getenv(Variable)
+	if address == "" {
+		joined, release, err := private.Join(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(release)
+		address = joined
+	}
+	url, name := create(t, address)
+	t.Cleanup(func() { execute(t, address, "DROP DATABASE `"+name+"`") })
+	return url
+}
+
+// Server is a server of one test, for faults that others must not feel.
+type Server struct {
+	t      testing.TB
+	server *private.Server
+}
+
+// Start runs a server that ends with the test.
+func Start(t testing.TB) *Server {
+	t.Helper()
+	// Not t.TempDir: its path can be too long for a socket.
+	dir, err := os.MkdirTemp("", "weir-my-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	s, err := private.Start(context.Background(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Kill)
+	return &Server{t, s}
+}
+
+// URL makes an empty database on this server and gives its DATABASE_URL.
+func (s *Server) URL(t testing.TB) string {
+	t.Helper()
+	url, _ := create(t, s.server.Address())
+	return url
+}
+
+// Kill ends the server with SIGKILL.
+func (s *Server) Kill() { s.server.Kill() }
+
+// Restart runs the server again, on the same data and port, and returns when
+// it answers. A running one is killed first.
+func (s *Server) Restart() {
+	s.t.Helper()
+	if err := s.server.Restart(context.Background()); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func create(t testing.TB, address string) (url, name string) {
+	t.Helper()
+	name = "weir_test_" + strings.ToLower(rand.Text())
+	execute(t, address, "CREATE DATABASE `"+name+"` CHARACTER SET utf8mb4 COLLATE utf8mb4_bin")
+	scheme, rest, _ := strings.Cut(address, "://")
+	at := strings.LastIndex(rest, "@") + 1
+	place, _, _ := strings.Cut(rest[at:], "/")
+	return scheme + "://" + rest[:at] + place + "/" + name, name
+}
+
+func execute(t testing.TB, address, statement string) {
+	t.Helper()
+	db, err := private.Open(address)
+	if err != nil {
+		t.Fatalf("%s: %v", Variable, err)
+	}
+	defer func() { _ = db.Close() }()
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	if _, err := db.ExecContext(ctx, statement); err != nil {
+		t.Fatalf("test server: %v", err)
+	}
+}
