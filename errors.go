@@ -18,6 +18,12 @@ const (
 	CodeUnavailable Code = "store_unavailable" // the store is down or the outcome of a write is not known
 	CodeDraining    Code = "draining"          // the process is shutting down
 	CodeInternal    Code = "internal"
+
+	// Of requests that never get as far as a field.
+	CodeUnauthorised Code = "unauthorised"             // no token, or one that is not known
+	CodeTooLarge     Code = "too_large"                // the body
+	CodeContentType  Code = "unsupported_content_type" // of the body
+	CodeMethod       Code = "method_not_allowed"       // the path exists, not for this method
 )
 
 // Error is an error with a code. Its message is for clients and holds no
