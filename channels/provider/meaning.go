@@ -1,0 +1,142 @@
+package provider
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"syscall"
+	"time"
+
+	"weir"
+	"weir/channels"
+)
+
+// Sent is what a result means for a contact that was to be handed over, as far
+// as HTTP itself tells. A driver looks at the answers first that its provider
+// gives a meaning of its own: 2xx always, mostly 400. For 2xx, Sent says that
+// the answer was not understood.
+func (r Result) Sent() channels.Sent {
+	s := channels.Sent{Fate: channels.NotSent, Reason: r.Reason(), ChannelFault: true, RetryAfter: r.RetryAfter}
+	switch {
+	case r.Delivery == NeverSent:
+		s.ChannelFault = !errors.Is(r.Err, context.Canceled) // that was us
+		return s
+	case r.Delivery == MaybeSent:
+		s.Fate = channels.Unclear
+		s.ChannelFault = !errors.Is(r.Err, context.Canceled)
+		return s
+	}
+	switch r.Status {
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusMethodNotAllowed,
+		http.StatusProxyAuthRequired, http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		return s
+	case http.StatusRequestEntityTooLarge, http.StatusRequestURITooLong, http.StatusRequestHeaderFieldsTooLarge:
+		return channels.Sent{Fate: channels.Refused, Outcome: weir.Failed, Reason: s.Reason}
+	case http.StatusRequestTimeout, http.StatusBadGateway, http.StatusGatewayTimeout:
+		// A proxy speaks. What is behind it may still be at work.
+		s.Fate = channels.Unclear
+		return s
+	}
+	switch {
+	case r.Status >= 500:
+		s.Fate, s.Answered = channels.Unclear, true
+	case r.Status >= 400:
+		s.ChannelFault = false // it may be this contact: tried again, but not for ever
+	case r.Status >= 200 && r.Status < 300:
+		s.Fate, s.Answered = channels.Unclear, r.Err == nil
+	}
+	return s // 3xx: not sent, the base_url is wrong
+}
+
+// AskFailed is the answer of a driver that could not ask.
+func (r Result) AskFailed() channels.Answer {
+	return channels.Answer{Knowledge: channels.AskFailed, Reason: r.Reason()}
+}
+
+// Erring is the status of a channel whose provider could not be asked.
+func (r Result) Erring() channels.Status {
+	return channels.Status{Health: weir.Erring, Reason: r.Reason()}
+}
+
+// Reason says in a few stable words why a result is not a good one. It holds
+// nothing that came from the provider.
+func (r Result) Reason() string {
+	if r.Delivery != Answered {
+		return reasonOf(r.Err)
+	}
+	switch {
+	case r.Status == http.StatusUnauthorized || r.Status == http.StatusForbidden:
+		return "credentials refused"
+	case r.Status == http.StatusNotFound || r.Status == http.StatusMethodNotAllowed:
+		return "not found at the provider"
+	case r.Status == http.StatusTooManyRequests:
+		return "too many requests"
+	case r.Status == http.StatusServiceUnavailable:
+		return "provider unavailable"
+	case r.Status == http.StatusBadGateway || r.Status == http.StatusGatewayTimeout:
+		return "gateway error"
+	case r.Status >= 500:
+		return "provider error"
+	case r.Status >= 400:
+		return "request refused"
+	case r.Status >= 300:
+		return "provider redirects"
+	case errors.Is(r.Err, ErrBodyTooLarge):
+		return "answer too large"
+	case r.Err != nil:
+		return "answer cut off"
+	}
+	return "answer not understood"
+}
+
+func reasonOf(err error) string {
+	if errors.Is(err, context.Canceled) {
+		return "given up by us"
+	}
+	if _, ok := errors.AsType[*net.DNSError](err); ok {
+		return "host not found"
+	}
+	if e, ok := errors.AsType[net.Error](err); errors.Is(err, context.DeadlineExceeded) || ok && e.Timeout() {
+		return "timeout"
+	}
+	if isTLS(err) {
+		return "TLS failure"
+	}
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "connection refused"
+	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE),
+		errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return "connection cut"
+	}
+	return "connection failed"
+}
+
+func isTLS(err error) bool {
+	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+		return true
+	}
+	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok {
+		return true
+	}
+	_, ok := errors.AsType[tls.AlertError](err)
+	return ok
+}
+
+// RetryAfter reads the header of that name: seconds or a date. Anything else,
+// and what is over, is 0. It is bounded by a day.
+func RetryAfter(value string, now time.Time) time.Duration {
+	const most = 24 * time.Hour
+	if seconds, err := strconv.ParseInt(value, 10, 64); err == nil {
+		return time.Duration(max(0, min(seconds, int64(most/time.Second)))) * time.Second
+	}
+	at, err := http.ParseTime(value)
+	if err != nil {
+		return 0
+	}
+	return max(0, min(at.Sub(now), most))
+}

@@ -1,0 +1,220 @@
+// Package provider is what drivers that speak HTTP share: one way to make a
+// request, to know exactly whether it can have reached the provider, and to
+// say what that means for a contact.
+//
+// # Invariants
+//
+//   - A request is never carried out twice: neither the transport nor this
+//     package repeats one that the provider may have seen.
+//   - Redirects are not followed, so that credentials go where they were meant.
+//   - No error or reason holds a URL, an address or a credential.
+package provider
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"sync/atomic"
+	"time"
+)
+
+// Delivery says how far a request came.
+type Delivery int
+
+// The deliveries.
+const (
+	// NeverSent: the provider certainly has not seen a whole request.
+	NeverSent Delivery = iota + 1
+	// MaybeSent: it may have seen and carried out the request.
+	MaybeSent
+	// Answered: it sent at least the head of an answer.
+	Answered
+)
+
+// MaxBody is the size up to which answers are read, unless a driver says
+// otherwise.
+const MaxBody = 1 << 20
+
+// ErrBodyTooLarge says that an answer was larger than the bound. What was read
+// of it is in the result.
+var ErrBodyTooLarge = errors.New("the answer is too large")
+
+// Result is what became of a request.
+type Result struct {
+	Delivery   Delivery
+	Status     int // of Answered; else 0
+	Header     http.Header
+	Body       []byte
+	RetryAfter time.Duration // as the provider asked for; 0: it did not
+	// Err is why there is no answer, or not all of one.
+	Err error
+}
+
+// OK tells whether the provider answered 2xx and the whole answer was read.
+func (r Result) OK() bool {
+	return r.Delivery == Answered && r.Err == nil && r.Status >= 200 && r.Status < 300
+}
+
+// Do makes a request and reads up to maxBody bytes of the answer. Of the client
+// only the transport is used: its redirect policy, cookies and time limit are
+// not. The request must not be used again.
+func Do(ctx context.Context, client *http.Client, request *http.Request, maxBody int64) Result {
+	transport := client.Transport
+	if transport == nil {
+		transport = http.DefaultTransport
+	}
+	// A server may close an idle connection just as it is taken from the pool.
+	// When it is certain that nothing of the request went out, another one is
+	// tried, a few times, for a pool may be full of dead ones.
+	tries := 4
+	if request.Body != nil && request.Body != http.NoBody && request.GetBody == nil {
+		tries = 1 // its body can be read only once
+	}
+	for {
+		attempt, err := prepare(request)
+		if err != nil {
+			return Result{Delivery: NeverSent, Err: err}
+		}
+		result, stale := once(ctx, transport, attempt, maxBody)
+		if tries--; !stale || tries == 0 || ctx.Err() != nil {
+			return result
+		}
+	}
+}
+
+// prepare makes a copy that net/http does not repeat by itself. Its transport
+// repeats a request on another connection when it can be replayed, which it
+// believes of every GET without a body (Request.isReplayable), and a GET may
+// create a call. A body without GetBody forbids that. The transport probes it,
+// finds it empty and sends no body and no body header.
+func prepare(request *http.Request) (*http.Request, error) {
+	attempt := request.Clone(request.Context())
+	if request.GetBody != nil {
+		body, err := request.GetBody()
+		if err != nil {
+			return nil, err
+		}
+		attempt.Body = body
+	}
+	attempt.Header.Del("Idempotency-Key") // these too make a request replayable
+	attempt.Header.Del("X-Idempotency-Key")
+	switch attempt.Method {
+	case "", http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace:
+		if attempt.Body == nil || attempt.Body == http.NoBody {
+			attempt.Body, attempt.ContentLength = emptyBody{}, 0
+		}
+		attempt.GetBody = nil
+	}
+	return attempt, nil
+}
+
+type emptyBody struct{}
+
+func (emptyBody) Read([]byte) (int, error) { return 0, io.EOF }
+func (emptyBody) Close() error             { return nil }
+
+// once makes one try. stale says that it failed without having been sent on a
+// connection that had been idle.
+func once(
+	ctx context.Context, transport http.RoundTripper, request *http.Request, maxBody int64,
+) (_ Result, stale bool) {
+	var t trace
+	_, bodyless := request.Body.(emptyBody)
+	response, err := transport.RoundTrip(request.WithContext(httptrace.WithClientTrace(ctx, t.hooks())))
+	if err != nil {
+		neverSent := t.neverSent(err, bodyless)
+		if ctx.Err() != nil {
+			err = ctx.Err() // whatever the cause that the transport tells
+		}
+		if neverSent {
+			return Result{Delivery: NeverSent, Err: err}, t.reused.Load()
+		}
+		return Result{Delivery: MaybeSent, Err: err}, false
+	}
+	defer func() { _ = response.Body.Close() }()
+	result := Result{Delivery: Answered, Status: response.StatusCode, Header: response.Header}
+	result.RetryAfter = RetryAfter(response.Header.Get("Retry-After"), time.Now())
+	result.Body, result.Err = io.ReadAll(io.LimitReader(response.Body, maxBody+1))
+	if int64(len(result.Body)) > maxBody {
+		result.Body, result.Err = result.Body[:maxBody], ErrBodyTooLarge
+	}
+	return result, false
+}
+
+// trace observes how far one request comes. On HTTP/1 the transport waits for
+// its writing goroutine before it returns an error, so that what the hooks
+// saw is complete by then; on HTTP/2 it does not.
+type trace struct {
+	asked  atomic.Bool // a transport that calls hooks was asked for a connection
+	got    atomic.Bool // and gave one
+	reused atomic.Bool // which had been used before
+	http2  atomic.Bool
+	wrote  atomic.Bool // all headers went into the connection's buffer
+}
+
+func (t *trace) hooks() *httptrace.ClientTrace {
+	return &httptrace.ClientTrace{
+		GetConn: func(string) { t.asked.Store(true) },
+		GotConn: func(info httptrace.GotConnInfo) {
+			t.got.Store(true)
+			t.reused.Store(info.Reused)
+			if c, ok := info.Conn.(*tls.Conn); ok && c.ConnectionState().NegotiatedProtocol == "h2" {
+				t.http2.Store(true)
+			}
+		},
+		WroteHeaders: func() { t.wrote.Store(true) },
+	}
+}
+
+func (t *trace) neverSent(err error, bodyless bool) bool {
+	switch {
+	case !t.asked.Load(): // some other kind of RoundTripper: nothing is known
+		return false
+	case !t.got.Load(): // dialing, name look-up, TLS handshake, or waiting for one of these
+		return true
+	case t.http2.Load():
+		return false
+	case !t.wrote.Load(): // without its headers' end no server acts on a request
+		return true
+	}
+	// The headers are written from a buffer at the end of the request. If that
+	// write fails their end is missing; with a body only the body's end may be.
+	op, ok := errors.AsType[*net.OpError](err)
+	return ok && op.Op == "write" && bodyless
+}
+
+// withoutURL strips what net/http puts around an error: the URL, which holds
+// addresses and callback secrets.
+func withoutURL(err error) error {
+	if wrapped, ok := errors.AsType[*url.Error](err); ok {
+		return wrapped.Err
+	}
+	return err
+}
+
+// NewRequest makes a request with credentials. body may be nil.
+func NewRequest(method string, target *url.URL, body io.Reader, credentials Credentials) (*http.Request, error) {
+	request, err := http.NewRequest(method, target.String(), body)
+	if err != nil {
+		return nil, fmt.Errorf("request cannot be made: %w", withoutURL(err))
+	}
+	credentials.apply(request)
+	request.Header.Set("User-Agent", "weir")
+	return request, nil
+}
+
+// BaseURL reads the base_url of a channel. Drivers join paths to it.
+func BaseURL(s string) (*url.URL, error) {
+	u, err := url.Parse(s)
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.User != nil ||
+		u.RawQuery != "" || u.Fragment != "" {
+		return nil, errors.New("base_url: want http or https, a host and no more than a path")
+	}
+	return u, nil
+}
