@@ -190,9 +190,11 @@ func TestDelivery(t *testing.T) {
 
 func TestTimeoutWhileConnecting(t *testing.T) {
 	t.Parallel()
-	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		<-ctx.Done()
-		return nil, ctx.Err()
+	release := make(chan struct{})
+	defer close(release) // a transport's dialing outlives the request
+	transport := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
+		<-release
+		return nil, io.EOF
 	}}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
