@@ -33,6 +33,9 @@ type Callback struct {
 	// an error. It runs on a worker and should be quick. A duplicated callback
 	// reports twice.
 	Done func(status int, err error)
+	// Answer is told the answer before Done is, if it is not nil and there was
+	// one. The body is cut at 1 MiB.
+	Answer func(header http.Header, body []byte)
 }
 
 // Sender sends callbacks, a bounded number at once. It is safe for concurrent
@@ -181,8 +184,11 @@ func (s *Sender) send(ctx context.Context, c Callback) {
 		c.done(0, err)
 		return
 	}
-	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, 1<<20))
+	body, _ := io.ReadAll(io.LimitReader(response.Body, 1<<20))
 	_ = response.Body.Close()
+	if c.Answer != nil {
+		c.Answer(response.Header, body)
+	}
 	c.done(response.StatusCode, nil)
 }
 
