@@ -1,0 +1,154 @@
+package nuntium
+
+import (
+	"encoding/json"
+	"errors"
+	"time"
+
+	"weir"
+	"weir/channels"
+)
+
+// listed is what a query says of one message.
+type listed struct {
+	guid  string
+	echo  string // the guid that we gave; of a copy it differs from guid
+	state string // empty: Nuntium has none
+}
+
+// readList reads the answer of a query. Custom attributes stand beside the
+// message's own keys and may have any type.
+func readList(body []byte) ([]listed, error) {
+	var raw []map[string]json.RawMessage
+	if err := json.Unmarshal(body, &raw); err != nil {
+		// The error of the decoder may quote the body.
+		return nil, errors.New("the list of messages is not what Nuntium answers")
+	}
+	if raw == nil {
+		return nil, errors.New("the answer is not a list of messages")
+	}
+	out := make([]listed, len(raw))
+	for i, m := range raw {
+		out[i] = listed{guid: textOf(m["guid"]), echo: textOf(m[guidAttribute]), state: textOf(m["state"])}
+	}
+	return out, nil
+}
+
+// textOf gives a JSON string, or nothing.
+func textOf(raw json.RawMessage) string {
+	var s string
+	if json.Unmarshal(raw, &s) != nil {
+		return ""
+	}
+	return s
+}
+
+// judge says what a query's list means for a contact of the given number of
+// messages.
+//
+// A batch is not atomic, so that messages may be missing while others are
+// there. As long as one that is there goes on, the contact does: it keeps its
+// slots and the missing ones are left open. Once all that are there have
+// ended, nothing of the contact takes a slot at the provider and the missing
+// ones were never stored, so that the contact counts as absent: handing it
+// over again brings just the missing ones, for Nuntium drops the others. One
+// failed message fails the contact, so then the missing ones are not worth
+// sending and count as failed.
+func judge(final finalState, ref weir.Ref, parts int, list []listed, now time.Time) channels.Answer {
+	verdicts := make([]part, parts)
+	for _, m := range list {
+		if of, i, ok := parseGUID(m.guid); ok && of == ref && i < parts {
+			verdicts[i].take(final.meaning(m.state), m.state)
+		} else if of, i, ok := parseGUID(m.echo); ok && of == ref && i < parts {
+			verdicts[i].takeCopy(final.meaning(m.state))
+		}
+	}
+	var ended, missing, failed int
+	answer := channels.Answer{Knowledge: channels.Underway, ProviderRef: tokenOf(ref)}
+	for i := range verdicts {
+		m := verdicts[i].result()
+		switch {
+		case !verdicts[i].present:
+			missing++
+			continue
+		case m.outcome == "":
+			continue
+		case m.outcome == weir.Failed:
+			failed++
+		}
+		ended++
+		answer.Reports = append(answer.Reports, report(ref, i, m, now))
+	}
+	switch {
+	case missing == parts, missing > 0 && ended+missing == parts && failed == 0:
+		return channels.Answer{Knowledge: channels.Absent, Reason: absentReason(missing == parts)}
+	case ended+missing < parts:
+		return answer
+	}
+	for i := range verdicts {
+		if !verdicts[i].present {
+			lost := meaning{outcome: weir.Failed, reason: "never stored by the provider"}
+			answer.Reports = append(answer.Reports, report(ref, i, lost, now))
+		}
+	}
+	answer.Knowledge = channels.Over
+	return answer
+}
+
+func absentReason(all bool) string {
+	if all {
+		return "the provider has no message of it"
+	}
+	return "the provider has only some of its messages"
+}
+
+func report(ref weir.Ref, index int, m meaning, now time.Time) weir.Report {
+	return weir.Report{
+		Attempt: weir.AttemptRef{Ref: ref}, Part: index, Outcome: m.outcome,
+		ProviderRef: tokenOf(ref), Reason: m.reason, At: now,
+	}
+}
+
+// part gathers what a list says of one message and of its broadcast copies.
+type part struct {
+	present bool
+	own     meaning
+	spread  bool // the message was replaced by copies
+	copies  int
+	open    int
+	good    bool
+	bad     meaning
+}
+
+func (p *part) take(m meaning, state string) {
+	p.present = true
+	p.own = m
+	p.spread = state == stateBroadcasted
+}
+
+func (p *part) takeCopy(m meaning) {
+	p.present = true
+	p.copies++
+	switch m.outcome {
+	case weir.Completed:
+		p.good = true
+	case "":
+		p.open++
+	default:
+		p.bad = m
+	}
+}
+
+// result is how the message stands: its own state or, of a broadcast one, a
+// success as soon as one copy has it and a failure when all have.
+func (p *part) result() meaning {
+	switch {
+	case !p.spread && p.copies == 0, p.own.outcome == weir.Completed:
+		return p.own
+	case p.good:
+		return meaning{known: true, outcome: weir.Completed}
+	case p.copies == 0 || p.open > 0:
+		return meaning{known: true}
+	}
+	return p.bad
+}

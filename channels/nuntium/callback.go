@@ -1,0 +1,122 @@
+package nuntium
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"weir"
+	"weir/channels"
+)
+
+// Paths below the channel's callback URL.
+const (
+	ackPath      = "ack"
+	incomingPath = "incoming"
+)
+
+// Read understands an ack or a person's message. A path that is neither means
+// nothing and is answered well, so that Nuntium does not repeat it for ever.
+func (d *driver) Read(c channels.Callback) (channels.Reading, error) {
+	if c.Method != http.MethodGet && c.Method != http.MethodPost {
+		return channels.Reading{}, errors.New("nuntium calls back with GET or POST")
+	}
+	f := fields{c.Form, c.Query}
+	switch strings.Trim(c.Path, "/") {
+	case ackPath:
+		return d.readAck(c, f)
+	case incomingPath:
+		return readIncoming(c, f)
+	default:
+		return channels.Reading{}, nil
+	}
+}
+
+// readAck reads how a message fares. Acks come twice, late and out of order;
+// that is for the broker to sort out.
+func (d *driver) readAck(c channels.Callback, f fields) (channels.Reading, error) {
+	guid := f.get("guid")
+	if guid == "" {
+		return channels.Reading{}, errors.New("an ack without a guid")
+	}
+	m := d.final.meaning(f.get("state"))
+	ref, part, ours := parseGUID(guid)
+	if !ours {
+		// One copy of a broadcast message. Its success is the message's; its
+		// failure is not, for another copy may still arrive.
+		if ref, part, ours = parseGUID(f.get(guidAttribute)); ours && m.outcome == weir.Failed {
+			m = meaning{known: true}
+		}
+	}
+	if !ours || !m.known {
+		return channels.Reading{}, nil
+	}
+	return channels.Reading{Reports: []weir.Report{{
+		Attempt: weir.AttemptRef{Ref: ref}, Part: part, Outcome: m.outcome,
+		ProviderRef: tokenOf(ref), Reason: m.reason, At: c.At,
+	}}}, nil
+}
+
+// readIncoming reads a message that a person sent. Addresses lose their
+// protocol and are otherwise as Nuntium gives them: digits without a plus.
+func readIncoming(c channels.Callback, f fields) (channels.Reading, error) {
+	from := strings.TrimPrefix(f.get("from"), protocol)
+	if from == "" {
+		return channels.Reading{}, errors.New("an incoming message without a sender")
+	}
+	m := weir.Incoming{
+		From: from, To: strings.TrimPrefix(f.get("to"), protocol), Body: f.get("body"),
+		GUID: f.get("guid"), ReceivedAt: c.At, Fields: map[string]string{},
+	}
+	for _, key := range f.keys() {
+		switch key {
+		case "from", "to", "body", "guid":
+		default:
+			m.Fields[key] = f.get(key)
+		}
+	}
+	if m.GUID == "" {
+		// An application with a format of its own may leave the guid out. Then
+		// repeats cannot be told; better twice than lost.
+		m.GUID = inventedGUID(c, m)
+	}
+	return channels.Reading{
+		Incoming: []weir.Incoming{m}, ContentType: "application/json", Body: []byte("[]"),
+	}, nil
+}
+
+func inventedGUID(c channels.Callback, m weir.Incoming) string {
+	sum := sha256.Sum256([]byte(m.From + "\x00" + m.Body + "\x00" + c.At.UTC().String()))
+	return "weir-" + hex.EncodeToString(sum[:16])
+}
+
+// fields are the parameters of a callback: of its form and, behind it, of its
+// URL, for Nuntium merges its own into whatever the URL has.
+type fields [2]url.Values
+
+func (f fields) get(key string) string {
+	for _, v := range f {
+		if v.Has(key) {
+			return strings.ToValidUTF8(v.Get(key), "\uFFFD")
+		}
+	}
+	return ""
+}
+
+// keys lists the names in order. Names that are not valid text are left out.
+func (f fields) keys() []string {
+	var out []string
+	for _, v := range f {
+		for key := range v {
+			if key == strings.ToValidUTF8(key, "") {
+				out = append(out, key)
+			}
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}

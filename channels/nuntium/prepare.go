@@ -1,0 +1,104 @@
+package nuntium
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+
+	"weir"
+	"weir/channels"
+	"weir/channels/provider"
+)
+
+// Prepare makes Nuntium report to us and lets the channel carry our messages.
+//
+// The callback addresses belong to the application and are shared by all its
+// channels, so that one application serves one channel of ours. Both calls
+// are POST, to keep numbers and texts out of addresses and thereby out of
+// access logs.
+//
+// An application's password may change the application, but a channel only if
+// that is the application's own; a token may change both. Where the channel
+// cannot be changed it is enough that somebody has enabled it.
+func (d *driver) Prepare(ctx context.Context) error {
+	r := d.doJSON(ctx, http.MethodPut, []string{"api", "applications", "me"}, d.accountQuery(), map[string]any{
+		"interface":    map[string]string{"type": "http_post_callback", "url": d.callbackURL + "/" + incomingPath},
+		"delivery_ack": map[string]string{"method": "post", "url": d.callbackURL + "/" + ackPath},
+	})
+	if !r.OK() {
+		return explain(r, "setting the application's interface and delivery_ack",
+			"set both to http_post_callback and post by hand, with this channel's callback address")
+	}
+	var application struct {
+		Name string `json:"name"`
+	}
+	if json.Unmarshal(r.Body, &application) != nil || application.Name == "" {
+		return errors.New("nuntium: setting the application's interface: the answer is not an application")
+	}
+	if d.application != "" && d.application != application.Name {
+		return errors.New("nuntium: the token acts for another application than the setting application names")
+	}
+	return d.enable(ctx, application.Name)
+}
+
+func (d *driver) enable(ctx context.Context, application string) error {
+	query := d.accountQuery()
+	query.Set("application", "-")
+	r := d.doJSON(ctx, http.MethodPut, d.channelPath(), query, map[string]any{
+		"application": application, "enabled": true,
+	})
+	if r.OK() {
+		return nil
+	}
+	if r.Delivery == provider.Answered && (r.Status == http.StatusForbidden || r.Status == http.StatusBadRequest) {
+		if d.Status(ctx).Health == weir.Up {
+			return nil // not ours to change, but set up already
+		}
+	}
+	return explain(r, "enabling the channel",
+		"enable it by hand and give it to the application, or use a token that may")
+}
+
+// explain makes an error that says what to do about it. It holds nothing that
+// came from the provider.
+func explain(r provider.Result, doing, remedy string) error {
+	if r.Delivery != provider.Answered {
+		return fmt.Errorf("nuntium: %s: %s", doing, r.Reason())
+	}
+	if r.Status/100 == 4 {
+		return fmt.Errorf("nuntium: %s: %s (HTTP %d); %s", doing, r.Reason(), r.Status, remedy)
+	}
+	return fmt.Errorf("nuntium: %s: %s (HTTP %d)", doing, r.Reason(), r.Status)
+}
+
+// Status asks about the channel. Nuntium leaves out what is false: a disabled
+// channel has no "enabled". It shows "connected" only for kinds that keep a
+// connection and leaves that out too when it is false, so that its absence
+// says nothing; only a false that is there does.
+func (d *driver) Status(ctx context.Context) channels.Status {
+	r := d.do(ctx, http.MethodGet, d.channelPath(), d.accountQuery(), nil)
+	if !r.OK() {
+		return r.Erring()
+	}
+	var channel struct {
+		Name      string `json:"name"`
+		Enabled   bool   `json:"enabled"`
+		Connected *bool  `json:"connected"`
+	}
+	switch {
+	case json.Unmarshal(r.Body, &channel) != nil || channel.Name == "":
+		return channels.Status{Health: weir.Erring, Reason: "the answer is not a channel"}
+	case !channel.Enabled:
+		return channels.Status{Health: weir.Down, Reason: "the channel is disabled at the provider"}
+	case channel.Connected != nil && !*channel.Connected:
+		return channels.Status{Health: weir.Down, Reason: "the channel is not connected"}
+	}
+	return channels.Status{Health: weir.Up}
+}
+
+func (d *driver) accountQuery() url.Values { return url.Values{"account": {d.account}} }
+
+func (d *driver) channelPath() []string { return []string{"api", "channels", d.channel + ".json"} }

@@ -1,0 +1,162 @@
+package nuntium
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"weir"
+	"weir/channels"
+	"weir/channels/provider"
+)
+
+const (
+	tokenHeader = "X-Nuntium-Token"
+	maxToken    = 36
+	// maxPages bounds a query. Nuntium gives 50 messages a page.
+	maxPages = 40
+	// maxList is the size of an answer up to which a list is read.
+	maxList = 16 << 20
+)
+
+// Send hands all messages of a contact over in one request.
+func (d *driver) Send(ctx context.Context, a channels.Attempt) channels.Sent {
+	body, err := d.batch(a)
+	if err != nil {
+		return channels.Sent{Fate: channels.Refused, Outcome: weir.Failed, Reason: err.Error()}
+	}
+	path, query := d.sendPath()
+	r := d.do(ctx, http.MethodPost, path, query, body)
+	if r.Delivery == provider.Answered && r.Status/100 == 2 {
+		return channels.Sent{Fate: channels.Accepted, ProviderRef: tokenInForce(r.Header, a.ID.Ref)}
+	}
+	return r.Sent()
+}
+
+// tokenInForce is the token under which Nuntium says that it has the batch. It
+// is ours unless an application changes it.
+func tokenInForce(h http.Header, ref weir.Ref) string {
+	if t := h.Get(tokenHeader); t != "" && len(t) <= maxToken {
+		return t
+	}
+	return tokenOf(ref)
+}
+
+// Ask lists what Nuntium has of a contact, under our own token.
+func (d *driver) Ask(ctx context.Context, a channels.Attempt) channels.Answer {
+	list, failed := d.list(ctx, tokenOf(a.ID.Ref))
+	if failed != nil {
+		return *failed
+	}
+	return judge(d.final, a.ID.Ref, max(1, len(a.Messages)), list, time.Now())
+}
+
+// list reads every page of a query, or says why it could not be asked.
+func (d *driver) list(ctx context.Context, token string) ([]listed, *channels.Answer) {
+	var all []listed
+	for page := 1; page <= maxPages; page++ {
+		path, query := d.listPath(token, page)
+		r := d.do(ctx, http.MethodGet, path, query, nil)
+		if !r.OK() {
+			failed := r.AskFailed()
+			return nil, &failed
+		}
+		some, err := readList(r.Body)
+		if err != nil {
+			return nil, &channels.Answer{Knowledge: channels.AskFailed, Reason: err.Error()}
+		}
+		all = append(all, some...)
+		if d.token == "" || !hasNext(r.Header) {
+			return all, nil
+		}
+	}
+	return nil, &channels.Answer{Knowledge: channels.AskFailed, Reason: "the provider lists too many messages"}
+}
+
+// Cancel has nothing to offer: Nuntium's API takes no message back.
+func (d *driver) Cancel(context.Context, channels.Attempt) channels.Cancellation {
+	return channels.Cancellation{Reason: "the provider cannot take messages back"}
+}
+
+// sendPath is where batches go. A password is an application's and good for
+// its own paths; a token is good for the API.
+func (d *driver) sendPath() (path []string, query url.Values) {
+	if d.token == "" {
+		return []string{d.account, d.application, "send_ao.json"}, nil
+	}
+	return []string{"api", "ao_messages.json"}, url.Values{"account": {d.account}}
+}
+
+func (d *driver) listPath(token string, page int) (path []string, query url.Values) {
+	if d.token == "" {
+		return []string{d.account, d.application, "get_ao.json"}, url.Values{"token": {token}}
+	}
+	query = url.Values{"account": {d.account}, "token": {token}}
+	if page > 1 {
+		query.Set("page", strconv.Itoa(page))
+	}
+	return []string{"api", "ao_messages.json"}, query
+}
+
+// do makes one request. Path segments are escaped.
+func (d *driver) do(ctx context.Context, method string, path []string, query url.Values, body []byte) provider.Result {
+	segments := make([]string, len(path))
+	for i, s := range path {
+		segments[i] = url.PathEscape(s)
+	}
+	target := d.base.JoinPath(segments...)
+	target.RawQuery = query.Encode()
+	var reader io.Reader
+	if body != nil {
+		reader = bytes.NewReader(body)
+	}
+	r, err := provider.NewRequest(method, target, reader, d.credentials())
+	if err != nil {
+		return provider.Result{Delivery: provider.NeverSent, Err: err}
+	}
+	if body != nil {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	return provider.Do(ctx, d.http, r, maxList)
+}
+
+func (d *driver) credentials() provider.Credentials {
+	if d.token != "" {
+		return provider.Credentials{Token: d.token}
+	}
+	return provider.Credentials{Username: d.account + "/" + d.application, Password: d.password}
+}
+
+// doJSON makes one request with a JSON document.
+func (d *driver) doJSON(ctx context.Context, method string, path []string, query url.Values, document any) provider.Result {
+	body, err := json.Marshal(document)
+	if err != nil {
+		return provider.Result{Delivery: provider.NeverSent, Err: fmt.Errorf("request cannot be written: %w", err)}
+	}
+	return d.do(ctx, method, path, query, body)
+}
+
+// hasNext tells whether a Link header (RFC 8288) announces a next page. Its
+// address is not used: behind a proxy it may name another host, and the
+// credentials must not go there.
+func hasNext(h http.Header) bool {
+	for _, value := range h.Values("Link") {
+		for link := range strings.SplitSeq(value, ",") {
+			_, parameters, _ := strings.Cut(link, ">")
+			for p := range strings.SplitSeq(parameters, ";") {
+				name, rel, _ := strings.Cut(strings.TrimSpace(p), "=")
+				if strings.EqualFold(strings.TrimSpace(name), "rel") && strings.Contains(" "+strings.Trim(rel, `" `)+" ", " next ") {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
