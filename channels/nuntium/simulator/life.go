@@ -1,0 +1,90 @@
+package simulator
+
+import "time"
+
+// States of an AO message.
+const (
+	statePending     = "pending"
+	stateQueued      = "queued"
+	stateDelayed     = "delayed"
+	stateDelivered   = "delivered"
+	stateConfirmed   = "confirmed"
+	stateFailed      = "failed"
+	stateBroadcasted = "broadcasted"
+)
+
+// step is one change of a message: after a time it takes on a state and, if
+// that is one that Nuntium reports, an ack is sent.
+type step struct {
+	after time.Duration
+	state string
+}
+
+// steps is the way of a message. Acks are sent in the order of the steps.
+func (o Options) steps(outcome string) []step {
+	queued := step{o.QueueTime, stateQueued}
+	next := func(state string) step { return step{o.DeliverTime, state} }
+	confirm := step{o.ConfirmTime, stateConfirmed}
+	switch outcome {
+	case Delivered:
+		return []step{queued, next(stateDelivered)}
+	case ConfirmedOnly:
+		return []step{queued, next(stateConfirmed)}
+	case Reversed:
+		return []step{queued, next(stateConfirmed), {o.ConfirmTime, stateDelivered}}
+	case Twice:
+		return []step{queued, next(stateDelivered), {0, stateDelivered}}
+	case Failed:
+		return []step{queued, next(stateFailed)}
+	case Failover:
+		return []step{queued, next(stateFailed), next(stateDelivered)}
+	case DelayedFirst:
+		return []step{queued, next(stateDelayed), next(stateQueued), next(stateDelivered)}
+	case Canceled, Cancelled:
+		return []step{queued, next(outcome)}
+	case NullState:
+		return []step{queued, next("")}
+	case Stuck:
+		return []step{queued}
+	default:
+		return []step{queued, next(stateDelivered), confirm}
+	}
+}
+
+// live lets a message go its way. The caller holds the lock.
+func (s *Server) live(m *message, outcome string) {
+	s.walk(m, s.options.steps(outcome), s.life)
+}
+
+func (s *Server) walk(m *message, rest []step, life int) {
+	if len(rest) == 0 {
+		return
+	}
+	s.agenda.After(rest[0].after, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.life != life {
+			return
+		}
+		s.enter(m, rest[0].state)
+		s.walk(m, rest[1:], life)
+	})
+}
+
+// enter puts a message into a state. The slot is given back before anybody
+// hears of it.
+func (s *Server) enter(m *message, state string) {
+	m.state = state
+	switch state {
+	case statePending, stateQueued, stateDelayed:
+		return
+	}
+	if m.counted {
+		m.counted = false
+		s.tally.End(m.channel.Name, m.guid)
+	}
+	switch state {
+	case stateDelivered, stateConfirmed, stateFailed:
+		s.ack(m)
+	}
+}

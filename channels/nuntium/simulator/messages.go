@@ -1,0 +1,216 @@
+package simulator
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// message is one AO message: application-originated.
+type message struct {
+	id       int
+	app      *application
+	guid     string
+	token    string
+	from, to string
+	subject  string
+	body     string
+	custom   map[string]any // attributes that Nuntium does not know, and explicit_channel
+	channel  *Channel       // nil until routed
+	state    string         // empty: null
+	counted  bool           // it holds a slot in the tally
+}
+
+var errCrash = errors.New("the simulated Nuntium failed in the middle of a batch")
+
+// parseMessages reads a JSON object or an array of them.
+func parseMessages(body []byte) ([]map[string]any, error) {
+	var many []map[string]any
+	if json.Unmarshal(body, &many) == nil {
+		return many, nil
+	}
+	var one map[string]any
+	if err := json.Unmarshal(body, &one); err != nil {
+		return nil, err
+	}
+	return []map[string]any{one}, nil
+}
+
+// newMessage reads the attributes of one message.
+func newMessage(attributes map[string]any) *message {
+	m := &message{custom: maps.Clone(attributes)}
+	if m.custom == nil {
+		m.custom = map[string]any{}
+	}
+	for key, field := range map[string]*string{
+		"from": &m.from, "to": &m.to, "subject": &m.subject, "body": &m.body, "guid": &m.guid, "token": &m.token,
+	} {
+		if v, ok := m.custom[key].(string); ok {
+			*field = v
+		}
+		delete(m.custom, key)
+	}
+	if c, ok := m.custom["channel"]; ok {
+		m.custom["explicit_channel"] = c
+		delete(m.custom, "channel")
+	}
+	m.to = strings.Replace(m.to, "sms://+", "sms://", 1)
+	return m
+}
+
+// take routes a batch in its order and gives the token in force at its end. An
+// error leaves the messages before it stored.
+func (s *Server) take(app *application, batch []*message) (token string, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	token = newGUID()
+	for _, m := range batch {
+		if m.token != "" {
+			token = m.token
+		}
+		m.token = token
+		if err := s.route(app, m); err != nil {
+			return "", err
+		}
+	}
+	return token, nil
+}
+
+// route decides where a message goes and stores it, or drops it.
+func (s *Server) route(app *application, m *message) error {
+	m.app = app
+	if m.guid == "" {
+		m.guid = newGUID()
+	}
+	if app.byGUID[m.guid] != nil {
+		s.records.Repeated++
+		return nil
+	}
+	outcome := Confirmed
+	if rule, ok := s.outcomes.Pick("send", m.to); ok {
+		outcome = rule.What
+	}
+	if outcome == Crash {
+		return errCrash
+	}
+	explicit, isExplicit := m.custom["explicit_channel"].(string)
+	if !validAddress(m.to) {
+		s.store(m)
+		m.state = stateFailed
+		s.tally.Begin(explicit, m.guid, m.to, 1)
+		s.tally.End(explicit, m.guid)
+		return nil
+	}
+	candidates := s.candidates(app, m)
+	switch {
+	case isExplicit && len(candidates) == 0:
+		s.records.Vanished++
+		s.tally.Refuse(explicit)
+		return nil
+	case len(candidates) == 0:
+		s.store(m)
+		m.state = stateFailed
+		return nil
+	case m.custom["strategy"] == "broadcast" && !isExplicit:
+		s.store(m)
+		m.state = stateBroadcasted
+		for _, c := range candidates {
+			s.put(m.copy(), c, outcome)
+		}
+		return nil
+	}
+	s.put(m, candidates[0], outcome)
+	return nil
+}
+
+// put stores a message on a channel and lets it go its way.
+func (s *Server) put(m *message, c *Channel, outcome string) {
+	s.store(m)
+	m.channel = c
+	m.counted = true
+	s.tally.Begin(c.Name, m.guid, m.to, 1)
+	s.live(m, outcome)
+}
+
+func (s *Server) store(m *message) {
+	s.serial++
+	m.id = s.serial
+	m.state = statePending
+	m.app.messages = append(m.app.messages, m)
+	m.app.byGUID[m.guid] = m
+	m.app.byToken[m.token] = append(m.app.byToken[m.token], m)
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%q%q", m.to, m.body)
+	if m.app.texts[h.Sum64()] {
+		s.records.Alike++
+	}
+	m.app.texts[h.Sum64()] = true
+}
+
+// copy is the message that one channel of a broadcast sends.
+func (m *message) copy() *message {
+	c := *m
+	c.guid = newGUID()
+	c.custom = maps.Clone(m.custom)
+	return &c
+}
+
+// candidates are the channels that may carry a message, the best first.
+func (s *Server) candidates(app *application, m *message) []*Channel {
+	scheme, _, _ := strings.Cut(m.to, "://")
+	explicit, isExplicit := m.custom["explicit_channel"].(string)
+	suggested, _ := m.custom["suggested_channel"].(string)
+	var out []*Channel
+	for _, name := range slices.Sorted(maps.Keys(s.channels)) {
+		c := s.channels[name]
+		switch {
+		case !c.Enabled, c.Direction == "incoming", c.Protocol != scheme:
+		case c.Application != "" && c.Application != app.Name:
+		case isExplicit && name != explicit:
+		default:
+			out = append(out, c)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b *Channel) int { return a.Priority - b.Priority })
+	if i := slices.IndexFunc(out, func(c *Channel) bool { return c.Name == suggested }); i >= 0 {
+		return []*Channel{out[i]}
+	}
+	return out
+}
+
+// validAddress wants a protocol and, for SMS, 5 to 20 digits.
+func validAddress(to string) bool {
+	scheme, rest, ok := strings.Cut(to, "://")
+	if !ok || rest == "" {
+		return false
+	}
+	return scheme != "sms" || len(rest) >= 5 && len(rest) <= 20 && strings.Trim(rest, "0123456789") == ""
+}
+
+// document is a message as queries show it: what is blank is left out, the
+// token is never shown, custom attributes stand beside the others.
+func (m *message) document() map[string]any {
+	d := maps.Clone(m.custom)
+	for key, v := range map[string]string{
+		"from": m.from, "to": m.to, "subject": m.subject, "body": m.body, "guid": m.guid,
+	} {
+		if v != "" {
+			d[key] = v
+		}
+	}
+	d["channel"], d["channel_kind"], d["state"] = nil, nil, nil
+	if m.channel != nil {
+		d["channel"], d["channel_kind"] = m.channel.Name, m.channel.Kind
+	}
+	if m.state != "" {
+		d["state"] = m.state
+	}
+	return d
+}
+
+func newGUID() string { return strings.ToLower(rand.Text()) }

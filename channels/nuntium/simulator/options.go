@@ -1,0 +1,129 @@
+package simulator
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"weir/channels/simulation"
+)
+
+// What can become of a message, for [Options.Outcomes].
+const (
+	Confirmed     = "confirmed"      // queued, delivered, confirmed; two acks. The default
+	Delivered     = "delivered"      // queued, delivered; one ack
+	ConfirmedOnly = "confirmed_only" // queued, confirmed; one ack
+	Reversed      = "reversed"       // as Confirmed, the acks in the wrong order
+	Twice         = "twice"          // as Delivered, the ack twice
+	Failed        = "failed"         // queued, failed; one ack
+	Failover      = "failover"       // failed, then delivered by another route; two acks
+	DelayedFirst  = "delayed"        // queued, delayed, queued, delivered
+	Canceled      = "canceled"       // by a rule; no ack
+	Cancelled     = "cancelled"      // by a user; no ack
+	NullState     = "null"           // a state that Nuntium does not know; no ack
+	Stuck         = "stuck"          // queued for ever
+	Crash         = "crash"          // the request ends with 500 here; this message and those behind it are not stored
+)
+
+// Options say what the simulated Nuntium is like. The zero value works: account
+// "demo", application "weir" with password "secret" and token "token", channel
+// "sms".
+type Options struct {
+	Account      string
+	Password     string // of the account; empty: nobody may use it
+	Applications []Application
+	Channels     []Channel
+
+	Outcomes []string // rules: "failed:0.1", "null:*7"; see simulation.Rule
+	Faults   []string // rules; see simulation.Faults
+	Seed     uint64
+
+	QueueTime   time.Duration // pending to queued
+	DeliverTime time.Duration // queued to its next state
+	ConfirmTime time.Duration // delivered to confirmed
+	// TimeScale shortens the minutes between the repetitions of acks and
+	// incoming messages: 0.001 makes a minute 60 ms. 0 stands for 1.
+	TimeScale float64
+
+	Callbacks int          // acks under way at once; 0: the kit's default
+	Client    *http.Client // for callbacks; nil: one of its own
+}
+
+// Application is one application of the account.
+type Application struct {
+	Name      string    `json:"name"`
+	Password  string    `json:"-"`
+	Tokens    []string  `json:"-"` // OAuth2 bearer tokens whose client has its name
+	Interface Interface `json:"interface"`
+	Ack       Ack       `json:"delivery_ack"`
+}
+
+// Interface says where incoming messages go.
+type Interface struct {
+	Type     string `json:"type,omitempty"` // http_get_callback, http_post_callback, rss, qst_client
+	URL      string `json:"url,omitempty"`
+	User     string `json:"user,omitempty"`
+	Password string `json:"password,omitempty"`
+}
+
+// Ack says where delivery acks go.
+type Ack struct {
+	Method   string `json:"method,omitempty"` // none, get, post
+	URL      string `json:"url,omitempty"`
+	User     string `json:"user,omitempty"`
+	Password string `json:"password,omitempty"`
+}
+
+// Channel is one way out. As Nuntium does, its JSON leaves out what is blank
+// or false.
+type Channel struct {
+	Name        string `json:"name"`
+	Kind        string `json:"kind,omitempty"`
+	Protocol    string `json:"protocol,omitempty"`
+	Enabled     bool   `json:"enabled,omitempty"`
+	Priority    int    `json:"priority,omitempty"`
+	Address     string `json:"address,omitempty"`
+	Direction   string `json:"direction,omitempty"`
+	Application string `json:"application,omitempty"` // empty: every application's
+	Connected   bool   `json:"connected,omitempty"`   // only shown for kinds that keep a connection
+	Account     string `json:"account,omitempty"`
+	Queued      int    `json:"queued_ao_messages_count,omitempty"`
+}
+
+func (o Options) withDefaults() Options {
+	o.Account = cmp.Or(o.Account, "demo")
+	if len(o.Applications) == 0 {
+		o.Applications = []Application{{Name: "weir", Password: "secret", Tokens: []string{"token"}}}
+	}
+	if len(o.Channels) == 0 {
+		o.Channels = []Channel{{Name: "sms", Enabled: true}}
+	}
+	if o.TimeScale == 0 {
+		o.TimeScale = 1
+	}
+	return o
+}
+
+// outcomes makes the script that decides what becomes of messages.
+func (o Options) outcomes() (*simulation.Script, error) {
+	rules, err := simulation.ParseRules(o.Outcomes...)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range rules {
+		if !slices.Contains(outcomeNames(), r.What) || r.Value != "" || r.Operation != "" {
+			return nil, fmt.Errorf("outcome %q: want one of %s, with :when if need be", r, strings.Join(outcomeNames(), ", "))
+		}
+	}
+	return simulation.NewScript(o.Seed, rules...), nil
+}
+
+func outcomeNames() []string {
+	return []string{
+		Confirmed, Delivered, ConfirmedOnly, Reversed, Twice, Failed, Failover,
+		DelayedFirst, Canceled, Cancelled, NullState, Stuck, Crash,
+	}
+}

@@ -1,0 +1,226 @@
+package simulator
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+
+	"weir/channels/simulation"
+)
+
+const maxBody = 8 << 20
+
+// Server is a simulated Nuntium. It is safe for concurrent use; messages move
+// and callbacks are sent only while Run runs.
+type Server struct {
+	options  Options
+	mux      *http.ServeMux
+	tally    *simulation.Tally
+	faults   *simulation.Faults
+	outcomes *simulation.Script
+	sender   *simulation.Sender
+
+	mu       sync.Mutex
+	agenda   *simulation.Agenda
+	life     int // counts the resets; what an earlier life planned is void
+	apps     map[string]*application
+	channels map[string]*Channel
+	serial   int
+	records  Records
+}
+
+// application is an Application with what it has sent and received.
+type application struct {
+	Application
+	messages []*message
+	byGUID   map[string]*message
+	byToken  map[string][]*message
+	texts    map[uint64]bool // addresses and texts that were seen
+	incoming map[string]bool
+}
+
+// New makes a simulator, or says what is wrong with a rule.
+func New(o Options) (*Server, error) {
+	o = o.withDefaults()
+	outcomes, err := o.outcomes()
+	if err != nil {
+		return nil, err
+	}
+	faults, err := simulation.NewFaults(o.Seed, o.Faults...)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{
+		options: o, mux: http.NewServeMux(), tally: simulation.NewTally(), faults: faults,
+		outcomes: outcomes, agenda: simulation.NewAgenda(),
+		sender: simulation.NewSender(simulation.SenderOptions{Client: o.Client, Workers: o.Callbacks, Faults: faults}),
+		apps:   map[string]*application{}, channels: map[string]*Channel{},
+	}
+	for _, a := range o.Applications {
+		s.apps[a.Name] = newApplication(a)
+	}
+	for _, c := range o.Channels {
+		s.channels[c.Name] = newChannel(c, o.Account)
+	}
+	s.routes()
+	return s, nil
+}
+
+func newApplication(a Application) *application {
+	return &application{
+		Application: a, byGUID: map[string]*message{}, byToken: map[string][]*message{},
+		texts: map[uint64]bool{}, incoming: map[string]bool{},
+	}
+}
+
+func newChannel(c Channel, account string) *Channel {
+	c.Account = account
+	if c.Kind == "" {
+		c.Kind = "qst_server"
+	}
+	if c.Protocol == "" {
+		c.Protocol = "sms"
+	}
+	if c.Direction == "" {
+		c.Direction = "bidirectional"
+	}
+	return &c
+}
+
+// Run moves messages along and sends callbacks until the context ends.
+func (s *Server) Run(ctx context.Context) {
+	var all sync.WaitGroup
+	all.Go(func() { s.agenda.Run(ctx) })
+	all.Go(func() { s.sender.Run(ctx) })
+	all.Wait()
+}
+
+// ServeHTTP implements http.Handler.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+	s.mux.ServeHTTP(w, r)
+}
+
+// Tally is the simulator's own count.
+func (s *Server) Tally() *simulation.Tally { return s.tally }
+
+// Faults is the script of faults.
+func (s *Server) Faults() *simulation.Faults { return s.faults }
+
+// Reset forgets every message and count. Accounts, applications, channels and
+// rules stay.
+func (s *Server) Reset() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.life++
+	s.agenda.Clear()
+	for _, a := range s.apps {
+		a.messages = nil
+		clear(a.byGUID)
+		clear(a.byToken)
+		clear(a.texts)
+		clear(a.incoming)
+	}
+	s.records = Records{}
+	s.tally.Reset()
+}
+
+func (s *Server) routes() {
+	s.mux.Handle(simulation.ControlPath, simulation.Control(s.tally, s.faults, s.Reset))
+	s.mux.HandleFunc("GET "+simulation.ControlPath+"nuntium", s.showRecords)
+	s.mux.HandleFunc("POST "+simulation.ControlPath+"incoming", s.postIncoming)
+
+	s.mux.HandleFunc("GET /{account}/{application}/send_ao", s.sendOne)
+	s.mux.HandleFunc("POST /{account}/{application}/send_ao", s.sendOne)
+	s.mux.HandleFunc("POST /{account}/{application}/send_ao.json", s.sendMany)
+	s.mux.HandleFunc("GET /{account}/{application}/get_ao.json", s.listAll)
+
+	s.mux.HandleFunc("POST /api/ao_messages.json", s.apiSend)
+	s.mux.HandleFunc("GET /api/ao_messages.json", s.apiList)
+	s.mux.HandleFunc("GET /api/accounts.json", s.listAccounts)
+	s.mux.HandleFunc("GET /api/channels.json", s.listChannels)
+	s.mux.HandleFunc("GET /api/channels/{file}", s.showChannel)
+	s.mux.HandleFunc("PUT /api/channels/{file}", s.putChannel)
+	s.mux.HandleFunc("GET /api/applications/{id}", s.showApplication)
+	s.mux.HandleFunc("PUT /api/applications/{id}", s.putApplication)
+}
+
+// inPath authenticates a request whose path names the account and the
+// application: the credentials must be those of that application. It answers
+// itself when they are not.
+func (s *Server) inPath(w http.ResponseWriter, r *http.Request) (*application, bool) {
+	app, _, ok := s.basic(r)
+	if !ok || app == nil || r.PathValue("account") != s.options.Account || r.PathValue("application") != app.Name {
+		challenge(w)
+		return nil, false
+	}
+	return app, true
+}
+
+// inAPI authenticates a request to /api: by bearer token, as an application or
+// as the account. The application is nil at account level.
+func (s *Server) inAPI(w http.ResponseWriter, r *http.Request) (*application, bool) {
+	token, isBearer := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	if isBearer {
+		if app := s.bearer(token); app != nil {
+			switch {
+			case r.URL.Query().Get("account") != s.options.Account:
+				w.WriteHeader(http.StatusUnauthorized)
+				return nil, false
+			case r.URL.Query().Get("application") == "-":
+				return nil, true
+			}
+			return app, true
+		}
+	}
+	app, account, ok := s.basic(r)
+	if !ok || !account && app == nil {
+		challenge(w)
+		return nil, false
+	}
+	return app, true
+}
+
+// bearer finds the application of a token.
+func (s *Server) bearer(token string) *application {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, a := range s.apps {
+		for _, t := range a.Tokens {
+			if t == token {
+				return a
+			}
+		}
+	}
+	return nil
+}
+
+// basic checks Basic credentials: account/application, application@account or,
+// for the account itself, account.
+func (s *Server) basic(r *http.Request) (app *application, account, ok bool) {
+	user, password, given := r.BasicAuth()
+	if !given {
+		return nil, false, false
+	}
+	accountName, appName, named := strings.Cut(user, "/")
+	if !named {
+		appName, accountName, named = strings.Cut(user, "@")
+	}
+	if !named {
+		ok = user == s.options.Account && s.options.Password != "" && password == s.options.Password
+		return nil, true, ok
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	app = s.apps[appName]
+	ok = accountName == s.options.Account && app != nil && app.Password != "" && app.Password == password
+	return app, false, ok
+}
+
+func challenge(w http.ResponseWriter) {
+	w.Header().Set("WWW-Authenticate", `Basic realm="Application"`)
+	w.WriteHeader(http.StatusUnauthorized)
+	fmt.Fprintln(w, "HTTP Basic: Access denied.")
+}
