@@ -1,0 +1,106 @@
+package config
+
+import (
+	"net"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"weir"
+)
+
+// check finds the values that decode but are not allowed. Variables that have
+// a mistake already are left out.
+func (c *Config) check(have []Mistake) []Mistake {
+	ok := map[string]bool{
+		"DATABASE_URL":                 databaseURL(c.DatabaseURL),
+		"LISTEN_ADDR":                  c.listenAddr(have),
+		"PUBLIC_URL":                   c.PublicURL == "" || publicURL(c.PublicURL),
+		"DEFAULT_CHANNEL_CAPACITY":     between(c.DefaultChannelCapacity, weir.MinCapacity, weir.MaxCapacity),
+		"CHNL_BKR_GC_IDLE_MINUTES":     minutes(c.GCIdle),
+		"CHNL_BKR_GC_INTERVAL_MINUTES": minutes(c.GCInterval),
+		"LOST_AFTER_MINUTES":           minutes(c.LostAfter),
+		"SHUT_DOWN_MINUTES":            minutes(c.ShutDown),
+		"WEIR_SETTLE_AFTER":            between(c.SettleAfter.Duration(), 10*time.Millisecond, time.Hour),
+		"WEIR_SEND_TIMEOUT":            between(c.SendTimeout.Duration(), 10*time.Millisecond, 5*time.Minute),
+		"WEIR_SEND_CONCURRENCY":        between(c.SendConcurrency, 1, 10_000),
+		"WEIR_COLLECT_CONCURRENCY":     between(c.CollectConcurrency, 1, 1000),
+		"WEIR_LEASE_TTL":               between(c.LeaseTTL.Duration(), 100*time.Millisecond, 5*time.Minute),
+		"WEIR_RETENTION":               between(c.Retention.Duration(), time.Minute, 3650*24*time.Hour),
+	}
+	var mistakes []Mistake
+	for _, v := range variables(c) {
+		fine, checked := ok[v.name]
+		if checked && !fine && !slices.ContainsFunc(have, func(m Mistake) bool { return m.concerns(v) }) {
+			mistakes = append(mistakes, v.mistake(v.text()))
+		}
+	}
+	return mistakes
+}
+
+func (m Mistake) concerns(v variable) bool {
+	return m.Variable == v.name || m.Variable == v.fileName()
+}
+
+func between[T int | time.Duration](v, low, high T) bool { return low <= v && v <= high }
+
+func minutes(m Minutes) bool {
+	return between(m.Duration(), 60*time.Millisecond, 10080*time.Minute)
+}
+
+// databaseURL looks at the form only; the store knows the rest.
+func databaseURL(s string) bool {
+	scheme, rest, _ := strings.Cut(s, "://")
+	switch scheme {
+	case "sqlite":
+		file, _, _ := strings.Cut(rest, "?")
+		return file != ""
+	case "mysql":
+		at := strings.LastIndex(rest, "@")
+		host, name, _ := strings.Cut(rest[at+1:], "/")
+		name, _, _ = strings.Cut(name, "?")
+		return at > 0 && host != "" && name != ""
+	}
+	return false
+}
+
+// listenAddr refuses to be reachable from elsewhere without tokens. Tokens
+// that could not be read are no reason to complain about the address, too.
+func (c *Config) listenAddr(have []Mistake) bool {
+	host, port, err := net.SplitHostPort(c.ListenAddr)
+	if err != nil {
+		return false
+	}
+	if n, err := strconv.Atoi(port); err != nil || n < 0 || n > 65535 {
+		return false
+	}
+	unread := slices.ContainsFunc(have, func(m Mistake) bool { return strings.HasPrefix(m.Variable, "WEIR_API_TOKENS") })
+	return loopback(host) || len(c.APITokens) > 0 || unread
+}
+
+func loopback(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && ip.Unmap().IsLoopback()
+}
+
+func publicURL(s string) bool {
+	u, err := url.Parse(s)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" &&
+		u.RawQuery == "" && u.Fragment == "" && u.User == nil && u.Opaque == ""
+}
+
+// DerivePublicURL is the address under which programs on this machine reach an
+// address that Weir listens on. It is empty while the port is not known.
+func DerivePublicURL(addr string) string {
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil || port == "0" {
+		return ""
+	}
+	if ip, err := netip.ParseAddr(host); host == "" || err == nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	return "http://" + net.JoinHostPort(host, port)
+}

@@ -1,0 +1,293 @@
+package config_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"weir/config"
+)
+
+func load(t *testing.T, environ ...string) config.Config {
+	t.Helper()
+	c, _, err := config.Load(environ)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// mistakes gives the variables that Load complains about.
+func mistakes(t *testing.T, environ ...string) []string {
+	t.Helper()
+	_, _, err := config.Load(environ)
+	var wrong *config.Error
+	if err != nil && !errors.As(err, &wrong) {
+		t.Fatalf("%T instead of *config.Error", err)
+	}
+	var names []string
+	if wrong != nil {
+		for _, m := range wrong.Mistakes {
+			names = append(names, m.Variable)
+		}
+	}
+	return names
+}
+
+func TestAnEmptyEnvironmentGivesTheDefaults(t *testing.T) {
+	t.Parallel()
+	c := load(t)
+	got := map[string]any{
+		"database": c.DatabaseURL, "listen": c.ListenAddr, "public": c.PublicURL, "capacity": c.DefaultChannelCapacity,
+		"idle": c.GCIdle.Duration(), "interval": c.GCInterval.Duration(), "lost": c.LostAfter.Duration(), "shut down": c.ShutDown.Duration(),
+		"settle": c.SettleAfter.Duration(), "send timeout": c.SendTimeout.Duration(), "lease": c.LeaseTTL.Duration(),
+		"retention": c.Retention.Duration(), "sends": c.SendConcurrency, "asks": c.CollectConcurrency,
+		"migrate": c.AutoMigrate, "level": c.LogLevel.Level().String(), "format": string(c.LogFormat), "tokens": len(c.APITokens),
+	}
+	want := map[string]any{
+		"database": "sqlite://weir.db", "listen": "127.0.0.1:8080", "public": "http://127.0.0.1:8080", "capacity": 100,
+		"idle": 2 * time.Minute, "interval": 2 * time.Minute, "lost": time.Hour, "shut down": 30 * time.Minute,
+		"settle": time.Minute, "send timeout": 15 * time.Second, "lease": 15 * time.Second,
+		"retention": 30 * 24 * time.Hour, "sends": 64, "asks": 4,
+		"migrate": true, "level": "INFO", "format": "", "tokens": 0,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestValues(t *testing.T) {
+	t.Parallel()
+	c := load(t, "CHNL_BKR_GC_IDLE_MINUTES=0.05", "WEIR_RETENTION=30d", "WEIR_SEND_TIMEOUT=1500ms", "WEIR_API_TOKENS=one, two",
+		"LISTEN_ADDR=0.0.0.0:9000", "LOG_LEVEL=WARN", "WEIR_AUTO_MIGRATE=false", "SHUT_DOWN_MINUTES=", "PUBLIC_URL=https://weir.example/base")
+	if got := c.GCIdle.Duration(); got != 3*time.Second {
+		t.Errorf("0.05 minutes are %v", got)
+	}
+	if got := c.Retention.Duration(); got != 720*time.Hour {
+		t.Errorf("30d are %v", got)
+	}
+	if got := c.SendTimeout.Duration(); got != 1500*time.Millisecond {
+		t.Errorf("1500ms are %v", got)
+	}
+	if diff := cmp.Diff(config.Tokens{"one", "two"}, c.APITokens); diff != "" {
+		t.Error(diff)
+	}
+	if c.AutoMigrate || c.LogLevel.Level().String() != "WARN" || c.PublicURL != "https://weir.example/base" {
+		t.Errorf("auto-migrate %v, level %v, public URL %v", c.AutoMigrate, c.LogLevel.Level(), c.PublicURL)
+	}
+	if got := c.ShutDown.Duration(); got != 30*time.Minute {
+		t.Errorf("an empty variable gives %v, not the default", got)
+	}
+}
+
+func TestWrongValues(t *testing.T) {
+	t.Parallel()
+	wrong := map[string][]string{
+		"DATABASE_URL":                 {"weir.db", "postgres://u:p@h/d", "sqlite://", "mysql://h:3306/weir", "mysql://u:p@h:3306", "mysql://u:p@/weir"},
+		"LISTEN_ADDR":                  {"8080", "127.0.0.1", "127.0.0.1:http", "127.0.0.1:65536", "127.0.0.1:-1", "0.0.0.0:8080", ":8080", "weir.example:80", "[::]:80"},
+		"PUBLIC_URL":                   {"weir.example", "ftp://weir.example", "http://", "https://weir.example/?a=b", "https://weir.example/#a", "https://u:p@weir.example"},
+		"WEIR_API_TOKENS":              {",", "a,,b", "a b", "ä"},
+		"DEFAULT_CHANNEL_CAPACITY":     {"0", "-1", "1000001", "many", "1.5"},
+		"CHNL_BKR_GC_IDLE_MINUTES":     {"0", "-1", "NaN", "Inf", "1e300", "2m", "20000"},
+		"CHNL_BKR_GC_INTERVAL_MINUTES": {"0"},
+		"LOST_AFTER_MINUTES":           {"0"},
+		"SHUT_DOWN_MINUTES":            {"0"},
+		"WEIR_RETENTION":               {"0", "1s", "30", "4000d", "NaNd", "1e300d", "d"},
+		"WEIR_SETTLE_AFTER":            {"0s", "2h", "60"},
+		"WEIR_SEND_TIMEOUT":            {"0s", "6m"},
+		"WEIR_LEASE_TTL":               {"1ms", "6m"},
+		"WEIR_SEND_CONCURRENCY":        {"0", "10001"},
+		"WEIR_COLLECT_CONCURRENCY":     {"0", "1001"},
+		"WEIR_AUTO_MIGRATE":            {"maybe"},
+		"LOG_LEVEL":                    {"loud"},
+		"LOG_FORMAT":                   {"xml"},
+	}
+	for name, values := range wrong {
+		for _, value := range values {
+			t.Run(name+"="+value, func(t *testing.T) {
+				t.Parallel()
+				if diff := cmp.Diff([]string{name}, mistakes(t, name+"="+value)); diff != "" {
+					t.Error(diff)
+				}
+			})
+		}
+	}
+}
+
+func TestAllMistakesAreReportedAtOnce(t *testing.T) {
+	t.Parallel()
+	_, _, err := config.Load([]string{
+		"DATABASE_URL=mongodb://ann:hunter2@db.example/x", "DEFAULT_CHANNEL_CAPACITY=0", "LOG_LEVEL=loud", "WEIR_API_TOKENS=hunter2,,", "WEIR_LEASE_TTL=soon",
+	})
+	want := strings.Join([]string{
+		`DATABASE_URL is "mongodb://ann:REDACTED@db.example/x"; allowed: sqlite://FILE or mysql://USER:PASSWORD@HOST:PORT/DATABASE`,
+		`WEIR_API_TOKENS is "REDACTED"; allowed: one or more tokens, separated by commas, of printable ASCII without blanks`,
+		`DEFAULT_CHANNEL_CAPACITY is "0"; allowed: 1 to 1000000`,
+		`WEIR_LEASE_TTL is "soon"; allowed: 100ms to 5m`,
+		`LOG_LEVEL is "loud"; allowed: debug, info, warn or error`,
+	}, "\n")
+	if err == nil {
+		t.Fatal("no error")
+	}
+	if diff := cmp.Diff(want, err.Error()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestSecretsFromFiles(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "secret")
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("mysql://u:p@h:3306/weir\n")
+	if c := load(t, "DATABASE_URL_FILE="+file); c.DatabaseURL != "mysql://u:p@h:3306/weir" {
+		t.Errorf("read %q", c.DatabaseURL)
+	}
+	want := []string{"DATABASE_URL_FILE"}
+	if diff := cmp.Diff(want, mistakes(t, "DATABASE_URL_FILE="+file, "DATABASE_URL=sqlite://x")); diff != "" {
+		t.Errorf("both set: %s", diff)
+	}
+	if diff := cmp.Diff(want, mistakes(t, "DATABASE_URL_FILE="+file+".none")); diff != "" {
+		t.Errorf("no such file: %s", diff)
+	}
+	write("\n")
+	if diff := cmp.Diff([]string{"WEIR_API_TOKENS_FILE"}, mistakes(t, "WEIR_API_TOKENS_FILE="+file, "LISTEN_ADDR=:80")); diff != "" {
+		t.Errorf("empty file: %s", diff)
+	}
+	write("a-secret-that-is-long,another-secret-as-long\n")
+	if c := load(t, "WEIR_API_TOKENS_FILE="+file, "LISTEN_ADDR=:80"); len(c.APITokens) != 2 {
+		t.Errorf("read %d tokens", len(c.APITokens))
+	}
+}
+
+func TestUnknownVariablesAreWarnedAbout(t *testing.T) {
+	t.Parallel()
+	_, warnings, err := config.Load([]string{
+		"WEIR_API_TOKEN=a-secret-that-is-long", "CHNL_BKR_GC_IDLE_MINUTE=3", "WEIR_TEST_MYSQL=mysql://x", "WEIR_PORT=tcp://10.0.0.1:80", "PATH=/bin", "WEIR_DATABASE_URL=x",
+	})
+	want := []string{
+		"CHNL_BKR_GC_IDLE_MINUTE is not a variable of Weir and does nothing; did you mean CHNL_BKR_GC_IDLE_MINUTES?",
+		"WEIR_API_TOKEN is not a variable of Weir and does nothing; did you mean WEIR_API_TOKENS?",
+		"WEIR_DATABASE_URL is not a variable of Weir and does nothing; did you mean DATABASE_URL?",
+	}
+	if diff := cmp.Diff(want, warnings); diff != "" || err != nil {
+		t.Error(diff, err)
+	}
+}
+
+func TestShortTokensAreWarnedAboutWithoutShowingThem(t *testing.T) {
+	t.Parallel()
+	_, warnings, _ := config.Load([]string{"WEIR_API_TOKENS=hunter2"})
+	if len(warnings) != 1 || strings.Contains(warnings[0], "hunter2") {
+		t.Errorf("%q", warnings)
+	}
+}
+
+func TestDerivePublicURL(t *testing.T) {
+	t.Parallel()
+	for addr, want := range map[string]string{
+		"127.0.0.1:8080": "http://127.0.0.1:8080", ":80": "http://127.0.0.1:80", "0.0.0.0:81": "http://127.0.0.1:81",
+		"[::]:82": "http://127.0.0.1:82", "[::1]:83": "http://[::1]:83", "weir.example:84": "http://weir.example:84", "127.0.0.1:0": "", "nonsense": "",
+	} {
+		if got := config.DerivePublicURL(addr); got != want {
+			t.Errorf("%s gives %q, want %q", addr, got, want)
+		}
+	}
+}
+
+func TestPrintShowsOriginsAndNoSecrets(t *testing.T) {
+	t.Parallel()
+	c := load(t, "DATABASE_URL=mysql://ann:hun:t@er2@db.example:3306/weir", "WEIR_API_TOKENS=hunter2-hunter2-hunter2,swordfish-swordfish", "LOG_LEVEL=debug")
+	var out strings.Builder
+	if err := c.Print(&out); err != nil {
+		t.Fatal(err)
+	}
+	for _, secret := range []string{"hun", "er2", "swordfish"} {
+		if strings.Contains(out.String(), secret) {
+			t.Errorf("%q is shown", secret)
+		}
+	}
+	var lines []string
+	for line := range strings.Lines(out.String()) {
+		lines = append(lines, strings.Join(strings.Fields(line), " "))
+	}
+	for _, want := range []string{
+		"VARIABLE VALUE FROM",
+		"DATABASE_URL mysql://ann:REDACTED@db.example:3306/weir environment",
+		"WEIR_API_TOKENS REDACTED,REDACTED environment",
+		"PUBLIC_URL http://127.0.0.1:8080 LISTEN_ADDR",
+		"LOG_LEVEL debug environment",
+		"SHUT_DOWN_MINUTES 30 default",
+	} {
+		if !slices.Contains(lines, want) {
+			t.Errorf("no line %q in\n%s", want, out.String())
+		}
+	}
+}
+
+// A span reads back as it was, so that what Print shows can be set.
+func TestSpansReadBackAsWritten(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		p := config.Period(rapid.Int64().Draw(t, "period"))
+		var back config.Period
+		if err := back.Decode(p.String()); err != nil || back != p {
+			t.Fatalf("%v became %v (%v)", p, back, err)
+		}
+		m := config.Minutes(rapid.Int64Range(0, int64(10080*time.Minute)).Draw(t, "minutes"))
+		var again config.Minutes
+		if err := again.Decode(m.String()); err != nil || again != m {
+			t.Fatalf("%v became %v (%v)", m, again, err)
+		}
+	})
+}
+
+// FuzzDecode looks for values that crash a decoder or that it reads wrongly.
+func FuzzDecode(f *testing.F) {
+	for _, seed := range []string{"0.05", "30d", "15s", "NaN", "-1e300", "a,b", "1h2m3.5s", "\xff"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, value string) {
+		var p, p2 config.Period
+		if p.Decode(value) == nil && (p2.Decode(p.String()) != nil || p2 != p) {
+			t.Errorf("%q is the period %v, which is %v", value, p, p2)
+		}
+		var m, m2 config.Minutes
+		if m.Decode(value) == nil && (m2.Decode(m.String()) != nil || m2.Duration().Round(time.Millisecond) != m.Duration().Round(time.Millisecond)) {
+			t.Errorf("%q is %v minutes, which are %v", value, m, m2)
+		}
+		var tokens config.Tokens
+		if tokens.Decode(value) == nil && (len(tokens) == 0 || strings.ContainsAny(strings.Join(tokens, ""), ", \n")) {
+			t.Errorf("%q gives the tokens %q", value, []string(tokens))
+		}
+	})
+}
+
+// FuzzRedact looks for malformed URLs that show a password.
+func FuzzRedact(f *testing.F) {
+	f.Add("mysql", "h/d")
+	f.Add("", "h://x")
+	f.Add("mysql:", "@@:/")
+	f.Fuzz(func(t *testing.T, scheme, rest string) {
+		const secret = "hunter2"
+		if strings.Contains(scheme+rest, "hunter") || strings.Contains(scheme, "://") {
+			return
+		}
+		for _, s := range []string{scheme + "://ann:" + secret + "@" + rest, "ann:" + secret + "@" + rest} {
+			if shown := config.Redact(s); strings.Contains(shown, secret) {
+				t.Errorf("%q is shown as %q", s, shown)
+			}
+		}
+	})
+}

@@ -1,0 +1,94 @@
+package config
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// The types below decode themselves; envconfig calls Decode. What the caller
+// reports is the variable's "allowed" tag, so the errors here need no words.
+var errNotAllowed = errors.New("not allowed")
+
+// Decode reads a number of minutes.
+func (m *Minutes) Decode(s string) error {
+	n, err := strconv.ParseFloat(s, 64)
+	if err != nil {
+		return err
+	}
+	if math.IsNaN(n) || math.Abs(n) > 1e6 { // beyond every bound, and what time.Duration can hold
+		return errNotAllowed
+	}
+	*m = Minutes(math.Round(n * float64(time.Minute)))
+	return nil
+}
+
+// String writes what Decode reads.
+func (m Minutes) String() string {
+	return strconv.FormatFloat(m.Duration().Minutes(), 'f', -1, 64)
+}
+
+// Decode reads a span of time.ParseDuration or a number of days.
+func (p *Period) Decode(s string) error {
+	if days, ok := strings.CutSuffix(s, "d"); ok {
+		n, err := strconv.ParseFloat(days, 64)
+		if err != nil {
+			return err
+		}
+		if math.IsNaN(n) || math.Abs(n) > 1e5 {
+			return errNotAllowed
+		}
+		*p = Period(math.Round(n * 24 * float64(time.Hour)))
+		return nil
+	}
+	d, err := time.ParseDuration(s)
+	*p = Period(d)
+	return err
+}
+
+// String writes what Decode reads.
+func (p Period) String() string { return p.Duration().String() }
+
+// Decode reads tokens that are separated by commas.
+func (t *Tokens) Decode(s string) error {
+	var tokens Tokens
+	for token := range strings.SplitSeq(s, ",") {
+		token = strings.TrimSpace(token)
+		if token == "" || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+			return errNotAllowed
+		}
+		tokens = append(tokens, token)
+	}
+	*t = tokens
+	return nil
+}
+
+// String tells how many there are, not which.
+func (t Tokens) String() string {
+	if len(t) == 0 {
+		return ""
+	}
+	return strings.TrimSuffix(strings.Repeat(redacted+",", len(t)), ",")
+}
+
+// Decode reads the name of a level.
+func (l *LogLevel) Decode(s string) error {
+	*l = LogLevel(strings.ToLower(s))
+	return oneOf(string(*l), "debug", "info", "warn", "error")
+}
+
+// Decode reads the name of a format.
+func (f *LogFormat) Decode(s string) error {
+	*f = LogFormat(strings.ToLower(s))
+	return oneOf(string(*f), "text", "json")
+}
+
+func oneOf(s string, allowed ...string) error {
+	if !slices.Contains(allowed, s) {
+		return errNotAllowed
+	}
+	return nil
+}

@@ -1,0 +1,154 @@
+package config
+
+import (
+	"fmt"
+	"os"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/kelseyhightower/envconfig"
+)
+
+// Load reads a configuration from an environment, a list of NAME=value as
+// os.Environ gives it. A variable with an empty value counts as absent. Each
+// secret may also be in a file that NAME_FILE names.
+//
+// The warnings are sentences for people. The error, if any, is an [*Error]
+// with all mistakes.
+func Load(environ []string) (_ Config, warnings []string, _ error) {
+	env := index(environ)
+	var c Config
+	c.origins = map[string]string{}
+	var mistakes []Mistake
+	for _, v := range variables(&c) {
+		mistakes = append(mistakes, v.read(env, c.origins)...)
+	}
+	mistakes = inOrder(append(mistakes, c.check(mistakes)...))
+	warnings = append(unknown(env), c.warnings()...)
+	if len(mistakes) > 0 {
+		return Config{}, warnings, &Error{mistakes}
+	}
+	if c.PublicURL == "" {
+		c.PublicURL = DerivePublicURL(c.ListenAddr)
+		c.origins["PUBLIC_URL"] = "LISTEN_ADDR"
+	}
+	return c, warnings, nil
+}
+
+func index(environ []string) map[string]string {
+	env := make(map[string]string, len(environ))
+	for _, entry := range environ {
+		if name, value, ok := strings.Cut(entry, "="); ok {
+			env[name] = value
+		}
+	}
+	return env
+}
+
+// variable is one field of a Config.
+type variable struct {
+	name    string
+	preset  string // default
+	allowed string
+	secret  bool
+	field   reflect.Value
+}
+
+// fileName is the variable that names the file with a secret.
+func (v variable) fileName() string { return v.name + "_FILE" }
+
+// variables lists the fields of a Config that are variables.
+func variables(c *Config) []variable {
+	var out []variable
+	s := reflect.ValueOf(c).Elem()
+	for i := range s.NumField() {
+		tag := s.Type().Field(i).Tag
+		if name := tag.Get("envconfig"); name != "" {
+			out = append(out, variable{name, tag.Get("default"), tag.Get("allowed"), tag.Get("secret") == "true", s.Field(i)})
+		}
+	}
+	return out
+}
+
+// read finds the value of a variable and decodes it.
+func (v variable) read(env, origins map[string]string) []Mistake {
+	value, origin := env[v.name], "environment"
+	if file := env[v.fileName()]; v.secret && file != "" {
+		if value != "" {
+			return []Mistake{{v.fileName(), file, "absent while " + v.name + " is set"}}
+		}
+		text, err := os.ReadFile(file) //nolint:gosec // the operator names it
+		if err != nil {
+			return []Mistake{{v.fileName(), file, "the path of a file that Weir can read"}}
+		}
+		if value = strings.TrimSpace(string(text)); value == "" {
+			return []Mistake{{v.fileName(), file, "the path of a file that is not empty"}}
+		}
+		origin = v.fileName()
+	}
+	if value == "" {
+		value, origin = v.preset, "default"
+	}
+	origins[v.name] = origin
+	if err := v.decode(value); err != nil {
+		return []Mistake{v.mistake(value)}
+	}
+	return nil
+}
+
+// decode hands one value to envconfig. The package reads nothing but the
+// process's own environment, and stops at the first mistake; so it gets a
+// struct of one field, whose value is its default and whose name no
+// environment can hold ("=" ends a name).
+func (v variable) decode(value string) error {
+	one := reflect.New(reflect.StructOf([]reflect.StructField{{
+		Name: "Value", Type: v.field.Type(), Tag: reflect.StructTag("default:" + strconv.Quote(value)),
+	}}))
+	if err := envconfig.Process("=", one.Interface()); err != nil {
+		return err
+	}
+	v.field.Set(one.Elem().Field(0))
+	return nil
+}
+
+// inOrder puts mistakes into the order of the variables.
+func inOrder(mistakes []Mistake) []Mistake {
+	var out []Mistake
+	for _, v := range variables(&Config{}) {
+		for _, m := range mistakes {
+			if m.concerns(v) {
+				out = append(out, m)
+			}
+		}
+	}
+	return out
+}
+
+func (v variable) mistake(value string) Mistake {
+	if _, tokens := v.field.Interface().(Tokens); tokens {
+		value = redacted
+	} else if v.secret {
+		value = Redact(value)
+	}
+	return Mistake{v.name, value, v.allowed}
+}
+
+// Mistake is a variable whose value is not allowed.
+type Mistake struct {
+	Variable string
+	Value    string // secrets are redacted
+	Allowed  string // what would be right
+}
+
+// Error holds every mistake of an environment.
+type Error struct{ Mistakes []Mistake }
+
+// Error lists the mistakes, one a line.
+func (e *Error) Error() string {
+	lines := make([]string, len(e.Mistakes))
+	for i, m := range e.Mistakes {
+		lines[i] = fmt.Sprintf("%s is %q; allowed: %s", m.Variable, m.Value, m.Allowed)
+	}
+	return strings.Join(lines, "\n")
+}

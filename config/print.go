@@ -1,0 +1,71 @@
+package config
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/kelseyhightower/envconfig"
+)
+
+// redacted stands for a secret.
+const redacted = "REDACTED"
+
+// Redact hides the password of a URL, and everything where there is no URL to
+// recognise.
+func Redact(s string) string {
+	scheme, rest, ok := strings.Cut(s, "://")
+	if s == "" {
+		return ""
+	}
+	if !ok || strings.ContainsAny(scheme, ":@/,") {
+		return redacted
+	}
+	at := strings.LastIndex(rest, "@")
+	if at < 0 {
+		return s
+	}
+	account := rest[:at]
+	if user, _, has := strings.Cut(account, ":"); has {
+		account = user + ":" + redacted
+	}
+	return scheme + "://" + account + rest[at:]
+}
+
+// text writes a variable's value as Decode reads it.
+func (v variable) text() string { return fmt.Sprint(v.field.Interface()) }
+
+// Print writes every variable with its value and where that is from. Secrets
+// are redacted.
+func (c *Config) Print(w io.Writer) error {
+	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	_, _ = fmt.Fprintln(tab, "VARIABLE\tVALUE\tFROM")
+	for _, v := range variables(c) {
+		value := v.text()
+		if v.secret {
+			value = v.redact(value)
+		}
+		_, _ = fmt.Fprintf(tab, "%s\t%s\t%s\n", v.name, value, c.origins[v.name])
+	}
+	return tab.Flush()
+}
+
+// redact hides what is secret in a value of this variable.
+func (v variable) redact(value string) string {
+	if tokens, ok := v.field.Interface().(Tokens); ok {
+		return tokens.String()
+	}
+	return Redact(value)
+}
+
+// The table of the README; envconfig walks the struct.
+const markdown = `| variable | default | allowed | |
+|---|---|---|---|
+{{range .}}| ` + "`{{usage_key .}}`{{if .Tags.Get `secret`}}, `{{usage_key .}}_FILE`{{end}} | {{with usage_default .}}`{{.}}`{{end}}" + ` | {{.Tags.Get "allowed"}} | {{usage_description .}} |
+{{end}}`
+
+// Markdown writes the table of variables for the documentation.
+func Markdown(w io.Writer) error {
+	return envconfig.Usagef("", &Config{}, w, markdown)
+}

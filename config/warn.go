@@ -1,0 +1,79 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// shortToken is a length below which a token can be guessed.
+const shortToken = 16
+
+// warnings finds what is allowed and yet probably not meant.
+func (c *Config) warnings() []string {
+	var out []string
+	for _, t := range c.APITokens {
+		if len(t) < shortToken {
+			out = append(out, fmt.Sprintf("WEIR_API_TOKENS has a token of less than %d characters; it can be guessed", shortToken))
+			break
+		}
+	}
+	return out
+}
+
+// unknown finds variables that look like ours and are not.
+func unknown(env map[string]string) []string {
+	var names []string
+	for _, v := range variables(&Config{}) {
+		names = append(names, v.name)
+		if v.secret {
+			names = append(names, v.fileName())
+		}
+	}
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(env)) {
+		if ours(name) && !slices.Contains(names, name) {
+			out = append(out, fmt.Sprintf("%s is not a variable of Weir and does nothing; did you mean %s?", name, nearest(name, names)))
+		}
+	}
+	return out
+}
+
+// ours says whether a name is taken for a variable of Weir. The names left out
+// are the tests' and those that Kubernetes gives to the pods beside a service
+// called weir.
+func ours(name string) bool {
+	for _, other := range []string{"WEIR_TEST_", "WEIR_SERVICE_", "WEIR_PORT"} {
+		if strings.HasPrefix(name, other) {
+			return false
+		}
+	}
+	return strings.HasPrefix(name, "WEIR_") || strings.HasPrefix(name, "CHNL_BKR_")
+}
+
+// nearest finds the name that takes the fewest changes to become another.
+func nearest(name string, names []string) string {
+	return slices.MinFunc(names, func(a, b string) int { return distance(name, a) - distance(name, b) })
+}
+
+// distance is Levenshtein's.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			change := diagonal
+			if a[i] != b[j] {
+				change++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(change, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}
