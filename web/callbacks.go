@@ -1,0 +1,194 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"time"
+
+	"weir"
+	"weir/channels"
+)
+
+const (
+	callbackRoute     = "/callbacks/{channel}/{secret}/{path...}"
+	callbackRouteBare = "/callbacks/{channel}/{secret}"
+	// callbackTime bounds the work for one callback.
+	callbackTime = 20 * time.Second
+)
+
+// Results of a callback beside the verdicts on its reports.
+const (
+	resultUnauthorised = "unauthorised" // wrong secret or no such channel
+	resultInvalid      = "invalid"      // not a request that this provider makes
+	resultDeleted      = "deleted"      // right secret of a channel that is gone
+	resultUnavailable  = "unavailable"  // the provider has to come again
+	resultIgnored      = "ignored"      // nothing in it that concerns us
+)
+
+func callbackResults() []string {
+	return []string{
+		string(weir.Applied), string(weir.Duplicate), string(weir.Late), string(weir.NotOurs), string(weir.Forwarded),
+		resultUnauthorised, resultInvalid, resultDeleted, resultUnavailable, resultIgnored,
+	}
+}
+
+// typeNone is the type label of callbacks whose channel is not known.
+const typeNone = "none"
+
+// callback takes one request of a provider. What it is answered decides what
+// the provider does next: Nuntium drops an ack for good on 400, repeats it on
+// anything but 2xx, 3xx and 400, and sends a body as a text to the person. So
+// 400 is for what can never be understood, 503 for every trouble of ours, and
+// there is no body but the driver's.
+func (s *service) callback(w http.ResponseWriter, r *http.Request) {
+	if r.Method == http.MethodHead { // which the mux takes for GET
+		w.Header().Set("Allow", "GET, POST")
+		writeProblem(w, weir.Errorf(weir.CodeMethod, "a callback is a GET or a POST"))
+		return
+	}
+	// A provider may hang up at once; what it said counts nevertheless.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), callbackTime)
+	defer cancel()
+	ch, ok, err := s.callbackChannel(ctx, r)
+	switch {
+	case err != nil:
+		s.callbackUnavailable(w, typeNone, err)
+	case !ok:
+		s.Metrics.callback(typeNone, resultUnauthorised)
+		writeProblem(w, weir.Errorf(weir.CodeNotFound, "there is nothing here"))
+	case ch.Deleted:
+		s.Metrics.callback(ch.Type, resultDeleted)
+		w.WriteHeader(http.StatusOK)
+	default:
+		s.channelCallback(ctx, w, r, ch)
+	}
+}
+
+func (s *service) callbackChannel(ctx context.Context, r *http.Request) (weir.Channel, bool, error) {
+	name := r.PathValue("channel")
+	if !channelName.MatchString(name) {
+		return weir.Channel{}, false, nil
+	}
+	return s.callbacks.find(ctx, name, r.PathValue("secret"))
+}
+
+// channelCallback takes a callback whose secret was right.
+func (s *service) channelCallback(ctx context.Context, w http.ResponseWriter, r *http.Request, ch weir.Channel) {
+	driver, err := s.Directory.Driver(ch)
+	if err != nil {
+		s.callbackUnavailable(w, ch.Type, err)
+		return
+	}
+	c, err := readCallback(w, r, s.Now())
+	if errors.Is(err, errCutShort) {
+		s.callbackUnavailable(w, ch.Type, err)
+		return
+	}
+	var reading channels.Reading
+	if err == nil {
+		reading, err = driver.Read(c)
+	}
+	if err != nil {
+		// The driver's error may quote the request; it stays out of the log.
+		s.Logger.WarnContext(ctx, "callback refused: not a request that this provider makes", "channel", ch.Name, "type", ch.Type)
+		s.Metrics.callback(ch.Type, resultInvalid)
+		writeProblem(w, &malformed{"this is not a callback of a " + ch.Type + " channel"})
+		return
+	}
+	results, err := s.takeReading(ctx, ch, reading)
+	if err != nil {
+		s.callbackUnavailable(w, ch.Type, err)
+		return
+	}
+	for _, result := range results {
+		s.Metrics.callback(ch.Type, result)
+	}
+	if reading.ContentType != "" {
+		w.Header().Set("Content-Type", reading.ContentType)
+		_, _ = w.Write(reading.Body) // a provider that left is no concern of ours
+		return
+	}
+	w.WriteHeader(http.StatusOK)
+}
+
+// takeReading makes durable what a callback said. It tells what came of each
+// part of it.
+func (s *service) takeReading(ctx context.Context, ch weir.Channel, reading channels.Reading) ([]string, error) {
+	var results []string
+	var own []weir.Report
+	for _, report := range reading.Reports {
+		if report.Attempt.Channel == ch.ID {
+			own = append(own, report)
+		} else { // the secret of one channel says nothing about another's contacts
+			results = append(results, string(weir.NotOurs))
+		}
+	}
+	if len(own) > 0 {
+		verdicts, err := s.Broker.Report(ctx, ch.ID, own)
+		if err != nil {
+			return nil, err
+		}
+		for _, v := range verdicts {
+			results = append(results, string(v))
+		}
+	}
+	for _, m := range reading.Incoming {
+		duplicate, err := s.Store.Receive(ctx, ch.ID, m)
+		if err != nil {
+			return nil, err
+		}
+		if duplicate {
+			results = append(results, string(weir.Duplicate))
+			continue
+		}
+		results = append(results, string(weir.Applied))
+		s.Metrics.incoming.WithLabelValues(ch.Name).Inc()
+	}
+	if results == nil {
+		results = []string{resultIgnored}
+	}
+	return results, nil
+}
+
+// callbackUnavailable makes the provider come again, whatever went wrong here.
+func (s *service) callbackUnavailable(w http.ResponseWriter, typ string, err error) {
+	s.Metrics.callback(typ, resultUnavailable)
+	out := &weir.Error{Code: weir.CodeUnavailable, Message: "try again later", Cause: err}
+	if e, ok := errors.AsType[*weir.Error](err); ok {
+		out.RetryAfter = e.RetryAfter
+		if e.Code == weir.CodeDraining {
+			out.Code = e.Code
+		}
+	}
+	writeProblem(w, out)
+}
+
+// errCutShort is a body that did not arrive whole. The provider may well send
+// it again, so it is no reason to refuse the callback for good.
+var errCutShort = errors.New("the body did not arrive whole")
+
+// readCallback reads the body, as a form if it says that it is one.
+func readCallback(w http.ResponseWriter, r *http.Request, now time.Time) (channels.Callback, error) {
+	c := channels.Callback{Method: r.Method, Path: r.PathValue("path"), At: now}
+	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, mostCallbackBody))
+	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); err != nil && !tooLarge {
+		return c, errCutShort
+	}
+	if err != nil {
+		return c, err
+	}
+	if c.Query, err = url.ParseQuery(r.URL.RawQuery); err != nil {
+		return c, err
+	}
+	contentType, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if contentType != "application/x-www-form-urlencoded" {
+		c.Body = raw
+		return c, nil
+	}
+	c.Form, err = url.ParseQuery(string(raw))
+	return c, err
+}

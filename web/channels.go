@@ -1,0 +1,277 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"reflect"
+	"regexp"
+
+	"weir"
+	"weir/channels"
+)
+
+// channelName is what a channel may be called.
+var channelName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,62}$`)
+
+// mostTries bounds how often a change starts over because somebody else
+// changed the channel meanwhile.
+const mostTries = 5
+
+func (s *service) listChannels(c *call) (reply, error) {
+	most := c.query.number("limit")
+	rows, err := s.Store.Channels(c, c.query.text("cursor"), most+1)
+	if err != nil {
+		return reply{}, err
+	}
+	page := ChannelList{Channels: []ChannelView{}}
+	if len(rows) > most {
+		rows = rows[:most]
+		page.NextCursor = rows[most-1].Name
+	}
+	for _, ch := range rows {
+		v, err := s.channelView(c, ch)
+		if err != nil {
+			return reply{}, err
+		}
+		page.Channels = append(page.Channels, v)
+	}
+	return reply{status: http.StatusOK, body: page}, nil
+}
+
+func (s *service) getChannel(c *call) (reply, error) {
+	ch, err := s.channel(c, c.r.PathValue("channel"))
+	if err != nil {
+		return reply{}, err
+	}
+	return s.channelReply(c, http.StatusOK, ch)
+}
+
+// channel finds a channel by the name in a path.
+func (s *service) channel(ctx context.Context, name string) (weir.Channel, error) {
+	if !channelName.MatchString(name) {
+		return weir.Channel{}, weir.Errorf(weir.CodeNotFound, "there is no such channel")
+	}
+	ch, err := s.Store.Channel(ctx, name)
+	if err == nil && ch.Deleted || weir.CodeOf(err) == weir.CodeNotFound {
+		return weir.Channel{}, weir.Errorf(weir.CodeNotFound, "there is no channel %s", name)
+	}
+	return ch, err
+}
+
+func (s *service) putChannel(c *call) (reply, error) {
+	want := weir.Channel{Name: c.r.PathValue("channel"), Capacity: s.DefaultCapacity, Settings: weir.Settings{}}
+	if !channelName.MatchString(want.Name) {
+		c.wrong.add("/channel", "format", "the name in the path must be 1 to 63 characters of a-z, 0-9, dot, underscore and hyphen, and begin with a letter or digit")
+	}
+	want.Type, _ = c.body["type"].(string)
+	want.Title, _ = c.body["name"].(string)
+	want.Paused, _ = c.body["paused"].(bool)
+	if n, ok := c.body["capacity"].(float64); ok && n >= weir.MinCapacity && n <= weir.MaxCapacity {
+		want.Capacity = int(n)
+	}
+	if given, ok := c.body["settings"].(map[string]any); ok {
+		want.Settings = given
+	}
+	s.checkChannel(want, &c.wrong)
+	if err := c.refuse(); err != nil {
+		return reply{}, err
+	}
+	ch, created, err := s.put(c, want)
+	if err != nil {
+		return reply{}, err
+	}
+	s.changed(c, ch)
+	if !created {
+		return s.channelReply(c, http.StatusOK, ch)
+	}
+	out, err := s.channelReply(c, http.StatusCreated, ch)
+	out.location = "/v1/channels/" + ch.Name
+	return out, err
+}
+
+// checkChannel finds what only the table of channel types can tell.
+func (s *service) checkChannel(ch weir.Channel, wrong *mistakes) {
+	if ch.Type == "" {
+		return // said already
+	}
+	t, ok := s.Directory.Type(ch.Type)
+	if !ok {
+		wrong.add("/type", "enum", "must be one of %s", typeNames(s.Directory.Types()))
+		return
+	}
+	for _, f := range t.CheckSettings(ch.Settings, ch.Capacity) {
+		f.Pointer = "/settings" + f.Pointer
+		wrong.list = append(wrong.list, f)
+	}
+}
+
+// put creates a channel or replaces the one of that name.
+func (s *service) put(ctx context.Context, want weir.Channel) (_ weir.Channel, created bool, err error) {
+	have, err := s.Store.Channel(ctx, want.Name)
+	if weir.CodeOf(err) == weir.CodeNotFound {
+		return s.Store.PutChannel(ctx, want)
+	}
+	if err != nil {
+		return weir.Channel{}, false, err
+	}
+	have, err = s.update(ctx, have, func(ch *weir.Channel) error {
+		if ch.Type != want.Type {
+			return errTypeChange(*ch)
+		}
+		ch.Title, ch.Capacity, ch.Paused, ch.Settings = want.Title, want.Capacity, want.Paused, want.Settings
+		return nil
+	})
+	return have, false, err
+}
+
+// update changes a channel under its version, and starts over when somebody
+// else was quicker. A change that changes nothing writes nothing.
+func (s *service) update(ctx context.Context, have weir.Channel, change func(*weir.Channel) error) (weir.Channel, error) {
+	for try := 1; ; try++ {
+		if have.Deleting {
+			return weir.Channel{}, weir.Errorf(weir.CodeConflict, "channel %s is being deleted", have.Name)
+		}
+		next := have
+		if err := change(&next); err != nil {
+			return weir.Channel{}, err
+		}
+		if reflect.DeepEqual(next, have) {
+			return have, nil
+		}
+		stored, err := s.Store.UpdateChannel(ctx, next)
+		if weir.CodeOf(err) != weir.CodeConflict || try == mostTries {
+			return stored, err
+		}
+		if have, err = s.channel(ctx, have.Name); err != nil {
+			return weir.Channel{}, err
+		}
+	}
+}
+
+func errTypeChange(ch weir.Channel) error {
+	return &weir.Error{
+		Code: weir.CodeConflict, Message: "a channel's type never changes; delete the channel and create it anew",
+		Fields: []weir.FieldError{{Pointer: "/type", Code: "conflict", Detail: "is " + ch.Type}},
+	}
+}
+
+func (s *service) patchChannel(c *call) (reply, error) {
+	have, err := s.channel(c, c.r.PathValue("channel"))
+	if err != nil {
+		return reply{}, err
+	}
+	schemaWrong := c.wrong.list
+	ch, err := s.update(c, have, func(ch *weir.Channel) error {
+		patchWith(ch, c.body)
+		c.wrong.list = schemaWrong[:len(schemaWrong):len(schemaWrong)]
+		s.checkChannel(*ch, &c.wrong)
+		if err := c.refuse(); err != nil {
+			return err
+		}
+		if t, ok := c.body["type"]; ok && t != ch.Type {
+			return errTypeChange(*ch)
+		}
+		return nil
+	})
+	if err != nil {
+		return reply{}, err
+	}
+	s.changed(c, ch)
+	return s.channelReply(c, http.StatusOK, ch)
+}
+
+// patchWith merges what a patch says into a channel. Values of a wrong type
+// are left to the schema's complaint.
+func patchWith(ch *weir.Channel, patch map[string]any) {
+	if v, ok := patch["name"].(string); ok {
+		ch.Title = v
+	}
+	if v, ok := patch["capacity"].(float64); ok && v >= weir.MinCapacity && v <= weir.MaxCapacity {
+		ch.Capacity = int(v)
+	}
+	if v, ok := patch["paused"].(bool); ok {
+		ch.Paused = v
+	}
+	merged := weir.Settings{}
+	for k, v := range ch.Settings {
+		merged[k] = v
+	}
+	settings, _ := patch["settings"].(map[string]any)
+	for k, v := range settings {
+		if v == nil {
+			delete(merged, k)
+		} else {
+			merged[k] = v
+		}
+	}
+	ch.Settings = merged
+}
+
+// changed tells everybody in this process who keeps something of a channel.
+func (s *service) changed(ctx context.Context, ch weir.Channel) {
+	s.callbacks.forget(ch.Name)
+	s.Broker.Changed(ctx, ch.ID)
+}
+
+func (s *service) deleteChannel(c *call) (reply, error) {
+	ch, err := s.channel(c, c.r.PathValue("channel"))
+	if err != nil {
+		return reply{}, err
+	}
+	done := true
+	if c.query.flag("cancel") {
+		done, err = s.Broker.Delete(c, ch.ID)
+	} else {
+		err = s.Store.DeleteChannel(c, ch.ID)
+	}
+	if weir.CodeOf(err) == weir.CodeConflict {
+		return reply{}, weir.Errorf(weir.CodeConflict, "channel %s has open contacts; wait for them or delete it with ?cancel=true", ch.Name)
+	}
+	if err != nil {
+		return reply{}, err
+	}
+	s.changed(c, ch)
+	if !done {
+		return reply{status: http.StatusAccepted, body: DeletingView{ch.Name, true}}, nil
+	}
+	s.Directory.Forget(ch.ID)
+	s.Metrics.forget(ch.Name)
+	return reply{status: http.StatusNoContent}, nil
+}
+
+func (s *service) channelReply(ctx context.Context, status int, ch weir.Channel) (reply, error) {
+	v, err := s.channelView(ctx, ch)
+	return reply{status: status, body: v}, err
+}
+
+// channelView shows a channel with its figures and without its secrets.
+func (s *service) channelView(ctx context.Context, ch weir.Channel) (ChannelView, error) {
+	f, err := s.Broker.Figures(ctx, ch)
+	if err != nil {
+		return ChannelView{}, err
+	}
+	v := ChannelView{
+		Channel: ch.Name, Type: ch.Type, Name: ch.Title, Capacity: ch.Capacity, Paused: ch.Paused,
+		Settings: weir.Settings{}, State: f.Health, StateReason: f.HealthReason, Deleting: ch.Deleting,
+		InFlight: f.InFlight, Sending: f.Sending, Active: f.Active, Unknown: f.Unknown,
+		Queued: f.Queued, Blocked: f.Blocked, OldestQueuedAt: instant(f.OldestQueuedAt),
+		CreatedAt: ch.Created.UTC(), UpdatedAt: ch.Updated.UTC(),
+	}
+	// Of a type that this program does not have it cannot be told which
+	// settings are secret: none are shown.
+	if t, ok := s.Directory.Type(ch.Type); ok {
+		if shown := t.Redact(ch.Settings); shown != nil {
+			v.Settings = shown
+		}
+	}
+	return v, nil
+}
+
+// typeOfChannel finds the channel type of a stored channel.
+func (s *service) typeOfChannel(ch weir.Channel) (*channels.Type, error) {
+	t, ok := s.Directory.Type(ch.Type)
+	if !ok {
+		return nil, weir.Errorf(weir.CodeConflict, "this program has no channel type %s", ch.Type)
+	}
+	return t, nil
+}

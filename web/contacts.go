@@ -1,0 +1,157 @@
+package web
+
+import (
+	"context"
+	"net/http"
+
+	"weir"
+	"weir/channels"
+)
+
+func (s *service) postContacts(c *call) (reply, error) {
+	ch, err := s.channel(c, c.r.PathValue("channel"))
+	if err != nil {
+		return reply{}, err
+	}
+	t, err := s.typeOfChannel(ch)
+	if err != nil {
+		return reply{}, err
+	}
+	batch := batchReader{
+		now: s.Now(), content: t.Content, typeName: t.Name,
+		capacity: ch.Capacity, reserve: channels.ReplyReserve(ch.Settings), wrong: &c.wrong,
+	}
+	specs := batch.read(c.body)
+	if err := c.refuse(); err != nil {
+		return reply{}, err
+	}
+	if ch.Deleting {
+		return reply{}, weir.Errorf(weir.CodeConflict, "channel %s is being deleted and takes no contacts", ch.Name)
+	}
+	accepted, err := s.Broker.Accept(c, ch, specs)
+	if err != nil {
+		return reply{}, err
+	}
+	list := AcceptedList{Contacts: make([]AcceptedView, 0, len(accepted))}
+	for i := range accepted {
+		a := &accepted[i]
+		list.Contacts = append(list.Contacts, AcceptedView{
+			ID: a.Contact.Ref.String(), Key: a.Contact.Key, State: a.Contact.State.String(), Duplicate: a.Duplicate,
+		})
+	}
+	return reply{status: http.StatusAccepted, body: list}, nil
+}
+
+// contact finds a contact by the id in a path.
+func (s *service) contact(c *call) (weir.Contact, []weir.Attempt, error) {
+	ref, err := weir.ParseRef(c.r.PathValue("id"))
+	if err != nil {
+		return weir.Contact{}, nil, weir.Errorf(weir.CodeNotFound, "there is no such contact")
+	}
+	contact, ended, err := s.Store.Contact(c, ref)
+	if weir.CodeOf(err) == weir.CodeNotFound {
+		return weir.Contact{}, nil, weir.Errorf(weir.CodeNotFound, "there is no contact %s", ref)
+	}
+	return contact, ended, err
+}
+
+func (s *service) getContact(c *call) (reply, error) {
+	contact, ended, err := s.contact(c)
+	if err != nil {
+		return reply{}, err
+	}
+	ch, err := s.Store.ChannelByID(c, contact.Channel)
+	if err != nil {
+		return reply{}, err
+	}
+	return reply{status: http.StatusOK, body: contactView(&contact, ch.Name, attemptViews(&contact, ended))}, nil
+}
+
+func (s *service) listContacts(c *call) (reply, error) {
+	f := weir.ContactFilter{
+		States: statesOf(c.query.words("state")), Survey: c.query.text("survey"), Key: c.query.text("key"),
+		Limit: c.query.number("limit"), Cursor: c.query.text("cursor"),
+	}
+	names := map[weir.ChannelID]string{}
+	if name := c.query.text("channel"); name != "" {
+		ch, err := s.channel(c, name)
+		if err != nil {
+			return reply{}, err
+		}
+		f.Channel, names[ch.ID] = ch.ID, ch.Name
+	}
+	rows, next, err := s.Store.Contacts(c, f)
+	if err != nil {
+		return reply{}, err
+	}
+	page := ContactList{Contacts: make([]ContactView, 0, len(rows)), NextCursor: next}
+	for i := range rows {
+		name, err := s.nameOf(c, rows[i].Channel, names)
+		if err != nil {
+			return reply{}, err
+		}
+		page.Contacts = append(page.Contacts, contactView(&rows[i], name, attemptViews(&rows[i], nil)))
+	}
+	return reply{status: http.StatusOK, body: page}, nil
+}
+
+// nameOf finds the name of a channel once for each request.
+func (s *service) nameOf(ctx context.Context, id weir.ChannelID, known map[weir.ChannelID]string) (string, error) {
+	if name, ok := known[id]; ok {
+		return name, nil
+	}
+	ch, err := s.Store.ChannelByID(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	known[id] = ch.Name
+	return ch.Name, nil
+}
+
+func (s *service) cancelContact(c *call) (reply, error) {
+	contact, _, err := s.contact(c)
+	if err != nil {
+		return reply{}, err
+	}
+	if contact.State == weir.Done {
+		return alreadyDone(&contact)
+	}
+	state, err := s.Broker.Cancel(c, contact.Ref)
+	if weir.CodeOf(err) == weir.CodeConflict {
+		// It ended meanwhile.
+		if contact, _, err = s.contact(c); err != nil {
+			return reply{}, err
+		}
+		return alreadyDone(&contact)
+	}
+	if err != nil {
+		return reply{}, err
+	}
+	v := CanceledView{ID: contact.Ref.String(), State: state.String()}
+	if state == weir.Done {
+		v.Outcome = weir.Canceled
+		return reply{status: http.StatusOK, body: v}, nil
+	}
+	return reply{status: http.StatusAccepted, body: v}, nil
+}
+
+// alreadyDone answers the cancellation of a contact that has ended.
+func alreadyDone(c *weir.Contact) (reply, error) {
+	if c.Outcome != weir.Canceled {
+		return reply{}, weir.Errorf(weir.CodeConflict, "contact %s is %s already: %s", c.Ref, c.State, c.Outcome)
+	}
+	return reply{status: http.StatusOK, body: CanceledView{c.Ref.String(), c.State.String(), c.Outcome}}, nil
+}
+
+func (s *service) listIncoming(c *call) (reply, error) {
+	ch, err := s.channel(c, c.r.PathValue("channel"))
+	if err != nil {
+		return reply{}, err
+	}
+	most := c.query.number("limit")
+	rows, err := s.Store.IncomingSince(c, ch.ID, int64(c.query.number("after")), most+1)
+	if err != nil {
+		return reply{}, err
+	}
+	return reply{status: http.StatusOK, body: incomingList(rows, most)}, nil
+}

@@ -1,0 +1,149 @@
+package web
+
+import (
+	"crypto/rand"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"regexp"
+	"runtime/debug"
+	"strings"
+
+	"weir"
+)
+
+// requestID is the header that names a request, in the answer and in the log.
+const requestID = "X-Request-Id"
+
+// goodRequestID is what is taken over from a client or a proxy.
+var goodRequestID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
+
+// recorder watches one answer.
+type recorder struct {
+	http.ResponseWriter
+	status  int
+	matched bool  // a route took the request
+	muted   bool  // the mux's own answer was replaced by a problem
+	err     error // for the log
+}
+
+// Unwrap lets http.ResponseController through.
+func (w *recorder) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// WriteHeader replaces what the mux says of its own accord (404, 405, a
+// redirect to a cleaner path) by a problem like every other.
+func (w *recorder) WriteHeader(status int) {
+	if w.status != 0 {
+		return
+	}
+	if w.matched {
+		w.status = status
+		w.ResponseWriter.WriteHeader(status)
+		return
+	}
+	w.matched = true
+	w.Header().Del("Location")
+	if status == http.StatusMethodNotAllowed {
+		writeProblem(w, weir.Errorf(weir.CodeMethod, "this path takes %s", w.Header().Get("Allow")))
+	} else {
+		writeProblem(w, weir.Errorf(weir.CodeNotFound, "there is nothing here"))
+	}
+	w.muted = true
+}
+
+// Write passes the body on, unless it is the mux's.
+func (w *recorder) Write(b []byte) (int, error) {
+	if w.status == 0 {
+		w.WriteHeader(http.StatusOK)
+	}
+	if w.muted {
+		return len(b), nil
+	}
+	return w.ResponseWriter.Write(b)
+}
+
+// matched notes that a route took the request.
+func matched(w http.ResponseWriter) {
+	if rec, ok := w.(*recorder); ok {
+		rec.matched = true
+	}
+}
+
+// note keeps an error for the log.
+func note(w http.ResponseWriter, err error) {
+	if rec, ok := w.(*recorder); ok {
+		rec.err = err
+	}
+}
+
+// outermost gives every request an id, measures and logs it, and turns a panic
+// into a 500.
+func (s *service) outermost(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		begin := s.Now()
+		id := r.Header.Get(requestID)
+		if !goodRequestID.MatchString(id) {
+			id = rand.Text()
+		}
+		rec := &recorder{ResponseWriter: w}
+		rec.Header().Set(requestID, id)
+		rec.Header().Set("X-Content-Type-Options", "nosniff")
+		defer func() {
+			v := recover()
+			if v != nil && v != http.ErrAbortHandler {
+				s.crashed(rec, r, id, v)
+			}
+			route := routeOf(r)
+			took := s.Now().Sub(begin)
+			s.Metrics.request(route, r.Method, rec.status, took)
+			s.log(rec, r, route, id, slog.Duration("took", took))
+			if v == http.ErrAbortHandler {
+				panic(v)
+			}
+		}()
+		next.ServeHTTP(rec, r)
+		if rec.status == 0 {
+			rec.WriteHeader(http.StatusOK)
+		}
+	})
+}
+
+// routeOf is the pattern of the route that took a request. The path itself is
+// never used: it may hold a secret.
+func routeOf(r *http.Request) string {
+	_, path, ok := strings.Cut(r.Pattern, " ")
+	if !ok {
+		return routeOther
+	}
+	return path
+}
+
+func (s *service) crashed(rec *recorder, r *http.Request, id string, v any) {
+	s.Logger.ErrorContext(r.Context(), "panic in a handler", "route", routeOf(r), "method", r.Method,
+		"request", id, "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
+	if rec.status != 0 {
+		return // the client sees an answer that breaks off
+	}
+	rec.matched = true
+	writeProblem(rec, weir.Errorf(weir.CodeInternal, "panic"))
+}
+
+// log writes one line for a request: no path, no query, no body.
+func (s *service) log(rec *recorder, r *http.Request, route, id string, took slog.Attr) {
+	switch route {
+	case "/livez", "/readyz", "/metrics":
+		return
+	}
+	level := slog.LevelDebug
+	attrs := []slog.Attr{
+		slog.String("route", route), slog.String("method", r.Method), slog.Int("status", rec.status),
+		slog.String("request", id), took,
+	}
+	if rec.status >= http.StatusInternalServerError {
+		level = slog.LevelInfo
+		if rec.err != nil {
+			attrs = append(attrs, slog.Any("error", rec.err))
+		}
+	}
+	s.Logger.LogAttrs(r.Context(), level, "http request", attrs...)
+}

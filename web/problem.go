@@ -1,0 +1,117 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"strconv"
+	"time"
+
+	"weir"
+)
+
+// Problem is the body of every error answer (RFC 9457). Code is stable; Title
+// and Detail are for people.
+type Problem struct {
+	Type   string            `json:"type" doc:"always about:blank; see code" example:"about:blank"`
+	Title  string            `json:"title" doc:"the name of the HTTP status"`
+	Status int               `json:"status" doc:"the HTTP status"`
+	Detail string            `json:"detail" doc:"a sentence for people"`
+	Code   weir.Code         `json:"code" doc:"stable name of the kind of error" enum:"invalid,not_found,conflict,unauthorised,too_large,unsupported_content_type,method_not_allowed,store_unavailable,draining,internal"`
+	Errors []weir.FieldError `json:"errors,omitempty" doc:"every mistake in the request, up to 100" nullable:"false"`
+}
+
+const (
+	problemType = "application/problem+json"
+	// mostMistakes bounds the list of mistakes in one answer.
+	mostMistakes = 100
+	// retryAfter is asked of clients when the error names no time of its own.
+	retryAfter = 2 * time.Second
+)
+
+// statusOf maps the error vocabulary to HTTP.
+func statusOf(c weir.Code) int {
+	switch c {
+	case weir.CodeInvalid:
+		return http.StatusUnprocessableEntity
+	case weir.CodeNotFound:
+		return http.StatusNotFound
+	case weir.CodeConflict:
+		return http.StatusConflict
+	case weir.CodeUnauthorised:
+		return http.StatusUnauthorized
+	case weir.CodeTooLarge:
+		return http.StatusRequestEntityTooLarge
+	case weir.CodeContentType:
+		return http.StatusUnsupportedMediaType
+	case weir.CodeMethod:
+		return http.StatusMethodNotAllowed
+	case weir.CodeUnavailable, weir.CodeDraining:
+		return http.StatusServiceUnavailable
+	default:
+		return http.StatusInternalServerError
+	}
+}
+
+// malformed is a body that cannot be read as JSON at all: 400, where a body
+// with wrong content is 422.
+type malformed struct{ detail string }
+
+func (m *malformed) Error() string { return m.detail }
+
+// problemOf says what a client is told of an error, and after how long it may
+// try again. Errors without a code keep their text to themselves.
+func problemOf(err error) (Problem, time.Duration) {
+	p := Problem{Type: "about:blank"}
+	var wait time.Duration
+	if m, ok := errors.AsType[*malformed](err); ok {
+		p.Status, p.Code, p.Detail = http.StatusBadRequest, weir.CodeInvalid, m.detail
+	} else if e, ok := errors.AsType[*weir.Error](err); ok {
+		p.Status, p.Code, p.Detail, p.Errors, wait = statusOf(e.Code), e.Code, e.Message, e.Fields, e.RetryAfter
+	} else if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+		p.Status, p.Code = http.StatusServiceUnavailable, weir.CodeUnavailable
+		p.Detail = "the store did not answer in time; it is not known whether the request was carried out"
+	} else {
+		p.Status, p.Code = http.StatusInternalServerError, weir.CodeInternal
+	}
+	if p.Status == http.StatusInternalServerError {
+		p.Code, p.Errors = weir.CodeInternal, nil
+		p.Detail = "something went wrong here; the log has it under this answer's X-Request-Id"
+	}
+	if p.Status == http.StatusServiceUnavailable && wait <= 0 {
+		wait = retryAfter
+	}
+	if len(p.Errors) > mostMistakes {
+		p.Detail += fmt.Sprintf(" (%d mistakes; the first %d are listed)", len(p.Errors), mostMistakes)
+		p.Errors = p.Errors[:mostMistakes]
+	}
+	p.Title = http.StatusText(p.Status)
+	return p, wait
+}
+
+// writeProblem answers with an error.
+func writeProblem(w http.ResponseWriter, err error) {
+	p, wait := problemOf(err)
+	note(w, err)
+	h := w.Header()
+	h.Set("Content-Type", problemType)
+	if wait > 0 {
+		h.Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
+	}
+	if p.Status == http.StatusUnauthorized {
+		h.Set("WWW-Authenticate", `Bearer realm="weir"`)
+	}
+	w.WriteHeader(p.Status)
+	_ = json.NewEncoder(w).Encode(p) // a client that left is no concern of ours
+}
+
+// invalid makes the error of a request with these mistakes; nil without any.
+func invalid(mistakes []weir.FieldError) error {
+	if len(mistakes) == 0 {
+		return nil
+	}
+	return &weir.Error{Code: weir.CodeInvalid, Message: "the request has mistakes; nothing was changed", Fields: mistakes}
+}

@@ -1,0 +1,235 @@
+package web
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"weir"
+)
+
+// checker holds a decoded JSON value against a schema of the API description.
+// It knows the keywords that our types use and no others; compile refuses
+// what it would otherwise overlook.
+type checker struct {
+	kind       string // object, array, string, integer, boolean
+	properties map[string]*checker
+	names      []string // of properties, sorted
+	required   []string
+	open       bool     // an object of any names, of any values unless each is set
+	each       *checker // of an array's items or an open object's values
+	least      int      // items, properties or characters
+	most       int
+	minimum    float64
+	maximum    float64
+	pattern    *regexp.Regexp
+	help       string // what the pattern means
+	enum       []string
+	instant    bool
+}
+
+// compile makes a checker of a schema.
+func compile(r huma.Registry, s *huma.Schema) (*checker, error) {
+	for s.Ref != "" {
+		s = r.SchemaFromRef(s.Ref)
+	}
+	c := &checker{kind: s.Type, required: s.Required, most: math.MaxInt, minimum: math.Inf(-1), maximum: math.Inf(1)}
+	for _, n := range []*int{s.MinItems, s.MinLength, s.MinProperties} {
+		if n != nil {
+			c.least = *n
+		}
+	}
+	for _, n := range []*int{s.MaxItems, s.MaxLength, s.MaxProperties} {
+		if n != nil {
+			c.most = *n
+		}
+	}
+	if s.Minimum != nil {
+		c.minimum = *s.Minimum
+	}
+	if s.Maximum != nil {
+		c.maximum = *s.Maximum
+	}
+	for _, e := range s.Enum {
+		c.enum = append(c.enum, fmt.Sprint(e))
+	}
+	c.instant = s.Format == "date-time"
+	if err := c.compilePattern(s); err != nil {
+		return nil, err
+	}
+	return c, c.compileInner(r, s)
+}
+
+func (c *checker) compilePattern(s *huma.Schema) error {
+	if s.Pattern == "" {
+		return nil
+	}
+	re, err := regexp.Compile(s.Pattern)
+	if err != nil {
+		return fmt.Errorf("schema pattern %s: %w", s.Pattern, err)
+	}
+	c.pattern, c.help = re, s.PatternDescription
+	return nil
+}
+
+func (c *checker) compileInner(r huma.Registry, s *huma.Schema) (err error) {
+	if s.Items != nil {
+		if c.each, err = compile(r, s.Items); err != nil {
+			return err
+		}
+	}
+	switch inner := s.AdditionalProperties.(type) {
+	case *huma.Schema:
+		c.open = true
+		if inner.Type != "" || inner.Ref != "" {
+			if c.each, err = compile(r, inner); err != nil {
+				return err
+			}
+		}
+	case bool:
+		c.open = inner
+	}
+	c.properties = map[string]*checker{}
+	for name, p := range s.Properties {
+		if c.properties[name], err = compile(r, p); err != nil {
+			return err
+		}
+	}
+	c.names = slices.Sorted(maps.Keys(c.properties))
+	return nil
+}
+
+// mistakes collects what is wrong with one request.
+type mistakes struct{ list []weir.FieldError }
+
+func (m *mistakes) add(pointer, code, format string, args ...any) {
+	m.list = append(m.list, weir.FieldError{Pointer: pointer, Code: code, Detail: fmt.Sprintf(format, args...)})
+}
+
+// check finds every mistake in v. Details never repeat a value: it may be a
+// phone number or a secret.
+func (c *checker) check(v any, at string, m *mistakes) {
+	switch c.kind {
+	case "object":
+		c.checkObject(v, at, m)
+	case "array":
+		c.checkArray(v, at, m)
+	case "string":
+		c.checkString(v, at, m)
+	case "integer":
+		c.checkInteger(v, at, m)
+	case "boolean":
+		if _, ok := v.(bool); !ok {
+			m.add(at, "type", "must be true or false")
+		}
+	}
+}
+
+func (c *checker) checkObject(v any, at string, m *mistakes) {
+	o, ok := v.(map[string]any)
+	if !ok {
+		m.add(at, "type", "must be an object")
+		return
+	}
+	for _, name := range c.required {
+		if _, ok := o[name]; !ok {
+			m.add(at+"/"+name, "required", "is missing")
+		}
+	}
+	for _, name := range c.names {
+		if value, ok := o[name]; ok {
+			c.properties[name].check(value, at+"/"+name, m)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(o)) {
+		if c.properties[name] != nil {
+			continue
+		}
+		switch {
+		case !c.open:
+			m.add(at+"/"+token(name), "unknown", "there is no such field")
+		case c.each != nil:
+			c.each.check(o[name], at+"/"+token(name), m)
+		}
+	}
+	c.checkLength(len(o), "entries", at, m)
+}
+
+func (c *checker) checkArray(v any, at string, m *mistakes) {
+	a, ok := v.([]any)
+	if !ok {
+		m.add(at, "type", "must be an array")
+		return
+	}
+	c.checkLength(len(a), "elements", at, m)
+	if len(a) > c.most {
+		return // no use in thousands of mistakes
+	}
+	for i, value := range a {
+		c.each.check(value, at+"/"+strconv.Itoa(i), m)
+	}
+}
+
+func (c *checker) checkString(v any, at string, m *mistakes) {
+	s, ok := v.(string)
+	if !ok {
+		m.add(at, "type", "must be a text")
+		return
+	}
+	if c.enum != nil && !slices.Contains(c.enum, s) {
+		m.add(at, "enum", "must be one of %s", strings.Join(c.enum, ", "))
+		return
+	}
+	if !c.checkLength(utf8.RuneCountInString(s), "characters", at, m) {
+		return
+	}
+	if c.pattern != nil && !c.pattern.MatchString(s) {
+		m.add(at, "format", "must be %s", c.help)
+	}
+	if c.instant {
+		if _, err := time.Parse(time.RFC3339, s); err != nil {
+			m.add(at, "format", "must be an instant as in RFC 3339, like 2026-01-31T12:00:00Z")
+		}
+	}
+}
+
+func (c *checker) checkInteger(v any, at string, m *mistakes) {
+	n, ok := v.(float64)
+	if !ok || n != math.Trunc(n) {
+		m.add(at, "type", "must be a whole number")
+		return
+	}
+	if n < c.minimum || n > c.maximum {
+		m.add(at, "range", "must be from %.0f to %.0f", c.minimum, c.maximum)
+	}
+}
+
+func (c *checker) checkLength(n int, unit, at string, m *mistakes) bool {
+	switch {
+	case n >= c.least && n <= c.most:
+		return true
+	case c.most == math.MaxInt:
+		m.add(at, "length", "must have at least %d %s", c.least, unit)
+	default:
+		m.add(at, "length", "must have %d to %d %s", c.least, c.most, unit)
+	}
+	return false
+}
+
+// token writes a name as a JSON pointer token (RFC 6901). The name comes from
+// the client, so it is bounded.
+func token(name string) string {
+	const most = 100
+	if len(name) > most {
+		name = strings.ToValidUTF8(name[:most], "") + "…"
+	}
+	return strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
+}
