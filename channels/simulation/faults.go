@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"net/http"
@@ -27,8 +28,8 @@ const (
 	FaultDelay     = "delay"     // delay=1s: sent late
 )
 
-// OpCallback is the operation of outgoing callbacks. The simulators name
-// their own operations for requests.
+// OpCallback is the operation of outgoing callbacks that have no kind of their
+// own. The simulators name their own operations for requests.
 const OpCallback = "callback"
 
 // Faults is a script of faults. Rules for callbacks apply to callbacks only,
@@ -115,8 +116,11 @@ func (f *Faults) Request(operation, subject string) Fault {
 	return pick(f.requests, operation, subject)
 }
 
-// Callback decides about a callback.
-func (f *Faults) Callback(subject string) Fault { return pick(f.callbacks, OpCallback, subject) }
+// Callback decides about a callback of a kind that the simulator names (an
+// empty one is [OpCallback]): "drop@completed:0.1" drops some of one kind.
+func (f *Faults) Callback(kind, subject string) Fault {
+	return pick(f.callbacks, cmp.Or(kind, OpCallback), subject)
+}
 
 func pick(s *Script, operation, subject string) Fault {
 	r, ok := s.Pick(operation, subject)

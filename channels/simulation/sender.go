@@ -27,6 +27,8 @@ type Callback struct {
 	// Subject is the call or message it is about. Callbacks of one subject
 	// are sent in order, one after the other, unless a fault says otherwise.
 	Subject string
+	// Kind is what fault rules may name after @; empty: OpCallback.
+	Kind string
 	// Request makes the request; it is called once for each time it is sent.
 	Request func(ctx context.Context) (*http.Request, error)
 	// Done is told the result, if it is not nil: the status of the answer, or
@@ -137,7 +139,7 @@ func (s *Sender) handle(ctx context.Context, w *worker, c sending) {
 	}
 	var fault Fault
 	if !c.decided && s.options.Faults != nil {
-		fault = s.options.Faults.Callback(c.Subject)
+		fault = s.options.Faults.Callback(c.Kind, c.Subject)
 	}
 	switch fault.What {
 	case FaultDrop:
