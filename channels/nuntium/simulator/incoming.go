@@ -95,10 +95,8 @@ func (s *Server) answered(app *application, in Incoming, a answer) {
 		if err != nil {
 			many = nil
 		}
-		for i, attributes := range many {
-			m := newMessage(attributes)
-			m.custom["reply_to"], m.custom["reply_sequence"] = in.GUID, strconv.Itoa(i)
-			replies = append(replies, m)
+		for _, attributes := range many {
+			replies = append(replies, newMessage(attributes))
 		}
 	case strings.TrimSpace(string(a.body)) != "":
 		record.Texted = string(a.body)
@@ -106,7 +104,8 @@ func (s *Server) answered(app *application, in Incoming, a answer) {
 	}
 	record.Replies = len(replies)
 	s.records.Incoming = append(s.records.Incoming, record)
-	for _, m := range replies {
+	for i, m := range replies {
+		m.custom["reply_to"], m.custom["reply_sequence"] = in.GUID, strconv.Itoa(i)
 		m.to = cmp.Or(m.to, withProtocol(in.From))
 		m.from = cmp.Or(m.from, withProtocol(in.To))
 		m.token = cmp.Or(m.token, in.GUID)

@@ -16,7 +16,9 @@ const maxBody = 8 << 20
 // and callbacks are sent only while Run runs.
 type Server struct {
 	options  Options
-	mux      *http.ServeMux
+	control  *http.ServeMux
+	api      *http.ServeMux
+	paths    *http.ServeMux // those that begin with an account
 	tally    *simulation.Tally
 	faults   *simulation.Faults
 	outcomes *simulation.Script
@@ -53,7 +55,7 @@ func New(o Options) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{
-		options: o, mux: http.NewServeMux(), tally: simulation.NewTally(), faults: faults,
+		options: o, tally: simulation.NewTally(), faults: faults,
 		outcomes: outcomes, agenda: simulation.NewAgenda(),
 		sender: simulation.NewSender(simulation.SenderOptions{Client: o.Client, Workers: o.Callbacks, Faults: faults}),
 		apps:   map[string]*application{}, channels: map[string]*Channel{},
@@ -100,7 +102,14 @@ func (s *Server) Run(ctx context.Context) {
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
-	s.mux.ServeHTTP(w, r)
+	switch {
+	case strings.HasPrefix(r.URL.Path, simulation.ControlPath):
+		s.control.ServeHTTP(w, r)
+	case strings.HasPrefix(r.URL.Path, "/api/"):
+		s.api.ServeHTTP(w, r)
+	default:
+		s.paths.ServeHTTP(w, r)
+	}
 }
 
 // Tally is the simulator's own count.
@@ -128,23 +137,25 @@ func (s *Server) Reset() {
 }
 
 func (s *Server) routes() {
-	s.mux.Handle(simulation.ControlPath, simulation.Control(s.tally, s.faults, s.Reset))
-	s.mux.HandleFunc("GET "+simulation.ControlPath+"nuntium", s.showRecords)
-	s.mux.HandleFunc("POST "+simulation.ControlPath+"incoming", s.postIncoming)
+	s.control, s.api, s.paths = http.NewServeMux(), http.NewServeMux(), http.NewServeMux()
 
-	s.mux.HandleFunc("GET /{account}/{application}/send_ao", s.sendOne)
-	s.mux.HandleFunc("POST /{account}/{application}/send_ao", s.sendOne)
-	s.mux.HandleFunc("POST /{account}/{application}/send_ao.json", s.sendMany)
-	s.mux.HandleFunc("GET /{account}/{application}/get_ao.json", s.listAll)
+	s.control.Handle(simulation.ControlPath, simulation.Control(s.tally, s.faults, s.Reset))
+	s.control.HandleFunc("GET "+simulation.ControlPath+"nuntium", s.showRecords)
+	s.control.HandleFunc("POST "+simulation.ControlPath+"incoming", s.postIncoming)
 
-	s.mux.HandleFunc("POST /api/ao_messages.json", s.apiSend)
-	s.mux.HandleFunc("GET /api/ao_messages.json", s.apiList)
-	s.mux.HandleFunc("GET /api/accounts.json", s.listAccounts)
-	s.mux.HandleFunc("GET /api/channels.json", s.listChannels)
-	s.mux.HandleFunc("GET /api/channels/{file}", s.showChannel)
-	s.mux.HandleFunc("PUT /api/channels/{file}", s.putChannel)
-	s.mux.HandleFunc("GET /api/applications/{id}", s.showApplication)
-	s.mux.HandleFunc("PUT /api/applications/{id}", s.putApplication)
+	s.paths.HandleFunc("GET /{account}/{application}/send_ao", s.sendOne)
+	s.paths.HandleFunc("POST /{account}/{application}/send_ao", s.sendOne)
+	s.paths.HandleFunc("POST /{account}/{application}/send_ao.json", s.sendMany)
+	s.paths.HandleFunc("GET /{account}/{application}/get_ao.json", s.listAll)
+
+	s.api.HandleFunc("POST /api/ao_messages.json", s.apiSend)
+	s.api.HandleFunc("GET /api/ao_messages.json", s.apiList)
+	s.api.HandleFunc("GET /api/accounts.json", s.listAccounts)
+	s.api.HandleFunc("GET /api/channels.json", s.listChannels)
+	s.api.HandleFunc("GET /api/channels/{file}", s.showChannel)
+	s.api.HandleFunc("PUT /api/channels/{file}", s.putChannel)
+	s.api.HandleFunc("GET /api/applications/{id}", s.showApplication)
+	s.api.HandleFunc("PUT /api/applications/{id}", s.putApplication)
 }
 
 // inPath authenticates a request whose path names the account and the

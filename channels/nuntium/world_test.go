@@ -1,0 +1,322 @@
+package nuntium_test
+
+import (
+	"context"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"weir"
+	"weir/channels"
+	"weir/channels/nuntium"
+	"weir/channels/nuntium/simulator"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const (
+	secret   = "s3cr3tpath"
+	password = "appl1cation"
+	bearer   = "b34rer"
+	number   = "+15550001234"
+)
+
+// world is a simulated Nuntium and the two ends that talk to it: our driver
+// and our callback endpoint. All of it is in one synctest bubble, joined by
+// pipes, so that time is exact.
+type world struct {
+	t      *testing.T
+	sim    *simulator.Server
+	client *http.Client
+	net    *pipes
+
+	mu       sync.Mutex
+	driver   channels.Driver
+	answers  func(n int) int // status for the n-th callback, from 1; 0: as the reading says
+	readings []channels.Reading
+	heard    []time.Duration // when callbacks came, since the start
+	raw      []*http.Request
+	start    time.Time
+}
+
+// inWorld runs a test in a bubble with a prepared world.
+func inWorld(t *testing.T, o simulator.Options, settings weir.Settings, test func(w *world)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, o)
+		w.driver = w.newDriver(settings)
+		test(w)
+	})
+}
+
+func newWorld(t *testing.T, o simulator.Options) *world {
+	w := &world{t: t, net: &pipes{hosts: map[string]*pipeListener{}}, start: time.Now()}
+	transport := &http.Transport{DialContext: w.net.dial, MaxIdleConnsPerHost: 100}
+	w.client = &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error {
+		return http.ErrUseLastResponse
+	}}
+	o.Client = w.client
+	o.Account, o.Password = "acme", "acc0unt"
+	if o.Applications == nil {
+		o.Applications = []simulator.Application{{Name: "weir", Password: password, Tokens: []string{bearer}}}
+	}
+	if o.Channels == nil {
+		o.Channels = []simulator.Channel{{Name: "sms", Enabled: true, Application: "weir"}}
+	}
+	sim, err := simulator.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.sim = sim
+	ctx, stop := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() { sim.Run(ctx) })
+	closeNuntium := w.net.serve("nuntium.test:80", sim)
+	closeWeir := w.net.serve("weir.test:80", http.HandlerFunc(w.callback))
+	t.Cleanup(func() {
+		stop()
+		running.Wait()
+		closeNuntium()
+		closeWeir()
+		transport.CloseIdleConnections()
+	})
+	return w
+}
+
+func basicSettings(more ...weir.Settings) weir.Settings {
+	s := weir.Settings{
+		"base_url": "http://nuntium.test", "account": "acme", "application": "weir",
+		"password": password, "channel": "sms",
+	}
+	return merge(s, more)
+}
+
+func bearerSettings(more ...weir.Settings) weir.Settings {
+	s := weir.Settings{"base_url": "http://nuntium.test/", "account": "acme", "token": bearer, "channel": "sms"}
+	return merge(s, more)
+}
+
+func merge(s weir.Settings, more []weir.Settings) weir.Settings {
+	for _, m := range more {
+		for k, v := range m {
+			s[k] = v
+		}
+	}
+	return s
+}
+
+func (w *world) newDriver(s weir.Settings) channels.Driver {
+	w.t.Helper()
+	typ := nuntium.Type()
+	if errs := typ.CheckSettings(s, 100); len(errs) > 0 {
+		w.t.Fatal(errs)
+	}
+	d, err := typ.New(channels.Config{Settings: s, CallbackURL: "http://weir.test/callbacks/sms/" + secret, HTTP: w.client})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return d
+}
+
+func (w *world) prepare() {
+	w.t.Helper()
+	if err := w.driver.Prepare(w.t.Context()); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// callback is our endpoint, as the web package does it.
+func (w *world) callback(rw http.ResponseWriter, r *http.Request) {
+	path, ok := strings.CutPrefix(r.URL.Path, "/callbacks/sms/"+secret+"/")
+	if !ok {
+		rw.WriteHeader(http.StatusNotFound)
+		return
+	}
+	c := channels.Callback{Method: r.Method, Path: path, Query: r.URL.Query(), At: time.Now()}
+	if r.Header.Get("Content-Type") == "application/x-www-form-urlencoded" {
+		_ = r.ParseForm()
+		c.Form = r.PostForm
+	} else {
+		c.Body, _ = io.ReadAll(r.Body)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.heard = append(w.heard, time.Since(w.start))
+	w.raw = append(w.raw, r)
+	if w.answers != nil {
+		if status := w.answers(len(w.heard)); status != 0 {
+			rw.WriteHeader(status)
+			return
+		}
+	}
+	reading, err := w.driver.Read(c)
+	if err != nil {
+		rw.WriteHeader(http.StatusBadRequest)
+		return
+	}
+	w.readings = append(w.readings, reading)
+	if reading.ContentType != "" {
+		rw.Header().Set("Content-Type", reading.ContentType)
+	}
+	_, _ = rw.Write(reading.Body)
+}
+
+// after lets time pass until nothing moves.
+func (w *world) after(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+// reports are what callbacks said so far.
+func (w *world) reports() []weir.Report {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var out []weir.Report
+	for _, r := range w.readings {
+		out = append(out, r.Reports...)
+	}
+	return out
+}
+
+func (w *world) instants() []time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return append([]time.Duration(nil), w.heard...)
+}
+
+// request makes a raw request to the simulator and gives status, header and body.
+func (w *world) request(method, target, user, pass, body string) (int, http.Header, string) {
+	w.t.Helper()
+	r, err := http.NewRequestWithContext(w.t.Context(), method, "http://nuntium.test"+target, strings.NewReader(body))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	switch {
+	case user == "bearer":
+		r.Header.Set("Authorization", "Bearer "+pass)
+	case user != "":
+		r.SetBasicAuth(user, pass)
+	}
+	if strings.HasPrefix(body, "{") || strings.HasPrefix(body, "[") {
+		r.Header.Set("Content-Type", "application/json")
+	} else {
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	response, err := w.client.Do(r)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return response.StatusCode, response.Header, string(text)
+}
+
+func attempt(id weir.ContactID, messages ...string) channels.Attempt {
+	return channels.Attempt{
+		ID: weir.AttemptRef{Ref: weir.Ref{Channel: 7, ID: id}, Number: 1},
+		To: number, Messages: messages,
+	}
+}
+
+// keepsSecrets fails the test if a text shows what no text may.
+func keepsSecrets(t *testing.T, text string) {
+	t.Helper()
+	for _, s := range []string{secret, password, bearer, number, number[1:], "hello"} {
+		if strings.Contains(text, s) {
+			t.Errorf("%q shows %q", text, s)
+		}
+	}
+}
+
+// pipes is a network in memory.
+type pipes struct {
+	mu    sync.Mutex
+	hosts map[string]*pipeListener
+}
+
+func (p *pipes) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	p.mu.Lock()
+	l := p.hosts[address]
+	p.mu.Unlock()
+	if l == nil {
+		return nil, &net.OpError{Op: "dial", Net: network, Err: syscall.ECONNREFUSED}
+	}
+	ours, theirs := net.Pipe()
+	select {
+	case l.conns <- theirs:
+		return ours, nil
+	case <-l.done:
+		return nil, &net.OpError{Op: "dial", Net: network, Err: syscall.ECONNREFUSED}
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (p *pipes) serve(address string, h http.Handler) (stop func()) {
+	l := &pipeListener{conns: make(chan net.Conn), done: make(chan struct{})}
+	p.mu.Lock()
+	p.hosts[address] = l
+	p.mu.Unlock()
+	server := &http.Server{Handler: h, ErrorLog: log.New(io.Discard, "", 0)}
+	var running sync.WaitGroup
+	running.Go(func() { _ = server.Serve(l) })
+	return func() {
+		_ = server.Close()
+		running.Wait()
+	}
+}
+
+type pipeListener struct {
+	conns chan net.Conn
+	done  chan struct{}
+	once  sync.Once
+}
+
+func (l *pipeListener) Accept() (net.Conn, error) {
+	select {
+	case c := <-l.conns:
+		return c, nil
+	case <-l.done:
+		return nil, net.ErrClosed
+	}
+}
+
+func (l *pipeListener) Close() error {
+	l.once.Do(func() { close(l.done) })
+	return nil
+}
+
+func (l *pipeListener) Addr() net.Addr { return &net.TCPAddr{} }
+
+// canned answers every request to Nuntium with one text.
+type canned struct {
+	status int
+	header http.Header
+	body   string
+	seen   []*url.URL
+}
+
+func (c *canned) RoundTrip(r *http.Request) (*http.Response, error) {
+	c.seen = append(c.seen, r.URL)
+	h := c.header
+	if h == nil {
+		h = http.Header{}
+	}
+	return &http.Response{
+		StatusCode: c.status, Header: h, Body: io.NopCloser(strings.NewReader(c.body)), Request: r,
+		ProtoMajor: 1, ProtoMinor: 1,
+	}, nil
+}
