@@ -1,0 +1,118 @@
+package verboice
+
+import (
+	"errors"
+	"net/http"
+	"regexp"
+	"strings"
+	"unicode"
+
+	"weir"
+	"weir/channels"
+)
+
+// statusPath is where Verboice reports the status of a call, followed by the
+// attempt's id.
+const statusPath = "status/"
+
+// Read understands a status callback. Verboice sends each once, without order,
+// and does not look at the answer.
+func (d *Driver) Read(c channels.Callback) (channels.Reading, error) {
+	id, ok := strings.CutPrefix(c.Path, statusPath)
+	if !ok || id == "" || strings.Contains(id, "/") {
+		return channels.Reading{}, errors.New("no such callback; there is status/{attempt}")
+	}
+	if c.Method != http.MethodGet && c.Method != http.MethodPost {
+		return channels.Reading{}, errors.New("want GET or POST")
+	}
+	parameter := func(key string) string {
+		if c.Query.Has(key) {
+			return c.Query.Get(key)
+		}
+		return c.Form.Get(key)
+	}
+	status, call := parameter("CallStatus"), parameter("CallSid")
+	if status == "" {
+		return channels.Reading{}, errors.New("CallStatus is missing")
+	}
+	if call != "" && !isID(call) {
+		return channels.Reading{}, errors.New("CallSid is not a number")
+	}
+	attempt, err := weir.ParseAttemptRef(id)
+	if err != nil {
+		return channels.Reading{}, nil // not one of ours: answered, counted, nothing else
+	}
+	report := weir.Report{Attempt: attempt, Part: weir.WholeContact, ProviderRef: call, At: c.At}
+	report.Outcome = outcomeOf(status)
+	if report.Outcome == weir.Failed {
+		report.Reason = failure(parameter("CallStatusReason"), parameter("CallStatusCode"))
+	}
+	return channels.Reading{Reports: []weir.Report{report}}, nil
+}
+
+// outcomeOf is the outcome that a CallStatus stands for; none for ringing,
+// in-progress and whatever else says that the call goes on.
+func outcomeOf(status string) weir.Outcome {
+	switch status {
+	case "completed":
+		return weir.Completed
+	case "busy":
+		return weir.Busy
+	case "no-answer":
+		return weir.NoAnswer
+	case "failed":
+		return weir.Failed
+	case "expired":
+		return weir.Expired
+	case "cancelled", "canceled": // not seen from Verboice, which cancels silently
+		return weir.Canceled
+	}
+	return ""
+}
+
+// failure words the reason of a failed call.
+func failure(reason, code string) string {
+	if reason == "Busy" && code == "" { // so Verboice calls a person who hung up
+		return "hung up"
+	}
+	words := clean(reason)
+	if isCode(code) {
+		words = strings.TrimSpace(words + " (" + code + ")")
+	}
+	if words == "" {
+		return "failed at the provider"
+	}
+	return words
+}
+
+// isCode tells whether a text looks like the codes that Verboice sends, such
+// as ISDN:17 or twilio:21211, and is no phone number.
+func isCode(s string) bool {
+	const most = 40
+	if s == "" || len(s) > most || longNumber.MatchString(s) {
+		return false
+	}
+	return strings.IndexFunc(s, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune(":_.-", r)
+	}) < 0
+}
+
+// longNumber matches what may be a phone number.
+var longNumber = regexp.MustCompile(`\+?[0-9][0-9 ().-]{4,}[0-9]`)
+
+// clean makes a text of the provider fit to be stored and shown: without
+// control characters, without numbers that may be a person's, and short.
+func clean(s string) string {
+	const most = 120
+	s = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || r == unicode.ReplacementChar {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(s, " "))
+	s = strings.Join(strings.Fields(longNumber.ReplaceAllString(s, "[number]")), " ")
+	if runes := []rune(s); len(runes) > most {
+		return string(runes[:most]) + "…"
+	}
+	return s
+}

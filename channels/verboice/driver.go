@@ -1,0 +1,284 @@
+package verboice
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"weir"
+	"weir/channels"
+	"weir/channels/provider"
+)
+
+// Driver talks to one channel of one Verboice account. It keeps no state.
+type Driver struct {
+	base        *url.URL
+	callbacks   string
+	client      *http.Client
+	credentials provider.Credentials
+	line        url.Values // the parameter that names the channel
+	linePath    []string   // where the channel is asked about
+}
+
+var _ channels.Driver = (*Driver)(nil)
+
+// Send makes Verboice queue a call. Everything goes into the query of a GET:
+// on a POST Verboice takes the body for the call's flow, even an empty one.
+// Only inline TwiML is sent that way, on purpose.
+func (d *Driver) Send(ctx context.Context, a channels.Attempt) channels.Sent {
+	query := url.Values{
+		"address":             {a.To},
+		"status_callback_url": {d.callbacks + "/" + statusPath + a.ID.String()},
+	}
+	for key, values := range d.line {
+		query[key] = values
+	}
+	// Verboice knows whole seconds only; the window is never widened.
+	if !a.NotBefore.IsZero() {
+		query.Set("not_before", instant(a.NotBefore.Add(time.Second-time.Nanosecond)))
+	}
+	if !a.NotAfter.IsZero() {
+		query.Set("not_after", instant(a.NotAfter))
+	}
+	method, body := http.MethodGet, ""
+	switch {
+	case a.Call == nil:
+		return refused("the contact has no call")
+	case a.Call.TwiML != "":
+		method, body = http.MethodPost, a.Call.TwiML
+	case a.Call.CallFlowID != 0:
+		query.Set("call_flow_id", strconv.FormatInt(a.Call.CallFlowID, 10))
+	default:
+		query.Set("callback_url", a.Call.CallbackURL)
+	}
+	r := d.do(ctx, method, query, body, "api", "call")
+	switch {
+	case r.OK():
+		if id, _, ok := callOf(r.Body); ok {
+			return channels.Sent{Fate: channels.Accepted, ProviderRef: id}
+		}
+	case r.Status == http.StatusBadRequest && r.Err == nil:
+		return refusal(errorOf(r.Body))
+	}
+	return r.Sent()
+}
+
+// instant writes a time as Surveda does, which Verboice reads in any zone.
+func instant(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05Z") }
+
+func refused(reason string) channels.Sent {
+	return channels.Sent{Fate: channels.Refused, Outcome: weir.Failed, Reason: reason}
+}
+
+// refusal is what the text of a 400 means. Verboice answers 400 to everything
+// that goes wrong and tells causes apart by nothing else.
+func refusal(text string) channels.Sent {
+	expired := channels.Sent{Fate: channels.Refused, Outcome: weir.Expired, Reason: "window closed"}
+	ours := channels.Sent{Fate: channels.NotSent, ChannelFault: true}
+	switch {
+	case text == "Not After date can't be in the past",
+		text == "Not After date can't be before Not Before date", // a window under a second, after rounding
+		text == "Not After date can't be before schedule's next available date":
+		return expired
+	case text == "Call address cannot be empty":
+		return refused("address refused")
+	case strings.HasPrefix(text, "Invalid date:"):
+		return refused("window refused")
+	case strings.HasPrefix(text, "Couldn't find CallFlow"):
+		return refused("call flow not found")
+	case strings.HasPrefix(text, "Couldn't find"): // project or schedule, which the channel brings along
+		ours.Reason = "project or schedule not found"
+	case strings.HasPrefix(text, "Channel not found"):
+		ours.Reason = "channel not found"
+	case text == "Channel is disabled":
+		ours.Reason = "channel disabled"
+	case strings.HasPrefix(text, "Time zone "):
+		ours.Reason = "time zone refused"
+	default:
+		// It may be this contact or a passing trouble of Verboice: tried
+		// again, and counted, so that it is not tried for ever.
+		return channels.Sent{Fate: channels.NotSent, Reason: "refused for an unknown reason"}
+	}
+	return ours
+}
+
+// Ask looks at the state of a call. Without its number Verboice cannot be asked.
+func (d *Driver) Ask(ctx context.Context, a channels.Attempt) channels.Answer {
+	if !isID(a.ProviderRef) {
+		return channels.Answer{Knowledge: channels.CannotTell, Reason: "the number of the call is not known"}
+	}
+	state, r := d.state(ctx, a.ProviderRef)
+	over := func(outcome weir.Outcome, reason string) channels.Answer {
+		report := weir.Report{
+			Attempt: a.ID, Part: weir.WholeContact, Outcome: outcome,
+			ProviderRef: a.ProviderRef, Reason: reason, At: time.Now(),
+		}
+		return channels.Answer{Knowledge: channels.Over, ProviderRef: a.ProviderRef, Reports: []weir.Report{report}}
+	}
+	switch state {
+	case "queued", "active":
+		return channels.Answer{Knowledge: channels.Underway, ProviderRef: a.ProviderRef}
+	case "completed":
+		return over(weir.Completed, "")
+	case "failed": // also busy and not answered: the state does not tell
+		return over(weir.Failed, "failed at the provider")
+	case "expired":
+		return over(weir.Expired, "expired at the provider")
+	case "cancelled":
+		return over(weir.Canceled, "canceled at the provider")
+	case purged:
+		// Verboice had the call, for it gave it this number, and has removed
+		// it since. That is no proof that nobody was called, so it is not
+		// Absent, which would call a second time.
+		return over(weir.Lost, "no longer known to the provider")
+	}
+	return r.AskFailed()
+}
+
+// purged stands for the state of a call of which Verboice knows nothing.
+const purged = "(purged)"
+
+// state gives the state of a call as Verboice spells it, or an empty one and
+// why there is none.
+func (d *Driver) state(ctx context.Context, id string) (string, provider.Result) {
+	r := d.do(ctx, http.MethodGet, nil, "", "api", "calls", id, "state.json")
+	if r.Delivery == provider.Answered && r.Status == http.StatusNotFound {
+		return purged, r
+	}
+	if !r.OK() {
+		return "", r
+	}
+	if answered, state, ok := callOf(r.Body); ok && answered == id {
+		return state, r
+	}
+	return "", r
+}
+
+// Cancel takes back a call that Verboice has not begun to dial. Canceling any
+// other only overwrites its state: it goes on, and reports its end.
+func (d *Driver) Cancel(ctx context.Context, a channels.Attempt) channels.Cancellation {
+	if !isID(a.ProviderRef) {
+		return channels.Cancellation{Reason: "the number of the call is not known"}
+	}
+	state, r := d.state(ctx, a.ProviderRef)
+	switch state {
+	case "":
+		return channels.Cancellation{Failed: true, Reason: r.Reason()}
+	case "cancelled", purged:
+		return channels.Cancellation{Gone: true}
+	case "queued":
+	case "active":
+		return channels.Cancellation{Reason: "the call is being held"}
+	default:
+		return channels.Cancellation{Reason: "the call is over"}
+	}
+	r = d.do(ctx, http.MethodPost, nil, "", "api", "calls", a.ProviderRef, "cancel.json")
+	if !r.OK() {
+		return channels.Cancellation{Failed: true, Reason: r.Reason()}
+	}
+	return channels.Cancellation{Gone: true}
+}
+
+// Prepare has nothing to do: each call brings its callback URL.
+func (d *Driver) Prepare(context.Context) error { return nil }
+
+// Status asks for the channel at Verboice.
+func (d *Driver) Status(ctx context.Context) channels.Status {
+	r := d.do(ctx, http.MethodGet, nil, "", d.linePath...)
+	if !r.OK() {
+		return r.Erring()
+	}
+	line, ok := lineOf(r.Body)
+	switch {
+	case !ok:
+		return r.Erring()
+	case line.Enabled != nil && !*line.Enabled:
+		return channels.Status{Health: weir.Down, Reason: "channel disabled"}
+	case line.Status.OK != nil && !*line.Status.OK:
+		return channels.Status{Health: weir.Down, Reason: strings.Join(append([]string{"reported down"}, line.Status.Messages...), ": ")}
+	}
+	return channels.Status{Health: weir.Up}
+}
+
+func (d *Driver) do(ctx context.Context, method string, query url.Values, body string, path ...string) provider.Result {
+	segments := make([]string, len(path))
+	for i, p := range path {
+		segments[i] = url.PathEscape(p)
+	}
+	target := d.base.JoinPath(segments...)
+	target.RawQuery = query.Encode()
+	var content io.Reader
+	if body != "" {
+		content = strings.NewReader(body)
+	}
+	request, err := provider.NewRequest(method, target, content, d.credentials)
+	if err != nil {
+		return provider.Result{Delivery: provider.NeverSent, Err: err}
+	}
+	request.Header.Set("Accept", "application/json")
+	if body != "" {
+		// Not XML, which Rails would parse into parameters beside our own.
+		request.Header.Set("Content-Type", "text/plain; charset=utf-8")
+	}
+	return provider.Do(ctx, d.client, request, provider.MaxBody)
+}
+
+// callOf reads {"call_id":…, "state":…}.
+func callOf(body []byte) (id, state string, ok bool) {
+	var answer struct {
+		CallID int64  `json:"call_id"`
+		State  string `json:"state"`
+	}
+	if json.Unmarshal(body, &answer) != nil || answer.CallID < 1 {
+		return "", "", false
+	}
+	return strconv.FormatInt(answer.CallID, 10), answer.State, true
+}
+
+// errorOf reads {"error":…}; an empty text when there is none.
+func errorOf(body []byte) string {
+	var answer struct {
+		Error string `json:"error"`
+	}
+	if json.Unmarshal(body, &answer) != nil {
+		return ""
+	}
+	return answer.Error
+}
+
+type line struct {
+	ID      int64 `json:"id"`
+	Enabled *bool `json:"enabled"`
+	Status  struct {
+		OK       *bool    `json:"ok"`
+		Messages []string `json:"messages"`
+	} `json:"status"`
+}
+
+// lineOf reads a channel object. Its messages are cleaned.
+func lineOf(body []byte) (line, bool) {
+	var l line
+	if json.Unmarshal(body, &l) != nil || l.ID < 1 {
+		return line{}, false
+	}
+	l.Status.Messages = l.Status.Messages[:min(len(l.Status.Messages), 3)]
+	for i, m := range l.Status.Messages {
+		l.Status.Messages[i] = clean(m)
+	}
+	return l, true
+}
+
+// isID tells whether a text is a number of a call and nothing else, so that it
+// can be part of a path.
+func isID(s string) bool {
+	const most = 19 // digits of an int64
+	if s == "" || len(s) > most || s[0] == '0' {
+		return false
+	}
+	return strings.Trim(s, "0123456789") == ""
+}

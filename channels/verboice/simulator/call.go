@@ -1,0 +1,276 @@
+package simulator
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"weir/channels/simulation"
+)
+
+// The states of a call, as Verboice spells them.
+const (
+	stateQueued    = "queued"
+	stateActive    = "active"
+	stateCompleted = "completed"
+	stateFailed    = "failed"
+	stateCancelled = "cancelled"
+	stateExpired   = "expired"
+)
+
+// line is a channel with its calls. The server's mutex guards it.
+type line struct {
+	Channel
+	queue []*call // may hold calls that are no longer queued
+	busy  int     // places that are taken: calls being dialed or held, and pauses
+}
+
+func newLine(c Channel) *line {
+	if c.Limit == 0 {
+		c.Limit = 1
+	}
+	return &line{Channel: c}
+}
+
+// call is one call. The server's mutex guards what changes.
+type call struct {
+	id        int64
+	account   string
+	line      *line
+	key       string
+	address   string
+	statusURL string
+	echo      url.Values
+	notBefore time.Time
+	notAfter  time.Time
+	flow      flow
+
+	state    string
+	waiting  bool // in the queue, or on its way into it
+	dialed   int  // how often
+	answered time.Time
+	over     bool // for the tally
+}
+
+// lookUp finds a channel.
+func (s *Server) lookUp(is func(*line) bool) *line {
+	for _, l := range s.lines {
+		if is(l) {
+			return l
+		}
+	}
+	return nil
+}
+
+// enter puts a call into its queue after a delay.
+func (s *Server) enter(c *call, delay time.Duration) {
+	c.waiting = true
+	s.agenda.After(max(0, delay), func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		c.line.queue = append(c.line.queue, c)
+		s.dispatch(c.line)
+	})
+}
+
+// dispatch dials as many waiting calls as the channel has places for.
+func (s *Server) dispatch(l *line) {
+	for l.busy < l.Limit && len(l.queue) > 0 {
+		c := l.queue[0]
+		l.queue[0] = nil
+		l.queue = l.queue[1:]
+		if !c.waiting {
+			continue // taken back meanwhile
+		}
+		c.waiting = false
+		if !c.notAfter.IsZero() && time.Now().After(c.notAfter) {
+			s.finish(c, stateExpired, "expired", "", "")
+			continue
+		}
+		l.busy++
+		s.dial(c)
+	}
+}
+
+// leave gives a place of the channel back once its pause is over.
+func (s *Server) leave(l *line) {
+	s.agenda.After(l.Pause, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		l.busy = max(0, l.busy-1) // a reset may have come between
+		s.dispatch(l)
+	})
+}
+
+// later goes on with a call after a delay.
+func (s *Server) later(delay time.Duration, do func()) {
+	s.agenda.After(delay, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		do()
+	})
+}
+
+func (s *Server) dial(c *call) {
+	c.state = stateActive
+	c.dialed++
+	rule, _ := s.script.Pick(opSend, c.address)
+	switch {
+	case rule.What == outRefused, c.flow.invalid() && !s.options.SkipFlows:
+		s.finish(c, stateFailed, "", "", "")
+		s.leave(c.line)
+		return
+	case rule.What == outUnreachable:
+		c.state = stateQueued
+		s.enter(c, s.options.RetryDelay)
+		s.leave(c.line)
+		return
+	}
+	s.report(c, "ringing", "", "")
+	s.later(s.options.Ring, func() { s.rung(c, rule) })
+}
+
+// rung decides what follows the ringing.
+func (s *Server) rung(c *call, rule simulation.Rule) {
+	switch rule.What {
+	case outBusy, outNoAnswer:
+		s.finish(c, stateFailed, rule.What, "", "")
+	case outDialFailed:
+		s.finish(c, stateFailed, "failed", "dial failed", rule.Value)
+	case outSilent:
+		s.finish(c, stateFailed, "", "", "")
+	case outDouble:
+		s.finish(c, stateExpired, "busy", "", "")
+		s.report(c, "expired", "", "")
+	case outRetry:
+		if c.dialed > 1 {
+			s.pickUp(c, rule)
+			return
+		}
+		// Its client takes it for over, so the tally does too: a retry on
+		// Verboice's own schedule is nothing that it asked for again.
+		s.finish(c, stateQueued, "busy", "", "")
+		s.enter(c, s.options.RetryDelay)
+	default:
+		s.pickUp(c, rule)
+		return
+	}
+	s.leave(c.line)
+}
+
+// pickUp holds an answered call.
+func (s *Server) pickUp(c *call, rule simulation.Rule) {
+	c.answered = time.Now()
+	s.report(c, "in-progress", "", "")
+	hangUp := func(status, reason, code string) {
+		state := stateFailed
+		if status == "completed" {
+			state = stateCompleted
+		}
+		s.finish(c, state, status, reason, code)
+		s.leave(c.line)
+	}
+	switch rule.What {
+	case outFailed:
+		s.later(s.options.Talk, func() { hangUp("failed", "flow failed", rule.Value) })
+	case outHangup:
+		s.later(s.options.Talk, func() { hangUp("failed", "Busy", "") })
+	case outStuck: // told to the project's URL only, so to nobody here
+		s.later(s.options.MaxActive, func() { hangUp("", "", "") })
+	default:
+		s.hold(c, hangUp)
+	}
+}
+
+// hold runs the flow of a call, for as long as a talk takes at least.
+func (s *Server) hold(c *call, hangUp func(status, reason, code string)) {
+	if s.options.SkipFlows || c.flow == (flow{}) {
+		s.later(s.options.Talk, func() { hangUp("completed", "", "") })
+		return
+	}
+	f, began := c.flow, time.Now()
+	s.flowJobs.Go(func() {
+		err := f.run(s.life, s.options.Client, c.id, s.options.Digits)
+		s.later(s.options.Talk-time.Since(began), func() {
+			if s.calls[c.id] != c { // a reset came between
+				return
+			}
+			if err != nil {
+				hangUp("failed", err.Error(), "")
+				return
+			}
+			hangUp("completed", "", "")
+		})
+	})
+}
+
+// finish ends a call, or a dialing of it. With an empty status it ends
+// silently. The tally is told first, so that whoever hears the callback finds
+// the place free.
+func (s *Server) finish(c *call, state, status, reason, code string) {
+	c.state = state
+	s.count(c)
+	if status != "" {
+		s.report(c, status, reason, code)
+	}
+	if s.options.PurgeAfter > 0 && state != stateQueued {
+		s.later(s.options.PurgeAfter, func() { delete(s.calls, c.id) })
+	}
+}
+
+// count tells the tally once that a call is over.
+func (s *Server) count(c *call) {
+	if !c.over {
+		c.over = true
+		s.tally.End(c.line.Name, c.key)
+	}
+}
+
+// takeBack is what a cancel does.
+func (s *Server) takeBack(c *call) {
+	if c.waiting {
+		c.waiting = false
+		s.count(c)
+	}
+	c.state = stateCancelled
+}
+
+// report sends a status callback, as a GET with everything in its query.
+func (s *Server) report(c *call, status, reason, code string) {
+	if c.statusURL == "" {
+		return
+	}
+	duration := 0
+	if !c.answered.IsZero() {
+		duration = int(time.Since(c.answered) / time.Second)
+	}
+	parameters := url.Values{
+		"CallSid": {strconv.FormatInt(c.id, 10)}, "CallStatus": {status},
+		"From": {c.address}, "CallDuration": {strconv.Itoa(duration)},
+	}
+	if reason != "" {
+		parameters.Set("CallStatusReason", reason)
+	}
+	if code != "" {
+		parameters.Set("CallStatusCode", code)
+	}
+	target, err := url.Parse(c.statusURL)
+	if err != nil {
+		return // like every failure of a callback: nobody hears of it
+	}
+	query := target.Query()
+	for _, more := range []url.Values{parameters, c.echo} {
+		for key, values := range more {
+			query[key] = values
+		}
+	}
+	target.RawQuery = query.Encode()
+	s.sender.Send(simulation.Callback{
+		Subject: c.address, Kind: status,
+		Request: func(ctx context.Context) (*http.Request, error) {
+			return http.NewRequestWithContext(ctx, http.MethodGet, target.String(), nil)
+		},
+	})
+}

@@ -1,0 +1,156 @@
+// Package simulator is a simulated Verboice: an HTTP server that takes calls
+// in, "dials" them within the limits of its channels and reports what became
+// of them, with every quirk and, on request, every fault of the real one.
+//
+// It counts in a [simulation.Tally] what it was given: a call is active from
+// the moment it is accepted, even while it waits at Verboice, until just
+// before its first terminal callback is sent, or until it ends silently.
+// Canceling an active call does not end it, as at the real one.
+package simulator
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"path"
+	"slices"
+	"time"
+
+	"weir"
+	"weir/channels/simulation"
+)
+
+// Options describe a simulated server. The zero value works: any credentials,
+// one channel named "main" with the number 1.
+type Options struct {
+	// Accounts may use the server; none: everybody may.
+	Accounts []Account
+	Channels []Channel
+	// CallFlows are the stored flows that exist; none: all of them do.
+	CallFlows []int64
+
+	Ring time.Duration // from ringing to what comes then; default 2 s
+	Talk time.Duration // how long an answered call is held at least; default 5 s
+	// SkipFlows holds answered calls for Talk without fetching or reading
+	// any TwiML.
+	SkipFlows bool
+	Digits    string // what the person keys in at each Gather; empty: nothing
+
+	// Outcomes are rules as in [simulation.ParseRule] that choose how calls
+	// end; the first that applies counts. See [OutcomeHelp].
+	Outcomes []string
+	Faults   []string // rules as in [simulation.NewFaults]
+	Seed     uint64
+
+	RetryDelay time.Duration // before a call is dialed again; default 1 min
+	MaxActive  time.Duration // after that a stuck call fails; default 2 h
+	PurgeAfter time.Duration // after that a finished call is forgotten; 0: never
+
+	// Key finds the client's identity of an outreach; default [OutreachKey].
+	Key    func(statusCallbackURL, address string) string
+	Client *http.Client // for callbacks and TwiML; default: one of its own
+}
+
+// Account is one user of the server.
+type Account struct {
+	Username string
+	Password string
+	Tokens   []string // bearer tokens; any other is stale: 401 without a body
+}
+
+// Channel is one line of the server.
+type Channel struct {
+	ID       int64
+	Name     string
+	Limit    int           // calls dialed at once; default 1, as at the real one
+	Pause    time.Duration // after the end of a call its place stays empty for so long
+	Disabled bool
+	Problems []string // not empty: the broker reports the channel as down
+}
+
+// The ways in which a call can end, for [Options.Outcomes].
+const (
+	outCompleted   = "completed"
+	outFailed      = "failed"
+	outHangup      = "hangup"
+	outBusy        = "busy"
+	outNoAnswer    = "no-answer"
+	outDialFailed  = "dial-failed"
+	outRefused     = "refused"
+	outUnreachable = "unreachable"
+	outSilent      = "silent"
+	outDouble      = "double"
+	outRetry       = "retry"
+	outStuck       = "stuck"
+)
+
+// OutcomeHelp lists the outcomes and the callbacks that each sends.
+const OutcomeHelp = `completed     ringing, in-progress, completed (the default)
+failed=CODE   ringing, in-progress, failed with a reason and the code, if given
+hangup        ringing, in-progress, failed with the reason Busy
+busy          ringing, busy
+no-answer     ringing, no-answer
+dial-failed   ringing, failed with a reason and the code, if given
+refused       none; the state becomes failed
+unreachable   none; stays queued and is dialed again later
+silent        ringing, then none; the state becomes failed
+double        ringing, busy and then expired
+retry         ringing, busy, back in the queue, then dialed again
+stuck         ringing, in-progress, then none until it is active for too long`
+
+func outcomes() []string {
+	return []string{outCompleted, outFailed, outHangup, outBusy, outNoAnswer, outDialFailed, outRefused,
+		outUnreachable, outSilent, outDouble, outRetry, outStuck}
+}
+
+// withDefaults fills in what is not set and finds mistakes.
+func (o Options) withDefaults() (Options, *simulation.Script, *simulation.Faults, error) {
+	o.Ring = cmp.Or(o.Ring, 2*time.Second)
+	o.Talk = cmp.Or(o.Talk, 5*time.Second)
+	o.RetryDelay = cmp.Or(o.RetryDelay, time.Minute)
+	o.MaxActive = cmp.Or(o.MaxActive, 2*time.Hour)
+	if o.Key == nil {
+		o.Key = OutreachKey
+	}
+	if len(o.Channels) == 0 {
+		o.Channels = []Channel{{ID: 1, Name: "main"}}
+	}
+	rules, err := simulation.ParseRules(o.Outcomes...)
+	for _, r := range rules {
+		if !slices.Contains(outcomes(), r.What) {
+			err = errors.Join(err, fmt.Errorf("rule %q: no such outcome; there are:\n%s", r, OutcomeHelp))
+		}
+	}
+	faults, faultErr := simulation.NewFaults(o.Seed, o.Faults...)
+	return o, simulation.NewScript(o.Seed, rules...), faults, errors.Join(err, faultErr, checkChannels(o.Channels))
+}
+
+func checkChannels(all []Channel) error {
+	ids, names := map[int64]bool{}, map[string]bool{}
+	for _, c := range all {
+		if c.ID < 1 || c.Name == "" || c.Limit < 0 {
+			return fmt.Errorf("channel %q: want a number from 1 on, a name and a limit from 0 on", c.Name)
+		}
+		if ids[c.ID] || names[c.Name] {
+			return fmt.Errorf("channel %q: its number or name is there twice", c.Name)
+		}
+		ids[c.ID], names[c.Name] = true, true
+	}
+	return nil
+}
+
+// OutreachKey is the contact part of Weir's attempt id at the end of the path
+// of the status callback URL. For anything else it is the address.
+func OutreachKey(statusCallbackURL, address string) string {
+	u, err := url.Parse(statusCallbackURL)
+	if err != nil {
+		return address
+	}
+	attempt, err := weir.ParseAttemptRef(path.Base(u.Path))
+	if err != nil {
+		return address
+	}
+	return attempt.Ref.String()
+}

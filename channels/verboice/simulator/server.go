@@ -1,0 +1,233 @@
+package simulator
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"weir/channels/simulation"
+)
+
+// The operations that fault rules may name after @. Callbacks are named by
+// their CallStatus.
+const (
+	opSend     = "send"
+	opState    = "state"
+	opCancel   = "cancel"
+	opChannels = "channels"
+)
+
+// Server is a simulated Verboice. It is an http.Handler; callbacks are sent
+// while Run runs.
+type Server struct {
+	options  Options
+	script   *simulation.Script
+	faults   *simulation.Faults
+	tally    *simulation.Tally
+	agenda   *simulation.Agenda
+	sender   *simulation.Sender
+	handler  http.Handler
+	life     context.Context // of the server: releases requests that hang
+	end      context.CancelFunc
+	flowJobs sync.WaitGroup
+
+	mu      sync.Mutex
+	lines   []*line // by number
+	calls   map[int64]*call
+	lastID  int64
+	revoked map[string]bool // tokens
+}
+
+// New makes a server.
+func New(o Options) (*Server, error) {
+	o, script, faults, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{
+		options: o, script: script, faults: faults,
+		tally: simulation.NewTally(), agenda: simulation.NewAgenda(),
+		calls: map[int64]*call{}, revoked: map[string]bool{},
+	}
+	if s.options.Client == nil {
+		s.options.Client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64, IdleConnTimeout: time.Minute}}
+	}
+	s.sender = simulation.NewSender(simulation.SenderOptions{Client: s.options.Client, Faults: faults})
+	s.life, s.end = context.WithCancel(context.Background())
+	for _, c := range o.Channels {
+		s.lines = append(s.lines, newLine(c))
+	}
+	s.handler = s.routes()
+	return s, nil
+}
+
+// Tally is the server's own truth.
+func (s *Server) Tally() *simulation.Tally { return s.tally }
+
+// Faults is the script of faults, which may be changed at any time.
+func (s *Server) Faults() *simulation.Faults { return s.faults }
+
+// Revoke makes a token stale.
+func (s *Server) Revoke(token string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.revoked[token] = true
+}
+
+// Run dials and reports until the context ends. It may be called once.
+func (s *Server) Run(ctx context.Context) {
+	defer s.options.Client.CloseIdleConnections()
+	defer s.flowJobs.Wait() // started by the agenda only, which has ended by then
+	defer s.end()
+	var all sync.WaitGroup
+	defer all.Wait()
+	all.Go(func() { s.sender.Run(ctx) })
+	s.agenda.Run(ctx)
+	s.end()
+}
+
+// Reset forgets every call, silently.
+func (s *Server) Reset() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.agenda.Clear()
+	clear(s.calls)
+	for _, l := range s.lines {
+		l.queue, l.busy = nil, 0
+	}
+}
+
+// ServeHTTP implements http.Handler.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	defer context.AfterFunc(s.life, cancel)()
+	s.handler.ServeHTTP(w, r.WithContext(ctx))
+}
+
+func (s *Server) routes() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle(simulation.ControlPath, simulation.Control(s.tally, s.faults, s.Reset))
+	api := func(pattern string, h func(http.ResponseWriter, *http.Request, string)) {
+		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+			account, ok := s.authenticate(r)
+			if !ok {
+				w.WriteHeader(http.StatusUnauthorized)
+				return
+			}
+			h(w, r, account)
+		})
+	}
+	api("/api/call", s.enqueue)
+	api("/api/calls/{id}/state", s.state)
+	api("/api/calls/{id}/state.json", s.state)
+	api("/api/calls/{id}/cancel", s.cancel)
+	api("/api/calls/{id}/cancel.json", s.cancel)
+	api("/api/calls/{id}/redirect", func(w http.ResponseWriter, _ *http.Request, _ string) {
+		w.WriteHeader(http.StatusInternalServerError) // routed, but nothing is behind it
+	})
+	api("GET /api/channels", s.listNames)
+	api("POST /api/channels", s.createChannel)
+	api("GET /api/channels/all", s.listChannels)
+	api("GET /api/channels/all/{id}", s.showChannel)
+	api("GET /api/channels/{name}", s.showChannel)
+	api("PUT /api/channels/{name}", s.updateChannel)
+	api("POST /api/channels/{id}/enable", s.enableChannel)
+	api("POST /api/channels/{id}/disable", s.enableChannel)
+	return mux
+}
+
+// authenticate gives the account of a request.
+func (s *Server) authenticate(r *http.Request) (account string, ok bool) {
+	if len(s.options.Accounts) == 0 {
+		return "", true
+	}
+	if token, isBearer := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); isBearer {
+		s.mu.Lock()
+		stale := s.revoked[token]
+		s.mu.Unlock()
+		i := slices.IndexFunc(s.options.Accounts, func(a Account) bool { return slices.Contains(a.Tokens, token) })
+		if stale || i < 0 {
+			return "", false
+		}
+		return s.options.Accounts[i].Username, true
+	}
+	username, password, _ := r.BasicAuth()
+	i := slices.IndexFunc(s.options.Accounts, func(a Account) bool { return a.Username == username && a.Password == password })
+	return username, i >= 0 && password != ""
+}
+
+// answer gives what the client sees at the end, unless a fault has it that it
+// sees something else.
+func answer(w http.ResponseWriter, r *http.Request, f simulation.Fault, status int, document any) {
+	if f.After(w, r) {
+		return
+	}
+	if document == nil {
+		w.WriteHeader(status)
+		return
+	}
+	simulation.WriteJSON(w, status, document)
+}
+
+// state answers what a call is doing.
+func (s *Server) state(w http.ResponseWriter, r *http.Request, account string) {
+	c, fault, handled := s.find(w, r, account, opState)
+	if handled {
+		return
+	}
+	if c == nil {
+		answer(w, r, fault, http.StatusNotFound, nil)
+		return
+	}
+	s.mu.Lock()
+	document := callDocument{c.id, c.state}
+	s.mu.Unlock()
+	answer(w, r, fault, http.StatusOK, document)
+}
+
+// cancel takes a waiting call out of the queue. Of any other it only
+// overwrites the state: an active one goes on.
+func (s *Server) cancel(w http.ResponseWriter, r *http.Request, account string) {
+	c, fault, handled := s.find(w, r, account, opCancel)
+	if handled {
+		return
+	}
+	if c == nil {
+		answer(w, r, fault, http.StatusNotFound, nil)
+		return
+	}
+	s.mu.Lock()
+	s.takeBack(c)
+	s.mu.Unlock()
+	answer(w, r, fault, http.StatusOK, callDocument{c.id, stateCancelled})
+}
+
+// find looks a call up and lets a fault of the operation happen.
+func (s *Server) find(w http.ResponseWriter, r *http.Request, account, operation string) (_ *call, _ simulation.Fault, handled bool) {
+	id, _ := strconv.ParseInt(r.PathValue("id"), 10, 64)
+	s.mu.Lock()
+	c := s.calls[id]
+	s.mu.Unlock()
+	subject := r.PathValue("id")
+	if c != nil {
+		subject = c.address
+	}
+	fault := s.faults.Request(operation, subject)
+	if fault.Before(w, r) {
+		return nil, fault, true
+	}
+	if c != nil && c.account != account {
+		c = nil
+	}
+	return c, fault, false
+}
+
+type callDocument struct {
+	CallID int64  `json:"call_id"`
+	State  string `json:"state"`
+}
