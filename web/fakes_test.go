@@ -1,0 +1,416 @@
+package web_test
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"weir"
+	"weir/channels"
+)
+
+// memory is a store and the simplest broker over it. Every write counts.
+type memory struct {
+	mu        sync.Mutex
+	channels  []weir.Channel
+	contacts  []weir.Contact
+	ended     map[weir.Ref][]weir.Attempt
+	incoming  map[weir.ChannelID][]weir.Incoming
+	reports   []weir.Report
+	changed   []weir.ChannelID
+	writes    int
+	lookups   int // of callback channels
+	conflicts int // so many updates find another version
+	deleting  bool
+	down      error
+	now       func() time.Time
+}
+
+var errDown = weir.Errorf(weir.CodeUnavailable, "the store is not reachable: %w", errors.New("dial tcp CANARY-cause"))
+
+func (m *memory) begin(write bool) (func(), error) {
+	m.mu.Lock()
+	if m.down != nil {
+		err := m.down
+		m.mu.Unlock()
+		return nil, err
+	}
+	if write {
+		m.writes++
+	}
+	return m.mu.Unlock, nil
+}
+
+func notFound() error { return weir.Errorf(weir.CodeNotFound, "not found") }
+
+func (m *memory) find(f func(*weir.Channel) bool) (*weir.Channel, error) {
+	for i := range m.channels {
+		if f(&m.channels[i]) {
+			return &m.channels[i], nil
+		}
+	}
+	return nil, notFound()
+}
+
+func named(name string) func(*weir.Channel) bool {
+	return func(c *weir.Channel) bool { return c.Name == name && !c.Deleted }
+}
+
+func (m *memory) PutChannel(_ context.Context, c weir.Channel) (weir.Channel, bool, error) {
+	end, err := m.begin(true)
+	if err != nil {
+		return c, false, err
+	}
+	defer end()
+	if have, err := m.find(named(c.Name)); err == nil {
+		c.ID, c.Secret, c.Version = have.ID, have.Secret, have.Version+1
+		*have = c
+		return c, false, nil
+	}
+	c.ID = weir.ChannelID(len(m.channels) + 1)
+	c.Secret, c.Version, c.Created, c.Updated = fmt.Sprintf("%s-%d", secretCanary, c.ID), 1, m.now(), m.now()
+	m.channels = append(m.channels, c)
+	return c, true, nil
+}
+
+func (m *memory) UpdateChannel(_ context.Context, c weir.Channel) (weir.Channel, error) {
+	end, err := m.begin(false)
+	if err != nil {
+		return c, err
+	}
+	defer end()
+	have, err := m.find(func(h *weir.Channel) bool { return h.ID == c.ID })
+	if err != nil {
+		return c, err
+	}
+	if m.conflicts > 0 {
+		m.conflicts--
+		have.Version++
+		have.Title = fmt.Sprintf("somebody else's %d", have.Version)
+	}
+	if have.Version != c.Version {
+		return c, weir.Errorf(weir.CodeConflict, "another version")
+	}
+	m.writes++
+	c.Version++
+	*have = c
+	return c, nil
+}
+
+func (m *memory) Channel(_ context.Context, name string) (weir.Channel, error) {
+	return m.one(named(name))
+}
+
+func (m *memory) ChannelByID(_ context.Context, id weir.ChannelID) (weir.Channel, error) {
+	return m.one(func(c *weir.Channel) bool { return c.ID == id })
+}
+
+func (m *memory) one(f func(*weir.Channel) bool) (weir.Channel, error) {
+	end, err := m.begin(false)
+	if err != nil {
+		return weir.Channel{}, err
+	}
+	defer end()
+	c, err := m.find(f)
+	if err != nil {
+		return weir.Channel{}, err
+	}
+	return *c, nil
+}
+
+func (m *memory) Channels(_ context.Context, after string, limit int) ([]weir.Channel, error) {
+	end, err := m.begin(false)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	var list []weir.Channel
+	for _, c := range m.channels {
+		if !c.Deleted && c.Name > after {
+			list = append(list, c)
+		}
+	}
+	slices.SortFunc(list, func(a, b weir.Channel) int { return cmp.Compare(a.Name, b.Name) })
+	return list[:min(limit, len(list))], nil
+}
+
+func (m *memory) CallbackChannels(_ context.Context, name string) ([]weir.Channel, error) {
+	end, err := m.begin(false)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	m.lookups++
+	var list []weir.Channel
+	for _, c := range m.channels {
+		if c.Name == name {
+			list = append(list, c)
+		}
+	}
+	return list, nil
+}
+
+func (m *memory) DeleteChannel(_ context.Context, id weir.ChannelID) error {
+	end, err := m.begin(false)
+	if err != nil {
+		return err
+	}
+	defer end()
+	for i := range m.contacts {
+		if m.contacts[i].Channel == id && m.contacts[i].State != weir.Done {
+			return weir.Errorf(weir.CodeConflict, "open contacts")
+		}
+	}
+	m.writes++
+	c, err := m.find(func(c *weir.Channel) bool { return c.ID == id })
+	if err == nil {
+		c.Deleted = true
+	}
+	return err
+}
+
+func (m *memory) OpenChannels(context.Context) ([]weir.ChannelID, error) { return nil, nil }
+
+func (m *memory) Contact(_ context.Context, ref weir.Ref) (weir.Contact, []weir.Attempt, error) {
+	end, err := m.begin(false)
+	if err != nil {
+		return weir.Contact{}, nil, err
+	}
+	defer end()
+	for _, c := range m.contacts {
+		if c.Ref == ref {
+			return c, m.ended[ref], nil
+		}
+	}
+	return weir.Contact{}, nil, notFound()
+}
+
+func (m *memory) Contacts(_ context.Context, f weir.ContactFilter) ([]weir.Contact, string, error) {
+	end, err := m.begin(false)
+	if err != nil {
+		return nil, "", err
+	}
+	defer end()
+	var list []weir.Contact
+	for _, c := range m.contacts {
+		if (f.Channel == 0 || c.Channel == f.Channel) && (f.Survey == "" || c.Survey == f.Survey) &&
+			(f.Key == "" || c.Key == f.Key) && (f.States == nil || slices.Contains(f.States, c.State)) && c.Ref.String() > f.Cursor {
+			list = append(list, c)
+		}
+	}
+	if len(list) > f.Limit {
+		return list[:f.Limit], list[f.Limit-1].Ref.String(), nil
+	}
+	return list, "", nil
+}
+
+func (m *memory) Receive(_ context.Context, id weir.ChannelID, in weir.Incoming) (bool, error) {
+	end, err := m.begin(true)
+	if err != nil {
+		return false, err
+	}
+	defer end()
+	for _, have := range m.incoming[id] {
+		if have.GUID == in.GUID {
+			return true, nil
+		}
+	}
+	in.ID = int64(len(m.incoming[id]) + 1)
+	m.incoming[id] = append(m.incoming[id], in)
+	return false, nil
+}
+
+func (m *memory) IncomingSince(_ context.Context, id weir.ChannelID, after int64, limit int) ([]weir.Incoming, error) {
+	end, err := m.begin(false)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	list := m.incoming[id]
+	list = list[min(int(after), len(list)):]
+	return list[:min(limit, len(list))], nil
+}
+
+func (m *memory) Ready(context.Context) error {
+	end, err := m.begin(false)
+	if err == nil {
+		end()
+	}
+	return err
+}
+
+// The broker's half.
+
+func (m *memory) Accept(_ context.Context, ch weir.Channel, specs []weir.Spec) ([]weir.Accepted, error) {
+	end, err := m.begin(true)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	var out []weir.Accepted
+	for _, s := range specs {
+		i := slices.IndexFunc(m.contacts, func(c weir.Contact) bool { return c.Channel == ch.ID && s.Key != "" && c.Key == s.Key })
+		if i >= 0 {
+			out = append(out, weir.Accepted{Contact: m.contacts[i], Duplicate: true})
+			continue
+		}
+		c := weir.Contact{
+			Ref: weir.Ref{Channel: ch.ID, ID: weir.ContactID(len(m.contacts) + 1)}, Spec: s,
+			QueuedAt: m.now(), Progress: weir.Fresh(m.now(), s.NotBefore),
+		}
+		m.contacts = append(m.contacts, c)
+		out = append(out, weir.Accepted{Contact: c})
+	}
+	return out, nil
+}
+
+func (m *memory) Report(_ context.Context, id weir.ChannelID, reports []weir.Report) ([]weir.Verdict, error) {
+	end, err := m.begin(true)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	var out []weir.Verdict
+	for _, r := range reports {
+		v := weir.Applied
+		switch {
+		case slices.ContainsFunc(m.reports, func(have weir.Report) bool { return have.Attempt == r.Attempt }):
+			v = weir.Duplicate
+		case !slices.ContainsFunc(m.contacts, func(c weir.Contact) bool { return c.Ref == r.Attempt.Ref }):
+			v = weir.NotOurs
+		}
+		m.reports = append(m.reports, r)
+		out = append(out, v)
+	}
+	return out, nil
+}
+
+func (m *memory) Cancel(_ context.Context, ref weir.Ref) (weir.State, error) {
+	end, err := m.begin(true)
+	if err != nil {
+		return 0, err
+	}
+	defer end()
+	for i := range m.contacts {
+		c := &m.contacts[i]
+		switch {
+		case c.Ref != ref:
+		case c.State == weir.Done:
+			return 0, weir.Errorf(weir.CodeConflict, "done")
+		case c.State.InFlight():
+			c.CancelAsked = true
+			return c.State, nil
+		default:
+			c.State, c.Outcome, c.FinishedAt = weir.Done, weir.Canceled, m.now()
+			return weir.Done, nil
+		}
+	}
+	return 0, notFound()
+}
+
+func (m *memory) Changed(_ context.Context, id weir.ChannelID) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.changed = append(m.changed, id)
+}
+
+func (m *memory) Delete(ctx context.Context, id weir.ChannelID) (bool, error) {
+	if m.deleting {
+		return false, nil
+	}
+	m.mu.Lock()
+	for i := range m.contacts {
+		if m.contacts[i].Channel == id {
+			m.contacts[i].State, m.contacts[i].Outcome = weir.Done, weir.Canceled
+		}
+	}
+	m.mu.Unlock()
+	return true, m.DeleteChannel(ctx, id)
+}
+
+func (m *memory) Figures(_ context.Context, ch weir.Channel) (weir.Figures, error) {
+	end, err := m.begin(false)
+	if err != nil {
+		return weir.Figures{}, err
+	}
+	defer end()
+	f := weir.Figures{Health: weir.Up}
+	if ch.Paused {
+		f.Health = weir.Paused
+	}
+	for i := range m.contacts {
+		c := &m.contacts[i]
+		if c.Channel == ch.ID && c.State.Waiting() {
+			f.Queued++
+			f.OldestQueuedAt = c.QueuedAt
+		}
+		if c.Channel == ch.ID && c.State == weir.Active {
+			f.Active++
+			f.InFlight += c.Size()
+		}
+	}
+	return f, nil
+}
+
+// driver reads callbacks of a made-up provider:
+//
+//	status/{attempt}/{outcome}  a report
+//	incoming?guid=&from=&body=  a message, answered with a body of its own
+//	ping                        nothing
+//	form                        a POSTed form with attempt and outcome
+//	panic
+type driver struct{ channels.Driver }
+
+func (driver) Read(c channels.Callback) (channels.Reading, error) {
+	parts := strings.Split(c.Path, "/")
+	switch parts[0] {
+	case "status":
+		if len(parts) == 3 {
+			return report(parts[1], parts[2], c.At)
+		}
+	case "form":
+		if c.Form != nil {
+			return report(c.Form.Get("attempt"), c.Form.Get("outcome"), c.At)
+		}
+	case "incoming":
+		in := weir.Incoming{GUID: c.Query.Get("guid"), From: c.Query.Get("from"), Body: c.Query.Get("body"), ReceivedAt: c.At}
+		return channels.Reading{Incoming: []weir.Incoming{in}, ContentType: "application/json", Body: []byte("[]")}, nil
+	case "ping":
+		return channels.Reading{}, nil
+	case "panic":
+		panic("the driver broke")
+	}
+	return channels.Reading{}, fmt.Errorf("what is %s %s?", c.Path, c.Query)
+}
+
+func report(attempt, outcome string, at time.Time) (channels.Reading, error) {
+	ref, err := weir.ParseAttemptRef(attempt)
+	if err != nil {
+		return channels.Reading{}, err
+	}
+	return channels.Reading{Reports: []weir.Report{{Attempt: ref, Part: weir.WholeContact, Outcome: weir.Outcome(outcome), At: at}}}, nil
+}
+
+func table() []channels.Type {
+	settings := []channels.Setting{
+		{Key: "base_url", Kind: channels.URL, Required: true, Help: "where the provider is"},
+		{Key: "token", Kind: channels.String, Required: true, Secret: true, Help: "our token there"},
+		{Key: "channel", Kind: channels.String, Help: "the provider's channel"},
+	}
+	made := func(c channels.Config) (channels.Driver, error) {
+		if u, _ := url.Parse(c.Settings["base_url"].(string)); u.Path == "/broken" {
+			return nil, errors.New("no driver for these settings")
+		}
+		return driver{}, nil
+	}
+	return []channels.Type{
+		{Name: "texts", Content: channels.Text, Summary: "made-up texts", Settings: settings, New: made},
+		{Name: "voice", Content: channels.Voice, Summary: "made-up calls", Settings: settings, New: made},
+	}
+}
