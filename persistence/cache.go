@@ -1,0 +1,63 @@
+package persistence
+
+import (
+	"context"
+	"database/sql"
+
+	"github.com/jmoiron/sqlx"
+)
+
+// statementCache runs the writer's statements, prepared where that pays. The
+// pool has one connection, which a transaction holds, so that a text that was
+// met is prepared before the next transaction. Only the writer's goroutine
+// uses it.
+type statementCache struct {
+	db      *sqlx.DB
+	prepare bool
+	known   map[string]*sql.Stmt
+	wanted  []string
+}
+
+func newStatementCache(db *sqlx.DB, prepare bool) *statementCache {
+	return &statementCache{db: db, prepare: prepare, known: map[string]*sql.Stmt{}}
+}
+
+// fill prepares what was met since the last time.
+func (c *statementCache) fill(ctx context.Context) error {
+	for len(c.wanted) > 0 {
+		text := c.wanted[0]
+		if c.known[text] == nil {
+			stmt, err := c.db.PrepareContext(ctx, text)
+			if err != nil {
+				return err
+			}
+			c.known[text] = stmt
+		}
+		c.wanted = c.wanted[1:]
+	}
+	return nil
+}
+
+// exec runs a statement whose text is one of few.
+func (c *statementCache) exec(ctx context.Context, tx *sqlx.Tx, text string, args ...any) (int64, error) {
+	var result sql.Result
+	var err error
+	if stmt := c.known[text]; stmt != nil {
+		result, err = tx.StmtContext(ctx, stmt).ExecContext(ctx, args...)
+	} else {
+		if c.prepare {
+			c.wanted = append(c.wanted, text)
+		}
+		result, err = tx.ExecContext(ctx, text, args...)
+	}
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+func (c *statementCache) close() {
+	for _, stmt := range c.known {
+		_ = stmt.Close()
+	}
+}

@@ -1,0 +1,270 @@
+package persistence
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"math"
+	"slices"
+
+	"weir"
+)
+
+// Bounds of a page of contacts.
+const (
+	defaultPage = 100
+	maxPage     = 1000
+	maxExamined = 10_000 // rows that one call reads
+	seekCost    = 10     // what an index seek counts as
+)
+
+// Contact implements [weir.ContactReader].
+func (s *Store) Contact(ctx context.Context, ref weir.Ref) (weir.Contact, []weir.Attempt, error) {
+	var row contactRow
+	err := s.read.GetContext(ctx, &row, "SELECT "+contactColumns+" FROM contacts WHERE channel_id = ? AND id = ?",
+		int64(ref.Channel), int64(ref.ID))
+	if errors.Is(err, sql.ErrNoRows) {
+		return weir.Contact{}, nil, weir.Errorf(weir.CodeNotFound, "no such contact")
+	}
+	if err != nil {
+		return weir.Contact{}, nil, s.failure("read a contact", err)
+	}
+	c, err := row.contact()
+	if err != nil {
+		return weir.Contact{}, nil, s.failure("read a contact", err)
+	}
+	attempts, err := s.attempts(ctx, ref)
+	return c, attempts, err
+}
+
+func (s *Store) attempts(ctx context.Context, ref weir.Ref) ([]weir.Attempt, error) {
+	var rows []struct {
+		Number      int    `db:"number"`
+		ClaimedAt   int64  `db:"claimed_at"`
+		SentAt      int64  `db:"sent_at"`
+		HeardAt     int64  `db:"heard_at"`
+		FinishedAt  int64  `db:"finished_at"`
+		ProviderRef string `db:"provider_ref"`
+		Outcome     string `db:"outcome"`
+		Reason      string `db:"reason"`
+	}
+	err := s.read.SelectContext(ctx, &rows, "SELECT number, claimed_at, sent_at, heard_at, finished_at, provider_ref, outcome, reason "+
+		"FROM attempts WHERE channel_id = ? AND contact_id = ? ORDER BY number", int64(ref.Channel), int64(ref.ID))
+	if err != nil {
+		return nil, s.failure("read the attempts of a contact", err)
+	}
+	var list []weir.Attempt
+	for _, r := range rows {
+		list = append(list, weir.Attempt{
+			Number: r.Number, ClaimedAt: instant(r.ClaimedAt), SentAt: instant(r.SentAt), HeardAt: instant(r.HeardAt),
+			FinishedAt: instant(r.FinishedAt), ProviderRef: r.ProviderRef, Outcome: weir.Outcome(r.Outcome), Reason: r.Reason,
+		})
+	}
+	return list, nil
+}
+
+// cursor is where a list goes on: behind this row. State is 0 in a list in
+// the order of ids.
+type cursor struct {
+	Channel int64 `json:"c"`
+	State   int8  `json:"s,omitempty"`
+	Lane    int64 `json:"l,omitempty"`
+	Pos     int64 `json:"p,omitempty"`
+	ID      int64 `json:"i"`
+}
+
+func (c cursor) String() string {
+	b, _ := json.Marshal(c) // integers always encode
+	return base64.RawURLEncoding.EncodeToString(b)
+}
+
+// parseCursor reads what String wrote, for a list by the same states.
+func parseCursor(text string, f *weir.ContactFilter) (cursor, error) {
+	var c cursor
+	b, err := base64.RawURLEncoding.DecodeString(text)
+	if err == nil {
+		err = json.Unmarshal(b, &c)
+	}
+	byState := len(f.States) > 0 && f.Key == ""
+	if err != nil || c.Channel <= 0 || c.String() != text || f.Channel != 0 && c.Channel != int64(f.Channel) ||
+		byState != slices.Contains(f.States, weir.State(c.State)) {
+		return cursor{}, &weir.Error{
+			Code: weir.CodeInvalid, Message: "the cursor is not of this list",
+			Fields: []weir.FieldError{{Pointer: "/cursor", Code: "format", Detail: "must be the next_cursor of a list with the same filter"}},
+		}
+	}
+	return c, nil
+}
+
+// page collects one page of contacts.
+type page struct {
+	s      *Store
+	f      weir.ContactFilter
+	found  []weir.Contact
+	budget int // rows that may still be read
+	at     cursor
+}
+
+// Contacts implements [weir.ContactReader].
+func (s *Store) Contacts(ctx context.Context, f weir.ContactFilter) ([]weir.Contact, string, error) {
+	f.Limit = min(cmp.Or(max(f.Limit, 0), defaultPage), maxPage)
+	f.States = slices.Compact(slices.Sorted(slices.Values(f.States)))
+	p := &page{s: s, f: f, budget: maxExamined}
+	if f.Cursor != "" {
+		at, err := parseCursor(f.Cursor, &f)
+		if err != nil {
+			return nil, "", err
+		}
+		p.at = at
+	}
+	more, err := p.walk(ctx)
+	if err != nil {
+		return nil, "", s.failure("list contacts", err)
+	}
+	if !more {
+		return p.found, "", nil
+	}
+	return p.found, p.at.String(), nil
+}
+
+// walk goes through the channels in the order of their ids. more says that
+// the page ended first.
+func (p *page) walk(ctx context.Context) (more bool, err error) {
+	channels := []int64{int64(p.f.Channel)}
+	if p.f.Channel == 0 {
+		channels = nil
+		err := p.s.read.SelectContext(ctx, &channels, "SELECT id FROM channels WHERE id >= ? ORDER BY id LIMIT ?",
+			p.at.Channel, maxExamined/seekCost+1)
+		if err != nil {
+			return false, err
+		}
+	}
+	for _, id := range channels {
+		if id != p.at.Channel {
+			p.at = p.start(id)
+		}
+		if more, err := p.channel(ctx); more || err != nil {
+			return more, err
+		}
+	}
+	return false, nil
+}
+
+func (p *page) start(channel int64) cursor {
+	at := cursor{Channel: channel}
+	if p.f.Key == "" && len(p.f.States) > 0 {
+		at = p.startState(channel, p.f.States[0])
+	}
+	return at
+}
+
+func (p *page) startState(channel int64, state weir.State) cursor {
+	return cursor{Channel: channel, State: int8(state), Lane: math.MinInt64, Pos: math.MinInt64}
+}
+
+// channel lists what matches of one channel from p.at on.
+func (p *page) channel(ctx context.Context) (more bool, err error) {
+	if p.f.Key != "" {
+		return p.byKey(ctx)
+	}
+	if len(p.f.States) == 0 {
+		return p.rows(ctx, idsSQL, func() []any { return []any{p.at.Channel, p.at.ID} })
+	}
+	for _, state := range p.f.States {
+		if int8(state) < p.at.State {
+			continue
+		}
+		if int8(state) > p.at.State {
+			p.at = p.startState(p.at.Channel, state)
+		}
+		more, err := p.rows(ctx, stateSQL, func() []any {
+			a := p.at
+			return []any{a.Channel, a.State, a.Lane, a.Lane, a.Lane, a.Pos, a.Lane, a.Pos, a.ID}
+		})
+		if more || err != nil {
+			return more, err
+		}
+	}
+	return false, nil
+}
+
+const (
+	idsSQL = "SELECT " + contactColumns + " FROM contacts WHERE channel_id = ? AND id > ? ORDER BY id LIMIT ?"
+	// lane >= ? bounds the range of the index; the rest finds the row in it.
+	stateSQL = "SELECT " + contactColumns + " FROM contacts WHERE channel_id = ? AND state = ? AND lane >= ? AND " +
+		"(lane > ? OR lane = ? AND pos > ? OR lane = ? AND pos = ? AND id > ?) ORDER BY lane, pos, id LIMIT ?"
+	keySQL = "SELECT " + contactColumns + " FROM contacts WHERE channel_id = ? AND ckey = ?"
+)
+
+func (p *page) byKey(ctx context.Context) (more bool, err error) {
+	if p.full() {
+		return true, nil
+	}
+	p.budget -= seekCost
+	var rows []contactRow
+	if err := p.s.read.SelectContext(ctx, &rows, keySQL, p.at.Channel, p.f.Key); err != nil {
+		return false, err
+	}
+	for i := range rows {
+		if err := p.take(&rows[i]); err != nil {
+			return false, err
+		}
+	}
+	return false, nil
+}
+
+// full tells whether the page has to end.
+func (p *page) full() bool { return p.budget <= 0 || len(p.found) >= p.f.Limit }
+
+// rows reads on from p.at until nothing is left or the page is full.
+func (p *page) rows(ctx context.Context, text string, from func() []any) (more bool, err error) {
+	for !p.full() {
+		// One more than is missing tells whether there is a next page.
+		n := min(p.budget, p.f.Limit-len(p.found)+1)
+		if p.f.Survey != "" {
+			n = min(p.budget, maxPage)
+		}
+		var rows []contactRow
+		if err := p.s.read.SelectContext(ctx, &rows, text, append(from(), n)...); err != nil {
+			return false, err
+		}
+		p.budget -= max(len(rows), seekCost)
+		for i := range rows {
+			if len(p.found) >= p.f.Limit {
+				return true, nil
+			}
+			if err := p.take(&rows[i]); err != nil {
+				return false, err
+			}
+			p.pass(&rows[i])
+		}
+		if len(rows) < n {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// pass moves the cursor behind a row.
+func (p *page) pass(r *contactRow) {
+	p.at.ID = r.ID
+	if p.at.State != 0 {
+		p.at.Lane, p.at.Pos = r.Lane, r.Pos
+	}
+}
+
+// take adds a row to the page if it matches.
+func (p *page) take(r *contactRow) error {
+	if p.f.Survey != "" && r.Survey != p.f.Survey ||
+		len(p.f.States) > 0 && !slices.Contains(p.f.States, weir.State(r.State)) {
+		return nil
+	}
+	c, err := r.contact()
+	if err == nil {
+		p.found = append(p.found, c)
+	}
+	return err
+}

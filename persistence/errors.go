@@ -1,0 +1,98 @@
+package persistence
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+
+	"weir"
+	"weir/persistence/dialect"
+)
+
+// retryAfter is what clients are told while the store is down.
+const retryAfter = time.Second
+
+// failure gives an error of the database its code. Errors that have one stay.
+func (s *Store) failure(doing string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if e, ok := errors.AsType[*weir.Error](err); ok {
+		return e
+	}
+	if kind, code := s.classify(err); kind != dialect.Fault {
+		s.metrics.errors.WithLabelValues(code).Inc()
+		return unavailable("cannot "+doing, err)
+	}
+	return &weir.Error{Code: weir.CodeInternal, Message: "cannot " + doing, Cause: err}
+}
+
+func unavailable(message string, cause error) *weir.Error {
+	return &weir.Error{Code: weir.CodeUnavailable, Message: message, RetryAfter: retryAfter, Cause: cause}
+}
+
+// classify is the dialect's opinion, except for contexts, which end anywhere.
+func (s *Store) classify(err error) (dialect.Kind, string) {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return dialect.Down, "timeout"
+	}
+	return s.database.Classify(err)
+}
+
+// transaction runs fn in a transaction of the pool for writes that are not the
+// writer's, again when it had to give way to another one.
+func (s *Store) transaction(ctx context.Context, fn func(*sqlx.Tx) error) error {
+	for try := 1; ; try++ {
+		err := s.once(ctx, fn)
+		if err == nil {
+			return nil
+		}
+		if e, ok := errors.AsType[*weir.Error](err); ok {
+			return e
+		}
+		if kind, _ := s.classify(err); kind != dialect.Again || try == 5 || !pause(ctx, jitter()) {
+			return err
+		}
+		s.metrics.retries.Inc()
+	}
+}
+
+func (s *Store) once(ctx context.Context, fn func(*sqlx.Tx) error) error {
+	tx, err := s.write.BeginTxx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	if err := fn(tx); err != nil {
+		return errors.Join(err, ended(tx.Rollback()))
+	}
+	if err := tx.Commit(); err != nil {
+		s.reset(s.write.DB)
+		return err
+	}
+	return nil
+}
+
+// ended ignores that a transaction is over: its context may have ended it.
+func ended(err error) error {
+	if errors.Is(err, sql.ErrTxDone) {
+		return nil
+	}
+	return err
+}
+
+// reset undoes a transaction whose COMMIT failed. SQLite keeps it open then,
+// on the one connection that its pool has.
+func (s *Store) reset(db *sql.DB) {
+	if db.Stats().MaxOpenConnections == 1 {
+		_, _ = db.ExecContext(context.Background(), "ROLLBACK")
+	}
+}
+
+// jitter is a pause after which the other transaction is probably through.
+func jitter() time.Duration {
+	return 5*time.Millisecond + rand.N(45*time.Millisecond)
+}

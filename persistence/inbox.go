@@ -1,0 +1,114 @@
+package persistence
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+
+	"weir"
+)
+
+// Deliver implements [weir.Inbox]. Wake items of one channel are one.
+func (s *Store) Deliver(ctx context.Context, item weir.InboxItem) error {
+	_, err := s.await(ctx, func(answer func(outcome)) *request { return newDelivery(ctx, item, answer) })
+	return err
+}
+
+// Inbox implements [weir.Inbox].
+func (s *Store) Inbox(ctx context.Context, limit int) ([]weir.InboxItem, error) {
+	var rows []struct {
+		ID      int64  `db:"id"`
+		Channel int64  `db:"channel_id"`
+		Kind    string `db:"kind"`
+		Payload []byte `db:"payload"`
+	}
+	err := s.read.SelectContext(ctx, &rows, "SELECT id, channel_id, kind, payload FROM inbox WHERE "+
+		"(SELECT l.owner FROM leases l WHERE l.channel_id = inbox.channel_id LIMIT 1) = ? ORDER BY id LIMIT ?", s.owner, limit)
+	if err != nil {
+		return nil, s.failure("read the inbox", err)
+	}
+	list := make([]weir.InboxItem, 0, len(rows))
+	for _, r := range rows {
+		list = append(list, weir.InboxItem{ID: r.ID, Channel: weir.ChannelID(r.Channel), Kind: r.Kind, Payload: r.Payload})
+	}
+	return list, nil
+}
+
+// errKnown says that a message was received before.
+var errKnown = errors.New("the message is known")
+
+// Receive implements [weir.IncomingStore]. The row of the channel is held
+// while the id is chosen, so that ids are in the order of commits and a reader
+// that goes by them misses nothing.
+func (s *Store) Receive(ctx context.Context, channel weir.ChannelID, m weir.Incoming) (bool, error) {
+	fields, err := json.Marshal(m.Fields)
+	if err != nil {
+		return false, s.failure("encode a message", err)
+	}
+	err = s.transaction(ctx, func(tx *sqlx.Tx) error {
+		if _, err := s.lockChannel(ctx, tx, channel); err != nil {
+			return err
+		}
+		return s.insertIncoming(ctx, tx, channel, &m, string(fields))
+	})
+	if errors.Is(err, errKnown) {
+		return true, nil
+	}
+	return false, s.failure("store a message", err)
+}
+
+func (s *Store) insertIncoming(ctx context.Context, tx *sqlx.Tx, channel weir.ChannelID, m *weir.Incoming, fields string) error {
+	var guid any
+	if m.GUID != "" {
+		guid = m.GUID
+		var known int
+		err := tx.GetContext(ctx, &known, "SELECT COUNT(*) FROM incoming WHERE channel_id = ? AND guid = ?", int64(channel), guid)
+		if err != nil {
+			return err
+		}
+		if known > 0 {
+			return errKnown
+		}
+	}
+	var last int64
+	if err := tx.GetContext(ctx, &last, "SELECT COALESCE(MAX(id), 0) FROM incoming WHERE channel_id = ?", int64(channel)); err != nil {
+		return err
+	}
+	id := max(s.ids.next(time.Now()), last+1)
+	_, err := tx.ExecContext(ctx, "INSERT INTO incoming (channel_id, id, guid, sender, recipient, body, fields, received_at) VALUES "+marks(8),
+		int64(channel), id, guid, clip(m.From), clip(m.To), m.Body, fields, micros(m.ReceivedAt))
+	return err
+}
+
+// IncomingSince implements [weir.IncomingStore].
+func (s *Store) IncomingSince(ctx context.Context, channel weir.ChannelID, after int64, limit int) ([]weir.Incoming, error) {
+	var rows []struct {
+		ID         int64   `db:"id"`
+		GUID       *string `db:"guid"`
+		Sender     string  `db:"sender"`
+		Recipient  string  `db:"recipient"`
+		Body       string  `db:"body"`
+		Fields     string  `db:"fields"`
+		ReceivedAt int64   `db:"received_at"`
+	}
+	err := s.read.SelectContext(ctx, &rows, "SELECT id, guid, sender, recipient, body, fields, received_at FROM incoming "+
+		"WHERE channel_id = ? AND id > ? ORDER BY id LIMIT ?", int64(channel), after, limit)
+	if err != nil {
+		return nil, s.failure("read messages", err)
+	}
+	list := make([]weir.Incoming, 0, len(rows))
+	for _, r := range rows {
+		m := weir.Incoming{ID: r.ID, From: r.Sender, To: r.Recipient, Body: r.Body, ReceivedAt: instant(r.ReceivedAt)}
+		if r.GUID != nil {
+			m.GUID = *r.GUID
+		}
+		if err := json.Unmarshal([]byte(r.Fields), &m.Fields); err != nil {
+			return nil, s.failure("read messages", err)
+		}
+		list = append(list, m)
+	}
+	return list, nil
+}

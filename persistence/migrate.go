@@ -1,0 +1,157 @@
+package persistence
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"github.com/pressly/goose/v3"
+
+	"weir/migrations"
+)
+
+// Step is one step of the schema.
+type Step struct {
+	Number    int64
+	Name      string
+	Applied   bool
+	AppliedAt time.Time
+}
+
+// MigrateUp brings the schema to its newest state. Several processes may try
+// at once: one does it, the others wait.
+func (s *Store) MigrateUp(ctx context.Context) error {
+	return s.migrate(ctx, func(p *goose.Provider) error {
+		results, err := p.Up(ctx)
+		s.logSteps("up", results)
+		return err
+	})
+}
+
+// MigrateDown takes back the newest steps.
+func (s *Store) MigrateDown(ctx context.Context, steps int) error {
+	return s.migrate(ctx, func(p *goose.Provider) error {
+		for range steps {
+			result, err := p.Down(ctx)
+			if errors.Is(err, goose.ErrNoNextVersion) {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			s.logSteps("down", []*goose.MigrationResult{result})
+		}
+		return nil
+	})
+}
+
+func (s *Store) migrate(ctx context.Context, run func(*goose.Provider) error) error {
+	unlock, err := s.database.LockMigrations(ctx)
+	if err != nil {
+		return fmt.Errorf("migrate: %w", err)
+	}
+	defer unlock()
+	p, err := s.provider()
+	if err != nil {
+		return err
+	}
+	if err := run(p); err != nil {
+		return fmt.Errorf("migrate: %w", err)
+	}
+	return nil
+}
+
+func (s *Store) logSteps(direction string, results []*goose.MigrationResult) {
+	for _, r := range results {
+		s.log.Info("schema step", "direction", direction, "step", r.Source.Path, "duration", r.Duration)
+	}
+}
+
+// Status lists the steps that this program knows, oldest first.
+func (s *Store) Status(ctx context.Context) ([]Step, error) {
+	p, err := s.provider()
+	if err != nil {
+		return nil, err
+	}
+	found, err := p.Status(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("migration status: %w", err)
+	}
+	steps := make([]Step, 0, len(found))
+	for _, f := range found {
+		steps = append(steps, Step{
+			Number: f.Source.Version, Name: f.Source.Path,
+			Applied: f.State == goose.StateApplied, AppliedAt: f.AppliedAt.UTC(),
+		})
+	}
+	return steps, nil
+}
+
+// Pending counts the steps that are still to be taken. It changes nothing.
+func (s *Store) Pending(ctx context.Context) (int, error) {
+	numbers, err := s.numbers()
+	if err != nil {
+		return 0, err
+	}
+	var done int64
+	err = s.read.GetContext(ctx, &done, "SELECT COALESCE(MAX(version_id), 0) FROM goose_db_version")
+	if err != nil {
+		// An empty database has no such table; one that is down has nothing.
+		if errPing := s.read.GetContext(ctx, new(int), "SELECT 1"); errPing != nil {
+			return 0, s.failure("look at the schema", errPing)
+		}
+		return len(numbers), nil
+	}
+	pending := 0
+	for _, n := range numbers {
+		if n > done {
+			pending++
+		}
+	}
+	return pending, nil
+}
+
+// numbers lists the numbers of the steps that this program knows.
+func (s *Store) numbers() ([]int64, error) {
+	fsys, err := s.steps()
+	if err != nil {
+		return nil, err
+	}
+	names, err := fs.Glob(fsys, "*.sql")
+	if err != nil {
+		return nil, fmt.Errorf("migrations: %w", err)
+	}
+	numbers := make([]int64, 0, len(names))
+	for _, name := range names {
+		n, err := goose.NumericComponent(name)
+		if err != nil {
+			return nil, fmt.Errorf("migrations: %w", err)
+		}
+		numbers = append(numbers, n)
+	}
+	return numbers, nil
+}
+
+func (s *Store) steps() (fs.FS, error) {
+	folder, _ := s.database.Migrations()
+	fsys, err := migrations.For(folder)
+	if err != nil {
+		return nil, fmt.Errorf("migrations: %w", err)
+	}
+	return fsys, nil
+}
+
+func (s *Store) provider() (*goose.Provider, error) {
+	fsys, err := s.steps()
+	if err != nil {
+		return nil, err
+	}
+	_, name := s.database.Migrations()
+	p, err := goose.NewProvider(name, s.write.DB, fsys, goose.WithDisableGlobalRegistry(true), goose.WithSlog(s.log))
+	if err != nil {
+		return nil, fmt.Errorf("migrations: %w", err)
+	}
+	return p, nil
+}

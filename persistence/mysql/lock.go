@@ -1,0 +1,137 @@
+package mysql
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// lockName is an SQL expression: the name of the lock of an owner. Locks
+// belong to the server, so the name holds the database; it is hashed because
+// it may have 64 characters only.
+func lockName(owner string) string {
+	return "CONCAT('weir.', LEFT(SHA2(CONCAT(DATABASE(), '/', " + owner + "), 256), 40))"
+}
+
+const (
+	lockRetry = 250 * time.Millisecond // between tries to get the lock
+	lockCheck = 5 * time.Second        // between looks whether it is still ours
+)
+
+// Join takes the lock weir.<owner> and keeps it on a connection of its own.
+func (d *Database) Join(ctx context.Context, owner string) (func(), bool, error) {
+	conn, err := d.take(ctx, owner)
+	if err != nil {
+		return nil, false, err
+	}
+	keep, stop := context.WithCancel(context.Background())
+	var done sync.WaitGroup
+	done.Go(func() { d.keep(keep, owner, conn) })
+	leave := func() {
+		stop()
+		done.Wait()
+	}
+	return leave, false, nil
+}
+
+// take waits for the lock.
+func (d *Database) take(ctx context.Context, owner string) (*sql.Conn, error) {
+	conn, err := d.pools.Write.Conn(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("mysql: connection of the lock: %w", err)
+	}
+	for try := 0; ; try++ {
+		ours, err := d.try(ctx, conn, owner)
+		if err != nil {
+			_ = conn.Close()
+			return nil, fmt.Errorf("mysql: lock of %s: %w", owner, err)
+		}
+		if ours {
+			return conn, nil
+		}
+		if try == 0 {
+			d.log.Info("another process runs under this name; standing by", "owner", owner)
+		}
+		if !pause(ctx, lockRetry) {
+			_ = conn.Close()
+			return nil, fmt.Errorf("mysql: another process runs under the name %s: %w", owner, ctx.Err())
+		}
+	}
+}
+
+func (d *Database) try(ctx context.Context, conn *sql.Conn, owner string) (bool, error) {
+	var got sql.NullInt64
+	err := conn.QueryRowContext(ctx, "SELECT COALESCE(IS_USED_LOCK("+lockName("?")+") = CONNECTION_ID(), 0) OR GET_LOCK("+lockName("?")+", 0)",
+		owner, owner).Scan(&got)
+	return got.Int64 == 1, err
+}
+
+// keep looks after the lock until ctx ends. A connection that broke is
+// replaced: the lock went with it.
+func (d *Database) keep(ctx context.Context, owner string, conn *sql.Conn) {
+	// A cancelled query would break the connection, so none is.
+	unstopped := context.WithoutCancel(ctx)
+	for pause(ctx, lockCheck) {
+		if conn == nil {
+			fresh, err := d.pools.Write.Conn(ctx)
+			if err != nil {
+				continue
+			}
+			conn = fresh
+		}
+		ours, err := d.try(unstopped, conn, owner)
+		switch {
+		case err != nil:
+			d.log.Warn("the lock of this process may be lost; taking it again", "owner", owner, "error", err)
+			_ = conn.Close()
+			conn = nil
+		case !ours:
+			d.log.Warn("another process runs under this name", "owner", owner)
+		}
+	}
+	if conn != nil {
+		_, _ = conn.ExecContext(unstopped, "DO RELEASE_LOCK("+lockName("?")+")", owner)
+		_ = conn.Close()
+	}
+}
+
+// LockMigrations implements [dialect.Database].
+func (d *Database) LockMigrations(ctx context.Context) (func(), error) {
+	conn, err := d.pools.Write.Conn(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("mysql: connection of the migration's lock: %w", err)
+	}
+	for try := 0; ; try++ {
+		ours, err := d.try(ctx, conn, "#migrations")
+		if err != nil {
+			_ = conn.Close()
+			return nil, fmt.Errorf("mysql: lock of the migration: %w", err)
+		}
+		if ours {
+			break
+		}
+		if try == 0 {
+			d.log.Info("another process migrates the database; waiting")
+		}
+		if !pause(ctx, lockRetry) {
+			_ = conn.Close()
+			return nil, fmt.Errorf("mysql: another process migrates the database: %w", ctx.Err())
+		}
+	}
+	return func() {
+		_, _ = conn.ExecContext(context.WithoutCancel(ctx), "DO RELEASE_LOCK("+lockName("?")+")", "#migrations")
+		_ = conn.Close()
+	}, nil
+}
+
+// pause waits; false when ctx ended first.
+func pause(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(d):
+		return true
+	}
+}

@@ -1,0 +1,112 @@
+// Package mysql is the store for production: MySQL from 8.0 or MariaDB from
+// 10.6. Many processes may be members; each holds a named lock, by which the
+// others see at once that it is gone.
+package mysql
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	driver "github.com/go-sql-driver/mysql"
+	"github.com/pressly/goose/v3"
+
+	"weir/persistence/dialect"
+)
+
+// Database is one MySQL or MariaDB database.
+type Database struct {
+	log   *slog.Logger
+	pools dialect.Pools
+}
+
+// Open connects to the database at an address, the part of the URL behind
+// the scheme:
+//
+//	user:password@host:3306/name
+//	user:password@unix(/path/of/socket)/name
+//
+// User and password are percent-encoded where they hold reserved characters.
+// ?tls=true|skip-verify|preferred asks for TLS. Other parameters are refused:
+// what the store relies on is set here.
+func Open(ctx context.Context, address string, log *slog.Logger) (dialect.Database, error) {
+	cfg, err := parse(address)
+	if err != nil {
+		return nil, err
+	}
+	cfg.Logger = quiet{log}
+	batch, err := pool(cfg, 1)
+	if err != nil {
+		return nil, err
+	}
+	rest, err := pool(cfg, 10)
+	if err != nil {
+		_ = batch.Close()
+		return nil, err
+	}
+	d := &Database{log: log, pools: dialect.Pools{Batch: batch, Write: rest, Read: rest}}
+	if err := d.check(ctx); err != nil {
+		_ = d.Close()
+		return nil, err
+	}
+	return d, nil
+}
+
+func pool(cfg *driver.Config, most int) (*sql.DB, error) {
+	c, err := driver.NewConnector(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("mysql: %w", err)
+	}
+	db := sql.OpenDB(session{c})
+	db.SetMaxOpenConns(most)
+	db.SetMaxIdleConns(most)
+	db.SetConnMaxLifetime(3 * time.Minute)
+	return db, nil
+}
+
+// Pools implements [dialect.Database].
+func (d *Database) Pools() dialect.Pools { return d.pools }
+
+// Close implements [dialect.Database].
+func (d *Database) Close() error {
+	return errors.Join(d.pools.Batch.Close(), d.pools.Read.Close())
+}
+
+// Now implements [dialect.Database].
+func (d *Database) Now() string {
+	return "CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED)"
+}
+
+// Migrations implements [dialect.Database].
+func (d *Database) Migrations() (string, goose.Dialect) { return "mysql", goose.DialectMySQL }
+
+// Writable implements [dialect.Database].
+func (d *Database) Writable(ctx context.Context) error {
+	var readOnly bool
+	if err := d.pools.Write.QueryRowContext(ctx, "SELECT @@global.read_only").Scan(&readOnly); err != nil {
+		return err
+	}
+	if readOnly {
+		return errors.New("mysql: the server is read-only")
+	}
+	tx, err := d.pools.Write.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }()
+	_, err = tx.ExecContext(ctx, "INSERT INTO meta (name, value) VALUES ('probe', 0)")
+	if d.Duplicate(err) {
+		err = nil
+	}
+	return err
+}
+
+// quiet keeps the driver's own log, which goes to the process's standard
+// error, in ours and out of sight: every error is returned as well.
+type quiet struct{ log *slog.Logger }
+
+// Print implements the driver's Logger.
+func (q quiet) Print(v ...any) { q.log.Debug("mysql driver", "message", fmt.Sprint(v...)) }

@@ -1,0 +1,169 @@
+package mysql
+
+import (
+	"context"
+	"database/sql/driver"
+	"fmt"
+	"net"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	mysql "github.com/go-sql-driver/mysql"
+)
+
+// parse makes the driver's configuration of an address. Errors do not show
+// the address: it holds the password.
+func parse(address string) (*mysql.Config, error) {
+	address, query, _ := strings.Cut(address, "?")
+	cfg := mysql.NewConfig()
+	account := ""
+	if i := strings.LastIndexByte(address, '@'); i >= 0 {
+		account, address = address[:i], address[i+1:]
+	}
+	user, password, _ := strings.Cut(account, ":")
+	var errU, errP error
+	cfg.User, errU = url.PathUnescape(user)
+	cfg.Passwd, errP = url.PathUnescape(password)
+	if errU != nil || errP != nil {
+		return nil, fmt.Errorf("mysql: user and password: a %% must be followed by two hexadecimal digits; write %%25 for a %% itself")
+	}
+	slash := strings.LastIndexByte(address, '/')
+	if slash < 0 || slash == len(address)-1 {
+		return nil, fmt.Errorf("mysql: the name of the database is missing; want mysql://user:password@host:3306/name")
+	}
+	host := address[:slash]
+	cfg.DBName = address[slash+1:]
+	switch path, isSocket := strings.CutPrefix(host, "unix("); {
+	case isSocket && strings.HasSuffix(path, ")"):
+		cfg.Net, cfg.Addr = "unix", strings.TrimSuffix(path, ")")
+	case host == "" || strings.ContainsAny(host, "/()"):
+		return nil, fmt.Errorf("mysql: the host is missing or malformed; want mysql://user:password@host:3306/name")
+	default:
+		cfg.Net, cfg.Addr = "tcp", withPort(host)
+	}
+	if err := parameters(cfg, query); err != nil {
+		return nil, err
+	}
+	settle(cfg)
+	return cfg, nil
+}
+
+func withPort(host string) string {
+	if _, _, err := net.SplitHostPort(host); err == nil {
+		return host
+	}
+	return net.JoinHostPort(strings.Trim(host, "[]"), "3306")
+}
+
+func parameters(cfg *mysql.Config, query string) error {
+	values, err := url.ParseQuery(query)
+	if err != nil {
+		return fmt.Errorf("mysql: parameters: not a query string")
+	}
+	for key := range values {
+		if key != "tls" {
+			return fmt.Errorf("mysql: parameter %q is not one of ours; allowed: tls", key)
+		}
+	}
+	switch v := values.Get("tls"); v {
+	case "", "false", "true", "skip-verify", "preferred":
+		cfg.TLSConfig = v
+	default:
+		return fmt.Errorf("mysql: tls=%q; allowed: true, false, skip-verify, preferred", v)
+	}
+	return nil
+}
+
+// settle sets what the store relies on.
+func settle(cfg *mysql.Config) {
+	cfg.Loc = time.UTC
+	cfg.ParseTime = true // goose reads its own table with it
+	cfg.InterpolateParams = true
+	cfg.RejectReadOnly = true
+	cfg.Collation = "utf8mb4_bin"
+	cfg.MaxAllowedPacket = 0 // ask the server
+	cfg.Timeout = 5 * time.Second
+	cfg.ReadTimeout = 30 * time.Second
+	cfg.WriteTimeout = 30 * time.Second
+}
+
+// session prepares each new connection. The isolation level is set by a
+// statement, for its variable has two names.
+type session struct{ driver.Connector }
+
+// Connect implements driver.Connector.
+func (s session) Connect(ctx context.Context) (driver.Conn, error) {
+	c, err := s.Connector.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, q := range []string{
+		"SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",
+		"SET SESSION innodb_lock_wait_timeout = 3, lock_wait_timeout = 10, time_zone = '+00:00', " +
+			"sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION'",
+	} {
+		if _, err := c.(driver.ExecerContext).ExecContext(ctx, q, nil); err != nil {
+			_ = c.Close()
+			return nil, fmt.Errorf("mysql: prepare the session: %w", err)
+		}
+	}
+	return c, nil
+}
+
+// check makes sure that server and session are what the store needs.
+func (d *Database) check(ctx context.Context) error {
+	var version, mode, zone string
+	var wait int
+	err := d.pools.Read.QueryRowContext(ctx,
+		"SELECT VERSION(), @@session.sql_mode, @@session.time_zone, @@session.innodb_lock_wait_timeout").
+		Scan(&version, &mode, &zone, &wait)
+	if err != nil {
+		return fmt.Errorf("mysql: connect: %w", err)
+	}
+	if err := checkVersion(version); err != nil {
+		return err
+	}
+	if !strings.Contains(mode, "STRICT_ALL_TABLES") || zone != "+00:00" || wait != 3 {
+		return fmt.Errorf("mysql: the session's settings did not take: sql_mode %q, time_zone %q, innodb_lock_wait_timeout %d", mode, zone, wait)
+	}
+	return d.checkIsolation(ctx)
+}
+
+func (d *Database) checkIsolation(ctx context.Context) error {
+	var name, level string
+	err := d.pools.Read.QueryRowContext(ctx,
+		"SHOW SESSION VARIABLES WHERE Variable_name IN ('tx_isolation', 'transaction_isolation')").Scan(&name, &level)
+	if err != nil {
+		return fmt.Errorf("mysql: isolation level: %w", err)
+	}
+	if level != "READ-COMMITTED" {
+		return fmt.Errorf("mysql: the session's isolation level is %s, want READ-COMMITTED", level)
+	}
+	return nil
+}
+
+// checkVersion refuses servers that are too old, by the number that they give
+// ("8.0.36", "10.11.6-MariaDB-…", "5.5.5-10.6.12-MariaDB").
+func checkVersion(version string) error {
+	product, major, minor := "MySQL", 8, 0
+	v := version
+	if strings.Contains(version, "MariaDB") {
+		product, major, minor = "MariaDB", 10, 6
+		v = strings.TrimPrefix(v, "5.5.5-")
+	}
+	parts := strings.SplitN(v, ".", 3)
+	if len(parts) < 2 {
+		return fmt.Errorf("mysql: the server's version %q cannot be read", version)
+	}
+	a, errA := strconv.Atoi(parts[0])
+	b, errB := strconv.Atoi(strings.TrimRight(parts[1], "-abcdefghijklmnopqrstuvwxyz"))
+	if errA != nil || errB != nil {
+		return fmt.Errorf("mysql: the server's version %q cannot be read", version)
+	}
+	if a < major || a == major && b < minor {
+		return fmt.Errorf("mysql: the server is %s %s; %s %d.%d or newer is needed", product, version, product, major, minor)
+	}
+	return nil
+}

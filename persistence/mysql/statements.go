@@ -1,0 +1,103 @@
+package mysql
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"strings"
+
+	mysql "github.com/go-sql-driver/mysql"
+
+	"weir/persistence/dialect"
+)
+
+// Statements implements [dialect.Database].
+func (d *Database) Statements() dialect.Statements {
+	return dialect.Statements{
+		UpdateContacts: updateContacts(),
+		KeepContact:    " ON DUPLICATE KEY UPDATE id = contacts.id",
+		AddCount:       " ON DUPLICATE KEY UPDATE queued = queued + VALUES(queued)",
+		RenewWake:      " ON DUPLICATE KEY UPDATE id = VALUES(id)",
+		ForShare:       " LOCK IN SHARE MODE",
+		ForUpdate:      " FOR UPDATE",
+		OwnerGone:      "IS_FREE_LOCK(" + lockName("leases.owner") + ") = 1",
+	}
+}
+
+// textColumns are those of [dialect.Columns] that are not numbers.
+func textColumns() []string { return []string{"provider_ref", "parts", "outcome", "reason"} }
+
+func updateContacts() string {
+	columns := dialect.Columns()
+	var from, set []string
+	for i, c := range columns {
+		kind := "BIGINT"
+		if slices.Contains(textColumns(), c) {
+			kind = "VARCHAR(1000)"
+		}
+		from = append(from, fmt.Sprintf("%s %s PATH '$[%d]'", c, kind, i))
+		if i > slices.Index(columns, "was_rev") && c != "waiting" {
+			set = append(set, "c."+c+" = j."+c)
+		}
+	}
+	return "UPDATE JSON_TABLE(?, '$[*]' COLUMNS (" + strings.Join(from, ", ") + ")) AS j STRAIGHT_JOIN contacts AS c" +
+		" ON c.channel_id = j.channel_id AND c.id = j.id" +
+		" SET " + strings.Join(set, ", ") +
+		", c.expire_at = IF(j.waiting = 1 AND c.not_after > 0, c.not_after, NULL)" +
+		" WHERE c.rev = j.was_rev"
+}
+
+// Classify implements [dialect.Database].
+func (d *Database) Classify(err error) (dialect.Kind, string) {
+	var e *mysql.MySQLError
+	if !errors.As(err, &e) {
+		return connectionKind(err)
+	}
+	switch e.Number {
+	case 1213:
+		return dialect.Again, "deadlock"
+	case 1205:
+		return dialect.Again, "lock_wait"
+	case 1290, 1792, 1836:
+		return dialect.Down, "read_only"
+	case 1040, 1203:
+		return dialect.Down, "connections"
+	case 1021, 1114, 3, 28, 1026, 1030:
+		return dialect.Down, "full"
+	case 1053, 1077, 1079, 1152, 1158, 1159, 1160, 1161, 1184, 1317, 1927, 3169:
+		return dialect.Down, "killed"
+	case 1044, 1045, 1049, 1142, 1143, 1054, 1146, 1305:
+		return dialect.Down, "schema"
+	case 1047, 1180, 1181, 1182:
+		return dialect.Down, "server"
+	default:
+		return dialect.Fault, "refused"
+	}
+}
+
+// connectionKind judges errors that the server did not send.
+func connectionKind(err error) (dialect.Kind, string) {
+	var netErr net.Error
+	switch {
+	case errors.As(err, &netErr) && netErr.Timeout(), errors.Is(err, context.DeadlineExceeded):
+		return dialect.Down, "timeout"
+	case errors.As(err, &netErr), errors.Is(err, mysql.ErrInvalidConn), errors.Is(err, driver.ErrBadConn),
+		errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, mysql.ErrBusyBuffer),
+		errors.Is(err, mysql.ErrMalformPkt), errors.Is(err, mysql.ErrPktSync), errors.Is(err, mysql.ErrPktSyncMul),
+		errors.Is(err, sql.ErrConnDone), errors.Is(err, sql.ErrTxDone):
+		return dialect.Down, "connection"
+	default:
+		return dialect.Fault, "driver"
+	}
+}
+
+// Duplicate implements [dialect.Database].
+func (d *Database) Duplicate(err error) bool {
+	var e *mysql.MySQLError
+	return errors.As(err, &e) && (e.Number == 1062 || e.Number == 1586)
+}

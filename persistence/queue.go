@@ -1,0 +1,156 @@
+package persistence
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"math"
+	"slices"
+	"time"
+
+	"weir"
+)
+
+// The statements of a broker. Each reads one range of one index.
+const (
+	inFlightSQL = "SELECT " + contactColumns + " FROM contacts WHERE channel_id = ? AND state BETWEEN ? AND ?"
+	laneSQL     = "SELECT lane, pos FROM contacts WHERE channel_id = ? AND state = ? AND lane > ? ORDER BY lane, pos LIMIT 1"
+	headSQL     = "SELECT " + contactColumns + " FROM contacts WHERE channel_id = ? AND state = ? AND lane = ? AND pos > ? ORDER BY pos LIMIT ?"
+	overdueSQL  = "SELECT " + contactColumns + " FROM contacts WHERE channel_id = ? AND expire_at > 0 ORDER BY expire_at LIMIT ?"
+	queuedAtSQL = "SELECT queued_at FROM contacts WHERE channel_id = ? AND id = ?"
+)
+
+// BrokerStatements lists the statements that read for a broker, with example
+// arguments for a channel, for those who want to see their plans.
+func (s *Store) BrokerStatements(channel weir.ChannelID) []Statement {
+	id := int64(channel)
+	return []Statement{
+		{"in flight", inFlightSQL, []any{id, int64(weir.Sending), int64(weir.Unknown)}},
+		{"lanes", laneSQL, []any{id, int64(weir.Queued), int64(math.MinInt64)}},
+		{"head", headSQL, []any{id, int64(weir.Queued), int64(0), int64(0), 100}},
+		{"due", headSQL, []any{id, int64(weir.Delayed), int64(0), int64(0), 100}},
+		{"overdue", overdueSQL, []any{id, 100}},
+	}
+}
+
+// Statement is an SQL text with its arguments.
+type Statement struct {
+	Name string
+	Text string
+	Args []any
+}
+
+func (s *Store) selectContacts(ctx context.Context, doing, text string, args ...any) ([]weir.Contact, error) {
+	var rows []contactRow
+	if err := s.read.SelectContext(ctx, &rows, text, args...); err != nil {
+		return nil, s.failure(doing, err)
+	}
+	list, err := contacts(rows)
+	return list, s.failure(doing, err)
+}
+
+// InFlight implements [weir.QueueReader].
+func (s *Store) InFlight(ctx context.Context, channel weir.ChannelID) ([]weir.Contact, error) {
+	list, err := s.selectContacts(ctx, "read contacts in flight", inFlightSQL, int64(channel), int64(weir.Sending), int64(weir.Unknown))
+	slices.SortFunc(list, func(a, b weir.Contact) int { return cmp.Compare(a.ID, b.ID) })
+	return list, err
+}
+
+// laneHead is a lane and its oldest contact.
+type laneHead struct {
+	Lane int64 `db:"lane"`
+	Pos  int64 `db:"pos"`
+}
+
+// laneHeads goes from lane to lane, one index seek each.
+func (s *Store) laneHeads(ctx context.Context, channel weir.ChannelID) ([]laneHead, error) {
+	var list []laneHead
+	after := int64(math.MinInt64)
+	for {
+		var h laneHead
+		err := s.read.GetContext(ctx, &h, laneSQL, int64(channel), int64(weir.Queued), after)
+		if errors.Is(err, sql.ErrNoRows) {
+			return list, nil
+		}
+		if err != nil {
+			return nil, s.failure("read the lanes", err)
+		}
+		list = append(list, h)
+		after = h.Lane
+	}
+}
+
+// Lanes implements [weir.QueueReader].
+func (s *Store) Lanes(ctx context.Context, channel weir.ChannelID) ([]weir.Lane, error) {
+	heads, err := s.laneHeads(ctx, channel)
+	if err != nil {
+		return nil, err
+	}
+	lanes := make([]weir.Lane, 0, len(heads))
+	for _, h := range heads {
+		lanes = append(lanes, weir.Lane(h.Lane))
+	}
+	return lanes, nil
+}
+
+// Head implements [weir.QueueReader].
+func (s *Store) Head(ctx context.Context, channel weir.ChannelID, lane weir.Lane, after weir.ContactID, limit int) ([]weir.Contact, error) {
+	return s.selectContacts(ctx, "read the queue", headSQL, int64(channel), int64(weir.Queued), int64(lane), int64(after), limit)
+}
+
+// Due implements [weir.QueueReader].
+func (s *Store) Due(ctx context.Context, channel weir.ChannelID, now time.Time, limit int) ([]weir.Contact, time.Time, error) {
+	list, err := s.selectContacts(ctx, "read delayed contacts", headSQL, int64(channel), int64(weir.Delayed), int64(0), int64(0), limit+1)
+	if err != nil {
+		return nil, time.Time{}, err
+	}
+	due, next := split(list, now, limit, func(c *weir.Contact) time.Time { return c.DueAt })
+	return due, next, nil
+}
+
+// Overdue implements [weir.QueueReader].
+func (s *Store) Overdue(ctx context.Context, channel weir.ChannelID, now time.Time, limit int) ([]weir.Contact, time.Time, error) {
+	list, err := s.selectContacts(ctx, "read overdue contacts", overdueSQL, int64(channel), limit+1)
+	if err != nil {
+		return nil, time.Time{}, err
+	}
+	over, next := split(list, now, limit, func(c *weir.Contact) time.Time { return c.NotAfter })
+	return over, next, nil
+}
+
+// split cuts a list that is ordered by an instant behind those that have come,
+// and behind limit, and gives the instant of the first of the rest.
+func split(list []weir.Contact, now time.Time, limit int, at func(*weir.Contact) time.Time) ([]weir.Contact, time.Time) {
+	for i := range list {
+		if i == limit || at(&list[i]).After(now) {
+			return list[:i], at(&list[i])
+		}
+	}
+	return list, time.Time{}
+}
+
+// QueuedCount implements [weir.QueueReader].
+func (s *Store) QueuedCount(ctx context.Context, channel weir.ChannelID) (int64, error) {
+	var n int64
+	err := s.read.GetContext(ctx, &n, "SELECT queued FROM channel_counts WHERE channel_id = ?", int64(channel))
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, nil
+	}
+	return n, s.failure("read the number of queued contacts", err)
+}
+
+// OldestQueued implements [weir.QueueReader].
+func (s *Store) OldestQueued(ctx context.Context, channel weir.ChannelID) (time.Time, error) {
+	heads, err := s.laneHeads(ctx, channel)
+	if err != nil || len(heads) == 0 {
+		return time.Time{}, err
+	}
+	oldest := slices.MinFunc(heads, func(a, b laneHead) int { return cmp.Compare(a.Pos, b.Pos) })
+	var us int64
+	err = s.read.GetContext(ctx, &us, queuedAtSQL, int64(channel), oldest.Pos)
+	if errors.Is(err, sql.ErrNoRows) {
+		return time.Time{}, nil
+	}
+	return instant(us), s.failure("read the oldest contact", err)
+}

@@ -1,0 +1,219 @@
+package persistence
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"weir"
+)
+
+// micros is how the store keeps an instant; 0 is none.
+func micros(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMicro()
+}
+
+func instant(us int64) time.Time {
+	if us == 0 {
+		return time.Time{}
+	}
+	return time.UnixMicro(us).UTC()
+}
+
+// contactRow is a row of contacts as it is read.
+type contactRow struct {
+	Channel     int64   `db:"channel_id"`
+	ID          int64   `db:"id"`
+	Key         *string `db:"ckey"`
+	Addr        string  `db:"addr"`
+	Priority    int8    `db:"priority"`
+	Survey      string  `db:"survey"`
+	Labels      string  `db:"labels"`
+	Content     string  `db:"content"`
+	NotBefore   int64   `db:"not_before"`
+	NotAfter    int64   `db:"not_after"`
+	Size        int64   `db:"size"`
+	QueuedAt    int64   `db:"queued_at"`
+	Rev         int64   `db:"rev"`
+	State       int8    `db:"state"`
+	Lane        int64   `db:"lane"`
+	Pos         int64   `db:"pos"`
+	ExpireAt    *int64  `db:"expire_at"`
+	DueAt       int64   `db:"due_at"`
+	Attempt     int     `db:"attempt"`
+	Failures    int     `db:"failures"`
+	ClaimedAt   int64   `db:"claimed_at"`
+	SentAt      int64   `db:"sent_at"`
+	HeardAt     int64   `db:"heard_at"`
+	FinishedAt  int64   `db:"finished_at"`
+	ProviderRef string  `db:"provider_ref"`
+	Parts       string  `db:"parts"`
+	Outcome     string  `db:"outcome"`
+	Reason      string  `db:"reason"`
+	CancelAsked bool    `db:"cancel_asked"`
+}
+
+// insertColumns are what acceptance writes; the rest has its default.
+const insertColumns = "channel_id, id, ckey, addr, priority, survey, labels, content, not_before, not_after, " +
+	"size, queued_at, rev, state, lane, pos, expire_at, due_at"
+
+const contactColumns = insertColumns + ", attempt, failures, claimed_at, sent_at, heard_at, finished_at, " +
+	"provider_ref, parts, outcome, reason, cancel_asked"
+
+// content is the part of a contact that the store does not look into.
+type content struct {
+	Messages []string   `json:"messages,omitempty"`
+	Call     *weir.Call `json:"call,omitempty"`
+}
+
+// newContact makes the contact and the values of insertColumns of a spec that
+// is accepted now. Instants are cut to what the store keeps.
+func newContact(ref weir.Ref, spec weir.Spec, now time.Time) (weir.Contact, []any, error) {
+	spec.NotBefore, spec.NotAfter = instant(micros(spec.NotBefore)), instant(micros(spec.NotAfter))
+	now = instant(micros(now))
+	c := weir.Contact{Ref: ref, Spec: spec, QueuedAt: now, Progress: weir.Fresh(now, spec.NotBefore)}
+	body, err := json.Marshal(content{spec.Messages, spec.Call})
+	if err != nil {
+		return c, nil, fmt.Errorf("encode the content: %w", err)
+	}
+	labels := ""
+	if len(spec.Labels) > 0 {
+		text, err := json.Marshal(spec.Labels)
+		if err != nil {
+			return c, nil, fmt.Errorf("encode the labels: %w", err)
+		}
+		labels = string(text)
+	}
+	var key, expire any
+	if spec.Key != "" {
+		key = spec.Key
+	}
+	if !spec.NotAfter.IsZero() {
+		expire = micros(spec.NotAfter)
+	}
+	lane, pos := place(&c)
+	return c, []any{
+		int64(ref.Channel), int64(ref.ID), key, spec.To, int64(spec.Priority), spec.Survey, labels, string(body),
+		micros(spec.NotBefore), micros(spec.NotAfter), int64(spec.Size()), micros(now),
+		c.Rev, int64(c.State), lane, pos, expire, micros(c.DueAt),
+	}, nil
+}
+
+// place is where a contact stands in the queue index.
+func place(c *weir.Contact) (lane, pos int64) {
+	switch c.State {
+	case weir.Queued:
+		return int64(c.Lane()), int64(c.ID)
+	case weir.Delayed:
+		return 0, micros(c.DueAt)
+	case weir.Done:
+		return 0, micros(c.FinishedAt)
+	default:
+		return 0, micros(c.ClaimedAt)
+	}
+}
+
+// contact makes the contact of a row.
+func (r *contactRow) contact() (weir.Contact, error) {
+	var body content
+	if err := json.Unmarshal([]byte(r.Content), &body); err != nil {
+		return weir.Contact{}, fmt.Errorf("contact %d-%d: its content cannot be read: %w", r.Channel, r.ID, err)
+	}
+	var labels map[string]string
+	if r.Labels != "" {
+		if err := json.Unmarshal([]byte(r.Labels), &labels); err != nil {
+			return weir.Contact{}, fmt.Errorf("contact %d-%d: its labels cannot be read: %w", r.Channel, r.ID, err)
+		}
+	}
+	spec := weir.Spec{
+		To: r.Addr, Priority: weir.Priority(r.Priority), Survey: r.Survey, Labels: labels,
+		Messages: body.Messages, Call: body.Call, NotBefore: instant(r.NotBefore), NotAfter: instant(r.NotAfter),
+	}
+	if r.Key != nil {
+		spec.Key = *r.Key
+	}
+	return weir.Contact{
+		Ref: weir.Ref{Channel: weir.ChannelID(r.Channel), ID: weir.ContactID(r.ID)}, Spec: spec,
+		QueuedAt: instant(r.QueuedAt), Progress: r.progress(),
+	}, nil
+}
+
+func (r *contactRow) progress() weir.Progress {
+	return weir.Progress{
+		Rev: r.Rev, State: weir.State(r.State), DueAt: instant(r.DueAt), Attempt: r.Attempt, Failures: r.Failures,
+		ClaimedAt: instant(r.ClaimedAt), SentAt: instant(r.SentAt), HeardAt: instant(r.HeardAt), FinishedAt: instant(r.FinishedAt),
+		ProviderRef: r.ProviderRef, Parts: r.Parts, Outcome: weir.Outcome(r.Outcome), Reason: r.Reason, CancelAsked: r.CancelAsked,
+	}
+}
+
+// contacts makes the contacts of rows.
+func contacts(rows []contactRow) ([]weir.Contact, error) {
+	list := make([]weir.Contact, 0, len(rows))
+	for i := range rows {
+		c, err := rows[i].contact()
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, c)
+	}
+	return list, nil
+}
+
+// Bounds of what comes from outside, in characters; keys in bytes.
+const (
+	maxKey      = 1020
+	maxAddr     = 255
+	maxSurvey   = 255
+	maxMessages = 1000
+	maxText     = 512 // provider_ref, reason
+	maxContent  = 1 << 20
+)
+
+// checkSpec refuses what does not fit the columns of every dialect, so that
+// all of them answer alike.
+func checkSpec(i int, s *weir.Spec) []weir.FieldError {
+	var list []weir.FieldError
+	tooLong := func(field string, length, most int) {
+		if length > most {
+			list = append(list, weir.FieldError{
+				Pointer: fmt.Sprintf("/contacts/%d/%s", i, field), Code: "length",
+				Detail: fmt.Sprintf("may have %d at most", most),
+			})
+		}
+	}
+	tooLong("key", len(s.Key), maxKey)
+	tooLong("to", utf8.RuneCountInString(s.To), maxAddr)
+	tooLong("survey", utf8.RuneCountInString(s.Survey), maxSurvey)
+	tooLong("messages", len(s.Messages), maxMessages)
+	tooLong("messages", specBytes(s), maxContent)
+	return list
+}
+
+// specBytes is about what a spec takes in a statement.
+func specBytes(s *weir.Spec) int {
+	n := 200 + len(s.Key) + len(s.To) + len(s.Survey)
+	for k, v := range s.Labels {
+		n += len(k) + len(v) + 8
+	}
+	for _, m := range s.Messages {
+		n += len(m) + 4
+	}
+	if s.Call != nil {
+		n += len(s.Call.TwiML) + len(s.Call.CallbackURL) + 60
+	}
+	return n
+}
+
+// clip makes a provider's text fit its column.
+func clip(s string) string {
+	s = strings.ToValidUTF8(s, "�")
+	if len(s) <= maxText || utf8.RuneCountInString(s) <= maxText {
+		return s
+	}
+	return string([]rune(s)[:maxText])
+}

@@ -1,0 +1,197 @@
+// Package sqlite is the embedded store: one file, or memory for tests. One
+// process at a time is a member; a second one stands by until the first ends.
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"os"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/pressly/goose/v3"
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"weir/persistence/dialect"
+)
+
+const memory = ":memory:"
+
+// Database is one SQLite database.
+type Database struct {
+	path  string
+	log   *slog.Logger
+	pools dialect.Pools
+}
+
+// Open opens the database at an address, the part of the URL behind the
+// scheme: a path, or :memory: for a database that is private to the caller and
+// gone when it is closed.
+func Open(ctx context.Context, address string, log *slog.Logger) (dialect.Database, error) {
+	if address == "" {
+		return nil, errors.New("sqlite: the path is missing; want sqlite://path")
+	}
+	d := &Database{path: address, log: log}
+	open := d.openFile
+	if address == memory {
+		open = d.openMemory
+	}
+	if err := open(); err != nil {
+		return nil, err
+	}
+	if err := d.pools.Batch.PingContext(ctx); err != nil {
+		_ = d.Close()
+		return nil, fmt.Errorf("sqlite: open %s: %w", address, err)
+	}
+	return d, nil
+}
+
+// openMemory uses one connection for everything, for a memory database is that
+// of its connection.
+func (d *Database) openMemory() error {
+	db, err := pool("file::memory:?_txlock=immediate", 1)
+	d.pools = dialect.Pools{Batch: db, Write: db, Read: db}
+	return err
+}
+
+func (d *Database) openFile() error {
+	file := (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: d.path}).EscapedPath()}).String()
+	common := "?_pragma=busy_timeout(10000)&_pragma=synchronous(FULL)&_pragma=temp_store(MEMORY)&_pragma=cache_size(-16000)"
+	write, err := pool(file+common+"&_pragma=journal_mode(WAL)&_txlock=immediate", 1)
+	if err != nil {
+		return err
+	}
+	read, err := pool(file+common+"&_pragma=query_only(1)", 4)
+	d.pools = dialect.Pools{Batch: write, Write: write, Read: read}
+	return err
+}
+
+func pool(dsn string, most int) (*sql.DB, error) {
+	c, err := sqlite.NewConnector(dsn)
+	if err != nil {
+		return nil, fmt.Errorf("sqlite: %w", err)
+	}
+	db := sql.OpenDB(c)
+	db.SetMaxOpenConns(most)
+	db.SetMaxIdleConns(most)
+	return db, nil
+}
+
+// Pools implements [dialect.Database].
+func (d *Database) Pools() dialect.Pools { return d.pools }
+
+// Close implements [dialect.Database].
+func (d *Database) Close() error {
+	var errs []error
+	if d.pools.Read != nil && d.pools.Read != d.pools.Batch {
+		errs = append(errs, d.pools.Read.Close())
+	}
+	if d.pools.Batch != nil {
+		errs = append(errs, d.pools.Batch.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// Now is the process's clock: the database has no other, and tests on virtual
+// time need theirs.
+func (d *Database) Now() string { return strconv.FormatInt(time.Now().UnixMicro(), 10) }
+
+// Migrations implements [dialect.Database].
+func (d *Database) Migrations() (string, goose.Dialect) { return "sqlite", goose.DialectSQLite3 }
+
+// LockMigrations implements [dialect.Database]. Its lock is not that of a
+// member: a member migrates while it stands by.
+func (d *Database) LockMigrations(ctx context.Context) (func(), error) {
+	if d.path == memory {
+		return func() {}, nil
+	}
+	return d.flock(ctx, d.path+".migrate.lock", "another process migrates the database; waiting")
+}
+
+// Classify implements [dialect.Database].
+func (d *Database) Classify(err error) (dialect.Kind, string) {
+	var e *sqlite.Error
+	if !errors.As(err, &e) {
+		if errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone) || errors.Is(err, sql.ErrTxDone) {
+			return dialect.Down, "connection"
+		}
+		return dialect.Fault, "driver"
+	}
+	switch e.Code() & 0xff {
+	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
+		return dialect.Again, "busy"
+	case sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_MISMATCH, sqlite3.SQLITE_RANGE:
+		return dialect.Fault, "refused"
+	case sqlite3.SQLITE_FULL:
+		return dialect.Down, "full"
+	case sqlite3.SQLITE_READONLY:
+		return dialect.Down, "read_only"
+	case sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_PROTOCOL:
+		return dialect.Down, "disk"
+	default: // a missing table and the like
+		return dialect.Down, "other"
+	}
+}
+
+// Duplicate implements [dialect.Database].
+func (d *Database) Duplicate(err error) bool {
+	var e *sqlite.Error
+	return errors.As(err, &e) &&
+		(e.Code() == sqlite3.SQLITE_CONSTRAINT_UNIQUE || e.Code() == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY)
+}
+
+// Writable implements [dialect.Database].
+func (d *Database) Writable(ctx context.Context) error {
+	tx, err := d.pools.Write.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }()
+	_, err = tx.ExecContext(ctx, "UPDATE meta SET value = value WHERE name = 'starts'")
+	return err
+}
+
+// Join takes the exclusive lock of the file <path>.lock. It ends with the
+// process, however that ends.
+func (d *Database) Join(ctx context.Context, _ string) (func(), bool, error) {
+	if d.path == memory {
+		return func() {}, true, nil
+	}
+	leave, err := d.flock(ctx, d.path+".lock", "another process holds the database; standing by")
+	return leave, true, err
+}
+
+// flock waits for an exclusive lock. It asks again and again, for a blocking
+// call could not be given up.
+func (d *Database) flock(ctx context.Context, name, waiting string) (func(), error) {
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("sqlite: lock file: %w", err)
+	}
+	for try := 0; ; try++ {
+		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err == nil {
+			return func() { _ = f.Close() }, nil
+		}
+		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
+			_ = f.Close()
+			return nil, fmt.Errorf("sqlite: lock %s: %w", name, err)
+		}
+		if try == 0 {
+			d.log.Info(waiting, "lock", name)
+		}
+		select {
+		case <-ctx.Done():
+			_ = f.Close()
+			return nil, fmt.Errorf("sqlite: lock %s is held by another process: %w", name, ctx.Err())
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}

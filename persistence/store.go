@@ -1,0 +1,197 @@
+package persistence
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"weir"
+	"weir/persistence/dialect"
+	"weir/persistence/mysql"
+	"weir/persistence/sqlite"
+)
+
+// openers is the table of SQL dialects by the scheme of the URL.
+func openers() map[string]func(context.Context, string, *slog.Logger) (dialect.Database, error) {
+	return map[string]func(context.Context, string, *slog.Logger) (dialect.Database, error){
+		"mysql":  mysql.Open,
+		"sqlite": sqlite.Open,
+	}
+}
+
+// Options are what a store may be told. The zero value is usable.
+type Options struct {
+	Logger   *slog.Logger
+	Metrics  *Metrics
+	Owner    string        // the name of this process among the members; default: host and chance
+	LeaseTTL time.Duration // default 15 s
+}
+
+// Store is the durable half of the broker. It serves every role that package
+// weir declares for a store. Writing needs [Store.Join].
+type Store struct {
+	database dialect.Database
+	sql      dialect.Statements
+	text     statements
+	write    *sqlx.DB
+	read     *sqlx.DB
+	log      *slog.Logger
+	metrics  *Metrics
+	owner    string
+	ttl      time.Duration
+	ids      *ids
+	writer   *writer
+	joined   atomic.Bool
+	leave    func()
+	stopSkew context.CancelFunc
+}
+
+var (
+	_ weir.Accepter      = (*Store)(nil)
+	_ weir.Committer     = (*Store)(nil)
+	_ weir.ContactReader = (*Store)(nil)
+	_ weir.QueueReader   = (*Store)(nil)
+	_ weir.ChannelStore  = (*Store)(nil)
+	_ weir.Leaser        = (*Store)(nil)
+	_ weir.Inbox         = (*Store)(nil)
+	_ weir.IncomingStore = (*Store)(nil)
+)
+
+// Open opens the store at a URL: sqlite://path, sqlite://:memory: (private to
+// this Store) or mysql://user:password@host:3306/database. It does not change
+// the database.
+func Open(ctx context.Context, url string, o Options) (*Store, error) {
+	scheme, address, ok := strings.Cut(url, "://")
+	open := openers()[scheme]
+	if !ok || open == nil {
+		return nil, fmt.Errorf("database URL: scheme %q is not known; want one of %s",
+			scheme, strings.Join(slices.Sorted(maps.Keys(openers())), "://, ")+"://")
+	}
+	o = withDefaults(o)
+	db, err := open(ctx, address, o.Logger)
+	if err != nil {
+		return nil, fmt.Errorf("database: %w", err)
+	}
+	pools := db.Pools()
+	s := &Store{
+		database: db, sql: db.Statements(),
+		write: sqlx.NewDb(pools.Write, scheme), read: sqlx.NewDb(pools.Read, scheme),
+		log: o.Logger, metrics: o.Metrics, owner: o.Owner, ttl: o.LeaseTTL, ids: newIDs(0),
+	}
+	s.text = newStatements(s.sql)
+	s.writer = newWriter(s)
+	return s, nil
+}
+
+func withDefaults(o Options) Options {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Metrics == nil {
+		o.Metrics = NewMetrics(prometheus.NewRegistry())
+	}
+	if o.LeaseTTL <= 0 {
+		o.LeaseTTL = 15 * time.Second
+	}
+	if o.Owner == "" {
+		host, err := os.Hostname()
+		if err != nil {
+			host = "weir"
+		}
+		o.Owner = fmt.Sprintf("%.100s-%s", host, strings.ToLower(rand.Text()[:10]))
+	}
+	return o
+}
+
+// Owner is the name of this process in leases.
+func (s *Store) Owner() string { return s.owner }
+
+// Join makes this process a member: it waits until no other process stands in
+// the way, gives back what a former life of it held, and starts the writer.
+func (s *Store) Join(ctx context.Context) error {
+	if s.joined.Load() {
+		return errors.New("the store was joined already")
+	}
+	leave, alone, err := s.database.Join(ctx, s.owner)
+	if err != nil {
+		return fmt.Errorf("join the store: %w", err)
+	}
+	start, err := s.register(ctx, alone)
+	if err != nil {
+		leave()
+		return fmt.Errorf("join the store: %w", err)
+	}
+	s.leave = leave
+	s.ids.node = start % nodes
+	s.writer.begin(start)
+	s.watchClock()
+	s.joined.Store(true)
+	s.log.Info("joined the store", "owner", s.owner, "start", start)
+	return nil
+}
+
+// register counts this start and frees the leases of processes that are
+// certain to be gone.
+func (s *Store) register(ctx context.Context, alone bool) (start int64, err error) {
+	err = s.transaction(ctx, func(tx *sqlx.Tx) error {
+		if _, err := tx.ExecContext(ctx, "UPDATE meta SET value = value + 1 WHERE name = 'starts'"); err != nil {
+			return err
+		}
+		if err := tx.GetContext(ctx, &start, "SELECT value FROM meta WHERE name = 'starts'"); err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, "INSERT INTO writers (start_number, owner, batch) VALUES (?, ?, 0)", start, s.owner); err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, "DELETE FROM writers WHERE start_number < ?", start-100*nodes); err != nil {
+			return err
+		}
+		free, args := "UPDATE leases SET owner = '', expires_at = 0 WHERE owner = ?", []any{s.owner}
+		if alone {
+			free, args = "UPDATE leases SET owner = '', expires_at = 0 WHERE owner <> ''", nil
+		}
+		_, err := tx.ExecContext(ctx, free, args...)
+		return err
+	})
+	return start, err
+}
+
+// Ready tells whether the store can work: the schema is current and the
+// database takes writes.
+func (s *Store) Ready(ctx context.Context) error {
+	pending, err := s.Pending(ctx)
+	if err != nil {
+		return s.failure("look at the schema", err)
+	}
+	if pending > 0 {
+		return fmt.Errorf("the schema lacks %d steps; run weir migrate up", pending)
+	}
+	if err := s.database.Writable(ctx); err != nil {
+		return s.failure("try to write", err)
+	}
+	return nil
+}
+
+// Close ends the writer after it has written what it was handed, as long as
+// ctx allows, and closes the database. Leases are not given back.
+func (s *Store) Close(ctx context.Context) error {
+	err := s.writer.close(ctx)
+	if s.stopSkew != nil {
+		s.stopSkew()
+	}
+	if s.leave != nil {
+		s.leave()
+	}
+	return errors.Join(err, s.database.Close())
+}
