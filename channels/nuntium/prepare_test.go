@@ -55,10 +55,7 @@ func TestPrepare(t *testing.T) {
 				},
 			}
 			inWorld(t, o, tt.settings, func(w *world) {
-				stop := w.net.serve("page.test:80", http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
-					_, _ = rw.Write([]byte("<html>welcome"))
-				}))
-				defer stop()
+				defer w.net.serve("page.test:80", page("<html>welcome"))()
 				ctx, cancel := context.WithTimeout(w.t.Context(), time.Second)
 				defer cancel()
 				for range 2 { // it may be repeated

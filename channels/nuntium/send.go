@@ -34,10 +34,16 @@ func (d *driver) Send(ctx context.Context, a channels.Attempt) channels.Sent {
 	}
 	path, query := d.sendPath()
 	r := d.do(ctx, http.MethodPost, path, query, body)
-	if r.Delivery == provider.Answered && r.Status/100 == 2 {
+	if r.Delivery == provider.Answered && r.Status/100 == 2 && soundsLikeNuntium(r) {
 		return channels.Sent{Fate: channels.Accepted, ProviderRef: tokenInForce(r.Header, a.ID.Ref)}
 	}
 	return r.Sent()
+}
+
+// soundsLikeNuntium tells a taken batch from the page of some other server:
+// Nuntium gives a token and no text. A proxy may keep the token back.
+func soundsLikeNuntium(r provider.Result) bool {
+	return r.Header.Get(tokenHeader) != "" || len(bytes.TrimSpace(r.Body)) == 0
 }
 
 // tokenInForce is the token under which Nuntium says that it has the batch. It

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -89,6 +90,8 @@ func TestSendResults(t *testing.T) {
 		"wrong password":     {settings: weir.Settings{"password": "wrong"}, want: notSent("credentials refused")},
 		"nobody there":       {settings: weir.Settings{"base_url": "http://elsewhere.test"}, want: notSent("connection refused")},
 		"not Nuntium":        {settings: weir.Settings{"base_url": "http://weir.test"}, want: notSent("not found at the provider")},
+		"a page":             {settings: weir.Settings{"base_url": "http://page.test"}, want: unclear("answer not understood", true)},
+		"empty page":         {settings: weir.Settings{"base_url": "http://blank.test"}, want: accepted},
 		"another account":    {settings: weir.Settings{"account": "other"}, want: notSent("credentials refused")},
 		"not a number":       {to: "hello", want: channels.Sent{Fate: channels.Refused, Outcome: weir.Failed, Reason: "the address is not a phone number"}},
 		"number with spaces": {to: "+1 (555) 000-1234", want: accepted, stored: 2},
@@ -104,6 +107,8 @@ func TestSendResults(t *testing.T) {
 			inWorld(t, o, basicSettings(tt.settings), func(w *world) {
 				ctx, cancel := context.WithTimeout(w.t.Context(), 10*time.Second)
 				defer cancel()
+				defer w.net.serve("page.test:80", page("<html>"))()
+				defer w.net.serve("blank.test:80", page("\n"))()
 				a := attempt(1, "hello 1", "hello 2")
 				if tt.to != "" {
 					a.To = tt.to
@@ -119,6 +124,10 @@ func TestSendResults(t *testing.T) {
 			})
 		})
 	}
+}
+
+func page(text string) http.Handler {
+	return http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) { _, _ = rw.Write([]byte(text)) })
 }
 
 func TestSendNothing(t *testing.T) {

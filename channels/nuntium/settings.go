@@ -20,7 +20,7 @@ func Type() channels.Type {
 		Settings: []channels.Setting{
 			{Key: "base_url", Kind: channels.URL, Required: true, Help: "where Nuntium answers, without /api"},
 			{Key: "account", Kind: channels.String, Required: true, Help: "name of the account"},
-			{Key: "application", Kind: channels.String, Help: "name of the application; needed with a password"},
+			{Key: "application", Kind: channels.String, Help: "name of the application, needed with a password; its callbacks become ours, so give each channel one of its own"},
 			{Key: "password", Kind: channels.String, Secret: true, Help: "of the application; this or token"},
 			{Key: "token", Kind: channels.String, Secret: true, Help: "OAuth2 bearer token; this or password"},
 			{Key: "channel", Kind: channels.String, Required: true, Help: "name of the channel in Nuntium that carries the messages"},

@@ -171,6 +171,13 @@ func (w *world) callback(rw http.ResponseWriter, r *http.Request) {
 	_, _ = rw.Write(reading.Body)
 }
 
+// answer sets how callbacks are answered from now on.
+func (w *world) answer(status func(n int) int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.answers = status
+}
+
 // after lets time pass until nothing moves.
 func (w *world) after(d time.Duration) {
 	time.Sleep(d)
