@@ -1,0 +1,359 @@
+package actors
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"weir"
+	"weir/actors/core"
+	"weir/channels"
+)
+
+// seat is what outlives the incarnations of one channel's broker.
+type seat struct {
+	channel weir.ChannelID
+	id      string // of the actor
+	until   atomic.Pointer[time.Time]
+	writes  sync.WaitGroup // changes handed to the writer and not answered
+
+	mu    sync.Mutex
+	hands map[weir.AttemptRef]hand
+}
+
+// hand is how far this process has got with an attempt. The result of a call
+// of the provider is kept here until the core has dealt with it: a message can
+// be lost in a crash of the actor.
+type hand struct {
+	core.Hand
+	result *channels.Sent
+}
+
+func newSeat(channel weir.ChannelID) *seat {
+	return &seat{channel: channel, hands: map[weir.AttemptRef]hand{}}
+}
+
+func (s *seat) hold(ref weir.AttemptRef, h core.Hand) {
+	s.mu.Lock()
+	s.hands[ref] = hand{Hand: h}
+	s.mu.Unlock()
+}
+
+func (s *seat) result(ref weir.AttemptRef, sent channels.Sent) {
+	s.mu.Lock()
+	s.hands[ref] = hand{core.HandSending, &sent}
+	s.mu.Unlock()
+}
+
+func (s *seat) drop(refs []weir.AttemptRef) {
+	if len(refs) == 0 {
+		return
+	}
+	s.mu.Lock()
+	for _, r := range refs {
+		delete(s.hands, r)
+	}
+	s.mu.Unlock()
+}
+
+// held lists the hands for a new incarnation. Claims that were not sent are
+// forgotten with it: it puts them back into the queue.
+func (s *seat) held() (hands map[weir.AttemptRef]core.Hand, results map[weir.AttemptRef]channels.Sent) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	hands, results = map[weir.AttemptRef]core.Hand{}, map[weir.AttemptRef]channels.Sent{}
+	for ref, h := range s.hands {
+		hands[ref] = h.Hand
+		if h.result != nil {
+			results[ref] = *h.result
+		}
+		if h.Hand == core.HandClaimed {
+			delete(s.hands, ref)
+		}
+	}
+	return hands, results
+}
+
+// leased tells whether the lease is certainly still ours.
+func (s *seat) leased(now time.Time) bool {
+	until := s.until.Load()
+	return until != nil && now.Before(*until)
+}
+
+// broker is the actor of one channel: it turns messages into events of the
+// core and carries the core's effects out.
+type broker struct {
+	*System
+	seat *seat
+	log  *slog.Logger
+
+	self   *actor.PID
+	parent *actor.PID
+	gen    int64
+	life   context.Context // of this incarnation's reads
+	end    context.CancelFunc
+	timer  *time.Timer
+	wakeAt time.Time
+
+	core     *core.Core // nil until it is loaded, and in standby
+	ch       weir.Channel
+	driver   channels.Driver
+	lease    weir.Lease
+	standby  bool
+	failures int // loads in a row that failed
+	seen     int64
+	stash    []any
+	missed   bool // contacts were accepted while it was loading
+	draining bool
+	stopping bool
+}
+
+// Receive implements actor.Actor.
+func (b *broker) Receive(ctx actor.Context) {
+	switch m := ctx.Message().(type) {
+	case *actor.Started:
+		b.self, b.parent = ctx.Self(), ctx.Parent()
+		b.begin()
+	case *actor.Stopping, *actor.Restarting:
+		b.halt()
+	case numbered:
+		b.seen = m.seq
+		b.handle(m.msg)
+	default:
+		b.handle(m)
+	}
+}
+
+// begin starts an incarnation: a new generation and a new epoch.
+func (b *broker) begin() {
+	b.halt()
+	b.gen = b.generations.Add(1)
+	b.life, b.end = context.WithCancel(b.ctx)
+	b.core = nil
+	go b.load(b.life, b.gen)
+}
+
+// halt ends an incarnation: its timer, its reads.
+func (b *broker) halt() {
+	b.gen = -1
+	if b.timer != nil {
+		b.timer.Stop()
+	}
+	b.wakeAt = time.Time{}
+	if b.end != nil {
+		b.end()
+	}
+}
+
+func (b *broker) handle(msg any) {
+	switch m := msg.(type) {
+	case loaded:
+		b.onLoaded(m)
+	case tick:
+		b.onTick(m)
+	case swept:
+		if b.core != nil && !b.core.Busy() {
+			b.event(func(c *core.Core, now time.Time) { c.Woken(core.Origin{}, now) })
+		}
+	case leaseGone:
+		b.onLeaseGone()
+	case renewed:
+		if b.core != nil {
+			b.seat.until.Store(&m.until)
+		}
+	case drain:
+		b.onDrain()
+	case changed:
+		if b.core == nil {
+			b.onWithoutCore(msg)
+			return
+		}
+		go b.readChannel(b.life, b.gen, m.done)
+	case figuresOf:
+		b.onFigures(m)
+	default:
+		if b.core == nil {
+			b.onWithoutCore(msg)
+			return
+		}
+		b.onEvent(msg)
+	}
+}
+
+// event tells the core something and carries out what follows.
+func (b *broker) event(tell func(*core.Core, time.Time)) {
+	now := time.Now()
+	tell(b.core, now)
+	b.execute(b.core.Take())
+	b.arm(now)
+}
+
+// onEvent passes on what came from outside or from this incarnation's own
+// reads. Results of calls of the provider count whoever began them: they name
+// their attempt.
+func (b *broker) onEvent(msg any) {
+	switch m := msg.(type) {
+	case accepted:
+		b.event(func(c *core.Core, now time.Time) { c.Accepted(m.contacts, now) })
+	case reported:
+		b.event(func(c *core.Core, now time.Time) { c.Report(m.report, m.from, now) })
+	case canceled:
+		b.event(func(c *core.Core, now time.Time) { c.Cancel(m.ref, m.from, now) })
+	case woken:
+		b.event(func(c *core.Core, now time.Time) { c.Woken(m.from, now) })
+	case sendDone:
+		b.event(func(c *core.Core, now time.Time) { c.SendDone(m.attempt, m.sent, now) })
+	case askDone:
+		if m.gen == b.gen {
+			b.event(func(c *core.Core, now time.Time) { c.AskDone(m.attempt, m.answer, now) })
+		}
+	case cancelDone:
+		if m.gen == b.gen {
+			b.event(func(c *core.Core, now time.Time) { c.CancelDone(m.attempt, m.done, now) })
+		}
+	case written:
+		b.onWritten(m)
+	case channelRead:
+		b.onChannelRead(m)
+	default:
+		b.onRead(msg)
+	}
+}
+
+// onRead passes on the results of reads.
+func (b *broker) onRead(msg any) {
+	switch m := msg.(type) {
+	case pageRead:
+		b.read(m.gen, m.err, core.WhatPage, m.page, func(c *core.Core, now time.Time) { c.PageRead(m.page, m.contacts, now) })
+	case lanesRead:
+		b.read(m.gen, m.err, core.WhatLanes, core.Page{}, func(c *core.Core, now time.Time) { c.LanesRead(m.lanes, m.queued, now) })
+	case instantRead:
+		b.read(m.gen, m.err, m.what, core.Page{}, func(c *core.Core, now time.Time) {
+			if m.what == core.WhatDue {
+				c.DueRead(m.contacts, m.next, now)
+			} else {
+				c.OverdueRead(m.contacts, m.next, now)
+			}
+		})
+	case contactRead:
+		switch {
+		case m.gen != b.gen:
+			b.reply(core.Reply{Waiter: m.load.Origin.Waiter, Err: errRestarted()})
+		case m.err != nil:
+			b.event(func(c *core.Core, now time.Time) { c.LoadFailed(m.load, m.err, now) })
+		default:
+			b.event(func(c *core.Core, now time.Time) { c.Loaded(m.load, m.contact, m.found, now) })
+		}
+	case prepareDone:
+		if m.gen == b.gen {
+			b.onPrepared(m)
+		}
+	case statusDone:
+		if m.gen == b.gen {
+			b.event(func(c *core.Core, now time.Time) { c.StatusDone(m.status, now) })
+		}
+	case removeDone:
+		if m.gen == b.gen {
+			b.onRemoved(m)
+		}
+	default:
+		b.log.Error("a broker got a message that it does not know")
+	}
+}
+
+func (b *broker) read(gen int64, err error, what core.What, page core.Page, tell func(*core.Core, time.Time)) {
+	if gen != b.gen {
+		return
+	}
+	if err != nil {
+		b.log.Warn("the queue could not be read", "error", err)
+		tell = func(c *core.Core, now time.Time) { c.ReadFailed(what, page, now) }
+	}
+	b.event(tell)
+}
+
+func (b *broker) onTick(m tick) {
+	if m.gen != b.gen {
+		return
+	}
+	b.wakeAt = time.Time{}
+	if b.core == nil {
+		b.begin() // a standby, or a load that failed, tries again
+		return
+	}
+	b.event(func(c *core.Core, now time.Time) { c.Tick(now) })
+}
+
+// arm sets the one timer of the actor to the core's next instant.
+func (b *broker) arm(now time.Time) {
+	at := b.core.NextWake(now)
+	if at.Equal(b.wakeAt) && !at.IsZero() {
+		return
+	}
+	b.armAt(now, at)
+}
+
+func (b *broker) armAt(now, at time.Time) {
+	if b.timer != nil {
+		b.timer.Stop()
+	}
+	b.wakeAt = at
+	if at.IsZero() {
+		return
+	}
+	gen, self := b.gen, b.self
+	b.timer = time.AfterFunc(max(at.Sub(now), time.Millisecond), func() { b.root.Send(self, tick{gen}) })
+}
+
+// onWritten deals with a change that failed or was waited for.
+func (b *broker) onWritten(m written) {
+	switch {
+	case m.gen != b.gen:
+	case errors.Is(m.result.Err, weir.ErrLeaseLost):
+		b.onLeaseGone()
+	case m.result.Err != nil:
+		if !b.draining {
+			b.log.Error("a change could not be written; the broker reads its state anew", "error", m.result.Err)
+			b.metrics.reloads.Inc()
+			b.begin()
+		}
+	case len(m.claimed) > 0:
+		b.event(func(c *core.Core, now time.Time) { c.ClaimsCommitted(m.claimed, m.result.Stale, now) })
+	case len(m.result.Stale) > 0:
+		b.log.Error("the store disagrees about contacts; the broker reads its state anew", "contacts", len(m.result.Stale))
+		b.metrics.reloads.Inc()
+		b.begin()
+	default:
+		b.event(func(c *core.Core, now time.Time) { c.Written(m.then, now) })
+	}
+}
+
+// onLeaseGone stops acting for the channel: somebody else runs it.
+func (b *broker) onLeaseGone() {
+	if b.core == nil {
+		return
+	}
+	b.log.Warn("another process took the channel over")
+	b.metrics.leasesLost.Inc()
+	b.seat.until.Store(nil)
+	b.begin()
+}
+
+// reply answers whoever waits, without ever blocking.
+func (b *broker) reply(r core.Reply) {
+	if w, ok := r.Waiter.(chan core.Reply); ok {
+		select {
+		case w <- r:
+		default:
+		}
+	}
+}
+
+func errRestarted() error {
+	return &weir.Error{Code: weir.CodeUnavailable, Message: "the channel's broker was restarted; try again", RetryAfter: time.Second}
+}

@@ -1,0 +1,276 @@
+package actors
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math/rand/v2"
+	"reflect"
+	"time"
+
+	"weir"
+	"weir/actors/core"
+)
+
+// load takes the lease and reads what the core starts from.
+func (b *broker) load(ctx context.Context, gen int64) {
+	m := loaded{gen: gen}
+	m.err = func() error {
+		io, cancel := background(ctx, ioTimeout)
+		defer cancel()
+		ch, err := b.store.ChannelByID(io, b.seat.channel)
+		if err != nil {
+			return err
+		}
+		m.snapshot.Channel = ch
+		if ch.Deleted {
+			return nil
+		}
+		asked := time.Now()
+		lease, ok, err := b.store.Acquire(io, ch.ID)
+		if err != nil || !ok {
+			m.standby = !ok
+			return err
+		}
+		m.lease, m.until = lease, asked.Add(b.leaseTTL-leaseMargin)
+		if m.driver, err = b.directory.Driver(ch); err != nil {
+			return err
+		}
+		if m.snapshot.InFlight, err = b.store.InFlight(io, ch.ID); err != nil {
+			return err
+		}
+		// The hands are read after the epoch was raised: a claim that commits
+		// now is refused, so none can slip between the two reads.
+		m.snapshot.Hands, m.results = b.seat.held()
+		if m.snapshot.Lanes, err = b.store.Lanes(io, ch.ID); err != nil {
+			return err
+		}
+		m.snapshot.Queued, err = b.store.QueuedCount(io, ch.ID)
+		return err
+	}()
+	b.root.Send(b.self, m)
+}
+
+func (b *broker) onLoaded(m loaded) {
+	if m.gen != b.gen {
+		return
+	}
+	now := time.Now()
+	switch {
+	case m.snapshot.Channel.Deleted, weir.CodeOf(m.err) == weir.CodeNotFound:
+		b.refuseStash(weir.Errorf(weir.CodeNotFound, "the channel was deleted"))
+		b.stopSelf()
+		return
+	case m.err != nil:
+		b.failures++
+		if !errors.Is(m.err, context.Canceled) {
+			b.log.Warn("the channel could not be loaded; trying again", "error", m.err)
+		}
+		b.refuseStash(&weir.Error{Code: weir.CodeUnavailable, Message: "the store cannot be read", RetryAfter: time.Second, Cause: m.err})
+		wait := min(reloadAfter<<min(b.failures, 6), reloadMost)
+		b.armAt(now, now.Add(wait/2+rand.N(wait/2)))
+		return
+	case m.standby:
+		if !b.standby {
+			b.log.Info("another process runs the channel; standing by")
+		}
+		b.standby, b.ch = true, m.snapshot.Channel
+		b.armAt(now, now.Add(standbyEvery))
+		b.unstash()
+		return
+	}
+	b.standby, b.failures = false, 0
+	b.ch, b.driver, b.lease = m.snapshot.Channel, m.driver, m.lease
+	b.log = b.logger.With("channel", b.ch.Name)
+	b.metrics.known(b.ch.Name)
+	b.seat.until.Store(&m.until)
+	b.core = core.New(b.coreConfig, m.snapshot, now)
+	if b.draining {
+		b.core.Drain(now)
+	}
+	b.execute(b.core.Take())
+	b.arm(now)
+	for ref, sent := range m.results {
+		b.event(func(c *core.Core, now time.Time) { c.SendDone(ref, sent, now) })
+	}
+	if b.missed {
+		b.missed = false
+		b.event(func(c *core.Core, now time.Time) { c.Woken(core.Origin{}, now) })
+	}
+	b.unstash()
+}
+
+// onWithoutCore keeps what comes while there is no core, or passes it to the
+// process that runs the channel.
+func (b *broker) onWithoutCore(msg any) {
+	switch m := msg.(type) {
+	case accepted, woken:
+		b.missed = true // the load sees them in the store
+		return
+	case written, channelRead, prepareDone, statusDone, removeDone, pageRead, lanesRead, instantRead, askDone, cancelDone:
+		return // of an earlier incarnation
+	case contactRead:
+		b.reply(core.Reply{Waiter: m.load.Origin.Waiter, Err: errRestarted()})
+		return
+	}
+	if b.standby {
+		b.forward(msg)
+		return
+	}
+	if len(b.stash) < stashMost {
+		b.stash = append(b.stash, msg)
+		return
+	}
+	b.refuse(msg, errRestarted())
+}
+
+func (b *broker) unstash() {
+	stash := b.stash
+	b.stash = nil
+	for _, msg := range stash {
+		b.handle(msg)
+	}
+}
+
+func (b *broker) refuseStash(err error) {
+	stash := b.stash
+	b.stash = nil
+	for _, msg := range stash {
+		if _, ok := msg.(sendDone); ok {
+			b.stash = append(b.stash, msg) // its attempt is still open
+			continue
+		}
+		b.refuse(msg, err)
+	}
+}
+
+func (b *broker) refuse(msg any, err error) {
+	switch m := msg.(type) {
+	case reported:
+		b.reply(core.Reply{Waiter: m.from.Waiter, Err: err})
+	case canceled:
+		b.reply(core.Reply{Waiter: m.from.Waiter, Err: err})
+	}
+}
+
+// forward stores a message for the process that runs the channel.
+func (b *broker) forward(msg any) {
+	item := weir.InboxItem{Channel: b.seat.channel}
+	var from core.Origin
+	switch m := msg.(type) {
+	case reported:
+		item.Kind, from = weir.InboxReport, m.from
+		item.Payload, _ = json.Marshal([]weir.Report{m.report})
+	case canceled:
+		item.Kind, from = weir.InboxCancel, m.from
+		item.Payload = []byte(m.ref.String())
+	case changed:
+		if m.done != nil {
+			m.done <- core.Reply{}
+		}
+		return
+	default:
+		return
+	}
+	go func() {
+		ctx, cancel := background(b.ctx, ioTimeout)
+		defer cancel()
+		err := b.store.Deliver(ctx, item)
+		b.reply(core.Reply{Waiter: from.Waiter, Verdict: weir.Forwarded, Err: err})
+	}()
+}
+
+// readChannel reads the channel's row after it was changed.
+func (b *broker) readChannel(ctx context.Context, gen int64, done chan<- core.Reply) {
+	io, cancel := background(ctx, ioTimeout)
+	defer cancel()
+	m := channelRead{gen: gen, done: done}
+	m.ch, m.err = b.store.ChannelByID(io, b.seat.channel)
+	if m.err == nil && !m.ch.Deleted {
+		m.driver, m.err = b.directory.Driver(m.ch)
+	}
+	b.root.Send(b.self, m)
+}
+
+func (b *broker) onChannelRead(m channelRead) {
+	defer func() {
+		if m.done != nil {
+			select {
+			case m.done <- core.Reply{Err: m.err}:
+			default:
+			}
+		}
+	}()
+	switch {
+	case m.gen != b.gen || m.ch.Version < b.ch.Version:
+	case m.err != nil:
+		b.log.Warn("the channel's row could not be read; the broker reads its state anew", "error", m.err)
+		b.begin()
+	case m.ch.Deleted:
+		b.stopSelf()
+	default:
+		reconnect := m.ch.Type != b.ch.Type || !reflect.DeepEqual(m.ch.Settings, b.ch.Settings)
+		b.ch, b.driver = m.ch, m.driver
+		b.event(func(c *core.Core, now time.Time) { c.Configure(m.ch, reconnect, now) })
+	}
+}
+
+func (b *broker) onPrepared(m prepareDone) {
+	if m.err != nil {
+		b.log.Warn("the provider could not be set up; nothing is sent before it is", "error", m.err)
+	}
+	b.event(func(c *core.Core, now time.Time) { c.PrepareDone(m.err, now) })
+}
+
+func (b *broker) onRemoved(m removeDone) {
+	if m.err != nil {
+		b.event(func(c *core.Core, now time.Time) { c.RemoveFailed(now) })
+		return
+	}
+	b.log.Info("the channel was deleted")
+	b.metrics.forget(b.ch.Name)
+	b.directory.Forget(b.ch.ID)
+	b.stopSelf()
+}
+
+func (b *broker) onDrain() {
+	b.draining = true
+	if b.core == nil {
+		b.stopSelf()
+		return
+	}
+	b.event(func(c *core.Core, now time.Time) { c.Drain(now) })
+}
+
+// stopSelf gives the lease back once everything is written, and asks the
+// manager to end this actor.
+func (b *broker) stopSelf() {
+	if b.stopping {
+		return
+	}
+	b.stopping = true
+	lease, held := b.lease, b.core != nil
+	go func() {
+		b.seat.writes.Wait()
+		if held {
+			ctx, cancel := background(b.ctx, ioTimeout)
+			defer cancel()
+			if err := b.store.Release(ctx, lease); err != nil {
+				b.log.Warn("the lease could not be released; it will expire", "error", err)
+			}
+		}
+		b.root.Send(b.parent, ended{b.seat.channel})
+	}()
+}
+
+func (b *broker) onFigures(m figuresOf) {
+	f := weir.Figures{Health: weir.Up}
+	ch := b.ch
+	if b.core != nil {
+		f = b.core.Figures()
+	}
+	if b.supervision.faulted(b.self.Id) {
+		f.Health, f.HealthReason = weir.Faulted, "the channel's broker keeps crashing"
+	}
+	m.answer(ch, f)
+}

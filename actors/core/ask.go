@@ -1,0 +1,207 @@
+package core
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"weir"
+	"weir/channels"
+)
+
+// askUnknown plans the question about an attempt whose hand-over was unclear.
+func (c *Core) askUnknown(f *flight, at time.Time) {
+	f.askAt = at
+	c.unknownAt = earlier(c.unknownAt, at)
+}
+
+// collect looks for contacts that have been silent for too long and plans to
+// ask about each of them once, the longest silent first.
+func (c *Core) collect(now time.Time) {
+	c.collectAt = now.Add(c.cfg.CollectEvery)
+	c.out.Collected = true
+	c.ask(now, func(f *flight) bool {
+		return f.c.State == weir.Active && now.Sub(f.lastWord()) >= c.cfg.IdleAfter && !now.Before(f.askAt)
+	})
+	for _, f := range c.flights {
+		if f.c.CancelAsked && !f.taking && f.goneAt.IsZero() && (f.c.State == weir.Active) {
+			c.takeBack(f)
+		}
+	}
+}
+
+// resolve plans the questions about unclear hand-overs that are due.
+func (c *Core) resolve(now time.Time) {
+	c.ask(now, func(f *flight) bool { return f.c.State == weir.Unknown && !now.Before(f.askAt) })
+	c.unknownAt = time.Time{}
+	for _, f := range c.flights {
+		if f.c.State == weir.Unknown && !f.queued && !c.isAsked(f) {
+			c.unknownAt = earlier(c.unknownAt, f.askAt)
+		}
+	}
+}
+
+func (c *Core) ask(now time.Time, due func(*flight) bool) {
+	var found []*flight
+	for _, f := range c.flights {
+		if !f.queued && !c.isAsked(f) && f.goneAt.IsZero() && due(f) {
+			found = append(found, f)
+		}
+	}
+	slices.SortFunc(found, func(a, b *flight) int {
+		return cmp.Or(a.lastWord().Compare(b.lastWord()), cmp.Compare(a.c.ID, b.c.ID))
+	})
+	for _, f := range found {
+		f.queued = true
+		c.askQueue = append(c.askQueue, f.c.ID)
+	}
+}
+
+func (c *Core) isAsked(f *flight) bool {
+	_, asked := c.asks[f.c.AttemptRef()]
+	return asked
+}
+
+// pumpAsks lets questions out as far as the concurrency allows.
+func (c *Core) pumpAsks() {
+	for len(c.askQueue) > 0 && len(c.asks) < c.cfg.AskConcurrency && !c.draining {
+		f := c.flights[c.askQueue[0]]
+		c.askQueue = c.askQueue[1:]
+		if f == nil || !f.queued {
+			continue
+		}
+		f.queued = false
+		if f.c.State != weir.Active && f.c.State != weir.Unknown {
+			continue
+		}
+		c.asks[f.c.AttemptRef()] = struct{}{}
+		c.out.Asks = append(c.out.Asks, attemptOf(&f.c))
+	}
+}
+
+// AskDone is told what the provider answered about an attempt.
+func (c *Core) AskDone(ref weir.AttemptRef, a channels.Answer, now time.Time) {
+	delete(c.asks, ref)
+	f := c.flights[ref.ID]
+	if f != nil && f.c.Attempt == ref.Number && (f.c.State == weir.Active || f.c.State == weir.Unknown) {
+		c.answered(f, a, now)
+	}
+	c.run(now)
+}
+
+func (c *Core) answered(f *flight, a channels.Answer, now time.Time) {
+	if a.Knowledge != channels.AskFailed && f.asks > 0 {
+		c.hurry(now)
+	}
+	var ts []weir.Transition
+	switch a.Knowledge {
+	case channels.AskFailed:
+		f.asks++
+		c.askAgain(f, now.Add(jitter(backoff(f.asks), c.cfg.Chance())))
+		return
+	case channels.CannotTell:
+		ts = c.nobodyKnows(f, now)
+	case channels.Absent:
+		ts = c.absent(f, now)
+	case channels.Underway:
+		ts = c.underway(f, a, now)
+	default:
+		ts = c.over(f, a, now)
+	}
+	f.asks = 0
+	c.commit(Commit{Transitions: ts})
+}
+
+// askAgain plans the next question about a contact; about an active one the
+// next collection asks.
+func (c *Core) askAgain(f *flight, at time.Time) {
+	if f.c.State == weir.Unknown {
+		c.askUnknown(f, at)
+		return
+	}
+	f.askAt = at
+}
+
+// hurry brings forward the questions that were put off while the provider
+// could not be asked: it can be asked again.
+func (c *Core) hurry(now time.Time) {
+	for _, f := range c.flights {
+		if f.asks > 0 && f.c.State == weir.Unknown {
+			c.askUnknown(f, now)
+		}
+	}
+}
+
+// underway keeps a contact that the provider still works on.
+func (c *Core) underway(f *flight, a channels.Answer, now time.Time) []weir.Transition {
+	ts := c.hearAll(f, a.Reports, now)
+	if !f.c.State.InFlight() {
+		return ts
+	}
+	f.askAt = now.Add(c.cfg.CollectEvery)
+	if f.c.State == weir.Unknown || a.ProviderRef != "" && a.ProviderRef != f.c.ProviderRef {
+		p, _ := f.c.Accept(now, a.ProviderRef)
+		ts = append(ts, c.step(f, p))
+		if f.c.CancelAsked {
+			c.takeBack(f)
+		}
+	}
+	return ts
+}
+
+// over ends a contact that has ended at the provider.
+func (c *Core) over(f *flight, a channels.Answer, now time.Time) []weir.Transition {
+	ts := c.hearAll(f, a.Reports, now)
+	if f.c.State.InFlight() {
+		ts = append(ts, c.finish(f, now, weir.Lost, "the provider is done with it and does not say how it ended"))
+	}
+	return ts
+}
+
+func (c *Core) hearAll(f *flight, reports []weir.Report, now time.Time) []weir.Transition {
+	var ts []weir.Transition
+	for _, r := range reports {
+		if !f.c.State.InFlight() {
+			break
+		}
+		if t, _ := c.hear(f, r, now); t != nil {
+			c.out.Reconciled++
+			ts = append(ts, *t)
+		}
+	}
+	return ts
+}
+
+// absent deals with a contact that the provider certainly does not have: a
+// hand-over that was unclear did not happen, so the contact goes back to its
+// place; one that had been accepted was dropped by the provider.
+func (c *Core) absent(f *flight, now time.Time) []weir.Transition {
+	c.out.Reconciled++
+	switch {
+	case f.c.State == weir.Active:
+		return []weir.Transition{c.finish(f, now, weir.Lost, "the provider no longer knows it")}
+	case f.c.CancelAsked:
+		return []weir.Transition{c.finish(f, now, weir.Canceled, "the provider never had it")}
+	case windowOver(&f.c.Spec, now):
+		return []weir.Transition{c.finish(f, now, weir.Expired, "the provider never had it")}
+	default:
+		return []weir.Transition{c.requeue(f, now, now, "the provider never had it")}
+	}
+}
+
+// nobodyKnows deals with a contact about which the provider cannot tell. It
+// keeps its slots until the limit, or is sent again where the channel allows.
+func (c *Core) nobodyKnows(f *flight, now time.Time) []weir.Transition {
+	switch {
+	case f.c.State == weir.Unknown && channels.AtLeastOnce(c.ch.Settings) && !f.c.CancelAsked && !windowOver(&f.c.Spec, now):
+		return []weir.Transition{c.requeue(f, now, now, "sent again: the channel is set to at least once")}
+	case now.Sub(f.lastWord()) >= c.cfg.LostAfter:
+		return []weir.Transition{c.finish(f, now, weir.Lost, "nobody can tell what became of it")}
+	}
+	again := now.Add(c.cfg.CollectEvery)
+	if limit := f.lastWord().Add(c.cfg.LostAfter); limit.Before(again) {
+		again = limit
+	}
+	c.askAgain(f, again)
+	return nil
+}

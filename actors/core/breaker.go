@@ -1,0 +1,153 @@
+package core
+
+import "time"
+
+// Figures of the breaker and of the back-off between probes.
+const (
+	breakerSpan     = 30 * time.Second // failures are weighed over this span
+	breakerLeast    = 20               // hand-overs in the span before a ratio counts
+	breakerRow      = 5                // failures in a row that open it at once
+	backoffBase     = 500 * time.Millisecond
+	backoffMost     = time.Minute
+	faultedAfter    = 8 // openings in a row after which the channel counts as faulted
+	retryAfterLimit = 15 * time.Minute
+)
+
+// breaker decides whether a channel's provider may be called. Closed, it lets
+// everything pass; open, nothing until an instant; then one probe whose result
+// closes it or opens it for longer. Time and chance are given to it.
+type breaker struct {
+	span     time.Time // start of the span being weighed
+	good     int
+	bad      int
+	row      int       // failures in a row
+	openings int       // openings in a row
+	until    time.Time // open until then; zero: closed
+	probing  bool      // one hand-over is under way to find out
+	reason   string
+}
+
+// allows is how many hand-overs may begin now.
+func (b *breaker) allows(now time.Time, want int) int {
+	switch {
+	case b.until.IsZero():
+		return want
+	case b.probing || now.Before(b.until):
+		return 0
+	default:
+		return min(1, want)
+	}
+}
+
+// begun notes that hand-overs were let through.
+func (b *breaker) begun() {
+	if !b.until.IsZero() {
+		b.probing = true
+	}
+}
+
+// success closes it.
+func (b *breaker) success(now time.Time) {
+	b.roll(now)
+	b.good++
+	b.row, b.openings, b.probing, b.reason = 0, 0, false, ""
+	b.until = time.Time{}
+}
+
+// failure counts a failure of the provider or of our account there. retryAfter
+// is what the provider asked for; chance is in [0,1).
+func (b *breaker) failure(now time.Time, retryAfter time.Duration, reason string, chance float64) {
+	b.roll(now)
+	b.bad++
+	b.row++
+	wasProbe := b.probing
+	b.probing = false
+	b.reason = reason
+	ratio := b.good+b.bad >= breakerLeast && b.bad >= b.good
+	switch {
+	case retryAfter > 0 || wasProbe || b.until.IsZero() && (b.row >= breakerRow || ratio):
+		b.open(now, retryAfter, chance)
+	}
+}
+
+// released notes that a probe ended without telling anything, as when its
+// contact was canceled.
+func (b *breaker) released() { b.probing = false }
+
+// open closes the way for a while that doubles with each opening in a row,
+// between half of it and the whole by chance. A faulted channel waits the
+// whole minute.
+func (b *breaker) open(now time.Time, retryAfter time.Duration, chance float64) {
+	b.openings++
+	wait := jitter(backoff(b.openings), chance)
+	if b.faulted() {
+		wait = backoffMost
+	}
+	wait = max(wait, min(retryAfter, retryAfterLimit))
+	if until := now.Add(wait); until.After(b.until) {
+		b.until = until
+	}
+}
+
+// faulted tells whether the channel keeps failing.
+func (b *breaker) faulted() bool { return b.openings >= faultedAfter }
+
+// closed tells whether everything may pass.
+func (b *breaker) closed() bool { return b.until.IsZero() }
+
+func (b *breaker) roll(now time.Time) {
+	if now.Sub(b.span) > breakerSpan {
+		b.span, b.good, b.bad = now, 0, 0
+	}
+}
+
+// backoff doubles with each try: base, 2·base, … up to the most.
+func backoff(try int) time.Duration {
+	d := backoffBase
+	for i := 1; i < try && d < backoffMost; i++ {
+		d *= 2
+	}
+	return min(d, backoffMost)
+}
+
+// jitter spreads a wait over its upper half, so that many do not come back at
+// once and none comes back at once.
+func jitter(d time.Duration, chance float64) time.Duration {
+	return d/2 + time.Duration(chance*float64(d/2))
+}
+
+// budget bounds how many contacts may be tried again: one a second, and one
+// for every ten hand-overs, up to ten saved.
+type budget struct {
+	tokens float64
+	at     time.Time
+}
+
+const (
+	budgetMost    = 10.0
+	budgetPerSend = 0.1
+)
+
+func (b *budget) sent(now time.Time) {
+	b.fill(now)
+	b.tokens = min(budgetMost, b.tokens+budgetPerSend)
+}
+
+// reserve takes one retry and says when it may happen at the earliest.
+func (b *budget) reserve(now time.Time) time.Time {
+	b.fill(now)
+	b.tokens--
+	if b.tokens >= 0 {
+		return now
+	}
+	return now.Add(time.Duration(-b.tokens * float64(time.Second)))
+}
+
+func (b *budget) fill(now time.Time) {
+	if b.at.IsZero() {
+		b.tokens = budgetMost
+	} else if d := now.Sub(b.at); d > 0 {
+		b.tokens = min(budgetMost, b.tokens+d.Seconds())
+	}
+	b.at = now
+}

@@ -1,0 +1,142 @@
+package core
+
+import (
+	"time"
+
+	"weir"
+	"weir/channels"
+)
+
+// Cancel is told that a client wants a contact back.
+func (c *Core) Cancel(ref weir.Ref, from Origin, now time.Time) {
+	c.touch(now)
+	if f := c.flights[ref.ID]; f != nil {
+		c.cancelFlight(f, from)
+	} else if contact, ok := c.win.find(ref.ID); ok {
+		c.cancelWaiting(*contact, from, now)
+	} else {
+		c.loads++
+		c.out.Loads = append(c.out.Loads, Load{Ref: ref, Origin: from})
+	}
+	c.run(now)
+}
+
+// cancelFlight notes the wish durably and asks the provider. The contact keeps
+// its slots until the provider is certainly done with it.
+func (c *Core) cancelFlight(f *flight, from Origin) {
+	k := Commit{}
+	if !f.c.CancelAsked {
+		p, _ := f.c.AskCancel()
+		k.Transitions = append(k.Transitions, c.step(f, p))
+	}
+	if f.c.State == weir.Active {
+		c.takeBack(f)
+	}
+	if from.Waiter != nil {
+		k.Replies = []Reply{{Waiter: from.Waiter, State: f.c.State}}
+	}
+	if from.Inbox != 0 {
+		k.InboxDone = []int64{from.Inbox}
+	}
+	c.commit(k)
+}
+
+func (c *Core) cancelWaiting(contact weir.Contact, from Origin, now time.Time) {
+	if contact.State == weir.Done {
+		if contact.Outcome == weir.Canceled {
+			c.reply(from, Reply{State: weir.Done})
+			return
+		}
+		c.reply(from, Reply{State: weir.Done, Err: weir.Errorf(weir.CodeConflict, "the contact is done: %s", contact.Outcome)})
+		return
+	}
+	t, ok := c.finishWaiting(&contact, now, weir.Canceled, "canceled before it was sent")
+	if !ok {
+		c.reply(from, Reply{Err: weir.Errorf(weir.CodeConflict, "the contact changed meanwhile; look again")})
+		return
+	}
+	k := Commit{Transitions: []weir.Transition{t}}
+	if from.Waiter != nil {
+		k.Replies = []Reply{{Waiter: from.Waiter, State: weir.Done}}
+	}
+	if from.Inbox != 0 {
+		k.InboxDone = []int64{from.Inbox}
+	}
+	c.commit(k)
+}
+
+// takeBack asks the provider to drop an attempt.
+func (c *Core) takeBack(f *flight) {
+	if f.taking || !f.goneAt.IsZero() {
+		return
+	}
+	f.taking = true
+	c.out.Cancels = append(c.out.Cancels, attemptOf(&f.c))
+}
+
+// CancelDone is told how the provider took a cancel. A failed one is repeated
+// by the next collection; one that came too late leaves the contact to its
+// end.
+func (c *Core) CancelDone(ref weir.AttemptRef, done channels.Cancellation, now time.Time) {
+	f := c.flights[ref.ID]
+	if f != nil && f.c.Attempt == ref.Number {
+		f.taking = false
+		if done.Gone {
+			f.goneAt = now.Add(cancelGrace)
+		}
+	}
+	c.run(now)
+}
+
+// gone ends the contacts whose cancel has proven itself: the provider stayed
+// silent, so the attempt did not begin in the moment of the cancel.
+func (c *Core) gone(now time.Time) {
+	var ts []weir.Transition
+	for _, f := range c.flights {
+		if reached(f.goneAt, now) {
+			ts = append(ts, c.finish(f, now, weir.Canceled, "canceled at the provider"))
+		}
+	}
+	c.commit(Commit{Transitions: ts})
+}
+
+// beginDelete starts to end whatever the channel has open.
+func (c *Core) beginDelete(now time.Time) {
+	c.deleteAt = now.Add(deleteGrace)
+	var ts []weir.Transition
+	for _, f := range c.flights {
+		if !f.c.CancelAsked {
+			p, _ := f.c.AskCancel()
+			ts = append(ts, c.step(f, p))
+		}
+		if f.c.State == weir.Active {
+			c.takeBack(f)
+		}
+	}
+	c.commit(Commit{Transitions: ts})
+	c.dueAt, c.sweepAt = now, now
+}
+
+// clearOut ends what waits, and when its time is over what is in flight. The
+// slots of a channel that is going away need no guard any more.
+func (c *Core) clearOut(now time.Time) {
+	var ts []weir.Transition
+	for _, l := range c.win.lanes {
+		for len(l.entries) > 0 && len(ts) < expiryAtOnce {
+			if t, ok := c.finishWaiting(l.entries[0], now, weir.Canceled, "its channel was deleted"); ok {
+				ts = append(ts, t)
+			}
+		}
+	}
+	if !now.Before(c.deleteAt) {
+		for _, f := range c.flights {
+			if _, sending := c.sends[f.c.AttemptRef()]; !sending && !f.claimed {
+				ts = append(ts, c.finish(f, now, weir.Canceled, "its channel was deleted"))
+			}
+		}
+	}
+	c.commit(Commit{Transitions: ts})
+	if c.swept && !c.removing && len(c.flights) == 0 && len(c.sends) == 0 && c.win.empty() {
+		c.removing, c.out.Remove = true, true
+	}
+}

@@ -1,0 +1,117 @@
+package core
+
+import (
+	"time"
+
+	"weir"
+)
+
+// run does what the moment allows: it starts contacts, reads on, asks.
+func (c *Core) run(now time.Time) {
+	if c.deleteAt.IsZero() {
+		c.fill(now)
+	} else {
+		c.clearOut(now)
+	}
+	if !now.Before(c.retryAt) {
+		c.retryAt = time.Time{}
+		for _, p := range c.win.wanted() {
+			c.out.Pages = append(c.out.Pages, Page{p.lane, p.after, p.limit})
+		}
+	}
+	c.pumpAsks()
+	c.settleDown(now)
+}
+
+// fill claims contacts as far as capacity, breaker and concurrency allow.
+func (c *Core) fill(now time.Time) {
+	if c.draining || c.ch.Paused || !c.prepared {
+		return
+	}
+	k := Commit{}
+	room := min(c.cfg.SendConcurrency-len(c.sends)-c.claims, c.brk.allows(now, c.cfg.SendConcurrency))
+	for expired := 0; room > 0 && expired < expiryAtOnce; {
+		next := c.win.next(&c.led)
+		if next == nil {
+			break
+		}
+		if windowOver(&next.Spec, now) {
+			if t, ok := c.finishWaiting(next, now, weir.Expired, "its window closed while it waited"); ok {
+				k.Transitions = append(k.Transitions, t)
+			}
+			expired++
+			continue
+		}
+		k.Transitions = append(k.Transitions, c.claim(next, now))
+		k.Claimed = append(k.Claimed, c.flights[next.ID].c.AttemptRef())
+		room--
+	}
+	c.commit(k)
+}
+
+// claim takes a contact out of the window and its slots from the ledger.
+func (c *Core) claim(next *weir.Contact, now time.Time) weir.Transition {
+	c.win.take(next)
+	t := weir.Transition{From: next.Rev, Was: next.State}
+	contact := *next
+	contact.Progress, _ = next.Claim(now)
+	f := c.fly(contact)
+	f.claimed = true
+	c.claims++
+	c.queued--
+	c.brk.begun()
+	c.retries.sent(now)
+	t.Contact = contact
+	return t
+}
+
+// unclaim returns a contact whose provider was certainly not called to its
+// place.
+func (c *Core) unclaim(f *flight) weir.Transition {
+	p, _ := f.c.Unclaim()
+	c.out.Forget = append(c.out.Forget, f.c.AttemptRef())
+	t := c.step(f, p)
+	c.queued++
+	contact := f.c
+	c.win.putBack(&contact)
+	return t
+}
+
+// ClaimsCommitted is told that claims are durable, but for the stale ones:
+// those contacts were changed by somebody else and are not ours to send.
+func (c *Core) ClaimsCommitted(claimed []weir.AttemptRef, stale []weir.ContactID, now time.Time) {
+	lost := map[weir.ContactID]struct{}{}
+	for _, id := range stale {
+		lost[id] = struct{}{}
+	}
+	var ts []weir.Transition
+	for _, ref := range claimed {
+		c.claims--
+		f := c.flights[ref.ID]
+		if f == nil || f.c.Attempt != ref.Number {
+			continue
+		}
+		f.claimed = false
+		_, gone := lost[ref.ID]
+		switch {
+		case gone:
+			c.led.Give(f.c.Priority, f.slots)
+			c.counts[f.c.State]--
+			delete(c.flights, ref.ID)
+			c.out.Forget = append(c.out.Forget, ref)
+			c.brk.released()
+			c.sweepAt = now
+		case f.c.CancelAsked:
+			c.out.Forget = append(c.out.Forget, ref)
+			c.brk.released()
+			ts = append(ts, c.finish(f, now, weir.Canceled, "canceled before it was sent"))
+		case c.draining:
+			ts = append(ts, c.unclaim(f))
+		default:
+			c.sends[ref] = struct{}{}
+			c.out.Sends = append(c.out.Sends, attemptOf(&f.c))
+		}
+	}
+	c.commit(Commit{Transitions: ts})
+	c.run(now)
+}

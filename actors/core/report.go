@@ -1,0 +1,162 @@
+package core
+
+import (
+	"time"
+
+	"weir"
+)
+
+// Report is told what a provider said of an attempt by callback. One that is
+// about no contact in flight needs the contact's row to be judged.
+func (c *Core) Report(r weir.Report, from Origin, now time.Time) {
+	c.touch(now)
+	f := c.flights[r.Attempt.ID]
+	if f == nil || f.claimed {
+		c.loads++
+		c.out.Loads = append(c.out.Loads, Load{Ref: r.Attempt.Ref, Report: &r, Origin: from})
+		return
+	}
+	t, verdict := c.hear(f, r, now)
+	c.answer(t, verdict, from)
+	c.run(now)
+}
+
+// answer commits what a report changed, if anything, and then replies.
+func (c *Core) answer(t *weir.Transition, v weir.Verdict, from Origin) {
+	k := Commit{}
+	if from.Waiter != nil {
+		k.Replies = []Reply{{Waiter: from.Waiter, Verdict: v}}
+	}
+	if t != nil {
+		k.Transitions = []weir.Transition{*t}
+	}
+	if from.Inbox != 0 {
+		k.InboxDone = []int64{from.Inbox}
+	}
+	c.commit(k)
+}
+
+// hear applies a report to a contact in flight.
+func (c *Core) hear(f *flight, r weir.Report, now time.Time) (*weir.Transition, weir.Verdict) {
+	if r.Attempt.Number != 0 && r.Attempt.Number != f.c.Attempt {
+		return nil, weir.Late
+	}
+	if r.Part != weir.WholeContact {
+		return c.hearPart(f, r, now)
+	}
+	if r.Outcome != "" {
+		t := c.finish(f, now, r.Outcome, r.Reason)
+		return &t, weir.Applied
+	}
+	f.goneAt = time.Time{} // it speaks, so the cancel came too late
+	p, err := f.c.Accept(now, r.ProviderRef)
+	if err != nil {
+		return nil, weir.Late
+	}
+	f.asks, f.askAt = 0, time.Time{}
+	t := c.step(f, p)
+	return &t, weir.Applied
+}
+
+func (c *Core) hearPart(f *flight, r weir.Report, now time.Time) (*weir.Transition, weir.Verdict) {
+	if r.Outcome == "" {
+		p, err := f.c.Accept(now, r.ProviderRef)
+		if err != nil {
+			return nil, weir.Late
+		}
+		t := c.step(f, p)
+		return &t, weir.Applied
+	}
+	p, changed, err := f.c.ReportPart(now, f.c.Size(), r.Part, partState(r.Outcome))
+	switch {
+	case err != nil:
+		return nil, weir.NotOurs
+	case !changed:
+		return nil, weir.Duplicate
+	}
+	was := weir.Transition{From: f.c.Rev, Was: f.c.State}
+	t := c.step(f, p)
+	if o, over := p.PartsOutcome(); over {
+		reason := r.Reason
+		if o == weir.Completed {
+			reason = ""
+		}
+		t = c.finish(f, now, o, reason)
+		t.From, t.Was = was.From, was.Was
+	}
+	return &t, weir.Applied
+}
+
+func partState(o weir.Outcome) byte {
+	if o == weir.Completed {
+		return weir.PartDelivered
+	}
+	return weir.PartFailed
+}
+
+// Loaded is told the row of a contact that a report or a cancel was about.
+// found is false when there is none.
+func (c *Core) Loaded(l Load, contact weir.Contact, found bool, now time.Time) {
+	c.loads--
+	switch {
+	case !found && l.Report == nil:
+		c.reply(l.Origin, Reply{Err: weir.Errorf(weir.CodeNotFound, "no such contact")})
+	case !found:
+		c.answer(nil, weir.NotOurs, l.Origin)
+	case c.flights[contact.ID] != nil && l.Report == nil:
+		c.cancelFlight(c.flights[contact.ID], l.Origin)
+	case c.flights[contact.ID] != nil && !c.flights[contact.ID].claimed:
+		t, v := c.hear(c.flights[contact.ID], *l.Report, now)
+		c.answer(t, v, l.Origin)
+	case l.Report == nil:
+		c.cancelWaiting(contact, l.Origin, now)
+	default:
+		c.overhear(contact, *l.Report, l.Origin)
+	}
+	c.run(now)
+}
+
+// overhear judges a report about a contact that is not in flight. Only a
+// message that was delivered after all still changes something.
+func (c *Core) overhear(contact weir.Contact, r weir.Report, from Origin) {
+	switch {
+	case r.Attempt.Number > contact.Attempt || contact.Attempt == 0:
+		c.answer(nil, weir.NotOurs, from)
+		return
+	case contact.State == weir.Done && r.Outcome == weir.Completed && r.Part != weir.WholeContact:
+		if p, changed := contact.Amend(r.Part); changed {
+			t := weir.Transition{From: contact.Rev, Was: contact.State}
+			t.Contact = contact
+			t.Contact.Progress = p
+			c.answer(&t, weir.Applied, from)
+			return
+		}
+	}
+	c.answer(nil, judge(contact, r), from)
+}
+
+// judge tells a repeated report from one that is late.
+func judge(contact weir.Contact, r weir.Report) weir.Verdict {
+	if contact.State != weir.Done || r.Attempt.Number != 0 && r.Attempt.Number != contact.Attempt {
+		return weir.Late
+	}
+	if r.Part == weir.WholeContact && r.Outcome == contact.Outcome {
+		return weir.Duplicate
+	}
+	if r.Part >= 0 && r.Part < len(contact.Parts) && r.Outcome != "" && contact.Parts[r.Part] == partState(r.Outcome) {
+		return weir.Duplicate
+	}
+	return weir.Late
+}
+
+func (c *Core) reply(to Origin, r Reply) {
+	r.Waiter = to.Waiter
+	k := Commit{}
+	if to.Waiter != nil {
+		k.Replies = []Reply{r}
+	}
+	if to.Inbox != 0 {
+		k.InboxDone = []int64{to.Inbox}
+	}
+	c.commit(k)
+}

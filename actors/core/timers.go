@@ -1,0 +1,158 @@
+package core
+
+import (
+	"time"
+
+	"weir"
+	"weir/channels"
+)
+
+// Tick does what has come due. The shell calls it at the instant that NextWake
+// named, or any time.
+func (c *Core) Tick(now time.Time) {
+	if reached(c.collectAt, now) && len(c.flights) > 0 {
+		c.collect(now)
+	}
+	if reached(c.unknownAt, now) {
+		c.resolve(now)
+	}
+	c.gone(now)
+	c.readDue(now)
+	if !c.prepared && !c.preparing && reached(c.prepareAt, now) && !c.draining {
+		c.preparing, c.out.Prepare = true, true
+	}
+	if c.wantsStatus() && reached(c.statusAt, now) {
+		c.checking, c.checked, c.out.Status = true, true, true
+	}
+	c.run(now)
+}
+
+// readDue asks for the reads whose time has come.
+func (c *Core) readDue(now time.Time) {
+	if reached(c.sweepAt, now) && !c.lanesBusy && !c.idle() {
+		c.lanesBusy, c.sweepAt, c.out.Lanes = true, now.Add(sweepEvery), true
+	}
+	if reached(c.dueAt, now) && !c.dueBusy {
+		until := now
+		if !c.deleteAt.IsZero() {
+			until = now.AddDate(100, 0, 0) // a channel that is going away waits for nothing
+		}
+		c.dueBusy, c.dueAt, c.out.Due = true, time.Time{}, &Read{until, pageLimit}
+		c.win.loading++
+	}
+	if reached(c.overdueAt, now) && !c.overdueBusy {
+		c.overdueBusy, c.overdueAt, c.out.Overdue = true, time.Time{}, &Read{now, pageLimit}
+		c.win.loading++
+	}
+}
+
+// PrepareDone is told whether the provider could be set up. Nothing is sent
+// before it could.
+func (c *Core) PrepareDone(err error, now time.Time) {
+	c.preparing = false
+	if err == nil {
+		c.prepared, c.prepareFails = true, 0
+		c.statusAt = now
+		c.Tick(now)
+		return
+	}
+	c.prepareFails++
+	c.status = channels.Status{Health: weir.Erring, Reason: err.Error()}
+	c.prepareAt = now.Add(jitter(backoff(c.prepareFails), c.cfg.Chance()))
+	c.run(now)
+}
+
+// StatusDone is told how the provider is.
+func (c *Core) StatusDone(s channels.Status, now time.Time) {
+	c.checking, c.status, c.statusAt = false, s, now.Add(statusEvery)
+	c.run(now)
+}
+
+// wantsStatus tells whether the provider is worth asking how it is: once, and
+// then as long as there is work.
+func (c *Core) wantsStatus() bool {
+	return c.prepared && !c.checking && !c.draining && (!c.checked || !c.idle())
+}
+
+// NextWake is the instant at which Tick has something to do; zero: none.
+func (c *Core) NextWake(now time.Time) time.Time {
+	var at time.Time
+	add := func(wanted bool, t time.Time) {
+		if wanted {
+			at = earlier(at, t)
+		}
+	}
+	add(len(c.flights) > 0, c.collectAt)
+	add(true, c.unknownAt)
+	add(!c.lanesBusy && !c.idle(), c.sweepAt)
+	add(!c.dueBusy, c.dueAt)
+	add(!c.overdueBusy, c.overdueAt)
+	add(!c.prepared && !c.preparing && !c.draining, c.prepareAt)
+	add(c.wantsStatus(), c.statusAt)
+	add(!c.brk.probing && c.brk.until.After(now), c.brk.until)
+	add(true, c.retryAt)
+	add(c.deleteAt.After(now) && len(c.flights) > 0, c.deleteAt)
+	if !c.idleSince.IsZero() && !c.rested {
+		add(true, c.idleSince.Add(c.cfg.StopAfter))
+	}
+	for _, f := range c.flights {
+		add(true, f.goneAt)
+	}
+	return at
+}
+
+// settleDown notices that nothing is left to do.
+func (c *Core) settleDown(now time.Time) {
+	if c.draining && !c.drained && len(c.sends) == 0 && c.claims == 0 {
+		c.drained, c.out.Drained = true, true
+	}
+	if !c.idle() {
+		c.idleSince, c.rested = time.Time{}, false
+		return
+	}
+	if c.idleSince.IsZero() {
+		c.idleSince = now
+	}
+	if !c.rested && now.Sub(c.idleSince) >= c.cfg.StopAfter && c.deleteAt.IsZero() {
+		c.rested, c.out.Rest = true, true
+	}
+}
+
+// idle tells whether the broker could stop and nobody would miss it.
+func (c *Core) idle() bool {
+	return len(c.flights) == 0 && len(c.sends) == 0 && c.claims == 0 && c.loads == 0 &&
+		c.win.empty() && c.dueAt.IsZero() && !c.dueBusy && !c.overdueBusy && !c.lanesBusy
+}
+
+// Busy tells whether the broker has something to do; it must not be stopped.
+func (c *Core) Busy() bool { return !c.idle() }
+
+// Drain stops the start of contacts. What is being sent is waited for.
+func (c *Core) Drain(now time.Time) {
+	c.draining = true
+	c.settleDown(now)
+}
+
+// Figures are the live numbers. Queued and OldestQueuedAt are as far as is
+// known here; the store knows exactly.
+func (c *Core) Figures() weir.Figures {
+	f := weir.Figures{
+		InFlight: c.led.InUse(), Queued: max(0, c.queued), Blocked: c.win.blocked(), OldestQueuedAt: c.win.oldest(),
+		Sending: c.counts[weir.Sending], Active: c.counts[weir.Active], Unknown: c.counts[weir.Unknown],
+	}
+	f.Health, f.HealthReason = c.health()
+	return f
+}
+
+func (c *Core) health() (weir.Health, string) {
+	switch {
+	case c.ch.Paused:
+		return weir.Paused, ""
+	case c.brk.faulted():
+		return weir.Faulted, c.brk.reason
+	case !c.brk.closed():
+		return weir.Erring, c.brk.reason
+	default:
+		return c.status.Health, c.status.Reason
+	}
+}

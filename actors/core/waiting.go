@@ -1,0 +1,168 @@
+package core
+
+import (
+	"time"
+
+	"weir"
+)
+
+// Accepted is told of contacts that were accepted, after their commit and in
+// their order.
+func (c *Core) Accepted(contacts []weir.Contact, now time.Time) {
+	c.touch(now)
+	for i := range contacts {
+		contact := &contacts[i]
+		c.queued++
+		c.overdueAt = earlier(c.overdueAt, contact.NotAfter)
+		if contact.State == weir.Delayed {
+			c.dueAt = earlier(c.dueAt, contact.DueAt)
+			continue
+		}
+		c.win.offer(contact)
+	}
+	c.run(now)
+}
+
+// Woken is told that something about this channel changed in the store that
+// this process did not do.
+func (c *Core) Woken(from Origin, now time.Time) {
+	c.touch(now)
+	c.win.rescan()
+	c.sweepAt, c.dueAt, c.overdueAt = now, now, now
+	c.reply(from, Reply{})
+	c.Tick(now)
+}
+
+// PageRead is told a page of a lane.
+func (c *Core) PageRead(p Page, contacts []weir.Contact, now time.Time) {
+	c.win.merge(p.Lane, contacts, len(contacts) == p.Limit, c.flying)
+	c.run(now)
+}
+
+func (c *Core) flying(id weir.ContactID) bool {
+	_, ok := c.flights[id]
+	return ok
+}
+
+// LanesRead is told which lanes have contacts and how many wait in all.
+func (c *Core) LanesRead(lanes []weir.Lane, queued int64, now time.Time) {
+	c.lanesBusy = false
+	c.swept = len(lanes) == 0 && queued == 0
+	if !c.deleteAt.IsZero() && !c.swept {
+		c.sweepAt, c.dueAt = now.Add(readRetry), now
+	}
+	for _, id := range lanes {
+		if l := c.win.lane(id); len(l.entries) == 0 && !l.loading && l.blocked == 0 {
+			l.more = true
+		}
+	}
+	if c.claims == 0 {
+		c.queued = queued
+	}
+	c.run(now)
+}
+
+// DueRead is told delayed contacts whose instant has come, and when the next
+// one is due.
+func (c *Core) DueRead(contacts []weir.Contact, next time.Time, now time.Time) {
+	c.dueAt = earlier(c.dueAt, next)
+	k := Commit{Then: WhatDue}
+	for i := range contacts {
+		contact := &contacts[i]
+		if c.flying(contact.ID) || c.win.left(contact.ID) {
+			continue
+		}
+		t := weir.Transition{From: contact.Rev, Was: contact.State}
+		p, err := contact.Ready()
+		if err != nil {
+			continue
+		}
+		contact.Progress = p
+		t.Contact = *contact
+		k.Transitions = append(k.Transitions, t)
+		c.win.offer(contact)
+	}
+	c.win.pageDone()
+	c.commit(k)
+	c.dueBusy = len(k.Transitions) > 0
+	c.run(now)
+}
+
+// OverdueRead is told waiting contacts whose window has closed, and when the
+// next window closes.
+func (c *Core) OverdueRead(contacts []weir.Contact, next time.Time, now time.Time) {
+	c.overdueAt = earlier(c.overdueAt, next)
+	k := Commit{Then: WhatOverdue}
+	for i := range contacts {
+		contact := &contacts[i]
+		if c.flying(contact.ID) || c.win.left(contact.ID) {
+			continue
+		}
+		if newer, ok := c.win.find(contact.ID); ok {
+			contact = newer
+		}
+		if t, ok := c.finishWaiting(contact, now, weir.Expired, "its window closed while it waited"); ok {
+			k.Transitions = append(k.Transitions, t)
+		}
+	}
+	c.win.pageDone()
+	c.commit(k)
+	c.overdueBusy = len(k.Transitions) > 0
+	c.run(now)
+}
+
+// Written is told that a commit is durable on which a read waited: before, the
+// store would have given the same contacts again.
+func (c *Core) Written(what What, now time.Time) {
+	switch what {
+	case WhatDue:
+		c.dueBusy = false
+	case WhatOverdue:
+		c.overdueBusy = false
+	}
+	c.Tick(now)
+}
+
+// What names a read.
+type What int
+
+// The reads that a shell can fail to do.
+const (
+	WhatPage What = iota + 1
+	WhatLanes
+	WhatDue
+	WhatOverdue
+)
+
+// ReadFailed is told that the store could not be read. It is read again soon.
+func (c *Core) ReadFailed(what What, p Page, now time.Time) {
+	switch what {
+	case WhatPage:
+		c.win.failed(p.Lane)
+		c.retryAt = now.Add(readRetry)
+	case WhatLanes:
+		c.lanesBusy, c.sweepAt = false, now.Add(readRetry)
+	case WhatDue:
+		c.dueBusy, c.dueAt = false, now.Add(readRetry)
+		c.win.pageDone()
+	case WhatOverdue:
+		c.overdueBusy, c.overdueAt = false, now.Add(readRetry)
+		c.win.pageDone()
+	}
+	c.settleDown(now)
+}
+
+// LoadFailed is told that a contact's row could not be read.
+func (c *Core) LoadFailed(l Load, err error, now time.Time) {
+	c.loads--
+	if l.Origin.Waiter != nil {
+		c.out.Replies = append(c.out.Replies, Reply{Waiter: l.Origin.Waiter, Err: err})
+	}
+	c.settleDown(now)
+}
+
+// RemoveFailed is told that the channel's row could not be deleted yet.
+func (c *Core) RemoveFailed(now time.Time) {
+	c.removing, c.swept = false, false
+	c.sweepAt = now.Add(readRetry)
+}

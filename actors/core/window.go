@@ -1,0 +1,329 @@
+package core
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"weir"
+)
+
+// ageLimit is how often a waiting contact of a lower priority is passed over
+// before one of it is served: high goes before normal, but normal never
+// starves.
+const ageLimit = 9
+
+// window is the part of a channel's queue that is in memory: for each lane the
+// oldest contacts, in order of acceptance. The rest stays in the store and is
+// read page by page as the window empties, so that memory does not grow with
+// the queue. It decides whose turn it is.
+type window struct {
+	bound   int // contacts to hold, over all lanes
+	lanes   map[weir.Lane]*lane
+	clock   [3]int64                    // by priority: turn of the lane served last
+	skipped [3]int                      // by priority: how often it was passed over
+	gone    map[weir.ContactID]struct{} // left the queue while a page was being read
+	loading int                         // pages being read
+}
+
+// lane is one survey's share at one priority.
+type lane struct {
+	id      weir.Lane
+	entries []*weir.Contact // oldest first
+	horizon weir.ContactID  // everything up to here was read
+	more    bool            // the store may have contacts beyond the horizon
+	loading bool            // a page is being read
+	dirty   bool            // something was accepted while it was being read
+	again   bool            // to be read from its start once that page is in
+	turn    int64           // slots served so far, in the lane's virtual time
+	blocked int             // contacts up to the horizon that are too large for the channel
+	oldest  *weir.Contact   // of the blocked ones
+}
+
+func newWindow(bound int) *window {
+	return &window{bound: bound, lanes: map[weir.Lane]*lane{}, gone: map[weir.ContactID]struct{}{}}
+}
+
+// lane finds or makes a lane. A lane that comes anew takes its turn now and
+// not the turns that it missed.
+func (w *window) lane(id weir.Lane) *lane {
+	l := w.lanes[id]
+	if l == nil {
+		l = &lane{id: id, turn: w.clock[id.Priority()]}
+		w.lanes[id] = l
+	}
+	return l
+}
+
+// offer adds a contact that was just accepted or became due. It stays in the
+// store alone when older ones of its lane are not read yet or the window is
+// full.
+func (w *window) offer(c *weir.Contact) {
+	l := w.lane(c.Lane())
+	if l.loading {
+		l.dirty = true
+	}
+	switch {
+	case c.ID <= l.horizon:
+		l.insert(c)
+	case l.more || len(l.entries) >= w.share():
+		l.more = true
+	default:
+		l.insert(c)
+		l.horizon = c.ID
+	}
+}
+
+// putBack returns a contact that had been taken out.
+func (w *window) putBack(c *weir.Contact) {
+	delete(w.gone, c.ID)
+	l := w.lane(c.Lane())
+	l.horizon = max(l.horizon, c.ID)
+	l.insert(c)
+}
+
+// insert keeps the order of acceptance. A contact that is there stays once.
+func (l *lane) insert(c *weir.Contact) {
+	i, found := slices.BinarySearchFunc(l.entries, c.ID, func(e *weir.Contact, id weir.ContactID) int { return cmp.Compare(e.ID, id) })
+	if !found {
+		l.entries = slices.Insert(l.entries, i, c)
+	}
+}
+
+// merge adds a page that was read after the lane's horizon. full says that the
+// page was as long as asked. known tells of contacts that are not waiting any
+// more though the store still said so when the page was read.
+func (w *window) merge(id weir.Lane, page []weir.Contact, full bool, known func(weir.ContactID) bool) {
+	l := w.lane(id)
+	l.loading = false
+	for i := range page {
+		c := &page[i]
+		l.horizon = max(l.horizon, c.ID)
+		if _, gone := w.gone[c.ID]; !gone && !known(c.ID) {
+			l.insert(c)
+		}
+	}
+	l.more = full || l.dirty
+	l.dirty = false
+	if l.again {
+		l.again, l.horizon, l.more = false, 0, true
+	}
+	w.pageDone()
+}
+
+// failed notes that a page could not be read.
+func (w *window) failed(id weir.Lane) {
+	w.lane(id).loading = false
+	w.pageDone()
+}
+
+// left tells whether a contact left the queue while something was being read.
+func (w *window) left(id weir.ContactID) bool {
+	_, ok := w.gone[id]
+	return ok
+}
+
+func (w *window) pageDone() {
+	w.loading--
+	if w.loading == 0 {
+		clear(w.gone)
+	}
+}
+
+// remove takes a contact out wherever it stands; ok is false when it is not in
+// the window.
+func (w *window) remove(c weir.ContactID, in weir.Lane) (*weir.Contact, bool) {
+	if w.loading > 0 {
+		w.gone[c] = struct{}{}
+	}
+	l := w.lanes[in]
+	if l == nil {
+		return nil, false
+	}
+	for i, e := range l.entries {
+		if e.ID == c {
+			l.entries = slices.Delete(l.entries, i, i+1)
+			return e, true
+		}
+	}
+	return nil, false
+}
+
+// find looks a contact up by id alone.
+func (w *window) find(id weir.ContactID) (*weir.Contact, bool) {
+	for _, l := range w.lanes {
+		i, found := slices.BinarySearchFunc(l.entries, id, func(e *weir.Contact, id weir.ContactID) int { return cmp.Compare(e.ID, id) })
+		if found {
+			return l.entries[i], true
+		}
+	}
+	return nil, false
+}
+
+// next tells which contact goes next, without taking it: by priority with
+// ageing, within a priority by the lanes' turns, within a lane the oldest. It
+// is nil when nothing waits or when the one whose turn it is does not fit:
+// that one holds all others back, except that replies may use their reserve.
+// Contacts too large for the channel are set aside and counted.
+func (w *window) next(led *weir.Ledger) *weir.Contact {
+	heads := w.heads(led)
+	for _, p := range w.order(heads) {
+		head := heads[p].entries[0]
+		if led.Fits(p, head.Size()) {
+			return head
+		}
+		if r := heads[weir.Reply]; p != weir.Reply && r != nil && led.FitsReserve(r.entries[0].Size()) {
+			return r.entries[0]
+		}
+		return nil
+	}
+	return nil
+}
+
+// heads finds for each priority the lane whose turn it is; nil where nothing
+// waits.
+func (w *window) heads(led *weir.Ledger) [3]*lane {
+	var heads [3]*lane
+	for _, l := range w.lanes {
+		l.setAside(led)
+		if len(l.entries) == 0 {
+			continue
+		}
+		if h := heads[l.id.Priority()]; h == nil || l.turn < h.turn || l.turn == h.turn && l.entries[0].ID < h.entries[0].ID {
+			heads[l.id.Priority()] = l
+		}
+	}
+	return heads
+}
+
+// setAside drops entries from the lane's head that could never fit.
+func (l *lane) setAside(led *weir.Ledger) {
+	n := 0
+	for n < len(l.entries) && led.Blocked(l.id.Priority(), l.entries[n].Size()) {
+		n++
+	}
+	if n > 0 {
+		if l.oldest == nil {
+			l.oldest = l.entries[0]
+		}
+		l.blocked += n
+		l.entries = slices.Delete(l.entries, 0, n)
+	}
+}
+
+// order lists the priorities that have somebody waiting, aged ones first.
+func (w *window) order(heads [3]*lane) []weir.Priority {
+	var aged, rest []weir.Priority
+	for p := weir.Reply; p <= weir.Normal; p++ {
+		switch {
+		case heads[p] == nil:
+		case w.skipped[p] >= ageLimit:
+			aged = append(aged, p)
+		default:
+			rest = append(rest, p)
+		}
+	}
+	return append(aged, rest...)
+}
+
+// take removes the contact that next returned and counts the turn.
+func (w *window) take(c *weir.Contact) {
+	p := c.Priority
+	for q := p + 1; q <= weir.Normal; q++ {
+		if w.waits(q) {
+			w.skipped[q]++
+		}
+	}
+	w.skipped[p] = 0
+	l := w.lanes[c.Lane()]
+	w.clock[p] = max(w.clock[p], l.turn)
+	l.turn = max(l.turn, w.clock[p]) + int64(c.Size())
+	w.drop(c)
+}
+
+// drop removes the contact that next returned without counting a turn, as for
+// one whose window has closed.
+func (w *window) drop(c *weir.Contact) { w.remove(c.ID, c.Lane()) }
+
+func (w *window) waits(p weir.Priority) bool {
+	for id, l := range w.lanes {
+		if id.Priority() == p && len(l.entries) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// page is a request for a part of a lane.
+type page struct {
+	lane  weir.Lane
+	after weir.ContactID
+	limit int
+}
+
+// wanted lists the pages to read now, and forgets lanes that are exhausted.
+func (w *window) wanted() []page {
+	var pages []page
+	if w.empty() {
+		clear(w.lanes)
+		return nil
+	}
+	for id, l := range w.lanes {
+		if l.more && !l.loading && len(l.entries) <= w.share()/2 {
+			l.loading = true
+			w.loading++
+			pages = append(pages, page{id, l.horizon, w.share()})
+		} else if len(l.entries) == 0 && !l.more && !l.loading && l.blocked == 0 && l.turn <= w.clock[id.Priority()] {
+			delete(w.lanes, id)
+		}
+	}
+	return pages
+}
+
+// rescan makes every lane be read again from its start: after the capacity
+// changed, for the contacts that were set aside, and after another process
+// accepted contacts, whose ids may lie before the horizon.
+func (w *window) rescan() {
+	for _, l := range w.lanes {
+		l.horizon, l.more, l.again = 0, true, l.loading
+		l.blocked, l.oldest = 0, nil
+	}
+}
+
+// share is how many contacts of one lane the window holds.
+func (w *window) share() int { return max(16, w.bound/max(1, len(w.lanes))) }
+
+// empty tells whether nothing waits in the window and nothing is known to wait
+// beyond it.
+func (w *window) empty() bool {
+	for _, l := range w.lanes {
+		if len(l.entries) > 0 || l.more || l.loading || l.blocked > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// oldest is the acceptance of the oldest contact seen waiting; zero when none
+// is.
+func (w *window) oldest() time.Time {
+	var at time.Time
+	for _, l := range w.lanes {
+		if len(l.entries) > 0 {
+			at = earlier(at, l.entries[0].QueuedAt)
+		}
+		if l.oldest != nil {
+			at = earlier(at, l.oldest.QueuedAt)
+		}
+	}
+	return at
+}
+
+// blocked counts the contacts that were set aside.
+func (w *window) blocked() int {
+	n := 0
+	for _, l := range w.lanes {
+		n += l.blocked
+	}
+	return n
+}

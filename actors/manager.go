@@ -1,0 +1,192 @@
+package actors
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"weir"
+)
+
+// manager spawns, addresses, passivates and drains the brokers. It does no
+// I/O and keeps nothing that the store does not know.
+type manager struct {
+	*System
+	self     *actor.PID
+	children map[weir.ChannelID]*child
+	byID     map[string]weir.ChannelID
+	draining []chan struct{}
+	drained  bool
+}
+
+// child is one broker as the manager sees it.
+type child struct {
+	pid      *actor.PID
+	seat     *seat
+	seq      int64 // of the last message handed to it
+	stopping bool
+	waiting  []any // for its successor
+}
+
+// Receive implements actor.Actor.
+func (m *manager) Receive(ctx actor.Context) {
+	switch msg := ctx.Message().(type) {
+	case *actor.Started:
+		m.self = ctx.Self()
+		m.children = map[weir.ChannelID]*child{}
+		m.byID = map[string]weir.ChannelID{}
+	case deliver:
+		m.deliver(ctx, msg.channel, msg.msg)
+	case peek:
+		m.peek(ctx, msg)
+	case everybody:
+		for _, c := range m.children {
+			ctx.Send(c.pid, msg.msg)
+		}
+		msg.count <- len(m.children)
+	case passivate:
+		m.passivate(ctx, msg)
+	case ended:
+		if c := m.children[msg.channel]; c != nil {
+			c.stopping = true
+			ctx.Poison(c.pid)
+		}
+	case *actor.Terminated:
+		m.terminated(ctx, msg.Who)
+	case drainAll:
+		m.drainAll(ctx, msg)
+	case leasesRenewed:
+		m.renewed(ctx, msg)
+	}
+}
+
+// deliver hands a message on. While a broker is stopping, what comes for it
+// waits for its successor.
+func (m *manager) deliver(ctx actor.Context, id weir.ChannelID, msg any) {
+	c := m.children[id]
+	if c == nil {
+		if m.drained || len(m.draining) > 0 {
+			m.refuse(msg)
+			return
+		}
+		c = m.spawn(ctx, id, newSeat(id))
+	}
+	if c.stopping {
+		if len(m.draining) > 0 {
+			m.refuse(msg)
+			return
+		}
+		c.waiting = append(c.waiting, msg)
+		return
+	}
+	c.seq++
+	ctx.Send(c.pid, numbered{c.seq, msg})
+}
+
+func (m *manager) peek(ctx actor.Context, p peek) {
+	if c := m.children[p.channel]; c != nil && !c.stopping {
+		ctx.Send(c.pid, p.msg)
+		return
+	}
+	p.missing()
+}
+
+func (m *manager) spawn(ctx actor.Context, id weir.ChannelID, s *seat) *child {
+	props := actor.PropsFromProducer(func() actor.Actor {
+		return &broker{System: m.System, seat: s, log: m.logger.With("channel_id", int64(id))}
+	}, actor.WithReceiverMiddleware(m.brokerMiddleware...))
+	pid := ctx.SpawnPrefix(props, "channel-"+strconv.FormatInt(int64(id), 10)+"-")
+	s.id = pid.Id
+	c := &child{pid: pid, seat: s}
+	m.children[id], m.byID[pid.Id] = c, id
+	m.metrics.brokers.Set(float64(len(m.children)))
+	return c
+}
+
+// passivate lets an idle broker stop, unless a message is on its way to it.
+func (m *manager) passivate(ctx actor.Context, p passivate) {
+	c := m.children[p.channel]
+	if c == nil || c.stopping || c.seq != p.seen {
+		return
+	}
+	c.stopping = true
+	ctx.Send(c.pid, drain{})
+}
+
+func (m *manager) terminated(ctx actor.Context, who *actor.PID) {
+	id, known := m.byID[who.Id]
+	if !known {
+		return
+	}
+	c := m.children[id]
+	delete(m.byID, who.Id)
+	delete(m.children, id)
+	m.supervision.forget(who.Id)
+	m.metrics.brokers.Set(float64(len(m.children)))
+	if len(m.draining) > 0 {
+		m.finishDrain()
+		return
+	}
+	if len(c.waiting) == 0 {
+		return
+	}
+	m.spawn(ctx, id, newSeat(id))
+	for _, msg := range c.waiting {
+		m.deliver(ctx, id, msg)
+	}
+}
+
+func (m *manager) drainAll(ctx actor.Context, d drainAll) {
+	m.draining = append(m.draining, d.done)
+	for _, c := range m.children {
+		if !c.stopping {
+			c.stopping = true
+			ctx.Send(c.pid, drain{})
+		}
+		for _, msg := range c.waiting {
+			m.refuse(msg)
+		}
+		c.waiting = nil
+	}
+	m.finishDrain()
+}
+
+func (m *manager) finishDrain() {
+	if len(m.children) > 0 {
+		return
+	}
+	m.drained = true
+	for _, done := range m.draining {
+		close(done)
+	}
+	m.draining = nil
+}
+
+// leasesRenewed says which leases were extended, and until when.
+type leasesRenewed struct {
+	asked    time.Time
+	until    time.Time
+	channels map[weir.ChannelID]struct{}
+}
+
+// renewed tells the brokers. One whose lease was taken before the question and
+// is not in the answer has lost it.
+func (m *manager) renewed(ctx actor.Context, r leasesRenewed) {
+	held := 0
+	for id, c := range m.children {
+		if _, ours := r.channels[id]; ours {
+			held++
+			ctx.Send(c.pid, renewed{r.until})
+		} else if until := c.seat.until.Load(); until != nil && until.Before(r.asked.Add(m.leaseTTL-leaseMargin)) {
+			ctx.Send(c.pid, leaseGone{})
+		}
+	}
+	m.metrics.leasesHeld.Set(float64(held))
+}
+
+// refuse answers whoever waits for a message that will not be handled.
+func (m *manager) refuse(msg any) {
+	err := &weir.Error{Code: weir.CodeDraining, Message: "the program is shutting down", RetryAfter: 5 * time.Second}
+	(&broker{System: m.System}).refuse(msg, err)
+}

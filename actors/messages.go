@@ -1,0 +1,143 @@
+package actors
+
+import (
+	"time"
+
+	"weir"
+	"weir/actors/core"
+	"weir/channels"
+)
+
+// To the manager.
+type (
+	// deliver hands a message to a channel's broker, which is started if it is
+	// not running.
+	deliver struct {
+		channel weir.ChannelID
+		msg     any
+	}
+	// peek hands a message to the broker only if it is running.
+	peek struct {
+		channel weir.ChannelID
+		msg     any
+		missing func()
+	}
+	// everybody hands a message to every running broker; count says to how many.
+	everybody struct {
+		msg   any
+		count chan int
+	}
+	passivate struct {
+		channel weir.ChannelID
+		seen    int64
+	}
+	ended    struct{ channel weir.ChannelID }
+	drainAll struct{ done chan struct{} }
+)
+
+// To a broker, from outside. Each comes in a numbered envelope, so that a
+// broker that wants to stop can say up to where it has read.
+type (
+	numbered struct {
+		seq int64
+		msg any
+	}
+	accepted struct{ contacts []weir.Contact }
+	reported struct {
+		report weir.Report
+		from   core.Origin
+	}
+	canceled struct {
+		ref  weir.Ref
+		from core.Origin
+	}
+	changed   struct{ done chan<- core.Reply }
+	woken     struct{ from core.Origin }
+	swept     struct{}
+	figuresOf struct {
+		answer func(weir.Channel, weir.Figures)
+	}
+	drain     struct{}
+	renewed   struct{ until time.Time }
+	leaseGone struct{}
+)
+
+// To a broker, from its own goroutines. gen names the incarnation that asked.
+type (
+	loaded struct {
+		gen      int64
+		snapshot core.Snapshot
+		lease    weir.Lease
+		until    time.Time
+		results  map[weir.AttemptRef]channels.Sent
+		driver   channels.Driver
+		standby  bool
+		err      error
+	}
+	channelRead struct {
+		gen    int64
+		ch     weir.Channel
+		driver channels.Driver
+		err    error
+		done   chan<- core.Reply
+	}
+	written struct {
+		gen     int64
+		claimed []weir.AttemptRef
+		then    core.What
+		result  weir.CommitResult
+	}
+	sendDone struct {
+		attempt weir.AttemptRef
+		sent    channels.Sent
+	}
+	askDone struct {
+		gen     int64
+		attempt weir.AttemptRef
+		answer  channels.Answer
+	}
+	cancelDone struct {
+		gen     int64
+		attempt weir.AttemptRef
+		done    channels.Cancellation
+	}
+	pageRead struct {
+		gen      int64
+		page     core.Page
+		contacts []weir.Contact
+		err      error
+	}
+	lanesRead struct {
+		gen    int64
+		lanes  []weir.Lane
+		queued int64
+		err    error
+	}
+	instantRead struct {
+		gen      int64
+		what     core.What
+		contacts []weir.Contact
+		next     time.Time
+		err      error
+	}
+	contactRead struct {
+		gen     int64
+		load    core.Load
+		contact weir.Contact
+		found   bool
+		err     error
+	}
+	prepareDone struct {
+		gen int64
+		err error
+	}
+	statusDone struct {
+		gen    int64
+		status channels.Status
+	}
+	removeDone struct {
+		gen int64
+		err error
+	}
+	tick struct{ gen int64 }
+)

@@ -1,0 +1,74 @@
+// Package actors runs one supervised actor for each channel. The actors are
+// thin shells: what to do is decided by package core; the store, the providers
+// and the clock are reached from goroutines whose results come back as
+// messages.
+//
+// Invariants:
+//   - only the manager spawns, stops and addresses the brokers
+//   - a broker acts only under its channel's lease; each incarnation takes a
+//     new epoch, so that whatever an earlier one left in the writer is refused
+//   - mailboxes carry hints; what must not be lost is in the store
+package actors
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"weir"
+	"weir/actors/core"
+	"weir/channels"
+)
+
+// Store is what the actors need of the store.
+type Store interface {
+	weir.Accepter
+	weir.Committer
+	weir.ContactReader
+	weir.QueueReader
+	weir.ChannelStore
+	weir.Leaser
+	weir.Inbox
+}
+
+// Options are what a System is made from.
+type Options struct {
+	Store     Store
+	Directory *channels.Directory
+	Core      core.Config
+	Logger    *slog.Logger
+	Metrics   *Metrics
+	// SendTimeout bounds a hand-over, AskTimeout every other call of a
+	// provider.
+	SendTimeout time.Duration
+	AskTimeout  time.Duration
+	LeaseTTL    time.Duration
+	// Shared says that other processes may use the same store, so that the
+	// inbox is looked at.
+	Shared bool
+	// Middleware wraps the brokers' Receive; tests inject faults with it.
+	Middleware []actor.ReceiverMiddleware
+}
+
+// Fixed figures.
+const (
+	replyWithin    = 10 * time.Second // for callers that wait for a broker
+	ioTimeout      = 10 * time.Second // for reads of the store
+	inboxEvery     = time.Second
+	sweepEvery     = 30 * time.Second
+	standbyEvery   = 5 * time.Second
+	stashMost      = 10_000
+	leaseMargin    = 2 * time.Second
+	inboxBatch     = 500
+	reloadAfter    = 200 * time.Millisecond
+	reloadMost     = 5 * time.Second
+	changesAtOnce  = 1000
+	figuresTimeout = 2 * time.Second
+)
+
+// background gives I/O a bound of its own.
+func background(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, d)
+}

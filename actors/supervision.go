@@ -1,0 +1,111 @@
+package actors
+
+import (
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+)
+
+// Figures of the supervision.
+const (
+	restartBase  = 50 * time.Millisecond
+	restartMost  = time.Minute
+	restartQuiet = time.Minute // without a crash: the past is forgotten
+	faultedAfter = 10          // crashes in a row after which a channel counts as faulted
+)
+
+// supervision restarts crashed actors one by one, each with a back-off of its
+// own, and never gives up. A broker that keeps crashing is tried again once a
+// minute; its neighbours do not notice.
+type supervision struct {
+	logger  *slog.Logger
+	metrics *Metrics
+
+	mu      sync.Mutex
+	crashes map[string]crashes
+}
+
+type crashes struct {
+	row  int
+	last time.Time
+}
+
+func newSupervision(logger *slog.Logger, metrics *Metrics) *supervision {
+	return &supervision{logger: logger, metrics: metrics, crashes: map[string]crashes{}}
+}
+
+// HandleFailure implements actor.SupervisorStrategy. The mailbox stays
+// suspended until the restart; messages wait in it.
+func (s *supervision) HandleFailure(_ *actor.ActorSystem, sup actor.Supervisor, child *actor.PID, _ *actor.RestartStatistics, _, _ any) {
+	wait := s.crashed(child.Id)
+	s.metrics.restarts.Inc()
+	time.AfterFunc(wait, func() { sup.RestartChildren(child) })
+}
+
+// crashed counts a crash and says how long to wait.
+func (s *supervision) crashed(id string) time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.crashes[id]
+	now := time.Now()
+	if now.Sub(c.last) > restartQuiet+restartMost {
+		c.row = 0
+	}
+	c.row++
+	c.last = now
+	s.crashes[id] = c
+	wait := restartBase
+	for i := 1; i < c.row && wait < restartMost; i++ {
+		wait *= 2
+	}
+	wait = min(wait, restartMost)
+	if c.row >= faultedAfter {
+		return restartMost
+	}
+	return wait/2 + rand.N(wait/2)
+}
+
+// faulted tells whether an actor keeps crashing.
+func (s *supervision) faulted(id string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.crashes[id]
+	return c.row >= faultedAfter && time.Since(c.last) < restartQuiet+restartMost
+}
+
+// forget drops what is known of an actor that has stopped.
+func (s *supervision) forget(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.crashes, id)
+}
+
+// guard logs panics with their stack before the supervision sees them. Those
+// of an actor that is ending are swallowed: they would bring it back or keep
+// its parent from ending.
+func guard(logger *slog.Logger, metrics *Metrics) actor.ReceiverMiddleware {
+	return func(next actor.ReceiverFunc) actor.ReceiverFunc {
+		return func(ctx actor.ReceiverContext, env *actor.MessageEnvelope) {
+			defer func() {
+				r := recover()
+				if r == nil {
+					return
+				}
+				metrics.panics.Inc()
+				logger.Error("panic in an actor", "actor", ctx.Self().Id,
+					"message", fmt.Sprintf("%T", env.Message), "panic", fmt.Sprint(r), "stack", string(debug.Stack()))
+				switch env.Message.(type) {
+				case *actor.Stopping, *actor.Stopped, *actor.Restarting:
+				default:
+					panic(r)
+				}
+			}()
+			next(ctx, env)
+		}
+	}
+}

@@ -1,0 +1,389 @@
+package actors
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"weir"
+	"weir/actors/core"
+	"weir/channels"
+)
+
+// System is the tree of actors, as the rest of the program sees it. Its
+// methods are safe for concurrent use.
+type System struct {
+	store       Store
+	directory   *channels.Directory
+	logger      *slog.Logger
+	metrics     *Metrics
+	coreConfig  core.Config
+	sendTimeout time.Duration
+	askTimeout  time.Duration
+	leaseTTL    time.Duration
+	shared      bool
+
+	root             *actor.RootContext
+	system           *actor.ActorSystem
+	manager          *actor.PID
+	supervision      *supervision
+	brokerMiddleware []actor.ReceiverMiddleware
+	generations      atomic.Int64
+
+	ctx    context.Context // ends when nothing may go on any more
+	kill   context.CancelFunc
+	loops  sync.WaitGroup
+	halt   context.CancelFunc // ends the loops
+	closed sync.Once
+}
+
+// Start builds the tree. Brokers start when they are needed; Resume starts
+// those that have work.
+func Start(o Options) (*System, error) {
+	s := &System{
+		store: o.Store, directory: o.Directory, logger: o.Logger, metrics: o.Metrics, coreConfig: o.Core,
+		sendTimeout: o.SendTimeout, askTimeout: o.AskTimeout, leaseTTL: o.LeaseTTL, shared: o.Shared,
+	}
+	s.ctx, s.kill = context.WithCancel(context.Background())
+	quiet := slog.New(levelFloor{o.Logger.Handler(), slog.LevelWarn})
+	s.system = actor.NewActorSystem(actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger { return quiet }))
+	s.root = s.system.Root
+	s.supervision = newSupervision(o.Logger, o.Metrics)
+	s.brokerMiddleware = append([]actor.ReceiverMiddleware{guard(o.Logger, o.Metrics)}, o.Middleware...)
+	props := actor.PropsFromProducer(func() actor.Actor { return &manager{System: s} },
+		actor.WithReceiverMiddleware(guard(o.Logger, o.Metrics)),
+		actor.WithSupervisor(s.supervision), actor.WithGuardian(s.supervision))
+	var err error
+	if s.manager, err = s.root.SpawnNamed(props, "channels"); err != nil {
+		return nil, fmt.Errorf("start the channels' manager: %w", err)
+	}
+	s.metrics.live.source = s.allFigures
+	loops, halt := context.WithCancel(s.ctx)
+	s.halt = halt
+	s.loop(loops, s.leaseTTL/3, s.renew)
+	s.loop(loops, sweepEvery, s.sweep)
+	if s.shared {
+		s.loop(loops, inboxEvery, s.readInbox)
+	}
+	return s, nil
+}
+
+// loop runs a task again and again, with a pause between.
+func (s *System) loop(ctx context.Context, every time.Duration, task func(context.Context)) {
+	s.loops.Go(func() {
+		t := time.NewTimer(every)
+		defer t.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-t.C:
+				task(ctx)
+				t.Reset(every)
+			}
+		}
+	})
+}
+
+// Resume starts the brokers of all channels that have open contacts.
+func (s *System) Resume(ctx context.Context) error {
+	ids, err := s.store.OpenChannels(ctx)
+	if err != nil {
+		return fmt.Errorf("find the channels with open contacts: %w", err)
+	}
+	for _, id := range ids {
+		s.root.Send(s.manager, deliver{id, swept{}})
+	}
+	return nil
+}
+
+// Accept stores contacts and tells the channel's broker.
+func (s *System) Accept(ctx context.Context, ch weir.Channel, specs []weir.Spec) ([]weir.Accepted, error) {
+	answers, err := s.store.Accept(ctx, ch.ID, specs)
+	if err != nil {
+		return nil, err
+	}
+	var fresh []weir.Contact
+	for _, a := range answers {
+		if !a.Duplicate {
+			fresh = append(fresh, a.Contact)
+		}
+	}
+	if len(fresh) > 0 {
+		s.metrics.accepted.WithLabelValues(ch.Name).Add(float64(len(fresh)))
+		s.root.Send(s.manager, deliver{ch.ID, accepted{fresh}})
+	}
+	return answers, nil
+}
+
+// Report applies what a provider said, durably.
+func (s *System) Report(ctx context.Context, channel weir.ChannelID, reports []weir.Report) ([]weir.Verdict, error) {
+	waits := make([]chan core.Reply, len(reports))
+	for i, r := range reports {
+		waits[i] = make(chan core.Reply, 1)
+		s.root.Send(s.manager, deliver{channel, reported{r, core.Origin{Waiter: waits[i]}}})
+	}
+	verdicts := make([]weir.Verdict, len(reports))
+	for i, wait := range waits {
+		r, err := await(ctx, wait)
+		if err != nil {
+			return nil, err
+		}
+		verdicts[i] = r.Verdict
+	}
+	return verdicts, nil
+}
+
+// Cancel takes a contact back. Done says that it ended; any other state that
+// the provider is asked.
+func (s *System) Cancel(ctx context.Context, ref weir.Ref) (weir.State, error) {
+	wait := make(chan core.Reply, 1)
+	s.root.Send(s.manager, deliver{ref.Channel, canceled{ref, core.Origin{Waiter: wait}}})
+	r, err := await(ctx, wait)
+	if err == nil && r.Verdict == weir.Forwarded {
+		contact, _, err := s.store.Contact(ctx, ref)
+		return contact.State, err
+	}
+	return r.State, err
+}
+
+// Changed tells the channel's broker that the channel's row was created or
+// changed. It returns when the broker works by it, or soon after.
+func (s *System) Changed(ctx context.Context, channel weir.ChannelID) {
+	done := make(chan core.Reply, 1)
+	s.root.Send(s.manager, deliver{channel, changed{done}})
+	if s.shared {
+		_ = s.store.Deliver(ctx, weir.InboxItem{Channel: channel, Kind: weir.InboxWake})
+	}
+	ctx, cancel := background(ctx, time.Second)
+	defer cancel()
+	select {
+	case <-done:
+	case <-ctx.Done():
+	}
+}
+
+// Delete ends a channel's open contacts and removes it. done is false while
+// that is still under way; it goes on by itself, also after a restart.
+func (s *System) Delete(ctx context.Context, id weir.ChannelID) (done bool, err error) {
+	for {
+		ch, err := s.store.ChannelByID(ctx, id)
+		if err != nil {
+			return false, err
+		}
+		ch.Deleting = true
+		if _, err = s.store.UpdateChannel(ctx, ch); err == nil {
+			break
+		}
+		if weir.CodeOf(err) != weir.CodeConflict {
+			return false, err
+		}
+	}
+	s.Changed(ctx, id)
+	for range 20 {
+		ch, err := s.store.ChannelByID(ctx, id)
+		if err != nil || ch.Deleted {
+			return err == nil || weir.CodeOf(err) == weir.CodeNotFound, ignoreNotFound(err)
+		}
+		select {
+		case <-ctx.Done():
+			return false, nil
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+	return false, nil
+}
+
+func ignoreNotFound(err error) error {
+	if weir.CodeOf(err) == weir.CodeNotFound {
+		return nil
+	}
+	return err
+}
+
+// Figures are a channel's live numbers. A channel whose broker does not run
+// has nothing in flight here.
+func (s *System) Figures(ctx context.Context, ch weir.Channel) (weir.Figures, error) {
+	answer := make(chan weir.Figures, 1)
+	s.root.Send(s.manager, peek{ch.ID,
+		figuresOf{func(_ weir.Channel, f weir.Figures) { answer <- f }},
+		func() { answer <- weir.Figures{Health: weir.Up} },
+	})
+	ctx, cancel := background(ctx, figuresTimeout)
+	defer cancel()
+	f := weir.Figures{Health: weir.Faulted, HealthReason: "the channel's broker does not answer"}
+	select {
+	case f = <-answer:
+	case <-ctx.Done():
+	}
+	if ch.Paused {
+		f.Health, f.HealthReason = weir.Paused, ""
+	}
+	var err error
+	if f.Queued, err = s.store.QueuedCount(ctx, ch.ID); err != nil {
+		return f, err
+	}
+	f.OldestQueuedAt, err = s.store.OldestQueued(ctx, ch.ID)
+	return f, err
+}
+
+// allFigures asks every running broker.
+func (s *System) allFigures(ctx context.Context) map[string]live {
+	count := make(chan int, 1)
+	answers := make(chan live, changesAtOnce)
+	answer := func(ch weir.Channel, f weir.Figures) {
+		select {
+		case answers <- live{ch, f}:
+		case <-ctx.Done():
+		}
+	}
+	s.root.Send(s.manager, everybody{figuresOf{answer}, count})
+	all := map[string]live{}
+	select {
+	case n := <-count:
+		for range n {
+			select {
+			case a := <-answers:
+				if a.channel.Name != "" {
+					all[a.channel.Name] = a
+				}
+			case <-ctx.Done():
+				return all
+			}
+		}
+	case <-ctx.Done():
+	}
+	return all
+}
+
+// renew extends the leases.
+func (s *System) renew(ctx context.Context) {
+	asked := time.Now()
+	io, cancel := background(ctx, s.leaseTTL/3)
+	defer cancel()
+	ids, err := s.store.Renew(io)
+	if err != nil {
+		s.logger.Warn("the leases could not be renewed", "error", err)
+		return
+	}
+	held := make(map[weir.ChannelID]struct{}, len(ids))
+	for _, id := range ids {
+		held[id] = struct{}{}
+	}
+	s.root.Send(s.manager, leasesRenewed{asked, asked.Add(s.leaseTTL - leaseMargin), held})
+}
+
+// sweep finds channels with work whose broker does not know of it: lost hints,
+// and channels whose owner has died.
+func (s *System) sweep(ctx context.Context) {
+	io, cancel := background(ctx, ioTimeout)
+	defer cancel()
+	if err := s.Resume(io); err != nil {
+		s.logger.Warn("the sweep failed", "error", err)
+		return
+	}
+	if !s.shared {
+		return
+	}
+	ids, err := s.store.Orphans(io)
+	if err != nil {
+		s.logger.Warn("the sweep failed", "error", err)
+	}
+	for _, id := range ids {
+		s.root.Send(s.manager, deliver{id, swept{}})
+	}
+}
+
+// readInbox hands what reached other processes to the brokers.
+func (s *System) readInbox(ctx context.Context) {
+	io, cancel := background(ctx, ioTimeout)
+	defer cancel()
+	items, err := s.store.Inbox(io, inboxBatch)
+	if err != nil {
+		s.logger.Warn("the inbox could not be read", "error", err)
+		return
+	}
+	for _, item := range items {
+		s.fromInbox(item)
+	}
+}
+
+func (s *System) fromInbox(item weir.InboxItem) {
+	from := core.Origin{Inbox: item.ID}
+	switch item.Kind {
+	case weir.InboxReport:
+		var reports []weir.Report
+		if err := json.Unmarshal(item.Payload, &reports); err != nil || len(reports) != 1 {
+			s.logger.Error("an inbox item cannot be read; it is dropped", "item", item.ID)
+			s.root.Send(s.manager, deliver{item.Channel, woken{from}})
+			return
+		}
+		s.root.Send(s.manager, deliver{item.Channel, reported{reports[0], from}})
+	case weir.InboxCancel:
+		ref, err := weir.ParseRef(string(item.Payload))
+		if err != nil {
+			s.logger.Error("an inbox item cannot be read; it is dropped", "item", item.ID)
+			s.root.Send(s.manager, deliver{item.Channel, woken{from}})
+			return
+		}
+		s.root.Send(s.manager, deliver{item.Channel, canceled{ref, from}})
+	default:
+		s.root.Send(s.manager, deliver{item.Channel, woken{from}})
+		s.root.Send(s.manager, deliver{item.Channel, changed{}})
+	}
+}
+
+// Drain stops the start of contacts, waits for what is being sent and gives
+// the leases back. At the end of ctx it stops waiting: what is under way then
+// is found by the next start.
+func (s *System) Drain(ctx context.Context) error {
+	done := make(chan struct{})
+	s.root.Send(s.manager, drainAll{done})
+	var err error
+	select {
+	case <-done:
+	case <-ctx.Done():
+		err = fmt.Errorf("brokers are still sending: %w", context.Cause(ctx))
+	}
+	s.Close()
+	return err
+}
+
+// Close ends everything at once. It may be called again.
+func (s *System) Close() {
+	s.closed.Do(func() {
+		s.halt()
+		s.kill()
+		s.loops.Wait()
+		s.root.Stop(s.manager)
+		s.system.Shutdown()
+	})
+}
+
+func await(ctx context.Context, wait <-chan core.Reply) (core.Reply, error) {
+	ctx, cancel := background(ctx, replyWithin)
+	defer cancel()
+	select {
+	case r := <-wait:
+		return r, r.Err
+	case <-ctx.Done():
+		return core.Reply{}, &weir.Error{Code: weir.CodeUnavailable, Message: "the channel's broker did not answer in time; try again", RetryAfter: 2 * time.Second, Cause: ctx.Err()}
+	}
+}
+
+// levelFloor drops the actor library's own chatter.
+type levelFloor struct {
+	slog.Handler
+	least slog.Level
+}
+
+// Enabled implements slog.Handler.
+func (l levelFloor) Enabled(ctx context.Context, level slog.Level) bool {
+	return level >= l.least && l.Handler.Enabled(ctx, level)
+}

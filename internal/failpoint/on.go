@@ -1,0 +1,36 @@
+//go:build failpoints
+
+// Package failpoint ends the process at a named boundary; see off.go.
+package failpoint
+
+import (
+	"os"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+)
+
+// Variable names the point and, after a colon, at which pass it strikes
+// (1 when left out): "claim.committed:3".
+const Variable = "WEIR_FAILPOINT"
+
+// passes counts down to the strike. It is package state because a process
+// dies only once; normal builds do not have it.
+var passes atomic.Int64
+
+// Hit ends the process when this point's turn has come.
+func Hit(point string) {
+	name, count, _ := strings.Cut(os.Getenv(Variable), ":")
+	if name != point {
+		return
+	}
+	n, err := strconv.ParseInt(count, 10, 64)
+	if err != nil {
+		n = 1
+	}
+	if passes.Add(1) == n {
+		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		select {}
+	}
+}
