@@ -174,12 +174,13 @@ func TestSecretsFromFiles(t *testing.T) {
 func TestUnknownVariablesAreWarnedAbout(t *testing.T) {
 	t.Parallel()
 	_, warnings, err := config.Load([]string{
-		"WEIR_API_TOKEN=a-secret-that-is-long", "CHNL_BKR_GC_IDLE_MINUTE=3", "WEIR_TEST_MYSQL=mysql://x", "WEIR_PORT=tcp://10.0.0.1:80", "PATH=/bin", "WEIR_DATABASE_URL=x",
+		"WEIR_API_TOKEN=a-secret-that-is-long", "CHNL_BKR_GC_IDLE_MINUTE=3", "WEIR_TEST_MYSQL=mysql://x", "WEIR_PORT=tcp://10.0.0.1:80", "PATH=/bin", "WEIR_DATABASE_URL=x", "WEIR_XYZ=1",
 	})
 	want := []string{
 		"CHNL_BKR_GC_IDLE_MINUTE is not a variable of Weir and does nothing; did you mean CHNL_BKR_GC_IDLE_MINUTES?",
 		"WEIR_API_TOKEN is not a variable of Weir and does nothing; did you mean WEIR_API_TOKENS?",
 		"WEIR_DATABASE_URL is not a variable of Weir and does nothing; did you mean DATABASE_URL?",
+		"WEIR_XYZ is not a variable of Weir and does nothing",
 	}
 	if diff := cmp.Diff(want, warnings); diff != "" || err != nil {
 		t.Error(diff, err)

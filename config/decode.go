@@ -50,7 +50,15 @@ func (p *Period) Decode(s string) error {
 }
 
 // String writes what Decode reads.
-func (p Period) String() string { return p.Duration().String() }
+func (p Period) String() string {
+	s := p.Duration().String()
+	for _, nothing := range []string{"0s", "0m"} {
+		if short, ok := strings.CutSuffix(s, nothing); ok && short != "" && !strings.ContainsAny(short[len(short)-1:], "0123456789.-") {
+			s = short
+		}
+	}
+	return s
+}
 
 // Decode reads tokens that are separated by commas.
 func (t *Tokens) Decode(s string) error {

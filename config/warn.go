@@ -34,7 +34,11 @@ func unknown(env map[string]string) []string {
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(env)) {
 		if ours(name) && !slices.Contains(names, name) {
-			out = append(out, fmt.Sprintf("%s is not a variable of Weir and does nothing; did you mean %s?", name, nearest(name, names)))
+			warning := name + " is not a variable of Weir and does nothing"
+			if near := nearest(name, names); distance(name, near) <= len(name)/2 {
+				warning += "; did you mean " + near + "?"
+			}
+			out = append(out, warning)
 		}
 	}
 	return out

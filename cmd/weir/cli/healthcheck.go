@@ -1,0 +1,50 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"weir/config"
+)
+
+// healthLimit is below the time-out that container engines give a check.
+const healthLimit = 5 * time.Second
+
+func (a *app) healthcheck() *cobra.Command {
+	return plain("healthcheck", "Ask the Weir on this machine whether it is ready",
+		"Asks the Weir that listens on LISTEN_ADDR whether it is ready; exit code 1 if not.\nFor containers that hold no other program.", a.checkHealth)
+}
+
+func (a *app) checkHealth(ctx context.Context) error {
+	cfg, err := a.load(func(string) {}) // serve has given the warnings
+	if err != nil {
+		return err
+	}
+	base := config.DerivePublicURL(cfg.ListenAddr)
+	if base == "" {
+		return errors.New("LISTEN_ADDR leaves the port open, so nobody can tell where Weir listens")
+	}
+	ctx, cancel := context.WithTimeout(ctx, healthLimit)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/readyz", nil)
+	if err != nil {
+		return err
+	}
+	resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(req)
+	if err != nil {
+		return fmt.Errorf("not ready: %w", err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if resp.StatusCode != http.StatusOK {
+		body, _ := io.ReadAll(io.LimitReader(resp.Body, 1000))
+		return fmt.Errorf("not ready: %s %s", resp.Status, body)
+	}
+	_, err = fmt.Fprintln(a.Stdout, "ready")
+	return err
+}

@@ -1,0 +1,26 @@
+package cli
+
+import (
+	"io"
+	"log/slog"
+	"os"
+
+	"golang.org/x/term"
+
+	"weir/config"
+)
+
+// newLogger makes the logger of a process: text for a person who looks on,
+// JSON for programs, unless the configuration says which.
+func newLogger(w io.Writer, level config.LogLevel, format config.LogFormat) *slog.Logger {
+	o := &slog.HandlerOptions{Level: level.Level()}
+	if format == "text" || format == "" && terminal(w) {
+		return slog.New(slog.NewTextHandler(w, o))
+	}
+	return slog.New(slog.NewJSONHandler(w, o))
+}
+
+func terminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}

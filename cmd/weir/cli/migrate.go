@@ -1,0 +1,96 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"weir/persistence"
+)
+
+// closeLimit bounds the closing of a store that has nothing left to write.
+const closeLimit = 5 * time.Second
+
+func (a *app) migrate() *cobra.Command {
+	return group("migrate", "Change or show the schema of the database",
+		"Changes or shows the schema of the database that DATABASE_URL names.",
+		plain("up", "Bring the schema up to date", "Takes every step that the schema lacks. Several at the same time do no harm.", a.migrateUp),
+		a.migrateDown(),
+		plain("status", "Show the steps of the schema", "", a.migrateStatus))
+}
+
+func (a *app) migrateUp(ctx context.Context) error {
+	return a.withStore(ctx, func(s *persistence.Store) error {
+		pending, err := s.Pending(ctx)
+		if err != nil {
+			return err
+		}
+		if err := s.MigrateUp(ctx); err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(a.Stdout, "the schema is up to date; steps taken: %d\n", pending)
+		return err
+	})
+}
+
+func (a *app) migrateDown() *cobra.Command {
+	var steps int
+	var yes bool
+	c := &cobra.Command{
+		Use: "down", Short: "Take back steps of the schema", Args: nothing,
+		Long: "Takes back the newest steps of the schema. What they hold is lost: contacts too,\nonce the first step is taken back. Stop every Weir on this database first.",
+		RunE: func(c *cobra.Command, _ []string) error {
+			if steps < 1 {
+				return misuse(c, "--steps must be 1 or more")
+			}
+			if !yes {
+				return misuse(c, "this deletes data; say --yes if that is wanted")
+			}
+			return a.withStore(c.Context(), func(s *persistence.Store) error { return s.MigrateDown(c.Context(), steps) })
+		},
+	}
+	c.Flags().IntVar(&steps, "steps", 1, "how many steps to take back")
+	c.Flags().BoolVar(&yes, "yes", false, "delete what the steps hold")
+	return c
+}
+
+func (a *app) migrateStatus(ctx context.Context) error {
+	return a.withStore(ctx, func(s *persistence.Store) error {
+		steps, err := s.Status(ctx)
+		if err != nil {
+			return err
+		}
+		tab := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
+		_, _ = fmt.Fprintln(tab, "STEP\tNAME\tTAKEN")
+		for _, step := range steps {
+			taken := "not yet"
+			if step.Applied {
+				taken = step.AppliedAt.Format(time.RFC3339)
+			}
+			_, _ = fmt.Fprintf(tab, "%d\t%s\t%s\n", step.Number, step.Name, taken)
+		}
+		return tab.Flush()
+	})
+}
+
+// withStore opens the store for one thing to do.
+func (a *app) withStore(ctx context.Context, do func(*persistence.Store) error) (err error) {
+	cfg, err := a.load(a.complain)
+	if err != nil {
+		return err
+	}
+	s, err := persistence.Open(ctx, cfg.DatabaseURL, persistence.Options{Logger: newLogger(a.Stderr, "warn", "text")})
+	if err != nil {
+		return err
+	}
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeLimit)
+		defer cancel()
+		err = errors.Join(err, s.Close(ctx))
+	}()
+	return do(s)
+}

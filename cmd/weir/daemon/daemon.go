@@ -1,0 +1,201 @@
+// Package daemon is the composition root: it alone knows every part of the
+// broker, builds them in one straight line and takes them down again.
+//
+// # Invariants
+//
+//   - Each step of the set-up registers how it is undone before the next one
+//     begins; a set-up that fails half-way undoes what it did.
+//   - The daemon ends within [Limit] of being told to, in this order: not ready
+//     any more, nothing new is started, what is being handed over is finished,
+//     leases are given back, HTTP ends, the store is closed.
+//   - Nothing is global: two daemons can run in one process.
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"weir"
+	"weir/channels"
+	"weir/config"
+	"weir/persistence"
+	"weir/web"
+)
+
+// Options are what a daemon is made from.
+type Options struct {
+	Config  config.Config
+	Logger  *slog.Logger
+	Version string
+	// Registry takes the metrics; nil: a new one, with those of the process.
+	Registry *prometheus.Registry
+	// Types is the table of channel types; nil: all there are.
+	Types []channels.Type
+	// Transport carries the requests to a channel's provider; nil: connections
+	// of the channel's own.
+	Transport func(weir.Channel) http.RoundTripper
+	// NotifySocket is where systemd wants to hear that the daemon is ready;
+	// empty: nowhere.
+	NotifySocket string
+}
+
+// broker is what the daemon needs of the actors.
+type broker interface {
+	web.Broker
+	// Resume takes up every channel with open contacts.
+	Resume(ctx context.Context) error
+	// Drain starts nothing new, finishes what is being handed over as far as
+	// ctx allows, and gives the leases back.
+	// It may be called again, also without a Resume before it.
+	Drain(ctx context.Context) error
+}
+
+// parts are what the actors are made from.
+type parts struct {
+	store     *persistence.Store
+	directory *channels.Directory
+}
+
+// starter starts the actors.
+type starter func(context.Context, Options, parts) (broker, error)
+
+// Daemon is one running broker.
+type Daemon struct {
+	log      *slog.Logger
+	handler  http.Handler
+	server   *http.Server
+	listener net.Listener
+	broker   broker
+	draining atomic.Bool
+	cleanups cleanups
+
+	notifySocket string
+}
+
+// build sets a daemon up. It listens already when it returns, and serves once
+// Run is called.
+func build(ctx context.Context, o Options, start starter) (_ *Daemon, err error) {
+	o = withDefaults(o)
+	d := &Daemon{log: o.Logger, notifySocket: o.NotifySocket}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, d.Close(context.WithoutCancel(ctx)))
+		}
+	}()
+
+	store, err := d.openStore(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	if err := migrate(ctx, o, store); err != nil {
+		return nil, err
+	}
+	if err := store.Join(ctx); err != nil {
+		return nil, err
+	}
+	if err := d.listen(ctx, &o.Config); err != nil {
+		return nil, err
+	}
+	directory := channels.NewDirectory(o.Types, o.Config.PublicURL, o.Transport)
+	d.cleanups.add("connections to providers", func(context.Context) error { directory.Close(); return nil })
+	if d.broker, err = start(ctx, o, parts{store, directory}); err != nil {
+		return nil, err
+	}
+	d.cleanups.add("actors", d.broker.Drain)
+	d.handler, err = web.New(web.Options{
+		Store: store, Broker: d.broker, Directory: directory, Tokens: o.Config.APITokens,
+		DefaultCapacity: o.Config.DefaultChannelCapacity, Logger: o.Logger, Metrics: web.NewMetrics(o.Registry),
+		Gatherer: o.Registry, Version: o.Version, Draining: d.draining.Load,
+	})
+	if err != nil {
+		return nil, err
+	}
+	d.server = web.NewServer(d.handler, o.Logger)
+	d.cleanups.add("HTTP server", func(context.Context) error { return d.server.Close() })
+	return d, nil
+}
+
+func withDefaults(o Options) Options {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Registry == nil {
+		o.Registry = prometheus.NewRegistry()
+		o.Registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	}
+	return o
+}
+
+func (d *Daemon) openStore(ctx context.Context, o Options) (*persistence.Store, error) {
+	store, err := persistence.Open(ctx, o.Config.DatabaseURL, persistence.Options{
+		Logger: o.Logger, Metrics: persistence.NewMetrics(o.Registry), LeaseTTL: o.Config.LeaseTTL.Duration(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	d.cleanups.add("store", store.Close)
+	return store, nil
+}
+
+// migrate brings the schema up to date, or refuses to run on an old one.
+func migrate(ctx context.Context, o Options, store *persistence.Store) error {
+	if o.Config.AutoMigrate || strings.HasPrefix(o.Config.DatabaseURL, "sqlite:") {
+		return store.MigrateUp(ctx)
+	}
+	pending, err := store.Pending(ctx)
+	if err != nil {
+		return err
+	}
+	if pending > 0 {
+		return fmt.Errorf("the schema of the database lacks %d steps and WEIR_AUTO_MIGRATE is false; run: weir migrate up", pending)
+	}
+	return nil
+}
+
+// listen opens the address, and completes the configuration when the port was
+// left to the system.
+func (d *Daemon) listen(ctx context.Context, c *config.Config) error {
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", c.ListenAddr)
+	if err != nil {
+		return fmt.Errorf("LISTEN_ADDR: %w", err)
+	}
+	d.listener = web.LimitListener(l, web.MostConnections)
+	d.cleanups.add("listener", func(context.Context) error {
+		if err := d.listener.Close(); !errors.Is(err, net.ErrClosed) {
+			return err
+		}
+		return nil
+	})
+	if c.PublicURL == "" {
+		c.PublicURL = config.DerivePublicURL(d.Addr())
+	}
+	if len(c.APITokens) == 0 {
+		d.log.Warn("WEIR_API_TOKENS is not set: everybody on this machine may use the API", "listen", d.Addr())
+	}
+	return nil
+}
+
+// Handler serves every route.
+func (d *Daemon) Handler() http.Handler { return d.handler }
+
+// Addr is the address that the daemon listens on.
+func (d *Daemon) Addr() string { return d.listener.Addr().String() }
+
+// Close undoes the set-up without draining first. Run does it by itself.
+func (d *Daemon) Close(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, closeLimit)
+	defer cancel()
+	return d.cleanups.run(ctx)
+}
+
+const closeLimit = 3 * time.Second

@@ -1,0 +1,75 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+)
+
+// Limit is the longest that a daemon takes to end; the steps below are within
+// it.
+const Limit = 25 * time.Second
+
+const (
+	drainLimit = 18 * time.Second // what is being handed over is finished
+	serveLimit = 3 * time.Second  // requests that are being answered
+)
+
+// Run serves until ctx ends, then drains and closes the daemon. It returns nil
+// when everything ended in order.
+func (d *Daemon) Run(ctx context.Context) error {
+	broken := make(chan error, 1)
+	go func() { broken <- d.server.Serve(d.listener) }()
+	d.log.Info("listening", "address", d.Addr())
+
+	err := d.broker.Resume(ctx)
+	if err != nil && ctx.Err() == nil {
+		err = fmt.Errorf("resume: %w", err)
+	} else {
+		d.notify("READY=1")
+		err = d.wait(ctx, broken)
+	}
+	return errors.Join(err, d.stop(context.WithoutCancel(ctx)))
+}
+
+// wait returns nil once ctx ends, or why the daemon cannot go on.
+func (d *Daemon) wait(ctx context.Context, broken <-chan error) error {
+	select {
+	case <-ctx.Done():
+		return nil
+	case err := <-broken:
+		return fmt.Errorf("HTTP server: %w", err)
+	}
+}
+
+// stop ends the daemon in the order that loses least.
+func (d *Daemon) stop(ctx context.Context) error {
+	d.notify("STOPPING=1")
+	start := time.Now()
+	d.draining.Store(true)
+	d.log.Info("draining")
+	err := errors.Join(
+		within(ctx, drainLimit, "drain", d.broker.Drain),
+		within(ctx, serveLimit, "HTTP server", d.shutDown),
+		d.Close(ctx),
+	)
+	d.log.Info("stopped", "took", time.Since(start), "error", err)
+	return err
+}
+
+// shutDown lets requests that are being answered finish.
+func (d *Daemon) shutDown(ctx context.Context) error {
+	err := d.server.Shutdown(ctx)
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return err
+}
+
+func within(ctx context.Context, limit time.Duration, name string, do func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	return cleanup{name, do}.run(ctx)
+}

@@ -1,0 +1,132 @@
+package arch_test
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// The table under "## Packages" in ARCHITECTURE.md is a map: what is on it
+// exists, and what exists is on it.
+func TestArchitectureMapsThePackagesThatExist(t *testing.T) {
+	t.Parallel()
+	text := read(t, "ARCHITECTURE.md")
+	if lines := strings.Count(text, "\n"); lines > 200 {
+		t.Errorf("ARCHITECTURE.md has %d lines; at most 200, so that it is read", lines)
+	}
+	_, section, ok := strings.Cut(text, "\n## Packages\n")
+	if !ok {
+		t.Fatal("ARCHITECTURE.md has no section ## Packages")
+	}
+	section, _, _ = strings.Cut(section, "\n## ")
+	var mapped []string
+	for _, row := range regexp.MustCompile("(?m)^\\| `([^`]+)` \\|").FindAllStringSubmatch(section, -1) {
+		mapped = append(mapped, row[1])
+	}
+	slices.Sort(mapped)
+	if diff := cmp.Diff(load(t).packages(), mapped); diff != "" {
+		t.Errorf("packages that exist (-) and packages on the map (+):\n%s", diff)
+	}
+}
+
+// Every file that the papers link to exists.
+func TestLinksLeadSomewhere(t *testing.T) {
+	t.Parallel()
+	link := regexp.MustCompile(`\]\(([^)#: ]+)(#[^)]*)?\)`)
+	for _, name := range texts(t) {
+		if path.Ext(name) != ".md" {
+			continue
+		}
+		for _, m := range link.FindAllStringSubmatch(read(t, name), -1) {
+			if _, err := os.Stat(filepath.Join(root, path.Dir(name), m[1])); err != nil {
+				t.Errorf("%s links to %s, which does not exist", name, m[1])
+			}
+		}
+	}
+}
+
+// Decisions are numbered without gaps and say what, why and how we know.
+func TestDecisionsAreComplete(t *testing.T) {
+	t.Parallel()
+	found := 0
+	for _, name := range texts(t) {
+		if path.Dir(name) != "docs/adr" {
+			continue
+		}
+		found++
+		if !strings.HasPrefix(path.Base(name), fmt.Sprintf("%04d-", found)) {
+			t.Errorf("%s: the next number is %04d", name, found)
+		}
+		for _, section := range []string{"\n## Decision\n", "\n## Why\n"} {
+			if !strings.Contains(read(t, name), section) {
+				t.Errorf("%s lacks the section%s", name, strings.TrimSuffix(section, "\n"))
+			}
+		}
+	}
+	if found == 0 {
+		t.Error("docs/adr is empty")
+	}
+}
+
+// The repository speaks of the product, not of the place or the tools with
+// which it is made: no absolute paths of somebody's machine, no name of the
+// module proxy that happens to be set here, and none of a few words, which
+// are kept as hashes lest this file should mention them.
+func TestNothingOfTheWorkplaceIsMentioned(t *testing.T) {
+	t.Parallel()
+	banned := []string{
+		"c857d09db23e6822e3600bc06ad8d58f",
+		"c70eca6b0f88f44d81a41311647e50fd",
+		"60965168ce762e949600281ba6d01fee",
+		"7d3194f79e645c42e4396dda38be0476",
+		"3ea125d0bff386e6754b3782b300016f",
+		"5d72436256ada53828b51895a94bb848",
+	}
+	places := regexp.MustCompile(`(^|[\s"'` + "`" + `(=])/(work|root|home)/[a-z]`)
+	word := regexp.MustCompile(`[A-Za-z]{4,}`)
+	proxy := proxyHost(t)
+	for _, name := range texts(t) {
+		text := read(t, name)
+		if m := places.FindString(text); m != "" {
+			t.Errorf("%s mentions a path of one machine: %q", name, m)
+		}
+		if proxy != "" && strings.Contains(text, proxy) {
+			t.Errorf("%s mentions the host of a module proxy", name)
+		}
+		for _, w := range word.FindAllString(text, -1) {
+			sum := sha256.Sum256([]byte(strings.ToLower(w)))
+			if slices.Contains(banned, hex.EncodeToString(sum[:16])) {
+				t.Errorf("%s mentions %q", name, w)
+			}
+		}
+	}
+}
+
+// proxyHost is the host of the module proxy in use, unless it is Go's own.
+func proxyHost(t *testing.T) string {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "go", "env", "GOPROXY").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, _, _ := strings.Cut(strings.TrimSpace(string(out)), ",")
+	_, host, _ := strings.Cut(first, "://")
+	host, _, _ = strings.Cut(host, "/")
+	if _, after, ok := strings.Cut(host, "@"); ok {
+		host = after
+	}
+	if host == "proxy.golang.org" {
+		return ""
+	}
+	return host
+}

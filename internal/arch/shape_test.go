@@ -1,0 +1,174 @@
+package arch_test
+
+import (
+	"go/ast"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const (
+	mostLines     = 400 // of a file
+	shortFunction = 40  // lines; most functions are no longer
+	longFunction  = 80  // no function is longer, outside tests
+	fewLong       = 0.05
+)
+
+func TestFilesCanBeReadInOneSitting(t *testing.T) {
+	t.Parallel()
+	for _, f := range load(t).files {
+		if f.lines > mostLines+1 { // a final newline begins one more line
+			t.Errorf("%s has %d lines; at most %d", f.path, f.lines-1, mostLines)
+		}
+	}
+}
+
+func TestFunctionsAreShort(t *testing.T) {
+	t.Parallel()
+	tr := load(t)
+	all, long := 0, []string{}
+	for _, f := range tr.files {
+		for _, fn := range functions(f) {
+			if f.test || fn.Body == nil {
+				continue
+			}
+			all++
+			lines := tr.fset.Position(fn.End()).Line - tr.fset.Position(fn.Pos()).Line + 1
+			if lines > longFunction {
+				t.Errorf("%s: %s has %d lines; at most %d", tr.position(fn), fn.Name.Name, lines, longFunction)
+			}
+			if lines > shortFunction {
+				long = append(long, tr.position(fn)+" "+fn.Name.Name)
+			}
+		}
+	}
+	if float64(len(long)) > fewLong*float64(all) {
+		t.Errorf("%d of %d functions have more than %d lines; at most %.0f %%:\n%s", len(long), all, shortFunction, 100*fewLong, strings.Join(long, "\n"))
+	}
+}
+
+func TestEveryPackageSaysWhatItIsFor(t *testing.T) {
+	t.Parallel()
+	tr := load(t)
+	for _, p := range tr.packages() {
+		if !slices.ContainsFunc(tr.files, func(f file) bool { return f.folder == p && !f.test && f.syntax.Doc.Text() != "" }) {
+			t.Errorf("package %s has no package comment", p)
+		}
+	}
+}
+
+func TestNothingHappensBeforeMain(t *testing.T) {
+	t.Parallel()
+	tr := load(t)
+	for _, f := range tr.files {
+		for _, fn := range functions(f) {
+			if fn.Name.Name == "init" && fn.Recv == nil {
+				t.Errorf("%s: no func init: what a program does begins in main", tr.position(fn))
+			}
+		}
+		for _, i := range f.syntax.Imports {
+			if i.Name != nil && i.Name.Name == "_" && strings.Trim(i.Path.Value, `"`) != "embed" && strings.Trim(i.Path.Value, `"`) != "time/tzdata" {
+				t.Errorf("%s: no import for its side effects", tr.position(i))
+			}
+		}
+	}
+}
+
+// A sleep in a test is either too long or too short, unless time is simulated.
+func TestNobodySleeps(t *testing.T) {
+	t.Parallel()
+	tr := load(t)
+	for _, f := range tr.files {
+		for _, fn := range functions(f) {
+			bubbles := below(fn, func(n ast.Node) bool {
+				c, ok := n.(*ast.CallExpr)
+				return ok && selector(c.Fun, "synctest", "Test")
+			})
+			// Whatever waits for a bubble to settle cannot run outside one.
+			inBubble := len(below(fn, func(n ast.Node) bool {
+				c, ok := n.(*ast.CallExpr)
+				return ok && selector(c.Fun, "synctest", "Wait")
+			})) > 0
+			ast.Inspect(fn, func(n ast.Node) bool {
+				c, ok := n.(*ast.CallExpr)
+				if ok && selector(c.Fun, "time", "Sleep") && !(f.test && (inBubble || covered(bubbles, c))) {
+					t.Errorf("%s: time.Sleep outside a synctest bubble", tr.position(c))
+				}
+				return true
+			})
+		}
+	}
+}
+
+// below finds the nodes below n for which is holds.
+func below(n ast.Node, is func(ast.Node) bool) []ast.Node {
+	var out []ast.Node
+	ast.Inspect(n, func(n ast.Node) bool {
+		if n != nil && is(n) {
+			out = append(out, n)
+		}
+		return true
+	})
+	return out
+}
+
+func covered(nodes []ast.Node, n ast.Node) bool {
+	return slices.ContainsFunc(nodes, func(c ast.Node) bool { return c.Pos() <= n.Pos() && n.End() <= c.End() })
+}
+
+// pure packages decide; they are told the time and start nothing.
+func pure() []string { return []string{".", "surveys", "routing", "actors/core"} }
+
+func TestPurePackagesHaveNoClockAndNoGoroutines(t *testing.T) {
+	t.Parallel()
+	tr := load(t)
+	for _, f := range tr.files {
+		if f.test || !slices.Contains(pure(), f.folder) {
+			continue
+		}
+		ast.Inspect(f.syntax, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.GoStmt:
+				t.Errorf("%s: package %s starts no goroutines", tr.position(n), f.folder)
+			case *ast.SelectorExpr:
+				for _, name := range []string{"Now", "Since", "Until", "After", "AfterFunc", "NewTimer", "NewTicker", "Tick"} {
+					if selector(n, "time", name) {
+						t.Errorf("%s: package %s is told the time; time.%s asks for it", tr.position(n), f.folder, name)
+					}
+				}
+			}
+			return true
+		})
+	}
+}
+
+func TestSQLIsInOnePlace(t *testing.T) {
+	t.Parallel()
+	sql := regexp.MustCompile(`^\s*(SELECT\s|INSERT\s+(IGNORE\s+)?INTO\s|REPLACE\s+INTO\s|UPDATE\s+\w+\s+SET\s|DELETE\s+FROM\s|(CREATE|DROP|ALTER)\s+(TABLE|DATABASE|(UNIQUE\s+)?INDEX|VIEW)\s|PRAGMA\s)`)
+	tr := load(t)
+	for _, f := range tr.files {
+		if f.folder == "persistence" || strings.HasPrefix(f.folder, "persistence/") || f.folder == "migrations" || f.test {
+			continue
+		}
+		ast.Inspect(f.syntax, func(n ast.Node) bool {
+			if lit, ok := n.(*ast.BasicLit); ok {
+				if s, err := strconv.Unquote(lit.Value); err == nil && sql.MatchString(s) {
+					t.Errorf("%s: SQL belongs into persistence and migrations", tr.position(lit))
+				}
+			}
+			return true
+		})
+	}
+}
+
+func functions(f file) []*ast.FuncDecl {
+	var out []*ast.FuncDecl
+	for _, d := range f.syntax.Decls {
+		if fn, ok := d.(*ast.FuncDecl); ok {
+			out = append(out, fn)
+		}
+	}
+	return out
+}

@@ -1,0 +1,142 @@
+package arch_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// root is the folder of the module, seen from this package.
+const root = "../.."
+
+const module = "weir"
+
+// file is one Go file of the module.
+type file struct {
+	path    string // below the module, with slashes
+	folder  string // "." is the module's own
+	test    bool
+	lines   int
+	syntax  *ast.File
+	imports []string
+}
+
+// tree is all Go code of the module.
+type tree struct {
+	fset  *token.FileSet
+	files []file
+}
+
+// load parses every Go file of the module.
+func load(t *testing.T) tree {
+	t.Helper()
+	tr := tree{fset: token.NewFileSet()}
+	for _, name := range texts(t) {
+		if path.Ext(name) != ".go" {
+			continue
+		}
+		f, err := parser.ParseFile(tr.fset, filepath.Join(root, name), nil, parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		one := file{
+			path: name, folder: path.Dir(name), test: strings.HasSuffix(name, "_test.go"),
+			lines: tr.fset.File(f.FileStart).LineCount(), syntax: f,
+		}
+		for _, i := range f.Imports {
+			one.imports = append(one.imports, strings.Trim(i.Path.Value, `"`))
+		}
+		tr.files = append(tr.files, one)
+	}
+	if len(tr.files) == 0 {
+		t.Fatal("no Go files found")
+	}
+	return tr
+}
+
+// packages lists the folders with Go files that are not tests.
+func (tr tree) packages() []string {
+	var out []string
+	for _, f := range tr.files {
+		if !f.test && !slices.Contains(out, f.folder) {
+			out = append(out, f.folder)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+func (tr tree) position(n ast.Node) string {
+	p := tr.fset.Position(n.Pos())
+	rel, err := filepath.Rel(root, p.Filename)
+	if err != nil {
+		rel = p.Filename
+	}
+	p.Filename = filepath.ToSlash(rel)
+	return p.String()
+}
+
+// texts lists every text file of the tree that people wrote.
+func texts(t *testing.T) []string {
+	t.Helper()
+	var out []string
+	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		base := d.Name()
+		if d.IsDir() {
+			if name != root && base != ".ci" && strings.HasPrefix(base, ".") || base == "bin" {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if d.Type().IsRegular() && written(base) {
+			rel, err := filepath.Rel(root, name)
+			if err != nil {
+				return err
+			}
+			out = append(out, filepath.ToSlash(rel))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// written tells texts from what programs leave behind.
+func written(base string) bool {
+	switch path.Ext(base) {
+	case ".go", ".md", ".sql", ".yml", ".yaml", ".json", ".csv", ".txt", ".txtar", ".mod", ".sum", ".service", ".http":
+		return true
+	}
+	return !strings.Contains(base, ".") || base == ".golangci.yml" || base == ".gitignore" || base == ".dockerignore"
+}
+
+func read(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// selector says whether e is pkg.name.
+func selector(e ast.Expr, pkg, name string) bool {
+	s, ok := e.(*ast.SelectorExpr)
+	if !ok || s.Sel.Name != name {
+		return false
+	}
+	id, ok := s.X.(*ast.Ident)
+	return ok && id.Name == pkg
+}
