@@ -168,7 +168,8 @@ func TestAcksArrive(t *testing.T) {
 		"failover, swapped":    {simulator.Failover, []string{"swap:#1"}, []weir.Outcome{weir.Completed, weir.Failed}},
 		"canceled":             {simulator.Canceled, nil, nil},
 		"no state":             {simulator.NullState, nil, nil},
-		"dropped":              {simulator.Delivered, []string{"drop"}, nil},
+		"dropped":              {simulator.Delivered, []string{"drop@ack"}, nil},
+		"others dropped":       {simulator.Delivered, []string{"drop@incoming"}, []weir.Outcome{weir.Completed}},
 		"duplicated":           {simulator.Failed, []string{"duplicate"}, []weir.Outcome{weir.Failed, weir.Failed}},
 	} {
 		t.Run(name, func(t *testing.T) {

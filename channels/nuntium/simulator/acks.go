@@ -34,7 +34,7 @@ func (s *Server) ack(m *message) {
 	values := url.Values{"guid": {m.guid}, "channel": {m.channel.Name}, "state": {m.state}}
 	addCustom(values, m.custom)
 	s.call(call{
-		subject: m.guid, method: strings.ToUpper(to.Method), url: to.URL, user: to.User, password: to.Password,
+		kind: opAck, subject: m.guid, method: strings.ToUpper(to.Method), url: to.URL, user: to.User, password: to.Password,
 		values: values, count: &s.records.Acks, life: s.life,
 	})
 }
@@ -56,7 +56,7 @@ func addCustom(values url.Values, custom map[string]any) {
 
 // call is one callback with all its repetitions.
 type call struct {
-	subject        string
+	kind, subject  string
 	method, url    string
 	user, password string
 	values         url.Values
@@ -71,7 +71,7 @@ type call struct {
 func (s *Server) call(c call) {
 	heard := &answer{}
 	s.sender.Send(simulation.Callback{
-		Subject: c.subject,
+		Subject: c.subject, Kind: c.kind,
 		Request: func(ctx context.Context) (*http.Request, error) {
 			return c.request(ctx)
 		},

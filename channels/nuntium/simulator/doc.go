@@ -16,5 +16,15 @@
 //	send         the requests that bring messages; subject: the first address
 //	query        the requests that list messages; subject: the token
 //	admin        accounts, applications and channels; subject: the path
-//	callback     acks and incoming messages; subject: the guid
+//	ack          delivery acks; subject: the guid
+//	incoming     messages of people; subject: the guid
 package simulator
+
+// Operations of fault rules.
+const (
+	opSend     = "send"
+	opQuery    = "query"
+	opAdmin    = "admin"
+	opAck      = "ack"
+	opIncoming = "incoming"
+)

@@ -77,7 +77,7 @@ func (s *Server) callIncoming(app *application, channel *Channel, in Incoming) {
 		values.Set(key, v)
 	}
 	s.call(call{
-		subject: in.GUID, method: method, url: to.URL, user: to.User, password: to.Password,
+		kind: opIncoming, subject: in.GUID, method: method, url: to.URL, user: to.User, password: to.Password,
 		values: values, count: &s.records.IncomingCalls, life: s.life,
 		answered: func(a answer) { s.answered(app, in, a) },
 	})

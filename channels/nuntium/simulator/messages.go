@@ -92,7 +92,7 @@ func (s *Server) route(app *application, m *message) error {
 		return nil
 	}
 	outcome := Confirmed
-	if rule, ok := s.outcomes.Pick("send", m.to); ok {
+	if rule, ok := s.outcomes.Pick(opSend, m.to); ok {
 		outcome = rule.What
 	}
 	if outcome == Crash {
