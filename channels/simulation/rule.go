@@ -22,7 +22,8 @@ import (
 //	/10      to every tenth request
 //	(none)   always
 //
-// Requests are counted for each operation from 1. Examples: "busy:0.2",
+// The last colon ends the value; one that holds a colon itself needs a when,
+// such as 1. Requests are counted for each operation from 1. Examples: "busy:0.2",
 // "status=503@send:#1-20", "late=2s@send:*7", "drop:0.1".
 type Rule struct {
 	What      string // outcome or fault
@@ -37,7 +38,10 @@ type matcher func(chance float64, subject string, n int64) bool
 
 // ParseRule reads the text form of a rule.
 func ParseRule(s string) (Rule, error) {
-	head, when, _ := strings.Cut(s, ":")
+	head, when := s, ""
+	if i := strings.LastIndexByte(s, ':'); i >= 0 {
+		head, when = s[:i], s[i+1:]
+	}
 	head, operation, _ := strings.Cut(head, "@")
 	what, value, _ := strings.Cut(head, "=")
 	r := Rule{What: what, Value: value, Operation: operation, When: when}
