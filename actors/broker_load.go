@@ -32,7 +32,7 @@ func (b *broker) load(ctx context.Context, gen int64) {
 			m.standby = !ok
 			return err
 		}
-		m.lease, m.until = lease, asked.Add(b.leaseTTL-leaseMargin)
+		m.lease, m.until = lease, asked.Add(b.leaseTTL-b.margin())
 		if m.driver, err = b.directory.Driver(ch); err != nil {
 			return err
 		}

@@ -178,7 +178,7 @@ func (m *manager) renewed(ctx actor.Context, r leasesRenewed) {
 		if _, ours := r.channels[id]; ours {
 			held++
 			ctx.Send(c.pid, renewed{r.until})
-		} else if until := c.seat.until.Load(); until != nil && until.Before(r.asked.Add(m.leaseTTL-leaseMargin)) {
+		} else if until := c.seat.until.Load(); until != nil && until.Before(r.asked.Add(m.leaseTTL-m.margin())) {
 			ctx.Send(c.pid, leaseGone{})
 		}
 	}

@@ -60,7 +60,7 @@ const (
 	sweepEvery     = 30 * time.Second
 	standbyEvery   = 5 * time.Second
 	stashMost      = 10_000
-	leaseMargin    = 2 * time.Second
+	leaseMargin    = 2 * time.Second // or a fifth of the lease, if that is less
 	inboxBatch     = 500
 	reloadAfter    = 200 * time.Millisecond
 	reloadMost     = 5 * time.Second

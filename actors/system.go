@@ -262,6 +262,9 @@ func (s *System) allFigures(ctx context.Context) map[string]live {
 	return all
 }
 
+// margin is how long before the end of a lease nothing is begun any more.
+func (s *System) margin() time.Duration { return min(leaseMargin, s.leaseTTL/5) }
+
 // renew extends the leases.
 func (s *System) renew(ctx context.Context) {
 	asked := time.Now()
@@ -276,7 +279,7 @@ func (s *System) renew(ctx context.Context) {
 	for _, id := range ids {
 		held[id] = struct{}{}
 	}
-	s.root.Send(s.manager, leasesRenewed{asked, asked.Add(s.leaseTTL - leaseMargin), held})
+	s.root.Send(s.manager, leasesRenewed{asked, asked.Add(s.leaseTTL - s.margin()), held})
 }
 
 // sweep finds channels with work whose broker does not know of it: lost hints,

@@ -22,6 +22,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/asynkron/protoactor-go/actor"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
@@ -44,6 +45,9 @@ type Options struct {
 	// Transport carries the requests to a channel's provider; nil: connections
 	// of the channel's own.
 	Transport func(weir.Channel) http.RoundTripper
+	// Middleware wraps the brokers' message handling; tests inject faults with
+	// it.
+	Middleware []actor.ReceiverMiddleware
 	// NotifySocket is where systemd wants to hear that the daemon is ready;
 	// empty: nowhere.
 	NotifySocket string
@@ -112,6 +116,7 @@ func build(ctx context.Context, o Options, start starter) (_ *Daemon, err error)
 		return nil, err
 	}
 	d.cleanups.add("actors", d.broker.Drain)
+	d.cleanups.add("retention", keepFor(o.Config.Retention.Duration(), store, o.Logger))
 	d.handler, err = web.New(web.Options{
 		Store: store, Broker: d.broker, Directory: directory, Tokens: o.Config.APITokens,
 		DefaultCapacity: o.Config.DefaultChannelCapacity, Logger: o.Logger, Metrics: web.NewMetrics(o.Registry),
