@@ -47,7 +47,7 @@ func (s *service) readyz(w http.ResponseWriter, r *http.Request) {
 // may hold.
 func storeTrouble(err error) string {
 	if e, ok := errors.AsType[*weir.Error](err); ok {
-		return e.Message
+		return messageOf(e)
 	}
 	return "it does not answer"
 }

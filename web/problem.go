@@ -8,6 +8,7 @@ import (
 	"math"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"weir"
@@ -70,7 +71,7 @@ func problemOf(err error) (Problem, time.Duration) {
 	if m, ok := errors.AsType[*malformed](err); ok {
 		p.Status, p.Code, p.Detail = http.StatusBadRequest, weir.CodeInvalid, m.detail
 	} else if e, ok := errors.AsType[*weir.Error](err); ok {
-		p.Status, p.Code, p.Detail, p.Errors, wait = statusOf(e.Code), e.Code, e.Message, e.Fields, e.RetryAfter
+		p.Status, p.Code, p.Detail, p.Errors, wait = statusOf(e.Code), e.Code, messageOf(e), e.Fields, e.RetryAfter
 	} else if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
 		p.Status, p.Code = http.StatusServiceUnavailable, weir.CodeUnavailable
 		p.Detail = "the store did not answer in time; it is not known whether the request was carried out"
@@ -90,6 +91,21 @@ func problemOf(err error) (Problem, time.Duration) {
 	}
 	p.Title = http.StatusText(p.Status)
 	return p, wait
+}
+
+// messageOf is the part of an error's message that is for clients. A cause
+// that was wrapped with %w is part of the message, but may quote a query, an
+// address or a number.
+func messageOf(e *weir.Error) string {
+	if e.Cause == nil {
+		return e.Message
+	}
+	cause := e.Cause.Error()
+	m := strings.TrimSuffix(strings.TrimSuffix(e.Message, cause), ": ")
+	if m == "" || cause != "" && strings.Contains(m, cause) {
+		return strings.ReplaceAll(string(e.Code), "_", " ")
+	}
+	return m
 }
 
 // writeProblem answers with an error.

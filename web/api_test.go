@@ -1,0 +1,512 @@
+package web_test
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"weir"
+	"weir/web"
+)
+
+const goodTexts = `{"type":"texts","name":"Our texts","capacity":5,"settings":{"base_url":"http://p.test","token":"CANARY-provider-token","channel":"one"}}`
+
+func TestChannelIsCreatedReplacedAndShown(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	g := r.do("PUT", "/v1/channels/a.b-c_1", goodTexts)
+	v := into[web.ChannelView](t, g, 201)
+	if g.header.Get("Location") != "/v1/channels/a.b-c_1" {
+		t.Errorf("Location %q", g.header.Get("Location"))
+	}
+	want := web.ChannelView{
+		Channel: "a.b-c_1", Type: "texts", Name: "Our texts", Capacity: 5, State: weir.Up,
+		Settings: map[string]any{"base_url": "http://p.test", "channel": "one"}, CreatedAt: start, UpdatedAt: start,
+	}
+	if d := cmp.Diff(want, v); d != "" {
+		t.Errorf("created (-want +got):\n%s", d)
+	}
+	want.Name, want.Capacity, want.Paused, want.State = "", 100, true, weir.Paused
+	want.Settings = map[string]any{"base_url": "http://q.test"}
+	v = into[web.ChannelView](t, r.do("PUT", "/v1/channels/a.b-c_1", `{"type":"texts","paused":true,"settings":{"base_url":"http://q.test","token":"CANARY-provider-token"}}`), 200)
+	if d := cmp.Diff(want, v); d != "" {
+		t.Errorf("replaced (-want +got):\n%s", d)
+	}
+	if d := cmp.Diff(want, into[web.ChannelView](t, r.do("GET", "/v1/channels/a.b-c_1", ""), 200)); d != "" {
+		t.Errorf("read back (-want +got):\n%s", d)
+	}
+	if d := cmp.Diff([]weir.ChannelID{1, 1}, r.changed); d != "" {
+		t.Errorf("the broker heard of the changes (-want +got):\n%s", d)
+	}
+	if c := r.channels[0]; c.Settings["token"] != providerCanary || c.Secret == "" {
+		t.Errorf("stored: %v", c)
+	}
+}
+
+func TestPutThatChangesNothingWritesNothing(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.do("PUT", "/v1/channels/a", goodTexts)
+	writes := r.writes
+	into[web.ChannelView](t, r.do("PUT", "/v1/channels/a", goodTexts), 200)
+	if r.writes != writes {
+		t.Error("written")
+	}
+}
+
+func TestPatchMerges(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.do("PUT", "/v1/channels/a", goodTexts)
+	g := r.do("PATCH", "/v1/channels/a", `{"capacity":7,"settings":{"channel":null,"reply_reserve":2}}`, "Content-Type", "application/merge-patch+json")
+	v := into[web.ChannelView](t, g, 200)
+	if v.Capacity != 7 || v.Name != "Our texts" {
+		t.Errorf("%+v", v)
+	}
+	if d := cmp.Diff(map[string]any{"base_url": "http://p.test", "reply_reserve": 2.0}, v.Settings); d != "" {
+		t.Errorf("settings (-want +got):\n%s", d)
+	}
+	if r.channels[0].Settings["token"] != providerCanary {
+		t.Error("the secret was lost")
+	}
+	// A capacity that the stored reserve does not allow.
+	r.refuses(t, "PATCH", "/v1/channels/a", refused{body: `{"capacity":2}`, mistakes: []mistake{{"/settings/reply_reserve", "range"}}})
+	if g := r.do("PATCH", "/v1/channels/nobody", `{}`); g.status != 404 {
+		t.Errorf("%d", g.status)
+	}
+}
+
+func TestChangesStartOverWhenSomebodyElseWasQuicker(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.do("PUT", "/v1/channels/a", goodTexts)
+	r.conflicts = 3
+	v := into[web.ChannelView](t, r.do("PATCH", "/v1/channels/a", `{"capacity":7}`), 200)
+	if v.Capacity != 7 || !strings.HasPrefix(v.Name, "somebody else's") {
+		t.Errorf("one change undid the other: %+v", v)
+	}
+	r.conflicts = 1000
+	if g := r.do("PATCH", "/v1/channels/a", `{"capacity":8}`); g.status != 409 {
+		t.Errorf("%d", g.status)
+	}
+}
+
+func TestChannelIsDeleted(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	ch := r.channel("a", "texts")
+	r.contact(ch, weir.Progress{State: weir.Queued})
+	if g := r.do("DELETE", "/v1/channels/a", ""); g.status != 409 || g.problem(t).Code != weir.CodeConflict {
+		t.Fatalf("with open contacts: %d", g.status)
+	}
+	r.deleting = true
+	if v := into[web.DeletingView](t, r.do("DELETE", "/v1/channels/a?cancel=true", ""), 202); !v.Deleting {
+		t.Error("not said to be under way")
+	}
+	r.deleting = false
+	if g := r.do("DELETE", "/v1/channels/a?cancel=true", ""); g.status != 204 || g.body != "" {
+		t.Fatalf("%d %s", g.status, g.body)
+	}
+	for _, method := range []string{"GET", "DELETE"} {
+		if g := r.do(method, "/v1/channels/a", ""); g.status != 404 {
+			t.Errorf("%s of a deleted channel: %d", method, g.status)
+		}
+	}
+	// Its contacts stay readable under its name.
+	v := into[web.ContactView](t, r.do("GET", "/v1/contacts/1-1", ""), 200)
+	if v.Channel != "a" || v.State != "done" {
+		t.Errorf("%+v", v)
+	}
+}
+
+func TestChannelThatIsBeingDeletedTakesNothing(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.channel("a", "texts", func(c *weir.Channel) { c.Deleting = true })
+	r.refuses(t, "POST", "/v1/channels/a/contacts", refused{body: batch(text("")), status: 409, code: weir.CodeConflict})
+	r.refuses(t, "PATCH", "/v1/channels/a", refused{body: `{"capacity":5}`, status: 409, code: weir.CodeConflict})
+	r.refuses(t, "PUT", "/v1/channels/a", refused{body: goodTexts, status: 409, code: weir.CodeConflict})
+}
+
+func TestChannelsAreListedInPages(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	for _, name := range []string{"c", "a", "b"} {
+		r.channel(name, "texts")
+	}
+	var names []string
+	cursor := ""
+	for range 3 {
+		v := into[web.ChannelList](t, r.do("GET", "/v1/channels?limit=2&cursor="+cursor, ""), 200)
+		for _, c := range v.Channels {
+			names = append(names, c.Channel)
+		}
+		if cursor = v.NextCursor; cursor == "" {
+			break
+		}
+	}
+	if d := cmp.Diff([]string{"a", "b", "c"}, names); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestChannelOfAForgottenTypeShowsNoSettings(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.channel("a", "fax")
+	if v := into[web.ChannelView](t, r.do("GET", "/v1/channels/a", ""), 200); len(v.Settings) != 0 {
+		t.Errorf("%v", v.Settings)
+	}
+	r.refuses(t, "POST", "/v1/channels/a/contacts", refused{body: batch(text("")), status: 409, code: weir.CodeConflict})
+}
+
+func TestContactsAreAccepted(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.channel("a", "texts")
+	full := `{"key":"Schlüssel 1","to":"+15559998877","priority":"high","not_before":"2026-03-01T14:00:00.123456789+01:00","not_after":"2026-03-02T00:00:00Z",
+		"survey":"s1","labels":{"lang":"de","empty":""},"messages":["CANARY-text","zwei"]}`
+	v := into[web.AcceptedList](t, r.do("POST", "/v1/channels/a/contacts", batch(full, text(``), text(`,"priority":"reply"`)), "Content-Type", "application/json; charset=UTF-8"), 202)
+	want := []web.AcceptedView{{ID: "1-1", Key: "Schlüssel 1", State: "queued"}, {ID: "1-2", State: "queued"}, {ID: "1-3", State: "queued"}}
+	if d := cmp.Diff(want, v.Contacts); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	wantSpec := weir.Spec{
+		Key: "Schlüssel 1", To: phoneCanary, Priority: weir.High, Survey: "s1", Labels: map[string]string{"lang": "de", "empty": ""},
+		Messages: []string{textCanary, "zwei"}, NotBefore: start.Add(time.Hour + 123456*time.Microsecond), NotAfter: start.Add(12 * time.Hour),
+	}
+	if d := cmp.Diff(wantSpec, r.contacts[0].Spec); d != "" {
+		t.Errorf("spec (-want +got):\n%s", d)
+	}
+	if r.contacts[1].Priority != weir.Normal || r.contacts[2].Priority != weir.Reply {
+		t.Error("priorities")
+	}
+	v = into[web.AcceptedList](t, r.do("POST", "/v1/channels/a/contacts", batch(full)), 202)
+	if d := cmp.Diff([]web.AcceptedView{{ID: "1-1", Key: "Schlüssel 1", State: "queued", Duplicate: true}}, v.Contacts); d != "" {
+		t.Errorf("repeated (-want +got):\n%s", d)
+	}
+}
+
+func TestCallsAreAccepted(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.channel("v", "voice")
+	for body, want := range map[string]weir.Call{
+		`{"callback_url":"https://a.test/flow?x=1"}`:                                {CallbackURL: "https://a.test/flow?x=1"},
+		`{"call_flow_id":9007199254740991}`:                                         {CallFlowID: 1<<53 - 1},
+		`{"twiml":"<?xml version=\"1.0\"?>\n<Response><Say>hi</Say></Response>\n"}`: {TwiML: "<?xml version=\"1.0\"?>\n<Response><Say>hi</Say></Response>\n"},
+	} {
+		into[web.AcceptedList](t, r.do("POST", "/v1/channels/v/contacts", batch(call(body))), 202)
+		if d := cmp.Diff(&want, r.contacts[len(r.contacts)-1].Call); d != "" {
+			t.Errorf("%s (-want +got):\n%s", body, d)
+		}
+	}
+}
+
+func TestBatchOfAThousandTextsFits(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.channel("a", "texts")
+	contacts := make([]string, 1000)
+	for i := range contacts {
+		contacts[i] = fmt.Sprintf(`{"key":"k%d","to":"+15550001","messages":["%s"]}`, i, strings.Repeat("x", 1600))
+	}
+	if v := into[web.AcceptedList](t, r.do("POST", "/v1/channels/a/contacts", batch(contacts...)), 202); len(v.Contacts) != 1000 {
+		t.Error(len(v.Contacts))
+	}
+}
+
+func TestContactIsShownWithItsAttempts(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	ch := r.channel("a", "texts")
+	at := func(n int) time.Time { return start.Add(time.Duration(n) * time.Minute) }
+	ptr := func(n int) *time.Time { t := at(n); return &t }
+	c := r.contact(ch, weir.Progress{State: weir.Done, Attempt: 2, ClaimedAt: at(3), SentAt: at(4), HeardAt: at(5), FinishedAt: at(6), ProviderRef: "g2", Outcome: weir.Completed})
+	r.ended[c.Ref] = []weir.Attempt{{Number: 1, ClaimedAt: at(1), FinishedAt: at(2), Reason: "refused_by_provider"}}
+	want := web.ContactView{
+		ID: "1-1", Channel: "a", To: phoneCanary, Priority: "normal", Messages: []string{textCanary}, Size: 1, State: "done",
+		Outcome: weir.Completed, QueuedAt: start, FinishedAt: ptr(6), Attempts: []web.AttemptView{
+			{ID: "1-1-1", Number: 1, ClaimedAt: ptr(1), FinishedAt: ptr(2), Reason: "refused_by_provider"},
+			{ID: "1-1-2", Number: 2, ClaimedAt: ptr(3), SentAt: ptr(4), LastHeardAt: ptr(5), FinishedAt: ptr(6), ProviderRef: "g2", Outcome: weir.Completed},
+		},
+	}
+	if d := cmp.Diff(want, into[web.ContactView](t, r.do("GET", "/v1/contacts/1-1", ""), 200)); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	// Back in the queue after its first attempt: that attempt, once.
+	c = r.contact(ch, weir.Progress{State: weir.Queued, Attempt: 1, ClaimedAt: at(1)})
+	r.ended[c.Ref] = []weir.Attempt{{Number: 1, ClaimedAt: at(1), FinishedAt: at(2)}}
+	if v := into[web.ContactView](t, r.do("GET", "/v1/contacts/1-2", ""), 200); len(v.Attempts) != 1 || v.Attempts[0].FinishedAt == nil {
+		t.Errorf("%+v", v.Attempts)
+	}
+	for _, id := range []string{"1-99", "1", "1-01", "zz", "1-1-1", "%2e%2e"} {
+		if g := r.do("GET", "/v1/contacts/"+id, ""); g.status != 404 || g.problem(t).Code != weir.CodeNotFound {
+			t.Errorf("%s: %d", id, g.status)
+		}
+	}
+}
+
+func TestContactsAreListed(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	a, b := r.channel("a", "texts"), r.channel("b", "texts")
+	r.contact(a, weir.Progress{State: weir.Queued}, func(c *weir.Contact) { c.Survey = "s" })
+	r.contact(a, weir.Progress{State: weir.Delayed}, func(c *weir.Contact) { c.Key = "k" })
+	r.contact(b, weir.Progress{State: weir.Active, Attempt: 1})
+	r.contact(a, weir.Progress{State: weir.Done, Outcome: weir.Canceled})
+	for query, want := range map[string][]string{
+		"":                          {"1-1", "1-2", "2-3", "1-4"},
+		"channel=a":                 {"1-1", "1-2", "1-4"},
+		"state=queued":              {"1-1", "1-2"},
+		"state=active,done":         {"2-3", "1-4"},
+		"survey=s":                  {"1-1"},
+		"channel=a&key=k":           {"1-2"},
+		"channel=b&state=queued":    nil,
+		"channel=a&limit=1":         {"1-1"},
+		"channel=a&cursor=1-1":      {"1-2", "1-4"},
+		"channel=a&state=&survey=":  {"1-1", "1-2", "1-4"},
+		"channel=b&state=active&a=": nil, // refused
+	} {
+		g := r.do("GET", "/v1/contacts?"+query, "")
+		if g.status == 422 && strings.HasSuffix(query, "a=") {
+			continue
+		}
+		v := into[web.ContactList](t, g, 200)
+		var ids []string
+		for _, c := range v.Contacts {
+			ids = append(ids, c.ID)
+		}
+		if d := cmp.Diff(want, ids); d != "" {
+			t.Errorf("%s (-want +got):\n%s", query, d)
+		}
+		if (v.NextCursor != "") != strings.Contains(query, "limit=1") {
+			t.Errorf("%s: cursor %q", query, v.NextCursor)
+		}
+	}
+	if g := r.do("GET", "/v1/contacts?channel=nobody", ""); g.status != 404 {
+		t.Errorf("unknown channel: %d", g.status)
+	}
+}
+
+func TestContactIsCanceled(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	ch := r.channel("a", "texts")
+	queued := r.contact(ch, weir.Progress{State: weir.Queued})
+	active := r.contact(ch, weir.Progress{State: weir.Active, Attempt: 1})
+	done := r.contact(ch, weir.Progress{State: weir.Done, Outcome: weir.Completed})
+	del := func(c weir.Contact) got { return r.do("DELETE", "/v1/contacts/"+c.Ref.String(), "") }
+	for range 2 { // a canceled one may be canceled again
+		v := into[web.CanceledView](t, del(queued), 200)
+		if d := cmp.Diff(web.CanceledView{ID: "1-1", State: "done", Outcome: weir.Canceled}, v); d != "" {
+			t.Error(d)
+		}
+	}
+	if d := cmp.Diff(web.CanceledView{ID: "1-2", State: "active"}, into[web.CanceledView](t, del(active), 202)); d != "" {
+		t.Error(d)
+	}
+	if v := into[web.ContactView](t, r.do("GET", "/v1/contacts/1-2", ""), 200); !v.Canceling {
+		t.Error("not shown as canceling")
+	}
+	if g := del(done); g.status != 409 || g.problem(t).Code != weir.CodeConflict {
+		t.Errorf("%d", g.status)
+	}
+	if g := r.do("DELETE", "/v1/contacts/1-77", ""); g.status != 404 {
+		t.Errorf("%d", g.status)
+	}
+}
+
+func TestIncomingIsReadOn(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	ch := r.channel("a", "texts")
+	for i := range 3 {
+		if _, err := r.Receive(t.Context(), ch.ID, weir.Incoming{From: phoneCanary, Body: textCanary, GUID: fmt.Sprint(i), ReceivedAt: start}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	v := into[web.IncomingList](t, r.do("GET", "/v1/channels/a/incoming?limit=2", ""), 200)
+	if len(v.Incoming) != 2 || v.NextCursor != "2" {
+		t.Fatalf("%+v", v)
+	}
+	v = into[web.IncomingList](t, r.do("GET", "/v1/channels/a/incoming?after="+v.NextCursor, ""), 200)
+	if len(v.Incoming) != 1 || v.Incoming[0].ID != 3 || v.NextCursor != "" {
+		t.Errorf("%+v", v)
+	}
+}
+
+func TestEveryRouteSays503WhileTheStoreIsDown(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.channel("a", "texts")
+	for _, err := range []error{errDown, fmt.Errorf("read: %w", errTimeout{}), weir.Errorf(weir.CodeDraining, "shutting down")} {
+		r.down = err
+		for _, req := range [][3]string{
+			{"GET", "/v1/channels", ""}, {"PUT", "/v1/channels/a", goodTexts}, {"PUT", "/v1/channels/new", goodTexts}, {"GET", "/v1/channels/a", ""},
+			{"PATCH", "/v1/channels/a", `{}`}, {"DELETE", "/v1/channels/a", ""}, {"POST", "/v1/channels/a/contacts", batch(text(""))},
+			{"GET", "/v1/contacts", ""}, {"GET", "/v1/contacts/1-1", ""}, {"DELETE", "/v1/contacts/1-1", ""}, {"GET", "/v1/channels/a/incoming", ""},
+			{"GET", "/callbacks/a/" + secretCanary + "-1/ping", ""}, {"POST", "/callbacks/a/wrong/ping", ""}, {"GET", "/callbacks/nobody/wrong", ""},
+		} {
+			g := r.do(req[0], req[1], req[2])
+			if c := g.problem(t).Code; g.status != 503 || c != weir.CodeUnavailable && c != weir.CodeDraining {
+				t.Errorf("%s %s: %d %s", req[0], req[1], g.status, c)
+			}
+		}
+	}
+	if g := r.do("GET", "/livez", ""); g.status != 200 {
+		t.Errorf("livez %d", g.status)
+	}
+}
+
+// errTimeout is what a store's driver may answer without a code.
+type errTimeout struct{}
+
+func (errTimeout) Error() string        { return "CANARY-cause" }
+func (errTimeout) Is(target error) bool { return target.Error() == "context deadline exceeded" }
+
+func TestInternalErrorsKeepTheirDetailsToTheLog(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.down = fmt.Errorf("CANARY-cause")
+	g := r.do("GET", "/v1/channels", "", "X-Request-Id", "abc-1")
+	if g.status != 500 || g.problem(t).Code != weir.CodeInternal || g.header.Get("X-Request-Id") != "abc-1" {
+		t.Errorf("%d %s", g.status, g.body)
+	}
+	if log := r.logs.String(); !strings.Contains(log, "CANARY-cause") || !strings.Contains(log, "request=abc-1") {
+		t.Errorf("log: %s", log)
+	}
+}
+
+// panicking is a broker that breaks.
+type panicking struct{ web.Broker }
+
+func TestPanicIsA500(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, func(o *web.Options) { o.Broker = panicking{} })
+	r.channel("a", "texts")
+	g := r.do("GET", "/v1/channels/a", "")
+	if g.status != 500 || g.problem(t).Code != weir.CodeInternal {
+		t.Errorf("%d %s", g.status, g.body)
+	}
+	if log := r.logs.String(); !strings.Contains(log, "panic in a handler") || !strings.Contains(log, "web.(*service).channelView") {
+		t.Errorf("log without a stack: %s", log)
+	}
+	if n := r.counter("weir_http_requests_total", "route", "/v1/channels/{channel}", "method", "GET", "status", "5xx"); n != 1 {
+		t.Errorf("counted %v", n)
+	}
+}
+
+func TestUnknownPathsAndMethods(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	for _, path := range []string{"/", "/v1", "/v1/", "/v1/channels/", "/v1/channels/a/b", "//v1/channels", "/v2/channels", "/callbacks/a", "/docs", "/schemas/Problem.json"} {
+		req := httptest.NewRequest("GET", "http://x"+path, nil)
+		g := r.serve(req)
+		r.holds(req, g)
+		if g.status != 404 || g.problem(t).Code != weir.CodeNotFound {
+			t.Errorf("%s: %d %s", path, g.status, g.body)
+		}
+	}
+	for _, x := range [][3]string{
+		{"POST", "/v1/channels", "GET, HEAD"}, {"DELETE", "/v1/contacts", "GET, HEAD"}, {"POST", "/livez", "GET, HEAD"},
+		{"BREW", "/v1/contacts/1-1", "DELETE, GET, HEAD"}, {"PUT", "/callbacks/a/b/c", "GET, HEAD, POST"}, {"HEAD", "/callbacks/a/b/c", "GET, POST"},
+	} {
+		req := httptest.NewRequest(x[0], x[1], nil)
+		g := r.serve(req)
+		if g.status != 405 || g.header.Get("Allow") != x[2] || x[0] != "HEAD" && g.problem(t).Code != weir.CodeMethod {
+			t.Errorf("%s %s: %d Allow %q %s", x[0], x[1], g.status, g.header.Get("Allow"), g.body)
+		}
+	}
+	if n := r.counter("weir_http_requests_total", "route", "other", "method", "other", "status", "4xx"); n != 1 {
+		t.Errorf("BREW counted %v", n)
+	}
+}
+
+func TestReadiness(t *testing.T) {
+	t.Parallel()
+	draining := false
+	r := newRig(t, func(o *web.Options) { o.Draining = func() bool { return draining } })
+	if v := into[web.Readiness](t, r.do("GET", "/readyz", ""), 200); !v.Ready {
+		t.Errorf("%+v", v)
+	}
+	r.down, draining = errDown, true
+	v := into[web.Readiness](t, r.do("GET", "/readyz", ""), 503)
+	if v.Ready || len(v.Reasons) != 2 || !strings.Contains(strings.Join(v.Reasons, ";"), "draining") {
+		t.Errorf("%+v", v)
+	}
+	r.down = fmt.Errorf("CANARY-cause")
+	if v := into[web.Readiness](t, r.do("GET", "/readyz", ""), 503); v.Reasons[1] != "store: it does not answer" {
+		t.Errorf("%+v", v)
+	}
+	if r.logs.String() != "" && strings.Contains(r.logs.String(), "readyz") {
+		t.Errorf("probes are logged: %s", r.logs)
+	}
+}
+
+func TestRequestsAreLoggedQuietlyAndByPattern(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.channel("a", "texts")
+	r.do("POST", "/v1/channels/a/contacts", batch(`{"key":"CANARY-text","to":"+15559998877","messages":["CANARY-text"]}`))
+	r.do("GET", "/v1/contacts?key=CANARY-text", "")
+	r.do("GET", "/callbacks/a/CANARY-callback-secret-1/ping?from=+15559998877", "")
+	r.do("GET", "/callbacks/a/CANARY-callback-secret-1/nonsense?from=+15559998877", "")
+	r.do("GET", "/callbacks/a/CANARY-callback-secret/ping", "")
+	r.do("GET", "/v1/channels/a", "", "X-Request-Id", "has spaces CANARY-text")
+	for _, line := range []string{"route=/v1/channels/{channel}/contacts method=POST status=202", "route=/callbacks/{channel}/{secret}/{path...} method=GET status=200"} {
+		if !strings.Contains(r.logs.String(), line) {
+			t.Errorf("%q is not in the log:\n%s", line, r.logs)
+		}
+	}
+}
+
+func TestEverythingIsOpenWithoutTokens(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, func(o *web.Options) { o.Tokens = nil; o.Logger = slog.New(slog.DiscardHandler) })
+	for _, path := range []string{"/v1/channels", "/metrics"} {
+		if g := r.serve(httptest.NewRequest("GET", path, nil)); g.status != 200 {
+			t.Errorf("%s: %d", path, g.status)
+		}
+	}
+}
+
+func TestEveryAPIRouteAsksForAToken(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.channel("a", "texts")
+	seen := 0
+	for path, ops := range r.spec.Paths {
+		for method := range ops {
+			if !strings.HasPrefix(path, "/v1/") && path != "/metrics" {
+				continue
+			}
+			seen++
+			for _, header := range []string{"", "Bearer", "Bearer ", "Bearer wrong", "Basic " + apiCanary, apiCanary, "Bearer " + apiCanary + "x", "Bearer another, " + apiCanary} {
+				url := strings.NewReplacer("{channel}", "a", "{id}", "1-1").Replace(path)
+				req := httptest.NewRequest(strings.ToUpper(method), url, io.NopCloser(strings.NewReader(`{`)))
+				req.Header.Set("Authorization", header)
+				g := r.serve(req)
+				r.holds(req, g)
+				if g.status != http.StatusUnauthorized || g.problem(t).Code != weir.CodeUnauthorised || g.header.Get("WWW-Authenticate") == "" {
+					t.Errorf("%s %s with %q: %d", method, path, header, g.status)
+				}
+			}
+			req := httptest.NewRequest(strings.ToUpper(method), strings.NewReplacer("{channel}", "a", "{id}", "1-1").Replace(path), nil)
+			req.Header.Set("Authorization", "bearer another")
+			if g := r.serve(req); g.status == http.StatusUnauthorized {
+				t.Errorf("%s %s: the other token does not count", method, path)
+			}
+		}
+	}
+	if seen != 11 {
+		t.Errorf("%d operations were tried", seen)
+	}
+}
