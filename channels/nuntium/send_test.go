@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -177,6 +178,36 @@ func TestHandingOverAgainNeverDoubles(t *testing.T) {
 				rt.Errorf("asked: %+v", answer)
 			}
 		})
+	})
+}
+
+// Many contacts at once, each handed over twice, with acks and queries between.
+func TestManyContactsAtOnce(t *testing.T) {
+	t.Parallel()
+	const contacts = 100
+	o := simulator.Options{Outcomes: []string{"failed:0.2", "twice:0.3"}, DeliverTime: time.Millisecond, Faults: []string{"cut@send:0.2", "duplicate@ack:0.3"}}
+	inWorld(t, o, basicSettings(), func(w *world) {
+		w.prepare()
+		var all sync.WaitGroup
+		for i := range contacts {
+			all.Go(func() {
+				a := attempt(weir.ContactID(i+1), fmt.Sprint("hello ", i), "and again")
+				a.To = fmt.Sprintf("+1555%06d", i)
+				w.driver.Send(w.t.Context(), a)
+				w.driver.Send(w.t.Context(), a)
+				w.driver.Ask(w.t.Context(), a)
+			})
+		}
+		all.Wait()
+		w.after(time.Minute)
+		ended := map[string]bool{}
+		for _, r := range w.reports() {
+			ended[fmt.Sprint(r.Attempt, r.Part)] = true
+		}
+		line := w.sim.Tally().Line("sms")
+		if len(ended) != 2*contacts || line.Sent != 2*contacts || line.Doubled != 0 || line.Active != 0 || w.sim.Records().Alike != 0 {
+			t.Errorf("%d messages ended, line %+v", len(ended), line)
+		}
 	})
 }
 

@@ -120,6 +120,52 @@ func TestSimulatorSendsOneWithItsNames(t *testing.T) {
 	})
 }
 
+func TestSimulatorTakesXML(t *testing.T) {
+	t.Parallel()
+	inWorld(t, simulator.Options{}, basicSettings(), func(w *world) {
+		body := `<messages><message id="g" from="sms://4000" to="sms://15550001" when="2026-01-01T00:00:00Z">` +
+			`<text>hello</text><property name="token" value="t"/><property name="color" value="red"/></message></messages>`
+		status, header, _ := w.request("POST", "/acme/weir/send_ao.xml", user, password, body)
+		if status != 200 || header.Get("X-Nuntium-Token") != "t" {
+			t.Errorf("answered %d %v", status, header)
+		}
+		w.after(time.Second)
+		_, _, got := w.request("GET", "/acme/weir/get_ao.json?token=t", user, password, "")
+		want := `[{"body":"hello","channel":"sms","channel_kind":"qst_server","color":"red","from":"sms://4000","guid":"g","state":"confirmed","to":"sms://15550001"}]`
+		if strings.TrimSpace(got) != want {
+			t.Errorf("listed as %s", got)
+		}
+		if status, _, _ := w.request("POST", "/acme/weir/send_ao.xml", user, password, "<messages>"); status != 500 {
+			t.Errorf("half a document was answered %d", status)
+		}
+	})
+}
+
+func TestSimulatorPages(t *testing.T) {
+	t.Parallel()
+	inWorld(t, simulator.Options{}, basicSettings(), func(w *world) {
+		w.request("POST", sendPath, user, password, "["+strings.Repeat(`{"to":"sms://15550001","token":"t"},`, 119)+`{"to":"sms://15550001"}]`)
+		w.after(time.Second)
+		if got := w.states("t"); len(got) != 120 {
+			t.Errorf("%d messages in one list", len(got))
+		}
+		for page, want := range []int{50, 50, 20, 0} {
+			target := fmt.Sprintf("/api/ao_messages.json?account=acme&token=t&page=%d", page+1)
+			_, header, body := w.request("GET", target, "bearer", bearer, "")
+			if got := strings.Count(body, `"guid"`); got != want {
+				t.Errorf("page %d has %d messages, want %d", page+1, got, want)
+			}
+			link := ""
+			if page < 2 {
+				link = fmt.Sprintf(`<http://nuntium.test/api/ao_messages.json?account=acme&page=%d&token=t>; rel="next"`, page+2)
+			}
+			if got := header.Get("Link"); got != link {
+				t.Errorf("page %d: Link %s, want %s", page+1, got, link)
+			}
+		}
+	})
+}
+
 func TestSimulatorCredentials(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

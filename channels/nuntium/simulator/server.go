@@ -146,6 +146,7 @@ func (s *Server) routes() {
 	s.paths.HandleFunc("GET /{account}/{application}/send_ao", s.sendOne)
 	s.paths.HandleFunc("POST /{account}/{application}/send_ao", s.sendOne)
 	s.paths.HandleFunc("POST /{account}/{application}/send_ao.json", s.sendMany)
+	s.paths.HandleFunc("POST /{account}/{application}/send_ao.xml", s.sendXML)
 	s.paths.HandleFunc("GET /{account}/{application}/get_ao.json", s.listAll)
 
 	s.api.HandleFunc("POST /api/ao_messages.json", s.apiSend)
