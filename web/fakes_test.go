@@ -13,6 +13,7 @@ import (
 
 	"weir"
 	"weir/channels"
+	"weir/web"
 )
 
 // memory is a store and the simplest broker over it. Every write counts.
@@ -413,4 +414,17 @@ func table() []channels.Type {
 		{Name: "texts", Content: channels.Text, Summary: "made-up texts", Settings: settings, New: made},
 		{Name: "voice", Content: channels.Voice, Summary: "made-up calls", Settings: settings, New: made},
 	}
+}
+
+// hanging is a store that does not answer.
+type hanging struct{ web.Store }
+
+func (*hanging) Contacts(ctx context.Context, _ weir.ContactFilter) ([]weir.Contact, string, error) {
+	<-ctx.Done()
+	return nil, "", ctx.Err()
+}
+
+func (*hanging) Ready(ctx context.Context) error {
+	<-ctx.Done()
+	return ctx.Err()
 }

@@ -1,0 +1,262 @@
+package web_test
+
+import (
+	"encoding/json"
+	"net/http/httptest"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"weir"
+	"weir/channels"
+	"weir/web"
+)
+
+func TestOpenAPIListsEveryRoute(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	var listed []string
+	for path, ops := range r.spec.Paths {
+		for method := range ops {
+			listed = append(listed, strings.ToUpper(method)+" "+path)
+		}
+	}
+	slices.Sort(listed)
+	want := []string{
+		"DELETE /v1/channels/{channel}", "DELETE /v1/contacts/{id}",
+		"GET /callbacks/{channel}/{secret}/{path}", "GET /livez", "GET /metrics", "GET /readyz",
+		"GET /v1/channels", "GET /v1/channels/{channel}", "GET /v1/channels/{channel}/incoming", "GET /v1/contacts", "GET /v1/contacts/{id}",
+		"PATCH /v1/channels/{channel}", "POST /callbacks/{channel}/{secret}/{path}", "POST /v1/channels/{channel}/contacts", "PUT /v1/channels/{channel}",
+	}
+	if d := cmp.Diff(want, listed); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+}
+
+func TestOpenAPIIsWellFormed(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	g := r.serve(httptest.NewRequest("GET", "/openapi.json", nil))
+	if g.status != 200 || r.spec.OpenAPI != "3.1.0" || r.spec.Info.Version != "test" {
+		t.Errorf("%d, OpenAPI %s, version %s", g.status, r.spec.OpenAPI, r.spec.Info.Version)
+	}
+	var doc any
+	if err := json.Unmarshal([]byte(g.body), &doc); err != nil {
+		t.Fatal(err)
+	}
+	resolveRefs(t, doc, doc)
+	ids := map[string]bool{}
+	for path, ops := range r.spec.Paths {
+		for method, op := range ops {
+			if op.OperationID == "" || ids[op.OperationID] {
+				t.Errorf("%s %s: operationId %q", method, path, op.OperationID)
+			}
+			ids[op.OperationID] = true
+			for _, name := range placeholder.FindAllString(path, -1) {
+				if !slices.ContainsFunc(op.Parameters, func(p struct{ Name, In string }) bool { return "{"+p.Name+"}" == name && p.In == "path" }) {
+					t.Errorf("%s %s: %s is not described", method, path, name)
+				}
+			}
+			if strings.HasPrefix(path, "/v1/") {
+				documentsErrors(t, method+" "+path, op.Responses["401"].Description, op.Responses["422"].Description, op.Responses["500"].Description, op.Responses["503"].Description)
+				if len(op.Security) == 0 {
+					t.Errorf("%s %s: no security", method, path)
+				}
+			}
+			if op.RequestBody.Content != nil {
+				documentsErrors(t, method+" "+path, op.Responses["400"].Description, op.Responses["413"].Description, op.Responses["415"].Description)
+			}
+			for status, res := range op.Responses {
+				if _, ok := res.Content["application/problem+json"]; status[0] >= '4' && !ok && path != "/readyz" {
+					t.Errorf("%s %s: %s is no problem", method, path, status)
+				}
+			}
+		}
+	}
+	if y := r.serve(httptest.NewRequest("GET", "/openapi.yaml", nil)); y.status != 200 || !strings.Contains(y.body, "openapi: 3.1.0") {
+		t.Errorf("YAML: %d", y.status)
+	}
+}
+
+func documentsErrors(t *testing.T, what string, descriptions ...string) {
+	t.Helper()
+	for i, d := range descriptions {
+		if !strings.HasPrefix(d, "code ") {
+			t.Errorf("%s: error %d is not documented: %q", what, i, d)
+		}
+	}
+}
+
+// resolveRefs finds the target of every $ref.
+func resolveRefs(t *testing.T, doc, at any) {
+	t.Helper()
+	switch v := at.(type) {
+	case []any:
+		for _, x := range v {
+			resolveRefs(t, doc, x)
+		}
+	case map[string]any:
+		if ref, ok := v["$ref"].(string); ok {
+			target := doc
+			for part := range strings.SplitSeq(strings.TrimPrefix(ref, "#/"), "/") {
+				m, _ := target.(map[string]any)
+				target = m[part]
+			}
+			if target == nil {
+				t.Errorf("%s leads nowhere", ref)
+			}
+		}
+		for _, x := range v {
+			resolveRefs(t, doc, x)
+		}
+	}
+}
+
+func TestOpenAPINamesEveryCode(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	raw, err := json.Marshal(r.spec.Components.Schemas["Problem"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, code := range []weir.Code{
+		weir.CodeInvalid, weir.CodeNotFound, weir.CodeConflict, weir.CodeUnavailable, weir.CodeDraining, weir.CodeInternal,
+		weir.CodeUnauthorised, weir.CodeTooLarge, weir.CodeContentType, weir.CodeMethod,
+	} {
+		if !strings.Contains(string(raw), `"`+string(code)+`"`) {
+			t.Errorf("%s is not in the schema of problems", code)
+		}
+	}
+}
+
+// judge is huma's validation of the API description's contacts body: a second
+// opinion on the checks of this package.
+func judge(t testing.TB) func(body any) []error {
+	t.Helper()
+	registry := huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer)
+	schema := registry.Schema(reflect.TypeFor[web.ContactsBody](), true, "")
+	return func(body any) []error {
+		res := &huma.ValidateResult{}
+		huma.Validate(registry, schema, huma.NewPathBuffer(nil, 0), huma.ModeWriteToServer, body, res)
+		return res.Errors
+	}
+}
+
+// TestWhatIsAcceptedIsWhatIsDescribed: of the table of bad input, whatever the
+// description rules out is refused, and good input is ruled out by neither.
+func TestWhatIsAcceptedIsWhatIsDescribed(t *testing.T) {
+	t.Parallel()
+	validate := judge(t)
+	ruledOut := 0
+	for _, tc := range badContacts() {
+		var body any
+		if json.Unmarshal([]byte(tc.body), &body) == nil && len(validate(body)) > 0 {
+			ruledOut++
+		}
+	}
+	if ruledOut < 30 {
+		t.Errorf("the description rules out %d rows of the table only", ruledOut)
+	}
+	var body any
+	if err := json.Unmarshal([]byte(batch(text(`,"key":"a","not_before":"2027-01-01T00:00:00Z","labels":{"a":"b"}`))), &body); err != nil {
+		t.Fatal(err)
+	}
+	if errs := validate(body); len(errs) > 0 {
+		t.Errorf("good input: %v", errs)
+	}
+}
+
+// FuzzContacts: every body gets a documented answer; nothing refused is
+// written, and nothing accepted is ruled out by the API description.
+func FuzzContacts(f *testing.F) {
+	for _, tc := range badContacts() {
+		if len(tc.body) < 1000 {
+			f.Add(tc.body, tc.channel == "voice")
+		}
+	}
+	f.Add(batch(text(`,"key":"a","labels":{"a":"b"},"not_after":"2027-01-01T00:00:00Z"`)), false)
+	f.Add(batch(call(`{"twiml":"<Response/>"}`)), true)
+	r := newRig(f)
+	r.channel("texts", "texts", func(c *weir.Channel) { c.Settings["reply_reserve"] = 3.0 })
+	r.channel("voice", "voice")
+	validate := judge(f)
+	f.Fuzz(func(t *testing.T, body string, voice bool) {
+		path := "/v1/channels/texts/contacts"
+		if voice {
+			path = "/v1/channels/voice/contacts"
+		}
+		r.contacts, r.t = nil, t
+		writes := r.writes
+		g := r.do("POST", path, body+" ")
+		switch g.status {
+		case 202:
+			var v any
+			if err := json.Unmarshal([]byte(body), &v); err != nil {
+				t.Fatal(err)
+			}
+			if errs := validate(v); len(errs) > 0 {
+				t.Errorf("accepted against the description: %v\n%s", errs, body)
+			}
+			for _, c := range r.contacts {
+				if c.Size() > 10 || voice == (c.Call == nil) || len(c.To) < 3 {
+					t.Errorf("accepted: %+v", c.Spec)
+				}
+			}
+		case 400, 422:
+			if r.writes != writes {
+				t.Error("refused but written")
+			}
+			if g.status == 422 && len(g.problem(t).Errors) == 0 {
+				t.Errorf("refused without a reason: %s", g.body)
+			}
+		default:
+			t.Errorf("%d: %s", g.status, g.body)
+		}
+	})
+}
+
+func TestMetricsAreCleanAndBeginAtZero(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	problems, err := testutil.GatherAndLint(r.registry)
+	if err != nil || len(problems) > 0 {
+		t.Errorf("%v %v", problems, err)
+	}
+	for _, typ := range []string{"texts", "voice"} {
+		for _, result := range []string{"applied", "duplicate", "late", "unknown", "forwarded", "unauthorised", "invalid", "deleted", "unavailable", "ignored"} {
+			if n := r.counter("weir_callbacks_total", "type", typ, "result", result); n != 0 {
+				t.Errorf("%s %s: %v", typ, result, n)
+			}
+		}
+	}
+	r.do("GET", "/v1/contacts", "")
+	g := r.do("GET", "/metrics", "")
+	for _, line := range []string{
+		`weir_http_requests_total{method="GET",route="/v1/contacts",status="2xx"} 1`,
+		`weir_http_requests_total{method="POST",route="/v1/channels/{channel}/contacts",status="5xx"} 0`,
+		`weir_callbacks_total{result="unauthorised",type="none"} 0`,
+		`weir_http_request_duration_seconds_count{route="/v1/contacts"} 1`,
+	} {
+		if !strings.Contains(g.body, line) {
+			t.Errorf("%s is missing from\n%s", line, g.body)
+		}
+	}
+}
+
+// TestTwoHandlersInOneProcess: nothing is registered globally.
+func TestTwoHandlersInOneProcess(t *testing.T) {
+	t.Parallel()
+	for range 2 {
+		if _, err := web.New(web.Options{
+			Directory: channels.NewDirectory(table(), "http://x", nil), Metrics: web.NewMetrics(prometheus.NewRegistry()), Gatherer: prometheus.NewRegistry(),
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
