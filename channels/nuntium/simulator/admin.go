@@ -81,16 +81,18 @@ func (s *Server) putChannel(w http.ResponseWriter, r *http.Request) {
 		})
 		return
 	}
-	if update.Enabled != nil {
-		c.Enabled = *update.Enabled
-	}
-	if update.Application != nil {
-		c.Application = *update.Application
-	}
-	if update.Priority != nil {
-		c.Priority = *update.Priority
-	}
+	c.Enabled = given(update.Enabled, c.Enabled)
+	c.Application = given(update.Application, c.Application)
+	c.Priority = given(update.Priority, c.Priority)
 	w.WriteHeader(http.StatusOK)
+}
+
+// given is what an update says or, if it says nothing, what was.
+func given[T any](update *T, was T) T {
+	if update != nil {
+		return *update
+	}
+	return was
 }
 
 func (s *Server) showApplication(w http.ResponseWriter, r *http.Request) {

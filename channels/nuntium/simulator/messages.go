@@ -98,34 +98,39 @@ func (s *Server) route(app *application, m *message) error {
 	if outcome == Crash {
 		return errCrash
 	}
-	explicit, isExplicit := m.custom["explicit_channel"].(string)
 	if !validAddress(m.to) {
+		explicit, _ := m.custom["explicit_channel"].(string)
 		s.store(m)
 		m.state = stateFailed
 		s.tally.Begin(explicit, m.guid, m.to, 1)
 		s.tally.End(explicit, m.guid)
 		return nil
 	}
-	candidates := s.candidates(app, m)
+	s.place(m, outcome)
+	return nil
+}
+
+// place puts a message on its channel or channels. Nothing is stored of one
+// whose explicit channel cannot take it.
+func (s *Server) place(m *message, outcome string) {
+	explicit, isExplicit := m.custom["explicit_channel"].(string)
+	candidates := s.candidates(m.app, m)
 	switch {
 	case isExplicit && len(candidates) == 0:
 		s.records.Vanished++
 		s.tally.Refuse(explicit)
-		return nil
 	case len(candidates) == 0:
 		s.store(m)
 		m.state = stateFailed
-		return nil
 	case m.custom["strategy"] == "broadcast" && !isExplicit:
 		s.store(m)
 		m.state = stateBroadcasted
 		for _, c := range candidates {
 			s.put(m.copy(), c, outcome)
 		}
-		return nil
+	default:
+		s.put(m, candidates[0], outcome)
 	}
-	s.put(m, candidates[0], outcome)
-	return nil
 }
 
 // put stores a message on a channel and lets it go its way.
