@@ -121,6 +121,7 @@ func (b *broker) Receive(ctx actor.Context) {
 		b.begin()
 	case *actor.Stopping, *actor.Restarting:
 		b.halt()
+	case *actor.Stopped:
 	case numbered:
 		b.seen = m.seq
 		b.handle(m.msg)

@@ -14,6 +14,7 @@ import (
 	"weir"
 	"weir/actors/core"
 	"weir/channels"
+	"weir/internal/failpoint"
 )
 
 // System is the tree of actors, as the rest of the program sees it. Its
@@ -105,10 +106,12 @@ func (s *System) Resume(ctx context.Context) error {
 
 // Accept stores contacts and tells the channel's broker.
 func (s *System) Accept(ctx context.Context, ch weir.Channel, specs []weir.Spec) ([]weir.Accepted, error) {
+	failpoint.Hit("accept.before")
 	answers, err := s.store.Accept(ctx, ch.ID, specs)
 	if err != nil {
 		return nil, err
 	}
+	failpoint.Hit("accept.committed")
 	var fresh []weir.Contact
 	for _, a := range answers {
 		if !a.Duplicate {
@@ -345,7 +348,11 @@ func (s *System) fromInbox(item weir.InboxItem) {
 // Drain stops the start of contacts, waits for what is being sent and gives
 // the leases back. At the end of ctx it stops waiting: what is under way then
 // is found by the next start.
+// A System that has ended already has nothing to drain.
 func (s *System) Drain(ctx context.Context) error {
+	if s.ctx.Err() != nil {
+		return nil
+	}
 	done := make(chan struct{})
 	s.root.Send(s.manager, drainAll{done})
 	var err error

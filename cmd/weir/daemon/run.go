@@ -17,6 +17,15 @@ const (
 	serveLimit = 3 * time.Second  // requests that are being answered
 )
 
+// Run builds a daemon and runs it until ctx ends.
+func Run(ctx context.Context, o Options) error {
+	d, err := New(ctx, o)
+	if err != nil {
+		return err
+	}
+	return d.Run(ctx)
+}
+
 // Run serves until ctx ends, then drains and closes the daemon. It returns nil
 // when everything ended in order.
 func (d *Daemon) Run(ctx context.Context) error {

@@ -1,0 +1,154 @@
+package daemon_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"weir/channels/nuntium/simulator"
+	verboice "weir/channels/verboice/simulator"
+	"weir/cmd/weir/daemon"
+	"weir/config"
+)
+
+// rig is a daemon with both simulated providers.
+type rig struct {
+	t       *testing.T
+	url     string
+	sms     *simulator.Server
+	calls   *verboice.Server
+	smsURL  string
+	callURL string
+	stop    func()
+}
+
+func environment(db string) map[string]string {
+	return map[string]string{
+		"DATABASE_URL": db, "LISTEN_ADDR": "127.0.0.1:0",
+		"CHNL_BKR_GC_IDLE_MINUTES": "0.05", "CHNL_BKR_GC_INTERVAL_MINUTES": "0.02", "WEIR_SETTLE_AFTER": "1s",
+	}
+}
+
+func newRig(t *testing.T, env map[string]string) *rig {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	r := &rig{t: t}
+	r.sms = must(simulator.New(simulator.Options{DeliverTime: 5 * time.Millisecond, ConfirmTime: 5 * time.Millisecond}))
+	r.calls = must(verboice.New(verboice.Options{
+		Ring: time.Millisecond, Talk: 5 * time.Millisecond, SkipFlows: true,
+		Channels: []verboice.Channel{{ID: 1, Name: "main", Limit: 50}},
+	}))
+	go r.sms.Run(ctx)
+	go r.calls.Run(ctx)
+	sms, calls := httptest.NewServer(r.sms), httptest.NewServer(r.calls)
+	r.smsURL, r.callURL = sms.URL, calls.URL
+	list := []string{}
+	for k, v := range env {
+		list = append(list, k+"="+v)
+	}
+	cfg, _, err := config.Load(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := daemon.New(ctx, daemon.Options{Config: cfg, Logger: slog.New(slog.NewTextHandler(t.Output(), nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.url = "http://" + d.Addr()
+	ended := make(chan error, 1)
+	running, end := context.WithCancel(context.Background())
+	go func() { ended <- d.Run(running) }()
+	t.Cleanup(func() {
+		end()
+		if err := <-ended; err != nil {
+			t.Errorf("the daemon ended with %v", err)
+		}
+		cancel()
+		sms.Close()
+		calls.Close()
+	})
+	return r
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+func (r *rig) do(method, path string, body any, into any) int {
+	r.t.Helper()
+	b, _ := json.Marshal(body)
+	req, _ := http.NewRequestWithContext(r.t.Context(), method, r.url+path, bytes.NewReader(b))
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, _ := io.ReadAll(resp.Body)
+	if into != nil {
+		if err := json.Unmarshal(text, into); err != nil {
+			r.t.Fatalf("%s %s: %d %s", method, path, resp.StatusCode, text)
+		}
+	}
+	if resp.StatusCode >= 400 {
+		r.t.Logf("%s %s: %d %s", method, path, resp.StatusCode, text)
+	}
+	return resp.StatusCode
+}
+
+// TestContactsRunThrough sends SMS and calls through the whole program.
+func TestContactsRunThrough(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, environment("sqlite://"+filepath.Join(t.TempDir(), "weir.db")))
+	r.do("PUT", "/v1/channels/sms", map[string]any{"type": "nuntium", "capacity": 7, "settings": map[string]any{
+		"base_url": r.smsURL, "account": "demo", "application": "weir", "token": "token", "channel": "sms",
+	}}, nil)
+	r.do("PUT", "/v1/channels/calls", map[string]any{"type": "verboice", "capacity": 5, "settings": map[string]any{
+		"base_url": r.callURL, "username": "u", "password": "p", "channel": "main",
+	}}, nil)
+	var sms, calls []map[string]any
+	for i := range 100 {
+		sms = append(sms, map[string]any{"key": fmt.Sprint("s", i), "to": fmt.Sprintf("+1555%07d", i), "messages": []string{"hello"}})
+		calls = append(calls, map[string]any{"key": fmt.Sprint("c", i), "to": fmt.Sprintf("+1555%07d", i), "call": map[string]any{"callback_url": "http://127.0.0.1:1/flow"}})
+	}
+	if got := r.do("POST", "/v1/channels/sms/contacts", map[string]any{"contacts": sms}, nil); got != 202 {
+		t.Fatal(got)
+	}
+	if got := r.do("POST", "/v1/channels/calls/contacts", map[string]any{"contacts": calls}, nil); got != 202 {
+		t.Fatal(got)
+	}
+	deadline := time.Now().Add(20 * time.Second)
+	for _, ch := range []string{"sms", "calls"} {
+		for {
+			var list struct {
+				Contacts []map[string]any
+			}
+			r.do("GET", "/v1/contacts?channel="+ch+"&state=done&limit=1000", nil, &list)
+			if len(list.Contacts) == 100 {
+				for _, c := range list.Contacts {
+					if c["outcome"] != "completed" {
+						t.Errorf("%s: %v", ch, c)
+					}
+				}
+				break
+			}
+			if time.Now().After(deadline) {
+				var fig map[string]any
+				r.do("GET", "/v1/channels/"+ch, nil, &fig)
+				t.Fatalf("%s: only %d done: %v", ch, len(list.Contacts), fig)
+			}
+			<-time.After(50 * time.Millisecond)
+		}
+	}
+}
