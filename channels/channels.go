@@ -158,6 +158,11 @@ type Answer struct {
 	// of one Underway the parts that have ended.
 	Reports []weir.Report
 	Reason  string
+	// Partial says of Absent that the provider took some of the contact's
+	// messages, that these have ended, and that handing the contact over again
+	// brings only the missing ones. It may be queued again even if it was
+	// active.
+	Partial bool
 }
 
 // Cancellation is the result of a Cancel.
