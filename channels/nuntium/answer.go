@@ -81,7 +81,7 @@ func judge(final finalState, ref weir.Ref, parts int, list []listed, now time.Ti
 	}
 	switch {
 	case missing == parts, missing > 0 && ended+missing == parts && failed == 0:
-		return channels.Answer{Knowledge: channels.Absent, Reason: absentReason(missing == parts)}
+		return absent(missing < parts)
 	case ended+missing < parts:
 		return answer
 	}
@@ -95,11 +95,12 @@ func judge(final finalState, ref weir.Ref, parts int, list []listed, now time.Ti
 	return answer
 }
 
-func absentReason(all bool) string {
-	if all {
-		return "the provider has no message of it"
+func absent(partial bool) channels.Answer {
+	reason := "the provider has no message of it"
+	if partial {
+		reason = "the provider has only some of its messages"
 	}
-	return "the provider has only some of its messages"
+	return channels.Answer{Knowledge: channels.Absent, Partial: partial, Reason: reason}
 }
 
 func report(ref weir.Ref, index int, m meaning, now time.Time) weir.Report {

@@ -22,6 +22,9 @@ func asked(a channels.Answer) string {
 		channels.Underway: "underway", channels.Over: "over", channels.Absent: "absent",
 		channels.CannotTell: "cannot tell", channels.AskFailed: "ask failed",
 	}[a.Knowledge]}
+	if a.Partial {
+		words = append(words, "in part")
+	}
 	for _, r := range a.Reports {
 		words = append(words, fmt.Sprintf("%d:%s", r.Part, r.Outcome))
 	}
@@ -86,7 +89,7 @@ func TestAskWhenNothingIsThere(t *testing.T) {
 		"never sent":                  {nil, nil, "absent"},
 		"explicit channel is unknown": {weir.Settings{"channel": "nowhere"}, nil, "absent"},
 		"half a batch, under way":     {nil, []string{"crash:#2", "stuck"}, "underway"},
-		"half a batch, ended well":    {nil, []string{"crash:#2"}, "absent"},
+		"half a batch, ended well":    {nil, []string{"crash:#2"}, "absent in part"},
 		"half a batch, failed":        {nil, []string{"crash:#2", "failed"}, "over 0:failed 1:failed 2:failed"},
 	}
 	for name, tt := range tests {
