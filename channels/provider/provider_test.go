@@ -10,9 +10,11 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httptrace"
 	"net/url"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -226,6 +228,46 @@ func TestUnknownTransport(t *testing.T) {
 	c := &http.Client{Transport: roundTripper(func(*http.Request) (*http.Response, error) { return nil, io.EOF })}
 	if got := provider.Do(t.Context(), c, get(t, "http://127.0.0.1"), 10); got.Delivery != provider.MaybeSent {
 		t.Errorf("delivery %d", got.Delivery)
+	}
+}
+
+// A connection that turns out to be dead before anything was written on it is
+// replaced, a few times; once the headers are out nothing is repeated.
+func TestStaleConnectionRule(t *testing.T) {
+	t.Parallel()
+	cases := []struct {
+		name          string
+		reused, wrote bool
+		err           error
+		dead          int // tries that fail
+		tries         int
+		delivery      provider.Delivery
+	}{
+		{"idle ones closed", true, false, io.EOF, 2, 3, provider.Answered},
+		{"a pool of dead ones", true, false, io.EOF, 99, 4, provider.NeverSent},
+		{"a new one", false, false, io.EOF, 99, 1, provider.NeverSent},
+		{"headers written", true, true, io.EOF, 99, 1, provider.MaybeSent},
+		{"reset after the headers", true, true, &net.OpError{Op: "read", Err: syscall.ECONNRESET}, 99, 1, provider.MaybeSent},
+		{"the headers' write failed", true, true, &net.OpError{Op: "write", Err: syscall.EPIPE}, 1, 2, provider.Answered},
+	}
+	for _, c := range cases {
+		tries := 0
+		transport := roundTripper(func(r *http.Request) (*http.Response, error) {
+			hooks := httptrace.ContextClientTrace(r.Context())
+			hooks.GetConn("x:80")
+			hooks.GotConn(httptrace.GotConnInfo{Reused: c.reused})
+			if c.wrote {
+				hooks.WroteHeaders()
+			}
+			if tries++; tries <= c.dead {
+				return nil, c.err
+			}
+			return &http.Response{StatusCode: 200, Header: http.Header{}, Body: http.NoBody, Request: r}, nil
+		})
+		got := provider.Do(t.Context(), &http.Client{Transport: transport}, get(t, "http://x"), 10)
+		if got.Delivery != c.delivery || tries != c.tries {
+			t.Errorf("%s: delivery %d after %d tries, want %d after %d", c.name, got.Delivery, tries, c.delivery, c.tries)
+		}
 	}
 }
 

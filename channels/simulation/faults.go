@@ -28,6 +28,20 @@ const (
 	FaultDelay     = "delay"     // delay=1s: sent late
 )
 
+// FaultHelp lists the faults for those who write them on a command line.
+const FaultHelp = `Faults of requests:
+  status=503   answered with this status, not acted upon
+  hang[=5s]    not acted upon; the connection is cut after that time, or never
+  reset        not acted upon, the connection is cut at once
+  cut          acted upon, then the connection is cut without an answer
+  late=2s      acted upon at once, answered late
+  after=502    acted upon, then answered with this status
+Faults of callbacks:
+  drop         never sent
+  duplicate    sent twice
+  swap         sent after the next one about the same address
+  delay=1s     sent late`
+
 // OpCallback is the operation of outgoing callbacks that have no kind of their
 // own. The simulators name their own operations for requests.
 const OpCallback = "callback"

@@ -9,6 +9,14 @@ import (
 	"sync"
 )
 
+// RuleHelp explains rules to those who write them on a command line.
+const RuleHelp = `A rule is what[=value][@operation][:when]. When is one of
+  0.2    one in five, chosen by the seed
+  *17    addresses that end in 17
+  #3     the third request; also #3-7 and #3-
+  /10    every tenth request
+and always if it is left out. The first rule that applies counts.`
+
 // Rule says that something happens, and when. Its text form is
 //
 //	what[=value][@operation][:when]
@@ -41,6 +49,9 @@ func ParseRule(s string) (Rule, error) {
 	head, when := s, ""
 	if i := strings.LastIndexByte(s, ':'); i >= 0 {
 		head, when = s[:i], s[i+1:]
+		if when == "" {
+			return Rule{}, fmt.Errorf("rule %q: want a when after the colon", s)
+		}
 	}
 	head, operation, _ := strings.Cut(head, "@")
 	what, value, _ := strings.Cut(head, "=")

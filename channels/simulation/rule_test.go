@@ -23,7 +23,7 @@ func TestParseRule(t *testing.T) {
 			t.Errorf("%q: %q, %v", good, r, err)
 		}
 	}
-	for _, bad := range []string{"", ":0.2", "=5", "@send", "busy:2", "busy:-1", "busy:NaN", "busy:#0", "busy:#5-3", "busy:#", "busy:#a-b", "busy:/0", "busy:/", "busy:x"} {
+	for _, bad := range []string{"", ":0.2", "=5", "@send", "busy:2", "busy:-1", "busy:NaN", "busy:#0", "busy:#5-3", "busy:#", "busy:#a-b", "busy:/0", "busy:/", "busy:x", "busy:", "busy::"} {
 		if r, err := simulation.ParseRule(bad); err == nil {
 			t.Errorf("%q was read as %+v", bad, r)
 		}
@@ -35,7 +35,7 @@ func TestParseRule(t *testing.T) {
 }
 
 func FuzzParseRule(f *testing.F) {
-	for _, s := range []string{"busy:0.2", "status=503@send:#1-20", "late=2s@send:*7", "a=b:c:d", "#:*/"} {
+	for _, s := range []string{"busy:0.2", "status=503@send:#1-20", "late=2s@send:*7", "a=b:c:d", "#:*/", "0::"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

@@ -16,7 +16,7 @@ var ErrDropped = errors.New("dropped by a fault")
 // SenderOptions are the options of a Sender. The zero value works.
 type SenderOptions struct {
 	Client   *http.Client  // default: one of its own, which follows no redirects
-	Workers  int           // callbacks under way at once; default 16
+	Workers  int           // callbacks under way at once; default 64
 	Timeout  time.Duration // of one request; default 10 s
 	SwapWait time.Duration // how long a swapped callback waits for the next; default 1 s
 	Faults   *Faults       // default: none
@@ -70,7 +70,7 @@ func NewSender(o SenderOptions) *Sender {
 		}
 	}
 	if o.Workers <= 0 {
-		o.Workers = 16
+		o.Workers = 64
 	}
 	if o.Timeout <= 0 {
 		o.Timeout = 10 * time.Second

@@ -48,6 +48,10 @@ type Options struct {
 	MaxActive  time.Duration // after that a stuck call fails; default 2 h
 	PurgeAfter time.Duration // after that a finished call is forgotten; 0: never
 
+	// Workers is how many callbacks are under way at once; default 64. The
+	// real one has no bound.
+	Workers int
+
 	// Key finds the client's identity of an outreach; default [OutreachKey].
 	Key    func(statusCallbackURL, address string) string
 	Client *http.Client // for callbacks and TwiML; default: one of its own

@@ -56,7 +56,9 @@ func New(o Options) (*Server, error) {
 	if s.options.Client == nil {
 		s.options.Client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64, IdleConnTimeout: time.Minute}}
 	}
-	s.sender = simulation.NewSender(simulation.SenderOptions{Client: s.options.Client, Faults: faults})
+	s.sender = simulation.NewSender(simulation.SenderOptions{
+		Client: s.options.Client, Workers: o.Workers, Faults: faults,
+	})
 	s.life, s.end = context.WithCancel(context.Background())
 	for _, c := range o.Channels {
 		s.lines = append(s.lines, newLine(c))
