@@ -28,7 +28,7 @@ func (c *Config) check(have []Mistake) []Mistake {
 		"WEIR_SEND_TIMEOUT":            between(c.SendTimeout.Duration(), 10*time.Millisecond, 5*time.Minute),
 		"WEIR_SEND_CONCURRENCY":        between(c.SendConcurrency, 1, 10_000),
 		"WEIR_COLLECT_CONCURRENCY":     between(c.CollectConcurrency, 1, 1000),
-		"WEIR_LEASE_TTL":               between(c.LeaseTTL.Duration(), 100*time.Millisecond, 5*time.Minute),
+		"WEIR_LEASE_TTL":               between(c.LeaseTTL.Duration(), 5*time.Second, 5*time.Minute),
 		"WEIR_RETENTION":               between(c.Retention.Duration(), time.Minute, 3650*24*time.Hour),
 	}
 	var mistakes []Mistake

@@ -29,7 +29,7 @@ type Config struct {
 	SendTimeout        Period `envconfig:"WEIR_SEND_TIMEOUT" default:"15s" allowed:"10ms to 5m" desc:"how long a provider may take to answer a request"`
 	SendConcurrency    int    `envconfig:"WEIR_SEND_CONCURRENCY" default:"64" allowed:"1 to 10000" desc:"most contacts of one channel that are being handed over at the same time"`
 	CollectConcurrency int    `envconfig:"WEIR_COLLECT_CONCURRENCY" default:"4" allowed:"1 to 1000" desc:"most contacts of one channel about which the provider is asked at the same time"`
-	LeaseTTL           Period `envconfig:"WEIR_LEASE_TTL" default:"15s" allowed:"100ms to 5m" desc:"how long a process that died keeps its channels before another one takes them"`
+	LeaseTTL           Period `envconfig:"WEIR_LEASE_TTL" default:"15s" allowed:"5s to 5m" desc:"how long a process that died keeps its channels before another one takes them"`
 	Retention          Period `envconfig:"WEIR_RETENTION" default:"720h" allowed:"1m to 3650d; 30d means thirty days" desc:"how long finished contacts stay readable"`
 
 	AutoMigrate bool `envconfig:"WEIR_AUTO_MIGRATE" default:"true" allowed:"true or false" desc:"whether serve brings a MySQL schema up to date by itself; SQLite's it always does"`

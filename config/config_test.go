@@ -130,7 +130,7 @@ func TestAllMistakesAreReportedAtOnce(t *testing.T) {
 		`DATABASE_URL is "mongodb://ann:REDACTED@db.example/x"; allowed: sqlite://FILE or mysql://USER:PASSWORD@HOST:PORT/DATABASE`,
 		`WEIR_API_TOKENS is "REDACTED"; allowed: one or more tokens, separated by commas, of printable ASCII without blanks`,
 		`DEFAULT_CHANNEL_CAPACITY is "0"; allowed: 1 to 1000000`,
-		`WEIR_LEASE_TTL is "soon"; allowed: 100ms to 5m`,
+		`WEIR_LEASE_TTL is "soon"; allowed: 5s to 5m`,
 		`LOG_LEVEL is "loud"; allowed: debug, info, warn or error`,
 	}, "\n")
 	if err == nil {

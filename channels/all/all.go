@@ -1,5 +1,5 @@
-// Package all is the table of channel types. Adding a type is its folder and
-// one line here.
+// Package all holds the table of channel types. It is the only place that
+// lists them: a new type is a folder and a line here.
 package all
 
 import (
@@ -8,7 +8,7 @@ import (
 	"weir/channels/verboice"
 )
 
-// Types lists every channel type of this program.
+// Types is the table, in the order in which people see it.
 func Types() []channels.Type {
 	return []channels.Type{
 		verboice.Type(),

@@ -1,0 +1,58 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"weir/channels/simulation"
+)
+
+const ruleHelp = `
+Rules are written what[=value][@operation][:when], with these forms of when:
+  0.2    one in five     *17    addresses that end in 17    /10    every tenth
+  #3     the third       #3-7   the third to the seventh    #3-    from the third on
+Without a when a rule always applies. The first rule that applies counts.
+`
+
+func (a *app) simulate() *cobra.Command {
+	return group("simulate", "Run a simulated provider, to try Weir or another client with",
+		`Runs a simulated provider: a real HTTP server that behaves like the real one,
+quirks included, and keeps its own record of what it was sent. It calls nobody.`,
+		a.simulateVerboice(), a.simulateNuntium())
+}
+
+// provider is what both simulated providers are.
+type provider interface {
+	http.Handler
+	Run(ctx context.Context)
+}
+
+// runSimulator serves a simulator until ctx ends.
+func (a *app) runSimulator(ctx context.Context, name, addr string, s provider) error {
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
+	if err != nil {
+		return fmt.Errorf("--listen: %w", err)
+	}
+	_, _ = fmt.Fprintf(a.Stdout, "simulated %s on http://%s (what it was sent: http://%[2]s%srecords)\n", name, l.Addr(), simulation.ControlPath)
+	server := &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second}
+	var running sync.WaitGroup
+	running.Go(func() { s.Run(ctx) })
+	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
+	defer stop()
+	err = server.Serve(l)
+	if ctx.Err() == nil {
+		return err
+	}
+	running.Wait()
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return err
+}
