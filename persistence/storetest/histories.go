@@ -1,0 +1,170 @@
+package storetest
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"weir"
+)
+
+// history is what a naive map says the store should hold.
+type history struct {
+	b        *bench
+	channel  weir.ChannelID
+	lease    weir.Lease
+	contacts []weir.Contact
+	keys     map[string]weir.ContactID
+	n        int
+}
+
+// testHistories draws random histories, with concurrent changes, stale
+// revisions and lost leases, and compares the store with a naive map.
+func testHistories(t *testing.T, backend Backend) {
+	b := newBench(t, backend)
+	n := 0
+	rapid.Check(t, func(r *rapid.T) {
+		n++
+		id, lease := b.owned(fmt.Sprintf("h%d", n))
+		h := &history{b: b, channel: id, lease: lease, keys: map[string]weir.ContactID{}}
+		for range rapid.IntRange(1, 6).Draw(r, "rounds") {
+			h.accept(r)
+			h.round(r)
+			h.check(r)
+		}
+	})
+}
+
+func (h *history) accept(r *rapid.T) {
+	var list []weir.Spec
+	for range rapid.IntRange(0, 5).Draw(r, "specs") {
+		s := sms(rapid.SampledFrom([]string{"", "a", "b", "c", "d"}).Draw(r, "key"))
+		s.Survey = rapid.SampledFrom([]string{"", "s"}).Draw(r, "survey")
+		if rapid.Bool().Draw(r, "delayed") {
+			s.NotBefore = now().Add(time.Hour)
+		}
+		list = append(list, s)
+	}
+	got, err := h.b.Accept(h.b.ctx, h.channel, list)
+	if err != nil {
+		r.Fatal(err)
+	}
+	for i, a := range got {
+		known, ok := h.keys[list[i].Key]
+		ok = ok && list[i].Key != ""
+		if a.Duplicate != ok || ok && known != a.Contact.ID {
+			r.Fatalf("spec %d: %+v, key known: %v", i, a, ok)
+		}
+		if !ok {
+			h.keys[list[i].Key] = a.Contact.ID
+			h.contacts = append(h.contacts, a.Contact)
+		}
+	}
+}
+
+// round hands several changes over at once and then looks at the results.
+func (h *history) round(r *rapid.T) {
+	type sent struct {
+		result <-chan weir.CommitResult
+		lost   bool
+		stale  []weir.ContactID
+	}
+	var list []sent
+	for range rapid.IntRange(0, 6).Draw(r, "changes") {
+		c := weir.Change{Lease: h.lease}
+		var s sent
+		if s.lost = rapid.IntRange(0, 9).Draw(r, "lost") == 0; s.lost {
+			c.Lease.Epoch--
+		}
+		used := map[int]bool{}
+		for range rapid.IntRange(0, 4).Draw(r, "transitions") {
+			if len(h.contacts) == 0 {
+				break
+			}
+			i := rapid.IntRange(0, len(h.contacts)-1).Draw(r, "contact")
+			if used[i] {
+				continue
+			}
+			used[i] = true
+			tr := step(r, h.contacts[i])
+			stale := rapid.IntRange(0, 7).Draw(r, "stale") == 0
+			switch {
+			case stale:
+				tr.From += 100
+				s.stale = append(s.stale, tr.Contact.ID)
+			case !s.lost:
+				h.contacts[i] = tr.Contact
+			}
+			c.Transitions = append(c.Transitions, tr)
+		}
+		s.result = h.b.later(c)
+		list = append(list, s)
+	}
+	for i, s := range list {
+		got := <-s.result
+		if s.lost {
+			if got.Err != weir.ErrLeaseLost {
+				r.Fatalf("change %d under a lost lease: %+v", i, got)
+			}
+			continue
+		}
+		slices.Sort(got.Stale)
+		slices.Sort(s.stale)
+		if got.Err != nil || fmt.Sprint(got.Stale) != fmt.Sprint(s.stale) {
+			r.Fatalf("change %d: %+v, want stale %v", i, got, s.stale)
+		}
+	}
+}
+
+// step draws a transition that the contact can take.
+func step(r *rapid.T, c weir.Contact) weir.Transition {
+	switch {
+	case c.State == weir.Queued && rapid.Bool().Draw(r, "claim"):
+		return claim(c, now())
+	case c.State == weir.Delayed && rapid.Bool().Draw(r, "ready"):
+		p, err := c.Ready()
+		return to(c, p, err)
+	case c.State.InFlight() && rapid.Bool().Draw(r, "requeue"):
+		due := time.Time{}
+		if rapid.Bool().Draw(r, "later") {
+			due = now().Add(time.Hour)
+		}
+		return requeue(c, now(), due)
+	case c.State.InFlight() && rapid.Bool().Draw(r, "active"):
+		p, err := c.Progress.Accept(now(), "ref")
+		return to(c, p, err)
+	case c.State == weir.Done:
+		t := weir.Transition{From: c.Rev, Was: c.State, Contact: c}
+		t.Contact.Rev++
+		return t
+	default:
+		return finish(c, now(), weir.Canceled)
+	}
+}
+
+func (h *history) check(r *rapid.T) {
+	waiting := int64(0)
+	want := map[weir.ContactID]weir.Contact{}
+	for _, c := range h.contacts {
+		want[c.ID] = c
+		if c.State.Waiting() {
+			waiting++
+		}
+	}
+	n, err := h.b.QueuedCount(h.b.ctx, h.channel)
+	if err != nil || n != waiting {
+		r.Fatalf("%d counted as queued, want %d (%v)", n, waiting, err)
+	}
+	list, _, err := h.b.Contacts(h.b.ctx, weir.ContactFilter{Channel: h.channel, Limit: 1000})
+	if err != nil || len(list) != len(want) {
+		r.Fatalf("%d contacts, want %d (%v)", len(list), len(want), err)
+	}
+	for _, c := range list {
+		if fmt.Sprintf("%+v", c) != fmt.Sprintf("%+v", want[c.ID]) {
+			r.Fatalf("stored %+v\nwant %+v", c, want[c.ID])
+		}
+	}
+}

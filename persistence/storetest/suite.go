@@ -1,0 +1,225 @@
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"weir"
+	"weir/persistence"
+)
+
+// Backend is a kind of database that the suite runs on.
+type Backend struct {
+	// URL gives the URL of a new, empty database.
+	URL func(t testing.TB) string
+	// Members says that several processes may be members at once.
+	Members bool
+}
+
+// Run checks that a store keeps every promise of package weir's interfaces.
+func Run(t *testing.T, b Backend) {
+	for _, topic := range []struct {
+		name string
+		run  func(*testing.T, Backend)
+	}{
+		{"accept", testAccept},
+		{"accept is all or nothing", testAcceptRefusals},
+		{"transitions", testTransitions},
+		{"staleness", testStaleness},
+		{"coalescing", testCoalescing},
+		{"queue", testQueue},
+		{"counts under any history", testHistories},
+		{"leases", testLeases},
+		{"fencing", testFencing},
+		{"inbox", testInbox},
+		{"incoming", testIncoming},
+		{"channels", testChannels},
+		{"deleting channels", testDelete},
+		{"paging", testPaging},
+		{"purge", testPurge},
+		{"identifiers", testIdentifiers},
+		{"one guilty request", testGuilty},
+		{"closing", testClosing},
+	} {
+		t.Run(topic.name, func(t *testing.T) {
+			t.Parallel()
+			topic.run(t, b)
+		})
+	}
+}
+
+// bench is a store with the shorthands of the suite.
+type bench struct {
+	*persistence.Store
+	t   testing.TB
+	ctx context.Context
+}
+
+func newBench(t testing.TB, b Backend) *bench {
+	t.Helper()
+	return benchOn(t, b.URL(t), persistence.Options{})
+}
+
+func benchOn(t testing.TB, url string, o persistence.Options) *bench {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	t.Cleanup(cancel)
+	return &bench{Store: Open(t, url, o), t: t, ctx: ctx}
+}
+
+// must stops the test on an error.
+func must[T any](t testing.TB) func(T, error) T {
+	return func(v T, err error) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
+
+func (b *bench) ok(err error) {
+	b.t.Helper()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func (b *bench) channel(name string) weir.Channel {
+	b.t.Helper()
+	c, _, err := b.PutChannel(b.ctx, weir.Channel{Name: name, Type: "test", Capacity: 10})
+	b.ok(err)
+	return c
+}
+
+// owned makes a channel and takes its lease.
+func (b *bench) owned(name string) (weir.ChannelID, weir.Lease) {
+	b.t.Helper()
+	c := b.channel(name)
+	return c.ID, b.acquire(c.ID)
+}
+
+func (b *bench) acquire(id weir.ChannelID) weir.Lease {
+	b.t.Helper()
+	l, ok, err := b.Acquire(b.ctx, id)
+	b.ok(err)
+	if !ok {
+		b.t.Fatalf("the lease of channel %d was not to be had", id)
+	}
+	return l
+}
+
+func (b *bench) accept(id weir.ChannelID, specs ...weir.Spec) []weir.Contact {
+	b.t.Helper()
+	got, err := b.Accept(b.ctx, id, specs)
+	b.ok(err)
+	list := make([]weir.Contact, len(got))
+	for i := range got {
+		list[i] = got[i].Contact
+	}
+	return list
+}
+
+// commit waits for the result of a change.
+func (b *bench) commit(c weir.Change) weir.CommitResult {
+	b.t.Helper()
+	return <-b.later(c)
+}
+
+func (b *bench) later(c weir.Change) <-chan weir.CommitResult {
+	done := make(chan weir.CommitResult, 1)
+	b.Commit(c, func(r weir.CommitResult) { done <- r })
+	return done
+}
+
+// commitAll commits and wants no error and nothing stale.
+func (b *bench) commitAll(l weir.Lease, list ...weir.Transition) {
+	b.t.Helper()
+	if r := b.commit(weir.Change{Lease: l, Transitions: list}); r.Err != nil || len(r.Stale) > 0 {
+		b.t.Fatalf("commit: %+v", r)
+	}
+}
+
+func (b *bench) read(ref weir.Ref) (weir.Contact, []weir.Attempt) {
+	b.t.Helper()
+	c, attempts, err := b.Contact(b.ctx, ref)
+	b.ok(err)
+	return c, attempts
+}
+
+func (b *bench) wantQueued(id weir.ChannelID, want int64) {
+	b.t.Helper()
+	if got := must[int64](b.t)(b.QueuedCount(b.ctx, id)); got != want {
+		b.t.Errorf("%d contacts are counted as queued, want %d", got, want)
+	}
+}
+
+// to is the transition of a contact to a progress.
+func to(c weir.Contact, p weir.Progress, err error) weir.Transition {
+	if err != nil {
+		panic(err)
+	}
+	t := weir.Transition{From: c.Rev, Was: c.State, Contact: c}
+	t.Contact.Progress = p
+	return t
+}
+
+func claim(c weir.Contact, now time.Time) weir.Transition {
+	p, err := c.Claim(now)
+	return to(c, p, err)
+}
+
+func finish(c weir.Contact, now time.Time, o weir.Outcome) weir.Transition {
+	p, err := c.Finish(now, o, "said so")
+	return to(c, p, err)
+}
+
+func requeue(c weir.Contact, now, due time.Time) weir.Transition {
+	p, ended, err := c.Requeue(now, due, "try_again")
+	t := to(c, p, err)
+	t.Ended = &ended
+	return t
+}
+
+// sms is a spec with one message.
+func sms(key string) weir.Spec {
+	return weir.Spec{Key: key, To: "+15550001", Priority: weir.Normal, Messages: []string{"hello"}}
+}
+
+func specs(n int) []weir.Spec {
+	list := make([]weir.Spec, n)
+	for i := range list {
+		list[i] = sms(fmt.Sprintf("key-%d", i))
+	}
+	return list
+}
+
+// now is an instant as the store keeps them.
+func now() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
+
+func ids(list []weir.Contact) []weir.ContactID {
+	out := make([]weir.ContactID, len(list))
+	for i := range list {
+		out[i] = list[i].ID
+	}
+	return out
+}
+
+func same(t testing.TB, what string, got, want any) {
+	t.Helper()
+	if d := cmp.Diff(want, got, cmpopts.EquateEmpty()); d != "" {
+		t.Errorf("%s (-want +got):\n%s", what, d)
+	}
+}
+
+func wantCode(t testing.TB, err error, want weir.Code) {
+	t.Helper()
+	if got := weir.CodeOf(err); got != want {
+		t.Errorf("error %v has code %q, want %q", err, got, want)
+	}
+}
