@@ -93,13 +93,14 @@ func (s *service) channelCallback(ctx context.Context, w http.ResponseWriter, r 
 		reading, err = driver.Read(c)
 	}
 	if err != nil {
-		// The driver's error may quote the request; it stays out of the log.
-		s.Logger.WarnContext(ctx, "callback refused: not a request that this provider makes", "channel", ch.Name, "type", ch.Type)
-		s.Metrics.callback(ch.Type, resultInvalid)
-		writeProblem(w, &malformed{"this is not a callback of a " + ch.Type + " channel"})
+		s.callbackInvalid(ctx, w, ch)
 		return
 	}
 	results, err := s.takeReading(ctx, ch, reading)
+	if weir.CodeOf(err) == weir.CodeInvalid { // it cannot be stored, now or ever
+		s.callbackInvalid(ctx, w, ch)
+		return
+	}
 	if err != nil {
 		s.callbackUnavailable(w, ch.Type, err)
 		return
@@ -152,6 +153,14 @@ func (s *service) takeReading(ctx context.Context, ch weir.Channel, reading chan
 		results = []string{resultIgnored}
 	}
 	return results, nil
+}
+
+// callbackInvalid refuses a callback for good. What is wrong with it may quote
+// a number or a text, and stays out of the log.
+func (s *service) callbackInvalid(ctx context.Context, w http.ResponseWriter, ch weir.Channel) {
+	s.Logger.WarnContext(ctx, "callback refused: not a request that this provider makes", "channel", ch.Name, "type", ch.Type)
+	s.Metrics.callback(ch.Type, resultInvalid)
+	writeProblem(w, &malformed{"this is not a callback of a " + ch.Type + " channel"})
 }
 
 // callbackUnavailable makes the provider come again, whatever went wrong here.

@@ -189,6 +189,10 @@ func TestCallbackIsAskedForAgainWhileWeCannotTakeIt(t *testing.T) {
 	if g := r.call("", callbackPath(ch, "status/1-1-1/completed"), "", ""); g.status != 503 {
 		t.Errorf("%d", g.status)
 	}
+	r.down = weir.Errorf(weir.CodeInvalid, "this can never be stored")
+	if g := r.call("", callbackPath(ch, "status/1-1-1/completed"), "", ""); g.status != 400 {
+		t.Errorf("%d", g.status)
+	}
 	r.down = nil
 	broken := r.channel("broken", "texts", func(c *weir.Channel) { c.Settings["base_url"] = "http://p.test/broken" })
 	if g := r.call("", callbackPath(broken, "ping"), "", ""); g.status != 503 {

@@ -105,11 +105,16 @@ func (s *service) checkChannel(ch weir.Channel, wrong *mistakes) {
 	}
 }
 
-// put creates a channel or replaces the one of that name.
+// put creates a channel or replaces the one of that name. Whoever creates it
+// at the same time and comes second replaces.
 func (s *service) put(ctx context.Context, want weir.Channel) (_ weir.Channel, created bool, err error) {
 	have, err := s.Store.Channel(ctx, want.Name)
 	if weir.CodeOf(err) == weir.CodeNotFound {
-		return s.Store.PutChannel(ctx, want)
+		have, created, err = s.Store.PutChannel(ctx, want)
+		if weir.CodeOf(err) != weir.CodeConflict {
+			return have, created, err
+		}
+		have, err = s.Store.Channel(ctx, want.Name)
 	}
 	if err != nil {
 		return weir.Channel{}, false, err

@@ -156,7 +156,7 @@ func TestWhatIsAcceptedIsWhatIsDescribed(t *testing.T) {
 	ruledOut := 0
 	for _, tc := range badContacts() {
 		var body any
-		if json.Unmarshal([]byte(tc.body), &body) == nil && len(validate(body)) > 0 {
+		if len(tc.body) < 100_000 && json.Unmarshal([]byte(tc.body), &body) == nil && len(validate(body)) > 0 {
 			ruledOut++
 		}
 	}
