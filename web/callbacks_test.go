@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -329,7 +330,7 @@ func FuzzCallback(f *testing.F) {
 	f.Add("a", secretCanary+"-1", "status/1-1-1/completed", "", "", false)
 	f.Add("a", secretCanary+"-1", "form", "%zz", "attempt=1-1-1&outcome=busy", true)
 	f.Add("nobody", "", "../..//", "from=1&guid=1", "", false)
-	r := newRig(f)
+	r := newRig(f, func(o *web.Options) { o.Logger = slog.New(slog.DiscardHandler) })
 	ch := r.channel("a", "texts")
 	f.Fuzz(func(t *testing.T, name, secret, rest, query, body string, form bool) {
 		u := url.URL{Path: "/callbacks/" + name + "/" + secret + "/" + rest, RawQuery: query}
@@ -338,6 +339,7 @@ func FuzzCallback(f *testing.F) {
 		if form {
 			req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		}
+		r.reports, r.incoming = nil, map[weir.ChannelID][]weir.Incoming{}
 		writes := r.writes
 		g := r.serve(req)
 		switch g.status {

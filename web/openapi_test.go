@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"encoding/json"
+	"log/slog"
 	"net/http/httptest"
 	"reflect"
 	"slices"
@@ -182,7 +183,7 @@ func FuzzContacts(f *testing.F) {
 	}
 	f.Add(batch(text(`,"key":"a","labels":{"a":"b"},"not_after":"2027-01-01T00:00:00Z"`)), false)
 	f.Add(batch(call(`{"twiml":"<Response/>"}`)), true)
-	r := newRig(f)
+	r := newRig(f, func(o *web.Options) { o.Logger = slog.New(slog.DiscardHandler) })
 	r.channel("texts", "texts", func(c *weir.Channel) { c.Settings["reply_reserve"] = 3.0 })
 	r.channel("voice", "voice")
 	validate := judge(f)
@@ -254,9 +255,31 @@ func TestTwoHandlersInOneProcess(t *testing.T) {
 	t.Parallel()
 	for range 2 {
 		if _, err := web.New(web.Options{
-			Directory: channels.NewDirectory(table(), "http://x", nil), Metrics: web.NewMetrics(prometheus.NewRegistry()), Gatherer: prometheus.NewRegistry(),
+			DefaultCapacity: 1, Directory: channels.NewDirectory(table(), "http://x", nil), Metrics: web.NewMetrics(prometheus.NewRegistry()), Gatherer: prometheus.NewRegistry(),
 		}); err != nil {
 			t.Fatal(err)
+		}
+	}
+	if _, err := web.New(web.Options{Directory: channels.NewDirectory(table(), "http://x", nil), Metrics: web.NewMetrics(prometheus.NewRegistry())}); err == nil {
+		t.Error("channels would have no capacity")
+	}
+}
+
+// BenchmarkContacts is the share of the HTTP layer in a batch of 1,000 small
+// contacts: reading, checking, answering.
+func BenchmarkContacts(b *testing.B) {
+	r := newRig(b, func(o *web.Options) { o.Logger = slog.New(slog.DiscardHandler) })
+	r.channel("texts", "texts")
+	contacts := make([]string, 1000)
+	for i := range contacts {
+		contacts[i] = text(`,"priority":"high","survey":"s1"`)
+	}
+	body := batch(contacts...)
+	b.ReportAllocs()
+	for b.Loop() {
+		r.contacts = r.contacts[:0]
+		if g := r.do("POST", "/v1/channels/texts/contacts", body); g.status != 202 {
+			b.Fatal(g.body)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"time"
@@ -67,6 +68,9 @@ type service struct {
 
 // New makes the handler of every route.
 func New(o Options) (http.Handler, error) {
+	if o.DefaultCapacity < weir.MinCapacity || o.DefaultCapacity > weir.MaxCapacity {
+		return nil, fmt.Errorf("a default capacity of %d: want %d to %d", o.DefaultCapacity, weir.MinCapacity, weir.MaxCapacity)
+	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}

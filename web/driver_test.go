@@ -1,0 +1,69 @@
+package web_test
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"weir"
+	"weir/channels"
+)
+
+// driver reads callbacks of a made-up provider:
+//
+//	status/{attempt}/{outcome}  a report
+//	incoming?guid=&from=&body=  a message, answered with a body of its own
+//	ping                        nothing
+//	form                        a POSTed form with attempt and outcome
+//	panic
+type driver struct{ channels.Driver }
+
+func (driver) Read(c channels.Callback) (channels.Reading, error) {
+	parts := strings.Split(c.Path, "/")
+	switch parts[0] {
+	case "status":
+		if len(parts) == 3 {
+			return report(parts[1], parts[2], c.At)
+		}
+	case "form":
+		if c.Form != nil {
+			return report(c.Form.Get("attempt"), c.Form.Get("outcome"), c.At)
+		}
+	case "incoming":
+		in := weir.Incoming{GUID: c.Query.Get("guid"), From: c.Query.Get("from"), Body: c.Query.Get("body"), ReceivedAt: c.At}
+		return channels.Reading{Incoming: []weir.Incoming{in}, ContentType: "application/json", Body: []byte("[]")}, nil
+	case "ping":
+		return channels.Reading{}, nil
+	case "panic":
+		panic("the driver broke")
+	}
+	return channels.Reading{}, fmt.Errorf("what is %s %s?", c.Path, c.Query)
+}
+
+func report(attempt, outcome string, at time.Time) (channels.Reading, error) {
+	ref, err := weir.ParseAttemptRef(attempt)
+	if err != nil {
+		return channels.Reading{}, err
+	}
+	return channels.Reading{Reports: []weir.Report{{Attempt: ref, Part: weir.WholeContact, Outcome: weir.Outcome(outcome), At: at}}}, nil
+}
+
+func table() []channels.Type {
+	settings := []channels.Setting{
+		{Key: "base_url", Kind: channels.URL, Required: true, Help: "where the provider is"},
+		{Key: "token", Kind: channels.String, Required: true, Secret: true, Help: "our token there"},
+		{Key: "channel", Kind: channels.String, Help: "the provider's channel"},
+	}
+	made := func(c channels.Config) (channels.Driver, error) {
+		if u, _ := url.Parse(c.Settings["base_url"].(string)); u.Path == "/broken" {
+			return nil, errors.New("no driver for these settings")
+		}
+		return driver{}, nil
+	}
+	return []channels.Type{
+		{Name: "texts", Content: channels.Text, Summary: "made-up texts", Settings: settings, New: made},
+		{Name: "voice", Content: channels.Voice, Summary: "made-up calls", Settings: settings, New: made},
+	}
+}
