@@ -253,7 +253,10 @@ func (m *memory) Accept(_ context.Context, ch weir.Channel, specs []weir.Spec) (
 	defer end()
 	var out []weir.Accepted
 	for _, s := range specs {
-		i := slices.IndexFunc(m.contacts, func(c weir.Contact) bool { return c.Channel == ch.ID && s.Key != "" && c.Key == s.Key })
+		i := -1
+		if s.Key != "" {
+			i = slices.IndexFunc(m.contacts, func(c weir.Contact) bool { return c.Channel == ch.ID && c.Key == s.Key })
+		}
 		if i >= 0 {
 			out = append(out, weir.Accepted{Contact: m.contacts[i], Duplicate: true})
 			continue

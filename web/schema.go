@@ -144,11 +144,21 @@ func (c *checker) checkObject(v any, at string, m *mistakes) {
 			m.add(at+"/"+name, "required", "is missing")
 		}
 	}
+	known := 0
 	for _, name := range c.names {
 		if value, ok := o[name]; ok {
 			c.properties[name].check(value, at+"/"+name, m)
+			known++
 		}
 	}
+	if known < len(o) {
+		c.checkOthers(o, at, m)
+	}
+	c.checkLength(len(o), "entries", at, m)
+}
+
+// checkOthers looks at the members that are no properties of the schema.
+func (c *checker) checkOthers(o map[string]any, at string, m *mistakes) {
 	for _, name := range slices.Sorted(maps.Keys(o)) {
 		if c.properties[name] != nil {
 			continue
@@ -160,7 +170,6 @@ func (c *checker) checkObject(v any, at string, m *mistakes) {
 			c.each.check(o[name], at+"/"+token(name), m)
 		}
 	}
-	c.checkLength(len(o), "entries", at, m)
 }
 
 func (c *checker) checkArray(v any, at string, m *mistakes) {
