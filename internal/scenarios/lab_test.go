@@ -1,0 +1,262 @@
+package scenarios_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"weir"
+	"weir/channels"
+)
+
+// lab is a provider that does what a test tells it, and keeps its own count of
+// what it has in flight. By default it takes everything and stays silent.
+type lab struct {
+	t testing.TB
+
+	mu       sync.Mutex
+	sends    []labAttempt         // every call of Send, in order
+	inFlight map[string]int       // slots at the provider, by channel
+	most     map[string]int       // the most there ever was
+	open     map[string]labFlight // by attempt id
+	asked    []string             // keys of contacts that were asked about, in order
+	canceled []string
+	prepared int
+
+	// Behaviours; nil: the default.
+	onSend    func(ctx context.Context, a labAttempt) channels.Sent
+	onAsk     func(ctx context.Context, a labAttempt) channels.Answer
+	onCancel  func(ctx context.Context, a labAttempt) channels.Cancellation
+	onStatus  func() channels.Status
+	onPrepare func() error
+	answers   map[string]chan struct{} // by attempt id: closed when the caller crashed
+	lost      chan struct{}            // closed when the callers' process has crashed
+}
+
+// labAttempt is what the lab was told about one attempt.
+type labAttempt struct {
+	id       string
+	key      string // the first message, or the callback URL of a call
+	channel  string
+	callback string // path of the channel's callbacks
+	parts    int
+	ref      weir.AttemptRef
+}
+
+type labFlight struct {
+	channel string
+	open    map[string]bool // parts
+}
+
+func newLab(t testing.TB) *lab {
+	return &lab{
+		t: t, inFlight: map[string]int{}, most: map[string]int{}, open: map[string]labFlight{}, lost: make(chan struct{}),
+	}
+}
+
+// Type is a channel type whose driver is the lab.
+func (l *lab) Type(name string, content channels.Content) channels.Type {
+	return channels.Type{
+		Name: name, Content: content, Summary: "a provider for tests",
+		Settings: []channels.Setting{{Key: "note", Kind: channels.String, Help: "anything"}},
+		New: func(c channels.Config) (channels.Driver, error) {
+			path := strings.TrimPrefix(c.CallbackURL, "http://weir.test")
+			return &labDriver{l, strings.Split(path, "/")[2], path}, nil
+		},
+	}
+}
+
+type labDriver struct {
+	*lab
+	channel  string
+	callback string
+}
+
+func (d *labDriver) told(a channels.Attempt) labAttempt {
+	la := labAttempt{id: a.ID.String(), ref: a.ID, channel: d.channel, callback: d.callback, parts: max(1, len(a.Messages))}
+	if a.Call != nil {
+		la.key = a.Call.CallbackURL
+	} else {
+		la.key = a.Messages[0]
+	}
+	return la
+}
+
+// Send implements channels.Driver.
+func (d *labDriver) Send(ctx context.Context, a channels.Attempt) channels.Sent {
+	la := d.told(a)
+	d.mu.Lock()
+	d.sends = append(d.sends, la)
+	act := d.onSend
+	d.mu.Unlock()
+	if act == nil {
+		return d.take(la)
+	}
+	return act(ctx, la)
+}
+
+// take has the provider accept an attempt.
+func (l *lab) take(a labAttempt) channels.Sent {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	f := labFlight{a.channel, map[string]bool{}}
+	for i := range a.parts {
+		f.open[strconv.Itoa(i)] = true
+	}
+	if _, twice := l.open[a.id]; twice {
+		l.t.Errorf("attempt %s was handed over twice", a.id)
+	}
+	l.open[a.id] = f
+	l.inFlight[a.channel] += a.parts
+	l.most[a.channel] = max(l.most[a.channel], l.inFlight[a.channel])
+	return channels.Sent{Fate: channels.Accepted, ProviderRef: "ref-" + a.id}
+}
+
+// end notes that a part of an attempt, or all of it, is over at the provider.
+func (l *lab) end(a labAttempt, part, outcome string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	f := l.open[a.id]
+	if outcome == "" {
+		return
+	}
+	for p := range f.open {
+		if f.open[p] && (part == "all" || part == p) {
+			f.open[p] = false
+			l.inFlight[f.channel]--
+		}
+	}
+}
+
+// Ask implements channels.Driver. By default the provider still has it.
+func (d *labDriver) Ask(ctx context.Context, a channels.Attempt) channels.Answer {
+	la := d.told(a)
+	d.mu.Lock()
+	d.asked = append(d.asked, la.key)
+	act := d.onAsk
+	_, has := d.open[la.id]
+	d.mu.Unlock()
+	switch {
+	case act != nil:
+		return act(ctx, la)
+	case has:
+		return channels.Answer{Knowledge: channels.Underway, ProviderRef: "ref-" + la.id}
+	default:
+		return channels.Answer{Knowledge: channels.Absent}
+	}
+}
+
+// Cancel implements channels.Driver. By default it works.
+func (d *labDriver) Cancel(ctx context.Context, a channels.Attempt) channels.Cancellation {
+	la := d.told(a)
+	d.mu.Lock()
+	d.canceled = append(d.canceled, la.key)
+	act := d.onCancel
+	d.mu.Unlock()
+	if act != nil {
+		return act(ctx, la)
+	}
+	d.end(la, "all", "canceled")
+	return channels.Cancellation{Gone: true}
+}
+
+// Read implements channels.Driver: report/{attempt}?part=&outcome=.
+func (d *labDriver) Read(c channels.Callback) (channels.Reading, error) {
+	kind, id, _ := strings.Cut(c.Path, "/")
+	if kind == "incoming" {
+		return channels.Reading{Incoming: []weir.Incoming{{From: c.Query.Get("from"), Body: c.Query.Get("body"), GUID: c.Query.Get("guid"), ReceivedAt: c.At}}}, nil
+	}
+	if kind != "report" {
+		return channels.Reading{}, fmt.Errorf("no such callback")
+	}
+	ref, err := weir.ParseAttemptRef(id)
+	if err != nil {
+		return channels.Reading{}, nil
+	}
+	r := weir.Report{Attempt: ref, Part: weir.WholeContact, Outcome: weir.Outcome(c.Query.Get("outcome")), Reason: c.Query.Get("reason"), At: c.At}
+	if p, err := strconv.Atoi(c.Query.Get("part")); err == nil {
+		r.Part = p
+	}
+	return channels.Reading{Reports: []weir.Report{r}}, nil
+}
+
+// Prepare implements channels.Driver.
+func (d *labDriver) Prepare(context.Context) error {
+	d.mu.Lock()
+	d.prepared++
+	act := d.onPrepare
+	d.mu.Unlock()
+	if act != nil {
+		return act()
+	}
+	return nil
+}
+
+// Status implements channels.Driver.
+func (d *labDriver) Status(context.Context) channels.Status {
+	d.mu.Lock()
+	act := d.onStatus
+	d.mu.Unlock()
+	if act != nil {
+		return act()
+	}
+	return channels.Status{Health: weir.Up}
+}
+
+// behave changes what the lab does.
+func (l *lab) behave(change func(*lab)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	change(l)
+}
+
+// sentKeys lists the keys of the contacts for which Send was called, in order.
+func (l *lab) sentKeys() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var keys []string
+	for _, s := range l.sends {
+		keys = append(keys, s.key)
+	}
+	return keys
+}
+
+// attempt is the latest attempt of a contact that the lab was told.
+func (l *lab) attempt(key string) labAttempt {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, s := range slices.Backward(l.sends) {
+		if s.key == key {
+			return s
+		}
+	}
+	l.t.Fatalf("contact %s was never sent", key)
+	return labAttempt{}
+}
+
+// use is the slots that a channel has at the provider now, and the most that
+// it ever had.
+func (l *lab) use(channel string) (now, most int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.inFlight[channel], l.most[channel]
+}
+
+// crashed is closed when the callers' process has crashed: a Send that is held
+// returns then, and nobody hears its result.
+func (l *lab) crashed() <-chan struct{} {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.lost
+}
+
+func (l *lab) forgetCallers() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	close(l.lost)
+	l.lost = make(chan struct{})
+}

@@ -1,0 +1,347 @@
+// Package scenarios_test plays the scenarios of docs/scenarios.md through
+// Weir's public seams: the HTTP API, the callbacks and a provider. Where the
+// store matters each is played on SQLite and on MariaDB; on SQLite inside a
+// bubble of virtual time, so that hours cost nothing and instants are exact.
+package scenarios_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"weir/actors"
+	"weir/actors/core"
+	"weir/channels"
+	"weir/persistence"
+	"weir/persistence/storetest"
+	"weir/persistence/testmysql"
+	"weir/web"
+)
+
+// world is one Weir with a scripted provider.
+type world struct {
+	*testing.T
+	lab     *lab
+	url     string // of the store
+	virtual bool   // time is virtual
+	core    core.Config
+	wrap    []actor.ReceiverMiddleware
+
+	store   *persistence.Store
+	system  *actors.System
+	handler http.Handler
+	metrics *prometheus.Registry
+}
+
+// onStores plays a scenario on both stores.
+func onStores(t *testing.T, play func(*world)) {
+	t.Parallel()
+	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
+		inBubble(t, play)
+	})
+	t.Run("mariadb", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, testmysql.URL(t))
+		w.start()
+		play(w)
+	})
+}
+
+// onVirtualTime plays a scenario in which time matters and the store does not.
+func onVirtualTime(t *testing.T, play func(*world)) {
+	t.Parallel()
+	inBubble(t, play)
+}
+
+func inBubble(t *testing.T, play func(*world)) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, "sqlite://:memory:")
+		w.virtual = true
+		w.start()
+		play(w)
+	})
+}
+
+func newWorld(t *testing.T, url string) *world {
+	return &world{T: t, url: url, lab: newLab(t), core: core.Config{
+		IdleAfter: 2 * time.Minute, CollectEvery: 2 * time.Minute, SettleAfter: time.Minute, LostAfter: time.Hour,
+		StopAfter: 30 * time.Minute, SendConcurrency: 64, AskConcurrency: 4, Chance: func() float64 { return 0.5 },
+	}}
+}
+
+// start opens the store, if it is not open, and builds the rest on it.
+func (w *world) start() {
+	w.Helper()
+	if w.store == nil {
+		w.store = storetest.Open(w.T, w.url, persistence.Options{Logger: w.logger(), LeaseTTL: 3 * time.Second})
+	}
+	directory := channels.NewDirectory([]channels.Type{w.lab.Type("lab", channels.Text), w.lab.Type("labcall", channels.Voice)}, "http://weir.test", nil)
+	w.metrics = prometheus.NewRegistry()
+	var err error
+	w.system, err = actors.Start(actors.Options{
+		Store: w.store, Directory: directory, Core: w.core, Logger: w.logger(), Metrics: actors.NewMetrics(w.metrics),
+		SendTimeout: 15 * time.Second, AskTimeout: 15 * time.Second, LeaseTTL: 3 * time.Second,
+		Shared: !strings.HasPrefix(w.url, "sqlite:"), Middleware: w.wrap,
+	})
+	if err != nil {
+		w.Fatal(err)
+	}
+	system := w.system
+	w.Cleanup(system.Close)
+	w.handler, err = web.New(web.Options{
+		Store: w.store, Broker: w.system, Directory: directory, DefaultCapacity: 100, Logger: w.logger(),
+		Metrics: web.NewMetrics(w.metrics), Gatherer: w.metrics,
+	})
+	if err != nil {
+		w.Fatal(err)
+	}
+	if err := w.system.Resume(w.Context()); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// crash ends the actors where they stand, as a crash of the process would: what
+// is in the store stays, what is in memory is gone. Provider calls that are
+// under way reach the provider, and their answers are lost.
+func (w *world) crash() {
+	w.Helper()
+	w.system.Close()
+	w.rest()
+	w.lab.forgetCallers()
+}
+
+// restart is a crash and a new start on the same store.
+func (w *world) restart() {
+	w.Helper()
+	w.crash()
+	w.start()
+}
+
+func (w *world) logger() *slog.Logger {
+	return slog.New(slog.NewTextHandler(w.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
+}
+
+// answer is a response of the API.
+type answer struct {
+	Status int
+	Header http.Header
+	Body   map[string]any
+	Text   string
+}
+
+// call makes a request of the API.
+func (w *world) call(method, path string, body any) answer {
+	w.Helper()
+	var b []byte
+	if body != nil {
+		var err error
+		if b, err = json.Marshal(body); err != nil {
+			w.Fatal(err)
+		}
+	}
+	r := httptest.NewRequestWithContext(w.Context(), method, path, bytes.NewReader(b))
+	if body != nil {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	rec := httptest.NewRecorder()
+	w.handler.ServeHTTP(rec, r)
+	a := answer{Status: rec.Code, Header: rec.Header(), Text: rec.Body.String()}
+	_ = json.Unmarshal(rec.Body.Bytes(), &a.Body)
+	return a
+}
+
+// want makes a request that must have a status.
+func (w *world) want(status int, method, path string, body any) answer {
+	w.Helper()
+	a := w.call(method, path, body)
+	if a.Status != status {
+		w.Fatalf("%s %s: %d, want %d: %s", method, path, a.Status, status, a.Text)
+	}
+	return a
+}
+
+type fields = map[string]any
+
+// channel makes a channel of type lab (messages); more overrides its fields.
+func (w *world) channel(name string, capacity int, more ...fields) {
+	w.Helper()
+	body := fields{"type": "lab", "capacity": capacity, "settings": fields{}}
+	for _, m := range more {
+		maps.Copy(body, m)
+	}
+	a := w.call("PUT", "/v1/channels/"+name, body)
+	if a.Status != http.StatusCreated && a.Status != http.StatusOK {
+		w.Fatalf("channel %s: %d %s", name, a.Status, a.Text)
+	}
+}
+
+// sms is a contact with a message; its key is part of the message, so that the
+// lab tells contacts apart by their keys.
+func sms(key string, more ...fields) fields {
+	c := fields{"key": key, "to": "+15550100", "messages": []string{key}}
+	for _, m := range more {
+		maps.Copy(c, m)
+	}
+	return c
+}
+
+// texts gives a contact n messages.
+func texts(key string, n int) fields {
+	var list []string
+	for range n {
+		list = append(list, key)
+	}
+	return fields{"messages": list}
+}
+
+// many is n contacts with keys prefix-0001 and so on.
+func many(prefix string, n int, more ...fields) []fields {
+	var list []fields
+	for i := range n {
+		list = append(list, sms(fmt.Sprintf("%s-%04d", prefix, i+1), more...))
+	}
+	return list
+}
+
+// accept hands contacts over and gives their ids by key.
+func (w *world) accept(channel string, contacts ...fields) map[string]string {
+	w.Helper()
+	ids := map[string]string{}
+	for len(contacts) > 0 {
+		n := min(len(contacts), 1000)
+		a := w.want(http.StatusAccepted, "POST", "/v1/channels/"+channel+"/contacts", fields{"contacts": contacts[:n]})
+		for _, c := range a.Body["contacts"].([]any) {
+			c := c.(map[string]any)
+			ids[c["key"].(string)] = c["id"].(string)
+		}
+		contacts = contacts[n:]
+	}
+	return ids
+}
+
+// contact reads a contact.
+func (w *world) contact(id string) map[string]any {
+	w.Helper()
+	return w.want(http.StatusOK, "GET", "/v1/contacts/"+id, nil).Body
+}
+
+// figure reads one number of a channel.
+func (w *world) figure(channel, name string) int {
+	w.Helper()
+	v, ok := w.want(http.StatusOK, "GET", "/v1/channels/"+channel, nil).Body[name].(float64)
+	if !ok {
+		w.Fatalf("channel %s has no number %s", channel, name)
+	}
+	return int(v)
+}
+
+// state reads the state of a channel.
+func (w *world) state(channel string) string {
+	w.Helper()
+	return fmt.Sprint(w.want(http.StatusOK, "GET", "/v1/channels/"+channel, nil).Body["state"])
+}
+
+// until waits for something to become true: at most a virtual day, or ten
+// seconds of real time.
+func (w *world) until(what string, cond func() bool) {
+	w.Helper()
+	if w.virtual {
+		step, spent := time.Millisecond, time.Duration(0)
+		for ; spent < 24*time.Hour; spent += step {
+			synctest.Wait()
+			if cond() {
+				return
+			}
+			time.Sleep(step)
+			step = min(2*step, 10*time.Second)
+		}
+	} else {
+		tick := time.NewTicker(5 * time.Millisecond)
+		defer tick.Stop()
+		ctx, cancel := context.WithTimeout(w.Context(), 15*time.Second)
+		defer cancel()
+		for ctx.Err() == nil {
+			if cond() {
+				return
+			}
+			<-tick.C
+		}
+	}
+	w.Fatalf("it never came to pass: %s; the lab saw %v", what, w.lab.sentKeys())
+}
+
+// rest waits until nothing happens any more by itself: exactly in virtual
+// time, for a moment in real time.
+func (w *world) rest() {
+	if w.virtual {
+		synctest.Wait()
+		return
+	}
+	<-time.After(150 * time.Millisecond)
+}
+
+// pass lets time go by; virtual time only.
+func (w *world) pass(d time.Duration) {
+	w.Helper()
+	if !w.virtual {
+		w.Fatal("only virtual time passes at will")
+	}
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+// sent waits until the lab was called for exactly n contacts, and sees that it
+// stays so.
+func (w *world) sent(n int) {
+	w.Helper()
+	w.until(fmt.Sprintf("%d contacts sent", n), func() bool { return len(w.lab.sentKeys()) >= n })
+	w.rest()
+	if got := len(w.lab.sentKeys()); got != n {
+		w.Fatalf("%d contacts were sent, want %d", got, n)
+	}
+}
+
+// done waits until a contact is done and gives its outcome.
+func (w *world) done(id string) string {
+	w.Helper()
+	var c map[string]any
+	w.until("contact "+id+" is done", func() bool { c = w.contact(id); return c["state"] == "done" })
+	return fmt.Sprint(c["outcome"])
+}
+
+// report sends the callback of the lab about a contact, by key, and gives its
+// status. part is the index of a message, or "all".
+func (w *world) report(key, part, outcome string) int {
+	w.Helper()
+	return w.reportAttempt(w.lab.attempt(key), part, outcome)
+}
+
+// reportAttempt sends a callback about an attempt by its id.
+func (w *world) reportAttempt(attempt labAttempt, part, outcome string) int {
+	w.Helper()
+	w.lab.end(attempt, part, outcome)
+	return w.call("POST", attempt.callback+"/report/"+attempt.id+"?part="+part+"&outcome="+outcome, nil).Status
+}
+
+// finish reports contacts as completed, whole.
+func (w *world) finish(keys ...string) {
+	w.Helper()
+	for _, k := range keys {
+		if status := w.report(k, "all", "completed"); status != http.StatusOK {
+			w.Fatalf("the callback of %s was answered %d", k, status)
+		}
+	}
+}
