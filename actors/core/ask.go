@@ -102,7 +102,7 @@ func (c *Core) answered(f *flight, a channels.Answer, now time.Time) {
 	case channels.CannotTell:
 		ts = c.nobodyKnows(f, now)
 	case channels.Absent:
-		ts = c.absent(f, now)
+		ts = c.absent(f, a.Partial, now)
 	case channels.Underway:
 		ts = c.underway(f, a, now)
 	default:
@@ -174,11 +174,13 @@ func (c *Core) hearAll(f *flight, reports []weir.Report, now time.Time) []weir.T
 
 // absent deals with a contact that the provider certainly does not have: a
 // hand-over that was unclear did not happen, so the contact goes back to its
-// place; one that had been accepted was dropped by the provider.
-func (c *Core) absent(f *flight, now time.Time) []weir.Transition {
+// place; one that had been accepted was dropped by the provider. partial says
+// that the provider has a part of it, which is over, and that handing it over
+// again brings only the rest.
+func (c *Core) absent(f *flight, partial bool, now time.Time) []weir.Transition {
 	c.out.Reconciled++
 	switch {
-	case f.c.State == weir.Active:
+	case f.c.State == weir.Active && !partial:
 		return []weir.Transition{c.finish(f, now, weir.Lost, "the provider no longer knows it")}
 	case f.c.CancelAsked:
 		return []weir.Transition{c.finish(f, now, weir.Canceled, "the provider never had it")}
