@@ -156,13 +156,17 @@ func (p *page) walk(ctx context.Context) (more bool, err error) {
 func (p *page) start(channel int64) cursor {
 	at := cursor{Channel: channel}
 	if p.f.Key == "" && len(p.f.States) > 0 {
-		at = p.startState(channel, p.f.States[0])
+		at = startState(channel, p.f.States[0])
 	}
 	return at
 }
 
-func (p *page) startState(channel int64, state weir.State) cursor {
-	return cursor{Channel: channel, State: int8(state), Lane: math.MinInt64, Pos: math.MinInt64}
+func startState(channel int64, state weir.State) cursor {
+	return startLane(channel, int8(state), math.MinInt64)
+}
+
+func startLane(channel int64, state int8, lane int64) cursor {
+	return cursor{Channel: channel, State: state, Lane: lane, Pos: math.MinInt64}
 }
 
 // channel lists what matches of one channel from p.at on.
@@ -171,33 +175,55 @@ func (p *page) channel(ctx context.Context) (more bool, err error) {
 		return p.byKey(ctx)
 	}
 	if len(p.f.States) == 0 {
-		return p.rows(ctx, idsSQL, func() []any { return []any{p.at.Channel, p.at.ID} })
+		return p.rows(ctx, idsSQL, func(n int) []any { return []any{p.at.Channel, p.at.ID, n} })
 	}
 	for _, state := range p.f.States {
 		if int8(state) < p.at.State {
 			continue
 		}
 		if int8(state) > p.at.State {
-			p.at = p.startState(p.at.Channel, state)
+			p.at = startState(p.at.Channel, state)
 		}
-		more, err := p.rows(ctx, stateSQL, func() []any {
-			a := p.at
-			return []any{a.Channel, a.State, a.Lane, a.Lane, a.Lane, a.Pos, a.Lane, a.Pos, a.ID}
-		})
-		if more || err != nil {
+		if more, err := p.state(ctx); more || err != nil {
 			return more, err
 		}
 	}
 	return false, nil
 }
 
+// state lists what matches of one state, lane by lane, so that each page
+// begins with a seek.
+func (p *page) state(ctx context.Context) (more bool, err error) {
+	for {
+		more, err := p.rows(ctx, stateSQL, func(n int) []any { return stateArguments(p.at, n) })
+		if more || err != nil {
+			return more, err
+		}
+		var next laneHead
+		p.budget -= seekCost
+		err = p.s.read.GetContext(ctx, &next, laneSQL, p.at.Channel, p.at.State, p.at.Lane)
+		if errors.Is(err, sql.ErrNoRows) {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		p.at = startLane(p.at.Channel, p.at.State, next.Lane)
+	}
+}
+
 const (
 	idsSQL = "SELECT " + contactColumns + " FROM contacts WHERE channel_id = ? AND id > ? ORDER BY id LIMIT ?"
-	// lane >= ? bounds the range of the index; the rest finds the row in it.
-	stateSQL = "SELECT " + contactColumns + " FROM contacts WHERE channel_id = ? AND state = ? AND lane >= ? AND " +
-		"(lane > ? OR lane = ? AND pos > ? OR lane = ? AND pos = ? AND id > ?) ORDER BY lane, pos, id LIMIT ?"
+	// pos >= ? is where the range of the index begins; few share one pos.
+	stateSQL = "SELECT " + contactColumns + " FROM contacts WHERE channel_id = ? AND state = ? AND lane = ? AND pos >= ? AND " +
+		"(pos > ? OR id > ?) ORDER BY pos, id LIMIT ?"
 	keySQL = "SELECT " + contactColumns + " FROM contacts WHERE channel_id = ? AND ckey = ?"
 )
+
+// stateArguments are those of stateSQL, behind a cursor.
+func stateArguments(a cursor, limit int) []any {
+	return []any{a.Channel, a.State, a.Lane, a.Pos, a.Pos, a.ID, limit}
+}
 
 func (p *page) byKey(ctx context.Context) (more bool, err error) {
 	if p.full() {
@@ -220,7 +246,7 @@ func (p *page) byKey(ctx context.Context) (more bool, err error) {
 func (p *page) full() bool { return p.budget <= 0 || len(p.found) >= p.f.Limit }
 
 // rows reads on from p.at until nothing is left or the page is full.
-func (p *page) rows(ctx context.Context, text string, from func() []any) (more bool, err error) {
+func (p *page) rows(ctx context.Context, text string, from func(limit int) []any) (more bool, err error) {
 	for !p.full() {
 		// One more than is missing tells whether there is a next page.
 		n := min(p.budget, p.f.Limit-len(p.found)+1)
@@ -228,7 +254,7 @@ func (p *page) rows(ctx context.Context, text string, from func() []any) (more b
 			n = min(p.budget, maxPage)
 		}
 		var rows []contactRow
-		if err := p.s.read.SelectContext(ctx, &rows, text, append(from(), n)...); err != nil {
+		if err := p.s.read.SelectContext(ctx, &rows, text, from(n)...); err != nil {
 			return false, err
 		}
 		p.budget -= max(len(rows), seekCost)

@@ -86,6 +86,10 @@ func (s *Store) Orphans(ctx context.Context) ([]weir.ChannelID, error) {
 // OpenChannels implements [weir.ChannelStore].
 func (s *Store) OpenChannels(ctx context.Context) ([]weir.ChannelID, error) {
 	var list []weir.ChannelID
-	err := s.read.SelectContext(ctx, &list, "SELECT id FROM channels WHERE "+openContact("channels.id")+" IS NOT NULL ORDER BY id")
+	err := s.read.SelectContext(ctx, &list, openChannelsSQL())
 	return list, s.failure("look for open channels", err)
+}
+
+func openChannelsSQL() string {
+	return "SELECT id FROM channels WHERE " + openContact("channels.id") + " IS NOT NULL ORDER BY id"
 }

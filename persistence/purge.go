@@ -46,6 +46,8 @@ func (s *Store) Purge(ctx context.Context, before time.Time, limit int) (int, er
 	return total, nil
 }
 
+const purgeSQL = "SELECT id FROM contacts WHERE channel_id = ? AND state = ? AND lane = 0 AND pos < ? ORDER BY pos LIMIT ?"
+
 // purgeContacts finds the oldest in the queue index: a done contact stands
 // there by the instant of its end.
 func (s *Store) purgeContacts(ctx context.Context, channel weir.ChannelID, before time.Time, limit int) (int, error) {
@@ -53,7 +55,7 @@ func (s *Store) purgeContacts(ctx context.Context, channel weir.ChannelID, befor
 	err := s.transaction(ctx, func(tx *sqlx.Tx) error {
 		list = nil
 		var found []int64
-		err := tx.SelectContext(ctx, &found, "SELECT id FROM contacts WHERE channel_id = ? AND state = ? AND lane = 0 AND pos < ? ORDER BY pos LIMIT ?",
+		err := tx.SelectContext(ctx, &found, purgeSQL,
 			int64(channel), int64(weir.Done), micros(before), limit)
 		if err != nil || len(found) == 0 {
 			return err

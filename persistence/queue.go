@@ -21,16 +21,26 @@ const (
 	queuedAtSQL = "SELECT queued_at FROM contacts WHERE channel_id = ? AND id = ?"
 )
 
-// BrokerStatements lists the statements that read for a broker, with example
-// arguments for a channel, for those who want to see their plans.
-func (s *Store) BrokerStatements(channel weir.ChannelID) []Statement {
-	id := int64(channel)
+// Statements lists the statements that a broker, a list and the retention
+// run, with example arguments, for those who want to see their plans.
+func (s *Store) Statements(channel weir.ChannelID, lane weir.Lane, t weir.Transition) []Statement {
+	id, l := int64(channel), int64(lane)
+	update := encode([]step{{first: &t, last: &t}})
 	return []Statement{
 		{"in flight", inFlightSQL, []any{id, int64(weir.Sending), int64(weir.Unknown)}},
-		{"lanes", laneSQL, []any{id, int64(weir.Queued), int64(math.MinInt64)}},
-		{"head", headSQL, []any{id, int64(weir.Queued), int64(0), int64(0), 100}},
+		{"first lane", laneSQL, []any{id, int64(weir.Queued), int64(math.MinInt64)}},
+		{"next lane", laneSQL, []any{id, int64(weir.Queued), l}},
+		{"head", headSQL, []any{id, int64(weir.Queued), l, int64(0), 100}},
+		{"refill", headSQL, []any{id, int64(weir.Queued), l, int64(t.Contact.ID), 100}},
 		{"due", headSQL, []any{id, int64(weir.Delayed), int64(0), int64(0), 100}},
 		{"overdue", overdueSQL, []any{id, 100}},
+		{"list by id", idsSQL, []any{id, int64(t.Contact.ID), 100}},
+		{"list by state", stateSQL, stateArguments(startLane(id, int8(weir.Queued), l), 100)},
+		{"list done, a later page", stateSQL, stateArguments(cursor{Channel: id, State: int8(weir.Done), Pos: 500_000, ID: 1}, 100)},
+		{"list by key", keySQL, []any{id, "no such key"}},
+		{"open channels", openChannelsSQL(), nil},
+		{"purge", purgeSQL, []any{id, int64(weir.Done), int64(500_000), 100}},
+		{"claim, send, callback, collect", s.text.update, []any{update}},
 	}
 }
 

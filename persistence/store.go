@@ -83,6 +83,10 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("database: %w", err)
 	}
+	return newStore(db, scheme, o), nil
+}
+
+func newStore(db dialect.Database, scheme string, o Options) *Store {
 	pools := db.Pools()
 	s := &Store{
 		database: db, sql: db.Statements(),
@@ -91,7 +95,7 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	}
 	s.text = newStatements(s.sql)
 	s.writer = newWriter(s)
-	return s, nil
+	return s
 }
 
 func withDefaults(o Options) Options {

@@ -1,0 +1,159 @@
+package persistence_test
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"sync"
+
+	"weir/persistence/dialect"
+)
+
+// fault is what happens to a COMMIT of the writer.
+type fault int
+
+const (
+	none   fault = iota
+	before       // the connection breaks and the server never saw it
+	after        // the server committed, and the answer is lost
+)
+
+// faulty is a database whose connections of the writer break at will.
+type faulty struct {
+	dialect.Database
+	pools dialect.Pools
+
+	mu       sync.Mutex
+	down     bool
+	next     func() fault // asked at each COMMIT
+	attempts int          // COMMITs
+}
+
+func newFaulty(db dialect.Database) *faulty {
+	f := &faulty{Database: db, pools: db.Pools(), next: func() fault { return none }}
+	inner := f.pools.Batch
+	broken := sql.OpenDB(connector{f, inner})
+	broken.SetMaxOpenConns(1)
+	if f.pools.Write == inner {
+		f.pools.Write = broken
+	}
+	f.pools.Batch = broken
+	return f
+}
+
+func (f *faulty) Pools() dialect.Pools { return f.pools }
+
+func (f *faulty) Close() error {
+	_ = f.pools.Batch.Close()
+	return f.Database.Close()
+}
+
+// set changes the weather.
+func (f *faulty) set(down bool, next func() fault) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.down = down
+	if next != nil {
+		f.next = next
+	}
+}
+
+func (f *faulty) isDown() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.down
+}
+
+func (f *faulty) fate() fault {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.attempts++
+	return f.next()
+}
+
+// connector hands out connections of another pool.
+type connector struct {
+	f     *faulty
+	inner *sql.DB
+}
+
+func (c connector) Driver() driver.Driver { return c.inner.Driver() }
+
+func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
+	if c.f.isDown() {
+		return nil, driver.ErrBadConn
+	}
+	held, err := c.inner.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var raw driver.Conn
+	if err := held.Raw(func(dc any) error { raw = dc.(driver.Conn); return nil }); err != nil {
+		return nil, err
+	}
+	return &conn{Conn: raw, f: c.f, held: held}, nil
+}
+
+// conn is a connection with what database/sql asks of a good one.
+type conn struct {
+	driver.Conn
+	f    *faulty
+	held *sql.Conn
+}
+
+func (c *conn) Close() error {
+	_ = c.held.Raw(func(any) error { return driver.ErrBadConn }) // throws the real one away
+	return nil
+}
+
+func (c *conn) ExecContext(ctx context.Context, q string, args []driver.NamedValue) (driver.Result, error) {
+	if c.f.isDown() {
+		return nil, driver.ErrBadConn
+	}
+	return c.Conn.(driver.ExecerContext).ExecContext(ctx, q, args)
+}
+
+func (c *conn) QueryContext(ctx context.Context, q string, args []driver.NamedValue) (driver.Rows, error) {
+	if c.f.isDown() {
+		return nil, driver.ErrBadConn
+	}
+	return c.Conn.(driver.QueryerContext).QueryContext(ctx, q, args)
+}
+
+func (c *conn) PrepareContext(ctx context.Context, q string) (driver.Stmt, error) {
+	return c.Conn.(driver.ConnPrepareContext).PrepareContext(ctx, q)
+}
+
+func (c *conn) BeginTx(ctx context.Context, o driver.TxOptions) (driver.Tx, error) {
+	if c.f.isDown() {
+		return nil, driver.ErrBadConn
+	}
+	t, err := c.Conn.(driver.ConnBeginTx).BeginTx(ctx, o)
+	return &tx{t, c}, err
+}
+
+func (c *conn) CheckNamedValue(v *driver.NamedValue) error {
+	if checker, ok := c.Conn.(driver.NamedValueChecker); ok {
+		return checker.CheckNamedValue(v)
+	}
+	return driver.ErrSkip
+}
+
+type tx struct {
+	driver.Tx
+	c *conn
+}
+
+func (t *tx) Commit() error {
+	switch t.c.f.fate() {
+	case before:
+		return driver.ErrBadConn // the pool closes the connection
+	case after:
+		if err := t.Tx.Commit(); err != nil {
+			return err
+		}
+		return driver.ErrBadConn
+	default:
+		return t.Tx.Commit()
+	}
+}
