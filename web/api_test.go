@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -335,6 +336,53 @@ func TestIncomingIsReadOn(t *testing.T) {
 	}
 	v = into[web.IncomingList](t, r.do("GET", "/v1/channels/a/incoming?after="+v.NextCursor, ""), 200)
 	if len(v.Incoming) != 1 || v.Incoming[0].ID != 3 || v.NextCursor != "" {
+		t.Errorf("%+v", v)
+	}
+}
+
+// overtaken is a broker whose contacts end before a cancellation reaches it.
+type overtaken struct {
+	*memory
+	outcome weir.Outcome
+}
+
+func (o *overtaken) Cancel(_ context.Context, ref weir.Ref) (weir.State, error) {
+	for i := range o.contacts {
+		if o.contacts[i].Ref == ref {
+			o.contacts[i].State, o.contacts[i].Outcome = weir.Done, o.outcome
+		}
+	}
+	return 0, weir.Errorf(weir.CodeConflict, "it is done")
+}
+
+func TestCancellationIsOvertaken(t *testing.T) {
+	t.Parallel()
+	for outcome, status := range map[weir.Outcome]int{weir.Completed: 409, weir.Canceled: 200} {
+		r := newRig(t, func(o *web.Options) { o.Broker = &overtaken{o.Broker.(*memory), outcome} })
+		r.contact(r.channel("a", "texts"), weir.Progress{State: weir.Active, Attempt: 1})
+		if g := r.do("DELETE", "/v1/contacts/1-1", ""); g.status != status {
+			t.Errorf("%s: %d %s", outcome, g.status, g.body)
+		}
+	}
+}
+
+// racing is a store to which somebody else adds the channel just before.
+type racing struct{ *memory }
+
+func (s racing) PutChannel(ctx context.Context, c weir.Channel) (weir.Channel, bool, error) {
+	other := c
+	other.Title = "somebody else's"
+	if _, _, err := s.memory.PutChannel(ctx, other); err != nil {
+		return c, false, err
+	}
+	return c, false, weir.Errorf(weir.CodeConflict, "created just now")
+}
+
+func TestCreationsThatRaceEndAsOne(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, func(o *web.Options) { o.Store = racing{o.Store.(*memory)} })
+	v := into[web.ChannelView](t, r.do("PUT", "/v1/channels/a", goodTexts), 200)
+	if v.Name != "Our texts" || len(r.channels) != 1 {
 		t.Errorf("%+v", v)
 	}
 }

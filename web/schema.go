@@ -41,6 +41,9 @@ func compile(r huma.Registry, s *huma.Schema) (*checker, error) {
 	for s.Ref != "" {
 		s = r.SchemaFromRef(s.Ref)
 	}
+	if err := understood(s); err != nil {
+		return nil, err
+	}
 	c := &checker{kind: s.Type, required: s.Required, most: math.MaxInt, minimum: math.Inf(-1), maximum: math.Inf(1)}
 	for _, n := range []*int{s.MinItems, s.MinLength, s.MinProperties} {
 		if n != nil {
@@ -66,6 +69,25 @@ func compile(r huma.Registry, s *huma.Schema) (*checker, error) {
 		return nil, err
 	}
 	return c, c.compileInner(r, s)
+}
+
+// understood refuses a schema that says what a checker would overlook.
+func understood(s *huma.Schema) error {
+	switch s.Type {
+	case "object", "array", "string", "integer", "boolean":
+	default:
+		return fmt.Errorf("schema of type %q: nothing checks it", s.Type)
+	}
+	switch s.Format {
+	case "", "date-time", "int32", "int64":
+	default:
+		return fmt.Errorf("schema of format %q: nothing checks it", s.Format)
+	}
+	if len(s.OneOf)+len(s.AnyOf)+len(s.AllOf) > 0 || s.Not != nil || len(s.DependentRequired) > 0 ||
+		s.ExclusiveMinimum != nil || s.ExclusiveMaximum != nil || s.MultipleOf != nil || s.UniqueItems {
+		return fmt.Errorf("schema %q has a keyword that nothing checks", s.Description)
+	}
+	return nil
 }
 
 func (c *checker) compilePattern(s *huma.Schema) error {
