@@ -164,7 +164,8 @@ func (d *labDriver) Cancel(ctx context.Context, a channels.Attempt) channels.Can
 	return channels.Cancellation{Gone: true}
 }
 
-// Read implements channels.Driver: report/{attempt}?part=&outcome=.
+// Read implements channels.Driver: report/{attempt}?part=&outcome=. With
+// whichever=1 it is about the attempt that is current, as Nuntium's acks are.
 func (d *labDriver) Read(c channels.Callback) (channels.Reading, error) {
 	kind, id, _ := strings.Cut(c.Path, "/")
 	if kind == "incoming" {
@@ -176,6 +177,9 @@ func (d *labDriver) Read(c channels.Callback) (channels.Reading, error) {
 	ref, err := weir.ParseAttemptRef(id)
 	if err != nil {
 		return channels.Reading{}, nil
+	}
+	if c.Query.Has("whichever") {
+		ref.Number = 0
 	}
 	r := weir.Report{Attempt: ref, Part: weir.WholeContact, Outcome: weir.Outcome(c.Query.Get("outcome")), Reason: c.Query.Get("reason"), At: c.At}
 	if p, err := strconv.Atoi(c.Query.Get("part")); err == nil {

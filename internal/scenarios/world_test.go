@@ -21,9 +21,12 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"weir"
 	"weir/actors"
 	"weir/actors/core"
 	"weir/channels"
+	"weir/channels/nuntium"
+	"weir/channels/verboice"
 	"weir/persistence"
 	"weir/persistence/storetest"
 	"weir/persistence/testmysql"
@@ -38,6 +41,8 @@ type world struct {
 	virtual bool   // time is virtual
 	core    core.Config
 	wrap    []actor.ReceiverMiddleware
+	// transport leads to the providers of real drivers; nil: over sockets.
+	transport func(weir.Channel) http.RoundTripper
 
 	store   *persistence.Store
 	system  *actors.System
@@ -88,7 +93,8 @@ func (w *world) start() {
 	if w.store == nil {
 		w.store = storetest.Open(w.T, w.url, persistence.Options{Logger: w.logger(), LeaseTTL: 3 * time.Second})
 	}
-	directory := channels.NewDirectory([]channels.Type{w.lab.Type("lab", channels.Text), w.lab.Type("labcall", channels.Voice)}, "http://weir.test", nil)
+	types := []channels.Type{w.lab.Type("lab", channels.Text), w.lab.Type("labcall", channels.Voice), nuntium.Type(), verboice.Type()}
+	directory := channels.NewDirectory(types, "http://weir.test", w.transport)
 	w.metrics = prometheus.NewRegistry()
 	var err error
 	w.system, err = actors.Start(actors.Options{
