@@ -73,10 +73,13 @@ var (
 // the database.
 func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	scheme, address, ok := strings.Cut(url, "://")
+	known := strings.Join(slices.Sorted(maps.Keys(openers())), "://, ") + "://"
+	if !ok { // not shown: it may hold a password
+		return nil, fmt.Errorf("database URL: it has no scheme; want one of %s", known)
+	}
 	open := openers()[scheme]
-	if !ok || open == nil {
-		return nil, fmt.Errorf("database URL: scheme %q is not known; want one of %s",
-			scheme, strings.Join(slices.Sorted(maps.Keys(openers())), "://, ")+"://")
+	if open == nil {
+		return nil, fmt.Errorf("database URL: scheme %q is not known; want one of %s", scheme, known)
 	}
 	o = withDefaults(o)
 	db, err := open(ctx, address, o.Logger)

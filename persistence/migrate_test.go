@@ -1,0 +1,146 @@
+package persistence_test
+
+import (
+	"context"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"weir"
+	"weir/migrations"
+	"weir/persistence"
+	"weir/persistence/storetest"
+)
+
+// TestMigrations goes up, down and up again, and the store works.
+func TestMigrations(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, url string) {
+		s := storetest.OpenOnly(t, url, persistence.Options{})
+		ctx := t.Context()
+		steps := len(stepNames(t, "sqlite"))
+		wantPending(t, s, steps)
+		if err := s.Ready(ctx); err == nil || !strings.Contains(err.Error(), "weir migrate up") {
+			t.Errorf("an empty database is ready: %v", err)
+		}
+		for range 2 {
+			if err := s.MigrateUp(ctx); err != nil {
+				t.Fatal(err)
+			}
+			wantPending(t, s, 0)
+			if err := s.MigrateDown(ctx, 2); err != nil {
+				t.Fatal(err)
+			}
+			wantPending(t, s, 2)
+			if err := s.MigrateDown(ctx, 1000); err != nil {
+				t.Fatal(err)
+			}
+			wantPending(t, s, steps)
+		}
+		if err := s.MigrateUp(ctx); err != nil {
+			t.Fatal(err)
+		}
+		list, err := s.Status(ctx)
+		if err != nil || len(list) != steps {
+			t.Fatalf("%d steps (%v)", len(list), err)
+		}
+		for _, step := range list {
+			if !step.Applied || step.AppliedAt.IsZero() {
+				t.Errorf("step %+v", step)
+			}
+		}
+		if err := s.Join(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Ready(ctx); err != nil {
+			t.Error(err)
+		}
+		openChannel(t, s, "a")
+	})
+}
+
+func wantPending(t *testing.T, s *persistence.Store, want int) {
+	t.Helper()
+	if n, err := s.Pending(t.Context()); n != want || err != nil {
+		t.Errorf("%d steps pending, want %d (%v)", n, want, err)
+	}
+}
+
+// TestMigrateAtOnce lets six processes migrate one database.
+func TestMigrateAtOnce(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, url string) {
+		var wg sync.WaitGroup
+		for range 6 {
+			s := storetest.OpenOnly(t, url, persistence.Options{})
+			wg.Go(func() {
+				if err := s.MigrateUp(context.Background()); err != nil {
+					t.Error(err)
+				}
+				wantPending(t, s, 0)
+			})
+		}
+		wg.Wait()
+		s := storetest.OpenOnly(t, url, persistence.Options{})
+		if err := s.Join(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		c, _, err := s.PutChannel(t.Context(), weir.Channel{Name: "a"})
+		if err != nil || c.ID != 1 {
+			t.Errorf("the first channel has id %d (%v)", c.ID, err)
+		}
+	})
+}
+
+// TestDialectsHaveTheSameSteps holds both folders to the same numbers and
+// names.
+func TestDialectsHaveTheSameSteps(t *testing.T) {
+	t.Parallel()
+	if d := cmp.Diff(stepNames(t, "sqlite"), stepNames(t, "mysql")); d != "" {
+		t.Errorf("steps (-sqlite +mysql):\n%s", d)
+	}
+}
+
+func stepNames(t *testing.T, folder string) []string {
+	t.Helper()
+	fsys, err := migrations.For(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names, err := fs.Glob(fsys, "*.sql")
+	if err != nil || len(names) == 0 {
+		t.Fatalf("%d steps in %s (%v)", len(names), folder, err)
+	}
+	return names
+}
+
+func TestOpenRefuses(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ url, want string }{
+		"no scheme":      {"mysql:/u:secret@h/weir", "it has no scheme; want one of mysql://, sqlite://"},
+		"unknown scheme": {"postgres://x", `scheme "postgres" is not known; want one of mysql://, sqlite://`},
+		"no path":        {"sqlite://", "the path is missing"},
+		"no folder":      {"sqlite://" + filepath.Join(t.TempDir(), "none", "weir.db"), "unable to open"},
+		"no database":    {"mysql://u:secret@127.0.0.1:3306", "the name of the database is missing"},
+		"no host":        {"mysql://u:secret@/weir", "the host is missing"},
+		"bad escape":     {"mysql://u:secret%zz@h/weir", "%25"},
+		"parameter":      {"mysql://u:secret@h/weir?parseTime=true", `parameter "parseTime" is not one of ours`},
+		"tls":            {"mysql://u:secret@h/weir?tls=maybe", "allowed: true, false, skip-verify, preferred"},
+		"nobody there":   {"mysql://u:secret@127.0.0.1:1/weir", "refused"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := persistence.Open(t.Context(), c.url, persistence.Options{})
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("error %v, want one with %q", err, c.want)
+			}
+			if err != nil && strings.Contains(err.Error(), "secret") {
+				t.Errorf("the error shows the password: %v", err)
+			}
+		})
+	}
+}
