@@ -1,0 +1,142 @@
+package demo
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+
+	"weir"
+	"weir/channels/simulation"
+)
+
+// outreach is a contact that the broker acknowledged.
+type outreach struct {
+	ID    string // as the broker gave it
+	To    string
+	Units int // calls or messages
+}
+
+// evidence is everything that is known about one channel at the end.
+type evidence struct {
+	Channel      string
+	Provider     string
+	Capacity     int
+	Acknowledged []outreach
+	// Ends are the outcomes by contact, as the broker tells; an empty one is of
+	// a contact that is not done, a missing one of a contact it does not know.
+	Ends map[string]weir.Outcome
+	// What the provider recorded.
+	Line simulation.LineReport
+	Keys []simulation.KeyReport
+}
+
+// finding is what the evidence about one channel amounts to. All but
+// MostActive, Capacity, Units and Twice count contacts.
+type finding struct {
+	Channel      string
+	Provider     string
+	Capacity     int
+	Acknowledged int
+	Sent         int // contacts of which the provider has at least a part
+	Units        int // calls or messages that the provider has
+	MostActive   int
+	Twice        int // calls or messages that the provider has once too often
+	Lost         int // acknowledged, and neither at the provider nor accounted for
+	Open         int // not done
+	Strange      int // at the provider, and acknowledged to nobody
+	Unclear      int // ended as lost, because nobody could tell
+	UnclearSent  int // of those the ones that the provider does have
+	Outcomes     map[weir.Outcome]int
+}
+
+// judge holds what the broker said against what the provider recorded.
+func judge(e evidence) finding {
+	f := finding{
+		Channel: e.Channel, Provider: e.Provider, Capacity: e.Capacity, MostActive: e.Line.MostActive,
+		Acknowledged: len(e.Acknowledged), Outcomes: map[weir.Outcome]int{},
+	}
+	has, at := f.count(e.Keys)
+	known, asked := map[string]bool{}, map[string]int{}
+	for _, o := range e.Acknowledged {
+		known[o.ID] = true
+		asked[digits(o.To)] += o.Units
+		end, exists := e.Ends[o.ID]
+		f.weigh(o, end, exists, has[o.ID])
+	}
+	for id := range has {
+		if !known[id] {
+			f.Strange++
+		}
+	}
+	// The same thing under another key is twice, too.
+	for address, n := range at {
+		f.Twice += max(0, n-asked[address])
+	}
+	return f
+}
+
+// count finds how many calls or messages the provider has, by contact and by
+// address, repeated keys left out.
+func (f *finding) count(keys []simulation.KeyReport) (has, at map[string]int) {
+	has, at = map[string]int{}, map[string]int{}
+	for _, k := range keys {
+		id, _, _ := strings.Cut(k.Key, ".") // a message's key is the contact's and a number
+		has[id]++
+		at[digits(k.Address)]++
+		f.Units++
+		f.Twice += max(0, k.Taken-1)
+	}
+	return has, at
+}
+
+// weigh judges one contact of which the provider has some calls or messages.
+func (f *finding) weigh(o outreach, end weir.Outcome, exists bool, has int) {
+	if has > 0 {
+		f.Sent++
+	}
+	if end != "" {
+		f.Outcomes[end]++
+	}
+	switch {
+	case !exists:
+		f.Lost++
+	case end == "":
+		f.Open++
+		if has == 0 {
+			f.Lost++
+		}
+	case end == weir.Lost:
+		f.Unclear++
+		if has > 0 {
+			f.UnclearSent++
+		}
+	case end == weir.Completed && has < o.Units, (end == weir.Busy || end == weir.NoAnswer) && has == 0:
+		f.Lost++ // said to have reached a person whom the provider never heard of
+	}
+}
+
+// faults are the reasons why the demo has failed on this channel.
+func (f *finding) faults() []string {
+	var out []string
+	add := func(wrong bool, format string, args ...any) {
+		if wrong {
+			out = append(out, f.Channel+": "+fmt.Sprintf(format, args...))
+		}
+	}
+	add(f.MostActive > f.Capacity, "%d in flight, over the capacity of %d", f.MostActive, f.Capacity)
+	add(f.Twice > 0, "%d sent twice", f.Twice)
+	add(f.Lost > 0, "%d lost", f.Lost)
+	add(f.Open > 0, "%d not done", f.Open)
+	add(f.Strange > 0, "%d at the provider that nobody acknowledged", f.Strange)
+	return out
+}
+
+// digits makes addresses comparable however they are written.
+func digits(address string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsDigit(r) {
+			return r
+		}
+		return -1
+	}, address)
+}

@@ -1,0 +1,88 @@
+package demo
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"weir"
+	"weir/channels/simulation"
+)
+
+// fine is evidence in which nothing is wrong: a call, an SMS of two messages,
+// one that failed before it was sent, and one of which nobody can tell.
+func fine() evidence {
+	return evidence{
+		Channel: "c", Capacity: 3,
+		Acknowledged: []outreach{{"1-1", "+15551", 1}, {"1-2", "+15552", 2}, {"1-3", "+15553", 1}, {"1-4", "+15554", 1}},
+		Ends:         map[string]weir.Outcome{"1-1": weir.Busy, "1-2": weir.Completed, "1-3": weir.Failed, "1-4": weir.Lost},
+		Line:         simulation.LineReport{MostActive: 3},
+		Keys:         []simulation.KeyReport{{"1-1", "15551", 1, 0}, {"1-2.0", "sms://15552", 1, 0}, {"1-2.1", "sms://15552", 1, 0}},
+	}
+}
+
+func TestJudge(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name   string
+		change func(*evidence)
+		want   []string
+	}{
+		{"nothing wrong", func(*evidence) {}, nil},
+		{"over capacity", func(e *evidence) { e.Line.MostActive = 4 }, []string{"c: 4 in flight, over the capacity of 3"}},
+		{"a key twice", func(e *evidence) { e.Keys[0].Taken = 3 }, []string{"c: 2 sent twice"}},
+		{
+			"the same person under another key", func(e *evidence) {
+				e.Keys = append(e.Keys, simulation.KeyReport{Key: "1-1.7", Address: "+15551", Taken: 1})
+			},
+			[]string{"c: 1 sent twice"},
+		},
+		{
+			"never sent, said to be completed", func(e *evidence) { e.Ends["1-3"] = weir.Completed },
+			[]string{"c: 1 lost"},
+		},
+		{"never sent, said to be busy", func(e *evidence) { e.Ends["1-3"] = weir.Busy }, []string{"c: 1 lost"}},
+		{"a message missing", func(e *evidence) { e.Keys = e.Keys[:2] }, []string{"c: 1 lost"}},
+		{"forgotten", func(e *evidence) { delete(e.Ends, "1-3") }, []string{"c: 1 lost"}},
+		{"sent and forgotten", func(e *evidence) { delete(e.Ends, "1-1") }, []string{"c: 1 lost"}},
+		{"not done", func(e *evidence) { e.Ends["1-1"] = "" }, []string{"c: 1 not done"}},
+		{"not done and never sent", func(e *evidence) { e.Ends["1-3"] = "" }, []string{"c: 1 lost", "c: 1 not done"}},
+		{
+			"acknowledged to nobody", func(e *evidence) {
+				e.Keys = append(e.Keys, simulation.KeyReport{Key: "1-9", Address: "+15553", Taken: 1})
+			},
+			[]string{"c: 1 at the provider that nobody acknowledged"},
+		},
+		{
+			"two contacts of one person", func(e *evidence) {
+				e.Acknowledged = append(e.Acknowledged, outreach{"1-5", "+15551", 1})
+				e.Ends["1-5"] = weir.Completed
+				e.Keys = append(e.Keys, simulation.KeyReport{Key: "1-5", Address: "+15551", Taken: 1})
+			}, nil,
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			e := fine()
+			tt.change(&e)
+			f := judge(e)
+			if diff := cmp.Diff(tt.want, f.faults()); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestJudgeCounts(t *testing.T) {
+	t.Parallel()
+	e := fine()
+	e.Ends["1-1"] = weir.Lost // the provider has this one
+	want := finding{
+		Channel: "c", Capacity: 3, Acknowledged: 4, Sent: 2, Units: 3, MostActive: 3, Unclear: 2, UnclearSent: 1,
+		Outcomes: map[weir.Outcome]int{weir.Lost: 2, weir.Completed: 1, weir.Failed: 1},
+	}
+	if diff := cmp.Diff(want, judge(e)); diff != "" {
+		t.Error(diff)
+	}
+}
