@@ -133,8 +133,8 @@ func TestBadRowsAreNamed(t *testing.T) {
 		{"no second text", head + "sms,k,+15550001,normal,s,one,,three\n", "c.csv: line 2, column 8 (text3): there is a third text and no second one"},
 		{"few columns", head + good + "sms,k2,+15550001\n", "c.csv: line 3, column 4 (priority): 3 columns, want 8"},
 		{"many columns", head + "sms,k,+15550001,normal,s,one,,,,\n", "c.csv: line 2, column 9: 10 columns, want 8"},
-		{"quote", head + "sms,k,+15550001,normal,s,a\"b,,\n", "c.csv: line 2, character 27: bare \" in non-quoted field"},
-		{"open quote", head + "sms,\"k,+15550001,normal,s,hello,,\n", "c.csv: line 3, character 0: extraneous or missing \" in quoted-field"},
+		{"quote", head + "sms,k,+15550001,normal,s,a\"b,,\n", "c.csv: line 2, character 27: bare \" in non-quoted-field"},
+		{"open quote", head + "sms,\"k,+15550001,normal,s,hello,,\n", "c.csv: line 2, character 35: extraneous or missing \" in quoted-field"},
 		{
 			"two mistakes", head + "sms,k,1,loud,s,hello,,\n",
 			"c.csv: line 2, column 3 (to): want a phone number: a plus sign and 5 to 15 digits\nc.csv: line 2, column 4 (priority): want normal or high or reply",

@@ -17,8 +17,12 @@ func fine() evidence {
 		Acknowledged: []outreach{{"1-1", "+15551", 1}, {"1-2", "+15552", 2}, {"1-3", "+15553", 1}, {"1-4", "+15554", 1}},
 		Ends:         map[string]weir.Outcome{"1-1": weir.Busy, "1-2": weir.Completed, "1-3": weir.Failed, "1-4": weir.Lost},
 		Line:         simulation.LineReport{MostActive: 3},
-		Keys:         []simulation.KeyReport{{"1-1", "15551", 1, 0}, {"1-2.0", "sms://15552", 1, 0}, {"1-2.1", "sms://15552", 1, 0}},
+		Keys:         []simulation.KeyReport{taken("1-1", "15551"), taken("1-2.0", "sms://15552"), taken("1-2.1", "sms://15552")},
 	}
+}
+
+func taken(key, address string) simulation.KeyReport {
+	return simulation.KeyReport{Key: key, Address: address, Taken: 1}
 }
 
 func TestJudge(t *testing.T) {
@@ -33,7 +37,7 @@ func TestJudge(t *testing.T) {
 		{"a key twice", func(e *evidence) { e.Keys[0].Taken = 3 }, []string{"c: 2 sent twice"}},
 		{
 			"the same person under another key", func(e *evidence) {
-				e.Keys = append(e.Keys, simulation.KeyReport{Key: "1-1.7", Address: "+15551", Taken: 1})
+				e.Keys = append(e.Keys, taken("1-1.7", "+15551"))
 			},
 			[]string{"c: 1 sent twice"},
 		},
@@ -49,7 +53,7 @@ func TestJudge(t *testing.T) {
 		{"not done and never sent", func(e *evidence) { e.Ends["1-3"] = "" }, []string{"c: 1 lost", "c: 1 not done"}},
 		{
 			"acknowledged to nobody", func(e *evidence) {
-				e.Keys = append(e.Keys, simulation.KeyReport{Key: "1-9", Address: "+15553", Taken: 1})
+				e.Keys = append(e.Keys, taken("1-9", "+15553"))
 			},
 			[]string{"c: 1 at the provider that nobody acknowledged"},
 		},
@@ -57,7 +61,7 @@ func TestJudge(t *testing.T) {
 			"two contacts of one person", func(e *evidence) {
 				e.Acknowledged = append(e.Acknowledged, outreach{"1-5", "+15551", 1})
 				e.Ends["1-5"] = weir.Completed
-				e.Keys = append(e.Keys, simulation.KeyReport{Key: "1-5", Address: "+15551", Taken: 1})
+				e.Keys = append(e.Keys, taken("1-5", "+15551"))
 			}, nil,
 		},
 	}
