@@ -23,6 +23,10 @@ type lab struct {
 	inFlight map[string]int       // slots at the provider, by channel
 	most     map[string]int       // the most there ever was
 	open     map[string]labFlight // by attempt id
+	limit    map[string]int       // capacity of each channel, as the API last answered it
+	latest   map[weir.Ref]string  // by contact: the attempt that the lab took last
+	breaches []string             // of what Weir promises whatever happens
+	repeats  bool                 // a contact may be sent while an attempt of it is out (at_least_once)
 	asked    []string             // keys of contacts that were asked about, in order
 	canceled []string
 	prepared int
@@ -53,9 +57,55 @@ type labFlight struct {
 }
 
 func newLab(t testing.TB) *lab {
-	return &lab{
+	l := &lab{
 		t: t, inFlight: map[string]int{}, most: map[string]int{}, open: map[string]labFlight{}, lost: make(chan struct{}),
+		limit: map[string]int{}, latest: map[weir.Ref]string{},
 	}
+	t.Cleanup(l.judge)
+	return l
+}
+
+// judge fails the test if Weir broke a promise at any time: every scenario
+// holds it to never having more in flight than the capacity, and to never
+// contacting anybody a second time while the first attempt is out.
+func (l *lab) judge() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, b := range l.breaches {
+		l.t.Error(b)
+	}
+}
+
+func (l *lab) breach(format string, args ...any) {
+	l.breaches = append(l.breaches, fmt.Sprintf(format, args...))
+}
+
+// promise notes the capacity that a request gives a channel. While it is under
+// way the larger of the old and the new one holds. Tests lower a capacity when
+// nothing is just being handed over.
+func (l *lab) promise(method, path string, send func() answer) answer {
+	name, ok := strings.CutPrefix(path, "/v1/channels/")
+	if !ok || method != "PUT" && method != "PATCH" {
+		return send()
+	}
+	l.mu.Lock()
+	old, had := l.limit[name]
+	delete(l.limit, name)
+	l.mu.Unlock()
+	a := send()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	capacity, changed := a.Body["capacity"].(float64)
+	switch {
+	case changed:
+		l.limit[name] = int(capacity)
+	case had:
+		l.limit[name] = old
+	}
+	if most := max(old, int(capacity)); l.inFlight[name] > most {
+		l.breach("%d in flight on %s while its capacity went from %d to %d", l.inFlight[name], name, old, int(capacity))
+	}
+	return a
 }
 
 // Type is a channel type whose driver is the lab.
@@ -108,10 +158,19 @@ func (l *lab) take(a labAttempt) channels.Sent {
 		f.open[strconv.Itoa(i)] = true
 	}
 	if _, twice := l.open[a.id]; twice {
-		l.t.Errorf("attempt %s was handed over twice", a.id)
+		l.breach("attempt %s was handed over twice", a.id)
 	}
-	l.open[a.id] = f
+	for _, open := range l.open[l.latest[a.ref.Ref]].open {
+		if open && !l.repeats {
+			l.breach("contact %s was handed over as %s while %s was out", a.key, a.id, l.latest[a.ref.Ref])
+			break
+		}
+	}
+	l.open[a.id], l.latest[a.ref.Ref] = f, a.id
 	l.inFlight[a.channel] += a.parts
+	if limit, known := l.limit[a.channel]; known && l.inFlight[a.channel] > limit {
+		l.breach("%d in flight on %s, whose capacity is %d", l.inFlight[a.channel], a.channel, limit)
+	}
 	l.most[a.channel] = max(l.most[a.channel], l.inFlight[a.channel])
 	return channels.Sent{Fate: channels.Accepted, ProviderRef: "ref-" + a.id}
 }

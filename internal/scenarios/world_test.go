@@ -151,6 +151,11 @@ type answer struct {
 // call makes a request of the API.
 func (w *world) call(method, path string, body any) answer {
 	w.Helper()
+	return w.lab.promise(method, path, func() answer { return w.request(method, path, body) })
+}
+
+func (w *world) request(method, path string, body any) answer {
+	w.Helper()
 	var b []byte
 	if body != nil {
 		var err error
