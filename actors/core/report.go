@@ -38,7 +38,10 @@ func (c *Core) answer(t *weir.Transition, v weir.Verdict, from Origin) {
 
 // hear applies a report to a contact in flight.
 func (c *Core) hear(f *flight, r weir.Report, now time.Time) (*weir.Transition, weir.Verdict) {
-	if r.Attempt.Number != 0 && r.Attempt.Number != f.c.Attempt {
+	switch {
+	case r.Attempt.Number > f.c.Attempt:
+		return nil, weir.NotOurs
+	case r.Attempt.Number != 0 && r.Attempt.Number != f.c.Attempt:
 		return nil, weir.Late
 	}
 	if r.Part != weir.WholeContact {
