@@ -1,0 +1,439 @@
+package scenarios_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"weir/channels"
+)
+
+// Scenario 29: a callback overtakes the answer to its own hand-over.
+func TestScenario29_CallbackBeforeTheSendAnswers(t *testing.T) {
+	onStores(t, func(w *world) {
+		held := newGate()
+		w.lab.behave(func(l *lab) {
+			l.onSend = func(ctx context.Context, a labAttempt) channels.Sent {
+				s := l.take(a)
+				held.wait(l, ctx)
+				return s
+			}
+		})
+		w.channel("ch", 2)
+		ids := w.accept("ch", sms("speaks"), sms("ends"), sms("next"))
+		w.sent(2)
+		w.within(w.quick(), "a callback while the provider has not answered", func() {
+			for _, c := range [][2]string{{"speaks", ""}, {"ends", "completed"}} {
+				if status := w.report(c[0], "all", c[1]); status != 200 {
+					w.Fatalf("the callback of %s was answered %d", c[0], status)
+				}
+			}
+		})
+		w.sent(3) // the one slot that was freed
+		w.use("ch", 2)
+		if s := w.contact(ids["speaks"])["state"]; s != "active" {
+			w.Fatalf("the contact that rings is %v", s)
+		}
+
+		held.open()
+		w.becomes(ids["next"], "active")
+		w.until("the reference is stored", func() bool {
+			return w.attempts(ids["speaks"])[0]["provider_ref"] == "ref-"+w.lab.attempt("speaks").id
+		})
+		w.use("ch", 2)
+		if o := w.done(ids["ends"]); o != "completed" {
+			w.Fatalf("the contact ended as %s", o)
+		}
+		w.finish("speaks", "next")
+		w.inFlight("ch", 0)
+		w.once()
+	})
+}
+
+// Scenario 30: the answer is lost, the callback comes nevertheless.
+func TestScenario30_CallbackAfterALostAnswer(t *testing.T) {
+	onStores(t, func(w *world) {
+		w.lab.behave(func(l *lab) {
+			l.onSend = func(_ context.Context, a labAttempt) channels.Sent { l.take(a); return lost() }
+		})
+		w.channel("ch", 1)
+		ids := w.accept("ch", sms("a"), sms("b"))
+		w.becomes(ids["a"], "unknown")
+		w.sent(1) // it keeps its slot
+		w.use("ch", 1)
+		w.finish("a")
+		if o := w.done(ids["a"]); o != "completed" {
+			w.Fatalf("the contact ended as %s", o)
+		}
+		w.sent(2)
+		w.finish("b")
+		w.inFlight("ch", 0)
+		w.once()
+		if n := len(w.attempts(ids["a"])); n != 1 {
+			w.Fatalf("the contact has %d attempts, want 1", n)
+		}
+	})
+}
+
+// Scenario 31: the hand-over times out and the provider has the contact.
+func TestScenario31_TimeoutThatTheProviderAccepted(t *testing.T) {
+	onVirtualTime(t, func(w *world) {
+		w.lab.behave(func(l *lab) {
+			l.onSend = func(ctx context.Context, a labAttempt) channels.Sent {
+				l.take(a)
+				<-ctx.Done() // the answer never comes
+				return lost()
+			}
+			l.onAsk = func(_ context.Context, a labAttempt) channels.Answer {
+				if a.channel == "calls" { // asked by its own id only, which the lost answer held
+					return channels.Answer{Knowledge: channels.CannotTell}
+				}
+				return channels.Answer{Knowledge: channels.Underway, ProviderRef: "token-" + a.id}
+			}
+		})
+		w.channel("texts", 1)
+		w.channel("calls", 1, fields{"type": "labcall"})
+		text := w.accept("texts", sms("a"))["a"]
+		call := w.accept("calls", calls("c", 1)[0])["c-0001"]
+		w.becomes(text, "unknown")
+		w.becomes(call, "unknown")
+
+		w.pass(time.Minute + time.Second) // SettleAfter, then it is asked
+		if c := w.contact(text); c["state"] != "active" || w.attempts(text)[0]["provider_ref"] == "" {
+			w.Fatalf("the message was not found again: %v", c)
+		}
+		w.pass(30 * time.Minute)
+		if c := w.contact(call); c["state"] != "unknown" {
+			w.Fatalf("the call was not kept: %v", c)
+		}
+		w.finish("a", callURL("c-0001"))
+		if o := w.done(text) + w.done(call); o != "completedcompleted" {
+			w.Fatalf("ended as %s", o)
+		}
+		w.once()
+	})
+}
+
+// Scenario 32: the hand-over times out and the provider has nothing.
+func TestScenario32_TimeoutThatTheProviderNeverGot(t *testing.T) {
+	for name, tc := range map[string]struct {
+		answer   channels.Knowledge
+		settings fields
+		resent   time.Duration // it has been sent again by then; 0: it never is
+		freed    time.Duration // else it is reported and its slot is free by then
+	}{
+		"it can be asked":                    {channels.Absent, fields{}, time.Minute + 16*time.Second, 0},
+		"it cannot be asked":                 {channels.CannotTell, fields{}, 0, time.Hour + 3*time.Minute},
+		"it cannot be asked, at least once":  {channels.CannotTell, fields{"at_least_once": true}, time.Minute + 16*time.Second, 0},
+		"it can be asked only after a while": {channels.AskFailed, fields{}, 15 * time.Minute, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			onVirtualTime(t, func(w *world) {
+				begun := time.Now()
+				var again time.Duration
+				w.lab.behave(func(l *lab) {
+					l.onSend = func(ctx context.Context, a labAttempt) channels.Sent {
+						if a.key == "a" && a.ref.Number == 1 {
+							<-ctx.Done()
+							return lost()
+						}
+						if a.key == "a" {
+							again = time.Since(begun)
+						}
+						return l.take(a)
+					}
+					l.onAsk = func(context.Context, labAttempt) channels.Answer {
+						if tc.answer == channels.AskFailed && time.Since(begun) > 10*time.Minute {
+							return channels.Answer{Knowledge: channels.Absent}
+						}
+						return channels.Answer{Knowledge: tc.answer}
+					}
+				})
+				w.channel("ch", 1, fields{"settings": tc.settings})
+				ids := w.accept("ch", sms("a"), sms("b"))
+				w.becomes(ids["a"], "unknown")
+				if tc.resent > 0 {
+					w.until("it is sent again", func() bool { return w.sends("a") == 2 })
+					if again > tc.resent {
+						w.Fatalf("sent again after %v, want at most %v", again, tc.resent)
+					}
+					w.finish("a")
+					if o := w.done(ids["a"]); o != "completed" {
+						w.Fatalf("ended as %s", o)
+					}
+				} else {
+					if o := w.done(ids["a"]); o != "lost" || time.Since(begun) > tc.freed {
+						w.Fatalf("ended as %s after %v", o, time.Since(begun))
+					}
+				}
+				w.until("the slot is used again", func() bool { return w.sends("b") == 1 })
+				w.finish("b")
+				w.done(ids["b"])
+				w.inFlight("ch", 0)
+			})
+		})
+	}
+}
+
+// Scenario 33: what was said twice counts once.
+func TestScenario33_DuplicateAcksCountOnce(t *testing.T) {
+	onStores(t, func(w *world) {
+		w.channel("ch", 3)
+		ids := w.accept("ch", sms("a", texts("a", 3)), sms("b"), sms("c"))
+		w.sent(1)
+		for range 3 {
+			if status := w.report("a", "0", "completed"); status != 200 {
+				w.Fatalf("the ack was answered %d", status)
+			}
+		}
+		w.sent(2) // one unit, one more contact
+		w.use("ch", 3)
+		w.report("a", "1", "completed")
+		w.report("a", "2", "completed")
+		w.done(ids["a"])
+		w.sent(3)
+		w.finish("b")
+		w.done(ids["b"])
+		for range 2 {
+			w.finish("b")
+			w.report("a", "2", "completed")
+		}
+		w.rest()
+		w.use("ch", 1)
+		if n := w.callbacks("duplicate"); n != 6 {
+			w.Fatalf("%d duplicates were counted, want 6", n)
+		}
+		if a, b := w.done(ids["a"]), w.done(ids["b"]); a != "completed" || b != "completed" {
+			w.Fatalf("ended as %s and %s", a, b)
+		}
+	})
+}
+
+// Scenario 34: a message fails by one route and arrives by the next.
+func TestScenario34_FailedThenDeliveredEndsDelivered(t *testing.T) {
+	onStores(t, func(w *world) {
+		w.channel("ch", 3)
+		ids := w.accept("ch", sms("one"), sms("two", texts("two", 2)), sms("x"), sms("y"), sms("z"))
+		w.sent(2)
+
+		w.report("one", "0", "failed")
+		if o := w.done(ids["one"]); o != "failed" {
+			w.Fatalf("ended as %s", o)
+		}
+		w.sent(3)
+		w.report("one", "0", "completed")
+		w.until("the word of the other route counts", func() bool { return w.contact(ids["one"])["outcome"] == "completed" })
+		w.sent(3)
+		w.use("ch", 3)
+
+		w.report("two", "1", "failed")
+		w.sent(4)
+		w.report("two", "1", "completed")
+		w.sent(4)
+		w.use("ch", 3)
+		w.report("two", "0", "completed")
+		if o := w.done(ids["two"]); o != "completed" {
+			w.Fatalf("ended as %s", o)
+		}
+		w.sent(5)
+		w.use("ch", 3)
+		w.report("one", "0", "failed") // and nothing takes it back
+		w.rest()
+		if o := w.done(ids["one"]); o != "completed" {
+			w.Fatalf("ended as %s", o)
+		}
+	})
+}
+
+// Scenario 35: the end of a call is reported before its beginning.
+func TestScenario35_EndBeforeBeginning(t *testing.T) {
+	onStores(t, func(w *world) {
+		w.channel("calls", 1, fields{"type": "labcall"})
+		ids := w.accept("calls", calls("c", 2)...)
+		first := w.speaks(callURL("c-0001"))
+		w.finish(first.key)
+		w.sent(2)
+		before := w.contact(ids["c-0001"])
+		for range 2 {
+			if status := w.reportAttempt(first, "all", ""); status != 200 {
+				w.Fatalf("the late callback was answered %d", status)
+			}
+		}
+		w.sent(2)
+		w.use("calls", 1)
+		if now := w.contact(ids["c-0001"]); fmt.Sprint(now) != fmt.Sprint(before) {
+			w.Fatalf("the contact changed from\n%v to\n%v", before, now)
+		}
+		if n := w.callbacks("late"); n != 2 {
+			w.Fatalf("%d late callbacks were counted, want 2", n)
+		}
+		list := w.want(200, "GET", "/v1/contacts?channel=calls", nil).Body["contacts"].([]any)
+		if len(list) != 2 {
+			w.Fatalf("there are %d contacts, want 2", len(list))
+		}
+	})
+}
+
+// Scenario 36: the end of attempt 1, scenario 37: its ringing, scenario 38: an
+// ack of it come late, when attempt 2 is queued.
+func TestScenario36To38_LateWordOfAnEarlierAttempt(t *testing.T) {
+	onStores(t, func(w *world) {
+		w.lab.behave(func(l *lab) {
+			l.onSend = func(_ context.Context, a labAttempt) channels.Sent {
+				if a.ref.Number == 1 && a.key == "a" {
+					return channels.Sent{Fate: channels.Unclear, Reason: "cut off", Answered: true}
+				}
+				return l.take(a)
+			}
+			l.onAsk = func(context.Context, labAttempt) channels.Answer {
+				return channels.Answer{Knowledge: channels.CannotTell}
+			}
+		})
+		w.channel("ch", 1, fields{"settings": fields{"at_least_once": true}})
+		id := w.accept("ch", sms("a"))["a"]
+		first := w.speaks("a")
+		w.patch("ch", fields{"paused": true}) // so that attempt 2 stays queued
+		w.becomes(id, "queued")
+		for _, late := range []struct{ part, outcome string }{
+			{"all", "completed"}, {"all", "failed"}, {"all", ""}, {"0", "completed"}, {"0", "failed"},
+			{"0&whichever=1", "completed"}, {"all&whichever=1", ""},
+		} {
+			if status := w.reportAttempt(first, late.part, late.outcome); status != 200 {
+				w.Fatalf("%v: answered %d", late, status)
+			}
+			if c := w.contact(id); c["state"] != "queued" || c["outcome"] != nil {
+				w.Fatalf("%v: the contact became %v", late, c)
+			}
+		}
+		if n := w.callbacks("late"); n != 7 {
+			w.Fatalf("%d late callbacks were counted, want 7", n)
+		}
+		w.sent(1)
+		w.patch("ch", fields{"paused": false})
+		w.until("attempt 2 goes out", func() bool { return w.sends("a") == 2 })
+		w.reportAttempt(first, "all", "failed") // still of attempt 1
+		w.rest()
+		w.becomes(id, "active")
+		w.finish("a")
+		if o := w.done(id); o != "completed" || len(w.attempts(id)) != 2 {
+			w.Fatalf("ended as %s after %d attempts", o, len(w.attempts(id)))
+		}
+	})
+}
+
+// Scenario 36 where the survey retries with a new contact.
+func TestScenario36_LateWordAndTheNextContact(t *testing.T) {
+	onStores(t, func(w *world) {
+		w.channel("ch", 1)
+		first := w.accept("ch", sms("r1-1"))["r1-1"]
+		attempt := w.speaks("r1-1")
+		w.report("r1-1", "all", "no_answer")
+		w.done(first)
+		w.accept("ch", sms("holds"))
+		w.sent(2)
+		retry := w.accept("ch", sms("r1-2"))["r1-2"]
+		w.reportAttempt(attempt, "all", "completed")
+		w.reportAttempt(attempt, "all", "")
+		w.rest()
+		if c := w.contact(retry); c["state"] != "queued" {
+			w.Fatalf("the retry is %v", c)
+		}
+		w.finish("holds")
+		w.sent(3)
+		w.finish("r1-2")
+		if o := w.done(first) + " " + w.done(retry); o != "no_answer completed" {
+			w.Fatalf("ended as %s", o)
+		}
+	})
+}
+
+// Scenario 39: callbacks about what does not exist.
+func TestScenario39_CallbacksAboutNothing(t *testing.T) {
+	onStores(t, func(w *world) {
+		w.channel("ch", 1)
+		w.channel("other", 1)
+		ids := w.accept("ch", sms("a"), sms("b"))
+		a := w.speaks("a")
+		w.accept("other", sms("o"))
+		o := w.speaks("o")
+		for _, attempt := range []labAttempt{
+			{id: a.ref.Ref.String() + "-7", callback: a.callback},                                                 // not begun yet
+			{id: "zz-1-1", callback: a.callback},                                                                  // no such channel
+			{id: a.id[:2] + "zzzz-1", callback: a.callback},                                                       // no such contact
+			{id: ids["b"] + "-1", callback: a.callback},                                                           // never sent
+			{id: a.id, callback: o.callback}, {id: "respondent-77", callback: a.callback}, {callback: a.callback}, // not its own; not ours
+		} {
+			for _, outcome := range []string{"completed", ""} {
+				if status := w.reportAttempt(attempt, "all", outcome); status != 200 {
+					w.Fatalf("%q was answered %d", attempt.id, status)
+				}
+			}
+		}
+		w.sent(2)
+		if n := w.callbacks("unknown") + w.callbacks("ignored"); n != 14 {
+			w.Fatalf("%d callbacks about nothing were counted, want 14", n)
+		}
+		if s := w.contact(ids["a"])["state"]; s != "active" {
+			w.Fatalf("the contact is %v", s)
+		}
+		if s := w.contact(ids["b"])["state"]; s != "queued" {
+			w.Fatalf("the contact that waits is %v", s)
+		}
+	})
+}
+
+// Scenario 40: a callback for a channel that is gone.
+func TestScenario40_CallbackOfADeletedChannel(t *testing.T) {
+	onStores(t, func(w *world) {
+		w.channel("ch", 1)
+		id := w.accept("ch", sms("a"))["a"]
+		a := w.speaks("a")
+		w.finish("a")
+		w.done(id)
+		w.until("the channel can be deleted", func() bool {
+			s := w.call("DELETE", "/v1/channels/ch", nil).Status
+			return s == 200 || s == 204
+		})
+		for _, outcome := range []string{"completed", "failed", ""} {
+			if status := w.reportAttempt(a, "all", outcome); status != 200 {
+				w.Fatalf("answered %d", status)
+			}
+		}
+		w.rest()
+		if n := w.callbacks("deleted"); n != 3 {
+			w.Fatalf("%d were counted, want 3", n)
+		}
+		if c := w.contact(id); c["outcome"] != "completed" {
+			w.Fatalf("the finished contact became %v", c)
+		}
+		w.channel("ch", 1) // the name is free again, and the old word is not about the new channel
+		next := w.accept("ch", sms("b"))["b"]
+		w.speaks("b")
+		w.reportAttempt(a, "all", "completed")
+		w.rest()
+		w.becomes(next, "active")
+		if n := w.metric("weir_actor_panics_total"); n != 0 {
+			w.Fatalf("%v panics", n)
+		}
+	})
+}
+
+// Scenario 42: however much a call says, its slot is free when it has ended.
+func TestScenario42_ProgressDoesNotFreeTheSlot(t *testing.T) {
+	onStores(t, func(w *world) {
+		w.channel("calls", 1, fields{"type": "labcall"})
+		ids := w.accept("calls", calls("c", 2)...)
+		w.sent(1)
+		for range 5 { // ringing, in-progress, the last question, the goodbye
+			w.report(callURL("c-0001"), "all", "")
+		}
+		w.sent(1)
+		w.use("calls", 1)
+		w.finish(callURL("c-0001"))
+		w.sent(2)
+		w.finish(callURL("c-0002"))
+		w.done(ids["c-0002"])
+		w.inFlight("calls", 0)
+	})
+}
