@@ -1,0 +1,110 @@
+package crashtest_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"syscall"
+	"testing"
+	"time"
+
+	"weir"
+	"weir/persistence"
+)
+
+// TestCrashDrain ends the program in order, under load: it exits with 0 within
+// its limit and leaves nothing behind of which anybody would have to ask.
+func TestCrashDrain(t *testing.T) {
+	t.Parallel()
+	for _, store := range []string{"sqlite", "mariadb"} {
+		t.Run(store, func(t *testing.T) {
+			t.Parallel()
+			from := seed(t)
+			chance := rand.New(rand.NewPCG(from, 4))
+			url := database(t, store)
+			r := newRig(t, url, from, true, newCalls(t, capacity), newSMS(t, capacity))
+			for _, l := range r.loads {
+				// So that hand-overs are under way when the signal comes.
+				if err := l.out.faults.Set(append([]string{"late=300ms@send:0.5"}, l.out.usual...)...); err != nil {
+					t.Fatal(err)
+				}
+			}
+			r.feed()
+			longest := time.Duration(0)
+			for range size().drains {
+				rest(nil, time.Duration(200+chance.IntN(500))*time.Millisecond)
+				longest = max(longest, r.broker.terminate())
+				r.nothingUnclear(url)
+				r.broker.start("")
+				r.broker.up()
+			}
+			t.Logf("%d drains, the longest took %v", size().drains, longest.Round(time.Millisecond))
+			r.settle("drain "+store, 0)
+		})
+	}
+}
+
+// nothingUnclear looks into the store of a program that has ended.
+func (r *rig) nothingUnclear(url string) {
+	r.t.Helper()
+	ctx, cancel := context.WithTimeout(r.t.Context(), upWithin)
+	defer cancel()
+	store, err := persistence.Open(ctx, url, persistence.Options{})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer func() { _ = store.Close(ctx) }()
+	for _, l := range r.loads {
+		ch, err := store.Channel(ctx, l.out.channel)
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		open, err := store.InFlight(ctx, ch.ID)
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		for _, c := range open {
+			if c.State != weir.Active {
+				r.t.Errorf("%s: after a drain contact %s is %s: %s", ch.Name, c.Ref, c.State, c.Reason)
+			}
+		}
+	}
+}
+
+// TestCrashSecondSignal: whoever cannot wait for the drain sends the signal
+// again, and still loses nothing.
+func TestCrashSecondSignal(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, database(t, "sqlite"), seed(t), false, newCalls(t, capacity), newSMS(t, capacity))
+	for _, l := range r.loads {
+		if err := l.out.faults.Set("late=1900ms@send"); err != nil { // the drain has to wait for it
+			t.Fatal(err)
+		}
+	}
+	r.feed()
+	rest(nil, 500*time.Millisecond)
+	for _, wait := range []int{300, 0} {
+		if err := r.broker.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+		rest(nil, time.Duration(wait)*time.Millisecond)
+	}
+	began := time.Now()
+	select {
+	case <-r.broker.gone:
+	case <-time.After(time.Second):
+		t.Fatal("the second signal does not end the program at once")
+	}
+	if s, ok := r.broker.cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || s.Signal() != syscall.SIGTERM {
+		t.Errorf("the program ended with %v, not by the signal", r.broker.cmd.ProcessState)
+	}
+	t.Logf("it ended %v after the second signal", time.Since(began).Round(time.Millisecond))
+	r.kills++
+	for _, l := range r.loads {
+		if err := l.out.faults.Set(l.out.usual...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.broker.start("")
+	r.broker.up()
+	r.settle("second signal", 0)
+}

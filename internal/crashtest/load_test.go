@@ -1,0 +1,188 @@
+package crashtest_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+)
+
+const (
+	batchSize = 4
+	backlog   = 40 // queued contacts above which known batches are repeated instead
+)
+
+// load feeds one channel and takes contacts back, as a survey system does that
+// repeats whatever was not answered. It remembers what was acknowledged.
+type load struct {
+	t       *testing.T
+	api     *client
+	out     *outside
+	cancels bool
+
+	mu       sync.Mutex
+	random   *rand.Rand
+	next     int
+	batches  [][]map[string]any // acknowledged
+	ids      map[string]string  // by key, as acknowledged
+	canceled map[string]bool    // by id: acknowledged as canceled before they went out
+
+	stop context.CancelFunc
+	work sync.WaitGroup
+}
+
+func newLoad(t *testing.T, api *client, out *outside, seed uint64, cancels bool) *load {
+	t.Helper()
+	return &load{
+		t: t, api: api, out: out, cancels: cancels, random: rand.New(rand.NewPCG(seed, 1)),
+		ids: map[string]string{}, canceled: map[string]bool{},
+	}
+}
+
+// begin feeds until end.
+func (l *load) begin() {
+	ctx, cancel := context.WithCancel(context.Background())
+	l.stop = cancel
+	l.t.Cleanup(l.end)
+	l.work.Go(func() {
+		for rest(ctx.Done(), 15*time.Millisecond) {
+			l.feed(ctx)
+		}
+	})
+	if l.cancels {
+		l.work.Go(func() {
+			for rest(ctx.Done(), 40*time.Millisecond) {
+				l.takeBack(ctx)
+			}
+		})
+	}
+}
+
+// end stops feeding. What was begun is finished: see settle.
+func (l *load) end() {
+	l.stop()
+	l.work.Wait()
+}
+
+// feed hands over a new batch, or one that is known when enough waits.
+func (l *load) feed(ctx context.Context) {
+	var f figures
+	a := l.api.do(ctx, http.MethodGet, "/v1/channels/"+l.out.channel, nil)
+	if a.status != http.StatusOK || json.Unmarshal(a.body, &f) != nil {
+		return
+	}
+	l.mu.Lock()
+	var batch []map[string]any
+	known := f.Queued > backlog && len(l.batches) > 0
+	if known {
+		batch = l.batches[l.random.IntN(len(l.batches))]
+	} else {
+		batch = l.fresh(batchSize)
+	}
+	l.mu.Unlock()
+	l.hand(batch, known)
+}
+
+// fresh makes contacts. The caller holds the lock.
+func (l *load) fresh(size int) []map[string]any {
+	batch := make([]map[string]any, size)
+	for i := range batch {
+		n := l.next
+		l.next++
+		batch[i] = map[string]any{
+			"key": fmt.Sprint(l.out.channel, n), "to": fmt.Sprintf("+1555%07d", n),
+			"survey":   fmt.Sprint("s", l.random.IntN(3)),
+			"priority": []string{"normal", "normal", "high", "reply"}[l.random.IntN(4)],
+		}
+		l.out.content(n, batch[i])
+	}
+	return batch
+}
+
+// hand sends a batch until it is acknowledged, also when feeding has ended: an
+// answer that was lost does not say what became of the batch.
+func (l *load) hand(batch []map[string]any, known bool) {
+	deadline := time.Now().Add(time.Minute)
+	for {
+		a := l.api.do(context.Background(), http.MethodPost, "/v1/channels/"+l.out.channel+"/contacts", map[string]any{"contacts": batch})
+		switch {
+		case a.status == http.StatusAccepted:
+			l.acknowledged(batch, a.body, known)
+			return
+		case a.status != 0 && a.status != http.StatusServiceUnavailable:
+			l.t.Errorf("%s: a batch was answered %d %s", l.out.channel, a.status, a.body)
+			return
+		case a.status == http.StatusServiceUnavailable && a.retryAfter == "":
+			l.t.Errorf("%s: 503 without Retry-After", l.out.channel)
+		case time.Now().After(deadline):
+			l.t.Errorf("%s: a batch is not taken: %d %s", l.out.channel, a.status, a.body)
+			return
+		}
+		<-time.After(10 * time.Millisecond)
+	}
+}
+
+func (l *load) acknowledged(batch []map[string]any, body []byte, known bool) {
+	var list struct {
+		Contacts []struct {
+			ID, Key   string
+			Duplicate bool
+		}
+	}
+	if err := json.Unmarshal(body, &list); err != nil || len(list.Contacts) != len(batch) {
+		l.t.Errorf("%s: a batch of %d was acknowledged with %s", l.out.channel, len(batch), body)
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !known {
+		l.batches = append(l.batches, batch)
+	}
+	for i, c := range list.Contacts {
+		key, _ := batch[i]["key"].(string)
+		before, again := l.ids[key]
+		if c.Key != key || again && (c.ID != before || !c.Duplicate) {
+			l.t.Errorf("%s: %s was acknowledged as %+v, before as %q", l.out.channel, key, c, before)
+		}
+		l.ids[key] = c.ID
+	}
+}
+
+// takeBack cancels a contact: one that is at the provider or any other, in
+// turns of chance.
+func (l *load) takeBack(ctx context.Context) {
+	l.mu.Lock()
+	active := l.random.IntN(4) > 0
+	id := ""
+	if len(l.batches) > 0 {
+		recent := l.batches[max(0, len(l.batches)-12):]
+		contact := recent[l.random.IntN(len(recent))][l.random.IntN(batchSize)]
+		key, _ := contact["key"].(string)
+		id = l.ids[key]
+	}
+	l.mu.Unlock()
+	if active {
+		var list struct{ Contacts []contact }
+		a := l.api.do(ctx, http.MethodGet, "/v1/contacts?state=active&limit=5&channel="+l.out.channel, nil)
+		if a.status == http.StatusOK && json.Unmarshal(a.body, &list) == nil && len(list.Contacts) > 0 {
+			id = list.Contacts[len(list.Contacts)-1].ID
+		}
+	}
+	if id == "" {
+		return
+	}
+	a := l.api.do(ctx, http.MethodDelete, "/v1/contacts/"+id, nil)
+	switch a.status {
+	case http.StatusOK:
+		l.mu.Lock()
+		l.canceled[id] = true
+		l.mu.Unlock()
+	case 0, http.StatusAccepted, http.StatusConflict, http.StatusServiceUnavailable:
+	default:
+		l.t.Errorf("%s: a cancellation was answered %d %s", l.out.channel, a.status, a.body)
+	}
+}

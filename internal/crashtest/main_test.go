@@ -1,0 +1,100 @@
+// Package crashtest_test kills the built program, again and again, at its
+// durable boundaries and at random, and asks the simulated providers and the
+// API afterwards whether Weir kept its promise: nothing that was acknowledged
+// is lost, nothing is sent twice, no channel ever holds more than its
+// capacity, and what was in flight is resolved in time.
+//
+// The program is the real one, built with the tag failpoints, and runs as a
+// process of its own. The providers live in the test's process and outlive it.
+// What they counted is the evidence; the broker's own figures are not.
+//
+// WEIR_TEST_CRASH=full runs every cell of the matrix many times (make
+// test-crash); without it each failpoint strikes once for every provider and
+// store. WEIR_TEST_CRASH_SEED repeats the choices of a run.
+package crashtest_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+)
+
+const (
+	sizeVariable   = "WEIR_TEST_CRASH"
+	seedVariable   = "WEIR_TEST_CRASH_SEED"
+	binaryVariable = "WEIR_TEST_CRASH_BINARY" // set by TestMain for the tests
+	atOnce         = 8                        // scenarios, which mostly wait
+)
+
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+func run(m *testing.M) int {
+	flag.Parse()
+	if err := flag.Set("test.parallel", strconv.Itoa(atOnce)); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	dir, err := os.MkdirTemp("", "weir-crash-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	binary := filepath.Join(dir, "weir")
+	build := exec.Command("go", "build", "-tags", "failpoints", "-ldflags", "-s -w", "-o", binary, "weir/cmd/weir")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "build the program with failpoints: %v\n%s", err, out)
+		return 1
+	}
+	if err := os.Setenv(binaryVariable, binary); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return m.Run()
+}
+
+// sizes say how much is killed.
+type sizes struct {
+	cell        int // kills in each cell of the matrix; 0: each point once in one scenario
+	random      int // kills at random, for each store
+	storeKills  int
+	drains      int
+	strikeLimit time.Duration
+}
+
+func size() sizes {
+	if os.Getenv(sizeVariable) == "full" {
+		return sizes{cell: 10, random: 160, storeKills: 6, drains: 20, strikeLimit: 45 * time.Second}
+	}
+	return sizes{random: 15, storeKills: 1, drains: 3, strikeLimit: 30 * time.Second}
+}
+
+// seed is the beginning of all chance in a test. It is printed, so that a run
+// can be repeated as far as the scheduler lets it.
+func seed(t *testing.T) uint64 {
+	t.Helper()
+	n, err := strconv.ParseUint(os.Getenv(seedVariable), 10, 64)
+	if err != nil {
+		n = uint64(time.Now().UnixNano())
+	}
+	t.Logf("%s=%d", seedVariable, n)
+	return n
+}
+
+// rest waits; false when it is over with the test first.
+func rest(done <-chan struct{}, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-done:
+		return false
+	case <-timer.C:
+		return true
+	}
+}

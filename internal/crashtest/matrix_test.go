@@ -1,0 +1,117 @@
+package crashtest_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"testing"
+
+	"weir/persistence/testmysql"
+)
+
+const capacity = 12
+
+// point is a durable boundary at which the program ends itself.
+type point struct {
+	name string
+	most int // the pass at which it strikes is from 1 to this
+}
+
+// points are all boundaries. All of them strike with both providers: also
+// Nuntium's driver is asked to take contacts back, if only to say that it
+// cannot.
+func points() []point {
+	return []point{
+		{"accept.before", 8}, {"accept.committed", 8}, // a batch is stored
+		{"claim.before", 12}, {"claim.committed", 12}, // contacts are claimed
+		{"send.before", 20}, {"send.answered", 20}, // the provider is called; it has accepted
+		{"ref.before", 20}, {"ref.committed", 20}, // the provider's name for it is stored
+		{"report.before", 20}, {"report.committed", 20}, // a callback is stored
+		{"cancel.before", 4}, {"cancel.committed", 4}, // a client's wish is stored
+		{"take.before", 4}, {"take.answered", 4}, // the provider is asked to take it back
+		{"ask.answered", 4}, // the collector has its answer
+	}
+}
+
+// places are the providers and stores of the matrix.
+func places() []place {
+	var all []place
+	for _, provider := range []string{"verboice", "nuntium"} {
+		for _, store := range []string{"sqlite", "mariadb"} {
+			all = append(all, place{provider, store})
+		}
+	}
+	return all
+}
+
+type place struct{ provider, store string }
+
+func (p place) String() string { return p.provider + "/" + p.store }
+
+func (p place) outside(t *testing.T) *outside {
+	t.Helper()
+	if p.provider == "nuntium" {
+		return newSMS(t, capacity)
+	}
+	return newCalls(t, capacity)
+}
+
+// database makes an empty one.
+func database(t *testing.T, store string) string {
+	t.Helper()
+	if store == "mariadb" {
+		return testmysql.URL(t)
+	}
+	return "sqlite://" + filepath.Join(t.TempDir(), "weir.db")
+}
+
+// TestCrashMatrix kills the program at every durable boundary, with both
+// providers and both stores.
+func TestCrashMatrix(t *testing.T) {
+	t.Parallel()
+	for _, p := range places() {
+		if size().cell == 0 {
+			t.Run(p.String(), func(t *testing.T) {
+				t.Parallel()
+				cell(t, p, points(), 1)
+			})
+			continue
+		}
+		for _, at := range points() {
+			t.Run(p.String()+"/"+at.name, func(t *testing.T) {
+				t.Parallel()
+				cell(t, p, []point{at}, size().cell)
+			})
+		}
+	}
+}
+
+// cell lets each of the points strike a number of times, the program being
+// started again at once, and then lets it finish.
+func cell(t *testing.T, p place, at []point, times int) {
+	t.Helper()
+	from := seed(t)
+	chance := rand.New(rand.NewPCG(from, 2))
+	r := newRig(t, database(t, p.store), from, true, p.outside(t))
+	r.broker.kill()
+	r.kills++
+	r.feed()
+	what := at[0].name
+	if len(at) > 1 {
+		what = "all points"
+		chance.Shuffle(len(at), func(i, j int) { at[i], at[j] = at[j], at[i] })
+	}
+	for range times {
+		for _, one := range at {
+			failpoint := fmt.Sprintf("%s:%d", one.name, 1+chance.IntN(one.most))
+			r.broker.start(failpoint)
+			if err := r.broker.died(size().strikeLimit); err != nil {
+				t.Fatalf("failpoint %s after %d kills: %v", failpoint, r.kills, err)
+			}
+			r.kills++
+		}
+	}
+	r.broker.start("")
+	r.broker.up()
+	r.settle(what+" "+p.String(), 0)
+}

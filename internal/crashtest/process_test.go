@@ -1,0 +1,190 @@
+package crashtest_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// The figures that every broker here runs with.
+const (
+	idleAfter    = time.Second
+	collectEvery = 500 * time.Millisecond
+	settleAfter  = 500 * time.Millisecond
+	lostAfter    = 4 * time.Second // longer than any simulated call
+	sendsAtOnce  = 3
+	upWithin     = 20 * time.Second // on a busy machine
+	drainWithin  = 25 * time.Second
+)
+
+// broker runs the program, one life after the other, always at one address.
+type broker struct {
+	t    *testing.T
+	url  string
+	env  []string
+	log  string
+	cmd  *exec.Cmd
+	gone chan struct{}
+	ups  []time.Time // when each life, or the store, began to answer
+}
+
+func newBroker(t *testing.T, database string) *broker {
+	t.Helper()
+	address := freeAddress(t)
+	b := &broker{t: t, url: "http://" + address, log: filepath.Join(t.TempDir(), "weir.log")}
+	minutes := func(d time.Duration) string { return fmt.Sprintf("%.6f", d.Minutes()) }
+	b.env = []string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "LOG_FORMAT=text",
+		"DATABASE_URL=" + database, "LISTEN_ADDR=" + address, "PUBLIC_URL=" + b.url,
+		"CHNL_BKR_GC_IDLE_MINUTES=" + minutes(idleAfter), "CHNL_BKR_GC_INTERVAL_MINUTES=" + minutes(collectEvery),
+		"LOST_AFTER_MINUTES=" + minutes(lostAfter), "WEIR_SETTLE_AFTER=" + settleAfter.String(),
+		"WEIR_SEND_TIMEOUT=2s", fmt.Sprint("WEIR_SEND_CONCURRENCY=", sendsAtOnce),
+	}
+	t.Cleanup(func() {
+		b.kill()
+		if t.Failed() {
+			t.Logf("the end of the program's log:\n%s", b.tail())
+		}
+	})
+	return b
+}
+
+// freeAddress finds a port that stays free while the program is down: below
+// the range from which the system picks, and guarded by its neighbour, which
+// the test holds.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	for port := 20000 + os.Getpid()%600*20; port < 32700; port += 2 {
+		guard, err := net.Listen("tcp", fmt.Sprint("127.0.0.1:", port+1))
+		if err != nil {
+			continue
+		}
+		address := fmt.Sprint("127.0.0.1:", port)
+		probe, err := net.Listen("tcp", address)
+		if err != nil {
+			_ = guard.Close()
+			continue
+		}
+		_ = probe.Close()
+		t.Cleanup(func() { _ = guard.Close() })
+		return address
+	}
+	t.Fatal("no port is free")
+	return ""
+}
+
+// start runs the program, to end itself at the failpoint if one is given. It
+// does not wait for it.
+func (b *broker) start(failpoint string) {
+	b.t.Helper()
+	log, err := os.OpenFile(b.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	defer func() { _ = log.Close() }()
+	cmd := exec.Command(os.Getenv(binaryVariable), "serve")
+	cmd.Env = append([]string{"WEIR_FAILPOINT=" + failpoint}, b.env...)
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	_, _ = fmt.Fprintf(log, "--- start %s\n", failpoint)
+	if err := cmd.Start(); err != nil {
+		b.t.Fatal(err)
+	}
+	gone := make(chan struct{})
+	b.cmd, b.gone = cmd, gone
+	go func() {
+		_ = cmd.Wait()
+		close(gone)
+	}()
+	b.ups = append(b.ups, time.Now())
+}
+
+// up waits until the program answers.
+func (b *broker) up() {
+	b.t.Helper()
+	client := &http.Client{Timeout: time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+	ctx, cancel := context.WithTimeout(b.t.Context(), upWithin)
+	defer cancel()
+	for ctx.Err() == nil {
+		if response, err := client.Get(b.url + "/livez"); err == nil {
+			_ = response.Body.Close()
+			b.ups = append(b.ups, time.Now())
+			return
+		}
+		select {
+		case <-b.gone:
+			b.t.Fatalf("the program ended by itself: %v", b.cmd.ProcessState)
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+	b.t.Fatal("the program does not answer")
+}
+
+// died waits for the program to end itself at its failpoint.
+func (b *broker) died(limit time.Duration) error {
+	select {
+	case <-b.gone:
+	case <-time.After(limit):
+		return errors.New("never struck")
+	}
+	if s, ok := b.cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || !s.Signaled() || s.Signal() != syscall.SIGKILL {
+		return fmt.Errorf("the program ended otherwise: %v", b.cmd.ProcessState)
+	}
+	return nil
+}
+
+// kill ends the program with SIGKILL, if it runs.
+func (b *broker) kill() {
+	if b.cmd != nil {
+		_ = b.cmd.Process.Kill()
+		<-b.gone
+	}
+}
+
+// terminate ends the program in order and gives the time that took.
+func (b *broker) terminate() time.Duration {
+	b.t.Helper()
+	began := time.Now()
+	if err := b.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		b.t.Fatal(err)
+	}
+	select {
+	case <-b.gone:
+	case <-time.After(drainWithin):
+		b.t.Fatalf("SIGTERM did not end the program within %v", drainWithin)
+	}
+	if code := b.cmd.ProcessState.ExitCode(); code != 0 {
+		b.t.Errorf("SIGTERM ended the program with %v", b.cmd.ProcessState)
+	}
+	return time.Since(began)
+}
+
+// tail is the end of the log.
+func (b *broker) tail() string {
+	const most = 80
+	text, _ := os.ReadFile(b.log)
+	lines := strings.Split(string(bytes.TrimSpace(text)), "\n")
+	return strings.Join(lines[max(0, len(lines)-most):], "\n")
+}
+
+// upBefore is the last instant up to t at which the program, or its store,
+// came back.
+func (b *broker) upBefore(t time.Time) time.Time {
+	var last time.Time
+	for _, up := range b.ups {
+		if up.Before(t) {
+			last = up
+		}
+	}
+	return last
+}

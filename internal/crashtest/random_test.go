@@ -1,0 +1,34 @@
+package crashtest_test
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+)
+
+// TestCrashAtRandom kills the program at random moments of a short life, with
+// load on both providers at once.
+func TestCrashAtRandom(t *testing.T) {
+	t.Parallel()
+	for _, store := range []string{"sqlite", "mariadb"} {
+		t.Run(store, func(t *testing.T) {
+			t.Parallel()
+			from := seed(t)
+			chance := rand.New(rand.NewPCG(from, 3))
+			r := newRig(t, database(t, store), from, true, newCalls(t, 3*capacity), newSMS(t, capacity))
+			r.feed()
+			for range size().random {
+				rest(nil, time.Duration(chance.IntN(300))*time.Millisecond)
+				r.broker.kill()
+				r.kills++
+				r.broker.start("")
+				if chance.IntN(10) > 0 { // else it may die before it answers
+					r.broker.up()
+					rest(nil, 100*time.Millisecond)
+				}
+			}
+			r.broker.up()
+			r.settle("random "+store, 0)
+		})
+	}
+}
