@@ -200,7 +200,7 @@ func TestBadChannels(t *testing.T) {
 		{"capacity below", "a", `{"capacity":-1,` + good + `}`, []mistake{{"/capacity", "range"}}},
 		{"capacity above", "a", `{"capacity":1000001,` + good + `}`, []mistake{{"/capacity", "range"}}},
 		{"capacity 1.5", "a", `{"capacity":1.5,` + good + `}`, []mistake{{"/capacity", "type"}}},
-		{"capacity null", "a", `{"capacity":null,` + good + `}`, []mistake{{"/capacity", "type"}}},
+		{"paused null", "a", `{"paused":null,` + good + `}`, []mistake{{"/paused", "type"}}},
 		{"capacity text", "a", `{"capacity":"5",` + good + `}`, []mistake{{"/capacity", "type"}}},
 		{"paused text", "a", `{"paused":"no",` + good + `}`, []mistake{{"/paused", "type"}}},
 		{"long name", "a", `{"name":"` + strings.Repeat("x", 201) + `",` + good + `}`, []mistake{{"/name", "length"}}},
@@ -218,7 +218,7 @@ func TestBadChannels(t *testing.T) {
 	r.channel("have", "texts")
 	patches := []refused{
 		{name: "capacity", body: `{"capacity":0}`, mistakes: []mistake{{"/capacity", "range"}}},
-		{name: "capacity null", body: `{"capacity":null}`, mistakes: []mistake{{"/capacity", "type"}}},
+		{name: "capacity text", body: `{"capacity":"5"}`, mistakes: []mistake{{"/capacity", "type"}}},
 		{name: "required setting taken away", body: `{"settings":{"token":null}}`, mistakes: []mistake{{"/settings/token", "required"}}},
 		{name: "several", body: `{"paused":1,"settings":{"x":1},"y":2}`, mistakes: []mistake{{"/paused", "type"}, {"/y", "unknown"}, {"/settings/x", "unknown"}}},
 		{name: "type", body: `{"type":"voice"}`, status: 409, code: weir.CodeConflict, mistakes: []mistake{{"/type", "conflict"}}},

@@ -167,7 +167,7 @@ func (s *service) patchChannel(c *call) (reply, error) {
 	}
 	schemaWrong := c.wrong.list
 	ch, err := s.update(c, have, func(ch *weir.Channel) error {
-		patchWith(ch, c.body)
+		s.patch(ch, c.body)
 		c.wrong.list = schemaWrong[:len(schemaWrong):len(schemaWrong)]
 		s.checkChannel(*ch, &c.wrong)
 		if err := c.refuse(); err != nil {
@@ -185,14 +185,16 @@ func (s *service) patchChannel(c *call) (reply, error) {
 	return s.channelReply(c, http.StatusOK, ch)
 }
 
-// patchWith merges what a patch says into a channel. Values of a wrong type
-// are left to the schema's complaint.
-func patchWith(ch *weir.Channel, patch map[string]any) {
+// patch merges what a patch says into a channel. Values of a wrong type are
+// left to the schema's complaint.
+func (s *service) patch(ch *weir.Channel, patch map[string]any) {
 	if v, ok := patch["name"].(string); ok {
 		ch.Title = v
 	}
 	if v, ok := patch["capacity"].(float64); ok && v >= weir.MinCapacity && v <= weir.MaxCapacity {
 		ch.Capacity = int(v)
+	} else if v, given := patch["capacity"]; given && v == nil {
+		ch.Capacity = s.DefaultCapacity // what is taken away is as if it had never been given
 	}
 	if v, ok := patch["paused"].(bool); ok {
 		ch.Paused = v

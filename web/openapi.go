@@ -61,8 +61,9 @@ func render(doc *huma.OpenAPI) (d document, err error) {
 }
 
 // refuseNull says of a schema that null is no value: absent fields are absent.
+// Only a number whose tag says so may be null.
 func refuseNull(s *huma.Schema) {
-	s.Nullable = false
+	s.Nullable = s.Nullable && s.Type == "integer"
 	for _, p := range s.Properties {
 		refuseNull(p)
 	}

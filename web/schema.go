@@ -21,6 +21,7 @@ import (
 // what it would otherwise overlook.
 type checker struct {
 	kind       string // object, array, string, integer, boolean
+	nullable   bool   // an integer that may be null
 	properties map[string]*checker
 	names      []string // of properties, sorted
 	required   []string
@@ -64,7 +65,7 @@ func compile(r huma.Registry, s *huma.Schema) (*checker, error) {
 	for _, e := range s.Enum {
 		c.enum = append(c.enum, fmt.Sprint(e))
 	}
-	c.instant = s.Format == "date-time"
+	c.instant, c.nullable = s.Format == "date-time", s.Nullable
 	if err := c.compilePattern(s); err != nil {
 		return nil, err
 	}
@@ -233,6 +234,9 @@ func (c *checker) checkString(v any, at string, m *mistakes) {
 }
 
 func (c *checker) checkInteger(v any, at string, m *mistakes) {
+	if v == nil && c.nullable {
+		return
+	}
 	n, ok := v.(float64)
 	if !ok || n != math.Trunc(n) {
 		m.add(at, "type", "must be a whole number")

@@ -13,7 +13,7 @@ import (
 type ChannelBody struct {
 	Type     string         `json:"type" minLength:"1" maxLength:"64" doc:"the channel type; it never changes" example:"nuntium"`
 	Name     string         `json:"name,omitempty" maxLength:"200" doc:"for people"`
-	Capacity int            `json:"capacity,omitempty" minimum:"1" maximum:"1000000" doc:"most slots in flight; absent: DEFAULT_CHANNEL_CAPACITY"`
+	Capacity int            `json:"capacity,omitempty" minimum:"1" maximum:"1000000" nullable:"true" doc:"most slots in flight; absent or null: DEFAULT_CHANNEL_CAPACITY"`
 	Paused   bool           `json:"paused,omitempty" doc:"start nothing; what is out goes on"`
 	Settings map[string]any `json:"settings,omitempty" doc:"depends on the type; secrets are written, never read back, so that a replacing PUT has to carry them again"`
 }
@@ -22,7 +22,7 @@ type ChannelBody struct {
 type ChannelPatch struct {
 	Type     string         `json:"type,omitempty" minLength:"1" maxLength:"64" doc:"may only repeat what it is"`
 	Name     string         `json:"name,omitempty" maxLength:"200" doc:"for people"`
-	Capacity int            `json:"capacity,omitempty" minimum:"1" maximum:"1000000" doc:"most slots in flight"`
+	Capacity int            `json:"capacity,omitempty" minimum:"1" maximum:"1000000" nullable:"true" doc:"most slots in flight; null: DEFAULT_CHANNEL_CAPACITY"`
 	Paused   bool           `json:"paused,omitempty" doc:"start nothing; what is out goes on"`
 	Settings map[string]any `json:"settings,omitempty" doc:"merged key by key; null takes an optional setting away"`
 }
