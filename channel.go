@@ -71,4 +71,5 @@ type Incoming struct {
 	GUID       string // the provider's own; a repeated one is the same message
 	ReceivedAt time.Time
 	Fields     map[string]string
+	Line       string // the provider's line that it came in on, if it says so; not stored
 }

@@ -59,10 +59,10 @@ func (e *Error) Error() string {
 // Unwrap gives the cause.
 func (e *Error) Unwrap() error { return e.Cause }
 
-// Errorf makes an error with a code. A %w verb sets the cause.
+// Errorf makes an error with a code and a message for clients. It takes no %w:
+// a cause is for the log alone and goes into [Error.Cause].
 func Errorf(code Code, format string, args ...any) *Error {
-	err := fmt.Errorf(format, args...)
-	return &Error{Code: code, Message: err.Error(), Cause: errors.Unwrap(err)}
+	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
 // CodeOf is the code of an error; internal when it has none, empty for nil.

@@ -36,6 +36,12 @@ type Type struct {
 	// Check finds mistakes that concern several settings at once. It may be
 	// nil. Pointers are relative to the settings object ("/token").
 	Check func(weir.Settings) []weir.FieldError
+	// Account names the provider account of a channel, and Line the provider's
+	// line that it uses, where all channels of one account share one callback
+	// address at the provider: then what is said about one arrives at the
+	// address of another. Both are nil where each channel has its own.
+	Account func(weir.Settings) string
+	Line    func(weir.Settings) string
 	// New makes the driver of one channel. Settings were checked.
 	New func(Config) (Driver, error)
 }

@@ -59,7 +59,7 @@ func (d *Directory) Driver(c weir.Channel) (Driver, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	have, ok := d.drivers[c.ID]
-	if ok && have.version == c.Version {
+	if ok && have.version >= c.Version { // a caller's copy of the row may be old
 		return have.driver, nil
 	}
 	t, known := d.Type(c.Type)

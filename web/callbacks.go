@@ -60,9 +60,6 @@ func (s *service) callback(w http.ResponseWriter, r *http.Request) {
 	case !ok:
 		s.Metrics.callback(typeNone, resultUnauthorised)
 		writeProblem(w, weir.Errorf(weir.CodeNotFound, "there is nothing here"))
-	case ch.Deleted:
-		s.Metrics.callback(ch.Type, resultDeleted)
-		w.WriteHeader(http.StatusOK)
 	default:
 		s.channelCallback(ctx, w, r, ch)
 	}
@@ -92,6 +89,11 @@ func (s *service) channelCallback(ctx context.Context, w http.ResponseWriter, r 
 	if err == nil {
 		reading, err = driver.Read(c)
 	}
+	if err != nil && ch.Deleted {
+		s.Metrics.callback(ch.Type, resultDeleted)
+		w.WriteHeader(http.StatusOK)
+		return
+	}
 	if err != nil {
 		s.callbackInvalid(ctx, w, ch)
 		return
@@ -120,39 +122,70 @@ func (s *service) channelCallback(ctx context.Context, w http.ResponseWriter, r 
 // part of it.
 func (s *service) takeReading(ctx context.Context, ch weir.Channel, reading channels.Reading) ([]string, error) {
 	var results []string
-	var own []weir.Report
 	for _, report := range reading.Reports {
-		if report.Attempt.Channel == ch.ID {
-			own = append(own, report)
-		} else { // the secret of one channel says nothing about another's contacts
-			results = append(results, string(weir.NotOurs))
-		}
-	}
-	if len(own) > 0 {
-		verdicts, err := s.Broker.Report(ctx, ch.ID, own)
+		result, err := s.takeReport(ctx, ch, report)
 		if err != nil {
 			return nil, err
 		}
-		for _, v := range verdicts {
-			results = append(results, string(v))
-		}
+		results = append(results, result)
 	}
 	for _, m := range reading.Incoming {
-		duplicate, err := s.Store.Receive(ctx, ch.ID, m)
+		result, err := s.takeIncoming(ctx, ch, m)
 		if err != nil {
 			return nil, err
 		}
-		if duplicate {
-			results = append(results, string(weir.Duplicate))
-			continue
-		}
-		results = append(results, string(weir.Applied))
-		s.Metrics.incoming.WithLabelValues(ch.Name).Inc()
+		results = append(results, result)
 	}
-	if results == nil {
+	switch {
+	case results != nil:
+	case ch.Deleted:
+		results = []string{resultDeleted}
+	default:
 		results = []string{resultIgnored}
 	}
 	return results, nil
+}
+
+// takeReport hands a report to the broker of the channel that it is about: the
+// one at whose address it arrived, or one of the same account.
+func (s *service) takeReport(ctx context.Context, ch weir.Channel, report weir.Report) (string, error) {
+	about, ok := ch, true
+	if report.Attempt.Channel != ch.ID {
+		var err error
+		if about, ok, err = s.siblings.byID(ctx, ch, report.Attempt.Channel); err != nil {
+			return "", err
+		}
+	}
+	switch {
+	case !ok: // the secret of one channel says nothing about another's contacts
+		return string(weir.NotOurs), nil
+	case about.Deleted:
+		return resultDeleted, nil
+	}
+	verdicts, err := s.Broker.Report(ctx, about.ID, []weir.Report{report})
+	if err != nil {
+		return "", err
+	}
+	return string(verdicts[0]), nil
+}
+
+func (s *service) takeIncoming(ctx context.Context, ch weir.Channel, m weir.Incoming) (string, error) {
+	to, err := s.siblings.byLine(ctx, ch, m.Line)
+	if err != nil {
+		return "", err
+	}
+	if to.Deleted {
+		return resultDeleted, nil
+	}
+	duplicate, err := s.Store.Receive(ctx, to.ID, m)
+	if err != nil {
+		return "", err
+	}
+	if duplicate {
+		return string(weir.Duplicate), nil
+	}
+	s.Metrics.incoming.WithLabelValues(to.Name).Inc()
+	return string(weir.Applied), nil
 }
 
 // callbackInvalid refuses a callback for good. What is wrong with it may quote

@@ -164,7 +164,7 @@ func TestCallbackOfADeletedChannelIsTakenAndDropped(t *testing.T) {
 	r.do("DELETE", "/v1/channels/a", "")
 	again := r.channel("a", "texts")
 	writes := r.writes
-	if g := r.call("", callbackPath(old, "incoming?guid=g"), "", ""); g.status != 200 || g.body != "" || r.writes != writes {
+	if g := r.call("", callbackPath(old, "incoming?guid=g"), "", ""); g.status != 200 || g.body != "[]" || r.writes != writes {
 		t.Errorf("deleted: %d %q", g.status, g.body)
 	}
 	if g := r.call("", callbackPath(again, "ping"), "", ""); g.status != 200 {

@@ -30,7 +30,7 @@ type memory struct {
 	now       func() time.Time
 }
 
-var errDown = weir.Errorf(weir.CodeUnavailable, "the store is not reachable: %w", errors.New("dial tcp CANARY-cause"))
+var errDown = &weir.Error{Code: weir.CodeUnavailable, Message: "the store is not reachable", Cause: errors.New("dial tcp CANARY-cause")}
 
 func (m *memory) begin(write bool) (func(), error) {
 	m.mu.Lock()

@@ -63,6 +63,7 @@ type service struct {
 	Options
 	tokens    []tokenHash
 	callbacks *callbackIndex
+	siblings  *siblings
 	mux       *http.ServeMux
 }
 
@@ -81,6 +82,7 @@ func New(o Options) (http.Handler, error) {
 		Options:   o,
 		tokens:    hashTokens(o.Tokens),
 		callbacks: newCallbackIndex(o.Store, o.Now),
+		siblings:  newSiblings(o.Store, o.Directory, o.Now),
 		mux:       http.NewServeMux(),
 	}
 	routes := s.routes()

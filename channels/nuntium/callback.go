@@ -70,7 +70,7 @@ func readIncoming(c channels.Callback, f fields) (channels.Reading, error) {
 	}
 	m := weir.Incoming{
 		From: from, To: strings.TrimPrefix(f.get("to"), protocol), Body: f.get("body"),
-		GUID: f.get("guid"), ReceivedAt: c.At, Fields: map[string]string{},
+		GUID: f.get("guid"), ReceivedAt: c.At, Fields: map[string]string{}, Line: f.get("channel"),
 	}
 	for _, key := range f.keys() {
 		switch key {

@@ -100,7 +100,7 @@ func TestReadIncoming(t *testing.T) {
 		ContentType: "application/json", Body: []byte("[]"),
 		Incoming: []weir.Incoming{{
 			From: "15550001", To: "4000", Body: "yes, \uFFFD", GUID: "g-1", ReceivedAt: at,
-			Fields: map[string]string{"application": "weir", "subject": "", "channel": "sms", "country": "KH"},
+			Fields: map[string]string{"application": "weir", "subject": "", "channel": "sms", "country": "KH"}, Line: "sms",
 		}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

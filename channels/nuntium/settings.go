@@ -20,16 +20,28 @@ func Type() channels.Type {
 		Settings: []channels.Setting{
 			{Key: "base_url", Kind: channels.URL, Required: true, Help: "where Nuntium answers, without /api"},
 			{Key: "account", Kind: channels.String, Required: true, Help: "name of the account"},
-			{Key: "application", Kind: channels.String, Help: "name of the application, needed with a password; its callbacks become ours, so give each channel one of its own"},
+			{Key: "application", Kind: channels.String, Help: "name of the application, needed with a password; its callback addresses become Weir's"},
 			{Key: "password", Kind: channels.String, Secret: true, Help: "of the application; this or token"},
 			{Key: "token", Kind: channels.String, Secret: true, Help: "OAuth2 bearer token; this or password"},
 			{Key: "channel", Kind: channels.String, Required: true, Help: "name of the channel in Nuntium that carries the messages"},
 			{Key: "from", Kind: channels.String, Help: "sender's number, where the channel lets us choose"},
 			{Key: "final_state", Kind: channels.String, Help: "state that ends a message and frees its slot: delivered (default) or confirmed"},
 		},
-		Check: check,
-		New:   newDriver,
+		Check:   check,
+		Account: application,
+		Line:    func(s weir.Settings) string { return text(s, "channel") },
+		New:     newDriver,
 	}
+}
+
+// application names the application of a channel: its callback addresses are
+// shared by all channels that use it.
+func application(s weir.Settings) string {
+	name := text(s, "application")
+	if name == "" {
+		name = "token " + text(s, "token") // which stands for an application
+	}
+	return strings.Join([]string{strings.TrimRight(text(s, "base_url"), "/"), text(s, "account"), name}, "\x00")
 }
 
 // check finds mistakes that a single setting does not show.

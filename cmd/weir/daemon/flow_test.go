@@ -41,7 +41,12 @@ func newRig(t *testing.T, env map[string]string) *rig {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	r := &rig{t: t}
-	r.sms = must(simulator.New(simulator.Options{DeliverTime: 5 * time.Millisecond, ConfirmTime: 5 * time.Millisecond}))
+	r.sms = must(simulator.New(simulator.Options{
+		Applications: []simulator.Application{{Name: "weir", Password: "secret", Tokens: []string{"token"}}},
+		Channels: []simulator.Channel{
+			{Name: "sms", Application: "weir", Enabled: true}, {Name: "second", Application: "weir", Enabled: true},
+		},
+		DeliverTime: 5 * time.Millisecond, ConfirmTime: 5 * time.Millisecond}))
 	r.calls = must(verboice.New(verboice.Options{
 		Ring: time.Millisecond, Talk: 5 * time.Millisecond, SkipFlows: true,
 		Channels: []verboice.Channel{{ID: 1, Name: "main", Limit: 50}},
@@ -149,6 +154,52 @@ func TestContactsRunThrough(t *testing.T) {
 				t.Fatalf("%s: only %d done: %v", ch, len(list.Contacts), fig)
 			}
 			<-time.After(50 * time.Millisecond)
+		}
+	}
+}
+
+// TestChannelsOfOneApplication shows that the channels of one Nuntium
+// application, which has one address for the acks and messages of all of them,
+// each get their own.
+func TestChannelsOfOneApplication(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, environment("sqlite://"+filepath.Join(t.TempDir(), "weir.db")))
+	for _, name := range []string{"sms", "second"} {
+		r.do("PUT", "/v1/channels/"+name, map[string]any{"type": "nuntium", "capacity": 3, "settings": map[string]any{
+			"base_url": r.smsURL, "account": "demo", "application": "weir", "token": "token", "channel": name,
+		}}, nil)
+	}
+	for _, name := range []string{"sms", "second"} {
+		var contacts []map[string]any
+		for i := range 20 {
+			contacts = append(contacts, map[string]any{"key": fmt.Sprint(i), "to": "+15550100", "messages": []string{"hello"}})
+		}
+		r.do("POST", "/v1/channels/"+name+"/contacts", map[string]any{"contacts": contacts}, nil)
+	}
+	r.eventually("all are done", func() bool {
+		var list struct{ Contacts []any }
+		r.do("GET", "/v1/contacts?state=done&limit=1000", nil, &list)
+		return len(list.Contacts) == 40
+	})
+	for _, name := range []string{"sms", "second"} {
+		if _, _, err := r.sms.Receive(simulator.Incoming{Channel: name, From: "+15550009", To: "4000", Body: "to " + name}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"sms", "second"} {
+		r.eventually("a message for "+name, func() bool {
+			var list struct{ Incoming []struct{ Body string } }
+			r.do("GET", "/v1/channels/"+name+"/incoming", nil, &list)
+			return len(list.Incoming) == 1 && list.Incoming[0].Body == "to "+name
+		})
+	}
+}
+
+func (r *rig) eventually(what string, cond func() bool) {
+	r.t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); !cond(); <-time.After(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			r.t.Fatal("it never came to pass: " + what)
 		}
 	}
 }

@@ -1,0 +1,230 @@
+// Package scaletest_test measures how a start of the built program grows with
+// what the store holds: idle channels and queued contacts. By default it runs
+// small, so that it cannot rot; -scale.full runs the size that the figures in
+// docs/performance.md are for.
+package scaletest_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"net"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"weir"
+	"weir/channels/nuntium/simulator"
+	"weir/persistence"
+	"weir/persistence/storetest"
+	"weir/persistence/testmysql"
+)
+
+var full = flag.Bool("scale.full", false, "1,000 idle channels and 1,000,000 queued contacts")
+
+const busy = 10 // channels that have something queued
+
+type size struct{ idle, queued int }
+
+func TestStartWithMuchInTheStore(t *testing.T) {
+	n := size{idle: 50, queued: 20_000}
+	if *full {
+		n = size{idle: 1000, queued: 1_000_000}
+	}
+	program := build(t)
+	for _, store := range []string{"sqlite", "mariadb"} {
+		t.Run(store, func(t *testing.T) {
+			url := "sqlite://" + filepath.Join(t.TempDir(), "weir.db")
+			if store == "mariadb" {
+				url = testmysql.URL(t)
+			}
+			measure(t, program, url, n)
+		})
+	}
+}
+
+func build(t *testing.T) string {
+	program := filepath.Join(t.TempDir(), "weir")
+	c := exec.CommandContext(t.Context(), "go", "build", "-o", program, "weir/cmd/weir")
+	c.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Fatalf("build: %v\n%s", err, out)
+	}
+	return program
+}
+
+// measure fills a store, starts the program on it and waits for the first
+// message at the provider.
+func measure(t *testing.T, program, url string, n size) {
+	first := make(chan time.Time, 1)
+	provider, sms := startProvider(t, first)
+	fill(t, url, sms, n)
+
+	address := freeAddress(t)
+	c := exec.CommandContext(t.Context(), program, "serve")
+	log := filepath.Join(t.TempDir(), "weir.log")
+	out, err := os.Create(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	c.Stdout, c.Stderr = out, out
+	c.Env = append(os.Environ(), "DATABASE_URL="+url, "LISTEN_ADDR="+address, "WEIR_API_TOKENS=scale")
+	begun := time.Now()
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = c.Process.Signal(syscall.SIGTERM)
+		if err := c.Wait(); err != nil {
+			t.Errorf("the program ended with %v", err)
+		}
+	}()
+	select {
+	case at := <-first:
+		t.Logf("%d idle channels, %d queued contacts: first send after %v, resident then %s",
+			n.idle, n.queued, at.Sub(begun).Round(time.Millisecond), memory(t, c.Process.Pid, "VmRSS"))
+	case <-time.After(time.Minute):
+		text, _ := os.ReadFile(log)
+		t.Fatalf("nothing was sent within a minute\n%s", text)
+	}
+	waitFor(t, provider, min(n.queued/2, 20_000))
+	t.Logf("after %d messages: peak resident %s", min(n.queued/2, 20_000), memory(t, c.Process.Pid, "VmHWM"))
+	for _, line := range provider.Tally().Snapshot() {
+		if line.MostActive > 100 || line.Doubled > 0 {
+			t.Errorf("channel %s: %d in flight of 100, %d doubled", line.Line, line.MostActive, line.Doubled)
+		}
+	}
+}
+
+func startProvider(t *testing.T, first chan<- time.Time) (*simulator.Server, string) {
+	o := simulator.Options{
+		DeliverTime: 5 * time.Millisecond, ConfirmTime: time.Millisecond, Outcomes: []string{"delivered"},
+	}
+	for i := range busy {
+		name := fmt.Sprint("sms", i)
+		o.Applications = append(o.Applications, simulator.Application{Name: name, Tokens: []string{name}})
+		o.Channels = append(o.Channels, simulator.Channel{Name: name, Application: name, Enabled: true})
+	}
+	s, err := simulator.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	var done sync.WaitGroup
+	done.Go(func() { s.Run(ctx) })
+	h := httptest.NewServer(s)
+	done.Go(func() {
+		for ctx.Err() == nil {
+			if taken(s) > 0 {
+				first <- time.Now()
+				return
+			}
+			<-time.After(time.Millisecond)
+		}
+	})
+	t.Cleanup(func() { cancel(); done.Wait(); h.Close() })
+	return s, h.URL
+}
+
+func taken(s *simulator.Server) int {
+	n := 0
+	for _, line := range s.Tally().Snapshot() {
+		n += line.Taken
+	}
+	return n
+}
+
+func waitFor(t *testing.T, s *simulator.Server, messages int) {
+	t.Helper()
+	deadline := time.Now().Add(time.Minute)
+	for taken(s) < messages {
+		if time.Now().After(deadline) {
+			t.Fatalf("only %d of %d messages arrived within a minute", taken(s), messages)
+		}
+		<-time.After(20 * time.Millisecond)
+	}
+}
+
+// fill writes channels and contacts.
+func fill(t *testing.T, url, provider string, n size) {
+	s := storetest.OpenOnly(t, url, persistence.Options{})
+	ctx := t.Context()
+	if err := s.MigrateUp(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Join(ctx); err != nil {
+		t.Fatal(err)
+	}
+	settings := func(i int) weir.Settings {
+		name := fmt.Sprint("sms", i)
+		return weir.Settings{"base_url": provider, "account": "demo", "application": name, "token": name, "channel": name}
+	}
+	for i := range n.idle {
+		put(t, s, weir.Channel{Name: fmt.Sprintf("idle-%04d", i), Type: "nuntium", Capacity: 100, Settings: settings(0)})
+	}
+	var wait sync.WaitGroup
+	for i := range busy {
+		ch := put(t, s, weir.Channel{Name: fmt.Sprint("sms", i), Type: "nuntium", Capacity: 100, Settings: settings(i)})
+		wait.Go(func() {
+			for left := n.queued / busy; left > 0; left -= 1000 {
+				specs := make([]weir.Spec, min(1000, left))
+				for k := range specs {
+					specs[k] = weir.Spec{
+						Key: fmt.Sprint(i, "-", left, "-", k), To: "+15550100", Priority: weir.Normal,
+						Messages: []string{strings.Repeat("x", 160)},
+					}
+				}
+				if _, err := s.Accept(ctx, ch.ID, specs); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	wait.Wait()
+	if err := s.Close(ctx); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func put(t *testing.T, s *persistence.Store, ch weir.Channel) weir.Channel {
+	t.Helper()
+	ch, _, err := s.PutChannel(t.Context(), ch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ch
+}
+
+func freeAddress(t *testing.T) string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// memory reads a figure of a process from the kernel.
+func memory(t *testing.T, pid int, figure string) string {
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		if value, ok := strings.CutPrefix(line, figure+":"); ok {
+			kb, _ := strconv.Atoi(strings.Fields(value)[0])
+			return fmt.Sprint(kb/1024, " MB")
+		}
+	}
+	t.Fatalf("no %s", figure)
+	return ""
+}

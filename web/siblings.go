@@ -1,0 +1,134 @@
+package web
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"weir"
+	"weir/channels"
+)
+
+// siblings finds the channel that a callback is about when it arrived at the
+// address of another one: at some providers all channels of an account share
+// one callback address, and the last to set it wins. Only channels of one
+// account may speak for each other; between others a secret says nothing.
+type siblings struct {
+	store siblingReader
+	types *channels.Directory
+	now   func() time.Time
+
+	mu    sync.Mutex
+	known map[weir.ChannelID]siblingEntry
+	lines map[string]siblingEntry
+}
+
+// siblingReader is the part of the store that siblings reads.
+type siblingReader interface {
+	ChannelByID(ctx context.Context, id weir.ChannelID) (weir.Channel, error)
+	Channels(ctx context.Context, after string, limit int) ([]weir.Channel, error)
+}
+
+type siblingEntry struct {
+	channel weir.Channel
+	read    time.Time
+}
+
+const (
+	siblingsMost = 10_000 // entries that are kept
+	siblingPage  = 500
+)
+
+func newSiblings(store siblingReader, types *channels.Directory, now func() time.Time) *siblings {
+	return &siblings{store: store, types: types, now: now, known: map[weir.ChannelID]siblingEntry{}, lines: map[string]siblingEntry{}}
+}
+
+// account is what two channels must share to speak for each other; ok is false
+// for types whose channels never do.
+func (x *siblings) account(c weir.Channel) (_ string, ok bool) {
+	t, known := x.types.Type(c.Type)
+	if !known || t.Account == nil {
+		return "", false
+	}
+	return c.Type + "\x00" + t.Account(c.Settings), true
+}
+
+func (x *siblings) related(a, b weir.Channel) bool {
+	one, ok := x.account(a)
+	other, also := x.account(b)
+	return ok && also && one == other
+}
+
+// byID gives the channel with a number if it may be spoken for at the address
+// of another one.
+func (x *siblings) byID(ctx context.Context, at weir.Channel, id weir.ChannelID) (weir.Channel, bool, error) {
+	if _, shares := x.account(at); !shares {
+		return weir.Channel{}, false, nil
+	}
+	x.mu.Lock()
+	e, ok := x.known[id]
+	x.mu.Unlock()
+	if !ok || x.now().Sub(e.read) > callbackFresh {
+		ch, err := x.store.ChannelByID(ctx, id)
+		if weir.CodeOf(err) == weir.CodeNotFound {
+			return weir.Channel{}, false, nil
+		}
+		if err != nil {
+			return weir.Channel{}, false, err
+		}
+		e = siblingEntry{ch, x.now()}
+		x.keep(func() { x.known[id] = e })
+	}
+	return e.channel, x.related(at, e.channel), nil
+}
+
+// byLine gives the channel of an account that uses the provider's line. The
+// channel at whose address the message arrived stands in for a line that no
+// channel has.
+func (x *siblings) byLine(ctx context.Context, at weir.Channel, line string) (weir.Channel, error) {
+	account, shares := x.account(at)
+	if t, _ := x.types.Type(at.Type); !shares || line == "" || !at.Deleted && t.Line(at.Settings) == line {
+		return at, nil
+	}
+	key := account + "\x00" + line
+	x.mu.Lock()
+	e, ok := x.lines[key]
+	x.mu.Unlock()
+	if ok && x.now().Sub(e.read) <= callbackFresh {
+		return e.channel, nil
+	}
+	found, err := x.search(ctx, at, line)
+	if err == nil {
+		x.keep(func() { x.lines[key] = siblingEntry{found, x.now()} })
+	}
+	return found, err
+}
+
+func (x *siblings) search(ctx context.Context, at weir.Channel, line string) (weir.Channel, error) {
+	t, _ := x.types.Type(at.Type)
+	for after := ""; ; {
+		page, err := x.store.Channels(ctx, after, siblingPage)
+		if err != nil {
+			return at, err
+		}
+		for _, c := range page {
+			if x.related(at, c) && t.Line(c.Settings) == line {
+				return c, nil
+			}
+		}
+		if len(page) < siblingPage {
+			return at, nil
+		}
+		after = page[len(page)-1].Name
+	}
+}
+
+func (x *siblings) keep(put func()) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if len(x.known)+len(x.lines) >= siblingsMost {
+		clear(x.known)
+		clear(x.lines)
+	}
+	put()
+}
