@@ -1,0 +1,168 @@
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+// broker is the process that the demo is about.
+type broker struct {
+	program string
+	folder  string // with its database and its log
+	addr    string
+	env     []string
+	api     *api
+
+	process *os.Process
+	ended   chan struct{} // closed when the process is gone
+	endedBy error         // set by then
+}
+
+// Limits of the broker's processes.
+const (
+	readyLimit = 20 * time.Second
+	stopLimit  = 10 * time.Second
+)
+
+// newBroker prepares a broker with a folder of its own. Nothing runs yet.
+func newBroker(ctx context.Context, o Options) (*broker, error) {
+	addr, err := freeAddr(ctx)
+	if err != nil {
+		return nil, err
+	}
+	folder, err := os.MkdirTemp("", "weir-demo-")
+	if err != nil {
+		return nil, err
+	}
+	b := &broker{program: o.Program, folder: folder, addr: addr, api: newAPI("http://" + addr)}
+	p := pace{o.Speed}
+	minutes := func(d time.Duration) string { return strconv.FormatFloat(d.Minutes(), 'f', 6, 64) }
+	b.env = []string{
+		"DATABASE_URL=sqlite://" + filepath.Join(folder, "weir.db"),
+		"LISTEN_ADDR=" + addr,
+		"WEIR_API_TOKENS=" + b.api.token,
+		// In real life these are minutes; nobody would want to look on.
+		"CHNL_BKR_GC_IDLE_MINUTES=" + minutes(p.atLeast(time.Second, 3*time.Second)),
+		"CHNL_BKR_GC_INTERVAL_MINUTES=" + minutes(p.atLeast(250*time.Millisecond, time.Second)),
+		"LOST_AFTER_MINUTES=" + minutes(p.atLeast(3*time.Second, 8*time.Second)),
+		"WEIR_SETTLE_AFTER=" + p.atLeast(500*time.Millisecond, time.Second).String(),
+		"LOG_LEVEL=info", "LOG_FORMAT=text",
+	}
+	for _, name := range []string{"TMPDIR", "SystemRoot"} {
+		if value := os.Getenv(name); value != "" {
+			b.env = append(b.env, name+"="+value)
+		}
+	}
+	return b, nil
+}
+
+// freeAddr finds a loopback port below those that systems give to outgoing
+// connections: while the broker is dead, none of them may take its place.
+func freeAddr(ctx context.Context) (string, error) {
+	const low, high, tries = 20_000, 32_000, 100
+	var last error
+	for range tries {
+		addr := net.JoinHostPort("127.0.0.1", strconv.Itoa(low+rand.IntN(high-low))) //nolint:gosec // any port will do
+		l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
+		if err == nil {
+			return addr, l.Close()
+		}
+		last = err
+	}
+	return "", fmt.Errorf("no free port on loopback: %w", last)
+}
+
+// log is the file that the broker's words go to.
+func (b *broker) log() string { return filepath.Join(b.folder, "weir.log") }
+
+// start starts the process and waits until it works. took is how long that
+// was.
+func (b *broker) start(ctx context.Context) (took time.Duration, err error) {
+	began := time.Now()
+	if err := b.spawn(); err != nil {
+		return 0, err
+	}
+	limit, cancel := context.WithTimeout(ctx, readyLimit)
+	defer cancel()
+	for !b.api.ready(limit) {
+		select {
+		case <-b.ended:
+			return 0, fmt.Errorf("the broker has ended by itself: %w", b.endedBy)
+		case <-limit.Done():
+			if ctx.Err() != nil {
+				return 0, ctx.Err()
+			}
+			return 0, fmt.Errorf("the broker is not ready after %s", readyLimit)
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	return time.Since(began), nil
+}
+
+// spawn starts the process. It is watched on a thread of its own because on
+// Linux a child can be told to end with the thread that has started it, so
+// that it never outlives the demo.
+func (b *broker) spawn() error {
+	log, err := os.OpenFile(b.log(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	cmd := exec.Command(b.program, "serve") //nolint:gosec,noctx // our own program; it is killed and stopped below
+	cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = b.env, b.folder, log, log, attributes()
+	begun, ended := make(chan error), make(chan struct{})
+	go func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := cmd.Start()
+		_ = log.Close() // the child has it
+		begun <- err
+		if err == nil {
+			if b.endedBy = cmd.Wait(); b.endedBy == nil {
+				b.endedBy = errors.New("exit status 0")
+			}
+			close(ended)
+		}
+	}()
+	if err := <-begun; err != nil {
+		return fmt.Errorf("start the broker: %w", err)
+	}
+	b.process, b.ended = cmd.Process, ended
+	return nil
+}
+
+// kill ends the process as kill -9 does, and waits until it is gone.
+func (b *broker) kill() {
+	if b.process != nil {
+		_ = b.process.Kill() // it may be gone already
+		<-b.ended
+		b.process = nil
+		b.api.http.CloseIdleConnections()
+	}
+}
+
+// stop asks the process to end in order, and kills it if it does not.
+func (b *broker) stop() {
+	if b.process == nil {
+		return
+	}
+	if b.process.Signal(syscall.SIGTERM) == nil {
+		select {
+		case <-b.ended:
+		case <-time.After(stopLimit):
+		}
+	}
+	b.kill()
+}
+
+// remove takes away everything that the broker has written.
+func (b *broker) remove() error { return os.RemoveAll(b.folder) }

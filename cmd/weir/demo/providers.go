@@ -1,0 +1,116 @@
+package demo
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"weir/channels/simulation"
+
+	nuntium "weir/channels/nuntium/simulator"
+	verboice "weir/channels/verboice/simulator"
+)
+
+// provider is a simulated provider behind a real HTTP server.
+type provider struct {
+	url      string
+	line     string // the name of its channel
+	settings map[string]any
+	tally    *simulation.Tally
+	server   *http.Server
+	stop     func()
+}
+
+// simulated is what both simulators are.
+type simulated interface {
+	http.Handler
+	Run(ctx context.Context)
+	Tally() *simulation.Tally
+}
+
+// start serves a simulator on a port of its own until it is stopped.
+func start(ctx context.Context, s simulated, line string) (*provider, error) {
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	p := &provider{
+		url: "http://" + l.Addr().String(), line: line, tally: s.Tally(),
+		server: &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second},
+	}
+	var running sync.WaitGroup
+	running.Go(func() { s.Run(ctx) })
+	running.Go(func() { _ = p.server.Serve(l) }) // ends when it is closed
+	p.stop = func() {
+		cancel()
+		_ = p.server.Close()
+		running.Wait()
+	}
+	return p, nil
+}
+
+// startVerboice starts the provider of calls. People are busy, do not answer
+// or hang up; some answers come late, and some status callbacks get lost or
+// come twice.
+func startVerboice(ctx context.Context, o Options, capacity int) (*provider, error) {
+	p := pace{o.Speed}
+	password := secret()
+	s, err := verboice.New(verboice.Options{
+		Accounts: []verboice.Account{{Username: "weir", Password: password}},
+		Channels: []verboice.Channel{{ID: 1, Name: "main", Limit: capacity}},
+		Ring:     p.of(500 * time.Millisecond), Talk: p.of(900 * time.Millisecond), Seed: o.Seed,
+		Outcomes: []string{"busy:0.10", "no-answer:0.08", "hangup:0.04", "failed=17:0.02", "double:0.02", "silent:0.01"},
+		Faults: []string{
+			"drop@completed:0.02", "drop@busy:0.05", "duplicate@completed:0.03",
+			rule("delay", p.of(300*time.Millisecond), "completed:0.3"),
+			rule("late", p.of(150*time.Millisecond), "send:0.2"),
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	out, err := start(ctx, s, "main")
+	if err == nil {
+		out.settings = map[string]any{"base_url": out.url, "username": "weir", "password": password, "channel": out.line}
+	}
+	return out, err
+}
+
+// startNuntium starts the provider of messages. Some cannot be delivered, or
+// only later or by another route; some acks get lost, come twice or in the
+// wrong order.
+func startNuntium(ctx context.Context, o Options) (*provider, error) {
+	p := pace{o.Speed}
+	token := secret()
+	s, err := nuntium.New(nuntium.Options{
+		Account:      "demo",
+		Applications: []nuntium.Application{{Name: "weir", Tokens: []string{token}}},
+		Channels:     []nuntium.Channel{{Name: "main", Enabled: true}},
+		QueueTime:    p.of(100 * time.Millisecond), DeliverTime: p.of(500 * time.Millisecond),
+		ConfirmTime: p.of(200 * time.Millisecond), TimeScale: 0.02 / o.Speed, Seed: o.Seed,
+		Outcomes: []string{"failed:0.04", "failover:0.02", "delayed:0.06", "twice:0.04", "reversed:0.04", "delivered:0.4"},
+		Faults: []string{
+			"drop@ack:0.03", "duplicate@ack:0.04",
+			rule("delay", p.of(300*time.Millisecond), "ack:0.2"),
+			rule("late", p.of(100*time.Millisecond), "send:0.2"),
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	out, err := start(ctx, s, "main")
+	if err == nil {
+		out.settings = map[string]any{
+			"base_url": out.url, "account": "demo", "application": "weir", "token": token, "channel": out.line,
+		}
+	}
+	return out, err
+}
+
+func rule(what string, d time.Duration, when string) string {
+	return fmt.Sprintf("%s=%s@%s", what, d, when)
+}

@@ -1,0 +1,186 @@
+package demo
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// view is what the person who looks on sees: sentences that stay and, below
+// them, a line for each channel that changes. On anything but a terminal the
+// lines are written anew from time to time. It is used by one goroutine.
+type view struct {
+	out      io.Writer
+	terminal bool
+	color    bool
+	width    func() int
+	began    time.Time
+	drawn    int       // lines that can be drawn over
+	wrote    time.Time // lines on anything but a terminal
+}
+
+const (
+	drawEvery = 200 * time.Millisecond // on a terminal
+	lineEvery = 2 * time.Second        // elsewhere
+	usual     = 80                     // columns, when they are not known
+	widest    = 100                    // columns of a sentence
+	barWidth  = 20
+)
+
+func newView(o Options, now time.Time) *view {
+	return &view{out: o.Out, terminal: o.Terminal, color: o.Color, width: o.Width, began: now}
+}
+
+// columns are those that can be written without a line break.
+func (v *view) columns() int {
+	if v.terminal && v.width != nil {
+		if n := v.width(); n > 1 {
+			return n - 1
+		}
+	}
+	return usual - 1
+}
+
+// say writes a sentence that stays, with the time since the beginning.
+func (v *view) say(now time.Time, format string, args ...any) {
+	const margin = 9
+	lines := wrap(fmt.Sprintf(format, args...), max(20, min(v.columns(), widest)-margin))
+	for i, line := range lines {
+		head := strings.Repeat(" ", margin)
+		if i == 0 {
+			head = fmt.Sprintf("%6.1f s ", now.Sub(v.began).Seconds())
+		}
+		lines[i] = head + line
+	}
+	v.write(lines)
+	v.drawn = 0
+	v.wrote = time.Time{}
+}
+
+// plain writes lines that stay.
+func (v *view) plain(lines ...string) {
+	v.write(lines)
+	v.drawn = 0
+}
+
+// draw shows how the channels are doing.
+func (v *view) draw(now time.Time, gauges []gauge) {
+	if !v.terminal {
+		if now.Sub(v.wrote) < lineEvery {
+			return
+		}
+		v.wrote = now
+		for _, g := range gauges {
+			_, _ = fmt.Fprintf(v.out, "%6.1f s %s\n", now.Sub(v.began).Seconds(), g.sentence())
+		}
+		return
+	}
+	var lines []string
+	for _, g := range gauges {
+		lines = append(lines, clip("  "+g.line(), v.columns()))
+	}
+	v.write(lines)
+	v.drawn = len(lines)
+}
+
+// write puts lines in the place of those that may be drawn over, in one piece.
+func (v *view) write(lines []string) {
+	var b strings.Builder
+	if v.drawn > 0 {
+		fmt.Fprintf(&b, "\x1b[%dA\x1b[J", v.drawn)
+	}
+	for _, line := range lines {
+		b.WriteString(line + "\n")
+	}
+	_, _ = io.WriteString(v.out, b.String())
+}
+
+// bold marks what the eye should find.
+func (v *view) bold(s string) string { return v.paint("1", s) }
+
+// verdict is green or red.
+func (v *view) verdict(good bool, s string) string {
+	if good {
+		return v.paint("1;32", s)
+	}
+	return v.paint("1;31", s)
+}
+
+func (v *view) paint(how, s string) string {
+	if !v.color {
+		return s
+	}
+	return "\x1b[" + how + "m" + s + "\x1b[0m"
+}
+
+// gauge is how one channel is doing.
+type gauge struct {
+	name       string
+	provider   string
+	capacity   int
+	total      int
+	done       int
+	queued     int
+	inFlight   int // slots, as the broker counts
+	atProvider int // slots, as the provider counts
+	rate       float64
+	down       bool // there is no broker
+}
+
+// line is for a terminal; it has only ASCII, so that its length is its width.
+func (g *gauge) line() string {
+	full := barWidth * g.done / max(1, g.total)
+	bar := strings.Repeat("#", full) + strings.Repeat(".", barWidth-full)
+	head := fmt.Sprintf("%-5s [%s] %5s of %5s done", g.name, bar, number(g.done), number(g.total))
+	if g.down {
+		return fmt.Sprintf("%s, no broker; %s goes on with %d", head, g.provider, g.atProvider)
+	}
+	return fmt.Sprintf("%s, %4s queued, %3d/%d in flight, %3.0f/s", head, number(g.queued), g.inFlight, g.capacity, g.rate)
+}
+
+// sentence is for a log.
+func (g *gauge) sentence() string {
+	head := fmt.Sprintf("%s: %s of %s done", g.name, number(g.done), number(g.total))
+	if g.down {
+		return fmt.Sprintf("%s, no broker; %s goes on with %d", head, g.provider, g.atProvider)
+	}
+	return fmt.Sprintf("%s, %s queued, %d/%d in flight, %.0f contacts/s", head, number(g.queued), g.inFlight, g.capacity, g.rate)
+}
+
+// number writes thousands apart.
+func number(n int) string {
+	s := strconv.Itoa(n)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// count writes a number and its noun, which takes an s.
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return number(n) + " " + noun + "s"
+}
+
+// wrap breaks a text into lines of so many bytes, between words.
+func wrap(text string, width int) []string {
+	var lines []string
+	line := ""
+	for _, word := range strings.Fields(text) {
+		if line != "" && len(line)+1+len(word) > width {
+			lines = append(lines, line)
+			line = ""
+		}
+		if line != "" {
+			line += " "
+		}
+		line += word
+	}
+	return append(lines, line)
+}
+
+func clip(s string, width int) string { return s[:min(len(s), width)] }
