@@ -73,7 +73,7 @@ Exit codes: 0 fine; 1 it failed; 2 wrong command line or configuration.`
 
 func (a *app) root() *cobra.Command {
 	root := group("weir", "A durable contact broker", about,
-		a.serve(), a.migrate(), a.config(), a.healthcheck(), a.simulate(), a.version())
+		a.serve(), a.migrate(), a.config(), a.healthcheck(), a.simulate(), a.demo(), a.version())
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.SetOut(a.Stdout)
 	root.SetErr(a.Stderr)

@@ -1,0 +1,149 @@
+package cli_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"weir/cmd/weir/cli"
+)
+
+type result struct {
+	code     int
+	out, err string
+}
+
+// run runs a command line in an environment of its own.
+func run(t *testing.T, environ []string, args ...string) result {
+	t.Helper()
+	return runIn(t.Context(), environ, args...)
+}
+
+func runIn(ctx context.Context, environ []string, args ...string) result {
+	var out, err strings.Builder
+	code := cli.Run(ctx, args, cli.Options{Version: "v9.9.9", Environ: environ, Stdout: &out, Stderr: &err})
+	return result{code, out.String(), err.String()}
+}
+
+// check compares a result with what is wanted: the code, and expressions that
+// the outputs match.
+func check(t *testing.T, r result, code int, out, err string) {
+	t.Helper()
+	if r.code != code || !regexp.MustCompile(out).MatchString(r.out) || !regexp.MustCompile(err).MatchString(r.err) {
+		t.Errorf("exit code %d, want %d\noutput (want %q):\n%s\nerrors (want %q):\n%s", r.code, code, out, r.out, err, r.err)
+	}
+}
+
+func TestCommandLine(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		args     string
+		code     int
+		out, err string
+	}{
+		{"", cli.Misuse, "Usage:", "a command is missing"},
+		{"--help", cli.OK, "Exit codes: 0", "^$"},
+		{"sevre", cli.Misuse, "^$", `unknown command "sevre"; did you mean "serve"\?`},
+		{"serve --fast", cli.Misuse, "^$", "unknown flag: --fast"},
+		{"serve now", cli.Misuse, "^$", `unexpected argument "now"`},
+		{"version", cli.OK, `^weir v9\.9\.9 go1\.`, "^$"},
+		{"migrate", cli.Misuse, "status", "a command is missing"},
+		{"migrate sideways", cli.Misuse, "^$", `unknown command "sideways"`},
+		{"migrate down", cli.Misuse, "^$", "this deletes data; say --yes"},
+		{"migrate down --yes --steps 0", cli.Misuse, "^$", "--steps must be 1 or more"},
+		{"simulate", cli.Misuse, "verboice", "a command is missing"},
+		{"simulate verboice --outcome nonsense", cli.Misuse, "^$", "no such outcome"},
+		{"simulate verboice --fault nonsense", cli.Misuse, "^$", "nonsense"},
+		{"simulate verboice --channel main,limit=x", cli.Misuse, "^$", "limit must be a whole number"},
+		{"simulate verboice --channel main,lmit=1", cli.Misuse, "^$", `it has no "lmit"`},
+		{"simulate verboice --channel main,disabled=yes", cli.Misuse, "^$", "disabled takes no value"},
+		{"simulate verboice --channel main,pause=long", cli.Misuse, "^$", "pause must be a duration"},
+		{"simulate nuntium --application ,password=x", cli.Misuse, "^$", "begins with no name"},
+		{"simulate nuntium --listen 127.0.0.1:70000", cli.Failure, "^$", "--listen"},
+		{"completion bash", cli.OK, "bash completion", "^$"},
+		{"completion zsh", cli.OK, "compdef", "^$"},
+	} {
+		t.Run("weir "+c.args, func(t *testing.T) {
+			t.Parallel()
+			check(t, run(t, nil, strings.Fields(c.args)...), c.code, c.out, c.err)
+		})
+	}
+}
+
+// Every command says what it is for.
+func TestHelp(t *testing.T) {
+	t.Parallel()
+	for _, command := range []string{
+		"serve", "migrate", "migrate up", "migrate down", "migrate status", "config", "config check",
+		"healthcheck", "version", "simulate", "simulate verboice", "simulate nuntium", "completion",
+	} {
+		t.Run(command, func(t *testing.T) {
+			t.Parallel()
+			check(t, run(t, nil, append(strings.Fields(command), "--help")...), cli.OK, "(?s)^[A-Z].*Usage:\n  weir "+command, "^$")
+		})
+	}
+}
+
+func TestConfigShowsNoSecrets(t *testing.T) {
+	t.Parallel()
+	r := run(t, []string{"DATABASE_URL=mysql://ann:hunter2@db.example:3306/weir", "WEIR_API_TOKNS=hunter2"}, "config")
+	check(t, r, cli.OK, `DATABASE_URL +mysql://ann:REDACTED@db.example:3306/weir +environment`, "WEIR_API_TOKNS is not a variable.*WEIR_API_TOKENS")
+	if strings.Contains(r.out+r.err, "hunter2") {
+		t.Errorf("the password is shown:\n%s%s", r.out, r.err)
+	}
+}
+
+func TestEveryCommandReportsAllMistakesOfTheConfiguration(t *testing.T) {
+	t.Parallel()
+	environ := []string{"LOG_LEVEL=loud", "SHUT_DOWN_MINUTES=never", "LISTEN_ADDR=0.0.0.0:80"}
+	for _, command := range []string{"serve", "migrate up", "config", "config check", "healthcheck"} {
+		t.Run(command, func(t *testing.T) {
+			t.Parallel()
+			check(t, run(t, environ, strings.Fields(command)...), cli.Misuse, "^$", `(?s)LISTEN_ADDR is "0.0.0.0:80".*SHUT_DOWN_MINUTES is "never".*LOG_LEVEL is "loud"`)
+		})
+	}
+	check(t, run(t, nil, "config", "check"), cli.OK, "fine", "^$")
+}
+
+func TestMigrateUpStatusDown(t *testing.T) {
+	t.Parallel()
+	environ := []string{"DATABASE_URL=sqlite://" + filepath.Join(t.TempDir(), "weir.db")}
+	check(t, run(t, environ, "migrate", "status"), cli.OK, `(?m)^1 .* not yet$`, "^$")
+	check(t, run(t, environ, "migrate", "up"), cli.OK, `steps taken: [1-9]`, "^$")
+	check(t, run(t, environ, "migrate", "up"), cli.OK, `steps taken: 0`, "^$")
+	check(t, run(t, environ, "migrate", "status"), cli.OK, `(?m)^1 .* 20\d\d-.*Z$`, "^$")
+	check(t, run(t, environ, "migrate", "down", "--yes", "--steps", "999"), cli.OK, "", "^$")
+	check(t, run(t, environ, "migrate", "status"), cli.OK, `(?m)^1 .* not yet$`, "^$")
+}
+
+func TestMigrateSaysWhenTheDatabaseIsNotThere(t *testing.T) {
+	t.Parallel()
+	r := run(t, []string{"DATABASE_URL=mysql://ann:hunter2@127.0.0.1:1/weir"}, "migrate", "up")
+	check(t, r, cli.Failure, "^$", "weir: ")
+	if strings.Contains(r.err, "hunter2") {
+		t.Errorf("the password is shown: %s", r.err)
+	}
+}
+
+func TestHealthcheck(t *testing.T) {
+	t.Parallel()
+	status := http.StatusOK
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/readyz" {
+			t.Errorf("asked for %s", r.URL.Path)
+		}
+		w.WriteHeader(status)
+		_, _ = w.Write([]byte(`{"reasons":["store: it does not answer"]}`))
+	}))
+	environ := []string{"LISTEN_ADDR=" + server.Listener.Addr().String()}
+	check(t, run(t, environ, "healthcheck"), cli.OK, "^ready\n$", "^$")
+	status = http.StatusServiceUnavailable
+	check(t, run(t, environ, "healthcheck"), cli.Failure, "^$", "not ready: 503 .*store: it does not answer")
+	server.Close()
+	check(t, run(t, environ, "healthcheck"), cli.Failure, "^$", "not ready: ")
+	check(t, run(t, []string{"LISTEN_ADDR=127.0.0.1:0"}, "healthcheck"), cli.Failure, "^$", "LISTEN_ADDR leaves the port open")
+}

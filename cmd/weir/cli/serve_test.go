@@ -1,0 +1,112 @@
+package cli_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"weir/cmd/weir/cli"
+)
+
+// start runs a command that serves until it is told to end, and gives its
+// output line by line. stop ends it and gives the exit code.
+func start(t *testing.T, environ []string, args ...string) (lines *bufio.Scanner, stop func() int) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	r, w := io.Pipe()
+	code := make(chan int, 1)
+	go func() {
+		code <- cli.Run(ctx, args, cli.Options{Environ: environ, Stdout: w, Stderr: w})
+		_ = w.Close()
+	}()
+	return bufio.NewScanner(r), func() int {
+		cancel()
+		_, _ = io.Copy(io.Discard, r)
+		return <-code
+	}
+}
+
+func get(t *testing.T, url string) (status int, body string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(text)
+}
+
+func TestServeUntilToldToEnd(t *testing.T) {
+	t.Parallel()
+	lines, stop := start(t, []string{
+		"DATABASE_URL=sqlite://" + filepath.Join(t.TempDir(), "weir.db"), "LISTEN_ADDR=127.0.0.1:0", "WEIR_RETENTON=1d",
+	}, "serve")
+	var addr string
+	warned := false
+	for addr == "" && lines.Scan() {
+		var line struct{ Msg, Address, Warning string }
+		if err := json.Unmarshal(lines.Bytes(), &line); err != nil {
+			t.Errorf("a log line is no JSON, though nobody is at a terminal: %s", lines.Text())
+		}
+		warned = warned || strings.Contains(line.Warning, "WEIR_RETENTON")
+		if line.Msg == "listening" {
+			addr = line.Address
+		}
+	}
+	if !warned {
+		t.Error("no warning about the unknown variable")
+	}
+	if status, body := get(t, "http://"+addr+"/readyz"); status != http.StatusOK {
+		t.Errorf("/readyz: %d %s", status, body)
+	}
+	check(t, run(t, []string{"LISTEN_ADDR=" + addr}, "healthcheck"), cli.OK, "^ready", "^$")
+	if code := stop(); code != cli.OK {
+		t.Errorf("exit code %d after being told to end", code)
+	}
+}
+
+func TestServeLogsTextOnDemand(t *testing.T) {
+	t.Parallel()
+	lines, stop := start(t, []string{"DATABASE_URL=sqlite://" + filepath.Join(t.TempDir(), "weir.db"), "LISTEN_ADDR=127.0.0.1:0", "LOG_FORMAT=text"}, "serve")
+	if !lines.Scan() || !strings.HasPrefix(lines.Text(), "time=") {
+		t.Errorf("first line: %q", lines.Text())
+	}
+	stop()
+}
+
+func TestSimulators(t *testing.T) {
+	t.Parallel()
+	for _, args := range []string{
+		"verboice --account ann,password=p,token=t --channel main,id=3,limit=2,pause=1s,problem=line --channel spare,disabled --call-flow 7 --outcome busy:0.2 --fault status=503@send:#1 --seed 4",
+		"nuntium --account demo --application weir,password=p,token=t,ack-url=http://127.0.0.1:1/ack,ack-method=get --channel sms,priority=2 --channel off,disabled --outcome failed:0.1 --time-scale 0.01",
+	} {
+		t.Run(args, func(t *testing.T) {
+			t.Parallel()
+			lines, stop := start(t, nil, append([]string{"simulate", "--listen", "127.0.0.1:0"}, strings.Fields(args)...)...)
+			if !lines.Scan() {
+				t.Fatal("it says nothing")
+			}
+			url := regexp.MustCompile(`http://[^ )]+/_simulator/records`).FindString(lines.Text())
+			if status, body := get(t, url); status != http.StatusOK || !strings.Contains(body, `"lines"`) {
+				t.Errorf("records at %q: %d %s", url, status, body)
+			}
+			if code := stop(); code != cli.OK {
+				t.Errorf("exit code %d", code)
+			}
+		})
+	}
+}
