@@ -187,6 +187,9 @@ func (m *manager) renewed(ctx actor.Context, r leasesRenewed) {
 
 // refuse answers whoever waits for a message that will not be handled.
 func (m *manager) refuse(msg any) {
-	err := &weir.Error{Code: weir.CodeDraining, Message: "the program is shutting down", RetryAfter: 5 * time.Second}
-	(&broker{System: m.System}).refuse(msg, err)
+	(&broker{System: m.System}).refuse(msg, errDraining())
+}
+
+func errDraining() error {
+	return &weir.Error{Code: weir.CodeDraining, Message: "the program is shutting down", RetryAfter: 5 * time.Second}
 }

@@ -134,7 +134,7 @@ func (s *System) Report(ctx context.Context, channel weir.ChannelID, reports []w
 	}
 	verdicts := make([]weir.Verdict, len(reports))
 	for i, wait := range waits {
-		r, err := await(ctx, wait)
+		r, err := s.await(ctx, wait)
 		if err != nil {
 			return nil, err
 		}
@@ -148,7 +148,7 @@ func (s *System) Report(ctx context.Context, channel weir.ChannelID, reports []w
 func (s *System) Cancel(ctx context.Context, ref weir.Ref) (weir.State, error) {
 	wait := make(chan core.Reply, 1)
 	s.root.Send(s.manager, deliver{ref.Channel, canceled{ref, core.Origin{Waiter: wait}}})
-	r, err := await(ctx, wait)
+	r, err := s.await(ctx, wait)
 	if err == nil && r.Verdict == weir.Forwarded {
 		contact, _, err := s.store.Contact(ctx, ref)
 		return contact.State, err
@@ -376,12 +376,21 @@ func (s *System) Close() {
 	})
 }
 
-func await(ctx context.Context, wait <-chan core.Reply) (core.Reply, error) {
+// await waits for a broker's answer. Once the actors have ended nobody gives
+// one, and a request that waited on would hold up the end of the program.
+func (s *System) await(ctx context.Context, wait <-chan core.Reply) (core.Reply, error) {
 	ctx, cancel := background(ctx, replyWithin)
 	defer cancel()
 	select {
 	case r := <-wait:
 		return r, r.Err
+	case <-s.ctx.Done():
+		select {
+		case r := <-wait: // it came in time
+			return r, r.Err
+		default:
+			return core.Reply{}, errDraining()
+		}
 	case <-ctx.Done():
 		return core.Reply{}, &weir.Error{Code: weir.CodeUnavailable, Message: "the channel's broker did not answer in time; try again", RetryAfter: 2 * time.Second, Cause: ctx.Err()}
 	}
