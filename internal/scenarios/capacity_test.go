@@ -1,9 +1,14 @@
 package scenarios_test
 
 import (
+	"context"
 	"fmt"
-	"slices"
+	"net/http"
+	"strings"
 	"testing"
+
+	"weir"
+	"weir/channels"
 )
 
 // Scenario 1: capacity 5, 10 contacts: exactly the first 5 are sent.
@@ -13,7 +18,7 @@ func TestScenario01And02_FirstFiveThenOneForOne(t *testing.T) {
 		w.channel("ch", 5)
 		w.accept("ch", many("c", 10)...)
 		w.sent(5)
-		if got := fmt.Sprint(slices.Sorted(slices.Values(w.lab.sentKeys()))); got != "[c-0001 c-0002 c-0003 c-0004 c-0005]" {
+		if got := fmt.Sprint(w.sentSet()); got != "[c-0001 c-0002 c-0003 c-0004 c-0005]" {
 			w.Fatalf("sent %s", got)
 		}
 		if inFlight, queued := w.figure("ch", "in_flight"), w.figure("ch", "queued"); inFlight != 5 || queued != 5 {
@@ -24,5 +29,352 @@ func TestScenario01And02_FirstFiveThenOneForOne(t *testing.T) {
 		if now, most := w.lab.use("ch"); now != 5 || most != 5 {
 			w.Fatalf("the provider has %d in flight and had %d; want 5 and 5", now, most)
 		}
+	})
+}
+
+// Scenario 3: acks of messages free their slots: four acks, four more go.
+func TestScenario03_AcksLetAsManyGo(t *testing.T) {
+	onStores(t, func(w *world) {
+		w.channel("ch", 4)
+		ids := w.accept("ch", many("c", 10)...)
+		w.sent(4)
+		for i, key := range w.lab.sentKeys() {
+			if status := w.report(key, "0", "completed"); status != http.StatusOK {
+				w.Fatalf("the ack of %s was answered %d", key, status)
+			}
+			w.sent(5 + i)
+			if outcome := w.done(ids[key]); outcome != "completed" {
+				w.Fatalf("%s ended as %s", key, outcome)
+			}
+		}
+		w.inUse("ch", 4)
+	})
+}
+
+// Scenario 4: of a contact of three messages each ack frees one slot; the
+// contact is over after the third.
+func TestScenario04_PartsFreeSlotsOneByOne(t *testing.T) {
+	onStores(t, func(w *world) {
+		w.channel("ch", 3)
+		ids := w.accept("ch", sms("three", texts("three", 3)), sms("x"), sms("y"), sms("z"))
+		w.sent(1)
+		w.inUse("ch", 3)
+		for i, part := range []string{"1", "0", "2"} {
+			if state := w.contact(ids["three"])["state"]; state != "active" {
+				w.Fatalf("with %d of 3 messages acknowledged the contact is %v", i, state)
+			}
+			w.report("three", part, "completed")
+			w.sent(2 + i)
+			w.inUse("ch", 3)
+		}
+		if outcome := w.done(ids["three"]); outcome != "completed" {
+			w.Fatalf("the contact ended as %s", outcome)
+		}
+		if got := strings.Join(w.lab.sentKeys(), " "); got != "three x y z" {
+			w.Fatalf("sent %s", got)
+		}
+	})
+}
+
+// Scenario 5: a contact that does not fit waits at the head of the queue, and
+// what is behind it does not overtake it.
+func TestScenario05_LargeContactWaitsAtTheHead(t *testing.T) {
+	onStores(t, func(w *world) {
+		w.channel("ch", 4)
+		w.accept("ch", many("c", 3)...)
+		w.sent(3)
+		w.accept("ch", sms("large", texts("large", 3)), sms("small"))
+		w.sent(3)
+		w.finish("c-0001")
+		w.sent(3)
+		w.finish("c-0002")
+		w.sent(4)
+		if got := w.lab.sentKeys()[3]; got != "large" {
+			w.Fatalf("%s overtook the contact that waited", got)
+		}
+		w.inUse("ch", 4)
+		w.finish("c-0003")
+		w.sent(5)
+	})
+}
+
+// Scenario 5, the API: a contact larger than the channel is refused, with the
+// whole request.
+func TestScenario05_LargerThanTheChannelIsRefused(t *testing.T) {
+	onVirtualTime(t, func(w *world) {
+		w.channel("ch", 4)
+		a := w.want(http.StatusUnprocessableEntity, "POST", "/v1/channels/ch/contacts",
+			fields{"contacts": []fields{sms("fits"), sms("huge", texts("huge", 5))}})
+		if mistake := a.Body["errors"].([]any)[0].(map[string]any); mistake["pointer"] != "/contacts/1/messages" || mistake["code"] != "size" {
+			w.Fatalf("the mistake is shown as %v", mistake)
+		}
+		w.sent(0)
+		w.accept("ch", sms("full", texts("full", 4)))
+		w.sent(1)
+		w.inUse("ch", 4)
+	})
+}
+
+// Scenario 5, later: a contact that became larger than the channel, because
+// the capacity was lowered, is shown as blocked and lets others pass; it goes
+// when it fits again.
+func TestScenario05_BlockedByALoweredCapacity(t *testing.T) {
+	onStores(t, func(w *world) {
+		w.channel("ch", 4)
+		w.accept("ch", sms("out", texts("out", 4)))
+		w.sent(1)
+		ids := w.accept("ch", sms("large", texts("large", 3)), sms("a"), sms("b"))
+		w.capacity("ch", 2)
+		w.finish("out")
+		w.sent(3)
+		if got := fmt.Sprint(w.sentSet()); got != "[a b out]" {
+			w.Fatalf("sent %s", got)
+		}
+		if n := w.figure("ch", "blocked"); n != 1 {
+			w.Fatalf("%d contacts are shown as blocked, want 1", n)
+		}
+		if state := w.contact(ids["large"])["state"]; state != "queued" {
+			w.Fatalf("the blocked contact is %v", state)
+		}
+		// A new start counts the same.
+		w.restart()
+		w.until("the blocked contact is shown after a restart", func() bool { return w.figure("ch", "blocked") == 1 })
+		w.inUse("ch", 2)
+		// Now it fits again, and waits at the head.
+		w.capacity("ch", 3)
+		w.accept("ch", sms("c"))
+		w.finish("a")
+		w.sent(3)
+		w.finish("b")
+		w.sent(4)
+		if got := w.lab.sentKeys()[3]; got != "large" {
+			w.Fatalf("%s overtook the contact that fits again", got)
+		}
+		if n := w.figure("ch", "blocked"); n != 0 {
+			w.Fatalf("%d contacts are shown as blocked, want none", n)
+		}
+		w.finish("large")
+		w.sent(5)
+	})
+}
+
+// Scenario 6: a channel that names no capacity has the default, 100.
+func TestScenario06_DefaultCapacity(t *testing.T) {
+	onStores(t, func(w *world) {
+		w.want(http.StatusCreated, "PUT", "/v1/channels/ch", fields{"type": "lab"})
+		w.accept("ch", many("c", 101)...)
+		w.sent(100)
+		w.inUse("ch", 100)
+	})
+}
+
+// Scenario 8: null means the default; a text is refused; nothing ever means
+// "unlimited".
+func TestScenario08_CapacityOfAWrongKind(t *testing.T) {
+	onVirtualTime(t, func(w *world) {
+		for _, wrong := range []any{"5", "unlimited", "", 0, -1, 1.5, 1_000_001, []int{5}, true} {
+			w.want(http.StatusUnprocessableEntity, "PUT", "/v1/channels/ch", fields{"type": "lab", "capacity": wrong})
+		}
+		w.want(http.StatusNotFound, "GET", "/v1/channels/ch", nil)
+		w.want(http.StatusCreated, "PUT", "/v1/channels/ch", fields{"type": "lab", "capacity": nil})
+		w.accept("ch", many("c", 150)...)
+		w.sent(100)
+		for _, wrong := range []any{"150", 0, -1} {
+			w.want(http.StatusUnprocessableEntity, "PATCH", "/v1/channels/ch", fields{"capacity": wrong})
+		}
+		w.sent(100)
+		w.capacity("ch", 110)
+		w.sent(110)
+		w.want(http.StatusOK, "PATCH", "/v1/channels/ch", fields{"capacity": nil})
+		if n := w.figure("ch", "capacity"); n != 100 {
+			w.Fatalf("the capacity is %d after it was taken away, want the default", n)
+		}
+		w.finish("c-0001")
+		w.sent(110)
+	})
+}
+
+// Scenario 9: a capacity that is raised counts at once, not at the next event
+// or collection.
+func TestScenario09_RaisedCapacityCountsAtOnce(t *testing.T) {
+	onStores(t, func(w *world) {
+		w.channel("ch", 4)
+		w.accept("ch", many("c", 10)...)
+		w.sent(4)
+		w.atOnce(func() {
+			w.capacity("ch", 6)
+			w.sent(6)
+		})
+		w.inUse("ch", 6)
+	})
+}
+
+// Scenario 10: a capacity that is lowered recalls nothing, and starts nothing
+// until enough have ended.
+func TestScenario10_LoweredCapacityDrains(t *testing.T) {
+	onStores(t, func(w *world) {
+		w.channel("ch", 10)
+		w.accept("ch", many("c", 15)...)
+		w.sent(10)
+		w.capacity("ch", 4)
+		keys := w.lab.sentKeys()
+		w.finish(keys[:6]...)
+		w.sent(10)
+		w.inUse("ch", 4)
+		w.finish(keys[6])
+		w.sent(11)
+		w.inUse("ch", 4)
+		w.finish(keys[7:]...)
+		w.sent(14)
+		if calledBack := w.lab.calledBack(); len(calledBack) > 0 {
+			w.Fatalf("the provider was asked to give back %v", calledBack)
+		}
+	})
+}
+
+// Scenario 11: a capacity counts from its 200 on, whatever crashes then: the
+// program, or the broker on the very message that tells it.
+func TestScenario11_CapacitySurvivesACrash(t *testing.T) {
+	t.Run("program", func(t *testing.T) {
+		onStores(t, func(w *world) {
+			w.channel("ch", 4)
+			w.accept("ch", many("a", 4)...)
+			w.sent(4)
+			w.capacity("ch", 6)
+			w.restart()
+			w.accept("ch", many("b", 4)...)
+			w.sent(6)
+			w.inUse("ch", 6)
+			w.capacity("ch", 2)
+			w.restart()
+			w.finish(w.lab.sentKeys()[:4]...)
+			w.sent(6)
+			w.finish(w.lab.sentKeys()[4])
+			w.sent(7)
+			w.inUse("ch", 2)
+		})
+	})
+	t.Run("broker", func(t *testing.T) {
+		onStores(t, func(w *world) {
+			fuse := w.fuse()
+			w.channel("ch", 4)
+			w.accept("ch", many("c", 10)...)
+			w.sent(4)
+			fuse.light()
+			w.capacity("ch", 6)
+			w.sent(6)
+			if !fuse.blown() {
+				w.Fatal("the broker did not crash")
+			}
+			w.inUse("ch", 6)
+		})
+	})
+}
+
+// Scenario 13: whatever frees a slot, the next contact has it in the same
+// instant.
+func TestScenario13_FreedSlotIsRefilledAtOnce(t *testing.T) {
+	free := map[string]func(w *world, id string){
+		"completed": func(w *world, _ string) { w.finish("first") },
+		"expired at the provider": func(w *world, _ string) {
+			w.report("first", "all", "expired")
+		},
+		"canceled": func(w *world, id string) {
+			w.want(http.StatusAccepted, "DELETE", "/v1/contacts/"+id, nil)
+		},
+		"collected: over": func(w *world, _ string) {
+			w.lab.behave(func(l *lab) {
+				l.onAsk = func(_ context.Context, a labAttempt) channels.Answer {
+					l.end(a, "all", "completed")
+					return channels.Answer{Knowledge: channels.Over, Reports: []weir.Report{{Attempt: a.ref, Part: weir.WholeContact, Outcome: weir.Completed}}}
+				}
+			})
+		},
+		"collected: the provider has forgotten it": func(w *world, _ string) {
+			w.lab.behave(func(l *lab) {
+				l.onAsk = func(_ context.Context, a labAttempt) channels.Answer {
+					l.end(a, "all", "lost")
+					return channels.Answer{Knowledge: channels.Absent}
+				}
+			})
+		},
+		"refused": func(w *world, _ string) {},
+	}
+	outcomes := map[string]string{
+		"completed": "completed", "expired at the provider": "expired", "canceled": "canceled",
+		"collected: over": "completed", "collected: the provider has forgotten it": "lost", "refused": "failed",
+	}
+	for name, act := range free {
+		t.Run(name, func(t *testing.T) {
+			onVirtualTime(t, func(w *world) {
+				if name == "refused" {
+					w.lab.behave(func(l *lab) { l.onSend = refuseFirst(l) })
+				}
+				w.channel("ch", 1)
+				ids := w.accept("ch", sms("first"), sms("second"), sms("third"))
+				w.nth(0)
+				act(w, ids["first"])
+				w.sent(2)
+				if got := w.done(ids["first"]); got != outcomes[name] {
+					w.Fatalf("the first ended as %s, want %s", got, outcomes[name])
+				}
+				if freed, taken := w.finished(ids["first"]), w.claimed(ids["second"]); !freed.Equal(taken) {
+					w.Fatalf("the slot was free at %s and taken at %s", freed, taken)
+				}
+			})
+		})
+	}
+}
+
+// refuseFirst has a provider that does not want the contact "first".
+func refuseFirst(l *lab) func(context.Context, labAttempt) channels.Sent {
+	return func(_ context.Context, a labAttempt) channels.Sent {
+		if a.key == "first" {
+			return channels.Sent{Fate: channels.Refused, Outcome: weir.Failed, Reason: "no such number"}
+		}
+		return l.take(a)
+	}
+}
+
+// The slots of reply_reserve are for replies alone, count as part of the
+// capacity, and can be changed at run time.
+func TestReplyReserveKeepsSlots(t *testing.T) {
+	onStores(t, func(w *world) {
+		w.channel("ch", 4, fields{"settings": fields{"reply_reserve": 2}})
+		w.accept("ch", many("n", 4, fields{"priority": "high"})...)
+		w.sent(2)
+		w.accept("ch", many("r", 3, fields{"priority": "reply"})...)
+		w.sent(4)
+		if got := fmt.Sprint(w.sentSet()); got != "[n-0001 n-0002 r-0001 r-0002]" {
+			w.Fatalf("sent %s", got)
+		}
+		// A slot that is no reply's may go to a reply, which is first in line.
+		w.finish("n-0001")
+		w.sent(5)
+		w.inUse("ch", 4)
+		// One that a reply gives back stays kept.
+		w.finish("r-0001", "r-0002")
+		w.sent(6) // r-0003 and n-0002 are out; one more fits beside them
+		w.inUse("ch", 3)
+		w.want(http.StatusOK, "PATCH", "/v1/channels/ch", fields{"settings": fields{"reply_reserve": 0}})
+		w.sent(7)
+		w.inUse("ch", 4)
+		w.want(http.StatusUnprocessableEntity, "PATCH", "/v1/channels/ch", fields{"settings": fields{"reply_reserve": 4}})
+	})
+}
+
+// A contact that waits for slots does not keep replies from theirs.
+func TestReplyReserveIsOpenWhileALargeContactWaits(t *testing.T) {
+	onStores(t, func(w *world) {
+		w.channel("ch", 5, fields{"settings": fields{"reply_reserve": 2}})
+		w.accept("ch", sms("out"), sms("large", texts("large", 3)))
+		w.sent(1)
+		w.accept("ch", sms("r-1", fields{"priority": "reply"}), sms("r-2", fields{"priority": "reply"}))
+		w.sent(3)
+		w.want(http.StatusUnprocessableEntity, "POST", "/v1/channels/ch/contacts",
+			fields{"contacts": []fields{sms("huge", texts("huge", 4))}}) // larger than what is not kept
+		w.finish("out")
+		w.sent(4)
+		w.inUse("ch", 5)
 	})
 }

@@ -1,0 +1,134 @@
+package scenarios_test
+
+import (
+	"net/http"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+)
+
+// Steps that several scenarios take.
+
+// capacity changes the capacity of a channel.
+func (w *world) capacity(channel string, n int) {
+	w.Helper()
+	w.want(http.StatusOK, "PATCH", "/v1/channels/"+channel, fields{"capacity": n})
+}
+
+// pause pauses a channel, or lets it go on.
+func (w *world) pause(channel string, paused bool) {
+	w.Helper()
+	w.want(http.StatusOK, "PATCH", "/v1/channels/"+channel, fields{"paused": paused})
+}
+
+// atOnce does something that must not need time to pass. In real time it is
+// the patience of until that shows it: the periodic looks at the queue and at
+// the provider are further apart.
+func (w *world) atOnce(do func()) {
+	w.Helper()
+	begun := time.Now()
+	do()
+	if spent := time.Since(begun); w.virtual && spent > 100*time.Millisecond {
+		w.Fatalf("it took %s of waiting for something else", spent)
+	}
+}
+
+// oneByOne plays a channel of capacity 1 on: n times, whatever is out ends
+// and the next may go. It gives the keys in the order in which they went, the
+// one that is out first.
+func (w *world) oneByOne(n int, after ...func(key string)) []string {
+	w.Helper()
+	begin := len(w.lab.sentKeys()) - 1
+	for i := range n {
+		key := w.nth(begin + i)
+		w.finish(key)
+		for _, f := range after {
+			f(key)
+		}
+	}
+	return w.lab.sentKeys()[begin : begin+n]
+}
+
+// nth waits for the contact that is sent as number n, from 0, and gives its
+// key.
+func (w *world) nth(n int) string {
+	w.Helper()
+	w.until("the next contact is sent", func() bool { return len(w.lab.sentKeys()) > n })
+	return w.lab.sentKeys()[n]
+}
+
+// sentSet is what was sent, sorted: contacts that were claimed together are
+// sent together, in no order.
+func (w *world) sentSet() []string { return slices.Sorted(slices.Values(w.lab.sentKeys())) }
+
+// instant reads an instant of a contact or an attempt; zero if it has none.
+func instant(w *world, from map[string]any, name string) time.Time {
+	w.Helper()
+	text, ok := from[name].(string)
+	if !ok {
+		return time.Time{}
+	}
+	at, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return at
+}
+
+// claimed is when the latest attempt of a contact was claimed.
+func (w *world) claimed(id string) time.Time {
+	w.Helper()
+	attempts := w.contact(id)["attempts"].([]any)
+	if len(attempts) == 0 {
+		return time.Time{}
+	}
+	return instant(w, attempts[len(attempts)-1].(map[string]any), "claimed_at")
+}
+
+// finished is when a contact ended.
+func (w *world) finished(id string) time.Time {
+	w.Helper()
+	return instant(w, w.contact(id), "finished_at")
+}
+
+// inUse wants a channel to have n slots in flight, as Weir and as the provider
+// count them.
+func (w *world) inUse(channel string, n int) {
+	w.Helper()
+	now, _ := w.lab.use(channel)
+	if weirs := w.figure(channel, "in_flight"); weirs != n || now != n {
+		w.Fatalf("in flight on %s: Weir says %d, the provider %d; want %d", channel, weirs, now, n)
+	}
+}
+
+// fuse makes the next message of a broker panic, once, when it was lit.
+type fuse struct{ lit, out atomic.Bool }
+
+func (f *fuse) light()      { f.lit.Store(true) }
+func (f *fuse) blown() bool { return f.out.Load() }
+
+// fuse builds one into the brokers, by a restart.
+func (w *world) fuse() *fuse {
+	w.Helper()
+	f := &fuse{}
+	w.wrap = append(w.wrap, func(next actor.ReceiverFunc) actor.ReceiverFunc {
+		return func(c actor.ReceiverContext, env *actor.MessageEnvelope) {
+			if f.lit.CompareAndSwap(true, false) {
+				f.out.Store(true)
+				panic("a fuse blew")
+			}
+			next(c, env)
+		}
+	})
+	w.restart()
+	return f
+}
+
+// calledBack lists the contacts that the provider was asked to give back.
+func (l *lab) calledBack() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.canceled)
+}
