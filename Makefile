@@ -5,9 +5,9 @@ VERSION   := $(shell git describe --tags --always --dirty 2>/dev/null || echo de
 LDFLAGS   := -s -w -X main.version=$(VERSION)
 LINTER    := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 FUZZTIME  ?= 10s
-# Its tests fill tables with a million rows; the race detector would only make
-# them slow, and what runs at the same time is tested elsewhere.
-UNRACED   := weir/persistence/plantest
+# These fill tables with many rows or measure; the race detector would only
+# make them slow, and what runs at the same time is tested elsewhere.
+UNRACED   := -e weir/persistence/plantest -e weir/internal/scaletest
 
 .DEFAULT_GOAL := help
 
@@ -34,16 +34,20 @@ test: ## every test, with the race detector, on SQLite and on a private MariaDB 
 # What make test runs once there is a server.
 .PHONY: test-on-server
 test-on-server:
-	@failed=; \
-	CGO_ENABLED=1 $(GO) test -race -shuffle=on -timeout 9m $$($(GO) list ./... | grep -vxF '$(UNRACED)') || failed=yes; \
-	if $(GO) list ./... | grep -qxF '$(UNRACED)'; then $(GO) test -shuffle=on -timeout 9m $(UNRACED) || failed=yes; fi; \
+	@failed=; unraced=$$($(GO) list ./... | grep -xF $(UNRACED)); \
+	CGO_ENABLED=1 $(GO) test -race -shuffle=on -timeout 20m $$($(GO) list ./... | grep -vxF $(UNRACED)) || failed=yes; \
+	if [ -n "$$unraced" ]; then $(GO) test -shuffle=on -timeout 20m $$unraced || failed=yes; fi; \
 	if [ -n "$$failed" ]; then echo "FAIL: at least one test failed; see above"; exit 1; fi; \
 	echo "PASS: every test, on SQLite and on MySQL or MariaDB"
 
 .PHONY: test-crash
 test-crash: ## the long crash matrix: the program killed at every durable boundary and at random (hours)
 	@scripts/need-gcc
-	WEIR_TEST_CRASH=full $(GO) run ./persistence/testmysql/server run $(GO) test -count=1 -timeout 6h -run Crash -v ./...
+	WEIR_TEST_CRASH=full $(GO) run ./persistence/testmysql/server run $(GO) test -count=1 -timeout 6h -v ./internal/crashtest
+
+.PHONY: test-scale
+test-scale: ## start-up and memory with 1,000 channels and 1,000,000 queued contacts (minutes)
+	$(GO) test -count=1 -timeout 1h -v ./internal/scaletest -scale.full
 
 .PHONY: fuzz
 fuzz: ## every fuzz target for FUZZTIME (10s) each

@@ -60,7 +60,7 @@ func (tr tree) constant(f file, name string, value ast.Expr) bool {
 	case *ast.CallExpr:
 		return slices.ContainsFunc([][2]string{
 			{"errors", "New"}, {"fmt", "Errorf"}, {"regexp", "MustCompile"}, {"strings", "NewReplacer"}, {"template", "Must"},
-			{"weir", "Errorf"}, {"time", "Date"}, {"netip", "MustParsePrefix"}, {"netip", "MustParseAddr"},
+			{"weir", "Errorf"}, {"time", "Date"}, {"flag", "Bool"}, {"flag", "Int"}, {"flag", "String"}, {"flag", "Duration"}, {"netip", "MustParsePrefix"}, {"netip", "MustParseAddr"},
 		}, func(fn [2]string) bool { return selector(v.Fun, fn[0], fn[1]) })
 	case *ast.UnaryExpr: // &Error{…}, an error value
 		lit, ok := v.X.(*ast.CompositeLit)

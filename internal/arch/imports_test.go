@@ -37,9 +37,9 @@ func rules() []rule {
 		{"actors", []string{".", "channels", "surveys", "routing", "actors/core", "internal/failpoint"}, "actors see stores through the domain's interfaces"},
 		{"web", []string{".", "channels", "internal/failpoint"}, "HTTP sees the broker through an interface of its own"},
 		{"cmd/weir", []string{"cmd/weir/cli"}, "main holds no logic"},
-		{"cmd/weir/daemon", []string{".", "actors", "channels", "channels/all", "config", "persistence", "web"}, "the composition root knows every part, and only it does"},
+		{"cmd/weir/daemon", []string{".", "actors", "actors/core", "channels", "channels/all", "config", "persistence", "web"}, "the composition root knows every part, and only it does"},
 		{"cmd/weir/cli", []string{".", "cmd/weir/*", "config", "persistence", "channels/all", "channels/simulation", "channels/*/simulator"}, "commands parse, call and print"},
-		{"cmd/weir/demo", []string{".", "channels/simulation", "channels/*/simulator"}, "the demo judges the broker from outside: over HTTP and by the providers' records"},
+		{"cmd/weir/demo", []string{".", "config", "channels/simulation", "channels/*/simulator"}, "the demo judges the broker from outside: over HTTP and by the providers' records"},
 		{"internal/failpoint", nil, "it is called from everywhere"},
 		{"internal/arch", nil, "it looks at files, not at packages"},
 	}
@@ -112,7 +112,7 @@ func external() map[string][]string {
 		"github.com/go-sql-driver/mysql":   {"persistence/mysql", "persistence/testmysql/internal/*"},
 		"modernc.org/sqlite":               {"persistence/sqlite"},
 		"github.com/pressly/goose":         {"persistence", "persistence/*"},
-		"github.com/asynkron/protoactor":   {"actors"},
+		"github.com/asynkron/protoactor":   {"actors", "cmd/weir/daemon"}, // the daemon hands middleware on
 		"github.com/danielgtaylor/huma":    {"web"},
 		"github.com/kelseyhightower":       {"config"},
 		"github.com/spf13/cobra":           {"cmd/weir/cli"},

@@ -80,26 +80,58 @@ func TestNothingHappensBeforeMain(t *testing.T) {
 func TestNobodySleeps(t *testing.T) {
 	t.Parallel()
 	tr := load(t)
+	makers := tr.bubbleMakers()
 	for _, f := range tr.files {
 		for _, fn := range functions(f) {
 			bubbles := below(fn, func(n ast.Node) bool {
 				c, ok := n.(*ast.CallExpr)
-				return ok && selector(c.Fun, "synctest", "Test")
+				return ok && (selector(c.Fun, "synctest", "Test") || slices.Contains(makers[f.folder], called(c)))
 			})
 			// Whatever waits for a bubble to settle cannot run outside one.
-			inBubble := len(below(fn, func(n ast.Node) bool {
+			waits := calls(fn, "synctest", "Wait")
+			for _, c := range below(fn, func(n ast.Node) bool {
 				c, ok := n.(*ast.CallExpr)
-				return ok && selector(c.Fun, "synctest", "Wait")
-			})) > 0
-			ast.Inspect(fn, func(n ast.Node) bool {
-				c, ok := n.(*ast.CallExpr)
-				if ok && selector(c.Fun, "time", "Sleep") && !(f.test && (inBubble || covered(bubbles, c))) {
+				return ok && selector(c.Fun, "time", "Sleep")
+			}) {
+				if !f.test || !waits && !covered(bubbles, c) {
 					t.Errorf("%s: time.Sleep outside a synctest bubble", tr.position(c))
 				}
-				return true
-			})
+			}
 		}
 	}
+}
+
+// bubbleMakers are the functions of each folder that run what they are handed
+// in a bubble.
+func (tr tree) bubbleMakers() map[string][]string {
+	out := map[string][]string{}
+	for _, f := range tr.files {
+		for _, fn := range functions(f) {
+			if f.test && !strings.HasPrefix(fn.Name.Name, "Test") && calls(fn, "synctest", "Test") {
+				out[f.folder] = append(out[f.folder], fn.Name.Name)
+			}
+		}
+	}
+	return out
+}
+
+// calls says whether a function calls pkg.name.
+func calls(fn *ast.FuncDecl, pkg, name string) bool {
+	return len(below(fn, func(n ast.Node) bool {
+		c, ok := n.(*ast.CallExpr)
+		return ok && selector(c.Fun, pkg, name)
+	})) > 0
+}
+
+// called is the name of the function or method that a call calls.
+func called(c *ast.CallExpr) string {
+	switch fn := c.Fun.(type) {
+	case *ast.Ident:
+		return fn.Name
+	case *ast.SelectorExpr:
+		return fn.Sel.Name
+	}
+	return ""
 }
 
 // below finds the nodes below n for which is holds.

@@ -1,0 +1,29 @@
+# One static program in an image without anything else.
+#
+#   docker build --build-arg VERSION="$(git describe --tags --always)" -t weir .
+#   docker run -p 8080:8080 -v weir:/data -e WEIR_API_TOKENS=… weir
+#
+# Without WEIR_API_TOKENS it refuses to start: it listens on every interface.
+
+FROM golang:1.26 AS build
+WORKDIR /src
+COPY go.mod go.sum ./
+RUN go mod download
+COPY . .
+ARG VERSION=devel
+RUN CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=${VERSION}" -o /out/weir ./cmd/weir
+# A volume takes the owner of the folder that it covers.
+RUN mkdir -p /out/data
+
+FROM gcr.io/distroless/static-debian12:nonroot
+COPY --from=build /out/weir /weir
+COPY --from=build --chown=65532:65532 /out/data /data
+ENV DATABASE_URL=sqlite:///data/weir.db LISTEN_ADDR=0.0.0.0:8080
+USER 65532:65532
+WORKDIR /data
+VOLUME /data
+EXPOSE 8080
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=10s --timeout=6s --start-period=30s --retries=3 CMD ["/weir", "healthcheck"]
+ENTRYPOINT ["/weir"]
+CMD ["serve"]

@@ -1,0 +1,51 @@
+package arch_test
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// The image cannot be built everywhere the tests run, so that what matters
+// about it is read from its recipe.
+func TestContainerIsSmallUnprivilegedAndChecksItself(t *testing.T) {
+	t.Parallel()
+	recipe := read(t, "Dockerfile")
+	_, last, ok := strings.Cut(recipe, "\nFROM gcr.io/distroless/static")
+	if !ok || strings.Contains(last, "\nFROM ") {
+		t.Fatal("the last stage is not the static image")
+	}
+	for what, pattern := range map[string]string{
+		"an account that is not root":         `(?m)^USER 65532:65532$`,
+		"a check by the program itself":       `(?m)^HEALTHCHECK .* CMD \["/weir", "healthcheck"\]$`,
+		"an entry point without a shell":      `(?m)^ENTRYPOINT \["/weir"\]$`,
+		"a place for the data":                `(?m)^VOLUME /data$`,
+		"the port":                            `(?m)^EXPOSE 8080$`,
+		"the signal that makes Weir drain":    `(?m)^STOPSIGNAL SIGTERM$`,
+		"an address that others can reach":    `LISTEN_ADDR=0\.0\.0\.0:8080`,
+		"nothing that runs in the last stage": `^[^\n]*\n(?:(?:#|COPY|ENV|USER|WORKDIR|VOLUME|EXPOSE|STOPSIGNAL|HEALTHCHECK|ENTRYPOINT|CMD)[^\n]*\n|\n)*$`,
+	} {
+		if !regexp.MustCompile(pattern).MatchString(last) {
+			t.Errorf("the Dockerfile lacks %s (%s)", what, pattern)
+		}
+	}
+	if !strings.Contains(recipe, "CGO_ENABLED=0 go build -trimpath") {
+		t.Error("the program in the image would not be static or reproducible")
+	}
+	version := regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindStringSubmatch(read(t, "go.mod"))
+	if version == nil || !strings.Contains(recipe, "\nFROM golang:"+version[1]+" ") {
+		t.Errorf("the image is not built with the Go version of go.mod (%v)", version)
+	}
+}
+
+// What the image is built with is what make build is built with.
+func TestContainerIsBuiltAsMakeBuilds(t *testing.T) {
+	t.Parallel()
+	flags := regexp.MustCompile(`-s -w -X main\.version=`)
+	if !flags.MatchString(read(t, "Makefile")) || !flags.MatchString(read(t, "Dockerfile")) {
+		t.Error("Makefile and Dockerfile link with different flags")
+	}
+	if got, want := read(t, ".ci/run"), "#!/bin/sh\nexec make test\n"; got != want {
+		t.Errorf(".ci/run is %q, not exactly make test", got)
+	}
+}
