@@ -70,6 +70,13 @@ func (b *breaker) failure(now time.Time, retryAfter time.Duration, reason string
 	}
 }
 
+// hope lets a probe through at once: somebody changed what may have been wrong.
+func (b *breaker) hope(now time.Time) {
+	if b.until.After(now) {
+		b.until = now
+	}
+}
+
 // released notes that a probe ended without telling anything, as when its
 // contact was canceled.
 func (b *breaker) released() { b.probing = false }

@@ -189,6 +189,7 @@ func (c *Core) Configure(ch weir.Channel, reconnect bool, now time.Time) {
 	c.adopt(ch, now)
 	if reconnect {
 		c.prepared, c.prepareAt, c.statusAt = false, now, now
+		c.brk.hope(now)
 	}
 	c.run(now)
 }

@@ -24,6 +24,9 @@ func (c *Core) weigh(s channels.Sent, now time.Time) {
 	case s.Fate == channels.Unclear || s.Fate == channels.NotSent && s.ChannelFault:
 		c.brk.failure(now, s.RetryAfter, s.Reason, c.cfg.Chance())
 	default:
+		if !c.brk.closed() {
+			c.statusAt = now // what the provider was thought to be is out of date
+		}
 		c.brk.success(now)
 	}
 }
