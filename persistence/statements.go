@@ -8,7 +8,6 @@ import (
 
 // statements are the texts that are put together once.
 type statements struct {
-	channels       string // ends in a list of ids
 	insertContacts string // rows follow
 	keepContact    string
 	addCounts      string
