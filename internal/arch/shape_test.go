@@ -102,13 +102,24 @@ func TestNobodySleeps(t *testing.T) {
 }
 
 // bubbleMakers are the functions of each folder that run what they are handed
-// in a bubble.
+// in a bubble, or hand it to one that does.
 func (tr tree) bubbleMakers() map[string][]string {
 	out := map[string][]string{}
-	for _, f := range tr.files {
-		for _, fn := range functions(f) {
-			if f.test && !strings.HasPrefix(fn.Name.Name, "Test") && calls(fn, "synctest", "Test") {
-				out[f.folder] = append(out[f.folder], fn.Name.Name)
+	for grown := true; grown; {
+		grown = false
+		for _, f := range tr.files {
+			for _, fn := range functions(f) {
+				name := fn.Name.Name
+				if !f.test || strings.HasPrefix(name, "Test") || slices.Contains(out[f.folder], name) {
+					continue
+				}
+				if calls(fn, "synctest", "Test") || len(below(fn, func(n ast.Node) bool {
+					c, ok := n.(*ast.CallExpr)
+					return ok && slices.Contains(out[f.folder], called(c))
+				})) > 0 {
+					out[f.folder] = append(out[f.folder], name)
+					grown = true
+				}
 			}
 		}
 	}

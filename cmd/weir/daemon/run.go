@@ -64,8 +64,12 @@ func (d *Daemon) stop(ctx context.Context) error {
 		within(ctx, serveLimit, "HTTP server", d.shutDown),
 		d.Close(ctx),
 	)
-	d.log.Info("stopped", "took", time.Since(start), "error", err)
-	return err
+	if err != nil {
+		d.log.Error("stopped, but not in order", "took", time.Since(start), "error", err)
+		return err
+	}
+	d.log.Info("stopped", "took", time.Since(start))
+	return nil
 }
 
 // shutDown lets requests that are being answered finish.
