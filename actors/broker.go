@@ -99,6 +99,7 @@ type broker struct {
 	end    context.CancelFunc
 	timer  *time.Timer
 	wakeAt time.Time
+	last   *write // of this incarnation; nil before the first
 
 	core     *core.Core // nil until it is loaded, and in standby
 	ch       weir.Channel
@@ -135,7 +136,7 @@ func (b *broker) begin() {
 	b.halt()
 	b.gen = b.generations.Add(1)
 	b.life, b.end = context.WithCancel(b.ctx)
-	b.core = nil
+	b.core, b.last = nil, nil
 	go b.load(b.life, b.gen)
 }
 

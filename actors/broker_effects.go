@@ -20,7 +20,12 @@ func (b *broker) execute(e core.Effects) {
 	b.seat.drop(e.Forget)
 	b.count(e)
 	for _, r := range e.Replies {
-		b.reply(r)
+		b.behind(func(err error) {
+			if err != nil {
+				r.Err = err
+			}
+			b.reply(r)
+		})
 	}
 	for _, a := range e.Sends {
 		b.seat.hold(a.ID, core.HandSending)
@@ -83,6 +88,8 @@ func (b *broker) commit(k core.Commit) {
 	}
 	mark(k, "before")
 	gen, self := b.gen, b.self
+	w := &write{done: make(chan struct{})}
+	b.last = w
 	b.seat.writes.Add(1)
 	b.store.Commit(weir.Change{Lease: b.lease, Transitions: k.Transitions, InboxDone: k.InboxDone}, func(r weir.CommitResult) {
 		mark(k, "committed")
@@ -95,8 +102,49 @@ func (b *broker) commit(k core.Commit) {
 			}
 			b.reply(reply)
 		}
+		w.failed = r.Err != nil || len(r.Stale) > 0
+		close(w.done)
 		b.seat.writes.Done()
 	})
+}
+
+// write is a change that was handed to the writer.
+type write struct {
+	done   chan struct{}
+	failed bool // read it when done is closed
+}
+
+// behind does something when the changes handed out so far are written, at
+// once if they are. A read that came before them would find contacts where
+// they were; a reply could say that something is known which a crash may still
+// take.
+func (b *broker) behind(do func(error)) {
+	w, life := b.last, b.life
+	if w == nil {
+		do(nil)
+		return
+	}
+	select {
+	case <-w.done:
+		do(w.err())
+		return
+	default:
+	}
+	go func() {
+		select {
+		case <-w.done:
+			do(w.err())
+		case <-life.Done():
+			do(errRestarted())
+		}
+	}()
+}
+
+func (w *write) err() error {
+	if w.failed {
+		return errRestarted()
+	}
+	return nil
 }
 
 // mark names the durable boundaries for the crash tests.
@@ -242,22 +290,25 @@ func (b *broker) status(d channels.Driver, name string, gen int64) {
 	})
 }
 
-// reads starts the reads of the store.
+// reads starts the reads of the store, each behind what was handed out before
+// it. One whose change failed is done all the same: its incarnation is over.
 func (b *broker) reads(e core.Effects) {
+	life, gen := b.life, b.gen
+	read := func(do func()) { b.behind(func(error) { go do() }) }
 	for _, p := range e.Pages {
-		go b.readPage(b.life, b.gen, p)
+		read(func() { b.readPage(life, gen, p) })
 	}
 	if e.Lanes {
-		go b.readLanes(b.life, b.gen)
+		read(func() { b.readLanes(life, gen) })
 	}
 	if e.Due != nil {
-		go b.readInstant(b.life, b.gen, core.WhatDue, *e.Due)
+		read(func() { b.readInstant(life, gen, core.WhatDue, *e.Due) })
 	}
 	if e.Overdue != nil {
-		go b.readInstant(b.life, b.gen, core.WhatOverdue, *e.Overdue)
+		read(func() { b.readInstant(life, gen, core.WhatOverdue, *e.Overdue) })
 	}
 	for _, l := range e.Loads {
-		go b.readContact(b.life, b.gen, l)
+		read(func() { b.readContact(life, gen, l) })
 	}
 }
 

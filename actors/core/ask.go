@@ -23,8 +23,8 @@ func (c *Core) collect(now time.Time) {
 	c.ask(now, func(f *flight) bool {
 		return f.c.State == weir.Active && now.Sub(f.lastWord()) >= c.cfg.IdleAfter && !now.Before(f.askAt)
 	})
-	for _, f := range c.flights {
-		if f.c.CancelAsked && !f.taking && f.goneAt.IsZero() && (f.c.State == weir.Active) {
+	for _, f := range c.inOrder() {
+		if f.c.CancelAsked && f.c.State == weir.Active {
 			c.takeBack(f)
 		}
 	}
@@ -138,9 +138,9 @@ func (c *Core) underway(f *flight, a channels.Answer, now time.Time) []weir.Tran
 	if !f.c.State.InFlight() {
 		return ts
 	}
-	f.askAt = now.Add(c.cfg.CollectEvery)
 	if f.c.State == weir.Unknown || a.ProviderRef != "" && a.ProviderRef != f.c.ProviderRef {
 		p, _ := f.c.Accept(now, a.ProviderRef)
+		f.askAt = time.Time{}
 		ts = append(ts, c.step(f, p))
 		if f.c.CancelAsked {
 			c.takeBack(f)
@@ -180,6 +180,8 @@ func (c *Core) hearAll(f *flight, reports []weir.Report, now time.Time) []weir.T
 func (c *Core) absent(f *flight, partial bool, now time.Time) []weir.Transition {
 	c.out.Reconciled++
 	switch {
+	case !f.goneAt.IsZero():
+		return []weir.Transition{c.finish(f, now, weir.Canceled, "canceled at the provider")}
 	case f.c.State == weir.Active && !partial:
 		return []weir.Transition{c.finish(f, now, weir.Lost, "the provider no longer knows it")}
 	case f.c.CancelAsked:
@@ -204,6 +206,8 @@ func (c *Core) nobodyKnows(f *flight, now time.Time) []weir.Transition {
 	if limit := f.lastWord().Add(c.cfg.LostAfter); limit.Before(again) {
 		again = limit
 	}
-	c.askAgain(f, again)
+	if f.c.State == weir.Unknown { // about an active one the next collection asks
+		c.askUnknown(f, again)
+	}
 	return nil
 }

@@ -65,6 +65,10 @@ func (b *breaker) failure(now time.Time, retryAfter time.Duration, reason string
 	b.reason = reason
 	ratio := b.good+b.bad >= breakerLeast && b.bad >= b.good
 	switch {
+	case now.Before(b.until) && !wasProbe:
+		// One of the calls that were under way when it opened: not another
+		// opening, but the provider may ask for more time.
+		b.until = latest(b.until, now.Add(min(retryAfter, retryAfterLimit)))
 	case retryAfter > 0 || wasProbe || b.until.IsZero() && (b.row >= breakerRow || ratio):
 		b.open(now, retryAfter, chance)
 	}
@@ -133,6 +137,7 @@ type budget struct {
 const (
 	budgetMost    = 10.0
 	budgetPerSend = 0.1
+	budgetDebt    = 60.0 // beyond it none waits longer: what is owed must not outlast the trouble by hours
 )
 
 func (b *budget) sent(now time.Time) {
@@ -143,7 +148,7 @@ func (b *budget) sent(now time.Time) {
 // reserve takes one retry and says when it may happen at the earliest.
 func (b *budget) reserve(now time.Time) time.Time {
 	b.fill(now)
-	b.tokens--
+	b.tokens = max(b.tokens-1, -budgetDebt)
 	if b.tokens >= 0 {
 		return now
 	}

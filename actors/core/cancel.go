@@ -15,10 +15,16 @@ func (c *Core) Cancel(ref weir.Ref, from Origin, now time.Time) {
 	} else if contact, ok := c.win.find(ref.ID); ok {
 		c.cancelWaiting(*contact, from, now)
 	} else {
-		c.loads++
-		c.out.Loads = append(c.out.Loads, Load{Ref: ref, Origin: from})
+		c.load(Load{Ref: ref, Origin: from})
 	}
 	c.run(now)
+}
+
+// load asks for the row of a contact.
+func (c *Core) load(l Load) {
+	c.loads++
+	l.read = c.win.changes.begin()
+	c.out.Loads = append(c.out.Loads, l)
 }
 
 // cancelFlight notes the wish durably and asks the provider. The contact keeps
@@ -67,7 +73,7 @@ func (c *Core) cancelWaiting(contact weir.Contact, from Origin, now time.Time) {
 
 // takeBack asks the provider to drop an attempt.
 func (c *Core) takeBack(f *flight) {
-	if f.taking || !f.goneAt.IsZero() {
+	if f.taking || f.refused || !f.goneAt.IsZero() {
 		return
 	}
 	f.taking = true
@@ -80,9 +86,10 @@ func (c *Core) takeBack(f *flight) {
 func (c *Core) CancelDone(ref weir.AttemptRef, done channels.Cancellation, now time.Time) {
 	f := c.flights[ref.ID]
 	if f != nil && f.c.Attempt == ref.Number {
-		f.taking = false
+		f.taking, f.refused = false, !done.Gone && !done.Failed
 		if done.Gone {
 			f.goneAt = now.Add(cancelGrace)
+			c.goneAt = earlier(c.goneAt, f.goneAt)
 		}
 	}
 	c.run(now)
@@ -91,10 +98,16 @@ func (c *Core) CancelDone(ref weir.AttemptRef, done channels.Cancellation, now t
 // gone ends the contacts whose cancel has proven itself: the provider stayed
 // silent, so the attempt did not begin in the moment of the cancel.
 func (c *Core) gone(now time.Time) {
+	if !reached(c.goneAt, now) {
+		return
+	}
+	c.goneAt = time.Time{}
 	var ts []weir.Transition
-	for _, f := range c.flights {
+	for _, f := range c.inOrder() {
 		if reached(f.goneAt, now) {
 			ts = append(ts, c.finish(f, now, weir.Canceled, "canceled at the provider"))
+		} else {
+			c.goneAt = earlier(c.goneAt, f.goneAt)
 		}
 	}
 	c.commit(Commit{Transitions: ts})
@@ -104,7 +117,7 @@ func (c *Core) gone(now time.Time) {
 func (c *Core) beginDelete(now time.Time) {
 	c.deleteAt = now.Add(deleteGrace)
 	var ts []weir.Transition
-	for _, f := range c.flights {
+	for _, f := range c.inOrder() {
 		if !f.c.CancelAsked {
 			p, _ := f.c.AskCancel()
 			ts = append(ts, c.step(f, p))
@@ -122,14 +135,14 @@ func (c *Core) beginDelete(now time.Time) {
 func (c *Core) clearOut(now time.Time) {
 	var ts []weir.Transition
 	for _, l := range c.win.lanes {
-		for len(l.entries) > 0 && len(ts) < expiryAtOnce {
+		for len(l.entries) > 0 {
 			if t, ok := c.finishWaiting(l.entries[0], now, weir.Canceled, "its channel was deleted"); ok {
 				ts = append(ts, t)
 			}
 		}
 	}
 	if !now.Before(c.deleteAt) {
-		for _, f := range c.flights {
+		for _, f := range c.inOrder() {
 			if _, sending := c.sends[f.c.AttemptRef()]; !sending && !f.claimed {
 				ts = append(ts, c.finish(f, now, weir.Canceled, "its channel was deleted"))
 			}

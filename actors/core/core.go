@@ -12,6 +12,9 @@
 package core
 
 import (
+	"cmp"
+	"maps"
+	"slices"
 	"time"
 
 	"weir"
@@ -32,16 +35,15 @@ type Config struct {
 
 // Fixed figures.
 const (
-	cancelGrace  = 2 * time.Second  // after a cancel that worked: a call may have begun in that moment
-	deleteGrace  = 10 * time.Second // for contacts in flight when their channel is deleted
-	statusEvery  = 5 * time.Minute
-	sweepEvery   = 30 * time.Second // the queue is looked at though nobody hinted
-	readRetry    = time.Second
-	pageLimit    = 500 // rows of a read that is not a page of the window
-	poisonAfter  = 5   // failures of a contact's own before it is a dead letter
-	windowLeast  = 32
-	windowMost   = 1000
-	expiryAtOnce = 500 // contacts whose window has closed, per event
+	cancelGrace = 2 * time.Second  // after a cancel that worked: a call may have begun in that moment
+	deleteGrace = 10 * time.Second // for contacts in flight when their channel is deleted
+	statusEvery = 5 * time.Minute
+	sweepEvery  = 30 * time.Second // the queue is looked at though nobody hinted
+	readRetry   = time.Second
+	pageLimit   = 500 // rows of a read that is not a page of the window
+	poisonAfter = 5   // failures of a contact's own before it is a dead letter
+	windowLeast = 32
+	windowMost  = 1000
 )
 
 // Hand says how far this process had got with an attempt.
@@ -73,6 +75,7 @@ type flight struct {
 	queued  bool      // waits for its turn to be asked about
 	asks    int       // questions in a row that got no answer
 	askAt   time.Time // not to be asked about before; zero: when silent for too long
+	refused bool      // a cancel came too late
 	goneAt  time.Time // canceled at the provider; over unless it speaks before then
 	taking  bool      // a cancel is under way
 }
@@ -109,6 +112,9 @@ type Core struct {
 	prepareFails                    int
 	status                          channels.Status
 	dueBusy, overdueBusy, lanesBusy bool // reads under way, or waiting for a commit
+	dueRead, overdueRead            reading
+	woken                           bool // the lanes are to be listed whatever is known
+	reconnect                       bool // the provider is being set up as it was before
 	checked                         bool // the status was asked for once
 	draining, drained               bool
 	rested                          bool      // the shell was told that it may stop
@@ -116,8 +122,8 @@ type Core struct {
 	swept                           bool      // the store said that nothing waits
 	removing                        bool      // the shell was told to delete the row
 
-	dueAt, overdueAt, collectAt, unknownAt, sweepAt, prepareAt, statusAt, retryAt time.Time
-	idleSince                                                                     time.Time
+	dueAt, overdueAt, collectAt, unknownAt, sweepAt, prepareAt, statusAt, retryAt, goneAt time.Time
+	idleSince                                                                             time.Time
 
 	out Effects
 }
@@ -131,11 +137,11 @@ func New(cfg Config, s Snapshot, now time.Time) *Core {
 		dueAt: now, overdueAt: now, idleSince: now,
 	}
 	c.win = newWindow(0)
-	c.restore(s, now)
-	c.adopt(s.Channel, now)
 	for _, id := range s.Lanes {
 		c.win.lane(id).more = true
 	}
+	c.restore(s, now)
+	c.adopt(s.Channel, now)
 	c.Tick(now)
 	return c
 }
@@ -188,7 +194,7 @@ func (c *Core) Configure(ch weir.Channel, reconnect bool, now time.Time) {
 	c.touch(now)
 	c.adopt(ch, now)
 	if reconnect {
-		c.prepared, c.prepareAt, c.statusAt = false, now, now
+		c.prepared, c.prepareAt, c.statusAt, c.reconnect = false, now, now, c.preparing
 		c.brk.hope(now)
 	}
 	c.run(now)
@@ -213,6 +219,11 @@ func (c *Core) fly(contact weir.Contact) *flight {
 	return f
 }
 
+// inOrder lists the flights, oldest contact first.
+func (c *Core) inOrder() []*flight {
+	return slices.SortedFunc(maps.Values(c.flights), func(a, b *flight) int { return cmp.Compare(a.c.ID, b.c.ID) })
+}
+
 // step replaces a flight's progress and frees the slots that it no longer
 // holds. A flight that is over or back in the queue is forgotten.
 func (c *Core) step(f *flight, p weir.Progress) weir.Transition {
@@ -226,6 +237,7 @@ func (c *Core) step(f *flight, p weir.Progress) weir.Transition {
 	c.counts[p.State]++
 	if !p.State.InFlight() {
 		delete(c.flights, f.c.ID)
+		c.win.changes.note(f.c.ID)
 	}
 	return t
 }
@@ -247,7 +259,9 @@ func (c *Core) finishWaiting(contact *weir.Contact, now time.Time, o weir.Outcom
 	if err != nil {
 		return t, false
 	}
-	c.win.remove(contact.ID, contact.Lane())
+	if _, ok := c.win.remove(contact.ID, contact.Lane()); !ok && c.led.Blocked(contact.Priority, contact.Size()) {
+		c.win.unblock(contact)
+	}
 	c.queued--
 	t.Contact = *contact
 	t.Contact.Progress = p

@@ -7,8 +7,10 @@ import (
 	"weir/channels"
 )
 
-// Effects is what a shell has to do after an event, in any order but the
-// Commits', which keep theirs.
+// Effects is what a shell has to do after an event, in any order but that
+// Commits keep theirs. Reads have to see every change that was handed out
+// before them, and a reply of its own is given when every such change is
+// durable: it may say that an earlier one has already been heard.
 type Effects struct {
 	Commits    []Commit
 	Sends      []channels.Attempt // call the provider; tell SendDone
@@ -21,7 +23,7 @@ type Effects struct {
 	Loads      []Load             // read one contact; tell Loaded
 	Prepare    bool               // set the provider up; tell PrepareDone
 	Status     bool               // ask how the provider is; tell StatusDone
-	Replies    []Reply            // answer now
+	Replies    []Reply            // answer when what was handed out before is durable
 	Forget     []weir.AttemptRef  // drop the hand of these attempts
 	Finished   []Finished         // for the figures
 	Collected  bool               // a collection began
@@ -64,6 +66,7 @@ type Load struct {
 	Ref    weir.Ref
 	Report *weir.Report // nil: a cancel
 	Origin Origin
+	read   reading
 }
 
 // Reply answers whoever caused an event.

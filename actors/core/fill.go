@@ -30,7 +30,7 @@ func (c *Core) fill(now time.Time) {
 	}
 	k := Commit{}
 	room := min(c.cfg.SendConcurrency-len(c.sends)-c.claims, c.brk.allows(now, c.cfg.SendConcurrency))
-	for expired := 0; room > 0 && expired < expiryAtOnce; {
+	for room > 0 {
 		next := c.win.next(&c.led)
 		if next == nil {
 			break
@@ -39,7 +39,6 @@ func (c *Core) fill(now time.Time) {
 			if t, ok := c.finishWaiting(next, now, weir.Expired, "its window closed while it waited"); ok {
 				k.Transitions = append(k.Transitions, t)
 			}
-			expired++
 			continue
 		}
 		k.Transitions = append(k.Transitions, c.claim(next, now))
@@ -74,7 +73,14 @@ func (c *Core) unclaim(f *flight) weir.Transition {
 	c.queued++
 	contact := f.c
 	c.win.putBack(&contact)
+	c.overdueAt = earlier(c.overdueAt, contact.NotAfter)
 	return t
+}
+
+// mayNotSend tells whether something came between a claim and its sending: the
+// claim is taken back then.
+func (c *Core) mayNotSend(now time.Time) bool {
+	return c.draining || c.ch.Paused || !c.prepared || c.led.InUse() > c.led.Capacity || now.Before(c.brk.until)
 }
 
 // ClaimsCommitted is told that claims are durable, but for the stale ones:
@@ -105,7 +111,12 @@ func (c *Core) ClaimsCommitted(claimed []weir.AttemptRef, stale []weir.ContactID
 			c.out.Forget = append(c.out.Forget, ref)
 			c.brk.released()
 			ts = append(ts, c.finish(f, now, weir.Canceled, "canceled before it was sent"))
-		case c.draining:
+		case windowOver(&f.c.Spec, now):
+			c.out.Forget = append(c.out.Forget, ref)
+			c.brk.released()
+			ts = append(ts, c.finish(f, now, weir.Expired, "its window closed before it was sent"))
+		case c.mayNotSend(now):
+			c.brk.released()
 			ts = append(ts, c.unclaim(f))
 		default:
 			c.sends[ref] = struct{}{}

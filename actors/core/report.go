@@ -12,8 +12,7 @@ func (c *Core) Report(r weir.Report, from Origin, now time.Time) {
 	c.touch(now)
 	f := c.flights[r.Attempt.ID]
 	if f == nil || f.claimed {
-		c.loads++
-		c.out.Loads = append(c.out.Loads, Load{Ref: r.Attempt.Ref, Report: &r, Origin: from})
+		c.load(Load{Ref: r.Attempt.Ref, Report: &r, Origin: from})
 		return
 	}
 	t, verdict := c.hear(f, r, now)
@@ -51,14 +50,23 @@ func (c *Core) hear(f *flight, r weir.Report, now time.Time) (*weir.Transition, 
 		t := c.finish(f, now, r.Outcome, r.Reason)
 		return &t, weir.Applied
 	}
-	f.goneAt = time.Time{} // it speaks, so the cancel came too late
 	p, err := f.c.Accept(now, r.ProviderRef)
 	if err != nil {
 		return nil, weir.Late
 	}
-	f.asks, f.askAt = 0, time.Time{}
 	t := c.step(f, p)
+	c.spoke(f)
 	return &t, weir.Applied
+}
+
+// spoke notes that the provider has it. A cancel that had seemed to work came
+// too late; one that had to wait for this is asked for now, or when the
+// hand-over under way has told the provider's name for it.
+func (c *Core) spoke(f *flight) {
+	f.asks, f.askAt, f.goneAt = 0, time.Time{}, time.Time{}
+	if _, sending := c.sends[f.c.AttemptRef()]; f.c.CancelAsked && !sending {
+		c.takeBack(f)
+	}
 }
 
 func (c *Core) hearPart(f *flight, r weir.Report, now time.Time) (*weir.Transition, weir.Verdict) {
@@ -68,6 +76,7 @@ func (c *Core) hearPart(f *flight, r weir.Report, now time.Time) (*weir.Transiti
 			return nil, weir.Late
 		}
 		t := c.step(f, p)
+		c.spoke(f)
 		return &t, weir.Applied
 	}
 	p, changed, err := f.c.ReportPart(now, f.c.Size(), r.Part, partState(r.Outcome))
@@ -86,6 +95,8 @@ func (c *Core) hearPart(f *flight, r weir.Report, now time.Time) (*weir.Transiti
 		}
 		t = c.finish(f, now, o, reason)
 		t.From, t.Was = was.From, was.Was
+	} else {
+		c.spoke(f)
 	}
 	return &t, weir.Applied
 }
@@ -101,7 +112,9 @@ func partState(o weir.Outcome) byte {
 // found is false when there is none.
 func (c *Core) Loaded(l Load, contact weir.Contact, found bool, now time.Time) {
 	c.loads--
-	switch {
+	changed := found && c.win.changes.since(l.read, contact.ID)
+	c.win.changes.end(l.read)
+	switch newer, waiting := c.win.find(l.Ref.ID); {
 	case !found && l.Report == nil:
 		c.reply(l.Origin, Reply{Err: weir.Errorf(weir.CodeNotFound, "no such contact")})
 	case !found:
@@ -111,6 +124,10 @@ func (c *Core) Loaded(l Load, contact weir.Contact, found bool, now time.Time) {
 	case c.flights[contact.ID] != nil && !c.flights[contact.ID].claimed:
 		t, v := c.hear(c.flights[contact.ID], *l.Report, now)
 		c.answer(t, v, l.Origin)
+	case waiting && l.Report == nil:
+		c.cancelWaiting(*newer, l.Origin, now)
+	case changed && !c.flying(contact.ID):
+		c.load(l) // the row is older than the change
 	case l.Report == nil:
 		c.cancelWaiting(contact, l.Origin, now)
 	default:
@@ -131,6 +148,7 @@ func (c *Core) overhear(contact weir.Contact, r weir.Report, from Origin) {
 			t := weir.Transition{From: contact.Rev, Was: contact.State}
 			t.Contact = contact
 			t.Contact.Progress = p
+			c.win.changes.note(contact.ID)
 			c.answer(&t, weir.Applied, from)
 			return
 		}

@@ -38,6 +38,9 @@ func (c *Core) sent(f *flight, s channels.Sent, now time.Time) {
 			p, _ := f.c.Accept(now, s.ProviderRef)
 			c.commit(Commit{Transitions: []weir.Transition{c.step(f, p)}})
 		}
+		if f.c.CancelAsked {
+			c.takeBack(f)
+		}
 		return
 	}
 	var t weir.Transition
@@ -81,7 +84,7 @@ func (c *Core) notSent(f *flight, s channels.Sent, now time.Time) weir.Transitio
 	case windowOver(&f.c.Spec, now):
 		return c.finish(f, now, weir.Expired, s.Reason)
 	case s.ChannelFault:
-		return c.requeue(f, now, now, s.Reason)
+		return c.requeue(f, now, c.retries.reserve(now), s.Reason)
 	}
 	f.c.Failures++
 	if f.c.Failures >= poisonAfter {
@@ -98,6 +101,7 @@ func (c *Core) requeue(f *flight, now, due time.Time, reason string) weir.Transi
 	t.Ended = &ended
 	c.queued++
 	contact := f.c
+	c.overdueAt = earlier(c.overdueAt, contact.NotAfter)
 	if p.State == weir.Queued {
 		c.win.putBack(&contact)
 	} else {

@@ -30,7 +30,7 @@ func (c *Core) Tick(now time.Time) {
 // readDue asks for the reads whose time has come.
 func (c *Core) readDue(now time.Time) {
 	if reached(c.sweepAt, now) && !c.lanesBusy && !c.idle() {
-		c.lanesBusy, c.sweepAt, c.out.Lanes = true, now.Add(sweepEvery), true
+		c.lanesBusy, c.woken, c.sweepAt, c.out.Lanes = true, false, now.Add(sweepEvery), true
 	}
 	if reached(c.dueAt, now) && !c.dueBusy {
 		until := now
@@ -38,11 +38,11 @@ func (c *Core) readDue(now time.Time) {
 			until = now.AddDate(100, 0, 0) // a channel that is going away waits for nothing
 		}
 		c.dueBusy, c.dueAt, c.out.Due = true, time.Time{}, &Read{until, pageLimit}
-		c.win.loading++
+		c.dueRead = c.win.changes.begin()
 	}
 	if reached(c.overdueAt, now) && !c.overdueBusy {
 		c.overdueBusy, c.overdueAt, c.out.Overdue = true, time.Time{}, &Read{now, pageLimit}
-		c.win.loading++
+		c.overdueRead = c.win.changes.begin()
 	}
 }
 
@@ -50,6 +50,11 @@ func (c *Core) readDue(now time.Time) {
 // before it could.
 func (c *Core) PrepareDone(err error, now time.Time) {
 	c.preparing = false
+	if c.reconnect { // it was set up as it was before
+		c.reconnect = false
+		c.Tick(now)
+		return
+	}
 	if err == nil {
 		c.prepared, c.prepareFails = true, 0
 		c.statusAt = now
@@ -95,15 +100,13 @@ func (c *Core) NextWake(now time.Time) time.Time {
 	if !c.idleSince.IsZero() && !c.rested {
 		add(true, c.idleSince.Add(c.cfg.StopAfter))
 	}
-	for _, f := range c.flights {
-		add(true, f.goneAt)
-	}
+	add(true, c.goneAt)
 	return at
 }
 
 // settleDown notices that nothing is left to do.
 func (c *Core) settleDown(now time.Time) {
-	if c.draining && !c.drained && len(c.sends) == 0 && c.claims == 0 {
+	if c.draining && !c.drained && len(c.sends) == 0 && c.claims == 0 && c.loads == 0 {
 		c.drained, c.out.Drained = true, true
 	}
 	if !c.idle() {
@@ -113,14 +116,14 @@ func (c *Core) settleDown(now time.Time) {
 	if c.idleSince.IsZero() {
 		c.idleSince = now
 	}
-	if !c.rested && now.Sub(c.idleSince) >= c.cfg.StopAfter && c.deleteAt.IsZero() {
+	if !c.rested && now.Sub(c.idleSince) >= c.cfg.StopAfter {
 		c.rested, c.out.Rest = true, true
 	}
 }
 
 // idle tells whether the broker could stop and nobody would miss it.
 func (c *Core) idle() bool {
-	return len(c.flights) == 0 && len(c.sends) == 0 && c.claims == 0 && c.loads == 0 &&
+	return len(c.flights) == 0 && len(c.sends) == 0 && c.claims == 0 && c.loads == 0 && !c.woken && c.deleteAt.IsZero() &&
 		c.win.empty() && c.dueAt.IsZero() && !c.dueBusy && !c.overdueBusy && !c.lanesBusy
 }
 

@@ -18,7 +18,10 @@ func (c *Core) Accepted(contacts []weir.Contact, now time.Time) {
 			c.dueAt = earlier(c.dueAt, contact.DueAt)
 			continue
 		}
-		c.win.offer(contact)
+		// A page may have brought it before this event came.
+		if !c.flying(contact.ID) && !c.win.changes.lately(contact.ID) {
+			c.win.offer(contact)
+		}
 	}
 	c.run(now)
 }
@@ -28,6 +31,7 @@ func (c *Core) Accepted(contacts []weir.Contact, now time.Time) {
 func (c *Core) Woken(from Origin, now time.Time) {
 	c.touch(now)
 	c.win.rescan()
+	c.woken = true
 	c.sweepAt, c.dueAt, c.overdueAt = now, now, now
 	c.reply(from, Reply{})
 	c.Tick(now)
@@ -53,7 +57,7 @@ func (c *Core) LanesRead(lanes []weir.Lane, queued int64, now time.Time) {
 	}
 	for _, id := range lanes {
 		if l := c.win.lane(id); len(l.entries) == 0 && !l.loading && l.blocked == 0 {
-			l.more = true
+			l.horizon, l.more = 0, true
 		}
 	}
 	if c.claims == 0 {
@@ -69,7 +73,7 @@ func (c *Core) DueRead(contacts []weir.Contact, next time.Time, now time.Time) {
 	k := Commit{Then: WhatDue}
 	for i := range contacts {
 		contact := &contacts[i]
-		if c.flying(contact.ID) || c.win.left(contact.ID) {
+		if c.flying(contact.ID) || c.win.changes.since(c.dueRead, contact.ID) {
 			continue
 		}
 		t := weir.Transition{From: contact.Rev, Was: contact.State}
@@ -80,9 +84,11 @@ func (c *Core) DueRead(contacts []weir.Contact, next time.Time, now time.Time) {
 		contact.Progress = p
 		t.Contact = *contact
 		k.Transitions = append(k.Transitions, t)
+		c.win.changes.note(contact.ID)
+		c.overdueAt = earlier(c.overdueAt, contact.NotAfter)
 		c.win.offer(contact)
 	}
-	c.win.pageDone()
+	c.win.changes.end(c.dueRead)
 	c.commit(k)
 	c.dueBusy = len(k.Transitions) > 0
 	c.run(now)
@@ -95,17 +101,16 @@ func (c *Core) OverdueRead(contacts []weir.Contact, next time.Time, now time.Tim
 	k := Commit{Then: WhatOverdue}
 	for i := range contacts {
 		contact := &contacts[i]
-		if c.flying(contact.ID) || c.win.left(contact.ID) {
-			continue
-		}
 		if newer, ok := c.win.find(contact.ID); ok {
 			contact = newer
+		} else if c.flying(contact.ID) || c.win.changes.since(c.overdueRead, contact.ID) {
+			continue
 		}
 		if t, ok := c.finishWaiting(contact, now, weir.Expired, "its window closed while it waited"); ok {
 			k.Transitions = append(k.Transitions, t)
 		}
 	}
-	c.win.pageDone()
+	c.win.changes.end(c.overdueRead)
 	c.commit(k)
 	c.overdueBusy = len(k.Transitions) > 0
 	c.run(now)
@@ -144,10 +149,10 @@ func (c *Core) ReadFailed(what What, p Page, now time.Time) {
 		c.lanesBusy, c.sweepAt = false, now.Add(readRetry)
 	case WhatDue:
 		c.dueBusy, c.dueAt = false, now.Add(readRetry)
-		c.win.pageDone()
+		c.win.changes.end(c.dueRead)
 	case WhatOverdue:
 		c.overdueBusy, c.overdueAt = false, now.Add(readRetry)
-		c.win.pageDone()
+		c.win.changes.end(c.overdueRead)
 	}
 	c.settleDown(now)
 }
@@ -155,6 +160,7 @@ func (c *Core) ReadFailed(what What, p Page, now time.Time) {
 // LoadFailed is told that a contact's row could not be read.
 func (c *Core) LoadFailed(l Load, err error, now time.Time) {
 	c.loads--
+	c.win.changes.end(l.read)
 	if l.Origin.Waiter != nil {
 		c.out.Replies = append(c.out.Replies, Reply{Waiter: l.Origin.Waiter, Err: err})
 	}
@@ -165,4 +171,5 @@ func (c *Core) LoadFailed(l Load, err error, now time.Time) {
 func (c *Core) RemoveFailed(now time.Time) {
 	c.removing, c.swept = false, false
 	c.sweepAt = now.Add(readRetry)
+	c.settleDown(now)
 }

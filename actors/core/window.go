@@ -20,10 +20,9 @@ const ageLimit = 9
 type window struct {
 	bound   int // contacts to hold, over all lanes
 	lanes   map[weir.Lane]*lane
-	clock   [3]int64                    // by priority: turn of the lane served last
-	skipped [3]int                      // by priority: how often it was passed over
-	gone    map[weir.ContactID]struct{} // left the queue while a page was being read
-	loading int                         // pages being read
+	clock   [3]int64 // by priority: turn of the lane served last
+	skipped [3]int   // by priority: how often it was passed over
+	changes changes
 }
 
 // lane is one survey's share at one priority.
@@ -33,7 +32,8 @@ type lane struct {
 	horizon weir.ContactID  // everything up to here was read
 	more    bool            // the store may have contacts beyond the horizon
 	loading bool            // a page is being read
-	dirty   bool            // something was accepted while it was being read
+	read    reading         // that page
+	missed  weir.ContactID  // lowest contact that joined beyond the horizon while the page was being read
 	again   bool            // to be read from its start once that page is in
 	turn    int64           // slots served so far, in the lane's virtual time
 	blocked int             // contacts up to the horizon that are too large for the channel
@@ -41,7 +41,7 @@ type lane struct {
 }
 
 func newWindow(bound int) *window {
-	return &window{bound: bound, lanes: map[weir.Lane]*lane{}, gone: map[weir.ContactID]struct{}{}}
+	return &window{bound: bound, lanes: map[weir.Lane]*lane{}, changes: newChanges()}
 }
 
 // lane finds or makes a lane. A lane that comes anew takes its turn now and
@@ -60,26 +60,54 @@ func (w *window) lane(id weir.Lane) *lane {
 // full.
 func (w *window) offer(c *weir.Contact) {
 	l := w.lane(c.Lane())
-	if l.loading {
-		l.dirty = true
+	if len(l.entries) >= w.share() && c.ID > l.horizon {
+		l.leave(c.ID)
+		return
 	}
+	l.join(c)
+	if len(l.entries) > 2*w.share() {
+		l.trim(w.share())
+	}
+}
+
+// putBack returns a contact that had been taken out.
+func (w *window) putBack(c *weir.Contact) { w.lane(c.Lane()).join(c) }
+
+// join adds a contact at its place, unless that lies in a part of the queue
+// that is not read yet.
+func (l *lane) join(c *weir.Contact) {
 	switch {
 	case c.ID <= l.horizon:
 		l.insert(c)
-	case l.more || len(l.entries) >= w.share():
-		l.more = true
+	case l.more || l.loading:
+		l.leave(c.ID)
 	default:
 		l.insert(c)
 		l.horizon = c.ID
 	}
 }
 
-// putBack returns a contact that had been taken out.
-func (w *window) putBack(c *weir.Contact) {
-	delete(w.gone, c.ID)
-	l := w.lane(c.Lane())
-	l.horizon = max(l.horizon, c.ID)
-	l.insert(c)
+// leave leaves a contact to the store, to be read with a later page. The page
+// that is being read may have been read before the contact joined, and must
+// not move the horizon past it.
+func (l *lane) leave(id weir.ContactID) {
+	l.more = true
+	if l.loading && (l.missed == 0 || id < l.missed) {
+		l.missed = id
+	}
+}
+
+// trim keeps the oldest n entries and leaves the others to the store again:
+// many contacts that become due at once may all lie before the horizon.
+func (l *lane) trim(n int) {
+	last := l.entries[n-1].ID
+	l.leave(last + 1)
+	l.entries = slices.Delete(l.entries, n, len(l.entries))
+	l.horizon = min(l.horizon, last)
+	if l.blocked > 0 {
+		l.horizon, l.blocked, l.oldest = 0, 0, nil // some of them may be read again
+		l.again = l.loading
+	}
 }
 
 // insert keeps the order of acceptance. A contact that is there stays once.
@@ -91,51 +119,38 @@ func (l *lane) insert(c *weir.Contact) {
 }
 
 // merge adds a page that was read after the lane's horizon. full says that the
-// page was as long as asked. known tells of contacts that are not waiting any
-// more though the store still said so when the page was read.
-func (w *window) merge(id weir.Lane, page []weir.Contact, full bool, known func(weir.ContactID) bool) {
+// page was as long as asked. flying tells of contacts that are in flight.
+func (w *window) merge(id weir.Lane, page []weir.Contact, full bool, flying func(weir.ContactID) bool) {
 	l := w.lane(id)
-	l.loading = false
+	missed := l.missed
+	l.loading, l.missed, l.more = false, 0, full || l.missed != 0
 	for i := range page {
 		c := &page[i]
+		if missed != 0 && c.ID >= missed {
+			break // the next page has these, and the one that joined
+		}
 		l.horizon = max(l.horizon, c.ID)
-		if _, gone := w.gone[c.ID]; !gone && !known(c.ID) {
+		if !w.changes.since(l.read, c.ID) && !flying(c.ID) {
 			l.insert(c)
 		}
 	}
-	l.more = full || l.dirty
-	l.dirty = false
 	if l.again {
 		l.again, l.horizon, l.more = false, 0, true
 	}
-	w.pageDone()
+	w.changes.end(l.read)
 }
 
 // failed notes that a page could not be read.
 func (w *window) failed(id weir.Lane) {
-	w.lane(id).loading = false
-	w.pageDone()
-}
-
-// left tells whether a contact left the queue while something was being read.
-func (w *window) left(id weir.ContactID) bool {
-	_, ok := w.gone[id]
-	return ok
-}
-
-func (w *window) pageDone() {
-	w.loading--
-	if w.loading == 0 {
-		clear(w.gone)
-	}
+	l := w.lane(id)
+	l.loading, l.again, l.missed = false, false, 0
+	w.changes.end(l.read)
 }
 
 // remove takes a contact out wherever it stands; ok is false when it is not in
 // the window.
 func (w *window) remove(c weir.ContactID, in weir.Lane) (*weir.Contact, bool) {
-	if w.loading > 0 {
-		w.gone[c] = struct{}{}
-	}
+	w.changes.note(c)
 	l := w.lanes[in]
 	if l == nil {
 		return nil, false
@@ -147,6 +162,18 @@ func (w *window) remove(c weir.ContactID, in weir.Lane) (*weir.Contact, bool) {
 		}
 	}
 	return nil, false
+}
+
+// unblock forgets a contact that had been set aside.
+func (w *window) unblock(c *weir.Contact) {
+	l := w.lanes[c.Lane()]
+	if l == nil || c.ID > l.horizon || l.blocked == 0 {
+		return
+	}
+	l.blocked--
+	if l.blocked == 0 || l.oldest != nil && l.oldest.ID == c.ID {
+		l.oldest = nil
+	}
 }
 
 // find looks a contact up by id alone.
@@ -270,8 +297,7 @@ func (w *window) wanted() []page {
 	}
 	for id, l := range w.lanes {
 		if l.more && !l.loading && len(l.entries) <= w.share()/2 {
-			l.loading = true
-			w.loading++
+			l.loading, l.read = true, w.changes.begin()
 			pages = append(pages, page{id, l.horizon, w.share()})
 		} else if len(l.entries) == 0 && !l.more && !l.loading && l.blocked == 0 && l.turn <= w.clock[id.Priority()] {
 			delete(w.lanes, id)

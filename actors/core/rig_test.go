@@ -1,0 +1,290 @@
+package core_test
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"weir"
+	"weir/actors/core"
+	"weir/channels"
+)
+
+// reads makes two jobs of each read: the store is looked at, and later the
+// core is told.
+func (r *rig) reads(e core.Effects) {
+	read := func(what core.What, p core.Page, do func() func(*core.Core, time.Time)) {
+		r.add(&job{what: "read", after: r.issued, do: func() {
+			tell := func(c *core.Core, now time.Time) { c.ReadFailed(what, p, now) }
+			if !r.readErr() {
+				tell = do()
+			}
+			r.add(&job{what: "told", do: func() { r.tell(tell) }})
+		}})
+	}
+	for _, p := range e.Pages {
+		r.pages++
+		read(core.WhatPage, p, func() func(*core.Core, time.Time) {
+			list := r.store.head(p)
+			return func(c *core.Core, now time.Time) { c.PageRead(p, list, now) }
+		})
+	}
+	if e.Lanes {
+		read(core.WhatLanes, core.Page{}, func() func(*core.Core, time.Time) {
+			lanes, n := r.store.lanes(), int64(len(r.store.waiting()))
+			return func(c *core.Core, now time.Time) { c.LanesRead(lanes, n, now) }
+		})
+	}
+	if q := e.Due; q != nil {
+		read(core.WhatDue, core.Page{}, func() func(*core.Core, time.Time) {
+			list, next := r.store.due(*q)
+			return func(c *core.Core, now time.Time) { c.DueRead(list, next, now) }
+		})
+	}
+	if q := e.Overdue; q != nil {
+		read(core.WhatOverdue, core.Page{}, func() func(*core.Core, time.Time) {
+			list, next := r.store.overdue(*q)
+			return func(c *core.Core, now time.Time) { c.OverdueRead(list, next, now) }
+		})
+	}
+	for _, l := range e.Loads {
+		r.load(l)
+	}
+}
+
+func (r *rig) load(l core.Load) {
+	r.add(&job{what: "read", after: r.issued, do: func() {
+		tell := func(c *core.Core, now time.Time) { c.LoadFailed(l, errRead, now) }
+		if !r.readErr() {
+			row, found := r.store[l.Ref.ID]
+			tell = func(c *core.Core, now time.Time) { c.Loaded(l, row, found, now) }
+		}
+		r.add(&job{what: "told", do: func() { r.tell(tell) }})
+	}})
+}
+
+// check asserts what must be true after every event.
+func (r *rig) check() {
+	r.t.Helper()
+	f := r.core.Figures()
+	slots, counts := 0, map[weir.State]int{}
+	for _, c := range r.shadow {
+		slots += c.Slots(c.Size())
+		counts[c.State]++
+	}
+	if f.InFlight != slots || f.Sending != counts[weir.Sending] || f.Active != counts[weir.Active] || f.Unknown != counts[weir.Unknown] {
+		r.t.Fatalf("the ledger says %d slots, %d sending, %d active, %d unknown; the contacts say %d, %v",
+			f.InFlight, f.Sending, f.Active, f.Unknown, slots, counts)
+	}
+	if use := r.prov.inUse(); use > f.InFlight && !r.lossy && !r.ch.Deleting {
+		r.t.Fatalf("the provider uses %d slots, the ledger knows of %d", use, f.InFlight)
+	}
+	if at := r.core.NextWake(r.now); !at.IsZero() && !at.After(r.now) {
+		r.core.Tick(r.now)
+		r.execute(r.core.Take())
+		if again := r.core.NextWake(r.now); !again.IsZero() && !again.After(r.now) {
+			r.t.Fatalf("after a tick at %v the next is wanted at %v", r.now, again)
+		}
+	}
+}
+
+// runnable lists the jobs whose turn it could be.
+func (r *rig) runnable(held map[string]bool) []*job {
+	var list []*job
+	seen := map[string]bool{}
+	for _, j := range r.jobs {
+		if j.after <= r.written && !held[j.what] && !(j.fifo && seen[j.what]) {
+			list = append(list, j)
+		}
+		seen[j.what] = true
+	}
+	return list
+}
+
+func (r *rig) run(j *job) {
+	i := slices.Index(r.jobs, j)
+	r.jobs = slices.Delete(r.jobs, i, i+1)
+	j.do()
+}
+
+// settle lets everything happen that is under way, in this instant.
+func (r *rig) settle() {
+	r.t.Helper()
+	for n := 0; ; n++ {
+		list := r.runnable(r.hold)
+		if len(list) == 0 {
+			return
+		}
+		if n > 1_000_000 {
+			r.t.Fatalf("it never comes to rest: %s", list[0].what)
+		}
+		r.run(list[0])
+	}
+}
+
+// pass lets time go by; whatever is due on the way happens at its instant.
+func (r *rig) pass(d time.Duration) {
+	r.t.Helper()
+	end := r.now.Add(d)
+	r.settle()
+	for {
+		at := r.core.NextWake(r.now)
+		if at.IsZero() || at.After(end) {
+			break
+		}
+		if at.After(r.now) {
+			r.now = at
+		}
+		r.tick()
+		r.settle()
+	}
+	r.now = end
+	r.settle()
+}
+
+// store accepts contacts durably without telling the core.
+func (r *rig) insert(specs ...weir.Spec) []weir.Contact {
+	var list []weir.Contact
+	for _, s := range specs {
+		c := weir.Contact{Ref: weir.Ref{Channel: r.ch.ID, ID: r.nextID}, Spec: s, QueuedAt: r.now, Progress: weir.Fresh(r.now, s.NotBefore)}
+		r.nextID++
+		r.store[c.ID], r.shadow[c.ID] = c, c
+		list = append(list, c)
+	}
+	return list
+}
+
+// accept accepts contacts, tells the core and settles.
+func (r *rig) accept(specs ...weir.Spec) []weir.ContactID {
+	r.t.Helper()
+	list := r.insert(specs...)
+	r.tell(func(c *core.Core, now time.Time) { c.Accepted(slices.Clone(list), now) })
+	r.settle()
+	ids := make([]weir.ContactID, len(list))
+	for i := range list {
+		ids[i] = list[i].ID
+	}
+	return ids
+}
+
+// calls are specs of voice contacts.
+func calls(n int, change ...func(*weir.Spec)) []weir.Spec {
+	list := make([]weir.Spec, n)
+	for i := range list {
+		list[i] = weir.Spec{To: "100", Priority: weir.Normal, Call: &weir.Call{CallFlowID: 1}}
+		for _, f := range change {
+			f(&list[i])
+		}
+	}
+	return list
+}
+
+// text is the spec of a contact of n messages.
+func text(n int) weir.Spec {
+	return weir.Spec{To: "100", Priority: weir.Normal, Messages: slices.Repeat([]string{"hello"}, n)}
+}
+
+func with(s weir.Spec, change func(*weir.Spec)) weir.Spec {
+	change(&s)
+	return s
+}
+
+// report tells the core what a provider said, settles, and gives the answer.
+func (r *rig) report(report weir.Report) core.Reply {
+	r.t.Helper()
+	w := r.callback(report)
+	r.settle()
+	return r.replies[w]
+}
+
+func (r *rig) callback(report weir.Report) any {
+	r.waiters++
+	w := r.waiters
+	r.reports[w] = report
+	report.At = r.now
+	r.tell(func(c *core.Core, now time.Time) { c.Report(report, core.Origin{Waiter: w}, now) })
+	return w
+}
+
+// ends lets the attempt under way end and reports it.
+func (r *rig) ends(id weir.ContactID, o weir.Outcome) core.Reply {
+	r.t.Helper()
+	row := r.store[id]
+	t := r.prov.tickets[row.AttemptRef()]
+	if t == nil {
+		r.t.Fatalf("the provider does not have contact %d: it is %v", id, row.State)
+	}
+	return r.report(r.prov.end(t, o))
+}
+
+// cancelContact is a client's wish.
+func (r *rig) cancelContact(id weir.ContactID) core.Reply {
+	r.waiters++
+	w := r.waiters
+	r.tell(func(c *core.Core, now time.Time) {
+		c.Cancel(weir.Ref{Channel: r.ch.ID, ID: id}, core.Origin{Waiter: w}, now)
+	})
+	r.settle()
+	return r.replies[w]
+}
+
+// configure changes the channel's row.
+func (r *rig) configure(change func(*weir.Channel)) {
+	r.ch.Settings = maps.Clone(r.ch.Settings)
+	change(&r.ch)
+	ch := r.ch
+	r.tell(func(c *core.Core, now time.Time) { c.Configure(ch, false, now) })
+}
+
+func (r *rig) setCapacity(n int) {
+	r.configure(func(ch *weir.Channel) { ch.Capacity = n })
+	r.settle()
+}
+
+func (r *rig) pause(paused bool) {
+	r.configure(func(ch *weir.Channel) { ch.Paused = paused })
+	r.settle()
+}
+
+// crash ends the process, or with hands only the broker's actor. Of the
+// changes that were handed out the first n are still written; keep says
+// whether a hand-over that is on its way still arrives.
+func (r *rig) crash(actor bool, n int, keep func(weir.AttemptRef) bool) {
+	var stay []*job
+	for _, j := range r.jobs {
+		switch {
+		case j.what == "commit" && n > 0:
+			n--
+			j.do()
+		case j.stays && actor:
+			stay = append(stay, j)
+		case j.what == "callback":
+			stay = append(stay, j)
+		}
+	}
+	r.jobs, r.issued, r.written = stay, 0, 0
+	hands := map[weir.AttemptRef]core.Hand{}
+	if actor {
+		hands = maps.Clone(r.hands)
+	} else {
+		clear(r.results)
+		r.abandonWire(keep)
+	}
+	maps.DeleteFunc(r.hands, func(_ weir.AttemptRef, h core.Hand) bool { return !actor || h == core.HandClaimed })
+	results := maps.Clone(r.results)
+	r.boot(hands)
+	for _, ref := range slices.SortedFunc(maps.Keys(results), func(a, b weir.AttemptRef) int { return int(a.ID - b.ID) }) {
+		r.tell(func(c *core.Core, now time.Time) { c.SendDone(ref, results[ref], now) })
+	}
+}
+
+// abandonWire decides what becomes of hand-overs whose sender died.
+func (r *rig) abandonWire(keep func(weir.AttemptRef) bool) {
+	for ref := range r.prov.wire {
+		if keep != nil && keep(ref) {
+			r.prov.receive(channels.Attempt{ID: ref, Messages: r.store[ref.ID].Messages}, accepts, r.now)
+			continue
+		}
+		delete(r.prov.wire, ref)
+	}
+}
