@@ -54,31 +54,38 @@ func (a *api) do(ctx context.Context, method, path string, in, out any) error {
 		}
 		body = bytes.NewReader(text)
 	}
-	r, err := http.NewRequestWithContext(ctx, method, a.base+path, body)
-	if err != nil {
+	text, err := a.raw(ctx, method, path, body)
+	if err != nil || out == nil {
 		return err
 	}
+	return json.Unmarshal(text, out)
+}
+
+// raw makes a request and gives the body of a good answer.
+func (a *api) raw(ctx context.Context, method, path string, body io.Reader) ([]byte, error) {
+	r, err := http.NewRequestWithContext(ctx, method, a.base+path, body)
+	if err != nil {
+		return nil, err
+	}
 	r.Header.Set("Authorization", "Bearer "+a.token)
-	if in != nil {
+	if body != nil {
 		r.Header.Set("Content-Type", "application/json")
 	}
 	response, err := a.http.Do(r)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer func() { _ = response.Body.Close() }()
 	text, err := io.ReadAll(io.LimitReader(response.Body, 64<<20))
 	switch {
 	case err != nil:
-		return err
+		return nil, err
 	case response.StatusCode >= 400 && response.StatusCode < 500 && response.StatusCode != http.StatusTooManyRequests:
-		return &refusal{response.StatusCode, excerpt(text)}
+		return nil, &refusal{response.StatusCode, excerpt(text)}
 	case response.StatusCode >= 300:
-		return fmt.Errorf("the broker answered %d", response.StatusCode)
-	case out == nil:
-		return nil
+		return nil, fmt.Errorf("the broker answered %d", response.StatusCode)
 	}
-	return json.Unmarshal(text, out)
+	return text, nil
 }
 
 func excerpt(text []byte) string {
@@ -163,12 +170,12 @@ type page struct {
 	Next string `json:"next_cursor"`
 }
 
-// allDone tells whether the broker's store holds no contact that is open.
-func (a *api) allDone(ctx context.Context, channel string) (bool, error) {
+// any tells whether the broker's store holds a contact in one of these states.
+func (a *api) any(ctx context.Context, channel, states string) (bool, error) {
 	var p page
-	q := url.Values{"channel": {channel}, "state": {"queued,sending,active,unknown"}, "limit": {"1"}}
+	q := url.Values{"channel": {channel}, "state": {states}, "limit": {"1"}}
 	err := a.do(ctx, http.MethodGet, "/v1/contacts?"+q.Encode(), nil, &p)
-	return err == nil && len(p.Contacts) == 0, err
+	return len(p.Contacts) > 0, err
 }
 
 // ends lists how every contact of a channel has ended.
@@ -197,16 +204,10 @@ func (a *api) ready(ctx context.Context) bool {
 
 // settled reads how many contacts the collector of this process has settled.
 func (a *api) settled(ctx context.Context) int {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, a.base+"/metrics", nil)
+	text, err := a.raw(ctx, http.MethodGet, "/metrics", nil)
 	if err != nil {
 		return 0
 	}
-	response, err := a.http.Do(r)
-	if err != nil {
-		return 0
-	}
-	defer func() { _ = response.Body.Close() }()
-	text, _ := io.ReadAll(io.LimitReader(response.Body, 16<<20))
 	total := 0.0
 	for line := range strings.Lines(string(text)) {
 		if _, value, ok := strings.Cut(strings.TrimSpace(line), "} "); ok && strings.HasPrefix(line, "weir_gc_contacts_reconciled_total{") {

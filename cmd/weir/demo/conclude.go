@@ -83,8 +83,8 @@ func (s *show) remarks(findings []finding, repeated, duplicates int) []string {
 			these(unclear), unclear-sent, sent))
 	}
 	if repeated > 0 {
-		text = append(text, fmt.Sprintf("Fed again because no answer came: %s; Weir knew %s by their keys and queued nothing twice.",
-			attempts(repeated), count(duplicates, "contact")))
+		text = append(text, fmt.Sprintf("Batches that were sent again because no answer came: %d. Contacts in them that Weir knew already, by their keys: %d.",
+			repeated, duplicates))
 	}
 	if s.settled > 0 {
 		text = append(text, fmt.Sprintf("The collector settled %s by asking the provider, because a callback was lost or the broker dead when it came.",
@@ -102,13 +102,6 @@ func these(n int) string {
 		return "the contact"
 	}
 	return fmt.Sprintf("these %d contacts", n)
-}
-
-func attempts(n int) string {
-	if n == 1 {
-		return "1 batch"
-	}
-	return number(n) + " attempts at a batch"
 }
 
 // recordTable is what the providers know, beside what Weir acknowledged.

@@ -10,6 +10,7 @@ import (
 const (
 	batchSize  = 25
 	feedPause  = 50 * time.Millisecond  // before a full queue is looked at again
+	feedEvery  = 600 * time.Millisecond // a batch at least so often, however full the queue is
 	retryPause = 100 * time.Millisecond // before a batch is sent again
 )
 
@@ -18,28 +19,29 @@ const (
 // not come is sent again as it was.
 type feeder struct {
 	channel *channel
-	backlog int           // it waits while so many are open
+	backlog int           // it slows down while so many are open
+	every   time.Duration // a batch at least so often
 	posting chan struct{} // whoever listens is told just before a batch goes out
 
 	mu         sync.Mutex
 	acked      []outreach
 	done       int // as the broker tells
-	repeated   int // batches
+	repeated   int // batches that had no answer at first
 	duplicates int // contacts that the broker knew already
 	complete   bool
 	err        error
 }
 
-func newFeeder(c *channel, posting chan struct{}) *feeder {
-	// A third ahead: when half is done there is still something to feed.
-	return &feeder{channel: c, backlog: max(c.capacity, len(c.contacts)/3), posting: posting}
+func newFeeder(c *channel, every time.Duration, posting chan struct{}) *feeder {
+	// A fifth ahead: when half is done there is still something to feed.
+	return &feeder{channel: c, backlog: max(c.capacity, len(c.contacts)/5), every: every, posting: posting}
 }
 
 // run feeds until everything is acknowledged, or the broker refuses a batch.
 func (f *feeder) run(ctx context.Context, a *api) {
-	rest := f.channel.contacts
+	rest, again, last := f.channel.contacts, false, time.Time{}
 	for len(rest) > 0 && ctx.Err() == nil {
-		if f.ahead() >= f.backlog {
+		if f.ahead() >= f.backlog && !again && time.Since(last) < f.every {
 			pause(ctx, feedPause)
 			continue
 		}
@@ -54,12 +56,12 @@ func (f *feeder) run(ctx context.Context, a *api) {
 			return
 		}
 		if err != nil {
-			f.note(func() { f.repeated++ })
+			again = true
 			pause(ctx, retryPause)
 			continue
 		}
-		f.acknowledge(batch, answers)
-		rest = rest[len(batch):]
+		f.acknowledge(batch, answers, again)
+		rest, again, last = rest[len(batch):], false, time.Now()
 	}
 	f.note(func() { f.complete = len(rest) == 0 })
 }
@@ -80,8 +82,11 @@ func (f *feeder) note(what func()) {
 
 func (f *feeder) fail(err error) { f.note(func() { f.err = err }) }
 
-func (f *feeder) acknowledge(batch []Contact, answers []accepted) {
+func (f *feeder) acknowledge(batch []Contact, answers []accepted, again bool) {
 	f.note(func() {
+		if again {
+			f.repeated++
+		}
 		for i, a := range answers {
 			f.acked = append(f.acked, outreach{ID: a.ID, To: batch[i].To, Units: batch[i].units()})
 			if a.Duplicate {

@@ -14,8 +14,6 @@ var ErrInterrupted = errors.New("the demo was interrupted; nothing of it is left
 const (
 	stallLimit  = time.Minute // without any progress
 	rateSpan    = 3 * time.Second
-	downTime    = time.Second            // between the kill and the new start
-	killMoment  = 500 * time.Millisecond // a batch is waited for so long, to kill in the middle of it
 	lookTimeout = 2 * time.Second
 )
 
@@ -78,7 +76,7 @@ func (s *show) setUp(ctx context.Context, all []*channel) error {
 		}
 		s.total += len(c.contacts)
 		s.stages = append(s.stages, &stage{
-			channel: c, provider: p, feeder: newFeeder(c, s.posting),
+			channel: c, provider: p, feeder: newFeeder(c, pace{s.options.Speed}.of(feedEvery), s.posting),
 			gauge: gauge{name: c.name, provider: c.provider, capacity: c.capacity, total: len(c.contacts)},
 		})
 		s.say("Simulated %s on %s: %s, %d at a time.", c.provider, p.url, count(len(c.contacts), "contact"), c.capacity)
@@ -221,65 +219,11 @@ func (s *show) finished(ctx context.Context) bool {
 		}
 	}
 	for _, st := range s.stages {
-		if done, err := s.broker.api.allDone(ctx, st.name); err != nil || !done {
+		if open, err := s.broker.api.any(ctx, st.name, "queued,sending,active,unknown"); err != nil || open {
 			return false
 		}
 	}
 	return true
-}
-
-// killAndRestart kills the broker, in the middle of a batch if one comes in
-// time, and starts it again.
-func (s *show) killAndRestart(ctx context.Context) error {
-	s.settled += s.broker.api.settled(ctx)
-	s.look(ctx)
-	select {
-	case <-s.posting:
-	case <-time.After(killMoment):
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	pid, inFlight, queued := s.broker.process.Pid, 0, 0
-	s.broker.kill()
-	for _, st := range s.stages {
-		st.gauge.down = true
-		st.past = nil
-		inFlight += st.gauge.inFlight
-		queued += st.gauge.queued
-	}
-	s.say("kill -9 %d: the broker is dead, with about %d slots in flight and %s queued. The providers go on, their callbacks reach nobody; "+
-		"the feeders keep knocking.", pid, inFlight, number(queued))
-	for up := time.Now().Add(pace{s.options.Speed}.of(downTime)); time.Now().Before(up) && ctx.Err() == nil; pause(ctx, drawEvery) {
-		s.view.draw(time.Now(), s.gauges())
-	}
-	took, err := s.broker.start(ctx)
-	if err != nil {
-		return err
-	}
-	s.look(ctx)
-	unknown, found := s.found(ctx)
-	s.say("Started again (process %d): resumed after %.1f s, with %s still open in its file. %s caught in the middle of being handed over: nobody knows whether "+
-		"the provider has them, so they keep their slots until that is found out.", s.broker.process.Pid, took.Seconds(), count(found, "contact"), were(unknown))
-	return nil
-}
-
-// found is how many contacts are open, and of how many of them it is not known
-// whether the provider has them.
-func (s *show) found(ctx context.Context) (unknown, open int) {
-	for _, st := range s.stages {
-		if f, err := s.broker.api.figures(ctx, st.name); err == nil {
-			unknown += f.Unknown
-			open += f.open()
-		}
-	}
-	return unknown, open
-}
-
-func were(n int) string {
-	if n == 1 {
-		return "1 was"
-	}
-	return number(n) + " were"
 }
 
 // close takes everything down. The log stays if something went wrong.
