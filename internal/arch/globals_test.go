@@ -30,7 +30,7 @@ func TestPackagesHaveNoState(t *testing.T) {
 				continue
 			}
 			for _, s := range g.Specs {
-				v := s.(*ast.ValueSpec) //nolint:forcetypeassert // what VAR holds
+				v := s.(*ast.ValueSpec)
 				embedded := strings.Contains(comments(g.Doc)+comments(v.Doc), "//go:embed")
 				for i, name := range v.Names {
 					_, allowed := allowedGlobals()[f.folder+"."+name.Name]

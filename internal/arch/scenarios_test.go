@@ -68,3 +68,33 @@ func TestScenariosAreRead(t *testing.T) {
 		}
 	}
 }
+
+// promised are the numbers of the scenarios that the program plays so far.
+func promised() []int {
+	var out []int
+	for _, r := range [][2]int{{1, 11}, {13, 14}, {16, 22}, {29, 42}, {44, 44}, {46, 51}, {53, 67}, {69, 69}, {71, 71}, {73, 73}, {75, 75}} {
+		for n := r[0]; n <= r[1]; n++ {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// docs/scenarios.md maps each scenario to its tests, and those exist.
+func TestEveryScenarioHasATestThatExists(t *testing.T) {
+	t.Parallel()
+	rows := scenarios(read(t, "docs/scenarios.md"))
+	all := tests(load(t))
+	for _, n := range promised() {
+		if len(rows[n]) == 0 {
+			t.Errorf("docs/scenarios.md names no test for scenario %d", n)
+		}
+	}
+	for n, named := range rows {
+		for _, name := range named {
+			if !exists(all, name) {
+				t.Errorf("docs/scenarios.md: scenario %d names %s, which does not exist", n, name)
+			}
+		}
+	}
+}

@@ -50,7 +50,7 @@ func openLock(path string) (*os.File, error) {
 func flock(f *os.File, how int) error {
 	for {
 		err := syscall.Flock(int(f.Fd()), how)
-		if err != syscall.EINTR { //nolint:errorlint // Flock returns a bare Errno
+		if err != syscall.EINTR {
 			if err != nil {
 				return fmt.Errorf("lock %s: %w", f.Name(), err)
 			}

@@ -130,7 +130,7 @@ func systemTables() (io.Reader, error) {
 func shared(name string) (string, error) {
 	for _, dir := range []string{"/usr/share/mysql", "/usr/share/mariadb", "/usr/local/share/mysql", "/usr/local/share/mariadb", "/opt/homebrew/share/mysql", "/opt/homebrew/share/mariadb"} {
 		for _, prefix := range []string{"mysql_", "mariadb_"} {
-			text, err := os.ReadFile(filepath.Join(dir, prefix+name)) //nolint:gosec // fixed folders
+			text, err := os.ReadFile(filepath.Join(dir, prefix+name))
 			if err == nil {
 				return string(text), nil
 			}
@@ -147,7 +147,7 @@ func (s *Server) run(ctx context.Context) error {
 	}
 	defer func() { _ = log.Close() }()
 	// The process outlives ctx on purpose: ctx bounds the start only.
-	cmd := exec.Command(s.program, append(s.common(), //nolint:noctx,gosec // see above
+	cmd := exec.Command(s.program, append(s.common(), //nolint:noctx // see above
 		"--port="+strconv.Itoa(s.port), "--bind-address=127.0.0.1", "--skip-name-resolve",
 		"--init-file="+s.initFile(), "--max-connections=500",
 	)...)
@@ -247,7 +247,7 @@ func cutLast(s, sep string) (before, after string, found bool) {
 // of outgoing connections, so that none of those is in the way of a restart.
 func freePort(ctx context.Context) (int, error) {
 	for range 100 {
-		port := 20000 + rand.IntN(12000) //nolint:gosec // no secret
+		port := 20000 + rand.IntN(12000)
 		l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:"+strconv.Itoa(port))
 		if err == nil {
 			return port, l.Close()
