@@ -216,7 +216,7 @@ func (h *history) aDrain(*rapid.T) {
 
 // noise is reports about attempts that were never made.
 func (h *history) noise(t *rapid.T) {
-	ref := weir.AttemptRef{Ref: weir.Ref{Channel: h.ch.ID, ID: h.nextID + 5}, Number: rapid.IntRange(1, 3).Draw(t, "number")}
+	ref := weir.AttemptRef{Ref: weir.Ref{Channel: h.ch.ID, ID: 1 << 40}, Number: rapid.IntRange(1, 3).Draw(t, "number")}
 	h.reportLater(weir.Report{Attempt: ref, Part: rapid.IntRange(-1, 1).Draw(t, "part"), Outcome: weir.Completed})
 }
 

@@ -1,0 +1,419 @@
+package core_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"weir"
+	"weir/actors/core"
+)
+
+// The numbers in the names of these tests are those of the scenarios that the
+// design was drawn up against: capacity, order, windows.
+
+func wantSent(t *testing.T, r *rig, want ...weir.ContactID) {
+	t.Helper()
+	var got []weir.ContactID
+	for _, ref := range r.sent {
+		got = append(got, ref.ID)
+	}
+	if !slices.Equal(got, want) {
+		t.Fatalf("sent %v, want %v", got, want)
+	}
+}
+
+func wantCounts(t *testing.T, r *rig, sent, inUse int) {
+	t.Helper()
+	if len(r.sent) != sent || r.prov.inUse() != inUse {
+		t.Fatalf("%d sent and %d slots in use at the provider, want %d and %d", len(r.sent), r.prov.inUse(), sent, inUse)
+	}
+}
+
+func wantDone(t *testing.T, r *rig, id weir.ContactID, o weir.Outcome) {
+	t.Helper()
+	if c := r.store[id]; c.State != weir.Done || c.Outcome != o {
+		t.Fatalf("contact %d is %v %q (%s), want done %q", id, c.State, c.Outcome, c.Reason, o)
+	}
+}
+
+func TestScenario01_FirstFiveOfTenGoOut(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 5)
+	r.accept(calls(10)...)
+	wantSent(t, r, 1, 2, 3, 4, 5)
+}
+
+func TestScenario02_EachEndLetsOneMoreOut(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 5)
+	r.accept(calls(10)...)
+	r.ends(1, weir.Completed)
+	r.ends(3, weir.NoAnswer)
+	wantSent(t, r, 1, 2, 3, 4, 5, 6, 7)
+}
+
+func TestScenario03_DeliveredMessagesLetMoreOut(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 4)
+	r.accept(slices.Repeat([]weir.Spec{text(1)}, 10)...)
+	for id := weir.ContactID(1); id <= 4; id++ {
+		r.ends(id, weir.Completed)
+	}
+	wantCounts(t, r, 8, 4)
+}
+
+func TestScenario04_EachMessageOfAContactFreesItsSlot(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 3)
+	r.accept(text(3), text(1))
+	for range 2 {
+		r.ends(1, weir.Completed)
+	}
+	if c := r.store[1]; c.State != weir.Active || c.Slots(3) != 1 {
+		t.Fatalf("two of three are delivered: %v with %d slots", c.State, c.Slots(3))
+	}
+	wantSent(t, r, 1, 2)
+	r.ends(1, weir.Completed)
+	wantDone(t, r, 1, weir.Completed)
+}
+
+func TestScenario05_ALargeContactWaitsAtTheHead(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 4)
+	r.accept(text(1), text(1), text(1), text(3), text(1))
+	wantSent(t, r, 1, 2, 3) // the fifth would fit, and does not overtake
+	r.ends(1, weir.Completed)
+	wantSent(t, r, 1, 2, 3)
+	r.ends(2, weir.Completed)
+	wantSent(t, r, 1, 2, 3, 4)
+}
+
+func TestScenario05_ContactsLargerThanTheChannelAreShownAndGoWhenItGrows(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 2)
+	ids := r.accept(text(3), text(1), text(4))
+	wantSent(t, r, 2)
+	if f := r.core.Figures(); f.Blocked != 2 {
+		t.Fatalf("%d contacts are shown as blocked, want 2", f.Blocked)
+	}
+	r.cancelContact(ids[2])
+	if f := r.core.Figures(); f.Blocked != 1 {
+		t.Fatalf("one was canceled: %d contacts are shown as blocked, want 1", f.Blocked)
+	}
+	r.setCapacity(4)
+	wantSent(t, r, 2, 1)
+	if f := r.core.Figures(); f.Blocked != 0 {
+		t.Fatalf("%d contacts are shown as blocked, want none", f.Blocked)
+	}
+}
+
+func TestScenario09_RaisedCapacityIsUsedAtOnce(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 4)
+	r.accept(calls(10)...)
+	r.setCapacity(6)
+	wantCounts(t, r, 6, 6)
+}
+
+func TestScenario10_LoweredCapacityDrains(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 10)
+	r.accept(calls(20)...)
+	r.setCapacity(4)
+	for id := weir.ContactID(1); id <= 6; id++ {
+		r.ends(id, weir.Completed)
+	}
+	wantCounts(t, r, 10, 4)
+	r.ends(7, weir.Completed)
+	wantCounts(t, r, 11, 4)
+}
+
+func TestScenario10_CapacityLoweredBetweenClaimAndSending(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 10)
+	r.settle()
+	r.hold["written"] = true
+	r.accept(calls(6)...)
+	r.configure(func(ch *weir.Channel) { ch.Capacity = 2 })
+	delete(r.hold, "written")
+	r.settle()
+	wantCounts(t, r, 2, 2)
+}
+
+func TestScenario13_FreedSlotsAreFilledAtOnce(t *testing.T) {
+	t.Parallel()
+	t.Run("by cancel", func(t *testing.T) {
+		t.Parallel()
+		r := newRig(t, 1)
+		r.accept(calls(2)...)
+		r.cancelContact(1)
+		r.pass(3 * time.Second)
+		wantDone(t, r, 1, weir.Canceled)
+		wantSent(t, r, 1, 2)
+	})
+	t.Run("by expiry", func(t *testing.T) {
+		t.Parallel()
+		r := newRig(t, 1)
+		r.accept(calls(1)...)
+		r.accept(calls(3, func(s *weir.Spec) { s.NotAfter = start.Add(time.Minute) })...)
+		r.accept(calls(1)...)
+		r.now = start.Add(time.Minute)
+		r.ends(1, weir.Completed)
+		wantSent(t, r, 1, 5)
+	})
+	t.Run("by collection", func(t *testing.T) {
+		t.Parallel()
+		r := newRig(t, 1)
+		r.accept(calls(2)...)
+		r.prov.busy()[0].over = true // and no word of it
+		r.pass(5 * time.Minute)
+		wantSent(t, r, 1, 2)
+	})
+}
+
+func TestScenario14_PriorityThenArrival(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 1, func(r *rig) { r.ch.Paused = true })
+	for _, p := range []weir.Priority{weir.Normal, weir.High, weir.Normal, weir.High, weir.Reply} {
+		r.accept(with(text(1), func(s *weir.Spec) { s.Priority = p }))
+	}
+	r.pause(false)
+	for _, id := range []weir.ContactID{5, 2, 4, 1} {
+		r.ends(id, weir.Completed)
+	}
+	wantSent(t, r, 5, 2, 4, 1, 3)
+}
+
+func TestScenario16_SameInstantKeepsArrival(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 100)
+	r.hold["receive"] = true
+	r.cfg.SendConcurrency = 100
+	var want []weir.ContactID
+	for range 7 {
+		want = append(want, r.accept(calls(13)...)...)
+	}
+	delete(r.hold, "receive")
+	r.settle()
+	wantSent(t, r, want...)
+}
+
+func TestScenario16_WordsOfAcceptanceThatSwapKeepArrival(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 1, func(r *rig) { r.ch.Paused = true })
+	list := r.insert(calls(4)...)
+	for _, part := range [][]weir.Contact{list[2:], list[:2]} {
+		r.tell(func(c *core.Core, now time.Time) { c.Accepted(part, now) })
+	}
+	r.pause(false)
+	for id := weir.ContactID(1); id <= 3; id++ {
+		r.ends(id, weir.Completed)
+	}
+	wantSent(t, r, 1, 2, 3, 4)
+}
+
+// A contact can be read with a page, and be on its way, before the word of its
+// acceptance comes. It must not be counted twice.
+func TestLateWordOfAcceptance(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 3)
+	list := r.insert(calls(2)...)
+	r.tell(func(c *core.Core, now time.Time) { c.Woken(core.Origin{}, now) })
+	r.settle()
+	wantSent(t, r, 1, 2)
+	r.ends(1, weir.Completed)
+	r.tell(func(c *core.Core, now time.Time) { c.Accepted(list, now) })
+	r.settle()
+	wantSent(t, r, 1, 2)
+}
+
+func TestScenario17_NormalIsNotStarved(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 1)
+	high := with(text(1), func(s *weir.Spec) { s.Priority = weir.High })
+	r.accept(high, high)
+	normal := r.accept(text(1))[0]
+	for n := range 20 {
+		r.accept(high)
+		r.ends(r.sent[len(r.sent)-1].ID, weir.Completed)
+		if r.sent[len(r.sent)-1].ID == normal {
+			if n > 10 {
+				t.Fatalf("it waited for %d others", n)
+			}
+			return
+		}
+	}
+	t.Fatalf("20 of high priority were served and the normal one never")
+}
+
+func TestScenario18_SurveysShareFairly(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 10)
+	for _, survey := range []string{"a", "b"} {
+		r.accept(slices.Repeat([]weir.Spec{with(text(1), func(s *weir.Spec) { s.Survey = survey })}, 1000)...)
+	}
+	served := map[string]int{}
+	for len(r.sent) < 210 {
+		r.ends(r.prov.busy()[0].ref.ID, weir.Completed)
+	}
+	for _, ref := range r.sent[10:] {
+		served[r.store[ref.ID].Survey]++
+	}
+	if a := served["a"]; a < 90 || a > 110 {
+		t.Fatalf("of 200 the first survey got %d", a)
+	}
+	if r.pages == 0 {
+		t.Fatalf("the window held everything: nothing was read")
+	}
+}
+
+func TestScenario20_21_HeldUntilNotBefore(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 5)
+	r.accept(with(text(1), func(s *weir.Spec) { s.NotBefore = start.Add(50 * time.Second) }), text(1))
+	wantSent(t, r, 2)
+	r.pass(50*time.Second - 1)
+	wantSent(t, r, 2)
+	r.pass(1)
+	wantSent(t, r, 2, 1)
+}
+
+// Contacts that become due at once lie before what the window has read, and
+// must not all be held in memory.
+func TestManyDueAtOnceKeepTheirOrder(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 10)
+	r.accept(slices.Repeat([]weir.Spec{with(text(1), func(s *weir.Spec) { s.NotBefore = start.Add(time.Minute) })}, 1200)...)
+	r.accept(text(1))
+	r.ends(1201, weir.Completed)
+	r.pass(time.Minute)
+	for len(r.prov.busy()) > 0 {
+		r.ends(r.prov.busy()[0].ref.ID, weir.Completed)
+	}
+	wantCounts(t, r, 1201, 0)
+	for i, ref := range r.sent[1:] {
+		if want := weir.ContactID(i + 1); ref.ID != want {
+			t.Fatalf("after %d came %d", want-1, ref.ID)
+		}
+	}
+}
+
+func TestScenario22_ClosedWindowIsReportedOnceAndItsSlotUsed(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 1, func(r *rig) { r.ch.Paused = true })
+	r.accept(with(text(1), func(s *weir.Spec) { s.NotAfter = start.Add(time.Second) }), text(1))
+	r.now = start.Add(time.Second)
+	r.pause(false)
+	wantSent(t, r, 2)
+	wantDone(t, r, 1, weir.Expired)
+	r.pass(time.Minute)
+	if len(r.finished) != 1 {
+		t.Fatalf("%d ends were counted, want 1", len(r.finished))
+	}
+}
+
+func TestScenario22_WindowClosesBetweenClaimAndSending(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 1)
+	r.settle()
+	r.hold["commit"] = true
+	r.accept(with(text(1), func(s *weir.Spec) { s.NotAfter = start.Add(time.Second) }), text(1))
+	r.now = start.Add(time.Second)
+	delete(r.hold, "commit")
+	r.settle()
+	wantSent(t, r, 2)
+	wantDone(t, r, 1, weir.Expired)
+}
+
+func TestScenario25_ManyExpireAtOnce(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 2, func(r *rig) { r.ch.Paused = true })
+	closes := start.Add(time.Hour)
+	r.accept(slices.Repeat([]weir.Spec{with(text(1), func(s *weir.Spec) { s.Survey, s.NotAfter = "a", closes })}, 1600)...)
+	r.accept(with(text(1), func(s *weir.Spec) { s.Survey = "b" }))
+	r.pass(time.Hour)
+	for id := weir.ContactID(1); id <= 1600; id++ {
+		wantDone(t, r, id, weir.Expired)
+	}
+	r.pause(false)
+	wantSent(t, r, 1601)
+}
+
+func TestReplyReserve(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 4, func(r *rig) { r.ch.Settings["reply_reserve"] = 1.0 })
+	r.accept(slices.Repeat([]weir.Spec{text(1)}, 5)...)
+	wantSent(t, r, 1, 2, 3)
+	reply := with(text(1), func(s *weir.Spec) { s.Priority = weir.Reply })
+	r.accept(reply)
+	wantSent(t, r, 1, 2, 3, 6)
+	r.accept(reply)
+	wantCounts(t, r, 4, 4)
+	r.ends(6, weir.Completed)
+	wantSent(t, r, 1, 2, 3, 6, 7)
+}
+
+func TestScenario71_PausedChannelSendsNothing(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 2)
+	r.accept(calls(500)...)
+	r.pause(true)
+	r.ends(1, weir.Completed)
+	r.ends(2, weir.Completed)
+	r.pass(10 * time.Minute)
+	wantCounts(t, r, 2, 0)
+	r.accept(calls(1, func(s *weir.Spec) { s.NotAfter = r.now.Add(time.Minute) })...)
+	r.pass(2 * time.Minute)
+	wantDone(t, r, 501, weir.Expired)
+	r.pause(false)
+	wantSent(t, r, 1, 2, 3, 4)
+}
+
+func TestScenario71_PausedBetweenClaimAndSending(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 2)
+	r.settle()
+	r.hold["written"] = true
+	r.accept(calls(2)...)
+	r.configure(func(ch *weir.Channel) { ch.Paused = true })
+	delete(r.hold, "written")
+	r.settle()
+	wantCounts(t, r, 0, 0)
+	r.pause(false)
+	wantSent(t, r, 1, 2)
+}
+
+func TestNothingIsSentBeforeTheProviderIsSetUp(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 2, func(r *rig) { r.prepErr = fmt.Errorf("no such account") })
+	r.accept(calls(1)...)
+	r.pass(5 * time.Minute)
+	if f := r.core.Figures(); f.Health != weir.Erring || f.HealthReason != "no such account" {
+		t.Fatalf("health is %v, %q", f.Health, f.HealthReason)
+	}
+	if r.prepares < 5 || r.prepares > 15 {
+		t.Fatalf("it was tried %d times in 5 minutes", r.prepares)
+	}
+	wantCounts(t, r, 0, 0)
+	r.prepErr = nil
+	r.pass(time.Minute)
+	wantCounts(t, r, 1, 1)
+	if f := r.core.Figures(); f.Health != weir.Up {
+		t.Fatalf("health is %v", f.Health)
+	}
+}
+
+// A change of the settings while the provider is being set up has it set up
+// again: the first call spoke of the old ones.
+func TestSettingsChangeDuringSetUp(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 2)
+	r.tell(func(c *core.Core, now time.Time) { c.Configure(r.ch, true, now) })
+	r.accept(calls(1)...)
+	if r.prepares != 2 {
+		t.Fatalf("the provider was set up %d times, want 2", r.prepares)
+	}
+	wantCounts(t, r, 1, 1)
+}
