@@ -5,9 +5,9 @@ VERSION   := $(shell git describe --tags --always --dirty 2>/dev/null || echo de
 LDFLAGS   := -s -w -X main.version=$(VERSION)
 LINTER    := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 FUZZTIME  ?= 10s
-# These fill tables with many rows or measure; the race detector would only
+# These fill tables with many rows, measure, or read source; the race detector would only
 # make them slow, and what runs at the same time is tested elsewhere.
-UNRACED   := -e weir/persistence/plantest -e weir/internal/scaletest
+UNRACED   := -e weir/persistence/plantest -e weir/internal/scaletest -e weir/internal/arch
 
 .DEFAULT_GOAL := help
 
