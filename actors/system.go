@@ -2,7 +2,6 @@ package actors
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -263,86 +262,6 @@ func (s *System) allFigures(ctx context.Context) map[string]live {
 	case <-ctx.Done():
 	}
 	return all
-}
-
-// margin is how long before the end of a lease nothing is begun any more.
-func (s *System) margin() time.Duration { return min(leaseMargin, s.leaseTTL/5) }
-
-// renew extends the leases.
-func (s *System) renew(ctx context.Context) {
-	asked := time.Now()
-	io, cancel := background(ctx, s.leaseTTL/3)
-	defer cancel()
-	ids, err := s.store.Renew(io)
-	if err != nil {
-		s.logger.Warn("the leases could not be renewed", "error", err)
-		return
-	}
-	held := make(map[weir.ChannelID]struct{}, len(ids))
-	for _, id := range ids {
-		held[id] = struct{}{}
-	}
-	s.root.Send(s.manager, leasesRenewed{asked, asked.Add(s.leaseTTL - s.margin()), held})
-}
-
-// sweep finds channels with work whose broker does not know of it: lost hints,
-// and channels whose owner has died.
-func (s *System) sweep(ctx context.Context) {
-	io, cancel := background(ctx, ioTimeout)
-	defer cancel()
-	if err := s.Resume(io); err != nil {
-		s.logger.Warn("the sweep failed", "error", err)
-		return
-	}
-	if !s.shared {
-		return
-	}
-	ids, err := s.store.Orphans(io)
-	if err != nil {
-		s.logger.Warn("the sweep failed", "error", err)
-	}
-	for _, id := range ids {
-		s.root.Send(s.manager, deliver{id, swept{}})
-	}
-}
-
-// readInbox hands what reached other processes to the brokers.
-func (s *System) readInbox(ctx context.Context) {
-	io, cancel := background(ctx, ioTimeout)
-	defer cancel()
-	items, err := s.store.Inbox(io, inboxBatch)
-	if err != nil {
-		s.logger.Warn("the inbox could not be read", "error", err)
-		return
-	}
-	for _, item := range items {
-		s.fromInbox(item)
-	}
-}
-
-func (s *System) fromInbox(item weir.InboxItem) {
-	from := core.Origin{Inbox: item.ID}
-	switch item.Kind {
-	case weir.InboxReport:
-		var reports []weir.Report
-		if err := json.Unmarshal(item.Payload, &reports); err != nil || len(reports) != 1 {
-			s.logger.Error("an inbox item cannot be read; it is dropped", "item", item.ID)
-			s.root.Send(s.manager, deliver{item.Channel, woken{from}})
-			return
-		}
-		s.root.Send(s.manager, deliver{item.Channel, reported{reports[0], from}})
-	case weir.InboxCancel:
-		ref, err := weir.ParseRef(string(item.Payload))
-		if err != nil {
-			s.logger.Error("an inbox item cannot be read; it is dropped", "item", item.ID)
-			s.root.Send(s.manager, deliver{item.Channel, woken{from}})
-			return
-		}
-		s.root.Send(s.manager, deliver{item.Channel, canceled{ref, from}})
-	default:
-		s.root.Send(s.manager, deliver{item.Channel, woken{from}})
-		s.root.Send(s.manager, deliver{item.Channel, changed{}})
-	}
 }
 
 // Drain stops the start of contacts, waits for what is being sent and gives
