@@ -27,38 +27,69 @@ type seat struct {
 }
 
 // hand is how far this process has got with an attempt. The result of a call
-// of the provider is kept here until the core has dealt with it: a message can
-// be lost in a crash of the actor.
+// of the provider is kept here until what the core made of it is durable: a
+// message can be lost in a crash of the actor, and a change that waits in the
+// writer is refused once the next incarnation has its epoch.
 type hand struct {
 	core.Hand
 	result *channels.Sent
+	claim  *claim
 }
+
+// claim tells one claim of an attempt from the next: one that was taken back
+// is not counted as an attempt, so that its successor has its number.
+type claim struct{ ref weir.AttemptRef }
 
 func newSeat(channel weir.ChannelID) *seat {
 	return &seat{channel: channel, hands: map[weir.AttemptRef]hand{}}
 }
 
-func (s *seat) hold(ref weir.AttemptRef, h core.Hand) {
+// claimed begins a hand.
+func (s *seat) claimed(ref weir.AttemptRef) {
 	s.mu.Lock()
-	s.hands[ref] = hand{Hand: h}
+	s.hands[ref] = hand{Hand: core.HandClaimed, claim: &claim{ref}}
 	s.mu.Unlock()
 }
 
-func (s *seat) result(ref weir.AttemptRef, sent channels.Sent) {
+// sending notes that the provider is being called, and then the result.
+func (s *seat) sending(ref weir.AttemptRef, result *channels.Sent) {
 	s.mu.Lock()
-	s.hands[ref] = hand{core.HandSending, &sent}
-	s.mu.Unlock()
+	defer s.mu.Unlock()
+	h := s.hands[ref]
+	if h.claim == nil {
+		h.claim = &claim{ref}
+	}
+	s.hands[ref] = hand{core.HandSending, result, h.claim}
 }
 
-func (s *seat) drop(refs []weir.AttemptRef) {
+// claims finds what drop needs in order to forget these attempts later.
+func (s *seat) claims(refs []weir.AttemptRef) []*claim {
 	if len(refs) == 0 {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	claims := make([]*claim, 0, len(refs))
+	for _, r := range refs {
+		if h, ok := s.hands[r]; ok {
+			claims = append(claims, h.claim)
+		}
+	}
+	return claims
+}
+
+// drop forgets claims, but not those that came after them.
+func (s *seat) drop(claims []*claim) {
+	if len(claims) == 0 {
 		return
 	}
 	s.mu.Lock()
-	for _, r := range refs {
-		delete(s.hands, r)
+	defer s.mu.Unlock()
+	for _, c := range claims {
+		if s.hands[c.ref].claim == c {
+			delete(s.hands, c.ref)
+		}
 	}
-	s.mu.Unlock()
 }
 
 // held lists the hands for a new incarnation. Claims that were not sent are

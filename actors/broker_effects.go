@@ -14,10 +14,19 @@ import (
 
 // execute carries out what the core decided.
 func (b *broker) execute(e core.Effects) {
-	for _, k := range e.Commits {
-		b.commit(k)
+	// A hand is forgotten once it is durable what became of the attempt. The
+	// writer keeps the order, so the last change of the event tells.
+	forget := b.seat.claims(e.Forget)
+	if len(e.Commits) == 0 {
+		b.seat.drop(forget)
 	}
-	b.seat.drop(e.Forget)
+	for i, k := range e.Commits {
+		if i < len(e.Commits)-1 {
+			b.commit(k, nil)
+		} else {
+			b.commit(k, forget)
+		}
+	}
 	b.count(e)
 	for _, r := range e.Replies {
 		b.behind(func(err error) {
@@ -28,7 +37,7 @@ func (b *broker) execute(e core.Effects) {
 		})
 	}
 	for _, a := range e.Sends {
-		b.seat.hold(a.ID, core.HandSending)
+		b.seat.sending(a.ID, nil)
 		go b.send(b.driver, b.ch.Name, a)
 	}
 	for _, a := range e.Asks {
@@ -76,10 +85,11 @@ func (b *broker) count(e core.Effects) {
 }
 
 // commit hands a change to the writer. Whoever waits for it is answered by the
-// writer's goroutine, so that a crash of this actor costs no answer.
-func (b *broker) commit(k core.Commit) {
+// writer's goroutine, so that a crash of this actor costs no answer. The
+// claims to forget are dropped when it is durable.
+func (b *broker) commit(k core.Commit, forget []*claim) {
 	for _, ref := range k.Claimed {
-		b.seat.hold(ref, core.HandClaimed)
+		b.seat.claimed(ref)
 	}
 	for i := range k.Transitions {
 		if t := &k.Transitions[i]; t.Was == weir.Queued && t.Contact.State == weir.Sending {
@@ -93,6 +103,9 @@ func (b *broker) commit(k core.Commit) {
 	b.seat.writes.Add(1)
 	b.store.Commit(weir.Change{Lease: b.lease, Transitions: k.Transitions, InboxDone: k.InboxDone}, func(r weir.CommitResult) {
 		mark(k, "committed")
+		if r.Err == nil {
+			b.seat.drop(forget)
+		}
 		if len(k.Claimed) > 0 || k.Then != 0 || r.Err != nil || len(r.Stale) > 0 {
 			b.root.Send(self, written{gen, k.Claimed, k.Then, r})
 		}
@@ -187,7 +200,7 @@ func (b *broker) send(d channels.Driver, name string, a channels.Attempt) {
 	result := channels.Sent{Fate: channels.Unclear, Reason: "the driver failed while sending", Answered: true}
 	defer func() {
 		b.panicked(name, "send")
-		b.seat.result(a.ID, result)
+		b.seat.sending(a.ID, &result)
 		b.root.Send(b.self, sendDone{a.ID, result})
 	}()
 	if !b.seat.leased(time.Now()) {
