@@ -160,8 +160,8 @@ func (l *load) takeBack(ctx context.Context) {
 	id := ""
 	if len(l.batches) > 0 {
 		recent := l.batches[max(0, len(l.batches)-12):]
-		contact := recent[l.random.IntN(len(recent))][l.random.IntN(batchSize)]
-		key, _ := contact["key"].(string)
+		batch := recent[l.random.IntN(len(recent))]
+		key, _ := batch[l.random.IntN(len(batch))]["key"].(string)
 		id = l.ids[key]
 	}
 	l.mu.Unlock()

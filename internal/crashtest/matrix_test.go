@@ -9,7 +9,7 @@ import (
 	"weir/persistence/testmysql"
 )
 
-const capacity = 12
+const capacity = 8
 
 // point is a durable boundary at which the program ends itself.
 type point struct {

@@ -41,7 +41,7 @@ const longestCall = 500 * time.Millisecond
 func newCalls(t *testing.T, capacity int) *outside {
 	t.Helper()
 	s, err := verboice.New(verboice.Options{
-		Ring: 5 * time.Millisecond, Talk: 40 * time.Millisecond, SkipFlows: true,
+		Ring: 5 * time.Millisecond, Talk: 150 * time.Millisecond, SkipFlows: true,
 		Channels: []verboice.Channel{{ID: 1, Name: "main", Limit: capacity * 2 / 3}},
 		Outcomes: []string{"busy:0.1", "no-answer:0.1", "silent:0.05", "double:0.05"},
 	})
@@ -80,7 +80,7 @@ func alike(tally *simulation.Tally, line string) int {
 func newSMS(t *testing.T, capacity int) *outside {
 	t.Helper()
 	s, err := simulator.New(simulator.Options{
-		QueueTime: 5 * time.Millisecond, DeliverTime: 30 * time.Millisecond, ConfirmTime: 10 * time.Millisecond, TimeScale: 0.002,
+		QueueTime: 5 * time.Millisecond, DeliverTime: 120 * time.Millisecond, ConfirmTime: 10 * time.Millisecond, TimeScale: 0.002,
 		Outcomes: []string{"failed:0.05", "twice:0.1", "reversed:0.1", "failover:0.05", "delivered:0.3"},
 	})
 	if err != nil {

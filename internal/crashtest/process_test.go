@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -93,7 +94,10 @@ func (b *broker) start(failpoint string) {
 	}
 	defer func() { _ = log.Close() }()
 	cmd := exec.Command(os.Getenv(binaryVariable), "serve")
-	cmd.Env = append([]string{"WEIR_FAILPOINT=" + failpoint}, b.env...)
+	cmd.Env = b.env
+	if failpoint != "" {
+		cmd.Env = append([]string{"WEIR_FAILPOINT=" + failpoint}, b.env...)
+	}
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	_, _ = fmt.Fprintf(log, "--- start %s\n", failpoint)
@@ -169,12 +173,20 @@ func (b *broker) terminate() time.Duration {
 	return time.Since(began)
 }
 
-// tail is the end of the log.
+// tail is the end of the log, without the requests.
 func (b *broker) tail() string {
 	const most = 80
 	text, _ := os.ReadFile(b.log)
-	lines := strings.Split(string(bytes.TrimSpace(text)), "\n")
+	lines := slices.DeleteFunc(strings.Split(string(bytes.TrimSpace(text)), "\n"), func(line string) bool {
+		return strings.Contains(line, `msg="http request"`)
+	})
 	return strings.Join(lines[max(0, len(lines)-most):], "\n")
+}
+
+// reloads counts how often a broker found that the store disagreed with it.
+func (b *broker) reloads() int {
+	text, _ := os.ReadFile(b.log)
+	return bytes.Count(text, []byte("the store disagrees"))
 }
 
 // upBefore is the last instant up to t at which the program, or its store,
