@@ -100,6 +100,15 @@ func (b *breaker) open(now time.Time, retryAfter time.Duration, chance float64) 
 	}
 }
 
+// relent closes it when there is nobody to probe with and the provider says of
+// itself that it works. The next failure opens it again.
+func (b *breaker) relent(now time.Time) {
+	if !b.until.IsZero() && !b.probing && !now.Before(b.until) {
+		b.until, b.row, b.reason = time.Time{}, breakerRow-1, ""
+		b.openings = min(b.openings, faultedAfter-1)
+	}
+}
+
 // faulted tells whether the channel keeps failing.
 func (b *breaker) faulted() bool { return b.openings >= faultedAfter }
 

@@ -42,6 +42,8 @@ type rig struct {
 	shadow  rows // as it will be when all that was handed out is written
 	prov    *provider
 	jobs    []*job
+	slots   int // of the shadow, as are counts
+	counts  [weir.Done + 1]int
 	issued  int // changes handed out
 	written int
 
@@ -103,6 +105,10 @@ func newRig(t failer, capacity int, change ...func(*rig)) *rig {
 func (r *rig) boot(hands map[weir.AttemptRef]core.Hand) {
 	r.shadow = maps.Clone(r.store)
 	r.drained, r.rested = false, false
+	r.slots, r.counts = 0, [weir.Done + 1]int{}
+	for _, c := range r.shadow {
+		r.tally(c, 1)
+	}
 	r.core = core.New(r.cfg, core.Snapshot{
 		Channel: r.ch, InFlight: r.store.inFlight(), Lanes: r.store.lanes(), Queued: int64(len(r.store.waiting())), Hands: hands,
 	}, r.now)
@@ -168,17 +174,24 @@ func (r *rig) execute(e core.Effects) {
 // commit hands a change to the writer.
 func (r *rig) commit(k core.Commit) {
 	for _, t := range k.Transitions {
+		was := r.shadow[t.Contact.ID]
 		if !r.shadow.apply(t) {
-			was := r.shadow[t.Contact.ID]
 			r.t.Fatalf("a transition of %v from revision %d (%v) to %v, but it is at revision %d (%v)",
 				t.Contact.ID, t.From, t.Was, t.Contact.State, was.Rev, was.State)
 		}
+		r.tally(was, -1)
+		r.tally(t.Contact, 1)
 	}
 	for _, ref := range k.Claimed {
 		r.hands[ref] = core.HandClaimed
 	}
 	r.issued++
 	r.add(&job{what: "commit", fifo: true, do: func() { r.write(k) }})
+}
+
+func (r *rig) tally(c weir.Contact, n int) {
+	r.slots += n * c.Slots(c.Size())
+	r.counts[c.State] += n
 }
 
 func (r *rig) write(k core.Commit) {

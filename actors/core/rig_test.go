@@ -67,11 +67,7 @@ func (r *rig) load(l core.Load) {
 func (r *rig) check() {
 	r.t.Helper()
 	f := r.core.Figures()
-	slots, counts := 0, map[weir.State]int{}
-	for _, c := range r.shadow {
-		slots += c.Slots(c.Size())
-		counts[c.State]++
-	}
+	slots, counts := r.slots, r.counts
 	if f.InFlight != slots || f.Sending != counts[weir.Sending] || f.Active != counts[weir.Active] || f.Unknown != counts[weir.Unknown] {
 		r.t.Fatalf("the ledger says %d slots, %d sending, %d active, %d unknown; the contacts say %d, %v",
 			f.InFlight, f.Sending, f.Active, f.Unknown, slots, counts)
@@ -149,6 +145,7 @@ func (r *rig) insert(specs ...weir.Spec) []weir.Contact {
 		c := weir.Contact{Ref: weir.Ref{Channel: r.ch.ID, ID: r.nextID}, Spec: s, QueuedAt: r.now, Progress: weir.Fresh(r.now, s.NotBefore)}
 		r.nextID++
 		r.store[c.ID], r.shadow[c.ID] = c, c
+		r.tally(c, 1)
 		list = append(list, c)
 	}
 	return list

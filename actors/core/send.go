@@ -23,6 +23,9 @@ func (c *Core) weigh(s channels.Sent, now time.Time) {
 	switch {
 	case s.Fate == channels.Unclear || s.Fate == channels.NotSent && s.ChannelFault:
 		c.brk.failure(now, s.RetryAfter, s.Reason, c.cfg.Chance())
+		if !c.brk.closed() {
+			c.statusAt = c.brk.until
+		}
 	default:
 		if !c.brk.closed() {
 			c.statusAt = now // what the provider was thought to be is out of date

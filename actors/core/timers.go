@@ -70,13 +70,16 @@ func (c *Core) PrepareDone(err error, now time.Time) {
 // StatusDone is told how the provider is.
 func (c *Core) StatusDone(s channels.Status, now time.Time) {
 	c.checking, c.status, c.statusAt = false, s, now.Add(statusEvery)
+	if s.Health == weir.Up && c.win.empty() {
+		c.brk.relent(now)
+	}
 	c.run(now)
 }
 
 // wantsStatus tells whether the provider is worth asking how it is: once, and
-// then as long as there is work.
+// then as long as there is work or it is known to fail.
 func (c *Core) wantsStatus() bool {
-	return c.prepared && !c.checking && !c.draining && (!c.checked || !c.idle())
+	return c.prepared && !c.checking && !c.draining && (!c.checked || !c.idle() || !c.brk.closed())
 }
 
 // NextWake is the instant at which Tick has something to do; zero: none.

@@ -1,0 +1,403 @@
+package core_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"weir"
+	"weir/actors/core"
+	"weir/channels"
+)
+
+// Callbacks, faults of the provider, collection, crashes.
+
+func whole(ref weir.AttemptRef, o weir.Outcome) weir.Report {
+	return weir.Report{Attempt: ref, Part: weir.WholeContact, Outcome: o}
+}
+
+func wantVerdict(t *testing.T, got core.Reply, want weir.Verdict) {
+	t.Helper()
+	if got.Verdict != want || got.Err != nil {
+		t.Fatalf("verdict %q, error %v; want %q", got.Verdict, got.Err, want)
+	}
+}
+
+func wantState(t *testing.T, r *rig, id weir.ContactID, want weir.State) {
+	t.Helper()
+	if c := r.store[id]; c.State != want {
+		t.Fatalf("contact %d is %v %q (%s), want %v", id, c.State, c.Outcome, c.Reason, want)
+	}
+}
+
+func takes(m manner) func(*rig) {
+	return func(r *rig) { r.manner = func(channels.Attempt) manner { return m } }
+}
+
+func TestScenario29_CallbackFasterThanTheAnswer(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 1)
+	r.hold["answer"] = true
+	r.accept(calls(2)...)
+	r.report(weir.Report{Attempt: r.sent[0], Part: weir.WholeContact})
+	wantState(t, r, 1, weir.Active)
+	wantVerdict(t, r.ends(1, weir.Completed), weir.Applied)
+	delete(r.hold, "answer")
+	r.settle()
+	wantDone(t, r, 1, weir.Completed)
+	wantSent(t, r, 1, 2)
+}
+
+func TestScenario29_NameComesAfterTheCallback(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 1)
+	r.hold["answer"] = true
+	r.accept(calls(1)...)
+	r.report(weir.Report{Attempt: r.sent[0], Part: weir.WholeContact})
+	delete(r.hold, "answer")
+	r.settle()
+	if c := r.store[1]; c.State != weir.Active || c.ProviderRef == "" {
+		t.Fatalf("%v, provider's name %q", c.State, c.ProviderRef)
+	}
+}
+
+func TestScenario30_31_LostAnswerIsResolved(t *testing.T) {
+	t.Parallel()
+	t.Run("by its callback", func(t *testing.T) {
+		t.Parallel()
+		r := newRig(t, 1, takes(loses))
+		r.accept(calls(1)...)
+		wantState(t, r, 1, weir.Unknown)
+		r.ends(1, weir.Busy)
+		wantDone(t, r, 1, weir.Busy)
+		wantCounts(t, r, 1, 0)
+	})
+	t.Run("by asking", func(t *testing.T) {
+		t.Parallel()
+		r := newRig(t, 1, takes(loses))
+		r.accept(calls(1)...)
+		r.pass(r.cfg.SettleAfter - 1)
+		wantState(t, r, 1, weir.Unknown)
+		r.pass(1)
+		wantState(t, r, 1, weir.Active)
+		wantCounts(t, r, 1, 1)
+	})
+}
+
+func TestScenario32_NotTakenIsSentAgain(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 1, takes(drops))
+	r.accept(calls(2)...)
+	r.manner = func(channels.Attempt) manner { return accepts }
+	r.pass(r.cfg.SettleAfter)
+	wantSent(t, r, 1, 1) // at its old place
+	wantState(t, r, 1, weir.Active)
+}
+
+func TestScenario33_RepeatedPartFreesOnce(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 3)
+	r.accept(text(3))
+	part := weir.Report{Attempt: r.sent[0], Part: 1, Outcome: weir.Completed}
+	r.prov.tickets[r.sent[0]].part[1] = weir.PartDelivered
+	wantVerdict(t, r.report(part), weir.Applied)
+	wantVerdict(t, r.report(part), weir.Duplicate)
+	wantVerdict(t, r.report(part), weir.Duplicate)
+	if f := r.core.Figures(); f.InFlight != 2 {
+		t.Fatalf("%d slots are taken, want 2", f.InFlight)
+	}
+}
+
+func TestScenario33_RepeatedReportIsAnsweredWhenTheFirstIsDurable(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 2)
+	r.accept(text(2))
+	r.hold["commit"] = true
+	part := weir.Report{Attempt: r.sent[0], Part: 0, Outcome: weir.Failed}
+	r.prov.tickets[r.sent[0]] = &ticket{ref: r.sent[0], over: true}
+	_, second := r.callback(part), r.callback(part)
+	r.settle()
+	if _, answered := r.replies[second]; answered {
+		t.Fatalf("the repeated report was answered before the first was written")
+	}
+	delete(r.hold, "commit")
+	r.settle()
+	wantVerdict(t, r.replies[second], weir.Duplicate)
+}
+
+func TestScenario34_FailedThenDelivered(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 2)
+	r.accept(text(2))
+	r.ends(1, weir.Failed)
+	r.ends(1, weir.Failed)
+	wantDone(t, r, 1, weir.Failed)
+	// Both of a failover's reports at once: each row is read before either is written.
+	r.callback(weir.Report{Attempt: r.sent[0], Part: 0, Outcome: weir.Completed})
+	r.callback(weir.Report{Attempt: r.sent[0], Part: 1, Outcome: weir.Completed})
+	r.settle()
+	wantDone(t, r, 1, weir.Completed)
+	if n := len(r.finished); n != 1 {
+		t.Fatalf("%d ends were counted", n)
+	}
+}
+
+func TestScenario35_CompletedBeforeInProgress(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 1)
+	r.accept(calls(1)...)
+	r.ends(1, weir.Completed)
+	wantVerdict(t, r.report(weir.Report{Attempt: r.sent[0], Part: weir.WholeContact}), weir.Late)
+	wantVerdict(t, r.report(whole(r.sent[0], weir.Completed)), weir.Duplicate)
+	wantDone(t, r, 1, weir.Completed)
+}
+
+func TestScenario36_37_38_LateReportOfAnEarlierAttempt(t *testing.T) {
+	t.Parallel()
+	for name, report := range map[string]weir.Report{
+		"36 terminal": {Part: weir.WholeContact, Outcome: weir.NoAnswer},
+		"37 ringing":  {Part: weir.WholeContact},
+		"38 ack":      {Part: 0, Outcome: weir.Completed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, 1, takes(cannotNow))
+			r.accept(calls(1)...)
+			wantState(t, r, 1, weir.Delayed)
+			report.Attempt = r.sent[0]
+			wantVerdict(t, r.report(report), weir.Late)
+			r.manner = func(channels.Attempt) manner { return accepts }
+			r.pass(time.Minute)
+			wantVerdict(t, r.report(report), weir.Late)
+			wantState(t, r, 1, weir.Active)
+			wantSent(t, r, 1, 1)
+		})
+	}
+}
+
+func TestScenario39_ReportOfNothingKnown(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 1)
+	wantVerdict(t, r.report(whole(weir.AttemptRef{Ref: weir.Ref{Channel: 7, ID: 99}, Number: 1}, weir.Completed)), weir.NotOurs)
+}
+
+func TestScenario42_SlotIsHeldUntilTheCallHasEnded(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 1)
+	r.accept(calls(2)...)
+	r.report(weir.Report{Attempt: r.sent[0], Part: weir.WholeContact}) // progress, not the end
+	wantCounts(t, r, 1, 1)
+	r.ends(1, weir.Completed)
+	wantSent(t, r, 1, 2)
+}
+
+func TestScenario46_FullAgainWithinOneBackOff(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 100, takes(stumbles))
+	r.askErr = func() bool { return true }
+	r.accept(slices.Repeat([]weir.Spec{text(1)}, 150)...)
+	r.pass(5 * time.Minute)
+	if n := len(r.sent); n > 40 {
+		t.Fatalf("a provider that only failed was called %d times in 5 minutes", n)
+	}
+	r.askErr = func() bool { return false }
+	r.manner = func(channels.Attempt) manner { return accepts }
+	r.pass(time.Minute)
+	if n := r.prov.inUse(); n != 100 {
+		t.Fatalf("a minute after its recovery %d of 100 slots are in use", n)
+	}
+	for len(r.prov.busy()) > 0 {
+		r.ends(r.prov.busy()[0].ref.ID, weir.Completed)
+	}
+	for id := weir.ContactID(1); id <= 150; id++ {
+		wantDone(t, r, id, weir.Completed)
+	}
+}
+
+func TestScenario47_RefusedAsPastIsExpired(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 1, takes(cannotNow))
+	r.hold["answer"] = true
+	r.accept(calls(1, func(s *weir.Spec) { s.NotAfter = start.Add(time.Second) })...)
+	r.now = start.Add(time.Second)
+	delete(r.hold, "answer")
+	r.settle()
+	wantDone(t, r, 1, weir.Expired)
+}
+
+func TestScenario50_PurgedByTheProvider(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 1)
+	r.accept(calls(1)...)
+	clear(r.prov.tickets)
+	r.pass(5 * time.Minute)
+	wantDone(t, r, 1, weir.Lost)
+}
+
+func TestScenario51_OnlyTheSilentAreAskedAbout(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 3)
+	r.accept(calls(3)...)
+	r.pass(time.Minute)
+	r.report(weir.Report{Attempt: r.sent[1], Part: weir.WholeContact})
+	r.prov.tickets[r.sent[2]].over = true
+	r.pass(time.Minute)
+	if want := []weir.AttemptRef{r.sent[0], r.sent[2]}; !slices.Equal(r.asked, want) {
+		t.Fatalf("asked about %v, want %v", r.asked, want)
+	}
+	wantState(t, r, 1, weir.Active)
+	wantDone(t, r, 3, weir.Completed)
+	r.pass(2 * time.Minute) // one that goes on is asked about once in each run
+	if n := len(r.asked); n != 4 {
+		t.Fatalf("asked %d times, want 4: %v", n, r.asked)
+	}
+}
+
+func TestScenario53_55_QuestionsAreBoundedAndOldestFirst(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 200)
+	r.accept(calls(200)...)
+	r.hold["ask"] = true
+	r.pass(2 * time.Minute)
+	if n := len(r.asked); n != r.cfg.AskConcurrency {
+		t.Fatalf("%d questions at one time, want %d", n, r.cfg.AskConcurrency)
+	}
+	r.ends(150, weir.Completed) // callbacks go on meanwhile
+	r.askErr = func() bool { return true }
+	delete(r.hold, "ask")
+	r.pass(time.Hour)
+	if !slices.IsSortedFunc(r.asked[:199], func(a, b weir.AttemptRef) int { return int(a.ID - b.ID) }) {
+		t.Fatalf("not the oldest first")
+	}
+	if n := len(r.asked); n > 31*200 {
+		t.Fatalf("asked %d times in an hour", n)
+	}
+	if f := r.core.Figures(); f.Active != 199 {
+		t.Fatalf("%d are left active: what cannot be asked about is kept", f.Active)
+	}
+}
+
+func TestScenario54_LostAfter(t *testing.T) {
+	t.Parallel()
+	for name, m := range map[string]manner{"unclear": loses, "active": accepts} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, 1, takes(m))
+			r.prov.mute, r.lossy = true, true
+			r.accept(calls(1)...)
+			r.pass(r.cfg.LostAfter - time.Second)
+			if c := r.store[1]; !c.State.InFlight() {
+				t.Fatalf("it is %v before the limit", c.State)
+			}
+			r.pass(time.Second + r.cfg.CollectEvery)
+			wantDone(t, r, 1, weir.Lost)
+		})
+	}
+}
+
+func TestScenario56_DesyncHeals(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 100)
+	r.accept(calls(200)...)
+	clear(r.prov.tickets)
+	r.pass(r.cfg.IdleAfter + r.cfg.CollectEvery)
+	wantCounts(t, r, 200, 100)
+}
+
+func TestScenario57_CollectionKnowsEachContactByItself(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 4)
+	r.accept(text(2), with(text(2), func(s *weir.Spec) { s.Priority = weir.Reply }))
+	tk := r.prov.tickets[weir.AttemptRef{Ref: weir.Ref{Channel: 7, ID: 1}, Number: 1}]
+	tk.part[0], tk.part[1], tk.over = weir.PartDelivered, weir.PartDelivered, true
+	r.pass(4 * time.Minute)
+	wantDone(t, r, 1, weir.Completed)
+	wantState(t, r, 2, weir.Active)
+	if f := r.core.Figures(); f.InFlight != 2 {
+		t.Fatalf("%d slots are taken, want the 2 of the reply", f.InFlight)
+	}
+}
+
+func TestScenario65_PoisonBecomesADeadLetter(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 5)
+	r.manner = func(a channels.Attempt) manner {
+		if a.ID.ID <= 20 {
+			return cannotNow
+		}
+		return accepts
+	}
+	r.accept(calls(22)...)
+	r.pass(10 * time.Minute)
+	for id := weir.ContactID(1); id <= 20; id++ {
+		wantDone(t, r, id, weir.DeadLetter)
+		if n := r.store[id].Attempt; n != 5 {
+			t.Fatalf("contact %d was tried %d times, want 5", id, n)
+		}
+	}
+	wantState(t, r, 21, weir.Active)
+	wantState(t, r, 22, weir.Active)
+}
+
+func TestAtLeastOnceSendsAgain(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 1, takes(drops))
+	r.prov.mute = true
+	r.ch.Settings["at_least_once"] = true
+	r.configure(func(*weir.Channel) {})
+	r.accept(calls(1)...)
+	r.manner = func(channels.Attempt) manner { return accepts }
+	r.pass(r.cfg.SettleAfter)
+	wantSent(t, r, 1, 1)
+}
+
+func TestAtMostOnceKeepsItsSlots(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 1, takes(drops))
+	r.prov.mute = true
+	r.accept(calls(2)...)
+	r.pass(30 * time.Minute)
+	wantState(t, r, 1, weir.Unknown)
+	wantSent(t, r, 1)
+}
+
+func TestScenario59_60_CrashWhileSending(t *testing.T) {
+	t.Parallel()
+	for name, arrives := range map[string]bool{"59 it never left": false, "60 the provider has it": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, 1)
+			r.hold["receive"] = true
+			r.accept(calls(1)...)
+			r.crash(false, 0, func(weir.AttemptRef) bool { return arrives })
+			delete(r.hold, "receive")
+			r.settle()
+			wantState(t, r, 1, weir.Unknown)
+			r.pass(r.cfg.SettleAfter)
+			wantState(t, r, 1, weir.Active)
+			wantCounts(t, r, map[bool]int{false: 2, true: 1}[arrives], 1)
+		})
+	}
+}
+
+func TestRestartOfTheActorAlone(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 3)
+	r.settle()
+	r.hold["written"] = true
+	r.accept(calls(2)...)
+	r.crash(true, 0, nil) // claimed and not sent: nobody has it, and it is no attempt
+	delete(r.hold, "written")
+	r.hold["answer"] = true
+	r.settle()
+	wantSent(t, r, 1, 2)
+	if n := r.store[1].Attempt; n != 1 {
+		t.Fatalf("attempt %d, want 1", n)
+	}
+	r.crash(true, 0, nil) // being sent: its result still comes
+	delete(r.hold, "answer")
+	r.settle()
+	wantState(t, r, 1, weir.Active)
+	wantState(t, r, 2, weir.Active)
+	wantSent(t, r, 1, 2)
+}
