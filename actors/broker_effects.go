@@ -184,22 +184,21 @@ func (b *broker) call(name, operation string, timeout time.Duration, do func(con
 	b.metrics.requestSeconds.WithLabelValues(name, operation).Observe(time.Since(begun).Seconds())
 }
 
-// panicked turns a driver's panic into a log line; the caller reports a result
-// that is true whatever the driver had done.
-func (b *broker) panicked(name, operation string) bool {
-	r := recover()
+// panicked turns a driver's panic, which only the deferred function itself can
+// recover, into a log line; the caller reports a result that is true whatever
+// the driver had done.
+func (b *broker) panicked(r any, name, operation string) {
 	if r == nil {
-		return false
+		return
 	}
 	b.metrics.panics.Inc()
 	b.logger.Error("a driver panicked", "channel", name, "operation", operation, "panic", fmt.Sprint(r), "stack", string(debug.Stack()))
-	return true
 }
 
 func (b *broker) send(d channels.Driver, name string, a channels.Attempt) {
 	result := channels.Sent{Fate: channels.Unclear, Reason: "the driver failed while sending", Answered: true}
 	defer func() {
-		b.panicked(name, "send")
+		b.panicked(recover(), name, "send")
 		b.seat.sending(a.ID, &result)
 		b.root.Send(b.self, sendDone{a.ID, result})
 	}()
@@ -231,7 +230,7 @@ func fateWord(f channels.Fate) string {
 func (b *broker) ask(d channels.Driver, name string, gen int64, a channels.Attempt) {
 	answer := channels.Answer{Knowledge: channels.AskFailed, Reason: "the driver failed while asking"}
 	defer func() {
-		b.panicked(name, "ask")
+		b.panicked(recover(), name, "ask")
 		b.root.Send(b.self, askDone{gen, a.ID, answer})
 	}()
 	b.call(name, "ask", b.askTimeout, func(ctx context.Context) string {
@@ -259,7 +258,7 @@ func knowledgeWord(k channels.Knowledge) string {
 func (b *broker) cancel(d channels.Driver, name string, gen int64, a channels.Attempt) {
 	done := channels.Cancellation{Failed: true, Reason: "the driver failed while canceling"}
 	defer func() {
-		b.panicked(name, "cancel")
+		b.panicked(recover(), name, "cancel")
 		b.root.Send(b.self, cancelDone{gen, a.ID, done})
 	}()
 	failpoint.Hit("take.before")
@@ -280,7 +279,7 @@ func (b *broker) cancel(d channels.Driver, name string, gen int64, a channels.At
 func (b *broker) prepare(d channels.Driver, name string, gen int64) {
 	err := fmt.Errorf("the driver failed while preparing")
 	defer func() {
-		b.panicked(name, "prepare")
+		b.panicked(recover(), name, "prepare")
 		b.root.Send(b.self, prepareDone{gen, err})
 	}()
 	b.call(name, "prepare", b.askTimeout, func(ctx context.Context) string {
@@ -294,7 +293,7 @@ func (b *broker) prepare(d channels.Driver, name string, gen int64) {
 func (b *broker) status(d channels.Driver, name string, gen int64) {
 	status := channels.Status{Health: weir.Erring, Reason: "the driver failed while asking for the status"}
 	defer func() {
-		b.panicked(name, "status")
+		b.panicked(recover(), name, "status")
 		b.root.Send(b.self, statusDone{gen, status})
 	}()
 	b.call(name, "status", b.askTimeout, func(ctx context.Context) string {
