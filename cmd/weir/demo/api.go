@@ -34,16 +34,16 @@ func newAPI(base string) *api {
 }
 
 // refusal is an answer that another try would not change.
-type refusal struct {
+type refusedError struct {
 	status int
 	detail string
 }
 
-func (r *refusal) Error() string {
+func (r *refusedError) Error() string {
 	return fmt.Sprintf("the broker answered %d: %s", r.status, r.detail)
 }
 
-// do makes a request. With a refusal the broker has answered; with any other
+// do makes a request. With a refusedError the broker has answered; with any other
 // error nobody knows whether it did what it was asked.
 func (a *api) do(ctx context.Context, method, path string, in, out any) error {
 	var body io.Reader
@@ -81,7 +81,7 @@ func (a *api) raw(ctx context.Context, method, path string, body io.Reader) ([]b
 	case err != nil:
 		return nil, err
 	case response.StatusCode >= 400 && response.StatusCode < 500 && response.StatusCode != http.StatusTooManyRequests:
-		return nil, &refusal{response.StatusCode, excerpt(text)}
+		return nil, &refusedError{response.StatusCode, excerpt(text)}
 	case response.StatusCode >= 300:
 		return nil, fmt.Errorf("the broker answered %d", response.StatusCode)
 	}
@@ -122,7 +122,7 @@ func (a *api) hand(ctx context.Context, channel string, batch []Contact) ([]acce
 		return nil, err
 	}
 	if len(answer.Contacts) != len(batch) {
-		return nil, &refusal{http.StatusAccepted, fmt.Sprintf("%d contacts for %d", len(answer.Contacts), len(batch))}
+		return nil, &refusedError{http.StatusAccepted, fmt.Sprintf("%d contacts for %d", len(answer.Contacts), len(batch))}
 	}
 	return answer.Contacts, nil
 }
@@ -170,8 +170,8 @@ type page struct {
 	Next string `json:"next_cursor"`
 }
 
-// any tells whether the broker's store holds a contact in one of these states.
-func (a *api) any(ctx context.Context, channel, states string) (bool, error) {
+// holds tells whether the broker's store holds a contact in one of these states.
+func (a *api) holds(ctx context.Context, channel, states string) (bool, error) {
 	var p page
 	q := url.Values{"channel": {channel}, "state": {states}, "limit": {"1"}}
 	err := a.do(ctx, http.MethodGet, "/v1/contacts?"+q.Encode(), nil, &p)

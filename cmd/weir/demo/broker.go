@@ -72,7 +72,7 @@ func freeAddr(ctx context.Context) (string, error) {
 	const low, high, tries = 20_000, 32_000, 100
 	var last error
 	for range tries {
-		addr := net.JoinHostPort("127.0.0.1", strconv.Itoa(low+rand.IntN(high-low))) //nolint:gosec // any port will do
+		addr := net.JoinHostPort("127.0.0.1", strconv.Itoa(low+rand.IntN(high-low)))
 		l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
 		if err == nil {
 			return addr, l.Close()

@@ -51,7 +51,7 @@ func (f *feeder) run(ctx context.Context, a *api) {
 		default:
 		}
 		answers, err := a.hand(ctx, f.channel.name, batch)
-		if no := (*refusal)(nil); errors.As(err, &no) {
+		if no := (*refusedError)(nil); errors.As(err, &no) {
 			f.fail(err)
 			return
 		}

@@ -21,7 +21,7 @@ func (s *show) killAndRestart(ctx context.Context) error {
 	s.look(ctx)
 	select {
 	case <-s.posting:
-		pause(ctx, rand.N(commitTime)) //nolint:gosec // any moment will do
+		pause(ctx, rand.N(commitTime))
 	case <-time.After(killMoment):
 	case <-ctx.Done():
 		return ctx.Err()
@@ -51,7 +51,7 @@ func (s *show) restart(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.say("Started again (process %d): resumed after %.1f s, with the %s that its file says are open.%s",
+	s.say("Started again (process %d): resumed after %.2f s, with the %s that its file says are open.%s",
 		s.broker.process.Pid, time.Since(began).Seconds(), count(open, "contact"), caught(unknown))
 	return nil
 }
@@ -63,7 +63,7 @@ func (s *show) resumed(ctx context.Context) (open, unknown int, err error) {
 	limit := time.Now().Add(resumeLimit)
 	for _, st := range s.stages {
 		for {
-			inFlight, err := s.broker.api.any(ctx, st.name, "sending,active,unknown")
+			inFlight, err := s.broker.api.holds(ctx, st.name, "sending,active,unknown")
 			if err != nil {
 				return 0, 0, err
 			}

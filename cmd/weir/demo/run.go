@@ -89,7 +89,7 @@ func (s *show) setUp(ctx context.Context, all []*channel) error {
 	if err != nil {
 		return err
 	}
-	s.say("Weir on %s, with a new SQLite file, started in %.1f s (process %d).", s.broker.api.base, took.Seconds(), s.broker.process.Pid)
+	s.say("Weir on %s, with a new SQLite file, started in %.2f s (process %d).", s.broker.api.base, took.Seconds(), s.broker.process.Pid)
 	for _, st := range s.stages {
 		if err := s.broker.api.create(ctx, st.channel, st.provider); err != nil {
 			return fmt.Errorf("make the channel %s: %w", st.name, err)
@@ -131,6 +131,7 @@ func (s *show) play(ctx context.Context) error {
 // watch looks at the broker until something is so.
 func (s *show) watch(ctx context.Context, until func() bool) error {
 	best, moved := -1, time.Now()
+	limit := pace{s.options.Speed}.atLeast(stallLimit, stallLimit)
 	for {
 		s.look(ctx)
 		s.view.draw(time.Now(), s.gauges())
@@ -148,8 +149,8 @@ func (s *show) watch(ctx context.Context, until func() bool) error {
 		if progress > best {
 			best, moved = progress, time.Now()
 		}
-		if time.Since(moved) > stallLimit {
-			return fmt.Errorf("nothing has moved for %s", stallLimit)
+		if time.Since(moved) > limit {
+			return fmt.Errorf("nothing has moved for %s", limit)
 		}
 		select {
 		case <-ctx.Done():
@@ -219,7 +220,7 @@ func (s *show) finished(ctx context.Context) bool {
 		}
 	}
 	for _, st := range s.stages {
-		if open, err := s.broker.api.any(ctx, st.name, "queued,sending,active,unknown"); err != nil || open {
+		if open, err := s.broker.api.holds(ctx, st.name, "queued,sending,active,unknown"); err != nil || open {
 			return false
 		}
 	}
