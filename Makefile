@@ -23,7 +23,7 @@ build: ## bin/weir, one static program
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/weir ./cmd/weir
 
 .PHONY: demo
-demo: build ## 2,000 contacts through simulated providers, with a kill -9 on the way (about a minute)
+demo: build ## 2,000 contacts through simulated providers, with a kill -9 on the way (about half a minute)
 	bin/weir demo
 
 .PHONY: test
