@@ -1,0 +1,224 @@
+package core
+
+import (
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"weir"
+)
+
+// queue is the naive model of a window: all contacts of a channel.
+type queue struct {
+	t      *rapid.T
+	w      *window
+	led    weir.Ledger
+	rows   map[weir.ContactID]weir.Contact // what waits in the store
+	out    []weir.Contact                  // taken, and not put back
+	unread []weir.Contact                  // accepted; the word of it has not come
+	pages  []pageUnderWay
+	next   weir.ContactID
+	anew   bool // it was read anew: what it had goes before what that brings
+}
+
+type pageUnderWay struct {
+	page
+	rows []weir.Contact // as the store gave them; nil: it was not looked at yet
+	read bool
+}
+
+func (q *queue) accept(t *rapid.T) {
+	for range rapid.IntRange(1, 30).Draw(t, "accepted") {
+		c := weir.Contact{Ref: weir.Ref{Channel: 1, ID: q.next}}
+		c.Priority, c.Survey, c.State = weir.Normal, rapid.SampledFrom([]string{"a", "b"}).Draw(t, "survey"), weir.Queued
+		q.next++
+		q.rows[c.ID] = c
+		q.unread = append(q.unread, c)
+	}
+}
+
+func (q *queue) word(t *rapid.T) {
+	if len(q.unread) == 0 {
+		return
+	}
+	i := rapid.IntRange(0, len(q.unread)-1).Draw(t, "whose")
+	c := q.unread[i]
+	q.unread = slices.Delete(q.unread, i, i+1)
+	if !q.flying(c.ID) && !q.w.changes.lately(c.ID) {
+		q.w.offer(&c)
+	}
+}
+
+func (q *queue) flying(id weir.ContactID) bool {
+	return slices.ContainsFunc(q.out, func(c weir.Contact) bool { return c.ID == id })
+}
+
+func (q *queue) ask(*rapid.T) {
+	for _, p := range q.w.wanted() {
+		q.pages = append(q.pages, pageUnderWay{page: p})
+	}
+}
+
+// read looks at the store for a page, or tells the window what was seen.
+func (q *queue) read(t *rapid.T) {
+	if len(q.pages) == 0 {
+		return
+	}
+	i := rapid.IntRange(0, len(q.pages)-1).Draw(t, "which page")
+	p := &q.pages[i]
+	if !p.read {
+		p.read, p.rows = true, q.head(p.page)
+		return
+	}
+	got := q.pages[i]
+	q.pages = slices.Delete(q.pages, i, i+1)
+	if rapid.IntRange(0, 9).Draw(t, "fails") == 0 {
+		q.w.failed(got.lane)
+		return
+	}
+	q.w.merge(got.lane, got.rows, len(got.rows) == got.limit, q.flying)
+}
+
+func (q *queue) head(p page) []weir.Contact {
+	var list []weir.Contact
+	for _, c := range q.rows {
+		if c.Lane() == p.lane && c.ID > p.after {
+			list = append(list, c)
+		}
+	}
+	slices.SortFunc(list, func(a, b weir.Contact) int { return int(a.ID - b.ID) })
+	return list[:min(len(list), p.limit)]
+}
+
+// take takes the contact whose turn it is. It is nobody's twice.
+func (q *queue) take(*rapid.T) {
+	c := q.w.next(&q.led)
+	if c == nil {
+		return
+	}
+	if _, waits := q.rows[c.ID]; !waits {
+		q.t.Fatalf("contact %d is taken, which does not wait", c.ID)
+	}
+	q.w.take(c)
+	delete(q.rows, c.ID)
+	q.out = append(q.out, *c)
+}
+
+func (q *queue) back(t *rapid.T) {
+	if len(q.out) == 0 {
+		return
+	}
+	i := rapid.IntRange(0, len(q.out)-1).Draw(t, "who")
+	c := q.out[i]
+	q.out = slices.Delete(q.out, i, i+1)
+	if rapid.Bool().Draw(t, "is over") {
+		q.w.changes.note(c.ID)
+		return
+	}
+	q.rows[c.ID] = c
+	q.w.changes.note(c.ID)
+	q.w.putBack(&c)
+}
+
+func (q *queue) leaves(t *rapid.T) {
+	id := weir.ContactID(rapid.IntRange(1, int(q.next)).Draw(t, "leaves"))
+	if c, ok := q.rows[id]; ok {
+		delete(q.rows, id)
+		q.w.remove(id, c.Lane())
+	}
+}
+
+func (q *queue) rescan(t *rapid.T) {
+	if rapid.IntRange(0, 3).Draw(t, "really") == 0 {
+		q.w.rescan()
+		q.anew = true
+	}
+}
+
+func (q *queue) check(*rapid.T) {
+	for id, l := range q.w.lanes {
+		if !slices.IsSortedFunc(l.entries, func(a, b *weir.Contact) int { return int(a.ID - b.ID) }) {
+			q.t.Fatalf("lane %d is not in order of acceptance", id)
+		}
+		if n := len(l.entries); n > 3*q.w.bound {
+			q.t.Fatalf("lane %d holds %d contacts in memory", id, n)
+		}
+		for _, e := range l.entries {
+			if _, waits := q.rows[e.ID]; !waits {
+				q.t.Fatalf("lane %d has contact %d, which does not wait", id, e.ID)
+			}
+		}
+	}
+}
+
+// drain lets everything come to rest and takes whatever is left: nothing may
+// be missing, and each lane comes in its order.
+func (q *queue) drain(t *rapid.T) {
+	for len(q.unread) > 0 {
+		q.word(t)
+	}
+	last := map[weir.Lane]weir.ContactID{}
+	settle := func() {
+		for q.ask(t); len(q.pages) > 0; q.ask(t) {
+			p := q.pages[0]
+			if !p.read {
+				p.rows = q.head(p.page)
+			}
+			q.pages = q.pages[1:]
+			q.w.merge(p.lane, p.rows, len(p.rows) == p.limit, q.flying)
+		}
+	}
+	for settle(); len(q.rows) > 0; settle() {
+		n := len(q.rows)
+		q.take(t)
+		if len(q.rows) == n {
+			t.Fatalf("%d contacts wait and none is seen", n)
+		}
+		c := q.out[len(q.out)-1]
+		if c.ID < last[c.Lane()] && !q.anew {
+			t.Fatalf("%d came after %d", c.ID, last[c.Lane()])
+		}
+		last[c.Lane()] = c.ID
+	}
+	if !q.w.empty() || len(q.w.changes.changed[0])+len(q.w.changes.changed[1]) > 0 {
+		t.Fatalf("nothing waits, and the window holds something")
+	}
+}
+
+// TestWindow holds the window against a store of which it sees pages, late:
+// nothing is lost, nothing comes twice, and memory is bounded.
+func TestWindow(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		q := &queue{t: t, w: newWindow(windowLeast), led: weir.Ledger{Capacity: 10}, rows: map[weir.ContactID]weir.Contact{}, next: 1}
+		t.Repeat(map[string]func(*rapid.T){
+			"accept": q.accept, "word": q.word, "ask": q.ask, "read": q.read, "take": q.take, "back": q.back,
+			"leaves": q.leaves, "rescan": q.rescan, "": q.check,
+		})
+		q.drain(t)
+	})
+}
+
+// What changed is remembered for as long as a read may not have seen it, also
+// when reads never stop.
+func TestChangesAreBounded(t *testing.T) {
+	t.Parallel()
+	c := newChanges()
+	old := c.begin()
+	for id := range weir.ContactID(50_000) {
+		young := c.begin() // there is always one under way
+		c.note(id)
+		if !c.since(young, id) || !c.since(old, id) || c.since(young, id-1) {
+			t.Fatalf("at %d", id)
+		}
+		c.end(old)
+		old = young
+	}
+	if n := len(c.changed[0]) + len(c.changed[1]) + len(c.recent); n > 5*generationMost {
+		t.Fatalf("%d changes are remembered", n)
+	}
+	if !c.lately(49_999) || c.lately(40_000) {
+		t.Fatalf("the last changes are not those that are remembered")
+	}
+}
