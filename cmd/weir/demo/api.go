@@ -33,7 +33,7 @@ func newAPI(base string) *api {
 	}}
 }
 
-// refusal is an answer that another try would not change.
+// refusedError is an answer that another try would not change.
 type refusedError struct {
 	status int
 	detail string
@@ -43,8 +43,8 @@ func (r *refusedError) Error() string {
 	return fmt.Sprintf("the broker answered %d: %s", r.status, r.detail)
 }
 
-// do makes a request. With a refusedError the broker has answered; with any other
-// error nobody knows whether it did what it was asked.
+// do makes a request. With a refusedError the broker has answered; with any
+// other error nobody knows whether it did what it was asked.
 func (a *api) do(ctx context.Context, method, path string, in, out any) error {
 	var body io.Reader
 	if in != nil {
