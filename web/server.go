@@ -13,7 +13,8 @@ const MostConnections = 4096
 
 // NewServer makes a server with every timeout set; Go's own has none.
 func NewServer(h http.Handler, logger *slog.Logger) *http.Server {
-	return &http.Server{
+	unused := &silent{conns: map[net.Conn]struct{}{}}
+	s := &http.Server{
 		Handler:           h,
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       15 * time.Second,
@@ -21,7 +22,10 @@ func NewServer(h http.Handler, logger *slog.Logger) *http.Server {
 		IdleTimeout:       60 * time.Second,
 		MaxHeaderBytes:    32 << 10,
 		ErrorLog:          slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
+		ConnState:         unused.track,
 	}
+	s.RegisterOnShutdown(unused.close)
+	return s
 }
 
 // LimitListener lets at most n connections be open at once; further clients
