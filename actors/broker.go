@@ -138,6 +138,7 @@ type broker struct {
 	lease    weir.Lease
 	standby  bool
 	failures int // loads in a row that failed
+	waits    int // looks at the lease in a row that found it taken
 	seen     int64
 	stash    []any
 	missed   bool // contacts were accepted while it was loading

@@ -75,11 +75,13 @@ func (b *broker) onLoaded(m loaded) {
 			b.log.Info("another process runs the channel; standing by")
 		}
 		b.standby, b.ch = true, m.snapshot.Channel
-		b.armAt(now, now.Add(standbyEvery))
+		// The owner may have died a moment ago, its connection not yet missed.
+		b.armAt(now, now.Add(min(standbyFirst<<min(b.waits, 6), standbyEvery)))
+		b.waits++
 		b.unstash()
 		return
 	}
-	b.standby, b.failures = false, 0
+	b.standby, b.failures, b.waits = false, 0, 0
 	b.ch, b.driver, b.lease = m.snapshot.Channel, m.driver, m.lease
 	b.log = b.logger.With("channel", b.ch.Name)
 	b.metrics.known(b.ch.Name)

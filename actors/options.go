@@ -58,7 +58,8 @@ const (
 	ioTimeout      = 10 * time.Second // for reads of the store
 	inboxEvery     = time.Second
 	sweepEvery     = 30 * time.Second
-	standbyEvery   = 5 * time.Second
+	standbyFirst   = 100 * time.Millisecond // between looks at a lease that is taken, at first
+	standbyEvery   = 5 * time.Second        // and in the end
 	stashMost      = 10_000
 	leaseMargin    = 2 * time.Second // or a fifth of the lease, if that is less
 	inboxBatch     = 500
