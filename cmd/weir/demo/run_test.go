@@ -122,25 +122,25 @@ func waitFor(t *testing.T, from io.Reader, want string) string {
 // A broker that cannot start leaves its log, and the error says where it is.
 func TestABrokerThatDoesNotStart(t *testing.T) {
 	t.Parallel()
-	folder := t.TempDir()
-	name := filepath.Join(folder, "broken")
-	if err := os.WriteFile(name, []byte("#!/bin/sh\necho cannot begin >&2\nexit 3\n"), 0o700); err != nil {
+	// A shell that is to run the script "serve" finds none.
+	name, err := exec.LookPath("sh")
+	if err != nil {
 		t.Fatal(err)
 	}
 	o := demo.Defaults()
 	o.Program, o.Out, o.Contacts = name, t.Output(), 2
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	err := demo.Run(ctx, o)
+	err = demo.Run(ctx, o)
 	if err == nil || errors.Is(err, demo.ErrInterrupted) {
 		t.Fatalf("got %v", err)
 	}
-	log := regexp.MustCompile(`exit status 3\nwhat the broker said is in (.*weir-demo-.*)$`).FindStringSubmatch(err.Error())
+	log := regexp.MustCompile(`exit status \d+\nwhat the broker said is in (.*weir-demo-.*)$`).FindStringSubmatch(err.Error())
 	if log == nil {
 		t.Fatalf("got %v; want the log's name", err)
 	}
 	defer func() { _ = os.RemoveAll(filepath.Dir(log[1])) }()
-	if text, err := os.ReadFile(log[1]); err != nil || string(text) != "cannot begin\n" {
+	if text, err := os.ReadFile(log[1]); err != nil || !strings.Contains(string(text), "serve") {
 		t.Errorf("the log holds %q, %v", text, err)
 	}
 }

@@ -26,7 +26,7 @@ const (
 	lineEvery = 2 * time.Second        // elsewhere
 	usual     = 80                     // columns, when they are not known
 	widest    = 100                    // columns of a sentence
-	barWidth  = 20
+	barWidth  = 12
 )
 
 func newView(o Options, now time.Time) *view {
@@ -133,7 +133,7 @@ type gauge struct {
 func (g *gauge) line() string {
 	full := barWidth * g.done / max(1, g.total)
 	bar := strings.Repeat("#", full) + strings.Repeat(".", barWidth-full)
-	head := fmt.Sprintf("%-5s [%s] %5s of %5s done", g.name, bar, number(g.done), number(g.total))
+	head := fmt.Sprintf("%-5s [%s] %5s/%s done", g.name, bar, number(g.done), number(g.total))
 	if g.down {
 		return fmt.Sprintf("%s, no broker; %s goes on with %d", head, g.provider, g.atProvider)
 	}

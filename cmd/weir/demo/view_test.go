@@ -42,7 +42,7 @@ func TestOnATerminalLinesAreDrawnInPlace(t *testing.T) {
 	v.draw(epoch(), []gauge{working(), working()})
 	v.draw(epoch(), []gauge{working()})
 	v.say(epoch(), "words that are too long for one line of this terminal")
-	line := "  calls [##########..........]   512 of \n"
+	line := "  calls [######......]   512/1,000 done, 143"
 	want := line[:39] + "\n" + line[:39] + "\n" + "\x1b[2A\x1b[J" + line[:39] + "\n" + "\x1b[1A\x1b[J" +
 		"   0.0 s words that are too long for one\n         line of this terminal\n"
 	got := out.String()
