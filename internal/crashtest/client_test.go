@@ -108,29 +108,34 @@ type attempt struct {
 // one by one: the list has the latest only.
 func (c *client) list(channel string) []contact {
 	c.t.Helper()
-	var all []contact
-	cursor := ""
-	for {
-		var page struct {
-			Contacts []contact `json:"contacts"`
-			Next     string    `json:"next_cursor"`
-		}
-		path := "/v1/contacts?limit=500&channel=" + channel
-		if cursor != "" {
-			path += "&cursor=" + url.QueryEscape(cursor)
-		}
-		c.insist(http.MethodGet, path, nil, http.StatusOK, &page)
-		all = append(all, page.Contacts...)
-		if cursor = page.Next; cursor == "" {
-			break
-		}
-	}
+	all := c.pages("channel=" + channel)
 	for i := range all {
 		if n := len(all[i].Attempts); n > 0 && all[i].Attempts[n-1].Number > 1 {
 			c.insist(http.MethodGet, "/v1/contacts/"+all[i].ID, nil, http.StatusOK, &all[i])
 		}
 	}
 	return all
+}
+
+// pages reads a list to its end.
+func (c *client) pages(filter string) []contact {
+	c.t.Helper()
+	var all []contact
+	for cursor := ""; ; {
+		var page struct {
+			Contacts []contact `json:"contacts"`
+			Next     string    `json:"next_cursor"`
+		}
+		path := "/v1/contacts?limit=500&" + filter
+		if cursor != "" {
+			path += "&cursor=" + url.QueryEscape(cursor)
+		}
+		c.insist(http.MethodGet, path, nil, http.StatusOK, &page)
+		all = append(all, page.Contacts...)
+		if cursor = page.Next; cursor == "" {
+			return all
+		}
+	}
 }
 
 // figures are a channel's live numbers.
