@@ -104,9 +104,9 @@ func these(n int) string {
 	return fmt.Sprintf("these %d contacts", n)
 }
 
-// recordTable is what the providers know, beside what Weir acknowledged.
+// recordTable is what the providers know, beside what Weir accepted.
 func recordTable(findings []finding) []string {
-	rows := [][]string{{"channel", "provider", "acknowledged", "sent", "most in flight", "sent twice", "lost", "unclear"}}
+	rows := [][]string{{"channel", "provider", "accepted", "sent", "most in flight", "sent twice", "lost", "unclear"}}
 	for i := range findings {
 		f := &findings[i]
 		rows = append(rows, []string{

@@ -129,8 +129,8 @@ func TestRemarksTellOfWhatIsUnclear(t *testing.T) {
 func TestTables(t *testing.T) {
 	t.Parallel()
 	got := strings.Join(recordTable([]finding{{Channel: "calls", Provider: "Verboice", Acknowledged: 1000, Sent: 998, MostActive: 50, Capacity: 50, Unclear: 2}}), "\n")
-	want := "  channel  provider  acknowledged  sent  most in flight  sent twice  lost  unclear\n" +
-		"  calls    Verboice         1,000   998        50 of 50           0     0        2"
+	want := "  channel  provider  accepted  sent  most in flight  sent twice  lost  unclear\n" +
+		"  calls    Verboice     1,000   998        50 of 50           0     0        2"
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
