@@ -252,7 +252,7 @@ func TestScenario18_SurveysShareFairly(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 10)
 	for _, survey := range []string{"a", "b"} {
-		r.accept(slices.Repeat([]weir.Spec{with(text(1), func(s *weir.Spec) { s.Survey = survey })}, 1000)...)
+		r.accept(slices.Repeat([]weir.Spec{with(text(1), func(s *weir.Spec) { s.Survey = survey })}, 300)...)
 	}
 	served := map[string]int{}
 	for len(r.sent) < 210 {
@@ -285,14 +285,14 @@ func TestScenario20_21_HeldUntilNotBefore(t *testing.T) {
 func TestManyDueAtOnceKeepTheirOrder(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 10)
-	r.accept(slices.Repeat([]weir.Spec{with(text(1), func(s *weir.Spec) { s.NotBefore = start.Add(time.Minute) })}, 1200)...)
+	r.accept(slices.Repeat([]weir.Spec{with(text(1), func(s *weir.Spec) { s.NotBefore = start.Add(time.Minute) })}, 300)...)
 	r.accept(text(1))
-	r.ends(1201, weir.Completed)
+	r.ends(301, weir.Completed)
 	r.pass(time.Minute)
 	for len(r.prov.busy()) > 0 {
 		r.ends(r.prov.busy()[0].ref.ID, weir.Completed)
 	}
-	wantCounts(t, r, 1201, 0)
+	wantCounts(t, r, 301, 0)
 	for i, ref := range r.sent[1:] {
 		if want := weir.ContactID(i + 1); ref.ID != want {
 			t.Fatalf("after %d came %d", want-1, ref.ID)
