@@ -47,7 +47,7 @@ func TestScenario03_AcksLetAsManyGo(t *testing.T) {
 				w.Fatalf("%s ended as %s", key, outcome)
 			}
 		}
-		w.inUse("ch", 4)
+		w.use("ch", 4)
 	})
 }
 
@@ -58,14 +58,14 @@ func TestScenario04_PartsFreeSlotsOneByOne(t *testing.T) {
 		w.channel("ch", 3)
 		ids := w.accept("ch", sms("three", texts("three", 3)), sms("x"), sms("y"), sms("z"))
 		w.sent(1)
-		w.inUse("ch", 3)
+		w.use("ch", 3)
 		for i, part := range []string{"1", "0", "2"} {
 			if state := w.contact(ids["three"])["state"]; state != "active" {
 				w.Fatalf("with %d of 3 messages acknowledged the contact is %v", i, state)
 			}
 			w.report("three", part, "completed")
 			w.sent(2 + i)
-			w.inUse("ch", 3)
+			w.use("ch", 3)
 		}
 		if outcome := w.done(ids["three"]); outcome != "completed" {
 			w.Fatalf("the contact ended as %s", outcome)
@@ -92,7 +92,7 @@ func TestScenario05_LargeContactWaitsAtTheHead(t *testing.T) {
 		if got := w.lab.sentKeys()[3]; got != "large" {
 			w.Fatalf("%s overtook the contact that waited", got)
 		}
-		w.inUse("ch", 4)
+		w.use("ch", 4)
 		w.finish("c-0003")
 		w.sent(5)
 	})
@@ -111,7 +111,7 @@ func TestScenario05_LargerThanTheChannelIsRefused(t *testing.T) {
 		w.sent(0)
 		w.accept("ch", sms("full", texts("full", 4)))
 		w.sent(1)
-		w.inUse("ch", 4)
+		w.use("ch", 4)
 	})
 }
 
@@ -139,7 +139,7 @@ func TestScenario05_BlockedByALoweredCapacity(t *testing.T) {
 		// A new start counts the same.
 		w.restart()
 		w.until("the blocked contact is shown after a restart", func() bool { return w.figure("ch", "blocked") == 1 })
-		w.inUse("ch", 2)
+		w.use("ch", 2)
 		// Now it fits again, and waits at the head.
 		w.capacity("ch", 3)
 		w.accept("ch", sms("c"))
@@ -164,7 +164,7 @@ func TestScenario06_DefaultCapacity(t *testing.T) {
 		w.want(http.StatusCreated, "PUT", "/v1/channels/ch", fields{"type": "lab"})
 		w.accept("ch", many("c", 101)...)
 		w.sent(100)
-		w.inUse("ch", 100)
+		w.use("ch", 100)
 	})
 }
 
@@ -205,7 +205,7 @@ func TestScenario09_RaisedCapacityCountsAtOnce(t *testing.T) {
 			w.capacity("ch", 6)
 			w.sent(6)
 		})
-		w.inUse("ch", 6)
+		w.use("ch", 6)
 	})
 }
 
@@ -220,10 +220,10 @@ func TestScenario10_LoweredCapacityDrains(t *testing.T) {
 		keys := w.lab.sentKeys()
 		w.finish(keys[:6]...)
 		w.sent(10)
-		w.inUse("ch", 4)
+		w.use("ch", 4)
 		w.finish(keys[6])
 		w.sent(11)
-		w.inUse("ch", 4)
+		w.use("ch", 4)
 		w.finish(keys[7:]...)
 		w.sent(14)
 		if calledBack := w.lab.calledBack(); len(calledBack) > 0 {
@@ -244,14 +244,14 @@ func TestScenario11_CapacitySurvivesACrash(t *testing.T) {
 			w.restart()
 			w.accept("ch", many("b", 4)...)
 			w.sent(6)
-			w.inUse("ch", 6)
+			w.use("ch", 6)
 			w.capacity("ch", 2)
 			w.restart()
 			w.finish(w.lab.sentKeys()[:4]...)
 			w.sent(6)
 			w.finish(w.lab.sentKeys()[4])
 			w.sent(7)
-			w.inUse("ch", 2)
+			w.use("ch", 2)
 		})
 	})
 	t.Run("broker", func(t *testing.T) {
@@ -266,7 +266,7 @@ func TestScenario11_CapacitySurvivesACrash(t *testing.T) {
 			if !fuse.blown() {
 				w.Fatal("the broker did not crash")
 			}
-			w.inUse("ch", 6)
+			w.use("ch", 6)
 		})
 	})
 }
@@ -351,14 +351,14 @@ func TestReplyReserveKeepsSlots(t *testing.T) {
 		// A slot that is no reply's may go to a reply, which is first in line.
 		w.finish("n-0001")
 		w.sent(5)
-		w.inUse("ch", 4)
+		w.use("ch", 4)
 		// One that a reply gives back stays kept.
 		w.finish("r-0001", "r-0002")
 		w.sent(6) // r-0003 and n-0002 are out; one more fits beside them
-		w.inUse("ch", 3)
+		w.use("ch", 3)
 		w.want(http.StatusOK, "PATCH", "/v1/channels/ch", fields{"settings": fields{"reply_reserve": 0}})
 		w.sent(7)
-		w.inUse("ch", 4)
+		w.use("ch", 4)
 		w.want(http.StatusUnprocessableEntity, "PATCH", "/v1/channels/ch", fields{"settings": fields{"reply_reserve": 4}})
 	})
 }
@@ -375,6 +375,6 @@ func TestReplyReserveIsOpenWhileALargeContactWaits(t *testing.T) {
 			fields{"contacts": []fields{sms("huge", texts("huge", 4))}}) // larger than what is not kept
 		w.finish("out")
 		w.sent(4)
-		w.inUse("ch", 5)
+		w.use("ch", 5)
 	})
 }

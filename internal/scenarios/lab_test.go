@@ -20,6 +20,7 @@ type lab struct {
 
 	mu       sync.Mutex
 	sends    []labAttempt         // every call of Send, in order
+	taken    []string             // keys of what it accepted, in order
 	inFlight map[string]int       // slots at the provider, by channel
 	most     map[string]int       // the most there ever was
 	open     map[string]labFlight // by attempt id
@@ -167,6 +168,7 @@ func (l *lab) take(a labAttempt) channels.Sent {
 		}
 	}
 	l.open[a.id], l.latest[a.ref.Ref] = f, a.id
+	l.taken = append(l.taken, a.key)
 	l.inFlight[a.channel] += a.parts
 	if limit, known := l.limit[a.channel]; known && l.inFlight[a.channel] > limit {
 		l.breach("%d in flight on %s, whose capacity is %d", l.inFlight[a.channel], a.channel, limit)

@@ -1,7 +1,6 @@
 package scenarios_test
 
 import (
-	"net/http"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -14,13 +13,13 @@ import (
 // capacity changes the capacity of a channel.
 func (w *world) capacity(channel string, n int) {
 	w.Helper()
-	w.want(http.StatusOK, "PATCH", "/v1/channels/"+channel, fields{"capacity": n})
+	w.patch(channel, fields{"capacity": n})
 }
 
 // pause pauses a channel, or lets it go on.
 func (w *world) pause(channel string, paused bool) {
 	w.Helper()
-	w.want(http.StatusOK, "PATCH", "/v1/channels/"+channel, fields{"paused": paused})
+	w.patch(channel, fields{"paused": paused})
 }
 
 // atOnce does something that must not need time to pass. In real time it is
@@ -93,16 +92,6 @@ func (w *world) finished(id string) time.Time {
 	return instant(w, w.contact(id), "finished_at")
 }
 
-// inUse wants a channel to have n slots in flight, as Weir and as the provider
-// count them.
-func (w *world) inUse(channel string, n int) {
-	w.Helper()
-	now, _ := w.lab.use(channel)
-	if weirs := w.figure(channel, "in_flight"); weirs != n || now != n {
-		w.Fatalf("in flight on %s: Weir says %d, the provider %d; want %d", channel, weirs, now, n)
-	}
-}
-
 // fuse makes the next message of a broker panic, once, when it was lit.
 type fuse struct{ lit, out atomic.Bool }
 
@@ -131,4 +120,27 @@ func (l *lab) calledBack() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Clone(l.canceled)
+}
+
+// takenKeys lists the contacts that the provider took, in order.
+func (l *lab) takenKeys() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.taken)
+}
+
+// outKeys lists the contacts that the provider has now.
+func (l *lab) outKeys() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var keys []string
+	for _, s := range l.sends {
+		for _, open := range l.open[s.id].open {
+			if open {
+				keys = append(keys, s.key)
+				break
+			}
+		}
+	}
+	return keys
 }

@@ -1,0 +1,201 @@
+package scenarios_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+// call is a contact with a call; the lab knows it by its callback URL.
+func call(key string, more ...fields) fields {
+	c := sms(key, more...)
+	delete(c, "messages")
+	c["call"] = fields{"callback_url": callURL(key)}
+	return c
+}
+
+func notBefore(at time.Time) fields { return fields{"not_before": at.UTC().Format(time.RFC3339Nano)} }
+func notAfter(at time.Time) fields  { return fields{"not_after": at.UTC().Format(time.RFC3339Nano)} }
+
+// soon is an instant that is not far away: d in virtual time, a moment in real
+// time.
+func (w *world) soon(d time.Duration) time.Time {
+	if !w.virtual {
+		d = 1200 * time.Millisecond
+	}
+	return time.Now().Add(d).Truncate(time.Millisecond)
+}
+
+// wait lets time go by until an instant.
+func (w *world) wait(until time.Time) {
+	if w.virtual {
+		w.pass(time.Until(until))
+		return
+	}
+	<-time.After(time.Until(until))
+}
+
+// Scenario 20: a contact with a window that opens later waits, and those
+// without are not held up by it; when it opens the contact goes at once.
+func TestScenario20_OthersOvertakeUntilTheWindowOpens(t *testing.T) {
+	onStores(t, func(w *world) {
+		w.channel("ch", 2, fields{"type": "labcall"})
+		opens := w.soon(90 * time.Second)
+		ids := w.accept("ch", call("later", notBefore(opens)), call("x"), call("y"), call("z"))
+		w.sent(2)
+		w.finish(callURL("x"), callURL("y"))
+		w.sent(3)
+		if got := strings.Join(w.sentSet(), " "); got != strings.Join([]string{callURL("x"), callURL("y"), callURL("z")}, " ") {
+			t.Fatalf("sent %s", got)
+		}
+		if state := w.contact(ids["later"])["state"]; state != "queued" {
+			t.Fatalf("before its window the contact is %v", state)
+		}
+		w.sent(3)
+		w.until("the window is open and the contact sent", func() bool { return len(w.lab.sentKeys()) == 4 })
+		if late := w.claimed(ids["later"]).Sub(opens); late < 0 || late > 5*time.Second || w.virtual && late > 10*time.Millisecond {
+			t.Fatalf("it was claimed %s after its window opened", late)
+		}
+		w.use("ch", 2)
+	})
+}
+
+// Scenario 20 again: several windows open one after the other, each contact
+// goes in its own time, whatever the order of acceptance.
+func TestScenario20_EachInItsOwnTime(t *testing.T) {
+	onVirtualTime(t, func(w *world) {
+		w.channel("ch", 5, fields{"type": "labcall"})
+		begun := time.Now()
+		w.accept("ch", call("c", notBefore(begun.Add(90*time.Second))), call("a", notBefore(begun.Add(50*time.Second))), call("b", notBefore(begun.Add(70*time.Second))))
+		for i, want := range []string{"a", "b", "c"} {
+			opens := begun.Add(time.Duration(50+20*i) * time.Second)
+			w.wait(opens.Add(-time.Millisecond))
+			w.sent(i)
+			w.wait(opens.Add(time.Millisecond))
+			w.sent(i + 1)
+			if got := w.lab.sentKeys()[i]; got != callURL(want) {
+				t.Fatalf("%s went instead of %s", got, want)
+			}
+		}
+	})
+}
+
+// Scenario 21: a message never leaves before its window, not by a second, not
+// after a restart, not when a slot becomes free.
+func TestScenario21_NeverBeforeTheWindow(t *testing.T) {
+	onStores(t, func(w *world) {
+		w.channel("ch", 1)
+		opens := w.soon(50 * time.Second)
+		ids := w.accept("ch", sms("m", notBefore(opens)), sms("other"))
+		w.sent(1)
+		w.restart()
+		w.finish("other")
+		w.sent(1)
+		if w.virtual {
+			w.wait(opens.Add(-time.Millisecond))
+			w.sent(1)
+			w.restart()
+			w.sent(1)
+		}
+		w.until("the message is sent", func() bool { return len(w.lab.sentKeys()) == 2 })
+		if at := w.claimed(ids["m"]); at.Before(opens) {
+			t.Fatalf("it was sent %s before its window opened", opens.Sub(at))
+		}
+	})
+}
+
+// Scenario 22: what could not go before its window closed is not sent, ends as
+// expired exactly once, and is in nobody's way.
+func TestScenario22_ExpiredIsReportedOnceAndNotSent(t *testing.T) {
+	onStores(t, func(w *world) {
+		w.channel("ch", 1)
+		w.accept("ch", sms("out"))
+		w.sent(1)
+		closes := w.soon(10 * time.Minute)
+		ids := w.accept("ch", sms("e-1", notAfter(closes)), sms("e-2", notAfter(closes), priority("high")), sms("next"))
+		if w.virtual {
+			w.wait(closes.Add(-time.Millisecond))
+			if state := w.contact(ids["e-1"])["state"]; state != "queued" {
+				t.Fatalf("before its window closes the contact is %v", state)
+			}
+		}
+		for _, key := range []string{"e-1", "e-2"} {
+			if outcome := w.done(ids[key]); outcome != "expired" {
+				t.Fatalf("%s ended as %s", key, outcome)
+			}
+			if n := len(w.contact(ids[key])["attempts"].([]any)); n != 0 {
+				t.Fatalf("%s has %d attempts", key, n)
+			}
+			if late := w.finished(ids[key]).Sub(closes); late < 0 || w.virtual && late > 10*time.Millisecond {
+				t.Fatalf("%s expired %s after its window closed", key, late)
+			}
+		}
+		w.finish("out")
+		w.sent(2)
+		if got := w.lab.sentKeys()[1]; got != "next" {
+			t.Fatalf("%s was sent", got)
+		}
+		if n := w.metric("weir_contacts_finished_total", "outcome", "expired"); n != 2 {
+			t.Fatalf("%v contacts were counted as expired, want 2", n)
+		}
+		w.restart()
+		w.finish("next")
+		if n := w.figure("ch", "queued"); n != 0 {
+			t.Fatalf("%d contacts are queued, want none", n)
+		}
+		w.sent(2)
+	})
+}
+
+// Scenario 22, the same event: when a slot becomes free in the very instant in
+// which windows close, the first whose window is open has it at once.
+func TestScenario22_SlotOfAnExpiredGoesToTheNext(t *testing.T) {
+	onVirtualTime(t, func(w *world) {
+		w.channel("ch", 1)
+		closes := w.soon(10 * time.Minute)
+		w.accept("ch", sms("out"))
+		w.sent(1)
+		ids := w.accept("ch", append(many("e", 30, notAfter(closes)), sms("next"))...)
+		time.Sleep(time.Until(closes))
+		w.finish("out")
+		w.sent(2)
+		if got := w.lab.sentKeys()[1]; got != "next" {
+			t.Fatalf("%s was sent", got)
+		}
+		if at := w.claimed(ids["next"]); !at.Equal(closes) {
+			t.Fatalf("the slot was taken %s after it was free", at.Sub(closes))
+		}
+		for i := range 30 {
+			if outcome := w.done(ids[fmt.Sprintf("e-%04d", i+1)]); outcome != "expired" {
+				t.Fatalf("a contact ended as %s", outcome)
+			}
+		}
+	})
+}
+
+// Scenario 22 with a whole queue, while the program is down: more than fit
+// into memory expire, once each, none is sent, and the others go on.
+func TestScenario22_WholeQueueExpiresWhileDown(t *testing.T) {
+	onVirtualTime(t, func(w *world) {
+		w.channel("ch", 3)
+		closes := w.soon(10 * time.Minute)
+		w.accept("ch", many("out", 3)...)
+		w.sent(3)
+		w.accept("ch", append(many("e", 1300, notAfter(closes)), many("n", 2)...)...)
+		w.crash()
+		w.pass(20 * time.Minute)
+		w.start()
+		w.finish("out-0001", "out-0002")
+		w.sent(5)
+		if got := strings.Join(w.sentSet(), " "); got != "n-0001 n-0002 out-0001 out-0002 out-0003" {
+			t.Fatalf("sent %s", got)
+		}
+		if n := w.figure("ch", "queued"); n != 0 {
+			t.Fatalf("%d contacts are queued, want none", n)
+		}
+		if n := w.metric("weir_contacts_finished_total", "outcome", "expired"); n != 1300 {
+			t.Fatalf("%v contacts were counted as expired, want 1300", n)
+		}
+	})
+}
