@@ -38,10 +38,13 @@ func (q *queue) accept(t *rapid.T) {
 	}
 }
 
-func (q *queue) word(t *rapid.T) {
-	if len(q.unread) == 0 {
-		return
+func (q *queue) words(t *rapid.T) {
+	for range min(len(q.unread), rapid.IntRange(1, 60).Draw(t, "words")) {
+		q.word(t)
 	}
+}
+
+func (q *queue) word(t *rapid.T) {
 	i := rapid.IntRange(0, len(q.unread)-1).Draw(t, "whose")
 	c := q.unread[i]
 	q.unread = slices.Delete(q.unread, i, i+1)
@@ -193,7 +196,7 @@ func TestWindow(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		q := &queue{t: t, w: newWindow(windowLeast), led: weir.Ledger{Capacity: 10}, rows: map[weir.ContactID]weir.Contact{}, next: 1}
 		t.Repeat(map[string]func(*rapid.T){
-			"accept": q.accept, "word": q.word, "ask": q.ask, "read": q.read, "take": q.take, "back": q.back,
+			"accept": q.accept, "word": q.words, "ask": q.ask, "read": q.read, "take": q.take, "back": q.back,
 			"leaves": q.leaves, "rescan": q.rescan, "": q.check,
 		})
 		q.drain(t)
