@@ -209,29 +209,56 @@ func ignoreNotFound(err error) error {
 	return err
 }
 
-// Figures are a channel's live numbers. A channel whose broker does not run
-// has nothing in flight here.
+// Figures are a channel's live numbers: from its broker, or from the store
+// when no broker of this process runs the channel.
 func (s *System) Figures(ctx context.Context, ch weir.Channel) (weir.Figures, error) {
 	answer := make(chan weir.Figures, 1)
+	elsewhere := make(chan struct{}, 1)
 	s.root.Send(s.manager, peek{ch.ID,
-		figuresOf{func(_ weir.Channel, f weir.Figures) { answer <- f }},
-		func() { answer <- weir.Figures{Health: weir.Up} },
+		figuresOf{
+			answer: func(_ weir.Channel, f weir.Figures) { answer <- f },
+			absent: func() { elsewhere <- struct{}{} },
+		},
+		func() { elsewhere <- struct{}{} },
 	})
 	ctx, cancel := background(ctx, figuresTimeout)
 	defer cancel()
 	f := weir.Figures{Health: weir.Faulted, HealthReason: "the channel's broker does not answer"}
+	var err error
 	select {
 	case f = <-answer:
+	case <-elsewhere:
+		if f, err = s.storedFigures(ctx, ch); err != nil {
+			return f, err
+		}
 	case <-ctx.Done():
 	}
 	if ch.Paused {
 		f.Health, f.HealthReason = weir.Paused, ""
 	}
-	var err error
 	if f.Queued, err = s.store.QueuedCount(ctx, ch.ID); err != nil {
 		return f, err
 	}
 	f.OldestQueuedAt, err = s.store.OldestQueued(ctx, ch.ID)
+	return f, err
+}
+
+// storedFigures counts what the store says is in flight.
+func (s *System) storedFigures(ctx context.Context, ch weir.Channel) (weir.Figures, error) {
+	f := weir.Figures{Health: weir.Up}
+	contacts, err := s.store.InFlight(ctx, ch.ID)
+	for i := range contacts {
+		c := &contacts[i]
+		f.InFlight += c.Slots(c.Size())
+		switch c.State {
+		case weir.Sending:
+			f.Sending++
+		case weir.Active:
+			f.Active++
+		default:
+			f.Unknown++
+		}
+	}
 	return f, err
 }
 
@@ -245,7 +272,7 @@ func (s *System) allFigures(ctx context.Context) map[string]live {
 		case <-ctx.Done():
 		}
 	}
-	s.root.Send(s.manager, everybody{figuresOf{answer}, count})
+	s.root.Send(s.manager, everybody{figuresOf{answer: answer}, count})
 	all := map[string]live{}
 	select {
 	case n := <-count:
