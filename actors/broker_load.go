@@ -266,6 +266,10 @@ func (b *broker) stopSelf() {
 }
 
 func (b *broker) onFigures(m figuresOf) {
+	if b.core == nil && m.absent != nil && !b.supervision.faulted(b.self.Id) {
+		m.absent()
+		return
+	}
 	f := weir.Figures{Health: weir.Up}
 	ch := b.ch
 	if b.core != nil {

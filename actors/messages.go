@@ -51,11 +51,14 @@ type (
 		ref  weir.Ref
 		from core.Origin
 	}
-	changed   struct{ done chan<- core.Reply }
-	woken     struct{ from core.Origin }
-	swept     struct{}
+	changed struct{ done chan<- core.Reply }
+	woken   struct{ from core.Origin }
+	swept   struct{}
+	// figuresOf asks for the live numbers. absent, if it is not nil, is called
+	// instead of answer by a broker that does not run its channel (yet).
 	figuresOf struct {
 		answer func(weir.Channel, weir.Figures)
+		absent func()
 	}
 	drain     struct{}
 	renewed   struct{ until time.Time }
