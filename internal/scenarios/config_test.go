@@ -1,0 +1,55 @@
+package scenarios_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"weir/channels"
+	"weir/cmd/weir/daemon"
+	"weir/config"
+)
+
+// Scenario 7: a default capacity of "50" in the environment means 50, in the
+// whole daemon.
+func TestScenario07_DefaultCapacityFromTheEnvironment(t *testing.T) {
+	t.Parallel()
+	cfg, _, err := config.Load([]string{
+		"DEFAULT_CHANNEL_CAPACITY=50", "LISTEN_ADDR=127.0.0.1:0", "PUBLIC_URL=http://weir.test", "DATABASE_URL=sqlite://" + filepath.Join(t.TempDir(), "weir.db"),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lab := newLab(t)
+	d, err := daemon.New(t.Context(), daemon.Options{
+		Config: cfg, Types: []channels.Type{lab.Type("lab", channels.Text)},
+		Logger: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelError})),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{T: t, lab: lab, handler: d.Handler()}
+	t.Cleanup(func() { _ = d.Close(context.Background()) })
+	if n := w.want(http.StatusCreated, "PUT", "/v1/channels/ch", fields{"type": "lab"}).Body["capacity"]; n != 50.0 {
+		t.Fatalf("the capacity is %v, want 50", n)
+	}
+	w.accept("ch", many("c", 60)...)
+	w.sent(50)
+	w.use("ch", 50)
+}
+
+// Scenario 7: what is no capacity is refused at the start, with a sentence
+// that names the variable, the value and what is allowed.
+func TestScenario07_WrongDefaultCapacityIsRefused(t *testing.T) {
+	t.Parallel()
+	for _, value := range []string{"abc", "0", "-1", "5x", "1.5", "1000001", "unlimited"} {
+		_, _, err := config.Load([]string{"DEFAULT_CHANNEL_CAPACITY=" + value})
+		if want := fmt.Sprintf("DEFAULT_CHANNEL_CAPACITY is %q; allowed: 1 to 1000000", value); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v; want %s", value, err, want)
+		}
+	}
+}
