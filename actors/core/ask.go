@@ -189,7 +189,7 @@ func (c *Core) absent(f *flight, partial bool, now time.Time) []weir.Transition 
 	case windowOver(&f.c.Spec, now):
 		return []weir.Transition{c.finish(f, now, weir.Expired, "the provider never had it")}
 	default:
-		return []weir.Transition{c.requeue(f, now, now, "the provider never had it")}
+		return []weir.Transition{c.again(f, now, now, "the provider never had it")}
 	}
 }
 
@@ -198,7 +198,7 @@ func (c *Core) absent(f *flight, partial bool, now time.Time) []weir.Transition 
 func (c *Core) nobodyKnows(f *flight, now time.Time) []weir.Transition {
 	switch {
 	case f.c.State == weir.Unknown && channels.AtLeastOnce(c.ch.Settings) && !f.c.CancelAsked && !windowOver(&f.c.Spec, now):
-		return []weir.Transition{c.requeue(f, now, now, "sent again: the channel is set to at least once")}
+		return []weir.Transition{c.again(f, now, now, "sent again: the channel is set to at least once")}
 	case now.Sub(f.lastWord()) >= c.cfg.LostAfter:
 		return []weir.Transition{c.finish(f, now, weir.Lost, "nobody can tell what became of it")}
 	}

@@ -11,6 +11,8 @@ const (
 	backoffMost     = time.Minute
 	faultedAfter    = 8 // openings in a row after which the channel counts as faulted
 	retryAfterLimit = 15 * time.Minute
+	probeTime       = time.Second     // for another contact to be the probe
+	probeWaitMost   = 4 * time.Minute // of a contact that was the probe often
 )
 
 // breaker decides whether a channel's provider may be called. Closed, it lets
@@ -111,6 +113,9 @@ func (b *breaker) relent(now time.Time) {
 
 // faulted tells whether the channel keeps failing.
 func (b *breaker) faulted() bool { return b.openings >= faultedAfter }
+
+// works tells whether the provider took other hand-overs lately.
+func (b *breaker) works() bool { return b.closed() && b.good > 0 }
 
 // closed tells whether everything may pass.
 func (b *breaker) closed() bool { return b.until.IsZero() }

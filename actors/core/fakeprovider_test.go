@@ -37,6 +37,7 @@ const (
 	loses     // unclear; it has it
 	drops     // unclear; it does not have it
 	stumbles  // unclear with an answer; it does not have it
+	chokes    // unclear for a reason of the contact; it does not have it
 )
 
 // provider counts by itself what it has in flight.
@@ -87,10 +88,12 @@ func (p *provider) receive(a channels.Attempt, m manner, now time.Time) channels
 		return channels.Sent{Fate: channels.NotSent, Reason: "not now"}
 	case isDown:
 		return channels.Sent{Fate: channels.NotSent, ChannelFault: true, Reason: "down", RetryAfter: p.retry}
+	case chokes:
+		return channels.Sent{Fate: channels.Unclear, Reason: "the driver failed", Answered: true}
 	case stumbles:
-		return channels.Sent{Fate: channels.Unclear, Reason: "status 500", Answered: true}
+		return channels.Sent{Fate: channels.Unclear, Reason: "status 500", ChannelFault: true, Answered: true}
 	default:
-		return channels.Sent{Fate: channels.Unclear, Reason: "timeout"}
+		return channels.Sent{Fate: channels.Unclear, Reason: "timeout", ChannelFault: true}
 	}
 }
 

@@ -21,6 +21,8 @@ func (c *Core) SendDone(ref weir.AttemptRef, s channels.Sent, now time.Time) {
 // weigh tells the breaker what the result says of the provider.
 func (c *Core) weigh(s channels.Sent, now time.Time) {
 	switch {
+	case s.Fate == channels.Unclear && !s.ChannelFault:
+		c.brk.released() // the driver choked on this contact; that says nothing of the provider
 	case s.Fate == channels.Unclear || s.Fate == channels.NotSent && s.ChannelFault:
 		c.brk.failure(now, s.RetryAfter, s.Reason, c.cfg.Chance())
 		if !c.brk.closed() {
@@ -67,6 +69,9 @@ func (c *Core) sent(f *flight, s channels.Sent, now time.Time) {
 		if err != nil {
 			return
 		}
+		if !s.ChannelFault || s.Answered && c.brk.works() {
+			p.Failures++ // counted, should the provider turn out not to have it
+		}
 		t = c.step(f, p)
 		at := now.Add(c.settle())
 		if s.Answered {
@@ -90,11 +95,36 @@ func (c *Core) notSent(f *flight, s channels.Sent, now time.Time) weir.Transitio
 		return c.requeue(f, now, c.retries.reserve(now), s.Reason)
 	}
 	f.c.Failures++
+	return c.again(f, now, now.Add(min(s.RetryAfter, retryAfterLimit)), s.Reason)
+}
+
+// again gives a contact that the provider does not have its next attempt. One
+// that failed by itself waits, longer each time, and is given up in the end.
+func (c *Core) again(f *flight, now, due time.Time, reason string) weir.Transition {
 	if f.c.Failures >= poisonAfter {
-		return c.finish(f, now, weir.DeadLetter, s.Reason)
+		return c.finish(f, now, weir.DeadLetter, reason)
 	}
-	wait := max(jitter(backoff(f.c.Failures), c.cfg.Chance()), min(s.RetryAfter, retryAfterLimit))
-	return c.requeue(f, now, latest(c.retries.reserve(now), now.Add(wait)), s.Reason)
+	if f.c.Failures > 0 {
+		wait := jitter(backoff(f.c.Failures), c.cfg.Chance())
+		due = latest(due, latest(c.retries.reserve(now), now.Add(wait)))
+	}
+	return c.requeue(f, now, latest(due, c.behindProbe(f)), reason)
+}
+
+// behindProbe is the instant before which a contact whose hand-over went wrong
+// in a way that may be its own is not tried again: after the next probe, and
+// later with each attempt, so that others are the probes. Else one that the
+// provider chokes on would keep the way shut for all behind it. Zero while the
+// way is open.
+func (c *Core) behindProbe(f *flight) time.Time {
+	if c.brk.closed() {
+		return time.Time{}
+	}
+	wait := probeTime
+	for i := 1; i < f.c.Attempt && wait < probeWaitMost; i++ {
+		wait *= 4
+	}
+	return c.brk.until.Add(min(wait, probeWaitMost))
 }
 
 // requeue gives a contact its place in the queue back, now or later.
