@@ -322,8 +322,11 @@ func TestScenario65_PoisonBecomesADeadLetter(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 5)
 	r.manner = func(a channels.Attempt) manner {
-		if a.ID.ID <= 20 {
+		switch {
+		case a.ID.ID <= 10:
 			return cannotNow
+		case a.ID.ID <= 20:
+			return chokes
 		}
 		return accepts
 	}
