@@ -1,16 +1,12 @@
 package crashtest_test
 
 import (
-	"fmt"
 	"maps"
 	"net/http"
 	"slices"
 	"testing"
 	"time"
 )
-
-// slack is what a busy machine may add to the limits.
-const slack = 2 * time.Second
 
 // rig is a broker with its simulated providers and the load on them.
 type rig struct {
@@ -174,7 +170,8 @@ func (r *rig) checkTruth(l *load, contacts []contact) {
 // can tell about when its limit has come. It gives the slowest of the former.
 func (r *rig) checkTimes(o *outside, contacts []contact, extra time.Duration) (slowest time.Duration) {
 	r.t.Helper()
-	limit := idleAfter + collectEvery + longestCall
+	extra += size().slack
+	limit := idleAfter + collectEvery + longestCall + extra
 	for _, c := range contacts {
 		for _, a := range c.Attempts {
 			if a.ClaimedAt == nil || a.FinishedAt == nil {
@@ -188,14 +185,14 @@ func (r *rig) checkTimes(o *outside, contacts []contact, extra time.Duration) (s
 			took := a.FinishedAt.Sub(from)
 			final := a.Number == c.Attempts[len(c.Attempts)-1].Number
 			if final && c.Outcome == "lost" {
-				if early, late := a.FinishedAt.Sub(*a.ClaimedAt) < lostAfter, took > lostAfter+collectEvery+slack+extra; early || late {
+				if early, late := a.FinishedAt.Sub(*a.ClaimedAt) < lostAfter, took > lostAfter+collectEvery+extra; early || late {
 					r.t.Errorf("%s: %s ended as lost %v after its claim and %v after the broker's return", o.channel, c.Key, a.FinishedAt.Sub(*a.ClaimedAt), took)
 				}
 				continue
 			}
 			slowest = max(slowest, took)
-			if took > limit+slack+extra {
-				r.t.Errorf("%s: an attempt took %v to be resolved; the limit is %v: %s", o.channel, took, limit+slack+extra, fmt.Sprintf("%+v", c))
+			if took > limit {
+				r.t.Errorf("%s: an attempt took %v to be resolved; the limit is %v: %+v", o.channel, took, limit, c)
 			}
 		}
 	}

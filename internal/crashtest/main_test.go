@@ -65,14 +65,15 @@ type sizes struct {
 	random      int // kills at random, for each store
 	storeKills  int
 	drains      int
-	strikeLimit time.Duration
+	strikeLimit time.Duration // after that a failpoint counts as one that does not strike
+	slack       time.Duration // what a busy machine may add to the limits
 }
 
 func size() sizes {
 	if os.Getenv(sizeVariable) == "full" {
-		return sizes{cell: 10, random: 160, storeKills: 6, drains: 20, strikeLimit: 45 * time.Second}
+		return sizes{cell: 20, random: 200, storeKills: 10, drains: 20, strikeLimit: 45 * time.Second, slack: time.Second}
 	}
-	return sizes{random: 15, storeKills: 1, drains: 3, strikeLimit: 30 * time.Second}
+	return sizes{random: 15, storeKills: 1, drains: 3, strikeLimit: 30 * time.Second, slack: 2 * time.Second}
 }
 
 // seed is the beginning of all chance in a test. It is printed, so that a run

@@ -18,7 +18,11 @@ func TestCrashAtRandom(t *testing.T) {
 			r := newRig(t, database(t, store), from, true, newCalls(t, 3*capacity), newSMS(t, capacity))
 			r.feed()
 			for range size().random {
-				rest(nil, time.Duration(chance.IntN(300))*time.Millisecond)
+				life := time.Duration(chance.IntN(300)) * time.Millisecond
+				if chance.IntN(8) == 0 {
+					life += idleAfter + collectEvery // long enough for the collector
+				}
+				rest(nil, life)
 				r.broker.kill()
 				r.kills++
 				r.broker.start("")
