@@ -1,0 +1,188 @@
+package routing
+
+import (
+	"time"
+)
+
+// Command is something a client or the shell asks for.
+type Command interface {
+	// decide checks everything first and then emits what follows, so that a
+	// refusal changes nothing.
+	decide(s *State) error
+}
+
+// Apply does what has come due by now, then the command (nil for none), and
+// then makes every offer that has become possible. It gives the events of all
+// that, which have happened to the state already, and the reason if the
+// command was refused; then they are those of what was due alone. Time does
+// not go back: an earlier now counts as the latest one seen.
+//
+// The events of one Apply belong together: make them durable as one, and only
+// then announce them and answer the client.
+func (s *State) Apply(c Command, now time.Time) ([]Event, error) {
+	now = now.UTC().Truncate(time.Microsecond)
+	s.out, s.live = nil, true
+	s.fireUntil(now)
+	if now.After(s.now) {
+		s.now = now
+	}
+	var err error
+	if c != nil {
+		err = c.decide(s)
+	}
+	s.match()
+	s.cancelUnserved()
+	s.work.scores, s.work.scored, s.live = nil, nil, false
+	out := s.out
+	s.out = nil
+	return out, err
+}
+
+// Tick is the command that only lets time pass.
+type Tick struct{}
+
+func (Tick) decide(*State) error { return nil }
+
+// fireUntil does what is due, each thing at its own time and with the offers
+// that follow from it, as if somebody had called at that very instant. What
+// was due before the latest event happens now.
+func (s *State) fireUntil(now time.Time) {
+	for {
+		t := s.nextTimer()
+		if t == nil || t.at > now.UnixMicro() {
+			return
+		}
+		if at := time.UnixMicro(t.at).UTC(); at.After(s.now) {
+			s.now = at
+		}
+		s.fire(t)
+		s.match()
+	}
+}
+
+func (s *State) fire(t *timer) {
+	switch t.kind {
+	case timerJob:
+		s.fireJob(t.job)
+	case timerLife:
+		s.expireJob(t.job)
+	case timerForget:
+		s.emit(&JobForgottenEvent{JobID: t.job.ID})
+	case timerIdle:
+		s.deregister(t.work)
+	case timerKinds:
+	}
+}
+
+// fireJob does everything about one job that is due.
+func (s *State) fireJob(j *job) {
+	switch {
+	case s.fireOffers(j), s.fireClose(j), s.fireDeclines(j):
+	case j.Status == JobScheduled && due(j.MatchingMode.ScheduleAt, s.now):
+		s.emit(&JobWaitingForActivationEvent{
+			JobHead: s.jobHead(j), Priority: j.priority(), Requested: j.RequestedWorkerSelectors,
+			Attached: j.Attached, ScheduledAt: j.ScheduledAt,
+		})
+	case s.fireSelectors(j), s.fireWaits(j):
+	default:
+		s.arm(j)
+	}
+}
+
+func due(at, now time.Time) bool { return !at.IsZero() && !at.After(now) }
+
+func (s *State) fireOffers(j *job) bool {
+	for _, o := range j.Offers {
+		if due(o.ExpiresAt, s.now) {
+			w := o.worker
+			s.emit(&OfferExpiredEvent{s.offerHead(j, w, o.ID)})
+			s.deregister(w)
+			return true
+		}
+	}
+	return false
+}
+
+func (s *State) fireClose(j *job) bool {
+	for _, a := range j.Assignments {
+		if a.ClosedAt.IsZero() && due(a.CloseAt, s.now) {
+			s.closeNow(j, a, a.DispositionCode, "")
+			return true
+		}
+	}
+	return false
+}
+
+func (s *State) fireDeclines(j *job) bool {
+	if j.Status != JobQueued {
+		return false
+	}
+	for _, d := range j.Declines {
+		if due(d.Until, s.now) {
+			s.emit(&DeclineLapsedEvent{JobID: j.ID, WorkerID: d.WorkerID})
+			return true
+		}
+	}
+	return false
+}
+
+func (s *State) fireSelectors(j *job) bool {
+	if j.Status != JobQueued {
+		return false
+	}
+	_, requested := expire(j.RequestedWorkerSelectors, s.now)
+	_, attached := expire(j.Attached, s.now)
+	if requested == nil && attached == nil {
+		return false
+	}
+	s.emit(&JobWorkerSelectorsExpiredEvent{JobHead: s.jobHead(j), Requested: requested, Attached: attached})
+	return true
+}
+
+func (s *State) fireWaits(j *job) bool {
+	if j.Status != JobQueued {
+		return false
+	}
+	for _, r := range s.rulesOf(j.queue) {
+		if r.Trigger.Kind == TriggerWaitTime && !j.hasFired(j.QueueID, r.ID) &&
+			due(j.WaitsSince.Add(seconds(r.Trigger.ThresholdSeconds)), s.now) {
+			s.trigger(j, r)
+			return true
+		}
+	}
+	return false
+}
+
+// expireJob ends a job that has lived for too long.
+func (s *State) expireJob(j *job) {
+	if j.Status == JobPendingSchedule || j.Status == JobScheduled {
+		s.emit(&JobSchedulingFailedEvent{
+			JobHead: s.jobHead(j), Priority: j.priority(), Requested: j.RequestedWorkerSelectors,
+			Attached: j.Attached, ScheduledAt: j.ScheduledAt, FailureReason: "Expired Job",
+		})
+		return
+	}
+	s.cancel(j, "", "Expired")
+}
+
+// cancelUnserved ends the jobs that were not to wait and found nobody.
+func (s *State) cancelUnserved() {
+	if s.unserved == nil {
+		return
+	}
+	j := s.unserved
+	s.unserved = nil
+	if s.jobs[j.ID] == j && !j.Status.over() && len(j.Offers) == 0 && len(j.Assignments) == 0 {
+		s.cancel(j, "", NobodyAvailable)
+	}
+}
+
+// NobodyAvailable is the disposition of a job that was not to wait.
+const NobodyAvailable = "NobodyAvailable"
+
+func (s *State) jobHead(j *job) JobHead {
+	return JobHead{
+		JobID: j.ID, ChannelReference: j.ChannelReference, ChannelID: j.ChannelID,
+		QueueID: j.QueueID, Labels: j.Labels, Tags: j.Tags,
+	}
+}

@@ -1,0 +1,142 @@
+package routing
+
+import (
+	"slices"
+	"strings"
+)
+
+// choose picks the worker for a job's next offer. With ask it has asked for
+// scores instead and the job waits for them.
+func (s *State) choose(j *job) (w *worker, ask bool) {
+	mode := j.queue.mode()
+	switch mode.Kind {
+	case RoundRobin:
+		return s.nextInTurn(j), false
+	case BestWorker:
+		return s.best(j, &mode)
+	case ShortestIdle:
+		return s.byIdleness(j, true), false
+	case LongestIdle:
+	}
+	return s.byIdleness(j, false), false
+}
+
+// byIdleness is the first worker by load ratio, then by how long it has been
+// available. The reverse looks at availability alone: last in, first out.
+func (s *State) byIdleness(j *job, newest bool) *worker {
+	if newest {
+		q := j.kin.query
+		for pos := q.prev(len(s.index.at)); pos >= 0; pos = q.prev(pos) {
+			if w := s.index.at[pos]; s.fits(j, w) {
+				return w
+			}
+		}
+		return nil
+	}
+	for _, l := range s.index.loads {
+		if l.members.n == 0 {
+			continue
+		}
+		q := query{all: append(append(s.index.scratchAll[:0], &l.members), j.kin.query.all...), none: j.kin.query.none}
+		s.index.scratchAll = q.all
+		for pos := q.next(0); pos >= 0; pos = q.next(pos + 1) {
+			if w := s.index.at[pos]; s.fits(j, w) {
+				return w
+			}
+		}
+	}
+	return nil
+}
+
+// fits checks what the sets of a class do not.
+func (s *State) fits(j *job, w *worker) bool {
+	return !j.excludes(w, s.now) && j.kin.checked(w)
+}
+
+// nextInTurn is the eligible worker whose id follows that of the worker with
+// the queue's last offer, and after the greatest id comes the smallest.
+func (s *State) nextInTurn(j *job) *worker {
+	// When few are eligible, look at all of them; else walk round the ring,
+	// where one of many is soon found.
+	const few = 64
+	last := j.queue.LastOffered
+	var next, first *worker
+	n, q := 0, &j.kin.query
+	for pos := q.next(0); pos >= 0 && n <= few; pos = q.next(pos + 1) {
+		w := s.index.at[pos]
+		n++
+		if !s.fits(j, w) {
+			continue
+		}
+		if first == nil || w.ID < first.ID {
+			first = w
+		}
+		if w.ID > last && (next == nil || w.ID < next.ID) {
+			next = w
+		}
+	}
+	if n <= few {
+		if next == nil {
+			next = first
+		}
+		return next
+	}
+	ring := j.kin.queue.ring
+	start, found := slices.BinarySearchFunc(ring, last, byWorkerID)
+	if found {
+		start++
+	}
+	for i := range ring {
+		if w := ring[(start+i)%len(ring)]; j.kin.takes(w) && s.fits(j, w) {
+			return w
+		}
+	}
+	return nil
+}
+
+// best is the worker with the best score; ties go to the one idle for longest.
+func (s *State) best(j *job, mode *Mode) (w *worker, ask bool) {
+	var all []*worker
+	q := &j.kin.query
+	for pos := q.next(0); pos >= 0; pos = q.next(pos + 1) {
+		if w := s.index.at[pos]; s.fits(j, w) {
+			all = append(all, w)
+		}
+	}
+	if len(all) <= 1 {
+		return slices.Concat(all, []*worker{nil})[0], false
+	}
+	if mode.ScoringRule.remote() && s.work.scored != j {
+		s.askScores(j, mode, all)
+		return nil, true
+	}
+	score := s.scorer(j, mode)
+	slices.SortStableFunc(all, moreIdle)
+	best, top := all[0], score(all[0])
+	for _, w := range all[1:] {
+		if x := score(w); x > top {
+			best, top = w, x
+		}
+	}
+	return best, false
+}
+
+// moreIdle orders workers by load ratio, then by availability.
+func moreIdle(a, b *worker) int {
+	if d := a.load.num*b.load.den - b.load.num*a.load.den; d != 0 {
+		return d
+	}
+	return a.pos - b.pos
+}
+
+func (s *State) askScores(j *job, mode *Mode, all []*worker) {
+	ids := make([]string, len(all))
+	for i, w := range all {
+		ids[i] = w.ID
+	}
+	slices.SortFunc(ids, strings.Compare)
+	s.emit(&JobScoresAskedEvent{
+		JobHead: s.jobHead(j), Workers: ids, Rule: *mode.ScoringRule, Options: mode.ScoringRuleOptions,
+		Selectors: slices.Concat(j.RequestedWorkerSelectors, j.Attached),
+	})
+}

@@ -1,0 +1,254 @@
+package routing
+
+import (
+	"slices"
+
+	"weir"
+)
+
+func (c PutJob) decide(s *State) error {
+	j := s.jobs[c.ID]
+	var st *stamp
+	if j != nil {
+		st = &j.stamp
+	}
+	if err := c.If.check(st); err != nil {
+		return err
+	}
+	spec := c.Spec
+	if err := s.validateJob(c.ID, &spec, j); err != nil {
+		return err
+	}
+	if j == nil {
+		s.createJob(c, spec)
+		return nil
+	}
+	return s.updateJob(j, spec)
+}
+
+func (s *State) createJob(c PutJob, spec JobSpec) {
+	spec.RequestedWorkerSelectors = keepClocks(spec.RequestedWorkerSelectors, nil)
+	status := JobCreated
+	switch {
+	case spec.MatchingMode.Kind == ScheduleAndSuspend:
+		status = JobPendingSchedule
+	case spec.ClassificationPolicyID != "":
+		status = JobPendingClassification
+	}
+	head := JobHead{
+		JobID: c.ID, ChannelReference: spec.ChannelReference, ChannelID: spec.ChannelID,
+		QueueID: spec.QueueID, Labels: spec.Labels, Tags: spec.Tags,
+	}
+	s.emit(&JobReceivedEvent{JobHead: head, Spec: spec, Status: status, NoWait: c.NoWait})
+	j := s.jobs[c.ID]
+	if c.NoWait {
+		s.unserved = j
+	}
+	s.start(j)
+}
+
+// start schedules, classifies or queues a job that is none of these yet.
+func (s *State) start(j *job) {
+	switch {
+	case j.MatchingMode.Kind == ScheduleAndSuspend:
+		s.emit(&JobScheduledEvent{JobHead: s.jobHead(j), ScheduledAt: j.MatchingMode.ScheduleAt})
+	case j.ClassificationPolicyID != "":
+		s.classify(j)
+	default:
+		s.enqueue(j)
+	}
+}
+
+// updateJob replaces what a client stated about a job.
+func (s *State) updateJob(j *job, spec JobSpec) error {
+	spec.RequestedWorkerSelectors = keepClocks(spec.RequestedWorkerSelectors, j.RequestedWorkerSelectors)
+	d := s.compareJobs(&j.JobSpec, &spec)
+	if !d.any {
+		return nil
+	}
+	if j.Status.over() {
+		if d.mode || d.place || d.policy || d.priority {
+			return conflict("job %q is over", j.ID)
+		}
+		s.updated(j, spec, j.Status)
+		return nil
+	}
+	if j.Status == JobAssigned || j.Status == JobCompleted {
+		s.updated(j, spec, j.Status)
+		return nil
+	}
+	s.updateOpen(j, spec, d)
+	return nil
+}
+
+// updateOpen changes a job that nobody has yet.
+func (s *State) updateOpen(j *job, spec JobSpec, d jobChanges) {
+	kind := spec.MatchingMode.Kind
+	if (d.mode && kind != QueueAndMatch) || d.place || d.labels || d.policy {
+		s.revokeAll(j)
+	}
+	classifies := spec.ClassificationPolicyID != "" && (d.labels || d.policy)
+	switch {
+	case kind == ScheduleAndSuspend && (d.mode || j.Status.waits()):
+		if !d.mode {
+			s.updated(j, spec, j.Status)
+			return
+		}
+		s.updated(j, spec, JobPendingSchedule)
+		s.start(j)
+	case j.Status.waits():
+		s.activate(j, spec)
+	case classifies:
+		s.updated(j, spec, JobPendingClassification)
+		s.classify(j)
+	case d.place || d.labels || j.Status == JobClassificationFailed && spec.QueueID != "" && d.policy:
+		if spec.QueueID == "" {
+			s.updated(j, spec, j.Status)
+			return
+		}
+		s.updated(j, spec, j.Status)
+		s.enqueue(j)
+	default:
+		s.updated(j, spec, j.Status)
+	}
+}
+
+// activate queues a scheduled job.
+func (s *State) activate(j *job, spec JobSpec) {
+	if spec.ClassificationPolicyID != "" {
+		s.updated(j, spec, JobPendingClassification)
+		s.classify(j)
+		return
+	}
+	s.updated(j, spec, JobCreated)
+	s.enqueue(j)
+}
+
+func (s *State) updated(j *job, spec JobSpec, status JobStatus) {
+	head := s.jobHead(j)
+	head.ChannelID, head.ChannelReference, head.QueueID = spec.ChannelID, spec.ChannelReference, spec.QueueID
+	head.Labels, head.Tags = spec.Labels, spec.Tags
+	s.emit(&JobUpdatedEvent{JobHead: head, Spec: spec, Status: status})
+}
+
+// jobChanges says what of a job differs.
+type jobChanges struct {
+	any      bool
+	mode     bool
+	place    bool // queue, channel or selectors
+	labels   bool
+	policy   bool
+	priority bool
+}
+
+func (s *State) compareJobs(a, b *JobSpec) (d jobChanges) {
+	d.mode = a.MatchingMode.Kind != b.MatchingMode.Kind || !a.MatchingMode.ScheduleAt.Equal(b.MatchingMode.ScheduleAt)
+	d.place = a.QueueID != b.QueueID || a.ChannelID != b.ChannelID || !sameSelectors(a.RequestedWorkerSelectors, b.RequestedWorkerSelectors)
+	d.labels = !a.Labels.equal(b.Labels)
+	d.policy = a.ClassificationPolicyID != b.ClassificationPolicyID
+	d.priority = priorityOf(a) != priorityOf(b)
+	d.any = d.mode || d.place || d.labels || d.policy || d.priority || a.ChannelReference != b.ChannelReference ||
+		!a.Tags.equal(b.Tags) || !slices.Equal(a.Notes, b.Notes) || a.DispositionCode != b.DispositionCode
+	return d
+}
+
+func priorityOf(s *JobSpec) int {
+	if s.Priority == nil {
+		return defaultPriority
+	}
+	return *s.Priority
+}
+
+func (s *State) revokeAll(j *job) {
+	for _, o := range slices.Clone(j.Offers) {
+		s.revoke(o, false)
+	}
+}
+
+// enqueue puts a job into its queue, unless a rule about the queue's length
+// keeps it out or sends it elsewhere.
+func (s *State) enqueue(j *job) {
+	s.revokeAll(j)
+	if r := s.tooLong(j); r != nil {
+		s.trigger(j, *r)
+		return
+	}
+	s.emit(&JobQueuedEvent{
+		JobHead: s.jobHead(j), Priority: j.priority(),
+		Requested: wound(j.RequestedWorkerSelectors, s.now), Attached: wound(j.Attached, s.now),
+	})
+}
+
+func (c CancelJob) decide(s *State) error {
+	j := s.jobs[c.ID]
+	if j == nil {
+		return notFound("job", c.ID)
+	}
+	if j.Status.over() {
+		return conflict("job %q is over", c.ID)
+	}
+	code := c.DispositionCode
+	if code == "" {
+		code = "Cancelled"
+	}
+	s.cancel(j, c.Note, code)
+	return nil
+}
+
+// cancel ends a job wherever it is; whoever has it is free at once.
+func (s *State) cancel(j *job, note, code string) {
+	s.revokeAll(j)
+	drains := openWorkers(j)
+	s.emit(&JobCancelledEvent{JobHead: s.jobHead(j), Note: note, DispositionCode: code})
+	for _, w := range drains {
+		s.drained(w)
+	}
+}
+
+func openWorkers(j *job) (out []*worker) {
+	for _, a := range j.Assignments {
+		if a.ClosedAt.IsZero() {
+			out = append(out, a.worker)
+		}
+	}
+	return out
+}
+
+// drained ends a worker's draining when its last job is gone.
+func (s *State) drained(w *worker) {
+	if w.State == WorkerDraining && len(w.assigned) == 0 {
+		s.emit(&WorkerDrainedEvent{WorkerID: w.ID})
+	}
+}
+
+func (c ReclassifyJob) decide(s *State) error {
+	j := s.jobs[c.ID]
+	switch {
+	case j == nil:
+		return notFound("job", c.ID)
+	case j.ClassificationPolicyID == "":
+		return conflict("job %q has no classification policy", c.ID)
+	case j.Status.over(), j.Status == JobAssigned, j.Status == JobCompleted, j.Status.waits():
+		return conflict("job %q is %s", c.ID, j.Status)
+	}
+	s.reclassify(j, j.JobSpec)
+	return nil
+}
+
+func (s *State) reclassify(j *job, spec JobSpec) {
+	s.revokeAll(j)
+	s.updated(j, spec, JobPendingClassification)
+	s.classify(j)
+}
+
+func (c DeleteJob) decide(s *State) error {
+	j := s.jobs[c.ID]
+	if j == nil {
+		return notFound("job", c.ID)
+	}
+	if !j.Status.over() {
+		return weir.Errorf(weir.CodeConflict, "job %q is %s; it needs to be in a termination state", c.ID, j.Status)
+	}
+	s.emit(&JobDeletedEvent{s.jobHead(j)})
+	return nil
+}

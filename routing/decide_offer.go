@@ -1,0 +1,140 @@
+package routing
+
+import (
+	"slices"
+	"time"
+
+	"weir"
+)
+
+const mostUnassignments = 3
+
+func (c AcceptOffer) decide(s *State) error {
+	o, err := s.openOffer(c.WorkerID, c.OfferID)
+	if err != nil {
+		if s.AssignmentOf(c.WorkerID, c.OfferID) != "" {
+			return nil // it was accepted before; the answer may have been lost
+		}
+		return err
+	}
+	s.accept(o)
+	return nil
+}
+
+// AssignmentOf is the id of the open assignment that an accepted offer
+// became, empty if there is none.
+func (s *State) AssignmentOf(workerID, offerID string) string {
+	if w := s.workers[workerID]; w != nil {
+		for _, a := range w.assigned {
+			if a.OfferID == offerID {
+				return a.ID
+			}
+		}
+	}
+	return ""
+}
+
+func (s *State) openOffer(workerID, offerID string) (*offer, error) {
+	if s.workers[workerID] == nil {
+		return nil, notFound("worker", workerID)
+	}
+	o := s.offers[offerID]
+	if o != nil && o.WorkerID == workerID {
+		return o, nil
+	}
+	if s.taken[offerID] != nil {
+		return nil, &weir.Error{
+			Code: weir.CodeConflict, Message: "another worker accepted the job",
+			Fields: []weir.FieldError{{Pointer: "/offerId", Code: OfferTaken, Detail: "the offer was revoked"}},
+		}
+	}
+	return nil, notFound("offer", offerID)
+}
+
+func (s *State) accept(o *offer) {
+	j, w := o.job, o.worker
+	s.emit(&OfferAcceptedEvent{
+		OfferHead: s.offerHead(j, w, o.ID), OfferData: offerData(j, w), AssignmentID: s.assignmentID(),
+	})
+	for _, other := range slices.Clone(j.Offers) {
+		s.revoke(other, true)
+	}
+}
+
+func (c DeclineOffer) decide(s *State) error {
+	o, err := s.openOffer(c.WorkerID, c.OfferID)
+	if err != nil {
+		return err
+	}
+	retry := c.RetryOfferAt
+	if !retry.IsZero() {
+		retry = retry.UTC().Truncate(time.Microsecond)
+		if !retry.After(s.now) {
+			retry = s.now // eligible again at once
+		}
+	}
+	s.emit(&OfferDeclinedEvent{OfferHead: s.offerHead(o.job, o.worker, o.ID), RetryAt: retry})
+	return nil
+}
+
+// openAssignment finds an assignment whose job is in a state.
+func (s *State) openAssignment(jobID, id string, want JobStatus) (*job, *assignment, error) {
+	j := s.jobs[jobID]
+	if j == nil {
+		return nil, nil, notFound("job", jobID)
+	}
+	i := j.assignment(id)
+	if i < 0 {
+		return nil, nil, notFound("assignment", id)
+	}
+	a := j.Assignments[i]
+	if j.Status != want || !a.ClosedAt.IsZero() {
+		return nil, nil, conflict("job %q is %s", jobID, j.Status)
+	}
+	return j, a, nil
+}
+
+func (c CompleteJob) decide(s *State) error {
+	j, a, err := s.openAssignment(c.JobID, c.AssignmentID, JobAssigned)
+	if err != nil {
+		return err
+	}
+	s.emit(&JobCompletedEvent{JobHead: s.jobHead(j), AssignmentID: a.ID, WorkerID: a.WorkerID, Note: c.Note})
+	return nil
+}
+
+func (c CloseJob) decide(s *State) error {
+	j, a, err := s.openAssignment(c.JobID, c.AssignmentID, JobCompleted)
+	if err != nil {
+		return err
+	}
+	if at := c.CloseAt.UTC().Truncate(time.Microsecond); at.After(s.now) {
+		s.emit(&JobCloseArrangedEvent{
+			JobHead: s.jobHead(j), AssignmentID: a.ID, WorkerID: a.WorkerID,
+			DispositionCode: c.DispositionCode, CloseAt: at, Note: c.Note,
+		})
+		return nil
+	}
+	s.closeNow(j, a, c.DispositionCode, c.Note)
+	return nil
+}
+
+func (s *State) closeNow(j *job, a *assignment, code, note string) {
+	s.emit(&JobClosedEvent{JobHead: s.jobHead(j), AssignmentID: a.ID, WorkerID: a.WorkerID, DispositionCode: code, Note: note})
+	s.drained(a.worker)
+}
+
+func (c UnassignJob) decide(s *State) error {
+	j, a, err := s.openAssignment(c.JobID, c.AssignmentID, JobAssigned)
+	if err != nil {
+		return err
+	}
+	if j.Unassigned >= mostUnassignments {
+		return conflict("job %q was unassigned %d times", c.JobID, j.Unassigned)
+	}
+	w := a.worker
+	s.emit(&JobUnassignedEvent{JobHead: s.jobHead(j), AssignmentID: a.ID, WorkerID: a.WorkerID, Suspended: c.SuspendMatching})
+	s.drained(w)
+	s.enqueue(j)
+	return nil
+}

@@ -1,0 +1,188 @@
+package routing
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+func (c PutWorker) decide(s *State) error {
+	w := s.workers[c.ID]
+	if err := c.If.check(stampOf(w)); err != nil {
+		return err
+	}
+	spec := c.Spec
+	if err := validateWorker(c.ID, &spec); err != nil {
+		return err
+	}
+	spec.Labels = spec.Labels.with("Id", Text(c.ID))
+	s.putWorker(c.ID, spec)
+	return nil
+}
+
+func stampOf(w *worker) *stamp {
+	if w == nil {
+		return nil
+	}
+	return &w.stamp
+}
+
+func (s *State) putWorker(id string, spec WorkerSpec) {
+	w := s.workers[id]
+	var changed []string
+	if w == nil {
+		s.emit(&WorkerPutEvent{WorkerID: id, Spec: spec})
+		w = s.workers[id]
+	} else {
+		if changed = differences(&w.WorkerSpec, &spec); len(changed) == 0 {
+			return
+		}
+		s.revokeUnfit(w, &spec)
+		s.emit(&WorkerPutEvent{WorkerID: id, Spec: spec})
+	}
+	switch {
+	case spec.AvailableForOffers && w.State != WorkerActive:
+		s.emit(&WorkerRegisteredEvent{WorkerID: id, WorkerInfo: s.workerInfo(w)})
+	case !spec.AvailableForOffers && w.State == WorkerActive:
+		s.deregister(w)
+	default:
+		if len(changed) > 0 {
+			s.emit(&WorkerUpdatedEvent{WorkerID: id, WorkerInfo: s.workerInfo(w), Updated: changed})
+		}
+	}
+}
+
+// differences names the properties that differ, as the event does.
+func differences(a, b *WorkerSpec) (out []string) {
+	add := func(name string, same bool) {
+		if !same {
+			out = append(out, name)
+		}
+	}
+	add("AvailableForOffers", a.AvailableForOffers == b.AvailableForOffers)
+	add("TotalCapacity", a.Capacity == b.Capacity)
+	add("QueueAssignments", slices.Equal(a.Queues, b.Queues))
+	add("Labels", a.Labels.equal(b.Labels))
+	add("Tags", a.Tags.equal(b.Tags))
+	add("ChannelConfigurations", slices.Equal(a.Channels, b.Channels))
+	add("MaxConcurrentOffers", a.MaxConcurrentOffers == b.MaxConcurrentOffers)
+	return out
+}
+
+// revokeUnfit takes back the offers that a worker could not have been made as
+// it will be, the newest first.
+func (s *State) revokeUnfit(w *worker, spec *WorkerSpec) {
+	if !spec.AvailableForOffers {
+		return // deregistering revokes them all
+	}
+	after := worker{}
+	after.WorkerSpec, after.pos = *spec, -1
+	after.assignedCost = w.assignedCost
+	after.assigned = w.assigned
+	after.uses()
+	for _, o := range slices.Clone(w.offers) {
+		if after.admits(o) {
+			after.offers = append(after.offers, o)
+			after.offeredCost += o.Cost
+			after.use(o.job.ChannelID, 1)
+			continue
+		}
+		s.revoke(o, false)
+	}
+}
+
+// admits says whether an open offer fits beside what the worker has.
+func (w *worker) admits(o *offer) bool {
+	j := o.job
+	if !slices.Contains(w.Queues, j.QueueID) {
+		return false
+	}
+	for _, c := range w.channels {
+		if c.ChannelID == j.ChannelID {
+			return o.Cost <= w.Capacity-w.assignedCost-w.offeredCost && (c.MaxNumberOfJobs == 0 || c.jobs < c.MaxNumberOfJobs)
+		}
+	}
+	return false
+}
+
+// deregister revokes a worker's offers and makes it draining or inactive.
+func (s *State) deregister(w *worker) {
+	if w.State != WorkerActive {
+		return
+	}
+	for _, o := range slices.Clone(w.offers) {
+		s.revoke(o, false)
+	}
+	s.emit(&WorkerDeregisteredEvent{WorkerID: w.ID})
+}
+
+func (s *State) revoke(o *offer, taken bool) {
+	s.emit(&OfferRevokedEvent{OfferHead: s.offerHead(o.job, o.worker, o.ID), Taken: taken})
+}
+
+func (s *State) workerInfo(w *worker) WorkerInfo {
+	queues := make([]QueueInfo, len(w.Queues))
+	for i, id := range w.Queues {
+		queues[i] = s.queueInfo(id)
+	}
+	return WorkerInfo{TotalCapacity: w.Capacity, Queues: queues, Channels: w.Channels, Labels: w.Labels, Tags: w.Tags}
+}
+
+func (s *State) queueInfo(id string) QueueInfo {
+	if q := s.queues[id]; q != nil {
+		return QueueInfo{ID: id, Name: q.Name, Labels: q.Labels}
+	}
+	return QueueInfo{ID: id}
+}
+
+func (c DeleteWorker) decide(s *State) error {
+	w := s.workers[c.ID]
+	if w == nil {
+		return notFound("worker", c.ID)
+	}
+	if len(w.assigned) > 0 {
+		return conflict("worker %q has jobs", c.ID)
+	}
+	for _, o := range slices.Clone(w.offers) {
+		s.revoke(o, false)
+	}
+	s.emit(&WorkerDeletedEvent{WorkerID: c.ID, WorkerInfo: s.workerInfo(w)})
+	return nil
+}
+
+func (c SetAvailable) decide(s *State) error {
+	ids := c.Workers
+	for _, id := range ids {
+		if s.workers[id] == nil {
+			return notFound("worker", id)
+		}
+	}
+	if len(ids) == 0 {
+		ids = slices.SortedFunc(maps.Keys(s.workers), strings.Compare)
+	}
+	for _, id := range ids {
+		w := s.workers[id]
+		if c.Available && len(c.Workers) == 0 && len(w.assigned) > 0 {
+			continue
+		}
+		spec := w.WorkerSpec
+		spec.AvailableForOffers = c.Available
+		s.putWorker(id, spec)
+	}
+	return nil
+}
+
+func (c RemoveLabel) decide(s *State) error {
+	if c.Key == "Id" {
+		return conflict("the label Id is the router's own")
+	}
+	for _, id := range slices.SortedFunc(maps.Keys(s.workers), strings.Compare) {
+		spec := s.workers[id].WorkerSpec
+		if _, ok := spec.Labels[c.Key]; ok {
+			spec.Labels = maps.Clone(spec.Labels)
+			delete(spec.Labels, c.Key)
+			s.putWorker(id, spec)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,49 @@
+package routing
+
+import (
+	"fmt"
+
+	"weir"
+)
+
+// CodePrecondition says that the version of a condition is not the current one.
+const CodePrecondition weir.Code = "precondition_failed"
+
+// Details of refusals, in the Code of a [weir.FieldError]. The first three are
+// the names that clients of the API know.
+const (
+	QueueUsesDistribution   = "QueueExistsWithDistributionPolicy"
+	QueueUsesException      = "QueueExistsWithExceptionPolicy"
+	JobUsesClassification   = "ActiveJobWithClassificationPolicyExist"
+	JobInQueue              = "ActiveJobWithQueue"
+	WorkerOnQueue           = "WorkerAssignedToQueue"
+	ClassificationFallsBack = "ClassificationPolicyWithFallbackQueue"
+	OfferTaken              = "OfferTaken" // another worker has the job
+)
+
+func notFound(kind, id string) error {
+	return weir.Errorf(weir.CodeNotFound, "there is no %s %q", kind, id)
+}
+
+func conflict(format string, args ...any) error {
+	return weir.Errorf(weir.CodeConflict, format, args...)
+}
+
+// mistakes collects what is wrong with a specification.
+type mistakes []weir.FieldError
+
+func (m *mistakes) add(pointer, code, format string, args ...any) {
+	*m = append(*m, weir.FieldError{Pointer: pointer, Code: code, Detail: fmt.Sprintf(format, args...)})
+}
+
+func (m mistakes) err() error {
+	if len(m) == 0 {
+		return nil
+	}
+	return &weir.Error{Code: weir.CodeInvalid, Message: "one or more validation errors occurred", Fields: m}
+}
+
+// refused is a refusal because something is in use.
+func refused(code weir.Code, details mistakes) error {
+	return &weir.Error{Code: code, Message: "it is in use", Fields: details}
+}

@@ -1,0 +1,213 @@
+package routing
+
+import "time"
+
+// Event is something that happened. Every change of the state is one; folding
+// them in order gives the state again. Those with the name of an event of the
+// API are to be announced once they are durable, see [Public].
+type Event interface {
+	Head() *Header
+	Kind() string
+	fold(s *State)
+}
+
+// Header is common to all events.
+type Header struct {
+	Seq uint64    `json:"seq"` // from 1, without gaps
+	At  time.Time `json:"at"`
+}
+
+// Head gives the header.
+func (h *Header) Head() *Header { return h }
+
+// JobHead is common to the events of jobs.
+type JobHead struct {
+	Header
+	JobID            string `json:"jobId"`
+	ChannelReference string `json:"channelReference,omitempty"`
+	ChannelID        string `json:"channelId"`
+	QueueID          string `json:"queueId,omitempty"`
+	Labels           Labels `json:"labels,omitempty"`
+	Tags             Labels `json:"tags,omitempty"`
+}
+
+// QueueInfo describes a queue inside an event.
+type QueueInfo struct {
+	ID     string `json:"id"`
+	Name   string `json:"name,omitempty"`
+	Labels Labels `json:"labels,omitempty"`
+}
+
+// JobReceivedEvent says that a job was created.
+type JobReceivedEvent struct {
+	JobHead
+	Spec   JobSpec   `json:"spec"`
+	Status JobStatus `json:"status"` // created, pendingClassification or pendingSchedule
+	NoWait bool      `json:"noWait,omitempty"`
+}
+
+// JobUpdatedEvent says that a client, or the action of an exception, changed a
+// job. Status is what it is then.
+type JobUpdatedEvent struct {
+	JobHead
+	Spec   JobSpec   `json:"spec"`
+	Status JobStatus `json:"status"`
+}
+
+// JobRulesAskedEvent asks the caller for the results of the rules that only it
+// can evaluate. Answer with [SupplyRules]; the round is the event's number.
+type JobRulesAskedEvent struct {
+	JobHead
+	Rules []AskedRule `json:"rules"`
+}
+
+// AskedRule is a rule to evaluate over the job's labels.
+type AskedRule struct {
+	Path string `json:"path"` // names the rule in its policy, and its result in the answer
+	Rule Rule   `json:"rule"`
+}
+
+// JobScoresAskedEvent asks the caller to score workers for a job. Answer with
+// [SupplyScores]; the round is the event's number.
+type JobScoresAskedEvent struct {
+	JobHead
+	Workers   []string         `json:"workers"`
+	Rule      Rule             `json:"rule"`
+	Options   *ScoringOptions  `json:"options,omitempty"`
+	Selectors []WorkerSelector `json:"selectors,omitempty"`
+}
+
+// JobScoredEvent says that the scores of a round are in. They count for the
+// offers that follow at once and are not kept.
+type JobScoredEvent struct {
+	JobHead
+}
+
+// JobClassifiedEvent says what classification gave a job.
+type JobClassifiedEvent struct {
+	JobHead
+	ClassificationPolicyID string           `json:"classificationPolicyId"`
+	Priority               int              `json:"priority"`
+	Attached               []WorkerSelector `json:"attachedWorkerSelectors,omitempty"`
+	Queue                  QueueInfo        `json:"queueDetails"`
+}
+
+// JobClassificationFailedEvent says that a job could not be classified.
+type JobClassificationFailedEvent struct {
+	JobHead
+	ClassificationPolicyID string    `json:"classificationPolicyId"`
+	Errors                 []Failure `json:"errors"`
+}
+
+// Failure is why a classification failed.
+type Failure struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+	Target  string `json:"target,omitempty"`
+}
+
+// JobQueuedEvent says that a job joined a queue, or joined it again.
+type JobQueuedEvent struct {
+	JobHead
+	Priority  int              `json:"priority"`
+	Requested []WorkerSelector `json:"requestedWorkerSelectors,omitempty"`
+	Attached  []WorkerSelector `json:"attachedWorkerSelectors,omitempty"`
+}
+
+// JobScheduledEvent says that a job's schedule was set.
+type JobScheduledEvent struct {
+	JobHead
+	ScheduledAt time.Time `json:"scheduledOn"`
+}
+
+// JobExceptionTriggeredEvent says that a rule of an exception policy fired.
+type JobExceptionTriggeredEvent struct {
+	JobHead
+	RuleKey string `json:"ruleKey"`
+	RuleID  string `json:"exceptionRuleId"`
+}
+
+// JobWorkerSelectorsExpiredEvent says that selectors do not count any more.
+type JobWorkerSelectorsExpiredEvent struct {
+	JobHead
+	Requested []WorkerSelector `json:"expiredRequestedWorkerSelectors,omitempty"`
+	Attached  []WorkerSelector `json:"expiredAttachedWorkerSelectors,omitempty"`
+}
+
+// JobUnassignedEvent says that a worker gave a job back.
+type JobUnassignedEvent struct {
+	JobHead
+	AssignmentID string `json:"assignmentId"`
+	WorkerID     string `json:"workerId"`
+	Suspended    bool   `json:"suspended,omitempty"`
+}
+
+// JobCompletedEvent says that a worker finished a job and wraps it up.
+type JobCompletedEvent struct {
+	JobHead
+	AssignmentID string `json:"assignmentId"`
+	WorkerID     string `json:"workerId"`
+	Note         string `json:"note,omitempty"`
+}
+
+// JobCloseArrangedEvent says that a job will be closed at an instant.
+type JobCloseArrangedEvent struct {
+	JobHead
+	AssignmentID    string    `json:"assignmentId"`
+	WorkerID        string    `json:"workerId"`
+	DispositionCode string    `json:"dispositionCode,omitempty"`
+	CloseAt         time.Time `json:"closeAt"`
+	Note            string    `json:"note,omitempty"`
+}
+
+// JobClosedEvent says that a job is over and its worker free.
+type JobClosedEvent struct {
+	JobHead
+	AssignmentID    string `json:"assignmentId"`
+	WorkerID        string `json:"workerId"`
+	DispositionCode string `json:"dispositionCode,omitempty"`
+	Note            string `json:"note,omitempty"`
+}
+
+// JobCancelledEvent says that a job was cancelled.
+type JobCancelledEvent struct {
+	JobHead
+	Note            string `json:"note,omitempty"`
+	DispositionCode string `json:"dispositionCode"`
+}
+
+// JobWaitingForActivationEvent says that a job's scheduled time has come.
+type JobWaitingForActivationEvent struct {
+	JobHead
+	Priority    int              `json:"priority"`
+	Requested   []WorkerSelector `json:"requestedWorkerSelectors,omitempty"`
+	Attached    []WorkerSelector `json:"attachedWorkerSelectors,omitempty"`
+	ScheduledAt time.Time        `json:"scheduledOn"`
+}
+
+// JobSchedulingFailedEvent says that a job expired before its schedule.
+type JobSchedulingFailedEvent struct {
+	JobHead
+	Priority      int              `json:"priority"`
+	Requested     []WorkerSelector `json:"requestedWorkerSelectors,omitempty"`
+	Attached      []WorkerSelector `json:"attachedWorkerSelectors,omitempty"`
+	ScheduledAt   time.Time        `json:"scheduledOn"`
+	FailureReason string           `json:"failureReason"`
+}
+
+// JobDeletedEvent says that a client deleted a job.
+type JobDeletedEvent struct{ JobHead }
+
+// JobForgottenEvent says that a finished job was dropped by age.
+type JobForgottenEvent struct {
+	Header
+	JobID string `json:"jobId"`
+}
+
+// DeclineLapsedEvent says that a worker may be offered a job again that it
+// declined until some instant.
+type DeclineLapsedEvent struct {
+	Header
+	JobID    string `json:"jobId"`
+	WorkerID string `json:"workerId"`
+}

@@ -1,0 +1,97 @@
+package routing
+
+import (
+	"maps"
+	"slices"
+)
+
+// rulesOf are the exception rules of a queue.
+func (s *State) rulesOf(q *queue) []ExceptionRule {
+	if q == nil {
+		return nil
+	}
+	if x := s.excepts[q.ExceptionPolicyID]; x != nil {
+		return x.ExceptionRules
+	}
+	return nil
+}
+
+// tooLong is the rule about its queue's length that a job meets when it is
+// added there, nil if there is none. Each rule fires once per queue, so that
+// jobs that are sent round come to rest.
+func (s *State) tooLong(j *job) *ExceptionRule {
+	q := s.queues[j.QueueID]
+	if q == nil || j.WaitsIn == j.QueueID {
+		return nil
+	}
+	for _, r := range s.rulesOf(q) {
+		if r.Trigger.Kind != TriggerQueueLength || j.hasFired(q.ID, r.ID) {
+			continue
+		}
+		seq := j.Enqueued
+		if seq == 0 {
+			seq = s.seq + 1
+		}
+		if q.line.ahead(placeOf(j.expedited(), j.priority(), seq)) >= r.Trigger.Threshold {
+			return &r
+		}
+	}
+	return nil
+}
+
+// trigger fires a rule: its actions change the job in their order, and then
+// the job is classified, queued or left where it was.
+func (s *State) trigger(j *job, r ExceptionRule) {
+	waiting := j.Status == JobQueued
+	s.emit(&JobExceptionTriggeredEvent{JobHead: s.jobHead(j), RuleKey: r.ID, RuleID: r.ID})
+	spec, changed, classifies := j.JobSpec, false, false
+	for _, a := range r.Actions {
+		switch a.Kind {
+		case ActionCancel:
+			code := a.DispositionCode
+			if code == "" {
+				code = "Cancelled"
+			}
+			s.cancel(j, a.Note, code)
+			return
+		case ActionManualReclassify:
+			changed = true
+			s.reclassifyByHand(&spec, &a)
+		case ActionReclassify:
+			changed = true
+			classifies = classifies || a.ClassificationPolicyID != "" || spec.ClassificationPolicyID != ""
+			if a.ClassificationPolicyID != "" {
+				spec.ClassificationPolicyID = a.ClassificationPolicyID
+			}
+			labels := maps.Clone(spec.Labels)
+			if labels == nil {
+				labels = Labels{}
+			}
+			maps.Copy(labels, a.LabelsToUpsert)
+			spec.Labels = labels
+		}
+	}
+	switch {
+	case classifies && s.classes[spec.ClassificationPolicyID] != nil:
+		s.reclassify(j, spec)
+	case changed:
+		s.revokeAll(j)
+		s.updated(j, spec, JobCreated)
+		s.enqueue(j)
+	case !waiting:
+		s.enqueue(j)
+	}
+}
+
+// reclassifyByHand sets what the action names and appends its selectors. A
+// queue that was deleted since is passed over.
+func (s *State) reclassifyByHand(spec *JobSpec, a *Action) {
+	if s.queues[a.QueueID] != nil {
+		spec.QueueID = a.QueueID
+	}
+	if a.Priority != nil {
+		spec.Priority = a.Priority
+	}
+	added := keepClocks(a.WorkerSelectors, nil)
+	spec.RequestedWorkerSelectors = slices.Concat(spec.RequestedWorkerSelectors, added)
+}

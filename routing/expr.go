@@ -1,0 +1,287 @@
+package routing
+
+import (
+	"errors"
+	"strings"
+)
+
+// The expressions of rules are the part of Power Fx that rules need: literals,
+// job.Label and worker.Label, comparison, arithmetic, And, Or, Not (also as
+// &&, || and !) and If. A missing label is blank and equals nothing but blank.
+
+// scope is what an expression can see.
+type scope struct{ job, worker Labels }
+
+// expression is a parsed rule.
+type expression interface {
+	eval(scope) (Value, error)
+}
+
+var (
+	errExpression = errors.New("the expression cannot be read")
+	errOperands   = errors.New("an operator of the expression has operands of the wrong kind")
+)
+
+type literal struct{ v Value }
+
+func (l literal) eval(scope) (Value, error) { return l.v, nil }
+
+type labelOf struct {
+	worker bool
+	key    string
+}
+
+func (l labelOf) eval(s scope) (Value, error) {
+	if l.worker {
+		return s.worker[l.key], nil
+	}
+	return s.job[l.key], nil
+}
+
+type call struct {
+	op   string
+	args []expression
+}
+
+func (c call) eval(s scope) (Value, error) {
+	switch c.op {
+	case "if":
+		return c.evalIf(s)
+	case "and", "or":
+		return c.evalLogic(s)
+	}
+	args := make([]Value, len(c.args))
+	for i, a := range c.args {
+		var err error
+		if args[i], err = a.eval(s); err != nil {
+			return Value{}, err
+		}
+	}
+	switch c.op {
+	case "not":
+		return Bool(!truth(args[0])), nil
+	case "=":
+		return Bool(args[0] == args[1]), nil
+	case "<>":
+		return Bool(args[0] != args[1]), nil
+	case "&":
+		return Text(args[0].String() + args[1].String()), nil
+	}
+	return c.number(args)
+}
+
+// number does what takes numbers. Blank is 0 in arithmetic, as in Power Fx,
+// and compares with nothing.
+func (c call) number(args []Value) (Value, error) {
+	var n [2]float64
+	blank := false
+	for i, a := range args {
+		f, ok := a.Number()
+		if !ok && !a.IsZero() {
+			return Value{}, errOperands
+		}
+		blank = blank || !ok
+		n[i] = f
+	}
+	switch c.op {
+	case "<":
+		return Bool(!blank && n[0] < n[1]), nil
+	case "<=":
+		return Bool(!blank && n[0] <= n[1]), nil
+	case ">":
+		return Bool(!blank && n[0] > n[1]), nil
+	case ">=":
+		return Bool(!blank && n[0] >= n[1]), nil
+	}
+	out := Value{}
+	switch c.op {
+	case "+":
+		out = Number(n[0] + n[1])
+	case "-":
+		out = Number(n[0] - n[1])
+	case "*":
+		out = Number(n[0] * n[1])
+	case "/":
+		out = Number(n[0] / n[1])
+	}
+	if out.IsZero() || !out.valid() {
+		return Value{}, errOperands
+	}
+	return out, nil
+}
+
+// evalIf takes pairs of condition and result, and a last result.
+func (c call) evalIf(s scope) (Value, error) {
+	for i := 0; i+1 < len(c.args); i += 2 {
+		v, err := c.args[i].eval(s)
+		if err != nil {
+			return Value{}, err
+		}
+		if truth(v) {
+			return c.args[i+1].eval(s)
+		}
+	}
+	if len(c.args)%2 == 1 {
+		return c.args[len(c.args)-1].eval(s)
+	}
+	return Value{}, nil
+}
+
+func (c call) evalLogic(s scope) (Value, error) {
+	for _, a := range c.args {
+		v, err := a.eval(s)
+		if err != nil {
+			return Value{}, err
+		}
+		if truth(v) == (c.op == "or") {
+			return Bool(c.op == "or"), nil
+		}
+	}
+	return Bool(c.op == "and"), nil
+}
+
+// parser reads expressions by falling precedence.
+type parser struct {
+	tokens []token
+	depth  int
+}
+
+func parseExpression(text string) (expression, error) {
+	tokens, err := scan(strings.TrimPrefix(strings.TrimSpace(text), "="))
+	if err != nil {
+		return nil, err
+	}
+	p := parser{tokens: tokens}
+	e, err := p.binary(0)
+	if err != nil || len(p.tokens) > 0 {
+		return nil, errExpression
+	}
+	return e, nil
+}
+
+// levels are the binary operators, the loosest first.
+func levels() [][]string {
+	return [][]string{{"||", "or"}, {"&&", "and"}, {"=", "<>", "<", "<=", ">", ">="}, {"&"}, {"+", "-"}, {"*", "/"}}
+}
+
+func (p *parser) binary(level int) (expression, error) {
+	all := levels()
+	if level == len(all) {
+		return p.unary()
+	}
+	left, err := p.binary(level + 1)
+	for err == nil {
+		op, ok := p.takeAny(all[level])
+		if !ok {
+			break
+		}
+		switch op {
+		case "||":
+			op = "or"
+		case "&&":
+			op = "and"
+		}
+		var right expression
+		right, err = p.binary(level + 1)
+		left = call{op, []expression{left, right}}
+	}
+	return left, err
+}
+
+func (p *parser) unary() (expression, error) {
+	p.depth++
+	defer func() { p.depth-- }()
+	if p.depth > 100 {
+		return nil, errExpression
+	}
+	if op, ok := p.takeAny([]string{"!", "not", "-"}); ok {
+		e, err := p.unary()
+		if op == "-" {
+			return call{"-", []expression{literal{Number(0)}, e}}, err
+		}
+		return call{"not", []expression{e}}, err
+	}
+	return p.primary()
+}
+
+func (p *parser) primary() (expression, error) {
+	if len(p.tokens) == 0 {
+		return nil, errExpression
+	}
+	t := p.tokens[0]
+	p.tokens = p.tokens[1:]
+	switch {
+	case t.kind == tokenValue:
+		return literal{t.value}, nil
+	case t.text == "(":
+		e, err := p.binary(0)
+		if err != nil || !p.take(")") {
+			return nil, errExpression
+		}
+		return e, nil
+	case t.kind != tokenWord:
+		return nil, errExpression
+	}
+	switch word := strings.ToLower(t.text); word {
+	case "true", "false":
+		return literal{Bool(word == "true")}, nil
+	case "job", "worker":
+		return p.label(word == "worker")
+	case "if", "and", "or":
+		return p.function(word)
+	}
+	return nil, errExpression
+}
+
+func (p *parser) label(worker bool) (expression, error) {
+	if !p.take(".") || len(p.tokens) == 0 || p.tokens[0].kind != tokenWord {
+		return nil, errExpression
+	}
+	key := p.tokens[0].text
+	p.tokens = p.tokens[1:]
+	return labelOf{worker, key}, nil
+}
+
+func (p *parser) function(name string) (expression, error) {
+	if !p.take("(") {
+		return nil, errExpression
+	}
+	var args []expression
+	for {
+		e, err := p.binary(0)
+		if err != nil {
+			return nil, err
+		}
+		args = append(args, e)
+		if _, more := p.takeAny([]string{",", ";"}); more {
+			continue
+		}
+		if !p.take(")") || name == "if" && len(args) < 2 {
+			return nil, errExpression
+		}
+		return call{name, args}, nil
+	}
+}
+
+func (p *parser) take(text string) bool {
+	_, ok := p.takeAny([]string{text})
+	return ok
+}
+
+// takeAny takes the next token if it is one of some operators or words.
+func (p *parser) takeAny(texts []string) (string, bool) {
+	if len(p.tokens) == 0 || p.tokens[0].kind == tokenValue {
+		return "", false
+	}
+	next := p.tokens[0].text
+	if p.tokens[0].kind == tokenWord {
+		next = strings.ToLower(next)
+	}
+	for _, t := range texts {
+		if t == next {
+			p.tokens = p.tokens[1:]
+			return t, true
+		}
+	}
+	return "", false
+}

@@ -1,0 +1,221 @@
+package routing
+
+import (
+	"fmt"
+	"time"
+)
+
+// Fold applies events that were made by Apply, in order. A gap or a repetition
+// is an error, after which the state must not be used.
+func (s *State) Fold(events ...Event) error {
+	for _, e := range events {
+		h := e.Head()
+		if h.Seq != s.seq+1 {
+			return fmt.Errorf("event %d follows event %d", h.Seq, s.seq)
+		}
+		s.take(e)
+	}
+	return nil
+}
+
+// take folds one event and keeps the clock.
+func (s *State) take(e Event) {
+	h := e.Head()
+	s.seq = h.Seq
+	if h.At.After(s.now) {
+		s.now = h.At
+	}
+	e.fold(s)
+}
+
+// emit makes an event happen.
+func (s *State) emit(e Event) {
+	h := e.Head()
+	h.Seq, h.At = s.seq+1, s.now
+	s.take(e)
+	s.out = append(s.out, e)
+}
+
+// settle brings all that is derived from a job up to date: its place in the
+// queue and in its class, and its timers.
+func (s *State) settle(j *job) {
+	var q *queue
+	var place uint64
+	if j.Status == JobQueued {
+		q = s.queues[j.QueueID]
+		place = placeOf(j.expedited(), j.priority(), j.Enqueued)
+	}
+	if q != j.queue || place != j.place {
+		s.unplace(j)
+		if q != nil {
+			j.queue, j.place = q, place
+			q.line.add(place, j)
+			q.ranks[j.priority()]++
+		}
+	}
+	s.settleClass(j)
+	s.arm(j)
+}
+
+// unplace takes a job out of its queue and class.
+func (s *State) unplace(j *job) {
+	if j.queue == nil {
+		return
+	}
+	if j.wants {
+		j.wants = false
+		j.kin.remove(j.place)
+	}
+	j.queue.line.remove(j.place)
+	rank := int(maxPriority - int(j.place<<1>>56))
+	if j.queue.ranks[rank]--; j.queue.ranks[rank] == 0 {
+		delete(j.queue.ranks, rank)
+	}
+	j.queue, j.place = nil, 0
+}
+
+// disown forgets a job's class, because what the class stands for changed.
+func (s *State) disown(j *job) {
+	if j.kin == nil {
+		return
+	}
+	if j.wants {
+		j.wants = false
+		j.kin.remove(j.place)
+	}
+	j.kin.refs--
+	j.kin = nil
+}
+
+func (s *State) settleClass(j *job) {
+	if j.queue == nil {
+		s.disown(j)
+		return
+	}
+	wants := j.MatchingMode.Kind == QueueAndMatch && j.Asks == AskNothing && len(j.Offers) < j.queue.maxOffers()
+	if j.kin == nil {
+		j.kin = s.index.classOf(j.QueueID, j.ChannelID, j.queue.bypass(), j.RequestedWorkerSelectors, j.Attached)
+		j.kin.refs++
+	}
+	if wants == j.wants {
+		return
+	}
+	j.wants = wants
+	if wants {
+		j.kin.add(j.place, j)
+		s.markJob(j)
+	} else {
+		j.kin.remove(j.place)
+	}
+}
+
+// arm sets a job's timers to its nearest deadlines.
+func (s *State) arm(j *job) {
+	kind, at := timerLife, j.CreatedAt.Add(s.settings.JobLife)
+	if j.Status.over() {
+		kind, at = timerForget, time.Time{}
+		if s.settings.KeepFinished > 0 {
+			at = j.FinishedAt.Add(s.settings.KeepFinished)
+		}
+	}
+	if j.life.kind != kind {
+		s.timers[j.life.kind].remove(&j.life)
+		j.life.kind = kind
+	}
+	s.timers[kind].set(&j.life, at)
+	s.timers[timerJob].set(&j.due, s.deadline(j))
+}
+
+// deadline is the first instant at which something about a job is due, but
+// for the end of its life.
+func (s *State) deadline(j *job) time.Time {
+	var at time.Time
+	for _, o := range j.Offers {
+		at = sooner(at, o.ExpiresAt)
+	}
+	for _, a := range j.Assignments {
+		if a.ClosedAt.IsZero() {
+			at = sooner(at, a.CloseAt)
+		}
+	}
+	switch j.Status {
+	case JobScheduled:
+		at = sooner(at, j.MatchingMode.ScheduleAt)
+	case JobQueued:
+		for _, d := range j.Declines {
+			at = sooner(at, d.Until)
+		}
+		for _, sel := range j.RequestedWorkerSelectors {
+			if sel.active() {
+				at = sooner(at, sel.ExpiresAt)
+			}
+		}
+		for _, sel := range j.Attached {
+			if sel.active() {
+				at = sooner(at, sel.ExpiresAt)
+			}
+		}
+		at = sooner(at, s.nextWait(j))
+	default:
+	}
+	return at
+}
+
+// nextWait is when the next rule about waiting fires for a queued job.
+func (s *State) nextWait(j *job) (at time.Time) {
+	if j.queue == nil || j.queue.ExceptionPolicyID == "" {
+		return at
+	}
+	for _, r := range s.rulesOf(j.queue) {
+		if r.Trigger.Kind == TriggerWaitTime && !j.hasFired(j.QueueID, r.ID) {
+			at = sooner(at, j.WaitsSince.Add(seconds(r.Trigger.ThresholdSeconds)))
+		}
+	}
+	return at
+}
+
+func sooner(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// rest sets the timer of a worker that has nothing to do.
+func (s *State) rest(w *worker) {
+	var at time.Time
+	if w.State == WorkerActive && len(w.offers) == 0 && len(w.assigned) == 0 && s.settings.IdleLife > 0 {
+		at = w.ActiveAt.Add(s.settings.IdleLife)
+	}
+	s.timers[timerIdle].set(&w.idle, at)
+}
+
+// loaded follows a change of a worker's load.
+func (s *State) loaded(w *worker) {
+	s.rest(w)
+	if w.pos < 0 {
+		return
+	}
+	if s.index.reload(w) {
+		s.markWorker(w)
+	}
+	w.reseat()
+}
+
+// reseat counts a worker in and out of pools.
+func (w *worker) reseat() {
+	for i := range w.seats {
+		seat := &w.seats[i]
+		in := w.pos >= 0 && w.hasRoom(seat.pool.ChannelID)
+		if in == seat.in {
+			continue
+		}
+		seat.in = in
+		seat.pool.Count++
+		if in {
+			seat.pool.depth++
+		} else {
+			seat.pool.depth--
+		}
+	}
+}

@@ -1,0 +1,331 @@
+package routing
+
+import (
+	"slices"
+	"sort"
+	"strconv"
+	"time"
+)
+
+func (e *JobReceivedEvent) fold(s *State) {
+	j := &job{}
+	j.ID, j.JobSpec, j.Status, j.NoWait = e.JobID, e.Spec, e.Status, e.NoWait
+	j.CreatedAt, j.Created = e.At, e.Seq
+	j.timers(e.Seq)
+	j.touch(&e.Header)
+	s.jobs[j.ID] = j
+	s.settle(j)
+}
+
+func (j *job) timers(order uint64) {
+	j.due = timer{kind: timerJob, order: order, job: j}
+	j.life = timer{kind: timerLife, order: order, job: j}
+}
+
+// of gives the job of an event, whose version the event is.
+func (e *JobHead) of(s *State) *job {
+	j := s.jobs[e.JobID]
+	j.touch(&e.Header)
+	return j
+}
+
+func (e *JobUpdatedEvent) fold(s *State) {
+	j := e.of(s)
+	if !sameSelectors(j.RequestedWorkerSelectors, e.Spec.RequestedWorkerSelectors) || j.QueueID != e.Spec.QueueID || j.ChannelID != e.Spec.ChannelID {
+		s.disown(j)
+	}
+	if e.Status != JobQueued {
+		j.Asks = AskNothing
+	}
+	j.JobSpec, j.Status = e.Spec, e.Status
+	s.settle(j)
+}
+
+func (e *JobRulesAskedEvent) fold(s *State) {
+	j := e.of(s)
+	j.Asks, j.Round = AskRules, e.Seq
+	s.settle(j)
+}
+
+func (e *JobScoresAskedEvent) fold(s *State) {
+	j := e.of(s)
+	j.Asks, j.Round = AskScores, e.Seq
+	s.settle(j)
+}
+
+func (e *JobScoredEvent) fold(s *State) {
+	j := e.of(s)
+	j.Asks = AskNothing
+	s.settle(j)
+}
+
+func (e *JobClassifiedEvent) fold(s *State) {
+	j := e.of(s)
+	j.Asks = AskNothing
+	j.Tries++
+	j.Priority = new(e.Priority)
+	j.QueueID = e.Queue.ID
+	j.Attached = e.Attached
+	s.disown(j)
+	s.settle(j)
+}
+
+func (e *JobClassificationFailedEvent) fold(s *State) {
+	j := e.of(s)
+	j.Asks, j.Status = AskNothing, JobClassificationFailed
+	j.Tries++
+	s.settle(j)
+}
+
+func (e *JobQueuedEvent) fold(s *State) {
+	j := e.of(s)
+	s.disown(j)
+	j.Status, j.QueueID, j.Asks = JobQueued, e.QueueID, AskNothing
+	j.RequestedWorkerSelectors, j.Attached = e.Requested, e.Attached
+	if j.Enqueued == 0 {
+		j.Enqueued, j.EnqueuedAt = e.Seq, e.At
+	}
+	if j.WaitsIn != e.QueueID {
+		j.WaitsIn, j.WaitsSince = e.QueueID, e.At
+	}
+	s.settle(j)
+}
+
+func (e *JobScheduledEvent) fold(s *State) {
+	j := e.of(s)
+	j.Status, j.ScheduledAt = JobScheduled, e.ScheduledAt
+	s.settle(j)
+}
+
+func (e *JobWaitingForActivationEvent) fold(s *State) {
+	j := e.of(s)
+	j.Status = JobWaitingForActivation
+	s.settle(j)
+}
+
+func (e *JobSchedulingFailedEvent) fold(s *State) {
+	j := e.of(s)
+	j.Status, j.FinishedAt = JobScheduleFailed, e.At
+	s.settle(j)
+}
+
+func (e *JobExceptionTriggeredEvent) fold(s *State) {
+	j := e.of(s)
+	j.Fired = append(slices.Clip(j.Fired), firedRule{e.QueueID, e.RuleKey})
+	s.settle(j)
+}
+
+func (e *JobWorkerSelectorsExpiredEvent) fold(s *State) {
+	j := e.of(s)
+	j.RequestedWorkerSelectors, _ = expire(j.RequestedWorkerSelectors, e.At)
+	j.Attached, _ = expire(j.Attached, e.At)
+	s.disown(j)
+	s.settle(j)
+}
+
+func (e *JobUnassignedEvent) fold(s *State) {
+	j := e.of(s)
+	i := j.assignment(e.AssignmentID)
+	s.release(j.Assignments[i], &e.Header)
+	j.Assignments = slices.Delete(slices.Clone(j.Assignments), i, i+1)
+	j.Unassigned++
+	j.Status, j.WaitsIn = JobCreated, ""
+	if e.Suspended {
+		j.MatchingMode = MatchingMode{Kind: Suspend}
+	}
+	s.settle(j)
+}
+
+func (e *JobCompletedEvent) fold(s *State) {
+	j := e.of(s)
+	a := j.Assignments[j.assignment(e.AssignmentID)]
+	a.CompletedAt = e.At
+	a.worker.touch(&e.Header)
+	j.Status = JobCompleted
+	j.note(e.Note, e.At)
+	s.settle(j)
+}
+
+func (e *JobCloseArrangedEvent) fold(s *State) {
+	j := e.of(s)
+	a := j.Assignments[j.assignment(e.AssignmentID)]
+	a.CloseAt, a.DispositionCode = e.CloseAt, e.DispositionCode
+	j.note(e.Note, e.At)
+	s.settle(j)
+}
+
+func (e *JobClosedEvent) fold(s *State) {
+	j := e.of(s)
+	a := j.Assignments[j.assignment(e.AssignmentID)]
+	a.ClosedAt = e.At
+	s.release(a, &e.Header)
+	j.Status, j.FinishedAt = JobClosed, e.At
+	if e.DispositionCode != "" {
+		j.DispositionCode = e.DispositionCode
+	}
+	j.note(e.Note, e.At)
+	s.end(j)
+}
+
+func (e *JobCancelledEvent) fold(s *State) {
+	j := e.of(s)
+	for _, a := range j.Assignments {
+		if a.ClosedAt.IsZero() {
+			a.ClosedAt = e.At
+			s.release(a, &e.Header)
+		}
+	}
+	j.Status, j.FinishedAt, j.Asks = JobCancelled, e.At, AskNothing
+	j.DispositionCode = e.DispositionCode
+	j.note(e.Note, e.At)
+	s.end(j)
+}
+
+// end drops what only an open job needs.
+func (s *State) end(j *job) {
+	s.forgetTaken(j)
+	j.Declines, j.Fired = nil, nil
+	s.settle(j)
+}
+
+func (s *State) forgetTaken(j *job) {
+	for _, id := range j.Taken {
+		delete(s.taken, id)
+	}
+	j.Taken = nil
+}
+
+func (e *JobDeletedEvent) fold(s *State)   { s.drop(e.JobID) }
+func (e *JobForgottenEvent) fold(s *State) { s.drop(e.JobID) }
+
+func (s *State) drop(id string) {
+	j := s.jobs[id]
+	s.timers[timerJob].remove(&j.due)
+	s.timers[j.life.kind].remove(&j.life)
+	delete(s.jobs, id)
+}
+
+func (e *DeclineLapsedEvent) fold(s *State) {
+	j := s.jobs[e.JobID]
+	j.Declines = slices.DeleteFunc(slices.Clone(j.Declines), func(d decline) bool { return d.WorkerID == e.WorkerID })
+	if w := s.workers[e.WorkerID]; w != nil {
+		s.markWorker(w)
+	}
+	s.settle(j)
+}
+
+// note adds a remark, in the order of time.
+func (j *job) note(text string, at time.Time) {
+	if text == "" {
+		return
+	}
+	j.Notes = sortedNotes(append(slices.Clone(j.Notes), Note{text, at}))
+}
+
+func sortedNotes(notes []Note) []Note {
+	sort.SliceStable(notes, func(a, b int) bool { return notes[a].AddedAt.Before(notes[b].AddedAt) })
+	return notes
+}
+
+func (j *job) assignment(id string) int {
+	return slices.IndexFunc(j.Assignments, func(a *assignment) bool { return a.ID == id })
+}
+
+func (j *job) priority() int {
+	if j.Priority == nil {
+		return defaultPriority
+	}
+	return *j.Priority
+}
+
+// expedited says that an active selector pushes the job to the front.
+func (j *job) expedited() bool {
+	pushes := func(s WorkerSelector) bool { return s.Expedite && s.active() }
+	return slices.ContainsFunc(j.RequestedWorkerSelectors, pushes) || slices.ContainsFunc(j.Attached, pushes)
+}
+
+func (j *job) hasFired(queue, rule string) bool {
+	return slices.Contains(j.Fired, firedRule{queue, rule})
+}
+
+func (e *OfferIssuedEvent) fold(s *State) {
+	j, w := s.jobs[e.JobID], s.workers[e.WorkerID]
+	o := &offer{ID: e.OfferID, WorkerID: e.WorkerID, Cost: e.Cost, IssuedAt: e.At, ExpiresAt: e.ExpiresAt, job: j, worker: w}
+	j.touch(&e.Header)
+	w.touch(&e.Header)
+	j.Offers = append(j.Offers, o)
+	s.offers[o.ID] = o
+	s.queues[e.QueueID].LastOffered = w.ID
+	s.hold(o)
+	s.settle(j)
+}
+
+// hold takes a worker's capacity for an offer.
+func (s *State) hold(o *offer) {
+	w := o.worker
+	w.offers = append(w.offers, o)
+	w.offeredCost += o.Cost
+	w.use(o.job.ChannelID, 1)
+	s.loaded(w)
+}
+
+// lift undoes hold and forgets the offer. Without reload the worker's load
+// settles later.
+func (s *State) lift(o *offer, h *Header) {
+	w, j := o.worker, o.job
+	w.offers = slices.DeleteFunc(w.offers, func(x *offer) bool { return x == o })
+	w.offeredCost -= o.Cost
+	w.use(j.ChannelID, -1)
+	w.ActiveAt = h.At
+	w.touch(h)
+	j.touch(h)
+	delete(s.offers, o.ID)
+	j.Offers = slices.DeleteFunc(j.Offers, func(x *offer) bool { return x == o })
+}
+
+func (e *OfferAcceptedEvent) fold(s *State) {
+	o := s.offers[e.OfferID]
+	j, w := o.job, o.worker
+	s.lift(o, &e.Header)
+	a := &assignment{ID: e.AssignmentID, OfferID: o.ID, WorkerID: w.ID, ChannelID: j.ChannelID, Cost: o.Cost, AssignedAt: e.At, job: j, worker: w}
+	j.Assignments = append(j.Assignments, a)
+	w.assigned = append(w.assigned, a)
+	w.assignedCost += a.Cost
+	w.use(a.ChannelID, 1)
+	if q := s.queues[e.QueueID]; q != nil {
+		q.Pace.took(e.At)
+	}
+	j.Status = JobAssigned
+	s.loaded(w)
+	s.settle(j)
+}
+
+func (e *OfferDeclinedEvent) fold(s *State) {
+	o := s.offers[e.OfferID]
+	s.lift(o, &e.Header)
+	o.job.Declines = append(slices.Clip(o.job.Declines), decline{o.WorkerID, o.worker.Registered, e.RetryAt})
+	s.loaded(o.worker)
+	s.settle(o.job)
+}
+
+func (e *OfferRevokedEvent) fold(s *State) {
+	o := s.offers[e.OfferID]
+	s.lift(o, &e.Header)
+	if e.Taken {
+		o.job.Taken = append(slices.Clip(o.job.Taken), o.ID)
+		s.taken[o.ID] = o.job
+	}
+	s.loaded(o.worker)
+	s.settle(o.job)
+}
+
+func (e *OfferExpiredEvent) fold(s *State) {
+	o := s.offers[e.OfferID]
+	s.lift(o, &e.Header)
+	s.loaded(o.worker)
+	s.settle(o.job)
+}
+
+// offerID and assignmentID number what the next event makes.
+func (s *State) offerID() string      { return "o-" + strconv.FormatUint(s.seq+1, 36) }
+func (s *State) assignmentID() string { return "a-" + strconv.FormatUint(s.seq+1, 36) }

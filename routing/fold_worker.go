@@ -1,0 +1,276 @@
+package routing
+
+import "slices"
+
+func (e *WorkerPutEvent) fold(s *State) {
+	w := s.workers[e.WorkerID]
+	if w == nil {
+		w = &worker{pos: -1}
+		w.ID, w.State, w.Created = e.WorkerID, WorkerInactive, e.Seq
+		w.idle = timer{kind: timerIdle, order: e.Seq, work: w}
+		s.workers[e.WorkerID] = w
+	}
+	w.touch(&e.Header)
+	// Who was available stays where it was among the others.
+	pos := w.pos
+	if pos >= 0 {
+		s.index.leave(w)
+	}
+	w.WorkerSpec = e.Spec
+	w.uses()
+	if pos >= 0 {
+		s.index.enterAt(w, pos)
+		s.seat(w)
+		s.markWorker(w)
+	}
+	s.rest(w)
+}
+
+// withdraw takes an active worker out of the index and the pools.
+func (s *State) withdraw(w *worker) {
+	s.index.leave(w)
+	w.reseat()
+}
+
+// seat gives a worker its seats in the pools and counts it in those where it
+// was not, and out of those that it left.
+func (s *State) seat(w *worker) {
+	before := w.seats
+	w.seats = nil
+	for _, p := range s.pools {
+		i := slices.IndexFunc(before, func(b seat) bool { return b.pool == p })
+		was := i >= 0 && before[i].in
+		if w.passes(p) {
+			w.seats = append(w.seats, seat{p, was})
+		} else if was {
+			p.Count++
+			p.depth--
+		}
+	}
+	w.reseat()
+}
+
+// uses lays out the worker's channels and counts the jobs on each.
+func (w *worker) uses() {
+	w.channels = w.channels[:0]
+	for _, c := range w.Channels {
+		use := channelUse{Channel: c}
+		for _, a := range w.assigned {
+			if a.ChannelID == c.ChannelID {
+				use.jobs++
+			}
+		}
+		for _, o := range w.offers {
+			if o.job.ChannelID == c.ChannelID {
+				use.jobs++
+			}
+		}
+		w.channels = append(w.channels, use)
+	}
+}
+
+func (e *WorkerRegisteredEvent) fold(s *State) {
+	w := s.workers[e.WorkerID]
+	w.touch(&e.Header)
+	w.State, w.Registered = WorkerActive, e.Seq
+	w.AvailableSince, w.Place, w.ActiveAt = e.At, e.Seq, e.At
+	s.index.enter(w)
+	s.seat(w)
+	s.markWorker(w)
+	s.rest(w)
+}
+
+func (e *WorkerUpdatedEvent) fold(s *State) { s.workers[e.WorkerID].touch(&e.Header) }
+
+func (e *WorkerDeregisteredEvent) fold(s *State) {
+	w := s.workers[e.WorkerID]
+	w.touch(&e.Header)
+	s.withdraw(w)
+	w.AvailableForOffers, w.State = false, WorkerInactive
+	if len(w.assigned) > 0 {
+		w.State = WorkerDraining
+	}
+	s.rest(w)
+}
+
+func (e *WorkerDrainedEvent) fold(s *State) {
+	w := s.workers[e.WorkerID]
+	w.touch(&e.Header)
+	w.State = WorkerInactive
+}
+
+func (e *WorkerDeletedEvent) fold(s *State) {
+	w := s.workers[e.WorkerID]
+	if w.pos >= 0 {
+		s.withdraw(w)
+	}
+	s.timers[timerIdle].remove(&w.idle)
+	delete(s.workers, e.WorkerID)
+}
+
+// release frees what an assignment holds.
+func (s *State) release(a *assignment, h *Header) {
+	w := a.worker
+	w.assigned = slices.DeleteFunc(w.assigned, func(o *assignment) bool { return o == a })
+	w.assignedCost -= a.Cost
+	w.use(a.ChannelID, -1)
+	w.touch(h)
+	w.AvailableSince, w.Place, w.ActiveAt = h.At, h.Seq, h.At
+	if w.pos >= 0 {
+		s.index.last(w)
+	}
+	s.loaded(w)
+}
+
+// use counts jobs on one of a worker's channels.
+func (w *worker) use(channel string, n int) {
+	for i := range w.channels {
+		if w.channels[i].ChannelID == channel {
+			w.channels[i].jobs += n
+		}
+	}
+}
+
+func (w *worker) cost(channel string) int {
+	for i := range w.channels {
+		if w.channels[i].ChannelID == channel {
+			return w.channels[i].CapacityCostPerJob
+		}
+	}
+	return 0
+}
+
+func (w *worker) hasRoom(channel string) bool {
+	for i := range w.channels {
+		if w.channels[i].ChannelID == channel {
+			return w.channels[i].can
+		}
+	}
+	return false
+}
+
+// passes says whether a worker fits a pool's filter.
+func (w *worker) passes(p *pool) bool {
+	if p.QueueID != "" && !slices.Contains(w.Queues, p.QueueID) {
+		return false
+	}
+	for _, sel := range p.Selectors {
+		if !sel.Operator.Holds(w.Labels[sel.Key], sel.Value) {
+			return false
+		}
+	}
+	return true
+}
+
+func (e *PoolPutEvent) fold(s *State) {
+	p := s.pools[e.ID]
+	if p == nil {
+		p = &pool{ID: e.ID, Count: e.Spec.CountFrom}
+		s.pools[e.ID] = p
+	}
+	p.touch(&e.Header)
+	p.PoolSpec = e.Spec
+	s.fill(p)
+}
+
+// fill counts the workers of a pool anew; that is no change of its version.
+func (s *State) fill(p *pool) {
+	p.depth = 0
+	for _, w := range s.workers {
+		w.seats = slices.DeleteFunc(w.seats, func(seat seat) bool { return seat.pool == p })
+		if w.pos < 0 || !w.passes(p) {
+			continue
+		}
+		in := w.hasRoom(p.ChannelID)
+		w.seats = append(w.seats, seat{p, in})
+		if in {
+			p.depth++
+		}
+	}
+}
+
+func (e *DeletedEvent) fold(s *State) {
+	switch e.Resource {
+	case ResourceQueue:
+		s.index.queue(e.ID).closed = false
+		delete(s.queues, e.ID)
+	case ResourceDistribution:
+		delete(s.dists, e.ID)
+	case ResourceClassification:
+		delete(s.classes, e.ID)
+	case ResourceException:
+		delete(s.excepts, e.ID)
+	case ResourcePool:
+		p := s.pools[e.ID]
+		delete(s.pools, e.ID)
+		for _, w := range s.workers {
+			w.seats = slices.DeleteFunc(w.seats, func(seat seat) bool { return seat.pool == p })
+		}
+	case ResourceWorker, ResourceJob:
+	}
+}
+
+func (e *QueuePutEvent) fold(s *State) {
+	q := s.queues[e.ID]
+	if q == nil {
+		q = &queue{ranks: map[int]int{}}
+		q.ID = e.ID
+		s.queues[e.ID] = q
+	}
+	q.touch(&e.Header)
+	q.QueueSpec = e.Spec
+	s.refit(q)
+}
+
+// refit follows a change of a queue or of its policies.
+func (s *State) refit(q *queue) {
+	bypass, most := q.bypass(), q.maxOffers()
+	q.dist = s.dists[q.DistributionPolicyID]
+	x := s.index.queue(q.ID)
+	opened := x.closed && q.Closed == Open
+	x.closed = q.Closed != Open
+	classes := bypass != q.bypass()
+	if classes || most != q.maxOffers() || q.ExceptionPolicyID != "" || q.hadException {
+		for j := range q.line.all {
+			if classes {
+				s.disown(j)
+			}
+			s.settleClass(j)
+			s.arm(j)
+		}
+	}
+	q.hadException = q.ExceptionPolicyID != ""
+	if opened {
+		for _, w := range x.ring {
+			s.markWorker(w)
+		}
+	}
+}
+
+func (e *DistributionPutEvent) fold(s *State) {
+	d := &distribution{ID: e.ID, DistributionSpec: e.Spec}
+	d.touch(&e.Header)
+	s.dists[e.ID] = d
+	for _, q := range s.queues {
+		if q.DistributionPolicyID == e.ID {
+			s.refit(q)
+		}
+	}
+}
+
+func (e *ClassificationPutEvent) fold(s *State) {
+	c := &classification{ID: e.ID, ClassificationSpec: e.Spec}
+	c.touch(&e.Header)
+	s.classes[e.ID] = c
+}
+
+func (e *ExceptionPutEvent) fold(s *State) {
+	x := &exception{ID: e.ID, ExceptionSpec: e.Spec}
+	x.touch(&e.Header)
+	s.excepts[e.ID] = x
+	for _, q := range s.queues {
+		if q.ExceptionPolicyID == e.ID {
+			s.refit(q)
+		}
+	}
+}

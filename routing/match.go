@@ -1,0 +1,228 @@
+package routing
+
+import "time"
+
+// agenda is what may have become possible since the last match: jobs that
+// want an offer anew and workers that have room anew. Between two commands
+// nothing is possible, so pairs of neither need not be looked at.
+type agenda struct {
+	heap   []candidate // by place
+	scores map[string]float64
+	scored *job // the job that the scores are for
+}
+
+// candidate is a job on the agenda, or a worker with the first job that it
+// could take when it was looked at.
+type candidate struct {
+	place  uint64
+	job    *job
+	worker *worker
+}
+
+func (s *State) markJob(j *job) {
+	if s.live && !j.mark {
+		j.mark = true
+		s.work.push(candidate{place: j.place, job: j})
+	}
+}
+
+// markWorker puts a worker on the agenda. Which job it could take is looked
+// up when its turn comes.
+func (s *State) markWorker(w *worker) {
+	if s.live && !w.marked && w.pos >= 0 {
+		w.marked = true
+		s.work.push(candidate{worker: w})
+	}
+}
+
+// match makes every offer that is possible. Always the first job that anybody
+// can take is next.
+func (s *State) match() {
+	for len(s.work.heap) > 0 {
+		c := s.work.pop()
+		if c.worker != nil {
+			s.matchWorker(c)
+			continue
+		}
+		j := c.job
+		j.mark = false
+		if !j.wants {
+			continue
+		}
+		if j.place != c.place {
+			s.markJob(j)
+			continue
+		}
+		if s.offerTo(j) && j.wants {
+			s.markJob(j)
+		}
+	}
+}
+
+// matchWorker looks up the first job that a worker can take. If that is still
+// the one with which it was on the agenda, its turn has come; else it goes
+// back with what it found. Within a match a worker only loses jobs, so the
+// places on the agenda are never too late.
+func (s *State) matchWorker(c candidate) {
+	w := c.worker
+	w.marked = false
+	if w.pos < 0 || !w.hasAnyRoom() {
+		return
+	}
+	j := s.firstJob(w)
+	if j == nil {
+		return
+	}
+	if j.place == c.place && !s.offerTo(j) {
+		return
+	}
+	w.marked = true
+	s.work.push(candidate{place: j.place, worker: w})
+}
+
+// firstJob is the first job that a worker can take now, nil if there is none.
+func (s *State) firstJob(w *worker) (best *job) {
+	for _, q := range w.listens {
+		best = s.firstOf(w, best, q.home)
+	}
+	for _, p := range w.satisfies {
+		best = s.firstOf(w, best, p.home)
+	}
+	return best
+}
+
+func (s *State) firstOf(w *worker, best *job, classes []*class) *job {
+	for _, c := range classes {
+		head := c.jobs.first()
+		if best != nil && head.place >= best.place || c.queue.closed || !c.takes(w) {
+			continue
+		}
+		for j := range c.jobs.all {
+			if best != nil && j.place >= best.place {
+				break
+			}
+			if !j.excludes(w, s.now) {
+				best = j
+				break
+			}
+		}
+	}
+	return best
+}
+
+// excludes says that the job must not be offered to a worker that could take
+// it otherwise: it has an open offer of the job, or declined it.
+func (j *job) excludes(w *worker, now time.Time) bool {
+	for _, o := range j.Offers {
+		if o.worker == w {
+			return true
+		}
+	}
+	for _, d := range j.Declines {
+		if d.WorkerID == w.ID && d.Registered == w.Registered && (d.Until.IsZero() || d.Until.After(now)) {
+			return true
+		}
+	}
+	return false
+}
+
+// offerTo offers a job to the worker that its queue's policy prefers and says
+// whether there was one. Instead of an offer it may ask for scores.
+func (s *State) offerTo(j *job) bool {
+	if j.kin.queue.closed {
+		return false
+	}
+	w, ask := s.choose(j)
+	if ask {
+		return true
+	}
+	if w == nil {
+		return false
+	}
+	s.issue(j, w)
+	return true
+}
+
+func (s *State) issue(j *job, w *worker) {
+	q := j.queue
+	head := s.offerHead(j, w, s.offerID())
+	s.emit(&OfferIssuedEvent{
+		OfferHead: head, OfferData: offerData(j, w),
+		Cost: w.cost(j.ChannelID), ExpiresAt: s.now.Add(q.offerLife()),
+	})
+	if q.dist != nil && q.dist.AutoAccept {
+		s.accept(s.offers[head.OfferID])
+	}
+}
+
+func (s *State) offerHead(j *job, w *worker, offerID string) OfferHead {
+	return OfferHead{
+		WorkerID: w.ID, JobID: j.ID, ChannelReference: j.ChannelReference,
+		ChannelID: j.ChannelID, QueueID: j.QueueID, OfferID: offerID,
+	}
+}
+
+func offerData(j *job, w *worker) OfferData {
+	return OfferData{
+		JobPriority: j.priority(), JobLabels: j.Labels, JobTags: j.Tags,
+		WorkerLabels: w.Labels, WorkerTags: w.Tags,
+	}
+}
+
+func (c candidate) before(o candidate) bool {
+	if c.place != o.place {
+		return c.place < o.place
+	}
+	return c.job != nil && o.job == nil
+}
+
+func (a *agenda) push(c candidate) {
+	a.heap = append(a.heap, c)
+	i := len(a.heap) - 1
+	for i > 0 {
+		p := (i - 1) / 2
+		if !c.before(a.heap[p]) {
+			break
+		}
+		a.heap[i] = a.heap[p]
+		i = p
+	}
+	a.heap[i] = c
+}
+
+func (a *agenda) pop() candidate {
+	h := a.heap
+	top, last := h[0], h[len(h)-1]
+	h[len(h)-1] = candidate{}
+	h = h[:len(h)-1]
+	a.heap = h
+	if len(h) == 0 {
+		return top
+	}
+	i := 0
+	for {
+		c := 2*i + 1
+		if c >= len(h) {
+			break
+		}
+		if c+1 < len(h) && h[c+1].before(h[c]) {
+			c++
+		}
+		if !h[c].before(last) {
+			break
+		}
+		h[i] = h[c]
+		i = c
+	}
+	h[i] = last
+	return top
+}
+
+func (w *worker) hasAnyRoom() bool {
+	for i := range w.channels {
+		if w.channels[i].can {
+			return true
+		}
+	}
+	return false
+}

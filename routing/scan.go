@@ -1,0 +1,103 @@
+package routing
+
+import (
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// token is a word, a literal value or a sign of an expression.
+type token struct {
+	kind  tokenKind
+	text  string
+	value Value
+}
+
+type tokenKind uint8
+
+const (
+	tokenSign tokenKind = iota
+	tokenWord
+	tokenValue
+)
+
+// scan cuts an expression into tokens.
+func scan(text string) (out []token, err error) {
+	const most = 8192
+	if len(text) > most {
+		return nil, errExpression
+	}
+	for text != "" {
+		r, size := utf8.DecodeRuneInString(text)
+		var t token
+		n := size
+		switch {
+		case unicode.IsSpace(r):
+			text = text[size:]
+			continue
+		case r == '"':
+			t, n, err = scanText(text)
+		case r == '\'':
+			t, n, err = scanQuoted(text)
+		case unicode.IsDigit(r):
+			t, n, err = scanNumber(text)
+		case unicode.IsLetter(r) || r == '_':
+			n = strings.IndexFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' })
+			if n < 0 {
+				n = len(text)
+			}
+			t = token{kind: tokenWord, text: text[:n]}
+		default:
+			if len(text) > 1 && strings.Contains("<> <= >= && ||", text[:2]) && text[1] != ' ' {
+				n = 2
+			}
+			t = token{text: text[:n]}
+		}
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, t)
+		text = text[n:]
+	}
+	return out, nil
+}
+
+// scanText reads a text in double quotes; a doubled one is one of it.
+func scanText(text string) (token, int, error) {
+	var b strings.Builder
+	for i := 1; i < len(text); i++ {
+		if text[i] != '"' {
+			b.WriteByte(text[i])
+			continue
+		}
+		if i+1 < len(text) && text[i+1] == '"' {
+			b.WriteByte('"')
+			i++
+			continue
+		}
+		return token{kind: tokenValue, value: Text(b.String())}, i + 1, nil
+	}
+	return token{}, 0, errExpression
+}
+
+// scanQuoted reads a name in single quotes, for labels that are no words.
+func scanQuoted(text string) (token, int, error) {
+	end := strings.IndexByte(text[1:], '\'')
+	if end < 0 {
+		return token{}, 0, errExpression
+	}
+	return token{kind: tokenWord, text: text[1 : 1+end]}, end + 2, nil
+}
+
+func scanNumber(text string) (token, int, error) {
+	n := strings.IndexFunc(text, func(r rune) bool { return r != '.' && (r < '0' || r > '9') })
+	if n < 0 {
+		n = len(text)
+	}
+	f, err := strconv.ParseFloat(text[:n], 64)
+	if err != nil {
+		return token{}, 0, errExpression
+	}
+	return token{kind: tokenValue, value: Number(f)}, n, nil
+}

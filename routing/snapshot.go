@@ -1,0 +1,244 @@
+package routing
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+)
+
+// A snapshot is one line of JSON per entity, after a line that says what it is
+// and before one that says how many there were, so that a part of one is
+// never taken for all of it.
+
+const snapshotVersion = 1
+
+type snapshotHead struct {
+	Format   string    `json:"format"`
+	Version  int       `json:"version"`
+	Seq      uint64    `json:"seq"`
+	Now      time.Time `json:"now,omitzero"`
+	Settings Settings  `json:"settings"`
+}
+
+// record holds one entity.
+type record struct {
+	Distribution   *distribution   `json:"distribution,omitempty"`
+	Classification *classification `json:"classification,omitempty"`
+	Exception      *exception      `json:"exception,omitempty"`
+	Queue          *queueData      `json:"queue,omitempty"`
+	Worker         *workerData     `json:"worker,omitempty"`
+	Pool           *pool           `json:"pool,omitempty"`
+	Job            *jobData        `json:"job,omitempty"`
+	End            *int            `json:"end,omitempty"` // number of records
+}
+
+const snapshotFormat = "weir-routing"
+
+// Snapshot gives the whole state. Equal states give equal bytes. Some of it is
+// secret: the credentials of rules.
+func (s *State) Snapshot() ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	if err := enc.Encode(snapshotHead{snapshotFormat, snapshotVersion, s.seq, s.now, s.settings}); err != nil {
+		return nil, err
+	}
+	n := 0
+	for r := range s.records {
+		n++
+		if err := enc.Encode(r); err != nil {
+			return nil, err
+		}
+	}
+	err := enc.Encode(record{End: &n})
+	return b.Bytes(), err
+}
+
+// records yields every entity, those first that others refer to.
+func (s *State) records(yield func(record) bool) {
+	_ = each(s.dists, func(d *distribution) bool { return yield(record{Distribution: d}) }) &&
+		each(s.classes, func(c *classification) bool { return yield(record{Classification: c}) }) &&
+		each(s.excepts, func(x *exception) bool { return yield(record{Exception: x}) }) &&
+		each(s.queues, func(q *queue) bool { return yield(record{Queue: &q.queueData}) }) &&
+		each(s.workers, func(w *worker) bool { return yield(record{Worker: &w.workerData}) }) &&
+		each(s.pools, func(p *pool) bool { return yield(record{Pool: p}) }) &&
+		each(s.jobs, func(j *job) bool { return yield(record{Job: &j.jobData}) })
+}
+
+func each[V any](m map[string]V, do func(V) bool) bool {
+	for _, k := range slices.Sorted(maps.Keys(m)) {
+		if !do(m[k]) {
+			return false
+		}
+	}
+	return true
+}
+
+// Restore reads what [State.Snapshot] gave.
+func Restore(data []byte) (*State, error) {
+	lines := bufio.NewReader(bytes.NewReader(data))
+	var head snapshotHead
+	if err := readLine(lines, &head); err != nil {
+		return nil, err
+	}
+	if head.Format != snapshotFormat || head.Version != snapshotVersion {
+		return nil, fmt.Errorf("a snapshot of format %q, version %d cannot be read", head.Format, head.Version)
+	}
+	s := New(head.Settings)
+	s.seq, s.now = head.Seq, head.Now
+	var workers []*worker
+	for n := 0; ; n++ {
+		var r record
+		if err := readLine(lines, &r); err != nil {
+			return nil, err
+		}
+		if r.End != nil {
+			if *r.End != n {
+				return nil, fmt.Errorf("the snapshot has %d of %d records", n, *r.End)
+			}
+			break
+		}
+		w, err := s.load(&r)
+		if err != nil {
+			return nil, err
+		}
+		if w != nil {
+			workers = append(workers, w)
+		}
+	}
+	return s, s.rebuild(workers)
+}
+
+func readLine(r *bufio.Reader, into any) error {
+	line, err := r.ReadBytes('\n')
+	if err != nil {
+		return errors.New("the snapshot is cut off")
+	}
+	return json.Unmarshal(line, into)
+}
+
+var errRecord = errors.New("the snapshot holds a record that is of no kind or names itself twice")
+
+// load adds an entity, as yet unconnected.
+func (s *State) load(r *record) (*worker, error) {
+	ok := false
+	switch {
+	case r.Distribution != nil:
+		ok = add(s.dists, r.Distribution.ID, r.Distribution)
+	case r.Classification != nil:
+		ok = add(s.classes, r.Classification.ID, r.Classification)
+	case r.Exception != nil:
+		ok = add(s.excepts, r.Exception.ID, r.Exception)
+	case r.Queue != nil:
+		ok = add(s.queues, r.Queue.ID, &queue{queueData: *r.Queue, ranks: map[int]int{}})
+	case r.Worker != nil:
+		w := &worker{workerData: *r.Worker, pos: -1}
+		if ok = add(s.workers, w.ID, w); ok {
+			return w, nil
+		}
+	case r.Pool != nil:
+		ok = add(s.pools, r.Pool.ID, r.Pool)
+	case r.Job != nil:
+		ok = add(s.jobs, r.Job.ID, &job{jobData: *r.Job})
+	}
+	if !ok {
+		return nil, errRecord
+	}
+	return nil, nil
+}
+
+func add[V any](m map[string]V, id string, v V) bool {
+	if _, there := m[id]; there {
+		return false
+	}
+	m[id] = v
+	return true
+}
+
+// rebuild connects the entities and makes the index and the timers.
+func (s *State) rebuild(workers []*worker) error {
+	jobs := slices.SortedFunc(maps.Values(s.jobs), func(a, b *job) int { return cmp.Compare(a.Created, b.Created) })
+	for _, j := range jobs {
+		if err := s.connect(j); err != nil {
+			return err
+		}
+	}
+	slices.SortFunc(workers, func(a, b *worker) int { return cmp.Compare(a.Place, b.Place) })
+	for _, w := range workers {
+		w.order()
+		w.uses()
+		w.idle = timer{kind: timerIdle, order: w.Created, work: w}
+		if w.State == WorkerActive {
+			s.index.enter(w)
+		}
+		s.rest(w)
+	}
+	for _, p := range s.pools {
+		s.fill(p)
+	}
+	for _, q := range s.queues {
+		s.refit(q)
+	}
+	for _, j := range jobs {
+		if err := s.sane(j); err != nil {
+			return err
+		}
+		s.settle(j)
+	}
+	return nil
+}
+
+// sane checks what the engine relies on.
+func (s *State) sane(j *job) error {
+	p := j.priority()
+	switch {
+	case j.Status == JobQueued && s.queues[j.QueueID] == nil,
+		!j.Status.over() && j.ClassificationPolicyID != "" && s.classes[j.ClassificationPolicyID] == nil,
+		len(j.Offers) > 0 && j.Status != JobQueued,
+		p < minPriority, p > maxPriority, j.Enqueued > s.seq:
+		return fmt.Errorf("the snapshot's job %q cannot be", j.ID)
+	}
+	return nil
+}
+
+// connect ties a job's offers and assignments to their workers.
+func (s *State) connect(j *job) error {
+	j.timers(j.Created)
+	for _, o := range j.Offers {
+		w := s.workers[o.WorkerID]
+		if w == nil || s.offers[o.ID] != nil {
+			return fmt.Errorf("the snapshot's offer %q cannot be", o.ID)
+		}
+		o.job, o.worker = j, w
+		s.offers[o.ID] = o
+		w.offers = append(w.offers, o)
+		w.offeredCost += o.Cost
+	}
+	for _, a := range j.Assignments {
+		a.job, a.worker = j, s.workers[a.WorkerID]
+		if !a.ClosedAt.IsZero() {
+			continue
+		}
+		if a.worker == nil {
+			return fmt.Errorf("the snapshot's assignment %q cannot be", a.ID)
+		}
+		a.worker.assigned = append(a.worker.assigned, a)
+		a.worker.assignedCost += a.Cost
+	}
+	for _, id := range j.Taken {
+		s.taken[id] = j
+	}
+	return nil
+}
+
+// order puts offers and assignments in the order in which they were made.
+func (w *worker) order() {
+	byID := func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }
+	slices.SortFunc(w.offers, func(a, b *offer) int { return byID(a.ID, b.ID) })
+	slices.SortFunc(w.assigned, func(a, b *assignment) int { return byID(a.ID, b.ID) })
+}

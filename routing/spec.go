@@ -1,0 +1,277 @@
+package routing
+
+import (
+	"time"
+)
+
+// WorkerSpec is what a client states about a worker. The member names of all
+// specs are those of the API.
+type WorkerSpec struct {
+	Queues              []string  `json:"queues,omitempty"`
+	Capacity            int       `json:"capacity,omitempty"`
+	Channels            []Channel `json:"channels,omitempty"`
+	Labels              Labels    `json:"labels,omitempty"`
+	Tags                Labels    `json:"tags,omitempty"`
+	AvailableForOffers  bool      `json:"availableForOffers,omitempty"`
+	MaxConcurrentOffers int       `json:"maxConcurrentOffers,omitempty"` // 0 is no limit
+}
+
+// Channel says what a job on a channel costs a worker.
+type Channel struct {
+	ChannelID          string `json:"channelId"`
+	CapacityCostPerJob int    `json:"capacityCostPerJob"`
+	MaxNumberOfJobs    int    `json:"maxNumberOfJobs,omitempty"` // 0 is no limit
+}
+
+// JobSpec is what a client states about a job.
+type JobSpec struct {
+	ChannelID                string           `json:"channelId"`
+	ChannelReference         string           `json:"channelReference,omitempty"`
+	QueueID                  string           `json:"queueId,omitempty"`
+	ClassificationPolicyID   string           `json:"classificationPolicyId,omitempty"`
+	Priority                 *int             `json:"priority,omitempty"` // nil is 1
+	RequestedWorkerSelectors []WorkerSelector `json:"requestedWorkerSelectors,omitempty"`
+	Labels                   Labels           `json:"labels,omitempty"`
+	Tags                     Labels           `json:"tags,omitempty"`
+	Notes                    []Note           `json:"notes,omitempty"`
+	DispositionCode          string           `json:"dispositionCode,omitempty"`
+	MatchingMode             MatchingMode     `json:"matchingMode,omitzero"`
+}
+
+// Note is a remark on a job.
+type Note struct {
+	Message string    `json:"message"`
+	AddedAt time.Time `json:"addedAt,omitzero"`
+}
+
+// MatchingMode says whether and when a job is matched.
+type MatchingMode struct {
+	Kind       MatchingKind `json:"kind,omitempty"`
+	ScheduleAt time.Time    `json:"scheduleAt,omitzero"`
+}
+
+// MatchingKind is the kind of a matching mode.
+type MatchingKind string
+
+// The matching modes. The empty one is queueAndMatch.
+const (
+	QueueAndMatch      MatchingKind = "queueAndMatch"
+	Suspend            MatchingKind = "suspend"
+	ScheduleAndSuspend MatchingKind = "scheduleAndSuspend"
+)
+
+// QueueSpec is what a client states about a queue. Closed is Weir's own: the
+// open and closed of a contact centre.
+type QueueSpec struct {
+	Name                 string `json:"name,omitempty"`
+	DistributionPolicyID string `json:"distributionPolicyId,omitempty"`
+	ExceptionPolicyID    string `json:"exceptionPolicyId,omitempty"`
+	Labels               Labels `json:"labels,omitempty"`
+	Closed               Closed `json:"closed,omitempty"`
+}
+
+// Closed says what a closed queue does with new jobs. Empty is open.
+type Closed string
+
+// The ways of being closed.
+const (
+	Open         Closed = ""
+	ClosedHold   Closed = "hold"   // jobs are taken and wait
+	ClosedRefuse Closed = "refuse" // jobs are refused
+)
+
+// DistributionSpec is a distribution policy. AutoAccept is Weir's own: an offer
+// is an assignment at once, as in a classic call distributor.
+type DistributionSpec struct {
+	Name                     string  `json:"name,omitempty"`
+	OfferExpiresAfterSeconds float64 `json:"offerExpiresAfterSeconds,omitempty"` // 0 is 60
+	Mode                     Mode    `json:"mode,omitzero"`
+	AutoAccept               bool    `json:"autoAccept,omitempty"`
+}
+
+// ModeKind names an order of workers.
+type ModeKind string
+
+// The orders. ShortestIdle is Weir's own: last in, first out.
+const (
+	LongestIdle  ModeKind = "longestIdle"
+	RoundRobin   ModeKind = "roundRobin"
+	BestWorker   ModeKind = "bestWorker"
+	ShortestIdle ModeKind = "shortestIdle"
+)
+
+// Mode is how a distribution policy chooses workers.
+type Mode struct {
+	Kind                ModeKind        `json:"kind,omitempty"`
+	MinConcurrentOffers int             `json:"minConcurrentOffers,omitempty"` // 0 is 1
+	MaxConcurrentOffers int             `json:"maxConcurrentOffers,omitempty"` // 0 is 1
+	BypassSelectors     bool            `json:"bypassSelectors,omitempty"`
+	ScoringRule         *Rule           `json:"scoringRule,omitempty"`
+	ScoringRuleOptions  *ScoringOptions `json:"scoringRuleOptions,omitempty"`
+}
+
+// ScoringOptions are the options of best worker. BatchSize and what is sent
+// concern whoever calls the function; the engine uses DescendingOrder.
+type ScoringOptions struct {
+	BatchSize             int      `json:"batchSize,omitempty"`
+	ScoringParameters     []string `json:"scoringParameters,omitempty"`
+	IsBatchScoringEnabled bool     `json:"isBatchScoringEnabled,omitempty"`
+	DescendingOrder       *bool    `json:"descendingOrder,omitempty"` // nil is true
+}
+
+// RuleKind is the kind of a rule.
+type RuleKind string
+
+// The kinds of rules. Function and webhook rules are evaluated by the caller.
+const (
+	RuleStatic     RuleKind = "static"
+	RuleExpression RuleKind = "expression"
+	RuleFunction   RuleKind = "function"
+	RuleDirectMap  RuleKind = "directMap"
+	RuleWebhook    RuleKind = "webhook"
+)
+
+// Rule yields a value from the labels of a job (and of a worker, for scores).
+type Rule struct {
+	Kind                   RuleKind    `json:"kind"`
+	Value                  Value       `json:"value,omitzero"`
+	Language               string      `json:"language,omitempty"`
+	Expression             string      `json:"expression,omitempty"`
+	FunctionURI            string      `json:"functionUri,omitempty"`
+	Credential             *Credential `json:"credential,omitempty"`
+	AuthorizationServerURI string      `json:"authorizationServerUri,omitempty"`
+	ClientCredential       *Credential `json:"clientCredential,omitempty"`
+	WebhookURI             string      `json:"webhookUri,omitempty"`
+}
+
+// Credential is what a rule's function asks for. It is secret.
+type Credential struct {
+	FunctionKey  string `json:"functionKey,omitempty"`
+	AppKey       string `json:"appKey,omitempty"`
+	ClientID     string `json:"clientId,omitempty"`
+	ClientSecret string `json:"clientSecret,omitempty"`
+}
+
+// remote says that only the caller can evaluate the rule.
+func (r *Rule) remote() bool {
+	return r != nil && (r.Kind == RuleFunction || r.Kind == RuleWebhook)
+}
+
+// AttachmentKind is the kind of an attachment.
+type AttachmentKind string
+
+// The kinds of attachments.
+const (
+	AttachStatic      AttachmentKind = "static"
+	AttachConditional AttachmentKind = "conditional"
+	AttachPassThrough AttachmentKind = "passThrough"
+	AttachRuleEngine  AttachmentKind = "ruleEngine"
+	AttachWeighted    AttachmentKind = "weightedAllocation"
+)
+
+// ClassificationSpec is a classification policy.
+type ClassificationSpec struct {
+	Name                      string             `json:"name,omitempty"`
+	FallbackQueueID           string             `json:"fallbackQueueId,omitempty"`
+	PrioritizationRule        *Rule              `json:"prioritizationRule,omitempty"`
+	QueueSelectorAttachments  []QueueAttachment  `json:"queueSelectorAttachments,omitempty"`
+	WorkerSelectorAttachments []WorkerAttachment `json:"workerSelectorAttachments,omitempty"`
+}
+
+// QueueAttachment yields queue selectors.
+type QueueAttachment struct {
+	Kind           AttachmentKind    `json:"kind"`
+	QueueSelector  *QueueSelector    `json:"queueSelector,omitempty"`
+	Condition      *Rule             `json:"condition,omitempty"`
+	QueueSelectors []QueueSelector   `json:"queueSelectors,omitempty"`
+	Key            string            `json:"key,omitempty"`
+	Operator       Operator          `json:"labelOperator,omitempty"`
+	Rule           *Rule             `json:"rule,omitempty"`
+	Allocations    []QueueAllocation `json:"allocations,omitempty"`
+}
+
+// QueueAllocation is one of the choices of a weighted allocation.
+type QueueAllocation struct {
+	Weight         float64         `json:"weight"`
+	QueueSelectors []QueueSelector `json:"queueSelectors,omitempty"`
+}
+
+// WorkerAttachment yields worker selectors.
+type WorkerAttachment struct {
+	Kind                AttachmentKind     `json:"kind"`
+	WorkerSelector      *WorkerSelector    `json:"workerSelector,omitempty"`
+	Condition           *Rule              `json:"condition,omitempty"`
+	WorkerSelectors     []WorkerSelector   `json:"workerSelectors,omitempty"`
+	Key                 string             `json:"key,omitempty"`
+	Operator            Operator           `json:"labelOperator,omitempty"`
+	ExpiresAfterSeconds float64            `json:"expiresAfterSeconds,omitempty"`
+	Rule                *Rule              `json:"rule,omitempty"`
+	Allocations         []WorkerAllocation `json:"allocations,omitempty"`
+}
+
+// WorkerAllocation is one of the choices of a weighted allocation.
+type WorkerAllocation struct {
+	Weight          float64          `json:"weight"`
+	WorkerSelectors []WorkerSelector `json:"workerSelectors,omitempty"`
+}
+
+// ExceptionSpec is an exception policy.
+type ExceptionSpec struct {
+	Name           string          `json:"name,omitempty"`
+	ExceptionRules []ExceptionRule `json:"exceptionRules,omitempty"`
+}
+
+// ExceptionRule does its actions when its trigger fires.
+type ExceptionRule struct {
+	ID      string   `json:"id"`
+	Trigger Trigger  `json:"trigger"`
+	Actions []Action `json:"actions"`
+}
+
+// TriggerKind is the kind of a trigger.
+type TriggerKind string
+
+// The kinds of triggers.
+const (
+	TriggerQueueLength TriggerKind = "queueLength"
+	TriggerWaitTime    TriggerKind = "waitTime"
+)
+
+// Trigger says when a rule fires.
+type Trigger struct {
+	Kind             TriggerKind `json:"kind"`
+	Threshold        int         `json:"threshold,omitempty"`
+	ThresholdSeconds float64     `json:"thresholdSeconds,omitempty"`
+}
+
+// ActionKind is the kind of an action.
+type ActionKind string
+
+// The kinds of actions.
+const (
+	ActionCancel           ActionKind = "cancel"
+	ActionManualReclassify ActionKind = "manualReclassify"
+	ActionReclassify       ActionKind = "reclassify"
+)
+
+// Action is what a rule does to the job.
+type Action struct {
+	ID                     string           `json:"id,omitempty"` // made by the engine if not given
+	Kind                   ActionKind       `json:"kind"`
+	Note                   string           `json:"note,omitempty"`
+	DispositionCode        string           `json:"dispositionCode,omitempty"`
+	QueueID                string           `json:"queueId,omitempty"`
+	Priority               *int             `json:"priority,omitempty"`
+	WorkerSelectors        []WorkerSelector `json:"workerSelectors,omitempty"`
+	ClassificationPolicyID string           `json:"classificationPolicyId,omitempty"`
+	LabelsToUpsert         Labels           `json:"labelsToUpsert,omitempty"`
+}
+
+// PoolSpec is a filter whose available workers are counted as they come and
+// go: the queue of agents with certain attributes of a FIFO with filters.
+type PoolSpec struct {
+	QueueID   string           `json:"queueId,omitempty"` // empty: any
+	ChannelID string           `json:"channelId"`
+	Selectors []WorkerSelector `json:"selectors,omitempty"`
+	CountFrom uint64           `json:"countFrom,omitempty"` // its first version; for imports
+}

@@ -1,0 +1,299 @@
+package routing
+
+import (
+	"time"
+)
+
+// State is everything the router knows. Only [State.Apply], [State.Fold] and
+// [Restore] change it; it is not safe for use by several goroutines.
+type State struct {
+	now time.Time // of the last command or event; never goes back
+	seq uint64    // number of the last event
+
+	settings Settings
+	workers  map[string]*worker
+	jobs     map[string]*job
+	queues   map[string]*queue
+	dists    map[string]*distribution
+	classes  map[string]*classification
+	excepts  map[string]*exception
+	pools    map[string]*pool
+	offers   map[string]*offer // open ones
+	taken    map[string]*job   // offers revoked because another worker accepted
+
+	index    index
+	timers   [timerKinds]heap
+	work     agenda
+	out      []Event // of the Apply that is running
+	unserved *job    // a new job that is not to wait
+	live     bool    // an Apply is running; else events are being folded
+}
+
+// Settings are the limits that the API leaves open or that operators choose.
+type Settings struct {
+	KeepFinished time.Duration `json:"keepFinished"` // how long jobs can be read after their end
+	JobLife      time.Duration `json:"jobLife"`      // after that an open job expires
+	IdleLife     time.Duration `json:"idleLife"`     // after that an idle worker is deregistered
+	Seed         uint64        `json:"seed"`         // of weighted allocations
+}
+
+// DefaultSettings are the limits of the API, and a day for finished jobs.
+func DefaultSettings() Settings {
+	const day = 24 * time.Hour
+	return Settings{KeepFinished: day, JobLife: 90 * day, IdleLife: 7 * day}
+}
+
+// New makes an empty router. The settings are part of the state: a snapshot
+// carries them, and a log of events has to be folded with the same.
+func New(settings Settings) *State {
+	return &State{
+		settings: settings,
+		workers:  map[string]*worker{}, jobs: map[string]*job{}, queues: map[string]*queue{},
+		dists: map[string]*distribution{}, classes: map[string]*classification{},
+		excepts: map[string]*exception{}, pools: map[string]*pool{},
+		offers: map[string]*offer{}, taken: map[string]*job{},
+		index: newIndex(),
+	}
+}
+
+// Version is the number of the event that last changed something. It only
+// grows, and is what an entity tag is made of.
+type Version uint64
+
+// stamp is when something changed last.
+type stamp struct {
+	Version   Version   `json:"version"`
+	ChangedAt time.Time `json:"changedAt"`
+}
+
+func (s *stamp) touch(h *Header) { s.Version, s.ChangedAt = Version(h.Seq), h.At }
+
+// WorkerState is the state of a worker.
+type WorkerState string
+
+// The states of a worker.
+const (
+	WorkerActive   WorkerState = "active"
+	WorkerDraining WorkerState = "draining"
+	WorkerInactive WorkerState = "inactive"
+)
+
+// workerData is what a snapshot keeps of a worker. Offers and assignments are
+// kept with their jobs.
+type workerData struct {
+	ID string `json:"id"`
+	stamp
+	WorkerSpec
+	Created        uint64      `json:"created"` // the event
+	State          WorkerState `json:"state"`
+	Registered     uint64      `json:"registered,omitempty"` // event that made it active
+	AvailableSince time.Time   `json:"availableSince,omitzero"`
+	Place          uint64      `json:"place,omitempty"` // event since which it is available; orders workers
+	ActiveAt       time.Time   `json:"activeAt,omitzero"`
+}
+
+type worker struct {
+	workerData
+	offers   []*offer
+	assigned []*assignment // not closed
+
+	assignedCost, offeredCost int
+
+	pos       int // in the index; -1 while it is not active
+	listens   []*queueIndex
+	satisfies []*predicate
+	channels  []channelUse
+	load      *load
+	seats     []seat
+	idle      timer
+	marked    bool // on the agenda
+}
+
+// JobStatus is the state of a job.
+type JobStatus string
+
+// The states of a job.
+const (
+	JobCreated               JobStatus = "created"
+	JobPendingClassification JobStatus = "pendingClassification"
+	JobPendingSchedule       JobStatus = "pendingSchedule"
+	JobScheduled             JobStatus = "scheduled"
+	JobScheduleFailed        JobStatus = "scheduleFailed"
+	JobWaitingForActivation  JobStatus = "waitingForActivation"
+	JobQueued                JobStatus = "queued"
+	JobAssigned              JobStatus = "assigned"
+	JobCompleted             JobStatus = "completed"
+	JobClosed                JobStatus = "closed"
+	JobCancelled             JobStatus = "cancelled"
+	JobClassificationFailed  JobStatus = "classificationFailed"
+)
+
+// over says that nothing happens to the job any more.
+func (s JobStatus) over() bool {
+	return s == JobClosed || s == JobCancelled || s == JobScheduleFailed
+}
+
+// Active says that the API counts the job as active.
+func (s JobStatus) Active() bool { return s != JobClosed && s != JobCancelled }
+
+// waits says that the job waits for something other than a worker.
+func (s JobStatus) waits() bool {
+	return s == JobPendingSchedule || s == JobScheduled || s == JobWaitingForActivation
+}
+
+// jobData is what a snapshot keeps of a job.
+type jobData struct {
+	ID string `json:"id"`
+	stamp
+	JobSpec                   // its queue, priority and requested selectors as they are now
+	Attached []WorkerSelector `json:"attached,omitempty"`
+	Status   JobStatus        `json:"status"`
+
+	CreatedAt   time.Time `json:"createdAt"`
+	Created     uint64    `json:"created"` // the event
+	EnqueuedAt  time.Time `json:"enqueuedAt,omitzero"`
+	Enqueued    uint64    `json:"enqueued,omitempty"` // the event that queued it first; FIFO
+	WaitsSince  time.Time `json:"waitsSince,omitzero"`
+	WaitsIn     string    `json:"waitsIn,omitempty"` // the queue in which it waits since then
+	ScheduledAt time.Time `json:"scheduledAt,omitzero"`
+	FinishedAt  time.Time `json:"finishedAt,omitzero"`
+
+	Offers      []*offer      `json:"offers,omitempty"`
+	Assignments []*assignment `json:"assignments,omitempty"`
+	Declines    []decline     `json:"declines,omitempty"`
+	Taken       []string      `json:"taken,omitempty"` // offers revoked because another worker accepted
+	Unassigned  int           `json:"unassigned,omitempty"`
+	Fired       []firedRule   `json:"fired,omitempty"`
+	Asks        Asking        `json:"asks,omitempty"`
+	Round       uint64        `json:"round,omitempty"` // the event that asks
+	Tries       uint64        `json:"tries,omitempty"` // classifications so far
+	NoWait      bool          `json:"noWait,omitempty"`
+}
+
+// Asking is what the caller owes a job.
+type Asking string
+
+// What the caller may owe.
+const (
+	AskNothing Asking = ""
+	AskRules   Asking = "rules"
+	AskScores  Asking = "scores"
+)
+
+type job struct {
+	jobData
+	queue *queue // while it is queued
+	kin   *class // its class, while it is queued
+	wants bool   // it is in there: it wants an offer
+	place uint64 // in queue and class
+	due   timer  // the nearest of its deadlines
+	life  timer  // until it expires, then until it is forgotten
+	mark  bool   // on the agenda
+}
+
+// offer is a job offered to a worker.
+type offer struct {
+	ID        string    `json:"id"`
+	WorkerID  string    `json:"worker"`
+	Cost      int       `json:"cost"`
+	IssuedAt  time.Time `json:"issuedAt"`
+	ExpiresAt time.Time `json:"expiresAt"`
+
+	job    *job
+	worker *worker
+}
+
+// assignment is a job that a worker has. Its cost is what it was when offered.
+type assignment struct {
+	ID              string    `json:"id"`
+	OfferID         string    `json:"offer"`
+	WorkerID        string    `json:"worker"`
+	ChannelID       string    `json:"channel"`
+	Cost            int       `json:"cost"`
+	AssignedAt      time.Time `json:"assignedAt"`
+	CompletedAt     time.Time `json:"completedAt,omitzero"`
+	CloseAt         time.Time `json:"closeAt,omitzero"`
+	DispositionCode string    `json:"dispositionCode,omitempty"` // once closing is arranged
+	ClosedAt        time.Time `json:"closedAt,omitzero"`
+
+	job    *job
+	worker *worker
+}
+
+// decline keeps a job from a worker: until it is registered anew, or until an
+// instant.
+type decline struct {
+	WorkerID   string    `json:"worker"`
+	Registered uint64    `json:"registered"`
+	Until      time.Time `json:"until,omitzero"`
+}
+
+// firedRule is a rule that will not fire again for the job in that queue.
+type firedRule struct {
+	Queue string `json:"queue"`
+	Rule  string `json:"rule"`
+}
+
+type queue struct {
+	queueData
+	line         line          // queued jobs, offered ones included
+	ranks        map[int]int   // queued jobs by priority
+	dist         *distribution // nil: the default
+	hadException bool          // at the last refit
+}
+
+type queueData struct {
+	ID string `json:"id"`
+	stamp
+	QueueSpec
+	LastOffered string `json:"lastOffered,omitempty"`
+	Pace        pace   `json:"pace,omitzero"`
+}
+
+type distribution struct {
+	ID string `json:"id"`
+	stamp
+	DistributionSpec
+}
+
+type classification struct {
+	ID string `json:"id"`
+	stamp
+	ClassificationSpec
+}
+
+type exception struct {
+	ID string `json:"id"`
+	stamp
+	ExceptionSpec
+}
+
+type pool struct {
+	ID string `json:"id"`
+	stamp
+	PoolSpec
+	Count uint64 `json:"count"` // version: changes of its depth so far
+	depth int
+}
+
+// pace is how fast a queue's jobs are taken, for estimates.
+type pace struct {
+	LastAt time.Time `json:"lastAt,omitzero"`
+	Mean   float64   `json:"mean,omitempty"` // seconds between assignments
+	Count  int       `json:"count,omitempty"`
+}
+
+// took counts an assignment. The mean is over the last 32 or so.
+func (p *pace) took(now time.Time) {
+	if !p.LastAt.IsZero() {
+		p.Count = min(p.Count+1, 32)
+		p.Mean += (now.Sub(p.LastAt).Seconds() - p.Mean) / float64(p.Count)
+	}
+	p.LastAt = now
+}
+
+// seat is a worker's relation to a pool whose filter it passes.
+type seat struct {
+	pool *pool
+	in   bool // it is counted
+}

@@ -1,0 +1,144 @@
+package routing
+
+import (
+	"time"
+)
+
+// timer is one instant at which something is due. Its owner knows what.
+type timer struct {
+	at    int64 // unix microseconds
+	order uint64
+	index int // in its heap, plus one; 0 when it is not set
+	kind  timerKind
+	job   *job
+	work  *worker
+}
+
+type timerKind uint8
+
+// The kinds of timers, in the order in which they fire at the same instant.
+const (
+	timerJob    timerKind = iota // the nearest of a job's own deadlines
+	timerLife                    // the longest life of a job
+	timerIdle                    // a worker that is idle for too long
+	timerForget                  // a job that has been over for long enough
+	timerKinds                   // how many there are
+)
+
+// heap is a heap of timers of one kind. There is one per kind so that the
+// busy ones stay small beside a million that are due in 90 days.
+type heap struct {
+	entries []entry
+}
+
+type entry struct {
+	at    int64
+	order uint64
+	t     *timer
+}
+
+func (e entry) before(o entry) bool {
+	return e.at < o.at || e.at == o.at && e.order < o.order
+}
+
+// set arms, moves or, with the zero time, disarms a timer.
+func (h *heap) set(t *timer, at time.Time) {
+	if at.IsZero() {
+		h.remove(t)
+		return
+	}
+	us := at.UnixMicro()
+	if t.index > 0 {
+		if t.at == us {
+			return
+		}
+		t.at = us
+		h.entries[t.index-1].at = us
+		h.fix(t.index - 1)
+		return
+	}
+	t.at = us
+	h.entries = append(h.entries, entry{us, t.order, t})
+	t.index = len(h.entries)
+	h.up(t.index - 1)
+}
+
+func (h *heap) remove(t *timer) {
+	if t.index == 0 {
+		return
+	}
+	i, last := t.index-1, len(h.entries)-1
+	t.index = 0
+	if i != last {
+		h.entries[i] = h.entries[last]
+		h.entries[i].t.index = i + 1
+	}
+	h.entries[last] = entry{}
+	h.entries = h.entries[:last]
+	if i != last {
+		h.fix(i)
+	}
+}
+
+func (h *heap) fix(i int) {
+	if !h.up(i) {
+		h.down(i)
+	}
+}
+
+func (h *heap) up(i int) bool {
+	e, moved := h.entries[i], false
+	for i > 0 {
+		p := (i - 1) / 4
+		if !e.before(h.entries[p]) {
+			break
+		}
+		h.put(i, h.entries[p])
+		i, moved = p, true
+	}
+	h.put(i, e)
+	return moved
+}
+
+func (h *heap) down(i int) {
+	e := h.entries[i]
+	for {
+		least := -1
+		for c := 4*i + 1; c <= 4*i+4 && c < len(h.entries); c++ {
+			if least < 0 || h.entries[c].before(h.entries[least]) {
+				least = c
+			}
+		}
+		if least < 0 || !h.entries[least].before(e) {
+			break
+		}
+		h.put(i, h.entries[least])
+		i = least
+	}
+	h.put(i, e)
+}
+
+func (h *heap) put(i int, e entry) {
+	h.entries[i] = e
+	e.t.index = i + 1
+}
+
+// NextWake is the next instant at which [State.Apply] has something to do by
+// itself; ok is false when there is none. The instant may be past.
+func (s *State) NextWake() (at time.Time, ok bool) {
+	if t := s.nextTimer(); t != nil {
+		return time.UnixMicro(t.at).UTC(), true
+	}
+	return time.Time{}, false
+}
+
+// nextTimer is the timer that fires next.
+func (s *State) nextTimer() *timer {
+	var first *timer
+	for k := range s.timers {
+		if e := s.timers[k].entries; len(e) > 0 && (first == nil || e[0].at < first.at) {
+			first = e[0].t
+		}
+	}
+	return first
+}

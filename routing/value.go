@@ -1,0 +1,119 @@
+package routing
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+)
+
+// Value is what a label holds: a text, a number or a truth value. It is
+// comparable, so it can be the key of a map. The zero Value holds nothing.
+type Value struct {
+	kind valueKind
+	num  float64
+	str  string
+}
+
+type valueKind uint8
+
+const (
+	kindNone valueKind = iota
+	kindText
+	kindNumber
+	kindBool
+)
+
+// Text is a Value that holds a text.
+func Text(s string) Value { return Value{kind: kindText, str: s} }
+
+// Number is a Value that holds a number.
+func Number(f float64) Value { return Value{kind: kindNumber, num: f} }
+
+// Bool is a Value that holds true or false.
+func Bool(b bool) Value {
+	if b {
+		return Value{kind: kindBool, num: 1}
+	}
+	return Value{kind: kindBool}
+}
+
+// IsZero says that the Value holds nothing.
+func (v Value) IsZero() bool { return v.kind == kindNone }
+
+// Text gives the text and whether the Value holds one.
+func (v Value) Text() (string, bool) { return v.str, v.kind == kindText }
+
+// Number gives the number and whether the Value holds one.
+func (v Value) Number() (float64, bool) { return v.num, v.kind == kindNumber }
+
+// Bool gives the truth value and whether the Value holds one.
+func (v Value) Bool() (bool, bool) { return v.num == 1, v.kind == kindBool }
+
+// valid says that the Value can be written as JSON and found again.
+func (v Value) valid() bool {
+	return v.kind != kindNumber || !math.IsNaN(v.num) && !math.IsInf(v.num, 0)
+}
+
+// String is for messages and for texts in which values are compared.
+func (v Value) String() string {
+	switch v.kind {
+	case kindText:
+		return v.str
+	case kindNumber:
+		return fmt.Sprint(v.num)
+	case kindBool:
+		return fmt.Sprint(v.num == 1)
+	case kindNone:
+	}
+	return ""
+}
+
+// MarshalJSON implements json.Marshaler.
+func (v Value) MarshalJSON() ([]byte, error) {
+	switch v.kind {
+	case kindText:
+		return json.Marshal(v.str)
+	case kindNumber:
+		return json.Marshal(v.num)
+	case kindBool:
+		return json.Marshal(v.num == 1)
+	case kindNone:
+	}
+	return []byte("null"), nil
+}
+
+// UnmarshalJSON implements json.Unmarshaler. Objects and arrays are refused.
+func (v *Value) UnmarshalJSON(data []byte) error {
+	var any any
+	if err := json.Unmarshal(data, &any); err != nil {
+		return err
+	}
+	switch x := any.(type) {
+	case nil:
+		*v = Value{}
+	case string:
+		*v = Text(x)
+	case float64:
+		*v = Number(x)
+	case bool:
+		*v = Bool(x)
+	default:
+		return fmt.Errorf("a label's value must be a string, a number or a boolean")
+	}
+	return nil
+}
+
+// Labels are the labels or the tags of something. Nothing changes a Labels
+// after it was handed over, so that events and state can share it.
+type Labels map[string]Value
+
+// with gives a copy with one label set.
+func (l Labels) with(key string, v Value) Labels {
+	out := make(Labels, len(l)+1)
+	maps.Copy(out, l)
+	out[key] = v
+	return out
+}
+
+func (l Labels) equal(other Labels) bool { return maps.Equal(l, other) }

@@ -1,0 +1,286 @@
+package routing
+
+import (
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Offer is an open offer as a worker's view shows it.
+type Offer struct {
+	OfferID      string    `json:"offerId"`
+	JobID        string    `json:"jobId"`
+	WorkerID     string    `json:"-"`
+	CapacityCost int       `json:"capacityCost"`
+	OfferedAt    time.Time `json:"offeredAt"`
+	ExpiresAt    time.Time `json:"expiresAt"`
+}
+
+// AssignedJob is an assignment as a worker's view shows it.
+type AssignedJob struct {
+	AssignmentID string    `json:"assignmentId"`
+	JobID        string    `json:"jobId"`
+	CapacityCost int       `json:"capacityCost"`
+	AssignedAt   time.Time `json:"assignedAt"`
+}
+
+// Worker is a worker as clients see it.
+type Worker struct {
+	ID string `json:"id"`
+	WorkerSpec
+	Version        Version       `json:"-"`
+	ChangedAt      time.Time     `json:"-"`
+	State          WorkerState   `json:"state"`
+	Offers         []Offer       `json:"offers"`
+	AssignedJobs   []AssignedJob `json:"assignedJobs"`
+	LoadRatio      float64       `json:"loadRatio"`
+	AvailableSince time.Time     `json:"-"`
+	HasCapacity    bool          `json:"-"` // it has room on some channel
+}
+
+// Assignment is an assignment as a job's view shows it.
+type Assignment struct {
+	AssignmentID string    `json:"assignmentId"`
+	WorkerID     string    `json:"workerId"`
+	AssignedAt   time.Time `json:"assignedAt"`
+	CompletedAt  time.Time `json:"completedAt,omitzero"`
+	ClosedAt     time.Time `json:"closedAt,omitzero"`
+}
+
+// Job is a job as clients see it.
+type Job struct {
+	ID string `json:"id"`
+	JobSpec
+	Version                 Version               `json:"-"`
+	ChangedAt               time.Time             `json:"-"`
+	Status                  JobStatus             `json:"status"`
+	EnqueuedAt              time.Time             `json:"enqueuedAt,omitzero"`
+	ScheduledAt             time.Time             `json:"scheduledAt,omitzero"`
+	AttachedWorkerSelectors []WorkerSelector      `json:"attachedWorkerSelectors"`
+	Assignments             map[string]Assignment `json:"assignments"`
+	CreatedAt               time.Time             `json:"-"`
+	Offers                  []Offer               `json:"-"`
+	Unassigned              int                   `json:"-"`
+	Asks                    Asking                `json:"-"`
+	Round                   uint64                `json:"-"`
+}
+
+// Named is a queue, a policy or a pool as clients see it.
+type Named[T any] struct {
+	ID        string
+	Spec      T
+	Version   Version
+	ChangedAt time.Time
+}
+
+// Worker gives a worker.
+func (s *State) Worker(id string) (Worker, bool) {
+	w := s.workers[id]
+	if w == nil {
+		return Worker{}, false
+	}
+	v := Worker{
+		ID: id, WorkerSpec: w.WorkerSpec, Version: w.Version, ChangedAt: w.ChangedAt, State: w.State,
+		Offers: []Offer{}, AssignedJobs: []AssignedJob{}, AvailableSince: w.AvailableSince, HasCapacity: w.hasAnyRoom(),
+	}
+	for _, o := range w.offers {
+		v.Offers = append(v.Offers, o.view())
+	}
+	for _, a := range w.assigned {
+		v.AssignedJobs = append(v.AssignedJobs, AssignedJob{a.ID, a.job.ID, a.Cost, a.AssignedAt})
+	}
+	if w.Capacity > 0 {
+		v.LoadRatio = min(1, float64(w.assignedCost)/float64(w.Capacity))
+	}
+	return v, true
+}
+
+func (o *offer) view() Offer {
+	return Offer{o.ID, o.job.ID, o.WorkerID, o.Cost, o.IssuedAt, o.ExpiresAt}
+}
+
+// Job gives a job.
+func (s *State) Job(id string) (Job, bool) {
+	j := s.jobs[id]
+	if j == nil {
+		return Job{}, false
+	}
+	v := Job{
+		ID: id, JobSpec: j.JobSpec, Version: j.Version, ChangedAt: j.ChangedAt, Status: j.Status,
+		EnqueuedAt: j.EnqueuedAt, ScheduledAt: j.ScheduledAt, AttachedWorkerSelectors: slices.Clone(j.Attached),
+		Assignments: map[string]Assignment{}, CreatedAt: j.CreatedAt, Unassigned: j.Unassigned, Asks: j.Asks, Round: j.Round,
+	}
+	v.Priority = new(j.priority())
+	for _, a := range j.Assignments {
+		v.Assignments[a.ID] = Assignment{a.ID, a.WorkerID, a.AssignedAt, a.CompletedAt, a.ClosedAt}
+	}
+	for _, o := range j.Offers {
+		v.Offers = append(v.Offers, o.view())
+	}
+	return v, true
+}
+
+// Queue gives a queue.
+func (s *State) Queue(id string) (Named[QueueSpec], bool) {
+	q := s.queues[id]
+	if q == nil {
+		return Named[QueueSpec]{}, false
+	}
+	return Named[QueueSpec]{id, q.QueueSpec, q.Version, q.ChangedAt}, true
+}
+
+// Distribution gives a distribution policy.
+func (s *State) Distribution(id string) (Named[DistributionSpec], bool) {
+	d := s.dists[id]
+	if d == nil {
+		return Named[DistributionSpec]{}, false
+	}
+	return Named[DistributionSpec]{id, d.DistributionSpec, d.Version, d.ChangedAt}, true
+}
+
+// Classification gives a classification policy. Its rules hold secrets.
+func (s *State) Classification(id string) (Named[ClassificationSpec], bool) {
+	c := s.classes[id]
+	if c == nil {
+		return Named[ClassificationSpec]{}, false
+	}
+	return Named[ClassificationSpec]{id, c.ClassificationSpec, c.Version, c.ChangedAt}, true
+}
+
+// Exception gives an exception policy.
+func (s *State) Exception(id string) (Named[ExceptionSpec], bool) {
+	x := s.excepts[id]
+	if x == nil {
+		return Named[ExceptionSpec]{}, false
+	}
+	return Named[ExceptionSpec]{id, x.ExceptionSpec, x.Version, x.ChangedAt}, true
+}
+
+// PoolDepth is how many available workers pass a pool's filter, and the
+// version, which grows by one with each that comes or goes.
+type PoolDepth struct {
+	ID      string `json:"id"`
+	Depth   int    `json:"depth"`
+	Version uint64 `json:"version"`
+}
+
+// Pools gives the depth of every pool in one call.
+func (s *State) Pools() []PoolDepth {
+	var out []PoolDepth
+	for _, id := range slices.Sorted(maps.Keys(s.pools)) {
+		out = append(out, PoolDepth{id, s.pools[id].depth, s.pools[id].Count})
+	}
+	return out
+}
+
+// IDs lists what there is of a kind, in order, after an id, at most limit.
+func (s *State) IDs(kind Resource, after string, limit int) []string {
+	var ids []string
+	add := func(id string) {
+		if id > after {
+			ids = append(ids, id)
+		}
+	}
+	switch kind {
+	case ResourceWorker:
+		eachKey(s.workers, add)
+	case ResourceJob:
+		eachKey(s.jobs, add)
+	case ResourceQueue:
+		eachKey(s.queues, add)
+	case ResourceDistribution:
+		eachKey(s.dists, add)
+	case ResourceClassification:
+		eachKey(s.classes, add)
+	case ResourceException:
+		eachKey(s.excepts, add)
+	case ResourcePool:
+		eachKey(s.pools, add)
+	}
+	slices.SortFunc(ids, strings.Compare)
+	return ids[:min(limit, len(ids))]
+}
+
+func eachKey[V any](m map[string]V, do func(string)) {
+	for k := range m {
+		do(k)
+	}
+}
+
+// Position is where a queued job stands.
+type Position struct {
+	JobID                    string `json:"jobId"`
+	Position                 int    `json:"position"` // from 1
+	QueueID                  string `json:"queueId"`
+	QueueLength              int    `json:"queueLength"`
+	EstimatedWaitTimeMinutes int    `json:"estimatedWaitTimeMinutes"`
+}
+
+// Position gives the position of a job; false when it is not queued.
+func (s *State) Position(id string) (Position, bool) {
+	j := s.jobs[id]
+	if j == nil || j.queue == nil {
+		return Position{}, false
+	}
+	n := j.queue.line.ahead(j.place) + 1
+	return Position{id, n, j.QueueID, j.queue.line.n, j.queue.minutes(n)}, true
+}
+
+// minutes estimates the wait of the nth job of a queue: as many of its mean
+// times between assignments, in whole minutes, at least one.
+func (q *queue) minutes(n int) int {
+	const most = 90 * 24 * 60
+	return int(min(most, max(1, math.Ceil(float64(n)*q.Pace.Mean/60))))
+}
+
+// Statistics are the figures of a queue.
+type Statistics struct {
+	QueueID                   string      `json:"queueId"`
+	Length                    int         `json:"length"`
+	EstimatedWaitTimeMinutes  map[int]int `json:"estimatedWaitTimeMinutes,omitempty"` // by priority
+	LongestJobWaitTimeMinutes *float64    `json:"longestJobWaitTimeMinutes,omitempty"`
+}
+
+// Statistics gives the figures of a queue at an instant. The estimate of a
+// priority is that of the last job that has it. Finding the oldest job takes
+// a step per job.
+func (s *State) Statistics(id string, now time.Time) (Statistics, bool) {
+	q := s.queues[id]
+	if q == nil {
+		return Statistics{}, false
+	}
+	out := Statistics{QueueID: id, Length: q.line.n}
+	if q.line.n == 0 {
+		return out, true
+	}
+	out.EstimatedWaitTimeMinutes = map[int]int{}
+	n := 0
+	for _, p := range slices.SortedFunc(maps.Keys(q.ranks), func(a, b int) int { return b - a }) {
+		n += q.ranks[p]
+		out.EstimatedWaitTimeMinutes[p] = q.minutes(n)
+	}
+	var oldest time.Time
+	for j := range q.line.all {
+		oldest = sooner(oldest, j.EnqueuedAt)
+	}
+	out.LongestJobWaitTimeMinutes = new(max(0, now.Sub(oldest).Minutes()))
+	return out, true
+}
+
+// Asked lists the jobs that wait for an answer of the caller, for asking again
+// after a restart.
+func (s *State) Asked() []string {
+	var out []string
+	for id, j := range s.jobs {
+		if j.Asks != AskNothing {
+			out = append(out, id)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// Seq is the number of the last event.
+func (s *State) Seq() uint64 { return s.seq }
