@@ -282,7 +282,7 @@ func TestScenario36To38_LateWordOfAnEarlierAttempt(t *testing.T) {
 		w.lab.behave(func(l *lab) {
 			l.onSend = func(_ context.Context, a labAttempt) channels.Sent {
 				if a.ref.Number == 1 && a.key == "a" {
-					return channels.Sent{Fate: channels.Unclear, Reason: "cut off", Answered: true}
+					return channels.Sent{Fate: channels.Unclear, Reason: "cut off", ChannelFault: true, Answered: true}
 				}
 				return l.take(a)
 			}

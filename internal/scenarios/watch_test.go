@@ -173,7 +173,7 @@ func newGate() gate {
 
 // lost is the answer to a hand-over whose result nobody heard.
 func lost() channels.Sent {
-	return channels.Sent{Fate: channels.Unclear, Reason: "timeout"}
+	return channels.Sent{Fate: channels.Unclear, Reason: "timeout", ChannelFault: true}
 }
 
 // calls is n contacts for a channel of type labcall.
