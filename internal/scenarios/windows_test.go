@@ -182,7 +182,7 @@ func TestScenario22_WholeQueueExpiresWhileDown(t *testing.T) {
 		closes := w.soon(10 * time.Minute)
 		w.accept("ch", many("out", 3)...)
 		w.sent(3)
-		w.accept("ch", append(many("e", 1300, notAfter(closes)), many("n", 2)...)...)
+		w.accept("ch", append(many("e", 620, notAfter(closes)), many("n", 2)...)...)
 		w.crash()
 		w.pass(20 * time.Minute)
 		w.start()
@@ -194,8 +194,8 @@ func TestScenario22_WholeQueueExpiresWhileDown(t *testing.T) {
 		if n := w.figure("ch", "queued"); n != 0 {
 			t.Fatalf("%d contacts are queued, want none", n)
 		}
-		if n := w.metric("weir_contacts_finished_total", "outcome", "expired"); n != 1300 {
-			t.Fatalf("%v contacts were counted as expired, want 1300", n)
+		if n := w.metric("weir_contacts_finished_total", "outcome", "expired"); n != 620 {
+			t.Fatalf("%v contacts were counted as expired, want 620", n)
 		}
 	})
 }
