@@ -202,7 +202,7 @@ func (b *broker) send(d channels.Driver, name string, a channels.Attempt) {
 		b.seat.sending(a.ID, &result)
 		b.root.Send(b.self, sendDone{a.ID, result})
 	}()
-	if !b.seat.leased(time.Now()) {
+	if !b.leased() {
 		result = channels.Sent{Fate: channels.NotSent, ChannelFault: true, Reason: "the lease ran out before it was sent"}
 		return
 	}
@@ -212,6 +212,24 @@ func (b *broker) send(d channels.Driver, name string, a channels.Attempt) {
 		return fateWord(result.Fate)
 	})
 	failpoint.Hit("send.answered")
+}
+
+// leased tells whether we may act for the channel. A lease that ran out while
+// the store was down is renewed soon after its return and worth a wait: that
+// the claim was stored says that nobody had taken it by then.
+func (b *broker) leased() bool {
+	limit := time.Now().Add(b.sendTimeout)
+	for !b.seat.leased(time.Now()) {
+		if b.seat.until.Load() == nil || time.Now().After(limit) {
+			return false
+		}
+		select {
+		case <-b.ctx.Done():
+			return false
+		case <-time.After(leasePoll):
+		}
+	}
+	return true
 }
 
 func fateWord(f channels.Fate) string {

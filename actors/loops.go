@@ -12,16 +12,31 @@ import (
 // margin is how long before the end of a lease nothing is begun any more.
 func (s *System) margin() time.Duration { return min(leaseMargin, s.leaseTTL/5) }
 
-// renew extends the leases.
+// renew extends the leases. While the store is down it tries again and again:
+// between the store's return and the renewal nothing may be sent under a lease
+// that ran out.
 func (s *System) renew(ctx context.Context) {
-	asked := time.Now()
-	io, cancel := background(ctx, s.leaseTTL/3)
-	defer cancel()
-	ids, err := s.store.Renew(io)
-	if err != nil {
-		s.logger.Warn("the leases could not be renewed", "error", err)
-		return
+	for try := 0; ; try++ {
+		asked := time.Now()
+		io, cancel := background(ctx, s.leaseTTL/3)
+		ids, err := s.store.Renew(io)
+		cancel()
+		if err == nil {
+			s.renewed(asked, ids)
+			return
+		}
+		if try == 0 {
+			s.logger.Warn("the leases could not be renewed; trying again", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(renewRetry):
+		}
 	}
+}
+
+func (s *System) renewed(asked time.Time, ids []weir.ChannelID) {
 	held := make(map[weir.ChannelID]struct{}, len(ids))
 	for _, id := range ids {
 		held[id] = struct{}{}

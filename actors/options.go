@@ -61,7 +61,9 @@ const (
 	standbyFirst   = 100 * time.Millisecond // between looks at a lease that is taken, at first
 	standbyEvery   = 5 * time.Second        // and in the end
 	stashMost      = 10_000
-	leaseMargin    = 2 * time.Second // or a fifth of the lease, if that is less
+	renewRetry     = 250 * time.Millisecond // after a renewal that failed
+	leasePoll      = 50 * time.Millisecond  // between looks whether the lease is ours again
+	leaseMargin    = 2 * time.Second        // or a fifth of the lease, if that is less
 	inboxBatch     = 500
 	reloadAfter    = 200 * time.Millisecond
 	reloadMost     = 5 * time.Second
