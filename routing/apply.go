@@ -12,7 +12,8 @@ type Command interface {
 }
 
 // Apply does what has come due by now, then the command (nil for none), and
-// then makes every offer that has become possible. It gives the events of all
+// then makes every offer that has become possible. Afterwards nothing is due
+// before some later instant. It gives the events of all
 // that, which have happened to the state already, and the reason if the
 // command was refused; then they are those of what was due alone. Time does
 // not go back: an earlier now counts as the latest one seen.
@@ -32,7 +33,9 @@ func (s *State) Apply(c Command, now time.Time) ([]Event, error) {
 	}
 	s.match()
 	s.cancelUnserved()
-	s.work.scores, s.work.scored, s.live = nil, nil, false
+	s.work.scores, s.work.scored = nil, nil
+	s.fireUntil(s.now)
+	s.live = false
 	out := s.out
 	s.out = nil
 	return out, err

@@ -1,0 +1,138 @@
+package routing_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"testing"
+	"time"
+
+	"weir/routing"
+)
+
+const (
+	benchWorkers = 10_000
+	benchSkills  = 10
+)
+
+// floor is a router with many workers, each with three of ten skills true and
+// the rest false, one queue, and jobs waiting that nobody can take.
+func floor(b *testing.B, workers, waiting int) (*routing.State, time.Time) {
+	b.Helper()
+	r := rand.New(rand.NewPCG(1, 2))
+	s, now := routing.New(routing.DefaultSettings()), start()
+	do := func(c routing.Command) {
+		if _, err := s.Apply(c, now); err != nil {
+			b.Fatal(err)
+		}
+	}
+	do(routing.PutDistribution{ID: "d", Spec: routing.DistributionSpec{Mode: routing.Mode{Kind: routing.LongestIdle}}})
+	do(routing.PutQueue{ID: "q", Spec: routing.QueueSpec{DistributionPolicyID: "d"}})
+	for i := range workers {
+		labels := routing.Labels{}
+		for k := range benchSkills {
+			labels["skill"+strconv.Itoa(k)] = routing.Bool(false)
+		}
+		for _, k := range r.Perm(benchSkills)[:3] {
+			labels["skill"+strconv.Itoa(k)] = routing.Bool(true)
+		}
+		do(routing.PutWorker{ID: fmt.Sprintf("w%05d", i), Spec: routing.WorkerSpec{
+			Queues: []string{"q"}, Capacity: 1, Labels: labels, AvailableForOffers: true,
+			Channels: []routing.Channel{{ChannelID: "voice", CapacityCostPerJob: 1}},
+		}})
+	}
+	for i := range waiting {
+		// Every tenth has a requirement of its own, so that there are many kinds.
+		language := "Klingon"
+		if i%10 == 0 {
+			language = "Klingon" + strconv.Itoa(i%1000)
+		}
+		do(routing.PutJob{ID: "blocked" + strconv.Itoa(i), Spec: routing.JobSpec{
+			ChannelID: "voice", QueueID: "q",
+			RequestedWorkerSelectors: append(wants(i), routing.WorkerSelector{Key: "language", Operator: routing.Equal, Value: routing.Text(language)}),
+		}})
+	}
+	return s, now
+}
+
+// wants asks for two of ten skills.
+func wants(i int) []routing.WorkerSelector {
+	a := i % benchSkills
+	b := (a + 1 + i/benchSkills%(benchSkills-1)) % benchSkills
+	return []routing.WorkerSelector{
+		{Key: "skill" + strconv.Itoa(a), Operator: routing.Equal, Value: routing.Bool(true)},
+		{Key: "skill" + strconv.Itoa(b), Operator: routing.Equal, Value: routing.Bool(true)},
+	}
+}
+
+func BenchmarkMatch(b *testing.B) {
+	for _, workers := range []int{100, benchWorkers} {
+		for _, waiting := range []int{0, 1_000_000} {
+			b.Run(fmt.Sprintf("workers=%d/blocked=%d", workers, waiting), func(b *testing.B) {
+				s, now := floor(b, workers, waiting)
+				specs := make([]routing.JobSpec, 90)
+				for i := range specs {
+					specs[i] = routing.JobSpec{ChannelID: "voice", QueueID: "q", RequestedWorkerSelectors: wants(i)}
+				}
+				benchMatch(b, s, now, specs)
+			})
+		}
+	}
+}
+
+// benchMatch measures the match alone: a waiting job finds its worker, and
+// the offer goes back.
+func benchMatch(b *testing.B, s *routing.State, now time.Time, specs []routing.JobSpec) {
+	ids := make([]string, len(specs))
+	for i, spec := range specs {
+		ids[i] = "j" + strconv.Itoa(i)
+		if _, err := s.Apply(routing.PutJob{ID: ids[i], Spec: spec}, now); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportAllocs()
+	i := 0
+	for b.Loop() {
+		routing.Rematch(s, ids[i%len(ids)])
+		i++
+	}
+	b.ReportMetric(float64(i)/b.Elapsed().Seconds(), "matches/s")
+}
+
+// BenchmarkCycle is a job's whole way: created, offered, accepted, completed,
+// closed, deleted, with all its events.
+func BenchmarkCycle(b *testing.B) {
+	for _, waiting := range []int{0, 1_000_000} {
+		b.Run(fmt.Sprintf("blocked=%d", waiting), func(b *testing.B) {
+			s, now := floor(b, benchWorkers, waiting)
+			b.ReportAllocs()
+			i := 0
+			for b.Loop() {
+				now = now.Add(time.Millisecond)
+				cycle(b, s, now, i)
+				i++
+			}
+			b.ReportMetric(float64(i)/b.Elapsed().Seconds(), "cycles/s")
+		})
+	}
+}
+
+func cycle(b *testing.B, s *routing.State, now time.Time, i int) {
+	id := "job" + strconv.Itoa(i)
+	events, err := s.Apply(routing.PutJob{ID: id, Spec: routing.JobSpec{ChannelID: "voice", QueueID: "q", RequestedWorkerSelectors: wants(i)}}, now)
+	if err != nil {
+		b.Fatal(err)
+	}
+	o := events[len(events)-1].(*routing.OfferIssuedEvent)
+	if events, err = s.Apply(routing.AcceptOffer{WorkerID: o.WorkerID, OfferID: o.OfferID}, now); err != nil {
+		b.Fatal(err)
+	}
+	a := events[0].(*routing.OfferAcceptedEvent).AssignmentID
+	for _, c := range []routing.Command{
+		routing.CompleteJob{JobID: id, AssignmentID: a}, routing.CloseJob{JobID: id, AssignmentID: a}, routing.DeleteJob{ID: id},
+	} {
+		if _, err = s.Apply(c, now); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

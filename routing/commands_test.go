@@ -1,0 +1,206 @@
+package routing_test
+
+import (
+	"fmt"
+
+	"pgregory.net/rapid"
+
+	"weir/routing"
+)
+
+// furnish makes what histories play with.
+func (h *history) furnish() {
+	h.do(routing.PutDistribution{ID: "d0", Spec: h.distribution()})
+	h.do(routing.PutDistribution{ID: "d1", Spec: h.distribution()})
+	h.do(routing.PutQueue{ID: "q0", Spec: routing.QueueSpec{DistributionPolicyID: "d0", Labels: routing.Labels{"Region": routing.Text("north")}}})
+	h.do(routing.PutQueue{ID: "q1", Spec: routing.QueueSpec{DistributionPolicyID: "d1", Labels: routing.Labels{"Region": routing.Text("south")}}})
+	h.do(routing.PutClassification{ID: "c0", Spec: routing.ClassificationSpec{
+		FallbackQueueID:    "q0",
+		PrioritizationRule: &routing.Rule{Kind: routing.RuleExpression, Expression: `If(job.Vip = true, 10, 2)`},
+		QueueSelectorAttachments: []routing.QueueAttachment{
+			{Kind: routing.AttachPassThrough, Key: "Region", Operator: routing.Equal},
+		},
+		WorkerSelectorAttachments: []routing.WorkerAttachment{
+			{Kind: routing.AttachPassThrough, Key: "Lang", Operator: routing.Equal, ExpiresAfterSeconds: 30},
+			{Kind: routing.AttachWeighted, Allocations: []routing.WorkerAllocation{
+				{Weight: 1, WorkerSelectors: []routing.WorkerSelector{{Key: "Skill", Operator: routing.GreaterOrEqual, Value: routing.Number(3)}}}, {Weight: 2},
+			}},
+		},
+	}})
+	h.do(routing.PutException{ID: "e0", Spec: routing.ExceptionSpec{ExceptionRules: []routing.ExceptionRule{
+		{ID: "long", Trigger: routing.Trigger{Kind: routing.TriggerQueueLength, Threshold: 3}, Actions: []routing.Action{{Kind: routing.ActionManualReclassify, QueueID: "q1", Priority: new(7)}}},
+		{ID: "slow", Trigger: routing.Trigger{Kind: routing.TriggerWaitTime, ThresholdSeconds: 45}, Actions: []routing.Action{{Kind: routing.ActionReclassify, ClassificationPolicyID: "c0", LabelsToUpsert: routing.Labels{"Vip": routing.Bool(true)}}}},
+		{ID: "never", Trigger: routing.Trigger{Kind: routing.TriggerWaitTime, ThresholdSeconds: 4000}, Actions: []routing.Action{{Kind: routing.ActionCancel, Note: "waited too long"}}},
+	}}})
+	h.do(routing.PutPool{ID: "p0", Spec: routing.PoolSpec{ChannelID: "chat", Selectors: []routing.WorkerSelector{{Key: "Lang", Operator: routing.Equal, Value: routing.Text("es")}}}})
+	for i := range 4 {
+		h.do(routing.PutWorker{ID: fmt.Sprint("w", i), Spec: h.worker()})
+	}
+}
+
+func pick[T any](h *history, label string, from ...T) T {
+	return rapid.SampledFrom(from).Draw(h.t, label)
+}
+
+func (h *history) distribution() routing.DistributionSpec {
+	m := routing.Mode{
+		Kind:                pick(h, "mode", routing.LongestIdle, routing.RoundRobin, routing.BestWorker, routing.ShortestIdle),
+		MinConcurrentOffers: 1, MaxConcurrentOffers: pick(h, "offers", 1, 1, 2, 3),
+		BypassSelectors: pick(h, "bypass", false, false, true),
+	}
+	if pick(h, "ascending", false, true) {
+		m.ScoringRuleOptions = &routing.ScoringOptions{DescendingOrder: new(false)}
+	}
+	return routing.DistributionSpec{OfferExpiresAfterSeconds: pick(h, "life", 0.0, 20, 90, 5000), Mode: m, AutoAccept: pick(h, "auto", false, false, false, true)}
+}
+
+func (h *history) labels() routing.Labels {
+	l := routing.Labels{}
+	if v := pick(h, "lang", "", "en", "es"); v != "" {
+		l["Lang"] = routing.Text(v)
+	}
+	if v := pick(h, "skill", 0.0, 1, 3, 5.5); v != 0 {
+		l["Skill"] = routing.Number(v)
+	}
+	if v := pick(h, "vip", 0, 1, 2); v != 0 {
+		l["Vip"] = routing.Bool(v == 1)
+	}
+	return l
+}
+
+func (h *history) worker() routing.WorkerSpec {
+	s := routing.WorkerSpec{
+		Queues:   pick(h, "queues", []string{"q0"}, []string{"q0", "q1"}, []string{"q1"}, []string{"q1", "q1", "nowhere"}),
+		Capacity: pick(h, "capacity", 0, 1, 2, 3, 5), Labels: h.labels(), AvailableForOffers: pick(h, "available", true, true, true, false),
+		MaxConcurrentOffers: pick(h, "most", 0, 0, 0, 1, 2),
+	}
+	s.Channels = []routing.Channel{{ChannelID: "chat", CapacityCostPerJob: 1, MaxNumberOfJobs: pick(h, "jobs", 0, 0, 1)}}
+	if pick(h, "voice", true, false) {
+		s.Channels = append(s.Channels, routing.Channel{ChannelID: "voice", CapacityCostPerJob: 2})
+	}
+	return s
+}
+
+func (h *history) selectors() []routing.WorkerSelector {
+	var out []routing.WorkerSelector
+	for range pick(h, "selectors", 0, 0, 1, 1, 2) {
+		s := routing.WorkerSelector{ExpiresAfterSeconds: pick(h, "ttl", 0.0, 0, 0.5, 30), Expedite: pick(h, "expedite", false, false, true)}
+		if pick(h, "by", true, false) {
+			s.Key, s.Value = "Lang", routing.Text(pick(h, "which", "en", "es", "fr"))
+			s.Operator = pick(h, "is", routing.Equal, routing.NotEqual, routing.LessThan)
+		} else {
+			s.Key, s.Value = "Skill", routing.Number(pick(h, "least", -1.0, 0, 1, 3, 4))
+			s.Operator = pick(h, "than", routing.Equal, routing.NotEqual, routing.LessThan, routing.LessOrEqual, routing.GreaterThan, routing.GreaterOrEqual)
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+func (h *history) job() routing.JobSpec {
+	s := routing.JobSpec{
+		ChannelID: pick(h, "channel", "chat", "chat", "voice", "fax"), QueueID: pick(h, "queue", "q0", "q0", "q1"),
+		Labels: h.labels(), RequestedWorkerSelectors: h.selectors(),
+	}
+	if p := pick(h, "priority", 1, 1, 1, -100, 5, 100); p != 1 {
+		s.Priority = &p
+	}
+	if pick(h, "classified", false, false, true) {
+		s.ClassificationPolicyID = "c0"
+		s.Labels["Region"] = routing.Text(pick(h, "region", "north", "south", "west"))
+	}
+	switch pick(h, "matching", 0, 0, 0, 0, 0, 1, 2) {
+	case 1:
+		s.MatchingMode.Kind = routing.Suspend
+	case 2:
+		s.MatchingMode = routing.MatchingMode{Kind: routing.ScheduleAndSuspend, ScheduleAt: h.now.Add(h.pause())}
+	}
+	return s
+}
+
+func (h *history) jobID() string { return fmt.Sprint("j", rapid.IntRange(0, 15).Draw(h.t, "job")) }
+
+func (h *history) workerID() string { return fmt.Sprint("w", rapid.IntRange(0, 5).Draw(h.t, "worker")) }
+
+// offer is a recent offer, open or not.
+func (h *history) offer() (worker, offer string) {
+	if len(h.offers) == 0 {
+		return "w0", "o-0"
+	}
+	o := h.offers[rapid.IntRange(max(0, len(h.offers)-6), len(h.offers)-1).Draw(h.t, "offer")]
+	return o.WorkerID, o.OfferID
+}
+
+// assignment is a job with an assignment, if there is one.
+func (h *history) assignment() (job, assignment string) {
+	for _, id := range h.live.IDs(routing.ResourceJob, "", 100) {
+		j, _ := h.live.Job(id)
+		for a, v := range j.Assignments {
+			if v.ClosedAt.IsZero() && rapid.Bool().Draw(h.t, "this") {
+				return id, a
+			}
+		}
+	}
+	return h.jobID(), "a-0"
+}
+
+func (h *history) command() routing.Command {
+	switch rapid.IntRange(0, 31).Draw(h.t, "command") {
+	case 0, 1, 2, 3, 4, 5:
+		return routing.PutJob{ID: h.jobID(), Spec: h.job(), NoWait: pick(h, "nowait", false, false, false, true)}
+	case 6, 7, 8:
+		return routing.PutWorker{ID: h.workerID(), Spec: h.worker()}
+	case 9:
+		return routing.DeleteWorker{ID: h.workerID()}
+	case 10, 11, 12, 13, 14:
+		w, o := h.offer()
+		return routing.AcceptOffer{WorkerID: w, OfferID: o}
+	case 15, 16:
+		w, o := h.offer()
+		c := routing.DeclineOffer{WorkerID: w, OfferID: o}
+		if pick(h, "retry", false, true) {
+			c.RetryOfferAt = h.now.Add(h.pause())
+		}
+		return c
+	case 17, 18, 19:
+		j, a := h.assignment()
+		return routing.CompleteJob{JobID: j, AssignmentID: a, Note: pick(h, "note", "", "done")}
+	case 20, 21, 22:
+		j, a := h.assignment()
+		c := routing.CloseJob{JobID: j, AssignmentID: a, DispositionCode: "Resolved"}
+		if pick(h, "later", false, true) {
+			c.CloseAt = h.now.Add(h.pause())
+		}
+		return c
+	case 23:
+		j, a := h.assignment()
+		return routing.UnassignJob{JobID: j, AssignmentID: a, SuspendMatching: pick(h, "suspend", false, false, true)}
+	case 24:
+		return routing.CancelJob{ID: h.jobID(), Note: "n"}
+	}
+	return h.rareCommand()
+}
+
+func (h *history) rareCommand() routing.Command {
+	switch rapid.IntRange(0, 9).Draw(h.t, "rare") {
+	case 0:
+		return routing.DeleteJob{ID: h.jobID()}
+	case 1:
+		return routing.ReclassifyJob{ID: h.jobID()}
+	case 2, 3:
+		return routing.PutDistribution{ID: pick(h, "policy", "d0", "d1"), Spec: h.distribution()}
+	case 4, 5:
+		return routing.PutQueue{ID: pick(h, "which queue", "q0", "q1"), Spec: routing.QueueSpec{
+			DistributionPolicyID: pick(h, "distribution", "d0", "d1", ""), ExceptionPolicyID: pick(h, "exception", "e0", ""),
+			Labels: routing.Labels{"Region": routing.Text(pick(h, "queue region", "north", "south"))},
+			Closed: pick(h, "closed", routing.Open, routing.Open, routing.ClosedHold, routing.ClosedRefuse),
+		}}
+	case 6:
+		return routing.SetAvailable{Available: pick(h, "all", true, false)}
+	case 7:
+		return routing.RemoveLabel{Key: "Lang"}
+	case 8:
+		return routing.Delete{Resource: pick(h, "resource", routing.ResourceQueue, routing.ResourceDistribution, routing.ResourceException), ID: pick(h, "id", "q0", "d1", "e0")}
+	}
+	return routing.Tick{}
+}

@@ -1,0 +1,190 @@
+package routing_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"weir/routing"
+)
+
+func start() time.Time { return time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC) }
+
+// history runs commands through an engine, its double that is thrown away and
+// made anew now and then, and the naive matcher.
+type history struct {
+	t       *rapid.T
+	now     time.Time
+	live    *routing.State
+	double  *routing.State
+	naive   *naive
+	log     []routing.Event
+	offers  []routing.OfferHead
+	decoder *routing.Decoder
+}
+
+func settings() routing.Settings {
+	set := routing.DefaultSettings()
+	set.KeepFinished = 3 * time.Hour
+	return set
+}
+
+// TestHistoriesAgreeWithTheNaiveMatcher: whatever happens, the engine makes
+// the offers that a search of everything would make, in that order, and leaves
+// none undone; and the states from its events and from its snapshots behave
+// as it does. -rapid.checks sets the number of histories.
+func TestHistoriesAgreeWithTheNaiveMatcher(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		h := &history{
+			t: t, now: start(), live: routing.New(settings()), double: routing.New(settings()),
+			naive: newNaive(), decoder: routing.NewDecoder(),
+		}
+		h.furnish()
+		for range rapid.IntRange(5, 60).Draw(t, "steps") {
+			h.now = h.now.Add(h.pause())
+			h.do(h.command())
+			if rapid.IntRange(0, 9).Draw(t, "rebuild") == 0 {
+				h.rebuild()
+			}
+		}
+		h.rebuild()
+		h.do(routing.Tick{})
+	})
+}
+
+func (h *history) pause() time.Duration {
+	return rapid.SampledFrom([]time.Duration{0, 0, time.Second, time.Second, 7 * time.Second, 40 * time.Second, 2 * time.Minute, time.Hour, 4 * 24 * time.Hour, 40 * 24 * time.Hour}).Draw(h.t, "pause")
+}
+
+func (h *history) do(c routing.Command) {
+	before := snapshot(h.t, h.live)
+	events, err := h.live.Apply(c, h.now)
+	if err != nil && len(events) == 0 {
+		if _, tick := h.live.NextWake(); tick {
+			h.sameButClock(before)
+		}
+	}
+	twins, err2 := h.double.Apply(c, h.now)
+	if diff := cmp.Diff(texts(h.t, events), texts(h.t, twins)); diff != "" {
+		h.t.Fatalf("%T: the double does otherwise (-live +double):\n%s", c, diff)
+	}
+	if fmt.Sprint(err) != fmt.Sprint(err2) {
+		h.t.Fatalf("%T: refused with %v, by the double with %v", c, err, err2)
+	}
+	for _, e := range events {
+		h.check(e)
+		h.naive.see(e)
+		if o, ok := e.(*routing.OfferIssuedEvent); ok {
+			h.invariants(e)
+			h.offers = append(h.offers, o.OfferHead)
+		}
+		if len(h.naive.crowded()) > 0 {
+			h.t.Fatalf("after %s jobs %v have two assignments", e.Kind(), h.naive.crowded())
+		}
+	}
+	h.invariants(nil)
+	h.log = append(h.log, events...)
+	if job, worker, ok := h.naive.next(); ok {
+		h.t.Fatalf("%T: worker %s is idle while job %s, which it can take, waits", c, worker, job)
+	}
+}
+
+// sameButClock compares states but for the first line, which has the clock.
+func (h *history) sameButClock(before []byte) {
+	after := snapshot(h.t, h.live)
+	if string(before[slices.Index(before, '\n'):]) != string(after[slices.Index(after, '\n'):]) {
+		h.t.Fatalf("a refused command changed something:\n%s\n%s", before, after)
+	}
+}
+
+// check compares an offer with the naive decision.
+func (h *history) check(e routing.Event) {
+	o, ok := e.(*routing.OfferIssuedEvent)
+	if !ok {
+		return
+	}
+	h.naive.now = o.At
+	job, worker, ok := h.naive.next()
+	if !ok || job != o.JobID || worker != o.WorkerID {
+		h.t.Fatalf("job %s was offered to %s; next was %s for %s (%v)", o.JobID, o.WorkerID, job, worker, ok)
+	}
+}
+
+// invariants hold after every offer, and when all that follows from a command
+// has happened: capacity is exceeded by nobody but those from whom a client
+// took some that was in use.
+func (h *history) invariants(after routing.Event) {
+	for id, w := range h.naive.workers {
+		if used := w.cost(w.offers) + w.cost(w.assigned); used > w.spec.Capacity && !h.naive.lowered[id] && w.active {
+			h.t.Fatalf("after %T worker %s has %d of %d", after, id, used, w.spec.Capacity)
+		}
+	}
+}
+
+// rebuild makes the double anew, from the events alone or from a snapshot, and
+// compares it with the live state.
+func (h *history) rebuild() {
+	want := snapshot(h.t, h.live)
+	if rapid.Bool().Draw(h.t, "fold") {
+		h.double = routing.New(settings())
+		for _, e := range h.log {
+			kind, data, err := routing.EncodeEvent(e)
+			if err != nil {
+				h.t.Fatal(err)
+			}
+			decoded, err := h.decoder.Decode(kind, data)
+			if err != nil {
+				h.t.Fatal(err)
+			}
+			if err := h.double.Fold(decoded); err != nil {
+				h.t.Fatal(err)
+			}
+		}
+		// The clock of a state without events is not part of any.
+		if _, err := h.double.Apply(nil, h.now); err != nil {
+			h.t.Fatal(err)
+		}
+	} else {
+		double, err := routing.Restore(want)
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		h.double = double
+	}
+	if diff := cmp.Diff(string(want), string(snapshot(h.t, h.double))); diff != "" {
+		h.t.Fatalf("the rebuilt state differs (-live +rebuilt):\n%s", diff)
+	}
+	a, okA := h.live.NextWake()
+	b, okB := h.double.NextWake()
+	if !a.Equal(b) || okA != okB {
+		h.t.Fatalf("the rebuilt state wakes at %v, not at %v", b, a)
+	}
+	if diff := cmp.Diff(h.live.Pools(), h.double.Pools()); diff != "" {
+		h.t.Fatalf("pools of the rebuilt state:\n%s", diff)
+	}
+}
+
+func snapshot(t interface{ Fatal(...any) }, s *routing.State) []byte {
+	b, err := s.Snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func texts(t interface{ Fatal(...any) }, events []routing.Event) (out []string) {
+	for _, e := range events {
+		kind, data, err := routing.EncodeEvent(e)
+		if err != nil || !json.Valid(data) {
+			t.Fatal(kind, err)
+		}
+		out = append(out, kind+" "+string(data))
+	}
+	return out
+}
