@@ -3,8 +3,11 @@ package scenarios_test
 import (
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
 )
 
 // SHUT_DOWN_MINUTES stops an idle broker, and only an idle one; it comes back
@@ -48,39 +51,72 @@ func TestPassivationStopsTheIdleOnly(t *testing.T) {
 	})
 }
 
-// A contact that is accepted in the very moment in which the broker stops is
-// not lost. The broker stops as soon as it is idle, so the moment is met often.
+// A contact that is accepted in the very moment in which the broker decides to
+// stop is not lost: it is accepted just before the broker hears of the tick
+// that finds it idle.
 func TestPassivationLosesNoWakeUp(t *testing.T) {
 	onStores(t, func(w *world) {
-		w.core.StopAfter = time.Nanosecond
+		var armed atomic.Pointer[string]
+		w.core.StopAfter = 30 * time.Millisecond
+		w.wrap = []actor.ReceiverMiddleware{func(next actor.ReceiverFunc) actor.ReceiverFunc {
+			return func(c actor.ReceiverContext, env *actor.MessageEnvelope) {
+				if fmt.Sprintf("%T", env.Message) == "actors.tick" {
+					if key := armed.Swap(nil); key != nil {
+						a := w.call("POST", "/v1/channels/ch/contacts", fields{"contacts": []fields{sms(*key)}})
+						if a.Status != 202 {
+							w.Errorf("answered %d", a.Status)
+						}
+					}
+				}
+				next(c, env)
+			}
+		}}
 		w.restart()
-		const rounds, at = 15, 5
 		w.channel("ch", 100)
-		stops := 0
-		for i := range rounds {
-			if w.virtual { // meet the moment in which its timer goes off
-				time.Sleep(time.Duration(i%4) * time.Millisecond)
-			}
-			var wg sync.WaitGroup
-			for j := range at {
-				wg.Go(func() { w.accept("ch", sms(fmt.Sprintf("c-%d-%d", i, j))) })
-			}
-			wg.Wait()
-			w.within(5*time.Second, "a round", func() { // not by the sweep, which comes every 30 s
-				w.until("all of the round are sent", func() bool { return len(w.lab.sentKeys()) == at*(i+1) })
-			})
-			for j := range at {
-				w.finish(fmt.Sprintf("c-%d-%d", i, j))
-			}
-			if w.metric("weir_brokers_running") == 0 {
-				stops++
+		for i := range 20 {
+			first, second := fmt.Sprintf("first-%d", i), fmt.Sprintf("second-%d", i)
+			w.accept("ch", sms(first))
+			w.speaks(first)
+			armed.Store(&second)
+			w.finish(first)                                                            // from now on it is idle, and its timer runs
+			w.within(5*time.Second, "the second contact", func() { w.speaks(second) }) // not by the sweep
+			w.finish(second)
+			if i%4 == 0 {
+				w.until("the broker has stopped", func() bool { return w.metric("weir_brokers_running") == 0 })
 			}
 		}
 		w.inFlight("ch", 0)
-		w.until("it has stopped", func() bool { return w.metric("weir_brokers_running") == 0 })
 		w.once()
-		if n := w.lab.preparations(); n < 3 {
-			w.Fatalf("the broker started %d times only; stopped after a round %d times", n, stops)
+		if n := w.lab.preparations(); n < 5 {
+			w.Fatalf("the broker started %d times only", n)
 		}
+	})
+}
+
+// Many accept contacts while a broker that stops as soon as it may comes and
+// goes.
+func TestPassivationRaces(t *testing.T) {
+	onStores(t, func(w *world) {
+		w.core.StopAfter = time.Nanosecond
+		w.restart()
+		const rounds, each = 10, 5
+		w.channel("ch", 100)
+		for i := range rounds {
+			var wg sync.WaitGroup
+			for j := range each {
+				wg.Go(func() { w.accept("ch", sms(fmt.Sprintf("c-%d-%d", i, j))) })
+				if i > 0 {
+					wg.Go(func() { w.finish(fmt.Sprintf("c-%d-%d", i-1, j)) })
+				}
+			}
+			wg.Wait()
+			w.within(5*time.Second, "a round", func() { // not by the sweep
+				w.until("all of the round are sent", func() bool { return len(w.lab.sentKeys()) == each*(i+1) })
+			})
+			if w.virtual {
+				time.Sleep(time.Duration(i%3) * time.Millisecond)
+			}
+		}
+		w.once()
 	})
 }
