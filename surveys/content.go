@@ -1,0 +1,301 @@
+package surveys
+
+import (
+	"cmp"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"weir"
+)
+
+// Bounds of contents.
+const (
+	maxMessages = 10
+	maxMessage  = 1600     // characters of a message
+	maxTwiML    = 64 << 10 // bytes
+	maxContents = MaxRungs + 1
+)
+
+// Content is what is sent in an attempt: messages in a text mode, a call in a
+// voice mode. Texts, the callback URL and the TwiML may hold {{names}} of
+// attributes, and {{respondent}}, {{survey}}, {{attempt}} and {{mode}}.
+type Content struct {
+	Messages []string   `json:"messages,omitempty" doc:"one SMS each" example:"[\"Hello {{first_name}}, may we ask you something?\"]"`
+	Call     *weir.Call `json:"call,omitempty"`
+}
+
+// template is a content that was checked.
+type template struct {
+	messages []text
+	url      text
+	flow     int64
+	twiml    text
+}
+
+func (t template) texts() []text { return append(slices.Clone(t.messages), t.url, t.twiml) }
+
+// Person is what the content needs to know of a respondent.
+type Person struct {
+	ID         string
+	Phone      string // E.164
+	Attributes map[string]string
+}
+
+// Contact is the contact to be enqueued for an outreach. It fails if the person
+// lacks an attribute.
+func (pl *Plan) Contact(survey string, who Person, p Progress, o Outreach) (weir.Spec, error) {
+	questionnaire := pl.Arms[p.Arm].Questionnaire
+	all := pl.content[questionnaire][o.Mode]
+	t := all[min(max(o.Attempt, 1), len(all))-1]
+	for _, part := range t.texts() {
+		if missing := lacking(part.fields(), who.Attributes); len(missing) > 0 {
+			return weir.Spec{}, weir.Errorf(weir.CodeInvalid, "respondent %s lacks %s", who.ID, strings.Join(missing, ", "))
+		}
+	}
+	values := func(name string) string {
+		switch name {
+		case fieldRespondent:
+			return who.ID
+		case fieldSurvey:
+			return survey
+		case fieldAttempt:
+			return strconv.Itoa(o.Attempt)
+		case fieldMode:
+			return string(o.Mode)
+		default:
+			return who.Attributes[name]
+		}
+	}
+	s := weir.Spec{
+		Key: ContactKey(who.ID, o.Serial), To: who.Phone, Priority: o.Priority, Survey: survey,
+		NotBefore: o.NotBefore, NotAfter: o.NotAfter,
+		Labels: map[string]string{fieldRespondent: who.ID, fieldMode: string(o.Mode), fieldAttempt: strconv.Itoa(o.Attempt), "questionnaire": questionnaire},
+	}
+	for _, m := range t.messages {
+		s.Messages = append(s.Messages, m.fill(values, asIs))
+	}
+	if o.Mode.Voice() {
+		s.Call = &weir.Call{CallbackURL: t.url.fill(values, inURL), CallFlowID: t.flow, TwiML: t.twiml.fill(values, inXML)}
+	}
+	return s, nil
+}
+
+// Size is the most slots that a contact of a mode takes.
+func (pl *Plan) Size(mode Mode) int {
+	size := 1
+	for _, modes := range pl.content {
+		for _, t := range modes[mode] {
+			size = max(size, len(t.messages))
+		}
+	}
+	return size
+}
+
+// Needs are the attributes that the content speaks of, in order. Each respondent
+// must have them all, as anybody may get any arm and any attempt.
+func (pl *Plan) Needs() []string {
+	names := map[string]bool{}
+	for _, modes := range pl.content {
+		for _, contents := range modes {
+			for _, t := range contents {
+				for _, part := range t.texts() {
+					for _, f := range part.fields() {
+						names[f] = true
+					}
+				}
+			}
+		}
+	}
+	return sortedKeys(names)
+}
+
+func lacking(needs []string, attributes map[string]string) []string {
+	var out []string
+	for _, name := range needs {
+		if strings.TrimSpace(attributes[name]) == "" {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// maxGaps bounds how many respondents a refusal names.
+const maxGaps = 100
+
+// Gaps collects, before a launch, who lacks which attribute that the content
+// speaks of. It remembers a bounded number of them and counts the rest.
+type Gaps struct {
+	Needs       []string
+	Respondents int // who lack something
+	first       mistakes
+}
+
+// Check looks at one respondent.
+func (g *Gaps) Check(id string, attributes map[string]string) {
+	missing := lacking(g.Needs, attributes)
+	if len(missing) == 0 {
+		return
+	}
+	g.Respondents++
+	for _, name := range missing {
+		if len(g.first) < maxGaps {
+			g.first.add("/respondents/"+token(id)+"/attributes/"+name, "required", "the content says {{%s}}, and the respondent has no %s", name, name)
+		}
+	}
+}
+
+// Err refuses the launch if anybody lacks anything.
+func (g *Gaps) Err() error {
+	if g.Respondents == 0 {
+		return nil
+	}
+	return &weir.Error{
+		Code: weir.CodeInvalid, Fields: g.first,
+		Message: fmt.Sprintf("%d respondents lack an attribute that the content speaks of; up to %d are named", g.Respondents, maxGaps),
+	}
+}
+
+// compileContent checks the contents of all questionnaires, and that each arm
+// finds one for each of its modes. An arm that names no questionnaire gets the
+// only one.
+func (d Definition) compileContent(arms []Arm, m *mistakes) map[string]map[Mode][]template {
+	out := map[string]map[Mode][]template{}
+	for _, name := range sortedKeys(d.Questionnaires) {
+		out[name] = map[Mode][]template{}
+		for _, mode := range sortedKeys(d.Questionnaires[name]) {
+			at := "/questionnaires/" + token(name) + "/" + token(string(mode))
+			contents := d.Questionnaires[name][mode]
+			if !slices.Contains(Modes(), mode) {
+				m.add(at, "unknown", "is not one of %v", Modes())
+				continue
+			}
+			if len(contents) == 0 || len(contents) > maxContents {
+				m.add(at, "length", "must have 1 to %d contents, one for each attempt", maxContents)
+			}
+			for i, c := range contents {
+				out[name][mode] = append(out[name][mode], c.compile(mode, at+"/"+strconv.Itoa(i), m))
+			}
+		}
+	}
+	if len(d.Questionnaires) == 0 {
+		m.add("/questionnaires", "required", "must have at least one questionnaire")
+		return out
+	}
+	for i := range arms {
+		d.attach(&arms[i], "/arms/"+strconv.Itoa(i), m)
+	}
+	return out
+}
+
+// attach finds the questionnaire of an arm.
+func (d Definition) attach(a *Arm, at string, m *mistakes) {
+	if a.Questionnaire == "" && len(d.Questionnaires) == 1 {
+		a.Questionnaire = sortedKeys(d.Questionnaires)[0]
+	}
+	modes, ok := d.Questionnaires[a.Questionnaire]
+	if !ok {
+		m.add(at+"/questionnaire", "unknown", "%q is not one of the questionnaires: %s", clip(a.Questionnaire), list(sortedKeys(d.Questionnaires)))
+		return
+	}
+	for j, mode := range a.Modes {
+		if len(modes[mode]) == 0 && slices.Contains(Modes(), mode) {
+			m.add(at+"/modes/"+strconv.Itoa(j), "unknown", "questionnaire %q has no content for %s", clip(a.Questionnaire), mode)
+		}
+	}
+}
+
+// compile checks one content.
+func (c Content) compile(mode Mode, at string, m *mistakes) (t template) {
+	switch {
+	case mode.Voice() && (c.Call == nil || c.Messages != nil):
+		m.add(at, "content", "%s needs a call, and no messages", mode)
+	case mode.Voice():
+		t = compileCall(*c.Call, at+"/call", m)
+	case c.Call != nil || len(c.Messages) == 0 || len(c.Messages) > maxMessages:
+		m.add(at, "content", "%s needs 1 to %d messages, and no call", mode, maxMessages)
+	}
+	if mode.Voice() {
+		return t
+	}
+	for i, message := range c.Messages {
+		at := at + "/messages/" + strconv.Itoa(i)
+		if n := utf8.RuneCountInString(message); n > maxMessage || strings.TrimSpace(message) == "" {
+			m.add(at, "length", "must have 1 to %d characters", maxMessage)
+		}
+		t.messages = append(t.messages, parsed(parseText, message, at, m))
+	}
+	return t
+}
+
+func compileCall(c weir.Call, at string, m *mistakes) (t template) {
+	known := 0
+	for _, given := range []bool{c.CallbackURL != "", c.CallFlowID != 0, c.TwiML != ""} {
+		if given {
+			known++
+		}
+	}
+	if known != 1 {
+		m.add(at, "content", "must have exactly one of callback_url, call_flow_id and twiml")
+		return t
+	}
+	switch {
+	case c.CallbackURL != "":
+		t.url = parsed(parseURL, c.CallbackURL, at+"/callback_url", m)
+	case c.TwiML != "":
+		t.twiml = parsed(parseTwiML, c.TwiML, at+"/twiml", m)
+	case c.CallFlowID < 1:
+		m.add(at+"/call_flow_id", "range", "must be 1 or more")
+	}
+	t.flow = c.CallFlowID
+	return t
+}
+
+func parsed(parse func(string) (text, error), s, at string, m *mistakes) text {
+	t, err := parse(s)
+	if err != nil {
+		m.add(at, "format", "%v", err)
+	}
+	return t
+}
+
+// parseTwiML reads the template of a TwiML document. It is tried with a value of
+// all characters that mean something in XML: fields may stand where text or the
+// value of an attribute does, and nowhere else.
+func parseTwiML(s string) (text, error) {
+	t, err := parseText(s)
+	if err != nil {
+		return nil, err
+	}
+	if len(s) > maxTwiML {
+		return nil, fmt.Errorf("must have up to %d bytes", maxTwiML)
+	}
+	d := xml.NewDecoder(strings.NewReader(t.fill(func(string) string { return ` "'<&>` }, inXML)))
+	for depth, roots := 0, 0; ; {
+		tok, err := d.Token()
+		switch tok := tok.(type) {
+		case xml.StartElement:
+			if depth++; depth == 1 {
+				if roots++; tok.Name.Local != "Response" {
+					return nil, errors.New("must have Response as its root")
+				}
+			}
+		case xml.EndElement:
+			depth--
+		}
+		if errors.Is(err, io.EOF) && roots == 1 {
+			return t, nil
+		}
+		if err != nil || roots > 1 {
+			return nil, errors.New("must be well-formed XML with a Response as its root")
+		}
+	}
+}
+
+func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }

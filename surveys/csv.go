@@ -1,0 +1,115 @@
+package surveys
+
+import (
+	"errors"
+	"strings"
+)
+
+// maxRecordLines bounds how many lines a record may have: text in quotes may
+// hold ends of lines.
+const maxRecordLines = 20
+
+// Errors of records.
+var (
+	errOpenQuote  = errors.New("a quote is opened and not closed within 20 lines")
+	errAfterQuote = errors.New("a closing quote is followed by something other than the end of the field; a quote inside is written twice")
+	errBareQuote  = errors.New("there is a quote in a field that does not begin with one")
+)
+
+// record reads the fields of the next record, as RFC 4180 has them, and the
+// number of its first line. A broken record costs one line: reading goes on with
+// the line after its first, so that a quote which is never closed does not
+// swallow the rows after it.
+func (r *Reader) record() (fields []string, number int, err error) {
+	first, err := r.lines.next()
+	if err != nil {
+		return nil, 0, err
+	}
+	if first.tooLong {
+		return nil, first.number, errTooLong
+	}
+	quotes := strings.Count(first.text, `"`)
+	if quotes == 0 {
+		return strings.Split(first.text, r.comma), first.number, nil
+	}
+	text, more := first.text, []line(nil)
+	for quotes%2 != 0 {
+		next, err := r.lines.next()
+		if err == nil {
+			more = append(more, next)
+		}
+		if err != nil || next.tooLong || len(more) == maxRecordLines || len(text)+len(next.text) > maxLine {
+			r.lines.back(more)
+			return nil, first.number, errOpenQuote
+		}
+		text += "\n" + next.text
+		quotes += strings.Count(next.text, `"`)
+	}
+	if fields, err = splitQuoted(text, r.comma[0]); err != nil {
+		r.lines.back(more)
+	}
+	return fields, first.number, err
+}
+
+// splitQuoted splits a record in which there are quotes.
+func splitQuoted(s string, comma byte) ([]string, error) {
+	var out []string
+	for {
+		if !strings.HasPrefix(s, `"`) {
+			end := strings.IndexByte(s, comma)
+			field := s
+			if end >= 0 {
+				field = s[:end]
+			}
+			if strings.Contains(field, `"`) {
+				return nil, errBareQuote
+			}
+			if out = append(out, field); end < 0 {
+				return out, nil
+			}
+			s = s[end+1:]
+			continue
+		}
+		field, rest, err := quoted(s[1:])
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, field)
+		switch {
+		case rest == "":
+			return out, nil
+		case rest[0] != comma:
+			return nil, errAfterQuote
+		}
+		s = rest[1:]
+	}
+}
+
+// quoted reads a field up to its closing quote.
+func quoted(s string) (field, rest string, err error) {
+	var b strings.Builder
+	for {
+		end := strings.IndexByte(s, '"')
+		if end < 0 {
+			return "", "", errOpenQuote
+		}
+		b.WriteString(s[:end])
+		if s = s[end+1:]; !strings.HasPrefix(s, `"`) {
+			return b.String(), s, nil
+		}
+		b.WriteByte('"')
+		s = s[1:]
+	}
+}
+
+// separator guesses what separates the fields of a file from its header: a
+// comma, or what spreadsheets of many countries write.
+func separator(header string) string {
+	best := ","
+	for _, s := range []string{";", "\t"} {
+		if strings.Count(header, s) > strings.Count(header, best) {
+			best = s
+		}
+	}
+	return best
+}

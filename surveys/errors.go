@@ -1,0 +1,47 @@
+package surveys
+
+import (
+	"fmt"
+	"strings"
+
+	"weir"
+)
+
+// mistakes collects what is wrong with a definition. Pointers are relative to
+// the part that is checked; in puts them below a larger one.
+type mistakes []weir.FieldError
+
+func (m *mistakes) add(pointer, code, format string, args ...any) {
+	*m = append(*m, weir.FieldError{Pointer: pointer, Code: code, Detail: fmt.Sprintf(format, args...)})
+}
+
+// in takes over the mistakes of a part.
+func (m *mistakes) in(pointer string, part []weir.FieldError) {
+	for _, f := range part {
+		f.Pointer = pointer + f.Pointer
+		*m = append(*m, f)
+	}
+}
+
+// token writes a key as a part of a JSON pointer (RFC 6901).
+func token(key string) string {
+	return strings.NewReplacer("~", "~0", "/", "~1").Replace(clip(key))
+}
+
+// clip bounds foreign text in an error message.
+func clip(s string) string {
+	const most = 64
+	if len(s) > most {
+		return strings.ToValidUTF8(s[:most], "") + "…"
+	}
+	return s
+}
+
+// Invalid makes one error of the mistakes in a definition; nil if there are
+// none.
+func Invalid(fields []weir.FieldError) error {
+	if len(fields) == 0 {
+		return nil
+	}
+	return &weir.Error{Code: weir.CodeInvalid, Message: "the survey cannot be run as it is described", Fields: fields}
+}

@@ -1,0 +1,106 @@
+package surveys
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Bounds of a ladder.
+const (
+	MaxRungs = 50
+	MaxDelay = 365 * 24 * time.Hour
+)
+
+// DefaultFallbackDelay is how long after the last retry of a mode the next mode
+// follows, and how long a mode without retries is waited for.
+const DefaultFallbackDelay = 120 * time.Minute
+
+// Ladder is how long to wait before each retry of a mode. Delays count from the
+// instant at which the contact was handed over to its provider.
+type Ladder []time.Duration
+
+// ParseLadder reads delays like "10m 2h 1d". No text is a ladder without
+// retries.
+func ParseLadder(text string) (Ladder, error) {
+	fields := strings.Fields(text)
+	if len(fields) > MaxRungs {
+		return nil, fmt.Errorf("has %d retries; at most %d", len(fields), MaxRungs)
+	}
+	var out Ladder
+	for _, f := range fields {
+		d, err := ParseDelay(f)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, d)
+	}
+	return out, nil
+}
+
+// ParseDelay reads one delay: a whole number above zero and s, m, h or d.
+func ParseDelay(text string) (time.Duration, error) {
+	wrong := fmt.Errorf("%q is not a delay: want a whole number and s, m, h or d, like 10m", clip(text))
+	if text == "" {
+		return 0, wrong
+	}
+	unit, ok := map[byte]time.Duration{'s': time.Second, 'm': time.Minute, 'h': time.Hour, 'd': 24 * time.Hour}[text[len(text)-1]]
+	digits := text[:len(text)-1]
+	if !ok || strings.Trim(digits, "0123456789") != "" || digits == "" {
+		return 0, wrong
+	}
+	n, err := strconv.Atoi(digits)
+	switch {
+	case err != nil || n > int(MaxDelay/unit):
+		return 0, fmt.Errorf("%q is too long: at most 365d", clip(text))
+	case n == 0:
+		return 0, fmt.Errorf("%q is no delay: must be longer than zero", clip(text))
+	}
+	return time.Duration(n) * unit, nil
+}
+
+// String is the form that ParseLadder reads.
+func (l Ladder) String() string {
+	parts := make([]string, len(l))
+	for i, d := range l {
+		parts[i] = formatDelay(d)
+	}
+	return strings.Join(parts, " ")
+}
+
+func formatDelay(d time.Duration) string {
+	switch {
+	case d%(24*time.Hour) == 0:
+		return strconv.Itoa(int(d/(24*time.Hour))) + "d"
+	case d%time.Hour == 0:
+		return strconv.Itoa(int(d/time.Hour)) + "h"
+	case d%time.Minute == 0:
+		return strconv.Itoa(int(d/time.Minute)) + "m"
+	default:
+		return strconv.Itoa(int(math.Round(d.Seconds()))) + "s"
+	}
+}
+
+// Attempts is how many attempts the ladder allows.
+func (l Ladder) Attempts() int { return 1 + len(l) }
+
+// Retry tells whether another attempt follows after so many.
+func (l Ladder) Retry(attempts int) bool { return attempts < l.Attempts() }
+
+// Delay is how long to wait after the given attempt, counted from 1, before the
+// next step: the rung, as long as one is left; after the last retry the fallback
+// delay if another mode follows, else the last rung once more; the fallback
+// delay if there are no rungs.
+func (l Ladder) Delay(attempt int, another bool, fallback time.Duration) time.Duration {
+	attempt = max(attempt, 1)
+	switch {
+	case attempt <= len(l):
+		return l[attempt-1]
+	case another || len(l) == 0:
+		return fallback
+	default:
+		return l[len(l)-1]
+	}
+}

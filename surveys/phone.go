@@ -1,0 +1,60 @@
+package surveys
+
+import (
+	"errors"
+	"strings"
+	"unicode"
+
+	"github.com/nyaruka/phonenumbers"
+)
+
+// Errors of phone numbers. They never hold the number.
+var (
+	errNoPhone      = errors.New("there is no phone number")
+	errScientific   = errors.New("the phone number is written as 5.2E+11, as spreadsheets do; format the column as text")
+	errPhoneChars   = errors.New("the phone number has characters other than digits, +, space, -, ., / and brackets")
+	errNoCountry    = errors.New("the phone number has no country code (+…), and the survey no region")
+	errPhoneLength  = errors.New("the phone number is too short or too long for its country")
+	errPhoneUnknown = errors.New("the phone number begins with no country code, or is no number of its country")
+)
+
+// KnownRegion tells whether a region has phone numbers.
+func KnownRegion(region string) bool { return phonenumbers.GetSupportedRegions()[region] }
+
+// NormalisePhone writes a phone number as E.164. One without a country code is
+// one of the region. A number has to be possible, not assigned: numbers are often
+// drawn by chance, and countries open new ranges.
+func NormalisePhone(raw, region string) (string, error) {
+	raw = strings.TrimSpace(raw)
+	if raw == "" {
+		return "", errNoPhone
+	}
+	for i, r := range raw {
+		switch {
+		case unicode.IsDigit(r), unicode.IsSpace(r), strings.ContainsRune("()-./", r), r == '\u2011', r == '\u2013':
+		case r == '+' && (i == 0 || raw[0] == '('):
+		case r == 'E' || r == 'e' || r == '+':
+			if strings.ContainsAny(raw, "Ee") && strings.Trim(raw, "0123456789.,Ee+") == "" {
+				return "", errScientific
+			}
+			return "", errPhoneChars
+		default:
+			return "", errPhoneChars
+		}
+	}
+	if region == "" {
+		region = "ZZ" // the library's word for none
+	}
+	n, err := phonenumbers.Parse(raw, region)
+	switch {
+	case errors.Is(err, phonenumbers.ErrInvalidCountryCode) && region == "ZZ" && !strings.ContainsRune(raw, '+'):
+		return "", errNoCountry
+	case errors.Is(err, phonenumbers.ErrTooShortNSN), errors.Is(err, phonenumbers.ErrTooShortAfterIDD), errors.Is(err, phonenumbers.ErrNumTooLong):
+		return "", errPhoneLength
+	case err != nil:
+		return "", errPhoneUnknown
+	case !phonenumbers.IsPossibleNumber(n):
+		return "", errPhoneLength
+	}
+	return phonenumbers.Format(n, phonenumbers.E164), nil
+}

@@ -1,0 +1,166 @@
+package surveys
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	"weir"
+)
+
+// Definition is a survey as clients write it, apart from its respondents.
+type Definition struct {
+	Schedule       ScheduleSpec                  `json:"schedule"`
+	Modes          map[Mode]ModeSpec             `json:"modes" doc:"how each mode is used: ivr, sms, mobileweb"`
+	Arms           []Arm                         `json:"arms" doc:"what is compared; one arm if nothing is"`
+	Questionnaires map[string]map[Mode][]Content `json:"questionnaires" doc:"for each questionnaire and mode the content of each attempt; the last one also of those that follow"`
+	FallbackDelay  string                        `json:"fallback_delay,omitempty" doc:"from the last retry of a mode to the next mode" example:"120m"`
+	Cutoff         int                           `json:"cutoff,omitempty" doc:"how many are enough; 0: no limit"`
+	CountPartial   bool                          `json:"count_partial,omitempty" doc:"partial answers count as well"`
+	Quotas         Quotas                        `json:"quotas,omitempty"`
+	StopWords      []string                      `json:"stop_words,omitempty" doc:"absent: stop"`
+	Weight         int                           `json:"weight,omitempty" doc:"share of a channel compared with other surveys; absent: 1"`
+	LimitPerMinute int                           `json:"limit_per_minute,omitempty" doc:"most first attempts and retries in any minute"`
+	BatchSize      int                           `json:"batch_size,omitempty" doc:"most active respondents if there is neither cutoff nor quota"`
+	// InitialSuccessRate is a pointer because 0 is a rate.
+	InitialSuccessRate *float64 `json:"initial_success_rate,omitempty" doc:"share expected to complete, from 0 to 1"`
+	Region             string   `json:"region,omitempty" doc:"of phone numbers written without a country, as ISO 3166" example:"MX"`
+}
+
+// ModeSpec is how a survey uses a mode.
+type ModeSpec struct {
+	Channel string `json:"channel" doc:"name of the channel"`
+	Retries string `json:"retries,omitempty" doc:"delays from each attempt to the next" example:"10m 2h 1d"`
+}
+
+// Defaults are used where a definition says nothing.
+type Defaults struct {
+	Batch              int
+	LimitPerMinute     int
+	InitialSuccessRate float64
+}
+
+// Plan is a definition that was checked. It never changes.
+type Plan struct {
+	Schedule           *Schedule
+	Arms               []Arm
+	Ladders            map[Mode]Ladder
+	Channels           map[Mode]string
+	FallbackDelay      time.Duration
+	Cutoff             int
+	CountPartial       bool
+	Quotas             Quotas
+	StopWords          []string
+	Weight             int
+	LimitPerMinute     int
+	Batch              int
+	InitialSuccessRate float64
+	Region             string
+
+	content map[string]map[Mode][]template
+}
+
+// Bounds of a definition.
+const (
+	MaxWeight    = 1000
+	maxStopWords = 50
+	maxStopWord  = 100
+)
+
+// Compile checks a definition and finds every mistake in it. What depends on the
+// respondents is checked by [Quotas.CheckKnown] and [Gaps], and what depends on
+// the instant by [Schedule.CheckAhead].
+func (d Definition) Compile(def Defaults) (*Plan, []weir.FieldError) {
+	var m mistakes
+	schedule, wrong := d.Schedule.Compile()
+	m.in("/schedule", wrong)
+	m.in("/quotas", d.Quotas.check())
+	pl := &Plan{
+		Schedule: schedule, Arms: checkArms(d.Arms, &m), CountPartial: d.CountPartial, Quotas: d.Quotas,
+		FallbackDelay: DefaultFallbackDelay, StopWords: d.stopWords(&m), Region: d.Region,
+		Cutoff:             bounded(d.Cutoff, 0, math.MaxInt32, 0, "/cutoff", &m),
+		Weight:             bounded(d.Weight, 1, MaxWeight, 1, "/weight", &m),
+		LimitPerMinute:     bounded(d.LimitPerMinute, 1, math.MaxInt32, def.LimitPerMinute, "/limit_per_minute", &m),
+		Batch:              bounded(d.BatchSize, 1, math.MaxInt32, def.Batch, "/batch_size", &m),
+		InitialSuccessRate: def.InitialSuccessRate,
+	}
+	if d.FallbackDelay != "" {
+		var err error
+		if pl.FallbackDelay, err = ParseDelay(d.FallbackDelay); err != nil {
+			m.add("/fallback_delay", "format", "%v", err)
+		}
+	}
+	if r := d.InitialSuccessRate; r != nil {
+		if pl.InitialSuccessRate = *r; *r < 0 || *r > 1 {
+			m.add("/initial_success_rate", "range", "must be from 0 to 1")
+		}
+	}
+	if d.Region != "" && !KnownRegion(d.Region) {
+		m.add("/region", "unknown", "%q is not a region of phone numbers, like MX", clip(d.Region))
+	}
+	pl.Ladders, pl.Channels = d.modes(&m)
+	pl.content = d.compileContent(pl.Arms, &m)
+	if len(m) > 0 {
+		return nil, m
+	}
+	return pl, nil
+}
+
+// bounded is a number, or its default where none was given.
+func bounded(n, least, most, def int, pointer string, m *mistakes) int {
+	if n == 0 {
+		return def
+	}
+	if n < least || n > most {
+		m.add(pointer, "range", "must be from %d to %d", least, most)
+	}
+	return n
+}
+
+func (d Definition) stopWords(m *mistakes) []string {
+	if d.StopWords == nil {
+		return DefaultStopWords()
+	}
+	if len(d.StopWords) > maxStopWords {
+		m.add("/stop_words", "length", "must have up to %d words", maxStopWords)
+		return nil
+	}
+	var out []string
+	for i, w := range d.StopWords {
+		if w = bare(w); w == "" || len(w) > maxStopWord {
+			m.add("/stop_words/"+strconv.Itoa(i), "length", "must have 1 to %d bytes beside punctuation", maxStopWord)
+		}
+		out = append(out, w)
+	}
+	return out
+}
+
+// modes reads the ladders and channels of the modes. Every mode that an arm uses
+// needs a channel.
+func (d Definition) modes(m *mistakes) (map[Mode]Ladder, map[Mode]string) {
+	ladders, names := map[Mode]Ladder{}, map[Mode]string{}
+	for _, mode := range sortedKeys(d.Modes) {
+		spec, at := d.Modes[mode], "/modes/"+token(string(mode))
+		if !slices.Contains(Modes(), mode) {
+			m.add(at, "unknown", "is not one of %v", Modes())
+			continue
+		}
+		if spec.Channel == "" {
+			m.add(at+"/channel", "required", "must be the name of a channel")
+		}
+		l, err := ParseLadder(spec.Retries)
+		if err != nil {
+			m.add(at+"/retries", "format", "%v", err)
+		}
+		ladders[mode], names[mode] = l, spec.Channel
+	}
+	for i, a := range d.Arms {
+		for j, mode := range a.Modes {
+			if _, ok := d.Modes[mode]; !ok && slices.Contains(Modes(), mode) {
+				m.add("/arms/"+strconv.Itoa(i)+"/modes/"+strconv.Itoa(j), "unknown", "modes says nothing about %s", mode)
+			}
+		}
+	}
+	return ladders, names
+}

@@ -1,0 +1,223 @@
+package surveys
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"weir"
+)
+
+// MaxBuckets bounds the buckets of a survey.
+const MaxBuckets = 1000
+
+// Bucket is a group of respondents of whom so many are wanted.
+type Bucket struct {
+	Where map[string]Match `json:"where" doc:"what each attribute has to be"`
+	Quota int              `json:"quota" doc:"how many are wanted"`
+}
+
+// Match says what an attribute has to be: one of some texts, compared without
+// case and surrounding space, or a number from From to To, both included.
+type Match struct {
+	In   []string `json:"in,omitempty"`
+	From *float64 `json:"from,omitempty"`
+	To   *float64 `json:"to,omitempty"`
+}
+
+// Quotas are the buckets of a survey. A respondent falls into at most one.
+type Quotas []Bucket
+
+// NoBucket is the bucket of a respondent who falls into none. Such respondents
+// are contacted, and count for no quota.
+const NoBucket = -1
+
+// Of is the bucket into which a respondent with these attributes falls.
+func (q Quotas) Of(attributes map[string]string) int {
+	return slices.IndexFunc(q, func(b Bucket) bool { return b.holds(attributes) })
+}
+
+func (b Bucket) holds(attributes map[string]string) bool {
+	for name, match := range b.Where {
+		if value, ok := attributes[name]; !ok || !match.holds(value) {
+			return false
+		}
+	}
+	return true
+}
+
+func (m Match) holds(value string) bool {
+	value = strings.TrimSpace(value)
+	if m.In != nil {
+		return slices.ContainsFunc(m.In, func(in string) bool { return strings.EqualFold(strings.TrimSpace(in), value) })
+	}
+	n, err := strconv.ParseFloat(value, 64)
+	return err == nil && m.low() <= n && n <= m.high()
+}
+
+func (m Match) low() float64 {
+	if m.From == nil {
+		return math.Inf(-1)
+	}
+	return *m.From
+}
+
+func (m Match) high() float64 {
+	if m.To == nil {
+		return math.Inf(1)
+	}
+	return *m.To
+}
+
+// Full tells whether a bucket has all that are wanted, given how many count in
+// each. Nobody in a full bucket needs to be contacted.
+func (q Quotas) Full(counts []int, bucket int) bool {
+	return bucket >= 0 && bucket < len(q) && at(counts, bucket) >= q[bucket].Quota
+}
+
+// Reached tells whether every bucket is full. Without buckets it is false.
+func (q Quotas) Reached(counts []int) bool {
+	for i := range q {
+		if !q.Full(counts, i) {
+			return false
+		}
+	}
+	return len(q) > 0
+}
+
+// Sum is how many are wanted in all buckets.
+func (q Quotas) Sum() int {
+	sum := 0
+	for _, b := range q {
+		sum += b.Quota
+	}
+	return sum
+}
+
+// Done is how many of those that are wanted there are: what a bucket has beyond
+// its quota does not make up for another.
+func (q Quotas) Done(counts []int) int {
+	done := 0
+	for i, b := range q {
+		done += min(at(counts, i), b.Quota)
+	}
+	return done
+}
+
+func at(counts []int, i int) int {
+	if i < len(counts) {
+		return counts[i]
+	}
+	return 0
+}
+
+// Attributes are the names that the quotas speak of, in order.
+func (q Quotas) Attributes() []string {
+	names := map[string]bool{}
+	for _, b := range q {
+		for name := range b.Where {
+			names[name] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
+}
+
+// CheckKnown finds the attributes of quotas that no respondent has. known are
+// those that respondents have.
+func (q Quotas) CheckKnown(known []string) []weir.FieldError {
+	var m mistakes
+	for i, b := range q {
+		for _, name := range slices.Sorted(maps.Keys(b.Where)) {
+			if !slices.Contains(known, name) {
+				m.add(fmt.Sprintf("/quotas/%d/where/%s", i, token(name)), "unknown", "no respondent has the attribute %q; they have: %s", clip(name), list(known))
+			}
+		}
+	}
+	return m
+}
+
+// check finds what is wrong with the quotas by themselves.
+func (q Quotas) check() []weir.FieldError {
+	var m mistakes
+	if len(q) > MaxBuckets {
+		m.add("", "length", "must have up to %d buckets", MaxBuckets)
+		return m
+	}
+	for i, b := range q {
+		b.check("/"+strconv.Itoa(i), &m)
+	}
+	if len(m) > 0 {
+		return m
+	}
+	if len(q) > 0 && q.Sum() == 0 {
+		m.add("", "range", "at least one bucket must want somebody")
+	}
+	for i, b := range q {
+		for j, c := range q[:i] {
+			if b.overlaps(c) {
+				m.add("/"+strconv.Itoa(i), "overlap", "a respondent could fall into bucket %d as well", j)
+				break
+			}
+		}
+	}
+	return m
+}
+
+func (b Bucket) check(at string, m *mistakes) {
+	if b.Quota < 0 || b.Quota > math.MaxInt32 {
+		m.add(at+"/quota", "range", "must be from 0 to %d", math.MaxInt32)
+	}
+	if len(b.Where) == 0 {
+		m.add(at+"/where", "required", "must name at least one attribute")
+	}
+	for _, name := range slices.Sorted(maps.Keys(b.Where)) {
+		match, at := b.Where[name], at+"/where/"+token(name)
+		ranged := match.From != nil || match.To != nil
+		switch {
+		case !goodAttribute(name):
+			m.add(at, "format", "%s", attributeForm)
+		case match.In != nil && ranged:
+			m.add(at, "format", "takes either in or from and to")
+		case !ranged && len(match.In) == 0:
+			m.add(at, "required", "needs in with at least one text, or from or to")
+		case ranged && match.low() > match.high():
+			m.add(at, "range", "from is larger than to")
+		}
+	}
+}
+
+// overlaps tells whether somebody could fall into both buckets: no attribute
+// tells them apart.
+func (b Bucket) overlaps(c Bucket) bool {
+	for name, match := range b.Where {
+		if other, ok := c.Where[name]; ok && !match.overlaps(other) {
+			return false
+		}
+	}
+	return true
+}
+
+func (m Match) overlaps(o Match) bool {
+	if m.In != nil {
+		return slices.ContainsFunc(m.In, o.holds)
+	}
+	if o.In != nil {
+		return slices.ContainsFunc(o.In, m.holds)
+	}
+	return m.low() <= o.high() && o.low() <= m.high()
+}
+
+func list(names []string) string {
+	const most = 20
+	switch {
+	case len(names) == 0:
+		return "none"
+	case len(names) > most:
+		return strings.Join(names[:most], ", ") + ", …"
+	default:
+		return strings.Join(names, ", ")
+	}
+}

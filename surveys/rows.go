@@ -1,0 +1,315 @@
+package surveys
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"weir"
+)
+
+// Bounds of rows.
+const (
+	MaxAttributes = 100
+	MaxAttribute  = 500 // characters of a value
+)
+
+// Format is how respondents are written in a file.
+type Format string
+
+// The formats.
+const (
+	CSV    Format = "csv"    // the first line names the columns, one of them phone
+	NDJSON Format = "ndjson" // one flat object a line, with a key phone
+)
+
+// Row is one respondent of a file.
+type Row struct {
+	Line       int    // on which it begins, from 1
+	Phone      string // E.164
+	Attributes map[string]string
+}
+
+// BadRow is a row that cannot be loaded. The rows after it can. It holds nothing
+// of what the row says.
+type BadRow struct {
+	Line   int    `json:"line"`
+	Column string `json:"column,omitempty"`
+	Reason string `json:"reason"`
+}
+
+// Error implements error.
+func (b *BadRow) Error() string {
+	if b.Column == "" {
+		return fmt.Sprintf("line %d: %s", b.Line, b.Reason)
+	}
+	return fmt.Sprintf("line %d, %s: %s", b.Line, b.Column, b.Reason)
+}
+
+// Errors of rows.
+var (
+	errTooLong  = fmt.Errorf("the line is longer than %d bytes", maxLine)
+	errEncoding = errors.New("holds bytes that are no characters in the file's encoding; save it as UTF-8 or say its encoding")
+	errNUL      = errors.New("holds the character NUL; is the file UTF-16?")
+)
+
+// Reader reads respondents row by row in bounded memory. It is not for
+// concurrent use.
+type Reader struct {
+	lines   lines
+	format  Format
+	region  string
+	comma   string
+	columns []string // of CSV
+}
+
+// NewReader begins to read a file. region is that of numbers without a country
+// code. It fails if the file is empty or has no usable header.
+func NewReader(r io.Reader, format Format, encoding, region string) (*Reader, error) {
+	if format != CSV && format != NDJSON {
+		return nil, weir.Errorf(weir.CodeInvalid, "format %q is not one of csv and ndjson", clip(string(format)))
+	}
+	in, err := decoded(r, encoding)
+	if err != nil {
+		return nil, err
+	}
+	out := &Reader{lines: lines{in: in}, format: format, region: region}
+	if format == NDJSON {
+		return out, nil
+	}
+	if err := out.header(); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// Columns are the attributes that the header of a CSV file names.
+func (r *Reader) Columns() []string {
+	return slices.DeleteFunc(slices.Clone(r.columns), func(c string) bool { return c == fieldPhone })
+}
+
+// Next reads the next row. The error is a *[BadRow] if reading may go on, io.EOF
+// after the last row, and else one that ended the reading.
+func (r *Reader) Next() (Row, error) {
+	for {
+		cells, number, err := r.cells()
+		if errors.Is(err, errSkip) {
+			continue
+		}
+		if err != nil {
+			return Row{}, reported(number, err)
+		}
+		row := Row{Line: number, Attributes: make(map[string]string, len(cells))}
+		phone := ""
+		for _, c := range cells {
+			value := strings.TrimSpace(c.value)
+			switch {
+			case c.name == fieldPhone:
+				phone = value
+			case utf8.RuneCountInString(value) > MaxAttribute:
+				return Row{}, &BadRow{Line: number, Column: c.name, Reason: fmt.Sprintf("has more than %d characters", MaxAttribute)}
+			case value != "":
+				row.Attributes[c.name] = value
+			}
+		}
+		if row.Phone, err = NormalisePhone(phone, r.region); err != nil {
+			return Row{}, &BadRow{Line: number, Column: fieldPhone, Reason: err.Error()}
+		}
+		return row, nil
+	}
+}
+
+// errSkip says that a line holds nothing.
+var errSkip = errors.New("an empty line")
+
+type cell struct{ name, value string }
+
+// reported is the error of a row: bad, unless reading failed.
+func reported(number int, err error) error {
+	if number == 0 {
+		return err
+	}
+	if bad, ok := errors.AsType[*BadRow](err); ok {
+		return bad
+	}
+	return &BadRow{Line: number, Reason: err.Error()}
+}
+
+// cells reads the cells of the next row; its number is 0 if reading failed.
+func (r *Reader) cells() ([]cell, int, error) {
+	if r.format == NDJSON {
+		return r.object()
+	}
+	fields, number, err := r.record()
+	if err != nil {
+		return nil, number, err
+	}
+	if err := characters(fields...); err != nil {
+		return nil, number, err
+	}
+	for len(fields) > len(r.columns) && strings.TrimSpace(fields[len(fields)-1]) == "" {
+		fields = fields[:len(fields)-1] // spreadsheets pad rows
+	}
+	switch {
+	case strings.TrimSpace(strings.Join(fields, "")) == "":
+		return nil, number, errSkip
+	case len(fields) != len(r.columns):
+		return nil, number, fmt.Errorf("has %d fields; the header names %d", len(fields), len(r.columns))
+	}
+	out := make([]cell, len(fields))
+	for i, f := range fields {
+		out[i] = cell{r.columns[i], f}
+	}
+	return out, number, nil
+}
+
+func characters(fields ...string) error {
+	for _, f := range fields {
+		if !utf8.ValidString(f) {
+			return errEncoding
+		}
+		if strings.IndexByte(f, 0) >= 0 {
+			return errNUL
+		}
+	}
+	return nil
+}
+
+// header reads the names of the columns.
+func (r *Reader) header() error {
+	first, err := r.lines.next()
+	if err != nil {
+		return err
+	}
+	r.lines.back([]line{first})
+	r.comma = separator(first.text)
+	fields, _, err := r.record()
+	if err == nil {
+		err = characters(fields...)
+	}
+	switch {
+	case err != nil:
+		return weir.Errorf(weir.CodeInvalid, "the first line, which names the columns, cannot be read: %v", err)
+	case strings.Contains(first.text, "\r"):
+		return weir.Errorf(weir.CodeInvalid, "the lines end with CR alone; save the file with LF or CR LF")
+	case len(fields) > MaxAttributes+1:
+		return weir.Errorf(weir.CodeInvalid, "the file has %d columns; at most %d", len(fields), MaxAttributes+1)
+	}
+	for i, f := range fields {
+		name := AttributeName(f)
+		if err := r.column(name); err != nil {
+			return weir.Errorf(weir.CodeInvalid, "column %d: %v", i+1, err)
+		}
+		r.columns = append(r.columns, name)
+	}
+	if !slices.Contains(r.columns, fieldPhone) {
+		return weir.Errorf(weir.CodeInvalid, "the first line must name the columns, one of them phone")
+	}
+	return nil
+}
+
+func (r *Reader) column(name string) error {
+	switch {
+	case !goodAttribute(name):
+		return errors.New(attributeForm) // the name itself may be a phone number, if there is no header
+	case builtIn(name):
+		return fmt.Errorf("%s is a name that templates know already", name)
+	case slices.Contains(r.columns, name):
+		return fmt.Errorf("%s is there twice", name)
+	}
+	return nil
+}
+
+// AttributeName is the name of an attribute as it is written elsewhere:
+// "First Name" is first_name.
+func AttributeName(s string) string {
+	return strings.NewReplacer(" ", "_", "-", "_").Replace(strings.ToLower(strings.TrimSpace(s)))
+}
+
+// object reads a row of NDJSON.
+func (r *Reader) object() ([]cell, int, error) {
+	l, err := r.lines.next()
+	switch {
+	case err != nil:
+		return nil, 0, err
+	case l.tooLong:
+		return nil, l.number, errTooLong
+	case strings.TrimSpace(l.text) == "":
+		return nil, l.number, errSkip
+	case !utf8.ValidString(l.text):
+		return nil, l.number, errEncoding
+	}
+	cells, err := flat(l)
+	return cells, l.number, err
+}
+
+var errObject = errors.New("is not one JSON object")
+
+// flat reads an object of texts, numbers and truth values.
+func flat(l line) ([]cell, error) {
+	d := json.NewDecoder(strings.NewReader(l.text))
+	d.UseNumber()
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return nil, errObject
+	}
+	var out []cell
+	for d.More() {
+		key, err := d.Token()
+		if err != nil {
+			return nil, errObject
+		}
+		name, _ := key.(string)
+		value, err := d.Token()
+		if err != nil {
+			return nil, errObject
+		}
+		c, err := scalar(name, value)
+		if err == nil && slices.ContainsFunc(out, func(o cell) bool { return o.name == c.name }) {
+			err = errors.New("is there twice")
+		}
+		if err == nil && len(out) > MaxAttributes {
+			err = fmt.Errorf("has more than %d attributes", MaxAttributes)
+		}
+		if err != nil {
+			return nil, &BadRow{Line: l.number, Column: clip(c.name), Reason: err.Error()}
+		}
+		out = append(out, c)
+	}
+	if t, err := d.Token(); err != nil || t != json.Delim('}') {
+		return nil, errObject
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, errObject
+	}
+	return out, nil
+}
+
+// scalar makes a cell of a key and its value.
+func scalar(name string, value json.Token) (cell, error) {
+	c := cell{name: name}
+	if !goodAttribute(name) {
+		return cell{}, errors.New(attributeForm)
+	}
+	if builtIn(name) {
+		return c, errors.New("is a name that templates know already")
+	}
+	switch v := value.(type) {
+	case string:
+		c.value = v
+		if strings.IndexByte(v, 0) >= 0 {
+			return c, errNUL
+		}
+	case json.Number:
+		c.value = v.String()
+	case bool:
+		c.value = fmt.Sprint(v)
+	case nil:
+	default:
+		return c, errors.New("must be a text, a number, true, false or null")
+	}
+	return c, nil
+}

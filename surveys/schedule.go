@@ -1,0 +1,168 @@
+package surveys
+
+import (
+	"iter"
+	"slices"
+	"time"
+)
+
+// Grace is how long after its last window a survey is given before it is
+// stopped.
+const Grace = 5 * time.Minute
+
+// mergeDays bounds how far windows that touch are followed: a schedule that
+// never closes has windows of a week.
+const mergeDays = 7
+
+// Schedule says when the respondents of a survey may be contacted. It is made
+// by [ScheduleSpec.Compile] and never changes.
+//
+// A window is open from its first instant up to, not including, its last. Its
+// ends are local times; where clocks jump, a skipped local time is the next
+// valid instant and a repeated one counts once, the first time. A window that a
+// jump swallows does not open on that day.
+type Schedule struct {
+	zone       *time.Location
+	days       [7]bool
+	windows    []window // sorted, disjoint
+	blocked    []Date   // sorted
+	start, end Date     // inclusive; zero: unbounded
+	last       time.Time
+}
+
+type window struct{ from, to Clock }
+
+// Span is a time during which a schedule is open, Close not included.
+type Span struct{ Open, Close time.Time }
+
+// Zone is the zone of the schedule.
+func (s *Schedule) Zone() *time.Location { return s.zone }
+
+// Contains tells whether contacts may be made at t.
+func (s *Schedule) Contains(t time.Time) bool {
+	sp, ok := s.next(t)
+	return ok && !t.Before(sp.Open)
+}
+
+// NextOpen is t if the schedule is open then, else the next instant at which it
+// opens; ok is false if it never does.
+func (s *Schedule) NextOpen(t time.Time) (_ time.Time, ok bool) {
+	sp, ok := s.next(t)
+	if !ok {
+		return time.Time{}, false
+	}
+	return later(t, sp.Open), true
+}
+
+// next is the first window that closes after t.
+func (s *Schedule) next(t time.Time) (out Span, ok bool) {
+	s.spans(t)(func(sp Span) bool {
+		out, ok = sp, true
+		return false
+	})
+	return out, ok
+}
+
+// Window is the window that is open at t or else opens next. Windows that touch
+// are one, up to a week from t. Open is when it opened.
+func (s *Schedule) Window(t time.Time) (_ Span, ok bool) {
+	var out Span
+	limit := time.Time{}
+	for sp := range s.spans(t) {
+		switch {
+		case out.Close.IsZero():
+			out = sp
+			limit = later(t, sp.Open).AddDate(0, 0, mergeDays)
+		case sp.Open.Equal(out.Close) && sp.Open.Before(limit):
+			out.Close = sp.Close
+		default:
+			return out, true
+		}
+	}
+	return out, !out.Close.IsZero()
+}
+
+// LastClose is the end of the last window; ok is false if the schedule has no
+// last date.
+func (s *Schedule) LastClose() (_ time.Time, ok bool) { return s.last, !s.last.IsZero() }
+
+// Over tells whether the last window has closed and its grace has passed.
+func (s *Schedule) Over(now time.Time) bool {
+	return !s.last.IsZero() && !now.Before(s.last.Add(Grace))
+}
+
+// Later is the instant at which the schedule will have been open for the given
+// time since t; ok is false if it is not open that long within ten years.
+func (s *Schedule) Later(t time.Time, open time.Duration) (_ time.Time, ok bool) {
+	for sp := range s.spans(t) {
+		from := later(t, sp.Open)
+		if left := sp.Close.Sub(from); left < open {
+			open -= left
+			continue
+		}
+		return from.Add(open), true
+	}
+	return time.Time{}, false
+}
+
+// spans yields the windows that close after t, in order.
+func (s *Schedule) spans(t time.Time) iter.Seq[Span] {
+	return func(yield func(Span) bool) {
+		first := DateOf(t.In(s.zone))
+		if first.Compare(s.start) < 0 {
+			first = s.start
+		}
+		for d, n := first, s.search(); n > 0 && (s.end.IsZero() || d.Compare(s.end) <= 0); d, n = d.Add(1), n-1 {
+			for sp := range s.day(d) {
+				if sp.Close.After(t) && !yield(sp) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// search is how many days are looked at before a schedule is taken never to
+// open again: ten years, and enough for each blocked day to block a week.
+func (s *Schedule) search() int { return 3660 + 7*len(s.blocked) }
+
+// day yields the windows of one day. They are in order, also over days, because
+// [instant] never goes back when the local time goes on.
+func (s *Schedule) day(d Date) iter.Seq[Span] {
+	return func(yield func(Span) bool) {
+		if !s.days[d.Weekday()] || s.isBlocked(d) {
+			return
+		}
+		for _, w := range s.windows {
+			sp := Span{Open: instant(d, w.from, s.zone), Close: instant(d, w.to, s.zone)}
+			if sp.Close.After(sp.Open) && !yield(sp) {
+				return
+			}
+		}
+	}
+}
+
+func (s *Schedule) isBlocked(d Date) bool {
+	_, found := slices.BinarySearchFunc(s.blocked, d, Date.Compare)
+	return found
+}
+
+// lastClose finds the end of the last window up to the last date.
+func (s *Schedule) lastClose() (last time.Time) {
+	if s.end.IsZero() {
+		return time.Time{}
+	}
+	for d, n := s.end, s.search(); n > 0 && d.Compare(s.start) >= 0 && last.IsZero(); d, n = d.Add(-1), n-1 {
+		for sp := range s.day(d) {
+			last = sp.Close
+		}
+	}
+	return last
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}

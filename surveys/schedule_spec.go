@@ -1,0 +1,173 @@
+package surveys
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"weir"
+)
+
+// Bounds of a schedule.
+const (
+	MaxWindows     = 24
+	MaxBlockedDays = 1000
+)
+
+// ScheduleSpec is a schedule as clients write it.
+type ScheduleSpec struct {
+	TimeZone    string       `json:"time_zone" doc:"IANA name" example:"America/Mexico_City"`
+	Weekdays    []string     `json:"weekdays" doc:"mon, tue, wed, thu, fri, sat, sun"`
+	Windows     []WindowSpec `json:"windows" doc:"the same on each of the weekdays"`
+	BlockedDays []string     `json:"blocked_days,omitempty" doc:"dates without contacts" example:"[\"2026-12-25\"]"`
+	StartDate   string       `json:"start_date,omitempty" doc:"first day; absent: at once"`
+	EndDate     string       `json:"end_date,omitempty" doc:"last day; absent: until the survey has enough"`
+}
+
+// WindowSpec is one window as clients write it: local times, To not included.
+type WindowSpec struct {
+	From string `json:"from" example:"09:00"`
+	To   string `json:"to" doc:"24:00 is the end of the day" example:"18:00"`
+}
+
+// Compile checks a schedule and finds every mistake. It reads the zone from the
+// program or the system.
+func (spec ScheduleSpec) Compile() (*Schedule, []weir.FieldError) {
+	var m mistakes
+	s := &Schedule{zone: zoneOf(spec.TimeZone, &m)}
+	s.days = daysOf(spec.Weekdays, &m)
+	s.windows = windowsOf(spec.Windows, &m)
+	s.blocked = blockedOf(spec.BlockedDays, &m)
+	s.start = dateOf(spec.StartDate, "/start_date", &m)
+	s.end = dateOf(spec.EndDate, "/end_date", &m)
+	if !s.end.IsZero() && s.end.Compare(s.start) < 0 {
+		m.add("/end_date", "range", "is before start_date")
+	}
+	if len(m) > 0 {
+		return nil, m
+	}
+	s.last = s.lastClose()
+	if !s.end.IsZero() && s.last.IsZero() {
+		m.add("", "range", "no window ever opens: no day up to end_date is one of the weekdays and not blocked")
+		return nil, m
+	}
+	return s, nil
+}
+
+// CheckAhead finds out whether a schedule still opens after now; a survey whose
+// windows have all passed cannot be launched.
+func (s *Schedule) CheckAhead(now time.Time) []weir.FieldError {
+	if _, ok := s.NextOpen(now); ok {
+		return nil
+	}
+	return []weir.FieldError{{Pointer: "/end_date", Code: "range", Detail: "the last window has closed; nobody could be contacted"}}
+}
+
+func zoneOf(name string, m *mistakes) *time.Location {
+	// LoadLocation knows two names that are not zones: the empty one and Local.
+	if name == "" {
+		m.add("/time_zone", "required", "must be the IANA name of a time zone, like America/Mexico_City")
+		return nil
+	}
+	zone, err := time.LoadLocation(name)
+	if err != nil || name == "Local" {
+		m.add("/time_zone", "unknown", "%q is not an IANA time zone, like America/Mexico_City", clip(name))
+		return nil
+	}
+	return zone
+}
+
+func daysOf(names []string, m *mistakes) (days [7]bool) {
+	if len(names) == 0 {
+		m.add("/weekdays", "required", "must name at least one day of the week")
+	}
+	for i, name := range names {
+		at := "/weekdays/" + strconv.Itoa(i)
+		d := -1
+		for day := time.Sunday; day <= time.Saturday; day++ {
+			if name == strings.ToLower(day.String()[:3]) {
+				d = int(day)
+			}
+		}
+		switch {
+		case d < 0:
+			m.add(at, "enum", "%q is not one of mon, tue, wed, thu, fri, sat, sun", clip(name))
+		case days[d]:
+			m.add(at, "duplicate", "%s is there twice", name)
+		default:
+			days[d] = true
+		}
+	}
+	return days
+}
+
+func windowsOf(specs []WindowSpec, m *mistakes) []window {
+	if len(specs) == 0 || len(specs) > MaxWindows {
+		m.add("/windows", "length", "must have 1 to %d windows", MaxWindows)
+	}
+	sound := true
+	type numbered struct {
+		window
+		index int
+	}
+	var all []numbered
+	for i, spec := range specs {
+		at := fmt.Sprintf("/windows/%d", i)
+		from, errFrom := ParseClock(spec.From)
+		to, errTo := ParseClock(spec.To)
+		switch {
+		case errFrom != nil:
+			m.add(at+"/from", "format", "%v", errFrom)
+		case from == endOfDay:
+			m.add(at+"/from", "range", "no window opens at 24:00; the next day's 00:00 is meant")
+		case errTo == nil && to <= from:
+			m.add(at+"/to", "range", "must be later than from; write a window over midnight as two, to 24:00 and from 00:00")
+		}
+		if errTo != nil {
+			m.add(at+"/to", "format", "%v", errTo)
+		}
+		sound = sound && errFrom == nil && errTo == nil && from < to
+		all = append(all, numbered{window{from, to}, i})
+	}
+	slices.SortStableFunc(all, func(a, b numbered) int { return cmp.Compare(a.from, b.from) })
+	var out []window
+	for i, w := range all {
+		if i > 0 && w.from < all[i-1].to && sound {
+			m.add(fmt.Sprintf("/windows/%d", w.index), "overlap", "overlaps the window from %s to %s", all[i-1].from, all[i-1].to)
+		}
+		out = append(out, w.window)
+	}
+	return out
+}
+
+func blockedOf(days []string, m *mistakes) []Date {
+	if len(days) > MaxBlockedDays {
+		m.add("/blocked_days", "length", "must have up to %d days", MaxBlockedDays)
+		return nil
+	}
+	var out []Date
+	for i, day := range days {
+		if d := dateOf(day, "/blocked_days/"+strconv.Itoa(i), m); !d.IsZero() {
+			out = append(out, d)
+		} else if day == "" {
+			m.add("/blocked_days/"+strconv.Itoa(i), "format", "must be a date like 2026-01-31")
+		}
+	}
+	slices.SortFunc(out, Date.Compare)
+	return slices.Compact(out)
+}
+
+// dateOf reads a date; no text is no day.
+func dateOf(s, pointer string, m *mistakes) Date {
+	if s == "" {
+		return Date{}
+	}
+	d, err := ParseDate(s)
+	if err != nil {
+		m.add(pointer, "format", "%v", err)
+	}
+	return d
+}

@@ -1,0 +1,144 @@
+package surveys
+
+import (
+	"encoding/xml"
+	"fmt"
+	"net/url"
+	"regexp"
+	"strings"
+)
+
+// attributeForm says what a name of an attribute looks like.
+const attributeForm = "the name of an attribute begins with a letter and has up to 63 of a-z, 0-9 and _"
+
+var attributeName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,62}$`)
+
+func goodAttribute(name string) bool { return attributeName.MatchString(name) }
+
+// Names that templates know without their being attributes of a respondent.
+const (
+	fieldRespondent = "respondent" // the respondent's id
+	fieldSurvey     = "survey"
+	fieldAttempt    = "attempt" // number of the attempt in its mode
+	fieldMode       = "mode"
+	fieldPhone      = "phone" // the column of the import; no template may show it
+)
+
+func builtIn(name string) bool {
+	return name == fieldRespondent || name == fieldSurvey || name == fieldAttempt || name == fieldMode
+}
+
+// Reserved tells whether a name cannot be that of an attribute, because it means
+// something else.
+func Reserved(name string) bool { return builtIn(name) || name == fieldPhone }
+
+// text is a template: literal text and {{names}} in turn.
+type text []piece
+
+type piece struct {
+	literal string
+	field   string
+}
+
+// parseText reads a template.
+func parseText(s string) (text, error) {
+	var out text
+	for s != "" {
+		before, rest, found := strings.Cut(s, "{{")
+		if before != "" {
+			out = append(out, piece{literal: before})
+		}
+		if !found {
+			break
+		}
+		name, after, closed := strings.Cut(rest, "}}")
+		if !closed {
+			return nil, fmt.Errorf("{{ without }}")
+		}
+		name = strings.TrimSpace(name)
+		switch {
+		case !goodAttribute(name):
+			return nil, fmt.Errorf("{{%s}}: %s", clip(name), attributeForm)
+		case name == fieldPhone:
+			return nil, fmt.Errorf("{{phone}} cannot be used; {{respondent}} says who it is")
+		}
+		out = append(out, piece{field: name})
+		s = after
+	}
+	return out, nil
+}
+
+// fields are the attributes that the template speaks of.
+func (t text) fields() []string {
+	var out []string
+	for _, p := range t {
+		if p.field != "" && !builtIn(p.field) {
+			out = append(out, p.field)
+		}
+	}
+	return out
+}
+
+// fill writes the values into the template, each through escape.
+func (t text) fill(values func(string) string, escape func(before, value string) string) string {
+	var b strings.Builder
+	for _, p := range t {
+		if p.field == "" {
+			b.WriteString(p.literal)
+		} else {
+			b.WriteString(escape(b.String(), values(p.field)))
+		}
+	}
+	return b.String()
+}
+
+// asIs is for text that a person reads.
+func asIs(_, value string) string { return value }
+
+// inURL writes a value so that it is one segment of a path or one value of a
+// query, whatever it holds.
+func inURL(before, value string) string {
+	if strings.Contains(before, "?") {
+		return url.QueryEscape(value)
+	}
+	return url.PathEscape(value)
+}
+
+// inXML writes a value so that it is text, whatever it holds.
+func inXML(_, value string) string {
+	var b strings.Builder
+	_ = xml.EscapeText(&b, []byte(value)) // a strings.Builder never fails
+	return b.String()
+}
+
+// parseURL reads the template of a callback URL. The host has to be literal:
+// respondents do not choose who is called. Without {{respondent}} the
+// respondent's id becomes a parameter of the query.
+func parseURL(s string) (text, error) {
+	t, err := parseText(s)
+	if err != nil {
+		return nil, err
+	}
+	const wrong = "must be an http or https URL with a host, without fields up to its path"
+	if len(t) == 0 {
+		return nil, fmt.Errorf(wrong)
+	}
+	scheme, rest, _ := strings.Cut(t[0].literal, "://")
+	u, err := url.Parse(t.fill(func(string) string { return "x" }, inURL))
+	if err != nil || u.Host == "" || scheme != "http" && scheme != "https" || len(t) > 1 && !strings.ContainsAny(rest, "/?") {
+		return nil, fmt.Errorf(wrong)
+	}
+	if strings.Contains(s, "#") {
+		return nil, fmt.Errorf("must have no fragment (#)")
+	}
+	for _, p := range t {
+		if p.field == fieldRespondent {
+			return t, nil
+		}
+	}
+	join := "?"
+	if strings.Contains(s, "?") {
+		join = "&"
+	}
+	return append(t, piece{literal: join + fieldRespondent + "="}, piece{field: fieldRespondent}), nil
+}
