@@ -116,7 +116,7 @@ func external() map[string][]string {
 		"github.com/danielgtaylor/huma":    {"web"},
 		"github.com/kelseyhightower":       {"config"},
 		"github.com/spf13/cobra":           {"cmd/weir/cli"},
-		"github.com/nyaruka/phonenumbers":  {"channels/*", "web", "actors"},
+		"github.com/nyaruka/phonenumbers":  {"channels/*", "surveys", "web", "actors"},
 		"github.com/prometheus/client_gol": {"actors", "persistence", "persistence/*", "web", "cmd/weir/daemon", "channels"},
 	}
 }
