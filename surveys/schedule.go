@@ -64,7 +64,7 @@ func (s *Schedule) next(t time.Time) (out Span, ok bool) {
 }
 
 // Window is the window that is open at t or else opens next. Windows that touch
-// are one, up to a week from t. Open is when it opened.
+// are one, up to a week from t. Open is when the one of t's own day opened.
 func (s *Schedule) Window(t time.Time) (_ Span, ok bool) {
 	var out Span
 	limit := time.Time{}

@@ -1,0 +1,114 @@
+package surveys_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"weir/surveys"
+)
+
+func TestLaddersAreRead(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]surveys.Ladder{
+		"":                nil,
+		"10m 2h 1d":       {10 * time.Minute, 2 * time.Hour, 24 * time.Hour},
+		"  10m\t2h\n":     {10 * time.Minute, 2 * time.Hour},
+		"90s":             {90 * time.Second},
+		"365d":            {surveys.MaxDelay},
+		"060m 24h 1d 48h": {time.Hour, 24 * time.Hour, 24 * time.Hour, 48 * time.Hour},
+	} {
+		got, err := surveys.ParseLadder(text)
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Errorf("%q: %v\n%s", text, err, diff)
+		}
+	}
+}
+
+func TestWrongLaddersAreRefused(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"0m":                       `"0m" is no delay: must be longer than zero`,
+		"10m 00h":                  `"00h" is no delay`,
+		"ten minutes":              `"ten" is not a delay: want a whole number and s, m, h or d`,
+		"10":                       `"10" is not a delay`,
+		"m":                        `"m" is not a delay`,
+		"10 m":                     `"10" is not a delay`,
+		"-10m":                     `"-10m" is not a delay`,
+		"+10m":                     `"+10m" is not a delay`,
+		"1.5h":                     `"1.5h" is not a delay`,
+		"1h30m":                    `"1h30m" is not a delay`,
+		"10m,2h":                   `"10m,2h" is not a delay`,
+		"10M":                      `"10M" is not a delay`,
+		"1w":                       `"1w" is not a delay`,
+		"366d":                     `"366d" is too long`,
+		"99999999999999999999999h": `is too long`,
+		strings.Repeat("1m ", 51):  `has 51 retries; at most 50`,
+	} {
+		if _, err := surveys.ParseLadder(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+}
+
+// Scenario 82: the delay after each attempt.
+func TestDelays(t *testing.T) {
+	t.Parallel()
+	two := surveys.Ladder{10 * time.Minute, 2 * time.Hour}
+	for _, tt := range []struct {
+		ladder  surveys.Ladder
+		attempt int
+		another bool
+		want    time.Duration
+	}{
+		{two, 1, false, 10 * time.Minute},
+		{two, 2, false, 2 * time.Hour},
+		{two, 3, false, 2 * time.Hour}, // its own once more, then failed
+		{two, 1, true, 10 * time.Minute},
+		{two, 2, true, 2 * time.Hour},
+		{two, 3, true, 45 * time.Minute}, // then the next mode
+		{nil, 1, false, 45 * time.Minute},
+		{nil, 1, true, 45 * time.Minute},
+		{two, 0, false, 10 * time.Minute}, // the first attempt was withdrawn
+	} {
+		if got := tt.ladder.Delay(tt.attempt, tt.another, 45*time.Minute); got != tt.want {
+			t.Errorf("%v after attempt %d, another mode %v: %v, want %v", tt.ladder, tt.attempt, tt.another, got, tt.want)
+		}
+	}
+}
+
+func TestLaddersAreWrittenAsTheyAreRead(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		l := surveys.Ladder(rapid.SliceOfN(rapid.Custom(func(t *rapid.T) time.Duration {
+			return time.Duration(rapid.IntRange(1, 365*24*3600).Draw(t, "seconds")) * time.Second
+		}), 1, surveys.MaxRungs).Draw(t, "ladder"))
+		again, err := surveys.ParseLadder(l.String())
+		if diff := cmp.Diff(l, again); err != nil || diff != "" {
+			t.Fatalf("%s: %v\n%s", l, err, diff)
+		}
+	})
+}
+
+func FuzzParseLadder(f *testing.F) {
+	for _, s := range []string{"", "10m 2h 1d", "0m", "ten minutes", "99999999999999999999999h", "１０m"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		l, err := surveys.ParseLadder(s)
+		if err != nil {
+			return
+		}
+		for _, d := range l {
+			if d <= 0 || d > surveys.MaxDelay {
+				t.Errorf("%q has a delay of %v", s, d)
+			}
+		}
+		if again, err := surveys.ParseLadder(l.String()); err != nil || !cmp.Equal(l, again) {
+			t.Errorf("%q is written as %q, which is read as %v (%v)", s, l, again, err)
+		}
+	})
+}

@@ -1,0 +1,324 @@
+package surveys_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"weir"
+	"weir/surveys"
+)
+
+func start() time.Time { return time.Date(2026, 1, 5, 12, 0, 0, 0, time.UTC) } // a Monday
+
+// life plays the life of one respondent and notes what is asked for.
+type life struct {
+	t    *testing.T
+	pl   *surveys.Plan
+	p    surveys.Progress
+	last surveys.Effects
+	log  []string
+}
+
+func begin(t *testing.T, d surveys.Definition) *life {
+	t.Helper()
+	l := &life{t: t, pl: plan(t, d), p: surveys.Fresh()}
+	p, e, err := l.pl.Start(l.p, start(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.note(p, e)
+	return l
+}
+
+func (l *life) note(p surveys.Progress, e surveys.Effects) {
+	l.p, l.last = p, e
+	if o := e.Enqueue; o != nil {
+		l.log = append(l.log, fmt.Sprintf("%s %d", o.Mode, o.Attempt))
+	}
+	if e.Withdraw != 0 {
+		l.log = append(l.log, fmt.Sprintf("withdraw %d", e.Withdraw))
+	}
+	if e.Inquire != 0 {
+		l.log = append(l.log, fmt.Sprintf("inquire %d", e.Inquire))
+	}
+	if e.Finished {
+		l.log = append(l.log, fmt.Sprintf("%s, %s", l.p.Status, l.p.Disposition))
+	}
+}
+
+func at(minutes float64) time.Time { return start().Add(time.Duration(minutes * float64(time.Minute))) }
+
+func (l *life) out(minutes float64) {
+	p, e := l.pl.HandedOver(l.p, at(minutes), l.p.Serial)
+	l.note(p, e)
+}
+
+func (l *life) ended(minutes float64, o weir.Outcome) {
+	p, e := l.pl.Ended(l.p, at(minutes), l.p.Serial, o)
+	l.note(p, e)
+}
+
+// wait lets the time pass up to the next step, and says when it was.
+func (l *life) wait() float64 {
+	due := l.p.DueAt
+	p, e := l.pl.Timeout(l.p, due)
+	l.note(p, e)
+	return due.Sub(start()).Minutes()
+}
+
+func (l *life) heard(minutes float64, d surveys.Disposition) error {
+	p, e, err := l.pl.Heard(l.p, at(minutes), 0, d)
+	l.note(p, e)
+	return err
+}
+
+func (l *life) want(want ...string) {
+	l.t.Helper()
+	if diff := cmp.Diff(want, l.log); diff != "" {
+		l.t.Error(diff)
+	}
+}
+
+// Scenario 82, and the example of the rule: "10m 2h" without another mode is
+// contacts at 0, after 10 minutes, after 2 hours, and failed after 2 more.
+func TestRetriesWithoutAnotherMode(t *testing.T) {
+	t.Parallel()
+	l := begin(t, smsOnly("10m 2h"))
+	clock := 0.0
+	for _, want := range []float64{10, 130, 250} {
+		l.out(clock)
+		l.ended(clock+1, weir.Completed)
+		if clock = l.wait(); clock != want {
+			t.Fatalf("the next step is at %v minutes, want %v", clock, want)
+		}
+	}
+	l.want("sms 1", "sms 2", "sms 3", "failed, unresponsive")
+	if diff := cmp.Diff(surveys.Counts{SMS: 3}, l.pl.Made(l.p)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Scenario 82: no list and no other mode.
+func TestNoRetriesMeansTwoHours(t *testing.T) {
+	t.Parallel()
+	l := begin(t, smsOnly(""))
+	l.out(0)
+	if got := l.wait(); got != 120 {
+		t.Errorf("given up after %v minutes", got)
+	}
+	// The contact is still open: nothing is consumed.
+	l.ended(121, weir.Completed)
+	if got := l.wait(); got != 240 {
+		t.Errorf("given up after %v minutes", got)
+	}
+	l.want("sms 1", "inquire 1", "failed, unresponsive")
+}
+
+// Scenario 82: after the last retry the fallback delay, then the next mode with
+// its own list.
+func TestFallbackToTheNextMode(t *testing.T) {
+	t.Parallel()
+	d := definition()
+	d.FallbackDelay = "45m"
+	l := begin(t, d)
+	clock := 0.0
+	for _, want := range []float64{10, 130, 175} {
+		l.out(clock)
+		l.ended(clock+1, weir.NoAnswer)
+		if clock = l.wait(); clock != want {
+			t.Fatalf("the next step is at %v minutes, want %v", clock, want)
+		}
+	}
+	for _, want := range []float64{235, 295} {
+		l.out(clock)
+		l.ended(clock+1, weir.Completed)
+		if clock = l.wait(); clock != want {
+			t.Fatalf("the next step is at %v minutes, want %v", clock, want)
+		}
+	}
+	l.want("ivr 1", "ivr 2", "ivr 3", "sms 1", "sms 2", "failed, unresponsive")
+	if diff := cmp.Diff(surveys.Counts{IVR: 3, SMS: 2}, l.pl.Made(l.p)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Scenario 83: the delay counts from hand-over, however long the contact waited,
+// and is moved into the schedule.
+func TestDelayCountsFromHandOver(t *testing.T) {
+	t.Parallel()
+	d := smsOnly("2h 1d")
+	d.Schedule = office("America/Mexico_City") // 15:00 to 23:00 UTC
+	l := begin(t, d)
+	if o := l.last.Enqueue; !o.NotBefore.Equal(at(3*60)) || !o.NotAfter.Equal(at(11*60)) {
+		t.Errorf("the window of the contact is %v to %v", o.NotBefore, o.NotAfter)
+	}
+	l.out(10 * 60)
+	if want := at(27 * 60); !l.p.DueAt.Equal(want) { // 24:00 UTC is not open, 15:00 next day is
+		t.Errorf("due at %v, want %v", l.p.DueAt, want)
+	}
+	l.out(10 * 60) // told twice
+	l.ended(10*60+1, weir.Completed)
+	if want := at(27 * 60); !l.p.DueAt.Equal(want) {
+		t.Errorf("due at %v, want %v", l.p.DueAt, want)
+	}
+	// Looked at too late: it is held until the next window, and consumes nothing.
+	p, e := l.pl.Timeout(l.p, at(36*60))
+	if !p.DueAt.Equal(at(51*60)) || e != (surveys.Effects{}) || p.Tries != 1 {
+		t.Errorf("outside the schedule: due %v, %+v", p.DueAt, e)
+	}
+}
+
+// Scenarios 22 to 26: what expires is made again in the next window; it is no
+// attempt, and no retry is consumed. Of the mobile web, too.
+func TestExpiredContactsConsumeNothing(t *testing.T) {
+	t.Parallel()
+	for _, mode := range surveys.Modes() {
+		t.Run(string(mode), func(t *testing.T) {
+			t.Parallel()
+			d := definition()
+			d.Schedule = office("UTC") // 9 to 17
+			d.Modes = map[surveys.Mode]surveys.ModeSpec{mode: {Channel: "c", Retries: "10m"}}
+			d.Arms = []surveys.Arm{{Modes: []surveys.Mode{mode}}}
+			d.Questionnaires["q"][surveys.MobileWeb] = d.Questionnaires["q"][surveys.SMS]
+			l := begin(t, d)
+			for day := range 3 {
+				if mode == surveys.IVR && day == 2 {
+					l.out(float64(day*24*60 + 200)) // a call can expire at the provider, too
+				}
+				l.ended(float64(day*24*60+300), weir.Expired)
+				o := l.last.Enqueue
+				if o == nil || o.Attempt != 1 || o.Serial != day+2 || !o.NotBefore.Equal(at(float64((day+1)*24*60-180))) || o.Priority != weir.Normal {
+					t.Fatalf("after expiring %d times: %+v", day+1, o)
+				}
+				if made := l.pl.Made(l.p); made.Total() != 0 || l.p.Attempts.Total() != 1 {
+					t.Errorf("attempts made %+v, begun %+v", made, l.p.Attempts)
+				}
+			}
+			l.want(string(mode)+" 1", string(mode)+" 1", string(mode)+" 1", string(mode)+" 1")
+		})
+	}
+}
+
+// A provider whose clock is ahead does not make us turn in circles.
+func TestExpiryBeforeTheWindowClosesIsNotRepeatedAtOnce(t *testing.T) {
+	t.Parallel()
+	d := smsOnly("10m")
+	d.Schedule = office("UTC")
+	l := begin(t, d)
+	l.ended(60, weir.Expired)
+	if got := l.last.Enqueue.NotBefore; !got.Equal(at(75)) {
+		t.Errorf("again at %v", got)
+	}
+	l.ended(299, weir.Expired) // a minute before the end
+	if got := l.last.Enqueue.NotBefore; !got.Equal(at(21 * 60)) {
+		t.Errorf("again at %v", got)
+	}
+}
+
+func TestNoWindowLeft(t *testing.T) {
+	t.Parallel()
+	d := smsOnly("10m")
+	d.Schedule = office("UTC")
+	d.Schedule.EndDate = "2026-01-05"
+	l := begin(t, d)
+	l.ended(300, weir.Expired)
+	l.want("sms 1", "failed, failed")
+	if l.p.Attempts.Total() != 0 {
+		t.Errorf("attempts begun: %+v", l.p.Attempts)
+	}
+	if _, _, err := l.pl.Start(surveys.Fresh(), at(300), 0); !errors.Is(err, surveys.ErrNoWindow) {
+		t.Errorf("started after the last window: %v", err)
+	}
+}
+
+// Scenario 86: the last failed call ends the respondent at once; with a retry or
+// another mode left it waits.
+func TestLastFailedCallEndsAtOnce(t *testing.T) {
+	t.Parallel()
+	for _, o := range []weir.Outcome{weir.Busy, weir.NoAnswer, weir.Failed, weir.Lost, weir.DeadLetter} {
+		d := definition()
+		d.Arms[0].Modes = []surveys.Mode{surveys.IVR}
+		l := begin(t, d)
+		for i := range 3 {
+			l.out(float64(i * 200))
+			l.ended(float64(i*200+1), o)
+			if i < 2 && l.p.Status != surveys.Active {
+				t.Fatalf("%s: ended after %d attempts", o, i+1)
+			} else if i < 2 {
+				l.wait()
+			}
+		}
+		l.want("ivr 1", "ivr 2", "ivr 3", "failed, failed")
+		with := begin(t, definition())
+		with.p.Tries = 3
+		with.ended(1, o)
+		with.want("ivr 1")
+		if with.p.Status != surveys.Active || with.p.DueAt.IsZero() {
+			t.Errorf("%s: another mode is left, and it is %s", o, with.p.Status)
+		}
+	}
+}
+
+// Somebody who answers by text is not given up because a message failed.
+func TestFailedMessageDoesNotEndAConversation(t *testing.T) {
+	t.Parallel()
+	l := begin(t, smsOnly(""))
+	l.out(0)
+	if err := l.heard(1, surveys.Started); err != nil {
+		t.Fatal(err)
+	}
+	l.ended(2, weir.Failed)
+	if l.p.Status != surveys.Active {
+		t.Errorf("%s, %s", l.p.Status, l.p.Disposition)
+	}
+	l.wait()
+	l.want("sms 1", "failed, breakoff")
+}
+
+// Scenario 15, and the whole rule.
+func TestPriorityOfContacts(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		d        surveys.Disposition
+		attempts surveys.Counts
+		want     weir.Priority
+	}{
+		{surveys.Queued, surveys.Counts{SMS: 1}, weir.Normal},
+		{surveys.Queued, surveys.Counts{SMS: 2}, weir.High},
+		{surveys.Queued, surveys.Counts{IVR: 1, SMS: 1}, weir.High},
+		{surveys.Contacted, surveys.Counts{SMS: 1}, weir.High},
+		{surveys.Started, surveys.Counts{SMS: 1}, weir.High},
+		{surveys.InterimPartial, surveys.Counts{IVR: 1}, weir.High},
+		{surveys.Registered, surveys.Counts{}, weir.Normal},
+		{surveys.Unreached, surveys.Counts{MobileWeb: 1}, weir.Normal},
+	} {
+		if got := (surveys.Progress{Disposition: tt.d, Attempts: tt.attempts}).Priority(); got != tt.want {
+			t.Errorf("%s after %+v: %v, want %v", tt.d, tt.attempts, got, tt.want)
+		}
+	}
+	// A retry is enqueued as high, as the attempt that is being begun counts.
+	l := begin(t, smsOnly("10m"))
+	if l.last.Enqueue.Priority != weir.Normal {
+		t.Error("a first attempt is not normal")
+	}
+	l.out(0)
+	l.ended(1, weir.Lost)
+	if l.wait(); l.last.Enqueue.Priority != weir.High {
+		t.Error("a retry is not high")
+	}
+	if surveys.ReplyPriority() != weir.Reply {
+		t.Error("a reply is not of priority reply")
+	}
+}
+
+func TestPendingRespondentsStartOnce(t *testing.T) {
+	t.Parallel()
+	l := begin(t, definition())
+	if _, _, err := l.pl.Start(l.p, start(), 0); !errors.Is(err, surveys.ErrNotPending) {
+		t.Errorf("started twice: %v", err)
+	}
+}
