@@ -92,21 +92,26 @@ func (w *world) finished(id string) time.Time {
 	return instant(w, w.contact(id), "finished_at")
 }
 
-// fuse makes the next message of a broker panic, once, when it was lit.
+// fuse does something to the next message of a broker, once, when it was lit.
 type fuse struct{ lit, out atomic.Bool }
 
 func (f *fuse) light()      { f.lit.Store(true) }
 func (f *fuse) blown() bool { return f.out.Load() }
 
-// fuse builds one into the brokers, by a restart.
+// fuse builds one into the brokers, by a restart, that makes them panic.
 func (w *world) fuse() *fuse {
+	w.Helper()
+	return w.fuseThat(func() { panic("a fuse blew") })
+}
+
+func (w *world) fuseThat(blows func()) *fuse {
 	w.Helper()
 	f := &fuse{}
 	w.wrap = append(w.wrap, func(next actor.ReceiverFunc) actor.ReceiverFunc {
 		return func(c actor.ReceiverContext, env *actor.MessageEnvelope) {
 			if f.lit.CompareAndSwap(true, false) {
 				f.out.Store(true)
-				panic("a fuse blew")
+				blows()
 			}
 			next(c, env)
 		}
