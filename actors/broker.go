@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -14,107 +12,6 @@ import (
 	"weir/actors/core"
 	"weir/channels"
 )
-
-// seat is what outlives the incarnations of one channel's broker.
-type seat struct {
-	channel weir.ChannelID
-	id      string // of the actor
-	until   atomic.Pointer[time.Time]
-	writes  sync.WaitGroup // changes handed to the writer and not answered
-
-	mu    sync.Mutex
-	hands map[weir.AttemptRef]hand
-}
-
-// hand is how far this process has got with an attempt. The result of a call
-// of the provider is kept here until what the core made of it is durable: a
-// message can be lost in a crash of the actor, and a change that waits in the
-// writer is refused once the next incarnation has its epoch.
-type hand struct {
-	core.Hand
-	result *channels.Sent
-	claim  *claim
-}
-
-// claim tells one claim of an attempt from the next: one that was taken back
-// is not counted as an attempt, so that its successor has its number.
-type claim struct{ ref weir.AttemptRef }
-
-func newSeat(channel weir.ChannelID) *seat {
-	return &seat{channel: channel, hands: map[weir.AttemptRef]hand{}}
-}
-
-// claimed begins a hand.
-func (s *seat) claimed(ref weir.AttemptRef) {
-	s.mu.Lock()
-	s.hands[ref] = hand{Hand: core.HandClaimed, claim: &claim{ref}}
-	s.mu.Unlock()
-}
-
-// sending notes that the provider is being called, and then the result.
-func (s *seat) sending(ref weir.AttemptRef, result *channels.Sent) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	h := s.hands[ref]
-	if h.claim == nil {
-		h.claim = &claim{ref}
-	}
-	s.hands[ref] = hand{core.HandSending, result, h.claim}
-}
-
-// claims finds what drop needs in order to forget these attempts later.
-func (s *seat) claims(refs []weir.AttemptRef) []*claim {
-	if len(refs) == 0 {
-		return nil
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	claims := make([]*claim, 0, len(refs))
-	for _, r := range refs {
-		if h, ok := s.hands[r]; ok {
-			claims = append(claims, h.claim)
-		}
-	}
-	return claims
-}
-
-// drop forgets claims, but not those that came after them.
-func (s *seat) drop(claims []*claim) {
-	if len(claims) == 0 {
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, c := range claims {
-		if s.hands[c.ref].claim == c {
-			delete(s.hands, c.ref)
-		}
-	}
-}
-
-// held lists the hands for a new incarnation. Claims that were not sent are
-// forgotten with it: it puts them back into the queue.
-func (s *seat) held() (hands map[weir.AttemptRef]core.Hand, results map[weir.AttemptRef]channels.Sent) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	hands, results = map[weir.AttemptRef]core.Hand{}, map[weir.AttemptRef]channels.Sent{}
-	for ref, h := range s.hands {
-		hands[ref] = h.Hand
-		if h.result != nil {
-			results[ref] = *h.result
-		}
-		if h.Hand == core.HandClaimed {
-			delete(s.hands, ref)
-		}
-	}
-	return hands, results
-}
-
-// leased tells whether the lease is certainly still ours.
-func (s *seat) leased(now time.Time) bool {
-	until := s.until.Load()
-	return until != nil && now.Before(*until)
-}
 
 // broker is the actor of one channel: it turns messages into events of the
 // core and carries the core's effects out.

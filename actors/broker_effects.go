@@ -100,7 +100,7 @@ func (b *broker) commit(k core.Commit, forget []*claim) {
 	gen, self := b.gen, b.self
 	w := &write{done: make(chan struct{})}
 	b.last = w
-	b.seat.writes.Add(1)
+	b.seat.writes.begin()
 	b.store.Commit(weir.Change{Lease: b.lease, Transitions: k.Transitions, InboxDone: k.InboxDone}, func(r weir.CommitResult) {
 		mark(k, "committed")
 		if r.Err == nil {
@@ -117,7 +117,7 @@ func (b *broker) commit(k core.Commit, forget []*claim) {
 		}
 		w.failed = r.Err != nil || len(r.Stale) > 0
 		close(w.done)
-		b.seat.writes.Done()
+		b.seat.writes.end()
 	})
 }
 
@@ -386,6 +386,6 @@ func (b *broker) readContact(ctx context.Context, gen int64, l core.Load) {
 func (b *broker) remove(ctx context.Context, gen int64) {
 	io, cancel := background(ctx, ioTimeout)
 	defer cancel()
-	b.seat.writes.Wait()
+	b.seat.writes.wait()
 	b.root.Send(b.self, removeDone{gen, b.store.DeleteChannel(io, b.seat.channel)})
 }

@@ -253,7 +253,7 @@ func (b *broker) stopSelf() {
 	b.stopping = true
 	lease, held := b.lease, b.core != nil
 	go func() {
-		b.seat.writes.Wait()
+		b.seat.writes.wait()
 		if held {
 			ctx, cancel := background(b.ctx, ioTimeout)
 			defer cancel()

@@ -1,0 +1,41 @@
+package actors
+
+import (
+	"sync"
+	"testing"
+)
+
+// A broker that ends waits for its last changes while others are still being
+// handed out: results of questions come in until it is gone.
+func TestWaitingForWritesWhileMoreBegin(t *testing.T) {
+	t.Parallel()
+	s := newSeat(1)
+	var writers, waiters sync.WaitGroup
+	stop := make(chan struct{})
+	for range 4 {
+		waiters.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+					s.writes.wait()
+				}
+			}
+		})
+	}
+	writers.Go(func() {
+		for range 20_000 {
+			s.writes.begin()
+			done := make(chan struct{})
+			go func() {
+				s.writes.end() // as the writer's goroutine does
+				close(done)
+			}()
+			<-done
+		}
+	})
+	writers.Wait()
+	close(stop)
+	waiters.Wait()
+}
