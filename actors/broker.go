@@ -66,6 +66,7 @@ func (b *broker) begin() {
 	b.gen = b.generations.Add(1)
 	b.life, b.end = context.WithCancel(b.ctx)
 	b.core, b.last = nil, nil
+	b.draining = b.seat.drains.Load()
 	go b.load(b.life, b.gen)
 }
 

@@ -70,6 +70,10 @@ func (b *broker) onLoaded(m loaded) {
 		wait := min(reloadAfter<<min(b.failures, 6), reloadMost)
 		b.armAt(now, now.Add(wait/2+rand.N(wait/2)))
 		return
+	case m.standby && b.draining:
+		b.stopSelf() // what it had under way is the owner's now
+		b.refuseStash(errRestarted())
+		return
 	case m.standby:
 		if !b.standby {
 			b.log.Info("another process runs the channel; standing by")
@@ -251,7 +255,7 @@ func (b *broker) stopSelf() {
 		return
 	}
 	b.stopping = true
-	lease, held := b.lease, b.core != nil
+	lease, held, self := b.lease, b.core != nil, b.self.Id
 	go func() {
 		b.seat.writes.wait()
 		if held {
@@ -261,7 +265,7 @@ func (b *broker) stopSelf() {
 				b.log.Warn("the lease could not be released; it will expire", "error", err)
 			}
 		}
-		b.root.Send(b.parent, ended{b.seat.channel})
+		b.root.Send(b.parent, ended{b.seat.channel, self})
 	}()
 }
 

@@ -48,7 +48,8 @@ func (m *manager) Receive(ctx actor.Context) {
 	case passivate:
 		m.passivate(ctx, msg)
 	case ended:
-		if c := m.children[msg.channel]; c != nil {
+		// A broker that crashed while it ended may say so twice.
+		if c := m.children[msg.channel]; c != nil && c.pid.Id == msg.actor {
 			c.stopping = true
 			ctx.Poison(c.pid)
 		}
@@ -110,7 +111,13 @@ func (m *manager) passivate(ctx actor.Context, p passivate) {
 	if c == nil || c.stopping || c.seq != p.seen {
 		return
 	}
+	c.drain(ctx)
+}
+
+// drain tells a broker to stop, also if it should crash before it hears of it.
+func (c *child) drain(ctx actor.Context) {
 	c.stopping = true
+	c.seat.drains.Store(true)
 	ctx.Send(c.pid, drain{})
 }
 
@@ -141,8 +148,7 @@ func (m *manager) drainAll(ctx actor.Context, d drainAll) {
 	m.draining = append(m.draining, d.done)
 	for _, c := range m.children {
 		if !c.stopping {
-			c.stopping = true
-			ctx.Send(c.pid, drain{})
+			c.drain(ctx)
 		}
 		for _, msg := range c.waiting {
 			m.refuse(msg)

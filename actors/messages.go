@@ -31,7 +31,10 @@ type (
 		channel weir.ChannelID
 		seen    int64
 	}
-	ended    struct{ channel weir.ChannelID }
+	ended struct {
+		channel weir.ChannelID
+		actor   string
+	}
 	drainAll struct{ done chan struct{} }
 )
 

@@ -15,7 +15,8 @@ type seat struct {
 	channel weir.ChannelID
 	id      string // of the actor
 	until   atomic.Pointer[time.Time]
-	writes  tally // changes handed to the writer and not answered
+	drains  atomic.Bool // the broker was told to stop; so is the next incarnation
+	writes  tally       // changes handed to the writer and not answered
 
 	mu    sync.Mutex
 	hands map[weir.AttemptRef]hand

@@ -1,0 +1,47 @@
+package scenarios_test
+
+import (
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+)
+
+// A broker that crashes while it is told to stop stops nevertheless, and its
+// successor gets what came meanwhile.
+func TestCrashWhileStoppingStrandsNothing(t *testing.T) {
+	t.Parallel()
+	for _, message := range []string{"actors.drain", "*actor.PoisonPill"} {
+		t.Run(message, func(t *testing.T) {
+			onVirtualTime(t, func(w *world) {
+				var crashes atomic.Int32
+				w.wrap = []actor.ReceiverMiddleware{func(next actor.ReceiverFunc) actor.ReceiverFunc {
+					return func(c actor.ReceiverContext, env *actor.MessageEnvelope) {
+						if fmt.Sprintf("%T", env.Message) == message && crashes.Add(1) == 1 {
+							panic("a fault in the test")
+						}
+						next(c, env)
+					}
+				}}
+				w.restart()
+				w.channel("ch", 5)
+				w.accept("ch", sms("a"))
+				w.speaks("a")
+				w.finish("a")
+				w.pass(w.core.StopAfter + time.Minute)
+				w.accept("ch", sms("b"))
+				w.within(time.Minute, "the second contact", func() { w.speaks("b") })
+				w.finish("b")
+				w.pass(w.core.StopAfter + time.Minute)
+				if n := w.metric("weir_brokers_running"); n != 0 {
+					t.Errorf("%v brokers run, want none", n)
+				}
+				w.accept("ch", sms("c"))
+				w.speaks("c")
+				w.once()
+			})
+		})
+	}
+}
