@@ -58,6 +58,7 @@ func (b *broker) onLoaded(m loaded) {
 	now := time.Now()
 	switch {
 	case m.snapshot.Channel.Deleted, weir.CodeOf(m.err) == weir.CodeNotFound:
+		b.forget(m.snapshot.Channel)
 		b.refuseStash(weir.Errorf(weir.CodeNotFound, "the channel was deleted"))
 		b.stopSelf()
 		return
@@ -156,6 +157,8 @@ func (b *broker) refuse(msg any, err error) {
 		b.reply(core.Reply{Waiter: m.from.Waiter, Err: err})
 	case canceled:
 		b.reply(core.Reply{Waiter: m.from.Waiter, Err: err})
+	case changed:
+		m.answer(err)
 	}
 }
 
@@ -171,9 +174,7 @@ func (b *broker) forward(msg any) {
 		item.Kind, from = weir.InboxCancel, m.from
 		item.Payload = []byte(m.ref.String())
 	case changed:
-		if m.done != nil {
-			m.done <- core.Reply{}
-		}
+		m.answer(nil)
 		return
 	default:
 		return
@@ -199,20 +200,14 @@ func (b *broker) readChannel(ctx context.Context, gen int64, done chan<- core.Re
 }
 
 func (b *broker) onChannelRead(m channelRead) {
-	defer func() {
-		if m.done != nil {
-			select {
-			case m.done <- core.Reply{Err: m.err}:
-			default:
-			}
-		}
-	}()
+	defer func() { changed{m.done}.answer(m.err) }()
 	switch {
 	case m.gen != b.gen || m.ch.Version < b.ch.Version:
 	case m.err != nil:
 		b.log.Warn("the channel's row could not be read; the broker reads its state anew", "error", m.err)
 		b.begin()
 	case m.ch.Deleted:
+		b.forget(m.ch)
 		b.stopSelf()
 	default:
 		reconnect := m.ch.Type != b.ch.Type || !reflect.DeepEqual(m.ch.Settings, b.ch.Settings)
@@ -234,9 +229,14 @@ func (b *broker) onRemoved(m removeDone) {
 		return
 	}
 	b.log.Info("the channel was deleted")
-	b.metrics.forget(b.ch.Name)
-	b.directory.Forget(b.ch.ID)
+	b.forget(b.ch)
 	b.stopSelf()
+}
+
+// forget drops what this process keeps of a channel that is gone.
+func (b *broker) forget(ch weir.Channel) {
+	b.metrics.forget(ch.Name)
+	b.directory.Forget(b.seat.channel)
 }
 
 func (b *broker) onDrain() {

@@ -68,6 +68,14 @@ type (
 	leaseGone struct{}
 )
 
+// answer tells whoever waits that the change was seen, without ever blocking.
+func (c changed) answer(err error) {
+	select {
+	case c.done <- core.Reply{Err: err}: // never, if nobody waits
+	default:
+	}
+}
+
 // To a broker, from its own goroutines. gen names the incarnation that asked.
 type (
 	loaded struct {

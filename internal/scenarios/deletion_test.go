@@ -1,0 +1,35 @@
+package scenarios_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// A channel that is deleted leaves no series behind, whether its broker runs
+// or has stopped, and nobody waits for anything.
+func TestDeletedChannelLeavesNoSeries(t *testing.T) {
+	onVirtualTime(t, func(w *world) {
+		for _, name := range []string{"runs", "stopped"} {
+			w.channel(name, 5)
+			id := w.accept(name, sms(name))[name]
+			w.speaks(name)
+			w.finish(name)
+			w.done(id)
+			if name == "stopped" {
+				w.pass(w.core.StopAfter + time.Minute)
+			}
+			begun := time.Now()
+			w.want(204, "DELETE", "/v1/channels/"+name, nil)
+			if took := time.Since(begun); took > 500*time.Millisecond {
+				t.Errorf("%s: the deletion took %v", name, took)
+			}
+			w.rest()
+			for line := range strings.Lines(w.want(200, "GET", "/metrics", nil).Text) {
+				if strings.Contains(line, `channel="`+name+`"`) {
+					t.Errorf("%s: there is still %s", name, line)
+				}
+			}
+		}
+	})
+}
