@@ -41,7 +41,7 @@ test-on-server:
 	echo "PASS: every test, on SQLite and on MySQL or MariaDB"
 
 .PHONY: test-crash
-test-crash: ## the long crash tests: the program killed 10 times at every durable boundary and 300 times at random, drains, MariaDB killed (about 10 minutes)
+test-crash: ## the long crash tests: the program killed 20 times at every durable boundary and 400 times at random, drains, MariaDB killed (about 4 minutes)
 	WEIR_TEST_CRASH=full $(GO) run ./persistence/testmysql/server run $(GO) test -count=1 -timeout 1h -v ./internal/crashtest
 
 .PHONY: fuzz

@@ -118,6 +118,7 @@ func (l *load) hand(batch []map[string]any, known bool) {
 			return
 		case a.status == http.StatusServiceUnavailable && a.retryAfter == "":
 			l.t.Errorf("%s: 503 without Retry-After", l.out.channel)
+			return
 		case time.Now().After(deadline):
 			l.t.Errorf("%s: a batch is not taken: %d %s", l.out.channel, a.status, a.body)
 			return

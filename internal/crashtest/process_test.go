@@ -99,7 +99,7 @@ func (b *broker) start(failpoint string) {
 		cmd.Env = append([]string{"WEIR_FAILPOINT=" + failpoint}, b.env...)
 	}
 	cmd.Stdout, cmd.Stderr = log, log
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	cmd.SysProcAttr = endWithTest()
 	_, _ = fmt.Fprintf(log, "--- start %s\n", failpoint)
 	if err := cmd.Start(); err != nil {
 		b.t.Fatal(err)
