@@ -154,7 +154,9 @@ func TestScenario48_TokenExpires(t *testing.T) {
 		before := p.asked()
 		p.accept("sms", many("b", 50)...)
 		p.pass(10 * time.Minute)
-		if n := p.asked() - before; n > 50+30+5*5 { // all at once, then the breaker's probes, and the five are asked about
+		// All fifty at once, then the breaker's probes with a look at the status
+		// for each, and the five are asked about every two minutes.
+		if n := p.asked() - before; n > 50+2*20+5*5 {
 			t.Fatalf("the provider was called %d times", n)
 		}
 		if s := p.state("sms"); s != "error" && s != "faulted" {
