@@ -44,7 +44,7 @@ func (b *broker) execute(e core.Effects) {
 		go b.ask(b.driver, b.ch.Name, b.gen, a)
 	}
 	for _, a := range e.Cancels {
-		go b.cancel(b.driver, b.ch.Name, b.gen, a)
+		go b.cancel(b.life, b.driver, b.ch.Name, b.gen, a)
 	}
 	b.reads(e)
 	if e.Prepare {
@@ -273,12 +273,20 @@ func knowledgeWord(k channels.Knowledge) string {
 	}
 }
 
-func (b *broker) cancel(d channels.Driver, name string, gen int64, a channels.Attempt) {
+// cancel waits for its turn: a channel that is deleted may have very many
+// contacts to take back.
+func (b *broker) cancel(life context.Context, d channels.Driver, name string, gen int64, a channels.Attempt) {
 	done := channels.Cancellation{Failed: true, Reason: "the driver failed while canceling"}
 	defer func() {
 		b.panicked(recover(), name, "cancel")
 		b.root.Send(b.self, cancelDone{gen, a.ID, done})
 	}()
+	select {
+	case b.seat.cancels <- struct{}{}:
+		defer func() { <-b.seat.cancels }()
+	case <-life.Done():
+		return
+	}
 	failpoint.Hit("take.before")
 	b.call(name, "cancel", b.askTimeout, func(ctx context.Context) string {
 		done = d.Cancel(ctx, a)

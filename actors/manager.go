@@ -71,7 +71,7 @@ func (m *manager) deliver(ctx actor.Context, id weir.ChannelID, msg any) {
 			m.refuse(msg)
 			return
 		}
-		c = m.spawn(ctx, id, newSeat(id))
+		c = m.spawn(ctx, id, newSeat(id, m.coreConfig.SendConcurrency))
 	}
 	if c.stopping {
 		if len(m.draining) > 0 {
@@ -138,7 +138,7 @@ func (m *manager) terminated(ctx actor.Context, who *actor.PID) {
 	if len(c.waiting) == 0 {
 		return
 	}
-	m.spawn(ctx, id, newSeat(id))
+	m.spawn(ctx, id, newSeat(id, m.coreConfig.SendConcurrency))
 	for _, msg := range c.waiting {
 		m.deliver(ctx, id, msg)
 	}

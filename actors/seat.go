@@ -15,8 +15,9 @@ type seat struct {
 	channel weir.ChannelID
 	id      string // of the actor
 	until   atomic.Pointer[time.Time]
-	drains  atomic.Bool // the broker was told to stop; so is the next incarnation
-	writes  tally       // changes handed to the writer and not answered
+	drains  atomic.Bool   // the broker was told to stop; so is the next incarnation
+	cancels chan struct{} // a token for each cancel that the provider is being asked for
+	writes  tally         // changes handed to the writer and not answered
 
 	mu    sync.Mutex
 	hands map[weir.AttemptRef]hand
@@ -72,8 +73,9 @@ type hand struct {
 // is not counted as an attempt, so that its successor has its number.
 type claim struct{ ref weir.AttemptRef }
 
-func newSeat(channel weir.ChannelID) *seat {
-	return &seat{channel: channel, hands: map[weir.AttemptRef]hand{}}
+// newSeat makes a seat whose broker cancels so many attempts at one time.
+func newSeat(channel weir.ChannelID, cancels int) *seat {
+	return &seat{channel: channel, cancels: make(chan struct{}, max(1, cancels)), hands: map[weir.AttemptRef]hand{}}
 }
 
 // claimed begins a hand.

@@ -9,7 +9,7 @@ import (
 // handed out: results of questions come in until it is gone.
 func TestWaitingForWritesWhileMoreBegin(t *testing.T) {
 	t.Parallel()
-	s := newSeat(1)
+	s := newSeat(1, 1)
 	var writers, waiters sync.WaitGroup
 	stop := make(chan struct{})
 	for range 4 {
