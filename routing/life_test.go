@@ -1,0 +1,278 @@
+package routing_test
+
+import (
+	"testing"
+	"time"
+
+	"weir"
+	"weir/routing"
+)
+
+// The example of the Azure page: register, submit, offer, deregister.
+func TestAzurePage(t *testing.T) {
+	t.Parallel()
+	r := newRouter(t)
+	r.do(routing.PutQueue{ID: "queue1", Spec: routing.QueueSpec{}})
+	patch := func(kind routing.Resource, id, body string) {
+		t.Helper()
+		c, err := r.s.Patch(kind, id, []byte(body), routing.If{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.do(c)
+	}
+	patch(routing.ResourceWorker, "worker-1", `{"availableForOffers":true,"capacity":2,"queues":["queue1","queue2"],
+		"channels":[{"channelId":"voice","capacityCostPerJob":2},{"channelId":"chat","capacityCostPerJob":1}],
+		"labels":{"Skill":11,"English":true,"French":false,"Vendor":"Acme"}}`)
+	r.saw("workerPut", "RouterWorkerRegistered").state("worker-1", routing.WorkerActive)
+	patch(routing.ResourceJob, "job1", `{"channelId":"chat","queueId":"queue1","requestedWorkerSelectors":[
+		{"key":"English","labelOperator":"equal","value":true},
+		{"key":"Skill","labelOperator":"greaterThan","value":10,"expiresAfterSeconds":300}],"labels":{"name":"John"}}`)
+	r.saw("RouterJobReceived", "RouterJobQueued", "RouterWorkerOfferIssued")
+	o := last[*routing.OfferIssuedEvent](r)
+	if o.ExpiresAt.Sub(o.At) != time.Minute || o.JobLabels["name"] != routing.Text("John") || o.JobPriority != 1 || o.QueueID != "queue1" {
+		t.Errorf("the offer: %+v", o)
+	}
+	patch(routing.ResourceWorker, "worker-1", `{"availableForOffers":false}`)
+	r.saw("workerPut", "RouterWorkerOfferRevoked", "RouterWorkerDeregistered").state("worker-1", routing.WorkerInactive)
+	if w := r.worker("worker-1"); len(w.Labels) != 5 || w.Labels["Id"] != routing.Text("worker-1") {
+		t.Errorf("labels %v", w.Labels)
+	}
+}
+
+// "queued -> assigned -> completed -> closed": completing keeps the worker,
+// closing frees it.
+func TestLifeOfAJob(t *testing.T) {
+	t.Parallel()
+	r := newRouter(t).queue("q", routing.Mode{}).agent("w", nil).chat("j")
+	r.status("j", routing.JobQueued)
+	if p, ok := r.s.Position("j"); !ok || p.QueueLength != 1 {
+		t.Errorf("an offered job counts in the queue: %+v", p)
+	}
+	a := r.accept("j", "w")
+	r.saw("RouterWorkerOfferAccepted").status("j", routing.JobAssigned)
+	if _, ok := r.s.Position("j"); ok {
+		t.Error("an assigned job has a position")
+	}
+	r.refused(weir.CodeConflict, routing.CloseJob{JobID: "j", AssignmentID: a})
+	r.do(routing.CompleteJob{JobID: "j", AssignmentID: a, Note: "one"}).saw("RouterJobCompleted").status("j", routing.JobCompleted)
+	r.refused(weir.CodeConflict, routing.CompleteJob{JobID: "j", AssignmentID: a})
+	r.refused(weir.CodeConflict, routing.UnassignJob{JobID: "j", AssignmentID: a})
+	r.refused(weir.CodeNotFound, routing.CloseJob{JobID: "j", AssignmentID: "a-0"})
+	r.refused(weir.CodeConflict, routing.DeleteJob{ID: "j"})
+	r.refused(weir.CodeConflict, routing.DeleteWorker{ID: "w"})
+	r.chat("k").offeredTo("k")
+	r.do(routing.CloseJob{JobID: "j", AssignmentID: a, DispositionCode: "Resolved", Note: "two"})
+	r.saw("RouterJobClosed", "RouterWorkerOfferIssued").status("j", routing.JobClosed)
+	j := r.job("j")
+	if as := j.Assignments[a]; len(j.Notes) != 2 || j.DispositionCode != "Resolved" || as.CompletedAt.IsZero() || as.ClosedAt.IsZero() {
+		t.Errorf("the closed job: %+v", j)
+	}
+	r.refused(weir.CodeConflict, routing.CancelJob{ID: "j"})
+	r.do(routing.DeleteJob{ID: "j"}).saw("RouterJobDeleted")
+	r.refused(weir.CodeNotFound, routing.DeleteJob{ID: "j"})
+}
+
+// "With closeAt in the future, both the release and the event happen then."
+func TestCloseLater(t *testing.T) {
+	t.Parallel()
+	r := newRouter(t).queue("q", routing.Mode{}).agent("w", nil).chat("j")
+	a := r.accept("j", "w")
+	r.do(routing.CompleteJob{JobID: "j", AssignmentID: a})
+	r.do(routing.CloseJob{JobID: "j", AssignmentID: a, DispositionCode: "d", CloseAt: r.now.Add(time.Hour)}).saw("jobCloseArranged")
+	r.chat("k").wait(59*time.Minute).status("j", routing.JobCompleted).offeredTo("k")
+	r.wait(time.Minute).saw("RouterJobClosed", "RouterWorkerOfferIssued").status("j", routing.JobClosed)
+	if r.job("j").DispositionCode != "d" {
+		t.Error("the disposition got lost")
+	}
+}
+
+// "unassign: back to the queue unless suspendMatching; count at most 3."
+func TestUnassign(t *testing.T) {
+	t.Parallel()
+	r := newRouter(t).queue("q", routing.Mode{}).agent("w", nil).chat("j")
+	first := r.job("j").EnqueuedAt
+	for i := range 3 {
+		r.wait(time.Second)
+		r.do(routing.UnassignJob{JobID: "j", AssignmentID: r.accept("j", "w")})
+		r.saw("RouterJobUnassigned", "RouterJobQueued", "RouterWorkerOfferIssued")
+		if j := r.job("j"); j.Unassigned != i+1 || len(j.Assignments) != 0 || !j.EnqueuedAt.Equal(first) {
+			t.Errorf("after %d: %+v", i+1, j)
+		}
+	}
+	r.refused(weir.CodeConflict, routing.UnassignJob{JobID: "j", AssignmentID: r.accept("j", "w")})
+	r.do(routing.CancelJob{ID: "j"}).chat("k")
+	r.do(routing.UnassignJob{JobID: "k", AssignmentID: r.accept("k", "w"), SuspendMatching: true})
+	r.saw("RouterJobUnassigned", "RouterJobQueued").status("k", routing.JobQueued)
+	if got := r.job("k").MatchingMode.Kind; got != routing.Suspend {
+		t.Errorf("matching mode %s", got)
+	}
+}
+
+// "cancel: status cancelled, disposition code as given or Cancelled, the note
+// is appended." An abandoned job leaves at once and takes nobody along.
+func TestCancel(t *testing.T) {
+	t.Parallel()
+	r := newRouter(t).queue("q", routing.Mode{}).chat("abandoned")
+	r.do(routing.CancelJob{ID: "abandoned", Note: "hung up"}).saw("RouterJobCancelled").agent("w", nil)
+	if st, _ := r.s.Statistics("q", r.now); st.Length != 0 || r.worker("w").LoadRatio != 0 {
+		t.Error("an abandoned job counts or has a worker")
+	}
+	if j := r.job("abandoned"); j.DispositionCode != "Cancelled" || j.Notes[0].Message != "hung up" {
+		t.Errorf("%+v", j)
+	}
+	r.chat("offered").chat("next").offeredTo("offered", "w")
+	r.do(routing.CancelJob{ID: "offered", DispositionCode: "x"}).saw("RouterWorkerOfferRevoked", "RouterJobCancelled", "RouterWorkerOfferIssued")
+	r.accept("next", "w")
+	r.chat("third").do(routing.CancelJob{ID: "next"}).saw("RouterJobCancelled", "RouterWorkerOfferIssued").offeredTo("third", "w")
+	r.refused(weir.CodeNotFound, routing.CancelJob{ID: "nothing"})
+}
+
+// "scheduleAndSuspend: at scheduleAt the job becomes waitingForActivation with
+// an event and is still not matched; PATCH to queueAndMatch queues it;
+// scheduledAt stays."
+func TestSchedule(t *testing.T) {
+	t.Parallel()
+	r := newRouter(t).queue("q", routing.Mode{}).agent("w", nil)
+	spec := chatSpec()
+	spec.MatchingMode = routing.MatchingMode{Kind: routing.ScheduleAndSuspend, ScheduleAt: r.now.Add(time.Hour)}
+	r.do(routing.PutJob{ID: "j", Spec: spec}).saw("RouterJobReceived", "jobScheduled").status("j", routing.JobScheduled)
+	if at, ok := r.s.NextWake(); !ok || !at.Equal(r.now.Add(time.Hour)) {
+		t.Errorf("wakes at %v", at)
+	}
+	r.wait(time.Hour).saw("RouterJobWaitingForActivation").status("j", routing.JobWaitingForActivation).offeredTo("j")
+	spec.MatchingMode = routing.MatchingMode{}
+	spec.Priority = new(100)
+	r.do(routing.PutJob{ID: "j", Spec: spec}).saw("jobUpdated", "RouterJobQueued", "RouterWorkerOfferIssued").status("j", routing.JobQueued)
+	if r.job("j").ScheduledAt.IsZero() {
+		t.Error("scheduledAt is gone")
+	}
+	// Early activation, and a schedule beyond the life of a job.
+	spec.MatchingMode = routing.MatchingMode{Kind: routing.ScheduleAndSuspend, ScheduleAt: r.now.Add(100 * 24 * time.Hour)}
+	r.do(routing.PutJob{ID: "early", Spec: spec}).do(routing.PutJob{ID: "late", Spec: spec})
+	spec.MatchingMode = routing.MatchingMode{}
+	r.do(routing.PutJob{ID: "early", Spec: spec}).status("early", routing.JobQueued)
+	r.now = r.now.Add(90 * 24 * time.Hour)
+	r.do(routing.Tick{}).status("late", routing.JobScheduleFailed).status("early", routing.JobCancelled)
+	if e := last[*routing.JobSchedulingFailedEvent](r); e.JobID != "late" || e.FailureReason != "Expired Job" {
+		t.Errorf("%+v", e)
+	}
+}
+
+// "suspend: not matched until patched to queueAndMatch."
+func TestSuspend(t *testing.T) {
+	t.Parallel()
+	r := newRouter(t).queue("q", routing.Mode{}).agent("w", nil)
+	suspended, going := chatSpec(), chatSpec()
+	suspended.MatchingMode.Kind = routing.Suspend
+	r.do(routing.PutJob{ID: "j", Spec: suspended}).status("j", routing.JobQueued).offeredTo("j")
+	r.do(routing.PutJob{ID: "j", Spec: going}).offeredTo("j", "w")
+	r.do(routing.PutJob{ID: "j", Spec: suspended}).saw("RouterWorkerOfferRevoked", "jobUpdated").offeredTo("j")
+}
+
+// "The job's labels, queueId, channelId or worker selectors are updated: its
+// offers are revoked and it is queued again." A priority is not among them,
+// and what changes nothing is no event.
+func TestUpdateOfAnOfferedJob(t *testing.T) {
+	t.Parallel()
+	requeued := []string{"RouterWorkerOfferRevoked", "jobUpdated", "RouterJobQueued", "RouterWorkerOfferIssued"}
+	for name, c := range map[string]struct {
+		change func(*routing.JobSpec)
+		events []string
+	}{
+		"labels":    {func(j *routing.JobSpec) { j.Labels = skills("x") }, requeued},
+		"queue":     {func(j *routing.JobSpec) { j.QueueID = "q2" }, requeued},
+		"channel":   {func(j *routing.JobSpec) { j.ChannelID = "voice" }, requeued},
+		"selectors": {func(j *routing.JobSpec) { j.RequestedWorkerSelectors = nil }, requeued},
+		"priority":  {func(j *routing.JobSpec) { j.Priority = new(3) }, []string{"jobUpdated"}},
+		"tags":      {func(j *routing.JobSpec) { j.Tags = skills("x") }, []string{"jobUpdated"}},
+		"nothing":   {func(*routing.JobSpec) {}, nil},
+		"default":   {func(j *routing.JobSpec) { j.Priority = new(1) }, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRouter(t).queue("q", routing.Mode{}).queue("q2", routing.Mode{})
+			w := agentSpec(2, skills("A"))
+			w.Queues = []string{"q", "q2"}
+			r.do(routing.PutWorker{ID: "w", Spec: w}).chat("j", is("A")).wait(time.Second)
+			before := r.job("j")
+			spec := chatSpec(is("A"))
+			c.change(&spec)
+			r.do(routing.PutJob{ID: "j", Spec: spec}).saw(c.events...)
+			after := r.job("j")
+			if !after.EnqueuedAt.Equal(before.EnqueuedAt) {
+				t.Error("enqueuedAt has changed")
+			}
+			if same := after.Version == before.Version; same != (c.events == nil) {
+				t.Errorf("version %d after %d", after.Version, before.Version)
+			}
+		})
+	}
+}
+
+// "retryOfferAt: the job is matched again at that time and the decliner is
+// eligible again"; without it, "until that worker was deregistered and
+// registered again". "Declining does not deregister."
+func TestDecline(t *testing.T) {
+	t.Parallel()
+	r := newRouter(t).queue("q", routing.Mode{}).agent("a", nil).agent("b", nil).chat("j").offeredTo("j", "a")
+	r.do(routing.DeclineOffer{WorkerID: "a", OfferID: r.offer("j", "a")}).saw("RouterWorkerOfferDeclined", "RouterWorkerOfferIssued")
+	r.offeredTo("j", "b").state("a", routing.WorkerActive)
+	r.do(routing.DeclineOffer{WorkerID: "b", OfferID: r.offer("j", "b"), RetryOfferAt: r.now.Add(time.Minute)}).offeredTo("j")
+	r.wait(time.Minute).saw("declineLapsed", "RouterWorkerOfferIssued").offeredTo("j", "b")
+	r.do(routing.DeclineOffer{WorkerID: "b", OfferID: r.offer("j", "b")}).offeredTo("j")
+	off := agentSpec(1, nil)
+	off.AvailableForOffers = false
+	r.do(routing.PutWorker{ID: "a", Spec: off}).agent("a", nil).offeredTo("j", "a")
+}
+
+// "An offer that expires deregisters the worker with an event after
+// OfferExpired", and the next worker has its turn.
+func TestOfferExpiry(t *testing.T) {
+	t.Parallel()
+	r := newRouter(t).queue("q", routing.Mode{}).agent("a", nil).agent("b", nil).chat("j")
+	offer := r.offer("j", "a")
+	r.wait(59 * time.Second).saw().wait(time.Second)
+	r.saw("RouterWorkerOfferExpired", "RouterWorkerDeregistered", "RouterWorkerOfferIssued").offeredTo("j", "b")
+	r.state("a", routing.WorkerInactive).refused(weir.CodeNotFound, routing.AcceptOffer{WorkerID: "a", OfferID: offer})
+	if r.worker("a").AvailableForOffers {
+		t.Error("the worker is available still")
+	}
+	// An answer that comes too late is too late, also if nobody has woken the
+	// engine in between.
+	late := r.offer("j", "b")
+	r.now = r.now.Add(time.Minute)
+	events, err := r.s.Apply(routing.AcceptOffer{WorkerID: "b", OfferID: late}, r.now)
+	if weir.CodeOf(err) != weir.CodeNotFound || len(events) != 2 {
+		t.Errorf("accepted too late: %v, %d events", err, len(events))
+	}
+}
+
+// draining, the idle week, and jobs that end by age.
+func TestWorkerStates(t *testing.T) {
+	t.Parallel()
+	r := newRouter(t).queue("q", routing.Mode{}).agent("w", nil).chat("j")
+	a := r.accept("j", "w")
+	off := agentSpec(1, nil)
+	off.AvailableForOffers = false
+	r.do(routing.PutWorker{ID: "w", Spec: off}).saw("workerPut", "RouterWorkerDeregistered").state("w", routing.WorkerDraining)
+	r.finish("j", a).saw("RouterJobClosed", "workerDrained").state("w", routing.WorkerInactive)
+	r.agent("w", nil).chat("k")
+	a = r.accept("k", "w")
+	r.do(routing.PutWorker{ID: "w", Spec: off}).agent("w", nil).saw("workerPut", "RouterWorkerRegistered").state("w", routing.WorkerActive)
+	r.wait(8*24*time.Hour).state("w", routing.WorkerActive).finish("k", a)
+	r.wait(7*24*time.Hour-time.Second).state("w", routing.WorkerActive)
+	r.wait(time.Second).state("w", routing.WorkerInactive)
+	last[*routing.WorkerDeregisteredEvent](r)
+	// "A job lives at most 90 days", an assigned one too.
+	r.agent("w", nil).chat("old")
+	r.accept("old", "w")
+	r.wait(90*24*time.Hour).status("old", routing.JobCancelled)
+	if got := r.job("old").DispositionCode; got != "Expired" || r.worker("w").LoadRatio != 0 {
+		t.Errorf("disposition %q", got)
+	}
+	r.wait(24 * time.Hour)
+	if _, ok := r.s.Job("old"); ok {
+		t.Error("the finished job was not forgotten")
+	}
+}
