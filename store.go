@@ -149,7 +149,7 @@ type ChannelStore interface {
 // Leaser decides who runs a channel. Expiry is measured by the store's clock.
 type Leaser interface {
 	// Acquire takes the lease if it is free, expired or ours. Each success
-	// raises the epoch. ok is false while somebody else holds it.
+	// raises the epoch by one. ok is false while somebody else holds it.
 	Acquire(ctx context.Context, channel ChannelID) (_ Lease, ok bool, err error)
 	// Renew extends every lease that this process holds and lists those
 	// channels.

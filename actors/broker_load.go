@@ -32,6 +32,7 @@ func (b *broker) load(ctx context.Context, gen int64) {
 			m.standby = !ok
 			return err
 		}
+		b.seat.took(lease.Epoch)
 		m.lease, m.until = lease, asked.Add(b.leaseTTL-b.margin())
 		if m.driver, err = b.directory.Driver(ch); err != nil {
 			return err
@@ -92,6 +93,7 @@ func (b *broker) onLoaded(m loaded) {
 	b.metrics.known(b.ch.Name)
 	b.seat.until.Store(&m.until)
 	b.core = core.New(b.coreConfig, m.snapshot, now)
+	b.seat.adopted(m.snapshot.InFlight)
 	if b.draining {
 		b.core.Drain(now)
 	}

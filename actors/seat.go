@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"maps"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -21,6 +22,7 @@ type seat struct {
 
 	mu    sync.Mutex
 	hands map[weir.AttemptRef]hand
+	epoch int64 // of the last lease of ours
 }
 
 // tally counts what is under way. Unlike a sync.WaitGroup, which panics then,
@@ -126,8 +128,22 @@ func (s *seat) drop(claims []*claim) {
 	}
 }
 
-// held lists the hands for a new incarnation. Claims that were not sent are
-// forgotten with it: it puts them back into the queue.
+// took notes that a lease was acquired. If somebody else held it since, our
+// claims that were not sent are worth nothing: those that were refused may be
+// claims of his by now, with the same numbers.
+func (s *seat) took(epoch int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if epoch <= s.epoch {
+		return // of an incarnation that is over
+	}
+	if epoch != s.epoch+1 {
+		maps.DeleteFunc(s.hands, func(_ weir.AttemptRef, h hand) bool { return h.Hand == core.HandClaimed })
+	}
+	s.epoch = epoch
+}
+
+// held lists the hands for a new incarnation.
 func (s *seat) held() (hands map[weir.AttemptRef]core.Hand, results map[weir.AttemptRef]channels.Sent) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -137,11 +153,21 @@ func (s *seat) held() (hands map[weir.AttemptRef]core.Hand, results map[weir.Att
 		if h.result != nil {
 			results[ref] = *h.result
 		}
-		if h.Hand == core.HandClaimed {
-			delete(s.hands, ref)
-		}
 	}
 	return hands, results
+}
+
+// adopted forgets the claims that were refused, when a new incarnation has
+// taken over what is in flight. Those that were not sent it puts back into the
+// queue; they are forgotten once that is durable.
+func (s *seat) adopted(inFlight []weir.Contact) {
+	sending := map[weir.AttemptRef]bool{}
+	for i := range inFlight {
+		sending[inFlight[i].AttemptRef()] = inFlight[i].State == weir.Sending
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	maps.DeleteFunc(s.hands, func(ref weir.AttemptRef, h hand) bool { return h.Hand == core.HandClaimed && !sending[ref] })
 }
 
 // leased tells whether the lease is certainly still ours.

@@ -14,7 +14,7 @@ func testLeases(t *testing.T, backend Backend) {
 	c := b.channel("a")
 	first := b.acquire(c.ID)
 	second := b.acquire(c.ID)
-	if first.Owner != b.Owner() || second.Epoch <= first.Epoch {
+	if first.Owner != b.Owner() || second.Epoch != first.Epoch+1 {
 		t.Errorf("leases %+v, %+v", first, second)
 	}
 	same(t, "held", must[[]weir.ChannelID](t)(b.Renew(b.ctx)), []weir.ChannelID{c.ID})

@@ -1,0 +1,187 @@
+package actors_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"weir"
+	"weir/actors"
+	"weir/actors/core"
+	"weir/channels"
+	"weir/persistence"
+	"weir/persistence/storetest"
+)
+
+// claimStore lets a test stand between the brokers and the store.
+type claimStore struct {
+	*persistence.Store
+	onClaim func(weir.Change, func(weir.CommitResult)) // of the next claim; it is passed on if this is nil
+	onLanes func() error
+	away    atomic.Bool // another process has every lease
+}
+
+func (s *claimStore) Commit(c weir.Change, done func(weir.CommitResult)) {
+	if s.onClaim != nil && len(c.Transitions) > 0 && c.Transitions[0].Was == weir.Queued {
+		act := s.onClaim
+		s.onClaim = nil
+		act(c, done)
+		return
+	}
+	s.Store.Commit(c, done)
+}
+
+func (s *claimStore) Acquire(ctx context.Context, id weir.ChannelID) (weir.Lease, bool, error) {
+	if s.away.Load() {
+		return weir.Lease{}, false, nil
+	}
+	return s.Store.Acquire(ctx, id)
+}
+
+func (s *claimStore) Lanes(ctx context.Context, id weir.ChannelID) ([]weir.Lane, error) {
+	if s.onLanes != nil {
+		if err := s.onLanes(); err != nil {
+			return nil, err
+		}
+	}
+	return s.Store.Lanes(ctx, id)
+}
+
+// mute is a provider that takes everything and can tell nothing.
+type mute struct{ sends *atomic.Int32 }
+
+func (m mute) Send(context.Context, channels.Attempt) channels.Sent {
+	m.sends.Add(1)
+	return channels.Sent{Fate: channels.Accepted}
+}
+
+func (mute) Ask(context.Context, channels.Attempt) channels.Answer {
+	return channels.Answer{Knowledge: channels.CannotTell}
+}
+
+func (mute) Cancel(context.Context, channels.Attempt) channels.Cancellation {
+	return channels.Cancellation{}
+}
+func (mute) Read(channels.Callback) (channels.Reading, error) { return channels.Reading{}, nil }
+func (mute) Prepare(context.Context) error                    { return nil }
+func (mute) Status(context.Context) channels.Status           { return channels.Status{Health: weir.Up} }
+
+// afterClaim accepts one contact and lets ten seconds go by. It gives the
+// contact and how often it was sent.
+func afterClaim(t *testing.T, set func(*claimStore), wrap ...actor.ReceiverMiddleware) (weir.Contact, int32) {
+	s := &claimStore{Store: storetest.Open(t, "sqlite://:memory:", persistence.Options{})}
+	set(s)
+	var sends atomic.Int32
+	types := []channels.Type{{Name: "mute", Content: channels.Text, New: func(channels.Config) (channels.Driver, error) { return mute{&sends}, nil }}}
+	system, err := actors.Start(actors.Options{
+		Store: s, Directory: channels.NewDirectory(types, "http://weir.test", nil), Logger: slog.New(slog.DiscardHandler),
+		Metrics: actors.NewMetrics(prometheus.NewRegistry()), SendTimeout: time.Second, AskTimeout: time.Second,
+		LeaseTTL: 15 * time.Second, Middleware: wrap, Core: core.Config{
+			IdleAfter: time.Minute, CollectEvery: time.Minute, SettleAfter: time.Minute, LostAfter: time.Hour,
+			StopAfter: time.Hour, SendConcurrency: 4, AskConcurrency: 4, Chance: func() float64 { return 0.5 },
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer system.Close()
+	ch, _, err := s.PutChannel(t.Context(), weir.Channel{Name: "ch", Type: "mute", Capacity: 5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := system.Accept(t.Context(), ch, []weir.Spec{{To: "+15550001", Priority: weir.Normal, Messages: []string{"hello"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(10 * time.Second)
+	synctest.Wait()
+	contact, _, err := s.Contact(t.Context(), got[0].Contact.Ref)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return contact, sends.Load()
+}
+
+// inBubble runs a test on virtual time.
+func inBubble(t *testing.T, run func(*testing.T)) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		// The actor library counts what came too late for a second.
+		t.Cleanup(func() { time.Sleep(2 * time.Second) })
+		run(t)
+	})
+}
+
+// Our claim was refused, for another process had taken the channel over. It
+// claimed the same contact, as the same attempt, began to send it and died.
+// Nobody knows whether the provider has it, so it is not sent again.
+func TestClaimOfAnotherProcessIsNotTakenForOurs(t *testing.T) {
+	t.Parallel()
+	for name, outlives := range map[string]bool{"the other one runs it for a while": true, "the other one is gone at once": false} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				contact, sends := afterClaim(t, func(s *claimStore) {
+					s.onClaim = func(c weir.Change, done func(weir.CommitResult)) {
+						s.away.Store(outlives)
+						time.AfterFunc(3*time.Second, func() { s.away.Store(false) })
+						go func() {
+							lease, _, err := s.Store.Acquire(context.Background(), c.Lease.Channel)
+							if err != nil {
+								t.Error(err)
+							}
+							c.Lease = lease
+							s.Store.Commit(c, func(r weir.CommitResult) {
+								if r.Err != nil || len(r.Stale) > 0 {
+									t.Errorf("the other's claim: %+v", r)
+								}
+								done(weir.CommitResult{Err: weir.ErrLeaseLost})
+							})
+						}()
+					}
+				})
+				if sends != 0 || contact.State != weir.Unknown {
+					t.Errorf("it was sent %d times and is %s, want unknown", sends, contact.State)
+				}
+			})
+		})
+	}
+}
+
+// The broker crashes between a claim and its sending, and the store fails
+// while its successor loads. The contact certainly was not sent, so it is
+// still sent, once.
+func TestClaimThatWasNotSentSurvivesAFailedLoad(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		var crashed, failed atomic.Bool
+		crash := func(next actor.ReceiverFunc) actor.ReceiverFunc {
+			return func(c actor.ReceiverContext, env *actor.MessageEnvelope) {
+				if fmt.Sprintf("%T", env.Message) == "actors.written" && crashed.CompareAndSwap(false, true) {
+					panic("a fault in the test")
+				}
+				next(c, env)
+			}
+		}
+		contact, sends := afterClaim(t, func(s *claimStore) {
+			s.onLanes = func() error {
+				if crashed.Load() && failed.CompareAndSwap(false, true) {
+					return errors.New("the store is away for a moment")
+				}
+				return nil
+			}
+		}, crash)
+		if !failed.Load() {
+			t.Fatal("the load did not fail")
+		}
+		if sends != 1 || contact.State != weir.Active {
+			t.Errorf("it was sent %d times and is %s, want once and active", sends, contact.State)
+		}
+	})
+}
