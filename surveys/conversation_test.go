@@ -1,0 +1,340 @@
+package surveys_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"weir"
+	"weir/surveys"
+)
+
+// retrying is a respondent whose second attempt waits for its turn.
+func retrying(t *testing.T, d surveys.Definition) *life {
+	t.Helper()
+	l := begin(t, d)
+	l.out(0)
+	l.ended(1, weir.Completed)
+	if l.wait() != 10 || l.p.Serial != 2 {
+		t.Fatal("the retry is not at 10 minutes")
+	}
+	l.log = nil
+	return l
+}
+
+// Scenario 43: whoever answers while a retry waits gets no retry; also when
+// nothing is said in return, when it is "stop", and when it came by another mode.
+func TestAnswerWithdrawsTheWaitingRetry(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name string
+		d    surveys.Disposition
+		want []string
+		due  float64
+	}{
+		{"something came in", "", []string{"withdraw 2"}, 22},
+		{"started", surveys.Started, []string{"withdraw 2"}, 22},
+		{"interim partial", surveys.InterimPartial, []string{"withdraw 2"}, 22},
+		{"completed", surveys.Complete, []string{"withdraw 2", "completed, completed"}, 0},
+		{"refused", surveys.Refused, []string{"withdraw 2", "completed, refused"}, 0},
+		{"ineligible", surveys.Ineligible, []string{"withdraw 2", "completed, ineligible"}, 0},
+		{"rejected", surveys.RejectedQuota, []string{"withdraw 2", "rejected, rejected"}, 0},
+		{"breakoff", surveys.Breakoff, []string{"withdraw 2", "failed, breakoff"}, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			l := retrying(t, smsOnly("10m 2h"))
+			if err := l.heard(12, tt.d); err != nil {
+				t.Fatal(err)
+			}
+			l.want(tt.want...)
+			if tt.due == 0 != l.p.DueAt.IsZero() || tt.due != 0 && !l.p.DueAt.Equal(at(tt.due)) {
+				t.Errorf("the next step is at %v", l.p.DueAt)
+			}
+			l.ended(13, weir.Canceled)
+			if made := l.pl.Made(l.p); made.SMS != 1 || l.p.Attempts.SMS != 1 || l.p.Tries != 1 {
+				t.Errorf("the withdrawn retry counts: %+v, %d tries", made, l.p.Tries)
+			}
+		})
+	}
+}
+
+func TestWithdrawnTooLateItWasAnAttempt(t *testing.T) {
+	t.Parallel()
+	l := retrying(t, smsOnly("10m 2h"))
+	if err := l.heard(12, surveys.Started); err != nil {
+		t.Fatal(err)
+	}
+	l.out(12.5)
+	l.ended(13, weir.Completed)
+	if made := l.pl.Made(l.p); made.SMS != 2 || l.p.Tries != 2 {
+		t.Errorf("attempts %+v, %d tries", made, l.p.Tries)
+	}
+	if want := at(132.5); !l.p.DueAt.Equal(want) {
+		t.Errorf("the next step is at %v, want %v", l.p.DueAt, want)
+	}
+}
+
+// An answer in the very contact that waits shows that it does not wait.
+func TestAnswerInTheContactItself(t *testing.T) {
+	t.Parallel()
+	l := begin(t, definition())
+	p, e, err := l.pl.Heard(l.p, at(1), l.p.Serial, surveys.Started)
+	if l.note(p, e); err != nil || e.Withdraw != 0 || l.pl.Made(p).IVR != 1 {
+		t.Errorf("%v, %+v, attempts %+v", err, e, l.pl.Made(p))
+	}
+	if !p.DueAt.Equal(at(11)) {
+		t.Errorf("the next step is at %v", p.DueAt)
+	}
+}
+
+func TestStopEndsTheSession(t *testing.T) {
+	t.Parallel()
+	for d, want := range map[surveys.Disposition]surveys.Disposition{
+		surveys.Registered: surveys.Refused, surveys.Queued: surveys.Refused, surveys.Contacted: surveys.Refused,
+		surveys.Started: surveys.Breakoff, surveys.InterimPartial: surveys.Partial,
+	} {
+		l := retrying(t, smsOnly("10m 2h"))
+		l.p.Disposition = d
+		l.note(l.pl.Stop(l.p))
+		l.want("withdraw 2", "failed, "+string(want))
+		again, e := l.pl.Stop(l.p)
+		if diff := cmp.Diff(l.p, again); diff != "" || e != (surveys.Effects{}) {
+			t.Errorf("stopped twice: %+v\n%s", e, diff)
+		}
+	}
+	pending, e := plan(t, definition()).Stop(surveys.Fresh())
+	if pending.Status != surveys.Failed || pending.Disposition != surveys.Refused || e.Withdraw != 0 {
+		t.Errorf("who says stop before being contacted is %s, %s", pending.Status, pending.Disposition)
+	}
+}
+
+func TestStopWords(t *testing.T) {
+	t.Parallel()
+	d := definition()
+	d.StopWords = []string{"STOP", "No más!", "arrêter"}
+	pl := plan(t, d)
+	for message, want := range map[string]bool{
+		"stop": true, " Stop.\n": true, "¡NO MÁS!": true, "\u200eArrêter": true, "\"stop\"": true,
+		"": false, "...": false, "please stop": false, "stop it": false, "no mas": false, "stopp": false,
+	} {
+		if got := pl.IsStop(message); got != want {
+			t.Errorf("%q is a stop word: %v", message, got)
+		}
+	}
+	d.StopWords = []string{}
+	if plan(t, d).IsStop("stop") {
+		t.Error("a survey without stop words has one")
+	}
+}
+
+func TestFinalDispositionsWhenGivenUp(t *testing.T) {
+	t.Parallel()
+	for d, want := range map[surveys.Disposition]surveys.Disposition{
+		surveys.Queued: surveys.Unreached, surveys.Contacted: surveys.Unresponsive, surveys.Started: surveys.Breakoff, surveys.InterimPartial: surveys.Partial,
+		surveys.Complete: surveys.Complete, surveys.Ineligible: surveys.Ineligible, surveys.RejectedQuota: surveys.RejectedQuota, surveys.Refused: surveys.Refused,
+	} {
+		if got := d.GivenUp(); got != want {
+			t.Errorf("%s given up is %s, want %s", d, got, want)
+		}
+	}
+}
+
+func TestDispositionsLeadOneWay(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		from, to surveys.Disposition
+		want     bool
+	}{
+		{surveys.Registered, surveys.Complete, true},
+		{surveys.Queued, surveys.Started, true},
+		{surveys.Started, surveys.Contacted, false},
+		{surveys.InterimPartial, surveys.Started, false},
+		{surveys.InterimPartial, surveys.Refused, false},
+		{surveys.InterimPartial, surveys.Partial, true},
+		{surveys.Started, surveys.Partial, true}, // over interim partial
+		{surveys.Contacted, surveys.Unreached, false},
+		{surveys.Complete, surveys.Partial, false},
+		{surveys.Refused, surveys.Complete, false},
+	} {
+		if got := tt.from.Leads(tt.to); got != tt.want {
+			t.Errorf("%s leads to %s: %v", tt.from, tt.to, got)
+		}
+	}
+	for _, d := range surveys.Dispositions() {
+		if !d.Leads(d) || d.Final() != (d.Toward(surveys.Complete) == d && d.Toward(surveys.Unreached) == d && d.Toward(surveys.Partial) == d) {
+			t.Errorf("%s: final %v", d, d.Final())
+		}
+		if !d.GivenUp().Final() || !d.Stopped().Final() || !d.Leads(d.GivenUp()) || !d.Leads(d.Stopped()) {
+			t.Errorf("%s ends as %s or %s", d, d.GivenUp(), d.Stopped())
+		}
+	}
+}
+
+func TestReportsThatCannotBe(t *testing.T) {
+	t.Parallel()
+	l := retrying(t, smsOnly("10m 2h"))
+	for _, d := range []surveys.Disposition{surveys.Registered, surveys.Queued, surveys.Unresponsive, surveys.Unreached, "asleep"} {
+		if err := l.heard(12, d); !errors.Is(err, surveys.ErrDisposition) {
+			t.Errorf("%s is accepted: %v", d, err)
+		}
+	}
+	l.log = nil
+	if err := l.heard(12, surveys.InterimPartial); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.heard(13, surveys.Started); err != nil || l.p.Disposition != surveys.InterimPartial {
+		t.Errorf("a late report: %v, %s", err, l.p.Disposition)
+	}
+	if err := l.heard(13, surveys.Refused); !errors.Is(err, surveys.ErrDisposition) {
+		t.Errorf("refused after an interim partial: %v", err)
+	}
+	if err := l.heard(14, surveys.Complete); err != nil {
+		t.Fatal(err)
+	}
+	before := l.p
+	if err := l.heard(15, surveys.Complete); err != nil || l.last != (surveys.Effects{}) {
+		t.Errorf("completed twice: %v, %+v", err, l.last)
+	}
+	if err := l.heard(15, surveys.Started); !errors.Is(err, surveys.ErrFinal) {
+		t.Errorf("started after completed: %v", err)
+	}
+	if _, _, err := l.pl.Reject(l.p); !errors.Is(err, surveys.ErrFinal) {
+		t.Errorf("rejected after completed: %v", err)
+	}
+	if diff := cmp.Diff(before, l.p); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Scenario 84: a respondent who finished between selection and processing is
+// left alone.
+func TestTimeoutOfAFinishedRespondentDoesNothing(t *testing.T) {
+	t.Parallel()
+	l := retrying(t, smsOnly("10m 2h"))
+	if err := l.heard(12, surveys.Complete); err != nil {
+		t.Fatal(err)
+	}
+	p, e := l.pl.Timeout(l.p, at(10_000))
+	if diff := cmp.Diff(l.p, p); diff != "" || e != (surveys.Effects{}) {
+		t.Errorf("%+v\n%s", e, diff)
+	}
+}
+
+// Scenario 36 to 38, seen from the survey: late word of an older contact changes
+// nothing of the newer one.
+func TestLateReportsOfAnOlderContact(t *testing.T) {
+	t.Parallel()
+	l := begin(t, smsOnly("10m 2h"))
+	l.out(0)
+	l.ended(1, weir.Lost)
+	l.wait()
+	for _, o := range []weir.Outcome{weir.Failed, weir.Expired, weir.Canceled} {
+		if p, e := l.pl.Ended(l.p, at(11), 1, o); !cmp.Equal(p, l.p) || e != (surveys.Effects{}) {
+			t.Errorf("%s changed %+v: %+v", o, p, e)
+		}
+	}
+	p, e := l.pl.HandedOver(l.p, at(11), 1)
+	if !cmp.Equal(p, l.p) || e != (surveys.Effects{}) {
+		t.Errorf("hand-over changed %+v: %+v", p, e)
+	}
+	// That it was delivered after all tells that the respondent was reached.
+	p, _ = l.pl.Ended(l.p, at(11), 1, weir.Completed)
+	if p.Disposition != surveys.Contacted || p.Contact != surveys.Waiting || !p.DueAt.Equal(l.p.DueAt) {
+		t.Errorf("%+v", p)
+	}
+}
+
+// Scenarios 68 and 70: a survey that is stopped takes back what waits and what is
+// out, and its respondents go no further.
+func TestCancelTakesBackWhatIsOut(t *testing.T) {
+	t.Parallel()
+	waiting, out := begin(t, definition()), begin(t, definition())
+	out.out(0)
+	idle := begin(t, definition())
+	idle.out(0)
+	idle.ended(1, weir.NoAnswer)
+	for name, l := range map[string]*life{"waiting": waiting, "out": out, "idle": idle} {
+		p, e := l.pl.Cancel(l.p)
+		want := surveys.Effects{Finished: true, Withdraw: 1, Recall: true}
+		if name == "idle" {
+			want = surveys.Effects{Finished: true}
+		}
+		if diff := cmp.Diff(want, e); diff != "" || p.Status != surveys.Canceled || p.Disposition != surveys.Queued {
+			t.Errorf("%s: %s, %s\n%s", name, p.Status, p.Disposition, diff)
+		}
+		p, _ = l.pl.Ended(p, at(2), 1, weir.Canceled)
+		if q, e := l.pl.Timeout(p, at(10_000)); !cmp.Equal(p, q) || e != (surveys.Effects{}) || p.Contact != surveys.Idle {
+			t.Errorf("%s goes on: %+v, %+v", name, q, e)
+		}
+		if made := l.pl.Made(p).Total(); name == "idle" && made != 1 || name != "idle" && made != 0 {
+			t.Errorf("%s made %d attempts", name, made)
+		}
+	}
+}
+
+func TestCountsOnce(t *testing.T) {
+	t.Parallel()
+	for _, partial := range []bool{false, true} {
+		d := smsOnly("10m 2h")
+		d.CountPartial = partial
+		l := begin(t, d)
+		counts := 0
+		for i, disposition := range []surveys.Disposition{surveys.Started, surveys.InterimPartial, surveys.InterimPartial, surveys.Complete} {
+			if err := l.heard(float64(i), disposition); err != nil {
+				t.Fatal(err)
+			}
+			if l.last.Count {
+				counts++
+				if want := map[bool]surveys.Disposition{false: surveys.Complete, true: surveys.InterimPartial}[partial]; l.p.Disposition != want {
+					t.Errorf("counts when %s", l.p.Disposition)
+				}
+			}
+		}
+		if counts != 1 || !l.p.Counted {
+			t.Errorf("counted %d times", counts)
+		}
+	}
+	d := smsOnly("")
+	l := begin(t, d)
+	l.p.Disposition = surveys.InterimPartial
+	l.note(l.pl.Stop(l.p))
+	if l.p.Disposition != surveys.Partial || l.p.Counted {
+		t.Error("a partial counts where partials do not")
+	}
+}
+
+// Scenario 85: a respondent whose processing fails is set aside for longer each
+// time, and given up in the end.
+func TestStumblingBacksOff(t *testing.T) {
+	t.Parallel()
+	pl := plan(t, definition())
+	p, now, waits := surveys.Fresh(), start(), []time.Duration(nil)
+	for p.Status == surveys.Pending {
+		p, _ = pl.Stumble(p, now, 0.5)
+		waits = append(waits, p.AsideTill.Sub(now))
+		now = p.AsideTill
+	}
+	want := []time.Duration{30 * time.Second, time.Minute, 2 * time.Minute, 4 * time.Minute, 8 * time.Minute, 16 * time.Minute, 32 * time.Minute}
+	if diff := cmp.Diff(want, waits[:7]); diff != "" || slices.Max(waits) != time.Hour {
+		t.Errorf("%v\n%s", waits, diff)
+	}
+	if p.Status != surveys.Failed || p.Disposition != surveys.Unreached {
+		t.Errorf("it ends as %s, %s", p.Status, p.Disposition)
+	}
+	// Chance spreads them; what goes well is forgiven.
+	l := begin(t, definition())
+	l.out(0)
+	l.ended(1, weir.NoAnswer)
+	low, _ := l.pl.Stumble(l.p, at(10), 0)
+	high, _ := l.pl.Stumble(l.p, at(10), 0.999)
+	if low.DueAt.Sub(at(10)) != 22500*time.Millisecond || high.DueAt.Sub(at(10)) < 37*time.Second {
+		t.Errorf("from %v to %v", low.DueAt, high.DueAt)
+	}
+	if p, e := l.pl.Timeout(low, low.DueAt); e.Enqueue == nil || p.Stumbles != 0 {
+		t.Errorf("after stumbling once: %+v, %+v", p, e)
+	}
+}
