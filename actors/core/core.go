@@ -160,7 +160,9 @@ func (c *Core) restore(s Snapshot, now time.Time) {
 		case contact.State == weir.Sending:
 			p, _ := f.c.LoseSight("the program stopped while it was being sent")
 			ts = append(ts, c.step(f, p))
-			c.askUnknown(f, latest(now, contact.ClaimedAt.Add(c.settle())))
+			// Not from the claim on: its commit may have been slow, and the call of
+			// the process that is gone may still be under way at the provider.
+			c.askUnknown(f, now.Add(c.settle()))
 		case contact.State == weir.Unknown:
 			c.askUnknown(f, latest(now, contact.ClaimedAt.Add(c.settle())))
 		}
