@@ -165,7 +165,8 @@ type Leaser interface {
 type Inbox interface {
 	// Deliver stores an item durably.
 	Deliver(ctx context.Context, item InboxItem) error
-	// Inbox lists the oldest items of channels whose lease this process holds.
+	// Inbox lists the oldest items of channels whose lease this process holds,
+	// those of each channel in order.
 	Inbox(ctx context.Context, limit int) ([]InboxItem, error)
 }
 

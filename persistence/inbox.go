@@ -17,6 +17,13 @@ func (s *Store) Deliver(ctx context.Context, item weir.InboxItem) error {
 	return err
 }
 
+// inboxSQL takes turns between the channels, so that the items of one that
+// deals with none hide nobody else's.
+const inboxSQL = "SELECT i.id, i.channel_id, i.kind, i.payload FROM (" +
+	"SELECT x.id, ROW_NUMBER() OVER (PARTITION BY x.channel_id ORDER BY x.id) AS turn " +
+	"FROM inbox x JOIN leases l ON l.channel_id = x.channel_id WHERE l.owner = ?" +
+	") AS mine JOIN inbox i ON i.id = mine.id ORDER BY mine.turn, i.id LIMIT ?"
+
 // Inbox implements [weir.Inbox].
 func (s *Store) Inbox(ctx context.Context, limit int) ([]weir.InboxItem, error) {
 	var rows []struct {
@@ -25,8 +32,7 @@ func (s *Store) Inbox(ctx context.Context, limit int) ([]weir.InboxItem, error) 
 		Kind    string `db:"kind"`
 		Payload []byte `db:"payload"`
 	}
-	err := s.read.SelectContext(ctx, &rows, "SELECT id, channel_id, kind, payload FROM inbox WHERE "+
-		"(SELECT l.owner FROM leases l WHERE l.channel_id = inbox.channel_id LIMIT 1) = ? ORDER BY id LIMIT ?", s.owner, limit)
+	err := s.read.SelectContext(ctx, &rows, inboxSQL, s.owner, limit)
 	if err != nil {
 		return nil, s.failure("read the inbox", err)
 	}

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -92,6 +93,23 @@ func testTakeOver(t *testing.T, backend Backend) {
 	if items := must[[]weir.InboxItem](t)(b.Inbox(b.ctx, 10)); len(items) != 0 {
 		t.Errorf("inbox of the other: %+v", items)
 	}
+	// So it does when it changes the channel, with the change itself: it may
+	// die before it can say anything else.
+	for name, change := range map[string]func(weir.Channel) error{
+		"update": func(c weir.Channel) error { _, err := b.UpdateChannel(b.ctx, c); return err },
+		"put":    func(c weir.Channel) error { _, _, err := b.PutChannel(b.ctx, c); return err },
+	} {
+		row := must[weir.Channel](t)(b.ChannelByID(b.ctx, id))
+		row.Capacity++
+		b.ok(change(row))
+		after := must[[]weir.InboxItem](t)(a.Inbox(a.ctx, 10))
+		if len(after) != 1 || after[0].Kind != weir.InboxWake || after[0].ID == items[0].ID {
+			t.Errorf("%s: inbox of the owner: %+v", name, after)
+		}
+		items = after
+	}
+	_ = must[weir.Channel](t)(a.UpdateChannel(a.ctx, must[weir.Channel](t)(a.ChannelByID(a.ctx, id))))
+	same(t, "inbox after a change by the owner", must[[]weir.InboxItem](t)(a.Inbox(a.ctx, 10)), items)
 	if _, ok, err := b.Acquire(b.ctx, id); ok || err != nil {
 		t.Fatalf("a lease was taken from a living owner (%v)", err)
 	}
@@ -145,6 +163,16 @@ func testInbox(t *testing.T, backend Backend) {
 	left := must[[]weir.InboxItem](t)(b.Inbox(b.ctx, 10))
 	if len(left) != 1 || left[0].Kind != weir.InboxWake || left[0].ID == items[1].ID {
 		t.Errorf("left: %+v", left)
+	}
+	// A channel that deals with nothing does not hide the items of another.
+	next, _ := b.owned("b")
+	for range 10 {
+		b.ok(b.Deliver(b.ctx, weir.InboxItem{Channel: id, Kind: weir.InboxCancel, Payload: []byte("1-3")}))
+	}
+	b.ok(b.Deliver(b.ctx, weir.InboxItem{Channel: next, Kind: weir.InboxCancel, Payload: []byte("2-1")}))
+	found := must[[]weir.InboxItem](t)(b.Inbox(b.ctx, 5))
+	if len(found) != 5 || !slices.ContainsFunc(found, func(i weir.InboxItem) bool { return i.Channel == next }) {
+		t.Errorf("the first five: %+v", found)
 	}
 }
 
