@@ -100,27 +100,24 @@ func (s *State) classified(j *job, queue string, priority int, workers []WorkerS
 }
 
 // classifyQueue is the queue on whose labels all selectors hold, the one with
-// the smallest id if several do; else the fallback. A policy without queue
-// selectors leaves the job in its own queue.
+// the smallest id if several do; else the fallback. A policy that yields no
+// queue selectors leaves the job in its own queue.
 func (s *State) classifyQueue(c *classifier, policy *classification, j *job) (string, *Failure) {
-	if len(policy.QueueSelectorAttachments) == 0 {
-		if s.queues[j.QueueID] != nil {
-			return j.QueueID, nil
+	selectors, f := c.queueSelectors(policy.QueueSelectorAttachments)
+	if f != nil {
+		return "", f
+	}
+	if len(selectors) == 0 && s.queues[j.QueueID] != nil {
+		return j.QueueID, nil
+	}
+	found := ""
+	for id, q := range s.queues {
+		if len(selectors) > 0 && (found == "" || id < found) && holdAll(selectors, q.Labels) {
+			found = id
 		}
-	} else {
-		selectors, f := c.queueSelectors(policy.QueueSelectorAttachments)
-		if f != nil {
-			return "", f
-		}
-		found := ""
-		for id, q := range s.queues {
-			if (found == "" || id < found) && holdAll(selectors, q.Labels) {
-				found = id
-			}
-		}
-		if found != "" {
-			return found, nil
-		}
+	}
+	if found != "" {
+		return found, nil
 	}
 	if s.queues[policy.FallbackQueueID] != nil {
 		return policy.FallbackQueueID, nil

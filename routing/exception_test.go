@@ -1,0 +1,165 @@
+package routing_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"weir/routing"
+)
+
+// guarded makes a queue q with one exception rule, and a queue "other".
+func guarded(t *testing.T, trigger routing.Trigger, actions ...routing.Action) *router {
+	t.Helper()
+	r := newRouter(t).queue("q", routing.Mode{}).queue("other", routing.Mode{})
+	r.do(routing.PutClassification{ID: "c", Spec: routing.ClassificationSpec{
+		FallbackQueueID: "other", PrioritizationRule: rule(routing.RuleExpression, `If(job.Urgent = true, 9, 2)`),
+	}})
+	r.do(routing.PutException{ID: "e", Spec: routing.ExceptionSpec{ExceptionRules: []routing.ExceptionRule{{ID: "r", Trigger: trigger, Actions: actions}}}})
+	return r.do(routing.PutQueue{ID: "q", Spec: routing.QueueSpec{DistributionPolicyID: "of q", ExceptionPolicyID: "e"}})
+}
+
+func full() routing.Trigger {
+	return routing.Trigger{Kind: routing.TriggerQueueLength, Threshold: 10}
+}
+
+func slow() routing.Trigger {
+	return routing.Trigger{Kind: routing.TriggerWaitTime, ThresholdSeconds: 10}
+}
+
+// "threshold 10, ten jobs stay, the eleventh fires. With cancel the job never
+// joins."
+func TestQueueLengthCancel(t *testing.T) {
+	t.Parallel()
+	r := guarded(t, full(), routing.Action{Kind: routing.ActionCancel, Note: "full", DispositionCode: "Overflow"})
+	for i := range 10 {
+		r.chat(fmt.Sprint(i)).saw("RouterJobReceived", "RouterJobQueued")
+	}
+	r.chat("j").saw("RouterJobReceived", "RouterJobExceptionTriggered", "RouterJobCancelled").status("j", routing.JobCancelled)
+	if j := r.job("j"); j.DispositionCode != "Overflow" || j.Notes[0].Message != "full" {
+		t.Errorf("%+v", j)
+	}
+	if st, _ := r.s.Statistics("q", r.now); st.Length != 10 {
+		t.Errorf("length %d", st.Length)
+	}
+	// One that goes to the front has nobody ahead, and one less makes room.
+	first := chatSpec()
+	first.Priority = new(50)
+	r.do(routing.PutJob{ID: "first", Spec: first}).status("first", routing.JobQueued)
+	r.do(routing.CancelJob{ID: "first"}).do(routing.CancelJob{ID: "3"}).chat("k").status("k", routing.JobQueued)
+}
+
+// "manualReclassify sets what it names and appends its selectors to
+// requestedWorkerSelectors", for both triggers.
+func TestManualReclassify(t *testing.T) {
+	t.Parallel()
+	action := routing.Action{Kind: routing.ActionManualReclassify, QueueID: "other", Priority: new(8), WorkerSelectors: []routing.WorkerSelector{is("B")}}
+	check := func(r *router) {
+		t.Helper()
+		j := r.job("j")
+		if j.QueueID != "other" || *j.Priority != 8 || len(j.RequestedWorkerSelectors) != 2 || j.Status != routing.JobQueued {
+			t.Errorf("%+v", j)
+		}
+	}
+	r := guarded(t, routing.Trigger{Kind: routing.TriggerQueueLength}, action).chat("j", is("A"))
+	r.saw("RouterJobReceived", "RouterJobExceptionTriggered", "jobUpdated", "RouterJobQueued")
+	check(r)
+	r = guarded(t, slow(), action).agent("w", skills("A")).chat("j", is("A")).offeredTo("j", "w")
+	r.wait(10*time.Second).saw("RouterJobExceptionTriggered", "RouterWorkerOfferRevoked", "jobUpdated", "RouterJobQueued")
+	check(r)
+}
+
+// "reclassify merges labelsToUpsert into the labels, sets the policy if named,
+// and classifies again."
+func TestReclassifyAction(t *testing.T) {
+	t.Parallel()
+	r := guarded(t, slow(), routing.Action{Kind: routing.ActionReclassify, ClassificationPolicyID: "c", LabelsToUpsert: skills("Urgent")})
+	r.do(routing.PutJob{ID: "j", Spec: routing.JobSpec{ChannelID: "chat", QueueID: "q", Labels: skills("Old")}})
+	if at, _ := r.s.NextWake(); !at.Equal(r.now.Add(10 * time.Second)) {
+		t.Errorf("wakes at %v", at)
+	}
+	r.wait(10*time.Second).saw("RouterJobExceptionTriggered", "jobUpdated", "RouterJobClassified", "RouterJobQueued")
+	if j := r.job("j"); *j.Priority != 9 || len(j.Labels) != 2 || j.ClassificationPolicyID != "c" || j.QueueID != "q" {
+		t.Errorf("%+v", j)
+	}
+	// "Once per rule and queue."
+	r.wait(time.Hour).saw()
+}
+
+// "waitTime: fires when a job has been waiting in the queue for the threshold;
+// not for assigned jobs."
+func TestWaitTime(t *testing.T) {
+	t.Parallel()
+	r := guarded(t, slow(), routing.Action{Kind: routing.ActionCancel}).agent("w", nil).chat("taken").chat("waiting")
+	a := r.accept("taken", "w")
+	r.wait(9*time.Second).status("waiting", routing.JobQueued)
+	r.wait(time.Second).saw("RouterJobExceptionTriggered", "RouterJobCancelled").status("taken", routing.JobAssigned)
+	// Given back, it has not waited for as long as somebody had it.
+	r.wait(time.Minute).do(routing.UnassignJob{JobID: "taken", AssignmentID: a}).wait(9*time.Second).status("taken", routing.JobQueued)
+	r.wait(time.Second).status("taken", routing.JobCancelled)
+	// Nobody waits for rules that are gone.
+	r.chat("late").do(routing.PutQueue{ID: "q", Spec: routing.QueueSpec{}}).wait(time.Hour)
+	r.status("late", routing.JobQueued).do(routing.PutQueue{ID: "q", Spec: routing.QueueSpec{ExceptionPolicyID: "e"}}).status("late", routing.JobCancelled)
+}
+
+// Two queues that send each other's overflow round come to rest.
+func TestOverflowRoundAndRound(t *testing.T) {
+	t.Parallel()
+	r := newRouter(t).queue("q", routing.Mode{}).queue("p", routing.Mode{})
+	for from, to := range map[string]string{"q": "p", "p": "q"} {
+		r.do(routing.PutException{ID: from, Spec: routing.ExceptionSpec{ExceptionRules: []routing.ExceptionRule{
+			{ID: "r", Trigger: routing.Trigger{Kind: routing.TriggerQueueLength}, Actions: []routing.Action{{Kind: routing.ActionManualReclassify, QueueID: to}}},
+		}}})
+		r.do(routing.PutQueue{ID: from, Spec: routing.QueueSpec{ExceptionPolicyID: from}})
+	}
+	r.chat("j").saw("RouterJobReceived", "RouterJobExceptionTriggered", "jobUpdated", "RouterJobExceptionTriggered", "jobUpdated", "RouterJobQueued")
+	if got := r.job("j").QueueID; got != "q" {
+		t.Errorf("it rests in %s", got)
+	}
+}
+
+// "After expiresAt the selector has status expired, no longer restricts
+// matching, and RouterJobWorkerSelectorsExpired is sent."
+func TestSelectorExpiry(t *testing.T) {
+	t.Parallel()
+	r := newRouter(t).queue("q", routing.Mode{}).agent("w", routing.Labels{"Skill": routing.Number(3)})
+	sel := where("Skill", routing.GreaterThan, routing.Number(10))
+	sel.ExpiresAfterSeconds = 300
+	r.chat("j", sel).offeredTo("j").wait(299 * time.Second).saw()
+	r.wait(time.Second).saw("RouterJobWorkerSelectorsExpired", "RouterWorkerOfferIssued").offeredTo("j", "w")
+	if e := r.job("j").RequestedWorkerSelectors[0]; e.Status != routing.SelectorExpired {
+		t.Errorf("%+v", e)
+	}
+	// Sending the resource back does not wind the clock up again.
+	c, err := r.s.Patch(routing.ResourceJob, "j", []byte(`{"tags":{"a":1}}`), routing.If{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.do(c).saw("jobUpdated").offeredTo("j", "w")
+}
+
+// "length counts queued jobs, offered ones included"; estimates are whole
+// minutes, one at least.
+func TestStatistics(t *testing.T) {
+	t.Parallel()
+	r := newRouter(t).queue("q", routing.Mode{}).agent("w", nil)
+	for i := range 4 {
+		id := fmt.Sprint("d", i)
+		r.chat(id)
+		r.finish(id, r.accept(id, "w")).wait(2 * time.Minute)
+	}
+	r.agent("w", nil).chat("a").chat("b").wait(30 * time.Second)
+	high := chatSpec()
+	high.Priority = new(5)
+	r.do(routing.PutJob{ID: "c", Spec: high})
+	st, ok := r.s.Statistics("q", r.now)
+	if !ok || st.Length != 3 || st.EstimatedWaitTimeMinutes[5] != 2 || st.EstimatedWaitTimeMinutes[1] != 6 || *st.LongestJobWaitTimeMinutes != 0.5 {
+		t.Errorf("%+v", st)
+	}
+	if p, _ := r.s.Position("b"); p.Position != 3 || p.EstimatedWaitTimeMinutes != 6 {
+		t.Errorf("%+v", p)
+	}
+	if _, ok := r.s.Statistics("nowhere", r.now); ok {
+		t.Error("statistics of no queue")
+	}
+}
