@@ -44,21 +44,23 @@ func (s *System) renewed(asked time.Time, ids []weir.ChannelID) {
 	s.root.Send(s.manager, leasesRenewed{asked, asked.Add(s.leaseTTL - s.margin()), held})
 }
 
-// sweep finds channels with work whose broker does not know of it: lost hints,
-// and channels whose owner has died.
+// sweep finds channels with work whose broker does not know of it because a
+// hint was lost.
 func (s *System) sweep(ctx context.Context) {
 	io, cancel := background(ctx, ioTimeout)
 	defer cancel()
 	if err := s.Resume(io); err != nil {
 		s.logger.Warn("the sweep failed", "error", err)
-		return
 	}
-	if !s.shared {
-		return
-	}
+}
+
+// takeOver finds channels with work whose owner has died or gave them back.
+func (s *System) takeOver(ctx context.Context) {
+	io, cancel := background(ctx, ioTimeout)
+	defer cancel()
 	ids, err := s.store.Orphans(io)
 	if err != nil {
-		s.logger.Warn("the sweep failed", "error", err)
+		s.logger.Warn("channels without an owner could not be found", "error", err)
 	}
 	for _, id := range ids {
 		s.root.Send(s.manager, deliver{id, swept{}})

@@ -70,6 +70,7 @@ func Start(o Options) (*System, error) {
 	s.loop(loops, sweepEvery, s.sweep)
 	if s.shared {
 		s.loop(loops, inboxEvery, s.readInbox)
+		s.loop(loops, s.leaseTTL/3, s.takeOver)
 	}
 	return s, nil
 }
