@@ -33,6 +33,14 @@ func (b *broker) load(ctx context.Context, gen int64) {
 			return err
 		}
 		b.seat.took(lease.Epoch)
+		if b.shared { // another process may have changed the row before it could know whose the channel is
+			if m.snapshot.Channel, err = b.store.ChannelByID(io, ch.ID); err != nil {
+				return err
+			}
+			if ch = m.snapshot.Channel; ch.Deleted {
+				return b.store.Release(io, lease)
+			}
+		}
 		m.lease, m.until = lease, asked.Add(b.leaseTTL-b.margin())
 		if m.driver, err = b.directory.Driver(ch); err != nil {
 			return err

@@ -133,6 +133,22 @@ func (s *Store) writeChannel(ctx context.Context, tx *sqlx.Tx, row *channelRow, 
 	row.UpdatedAt = micros(time.Now())
 	_, err := tx.ExecContext(ctx, "UPDATE channels SET type = ?, title = ?, capacity = ?, paused = ?, settings = ?, deleting = ?, version = ?, updated_at = ? WHERE id = ?",
 		row.Type, row.Title, row.Capacity, row.Paused, row.Settings, row.Deleting, row.Version, row.UpdatedAt, row.ID)
+	if err != nil {
+		return err
+	}
+	return s.tellOwner(ctx, tx, row.ID)
+}
+
+// tellOwner leaves word of a change for the process that runs the channel. It
+// is part of the change: whoever makes it may die before he can say anything.
+func (s *Store) tellOwner(ctx context.Context, tx *sqlx.Tx, channel int64) error {
+	var owner string
+	err := tx.GetContext(ctx, &owner, "SELECT owner FROM leases WHERE channel_id = ?"+s.sql.ForShare, channel)
+	if err != nil || owner == "" || owner == s.owner {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, s.text.insertInbox+marks(5)+s.text.renewWake,
+		s.ids.next(time.Now()), channel, weir.InboxWake, []byte{}, 1)
 	return err
 }
 
