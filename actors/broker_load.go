@@ -189,6 +189,9 @@ func (b *broker) forward(msg any) {
 	default:
 		return
 	}
+	if from.Inbox != 0 {
+		return // it is in the inbox, where the owner finds it
+	}
 	go func() {
 		ctx, cancel := background(b.ctx, ioTimeout)
 		defer cancel()
