@@ -1,0 +1,251 @@
+package surveys_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"weir/surveys"
+)
+
+func TestRoomOfAChannel(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name string
+		flow surveys.Flow
+		size int
+		next time.Duration
+		left time.Duration
+		want int
+	}{
+		{"idle", surveys.Flow{Capacity: 100, Rate: 50}, 1, time.Minute, time.Hour, 150},
+		{"busy", surveys.Flow{Capacity: 100, InFlight: 100, Rate: 50}, 1, time.Minute, time.Hour, 50},
+		{"some wait", surveys.Flow{Capacity: 100, InFlight: 100, Queued: 30, Rate: 50}, 1, time.Minute, time.Hour, 20},
+		{"enough wait", surveys.Flow{Capacity: 100, InFlight: 100, Queued: 90, Rate: 50}, 1, time.Minute, time.Hour, 0},
+		{"the window is about to close", surveys.Flow{Capacity: 100, InFlight: 100, Rate: 50}, 1, time.Minute, 20 * time.Second, 15},
+		{"closed", surveys.Flow{Capacity: 100, Rate: 50}, 1, time.Minute, 0, 0},
+		{"no rate yet", surveys.Flow{Capacity: 100, Typical: 2 * time.Minute}, 1, time.Minute, time.Hour, 150},
+		{"nothing is known", surveys.Flow{Capacity: 100}, 1, time.Minute, time.Hour, 150},
+		{"three messages each", surveys.Flow{Capacity: 100, Rate: 50}, 3, time.Minute, time.Hour, 50},
+		{"larger than the channel", surveys.Flow{Capacity: 2, Rate: 50}, 3, time.Minute, time.Hour, 0},
+		{"the capacity was lowered", surveys.Flow{Capacity: 10, InFlight: 100, Rate: 5}, 1, time.Minute, time.Hour, 5},
+	} {
+		if got := tt.flow.Room(tt.size, tt.next, tt.left); got != tt.want {
+			t.Errorf("%s: %d, want %d", tt.name, got, tt.want)
+		}
+	}
+}
+
+// Scenario 25: 100,000 contacts for a channel that can do 10,000 a day. Fed by
+// room next to nothing is left in the queue when the window closes, and the
+// channel hardly idles before.
+func TestNothingExpiresByTheThousand(t *testing.T) {
+	t.Parallel()
+	for _, hold := range []time.Duration{30 * time.Second, 3 * time.Minute, 10 * time.Minute} {
+		t.Run(hold.String(), func(t *testing.T) {
+			t.Parallel()
+			const capacity, second = 100, time.Second
+			var queued, sent, idle int
+			var flying []int // ends, in seconds
+			meter, seen := surveys.Meter{}, 0
+			day := int((8 * time.Hour) / second)
+			for now := range day {
+				for len(flying) > 0 && flying[0] <= now {
+					flying, seen = flying[1:], seen+1
+				}
+				if now%60 == 0 { // the poll
+					meter, seen = meter.Observe(start().Add(time.Duration(now)*second), seen), 0
+					f := surveys.Flow{Capacity: capacity, InFlight: len(flying), Queued: queued, Rate: meter.PerMinute()}
+					queued += f.Room(1, time.Minute, time.Duration(day-now)*second)
+				}
+				for queued > 0 && len(flying) < capacity {
+					queued--
+					sent++
+					flying = append(flying, now+int(hold/second))
+				}
+				if idle += capacity - len(flying); queued > 2*capacity+400 {
+					t.Fatalf("%d wait at second %d", queued, now)
+				}
+			}
+			// All calls last equally long here, so that slots come free in
+			// bursts; what is left over is less than one of them.
+			if queued > capacity {
+				t.Errorf("%d contacts expire of %d", queued, sent)
+			}
+			if share := float64(idle) / float64(day*capacity); share > 0.15 {
+				t.Errorf("the channel is idle for %.0f %% of the time", 100*share)
+			}
+		})
+	}
+}
+
+// Scenario 81: in no minute, wherever it begins, there are more than the limit;
+// and what the limit allows is used.
+func TestALimitPerMinuteIsPerMinute(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		limit := rapid.IntRange(1, 50).Draw(t, "limit")
+		var m surveys.Minute
+		var taken []time.Time
+		now := start()
+		for range rapid.IntRange(1, 60).Draw(t, "polls") {
+			now = now.Add(time.Duration(rapid.IntRange(0, 40_000).Draw(t, "ms")) * time.Millisecond)
+			left := m.Left(now, limit)
+			if next := m.Next(now, limit); left > 0 != next.Equal(now) || next.Sub(now) > 62*time.Second {
+				t.Fatalf("%d left, the next at %v", left, next)
+			} else if left == 0 && (m.Left(next.Add(-1), limit) > 0 || m.Left(next, limit) == 0) {
+				t.Fatalf("the next is not at %v", next)
+			} else if left == 0 {
+				now = next
+				left = m.Left(now, limit)
+			}
+			n := rapid.IntRange(0, left).Draw(t, "n")
+			m.Take(now, n)
+			for range n {
+				taken = append(taken, now)
+			}
+		}
+		for i, at := range taken {
+			if j := i + limit; j < len(taken) && taken[j].Sub(at) < time.Minute {
+				t.Fatalf("more than %d within %v", limit, taken[j].Sub(at))
+			}
+		}
+	})
+}
+
+func TestTenMinutesAreTenTimesTheLimit(t *testing.T) {
+	t.Parallel()
+	var m surveys.Minute
+	total := 0
+	for now := start(); now.Before(start().Add(10 * time.Minute)); now = now.Add(time.Second) {
+		n := m.Left(now, 100)
+		m.Take(now, n)
+		total += n
+	}
+	if total != 1000 {
+		t.Errorf("%d in ten minutes at 100 a minute", total)
+	}
+	// A clock that is put back gives nothing away.
+	if got := m.Left(start(), 100); got != 0 && got != 100 {
+		t.Errorf("%d left", got)
+	}
+	if got := m.Next(start(), 0); !got.After(start()) {
+		t.Errorf("a limit of 0 lets one through at %v", got)
+	}
+}
+
+func TestRetriesAndStartsShareOneBudget(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ budget, retries, starts, retry, start int }{
+		{100, 1000, 1000, 50, 50},
+		{100, 10, 1000, 10, 90},
+		{100, 1000, 10, 90, 10},
+		{100, 20, 30, 20, 30},
+		{1, 5, 5, 1, 0},
+		{0, 5, 5, 0, 0},
+		{7, 0, 9, 0, 7},
+		{7, 9, 0, 7, 0},
+	} {
+		retry, start := surveys.SplitBudget(tt.budget, tt.retries, tt.starts)
+		if retry != tt.retry || start != tt.start {
+			t.Errorf("%+v: %d and %d", tt, retry, start)
+		}
+	}
+}
+
+func TestMeter(t *testing.T) {
+	t.Parallel()
+	var m surveys.Meter
+	now := start()
+	m = m.Observe(now, 1000) // before it was watched
+	if m.PerMinute() != 0 {
+		t.Errorf("known before anything was seen: %v", m.PerMinute())
+	}
+	for range 60 {
+		now = now.Add(time.Minute)
+		m = m.Observe(now, 50)
+	}
+	if got := m.PerMinute(); got < 49.9 || got > 50.1 {
+		t.Errorf("50 a minute are %v", got)
+	}
+	now = now.Add(8 * time.Hour)
+	m = m.Skip(now) // the night
+	for range 10 {
+		now = now.Add(time.Minute)
+		m = m.Observe(now, 10)
+	}
+	if got := m.PerMinute(); got < 20 || got > 40 {
+		t.Errorf("ten minutes of 10 after an hour of 50 are %v", got)
+	}
+}
+
+// Scenario 18: two surveys of one channel get equal shares, or those of their
+// weights, over polls of any size.
+func TestSharesFollowTheWeights(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		weights := rapid.SliceOfN(rapid.IntRange(1, 7), 1, 5).Draw(t, "weights")
+		sum, claims := 0, []surveys.Claim(nil)
+		for i, w := range weights {
+			sum += w
+			claims = append(claims, surveys.Claim{Survey: fmt.Sprint(i), Weight: w, Wants: 1_000_000})
+		}
+		var rota surveys.Rota
+		total, room := make([]int, len(weights)), 0
+		for _, n := range rapid.SliceOfN(rapid.IntRange(0, 40), 1, 50).Draw(t, "rooms") {
+			var got []int
+			got, rota = rota.Share(n, claims)
+			for i := range got {
+				total[i] += got[i]
+			}
+			room += n
+		}
+		for i, w := range weights {
+			if off := float64(total[i]) - float64(room*w)/float64(sum); off > float64(len(weights)) || off < -float64(len(weights)) {
+				t.Fatalf("weights %v share %d as %v", weights, room, total)
+			}
+		}
+	})
+}
+
+func TestNoRoomIsWastedAndNobodyGetsTooMuch(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		var rota surveys.Rota
+		for range 20 {
+			var claims []surveys.Claim
+			wants := 0
+			for i := range rapid.IntRange(0, 5).Draw(t, "claims") {
+				c := surveys.Claim{Survey: fmt.Sprint(i), Weight: rapid.IntRange(0, 100).Draw(t, "weight"), Wants: rapid.IntRange(-1, 300).Draw(t, "wants")}
+				wants += max(0, c.Wants)
+				claims = append(claims, c)
+			}
+			room := rapid.IntRange(0, 500).Draw(t, "room")
+			got, next := rota.Share(room, claims)
+			sum := 0
+			for i, n := range got {
+				if sum += n; n < 0 || n > max(0, claims[i].Wants) {
+					t.Fatalf("%+v gets %d", claims[i], n)
+				}
+			}
+			if sum != min(room, wants) {
+				t.Fatalf("%d of %d are shared, wanted are %d", sum, room, wants)
+			}
+			rota = next
+			for name, debt := range rota {
+				if debt > 1000 || debt < -1000 {
+					t.Fatalf("survey %s is owed %d", name, debt)
+				}
+			}
+		}
+	})
+	got, _ := surveys.Rota{}.Share(3, []surveys.Claim{{Survey: "a", Weight: 1, Wants: 9}, {Survey: "b", Weight: 1, Wants: 9}})
+	slices.Sort(got)
+	if diff := cmp.Diff([]int{1, 2}, got); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,0 +1,153 @@
+package surveys_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"weir/surveys"
+)
+
+// paced is a plan with a cut-off, an initial success rate and quotas.
+func paced(t *testing.T, cutoff int, rate float64, q surveys.Quotas) *surveys.Plan {
+	t.Helper()
+	d := definition()
+	d.Cutoff, d.InitialSuccessRate, d.Quotas = cutoff, &rate, q
+	return plan(t, d)
+}
+
+// Scenarios 78 and 80, and the examples of the rule.
+func TestBatchSize(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name   string
+		cutoff int
+		rate   float64
+		quotas surveys.Quotas
+		tally  surveys.Tally
+		want   int
+	}{
+		{"no target", 0, 1, nil, surveys.Tally{Ended: 7}, 10_000},
+		{"nothing done, one in ten", 1000, 0.1, nil, surveys.Tally{}, 10_000},
+		{"half done", 1000, 0.1, nil, surveys.Tally{Ended: 500, Counted: 500, Completed: 500, Final: 2500}, 3333},
+		{"all succeed", 50, 1, nil, surveys.Tally{}, 50},
+		{"after 30 completed and 20 failed", 50, 1, nil, surveys.Tally{Ended: 30, Counted: 30, Completed: 30, Final: 50}, 26},
+		{"cut-off 50, one in ten", 50, 0.1, nil, surveys.Tally{}, 500},
+		{"rate 0, nothing done", 50, 0, nil, surveys.Tally{}, 10_000},
+		{"rate 0 and a large target", 20_000, 0, nil, surveys.Tally{}, 20_000},
+		{"rate 0, the first completed", 50, 0, nil, surveys.Tally{Ended: 1, Counted: 1, Completed: 1, Final: 10}, 24_500},
+		{"rate 0, none missing", 50, 0, nil, surveys.Tally{Ended: 50}, 0},
+		{"more than wanted", 50, 1, nil, surveys.Tally{Ended: 60, Counted: 60, Completed: 60, Final: 60}, 0},
+		{"quotas", 0, 1, quotas(), surveys.Tally{Buckets: []int{9, 0, 0}, Ended: 9, Completed: 9, Final: 9}, 2},
+		{"quotas below the cut-off", 10, 1, quotas(), surveys.Tally{Buckets: []int{2, 1, 0}, Completed: 3, Final: 3}, 7},
+	} {
+		if got := paced(t, tt.cutoff, tt.rate, tt.quotas).BatchSize(tt.tally); got != tt.want {
+			t.Errorf("%s: %d, want %d", tt.name, got, tt.want)
+		}
+	}
+}
+
+// Scenario 78: with 30 of 50 ended and no disposition to learn a rate from, 20
+// more.
+func TestAsManyAsAreMissing(t *testing.T) {
+	t.Parallel()
+	pl := paced(t, 50, 1, nil)
+	if v := pl.Poll(start(), surveys.Tally{Pending: 100, Ended: 30}); v.Start != 20 {
+		t.Errorf("%d are started", v.Start)
+	}
+}
+
+// Scenario 77: no target, batch 10, 21 respondents.
+func TestOneFollowsAnother(t *testing.T) {
+	t.Parallel()
+	d := definition()
+	d.BatchSize = 10
+	pl := plan(t, d)
+	for _, tt := range []struct {
+		tally surveys.Tally
+		want  int
+	}{
+		{surveys.Tally{Pending: 21}, 10},
+		{surveys.Tally{Pending: 11, Active: 10}, 0},
+		{surveys.Tally{Pending: 11, Active: 9, Final: 1}, 1},
+		{surveys.Tally{Pending: 3, Active: 0, Final: 18}, 3},
+		{surveys.Tally{Pending: 3, Active: 12, Final: 18}, 0},
+	} {
+		if got := pl.Poll(start(), tt.tally); got != (surveys.Verdict{Start: tt.want}) {
+			t.Errorf("%+v: %+v, want %d", tt.tally, got, tt.want)
+		}
+	}
+}
+
+// Scenarios 79 and 87: when a survey has enough, when it is done, and when it is
+// stopped.
+func TestEndOfASurvey(t *testing.T) {
+	t.Parallel()
+	d := definition()
+	d.Schedule = office("UTC")
+	d.Schedule.EndDate = "2026-01-06"
+	d.Cutoff, d.Quotas = 5, quotas()
+	pl := plan(t, d)
+	night := start().Add(8 * time.Hour)
+	over := time.Date(2026, 1, 6, 17, 5, 0, 0, time.UTC)
+	for _, tt := range []struct {
+		name  string
+		now   time.Time
+		tally surveys.Tally
+		want  surveys.Verdict
+	}{
+		{"runs", start(), surveys.Tally{Pending: 9, Active: 1}, surveys.Verdict{Start: 4}},
+		{"cut-off, some active", start(), surveys.Tally{Pending: 9, Active: 1, Counted: 5}, surveys.Verdict{}},
+		{"cut-off, none active", start(), surveys.Tally{Pending: 9, Counted: 5}, surveys.Verdict{Done: true}},
+		{"one bucket is full", start(), surveys.Tally{Pending: 9, Counted: 2, Ended: 2, Completed: 2, Final: 2, Buckets: []int{2, 0, 0}}, surveys.Verdict{Start: 3}},
+		{"all buckets full, some active", start(), surveys.Tally{Pending: 9, Active: 2, Counted: 4, Buckets: []int{2, 1, 1}}, surveys.Verdict{}},
+		{"all buckets full", start(), surveys.Tally{Pending: 9, Counted: 4, Buckets: []int{2, 1, 1}}, surveys.Verdict{Done: true}},
+		{"nobody left", start(), surveys.Tally{Final: 9}, surveys.Verdict{Done: true}},
+		{"nobody left at night", night, surveys.Tally{Final: 9}, surveys.Verdict{Done: true}},
+		{"night", night, surveys.Tally{Pending: 9}, surveys.Verdict{}},
+		{"in its grace", over.Add(-1), surveys.Tally{Pending: 9, Active: 1}, surveys.Verdict{}},
+		{"over", over, surveys.Tally{Pending: 9, Active: 1}, surveys.Verdict{Stop: true}},
+		{"over, none active", over, surveys.Tally{Pending: 9}, surveys.Verdict{Stop: true}},
+	} {
+		if diff := cmp.Diff(tt.want, pl.Poll(tt.now, tt.tally)); diff != "" {
+			t.Errorf("%s: %s", tt.name, diff)
+		}
+	}
+}
+
+func TestEstimateOfTheEnd(t *testing.T) {
+	t.Parallel()
+	d := definition()
+	d.Schedule = office("UTC")
+	pl := plan(t, d)
+	for _, tt := range []struct {
+		name      string
+		tally     surveys.Tally
+		perMinute float64
+		want      time.Time
+		ok        bool
+	}{
+		{"today", surveys.Tally{Pending: 100, Active: 20}, 1, start().Add(2 * time.Hour), true},
+		{"over the night", surveys.Tally{Pending: 360}, 1, start().Add(22 * time.Hour), true},
+		{"nothing left", surveys.Tally{Final: 3}, 0, start(), true},
+		{"no rate", surveys.Tally{Pending: 1}, 0, time.Time{}, false},
+		{"next to no rate", surveys.Tally{Pending: 1}, 1e-300, time.Time{}, false},
+	} {
+		got, ok := pl.EndsAt(start(), tt.tally, tt.perMinute)
+		if !got.Equal(tt.want) || ok != tt.ok {
+			t.Errorf("%s: %v %v, want %v", tt.name, got, ok, tt.want)
+		}
+	}
+	d.Schedule.EndDate, d.Cutoff = "2026-01-07", 10
+	pl = plan(t, d)
+	if got, ok := pl.EndsAt(start(), surveys.Tally{Pending: 1_000_000}, 0.001); !ok || got.Day() != 7 {
+		t.Errorf("with an end: %v %v", got, ok)
+	}
+	if got := pl.Remaining(surveys.Tally{Pending: 1_000_000}); got != 10 {
+		t.Errorf("%d remain until the cut-off", got)
+	}
+	if got := pl.Remaining(surveys.Tally{Pending: 9, Active: 4, Counted: 10}); got != 4 {
+		t.Errorf("%d remain after the cut-off", got)
+	}
+}
