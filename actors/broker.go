@@ -36,7 +36,6 @@ type broker struct {
 	standby  bool
 	failures int // loads in a row that failed
 	waits    int // looks at the lease in a row that found it taken
-	seen     int64
 	stash    []any
 	missed   bool // contacts were accepted while it was loading
 	draining bool
@@ -53,7 +52,7 @@ func (b *broker) Receive(ctx actor.Context) {
 		b.halt()
 	case *actor.Stopped:
 	case numbered:
-		b.seen = m.seq
+		b.seat.seen = m.seq
 		b.handle(m.msg)
 	default:
 		b.handle(m)

@@ -59,7 +59,7 @@ func (b *broker) execute(e core.Effects) {
 	case e.Drained:
 		b.stopSelf()
 	case e.Rest:
-		b.root.Send(b.parent, passivate{b.seat.channel, b.seen})
+		b.root.Send(b.parent, passivate{b.seat.channel, b.seat.seen})
 	}
 }
 

@@ -17,6 +17,7 @@ type seat struct {
 	id      string // of the actor
 	until   atomic.Pointer[time.Time]
 	drains  atomic.Bool   // the broker was told to stop; so is the next incarnation
+	seen    int64         // the last message from outside; the actor\'s alone
 	cancels chan struct{} // a token for each cancel that the provider is being asked for
 	writes  tally         // changes handed to the writer and not answered
 

@@ -45,3 +45,33 @@ func TestCrashWhileStoppingStrandsNothing(t *testing.T) {
 		})
 	}
 }
+
+// A broker that crashed after the last word from outside still stops when it
+// is idle.
+func TestCrashedBrokerStillStops(t *testing.T) {
+	onVirtualTime(t, func(w *world) {
+		var armed atomic.Bool
+		w.wrap = []actor.ReceiverMiddleware{func(next actor.ReceiverFunc) actor.ReceiverFunc {
+			return func(c actor.ReceiverContext, env *actor.MessageEnvelope) {
+				if fmt.Sprintf("%T", env.Message) == "actors.tick" && armed.Swap(false) {
+					panic("a fault in the test")
+				}
+				next(c, env)
+			}
+		}}
+		w.restart()
+		w.channel("ch", 5)
+		id := w.accept("ch", sms("a"))["a"]
+		w.speaks("a")
+		w.finish("a")
+		w.done(id)
+		armed.Store(true)
+		w.pass(2*w.core.StopAfter + 2*time.Minute)
+		if armed.Load() {
+			t.Fatal("nothing crashed")
+		}
+		if n := w.metric("weir_brokers_running"); n != 0 {
+			t.Errorf("%v brokers run, want none", n)
+		}
+	})
+}
