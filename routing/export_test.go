@@ -9,3 +9,73 @@ func Rematch(s *State, id string) {
 	s.match()
 	s.live = false
 }
+
+// Tighten makes the index keep as little as it can.
+func Tighten(s *State) {
+	s.index.limits = limits{ranges: 1, classes: 2, loads: 1, gaps: 1}
+	s.index.sweepAt = 2
+}
+
+// Audit looks for what the index should not hold.
+func Audit(s *State) (faults []string) {
+	add := func(bad bool, what string) {
+		if bad {
+			faults = append(faults, what)
+		}
+	}
+	x := &s.index
+	active, refs := 0, map[*class]int{}
+	for _, w := range s.workers {
+		if w.pos >= 0 {
+			active++
+			add(w.pos >= len(x.at) || x.at[w.pos] != w, "worker "+w.ID+" is not at its position")
+		}
+		add((w.pos >= 0) != (w.State == WorkerActive), "worker "+w.ID+" has the wrong place")
+	}
+	add(active != x.active, "the active workers are miscounted")
+	last := -1
+	var place uint64
+	for pos, w := range x.at {
+		if w != nil {
+			add(w.Place < place || pos <= last, "worker "+w.ID+" is out of order")
+			place, last = w.Place, pos
+		}
+	}
+	queued := 0
+	for _, j := range s.jobs {
+		if j.kin != nil {
+			refs[j.kin]++
+		}
+		if j.queue != nil {
+			queued++
+		}
+		add((j.queue != nil) != (j.Status == JobQueued), "job "+j.ID+" is in the wrong line")
+		add(j.wants && j.kin == nil, "job "+j.ID+" wants without a class")
+		add(j.mark, "job "+j.ID+" is marked")
+	}
+	inLines := 0
+	for _, q := range s.queues {
+		n := 0
+		for _, k := range q.ranks {
+			n += k
+		}
+		add(n != q.line.n, "queue "+q.ID+" miscounts its ranks")
+		inLines += q.line.n
+	}
+	add(inLines != queued, "the lines hold other jobs than the queued ones")
+	for key, c := range x.classes {
+		add(refs[c] != c.refs, "a class miscounts its jobs")
+		add((c.homeSlot > 0) != (c.jobs.n > 0), "a class is found or not where it should")
+		add(key != c.key, "a class is kept under another key")
+		delete(refs, c)
+	}
+	add(len(refs) > 0, "jobs belong to classes that were swept away")
+	for _, p := range x.predicates {
+		for _, w := range x.at {
+			if w != nil {
+				add(p.members.has(w.pos) != p.key.op.Holds(w.Labels[p.key.label], p.key.value), "a predicate has the wrong members")
+			}
+		}
+	}
+	return faults
+}

@@ -45,6 +45,10 @@ func TestHistoriesAgreeWithTheNaiveMatcher(t *testing.T) {
 			t: t, now: start(), live: routing.New(settings()), double: routing.New(settings()),
 			naive: newNaive(), decoder: routing.NewDecoder(),
 		}
+		// The double keeps to the usual limits, which change no decision.
+		if rapid.Bool().Draw(t, "tight") {
+			routing.Tighten(h.live)
+		}
 		h.furnish()
 		for range rapid.IntRange(5, 60).Draw(t, "steps") {
 			h.now = h.now.Add(h.pause())
@@ -90,6 +94,9 @@ func (h *history) do(c routing.Command) {
 	}
 	h.invariants(nil)
 	h.log = append(h.log, events...)
+	if faults := routing.Audit(h.live); faults != nil {
+		h.t.Fatalf("%T: the index is wrong: %v", c, faults)
+	}
 	if job, worker, ok := h.naive.next(); ok {
 		h.t.Fatalf("%T: worker %s is idle while job %s, which it can take, waits", c, worker, job)
 	}

@@ -71,6 +71,7 @@ type index struct {
 	active     int
 	ids        uint32 // given out to predicates, queues, channels
 
+	limits     limits
 	draft      class // what classOf is looking for
 	scratch    []byte
 	scratchIDs []uint32
@@ -83,17 +84,21 @@ type load struct {
 	members  bitset
 }
 
-const (
-	mostRanges  = 512  // indexed range predicates; more are checked one by one
-	mostClasses = 8192 // kept, empty ones included, before the first sweep
-	mostLoads   = 64   // kept, empty ones included
-)
+// limits bound what the index keeps. They change what a match costs and never
+// what it decides.
+type limits struct {
+	ranges  int // indexed range predicates; more are checked one by one
+	classes int // kept, unused ones included, before a sweep
+	loads   int // kept, empty ones included
+	gaps    int // positions that nobody has any more, beyond one for each worker
+}
 
 func newIndex() index {
 	return index{
 		predicates: map[predicateKey]*predicate{}, ranges: map[string][]*predicate{},
-		labels: map[string]map[Value][]*worker{}, classes: map[string]*class{}, sweepAt: mostClasses,
+		labels: map[string]map[Value][]*worker{}, classes: map[string]*class{}, sweepAt: 8192,
 		queues: map[string]*queueIndex{}, channels: map[string]*channelIndex{},
+		limits: limits{ranges: 512, classes: 8192, loads: 64, gaps: 4096},
 	}
 }
 
@@ -126,7 +131,7 @@ func (x *index) predicate(label string, op Operator, v Value) *predicate {
 		return p
 	}
 	if op != Equal {
-		if x.nRanges >= mostRanges {
+		if x.nRanges >= x.limits.ranges {
 			return nil
 		}
 		x.nRanges++
@@ -233,7 +238,7 @@ func (x *index) newClass(key string) *class {
 	}
 	if len(x.classes) >= x.sweepAt {
 		x.sweep()
-		x.sweepAt = max(mostClasses, 2*len(x.classes))
+		x.sweepAt = max(x.limits.classes, 2*len(x.classes))
 	}
 	x.classes[key] = c
 	return c

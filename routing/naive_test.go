@@ -264,10 +264,17 @@ func (j *naiveJob) before(o *naiveJob) bool {
 	if a, b := j.expedited(), o.expedited(); a != b {
 		return a
 	}
-	if *j.spec.Priority != *o.spec.Priority {
-		return *j.spec.Priority > *o.spec.Priority
+	if a, b := j.priority(), o.priority(); a != b {
+		return a > b
 	}
 	return j.queued < o.queued
+}
+
+func (j *naiveJob) priority() int {
+	if j.spec.Priority == nil {
+		return 1
+	}
+	return *j.spec.Priority
 }
 
 func (j *naiveJob) selectors() (out []routing.WorkerSelector) {

@@ -15,7 +15,7 @@ type channelUse struct {
 
 // enter gives an active worker a place in the index, behind all others.
 func (x *index) enter(w *worker) {
-	if len(x.at) > 2*x.active+4096 {
+	if len(x.at) > 2*x.active+x.limits.gaps {
 		x.compact()
 	}
 	x.at = append(x.at, nil)
@@ -114,7 +114,7 @@ func (x *index) last(w *worker) {
 	x.at[w.pos] = nil
 	x.at = append(x.at, w)
 	x.shift(w, len(x.at)-1)
-	if len(x.at) > 2*x.active+4096 {
+	if len(x.at) > 2*x.active+x.limits.gaps {
 		x.compact()
 	}
 }
@@ -195,7 +195,7 @@ func (x *index) load(num, den int) *load {
 	if ok {
 		return x.loads[i]
 	}
-	if len(x.loads) >= mostLoads {
+	if len(x.loads) >= x.limits.loads {
 		x.loads = slices.DeleteFunc(x.loads, func(l *load) bool { return l.members.n == 0 })
 		return x.insertLoad(num, den)
 	}
