@@ -59,8 +59,8 @@ func TestEachAttemptHasItsWords(t *testing.T) {
 func TestCallsCarryTheRespondent(t *testing.T) {
 	t.Parallel()
 	for given, want := range map[string]string{
-		"https://ivr.example/start":                      "https://ivr.example/start?respondent=r17",
-		"https://ivr.example/start?a=1":                  "https://ivr.example/start?a=1&respondent=r17",
+		"https://ivr.example/start":                       "https://ivr.example/start?respondent=r17",
+		"https://ivr.example/start?a=1":                   "https://ivr.example/start?a=1&respondent=r17",
 		"https://ivr.example/{{respondent}}/{{district}}": "https://ivr.example/r17/a%2Fb%3Fc=d",
 		"http://ivr.example?d={{district}}&n={{attempt}}": "http://ivr.example?d=a%2Fb%3Fc%3Dd&n=2&respondent=r17",
 	} {

@@ -32,18 +32,22 @@ func (r *Reader) record() (fields []string, number int, err error) {
 	if quotes == 0 {
 		return strings.Split(first.text, r.comma), first.number, nil
 	}
-	text, more := first.text, []line(nil)
+	more, size := []line(nil), len(first.text)
 	for quotes%2 != 0 {
 		next, err := r.lines.next()
 		if err == nil {
 			more = append(more, next)
+			size += 1 + len(next.text)
 		}
-		if err != nil || next.tooLong || len(more) == maxRecordLines || len(text)+len(next.text) > maxLine {
+		if err != nil || next.tooLong || len(more) == maxRecordLines || size > maxLine {
 			r.lines.back(more)
 			return nil, first.number, errOpenQuote
 		}
-		text += "\n" + next.text
 		quotes += strings.Count(next.text, `"`)
+	}
+	text := first.text
+	for _, l := range more {
+		text += "\n" + l.text
 	}
 	if fields, err = splitQuoted(text, r.comma[0]); err != nil {
 		r.lines.back(more)

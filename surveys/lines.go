@@ -82,6 +82,8 @@ func ended(b []byte) string {
 	return string(bytes.TrimSuffix(bytes.TrimSuffix(b, []byte("\n")), []byte("\r")))
 }
 
+func errEmpty() error { return weir.Errorf(weir.CodeInvalid, "the file is empty") }
+
 // Encodings lists the encodings of files of respondents. Without one a file is
 // UTF-8, unless it begins with the mark of UTF-16.
 func Encodings() []string { return []string{"utf-8", "utf-16le", "utf-16be", "windows-1252"} }
@@ -94,7 +96,7 @@ func decoded(r io.Reader, encoding string) (*bufio.Reader, error) {
 	mark, err := in.Peek(3)
 	if len(mark) == 0 && err != nil {
 		if errors.Is(err, io.EOF) {
-			return nil, weir.Errorf(weir.CodeInvalid, "the file is empty")
+			return nil, errEmpty()
 		}
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package surveys
 
 import (
 	"errors"
+	"regexp"
 	"strings"
 	"unicode"
 
@@ -18,6 +19,8 @@ var (
 	errPhoneUnknown = errors.New("the phone number begins with no country code, or is no number of its country")
 )
 
+var scientific = regexp.MustCompile(`^[0-9]([.,][0-9]*)?[eE]\+?[0-9]+$`)
+
 // KnownRegion tells whether a region has phone numbers.
 func KnownRegion(region string) bool { return phonenumbers.GetSupportedRegions()[region] }
 
@@ -29,15 +32,13 @@ func NormalisePhone(raw, region string) (string, error) {
 	if raw == "" {
 		return "", errNoPhone
 	}
+	if scientific.MatchString(raw) {
+		return "", errScientific
+	}
 	for i, r := range raw {
 		switch {
-		case unicode.IsDigit(r), unicode.IsSpace(r), strings.ContainsRune("()-./", r), r == '\u2011', r == '\u2013':
+		case unicode.IsDigit(r), unicode.IsSpace(r), strings.ContainsRune("()-./\u2011\u2013", r):
 		case r == '+' && (i == 0 || raw[0] == '('):
-		case r == 'E' || r == 'e' || r == '+':
-			if strings.ContainsAny(raw, "Ee") && strings.Trim(raw, "0123456789.,Ee+") == "" {
-				return "", errScientific
-			}
-			return "", errPhoneChars
 		default:
 			return "", errPhoneChars
 		}

@@ -182,6 +182,9 @@ func characters(fields ...string) error {
 // header reads the names of the columns.
 func (r *Reader) header() error {
 	first, err := r.lines.next()
+	if errors.Is(err, io.EOF) {
+		return errEmpty()
+	}
 	if err != nil {
 		return err
 	}
