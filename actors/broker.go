@@ -47,6 +47,7 @@ func (b *broker) Receive(ctx actor.Context) {
 	switch m := ctx.Message().(type) {
 	case *actor.Started:
 		b.self, b.parent = ctx.Self(), ctx.Parent()
+		b.seat.actor.Store(b.self)
 		b.begin()
 	case *actor.Stopping, *actor.Restarting:
 		b.halt()

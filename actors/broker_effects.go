@@ -200,7 +200,7 @@ func (b *broker) send(d channels.Driver, name string, a channels.Attempt) {
 	defer func() {
 		b.panicked(recover(), name, "send")
 		b.seat.sending(a.ID, &result)
-		b.root.Send(b.self, sendDone{a.ID, result})
+		b.root.Send(b.seat.actor.Load(), sendDone{a.ID, result}) // which may be another by now
 	}()
 	if !b.leased() {
 		result = channels.Sent{Fate: channels.NotSent, ChannelFault: true, Reason: "the lease ran out before it was sent"}

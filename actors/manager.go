@@ -18,6 +18,7 @@ type manager struct {
 	byID     map[string]weir.ChannelID
 	draining []chan struct{}
 	drained  bool
+	crashed  bool // its brokers end, and it starts anew when they have
 }
 
 // child is one broker as the manager sees it.
@@ -36,6 +37,8 @@ func (m *manager) Receive(ctx actor.Context) {
 		m.self = ctx.Self()
 		m.children = map[weir.ChannelID]*child{}
 		m.byID = map[string]weir.ChannelID{}
+	case *actor.Restarting:
+		m.crashed = true
 	case deliver:
 		m.deliver(ctx, msg.channel, msg.msg)
 	case peek:
@@ -71,7 +74,7 @@ func (m *manager) deliver(ctx actor.Context, id weir.ChannelID, msg any) {
 			m.refuse(msg)
 			return
 		}
-		c = m.spawn(ctx, id, newSeat(id, m.coreConfig.SendConcurrency))
+		c = m.spawn(ctx, id)
 	}
 	if c.stopping {
 		if len(m.draining) > 0 {
@@ -93,12 +96,20 @@ func (m *manager) peek(ctx actor.Context, p peek) {
 	p.missing()
 }
 
-func (m *manager) spawn(ctx actor.Context, id weir.ChannelID, s *seat) *child {
+// spawn starts a broker, on the seat that a crash of the manager left if it
+// did: calls of the provider may still be under way.
+func (m *manager) spawn(ctx actor.Context, id weir.ChannelID) *child {
+	s := m.seats[id]
+	if s == nil {
+		s = newSeat(id, m.coreConfig.SendConcurrency)
+		m.seats[id] = s
+	}
+	s.seen = 0
+	s.drains.Store(false)
 	props := actor.PropsFromProducer(func() actor.Actor {
 		return &broker{System: m.System, seat: s, log: m.logger.With("channel_id", int64(id))}
 	}, actor.WithReceiverMiddleware(m.brokerMiddleware...))
 	pid := ctx.SpawnPrefix(props, "channel-"+strconv.FormatInt(int64(id), 10)+"-")
-	s.id = pid.Id
 	c := &child{pid: pid, seat: s}
 	m.children[id], m.byID[pid.Id] = c, id
 	m.metrics.brokers.Set(float64(len(m.children)))
@@ -135,10 +146,17 @@ func (m *manager) terminated(ctx actor.Context, who *actor.PID) {
 		m.finishDrain()
 		return
 	}
+	if m.crashed {
+		for _, msg := range c.waiting {
+			m.refuseWith(msg, errRestarted())
+		}
+		return
+	}
+	delete(m.seats, id)
 	if len(c.waiting) == 0 {
 		return
 	}
-	m.spawn(ctx, id, newSeat(id, m.coreConfig.SendConcurrency))
+	m.spawn(ctx, id)
 	for _, msg := range c.waiting {
 		m.deliver(ctx, id, msg)
 	}
@@ -192,9 +210,9 @@ func (m *manager) renewed(ctx actor.Context, r leasesRenewed) {
 }
 
 // refuse answers whoever waits for a message that will not be handled.
-func (m *manager) refuse(msg any) {
-	(&broker{System: m.System}).refuse(msg, errDraining())
-}
+func (m *manager) refuse(msg any) { m.refuseWith(msg, errDraining()) }
+
+func (m *manager) refuseWith(msg any, err error) { (&broker{System: m.System}).refuse(msg, err) }
 
 func errDraining() error {
 	return &weir.Error{Code: weir.CodeDraining, Message: "the program is shutting down", RetryAfter: 5 * time.Second}

@@ -6,6 +6,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/asynkron/protoactor-go/actor"
+
 	"weir"
 	"weir/actors/core"
 	"weir/channels"
@@ -14,10 +16,10 @@ import (
 // seat is what outlives the incarnations of one channel's broker.
 type seat struct {
 	channel weir.ChannelID
-	id      string // of the actor
+	actor   atomic.Pointer[actor.PID] // who sits on it
 	until   atomic.Pointer[time.Time]
 	drains  atomic.Bool   // the broker was told to stop; so is the next incarnation
-	seen    int64         // the last message from outside; the actor\'s alone
+	seen    int64         // the last message from outside; the actor's alone
 	cancels chan struct{} // a token for each cancel that the provider is being asked for
 	writes  tally         // changes handed to the writer and not answered
 

@@ -35,6 +35,7 @@ type System struct {
 	supervision      *supervision
 	brokerMiddleware []actor.ReceiverMiddleware
 	generations      atomic.Int64
+	seats            map[weir.ChannelID]*seat // the manager's, and of the next one after a crash
 
 	ctx    context.Context // ends when nothing may go on any more
 	kill   context.CancelFunc
@@ -49,6 +50,7 @@ func Start(o Options) (*System, error) {
 	s := &System{
 		store: o.Store, directory: o.Directory, logger: o.Logger, metrics: o.Metrics, coreConfig: o.Core,
 		sendTimeout: o.SendTimeout, askTimeout: o.AskTimeout, leaseTTL: o.LeaseTTL, shared: o.Shared,
+		seats: map[weir.ChannelID]*seat{},
 	}
 	s.ctx, s.kill = context.WithCancel(context.Background())
 	quiet := slog.New(levelFloor{o.Logger.Handler(), slog.LevelWarn})

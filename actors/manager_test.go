@@ -1,0 +1,91 @@
+package actors
+
+import (
+	"context"
+	"log/slog"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"weir"
+	"weir/actors/core"
+	"weir/channels"
+	"weir/persistence"
+	"weir/persistence/storetest"
+)
+
+// slow is a provider that takes five seconds to take something.
+type slow struct{ sends atomic.Int32 }
+
+func (s *slow) Send(context.Context, channels.Attempt) channels.Sent {
+	s.sends.Add(1)
+	time.Sleep(5 * time.Second)
+	return channels.Sent{Fate: channels.Accepted, ProviderRef: "known"}
+}
+
+func (*slow) Ask(context.Context, channels.Attempt) channels.Answer {
+	return channels.Answer{Knowledge: channels.CannotTell}
+}
+
+func (*slow) Cancel(context.Context, channels.Attempt) channels.Cancellation {
+	return channels.Cancellation{}
+}
+func (*slow) Read(channels.Callback) (channels.Reading, error) { return channels.Reading{}, nil }
+func (*slow) Prepare(context.Context) error                    { return nil }
+func (*slow) Status(context.Context) channels.Status           { return channels.Status{Health: weir.Up} }
+
+// When the manager itself crashes its brokers end with it. They come back, no
+// contact is sent twice, none is forgotten, and the results of calls that were
+// under way are not lost.
+func TestManagerCrash(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		t.Cleanup(func() { time.Sleep(2 * time.Second) })
+		store := storetest.Open(t, "sqlite://:memory:", persistence.Options{})
+		var d slow
+		types := []channels.Type{{Name: "slow", Content: channels.Text, New: func(channels.Config) (channels.Driver, error) { return &d, nil }}}
+		s, err := Start(Options{
+			Store: store, Directory: channels.NewDirectory(types, "http://weir.test", nil), Logger: slog.New(slog.DiscardHandler),
+			Metrics: NewMetrics(prometheus.NewRegistry()), SendTimeout: 15 * time.Second, AskTimeout: time.Second,
+			LeaseTTL: 15 * time.Second, Core: core.Config{
+				IdleAfter: time.Hour, CollectEvery: time.Minute, SettleAfter: time.Minute, LostAfter: time.Hour,
+				StopAfter: time.Hour, SendConcurrency: 4, AskConcurrency: 4, Chance: func() float64 { return 0.5 },
+			},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		ch, _, err := store.PutChannel(t.Context(), weir.Channel{Name: "ch", Type: "slow", Capacity: 5})
+		if err != nil {
+			t.Fatal(err)
+		}
+		accept := func() weir.Ref {
+			got, err := s.Accept(t.Context(), ch, []weir.Spec{{To: "+15550001", Priority: weir.Normal, Messages: []string{"hello"}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return got[0].Contact.Ref
+		}
+		first := accept()
+		time.Sleep(time.Second) // it is being sent
+		s.root.Send(s.manager, peek{channel: 99, missing: func() { panic("a fault in the test") }})
+		second := accept()
+		time.Sleep(20 * time.Second)
+		for name, ref := range map[string]weir.Ref{"the one that was being sent": first, "the one that came then": second} {
+			c, _, err := store.Contact(t.Context(), ref)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.State != weir.Active || c.ProviderRef != "known" {
+				t.Errorf("%s is %s (%q), want active and known", name, c.State, c.ProviderRef)
+			}
+		}
+		if n := d.sends.Load(); n != 2 {
+			t.Errorf("the provider was called %d times, want 2", n)
+		}
+	})
+}
