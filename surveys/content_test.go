@@ -2,6 +2,7 @@ package surveys_test
 
 import (
 	"encoding/xml"
+	"errors"
 	"fmt"
 	"net/url"
 	"strings"
@@ -144,7 +145,7 @@ func TestMissingFieldsAreRefusedAtLaunch(t *testing.T) {
 	for i := range 1000 {
 		gaps.Check(fmt.Sprint("x", i), nil)
 	}
-	e, ok := gaps.Err().(*weir.Error)
+	e, ok := errors.AsType[*weir.Error](gaps.Err())
 	if !ok || gaps.Respondents != 1002 || len(e.Fields) != 100 || e.Fields[0].Pointer != "/respondents/r2/attributes/first_name" || e.Fields[1].Pointer != "/respondents/r3/attributes/first_name" {
 		t.Errorf("%d, %v", gaps.Respondents, gaps.Err())
 	}

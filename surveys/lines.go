@@ -175,9 +175,9 @@ func wide(in *bufio.Reader, order binary.ByteOrder) func() (rune, error) {
 		if err != nil || !utf16.IsSurrogate(r) {
 			return r, err
 		}
-		b, err := in.Peek(2)
-		if err != nil {
-			return noRune, nil //nolint:nilerr // half a character; the next read meets the end itself
+		b, _ := in.Peek(2)
+		if len(b) < 2 {
+			return noRune, nil // half a character; the next read meets the end, or the error, itself
 		}
 		both := utf16.DecodeRune(r, rune(order.Uint16(b)))
 		if both == utf8.RuneError {

@@ -113,13 +113,11 @@ func ContactKey(respondent string, serial int) string {
 // Priority is that of the respondent's contacts: high for people who have been
 // reached and for retries, normal for first attempts.
 func (p Progress) Priority() weir.Priority {
-	switch p.Disposition {
-	case Registered, Queued, Unreached:
-		if p.Attempts.Total() <= 1 {
-			return weir.Normal
-		}
+	reached := p.Disposition != Registered && p.Disposition != Queued && p.Disposition != Unreached
+	if reached || p.Attempts.Total() > 1 {
+		return weir.High
 	}
-	return weir.High
+	return weir.Normal
 }
 
 // ReplyPriority is that of what an application sends in answer to a respondent.
