@@ -127,6 +127,7 @@ func (s *Spec) Lane() Lane { return LaneOf(s.Priority, s.Survey) }
 type ChannelStore interface {
 	// PutChannel creates or replaces a channel by its name. ID, Secret,
 	// Version and the instants are the store's; the stored channel is returned.
+	// One of another type is not replaced: CodeConflict.
 	PutChannel(ctx context.Context, c Channel) (_ Channel, created bool, err error)
 	// UpdateChannel changes a channel if its version is still c.Version, else
 	// it answers CodeConflict.

@@ -78,6 +78,9 @@ func (s *Store) PutChannel(ctx context.Context, c weir.Channel) (weir.Channel, b
 		if row.Deleting {
 			return weir.Errorf(weir.CodeConflict, "the channel is being deleted")
 		}
+		if row.Type != c.Type {
+			return weir.Errorf(weir.CodeConflict, "there is a channel of this name and of another type")
+		}
 		return s.writeChannel(ctx, tx, &row, c, settings)
 	})
 	if s.database.Duplicate(err) {

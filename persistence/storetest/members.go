@@ -230,6 +230,11 @@ func testChannels(t *testing.T, backend Backend) {
 	if created || again.ID != stored.ID || again.Secret != stored.Secret || again.Version != stored.Version+1 || again.Capacity != 7 || !again.Paused {
 		t.Errorf("created %v: %+v", created, again)
 	}
+	other := in
+	other.Type = "nuntium" // of which contacts in the queue know nothing
+	_, _, err = b.PutChannel(b.ctx, other)
+	wantCode(t, err, weir.CodeConflict)
+	same(t, "channel", must[weir.Channel](t)(b.Channel(b.ctx, "b")), again)
 	stale := stored
 	stale.Title = "stale"
 	_, err = b.UpdateChannel(b.ctx, stale)
