@@ -77,5 +77,47 @@ func Audit(s *State) (faults []string) {
 			}
 		}
 	}
+	return append(faults, auditSets(s)...)
+}
+
+// auditSets compares the sets of workers with the workers.
+func auditSets(s *State) (faults []string) {
+	x := &s.index
+	loads, can, listen := map[*load]int{}, map[*channelIndex]int{}, map[*queueIndex]int{}
+	for _, w := range x.at {
+		if w == nil {
+			continue
+		}
+		loads[w.load]++
+		if !w.load.members.has(w.pos) || w.Capacity > 0 && w.load.num*w.Capacity != w.assignedCost*w.load.den {
+			faults = append(faults, "worker "+w.ID+" has another load")
+		}
+		for _, c := range w.channels {
+			if c.can {
+				can[c.index]++
+			}
+			if c.can != c.index.can.has(w.pos) {
+				faults = append(faults, "worker "+w.ID+" can or cannot")
+			}
+		}
+		for _, q := range w.listens {
+			listen[q]++
+		}
+	}
+	for _, l := range x.loads {
+		if l.members.n != loads[l] {
+			faults = append(faults, "a load ratio has members that left")
+		}
+	}
+	for id, c := range x.channels {
+		if c.can.n != can[c] {
+			faults = append(faults, "channel "+id+" has members that left")
+		}
+	}
+	for id, q := range x.queues {
+		if q.members.n != listen[q] || len(q.ring) != listen[q] {
+			faults = append(faults, "queue "+id+" has members that left")
+		}
+	}
 	return faults
 }

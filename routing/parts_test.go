@@ -1,0 +1,260 @@
+package routing
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+// Intersections of sets, forwards and backwards, are those of plain slices.
+func TestQueriesAreIntersections(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		const most = 3 * 4096
+		n := rapid.IntRange(1, 3).Draw(t, "sets")
+		var q query
+		in := make([]map[int]bool, n+1)
+		shared := rapid.SliceOfN(rapid.IntRange(0, most), 0, 40).Draw(t, "shared")
+		for i := range in {
+			b := &bitset{}
+			in[i] = map[int]bool{}
+			members := rapid.SliceOfN(rapid.IntRange(0, most), 0, 40).Draw(t, "members")
+			if i < n {
+				members = append(members, shared...)
+				q.all = append(q.all, b)
+			} else {
+				q.none = append(q.none, b)
+			}
+			for _, m := range members {
+				b.set(m)
+				in[i][m] = true
+			}
+			for _, m := range rapid.SliceOfN(rapid.SampledFrom(append(members, 0)), 0, 5).Draw(t, "gone") {
+				b.put(m, false)
+				delete(in[i], m)
+			}
+			if b.n != len(in[i]) {
+				t.Fatalf("%d members, not %d", b.n, len(in[i]))
+			}
+		}
+		var want, up, down []int
+		for m := range most + 1 {
+			ok := !in[n][m]
+			for _, s := range in[:n] {
+				ok = ok && s[m]
+			}
+			if ok {
+				want = append(want, m)
+			}
+		}
+		for m := q.next(0); m >= 0; m = q.next(m + 1) {
+			up = append(up, m)
+		}
+		for m := q.prev(most + 1); m >= 0; m = q.prev(m) {
+			down = append(down, m)
+		}
+		slices.Reverse(down)
+		if diff := cmp.Diff(want, up) + cmp.Diff(want, down); diff != "" {
+			t.Fatal(diff)
+		}
+	})
+}
+
+// A line is a sorted slice.
+func TestLinesAreSorted(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		var l line
+		var want []uint64
+		next := uint64(1000)
+		for range rapid.IntRange(0, 30).Draw(t, "rounds") {
+			switch n := rapid.IntRange(1, 400).Draw(t, "n"); rapid.IntRange(0, 3).Draw(t, "what") {
+			case 0: // at the end
+				for range n {
+					next += 7
+					l.add(next, &job{place: next})
+					want = append(want, next)
+				}
+			case 1: // anywhere
+				for i := range uint64(n) {
+					p := (i*7919+uint64(n)*104729)%(next/7)*7 + 3 // none of the others' remainders
+					if k, there := slices.BinarySearch(want, p); !there {
+						l.add(p, &job{place: p})
+						want = slices.Insert(want, k, p)
+					}
+				}
+			case 2: // from the front
+				for range min(n, len(want)) {
+					l.remove(want[0])
+					want = want[1:]
+				}
+			case 3: // from within, and what is not there
+				for i := range min(n, len(want)) {
+					k := i * 31 % len(want)
+					l.remove(want[k])
+					l.remove(want[k])
+					want = slices.Delete(slices.Clone(want), k, k+1)
+				}
+			}
+		}
+		var got []uint64
+		for j := range l.all {
+			got = append(got, j.place)
+		}
+		if diff := cmp.Diff(slices.Clip(want), got); diff != "" && len(want)+len(got) > 0 {
+			t.Fatal(diff)
+		}
+		for i, p := range want {
+			if l.ahead(p) != i {
+				t.Fatalf("%d ahead of the %dth", l.ahead(p), i)
+			}
+		}
+		if f := l.first(); l.n != len(want) || (f == nil) != (len(want) == 0) || f != nil && f.place != want[0] {
+			t.Fatalf("%d jobs, first %v", l.n, f)
+		}
+	})
+}
+
+// Timers fire in the order of time, whatever was moved or removed.
+func TestTimersFireInOrder(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		var h heap
+		timers := make([]timer, 60)
+		at := map[int]int64{}
+		for range 200 {
+			i := rapid.IntRange(0, len(timers)-1).Draw(t, "timer")
+			timers[i].order = uint64(i)
+			us := rapid.Int64Range(0, 50).Draw(t, "at")
+			if us == 0 {
+				h.set(&timers[i], time.Time{})
+				delete(at, i)
+				continue
+			}
+			h.set(&timers[i], time.UnixMicro(us))
+			at[i] = us
+		}
+		last := entry{}
+		for n := len(at); n > 0; n-- {
+			e := h.entries[0]
+			if e.before(last) || at[int(e.order)] != e.at {
+				t.Fatalf("%+v after %+v", e, last)
+			}
+			last = e
+			h.remove(e.t)
+		}
+		if len(h.entries) > 0 {
+			t.Fatal("timers are left")
+		}
+	})
+}
+
+// What Power Fx expressions of rules give.
+func TestExpressions(t *testing.T) {
+	t.Parallel()
+	s := scope{
+		job:    Labels{"Age": Number(4), "Name": Text("Jo"), "Vip": Bool(true), "two words": Number(2)},
+		worker: Labels{"Age": Number(6)},
+	}
+	for text, want := range map[string]Value{
+		`1 + 2 * 3`:                         Number(7),
+		`(1 + 2) * 3`:                       Number(9),
+		`-job.Age - -1`:                     Number(-3),
+		`8 / 2 / 2`:                         Number(2),
+		`job.Age + job.Nothing`:             Number(4),
+		`job.Name = "Jo"`:                   Bool(true),
+		`job.Name <> "Jo"`:                  Bool(false),
+		`job.Nothing = true`:                Bool(false),
+		`job.Nothing = ""`:                  Bool(false),
+		`job.Nothing = job.Other`:           Bool(true),
+		`job.Age < worker.Age`:              Bool(true),
+		`job.Nothing < 1`:                   Bool(false),
+		`job.Age >= 4 && !(worker.Age > 6)`: Bool(true),
+		`false || job.Vip`:                  Bool(true),
+		`And(job.Vip, 1 = 1, 2 = 3)`:        Bool(false),
+		`Or(job.Vip = false, true)`:         Bool(true),
+		`job.Vip And Not(job.Age = 5)`:      Bool(true),
+		`Not job.Vip or true`:               Bool(true),
+		`If(job.Vip = true, 10, 5)`:         Number(10),
+		`If(false, 1, false, 2)`:            {},
+		`If(false, 1, true, 2, 3)`:          Number(2),
+		`if(false; 1; 3)`:                   Number(3),
+		`= "a ""b""" & job.Age`:             Text(`a "b"4`),
+		`job.'two words' * 0.5`:             Number(1),
+	} {
+		e, err := parseExpression(text)
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		if got, err := e.eval(s); got != want || err != nil {
+			t.Errorf("%s gives %v, %v; want %v", text, got, err, want)
+		}
+	}
+	for _, text := range []string{``, `1 +`, `(1`, `job`, `job.`, `jobs.A`, `If(1)`, `If(1,2`, `"open`, `'open`, `1 2`, `1.2.3`, `#`, `And()`, strings.Repeat("(", 9000), strings.Repeat("!", 5000) + "1"} {
+		if _, err := parseExpression(text); err == nil {
+			t.Errorf("%.20q was read", text)
+		}
+	}
+	for _, text := range []string{`job.Name + 1`, `1 / 0`, `job.Name < "x"`} {
+		e, err := parseExpression(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v, err := e.eval(s); err == nil {
+			t.Errorf("%s gives %v", text, v)
+		}
+	}
+}
+
+func FuzzExpression(f *testing.F) {
+	f.Add(`If(job.Vip = true, 10, worker.Age * 2)`)
+	f.Add(`job.'a b' <> "x" && Not(1 >= 2)`)
+	f.Fuzz(func(t *testing.T, text string) {
+		e, err := parseExpression(text)
+		if err != nil {
+			return
+		}
+		if v, err := e.eval(scope{job: Labels{"Vip": Bool(true)}}); err == nil && !v.valid() {
+			t.Errorf("%v", v)
+		}
+	})
+}
+
+// The catalogue of the API, and nothing else, is announced.
+func TestKindsOfEvents(t *testing.T) {
+	t.Parallel()
+	var public []string
+	d := NewDecoder()
+	for _, e := range kinds() {
+		kind, data, err := EncodeEvent(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		back, err := d.Decode(kind, data)
+		if err != nil || back.Kind() != kind {
+			t.Errorf("%s is read as %v, %v", kind, back, err)
+		}
+		if Public(e) {
+			public = append(public, strings.TrimPrefix(kind, "Router"))
+		}
+	}
+	slices.Sort(public)
+	want := strings.Fields(`JobCancelled JobClassificationFailed JobClassified JobClosed JobCompleted JobDeleted
+		JobExceptionTriggered JobQueued JobReceived JobSchedulingFailed JobUnassigned JobWaitingForActivation
+		JobWorkerSelectorsExpired WorkerDeleted WorkerDeregistered WorkerOfferAccepted WorkerOfferDeclined
+		WorkerOfferExpired WorkerOfferIssued WorkerOfferRevoked WorkerRegistered WorkerUpdated`)
+	if diff := cmp.Diff(want, public); diff != "" {
+		t.Error(diff)
+	}
+	if _, err := d.Decode("nothing", nil); err == nil {
+		t.Error("an unknown event was read")
+	}
+	if _, err := d.Decode("RouterJobQueued", []byte(`{"seq":"x"}`)); err == nil {
+		t.Error("a broken event was read")
+	}
+}
