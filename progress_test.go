@@ -14,8 +14,8 @@ import (
 
 var (
 	t0 = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
-	t1 = t0.Add(time.Minute)
-	t2 = t0.Add(time.Hour)
+	t1 = time.Date(2026, 3, 1, 9, 1, 0, 0, time.UTC)
+	t2 = time.Date(2026, 3, 1, 10, 0, 0, 0, time.UTC)
 )
 
 var states = []weir.State{weir.Queued, weir.Delayed, weir.Sending, weir.Active, weir.Unknown, weir.Done}
