@@ -289,8 +289,11 @@ func (b *broker) onFigures(m figuresOf) {
 	}
 	f := weir.Figures{Health: weir.Up}
 	ch := b.ch
-	if b.core != nil {
+	switch {
+	case b.core != nil:
 		f = b.core.Figures()
+	case b.standby:
+		ch = weir.Channel{} // its figures are the owner's to tell
 	}
 	if b.supervision.faulted(b.self.Id) {
 		f.Health, f.HealthReason = weir.Faulted, "the channel's broker keeps crashing"

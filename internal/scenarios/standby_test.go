@@ -1,0 +1,28 @@
+package scenarios_test
+
+import (
+	"strings"
+	"testing"
+)
+
+// The figures of a channel come from the process that runs it, and from no
+// other: whoever adds up what all processes say gets the truth.
+func TestStandbyShowsNoFigures(t *testing.T) {
+	t.Parallel()
+	a, b := pair(t)
+	a.channel("ch", 5)
+	a.accept("ch", sms("a"))
+	a.speaks("a")
+	b.accept("ch", sms("b")) // now its process has a broker for it too
+	a.speaks("b")
+	b.until("it stands by", func() bool { return b.metric("weir_brokers_running") == 1 })
+	oneOwner(t, "ch", a, b)
+	shows := func(w *world) bool {
+		return strings.Contains(w.want(200, "GET", "/metrics", nil).Text, `weir_channel_capacity_slots{channel="ch"}`)
+	}
+	a.until("the owner shows the channel", func() bool { return shows(a) })
+	if shows(b) {
+		t.Error("the one that stands by shows it too")
+	}
+	a.finish("a", "b")
+}
