@@ -13,13 +13,13 @@ import (
 
 // router is an engine with a clock that the test moves.
 type router struct {
-	t      *testing.T
+	t      testing.TB
 	s      *routing.State
 	now    time.Time
 	events []routing.Event // of the last command
 }
 
-func newRouter(t *testing.T) *router {
+func newRouter(t testing.TB) *router {
 	t.Helper()
 	return &router{t: t, s: routing.New(routing.DefaultSettings()), now: start()}
 }

@@ -1,0 +1,241 @@
+package routing_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"weir"
+	"weir/routing"
+)
+
+// What cannot be deleted while it is used, and the reasons that clients know.
+func TestDeletion(t *testing.T) {
+	t.Parallel()
+	r := newRouter(t).queue("q", routing.Mode{})
+	r.do(routing.PutException{ID: "e", Spec: routing.ExceptionSpec{}})
+	r.do(routing.PutQueue{ID: "q", Spec: routing.QueueSpec{DistributionPolicyID: "of q", ExceptionPolicyID: "e"}})
+	r.do(routing.PutClassification{ID: "c", Spec: routing.ClassificationSpec{FallbackQueueID: "q"}})
+	r.agent("w", nil)
+	r.do(routing.PutJob{ID: "j", Spec: routing.JobSpec{ChannelID: "chat", ClassificationPolicyID: "c"}})
+	for _, c := range []struct {
+		kind    routing.Resource
+		id      string
+		code    weir.Code
+		details []string
+	}{
+		{routing.ResourceDistribution, "of q", weir.CodeInvalid, []string{routing.QueueUsesDistribution}},
+		{routing.ResourceException, "e", weir.CodeInvalid, []string{routing.QueueUsesException}},
+		{routing.ResourceClassification, "c", weir.CodeInvalid, []string{routing.JobUsesClassification}},
+		{routing.ResourceQueue, "q", weir.CodeConflict, []string{routing.JobInQueue, routing.ClassificationFallsBack, routing.WorkerOnQueue}},
+		{routing.ResourceQueue, "nothing", weir.CodeNotFound, nil},
+		{routing.ResourcePool, "nothing", weir.CodeNotFound, nil},
+		{routing.ResourceJob, "j", weir.CodeInvalid, []string{"unknown"}},
+	} {
+		err := r.refused(c.code, routing.Delete{Resource: c.kind, ID: c.id}).(*weir.Error)
+		var got []string
+		for _, f := range err.Fields {
+			got = append(got, f.Code)
+		}
+		if strings.Join(got, " ") != strings.Join(c.details, " ") {
+			t.Errorf("%s: details %v", c.kind, got)
+		}
+	}
+	r.do(routing.CancelJob{ID: "j"}).do(routing.DeleteWorker{ID: "w"}).saw("RouterWorkerDeleted")
+	for _, c := range []routing.Delete{
+		{Resource: routing.ResourceClassification, ID: "c"}, {Resource: routing.ResourceQueue, ID: "q"},
+		{Resource: routing.ResourceDistribution, ID: "of q"}, {Resource: routing.ResourceException, ID: "e"},
+	} {
+		r.do(c)
+	}
+}
+
+// If-Match and If-Unmodified-Since. "A patch that changes nothing leaves etag
+// and Last-Modified alone. If-Match for a resource that does not exist must
+// not create it."
+func TestConditions(t *testing.T) {
+	t.Parallel()
+	r := newRouter(t).queue("q", routing.Mode{})
+	put := func(c routing.If, name string) routing.Command {
+		return routing.PutQueue{ID: "q", Spec: routing.QueueSpec{Name: name}, If: c}
+	}
+	r.wait(1500 * time.Millisecond).do(put(routing.If{}, "a"))
+	q, _ := r.s.Queue("q")
+	r.wait(time.Hour).do(put(routing.If{}, "a")).saw()
+	if again, _ := r.s.Queue("q"); again.Version != q.Version || !again.ChangedAt.Equal(q.ChangedAt) {
+		t.Error("what changed nothing changed the version")
+	}
+	for _, c := range []struct {
+		cond routing.If
+		ok   bool
+	}{
+		{routing.If{Version: q.Version}, true},
+		{routing.If{Version: q.Version - 1}, false},
+		{routing.If{Unmatchable: true}, false},
+		{routing.If{Any: true}, true},
+		{routing.If{UnmodifiedSince: q.ChangedAt.Truncate(time.Second)}, true}, // it has whole seconds
+		{routing.If{UnmodifiedSince: q.ChangedAt.Add(-2 * time.Second)}, false},
+	} {
+		if c.ok {
+			r.do(put(c.cond, "a"))
+		} else {
+			r.refused(routing.CodePrecondition, put(c.cond, "b"))
+		}
+	}
+	r.refused(routing.CodePrecondition, routing.PutWorker{ID: "new", If: routing.If{Any: true}})
+	r.refused(routing.CodePrecondition, routing.PutJob{ID: "new", Spec: chatSpec(), If: routing.If{Version: 1}})
+}
+
+// "Objects merge key by key (labels: {} removes nothing, labels: {a: null}
+// removes a), arrays are replaced, null removes or resets to the default,
+// read-only members are ignored."
+func TestMergePatch(t *testing.T) {
+	t.Parallel()
+	r := newRouter(t).queue("q", routing.Mode{})
+	patch := func(body string) {
+		t.Helper()
+		c, err := r.s.Patch(routing.ResourceJob, "j", []byte(body), routing.If{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.do(c)
+	}
+	patch(`{"channelId":"chat","queueId":"q","priority":7,"labels":{"a":1,"b":"x"},"tags":{"t":true},"dispositionCode":"d",
+		"notes":[{"message":"n"}],"requestedWorkerSelectors":[{"key":"a","labelOperator":"equal","value":1}]}`)
+	patch(`{"labels":{},"etag":"\"x\"","status":"closed","assignments":{"a":1},"unknown":[1]}`)
+	if j := r.job("j"); len(j.Labels) != 2 || *j.Priority != 7 || j.Status != routing.JobQueued {
+		t.Errorf("%+v", j)
+	}
+	patch(`{"labels":{"a":null},"tags":null,"priority":null,"dispositionCode":null,"requestedWorkerSelectors":[]}`)
+	if j := r.job("j"); len(j.Labels) != 1 || len(j.Tags) != 0 || *j.Priority != 1 || j.DispositionCode != "" || len(j.RequestedWorkerSelectors) != 0 || len(j.Notes) != 1 {
+		t.Errorf("%+v", j)
+	}
+	for _, kind := range []routing.Resource{
+		routing.ResourceWorker, routing.ResourceJob, routing.ResourceQueue, routing.ResourceDistribution,
+		routing.ResourceClassification, routing.ResourceException, routing.ResourcePool,
+	} {
+		if _, err := r.s.Patch(kind, "x", []byte(`{}`), routing.If{}); err != nil {
+			t.Errorf("%s: %v", kind, err)
+		}
+		for _, body := range []string{``, `null`, `[]`, `1`, `{"a":}`} {
+			if _, err := r.s.Patch(kind, "x", []byte(body), routing.If{}); weir.CodeOf(err) != weir.CodeInvalid {
+				t.Errorf("%s, body %s: %v", kind, body, err)
+			}
+		}
+	}
+	for _, body := range []string{`{"labels":{"a":[1]}}`, `{"priority":"high"}`, `{"priority":1.5}`, `{"channelId":7}`} {
+		if _, err := r.s.Patch(routing.ResourceJob, "j", []byte(body), routing.If{}); weir.CodeOf(err) != weir.CodeInvalid {
+			t.Errorf("%s: %v", body, err)
+		}
+	}
+}
+
+// Clients' mistakes are refused with the member that is wrong.
+func TestMistakes(t *testing.T) {
+	t.Parallel()
+	r := newRouter(t).queue("q", routing.Mode{})
+	many := make([]string, 501)
+	for i := range many {
+		many[i] = "q"
+	}
+	job := func(change func(*routing.JobSpec)) routing.Command {
+		spec := chatSpec()
+		change(&spec)
+		return routing.PutJob{ID: "j", Spec: spec}
+	}
+	dist := func(m routing.Mode) routing.Command {
+		return routing.PutDistribution{ID: "d", Spec: routing.DistributionSpec{Mode: m}}
+	}
+	class := func(c routing.ClassificationSpec) routing.Command {
+		return routing.PutClassification{ID: "c", Spec: c}
+	}
+	for pointer, c := range map[string]routing.Command{
+		"/id":                             routing.PutQueue{},
+		"/distributionPolicyId":           routing.PutQueue{ID: "x", Spec: routing.QueueSpec{DistributionPolicyID: "none"}},
+		"/exceptionPolicyId":              routing.PutQueue{ID: "x", Spec: routing.QueueSpec{ExceptionPolicyID: "none"}},
+		"/closed":                         routing.PutQueue{ID: "x", Spec: routing.QueueSpec{Closed: "ajar"}},
+		"/queues":                         routing.PutWorker{ID: "w", Spec: routing.WorkerSpec{Queues: many}},
+		"/capacity":                       routing.PutWorker{ID: "w", Spec: routing.WorkerSpec{Capacity: -1}},
+		"/channels/1/channelId":           routing.PutWorker{ID: "w", Spec: routing.WorkerSpec{Channels: []routing.Channel{{ChannelID: "a"}, {ChannelID: "a"}}}},
+		"/channels/0/maxNumberOfJobs":     routing.PutWorker{ID: "w", Spec: routing.WorkerSpec{Channels: []routing.Channel{{ChannelID: "a", MaxNumberOfJobs: -1}}}},
+		"/labels/x":                       routing.PutWorker{ID: "w", Spec: routing.WorkerSpec{Labels: routing.Labels{"x": {}}}},
+		"/priority":                       job(func(j *routing.JobSpec) { j.Priority = new(101) }),
+		"/channelId":                      job(func(j *routing.JobSpec) { j.ChannelID = "" }),
+		"/queueId":                        job(func(j *routing.JobSpec) { j.QueueID = "" }),
+		"/classificationPolicyId":         job(func(j *routing.JobSpec) { j.ClassificationPolicyID = "none" }),
+		"/matchingMode/kind":              job(func(j *routing.JobSpec) { j.MatchingMode.Kind = "never" }),
+		"/matchingMode/scheduleAt":        job(func(j *routing.JobSpec) { j.MatchingMode.Kind = routing.ScheduleAndSuspend }),
+		"/requestedWorkerSelectors/0/key": job(func(j *routing.JobSpec) { j.RequestedWorkerSelectors = []routing.WorkerSelector{is("")} }),
+		"/requestedWorkerSelectors/0/labelOperator": job(func(j *routing.JobSpec) {
+			j.RequestedWorkerSelectors = []routing.WorkerSelector{where("a", "like", routing.Number(1))}
+		}),
+		"/mode/kind":                               dist(routing.Mode{Kind: "fastest"}),
+		"/mode/maxConcurrentOffers":                dist(routing.Mode{MinConcurrentOffers: 3, MaxConcurrentOffers: 2}),
+		"/mode/scoringRule/expression":             dist(routing.Mode{Kind: routing.BestWorker, ScoringRule: rule(routing.RuleExpression, "1 +")}),
+		"/mode/scoringRule/functionUri":            dist(routing.Mode{Kind: routing.BestWorker, ScoringRule: rule(routing.RuleFunction, "")}),
+		"/fallbackQueueId":                         class(routing.ClassificationSpec{FallbackQueueID: "none"}),
+		"/prioritizationRule/kind":                 class(routing.ClassificationSpec{PrioritizationRule: &routing.Rule{Kind: "guess"}}),
+		"/queueSelectorAttachments/0/selector":     class(routing.ClassificationSpec{QueueSelectorAttachments: []routing.QueueAttachment{{Kind: routing.AttachStatic}}}),
+		"/queueSelectorAttachments/0/rule":         class(routing.ClassificationSpec{QueueSelectorAttachments: []routing.QueueAttachment{{Kind: routing.AttachRuleEngine}}}),
+		"/workerSelectorAttachments/0/condition":   class(routing.ClassificationSpec{WorkerSelectorAttachments: []routing.WorkerAttachment{{Kind: routing.AttachConditional}}}),
+		"/workerSelectorAttachments/0/allocations": class(routing.ClassificationSpec{WorkerSelectorAttachments: []routing.WorkerAttachment{{Kind: routing.AttachWeighted, Allocations: []routing.WorkerAllocation{{Weight: 0}}}}}),
+		"/exceptionRules/0/trigger/kind":           routing.PutException{ID: "e", Spec: routing.ExceptionSpec{ExceptionRules: []routing.ExceptionRule{{ID: "r"}}}},
+		"/exceptionRules/0/actions/0/queueId": routing.PutException{ID: "e", Spec: routing.ExceptionSpec{ExceptionRules: []routing.ExceptionRule{{
+			ID: "r", Trigger: full(), Actions: []routing.Action{{Kind: routing.ActionManualReclassify, QueueID: "none"}},
+		}}}},
+		"/selectors/0/labelOperator": routing.PutPool{ID: "p", Spec: routing.PoolSpec{ChannelID: "c", Selectors: []routing.WorkerSelector{{Key: "a"}}}},
+	} {
+		err := r.refused(weir.CodeInvalid, c).(*weir.Error)
+		if len(err.Fields) != 1 || err.Fields[0].Pointer != pointer {
+			t.Errorf("%s: %v", pointer, err)
+		}
+	}
+	for _, c := range []routing.Command{
+		routing.DeleteWorker{ID: "x"}, routing.DeleteJob{ID: "x"}, routing.ReclassifyJob{ID: "x"},
+		routing.CompleteJob{JobID: "x"}, routing.SupplyRules{JobID: "x"}, routing.SupplyScores{JobID: "x"},
+	} {
+		r.refused(weir.CodeNotFound, c)
+	}
+}
+
+// A snapshot that is cut off, of another version or contradicts itself is
+// refused; what is read is written again as it was.
+func FuzzRestore(f *testing.F) {
+	r := newRouter(f).queue("q", routing.Mode{MaxConcurrentOffers: 2}).agent("a", nil).agent("b", skills("X"))
+	r.do(routing.PutPool{ID: "p", Spec: routing.PoolSpec{ChannelID: "chat"}})
+	sel := is("X")
+	sel.ExpiresAfterSeconds = 100
+	r.chat("j", sel).chat("k").chat("l", where("A", routing.LessThan, routing.Number(2)))
+	r.accept("k", "a")
+	whole := snapshot(f, r.s)
+	f.Add(whole)
+	f.Add(whole[:len(whole)/2])
+	f.Add([]byte(`{"format":"weir-routing","version":2}` + "\n"))
+	f.Add([]byte(`{"format":"weir-routing","version":1,"seq":1}` + "\n" + `{"end":0}` + "\n"))
+	for _, change := range [][2]string{
+		{`"worker":"b"`, `"worker":"z"`}, {`"queue":{"id":"q"`, `"queue":{"id":"p"`}, {`"priority":1`, `"priority":1000`},
+		{`"id":"j"`, `"id":"k"`}, {`"status":"queued"`, `"status":"closed"`}, {`"capacity":1`, `"capacity":-5`}, {`"end":`, `"end":1`},
+	} {
+		f.Add([]byte(strings.ReplaceAll(string(whole), change[0], change[1])))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		s, err := routing.Restore(data)
+		if err != nil {
+			return
+		}
+		again, err := routing.Restore(snapshot(t, s))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(snapshot(t, again)) != string(snapshot(t, s)) {
+			t.Error("a snapshot of what a snapshot gave is another")
+		}
+		if faults := routing.Audit(s); faults != nil {
+			t.Errorf("the index is wrong: %v", faults)
+		}
+		// Whatever it says, time can pass.
+		if at, ok := s.NextWake(); ok {
+			_, _ = s.Apply(routing.Tick{}, at)
+		}
+	})
+}
