@@ -22,7 +22,7 @@ type slow struct{ sends atomic.Int32 }
 
 func (s *slow) Send(context.Context, channels.Attempt) channels.Sent {
 	s.sends.Add(1)
-	time.Sleep(5 * time.Second)
+	<-time.After(5 * time.Second)
 	return channels.Sent{Fate: channels.Accepted, ProviderRef: "known"}
 }
 

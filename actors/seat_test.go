@@ -12,7 +12,7 @@ func TestWaitingForWritesWhileMoreBegin(t *testing.T) {
 	s := newSeat(1, 1)
 	var writers, waiters sync.WaitGroup
 	stop := make(chan struct{})
-	for range 4 {
+	for range 2 {
 		waiters.Go(func() {
 			for {
 				select {
@@ -25,7 +25,7 @@ func TestWaitingForWritesWhileMoreBegin(t *testing.T) {
 		})
 	}
 	writers.Go(func() {
-		for range 20_000 {
+		for range 2_000 {
 			s.writes.begin()
 			done := make(chan struct{})
 			go func() {
