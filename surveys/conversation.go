@@ -53,8 +53,9 @@ func (pl *Plan) Heard(p Progress, now time.Time, serial int, d Disposition) (Pro
 		p, e := pl.finish(p, d.status(), d)
 		return p, e, nil
 	}
-	if p.Status == Pending {
-		return p, Effects{}, nil // it starts as if nothing had been said
+	if p.Status == Pending { // it starts as if nothing had been said
+		p, e := pl.count(p, Effects{})
+		return p, e, nil
 	}
 	p, e := pl.withdraw(p)
 	p.DueAt = pl.wait(p, now)

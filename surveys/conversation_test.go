@@ -78,6 +78,43 @@ func TestWithdrawnTooLateItWasAnAttempt(t *testing.T) {
 	}
 }
 
+// The last retry was to be withdrawn, went out all the same, and failed: who has
+// just answered is waited for.
+func TestFailureOfAWithdrawnRetryEndsNobody(t *testing.T) {
+	t.Parallel()
+	l := retrying(t, smsOnly("10m"))
+	if err := l.heard(12, ""); err != nil {
+		t.Fatal(err)
+	}
+	l.ended(13, weir.Failed)
+	if l.p.Status != surveys.Active || l.pl.Made(l.p).SMS != 2 {
+		t.Errorf("%s, %s, attempts %+v", l.p.Status, l.p.Disposition, l.pl.Made(l.p))
+	}
+	l.wait()
+	l.want("withdraw 2", "failed, unresponsive")
+}
+
+// Whoever speaks before being contacted is contacted all the same, unless that
+// was the end of it.
+func TestAnswersOfPendingRespondents(t *testing.T) {
+	t.Parallel()
+	d := smsOnly("10m")
+	d.CountPartial = true
+	pl := plan(t, d)
+	p, e, err := pl.Heard(surveys.Fresh(), start(), 0, surveys.InterimPartial)
+	if err != nil || p.Status != surveys.Pending || !e.Count || e.Enqueue != nil {
+		t.Errorf("%v %+v %+v", err, p, e)
+	}
+	p, e, err = pl.Start(p, start(), 0)
+	if err != nil || p.Disposition != surveys.InterimPartial || e.Enqueue.Priority != weir.High {
+		t.Errorf("%v %+v %+v", err, p, e)
+	}
+	p, e, err = pl.Heard(surveys.Fresh(), start(), 0, surveys.Complete)
+	if err != nil || p.Status != surveys.Completed || !e.Count || !e.Finished {
+		t.Errorf("%v %+v %+v", err, p, e)
+	}
+}
+
 // An answer in the very contact that waits shows that it does not wait.
 func TestAnswerInTheContactItself(t *testing.T) {
 	t.Parallel()

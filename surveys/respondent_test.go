@@ -227,8 +227,8 @@ func TestNoWindowLeft(t *testing.T) {
 	l := begin(t, d)
 	l.ended(300, weir.Expired)
 	l.want("sms 1", "failed, failed")
-	if l.p.Attempts.Total() != 0 {
-		t.Errorf("attempts begun: %+v", l.p.Attempts)
+	if l.p.Attempts.Total() != 0 || l.p.Tries != 0 {
+		t.Errorf("attempts begun: %+v, %d tries", l.p.Attempts, l.p.Tries)
 	}
 	if _, _, err := l.pl.Start(surveys.Fresh(), at(300), 0); !errors.Is(err, surveys.ErrNoWindow) {
 		t.Errorf("started after the last window: %v", err)
@@ -312,6 +312,30 @@ func TestPriorityOfContacts(t *testing.T) {
 	}
 	if surveys.ReplyPriority() != weir.Reply {
 		t.Error("a reply is not of priority reply")
+	}
+}
+
+// The word that a contact was handed over may be lost; its end says as much.
+func TestEndWithoutHandOver(t *testing.T) {
+	t.Parallel()
+	l := begin(t, smsOnly("10m"))
+	l.ended(5, weir.Completed)
+	if !l.p.DueAt.Equal(at(15)) || l.pl.Made(l.p).SMS != 1 {
+		t.Errorf("due at %v, attempts %+v", l.p.DueAt, l.pl.Made(l.p))
+	}
+}
+
+// A provider had a message for a while, and certainly did not send it: it went
+// back into the queue and expired there.
+func TestExpiredAfterHandOver(t *testing.T) {
+	t.Parallel()
+	d := smsOnly("10m")
+	d.Schedule = office("UTC")
+	l := begin(t, d)
+	l.out(1)
+	l.ended(300, weir.Expired)
+	if o := l.last.Enqueue; o == nil || o.Attempt != 1 || l.pl.Made(l.p).SMS != 0 {
+		t.Errorf("%+v, attempts %+v", o, l.pl.Made(l.p))
 	}
 }
 

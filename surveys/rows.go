@@ -34,16 +34,16 @@ type Row struct {
 	Attributes map[string]string
 }
 
-// BadRow is a row that cannot be loaded. The rows after it can. It holds nothing
+// RowError is a row that cannot be loaded. The rows after it can. It holds nothing
 // of what the row says.
-type BadRow struct {
+type RowError struct {
 	Line   int    `json:"line"`
 	Column string `json:"column,omitempty"`
 	Reason string `json:"reason"`
 }
 
 // Error implements error.
-func (b *BadRow) Error() string {
+func (b *RowError) Error() string {
 	if b.Column == "" {
 		return fmt.Sprintf("line %d: %s", b.Line, b.Reason)
 	}
@@ -92,7 +92,7 @@ func (r *Reader) Columns() []string {
 	return slices.DeleteFunc(slices.Clone(r.columns), func(c string) bool { return c == fieldPhone })
 }
 
-// Next reads the next row. The error is a *[BadRow] if reading may go on, io.EOF
+// Next reads the next row. The error is a *[RowError] if reading may go on, io.EOF
 // after the last row, and else one that ended the reading.
 func (r *Reader) Next() (Row, error) {
 	for {
@@ -111,13 +111,13 @@ func (r *Reader) Next() (Row, error) {
 			case c.name == fieldPhone:
 				phone = value
 			case utf8.RuneCountInString(value) > MaxAttribute:
-				return Row{}, &BadRow{Line: number, Column: c.name, Reason: fmt.Sprintf("has more than %d characters", MaxAttribute)}
+				return Row{}, &RowError{Line: number, Column: c.name, Reason: fmt.Sprintf("has more than %d characters", MaxAttribute)}
 			case value != "":
 				row.Attributes[c.name] = value
 			}
 		}
 		if row.Phone, err = NormalisePhone(phone, r.region); err != nil {
-			return Row{}, &BadRow{Line: number, Column: fieldPhone, Reason: err.Error()}
+			return Row{}, &RowError{Line: number, Column: fieldPhone, Reason: err.Error()}
 		}
 		return row, nil
 	}
@@ -133,10 +133,10 @@ func reported(number int, err error) error {
 	if number == 0 {
 		return err
 	}
-	if bad, ok := errors.AsType[*BadRow](err); ok {
+	if bad, ok := errors.AsType[*RowError](err); ok {
 		return bad
 	}
-	return &BadRow{Line: number, Reason: err.Error()}
+	return &RowError{Line: number, Reason: err.Error()}
 }
 
 // cells reads the cells of the next row; its number is 0 if reading failed.
@@ -278,7 +278,7 @@ func flat(l line) ([]cell, error) {
 			err = fmt.Errorf("has more than %d attributes", MaxAttributes)
 		}
 		if err != nil {
-			return nil, &BadRow{Line: l.number, Column: clip(c.name), Reason: err.Error()}
+			return nil, &RowError{Line: l.number, Column: clip(c.name), Reason: err.Error()}
 		}
 		out = append(out, c)
 	}

@@ -28,7 +28,7 @@ func load(r io.Reader, format surveys.Format, encoding string) ([]string, error)
 	var out []string
 	for {
 		row, err := in.Next()
-		var bad *surveys.BadRow
+		var bad *surveys.RowError
 		switch {
 		case errors.Is(err, io.EOF):
 			return out, nil
@@ -241,7 +241,7 @@ func TestLongLinesAreBounded(t *testing.T) {
 			good, bad := 0, 0
 			for {
 				_, err := in.Next()
-				var b *surveys.BadRow
+				var b *surveys.RowError
 				if errors.Is(err, io.EOF) {
 					break
 				} else if errors.As(err, &b) {
@@ -302,7 +302,7 @@ func FuzzReader(f *testing.F) {
 			for last := 0; ; {
 				row, err := in.Next()
 				line := row.Line
-				var bad *surveys.BadRow
+				var bad *surveys.RowError
 				if errors.As(err, &bad) {
 					line = bad.Line
 				} else if err != nil {

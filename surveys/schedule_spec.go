@@ -86,19 +86,17 @@ func daysOf(names []string, m *mistakes) (days [7]bool) {
 	}
 	for i, name := range names {
 		at := "/weekdays/" + strconv.Itoa(i)
-		d := -1
-		for day := time.Sunday; day <= time.Saturday; day++ {
-			if name == strings.ToLower(day.String()[:3]) {
-				d = int(day)
+		known := false
+		for d := range days {
+			if name == strings.ToLower(time.Weekday(d).String()[:3]) {
+				if known = true; days[d] {
+					m.add(at, "duplicate", "%s is there twice", name)
+				}
+				days[d] = true
 			}
 		}
-		switch {
-		case d < 0:
+		if !known {
 			m.add(at, "enum", "%q is not one of mon, tue, wed, thu, fri, sat, sun", clip(name))
-		case days[d]:
-			m.add(at, "duplicate", "%s is there twice", name)
-		default:
-			days[d] = true
 		}
 	}
 	return days

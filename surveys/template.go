@@ -2,6 +2,7 @@ package surveys
 
 import (
 	"encoding/xml"
+	"errors"
 	"fmt"
 	"net/url"
 	"regexp"
@@ -53,14 +54,14 @@ func parseText(s string) (text, error) {
 		}
 		name, after, closed := strings.Cut(rest, "}}")
 		if !closed {
-			return nil, fmt.Errorf("{{ without }}")
+			return nil, errors.New("{{ without }}")
 		}
 		name = strings.TrimSpace(name)
 		switch {
 		case !goodAttribute(name):
 			return nil, fmt.Errorf("{{%s}}: %s", clip(name), attributeForm)
 		case name == fieldPhone:
-			return nil, fmt.Errorf("{{phone}} cannot be used; {{respondent}} says who it is")
+			return nil, errors.New("{{phone}} cannot be used; {{respondent}} says who it is")
 		}
 		out = append(out, piece{field: name})
 		s = after
@@ -119,17 +120,17 @@ func parseURL(s string) (text, error) {
 	if err != nil {
 		return nil, err
 	}
-	const wrong = "must be an http or https URL with a host, without fields up to its path"
+	wrong := errors.New("must be an http or https URL with a host, without fields up to its path")
 	if len(t) == 0 {
-		return nil, fmt.Errorf(wrong)
+		return nil, wrong
 	}
 	scheme, rest, _ := strings.Cut(t[0].literal, "://")
 	u, err := url.Parse(t.fill(func(string) string { return "x" }, inURL))
 	if err != nil || u.Host == "" || scheme != "http" && scheme != "https" || len(t) > 1 && !strings.ContainsAny(rest, "/?") {
-		return nil, fmt.Errorf(wrong)
+		return nil, wrong
 	}
 	if strings.Contains(s, "#") {
-		return nil, fmt.Errorf("must have no fragment (#)")
+		return nil, errors.New("must have no fragment (#)")
 	}
 	for _, p := range t {
 		if p.field == fieldRespondent {
