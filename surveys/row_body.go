@@ -1,0 +1,50 @@
+package surveys
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"weir"
+)
+
+// RowOf makes a row of a respondent that came in the body of a request, under
+// the same rules as one of a file. Attributes are what JSON decoding yields.
+// Pointers are relative to the respondent.
+func RowOf(phone string, attributes map[string]any, region string) (Row, []weir.FieldError) {
+	var m mistakes
+	row := Row{Attributes: make(map[string]string, len(attributes))}
+	var err error
+	if row.Phone, err = NormalisePhone(phone, region); err != nil {
+		m.add("/phone", "format", "%v", err)
+	}
+	if len(attributes) > MaxAttributes {
+		m.add("/attributes", "length", "must have up to %d attributes", MaxAttributes)
+		return Row{}, m
+	}
+	for _, name := range sortedKeys(attributes) {
+		value := attributes[name]
+		if f, ok := value.(float64); ok {
+			value = json.Number(strconv.FormatFloat(f, 'f', -1, 64))
+		}
+		c, err := scalar(name, value)
+		if err == nil && name == fieldPhone {
+			err = errors.New("is not an attribute")
+		}
+		if c.value = strings.TrimSpace(c.value); err == nil && utf8.RuneCountInString(c.value) > MaxAttribute {
+			err = fmt.Errorf("has more than %d characters", MaxAttribute)
+		}
+		if err != nil {
+			m.add("/attributes/"+token(name), "format", "%v", err)
+		} else if c.value != "" {
+			row.Attributes[name] = c.value
+		}
+	}
+	if len(m) > 0 {
+		return Row{}, m
+	}
+	return row, nil
+}
