@@ -143,7 +143,8 @@ type ChannelStore interface {
 	// its name; CodeConflict while contacts are open. Its finished contacts
 	// stay readable until their retention ends.
 	DeleteChannel(ctx context.Context, id ChannelID) error
-	// OpenChannels lists the channels that have contacts that are not done.
+	// OpenChannels lists the channels that have contacts that are not done, and
+	// those that are being deleted.
 	OpenChannels(ctx context.Context) ([]ChannelID, error)
 }
 

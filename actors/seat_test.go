@@ -12,20 +12,18 @@ func TestWaitingForWritesWhileMoreBegin(t *testing.T) {
 	s := newSeat(1, 1)
 	var writers, waiters sync.WaitGroup
 	stop := make(chan struct{})
-	for range 2 {
-		waiters.Go(func() {
-			for {
-				select {
-				case <-stop:
-					return
-				default:
-					s.writes.wait()
-				}
+	waiters.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				s.writes.wait()
 			}
-		})
-	}
+		}
+	})
 	writers.Go(func() {
-		for range 2_000 {
+		for range 5_000 {
 			s.writes.begin()
 			done := make(chan struct{})
 			go func() {

@@ -91,5 +91,5 @@ func (s *Store) OpenChannels(ctx context.Context) ([]weir.ChannelID, error) {
 }
 
 func openChannelsSQL() string {
-	return "SELECT id FROM channels WHERE " + openContact("channels.id") + " IS NOT NULL ORDER BY id"
+	return "SELECT id FROM channels WHERE deleting = 1 OR " + openContact("channels.id") + " IS NOT NULL ORDER BY id"
 }

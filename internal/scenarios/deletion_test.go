@@ -33,3 +33,27 @@ func TestDeletedChannelLeavesNoSeries(t *testing.T) {
 		}
 	})
 }
+
+// The process dies when a deletion was begun and nothing is open any more: it
+// goes on by itself after the restart.
+func TestDeletionGoesOnAfterACrash(t *testing.T) {
+	onStores(t, func(w *world) {
+		w.channel("ch", 5)
+		id := w.accept("ch", sms("a"))["a"]
+		w.speaks("a")
+		w.finish("a")
+		w.done(id)
+		w.crash()
+		ch, err := w.store.Channel(w.Context(), "ch")
+		if err != nil {
+			t.Fatal(err)
+		}
+		ch.Deleting = true
+		if _, err := w.store.UpdateChannel(w.Context(), ch); err != nil {
+			t.Fatal(err)
+		}
+		w.start()
+		w.until("the channel is gone", func() bool { return w.call("GET", "/v1/channels/ch", nil).Status == 404 })
+		w.channel("ch", 5) // the name is free
+	})
+}
