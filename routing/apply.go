@@ -175,7 +175,7 @@ func (s *State) cancelUnserved() {
 	}
 	j := s.unserved
 	s.unserved = nil
-	if s.jobs[j.ID] == j && !j.Status.over() && len(j.Offers) == 0 && len(j.Assignments) == 0 {
+	if s.jobs[j.ID] == j && !j.Status.over() && j.Asks == AskNothing && len(j.Offers) == 0 && len(j.Assignments) == 0 {
 		s.cancel(j, "", NobodyAvailable)
 	}
 }

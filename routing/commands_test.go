@@ -27,6 +27,7 @@ func (h *history) furnish() {
 			}},
 		},
 	}})
+	h.do(routing.PutClassification{ID: "c1", Spec: routing.ClassificationSpec{PrioritizationRule: rule(routing.RuleFunction, "https://f"), FallbackQueueID: "q1"}})
 	h.do(routing.PutException{ID: "e0", Spec: routing.ExceptionSpec{ExceptionRules: []routing.ExceptionRule{
 		{ID: "long", Trigger: routing.Trigger{Kind: routing.TriggerQueueLength, Threshold: 3}, Actions: []routing.Action{{Kind: routing.ActionManualReclassify, QueueID: "q1", Priority: new(7)}}},
 		{ID: "slow", Trigger: routing.Trigger{Kind: routing.TriggerWaitTime, ThresholdSeconds: 45}, Actions: []routing.Action{{Kind: routing.ActionReclassify, ClassificationPolicyID: "c0", LabelsToUpsert: routing.Labels{"Vip": routing.Bool(true)}}}},
@@ -47,6 +48,9 @@ func (h *history) distribution() routing.DistributionSpec {
 		Kind:                pick(h, "mode", routing.LongestIdle, routing.RoundRobin, routing.BestWorker, routing.ShortestIdle),
 		MinConcurrentOffers: 1, MaxConcurrentOffers: pick(h, "offers", 1, 1, 2, 3),
 		BypassSelectors: pick(h, "bypass", false, false, true),
+	}
+	if m.Kind == routing.BestWorker && pick(h, "remote", false, true) {
+		m.ScoringRule = rule(routing.RuleFunction, "https://scores")
 	}
 	if pick(h, "ascending", false, true) {
 		m.ScoringRuleOptions = &routing.ScoringOptions{DescendingOrder: new(false)}
@@ -106,7 +110,7 @@ func (h *history) job() routing.JobSpec {
 		s.Priority = &p
 	}
 	if pick(h, "classified", false, false, true) {
-		s.ClassificationPolicyID = "c0"
+		s.ClassificationPolicyID = pick(h, "classes", "c0", "c0", "c1")
 		s.Labels["Region"] = routing.Text(pick(h, "region", "north", "south", "west"))
 	}
 	switch pick(h, "matching", 0, 0, 0, 0, 0, 1, 2) {
@@ -178,7 +182,26 @@ func (h *history) command() routing.Command {
 	case 24:
 		return routing.CancelJob{ID: h.jobID(), Note: "n"}
 	}
+	if asked := h.live.Asked(); len(asked) > 0 {
+		return h.answer(pick(h, "asked", asked...))
+	}
 	return h.rareCommand()
+}
+
+// answer gives a job what the caller owes it.
+func (h *history) answer(id string) routing.Command {
+	j, _ := h.live.Job(id)
+	if j.Asks == routing.AskScores {
+		scores := map[string]float64{}
+		for i := range 5 {
+			scores[fmt.Sprint("w", i)] = pick(h, "score", 0.0, 1, 2)
+		}
+		return routing.SupplyScores{JobID: id, Round: j.Round, Scores: scores}
+	}
+	if pick(h, "fails", false, false, true) {
+		return routing.SupplyRules{JobID: id, Round: j.Round, Failure: &routing.Failure{Code: "Status", Message: "500"}}
+	}
+	return routing.SupplyRules{JobID: id, Round: j.Round, Results: map[string]routing.Result{"prioritizationRule": {Value: routing.Number(3)}}}
 }
 
 func (h *history) rareCommand() routing.Command {

@@ -39,7 +39,7 @@ func (s *State) createJob(c PutJob, spec JobSpec) {
 		JobID: c.ID, ChannelReference: spec.ChannelReference, ChannelID: spec.ChannelID,
 		QueueID: spec.QueueID, Labels: spec.Labels, Tags: spec.Tags,
 	}
-	s.emit(&JobReceivedEvent{JobHead: head, Spec: spec, Status: status, NoWait: c.NoWait})
+	s.emit(&JobReceivedEvent{JobHead: head, Spec: spec, Status: status})
 	j := s.jobs[c.ID]
 	if c.NoWait {
 		s.unserved = j
@@ -87,7 +87,8 @@ func (s *State) updateOpen(j *job, spec JobSpec, d jobChanges) {
 	if (d.mode && kind != QueueAndMatch) || d.place || d.labels || d.policy {
 		s.revokeAll(j)
 	}
-	classifies := spec.ClassificationPolicyID != "" && (d.labels || d.policy)
+	classifies := spec.ClassificationPolicyID != "" &&
+		(d.labels || d.policy || d.place && j.Status == JobPendingClassification)
 	switch {
 	case kind == ScheduleAndSuspend && (d.mode || j.Status.waits()):
 		if !d.mode {

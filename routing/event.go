@@ -43,7 +43,6 @@ type JobReceivedEvent struct {
 	JobHead
 	Spec   JobSpec   `json:"spec"`
 	Status JobStatus `json:"status"` // created, pendingClassification or pendingSchedule
-	NoWait bool      `json:"noWait,omitempty"`
 }
 
 // JobUpdatedEvent says that a client, or the action of an exception, changed a

@@ -9,11 +9,12 @@ import (
 
 func (e *JobReceivedEvent) fold(s *State) {
 	j := &job{}
-	j.ID, j.JobSpec, j.Status, j.NoWait = e.JobID, e.Spec, e.Status, e.NoWait
+	j.ID, j.JobSpec, j.Status = e.JobID, e.Spec, e.Status
 	j.CreatedAt, j.Created = e.At, e.Seq
 	j.timers(e.Seq)
 	j.touch(&e.Header)
 	s.jobs[j.ID] = j
+	s.byAge.add(j.Created, j)
 	s.settle(j)
 }
 
@@ -33,9 +34,6 @@ func (e *JobUpdatedEvent) fold(s *State) {
 	j := e.of(s)
 	if !sameSelectors(j.RequestedWorkerSelectors, e.Spec.RequestedWorkerSelectors) || j.QueueID != e.Spec.QueueID || j.ChannelID != e.Spec.ChannelID {
 		s.disown(j)
-	}
-	if e.Status != JobQueued {
-		j.Asks = AskNothing
 	}
 	j.JobSpec, j.Status = e.Spec, e.Status
 	s.settle(j)
@@ -93,7 +91,7 @@ func (e *JobQueuedEvent) fold(s *State) {
 
 func (e *JobScheduledEvent) fold(s *State) {
 	j := e.of(s)
-	j.Status, j.ScheduledAt = JobScheduled, e.ScheduledAt
+	j.Status, j.ScheduledAt, j.Asks = JobScheduled, e.ScheduledAt, AskNothing
 	s.settle(j)
 }
 
@@ -202,6 +200,7 @@ func (s *State) drop(id string) {
 	j := s.jobs[id]
 	s.timers[timerJob].remove(&j.due)
 	s.timers[j.life.kind].remove(&j.life)
+	s.byAge.remove(j.Created)
 	delete(s.jobs, id)
 }
 

@@ -68,6 +68,10 @@ func (h *history) pause() time.Duration {
 
 func (h *history) do(c routing.Command) {
 	before := snapshot(h.t, h.live)
+	h.naive.scores, h.naive.scored = nil, ""
+	if answer, ok := c.(routing.SupplyScores); ok {
+		h.naive.scores = answer.Scores
+	}
 	events, err := h.live.Apply(c, h.now)
 	if err != nil && len(events) == 0 {
 		if _, tick := h.live.NextWake(); tick {
@@ -112,14 +116,19 @@ func (h *history) sameButClock(before []byte) {
 
 // check compares an offer with the naive decision.
 func (h *history) check(e routing.Event) {
-	o, ok := e.(*routing.OfferIssuedEvent)
-	if !ok {
+	var gotJob, gotWorker string
+	switch e := e.(type) {
+	case *routing.OfferIssuedEvent:
+		gotJob, gotWorker = e.JobID, e.WorkerID
+	case *routing.JobScoresAskedEvent:
+		gotJob = e.JobID
+	default:
 		return
 	}
-	h.naive.now = o.At
+	h.naive.now = e.Head().At
 	job, worker, ok := h.naive.next()
-	if !ok || job != o.JobID || worker != o.WorkerID {
-		h.t.Fatalf("job %s was offered to %s; next was %s for %s (%v)", o.JobID, o.WorkerID, job, worker, ok)
+	if !ok || job != gotJob || worker != gotWorker {
+		h.t.Fatalf("job %s was offered to %q; next was %s for %q (%v)", gotJob, gotWorker, job, worker, ok)
 	}
 }
 

@@ -23,12 +23,15 @@ type placed struct {
 	job   *job
 }
 
-const chunkSize = 256
+const (
+	chunkSize = 256
+	seqBits   = 55 // of a place; above them come priority and expedite
+)
 
 // placeOf packs what orders the jobs of a queue into one number: expedited
 // ones first, then by falling priority, then by the order of queueing.
 func placeOf(expedite bool, priority int, seq uint64) uint64 {
-	p := uint64(maxPriority-priority) << 55
+	p := uint64(maxPriority-priority) << seqBits
 	if !expedite {
 		p |= 1 << 63
 	}
@@ -126,11 +129,21 @@ func (l *line) first() *job {
 }
 
 // all yields the jobs in order.
-func (l *line) all(yield func(*job) bool) {
-	for _, c := range l.chunks {
-		for _, p := range c.jobs {
-			if !yield(p.job) {
-				return
+func (l *line) all(yield func(*job) bool) { l.from(0)(yield) }
+
+// from yields the jobs in order, beginning at a place.
+func (l *line) from(place uint64) func(yield func(*job) bool) {
+	return func(yield func(*job) bool) {
+		if l.n == 0 {
+			return
+		}
+		i := l.at(place)
+		k, _ := l.chunks[i].find(place)
+		for ; i < len(l.chunks); i, k = i+1, 0 {
+			for _, p := range l.chunks[i].jobs[k:] {
+				if !yield(p.job) {
+					return
+				}
 			}
 		}
 	}

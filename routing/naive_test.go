@@ -1,9 +1,7 @@
 package routing_test
 
 import (
-	"math"
 	"slices"
-	"sort"
 	"time"
 
 	"weir/routing"
@@ -18,8 +16,10 @@ type naive struct {
 	jobs    map[string]*naiveJob
 	queues  map[string]routing.QueueSpec
 	dists   map[string]routing.DistributionSpec
-	last    map[string]string // by queue: the worker with the last offer
-	lowered map[string]bool   // workers whose capacity a client lowered below what is assigned
+	last    map[string]string  // by queue: the worker with the last offer
+	scores  map[string]float64 // of the command that runs
+	scored  string             // the job that they are for
+	lowered map[string]bool    // workers whose capacity a client lowered below what is assigned
 }
 
 type naiveWorker struct {
@@ -150,6 +150,7 @@ func (n *naive) seeJob(e routing.Event, h *routing.Header) {
 	case *routing.JobQueuedEvent:
 		j := n.jobs[e.JobID]
 		j.status, j.queue, j.requested, j.attached = routing.JobQueued, e.QueueID, e.Requested, e.Attached
+		j.asks = false
 		j.spec.Priority = new(e.Priority)
 		if j.queued == 0 {
 			j.queued = h.Seq
@@ -180,6 +181,11 @@ func (n *naive) seeJob(e routing.Event, h *routing.Header) {
 				}
 			}
 		}
+	case *routing.JobScoresAskedEvent:
+		n.jobs[e.JobID].asks = true
+	case *routing.JobScoredEvent:
+		n.jobs[e.JobID].asks = false
+		n.scored = e.JobID
 	case *routing.JobScheduledEvent:
 		n.jobs[e.JobID].status = routing.JobScheduled
 	case *routing.JobWaitingForActivationEvent:
@@ -226,209 +232,4 @@ func (w *naiveWorker) cost(of map[string]naiveLoad) (sum int) {
 		sum += l.cost
 	}
 	return sum
-}
-
-func (n *naive) dist(queue string) routing.DistributionSpec {
-	d, ok := n.dists[n.queues[queue].DistributionPolicyID]
-	if !ok {
-		d.Mode = routing.Mode{Kind: routing.LongestIdle, MaxConcurrentOffers: 1}
-	}
-	return d
-}
-
-// next is the offer that has to come next; ok is false when there is none.
-func (n *naive) next() (job, worker string, ok bool) {
-	var jobs []*naiveJob
-	for _, j := range n.jobs {
-		if j.status == routing.JobQueued && j.spec.MatchingMode.Kind == routing.QueueAndMatch &&
-			len(j.offers) < n.dist(j.queue).Mode.MaxConcurrentOffers && n.queues[j.queue].Closed == routing.Open {
-			jobs = append(jobs, j)
-		}
-	}
-	sort.Slice(jobs, func(a, b int) bool { return jobs[a].before(jobs[b]) })
-	for _, j := range jobs {
-		var all []*naiveWorker
-		for _, w := range n.workers {
-			if n.eligible(j, w) {
-				all = append(all, w)
-			}
-		}
-		if len(all) > 0 {
-			return j.id, n.pick(j, all).id, true
-		}
-	}
-	return "", "", false
-}
-
-func (j *naiveJob) before(o *naiveJob) bool {
-	if a, b := j.expedited(), o.expedited(); a != b {
-		return a
-	}
-	if a, b := j.priority(), o.priority(); a != b {
-		return a > b
-	}
-	return j.queued < o.queued
-}
-
-func (j *naiveJob) priority() int {
-	if j.spec.Priority == nil {
-		return 1
-	}
-	return *j.spec.Priority
-}
-
-func (j *naiveJob) selectors() (out []routing.WorkerSelector) {
-	for _, s := range slices.Concat(j.requested, j.attached) {
-		if s.Status != routing.SelectorExpired {
-			out = append(out, s)
-		}
-	}
-	return out
-}
-
-func (j *naiveJob) expedited() bool {
-	return slices.ContainsFunc(j.selectors(), func(s routing.WorkerSelector) bool { return s.Expedite })
-}
-
-func (n *naive) eligible(j *naiveJob, w *naiveWorker) bool {
-	if !w.active || !slices.Contains(w.spec.Queues, j.queue) {
-		return false
-	}
-	if w.spec.MaxConcurrentOffers > 0 && len(w.offers) >= w.spec.MaxConcurrentOffers {
-		return false
-	}
-	if d, ok := j.declined[w.id]; ok && d.reg == w.reg && (d.until.IsZero() || d.until.After(n.now)) {
-		return false
-	}
-	on := 0
-	for _, l := range w.offers {
-		if l.job == j.id {
-			return false
-		}
-		if l.channel == j.spec.ChannelID {
-			on++
-		}
-	}
-	for _, l := range w.assigned {
-		if l.channel == j.spec.ChannelID {
-			on++
-		}
-	}
-	i := slices.IndexFunc(w.spec.Channels, func(c routing.Channel) bool { return c.ChannelID == j.spec.ChannelID })
-	if i < 0 {
-		return false
-	}
-	c := w.spec.Channels[i]
-	if c.MaxNumberOfJobs > 0 && on >= c.MaxNumberOfJobs || c.CapacityCostPerJob > w.spec.Capacity-w.cost(w.assigned)-w.cost(w.offers) {
-		return false
-	}
-	if n.dist(j.queue).Mode.BypassSelectors {
-		return true
-	}
-	return !slices.ContainsFunc(j.selectors(), func(s routing.WorkerSelector) bool { return !naiveHolds(s, w.spec.Labels) })
-}
-
-// naiveHolds is the table of operators, written differently.
-func naiveHolds(s routing.WorkerSelector, labels routing.Labels) bool {
-	have, there := labels[s.Key]
-	a, isNumber := have.Number()
-	b, wantsNumber := s.Value.Number()
-	both := there && isNumber && wantsNumber
-	switch s.Operator {
-	case routing.Equal:
-		return there && have == s.Value
-	case routing.NotEqual:
-		return !there || have != s.Value
-	case routing.LessThan:
-		return both && a < b
-	case routing.LessOrEqual:
-		return both && a <= b
-	case routing.GreaterThan:
-		return both && a > b
-	}
-	return both && a >= b
-}
-
-func (w *naiveWorker) ratio() float64 {
-	if w.spec.Capacity == 0 {
-		return 1
-	}
-	return float64(w.cost(w.assigned)) / float64(w.spec.Capacity)
-}
-
-func (n *naive) pick(j *naiveJob, all []*naiveWorker) *naiveWorker {
-	mode := n.dist(j.queue).Mode
-	idle := func(a, b *naiveWorker) bool {
-		if a.ratio() != b.ratio() {
-			return a.ratio() < b.ratio()
-		}
-		return a.since < b.since
-	}
-	sort.Slice(all, func(x, y int) bool {
-		a, b := all[x], all[y]
-		switch mode.Kind {
-		case routing.ShortestIdle:
-			return a.since > b.since
-		case routing.RoundRobin:
-			if after := a.id > n.last[j.queue]; after != (b.id > n.last[j.queue]) {
-				return after
-			}
-			return a.id < b.id
-		case routing.BestWorker:
-			sa, sb := n.score(j, a), n.score(j, b)
-			if mode.ScoringRuleOptions != nil && !*mode.ScoringRuleOptions.DescendingOrder {
-				sa, sb = -sa, -sb
-			}
-			if sa != sb {
-				return sa > sb
-			}
-		}
-		return idle(a, b)
-	})
-	return all[0]
-}
-
-// score is the reference's default score, spelt out.
-func (n *naive) score(j *naiveJob, w *naiveWorker) float64 {
-	total := 0.0
-	if len(j.spec.Labels) > 0 {
-		same := 0.0
-		for k, v := range j.spec.Labels {
-			if w.spec.Labels[k] == v {
-				same++
-			}
-		}
-		total += same / float64(len(j.spec.Labels))
-	}
-	selectors := j.selectors()
-	sum := 0.0
-	for _, s := range selectors {
-		have, isNumber := w.spec.Labels[s.Key].Number()
-		want, wantsNumber := s.Value.Number()
-		unequal := s.Operator != routing.Equal && s.Operator != routing.NotEqual
-		if unequal && !(isNumber && wantsNumber) {
-			continue
-		}
-		switch s.Operator {
-		case routing.Equal, routing.NotEqual:
-			if naiveHolds(s, w.spec.Labels) {
-				sum++
-			}
-		case routing.GreaterThan, routing.GreaterOrEqual:
-			sum += naiveSigmoid(have-want, want)
-		default:
-			sum += naiveSigmoid(want-have, want)
-		}
-	}
-	if len(selectors) > 0 {
-		total += sum / float64(len(selectors))
-	}
-	return total
-}
-
-func naiveSigmoid(d, by float64) float64 {
-	if by != 0 {
-		d /= by
-	}
-	return 1 / (1 + math.Exp(-d))
 }

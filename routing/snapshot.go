@@ -163,7 +163,10 @@ func add[V any](m map[string]V, id string, v V) bool {
 // rebuild connects the entities and makes the index and the timers.
 func (s *State) rebuild(workers []*worker) error {
 	jobs := slices.SortedFunc(maps.Values(s.jobs), func(a, b *job) int { return cmp.Compare(a.Created, b.Created) })
-	for _, j := range jobs {
+	for i, j := range jobs {
+		if i > 0 && jobs[i-1].Created == j.Created {
+			return fmt.Errorf("the snapshot's job %q cannot be", j.ID)
+		}
 		if err := s.connect(j); err != nil {
 			return err
 		}
@@ -188,6 +191,7 @@ func (s *State) rebuild(workers []*worker) error {
 		if err := s.sane(j); err != nil {
 			return err
 		}
+		s.byAge.add(j.Created, j)
 		s.settle(j)
 	}
 	return nil

@@ -21,6 +21,8 @@ type State struct {
 	offers   map[string]*offer // open ones
 	taken    map[string]*job   // offers revoked because another worker accepted
 
+	byAge line // jobs by creation, for pages
+
 	index    index
 	timers   [timerKinds]heap
 	work     agenda
@@ -167,7 +169,6 @@ type jobData struct {
 	Asks        Asking        `json:"asks,omitempty"`
 	Round       uint64        `json:"round,omitempty"` // the event that asks
 	Tries       uint64        `json:"tries,omitempty"` // classifications so far
-	NoWait      bool          `json:"noWait,omitempty"`
 }
 
 // Asking is what the caller owes a job.

@@ -244,8 +244,7 @@ type Statistics struct {
 }
 
 // Statistics gives the figures of a queue at an instant. The estimate of a
-// priority is that of the last job that has it. Finding the oldest job takes
-// a step per job.
+// priority is that of the last job that has it.
 func (s *State) Statistics(id string, now time.Time) (Statistics, bool) {
 	q := s.queues[id]
 	if q == nil {
@@ -257,16 +256,45 @@ func (s *State) Statistics(id string, now time.Time) (Statistics, bool) {
 	}
 	out.EstimatedWaitTimeMinutes = map[int]int{}
 	n := 0
+	var oldest time.Time
 	for _, p := range slices.SortedFunc(maps.Keys(q.ranks), func(a, b int) int { return b - a }) {
 		n += q.ranks[p]
 		out.EstimatedWaitTimeMinutes[p] = q.minutes(n)
-	}
-	var oldest time.Time
-	for j := range q.line.all {
-		oldest = sooner(oldest, j.EnqueuedAt)
+		oldest = sooner(oldest, sooner(q.oldest(true, p), q.oldest(false, p)))
 	}
 	out.LongestJobWaitTimeMinutes = new(max(0, now.Sub(oldest).Minutes()))
 	return out, true
+}
+
+// oldest is when the oldest job of a rank was queued; zero if there is none.
+func (q *queue) oldest(expedite bool, priority int) (at time.Time) {
+	place := placeOf(expedite, priority, 0)
+	for j := range q.line.from(place) {
+		if j.place>>seqBits == place>>seqBits {
+			at = j.EnqueuedAt
+		}
+		break
+	}
+	return at
+}
+
+// Jobs gives a page of jobs in the order of their creation, after a cursor (0
+// at first): those that keep wants, at most limit, having looked at no more
+// than a bounded number. next is the cursor of the next page, 0 on the last.
+func (s *State) Jobs(after uint64, limit int, keep func(*Job) bool) (page []Job, next uint64) {
+	const most = 10_000
+	seen := 0
+	for j := range s.byAge.from(after + 1) {
+		if len(page) == limit || seen == most {
+			return page, after
+		}
+		seen++
+		after = j.Created
+		if v, _ := s.Job(j.ID); keep == nil || keep(&v) {
+			page = append(page, v)
+		}
+	}
+	return page, 0
 }
 
 // Asked lists the jobs that wait for an answer of the caller, for asking again
