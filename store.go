@@ -143,8 +143,9 @@ type ChannelStore interface {
 	// its name; CodeConflict while contacts are open. Its finished contacts
 	// stay readable until their retention ends.
 	DeleteChannel(ctx context.Context, id ChannelID) error
-	// OpenChannels lists the channels that have contacts that are not done, and
-	// those that are being deleted.
+	// OpenChannels lists the channels that have contacts that are not done, those
+	// for which there is something in the inbox, and those that are being
+	// deleted.
 	OpenChannels(ctx context.Context) ([]ChannelID, error)
 }
 

@@ -91,5 +91,6 @@ func (s *Store) OpenChannels(ctx context.Context) ([]weir.ChannelID, error) {
 }
 
 func openChannelsSQL() string {
-	return "SELECT id FROM channels WHERE deleting = 1 OR " + openContact("channels.id") + " IS NOT NULL ORDER BY id"
+	return "SELECT id FROM channels WHERE deleting = 1 OR " + openContact("channels.id") + " IS NOT NULL OR deleted = 0 AND " +
+		"(SELECT i.id FROM inbox i WHERE i.channel_id = channels.id LIMIT 1) IS NOT NULL ORDER BY id"
 }

@@ -164,6 +164,13 @@ func testInbox(t *testing.T, backend Backend) {
 	if len(left) != 1 || left[0].Kind != weir.InboxWake || left[0].ID == items[1].ID {
 		t.Errorf("left: %+v", left)
 	}
+	// Somebody has to take a channel that nobody runs and for which there is
+	// word, but not one that is gone.
+	gone := b.channel("gone")
+	b.ok(b.Deliver(b.ctx, weir.InboxItem{Channel: gone.ID, Kind: weir.InboxWake}))
+	same(t, "open", must[[]weir.ChannelID](t)(b.OpenChannels(b.ctx)), []weir.ChannelID{id, foreign.ID, gone.ID})
+	b.ok(b.DeleteChannel(b.ctx, gone.ID))
+	same(t, "open", must[[]weir.ChannelID](t)(b.OpenChannels(b.ctx)), []weir.ChannelID{id, foreign.ID})
 	// A channel that deals with nothing does not hide the items of another.
 	next, _ := b.owned("b")
 	for range 10 {
