@@ -74,7 +74,7 @@ func measure(t *testing.T, program, url string, n size) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer out.Close()
+	defer func() { _ = out.Close() }()
 	c.Stdout, c.Stderr = out, out
 	c.Env = append(os.Environ(), "DATABASE_URL="+url, "LISTEN_ADDR="+address, "WEIR_API_TOKENS=scale")
 	begun := time.Now()
@@ -87,16 +87,19 @@ func measure(t *testing.T, program, url string, n size) {
 			t.Errorf("the program ended with %v", err)
 		}
 	}()
+	var sent time.Time
 	select {
 	case at := <-first:
+		sent = at
 		t.Logf("%d idle channels, %d queued contacts: first send after %v, resident then %s",
 			n.idle, n.queued, at.Sub(begun).Round(time.Millisecond), memory(t, c.Process.Pid, "VmRSS"))
 	case <-time.After(time.Minute):
 		text, _ := os.ReadFile(log)
 		t.Fatalf("nothing was sent within a minute\n%s", text)
 	}
-	waitFor(t, provider, min(n.queued/2, 20_000))
-	t.Logf("after %d messages: peak resident %s", min(n.queued/2, 20_000), memory(t, c.Process.Pid, "VmHWM"))
+	messages := min(n.queued/2, 20_000)
+	waitFor(t, provider, messages)
+	t.Logf("after %d messages, %.0f/s: peak resident %s", messages, float64(messages)/time.Since(sent).Seconds(), memory(t, c.Process.Pid, "VmHWM"))
 	for _, line := range provider.Tally().Snapshot() {
 		if line.MostActive > 100 || line.Doubled > 0 {
 			t.Errorf("channel %s: %d in flight of 100, %d doubled", line.Line, line.MostActive, line.Doubled)
@@ -205,11 +208,12 @@ func put(t *testing.T, s *persistence.Store, ch weir.Channel) weir.Channel {
 }
 
 func freeAddress(t *testing.T) string {
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
+	defer func() { _ = l.Close() }()
 	return l.Addr().String()
 }
 
