@@ -35,6 +35,7 @@ type broker struct {
 	lease    weir.Lease
 	standby  bool
 	failures int // loads in a row that failed
+	refusals int // changes in a row that the store refused
 	waits    int // looks at the lease in a row that found it taken
 	stash    []any
 	missed   bool // contacts were accepted while it was loading
@@ -62,12 +63,26 @@ func (b *broker) Receive(ctx actor.Context) {
 
 // begin starts an incarnation: a new generation and a new epoch.
 func (b *broker) begin() {
+	b.next()
+	go b.load(b.life, b.gen)
+}
+
+// next ends an incarnation and gives the next one its number.
+func (b *broker) next() {
 	b.halt()
 	b.gen = b.generations.Add(1)
 	b.life, b.end = context.WithCancel(b.ctx)
 	b.core, b.last = nil, nil
 	b.draining = b.seat.drains.Load()
-	go b.load(b.life, b.gen)
+}
+
+// beginLater starts an incarnation after a while that grows: what the store
+// refuses for good would be decided again at once.
+func (b *broker) beginLater() {
+	b.next()
+	b.refusals++
+	now := time.Now()
+	b.armAt(now, now.Add(min(reloadAfter<<min(b.refusals, 6), reloadMost)))
 }
 
 // halt ends an incarnation: its timer, its reads.
@@ -252,9 +267,10 @@ func (b *broker) onWritten(m written) {
 		if !b.draining {
 			b.log.Error("a change could not be written; the broker reads its state anew", "error", m.result.Err)
 			b.metrics.reloads.Inc()
-			b.begin()
+			b.beginLater()
 		}
 	case len(m.claimed) > 0:
+		b.refusals = 0
 		b.event(func(c *core.Core, now time.Time) { c.ClaimsCommitted(m.claimed, m.result.Stale, now) })
 	case len(m.result.Stale) > 0:
 		b.log.Error("the store disagrees about contacts; the broker reads its state anew", "contacts", len(m.result.Stale))

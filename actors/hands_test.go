@@ -26,7 +26,9 @@ type claimStore struct {
 	*persistence.Store
 	onClaim func(weir.Change, func(weir.CommitResult)) // of the next claim; it is passed on if this is nil
 	onLanes func() error
-	away    atomic.Bool // another process has every lease
+	refused atomic.Int64 // claims that were refused because they never can be written
+	refuse  int64        // so many
+	away    atomic.Bool  // another process has every lease
 }
 
 func (s *claimStore) Commit(c weir.Change, done func(weir.CommitResult)) {
@@ -34,6 +36,11 @@ func (s *claimStore) Commit(c weir.Change, done func(weir.CommitResult)) {
 		act := s.onClaim
 		s.onClaim = nil
 		act(c, done)
+		return
+	}
+	if len(c.Transitions) > 0 && c.Transitions[0].Was == weir.Queued && s.refused.Load() < s.refuse {
+		s.refused.Add(1)
+		go done(weir.CommitResult{Err: weir.Errorf(weir.CodeInternal, "the database refused this")})
 		return
 	}
 	s.Store.Commit(c, done)
@@ -182,6 +189,18 @@ func TestClaimThatWasNotSentSurvivesAFailedLoad(t *testing.T) {
 		}
 		if sends != 1 || contact.State != weir.Active {
 			t.Errorf("it was sent %d times and is %s, want once and active", sends, contact.State)
+		}
+	})
+}
+
+// The store refuses a change for good. The broker decides the same again each
+// time that it has read its state anew; it takes its time over that.
+func TestRefusedChangeIsNotAHotLoop(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		var store *claimStore
+		afterClaim(t, func(s *claimStore) { store, s.refuse = s, 200 })
+		if n := store.refused.Load(); n < 3 || n > 15 {
+			t.Errorf("it tried %d times within ten seconds", n)
 		}
 	})
 }

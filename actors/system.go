@@ -299,8 +299,10 @@ func (s *System) allFigures(ctx context.Context) map[string]live {
 // is found by the next start.
 // A System that has ended already has nothing to drain.
 func (s *System) Drain(ctx context.Context) error {
-	if s.ctx.Err() != nil {
+	select {
+	case <-s.ctx.Done():
 		return nil
+	default:
 	}
 	done := make(chan struct{})
 	s.root.Send(s.manager, drainAll{done})

@@ -20,7 +20,7 @@ func (c *Core) askUnknown(f *flight, at time.Time) {
 func (c *Core) collect(now time.Time) {
 	c.collectAt = now.Add(c.cfg.CollectEvery)
 	c.out.Collected = true
-	c.ask(now, func(f *flight) bool {
+	c.ask(func(f *flight) bool {
 		return f.c.State == weir.Active && now.Sub(f.lastWord()) >= c.cfg.IdleAfter && !now.Before(f.askAt)
 	})
 	for _, f := range c.inOrder() {
@@ -32,7 +32,7 @@ func (c *Core) collect(now time.Time) {
 
 // resolve plans the questions about unclear hand-overs that are due.
 func (c *Core) resolve(now time.Time) {
-	c.ask(now, func(f *flight) bool { return f.c.State == weir.Unknown && !now.Before(f.askAt) })
+	c.ask(func(f *flight) bool { return f.c.State == weir.Unknown && !now.Before(f.askAt) })
 	c.unknownAt = time.Time{}
 	for _, f := range c.flights {
 		if f.c.State == weir.Unknown && !f.queued && !c.isAsked(f) {
@@ -41,7 +41,7 @@ func (c *Core) resolve(now time.Time) {
 	}
 }
 
-func (c *Core) ask(now time.Time, due func(*flight) bool) {
+func (c *Core) ask(due func(*flight) bool) {
 	var found []*flight
 	for _, f := range c.flights {
 		if !f.queued && !c.isAsked(f) && f.goneAt.IsZero() && due(f) {

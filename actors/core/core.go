@@ -261,7 +261,7 @@ func (c *Core) finishWaiting(contact *weir.Contact, now time.Time, o weir.Outcom
 	if err != nil {
 		return t, false
 	}
-	if _, ok := c.win.remove(contact.ID, contact.Lane()); !ok && c.led.Blocked(contact.Priority, contact.Size()) {
+	if !c.win.remove(contact.ID, contact.Lane()) && c.led.Blocked(contact.Priority, contact.Size()) {
 		c.win.unblock(contact)
 	}
 	c.queued--

@@ -124,6 +124,7 @@ func (c *Core) Written(what What, now time.Time) {
 		c.dueBusy = false
 	case WhatOverdue:
 		c.overdueBusy = false
+	default: // no other read waits for a commit
 	}
 	c.Tick(now)
 }

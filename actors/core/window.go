@@ -147,21 +147,21 @@ func (w *window) failed(id weir.Lane) {
 	w.changes.end(l.read)
 }
 
-// remove takes a contact out wherever it stands; ok is false when it is not in
+// remove takes a contact out wherever it stands, and tells whether it was in
 // the window.
-func (w *window) remove(c weir.ContactID, in weir.Lane) (*weir.Contact, bool) {
+func (w *window) remove(c weir.ContactID, in weir.Lane) bool {
 	w.changes.note(c)
 	l := w.lanes[in]
 	if l == nil {
-		return nil, false
+		return false
 	}
 	for i, e := range l.entries {
 		if e.ID == c {
 			l.entries = slices.Delete(l.entries, i, i+1)
-			return e, true
+			return true
 		}
 	}
-	return nil, false
+	return false
 }
 
 // unblock forgets a contact that had been set aside.
@@ -194,15 +194,16 @@ func (w *window) find(id weir.ContactID) (*weir.Contact, bool) {
 // Contacts too large for the channel are set aside and counted.
 func (w *window) next(led *weir.Ledger) *weir.Contact {
 	heads := w.heads(led)
-	for _, p := range w.order(heads) {
-		head := heads[p].entries[0]
-		if led.Fits(p, head.Size()) {
-			return head
-		}
-		if r := heads[weir.Reply]; p != weir.Reply && r != nil && led.FitsReserve(r.entries[0].Size()) {
-			return r.entries[0]
-		}
+	p, ok := w.first(heads)
+	if !ok {
 		return nil
+	}
+	head := heads[p].entries[0]
+	if led.Fits(p, head.Size()) {
+		return head
+	}
+	if r := heads[weir.Reply]; p != weir.Reply && r != nil && led.FitsReserve(r.entries[0].Size()) {
+		return r.entries[0]
 	}
 	return nil
 }
@@ -238,19 +239,19 @@ func (l *lane) setAside(led *weir.Ledger) {
 	}
 }
 
-// order lists the priorities that have somebody waiting, aged ones first.
-func (w *window) order(heads [3]*lane) []weir.Priority {
-	var aged, rest []weir.Priority
+// first is the priority whose turn it is: the highest that has somebody
+// waiting, but one that has aged before it.
+func (w *window) first(heads [3]*lane) (first weir.Priority, ok bool) {
 	for p := weir.Reply; p <= weir.Normal; p++ {
 		switch {
 		case heads[p] == nil:
 		case w.skipped[p] >= ageLimit:
-			aged = append(aged, p)
-		default:
-			rest = append(rest, p)
+			return p, true
+		case !ok:
+			first, ok = p, true
 		}
 	}
-	return append(aged, rest...)
+	return first, ok
 }
 
 // take removes the contact that next returned and counts the turn.
