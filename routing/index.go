@@ -279,32 +279,54 @@ func (x *index) sweep() {
 // add puts a job into its class, and the class where workers find it.
 func (c *class) add(place uint64, j *job) {
 	c.jobs.add(place, j)
-	if c.homeSlot > 0 {
-		return
+	if c.homeSlot == 0 {
+		c.show()
 	}
-	list := &c.queue.home
-	if c.home != nil {
-		list = &c.home.home
-	}
-	*list = append(*list, c)
-	c.homeSlot = len(*list)
 }
 
 func (c *class) remove(place uint64) {
 	c.jobs.remove(place)
-	if c.jobs.n > 0 || c.homeSlot == 0 {
-		return
+	if c.jobs.n == 0 && c.homeSlot > 0 {
+		c.hide()
 	}
-	list := &c.queue.home
+}
+
+// homes is the list in which workers find the class.
+func (c *class) homes() *[]*class {
 	if c.home != nil {
-		list = &c.home.home
+		return &c.home.home
 	}
+	return &c.queue.home
+}
+
+func (c *class) show() {
+	list := c.homes()
+	*list = append(*list, c)
+	c.homeSlot = len(*list)
+}
+
+func (c *class) hide() {
+	list := c.homes()
 	i, last := c.homeSlot-1, len(*list)-1
 	(*list)[i] = (*list)[last]
 	(*list)[i].homeSlot = i + 1
 	(*list)[last] = nil
 	*list = (*list)[:last]
 	c.homeSlot = 0
+}
+
+// moveHome takes a class out of the way of a worker that looked at it in vain:
+// to a condition that the worker fails and that fewer workers meet. Which one
+// that is, is not yet known when a class is made before its workers come.
+func (c *class) moveHome(w *worker) {
+	for _, p := range c.all {
+		if p.members.n < c.home.members.n && !p.members.has(w.pos) {
+			c.hide()
+			c.home = p
+			c.show()
+			return
+		}
+	}
 }
 
 // takes says whether a worker that is in the index can take jobs of the class.

@@ -91,10 +91,17 @@ func (s *State) firstJob(w *worker) (best *job) {
 	return best
 }
 
+// firstOf looks at some classes, from the end because a class that moves away
+// leaves its slot to the last one.
 func (s *State) firstOf(w *worker, best *job, classes []*class) *job {
-	for _, c := range classes {
+	for i := len(classes) - 1; i >= 0; i-- {
+		c := classes[i]
 		head := c.jobs.first()
-		if best != nil && head.place >= best.place || c.queue.closed || !c.takes(w) {
+		if best != nil && head.place >= best.place || c.queue.closed {
+			continue
+		}
+		if !c.takes(w) {
+			c.moveHome(w)
 			continue
 		}
 		for j := range c.jobs.all {

@@ -258,3 +258,34 @@ func TestKindsOfEvents(t *testing.T) {
 		t.Error("a broken event was read")
 	}
 }
+
+// Jobs that nobody can take are not looked at again and again, even if they
+// were there before anybody who shows which of their conditions is the rare
+// one.
+func TestBlockedJobsAreInNobodysWay(t *testing.T) {
+	t.Parallel()
+	s, now := New(DefaultSettings()), time.Unix(1_800_000_000, 0)
+	do := func(c Command) {
+		t.Helper()
+		if _, err := s.Apply(c, now); err != nil {
+			t.Fatal(err)
+		}
+	}
+	do(PutQueue{ID: "q"})
+	for i := range 1000 {
+		do(PutJob{ID: Number(float64(i)).String(), Spec: JobSpec{ChannelID: "c", QueueID: "q", RequestedWorkerSelectors: []WorkerSelector{
+			{Key: "Common", Operator: Equal, Value: Bool(true)}, {Key: "Rare", Operator: Equal, Value: Number(float64(i))},
+		}}})
+	}
+	common := s.index.predicate("Common", Equal, Bool(true))
+	if len(common.home) != 1000 {
+		t.Fatalf("%d classes are found by what is common", len(common.home))
+	}
+	do(PutWorker{ID: "w", Spec: WorkerSpec{
+		Queues: []string{"q"}, Capacity: 1, AvailableForOffers: true, Channels: []Channel{{ChannelID: "c", CapacityCostPerJob: 1}},
+		Labels: Labels{"Common": Bool(true), "Rare": Number(500)},
+	}})
+	if j, _ := s.Job("500"); len(common.home) > 1 || len(j.Offers) != 1 {
+		t.Errorf("%d classes are in the way still; offers of the job: %v", len(common.home), j.Offers)
+	}
+}
