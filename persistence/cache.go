@@ -27,7 +27,7 @@ func (c *statementCache) fill(ctx context.Context) error {
 	for len(c.wanted) > 0 {
 		text := c.wanted[0]
 		if c.known[text] == nil {
-			stmt, err := c.db.PrepareContext(ctx, text)
+			stmt, err := c.db.PrepareContext(ctx, text) //nolint:sqlclosecheck // kept until the cache is closed
 			if err != nil {
 				return err
 			}
@@ -43,7 +43,7 @@ func (c *statementCache) exec(ctx context.Context, tx *sqlx.Tx, text string, arg
 	var result sql.Result
 	var err error
 	if stmt := c.known[text]; stmt != nil {
-		result, err = tx.StmtContext(ctx, stmt).ExecContext(ctx, args...)
+		result, err = tx.StmtContext(ctx, stmt).ExecContext(ctx, args...) //nolint:sqlclosecheck // ends with the transaction
 	} else {
 		if c.prepare {
 			c.wanted = append(c.wanted, text)

@@ -17,7 +17,7 @@ func TestEveryRouteSays503WhileTheStoreIsDown(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.channel("a", "texts")
-	for _, err := range []error{errDown, fmt.Errorf("read: %w", errTimeout{}), weir.Errorf(weir.CodeDraining, "shutting down")} {
+	for _, err := range []error{errDown, fmt.Errorf("read: %w", timeoutError{}), weir.Errorf(weir.CodeDraining, "shutting down")} {
 		r.down = err
 		for _, req := range [][3]string{
 			{"GET", "/v1/channels", ""}, {"PUT", "/v1/channels/a", goodTexts}, {"PUT", "/v1/channels/new", goodTexts}, {"GET", "/v1/channels/a", ""},
@@ -36,11 +36,11 @@ func TestEveryRouteSays503WhileTheStoreIsDown(t *testing.T) {
 	}
 }
 
-// errTimeout is what a store's driver may answer without a code.
-type errTimeout struct{}
+// timeoutError is what a store's driver may answer without a code.
+type timeoutError struct{}
 
-func (errTimeout) Error() string        { return "CANARY-cause" }
-func (errTimeout) Is(target error) bool { return target.Error() == "context deadline exceeded" }
+func (timeoutError) Error() string        { return "CANARY-cause" }
+func (timeoutError) Is(target error) bool { return target.Error() == "context deadline exceeded" }
 
 func TestInternalErrorsKeepTheirDetailsToTheLog(t *testing.T) {
 	t.Parallel()

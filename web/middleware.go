@@ -2,6 +2,7 @@ package web
 
 import (
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -90,14 +91,16 @@ func (s *service) outermost(next http.Handler) http.Handler {
 		rec.Header().Set("X-Content-Type-Options", "nosniff")
 		defer func() {
 			v := recover()
-			if v != nil && v != http.ErrAbortHandler {
+			cause, _ := v.(error)
+			aborted := errors.Is(cause, http.ErrAbortHandler)
+			if v != nil && !aborted {
 				s.crashed(rec, r, id, v)
 			}
 			route := routeOf(r)
 			took := s.Now().Sub(begin)
 			s.Metrics.request(route, r.Method, rec.status, took)
 			s.log(rec, r, route, id, slog.Duration("took", took))
-			if v == http.ErrAbortHandler {
+			if aborted {
 				panic(v)
 			}
 		}()

@@ -99,7 +99,9 @@ func TestLargeHeadIsRefused(t *testing.T) {
 	go func() { done <- server.Serve(l) }()
 	defer func() {
 		_ = server.Close()
-		<-done
+		if err := <-done; !errors.Is(err, http.ErrServerClosed) {
+			t.Errorf("the server ended with %v", err)
+		}
 	}()
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	req, err := http.NewRequestWithContext(t.Context(), "GET", "http://"+l.Addr().String()+"/livez", nil)

@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	tokenHeader = "X-Nuntium-Token"
+	tokenHeader = "X-Nuntium-Token" //nolint:gosec // the name of a header
 	maxToken    = 36
 	// maxPages bounds a query. Nuntium gives 50 messages a page.
 	maxPages = 40

@@ -200,7 +200,7 @@ func withoutURL(err error) error {
 
 // NewRequest makes a request with credentials. body may be nil.
 func NewRequest(method string, target *url.URL, body io.Reader, credentials Credentials) (*http.Request, error) {
-	request, err := http.NewRequest(method, target.String(), body)
+	request, err := http.NewRequest(method, target.String(), body) //nolint:noctx // Do gives it one
 	if err != nil {
 		return nil, fmt.Errorf("request cannot be made: %w", withoutURL(err))
 	}

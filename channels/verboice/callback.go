@@ -40,7 +40,7 @@ func (d *Driver) Read(c channels.Callback) (channels.Reading, error) {
 	}
 	attempt, err := weir.ParseAttemptRef(id)
 	if err != nil {
-		return channels.Reading{}, nil // not one of ours: answered, counted, nothing else
+		return channels.Reading{}, nil //nolint:nilerr // not one of ours: answered, counted, nothing else
 	}
 	report := weir.Report{Attempt: attempt, Part: weir.WholeContact, ProviderRef: call, At: c.At}
 	report.Outcome = outcomeOf(status)

@@ -125,9 +125,6 @@ func (o *outside) serve(t *testing.T, server *httptest.Server, run func(context.
 	})
 }
 
-// knows tells whether the provider was given a contact.
-func (o *outside) knows(keys map[string]bool, id string) bool { return keys[o.keyOf(id)] }
-
 // keys are the names of everything that the provider was given.
 func (o *outside) keys() map[string]bool {
 	keys := map[string]bool{}

@@ -3,7 +3,6 @@ package scenarios_test
 import (
 	"context"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
@@ -188,6 +187,3 @@ func calls(prefix string, n int) []fields {
 
 // callURL is what the lab knows a call by.
 func callURL(key string) string { return "http://flow.test/" + key }
-
-// keyOfCall is the reverse of callURL.
-func keyOfCall(url string) string { return strings.TrimPrefix(url, "http://flow.test/") }

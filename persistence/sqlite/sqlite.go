@@ -112,7 +112,9 @@ func (d *Database) LockMigrations(ctx context.Context) (func(), error) {
 	if d.path == memory {
 		return func() {}, nil
 	}
-	return d.flock(ctx, d.path+".migrate.lock", "another process migrates the database; waiting")
+	return flock(ctx, d.path+".migrate.lock", func(lock string) {
+		d.log.Info("another process migrates the database; waiting", "lock", lock)
+	})
 }
 
 // Classify implements [dialect.Database].
@@ -164,14 +166,16 @@ func (d *Database) Join(ctx context.Context, _ string) (func(), bool, error) {
 	if d.path == memory {
 		return func() {}, true, nil
 	}
-	leave, err := d.flock(ctx, d.path+".lock", "another process holds the database; standing by")
+	leave, err := flock(ctx, d.path+".lock", func(lock string) {
+		d.log.Info("another process holds the database; standing by", "lock", lock)
+	})
 	return leave, true, err
 }
 
-// flock waits for an exclusive lock. It asks again and again, for a blocking
-// call could not be given up.
-func (d *Database) flock(ctx context.Context, name, waiting string) (func(), error) {
-	f, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o600)
+// flock waits for an exclusive lock, and says so if it must. It asks again and
+// again, for a blocking call could not be given up.
+func flock(ctx context.Context, name string, waiting func(lock string)) (func(), error) {
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // beside the database, whose place the operator names
 	if err != nil {
 		return nil, fmt.Errorf("sqlite: lock file: %w", err)
 	}
@@ -185,7 +189,7 @@ func (d *Database) flock(ctx context.Context, name, waiting string) (func(), err
 			return nil, fmt.Errorf("sqlite: lock %s: %w", name, err)
 		}
 		if try == 0 {
-			d.log.Info(waiting, "lock", name)
+			waiting(name)
 		}
 		select {
 		case <-ctx.Done():

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"errors"
 	"strings"
 	"sync"
 	"testing"
@@ -207,7 +208,7 @@ func testCoalescing(t *testing.T, backend Backend) {
 		got := <-r
 		switch i {
 		case len(results) - 3:
-			if got.Err != weir.ErrLeaseLost {
+			if !errors.Is(got.Err, weir.ErrLeaseLost) {
 				t.Errorf("a lost lease: %+v", got)
 			}
 		case len(results) - 1:

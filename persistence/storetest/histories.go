@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -18,7 +19,6 @@ type history struct {
 	lease    weir.Lease
 	contacts []weir.Contact
 	keys     map[string]weir.ContactID
-	n        int
 }
 
 // testHistories draws random histories, with concurrent changes, stale
@@ -106,7 +106,7 @@ func (h *history) round(r *rapid.T) {
 	for i, s := range list {
 		got := <-s.result
 		if s.lost {
-			if got.Err != weir.ErrLeaseLost {
+			if !errors.Is(got.Err, weir.ErrLeaseLost) {
 				r.Fatalf("change %d under a lost lease: %+v", i, got)
 			}
 			continue

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -115,7 +116,7 @@ func checkCursors(t *testing.T, b *bench, all []weir.Contact) {
 	} {
 		_, _, err := b.Contacts(b.ctx, f)
 		wantCode(t, err, weir.CodeInvalid)
-		if e, ok := err.(*weir.Error); !ok || len(e.Fields) != 1 || e.Fields[0].Pointer != "/cursor" {
+		if e, ok := errors.AsType[*weir.Error](err); !ok || len(e.Fields) != 1 || e.Fields[0].Pointer != "/cursor" {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

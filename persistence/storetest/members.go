@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -29,7 +30,7 @@ func testLeases(t *testing.T, backend Backend) {
 	} {
 		tr := claim(contact, now())
 		tr.Contact.Channel = l.Channel
-		if r := b.commit(weir.Change{Lease: l, Transitions: []weir.Transition{tr}}); r.Err != weir.ErrLeaseLost {
+		if r := b.commit(weir.Change{Lease: l, Transitions: []weir.Transition{tr}}); !errors.Is(r.Err, weir.ErrLeaseLost) {
 			t.Errorf("%s: %+v", name, r)
 		}
 	}
@@ -38,7 +39,7 @@ func testLeases(t *testing.T, backend Backend) {
 	if held := must[[]weir.ChannelID](t)(b.Renew(b.ctx)); len(held) != 0 {
 		t.Errorf("still held: %v", held)
 	}
-	if r := b.commit(weir.Change{Lease: second}); r.Err != weir.ErrLeaseLost {
+	if r := b.commit(weir.Change{Lease: second}); !errors.Is(r.Err, weir.ErrLeaseLost) {
 		t.Errorf("after the release: %+v", r)
 	}
 	// It was given back with an open contact: somebody has to take it.
@@ -71,7 +72,7 @@ func testFencing(t *testing.T, backend Backend) {
 		same(t, "orphans", must[[]weir.ChannelID](t)(b.Orphans(b.ctx)), []weir.ChannelID{id})
 	}
 	lease := b.acquire(id)
-	if r := b.commit(weir.Change{Lease: old, Transitions: []weir.Transition{claim(c, now())}}); r.Err != weir.ErrLeaseLost {
+	if r := b.commit(weir.Change{Lease: old, Transitions: []weir.Transition{claim(c, now())}}); !errors.Is(r.Err, weir.ErrLeaseLost) {
 		t.Errorf("the former owner wrote: %+v", r)
 	}
 	b.commitAll(lease, claim(c, now()))
@@ -125,7 +126,7 @@ func testTakeOver(t *testing.T, backend Backend) {
 	a.ok(a.Close(a.ctx)) // its lock is free now, its lease is not
 	same(t, "orphans", must[[]weir.ChannelID](t)(b.Orphans(b.ctx)), []weir.ChannelID{id})
 	lease := b.acquire(id)
-	if r := b.commit(weir.Change{Lease: old, Transitions: []weir.Transition{claim(c, now())}}); r.Err != weir.ErrLeaseLost {
+	if r := b.commit(weir.Change{Lease: old, Transitions: []weir.Transition{claim(c, now())}}); !errors.Is(r.Err, weir.ErrLeaseLost) {
 		t.Errorf("the former owner wrote: %+v", r)
 	}
 	b.commitAll(lease, claim(c, now()))

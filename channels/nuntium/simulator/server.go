@@ -234,5 +234,5 @@ func (s *Server) basic(r *http.Request) (app *application, account, ok bool) {
 func challenge(w http.ResponseWriter) {
 	w.Header().Set("WWW-Authenticate", `Basic realm="Application"`)
 	w.WriteHeader(http.StatusUnauthorized)
-	fmt.Fprintln(w, "HTTP Basic: Access denied.")
+	_, _ = fmt.Fprintln(w, "HTTP Basic: Access denied.")
 }

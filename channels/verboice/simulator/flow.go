@@ -75,15 +75,17 @@ func attributes(verb string) (_ []string, known bool) {
 	return nil, false
 }
 
+var errInvalidFlow = errors.New("Invalid Flow") //nolint:staticcheck // as Verboice spells it
+
 // parseTwiML reads a document. Unknown verbs and attributes are errors, as at
 // Verboice, whose parser they crash.
 func parseTwiML(body []byte) ([]element, error) {
 	var root element
 	if err := xml.NewDecoder(bytes.NewReader(body)).Decode(&root); err != nil {
-		return nil, errors.New("Invalid Flow")
+		return nil, errInvalidFlow
 	}
 	if root.XMLName.Local != "Response" {
-		return nil, errors.New("Invalid Flow")
+		return nil, errInvalidFlow
 	}
 	if err := checkElement(root); err != nil {
 		return nil, err

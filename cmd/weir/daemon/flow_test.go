@@ -27,7 +27,6 @@ type rig struct {
 	calls   *verboice.Server
 	smsURL  string
 	callURL string
-	stop    func()
 }
 
 func environment(db string) map[string]string {
@@ -99,7 +98,7 @@ func (r *rig) do(method, path string, body any, into any) int {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	defer resp.Body.Close()
+	defer func() { _ = resp.Body.Close() }()
 	text, _ := io.ReadAll(resp.Body)
 	if into != nil {
 		if err := json.Unmarshal(text, into); err != nil {

@@ -88,7 +88,7 @@ func (s *show) remarks(findings []finding, repeated, duplicates int) []string {
 	}
 	if s.settled > 0 {
 		text = append(text, fmt.Sprintf("The collector settled %s by asking the provider, because a callback was lost or the broker dead when it came.",
-			count(s.settled, "contact")))
+			countContacts(s.settled)))
 	}
 	var lines []string
 	for _, t := range text {

@@ -34,7 +34,7 @@ func (s *show) killAndRestart(ctx context.Context) error {
 		st.gauge.down, st.past = true, nil
 	}
 	s.say("kill -9 %d: the broker is dead, with about %d slots in flight and %s queued. The providers go on, but their callbacks "+
-		"reach nobody. The feeders keep knocking.", pid, inFlight, count(queued, "contact"))
+		"reach nobody. The feeders keep knocking.", pid, inFlight, countContacts(queued))
 	for up := time.Now().Add(pace{s.options.Speed}.of(downTime)); time.Now().Before(up) && ctx.Err() == nil; {
 		s.view.draw(time.Now(), s.gauges())
 		pause(ctx, min(drawEvery, time.Until(up)))
@@ -52,7 +52,7 @@ func (s *show) restart(ctx context.Context) error {
 		return err
 	}
 	s.say("Started again (process %d): resumed after %.2f s, with the %s that its file says are open.%s",
-		s.broker.process.Pid, time.Since(began).Seconds(), count(open, "contact"), caught(unknown))
+		s.broker.process.Pid, time.Since(began).Seconds(), countContacts(open), caught(unknown))
 	return nil
 }
 

@@ -79,7 +79,7 @@ func (s *show) setUp(ctx context.Context, all []*channel) error {
 			channel: c, provider: p, feeder: newFeeder(c, pace{s.options.Speed}.of(feedEvery), s.posting),
 			gauge: gauge{name: c.name, provider: c.provider, capacity: c.capacity, total: len(c.contacts)},
 		})
-		s.say("Simulated %s on %s: %s, %d at a time.", c.provider, p.url, count(len(c.contacts), "contact"), c.capacity)
+		s.say("Simulated %s on %s: %s, %d at a time.", c.provider, p.url, countContacts(len(c.contacts)), c.capacity)
 	}
 	var err error
 	if s.broker, err = newBroker(ctx, s.options); err != nil {
@@ -110,7 +110,7 @@ func (s *show) say(format string, args ...any) { s.view.say(time.Now(), format, 
 // play feeds the contacts and kills the broker on the way.
 func (s *show) play(ctx context.Context) error {
 	s.say("Feeding %s over HTTP, %d at a time. Weir lets through only as many as each channel can take; "+
-		"some people are busy, some callbacks get lost.", count(s.total, "contact"), batchSize)
+		"some people are busy, some callbacks get lost.", countContacts(s.total), batchSize)
 	feeding, halt := context.WithCancel(ctx)
 	s.halt = halt
 	for _, st := range s.stages {

@@ -158,12 +158,12 @@ func number(n int) string {
 	return s
 }
 
-// count writes a number and its noun, which takes an s.
-func count(n int, noun string) string {
+// countContacts writes a number of contacts.
+func countContacts(n int) string {
 	if n == 1 {
-		return "1 " + noun
+		return "1 contact"
 	}
-	return number(n) + " " + noun + "s"
+	return number(n) + " contacts"
 }
 
 // wrap breaks a text into lines of so many bytes, between words.
