@@ -222,21 +222,21 @@ func (s *State) deletable(kind Resource, id string) error {
 	case ResourceDistribution:
 		for _, q := range s.queues {
 			if q.DistributionPolicyID == id {
-				return inUse(weir.CodeInvalid, QueueUsesDistribution, "a queue uses it")
+				return inUse(QueueUsesDistribution, "a queue uses it")
 			}
 		}
 		found = s.dists[id] != nil
 	case ResourceException:
 		for _, q := range s.queues {
 			if q.ExceptionPolicyID == id {
-				return inUse(weir.CodeInvalid, QueueUsesException, "a queue uses it")
+				return inUse(QueueUsesException, "a queue uses it")
 			}
 		}
 		found = s.excepts[id] != nil
 	case ResourceClassification:
 		for _, j := range s.jobs {
 			if j.ClassificationPolicyID == id && !j.Status.over() {
-				return inUse(weir.CodeInvalid, JobUsesClassification, "an active job uses it")
+				return inUse(JobUsesClassification, "an active job uses it")
 			}
 		}
 		found = s.classes[id] != nil

@@ -49,7 +49,6 @@ type queueIndex struct {
 	ring    []*worker // the same by id, for round robin
 	home    []*class  // non-empty classes without a predicate to be found by
 	closed  bool
-	last    string // worker that got the last offer, for round robin
 }
 
 type channelIndex struct {

@@ -253,8 +253,8 @@ func TestConcurrentOffers(t *testing.T) {
 	a := r.accept("j", "b")
 	r.saw("RouterWorkerOfferAccepted", "RouterWorkerOfferRevoked")
 	err := r.refused(weir.CodeConflict, routing.AcceptOffer{WorkerID: "a", OfferID: lost})
-	if e := err.(*weir.Error); e.Fields[0].Code != routing.OfferTaken {
-		t.Errorf("the error says %v", e)
+	if err.Fields[0].Code != routing.OfferTaken {
+		t.Errorf("the error says %v", err)
 	}
 	r.refused(weir.CodeConflict, routing.DeclineOffer{WorkerID: "a", OfferID: lost})
 	r.refused(weir.CodeNotFound, routing.DeclineOffer{WorkerID: "b", OfferID: won})

@@ -129,8 +129,9 @@ func naiveHolds(s routing.WorkerSelector, labels routing.Labels) bool {
 		return both && a <= b
 	case routing.GreaterThan:
 		return both && a > b
+	default:
+		return both && a >= b
 	}
-	return both && a >= b
 }
 
 func (w *naiveWorker) ratio() float64 {
@@ -166,6 +167,7 @@ func (n *naive) pick(j *naiveJob, all []*naiveWorker) *naiveWorker {
 			if sa != sb {
 				return sa > sb
 			}
+		case routing.LongestIdle:
 		}
 		return idle(a, b)
 	})

@@ -82,6 +82,7 @@ func (n *naive) see(e routing.Event) {
 			delete(n.last, e.ID)
 		case routing.ResourceDistribution:
 			delete(n.dists, e.ID)
+		default:
 		}
 	}
 }

@@ -32,7 +32,7 @@ func TestDeletion(t *testing.T) {
 		{routing.ResourcePool, "nothing", weir.CodeNotFound, nil},
 		{routing.ResourceJob, "j", weir.CodeInvalid, []string{"unknown"}},
 	} {
-		err := r.refused(c.code, routing.Delete{Resource: c.kind, ID: c.id}).(*weir.Error)
+		err := r.refused(c.code, routing.Delete{Resource: c.kind, ID: c.id})
 		var got []string
 		for _, f := range err.Fields {
 			got = append(got, f.Code)
@@ -185,7 +185,7 @@ func TestMistakes(t *testing.T) {
 		}}}},
 		"/selectors/0/labelOperator": routing.PutPool{ID: "p", Spec: routing.PoolSpec{ChannelID: "c", Selectors: []routing.WorkerSelector{{Key: "a"}}}},
 	} {
-		err := r.refused(weir.CodeInvalid, c).(*weir.Error)
+		err := r.refused(weir.CodeInvalid, c)
 		if len(err.Fields) != 1 || err.Fields[0].Pointer != pointer {
 			t.Errorf("%s: %v", pointer, err)
 		}

@@ -1,6 +1,7 @@
 package routing_test
 
 import (
+	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -37,7 +38,7 @@ func (r *router) do(c routing.Command) *router {
 
 // refused applies a command that has to be refused with a code, and changes
 // nothing.
-func (r *router) refused(code weir.Code, c routing.Command) error {
+func (r *router) refused(code weir.Code, c routing.Command) *weir.Error {
 	r.t.Helper()
 	before := snapshot(r.t, r.s)
 	events, err := r.s.Apply(c, r.now)
@@ -47,7 +48,8 @@ func (r *router) refused(code weir.Code, c routing.Command) error {
 	if diff := cmp.Diff(string(before), string(snapshot(r.t, r.s))); diff != "" {
 		r.t.Fatalf("%T was refused and changed something:\n%s", c, diff)
 	}
-	return err
+	e, _ := errors.AsType[*weir.Error](err)
+	return e
 }
 
 // wait lets time pass.

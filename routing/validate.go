@@ -172,8 +172,9 @@ func invalid(pointer, code, format string, args ...any) error {
 	return m.err()
 }
 
-func inUse(code weir.Code, detail, format string, args ...any) error {
+// inUse refuses to delete a policy, in the way that clients expect.
+func inUse(detail, text string) error {
 	var m mistakes
-	m.add("", detail, format, args...)
-	return refused(code, m)
+	m.add("", detail, "%s", text)
+	return refused(weir.CodeInvalid, m)
 }
