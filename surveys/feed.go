@@ -10,7 +10,7 @@ import (
 type Flow struct {
 	Capacity int
 	InFlight int
-	Queued   int     // waiting in its queue, whoever put them there
+	Queued   int     // waiting for their turn, whoever put them there; not those held for a later window
 	Rate     float64 // slots that come free each minute when it is busy; 0: not known yet
 	// Typical is how long a slot is taken as long as the rate is not known.
 	Typical time.Duration

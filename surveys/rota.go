@@ -49,6 +49,7 @@ func (r Rota) one(claims []Claim, got []int, weights int) Rota {
 	next, best := make(Rota, len(claims)), -1
 	for i, c := range claims {
 		if c.Wants <= got[i] {
+			next[c.Survey] = r[c.Survey]
 			continue
 		}
 		next[c.Survey] = r[c.Survey] + c.weight()
@@ -61,15 +62,17 @@ func (r Rota) one(claims []Claim, got []int, weights int) Rota {
 	return next
 }
 
-// keep holds what is owed to surveys that still want something, counted from
-// their mean, so that a newcomer stands where they stand together.
+// keep holds what is owed, counted from the mean, so that a newcomer stands where
+// they stand together. Who wants nothing more is owed nothing, but what it had
+// before its turn is not forgotten.
 func (r Rota) keep(claims []Claim, got []int) Rota {
 	out, sum := Rota{}, 0
 	for i, c := range claims {
-		if c.Wants > got[i] {
-			out[c.Survey] = r[c.Survey]
-			sum += r[c.Survey]
+		out[c.Survey] = r[c.Survey]
+		if c.Wants <= got[i] {
+			out[c.Survey] = min(0, r[c.Survey])
 		}
+		sum += out[c.Survey]
 	}
 	for name := range out {
 		out[name] -= sum / len(out)
