@@ -53,12 +53,6 @@ func (b *bitset) put(i int, in bool) {
 	}
 }
 
-func (b *bitset) reset() {
-	clear(b.words)
-	clear(b.sum)
-	b.n = 0
-}
-
 // query is an intersection of sets less the union of others.
 type query struct {
 	all  []*bitset

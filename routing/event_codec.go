@@ -7,6 +7,7 @@ import (
 )
 
 // The kinds of events. Those of the API are as there.
+
 func (*JobReceivedEvent) Kind() string               { return "RouterJobReceived" }
 func (*JobClassifiedEvent) Kind() string             { return "RouterJobClassified" }
 func (*JobClassificationFailedEvent) Kind() string   { return "RouterJobClassificationFailed" }

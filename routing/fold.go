@@ -67,7 +67,7 @@ func (s *State) unplace(j *job) {
 		j.kin.remove(j.place)
 	}
 	j.queue.line.remove(j.place)
-	rank := int(maxPriority - int(j.place<<1>>(seqBits+1)))
+	rank := maxPriority - int(j.place<<1>>(seqBits+1))
 	if j.queue.ranks[rank]--; j.queue.ranks[rank] == 0 {
 		delete(j.queue.ranks, rank)
 	}

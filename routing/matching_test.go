@@ -252,9 +252,8 @@ func TestConcurrentOffers(t *testing.T) {
 	won := r.offer("j", "b")
 	a := r.accept("j", "b")
 	r.saw("RouterWorkerOfferAccepted", "RouterWorkerOfferRevoked")
-	err := r.refused(weir.CodeConflict, routing.AcceptOffer{WorkerID: "a", OfferID: lost})
-	if err.Fields[0].Code != routing.OfferTaken {
-		t.Errorf("the error says %v", err)
+	if got := r.refusal(weir.CodeConflict, routing.AcceptOffer{WorkerID: "a", OfferID: lost}); got[0].Code != routing.OfferTaken {
+		t.Errorf("the error says %v", got)
 	}
 	r.refused(weir.CodeConflict, routing.DeclineOffer{WorkerID: "a", OfferID: lost})
 	r.refused(weir.CodeNotFound, routing.DeclineOffer{WorkerID: "b", OfferID: won})

@@ -26,7 +26,6 @@ type naiveWorker struct {
 	id       string
 	spec     routing.WorkerSpec
 	active   bool
-	draining bool
 	since    uint64 // event since which it is available
 	reg      uint64
 	offers   map[string]naiveLoad

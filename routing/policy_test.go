@@ -32,9 +32,8 @@ func TestDeletion(t *testing.T) {
 		{routing.ResourcePool, "nothing", weir.CodeNotFound, nil},
 		{routing.ResourceJob, "j", weir.CodeInvalid, []string{"unknown"}},
 	} {
-		err := r.refused(c.code, routing.Delete{Resource: c.kind, ID: c.id})
 		var got []string
-		for _, f := range err.Fields {
+		for _, f := range r.refusal(c.code, routing.Delete{Resource: c.kind, ID: c.id}) {
 			got = append(got, f.Code)
 		}
 		if strings.Join(got, " ") != strings.Join(c.details, " ") {
@@ -185,9 +184,8 @@ func TestMistakes(t *testing.T) {
 		}}}},
 		"/selectors/0/labelOperator": routing.PutPool{ID: "p", Spec: routing.PoolSpec{ChannelID: "c", Selectors: []routing.WorkerSelector{{Key: "a"}}}},
 	} {
-		err := r.refused(weir.CodeInvalid, c)
-		if len(err.Fields) != 1 || err.Fields[0].Pointer != pointer {
-			t.Errorf("%s: %v", pointer, err)
+		if got := r.refusal(weir.CodeInvalid, c); len(got) != 1 || got[0].Pointer != pointer {
+			t.Errorf("%s: %v", pointer, got)
 		}
 	}
 	for _, c := range []routing.Command{

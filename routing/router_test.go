@@ -36,9 +36,15 @@ func (r *router) do(c routing.Command) *router {
 	return r
 }
 
-// refused applies a command that has to be refused with a code, and changes
-// nothing.
-func (r *router) refused(code weir.Code, c routing.Command) *weir.Error {
+// refused applies a command that has to be refused with a code.
+func (r *router) refused(code weir.Code, c routing.Command) *router {
+	r.t.Helper()
+	r.refusal(code, c)
+	return r
+}
+
+// refusal is refused and gives the details. A refusal changes nothing.
+func (r *router) refusal(code weir.Code, c routing.Command) []weir.FieldError {
 	r.t.Helper()
 	before := snapshot(r.t, r.s)
 	events, err := r.s.Apply(c, r.now)
@@ -49,7 +55,7 @@ func (r *router) refused(code weir.Code, c routing.Command) *weir.Error {
 		r.t.Fatalf("%T was refused and changed something:\n%s", c, diff)
 	}
 	e, _ := errors.AsType[*weir.Error](err)
-	return e
+	return e.Fields
 }
 
 // wait lets time pass.

@@ -85,11 +85,11 @@ func (v Value) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements json.Unmarshaler. Objects and arrays are refused.
 func (v *Value) UnmarshalJSON(data []byte) error {
-	var any any
-	if err := json.Unmarshal(data, &any); err != nil {
+	var value any
+	if err := json.Unmarshal(data, &value); err != nil {
 		return err
 	}
-	switch x := any.(type) {
+	switch x := value.(type) {
 	case nil:
 		*v = Value{}
 	case string:
