@@ -249,3 +249,19 @@ func TestNoRoomIsWastedAndNobodyGetsTooMuch(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// Debts stay small however long surveys come and go, so that a newcomer waits for
+// nobody and nobody for it.
+func TestDebtsStaySmall(t *testing.T) {
+	t.Parallel()
+	var rota surveys.Rota
+	for i := range 10_000 {
+		claims := []surveys.Claim{{Survey: "a", Weight: 3, Wants: 2 + i%2}, {Survey: "b", Weight: 5, Wants: 1 + i%3}, {Survey: "c", Weight: 1, Wants: 100}}
+		_, rota = rota.Share(1+i%4, claims[i%2:])
+		for name, debt := range rota {
+			if debt > 18 || debt < -18 {
+				t.Fatalf("after %d polls survey %s is owed %d", i, name, debt)
+			}
+		}
+	}
+}
