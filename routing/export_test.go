@@ -12,7 +12,7 @@ func Rematch(s *State, id string) {
 
 // Tighten makes the index keep as little as it can.
 func Tighten(s *State) {
-	s.index.limits = limits{ranges: 1, classes: 2, loads: 1, gaps: 1}
+	s.index.limits = limits{ranges: 1, classes: 2, loads: 1, crowd: 0, gaps: 1}
 	s.index.sweepAt = 2
 }
 
@@ -66,6 +66,7 @@ func Audit(s *State) (faults []string) {
 	for key, c := range x.classes {
 		add(refs[c] != c.refs, "a class miscounts its jobs")
 		add((c.homeSlot > 0) != (c.jobs.n > 0), "a class is found or not where it should")
+		add(c.listed, "a class is on the agenda")
 		add(key != c.key, "a class is kept under another key")
 		delete(refs, c)
 	}

@@ -39,6 +39,8 @@ type class struct {
 	refs     int        // queued jobs of the class, those in the line or not
 	home     *predicate // where a worker finds it; nil: at its queue
 	homeSlot int        // in home's list, plus one; 0 while it is empty
+	listed   bool       // on the agenda
+	cursor   uint64     // the place with which it is
 }
 
 // queueIndex is what the matcher knows of a queue id, whether or not a queue
@@ -89,6 +91,7 @@ type limits struct {
 	ranges  int // indexed range predicates; more are checked one by one
 	classes int // kept, unused ones included, before a sweep
 	loads   int // kept, empty ones included
+	crowd   int // workers that look for jobs one by one when they have room at once
 	gaps    int // positions that nobody has any more, beyond one for each worker
 }
 
@@ -97,7 +100,7 @@ func newIndex() index {
 		predicates: map[predicateKey]*predicate{}, ranges: map[string][]*predicate{},
 		labels: map[string]map[Value][]*worker{}, classes: map[string]*class{}, sweepAt: 8192,
 		queues: map[string]*queueIndex{}, channels: map[string]*channelIndex{},
-		limits: limits{ranges: 512, classes: 8192, loads: 64, gaps: 4096},
+		limits: limits{ranges: 512, classes: 8192, loads: 64, crowd: 16, gaps: 4096},
 	}
 }
 

@@ -6,17 +6,20 @@ import "time"
 // want an offer anew and workers that have room anew. Between two commands
 // nothing is possible, so pairs of neither need not be looked at.
 type agenda struct {
-	heap   []candidate // by place
-	scores map[string]float64
-	scored *job // the job that the scores are for
+	heap    []candidate // by place
+	workers int         // marked ones
+	scores  map[string]float64
+	scored  *job // the job that the scores are for
 }
 
 // candidate is a job on the agenda, or a worker with the first job that it
-// could take when it was looked at.
+// could take when it was looked at, or a class with the place from which on
+// somebody might take one of its jobs.
 type candidate struct {
 	place  uint64
 	job    *job
 	worker *worker
+	class  *class
 }
 
 func (s *State) markJob(j *job) {
@@ -31,6 +34,7 @@ func (s *State) markJob(j *job) {
 func (s *State) markWorker(w *worker) {
 	if s.live && !w.marked && w.pos >= 0 {
 		w.marked = true
+		s.work.workers++
 		s.work.push(candidate{worker: w})
 	}
 }
@@ -42,6 +46,10 @@ func (s *State) match() {
 		c := s.work.pop()
 		if c.worker != nil {
 			s.matchWorker(c)
+			continue
+		}
+		if c.class != nil {
+			s.matchClass(c)
 			continue
 		}
 		j := c.job
@@ -65,8 +73,14 @@ func (s *State) match() {
 // places on the agenda are never too late.
 func (s *State) matchWorker(c candidate) {
 	w := c.worker
+	crowd := s.work.workers > s.index.limits.crowd
 	w.marked = false
+	s.work.workers--
 	if w.pos < 0 || !w.hasAnyRoom() {
+		return
+	}
+	if crowd {
+		s.markClasses(w)
 		return
 	}
 	j := s.firstJob(w)
@@ -77,7 +91,65 @@ func (s *State) matchWorker(c candidate) {
 		return
 	}
 	w.marked = true
+	s.work.workers++
 	s.work.push(candidate{place: j.place, worker: w})
+}
+
+// markClasses puts the classes that a worker can take on the agenda in its
+// stead. When many workers have room at once they all want the same first
+// jobs, and each offer would send all the others to look again.
+func (s *State) markClasses(w *worker) {
+	for _, q := range w.listens {
+		s.markIn(w, q.home)
+	}
+	for _, p := range w.satisfies {
+		s.markIn(w, p.home)
+	}
+}
+
+func (s *State) markIn(w *worker, classes []*class) {
+	for i := len(classes) - 1; i >= 0; i-- {
+		c := classes[i]
+		head := c.jobs.first()
+		if c.queue.closed || c.listed && c.cursor <= head.place {
+			continue
+		}
+		if !c.takes(w) {
+			c.moveHome(w)
+			continue
+		}
+		s.listClass(c, head.place)
+	}
+}
+
+func (s *State) listClass(c *class, place uint64) {
+	c.listed, c.cursor = true, place
+	s.work.push(candidate{place: place, class: c})
+}
+
+// matchClass offers the first job of a class from a place on. When nobody can
+// take one that nobody declined or has an offer of, nobody can take any of
+// those behind it but for such reasons of their own, which do not make it
+// easier to take them; so the class is done.
+func (s *State) matchClass(at candidate) {
+	c := at.class
+	if c.cursor == at.place {
+		c.listed = false
+	}
+	if c.queue.closed {
+		return
+	}
+	for j := range c.jobs.from(at.place) {
+		switch {
+		case j.place > at.place:
+			s.listClass(c, j.place)
+		case s.offerTo(j):
+			s.listClass(c, at.place)
+		case len(j.Offers)+len(j.Declines) > 0:
+			s.listClass(c, at.place+1)
+		}
+		return
+	}
 }
 
 // firstJob is the first job that a worker can take now, nil if there is none.
