@@ -39,6 +39,7 @@ type world struct {
 	lab     *lab
 	url     string // of the store
 	virtual bool   // time is virtual
+	quiet   bool   // it panics on purpose, a thousand times: nothing is logged
 	core    core.Config
 	wrap    []actor.ReceiverMiddleware
 	// transport leads to the providers of real drivers; nil: over sockets.
@@ -149,6 +150,9 @@ func (w *world) restart() {
 }
 
 func (w *world) logger() *slog.Logger {
+	if w.quiet {
+		return slog.New(slog.DiscardHandler)
+	}
 	return slog.New(slog.NewTextHandler(w.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
 }
 
