@@ -41,6 +41,16 @@ const (
 	Faulted Health = "faulted" // it kept failing; tried again at most every minute
 )
 
+// Breaker is the state of a channel's circuit breaker.
+type Breaker int
+
+// The states of a breaker.
+const (
+	BreakerClosed  Breaker = iota // everything passes
+	BreakerProbing                // one hand-over is under way to find out
+	BreakerOpen                   // nothing passes for a while
+)
+
 // Figures are the live numbers of a channel.
 type Figures struct {
 	InFlight       int // slots of sending, active and unknown contacts
@@ -52,6 +62,8 @@ type Figures struct {
 	OldestQueuedAt time.Time
 	Health         Health
 	HealthReason   string
+	Breaker        Breaker
+	RetryBudget    float64 // share of the retry budget that is left, 0 to 1
 }
 
 // Lease is the right of one process to run a channel. The epoch grows with

@@ -287,7 +287,7 @@ func (b *broker) onLeaseGone() {
 		return
 	}
 	b.log.Warn("another process took the channel over")
-	b.metrics.leasesLost.Inc()
+	b.metrics.leasesLost.WithLabelValues(b.ch.Name).Inc()
 	b.seat.until.Store(nil)
 	b.begin()
 }

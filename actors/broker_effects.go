@@ -77,10 +77,12 @@ func (b *broker) count(e core.Effects) {
 	}
 	if e.Collected {
 		b.metrics.gcRuns.WithLabelValues(name).Inc()
-		b.metrics.gcLast.WithLabelValues(name).SetToCurrentTime()
+		if e.CollectedWell {
+			b.metrics.gcLast.WithLabelValues(name).SetToCurrentTime()
+		}
 	}
-	if e.Reconciled > 0 {
-		b.metrics.gcReconciled.WithLabelValues(name).Add(float64(e.Reconciled))
+	for _, k := range e.Reconciled {
+		b.metrics.gcReconciled.WithLabelValues(name, knowledgeWord(k)).Inc()
 	}
 }
 
@@ -181,7 +183,7 @@ func (b *broker) call(name, operation string, timeout time.Duration, do func(con
 	begun := time.Now()
 	result := do(ctx)
 	b.metrics.requests.WithLabelValues(name, operation, result).Inc()
-	b.metrics.requestSeconds.WithLabelValues(name, operation).Observe(time.Since(begun).Seconds())
+	b.metrics.requestSeconds.WithLabelValues(name, operation, result).Observe(time.Since(begun).Seconds())
 }
 
 // panicked turns a driver's panic, which only the deferred function itself can
@@ -256,6 +258,15 @@ func (b *broker) ask(d channels.Driver, name string, gen int64, a channels.Attem
 		return knowledgeWord(answer.Knowledge)
 	})
 	failpoint.Hit("ask.answered")
+}
+
+// knowledgeWords lists what a provider can say when it is asked.
+func knowledgeWords() []string {
+	var words []string
+	for k := channels.Underway; k <= channels.AskFailed; k++ {
+		words = append(words, knowledgeWord(k))
+	}
+	return words
 }
 
 func knowledgeWord(k channels.Knowledge) string {

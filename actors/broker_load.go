@@ -298,5 +298,5 @@ func (b *broker) onFigures(m figuresOf) {
 	if b.supervision.faulted(b.self.Id) {
 		f.Health, f.HealthReason = weir.Faulted, "the channel's broker keeps crashing"
 	}
-	m.answer(ch, f)
+	m.answer(live{ch, f, b.lease.Epoch, b.core != nil, b.seat.handed.Load() - b.seat.seen})
 }

@@ -9,6 +9,9 @@ import (
 	"weir"
 )
 
+// managerName is the manager's name among the actors.
+const managerName = "channels"
+
 // manager spawns, addresses, passivates and drains the brokers. It does no
 // I/O and keeps nothing that the store does not know.
 type manager struct {
@@ -85,6 +88,7 @@ func (m *manager) deliver(ctx actor.Context, id weir.ChannelID, msg any) {
 		return
 	}
 	c.seq++
+	c.seat.handed.Store(c.seq)
 	ctx.Send(c.pid, numbered{c.seq, msg})
 }
 
@@ -105,6 +109,7 @@ func (m *manager) spawn(ctx actor.Context, id weir.ChannelID) *child {
 		m.seats[id] = s
 	}
 	s.seen = 0
+	s.handed.Store(0)
 	s.drains.Store(false)
 	props := actor.PropsFromProducer(func() actor.Actor {
 		return &broker{System: m.System, seat: s, log: m.logger.With("channel_id", int64(id))}
@@ -197,16 +202,13 @@ type leasesRenewed struct {
 // renewed tells the brokers. One whose lease was taken before the question and
 // is not in the answer has lost it.
 func (m *manager) renewed(ctx actor.Context, r leasesRenewed) {
-	held := 0
 	for id, c := range m.children {
 		if _, ours := r.channels[id]; ours {
-			held++
 			ctx.Send(c.pid, renewed{r.until})
 		} else if until := c.seat.until.Load(); until != nil && until.Before(r.asked.Add(m.leaseTTL-m.margin())) {
 			ctx.Send(c.pid, leaseGone{})
 		}
 	}
-	m.metrics.leasesHeld.Set(float64(held))
 }
 
 // refuse answers whoever waits for a message that will not be handled.

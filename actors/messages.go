@@ -60,7 +60,7 @@ type (
 	// figuresOf asks for the live numbers. absent, if it is not nil, is called
 	// instead of answer by a broker that does not run its channel (yet).
 	figuresOf struct {
-		answer func(weir.Channel, weir.Figures)
+		answer func(live)
 		absent func()
 	}
 	drain     struct{}

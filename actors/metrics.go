@@ -23,10 +23,9 @@ type Metrics struct {
 	gcReconciled   *prometheus.CounterVec
 	gcLast         *prometheus.GaugeVec
 	deadLetters    *prometheus.CounterVec
-	restarts       prometheus.Counter
+	restarts       *prometheus.CounterVec
 	panics         prometheus.Counter
-	leasesLost     prometheus.Counter
-	leasesHeld     prometheus.Gauge
+	leasesLost     *prometheus.CounterVec
 	reloads        prometheus.Counter
 	brokers        prometheus.Gauge
 	live           *liveFigures
@@ -40,29 +39,40 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 	m := &Metrics{
 		accepted:       f.NewCounterVec(prometheus.CounterOpts{Name: "weir_contacts_accepted_total", Help: "Contacts that were accepted."}, channel),
 		finished:       f.NewCounterVec(prometheus.CounterOpts{Name: "weir_contacts_finished_total", Help: "Contacts that have ended, by outcome."}, []string{"channel", "outcome"}),
-		wait:           f.NewHistogramVec(prometheus.HistogramOpts{Name: "weir_contact_wait_seconds", Help: "From the acceptance of a contact to its claim.", Buckets: long}, channel),
-		active:         f.NewHistogramVec(prometheus.HistogramOpts{Name: "weir_contact_active_seconds", Help: "From the claim of a contact to its end.", Buckets: long}, channel),
+		wait:           f.NewHistogramVec(prometheus.HistogramOpts{Name: "weir_contact_wait_seconds", Help: "From the acceptance of a contact to its claim.", Buckets: long, NativeHistogramBucketFactor: nativeFactor}, channel),
+		active:         f.NewHistogramVec(prometheus.HistogramOpts{Name: "weir_contact_active_seconds", Help: "From the claim of a contact to its end.", Buckets: long, NativeHistogramBucketFactor: nativeFactor}, channel),
 		requests:       f.NewCounterVec(prometheus.CounterOpts{Name: "weir_provider_requests_total", Help: "Calls of providers, by operation and result."}, []string{"channel", "operation", "result"}),
-		requestSeconds: f.NewHistogramVec(prometheus.HistogramOpts{Name: "weir_provider_request_duration_seconds", Help: "How long calls of providers take.", Buckets: prometheus.DefBuckets}, []string{"channel", "operation"}),
+		requestSeconds: f.NewHistogramVec(prometheus.HistogramOpts{Name: "weir_provider_request_duration_seconds", Help: "How long calls of providers take.", Buckets: prometheus.DefBuckets, NativeHistogramBucketFactor: nativeFactor}, []string{"channel", "operation", "result"}),
 		gcRuns:         f.NewCounterVec(prometheus.CounterOpts{Name: "weir_gc_runs_total", Help: "Collections of idle contacts."}, channel),
-		gcReconciled:   f.NewCounterVec(prometheus.CounterOpts{Name: "weir_gc_contacts_reconciled_total", Help: "Contacts that were settled by asking the provider."}, channel),
-		gcLast:         f.NewGaugeVec(prometheus.GaugeOpts{Name: "weir_gc_last_run_timestamp_seconds", Help: "When idle contacts were last collected."}, channel),
+		gcReconciled:   f.NewCounterVec(prometheus.CounterOpts{Name: "weir_gc_contacts_reconciled_total", Help: "Contacts that were settled by asking the provider, by what it said."}, []string{"channel", "verdict"}),
+		gcLast:         f.NewGaugeVec(prometheus.GaugeOpts{Name: "weir_gc_last_success_timestamp_seconds", Help: "When a collection last began after one without a question that failed."}, channel),
 		deadLetters:    f.NewCounterVec(prometheus.CounterOpts{Name: "weir_dead_letters_total", Help: "Contacts that failed again and again for a reason of their own."}, channel),
-		restarts:       f.NewCounter(prometheus.CounterOpts{Name: "weir_actor_restarts_total", Help: "Restarts of crashed actors."}),
+		restarts:       f.NewCounterVec(prometheus.CounterOpts{Name: "weir_actor_restarts_total", Help: "Restarts of crashed actors."}, []string{"kind"}),
 		panics:         f.NewCounter(prometheus.CounterOpts{Name: "weir_actor_panics_total", Help: "Panics in actors."}),
-		leasesLost:     f.NewCounter(prometheus.CounterOpts{Name: "weir_lease_lost_total", Help: "Leases that another process took over."}),
-		leasesHeld:     f.NewGauge(prometheus.GaugeOpts{Name: "weir_leases_held", Help: "Channels that this process runs."}),
+		leasesLost:     f.NewCounterVec(prometheus.CounterOpts{Name: "weir_lease_lost_total", Help: "Leases that another process took over."}, channel),
 		reloads:        f.NewCounter(prometheus.CounterOpts{Name: "weir_broker_reloads_total", Help: "Brokers that read their state anew because the store disagreed."}),
 		brokers:        f.NewGauge(prometheus.GaugeOpts{Name: "weir_brokers_running", Help: "Channel actors that are running."}),
+	}
+	for _, kind := range []string{kindManager, kindBroker} {
+		m.restarts.WithLabelValues(kind)
 	}
 	m.live = newLiveFigures(reg)
 	return m
 }
 
+// nativeFactor is the growth of the native histograms' buckets.
+const nativeFactor = 1.1
+
+// Kinds of actors.
+const (
+	kindManager = "manager"
+	kindBroker  = "broker"
+)
+
 // forget drops the series of a channel that was deleted.
 func (m *Metrics) forget(name string) {
 	label := prometheus.Labels{"channel": name}
-	for _, v := range []*prometheus.CounterVec{m.accepted, m.finished, m.requests, m.gcRuns, m.gcReconciled, m.deadLetters} {
+	for _, v := range []*prometheus.CounterVec{m.accepted, m.finished, m.requests, m.gcRuns, m.gcReconciled, m.deadLetters, m.leasesLost} {
 		v.DeletePartialMatch(label)
 	}
 	m.wait.DeletePartialMatch(label)
@@ -79,28 +89,40 @@ func (m *Metrics) known(name string) {
 		m.finished.WithLabelValues(name, string(o))
 	}
 	m.gcRuns.WithLabelValues(name)
-	m.gcReconciled.WithLabelValues(name)
+	for _, verdict := range knowledgeWords() {
+		m.gcReconciled.WithLabelValues(name, verdict)
+	}
+	m.leasesLost.WithLabelValues(name)
 	m.deadLetters.WithLabelValues(name)
 }
 
 // liveFigures reads the brokers' state when it is scraped.
 type liveFigures struct {
 	capacity, inFlight, sending, active, unknown, queued, blocked, oldest, health *prometheus.Desc
+	breaker, retries, held, epoch, mailbox                                        *prometheus.Desc
 
 	source func(context.Context) map[string]live
 }
 
+// live is what a broker says of itself.
 type live struct {
 	channel weir.Channel
 	figures weir.Figures
+	epoch   int64 // of its lease
+	runs    bool  // it holds the lease and works
+	waiting int64 // messages in its mailbox
+}
+
+func desc(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc("weir_"+name, help, labels, nil)
 }
 
 func newLiveFigures(reg prometheus.Registerer) *liveFigures {
 	d := func(name, help string, labels ...string) *prometheus.Desc {
-		return prometheus.NewDesc("weir_channel_"+name, help, append([]string{"channel"}, labels...), nil)
+		return desc("channel_"+name, help, append([]string{"channel"}, labels...)...)
 	}
 	l := &liveFigures{
-		capacity: d("capacity_slots", "Most slots in flight."),
+		capacity: d("capacity_contacts", "Most slots in flight; a contact takes one for each message."),
 		inFlight: d("in_flight_slots", "Slots of sending, active and unknown contacts."),
 		sending:  d("sending_contacts", "Contacts that were claimed and are being sent."),
 		active:   d("active_contacts", "Contacts that the provider has."),
@@ -109,6 +131,11 @@ func newLiveFigures(reg prometheus.Registerer) *liveFigures {
 		blocked:  d("blocked_contacts", "Waiting contacts that are larger than the capacity, among those in memory."),
 		oldest:   d("oldest_queued_timestamp_seconds", "Acceptance of the oldest contact that waits; 0 when none does."),
 		health:   d("state", "1 for the state in which the channel is.", "state"),
+		breaker:  desc("provider_breaker_state", "0: closed, 1: one attempt is finding out, 2: open.", "channel"),
+		retries:  desc("provider_retry_budget_ratio", "Share of the retry budget that is left.", "channel"),
+		held:     desc("lease_held", "1 while this process runs the channel.", "channel"),
+		epoch:    desc("lease_epoch", "Number of the lease under which the channel is run.", "channel"),
+		mailbox:  desc("mailbox_messages", "Messages that wait for actors.", "kind"),
 	}
 	reg.MustRegister(l)
 	return l
@@ -116,7 +143,10 @@ func newLiveFigures(reg prometheus.Registerer) *liveFigures {
 
 // Describe implements prometheus.Collector.
 func (l *liveFigures) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{l.capacity, l.inFlight, l.sending, l.active, l.unknown, l.queued, l.blocked, l.oldest, l.health} {
+	for _, d := range []*prometheus.Desc{
+		l.capacity, l.inFlight, l.sending, l.active, l.unknown, l.queued, l.blocked, l.oldest, l.health,
+		l.breaker, l.retries, l.held, l.epoch, l.mailbox,
+	} {
 		ch <- d
 	}
 }
@@ -128,7 +158,9 @@ func (l *liveFigures) Collect(ch chan<- prometheus.Metric) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), figuresTimeout)
 	defer cancel()
+	waiting := int64(0)
 	for name, v := range l.source(ctx) {
+		waiting += v.waiting
 		put := func(d *prometheus.Desc, x float64, labels ...string) {
 			ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, x, append([]string{name}, labels...)...)
 		}
@@ -141,14 +173,22 @@ func (l *liveFigures) Collect(ch chan<- prometheus.Metric) {
 		put(l.queued, float64(f.Queued))
 		put(l.blocked, float64(f.Blocked))
 		put(l.oldest, seconds(f.OldestQueuedAt))
+		put(l.breaker, float64(f.Breaker))
+		put(l.retries, f.RetryBudget)
+		put(l.held, one(v.runs))
+		put(l.epoch, float64(v.epoch))
 		for _, h := range []weir.Health{weir.Up, weir.Down, weir.Erring, weir.Paused, weir.Faulted} {
-			x := 0.0
-			if h == f.Health {
-				x = 1
-			}
-			put(l.health, x, string(h))
+			put(l.health, one(h == f.Health), string(h))
 		}
 	}
+	ch <- prometheus.MustNewConstMetric(l.mailbox, prometheus.GaugeValue, float64(waiting), kindBroker)
+}
+
+func one(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 func seconds(t time.Time) float64 {

@@ -18,6 +18,7 @@ type seat struct {
 	channel weir.ChannelID
 	actor   atomic.Pointer[actor.PID] // who sits on it
 	until   atomic.Pointer[time.Time]
+	handed  atomic.Int64  // messages from outside that were sent to it
 	drains  atomic.Bool   // the broker was told to stop; so is the next incarnation
 	seen    int64         // the last message from outside; the actor's alone
 	cancels chan struct{} // a token for each cancel that the provider is being asked for

@@ -43,7 +43,11 @@ func newSupervision(logger *slog.Logger, metrics *Metrics) *supervision {
 // suspended until the restart; messages wait in it.
 func (s *supervision) HandleFailure(_ *actor.ActorSystem, sup actor.Supervisor, child *actor.PID, _ *actor.RestartStatistics, _, _ any) {
 	wait := s.crashed(child.Id)
-	s.metrics.restarts.Inc()
+	kind := kindBroker
+	if child.Id == managerName {
+		kind = kindManager
+	}
+	s.metrics.restarts.WithLabelValues(kind).Inc()
 	time.AfterFunc(wait, func() { sup.RestartChildren(child) })
 }
 

@@ -62,7 +62,7 @@ func Start(o Options) (*System, error) {
 		actor.WithReceiverMiddleware(guard(o.Logger, o.Metrics)),
 		actor.WithSupervisor(s.supervision), actor.WithGuardian(s.supervision))
 	var err error
-	if s.manager, err = s.root.SpawnNamed(props, "channels"); err != nil {
+	if s.manager, err = s.root.SpawnNamed(props, managerName); err != nil {
 		return nil, fmt.Errorf("start the channels' manager: %w", err)
 	}
 	s.metrics.live.source = s.allFigures
@@ -219,7 +219,7 @@ func (s *System) Figures(ctx context.Context, ch weir.Channel) (weir.Figures, er
 	elsewhere := make(chan struct{}, 1)
 	s.root.Send(s.manager, peek{ch.ID,
 		figuresOf{
-			answer: func(_ weir.Channel, f weir.Figures) { answer <- f },
+			answer: func(l live) { answer <- l.figures },
 			absent: func() { elsewhere <- struct{}{} },
 		},
 		func() { elsewhere <- struct{}{} },
@@ -269,9 +269,9 @@ func (s *System) storedFigures(ctx context.Context, ch weir.Channel) (weir.Figur
 func (s *System) allFigures(ctx context.Context) map[string]live {
 	count := make(chan int, 1)
 	answers := make(chan live, changesAtOnce)
-	answer := func(ch weir.Channel, f weir.Figures) {
+	answer := func(l live) {
 		select {
-		case answers <- live{ch, f}:
+		case answers <- l:
 		case <-ctx.Done():
 		}
 	}

@@ -35,30 +35,30 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 	f := promauto.With(r)
 	m := &Metrics{
 		transactions: f.NewCounterVec(prometheus.CounterOpts{
-			Name: "weir_store_transactions_total", Help: "Transactions of the group-commit writer.",
+			Name: "weir_db_transactions_total", Help: "Transactions of the group-commit writer.",
 		}, []string{"result"}),
 		duration: f.NewHistogram(prometheus.HistogramOpts{
-			Name: "weir_store_transaction_duration_seconds", Help: "Time from BEGIN to the end of COMMIT of the writer's transactions.",
+			Name: "weir_db_transaction_duration_seconds", Help: "Time from BEGIN to the end of COMMIT of the writer's transactions.",
 			Buckets: []float64{.0005, .001, .002, .005, .01, .02, .05, .1, .2, .5, 1, 2, 5, 10, 30},
 		}),
 		changes: f.NewHistogram(prometheus.HistogramOpts{
-			Name: "weir_store_batch_changes", Help: "Contacts that one transaction accepted or changed.",
+			Name: "weir_db_batch_changes", Help: "Contacts that one transaction accepted or changed.",
 			Buckets: []float64{1, 2, 5, 10, 20, 50, 100, 200, 500, 1000},
 		}),
 		errors: f.NewCounterVec(prometheus.CounterOpts{
-			Name: "weir_store_errors_total", Help: "Errors of the store by kind.",
+			Name: "weir_db_errors_total", Help: "Errors of the store by kind.",
 		}, []string{"code"}),
 		retries: f.NewCounter(prometheus.CounterOpts{
-			Name: "weir_store_retries_total", Help: "Transactions that were tried again.",
+			Name: "weir_db_transaction_retries_total", Help: "Transactions that were tried again.",
 		}),
 		skew: f.NewGauge(prometheus.GaugeOpts{
-			Name: "weir_store_clock_skew_seconds", Help: "Clock of the database minus clock of this process.",
+			Name: "weir_db_clock_skew_seconds", Help: "Clock of the database minus clock of this process.",
 		}),
 		waiting: f.NewGauge(prometheus.GaugeOpts{
-			Name: "weir_store_waiting_requests", Help: "Requests that wait for the group-commit writer.",
+			Name: "weir_db_waiting_requests", Help: "Requests that wait for the group-commit writer.",
 		}),
 		down: f.NewGauge(prometheus.GaugeOpts{
-			Name: "weir_store_down", Help: "1 while the group-commit writer cannot reach the database.",
+			Name: "weir_db_down", Help: "1 while the group-commit writer cannot reach the database.",
 		}),
 	}
 	for _, result := range []string{resultCommitted, resultFailed} {

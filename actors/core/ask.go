@@ -19,7 +19,8 @@ func (c *Core) askUnknown(f *flight, at time.Time) {
 // ask about each of them once, the longest silent first.
 func (c *Core) collect(now time.Time) {
 	c.collectAt = now.Add(c.cfg.CollectEvery)
-	c.out.Collected = true
+	c.out.Collected, c.out.CollectedWell = true, !c.askFailed
+	c.askFailed = false
 	c.ask(func(f *flight) bool {
 		return f.c.State == weir.Active && now.Sub(f.lastWord()) >= c.cfg.IdleAfter && !now.Before(f.askAt)
 	})
@@ -96,6 +97,7 @@ func (c *Core) answered(f *flight, a channels.Answer, now time.Time) {
 	var ts []weir.Transition
 	switch a.Knowledge {
 	case channels.AskFailed:
+		c.askFailed = true
 		f.asks++
 		c.askAgain(f, now.Add(jitter(backoff(f.asks), c.cfg.Chance())))
 		return
@@ -109,6 +111,9 @@ func (c *Core) answered(f *flight, a channels.Answer, now time.Time) {
 		ts = c.over(f, a, now)
 	}
 	f.asks = 0
+	if len(ts) > 0 {
+		c.out.Reconciled = append(c.out.Reconciled, a.Knowledge)
+	}
 	c.commit(Commit{Transitions: ts})
 }
 
@@ -165,7 +170,6 @@ func (c *Core) hearAll(f *flight, reports []weir.Report, now time.Time) []weir.T
 			break
 		}
 		if t, _ := c.hear(f, r, now); t != nil {
-			c.out.Reconciled++
 			ts = append(ts, *t)
 		}
 	}
@@ -178,7 +182,6 @@ func (c *Core) hearAll(f *flight, reports []weir.Report, now time.Time) []weir.T
 // that the provider has a part of it, which is over, and that handing it over
 // again brings only the rest.
 func (c *Core) absent(f *flight, partial bool, now time.Time) []weir.Transition {
-	c.out.Reconciled++
 	switch {
 	case !f.goneAt.IsZero():
 		return []weir.Transition{c.finish(f, now, weir.Canceled, "canceled at the provider")}

@@ -1,6 +1,10 @@
 package core
 
-import "time"
+import (
+	"time"
+
+	"weir"
+)
 
 // Figures of the breaker and of the back-off between probes.
 const (
@@ -141,6 +145,18 @@ func jitter(d time.Duration, chance float64) time.Duration {
 	return d/2 + time.Duration(chance*float64(d/2))
 }
 
+// state is what users see.
+func (b *breaker) state() weir.Breaker {
+	switch {
+	case b.closed():
+		return weir.BreakerClosed
+	case b.probing:
+		return weir.BreakerProbing
+	default:
+		return weir.BreakerOpen
+	}
+}
+
 // budget bounds how many contacts may be tried again: one a second, and one
 // for every ten hand-overs, up to ten saved.
 type budget struct {
@@ -157,6 +173,14 @@ const (
 func (b *budget) sent(now time.Time) {
 	b.fill(now)
 	b.tokens = min(budgetMost, b.tokens+budgetPerSend)
+}
+
+// left is the share of the budget that was left when it was last used.
+func (b *budget) left() float64 {
+	if b.at.IsZero() {
+		return 1
+	}
+	return max(0, b.tokens/budgetMost)
 }
 
 // reserve takes one retry and says when it may happen at the earliest.

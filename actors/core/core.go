@@ -93,20 +93,21 @@ func (f *flight) lastWord() time.Time {
 // Core is the state of one channel's broker. It is not safe for concurrent
 // use.
 type Core struct {
-	cfg      Config
-	ch       weir.Channel
-	led      weir.Ledger
-	win      *window
-	flights  map[weir.ContactID]*flight
-	counts   [weir.Done + 1]int           // flights by state
-	sends    map[weir.AttemptRef]struct{} // provider calls under way
-	claims   int                          // claims handed out and not committed
-	asks     map[weir.AttemptRef]struct{}
-	askQueue []weir.ContactID
-	loads    int // reads of single contacts under way
-	brk      breaker
-	retries  budget
-	queued   int64
+	cfg       Config
+	ch        weir.Channel
+	led       weir.Ledger
+	win       *window
+	flights   map[weir.ContactID]*flight
+	counts    [weir.Done + 1]int           // flights by state
+	sends     map[weir.AttemptRef]struct{} // provider calls under way
+	claims    int                          // claims handed out and not committed
+	asks      map[weir.AttemptRef]struct{}
+	askFailed bool // since the last collection
+	askQueue  []weir.ContactID
+	loads     int // reads of single contacts under way
+	brk       breaker
+	retries   budget
+	queued    int64
 
 	prepared, preparing, checking   bool
 	prepareFails                    int

@@ -12,25 +12,26 @@ import (
 // before them, and a reply of its own is given when every such change is
 // durable: it may say that an earlier one has already been heard.
 type Effects struct {
-	Commits    []Commit
-	Sends      []channels.Attempt // call the provider; tell SendDone
-	Asks       []channels.Attempt // tell AskDone
-	Cancels    []channels.Attempt // tell CancelDone
-	Pages      []Page             // read a part of a lane; tell PageRead or ReadFailed
-	Lanes      bool               // list the lanes and count the queue; tell LanesRead or ReadFailed
-	Due        *Read              // read delayed contacts that are due; tell DueRead or ReadFailed
-	Overdue    *Read              // read waiting contacts whose window closed; tell OverdueRead or ReadFailed
-	Loads      []Load             // read one contact; tell Loaded
-	Prepare    bool               // set the provider up; tell PrepareDone
-	Status     bool               // ask how the provider is; tell StatusDone
-	Replies    []Reply            // answer when what was handed out before is durable
-	Forget     []weir.AttemptRef  // drop the hand of these attempts
-	Finished   []Finished         // for the figures
-	Collected  bool               // a collection began
-	Reconciled int                // contacts that a question to the provider settled
-	Remove     bool               // nothing is open: delete the channel's row; tell RemoveFailed if it cannot be
-	Rest       bool               // idle for long enough to stop
-	Drained    bool               // nothing is under way any more
+	Commits       []Commit
+	Sends         []channels.Attempt   // call the provider; tell SendDone
+	Asks          []channels.Attempt   // tell AskDone
+	Cancels       []channels.Attempt   // tell CancelDone
+	Pages         []Page               // read a part of a lane; tell PageRead or ReadFailed
+	Lanes         bool                 // list the lanes and count the queue; tell LanesRead or ReadFailed
+	Due           *Read                // read delayed contacts that are due; tell DueRead or ReadFailed
+	Overdue       *Read                // read waiting contacts whose window closed; tell OverdueRead or ReadFailed
+	Loads         []Load               // read one contact; tell Loaded
+	Prepare       bool                 // set the provider up; tell PrepareDone
+	Status        bool                 // ask how the provider is; tell StatusDone
+	Replies       []Reply              // answer when what was handed out before is durable
+	Forget        []weir.AttemptRef    // drop the hand of these attempts
+	Finished      []Finished           // for the figures
+	Collected     bool                 // a collection began
+	CollectedWell bool                 // … and no question had failed since the one before
+	Reconciled    []channels.Knowledge // what the provider said of contacts that this settled
+	Remove        bool                 // nothing is open: delete the channel's row; tell RemoveFailed if it cannot be
+	Rest          bool                 // idle for long enough to stop
+	Drained       bool                 // nothing is under way any more
 }
 
 // Commit is a change to be written, with what follows from it.

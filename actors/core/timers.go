@@ -147,6 +147,7 @@ func (c *Core) Figures() weir.Figures {
 		Sending: c.counts[weir.Sending], Active: c.counts[weir.Active], Unknown: c.counts[weir.Unknown],
 	}
 	f.Health, f.HealthReason = c.health()
+	f.Breaker, f.RetryBudget = c.brk.state(), c.retries.left()
 	return f
 }
 

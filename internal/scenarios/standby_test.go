@@ -18,7 +18,7 @@ func TestStandbyShowsNoFigures(t *testing.T) {
 	b.until("it stands by", func() bool { return b.metric("weir_brokers_running") == 1 })
 	oneOwner(t, "ch", a, b)
 	shows := func(w *world) bool {
-		return strings.Contains(w.want(200, "GET", "/metrics", nil).Text, `weir_channel_capacity_slots{channel="ch"}`)
+		return strings.Contains(w.want(200, "GET", "/metrics", nil).Text, `weir_channel_capacity_contacts{channel="ch"}`)
 	}
 	a.until("the owner shows the channel", func() bool { return shows(a) })
 	if shows(b) {
