@@ -19,7 +19,8 @@ type Command interface {
 // not go back: an earlier now counts as the latest one seen.
 //
 // The events of one Apply belong together: make them durable as one, and only
-// then announce them and answer the client.
+// then announce them and answer the client. If they cannot be made durable,
+// this state is ahead of the truth and has to be thrown away and rebuilt.
 func (s *State) Apply(c Command, now time.Time) ([]Event, error) {
 	now = now.UTC().Truncate(time.Microsecond)
 	s.out, s.live = nil, true

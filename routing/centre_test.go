@@ -199,3 +199,59 @@ func TestSetAvailable(t *testing.T) {
 	r.do(routing.SetAvailable{Available: true, Workers: []string{"a"}}).state("a", routing.WorkerActive)
 	r.refused(weir.CodeNotFound, routing.SetAvailable{Workers: []string{"b", "nobody"}})
 }
+
+// FIFO-11: more than a hundred combinations, many labels and selectors.
+func TestManyLabelsAndSelectors(t *testing.T) {
+	t.Parallel()
+	r := newRouter(t).queue("q", routing.Mode{})
+	labels, half := routing.Labels{}, routing.Labels{}
+	var all []routing.WorkerSelector
+	for i := range 50 {
+		key := fmt.Sprint("label", i)
+		labels[key] = routing.Number(float64(i))
+		if i < 25 {
+			half[key] = routing.Number(float64(i))
+		}
+		if i < 30 {
+			op := []routing.Operator{routing.Equal, routing.GreaterOrEqual, routing.LessOrEqual}[i%3]
+			all = append(all, where(key, op, routing.Number(float64(i))))
+		}
+	}
+	for i := range 200 {
+		r.do(routing.PutPool{ID: fmt.Sprint(i), Spec: routing.PoolSpec{ChannelID: "chat", Selectors: []routing.WorkerSelector{
+			where(fmt.Sprint("label", i%50), routing.Equal, routing.Number(float64(i%50))), where("label0", routing.LessThan, routing.Number(float64(i/50))),
+		}}})
+	}
+	r.agent("half", half).agent("whole", labels).chat("j", all...).offeredTo("j", "whole")
+	depth := 0
+	for _, p := range r.s.Pools() {
+		depth += p.Depth
+	}
+	if depth != 3*25 { // the one with half of the labels, where label0 < 1, 2, 3
+		t.Errorf("%d places in pools", depth)
+	}
+}
+
+// Pages of jobs are in the order of creation and miss none that stays.
+func TestPagesOfJobs(t *testing.T) {
+	t.Parallel()
+	r := newRouter(t).queue("q", routing.Mode{})
+	for i := range 25 {
+		r.chat(fmt.Sprint(i))
+	}
+	r.do(routing.CancelJob{ID: "7"}).do(routing.DeleteJob{ID: "7"})
+	var got []string
+	cursor := uint64(0)
+	for pages := 1; ; pages++ {
+		page, next := r.s.Jobs(cursor, 10, func(j *routing.Job) bool { return j.ID != "8" })
+		for _, j := range page {
+			got = append(got, j.ID)
+		}
+		if cursor = next; next == 0 {
+			if pages != 3 || len(got) != 23 || got[0] != "0" || got[7] != "9" || got[22] != "24" {
+				t.Errorf("%d pages: %v", pages, got)
+			}
+			return
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -37,9 +38,19 @@ func settings() routing.Settings {
 // TestHistoriesAgreeWithTheNaiveMatcher: whatever happens, the engine makes
 // the offers that a search of everything would make, in that order, and leaves
 // none undone; and the states from its events and from its snapshots behave
-// as it does. -rapid.checks sets the number of histories.
+// as it does. -rapid.checks sets the number of histories of each run.
 func TestHistoriesAgreeWithTheNaiveMatcher(t *testing.T) {
 	t.Parallel()
+	for run := range 3 {
+		t.Run(strconv.Itoa(run), func(t *testing.T) {
+			t.Parallel()
+			agree(t)
+		})
+	}
+}
+
+func agree(t *testing.T) {
+	t.Helper()
 	rapid.Check(t, func(t *rapid.T) {
 		h := &history{
 			t: t, now: start(), live: routing.New(settings()), double: routing.New(settings()),
@@ -100,6 +111,9 @@ func (h *history) do(c routing.Command) {
 	h.log = append(h.log, events...)
 	if faults := routing.Audit(h.live); faults != nil {
 		h.t.Fatalf("%T: the index is wrong: %v", c, faults)
+	}
+	if at, ok := h.live.NextWake(); ok && !at.After(h.now) {
+		h.t.Fatalf("%T: something is due at %v still", c, at)
 	}
 	if job, worker, ok := h.naive.next(); ok {
 		h.t.Fatalf("%T: worker %s is idle while job %s, which it can take, waits", c, worker, job)
