@@ -13,12 +13,9 @@ import (
 	"weir"
 )
 
-// document is the API description in both spellings.
-type document struct{ json, yaml []byte }
-
-// describe writes the API description from the routes, and gives each route
-// the checker of its body, so that the two cannot differ.
-func describe(routes []*route, o Options) (document, error) {
+// describe makes the API description from the routes, and gives each route the
+// checker of its body, so that the two cannot differ.
+func describe(routes []*route, o Options) (*huma.OpenAPI, error) {
 	registry := huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer)
 	doc := &huma.OpenAPI{
 		OpenAPI: "3.1.0",
@@ -46,18 +43,10 @@ func describe(routes []*route, o Options) (document, error) {
 		}
 		var err error
 		if rt.check, err = compile(registry, registry.Schema(rt.body, true, "")); err != nil {
-			return document{}, fmt.Errorf("%s: %w", rt.id, err)
+			return nil, fmt.Errorf("%s: %w", rt.id, err)
 		}
 	}
-	return render(doc)
-}
-
-func render(doc *huma.OpenAPI) (d document, err error) {
-	if d.json, err = doc.MarshalJSON(); err != nil {
-		return document{}, err
-	}
-	d.yaml, err = doc.YAML()
-	return d, err
+	return doc, nil
 }
 
 // refuseNull says of a schema that null is no value: absent fields are absent.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -86,15 +87,15 @@ func New(o Options) (http.Handler, error) {
 		mux:       http.NewServeMux(),
 	}
 	routes := s.routes()
-	document, err := describe(routes, o)
+	description, err := describe(routes, o)
 	if err != nil {
 		return nil, err
 	}
 	for _, rt := range routes {
 		s.mux.Handle(rt.method+" "+rt.path, s.handler(rt))
 	}
-	s.plain("GET /openapi.json", serveBytes("application/openapi+json", document.json))
-	s.plain("GET /openapi.yaml", serveBytes("application/openapi+yaml", document.yaml))
+	s.plain("GET /openapi.json", written("application/openapi+json", description.MarshalJSON))
+	s.plain("GET /openapi.yaml", written("application/openapi+yaml", description.YAML))
 	s.plain("GET /livez", http.HandlerFunc(livez))
 	s.plain("GET /readyz", http.HandlerFunc(s.readyz))
 	s.plain("GET /metrics", s.guarded(promhttp.HandlerFor(o.Gatherer, promhttp.HandlerOpts{})))
@@ -125,8 +126,16 @@ func (s *service) guarded(h http.Handler) http.Handler {
 	})
 }
 
-func serveBytes(contentType string, body []byte) http.Handler {
+// written serves a text that is written when somebody asks for it first: the
+// description of the API takes longer than all the rest of a start.
+func written(contentType string, write func() ([]byte, error)) http.Handler {
+	once := sync.OnceValues(write)
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		body, err := once()
+		if err != nil {
+			writeProblem(w, err)
+			return
+		}
 		w.Header().Set("Content-Type", contentType)
 		_, _ = w.Write(body) // a client that left is no concern of ours
 	})
