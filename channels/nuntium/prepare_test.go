@@ -55,7 +55,7 @@ func TestPrepare(t *testing.T) {
 				},
 			}
 			inWorld(t, o, tt.settings, func(w *world) {
-				defer w.net.serve("page.test:80", page("<html>welcome"))()
+				defer w.net.Serve("page.test", page("<html>welcome"))()
 				ctx, cancel := context.WithTimeout(w.t.Context(), time.Second)
 				defer cancel()
 				for range 2 { // it may be repeated

@@ -108,8 +108,8 @@ func TestSendResults(t *testing.T) {
 			inWorld(t, o, basicSettings(tt.settings), func(w *world) {
 				ctx, cancel := context.WithTimeout(w.t.Context(), 10*time.Second)
 				defer cancel()
-				defer w.net.serve("page.test:80", page("<html>"))()
-				defer w.net.serve("blank.test:80", page("\n"))()
+				defer w.net.Serve("page.test", page("<html>"))()
+				defer w.net.Serve("blank.test", page("\n"))()
 				a := attempt(1, "hello 1", "hello 2")
 				if tt.to != "" {
 					a.To = tt.to

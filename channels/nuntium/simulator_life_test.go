@@ -117,7 +117,7 @@ func TestSimulatorSendsWhatIncomingIsAnswered(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			inWorld(t, simulator.Options{}, basicSettings(), func(w *world) {
-				stop := w.net.serve("app.test:80", http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
+				stop := w.net.Serve("app.test", http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
 					rw.Header().Set("Content-Type", tt.contentType)
 					_, _ = rw.Write([]byte(tt.body))
 				}))

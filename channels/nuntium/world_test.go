@@ -3,13 +3,10 @@ package nuntium_test
 import (
 	"context"
 	"io"
-	"log"
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,6 +15,7 @@ import (
 	"weir/channels"
 	"weir/channels/nuntium"
 	"weir/channels/nuntium/simulator"
+	"weir/channels/simulation/memnet"
 
 	"go.uber.org/goleak"
 )
@@ -33,12 +31,12 @@ const (
 
 // world is a simulated Nuntium and the two ends that talk to it: our driver
 // and our callback endpoint. All of it is in one synctest bubble, joined by
-// pipes, so that time is exact.
+// a network in memory, so that time is exact.
 type world struct {
 	t      *testing.T
 	sim    *simulator.Server
 	client *http.Client
-	net    *pipes
+	net    *memnet.Network
 
 	mu       sync.Mutex
 	driver   channels.Driver
@@ -60,8 +58,8 @@ func inWorld(t *testing.T, o simulator.Options, settings weir.Settings, test fun
 }
 
 func newWorld(t *testing.T, o simulator.Options) *world {
-	w := &world{t: t, net: &pipes{hosts: map[string]*pipeListener{}}, start: time.Now()}
-	transport := &http.Transport{DialContext: w.net.dial, MaxIdleConnsPerHost: 100}
+	w := &world{t: t, net: &memnet.Network{}, start: time.Now()}
+	transport := w.net.Transport()
 	w.client = &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error {
 		return http.ErrUseLastResponse
 	}}
@@ -81,8 +79,8 @@ func newWorld(t *testing.T, o simulator.Options) *world {
 	ctx, stop := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() { sim.Run(ctx) })
-	closeNuntium := w.net.serve("nuntium.test:80", sim)
-	closeWeir := w.net.serve("weir.test:80", http.HandlerFunc(w.callback))
+	closeNuntium := w.net.Serve("nuntium.test", sim)
+	closeWeir := w.net.Serve("weir.test", http.HandlerFunc(w.callback))
 	t.Cleanup(func() {
 		stop()
 		running.Wait()
@@ -247,66 +245,6 @@ func keepsSecrets(t *testing.T, text string) {
 		}
 	}
 }
-
-// pipes is a network in memory.
-type pipes struct {
-	mu    sync.Mutex
-	hosts map[string]*pipeListener
-}
-
-func (p *pipes) dial(ctx context.Context, network, address string) (net.Conn, error) {
-	p.mu.Lock()
-	l := p.hosts[address]
-	p.mu.Unlock()
-	if l == nil {
-		return nil, &net.OpError{Op: "dial", Net: network, Err: syscall.ECONNREFUSED}
-	}
-	ours, theirs := net.Pipe()
-	select {
-	case l.conns <- theirs:
-		return ours, nil
-	case <-l.done:
-		return nil, &net.OpError{Op: "dial", Net: network, Err: syscall.ECONNREFUSED}
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
-
-func (p *pipes) serve(address string, h http.Handler) (stop func()) {
-	l := &pipeListener{conns: make(chan net.Conn), done: make(chan struct{})}
-	p.mu.Lock()
-	p.hosts[address] = l
-	p.mu.Unlock()
-	server := &http.Server{Handler: h, ErrorLog: log.New(io.Discard, "", 0)}
-	var running sync.WaitGroup
-	running.Go(func() { _ = server.Serve(l) })
-	return func() {
-		_ = server.Close()
-		running.Wait()
-	}
-}
-
-type pipeListener struct {
-	conns chan net.Conn
-	done  chan struct{}
-	once  sync.Once
-}
-
-func (l *pipeListener) Accept() (net.Conn, error) {
-	select {
-	case c := <-l.conns:
-		return c, nil
-	case <-l.done:
-		return nil, net.ErrClosed
-	}
-}
-
-func (l *pipeListener) Close() error {
-	l.once.Do(func() { close(l.done) })
-	return nil
-}
-
-func (l *pipeListener) Addr() net.Addr { return &net.TCPAddr{} }
 
 // canned answers every request to Nuntium with one text.
 type canned struct {

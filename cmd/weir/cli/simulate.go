@@ -14,12 +14,8 @@ import (
 	"weir/channels/simulation"
 )
 
-const ruleHelp = `
-Rules are written what[=value][@operation][:when], with these forms of when:
-  0.2    one in five     *17    addresses that end in 17    /10    every tenth
-  #3     the third       #3-7   the third to the seventh    #3-    from the third on
-Without a when a rule always applies. The first rule that applies counts.
-`
+// ruleHelp explains the rules of --outcome and --fault.
+const ruleHelp = "\n" + simulation.RuleHelp + "\n\n" + simulation.FaultHelp + "\n"
 
 func (a *app) simulate() *cobra.Command {
 	return group("simulate", "Run a simulated provider, to try Weir or another client with",

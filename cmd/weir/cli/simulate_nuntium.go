@@ -38,7 +38,7 @@ failed, failover, delayed, canceled, cancelled, null, stuck, crash.`,
 	f.StringArrayVar(&applications, "application", nil, "NAME[,password=…][,token=…]…[,ack-url=…][,ack-method=get|post|none][,ack-user=…][,ack-password=…]\n[,interface-url=…][,interface-type=…][,interface-user=…][,interface-password=…]; default: weir,password=secret,token=token")
 	f.StringArrayVar(&ways, "channel", nil, "NAME[,disabled][,connected][,priority=N][,kind=…][,protocol=…][,address=…][,direction=…][,application=…]; default: sms")
 	f.StringArrayVar(&o.Outcomes, "outcome", nil, "rule for what becomes of messages")
-	f.StringArrayVar(&o.Faults, "fault", nil, "rule for faults of requests (status=N, hang[=D], reset, cut, late=D, after=N) and of callbacks (drop, duplicate, swap, delay=D)")
+	f.StringArrayVar(&o.Faults, "fault", nil, "rule for faults of requests and of callbacks")
 	f.Uint64Var(&o.Seed, "seed", 0, "seed of what happens by chance")
 	f.DurationVar(&o.QueueTime, "queue-time", 0, "from pending to queued")
 	f.DurationVar(&o.DeliverTime, "deliver-time", 0, "from queued to the next state")

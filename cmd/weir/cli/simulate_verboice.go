@@ -40,7 +40,7 @@ func (a *app) simulateVerboice() *cobra.Command {
 	f.BoolVar(&o.SkipFlows, "skip-flows", false, "hold answered calls without reading what they should say")
 	f.StringVar(&o.Digits, "digits", "", "what the person keys in when asked")
 	f.StringArrayVar(&o.Outcomes, "outcome", nil, "rule for how calls end")
-	f.StringArrayVar(&o.Faults, "fault", nil, "rule for faults of requests (status=N, hang[=D], reset, cut, late=D, after=N) and of callbacks (drop, duplicate, swap, delay=D)")
+	f.StringArrayVar(&o.Faults, "fault", nil, "rule for faults of requests and of callbacks")
 	f.Uint64Var(&o.Seed, "seed", 0, "seed of what happens by chance")
 	f.DurationVar(&o.RetryDelay, "retry-delay", 0, "before a call is dialed again (default 1m)")
 	f.DurationVar(&o.MaxActive, "max-active", 0, "after that a stuck call fails (default 2h)")
