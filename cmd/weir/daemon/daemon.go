@@ -18,6 +18,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -138,6 +139,10 @@ func withDefaults(o Options) Options {
 		o.Registry = prometheus.NewRegistry()
 		o.Registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	}
+	o.Registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "weir_build_info", Help: "Always 1; the labels tell what is running.",
+		ConstLabels: prometheus.Labels{"version": o.Version, "go_version": runtime.Version()},
+	}, func() float64 { return 1 }))
 	return o
 }
 
