@@ -27,6 +27,8 @@ type history struct {
 	log     []routing.Event
 	offers  []routing.OfferHead
 	decoder *routing.Decoder
+	cut     *routing.Cut // made at the last rebuild
+	before  []byte       // what it has to be
 }
 
 func settings() routing.Settings {
@@ -162,6 +164,12 @@ func (h *history) invariants(after routing.Event) {
 // compares it with the live state.
 func (h *history) rebuild() {
 	want := snapshot(h.t, h.live)
+	if h.cut != nil {
+		if late, err := h.cut.Encode(); err != nil || string(late) != string(h.before) {
+			h.t.Fatalf("a cut has changed with the state: %v\n%s", err, cmp.Diff(string(h.before), string(late)))
+		}
+	}
+	h.cut, h.before = h.live.Cut(), want
 	if rapid.Bool().Draw(h.t, "fold") {
 		h.double = routing.New(settings())
 		for _, e := range h.log {

@@ -42,41 +42,74 @@ const snapshotFormat = "weir-routing"
 
 // Snapshot gives the whole state. Equal states give equal bytes. Some of it is
 // secret: the credentials of rules.
-func (s *State) Snapshot() ([]byte, error) {
+func (s *State) Snapshot() ([]byte, error) { return s.Cut().Encode() }
+
+// Cut is a copy of a state at one instant. It is made quickly, does not change
+// with the state, and can be encoded by another goroutine.
+type Cut struct {
+	head    snapshotHead
+	records []record
+}
+
+// Cut copies what a snapshot holds.
+func (s *State) Cut() *Cut {
+	c := &Cut{head: snapshotHead{snapshotFormat, snapshotVersion, s.seq, s.now, s.settings}}
+	n := len(s.dists) + len(s.classes) + len(s.excepts) + len(s.queues) + len(s.workers) + len(s.pools) + len(s.jobs)
+	c.records = make([]record, 0, n)
+	s.copyTo(c)
+	return c
+}
+
+// copyTo copies every entity, those first that others refer to. Policies are
+// replaced as a whole and never changed, and so are the parts of a
+// specification; the rest is copied.
+func (s *State) copyTo(c *Cut) {
+	add := func(r record) { c.records = append(c.records, r) }
+	each(s.dists, func(d *distribution) { add(record{Distribution: d}) })
+	each(s.classes, func(p *classification) { add(record{Classification: p}) })
+	each(s.excepts, func(x *exception) { add(record{Exception: x}) })
+	each(s.queues, func(q *queue) { add(record{Queue: new(q.queueData)}) })
+	each(s.workers, func(w *worker) { add(record{Worker: new(w.workerData)}) })
+	each(s.pools, func(p *pool) { add(record{Pool: new(*p)}) })
+	for j := range s.byAge.all {
+		d := new(j.jobData)
+		d.Offers, d.Assignments = copies(d.Offers), copies(d.Assignments)
+		add(record{Job: d})
+	}
+}
+
+func copies[T any](in []*T) []*T {
+	if len(in) == 0 {
+		return nil
+	}
+	out := make([]*T, len(in))
+	for i, p := range in {
+		out[i] = new(*p)
+	}
+	return out
+}
+
+// Encode gives the form that [Restore] reads.
+func (c *Cut) Encode() ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
-	if err := enc.Encode(snapshotHead{snapshotFormat, snapshotVersion, s.seq, s.now, s.settings}); err != nil {
+	if err := enc.Encode(c.head); err != nil {
 		return nil, err
 	}
-	n := 0
-	for r := range s.records {
-		n++
-		if err := enc.Encode(r); err != nil {
+	for i := range c.records {
+		if err := enc.Encode(&c.records[i]); err != nil {
 			return nil, err
 		}
 	}
+	n := len(c.records)
 	err := enc.Encode(record{End: &n})
 	return b.Bytes(), err
 }
 
-// records yields every entity, those first that others refer to.
-func (s *State) records(yield func(record) bool) {
-	_ = each(s.dists, func(d *distribution) bool { return yield(record{Distribution: d}) }) &&
-		each(s.classes, func(c *classification) bool { return yield(record{Classification: c}) }) &&
-		each(s.excepts, func(x *exception) bool { return yield(record{Exception: x}) }) &&
-		each(s.queues, func(q *queue) bool { return yield(record{Queue: &q.queueData}) }) &&
-		each(s.workers, func(w *worker) bool { return yield(record{Worker: &w.workerData}) }) &&
-		each(s.pools, func(p *pool) bool { return yield(record{Pool: p}) }) &&
-		each(s.jobs, func(j *job) bool { return yield(record{Job: &j.jobData}) })
-}
-
-func each[V any](m map[string]V, do func(V) bool) bool {
+func each[V any](m map[string]V, do func(V)) {
 	for _, k := range slices.Sorted(maps.Keys(m)) {
-		if !do(m[k]) {
-			return false
-		}
+		do(m[k])
 	}
-	return true
 }
 
 // Restore reads what [State.Snapshot] gave.
