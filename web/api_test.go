@@ -73,6 +73,12 @@ func TestPatchMerges(t *testing.T) {
 	if r.channels[0].Settings["token"] != providerCanary {
 		t.Error("the secret was lost")
 	}
+	// What is taken away is as if it had never been given.
+	r.do("PATCH", "/v1/channels/a", `{"paused":true}`)
+	v = into[web.ChannelView](t, r.do("PATCH", "/v1/channels/a", `{"name":null,"paused":null}`), 200)
+	if v.Name != "" || v.Paused || v.Capacity != 7 {
+		t.Errorf("%+v", v)
+	}
 	// A capacity that the stored reserve does not allow.
 	r.refuses(t, "PATCH", "/v1/channels/a", refused{body: `{"capacity":2}`, mistakes: []mistake{{"/settings/reply_reserve", "range"}}})
 	if g := r.do("PATCH", "/v1/channels/nobody", `{}`); g.status != 404 {

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -8,7 +9,9 @@ import (
 	"mime"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"weir"
@@ -20,6 +23,8 @@ const (
 	mostBody         = 1 << 20
 	mostContactsBody = 4 << 20
 	mostCallbackBody = 64 << 10
+	// mostIgnored bounds what is read of a body that was refused.
+	mostIgnored = 16 << 20
 )
 
 const (
@@ -48,6 +53,9 @@ func parseJSON(raw []byte) (any, error) {
 		return nil, &malformed{"the body is not UTF-8"}
 	}
 	var v any
+	if !wholeCharacters(raw) {
+		return nil, &malformed{"the body has half of a character: a \\u escape of a surrogate without its other half"}
+	}
 	if err := json.Unmarshal(raw, &v); err != nil {
 		if s, ok := errors.AsType[*json.SyntaxError](err); ok {
 			return nil, &malformed{fmt.Sprintf("the body is not JSON: byte %d: %s", s.Offset, s.Error())}
@@ -56,6 +64,43 @@ func parseJSON(raw []byte) (any, error) {
 	}
 	return v, nil
 }
+
+// wholeCharacters refuses what would be read as U+FFFD: two different keys
+// could become one, and a text another.
+func wholeCharacters(raw []byte) bool {
+	for {
+		i := bytes.IndexByte(raw, '\\')
+		if i < 0 {
+			return true
+		}
+		unit, ok := escapedUnit(raw[i:])
+		switch {
+		case !ok: // another escape, or none: the decoder knows
+			raw = raw[min(i+2, len(raw)):]
+		case utf16.IsSurrogate(unit):
+			low, _ := escapedUnit(raw[i+6:])
+			if utf16.DecodeRune(unit, low) == utf8.RuneError {
+				return false
+			}
+			raw = raw[i+12:]
+		default:
+			raw = raw[i+6:]
+		}
+	}
+}
+
+// escapedUnit reads an escape like \u00e9 at the beginning of b.
+func escapedUnit(b []byte) (rune, bool) {
+	if len(b) < 6 || b[0] != '\\' || b[1] != 'u' {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(string(b[2:6]), 16, 16)
+	return rune(n), err == nil
+}
+
+// ignore reads on in a body that was refused, so that a client that is still
+// sending gets to hear why and not a connection that breaks.
+func ignore(body io.Reader) { _, _ = io.CopyN(io.Discard, body, mostIgnored) }
 
 func checkContentType(r *http.Request, types []string) error {
 	got, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))

@@ -19,7 +19,12 @@ const mostTries = 5
 
 func (s *service) listChannels(c *call) (reply, error) {
 	most := c.query.number("limit")
-	rows, err := s.Store.Channels(c, c.query.text("cursor"), most+1)
+	after := c.query.text("cursor")
+	if after != "" && !channelName.MatchString(after) {
+		c.wrong.add("/cursor", "format", "must be the next_cursor of a page before")
+		return reply{}, c.refuse()
+	}
+	rows, err := s.Store.Channels(c, after, most+1)
 	if err != nil {
 		return reply{}, err
 	}
@@ -188,15 +193,16 @@ func (s *service) patchChannel(c *call) (reply, error) {
 // patch merges what a patch says into a channel. Values of a wrong type are
 // left to the schema's complaint.
 func (s *service) patch(ch *weir.Channel, patch map[string]any) {
-	if v, ok := patch["name"].(string); ok {
+	taken := func(name string) bool { v, given := patch[name]; return given && v == nil }
+	if v, ok := patch["name"].(string); ok || taken("name") {
 		ch.Title = v
 	}
 	if v, ok := patch["capacity"].(float64); ok && v >= weir.MinCapacity && v <= weir.MaxCapacity {
 		ch.Capacity = int(v)
-	} else if v, given := patch["capacity"]; given && v == nil {
+	} else if taken("capacity") {
 		ch.Capacity = s.DefaultCapacity // what is taken away is as if it had never been given
 	}
-	if v, ok := patch["paused"].(bool); ok {
+	if v, ok := patch["paused"].(bool); ok || taken("paused") {
 		ch.Paused = v
 	}
 	merged := weir.Settings{}

@@ -180,3 +180,55 @@ func TestEveryAPIRouteAsksForAToken(t *testing.T) {
 		t.Errorf("%d operations were tried", seen)
 	}
 }
+
+// bytesRead is a body of so many blanks that counts what was read of it.
+type bytesRead struct{ left, read int }
+
+func (b *bytesRead) Read(p []byte) (int, error) {
+	n := min(len(p), b.left)
+	b.left, b.read = b.left-n, b.read+n
+	if n == 0 {
+		return 0, io.EOF
+	}
+	for i := range p[:n] {
+		p[i] = ' '
+	}
+	return n, nil
+}
+
+// A client that has to send to the end before it reads hears why it was
+// refused, unless it sends without measure.
+func TestRefusedBodiesAreReadOn(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.channel("texts", "texts")
+	for _, tc := range []struct {
+		contentType  string
+		size, status int
+		whole        bool
+	}{
+		{"application/json", 10 << 20, 413, true},
+		{"text/plain", 10 << 20, 415, true},
+		{"application/json", 100 << 20, 413, false},
+		{"text/plain", 100 << 20, 415, false},
+	} {
+		body := &bytesRead{left: tc.size}
+		req := httptest.NewRequestWithContext(t.Context(), "POST", "/v1/channels/texts/contacts", body)
+		req.Header.Set("Content-Type", tc.contentType)
+		req.Header.Set("Authorization", "Bearer "+apiCanary)
+		g := r.serve(req)
+		if g.status != tc.status || (body.left == 0) != tc.whole || body.read > 21<<20 {
+			t.Errorf("%s, %d bytes: %d, %d bytes were read", tc.contentType, tc.size, g.status, body.read)
+		}
+	}
+}
+
+func TestEscapedCharactersAreTaken(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.channel("texts", "texts")
+	g := r.do("POST", "/v1/channels/texts/contacts", batch(text(`,"key":"\ud83d\ude00 \\ud800 \u00e9\/"`)))
+	if key := into[web.AcceptedList](t, g, 202).Contacts[0].Key; key != `😀 \ud800 é/` {
+		t.Errorf("%q", key)
+	}
+}

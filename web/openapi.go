@@ -50,9 +50,10 @@ func describe(routes []*route, o Options) (*huma.OpenAPI, error) {
 }
 
 // refuseNull says of a schema that null is no value: absent fields are absent.
-// Only a number whose tag says so may be null.
+// Only a plain value whose tag says so may be null; huma takes every array for
+// nullable.
 func refuseNull(s *huma.Schema) {
-	s.Nullable = s.Nullable && s.Type == "integer"
+	s.Nullable = s.Nullable && s.Type != "array" && s.Type != "object"
 	for _, p := range s.Properties {
 		refuseNull(p)
 	}

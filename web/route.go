@@ -102,6 +102,7 @@ func (s *service) answer(rt *route, w http.ResponseWriter, r *http.Request) (rep
 	}
 	v, err := readJSON(w, r, rt.bodyTypes, rt.bodyLimit)
 	if err != nil {
+		ignore(r.Body)
 		return reply{}, err
 	}
 	rt.check.check(v, "", &c.wrong)

@@ -21,7 +21,7 @@ import (
 // what it would otherwise overlook.
 type checker struct {
 	kind       string // object, array, string, integer, boolean
-	nullable   bool   // an integer that may be null
+	nullable   bool   // it may be null
 	properties map[string]*checker
 	names      []string // of properties, sorted
 	required   []string
@@ -140,6 +140,9 @@ func (m *mistakes) add(pointer, code, format string, args ...any) {
 // check finds every mistake in v. Details never repeat a value: it may be a
 // phone number or a secret.
 func (c *checker) check(v any, at string, m *mistakes) {
+	if v == nil && c.nullable {
+		return
+	}
 	switch c.kind {
 	case "object":
 		c.checkObject(v, at, m)
@@ -234,9 +237,6 @@ func (c *checker) checkString(v any, at string, m *mistakes) {
 }
 
 func (c *checker) checkInteger(v any, at string, m *mistakes) {
-	if v == nil && c.nullable {
-		return
-	}
 	n, ok := v.(float64)
 	if !ok || n != math.Trunc(n) {
 		m.add(at, "type", "must be a whole number")

@@ -21,9 +21,9 @@ type ChannelBody struct {
 // ChannelPatch is what PATCH takes: a JSON merge patch (RFC 7396).
 type ChannelPatch struct {
 	Type     string         `json:"type,omitempty" minLength:"1" maxLength:"64" doc:"may only repeat what it is"`
-	Name     string         `json:"name,omitempty" maxLength:"200" doc:"for people"`
+	Name     string         `json:"name,omitempty" maxLength:"200" nullable:"true" doc:"for people; null: none"`
 	Capacity int            `json:"capacity,omitempty" minimum:"1" maximum:"1000000" nullable:"true" doc:"most slots in flight; null: DEFAULT_CHANNEL_CAPACITY"`
-	Paused   bool           `json:"paused,omitempty" doc:"start nothing; what is out goes on"`
+	Paused   bool           `json:"paused,omitempty" nullable:"true" doc:"start nothing; what is out goes on; null: false"`
 	Settings map[string]any `json:"settings,omitempty" doc:"merged key by key; null takes an optional setting away"`
 }
 
