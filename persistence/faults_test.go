@@ -109,7 +109,7 @@ func TestBrokenCommit(t *testing.T) {
 		var wg sync.WaitGroup
 		for caller := range callers {
 			wg.Go(func() {
-				got, err := s.Accept(t.Context(), id, contactSpecs(caller, each))
+				got, err := acceptWhenUp(t, s, id, contactSpecs(caller, each))
 				if err != nil {
 					t.Error(err)
 					return
@@ -129,6 +129,21 @@ func TestBrokenCommit(t *testing.T) {
 			t.Errorf("%d COMMITs are too few to break", f.attempts)
 		}
 	})
+}
+
+// acceptWhenUp hands contacts over as clients do: while the store is down it
+// refuses them at once, and nothing of them is stored.
+func acceptWhenUp(t *testing.T, s *persistence.Store, id weir.ChannelID, specs []weir.Spec) ([]weir.Accepted, error) {
+	t.Helper()
+	again := time.NewTicker(5 * time.Millisecond)
+	defer again.Stop()
+	for {
+		got, err := s.Accept(t.Context(), id, specs)
+		if e, ok := errors.AsType[*weir.Error](err); !ok || e.Code != weir.CodeUnavailable || t.Context().Err() != nil {
+			return got, err
+		}
+		<-again.C
+	}
 }
 
 func contactSpecs(caller, n int) []weir.Spec {
