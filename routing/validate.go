@@ -73,7 +73,7 @@ func validateWorker(id string, w *WorkerSpec) error {
 	for i, c := range w.Channels {
 		at := fmt.Sprintf("/channels/%d", i)
 		m.id(at+"/channelId", c.ChannelID)
-		m.between(at+"/capacityCostPerJob", c.CapacityCostPerJob, 0, maxNumber)
+		m.between(at+"/capacityCostPerJob", c.CapacityCostPerJob, 1, maxNumber) // of jobs for nothing there would be no end
 		m.between(at+"/maxNumberOfJobs", c.MaxNumberOfJobs, 0, maxNumber)
 		if slices.ContainsFunc(w.Channels[:i], func(o Channel) bool { return o.ChannelID == c.ChannelID }) {
 			m.add(at+"/channelId", "duplicate", "the channel is there twice")
