@@ -1,0 +1,175 @@
+package actors
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"weir"
+	"weir/channels"
+	"weir/internal/failpoint"
+)
+
+// call bounds one call of the provider and counts it.
+func (b *broker) call(name, operation string, timeout time.Duration, do func(context.Context) string) {
+	ctx, cancel := background(b.ctx, timeout)
+	defer cancel()
+	begun := time.Now()
+	result := do(ctx)
+	b.metrics.requests.WithLabelValues(name, operation, result).Inc()
+	b.metrics.requestSeconds.WithLabelValues(name, operation, result).Observe(time.Since(begun).Seconds())
+}
+
+// panicked turns a driver's panic, which only the deferred function itself can
+// recover, into a log line; the caller reports a result that is true whatever
+// the driver had done.
+func (b *broker) panicked(r any, name, operation string) {
+	if r == nil {
+		return
+	}
+	b.metrics.panics.Inc()
+	b.logger.Error("a driver panicked", "channel", name, "operation", operation, "panic", fmt.Sprint(r), "stack", string(debug.Stack()))
+}
+
+func (b *broker) send(d channels.Driver, name string, a channels.Attempt) {
+	result := channels.Sent{Fate: channels.Unclear, Reason: "the driver failed while sending", Answered: true}
+	defer func() {
+		b.panicked(recover(), name, "send")
+		b.seat.sending(a.ID, &result)
+		b.root.Send(b.seat.actor.Load(), sendDone{a.ID, result}) // which may be another by now
+	}()
+	if !b.leased() {
+		result = channels.Sent{Fate: channels.NotSent, ChannelFault: true, Reason: "the lease ran out before it was sent"}
+		return
+	}
+	failpoint.Hit("send.before")
+	b.call(name, "send", b.sendTimeout, func(ctx context.Context) string {
+		result = d.Send(ctx, a)
+		return fateWord(result.Fate)
+	})
+	failpoint.Hit("send.answered")
+}
+
+// leased tells whether we may act for the channel. A lease that ran out while
+// the store was down is renewed soon after its return and worth a wait: that
+// the claim was stored says that nobody had taken it by then.
+func (b *broker) leased() bool {
+	limit := time.Now().Add(b.sendTimeout)
+	for !b.seat.leased(time.Now()) {
+		if b.seat.until.Load() == nil || time.Now().After(limit) {
+			return false
+		}
+		select {
+		case <-b.ctx.Done():
+			return false
+		case <-time.After(leasePoll):
+		}
+	}
+	return true
+}
+
+func fateWord(f channels.Fate) string {
+	switch f {
+	case channels.Accepted:
+		return "accepted"
+	case channels.Refused:
+		return "refused"
+	case channels.NotSent:
+		return "not_sent"
+	default:
+		return "unclear"
+	}
+}
+
+func (b *broker) ask(d channels.Driver, name string, gen int64, a channels.Attempt) {
+	answer := channels.Answer{Knowledge: channels.AskFailed, Reason: "the driver failed while asking"}
+	defer func() {
+		b.panicked(recover(), name, "ask")
+		b.root.Send(b.self, askDone{gen, a.ID, answer})
+	}()
+	b.call(name, "ask", b.askTimeout, func(ctx context.Context) string {
+		answer = d.Ask(ctx, a)
+		return knowledgeWord(answer.Knowledge)
+	})
+	failpoint.Hit("ask.answered")
+}
+
+// knowledgeWords lists what a provider can say when it is asked.
+func knowledgeWords() []string {
+	var words []string
+	for k := channels.Underway; k <= channels.AskFailed; k++ {
+		words = append(words, knowledgeWord(k))
+	}
+	return words
+}
+
+func knowledgeWord(k channels.Knowledge) string {
+	switch k {
+	case channels.Underway:
+		return "underway"
+	case channels.Over:
+		return "over"
+	case channels.Absent:
+		return "absent"
+	case channels.CannotTell:
+		return "cannot_tell"
+	default:
+		return "failed"
+	}
+}
+
+// cancel waits for its turn: a channel that is deleted may have very many
+// contacts to take back.
+func (b *broker) cancel(life context.Context, d channels.Driver, name string, gen int64, a channels.Attempt) {
+	done := channels.Cancellation{Failed: true, Reason: "the driver failed while canceling"}
+	defer func() {
+		b.panicked(recover(), name, "cancel")
+		b.root.Send(b.self, cancelDone{gen, a.ID, done})
+	}()
+	select {
+	case b.seat.cancels <- struct{}{}:
+		defer func() { <-b.seat.cancels }()
+	case <-life.Done():
+		return
+	}
+	failpoint.Hit("take.before")
+	b.call(name, "cancel", b.askTimeout, func(ctx context.Context) string {
+		done = d.Cancel(ctx, a)
+		switch {
+		case done.Failed:
+			return "failed"
+		case done.Gone:
+			return "gone"
+		default:
+			return "too_late"
+		}
+	})
+	failpoint.Hit("take.answered")
+}
+
+func (b *broker) prepare(d channels.Driver, name string, gen int64) {
+	err := fmt.Errorf("the driver failed while preparing")
+	defer func() {
+		b.panicked(recover(), name, "prepare")
+		b.root.Send(b.self, prepareDone{gen, err})
+	}()
+	b.call(name, "prepare", b.askTimeout, func(ctx context.Context) string {
+		if err = d.Prepare(ctx); err != nil {
+			return "failed"
+		}
+		return "ok"
+	})
+}
+
+func (b *broker) status(d channels.Driver, name string, gen int64) {
+	status := channels.Status{Health: weir.Erring, Reason: "the driver failed while asking for the status"}
+	defer func() {
+		b.panicked(recover(), name, "status")
+		b.root.Send(b.self, statusDone{gen, status})
+	}()
+	b.call(name, "status", b.askTimeout, func(ctx context.Context) string {
+		status = d.Status(ctx)
+		return string(status.Health)
+	})
+}

@@ -1,0 +1,71 @@
+package actors
+
+import (
+	"context"
+
+	"weir"
+	"weir/actors/core"
+)
+
+// reads starts the reads of the store, each behind what was handed out before
+// it. One whose change failed is done all the same: its incarnation is over.
+func (b *broker) reads(e core.Effects) {
+	life, gen := b.life, b.gen
+	read := func(do func()) { b.behind(func(error) { go do() }) }
+	for _, p := range e.Pages {
+		read(func() { b.readPage(life, gen, p) })
+	}
+	if e.Lanes {
+		read(func() { b.readLanes(life, gen) })
+	}
+	if e.Due != nil {
+		read(func() { b.readInstant(life, gen, core.WhatDue, *e.Due) })
+	}
+	if e.Overdue != nil {
+		read(func() { b.readInstant(life, gen, core.WhatOverdue, *e.Overdue) })
+	}
+	for _, l := range e.Loads {
+		read(func() { b.readContact(life, gen, l) })
+	}
+}
+
+func (b *broker) readPage(ctx context.Context, gen int64, p core.Page) {
+	io, cancel := background(ctx, ioTimeout)
+	defer cancel()
+	m := pageRead{gen: gen, page: p}
+	m.contacts, m.err = b.store.Head(io, b.seat.channel, p.Lane, p.After, p.Limit)
+	b.root.Send(b.self, m)
+}
+
+func (b *broker) readLanes(ctx context.Context, gen int64) {
+	io, cancel := background(ctx, ioTimeout)
+	defer cancel()
+	m := lanesRead{gen: gen}
+	if m.lanes, m.err = b.store.Lanes(io, b.seat.channel); m.err == nil {
+		m.queued, m.err = b.store.QueuedCount(io, b.seat.channel)
+	}
+	b.root.Send(b.self, m)
+}
+
+func (b *broker) readInstant(ctx context.Context, gen int64, what core.What, r core.Read) {
+	io, cancel := background(ctx, ioTimeout)
+	defer cancel()
+	m := instantRead{gen: gen, what: what}
+	read := b.store.Due
+	if what == core.WhatOverdue {
+		read = b.store.Overdue
+	}
+	m.contacts, m.next, m.err = read(io, b.seat.channel, r.Until, r.Limit)
+	b.root.Send(b.self, m)
+}
+
+func (b *broker) readContact(ctx context.Context, gen int64, l core.Load) {
+	io, cancel := background(ctx, ioTimeout)
+	defer cancel()
+	m := contactRead{gen: gen, load: l, found: true}
+	m.contact, _, m.err = b.store.Contact(io, l.Ref)
+	if weir.CodeOf(m.err) == weir.CodeNotFound {
+		m.found, m.err = false, nil
+	}
+	b.root.Send(b.self, m)
+}
