@@ -1,7 +1,6 @@
 package nuntium_test
 
 import (
-	"context"
 	"io"
 	"net/http"
 	"net/url"
@@ -76,18 +75,9 @@ func newWorld(t *testing.T, o simulator.Options) *world {
 		t.Fatal(err)
 	}
 	w.sim = sim
-	ctx, stop := context.WithCancel(context.Background())
-	var running sync.WaitGroup
-	running.Go(func() { sim.Run(ctx) })
-	closeNuntium := w.net.Serve("nuntium.test", sim)
-	closeWeir := w.net.Serve("weir.test", http.HandlerFunc(w.callback))
-	t.Cleanup(func() {
-		stop()
-		running.Wait()
-		closeNuntium()
-		closeWeir()
-		transport.CloseIdleConnections()
-	})
+	t.Cleanup(transport.CloseIdleConnections)
+	t.Cleanup(w.net.Serve("weir.test", http.HandlerFunc(w.callback)))
+	t.Cleanup(w.net.Host("nuntium.test", sim, sim.Run))
 	return w
 }
 

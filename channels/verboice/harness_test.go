@@ -83,18 +83,9 @@ func run(t *testing.T, o simulator.Options, s weir.Settings, test func(w *world)
 		}
 		transport := network.Transport()
 		w := &world{t: t, sim: sim, driver: newDriver(t, s, transport)}
-		stopServer := network.Serve("verboice.test", sim)
-		stopReceiver := network.Serve("weir.test", http.HandlerFunc(w.receive))
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan struct{})
-		go func() { defer close(done); sim.Run(ctx) }()
-		defer func() {
-			cancel()
-			<-done
-			transport.CloseIdleConnections()
-			stopServer()
-			stopReceiver()
-		}()
+		defer network.Serve("weir.test", http.HandlerFunc(w.receive))()
+		defer network.Host("verboice.test", sim, sim.Run)()
+		defer transport.CloseIdleConnections()
 		test(w)
 	})
 }

@@ -1,7 +1,6 @@
 package scenarios_test
 
 import (
-	"context"
 	"maps"
 	"net/http"
 	"sync"
@@ -41,22 +40,12 @@ func withProviders(w *world, sms nuntium.Options, voice verboice.Options) *provi
 	if p.voice, err = verboice.New(voice); err != nil {
 		w.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	var running sync.WaitGroup
-	running.Go(func() { p.sms.Run(ctx) })
-	running.Go(func() { p.voice.Run(ctx) })
-	stops := []func(){
-		network.Serve("nuntium.test", p.watched(p.sms)), network.Serve("verboice.test", p.watched(p.voice)),
-		network.Serve("weir.test", http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) { w.handler.ServeHTTP(rw, r) })),
-	}
+	w.Cleanup(network.Serve("weir.test", http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) { w.handler.ServeHTTP(rw, r) })))
+	w.Cleanup(network.Host("nuntium.test", p.watched(p.sms), p.sms.Run))
+	w.Cleanup(network.Host("verboice.test", p.watched(p.voice), p.voice.Run))
 	w.Cleanup(func() {
-		cancel()
-		running.Wait()
 		outgoing.CloseIdleConnections()
 		incoming.CloseIdleConnections()
-		for _, stop := range stops {
-			stop()
-		}
 	})
 	w.restart() // with the drivers' way out
 	return p

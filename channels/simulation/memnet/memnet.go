@@ -45,6 +45,20 @@ func (n *Network) Serve(host string, handler http.Handler) (stop func()) {
 	}
 }
 
+// Host serves a simulated provider on a host, and runs what it does by itself,
+// until the returned function is called.
+func (n *Network) Host(host string, handler http.Handler, run func(context.Context)) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() { run(ctx) })
+	stopServer := n.Serve(host, handler)
+	return func() {
+		cancel()
+		running.Wait()
+		stopServer()
+	}
+}
+
 // Transport makes a transport whose connections lead into the network. A host
 // that nobody listens on refuses them.
 func (n *Network) Transport() *http.Transport {

@@ -1,7 +1,6 @@
 package simulator_test
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -48,18 +47,9 @@ func run(t *testing.T, o simulator.Options, test func(w *world)) {
 			t.Fatal(err)
 		}
 		w := &world{t: t, sim: sim, client: &http.Client{Transport: transport}}
-		stopServer := network.Serve("verboice.test", sim)
-		stopReceiver := network.Serve("weir.test", http.HandlerFunc(w.receive))
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan struct{})
-		go func() { defer close(done); sim.Run(ctx) }()
-		defer func() {
-			cancel()
-			<-done
-			transport.CloseIdleConnections()
-			stopServer()
-			stopReceiver()
-		}()
+		defer network.Serve("weir.test", http.HandlerFunc(w.receive))()
+		defer network.Host("verboice.test", sim, sim.Run)()
+		defer transport.CloseIdleConnections()
 		test(w)
 	})
 }
