@@ -8,7 +8,6 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"net"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -67,7 +66,6 @@ func measure(t *testing.T, program, url string, n size) {
 	provider, sms := startProvider(t, first)
 	fill(t, url, sms, n)
 
-	address := freeAddress(t)
 	c := exec.CommandContext(t.Context(), program, "serve")
 	log := filepath.Join(t.TempDir(), "weir.log")
 	out, err := os.Create(log)
@@ -76,7 +74,7 @@ func measure(t *testing.T, program, url string, n size) {
 	}
 	defer func() { _ = out.Close() }()
 	c.Stdout, c.Stderr = out, out
-	c.Env = append(os.Environ(), "DATABASE_URL="+url, "LISTEN_ADDR="+address, "WEIR_API_TOKENS=scale")
+	c.Env = append(os.Environ(), "DATABASE_URL="+url, "LISTEN_ADDR=127.0.0.1:0", "WEIR_API_TOKENS=scale")
 	begun := time.Now()
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
@@ -205,16 +203,6 @@ func put(t *testing.T, s *persistence.Store, ch weir.Channel) weir.Channel {
 		t.Fatal(err)
 	}
 	return ch
-}
-
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().String()
 }
 
 // memory reads a figure of a process from the kernel.
