@@ -62,9 +62,25 @@ func databaseURL(s string) bool {
 		at := strings.LastIndex(rest, "@")
 		host, name, _ := strings.Cut(rest[at+1:], "/")
 		name, _, _ = strings.Cut(name, "?")
-		return at > 0 && host != "" && name != ""
+		return at > 0 && host != "" && name != "" && escaped(rest[:at]) && portOrNone(host)
 	}
 	return false
+}
+
+// escaped says whether every % begins an escape.
+func escaped(s string) bool {
+	_, err := url.PathUnescape(s)
+	return err == nil
+}
+
+// portOrNone says whether a host's port, if it has one, is a number.
+func portOrNone(host string) bool {
+	_, port, err := net.SplitHostPort(host)
+	if err != nil || strings.HasPrefix(host, "unix(") {
+		return true
+	}
+	n, err := strconv.ParseUint(port, 10, 16)
+	return err == nil && n > 0
 }
 
 // listenAddr refuses to be reachable from elsewhere without tokens. Tokens

@@ -90,7 +90,7 @@ func TestValues(t *testing.T) {
 func TestWrongValues(t *testing.T) {
 	t.Parallel()
 	wrong := map[string][]string{
-		"DATABASE_URL":                 {"weir.db", "postgres://u:p@h/d", "sqlite://", "mysql://h:3306/weir", "mysql://u:p@h:3306", "mysql://u:p@/weir"},
+		"DATABASE_URL":                 {"weir.db", "postgres://u:p@h/d", "sqlite://", "mysql://h:3306/weir", "mysql://u:p@h:3306", "mysql://u:p@/weir", "mysql://u:p%zz@h/d", "mysql://u:p@h:port/d", "mysql://u:p@h:0/d", "mysql://u:p@h:65536/d"},
 		"LISTEN_ADDR":                  {"8080", "127.0.0.1", "127.0.0.1:http", "127.0.0.1:65536", "127.0.0.1:-1", "0.0.0.0:8080", ":8080", "weir.example:80", "[::]:80"},
 		"PUBLIC_URL":                   {"weir.example", "ftp://weir.example", "http://", "https://weir.example/?a=b", "https://weir.example/#a", "https://u:p@weir.example"},
 		"WEIR_API_TOKENS":              {",", "a,,b", "a b", "ä"},

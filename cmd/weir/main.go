@@ -5,6 +5,7 @@ import (
 	"context"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 
 	"weir/cmd/weir/cli"
@@ -15,7 +16,7 @@ var version string // set by the linker
 func main() { os.Exit(run()) }
 
 func run() int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), endings(os.Args[1:])...)
 	defer stop()
 	// The first signal asks for an orderly end. After it, signals do again
 	// what they do to any program: the second one ends it at once.
@@ -23,4 +24,18 @@ func run() int {
 	return cli.Run(ctx, os.Args[1:], cli.Options{
 		Version: version, Environ: os.Environ(), Stdout: os.Stdout, Stderr: os.Stderr,
 	})
+}
+
+// endings are the signals that ask for an orderly end. A daemon has nothing to
+// read again at SIGHUP, and those who rotate logs send it to everybody; when
+// the log goes to a terminal it says that the terminal is gone.
+func endings(args []string) []os.Signal {
+	all := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	switch {
+	case cli.Terminal(os.Stderr):
+		return append(all, syscall.SIGHUP)
+	case slices.Contains(args, "serve"):
+		signal.Ignore(syscall.SIGHUP)
+	}
+	return all
 }

@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strconv"
 	"syscall"
 	"time"
@@ -112,7 +113,7 @@ func (d *Database) LockMigrations(ctx context.Context) (func(), error) {
 	if d.path == memory {
 		return func() {}, nil
 	}
-	return flock(ctx, d.path+".migrate.lock", func(lock string) {
+	return flock(ctx, place(d.path)+".migrate.lock", func(lock string) {
 		d.log.Info("another process migrates the database; waiting", "lock", lock)
 	})
 }
@@ -166,10 +167,19 @@ func (d *Database) Join(ctx context.Context, _ string) (func(), bool, error) {
 	if d.path == memory {
 		return func() {}, true, nil
 	}
-	leave, err := flock(ctx, d.path+".lock", func(lock string) {
+	leave, err := flock(ctx, place(d.path)+".lock", func(lock string) {
 		d.log.Info("another process holds the database; standing by", "lock", lock)
 	})
 	return leave, true, err
+}
+
+// place is where the file is, behind any links: SQLite goes there too, and
+// processes that come on different ways have to meet at one lock.
+func place(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	return path
 }
 
 // flock waits for an exclusive lock, and says so if it must. It asks again and

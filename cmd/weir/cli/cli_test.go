@@ -116,7 +116,8 @@ func TestMigrateUpStatusDown(t *testing.T) {
 	check(t, run(t, environ, "migrate", "up"), cli.OK, `steps taken: [1-9]`, "^$")
 	check(t, run(t, environ, "migrate", "up"), cli.OK, `steps taken: 0`, "^$")
 	check(t, run(t, environ, "migrate", "status"), cli.OK, `(?m)^1 .* 20\d\d-.*Z$`, "^$")
-	check(t, run(t, environ, "migrate", "down", "--yes", "--steps", "999"), cli.OK, "", "^$")
+	check(t, run(t, environ, "migrate", "down", "--yes", "--steps", "2"), cli.OK, `steps taken back: 2; .* lacks 2 now`, "^$")
+	check(t, run(t, environ, "migrate", "down", "--yes", "--steps", "999"), cli.OK, `steps taken back: \d\d; `, "^$")
 	check(t, run(t, environ, "migrate", "status"), cli.OK, `(?m)^1 .* not yet$`, "^$")
 }
 

@@ -37,7 +37,7 @@ as several messages.`,
 				return err
 			}
 			o.Program, o.Out = program, a.Stdout
-			o.Terminal = terminal(a.Stdout) && a.environment("TERM") != "dumb"
+			o.Terminal = Terminal(a.Stdout) && a.environment("TERM") != "dumb"
 			o.Color = o.Terminal && a.environment("NO_COLOR") == ""
 			o.Width = a.width
 			return demo.Run(c.Context(), o)

@@ -14,13 +14,14 @@ import (
 // JSON for programs, unless the configuration says which.
 func newLogger(w io.Writer, level config.LogLevel, format config.LogFormat) *slog.Logger {
 	o := &slog.HandlerOptions{Level: level.Level()}
-	if format == "text" || format == "" && terminal(w) {
+	if format == "text" || format == "" && Terminal(w) {
 		return slog.New(slog.NewTextHandler(w, o))
 	}
 	return slog.New(slog.NewJSONHandler(w, o))
 }
 
-func terminal(w io.Writer) bool {
+// Terminal says whether what is written goes to a person who looks on.
+func Terminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }

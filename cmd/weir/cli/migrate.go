@@ -42,7 +42,7 @@ func (a *app) migrateDown() *cobra.Command {
 	var yes bool
 	c := &cobra.Command{
 		Use: "down", Short: "Take back steps of the schema", Args: nothing,
-		Long: "Takes back the newest steps of the schema. What they hold is lost: contacts too,\nonce the first step is taken back. Stop every Weir on this database first.",
+		Long: "Takes back the newest steps of the schema. What they hold is lost: contacts too,\nonce the step that made their table is taken back. Stop every Weir on this\ndatabase first.",
 		RunE: func(c *cobra.Command, _ []string) error {
 			if steps < 1 {
 				return misuse(c, "--steps must be 1 or more")
@@ -50,12 +50,29 @@ func (a *app) migrateDown() *cobra.Command {
 			if !yes {
 				return misuse(c, "this deletes data; say --yes if that is wanted")
 			}
-			return a.withStore(c.Context(), func(s *persistence.Store) error { return s.MigrateDown(c.Context(), steps) })
+			return a.withStore(c.Context(), func(s *persistence.Store) error { return a.takeBack(c.Context(), s, steps) })
 		},
 	}
 	c.Flags().IntVar(&steps, "steps", 1, "how many steps to take back")
 	c.Flags().BoolVar(&yes, "yes", false, "delete what the steps hold")
 	return c
+}
+
+// takeBack takes back steps, as many as there are, and says how many that were.
+func (a *app) takeBack(ctx context.Context, s *persistence.Store, steps int) error {
+	before, err := s.Pending(ctx)
+	if err != nil {
+		return err
+	}
+	if err := s.MigrateDown(ctx, steps); err != nil {
+		return err
+	}
+	after, err := s.Pending(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(a.Stdout, "steps taken back: %d; the schema lacks %d now\n", after-before, after)
+	return err
 }
 
 func (a *app) migrateStatus(ctx context.Context) error {

@@ -14,7 +14,8 @@ func (a *app) serve() *cobra.Command {
 
 The first SIGTERM or SIGINT makes it drain: it starts nothing new, finishes what
 is being handed over and exits with 0 within 25 seconds. A second one ends it at
-once; even then nothing that was acknowledged is lost.`, a.runServe)
+once; even then nothing that was acknowledged is lost. SIGHUP is ignored, unless
+the log goes to a terminal: then it means that the terminal is gone, and drains.`, a.runServe)
 }
 
 func (a *app) runServe(ctx context.Context) error {

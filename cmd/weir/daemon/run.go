@@ -20,6 +20,9 @@ const (
 // Run builds a daemon and runs it until ctx ends.
 func Run(ctx context.Context, o Options) error {
 	d, err := New(ctx, o)
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return nil // told to end while it stood by: there is nothing to drain
+	}
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+)
+
+const asProgram = "WEIR_TEST_AS_PROGRAM"
+
+// TestMain makes the test binary the program itself when it is asked to be.
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		os.Exit(run())
+	}
+	os.Exit(m.Run())
+}
+
+// process is one running "weir serve".
+type process struct {
+	*exec.Cmd
+	log *bufio.Scanner
+}
+
+func serve(t *testing.T, file string) process {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "serve")
+	cmd.Env = []string{asProgram + "=1", "DATABASE_URL=sqlite://" + file, "LISTEN_ADDR=127.0.0.1:0", "LOG_FORMAT=json"}
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return process{cmd, bufio.NewScanner(stderr)}
+}
+
+// says waits for a line of the log and gives its address.
+func (p process) says(t *testing.T, msg string) (address string) {
+	t.Helper()
+	for p.log.Scan() {
+		var line struct{ Msg, Address string }
+		if err := json.Unmarshal(p.log.Bytes(), &line); err == nil && line.Msg == msg {
+			return line.Address
+		}
+	}
+	t.Fatalf("it never says %q", msg)
+	return ""
+}
+
+func (p process) send(t *testing.T, s os.Signal) {
+	t.Helper()
+	if err := p.Process.Signal(s); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// ends waits for the end in order.
+func (p process) ends(t *testing.T) {
+	t.Helper()
+	for p.log.Scan() {
+		t.Log(p.log.Text())
+	}
+	if err := p.Wait(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestHangupOfADaemonIsIgnored(t *testing.T) {
+	t.Parallel()
+	p := serve(t, filepath.Join(t.TempDir(), "weir.db"))
+	address := p.says(t, "listening")
+	p.send(t, syscall.SIGHUP)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+"/livez", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _ = io.Copy(io.Discard, res.Body)
+	_ = res.Body.Close()
+	p.send(t, syscall.SIGTERM)
+	p.ends(t)
+}
+
+// A second process on the same file stands by, whatever it calls the file, and
+// ends in order when it is told to.
+func TestStandbyEndsInOrder(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "weir.db")
+	first := serve(t, file)
+	first.says(t, "listening")
+	link := filepath.Join(t.TempDir(), "link.db")
+	if err := os.Symlink(file, link); err != nil {
+		t.Fatal(err)
+	}
+	second := serve(t, link)
+	second.says(t, "another process holds the database; standing by")
+	second.send(t, syscall.SIGTERM)
+	second.ends(t)
+	first.send(t, syscall.SIGTERM)
+	first.ends(t)
+}
