@@ -47,6 +47,10 @@ test-on-server:
 test-crash: ## the long crash tests: the program killed 20 times at every durable boundary and 400 times at random, drains, MariaDB killed (about 4 minutes)
 	WEIR_TEST_CRASH=full $(GO) run ./persistence/testmysql/server run $(GO) test -count=1 -timeout 1h -v ./internal/crashtest
 
+.PHONY: test-scale
+test-scale: ## the program started on 1,000 idle channels and 1,000,000 queued contacts, on SQLite and MariaDB (some minutes)
+	$(GO) run ./persistence/testmysql/server run $(GO) test -count=1 -timeout 1h -v ./internal/scaletest -scale.full
+
 .PHONY: fuzz
 fuzz: ## every fuzz target for FUZZTIME (10s) each
 	GO='$(GO)' scripts/fuzz $(FUZZTIME)

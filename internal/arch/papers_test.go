@@ -55,6 +55,23 @@ func TestLinksLeadSomewhere(t *testing.T) {
 	}
 }
 
+// Every make target that the papers name exists.
+func TestCommandsOfThePapersExist(t *testing.T) {
+	t.Parallel()
+	recipes := read(t, "Makefile")
+	command := regexp.MustCompile("`make ([a-z-]+)")
+	for _, name := range texts(t) {
+		if path.Ext(name) != ".md" {
+			continue
+		}
+		for _, m := range command.FindAllStringSubmatch(read(t, name), -1) {
+			if !strings.Contains(recipes, "\n"+m[1]+": ") {
+				t.Errorf("%s names make %s, which does not exist", name, m[1])
+			}
+		}
+	}
+}
+
 // Decisions are numbered without gaps and give their reasons.
 func TestDecisionsAreComplete(t *testing.T) {
 	t.Parallel()
