@@ -63,7 +63,10 @@ type Setting struct {
 	Kind     Kind
 	Required bool
 	Secret   bool // written, never read back
-	Help     string
+	// Place says that it tells where the provider has what it was given: asked
+	// elsewhere about an attempt, it would know nothing, or a stranger's call.
+	Place bool
+	Help  string
 }
 
 // Config is what a driver is made from.

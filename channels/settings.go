@@ -87,6 +87,18 @@ func (k Setting) wrong(v any) string {
 	return ""
 }
 
+// Moves lists the settings whose change means that the provider has to be
+// looked for elsewhere.
+func (t *Type) Moves(from, to weir.Settings) []string {
+	var keys []string
+	for _, k := range t.Settings {
+		if k.Place && from[k.Key] != to[k.Key] {
+			keys = append(keys, k.Key)
+		}
+	}
+	return keys
+}
+
 // Redact gives the settings as clients may see them: without the secrets.
 func (t *Type) Redact(s weir.Settings) weir.Settings {
 	out := maps.Clone(s)

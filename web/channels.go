@@ -81,7 +81,7 @@ func (s *service) putChannel(c *call) (reply, error) {
 	if err := c.refuse(); err != nil {
 		return reply{}, err
 	}
-	ch, created, err := s.put(c, want)
+	ch, created, err := s.put(c, want, c.query.flag("force"))
 	if err != nil {
 		return reply{}, err
 	}
@@ -112,7 +112,7 @@ func (s *service) checkChannel(ch weir.Channel, wrong *mistakes) {
 
 // put creates a channel or replaces the one of that name. Whoever creates it
 // at the same time and comes second replaces.
-func (s *service) put(ctx context.Context, want weir.Channel) (_ weir.Channel, created bool, err error) {
+func (s *service) put(ctx context.Context, want weir.Channel, force bool) (_ weir.Channel, created bool, err error) {
 	have, err := s.Store.Channel(ctx, want.Name)
 	if weir.CodeOf(err) == weir.CodeNotFound {
 		have, created, err = s.Store.PutChannel(ctx, want)
@@ -124,7 +124,7 @@ func (s *service) put(ctx context.Context, want weir.Channel) (_ weir.Channel, c
 	if err != nil {
 		return weir.Channel{}, false, err
 	}
-	have, err = s.update(ctx, have, func(ch *weir.Channel) error {
+	have, err = s.update(ctx, have, force, func(ch *weir.Channel) error {
 		if ch.Type != want.Type {
 			return errTypeChange(*ch)
 		}
@@ -135,8 +135,9 @@ func (s *service) put(ctx context.Context, want weir.Channel) (_ weir.Channel, c
 }
 
 // update changes a channel under its version, and starts over when somebody
-// else was quicker. A change that changes nothing writes nothing.
-func (s *service) update(ctx context.Context, have weir.Channel, change func(*weir.Channel) error) (weir.Channel, error) {
+// else was quicker. A change that changes nothing writes nothing. force lets the
+// channel move to another place at the provider while contacts are in flight.
+func (s *service) update(ctx context.Context, have weir.Channel, force bool, change func(*weir.Channel) error) (weir.Channel, error) {
 	for try := 1; ; try++ {
 		if have.Deleting {
 			return weir.Channel{}, weir.Errorf(weir.CodeConflict, "channel %s is being deleted", have.Name)
@@ -148,6 +149,9 @@ func (s *service) update(ctx context.Context, have weir.Channel, change func(*we
 		if reflect.DeepEqual(next, have) {
 			return have, nil
 		}
+		if err := s.refuseMove(ctx, have, next); err != nil && !force {
+			return weir.Channel{}, err
+		}
 		stored, err := s.Store.UpdateChannel(ctx, next)
 		if weir.CodeOf(err) != weir.CodeConflict || try == mostTries {
 			return stored, err
@@ -156,6 +160,28 @@ func (s *service) update(ctx context.Context, have weir.Channel, change func(*we
 			return weir.Channel{}, err
 		}
 	}
+}
+
+// refuseMove keeps attempts that are out from being asked about, or canceled,
+// at a place where the same name may be a stranger's.
+func (s *service) refuseMove(ctx context.Context, from, to weir.Channel) error {
+	t, err := s.typeOfChannel(from)
+	if err != nil {
+		return err
+	}
+	keys := t.Moves(from.Settings, to.Settings)
+	if len(keys) == 0 {
+		return nil
+	}
+	f, err := s.Broker.Figures(ctx, from)
+	if err != nil || f.InFlight == 0 {
+		return err
+	}
+	out := &weir.Error{Code: weir.CodeConflict, Message: "contacts are in flight where the present settings point; pause the channel and wait for them, or use ?force=true"}
+	for _, k := range keys {
+		out.Fields = append(out.Fields, weir.FieldError{Pointer: "/settings/" + k, Code: "conflict", Detail: "says where the provider has the contacts in flight"})
+	}
+	return out
 }
 
 func errTypeChange(ch weir.Channel) error {
@@ -171,7 +197,7 @@ func (s *service) patchChannel(c *call) (reply, error) {
 		return reply{}, err
 	}
 	schemaWrong := c.wrong.list
-	ch, err := s.update(c, have, func(ch *weir.Channel) error {
+	ch, err := s.update(c, have, c.query.flag("force"), func(ch *weir.Channel) error {
 		s.patch(ch, c.body)
 		c.wrong.list = schemaWrong[:len(schemaWrong):len(schemaWrong)]
 		s.checkChannel(*ch, &c.wrong)

@@ -52,7 +52,7 @@ func report(attempt, outcome string, at time.Time) (channels.Reading, error) {
 
 func table() []channels.Type {
 	settings := []channels.Setting{
-		{Key: "base_url", Kind: channels.URL, Required: true, Help: "where the provider is"},
+		{Key: "base_url", Kind: channels.URL, Required: true, Place: true, Help: "where the provider is"},
 		{Key: "token", Kind: channels.String, Required: true, Secret: true, Help: "our token there"},
 		{Key: "channel", Kind: channels.String, Help: "the provider's channel"},
 	}

@@ -16,6 +16,7 @@ func (s *service) routes() []*route {
 func (s *service) channelRoutes() []*route {
 	const one = "/v1/channels/{channel}"
 	view := typeOf[ChannelView]()
+	forced := parameter{name: "force", kind: "boolean", description: "let the channel move to another server or account of the provider although contacts are in flight at the present one"}
 	return []*route{
 		{
 			method: "GET", path: "/v1/channels", id: "list-channels", tag: "channels",
@@ -28,7 +29,8 @@ func (s *service) channelRoutes() []*route {
 			summary: "Create or replace a channel",
 			description: "The name in the path is 1 to 63 characters of a-z, 0-9, dot, underscore and hyphen, and begins with a letter or digit. " +
 				"A replacement carries the whole channel, secrets included. A channel's type never changes: delete the channel and create it anew.\n\n" + settingsHelp(s.Directory.Types()),
-			body: typeOf[ChannelBody](), bodyTypes: []string{jsonType}, bodyLimit: mostBody, handle: s.putChannel,
+			query: []parameter{forced},
+			body:  typeOf[ChannelBody](), bodyTypes: []string{jsonType}, bodyLimit: mostBody, handle: s.putChannel,
 			answers: []answer{{http.StatusOK, "replaced", view}, {http.StatusCreated, "created", view}},
 			codes:   []weir.Code{weir.CodeConflict},
 		},
@@ -42,6 +44,7 @@ func (s *service) channelRoutes() []*route {
 			method: "PATCH", path: one, id: "patch-channel", tag: "channels",
 			summary:     "Change some of a channel",
 			description: "A JSON merge patch (RFC 7396). Absent fields and settings stay as they are, secrets too.",
+			query:       []parameter{forced},
 			body:        typeOf[ChannelPatch](), bodyTypes: []string{jsonType, mergePatchType}, bodyLimit: mostBody, handle: s.patchChannel,
 			answers: []answer{{http.StatusOK, "changed", view}},
 			codes:   []weir.Code{weir.CodeNotFound, weir.CodeConflict},

@@ -18,9 +18,9 @@ func Type() channels.Type {
 		Name: "nuntium", Content: channels.Text,
 		Summary: "SMS through Nuntium",
 		Settings: []channels.Setting{
-			{Key: "base_url", Kind: channels.URL, Required: true, Help: "where Nuntium answers, without /api"},
-			{Key: "account", Kind: channels.String, Required: true, Help: "name of the account"},
-			{Key: "application", Kind: channels.String, Help: "name of the application, needed with a password; its callback addresses become Weir's"},
+			{Key: "base_url", Kind: channels.URL, Place: true, Required: true, Help: "where Nuntium answers, without /api"},
+			{Key: "account", Kind: channels.String, Place: true, Required: true, Help: "name of the account"},
+			{Key: "application", Kind: channels.String, Place: true, Help: "name of the application, needed with a password; its callback addresses become Weir's"},
 			{Key: "password", Kind: channels.String, Secret: true, Help: "of the application; this or token"},
 			{Key: "token", Kind: channels.String, Secret: true, Help: "OAuth2 bearer token; this or password"},
 			{Key: "channel", Kind: channels.String, Required: true, Help: "name of the channel in Nuntium that carries the messages"},

@@ -21,8 +21,8 @@ func Type() channels.Type {
 		Content: channels.Voice,
 		Summary: "calls through a Verboice IVR server",
 		Settings: []channels.Setting{
-			{Key: "base_url", Kind: channels.URL, Required: true, Help: "address of the Verboice server, such as https://verboice.example.org"},
-			{Key: "username", Kind: channels.String, Help: "e-mail of the Verboice account; goes with password"},
+			{Key: "base_url", Kind: channels.URL, Place: true, Required: true, Help: "address of the Verboice server, such as https://verboice.example.org"},
+			{Key: "username", Kind: channels.String, Place: true, Help: "e-mail of the Verboice account; goes with password"},
 			{Key: "password", Kind: channels.String, Secret: true, Help: "password of the Verboice account"},
 			{Key: "token", Kind: channels.String, Secret: true, Help: "OAuth bearer token, in the place of username and password"},
 			{Key: "channel", Kind: channels.String, Help: "name of the channel at Verboice"},

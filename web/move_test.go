@@ -1,0 +1,38 @@
+package web_test
+
+import (
+	"testing"
+
+	"weir"
+	"weir/web"
+)
+
+// TestNoMoveWhileContactsAreInFlight: attempts that are out would be asked
+// about, and canceled, where the same name may be a stranger's.
+func TestNoMoveWhileContactsAreInFlight(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	ch := r.channel("a", "texts")
+	r.contacts = append(r.contacts, weir.Contact{
+		Ref: weir.Ref{Channel: ch.ID, ID: 1}, Spec: weir.Spec{Messages: []string{"x"}}, Progress: weir.Progress{State: weir.Active},
+	})
+	const moved = `{"settings":{"base_url":"http://elsewhere.test"}}`
+	writes := r.writes
+	for _, method := range []string{"PATCH", "PUT"} {
+		body := moved
+		if method == "PUT" {
+			body = `{"type":"texts","settings":{"base_url":"http://elsewhere.test","token":"t"}}`
+		}
+		g := r.do(method, "/v1/channels/a", body)
+		if g.status != 409 {
+			t.Errorf("%s: %d %s", method, g.status, g.body)
+		}
+	}
+	if r.writes != writes {
+		t.Error("something was written")
+	}
+	into[web.ChannelView](t, r.do("PATCH", "/v1/channels/a", `{"capacity":5}`), 200)
+	into[web.ChannelView](t, r.do("PATCH", "/v1/channels/a?force=true", moved), 200)
+	r.contacts[0].State = weir.Done
+	into[web.ChannelView](t, r.do("PATCH", "/v1/channels/a", `{"settings":{"base_url":"http://p.test"}}`), 200)
+}
