@@ -176,8 +176,8 @@ func (d *Database) Join(ctx context.Context, _ string) (func(), bool, error) {
 // place is where the file is, behind any links: SQLite goes there too, and
 // processes that come on different ways have to meet at one lock.
 func place(path string) string {
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		return real
+	if behind, err := filepath.EvalSymlinks(path); err == nil {
+		return behind
 	}
 	return path
 }

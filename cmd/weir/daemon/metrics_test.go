@@ -71,7 +71,7 @@ func promised() []string {
 
 func (r *rig) metrics() string {
 	r.t.Helper()
-	resp, err := http.Get(r.url + "/metrics") //nolint:noctx // a test
+	resp, err := http.Get(r.url + "/metrics")
 	if err != nil {
 		r.t.Fatal(err)
 	}
