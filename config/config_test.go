@@ -292,3 +292,21 @@ func FuzzRedact(f *testing.F) {
 		}
 	})
 }
+
+func TestSettlingBeforeTheTimeoutIsWarnedOf(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		environ []string
+		want    int
+	}{
+		"defaults":      {nil, 0},
+		"settle early":  {[]string{"WEIR_SETTLE_AFTER=5s"}, 1},
+		"idle early":    {[]string{"CHNL_BKR_GC_IDLE_MINUTES=0.1"}, 1},
+		"both in order": {[]string{"WEIR_SETTLE_AFTER=5s", "WEIR_SEND_TIMEOUT=4s"}, 0},
+	} {
+		_, warnings, err := config.Load(c.environ)
+		if err != nil || len(warnings) != c.want {
+			t.Errorf("%s: %v, %v; want %d warnings", name, warnings, err, c.want)
+		}
+	}
+}

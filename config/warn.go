@@ -19,6 +19,11 @@ func (c *Config) warnings() []string {
 			break
 		}
 	}
+	settle := min(c.SettleAfter.Duration(), c.GCIdle.Duration())
+	if timeout := c.SendTimeout.Duration(); settle > 0 && settle < timeout {
+		out = append(out, fmt.Sprintf("WEIR_SETTLE_AFTER and CHNL_BKR_GC_IDLE_MINUTES let a provider be asked after %v, while it may take %v "+
+			"to answer (WEIR_SEND_TIMEOUT): a contact could be sent again that it is still taking in", settle, timeout))
+	}
 	return out
 }
 
