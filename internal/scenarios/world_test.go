@@ -26,6 +26,7 @@ import (
 	"weir/actors/core"
 	"weir/channels"
 	"weir/channels/nuntium"
+	"weir/channels/simulation/memnet"
 	"weir/channels/verboice"
 	"weir/persistence"
 	"weir/persistence/storetest"
@@ -85,7 +86,11 @@ func inBubble(t *testing.T, play func(*world)) {
 }
 
 func newWorld(t *testing.T, url string) *world {
-	return &world{T: t, url: url, lab: newLab(t), core: core.Config{
+	// Nobody listens in this network: a driver that is not the lab is refused.
+	// The real one would look names up, which a bubble does not survive twice.
+	var nowhere memnet.Network
+	refusing := nowhere.Transport()
+	return &world{T: t, url: url, lab: newLab(t), transport: func(weir.Channel) http.RoundTripper { return refusing }, core: core.Config{
 		IdleAfter: 2 * time.Minute, CollectEvery: 2 * time.Minute, SettleAfter: time.Minute, LostAfter: time.Hour,
 		StopAfter: 30 * time.Minute, SendConcurrency: 64, AskConcurrency: 4, Chance: func() float64 { return 0.5 },
 	}}
