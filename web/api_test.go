@@ -341,7 +341,7 @@ func TestIncomingIsReadOn(t *testing.T) {
 		t.Fatalf("%+v", v)
 	}
 	v = into[web.IncomingList](t, r.do("GET", "/v1/channels/a/incoming?after="+v.NextCursor, ""), 200)
-	if len(v.Incoming) != 1 || v.Incoming[0].ID != 3 || v.NextCursor != "" {
+	if len(v.Incoming) != 1 || v.Incoming[0].ID != "3" || v.NextCursor != "" {
 		t.Errorf("%+v", v)
 	}
 }

@@ -163,6 +163,9 @@ func (s *service) takeReport(ctx context.Context, ch weir.Channel, report weir.R
 		return resultDeleted, nil
 	}
 	verdicts, err := s.Broker.Report(ctx, about.ID, []weir.Report{report})
+	if weir.CodeOf(err) == weir.CodeNotFound { // since it was looked up
+		return resultDeleted, nil
+	}
 	if err != nil {
 		return "", err
 	}

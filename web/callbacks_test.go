@@ -175,6 +175,22 @@ func TestCallbackOfADeletedChannelIsTakenAndDropped(t *testing.T) {
 	}
 }
 
+// gone is a broker whose channel was deleted after its callback was looked up.
+type gone struct{ web.Broker }
+
+func (gone) Report(context.Context, weir.ChannelID, []weir.Report) ([]weir.Verdict, error) {
+	return nil, weir.Errorf(weir.CodeNotFound, "the channel was deleted")
+}
+
+func TestCallbackOfAChannelThatIsDeletedMeanwhileIsDropped(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, func(o *web.Options) { o.Broker = gone{o.Broker} })
+	ch := r.channel("a", "texts")
+	if g := r.call("", callbackPath(ch, "status/1-1-1/completed"), "", ""); g.status != 200 || r.results("texts")["deleted"] != 1 {
+		t.Errorf("%d %v", g.status, r.results("texts"))
+	}
+}
+
 func TestCallbackIsAskedForAgainWhileWeCannotTakeIt(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

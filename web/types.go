@@ -157,7 +157,7 @@ type IncomingList struct {
 
 // IncomingView is one message that somebody sent to a channel.
 type IncomingView struct {
-	ID         int64             `json:"id" doc:"grows; pass the last one as after to read on"`
+	ID         string            `json:"id" doc:"a whole number that grows, as a text because it is larger than some clients' numbers; pass the last one as after to read on"`
 	From       string            `json:"from"`
 	To         string            `json:"to,omitempty"`
 	Body       string            `json:"body"`

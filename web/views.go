@@ -63,7 +63,7 @@ func incomingList(rows []weir.Incoming, most int) IncomingList {
 	}
 	for _, m := range rows {
 		page.Incoming = append(page.Incoming, IncomingView{
-			ID: m.ID, From: m.From, To: m.To, Body: m.Body, GUID: m.GUID, ReceivedAt: m.ReceivedAt.UTC(), Fields: m.Fields,
+			ID: strconv.FormatInt(m.ID, 10), From: m.From, To: m.To, Body: m.Body, GUID: m.GUID, ReceivedAt: m.ReceivedAt.UTC(), Fields: m.Fields,
 		})
 	}
 	return page
