@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"time"
 
 	"weir"
@@ -89,16 +90,21 @@ func (c *Core) hearPart(f *flight, r weir.Report, now time.Time) (*weir.Transiti
 	was := weir.Transition{From: f.c.Rev, Was: f.c.State}
 	t := c.step(f, p)
 	if o, over := p.PartsOutcome(); over {
-		reason := r.Reason
-		if o == weir.Completed {
-			reason = ""
-		}
-		t = c.finish(f, now, o, reason)
+		t = c.finish(f, now, o, partsReason(o, r.Reason))
 		t.From, t.Was = was.From, was.Was
 	} else {
 		c.spoke(f)
 	}
 	return &t, weir.Applied
+}
+
+// partsReason says why a contact of several messages failed, also when the
+// last that was heard of was delivered.
+func partsReason(o weir.Outcome, last string) string {
+	if o == weir.Completed {
+		return ""
+	}
+	return cmp.Or(last, "a message failed at the provider")
 }
 
 func partState(o weir.Outcome) byte {

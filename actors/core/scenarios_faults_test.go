@@ -233,3 +233,16 @@ func TestScenario65_PoisonBecomesADeadLetter(t *testing.T) {
 	wantState(t, r, 21, weir.Active)
 	wantState(t, r, 22, weir.Active)
 }
+
+// The last word on a contact of several messages may be a good one.
+func TestFailureOfAPartIsTheReason(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 2)
+	r.accept(text(2))
+	r.ends(1, weir.Failed)
+	r.ends(1, weir.Completed)
+	wantDone(t, r, 1, weir.Failed)
+	if r.store[1].Reason == "" {
+		t.Error("it failed for no reason")
+	}
+}
