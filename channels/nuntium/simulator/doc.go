@@ -20,6 +20,11 @@
 //	incoming     messages of people; subject: the guid
 package simulator
 
+// OperationHelp lists the operations for those who write fault rules.
+const OperationHelp = `Operations that a fault may name: send, query and admin for requests; ack and
+incoming for callbacks.
+`
+
 // Operations of fault rules.
 const (
 	opSend     = "send"

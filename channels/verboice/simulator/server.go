@@ -12,6 +12,11 @@ import (
 	"weir/channels/simulation"
 )
 
+// OperationHelp lists the operations for those who write fault rules.
+const OperationHelp = `Operations that a fault may name: send, state, cancel and channels for requests;
+for callbacks their CallStatus, such as completed.
+`
+
 // The operations that fault rules may name after @. Callbacks are named by
 // their CallStatus.
 const (

@@ -88,6 +88,13 @@ func TestHelp(t *testing.T) {
 	}
 }
 
+// The words that a rule may name are told to those who write one.
+func TestSimulatorsSayWhatFaultsMayName(t *testing.T) {
+	t.Parallel()
+	check(t, run(t, nil, "simulate", "verboice", "--help"), cli.OK, `(?s)status=503.*send, state, cancel and channels.*CallStatus.*no-answer`, "^$")
+	check(t, run(t, nil, "simulate", "nuntium", "--help"), cli.OK, `(?s)status=503.*send, query and admin.*ack and\nincoming.*failover`, "^$")
+}
+
 func TestConfigShowsNoSecrets(t *testing.T) {
 	t.Parallel()
 	r := run(t, []string{"DATABASE_URL=mysql://ann:hunter2@db.example:3306/weir", "WEIR_API_TOKNS=hunter2"}, "config")

@@ -14,7 +14,7 @@ func (a *app) simulateNuntium() *cobra.Command {
 	var applications, ways []string
 	c := &cobra.Command{
 		Use: "nuntium", Short: "Run a simulated Nuntium (SMS)", Args: nothing,
-		Long: "Runs a simulated Nuntium: it takes messages, \"delivers\" them and sends acks.\n" + ruleHelp + `
+		Long: "Runs a simulated Nuntium: it takes messages, \"delivers\" them and sends acks.\n" + ruleHelp + "\n" + simulator.OperationHelp + `
 Outcomes: confirmed (the default), delivered, confirmed_only, reversed, twice,
 failed, failover, delayed, canceled, cancelled, null, stuck, crash.`,
 		RunE: func(c *cobra.Command, _ []string) error {

@@ -14,7 +14,7 @@ func (a *app) simulateVerboice() *cobra.Command {
 	var accounts, lines []string
 	c := &cobra.Command{
 		Use: "verboice", Short: "Run a simulated Verboice (phone calls)", Args: nothing,
-		Long: "Runs a simulated Verboice: it takes calls, \"dials\" them and reports how they end.\n" + ruleHelp + "\nOutcomes:\n" + simulator.OutcomeHelp,
+		Long: "Runs a simulated Verboice: it takes calls, \"dials\" them and reports how they end.\n" + ruleHelp + "\n" + simulator.OperationHelp + "\nOutcomes:\n" + simulator.OutcomeHelp,
 		RunE: func(c *cobra.Command, _ []string) error {
 			var err, errLines error
 			o.Accounts, err = parseEntries(accounts, verboiceAccount)
