@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"time"
 
 	"github.com/pressly/goose/v3"
@@ -111,6 +112,21 @@ func (s *Store) Pending(ctx context.Context) (int, error) {
 		}
 	}
 	return pending, nil
+}
+
+// Ahead counts the steps that the schema has taken and this program does not
+// know: a newer one was here.
+func (s *Store) Ahead(ctx context.Context) (int, error) {
+	numbers, err := s.numbers()
+	if err != nil {
+		return 0, err
+	}
+	var ahead int
+	err = s.read.GetContext(ctx, &ahead, s.read.Rebind("SELECT COUNT(DISTINCT version_id) FROM goose_db_version WHERE version_id > ?"), slices.Max(numbers))
+	if err != nil {
+		return 0, s.failure("look at the schema", err)
+	}
+	return ahead, nil
 }
 
 // numbers lists the numbers of the steps that this program knows.

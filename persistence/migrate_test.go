@@ -2,6 +2,7 @@ package persistence_test
 
 import (
 	"context"
+	"database/sql"
 	"io/fs"
 	"path/filepath"
 	"strings"
@@ -61,6 +62,30 @@ func TestMigrations(t *testing.T) {
 		}
 		openChannel(t, s, "a")
 	})
+}
+
+// TestAheadCountsStepsOfANewerProgram looks at a schema from which the program
+// went back.
+func TestAheadCountsStepsOfANewerProgram(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "weir.db")
+	s := storetest.OpenOnly(t, "sqlite://"+file, persistence.Options{})
+	if err := s.MigrateUp(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	db, err := sql.Open("sqlite", file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	for want := range 3 {
+		if n, err := s.Ahead(t.Context()); n != want || err != nil {
+			t.Errorf("%d steps ahead, want %d (%v)", n, want, err)
+		}
+		if _, err := db.ExecContext(t.Context(), "INSERT INTO goose_db_version (version_id, is_applied) VALUES (?, 1)", 1000+want); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 func wantPending(t *testing.T, s *persistence.Store, want int) {

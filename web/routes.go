@@ -109,7 +109,7 @@ func (s *service) contactRoutes() []*route {
 			summary:     "Take a contact back",
 			description: "A waiting contact is done at once. Of one in flight the provider is asked, and the contact ends when it is known how. A canceled contact may be canceled again; one that ended otherwise is a conflict.",
 			handle:      s.cancelContact,
-			answers:     []answer{{http.StatusOK, "it is canceled", typeOf[CanceledView]()}, {http.StatusAccepted, "the provider is being asked", typeOf[CanceledView]()}},
+			answers:     []answer{{http.StatusOK, "it is canceled", typeOf[CanceledView]()}, {http.StatusAccepted, "the provider, or the process that runs the channel, is being asked", typeOf[CanceledView]()}},
 			codes:       []weir.Code{weir.CodeNotFound, weir.CodeConflict},
 		},
 	}

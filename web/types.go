@@ -139,7 +139,7 @@ type ContactList struct {
 // CanceledView answers a cancellation.
 type CanceledView struct {
 	ID      string       `json:"id"`
-	State   string       `json:"state" enum:"sending,active,unknown,done"`
+	State   string       `json:"state" enum:"queued,sending,active,unknown,done" doc:"queued: another process runs the channel and will end it"`
 	Outcome weir.Outcome `json:"outcome,omitempty"`
 }
 

@@ -46,7 +46,7 @@ func serve(t *testing.T, file string) process {
 func (p process) says(t *testing.T, msg string) (address string) {
 	t.Helper()
 	for p.log.Scan() {
-		var line struct{ Msg, Address string }
+		var line struct{ Msg, Address, Took string }
 		if err := json.Unmarshal(p.log.Bytes(), &line); err == nil && line.Msg == msg {
 			return line.Address
 		}
@@ -89,6 +89,7 @@ func TestHangupOfADaemonIsIgnored(t *testing.T) {
 	_, _ = io.Copy(io.Discard, res.Body)
 	_ = res.Body.Close()
 	p.send(t, syscall.SIGTERM)
+	p.says(t, "stopped") // with how long it took as a text with its unit
 	p.ends(t)
 }
 

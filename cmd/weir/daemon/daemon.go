@@ -160,7 +160,9 @@ func (d *Daemon) openStore(ctx context.Context, o Options) (*persistence.Store, 
 // migrate brings the schema up to date, or refuses to run on an old one.
 func migrate(ctx context.Context, o Options, store *persistence.Store) error {
 	if o.Config.AutoMigrate || strings.HasPrefix(o.Config.DatabaseURL, "sqlite:") {
-		return store.MigrateUp(ctx)
+		if err := store.MigrateUp(ctx); err != nil {
+			return err
+		}
 	}
 	pending, err := store.Pending(ctx)
 	if err != nil {
@@ -169,7 +171,11 @@ func migrate(ctx context.Context, o Options, store *persistence.Store) error {
 	if pending > 0 {
 		return fmt.Errorf("the schema of the database lacks %d steps and WEIR_AUTO_MIGRATE is false; run: weir migrate up", pending)
 	}
-	return nil
+	ahead, err := store.Ahead(ctx)
+	if ahead > 0 {
+		o.Logger.Warn("a newer program has changed the schema; nobody has tried whether this one can work on it", "steps", ahead)
+	}
+	return err
 }
 
 // listen opens the address, and completes the configuration when the port was
