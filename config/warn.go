@@ -1,8 +1,10 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
+	"net"
 	"slices"
 	"strings"
 )
@@ -18,6 +20,10 @@ func (c *Config) warnings() []string {
 			out = append(out, fmt.Sprintf("WEIR_API_TOKENS has a token of less than %d characters; it can be guessed", shortToken))
 			break
 		}
+	}
+	if host, _, err := net.SplitHostPort(c.ListenAddr); err == nil && !loopback(host) && c.PublicURL == "" {
+		out = append(out, "PUBLIC_URL is not set: providers are told to call back at "+
+			cmp.Or(DerivePublicURL(c.ListenAddr), "the port that the system chooses")+", which those on other machines may not reach")
 	}
 	settle := min(c.SettleAfter.Duration(), c.GCIdle.Duration())
 	if timeout := c.SendTimeout.Duration(); settle > 0 && settle < timeout {
