@@ -87,7 +87,8 @@ func (s *service) contactRoutes() []*route {
 		},
 		{
 			method: "GET", path: "/v1/contacts", id: "list-contacts", tag: "contacts",
-			summary: "List contacts",
+			summary:     "List contacts",
+			description: "By channel and then in order of acceptance; with a state, in the order in which contacts came into it. A page may be short, or empty, and yet not be the last: that one has no next_cursor.",
 			query: append([]parameter{
 				{name: "channel", kind: "string", description: "name of the channel"},
 				{name: "state", kind: "string", enum: stateWords(), description: "one or more states, joined by commas"},
