@@ -35,6 +35,7 @@ type lane struct {
 	read    reading         // that page
 	missed  weir.ContactID  // lowest contact that joined beyond the horizon while the page was being read
 	again   bool            // to be read from its start once that page is in
+	held    bool            // nobody goes before its start is read: older ones that were set aside may fit now
 	turn    int64           // slots served so far, in the lane's virtual time
 	blocked int             // contacts up to the horizon that are too large for the channel
 	oldest  *weir.Contact   // of the blocked ones
@@ -136,6 +137,8 @@ func (w *window) merge(id weir.Lane, page []weir.Contact, full bool, flying func
 	}
 	if l.again {
 		l.again, l.horizon, l.more = false, 0, true
+	} else {
+		l.held = false
 	}
 	w.changes.end(l.read)
 }
@@ -214,7 +217,7 @@ func (w *window) heads(led *weir.Ledger) [3]*lane {
 	var heads [3]*lane
 	for _, l := range w.lanes {
 		l.setAside(led)
-		if len(l.entries) == 0 {
+		if len(l.entries) == 0 || l.held {
 			continue
 		}
 		if h := heads[l.id.Priority()]; h == nil || l.turn < h.turn || l.turn == h.turn && l.entries[0].ID < h.entries[0].ID {
@@ -297,7 +300,7 @@ func (w *window) wanted() []page {
 		return nil
 	}
 	for id, l := range w.lanes {
-		if l.more && !l.loading && len(l.entries) <= w.share()/2 {
+		if l.more && !l.loading && (l.held || len(l.entries) <= w.share()/2) {
 			l.loading, l.read = true, w.changes.begin()
 			pages = append(pages, page{id, l.horizon, w.share()})
 		} else if len(l.entries) == 0 && !l.more && !l.loading && l.blocked == 0 && l.turn <= w.clock[id.Priority()] {
@@ -313,6 +316,7 @@ func (w *window) wanted() []page {
 func (w *window) rescan() {
 	for _, l := range w.lanes {
 		l.horizon, l.more, l.again = 0, true, l.loading
+		l.held = l.held || l.blocked > 0
 		l.blocked, l.oldest = 0, nil
 	}
 }

@@ -225,3 +225,31 @@ func TestChangesAreBounded(t *testing.T) {
 		t.Fatalf("the last changes are not those that are remembered")
 	}
 }
+
+// TestBlockedContactGoesFirstWhenItFits: a contact that was too large for the
+// channel is older than those in memory, and goes before them once it fits.
+func TestBlockedContactGoesFirstWhenItFits(t *testing.T) {
+	t.Parallel()
+	w := newWindow(32)
+	large := weir.Contact{Ref: weir.Ref{ID: 1}, Spec: weir.Spec{Priority: weir.Normal, Messages: make([]string, 5)}}
+	small := weir.Contact{Ref: weir.Ref{ID: 2}, Spec: weir.Spec{Priority: weir.Normal, Messages: make([]string, 1)}}
+	led := weir.Ledger{Capacity: 3}
+	w.offer(&large)
+	w.offer(&small)
+	if next := w.next(&led); next == nil || next.ID != 2 || w.blocked() != 1 {
+		t.Fatalf("next is %v with %d blocked, want the small one and one", next, w.blocked())
+	}
+	led.Capacity = 6
+	w.rescan()
+	if next := w.next(&led); next != nil {
+		t.Fatalf("contact %d goes before its lane was read again", next.ID)
+	}
+	pages := w.wanted()
+	if len(pages) != 1 || pages[0].after != 0 {
+		t.Fatalf("pages wanted: %v", pages)
+	}
+	w.merge(pages[0].lane, []weir.Contact{large, small}, false, func(weir.ContactID) bool { return false })
+	if next := w.next(&led); next == nil || next.ID != 1 {
+		t.Fatalf("next is %v, want the large one", next)
+	}
+}
