@@ -3,6 +3,7 @@ package actors
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"runtime/debug"
 	"time"
 
@@ -29,7 +30,16 @@ func (b *broker) panicked(r any, name, operation string) {
 		return
 	}
 	b.metrics.panics.Inc()
-	b.logger.Error("a driver panicked", "channel", name, "operation", operation, "panic", fmt.Sprint(r), "stack", string(debug.Stack()))
+	b.logger.Error("a driver panicked", "channel", name, "operation", operation, "panic", panicText(r), "stack", string(debug.Stack()))
+}
+
+// panicText is what may be logged of a driver's panic. Go's own words hold no
+// data; those of a driver may quote a number or a provider's answer.
+func panicText(r any) string {
+	if e, ok := r.(runtime.Error); ok {
+		return e.Error()
+	}
+	return fmt.Sprintf("a value of type %T", r)
 }
 
 func (b *broker) send(d channels.Driver, name string, a channels.Attempt) {

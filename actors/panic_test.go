@@ -1,0 +1,26 @@
+package actors
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+// TestPanicTextQuotesNobody: a driver that panics with a number in hand must
+// not put it into the log.
+func TestPanicTextQuotesNobody(t *testing.T) {
+	t.Parallel()
+	for _, value := range []any{"bad number +15550100", errors.New("bad number +15550100")} {
+		if text := panicText(value); strings.Contains(text, "5550100") {
+			t.Errorf("%q", text)
+		}
+	}
+	text := func() (text string) {
+		defer func() { text = panicText(recover()) }()
+		var list []int
+		return string(rune(list[len(list)]))
+	}()
+	if !strings.Contains(text, "index out of range") {
+		t.Errorf("a fault of the program is not told: %q", text)
+	}
+}
