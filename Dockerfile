@@ -3,7 +3,8 @@
 #   docker build --build-arg VERSION="$(git describe --tags --always)" -t weir .
 #   docker run -p 8080:8080 -v weir:/data -e WEIR_API_TOKENS=… weir
 #
-# Without WEIR_API_TOKENS it refuses to start: it listens on every interface.
+# Without WEIR_API_TOKENS, or a token of weir token create, it refuses to start: it
+# listens on every interface.
 
 FROM golang:1.26 AS build
 WORKDIR /src

@@ -64,6 +64,10 @@ type Figures struct {
 	HealthReason   string
 	Breaker        Breaker
 	RetryBudget    float64 // share of the retry budget that is left, 0 to 1
+	BreakerUntil   time.Time
+	Collection     Collection // the last one since the broker started; zero: none
+	NextDue        time.Time  // when the next contact that waits for an instant may go; zero: none
+	SentPerMinute  float64    // hand-overs of this process over the last minutes
 }
 
 // Lease is the right of one process to run a channel. The epoch grows with

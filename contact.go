@@ -91,6 +91,15 @@ type Spec struct {
 	Call      *Call    // for voice channels
 	NotBefore time.Time
 	NotAfter  time.Time
+	For       Respondent
+}
+
+// Respondent says for whom, and for which of its contacts in a row, the survey
+// broker enqueued a contact. It is zero for contacts of other clients.
+type Respondent struct {
+	Survey int64
+	ID     int64
+	Serial int
 }
 
 // Size is the number of slots that a contact takes: one for each message, one

@@ -12,15 +12,18 @@ type Code string
 
 // The error vocabulary. There is no other.
 const (
-	CodeInvalid     Code = "invalid"           // a field is wrong; see Fields
-	CodeNotFound    Code = "not_found"         // no such thing
-	CodeConflict    Code = "conflict"          // the thing's state does not allow it
-	CodeUnavailable Code = "store_unavailable" // the store is down or the outcome of a write is not known
-	CodeDraining    Code = "draining"          // the process is shutting down
-	CodeInternal    Code = "internal"
+	CodeInvalid      Code = "invalid"             // a field is wrong; see Fields
+	CodeNotFound     Code = "not_found"           // no such thing
+	CodeConflict     Code = "conflict"            // the thing's state does not allow it
+	CodeUnavailable  Code = "store_unavailable"   // the store is down or the outcome of a write is not known
+	CodeDraining     Code = "draining"            // the process is shutting down
+	CodePrecondition Code = "precondition_failed" // the version in a condition is not the current one
+	CodeInternal     Code = "internal"
 
 	// Of requests that never get as far as a field.
 	CodeUnauthorised Code = "unauthorised"             // no token, or one that is not known
+	CodeForbidden    Code = "forbidden"                // the token lacks the scope
+	CodeLimited      Code = "too_many_requests"        // sooner than the rate limit allows
 	CodeTooLarge     Code = "too_large"                // the body
 	CodeContentType  Code = "unsupported_content_type" // of the body
 	CodeMethod       Code = "method_not_allowed"       // the path exists, not for this method

@@ -72,8 +72,12 @@ type ContactFilter struct {
 	States  []State
 	Survey  string
 	Key     string
-	Limit   int
-	Cursor  string
+	Outcome Outcome // with States, if any, that have Done among them
+	// Since and Until bound when they were accepted, to the millisecond: not before
+	// one, and before the other. The list is in that order then, with States too.
+	Since, Until time.Time
+	Limit        int
+	Cursor       string
 }
 
 // QueueReader reads what a channel's broker needs. Each call reads a number of
@@ -162,6 +166,29 @@ type Leaser interface {
 	// Orphans lists channels whose owner's lease has expired.
 	Orphans(ctx context.Context) ([]ChannelID, error)
 }
+
+// RoleLeaser decides which process has a part that only one may have at a time:
+// the survey broker, the router, the delivery of events. Leases of roles carry no channel. Expiry is
+// measured by the store's clock.
+type RoleLeaser interface {
+	// AcquireRole takes a role if it is free, expired or ours. Each success
+	// raises the epoch by one. ok is false while somebody else has it.
+	AcquireRole(ctx context.Context, role Role) (_ Lease, ok bool, err error)
+	// RenewRole extends it; ok is false if it is not ours any more.
+	RenewRole(ctx context.Context, role Role, l Lease) (ok bool, err error)
+	// ReleaseRole gives it back. One that is no longer ours is left alone.
+	ReleaseRole(ctx context.Context, role Role, l Lease) error
+}
+
+// Role names such a part.
+type Role string
+
+// The roles.
+const (
+	SurveyBroker  Role = "surveys"
+	Router        Role = "router"
+	EventDelivery Role = "delivery"
+)
 
 // Inbox carries what reached a process that does not run the channel to the
 // one that does.

@@ -32,6 +32,7 @@ type broker struct {
 	core     *core.Core // nil until it is loaded, and in standby
 	ch       weir.Channel
 	driver   channels.Driver
+	figures  *channelFigures
 	lease    weir.Lease
 	standby  bool
 	failures int // loads in a row that failed
@@ -88,6 +89,7 @@ func (b *broker) beginLater() {
 // halt ends an incarnation: its timer, its reads.
 func (b *broker) halt() {
 	b.gen = -1
+	b.seat.meter.gauged.Store(false)
 	if b.timer != nil {
 		b.timer.Stop()
 	}

@@ -3,23 +3,25 @@ package actors
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"runtime/debug"
 	"time"
 
 	"weir"
+	"weir/actors/care"
 	"weir/channels"
+	"weir/internal/deadline"
 	"weir/internal/failpoint"
 )
 
 // call bounds one call of the provider and counts it.
-func (b *broker) call(name, operation string, timeout time.Duration, do func(context.Context) string) {
-	ctx, cancel := background(b.ctx, timeout)
-	defer cancel()
+func (b *broker) call(f *channelFigures, operation string, timeout time.Duration, do func(context.Context) string) {
+	ctx := deadline.In(b.ctx, timeout)
+	defer ctx.End()
 	begun := time.Now()
 	result := do(ctx)
-	b.metrics.requests.WithLabelValues(name, operation, result).Inc()
-	b.metrics.requestSeconds.WithLabelValues(name, operation, result).Observe(time.Since(begun).Seconds())
+	r := f.request(operation, result)
+	r.count.Inc()
+	r.seconds.Observe(time.Since(begun).Seconds())
 }
 
 // panicked turns a driver's panic, which only the deferred function itself can
@@ -30,23 +32,19 @@ func (b *broker) panicked(r any, name, operation string) {
 		return
 	}
 	b.metrics.panics.Inc()
-	b.logger.Error("a driver panicked", "channel", name, "operation", operation, "panic", panicText(r), "stack", string(debug.Stack()))
+	b.logger.Error("a driver panicked", "channel", name, "operation", operation, "panic", care.PanicText(r), "stack", string(debug.Stack()))
 }
 
-// panicText is what may be logged of a driver's panic. Go's own words hold no
-// data; those of a driver may quote a number or a provider's answer.
-func panicText(r any) string {
-	if e, ok := r.(runtime.Error); ok {
-		return e.Error()
-	}
-	return fmt.Sprintf("a value of type %T", r)
-}
-
-func (b *broker) send(d channels.Driver, name string, a channels.Attempt) {
+func (b *broker) send(d channels.Driver, f *channelFigures, a channels.Attempt) {
 	result := channels.Sent{Fate: channels.Unclear, Reason: "the driver failed while sending", Answered: true}
 	defer func() {
-		b.panicked(recover(), name, "send")
+		b.panicked(recover(), f.name, "send")
 		b.seat.sending(a.ID, &result)
+		if result.Fate == channels.Accepted {
+			b.seat.meter.count(weir.CountSent, 1)
+		} else {
+			b.seat.meter.count(weir.CountSendFailed, 1)
+		}
 		b.root.Send(b.seat.actor.Load(), sendDone{a.ID, result}) // which may be another by now
 	}()
 	if !b.leased() {
@@ -54,7 +52,7 @@ func (b *broker) send(d channels.Driver, name string, a channels.Attempt) {
 		return
 	}
 	failpoint.Hit("send.before")
-	b.call(name, "send", b.sendTimeout, func(ctx context.Context) string {
+	b.call(f, "send", b.sendTimeout, func(ctx context.Context) string {
 		result = d.Send(ctx, a)
 		return fateWord(result.Fate)
 	})
@@ -92,13 +90,13 @@ func fateWord(f channels.Fate) string {
 	}
 }
 
-func (b *broker) ask(d channels.Driver, name string, gen int64, a channels.Attempt) {
+func (b *broker) ask(d channels.Driver, f *channelFigures, gen int64, a channels.Attempt) {
 	answer := channels.Answer{Knowledge: channels.AskFailed, Reason: "the driver failed while asking"}
 	defer func() {
-		b.panicked(recover(), name, "ask")
+		b.panicked(recover(), f.name, "ask")
 		b.root.Send(b.self, askDone{gen, a.ID, answer})
 	}()
-	b.call(name, "ask", b.askTimeout, func(ctx context.Context) string {
+	b.call(f, "ask", b.askTimeout, func(ctx context.Context) string {
 		answer = d.Ask(ctx, a)
 		return knowledgeWord(answer.Knowledge)
 	})
@@ -131,10 +129,10 @@ func knowledgeWord(k channels.Knowledge) string {
 
 // cancel waits for its turn: a channel that is deleted may have very many
 // contacts to take back.
-func (b *broker) cancel(life context.Context, d channels.Driver, name string, gen int64, a channels.Attempt) {
+func (b *broker) cancel(life context.Context, d channels.Driver, f *channelFigures, gen int64, a channels.Attempt) {
 	done := channels.Cancellation{Failed: true, Reason: "the driver failed while canceling"}
 	defer func() {
-		b.panicked(recover(), name, "cancel")
+		b.panicked(recover(), f.name, "cancel")
 		b.root.Send(b.self, cancelDone{gen, a.ID, done})
 	}()
 	select {
@@ -144,7 +142,7 @@ func (b *broker) cancel(life context.Context, d channels.Driver, name string, ge
 		return
 	}
 	failpoint.Hit("take.before")
-	b.call(name, "cancel", b.askTimeout, func(ctx context.Context) string {
+	b.call(f, "cancel", b.askTimeout, func(ctx context.Context) string {
 		done = d.Cancel(ctx, a)
 		switch {
 		case done.Failed:
@@ -158,13 +156,13 @@ func (b *broker) cancel(life context.Context, d channels.Driver, name string, ge
 	failpoint.Hit("take.answered")
 }
 
-func (b *broker) prepare(d channels.Driver, name string, gen int64) {
+func (b *broker) prepare(d channels.Driver, f *channelFigures, gen int64) {
 	err := fmt.Errorf("the driver failed while preparing")
 	defer func() {
-		b.panicked(recover(), name, "prepare")
+		b.panicked(recover(), f.name, "prepare")
 		b.root.Send(b.self, prepareDone{gen, err})
 	}()
-	b.call(name, "prepare", b.askTimeout, func(ctx context.Context) string {
+	b.call(f, "prepare", b.askTimeout, func(ctx context.Context) string {
 		if err = d.Prepare(ctx); err != nil {
 			return "failed"
 		}
@@ -172,13 +170,13 @@ func (b *broker) prepare(d channels.Driver, name string, gen int64) {
 	})
 }
 
-func (b *broker) status(d channels.Driver, name string, gen int64) {
+func (b *broker) status(d channels.Driver, f *channelFigures, gen int64) {
 	status := channels.Status{Health: weir.Erring, Reason: "the driver failed while asking for the status"}
 	defer func() {
-		b.panicked(recover(), name, "status")
+		b.panicked(recover(), f.name, "status")
 		b.root.Send(b.self, statusDone{gen, status})
 	}()
-	b.call(name, "status", b.askTimeout, func(ctx context.Context) string {
+	b.call(f, "status", b.askTimeout, func(ctx context.Context) string {
 		status = d.Status(ctx)
 		return string(status.Health)
 	})

@@ -24,6 +24,7 @@ func (b *broker) execute(e core.Effects) {
 		}
 	}
 	b.count(e)
+	b.seat.meter.gauge(b.core.Load())
 	for _, r := range e.Replies {
 		b.behind(func(err error) {
 			if err != nil {
@@ -34,20 +35,23 @@ func (b *broker) execute(e core.Effects) {
 	}
 	for _, a := range e.Sends {
 		b.seat.sending(a.ID, nil)
-		go b.send(b.driver, b.ch.Name, a)
+		driver, figures := b.driver, b.figures
+		b.crew.Go(func() { b.send(driver, figures, a) })
 	}
 	for _, a := range e.Asks {
-		go b.ask(b.driver, b.ch.Name, b.gen, a)
+		go b.ask(b.driver, b.figures, b.gen, a)
 	}
 	for _, a := range e.Cancels {
-		go b.cancel(b.life, b.driver, b.ch.Name, b.gen, a)
+		go b.cancel(b.life, b.driver, b.figures, b.gen, a)
 	}
-	b.reads(e)
+	if e.Reads() {
+		b.reads(e)
+	}
 	if e.Prepare {
-		go b.prepare(b.driver, b.ch.Name, b.gen)
+		go b.prepare(b.driver, b.figures, b.gen)
 	}
 	if e.Status {
-		go b.status(b.driver, b.ch.Name, b.gen)
+		go b.status(b.driver, b.figures, b.gen)
 	}
 	switch {
 	case e.Remove:
@@ -63,9 +67,12 @@ func (b *broker) execute(e core.Effects) {
 func (b *broker) count(e core.Effects) {
 	name := b.ch.Name
 	for _, f := range e.Finished {
-		b.metrics.finished.WithLabelValues(name, string(f.Outcome)).Inc()
+		b.figures.finish(f.Outcome).Inc()
+		if c, ok := weir.CounterOf(f.Outcome); ok {
+			b.seat.meter.count(c, 1)
+		}
 		if f.Active > 0 {
-			b.metrics.active.WithLabelValues(name).Observe(f.Active.Seconds())
+			b.figures.active.Observe(f.Active.Seconds())
 		}
 		if f.Outcome == weir.DeadLetter {
 			b.metrics.deadLetters.WithLabelValues(name).Inc()
@@ -73,10 +80,12 @@ func (b *broker) count(e core.Effects) {
 	}
 	if e.Collected {
 		b.metrics.gcRuns.WithLabelValues(name).Inc()
+		b.seat.meter.count(weir.CountCollections, 1)
 		if e.CollectedWell {
 			b.metrics.gcLast.WithLabelValues(name).SetToCurrentTime()
 		}
 	}
+	b.seat.meter.count(weir.CountReconciled, len(e.Reconciled))
 	for _, k := range e.Reconciled {
 		b.metrics.gcReconciled.WithLabelValues(name, knowledgeWord(k)).Inc()
 	}
@@ -91,7 +100,7 @@ func (b *broker) commit(k core.Commit, forget []*claim) {
 	}
 	for i := range k.Transitions {
 		if t := &k.Transitions[i]; t.Was == weir.Queued && t.Contact.State == weir.Sending {
-			b.metrics.wait.WithLabelValues(b.ch.Name).Observe(t.Contact.ClaimedAt.Sub(t.Contact.QueuedAt).Seconds())
+			b.figures.wait.Observe(t.Contact.ClaimedAt.Sub(t.Contact.QueuedAt).Seconds())
 		}
 	}
 	mark(k, "before")

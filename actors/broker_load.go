@@ -98,7 +98,7 @@ func (b *broker) onLoaded(m loaded) {
 	b.standby, b.failures, b.waits = false, 0, 0
 	b.ch, b.driver, b.lease = m.snapshot.Channel, m.driver, m.lease
 	b.log = b.logger.With("channel", b.ch.Name)
-	b.metrics.known(b.ch.Name)
+	b.figures = b.metrics.known(b.ch.Name)
 	b.seat.until.Store(&m.until)
 	b.core = core.New(b.coreConfig, m.snapshot, now)
 	b.seat.adopted(m.snapshot.InFlight)
@@ -250,6 +250,7 @@ func (b *broker) onRemoved(m removeDone) {
 func (b *broker) forget(ch weir.Channel) {
 	b.metrics.forget(ch.Name)
 	b.directory.Forget(b.seat.channel)
+	b.minutes.forget(b.seat.channel)
 }
 
 func (b *broker) onDrain() {

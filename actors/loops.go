@@ -54,31 +54,52 @@ func (s *System) sweep(ctx context.Context) {
 	}
 }
 
-// takeOver finds channels with work whose owner has died or gave them back.
-func (s *System) takeOver(ctx context.Context) {
-	io, cancel := background(ctx, ioTimeout)
-	defer cancel()
-	ids, err := s.store.Orphans(io)
-	if err != nil {
-		s.logger.Warn("channels without an owner could not be found", "error", err)
-	}
-	for _, id := range ids {
-		s.root.Send(s.manager, deliver{id, swept{}})
+// watch looks for what other processes have left: often while they leave
+// something, less often when they have not for a while.
+func (s *System) watch(ctx context.Context) {
+	third := s.leaseTTL / 3
+	busy, asked := time.Time{}, time.Now() // when something was found, and when orphans were asked for
+	for {
+		pause := min(lookEvery, third)
+		if time.Since(busy) > quietAfter {
+			pause = min(lookQuiet, third)
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		case <-timer.C:
+		}
+		now := time.Now()
+		orphans := now.Add(pause).Sub(asked) > third // the next look would come too late
+		if orphans {
+			asked = now
+		}
+		if s.look(ctx, orphans) {
+			busy = now
+		}
 	}
 }
 
-// readInbox hands what reached other processes to the brokers.
-func (s *System) readInbox(ctx context.Context) {
+// look hands what reached other processes to the brokers, and finds channels with
+// work whose owner has died or gave them back. It tells whether there was
+// anything.
+func (s *System) look(ctx context.Context, orphans bool) bool {
 	io, cancel := background(ctx, ioTimeout)
 	defer cancel()
-	items, err := s.store.Inbox(io, inboxBatch)
+	found, err := s.store.Look(io, inboxBatch, orphans)
 	if err != nil {
-		s.logger.Warn("the inbox could not be read", "error", err)
-		return
+		s.logger.Warn("it could not be seen what other processes have left", "error", err)
+		return false
 	}
-	for _, item := range items {
+	for _, item := range found.Items {
 		s.fromInbox(item)
 	}
+	for _, id := range found.Orphans {
+		s.deliver(id, swept{})
+	}
+	return found.News || len(found.Items) > 0 || len(found.Orphans) > 0
 }
 
 func (s *System) fromInbox(item weir.InboxItem) {
@@ -88,20 +109,20 @@ func (s *System) fromInbox(item weir.InboxItem) {
 		var reports []weir.Report
 		if err := json.Unmarshal(item.Payload, &reports); err != nil || len(reports) != 1 {
 			s.logger.Error("an inbox item cannot be read; it is dropped", "item", item.ID)
-			s.root.Send(s.manager, deliver{item.Channel, woken{from}})
+			s.deliver(item.Channel, woken{from})
 			return
 		}
-		s.root.Send(s.manager, deliver{item.Channel, reported{reports[0], from}})
+		s.deliver(item.Channel, reported{reports[0], from})
 	case weir.InboxCancel:
 		ref, err := weir.ParseRef(string(item.Payload))
 		if err != nil {
 			s.logger.Error("an inbox item cannot be read; it is dropped", "item", item.ID)
-			s.root.Send(s.manager, deliver{item.Channel, woken{from}})
+			s.deliver(item.Channel, woken{from})
 			return
 		}
-		s.root.Send(s.manager, deliver{item.Channel, canceled{ref, from}})
+		s.deliver(item.Channel, canceled{ref, from})
 	default:
-		s.root.Send(s.manager, deliver{item.Channel, woken{from}})
-		s.root.Send(s.manager, deliver{item.Channel, changed{}})
+		s.deliver(item.Channel, woken{from})
+		s.deliver(item.Channel, changed{})
 	}
 }

@@ -26,10 +26,8 @@ type manager struct {
 
 // child is one broker as the manager sees it.
 type child struct {
-	pid      *actor.PID
-	seat     *seat
-	seq      int64 // of the last message handed to it
-	stopping bool
+	*way
+	stopping bool  // its way is shut
 	waiting  []any // for its successor
 }
 
@@ -40,8 +38,12 @@ func (m *manager) Receive(ctx actor.Context) {
 		m.self = ctx.Self()
 		m.children = map[weir.ChannelID]*child{}
 		m.byID = map[string]weir.ChannelID{}
+		for id := range m.seats { // of brokers that a crash ended, with what was on its way to them
+			m.root.Send(m.self, deliver{id, swept{}})
+		}
 	case *actor.Restarting:
 		m.crashed = true
+		m.ways.closeAll()
 	case deliver:
 		m.deliver(ctx, msg.channel, msg.msg)
 	case peek:
@@ -56,7 +58,7 @@ func (m *manager) Receive(ctx actor.Context) {
 	case ended:
 		// A broker that crashed while it ended may say so twice.
 		if c := m.children[msg.channel]; c != nil && c.pid.Id == msg.actor {
-			c.stopping = true
+			c.stop()
 			ctx.Poison(c.pid)
 		}
 	case *actor.Terminated:
@@ -87,9 +89,9 @@ func (m *manager) deliver(ctx actor.Context, id weir.ChannelID, msg any) {
 		c.waiting = append(c.waiting, msg)
 		return
 	}
-	c.seq++
-	c.seat.handed.Store(c.seq)
-	ctx.Send(c.pid, numbered{c.seq, msg})
+	if !c.send(m.root, msg) { // it ends without having been told
+		c.waiting = append(c.waiting, msg)
+	}
 }
 
 func (m *manager) peek(ctx actor.Context, p peek) {
@@ -106,6 +108,7 @@ func (m *manager) spawn(ctx actor.Context, id weir.ChannelID) *child {
 	s := m.seats[id]
 	if s == nil {
 		s = newSeat(id, m.coreConfig.SendConcurrency)
+		s.meter = m.minutes.of(id)
 		m.seats[id] = s
 	}
 	s.seen = 0
@@ -113,9 +116,10 @@ func (m *manager) spawn(ctx actor.Context, id weir.ChannelID) *child {
 	s.drains.Store(false)
 	props := actor.PropsFromProducer(func() actor.Actor {
 		return &broker{System: m.System, seat: s, log: m.logger.With("channel_id", int64(id))}
-	}, actor.WithReceiverMiddleware(m.brokerMiddleware...))
+	}, actor.WithReceiverMiddleware(m.brokerMiddleware...), actor.WithDispatcher(m.crew))
 	pid := ctx.SpawnPrefix(props, "channel-"+strconv.FormatInt(int64(id), 10)+"-")
-	c := &child{pid: pid, seat: s}
+	c := &child{way: &way{pid: pid, seat: s}}
+	m.ways.open(id, c.way)
 	m.children[id], m.byID[pid.Id] = c, id
 	m.metrics.brokers.Set(float64(len(m.children)))
 	return c
@@ -124,15 +128,21 @@ func (m *manager) spawn(ctx actor.Context, id weir.ChannelID) *child {
 // passivate lets an idle broker stop, unless a message is on its way to it.
 func (m *manager) passivate(ctx actor.Context, p passivate) {
 	c := m.children[p.channel]
-	if c == nil || c.stopping || c.seq != p.seen {
+	if c == nil || c.stopping || !c.closeAfter(p.seen) {
 		return
 	}
 	c.drain(ctx)
 }
 
+// stop shuts the way to a broker that is to end.
+func (c *child) stop() {
+	c.stopping = true
+	c.close()
+}
+
 // drain tells a broker to stop, also if it should crash before it hears of it.
 func (c *child) drain(ctx actor.Context) {
-	c.stopping = true
+	c.stop()
 	c.seat.drains.Store(true)
 	ctx.Send(c.pid, drain{})
 }
@@ -145,6 +155,7 @@ func (m *manager) terminated(ctx actor.Context, who *actor.PID) {
 	c := m.children[id]
 	delete(m.byID, who.Id)
 	delete(m.children, id)
+	m.ways.remove(id, c.way)
 	m.supervision.forget(who.Id)
 	m.metrics.brokers.Set(float64(len(m.children)))
 	if len(m.draining) > 0 {

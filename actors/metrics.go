@@ -2,6 +2,7 @@ package actors
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -81,12 +82,53 @@ func (m *Metrics) forget(name string) {
 	m.gcLast.DeletePartialMatch(label)
 }
 
+// channelFigures are the series of one channel that every contact counts in,
+// looked up once. They outlive forget: what a call that was under way counts in
+// them then is nobody's.
+type channelFigures struct {
+	name     string
+	finished map[weir.Outcome]prometheus.Counter
+	wait     prometheus.Observer
+	active   prometheus.Observer
+	metrics  *Metrics
+	requests sync.Map // of calls: by operation and result
+}
+
+// request is a kind of call of a provider.
+type request struct {
+	count   prometheus.Counter
+	seconds prometheus.Observer
+}
+
+func (f *channelFigures) finish(o weir.Outcome) prometheus.Counter {
+	if c, ok := f.finished[o]; ok {
+		return c
+	}
+	return f.metrics.finished.WithLabelValues(f.name, string(o))
+}
+
+func (f *channelFigures) request(operation, result string) *request {
+	key := [2]string{operation, result}
+	if r, ok := f.requests.Load(key); ok {
+		return r.(*request)
+	}
+	r, _ := f.requests.LoadOrStore(key, &request{
+		f.metrics.requests.WithLabelValues(f.name, operation, result),
+		f.metrics.requestSeconds.WithLabelValues(f.name, operation, result),
+	})
+	return r.(*request)
+}
+
 // known makes the series of a channel exist at zero, so that rates have a
 // start.
-func (m *Metrics) known(name string) {
+func (m *Metrics) known(name string) *channelFigures {
+	f := &channelFigures{
+		name: name, metrics: m, finished: map[weir.Outcome]prometheus.Counter{},
+		wait: m.wait.WithLabelValues(name), active: m.active.WithLabelValues(name),
+	}
 	m.accepted.WithLabelValues(name)
 	for _, o := range weir.Outcomes() {
-		m.finished.WithLabelValues(name, string(o))
+		f.finished[o] = m.finished.WithLabelValues(name, string(o))
 	}
 	m.gcRuns.WithLabelValues(name)
 	for _, verdict := range knowledgeWords() {
@@ -94,6 +136,7 @@ func (m *Metrics) known(name string) {
 	}
 	m.leasesLost.WithLabelValues(name)
 	m.deadLetters.WithLabelValues(name)
+	return f
 }
 
 // liveFigures reads the brokers' state when it is scraped.

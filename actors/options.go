@@ -4,7 +4,8 @@
 // messages.
 //
 // Invariants:
-//   - only the manager spawns, stops and addresses the brokers
+//   - only the manager spawns and stops the brokers; messages reach them along
+//     ways that it opens and shuts, or through it
 //   - a broker acts only under its channel's lease; each incarnation takes a
 //     new epoch, so that whatever an earlier one left in the writer is refused
 //   - mailboxes carry hints; what must not be lost is in the store
@@ -28,25 +29,30 @@ type Store interface {
 	weir.Committer
 	weir.ContactReader
 	weir.QueueReader
+	weir.FiguresReader
+	weir.DeadStore
 	weir.ChannelStore
 	weir.Leaser
 	weir.Inbox
+	weir.Looker
 }
 
 // Options are what a System is made from.
 type Options struct {
 	Store     Store
 	Directory *channels.Directory
-	Core      core.Config
-	Logger    *slog.Logger
-	Metrics   *Metrics
+	// Minutes takes the counters of each minute; nil: nobody keeps them.
+	Minutes weir.MinuteStore
+	Core    core.Config
+	Logger  *slog.Logger
+	Metrics *Metrics
 	// SendTimeout bounds a hand-over, AskTimeout every other call of a
 	// provider.
 	SendTimeout time.Duration
 	AskTimeout  time.Duration
 	LeaseTTL    time.Duration
-	// Shared says that other processes may use the same store, so that the
-	// inbox is looked at.
+	// Shared says that other processes may use the same store, so that what
+	// they leave is looked for.
 	Shared bool
 	// Middleware wraps the brokers' Receive; tests inject faults with it.
 	Middleware []actor.ReceiverMiddleware
@@ -56,7 +62,9 @@ type Options struct {
 const (
 	replyWithin    = 10 * time.Second // for callers that wait for a broker
 	ioTimeout      = 10 * time.Second // for reads of the store
-	inboxEvery     = time.Second
+	lookEvery      = time.Second      // between looks for what other processes left
+	lookQuiet      = 2 * time.Second  // if they have left nothing for quietAfter
+	quietAfter     = 10 * time.Second
 	sweepEvery     = 30 * time.Second
 	standbyFirst   = 100 * time.Millisecond // between looks at a lease that is taken, at first
 	standbyEvery   = 5 * time.Second        // and in the end
@@ -68,6 +76,7 @@ const (
 	reloadAfter    = 200 * time.Millisecond
 	reloadMost     = 5 * time.Second
 	changesAtOnce  = 1000
+	crewRests      = 256 // goroutines that wait for a broker's or a provider's turn
 	figuresTimeout = 2 * time.Second
 )
 

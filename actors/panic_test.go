@@ -4,6 +4,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"weir/actors/care"
 )
 
 // TestPanicTextQuotesNobody: a driver that panics with a number in hand must
@@ -11,12 +13,12 @@ import (
 func TestPanicTextQuotesNobody(t *testing.T) {
 	t.Parallel()
 	for _, value := range []any{"bad number +15550100", errors.New("bad number +15550100")} {
-		if text := panicText(value); strings.Contains(text, "5550100") {
+		if text := care.PanicText(value); strings.Contains(text, "5550100") {
 			t.Errorf("%q", text)
 		}
 	}
 	text := func() (text string) {
-		defer func() { text = panicText(recover()) }()
+		defer func() { text = care.PanicText(recover()) }()
 		var list []int
 		return string(rune(list[len(list)]))
 	}()

@@ -22,6 +22,7 @@ type seat struct {
 	drains  atomic.Bool   // the broker was told to stop; so is the next incarnation
 	seen    int64         // the last message from outside; the actor's alone
 	cancels chan struct{} // a token for each cancel that the provider is being asked for
+	meter   *meter        // counts for the charts
 	writes  tally         // changes handed to the writer and not answered
 
 	mu    sync.Mutex
@@ -81,7 +82,7 @@ type claim struct{ ref weir.AttemptRef }
 
 // newSeat makes a seat whose broker cancels so many attempts at one time.
 func newSeat(channel weir.ChannelID, cancels int) *seat {
-	return &seat{channel: channel, cancels: make(chan struct{}, max(1, cancels)), hands: map[weir.AttemptRef]hand{}}
+	return &seat{channel: channel, meter: &meter{}, cancels: make(chan struct{}, max(1, cancels)), hands: map[weir.AttemptRef]hand{}}
 }
 
 // claimed begins a hand.

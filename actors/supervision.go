@@ -1,10 +1,8 @@
 package actors
 
 import (
-	"fmt"
 	"log/slog"
 	"math/rand/v2"
-	"runtime/debug"
 	"sync"
 	"time"
 
@@ -87,29 +85,4 @@ func (s *supervision) forget(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.crashes, id)
-}
-
-// guard logs panics with their stack before the supervision sees them. Those
-// of an actor that is ending are swallowed: they would bring it back or keep
-// its parent from ending.
-func guard(logger *slog.Logger, metrics *Metrics) actor.ReceiverMiddleware {
-	return func(next actor.ReceiverFunc) actor.ReceiverFunc {
-		return func(ctx actor.ReceiverContext, env *actor.MessageEnvelope) {
-			defer func() {
-				r := recover()
-				if r == nil {
-					return
-				}
-				metrics.panics.Inc()
-				logger.Error("panic in an actor", "actor", ctx.Self().Id,
-					"message", fmt.Sprintf("%T", env.Message), "panic", fmt.Sprint(r), "stack", string(debug.Stack()))
-				switch env.Message.(type) {
-				case *actor.Stopping, *actor.Stopped, *actor.Restarting:
-				default:
-					panic(r)
-				}
-			}()
-			next(ctx, env)
-		}
-	}
 }

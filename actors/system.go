@@ -11,8 +11,10 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"weir"
+	"weir/actors/care"
 	"weir/actors/core"
 	"weir/channels"
+	"weir/internal/deadline"
 	"weir/internal/failpoint"
 )
 
@@ -28,13 +30,18 @@ type System struct {
 	askTimeout  time.Duration
 	leaseTTL    time.Duration
 	shared      bool
+	minuteStore weir.MinuteStore
+	minutes     *minutes
 
 	root             *actor.RootContext
 	system           *actor.ActorSystem
 	manager          *actor.PID
 	supervision      *supervision
 	brokerMiddleware []actor.ReceiverMiddleware
+	crew             *care.Crew // runs the brokers and their calls of providers
 	generations      atomic.Int64
+	ways             ways
+	timers           sync.Pool                // of those who wait for a broker's answer
 	seats            map[weir.ChannelID]*seat // the manager's, and of the next one after a crash
 
 	ctx    context.Context // ends when nothing may go on any more
@@ -50,16 +57,17 @@ func Start(o Options) (*System, error) {
 	s := &System{
 		store: o.Store, directory: o.Directory, logger: o.Logger, metrics: o.Metrics, coreConfig: o.Core,
 		sendTimeout: o.SendTimeout, askTimeout: o.AskTimeout, leaseTTL: o.LeaseTTL, shared: o.Shared,
-		seats: map[weir.ChannelID]*seat{},
+		seats: map[weir.ChannelID]*seat{}, minuteStore: o.Minutes, minutes: newMinutes(time.Now()),
 	}
+	s.crew = care.NewCrew(crewRests)
 	s.ctx, s.kill = context.WithCancel(context.Background())
-	quiet := slog.New(levelFloor{o.Logger.Handler(), slog.LevelWarn})
+	quiet := care.Quiet(o.Logger)
 	s.system = actor.NewActorSystem(actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger { return quiet }))
 	s.root = s.system.Root
 	s.supervision = newSupervision(o.Logger, o.Metrics)
-	s.brokerMiddleware = append([]actor.ReceiverMiddleware{guard(o.Logger, o.Metrics)}, o.Middleware...)
+	s.brokerMiddleware = append([]actor.ReceiverMiddleware{care.Guard(o.Logger, o.Metrics.panics)}, o.Middleware...)
 	props := actor.PropsFromProducer(func() actor.Actor { return &manager{System: s} },
-		actor.WithReceiverMiddleware(guard(o.Logger, o.Metrics)),
+		actor.WithReceiverMiddleware(care.Guard(o.Logger, o.Metrics.panics)), actor.WithDispatcher(s.crew),
 		actor.WithSupervisor(s.supervision), actor.WithGuardian(s.supervision))
 	var err error
 	if s.manager, err = s.root.SpawnNamed(props, managerName); err != nil {
@@ -70,9 +78,11 @@ func Start(o Options) (*System, error) {
 	s.halt = halt
 	s.loop(loops, s.leaseTTL/3, s.renew)
 	s.loop(loops, sweepEvery, s.sweep)
+	if s.minuteStore != nil {
+		s.loops.Go(func() { s.keepMinutes(loops) })
+	}
 	if s.shared {
-		s.loop(loops, inboxEvery, s.readInbox)
-		s.loop(loops, s.leaseTTL/3, s.takeOver)
+		s.loops.Go(func() { s.watch(loops) })
 	}
 	return s, nil
 }
@@ -101,7 +111,7 @@ func (s *System) Resume(ctx context.Context) error {
 		return fmt.Errorf("find the channels with open contacts: %w", err)
 	}
 	for _, id := range ids {
-		s.root.Send(s.manager, deliver{id, swept{}})
+		s.deliver(id, swept{})
 	}
 	return nil
 }
@@ -122,9 +132,16 @@ func (s *System) Accept(ctx context.Context, ch weir.Channel, specs []weir.Spec)
 	}
 	if len(fresh) > 0 {
 		s.metrics.accepted.WithLabelValues(ch.Name).Add(float64(len(fresh)))
-		s.root.Send(s.manager, deliver{ch.ID, accepted{fresh}})
+		s.Announce(ch.ID, fresh)
 	}
 	return answers, nil
+}
+
+// Announce tells a channel's broker of contacts that were stored by somebody
+// else. What it misses is found by the sweep.
+func (s *System) Announce(channel weir.ChannelID, fresh []weir.Contact) {
+	s.minutes.of(channel).count(weir.CountAccepted, len(fresh))
+	s.deliver(channel, accepted{fresh})
 }
 
 // Report applies what a provider said, durably.
@@ -132,15 +149,16 @@ func (s *System) Report(ctx context.Context, channel weir.ChannelID, reports []w
 	waits := make([]chan core.Reply, len(reports))
 	for i, r := range reports {
 		waits[i] = make(chan core.Reply, 1)
-		s.root.Send(s.manager, deliver{channel, reported{r, core.Origin{Waiter: waits[i]}}})
+		s.deliver(channel, reported{r, core.Origin{Waiter: waits[i]}})
 	}
-	verdicts := make([]weir.Verdict, len(reports))
+	verdicts, meter := make([]weir.Verdict, len(reports)), s.minutes.of(channel)
 	for i, wait := range waits {
 		r, err := s.await(ctx, wait)
 		if err != nil {
 			return nil, err
 		}
 		verdicts[i] = r.Verdict
+		meter.verdict(r.Verdict)
 	}
 	return verdicts, nil
 }
@@ -149,7 +167,7 @@ func (s *System) Report(ctx context.Context, channel weir.ChannelID, reports []w
 // the provider is asked.
 func (s *System) Cancel(ctx context.Context, ref weir.Ref) (weir.State, error) {
 	wait := make(chan core.Reply, 1)
-	s.root.Send(s.manager, deliver{ref.Channel, canceled{ref, core.Origin{Waiter: wait}}})
+	s.deliver(ref.Channel, canceled{ref, core.Origin{Waiter: wait}})
 	r, err := s.await(ctx, wait)
 	if err == nil && r.Verdict == weir.Forwarded {
 		contact, _, err := s.store.Contact(ctx, ref)
@@ -162,7 +180,7 @@ func (s *System) Cancel(ctx context.Context, ref weir.Ref) (weir.State, error) {
 // changed. It returns when the broker works by it, or soon after.
 func (s *System) Changed(ctx context.Context, channel weir.ChannelID) {
 	done := make(chan core.Reply, 1)
-	s.root.Send(s.manager, deliver{channel, changed{done}})
+	s.deliver(channel, changed{done})
 	if s.shared {
 		_ = s.store.Deliver(ctx, weir.InboxItem{Channel: channel, Kind: weir.InboxWake})
 	}
@@ -212,88 +230,6 @@ func ignoreNotFound(err error) error {
 	return err
 }
 
-// Figures are a channel's live numbers: from its broker, or from the store
-// when no broker of this process runs the channel.
-func (s *System) Figures(ctx context.Context, ch weir.Channel) (weir.Figures, error) {
-	answer := make(chan weir.Figures, 1)
-	elsewhere := make(chan struct{}, 1)
-	s.root.Send(s.manager, peek{ch.ID,
-		figuresOf{
-			answer: func(l live) { answer <- l.figures },
-			absent: func() { elsewhere <- struct{}{} },
-		},
-		func() { elsewhere <- struct{}{} },
-	})
-	ctx, cancel := background(ctx, figuresTimeout)
-	defer cancel()
-	f := weir.Figures{Health: weir.Faulted, HealthReason: "the channel's broker does not answer"}
-	var err error
-	select {
-	case f = <-answer:
-	case <-elsewhere:
-		if f, err = s.storedFigures(ctx, ch); err != nil {
-			return f, err
-		}
-	case <-ctx.Done():
-	}
-	if ch.Paused {
-		f.Health, f.HealthReason = weir.Paused, ""
-	}
-	if f.Queued, err = s.store.QueuedCount(ctx, ch.ID); err != nil {
-		return f, err
-	}
-	f.OldestQueuedAt, err = s.store.OldestQueued(ctx, ch.ID)
-	return f, err
-}
-
-// storedFigures counts what the store says is in flight.
-func (s *System) storedFigures(ctx context.Context, ch weir.Channel) (weir.Figures, error) {
-	f := weir.Figures{Health: weir.Up}
-	contacts, err := s.store.InFlight(ctx, ch.ID)
-	for i := range contacts {
-		c := &contacts[i]
-		f.InFlight += c.Slots(c.Size())
-		switch c.State {
-		case weir.Sending:
-			f.Sending++
-		case weir.Active:
-			f.Active++
-		default:
-			f.Unknown++
-		}
-	}
-	return f, err
-}
-
-// allFigures asks every running broker.
-func (s *System) allFigures(ctx context.Context) map[string]live {
-	count := make(chan int, 1)
-	answers := make(chan live, changesAtOnce)
-	answer := func(l live) {
-		select {
-		case answers <- l:
-		case <-ctx.Done():
-		}
-	}
-	s.root.Send(s.manager, everybody{figuresOf{answer: answer}, count})
-	all := map[string]live{}
-	select {
-	case n := <-count:
-		for range n {
-			select {
-			case a := <-answers:
-				if a.channel.Name != "" {
-					all[a.channel.Name] = a
-				}
-			case <-ctx.Done():
-				return all
-			}
-		}
-	case <-ctx.Done():
-	}
-	return all
-}
-
 // Drain stops the start of contacts, waits for what is being sent and gives
 // the leases back. At the end of ctx it stops waiting: what is under way then
 // is found by the next start.
@@ -322,16 +258,26 @@ func (s *System) Close() {
 		s.halt()
 		s.kill()
 		s.loops.Wait()
+		if s.minuteStore != nil {
+			s.minutes.turn(time.Now())
+			s.writeMinutes(context.Background(), farewellTime)
+		}
 		s.root.Stop(s.manager)
 		s.system.Shutdown()
+		s.crew.Close()
 	})
 }
 
 // await waits for a broker's answer. Once the actors have ended nobody gives
 // one, and a request that waited on would hold up the end of the program.
 func (s *System) await(ctx context.Context, wait <-chan core.Reply) (core.Reply, error) {
-	ctx, cancel := background(ctx, replyWithin)
-	defer cancel()
+	late, _ := s.timers.Get().(*time.Timer)
+	if late == nil {
+		late = time.NewTimer(replyWithin)
+	} else {
+		late.Reset(replyWithin)
+	}
+	defer func() { late.Stop(); s.timers.Put(late) }()
 	select {
 	case r := <-wait:
 		return r, r.Err
@@ -342,18 +288,24 @@ func (s *System) await(ctx context.Context, wait <-chan core.Reply) (core.Reply,
 		default:
 			return core.Reply{}, errDraining()
 		}
-	case <-ctx.Done():
-		return core.Reply{}, &weir.Error{Code: weir.CodeUnavailable, Message: "the channel's broker did not answer in time; try again", RetryAfter: 2 * time.Second, Cause: ctx.Err()}
+	case <-late.C:
+		return core.Reply{}, errSilent(context.DeadlineExceeded)
+	case <-over(ctx):
+		return core.Reply{}, errSilent(ctx.Err())
 	}
 }
 
-// levelFloor drops the actor library's own chatter.
-type levelFloor struct {
-	slog.Handler
-	least slog.Level
+// over gives the end of a context. Of one that has longer than anybody waits for
+// a broker it gives its parent's, which is there already.
+func over(ctx context.Context) <-chan struct{} {
+	if c, ok := ctx.(*deadline.Context); ok {
+		if at, _ := c.Deadline(); time.Until(at) > replyWithin {
+			return c.Parent().Done()
+		}
+	}
+	return ctx.Done()
 }
 
-// Enabled implements slog.Handler.
-func (l levelFloor) Enabled(ctx context.Context, level slog.Level) bool {
-	return level >= l.least && l.Handler.Enabled(ctx, level)
+func errSilent(cause error) error {
+	return &weir.Error{Code: weir.CodeUnavailable, Message: "the channel's broker did not answer in time; try again", RetryAfter: 2 * time.Second, Cause: cause}
 }

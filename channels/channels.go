@@ -22,7 +22,13 @@ type Content int
 const (
 	Text  Content = iota + 1 // Spec.Messages
 	Voice                    // Spec.Call
+	// Any: either of them, both or neither; for channels to people, who can
+	// deal with a text as with a link.
+	Any
 )
+
+// Carries says whether channels of this type carry a kind of content.
+func (t *Type) Carries(c Content) bool { return t.Content == c || t.Content == Any }
 
 // Type describes a channel type. The table of types is the only place that
 // lists them.
@@ -103,6 +109,9 @@ type Driver interface {
 type Attempt struct {
 	ID          weir.AttemptRef
 	To          string
+	Priority    weir.Priority
+	Survey      string
+	Labels      map[string]string // not to be changed
 	Messages    []string
 	Call        *weir.Call
 	NotBefore   time.Time

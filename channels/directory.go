@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"weir"
+	"weir/internal/plainhttp"
 )
 
 // Directory knows the channel types and keeps one driver for each channel. It
@@ -111,15 +112,16 @@ func refuseRedirect(*http.Request, []*http.Request) error { return http.ErrUseLa
 // ownTransport gives a channel its own connections, so that one provider's
 // trouble is no other channel's.
 func ownTransport(weir.Channel) http.RoundTripper {
-	return &http.Transport{
+	return plainhttp.New(&http.Transport{
 		Proxy:                  http.ProxyFromEnvironment,
 		DialContext:            (&net.Dialer{Timeout: 5 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
 		ForceAttemptHTTP2:      true,
+		DisableCompression:     true, // answers are short; asking for it costs more than it saves
 		MaxIdleConns:           256,
 		MaxIdleConnsPerHost:    256,
 		IdleConnTimeout:        90 * time.Second,
 		TLSHandshakeTimeout:    5 * time.Second,
 		ExpectContinueTimeout:  time.Second,
 		MaxResponseHeaderBytes: 64 << 10,
-	}
+	})
 }

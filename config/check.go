@@ -4,6 +4,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,20 +17,29 @@ import (
 // a mistake already are left out.
 func (c *Config) check(have []Mistake) []Mistake {
 	ok := map[string]bool{
-		"DATABASE_URL":                 databaseURL(c.DatabaseURL),
-		"LISTEN_ADDR":                  c.listenAddr(have),
-		"PUBLIC_URL":                   c.PublicURL == "" || publicURL(c.PublicURL),
-		"DEFAULT_CHANNEL_CAPACITY":     between(c.DefaultChannelCapacity, weir.MinCapacity, weir.MaxCapacity),
-		"CHNL_BKR_GC_IDLE_MINUTES":     minutes(c.GCIdle),
-		"CHNL_BKR_GC_INTERVAL_MINUTES": minutes(c.GCInterval),
-		"LOST_AFTER_MINUTES":           minutes(c.LostAfter),
-		"SHUT_DOWN_MINUTES":            minutes(c.ShutDown),
-		"WEIR_SETTLE_AFTER":            between(c.SettleAfter.Duration(), 10*time.Millisecond, time.Hour),
-		"WEIR_SEND_TIMEOUT":            between(c.SendTimeout.Duration(), 10*time.Millisecond, 5*time.Minute),
-		"WEIR_SEND_CONCURRENCY":        between(c.SendConcurrency, 1, 10_000),
-		"WEIR_COLLECT_CONCURRENCY":     between(c.CollectConcurrency, 1, 1000),
-		"WEIR_LEASE_TTL":               between(c.LeaseTTL.Duration(), 5*time.Second, 5*time.Minute),
-		"WEIR_RETENTION":               between(c.Retention.Duration(), time.Minute, 3650*24*time.Hour),
+		"DATABASE_URL":                  databaseURL(c.DatabaseURL),
+		"LISTEN_ADDR":                   c.listenAddr(),
+		"PUBLIC_URL":                    c.PublicURL == "" || publicURL(c.PublicURL),
+		"WEIR_PATH_PREFIX":              pathPrefix(c.PathPrefix),
+		"WEIR_RATE_LIMIT":               between(c.RateLimit, 0, 1_000_000),
+		"DEFAULT_CHANNEL_CAPACITY":      between(c.DefaultChannelCapacity, weir.MinCapacity, weir.MaxCapacity),
+		"CHNL_BKR_GC_IDLE_MINUTES":      minutes(c.GCIdle),
+		"CHNL_BKR_GC_INTERVAL_MINUTES":  minutes(c.GCInterval),
+		"LOST_AFTER_MINUTES":            minutes(c.LostAfter),
+		"SHUT_DOWN_MINUTES":             minutes(c.ShutDown),
+		"WEIR_SETTLE_AFTER":             between(c.SettleAfter.Duration(), 10*time.Millisecond, time.Hour),
+		"WEIR_SEND_TIMEOUT":             between(c.SendTimeout.Duration(), 10*time.Millisecond, 5*time.Minute),
+		"WEIR_SEND_CONCURRENCY":         between(c.SendConcurrency, 1, 10_000),
+		"WEIR_COLLECT_CONCURRENCY":      between(c.CollectConcurrency, 1, 1000),
+		"WEIR_LEASE_TTL":                between(c.LeaseTTL.Duration(), 5*time.Second, 5*time.Minute),
+		"WEIR_EVENT_RETENTION":          between(c.EventRetention.Duration(), 25*time.Hour, 3650*24*time.Hour),
+		"WEIR_RETENTION":                between(c.Retention.Duration(), time.Minute, 3650*24*time.Hour),
+		"BROKER_BATCH_SIZE":             between(c.BatchSize, 1, 1_000_000_000),
+		"BROKER_BATCH_LIMIT_PER_MINUTE": between(c.BatchLimit, 1, 1_000_000_000),
+		"INITIAL_VALID_RESPONDENT_RATE": between(c.InitialValid, 0, 100),
+		"INITIAL_ELIGIBILITY_RATE":      between(c.InitialEligibility, 0, 100),
+		"INITIAL_RESPONSE_RATE":         between(c.InitialResponse, 0, 100),
+		"WEIR_CHANNEL_CHECK_EVERY":      between(c.ChannelCheck.Duration(), 100*time.Millisecond, time.Hour),
 	}
 	var mistakes []Mistake
 	for _, v := range variables(c) {
@@ -83,18 +93,27 @@ func portOrNone(host string) bool {
 	return err == nil && n > 0
 }
 
-// listenAddr refuses to be reachable from elsewhere without tokens. Tokens
-// that could not be read are no reason to complain about the address, too.
-func (c *Config) listenAddr(have []Mistake) bool {
-	host, port, err := net.SplitHostPort(c.ListenAddr)
+// listenAddr looks at the form. Whether the address may be reachable from
+// elsewhere depends on the tokens in the store, of which only the daemon knows.
+func (c *Config) listenAddr() bool {
+	_, port, err := net.SplitHostPort(c.ListenAddr)
 	if err != nil {
 		return false
 	}
-	if n, err := strconv.Atoi(port); err != nil || n < 0 || n > 65535 {
-		return false
-	}
-	unread := slices.ContainsFunc(have, func(m Mistake) bool { return strings.HasPrefix(m.Variable, "WEIR_API_TOKENS") })
-	return loopback(host) || len(c.APITokens) > 0 || unread
+	n, err := strconv.Atoi(port)
+	return err == nil && 0 <= n && n <= 65535
+}
+
+// Reachable tells whether other machines may reach LISTEN_ADDR.
+func (c *Config) Reachable() bool {
+	host, _, err := net.SplitHostPort(c.ListenAddr)
+	return err == nil && !loopback(host)
+}
+
+// NeedsToken is the error of a daemon that others could reach and use without a
+// token.
+func (c *Config) NeedsToken() error {
+	return &Error{[]Mistake{{"LISTEN_ADDR", c.ListenAddr, "a loopback host while there is no token: set WEIR_API_TOKENS, or make one with weir token create"}}}
 }
 
 func loopback(host string) bool {
@@ -106,6 +125,23 @@ func publicURL(s string) bool {
 	u, err := url.Parse(s)
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" &&
 		u.RawQuery == "" && u.Fragment == "" && u.User == nil && u.Opaque == ""
+}
+
+// goodPrefix is a path of plain segments.
+var goodPrefix = regexp.MustCompile(`^(/[A-Za-z0-9._~-]+)*$`)
+
+// pathPrefix refuses what a proxy could not tell from a path of ours.
+func pathPrefix(s string) bool {
+	first, _, _ := strings.Cut(strings.TrimPrefix(s, "/"), "/")
+	return goodPrefix.MatchString(s) && !strings.Contains(s+"/", "/./") && !strings.Contains(s+"/", "/../") && !slices.Contains(ownPaths(), first)
+}
+
+// ownPaths are the first parts of Weir's own paths.
+func ownPaths() []string {
+	return []string{
+		"v1", "routing", "callbacks", "metrics", "livez", "readyz", "openapi.json", "openapi.yaml", "docs",
+		"channels", "contacts", "dead-letters", "surveys", "router", "audit", "login", "logout", "theme", "assets", "live",
+	}
 }
 
 // DerivePublicURL is the address under which programs on this machine reach an

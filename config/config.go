@@ -8,15 +8,25 @@ package config
 
 import (
 	"log/slog"
+	"slices"
 	"time"
 )
 
 // Config is the configuration of one Weir process. Get one from [Load].
 type Config struct {
 	DatabaseURL string `envconfig:"DATABASE_URL" default:"sqlite://weir.db" secret:"true" allowed:"sqlite://FILE or mysql://USER:PASSWORD@HOST:PORT/DATABASE" desc:"where everything is kept"`
-	ListenAddr  string `envconfig:"LISTEN_ADDR" default:"127.0.0.1:8080" allowed:"HOST:PORT with a port from 0 to 65535; a loopback host while WEIR_API_TOKENS is not set" desc:"where Weir listens for HTTP"`
+	ListenAddr  string `envconfig:"LISTEN_ADDR" default:"127.0.0.1:8080" allowed:"HOST:PORT with a port from 0 to 65535; serve refuses a host that is not loopback while there is no token" desc:"where Weir listens for HTTP"`
 	PublicURL   string `envconfig:"PUBLIC_URL" allowed:"an http or https URL with a host and without query or fragment" desc:"the address under which providers reach LISTEN_ADDR; derived from it when absent"`
-	APITokens   Tokens `envconfig:"WEIR_API_TOKENS" secret:"true" allowed:"one or more tokens, separated by commas, of printable ASCII without blanks" desc:"tokens of which every API request must carry one"`
+	PathPrefix  string `envconfig:"WEIR_PATH_PREFIX" allowed:"a path such as /weir, without a slash at its end, whose first part is none of Weir's own" desc:"what is in front of every path for browsers and clients behind a reverse proxy; Weir answers under it, and without it to proxies that take it away"`
+	APITokens   Tokens `envconfig:"WEIR_API_TOKENS" secret:"true" allowed:"one or more tokens, separated by commas, of printable ASCII without blanks" desc:"tokens that have every scope; others are made by weir token create, and once there is one of either kind every API request must carry one"`
+	RateLimit   int    `envconfig:"WEIR_RATE_LIMIT" default:"5000" allowed:"0 to 1000000 requests a second; 0: no limit" desc:"how many requests one token may make a second, and one address while no token is needed; twice as many at once"`
+
+	RouterKeys AccessKeys `envconfig:"JOB_ROUTER_ACCESS_KEYS" secret:"true" allowed:"one or more keys, separated by commas, each the base64 form of 8 to 1024 bytes" desc:"access keys with which requests to the job router are signed, several while they are being changed"`
+
+	EventSubscriptions Subscriptions `envconfig:"JOB_ROUTER_EVENT_SUBSCRIPTIONS" secret:"true" allowed:"one or more http or https URLs, separated by commas (a comma within one is %2C), each at most once and without user or password, and with #eventgrid or #cloudevents at its end where the form is another than JOB_ROUTER_EVENT_FORMAT" desc:"where the events of the job router are posted; http leads to loopback addresses only, unless WEIR_OUTBOUND_ALLOW says otherwise"`
+	EventFormat        EventFormat   `envconfig:"JOB_ROUTER_EVENT_FORMAT" default:"eventgrid" allowed:"eventgrid or cloudevents" desc:"form of the events of subscriptions that name none: the schema of Event Grid or CloudEvents 1.0"`
+	EventRetention     Period        `envconfig:"WEIR_EVENT_RETENTION" default:"7d" allowed:"25h to 3650d; 7d means seven days" desc:"how long events stay in the log, from which receivers and GET /v1/events read"`
+	OutboundAllow      Allowances    `envconfig:"WEIR_OUTBOUND_ALLOW" allowed:"plain, private, and names or addresses of hosts without port, separated by commas" desc:"whom subscriptions, function rules and webhooks may call beside https on public addresses and loopback addresses that are named as such: plain allows http, private allows private addresses, a host allows both for itself"`
 
 	DefaultChannelCapacity int `envconfig:"DEFAULT_CHANNEL_CAPACITY" default:"100" allowed:"1 to 1000000" desc:"capacity of a channel that names none"`
 
@@ -31,6 +41,13 @@ type Config struct {
 	CollectConcurrency int    `envconfig:"WEIR_COLLECT_CONCURRENCY" default:"4" allowed:"1 to 1000" desc:"most contacts of one channel about which the provider is asked at the same time"`
 	LeaseTTL           Period `envconfig:"WEIR_LEASE_TTL" default:"15s" allowed:"5s to 5m" desc:"how long a process that died keeps its channels before another one takes them"`
 	Retention          Period `envconfig:"WEIR_RETENTION" default:"720h" allowed:"1m to 3650d; 30d means thirty days" desc:"how long finished contacts stay readable"`
+
+	BatchSize          int    `envconfig:"BROKER_BATCH_SIZE" default:"10000" allowed:"1 to 1000000000" desc:"most active respondents of a survey that has neither cutoff nor quotas"`
+	BatchLimit         int    `envconfig:"BROKER_BATCH_LIMIT_PER_MINUTE" default:"100" allowed:"1 to 1000000000" desc:"most first attempts and retries of a survey in any minute"`
+	InitialValid       int    `envconfig:"INITIAL_VALID_RESPONDENT_RATE" default:"100" allowed:"0 to 100 per cent" desc:"share of a survey's numbers that are expected to be in use, until it is known"`
+	InitialEligibility int    `envconfig:"INITIAL_ELIGIBILITY_RATE" default:"100" allowed:"0 to 100 per cent" desc:"share of those who are expected to be eligible"`
+	InitialResponse    int    `envconfig:"INITIAL_RESPONSE_RATE" default:"100" allowed:"0 to 100 per cent" desc:"share of those who are expected to answer"`
+	ChannelCheck       Period `envconfig:"WEIR_CHANNEL_CHECK_EVERY" default:"5m" allowed:"100ms to 1h" desc:"how often the providers of the channels that surveys use are asked whether they work"`
 
 	AutoMigrate bool `envconfig:"WEIR_AUTO_MIGRATE" default:"true" allowed:"true or false" desc:"whether serve brings a MySQL schema up to date by itself; SQLite's it always does"`
 
@@ -48,6 +65,41 @@ type Period time.Duration
 
 // Tokens are secrets of API clients.
 type Tokens []string
+
+// Subscription is an address that events are posted to.
+type Subscription struct {
+	URL    string
+	Format EventFormat // empty: the usual one
+}
+
+// Subscriptions are several.
+type Subscriptions []Subscription
+
+// EventFormat is eventgrid or cloudevents.
+type EventFormat string
+
+// Allowances say whom calls to configured addresses may reach.
+type Allowances []string
+
+// Plain tells whether http is allowed.
+func (a Allowances) Plain() bool { return slices.Contains(a, "plain") }
+
+// Private tells whether private addresses are allowed.
+func (a Allowances) Private() bool { return slices.Contains(a, "private") }
+
+// Hosts are those that are allowed by name or address.
+func (a Allowances) Hosts() []string {
+	var hosts []string
+	for _, word := range a {
+		if word != "plain" && word != "private" {
+			hosts = append(hosts, word)
+		}
+	}
+	return hosts
+}
+
+// AccessKeys are secrets that requests to the job router are signed with.
+type AccessKeys [][]byte
 
 // LogLevel is the name of a level of log/slog, in lower case.
 type LogLevel string

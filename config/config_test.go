@@ -91,23 +91,30 @@ func TestWrongValues(t *testing.T) {
 	t.Parallel()
 	wrong := map[string][]string{
 		"DATABASE_URL":                 {"weir.db", "postgres://u:p@h/d", "sqlite://", "mysql://h:3306/weir", "mysql://u:p@h:3306", "mysql://u:p@/weir", "mysql://u:p%zz@h/d", "mysql://u:p@h:port/d", "mysql://u:p@h:0/d", "mysql://u:p@h:65536/d"},
-		"LISTEN_ADDR":                  {"8080", "127.0.0.1", "127.0.0.1:http", "127.0.0.1:65536", "127.0.0.1:-1", "0.0.0.0:8080", ":8080", "weir.example:80", "[::]:80"},
+		"LISTEN_ADDR":                  {"8080", "127.0.0.1", "127.0.0.1:http", "127.0.0.1:65536", "127.0.0.1:-1", "0.0.0.0", "[::]:http"},
+		"WEIR_PATH_PREFIX":             {"weir", "/weir/", "/", "/a b", "/v1", "/channels/x", "/a/../b", "/ä"},
 		"PUBLIC_URL":                   {"weir.example", "ftp://weir.example", "http://", "https://weir.example/?a=b", "https://weir.example/#a", "https://u:p@weir.example"},
 		"WEIR_API_TOKENS":              {",", "a,,b", "a b", "ä"},
+		"JOB_ROUTER_ACCESS_KEYS":       {",", "c2VjcmV0LXNlY3JldA==,", "c2VjcmV0", "not base64", "c2VjcmV0LXNlY3JldA", "c2VjcmV0LXNlY3JldB==", "https://u:p@h/"},
 		"DEFAULT_CHANNEL_CAPACITY":     {"0", "-1", "1000001", "many", "1.5"},
 		"CHNL_BKR_GC_IDLE_MINUTES":     {"0", "-1", "NaN", "Inf", "1e300", "2m", "20000"},
 		"CHNL_BKR_GC_INTERVAL_MINUTES": {"0"},
 		"LOST_AFTER_MINUTES":           {"0"},
 		"SHUT_DOWN_MINUTES":            {"0"},
 		"WEIR_RETENTION":               {"0", "1s", "30", "4000d", "NaNd", "1e300d", "d"},
-		"WEIR_SETTLE_AFTER":            {"0s", "2h", "60"},
-		"WEIR_SEND_TIMEOUT":            {"0s", "6m"},
-		"WEIR_LEASE_TTL":               {"1ms", "6m"},
-		"WEIR_SEND_CONCURRENCY":        {"0", "10001"},
-		"WEIR_COLLECT_CONCURRENCY":     {"0", "1001"},
-		"WEIR_AUTO_MIGRATE":            {"maybe"},
-		"LOG_LEVEL":                    {"loud"},
-		"LOG_FORMAT":                   {"xml"},
+		"WEIR_EVENT_RETENTION":         {"24h", "4000d", "7"},
+		"JOB_ROUTER_EVENT_FORMAT":      {"xml"},
+		"JOB_ROUTER_EVENT_SUBSCRIPTIONS": {",", "hooks.example", "ftp://hooks.example", "https://", "https://u:p@hooks.example/", "https://a.example,,https://b.example",
+			"https://a.example/#xml", "https://a.example/#", "https://a.example/,https://a.example/#cloudevents", "https://a.example/%zz"},
+		"WEIR_OUTBOUND_ALLOW":      {",", "plain,,private", "https://a.example", "a.example:443", "10.0.0.0/8", "ä.example"},
+		"WEIR_SETTLE_AFTER":        {"0s", "2h", "60"},
+		"WEIR_SEND_TIMEOUT":        {"0s", "6m"},
+		"WEIR_LEASE_TTL":           {"1ms", "6m"},
+		"WEIR_SEND_CONCURRENCY":    {"0", "10001"},
+		"WEIR_COLLECT_CONCURRENCY": {"0", "1001"},
+		"WEIR_AUTO_MIGRATE":        {"maybe"},
+		"LOG_LEVEL":                {"loud"},
+		"LOG_FORMAT":               {"xml"},
 	}
 	for name, values := range wrong {
 		for _, value := range values {
@@ -168,6 +175,29 @@ func TestSecretsFromFiles(t *testing.T) {
 	write("a-secret-that-is-long,another-secret-as-long\n")
 	if c := load(t, "WEIR_API_TOKENS_FILE="+file, "LISTEN_ADDR=:80"); len(c.APITokens) != 2 {
 		t.Errorf("read %d tokens", len(c.APITokens))
+	}
+}
+
+func TestAccessKeys(t *testing.T) {
+	t.Parallel()
+	c, warnings, err := config.Load([]string{"JOB_ROUTER_ACCESS_KEYS=c2VjcmV0LXNlY3JldA==, c2VjcmV0LXNlY3JldC1zZWNyZXQ="})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := config.AccessKeys{[]byte("secret-secret"), []byte("secret-secret-secret")}
+	if diff := cmp.Diff(want, c.RouterKeys); diff != "" {
+		t.Error(diff)
+	}
+	if len(warnings) != 1 || strings.Contains(warnings[0], "secret-") || strings.Contains(warnings[0], "c2Vj") {
+		t.Errorf("warnings %q; want one about the short key, without it", warnings)
+	}
+	var out strings.Builder
+	if err := c.Print(&out); err != nil || strings.Contains(out.String(), "c2Vj") || !strings.Contains(out.String(), "REDACTED,REDACTED") {
+		t.Errorf("error %v, printed:\n%s", err, out.String())
+	}
+	_, _, err = config.Load([]string{"JOB_ROUTER_ACCESS_KEYS=hunter2"})
+	if err == nil || strings.Contains(err.Error(), "hunter2") {
+		t.Errorf("error %v", err)
 	}
 }
 
@@ -322,5 +352,34 @@ func TestAddressThatProvidersCannotReachIsWarnedAbout(t *testing.T) {
 		if _, warnings, _ = config.Load(append(environ, "PUBLIC_URL=https://weir.example.org")); len(warnings) != 0 {
 			t.Errorf("%s: %q", listen, warnings)
 		}
+	}
+}
+
+func TestEvents(t *testing.T) {
+	t.Parallel()
+	c := load(t, "JOB_ROUTER_EVENT_SUBSCRIPTIONS=https://a.example/in?code=hunter2, http://127.0.0.1:7071/api#CloudEvents,https://b.example#eventgrid",
+		"WEIR_OUTBOUND_ALLOW=Plain, hooks.internal,10.0.0.7,[fd00::1],private", "JOB_ROUTER_EVENT_FORMAT=cloudevents")
+	want := config.Subscriptions{
+		{URL: "https://a.example/in?code=hunter2"}, {URL: "http://127.0.0.1:7071/api", Format: "cloudevents"}, {URL: "https://b.example", Format: "eventgrid"},
+	}
+	if diff := cmp.Diff(want, c.EventSubscriptions); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"hooks.internal", "10.0.0.7", "[fd00::1]"}, c.OutboundAllow.Hosts()); diff != "" {
+		t.Error(diff)
+	}
+	if !c.OutboundAllow.Plain() || !c.OutboundAllow.Private() || c.EventFormat != "cloudevents" || c.EventRetention.Duration() != 7*24*time.Hour {
+		t.Errorf("%v %v %v", c.OutboundAllow, c.EventFormat, c.EventRetention)
+	}
+	if none := load(t); len(none.EventSubscriptions) != 0 || len(none.OutboundAllow) != 0 || none.EventFormat != "eventgrid" || none.OutboundAllow.Plain() {
+		t.Errorf("by default: %+v", none)
+	}
+	var out strings.Builder
+	if err := c.Print(&out); err != nil || strings.Contains(out.String(), "hunter2") || strings.Contains(out.String(), "a.example") {
+		t.Errorf("%v: %s", err, &out)
+	}
+	_, _, err := config.Load([]string{"JOB_ROUTER_EVENT_SUBSCRIPTIONS=https://a.example/?code=hunter2,x"})
+	if err == nil || strings.Contains(err.Error(), "hunter2") {
+		t.Errorf("%v", err)
 	}
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"encoding/base64"
 	"errors"
 	"math"
 	"slices"
@@ -75,11 +76,27 @@ func (t *Tokens) Decode(s string) error {
 }
 
 // String tells how many there are, not which.
-func (t Tokens) String() string {
-	if len(t) == 0 {
-		return ""
+func (t Tokens) String() string { return howMany(len(t)) }
+
+// Decode reads keys in base64 that are separated by commas.
+func (k *AccessKeys) Decode(s string) error {
+	var keys AccessKeys
+	for text := range strings.SplitSeq(s, ",") {
+		key, err := base64.StdEncoding.Strict().DecodeString(strings.TrimSpace(text))
+		if err != nil || !between(len(key), 8, 1024) {
+			return errNotAllowed
+		}
+		keys = append(keys, key)
 	}
-	return strings.TrimSuffix(strings.Repeat(redacted+",", len(t)), ",")
+	*k = keys
+	return nil
+}
+
+// String tells how many there are, not which.
+func (k AccessKeys) String() string { return howMany(len(k)) }
+
+func howMany(n int) string {
+	return strings.TrimSuffix(strings.Repeat(redacted+",", n), ",")
 }
 
 // Decode reads the name of a level.

@@ -126,10 +126,13 @@ func inOrder(mistakes []Mistake) []Mistake {
 }
 
 func (v variable) mistake(value string) Mistake {
-	if _, tokens := v.field.Interface().(Tokens); tokens {
+	switch v.field.Interface().(type) {
+	case Tokens, AccessKeys, Subscriptions:
 		value = redacted
-	} else if v.secret {
-		value = Redact(value)
+	default:
+		if v.secret {
+			value = Redact(value)
+		}
 	}
 	return Mistake{v.name, value, v.allowed}
 }

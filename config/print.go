@@ -53,10 +53,12 @@ func (c *Config) Print(w io.Writer) error {
 
 // redact hides what is secret in a value of this variable.
 func (v variable) redact(value string) string {
-	if tokens, ok := v.field.Interface().(Tokens); ok {
-		return tokens.String()
+	switch v.field.Interface().(type) {
+	case Tokens, AccessKeys, Subscriptions:
+		return value // it tells how many there are, not which
+	default:
+		return Redact(value)
 	}
-	return Redact(value)
 }
 
 // The table of the README; envconfig walks the struct.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"net"
 	"slices"
 	"strings"
 )
@@ -21,7 +20,16 @@ func (c *Config) warnings() []string {
 			break
 		}
 	}
-	if host, _, err := net.SplitHostPort(c.ListenAddr); err == nil && !loopback(host) && c.PublicURL == "" {
+	for _, k := range c.RouterKeys {
+		if len(k) < shortToken {
+			out = append(out, fmt.Sprintf("JOB_ROUTER_ACCESS_KEYS has a key of less than %d bytes; it can be guessed", shortToken))
+			break
+		}
+	}
+	if c.Reachable() && len(c.APITokens) == 0 {
+		out = append(out, "WEIR_API_TOKENS is not set: serve listens on LISTEN_ADDR, which other machines reach, only if weir token create has made a token")
+	}
+	if c.Reachable() && c.PublicURL == "" {
 		out = append(out, "PUBLIC_URL is not set: providers are told to call back at "+
 			cmp.Or(DerivePublicURL(c.ListenAddr), "the port that the system chooses")+", which those on other machines may not reach")
 	}
@@ -55,16 +63,20 @@ func unknown(env map[string]string) []string {
 	return out
 }
 
-// ours says whether a name is taken for a variable of Weir. The names left out
-// are the tests' and those that Kubernetes gives to the pods beside a service
-// called weir.
+// ours says whether a name is taken for a variable of the daemon. The names left
+// out are those of commands that talk to one, the tests' and those that
+// Kubernetes gives to the pods beside a service called weir.
 func ours(name string) bool {
+	switch name {
+	case "WEIR_URL", "WEIR_TOKEN", "WEIR_TOKEN_FILE", "WEIR_ROUTER_KEY", "WEIR_ROUTER_KEY_FILE":
+		return false
+	}
 	for _, other := range []string{"WEIR_TEST_", "WEIR_SERVICE_", "WEIR_PORT"} {
 		if strings.HasPrefix(name, other) {
 			return false
 		}
 	}
-	return strings.HasPrefix(name, "WEIR_") || strings.HasPrefix(name, "CHNL_BKR_")
+	return strings.HasPrefix(name, "WEIR_") || strings.HasPrefix(name, "CHNL_BKR_") || strings.HasPrefix(name, "JOB_ROUTER_")
 }
 
 // nearest finds the name that takes the fewest changes to become another.

@@ -3,6 +3,7 @@ package persistence
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"weir"
@@ -20,7 +21,7 @@ func (s *Store) Accept(ctx context.Context, channel weir.ChannelID, specs []weir
 	if len(mistakes) > 0 {
 		return nil, &weir.Error{Code: weir.CodeInvalid, Message: "contacts cannot be stored", Fields: mistakes}
 	}
-	got, err := s.await(ctx, func(answer func(outcome)) *request {
+	got, err := s.await(ctx, func(ctx context.Context, answer func(outcome)) *request {
 		return newAcceptance(ctx, channel, specs, answer)
 	})
 	if err != nil {
@@ -29,56 +30,71 @@ func (s *Store) Accept(ctx context.Context, channel weir.ChannelID, specs []weir
 	return got.accepted, nil
 }
 
-// await hands the writer a request and waits for the answer.
-func (s *Store) await(ctx context.Context, build func(func(outcome)) *request) (outcome, error) {
+// patience is how long a caller waits for a store that went down after it had
+// handed its request over.
+const patience = 2 * time.Second
+
+// await hands the writer a request and waits for the answer. Once the store is
+// down it does not wait for its return: the request is taken back, unless its
+// COMMIT was sent.
+func (s *Store) await(ctx context.Context, build func(context.Context, func(outcome)) *request) (outcome, error) {
 	if s.writer.down.Load() {
 		return outcome{}, unavailable("the store is down", nil)
 	}
+	ctx, takeBack := context.WithCancel(ctx)
+	defer takeBack()
 	answered := make(chan outcome, 1)
-	if err := s.writer.hand(build(func(o outcome) { answered <- o })); err != nil {
+	if err := s.writer.hand(build(ctx, func(o outcome) { answered <- o })); err != nil {
 		return outcome{}, unavailable("the store takes nothing", err)
 	}
-	select {
-	case o := <-answered:
-		return o, o.err
-	case <-ctx.Done():
-		return outcome{}, unavailable("it is not known whether this was stored", ctx.Err())
+	late := time.NewTimer(patience)
+	defer late.Stop()
+	for {
+		select {
+		case o := <-answered:
+			return o, o.err
+		case <-ctx.Done():
+			return outcome{}, unavailable("it is not known whether this was stored", ctx.Err())
+		case <-late.C:
+			if s.writer.down.Load() {
+				return outcome{}, unavailable("the store is down; it is not known whether this was stored", nil)
+			}
+			late.Reset(patience)
+		}
 	}
 }
 
-// insertion is one spec on its way into contacts.
-type insertion struct {
-	request *request
-	index   int
-	contact weir.Contact
-}
-
-// accept inserts the contacts of all acceptances at once. Where a key is taken
-// the row that has it stays, and is looked up afterwards.
+// accept inserts the contacts of all acceptances at once.
 func (t *transaction) accept() error {
 	var list []insertion
-	var args []any
 	for _, r := range t.b.requests {
-		if r.specs == nil || !t.admitAcceptance(r) {
+		if r.specs == nil {
 			continue
 		}
-		t.giveIDs(r)
+		if r.outcome.err = t.admits(r.channel); r.outcome.err != nil {
+			continue
+		}
+		t.giveIDs(r, len(r.specs))
 		r.outcome.accepted = make([]weir.Accepted, len(r.specs))
 		for i := range r.specs {
 			ref := weir.Ref{Channel: r.channel, ID: weir.ContactID(r.ids[i])}
-			c, values, err := newContact(ref, r.specs[i], r.at)
-			if err != nil {
-				return err
-			}
-			r.outcome.accepted[i].Contact = c
-			list = append(list, insertion{r, i, c})
-			args = append(args, values...)
+			list = append(list, insertion{newContact(ref, r.specs[i], r.at), &r.outcome.accepted[i]})
 		}
 	}
+	return t.insertContacts(list)
+}
+
+// insertContacts inserts contacts, says what became of each, counts what went
+// in, and wakes owners elsewhere. Where a key is taken the row that has it
+// stays, and is looked up afterwards.
+func (t *transaction) insertContacts(list []insertion) error {
 	if len(list) == 0 {
 		return nil
 	}
-	inserted, err := t.insertContacts(args, len(list))
+	for i := range list {
+		list[i].into.Contact = list[i].contact
+	}
+	inserted, err := t.insert(list)
 	if err != nil {
 		return err
 	}
@@ -87,41 +103,47 @@ func (t *transaction) accept() error {
 			return err
 		}
 	}
-	t.countAccepted()
+	t.countAccepted(list)
+	for i := range list {
+		if c := &list[i].contact; c.State == weir.Queued && !list[i].into.Duplicate {
+			t.b.wrote.fresh = append(t.b.wrote.fresh, c.Ref)
+		}
+	}
 	return nil
 }
 
-func (t *transaction) admitAcceptance(r *request) bool {
-	switch state := t.states[r.channel]; {
+// admits tells whether a channel takes contacts.
+func (t *transaction) admits(channel weir.ChannelID) error {
+	switch state := t.states[channel]; {
 	case state.ID == 0, state.Deleted:
-		r.outcome.err = weir.Errorf(weir.CodeNotFound, "no such channel")
+		return weir.Errorf(weir.CodeNotFound, "no such channel")
 	case state.Deleting:
-		r.outcome.err = weir.Errorf(weir.CodeConflict, "the channel is being deleted")
+		return weir.Errorf(weir.CodeConflict, "the channel is being deleted")
 	}
-	return r.outcome.err == nil
+	return nil
 }
 
-func (t *transaction) giveIDs(r *request) {
+// giveIDs gives a request n ids at its first try.
+func (t *transaction) giveIDs(r *request, n int) {
 	if r.ids != nil {
 		return
 	}
 	r.at = time.Now()
-	r.ids = make([]int64, len(r.specs))
+	r.ids = make([]int64, n)
 	for i := range r.ids {
 		r.ids[i] = t.w.s.ids.next(r.at)
 	}
 }
 
-// insertContacts inserts rows in statements of bounded size and says how many
+// insertRows inserts rows in statements of bounded size and says how many
 // went in. Where statements are prepared their sizes are powers of two, so
 // that there are few texts.
-func (t *transaction) insertContacts(args []any, rows int) (int64, error) {
+func (t *transaction) insertRows(prefix, suffix string, args []any, rows int) (int64, error) {
 	width := len(args) / rows
 	var inserted int64
 	for rows > 0 {
 		n := t.insertSize(args, rows, width)
-		text := t.w.s.text.insertContacts + rowsOf(n, width) + t.w.s.text.keepContact
-		got, err := t.exec(text, args[:n*width]...)
+		got, err := t.exec(prefix+rowsOf(n, width)+suffix, args[:n*width]...)
 		if err != nil {
 			return 0, err
 		}
@@ -159,7 +181,7 @@ func (t *transaction) findDuplicates(list []insertion, inserted int64) error {
 	keys := map[weir.ChannelID][]any{}
 	for _, in := range list {
 		if in.contact.Key != "" {
-			keys[in.request.channel] = append(keys[in.request.channel], in.contact.Key)
+			keys[in.contact.Channel] = append(keys[in.contact.Channel], in.contact.Key)
 		}
 	}
 	type key struct {
@@ -181,6 +203,9 @@ func (t *transaction) findDuplicates(list []insertion, inserted int64) error {
 				return err
 			}
 			for _, c := range found {
+				if e, ok := t.w.journal.entries[c.Ref]; ok && e.progress.Rev > c.Rev {
+					c.Progress = e.progress
+				}
 				holders[key{channel, c.Key}] = c
 			}
 			names = names[n:]
@@ -188,15 +213,15 @@ func (t *transaction) findDuplicates(list []insertion, inserted int64) error {
 	}
 	fresh := int64(0)
 	for _, in := range list {
-		holder, ok := holders[key{in.request.channel, in.contact.Key}]
+		holder, ok := holders[key{in.contact.Channel, in.contact.Key}]
 		if in.contact.Key == "" || ok && holder.ID == in.contact.ID {
 			fresh++
 			continue
 		}
 		if !ok {
-			return fmt.Errorf("a contact of channel %d was refused and its key is free", in.request.channel)
+			return fmt.Errorf("a contact of channel %d was refused and its key is free", in.contact.Channel)
 		}
-		in.request.outcome.accepted[in.index] = weir.Accepted{Contact: holder, Duplicate: true}
+		*in.into = weir.Accepted{Contact: holder, Duplicate: true}
 	}
 	if fresh != inserted {
 		return fmt.Errorf("%d contacts went in, %d were found", inserted, fresh)
@@ -205,20 +230,16 @@ func (t *transaction) findDuplicates(list []insertion, inserted int64) error {
 }
 
 // countAccepted counts what went in, and wakes owners elsewhere.
-func (t *transaction) countAccepted() {
-	for _, r := range t.b.requests {
-		fresh := int64(0)
-		for i := range r.outcome.accepted {
-			if !r.outcome.accepted[i].Duplicate {
-				fresh++
-			}
-		}
-		if fresh == 0 {
+func (t *transaction) countAccepted(list []insertion) {
+	for _, in := range list {
+		if in.into.Duplicate {
 			continue
 		}
-		t.counts[r.channel] += fresh
-		if state := t.states[r.channel]; state.Live && state.Owner != "" && state.Owner != t.w.s.owner {
-			t.wakes = append(t.wakes, r.channel)
+		channel := in.contact.Channel
+		t.counts[channel]++
+		state := t.states[channel]
+		if state.Live && state.Owner != "" && state.Owner != t.w.s.owner && !slices.Contains(t.wakes, channel) {
+			t.wakes = append(t.wakes, channel)
 		}
 	}
 }

@@ -7,16 +7,33 @@ import (
 	"weir"
 )
 
-// request is what one caller wants written: one of specs, change and item.
+// work is what a request does that is more than contacts. It is done before
+// contacts are accepted and changed, in the same transaction.
+type work interface {
+	// write does it. It may be called again for another try, and then does the
+	// same from the start. An error is the database's; a refusal is set in the
+	// request's outcome, and nothing is written.
+	write(t *transaction, r *request) error
+}
+
+// enqueuer is a work that enqueues contacts as well.
+type enqueuer interface {
+	// channels lists those whose state it needs to know.
+	channels() []weir.ChannelID
+}
+
+// request is what one caller wants written: one of specs, change, item and work.
 type request struct {
 	ctx     context.Context // of one who waits; nil: the request is kept, come what may
 	channel weir.ChannelID
 	specs   []weir.Spec
 	change  *weir.Change
 	item    *weir.InboxItem
+	work    work
 	rows    int
 	bytes   int
 	answer  func(outcome)
+	until   time.Time // for so long it may wait for others to come along; zero: not at all
 
 	// Given at the first try and kept, so that ids are in the order of commits
 	// and a repeated try repeats the same.
@@ -47,11 +64,35 @@ func newChange(c weir.Change, answer func(outcome)) *request {
 		p := &c.Transitions[i].Contact.Progress
 		r.bytes += 250 + len(p.ProviderRef) + len(p.Parts) + len(p.Reason)
 	}
+	if nobodyWaits(&c) {
+		r.until = time.Now().Add(companyFor)
+	}
 	return r
+}
+
+// companyFor is how long a change that nobody waits for may wait for others, with
+// which it costs next to nothing. It is shorter than what follows it: a provider
+// seldom reports in that time, and its report is one to go with.
+const companyFor = 5 * time.Millisecond
+
+// nobodyWaits tells whether a change only notes that providers have taken
+// contacts. One who waits all the same, because a provider reported that before it
+// answered, waits a moment longer.
+func nobodyWaits(c *weir.Change) bool {
+	for i := range c.Transitions {
+		if t := &c.Transitions[i]; t.Was != weir.Sending || t.Contact.State != weir.Active {
+			return false
+		}
+	}
+	return len(c.Transitions) > 0 && len(c.InboxDone) == 0
 }
 
 func newDelivery(ctx context.Context, item weir.InboxItem, answer func(outcome)) *request {
 	return &request{ctx: ctx, channel: item.Channel, item: &item, rows: 1, bytes: 100 + len(item.Payload), answer: answer}
+}
+
+func newWork(ctx context.Context, w work, rows, bytes int, answer func(outcome)) *request {
+	return &request{ctx: ctx, work: w, rows: rows, bytes: bytes, answer: answer}
 }
 
 // batch is what one transaction writes.
@@ -60,6 +101,12 @@ type batch struct {
 	number   int64
 	doubt    bool // COMMIT was sent, and what came of it is not known
 	careful  bool // a revision was stale: read before writing
+	hopeful  bool // the latest try took leases and keys to be as expected, to be refused if not
+	wary     bool // such a try was refused
+	noticed  bool // the latest try brought notices
+	told     bool // the latest try brought events
+
+	wrote journaled // by the latest try
 }
 
 // newBatch takes the longest run from the front of the queue that fits into
@@ -101,6 +148,17 @@ func (r *request) note(revisions map[weir.Ref]int64) {
 		t := &r.change.Transitions[i]
 		revisions[t.Contact.Ref] = t.Contact.Rev
 	}
+}
+
+// channels are those whose state a request needs to know.
+func (r *request) channels() []weir.ChannelID {
+	if e, ok := r.work.(enqueuer); ok {
+		return e.channels()
+	}
+	if r.work != nil || r.item != nil {
+		return nil
+	}
+	return []weir.ChannelID{r.channel}
 }
 
 func (b *batch) rows() int {

@@ -5,6 +5,8 @@ import (
 	"database/sql"
 
 	"github.com/jmoiron/sqlx"
+
+	"weir/persistence/dialect"
 )
 
 // statementCache runs the writer's statements, prepared where that pays. The
@@ -42,18 +44,44 @@ func (c *statementCache) fill(ctx context.Context) error {
 func (c *statementCache) exec(ctx context.Context, tx *sqlx.Tx, text string, args ...any) (int64, error) {
 	var result sql.Result
 	var err error
-	if stmt := c.known[text]; stmt != nil {
+	if stmt := c.prepared(text); stmt != nil {
 		result, err = tx.StmtContext(ctx, stmt).ExecContext(ctx, args...) //nolint:sqlclosecheck // ends with the transaction
 	} else {
-		if c.prepare {
-			c.wanted = append(c.wanted, text)
-		}
 		result, err = tx.ExecContext(ctx, text, args...)
 	}
 	if err != nil {
 		return 0, err
 	}
 	return result.RowsAffected()
+}
+
+// later runs a statement of which nobody needs the result.
+func (c *statementCache) later(ctx context.Context, tx *sqlx.Tx, text string, args ...any) error {
+	ctx = dialect.Later(ctx)
+	var err error
+	if stmt := c.prepared(text); stmt != nil {
+		_, err = tx.StmtContext(ctx, stmt).ExecContext(ctx, args...) //nolint:sqlclosecheck // ends with the transaction
+	} else {
+		_, err = tx.ExecContext(ctx, text, args...)
+	}
+	return err
+}
+
+// get reads one number by a statement whose text is one of few.
+func (c *statementCache) get(ctx context.Context, tx *sqlx.Tx, n *int64, text string, args ...any) error {
+	if stmt := c.prepared(text); stmt != nil {
+		return tx.StmtContext(ctx, stmt).QueryRowContext(ctx, args...).Scan(n) //nolint:sqlclosecheck // ends with the transaction
+	}
+	return tx.QueryRowContext(ctx, text, args...).Scan(n)
+}
+
+// prepared gives the statement of a text, or has it prepared for the next time.
+func (c *statementCache) prepared(text string) *sql.Stmt {
+	stmt := c.known[text]
+	if stmt == nil && c.prepare {
+		c.wanted = append(c.wanted, text)
+	}
+	return stmt
 }
 
 func (c *statementCache) close() {

@@ -228,16 +228,19 @@ func (s *Store) CallbackChannels(ctx context.Context, name string) ([]weir.Chann
 
 // DeleteChannel implements [weir.ChannelStore].
 func (s *Store) DeleteChannel(ctx context.Context, id weir.ChannelID) error {
+	if err := s.settled(ctx); err != nil {
+		return err
+	}
 	err := s.transaction(ctx, func(tx *sqlx.Tx) error {
 		row, err := s.lockChannel(ctx, tx, id)
 		if err != nil {
 			return err
 		}
-		var open *int64
-		if err := tx.GetContext(ctx, &open, "SELECT "+openContact("?"), int64(id)); err != nil {
+		var open bool
+		if err := tx.GetContext(ctx, &open, "SELECT "+s.hasOpen("?"), int64(id)); err != nil {
 			return err
 		}
-		if open != nil {
+		if open {
 			return weir.Errorf(weir.CodeConflict, "the channel has open contacts")
 		}
 		_, err = tx.ExecContext(ctx, "UPDATE channels SET name = NULL, former_name = ?, deleted = 1, deleting = 0, version = version + 1, updated_at = ? WHERE id = ?",

@@ -1,12 +1,11 @@
 package persistence
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
 
 	"weir"
+	"weir/persistence/dialect"
 )
 
 // Commit implements [weir.Committer]. done is called on the writer's
@@ -20,10 +19,11 @@ func (s *Store) Commit(c weir.Change, done func(weir.CommitResult)) {
 }
 
 // step is what a batch does to one contact: one or more transitions, of which
-// the first gives the guard and the last the result.
+// the first gives the revision that they replace and the last the result.
 type step struct {
 	first, last *weir.Transition
 	parts       []part
+	base        int64 // the revision of the contact's row: the guard
 }
 
 type part struct {
@@ -33,30 +33,49 @@ type part struct {
 
 // change writes the transitions of all changes at once.
 func (t *transaction) change() error {
-	steps := t.steps()
-	if t.b.careful {
-		var err error
-		if steps, err = t.withoutStale(steps); err != nil {
-			return err
-		}
+	steps, err := t.guarded(t.steps())
+	if err != nil {
+		return err
 	}
-	if len(steps) > 0 {
-		n, err := t.exec(t.w.s.text.update, encode(steps))
-		if err != nil {
-			return err
-		}
-		if n != int64(len(steps)) {
-			if t.b.careful {
-				return fmt.Errorf("%d contacts were changed, want %d", n, len(steps))
-			}
-			return errStale
-		}
+	exact, later := divide(steps)
+	if err := t.replace(exact); err != nil {
+		return err
+	}
+	if err := t.journal(later); err != nil {
+		return err
 	}
 	t.countChanged(steps)
 	if err := t.archive(steps); err != nil {
 		return err
 	}
+	if err := t.notice(steps); err != nil {
+		return err
+	}
+	if err := t.bury(steps); err != nil {
+		return err
+	}
 	return t.clearInbox()
+}
+
+// replace writes the results of steps into the rows of their contacts.
+func (t *transaction) replace(steps []step) error {
+	if len(steps) == 0 {
+		return nil
+	}
+	n, err := t.update(steps)
+	if err != nil {
+		return err
+	}
+	if n != int64(len(steps)) {
+		if t.b.careful {
+			return fmt.Errorf("%d contacts were changed, want %d", n, len(steps))
+		}
+		return errStale
+	}
+	for i := range steps {
+		t.b.wrote.exact = append(t.b.wrote.exact, steps[i].last.Contact.Ref)
+	}
+	return nil
 }
 
 // steps merges the transitions of the changes whose lease is good.
@@ -73,7 +92,7 @@ func (t *transaction) steps() []step {
 			switch {
 			case !known:
 				at[tr.Contact.Ref] = len(list)
-				list = append(list, step{first: tr, last: tr, parts: []part{{r, tr}}})
+				list = append(list, step{first: tr, last: tr, parts: []part{{r, tr}}, base: tr.From})
 			case list[k].last.Contact.Rev == tr.From:
 				list[k].last = tr
 				list[k].parts = append(list[k].parts, part{r, tr})
@@ -124,42 +143,6 @@ func (t *transaction) markStale(r *request, id weir.ContactID) {
 	}
 }
 
-// withoutStale reads the revisions under lock and removes the steps that
-// would replace another one.
-func (t *transaction) withoutStale(steps []step) ([]step, error) {
-	revisions := map[weir.Ref]int64{}
-	for rest := steps; len(rest) > 0; {
-		channel := rest[0].first.Contact.Channel
-		args := []any{int64(channel)}
-		for len(rest) > 0 && rest[0].first.Contact.Channel == channel && len(args) <= 500 {
-			args = append(args, int64(rest[0].first.Contact.ID))
-			rest = rest[1:]
-		}
-		var rows []struct {
-			ID  int64 `db:"id"`
-			Rev int64 `db:"rev"`
-		}
-		err := t.tx.SelectContext(t.w.ctx, &rows, "SELECT id, rev FROM contacts WHERE channel_id = ? AND id IN "+
-			marks(len(args)-1)+t.w.s.sql.ForUpdate, args...)
-		if err != nil {
-			return nil, err
-		}
-		for _, row := range rows {
-			revisions[weir.Ref{Channel: channel, ID: weir.ContactID(row.ID)}] = row.Rev
-		}
-	}
-	return slices.DeleteFunc(steps, func(s step) bool {
-		rev, ok := revisions[s.first.Contact.Ref]
-		if ok && rev == s.first.From {
-			return false
-		}
-		for _, p := range s.parts {
-			t.markStale(p.request, p.transition.Contact.ID)
-		}
-		return true
-	}), nil
-}
-
 func (t *transaction) countChanged(steps []step) {
 	for _, s := range steps {
 		was, is := s.first.Was.Waiting(), s.last.Contact.State.Waiting()
@@ -190,7 +173,7 @@ func (t *transaction) archive(steps []step) error {
 	if len(args) == 0 {
 		return nil
 	}
-	_, err := t.tx.ExecContext(t.w.ctx, t.w.s.text.insertAttempts+rowsOf(len(args)/width, width), args...)
+	_, err := t.tx.ExecContext(dialect.Later(t.w.ctx), t.w.s.text.insertAttempts+rowsOf(len(args)/width, width), args...)
 	return err
 }
 
@@ -208,51 +191,6 @@ func (t *transaction) clearInbox() error {
 	if len(args) == 0 {
 		return nil
 	}
-	_, err := t.tx.ExecContext(t.w.ctx, "DELETE FROM inbox WHERE id IN "+marks(len(args)), args...)
+	_, err := t.tx.ExecContext(dialect.Later(t.w.ctx), "DELETE FROM inbox WHERE id IN "+marks(len(args)), args...)
 	return err
-}
-
-// encode writes steps as the JSON that the bulk update reads, in the order of
-// dialect.Columns.
-func encode(steps []step) string {
-	b := make([]byte, 0, 200*len(steps))
-	b = append(b, '[')
-	for i, s := range steps {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		c := &s.last.Contact
-		lane, pos := place(c)
-		b = append(b, '[')
-		for _, n := range [...]int64{
-			int64(c.Channel), int64(c.ID), s.first.From, c.Rev, int64(c.State), lane, pos, number(c.State.Waiting()),
-			micros(c.DueAt), int64(c.Attempt), int64(c.Failures),
-			micros(c.ClaimedAt), micros(c.SentAt), micros(c.HeardAt), micros(c.FinishedAt),
-		} {
-			b = append(strconv.AppendInt(b, n, 10), ',')
-		}
-		for _, text := range [...]string{clip(c.ProviderRef), c.Parts, string(c.Outcome), clip(c.Reason)} {
-			b = append(appendText(b, text), ',')
-		}
-		b = append(strconv.AppendInt(b, number(c.CancelAsked), 10), ']')
-	}
-	return string(append(b, ']'))
-}
-
-func number(b bool) int64 {
-	if b {
-		return 1
-	}
-	return 0
-}
-
-// appendText appends a JSON string. Most texts are plain and need no encoder.
-func appendText(b []byte, text string) []byte {
-	for i := range len(text) {
-		if c := text[i]; c < 0x20 || c > 0x7e || c == '"' || c == '\\' {
-			encoded, _ := json.Marshal(text) // a string always encodes
-			return append(b, encoded...)
-		}
-	}
-	return append(append(append(b, '"'), text...), '"')
 }

@@ -23,21 +23,47 @@ const (
 
 // Contact implements [weir.ContactReader].
 func (s *Store) Contact(ctx context.Context, ref weir.Ref) (weir.Contact, []weir.Attempt, error) {
-	var row contactRow
-	err := s.read.GetContext(ctx, &row, "SELECT "+contactColumns+" FROM contacts WHERE channel_id = ? AND id = ?",
-		int64(ref.Channel), int64(ref.ID))
+	c, err := s.contact(ctx, ref)
 	if errors.Is(err, sql.ErrNoRows) {
 		return weir.Contact{}, nil, weir.Errorf(weir.CodeNotFound, "no such contact")
 	}
 	if err != nil {
 		return weir.Contact{}, nil, s.failure("read a contact", err)
 	}
-	c, err := row.contact()
-	if err != nil {
-		return weir.Contact{}, nil, s.failure("read a contact", err)
-	}
 	attempts, err := s.attempts(ctx, ref)
 	return c, attempts, err
+}
+
+// contact reads a row, and what the journals say of its contact: ours, which
+// memory has, and those of other processes.
+func (s *Store) contact(ctx context.Context, ref weir.Ref) (c weir.Contact, err error) {
+	var others []left
+	if s.joined.Load() && !s.alone { // before the row: what is folded meanwhile is in the row
+		if err := s.read.SelectContext(ctx, &others, leftSQL, s.writer.startNumber()); err != nil {
+			return c, err
+		}
+	}
+	err = s.writer.journal.together(func() error {
+		var row contactRow
+		err := s.read.GetContext(ctx, &row, "SELECT "+contactColumns+" FROM contacts WHERE channel_id = ? AND id = ?", int64(ref.Channel), int64(ref.ID))
+		if err == nil {
+			c, err = row.contact()
+		}
+		return err
+	}, func(progress func(weir.Ref) (weir.Progress, bool)) error {
+		if p, ok := progress(ref); ok && p.Rev > c.Rev {
+			c.Progress = p
+		}
+		return nil
+	})
+	if err != nil || len(others) == 0 {
+		return c, err
+	}
+	latest, err := latestOf(others, func(r weir.Ref) bool { return r == ref })
+	if r, ok := latest[ref]; ok && r.progress.Rev > c.Rev {
+		c.Progress = r.progress
+	}
+	return c, err
 }
 
 func (s *Store) attempts(ctx context.Context, ref weir.Ref) ([]weir.Attempt, error) {
@@ -88,15 +114,25 @@ func parseCursor(text string, f *weir.ContactFilter) (cursor, error) {
 	if err == nil {
 		err = json.Unmarshal(b, &c)
 	}
-	byState := len(f.States) > 0 && f.Key == ""
+	byState := byState(f)
 	if err != nil || c.Channel <= 0 || c.String() != text || f.Channel != 0 && c.Channel != int64(f.Channel) ||
 		byState != slices.Contains(f.States, weir.State(c.State)) {
-		return cursor{}, &weir.Error{
-			Code: weir.CodeInvalid, Message: "the cursor is not of this list",
-			Fields: []weir.FieldError{{Pointer: "/cursor", Code: "format", Detail: "must be the next_cursor of a list with the same filter"}},
-		}
+		return cursor{}, notOfThisList()
 	}
 	return c, nil
+}
+
+// byState tells whether a list goes through the queue index, state by state. One
+// that is bounded in time goes through ids, which hold the time.
+func byState(f *weir.ContactFilter) bool {
+	return len(f.States) > 0 && f.Key == "" && f.Since.IsZero() && f.Until.IsZero()
+}
+
+func notOfThisList() error {
+	return &weir.Error{
+		Code: weir.CodeInvalid, Message: "the cursor is not of this list",
+		Fields: []weir.FieldError{{Pointer: "/cursor", Code: "format", Detail: "must be the next_cursor of a list with the same filter"}},
+	}
 }
 
 // page collects one page of contacts.
@@ -106,19 +142,28 @@ type page struct {
 	found  []weir.Contact
 	budget int // rows that may still be read
 	at     cursor
+	// The ids of the filter's time: the least, and the first behind.
+	low, high int64
 }
 
 // Contacts implements [weir.ContactReader].
 func (s *Store) Contacts(ctx context.Context, f weir.ContactFilter) ([]weir.Contact, string, error) {
 	f.Limit = min(cmp.Or(max(f.Limit, 0), defaultPage), maxPage)
+	if f.Outcome != "" && len(f.States) == 0 {
+		f.States = []weir.State{weir.Done} // by the index, the earliest end first
+	}
 	f.States = slices.Compact(slices.Sorted(slices.Values(f.States)))
 	p := &page{s: s, f: f, budget: maxExamined}
+	p.low, p.high = bounds(f.Since, f.Until)
 	if f.Cursor != "" {
 		at, err := parseCursor(f.Cursor, &f)
 		if err != nil {
 			return nil, "", err
 		}
 		p.at = at
+	}
+	if err := s.settled(ctx); err != nil {
+		return nil, "", err
 	}
 	more, err := p.walk(ctx)
 	if err != nil {
@@ -155,7 +200,7 @@ func (p *page) walk(ctx context.Context) (more bool, err error) {
 
 func (p *page) start(channel int64) cursor {
 	at := cursor{Channel: channel}
-	if p.f.Key == "" && len(p.f.States) > 0 {
+	if byState(&p.f) {
 		at = startState(channel, p.f.States[0])
 	}
 	return at
@@ -174,8 +219,8 @@ func (p *page) channel(ctx context.Context) (more bool, err error) {
 	if p.f.Key != "" {
 		return p.byKey(ctx)
 	}
-	if len(p.f.States) == 0 {
-		return p.rows(ctx, idsSQL, func(n int) []any { return []any{p.at.Channel, p.at.ID, n} })
+	if !byState(&p.f) {
+		return p.rows(ctx, idsSQL, func(n int) []any { return []any{p.at.Channel, max(p.at.ID, p.low-1), p.high, n} })
 	}
 	for _, state := range p.f.States {
 		if int8(state) < p.at.State {
@@ -213,7 +258,7 @@ func (p *page) state(ctx context.Context) (more bool, err error) {
 }
 
 const (
-	idsSQL = "SELECT " + contactColumns + " FROM contacts WHERE channel_id = ? AND id > ? ORDER BY id LIMIT ?"
+	idsSQL = "SELECT " + contactColumns + " FROM contacts WHERE channel_id = ? AND id > ? AND id < ? ORDER BY id LIMIT ?"
 	// pos >= ? is where the range of the index begins; few share one pos.
 	stateSQL = "SELECT " + contactColumns + " FROM contacts WHERE channel_id = ? AND state = ? AND lane = ? AND pos >= ? AND " +
 		"(pos > ? OR id > ?) ORDER BY pos, id LIMIT ?"
@@ -250,7 +295,7 @@ func (p *page) rows(ctx context.Context, text string, from func(limit int) []any
 	for !p.full() {
 		// One more than is missing tells whether there is a next page.
 		n := min(p.budget, p.f.Limit-len(p.found)+1)
-		if p.f.Survey != "" {
+		if p.f.Survey != "" || p.f.Outcome != "" || len(p.f.States) > 0 && p.at.State == 0 {
 			n = min(p.budget, maxPage)
 		}
 		var rows []contactRow
@@ -284,7 +329,7 @@ func (p *page) pass(r *contactRow) {
 
 // take adds a row to the page if it matches.
 func (p *page) take(r *contactRow) error {
-	if p.f.Survey != "" && r.Survey != p.f.Survey ||
+	if r.ID < p.low || r.ID >= p.high || p.f.Survey != "" && r.Survey != p.f.Survey || p.f.Outcome != "" && r.Outcome != string(p.f.Outcome) ||
 		len(p.f.States) > 0 && !slices.Contains(p.f.States, weir.State(r.State)) {
 		return nil
 	}

@@ -11,9 +11,14 @@
 //     When the connection breaks at COMMIT, that number tells whether the
 //     transaction was committed; nothing is ever written twice or given up in
 //     doubt.
+//   - Where one process alone can write, what the writer knows of channels and
+//     leases stays good until a transaction beside it counts itself, which it
+//     does before its COMMIT.
 //   - A transition is written only under the epoch of its channel's lease and
 //     over the revision that it names.
 //   - channel_counts changes in the transaction that changes the contacts.
+//   - The sums of a survey change in the transaction that changes its
+//     respondents; a notice is written in the one in which it happened.
 //   - No statement of a broker reads more rows than its limit or the channel's
 //     capacity, whatever lies in the queue or behind it.
 //

@@ -230,6 +230,31 @@ func TestStoreDown(t *testing.T) {
 	})
 }
 
+// Whoever is the first to meet a store that has gone is told so, and does not
+// wait for its return; what was refused is not stored later.
+func TestNobodyWaitsForAStoreThatIsDown(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, url string) {
+		s, f := openFaulty(t, url)
+		id, _ := openChannel(t, s, "a")
+		f.set(true, nil)
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		_, err := s.Accept(ctx, id, []weir.Spec{{To: "1"}})
+		wantUnavailable(t, err)
+		if ctx.Err() != nil {
+			t.Error("it waited for as long as it was let")
+		}
+		f.set(false, nil)
+		for err = errors.New("not asked yet"); err != nil && ctx.Err() == nil; {
+			_, err = s.Accept(ctx, id, []weir.Spec{{To: "2"}})
+		}
+		if n, failed := s.QueuedCount(t.Context(), id); n != 1 || failed != nil || err != nil {
+			t.Errorf("%d are queued, want 1 (%v, %v)", n, failed, err)
+		}
+	})
+}
+
 func wantUnavailable(t *testing.T, err error) {
 	t.Helper()
 	e, ok := errors.AsType[*weir.Error](err)

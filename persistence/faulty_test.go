@@ -27,15 +27,19 @@ type faulty struct {
 	down     bool
 	next     func() fault // asked at each COMMIT
 	attempts int          // COMMITs
+	others   func() fault // asked at each COMMIT that is not the writer's, if it has a pool of its own
 }
 
 func newFaulty(db dialect.Database) *faulty {
-	f := &faulty{Database: db, pools: db.Pools(), next: func() fault { return none }}
+	well := func() fault { return none }
+	f := &faulty{Database: db, pools: db.Pools(), next: well, others: well}
 	inner := f.pools.Batch
-	broken := sql.OpenDB(connector{f, inner})
+	broken := sql.OpenDB(connector{f, inner, false})
 	broken.SetMaxOpenConns(1)
 	if f.pools.Write == inner {
 		f.pools.Write = broken
+	} else {
+		f.pools.Write = sql.OpenDB(connector{f, f.pools.Write, true})
 	}
 	f.pools.Batch = broken
 	return f
@@ -45,6 +49,7 @@ func (f *faulty) Pools() dialect.Pools { return f.pools }
 
 func (f *faulty) Close() error {
 	_ = f.pools.Batch.Close()
+	_ = f.pools.Write.Close()
 	return f.Database.Close()
 }
 
@@ -58,15 +63,25 @@ func (f *faulty) set(down bool, next func() fault) {
 	}
 }
 
+// breakAll has every COMMIT asked about, the writer's or not.
+func (f *faulty) breakAll(next func() fault) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.next, f.others = next, next
+}
+
 func (f *faulty) isDown() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.down
 }
 
-func (f *faulty) fate() fault {
+func (f *faulty) fate(other bool) fault {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if other {
+		return f.others()
+	}
 	f.attempts++
 	return f.next()
 }
@@ -75,12 +90,13 @@ func (f *faulty) fate() fault {
 type connector struct {
 	f     *faulty
 	inner *sql.DB
+	other bool // not the writer's: only its COMMITs break
 }
 
 func (c connector) Driver() driver.Driver { return c.inner.Driver() }
 
 func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
-	if c.f.isDown() {
+	if !c.other && c.f.isDown() {
 		return nil, driver.ErrBadConn
 	}
 	held, err := c.inner.Conn(ctx)
@@ -91,15 +107,18 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 	if err := held.Raw(func(dc any) error { raw = dc.(driver.Conn); return nil }); err != nil {
 		return nil, err
 	}
-	return &conn{Conn: raw, f: c.f, held: held}, nil
+	return &conn{Conn: raw, f: c.f, held: held, other: c.other}, nil
 }
 
 // conn is a connection with what database/sql asks of a good one.
 type conn struct {
 	driver.Conn
-	f    *faulty
-	held *sql.Conn
+	f     *faulty
+	held  *sql.Conn
+	other bool
 }
+
+func (c *conn) isDown() bool { return !c.other && c.f.isDown() }
 
 func (c *conn) Close() error {
 	_ = c.held.Raw(func(any) error { return driver.ErrBadConn }) // throws the real one away
@@ -107,14 +126,14 @@ func (c *conn) Close() error {
 }
 
 func (c *conn) ExecContext(ctx context.Context, q string, args []driver.NamedValue) (driver.Result, error) {
-	if c.f.isDown() {
+	if c.isDown() {
 		return nil, driver.ErrBadConn
 	}
 	return c.Conn.(driver.ExecerContext).ExecContext(ctx, q, args)
 }
 
 func (c *conn) QueryContext(ctx context.Context, q string, args []driver.NamedValue) (driver.Rows, error) {
-	if c.f.isDown() {
+	if c.isDown() {
 		return nil, driver.ErrBadConn
 	}
 	return c.Conn.(driver.QueryerContext).QueryContext(ctx, q, args)
@@ -125,7 +144,7 @@ func (c *conn) PrepareContext(ctx context.Context, q string) (driver.Stmt, error
 }
 
 func (c *conn) BeginTx(ctx context.Context, o driver.TxOptions) (driver.Tx, error) {
-	if c.f.isDown() {
+	if c.isDown() {
 		return nil, driver.ErrBadConn
 	}
 	t, err := c.Conn.(driver.ConnBeginTx).BeginTx(ctx, o)
@@ -145,7 +164,7 @@ type tx struct {
 }
 
 func (t *tx) Commit() error {
-	switch t.c.f.fate() {
+	switch t.c.f.fate(t.c.other) {
 	case before:
 		return driver.ErrBadConn // the pool closes the connection
 	case after:

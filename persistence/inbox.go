@@ -13,34 +13,8 @@ import (
 
 // Deliver implements [weir.Inbox]. Wake items of one channel are one.
 func (s *Store) Deliver(ctx context.Context, item weir.InboxItem) error {
-	_, err := s.await(ctx, func(answer func(outcome)) *request { return newDelivery(ctx, item, answer) })
+	_, err := s.await(ctx, func(ctx context.Context, answer func(outcome)) *request { return newDelivery(ctx, item, answer) })
 	return err
-}
-
-// inboxSQL takes turns between the channels, so that the items of one that
-// deals with none hide nobody else's.
-const inboxSQL = "SELECT i.id, i.channel_id, i.kind, i.payload FROM (" +
-	"SELECT x.id, ROW_NUMBER() OVER (PARTITION BY x.channel_id ORDER BY x.id) AS turn " +
-	"FROM inbox x JOIN leases l ON l.channel_id = x.channel_id WHERE l.owner = ?" +
-	") AS mine JOIN inbox i ON i.id = mine.id ORDER BY mine.turn, i.id LIMIT ?"
-
-// Inbox implements [weir.Inbox].
-func (s *Store) Inbox(ctx context.Context, limit int) ([]weir.InboxItem, error) {
-	var rows []struct {
-		ID      int64  `db:"id"`
-		Channel int64  `db:"channel_id"`
-		Kind    string `db:"kind"`
-		Payload []byte `db:"payload"`
-	}
-	err := s.read.SelectContext(ctx, &rows, inboxSQL, s.owner, limit)
-	if err != nil {
-		return nil, s.failure("read the inbox", err)
-	}
-	list := make([]weir.InboxItem, 0, len(rows))
-	for _, r := range rows {
-		list = append(list, weir.InboxItem{ID: r.ID, Channel: weir.ChannelID(r.Channel), Kind: r.Kind, Payload: r.Payload})
-	}
-	return list, nil
 }
 
 // errKnown says that a message was received before.
@@ -62,6 +36,9 @@ func (s *Store) Receive(ctx context.Context, channel weir.ChannelID, m weir.Inco
 	})
 	if errors.Is(err, errKnown) {
 		return true, nil
+	}
+	if err == nil {
+		s.noticed()
 	}
 	return false, s.failure("store a message", err)
 }
@@ -86,7 +63,10 @@ func (s *Store) insertIncoming(ctx context.Context, tx *sqlx.Tx, channel weir.Ch
 	id := max(s.ids.next(time.Now()), last+1)
 	_, err := tx.ExecContext(ctx, "INSERT INTO incoming (channel_id, id, guid, sender, recipient, body, fields, received_at) VALUES "+marks(8),
 		int64(channel), id, guid, clip(m.From), clip(m.To), m.Body, fields, micros(m.ReceivedAt))
-	return err
+	if err != nil {
+		return err
+	}
+	return s.noticeIncoming(ctx, tx, channel, id, *m)
 }
 
 // IncomingSince implements [weir.IncomingStore].

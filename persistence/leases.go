@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
+	"sync"
 
 	"github.com/jmoiron/sqlx"
 
@@ -19,6 +21,7 @@ func (s *Store) takable() string {
 // Acquire implements [weir.Leaser].
 func (s *Store) Acquire(ctx context.Context, channel weir.ChannelID) (weir.Lease, bool, error) {
 	lease, ok := weir.Lease{Channel: channel, Owner: s.owner}, false
+	defer s.holding.change()()
 	err := s.transaction(ctx, func(tx *sqlx.Tx) error {
 		now := s.database.Now()
 		result, err := tx.ExecContext(ctx, "UPDATE leases SET expires_at = "+now+" + ?, owner = ?, epoch = epoch + 1 WHERE channel_id = ? AND "+s.takable(),
@@ -40,26 +43,102 @@ func (s *Store) Acquire(ctx context.Context, channel weir.ChannelID) (weir.Lease
 	if err != nil || !ok {
 		return weir.Lease{}, false, s.failure("take a lease", err)
 	}
-	return lease, true, nil
+	// What the former owner committed, this process included, is in place before
+	// anybody reads it.
+	if err = s.settled(ctx); err == nil && !s.alone {
+		err = s.adopt(ctx, channel)
+	}
+	return lease, err == nil, s.failure("fold what was left in the journal", err)
+}
+
+// holding is what is known of the leases that this process has. Only its own
+// changes add to them, so that as many as there were when they were listed, and
+// no change of ours since, means the same ones.
+type holding struct {
+	mu      sync.Mutex
+	under   int   // changes under way
+	changes int64 // that were begun
+	asOf    int64 // how many there were when list was read
+	list    []weir.ChannelID
+}
+
+// change begins a change that may add leases to ours; the result ends it.
+func (h *holding) change() (end func()) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.under++
+	h.changes++
+	return func() {
+		h.mu.Lock()
+		h.under--
+		h.mu.Unlock()
+	}
+}
+
+// count is how many the list has.
+func (h *holding) count() int64 {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return int64(len(h.list))
+}
+
+// mark is a number for this moment; two that are the same and not 0 have no
+// change between them.
+func (h *holding) mark() int64 {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.under > 0 {
+		return 0
+	}
+	return h.changes + 1
+}
+
+// listed gives the list that was kept at a moment, if it is of that one and has n.
+func (h *holding) listed(mark, n int64) ([]weir.ChannelID, bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if mark == 0 || mark != h.asOf || h.under > 0 || h.changes+1 != mark || n != int64(len(h.list)) {
+		return nil, false
+	}
+	return slices.Clone(h.list), true
+}
+
+// keep keeps a list, if nothing has changed since mark.
+func (h *holding) keep(mark int64, list []weir.ChannelID) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if mark != 0 && h.under == 0 && h.changes+1 == mark {
+		h.asOf, h.list = mark, slices.Clone(list)
+	}
 }
 
 // Renew implements [weir.Leaser]. A lease that expired and was not taken is
-// still ours.
+// still ours. Where no other process can be a member nothing is written: what
+// keeps others out is the membership.
 func (s *Store) Renew(ctx context.Context) ([]weir.ChannelID, error) {
-	var held []weir.ChannelID
-	err := s.transaction(ctx, func(tx *sqlx.Tx) error {
-		held = nil
-		_, err := tx.ExecContext(ctx, "UPDATE leases SET expires_at = "+s.database.Now()+" + ? WHERE owner = ?", s.ttl.Microseconds(), s.owner)
+	mark := s.holding.mark()
+	n := s.holding.count()
+	if !s.alone {
+		var err error
+		n, err = s.exec(ctx, "UPDATE leases SET expires_at = "+s.database.Now()+" + ? WHERE owner = ?", s.ttl.Microseconds(), s.owner)
 		if err != nil {
-			return err
+			return nil, s.failure("renew leases", err)
 		}
-		return tx.SelectContext(ctx, &held, "SELECT channel_id FROM leases WHERE owner = ? ORDER BY channel_id", s.owner)
-	})
+	}
+	if list, ok := s.holding.listed(mark, n); ok {
+		return list, nil
+	}
+	var held []weir.ChannelID
+	err := s.read.SelectContext(ctx, &held, "SELECT channel_id FROM leases WHERE owner = ? ORDER BY channel_id", s.owner)
+	if err == nil {
+		s.holding.keep(mark, held)
+	}
 	return held, s.failure("renew leases", err)
 }
 
 // Release implements [weir.Leaser].
 func (s *Store) Release(ctx context.Context, l weir.Lease) error {
+	defer s.holding.change()()
 	err := s.transaction(ctx, func(tx *sqlx.Tx) error {
 		_, err := tx.ExecContext(ctx, "UPDATE leases SET owner = '', expires_at = 0 WHERE channel_id = ? AND owner = ? AND epoch = ?",
 			int64(l.Channel), l.Owner, l.Epoch)
@@ -68,29 +147,39 @@ func (s *Store) Release(ctx context.Context, l weir.Lease) error {
 	return s.failure("give a lease back", err)
 }
 
-// openContact is an SQL expression: a contact of the channel %s that is not
-// done, or NULL. LIMIT keeps optimisers from turning it into a scan.
-func openContact(channel string) string {
-	return "(SELECT o.id FROM contacts o WHERE o.channel_id = " + channel + " AND o.state < 6 LIMIT 1)"
+// hasOpen is an SQL condition: a channel has a contact that is not done. The first
+// entry of the queue index tells; servers that are not told so read all that are
+// done.
+func (s *Store) hasOpen(channel string) string {
+	return "COALESCE((SELECT o.state FROM contacts o" + s.sql.Through("contacts_queue") + " WHERE o.channel_id = " + channel +
+		" ORDER BY o.state LIMIT 1) < 6, 0) = 1"
 }
 
 // Orphans implements [weir.Leaser]. A channel that was given back while it has
 // open contacts is one of them.
 func (s *Store) Orphans(ctx context.Context) ([]weir.ChannelID, error) {
 	var list []weir.ChannelID
-	err := s.read.SelectContext(ctx, &list, "SELECT channel_id FROM leases WHERE owner <> ? AND "+s.takable()+
-		" AND (owner <> '' OR "+openContact("leases.channel_id")+" IS NOT NULL) ORDER BY channel_id", s.owner, s.owner)
+	err := s.read.SelectContext(ctx, &list, "SELECT channel_id FROM leases WHERE "+s.orphaned()+" ORDER BY channel_id", s.owner, s.owner)
 	return list, s.failure("look for orphans", err)
+}
+
+// orphaned is the condition under which a channel is an orphan. Its arguments
+// are the owner, twice.
+func (s *Store) orphaned() string {
+	return "owner <> ? AND " + s.takable() + " AND (owner <> '' OR " + s.hasOpen("leases.channel_id") + ")"
 }
 
 // OpenChannels implements [weir.ChannelStore].
 func (s *Store) OpenChannels(ctx context.Context) ([]weir.ChannelID, error) {
+	if err := s.settled(ctx); err != nil {
+		return nil, err
+	}
 	var list []weir.ChannelID
-	err := s.read.SelectContext(ctx, &list, openChannelsSQL())
+	err := s.read.SelectContext(ctx, &list, s.openChannelsSQL())
 	return list, s.failure("look for open channels", err)
 }
 
-func openChannelsSQL() string {
-	return "SELECT id FROM channels WHERE deleting = 1 OR " + openContact("channels.id") + " IS NOT NULL OR deleted = 0 AND " +
+func (s *Store) openChannelsSQL() string {
+	return "SELECT id FROM channels WHERE deleting = 1 OR " + s.hasOpen("channels.id") + " OR deleted = 0 AND " +
 		"(SELECT i.id FROM inbox i WHERE i.channel_id = channels.id LIMIT 1) IS NOT NULL ORDER BY id"
 }

@@ -1,8 +1,13 @@
 package persistence
 
 import (
+	"sync"
+	"sync/atomic"
+
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"weir/persistence/dialect"
 )
 
 // Metrics are the figures of a store.
@@ -15,6 +20,10 @@ type Metrics struct {
 	skew         prometheus.Gauge
 	waiting      prometheus.Gauge
 	down         prometheus.Gauge
+	dead         *prometheus.GaugeVec
+	shown        sync.Mutex
+	deadOf       map[string]int64                 // channels with dead letters, as shown
+	statements   *atomic.Pointer[dialect.Counter] // of the store that the figures are of
 }
 
 // results of a transaction of the writer.
@@ -33,7 +42,17 @@ func errorCodes() []string {
 // NewMetrics registers the figures, at zero.
 func NewMetrics(r prometheus.Registerer) *Metrics {
 	f := promauto.With(r)
+	statements := new(atomic.Pointer[dialect.Counter])
+	f.NewCounterFunc(prometheus.CounterOpts{
+		Name: "weir_db_statements_total", Help: "Statements that the database was given.",
+	}, func() float64 {
+		if c := statements.Load(); c != nil {
+			return float64(c.Count())
+		}
+		return 0
+	})
 	m := &Metrics{
+		statements: statements,
 		transactions: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "weir_db_transactions_total", Help: "Transactions of the group-commit writer.",
 		}, []string{"result"}),
@@ -57,6 +76,9 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		waiting: f.NewGauge(prometheus.GaugeOpts{
 			Name: "weir_db_waiting_requests", Help: "Requests that wait for the group-commit writer.",
 		}),
+		dead: f.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "weir_dead_letters_contacts", Help: "Dead letters in the store, counted every minute; channels that have some.",
+		}, []string{"channel"}),
 		down: f.NewGauge(prometheus.GaugeOpts{
 			Name: "weir_db_down", Help: "1 while the group-commit writer cannot reach the database.",
 		}),

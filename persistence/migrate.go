@@ -31,9 +31,13 @@ func (s *Store) MigrateUp(ctx context.Context) error {
 	})
 }
 
-// MigrateDown takes back the newest steps.
+// MigrateDown takes back the newest steps. It refuses while the journal holds
+// what is not in the rows of contacts yet: an older program does not know of it.
 func (s *Store) MigrateDown(ctx context.Context, steps int) error {
 	return s.migrate(ctx, func(p *goose.Provider) error {
+		if err := s.checkJournal(ctx, p); err != nil {
+			return err
+		}
 		for range steps {
 			result, err := p.Down(ctx)
 			if errors.Is(err, goose.ErrNoNextVersion) {
@@ -46,6 +50,22 @@ func (s *Store) MigrateDown(ctx context.Context, steps int) error {
 		}
 		return nil
 	})
+}
+
+// journalStep is the step of the schema that made the journal.
+const journalStep = 59
+
+func (s *Store) checkJournal(ctx context.Context, p *goose.Provider) error {
+	version, err := p.GetDBVersion(ctx)
+	if err != nil || version < journalStep {
+		return err
+	}
+	var rows int
+	if err := s.read.GetContext(ctx, &rows, "SELECT COUNT(*) FROM contact_journal"); err != nil || rows == 0 {
+		return err
+	}
+	return errors.New("the journal holds changes of contacts that are not in their rows yet; " +
+		"start this version on the database and stop it with SIGTERM, which folds them, then try again")
 }
 
 func (s *Store) migrate(ctx context.Context, run func(*goose.Provider) error) error {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -62,6 +63,66 @@ func TestMigrations(t *testing.T) {
 		}
 		openChannel(t, s, "a")
 	})
+}
+
+// TestContactsOutliveMigrations goes back to before contacts lay in the order of
+// their ids, and forth again, with contacts of two channels in the table.
+func TestContactsOutliveMigrations(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, url string) {
+		ctx := t.Context()
+		s := storetest.Open(t, url, persistence.Options{})
+		var refs []weir.Ref
+		for _, name := range []string{"a", "b"} {
+			channel, _ := openChannel(t, s, name)
+			got, err := s.Accept(ctx, channel, []weir.Spec{
+				{To: "sms://1", Key: "k", Priority: weir.High, Survey: "s", Messages: []string{"m"}, Labels: map[string]string{"a": "b"}},
+				{To: "sms://2", NotAfter: time.Now().Add(time.Hour), For: weir.Respondent{Survey: 1, ID: 2, Serial: 3}},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, a := range got {
+				refs = append(refs, a.Contact.Ref)
+			}
+		}
+		reader := storetest.OpenOnly(t, url, persistence.Options{}) // members read tables of today's schema, too
+		before := readAll(t, reader, refs)
+		newer := 0
+		for _, name := range stepNames(t, "sqlite") {
+			if name >= "00043" {
+				newer++
+			}
+		}
+		for _, move := range []func() error{
+			func() error { return s.MigrateDown(ctx, newer) },
+			func() error { return s.MigrateUp(ctx) },
+		} {
+			if err := move(); err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(before, readAll(t, reader, refs)); d != "" {
+				t.Errorf("contacts (-before +after):\n%s", d)
+			}
+		}
+		again, err := s.Accept(ctx, refs[0].Channel, []weir.Spec{{To: "sms://3", Key: "k"}})
+		if err != nil || !again[0].Duplicate || again[0].Contact.ID != refs[0].ID {
+			t.Errorf("a key that is taken: %+v (%v)", again, err)
+		}
+	})
+}
+
+func readAll(t *testing.T, s *persistence.Store, refs []weir.Ref) []weir.Contact {
+	t.Helper()
+	var list []weir.Contact
+	for _, ref := range refs {
+		c, _, err := s.Contact(t.Context(), ref)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, c)
+	}
+	return list
 }
 
 // TestAheadCountsStepsOfANewerProgram looks at a schema from which the program

@@ -18,6 +18,12 @@ const purgeChunk = 500
 // messages it deleted; fewer than limit means that nothing of that age is
 // left.
 func (s *Store) Purge(ctx context.Context, before time.Time, limit int) (int, error) {
+	if err := s.settled(ctx); err != nil {
+		return 0, err
+	}
+	if err := s.adoptAll(ctx); err != nil {
+		return 0, s.failure("fold what was left in the journal", err)
+	}
 	channels, err := s.channels(ctx, "ORDER BY id")
 	if err != nil {
 		return 0, err
@@ -62,13 +68,21 @@ func (s *Store) purgeContacts(ctx context.Context, channel weir.ChannelID, befor
 		}
 		list = arguments(found)
 		args := append([]any{int64(channel)}, list...)
-		if _, err := tx.ExecContext(ctx, "DELETE FROM attempts WHERE channel_id = ? AND contact_id IN "+marks(len(list)), args...); err != nil {
-			return err
+		for _, text := range s.dropWith(len(list)) {
+			if _, err := tx.ExecContext(ctx, text, args...); err != nil {
+				return err
+			}
 		}
 		_, err = tx.ExecContext(ctx, "DELETE FROM contacts WHERE channel_id = ? AND id IN "+marks(len(list)), args...)
 		return err
 	})
 	return len(list), err
+}
+
+// dropWith deletes what goes with contacts.
+func (s *Store) dropWith(contacts int) []string {
+	which := " WHERE channel_id = ? AND contact_id IN " + marks(contacts)
+	return []string{"DELETE FROM attempts" + which, "DELETE FROM requeues" + which, s.dropDead(contacts)}
 }
 
 // purgeIncoming takes the oldest by id, which is in the order of arrival.
@@ -108,6 +122,7 @@ func arguments(found []int64) []any {
 
 // purgeChannel removes a deleted channel that has nothing left.
 func (s *Store) purgeChannel(ctx context.Context, id weir.ChannelID) error {
+	defer s.holding.change()()
 	return s.transaction(ctx, func(tx *sqlx.Tx) error {
 		var left int
 		err := tx.GetContext(ctx, &left, "SELECT (SELECT COUNT(*) FROM (SELECT 1 FROM contacts WHERE channel_id = ? LIMIT 1) c)"+
@@ -117,7 +132,8 @@ func (s *Store) purgeChannel(ctx context.Context, id weir.ChannelID) error {
 		}
 		for _, q := range []string{
 			"DELETE FROM inbox WHERE channel_id = ?", "DELETE FROM leases WHERE channel_id = ?",
-			"DELETE FROM channel_counts WHERE channel_id = ?", "DELETE FROM channels WHERE id = ? AND deleted = 1",
+			"DELETE FROM channel_counts WHERE channel_id = ?", "DELETE FROM channel_states WHERE channel_id = ?",
+			"DELETE FROM channels WHERE id = ? AND deleted = 1",
 		} {
 			if _, err := tx.ExecContext(ctx, q, int64(id)); err != nil {
 				return err

@@ -16,7 +16,9 @@ import (
 const (
 	inFlightSQL = "SELECT " + contactColumns + " FROM contacts WHERE channel_id = ? AND state BETWEEN ? AND ?"
 	laneSQL     = "SELECT lane, pos FROM contacts WHERE channel_id = ? AND state = ? AND lane > ? ORDER BY lane, pos LIMIT 1"
-	headSQL     = "SELECT " + contactColumns + " FROM contacts WHERE channel_id = ? AND state = ? AND lane = ? AND pos > ? ORDER BY pos LIMIT ?"
+	delayedSQL  = "SELECT " + contactColumns + inLane
+	headSQL     = "SELECT " + specColumns + inLane
+	inLane      = " FROM contacts WHERE channel_id = ? AND state = ? AND lane = ? AND pos > ? ORDER BY pos LIMIT ?"
 	overdueSQL  = "SELECT " + contactColumns + " FROM contacts WHERE channel_id = ? AND expire_at > 0 ORDER BY expire_at LIMIT ?"
 	queuedAtSQL = "SELECT queued_at FROM contacts WHERE channel_id = ? AND id = ?"
 )
@@ -25,22 +27,29 @@ const (
 // run, with example arguments, for those who want to see their plans.
 func (s *Store) Statements(channel weir.ChannelID, lane weir.Lane, t weir.Transition) []Statement {
 	id, l := int64(channel), int64(lane)
-	update := encode([]step{{first: &t, last: &t}})
+	apart := &Store{sql: s.sql, text: newStatements(s.sql)} // texts of the writer's own are its goroutine's
+	update, values := apart.updateOf([]step{{first: &t, last: &t, base: t.From}}, nil)
+	again := t
+	again.From, again.Contact.Rev, again.Contact.Failures = t.Contact.Rev, t.Contact.Rev+1, 1
+	whole, wholeValues := apart.updateOf([]step{{first: &again, last: &again, base: again.From}}, nil)
 	return []Statement{
 		{"in flight", inFlightSQL, []any{id, int64(weir.Sending), int64(weir.Unknown)}},
 		{"first lane", laneSQL, []any{id, int64(weir.Queued), int64(math.MinInt64)}},
 		{"next lane", laneSQL, []any{id, int64(weir.Queued), l}},
 		{"head", headSQL, []any{id, int64(weir.Queued), l, int64(0), 100}},
 		{"refill", headSQL, []any{id, int64(weir.Queued), l, int64(t.Contact.ID), 100}},
-		{"due", headSQL, []any{id, int64(weir.Delayed), int64(0), int64(0), 100}},
+		{"due", delayedSQL, []any{id, int64(weir.Delayed), int64(0), int64(0), 100}},
 		{"overdue", overdueSQL, []any{id, 100}},
-		{"list by id", idsSQL, []any{id, int64(t.Contact.ID), 100}},
+		{"list by id", idsSQL, []any{id, int64(t.Contact.ID), int64(math.MaxInt64), 100}},
+		{"list between two instants", idsSQL, []any{id, int64(1000), int64(1050), 100}},
+		{"contacts of dead letters", someContactsSQL + marks(3), []any{id, int64(t.Contact.ID), int64(t.Contact.ID) + 1, int64(5)}},
 		{"list by state", stateSQL, stateArguments(startLane(id, int8(weir.Queued), l), 100)},
 		{"list done, a later page", stateSQL, stateArguments(cursor{Channel: id, State: int8(weir.Done), Pos: 500_000, ID: 1}, 100)},
 		{"list by key", keySQL, []any{id, "no such key"}},
-		{"open channels", openChannelsSQL(), nil},
+		{"open channels", s.openChannelsSQL(), nil},
 		{"purge", purgeSQL, []any{id, int64(weir.Done), int64(500_000), 100}},
-		{"claim, send, callback, collect", s.text.update, []any{update}},
+		{"claim, send, callback, collect", update, values},
+		{"retry", whole, wholeValues},
 	}
 }
 
@@ -51,13 +60,39 @@ type Statement struct {
 	Args []any
 }
 
+// selectContacts reads rows that are exact.
 func (s *Store) selectContacts(ctx context.Context, doing, text string, args ...any) ([]weir.Contact, error) {
-	var rows []contactRow
-	if err := s.read.SelectContext(ctx, &rows, text, args...); err != nil {
-		return nil, s.failure(doing, err)
+	if err := s.settled(ctx); err != nil {
+		return nil, err
 	}
-	list, err := contacts(rows)
+	list, err := s.queryContacts(ctx, text, args)
 	return list, s.failure(doing, err)
+}
+
+func (s *Store) queryContacts(ctx context.Context, text string, args []any) ([]weir.Contact, error) {
+	return s.queryRows(ctx, (*contactRow).fields, text, args)
+}
+
+// queryRows reads row by row, into one.
+func (s *Store) queryRows(ctx context.Context, fieldsOf func(*contactRow) []any, text string, args []any) (list []weir.Contact, err error) {
+	rows, err := s.read.QueryContext(ctx, text, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	var row contactRow
+	fields := fieldsOf(&row)
+	for rows.Next() {
+		if err := rows.Scan(fields...); err != nil {
+			return nil, err
+		}
+		c, err := row.contact()
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, c)
+	}
+	return list, rows.Err()
 }
 
 // InFlight implements [weir.QueueReader].
@@ -93,6 +128,9 @@ func (s *Store) laneHeads(ctx context.Context, channel weir.ChannelID) ([]laneHe
 
 // Lanes implements [weir.QueueReader].
 func (s *Store) Lanes(ctx context.Context, channel weir.ChannelID) ([]weir.Lane, error) {
+	if err := s.settled(ctx); err != nil {
+		return nil, err
+	}
 	heads, err := s.laneHeads(ctx, channel)
 	if err != nil {
 		return nil, err
@@ -104,14 +142,66 @@ func (s *Store) Lanes(ctx context.Context, channel weir.ChannelID) ([]weir.Lane,
 	return lanes, nil
 }
 
-// Head implements [weir.QueueReader].
+// Head implements [weir.QueueReader]. Rows whose contacts have gone on, as the
+// journal knows, are left out: to fold them first would cost more.
 func (s *Store) Head(ctx context.Context, channel weir.ChannelID, lane weir.Lane, after weir.ContactID, limit int) ([]weir.Contact, error) {
-	return s.selectContacts(ctx, "read the queue", headSQL, int64(channel), int64(weir.Queued), int64(lane), int64(after), limit)
+	var list []weir.Contact
+	for len(list) < limit {
+		var rows []weir.Contact
+		err := s.writer.journal.together(func() (err error) {
+			rows, err = s.queryHead(ctx, channel, lane, after, limit)
+			return err
+		}, func(progress func(weir.Ref) (weir.Progress, bool)) error {
+			for i := range rows {
+				if p, ok := progress(rows[i].Ref); rows[i].State == weir.Queued && (!ok || p.Rev <= rows[i].Rev) {
+					list = append(list, rows[i])
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, s.failure("read the queue", err)
+		}
+		if len(rows) < limit {
+			break
+		}
+		after = rows[len(rows)-1].ID
+	}
+	return list[:min(len(list), limit)], nil
+}
+
+// queryHead reads what was asked for of contacts that never left the queue, which
+// is all that their rows say, and the whole rows of the others.
+func (s *Store) queryHead(ctx context.Context, channel weir.ChannelID, lane weir.Lane, after weir.ContactID, limit int) ([]weir.Contact, error) {
+	list, err := s.queryRows(ctx, (*contactRow).specFields, headSQL, []any{int64(channel), int64(weir.Queued), int64(lane), int64(after), limit})
+	if err != nil {
+		return nil, err
+	}
+	args := []any{int64(channel)}
+	for i := range list {
+		if list[i].State = weir.Queued; list[i].Rev > 0 {
+			args = append(args, int64(list[i].ID))
+		}
+	}
+	if len(args) == 1 {
+		return list, nil
+	}
+	whole, err := s.queryContacts(ctx, someContactsSQL+marks(len(args)-1), args)
+	byID := make(map[weir.ContactID]weir.Contact, len(whole))
+	for i := range whole {
+		byID[whole[i].ID] = whole[i]
+	}
+	for i := range list {
+		if list[i].Rev > 0 {
+			list[i].Progress = byID[list[i].ID].Progress // of one that is gone: no state
+		}
+	}
+	return list, err
 }
 
 // Due implements [weir.QueueReader].
 func (s *Store) Due(ctx context.Context, channel weir.ChannelID, now time.Time, limit int) ([]weir.Contact, time.Time, error) {
-	list, err := s.selectContacts(ctx, "read delayed contacts", headSQL, int64(channel), int64(weir.Delayed), int64(0), int64(0), limit+1)
+	list, err := s.selectContacts(ctx, "read delayed contacts", delayedSQL, int64(channel), int64(weir.Delayed), int64(0), int64(0), limit+1)
 	if err != nil {
 		return nil, time.Time{}, err
 	}
@@ -152,6 +242,9 @@ func (s *Store) QueuedCount(ctx context.Context, channel weir.ChannelID) (int64,
 
 // OldestQueued implements [weir.QueueReader].
 func (s *Store) OldestQueued(ctx context.Context, channel weir.ChannelID) (time.Time, error) {
+	if err := s.settled(ctx); err != nil {
+		return time.Time{}, err
+	}
 	heads, err := s.laneHeads(ctx, channel)
 	if err != nil || len(heads) == 0 {
 		return time.Time{}, err

@@ -56,11 +56,17 @@ type contactRow struct {
 	Outcome     string  `db:"outcome"`
 	Reason      string  `db:"reason"`
 	CancelAsked bool    `db:"cancel_asked"`
+	ForSurvey   int64   `db:"for_survey"`
+	ForID       int64   `db:"for_id"`
+	ForSerial   int     `db:"for_serial"`
 }
 
 // insertColumns are what acceptance writes; the rest has its default.
 const insertColumns = "channel_id, id, ckey, addr, priority, survey, labels, content, not_before, not_after, " +
-	"size, queued_at, rev, state, lane, pos, expire_at, due_at"
+	"size, queued_at, rev, state, lane, pos, expire_at, due_at, for_survey, for_id, for_serial"
+
+// specColumns are what a client asked for, and the revision.
+const specColumns = "channel_id, id, ckey, addr, priority, survey, labels, content, not_before, not_after, size, queued_at, rev, for_survey, for_id, for_serial"
 
 const contactColumns = insertColumns + ", attempt, failures, claimed_at, sent_at, heard_at, finished_at, " +
 	"provider_ref, parts, outcome, reason, cancel_asked"
@@ -71,37 +77,12 @@ type content struct {
 	Call     *weir.Call `json:"call,omitempty"`
 }
 
-// newContact makes the contact and the values of insertColumns of a spec that
-// is accepted now. Instants are cut to what the store keeps.
-func newContact(ref weir.Ref, spec weir.Spec, now time.Time) (weir.Contact, []any, error) {
+// newContact makes the contact of a spec that is accepted now. Instants are cut
+// to what the store keeps.
+func newContact(ref weir.Ref, spec weir.Spec, now time.Time) weir.Contact {
 	spec.NotBefore, spec.NotAfter = instant(micros(spec.NotBefore)), instant(micros(spec.NotAfter))
 	now = instant(micros(now))
-	c := weir.Contact{Ref: ref, Spec: spec, QueuedAt: now, Progress: weir.Fresh(now, spec.NotBefore)}
-	body, err := json.Marshal(content{spec.Messages, spec.Call})
-	if err != nil {
-		return c, nil, fmt.Errorf("encode the content: %w", err)
-	}
-	labels := ""
-	if len(spec.Labels) > 0 {
-		text, err := json.Marshal(spec.Labels)
-		if err != nil {
-			return c, nil, fmt.Errorf("encode the labels: %w", err)
-		}
-		labels = string(text)
-	}
-	var key, expire any
-	if spec.Key != "" {
-		key = spec.Key
-	}
-	if !spec.NotAfter.IsZero() {
-		expire = micros(spec.NotAfter)
-	}
-	lane, pos := place(&c)
-	return c, []any{
-		int64(ref.Channel), int64(ref.ID), key, spec.To, int64(spec.Priority), spec.Survey, labels, string(body),
-		micros(spec.NotBefore), micros(spec.NotAfter), int64(spec.Size()), micros(now),
-		c.Rev, int64(c.State), lane, pos, expire, micros(c.DueAt),
-	}, nil
+	return weir.Contact{Ref: ref, Spec: spec, QueuedAt: now, Progress: weir.Fresh(now, spec.NotBefore)}
 }
 
 // place is where a contact stands in the queue index.
@@ -120,8 +101,8 @@ func place(c *weir.Contact) (lane, pos int64) {
 
 // contact makes the contact of a row.
 func (r *contactRow) contact() (weir.Contact, error) {
-	var body content
-	if err := json.Unmarshal([]byte(r.Content), &body); err != nil {
+	body, err := decodeContent(r.Content)
+	if err != nil {
 		return weir.Contact{}, fmt.Errorf("contact %d-%d: its content cannot be read: %w", r.Channel, r.ID, err)
 	}
 	var labels map[string]string
@@ -133,6 +114,7 @@ func (r *contactRow) contact() (weir.Contact, error) {
 	spec := weir.Spec{
 		To: r.Addr, Priority: weir.Priority(r.Priority), Survey: r.Survey, Labels: labels,
 		Messages: body.Messages, Call: body.Call, NotBefore: instant(r.NotBefore), NotAfter: instant(r.NotAfter),
+		For: weir.Respondent{Survey: r.ForSurvey, ID: r.ForID, Serial: r.ForSerial},
 	}
 	if r.Key != nil {
 		spec.Key = *r.Key
@@ -141,6 +123,37 @@ func (r *contactRow) contact() (weir.Contact, error) {
 		Ref: weir.Ref{Channel: weir.ChannelID(r.Channel), ID: weir.ContactID(r.ID)}, Spec: spec,
 		QueuedAt: instant(r.QueuedAt), Progress: r.progress(),
 	}, nil
+}
+
+// decodeContent reads what encodeContent wrote. One plain message, which most
+// contacts have, needs no decoder.
+func decodeContent(text string) (content, error) {
+	if plain, ok := strings.CutPrefix(text, `{"messages":["`); ok {
+		if plain, ok = strings.CutSuffix(plain, `"]}`); ok && isPlain(plain) {
+			return content{Messages: []string{plain}}, nil
+		}
+	}
+	var body content
+	err := json.Unmarshal([]byte(text), &body)
+	return body, err
+}
+
+// fields are where the columns of contactColumns go, in their order.
+func (r *contactRow) fields() []any {
+	return []any{
+		&r.Channel, &r.ID, &r.Key, &r.Addr, &r.Priority, &r.Survey, &r.Labels, &r.Content, &r.NotBefore, &r.NotAfter,
+		&r.Size, &r.QueuedAt, &r.Rev, &r.State, &r.Lane, &r.Pos, &r.ExpireAt, &r.DueAt, &r.ForSurvey, &r.ForID, &r.ForSerial,
+		&r.Attempt, &r.Failures, &r.ClaimedAt, &r.SentAt, &r.HeardAt, &r.FinishedAt,
+		&r.ProviderRef, &r.Parts, &r.Outcome, &r.Reason, &r.CancelAsked,
+	}
+}
+
+// specFields are where the columns of specColumns go, in their order.
+func (r *contactRow) specFields() []any {
+	return []any{
+		&r.Channel, &r.ID, &r.Key, &r.Addr, &r.Priority, &r.Survey, &r.Labels, &r.Content, &r.NotBefore, &r.NotAfter,
+		&r.Size, &r.QueuedAt, &r.Rev, &r.ForSurvey, &r.ForID, &r.ForSerial,
+	}
 }
 
 func (r *contactRow) progress() weir.Progress {

@@ -9,29 +9,70 @@ import (
 // statements are the texts that are put together once.
 type statements struct {
 	insertContacts string // rows follow
+	sizes          map[sizedText]string
 	keepContact    string
 	addCounts      string
 	insertAttempts string
 	insertInbox    string
 	renewWake      string
-	update         string
+	update         map[dialect.Shape]string
 	mark           string
 	marked         string
+	addJournal     string
+	dropJournal    string
+	addSums        string
+	addAttempts    string
+	addBegun       string
+	keepRespondent string
 }
 
 func newStatements(d dialect.Statements) statements {
+	update := map[dialect.Shape]string{}
+	if d.UpdateContacts != nil {
+		update[dialect.Whole], update[dialect.Plain] = d.UpdateContacts(dialect.Whole), d.UpdateContacts(dialect.Plain)
+	}
 	return statements{
+		update: update, sizes: map[sizedText]string{},
 		insertContacts: "INSERT INTO contacts (" + insertColumns + ") VALUES ",
 		keepContact:    d.KeepContact,
 		addCounts:      d.AddCount,
 		insertAttempts: "INSERT INTO attempts (channel_id, contact_id, number, claimed_at, sent_at, heard_at, finished_at, " +
 			"provider_ref, outcome, reason) VALUES ",
-		insertInbox: "INSERT INTO inbox (id, channel_id, kind, payload, wake) VALUES ",
-		renewWake:   d.RenewWake,
-		update:      d.UpdateContacts,
-		mark:        "UPDATE writers SET batch = ? WHERE start_number = ?",
-		marked:      "SELECT batch FROM writers WHERE start_number = ?" + d.ForUpdate,
+		insertInbox:    "INSERT INTO inbox (id, channel_id, kind, payload, wake) VALUES ",
+		renewWake:      d.RenewWake,
+		addSums:        d.Add("survey_id", "status", "disposition", "bucket", "counted"),
+		addAttempts:    d.Add("survey_id", "mode", "outcome"),
+		addBegun:       d.Add("survey_id", "second"),
+		keepRespondent: d.KeepRespondent,
+		mark:           "UPDATE writers SET batch = ? WHERE start_number = ?",
+		addJournal:     "INSERT INTO contact_journal (id, start_number, data) VALUES (?, ?, ?)",
+		dropJournal:    "DELETE FROM contact_journal WHERE start_number = ? AND id <= ?",
+		marked:         "SELECT batch FROM writers WHERE start_number = ?" + d.ForUpdate,
 	}
+}
+
+// The statements of which there is a text for each number of rows.
+const (
+	updates = iota
+	inserts
+)
+
+// sizedText names such a text.
+type sizedText struct {
+	what  int
+	shape dialect.Shape
+	rows  int
+}
+
+// sized is a text that is put together when it is met. Only the writer's
+// goroutine may ask.
+func (s statements) sized(name sizedText, build func() string) string {
+	text, ok := s.sizes[name]
+	if !ok {
+		text = build()
+		s.sizes[name] = text
+	}
+	return text
 }
 
 // marks is n placeholders in parentheses: (?, ?, ?).

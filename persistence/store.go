@@ -53,8 +53,16 @@ type Store struct {
 	ids      *ids
 	writer   *writer
 	joined   atomic.Bool
+	alone    bool         // no other process is a member, and all writes share one connection
+	writes   atomic.Int64 // transactions beside the writer's
+	holding  holding      // the leases that are ours
+	roles    keptRoles
 	leave    func()
 	stopSkew context.CancelFunc
+	onNotice atomic.Pointer[func()]
+	hooks    hooks // of events
+	tokens   hooks // of tokens that other processes made or revoked
+	seen     seen
 }
 
 var (
@@ -64,7 +72,9 @@ var (
 	_ weir.QueueReader   = (*Store)(nil)
 	_ weir.ChannelStore  = (*Store)(nil)
 	_ weir.Leaser        = (*Store)(nil)
+	_ weir.RoleLeaser    = (*Store)(nil)
 	_ weir.Inbox         = (*Store)(nil)
+	_ weir.Looker        = (*Store)(nil)
 	_ weir.IncomingStore = (*Store)(nil)
 )
 
@@ -72,6 +82,17 @@ var (
 // this Store) or mysql://user:password@host:3306/database. It does not change
 // the database.
 func Open(ctx context.Context, url string, o Options) (*Store, error) {
+	o = withDefaults(o)
+	db, err := OpenDatabase(ctx, url, o.Logger)
+	if err != nil {
+		return nil, err
+	}
+	scheme, _, _ := strings.Cut(url, "://")
+	return newStore(db, scheme, o), nil
+}
+
+// OpenDatabase opens the database alone, at a URL as Open takes it.
+func OpenDatabase(ctx context.Context, url string, log *slog.Logger) (dialect.Database, error) {
 	scheme, address, ok := strings.Cut(url, "://")
 	known := strings.Join(slices.Sorted(maps.Keys(openers())), "://, ") + "://"
 	if !ok { // not shown: it may hold a password
@@ -81,12 +102,11 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	if open == nil {
 		return nil, fmt.Errorf("database URL: scheme %q is not known; want one of %s", scheme, known)
 	}
-	o = withDefaults(o)
-	db, err := open(ctx, address, o.Logger)
+	db, err := open(ctx, address, log)
 	if err != nil {
 		return nil, fmt.Errorf("database: %w", err)
 	}
-	return newStore(db, scheme, o), nil
+	return db, nil
 }
 
 func newStore(db dialect.Database, scheme string, o Options) *Store {
@@ -96,6 +116,8 @@ func newStore(db dialect.Database, scheme string, o Options) *Store {
 		write: sqlx.NewDb(pools.Write, scheme), read: sqlx.NewDb(pools.Read, scheme),
 		log: o.Logger, metrics: o.Metrics, owner: o.Owner, ttl: o.LeaseTTL, ids: newIDs(0),
 	}
+	s.roles.turn = make(chan struct{}, 1)
+	s.metrics.statements.Store(pools.Statements)
 	s.text = newStatements(s.sql)
 	s.writer = newWriter(s)
 	return s
@@ -141,9 +163,13 @@ func (s *Store) Join(ctx context.Context) error {
 	}
 	s.leave = leave
 	s.ids.node = start % nodes
+	s.alone = alone && s.database.Pools().Batch == s.database.Pools().Write
 	s.writer.begin(start)
 	s.watchClock()
 	s.joined.Store(true)
+	if err := s.adoptAll(ctx); err != nil {
+		return fmt.Errorf("join the store: fold what was left in the journal: %w", err)
+	}
 	s.log.Info("joined the store", "owner", s.owner, "start", start)
 	return nil
 }
@@ -164,12 +190,16 @@ func (s *Store) register(ctx context.Context, alone bool) (start int64, err erro
 		if _, err := tx.ExecContext(ctx, "DELETE FROM writers WHERE start_number < ?", start-100*nodes); err != nil {
 			return err
 		}
-		free, args := "UPDATE leases SET owner = '', expires_at = 0 WHERE owner = ?", []any{s.owner}
-		if alone {
-			free, args = "UPDATE leases SET owner = '', expires_at = 0 WHERE owner <> ''", nil
+		for _, table := range []string{"leases", "roles"} {
+			free, args := "UPDATE "+table+" SET owner = '', expires_at = 0 WHERE owner = ?", []any{s.owner}
+			if alone {
+				free, args = "UPDATE "+table+" SET owner = '', expires_at = 0 WHERE owner <> ''", nil
+			}
+			if _, err := tx.ExecContext(ctx, free, args...); err != nil {
+				return err
+			}
 		}
-		_, err := tx.ExecContext(ctx, free, args...)
-		return err
+		return nil
 	})
 	return start, err
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"weir"
+	"weir/events"
 )
 
 // errStale says that a revision was another than expected: the transaction
@@ -25,6 +26,7 @@ type transaction struct {
 	states map[weir.ChannelID]channelState
 	counts map[weir.ChannelID]int64 // by how much the number of waiting contacts changes
 	wakes  []weir.ChannelID         // channels whose owner is somebody else
+	events []events.Event           // to be announced
 }
 
 // channelState is what a batch has to know of a channel.
@@ -35,6 +37,7 @@ type channelState struct {
 	Owner    string `db:"owner"`
 	Epoch    int64  `db:"epoch"`
 	Live     bool   `db:"live"`
+	Mark     int64  `db:"mark"` // the number of the batch that read it
 }
 
 func newTransaction(w *writer, tx *sqlx.Tx, b *batch) *transaction {
@@ -48,7 +51,8 @@ func (t *transaction) run() error {
 	for _, r := range t.b.requests {
 		r.outcome = outcome{}
 	}
-	for _, step := range []func() error{t.mark, t.readChannels, t.accept, t.change, t.count, t.deliver} {
+	t.b.noticed, t.b.told, t.b.wrote = false, false, journaled{}
+	for _, step := range []func() error{t.mark, t.readChannels, t.work, t.accept, t.change, t.count, t.deliver, t.tell} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -60,38 +64,126 @@ func (t *transaction) exec(text string, args ...any) (int64, error) {
 	return t.w.cache.exec(t.w.ctx, t.tx, text, args...)
 }
 
-// mark leaves the number of this batch, for the case that COMMIT breaks.
+// later runs a statement of which nobody needs to know how many rows it changed.
+// Where that saves a round trip it is sent with the next one.
+func (t *transaction) later(text string, args ...any) error {
+	return t.w.cache.later(t.w.ctx, t.tx, text, args...)
+}
+
+// get reads one number by a statement whose text is one of few.
+func (t *transaction) get(n *int64, text string, args ...any) error {
+	return t.w.cache.get(t.w.ctx, t.tx, n, text, args...)
+}
+
+// mark leaves the number of this batch, for the case that COMMIT breaks. A hopeful
+// batch does so with a look at the channels, as part of it.
 func (t *transaction) mark() error {
-	n, err := t.exec(t.w.s.text.mark, t.b.number, t.w.start)
-	if err == nil && n != 1 {
-		err = fmt.Errorf("the row of this process in writers is gone")
+	if t.b.hopeful = t.hopes(); t.b.hopeful {
+		return nil
 	}
-	return err
+	return t.later(t.w.s.text.mark, t.b.number, t.w.start)
+}
+
+// hopes tells whether all channels concerned were ours, and took contacts, when
+// they were read last. Then a batch is written in one round trip.
+func (t *transaction) hopes() bool {
+	if t.w.s.sql.MarkOwned == nil || t.b.wary {
+		return false
+	}
+	some := false
+	for _, r := range t.b.requests {
+		for _, channel := range r.channels() {
+			state, ok := t.w.states[channel]
+			if !ok || state.Owner != t.w.s.owner || state.Deleting || state.Deleted {
+				return false
+			}
+			some = true
+		}
+	}
+	return some
+}
+
+// owned holds on to the channels, which are as they were known, or the batch is
+// refused.
+func (t *transaction) owned(channels []any) error {
+	sum := int64(0)
+	for _, c := range channels {
+		sum += t.states[weir.ChannelID(c.(int64))].Epoch
+	}
+	args := append([]any{len(channels), sum, t.b.number}, channels...)
+	return t.later(t.w.s.sql.MarkOwned(len(channels)), append(args, t.w.s.owner, t.w.start)...)
 }
 
 // readChannels reads leases and states of the channels concerned and holds on
 // to them until the end, so that none changes hands meanwhile.
 func (t *transaction) readChannels() error {
 	var list []any
+	known := t.w.knownStates()
 	for _, r := range t.b.requests {
-		if _, ok := t.states[r.channel]; !ok && r.item == nil {
-			t.states[r.channel] = channelState{}
-			list = append(list, int64(r.channel))
+		for _, channel := range r.channels() {
+			if _, ok := t.states[channel]; ok {
+				continue
+			}
+			state, ok := known[channel]
+			if ok = ok && (t.w.s.alone || t.b.hopeful); ok {
+				t.states[channel] = state
+			} else {
+				t.states[channel] = channelState{}
+			}
+			if !ok || t.b.hopeful {
+				list = append(list, int64(channel))
+			}
 		}
 	}
 	if len(list) == 0 {
 		return nil
 	}
 	slices.SortFunc(list, func(a, b any) int { return int(a.(int64) - b.(int64)) })
+	if t.b.hopeful {
+		return t.owned(list)
+	}
 	var found []channelState
 	err := t.tx.SelectContext(t.w.ctx, &found,
 		"SELECT c.id, c.deleting, c.deleted, COALESCE(l.owner, '') AS owner, COALESCE(l.epoch, 0) AS epoch, "+
-			"COALESCE(l.expires_at > "+t.w.s.database.Now()+", 0) AS live "+
-			"FROM channels c LEFT JOIN leases l ON l.channel_id = c.id WHERE c.id IN "+marks(len(list))+t.w.s.sql.ForShare, list...)
+			"COALESCE(l.expires_at > "+t.w.s.database.Now()+", 0) AS live, "+
+			"COALESCE((SELECT batch FROM writers WHERE start_number = ?), 0) AS mark "+
+			"FROM channels c LEFT JOIN leases l ON l.channel_id = c.id WHERE c.id IN "+marks(len(list))+t.w.s.sql.ForShare, append([]any{t.w.start}, list...)...)
 	for _, s := range found {
+		if s.Mark != t.b.number {
+			return fmt.Errorf("the row of this process in writers is gone")
+		}
 		t.states[weir.ChannelID(s.ID)] = s
+		known[weir.ChannelID(s.ID)] = s
 	}
 	return err
+}
+
+// knownStates are the states of channels that were read in earlier batches. Where
+// this process is alone they cannot have changed: a transaction that could have
+// changed one counts itself before it is committed, and this one began after that.
+func (w *writer) knownStates() map[weir.ChannelID]channelState {
+	now := w.s.writes.Load()
+	if w.states == nil || w.s.alone && w.asOf != now {
+		w.states, w.asOf = map[weir.ChannelID]channelState{}, now
+	}
+	return w.states
+}
+
+// emit has events written as the last step of the batch; they get their ids
+// then.
+func (t *transaction) emit(list ...events.Event) { t.events = append(t.events, list...) }
+
+// work does what requests bring beside contacts.
+func (t *transaction) work() error {
+	for _, r := range t.b.requests {
+		if r.work == nil {
+			continue
+		}
+		if err := r.work.write(t, r); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // count adds up the numbers of waiting contacts.
@@ -105,8 +197,7 @@ func (t *transaction) count() error {
 	if len(args) == 0 {
 		return nil
 	}
-	_, err := t.exec("INSERT INTO channel_counts (channel_id, queued) VALUES "+rowsOf(len(args)/2, 2)+t.w.s.text.addCounts, args...)
-	return err
+	return t.later("INSERT INTO channel_counts (channel_id, queued) VALUES "+rowsOf(len(args)/2, 2)+t.w.s.text.addCounts, args...)
 }
 
 // deliver writes inbox items: those handed over, and a wake for each channel
@@ -134,8 +225,7 @@ func (t *transaction) deliver() error {
 	if len(args) == 0 {
 		return nil
 	}
-	_, err := t.exec(t.w.s.text.insertInbox+rowsOf(len(args)/5, 5)+t.w.s.text.renewWake, args...)
-	return err
+	return t.later(t.w.s.text.insertInbox+rowsOf(len(args)/5, 5)+t.w.s.text.renewWake, args...)
 }
 
 // payload is never NULL.

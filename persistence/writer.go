@@ -3,6 +3,7 @@ package persistence
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -26,19 +27,38 @@ type writer struct {
 	signal chan struct{} // one token: the queue or closed has changed
 
 	down   atomic.Bool     // the database was not reached
-	ctx    context.Context // ends when close gives up; statements run under it
+	stop   context.Context // ends when close gives up
 	giveUp context.CancelFunc
+	ctx    context.Context // of statements
 	ended  chan struct{}
 
 	start  int64 // which row of the table writers is ours
 	number int64 // of the last batch
 	cache  *statementCache
+
+	company time.Time // until when what is queued waits for more
+	scratch []any     // arguments of the statement before
+	journal *journal
+
+	// States of channels as they were read. Where this process is alone they are
+	// as of a number of writes beside ours; where it is not the database is asked, in
+	// passing, whether they have changed.
+	states map[weir.ChannelID]channelState
+	asOf   int64
 }
 
 // Bounds of a batch. A request that is larger goes alone.
 const (
 	maxRows  = 1000
 	maxBytes = 1 << 20
+)
+
+// When the writer lingers, for how long, and how many waiting rows are enough not
+// to.
+const (
+	busyRows   = 24
+	lingerFor  = time.Millisecond
+	enoughRows = 256
 )
 
 // Pauses between tries while the database is down.
@@ -51,11 +71,15 @@ const (
 var errClosed = errors.New("the store is closed")
 
 func newWriter(s *Store) *writer {
-	ctx, cancel := context.WithCancel(context.Background())
+	stop, cancel := context.WithCancel(context.Background())
+	ctx := stop
+	if s.sql.Brief {
+		ctx = context.WithoutCancel(stop)
+	}
 	db := sqlx.NewDb(s.database.Pools().Batch, s.write.DriverName())
 	return &writer{
-		s: s, db: db, signal: make(chan struct{}, 1), ctx: ctx, giveUp: cancel,
-		ended: make(chan struct{}), cache: newStatementCache(db, s.sql.Prepare),
+		s: s, db: db, signal: make(chan struct{}, 1), stop: stop, giveUp: cancel, ctx: ctx,
+		ended: make(chan struct{}), cache: newStatementCache(db, s.sql.Prepare), journal: newJournal(),
 	}
 }
 
@@ -65,6 +89,13 @@ func (w *writer) begin(start int64) {
 	defer w.mu.Unlock()
 	w.start, w.begun = start, true
 	go w.run()
+}
+
+// startNumber is the number of this start; 0 before it has one.
+func (w *writer) startNumber() int64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.start
 }
 
 // hand queues a request. An error means that it was not taken.
@@ -120,11 +151,57 @@ func (w *writer) run() {
 			return
 		}
 		if b == nil {
-			<-w.signal
+			w.sleep()
 			continue
 		}
+		rows := b.rows()
 		w.settle(b)
+		if rows >= busyRows {
+			w.linger()
+		}
 	}
+}
+
+// sleep waits for something to do: a request, the end, or contacts to fold.
+func (w *writer) sleep() {
+	now := time.Now()
+	d := w.journal.pause(now)
+	if w.company.After(now) && (d == 0 || w.company.Sub(now) < d) {
+		d = w.company.Sub(now)
+	}
+	if d == 0 {
+		<-w.signal
+		return
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-w.signal:
+	case <-timer.C:
+	}
+}
+
+// linger lets more requests come before the next batch, when the one before
+// shows that many are on their way: a commit writes every page that it touches,
+// however few rows it changes there. A writer with little to do never lingers.
+// ADR 11 has what this costs and saves.
+func (w *writer) linger() {
+	w.mu.Lock()
+	enough := w.closed || w.waits(enoughRows)
+	w.mu.Unlock()
+	if !enough {
+		w.wait(lingerFor)
+	}
+}
+
+// waits tells whether so many rows wait to be written.
+func (w *writer) waits(rows int) bool {
+	for _, r := range w.queue {
+		if rows -= r.rows; rows <= 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // collect takes what waits. more is false when the writer is closed and
@@ -132,8 +209,14 @@ func (w *writer) run() {
 func (w *writer) collect() (_ *batch, more bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if upTo := w.foldUpTo(); upTo > 0 {
+		w.queue = slices.Insert(w.queue, 0, w.journal.newFold(upTo))
+	}
 	if len(w.queue) == 0 {
 		return nil, !w.closed
+	}
+	if w.company = w.awaited(); w.company.After(time.Now()) && !w.closed {
+		return nil, true
 	}
 	b, n := newBatch(w.queue)
 	rest := copy(w.queue, w.queue[n:])
@@ -141,6 +224,16 @@ func (w *writer) collect() (_ *batch, more bool) {
 	w.queue = w.queue[:rest]
 	w.s.metrics.waiting.Set(float64(rest))
 	return b, true
+}
+
+// awaited is until when what is queued may wait for more.
+func (w *writer) awaited() time.Time {
+	for _, r := range w.queue {
+		if r.until.IsZero() {
+			return time.Time{}
+		}
+	}
+	return w.queue[0].until
 }
 
 // settle tries until every request of a batch is answered.
@@ -154,13 +247,20 @@ func (w *writer) settle(b *batch) {
 		err := w.attempt(b)
 		if err == nil {
 			w.setDown(nil)
+			w.journal.committed(&b.wrote, time.Now())
 			b.answer()
+			if b.noticed {
+				w.s.noticed()
+			}
+			if b.told {
+				w.s.hooks.call()
+			}
 			return
 		}
 		kind, code := w.s.classify(err)
 		w.s.metrics.errors.WithLabelValues(code).Inc()
 		switch {
-		case w.ctx.Err() != nil:
+		case w.stop.Err() != nil:
 			b.fail(unavailable("the store was closed; it is not known whether this was written", err))
 			return
 		case kind == dialect.Again:
@@ -190,7 +290,7 @@ func (w *writer) blame(b *batch, err error) {
 	}
 }
 
-func (w *writer) wait(d time.Duration) { pause(w.ctx, d) }
+func (w *writer) wait(d time.Duration) { pause(w.stop, d) }
 
 // setDown notes whether the database can be reached, and says so once.
 func (w *writer) setDown(err error) {
@@ -223,6 +323,9 @@ func (w *writer) attempt(b *batch) error {
 		b.careful = true
 		err = w.transact(b)
 	}
+	if w.disappointed(b, err) {
+		err = w.transact(b)
+	}
 	result := resultCommitted
 	if err != nil {
 		result = resultFailed
@@ -232,6 +335,19 @@ func (w *writer) attempt(b *batch) error {
 	w.s.metrics.transactions.WithLabelValues(result).Inc()
 	w.s.metrics.duration.Observe(time.Since(begin).Seconds())
 	return err
+}
+
+// disappointed tells whether a batch was refused that took things to be as
+// expected. It is to be written with a look at them then.
+func (w *writer) disappointed(b *batch, err error) bool {
+	if err == nil || !b.hopeful || b.doubt {
+		return false
+	}
+	if kind, _ := w.s.classify(err); kind != dialect.Fault {
+		return false
+	}
+	b.wary, w.states = true, nil
+	return true
 }
 
 // committed finds out whether a batch whose COMMIT broke was committed. The
@@ -270,9 +386,12 @@ func (w *writer) transact(b *batch) error {
 		b.doubt = false
 		return nil
 	}
-	if kind, _ := w.s.classify(err); kind != dialect.Down {
+	kind, _ := w.s.classify(err)
+	if kind != dialect.Down {
 		b.doubt = false
 	}
-	w.s.reset(w.db.DB)
+	if kind != dialect.Fault || !b.hopeful { // else the connection is well
+		w.s.reset(w.db.DB)
+	}
 	return err
 }

@@ -81,6 +81,8 @@ func (s *State) fire(t *timer) {
 // fireJob does everything about one job that is due.
 func (s *State) fireJob(j *job) {
 	switch {
+	case due(j.NotAfter, s.now) && j.unclaimed():
+		s.cancel(j, "", ExpiredJob)
 	case s.fireOffers(j), s.fireClose(j), s.fireDeclines(j):
 	case j.Status == JobScheduled && due(j.MatchingMode.ScheduleAt, s.now):
 		s.emit(&JobWaitingForActivationEvent{
@@ -166,7 +168,7 @@ func (s *State) expireJob(j *job) {
 		})
 		return
 	}
-	s.cancel(j, "", "Expired")
+	s.cancel(j, "", ExpiredJob)
 }
 
 // cancelUnserved ends the jobs that were not to wait and found nobody.
@@ -181,8 +183,11 @@ func (s *State) cancelUnserved() {
 	}
 }
 
-// NobodyAvailable is the disposition of a job that was not to wait.
-const NobodyAvailable = "NobodyAvailable"
+// Dispositions of jobs that the router itself cancels.
+const (
+	NobodyAvailable = "NobodyAvailable" // it was not to wait
+	ExpiredJob      = "Expired"         // nobody had it in time, or it lived for too long
+)
 
 func (s *State) jobHead(j *job) JobHead {
 	return JobHead{

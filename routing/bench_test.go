@@ -67,9 +67,18 @@ func wants(i int) []routing.WorkerSelector {
 	}
 }
 
+// blocked is how many jobs wait that nobody can take; with -short only so many
+// that the benchmark is seen to work.
+func blocked() int {
+	if testing.Short() {
+		return 1_000
+	}
+	return 1_000_000
+}
+
 func BenchmarkMatch(b *testing.B) {
 	for _, workers := range []int{100, benchWorkers} {
-		for _, waiting := range []int{0, 1_000_000} {
+		for _, waiting := range []int{0, blocked()} {
 			b.Run(fmt.Sprintf("workers=%d/blocked=%d", workers, waiting), func(b *testing.B) {
 				s, now := floor(b, workers, waiting)
 				specs := make([]routing.JobSpec, 90)
@@ -105,7 +114,7 @@ func benchMatch(b *testing.B, s *routing.State, now time.Time, specs []routing.J
 // BenchmarkCycle is a job's whole way: created, offered, accepted, completed,
 // closed, deleted, with all its events.
 func BenchmarkCycle(b *testing.B) {
-	for _, waiting := range []int{0, 1_000_000} {
+	for _, waiting := range []int{0, blocked()} {
 		b.Run(fmt.Sprintf("blocked=%d", waiting), func(b *testing.B) {
 			s, now := floor(b, benchWorkers, waiting)
 			b.ReportAllocs()

@@ -25,7 +25,7 @@ func (c If) check(st *stamp) error {
 	default:
 		return nil
 	}
-	return weir.Errorf(CodePrecondition, "it has changed")
+	return weir.Errorf(weir.CodePrecondition, "it has changed")
 }
 
 // PutWorker creates a worker or replaces what a client stated about it.

@@ -119,6 +119,9 @@ func (h *history) job() routing.JobSpec {
 	case 2:
 		s.MatchingMode = routing.MatchingMode{Kind: routing.ScheduleAndSuspend, ScheduleAt: h.now.Add(h.pause())}
 	}
+	if pick(h, "limited", false, false, false, true) {
+		s.NotAfter = h.now.Add(h.pause())
+	}
 	return s
 }
 

@@ -149,7 +149,7 @@ func (s *State) compareJobs(a, b *JobSpec) (d jobChanges) {
 	d.policy = a.ClassificationPolicyID != b.ClassificationPolicyID
 	d.priority = priorityOf(a) != priorityOf(b)
 	d.any = d.mode || d.place || d.labels || d.policy || d.priority || a.ChannelReference != b.ChannelReference ||
-		!a.Tags.equal(b.Tags) || !slices.Equal(a.Notes, b.Notes) || a.DispositionCode != b.DispositionCode
+		!a.Tags.equal(b.Tags) || !slices.Equal(a.Notes, b.Notes) || a.DispositionCode != b.DispositionCode || !a.NotAfter.Equal(b.NotAfter)
 	return d
 }
 

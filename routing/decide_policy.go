@@ -1,7 +1,8 @@
 package routing
 
 import (
-	"reflect"
+	"bytes"
+	"encoding/json"
 	"slices"
 	"strconv"
 	"time"
@@ -25,11 +26,9 @@ func (q *queue) maxOffers() int {
 	return max(1, q.dist.Mode.MaxConcurrentOffers)
 }
 
-// offerLife is how long an offer lasts. No default is published; a minute is
-// what the examples show.
 func (q *queue) offerLife() time.Duration {
-	if q.dist == nil || q.dist.OfferExpiresAfterSeconds == 0 {
-		return time.Minute
+	if q.dist == nil {
+		return usualOfferLife * time.Second
 	}
 	return seconds(q.dist.OfferExpiresAfterSeconds)
 }
@@ -61,7 +60,7 @@ func (c PutQueue) decide(s *State) error {
 	}
 	spec := c.Spec
 	spec.Labels = spec.Labels.with("Id", Text(c.ID))
-	if old == nil || !reflect.DeepEqual(old.QueueSpec, spec) {
+	if old == nil || !alike(old.QueueSpec, spec) {
 		s.emit(&QueuePutEvent{ID: c.ID, Spec: spec})
 	}
 	return nil
@@ -80,11 +79,42 @@ func (c PutDistribution) decide(s *State) error {
 	if err := validateDistribution(c.ID, &spec); err != nil {
 		return err
 	}
-	if old == nil || !reflect.DeepEqual(old.DistributionSpec, spec) {
+	if old == nil || !alike(old.DistributionSpec, spec) {
 		s.emit(&DistributionPutEvent{ID: c.ID, Spec: spec})
 	}
 	return nil
 }
+
+// alike says that two specifications say the same: nothing and an empty list
+// do. Clients see an empty list for nothing, and send back what they see.
+func alike[T any](a, b T) bool {
+	x, errX := json.Marshal(a)
+	y, errY := json.Marshal(b)
+	return errX == nil && errY == nil && bytes.Equal(x, y)
+}
+
+// orUsual gives options with their defaults, which clients see and send back.
+func (o *ScoringOptions) orUsual() *ScoringOptions {
+	out := ScoringOptions{DescendingOrder: new(true)}
+	if o != nil {
+		out.IsBatchScoringEnabled = o.IsBatchScoringEnabled
+		out.BatchSize, out.ScoringParameters = o.BatchSize, o.ScoringParameters
+	}
+	if o != nil && o.DescendingOrder != nil {
+		out.DescendingOrder = o.DescendingOrder
+	}
+	if out.BatchSize == 0 {
+		out.BatchSize = 20
+	}
+	if len(out.ScoringParameters) == 0 {
+		out.ScoringParameters = []string{"jobLabels", "workerSelectors"}
+	}
+	return &out
+}
+
+// usualOfferLife is how many seconds an offer lasts. No default is published;
+// a minute is what the examples show.
+const usualOfferLife = 60
 
 // validateDistribution checks a policy and fills in its defaults.
 func validateDistribution(id string, d *DistributionSpec) error {
@@ -92,6 +122,9 @@ func validateDistribution(id string, d *DistributionSpec) error {
 	m.id("/id", id)
 	m.text("/name", d.Name, maxText)
 	m.seconds("/offerExpiresAfterSeconds", d.OfferExpiresAfterSeconds)
+	if d.OfferExpiresAfterSeconds == 0 {
+		d.OfferExpiresAfterSeconds = usualOfferLife
+	}
 	mode := &d.Mode
 	switch mode.Kind {
 	case "":
@@ -109,7 +142,9 @@ func validateDistribution(id string, d *DistributionSpec) error {
 	if mode.MaxConcurrentOffers < mode.MinConcurrentOffers {
 		m.add("/mode/maxConcurrentOffers", "range", "at least minConcurrentOffers")
 	}
-	if mode.Kind != BestWorker {
+	if mode.Kind == BestWorker {
+		mode.ScoringRuleOptions = mode.ScoringRuleOptions.orUsual()
+	} else {
 		mode.ScoringRule, mode.ScoringRuleOptions = nil, nil
 	}
 	m.rule("/mode/scoringRule", mode.ScoringRule)
@@ -160,7 +195,7 @@ func (c PutException) decide(s *State) error {
 	}
 	spec := c.Spec
 	spec.ExceptionRules = s.numbered(spec.ExceptionRules)
-	if old == nil || !reflect.DeepEqual(old.ExceptionSpec, spec) {
+	if old == nil || !alike(old.ExceptionSpec, spec) {
 		s.emit(&ExceptionPutEvent{ID: c.ID, Spec: spec})
 	}
 	return nil
@@ -198,7 +233,7 @@ func (c PutPool) decide(s *State) error {
 	if err := m.err(); err != nil {
 		return err
 	}
-	if old == nil || !reflect.DeepEqual(old.PoolSpec, c.Spec) {
+	if old == nil || !alike(old.PoolSpec, c.Spec) {
 		s.emit(&PoolPutEvent{ID: c.ID, Spec: c.Spec})
 	}
 	return nil

@@ -6,9 +6,6 @@ import (
 	"weir"
 )
 
-// CodePrecondition says that the version of a condition is not the current one.
-const CodePrecondition weir.Code = "precondition_failed"
-
 // Details of refusals, in the Code of a [weir.FieldError]. The first three are
 // the names that clients of the API know.
 const (

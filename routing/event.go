@@ -9,6 +9,7 @@ type Event interface {
 	Head() *Header
 	Kind() string
 	fold(s *State)
+	about() string // the job that it changes; empty: none
 }
 
 // Header is common to all events.
@@ -20,6 +21,8 @@ type Header struct {
 // Head gives the header.
 func (h *Header) Head() *Header { return h }
 
+func (h *Header) about() string { return "" }
+
 // JobHead is common to the events of jobs.
 type JobHead struct {
 	Header
@@ -30,6 +33,8 @@ type JobHead struct {
 	Labels           Labels `json:"labels,omitempty"`
 	Tags             Labels `json:"tags,omitempty"`
 }
+
+func (e *JobHead) about() string { return e.JobID }
 
 // QueueInfo describes a queue inside an event.
 type QueueInfo struct {
@@ -210,3 +215,6 @@ type DeclineLapsedEvent struct {
 	JobID    string `json:"jobId"`
 	WorkerID string `json:"workerId"`
 }
+
+func (e *JobForgottenEvent) about() string  { return e.JobID }
+func (e *DeclineLapsedEvent) about() string { return e.JobID }

@@ -51,8 +51,8 @@ func (*DeletedEvent) Kind() string           { return "deleted" }
 // Public says that an event is one of the API and to be announced.
 func Public(e Event) bool { return e.Kind()[0] == 'R' }
 
-// kinds has an example of every event.
-func kinds() []Event {
+// Examples has an empty event of every kind.
+func Examples() []Event {
 	return []Event{
 		&JobReceivedEvent{}, &JobClassifiedEvent{}, &JobClassificationFailedEvent{}, &JobQueuedEvent{},
 		&JobExceptionTriggeredEvent{}, &JobWorkerSelectorsExpiredEvent{}, &JobUnassignedEvent{}, &JobCompletedEvent{},
@@ -79,7 +79,7 @@ type Decoder struct{ fresh map[string]func() Event }
 // NewDecoder makes a Decoder. One is enough for a whole log.
 func NewDecoder() *Decoder {
 	d := &Decoder{fresh: map[string]func() Event{}}
-	for _, e := range kinds() {
+	for _, e := range Examples() {
 		d.fresh[e.Kind()] = func() Event { return reflect.New(reflect.TypeOf(e).Elem()).Interface().(Event) } //nolint:forcetypeassert // it is of e's type
 	}
 	return d

@@ -13,6 +13,8 @@ type OfferHead struct {
 	OfferID          string `json:"offerId"`
 }
 
+func (h *OfferHead) about() string { return h.JobID }
+
 // OfferData is what the events of a new offer and of an accepted one tell.
 type OfferData struct {
 	JobPriority  int    `json:"jobPriority"`

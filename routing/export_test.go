@@ -1,5 +1,10 @@
 package routing
 
+import (
+	"maps"
+	"time"
+)
+
 // Rematch takes a job's offers back and matches it again, for benchmarks of
 // the match alone.
 func Rematch(s *State, id string) {
@@ -42,7 +47,12 @@ func Audit(s *State) (faults []string) {
 		}
 	}
 	queued := 0
+	counts, oldest := map[JobStatus]int{}, time.Time{}
 	for _, j := range s.jobs {
+		counts[j.Status]++
+		if j.queue != nil {
+			oldest = sooner(oldest, j.EnqueuedAt)
+		}
 		if j.kin != nil {
 			refs[j.kin]++
 		}
@@ -53,6 +63,9 @@ func Audit(s *State) (faults []string) {
 		add(j.wants && j.kin == nil, "job "+j.ID+" wants without a class")
 		add(j.mark, "job "+j.ID+" is marked")
 	}
+	figures := s.Figures()
+	add(!maps.Equal(counts, figures.Jobs), "jobs are miscounted")
+	add(!oldest.Equal(figures.OldestQueuedAt), "another job is the oldest")
 	inLines := 0
 	for _, q := range s.queues {
 		n := 0
@@ -121,4 +134,13 @@ func auditSets(s *State) (faults []string) {
 		}
 	}
 	return faults
+}
+
+// PlainJob is plainJob; MergedJob is what it replaces.
+func PlainJob(patch map[string]any) (*JobSpec, bool) { return plainJob(patch) }
+
+// MergedJob merges a patch into nothing.
+func MergedJob(patch map[string]any) (spec JobSpec, err error) {
+	err = merge(&spec, patch)
+	return spec, err
 }

@@ -20,6 +20,9 @@ func (s *State) Fold(events ...Event) error {
 
 // take folds one event and keeps the clock.
 func (s *State) take(e Event) {
+	if s.cutting != nil {
+		s.cutting.before(e)
+	}
 	h := e.Head()
 	s.seq = h.Seq
 	if h.At.After(s.now) {
@@ -39,6 +42,7 @@ func (s *State) emit(e Event) {
 // settle brings all that is derived from a job up to date: its place in the
 // queue and in its class, and its timers.
 func (s *State) settle(j *job) {
+	s.count(j, j.Status)
 	var q *queue
 	var place uint64
 	if j.Status == JobQueued {
@@ -126,6 +130,11 @@ func (s *State) arm(j *job) {
 	s.timers[timerJob].set(&j.due, s.deadline(j))
 }
 
+// unclaimed says that the job is not over and that nobody has it.
+func (j *job) unclaimed() bool {
+	return !j.Status.over() && j.Status != JobAssigned && j.Status != JobCompleted
+}
+
 // deadline is the first instant at which something about a job is due, but
 // for the end of its life.
 func (s *State) deadline(j *job) time.Time {
@@ -137,6 +146,9 @@ func (s *State) deadline(j *job) time.Time {
 		if a.ClosedAt.IsZero() {
 			at = sooner(at, a.CloseAt)
 		}
+	}
+	if j.unclaimed() {
+		at = sooner(at, j.NotAfter)
 	}
 	switch j.Status {
 	case JobScheduled:

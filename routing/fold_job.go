@@ -201,6 +201,7 @@ func (s *State) drop(id string) {
 	s.timers[timerJob].remove(&j.due)
 	s.timers[j.life.kind].remove(&j.life)
 	s.byAge.remove(j.Created)
+	s.count(j, "")
 	delete(s.jobs, id)
 }
 

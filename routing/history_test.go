@@ -29,6 +29,9 @@ type history struct {
 	decoder *routing.Decoder
 	cut     *routing.Cut // made at the last rebuild
 	before  []byte       // what it has to be
+	slow    *routing.Cut // one that is made while things happen
+	whole   bool
+	wanted  []byte // what that has to be
 }
 
 func settings() routing.Settings {
@@ -88,6 +91,7 @@ func (h *history) do(c routing.Command) {
 	if answer, ok := c.(routing.SupplyScores); ok {
 		h.naive.scores = answer.Scores
 	}
+	h.step()
 	events, err := h.live.Apply(c, h.now)
 	if err != nil && len(events) == 0 && before != nil {
 		h.sameButClock(before)
@@ -121,6 +125,24 @@ func (h *history) do(c routing.Command) {
 	if job, worker, ok := h.naive.next(); ok {
 		h.t.Fatalf("%T: worker %s is idle while job %s, which it can take, waits", c, worker, job)
 	}
+}
+
+// step makes a cut job by job while the state goes on: it is what a cut at
+// once would have been when it was begun.
+func (h *history) step() {
+	if h.slow == nil {
+		h.slow, h.whole, h.wanted = h.live.BeginCut(), false, snapshot(h.t, h.double)
+	}
+	for range rapid.IntRange(0, 3).Draw(h.t, "step") {
+		h.whole = h.slow.Step(1)
+	}
+	if !h.whole {
+		return
+	}
+	if got, err := h.slow.Encode(); err != nil || string(got) != string(h.wanted) {
+		h.t.Fatalf("a cut made in steps differs: %v\n%s", err, cmp.Diff(string(h.wanted), string(got)))
+	}
+	h.slow = nil
 }
 
 // sameButClock compares states but for the first line, which has the clock.

@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"weir"
 	"weir/routing"
 )
@@ -274,5 +276,26 @@ func TestWorkerStates(t *testing.T) {
 	r.wait(24 * time.Hour)
 	if _, ok := r.s.Job("old"); ok {
 		t.Error("the finished job was not forgotten")
+	}
+}
+
+func TestRoomOfAWorkerByChannel(t *testing.T) {
+	t.Parallel()
+	r := newRouter(t).queue("q", routing.Mode{})
+	r.do(routing.PutWorker{ID: "w", Spec: agentSpec(2, nil)}) // a chat costs 1, a call 2
+	room := func(some, chat, voice, mail bool) {
+		t.Helper()
+		got := []bool{r.s.HasRoom("w", ""), r.s.HasRoom("w", "chat"), r.s.HasRoom("w", "voice"), r.s.HasRoom("w", "mail")}
+		if diff := cmp.Diff([]bool{some, chat, voice, mail}, got); diff != "" {
+			t.Errorf("room on any, chat, voice, mail (-want +got):\n%s", diff)
+		}
+	}
+	room(true, true, true, false)
+	r.chat("one")
+	room(true, true, false, false)
+	r.chat("two")
+	room(false, false, false, false)
+	if r.s.HasRoom("nobody", "chat") {
+		t.Error("a worker that does not exist has room")
 	}
 }

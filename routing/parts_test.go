@@ -230,7 +230,7 @@ func TestKindsOfEvents(t *testing.T) {
 	t.Parallel()
 	var public []string
 	d := NewDecoder()
-	for _, e := range kinds() {
+	for _, e := range Examples() {
 		kind, data, err := EncodeEvent(e)
 		if err != nil {
 			t.Fatal(err)

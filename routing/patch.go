@@ -12,6 +12,16 @@ import (
 // are not a client's to state are passed over, as clients send whole resources
 // back. The result holds for this state: nothing may be applied in between.
 func (s *State) Patch(kind Resource, id string, body []byte, cond If) (Command, error) {
+	var patch map[string]any
+	if err := json.Unmarshal(body, &patch); err != nil || patch == nil {
+		return nil, weir.Errorf(weir.CodeInvalid, "the body is no JSON object")
+	}
+	return s.PatchMembers(kind, id, patch, cond)
+}
+
+// PatchMembers is Patch for a patch that was decoded by encoding/json already,
+// so that the engine's caller need not. It leaves the patch as it is.
+func (s *State) PatchMembers(kind Resource, id string, body map[string]any, cond If) (Command, error) {
 	switch kind {
 	case ResourceWorker:
 		c := PutWorker{ID: id, If: cond}
@@ -24,6 +34,9 @@ func (s *State) Patch(kind Resource, id string, body []byte, cond If) (Command, 
 		c := PutJob{ID: id, If: cond}
 		if j := s.jobs[id]; j != nil {
 			c.Spec = j.JobSpec
+		} else if spec, ok := plainJob(body); ok {
+			c.Spec = *spec
+			return c, nil
 		}
 		err := merge(&c.Spec, body)
 		return c, err
@@ -46,7 +59,7 @@ func (s *State) Patch(kind Resource, id string, body []byte, cond If) (Command, 
 	return s.patchPolicy(kind, id, body, cond)
 }
 
-func (s *State) patchPolicy(kind Resource, id string, body []byte, cond If) (Command, error) {
+func (s *State) patchPolicy(kind Resource, id string, body map[string]any, cond If) (Command, error) {
 	switch kind {
 	case ResourceDistribution:
 		c := PutDistribution{ID: id, If: cond}
@@ -76,11 +89,7 @@ func (s *State) patchPolicy(kind Resource, id string, body []byte, cond If) (Com
 
 // merge merges a patch into a specification: objects member by member, arrays
 // as a whole, and null takes a member away.
-func merge[T any](spec *T, body []byte) error {
-	var patch map[string]any
-	if err := json.Unmarshal(body, &patch); err != nil || patch == nil {
-		return weir.Errorf(weir.CodeInvalid, "the body is no JSON object")
-	}
+func merge[T any](spec *T, patch map[string]any) error {
 	text, err := json.Marshal(spec)
 	if err != nil {
 		return err
@@ -91,6 +100,9 @@ func merge[T any](spec *T, body []byte) error {
 	}
 	if text, err = json.Marshal(mergeObject(now, patch)); err != nil {
 		return err
+	}
+	if len(text) > maxSpec {
+		return invalid("", "length", "all members together have at most %d bytes", maxSpec)
 	}
 	var out T
 	if err := json.Unmarshal(text, &out); err != nil {

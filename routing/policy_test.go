@@ -1,9 +1,12 @@
 package routing_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"weir"
 	"weir/routing"
@@ -78,11 +81,11 @@ func TestConditions(t *testing.T) {
 		if c.ok {
 			r.do(put(c.cond, "a"))
 		} else {
-			r.refused(routing.CodePrecondition, put(c.cond, "b"))
+			r.refused(weir.CodePrecondition, put(c.cond, "b"))
 		}
 	}
-	r.refused(routing.CodePrecondition, routing.PutWorker{ID: "new", If: routing.If{Any: true}})
-	r.refused(routing.CodePrecondition, routing.PutJob{ID: "new", Spec: chatSpec(), If: routing.If{Version: 1}})
+	r.refused(weir.CodePrecondition, routing.PutWorker{ID: "new", If: routing.If{Any: true}})
+	r.refused(weir.CodePrecondition, routing.PutJob{ID: "new", Spec: chatSpec(), If: routing.If{Version: 1}})
 }
 
 // "Objects merge key by key (labels: {} removes nothing, labels: {a: null}
@@ -237,4 +240,51 @@ func FuzzRestore(f *testing.F) {
 			_, _ = s.Apply(routing.Tick{}, at)
 		}
 	})
+}
+
+// What clients see is with defaults, and with an empty list for nothing.
+func TestPoliciesSentBackAsTheyAreSeenDoNotChange(t *testing.T) {
+	t.Parallel()
+	r := newRouter(t)
+	r.do(routing.PutDistribution{ID: "d", Spec: routing.DistributionSpec{Mode: routing.Mode{Kind: routing.BestWorker}}})
+	d, _ := r.s.Distribution("d")
+	want := routing.DistributionSpec{OfferExpiresAfterSeconds: 60, Mode: routing.Mode{
+		Kind: routing.BestWorker, MinConcurrentOffers: 1, MaxConcurrentOffers: 1,
+		ScoringRuleOptions: &routing.ScoringOptions{BatchSize: 20, ScoringParameters: []string{"jobLabels", "workerSelectors"}, DescendingOrder: new(true)},
+	}}
+	if diff := cmp.Diff(want, d.Spec); diff != "" {
+		t.Errorf("defaults (-want +got):\n%s", diff)
+	}
+	r.do(routing.PutDistribution{ID: "d", Spec: want}).saw()
+	r.do(routing.PutClassification{ID: "c"})
+	r.do(routing.PutClassification{ID: "c", Spec: routing.ClassificationSpec{QueueSelectorAttachments: []routing.QueueAttachment{}}}).saw()
+	r.do(routing.PutException{ID: "x"})
+	r.do(routing.PutException{ID: "x", Spec: routing.ExceptionSpec{ExceptionRules: []routing.ExceptionRule{}}}).saw()
+}
+
+func TestIdsAndSizesThatNoStoreKeeps(t *testing.T) {
+	t.Parallel()
+	r := newRouter(t).queue("q", routing.Mode{})
+	for _, c := range []routing.Command{
+		routing.PutQueue{ID: "\xff"}, routing.PutWorker{ID: "w", Spec: routing.WorkerSpec{Labels: routing.Labels{"a": routing.Text("\xc3")}}},
+		routing.PutJob{ID: "j", Spec: routing.JobSpec{ChannelID: "\xed\xa0\x80", QueueID: "q"}},
+	} {
+		r.refused(weir.CodeInvalid, c)
+	}
+	// Small patches that add up.
+	part := func(from, to int) string {
+		var labels []string
+		for i := from; i < to; i++ {
+			labels = append(labels, fmt.Sprintf("%q:%q", fmt.Sprint("k", i), strings.Repeat("x", 10_000)))
+		}
+		return `{"channelId":"chat","queueId":"q","labels":{` + strings.Join(labels, ",") + `}}`
+	}
+	c, err := r.s.Patch(routing.ResourceJob, "j", []byte(part(0, 12)), routing.If{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.do(c)
+	if _, err := r.s.Patch(routing.ResourceJob, "j", []byte(part(12, 14)), routing.If{}); weir.CodeOf(err) != weir.CodeInvalid {
+		t.Errorf("a job of 140 kB: %v", err)
+	}
 }

@@ -36,6 +36,7 @@ type JobSpec struct {
 	Notes                    []Note           `json:"notes,omitempty"`
 	DispositionCode          string           `json:"dispositionCode,omitempty"`
 	MatchingMode             MatchingMode     `json:"matchingMode,omitzero"`
+	NotAfter                 time.Time        `json:"notAfter,omitzero"` // Weir's own: cancelled if nobody has it by then
 }
 
 // Note is a remark on a job.

@@ -21,7 +21,8 @@ type State struct {
 	offers   map[string]*offer // open ones
 	taken    map[string]*job   // offers revoked because another worker accepted
 
-	byAge line // jobs by creation, for pages
+	byAge  line              // jobs by creation, for pages
+	counts map[JobStatus]int // of jobs
 
 	index    index
 	timers   [timerKinds]heap
@@ -29,6 +30,7 @@ type State struct {
 	out      []Event // of the Apply that is running
 	unserved *job    // a new job that is not to wait
 	live     bool    // an Apply is running; else events are being folded
+	cutting  *Cut    // it has to be shown jobs before they change
 }
 
 // Settings are the limits that the API leaves open or that operators choose.
@@ -54,7 +56,7 @@ func New(settings Settings) *State {
 		dists: map[string]*distribution{}, classes: map[string]*classification{},
 		excepts: map[string]*exception{}, pools: map[string]*pool{},
 		offers: map[string]*offer{}, taken: map[string]*job{},
-		index: newIndex(),
+		counts: map[JobStatus]int{}, index: newIndex(),
 	}
 }
 
@@ -190,6 +192,8 @@ type job struct {
 	due   timer  // the nearest of its deadlines
 	life  timer  // until it expires, then until it is forgotten
 	mark  bool   // on the agenda
+
+	counted JobStatus // the state in which it is counted
 }
 
 // offer is a job offered to a worker.

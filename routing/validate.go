@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"time"
+	"unicode/utf8"
 
 	"weir"
 )
@@ -17,6 +18,7 @@ const (
 	maxID           = 256       // bytes of an id
 	maxItems        = 500       // labels, selectors, queues, channels, notes of one resource
 	maxText         = 16 << 10  // bytes of a text
+	maxSpec         = 128 << 10 // bytes of a resource as JSON: events repeat it
 	maxNumber       = 1<<31 - 1 // of an int32
 )
 
@@ -30,6 +32,9 @@ func (m *mistakes) id(pointer, id string) {
 func (m *mistakes) text(pointer, text string, most int) {
 	if len(text) > most {
 		m.add(pointer, "length", "at most %d bytes", most)
+	}
+	if !utf8.ValidString(text) {
+		m.add(pointer, "format", "it has to be UTF-8") // or it would come back from the store as another
 	}
 }
 
@@ -136,6 +141,7 @@ func (s *State) validateJob(id string, j *JobSpec, before *job) error {
 		m.add("/classificationPolicyId", "not_found", "there is no classification policy %q", j.ClassificationPolicyID)
 	}
 	s.validateMode(&m, &j.MatchingMode)
+	j.NotAfter = j.NotAfter.UTC().Truncate(time.Microsecond)
 	m.count("/notes", len(j.Notes))
 	j.Notes = slices.Clone(j.Notes)
 	for i := range j.Notes {

@@ -2,7 +2,6 @@ package routing
 
 import (
 	"fmt"
-	"reflect"
 	"slices"
 )
 
@@ -18,7 +17,7 @@ func (c PutClassification) decide(s *State) error {
 	if err := s.validateClassification(c.ID, &c.Spec); err != nil {
 		return err
 	}
-	if old == nil || !reflect.DeepEqual(old.ClassificationSpec, c.Spec) {
+	if old == nil || !alike(old.ClassificationSpec, c.Spec) {
 		s.emit(&ClassificationPutEvent{ID: c.ID, Spec: c.Spec})
 	}
 	return nil

@@ -97,6 +97,19 @@ func (s *State) Worker(id string) (Worker, bool) {
 	return v, true
 }
 
+// HasRoom says whether a registered worker has room for a job on a channel, or
+// on any if none is named.
+func (s *State) HasRoom(workerID, channelID string) bool {
+	w := s.workers[workerID]
+	switch {
+	case w == nil:
+		return false
+	case channelID == "":
+		return w.hasAnyRoom()
+	}
+	return w.hasRoom(channelID)
+}
+
 func (o *offer) view() Offer {
 	return Offer{o.ID, o.job.ID, o.WorkerID, o.Cost, o.IssuedAt, o.ExpiresAt}
 }

@@ -20,11 +20,12 @@ const (
 	maxMessages = 10
 	maxMessage  = 1600     // characters of a message
 	maxTwiML    = 64 << 10 // bytes
+	maxURL      = 8 << 10  // bytes
 	maxContents = MaxRungs + 1
 )
 
-// Content is what is sent in an attempt: messages in a text mode, a call in a
-// voice mode. Texts, the callback URL and the TwiML may hold {{names}} of
+// Content is what is sent in an attempt: messages in a text mode, a call in ivr,
+// and in cati notes for the interviewer, the form to open, or both. Texts, the callback URL and the TwiML may hold {{names}} of
 // attributes, and {{respondent}}, {{survey}}, {{attempt}} and {{mode}}.
 type Content struct {
 	Messages []string   `json:"messages,omitempty" doc:"one SMS each" example:"[\"Hello {{first_name}}, may we ask you something?\"]"`
@@ -34,6 +35,7 @@ type Content struct {
 // template is a content that was checked.
 type template struct {
 	messages []text
+	called   bool // there is a call
 	url      text
 	flow     int64
 	twiml    text
@@ -48,8 +50,12 @@ type Person struct {
 	Attributes map[string]string
 }
 
+// labelQuestionnaire is the label of a contact that names its questionnaire.
+const labelQuestionnaire = "questionnaire"
+
 // Contact is the contact to be enqueued for an outreach. It fails if the person
-// lacks an attribute.
+// lacks an attribute, or if its attributes make the content longer than a
+// content may be: no store and no provider is to choke on one person.
 func (pl *Plan) Contact(survey string, who Person, p Progress, o Outreach) (weir.Spec, error) {
 	questionnaire := pl.Arms[p.Arm].Questionnaire
 	all := pl.content[questionnaire][o.Mode]
@@ -76,15 +82,34 @@ func (pl *Plan) Contact(survey string, who Person, p Progress, o Outreach) (weir
 	s := weir.Spec{
 		Key: ContactKey(who.ID, o.Serial), To: who.Phone, Priority: o.Priority, Survey: survey,
 		NotBefore: o.NotBefore, NotAfter: o.NotAfter,
-		Labels: map[string]string{fieldRespondent: who.ID, fieldMode: string(o.Mode), fieldAttempt: strconv.Itoa(o.Attempt), "questionnaire": questionnaire},
+		Labels: map[string]string{fieldRespondent: who.ID, fieldMode: string(o.Mode), fieldAttempt: strconv.Itoa(o.Attempt), labelQuestionnaire: questionnaire},
+	}
+	for _, name := range pl.Labels {
+		if value := who.Attributes[name]; value != "" && utf8.RuneCountInString(value) <= maxLabel {
+			s.Labels[name] = value
+		}
 	}
 	for _, m := range t.messages {
 		s.Messages = append(s.Messages, m.fill(values, asIs))
 	}
-	if o.Mode.Voice() {
+	if t.called {
 		s.Call = &weir.Call{CallbackURL: t.url.fill(values, inURL), CallFlowID: t.flow, TwiML: t.twiml.fill(values, inXML)}
 	}
+	if overlong(&s) {
+		return weir.Spec{}, weir.Errorf(weir.CodeInvalid, "the attributes of respondent %s make the content too long", who.ID)
+	}
 	return s, nil
+}
+
+// overlong tells whether the values of a person made a content longer than one
+// may be.
+func overlong(s *weir.Spec) bool {
+	for _, m := range s.Messages {
+		if utf8.RuneCountInString(m) > maxMessage {
+			return true
+		}
+	}
+	return s.Call != nil && (len(s.Call.CallbackURL) > maxURL || len(s.Call.TwiML) > maxTwiML)
 }
 
 // Size is the most slots that a contact of a mode takes.
@@ -124,6 +149,11 @@ func lacking(needs []string, attributes map[string]string) []string {
 		}
 	}
 	return out
+}
+
+// Lacking are those of [Plan.Needs] that one respondent does not have.
+func (pl *Plan) Lacking(attributes map[string]string) []string {
+	return lacking(pl.Needs(), attributes)
 }
 
 // maxGaps bounds how many respondents a refusal names.
@@ -214,6 +244,8 @@ func (d Definition) attach(a *Arm, at string, m *mistakes) {
 // compile checks one content.
 func (c Content) compile(mode Mode, at string, m *mistakes) (t template) {
 	switch {
+	case mode == CATI:
+		return c.compileInterview(at, m)
 	case mode.Voice() && (c.Call == nil || c.Messages != nil):
 		m.add(at, "content", "%s needs a call, and no messages", mode)
 	case mode.Voice():
@@ -224,17 +256,38 @@ func (c Content) compile(mode Mode, at string, m *mistakes) (t template) {
 	if mode.Voice() {
 		return t
 	}
+	t.messages = c.compileMessages(at, m)
+	return t
+}
+
+// compileInterview checks what an interviewer is told.
+func (c Content) compileInterview(at string, m *mistakes) (t template) {
+	if c.Call == nil && len(c.Messages) == 0 || len(c.Messages) > maxMessages {
+		m.add(at, "content", "%s needs a call, up to %d messages as notes, or both", CATI, maxMessages)
+	}
+	if c.Call != nil {
+		if c.Call.TwiML != "" {
+			m.add(at+"/call/twiml", "content", "is for machines; %s needs a callback_url or a call_flow_id", CATI)
+		}
+		t = compileCall(*c.Call, at+"/call", m)
+	}
+	t.messages = c.compileMessages(at, m)
+	return t
+}
+
+func (c Content) compileMessages(at string, m *mistakes) (out []text) {
 	for i, message := range c.Messages {
 		at := at + "/messages/" + strconv.Itoa(i)
 		if n := utf8.RuneCountInString(message); n > maxMessage || strings.TrimSpace(message) == "" {
 			m.add(at, "length", "must have 1 to %d characters", maxMessage)
 		}
-		t.messages = append(t.messages, parsed(parseText, message, at, m))
+		out = append(out, parsed(parseText, message, at, m))
 	}
-	return t
+	return out
 }
 
 func compileCall(c weir.Call, at string, m *mistakes) (t template) {
+	t.called = true
 	known := 0
 	for _, given := range []bool{c.CallbackURL != "", c.CallFlowID != 0, c.TwiML != ""} {
 		if given {

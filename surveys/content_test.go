@@ -46,6 +46,23 @@ func TestContactOfAnAttempt(t *testing.T) {
 	}
 }
 
+// The attributes that the definition names go along as labels, if the
+// respondent has them and they are short enough.
+func TestAttributesGoAlongAsLabels(t *testing.T) {
+	t.Parallel()
+	d := definition()
+	d.Labels = []string{"language", "district", "essay"}
+	who := surveys.Person{ID: "r1", Attributes: map[string]string{"language": "Spanish", "essay": strings.Repeat("ä", 257), "secret": "x", "first_name": "Ana"}}
+	got, err := plan(t, d).Contact("s1", who, surveys.Progress{}, surveys.Outreach{Mode: surveys.IVR, Attempt: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	delete(got.Labels, "questionnaire")
+	if diff := cmp.Diff(map[string]string{"respondent": "r1", "mode": "ivr", "attempt": "1", "language": "Spanish"}, got.Labels); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestEachAttemptHasItsWords(t *testing.T) {
 	t.Parallel()
 	for attempt, want := range map[int]string{0: "one", 1: "one", 2: "two", 3: "two", 99: "two"} {
@@ -76,6 +93,30 @@ func TestCallsCarryTheRespondent(t *testing.T) {
 	got := sent(t, surveys.IVR, 1, surveys.Content{Call: &weir.Call{TwiML: `<Response><Say voice="{{district}}">{{first_name}}</Say></Response>`}})
 	if want := `<Response><Say voice="a/b?c=d">Ana &amp; &lt;Bo&gt;</Say></Response>`; got.Call.TwiML != want {
 		t.Errorf("TwiML: %s", got.Call.TwiML)
+	}
+}
+
+// An interview by a person takes notes, a form to open, or both.
+func TestInterviews(t *testing.T) {
+	t.Parallel()
+	form := &weir.Call{CallbackURL: "https://forms.example/{{respondent}}"}
+	both := sent(t, surveys.CATI, 1, surveys.Content{Messages: []string{"Ask {{first_name}}"}, Call: form})
+	if both.Messages[0] != "Ask Ana & <Bo>" || both.Call == nil || both.Call.CallbackURL != "https://forms.example/r17" {
+		t.Errorf("%+v, %+v", both.Messages, both.Call)
+	}
+	if notes := sent(t, surveys.CATI, 1, surveys.Content{Messages: []string{"Ask"}}); notes.Call != nil {
+		t.Errorf("a call out of nothing: %+v", notes.Call)
+	}
+	for name, c := range map[string]surveys.Content{
+		"nothing": {}, "for machines": {Call: &weir.Call{TwiML: "<Response/>"}}, "no form": {Call: &weir.Call{}}, "an empty note": {Messages: []string{" "}},
+	} {
+		d := definition()
+		d.Modes[surveys.CATI] = surveys.ModeSpec{Channel: "c"}
+		d.Arms = []surveys.Arm{{Modes: []surveys.Mode{surveys.CATI}}}
+		d.Questionnaires = map[string]map[surveys.Mode][]surveys.Content{"q": {surveys.CATI: {c}}}
+		if _, wrong := d.Compile(surveys.Defaults{}); len(wrong) == 0 {
+			t.Errorf("%s is no interview, and passes", name)
+		}
 	}
 }
 

@@ -22,9 +22,11 @@ func (pl *Plan) IsStop(message string) bool {
 	return false
 }
 
-// bare is a text without space and punctuation around it.
+// bare is a text without space and punctuation around it, and with one space
+// wherever there is some within.
 func bare(s string) string {
-	return strings.TrimFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsPunct(r) || unicode.Is(unicode.Cf, r) })
+	s = strings.TrimFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsPunct(r) || unicode.Is(unicode.Cf, r) })
+	return strings.Join(strings.Fields(s), " ")
 }
 
 // Heard notes that a respondent answered, by whatever mode. disposition is what

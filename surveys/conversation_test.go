@@ -155,7 +155,7 @@ func TestStopWords(t *testing.T) {
 	d.StopWords = []string{"STOP", "No más!", "arrêter"}
 	pl := plan(t, d)
 	for message, want := range map[string]bool{
-		"stop": true, " Stop.\n": true, "¡NO MÁS!": true, "\u200eArrêter": true, "\"stop\"": true,
+		"stop": true, " Stop.\n": true, "¡NO MÁS!": true, "\u200eArrêter": true, "\"stop\"": true, "no  más": true, "No\n más": true,
 		"": false, "...": false, "please stop": false, "stop it": false, "no mas": false, "stopp": false,
 	} {
 		if got := pl.IsStop(message); got != want {

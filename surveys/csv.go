@@ -32,6 +32,11 @@ func (r *Reader) record() (fields []string, number int, err error) {
 	if quotes == 0 {
 		return strings.Split(first.text, r.comma), first.number, nil
 	}
+	if quotes%2 != 0 { // what is wrong by itself looks for no end in other lines
+		if _, err := splitQuoted(first.text, r.comma[0]); err != nil && !errors.Is(err, errOpenQuote) {
+			return nil, first.number, err
+		}
+	}
 	more, size := []line(nil), len(first.text)
 	for quotes%2 != 0 {
 		next, err := r.lines.next()

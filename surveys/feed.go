@@ -24,8 +24,10 @@ const (
 
 // Room is how many contacts, of so many slots each, may be enqueued on a channel
 // now: what is free, and what comes free until the next look, less what waits
-// already. Never more than can be handed over before the window closes in left,
-// so that nothing expires in the queue.
+// already. The last one may be larger than what is left of that: a survey with
+// large contacts is not to find the room taken by small ones for ever. Never more
+// than can be handed over before the window closes in left, so that nothing
+// expires in the queue.
 //
 // A rate that was observed while there was little to do is too low; but what is
 // free may always be filled, so that the rate recovers.
@@ -34,10 +36,9 @@ func (f Flow) Room(size int, next, left time.Duration) int {
 		return 0
 	}
 	free := max(0, f.Capacity-f.InFlight)
-	wanted := float64(free) + f.freed(next)
-	reachable := float64(free) + prudence*f.freed(left)
-	slots := int(math.Ceil(min(wanted, reachable))) - f.Queued
-	return max(0, slots) / size
+	wanted := int(math.Ceil(float64(free)+f.freed(next))) - f.Queued
+	reachable := int(math.Ceil(float64(free)+prudence*f.freed(left))) - f.Queued
+	return max(0, min((wanted+size-1)/size, reachable/size))
 }
 
 // freed is how many slots come free in a time.
@@ -127,9 +128,17 @@ func (m *Minute) Next(now time.Time, limit int) time.Time {
 	return now.Add(time.Minute)
 }
 
-// turn forgets the seconds that have passed. A clock that goes back stays where
-// it was.
+// turn forgets the seconds that have passed. A clock that goes back a little stays
+// where it was; if it goes back further, what it has seen may have been just now.
 func (m *Minute) turn(now time.Time) {
+	if m.second-now.Unix() >= int64(len(m.counts)) {
+		sum := int32(0)
+		for _, n := range m.counts {
+			sum += n
+		}
+		m.second, m.counts = now.Unix(), [61]int32{}
+		m.counts[m.second%int64(len(m.counts))] = sum
+	}
 	second := max(now.Unix(), m.second)
 	if second-m.second >= int64(len(m.counts)) {
 		m.counts = [61]int32{}

@@ -12,14 +12,15 @@ import (
 // Definition is a survey as clients write it, apart from its respondents.
 type Definition struct {
 	Schedule       ScheduleSpec                  `json:"schedule"`
-	Modes          map[Mode]ModeSpec             `json:"modes" doc:"how each mode is used: ivr, sms, mobileweb"`
+	Modes          map[Mode]ModeSpec             `json:"modes" doc:"how each mode is used: ivr, sms, mobileweb, cati"`
 	Arms           []Arm                         `json:"arms" doc:"what is compared; one arm if nothing is"`
 	Questionnaires map[string]map[Mode][]Content `json:"questionnaires" doc:"for each questionnaire and mode the content of each attempt; the last one also of those that follow"`
 	FallbackDelay  string                        `json:"fallback_delay,omitempty" doc:"from the last retry of a mode to the next mode" example:"120m"`
 	Cutoff         int                           `json:"cutoff,omitempty" doc:"how many are enough; 0: no limit"`
 	CountPartial   bool                          `json:"count_partial,omitempty" doc:"partial answers count as well"`
 	Quotas         Quotas                        `json:"quotas,omitempty"`
-	StopWords      []string                      `json:"stop_words,omitempty" doc:"absent: stop"`
+	StopWords      []string                      `json:"stop_words,omitzero" doc:"absent: stop"`
+	Labels         []string                      `json:"labels,omitempty" doc:"attributes of the respondents that their contacts have as labels, such as those by which a channel to people chooses the worker; up to 16" example:"[\"language\"]"`
 	Weight         int                           `json:"weight,omitempty" doc:"share of a channel compared with other surveys; absent: 1"`
 	LimitPerMinute int                           `json:"limit_per_minute,omitempty" doc:"most first attempts and retries in any minute"`
 	BatchSize      int                           `json:"batch_size,omitempty" doc:"most active respondents if there is neither cutoff nor quota"`
@@ -52,6 +53,7 @@ type Plan struct {
 	CountPartial       bool
 	Quotas             Quotas
 	StopWords          []string
+	Labels             []string
 	Weight             int
 	LimitPerMinute     int
 	Batch              int
@@ -66,6 +68,8 @@ const (
 	MaxWeight    = 1000
 	maxStopWords = 50
 	maxStopWord  = 100
+	maxLabels    = 16
+	maxLabel     = 256 // characters of the value of a label
 )
 
 // Compile checks a definition and finds every mistake in it. What depends on the
@@ -78,7 +82,7 @@ func (d Definition) Compile(def Defaults) (*Plan, []weir.FieldError) {
 	m.in("/quotas", d.Quotas.check())
 	pl := &Plan{
 		Schedule: schedule, Arms: checkArms(d.Arms, &m), CountPartial: d.CountPartial, Quotas: d.Quotas,
-		FallbackDelay: DefaultFallbackDelay, StopWords: d.stopWords(&m), Region: d.Region,
+		FallbackDelay: DefaultFallbackDelay, StopWords: d.stopWords(&m), Labels: d.labels(&m), Region: d.Region,
 		Cutoff:             bounded(d.Cutoff, 0, math.MaxInt32, 0, "/cutoff", &m),
 		Weight:             bounded(d.Weight, 1, MaxWeight, 1, "/weight", &m),
 		LimitPerMinute:     bounded(d.LimitPerMinute, 1, math.MaxInt32, def.LimitPerMinute, "/limit_per_minute", &m),
@@ -134,6 +138,24 @@ func (d Definition) stopWords(m *mistakes) []string {
 		out = append(out, w)
 	}
 	return out
+}
+
+// labels are the attributes that go along with contacts.
+func (d Definition) labels(m *mistakes) []string {
+	if len(d.Labels) > maxLabels {
+		m.add("/labels", "length", "must have up to %d names", maxLabels)
+		return nil
+	}
+	for i, name := range d.Labels {
+		at := "/labels/" + strconv.Itoa(i)
+		switch {
+		case !goodAttribute(name):
+			m.add(at, "format", attributeForm)
+		case builtIn(name) || name == fieldPhone || name == labelQuestionnaire:
+			m.add(at, "reserved", "is the name of something that contacts say anyway, or may not")
+		}
+	}
+	return d.Labels
 }
 
 // modes reads the ladders and channels of the modes. Every mode that an arm uses

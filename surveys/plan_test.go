@@ -104,6 +104,8 @@ func TestWrongDefinitionsAreRefused(t *testing.T) {
 		}, []string{"/cutoff range", "/weight range", "/limit_per_minute range", "/batch_size range", "/initial_success_rate range"}},
 		{"region", func(d *surveys.Definition) { d.Region = "XX" }, []string{"/region unknown"}},
 		{"stop words", func(d *surveys.Definition) { d.StopWords = []string{"basta", " . "} }, []string{"/stop_words/1 length"}},
+		{"labels", func(d *surveys.Definition) { d.Labels = []string{"language", "First Name", "mode", "phone"} }, []string{"/labels/1 format", "/labels/2 reserved", "/labels/3 reserved"}},
+		{"many labels", func(d *surveys.Definition) { d.Labels = make([]string, 17) }, []string{"/labels length"}},
 		{"quotas", func(d *surveys.Definition) {
 			d.Quotas = surveys.Quotas{{Where: map[string]surveys.Match{"Age!": {}}, Quota: -1}}
 		}, []string{"/quotas/0/quota range", "/quotas/0/where/Age! format"}},

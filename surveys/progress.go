@@ -10,29 +10,32 @@ import (
 // Mode is a way to reach a respondent.
 type Mode string
 
-// The modes. A survey over the mobile web is an SMS with a link.
+// The modes. A survey over the mobile web is an SMS with a link; cati is an
+// interview by a person, over a channel to people.
 const (
 	IVR       Mode = "ivr"
 	SMS       Mode = "sms"
 	MobileWeb Mode = "mobileweb"
+	CATI      Mode = "cati"
 )
 
 // Modes lists every mode.
-func Modes() []Mode { return []Mode{IVR, SMS, MobileWeb} }
+func Modes() []Mode { return []Mode{IVR, SMS, MobileWeb, CATI} }
 
-// Voice tells whether the mode needs a channel for calls; the others need one
-// for text.
-func (m Mode) Voice() bool { return m == IVR }
+// Voice tells whether the mode is a spoken conversation: an attempt counts only
+// once something is known of it, and a conversation ends with its contact.
+func (m Mode) Voice() bool { return m == IVR || m == CATI }
 
 // Counts holds a number for each mode.
 type Counts struct {
 	IVR       int `json:"ivr,omitempty"`
 	SMS       int `json:"sms,omitempty"`
 	MobileWeb int `json:"mobileweb,omitempty"`
+	CATI      int `json:"cati,omitempty"`
 }
 
 // Total is the sum over the modes.
-func (c Counts) Total() int { return c.IVR + c.SMS + c.MobileWeb }
+func (c Counts) Total() int { return c.IVR + c.SMS + c.MobileWeb + c.CATI }
 
 // Add gives the counts with n more for a mode.
 func (c Counts) Add(m Mode, n int) Counts {
@@ -43,6 +46,8 @@ func (c Counts) Add(m Mode, n int) Counts {
 		c.SMS += n
 	case MobileWeb:
 		c.MobileWeb += n
+	case CATI:
+		c.CATI += n
 	}
 	return c
 }

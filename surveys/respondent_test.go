@@ -184,6 +184,7 @@ func TestExpiredContactsConsumeNothing(t *testing.T) {
 			d.Modes = map[surveys.Mode]surveys.ModeSpec{mode: {Channel: "c", Retries: "10m"}}
 			d.Arms = []surveys.Arm{{Modes: []surveys.Mode{mode}}}
 			d.Questionnaires["q"][surveys.MobileWeb] = d.Questionnaires["q"][surveys.SMS]
+			d.Questionnaires["q"][surveys.CATI] = d.Questionnaires["q"][surveys.IVR]
 			l := begin(t, d)
 			for day := range 3 {
 				if mode == surveys.IVR && day == 2 {

@@ -4,7 +4,11 @@ package surveys
 type Claim struct {
 	Survey string
 	Weight int // at least 1
-	Wants  int
+	Wants  int // contacts
+	Size   int // slots of each; at least 1
+	// More says that it wants more than it may have this time: with all of Wants it
+	// is not satisfied, and what it is owed is not forgotten.
+	More bool
 }
 
 // Rota shares a channel's room between surveys, by weight, over many polls: who
@@ -12,54 +16,78 @@ type Claim struct {
 // owes nobody.
 type Rota map[string]int
 
-// Share divides room between the claims, in their order: everybody who wants
-// more than its share gets its share, and nothing is left while somebody wants
-// it. It gives the new rota; a survey that wants nothing more saves nothing up.
+// slot is what one slot counts in a [Rota]: the same whoever else wants one, so
+// that surveys which come and go do not change what others owe each other. The
+// usual sums of weights are parts of it.
+const slot = 720720
+
+// Share divides room, in slots, between the claims, in their order, and gives how
+// many contacts each gets: everybody who wants more than its share of the slots
+// gets its share, and nothing is left while somebody wants it; the last contact
+// may take more than is left. It gives the new rota; a survey that wants nothing
+// more saves nothing up.
 func (r Rota) Share(room int, claims []Claim) ([]int, Rota) {
 	got := make([]int, len(claims))
 	for room > 0 {
-		weights, rounds := 0, room
+		weights, all, rounds := 0, common(claims), room
 		for i, c := range claims {
 			if want := c.Wants - got[i]; want > 0 {
 				weights += c.weight()
-				rounds = min(rounds, want/c.weight())
+				rounds = min(rounds, want*c.size()/(c.weight()*all))
 			}
 		}
 		if weights == 0 {
 			break
 		}
-		// Whole rounds, in which everybody gets its weight, change no debt.
-		if rounds = min(rounds, room/weights); rounds > 0 {
+		// Whole rounds, in which everybody gets slots by its weight, change no debt.
+		if rounds = min(rounds, room/(weights*all)); rounds > 0 {
 			for i, c := range claims {
 				if c.Wants > got[i] {
-					got[i] += rounds * c.weight()
+					got[i] += rounds * c.weight() * all / c.size()
 				}
 			}
-			room -= rounds * weights
+			room -= rounds * weights * all
 			continue
 		}
-		r = r.one(claims, got, weights)
-		room--
+		var i int
+		i, r = r.one(claims, got, weights)
+		room -= claims[i].size()
 	}
 	return got, r.keep(claims, got)
 }
 
-// one gives one piece to the survey that is owed most.
-func (r Rota) one(claims []Claim, got []int, weights int) Rota {
-	next, best := make(Rota, len(claims)), -1
-	for i, c := range claims {
-		if c.Wants <= got[i] {
-			next[c.Survey] = r[c.Survey]
-			continue
+// common is a number of slots of which all sizes are parts.
+func common(claims []Claim) int {
+	all := 1
+	for _, c := range claims {
+		a, b := all, c.size()
+		for b > 0 {
+			a, b = b, a%b
 		}
-		next[c.Survey] = r[c.Survey] + c.weight()
-		if best < 0 || next[c.Survey] > next[claims[best].Survey] {
+		all = all / a * c.size()
+	}
+	return all
+}
+
+// one gives one contact to the survey that is owed most.
+func (r Rota) one(claims []Claim, got []int, weights int) (best int, _ Rota) {
+	next := make(Rota, len(claims))
+	best = -1
+	for i, c := range claims {
+		next[c.Survey] = r[c.Survey]
+		if c.Wants > got[i] && (best < 0 || r[c.Survey]+c.weight()*slot/weights > r[claims[best].Survey]+claims[best].weight()*slot/weights) {
 			best = i
 		}
 	}
+	size := claims[best].size()
+	for i, c := range claims {
+		if c.Wants > got[i] {
+			next[c.Survey] += c.weight() * size * slot / weights
+		}
+	}
 	got[best]++
-	next[claims[best].Survey] -= weights
-	return next
+	next[claims[best].Survey] -= slot * size
+	return best, next
 }
 
 // keep holds what is owed, counted from the mean, so that a newcomer stands where
@@ -69,7 +97,7 @@ func (r Rota) keep(claims []Claim, got []int) Rota {
 	out, sum := Rota{}, 0
 	for i, c := range claims {
 		out[c.Survey] = r[c.Survey]
-		if c.Wants <= got[i] {
+		if c.Wants <= got[i] && !c.More {
 			out[c.Survey] = min(0, r[c.Survey])
 		}
 		sum += out[c.Survey]
@@ -81,3 +109,5 @@ func (r Rota) keep(claims []Claim, got []int) Rota {
 }
 
 func (c Claim) weight() int { return max(1, c.Weight) }
+
+func (c Claim) size() int { return max(1, c.Size) }

@@ -16,15 +16,29 @@ import (
 // Pointers are relative to the respondent.
 func RowOf(phone string, attributes map[string]any, region string) (Row, []weir.FieldError) {
 	var m mistakes
-	row := Row{Attributes: make(map[string]string, len(attributes))}
+	var row Row
 	var err error
 	if row.Phone, err = NormalisePhone(phone, region); err != nil {
 		m.add("/phone", "format", "%v", err)
 	}
-	if len(attributes) > MaxAttributes {
-		m.add("/attributes", "length", "must have up to %d attributes", MaxAttributes)
+	values, wrong := Attributes(attributes)
+	m.in("/attributes", wrong)
+	row.Attributes = values
+	if len(m) > 0 {
 		return Row{}, m
 	}
+	return row, nil
+}
+
+// Attributes checks attributes, as JSON decoding yields them, and gives those
+// that say something, as texts. Pointers are relative to them.
+func Attributes(attributes map[string]any) (map[string]string, []weir.FieldError) {
+	var m mistakes
+	if len(attributes) > MaxAttributes {
+		m.add("", "length", "must have up to %d attributes", MaxAttributes)
+		return nil, m
+	}
+	out := make(map[string]string, len(attributes))
 	for _, name := range sortedKeys(attributes) {
 		value := attributes[name]
 		if f, ok := value.(float64); ok {
@@ -38,13 +52,10 @@ func RowOf(phone string, attributes map[string]any, region string) (Row, []weir.
 			err = fmt.Errorf("has more than %d characters", MaxAttribute)
 		}
 		if err != nil {
-			m.add("/attributes/"+token(name), "format", "%v", err)
+			m.add("/"+token(name), "format", "%v", err)
 		} else if c.value != "" {
-			row.Attributes[name] = c.value
+			out[name] = c.value
 		}
 	}
-	if len(m) > 0 {
-		return Row{}, m
-	}
-	return row, nil
+	return out, m
 }

@@ -75,7 +75,7 @@ func TestRowsOfCSV(t *testing.T) {
 			"line 2: a quote is opened and not closed within 20 lines", "3 +525512345679 map[a:y]", "4 +525512345670 map[a:z]",
 		}},
 		{"a quote in a field", "a,phone\n5\"6,5512345678\n5\"6\",5512345678\ny,5512345679\n", []string{
-			"line 2: a quote is opened and not closed within 20 lines",
+			"line 2: there is a quote in a field that does not begin with one",
 			"line 3: there is a quote in a field that does not begin with one",
 			"4 +525512345679 map[a:y]",
 		}},

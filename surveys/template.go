@@ -80,10 +80,17 @@ func (t text) fields() []string {
 	return out
 }
 
-// fill writes the values into the template, each through escape.
+// mostFilled is what no content may be as long as; see overlong.
+const mostFilled = 2 * maxTwiML
+
+// fill writes the values into the template, each through escape. It leaves off
+// where the text is too long for any content.
 func (t text) fill(values func(string) string, escape func(before, value string) string) string {
 	var b strings.Builder
 	for _, p := range t {
+		if b.Len() > mostFilled {
+			break
+		}
 		if p.field == "" {
 			b.WriteString(p.literal)
 		} else {

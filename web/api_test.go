@@ -25,7 +25,7 @@ func TestChannelIsCreatedReplacedAndShown(t *testing.T) {
 	}
 	want := web.ChannelView{
 		Channel: "a.b-c_1", Type: "texts", Name: "Our texts", Capacity: 5, State: weir.Up,
-		Settings: map[string]any{"base_url": "http://p.test", "channel": "one"}, CreatedAt: start, UpdatedAt: start,
+		Settings: map[string]any{"base_url": "http://p.test", "channel": "one"}, Breaker: web.BreakerView{State: "closed"}, CreatedAt: start, UpdatedAt: start,
 	}
 	if d := cmp.Diff(want, v); d != "" {
 		t.Errorf("created (-want +got):\n%s", d)

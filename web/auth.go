@@ -1,40 +1,249 @@
 package web
 
 import (
-	"crypto/sha256"
-	"crypto/subtle"
+	"context"
+	"fmt"
 	"net/http"
+	"net/netip"
+	"slices"
 	"strings"
+	"sync/atomic"
+	"time"
 
 	"weir"
 )
 
-// tokenHash is what is kept of a token.
-type tokenHash [sha256.Size]byte
-
-func hashTokens(tokens []string) []tokenHash {
-	hashes := make([]tokenHash, 0, len(tokens))
-	for _, t := range tokens {
-		hashes = append(hashes, sha256.Sum256([]byte(t)))
-	}
-	return hashes
+// GateOptions are what a gate is made from.
+type GateOptions struct {
+	// Configured are tokens that have every scope.
+	Configured []string
+	// Store keeps the others; nil: there are none.
+	Store weir.TokenStore
+	// Rate is how many requests a second a token may make; 0: any number.
+	Rate float64
+	Now  func() time.Time // nil: time.Now
 }
 
-// authorised tells whether a request may use the API. Every token is compared,
-// in constant time, so that the answer's timing says nothing.
-func (s *service) authorised(r *http.Request) bool {
-	if len(s.tokens) == 0 {
-		return true
+// Gate decides who may do what. It has all tokens in memory, so that a request
+// waits for no store: [Gate.Refresh] has to be called every few seconds, and
+// [Gate.Note] every minute.
+//
+// Without any token, configured or in the store, it is open: whoever comes may
+// do everything, other than a page of another site. Once it knew one it is
+// closed for good, also when the last was revoked or has expired: a right that
+// ends must not give rights to everybody.
+type Gate struct {
+	store      weir.TokenStore
+	rate       float64
+	now        func() time.Time
+	configured []*key
+	kept       atomic.Pointer[map[string]*key] // those of the store, by id
+	closed     atomic.Bool
+	failing    atomic.Bool // the latest refresh failed
+	addresses  *addresses
+	origins    *http.CrossOriginProtection // while it is open
+}
+
+// NewGate makes a gate that knows the configured tokens. It asks no store.
+func NewGate(o GateOptions) *Gate {
+	g := &Gate{store: o.Store, rate: o.Rate, now: o.Now, addresses: newAddresses(o.Rate), origins: http.NewCrossOriginProtection()}
+	if g.now == nil {
+		g.now = time.Now
 	}
-	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	given := sha256.Sum256([]byte(strings.TrimSpace(token)))
-	found := 0
-	for i := range s.tokens {
-		found |= subtle.ConstantTimeCompare(given[:], s.tokens[i][:])
+	for i, text := range o.Configured {
+		g.configured = append(g.configured, &key{
+			Token: weir.Token{ID: fmt.Sprintf("configured-%d", i+1), Hash: weir.HashToken(text)}, scopes: allScopes(),
+		})
 	}
-	return found == 1 && strings.EqualFold(scheme, "Bearer")
+	g.kept.Store(&map[string]*key{})
+	g.closed.Store(len(g.configured) > 0)
+	return g
+}
+
+// Open tells whether everybody may do everything.
+func (g *Gate) Open() bool { return !g.closed.Load() }
+
+// Refresh reads the tokens of the store. What it cannot read stays as it was.
+// Of failures in a row it gives the first only.
+func (g *Gate) Refresh(ctx context.Context) error {
+	if g.store == nil {
+		return nil
+	}
+	live, ever, err := g.store.LiveTokens(ctx, g.now())
+	if err != nil {
+		if g.failing.Swap(true) {
+			return nil
+		}
+		return err
+	}
+	g.failing.Store(false)
+	was, is := *g.kept.Load(), make(map[string]*key, len(live))
+	for i := range live {
+		if k := was[live[i].ID]; k != nil && k.Hash == live[i].Hash {
+			is[k.ID] = k
+			continue
+		}
+		is[live[i].ID] = newKey(live[i])
+	}
+	for id, k := range was {
+		if is[id] != k {
+			k.gone.Store(true)
+		}
+	}
+	g.kept.Store(&is)
+	if ever {
+		g.closed.Store(true)
+	}
+	return nil
+}
+
+// Behind tells whether the latest [Gate.Refresh] could not read the tokens.
+func (g *Gate) Behind() bool { return g.failing.Load() }
+
+// Note writes down when tokens were last seen.
+func (g *Gate) Note(ctx context.Context) error {
+	if g.store == nil {
+		return nil
+	}
+	seen := map[string]time.Time{}
+	for id, k := range *g.kept.Load() {
+		if at := k.seen.Swap(0); at != 0 {
+			seen[id] = time.UnixMicro(at)
+		}
+	}
+	if len(seen) == 0 {
+		return nil
+	}
+	return g.store.TokensUsed(ctx, seen)
+}
+
+// Admit lets a request in whose token has all the scopes, and gives the token's
+// id. While the gate is open everybody comes in, with no id.
+func (g *Gate) Admit(r *http.Request, all ...weir.Scope) (id string, err error) {
+	v, err := g.enter(r)
+	if err != nil {
+		return "", err
+	}
+	for _, scope := range all {
+		if !v.has(scope) {
+			return v.id(), errForbidden(scope)
+		}
+	}
+	return v.id(), nil
+}
+
+// enter finds out who sends a request, and whether it may be sent now.
+func (g *Gate) enter(r *http.Request) (*visitor, error) {
+	now, from := g.now(), addressOf(r)
+	if g.Open() {
+		// Without a token, who sends it is all that there is to go by.
+		if g.origins.Check(r) != nil {
+			return nil, weir.Errorf(weir.CodeForbidden, "while there is no token a page of another site cannot act here")
+		}
+		if wait := g.addresses.request(from, now); wait > 0 {
+			return nil, errLimited(wait)
+		}
+		return &visitor{gate: g}, nil
+	}
+	text, given := bearer(r)
+	if !given {
+		return nil, g.refuse(from, nil, now)
+	}
+	hash := weir.HashToken(text)
+	k := g.find(text, hash)
+	if k == nil || k.mayBeGuessed() {
+		// Who has guessed too often does not hear whether this guess is right.
+		if wait := g.addresses.guessing(from, now); wait > 0 {
+			return nil, errLimited(wait)
+		}
+	}
+	if k == nil || !k.Live(now) {
+		return nil, g.refuse(from, &hash, now)
+	}
+	k.seen.Store(now.UnixMicro())
+	if wait := k.take(now, g.rate); wait > 0 {
+		return nil, errLimited(wait)
+	}
+	return &visitor{gate: g, key: k}, nil
+}
+
+// find compares with every configured token, and with the one of the store
+// that the text names, in a time that says nothing.
+func (g *Gate) find(text string, hash weir.TokenHash) *key {
+	var found *key
+	for _, k := range g.configured {
+		if k.is(hash) {
+			found = k
+		}
+	}
+	if id, ok := weir.TokenID(text); ok {
+		if k := (*g.kept.Load())[id]; k != nil && k.is(hash) {
+			found = k
+		}
+	}
+	return found
+}
+
+func (g *Gate) refuse(from netip.Addr, wrong *weir.TokenHash, now time.Time) error {
+	if wait := g.addresses.refusal(from, wrong, now); wait > 0 {
+		return errLimited(wait)
+	}
+	return errUnauthorised()
+}
+
+// bearer is the token that a request carries.
+func bearer(r *http.Request) (text string, given bool) {
+	scheme, text, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	text = strings.TrimSpace(text)
+	return text, text != "" && strings.EqualFold(scheme, "Bearer")
 }
 
 func errUnauthorised() error {
 	return weir.Errorf(weir.CodeUnauthorised, "a bearer token is needed: Authorization: Bearer <token>")
+}
+
+func errForbidden(oneOf ...weir.Scope) error {
+	return weir.Errorf(weir.CodeForbidden, "the token lacks the scope: %s", scopeWords(oneOf, " or "))
+}
+
+func scopeWords(list []weir.Scope, between string) string {
+	words := make([]string, len(list))
+	for i, scope := range list {
+		words[i] = string(scope)
+	}
+	return strings.Join(words, between)
+}
+
+// visitor is who sends a request.
+type visitor struct {
+	gate *Gate
+	key  *key // nil: the gate is open
+}
+
+// id names the visitor's token; empty: the gate is open.
+func (v *visitor) id() string {
+	if v == nil || v.key == nil {
+		return ""
+	}
+	return v.key.ID
+}
+
+func (v *visitor) has(scope weir.Scope) bool {
+	return v.key == nil || v.key.scopes&scopeBit(scope) != 0
+}
+
+// may refuses who has none of the scopes.
+func (v *visitor) may(oneOf []weir.Scope) error {
+	if slices.ContainsFunc(oneOf, v.has) {
+		return nil
+	}
+	return errForbidden(oneOf...)
+}
+
+// stays tells whether a visitor who was let in would still be.
+func (v *visitor) stays() bool {
+	if v.key == nil {
+		return v.gate.Open()
+	}
+	return !v.key.gone.Load() && v.key.Live(v.gate.now())
 }

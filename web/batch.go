@@ -76,6 +76,10 @@ func (b *batchReader) key(key string, i int, at string) {
 	if key == "" {
 		return
 	}
+	if strings.HasPrefix(key, weir.RequeuePrefix) {
+		b.wrong.add(at+"/key", "reserved", "must not begin with %s: such keys are of contacts that Weir made of dead letters", weir.RequeuePrefix)
+		return
+	}
 	if first, ok := b.keys[key]; ok {
 		b.wrong.add(at+"/key", "duplicate", "is the key of /contacts/%d too", first)
 		return
@@ -211,6 +215,9 @@ func isTwiML(s string) bool {
 
 // kind holds the content against what the channel's type carries.
 func (b *batchReader) kind(o map[string]any, at string) {
+	if b.content == channels.Any {
+		return
+	}
 	needed, other, carries := "messages", "call", "texts"
 	if b.content == channels.Voice {
 		needed, other, carries = other, needed, "calls"

@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"weir"
+	"weir/internal/plainjson"
 )
 
 // Bounds of request bodies. A batch of 1,000 contacts with a text each needs
@@ -38,7 +39,7 @@ func readJSON(w http.ResponseWriter, r *http.Request, types []string, most int64
 	if err := checkContentType(r, types); err != nil {
 		return nil, err
 	}
-	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, most))
+	raw, err := readAll(http.MaxBytesReader(w, r.Body, most), r.ContentLength, most)
 	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return nil, weir.Errorf(weir.CodeTooLarge, "the body is larger than %d bytes; send less at a time", tooLarge.Limit)
 	}
@@ -48,6 +49,20 @@ func readJSON(w http.ResponseWriter, r *http.Request, types []string, most int64
 	return parseJSON(raw)
 }
 
+// readAll is io.ReadAll with room at once for a body whose length is told, if
+// it is no lie worth telling.
+func readAll(body io.Reader, told, most int64) ([]byte, error) {
+	if told <= 0 || told > most {
+		return io.ReadAll(body)
+	}
+	raw := make([]byte, told)
+	n, err := io.ReadFull(body, raw)
+	if errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF
+	}
+	return raw[:n], err
+}
+
 func parseJSON(raw []byte) (any, error) {
 	if !utf8.Valid(raw) {
 		return nil, &malformed{"the body is not UTF-8"}
@@ -55,6 +70,9 @@ func parseJSON(raw []byte) (any, error) {
 	var v any
 	if !wholeCharacters(raw) {
 		return nil, &malformed{"the body has half of a character: a \\u escape of a surrogate without its other half"}
+	}
+	if v, ok := plainjson.Value(raw); ok {
+		return v, nil
 	}
 	if err := json.Unmarshal(raw, &v); err != nil {
 		if s, ok := errors.AsType[*json.SyntaxError](err); ok {

@@ -16,6 +16,9 @@ const (
 	// callbackFresh is how long the channels of a name are taken from memory.
 	// It bounds how late a change made by another process is noticed.
 	callbackFresh = 5 * time.Second
+	// acceptFresh is the same for the channel that contacts are for. The store
+	// has the last word on whether it takes them.
+	acceptFresh = time.Second
 	// callbackDoubt is how long a wrong secret is believed to be wrong without
 	// asking the store again.
 	callbackDoubt = time.Second
@@ -45,6 +48,7 @@ type callbackIndex struct {
 
 type callbackEntry struct {
 	channels []weir.Channel
+	secrets  [][sha256.Size]byte // of the channels
 	read     time.Time
 }
 
@@ -63,6 +67,9 @@ func (x *callbackIndex) find(ctx context.Context, name, secret string) (_ weir.C
 			return ch, ok, nil
 		}
 	}
+	if !channelName.MatchString(name) { // so that nothing is kept under it, either
+		return weir.Channel{}, false, nil
+	}
 	if e, err = x.load(ctx, name); err != nil {
 		return weir.Channel{}, false, err
 	}
@@ -70,12 +77,40 @@ func (x *callbackIndex) find(ctx context.Context, name, secret string) (_ weir.C
 	return ch, ok, nil
 }
 
+// live gives the channel that has a name now; ok is false when there is none.
+func (x *callbackIndex) live(ctx context.Context, name string) (_ weir.Channel, ok bool, err error) {
+	x.mu.Lock()
+	e, known := x.names[name]
+	x.mu.Unlock()
+	if !known || x.now().Sub(e.read) >= acceptFresh {
+		if !channelName.MatchString(name) {
+			return weir.Channel{}, false, nil
+		}
+		if e, err = x.load(ctx, name); err != nil {
+			return weir.Channel{}, false, err
+		}
+	}
+	for i := range e.channels {
+		if !e.channels[i].Deleted {
+			return e.channels[i], true, nil
+		}
+	}
+	return weir.Channel{}, false, nil
+}
+
+func newCallbackEntry(list []weir.Channel, read time.Time) callbackEntry {
+	e := callbackEntry{channels: list, read: read}
+	for i := range list {
+		e.secrets = append(e.secrets, sha256.Sum256([]byte(list[i].Secret)))
+	}
+	return e
+}
+
 // match compares with every candidate in constant time.
 func (e callbackEntry) match(secret string) (_ weir.Channel, ok bool) {
 	given := sha256.Sum256([]byte(secret))
 	found := -1
-	for i := range e.channels {
-		right := sha256.Sum256([]byte(e.channels[i].Secret))
+	for i, right := range e.secrets {
 		if subtle.ConstantTimeCompare(given[:], right[:]) == 1 && e.channels[i].Secret != "" {
 			found = i
 		}
@@ -95,12 +130,12 @@ func (x *callbackIndex) load(ctx context.Context, name string) (callbackEntry, e
 		x.mu.Lock()
 		changes := x.changes
 		x.mu.Unlock()
-		e := callbackEntry{read: x.now()}
-		var err error
-		e.channels, err = x.store.CallbackChannels(ctx, name)
+		read := x.now()
+		list, err := x.store.CallbackChannels(ctx, name)
 		if err != nil && weir.CodeOf(err) != weir.CodeNotFound {
 			return callbackEntry{}, err
 		}
+		e := newCallbackEntry(list, read)
 		x.keep(name, e, changes)
 		return e, nil
 	})

@@ -54,7 +54,7 @@ func TestAChangeDuringALookIsNotLost(t *testing.T) {
 // not open.
 func TestNoSecretOpensNothing(t *testing.T) {
 	t.Parallel()
-	e := callbackEntry{channels: []weir.Channel{{Name: "a"}}}
+	e := newCallbackEntry([]weir.Channel{{Name: "a"}}, time.Now())
 	if _, ok := e.match(""); ok {
 		t.Error("opened")
 	}

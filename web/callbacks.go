@@ -3,14 +3,15 @@ package web
 import (
 	"context"
 	"errors"
-	"io"
 	"mime"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"weir"
 	"weir/channels"
+	"weir/internal/deadline"
 )
 
 const (
@@ -45,15 +46,50 @@ const typeNone = "none"
 // 400 is for what can never be understood, 503 for every trouble of ours, and
 // there is no body but the driver's.
 func (s *service) callback(w http.ResponseWriter, r *http.Request) {
+	s.callbackAt(w, r, callbackPlace{r.PathValue("channel"), r.PathValue("secret"), r.PathValue("path")})
+}
+
+// callbackPlace is what the path of a callback says.
+type callbackPlace struct{ channel, secret, path string }
+
+// usualCallback reads the path of a callback whose address is as we gave it, as
+// the mux would. Among all requests they are the most, and the mux takes its time
+// for their three names.
+func usualCallback(r *http.Request) (callbackPlace, bool) {
+	rest, ok := strings.CutPrefix(r.URL.Path, "/callbacks/")
+	if !ok || r.Method != http.MethodPost && r.Method != http.MethodGet || r.URL.RawPath != "" || strings.Contains(rest, "//") || strings.Contains(rest, "/.") {
+		return callbackPlace{}, false
+	}
+	var p callbackPlace
+	p.channel, rest, _ = strings.Cut(rest, "/")
+	p.secret, p.path, ok = strings.Cut(rest, "/")
+	return p, ok && p.channel != "" && p.channel[0] != '.' && p.secret != ""
+}
+
+// dispatch leads requests to their handlers.
+func (s *service) dispatch(w http.ResponseWriter, r *http.Request) {
+	if place, ok := usualCallback(r); ok {
+		r.Pattern = "POST " + callbackRoute
+		if r.Method == http.MethodGet {
+			r.Pattern = "GET " + callbackRoute
+		}
+		matched(w)
+		s.callbackAt(w, r, place)
+		return
+	}
+	s.mux.ServeHTTP(w, r)
+}
+
+func (s *service) callbackAt(w http.ResponseWriter, r *http.Request, place callbackPlace) {
 	if r.Method == http.MethodHead { // which the mux takes for GET
 		w.Header().Set("Allow", "GET, POST")
 		writeProblem(w, weir.Errorf(weir.CodeMethod, "a callback is a GET or a POST"))
 		return
 	}
 	// A provider may hang up at once; what it said counts nevertheless.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), callbackTime)
-	defer cancel()
-	ch, ok, err := s.callbackChannel(ctx, r)
+	ctx := deadline.In(context.WithoutCancel(r.Context()), callbackTime)
+	defer ctx.End()
+	ch, ok, err := s.callbacks.find(ctx, place.channel, place.secret)
 	switch {
 	case err != nil:
 		s.callbackUnavailable(w, typeNone, err)
@@ -61,26 +97,18 @@ func (s *service) callback(w http.ResponseWriter, r *http.Request) {
 		s.Metrics.callback(typeNone, resultUnauthorised)
 		writeProblem(w, weir.Errorf(weir.CodeNotFound, "there is nothing here"))
 	default:
-		s.channelCallback(ctx, w, r, ch)
+		s.channelCallback(ctx, w, r, ch, place.path)
 	}
-}
-
-func (s *service) callbackChannel(ctx context.Context, r *http.Request) (weir.Channel, bool, error) {
-	name := r.PathValue("channel")
-	if !channelName.MatchString(name) {
-		return weir.Channel{}, false, nil
-	}
-	return s.callbacks.find(ctx, name, r.PathValue("secret"))
 }
 
 // channelCallback takes a callback whose secret was right.
-func (s *service) channelCallback(ctx context.Context, w http.ResponseWriter, r *http.Request, ch weir.Channel) {
+func (s *service) channelCallback(ctx context.Context, w http.ResponseWriter, r *http.Request, ch weir.Channel, path string) {
 	driver, err := s.Directory.Driver(ch)
 	if err != nil {
 		s.callbackUnavailable(w, ch.Type, err)
 		return
 	}
-	c, err := readCallback(w, r, s.Now())
+	c, err := readCallback(w, r, path, s.Now())
 	if errors.Is(err, errCutShort) {
 		s.callbackUnavailable(w, ch.Type, err)
 		return
@@ -184,10 +212,18 @@ func (s *service) takeIncoming(ctx context.Context, ch weir.Channel, m weir.Inco
 	if err != nil {
 		return "", err
 	}
+	if !duplicate {
+		s.Metrics.incoming.WithLabelValues(to.Name).Inc()
+	}
+	// Also of a duplicate: the first time may have ended before this.
+	if s.Surveys != nil {
+		if err := s.Surveys.Incoming(ctx, to.ID, m); err != nil {
+			return "", err
+		}
+	}
 	if duplicate {
 		return string(weir.Duplicate), nil
 	}
-	s.Metrics.incoming.WithLabelValues(to.Name).Inc()
 	return string(weir.Applied), nil
 }
 
@@ -212,25 +248,32 @@ func (s *service) callbackUnavailable(w http.ResponseWriter, typ string, err err
 	writeProblem(w, out)
 }
 
+const formType = "application/x-www-form-urlencoded"
+
 // errCutShort is a body that did not arrive whole. The provider may well send
 // it again, so it is no reason to refuse the callback for good.
 var errCutShort = errors.New("the body did not arrive whole")
 
 // readCallback reads the body, as a form if it says that it is one.
-func readCallback(w http.ResponseWriter, r *http.Request, now time.Time) (channels.Callback, error) {
-	c := channels.Callback{Method: r.Method, Path: r.PathValue("path"), At: now}
-	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, mostCallbackBody))
+func readCallback(w http.ResponseWriter, r *http.Request, path string, now time.Time) (channels.Callback, error) {
+	c := channels.Callback{Method: r.Method, Path: path, At: now}
+	raw, err := readAll(http.MaxBytesReader(w, r.Body, mostCallbackBody), r.ContentLength, mostCallbackBody)
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); err != nil && !tooLarge {
 		return c, errCutShort
 	}
 	if err != nil {
 		return c, err
 	}
-	if c.Query, err = url.ParseQuery(r.URL.RawQuery); err != nil {
-		return c, err
+	if r.URL.RawQuery != "" {
+		if c.Query, err = url.ParseQuery(r.URL.RawQuery); err != nil {
+			return c, err
+		}
 	}
-	contentType, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	if contentType != "application/x-www-form-urlencoded" {
+	contentType := r.Header.Get("Content-Type")
+	if contentType != formType {
+		contentType, _, _ = mime.ParseMediaType(contentType)
+	}
+	if contentType != formType {
 		c.Body = raw
 		return c, nil
 	}

@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"math"
 	"net/http"
 	"reflect"
 	"regexp"
@@ -17,28 +18,34 @@ var channelName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,62}$`)
 // changed the channel meanwhile.
 const mostTries = 5
 
-func (s *service) listChannels(c *call) (reply, error) {
+// pageOfChannels reads the channels that limit and cursor ask for.
+func (s *service) pageOfChannels(c *call) (_ []weir.Channel, next string, err error) {
 	most := c.query.number("limit")
 	after := c.query.text("cursor")
 	if after != "" && !channelName.MatchString(after) {
 		c.wrong.add("/cursor", "format", "must be the next_cursor of a page before")
-		return reply{}, c.refuse()
+		return nil, "", c.refuse()
 	}
 	rows, err := s.Store.Channels(c, after, most+1)
+	if len(rows) > most {
+		rows = rows[:most]
+		next = rows[most-1].Name
+	}
+	return rows, next, err
+}
+
+func (s *service) listChannels(c *call) (reply, error) {
+	rows, next, err := s.pageOfChannels(c)
 	if err != nil {
 		return reply{}, err
 	}
-	page := ChannelList{Channels: []ChannelView{}}
-	if len(rows) > most {
-		rows = rows[:most]
-		page.NextCursor = rows[most-1].Name
+	page := ChannelList{Channels: []ChannelView{}, NextCursor: next}
+	figures, err := s.Broker.FiguresOf(c, rows)
+	if err != nil {
+		return reply{}, err
 	}
-	for _, ch := range rows {
-		v, err := s.channelView(c, ch)
-		if err != nil {
-			return reply{}, err
-		}
-		page.Channels = append(page.Channels, v)
+	for i := range rows {
+		page.Channels = append(page.Channels, s.shownChannel(rows[i], figures[i]))
 	}
 	return reply{status: http.StatusOK, body: page}, nil
 }
@@ -250,6 +257,9 @@ func (s *service) patch(ch *weir.Channel, patch map[string]any) {
 func (s *service) changed(ctx context.Context, ch weir.Channel) {
 	s.callbacks.forget(ch.Name)
 	s.Broker.Changed(ctx, ch.ID)
+	if s.Surveys != nil {
+		s.Surveys.Changed(0) // all that use it
+	}
 }
 
 func (s *service) deleteChannel(c *call) (reply, error) {
@@ -289,11 +299,16 @@ func (s *service) channelView(ctx context.Context, ch weir.Channel) (ChannelView
 	if err != nil {
 		return ChannelView{}, err
 	}
+	return s.shownChannel(ch, f), nil
+}
+
+func (s *service) shownChannel(ch weir.Channel, f weir.Figures) ChannelView {
 	v := ChannelView{
 		Channel: ch.Name, Type: ch.Type, Name: ch.Title, Capacity: ch.Capacity, Paused: ch.Paused,
 		Settings: weir.Settings{}, State: f.Health, StateReason: f.HealthReason, Deleting: ch.Deleting,
 		InFlight: f.InFlight, Sending: f.Sending, Active: f.Active, Unknown: f.Unknown,
 		Queued: f.Queued, Blocked: f.Blocked, OldestQueuedAt: instant(f.OldestQueuedAt),
+		Breaker: BreakerView{State: breakerWord(f.Breaker)}, SentPerMinute: math.Round(f.SentPerMinute*100) / 100,
 		CreatedAt: ch.Created.UTC(), UpdatedAt: ch.Updated.UTC(),
 	}
 	// Of a type that this program does not have it cannot be told which
@@ -303,7 +318,27 @@ func (s *service) channelView(ctx context.Context, ch weir.Channel) (ChannelView
 			v.Settings = shown
 		}
 	}
-	return v, nil
+	if f.Breaker == weir.BreakerOpen {
+		v.Breaker.Until = instant(f.BreakerUntil)
+	}
+	if f.NextDue.After(s.Now()) {
+		v.NextDueAt = instant(f.NextDue)
+	}
+	if at := f.Collection.At; !at.IsZero() {
+		v.LastCollection = &CollectView{at.UTC(), f.Collection.Checked, f.Collection.Settled}
+	}
+	return v
+}
+
+func breakerWord(b weir.Breaker) string {
+	switch b {
+	case weir.BreakerOpen:
+		return "open"
+	case weir.BreakerProbing:
+		return "half_open"
+	default:
+		return "closed"
+	}
 }
 
 // typeOfChannel finds the channel type of a stored channel.

@@ -3,16 +3,50 @@ package web
 import (
 	"context"
 	"net/http"
+	"slices"
 
 	"weir"
 	"weir/channels"
 )
 
+// acceptingChannel is the channel that contacts are for, from memory if it was
+// read a moment ago: a client that sends one contact in each request would else
+// have its row read for each.
+func (s *service) acceptingChannel(ctx context.Context, name string) (weir.Channel, error) {
+	ch, ok, err := s.callbacks.live(ctx, name)
+	if err != nil || !ok {
+		return s.channel(ctx, name)
+	}
+	return ch, nil
+}
+
 func (s *service) postContacts(c *call) (reply, error) {
-	ch, err := s.channel(c, c.r.PathValue("channel"))
+	name := c.r.PathValue("channel")
+	ch, err := s.acceptingChannel(c, name)
 	if err != nil {
 		return reply{}, err
 	}
+	wrong := slices.Clone(c.wrong.list)
+	out, err := s.takeContacts(c, ch)
+	switch weir.CodeOf(err) {
+	case weir.CodeNotFound, weir.CodeConflict, weir.CodeInvalid:
+	default:
+		return out, err
+	}
+	// What refused them may be a row that is out of date.
+	s.callbacks.forget(name)
+	now, lost := s.channel(c, name)
+	switch {
+	case lost != nil:
+		return reply{}, lost
+	case now.ID == ch.ID && now.Version == ch.Version:
+		return out, err
+	}
+	c.wrong.list = wrong
+	return s.takeContacts(c, now)
+}
+
+func (s *service) takeContacts(c *call, ch weir.Channel) (reply, error) {
 	t, err := s.typeOfChannel(ch)
 	if err != nil {
 		return reply{}, err
@@ -64,13 +98,30 @@ func (s *service) getContact(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return reply{status: http.StatusOK, body: contactView(&contact, ch.Name, attemptViews(&contact, ended))}, nil
+	v := contactView(&contact, ch.Name, attemptViews(&contact, ended))
+	if !c.pii() {
+		maskContact(&v)
+	}
+	return reply{status: http.StatusOK, body: v}, nil
+}
+
+func outcomeWords() []string {
+	var words []string
+	for _, o := range weir.Outcomes() {
+		words = append(words, string(o))
+	}
+	return words
 }
 
 func (s *service) listContacts(c *call) (reply, error) {
 	f := weir.ContactFilter{
 		States: statesOf(c.query.words("state")), Survey: c.query.text("survey"), Key: c.query.text("key"),
-		Limit: c.query.number("limit"), Cursor: c.query.text("cursor"),
+		Limit: c.query.number("limit"), Cursor: c.query.text("cursor"), Outcome: weir.Outcome(c.query.text("outcome")),
+	}
+	f.Since, _ = c.instant("since")
+	f.Until, _ = c.instant("until")
+	if err := c.refuse(); err != nil {
+		return reply{}, err
 	}
 	names := map[weir.ChannelID]string{}
 	if name := c.query.text("channel"); name != "" {
@@ -90,7 +141,11 @@ func (s *service) listContacts(c *call) (reply, error) {
 		if err != nil {
 			return reply{}, err
 		}
-		page.Contacts = append(page.Contacts, contactView(&rows[i], name, attemptViews(&rows[i], nil)))
+		v := contactView(&rows[i], name, attemptViews(&rows[i], nil))
+		if !c.pii() {
+			maskContact(&v)
+		}
+		page.Contacts = append(page.Contacts, v)
 	}
 	return reply{status: http.StatusOK, body: page}, nil
 }
@@ -153,5 +208,11 @@ func (s *service) listIncoming(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return reply{status: http.StatusOK, body: incomingList(rows, most)}, nil
+	page := incomingList(rows, most)
+	for i := range page.Incoming {
+		if !c.pii() {
+			maskIncoming(&page.Incoming[i])
+		}
+	}
+	return reply{status: http.StatusOK, body: page}, nil
 }

@@ -12,6 +12,12 @@
 //   - No token, no channel secret, no phone number and no content of a message
 //     reaches a log line, a metric or an error. A callback's URL holds a
 //     secret, so routes are logged by their pattern, never by their path.
+//   - Every route has a row in the table of scopes, or the handler is not made;
+//     who lacks pii:read sees two digits of a number, in texts too. Tokens are
+//     in memory: no request waits for the store to be let in.
+//   - Imports and downloads take bounded memory however long they are, and end
+//     when nothing has come or gone for half a minute, not before. A file that
+//     broke off is never answered as if it were whole.
 //   - The package knows neither the actors nor the database: it declares the
-//     two small interfaces that it needs.
+//     small interfaces that it needs.
 package web

@@ -65,5 +65,6 @@ func table() []channels.Type {
 	return []channels.Type{
 		{Name: "texts", Content: channels.Text, Summary: "made-up texts", Settings: settings, New: made},
 		{Name: "voice", Content: channels.Voice, Summary: "made-up calls", Settings: settings, New: made},
+		{Name: "people", Content: channels.Any, Summary: "made-up people", Settings: settings, New: made},
 	}
 }

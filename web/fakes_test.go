@@ -28,6 +28,7 @@ type memory struct {
 	deleting  bool
 	down      error
 	now       func() time.Time
+	current   []weir.Minute
 }
 
 var errDown = &weir.Error{Code: weir.CodeUnavailable, Message: "the store is not reachable", Cause: errors.New("dial tcp CANARY-cause")}
@@ -251,6 +252,9 @@ func (m *memory) Accept(_ context.Context, ch weir.Channel, specs []weir.Spec) (
 		return nil, err
 	}
 	defer end()
+	if have, err := m.find(func(c *weir.Channel) bool { return c.ID == ch.ID }); err != nil || have.Deleted {
+		return nil, notFound()
+	}
 	var out []weir.Accepted
 	for _, s := range specs {
 		i := -1
@@ -313,6 +317,23 @@ func (m *memory) Cancel(_ context.Context, ref weir.Ref) (weir.State, error) {
 		}
 	}
 	return 0, notFound()
+}
+
+func (m *memory) FiguresOf(ctx context.Context, list []weir.Channel) ([]weir.Figures, error) {
+	out := make([]weir.Figures, len(list))
+	for i, ch := range list {
+		var err error
+		if out[i], err = m.Figures(ctx, ch); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+func (m *memory) CurrentMinutes() []weir.Minute {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.current)
 }
 
 func (m *memory) Changed(_ context.Context, id weir.ChannelID) {

@@ -3,11 +3,13 @@ package web
 import (
 	"net/http"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
+	"weir"
 	"weir/channels"
 )
 
@@ -17,6 +19,20 @@ type Metrics struct {
 	requests  *prometheus.CounterVec
 	seconds   *prometheus.HistogramVec
 	incoming  *prometheus.CounterVec
+	refusals  *prometheus.CounterVec
+	series    sync.Map // of requests, by requestKey, and of callbacks, by callbackKey: looked up once
+}
+
+// requestKey is what is told apart of requests. There are few: routes are
+// ours, and methods are the known ones.
+type requestKey struct {
+	route, method string
+	class         int // of the status
+}
+
+type requestSeries struct {
+	count   prometheus.Counter
+	seconds prometheus.Observer
 }
 
 // NewMetrics registers them.
@@ -37,6 +53,10 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 			Buckets:                     []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10},
 			NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 100, NativeHistogramMinResetDuration: time.Hour,
 		}, []string{"route"}),
+		refusals: with.NewCounterVec(prometheus.CounterOpts{
+			Name: "weir_http_refusals_total",
+			Help: "Requests that were not let in: without a good token, without the scope, or sooner than a limit allows.",
+		}, []string{"reason"}),
 		incoming: with.NewCounterVec(prometheus.CounterOpts{
 			Name: "weir_incoming_messages_total",
 			Help: "Messages that people sent, without repeated ones.",
@@ -56,6 +76,9 @@ func (m *Metrics) prepare(types []channels.Type, routes []*route) {
 	for _, result := range []string{resultUnauthorised, resultUnavailable} {
 		m.callbacks.WithLabelValues(typeNone, result)
 	}
+	for status := range reasons() {
+		m.refused(status)
+	}
 	for i := range types {
 		for _, result := range callbackResults() {
 			m.callbacks.WithLabelValues(types[i].Name, result)
@@ -69,7 +92,17 @@ func (m *Metrics) prepare(types []channels.Type, routes []*route) {
 	}
 }
 
-func (m *Metrics) callback(typ, result string) { m.callbacks.WithLabelValues(typ, result).Inc() }
+// callbackKey is what is told apart of callbacks. Types and results are ours.
+type callbackKey struct{ typ, result string }
+
+func (m *Metrics) callback(typ, result string) {
+	key := callbackKey{typ, result}
+	c, ok := m.series.Load(key)
+	if !ok {
+		c, _ = m.series.LoadOrStore(key, m.callbacks.WithLabelValues(typ, result))
+	}
+	c.(prometheus.Counter).Inc() //nolint:forcetypeassert // nothing else is under such a key
+}
 
 // forget drops the series of a channel that is gone.
 func (m *Metrics) forget(channel string) { m.incoming.DeleteLabelValues(channel) }
@@ -80,6 +113,38 @@ func (m *Metrics) request(route, method string, status int, took time.Duration) 
 	default:
 		method = methodOther
 	}
-	m.requests.WithLabelValues(route, method, strconv.Itoa(status/100)+"xx").Inc()
-	m.seconds.WithLabelValues(route).Observe(took.Seconds())
+	s := m.of(requestKey{route, method, status / 100})
+	s.count.Inc()
+	s.seconds.Observe(took.Seconds())
+	if c := m.refused(status); c != nil {
+		c.Inc()
+	}
+}
+
+func (m *Metrics) of(key requestKey) *requestSeries {
+	if s, ok := m.series.Load(key); ok {
+		return s.(*requestSeries)
+	}
+	s, _ := m.series.LoadOrStore(key, &requestSeries{
+		m.requests.WithLabelValues(key.route, key.method, strconv.Itoa(key.class)+"xx"), m.seconds.WithLabelValues(key.route),
+	})
+	return s.(*requestSeries)
+}
+
+// reasons are the labels of statuses that refuse a request.
+func reasons() map[int]weir.Code {
+	return map[int]weir.Code{
+		http.StatusUnauthorized: weir.CodeUnauthorised, http.StatusForbidden: weir.CodeForbidden, http.StatusTooManyRequests: weir.CodeLimited,
+	}
+}
+
+// refused counts the requests that a status refuses; nil: it refuses none.
+func (m *Metrics) refused(status int) prometheus.Counter {
+	if status < http.StatusBadRequest {
+		return nil
+	}
+	if reason, ok := reasons()[status]; ok {
+		return m.refusals.WithLabelValues(string(reason))
+	}
+	return nil
 }

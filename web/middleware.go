@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"runtime/debug"
 	"strings"
+	"time"
 
 	"weir"
 )
@@ -23,9 +24,12 @@ var goodRequestID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 type recorder struct {
 	http.ResponseWriter
 	status  int
-	matched bool  // a route took the request
-	muted   bool  // the mux's own answer was replaced by a problem
-	err     error // for the log
+	matched bool   // a route took the request
+	muted   bool   // the mux's own answer was replaced by a problem
+	err     error  // for the log
+	who     string // id of the token; empty: nobody was asked, or everybody may
+	route   *route // of the JSON API; nil: another
+	tried   bool   // nothing was to be changed
 }
 
 // Unwrap lets http.ResponseController through.
@@ -77,18 +81,33 @@ func note(w http.ResponseWriter, err error) {
 	}
 }
 
+// admit finds out who sends a request, for the log too, and refuses those who
+// have none of the scopes.
+func (s *service) admit(w http.ResponseWriter, r *http.Request, oneOf []weir.Scope) (*visitor, error) {
+	who, err := s.Gate.enter(r)
+	if err != nil {
+		return nil, err
+	}
+	if rec, ok := w.(*recorder); ok {
+		rec.who = who.id()
+	}
+	return who, who.may(oneOf)
+}
+
 // outermost gives every request an id, measures and logs it, and turns a panic
 // into a 500.
 func (s *service) outermost(next http.Handler) http.Handler {
+	noSniffing := []string{"nosniff"} // of every answer; nobody writes to it
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		begin := s.Now()
 		id := r.Header.Get(requestID)
-		if !goodRequestID.MatchString(id) {
+		if id == "" || !goodRequestID.MatchString(id) {
 			id = rand.Text()
 		}
 		rec := &recorder{ResponseWriter: w}
-		rec.Header().Set(requestID, id)
-		rec.Header().Set("X-Content-Type-Options", "nosniff")
+		header := rec.Header()
+		header[requestID] = []string{id}
+		header["X-Content-Type-Options"] = noSniffing
 		defer func() {
 			v := recover()
 			cause, _ := v.(error)
@@ -99,7 +118,8 @@ func (s *service) outermost(next http.Handler) http.Handler {
 			route := routeOf(r)
 			took := s.Now().Sub(begin)
 			s.Metrics.request(route, r.Method, rec.status, took)
-			s.log(rec, r, route, id, slog.Duration("took", took))
+			s.log(rec, r, route, id, took)
+			s.remember(rec, r, id, begin)
 			if aborted {
 				panic(v)
 			}
@@ -132,21 +152,27 @@ func (s *service) crashed(rec *recorder, r *http.Request, id string, v any) {
 }
 
 // log writes one line for a request: no path, no query, no body.
-func (s *service) log(rec *recorder, r *http.Request, route, id string, took slog.Attr) {
+func (s *service) log(rec *recorder, r *http.Request, route, id string, took time.Duration) {
 	switch route {
 	case "/livez", "/readyz", "/metrics":
 		return
 	}
 	level := slog.LevelDebug
+	if rec.status >= http.StatusInternalServerError || rec.audited() {
+		level = slog.LevelInfo
+	}
+	if !s.Logger.Enabled(r.Context(), level) {
+		return
+	}
 	attrs := []slog.Attr{
 		slog.String("route", route), slog.String("method", r.Method), slog.Int("status", rec.status),
-		slog.String("request", id), took,
+		slog.String("request", id), slog.Duration("took", took),
 	}
-	if rec.status >= http.StatusInternalServerError {
-		level = slog.LevelInfo
-		if rec.err != nil {
-			attrs = append(attrs, slog.Any("error", rec.err))
-		}
+	if rec.who != "" {
+		attrs = append(attrs, slog.String("token", rec.who))
+	}
+	if rec.status >= http.StatusInternalServerError && rec.err != nil {
+		attrs = append(attrs, slog.Any("error", rec.err))
 	}
 	s.Logger.LogAttrs(r.Context(), level, "http request", attrs...)
 }

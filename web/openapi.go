@@ -1,41 +1,56 @@
 package web
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"reflect"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"weir"
 )
 
+const (
+	schemaPrefix   = "#/components/schemas/"
+	examplePrefix  = "#/components/examples/"
+	headerPrefix   = "#/components/headers/"
+	exampleOfSlips = "malformed" // of a body that is no JSON at all
+)
+
 // describe makes the API description from the routes, and gives each route the
 // checker of its body, so that the two cannot differ.
 func describe(routes []*route, o Options) (*huma.OpenAPI, error) {
-	registry := huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer)
+	registry := huma.NewMapRegistry(schemaPrefix, huma.DefaultSchemaNamer)
 	doc := &huma.OpenAPI{
 		OpenAPI: "3.1.0",
-		Info: &huma.Info{Title: "Weir", Version: o.Version, Description: "A durable contact broker. " +
-			"Every error is a problem (RFC 9457) with a stable code; a body that is no JSON is 400, one with wrong content 422, and both change nothing. " +
-			"A list of mistakes points into the body, or, for parameters, at the parameter's name."},
+		Info:    &huma.Info{Title: "Weir", Version: o.Version, Description: aboutAPI},
+		Servers: []*huma.Server{{URL: cmp.Or(o.Prefix, "/"), Description: "the Weir that serves this description"}},
+		Tags:    tags(),
 		Components: &huma.Components{
 			Schemas:         registry,
-			SecuritySchemes: map[string]*huma.SecurityScheme{"token": {Type: "http", Scheme: "bearer", Description: "one of WEIR_API_TOKENS"}},
+			SecuritySchemes: map[string]*huma.SecurityScheme{"token": {Type: "http", Scheme: "bearer", Description: tokenHelp()}},
+			Headers:         headers(),
+			Examples:        problemExamples(),
 		},
 	}
 	registry.Schema(typeOf[Problem](), true, "")
+	d := &describer{r: registry, examples: examples()}
 	for _, rt := range routes {
-		doc.AddOperation(rt.operation(registry))
+		doc.AddOperation(d.operation(rt))
 	}
-	for _, op := range plainOperations(registry) {
+	for _, op := range d.plainOperations() {
 		doc.AddOperation(op)
 	}
-	for _, s := range registry.Map() {
+	if d.err != nil {
+		return nil, d.err
+	}
+	schemas, fields := schemaHelp(), fieldHelp()
+	for name, s := range registry.Map() {
 		refuseNull(s)
+		explain(s, schemas[name], fields)
 	}
 	for _, rt := range routes {
 		if rt.body == nil {
@@ -46,7 +61,20 @@ func describe(routes []*route, o Options) (*huma.OpenAPI, error) {
 			return nil, fmt.Errorf("%s: %w", rt.id, err)
 		}
 	}
+	for _, s := range registry.Map() {
+		sayPatterns(s)
+	}
 	return doc, nil
+}
+
+// sayPatterns says in words what patterns mean. The keyword that huma has for it
+// is none of JSON Schema's; the checkers have it by now.
+func sayPatterns(s *huma.Schema) {
+	for _, p := range s.Properties {
+		if p.PatternDescription != "" {
+			p.Description, p.PatternDescription = p.Description+"; "+p.PatternDescription, ""
+		}
+	}
 }
 
 // refuseNull says of a schema that null is no value: absent fields are absent.
@@ -65,117 +93,148 @@ func refuseNull(s *huma.Schema) {
 	}
 }
 
-func (rt *route) operation(r huma.Registry) *huma.Operation {
+// explain gives a schema and its fields the descriptions that their types do
+// not have themselves.
+func explain(s *huma.Schema, what string, fields map[string]string) {
+	if s.Description == "" {
+		s.Description = what
+	}
+	for name, p := range s.Properties {
+		if p.Description == "" {
+			p.Description = fields[name]
+		}
+	}
+}
+
+// describer makes operations.
+type describer struct {
+	r        huma.Registry
+	examples map[reflect.Type]any
+	err      error // the first one
+}
+
+func (d *describer) operation(rt *route) *huma.Operation {
 	op := &huma.Operation{
 		Method: rt.method, Path: rt.path, OperationID: rt.id, Summary: rt.summary, Description: rt.description,
 		Tags: []string{rt.tag}, Responses: map[string]*huma.Response{},
-		Security: []map[string][]string{{"token": {}}},
+		Security: security(rt.scopes), Parameters: rt.parameters(),
 	}
-	op.Parameters = rt.parameters()
-	codes := append([]weir.Code{weir.CodeUnauthorised, weir.CodeInvalid, weir.CodeUnavailable, weir.CodeDraining, weir.CodeInternal}, rt.codes...)
+	if op.Description == "" {
+		op.Description = rt.summary + "."
+	}
+	if rt.repeatable {
+		op.Extensions = map[string]any{"x-repeatable": true}
+	}
+	if rt.download == streamType {
+		op.Parameters = append(op.Parameters, lastEventID())
+	}
+	codes := append([]weir.Code{weir.CodeUnauthorised, weir.CodeForbidden, weir.CodeLimited, weir.CodeInvalid, weir.CodeUnavailable, weir.CodeDraining, weir.CodeInternal}, rt.codes...)
 	if rt.body != nil {
-		content := map[string]*huma.MediaType{}
-		for _, t := range rt.bodyTypes {
-			content[t] = &huma.MediaType{Schema: r.Schema(rt.body, true, "")}
-		}
-		op.RequestBody = &huma.RequestBody{Required: true, Content: content, Description: fmt.Sprintf("at most %d bytes", rt.bodyLimit)}
+		op.RequestBody = d.body(rt)
 		codes = append(codes, weir.CodeTooLarge, weir.CodeContentType)
-		addProblem(r, op, http.StatusBadRequest, weir.CodeInvalid)
-	}
-	for _, code := range codes {
-		addProblem(r, op, statusOf(code), code)
 	}
 	for _, a := range rt.answers {
-		op.Responses[strconv.Itoa(a.status)] = good(r, a)
+		op.Responses[strconv.Itoa(a.status)] = d.good(a, rt.download)
 	}
+	d.problems(op, rt.refusal, rt.body != nil, codes)
 	return op
 }
 
-func good(r huma.Registry, a answer) *huma.Response {
-	out := &huma.Response{Description: a.description}
+func (d *describer) body(rt *route) *huma.RequestBody {
+	content := map[string]*huma.MediaType{}
+	for _, t := range rt.bodyTypes {
+		content[t] = &huma.MediaType{Schema: d.r.Schema(rt.body, true, ""), Example: rt.example}
+		if rt.example == nil {
+			content[t].Example = d.example(rt.body)
+		}
+	}
+	for _, t := range rt.uploads {
+		content[t] = &huma.MediaType{Schema: &huma.Schema{Type: "string", Description: "a file of any length"}, Example: fileExamples()[rt.id+" "+t]}
+	}
+	return &huma.RequestBody{Required: true, Content: content, Description: fmt.Sprintf("At most %d bytes.", rt.bodyLimit)}
+}
+
+// example is that of a type, as its JSON is read again.
+func (d *describer) example(t reflect.Type) any {
+	v, err := plainJSON(d.examples[t])
+	if err != nil && d.err == nil {
+		d.err = fmt.Errorf("example of %s: %w", t, err)
+	}
+	return v
+}
+
+// good describes a good answer; download is the type of a body that is no JSON.
+func (d *describer) good(a answer, download string) *huma.Response {
+	out := &huma.Response{Description: a.description, Headers: map[string]*huma.Param{requestID: headerRef(requestID)}}
+	if a.body != nil || download != "" {
+		out.Content = map[string]*huma.MediaType{}
+	}
 	if a.body != nil {
-		out.Content = map[string]*huma.MediaType{jsonType: {Schema: r.Schema(a.body, true, "")}}
+		out.Content[jsonType] = &huma.MediaType{Schema: d.r.Schema(a.body, true, ""), Example: d.example(a.body)}
+	}
+	if download != "" {
+		out.Content[download] = &huma.MediaType{Schema: &huma.Schema{Type: "string"}, Example: fileExamples()[download]}
+	}
+	if a.status == http.StatusCreated {
+		out.Headers["Location"] = headerRef("Location")
 	}
 	return out
 }
 
-// addProblem documents that an operation may answer with a code.
-func addProblem(r huma.Registry, op *huma.Operation, status int, code weir.Code) {
+// problems documents that an operation may answer with these codes. Of one with
+// a body 400 says that it is no JSON.
+func (d *describer) problems(op *huma.Operation, body reflect.Type, read bool, codes []weir.Code) {
+	if body == nil {
+		body = typeOf[Problem]()
+	}
+	if read {
+		d.problem(op, body, http.StatusBadRequest, weir.CodeInvalid, exampleOfSlips)
+	}
+	slices.Sort(codes)
+	for _, code := range slices.Compact(codes) {
+		d.problem(op, body, statusOf(code), code, string(code))
+	}
+}
+
+func (d *describer) problem(op *huma.Operation, body reflect.Type, status int, code weir.Code, example string) {
 	key := strconv.Itoa(status)
-	if have := op.Responses[key]; have != nil {
-		have.Description += ", " + string(code)
-		return
+	out := op.Responses[key]
+	if out == nil {
+		out = &huma.Response{Headers: map[string]*huma.Param{requestID: headerRef(requestID)}}
+		op.Responses[key] = out
 	}
-	out := &huma.Response{
-		Description: "code " + string(code),
-		Content:     map[string]*huma.MediaType{problemType: {Schema: r.Schema(typeOf[Problem](), true, "")}},
+	if out.Description == "" {
+		out.Description = "code " + string(code)
+	} else {
+		out.Description += ", " + string(code)
 	}
-	if status == http.StatusServiceUnavailable {
-		out.Headers = map[string]*huma.Param{"Retry-After": {Description: "seconds", Schema: &huma.Schema{Type: "integer"}}}
+	if out.Content == nil {
+		out.Content = map[string]*huma.MediaType{}
 	}
-	op.Responses[key] = out
+	if out.Content[problemType] == nil {
+		out.Content[problemType] = &huma.MediaType{Schema: d.r.Schema(body, true, ""), Examples: map[string]*huma.Example{}}
+	}
+	out.Content[problemType].Examples[example] = &huma.Example{Ref: examplePrefix + example}
+	if out.Extensions == nil {
+		out.Extensions = map[string]any{"x-codes": []string{}}
+	}
+	known, _ := out.Extensions["x-codes"].([]string)
+	out.Extensions["x-codes"] = append(known, string(code))
+	switch status {
+	case http.StatusServiceUnavailable, http.StatusTooManyRequests:
+		out.Headers["Retry-After"] = headerRef("Retry-After")
+	case http.StatusUnauthorized:
+		out.Headers["WWW-Authenticate"] = headerRef("WWW-Authenticate")
+	}
 }
 
-func (rt *route) parameters() []*huma.Param {
-	var params []*huma.Param
-	for part := range strings.SplitSeq(rt.path, "/") {
-		if name, ok := strings.CutPrefix(part, "{"); ok {
-			params = append(params, &huma.Param{
-				Name: strings.TrimSuffix(name, "}"), In: "path", Required: true, Schema: &huma.Schema{Type: "string"},
-			})
-		}
-	}
-	for _, p := range rt.query {
-		s := &huma.Schema{Type: p.kind, Default: p.fallback}
-		if p.kind == "integer" {
-			low, high := float64(p.minimum), float64(p.maximum)
-			s.Minimum, s.Maximum = &low, &high
-		}
-		params = append(params, &huma.Param{Name: p.name, In: "query", Description: p.describe(), Schema: s})
-	}
-	return params
-}
+func headerRef(name string) *huma.Param { return &huma.Param{Ref: headerPrefix + name} }
 
-func (p *parameter) describe() string {
-	if p.enum == nil {
-		return p.description
+func headers() map[string]*huma.Header {
+	return map[string]*huma.Header{
+		requestID:          {Description: "names the request in the log; one that the client sends is taken over", Schema: &huma.Schema{Type: "string", MaxLength: new(64)}},
+		"Retry-After":      {Description: "seconds after which to try again", Schema: &huma.Schema{Type: "integer", Minimum: new(1.0)}},
+		"WWW-Authenticate": {Description: "that a bearer token is asked for", Schema: &huma.Schema{Type: "string"}},
+		"Location":         {Description: "path of what was created", Schema: &huma.Schema{Type: "string"}},
 	}
-	return p.description + ": " + strings.Join(p.enum, ", ")
-}
-
-// plainOperations describe the routes that are no part of the JSON API.
-func plainOperations(r huma.Registry) []*huma.Operation {
-	none := []map[string][]string{}
-	ops := []*huma.Operation{
-		plainOperation(r, "/livez", "live", "The process answers. Asks no store.", map[int]reflect.Type{200: nil}),
-		plainOperation(r, "/readyz", "ready", "Requests should come here.", map[int]reflect.Type{200: typeOf[Readiness](), 503: typeOf[Readiness]()}),
-		plainOperation(r, "/metrics", "metrics", "Measurements in the Prometheus text format. Needs a token if the API does.", map[int]reflect.Type{200: nil}),
-	}
-	addProblem(r, ops[2], http.StatusUnauthorized, weir.CodeUnauthorised)
-	for _, method := range []string{http.MethodGet, http.MethodPost} {
-		op := plainOperation(r, "/callbacks/{channel}/{secret}/{path}", "callback-"+strings.ToLower(method),
-			"What a provider says. Weir gives providers these addresses itself.", map[int]reflect.Type{200: nil})
-		op.Method = method
-		for _, name := range []string{"channel", "secret", "path"} {
-			op.Parameters = append(op.Parameters, &huma.Param{Name: name, In: "path", Required: true, Schema: &huma.Schema{Type: "string"}})
-		}
-		addProblem(r, op, http.StatusBadRequest, weir.CodeInvalid)
-		for _, code := range []weir.Code{weir.CodeNotFound, weir.CodeUnavailable, weir.CodeDraining} {
-			addProblem(r, op, statusOf(code), code)
-		}
-		ops = append(ops, op)
-	}
-	ops[2].Security = []map[string][]string{{"token": {}}}
-	for _, op := range slices.Concat(ops[:2], ops[3:]) {
-		op.Security = none
-	}
-	return ops
-}
-
-func plainOperation(r huma.Registry, path, id, summary string, answers map[int]reflect.Type) *huma.Operation {
-	op := &huma.Operation{Method: http.MethodGet, Path: path, OperationID: id, Summary: summary, Tags: []string{"operation"}, Responses: map[string]*huma.Response{}}
-	for status, body := range answers {
-		op.Responses[strconv.Itoa(status)] = good(r, answer{status, http.StatusText(status), body})
-	}
-	return op
 }

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/http/httptest"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -19,33 +20,38 @@ import (
 	"weir/web"
 )
 
+// TestOpenAPIListsEveryRoute: what is served is described, but for pages for
+// people, and the other way round, also in the description that is made without
+// a running Weir.
 func TestOpenAPIListsEveryRoute(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
-	var listed []string
-	for path, ops := range r.spec.Paths {
+	var listed, want []string
+	for path, ops := range described(t).Paths {
 		for method := range ops {
 			listed = append(listed, strings.ToUpper(method)+" "+path)
 		}
 	}
-	slices.Sort(listed)
-	want := []string{
-		"DELETE /v1/channels/{channel}", "DELETE /v1/contacts/{id}",
-		"GET /callbacks/{channel}/{secret}/{path}", "GET /livez", "GET /metrics", "GET /readyz",
-		"GET /v1/channels", "GET /v1/channels/{channel}", "GET /v1/channels/{channel}/incoming", "GET /v1/contacts", "GET /v1/contacts/{id}",
-		"PATCH /v1/channels/{channel}", "POST /callbacks/{channel}/{secret}/{path}", "POST /v1/channels/{channel}/contacts", "PUT /v1/channels/{channel}",
+	for _, pattern := range served(t) {
+		if path := pattern[strings.Index(pattern, "/"):]; !strings.HasPrefix(path, "/docs") && path != "/callbacks/{channel}/{secret}" && path != "/routing/openapi.json" {
+			want = append(want, strings.ReplaceAll(pattern, "...", ""))
+		}
 	}
+	slices.Sort(listed)
+	slices.Sort(want)
 	if d := cmp.Diff(want, listed); d != "" {
-		t.Errorf("(-want +got):\n%s", d)
+		t.Errorf("(-served +described):\n%s", d)
 	}
 }
 
 func TestOpenAPIIsWellFormed(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
-	g := r.serve(httptest.NewRequest("GET", "/openapi.json", nil))
-	if g.status != 200 || r.spec.OpenAPI != "3.1.0" || r.spec.Info.Version != "test" {
-		t.Errorf("%d, OpenAPI %s, version %s", g.status, r.spec.OpenAPI, r.spec.Info.Version)
+	r := newRig(t, func(o *web.Options) { o.Prefix = "/weir" })
+	g, spec := r.serve(httptest.NewRequest("GET", "/openapi.json", nil)), r.spec()
+	if s := spec.Servers; len(s) != 1 || s[0].URL != "/weir" || described(t).Servers[0].URL != "/" {
+		t.Errorf("servers: %v", s)
+	}
+	if g.status != 200 || spec.OpenAPI != "3.1.0" || spec.Info.Version != "test" {
+		t.Errorf("%d, OpenAPI %s, version %s", g.status, spec.OpenAPI, spec.Info.Version)
 	}
 	var doc any
 	if err := json.Unmarshal([]byte(g.body), &doc); err != nil {
@@ -53,14 +59,14 @@ func TestOpenAPIIsWellFormed(t *testing.T) {
 	}
 	resolveRefs(t, doc, doc)
 	ids := map[string]bool{}
-	for path, ops := range r.spec.Paths {
+	for path, ops := range spec.Paths {
 		for method, op := range ops {
 			if op.OperationID == "" || ids[op.OperationID] {
 				t.Errorf("%s %s: operationId %q", method, path, op.OperationID)
 			}
 			ids[op.OperationID] = true
-			for _, name := range placeholder.FindAllString(path, -1) {
-				if !slices.ContainsFunc(op.Parameters, func(p struct{ Name, In string }) bool { return "{"+p.Name+"}" == name && p.In == "path" }) {
+			for _, name := range regexp.MustCompile(`\{[a-z]+\}`).FindAllString(path, -1) {
+				if !slices.ContainsFunc(op.Parameters, func(p parameter) bool { return "{"+p.Name+"}" == name && p.In == "path" }) {
 					t.Errorf("%s %s: %s is not described", method, path, name)
 				}
 			}
@@ -70,7 +76,7 @@ func TestOpenAPIIsWellFormed(t *testing.T) {
 					t.Errorf("%s %s: no security", method, path)
 				}
 			}
-			if op.RequestBody.Content != nil {
+			if op.RequestBody.Content != nil && strings.HasPrefix(path, "/v1/") {
 				documentsErrors(t, method+" "+path, op.Responses["400"].Description, op.Responses["413"].Description, op.Responses["415"].Description)
 			}
 			for status, res := range op.Responses {
@@ -119,16 +125,32 @@ func resolveRefs(t *testing.T, doc, at any) {
 	}
 }
 
+// TestOneDescription: what answers are held against is what is served, of those
+// parts that there are.
+func TestOneDescription(t *testing.T) {
+	t.Parallel()
+	all := described(t)
+	whole := newRig(t, func(o *web.Options) { allParts(t, o) }).spec()
+	if d := cmp.Diff(all.Paths, whole.Paths) + cmp.Diff(all.Components, whole.Components); d != "" {
+		t.Errorf("(-described +served):\n%s", d)
+	}
+	for path, ops := range newRig(t).spec().Paths {
+		if d := cmp.Diff(all.Paths[path], ops); d != "" {
+			t.Errorf("%s (-described +served):\n%s", path, d)
+		}
+	}
+}
+
 func TestOpenAPINamesEveryCode(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	raw, err := json.Marshal(r.spec.Components.Schemas["Problem"])
+	raw, err := json.Marshal(r.spec().Components.Schemas["Problem"])
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, code := range []weir.Code{
 		weir.CodeInvalid, weir.CodeNotFound, weir.CodeConflict, weir.CodeUnavailable, weir.CodeDraining, weir.CodeInternal,
-		weir.CodeUnauthorised, weir.CodeTooLarge, weir.CodeContentType, weir.CodeMethod,
+		weir.CodeUnauthorised, weir.CodeTooLarge, weir.CodeContentType, weir.CodeMethod, weir.CodeForbidden, weir.CodeLimited,
 	} {
 		if !strings.Contains(string(raw), `"`+string(code)+`"`) {
 			t.Errorf("%s is not in the schema of problems", code)
@@ -256,6 +278,7 @@ func TestTwoHandlersInOneProcess(t *testing.T) {
 	for range 2 {
 		if _, err := web.New(web.Options{
 			DefaultCapacity: 1, Directory: channels.NewDirectory(table(), "http://x", nil), Metrics: web.NewMetrics(prometheus.NewRegistry()), Gatherer: prometheus.NewRegistry(),
+			Gate: web.NewGate(web.GateOptions{}),
 		}); err != nil {
 			t.Fatal(err)
 		}

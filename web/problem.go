@@ -21,7 +21,7 @@ type Problem struct {
 	Title  string            `json:"title" doc:"the name of the HTTP status"`
 	Status int               `json:"status" doc:"the HTTP status"`
 	Detail string            `json:"detail" doc:"a sentence for people"`
-	Code   weir.Code         `json:"code" doc:"stable name of the kind of error" enum:"invalid,not_found,conflict,unauthorised,too_large,unsupported_content_type,method_not_allowed,store_unavailable,draining,internal"`
+	Code   weir.Code         `json:"code" doc:"stable name of the kind of error" enum:"invalid,not_found,conflict,unauthorised,forbidden,too_many_requests,too_large,unsupported_content_type,method_not_allowed,store_unavailable,draining,internal"`
 	Errors []weir.FieldError `json:"errors,omitempty" doc:"every mistake in the request, up to 100" nullable:"false"`
 }
 
@@ -44,6 +44,10 @@ func statusOf(c weir.Code) int {
 		return http.StatusConflict
 	case weir.CodeUnauthorised:
 		return http.StatusUnauthorized
+	case weir.CodeForbidden:
+		return http.StatusForbidden
+	case weir.CodeLimited:
+		return http.StatusTooManyRequests
 	case weir.CodeTooLarge:
 		return http.StatusRequestEntityTooLarge
 	case weir.CodeContentType:
@@ -110,6 +114,12 @@ func messageOf(e *weir.Error) string {
 
 // writeProblem answers with an error.
 func writeProblem(w http.ResponseWriter, err error) {
+	p := problemHead(w, err)
+	_ = json.NewEncoder(w).Encode(p) // a client that left is no concern of ours
+}
+
+// problemHead writes the head of an answer with an error.
+func problemHead(w http.ResponseWriter, err error) Problem {
 	p, wait := problemOf(err)
 	note(w, err)
 	h := w.Header()
@@ -121,7 +131,7 @@ func writeProblem(w http.ResponseWriter, err error) {
 		h.Set("WWW-Authenticate", `Bearer realm="weir"`)
 	}
 	w.WriteHeader(p.Status)
-	_ = json.NewEncoder(w).Encode(p) // a client that left is no concern of ours
+	return p
 }
 
 // invalid makes the error of a request with these mistakes; nil without any.

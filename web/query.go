@@ -84,6 +84,12 @@ func (p *parameter) readWords(s string, wrong *mistakes) {
 	if p.enum == nil || s == "" {
 		return
 	}
+	if p.single {
+		if !slices.Contains(p.enum, s) {
+			wrong.add("/"+p.name, "enum", "must be one of %s", strings.Join(p.enum, ", "))
+		}
+		return
+	}
 	for word := range strings.SplitSeq(s, ",") {
 		if !slices.Contains(p.enum, word) {
 			wrong.add("/"+p.name, "enum", "must be one or more of %s, joined by commas", strings.Join(p.enum, ", "))

@@ -25,9 +25,24 @@ type route struct {
 	body         reflect.Type // nil: none
 	bodyTypes    []string
 	bodyLimit    int64
+	example      any // of the body; nil: none
 	answers      []answer
 	codes        []weir.Code // beside those that every route has
 	handle       func(*call) (reply, error)
+	scopes       []weir.Scope // the token needs one of them; set by grant
+
+	// lenient: the body is held against its schema by the route itself.
+	lenient bool
+	// repeatable: a POST that changes nothing the second time, whatever its body.
+	repeatable bool
+	// serve takes the place of handle where a body or an answer is too long for
+	// memory and for requestTime. It answers by itself, unless it gives an error.
+	serve func(*call, http.ResponseWriter) error
+	// uploads and download are content types of such bodies and answers, refusal
+	// the body of a problem that says more than others.
+	uploads  []string
+	download string
+	refusal  reflect.Type
 
 	check *checker // of the body; set by describe
 }
@@ -37,8 +52,10 @@ type parameter struct {
 	name, description string
 	kind              string // string, integer or boolean
 	enum              []string
-	minimum, maximum  int64 // of an integer
-	fallback          any   // used when it is absent
+	single            bool   // one of enum; else one or more, joined by commas
+	format            string // of a string; the route checks it
+	minimum, maximum  int64  // of an integer
+	fallback          any    // used when it is absent
 }
 
 // answer is one good answer of a route.
@@ -52,6 +69,7 @@ type answer struct {
 type call struct {
 	context.Context
 	r     *http.Request
+	who   *visitor
 	query queryValues
 	// body is what was sent, and wrong what the schema finds wrong with it. A
 	// route with a body adds what only it can know and then asks refuse,
@@ -59,6 +77,9 @@ type call struct {
 	body  map[string]any
 	wrong mistakes
 }
+
+// pii tells whether phone numbers may be shown.
+func (c *call) pii() bool { return c.who.has(weir.ScopePIIRead) }
 
 // refuse is the error that lists every mistake found so far; nil without any.
 func (c *call) refuse() error { return invalid(c.wrong.list) }
@@ -68,12 +89,23 @@ type reply struct {
 	status   int
 	body     any // nil: none
 	location string
+	tried    bool // nothing was to be changed, only looked what would be
 }
 
 // handler serves a route: token, query, body, then the route itself.
 func (s *service) handler(rt *route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		matched(w)
+		if rec, ok := w.(*recorder); ok {
+			rec.route = rt
+		}
+		if rt.serve != nil {
+			if err := s.transfer(rt, w, r); err != nil {
+				newPace(w).writing()
+				writeProblem(w, err)
+			}
+			return
+		}
 		out, err := s.answer(rt, w, r)
 		if err != nil {
 			writeProblem(w, err)
@@ -82,17 +114,21 @@ func (s *service) handler(rt *route) http.Handler {
 		if out.location != "" {
 			w.Header().Set("Location", out.location)
 		}
+		if rec, ok := w.(*recorder); ok {
+			rec.tried = out.tried
+		}
 		writeJSON(w, out.status, out.body)
 	})
 }
 
 func (s *service) answer(rt *route, w http.ResponseWriter, r *http.Request) (reply, error) {
-	if !s.authorised(r) {
-		return reply{}, errUnauthorised()
+	who, err := s.admit(w, r, rt.scopes)
+	if err != nil {
+		return reply{}, err
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), requestTime)
 	defer cancel()
-	c := &call{Context: ctx, r: r}
+	c := &call{Context: ctx, r: r, who: who}
 	c.query = readQuery(rt.query, r.URL.RawQuery, &c.wrong)
 	if rt.body == nil {
 		if err := c.refuse(); err != nil {
@@ -105,9 +141,14 @@ func (s *service) answer(rt *route, w http.ResponseWriter, r *http.Request) (rep
 		ignore(r.Body)
 		return reply{}, err
 	}
-	rt.check.check(v, "", &c.wrong)
+	if !rt.lenient {
+		rt.check.check(v, "", &c.wrong)
+	}
 	c.body, _ = v.(map[string]any)
 	if c.body == nil {
+		if rt.lenient {
+			c.wrong.add("", "type", "must be an object")
+		}
 		return reply{}, c.refuse()
 	}
 	return rt.handle(c)

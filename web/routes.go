@@ -10,7 +10,24 @@ import (
 
 // routes is the table of the JSON API.
 func (s *service) routes() []*route {
-	return append(s.channelRoutes(), s.contactRoutes()...)
+	all := append(s.channelRoutes(), s.contactRoutes()...)
+	all = append(all, s.whoRoutes()...)
+	if s.Minutes != nil {
+		all = append(all, s.minuteRoutes()...)
+	}
+	if s.Dead != nil {
+		all = append(all, s.deadRoutes()...)
+	}
+	if s.Surveys != nil {
+		all = append(all, s.surveyRoutes()...)
+	}
+	if s.Events != nil {
+		all = append(all, s.eventRoutes()...)
+	}
+	if s.Trail != nil {
+		all = append(all, s.auditRoutes()...)
+	}
+	return all
 }
 
 func (s *service) channelRoutes() []*route {
@@ -88,12 +105,15 @@ func (s *service) contactRoutes() []*route {
 		{
 			method: "GET", path: "/v1/contacts", id: "list-contacts", tag: "contacts",
 			summary:     "List contacts",
-			description: "By channel and then in order of acceptance; with a state, in the order in which contacts came into it. A page may be short, or empty, and yet not be the last: that one has no next_cursor.",
+			description: "By channel and then in order of acceptance; with a state or an outcome, and neither since nor until, in the order in which contacts came into it. A page may be short, or empty, and yet not be the last: that one has no next_cursor.",
 			query: append([]parameter{
 				{name: "channel", kind: "string", description: "name of the channel"},
 				{name: "state", kind: "string", enum: stateWords(), description: "one or more states, joined by commas"},
+				{name: "outcome", kind: "string", enum: outcomeWords(), single: true, description: "of those that are done: how they ended"},
 				{name: "survey", kind: "string"},
 				{name: "key", kind: "string"},
+				{name: "since", kind: "string", format: "date-time", description: "an instant (RFC 3339), to the millisecond: those that were accepted then or later"},
+				{name: "until", kind: "string", format: "date-time", description: "an instant (RFC 3339), to the millisecond: those that were accepted before"},
 			}, paging(100, 1000)...),
 			handle:  s.listContacts,
 			answers: []answer{{http.StatusOK, "one page", typeOf[ContactList]()}},
@@ -105,6 +125,7 @@ func (s *service) contactRoutes() []*route {
 			answers: []answer{{http.StatusOK, "the contact", typeOf[ContactView]()}},
 			codes:   []weir.Code{weir.CodeNotFound},
 		},
+		s.timelineRoute(),
 		{
 			method: "DELETE", path: one, id: "cancel-contact", tag: "contacts",
 			summary:     "Take a contact back",

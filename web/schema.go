@@ -20,7 +20,7 @@ import (
 // It knows the keywords that our types use and no others; compile refuses
 // what it would otherwise overlook.
 type checker struct {
-	kind       string // object, array, string, integer, boolean
+	kind       string // object, array, string, integer, number, boolean
 	nullable   bool   // it may be null
 	properties map[string]*checker
 	names      []string // of properties, sorted
@@ -75,12 +75,12 @@ func compile(r huma.Registry, s *huma.Schema) (*checker, error) {
 // understood refuses a schema that says what a checker would overlook.
 func understood(s *huma.Schema) error {
 	switch s.Type {
-	case "object", "array", "string", "integer", "boolean":
+	case "object", "array", "string", "integer", "number", "boolean":
 	default:
 		return fmt.Errorf("schema of type %q: nothing checks it", s.Type)
 	}
 	switch s.Format {
-	case "", "date-time", "int32", "int64":
+	case "", "date-time", "int32", "int64", "double":
 	default:
 		return fmt.Errorf("schema of format %q: nothing checks it", s.Format)
 	}
@@ -152,6 +152,10 @@ func (c *checker) check(v any, at string, m *mistakes) {
 		c.checkString(v, at, m)
 	case "integer":
 		c.checkInteger(v, at, m)
+	case "number":
+		if _, ok := v.(float64); !ok {
+			m.add(at, "type", "must be a number")
+		}
 	case "boolean":
 		if _, ok := v.(bool); !ok {
 			m.add(at, "type", "must be true or false")
@@ -236,10 +240,18 @@ func (c *checker) checkString(v any, at string, m *mistakes) {
 	}
 }
 
+// mostInteger bounds whole numbers: beyond it, what JSON's numbers are read as
+// leaves some out, and a larger number would silently become another.
+const mostInteger = 1<<53 - 1
+
 func (c *checker) checkInteger(v any, at string, m *mistakes) {
 	n, ok := v.(float64)
 	if !ok || n != math.Trunc(n) {
 		m.add(at, "type", "must be a whole number")
+		return
+	}
+	if math.Abs(n) > mostInteger {
+		m.add(at, "range", "must be from %d to %d", -mostInteger, mostInteger)
 		return
 	}
 	if n < c.minimum || n > c.maximum {

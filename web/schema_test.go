@@ -15,7 +15,9 @@ func TestCompileRefusesWhatItWouldOverlook(t *testing.T) {
 		t.Fatalf("a type of the API: %v", err)
 	}
 	for name, s := range map[string]*huma.Schema{
-		"number":  registry.Schema(typeOf[struct{ A float64 }](), false, "a"),
+		"number": registry.Schema(typeOf[struct {
+			A float64 `multipleOf:"0.5"`
+		}](), false, "a"),
 		"no type": {},
 		"format": registry.Schema(typeOf[struct {
 			A string `format:"email"`

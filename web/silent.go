@@ -18,6 +18,9 @@ type silent struct {
 
 // track is a http.Server's ConnState.
 func (s *silent) track(c net.Conn, state http.ConnState) {
+	if state == http.StateIdle { // it was active before
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {

@@ -45,8 +45,25 @@ type ChannelView struct {
 	Queued         int64          `json:"queued" doc:"contacts that wait"`
 	Blocked        int            `json:"blocked" doc:"waiting contacts that are larger than the capacity, among those next in line"`
 	OldestQueuedAt *time.Time     `json:"oldest_queued_at,omitempty" doc:"acceptance of the oldest contact that waits for its turn"`
+	NextDueAt      *time.Time     `json:"next_due_at,omitempty" doc:"when the next contact that waits for an instant may go: its window opens, or its next attempt is due; as far as the process knows that is asked"`
+	SentPerMinute  float64        `json:"sent_per_minute" doc:"hand-overs that the provider took, over the last five minutes and the one under way; of the process that is asked"`
+	Breaker        BreakerView    `json:"breaker"`
+	LastCollection *CollectView   `json:"last_collection,omitempty" doc:"the last search for contacts that have been silent too long; absent: none since the channel's broker started, or another process runs it"`
 	CreatedAt      time.Time      `json:"created_at"`
 	UpdatedAt      time.Time      `json:"updated_at"`
+}
+
+// BreakerView is a channel's circuit breaker.
+type BreakerView struct {
+	State string     `json:"state" enum:"closed,half_open,open" doc:"closed: everything passes; open: nothing does until an instant; half_open: one hand-over is under way to find out"`
+	Until *time.Time `json:"until,omitempty" doc:"when an open one lets the next hand-over through"`
+}
+
+// CollectView is one search for contacts that have been silent too long.
+type CollectView struct {
+	At      time.Time `json:"at"`
+	Checked int       `json:"checked" doc:"contacts that the provider was to be asked about"`
+	Settled int       `json:"settled" doc:"contacts that were settled by asking, then and since"`
 }
 
 // ChannelList is one page of channels.
@@ -62,7 +79,7 @@ type ContactsBody struct {
 
 // ContactBody is one contact to be queued.
 type ContactBody struct {
-	Key       string            `json:"key,omitempty" minLength:"1" maxLength:"200" pattern:"^[\\p{L}\\p{M}\\p{N}\\p{P}\\p{S} ]*$" patternDescription:"printable" doc:"your own name for it, unique on the channel; a key that is known already yields the contact that has it and queues nothing, so that a request can be repeated safely"`
+	Key       string            `json:"key,omitempty" minLength:"1" maxLength:"200" pattern:"^[\\p{L}\\p{M}\\p{N}\\p{P}\\p{S} ]*$" patternDescription:"printable" doc:"your own name for it, unique on the channel; a key that is known already yields the contact that has it and queues nothing, so that a request can be repeated safely; it must not begin with requeue: (422, reserved), as keys of contacts that Weir made of dead letters do"`
 	To        string            `json:"to" minLength:"3" maxLength:"16" pattern:"^\\+?[0-9]{3,15}$" patternDescription:"a number as in E.164 (an optional + and 3 to 15 digits, nothing else)" example:"+15550001"`
 	Priority  string            `json:"priority,omitempty" enum:"normal,high,reply" default:"normal"`
 	NotBefore *time.Time        `json:"not_before,omitempty" doc:"it waits until then"`

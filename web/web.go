@@ -2,9 +2,12 @@ package web
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -13,6 +16,8 @@ import (
 
 	"weir"
 	"weir/channels"
+	"weir/events"
+	"weir/web/docs"
 )
 
 // Store is what the API reads and writes without the broker.
@@ -38,8 +43,14 @@ type Broker interface {
 	// Delete ends the open contacts of a channel and marks it as deleted.
 	// done is false while that is still under way.
 	Delete(ctx context.Context, channel weir.ChannelID) (done bool, err error)
+	// Requeue makes new contacts of dead letters of a channel.
+	Requeue(ctx context.Context, channel weir.ChannelID, contacts []weir.ContactID, token string) (weir.Requeued, error)
+	// CurrentMinutes lists what was counted and is not in the store yet.
+	CurrentMinutes() []weir.Minute
 	// Figures are the live numbers of a channel.
 	Figures(ctx context.Context, ch weir.Channel) (weir.Figures, error)
+	// FiguresOf are those of many channels, in their order.
+	FiguresOf(ctx context.Context, list []weir.Channel) ([]weir.Figures, error)
 }
 
 // Options are what the handler is made from.
@@ -47,24 +58,46 @@ type Options struct {
 	Store     Store
 	Broker    Broker
 	Directory *channels.Directory
-	// Tokens are the bearer tokens that open the API. Without any, everything
-	// is open; the caller then listens on loopback only.
-	Tokens          []string
+	// Gate lets requests in. While it is open the caller listens on loopback only.
+	Gate            *Gate
 	DefaultCapacity int // of channels whose capacity is not given
 	Logger          *slog.Logger
 	Metrics         *Metrics
 	Gatherer        prometheus.Gatherer
-	Version         string           // shown in the API description
-	Draining        func() bool      // nil: never
-	Now             func() time.Time // nil: time.Now
+	Version         string      // shown in the API description
+	Draining        func() bool // nil: never
+	// Surveys and SurveyStore are the survey broker and what it keeps. Without
+	// them there are no routes of surveys.
+	Surveys     Surveys
+	SurveyStore SurveyStore
+	MostImport  int64  // bytes of one import of respondents; 0: 1 GiB
+	TempDir     string // for lists of bad rows that are too long for memory; empty: the system's
+	// Events is the log of events. Without it there is no route of events.
+	Events events.Log
+	// Minutes are the counters of channels by minute. Without them there are no
+	// routes of minutes.
+	Minutes weir.MinuteStore
+	// Dead keeps the dead letters. Without it there are no routes of them.
+	Dead weir.DeadStore
+	// Trail takes the audit log. Without it there is none.
+	Trail *Trail
+	// Prefix is in front of every path for clients, as the API description says it.
+	Prefix string
+	// Mounted are handlers of whole parts of the tree, by the pattern of their
+	// paths. They ask for credentials themselves.
+	Mounted map[string]http.Handler
+	Now     func() time.Time // nil: time.Now
+
+	served func(pattern string) // hears of every pattern; nil: nobody does
 }
 
 // service is the handler's state.
 type service struct {
 	Options
-	tokens    []tokenHash
 	callbacks *callbackIndex
 	siblings  *siblings
+	seats     chan struct{} // of imports and downloads
+	streams   chan struct{} // seats of streams of events
 	mux       *http.ServeMux
 }
 
@@ -79,47 +112,80 @@ func New(o Options) (http.Handler, error) {
 	if o.Draining == nil {
 		o.Draining = func() bool { return false }
 	}
+	if (o.Surveys == nil) != (o.SurveyStore == nil) {
+		return nil, errors.New("web: Surveys and SurveyStore go together")
+	}
+	if o.Gate == nil {
+		return nil, errors.New("web: a gate is needed")
+	}
+	if o.MostImport == 0 {
+		o.MostImport = mostImport
+	}
 	s := &service{
 		Options:   o,
-		tokens:    hashTokens(o.Tokens),
 		callbacks: newCallbackIndex(o.Store, o.Now),
 		siblings:  newSiblings(o.Store, o.Directory, o.Now),
+		seats:     make(chan struct{}, mostTransfers),
+		streams:   make(chan struct{}, mostStreams),
 		mux:       http.NewServeMux(),
 	}
 	routes := s.routes()
+	if err := grant(routes); err != nil {
+		return nil, err
+	}
 	description, err := describe(routes, o)
 	if err != nil {
 		return nil, err
 	}
+	steps := stepRoutes(routes)
 	for _, rt := range routes {
-		s.mux.Handle(rt.method+" "+rt.path, s.handler(rt))
+		if !slices.Contains(slices.Collect(maps.Values(steps)), rt) {
+			s.handle(rt.method+" "+rt.path, s.handler(rt))
+		}
+	}
+	if len(steps) > 0 {
+		s.handle("POST "+surveyPath, s.step(steps))
 	}
 	s.plain("GET /openapi.json", written("application/openapi+json", description.MarshalJSON))
 	s.plain("GET /openapi.yaml", written("application/openapi+yaml", description.YAML))
+	s.plain("GET /docs", docs.Page(description.MarshalJSON, writeProblem))
+	s.plain("GET /docs/style.css", docs.Style())
 	s.plain("GET /livez", http.HandlerFunc(livez))
 	s.plain("GET /readyz", http.HandlerFunc(s.readyz))
-	s.plain("GET /metrics", s.guarded(promhttp.HandlerFor(o.Gatherer, promhttp.HandlerOpts{})))
+	s.plain("GET "+metricsPath, s.guarded(promhttp.HandlerFor(o.Gatherer, promhttp.HandlerOpts{}), weir.ScopeMetricsRead))
 	for _, path := range []string{callbackRoute, callbackRouteBare} {
 		s.plain("GET "+path, http.HandlerFunc(s.callback))
 		s.plain("POST "+path, http.HandlerFunc(s.callback))
 	}
+	for pattern, h := range o.Mounted {
+		s.plain(pattern, h)
+	}
 	o.Metrics.prepare(s.Directory.Types(), routes)
-	return s.outermost(s.mux), nil
+	return s.outermost(newDirect(http.HandlerFunc(s.dispatch), o.Mounted)), nil
+}
+
+// handle registers a pattern.
+func (s *service) handle(pattern string, h http.Handler) {
+	if s.served != nil {
+		s.served(pattern)
+	}
+	s.mux.Handle(pattern, h)
 }
 
 // plain registers a route that is no part of the JSON API.
 func (s *service) plain(pattern string, h http.Handler) {
-	s.mux.Handle(pattern, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s.handle(pattern, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		matched(w)
 		h.ServeHTTP(w, r)
 	}))
 }
 
-// guarded asks for a token before it lets a request through.
-func (s *service) guarded(h http.Handler) http.Handler {
+// guarded asks for a token with one of the scopes before it lets a request
+// through.
+func (s *service) guarded(h http.Handler, oneOf ...weir.Scope) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !s.authorised(r) {
-			writeProblem(w, errUnauthorised())
+		if _, err := s.admit(w, r, oneOf); err != nil {
+			writeProblem(w, err)
 			return
 		}
 		h.ServeHTTP(w, r)

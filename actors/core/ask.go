@@ -21,9 +21,11 @@ func (c *Core) collect(now time.Time) {
 	c.collectAt = now.Add(c.cfg.CollectEvery)
 	c.out.Collected, c.out.CollectedWell = true, !c.askFailed
 	c.askFailed = false
+	asked := len(c.askQueue)
 	c.ask(func(f *flight) bool {
 		return f.c.State == weir.Active && now.Sub(f.lastWord()) >= c.cfg.IdleAfter && !now.Before(f.askAt)
 	})
+	c.collected = weir.Collection{At: now, Checked: len(c.askQueue) - asked}
 	for _, f := range c.inOrder() {
 		if f.c.CancelAsked && f.c.State == weir.Active {
 			c.takeBack(f)
@@ -113,6 +115,7 @@ func (c *Core) answered(f *flight, a channels.Answer, now time.Time) {
 	f.asks = 0
 	if len(ts) > 0 {
 		c.out.Reconciled = append(c.out.Reconciled, a.Knowledge)
+		c.collected.Settled++
 	}
 	c.commit(Commit{Transitions: ts})
 }

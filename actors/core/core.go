@@ -103,6 +103,7 @@ type Core struct {
 	claims    int                          // claims handed out and not committed
 	asks      map[weir.AttemptRef]struct{}
 	askFailed bool // since the last collection
+	collected weir.Collection
 	askQueue  []weir.ContactID
 	loads     int // reads of single contacts under way
 	brk       breaker

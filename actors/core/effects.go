@@ -34,6 +34,11 @@ type Effects struct {
 	Drained       bool                 // nothing is under way any more
 }
 
+// Reads tells whether the store is to be read.
+func (e *Effects) Reads() bool {
+	return len(e.Pages) > 0 || len(e.Loads) > 0 || e.Lanes || e.Due != nil || e.Overdue != nil
+}
+
 // Commit is a change to be written, with what follows from it.
 type Commit struct {
 	Transitions []weir.Transition
@@ -86,7 +91,7 @@ type Finished struct {
 
 func attemptOf(c *weir.Contact) channels.Attempt {
 	return channels.Attempt{
-		ID: c.AttemptRef(), To: c.To, Messages: c.Messages, Call: c.Call,
+		ID: c.AttemptRef(), To: c.To, Priority: c.Priority, Survey: c.Survey, Labels: c.Labels, Messages: c.Messages, Call: c.Call,
 		NotBefore: c.NotBefore, NotAfter: c.NotAfter, ProviderRef: c.ProviderRef,
 	}
 }

@@ -139,6 +139,12 @@ func (c *Core) Drain(now time.Time) {
 	c.settleDown(now)
 }
 
+// Load is how full the channel is: slots in flight, contacts that wait as far
+// as is known here, and the capacity.
+func (c *Core) Load() (inFlight int, queued int64, capacity int) {
+	return c.led.InUse(), max(0, c.queued), c.led.Capacity
+}
+
 // Figures are the live numbers. Queued and OldestQueuedAt are as far as is
 // known here; the store knows exactly.
 func (c *Core) Figures() weir.Figures {
@@ -147,7 +153,8 @@ func (c *Core) Figures() weir.Figures {
 		Sending: c.counts[weir.Sending], Active: c.counts[weir.Active], Unknown: c.counts[weir.Unknown],
 	}
 	f.Health, f.HealthReason = c.health()
-	f.Breaker, f.RetryBudget = c.brk.state(), c.retries.left()
+	f.Breaker, f.RetryBudget, f.BreakerUntil = c.brk.state(), c.retries.left(), c.brk.until
+	f.Collection, f.NextDue = c.collected, c.dueAt
 	return f
 }
 

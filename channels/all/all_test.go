@@ -3,20 +3,30 @@ package all_test
 import (
 	"regexp"
 	"testing"
+	"time"
 
 	"weir/channels"
 	"weir/channels/all"
+	"weir/routing/routingtest"
 )
+
+func TestWithoutARouterThereAreNoWorkers(t *testing.T) {
+	t.Parallel()
+	with, without := len(all.Types(routingtest.New(time.Now))), len(all.Types(nil))
+	if with != without+1 {
+		t.Errorf("%d types with a router, %d without", with, without)
+	}
+}
 
 func TestTypesAreComplete(t *testing.T) {
 	t.Parallel()
 	names := map[string]bool{}
-	for _, typ := range all.Types() {
+	for _, typ := range all.Types(routingtest.New(time.Now)) {
 		if !regexp.MustCompile(`^[a-z][a-z0-9_]*$`).MatchString(typ.Name) || names[typ.Name] {
 			t.Errorf("the name %q is no label or is there twice", typ.Name)
 		}
 		names[typ.Name] = true
-		if typ.Summary == "" || typ.New == nil || typ.Content != channels.Text && typ.Content != channels.Voice {
+		if typ.Summary == "" || typ.New == nil || !typ.Carries(channels.Text) && !typ.Carries(channels.Voice) {
 			t.Errorf("%s lacks a summary, a constructor or a kind of content", typ.Name)
 		}
 		keys := map[string]bool{}

@@ -1,13 +1,13 @@
 package nuntium
 
 import (
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
 
 	"weir"
 	"weir/channels"
+	"weir/internal/plainjson"
 )
 
 const (
@@ -16,23 +16,11 @@ const (
 	maxPart       = 9999 // parts in a guid are believed up to here
 )
 
-// message is one element of the batch that Nuntium takes. Every key that it
-// does not know is a custom attribute, which it stores and echoes.
-type message struct {
-	From    string `json:"from,omitempty"`
-	To      string `json:"to"`
-	Body    string `json:"body"`
-	GUID    string `json:"guid"`
-	Token   string `json:"token"`
-	Channel string `json:"channel"`
-	Echo    string `json:"weir_guid"` // guidAttribute
-}
-
 // tokenOf is the token that the messages of a contact share.
 func tokenOf(r weir.Ref) string { return r.String() }
 
-// guidOf names one message of a contact.
-func guidOf(r weir.Ref, part int) string { return r.String() + "." + strconv.Itoa(part) }
+// guidOf names one message of a contact by the contact's token.
+func guidOf(token string, part int) string { return token + "." + strconv.Itoa(part) }
 
 // parseGUID reads what guidOf wrote. ok is false for any other text, also for
 // a second spelling of the same guid.
@@ -46,7 +34,7 @@ func parseGUID(s string) (_ weir.Ref, part int, ok bool) {
 		return weir.Ref{}, 0, false
 	}
 	part, err = strconv.Atoi(index)
-	if err != nil || part < 0 || part > maxPart || guidOf(ref, part) != s {
+	if err != nil || part < 0 || part > maxPart || guidOf(contact, part) != s {
 		return weir.Ref{}, 0, false
 	}
 	return ref, part, true
@@ -67,22 +55,47 @@ func (s *settings) batch(a channels.Attempt) ([]byte, error) {
 			return nil, fmt.Errorf("the setting from: %w", err)
 		}
 	}
-	out := make([]message, len(a.Messages))
-	for i, body := range a.Messages {
-		guid := guidOf(a.ID.Ref, i)
-		out[i] = message{
-			From: from, To: to, Body: body, GUID: guid,
-			Token: tokenOf(a.ID.Ref), Channel: s.channel, Echo: guid,
-		}
+	token := tokenOf(a.ID.Ref)
+	room := 2
+	for _, body := range a.Messages {
+		room += len(body) + len(to) + len(from) + 3*len(token) + len(s.channel) + 128
 	}
-	return json.Marshal(out)
+	out := append(make([]byte, 0, room), '[')
+	for i, body := range a.Messages {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = s.message(out, from, to, body, token, guidOf(token, i))
+	}
+	return append(out, ']'), nil
+}
+
+// message writes one element of the batch that Nuntium takes. Every key that it
+// does not know is a custom attribute, which it stores and echoes.
+func (s *settings) message(out []byte, from, to, body, token, guid string) []byte {
+	out = append(out, '{')
+	if from != "" {
+		out = append(plainjson.AppendText(append(out, `"from":`...), from), ',')
+	}
+	out = plainjson.AppendText(append(out, `"to":`...), to)
+	out = plainjson.AppendText(append(out, `,"body":`...), body)
+	out = plainjson.AppendText(append(out, `,"guid":`...), guid)
+	out = plainjson.AppendText(append(out, `,"token":`...), token)
+	out = plainjson.AppendText(append(out, `,"channel":`...), s.channel)
+	out = plainjson.AppendText(append(out, `,"`+guidAttribute+`":`...), guid)
+	return append(out, '}')
 }
 
 // address writes a phone number as Nuntium wants it. The error does not repeat
 // the number.
 func address(number string) (string, error) {
 	digits := strings.TrimPrefix(strings.TrimPrefix(strings.TrimSpace(number), protocol), "+")
-	digits = strings.NewReplacer(" ", "", "-", "", ".", "", "(", "", ")", "").Replace(digits)
+	digits = strings.Map(func(c rune) rune {
+		if strings.ContainsRune(" -.()", c) {
+			return -1
+		}
+		return c
+	}, digits)
 	if digits == "" || strings.Trim(digits, "0123456789") != "" {
 		return "", fmt.Errorf("the address is not a phone number")
 	}

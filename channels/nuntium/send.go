@@ -18,6 +18,7 @@ import (
 )
 
 const (
+	jsonType    = "application/json"
 	tokenHeader = "X-Nuntium-Token" //nolint:gosec // the name of a header
 	maxToken    = 36
 	// maxPages bounds a query. Nuntium gives 50 messages a page.
@@ -32,8 +33,7 @@ func (d *driver) Send(ctx context.Context, a channels.Attempt) channels.Sent {
 	if err != nil {
 		return channels.Sent{Fate: channels.Refused, Outcome: weir.Failed, Reason: err.Error()}
 	}
-	path, query := d.sendPath()
-	r := d.do(ctx, http.MethodPost, path, query, body)
+	r := d.send.Post(ctx, body, maxList)
 	if r.Delivery == provider.Answered && r.Status/100 == 2 && soundsLikeNuntium(r) {
 		return channels.Sent{Fate: channels.Accepted, ProviderRef: tokenInForce(r.Header, a.ID.Ref)}
 	}
@@ -93,11 +93,11 @@ func (d *driver) Cancel(context.Context, channels.Attempt) channels.Cancellation
 
 // sendPath is where batches go. A password is an application's and good for
 // its own paths; a token is good for the API.
-func (d *driver) sendPath() (path []string, query url.Values) {
-	if d.token == "" {
-		return []string{d.account, d.application, "send_ao.json"}, nil
+func (s *settings) sendPath() (path []string, query url.Values) {
+	if s.token == "" {
+		return []string{s.account, s.application, "send_ao.json"}, nil
 	}
-	return []string{"api", "ao_messages.json"}, url.Values{"account": {d.account}}
+	return []string{"api", "ao_messages.json"}, url.Values{"account": {s.account}}
 }
 
 func (d *driver) listPath(token string, page int) (path []string, query url.Values) {
@@ -111,33 +111,38 @@ func (d *driver) listPath(token string, page int) (path []string, query url.Valu
 	return []string{"api", "ao_messages.json"}, query
 }
 
-// do makes one request. Path segments are escaped.
+// do makes one request.
 func (d *driver) do(ctx context.Context, method string, path []string, query url.Values, body []byte) provider.Result {
-	segments := make([]string, len(path))
-	for i, s := range path {
-		segments[i] = url.PathEscape(s)
-	}
-	target := d.base.JoinPath(segments...)
-	target.RawQuery = query.Encode()
 	var reader io.Reader
 	if body != nil {
 		reader = bytes.NewReader(body)
 	}
-	r, err := provider.NewRequest(method, target, reader, d.credentials())
+	r, err := provider.NewRequest(method, target(d.base, path, query), reader, d.credentials())
 	if err != nil {
 		return provider.Result{Delivery: provider.NeverSent, Err: err}
 	}
 	if body != nil {
-		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Content-Type", jsonType)
 	}
 	return provider.Do(ctx, d.http, r, maxList)
 }
 
-func (d *driver) credentials() provider.Credentials {
-	if d.token != "" {
-		return provider.Credentials{Token: d.token}
+// target is an address below the base. Path segments are escaped.
+func target(base *url.URL, path []string, query url.Values) *url.URL {
+	segments := make([]string, len(path))
+	for i, s := range path {
+		segments[i] = url.PathEscape(s)
 	}
-	return provider.Credentials{Username: d.account + "/" + d.application, Password: d.password}
+	u := base.JoinPath(segments...)
+	u.RawQuery = query.Encode()
+	return u
+}
+
+func (s *settings) credentials() provider.Credentials {
+	if s.token != "" {
+		return provider.Credentials{Token: s.token}
+	}
+	return provider.Credentials{Username: s.account + "/" + s.application, Password: s.password}
 }
 
 // doJSON makes one request with a JSON document.

@@ -123,7 +123,12 @@ func newDriver(c channels.Config) (channels.Driver, error) {
 	if c.HTTP == nil {
 		return nil, errors.New("no HTTP client")
 	}
-	return &driver{settings: readSettings(c.Settings), base: base, callbackURL: c.CallbackURL, http: c.HTTP}, nil
+	d := &driver{settings: readSettings(c.Settings), base: base, callbackURL: c.CallbackURL, http: c.HTTP}
+	path, query := d.sendPath()
+	if d.send, err = provider.NewTarget(c.HTTP, target(base, path, query), jsonType, d.credentials()); err != nil {
+		return nil, err
+	}
+	return d, nil
 }
 
 // driver talks to one application of a Nuntium account. It has no state.
@@ -132,4 +137,5 @@ type driver struct {
 	base        *url.URL
 	callbackURL string
 	http        *http.Client
+	send        *provider.Target // of every hand-over
 }

@@ -14,7 +14,6 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -76,42 +75,41 @@ func Do(ctx context.Context, client *http.Client, request *http.Request, maxBody
 	if request.Body != nil && request.Body != http.NoBody && request.GetBody == nil {
 		tries = 1 // its body can be read only once
 	}
+	plain(request)
 	for {
-		attempt, err := prepare(request)
-		if err != nil {
-			return Result{Delivery: NeverSent, Err: err}
-		}
-		result, stale := once(ctx, transport, attempt, maxBody)
+		result, stale := once(ctx, transport, request, maxBody)
 		if tries--; !stale || tries == 0 || ctx.Err() != nil {
 			return result
+		}
+		if request.GetBody != nil {
+			body, err := request.GetBody()
+			if err != nil {
+				return Result{Delivery: NeverSent, Err: err}
+			}
+			request.Body = body
 		}
 	}
 }
 
-// prepare makes a copy that net/http does not repeat by itself. Its transport
-// repeats a request on another connection when it can be replayed, which it
-// believes of every GET without a body (Request.isReplayable), and a GET may
-// create a call. A body without GetBody forbids that. The transport probes it,
-// finds it empty and sends no body and no body header.
-func prepare(request *http.Request) (*http.Request, error) {
-	attempt := request.Clone(request.Context())
-	if request.GetBody != nil {
-		body, err := request.GetBody()
-		if err != nil {
-			return nil, err
+// plain keeps net/http from repeating a request by itself. Its transport
+// repeats one on another connection when it can be replayed, which it believes
+// of every GET without a body (Request.isReplayable), and a GET may create a
+// call. A body without GetBody forbids that. The transport probes it, finds it
+// empty and sends no body and no body header.
+func plain(request *http.Request) {
+	for _, name := range []string{"Idempotency-Key", "X-Idempotency-Key"} { // these too make a request replayable
+		if _, ok := request.Header[name]; ok {
+			request.Header = request.Header.Clone() // it may be shared
+			delete(request.Header, name)
 		}
-		attempt.Body = body
 	}
-	attempt.Header.Del("Idempotency-Key") // these too make a request replayable
-	attempt.Header.Del("X-Idempotency-Key")
-	switch attempt.Method {
+	switch request.Method {
 	case "", http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace:
-		if attempt.Body == nil || attempt.Body == http.NoBody {
-			attempt.Body, attempt.ContentLength = emptyBody{}, 0
+		if request.Body == nil || request.Body == http.NoBody {
+			request.Body, request.ContentLength = emptyBody{}, 0
 		}
-		attempt.GetBody = nil
+		request.GetBody = nil
 	}
-	return attempt, nil
 }
 
 type emptyBody struct{}
@@ -138,13 +136,24 @@ func once(
 		return Result{Delivery: MaybeSent, Err: err}, false
 	}
 	defer func() { _ = response.Body.Close() }()
-	result := Result{Delivery: Answered, Status: response.StatusCode, Header: response.Header}
-	result.RetryAfter = RetryAfter(response.Header.Get("Retry-After"), time.Now())
-	result.Body, result.Err = io.ReadAll(io.LimitReader(response.Body, maxBody+1))
-	if int64(len(result.Body)) > maxBody {
-		result.Body, result.Err = result.Body[:maxBody], ErrBodyTooLarge
+	var body []byte
+	if response.Body != http.NoBody && response.StatusCode != http.StatusSwitchingProtocols { // whose body has no end
+		body, err = io.ReadAll(io.LimitReader(response.Body, maxBody+1))
 	}
-	return result, false
+	return answered(response, body, err, maxBody), false
+}
+
+// answered is the result of a request with an answer, of which one byte more than
+// maxBody was read if there was one.
+func answered(response *http.Response, body []byte, err error, maxBody int64) Result {
+	result := Result{Delivery: Answered, Status: response.StatusCode, Header: response.Header, Body: body, Err: err}
+	if after := response.Header.Get("Retry-After"); after != "" {
+		result.RetryAfter = RetryAfter(after, time.Now())
+	}
+	if int64(len(body)) > maxBody {
+		result.Body, result.Err = body[:maxBody], ErrBodyTooLarge
+	}
+	return result
 }
 
 // trace observes how far one request comes. On HTTP/1 the transport waits for
@@ -156,10 +165,11 @@ type trace struct {
 	reused atomic.Bool // which had been used before
 	http2  atomic.Bool
 	wrote  atomic.Bool // all headers went into the connection's buffer
+	client httptrace.ClientTrace
 }
 
 func (t *trace) hooks() *httptrace.ClientTrace {
-	return &httptrace.ClientTrace{
+	t.client = httptrace.ClientTrace{
 		GetConn: func(string) { t.asked.Store(true) },
 		GotConn: func(info httptrace.GotConnInfo) {
 			t.got.Store(true)
@@ -170,6 +180,7 @@ func (t *trace) hooks() *httptrace.ClientTrace {
 		},
 		WroteHeaders: func() { t.wrote.Store(true) },
 	}
+	return &t.client
 }
 
 func (t *trace) neverSent(err error, bodyless bool) bool {
@@ -196,17 +207,6 @@ func withoutURL(err error) error {
 		return wrapped.Err
 	}
 	return err
-}
-
-// NewRequest makes a request with credentials. body may be nil.
-func NewRequest(method string, target *url.URL, body io.Reader, credentials Credentials) (*http.Request, error) {
-	request, err := http.NewRequest(method, target.String(), body) //nolint:noctx // Do gives it one
-	if err != nil {
-		return nil, fmt.Errorf("request cannot be made: %w", withoutURL(err))
-	}
-	credentials.apply(request)
-	request.Header.Set("User-Agent", "weir")
-	return request, nil
 }
 
 // BaseURL reads the base_url of a channel. Drivers join paths to it.

@@ -7,6 +7,7 @@ import (
 	"os/signal"
 	"slices"
 	"syscall"
+	_ "time/tzdata" // surveys name zones, and images have none
 
 	"weir/cmd/weir/cli"
 )
@@ -22,7 +23,7 @@ func run() int {
 	// what they do to any program: the second one ends it at once.
 	context.AfterFunc(ctx, stop)
 	return cli.Run(ctx, os.Args[1:], cli.Options{
-		Version: version, Environ: os.Environ(), Stdout: os.Stdout, Stderr: os.Stderr,
+		Version: version, Environ: os.Environ(), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 	})
 }
 

@@ -4,10 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"os"
 	"os/exec"
 	"path"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -36,22 +34,6 @@ func TestArchitectureMapsThePackagesThatExist(t *testing.T) {
 	slices.Sort(mapped)
 	if diff := cmp.Diff(load(t).packages(), mapped); diff != "" {
 		t.Errorf("packages that exist (-) and packages on the map (+):\n%s", diff)
-	}
-}
-
-// Every file that the papers link to exists.
-func TestLinksLeadSomewhere(t *testing.T) {
-	t.Parallel()
-	link := regexp.MustCompile(`\]\(([^)#: ]+)(#[^)]*)?\)`)
-	for _, name := range texts(t) {
-		if path.Ext(name) != ".md" {
-			continue
-		}
-		for _, m := range link.FindAllStringSubmatch(read(t, name), -1) {
-			if _, err := os.Stat(filepath.Join(root, path.Dir(name), m[1])); err != nil {
-				t.Errorf("%s links to %s, which does not exist", name, m[1])
-			}
-		}
 	}
 }
 

@@ -72,10 +72,8 @@ func TestScenariosAreRead(t *testing.T) {
 // promised are the numbers of the scenarios that the program plays so far.
 func promised() []int {
 	var out []int
-	for _, r := range [][2]int{{1, 11}, {13, 14}, {16, 22}, {29, 42}, {44, 44}, {46, 51}, {53, 67}, {69, 69}, {71, 71}, {73, 73}, {75, 75}} {
-		for n := r[0]; n <= r[1]; n++ {
-			out = append(out, n)
-		}
+	for n := 1; n <= 87; n++ {
+		out = append(out, n)
 	}
 	return out
 }

@@ -19,7 +19,7 @@ const (
 func TestFilesCanBeReadInOneSitting(t *testing.T) {
 	t.Parallel()
 	for _, f := range load(t).files {
-		if f.lines > mostLines+1 { // a final newline begins one more line
+		if !f.made && f.lines > mostLines+1 { // a final newline begins one more line
 			t.Errorf("%s has %d lines; at most %d", f.path, f.lines-1, mostLines)
 		}
 	}
@@ -31,7 +31,7 @@ func TestFunctionsAreShort(t *testing.T) {
 	all, long := 0, []string{}
 	for _, f := range tr.files {
 		for _, fn := range functions(f) {
-			if f.test || fn.Body == nil {
+			if f.test || f.made || fn.Body == nil {
 				continue
 			}
 			all++
@@ -192,8 +192,8 @@ func TestSQLIsInOnePlace(t *testing.T) {
 	sql := regexp.MustCompile(`^\s*(SELECT\s|INSERT\s+(IGNORE\s+)?INTO\s|REPLACE\s+INTO\s|UPDATE\s+\w+\s+SET\s|DELETE\s+FROM\s|(CREATE|DROP|ALTER)\s+(TABLE|DATABASE|(UNIQUE\s+)?INDEX|VIEW)\s|PRAGMA\s)`)
 	tr := load(t)
 	for _, f := range tr.files {
-		if f.folder == "persistence" || strings.HasPrefix(f.folder, "persistence/") || f.folder == "migrations" || f.test {
-			continue
+		if f.folder == "persistence" || strings.HasPrefix(f.folder, "persistence/") || f.folder == "migrations" || f.folder == "internal/mariadb" || f.test {
+			continue // internal/mariadb sets servers up; it knows none of our tables
 		}
 		ast.Inspect(f.syntax, func(n ast.Node) bool {
 			if lit, ok := n.(*ast.BasicLit); ok {

@@ -23,6 +23,7 @@ type file struct {
 	path    string // below the module, with slashes
 	folder  string // "." is the module's own
 	test    bool
+	made    bool // by a program, so that nobody reads it in one sitting
 	lines   int
 	syntax  *ast.File
 	imports []string
@@ -47,7 +48,7 @@ func load(t *testing.T) tree {
 			t.Fatal(err)
 		}
 		one := file{
-			path: name, folder: path.Dir(name), test: strings.HasSuffix(name, "_test.go"),
+			path: name, folder: path.Dir(name), test: strings.HasSuffix(name, "_test.go"), made: ast.IsGenerated(f),
 			lines: tr.fset.File(f.FileStart).LineCount(), syntax: f,
 		}
 		for _, i := range f.Imports {
@@ -93,7 +94,7 @@ func texts(t *testing.T) []string {
 		}
 		base := d.Name()
 		if d.IsDir() {
-			if name != root && base != ".ci" && strings.HasPrefix(base, ".") || base == "bin" {
+			if name != root && base != ".ci" && strings.HasPrefix(base, ".") || base == "bin" || base == "node_modules" {
 				return fs.SkipDir
 			}
 			return nil
@@ -116,10 +117,10 @@ func texts(t *testing.T) []string {
 // written tells texts from what programs leave behind.
 func written(base string) bool {
 	switch path.Ext(base) {
-	case ".go", ".md", ".sql", ".yml", ".yaml", ".json", ".csv", ".txt", ".txtar", ".mod", ".sum", ".service", ".http":
+	case ".go", ".md", ".sql", ".yml", ".yaml", ".json", ".csv", ".txt", ".txtar", ".mod", ".sum", ".service", ".http", ".mjs":
 		return true
 	}
-	return !strings.Contains(base, ".") || base == ".golangci.yml" || base == ".gitignore" || base == ".dockerignore"
+	return !strings.Contains(base, ".") || base == ".golangci.yml" || base == ".gitignore" || base == ".dockerignore" || base == ".npmrc"
 }
 
 func read(t *testing.T, name string) string {

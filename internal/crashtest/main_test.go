@@ -2,7 +2,10 @@
 // durable boundaries and at random, and asks the simulated providers and the
 // API afterwards whether Weir kept its promise: nothing that was acknowledged
 // is lost, nothing is sent twice, no channel ever holds more than its
-// capacity, and what was in flight is resolved in time.
+// capacity, and what was in flight is resolved in time. Likewise of surveys:
+// nobody is lost, or contacted twice for one attempt, or after their STOP was
+// acknowledged; and of the router: what was answered holds, timers fire, events
+// come in order.
 //
 // The program is the real one, built with the tag failpoints, and runs as a
 // process of its own. The providers live in the test's process and outlive it.
@@ -72,15 +75,19 @@ type sizes struct {
 	random      int // kills at random, for each store
 	storeKills  int
 	drains      int
+	surveyKills int           // for each store
+	respondents int           // of each survey
+	surveyPace  int           // attempts of each survey in a minute
+	routerKills int           // for each store
 	strikeLimit time.Duration // after that a failpoint counts as one that does not strike
 	slack       time.Duration // what a busy machine may add to the limits
 }
 
 func size() sizes {
 	if os.Getenv(sizeVariable) == "full" {
-		return sizes{cell: 20, random: 200, storeKills: 10, drains: 20, strikeLimit: 45 * time.Second, slack: time.Second}
+		return sizes{cell: 20, random: 200, storeKills: 10, drains: 20, surveyKills: 60, respondents: 400, surveyPace: 1200, routerKills: 150, strikeLimit: 45 * time.Second, slack: time.Second}
 	}
-	return sizes{random: 15, storeKills: 1, drains: 3, strikeLimit: 30 * time.Second, slack: 2 * time.Second}
+	return sizes{random: 15, storeKills: 1, drains: 3, surveyKills: 4, respondents: 40, surveyPace: 100_000, routerKills: 5, strikeLimit: 30 * time.Second, slack: 2 * time.Second}
 }
 
 // seed is the beginning of all chance in a test. It is printed, so that a run

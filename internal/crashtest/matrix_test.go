@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"weir/persistence/storetest"
 	"weir/persistence/testmysql"
 )
 
@@ -56,13 +57,15 @@ func (p place) outside(t *testing.T) *outside {
 	return newCalls(t, capacity)
 }
 
-// database makes an empty one.
+// database makes one without rows.
 func database(t *testing.T, store string) string {
 	t.Helper()
+	url := "sqlite://" + filepath.Join(t.TempDir(), "weir.db")
 	if store == "mariadb" {
-		return testmysql.URL(t)
+		url = testmysql.URL(t)
 	}
-	return "sqlite://" + filepath.Join(t.TempDir(), "weir.db")
+	storetest.Migrate(t, url)
+	return url
 }
 
 // TestCrashMatrix kills the program at every durable boundary, with both

@@ -1,5 +1,6 @@
-// Package scaletest_test measures how a start of the built program grows with
-// what the store holds: idle channels and queued contacts. By default it runs
+// Package scaletest_test measures how the built program grows with what the
+// store holds: its start with idle channels, queued contacts and waiting jobs,
+// and everything that is done with a survey. By default it runs
 // small, so that it cannot rot; -scale.full runs the size that the figures in
 // docs/performance.md are for.
 package scaletest_test
@@ -26,7 +27,7 @@ import (
 	"weir/persistence/testmysql"
 )
 
-var full = flag.Bool("scale.full", false, "1,000 idle channels and 1,000,000 queued contacts")
+var full = flag.Bool("scale.full", false, "1,000 idle channels, 1,000,000 queued contacts and respondents, 100,000 jobs")
 
 const busy = 10 // channels that have something queued
 

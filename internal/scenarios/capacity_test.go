@@ -59,6 +59,7 @@ func TestScenario04_PartsFreeSlotsOneByOne(t *testing.T) {
 		ids := w.accept("ch", sms("three", texts("three", 3)), sms("x"), sms("y"), sms("z"))
 		w.sent(1)
 		w.use("ch", 3)
+		w.becomes(ids["three"], "active")
 		for i, part := range []string{"1", "0", "2"} {
 			if state := w.contact(ids["three"])["state"]; state != "active" {
 				w.Fatalf("with %d of 3 messages acknowledged the contact is %v", i, state)

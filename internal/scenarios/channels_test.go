@@ -55,6 +55,7 @@ func TestScenario44_ForgedCallbacksChangeNothing(t *testing.T) {
 		ids := w.accept("ch", sms("first"), sms("second"))
 		w.accept("other", sms("foreign"))
 		w.sent(2)
+		w.becomes(ids["first"], "active")
 		attempt := w.lab.attempt("first")
 		report := "/report/" + attempt.id + "?part=all&outcome=completed"
 		secret := attempt.callback[strings.LastIndex(attempt.callback, "/")+1:]

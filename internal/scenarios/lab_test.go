@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"weir"
 	"weir/channels"
@@ -24,13 +25,17 @@ type lab struct {
 	inFlight map[string]int       // slots at the provider, by channel
 	most     map[string]int       // the most there ever was
 	open     map[string]labFlight // by attempt id
+	early    map[string][]string  // parts that ended before the attempt was taken, by attempt id
 	limit    map[string]int       // capacity of each channel, as the API last answered it
 	latest   map[weir.Ref]string  // by contact: the attempt that the lab took last
 	breaches []string             // of what Weir promises whatever happens
 	repeats  bool                 // a contact may be sent while an attempt of it is out (at_least_once)
 	asked    []string             // keys of contacts that were asked about, in order
 	canceled []string
-	prepared int
+	prepared map[string]int    // how often, by channel
+	address  map[string]string // of each channel's callbacks
+	sick     map[string]channels.Status
+	unready  map[string]error // of channels that cannot be prepared
 
 	// Behaviours; nil: the default.
 	onSend    func(ctx context.Context, a labAttempt) channels.Sent
@@ -47,6 +52,9 @@ type labAttempt struct {
 	key      string // the first message, or the callback URL of a call
 	channel  string
 	callback string // path of the channel's callbacks
+	to       string
+	survey   string
+	at       time.Time
 	parts    int
 	ref      weir.AttemptRef
 }
@@ -58,8 +66,9 @@ type labFlight struct {
 
 func newLab(t testing.TB) *lab {
 	l := &lab{
-		t: t, inFlight: map[string]int{}, most: map[string]int{}, open: map[string]labFlight{}, lost: make(chan struct{}),
-		limit: map[string]int{}, latest: map[weir.Ref]string{},
+		t: t, inFlight: map[string]int{}, most: map[string]int{}, open: map[string]labFlight{}, early: map[string][]string{}, lost: make(chan struct{}),
+		limit: map[string]int{}, latest: map[weir.Ref]string{}, address: map[string]string{},
+		prepared: map[string]int{}, sick: map[string]channels.Status{}, unready: map[string]error{},
 	}
 	t.Cleanup(l.judge)
 	return l
@@ -115,7 +124,9 @@ func (l *lab) Type(name string, content channels.Content) channels.Type {
 		Settings: []channels.Setting{{Key: "note", Kind: channels.String, Help: "anything"}},
 		New: func(c channels.Config) (channels.Driver, error) {
 			path := strings.TrimPrefix(c.CallbackURL, "http://weir.test")
-			return &labDriver{l, strings.Split(path, "/")[2], path}, nil
+			name := strings.Split(path, "/")[2]
+			l.behave(func(l *lab) { l.address[name] = path })
+			return &labDriver{l, name, path}, nil
 		},
 	}
 }
@@ -127,7 +138,10 @@ type labDriver struct {
 }
 
 func (d *labDriver) told(a channels.Attempt) labAttempt {
-	la := labAttempt{id: a.ID.String(), ref: a.ID, channel: d.channel, callback: d.callback, parts: max(1, len(a.Messages))}
+	la := labAttempt{
+		id: a.ID.String(), ref: a.ID, channel: d.channel, callback: d.callback, parts: max(1, len(a.Messages)),
+		to: a.To, survey: a.Survey, at: time.Now(),
+	}
 	if a.Call != nil {
 		la.key = a.Call.CallbackURL
 	} else {
@@ -136,16 +150,19 @@ func (d *labDriver) told(a channels.Attempt) labAttempt {
 	return la
 }
 
-// Send implements channels.Driver.
+// Send implements channels.Driver. What is taken by default is in flight from
+// the instant on at which a test can see that it was sent: the test may end it
+// at once.
 func (d *labDriver) Send(ctx context.Context, a channels.Attempt) channels.Sent {
 	la := d.told(a)
 	d.mu.Lock()
 	d.sends = append(d.sends, la)
 	act := d.onSend
-	d.mu.Unlock()
 	if act == nil {
-		return d.take(la)
+		defer d.mu.Unlock()
+		return d.accept(la)
 	}
+	d.mu.Unlock()
 	return act(ctx, la)
 }
 
@@ -153,6 +170,11 @@ func (d *labDriver) Send(ctx context.Context, a channels.Attempt) channels.Sent 
 func (l *lab) take(a labAttempt) channels.Sent {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	return l.accept(a)
+}
+
+// accept is take for callers that hold mu.
+func (l *lab) accept(a labAttempt) channels.Sent {
 	f := labFlight{a.channel, map[string]bool{}}
 	for i := range a.parts {
 		f.open[strconv.Itoa(i)] = true
@@ -169,27 +191,58 @@ func (l *lab) take(a labAttempt) channels.Sent {
 	l.open[a.id], l.latest[a.ref.Ref] = f, a.id
 	l.taken = append(l.taken, a.key)
 	l.inFlight[a.channel] += a.parts
+	for _, part := range l.early[a.id] {
+		l.close(a.id, part)
+	}
+	delete(l.early, a.id)
 	if limit, known := l.limit[a.channel]; known && l.inFlight[a.channel] > limit {
-		l.breach("%d in flight on %s, whose capacity is %d", l.inFlight[a.channel], a.channel, limit)
+		l.breach("%d in flight on %s, whose capacity is %d, when %s was taken: %v", l.inFlight[a.channel], a.channel, limit, a.id, l.out(a.channel))
 	}
 	l.most[a.channel] = max(l.most[a.channel], l.inFlight[a.channel])
 	return channels.Sent{Fate: channels.Accepted, ProviderRef: "ref-" + a.id}
 }
 
 // end notes that a part of an attempt, or all of it, is over at the provider.
+// What was sent and is not taken yet is over when it is taken: a test that
+// says how the lab behaves may be heard between the two. Of an attempt that
+// was never sent nothing is noted.
 func (l *lab) end(a labAttempt, part, outcome string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	f := l.open[a.id]
 	if outcome == "" {
 		return
 	}
+	if _, taken := l.open[a.id]; taken {
+		l.close(a.id, part)
+	} else if slices.ContainsFunc(l.sends, func(s labAttempt) bool { return s.id == a.id }) {
+		l.early[a.id] = append(l.early[a.id], part)
+	}
+}
+
+// close ends a part of an attempt that was taken, or all of it.
+func (l *lab) close(id, part string) {
+	f := l.open[id]
 	for p := range f.open {
 		if f.open[p] && (part == "all" || part == p) {
 			f.open[p] = false
 			l.inFlight[f.channel]--
 		}
 	}
+}
+
+// out lists the attempts that a channel has at the provider, a few of them.
+func (l *lab) out(channel string) []string {
+	var ids []string
+	for id, f := range l.open {
+		for _, open := range f.open {
+			if open && f.channel == channel && len(ids) < 10 {
+				ids = append(ids, id)
+				break
+			}
+		}
+	}
+	slices.Sort(ids)
+	return ids
 }
 
 // Ask implements channels.Driver. By default the provider still has it.
@@ -251,9 +304,12 @@ func (d *labDriver) Read(c channels.Callback) (channels.Reading, error) {
 // Prepare implements channels.Driver.
 func (d *labDriver) Prepare(context.Context) error {
 	d.mu.Lock()
-	d.prepared++
-	act := d.onPrepare
+	d.prepared[d.channel]++
+	act, err := d.onPrepare, d.unready[d.channel]
 	d.mu.Unlock()
+	if err != nil {
+		return err
+	}
 	if act != nil {
 		return act()
 	}
@@ -264,7 +320,11 @@ func (d *labDriver) Prepare(context.Context) error {
 func (d *labDriver) Status(context.Context) channels.Status {
 	d.mu.Lock()
 	act := d.onStatus
+	status, sick := d.sick[d.channel]
 	d.mu.Unlock()
+	if sick {
+		return status
+	}
 	if act != nil {
 		return act()
 	}

@@ -28,9 +28,7 @@ func TestScenario39_CallbacksAboutNothing(t *testing.T) {
 		if n := w.callbacks("unknown") + w.callbacks("ignored"); n != 14 {
 			w.Fatalf("%d callbacks about nothing were counted, want 14", n)
 		}
-		if s := w.contact(ids["a"])["state"]; s != "active" {
-			w.Fatalf("the contact is %v", s)
-		}
+		w.becomes(ids["a"], "active")
 		if s := w.contact(ids["b"])["state"]; s != "queued" {
 			w.Fatalf("the contact that waits is %v", s)
 		}

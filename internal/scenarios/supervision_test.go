@@ -109,7 +109,11 @@ func TestScenario67_ManyFirstUses(t *testing.T) {
 func (l *lab) preparations() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.prepared
+	n := 0
+	for _, times := range l.prepared {
+		n += times
+	}
+	return n
 }
 
 // saboteur is a middleware of the brokers that panics in some messages of

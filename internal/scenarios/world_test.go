@@ -24,6 +24,7 @@ import (
 	"weir"
 	"weir/actors"
 	"weir/actors/core"
+	"weir/actors/surveybroker"
 	"weir/channels"
 	"weir/channels/nuntium"
 	"weir/channels/simulation/memnet"
@@ -45,9 +46,13 @@ type world struct {
 	wrap    []actor.ReceiverMiddleware
 	// transport leads to the providers of real drivers; nil: over sockets.
 	transport func(weir.Channel) http.RoundTripper
+	more      func() []channels.Type    // channel types beside the usual
+	begun     func(*channels.Directory) // called at each start
+	polls     *polls                    // surveys run in this world; nil: they do not
 
 	store   *persistence.Store
 	system  *actors.System
+	surveys *surveybroker.System
 	handler http.Handler
 	metrics *prometheus.Registry
 }
@@ -103,6 +108,9 @@ func (w *world) start() {
 		w.store = storetest.Open(w.T, w.url, persistence.Options{Logger: w.logger(), LeaseTTL: w.leaseTTL()})
 	}
 	types := []channels.Type{w.lab.Type("lab", channels.Text), w.lab.Type("labcall", channels.Voice), nuntium.Type(), verboice.Type()}
+	if w.more != nil {
+		types = append(types, w.more()...)
+	}
 	directory := channels.NewDirectory(types, "http://weir.test", w.transport)
 	w.metrics = prometheus.NewRegistry()
 	var err error
@@ -116,25 +124,27 @@ func (w *world) start() {
 	}
 	system := w.system
 	w.Cleanup(system.Close)
-	w.handler, err = web.New(web.Options{
+	o := web.Options{
 		Store: w.store, Broker: w.system, Directory: directory, DefaultCapacity: 100, Logger: w.logger(),
-		Metrics: web.NewMetrics(w.metrics), Gatherer: w.metrics,
-	})
-	if err != nil {
+		Metrics: web.NewMetrics(w.metrics), Gatherer: w.metrics, Gate: web.NewGate(web.GateOptions{}),
+	}
+	if w.polls != nil {
+		w.startSurveys(directory, &o)
+	}
+	if w.handler, err = web.New(o); err != nil {
 		w.Fatal(err)
+	}
+	if w.begun != nil {
+		w.begun(directory)
 	}
 	if err := w.system.Resume(w.Context()); err != nil {
 		w.Fatal(err)
 	}
-}
-
-// leaseTTL is short where others may wait for it, and long where each renewal
-// of a virtual hour costs time and nobody else can want the lease.
-func (w *world) leaseTTL() time.Duration {
-	if w.virtual {
-		return time.Minute
+	if w.polls != nil {
+		if err := w.surveys.Resume(w.Context()); err != nil {
+			w.Fatal(err)
+		}
 	}
-	return 3 * time.Second
 }
 
 // crash ends the actors where they stand, as a crash of the process would: what
@@ -142,6 +152,9 @@ func (w *world) leaseTTL() time.Duration {
 // under way reach the provider, and their answers are lost.
 func (w *world) crash() {
 	w.Helper()
+	if w.surveys != nil {
+		w.surveys.Close()
+	}
 	w.system.Close()
 	w.rest()
 	w.lab.forgetCallers()
@@ -185,6 +198,7 @@ func (w *world) request(method, path string, body any) answer {
 		}
 	}
 	r := httptest.NewRequestWithContext(w.Context(), method, path, bytes.NewReader(b))
+	r.Host = "localhost" // the only name while there is no token
 	if body != nil {
 		r.Header.Set("Content-Type", "application/json")
 	}

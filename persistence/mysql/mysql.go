@@ -1,11 +1,16 @@
 // Package mysql is the store for production: MySQL from 8.0 or MariaDB from
 // 10.6. Many processes may be members; each holds a named lock, by which the
 // others see at once that it is gone.
+//
+// The connection of the group-commit writer sends several statements in one
+// message where nobody waits for the result of each, see [dialect.Later]: a
+// transaction costs as many round trips as it has questions, and one for COMMIT.
 package mysql
 
 import (
 	"context"
 	"database/sql"
+	sqldriver "database/sql/driver"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -37,17 +42,29 @@ func Open(ctx context.Context, address string, log *slog.Logger) (dialect.Databa
 	if err != nil {
 		return nil, err
 	}
+	d, err := openWith(ctx, cfg, log)
+	if err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+func openWith(ctx context.Context, cfg *driver.Config, log *slog.Logger) (*Database, error) {
 	cfg.Logger = quiet{log}
-	batch, err := pool(cfg, 1)
+	several := cfg.Clone()
+	several.MultiStatements = true // in one message; only bundling joins them
+	one, err := connections(cfg)
 	if err != nil {
 		return nil, err
 	}
-	rest, err := pool(cfg, 10)
+	joined, err := connections(several)
 	if err != nil {
-		_ = batch.Close()
 		return nil, err
 	}
-	d := &Database{log: log, pools: dialect.Pools{Batch: batch, Write: rest, Read: rest}}
+	counter := new(dialect.Counter)
+	batch := pool(counter.Counted(bundling{joined, counter, mostBundled}), 1)
+	rest := pool(counter.Counted(one), 10)
+	d := &Database{log: log, pools: dialect.Pools{Batch: batch, Write: rest, Read: rest, Statements: counter}}
 	if err := d.check(ctx); err != nil {
 		_ = d.Close()
 		return nil, err
@@ -55,16 +72,20 @@ func Open(ctx context.Context, address string, log *slog.Logger) (dialect.Databa
 	return d, nil
 }
 
-func pool(cfg *driver.Config, most int) (*sql.DB, error) {
+func connections(cfg *driver.Config) (session, error) {
 	c, err := driver.NewConnector(cfg)
 	if err != nil {
-		return nil, fmt.Errorf("mysql: %w", err)
+		return session{}, fmt.Errorf("mysql: %w", err)
 	}
-	db := sql.OpenDB(session{c})
+	return session{c}, nil
+}
+
+func pool(connections sqldriver.Connector, most int) *sql.DB {
+	db := sql.OpenDB(connections)
 	db.SetMaxOpenConns(most)
 	db.SetMaxIdleConns(most)
 	db.SetConnMaxLifetime(3 * time.Minute)
-	return db, nil
+	return db
 }
 
 // Pools implements [dialect.Database].

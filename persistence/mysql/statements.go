@@ -19,37 +19,70 @@ import (
 // Statements implements [dialect.Database].
 func (d *Database) Statements() dialect.Statements {
 	return dialect.Statements{
-		UpdateContacts: updateContacts(),
-		KeepContact:    " ON DUPLICATE KEY UPDATE id = contacts.id",
-		AddCount:       " ON DUPLICATE KEY UPDATE queued = queued + VALUES(queued)",
-		RenewWake:      " ON DUPLICATE KEY UPDATE id = VALUES(id)",
-		ForShare:       " LOCK IN SHARE MODE",
-		ForUpdate:      " FOR UPDATE",
-		OwnerGone:      "IS_FREE_LOCK(" + lockName("leases.owner") + ") = 1",
+		UpdateContacts:    updateContacts,
+		UpdateRespondents: updateRespondents(),
+		KeepContact:       " ON DUPLICATE KEY UPDATE id = contacts.id",
+		KeepRespondent:    " ON DUPLICATE KEY UPDATE id = respondents.id",
+		Add:               func(...string) string { return " ON DUPLICATE KEY UPDATE n = n + VALUES(n)" },
+		Merge:             func(...string) string { return " ON DUPLICATE KEY UPDATE " },
+		Fresh:             func(column string) string { return "VALUES(" + column + ")" },
+		By:                func(string) string { return "" },
+		Through:           func(index string) string { return " FORCE INDEX (" + index + ")" },
+		AddCount:          " ON DUPLICATE KEY UPDATE queued = queued + VALUES(queued)",
+		RenewWake:         " ON DUPLICATE KEY UPDATE id = VALUES(id)",
+		ForShare:          " LOCK IN SHARE MODE",
+		ForUpdate:         " FOR UPDATE",
+		MarkOwned:         markOwned,
+		OwnerGone:         "IS_FREE_LOCK(" + lockName("owner") + ") = 1",
 	}
 }
 
-// textColumns are those of [dialect.Columns] that are not numbers.
-func textColumns() []string { return []string{"provider_ref", "parts", "outcome", "reason"} }
+// markOwned gives a column that is not NULL no value where anything is different.
+// Epochs only grow: with the same sum all are the same.
+func markOwned(n int) string {
+	return "UPDATE writers SET batch = (SELECT CASE WHEN COUNT(*) = ? AND SUM(l.epoch) = ? THEN ? END" +
+		" FROM channels c JOIN leases l ON l.channel_id = c.id" +
+		" WHERE c.id IN (?" + strings.Repeat(", ?", n-1) + ") AND l.owner = ? AND c.deleting = 0 AND c.deleted = 0 LOCK IN SHARE MODE)" +
+		" WHERE start_number = ?"
+}
 
-func updateContacts() string {
-	columns := dialect.Columns()
-	var from, set []string
-	for i, c := range columns {
+func updateContacts(shape dialect.Shape) string {
+	var from []string
+	for i, c := range dialect.Columns(shape) {
 		kind := "BIGINT"
-		if slices.Contains(textColumns(), c) {
+		if dialect.Text(c) {
 			kind = "VARCHAR(1000)"
 		}
 		from = append(from, fmt.Sprintf("%s %s PATH '$[%d]'", c, kind, i))
-		if i > slices.Index(columns, "was_rev") && c != "waiting" {
-			set = append(set, "c."+c+" = j."+c)
-		}
 	}
+	set := dialect.Assignments(shape, "c.", func(c string) string { return "j." + c }, "IF(j.waiting = 1 AND c.not_after > 0, c.not_after, NULL)")
 	return "UPDATE JSON_TABLE(?, '$[*]' COLUMNS (" + strings.Join(from, ", ") + ")) AS j STRAIGHT_JOIN contacts AS c" +
 		" ON c.channel_id = j.channel_id AND c.id = j.id" +
 		" SET " + strings.Join(set, ", ") +
-		", c.expire_at = IF(j.waiting = 1 AND c.not_after > 0, c.not_after, NULL)" +
 		" WHERE c.rev = j.was_rev"
+}
+
+func updateRespondents() string {
+	columns := dialect.RespondentColumns()
+	var from, set []string
+	for i, c := range columns {
+		kind := "BIGINT"
+		switch c {
+		case "attributes":
+			kind = "LONGTEXT"
+		case "disposition", "progress":
+			kind = "VARCHAR(1000)"
+		}
+		from = append(from, fmt.Sprintf("%s %s PATH '$[%d]'", c, kind, i))
+		switch {
+		case c == "attributes":
+			set = append(set, "r.attributes = COALESCE(j.attributes, r.attributes)")
+		case i > slices.Index(columns, "was_rev"):
+			set = append(set, "r."+c+" = j."+c)
+		}
+	}
+	return "UPDATE JSON_TABLE(?, '$[*]' COLUMNS (" + strings.Join(from, ", ") + ")) AS j STRAIGHT_JOIN respondents AS r ON r.id = j.id" +
+		" SET " + strings.Join(set, ", ") + " WHERE r.survey_id = j.survey_id AND r.rev = j.was_rev AND r.status > 0"
 }
 
 // Classify implements [dialect.Database].

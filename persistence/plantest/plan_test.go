@@ -13,6 +13,7 @@ import (
 	"weir"
 	"weir/persistence"
 	"weir/persistence/dialect"
+	"weir/persistence/fill"
 	"weir/persistence/mysql"
 	"weir/persistence/sqlite"
 	"weir/persistence/storetest"
@@ -20,15 +21,11 @@ import (
 )
 
 const (
-	million   = 1_000_000
-	chunkRows = 100_000
-	lanes     = 5
+	million = 1_000_000
+	lanes   = 5
 )
 
-// digits is a table of the numbers below 100,000.
-const digits = "(SELECT a.d + 10 * b.d + 100 * c.d + 1000 * e.d + 10000 * f.d AS n FROM ten a, ten b, ten c, ten e, ten f) AS digits"
-
-// prepare opens a store and fills one channel. It leaves the table ten behind.
+// prepare opens a store and fills one channel.
 func prepare(t *testing.T, url string, open func(context.Context, string, *slog.Logger) (dialect.Database, error)) (*persistence.Store, *sql.DB, weir.ChannelID) {
 	t.Helper()
 	s := storetest.Open(t, url, persistence.Options{})
@@ -43,37 +40,46 @@ func prepare(t *testing.T, url string, open func(context.Context, string, *slog.
 	}
 	t.Cleanup(func() { _ = db.Close() })
 	pool := db.Pools().Write
-	exec(t, pool, "CREATE TABLE ten (d BIGINT NOT NULL PRIMARY KEY)")
-	exec(t, pool, "INSERT INTO ten VALUES (0), (1), (2), (3), (4), (5), (6), (7), (8), (9)")
 	begin := time.Now()
-	for from := 0; from < million; from += chunkRows {
-		fill(t, pool, c.ID, weir.Queued, from, "%s * 72057594037927936 + n %% %s", "id", chunkRows)
-		fill(t, pool, c.ID, weir.Done, million+from, "0 * (%s + %s)", "n", chunkRows)
+	contacts(t, pool, c.ID, weir.Queued, 0, million)
+	contacts(t, pool, c.ID, weir.Done, million, million)
+	contacts(t, pool, c.ID, weir.Delayed, 2*million, 10_000)
+	contacts(t, pool, c.ID, weir.Active, 3*million, 100)
+	ended, _, err := s.PutChannel(t.Context(), weir.Channel{Name: "nothing open", Capacity: 100})
+	if err != nil {
+		t.Fatal(err)
 	}
-	fill(t, pool, c.ID, weir.Delayed, 2*million, "0 * (%s + %s)", "n", 10_000)
-	fill(t, pool, c.ID, weir.Active, 3*million, "0 * (%s + %s)", "n", 100)
+	contacts(t, pool, ended.ID, weir.Done, 4*million, 10_000)
 	t.Logf("filled in %v", time.Since(begin).Round(time.Second))
 	return s, pool, c.ID
 }
 
-// fill inserts count contacts of a state with ids from a number on.
-func fill(t *testing.T, db *sql.DB, channel weir.ChannelID, state weir.State, from int, lane, pos string, count int) {
+// contacts inserts count contacts of a state, with numbers from first on.
+func contacts(t *testing.T, db *sql.DB, channel weir.ChannelID, state weir.State, first, count int) {
 	t.Helper()
-	lane = fmt.Sprintf(lane, "2", fmt.Sprint(lanes))
-	id := fmt.Sprintf("(n + %d)", from+1)
-	if pos == "id" {
-		pos = id
-	} else {
-		pos = fmt.Sprintf("(n + %d)", from%million)
+	id, lane, pos, expire := "n + 1", "0", fmt.Sprintf("n - %d", first), "NULL"
+	if state == weir.Queued {
+		lane, pos = fmt.Sprintf("2 * 72057594037927936 + n %% %d", lanes), id
 	}
-	expire := "NULL"
 	if state.Waiting() {
-		expire = fmt.Sprintf("CASE WHEN n %% 10 = 0 THEN 1000000 + n + %d END", from)
+		expire = "CASE WHEN n % 10 = 0 THEN 1000000 + n END"
 	}
-	exec(t, db, fmt.Sprintf("INSERT INTO contacts (channel_id, id, ckey, addr, priority, survey, labels, content, not_before, not_after, size, "+
-		"queued_at, rev, state, lane, pos, expire_at, due_at) SELECT %d, %s, CASE WHEN n %% 2 = 0 THEN %s END, '+15550001', 2, 's', '', "+
-		"'{\"messages\":[\"A survey: would you take part? Answer 1 for yes and 2 for no.\"]}', 0, 0, 1, 1, 0, %d, %s, %s, %s, 0 FROM %s WHERE n < %d ORDER BY n",
-		channel, id, id, state, lane, pos, expire, digits, count))
+	rows(t, db, "contacts", first, count, []fill.Column{
+		{Name: "channel_id", Value: fmt.Sprint(channel)}, {Name: "id", Value: id}, {Name: "ckey", Value: "CASE WHEN n % 2 = 0 THEN n + 1 END"},
+		{Name: "addr", Value: "'+15550001'"}, {Name: "priority", Value: "2"}, {Name: "survey", Value: "'s'"}, {Name: "labels", Value: "''"},
+		{Name: "content", Value: `'{"messages":["A survey: would you take part? Answer 1 for yes and 2 for no."]}'`},
+		{Name: "not_before", Value: "0"}, {Name: "not_after", Value: "0"}, {Name: "size", Value: "1"}, {Name: "queued_at", Value: "1"},
+		{Name: "rev", Value: "0"}, {Name: "state", Value: fmt.Sprint(int(state))}, {Name: "lane", Value: lane}, {Name: "pos", Value: pos},
+		{Name: "expire_at", Value: expire}, {Name: "due_at", Value: "0"},
+	})
+}
+
+// rows inserts rows that are made within the database.
+func rows(t *testing.T, db *sql.DB, table string, first, count int, columns []fill.Column) {
+	t.Helper()
+	if err := fill.Rows(t.Context(), db, table, columns, first, count); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func exec(t *testing.T, db *sql.DB, text string) {

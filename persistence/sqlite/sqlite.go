@@ -57,29 +57,31 @@ func Open(ctx context.Context, address string, log *slog.Logger) (dialect.Databa
 // openMemory uses one connection for everything, for a memory database is that
 // of its connection.
 func (d *Database) openMemory() error {
-	db, err := pool("file::memory:?_txlock=immediate", 1)
-	d.pools = dialect.Pools{Batch: db, Write: db, Read: db}
+	counter := new(dialect.Counter)
+	db, err := pool("file::memory:?_txlock=immediate", 1, counter)
+	d.pools = dialect.Pools{Batch: db, Write: db, Read: db, Statements: counter}
 	return err
 }
 
 func (d *Database) openFile() error {
 	file := (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: d.path}).EscapedPath()}).String()
 	common := "?_pragma=busy_timeout(10000)&_pragma=synchronous(FULL)&_pragma=temp_store(MEMORY)&_pragma=cache_size(-16000)"
-	write, err := pool(file+common+"&_pragma=journal_mode(WAL)&_txlock=immediate", 1)
+	counter := new(dialect.Counter)
+	write, err := pool(file+common+"&_pragma=journal_mode(WAL)&_txlock=immediate", 1, counter)
 	if err != nil {
 		return err
 	}
-	read, err := pool(file+common+"&_pragma=query_only(1)", 4)
-	d.pools = dialect.Pools{Batch: write, Write: write, Read: read}
+	read, err := pool(file+common+"&_pragma=query_only(1)", 4, counter)
+	d.pools = dialect.Pools{Batch: write, Write: write, Read: read, Statements: counter}
 	return err
 }
 
-func pool(dsn string, most int) (*sql.DB, error) {
+func pool(dsn string, most int, counter *dialect.Counter) (*sql.DB, error) {
 	c, err := sqlite.NewConnector(dsn)
 	if err != nil {
 		return nil, fmt.Errorf("sqlite: %w", err)
 	}
-	db := sql.OpenDB(c)
+	db := sql.OpenDB(counter.Counted(c))
 	db.SetMaxOpenConns(most)
 	db.SetMaxIdleConns(most)
 	return db, nil

@@ -53,6 +53,9 @@ func testLeases(t *testing.T, backend Backend) {
 func testFencing(t *testing.T, backend Backend) {
 	if backend.Members {
 		testTakeOver(t, backend)
+		testHeld(t, backend)
+		testLook(t, backend)
+		testRolesTogether(t, backend)
 		return
 	}
 	url := backend.URL(t)
@@ -76,6 +79,28 @@ func testFencing(t *testing.T, backend Backend) {
 		t.Errorf("the former owner wrote: %+v", r)
 	}
 	b.commitAll(lease, claim(c, now()))
+}
+
+// testHeld: a list of leases that was read before is not given again when one
+// was lost and another one won.
+func testHeld(t *testing.T, backend Backend) {
+	url := backend.URL(t)
+	a := benchOn(t, url, persistence.Options{Owner: "a", LeaseTTL: time.Millisecond})
+	b := benchOn(t, url, persistence.Options{Owner: "b", LeaseTTL: time.Hour})
+	lost, kept, won := a.channel("lost"), a.channel("kept"), a.channel("won")
+	a.acquire(lost.ID)
+	a.acquire(kept.ID)
+	for range 2 {
+		same(t, "held", must[[]weir.ChannelID](t)(a.Renew(a.ctx)), []weir.ChannelID{lost.ID, kept.ID})
+	}
+	for taken := false; !taken; { // it has run out in a moment
+		var err error
+		_, taken, err = b.Acquire(b.ctx, lost.ID)
+		b.ok(err)
+	}
+	a.acquire(won.ID)
+	same(t, "held", must[[]weir.ChannelID](t)(a.Renew(a.ctx)), []weir.ChannelID{kept.ID, won.ID})
+	same(t, "held by the other", must[[]weir.ChannelID](t)(b.Renew(b.ctx)), []weir.ChannelID{lost.ID})
 }
 
 const memoryURL = "sqlite://:memory:"
@@ -148,6 +173,7 @@ func testInbox(t *testing.T, backend Backend) {
 		b.ok(b.Deliver(b.ctx, item))
 	}
 	items := must[[]weir.InboxItem](t)(b.Inbox(b.ctx, 10))
+	same(t, "a look", must[weir.Look](t)(b.Look(b.ctx, 10, true)).Items, items)
 	var got []string
 	for _, it := range items {
 		got = append(got, it.Kind+" "+string(it.Payload))

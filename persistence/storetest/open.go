@@ -4,10 +4,12 @@ package storetest
 
 import (
 	"context"
+	"log/slog"
 	"testing"
 	"time"
 
 	"weir/persistence"
+	"weir/persistence/dialect"
 )
 
 // SQLite opens an empty store in memory, ready to use. It is closed when the
@@ -21,12 +23,9 @@ func SQLite(t testing.TB) *persistence.Store {
 // test ends.
 func Open(t testing.TB, url string, o persistence.Options) *persistence.Store {
 	t.Helper()
-	s := OpenOnly(t, url, o)
-	ctx := context.Background()
-	if err := s.MigrateUp(ctx); err != nil {
-		t.Fatalf("migrate: %v", err)
-	}
-	if err := s.Join(ctx); err != nil {
+	s, db := openOn(t, url, o)
+	migrate(t, s, db)
+	if err := s.Join(context.Background()); err != nil {
 		t.Fatalf("join: %v", err)
 	}
 	return s
@@ -36,10 +35,21 @@ func Open(t testing.TB, url string, o persistence.Options) *persistence.Store {
 // closed when the test ends, if the test has not done so.
 func OpenOnly(t testing.TB, url string, o persistence.Options) *persistence.Store {
 	t.Helper()
-	s, err := persistence.Open(context.Background(), url, o)
+	s, _ := openOn(t, url, o)
+	return s
+}
+
+// openOn opens a store and gives the database under it, too.
+func openOn(t testing.TB, url string, o persistence.Options) (*persistence.Store, dialect.Database) {
+	t.Helper()
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	db, err := persistence.OpenDatabase(context.Background(), url, o.Logger)
 	if err != nil {
 		t.Fatalf("open: %v", err)
 	}
+	s := persistence.On(db, o)
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
@@ -47,5 +57,5 @@ func OpenOnly(t testing.TB, url string, o persistence.Options) *persistence.Stor
 			t.Errorf("close: %v", err)
 		}
 	})
-	return s
+	return s, db
 }

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"weir/internal/mariadb"
 	"weir/persistence/testmysql/internal/private"
 )
 
@@ -39,14 +40,14 @@ func URL(t testing.TB) string {
 		address = joined
 	}
 	url, name := create(t, address)
-	t.Cleanup(func() { execute(t, address, "DROP DATABASE `"+name+"`") })
+	t.Cleanup(func() { drop(t, address, name) })
 	return url
 }
 
 // Server is a server of one test, for faults that others must not feel.
 type Server struct {
 	t      testing.TB
-	server *private.Server
+	server *mariadb.Server
 }
 
 // Start runs a server that ends with the test.
@@ -58,7 +59,7 @@ func Start(t testing.TB) *Server {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	s, err := private.Start(context.Background(), dir)
+	s, err := mariadb.Start(context.Background(), dir, mariadb.Small())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,23 +89,20 @@ func (s *Server) Restart() {
 func create(t testing.TB, address string) (url, name string) {
 	t.Helper()
 	name = "weir_test_" + strings.ToLower(rand.Text())
-	execute(t, address, "CREATE DATABASE `"+name+"` CHARACTER SET utf8mb4 COLLATE utf8mb4_bin")
-	scheme, rest, _ := strings.Cut(address, "://")
-	at := strings.LastIndex(rest, "@") + 1
-	place, _, _ := strings.Cut(rest[at:], "/")
-	return scheme + "://" + rest[:at] + place + "/" + name, name
-}
-
-func execute(t testing.TB, address, statement string) {
-	t.Helper()
-	db, err := private.Open(address)
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	url, err := mariadb.CreateDatabase(ctx, address, name)
 	if err != nil {
 		t.Fatalf("%s: %v", Variable, err)
 	}
-	defer func() { _ = db.Close() }()
+	return url, name
+}
+
+func drop(t testing.TB, address, name string) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
-	if _, err := db.ExecContext(ctx, statement); err != nil {
-		t.Fatalf("test server: %v", err)
+	if err := mariadb.DropDatabase(ctx, address, name); err != nil {
+		t.Fatal(err)
 	}
 }

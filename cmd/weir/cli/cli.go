@@ -4,28 +4,31 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"runtime/debug"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"weir/cmd/weir/cli/terminal"
 	"weir/config"
-)
-
-// Exit codes.
-const (
-	OK      = 0
-	Failure = 1
-	Misuse  = 2 // wrong command line or configuration
 )
 
 // Options are what the commands get from the outside.
 type Options struct {
 	Version        string // empty: as the Go toolchain recorded it
 	Environ        []string
+	Stdin          io.Reader // nil: there is none
 	Stdout, Stderr io.Writer
+	Now            func() time.Time // nil: time.Now
+	// Size is that of the terminal that an input or output is; false: it is none.
+	// nil: the system is asked.
+	Size func(f any) (columns, lines int, terminal bool)
+	// Pause is waited before a request is repeated; 0: as long as the client does.
+	Pause time.Duration
+	// Every begins to tick; nil: a time.Ticker does.
+	Every func(d time.Duration) (ticks <-chan time.Time, stop func())
 }
 
 // app is what all commands share.
@@ -45,14 +48,8 @@ func Run(ctx context.Context, args []string, o Options) int {
 	if err == nil {
 		return OK
 	}
-	_, _ = fmt.Fprintf(o.Stderr, "weir: %v\n", err)
-	if misuse := (*misuseError)(nil); errors.As(err, &misuse) {
-		return Misuse
-	}
-	if wrong := (*config.Error)(nil); errors.As(err, &wrong) {
-		return Misuse
-	}
-	return Failure
+	_, _ = fmt.Fprintf(o.Stderr, "weir: %s\n", terminal.VisibleLines(err.Error()+advice(err)))
+	return codeOf(err)
 }
 
 // recorded is the version that the Go toolchain put into the program.
@@ -67,13 +64,15 @@ const about = `Weir is a durable contact broker. Programs hand it contacts (phon
 and it lets them through to the outside only as fast as each channel can take
 them.
 
-It is configured by environment variables; "weir config" shows them.
+The broker is configured by environment variables; "weir config" shows them. The
+commands that speak to a running Weir find it by WEIR_URL and WEIR_TOKEN, or
+WEIR_TOKEN_FILE.
 
-Exit codes: 0 fine; 1 it failed; 2 wrong command line or configuration.`
+` + aboutExits
 
 func (a *app) root() *cobra.Command {
 	root := group("weir", "A durable contact broker", about,
-		a.serve(), a.migrate(), a.config(), a.healthcheck(), a.simulate(), a.demo(), a.version())
+		a.serve(), a.migrate(), a.config(), a.healthcheck(), a.channel(), a.contact(), a.dlq(), a.events(), a.audit(), a.top(), a.survey(), a.route(), a.tokens(), a.simulate(), a.demo(), a.bench(), a.openapi(), a.docs(), a.version())
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.SetOut(a.Stdout)
 	root.SetErr(a.Stderr)
@@ -120,15 +119,6 @@ func nothing(c *cobra.Command, args []string) error {
 		return misuse(c, fmt.Sprintf("unexpected argument %q", args[0]))
 	}
 	return nil
-}
-
-// misuseError is a mistake on the command line.
-type misuseError struct{ text string }
-
-func (e *misuseError) Error() string { return e.text }
-
-func misuse(c *cobra.Command, text string) error {
-	return &misuseError{fmt.Sprintf("%s (see %s --help)", text, c.CommandPath())}
 }
 
 // load reads the configuration and gives its warnings to warn.

@@ -12,22 +12,22 @@ import (
 func (a *app) demo() *cobra.Command {
 	o := demo.Defaults()
 	c := &cobra.Command{
-		Use: "demo", Short: "Watch the broker lose nothing although it is killed", Args: nothing,
+		Use: "demo", Short: "Watch two surveys run to their end although the broker is killed", Args: nothing,
 		Long: `Shows the main job, with nothing to set up and no traffic but on this machine:
-starts simulated Verboice and Nuntium servers and a broker with a new SQLite
-file, feeds it contacts from a CSV file, kills it with kill -9 on the way and
-starts it again. At the end stands what the simulated providers have recorded.
+starts simulated Verboice and Nuntium servers, an application that holds the
+conversations, and a broker with a new SQLite file. Two surveys are imported from
+CSV files and launched; they share both channels, call people and then write to
+those who do not pick up. Some people answer, some late, some say STOP. The broker
+is killed with kill -9 on the way and started again. Last, a third survey is held
+by interviewers, people who get their work from Weir's router. At the end stands
+what the simulated providers have recorded, and what became of every respondent.
 
-Exit code 0 only if nothing was lost, nothing was sent twice and no capacity was
-exceeded.
-
-The file has these columns: channel (calls or sms), key, to, priority (normal,
-high or reply), survey, text, text2, text3. An SMS with several texts goes out
-as several messages.`,
+Exit code 0 only if every respondent of the files is accounted for, nobody was
+contacted twice for one attempt or more often than allowed, and no capacity was
+exceeded.`,
 		Example: `  weir demo
   weir demo --kills 5 --capacity 20
-  weir demo --contacts 200 --speed 4
-  weir demo --csv my-contacts.csv`,
+  weir demo --respondents 200 --speed 2`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := o.Check(); err != nil {
 				return misuse(c, err.Error())
@@ -44,12 +44,11 @@ as several messages.`,
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&o.File, "csv", "", "file of contacts (default: the 2,000 that come with the program)")
-	f.IntVar(&o.Contacts, "contacts", o.Contacts, "only so many, from the beginning of the file (default all)")
-	f.IntVar(&o.Capacity, "capacity", o.Capacity, "most slots in flight on each channel (default 50 calls, 40 messages)")
+	f.IntVar(&o.Respondents, "respondents", o.Respondents, "of both surveys together")
+	f.IntVar(&o.Capacity, "capacity", o.Capacity, "most slots in flight on each channel (default 80 calls, 40 messages)")
 	f.IntVar(&o.Kills, "kills", o.Kills, "how often the broker is killed, evenly spread")
-	f.Uint64Var(&o.Seed, "seed", o.Seed, "seed of what happens by chance at the providers")
-	f.Float64Var(&o.Speed, "speed", o.Speed, "how many times faster than usual the providers are")
+	f.Uint64Var(&o.Seed, "seed", o.Seed, "seed of what happens by chance")
+	f.Float64Var(&o.Speed, "speed", o.Speed, "how many times faster than usual people and providers are")
 	return c
 }
 

@@ -21,7 +21,7 @@ func (a *app) simulate() *cobra.Command {
 	return group("simulate", "Run a simulated provider, to try Weir or another client with",
 		`Runs a simulated provider: a real HTTP server that behaves like the real one,
 quirks included, and keeps its own record of what it was sent. It calls nobody.`,
-		a.simulateVerboice(), a.simulateNuntium())
+		a.simulateVerboice(), a.simulateNuntium(), a.simulateACD())
 }
 
 // provider is what both simulated providers are.

@@ -54,42 +54,22 @@ type Options struct {
 	NotifySocket string
 }
 
-// broker is what the daemon needs of the actors.
-type broker interface {
-	web.Broker
-	// Resume takes up every channel with open contacts.
-	Resume(ctx context.Context) error
-	// Drain starts nothing new, finishes what is being handed over as far as
-	// ctx allows, and gives the leases back.
-	// It may be called again, also without a Resume before it.
-	Drain(ctx context.Context) error
-}
-
-// parts are what the actors are made from.
-type parts struct {
-	store     *persistence.Store
-	directory *channels.Directory
-}
-
-// starter starts the actors.
-type starter func(context.Context, Options, parts) (broker, error)
-
 // Daemon is one running broker.
 type Daemon struct {
 	log      *slog.Logger
 	handler  http.Handler
 	server   *http.Server
 	listener net.Listener
-	broker   broker
+	parts    parts
 	draining atomic.Bool
 	cleanups cleanups
 
 	notifySocket string
 }
 
-// build sets a daemon up. It listens already when it returns, and serves once
-// Run is called.
-func build(ctx context.Context, o Options, start starter) (_ *Daemon, err error) {
+// New sets a daemon up with everything it has. It listens already when it
+// returns, and serves once Run is called.
+func New(ctx context.Context, o Options) (_ *Daemon, err error) {
 	o = withDefaults(o)
 	d := &Daemon{log: o.Logger, notifySocket: o.NotifySocket}
 	defer func() {
@@ -98,32 +78,30 @@ func build(ctx context.Context, o Options, start starter) (_ *Daemon, err error)
 		}
 	}()
 
-	store, err := d.openStore(ctx, o)
-	if err != nil {
+	p := &d.parts
+	if p.store, err = d.openStore(ctx, o); err != nil {
 		return nil, err
 	}
-	if err := migrate(ctx, o, store); err != nil {
+	if err := migrate(ctx, o, p.store); err != nil {
 		return nil, err
 	}
-	if err := store.Join(ctx); err != nil {
+	if err := p.store.Join(ctx); err != nil {
+		return nil, err
+	}
+	if p.gate, err = openGate(ctx, o, p.store); err != nil {
 		return nil, err
 	}
 	if err := d.listen(ctx, &o.Config); err != nil {
 		return nil, err
 	}
-	directory := channels.NewDirectory(o.Types, o.Config.PublicURL, o.Transport)
-	d.cleanups.add("connections to providers", func(context.Context) error { directory.Close(); return nil })
-	if d.broker, err = start(ctx, o, parts{store, directory}); err != nil {
+	if err := p.start(ctx, o, &d.cleanups); err != nil {
 		return nil, err
 	}
-	d.cleanups.add("actors", d.broker.Drain)
-	d.cleanups.add("retention", keepFor(o.Config.Retention.Duration(), store, o.Logger))
-	d.handler, err = web.New(web.Options{
-		Store: store, Broker: d.broker, Directory: directory, Tokens: o.Config.APITokens,
-		DefaultCapacity: o.Config.DefaultChannelCapacity, Logger: o.Logger, Metrics: web.NewMetrics(o.Registry),
-		Gatherer: o.Registry, Version: o.Version, Draining: d.draining.Load,
-	})
-	if err != nil {
+	p.trail = web.NewTrail(p.store)
+	d.cleanups.add("audit log", p.trail.Write)
+	d.cleanups.add("uses of tokens", p.gate.Note)
+	d.cleanups.add("chores", run(append(chores(o.Config, p.store), guards(p, sharing(o.Config))...), o.Logger))
+	if d.handler, err = p.handler(o, d.draining.Load); err != nil {
 		return nil, err
 	}
 	d.server = web.NewServer(d.handler, o.Logger)
@@ -195,8 +173,8 @@ func (d *Daemon) listen(ctx context.Context, c *config.Config) error {
 	if c.PublicURL == "" {
 		c.PublicURL = config.DerivePublicURL(d.Addr())
 	}
-	if len(c.APITokens) == 0 {
-		d.log.Warn("WEIR_API_TOKENS is not set: everybody on this machine may use the API", "listen", d.Addr())
+	if d.parts.gate.Open() {
+		d.log.Warn("there is no token: everybody on this machine may use the API", "listen", d.Addr())
 	}
 	return nil
 }

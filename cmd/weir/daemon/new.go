@@ -2,37 +2,141 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
+	"net/http"
 	"strings"
+	"sync/atomic"
 
+	"weir"
 	"weir/actors"
 	"weir/actors/core"
+	"weir/actors/delivery"
+	"weir/actors/router"
+	"weir/actors/surveybroker"
+	"weir/channels"
 	"weir/channels/all"
+	"weir/channels/workers"
 	"weir/config"
+	"weir/internal/outbound"
+	"weir/persistence"
+	"weir/surveys"
+	"weir/web"
+	"weir/web/jobrouter"
 )
 
-// New sets a daemon up with everything it has. It listens already when it
-// returns, and serves once Run is called.
-func New(ctx context.Context, o Options) (*Daemon, error) {
-	if o.Types == nil {
-		o.Types = all.Types()
-	}
-	return build(ctx, o, startActors)
+// parts are what a daemon is put together from.
+type parts struct {
+	store     *persistence.Store
+	router    *router.Router
+	directory *channels.Directory
+	channels  *actors.System
+	surveys   *surveybroker.System
+	hearing   atomic.Pointer[surveybroker.System] // surveys, for those who start before them
+	delivery  *delivery.System
+	gate      *web.Gate
+	trail     *web.Trail
+	deaf      func(context.Context) error // ends what listen began
 }
 
-func startActors(_ context.Context, o Options, p parts) (broker, error) {
+// listen carries what happens in the router to the channels that lead there,
+// and gives what ends that.
+func (p *parts) listen(hints *workers.Hints) func(context.Context) error {
+	ctx, end := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() { defer close(done); hints.Run(ctx, p.store, p.directory, p.channels) }()
+	p.deaf = func(context.Context) error { end(); <-done; return nil }
+	return p.deaf
+}
+
+// sharing tells whether other processes may use the same store.
+func sharing(c config.Config) bool { return !strings.HasPrefix(c.DatabaseURL, "sqlite:") }
+
+// start starts the actors: those who tell of events, the router, which channels may lead to, the channels,
+// and the surveys, which feed them.
+func (p *parts) start(ctx context.Context, o Options, undo *cleanups) (err error) {
 	c := o.Config
-	system, err := actors.Start(actors.Options{
-		Store: p.store, Directory: p.directory, Core: coreConfig(c), Logger: o.Logger,
+	calls := outbound.New(policy(c))
+	undo.add("calls of configured addresses", func(context.Context) error { calls.Close(); return nil })
+	if err := p.tell(ctx, o, calls); err != nil {
+		return err
+	}
+	undo.add("delivery of events", p.delivery.Close)
+	shared := sharing(c)
+	hints := workers.NewHints(o.Logger)
+	p.router, err = router.Start(router.Options{
+		Store: p.store, Caller: calls, Logger: o.Logger, Metrics: router.NewMetrics(o.Registry), LeaseTTL: c.LeaseTTL.Duration(), Shared: shared,
+		Watch: hints.Hear,
+	})
+	if err != nil {
+		return err
+	}
+	undo.add("router", p.router.Drain)
+	types := o.Types
+	if types == nil {
+		types = all.Types(p.router)
+	}
+	p.directory = channels.NewDirectory(types, c.PublicURL, o.Transport)
+	undo.add("connections to providers", func(context.Context) error { p.directory.Close(); return nil })
+	p.channels, err = actors.Start(actors.Options{
+		Store: p.store, Minutes: p.store, Directory: p.directory, Core: coreConfig(c), Logger: o.Logger,
 		Metrics: actors.NewMetrics(o.Registry), LeaseTTL: c.LeaseTTL.Duration(),
 		SendTimeout: c.SendTimeout.Duration(), AskTimeout: c.SendTimeout.Duration(),
-		Shared:     !strings.HasPrefix(c.DatabaseURL, "sqlite:"),
-		Middleware: o.Middleware,
+		Shared: shared, Middleware: o.Middleware,
+	})
+	if err != nil {
+		return err
+	}
+	undo.add("channels", p.channels.Drain)
+	undo.add("word of the router", p.listen(hints))
+	p.surveys, err = surveybroker.Start(surveybroker.Options{
+		Store: p.store, Channels: p.channels, Types: p.directory, Roles: p.store, Defaults: surveyDefaults(c), Logger: o.Logger,
+		Metrics: surveybroker.NewMetrics(o.Registry), LeaseTTL: c.LeaseTTL.Duration(),
+		CheckEvery: c.ChannelCheck.Duration(), CheckTimeout: c.SendTimeout.Duration(), Chance: rand.Float64,
+	})
+	if err != nil {
+		return err
+	}
+	undo.add("surveys", p.surveys.Drain)
+	p.hearing.Store(p.surveys)
+	return nil
+}
+
+// resume takes up what is open.
+func (p *parts) resume(ctx context.Context) error {
+	return errors.Join(p.channels.Resume(ctx), p.surveys.Resume(ctx))
+}
+
+// drain starts nothing new, finishes what is being handed over as far as ctx
+// allows, and gives leases and roles back. It may be called again, also without
+// a resume before it.
+func (p *parts) drain(ctx context.Context) error {
+	return errors.Join(p.surveys.Drain(ctx), p.deaf(ctx), p.channels.Drain(ctx), p.router.Drain(ctx), p.delivery.Close(ctx))
+}
+
+// bearer lets a request to the router in by its token. What the router keeps is
+// shown as it is, numbers too, so that both scopes are needed.
+func (p *parts) bearer(r *http.Request) error {
+	_, err := p.gate.Admit(r, weir.ScopeRouter, weir.ScopePIIRead)
+	return err
+}
+
+// handler puts the routes together.
+func (p *parts) handler(o Options, draining func() bool) (http.Handler, error) {
+	c := o.Config
+	routing, err := jobrouter.New(jobrouter.Options{
+		Engine: p.router, Keys: c.RouterKeys, Open: p.gate.Open, Bearer: p.bearer, Logger: o.Logger,
 	})
 	if err != nil {
 		return nil, err
 	}
-	return system, nil
+	return withDashboard(o, web.Options{
+		Store: p.store, Broker: p.channels, Directory: p.directory, Gate: p.gate, Trail: p.trail,
+		DefaultCapacity: c.DefaultChannelCapacity, Logger: o.Logger, Metrics: web.NewMetrics(o.Registry),
+		Gatherer: o.Registry, Version: o.Version, Draining: draining,
+		Surveys: p.surveys, SurveyStore: p.store, Events: p.store, Minutes: p.store, Dead: p.store, Prefix: c.PathPrefix,
+		Mounted: map[string]http.Handler{"/routing/": routing, "GET /routing/openapi.json": jobrouter.Described(c.PathPrefix)},
+	})
 }
 
 func coreConfig(c config.Config) core.Config {
@@ -41,4 +145,12 @@ func coreConfig(c config.Config) core.Config {
 		SettleAfter: c.SettleAfter.Duration(), LostAfter: c.LostAfter.Duration(), StopAfter: c.ShutDown.Duration(),
 		SendConcurrency: c.SendConcurrency, AskConcurrency: c.CollectConcurrency, Chance: rand.Float64,
 	}
+}
+
+func surveyDefaults(c config.Config) surveys.Defaults {
+	rate := 1.0
+	for _, percent := range []int{c.InitialValid, c.InitialEligibility, c.InitialResponse} {
+		rate *= float64(percent) / 100
+	}
+	return surveys.Defaults{Batch: c.BatchSize, LimitPerMinute: c.BatchLimit, InitialSuccessRate: rate}
 }

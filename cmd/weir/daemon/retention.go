@@ -6,42 +6,84 @@ import (
 	"sync"
 	"time"
 
+	"weir/config"
 	"weir/persistence"
 )
 
-// Figures of the retention.
+// Figures of the chores.
 const (
 	purgeEvery = 5 * time.Minute
 	purgeBatch = 1000
-	purgePause = 50 * time.Millisecond // between batches, so that the queue goes first
+	// minutesStay is how long counters of single minutes are kept, for the charts.
+	minutesStay = 48 * time.Hour
+	sweepEvery  = 15 * time.Second
+	countEvery  = time.Minute
+	chorePause  = 50 * time.Millisecond // between steps, so that the queue goes first
 )
 
-// keepFor removes what finished longer ago than the retention, in small
-// batches, until the returned function is called.
-func keepFor(retention time.Duration, store *persistence.Store, log *slog.Logger) (stop func(context.Context) error) {
+// chore is work in small steps that nobody waits for.
+type chore struct {
+	name  string
+	every time.Duration
+	step  func(ctx context.Context) (more bool, err error)
+	wake  <-chan struct{} // before that; nil: never
+}
+
+// chores are what keeps the store tidy: what finished longer ago than its
+// retention goes, and so do surveys that were deleted and imports that were
+// given up. And what only the store knows is counted for the metrics.
+func chores(c config.Config, store *persistence.Store) []chore {
+	return []chore{
+		{name: "old contacts are removed", every: purgeEvery, step: func(ctx context.Context) (bool, error) {
+			n, err := store.Purge(ctx, time.Now().Add(-c.Retention.Duration()), purgeBatch)
+			return n >= purgeBatch, err
+		}},
+		{name: "old events are removed", every: purgeEvery, step: func(ctx context.Context) (bool, error) {
+			n, err := store.PurgeEvents(ctx, time.Now().Add(-c.EventRetention.Duration()), purgeBatch)
+			return n >= purgeBatch, err
+		}},
+		{name: "old minutes are removed", every: purgeEvery, step: func(ctx context.Context) (bool, error) {
+			n, err := store.PurgeMinutes(ctx, time.Now().Add(-minutesStay), purgeBatch)
+			return n > 0, err
+		}},
+		{name: "dead letters are counted", every: countEvery, step: func(ctx context.Context) (bool, error) {
+			return false, store.GaugeDead(ctx)
+		}},
+		{name: "surveys are tidied up", every: sweepEvery, step: func(ctx context.Context) (bool, error) {
+			return store.Sweep(ctx, purgeBatch)
+		}},
+	}
+}
+
+// run does chores until the returned function is called.
+func run(list []chore, log *slog.Logger) (stop func(context.Context) error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var done sync.WaitGroup
-	done.Go(func() {
-		pause := purgePause
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-time.After(pause):
-			}
-			n, err := store.Purge(ctx, time.Now().Add(-retention), purgeBatch)
-			if err != nil && ctx.Err() == nil {
-				log.Warn("old contacts could not be removed", "error", err)
-			}
-			pause = purgeEvery
-			if n >= purgeBatch {
-				pause = purgePause
-			}
-		}
-	})
+	for _, c := range list {
+		done.Go(func() { c.loop(ctx, log) })
+	}
 	return func(context.Context) error {
 		cancel()
 		done.Wait()
 		return nil
+	}
+}
+
+func (c chore) loop(ctx context.Context, log *slog.Logger) {
+	pause := chorePause
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(pause):
+		case <-c.wake:
+		}
+		more, err := c.step(ctx)
+		if err != nil && ctx.Err() == nil {
+			log.Warn("a chore failed and is tried again", "chore", c.name, "error", err)
+		}
+		if pause = c.every; more && err == nil {
+			pause = chorePause
+		}
 	}
 }

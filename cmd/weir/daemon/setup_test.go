@@ -41,7 +41,7 @@ func TestFailedSetUpIsUndone(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := httptest.NewRecorder()
-	d.Handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", "/readyz", nil))
+	d.Handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", "http://localhost/readyz", nil))
 	if w.Code != 200 {
 		t.Errorf("/readyz: %d %s", w.Code, w.Body)
 	}

@@ -21,6 +21,7 @@ type broker struct {
 	folder  string // with its database and its log
 	addr    string
 	env     []string
+	system  []string // the part of it that is not Weir's
 	api     *api
 
 	process *os.Process
@@ -40,11 +41,15 @@ func newBroker(ctx context.Context, o Options) (*broker, error) {
 	if err != nil {
 		return nil, err
 	}
+	to, err := newAPI("http://" + addr)
+	if err != nil {
+		return nil, err
+	}
 	folder, err := os.MkdirTemp("", "weir-demo-")
 	if err != nil {
 		return nil, err
 	}
-	b := &broker{program: o.Program, folder: folder, addr: addr, api: newAPI("http://" + addr)}
+	b := &broker{program: o.Program, folder: folder, addr: addr, api: to}
 	p := pace{o.Speed}
 	minutes := func(d time.Duration) string { return strconv.FormatFloat(d.Minutes(), 'f', 6, 64) }
 	b.env = []string{
@@ -60,9 +65,10 @@ func newBroker(ctx context.Context, o Options) (*broker, error) {
 	}
 	for _, name := range []string{"TMPDIR", "SystemRoot"} {
 		if value := os.Getenv(name); value != "" {
-			b.env = append(b.env, name+"="+value)
+			b.system = append(b.system, name+"="+value)
 		}
 	}
+	b.env = append(b.env, b.system...)
 	return b, nil
 }
 
@@ -146,7 +152,7 @@ func (b *broker) kill() {
 		_ = b.process.Kill() // it may be gone already
 		<-b.ended
 		b.process = nil
-		b.api.http.CloseIdleConnections()
+		b.api.Close()
 	}
 }
 

@@ -1,53 +1,138 @@
 package demo
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
 	"weir"
+	"weir/client"
 )
 
 // conclude gathers the evidence, shows it and judges.
 func (s *show) conclude(ctx context.Context) error {
-	ends := map[string]map[string]weir.Outcome{}
+	contacts := map[string][]contact{}
 	for _, st := range s.stages {
-		all, err := s.broker.api.ends(ctx, st.name)
+		all, err := s.broker.api.contacts(ctx, st.name)
 		if err != nil {
-			return fmt.Errorf("read how the contacts of %s ended: %w", st.name, err)
+			return fmt.Errorf("read the contacts of %s: %w", st.name, err)
 		}
-		ends[st.name] = all
+		contacts[st.name] = all
+	}
+	dossiers, err := s.dossiers(ctx)
+	if err != nil {
+		return err
 	}
 	s.settled += s.broker.api.settled(ctx)
-	s.broker.stop() // nothing can be sent any more, so the providers' records are final
+	s.broker.stop() // nothing can be sent any more, so the records are final
+	s.app.stop()
+	s.halt()
+	s.playing.Wait()
 	var findings []finding
-	repeated, duplicates := 0, 0
 	for _, st := range s.stages {
-		f := st.feeder.state()
-		repeated += f.repeated
-		duplicates += f.duplicates
-		findings = append(findings, judge(evidence{
-			Channel: st.name, Provider: st.channel.provider, Capacity: st.capacity, Acknowledged: st.feeder.acked,
-			Ends: ends[st.name], Line: st.provider.tally.Line(st.provider.line), Keys: st.provider.tally.Keys(st.provider.line),
-		}))
+		findings = append(findings, st.judged(contacts[st.name]))
 	}
-	s.say("Everything is done.")
+	var verdicts []verdict
+	for i := range dossiers {
+		s.complete(&dossiers[i], contacts)
+		verdicts = append(verdicts, inspect(dossiers[i]))
+	}
+	s.tables(findings, verdicts)
+	return s.judgement(findings, verdicts)
+}
+
+// judged holds the contacts of a channel against the provider's record.
+func (st *stage) judged(contacts []contact) finding {
+	e := evidence{
+		Channel: st.name, Provider: st.channel.provider, Capacity: st.capacity, Ends: map[string]weir.Outcome{},
+		Line: st.provider.tally.Line(st.provider.line), Keys: st.provider.tally.Keys(st.provider.line),
+	}
+	for _, c := range contacts {
+		e.Acknowledged = append(e.Acknowledged, outreach{ID: c.ID, To: c.To, Units: c.Size})
+		e.Ends[c.ID] = c.Outcome
+	}
+	return judge(e)
+}
+
+// dossiers reads what the broker says of the surveys.
+func (s *show) dossiers(ctx context.Context) ([]dossier, error) {
+	var out []dossier
+	for _, sv := range s.surveys {
+		d := dossier{Survey: sv.name, People: sv.people, Quotas: sv.quotas}
+		var err error
+		if d.State, d.Cause, err = s.broker.api.state(ctx, sv.name); err != nil {
+			return nil, err
+		}
+		stats, err := s.broker.api.GetSurveyStats(ctx, sv.name)
+		if err != nil {
+			return nil, err
+		}
+		d.Stats = *stats
+		for r, err := range s.broker.api.Respondents(ctx, sv.name, client.ListRespondentsParams{}) {
+			if err != nil {
+				return nil, fmt.Errorf("read the respondents of %s: %w", sv.name, err)
+			}
+			d.Rows = append(d.Rows, r)
+		}
+		out = append(out, d)
+	}
+	return out, nil
+}
+
+// complete adds what others than the broker know.
+func (s *show) complete(d *dossier, contacts map[string][]contact) {
+	reached := map[string]map[string]int{}
+	d.Unclear = map[string]int{}
+	for _, st := range s.stages {
+		reached[st.name] = map[string]int{}
+		for _, k := range st.provider.tally.Keys(st.provider.line) {
+			reached[st.name][digits(k.Address)] += k.Taken
+		}
+		for _, c := range contacts[st.name] {
+			if c.Outcome == weir.Lost {
+				d.Unclear[digits(c.To)]++
+			}
+		}
+	}
+	d.Calls, d.Texts, d.Stopped, d.Answered = reached[calls], reached[texts], s.crowd.stopped, s.crowd.answered
+	d.Completed, d.Late, d.Sent = s.app.completed, s.app.late, s.app.sent
+}
+
+// tables show the findings.
+func (s *show) tables(findings []finding, verdicts []verdict) {
 	s.view.plain("", s.view.bold("What the simulated providers have recorded"), "")
 	s.view.plain(recordTable(findings)...)
 	s.view.plain("", s.view.bold("How the contacts ended, as Weir tells"), "")
 	s.view.plain(outcomeTable(findings)...)
+	s.view.plain("", s.view.bold("How the respondents ended, as Weir tells"), "")
+	s.view.plain(endTable(verdicts)...)
+	if lines := s.quotaTable(verdicts); lines != nil {
+		s.view.plain("", s.view.bold("Quotas of "+s.surveys[0].name), "")
+		s.view.plain(lines...)
+	}
 	s.view.plain("")
-	s.view.plain(s.remarks(findings, repeated, duplicates)...)
-	return s.judgement(findings)
+	s.view.plain(s.remarks(findings)...)
 }
 
 // judgement is the last line, and the error if it is a bad one.
-func (s *show) judgement(findings []finding) error {
+func (s *show) judgement(findings []finding, verdicts []verdict) error {
 	var faults []string
 	for i := range findings {
 		faults = append(faults, findings[i].faults()...)
+	}
+	for i := range verdicts {
+		faults = append(faults, verdicts[i].faults()...)
+	}
+	if n := len(s.app.wrong); n > 0 {
+		faults = append(faults, fmt.Sprintf("the application: %s (%d such)", s.app.wrong[0], n))
+	}
+	if s.unasked != "" {
+		faults = append(faults, "interviews: "+s.unasked)
 	}
 	took := time.Since(s.view.began).Seconds()
 	if len(faults) > 0 {
@@ -58,7 +143,7 @@ func (s *show) judgement(findings []finding) error {
 	if s.options.Kills == 0 {
 		killed = "the broker was not killed"
 	}
-	s.view.plain("", s.view.verdict(true, fmt.Sprintf("PASS: nothing lost, nothing sent twice, never over capacity; %s. %.0f s.", killed, took)))
+	s.view.plain("", s.view.verdict(true, fmt.Sprintf("PASS: nobody lost, nobody contacted twice for one attempt, never over capacity; %s. %.0f s.", killed, took)))
 	return nil
 }
 
@@ -70,25 +155,24 @@ func times(n int) string {
 }
 
 // remarks explain what the tables do not say by themselves.
-func (s *show) remarks(findings []finding, repeated, duplicates int) []string {
+func (s *show) remarks(findings []finding) []string {
 	var text []string
 	unclear, sent := 0, 0
 	for i := range findings {
 		unclear += findings[i].Unclear
 		sent += findings[i].UnclearSent
 	}
+	text = append(text, fmt.Sprintf("Beside their calls, %s answered by message, and %s wrote STOP. The application was told of %s beside these.",
+		plural(len(s.crowd.answered), "person", "people"), plural(len(s.crowd.stopped), "person", "people"), plural(s.app.wrote, "message", "messages")))
+	text = append(text, s.interviewed)
 	if unclear > 0 {
 		text = append(text, fmt.Sprintf("Unclear: the broker was killed in the moment of the call, or the provider kept silent, and nobody could tell Weir what became of it. "+
-			"Weir calls at most once, so it ended %s as lost and did not call again. The records show: %d not called, %d called once.",
+			"Weir calls at most once, so it ended %s as lost, and the survey went on with the next attempt. The records show: %d not called, %d called once.",
 			these(unclear), unclear-sent, sent))
-	}
-	if repeated > 0 {
-		text = append(text, fmt.Sprintf("Batches that were sent again because no answer came: %d. Contacts in them that Weir knew already, by their keys: %d.",
-			repeated, duplicates))
 	}
 	if s.settled > 0 {
 		text = append(text, fmt.Sprintf("The collector settled %s by asking the provider, because a callback was lost or the broker dead when it came.",
-			countContacts(s.settled)))
+			plural(s.settled, "contact", "contacts")))
 	}
 	var lines []string
 	for _, t := range text {
@@ -104,62 +188,45 @@ func these(n int) string {
 	return fmt.Sprintf("these %d contacts", n)
 }
 
-// recordTable is what the providers know, beside what Weir accepted.
-func recordTable(findings []finding) []string {
-	rows := [][]string{{"channel", "provider", "accepted", "sent", "most in flight", "sent twice", "lost", "unclear"}}
-	for i := range findings {
-		f := &findings[i]
-		rows = append(rows, []string{
-			f.Channel, f.Provider, number(f.Acknowledged), number(f.Sent), fmt.Sprintf("%d of %d", f.MostActive, f.Capacity),
-			number(f.Twice), number(f.Lost), number(f.Unclear),
-		})
-	}
-	return table(rows, 2)
-}
-
-// outcomeTable counts the outcomes that there were.
-func outcomeTable(findings []finding) []string {
-	head := []string{"channel"}
-	var shown []weir.Outcome
-	for _, o := range weir.Outcomes() {
-		for i := range findings {
-			if findings[i].Outcomes[o] > 0 {
-				head, shown = append(head, string(o)), append(shown, o)
-				break
-			}
+// endTable counts respondents; its columns add up.
+func endTable(verdicts []verdict) []string {
+	head, groups := []string{"status", "disposition"}, map[group]bool{}
+	for i := range verdicts {
+		head = append(head, verdicts[i].Survey)
+		for g := range verdicts[i].Groups {
+			groups[g] = true
 		}
 	}
 	rows := [][]string{head}
-	for i := range findings {
-		row := []string{findings[i].Channel}
-		for _, o := range shown {
-			row = append(row, number(findings[i].Outcomes[o]))
+	row := func(a, b string, of func(*verdict) int) {
+		cells := []string{a, b}
+		for i := range verdicts {
+			cells = append(cells, number(of(&verdicts[i])))
 		}
-		rows = append(rows, row)
+		rows = append(rows, cells)
 	}
-	return table(rows, 1)
+	order := []string{"completed", "failed", "rejected", "canceled", "active", "pending"}
+	for _, g := range slices.SortedFunc(maps.Keys(groups), func(a, b group) int {
+		return cmp.Or(cmp.Compare(slices.Index(order, a.Status), slices.Index(order, b.Status)), cmp.Compare(a.Disposition, b.Disposition))
+	}) {
+		row(g.Status, g.Disposition, func(v *verdict) int { return v.Groups[g] })
+	}
+	row("sum", "", func(v *verdict) int { return v.Sum })
+	row("in the file", "", func(v *verdict) int { return v.File })
+	return table(rows, 2)
 }
 
-// table sets rows in columns: the first ones to the left, the others to the
-// right.
-func table(rows [][]string, left int) []string {
-	widths := make([]int, len(rows[0]))
-	for _, row := range rows {
-		for i, cell := range row {
-			widths[i] = max(widths[i], len(cell))
+// quotaTable shows the first survey's quotas.
+func (s *show) quotaTable(verdicts []verdict) []string {
+	quotas := s.surveys[0].quotas
+	rows := [][]string{{"region", "completed", "wanted"}}
+	for _, region := range regions() {
+		if n, ok := quotas[region]; ok {
+			rows = append(rows, []string{region, number(verdicts[0].Quotas[region]), number(n)})
 		}
 	}
-	var lines []string
-	for _, row := range rows {
-		var b strings.Builder
-		for i, cell := range row {
-			if i < left {
-				fmt.Fprintf(&b, "  %-*s", widths[i], cell)
-			} else {
-				fmt.Fprintf(&b, "  %*s", widths[i], cell)
-			}
-		}
-		lines = append(lines, strings.TrimRight(b.String(), " "))
+	if len(rows) == 1 {
+		return nil
 	}
-	return lines
+	return table(rows, 1)
 }

@@ -8,38 +8,43 @@ import (
 )
 
 const (
-	downTime    = time.Second            // between the kill and the new start
-	killMoment  = 500 * time.Millisecond // a batch is waited for so long, to kill in the middle of it
-	commitTime  = 8 * time.Millisecond   // a batch takes about so long
+	downTime    = time.Second // between the kill and the new start
+	commitTime  = 8 * time.Millisecond
 	resumeLimit = 5 * time.Second
 )
 
-// killAndRestart kills the broker, in the middle of a batch if one comes in
-// time, and starts it again.
+// killAndRestart kills the broker, at whatever it is doing, and starts it again.
 func (s *show) killAndRestart(ctx context.Context) error {
 	s.settled += s.broker.api.settled(ctx)
 	s.look(ctx)
-	select {
-	case <-s.posting:
-		pause(ctx, rand.N(commitTime))
-	case <-time.After(killMoment):
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	pause(ctx, rand.N(commitTime)) // not always at the same point of its work
 	pid, inFlight, queued := s.broker.process.Pid, 0, 0
 	s.broker.kill()
 	for _, st := range s.stages {
-		inFlight += st.gauge.inFlight
-		queued += st.gauge.queued
-		st.gauge.down, st.past = true, nil
+		inFlight += st.figures.InFlight
+		queued += int(st.figures.Queued)
 	}
-	s.say("kill -9 %d: the broker is dead, with about %d slots in flight and %s queued. The providers go on, but their callbacks "+
-		"reach nobody. The feeders keep knocking.", pid, inFlight, countContacts(queued))
+	active := 0
+	for _, sv := range s.surveys {
+		active += sv.stats.ByStatus["active"]
+	}
+	s.down = true
+	s.say("kill -9 %d: the broker is dead, with %s in the middle of it, about %d slots in flight and %s queued. "+
+		"The providers go on, but their callbacks reach nobody; the application keeps knocking.",
+		pid, plural(active, "respondent", "respondents"), inFlight, plural(queued, "contact", "contacts"))
 	for up := time.Now().Add(pace{s.options.Speed}.of(downTime)); time.Now().Before(up) && ctx.Err() == nil; {
 		s.view.draw(time.Now(), s.gauges())
 		pause(ctx, min(drawEvery, time.Until(up)))
 	}
 	return s.restart(ctx)
+}
+
+// pause waits, unless the context ends.
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
 }
 
 func (s *show) restart(ctx context.Context) error {
@@ -51,8 +56,9 @@ func (s *show) restart(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	s.down = false
 	s.say("Started again (process %d): resumed after %.2f s, with the %s that its file says are open.%s",
-		s.broker.process.Pid, time.Since(began).Seconds(), countContacts(open), caught(unknown))
+		s.broker.process.Pid, time.Since(began).Seconds(), plural(open, "contact", "contacts"), caught(unknown))
 	return nil
 }
 

@@ -4,20 +4,20 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"time"
 )
 
 // Options are how the demo is run. Get them from [Defaults] and change what is
 // to be different.
 type Options struct {
-	File     string  // of contacts; empty: the one that comes with the program
-	Contacts int     // so many from the beginning of the file; 0: all
-	Capacity int     // of each channel; 0: 50 calls and 40 messages
-	Kills    int     // how often the broker is killed on the way
-	Seed     uint64  // of what happens by chance at the providers
-	Speed    float64 // how many times faster than usual the providers are
+	Respondents int     // of both surveys together
+	Capacity    int     // of each channel; 0: as it is usual
+	Kills       int     // how often the broker is killed on the way
+	Seed        uint64  // of what happens by chance
+	Speed       float64 // how many times faster than usual people and providers are
 
-	Program string    // the executable that knows the command serve
+	Program string    // the executable that knows the commands of weir
 	Out     io.Writer // where the demo is shown
 	// Terminal says that Out can be drawn on in place; Width then gives its
 	// columns, which may change.
@@ -27,17 +27,19 @@ type Options struct {
 }
 
 // Defaults are the options of a demo that takes less than a minute.
-func Defaults() Options { return Options{Kills: 1, Seed: 1, Speed: 1} }
+func Defaults() Options { return Options{Respondents: 2000, Kills: 1, Seed: 1, Speed: 1} }
 
 // Bounds of the options.
 const (
-	mostKills    = 100
-	mostCapacity = 10_000
-	mostSpeed    = 100
-	leastSpeed   = 0.01
+	leastRespondents = 10
+	mostRespondents  = 1_000_000
+	mostKills        = 100
+	mostCapacity     = 10_000
+	mostSpeed        = 100
+	leastSpeed       = 0.01
 )
 
-// Check finds every mistake in the options that can be seen without the file.
+// Check finds every mistake in the options.
 func (o Options) Check() error {
 	var errs []error
 	wrong := func(is bool, format string, args ...any) {
@@ -45,12 +47,18 @@ func (o Options) Check() error {
 			errs = append(errs, fmt.Errorf(format, args...))
 		}
 	}
-	wrong(o.Contacts < 0, "--contacts is %d; want 1 or more, or 0 for all", o.Contacts)
+	wrong(o.Respondents < leastRespondents || o.Respondents > mostRespondents, "--respondents is %d; want %d to %d", o.Respondents, leastRespondents, mostRespondents)
 	wrong(o.Capacity < 0 || o.Capacity > mostCapacity, "--capacity is %d; want 1 to %d, or 0 for the usual", o.Capacity, mostCapacity)
 	wrong(o.Kills < 0 || o.Kills > mostKills, "--kills is %d; want 0 to %d", o.Kills, mostKills)
 	wrong(!(o.Speed >= leastSpeed && o.Speed <= mostSpeed), "--speed is %g; want %g to %d", o.Speed, leastSpeed, mostSpeed)
 	return errors.Join(errs...)
 }
+
+// The channels of the demo.
+const (
+	calls = "calls"
+	texts = "texts"
+)
 
 // channel is what the demo knows of a channel before it begins.
 type channel struct {
@@ -58,40 +66,19 @@ type channel struct {
 	provider string
 	unit     string
 	capacity int
-	contacts []Contact
 }
 
-// channels reads the contacts and deals them to their channels.
-func (o Options) channels() ([]*channel, error) {
-	contacts, err := load(o.File)
-	if err != nil {
-		return nil, err
-	}
-	if o.Contacts > len(contacts) {
-		return nil, fmt.Errorf("--contacts is %d, and the file has %d", o.Contacts, len(contacts))
-	}
-	if o.Contacts > 0 {
-		contacts = contacts[:o.Contacts]
-	}
+func (o Options) channels() []*channel {
 	all := []*channel{
-		{name: calls, provider: "Verboice", unit: "calls", capacity: 50},
-		{name: sms, provider: "Nuntium", unit: "messages", capacity: 40},
+		{name: calls, provider: "Verboice", unit: "calls", capacity: 80},
+		{name: texts, provider: "Nuntium", unit: "messages", capacity: 40},
 	}
 	for _, c := range all {
 		if o.Capacity > 0 {
 			c.capacity = o.Capacity
 		}
-		for i := range contacts {
-			if contacts[i].Channel != c.name {
-				continue
-			}
-			c.contacts = append(c.contacts, contacts[i])
-			if n := contacts[i].units(); n > c.capacity {
-				return nil, fmt.Errorf("--capacity is %d, and the contact %q has %d messages, which go together", c.capacity, contacts[i].Key, n)
-			}
-		}
 	}
-	return all, nil
+	return all
 }
 
 // pace is what takes how long in one run.
@@ -106,4 +93,9 @@ func (p pace) of(usual time.Duration) time.Duration {
 // make run out while a provider is still at work.
 func (p pace) atLeast(least, usual time.Duration) time.Duration {
 	return max(least, p.of(usual))
+}
+
+// delay is a span as surveys write it: whole seconds.
+func (p pace) delay(usual time.Duration) string {
+	return fmt.Sprintf("%ds", int(math.Ceil(p.of(usual).Seconds())))
 }

@@ -22,6 +22,7 @@ type provider struct {
 	tally    *simulation.Tally
 	server   *http.Server
 	stop     func()
+	receive  func(from, body string) error // of messages: a person writes one
 }
 
 // simulated is what both simulators are.
@@ -53,17 +54,24 @@ func start(ctx context.Context, s simulated, line string) (*provider, error) {
 	return p, nil
 }
 
-// startVerboice starts the provider of calls. People are busy, do not answer
-// or hang up; some answers come late, and some status callbacks get lost or
-// come twice.
+func startProvider(ctx context.Context, o Options, c *channel) (*provider, error) {
+	if c.name == calls {
+		return startVerboice(ctx, o, c.capacity)
+	}
+	return startNuntium(ctx, o)
+}
+
+// startVerboice starts the provider of calls. Some people never pick up, others
+// are busy, do not answer or hang up; some answers come late, and some status
+// callbacks get lost or come twice.
 func startVerboice(ctx context.Context, o Options, capacity int) (*provider, error) {
 	p := pace{o.Speed}
 	password := secret()
 	s, err := verboice.New(verboice.Options{
 		Accounts: []verboice.Account{{Username: "weir", Password: password}},
 		Channels: []verboice.Channel{{ID: 1, Name: "main", Limit: capacity}},
-		Ring:     p.of(500 * time.Millisecond), Talk: p.of(900 * time.Millisecond), Seed: o.Seed,
-		Outcomes: []string{"busy:0.10", "no-answer:0.08", "hangup:0.04", "failed=17:0.02", "double:0.02", "silent:0.01"},
+		Ring:     p.of(300 * time.Millisecond), Talk: p.of(500 * time.Millisecond), Seed: o.Seed, Digits: "1",
+		Outcomes: []string{"no-answer:*" + neverPicksUp, "busy:0.15", "no-answer:0.15", "hangup:0.05", "failed=17:0.02", "silent:0.01"},
 		Faults: []string{
 			"drop@completed:0.02", "drop@busy:0.05", "duplicate@completed:0.03",
 			rule("delay", p.of(300*time.Millisecond), "completed:0.3"),
@@ -90,11 +98,11 @@ func startNuntium(ctx context.Context, o Options) (*provider, error) {
 		Account:      "demo",
 		Applications: []nuntium.Application{{Name: "weir", Tokens: []string{token}}},
 		Channels:     []nuntium.Channel{{Name: "main", Enabled: true}},
-		QueueTime:    p.of(100 * time.Millisecond), DeliverTime: p.of(500 * time.Millisecond),
+		QueueTime:    p.of(100 * time.Millisecond), DeliverTime: p.of(400 * time.Millisecond),
 		ConfirmTime: p.of(200 * time.Millisecond), TimeScale: 0.02 / o.Speed, Seed: o.Seed,
-		Outcomes: []string{"failed:0.04", "failover:0.02", "delayed:0.06", "twice:0.04", "reversed:0.04", "delivered:0.4"},
+		Outcomes: []string{"failed:*" + noSuchNumber, "failover:0.02", "delayed:0.06", "twice:0.04", "reversed:0.04", "delivered:0.4"},
 		Faults: []string{
-			"drop@ack:0.03", "duplicate@ack:0.04",
+			"drop@ack:0.03", "duplicate@ack:0.04", "duplicate@incoming:0.05",
 			rule("delay", p.of(300*time.Millisecond), "ack:0.2"),
 			rule("late", p.of(100*time.Millisecond), "send:0.2"),
 		},
@@ -106,6 +114,10 @@ func startNuntium(ctx context.Context, o Options) (*provider, error) {
 	if err == nil {
 		out.settings = map[string]any{
 			"base_url": out.url, "account": "demo", "application": "weir", "token": token, "channel": out.line,
+		}
+		out.receive = func(from, body string) error {
+			_, _, err := s.Receive(nuntium.Incoming{From: from, To: "12345", Body: body, Channel: out.line})
+			return err
 		}
 	}
 	return out, err

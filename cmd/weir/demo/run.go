@@ -17,20 +17,19 @@ const (
 	lookTimeout = 2 * time.Second
 )
 
-// Run shows the demo. The error is nil only if everything that the broker
-// acknowledged is accounted for, nothing was sent twice and no capacity was
-// exceeded.
+// Run shows the demo. The error is nil only if every respondent is accounted
+// for, nobody was contacted twice for one attempt and no capacity was exceeded.
 func Run(ctx context.Context, o Options) (err error) {
-	all, err := o.channels()
-	if err != nil {
-		return err
-	}
-	s := &show{options: o, view: newView(o, time.Now())}
+	s := &show{options: o, view: newView(o, time.Now()), surveys: o.campaign()}
 	defer func() { err = s.close(ctx, err) }()
-	if err := s.setUp(ctx, all); err != nil {
+	if err := s.setUp(ctx); err != nil {
 		return err
 	}
 	if err := s.play(ctx); err != nil {
+		return err
+	}
+	s.say("Both surveys are done.")
+	if err := s.interviews(ctx); err != nil {
 		return err
 	}
 	return s.conclude(ctx)
@@ -40,8 +39,7 @@ func Run(ctx context.Context, o Options) (err error) {
 type stage struct {
 	*channel
 	provider *provider
-	feeder   *feeder
-	gauge    gauge
+	figures  figures  // when it was last looked at
 	past     []moment // for the rate
 }
 
@@ -55,36 +53,38 @@ type show struct {
 	options Options
 	view    *view
 	broker  *broker
+	app     *application
+	crowd   *crowd
 	stages  []*stage
-	posting chan struct{}
-	halt    context.CancelFunc // of the feeders
-	feeding sync.WaitGroup
-	settled int // contacts, by the collectors of processes that are gone
-	total   int
+	surveys []*survey
+	halt    context.CancelFunc // of the crowd
+	playing sync.WaitGroup
+	down    bool // there is no broker
+	settled int  // contacts, by the collectors of processes that are gone
+
+	interviewed string // what came of the interviews
+	unasked     string // what was wrong with them
 }
 
-// setUp starts the providers and the broker and makes the channels.
-func (s *show) setUp(ctx context.Context, all []*channel) error {
-	s.posting = make(chan struct{})
-	for _, c := range all {
-		if len(c.contacts) == 0 {
-			continue
-		}
-		p, err := s.startProvider(ctx, c)
+// setUp starts the providers, the application and the broker, and makes the
+// channels.
+func (s *show) setUp(ctx context.Context) error {
+	for _, c := range s.options.channels() {
+		p, err := startProvider(ctx, s.options, c)
 		if err != nil {
 			return err
 		}
-		s.total += len(c.contacts)
-		s.stages = append(s.stages, &stage{
-			channel: c, provider: p, feeder: newFeeder(c, pace{s.options.Speed}.of(feedEvery), s.posting),
-			gauge: gauge{name: c.name, provider: c.provider, capacity: c.capacity, total: len(c.contacts)},
-		})
-		s.say("Simulated %s on %s: %s, %d at a time.", c.provider, p.url, countContacts(len(c.contacts)), c.capacity)
+		s.stages = append(s.stages, &stage{channel: c, provider: p})
+		s.say("Simulated %s on %s: %d %s at a time.", c.provider, p.url, c.capacity, c.unit)
 	}
 	var err error
 	if s.broker, err = newBroker(ctx, s.options); err != nil {
 		return err
 	}
+	if s.app, err = startApplication(ctx, s.broker.api.base, s.broker.api.token); err != nil {
+		return err
+	}
+	s.say("The application that conducts the conversations, on %s.", s.app.url)
 	took, err := s.broker.start(ctx)
 	if err != nil {
 		return err
@@ -98,27 +98,24 @@ func (s *show) setUp(ctx context.Context, all []*channel) error {
 	return nil
 }
 
-func (s *show) startProvider(ctx context.Context, c *channel) (*provider, error) {
-	if c.name == calls {
-		return startVerboice(ctx, s.options, c.capacity)
-	}
-	return startNuntium(ctx, s.options)
-}
-
 func (s *show) say(format string, args ...any) { s.view.say(time.Now(), format, args...) }
 
-// play feeds the contacts and kills the broker on the way.
+// play runs the surveys to their end, and kills the broker on the way.
 func (s *show) play(ctx context.Context) error {
-	s.say("Feeding %s over HTTP, %d at a time. Weir lets through only as many as each channel can take; "+
-		"some people are busy, some callbacks get lost.", countContacts(s.total), batchSize)
-	feeding, halt := context.WithCancel(ctx)
+	line := s.stages[1].provider
+	s.crowd = newCrowd(s.options.Seed, pace{s.options.Speed}, line.tally, line.line, line.receive)
+	playing, halt := context.WithCancel(ctx)
 	s.halt = halt
-	for _, st := range s.stages {
-		s.feeding.Go(func() { st.feeder.run(feeding, s.broker.api) })
+	s.playing.Go(func() { s.crowd.run(playing) })
+	if err := s.begin(ctx); err != nil {
+		return err
 	}
+	s.say("Two surveys share two channels. Whoever does not answer %d calls gets up to %d messages; hours and days are seconds here. "+
+		"%s wants %s, so many of each region; %s wants everybody.",
+		callAttempts, textAttempts, s.surveys[0].title, number(s.surveys[0].wanted()), s.surveys[1].title)
 	for i := range s.options.Kills {
-		mark := s.total * (i + 1) / (s.options.Kills + 1)
-		if err := s.watch(ctx, func() bool { return s.done() >= mark }); err != nil {
+		mark := s.expected() * (i + 1) / (s.options.Kills + 1)
+		if err := s.watch(ctx, func() bool { return s.over() >= mark }); err != nil {
 			return err
 		}
 		if err := s.killAndRestart(ctx); err != nil {
@@ -126,6 +123,19 @@ func (s *show) play(ctx context.Context) error {
 		}
 	}
 	return s.watch(ctx, func() bool { return s.finished(ctx) })
+}
+
+// expected is about how many respondents come to their end one by one.
+func (s *show) expected() int {
+	n := 0
+	for _, sv := range s.surveys {
+		if w := sv.wanted(); w > 0 {
+			n += w
+		} else {
+			n += len(sv.people)
+		}
+	}
+	return n
 }
 
 // watch looks at the broker until something is so.
@@ -138,13 +148,9 @@ func (s *show) watch(ctx context.Context, until func() bool) error {
 		if until() {
 			return nil
 		}
-		progress := s.done()
+		progress := s.over()
 		for _, st := range s.stages {
-			f := st.feeder.state()
-			if f.err != nil {
-				return fmt.Errorf("feed %s: %w", st.name, f.err)
-			}
-			progress += f.acked
+			progress += st.provider.tally.Line(st.provider.line).Finished
 		}
 		if progress > best {
 			best, moved = progress, time.Now()
@@ -162,27 +168,26 @@ func (s *show) watch(ctx context.Context, until func() bool) error {
 	}
 }
 
-// look asks the broker how the channels are doing.
+// look asks the broker how the channels and the surveys are doing.
 func (s *show) look(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
 	for _, st := range s.stages {
-		acked := st.feeder.state().acked // before the question: what comes in between counts the next time
-		f, err := s.broker.api.figures(ctx, st.name)
-		if err != nil {
-			continue
+		if f, err := s.broker.api.figures(ctx, st.name); err == nil {
+			st.figures = f
 		}
-		g := &st.gauge
-		g.down, g.queued, g.inFlight = false, int(f.Queued), f.InFlight
-		g.done = max(g.done, acked-f.open())
-		st.feeder.note(func() { st.feeder.done = g.done })
-		g.rate = st.speed(time.Now())
+	}
+	for _, sv := range s.surveys {
+		if stats, err := s.broker.api.GetSurveyStats(ctx, sv.name); err == nil {
+			sv.stats = *stats
+		}
 	}
 }
 
-// speed is how many contacts a second were done lately.
-func (st *stage) speed(now time.Time) float64 {
-	st.past = append(st.past, moment{now, st.gauge.done})
+// speed is how many calls or messages a second were over lately, as the
+// provider counts.
+func (st *stage) speed(now time.Time, done int) float64 {
+	st.past = append(st.past, moment{now, done})
 	for len(st.past) > 2 && now.Sub(st.past[1].at) > rateSpan {
 		st.past = st.past[1:]
 	}
@@ -191,31 +196,52 @@ func (st *stage) speed(now time.Time) float64 {
 	if span <= 0 {
 		return 0
 	}
-	return float64(st.gauge.done-first.done) / span
+	return float64(done-first.done) / span
 }
 
 func (s *show) gauges() []gauge {
 	var out []gauge
+	for _, sv := range s.surveys {
+		out = append(out, sv.gauge())
+	}
 	for _, st := range s.stages {
-		st.gauge.atProvider = st.provider.tally.Line(st.provider.line).Active
-		out = append(out, st.gauge)
+		line := st.provider.tally.Line(st.provider.line)
+		g := gauge{name: st.name, n: line.Active, all: st.capacity}
+		rate := st.speed(time.Now(), line.Finished)
+		if s.down {
+			g.text = fmt.Sprintf("no broker; %s goes on with %d", st.channel.provider, line.Active)
+		} else {
+			g.n = st.figures.InFlight
+			g.text = fmt.Sprintf("%d/%d in flight, %s queued, %.0f %s/s", st.figures.InFlight, st.capacity, number(int(st.figures.Queued)), rate, st.unit)
+		}
+		out = append(out, g)
 	}
 	return out
 }
 
-func (s *show) done() int {
+// over is how many of a survey's respondents have come to their end.
+func (s *survey) over() int {
+	return s.stats.Respondents - s.stats.ByStatus["pending"] - s.stats.ByStatus["active"]
+}
+
+func (s *survey) gauge() gauge {
+	return gauge{name: s.name, n: s.over(), all: len(s.people), text: fmt.Sprintf("%s of %s over, %s completed, %s active",
+		number(s.over()), number(len(s.people)), number(s.stats.ByStatus["completed"]), number(s.stats.ByStatus["active"]))}
+}
+
+func (s *show) over() int {
 	n := 0
-	for _, st := range s.stages {
-		n += st.gauge.done
+	for _, sv := range s.surveys {
+		n += sv.over()
 	}
 	return n
 }
 
-// finished tells whether everything was acknowledged and nothing is open, in
-// the broker's store too.
+// finished tells whether both surveys are done and nothing is open, neither in
+// the broker's store nor in the application.
 func (s *show) finished(ctx context.Context) bool {
-	for _, st := range s.stages {
-		if !st.feeder.state().complete || st.gauge.done < st.gauge.total {
+	for _, sv := range s.surveys {
+		if sv.stats.State != "done" {
 			return false
 		}
 	}
@@ -224,7 +250,7 @@ func (s *show) finished(ctx context.Context) bool {
 			return false
 		}
 	}
-	return true
+	return s.app.idle()
 }
 
 // close takes everything down. The log stays if something went wrong.
@@ -235,8 +261,12 @@ func (s *show) close(ctx context.Context, err error) error {
 	}
 	if s.broker != nil {
 		s.broker.kill() // unless it was stopped in order
+		s.broker.api.Close()
 	}
-	s.feeding.Wait()
+	s.playing.Wait()
+	if s.app != nil {
+		s.app.stop()
+	}
 	for _, st := range s.stages {
 		st.provider.stop()
 	}

@@ -23,7 +23,7 @@ type view struct {
 
 const (
 	drawEvery = 200 * time.Millisecond // on a terminal
-	lineEvery = 2 * time.Second        // elsewhere
+	lineEvery = 5 * time.Second        // elsewhere
 	usual     = 80                     // columns, when they are not known
 	widest    = 100                    // columns of a sentence
 	barWidth  = 12
@@ -65,7 +65,7 @@ func (v *view) plain(lines ...string) {
 	v.drawn = 0
 }
 
-// draw shows how the channels are doing.
+// draw shows how the surveys and channels are doing.
 func (v *view) draw(now time.Time, gauges []gauge) {
 	if !v.terminal {
 		if now.Sub(v.wrote) < lineEvery {
@@ -115,39 +115,21 @@ func (v *view) paint(how, s string) string {
 	return "\x1b[" + how + "m" + s + "\x1b[0m"
 }
 
-// gauge is how one channel is doing.
+// gauge is how a survey or a channel is doing: n of all, and what that means.
 type gauge struct {
-	name       string
-	provider   string
-	capacity   int
-	total      int
-	done       int
-	queued     int
-	inFlight   int // slots, as the broker counts
-	atProvider int // slots, as the provider counts
-	rate       float64
-	down       bool // there is no broker
+	name   string
+	n, all int
+	text   string
 }
 
 // line is for a terminal; it has only ASCII, so that its length is its width.
 func (g *gauge) line() string {
-	full := barWidth * g.done / max(1, g.total)
-	bar := strings.Repeat("#", full) + strings.Repeat(".", barWidth-full)
-	head := fmt.Sprintf("%-5s [%s] %5s/%s done", g.name, bar, number(g.done), number(g.total))
-	if g.down {
-		return fmt.Sprintf("%s, no broker; %s goes on with %d", head, g.provider, g.atProvider)
-	}
-	return fmt.Sprintf("%s, %4s queued, %3d/%d in flight, %3.0f/s", head, number(g.queued), g.inFlight, g.capacity, g.rate)
+	full := min(barWidth, barWidth*max(0, g.n)/max(1, g.all))
+	return fmt.Sprintf("%-8s [%s%s] %s", g.name, strings.Repeat("#", full), strings.Repeat(".", barWidth-full), g.text)
 }
 
 // sentence is for a log.
-func (g *gauge) sentence() string {
-	head := fmt.Sprintf("%s: %s of %s done", g.name, number(g.done), number(g.total))
-	if g.down {
-		return fmt.Sprintf("%s, no broker; %s goes on with %d", head, g.provider, g.atProvider)
-	}
-	return fmt.Sprintf("%s, %s queued, %d/%d in flight, %.0f contacts/s", head, number(g.queued), g.inFlight, g.capacity, g.rate)
-}
+func (g *gauge) sentence() string { return g.name + ": " + g.text }
 
 // number writes thousands apart.
 func number(n int) string {
@@ -158,12 +140,12 @@ func number(n int) string {
 	return s
 }
 
-// countContacts writes a number of contacts.
-func countContacts(n int) string {
+// plural writes a number of things.
+func plural(n int, one, many string) string {
 	if n == 1 {
-		return "1 contact"
+		return "1 " + one
 	}
-	return number(n) + " contacts"
+	return number(n) + " " + many
 }
 
 // wrap breaks a text into lines of so many bytes, between words.

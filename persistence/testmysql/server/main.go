@@ -15,6 +15,7 @@ import (
 	"os/signal"
 	"syscall"
 
+	"weir/internal/mariadb"
 	"weir/persistence/testmysql"
 	"weir/persistence/testmysql/internal/private"
 )
@@ -48,7 +49,7 @@ func run(ctx context.Context, command []string) error {
 			return err
 		}
 		defer func() { _ = os.RemoveAll(dir) }()
-		s, err := private.Start(ctx, dir)
+		s, err := mariadb.Start(ctx, dir, mariadb.Small())
 		if err != nil {
 			return err
 		}

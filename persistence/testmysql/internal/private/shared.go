@@ -1,3 +1,5 @@
+// Package private lets all tests of a user share one MariaDB or MySQL server
+// that belongs to nobody but them.
 package private
 
 import (
@@ -12,6 +14,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"weir/internal/mariadb"
 )
 
 const (
@@ -44,12 +48,12 @@ func Join(ctx context.Context) (address string, release func(), err error) {
 	if err != nil {
 		return "", nil, err
 	}
-	unlock, err := lock(p.file("start"))
+	unlock, err := mariadb.Lock(p.file("start"))
 	if err != nil {
 		return "", nil, err
 	}
 	defer unlock()
-	if release, err = share(p.file("users")); err != nil {
+	if release, err = mariadb.Share(p.file("users")); err != nil {
 		return "", nil, err
 	}
 	address, err = p.running(ctx)
@@ -69,7 +73,7 @@ func (p place) running(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	db, err := Open(string(address))
+	db, err := mariadb.Open(string(address))
 	if err != nil {
 		return "", err
 	}
@@ -93,8 +97,9 @@ func (p place) supervised(ctx context.Context) (string, error) {
 	if err := cmd.Start(); err != nil {
 		return "", fmt.Errorf("start the supervisor of the test server: %w", err)
 	}
-	ended := make(chan struct{})
-	go func() { _ = cmd.Wait(); close(ended) }()
+	// Looked at, not waited for: a goroutine that waits would outlive the tests, and
+	// those that look for leaks would find it.
+	defer func() { _ = cmd.Process.Release() }()
 	ctx, cancel := context.WithTimeout(ctx, setUpLimit)
 	defer cancel()
 	tick := time.NewTicker(20 * time.Millisecond)
@@ -103,15 +108,22 @@ func (p place) supervised(ctx context.Context) (string, error) {
 		if address, err := p.running(ctx); err == nil {
 			return address, nil
 		}
-		select {
-		case <-tick.C:
-		case <-ended:
+		if ended(cmd.Process.Pid) {
 			out, _ := os.ReadFile(p.file("log"))
 			return "", errors.New(strings.TrimSpace(string(bytes.TrimSuffix(out, []byte("exit status 1\n")))))
+		}
+		select {
+		case <-tick.C:
 		case <-ctx.Done():
 			return "", errors.New("the test server did not start in time; see " + p.file("log"))
 		}
 	}
+}
+
+// ended tells whether a child has ended, and buries it.
+func ended(pid int) bool {
+	was, err := syscall.Wait4(pid, nil, syscall.WNOHANG, nil)
+	return was == pid || errors.Is(err, syscall.ECHILD)
 }
 
 // Supervise runs the server that Join finds until nobody has used it for some
@@ -126,7 +138,7 @@ func Supervise(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	s, err := Start(ctx, dir)
+	s, err := mariadb.Start(ctx, dir, mariadb.Small())
 	if err != nil {
 		return err
 	}
@@ -142,7 +154,7 @@ func Supervise(ctx context.Context) error {
 }
 
 // watch returns when the server is not needed any more or has ended.
-func (p place) watch(ctx context.Context, s *Server) error {
+func (p place) watch(ctx context.Context, s *mariadb.Server) error {
 	tick := time.NewTicker(idleChecks)
 	defer tick.Stop()
 	lastUsed := time.Now()
@@ -153,7 +165,7 @@ func (p place) watch(ctx context.Context, s *Server) error {
 		case <-s.Exited():
 			return errors.New("the server ended")
 		case now := <-tick.C:
-			if !unused(p.file("users")) {
+			if !mariadb.Unused(p.file("users")) {
 				lastUsed = now
 			} else if now.Sub(lastUsed) > idleLimit && p.retire() {
 				return nil
@@ -164,10 +176,10 @@ func (p place) watch(ctx context.Context, s *Server) error {
 
 // retire withdraws the address, unless somebody has come to use it.
 func (p place) retire() bool {
-	unlock, err := lock(p.file("start"))
+	unlock, err := mariadb.Lock(p.file("start"))
 	if err != nil {
 		return false
 	}
 	defer unlock()
-	return unused(p.file("users")) && os.Remove(p.file("address")) == nil
+	return mariadb.Unused(p.file("users")) && os.Remove(p.file("address")) == nil
 }

@@ -1,0 +1,20 @@
+package actors
+
+import (
+	"context"
+
+	"weir"
+	"weir/internal/failpoint"
+)
+
+// Requeue makes new contacts of dead letters of a channel and tells its broker.
+// When the program ends between the two, the sweep finds the contacts.
+func (s *System) Requeue(ctx context.Context, channel weir.ChannelID, contacts []weir.ContactID, token string) (weir.Requeued, error) {
+	failpoint.Hit("requeue.before")
+	made, err := s.store.Requeue(ctx, channel, contacts, token)
+	failpoint.Hit("requeue.committed")
+	if err == nil && len(made.Contacts) > 0 {
+		s.Announce(channel, made.Contacts)
+	}
+	return made, err
+}

@@ -1,0 +1,288 @@
+package delivery
+
+import (
+	"container/heap"
+	"slices"
+	"time"
+
+	"weir/events"
+)
+
+// patience is how long a delivery may take before what is behind it in the
+// log no longer waits for it.
+const patience = 2 * time.Second
+
+// crowd is how many events of one lane the window may hold.
+const crowd = 256
+
+// entry is one event that a receiver has yet to get.
+type entry struct {
+	id      int64
+	order   string
+	event   *events.Event // nil: to be read from the log
+	at      time.Time     // of the event; zero until it was read
+	tries   int
+	nextAt  time.Time
+	flying  bool
+	since   time.Time // that it flies
+	settled bool
+	aside   bool
+	group   *group
+}
+
+// group is what is delivered to the same place, of the several that a receiver
+// stands for. One that does not answer leaves the others their share of what
+// may fly at a time.
+type group struct {
+	name    string
+	entries int
+	ready   []*entry
+	flying  int
+	failing bool // the latest to land did
+	listed  bool // among those whose turn comes
+}
+
+// book is what a receiver has yet to get, and in which order: pure.
+//
+// The head of each lane is in exactly one place: ready in its group, later, or
+// flying.
+type book struct {
+	groupOf   func(order string) string
+	most      int // that fly at a time
+	mostAside int
+	giveUp    time.Duration
+
+	written int64 // the cursor of the last step
+	read    int64 // up to where the log was read
+	window  []*entry
+	lanes   map[string][]*entry
+	aside   map[int64]*entry
+	groups  map[string]*group
+	turns   []*group // which may start one, in turn
+	later   laterHeap
+	flying  int
+
+	changed map[int64]*entry // aside, and not so in the store
+	done    []int64          // aside in the store only
+}
+
+func newBook(p events.Progress, now time.Time, r *Receiver, o *Options) *book {
+	b := &book{
+		groupOf: r.Group, most: o.Concurrency, mostAside: orElse(r.MostAside, o.MostAside), giveUp: o.GiveUp, groups: map[string]*group{}, written: p.Cursor, read: p.Cursor,
+		lanes: map[string][]*entry{}, aside: map[int64]*entry{}, changed: map[int64]*entry{},
+	}
+	for _, a := range p.Aside {
+		e := &entry{id: a.Event, order: a.Order, tries: a.Tries, nextAt: a.NextAt, aside: true}
+		b.aside[e.id] = e
+		b.join(e, now)
+	}
+	return b
+}
+
+// add takes in a wanted event from the log.
+func (b *book) add(ev events.Event, order string, now time.Time) {
+	e := &entry{id: ev.ID, order: order, event: &ev, at: ev.At}
+	b.window = append(b.window, e)
+	b.join(e, now)
+}
+
+func (b *book) join(e *entry, now time.Time) {
+	name := ""
+	if b.groupOf != nil {
+		name = b.groupOf(e.order)
+	}
+	if e.group = b.groups[name]; e.group == nil {
+		e.group = &group{name: name}
+		b.groups[name] = e.group
+	}
+	e.group.entries++
+	lane := append(b.lanes[e.order], e)
+	b.lanes[e.order] = lane
+	if len(lane) == 1 {
+		b.schedule(e, now)
+	}
+}
+
+func (b *book) schedule(e *entry, now time.Time) {
+	if e.nextAt.After(now) {
+		heap.Push(&b.later, e)
+		return
+	}
+	e.group.ready = append(e.group.ready, e)
+	b.list(e.group)
+}
+
+// list gives a group its turn if it may start one.
+func (b *book) list(g *group) {
+	most := b.most
+	switch {
+	case b.groupOf == nil:
+	case g.failing:
+		most = max(1, most/8)
+	default:
+		most -= most / 4
+	}
+	if !g.listed && len(g.ready) > 0 && g.flying < most {
+		g.listed = true
+		b.turns = append(b.turns, g)
+	}
+}
+
+// start gives the next event that may be handed over; nil: none.
+func (b *book) start(now time.Time) *entry {
+	for len(b.later) > 0 && !b.later[0].nextAt.After(now) {
+		b.schedule(heap.Pop(&b.later).(*entry), now)
+	}
+	if len(b.turns) == 0 {
+		return nil
+	}
+	g := b.turns[0]
+	b.turns, g.listed = b.turns[1:], false
+	e := g.ready[0]
+	g.ready = g.ready[1:]
+	e.flying, e.since = true, now
+	b.flying++
+	g.flying++
+	b.list(g)
+	return e
+}
+
+// nextAt is when the next event is due that is not ready; zero: none is.
+func (b *book) nextAt() time.Time {
+	if len(b.later) == 0 {
+		return time.Time{}
+	}
+	return b.later[0].nextAt
+}
+
+// settle ends an event, and lets the one behind it go.
+func (b *book) settle(e *entry, now time.Time) {
+	e.group.failing = false
+	b.land(e)
+	b.leave(e)
+	e.settled, e.event = true, nil
+	if e.aside {
+		delete(b.aside, e.id)
+		delete(b.changed, e.id)
+		b.done = append(b.done, e.id)
+	}
+	lane := b.lanes[e.order][1:]
+	if len(lane) == 0 {
+		delete(b.lanes, e.order)
+		return
+	}
+	b.lanes[e.order] = lane
+	b.schedule(lane[0], now)
+}
+
+// leave ends what a group has to do with an event.
+func (b *book) leave(e *entry) {
+	if e.group.entries--; e.group.entries == 0 {
+		delete(b.groups, e.group.name)
+	}
+}
+
+// fail puts an event off. It is dead when it is too old for that.
+func (b *book) fail(e *entry, now time.Time, pause time.Duration) (dead bool) {
+	if now.Sub(e.at) >= b.giveUp {
+		b.settle(e, now)
+		e.group.failing = true
+		return true
+	}
+	e.group.failing = true
+	b.land(e)
+	e.tries++
+	e.nextAt = now.Add(pause)
+	if e.aside {
+		e.event = nil
+		b.changed[e.id] = e
+	}
+	b.schedule(e, now)
+	return false
+}
+
+func (b *book) land(e *entry) {
+	if e.flying {
+		e.flying = false
+		b.flying--
+		e.group.flying--
+		b.list(e.group)
+	}
+}
+
+// held tells whether a lane is held up, so that its events are put aside. One
+// that is crowded is: it would fill the window alone.
+func (b *book) held(order string, now time.Time) bool {
+	lane := b.lanes[order]
+	head := lane[0]
+	return len(lane) > crowd || head.aside || head.tries > 0 || head.flying && now.Sub(head.since) >= patience
+}
+
+// step is what has to be written; ok is false when nothing has.
+func (b *book) step(now time.Time) (s events.Step, ok bool) {
+	for len(b.window) > 0 {
+		e := b.window[0]
+		if !e.settled {
+			if len(b.aside) >= b.mostAside || !b.held(e.order, now) {
+				break
+			}
+			e.aside = true
+			if !e.flying {
+				e.event = nil // it is read again when its time comes
+			}
+			b.aside[e.id], b.changed[e.id] = e, e
+		}
+		b.window = b.window[1:]
+	}
+	s.Cursor = b.read
+	if len(b.window) > 0 {
+		s.Cursor = b.window[0].id - 1
+	}
+	if s.Cursor == b.written && len(b.changed) == 0 && len(b.done) == 0 {
+		return s, false
+	}
+	for _, e := range b.changed {
+		s.Put = append(s.Put, events.Aside{Event: e.id, Order: e.order, Tries: e.tries, NextAt: e.nextAt})
+	}
+	slices.SortFunc(s.Put, func(x, y events.Aside) int { return int(x.Event - y.Event) })
+	s.Done = b.done
+	clear(b.changed)
+	b.done, b.written = nil, s.Cursor
+	return s, true
+}
+
+// oldest is the time of the oldest event that is not settled; zero: there is
+// none, or it was not read yet.
+func (b *book) oldest() (at time.Time) {
+	look := func(e *entry) {
+		if !e.settled && !e.at.IsZero() && (at.IsZero() || e.at.Before(at)) {
+			at = e.at
+		}
+	}
+	for _, e := range b.aside {
+		look(e)
+	}
+	for _, e := range b.window {
+		look(e)
+	}
+	return at
+}
+
+// laterHeap has the entry that is due first at its top.
+type laterHeap []*entry
+
+func (h laterHeap) Len() int           { return len(h) }
+func (h laterHeap) Less(i, j int) bool { return h[i].nextAt.Before(h[j].nextAt) }
+func (h laterHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+
+// Push implements [heap.Interface].
+func (h *laterHeap) Push(x any) { *h = append(*h, x.(*entry)) }
+
+// Pop implements [heap.Interface].
+func (h *laterHeap) Pop() any {
+	old := *h
+	e := old[len(old)-1]
+	old[len(old)-1] = nil
+	*h = old[:len(old)-1]
+	return e
+}

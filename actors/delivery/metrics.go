@@ -1,0 +1,53 @@
+package delivery
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+)
+
+// results of a delivery.
+const (
+	resultDelivered = "delivered"
+	resultFailed    = "failed" // to be tried again
+	resultDead      = "dead"   // given up
+	resultLost      = "lost"   // purged before it was read
+)
+
+// Metrics are the figures of delivery.
+type Metrics struct {
+	deliveries *prometheus.CounterVec
+	oldest     *prometheus.GaugeVec
+	aside      *prometheus.GaugeVec
+}
+
+// NewMetrics registers the figures; nil: nowhere.
+func NewMetrics(r prometheus.Registerer) *Metrics {
+	f := promauto.With(r)
+	return &Metrics{
+		deliveries: f.NewCounterVec(prometheus.CounterOpts{
+			Name: "weir_event_deliveries_total", Help: "Tries to hand an event to a receiver.",
+		}, []string{"receiver", "result"}),
+		oldest: f.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "weir_event_oldest_undelivered_seconds", Help: "Age of the oldest event that a receiver has not got; 0 without one.",
+		}, []string{"receiver"}),
+		aside: f.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "weir_event_deliveries_aside", Help: "Events that were put aside because they, or one ahead of them, failed.",
+		}, []string{"receiver"}),
+	}
+}
+
+// prepare shows a receiver's figures at zero.
+func (m *Metrics) prepare(receiver string) {
+	for _, result := range []string{resultDelivered, resultFailed, resultDead, resultLost} {
+		m.deliveries.WithLabelValues(receiver, result)
+	}
+	m.oldest.WithLabelValues(receiver)
+	m.aside.WithLabelValues(receiver)
+}
+
+// rest shows that this process delivers nothing to a receiver any more: another
+// one has its figures.
+func (m *Metrics) rest(receiver string) {
+	m.oldest.WithLabelValues(receiver).Set(0)
+	m.aside.WithLabelValues(receiver).Set(0)
+}

@@ -1,0 +1,258 @@
+package delivery_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"weir"
+	"weir/events"
+	"weir/persistence"
+)
+
+// TestASlowSubjectHoldsUpNobodyElse: it fails at nothing, it only takes its
+// time, for one event or for each of many.
+func TestASlowSubjectHoldsUpNobodyElse(t *testing.T) {
+	for name, slow := range map[string]time.Duration{"one": time.Minute, "many": time.Second} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g := newRig(t)
+				g.o.Window, g.o.PollEvery, g.o.LeaseTTL = 600, time.Minute, time.Hour
+				g.judge = func(e events.Event, _ int) error {
+					if e.Subject == "bad" {
+						time.Sleep(slow)
+					}
+					return nil
+				}
+				g.start()
+				for n := 0; n < 700; n += 20 { // an event that is put aside is read again with those of its row
+					g.emit(n, n+20, "bad", "good")
+				}
+				after(20 * time.Second)
+				g.wantAll("good", 700)
+				after(700*slow + time.Minute)
+				g.wantAll("bad", 700)
+				g.stop()
+			})
+		})
+	}
+}
+
+func TestNewsAreDeliveredAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newRig(t)
+		g.o.PollEvery = time.Hour
+		g.start()
+		after(10 * time.Minute)
+		g.emit(0, 5, "a")
+		after(100 * time.Millisecond)
+		g.wantAll("a", 5)
+		g.stop()
+	})
+}
+
+func TestTriesSurviveACrash(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newRig(t)
+		g.judge = func(events.Event, int) error { return errNo }
+		g.start()
+		g.emit(0, 1, "a")
+		after(time.Minute)
+		g.crash()
+		p, err := g.store.Progress(t.Context(), "r")
+		if err != nil || len(p.Aside) != 1 || p.Aside[0].Tries < g.tried(1)-1 || p.Aside[0].Tries < 3 {
+			t.Errorf("%d tries, stored %+v (%v)", g.tried(1), p, err)
+		}
+	})
+}
+
+// late is a store that takes its time, and counts who writes at once.
+type late struct {
+	*persistence.Store
+	writing, most atomic.Int32
+}
+
+func (s *late) Advance(ctx context.Context, l weir.Lease, step events.Step) error {
+	if n := s.writing.Add(1); n > s.most.Load() {
+		s.most.Store(n)
+	}
+	defer s.writing.Add(-1)
+	<-time.After(300 * time.Millisecond)
+	return s.Store.Advance(ctx, l, step)
+}
+
+func TestStepsAreWrittenOneAfterTheOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newRig(t)
+		s := &late{Store: g.store}
+		g.o.Store = s
+		g.start()
+		g.emit(0, 300, "a", "b")
+		after(10 * time.Second)
+		g.wantAll("a", 300)
+		g.stop()
+		if s.most.Load() != 1 {
+			t.Errorf("%d steps were written at once", s.most.Load())
+		}
+	})
+}
+
+// reads is a store that counts who looks into the log, and slows down who does
+// so without end.
+type reads struct {
+	*persistence.Store
+	n, steps atomic.Int32
+}
+
+func (s *reads) Advance(ctx context.Context, l weir.Lease, step events.Step) error {
+	s.steps.Add(1)
+	return s.Store.Advance(ctx, l, step)
+}
+
+func (s *reads) EventsSince(ctx context.Context, after int64, limit int) ([]events.Event, error) {
+	if s.n.Add(1) > 5000 {
+		<-time.After(time.Second)
+	}
+	return s.Store.EventsSince(ctx, after, limit)
+}
+
+func (s *reads) EventsOf(ctx context.Context, after int64, limit int, types ...string) (events.Stretch, error) {
+	s.n.Add(1)
+	return s.Store.EventsOf(ctx, after, limit, types...)
+}
+
+// What others commit all the time costs a receiver that does not want it few
+// looks and few writes, and what it wants comes soon all the same, whether it
+// tells what it wants by a function or by types.
+func TestWhatNobodyWantsIsPassedByCheaply(t *testing.T) {
+	t.Run("by a function", func(t *testing.T) { testPassedByCheaply(t, nil) })
+	t.Run("by types", func(t *testing.T) { testPassedByCheaply(t, []string{"t"}) })
+}
+
+func testPassedByCheaply(t *testing.T, types []string) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newRig(t)
+		s := &reads{Store: g.store}
+		g.o.Store, g.o.PollEvery, g.o.LeaseTTL = s, time.Hour, time.Hour
+		if types != nil {
+			g.o.Receivers[0].Types, g.o.Receivers[0].Wants = types, nil
+		}
+		g.start()
+		after(time.Minute)
+		began := s.n.Load()
+		for range 2000 {
+			if err := g.store.Emit(t.Context(), events.Event{Type: "other", Source: "others", Data: json.RawMessage("1")}); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Millisecond)
+		}
+		if n := s.n.Load() - began; n > 200 || s.steps.Load() > 5 {
+			t.Errorf("%d looks and %d writes in two seconds", n, s.steps.Load())
+		}
+		g.emit(0, 5, "a")
+		after(200 * time.Millisecond)
+		g.wantAll("a", 5)
+		after(2 * time.Second)
+		if p, err := g.store.Progress(t.Context(), "r"); err != nil || p.Cursor != 2005 {
+			t.Errorf("it is at %d of 2005 (%v)", p.Cursor, err)
+		}
+		g.stop()
+	})
+}
+
+// What is due while everything that may fly does has to wait for that.
+func TestAReceiverThatHangsIsWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newRig(t)
+		s := &reads{Store: g.store}
+		g.o.Store, g.o.Concurrency = s, 2
+		g.judge = func(_ events.Event, try int) error {
+			switch try {
+			case 1:
+				return errNo
+			case 2:
+				time.Sleep(10 * time.Second)
+			}
+			return nil
+		}
+		g.start()
+		g.emit(0, 1, "a", "b", "c", "d", "e", "f")
+		after(40 * time.Second)
+		for _, subject := range []string{"a", "b", "c", "d", "e", "f"} {
+			g.wantAll(subject, 1)
+		}
+		g.stop()
+		if n := s.n.Load(); n > 1000 {
+			t.Errorf("the log was looked into %d times", n)
+		}
+	})
+}
+
+// endless is a log to which others write faster than anybody reads.
+type endless struct {
+	*persistence.Store
+}
+
+func (s *endless) EventsSince(_ context.Context, after int64, limit int) ([]events.Event, error) {
+	<-time.After(10 * time.Millisecond)
+	list := make([]events.Event, min(limit, 50))
+	for i := range list {
+		list[i] = events.Event{ID: after + 1 + int64(i), Source: "other"}
+		if list[i].ID%1000 == 0 {
+			list[i].Source, list[i].Subject = "router", "a"
+		}
+	}
+	return list, nil
+}
+
+// What others write all the time, and nobody here wants, does not keep back
+// what is wanted, nor the note of how far it was read.
+func TestALogThatGrowsAllTheTimeIsNoHindrance(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newRig(t)
+		g.o.Store = &endless{Store: g.store}
+		g.start()
+		after(10 * time.Second)
+		if n := g.total(); n < 40 {
+			t.Errorf("%d events came", n)
+		}
+		if p, err := g.store.Progress(t.Context(), "r"); err != nil || p.Cursor < 40_000 {
+			t.Errorf("at %d (%v)", p.Cursor, err)
+		}
+		g.stop()
+	})
+}
+
+// One of the places behind a receiver hangs, with much to be told; the others
+// hear at once.
+func TestAPlaceThatHangsHoldsUpNoOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newRig(t)
+		g.o.Receivers[0].Group = func(order string) string { return order[:1] }
+		g.judge = func(e events.Event, _ int) error {
+			if e.Subject[0] == 'a' {
+				<-time.After(10 * time.Second)
+				return errNo
+			}
+			return nil
+		}
+		g.start()
+		var dead []string
+		for i := range 300 {
+			dead = append(dead, fmt.Sprintf("a%d", i))
+		}
+		g.emit(0, 1, dead...)
+		after(time.Second)
+		for n := range 20 {
+			g.emit(n, n+1, "b", "c")
+			after(time.Second)
+			g.wantAll("b", n+1)
+			g.wantAll("c", n+1)
+		}
+		g.stop()
+	})
+}

@@ -1,0 +1,213 @@
+package delivery_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"weir/actors/delivery"
+	"weir/events"
+	"weir/internal/outbound"
+)
+
+// receiver is an application that Weir calls.
+type receiver struct {
+	*httptest.Server
+	mu     sync.Mutex
+	calls  []call
+	answer func(call) (int, string)
+}
+
+type call struct {
+	method, body string
+	header       http.Header
+}
+
+func newReceiver(t *testing.T, answer func(call) (int, string)) (*receiver, *outbound.Client) {
+	t.Helper()
+	r := &receiver{answer: answer}
+	r.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		body, _ := io.ReadAll(q.Body)
+		c := call{q.Method, string(body), q.Header}
+		r.mu.Lock()
+		r.calls = append(r.calls, c)
+		status, text := r.answer(c)
+		r.mu.Unlock()
+		w.WriteHeader(status)
+		_, _ = w.Write([]byte(text))
+	}))
+	client := outbound.New(outbound.Policy{Timeout: 5 * time.Second})
+	t.Cleanup(func() {
+		client.Close()
+		r.Close()
+	})
+	return r, client
+}
+
+func fine(call) (int, string) { return http.StatusOK, "" }
+
+func queued() events.Event {
+	return events.Event{
+		ID: 42, Type: "Microsoft.Communication.RouterJobQueued", Source: "router", Subject: "job/j1/channel/c/queue/q",
+		At: time.Date(2026, 3, 1, 12, 0, 0, 5000, time.UTC), Data: json.RawMessage(`{"jobId":"j1"}`),
+	}
+}
+
+func decoded(t *testing.T, text string) any {
+	t.Helper()
+	var v any
+	if err := json.Unmarshal([]byte(text), &v); err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	return v
+}
+
+func TestEventGridForm(t *testing.T) {
+	t.Parallel()
+	app, client := newReceiver(t, fine)
+	r := delivery.Subscriber(delivery.Subscription{URL: app.URL + "/in?code=x", Format: delivery.EventGrid, Topic: "https://weir.example"}, client)
+	for range 2 {
+		if err := r.Deliver(t.Context(), queued()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(app.calls) != 3 {
+		t.Fatalf("%d calls, want a handshake and two events", len(app.calls))
+	}
+	shake, event := app.calls[0], app.calls[1]
+	first := decoded(t, shake.body).([]any)[0].(map[string]any)
+	about, _ := first["data"].(map[string]any)
+	if shake.header.Get("aeg-event-type") != "SubscriptionValidation" || first["eventType"] != "Microsoft.EventGrid.SubscriptionValidationEvent" || about["validationCode"] == "" {
+		t.Errorf("handshake: %s %v", shake.body, shake.header)
+	}
+	want := []any{map[string]any{
+		"id": "42", "topic": "https://weir.example", "subject": "job/j1/channel/c/queue/q", "data": map[string]any{"jobId": "j1"},
+		"eventType": "Microsoft.Communication.RouterJobQueued", "dataVersion": "1.0", "metadataVersion": "1", "eventTime": "2026-03-01T12:00:00.000005Z",
+	}}
+	if diff := cmp.Diff(want, decoded(t, event.body)); diff != "" {
+		t.Error(diff)
+	}
+	if event.header.Get("aeg-event-type") != "Notification" || !strings.HasPrefix(event.header.Get("Content-Type"), "application/json") {
+		t.Errorf("headers: %v", event.header)
+	}
+	if got := r.Order(queued()); got != "job/j1" {
+		t.Errorf("order %q", got)
+	}
+	if got := r.Order(events.Event{Subject: "worker/w", Data: json.RawMessage(`{"workerId":"w"}`)}); got != "worker/w" {
+		t.Errorf("order %q", got)
+	}
+	if strings.Contains(r.Name, "code") || r.Wants(events.Event{Source: "surveys"}) {
+		t.Errorf("receiver %q", r.Name)
+	}
+}
+
+func TestCloudEventsForm(t *testing.T) {
+	t.Parallel()
+	app, client := newReceiver(t, func(c call) (int, string) {
+		if c.method == http.MethodOptions {
+			return http.StatusMethodNotAllowed, "" // it need not know how
+		}
+		return http.StatusNoContent, ""
+	})
+	r := delivery.Subscriber(delivery.Subscription{URL: app.URL, Format: delivery.CloudEvents, Topic: "https://weir.example/base"}, client)
+	if err := r.Deliver(t.Context(), queued()); err != nil {
+		t.Fatal(err)
+	}
+	if len(app.calls) != 2 || app.calls[0].method != http.MethodOptions || app.calls[0].header.Get("WebHook-Request-Origin") != "weir.example" {
+		t.Fatalf("calls: %+v", app.calls)
+	}
+	want := map[string]any{
+		"specversion": "1.0", "id": "42", "source": "https://weir.example/base", "type": "Microsoft.Communication.RouterJobQueued",
+		"subject": "job/j1/channel/c/queue/q", "time": "2026-03-01T12:00:00.000005Z", "datacontenttype": "application/json", "data": map[string]any{"jobId": "j1"},
+	}
+	if diff := cmp.Diff(want, decoded(t, app.calls[1].body)); diff != "" {
+		t.Error(diff)
+	}
+	if got := app.calls[1].header.Get("Content-Type"); got != "application/cloudevents+json; charset=utf-8" {
+		t.Errorf("content type %s", got)
+	}
+}
+
+func TestFailuresOfASubscription(t *testing.T) {
+	t.Parallel()
+	status := http.StatusServiceUnavailable
+	app, client := newReceiver(t, func(call) (int, string) { return status, "" })
+	r := delivery.Subscriber(delivery.Subscription{URL: app.URL, Format: delivery.EventGrid}, client)
+	for _, status = range []int{503, 500, 404, 400, 302, 199 + 101} {
+		if err := r.Deliver(t.Context(), queued()); err == nil {
+			t.Errorf("%d counts as delivered", status)
+		}
+	}
+	status = http.StatusAccepted
+	if err := r.Deliver(t.Context(), queued()); err != nil {
+		t.Error(err)
+	}
+	gone := delivery.Subscriber(delivery.Subscription{URL: "http://127.0.0.1:1/?code=hunter2"}, client)
+	if err := gone.Deliver(t.Context(), queued()); err == nil || strings.Contains(err.Error(), "hunter2") {
+		t.Errorf("nobody there: %v", err)
+	}
+}
+
+func TestWebhook(t *testing.T) {
+	t.Parallel()
+	reply, status := `{"stop":true}`, http.StatusOK
+	app, client := newReceiver(t, func(call) (int, string) { return status, reply })
+	var answered []string
+	var found, refused error
+	hook := delivery.Hook{URL: app.URL, Secret: "hush"}
+	r := delivery.Webhook{
+		Name: "surveys", Wants: func(e events.Event) bool { return e.Type == "weir.survey.message" },
+		Find: func(context.Context, events.Event) (delivery.Hook, error) { return hook, found },
+		Answered: func(_ context.Context, e events.Event, body []byte) error {
+			answered = append(answered, strconv.FormatInt(e.ID, 10)+" "+string(body))
+			return refused
+		},
+	}.Receiver(client)
+	if err := r.Deliver(t.Context(), queued()); err != nil || len(answered) != 1 || answered[0] != `42 {"stop":true}` {
+		t.Fatalf("answered %v (%v)", answered, err)
+	}
+	c := app.calls[0]
+	at, err := strconv.ParseInt(c.header.Get("Weir-Timestamp"), 10, 64)
+	if err != nil || time.Since(time.Unix(at, 0)) > time.Minute || c.header.Get("Weir-Signature") != delivery.Sign("hush", at, []byte(c.body)) {
+		t.Errorf("signature: %v", c.header)
+	}
+	var e events.Event
+	if err := json.Unmarshal([]byte(c.body), &e); err != nil || e.ID != 42 || string(e.Data) != `{"jobId":"j1"}` {
+		t.Errorf("body %s (%v)", c.body, err)
+	}
+	refused = errors.New("the database is away")
+	if err := r.Deliver(t.Context(), queued()); !errors.Is(err, refused) {
+		t.Errorf("an answer that could not be taken: %v", err)
+	}
+	refused, status = nil, http.StatusBadGateway
+	if err := r.Deliver(t.Context(), queued()); err == nil || len(answered) != 2 {
+		t.Errorf("a failure was taken for an answer: %v (%v)", answered, err)
+	}
+	hook.URL = ""
+	if err := r.Deliver(t.Context(), queued()); err != nil || len(app.calls) != 3 {
+		t.Errorf("without an address: %v", err)
+	}
+	if found = errors.New("no"); r.Deliver(t.Context(), queued()) == nil {
+		t.Error("a lookup that failed counts as delivered")
+	}
+}
+
+// TestSign is the example of the documentation.
+func TestSign(t *testing.T) {
+	t.Parallel()
+	// printf '1700000000.{}' | openssl dgst -sha256 -hmac hush
+	want := "v1=763081ea12e3b1f903f958994c023cde07f1224b02a538ad6f959112a2f780ba"
+	if got := delivery.Sign("hush", 1700000000, []byte("{}")); got != want {
+		t.Error(got)
+	}
+}

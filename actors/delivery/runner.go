@@ -1,0 +1,351 @@
+package delivery
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"weir"
+	"weir/events"
+)
+
+const (
+	flushEvery = 50 * time.Millisecond
+	// driftEvery is how often a cursor is written that only passes events which
+	// the receiver does not want: after a crash they are read once more.
+	driftEvery = time.Second
+	// calmFor is how long the log is left alone after a look that brought
+	// nothing but events which the receiver does not want. Others may commit
+	// thousands of times a second.
+	calmFor   = 50 * time.Millisecond
+	readChunk = 256
+	// readsAtOnce is how many chunks are read before results are looked at.
+	readsAtOnce = 4
+)
+
+var errGone = errors.New("the event was purged")
+
+// runner delivers to one receiver while this process has the role. One
+// goroutine owns the book.
+type runner struct {
+	o     *Options
+	r     *Receiver
+	lease weir.Lease
+	wake  <-chan struct{}
+
+	book    *book
+	results chan result
+	written chan error // of the step that is being written
+	writing bool
+	lastly  time.Time // when the last step was begun
+	landed  bool      // something did since then
+	more    bool      // the log may have more than was read
+	calm    time.Time // until then news are no reason to read
+	failed  bool      // the latest read did
+	looked  time.Time
+}
+
+// result is what came of handing over an event.
+type result struct {
+	e     *entry
+	event *events.Event // as it was read; nil: it was not
+	err   error
+}
+
+// run delivers until ctx ends, then lets what flies land and writes what it
+// knows, as long as last allows. When the role is lost it gives up at once.
+func (x *runner) run(ctx, last context.Context) {
+	x.results, x.written = make(chan result, x.o.Concurrency), make(chan error, 1)
+	last, cut := context.WithCancel(last)
+	defer cut()
+	defer x.o.Metrics.rest(x.r.Name)
+	if !x.restore(ctx) {
+		return
+	}
+	x.more = true
+	for ctx.Err() == nil {
+		now := time.Now()
+		x.fill(ctx, now)
+		for x.book.flying < x.o.Concurrency {
+			e := x.book.start(now)
+			if e == nil {
+				break
+			}
+			event := e.event
+			go func() { x.results <- x.fly(last, e, event) }()
+		}
+		x.flush(last, now)
+		if !x.wait(ctx, now) {
+			cut()
+			break
+		}
+	}
+	x.land(last)
+}
+
+// restore reads where the receiver is.
+func (x *runner) restore(ctx context.Context) bool {
+	for {
+		p, err := x.o.Store.Progress(ctx, x.r.Name)
+		if err == nil {
+			x.book = newBook(p, time.Now(), x.r, x.o)
+			if len(p.Aside) > 0 { // its age is shown
+				if list, err := x.o.Store.EventsSince(ctx, p.Aside[0].Event-1, 1); err == nil && len(list) == 1 && list[0].ID == p.Aside[0].Event {
+					x.book.aside[list[0].ID].at = list[0].At
+				}
+			}
+			return true
+		}
+		x.o.Logger.Warn("the progress of a receiver of events cannot be read; trying again", "receiver", x.r.Name, "error", err)
+		if !sleep(ctx, time.Second) {
+			return false
+		}
+	}
+}
+
+// reading says that the log may have more, and that there is room for it.
+func (x *runner) reading() bool { return x.more && len(x.book.window) < x.o.Window }
+
+// fill reads on in the log while there is room, but not for long: others may
+// write what nobody here wants faster than it is read.
+func (x *runner) fill(ctx context.Context, now time.Time) {
+	seen, wanted := false, false
+	for n := 0; n < readsAtOnce && x.reading() && ctx.Err() == nil; n++ {
+		part, err := x.read(ctx)
+		if x.failed = err != nil; x.failed {
+			x.more = false // until the next look
+			x.o.Logger.Debug("events cannot be read; trying again", "receiver", x.r.Name, "error", err)
+			return
+		}
+		if x.more = part.Last > 0; !x.more {
+			break
+		}
+		if lost := part.First - x.book.read - 1; lost > 0 {
+			x.o.Metrics.deliveries.WithLabelValues(x.r.Name, resultLost).Add(float64(lost))
+			x.o.Logger.Error("events were purged before a receiver got them", "receiver", x.r.Name, "events", lost)
+		}
+		for i := range part.Events {
+			if x.r.wants(part.Events[i]) {
+				wanted = true
+				x.book.add(part.Events[i], x.r.order(part.Events[i]), now)
+			}
+		}
+		x.book.read, seen = part.Last, true
+	}
+	if seen && !wanted && !x.more {
+		x.calm = now.Add(calmFor)
+	}
+}
+
+// read reads on in the log.
+func (x *runner) read(ctx context.Context) (events.Stretch, error) {
+	after := x.book.read
+	if x.r.Types != nil {
+		return x.o.Store.EventsOf(ctx, after, readChunk, x.r.Types...)
+	}
+	list, err := x.o.Store.EventsSince(ctx, after, readChunk)
+	if err != nil || len(list) == 0 {
+		return events.Stretch{}, err
+	}
+	return events.Stretch{First: list[0].ID, Last: list[len(list)-1].ID, Events: list}, nil
+}
+
+// fly hands over one event, in a goroutine of its own.
+func (x *runner) fly(ctx context.Context, e *entry, event *events.Event) result {
+	out := result{e: e, event: event}
+	if event == nil {
+		list, err := x.o.Store.EventsSince(ctx, e.id-1, 1)
+		switch {
+		case err != nil:
+			out.err = err
+		case len(list) == 0 || list[0].ID != e.id:
+			out.err = errGone
+		default:
+			out.event = &list[0]
+		}
+	}
+	if out.err == nil {
+		out.err = x.deliver(ctx, *out.event)
+	}
+	return out
+}
+
+// deliver turns a panic of a receiver's code into a failure.
+func (x *runner) deliver(ctx context.Context, e events.Event) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			x.o.Logger.Error("panic while an event was delivered", "receiver", x.r.Name, "event", e.ID, "panic", v)
+			err = errors.New("panic")
+		}
+	}()
+	return x.r.Deliver(ctx, e)
+}
+
+// took notes the result of a flight.
+func (x *runner) took(r result, now time.Time) {
+	x.landed = true
+	if r.event != nil {
+		r.e.at = r.event.At
+	}
+	label := resultDelivered
+	switch {
+	case r.err == nil:
+		x.book.settle(r.e, now)
+	case errors.Is(r.err, errGone):
+		label = resultDead
+		x.book.settle(r.e, now)
+	case r.event == nil: // the log could not be read: the receiver is not to blame
+		label = resultFailed
+		r.e.at = now
+		x.book.fail(r.e, now, time.Second)
+		r.e.at = time.Time{}
+	default:
+		label = resultFailed
+		if x.book.fail(r.e, now, x.pause(r.e.tries)) {
+			label = resultDead
+		}
+	}
+	x.o.Metrics.deliveries.WithLabelValues(x.r.Name, label).Inc()
+	if label == resultDead {
+		x.o.Logger.Error("an event was not delivered and is given up", "receiver", x.r.Name, "event", r.e.id, "tries", r.e.tries+1)
+	}
+}
+
+// pause doubles with each failure; it is spread so that what failed together
+// does not come back together.
+func (x *runner) pause(tries int) time.Duration {
+	d := x.o.LastPause
+	if tries < 30 && x.o.FirstPause<<tries < d {
+		d = x.o.FirstPause << tries
+	}
+	return d/2 + rand.N(d/2+1)
+}
+
+// flushAt is from when on the next step may be written.
+func (x *runner) flushAt() time.Time {
+	if x.landed || len(x.book.window) > 0 || x.book.flying > 0 {
+		return x.lastly.Add(flushEvery)
+	}
+	return x.lastly.Add(driftEvery)
+}
+
+// flush writes what has changed, one step at a time.
+func (x *runner) flush(ctx context.Context, now time.Time) {
+	if x.writing || now.Before(x.flushAt()) {
+		return
+	}
+	step, ok := x.book.step(now)
+	if !ok {
+		return
+	}
+	step.Receiver = x.r.Name
+	x.writing, x.lastly, x.landed = true, now, false
+	go func() { x.written <- x.write(ctx, step) }()
+}
+
+// write repeats a step until it is written: the next one builds on it.
+func (x *runner) write(ctx context.Context, step events.Step) error {
+	for {
+		err := x.o.Store.Advance(ctx, x.lease, step)
+		if err == nil || errors.Is(err, weir.ErrLeaseLost) || !sleep(ctx, time.Second) {
+			return err
+		}
+	}
+}
+
+// wait sleeps until there is something to do. false: the role is lost.
+func (x *runner) wait(ctx context.Context, now time.Time) bool {
+	x.show(now)
+	until := now.Add(x.o.PollEvery)
+	if x.failed {
+		until = now.Add(min(x.o.PollEvery, time.Second))
+	}
+	if x.reading() {
+		until = now
+	}
+	// What is due while all that may fly does waits for a result.
+	if at := x.book.nextAt(); !at.IsZero() && at.Before(until) && x.book.flying < x.o.Concurrency {
+		until = at
+	}
+	if at := x.flushAt(); at.After(now) && at.Before(until) {
+		until = at
+	}
+	wake := x.wake
+	if now.Before(x.calm) { // the token stays
+		wake = nil
+		if x.calm.Before(until) {
+			until = x.calm
+		}
+	}
+	timer := time.NewTimer(time.Until(until))
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+		x.more = true
+	case <-wake:
+		x.more = true
+	case r := <-x.results:
+		x.took(r, time.Now())
+	case err := <-x.written:
+		return x.wrote(err)
+	}
+	for {
+		select {
+		case r := <-x.results:
+			x.took(r, time.Now())
+		default:
+			return true
+		}
+	}
+}
+
+func (x *runner) wrote(err error) bool {
+	x.writing = false
+	return err == nil
+}
+
+// show sets the gauges, at most once a second.
+func (x *runner) show(now time.Time) {
+	if now.Sub(x.looked) < time.Second {
+		return
+	}
+	x.looked = now
+	age := 0.0
+	if at := x.book.oldest(); !at.IsZero() {
+		age = max(0, now.Sub(at).Seconds())
+	}
+	x.o.Metrics.oldest.WithLabelValues(x.r.Name).Set(age)
+	x.o.Metrics.aside.WithLabelValues(x.r.Name).Set(float64(len(x.book.aside)))
+}
+
+// land waits for what flies and writes the rest.
+func (x *runner) land(ctx context.Context) {
+	for x.book.flying > 0 {
+		r := <-x.results
+		if r.err != nil && ctx.Err() != nil {
+			x.book.land(r.e) // it was cut short: that is no failure
+			continue
+		}
+		x.took(r, time.Now())
+	}
+	if x.writing && !x.wrote(<-x.written) {
+		return // the step that follows needs it
+	}
+	if step, ok := x.book.step(time.Now()); ok && ctx.Err() == nil {
+		step.Receiver = x.r.Name
+		if err := x.o.Store.Advance(ctx, x.lease, step); err != nil {
+			x.o.Logger.Warn("the progress of a receiver of events was not written; some events will come twice", "receiver", x.r.Name, "error", err)
+		}
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(d):
+		return true
+	}
+}

@@ -1,0 +1,171 @@
+package delivery
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"weir/events"
+	"weir/internal/outbound"
+)
+
+// Caller makes calls. [*outbound.Client] does.
+type Caller interface {
+	Do(ctx context.Context, method, url string, header http.Header, body []byte) (outbound.Answer, error)
+}
+
+// Format is how an event is written.
+type Format string
+
+// The formats.
+const (
+	EventGrid   Format = "eventgrid"   // an array of one event in the schema of Event Grid
+	CloudEvents Format = "cloudevents" // CloudEvents 1.0, structured mode
+)
+
+// Subscription is an address to which the router's events are posted.
+type Subscription struct {
+	URL    string
+	Format Format
+	Topic  string // which Weir they come from: its public URL
+}
+
+// Name is the receiver's name: the host and part of a hash of the URL, which
+// may hold a secret.
+func (s Subscription) Name() string {
+	host := "subscription"
+	if u, err := url.Parse(s.URL); err == nil && u.Host != "" {
+		host = u.Host
+	}
+	sum := sha256.Sum256([]byte(s.URL))
+	return fmt.Sprintf("%.80s-%s", host, hex.EncodeToString(sum[:4]))
+}
+
+// Subscriber makes the receiver of a subscription. Before the first event it
+// shakes hands; a subscriber that does not know how to is as welcome.
+func Subscriber(s Subscription, calls Caller) Receiver {
+	p := &subscriber{Subscription: s, calls: calls, hand: make(chan struct{}, 1)}
+	return Receiver{
+		Name:    s.Name(),
+		Wants:   func(e events.Event) bool { return e.Source == "router" },
+		Order:   jobOf,
+		Deliver: p.deliver,
+	}
+}
+
+// jobOf keeps the events of a job in order, whatever their subject; other
+// events by subject.
+func jobOf(e events.Event) string {
+	var about struct {
+		Job string `json:"jobId"`
+	}
+	if json.Unmarshal(e.Data, &about) != nil || about.Job == "" {
+		return e.Subject
+	}
+	return "job/" + about.Job
+}
+
+type subscriber struct {
+	Subscription
+	calls Caller
+	hand  chan struct{} // held while hands are shaken
+
+	mu     sync.Mutex
+	shaken bool
+}
+
+// statusError is an answer that is no success.
+type statusError int
+
+func (e statusError) Error() string { return "the receiver answered " + strconv.Itoa(int(e)) }
+
+func (s *subscriber) deliver(ctx context.Context, e events.Event) error {
+	if err := s.shake(ctx); err != nil {
+		return err
+	}
+	body, header, err := s.encode(e)
+	if err != nil {
+		return err
+	}
+	answer, err := s.calls.Do(ctx, http.MethodPost, s.URL, header, body)
+	return judged(answer, err)
+}
+
+func judged(answer outbound.Answer, err error) error {
+	if err == nil && (answer.Status < 200 || answer.Status > 299) {
+		return statusError(answer.Status)
+	}
+	return err
+}
+
+func (s *subscriber) encode(e events.Event) ([]byte, http.Header, error) {
+	if s.Format == CloudEvents {
+		body, err := json.Marshal(CloudEvent(e, s.Topic))
+		return body, http.Header{"Content-Type": {"application/cloudevents+json; charset=utf-8"}}, err
+	}
+	body, err := json.Marshal([]gridEvent{{
+		ID: strconv.FormatInt(e.ID, 10), Topic: s.Topic, Subject: e.Subject, Data: data(e), Type: e.Type,
+		DataVersion: "1.0", MetadataVersion: "1", Time: e.At.UTC().Format(time.RFC3339Nano),
+	}})
+	return body, s.gridHeader("Notification"), err
+}
+
+func (s *subscriber) gridHeader(kind string) http.Header {
+	return http.Header{
+		"Content-Type":          {"application/json; charset=utf-8"},
+		"Aeg-Event-Type":        {kind},
+		"Aeg-Subscription-Name": {strings.ToUpper(s.Name())},
+		"Aeg-Data-Version":      {"1.0"},
+		"Aeg-Metadata-Version":  {"1"},
+	}
+}
+
+func data(e events.Event) json.RawMessage {
+	if len(e.Data) == 0 {
+		return json.RawMessage("null")
+	}
+	return e.Data
+}
+
+// gridEvent is an event in the schema of Event Grid.
+type gridEvent struct {
+	ID              string          `json:"id"`
+	Topic           string          `json:"topic"`
+	Subject         string          `json:"subject"`
+	Data            json.RawMessage `json:"data"`
+	Type            string          `json:"eventType"`
+	DataVersion     string          `json:"dataVersion"`
+	MetadataVersion string          `json:"metadataVersion"`
+	Time            string          `json:"eventTime"`
+}
+
+// cloudEvent is an event as CloudEvents 1.0 writes it.
+type cloudEvent struct {
+	SpecVersion string          `json:"specversion"`
+	ID          string          `json:"id"`
+	Source      string          `json:"source"`
+	Type        string          `json:"type"`
+	Subject     string          `json:"subject,omitempty"`
+	Time        string          `json:"time"`
+	ContentType string          `json:"datacontenttype"`
+	Data        json.RawMessage `json:"data"`
+}
+
+// CloudEvent is an event in the JSON form of CloudEvents 1.0.
+func CloudEvent(e events.Event, source string) any {
+	if source == "" {
+		source = "weir"
+	}
+	return cloudEvent{
+		SpecVersion: "1.0", ID: strconv.FormatInt(e.ID, 10), Source: source, Type: e.Type, Subject: e.Subject,
+		Time: e.At.UTC().Format(time.RFC3339Nano), ContentType: "application/json", Data: data(e),
+	}
+}

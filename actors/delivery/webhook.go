@@ -1,0 +1,77 @@
+package delivery
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"time"
+
+	"weir/events"
+)
+
+// Headers of a webhook's request.
+const (
+	TimestampHeader = "Weir-Timestamp" // seconds since 1970
+	SignatureHeader = "Weir-Signature" // see [Sign]
+)
+
+// Hook is where a survey's events go.
+type Hook struct {
+	URL    string // empty: nowhere
+	Secret string // empty: requests are not signed
+}
+
+// Webhook is the receiver of what an application has to answer.
+type Webhook struct {
+	Name  string
+	Types []string                  // as those of a Receiver
+	Wants func(events.Event) bool   // as that of a Receiver
+	Order func(events.Event) string // nil: by subject
+	// Group and MostAside are as those of a Receiver.
+	Group     func(order string) string
+	MostAside int
+	// Find looks up where an event goes.
+	Find func(ctx context.Context, e events.Event) (Hook, error)
+	// Answered takes the body of a 2xx answer. The event counts as delivered
+	// when it has returned no error; until then it may be called again.
+	Answered func(ctx context.Context, e events.Event, body []byte) error
+}
+
+// Receiver makes the receiver of a webhook. The body is the event as Weir
+// writes it elsewhere, too: [events.Event] in JSON.
+func (h Webhook) Receiver(calls Caller) Receiver {
+	return Receiver{Name: h.Name, Types: h.Types, Wants: h.Wants, Order: h.Order, Group: h.Group, MostAside: h.MostAside, Deliver: func(ctx context.Context, e events.Event) error {
+		to, err := h.Find(ctx, e)
+		if err != nil || to.URL == "" {
+			return err
+		}
+		body, err := json.Marshal(e)
+		if err != nil {
+			return err
+		}
+		header := http.Header{"Content-Type": {"application/json; charset=utf-8"}}
+		if at := time.Now().Unix(); to.Secret != "" {
+			header.Set(TimestampHeader, strconv.FormatInt(at, 10))
+			header.Set(SignatureHeader, Sign(to.Secret, at, body))
+		}
+		answer, err := calls.Do(ctx, http.MethodPost, to.URL, header, body)
+		if err := judged(answer, err); err != nil {
+			return err
+		}
+		return h.Answered(ctx, e, answer.Body)
+	}}
+}
+
+// Sign is "v1=" and the HMAC-SHA256, in hexadecimal, of the timestamp, a dot
+// and the body.
+func Sign(secret string, timestamp int64, body []byte) string {
+	mac := hmac.New(sha256.New, []byte(secret))
+	mac.Write(strconv.AppendInt(nil, timestamp, 10))
+	mac.Write([]byte("."))
+	mac.Write(body)
+	return "v1=" + hex.EncodeToString(mac.Sum(nil))
+}

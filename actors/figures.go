@@ -1,0 +1,121 @@
+package actors
+
+import (
+	"context"
+	"time"
+
+	"weir"
+)
+
+// Figures are a channel's live numbers: from its broker, or from the store
+// when no broker of this process runs the channel.
+func (s *System) Figures(ctx context.Context, ch weir.Channel) (weir.Figures, error) {
+	list, err := s.FiguresOf(ctx, []weir.Channel{ch})
+	if err != nil {
+		return weir.Figures{}, err
+	}
+	return list[0], nil
+}
+
+// FiguresOf are the live numbers of channels, in their order. However many
+// there are, they take two statements of the store or three, and the brokers
+// are asked at once.
+func (s *System) FiguresOf(ctx context.Context, list []weir.Channel) ([]weir.Figures, error) {
+	ids := make([]weir.ChannelID, len(list))
+	for i := range list {
+		ids[i] = list[i].ID
+	}
+	heard, elsewhere := s.brokers(ctx, ids)
+	if len(elsewhere) > 0 {
+		flights, err := s.store.Flights(ctx, elsewhere)
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range elsewhere {
+			f := flights[id]
+			f.Health = weir.Up
+			heard[id] = f
+		}
+	}
+	backlogs, err := s.store.Backlogs(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	now, out := time.Now(), make([]weir.Figures, len(list))
+	for i, ch := range list {
+		f, ok := heard[ch.ID]
+		if !ok {
+			f = weir.Figures{Health: weir.Faulted, HealthReason: "the channel's broker does not answer"}
+		}
+		if ch.Paused {
+			f.Health, f.HealthReason = weir.Paused, ""
+		}
+		f.Queued, f.OldestQueuedAt = backlogs[ch.ID].Queued, backlogs[ch.ID].OldestQueuedAt
+		f.SentPerMinute = s.minutes.perMinute(ch.ID, now)
+		out[i] = f
+	}
+	return out, nil
+}
+
+// brokers asks the brokers of channels for their figures. elsewhere are those
+// that no broker of this process runs; one that does not answer is in neither.
+func (s *System) brokers(ctx context.Context, ids []weir.ChannelID) (heard map[weir.ChannelID]weir.Figures, elsewhere []weir.ChannelID) {
+	ctx, cancel := background(ctx, figuresTimeout)
+	defer cancel()
+	type answer struct {
+		channel weir.ChannelID
+		figures weir.Figures
+		absent  bool
+	}
+	answers := make(chan answer, len(ids)) // room for all: nobody waits for us
+	for _, id := range ids {
+		missing := func() { answers <- answer{channel: id, absent: true} }
+		s.root.Send(s.manager, peek{id, figuresOf{
+			answer: func(l live) { answers <- answer{channel: id, figures: l.figures} },
+			absent: missing,
+		}, missing})
+	}
+	heard = make(map[weir.ChannelID]weir.Figures, len(ids))
+	for range ids {
+		select {
+		case a := <-answers:
+			if a.absent {
+				elsewhere = append(elsewhere, a.channel)
+			} else {
+				heard[a.channel] = a.figures
+			}
+		case <-ctx.Done():
+			return heard, elsewhere
+		}
+	}
+	return heard, elsewhere
+}
+
+// allFigures asks every running broker.
+func (s *System) allFigures(ctx context.Context) map[string]live {
+	count := make(chan int, 1)
+	answers := make(chan live, changesAtOnce)
+	answer := func(l live) {
+		select {
+		case answers <- l:
+		case <-ctx.Done():
+		}
+	}
+	s.root.Send(s.manager, everybody{figuresOf{answer: answer}, count})
+	all := map[string]live{}
+	select {
+	case n := <-count:
+		for range n {
+			select {
+			case a := <-answers:
+				if a.channel.Name != "" {
+					all[a.channel.Name] = a
+				}
+			case <-ctx.Done():
+				return all
+			}
+		}
+	case <-ctx.Done():
+	}
+	return all
+}

@@ -1,0 +1,221 @@
+package actors
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"weir"
+)
+
+// Figures of the minutes.
+const (
+	mostMinutes   = 20_000 // that wait to be written while the store is down
+	minutesTime   = 10 * time.Second
+	farewellTime  = 2 * time.Second
+	rateOver      = 5 // whole minutes, beside the one under way
+	minutesBehind = 20 * time.Millisecond
+)
+
+// meter counts what this process sees of one channel in the minute under way.
+// Counting is one addition in memory; what a crash takes with it is the last
+// minute.
+type meter struct {
+	counts   [weir.Counters]atomic.Int64
+	gauged   atomic.Bool // a broker of this process runs the channel
+	inFlight atomic.Int64
+	most     atomic.Int64
+	queued   atomic.Int64
+	capacity atomic.Int64
+
+	// Below: under the lock of minutes.
+	written weir.Minute     // the gauges that were written last
+	sent    [rateOver]int64 // hand-overs of the minutes before, the latest first
+}
+
+func (m *meter) count(c weir.Counter, n int) {
+	if n > 0 {
+		m.counts[c].Add(int64(n))
+	}
+}
+
+func (m *meter) verdict(v weir.Verdict) {
+	if c, ok := weir.CounterOfVerdict(v); ok {
+		m.counts[c].Add(1)
+	}
+}
+
+// gauge notes how the channel stands. Only its broker calls it.
+func (m *meter) gauge(inFlight int, queued int64, capacity int) {
+	m.inFlight.Store(int64(inFlight))
+	m.queued.Store(queued)
+	m.capacity.Store(int64(capacity))
+	for most := m.most.Load(); int64(inFlight) > most && !m.most.CompareAndSwap(most, int64(inFlight)); most = m.most.Load() {
+	}
+	m.gauged.Store(true)
+}
+
+// read gives the minute so far.
+func (m *meter) read(channel weir.ChannelID, at time.Time, take func(*atomic.Int64) int64) weir.Minute {
+	out := weir.Minute{Channel: channel, At: at, Gauged: m.gauged.Load()}
+	for i := range m.counts {
+		out.Counts[i] = take(&m.counts[i])
+	}
+	if out.Gauged {
+		out.InFlight, out.Queued, out.Capacity = m.inFlight.Load(), m.queued.Load(), m.capacity.Load()
+		out.InFlightMost = max(m.most.Load(), out.InFlight)
+	}
+	return out
+}
+
+// news tells whether a minute says anything that the one written last did not.
+func (m *meter) news(is *weir.Minute) bool {
+	w := &m.written
+	return !is.Empty() || is.Gauged && (!w.Gauged || is.InFlight != w.InFlight || is.InFlightMost != w.InFlightMost ||
+		is.Queued != w.Queued || is.Capacity != w.Capacity)
+}
+
+// minutes are the meters of all channels.
+type minutes struct {
+	mu      sync.RWMutex
+	meters  map[weir.ChannelID]*meter
+	begun   time.Time // the minute under way
+	started time.Time
+	waiting []weir.Minute // over and not written
+	lost    int           // minutes of channels for which there was no room
+}
+
+func newMinutes(now time.Time) *minutes {
+	return &minutes{meters: map[weir.ChannelID]*meter{}, begun: now.Truncate(time.Minute), started: now}
+}
+
+// of is the meter of a channel.
+func (m *minutes) of(channel weir.ChannelID) *meter {
+	m.mu.RLock()
+	known := m.meters[channel]
+	m.mu.RUnlock()
+	if known != nil {
+		return known
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.meters[channel] == nil {
+		m.meters[channel] = &meter{}
+	}
+	return m.meters[channel]
+}
+
+// forget drops the meter of a channel that is gone.
+func (m *minutes) forget(channel weir.ChannelID) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.meters, channel)
+}
+
+// turn ends the minute under way.
+func (m *minutes) turn(now time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	take := func(n *atomic.Int64) int64 { return n.Swap(0) }
+	for id, meter := range m.meters {
+		is := meter.read(id, m.begun, take)
+		meter.most.Store(is.InFlight)
+		copy(meter.sent[1:], meter.sent[:])
+		meter.sent[0] = is.Counts[weir.CountSent]
+		if !meter.news(&is) {
+			continue
+		}
+		if is.Gauged {
+			meter.written = is
+		}
+		m.waiting = append(m.waiting, is)
+	}
+	if over := len(m.waiting) - mostMinutes; over > 0 {
+		m.waiting = append([]weir.Minute(nil), m.waiting[over:]...)
+		m.lost += over
+	}
+	m.begun = now.Truncate(time.Minute)
+}
+
+// current lists what is not in the store: the minute under way, and those that
+// wait to be written.
+func (m *minutes) current() []weir.Minute {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	list := append([]weir.Minute(nil), m.waiting...)
+	for id, meter := range m.meters {
+		is := meter.read(id, m.begun, (*atomic.Int64).Load)
+		if is.Gauged || !is.Empty() {
+			list = append(list, is)
+		}
+	}
+	return list
+}
+
+// perMinute is the rate of hand-overs over the last minutes.
+func (m *minutes) perMinute(channel weir.ChannelID, now time.Time) float64 {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	meter := m.meters[channel]
+	if meter == nil {
+		return 0
+	}
+	n := meter.counts[weir.CountSent].Load()
+	for _, sent := range meter.sent {
+		n += sent
+	}
+	from := m.begun.Add(-rateOver * time.Minute)
+	if m.started.After(from) {
+		from = m.started
+	}
+	return float64(n) / max(now.Sub(from).Minutes(), 1)
+}
+
+// write hands what waits to the store. What cannot be written waits on, and
+// nothing else: what was written is not counted again. Only one may write at a
+// time, and not while a minute ends.
+func (m *minutes) write(ctx context.Context, store weir.MinuteStore) (lost int, err error) {
+	m.mu.RLock()
+	list := m.waiting
+	m.mu.RUnlock()
+	if len(list) > 0 {
+		list, err = store.AddMinutes(ctx, list)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.waiting = list
+	lost, m.lost = m.lost, 0
+	return lost, err
+}
+
+// keepMinutes writes the minutes down, each when it is over.
+func (s *System) keepMinutes(ctx context.Context) {
+	for {
+		now := time.Now()
+		next := now.Truncate(time.Minute).Add(time.Minute + minutesBehind)
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(next.Sub(now)):
+		}
+		s.minutes.turn(time.Now())
+		s.writeMinutes(ctx, minutesTime)
+	}
+}
+
+func (s *System) writeMinutes(ctx context.Context, limit time.Duration) {
+	io, cancel := background(ctx, limit)
+	defer cancel()
+	lost, err := s.minutes.write(io, s.minuteStore)
+	if err != nil {
+		s.logger.Warn("the minutes of the channels could not be written; they are tried again", "error", err)
+	}
+	if lost > 0 {
+		s.logger.Warn("minutes of channels were dropped: there were too many to keep while the store was down", "minutes", lost)
+	}
+}
+
+// CurrentMinutes lists what this process has counted and not written yet: the
+// minute under way above all.
+func (s *System) CurrentMinutes() []weir.Minute { return s.minutes.current() }

@@ -1,0 +1,253 @@
+package actors
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"weir"
+)
+
+// ledger is a store of minutes that can fail in the middle.
+type ledger struct {
+	weir.MinuteStore
+	mu    sync.Mutex
+	at    []time.Time // of each write
+	kept  []weir.Minute
+	take  int // how many of each write it takes; the rest fails
+	fails bool
+}
+
+func (l *ledger) AddMinutes(_ context.Context, list []weir.Minute) ([]weir.Minute, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.at = append(l.at, time.Now())
+	n := len(list)
+	if l.fails {
+		n = min(n, l.take)
+	}
+	l.kept = append(l.kept, list[:n]...)
+	if n < len(list) {
+		return list[n:], errors.New("the store is down")
+	}
+	return nil, nil
+}
+
+// weather has the store take n of each write and refuse the rest; -1: it is well.
+func (l *ledger) weather(n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.take, l.fails = n, n >= 0
+}
+
+// total adds up what is kept of a counter.
+func (l *ledger) total(c weir.Counter) (n int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i := range l.kept {
+		n += l.kept[i].Counts[c]
+	}
+	return n
+}
+
+// keeper runs the loop that writes minutes, in a bubble.
+func keeper(t *testing.T) (*System, *ledger, *bytes.Buffer) {
+	t.Helper()
+	log := new(bytes.Buffer)
+	store := new(ledger)
+	s := &System{minutes: newMinutes(time.Now()), minuteStore: store, logger: slog.New(slog.NewTextHandler(log, nil))}
+	ctx, cancel := context.WithCancel(t.Context())
+	var loop sync.WaitGroup
+	loop.Go(func() { s.keepMinutes(ctx) })
+	t.Cleanup(func() { cancel(); loop.Wait() })
+	return s, store, log
+}
+
+// later lets time pass, and everything that comes of it.
+func later(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+func TestMinutesAreWrittenWhenTheyAreOver(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, store, log := keeper(t)
+		begun := time.Now().UTC()
+		s.minutes.of(7).count(weir.CountSent, 3)
+		later(30 * time.Second)
+		s.minutes.of(7).verdict(weir.Late)
+		s.minutes.of(8) // is there, and nothing happens on it
+		want := weir.Minute{Channel: 7, At: begun}
+		want.Counts[weir.CountSent], want.Counts[weir.CountLate] = 3, 1
+		if d := cmp.Diff([]weir.Minute{want}, s.CurrentMinutes()); d != "" {
+			t.Errorf("the minute under way (-want +got):\n%s", d)
+		}
+		later(30*time.Second + minutesBehind)
+		if d := cmp.Diff([]weir.Minute{want}, store.kept); d != "" {
+			t.Errorf("written (-want +got):\n%s", d)
+		}
+		if list := s.CurrentMinutes(); len(list) != 0 {
+			t.Errorf("%+v", list)
+		}
+		later(time.Hour)
+		if len(store.kept) != 1 || len(store.at) != 1 || !store.at[0].Equal(begun.Add(time.Minute+minutesBehind)) {
+			t.Errorf("in an hour in which nothing happened: %d minutes, written at %v", len(store.kept), store.at)
+		}
+		if log.Len() > 0 {
+			t.Errorf("%s", log)
+		}
+	})
+}
+
+func TestGaugesAreWrittenWhenTheyChange(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, store, _ := keeper(t)
+		m := s.minutes.of(7)
+		m.gauge(2, 5, 10)
+		m.gauge(9, 4, 10)
+		m.gauge(3, 1, 10)
+		for range 4 { // 9 at most in the first, 3 in the second, the same from then on
+			later(time.Minute)
+		}
+		m.gauge(3, 0, 20)
+		later(time.Minute)
+		m.gauged.Store(false) // its broker ends
+		later(2 * time.Minute)
+		var got [][4]int64
+		for _, k := range store.kept {
+			if !k.Gauged || !k.Empty() {
+				t.Errorf("%+v", k)
+			}
+			got = append(got, [4]int64{k.InFlight, k.InFlightMost, k.Queued, k.Capacity})
+		}
+		if d := cmp.Diff([][4]int64{{3, 9, 1, 10}, {3, 3, 1, 10}, {3, 3, 0, 20}}, got); d != "" {
+			t.Errorf("(-want +got):\n%s", d)
+		}
+	})
+}
+
+// What a broken write took is not written again; what it did not take waits, in
+// sight, and nothing is lost.
+func TestMinutesThatCouldNotBeWritten(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, store, log := keeper(t)
+		store.weather(1)
+		for i := range 4 {
+			for id := range weir.ChannelID(3) {
+				s.minutes.of(id+1).count(weir.CountSent, 1)
+			}
+			later(time.Minute + minutesBehind)
+			if want := 3*(i+1) - len(store.kept); len(s.CurrentMinutes()) != want || len(store.kept) != i+1 {
+				t.Errorf("%d minutes are written, %d wait, want %d", len(store.kept), len(s.CurrentMinutes()), want)
+			}
+		}
+		store.weather(-1)
+		later(time.Minute)
+		if n := store.total(weir.CountSent); n != 12 || len(store.kept) != 12 || len(s.CurrentMinutes()) != 0 {
+			t.Errorf("12 were counted and %d written, in %d minutes; %d wait", n, len(store.kept), len(s.CurrentMinutes()))
+		}
+		if n := strings.Count(log.String(), "could not be written"); n != 4 {
+			t.Errorf("it was said %d times:\n%s", n, log)
+		}
+	})
+}
+
+func TestMinutesAreDroppedWhenThereAreTooMany(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, store, log := keeper(t)
+		store.weather(0)
+		const channels = mostMinutes/2 + 1
+		for range 2 {
+			for id := range weir.ChannelID(channels) {
+				s.minutes.of(id+1).count(weir.CountSent, 1)
+			}
+			later(time.Minute + minutesBehind)
+		}
+		if n := len(s.CurrentMinutes()); n != mostMinutes || !strings.Contains(log.String(), "minutes=2") {
+			t.Errorf("%d wait\n%s", n, log)
+		}
+		store.weather(-1)
+		later(time.Minute)
+		if n := store.total(weir.CountSent); n != mostMinutes || strings.Count(log.String(), "dropped") != 1 {
+			t.Errorf("%d were written\n%s", n, log)
+		}
+	})
+}
+
+func TestRateOfTheLastMinutes(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, _, _ := keeper(t)
+		rate := func() float64 { return s.minutes.perMinute(7, time.Now()) }
+		if got := rate(); got != 0 {
+			t.Errorf("of a channel that nobody knows: %v", got)
+		}
+		s.minutes.of(7).count(weir.CountSent, 30)
+		later(10 * time.Second)
+		if got := rate(); got != 30 { // of less than a minute: as if it were one
+			t.Errorf("after ten seconds: %v", got)
+		}
+		later(110 * time.Second)
+		if got := rate(); got != 15 {
+			t.Errorf("after two minutes: %v", got)
+		}
+		later(3*time.Minute + 30*time.Second)
+		if got, want := rate(), 30/5.5; got != want {
+			t.Errorf("after five and a half: %v, want %v", got, want)
+		}
+		later(time.Minute)
+		if got := rate(); got != 0 {
+			t.Errorf("after six and a half: %v", got)
+		}
+	})
+}
+
+// TestCountingWhileMinutesEnd loses nothing and counts nothing twice.
+func TestCountingWhileMinutesEnd(t *testing.T) {
+	t.Parallel()
+	m, store := newMinutes(time.Now()), new(ledger)
+	stop := make(chan struct{})
+	var counting, ending sync.WaitGroup
+	ending.Go(func() {
+		for over := false; !over; {
+			select {
+			case <-stop:
+				over = true // once more
+			default:
+			}
+			m.turn(time.Now())
+			if _, err := m.write(t.Context(), store); err != nil {
+				t.Error(err)
+			}
+			m.current()
+			m.perMinute(1, time.Now())
+		}
+	})
+	const each = 2000
+	for range 4 {
+		counting.Go(func() {
+			for range each {
+				m.of(1).count(weir.CountSent, 1)
+				m.of(2).gauge(1, 1, 1)
+			}
+		})
+	}
+	counting.Wait()
+	close(stop)
+	ending.Wait()
+	if n := store.total(weir.CountSent); n != 4*each {
+		t.Errorf("%d were counted and %d written", 4*each, n)
+	}
+}

@@ -1,0 +1,148 @@
+package router_test
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"weir/persistence"
+	"weir/persistence/storetest"
+	"weir/routing"
+)
+
+// BenchmarkCycle is a job's whole way through the actor on a file with
+// synchronous=FULL: created, offered, accepted, completed, closed, each step
+// answered when it is durable.
+func BenchmarkCycle(b *testing.B) {
+	for _, callers := range []int{64, 256, 1000} {
+		b.Run(fmt.Sprintf("callers=%d", callers), func(b *testing.B) {
+			store := storetest.Open(b, "sqlite://"+filepath.Join(b.TempDir(), "weir.db"), persistence.Options{})
+			r := start(b, store, nil)
+			r.furnish(callers)
+			var next atomic.Int64
+			var wait sync.WaitGroup
+			used := processTime(b)
+			b.ResetTimer()
+			for range callers {
+				wait.Go(func() {
+					for i := next.Add(1); i <= int64(b.N); i = next.Add(1) {
+						cycle(b, r, "j"+strconv.FormatInt(i, 10))
+					}
+				})
+			}
+			wait.Wait()
+			b.StopTimer()
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "cycles/s")
+			b.ReportMetric(float64(b.N)/(processTime(b)-used).Seconds(), "cycles/cpu-s")
+		})
+	}
+}
+
+func cycle(b testing.TB, r *rig, id string) {
+	events, err := r.try(routing.PutJob{ID: id, Spec: job()})
+	offer, ok := find[*routing.OfferIssuedEvent](events)
+	if err != nil || !ok {
+		b.Errorf("job %s got no offer: %v", id, err)
+		return
+	}
+	events, err = r.try(routing.AcceptOffer{WorkerID: offer.WorkerID, OfferID: offer.OfferID})
+	accepted, ok := find[*routing.OfferAcceptedEvent](events)
+	if err != nil || !ok {
+		b.Errorf("the offer of job %s was not accepted: %v", id, err)
+		return
+	}
+	a := accepted.AssignmentID
+	for _, c := range []routing.Command{routing.CompleteJob{JobID: id, AssignmentID: a}, routing.CloseJob{JobID: id, AssignmentID: a}} {
+		if _, err := r.try(c); err != nil {
+			b.Errorf("job %s: %v", id, err)
+			return
+		}
+	}
+}
+
+// processTime is what the process has used of all cores.
+func processTime(b testing.TB) time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// BenchmarkWakeUp measures from the instant at which a worker asks to be freed
+// of a job until the offer that it gets for that is durable and announced, at
+// 1000 cycles a second.
+func BenchmarkWakeUp(b *testing.B) {
+	const workers, rate = 100, 1000
+	store := storetest.Open(b, "sqlite://"+filepath.Join(b.TempDir(), "weir.db"), persistence.Options{})
+	r := start(b, store, nil)
+	r.furnish(workers)
+	offers := map[string]chan *routing.OfferIssuedEvent{}
+	for i := range workers {
+		offers["w"+strconv.Itoa(i)] = make(chan *routing.OfferIssuedEvent, 1)
+	}
+	r.Watch(func(events []routing.Event) {
+		for _, e := range events {
+			if o, ok := e.(*routing.OfferIssuedEvent); ok {
+				offers[o.WorkerID] <- o
+			}
+		}
+	})
+	for i := range b.N + workers {
+		r.do(routing.PutJob{ID: "j" + strconv.Itoa(i), Spec: job()})
+	}
+	pace := make(chan struct{}, rate)
+	var mu sync.Mutex
+	var took []time.Duration
+	var wait sync.WaitGroup
+	b.ResetTimer()
+	for _, mine := range offers {
+		wait.Go(func() {
+			var freed time.Time
+			for o := range mine {
+				if !freed.IsZero() {
+					mu.Lock()
+					took = append(took, time.Since(freed))
+					mu.Unlock()
+				}
+				if _, more := <-pace; !more {
+					return
+				}
+				events, _ := r.try(routing.AcceptOffer{WorkerID: o.WorkerID, OfferID: o.OfferID})
+				a, ok := find[*routing.OfferAcceptedEvent](events)
+				if !ok {
+					b.Error("an offer was not accepted")
+					return
+				}
+				if _, err := r.try(routing.CompleteJob{JobID: o.JobID, AssignmentID: a.AssignmentID}); err != nil {
+					b.Error(err)
+				}
+				freed = time.Now()
+				if _, err := r.try(routing.CloseJob{JobID: o.JobID, AssignmentID: a.AssignmentID}); err != nil {
+					b.Error(err)
+				}
+			}
+		})
+	}
+	tick := time.NewTicker(time.Second / rate)
+	for range b.N {
+		<-tick.C
+		pace <- struct{}{}
+	}
+	tick.Stop()
+	b.StopTimer()
+	close(pace)
+	wait.Wait()
+	slices.Sort(took)
+	if n := len(took); n > 0 {
+		b.ReportMetric(float64(took[n/2].Microseconds())/1000, "ms-p50")
+		b.ReportMetric(float64(took[n*99/100].Microseconds())/1000, "ms-p99")
+	}
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "cycles/s")
+}

@@ -1,0 +1,139 @@
+package router
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"weir"
+	"weir/routing"
+)
+
+// call is one caller's wish. Its functions are the caller's and run in the
+// actor, but never once the caller has gone.
+type call struct {
+	build  func(*routing.State, time.Time) (routing.Command, error)
+	see    func(*routing.State, []routing.Event)
+	look   func(*routing.State, time.Time)
+	answer chan error
+	late   *time.Timer // when the caller has waited for too long
+
+	mu   sync.Mutex
+	gone bool
+}
+
+func (r *Router) newCall() *call {
+	if c, ok := r.calls.Get().(*call); ok {
+		return c
+	}
+	late := time.NewTimer(replyWithin)
+	late.Stop()
+	return &call{answer: make(chan error, 1), late: late}
+}
+
+// keep keeps a call that was answered for another caller: to answer is the last
+// that the desk does with one.
+func (r *Router) keep(c *call) {
+	c.late.Stop()
+	c.build, c.see, c.look = nil, nil, nil
+	r.calls.Put(c)
+}
+
+// abandon returns when none of the call's functions runs or will run.
+func (c *call) abandon() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.gone = true
+}
+
+// left says that the caller has gone.
+func (c *call) left() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.gone
+}
+
+// run does what is asked for, unless nobody waits any more. broken says that
+// the state may be half changed.
+func (c *call) run(s *routing.State, now time.Time) (events []routing.Event, gone, broken bool, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.gone {
+		return nil, true, false, nil
+	}
+	applying := false
+	defer func() {
+		if p := recover(); p != nil {
+			broken = applying
+			err = &weir.Error{Code: weir.CodeInternal, Message: "the router could not do this", Cause: fmt.Errorf("panic: %v", p)}
+		}
+	}()
+	if c.look != nil {
+		c.look(s, now)
+		return nil, false, false, nil
+	}
+	command, err := c.build(s, now)
+	if err != nil {
+		return nil, false, false, err
+	}
+	applying = true
+	events, err = s.Apply(command, now)
+	applying = false
+	if err == nil && c.see != nil {
+		c.see(s, events)
+	}
+	return events, false, false, err
+}
+
+// line is the callers who wait for events to become durable, in the order of
+// the events.
+type line struct {
+	list  []waiter
+	head  int
+	sweep int // at how many those who left are looked for
+}
+
+type waiter struct {
+	after uint64 // the last event that the answer may rest on
+	c     *call
+	err   error
+}
+
+// add has a caller wait. While the store is down nobody is answered; whoever
+// has left by then is forgotten, so that no more are kept than wait.
+func (l *line) add(w waiter) {
+	l.sweep = max(l.sweep, 2*callersMost)
+	if len(l.list)-l.head >= l.sweep {
+		l.list, l.head = slices.DeleteFunc(l.list[l.head:], func(w waiter) bool { return w.c.left() }), 0
+		l.sweep = 2 * len(l.list)
+	}
+	l.list = append(l.list, w)
+}
+
+// release answers those who waited for no more than an event.
+func (l *line) release(durable uint64) (n int) {
+	for l.head < len(l.list) && l.list[l.head].after <= durable {
+		w := &l.list[l.head]
+		w.c.answer <- w.err
+		*w = waiter{}
+		l.head++
+		n++
+	}
+	if l.head == len(l.list) {
+		l.list, l.head = l.list[:0], 0
+	} else if l.head > 1024 && l.head*2 > len(l.list) {
+		kept := copy(l.list, l.list[l.head:])
+		clear(l.list[kept:])
+		l.list, l.head = l.list[:kept], 0
+	}
+	return n
+}
+
+// fail answers everybody with an error.
+func (l *line) fail(err error) {
+	for _, w := range l.list[l.head:] {
+		w.c.answer <- err
+	}
+	*l = line{}
+}

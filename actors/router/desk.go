@@ -1,0 +1,327 @@
+package router
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"weir"
+	"weir/routing"
+)
+
+// mode is what the desk can do for callers.
+type mode int
+
+const (
+	loading  mode = iota // callers wait
+	standby              // another process has the role: callers are refused
+	serving              // there is a state
+	draining             // nothing new is taken
+	ended                // the role is given back
+)
+
+// desk is the actor. It alone touches the state.
+type desk struct {
+	*Router
+	mode  mode
+	gen   int64 // of the state; what carries another counts no more
+	stop  func()
+	state *routing.State
+	lease weir.Lease
+	until time.Time // the lease is certainly ours
+
+	stash    []*call // while loading
+	waiters  line
+	pipe     pipe
+	wake     *time.Timer
+	wakeAt   time.Time // zero: it is not set
+	snapshot snapshots
+	drained  []chan struct{}
+	row      int // failures in a row
+}
+
+// Messages of the desk to itself, and of what it set off. gen tells those of
+// an earlier state.
+type (
+	flush     struct{ gen int64 }
+	tick      struct{ gen int64 }
+	committed struct {
+		gen  int64
+		last uint64
+		err  error
+	}
+	loaded struct {
+		gen    int64
+		state  *routing.State
+		missed []routing.Event // durable, and nobody was told
+		lease  weir.Lease
+		until  time.Time
+	}
+	stoodBy struct{ gen int64 }
+	renewed struct {
+		gen   int64
+		until time.Time
+	}
+	leaseGone struct{ gen int64 }
+	supplied  struct {
+		gen     int64
+		command routing.Command
+	}
+	drain      struct{ done chan struct{} }
+	gaveBack   struct{}
+	cutFurther struct{ gen int64 }
+)
+
+// Receive implements actor.Actor.
+func (d *desk) Receive(ctx actor.Context) {
+	switch msg := ctx.Message().(type) {
+	case *call:
+		d.take(msg)
+	case committed:
+		if msg.gen == d.gen {
+			d.committed(msg)
+		}
+	case flush:
+		if msg.gen == d.gen {
+			d.pipe.asked = false
+			d.handOver()
+		}
+	case tick:
+		if msg.gen == d.gen && d.open() {
+			d.wakeAt = time.Time{}
+			d.advance(time.Now())
+			d.settle()
+		}
+	case *actor.Started:
+		d.load()
+	case *actor.Restarting, *actor.Stopping:
+		d.leave(unavailable("it is not known whether this was done; try again", time.Second, nil))
+	default:
+		d.receiveRest(msg)
+	}
+}
+
+// receiveRest handles the rarer messages.
+func (d *desk) receiveRest(msg any) {
+	switch msg := msg.(type) {
+	case loaded:
+		if msg.gen == d.gen {
+			d.serve(msg)
+		} else {
+			d.task(func(context.Context) { d.releaseRole(msg.lease) })
+		}
+	case stoodBy:
+		if msg.gen == d.gen && d.mode == loading {
+			d.mode = standby
+			d.refuseStash(errElsewhere())
+		}
+	case renewed:
+		if msg.gen == d.gen {
+			d.until = msg.until
+		}
+	case leaseGone:
+		if msg.gen == d.gen {
+			d.fail(weir.ErrLeaseLost)
+		}
+	case supplied:
+		if msg.gen == d.gen && d.open() {
+			d.supply(msg.command)
+		}
+	case cutFurther:
+		if msg.gen == d.gen {
+			d.cutFurther()
+		}
+	case saved:
+		if msg.gen == d.gen {
+			d.saved(msg)
+		}
+	case look:
+		msg.answer <- d.figures()
+	case drain:
+		d.drain(msg.done)
+	case gaveBack:
+		d.finishDrain()
+	}
+}
+
+// open says that the state may be changed.
+func (d *desk) open() bool { return d.mode == serving || d.mode == draining && d.state != nil }
+
+// take serves a caller, or has it wait until that is possible.
+func (d *desk) take(c *call) {
+	switch d.mode {
+	case loading:
+		if len(d.stash) >= 2*callersMost {
+			d.stash = slices.DeleteFunc(d.stash, (*call).left)
+		}
+		d.stash = append(d.stash, c)
+		return
+	case standby:
+		c.answer <- errElsewhere()
+		return
+	case draining, ended:
+		c.answer <- errDraining()
+		return
+	case serving:
+	}
+	now := time.Now()
+	switch {
+	case d.o.Shared && now.After(d.until):
+		c.answer <- unavailable("the router's lease could not be renewed", time.Second, nil)
+		return
+	case c.look == nil && d.pipe.events >= pendingMost:
+		d.metrics.refused.Inc()
+		c.answer <- unavailable("the store does not keep up; try again", time.Second, nil)
+		return
+	}
+	if !d.advance(now) && c.look == nil {
+		c.answer <- unavailable("the router is behind with what has come due; try again", time.Second, nil)
+		d.settle()
+		return
+	}
+	events, gone, broken, err := c.run(d.state, now)
+	if broken {
+		c.answer <- err
+		d.log.Error("applying a command failed; the router's state is built anew", "error", err)
+		d.fail(err)
+		return
+	}
+	d.collect(events)
+	if !gone {
+		d.waiters.add(waiter{d.state.Seq(), c, err})
+	}
+	d.settle()
+}
+
+// advance does what has come due by now, a bounded part of it: after a long
+// time in which nobody ran that may be most of what there is. caughtUp says
+// that nothing is left.
+func (d *desk) advance(now time.Time) (caughtUp bool) {
+	for n := 0; ; {
+		at, ok := d.state.NextWake()
+		if !ok || at.After(now) {
+			return true
+		}
+		if n >= groupEvents || d.pipe.events >= pendingMost {
+			return false
+		}
+		events, _ := d.state.Apply(nil, at)
+		d.collect(events)
+		n += len(events)
+	}
+}
+
+// supply applies what a function said. A job that does not wait for it any
+// more has gone on without.
+func (d *desk) supply(c routing.Command) {
+	now := time.Now()
+	if !d.advance(now) {
+		now = time.Time{} // as of where it is
+	}
+	events, err := d.state.Apply(c, now)
+	if err != nil {
+		d.log.Debug("a function's answer came too late", "error", err)
+	}
+	d.collect(events)
+	d.settle()
+}
+
+// settle releases whoever need not wait, and sees to what comes next.
+func (d *desk) settle() {
+	d.metrics.replies.Add(float64(d.waiters.release(d.pipe.durable)))
+	d.askFlush()
+	d.arm()
+}
+
+// arm sets the timer to the next instant at which something is due. One that
+// goes off too early is set again then.
+func (d *desk) arm() {
+	at, ok := d.state.NextWake()
+	if !ok || !d.wakeAt.IsZero() && !at.Before(d.wakeAt) || d.pipe.events >= pendingMost {
+		return
+	}
+	if len(d.pipe.current) >= groupEvents && len(d.pipe.ahead) >= groupsAhead {
+		return // the end of a commit brings us back
+	}
+	d.wakeAt = at
+	wait := max(0, time.Until(at))
+	if d.wake != nil {
+		d.wake.Stop()
+	}
+	gen := d.gen
+	d.wake = time.AfterFunc(wait, func() { d.tell(tick{gen}) })
+}
+
+// fail throws the state away, which is ahead of the truth, and builds it anew.
+func (d *desk) fail(err error) {
+	d.log.Warn("the router's state could not be made durable and is built anew", "error", err)
+	d.metrics.rebuilds.Inc()
+	d.row++
+	d.leave(unavailable("it is not known whether this was done; try again", time.Second, err))
+	d.load()
+}
+
+// leave gives up the state and everything that belongs to it.
+func (d *desk) leave(err error) {
+	d.gen = d.generations.Add(1)
+	if d.stop != nil {
+		d.stop()
+		d.stop = nil
+	}
+	if d.wake != nil {
+		d.wake.Stop()
+	}
+	d.wake, d.wakeAt = nil, time.Time{}
+	d.waiters.fail(err)
+	d.refuseStash(err)
+	if d.state != nil {
+		d.heard.most = max(d.heard.most, d.state.Seq())
+	}
+	d.state, d.pipe, d.snapshot = nil, pipe{}, snapshots{}
+	if d.mode == serving || d.mode == standby {
+		d.mode = loading
+	}
+	d.metrics.serving.Set(0)
+}
+
+func (d *desk) refuseStash(err error) {
+	for _, c := range d.stash {
+		c.answer <- err
+	}
+	d.stash = nil
+}
+
+// drain ends the desk's work in good order.
+func (d *desk) drain(done chan struct{}) {
+	d.drained = append(d.drained, done)
+	if d.mode == ended {
+		d.finishDrain()
+		return
+	}
+	d.mode = draining
+	d.refuseStash(errDraining())
+	if d.state == nil {
+		d.leave(errDraining())
+		d.finishDrain()
+		return
+	}
+	d.handOver()
+	d.drainFurther()
+}
+
+// drainFurther goes on when everything is durable: with a last snapshot.
+func (d *desk) drainFurther() {
+	if d.mode == draining && d.state != nil && d.pipe.events == 0 && d.snapshot.cut == nil {
+		d.lastSnapshot()
+	}
+}
+
+func (d *desk) finishDrain() {
+	d.mode = ended
+	for _, done := range d.drained {
+		close(done)
+	}
+	d.drained = nil
+}

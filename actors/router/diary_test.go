@@ -1,0 +1,97 @@
+package router_test
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"weir"
+	"weir/routing"
+)
+
+// diary is a journal in memory, for tests with so many commits that a database
+// would take all the time. What the real ones promise is tested beside them.
+type diary struct {
+	mu    sync.Mutex
+	epoch int64
+	list  []routing.Segment
+	saved routing.Saved
+	prior chan struct{} // closed once the group before was answered
+}
+
+func newDiary() *diary {
+	first := make(chan struct{})
+	close(first)
+	return &diary{prior: first}
+}
+
+// Append takes a moment, in which other groups can be handed over.
+func (d *diary) Append(l weir.Lease, g routing.Group, done func(error)) {
+	d.mu.Lock()
+	prior, mine := d.prior, make(chan struct{})
+	d.prior = mine
+	d.mu.Unlock()
+	go func() {
+		defer close(mine)
+		<-prior
+		<-time.After(100 * time.Microsecond)
+		done(d.write(l, g))
+	}()
+}
+
+func (d *diary) write(l weir.Lease, g routing.Group) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch {
+	case l.Epoch != d.epoch:
+		return weir.ErrLeaseLost
+	case g.Segments[0].First != d.saved.Last+1:
+		return routing.ErrGap
+	}
+	d.list = append(d.list, g.Segments...)
+	d.saved.Last = g.Segments[len(g.Segments)-1].Last
+	return nil
+}
+
+func (d *diary) Segments(_ context.Context, after uint64, limit int) ([]routing.Segment, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var out []routing.Segment
+	for _, s := range d.list {
+		if s.First > after && len(out) < limit {
+			out = append(out, s)
+		}
+	}
+	return out, nil
+}
+
+func (d *diary) SaveSnapshot(_ context.Context, l weir.Lease, seq uint64, data []byte) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if l.Epoch != d.epoch {
+		return weir.ErrLeaseLost
+	}
+	d.saved.Seq, d.saved.Data = seq, data
+	return nil
+}
+
+func (d *diary) LoadSnapshot(context.Context) (routing.Saved, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.saved, nil
+}
+
+func (d *diary) AcquireRole(context.Context, weir.Role) (weir.Lease, bool, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.epoch++
+	return weir.Lease{Epoch: d.epoch}, true, nil
+}
+
+func (d *diary) RenewRole(_ context.Context, _ weir.Role, l weir.Lease) (bool, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return l.Epoch == d.epoch, nil
+}
+
+func (d *diary) ReleaseRole(context.Context, weir.Role, weir.Lease) error { return nil }

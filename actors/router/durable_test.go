@@ -1,0 +1,249 @@
+package router_test
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"weir"
+	"weir/actors/router"
+	"weir/persistence/storetest"
+	"weir/routing"
+)
+
+// later runs something and gives its error when it has ended.
+func later(do func() error) <-chan error {
+	done := make(chan error, 1)
+	go func() { done <- do() }()
+	return done
+}
+
+func ended(done <-chan error) bool { return len(done) > 0 }
+
+// Neither an answer nor an announcement nor a read is ahead of the journal.
+func TestNothingIsAheadOfTheJournal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newGate(storetest.SQLite(t))
+		r := start(t, store, nil)
+		r.furnish(1)
+		synctest.Wait()
+		var mu sync.Mutex
+		var told []string
+		r.Watch(func(events []routing.Event) {
+			mu.Lock()
+			defer mu.Unlock()
+			for _, e := range events {
+				told = append(told, e.Kind())
+			}
+		})
+		store.set(always(hold))
+		put := later(func() error { _, err := r.try(routing.PutJob{ID: "j", Spec: job()}); return err })
+		synctest.Wait()
+		seen := false
+		view := later(func() error {
+			return r.View(context.Background(), func(s *routing.State, _ time.Time) { _, seen = s.Job("j") })
+		})
+		refused := later(func() error { _, err := r.try(routing.DeleteJob{ID: "j"}); return err })
+		synctest.Wait()
+		if ended(put) || ended(view) || ended(refused) || len(told) > 0 {
+			t.Fatal("something was answered or told before it was durable")
+		}
+		store.open()
+		if err := <-put; err != nil {
+			t.Fatal(err)
+		}
+		if err := <-view; err != nil || !seen {
+			t.Fatal("the view did not show the job", err)
+		}
+		if err := <-refused; weir.CodeOf(err) == "" || weir.CodeOf(err) == weir.CodeUnavailable {
+			t.Errorf("a job with an offer was deleted: %v", err)
+		}
+		synctest.Wait()
+		mu.Lock()
+		defer mu.Unlock()
+		if diff := cmp.Diff([]string{"RouterJobReceived", "RouterJobQueued", "RouterWorkerOfferIssued"}, told); diff != "" {
+			t.Errorf("announced (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// A group that cannot be written takes everything along that may rest on it,
+// and the router goes on from what was written.
+func TestAGroupThatFailsTakesTheStateAlong(t *testing.T) {
+	t.Parallel()
+	store := newGate(storetest.SQLite(t))
+	r := start(t, store, nil)
+	r.furnish(2)
+	want := r.bytes()
+	store.set(func(n int) verdict {
+		if n == 1 {
+			return refuse
+		}
+		return pass
+	})
+	var calls []<-chan error
+	for _, id := range []string{"a", "b", "c", "d"} {
+		calls = append(calls, later(func() error { _, err := r.try(routing.PutJob{ID: id, Spec: job()}); return err }))
+	}
+	failed := 0
+	for _, c := range calls {
+		if err := <-c; weir.CodeOf(err) == weir.CodeUnavailable {
+			failed++
+		}
+	}
+	known, err := store.known()
+	if err != nil || failed == 0 {
+		t.Fatal(failed, err)
+	}
+	got := r.bytes()
+	if diff := cmp.Diff(body(known), body(got)); diff != "" {
+		t.Errorf("the state is not that of the journal (-written +found):\n%s", diff)
+	}
+	if jobs := strings.Count(got, `"job":`); jobs != 4-failed {
+		t.Errorf("%d jobs after %d of 4 failed; before:\n%s", jobs, failed, want)
+	}
+	r.do(routing.PutJob{ID: "e", Spec: job()})
+}
+
+// A group was written although the store's answer was lost. Who watches hears
+// of it once, and in order, after the journal was read again.
+func TestWhatWasWrittenUnknownIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newGate(storetest.SQLite(t))
+		r := start(t, store, nil)
+		var mu sync.Mutex
+		var told []uint64
+		r.Watch(func(events []routing.Event) {
+			mu.Lock()
+			defer mu.Unlock()
+			for _, e := range events {
+				told = append(told, e.Head().Seq)
+			}
+		})
+		r.furnish(1)
+		store.set(func(n int) verdict { return []verdict{pass, mute, refuse}[n%3] })
+		for _, id := range []string{"a", "b"} {
+			put := later(func() error { _, err := r.try(routing.PutJob{ID: id, Spec: job()}); return err })
+			time.Sleep(time.Second) // so that the second is not kept to grow
+			synctest.Wait()
+			defer func() { t.Log(id, <-put) }()
+		}
+		time.Sleep(time.Minute)
+		store.set(always(pass))
+		r.do(routing.PutJob{ID: "c", Spec: job()})
+		synctest.Wait()
+		mu.Lock()
+		defer mu.Unlock()
+		for i, seq := range told {
+			if seq != uint64(i)+1 {
+				t.Fatalf("told of events %v", told)
+			}
+		}
+		if uint64(len(told)) != store.last() {
+			t.Errorf("told of %d events of %d", len(told), store.last())
+		}
+	})
+}
+
+// A router whose role was taken over refuses what it had in hand, and takes
+// the state as it finds it when it has the role again.
+func TestTheRoleIsLostAndFoundAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		inner := storetest.SQLite(t)
+		store := &tenant{Store: inner}
+		r := start(t, store, func(o *router.Options) { o.Shared = true })
+		r.furnish(1)
+		store.take(true)
+		other, ok, err := inner.AcquireRole(t.Context(), weir.Router) // a new epoch
+		if err != nil || !ok {
+			t.Fatal(ok, err)
+		}
+		if _, err := r.try(routing.PutJob{ID: "j", Spec: job()}); weir.CodeOf(err) != weir.CodeUnavailable {
+			t.Fatalf("a job was taken without the role: %v", err)
+		}
+		synctest.Wait()
+		if err := r.View(t.Context(), func(*routing.State, time.Time) {}); weir.CodeOf(err) != weir.CodeUnavailable || !strings.Contains(err.Error(), "another process") {
+			t.Fatalf("a stand-by was asked: %v", err)
+		}
+		if err := inner.ReleaseRole(t.Context(), weir.Router, other); err != nil {
+			t.Fatal(err)
+		}
+		store.take(false)
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		if r.do(routing.PutJob{ID: "j", Spec: job()}) == nil {
+			t.Error("the job made no events")
+		}
+	})
+}
+
+// While the store is down callers are told so in time; when it is back,
+// everything goes on, and what was applied meanwhile holds.
+func TestCallersDoNotWaitForEver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newGate(storetest.SQLite(t))
+		r := start(t, store, nil)
+		r.furnish(1)
+		store.set(always(hold))
+		begin := time.Now()
+		_, err := r.try(routing.PutJob{ID: "j", Spec: job()})
+		if weir.CodeOf(err) != weir.CodeUnavailable || time.Since(begin) > 11*time.Second {
+			t.Fatalf("after %v: %v", time.Since(begin), err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := r.View(ctx, func(*routing.State, time.Time) {}); weir.CodeOf(err) != weir.CodeUnavailable {
+			t.Fatal(err)
+		}
+		store.open()
+		if err := r.View(t.Context(), func(s *routing.State, _ time.Time) {
+			if _, ok := s.Job("j"); !ok {
+				t.Error("the job is not there")
+			}
+		}); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// A drain waits for what was applied, gives the role back at once, and leaves
+// a snapshot instead of a journal.
+func TestDrain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		inner := storetest.SQLite(t)
+		store := newGate(inner)
+		r := start(t, store, nil)
+		r.furnish(1)
+		store.set(always(hold))
+		put := later(func() error { _, err := r.try(routing.PutJob{ID: "j", Spec: job()}); return err })
+		synctest.Wait()
+		drained := later(func() error { return r.Drain(context.Background()) })
+		synctest.Wait()
+		if ended(drained) {
+			t.Fatal("it did not wait for what it had in hand")
+		}
+		if _, err := r.try(routing.Tick{}); weir.CodeOf(err) != weir.CodeDraining {
+			t.Errorf("a call while draining: %v", err)
+		}
+		store.open()
+		if err := <-put; err != nil {
+			t.Error(err)
+		}
+		if err := <-drained; err != nil {
+			t.Error(err)
+		}
+		saved, err := inner.LoadSnapshot(t.Context())
+		if err != nil || saved.Seq != saved.Last || saved.Last == 0 {
+			t.Errorf("the snapshot is of event %d, the journal ends with %d (%v)", saved.Seq, saved.Last, err)
+		}
+		left, err := inner.Segments(t.Context(), 0, 10)
+		if err != nil || len(left) > 0 {
+			t.Errorf("%d segments are left (%v)", len(left), err)
+		}
+	})
+}

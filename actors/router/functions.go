@@ -1,0 +1,269 @@
+package router
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+	"time"
+
+	"weir/routing"
+)
+
+// Figures of calls of functions.
+const (
+	callsAtOnce  = 16
+	asksAtOnce   = 16 // jobs for which calls of a kind are made; others wait for their turn
+	callTries    = 3
+	callTimeout  = 5 * time.Second
+	callRetry    = 100 * time.Millisecond
+	answerWithin = 20 * time.Second // for everything that one job waits for
+	turnWithin   = 5 * time.Minute  // for the turn of a job whose classification would fail
+	batchMost    = 100              // workers in one call
+	batchDefault = 20
+)
+
+// functions evaluates the rules that only somebody outside can.
+type functions struct {
+	*Router
+	slots   chan struct{}
+	rulings turns
+	ratings turns
+}
+
+// turns are asks of one kind that wait for others of their kind.
+type turns struct {
+	mu      sync.Mutex
+	line    []ask
+	running int // whose turn it is
+}
+
+// ask is what one job needs from outside.
+type ask struct {
+	gen int64
+	do  func(ctx context.Context) routing.Command
+}
+
+func newFunctions(r *Router) *functions {
+	return &functions{Router: r, slots: make(chan struct{}, callsAtOnce)}
+}
+
+// add has an ask dealt with when its turn comes.
+func (f *functions) add(t *turns, a ask) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.line = append(t.line, a)
+	if t.running < asksAtOnce {
+		t.running++
+		f.task(func(ctx context.Context) { f.work(ctx, t) })
+	}
+}
+
+// work deals with asks until none waits. Those of a state that is no more are
+// asked again by the one that is.
+func (f *functions) work(ctx context.Context, t *turns) {
+	for a, ok := t.next(ctx); ok; a, ok = t.next(ctx) {
+		if a.gen == f.generations.Load() {
+			f.supply(ctx, a.gen, a.do(ctx))
+		}
+	}
+}
+
+func (t *turns) next(ctx context.Context) (a ask, ok bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.line) == 0 || ctx.Err() != nil {
+		t.running--
+		return a, false
+	}
+	a, t.line[0] = t.line[0], ask{}
+	t.line = t.line[1:]
+	return a, true
+}
+
+// see begins to answer an event that asks. The state is looked at here and not
+// kept.
+func (f *functions) see(gen int64, s *routing.State, e routing.Event) {
+	asked := time.Now()
+	switch e := e.(type) {
+	case *routing.JobRulesAskedEvent:
+		f.add(&f.rulings, ask{gen, func(ctx context.Context) routing.Command { return f.rules(ctx, e, asked) }})
+	case *routing.JobScoresAskedEvent:
+		workers := make([]map[string]routing.Value, len(e.Workers))
+		for i, id := range e.Workers {
+			w, _ := s.Worker(id)
+			workers[i] = w.Labels
+		}
+		f.add(&f.ratings, ask{gen, func(ctx context.Context) routing.Command { return f.scores(ctx, e, workers, asked) }})
+	}
+}
+
+// resume asks again what a former life was not answered.
+func (f *functions) resume(gen int64, s *routing.State) {
+	for _, e := range s.Owed() {
+		f.see(gen, s, e)
+	}
+}
+
+func (f *functions) supply(ctx context.Context, gen int64, c routing.Command) {
+	if ctx.Err() == nil {
+		f.tell(supplied{gen, c})
+	}
+}
+
+// rules evaluates all rules that a classification waits for, at the same time.
+// One that fails fails the classification, and so does a turn that was too
+// long in coming: else a function that hangs would hold all jobs up.
+func (f *functions) rules(ctx context.Context, e *routing.JobRulesAskedEvent, asked time.Time) routing.Command {
+	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	if time.Since(asked) > turnWithin {
+		cancel()
+	}
+	defer cancel()
+	body := newObject()
+	body.labels("job", e.Labels)
+	text := body.end()
+	results := make([]routing.Result, len(e.Rules))
+	failures := make([]*routing.Failure, len(e.Rules))
+	var wait sync.WaitGroup
+	for i := range e.Rules {
+		wait.Go(func() {
+			answer, err := f.call(ctx, &e.Rules[i].Rule, text)
+			if err == nil {
+				results[i].Value, err = valueOf(answer)
+			}
+			if err != nil {
+				failures[i] = &routing.Failure{Code: "FunctionFailed", Message: err.Error(), Target: e.Rules[i].Path}
+			}
+		})
+	}
+	wait.Wait()
+	answer := routing.SupplyRules{JobID: e.JobID, Round: e.Seq, Results: map[string]routing.Result{}}
+	for i := range e.Rules {
+		answer.Results[e.Rules[i].Path] = results[i]
+		if failures[i] != nil {
+			answer.Failure = failures[i]
+			break
+		}
+	}
+	return answer
+}
+
+// valueOf reads a function's answer. What is neither a text, a number nor a
+// truth value stays text: a list of selectors is read from that.
+func valueOf(answer []byte) (routing.Value, error) {
+	if !json.Valid(answer) {
+		return routing.Value{}, errAnswer
+	}
+	var v routing.Value
+	if err := json.Unmarshal(answer, &v); err == nil {
+		return v, nil
+	}
+	return routing.Text(string(answer)), nil
+}
+
+// scores has workers scored, one in a call or many. Who gets no score has 0.
+func (f *functions) scores(ctx context.Context, e *routing.JobScoresAskedEvent, workers []map[string]routing.Value, asked time.Time) routing.Command {
+	ctx, cancel := context.WithDeadline(ctx, asked.Add(answerWithin))
+	defer cancel()
+	size := 1
+	if o := e.Options; o != nil && o.IsBatchScoringEnabled {
+		if size = o.BatchSize; size <= 0 {
+			size = batchDefault
+		}
+		size = min(size, batchMost)
+	}
+	answer := routing.SupplyScores{JobID: e.JobID, Round: e.Seq, Scores: map[string]float64{}}
+	var mu sync.Mutex
+	var wait sync.WaitGroup
+	room := make(chan struct{}, callsAtOnce) // goroutines of one job
+	for at := 0; at < len(workers); at += size {
+		end := min(at+size, len(workers))
+		room <- struct{}{}
+		wait.Go(func() {
+			defer func() { <-room }()
+			scores := f.score(ctx, e, e.Workers[at:end], workers[at:end])
+			mu.Lock()
+			defer mu.Unlock()
+			for i, score := range scores {
+				answer.Scores[e.Workers[at+i]] = score
+			}
+		})
+	}
+	wait.Wait()
+	return answer
+}
+
+// score gives the scores of some workers, in their order; none after a failure.
+func (f *functions) score(ctx context.Context, e *routing.JobScoresAskedEvent, ids []string, workers []map[string]routing.Value) []float64 {
+	batch := e.Options != nil && e.Options.IsBatchScoringEnabled
+	answer, err := f.call(ctx, &e.Rule, scoreRequest(e, workers, batch))
+	if err != nil {
+		return nil
+	}
+	if !batch {
+		var score float64
+		if json.Unmarshal(answer, &score) != nil {
+			return nil
+		}
+		return []float64{score}
+	}
+	var list []float64
+	if json.Unmarshal(answer, &list) == nil {
+		return list[:min(len(list), len(ids))]
+	}
+	var byID map[string]float64
+	if json.Unmarshal(answer, &byID) != nil {
+		return nil
+	}
+	list = make([]float64, len(ids))
+	for i, id := range ids {
+		list[i] = byID[id]
+	}
+	return list
+}
+
+// scoreRequest is what a scoring function is sent: the job's labels and
+// selectors unless the policy leaves them out, and a worker or many.
+func scoreRequest(e *routing.JobScoresAskedEvent, workers []map[string]routing.Value, batch bool) []byte {
+	wants := func(parameter string) bool {
+		if e.Options == nil || len(e.Options.ScoringParameters) == 0 {
+			return true
+		}
+		for _, p := range e.Options.ScoringParameters {
+			if p == parameter {
+				return true
+			}
+		}
+		return false
+	}
+	o := newObject()
+	if wants("jobLabels") {
+		o.labels("job", e.Labels)
+	}
+	if wants("workerSelectors") {
+		list(&o, "selectors", e.Selectors, func(s *object, selector *routing.WorkerSelector) {
+			s.text("key", selector.Key)
+			s.text("operator", string(selector.Operator))
+			s.key("value")
+			s.b = appendValue(s.b, selector.Value)
+			if selector.ExpiresAfterSeconds > 0 {
+				s.key("expiresAfterSeconds")
+				s.b = appendNumber(s.b, selector.ExpiresAfterSeconds)
+			}
+		})
+	}
+	if !batch {
+		o.labels("worker", workers[0])
+		return o.end()
+	}
+	o.key("workers")
+	o.b = append(o.b, '[')
+	for i, labels := range workers {
+		if i > 0 {
+			o.b = append(o.b, ',')
+		}
+		o.b = appendLabels(o.b, labels)
+	}
+	o.b = append(o.b, ']')
+	return o.end()
+}

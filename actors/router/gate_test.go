@@ -1,0 +1,150 @@
+package router_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"weir"
+	"weir/actors/router"
+	"weir/routing"
+)
+
+// verdict is what a gate does with a group.
+type verdict int
+
+const (
+	pass   verdict = iota
+	refuse         // it is not written, and the router is told so
+	drop           // it is not written, and the router hears nothing: the process has died
+	mute           // it is written, and the router hears nothing
+	hold           // it waits until the gate is opened
+)
+
+var errBroken = errors.New("the disk is broken")
+
+// gate is a store whose journal fails at will, and that knows what the state
+// has to be: it folds what was really written.
+type gate struct {
+	router.Store
+
+	mu     sync.Mutex
+	judge  func(n int) verdict // of the nth group, from 1
+	n      int
+	held   []func()
+	truth  *routing.State
+	fault  error
+	writes sync.WaitGroup // that the store has not answered
+}
+
+func newGate(store router.Store) *gate {
+	return &gate{Store: store, judge: func(int) verdict { return pass }, truth: routing.New(routing.DefaultSettings())}
+}
+
+// set changes how groups are judged. n counts from then on.
+func (g *gate) set(judge func(n int) verdict) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.judge, g.n = judge, 0
+}
+
+// always judges all groups alike.
+func always(v verdict) func(int) verdict { return func(int) verdict { return v } }
+
+func (g *gate) Append(l weir.Lease, group routing.Group, done func(error)) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.n++
+	write := func(tell func(error)) {
+		g.writes.Add(1)
+		g.Store.Append(l, group, func(err error) {
+			defer g.writes.Done()
+			if err == nil {
+				g.learn(group)
+			}
+			tell(err)
+		})
+	}
+	switch g.judge(g.n) {
+	case pass:
+		write(done)
+	case refuse:
+		go done(errBroken)
+	case drop:
+	case mute:
+		write(func(error) {})
+	case hold:
+		g.held = append(g.held, func() { write(done) })
+	}
+}
+
+// open lets held groups through.
+func (g *gate) open() {
+	g.set(always(pass))
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, release := range g.held {
+		release()
+	}
+	g.held = nil
+}
+
+// learn folds what was written into the truth.
+func (g *gate) learn(group routing.Group) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, s := range group.Segments {
+		events, err := routing.NewDecoder().DecodeEvents(s.Data)
+		if err == nil {
+			err = g.truth.Fold(events...)
+		}
+		g.fault = errors.Join(g.fault, err)
+	}
+}
+
+// last is the last event that was written.
+func (g *gate) last() uint64 {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.truth.Seq()
+}
+
+// known is the state that everything written gives.
+func (g *gate) known() (string, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	data, err := g.truth.Snapshot()
+	return string(data), errors.Join(g.fault, err)
+}
+
+// tenant is a store in which another process may have the role.
+type tenant struct {
+	router.Store
+
+	mu    sync.Mutex
+	taken bool
+}
+
+func (s *tenant) take(taken bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.taken = taken
+}
+
+func (s *tenant) AcquireRole(ctx context.Context, role weir.Role) (weir.Lease, bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.taken {
+		return weir.Lease{}, false, nil
+	}
+	return s.Store.AcquireRole(ctx, role)
+}
+
+func (s *tenant) RenewRole(ctx context.Context, role weir.Role, l weir.Lease) (bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.taken {
+		return false, nil
+	}
+	return s.Store.RenewRole(ctx, role, l)
+}

@@ -1,0 +1,113 @@
+package router
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+
+	"weir/actors/care"
+	"weir/routing"
+)
+
+var (
+	errNoCaller = errors.New("functions cannot be called here")
+	errAnswer   = errors.New("the function's answer is not JSON")
+	errToken    = errors.New("the authorization server gave no token")
+)
+
+// call calls a rule's function, again after what may pass. Its errors name no
+// address: that may hold a key.
+func (f *functions) call(ctx context.Context, rule *routing.Rule, body []byte) ([]byte, error) {
+	if f.o.Caller == nil {
+		return nil, errNoCaller
+	}
+	var err error
+	for try := 1; try <= callTries; try++ {
+		if try > 1 && !sleep(ctx, care.BackOff(try, callRetry, time.Second)) {
+			break
+		}
+		var answer []byte
+		var again bool
+		if answer, again, err = f.once(ctx, rule, body); err == nil {
+			f.metrics.functions.WithLabelValues("answered").Inc()
+			return answer, nil
+		}
+		if !again {
+			break
+		}
+	}
+	f.metrics.functions.WithLabelValues(resultFailed).Inc()
+	return nil, err
+}
+
+func (f *functions) once(ctx context.Context, rule *routing.Rule, body []byte) (answer []byte, again bool, err error) {
+	select {
+	case f.slots <- struct{}{}:
+		defer func() { <-f.slots }()
+	case <-ctx.Done():
+		return nil, false, errors.New("the function was not called in time")
+	}
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	header := http.Header{"Content-Type": {"application/json"}}
+	address := rule.FunctionURI
+	if rule.Kind == routing.RuleWebhook {
+		address = rule.WebhookURI
+		if again, err := f.authorize(ctx, rule, header); err != nil {
+			return nil, again, err
+		}
+	} else if c := rule.Credential; c != nil {
+		setKeys(header, c)
+	}
+	status, answer, err := f.o.Caller.Post(ctx, address, header, body)
+	switch {
+	case err != nil:
+		f.log.Debug("a function could not be called", "error", err)
+		return nil, true, errors.New("the function could not be reached")
+	case status != http.StatusOK:
+		return nil, status >= 500 || status == http.StatusTooManyRequests, fmt.Errorf("the function answered %d", status)
+	}
+	return answer, false, nil
+}
+
+// setKeys adds a function's key, or that of its whole application.
+func setKeys(h http.Header, c *routing.Credential) {
+	key := c.FunctionKey
+	if key == "" {
+		key = c.AppKey
+	}
+	if key != "" {
+		h.Set("X-Functions-Key", key)
+	}
+	if c.ClientID != "" {
+		h.Set("X-Functions-Clientid", c.ClientID)
+	}
+}
+
+// authorize adds the token of a webhook that has an authorization server.
+func (f *functions) authorize(ctx context.Context, rule *routing.Rule, h http.Header) (again bool, err error) {
+	if rule.AuthorizationServerURI == "" || rule.ClientCredential == nil {
+		return false, nil
+	}
+	form := url.Values{
+		"grant_type": {"client_credentials"}, "client_id": {rule.ClientCredential.ClientID},
+		"client_secret": {rule.ClientCredential.ClientSecret},
+	}
+	status, answer, err := f.o.Caller.Post(ctx, rule.AuthorizationServerURI,
+		http.Header{"Content-Type": {"application/x-www-form-urlencoded"}}, []byte(form.Encode()))
+	if err != nil {
+		return true, errToken
+	}
+	var token struct {
+		AccessToken string `json:"access_token"`
+	}
+	if status != http.StatusOK || json.Unmarshal(answer, &token) != nil || token.AccessToken == "" {
+		return status >= 500 || status == http.StatusTooManyRequests, errToken
+	}
+	h.Set("Authorization", "Bearer "+token.AccessToken)
+	return false, nil
+}

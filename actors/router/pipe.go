@@ -1,0 +1,171 @@
+package router
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"weir"
+	"weir/events"
+	"weir/internal/failpoint"
+	"weir/routing"
+)
+
+// pipe is the way of events into the journal: what was applied collects in a
+// group while earlier groups are being written.
+type pipe struct {
+	durable uint64 // the last event that is durable
+	current []routing.Event
+	ahead   []group // handed over, in order
+	events  int     // applied and not durable
+	asked   bool    // a flush is on its way
+	scribe  chan<- group
+}
+
+// group is events that become durable as one.
+type group struct {
+	events []routing.Event
+	begun  time.Time
+}
+
+func (g *group) last() uint64 { return g.events[len(g.events)-1].Head().Seq }
+
+// collect adds what was applied to the group that is open.
+func (d *desk) collect(list []routing.Event) {
+	d.pipe.current = append(d.pipe.current, list...)
+	d.pipe.events += len(list)
+}
+
+// askFlush has the open group handed over once the messages that wait already
+// were dealt with, so that they share it.
+func (d *desk) askFlush() {
+	p := &d.pipe
+	if len(p.current) == 0 || p.asked || len(p.ahead) >= groupsAhead || p.grows() {
+		return
+	}
+	if len(p.current) >= groupEvents {
+		d.handOver()
+		return
+	}
+	p.asked = true
+	d.tell(flush{d.gen})
+}
+
+// grows says that the open group is small and would only wait behind another: it
+// is handed over when that is durable, unless that takes unusually long.
+func (p *pipe) grows() bool {
+	n := len(p.ahead)
+	return n > 0 && len(p.current) < groupWorth && time.Since(p.ahead[n-1].begun) < groupWait
+}
+
+// handOver closes the open group.
+func (d *desk) handOver() {
+	p := &d.pipe
+	if len(p.current) == 0 || len(p.ahead) >= groupsAhead {
+		return
+	}
+	g := group{p.current, time.Now()}
+	p.current = make([]routing.Event, 0, len(g.events)) // watchers keep the other
+	p.ahead = append(p.ahead, g)
+	p.scribe <- g // it has room for as many as may be ahead
+	d.cut(g.last())
+}
+
+// next sees to the group after one that is durable. Where many are on their way
+// it waits a little for them: each commit costs as much as dozens of events.
+func (d *desk) next(before *group) {
+	p := &d.pipe
+	if len(p.ahead) > 0 || p.asked {
+		return
+	}
+	if d.mode != serving || len(before.events) < groupBusy || len(p.current) >= groupWorth {
+		d.handOver()
+		return
+	}
+	p.asked = true
+	gen := d.gen
+	time.AfterFunc(groupRest, func() { d.tell(flush{gen}) })
+}
+
+// committed follows the end of a group.
+func (d *desk) committed(c committed) {
+	if c.err != nil {
+		d.metrics.commits.WithLabelValues(resultFailed).Inc()
+		d.fail(c.err)
+		return
+	}
+	failpoint.Hit("route.committed")
+	p := &d.pipe
+	g := p.ahead[0]
+	p.ahead[0] = group{}
+	p.ahead = p.ahead[1:]
+	p.durable = c.last
+	p.events -= len(g.events)
+	d.row = 0
+	d.metrics.committed(&g)
+	d.next(&g)
+	d.heard.told = c.last
+	d.watchers.tell(g.events)
+	for _, e := range g.events {
+		d.functions.see(d.gen, d.state, e)
+	}
+	d.save()
+	d.settle()
+	d.drainFurther()
+}
+
+// scribe encodes groups and hands them to the journal, in order.
+func (r *Router) scribe(ctx context.Context, gen int64, in <-chan group, l weir.Lease) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case g := <-in:
+			last := g.last()
+			encoded, err := encode(g.events)
+			if err != nil {
+				r.tell(committed{gen, last, err})
+				return
+			}
+			failpoint.Hit("route.before")
+			r.o.Store.Append(l, encoded, func(err error) { r.tell(committed{gen, last, err}) })
+		}
+	}
+}
+
+// encode gives a group the form of the journal: segments of bounded size, of
+// which one has at least an event, and what is told.
+func encode(list []routing.Event) (routing.Group, error) {
+	var out routing.Group
+	data := make([]byte, 0, min(segmentBytes, usualBytes*len(list)))
+	first := list[0].Head().Seq
+	for i, e := range list {
+		var err error
+		if data, err = routing.AppendEvents(data, e); err != nil {
+			return out, err
+		}
+		if i == len(list)-1 || len(data) >= segmentBytes {
+			seq := e.Head().Seq
+			out.Segments = append(out.Segments, routing.Segment{First: first, Last: seq, Data: slices.Clip(data)})
+			first, data = seq+1, data[len(data):]
+		}
+	}
+	public, err := publicEvents(list)
+	out.Public = public
+	return out, err
+}
+
+func publicEvents(list []routing.Event) ([]events.Event, error) {
+	out := make([]events.Event, 0, len(list))
+	for _, e := range list {
+		if !routing.Public(e) {
+			continue
+		}
+		p, err := Announce(e)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, p)
+	}
+	return out, nil
+}

@@ -1,0 +1,301 @@
+package router
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"weir/events"
+	"weir/routing"
+)
+
+// source is what the router's events say they come from.
+const source = "router"
+
+// Announce gives what the API's event of an event of the engine tells. Of
+// members that are published under two names it has both.
+func Announce(e routing.Event) (events.Event, error) {
+	o := newObject()
+	subject, ok := tellJob(&o, e)
+	if !ok {
+		subject, ok = tellOffer(&o, e)
+	}
+	if !ok {
+		subject, ok = tellWorker(&o, e)
+	}
+	if !ok {
+		return events.Event{}, fmt.Errorf("nothing is known to tell of an event of kind %s", e.Kind())
+	}
+	return events.Event{Type: "Microsoft.Communication." + e.Kind(), Source: source, Subject: subject, At: e.Head().At, Data: o.end()}, nil
+}
+
+func tellJob(o *object, e routing.Event) (subject string, ok bool) {
+	switch e := e.(type) {
+	case *routing.JobReceivedEvent:
+		subject = o.job(&e.JobHead, "", "")
+		o.received(e)
+	case *routing.JobClassifiedEvent:
+		subject = o.job(&e.JobHead, "/queue/", e.QueueID)
+		o.text("classificationPolicyId", e.ClassificationPolicyID)
+		o.integer("priority", e.Priority)
+		o.selectors("attachedWorkerSelectors", e.Attached)
+		o.queue("queueInfo", &e.Queue)
+		o.queue("queueDetails", &e.Queue)
+	case *routing.JobClassificationFailedEvent:
+		subject = o.job(&e.JobHead, "/classificationpolicy/", e.ClassificationPolicyID)
+		o.text("classificationPolicyId", e.ClassificationPolicyID)
+		o.failures(e.Errors)
+	case *routing.JobQueuedEvent:
+		subject = o.job(&e.JobHead, "/queue/", e.QueueID)
+		o.wants(e.Priority, e.Requested, e.Attached)
+	case *routing.JobExceptionTriggeredEvent:
+		subject = o.job(&e.JobHead, "/exceptionrule/", e.RuleKey)
+		o.text("ruleKey", e.RuleKey)
+		o.text("exceptionRuleId", e.RuleID)
+	case *routing.JobWorkerSelectorsExpiredEvent:
+		subject = o.job(&e.JobHead, "/queue/", e.QueueID)
+		o.selectors("requestedWorkerSelectorsExpired", e.Requested)
+		o.selectors("expiredRequestedWorkerSelectors", e.Requested)
+		o.selectors("attachedWorkerSelectorsExpired", e.Attached)
+		o.selectors("expiredAttachedWorkerSelectors", e.Attached)
+	case *routing.JobWaitingForActivationEvent:
+		subject = o.job(&e.JobHead, "", "")
+		o.wants(e.Priority, e.Requested, e.Attached)
+		o.scheduled(e.ScheduledAt)
+		o.truth("unavailableForMatching", true)
+	case *routing.JobSchedulingFailedEvent:
+		subject = o.job(&e.JobHead, "", "")
+		o.wants(e.Priority, e.Requested, e.Attached)
+		o.scheduled(e.ScheduledAt)
+		o.text("failureReason", e.FailureReason)
+	case *routing.JobDeletedEvent:
+		subject = o.job(&e.JobHead, "", "")
+	default:
+		return tellEnd(o, e)
+	}
+	return subject, true
+}
+
+// tellEnd tells of a job that leaves its worker or ends.
+func tellEnd(o *object, e routing.Event) (subject string, ok bool) {
+	switch e := e.(type) {
+	case *routing.JobUnassignedEvent:
+		subject = o.job(&e.JobHead, "/assignment/", e.AssignmentID)
+		o.assignment(e.AssignmentID, e.WorkerID)
+	case *routing.JobCompletedEvent:
+		subject = o.job(&e.JobHead, "/assignment/", e.AssignmentID)
+		o.assignment(e.AssignmentID, e.WorkerID)
+	case *routing.JobClosedEvent:
+		subject = o.job(&e.JobHead, "/assignment/", e.AssignmentID)
+		o.assignment(e.AssignmentID, e.WorkerID)
+		o.optional("dispositionCode", e.DispositionCode)
+	case *routing.JobCancelledEvent:
+		subject = o.job(&e.JobHead, "/disposition/", e.DispositionCode)
+		o.optional("note", e.Note)
+		o.text("dispositionCode", e.DispositionCode)
+	default:
+		return "", false
+	}
+	return subject, true
+}
+
+func tellOffer(o *object, e routing.Event) (subject string, ok bool) {
+	switch e := e.(type) {
+	case *routing.OfferIssuedEvent:
+		subject = o.offer(&e.OfferHead)
+		o.instant("offerTimeUtc", "offeredOn", e.At)
+		o.instant("expiryTimeUtc", "expiresOn", e.ExpiresAt)
+		o.pair(&e.OfferData)
+	case *routing.OfferAcceptedEvent:
+		subject = o.offer(&e.OfferHead)
+		o.text("assignmentId", e.AssignmentID)
+		o.pair(&e.OfferData)
+	case *routing.OfferDeclinedEvent:
+		subject = o.offer(&e.OfferHead)
+	case *routing.OfferRevokedEvent:
+		subject = o.offer(&e.OfferHead)
+	case *routing.OfferExpiredEvent:
+		subject = o.offer(&e.OfferHead)
+	default:
+		return "", false
+	}
+	return subject, true
+}
+
+func tellWorker(o *object, e routing.Event) (subject string, ok bool) {
+	var id string
+	switch e := e.(type) {
+	case *routing.WorkerRegisteredEvent:
+		id = e.WorkerID
+		o.worker(id, &e.WorkerInfo)
+	case *routing.WorkerUpdatedEvent:
+		id = e.WorkerID
+		o.worker(id, &e.WorkerInfo)
+		o.texts("updatedWorkerProperties", e.Updated)
+	case *routing.WorkerDeregisteredEvent:
+		id = e.WorkerID
+		o.text("workerId", id)
+	case *routing.WorkerDeletedEvent:
+		id = e.WorkerID
+		o.worker(id, &e.WorkerInfo)
+	default:
+		return "", false
+	}
+	return "worker/" + id, true
+}
+
+// job writes what is common to the events of jobs.
+func (o *object) job(h *routing.JobHead, part, id string) (subject string) {
+	o.text("jobId", h.JobID)
+	o.text("channelReference", h.ChannelReference)
+	o.text("channelId", h.ChannelID)
+	o.optional("queueId", h.QueueID)
+	o.labels("labels", h.Labels)
+	o.labels("tags", h.Tags)
+	return "job/" + h.JobID + "/channel/" + h.ChannelID + part + id
+}
+
+func (o *object) received(e *routing.JobReceivedEvent) {
+	s := &e.Spec
+	o.text("jobStatus", capital(string(e.Status)))
+	o.optional("classificationPolicyId", s.ClassificationPolicyID)
+	if s.Priority != nil {
+		o.integer("priority", *s.Priority)
+	}
+	o.selectors("requestedWorkerSelectors", s.RequestedWorkerSelectors)
+	o.scheduled(s.MatchingMode.ScheduleAt)
+	if !s.NotAfter.IsZero() {
+		o.key("notAfter") // Weir's own
+		o.b = appendTime(o.b, s.NotAfter)
+	}
+	o.truth("unavailableForMatching", s.MatchingMode.Kind == routing.Suspend || s.MatchingMode.Kind == routing.ScheduleAndSuspend)
+}
+
+func (o *object) wants(priority int, requested, attached []routing.WorkerSelector) {
+	o.integer("priority", priority)
+	o.selectors("requestedWorkerSelectors", requested)
+	o.selectors("attachedWorkerSelectors", attached)
+}
+
+func (o *object) scheduled(at time.Time) { o.instant("scheduledTimeUtc", "scheduledOn", at) }
+
+func (o *object) assignment(id, worker string) {
+	o.text("assignmentId", id)
+	o.text("workerId", worker)
+}
+
+// offer writes what is common to the events of offers.
+func (o *object) offer(h *routing.OfferHead) (subject string) {
+	o.text("workerId", h.WorkerID)
+	o.text("jobId", h.JobID)
+	o.text("channelReference", h.ChannelReference)
+	o.text("channelId", h.ChannelID)
+	o.text("queueId", h.QueueID)
+	o.text("offerId", h.OfferID)
+	return "worker/" + h.WorkerID + "/job/" + h.JobID
+}
+
+func (o *object) pair(d *routing.OfferData) {
+	o.integer("jobPriority", d.JobPriority)
+	o.labels("jobLabels", d.JobLabels)
+	o.labels("jobTags", d.JobTags)
+	o.labels("workerLabels", d.WorkerLabels)
+	o.labels("workerTags", d.WorkerTags)
+}
+
+func (o *object) worker(id string, w *routing.WorkerInfo) {
+	o.text("workerId", id)
+	o.integer("totalCapacity", w.TotalCapacity)
+	list(o, "queueAssignments", w.Queues, func(q *object, info *routing.QueueInfo) { q.queueInfo(info) })
+	list(o, "channelConfigurations", w.Channels, func(c *object, channel *routing.Channel) {
+		c.text("channelId", channel.ChannelID)
+		c.integer("capacityCostPerJob", channel.CapacityCostPerJob)
+		if channel.MaxNumberOfJobs > 0 {
+			c.integer("maxNumberOfJobs", channel.MaxNumberOfJobs)
+		}
+	})
+	o.labels("labels", w.Labels)
+	o.labels("tags", w.Tags)
+}
+
+func (o *object) queue(k string, q *routing.QueueInfo) {
+	o.key(k)
+	o.b = append(o.b, '{')
+	o.queueInfo(q)
+	o.b = append(o.b, '}')
+}
+
+func (o *object) queueInfo(q *routing.QueueInfo) {
+	o.text("id", q.ID)
+	o.optional("name", q.Name)
+	o.labels("labels", q.Labels)
+}
+
+func (o *object) failures(errs []routing.Failure) {
+	list(o, "errors", errs, func(f *object, failure *routing.Failure) {
+		f.text("code", failure.Code)
+		f.text("message", failure.Message)
+		f.text("target", failure.Target)
+		f.key("innererror")
+		f.b = append(f.b, "null"...)
+		f.key("details")
+		f.b = append(f.b, "[]"...)
+	})
+}
+
+func (o *object) selectors(k string, selectors []routing.WorkerSelector) {
+	list(o, k, selectors, func(s *object, selector *routing.WorkerSelector) {
+		s.text("key", selector.Key)
+		s.text("labelOperator", capital(string(selector.Operator)))
+		s.key("value")
+		s.b = appendValue(s.b, selector.Value)
+		if selector.ExpiresAfterSeconds > 0 {
+			s.key("ttlSeconds")
+			s.b = appendNumber(s.b, selector.ExpiresAfterSeconds)
+		}
+		status := selector.Status
+		if status == "" {
+			status = routing.SelectorActive
+		}
+		s.text("state", capital(string(status)))
+		if !selector.ExpiresAt.IsZero() {
+			s.key("expirationTime")
+			s.b = appendTime(s.b, selector.ExpiresAt)
+		}
+	})
+}
+
+func (o *object) texts(k string, texts []string) {
+	o.key(k)
+	o.b = append(o.b, '[')
+	for i, text := range texts {
+		if i > 0 {
+			o.b = append(o.b, ',')
+		}
+		o.b = appendText(o.b, text)
+	}
+	o.b = append(o.b, ']')
+}
+
+// list writes an array of objects.
+func list[T any](o *object, k string, items []T, write func(*object, *T)) {
+	o.key(k)
+	o.b = append(o.b, '[')
+	for i := range items {
+		if i > 0 {
+			o.b = append(o.b, ',')
+		}
+		o.b = append(o.b, '{')
+		write(o, &items[i])
+		o.b = append(o.b, '}')
+	}
+	o.b = append(o.b, ']')
+}
+
+// capital is how the names of states and operators are written in events.
+func capital(name string) string {
+	if name == "" {
+		return ""
+	}
+	return strings.ToUpper(name[:1]) + name[1:]
+}

@@ -1,0 +1,271 @@
+package router_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"weir/routing"
+)
+
+const (
+	racers  = 3 // workers that have an offer of the same job
+	races   = 200
+	expires = 200 * time.Millisecond
+)
+
+// deed is what was done to a job.
+type deed struct {
+	what   string // accept, decline, expire, cancel; or how it was found in the end: won, over
+	worker int
+}
+
+// fate is a job as the model has it.
+type fate struct {
+	open      [racers]bool
+	winner    int // from 1; 0: nobody
+	cancelled bool
+}
+
+// judge is the model: what may follow on what.
+func judge(f fate, o operation[deed, bool]) (fate, bool) {
+	w := o.input.worker
+	next, ok := f, false
+	switch o.input.what {
+	case "accept":
+		switch {
+		case f.winner == w+1 && !f.cancelled: // again
+			ok = true
+		case f.open[w]:
+			ok, next.winner, next.open = true, w+1, [racers]bool{}
+		}
+	case "decline":
+		ok, next.open[w] = f.open[w], false
+	case "expire":
+		if !f.open[w] {
+			return f, false
+		}
+		ok, next.open[w] = true, false
+	case "cancel":
+		if ok = !f.cancelled; ok {
+			next.cancelled, next.open = true, [racers]bool{}
+		}
+	case "won":
+		ok = f.winner == w+1
+	case "over":
+		ok = f.cancelled
+	}
+	if !ok {
+		next = f
+	}
+	return next, o.maybe || ok == o.output
+}
+
+// race is one job and what was done to it.
+type race struct {
+	id     string
+	offers [racers]string
+	issued int64
+
+	mu      sync.Mutex
+	history []operation[deed, bool]
+}
+
+func (x *race) add(o operation[deed, bool]) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.history = append(x.history, o)
+}
+
+// TestRacesAreLinearizable: workers accept and decline, offers expire and
+// clients cancel, all at the same instants, through the actor and a journal of
+// which now and then a commit fails. For each job there is an order of all that
+// in which every answer is right, and that is what happened.
+func TestRacesAreLinearizable(t *testing.T) {
+	for name, failing := range map[string]bool{"a journal that works": false, "a journal that fails now and then": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { runRaces(t, failing) })
+		})
+	}
+}
+
+func runRaces(t *testing.T, failing bool) {
+	store := newGate(newDiary())
+	r := start(t, store, nil)
+	var clock atomic.Int64
+	all := map[string]*race{}
+	var mu sync.Mutex
+	r.Watch(func(events []routing.Event) {
+		for _, e := range events {
+			if e, ok := e.(*routing.OfferExpiredEvent); ok {
+				mu.Lock()
+				x := all[e.JobID]
+				mu.Unlock()
+				x.add(operation[deed, bool]{input: deed{"expire", number(e.WorkerID)}, output: true, called: x.issued, returned: clock.Add(1)})
+			}
+		}
+	})
+	for i := range races {
+		x := prepare(t, r, &clock, i)
+		mu.Lock()
+		all[x.id] = x
+		mu.Unlock()
+	}
+	if failing {
+		store.set(func(n int) verdict {
+			if n%7 == 3 {
+				return refuse
+			}
+			return pass
+		})
+	}
+	var wait sync.WaitGroup
+	now := instants(&wait)
+	for id, x := range all {
+		x.run(r, &clock, &wait, now, rand.New(rand.NewPCG(5, uint64(number(id)))))
+	}
+	wait.Wait()
+	store.set(always(pass))
+	time.Sleep(time.Minute) // whatever was still to expire
+	synctest.Wait()
+	outcomes := map[string]int{}
+	for _, x := range all {
+		outcomes[x.check(t, r, clock.Add(1))]++
+	}
+	for _, x := range all {
+		for _, o := range x.history {
+			if o.input.what == "expire" {
+				outcomes["expire"]++
+			}
+			if o.maybe {
+				outcomes["unknown"]++
+			}
+		}
+	}
+	t.Log(outcomes)
+	if outcomes["won"] < races/20 || outcomes["cancelled"] < races/20 || outcomes["expire"] < races/20 || (outcomes["unknown"] > 0) != failing {
+		t.Errorf("the races were too much alike: %v", outcomes)
+	}
+}
+
+// number is the one at the end of an id.
+func number(id string) int {
+	n, _ := strconv.Atoi(id[strings.LastIndexByte(id, '-')+1:])
+	return n
+}
+
+// prepare makes a queue with workers who all have an offer of its job.
+func prepare(t *testing.T, r *rig, clock *atomic.Int64, i int) *race {
+	t.Helper()
+	x := &race{id: "job-" + strconv.Itoa(i), issued: clock.Add(1)}
+	q := "q" + strconv.Itoa(i)
+	if i == 0 {
+		r.do(routing.PutDistribution{ID: "d", Spec: routing.DistributionSpec{
+			OfferExpiresAfterSeconds: expires.Seconds(), Mode: routing.Mode{Kind: routing.LongestIdle, MinConcurrentOffers: racers, MaxConcurrentOffers: racers},
+		}})
+	}
+	r.do(routing.PutQueue{ID: q, Spec: routing.QueueSpec{DistributionPolicyID: "d"}})
+	for w := range racers {
+		spec := worker()
+		spec.Queues = []string{q}
+		r.do(routing.PutWorker{ID: fmt.Sprintf("w-%d-%d", i, w), Spec: spec})
+	}
+	spec := job()
+	spec.QueueID = q
+	for _, e := range r.do(routing.PutJob{ID: x.id, Spec: spec}) {
+		if o, ok := e.(*routing.OfferIssuedEvent); ok {
+			x.offers[number(o.WorkerID)] = o.OfferID
+		}
+	}
+	return x
+}
+
+// instants gives channels that are closed one after the other until the offers
+// expire, the last in that moment. A timer for each deed would be a thousand
+// that go off at once.
+func instants(wait *sync.WaitGroup) [7]chan struct{} {
+	var all [7]chan struct{}
+	for i := range all {
+		all[i] = make(chan struct{})
+	}
+	wait.Go(func() {
+		begin := time.Now()
+		for i, c := range all {
+			<-time.After(time.Until(begin.Add(time.Duration(i) * expires / 6)))
+			close(c)
+		}
+	})
+	return all
+}
+
+// run has everybody act at nearly the same time.
+func (x *race) run(r *rig, clock *atomic.Int64, wait *sync.WaitGroup, now [7]chan struct{}, random *rand.Rand) {
+	act := func(d deed, c routing.Command) {
+		turn := now[min(6, random.IntN(12))]
+		wait.Go(func() {
+			<-turn
+			o := operation[deed, bool]{input: d, called: clock.Add(1)}
+			_, err := do(context.Background(), r.Router, c)
+			o.returned, o.output, o.maybe = clock.Add(1), err == nil, stopped(err)
+			x.add(o)
+		})
+	}
+	for w := range racers {
+		id := fmt.Sprintf("w-%d-%d", number(x.id), w)
+		accept := routing.AcceptOffer{WorkerID: id, OfferID: x.offers[w]}
+		act(deed{"accept", w}, accept)
+		if random.IntN(2) == 0 {
+			act(deed{"accept", w}, accept)
+		}
+		if random.IntN(2) == 0 {
+			act(deed{"decline", w}, routing.DeclineOffer{WorkerID: id, OfferID: x.offers[w]})
+		}
+	}
+	if random.IntN(2) == 0 {
+		act(deed{"cancel", 0}, routing.CancelJob{ID: x.id})
+	}
+}
+
+// check compares what happened to a job with what was answered.
+func (x *race) check(t *testing.T, r *rig, now int64) string {
+	t.Helper()
+	var j routing.Job
+	if err := r.View(t.Context(), func(s *routing.State, _ time.Time) { j, _ = s.Job(x.id) }); err != nil {
+		t.Fatal(err)
+	}
+	open := 0
+	x.add(operation[deed, bool]{input: deed{what: "over"}, output: j.Status == routing.JobCancelled, called: now, returned: now})
+	for w := range racers {
+		won := false
+		for _, a := range j.Assignments {
+			won = won || number(a.WorkerID) == w
+		}
+		x.add(operation[deed, bool]{input: deed{"won", w}, output: won, called: now, returned: now})
+	}
+	for _, a := range j.Assignments {
+		if a.ClosedAt.IsZero() {
+			open++
+		}
+	}
+	if open > 1 || len(j.Assignments) > 1 {
+		t.Errorf("job %s has %d assignments, %d of them open", x.id, len(j.Assignments), open)
+	}
+	begin := fate{open: [racers]bool{true, true, true}}
+	if !linearizable(begin, judge, x.history) {
+		t.Errorf("no order explains what happened to job %s:\n%+v", x.id, x.history)
+	}
+	switch {
+	case j.Status == routing.JobCancelled:
+		return "cancelled"
+	case open == 1:
+		return "won"
+	}
+	return "open"
+}

@@ -1,0 +1,113 @@
+package router_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strconv"
+	"testing"
+	"time"
+
+	"weir"
+	"weir/actors/router"
+	"weir/routing"
+)
+
+// rig is a running router on a store, with shorthands.
+type rig struct {
+	*router.Router
+	t testing.TB
+}
+
+// start runs a router until the test ends.
+func start(t testing.TB, store router.Store, change func(*router.Options)) *rig {
+	t.Helper()
+	o := router.Options{Store: store, Logger: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))}
+	if change != nil {
+		change(&o)
+	}
+	r, err := router.Start(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(r.Close)
+	return &rig{r, t}
+}
+
+// do has a command applied and gives its events.
+func (r *rig) do(c routing.Command) []routing.Event {
+	r.t.Helper()
+	events, err := r.try(c)
+	if err != nil {
+		r.t.Fatalf("%T: %v", c, err)
+	}
+	return events
+}
+
+func (r *rig) try(c routing.Command) (events []routing.Event, err error) {
+	return do(context.Background(), r.Router, c)
+}
+
+func do(ctx context.Context, r *router.Router, c routing.Command) (events []routing.Event, err error) {
+	err = r.Do(ctx, func(*routing.State, time.Time) (routing.Command, error) { return c, nil },
+		func(_ *routing.State, list []routing.Event) { events = list })
+	return events, err
+}
+
+// bytes is the whole state.
+func (r *rig) bytes() string {
+	r.t.Helper()
+	var data []byte
+	err := errors.New("it was not looked at")
+	if e := r.View(r.t.Context(), func(s *routing.State, _ time.Time) { data, err = s.Snapshot() }); e != nil || err != nil {
+		r.t.Fatal(e, err)
+	}
+	return string(data)
+}
+
+// furnish makes a queue and workers that listen to it.
+func (r *rig) furnish(workers int) {
+	r.t.Helper()
+	r.do(routing.PutDistribution{ID: "d", Spec: routing.DistributionSpec{OfferExpiresAfterSeconds: 3600}})
+	r.do(routing.PutQueue{ID: "q", Spec: routing.QueueSpec{DistributionPolicyID: "d"}})
+	for i := range workers {
+		r.do(routing.PutWorker{ID: "w" + strconv.Itoa(i), Spec: worker()})
+	}
+}
+
+func worker() routing.WorkerSpec {
+	return routing.WorkerSpec{
+		Queues: []string{"q"}, Capacity: 1, AvailableForOffers: true,
+		Labels:   routing.Labels{"language": routing.Text("es"), "level": routing.Number(7)},
+		Channels: []routing.Channel{{ChannelID: "voice", CapacityCostPerJob: 1}},
+	}
+}
+
+func job() routing.JobSpec {
+	return routing.JobSpec{
+		ChannelID: "voice", QueueID: "q", Labels: routing.Labels{"topic": routing.Text("visa")},
+		RequestedWorkerSelectors: []routing.WorkerSelector{{Key: "level", Operator: routing.GreaterThan, Value: routing.Number(5)}},
+	}
+}
+
+// find is the first event of a type.
+func find[E routing.Event](events []routing.Event) (e E, ok bool) {
+	for _, event := range events {
+		if e, ok = event.(E); ok {
+			return e, true
+		}
+	}
+	return e, false
+}
+
+// apply has a command built and applied.
+func apply(ctx context.Context, r *router.Router, build func(*routing.State) routing.Command, events *[]routing.Event) error {
+	return r.Do(ctx, func(s *routing.State, _ time.Time) (routing.Command, error) { return build(s), nil },
+		func(_ *routing.State, list []routing.Event) { *events = list })
+}
+
+// stopped says that a router does not answer any more.
+func stopped(err error) bool {
+	code := weir.CodeOf(err)
+	return code == weir.CodeUnavailable || code == weir.CodeDraining
+}

@@ -1,0 +1,218 @@
+package router
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"weir"
+	"weir/actors/care"
+	"weir/routing"
+)
+
+// Router is the running router, as the rest of the program sees it. Its
+// methods are safe for concurrent use.
+type Router struct {
+	o           Options
+	log         *slog.Logger
+	metrics     *Metrics
+	root        *actor.RootContext
+	system      *actor.ActorSystem
+	pid         *actor.PID
+	thread      *thread
+	spawned     chan struct{} // closed once pid is set
+	generations atomic.Int64  // of states; what an earlier one set off counts no more
+	callers     atomic.Int64
+	draining    atomic.Bool
+	watchers    watchers
+	functions   *functions
+	heard       heard
+	calls       sync.Pool // that were answered
+
+	ctx    context.Context // ends when nothing may go on any more
+	kill   context.CancelFunc
+	tasks  sync.WaitGroup
+	closed sync.Once
+}
+
+var _ routing.Engine = (*Router)(nil)
+
+// Start starts the router. It takes its role and reads its state beside; calls
+// wait for that, or are refused while another process has the role.
+func Start(o Options) (*Router, error) {
+	o = withDefaults(o)
+	r := &Router{o: o, log: o.Logger, metrics: o.Metrics, thread: newThread(), spawned: make(chan struct{})}
+	r.ctx, r.kill = context.WithCancel(context.Background())
+	if o.Watch != nil {
+		r.Watch(o.Watch)
+	}
+	r.functions = newFunctions(r)
+	quiet := care.Quiet(o.Logger)
+	// Letters to an actor that has ended are nothing to wait for.
+	r.system = actor.NewActorSystem(actor.WithDeadLetterThrottleInterval(time.Millisecond),
+		actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger { return quiet }))
+	r.root = r.system.Root
+	middleware := append([]actor.ReceiverMiddleware{care.Guard(o.Logger, o.Metrics.panics)}, o.Middleware...)
+	props := actor.PropsFromProducer(func() actor.Actor { return &desk{Router: r} },
+		actor.WithReceiverMiddleware(middleware...), actor.WithGuardian(&care.Alone{Restarts: o.Metrics.restarts}),
+		actor.WithDispatcher(r.thread))
+	var err error
+	if r.pid, err = r.root.SpawnNamed(props, "router"); err != nil {
+		r.kill()
+		r.thread.end()
+		return nil, fmt.Errorf("start the router: %w", err)
+	}
+	close(r.spawned)
+	r.metrics.live.set(r.figures)
+	return r, nil
+}
+
+// Do implements [routing.Engine].
+func (r *Router) Do(ctx context.Context, build func(*routing.State, time.Time) (routing.Command, error), see func(*routing.State, []routing.Event)) error {
+	c := r.newCall()
+	c.build, c.see = build, see
+	return r.ask(ctx, c)
+}
+
+// View implements [routing.Engine].
+func (r *Router) View(ctx context.Context, see func(*routing.State, time.Time)) error {
+	c := r.newCall()
+	c.look = see
+	return r.ask(ctx, c)
+}
+
+// Watch has a function called with the events of each commit, in order, after
+// they became durable. What became durable although the store's answer was lost,
+// or was late, comes once the journal was read again. It must not wait for
+// anything. What it is called with it may keep and must not change. There is no
+// end of a watch but the router's.
+func (r *Router) Watch(see func([]routing.Event)) { r.watchers.add(see) }
+
+// heard is how much of the journal the watchers know. Only the desk uses it,
+// one after the other.
+type heard struct {
+	told uint64 // the last event that they were told
+	most uint64 // the last that this process may have written
+}
+
+type watchers struct {
+	mu   sync.Mutex
+	list atomic.Pointer[[]func([]routing.Event)]
+}
+
+func (w *watchers) add(see func([]routing.Event)) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var list []func([]routing.Event)
+	if old := w.list.Load(); old != nil {
+		list = slices.Clone(*old)
+	}
+	list = append(list, see)
+	w.list.Store(&list)
+}
+
+func (w *watchers) tell(events []routing.Event) {
+	if list := w.list.Load(); list != nil {
+		for _, see := range *list {
+			see(events)
+		}
+	}
+}
+
+// ask hands the actor a call and waits for the answer.
+func (r *Router) ask(ctx context.Context, c *call) error {
+	if r.draining.Load() {
+		return errDraining()
+	}
+	if r.callers.Add(1) > callersMost {
+		r.callers.Add(-1)
+		r.metrics.refused.Inc()
+		return unavailable("too many requests wait for the router; try again", time.Second, nil)
+	}
+	defer r.callers.Add(-1)
+	c.late.Reset(replyWithin)
+	r.root.Send(r.pid, c)
+	var cause error
+	select {
+	case err := <-c.answer:
+		r.keep(c)
+		return err
+	case <-r.ctx.Done():
+		cause = context.Cause(r.ctx)
+	case <-ctx.Done():
+		cause = context.Cause(ctx)
+	case <-c.late.C:
+		cause = context.DeadlineExceeded
+	}
+	c.late.Stop()
+	c.abandon()
+	select {
+	case err := <-c.answer: // it came in time
+		return err
+	default:
+		return unavailable("it is not known whether this was done", time.Second, cause)
+	}
+}
+
+// Drain takes no more calls, waits until what was applied is durable, saves a
+// snapshot and gives the role back; then it closes the router. At the end of
+// ctx it stops waiting: the next start finds everything that was answered.
+func (r *Router) Drain(ctx context.Context) error {
+	r.draining.Store(true)
+	defer r.Close()
+	done := make(chan struct{})
+	r.root.Send(r.pid, drain{done})
+	select {
+	case <-done:
+		return nil
+	case <-r.ctx.Done():
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("the router is still writing: %w", context.Cause(ctx))
+	}
+}
+
+// Close ends everything at once. It may be called again.
+func (r *Router) Close() {
+	r.closed.Do(func() {
+		r.draining.Store(true)
+		r.kill()
+		_ = r.root.StopFuture(r.pid).Wait()
+		r.thread.end()
+		r.tasks.Wait()
+		r.system.Shutdown()
+	})
+}
+
+// task runs something beside the actor, until the router closes.
+func (r *Router) task(do func(ctx context.Context)) {
+	if r.ctx.Err() != nil {
+		return
+	}
+	r.tasks.Go(func() { do(r.ctx) })
+}
+
+// tell sends the actor a message, while there is one.
+func (r *Router) tell(message any) {
+	if r.ctx.Err() == nil {
+		r.root.Send(r.pid, message)
+	}
+}
+
+func unavailable(message string, after time.Duration, cause error) error {
+	return &weir.Error{Code: weir.CodeUnavailable, Message: message, RetryAfter: after, Cause: cause}
+}
+
+func errDraining() error {
+	return &weir.Error{Code: weir.CodeDraining, Message: "the program is shutting down", RetryAfter: 5 * time.Second}
+}
+
+func errElsewhere() error {
+	return unavailable("the router runs in another process", elsewhere, nil)
+}

@@ -1,0 +1,123 @@
+package router
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"weir"
+	"weir/internal/failpoint"
+	"weir/routing"
+)
+
+// snapshots is how far the saving of the state has come.
+type snapshots struct {
+	seq   uint64    // the last event in the last one
+	at    time.Time // of that
+	size  int       // records in it
+	cut   *routing.Cut
+	upTo  uint64 // the last event in the cut
+	whole bool   // it is complete
+	busy  bool   // it is being written
+	last  bool   // it is the last one, of a drain
+}
+
+type saved struct {
+	gen  int64
+	seq  uint64
+	size int
+	err  error
+}
+
+// cut begins to copy the state when a snapshot is due. It is called when a
+// group was closed, so that the snapshot ends where a segment ends.
+func (d *desk) cut(seq uint64) {
+	s := &d.snapshot
+	n := int(seq - s.seq)
+	many := n >= max(d.o.SnapshotEvents, snapshotShare*s.size)
+	if s.cut == nil && d.mode == serving && (many || n > 0 && time.Since(s.at) >= d.o.SnapshotEvery) {
+		d.beginCut(seq)
+	}
+}
+
+func (d *desk) beginCut(seq uint64) {
+	begin := time.Now()
+	d.snapshot.cut, d.snapshot.upTo, d.snapshot.whole = d.state.BeginCut(), seq, false
+	d.metrics.pause.Observe(time.Since(begin).Seconds())
+	d.tell(cutFurther{d.gen})
+}
+
+// cutFurther copies some more jobs between the messages of others.
+func (d *desk) cutFurther() {
+	begin := time.Now()
+	d.snapshot.whole = d.snapshot.cut.Step(cutJobs)
+	d.metrics.pause.Observe(time.Since(begin).Seconds())
+	if d.snapshot.whole {
+		d.save()
+		return
+	}
+	d.tell(cutFurther{d.gen})
+}
+
+// save has a cut written once what it holds is durable.
+func (d *desk) save() {
+	s := &d.snapshot
+	if s.cut == nil || !s.whole || s.busy || d.pipe.durable < s.upTo {
+		return
+	}
+	s.busy = true
+	cut, seq, gen, l := s.cut, s.upTo, d.gen, d.lease
+	d.task(func(ctx context.Context) {
+		data, err := cut.Encode()
+		if err == nil {
+			failpoint.Hit("snapshot.before")
+			err = d.o.Store.SaveSnapshot(ctx, l, seq, data)
+			failpoint.Hit("snapshot.committed")
+		}
+		d.tell(saved{gen, seq, cut.Len(), err})
+	})
+}
+
+// saved follows the end of a snapshot. One that failed is tried again when the
+// next is due; the journal still holds everything.
+func (d *desk) saved(m saved) {
+	s := &d.snapshot
+	s.cut, s.busy, s.at = nil, false, time.Now()
+	switch {
+	case errors.Is(m.err, weir.ErrLeaseLost) && !s.last:
+		d.fail(m.err)
+		return
+	case m.err != nil:
+		d.log.Warn("the router's snapshot could not be saved", "error", m.err)
+		d.metrics.snapshots.WithLabelValues(resultFailed).Inc()
+	default:
+		s.seq, s.size = m.seq, m.size
+		d.metrics.snapshots.WithLabelValues(resultCommitted).Inc()
+	}
+	if s.last {
+		d.giveBack()
+		return
+	}
+	d.drainFurther()
+}
+
+// lastSnapshot saves the state of a desk that takes nothing more.
+func (d *desk) lastSnapshot() {
+	s := &d.snapshot
+	s.last = true
+	if s.seq == d.pipe.durable {
+		d.giveBack()
+		return
+	}
+	d.beginCut(d.pipe.durable)
+}
+
+// giveBack ends the state and gives the role to whoever waits for it.
+func (d *desk) giveBack() {
+	l := d.lease
+	d.leave(errDraining())
+	d.task(func(context.Context) {
+		d.releaseRole(l)
+		d.tell(gaveBack{})
+	})
+}

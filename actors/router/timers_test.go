@@ -1,0 +1,120 @@
+package router_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"weir/actors/router"
+	"weir/persistence"
+	"weir/persistence/storetest"
+	"weir/routing"
+)
+
+// The usual limits are days, which take long even on simulated time.
+const (
+	idleLife = 2 * time.Hour
+	jobLife  = 5 * time.Hour
+)
+
+// watch gives the kinds of events as they are announced.
+func watch() (kinds chan string, tell func([]routing.Event)) {
+	kinds = make(chan string, 1000)
+	return kinds, func(events []routing.Event) {
+		for _, e := range events {
+			kinds <- e.Kind()
+		}
+	}
+}
+
+// within waits for a kind of event and says how long that took.
+func within(t *testing.T, kinds <-chan string, kind string, most time.Duration) time.Duration {
+	t.Helper()
+	begin := time.Now()
+	late := time.After(most)
+	for {
+		select {
+		case k := <-kinds:
+			if k == kind {
+				return time.Since(begin)
+			}
+		case <-late:
+			t.Fatalf("%s did not happen within %v", kind, most)
+		}
+	}
+}
+
+// deadlines are the things that happen by themselves.
+func deadlines() map[string]struct {
+	set   func(*rig)
+	kind  string
+	after time.Duration
+} {
+	put := func(change func(*routing.JobSpec)) func(*rig) {
+		return func(r *rig) {
+			spec := job()
+			change(&spec)
+			r.do(routing.PutJob{ID: "j", Spec: spec})
+		}
+	}
+	nobody := func(s *routing.JobSpec) {
+		s.RequestedWorkerSelectors = []routing.WorkerSelector{{Key: "none", Operator: routing.Equal, Value: routing.Bool(true), ExpiresAfterSeconds: 500}}
+	}
+	type deadline = struct {
+		set   func(*rig)
+		kind  string
+		after time.Duration
+	}
+	return map[string]deadline{
+		"an offer expires":     {put(func(*routing.JobSpec) {}), "RouterWorkerOfferExpired", time.Hour},
+		"a selector expires":   {put(nobody), "RouterJobWorkerSelectorsExpired", 500 * time.Second},
+		"a job waits for long": {func(r *rig) { impatient(r); put(func(s *routing.JobSpec) { s.ChannelID = "none" })(r) }, "RouterJobExceptionTriggered", 200 * time.Second},
+		"a job's schedule comes": {put(func(s *routing.JobSpec) {
+			s.MatchingMode = routing.MatchingMode{Kind: routing.ScheduleAndSuspend, ScheduleAt: time.Now().Add(time.Hour)}
+		}), "RouterJobWaitingForActivation", time.Hour},
+		"a worker is idle":  {func(*rig) {}, "RouterWorkerDeregistered", idleLife},
+		"a job is very old": {put(func(s *routing.JobSpec) { s.MatchingMode.Kind = routing.Suspend }), "RouterJobCancelled", jobLife},
+	}
+}
+
+// impatient has an exception policy act on jobs that wait.
+func impatient(r *rig) {
+	r.do(routing.PutException{ID: "x", Spec: routing.ExceptionSpec{ExceptionRules: []routing.ExceptionRule{{
+		ID: "late", Trigger: routing.Trigger{Kind: routing.TriggerWaitTime, ThresholdSeconds: 200},
+		Actions: []routing.Action{{Kind: routing.ActionManualReclassify, Priority: new(9)}},
+	}}}})
+	r.do(routing.PutQueue{ID: "q", Spec: routing.QueueSpec{DistributionPolicyID: "d", ExceptionPolicyID: "x"}})
+}
+
+// What is due while no process runs happens at the next start, and what is due
+// later at its time, whoever set it.
+func TestTimersSurvive(t *testing.T) {
+	for name, d := range deadlines() {
+		for down, ran := range map[time.Duration]string{d.after / 2: "and is not due at the restart", d.after + time.Minute: "and was due while nothing ran"} {
+			t.Run(name+" "+ran, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					store := storetest.Open(t, "sqlite://:memory:", persistence.Options{LeaseTTL: time.Hour})
+					kinds, tell := watch()
+					limits := func(o *router.Options) {
+						o.Watch = tell
+						o.LeaseTTL, o.Settings = time.Hour, routing.DefaultSettings()
+						o.Settings.IdleLife, o.Settings.JobLife = idleLife, jobLife
+					}
+					r := start(t, store, limits)
+					r.furnish(1)
+					d.set(r)
+					r.Close()
+					time.Sleep(down)
+					for len(kinds) > 0 {
+						<-kinds
+					}
+					start(t, store, limits)
+					took := within(t, kinds, d.kind, d.after)
+					if want := max(0, d.after-down); took < want || took > want+time.Second {
+						t.Errorf("it happened %v after the restart, want %v", took, want)
+					}
+				})
+			})
+		}
+	}
+}

@@ -1,0 +1,120 @@
+package surveybroker
+
+import (
+	"time"
+
+	"weir"
+	"weir/surveys"
+)
+
+// item is a respondent who would be contacted now.
+type item struct {
+	who  surveys.Respondent
+	p    surveys.Progress
+	e    surveys.Effects
+	over weir.ChannelID
+}
+
+// bid is what one survey would enqueue on one channel now, in order.
+type bid struct {
+	survey  *known
+	channel weir.ChannelID
+	room    int // what the channel has for contacts of this survey
+	each    int // most slots of one of them
+	retries []item
+	starts  []item
+	more    bool // it wants more than there is room for
+}
+
+func (b *bid) size() int { return len(b.retries) + len(b.starts) }
+
+// cut leaves so many, retries and starts by half as far as both want.
+func (b *bid) cut(n int) {
+	retries, starts := surveys.SplitBudget(min(n, b.size()), len(b.retries), len(b.starts))
+	b.retries, b.starts = b.retries[:retries], b.starts[:starts]
+}
+
+// bidsOf sorts what a survey would enqueue by channel. starts are at most so
+// many, and all together no more than the budget, which channels share evenly.
+func bidsOf(k *known, channels []weir.ChannelID, retries, starts []item, most, budget int, room func(weir.ChannelID) int) (out []*bid, limited bool) {
+	of := func(id weir.ChannelID) *bid {
+		for _, b := range out {
+			if b.channel == id {
+				return b
+			}
+		}
+		out = append(out, &bid{survey: k, channel: id, room: room(id)})
+		return out[len(out)-1]
+	}
+	for _, id := range channels { // also where it wants nothing: what it had before its turn is not forgotten
+		of(id)
+	}
+	for _, i := range retries {
+		b := of(i.over)
+		b.retries = append(b.retries, i)
+	}
+	for _, i := range starts {
+		b := of(i.over)
+		switch {
+		case most <= 0:
+		case len(b.starts) < b.room:
+			b.starts = append(b.starts, i)
+			most--
+		default:
+			b.more = true
+		}
+	}
+	wanted := 0
+	for _, b := range out {
+		b.more = b.more || b.size() > b.room
+		b.cut(b.room)
+		wanted += b.size()
+	}
+	for left, n := budget, len(out); n > 0; n-- {
+		b := out[len(out)-n]
+		if wanted > budget {
+			b.cut((left + n - 1) / n)
+		}
+		left -= b.size()
+	}
+	return out, wanted > budget
+}
+
+// deal divides what a channel has room for between the surveys that want it, by
+// weight over many rounds.
+func deal(rota surveys.Rota, bids []*bid) surveys.Rota {
+	claims, room := make([]surveys.Claim, len(bids)), 0
+	for i, b := range bids {
+		claims[i] = surveys.Claim{Survey: b.survey.survey.Name, Weight: b.survey.plan.Weight, Wants: b.size(), Size: b.each, More: b.more && b.room > 0}
+		if b.room > 0 {
+			room = max(room, (b.room-1)*b.each+1) // the last one may be larger than what is left
+		}
+	}
+	if room == 0 {
+		return rota // nothing was dealt, and nobody is owed less for that
+	}
+	shares, next := rota.Share(room, claims)
+	for i, b := range bids {
+		b.cut(shares[i])
+	}
+	return next
+}
+
+// chosen is the place of a respondent among the arms: always the same one, so
+// that who is looked at twice does not choose twice.
+func chosen(survey int64, id surveys.RespondentID) float64 {
+	h := uint64(survey)*0x9e3779b97f4a7c15 ^ uint64(id)
+	for _, m := range []uint64{0xbf58476d1ce4e5b9, 0x94d049bb133111eb} {
+		h = (h ^ h>>30) * m
+	}
+	h ^= h >> 31
+	return float64(h>>11) / (1 << 53)
+}
+
+// soonest is the earlier of two instants, of which the zero one is none.
+func soonest(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}

@@ -1,0 +1,383 @@
+package surveybroker
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"time"
+
+	"weir"
+	"weir/actors/care"
+	"weir/surveys"
+)
+
+// traffic is what a round sees of a channel.
+type traffic struct {
+	channel weir.Channel
+	figures weir.Figures
+	ready   int // slots that wait for their turn
+	most    int // contacts that are enough to leave no room
+	held    bool
+}
+
+// feed enqueues what is due and starts respondents, as far as channels have room.
+func (r *round) feed(ctx context.Context, list []*known) error {
+	slices.SortFunc(list, func(a, b *known) int { return int(a.survey.ID - b.survey.ID) })
+	// What is owed is forgotten with a process; the next one begins at the other
+	// end, so that restarts favour nobody.
+	if r.role.epoch()%2 == 0 {
+		slices.Reverse(list)
+	}
+	traffic, err := r.observe(ctx, list)
+	if err != nil {
+		return err
+	}
+	lanes := map[weir.ChannelID][]*bid{}
+	for _, k := range list {
+		bids, err := r.bids(ctx, k, traffic)
+		if err != nil {
+			return err
+		}
+		for _, b := range bids {
+			lanes[b.channel] = append(lanes[b.channel], b)
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(lanes)) {
+		road := r.mem.road(id)
+		wanted, room := 0, 0
+		for _, b := range lanes[id] {
+			wanted += b.size()
+			room = max(room, b.room)
+		}
+		r.metrics.credit.WithLabelValues(r.channels[id].Name).Set(float64(room))
+		road.rota = deal(road.rota, lanes[id])
+		for _, b := range lanes[id] {
+			if err := r.enqueue(ctx, b); err != nil {
+				return err
+			}
+		}
+	}
+	for _, k := range list {
+		if at := k.minute.Next(r.now, k.plan.LimitPerMinute); k.limited && at.After(r.now) {
+			r.wake(at)
+		}
+	}
+	return nil
+}
+
+// observe reads how busy the channels of the surveys are.
+func (r *round) observe(ctx context.Context, list []*known) (map[weir.ChannelID]*traffic, error) {
+	out := map[weir.ChannelID]*traffic{}
+	for _, k := range list {
+		for _, name := range k.plan.Channels {
+			ch, ok, err := r.channel(ctx, name)
+			if err != nil {
+				return nil, err
+			}
+			if ok && out[ch.ID] == nil {
+				all := surveys.Flow{Capacity: ch.Capacity, Rate: r.mem.road(ch.ID).meter.PerMinute()}
+				out[ch.ID] = &traffic{channel: ch, held: r.mem.held(ch), most: all.Room(1, ahead, math.MaxInt64) + 1}
+				if r.mem.outdated(ch) {
+					r.recheck = append(r.recheck, ch.ID)
+				}
+			}
+		}
+	}
+	var wg sync.WaitGroup
+	turns := make(chan struct{}, atOnce)
+	for _, t := range out {
+		if t.held {
+			continue
+		}
+		turns <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-turns }()
+			r.measure(ctx, t)
+		})
+	}
+	wg.Wait()
+	for id, t := range out {
+		road := r.mem.road(id)
+		if t.figures.InFlight+t.ready > 0 || road.ended > 0 {
+			road.meter = road.meter.Observe(r.now, road.ended)
+		} else {
+			road.meter = road.meter.Skip(r.now)
+		}
+		road.ended = 0
+	}
+	return out, nil
+}
+
+// measure reads how busy one channel is. What waits is read first: a contact that
+// is claimed in between counts twice rather than not at all. A channel that
+// cannot be read gets nothing now.
+func (r *round) measure(ctx context.Context, t *traffic) {
+	ready, err := call(ctx, func(ctx context.Context) (int, error) {
+		return r.store.ReadySlots(ctx, t.channel.ID, t.most)
+	})
+	if err == nil {
+		t.ready = ready
+		t.figures, err = call(ctx, func(ctx context.Context) (weir.Figures, error) { return r.System.channels.Figures(ctx, t.channel) })
+	}
+	if t.held = err != nil; t.held {
+		r.logger.Warn("a channel's figures could not be read; it is given nothing in this round", "channel", t.channel.Name, "error", err)
+	}
+}
+
+// bids finds out what a survey would enqueue. What needs no channel is done at
+// once.
+func (r *round) bids(ctx context.Context, k *known, traffic map[weir.ChannelID]*traffic) (out []*bid, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			out, err = nil, nil
+			r.broke(k, care.PanicText(p), debug.Stack())
+		}
+	}()
+	if err := r.replay(ctx, k); err != nil {
+		return nil, err
+	}
+	window, ok := k.plan.Schedule.Window(r.now)
+	open := ok && !window.Open.After(r.now)
+	room := func(id weir.ChannelID) int {
+		t := traffic[id]
+		if t == nil || t.held || !open || r.misled(k, t.channel) {
+			return 0
+		}
+		flow := surveys.Flow{Capacity: t.channel.Capacity, InFlight: t.figures.InFlight, Queued: t.ready, Rate: r.mem.road(id).meter.PerMinute()}
+		return flow.Room(k.size(r.named, id), ahead, window.Close.Sub(r.now))
+	}
+	retries, err := r.due(ctx, k, room)
+	if err != nil || !open {
+		return nil, err
+	}
+	k.wanted = r.wantedOf(k, retries, traffic)
+	starts, err := r.startable(ctx, k, room)
+	if err != nil {
+		return nil, err
+	}
+	budget := k.minute.Left(r.now, k.plan.LimitPerMinute)
+	var channels []weir.ChannelID
+	for _, mode := range surveys.Modes() {
+		if id := r.named[k.plan.Channels[mode]]; id != 0 {
+			channels = append(channels, id)
+		}
+	}
+	out, k.limited = bidsOf(k, channels, retries, starts, r.tallies[k.survey.ID].verdict.Start, budget, room)
+	for _, b := range out {
+		b.each = k.size(r.named, b.channel)
+	}
+	return out, nil
+}
+
+// size is the most slots that a contact of the survey takes on a channel.
+func (k *known) size(named map[string]weir.ChannelID, id weir.ChannelID) int {
+	size := 1
+	for mode, name := range k.plan.Channels {
+		if named[name] == id {
+			size = max(size, k.plan.Size(mode))
+		}
+	}
+	return size
+}
+
+// replay takes over what the survey did in the last minute of another process.
+func (r *round) replay(ctx context.Context, k *known) error {
+	if k.replayed {
+		return nil
+	}
+	begun, err := call(ctx, func(ctx context.Context) (map[time.Time]int, error) {
+		return r.store.Begun(ctx, k.survey.ID, r.now.Add(-time.Minute))
+	})
+	if err != nil {
+		return fmt.Errorf("read what a survey has begun: %w", err)
+	}
+	for _, at := range slices.SortedFunc(maps.Keys(begun), time.Time.Compare) {
+		k.minute.Take(at, begun[at])
+	}
+	k.replayed = true
+	return nil
+}
+
+// due reads whose time has come. Those whose contact is open are looked after,
+// those for whom nothing is left come to their end; the others want a channel.
+func (r *round) due(ctx context.Context, k *known, room func(weir.ChannelID) int) (out []item, _ error) {
+	type read struct {
+		page []surveys.Respondent
+		next time.Time
+	}
+	got, err := call(ctx, func(ctx context.Context) (g read, err error) {
+		g.page, g.next, err = r.store.DueRespondents(ctx, k.survey.ID, r.now, duePage)
+		return g, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read whose time has come: %w", err)
+	}
+	r.wake(got.next)
+	if len(got.page) == 0 {
+		return nil, nil
+	}
+	d, err := r.desk(ctx, k)
+	if err != nil {
+		return nil, err
+	}
+	var changes []change
+	for _, who := range got.page {
+		c, i, err := r.timeout(ctx, d, who)
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case i != nil:
+			out = append(out, *i)
+		case c != nil:
+			changes = append(changes, *c)
+		}
+	}
+	if slices.ContainsFunc(changes, func(c change) bool { return c.move.Is.Status.Final() }) {
+		r.wake(r.now) // the survey may be over
+	}
+	if len(got.page) == duePage {
+		r.again = r.again || len(changes) > 0
+		changes = append(changes, r.crossed(d, out, room)...)
+	}
+	return out, r.write(ctx, k, changes)
+}
+
+// timeout takes the next step of a respondent whose time has come, unless it
+// wants a channel: then it is an item.
+func (r *round) timeout(ctx context.Context, d *desk, who surveys.Respondent) (*change, *item, error) {
+	if who.Progress.Contact != surveys.Idle {
+		c, ok, err := r.inquire(ctx, d, who)
+		if err != nil || !ok {
+			return nil, nil, err
+		}
+		return &c, nil, nil
+	}
+	p, e, err := d.try(who.Progress, func(p surveys.Progress) (surveys.Progress, surveys.Effects, error) {
+		p, e := d.plan.Timeout(p, r.now)
+		return p, e, nil
+	})
+	if err != nil {
+		c := d.stumble(who)
+		return &c, nil, nil //nolint:nilerr // it is the respondent's
+	}
+	if e.Enqueue == nil {
+		if p == who.Progress {
+			return nil, nil, nil
+		}
+		c := d.change(who, p, e)
+		return &c, nil, nil
+	}
+	ch, _ := d.over(e.Enqueue.Mode)
+	return nil, &item{who: who, p: p, e: e, over: ch.ID}, nil
+}
+
+// startable reads who waits to be started, and gives those a place among the
+// arms. Who is in a full bucket is not needed any more.
+func (r *round) startable(ctx context.Context, k *known, room func(weir.ChannelID) int) (out []item, _ error) {
+	t := r.tallies[k.survey.ID]
+	if err := r.reject(ctx, k, t); err != nil {
+		return nil, err
+	}
+	most := 0
+	for _, arm := range k.plan.Arms {
+		most = max(most, room(r.named[k.plan.Channels[arm.Modes[0]]]))
+	}
+	limit := startPage
+	if len(k.plan.Arms) == 1 {
+		limit = min(limit, most+1, t.verdict.Start) // one more than there is room for tells that it wants more
+	}
+	if t.verdict.Start <= 0 || most <= 0 {
+		return nil, nil
+	}
+	page, err := call(ctx, func(ctx context.Context) ([]surveys.Respondent, error) {
+		return r.store.Startable(ctx, k.survey.ID, r.now, t.full, limit)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read who can be started: %w", err)
+	}
+	if len(page) < limit && !k.aside.IsZero() {
+		if k.aside.After(r.now) {
+			r.wake(k.aside)
+		} else {
+			k.aside = time.Time{}
+		}
+	}
+	d, err := r.desk(ctx, k)
+	if err != nil {
+		return nil, err
+	}
+	var changes []change
+	for _, who := range page {
+		arm := surveys.Choose(k.plan.Arms, chosen(k.survey.ID, who.ID))
+		p, e, err := d.try(who.Progress, func(p surveys.Progress) (surveys.Progress, surveys.Effects, error) {
+			return k.plan.Start(p, r.now, arm)
+		})
+		if err != nil {
+			changes = append(changes, d.stumble(who))
+			continue
+		}
+		if e.Enqueue == nil {
+			continue
+		}
+		ch, _ := d.over(e.Enqueue.Mode)
+		out = append(out, item{who: who, p: p, e: e, over: ch.ID})
+	}
+	if len(page) == startPage {
+		r.again = r.again || len(changes) > 0
+		changes = append(changes, r.crossed(d, out, room)...)
+	}
+	return out, r.write(ctx, k, changes)
+}
+
+// reject ends respondents who are not needed, because their bucket is full.
+func (r *round) reject(ctx context.Context, k *known, t tally) error {
+	if len(t.full) == 0 || t.Pending == 0 {
+		return nil
+	}
+	page, err := call(ctx, func(ctx context.Context) ([]surveys.Respondent, error) {
+		return r.store.Rejectable(ctx, k.survey.ID, t.full, openPage)
+	})
+	if err != nil {
+		return fmt.Errorf("read who is not needed: %w", err)
+	}
+	d, err := r.desk(ctx, k)
+	if err != nil {
+		return err
+	}
+	var changes []change
+	for _, p := range page {
+		if c, ok := d.step(p, k.plan.Reject); ok {
+			changes = append(changes, c)
+		}
+	}
+	r.again = r.again || len(changes) > 0
+	return r.write(ctx, k, changes)
+}
+
+// enqueue writes what a bid was given.
+func (r *round) enqueue(ctx context.Context, b *bid) error {
+	if b.size() == 0 {
+		return nil
+	}
+	d, err := r.desk(ctx, b.survey)
+	if err != nil {
+		return err
+	}
+	var changes []change
+	for _, i := range slices.Concat(b.retries, b.starts) {
+		c := d.change(i.who, i.p, i.e)
+		c.begun = c.move.Enqueue != nil
+		changes = append(changes, c)
+		// Whoever is set aside now leaves room for the next.
+		r.again = r.again || c.move.Is.Stumbles > c.move.Was.Stumbles
+	}
+	if len(b.retries) == duePage || len(b.starts) == startPage {
+		r.again = true
+	}
+	return r.write(ctx, b.survey, changes)
+}

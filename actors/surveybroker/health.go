@@ -1,0 +1,203 @@
+package surveybroker
+
+import (
+	"context"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"weir"
+	"weir/actors/care"
+	"weir/events"
+	"weir/surveys"
+)
+
+// Pauses between checks of a channel, beside [Options.CheckEvery].
+const (
+	recheckAfter = 2 * time.Second  // when something has happened to it
+	recheckFirst = 15 * time.Second // when it was found not to work; grows up to CheckEvery
+)
+
+// checkup is when a channel is checked.
+type checkup struct {
+	at    time.Time // of the latest check
+	bad   int       // checks in a row that found it not to work
+	soon  bool      // something has happened to it since
+	under bool      // it is being checked
+}
+
+// next is the instant of the next check.
+func (c checkup) next(every time.Duration) time.Time {
+	wait := every
+	if c.bad > 0 {
+		wait = min(wait, recheckFirst<<min(c.bad-1, 10))
+	}
+	if c.soon {
+		wait = min(wait, recheckAfter)
+	}
+	return c.at.Add(wait)
+}
+
+// sight is what a check saw of a channel.
+type sight struct {
+	surveys.ChannelState
+	version int64 // of the channel's row
+}
+
+// planCheck makes a check follow of the channels in use whose time has come: at
+// once at first, then in turn; of those that do not work after a while that
+// grows, and soon of those to which something has happened.
+func (b *broker) planCheck(now time.Time) {
+	if b.checking || !b.leads || b.ctx.Err() != nil {
+		return
+	}
+	var list []weir.Channel
+	var next time.Time
+	for _, ch := range b.using {
+		if at := b.checkups[ch.ID].next(b.checkEvery); at.After(now) {
+			next = soonest(next, at)
+		} else {
+			list = append(list, ch)
+		}
+	}
+	if b.checks != nil {
+		b.checks.Stop()
+	}
+	gen := b.gen
+	switch {
+	case len(list) > 0:
+		b.check(now, list)
+	case !next.IsZero():
+		b.checks = time.AfterFunc(next.Sub(now), func() { b.post(checkTick{gen}) })
+	}
+}
+
+// check asks channels, off the mailbox.
+func (b *broker) check(now time.Time, list []weir.Channel) {
+	b.checking = true
+	for _, ch := range list {
+		c := b.checkups[ch.ID]
+		b.checkups[ch.ID] = checkup{at: now, bad: c.bad, under: true}
+	}
+	gen, life := b.gen, b.life
+	b.work.Go(func() {
+		b.post(checked{gen, b.checkAll(life, list)})
+	})
+}
+
+// onChecked keeps what was found for the next round. The round that is running
+// has the memory now.
+func (b *broker) onChecked(found map[weir.ChannelID]sight) {
+	b.checking = false
+	for id, c := range b.checkups {
+		if _, ok := found[id]; c.under && !ok {
+			c.soon = true // nothing was found out
+		}
+		c.under = false
+		b.checkups[id] = c
+	}
+	for id, s := range found {
+		b.states[id] = s
+		c := b.checkups[id]
+		if c.bad++; works(s.Health) {
+			c.bad = 0
+		}
+		b.checkups[id] = c
+	}
+	b.onHint()
+	b.planCheck(time.Now())
+}
+
+// checkAll checks channels, some at a time, and stores what has changed. Those of
+// which nothing could be found out are left out.
+func (s *System) checkAll(ctx context.Context, list []weir.Channel) map[weir.ChannelID]sight {
+	stored, err := call(ctx, s.store.ChannelStates)
+	if err != nil {
+		s.logger.Warn("the states of channels could not be read; they are not checked now", "error", err)
+		return nil
+	}
+	known := map[weir.ChannelID]surveys.ChannelState{}
+	for _, k := range stored {
+		known[k.Channel] = k
+	}
+	out := map[weir.ChannelID]sight{}
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	turns := make(chan struct{}, atOnce)
+	for _, ch := range list {
+		was, ok := known[ch.ID]
+		if !ok {
+			was = surveys.ChannelState{Channel: ch.ID, Health: weir.Up}
+		}
+		turns <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-turns }()
+			is, ok := s.checkOne(ctx, ch.ID, was)
+			if ok {
+				mu.Lock()
+				out[ch.ID] = is
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	return out
+}
+
+// checkOne checks one channel and tells of a change. ok is false if that could
+// not be done.
+func (s *System) checkOne(ctx context.Context, id weir.ChannelID, was surveys.ChannelState) (_ sight, ok bool) {
+	ch, err := call(ctx, func(ctx context.Context) (weir.Channel, error) { return s.store.ChannelByID(ctx, id) })
+	if err != nil || ch.Deleted {
+		return sight{was, ch.Version}, err == nil || weir.CodeOf(err) == weir.CodeNotFound
+	}
+	health, reason := s.healthOf(ctx, ch)
+	if ctx.Err() != nil || health == was.Health {
+		return sight{was, ch.Version}, ctx.Err() == nil
+	}
+	is := surveys.ChannelState{Channel: id, Health: health, Reason: reason, Since: time.Now().UTC()}
+	if !s.leading() {
+		return sight{}, false
+	}
+	_, err = call(ctx, func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, s.store.SetChannelState(ctx, is, []events.Event{channelEvent(ch.Name, was.Health, is)})
+	})
+	if err != nil {
+		s.logger.Warn("a channel's state could not be stored", "channel", ch.Name, "error", err)
+		return sight{}, false
+	}
+	s.logger.Info("a channel that surveys use has changed", "channel", ch.Name, "state", string(health), "was", string(was.Health), "reason", reason)
+	return sight{is, ch.Version}, true
+}
+
+// works tells whether a channel of this health may be given contacts. One that
+// was paused when it was looked at may have been freed since: its row says so.
+func works(h weir.Health) bool { return h != weir.Down && h != weir.Erring && h != weir.Faulted }
+
+// healthOf says what a channel is doing. A channel that kept failing is tried
+// again when nothing waits in it: only a contact can find out.
+func (s *System) healthOf(ctx context.Context, ch weir.Channel) (health weir.Health, reason string) {
+	defer func() {
+		if r := recover(); r != nil {
+			s.metrics.panics.Inc()
+			s.logger.Error("the check of a channel panicked", "channel", ch.Name, "panic", care.PanicText(r), "stack", string(debug.Stack()))
+			health, reason = weir.Erring, "the check failed"
+		}
+	}()
+	if ch.Paused {
+		return weir.Paused, ""
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.checkTimeout)
+	defer cancel()
+	f, err := s.channels.Figures(ctx, ch)
+	if err == nil && f.Health == weir.Faulted && f.Queued > 0 {
+		return weir.Faulted, f.HealthReason
+	}
+	status := s.channels.Status(ctx, ch)
+	switch status.Health {
+	case weir.Down, weir.Erring:
+		return status.Health, status.Reason
+	default:
+		return weir.Up, ""
+	}
+}

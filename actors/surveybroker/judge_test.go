@@ -1,0 +1,132 @@
+package surveybroker_test
+
+import (
+	"fmt"
+	"time"
+
+	"weir"
+	"weir/surveys"
+)
+
+func (s *simulation) fail(format string, args ...any) {
+	s.wrong = append(s.wrong, fmt.Sprintf("at %v: ", time.Now().UTC().Format(time.RFC3339))+fmt.Sprintf(format, args...))
+}
+
+// onHandOver judges each contact that reaches a provider. The store's lock is
+// held.
+func (s *simulation) onHandOver(c weir.Contact) {
+	if c.For == (weir.Respondent{}) {
+		return
+	}
+	id, now := surveys.RespondentID(c.For.ID), time.Now()
+	switch {
+	case !s.plans[c.For.Survey].Schedule.Contains(now):
+		s.fail("%v is contacted outside its window", id)
+	case s.ended[id]:
+		s.fail("%v is contacted after its end", id)
+	case s.open[id]:
+		s.fail("%v is contacted twice at a time", id)
+	}
+	if at := s.paused[c.For.Survey]; !at.IsZero() && now.Sub(at) > 5*time.Second {
+		s.fail("%v of a paused survey is contacted", id)
+	}
+	s.open[id] = true
+}
+
+// onOver counts attempts when they are over.
+func (s *simulation) onOver(c weir.Contact) {
+	if c.For == (weir.Respondent{}) || c.SentAt.IsZero() {
+		return
+	}
+	id := surveys.RespondentID(c.For.ID)
+	s.open[id] = false
+	if c.Outcome == weir.Expired {
+		return
+	}
+	mode := surveys.Mode(c.Labels["mode"])
+	s.handed[id] = s.handed[id].Add(mode, 1)
+	n := map[surveys.Mode]int{surveys.IVR: s.handed[id].IVR, surveys.SMS: s.handed[id].SMS}[mode]
+	if most := s.plans[c.For.Survey].Ladders[mode].Attempts(); n > most {
+		s.fail("%v was tried %d times by %s, at most %d", id, n, mode, most)
+	}
+}
+
+// onMove follows what the survey broker writes.
+func (s *simulation) onMove(m surveys.Move) {
+	// A round takes no time here: the twins are compared between rounds.
+	if now := time.Now(); s.both && now != s.instant {
+		s.instant = now
+		if s.both = s.pending(s.twins[0]) > 0 && s.pending(s.twins[1]) > 0; s.both {
+			s.apart = [2]int{s.given[s.twins[0]], s.given[s.twins[1]]}
+		}
+	}
+	if m.Was.Status.Final() && m.Is.Status != m.Was.Status {
+		s.fail("%v was %s and becomes %s", m.Was.ID, m.Was.Status, m.Is.Status)
+	}
+	if m.Is.Status.Final() {
+		s.ended[m.Was.ID] = true
+	}
+	// What expired comes again without asking, and a fallback has a channel of its own.
+	if m.Enqueue != nil && m.Was.Progress.Contact == surveys.Idle && m.Is.Step == 0 {
+		s.given[m.Is.Survey]++
+	}
+}
+
+func (s *simulation) pending(survey int64) (n int) {
+	for g, k := range s.store.sums[survey].Respondents {
+		if g.Status == surveys.Pending {
+			n += k
+		}
+	}
+	return n
+}
+
+// judge looks at what is left.
+func (s *simulation) judge() {
+	for id, sv := range s.store.surveys {
+		if sv.State != surveys.Done {
+			s.fail("survey %s is %s: %v", sv.Name, sv.State, s.by(id))
+		}
+		total, finished := 0, map[surveys.RespondentID]int{}
+		for g, n := range s.store.sums[id].Respondents {
+			if total += n; !g.Status.Final() {
+				s.fail("%d respondents of %s are %s", n, sv.Name, g.Status)
+			}
+		}
+		for _, e := range s.store.log[id] {
+			if e.Event == "finished" {
+				finished[e.Respondent]++
+			}
+		}
+		if total != len(s.store.members[id]) || len(finished) != total {
+			s.fail("the sums of %s are of %d, its ends of %d, its respondents %d", sv.Name, total, len(finished), len(s.store.members[id]))
+		}
+		for _, r := range s.all(id) {
+			s.judgeOne(&r, finished[r.ID])
+		}
+	}
+	if len(s.store.notices) > 0 {
+		s.fail("%d notices are left", len(s.store.notices))
+	}
+	if a, b := s.apart[0], s.apart[1]; float64(max(a-b, b-a)) > 0.1*float64(max(a, b))+2 {
+		s.fail("two equal surveys were given %d and %d", a, b)
+	}
+	for id, most := range s.lines.most {
+		if most > s.store.channels[id].Capacity {
+			s.fail("channel %d had %d in flight", id, most)
+		}
+	}
+}
+
+func (s *simulation) judgeOne(r *surveys.Respondent, ends int) {
+	if ends != 1 || r.Finished.IsZero() {
+		s.fail("%v came to its end %d times, the last at %v", r.ID, ends, r.Finished)
+	}
+	pl := s.plans[r.Survey]
+	if r.Attempts.IVR > pl.Ladders[surveys.IVR].Attempts() || r.Attempts.SMS > pl.Ladders[surveys.SMS].Attempts() {
+		s.fail("%v has made %+v", r.ID, r.Attempts)
+	}
+	if made := pl.Made(r.Progress); min(made.IVR, made.SMS) < 0 {
+		s.fail("%v has made %+v", r.ID, made)
+	}
+}

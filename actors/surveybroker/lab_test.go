@@ -1,0 +1,163 @@
+package surveybroker_test
+
+import (
+	"log/slog"
+	"os"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/goleak"
+
+	"weir"
+	"weir/actors/surveybroker"
+	"weir/surveys"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// lab is one survey broker over a quick store and played channels.
+type lab struct {
+	t     testing.TB
+	store *memory
+	lines *lines
+	sys   *surveybroker.System
+	reg   *prometheus.Registry
+	log   slog.Handler
+	every time.Duration
+	ttl   time.Duration
+	check time.Duration
+}
+
+// quiet ends every contact after a minute, unanswered.
+func quiet(weir.Contact) fate { return fate{lasts: time.Minute, outcome: weir.NoAnswer} }
+
+// inLab runs a test on virtual time, from a Thursday in January on.
+func inLab(t *testing.T, f func(weir.Contact) fate, test func(*lab)) {
+	t.Helper()
+	inLabFor(t, 5*time.Second, f, test)
+}
+
+// inLabFor is inLab for tests of days, with longer pauses between rounds that
+// nothing asks for and a lease that lasts accordingly.
+func inLabFor(t *testing.T, every time.Duration, f func(weir.Contact) fate, test func(*lab)) {
+	t.Helper()
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(time.Date(2026, 1, 15, 9, 0, 0, 0, time.UTC)))
+		l := newLab(t, f)
+		l.every, l.ttl = every, max(l.ttl, 3*every)
+		l.start("one")
+		defer func() { l.sys.Close() }()
+		test(l)
+	})
+}
+
+func newLab(t testing.TB, f func(weir.Contact) fate) *lab {
+	m := newStore()
+	return &lab{t: t, store: m, lines: newLines(m, f), log: slog.DiscardHandler, every: 5 * time.Second, ttl: 15 * time.Second, check: 5 * time.Minute}
+}
+
+// start brings a process up. An earlier one must be closed, or is one that the
+// new one stands by.
+func (l *lab) start(owner string) *surveybroker.System {
+	l.t.Helper()
+	l.reg = prometheus.NewRegistry()
+	sys, err := surveybroker.Start(surveybroker.Options{
+		Store: l.store, Channels: l.lines, Types: l.lines, Roles: leaser{l.store, owner, l.ttl}, Logger: slog.New(l.log),
+		Defaults: surveys.Defaults{Batch: 10000, LimitPerMinute: 1000, InitialSuccessRate: 1}, Metrics: surveybroker.NewMetrics(l.reg),
+		LeaseTTL: l.ttl, CheckEvery: l.check, CheckTimeout: 10 * time.Second, Every: l.every, Chance: func() float64 { return 0.5 },
+	})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	if err := sys.Resume(l.t.Context()); err != nil {
+		l.t.Fatal(err)
+	}
+	l.sys = sys
+	return sys
+}
+
+// pass lets time go by.
+func (l *lab) pass(d time.Duration) {
+	l.t.Helper()
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+// allDay is a schedule that is always open.
+func allDay() surveys.ScheduleSpec {
+	return surveys.ScheduleSpec{
+		TimeZone: "UTC", Weekdays: []string{"mon", "tue", "wed", "thu", "fri", "sat", "sun"},
+		Windows: []surveys.WindowSpec{{From: "00:00", To: "24:00"}},
+	}
+}
+
+// byText is a survey by SMS over the channel texts.
+func byText(retries string) surveys.Definition {
+	return surveys.Definition{
+		Schedule: allDay(), Modes: map[surveys.Mode]surveys.ModeSpec{surveys.SMS: {Channel: "texts", Retries: retries}},
+		Arms:           []surveys.Arm{{Modes: []surveys.Mode{surveys.SMS}}},
+		Questionnaires: map[string]map[surveys.Mode][]surveys.Content{"q": {surveys.SMS: {{Messages: []string{"hello"}}}}},
+	}
+}
+
+// byPhone is a survey by calls over the channel calls, with SMS to fall back on.
+func byPhone(retries, texts string) surveys.Definition {
+	d := byText(texts)
+	d.Modes[surveys.IVR] = surveys.ModeSpec{Channel: "calls", Retries: retries}
+	d.Arms = []surveys.Arm{{Modes: []surveys.Mode{surveys.IVR, surveys.SMS}}}
+	d.Questionnaires["q"][surveys.IVR] = []surveys.Content{{Call: &weir.Call{CallFlowID: 7}}}
+	return d
+}
+
+// survey stores a draft and its respondents.
+func (l *lab) survey(name string, d surveys.Definition, people int) surveys.Survey {
+	l.t.Helper()
+	s := l.store.addSurvey(surveys.Survey{Name: name, State: surveys.Draft, Definition: d})
+	for i := range people {
+		l.store.addPerson(s.ID, phone(s.ID, i), map[string]string{"age": []string{"young", "old"}[i%2]})
+	}
+	return s
+}
+
+func phone(survey int64, i int) string {
+	digits := survey*1000 + int64(i)
+	return "+1555" + string([]byte{
+		byte('2' + digits/1000000%8), byte('0' + digits/100000%10), byte('0' + digits/10000%10),
+		byte('0' + digits/1000%10), byte('0' + digits/100%10), byte('0' + digits/10%10), byte('0' + digits%10),
+	})
+}
+
+func (l *lab) step(name string, step surveys.Step) surveys.Survey {
+	l.t.Helper()
+	s, err := l.sys.Step(l.t.Context(), name, step)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return s
+}
+
+// by counts the respondents of a survey by status.
+func (l *lab) by(survey int64) map[surveys.Status]int {
+	l.store.mu.Lock()
+	defer l.store.mu.Unlock()
+	out := map[surveys.Status]int{}
+	for _, id := range l.store.members[survey] {
+		out[l.store.people[id].Status]++
+	}
+	return out
+}
+
+// all gives the respondents of a survey.
+func (l *lab) all(survey int64) (out []surveys.Respondent) {
+	l.store.mu.Lock()
+	defer l.store.mu.Unlock()
+	for _, id := range l.store.members[survey] {
+		out = append(out, *l.store.people[id])
+	}
+	return out
+}
+
+func environment(name string) string { return os.Getenv(name) }

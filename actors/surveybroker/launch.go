@@ -1,0 +1,185 @@
+package surveybroker
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"weir"
+	"weir/surveys"
+)
+
+// Check finds what is wrong with a definition: by itself, and with the channels
+// that it names.
+func (s *System) Check(ctx context.Context, d surveys.Definition) (*surveys.Plan, []weir.FieldError) {
+	plan, wrong := d.Compile(s.defaults)
+	wrong = append(wrong, s.checkChannels(ctx, d)...)
+	if len(wrong) > 0 {
+		return nil, wrong
+	}
+	return plan, nil
+}
+
+// checkChannels finds channels that do not exist, or that do not carry what their
+// mode needs.
+func (s *System) checkChannels(ctx context.Context, d surveys.Definition) []weir.FieldError {
+	var wrong []weir.FieldError
+	for _, mode := range slices.Sorted(maps.Keys(d.Modes)) {
+		name := d.Modes[mode].Channel
+		if name == "" || !slices.Contains(surveys.Modes(), mode) {
+			continue // the definition itself is wrong
+		}
+		at := "/modes/" + string(mode) + "/channel"
+		ch, err := call(ctx, func(ctx context.Context) (weir.Channel, error) { return s.store.Channel(ctx, name) })
+		switch {
+		case weir.CodeOf(err) == weir.CodeNotFound || err == nil && (ch.Deleting || ch.Deleted):
+			wrong = append(wrong, weir.FieldError{Pointer: at, Code: "unknown", Detail: fmt.Sprintf("there is no channel %q", clip(name))})
+		case err != nil:
+			s.logger.Warn("a channel of a survey could not be read", "error", err)
+			wrong = append(wrong, weir.FieldError{Pointer: at, Code: "unavailable", Detail: "the store cannot say whether there is such a channel; try again"})
+		default:
+			wrong = append(wrong, s.fits(at, mode, ch)...)
+		}
+	}
+	return wrong
+}
+
+// fits tells whether a channel carries what a mode needs.
+func (s *System) fits(at string, mode surveys.Mode, ch weir.Channel) []weir.FieldError {
+	if why := s.unfit(mode, ch); why != "" {
+		return []weir.FieldError{{Pointer: at, Code: "content", Detail: why}}
+	}
+	return nil
+}
+
+// Step takes a step that a user asks of a survey. Steps that it has taken already
+// change nothing.
+func (s *System) Step(ctx context.Context, name string, step surveys.Step) (surveys.Survey, error) {
+	if step == surveys.Finish {
+		return surveys.Survey{}, weir.Errorf(weir.CodeInvalid, "a survey finishes by itself")
+	}
+	for tries := 0; ; tries++ {
+		survey, err := s.store.Survey(ctx, name)
+		if err != nil {
+			return survey, err
+		}
+		take := s.step
+		if step == surveys.Launch && survey.State == surveys.Draft {
+			take = s.launch
+		}
+		out, err := take(ctx, survey, step)
+		if weir.CodeOf(err) != weir.CodeConflict || tries >= 3 {
+			return out, err
+		}
+		// If the survey was changed in between, its new state may allow it.
+		if fresh, e := s.store.Survey(ctx, name); e != nil || fresh.Version == survey.Version {
+			return out, err
+		}
+	}
+}
+
+func (s *System) step(ctx context.Context, survey surveys.Survey, step surveys.Step) (surveys.Survey, error) {
+	to, err := survey.State.Take(step)
+	if err != nil || to == survey.State {
+		return survey, err
+	}
+	now := time.Now()
+	if step == surveys.Launch {
+		if err := s.ready(ctx, &survey, now); err != nil {
+			return survey, err
+		}
+		survey.Launched = now
+	}
+	if step == surveys.Stop {
+		survey.Cause = surveys.ByUser
+	}
+	survey.State = to
+	out, err := s.store.UpdateSurvey(ctx, survey, stateEvent(&survey, now))
+	if err != nil {
+		return survey, err
+	}
+	s.logger.Info("a survey was told what to do", "survey", survey.Name, "step", string(step), "state", string(to))
+	s.Changed(out.ID)
+	return out, nil
+}
+
+// ready finds everything that keeps a survey from being launched. Its channels
+// are prepared if nothing else is wrong.
+func (s *System) ready(ctx context.Context, survey *surveys.Survey, now time.Time) error {
+	plan, wrong := s.Check(ctx, survey.Definition)
+	if plan == nil {
+		return surveys.Invalid(wrong)
+	}
+	for _, f := range plan.Schedule.CheckAhead(now) {
+		f.Pointer = "/schedule" + f.Pointer
+		wrong = append(wrong, f)
+	}
+	people, err := s.inspect(ctx, survey.ID, plan)
+	if err != nil {
+		return err
+	}
+	if people.count == 0 {
+		return surveys.Invalid(append(wrong, weir.FieldError{Pointer: "/respondents", Code: "required", Detail: "the survey has no respondents"}))
+	}
+	for _, f := range plan.Quotas.CheckKnown(slices.Sorted(maps.Keys(people.attributes))) {
+		f.Pointer = "/quotas" + strings.TrimPrefix(f.Pointer, "/quotas")
+		wrong = append(wrong, f)
+	}
+	if err := surveys.Invalid(wrong); err != nil {
+		return err
+	}
+	if err := people.gaps.Err(); err != nil {
+		return err
+	}
+	return s.prepare(ctx, plan)
+}
+
+// people is what a launch needs to know of the respondents.
+type people struct {
+	count      int
+	attributes map[string]bool
+	gaps       surveys.Gaps
+}
+
+const inspectPage = 1000
+
+// inspect looks at every respondent, page by page.
+func (s *System) inspect(ctx context.Context, survey int64, plan *surveys.Plan) (people, error) {
+	out := people{attributes: map[string]bool{}, gaps: surveys.Gaps{Needs: plan.Needs()}}
+	for after := surveys.RespondentID(0); ; {
+		page, next, err := s.inspected(ctx, surveys.Filter{Survey: survey, After: after, Limit: inspectPage})
+		if err != nil {
+			return out, err
+		}
+		for i := range page {
+			out.count++
+			out.gaps.Check(page[i].ID.String(), page[i].Attributes)
+			for name := range page[i].Attributes {
+				out.attributes[name] = true
+			}
+		}
+		if next == 0 {
+			return out, nil
+		}
+		after = next
+	}
+}
+
+// inspected is one page of respondents.
+func (s *System) inspected(ctx context.Context, f surveys.Filter) ([]surveys.Respondent, surveys.RespondentID, error) {
+	ctx, cancel := context.WithTimeout(ctx, ioTimeout)
+	defer cancel()
+	return s.store.Respondents(ctx, f)
+}
+
+// clip bounds foreign text in an error message.
+func clip(s string) string {
+	const most = 64
+	if len(s) > most {
+		return strings.ToValidUTF8(s[:most], "") + "…"
+	}
+	return s
+}

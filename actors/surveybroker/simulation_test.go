@@ -1,0 +1,352 @@
+package surveybroker_test
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"strconv"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"weir"
+	"weir/channels"
+	"weir/surveys"
+)
+
+// simulation is one run: surveys over days of virtual time, with everything that
+// can go wrong.
+type simulation struct {
+	*lab
+	seed    uint64
+	chance  *rand.Rand // of the script, which is one goroutine's
+	begin   time.Time
+	plans   map[int64]*surveys.Plan
+	twins   [2]int64
+	other   int64
+	ended   map[surveys.RespondentID]bool
+	handed  map[surveys.RespondentID]surveys.Counts // attempts that were made
+	open    map[surveys.RespondentID]bool           // a contact is out
+	given   map[int64]int                           // contacts enqueued, by survey
+	apart   [2]int                                  // of the twins, when the first has nobody left to start
+	instant time.Time
+	both    bool // both still have somebody to start
+	paused  map[int64]time.Time
+	lost    int // ends that nobody told of
+	wrong   []string
+	process atomic.Pointer[processOf]
+	crashes int
+}
+
+type processOf struct {
+	hear func(surveys.Survey, surveys.RespondentID, surveys.Hearing) error
+}
+
+// changes are half a day before clocks change, in zones that do so differently.
+func changes() [][2]string {
+	return [][2]string{
+		{"Europe/Berlin", "2026-03-28T12:00:00Z"}, {"Europe/Berlin", "2026-10-24T12:00:00Z"},
+		{"America/New_York", "2026-03-07T18:00:00Z"}, {"America/New_York", "2026-10-31T18:00:00Z"},
+		{"Australia/Lord_Howe", "2026-04-04T03:00:00Z"}, {"Australia/Lord_Howe", "2026-10-03T03:00:00Z"},
+		{"America/Santiago", "2026-04-04T15:00:00Z"}, {"America/Santiago", "2026-09-05T15:00:00Z"},
+		{"Asia/Kathmandu", "2026-06-01T00:00:00Z"}, {"Africa/Casablanca", "2026-02-14T14:00:00Z"},
+		{"Africa/Casablanca", "2026-03-21T14:00:00Z"}, {"UTC", "2026-12-30T00:00:00Z"},
+	}
+}
+
+func TestSimulations(t *testing.T) {
+	first, runs := uint64(1), 20
+	if n, err := strconv.Atoi(environment("WEIR_TEST_SIMULATIONS")); err == nil {
+		runs = n
+	}
+	if seed, err := strconv.ParseUint(environment("WEIR_TEST_SEED"), 10, 64); err == nil {
+		first, runs = seed, 1
+	}
+	t.Logf("seeds %d to %d; a failing one replays with WEIR_TEST_SEED", first, first+uint64(runs)-1)
+	for seed := first; seed < first+uint64(runs); seed++ {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) { simulate(t, seed) })
+		})
+	}
+}
+
+func simulate(t *testing.T, seed uint64) {
+	change := changes()[seed%uint64(len(changes()))]
+	begin, err := time.Parse(time.RFC3339, change[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(time.Until(begin))
+	s := &simulation{
+		seed: seed, chance: rand.New(rand.NewPCG(seed, 1)), begin: begin, plans: map[int64]*surveys.Plan{}, ended: map[surveys.RespondentID]bool{},
+		handed: map[surveys.RespondentID]surveys.Counts{}, open: map[surveys.RespondentID]bool{}, given: map[int64]int{}, paused: map[int64]time.Time{}, both: true,
+	}
+	s.lab = newLab(t, s.fate)
+	s.every, s.ttl, s.check = 30*time.Minute, 2*time.Hour, 20*time.Minute
+	s.lines.handed, s.lines.heard, s.lines.over, s.store.wrote = s.onHandOver, s.onConversation, s.onOver, s.onMove
+	s.store.addChannel("calls", "voice", 1+s.chance.IntN(4))
+	s.store.addChannel("texts", "text", 1+s.chance.IntN(4))
+	s.populate(change[0])
+	s.boot()
+	s.launch()
+	s.script()
+	s.judge()
+	s.sys.Close()
+	s.lines.idle = true
+	synctest.Wait()
+	for _, w := range s.wrong[:min(len(s.wrong), 10)] {
+		t.Errorf("seed %d: %s", seed, w)
+	}
+}
+
+func (s *simulation) boot() {
+	sys := s.start("one")
+	s.process.Store(&processOf{func(sv surveys.Survey, id surveys.RespondentID, h surveys.Hearing) error {
+		_, err := sys.Hear(context.Background(), sv, id, h)
+		return err
+	}})
+}
+
+// launch launches the surveys before a round sees any of them: one between the
+// launches of the twins would rightly give all room to the first.
+func (s *simulation) launch() {
+	s.store.change(func() {
+		s.store.fault = func(operation string) error {
+			if operation == "Surveys" {
+				return &weir.Error{Code: weir.CodeUnavailable, Message: "not yet"}
+			}
+			return nil
+		}
+	})
+	for _, sv := range s.store.surveys {
+		s.step(sv.Name, surveys.Launch)
+	}
+	s.store.change(func() { s.store.fault = nil })
+}
+
+// populate makes two equal surveys and one of another kind, in another zone.
+func (s *simulation) populate(zone string) {
+	d := s.definition(zone)
+	n := 15 + s.chance.IntN(25)
+	for i := range s.twins {
+		s.twins[i] = s.add(fmt.Sprint("twin", i), d, n)
+	}
+	other := changes()[s.chance.IntN(len(changes()))][0]
+	d = s.definition(other)
+	d.Weight = 1 + s.chance.IntN(3)
+	switch s.chance.IntN(3) {
+	case 0:
+		d.Cutoff = 1 + s.chance.IntN(10)
+	case 1:
+		d.Quotas = surveys.Quotas{
+			{Where: map[string]surveys.Match{"age": {In: []string{"young"}}}, Quota: 1 + s.chance.IntN(8)},
+			{Where: map[string]surveys.Match{"age": {In: []string{"old"}}}, Quota: 1 + s.chance.IntN(8)},
+		}
+	}
+	d.LimitPerMinute = 1 + s.chance.IntN(5)
+	s.other = s.add("other", d, 5+s.chance.IntN(30))
+}
+
+func (s *simulation) add(name string, d surveys.Definition, n int) int64 {
+	sv := s.survey(name, d, n)
+	plan, wrong := d.Compile(surveys.Defaults{Batch: 10000, LimitPerMinute: 1000, InitialSuccessRate: 1})
+	if plan == nil {
+		s.t.Fatal(wrong)
+	}
+	s.plans[sv.ID] = plan
+	s.store.change(func() { s.store.surveys[sv.ID].Application.URL = "https://app.test" })
+	return sv.ID
+}
+
+func (s *simulation) definition(zone string) surveys.Definition {
+	ladders := []string{"", "10m", "10m 2h", "30m 3h 8h", "5m 5m 1h 1d"}
+	d := byPhone(ladders[s.chance.IntN(len(ladders))], ladders[s.chance.IntN(len(ladders))])
+	if s.chance.IntN(3) == 0 {
+		d = byText(ladders[s.chance.IntN(len(ladders))])
+	}
+	d.Schedule.TimeZone = zone
+	windows := [][]surveys.WindowSpec{
+		{{From: "09:00", To: "18:00"}}, {{From: "01:30", To: "02:30"}, {From: "10:00", To: "12:00"}, {From: "22:00", To: "24:00"}},
+		{{From: "00:00", To: "24:00"}}, {{From: "00:00", To: "06:00"}, {From: "20:00", To: "24:00"}}, {{From: "02:00", To: "03:00"}, {From: "12:00", To: "20:00"}},
+	}
+	d.Schedule.Windows = windows[s.chance.IntN(len(windows))]
+	loc, err := time.LoadLocation(zone)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	today := s.begin.In(loc)
+	d.Schedule.EndDate = today.AddDate(0, 0, 3+s.chance.IntN(2)).Format(time.DateOnly)
+	if s.chance.IntN(3) == 0 {
+		d.Schedule.BlockedDays = []string{today.AddDate(0, 0, 1).Format(time.DateOnly)}
+	}
+	d.FallbackDelay = []string{"30m", "2h"}[s.chance.IntN(2)]
+	d.CountPartial = s.chance.IntN(2) == 0
+	return d
+}
+
+// draw gives the random numbers of one contact, whoever asks when.
+func (s *simulation) draw(key string) *rand.Rand {
+	h := fnv.New64a()
+	h.Write([]byte(key)) // a hash takes everything
+	return rand.New(rand.NewPCG(s.seed, h.Sum64()))
+}
+
+func (s *simulation) fate(c weir.Contact) fate {
+	r := s.draw(c.Key)
+	f := fate{lasts: time.Duration(20+r.IntN(600)) * time.Second, twice: r.IntN(6) == 0, deaf: r.IntN(50) == 0, silent: r.IntN(50) == 0}
+	f.outcome = []weir.Outcome{weir.Completed, weir.Completed, weir.NoAnswer, weir.Busy, weir.Failed, weir.Lost, weir.Expired}[r.IntN(7)]
+	if f.outcome == weir.Lost {
+		f.lasts = time.Hour
+	}
+	if c.Call == nil && r.IntN(4) == 0 {
+		f.lasts = time.Duration(r.IntN(180)) * time.Minute
+	}
+	if f.silent {
+		s.lost++
+	}
+	if f.outcome != weir.Completed {
+		return f
+	}
+	switch r.IntN(4) {
+	case 0:
+		f.says, f.saysAt = []string{"yes", "STOP", "no"}[r.IntN(3)], time.Duration(r.IntN(240))*time.Minute
+	case 1, 2:
+		d := []surveys.Disposition{surveys.Complete, surveys.Complete, surveys.Started, surveys.Partial, surveys.Refused, surveys.InterimPartial, surveys.Ineligible}
+		f.reports, f.reportAt = d[r.IntN(len(d))], time.Duration(r.IntN(90))*time.Minute
+	}
+	return f
+}
+
+// onConversation has people answer, and the application report.
+func (s *simulation) onConversation(c weir.Contact, f fate) {
+	if f.says != "" {
+		time.AfterFunc(f.saysAt, func() {
+			for _, ch := range []weir.ChannelID{1, 2} {
+				if c.Call == nil && ch == c.Channel || c.Call != nil && ch != c.Channel {
+					s.lines.say(ch, c.To, f.says)
+				}
+			}
+		})
+	}
+	if f.reports != "" {
+		time.AfterFunc(f.lasts+f.reportAt, func() { s.report(c, f, 0) })
+	}
+}
+
+// report tells the process that is up; the application tries again while it is
+// refused for the moment.
+func (s *simulation) report(c weir.Contact, f fate, tries int) {
+	again := func() { time.AfterFunc(5*time.Minute, func() { s.report(c, f, tries+1) }) }
+	p := s.process.Load()
+	if p == nil {
+		again()
+		return
+	}
+	h := surveys.Hearing{Serial: c.For.Serial, Disposition: f.reports, Key: c.Key, Answers: map[string]string{"said": "something"}}
+	if tries < 50 && weir.CodeOf(p.hear(s.store.surveyNow(c.For.Survey), surveys.RespondentID(c.For.ID), h)) == weir.CodeUnavailable {
+		again()
+	}
+}
+
+// script lets days go by, with crashes and other trouble, until every schedule is
+// over and everything has settled.
+func (s *simulation) script() {
+	last := s.begin
+	for _, pl := range s.plans {
+		if end, ok := pl.Schedule.LastClose(); ok && end.After(last) {
+			last = end
+		}
+	}
+	for trouble := 4 + s.chance.IntN(10); trouble > 0; trouble-- {
+		s.pass(time.Duration(s.chance.Int64N(int64(last.Sub(s.begin)) / 8)))
+		s.trouble()
+	}
+	s.store.change(func() { s.store.fault = nil })
+	s.resume()
+	if left := time.Until(last.Add(4 * time.Hour)); left > 0 {
+		s.pass(left)
+	}
+	s.pass(5 * time.Hour)
+}
+
+func (s *simulation) trouble() {
+	minutes := func(n int) time.Duration { return time.Duration(s.chance.IntN(n*60)+1) * time.Second }
+	switch s.chance.IntN(8) {
+	case 0, 1: // kill
+		s.crashes++
+		s.process.Store(nil)
+		s.sys.Close()
+		s.pass(minutes(120))
+		s.lines.sweep()
+		s.boot()
+	case 2: // a crash right after a commit, before what follows it
+		s.crashAfterCommit()
+	case 3: // the store fails now and then
+		n := atomic.Int64{}
+		s.store.change(func() {
+			s.store.fault = func(string) error {
+				if n.Add(1)%3 == 0 {
+					return &weir.Error{Code: weir.CodeUnavailable, Message: "the store is down"}
+				}
+				return nil
+			}
+		})
+		s.pass(minutes(60))
+		s.store.change(func() { s.store.fault = nil })
+	case 4: // a channel is down, or paused
+		id := weir.ChannelID(1 + s.chance.IntN(2))
+		s.store.change(func() { s.lines.status[id] = channels.Status{Health: weir.Down, Reason: "unplugged"} })
+		s.pass(minutes(300))
+		s.store.change(func() { delete(s.lines.status, id) })
+	case 5:
+		id := weir.ChannelID(1 + s.chance.IntN(2))
+		s.store.change(func() { s.store.channels[id].Paused = true })
+		s.pass(minutes(200))
+		s.store.change(func() { s.store.channels[id].Paused = false })
+		s.lines.sweep()
+	case 6:
+		if sv, err := s.sys.Step(context.Background(), "other", surveys.Pause); err == nil && sv.State == surveys.Paused {
+			s.store.change(func() { s.paused[s.other] = time.Now() })
+			s.pass(minutes(300))
+			s.resume()
+		}
+	case 7:
+		if s.chance.IntN(3) == 0 {
+			_, _ = s.sys.Step(context.Background(), "other", surveys.Stop) // it may be over
+		}
+	}
+}
+
+func (s *simulation) resume() {
+	s.store.change(func() { delete(s.paused, s.other) })
+	_, _ = s.sys.Step(context.Background(), "other", surveys.Resume) // it may be over
+}
+
+// crashAfterCommit ends the process when its next moves are in the store and it
+// has told nobody.
+func (s *simulation) crashAfterCommit() {
+	crashed := make(chan struct{}, 1)
+	s.store.change(func() {
+		s.store.after = func(string) {
+			select {
+			case crashed <- struct{}{}:
+				s.lines.cut.Store(true)
+			default:
+			}
+		}
+	})
+	select {
+	case <-crashed:
+	case <-time.After(24 * time.Hour):
+	}
+	s.process.Store(nil)
+	s.sys.Close()
+	s.store.change(func() { s.store.after = nil })
+	s.pass(time.Minute)
+	s.lines.cut.Store(false)
+	s.lines.sweep()
+	s.boot()
+}

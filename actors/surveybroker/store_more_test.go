@@ -1,0 +1,215 @@
+package surveybroker_test
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"weir"
+	"weir/events"
+	"weir/surveys"
+)
+
+func (m *memory) ChannelStates(ctx context.Context) ([]surveys.ChannelState, error) {
+	done, err := m.enter(ctx, "ChannelStates")
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	return slices.Collect(maps.Values(m.states)), nil
+}
+
+func (m *memory) SetChannelState(ctx context.Context, s surveys.ChannelState, tell []events.Event) error {
+	done, err := m.enter(ctx, "SetChannelState")
+	if err != nil {
+		return err
+	}
+	defer done()
+	m.states[s.Channel] = s
+	m.tell(tell)
+	return nil
+}
+
+func (m *memory) Channel(ctx context.Context, name string) (weir.Channel, error) {
+	done, err := m.enter(ctx, "Channel")
+	if err != nil {
+		return weir.Channel{}, err
+	}
+	defer done()
+	for _, c := range m.channels {
+		if c.Name == name && !c.Deleted {
+			return *c, nil
+		}
+	}
+	return weir.Channel{}, gone("channel")
+}
+
+func (m *memory) ChannelByID(ctx context.Context, id weir.ChannelID) (weir.Channel, error) {
+	done, err := m.enter(ctx, "ChannelByID")
+	if err != nil {
+		return weir.Channel{}, err
+	}
+	defer done()
+	if c := m.channels[id]; c != nil {
+		return *c, nil
+	}
+	return weir.Channel{}, gone("channel")
+}
+
+func (m *memory) Contact(ctx context.Context, ref weir.Ref) (weir.Contact, []weir.Attempt, error) {
+	done, err := m.enter(ctx, "Contact")
+	if err != nil {
+		return weir.Contact{}, nil, err
+	}
+	defer done()
+	if c := m.contacts[ref]; c != nil {
+		return *c, nil, nil
+	}
+	return weir.Contact{}, nil, gone("contact")
+}
+
+func (m *memory) Contacts(context.Context, weir.ContactFilter) ([]weir.Contact, string, error) {
+	return nil, "", nil
+}
+
+// leaser is one process that would have the role.
+type leaser struct {
+	*memory
+	name string
+	ttl  time.Duration
+}
+
+func (l leaser) AcquireRole(ctx context.Context, _ weir.Role) (weir.Lease, bool, error) {
+	done, err := l.enter(ctx, "AcquireRole")
+	if err != nil {
+		return weir.Lease{}, false, err
+	}
+	defer done()
+	r, now := &l.memory.role, time.Now()
+	if r.owner != "" && r.owner != l.name && now.Before(r.until) {
+		return weir.Lease{}, false, nil
+	}
+	r.owner, r.epoch, r.until = l.name, r.epoch+1, now.Add(l.ttl)
+	return weir.Lease{Owner: l.name, Epoch: r.epoch}, true, nil
+}
+
+func (l leaser) RenewRole(ctx context.Context, _ weir.Role, lease weir.Lease) (bool, error) {
+	done, err := l.enter(ctx, "RenewRole")
+	if err != nil {
+		return false, err
+	}
+	defer done()
+	r := &l.memory.role
+	if r.owner != lease.Owner || r.epoch != lease.Epoch {
+		return false, nil
+	}
+	r.until = time.Now().Add(l.ttl)
+	return true, nil
+}
+
+func (l leaser) ReleaseRole(ctx context.Context, _ weir.Role, lease weir.Lease) error {
+	done, err := l.enter(ctx, "ReleaseRole")
+	if err != nil {
+		return err
+	}
+	defer done()
+	if r := &l.memory.role; r.owner == lease.Owner && r.epoch == lease.Epoch {
+		r.owner = ""
+	}
+	return nil
+}
+
+// The state of one respondent, one survey, as tests look at them.
+func (m *memory) person(id surveys.RespondentID) surveys.Respondent {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return *m.people[id]
+}
+
+func (m *memory) surveyNow(id int64) surveys.Survey {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return *m.surveys[id]
+}
+
+// change does something with the lock held.
+func (m *memory) change(do func()) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	do()
+}
+
+// told counts the events of a type.
+func (m *memory) told(kind string) int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	n := 0
+	for _, e := range m.events {
+		if e.Type == kind {
+			n++
+		}
+	}
+	return n
+}
+
+func (m *memory) Log(ctx context.Context, survey, after int64, limit int) ([]surveys.Entry, error) {
+	done, err := m.enter(ctx, "Log")
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	return slices.Clone(m.log[survey]), nil
+}
+
+func (m *memory) Recent(ctx context.Context, survey, before int64, limit int) ([]surveys.Entry, error) {
+	done, err := m.enter(ctx, "Recent")
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	list := slices.DeleteFunc(slices.Clone(m.log[survey]), func(e surveys.Entry) bool { return e.ID >= before })
+	slices.Reverse(list)
+	return list[:min(limit, len(list))], nil
+}
+
+func (m *memory) Begun(ctx context.Context, survey int64, since time.Time) (map[time.Time]int, error) {
+	done, err := m.enter(ctx, "Begun")
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	out := maps.Clone(m.begun[survey])
+	maps.DeleteFunc(out, func(at time.Time, _ int) bool { return at.Before(since) })
+	return out, nil
+}
+
+func (m *memory) Notices(ctx context.Context, after int64, limit int) (out []surveys.Notice, _ error) {
+	done, err := m.enter(ctx, "Notices")
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	for _, n := range m.notices {
+		if n.ID > after && len(out) < limit {
+			out = append(out, n)
+		}
+	}
+	return out, nil
+}
+
+func (m *memory) ReadySlots(ctx context.Context, channel weir.ChannelID, limit int) (int, error) {
+	done, err := m.enter(ctx, "ReadySlots")
+	if err != nil {
+		return 0, err
+	}
+	defer done()
+	slots, now := 0, time.Now()
+	for _, c := range m.waiting[channel] {
+		if !c.NotBefore.After(now) && limit > 0 {
+			limit--
+			slots += c.Size()
+		}
+	}
+	return slots, nil
+}

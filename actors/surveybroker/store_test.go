@@ -1,0 +1,401 @@
+package surveybroker_test
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"weir"
+	"weir/events"
+	"weir/surveys"
+)
+
+// memory is a store that is quick: everything in maps, one lock.
+type memory struct {
+	mu       sync.Mutex
+	surveys  map[int64]*surveys.Survey
+	people   map[surveys.RespondentID]*surveys.Respondent
+	members  map[int64][]surveys.RespondentID // of each survey, in order
+	phones   map[string][]surveys.RespondentID
+	sums     map[int64]surveys.Sums
+	log      map[int64][]surveys.Entry
+	begun    map[int64]map[time.Time]int
+	channels map[weir.ChannelID]*weir.Channel
+	states   map[weir.ChannelID]surveys.ChannelState
+	contacts map[weir.Ref]*weir.Contact
+	waiting  map[weir.ChannelID][]*weir.Contact
+	keys     map[weir.ChannelID]map[string]weir.Ref
+	notices  []surveys.Notice
+	events   []events.Event
+	last     int64 // id that was given
+	hook     func()
+	calls    int                          // of the store
+	fault    func(operation string) error // in place of the operation
+	slow     func(string) time.Duration   // how long an operation takes
+	doubt    func() error                 // in place of the answer to Work
+	refuse   func(surveys.Move) error     // of each move: then none of a Work is made
+	after    func(operation string)       // before an operation answers
+	wrote    func(surveys.Move)           // of each move that was made
+	role     struct {
+		owner string
+		epoch int64
+		until time.Time
+	}
+}
+
+func newStore() *memory {
+	return &memory{
+		surveys: map[int64]*surveys.Survey{}, people: map[surveys.RespondentID]*surveys.Respondent{}, members: map[int64][]surveys.RespondentID{},
+		phones: map[string][]surveys.RespondentID{}, sums: map[int64]surveys.Sums{}, log: map[int64][]surveys.Entry{}, begun: map[int64]map[time.Time]int{},
+		channels: map[weir.ChannelID]*weir.Channel{}, states: map[weir.ChannelID]surveys.ChannelState{}, contacts: map[weir.Ref]*weir.Contact{},
+		waiting: map[weir.ChannelID][]*weir.Contact{}, keys: map[weir.ChannelID]map[string]weir.Ref{}, hook: func() {},
+	}
+}
+
+func (m *memory) id() int64 { m.last++; return m.last }
+
+// enter begins an operation; it may fail before it does anything.
+func (m *memory) enter(ctx context.Context, operation string) (func(), error) {
+	if err := ctx.Err(); err != nil {
+		return nil, &weir.Error{Code: weir.CodeUnavailable, Message: "too late", Cause: err}
+	}
+	if err := m.linger(ctx, operation); err != nil {
+		return nil, &weir.Error{Code: weir.CodeUnavailable, Message: "too late", Cause: err}
+	}
+	m.mu.Lock()
+	if m.fault != nil {
+		if err := m.fault(operation); err != nil {
+			m.mu.Unlock()
+			return nil, err
+		}
+	}
+	m.calls++
+	return m.mu.Unlock, nil
+}
+
+// linger takes the time that an operation takes.
+func (m *memory) linger(ctx context.Context, operation string) error {
+	m.mu.Lock()
+	var takes time.Duration
+	if m.slow != nil {
+		takes = m.slow(operation)
+	}
+	m.mu.Unlock()
+	if takes == 0 {
+		return nil
+	}
+	select {
+	case <-time.After(takes):
+	case <-ctx.Done():
+	}
+	return ctx.Err()
+}
+
+func gone(what string) error { return weir.Errorf(weir.CodeNotFound, "no such %s", what) }
+
+func (m *memory) addChannel(name, kind string, capacity int) weir.Channel {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	ch := weir.Channel{ID: weir.ChannelID(m.id()), Name: name, Type: kind, Capacity: capacity, Version: 1}
+	m.channels[ch.ID] = &ch
+	m.keys[ch.ID] = map[string]weir.Ref{}
+	return ch
+}
+
+func (m *memory) addSurvey(s surveys.Survey) surveys.Survey {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s.ID, s.Version = m.id(), 1
+	m.surveys[s.ID] = &s
+	m.sums[s.ID] = surveys.Sums{Respondents: map[surveys.Group]int{}, Attempts: map[surveys.Made]int{}}
+	m.begun[s.ID] = map[time.Time]int{}
+	return s
+}
+
+func (m *memory) addPerson(survey int64, phone string, attributes map[string]string) surveys.RespondentID {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r := surveys.Respondent{Survey: survey, ID: surveys.RespondentID(m.id()), Phone: phone, Attributes: attributes, Progress: surveys.Fresh()}
+	r.Bucket = m.surveys[survey].Definition.Quotas.Of(attributes)
+	m.people[r.ID] = &r
+	m.members[survey] = append(m.members[survey], r.ID)
+	m.phones[phone] = append(m.phones[phone], r.ID)
+	m.count(&r, 1)
+	return r.ID
+}
+
+func (m *memory) count(r *surveys.Respondent, n int) {
+	g := surveys.Group{Status: r.Status, Disposition: r.Disposition, Bucket: r.Bucket, Counted: r.Counted}
+	if m.sums[r.Survey].Respondents[g] += n; m.sums[r.Survey].Respondents[g] == 0 {
+		delete(m.sums[r.Survey].Respondents, g)
+	}
+}
+
+// notice stores what has happened; the caller holds the lock.
+func (m *memory) notice(n surveys.Notice) {
+	n.ID = m.id()
+	m.notices = append(m.notices, n)
+	m.hook()
+}
+
+func (m *memory) OnNotices(hook func()) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.hook = hook
+}
+
+// enqueue stores a contact; the caller holds the lock.
+func (m *memory) enqueue(ch weir.ChannelID, s weir.Spec) (weir.Contact, bool) {
+	if ref, ok := m.keys[ch][s.Key]; ok && s.Key != "" {
+		return *m.contacts[ref], true
+	}
+	c := &weir.Contact{Ref: weir.Ref{Channel: ch, ID: weir.ContactID(m.id())}, Spec: s, QueuedAt: time.Now(), Progress: weir.Fresh(time.Now(), s.NotBefore)}
+	m.contacts[c.Ref], m.keys[ch][s.Key] = c, c.Ref
+	m.waiting[ch] = append(m.waiting[ch], c)
+	return *c, false
+}
+
+func (m *memory) Work(ctx context.Context, w surveys.Work) (out surveys.Written, err error) {
+	done, err := m.enter(ctx, "Work")
+	if err != nil {
+		return out, err
+	}
+	defer func() {
+		if m.doubt != nil && err == nil {
+			err = m.doubt()
+		}
+		if m.after != nil {
+			m.after("Work")
+		}
+		done()
+	}()
+	if w.Lease != (weir.Lease{}) && (w.Lease.Owner != m.role.owner || w.Lease.Epoch != m.role.epoch) {
+		return out, weir.ErrLeaseLost
+	}
+	for _, v := range w.Moves {
+		if ch := m.channels[v.Channel]; v.Enqueue != nil && (ch == nil || ch.Deleting || ch.Deleted) {
+			return out, weir.Errorf(weir.CodeConflict, "the channel is gone")
+		}
+	}
+	for _, v := range w.Moves {
+		if m.refuse != nil {
+			if err := m.refuse(v); err != nil {
+				return out, err
+			}
+		}
+	}
+	m.taken(w.Taken)
+	for _, v := range w.Moves {
+		r := m.people[v.Was.ID]
+		if r == nil || r.Rev != v.Is.Rev-1 {
+			out.Stale = append(out.Stale, v.Was.ID)
+			continue
+		}
+		if v.Enqueue != nil {
+			if ref, ok := m.keys[v.Channel][v.Enqueue.Key]; ok && m.contacts[ref].For != v.Enqueue.For {
+				out.Stale, out.Refused = append(out.Stale, v.Was.ID), append(out.Refused, v.Was.ID)
+				continue
+			}
+		}
+		m.count(r, -1)
+		*r = v.Is
+		if v.Enqueue != nil {
+			c, _ := m.enqueue(v.Channel, *v.Enqueue)
+			r.Contact = c.Ref
+			out.Contacts = append(out.Contacts, c)
+			m.begun[r.Survey][time.Now().Truncate(time.Second)]++
+		}
+		m.count(r, 1)
+		if v.Attempt != nil {
+			m.sums[r.Survey].Attempts[*v.Attempt]++
+		}
+		m.taken(v.Taken)
+		for _, e := range v.Log {
+			e.ID = m.id()
+			m.log[r.Survey] = append(m.log[r.Survey], e)
+		}
+		m.tell(v.Events)
+		if m.wrote != nil {
+			m.wrote(v)
+		}
+	}
+	return out, nil
+}
+
+func (m *memory) taken(ids []int64) {
+	if len(ids) > 0 {
+		m.notices = slices.DeleteFunc(m.notices, func(n surveys.Notice) bool { return slices.Contains(ids, n.ID) })
+	}
+}
+
+func (m *memory) tell(list []events.Event) {
+	for _, e := range list {
+		e.ID = m.id()
+		m.events = append(m.events, e)
+	}
+}
+
+func (m *memory) UpdateSurvey(ctx context.Context, s surveys.Survey, tell ...events.Event) (surveys.Survey, error) {
+	done, err := m.enter(ctx, "UpdateSurvey")
+	if err != nil {
+		return s, err
+	}
+	defer done()
+	have := m.surveys[s.ID]
+	if have == nil {
+		return s, gone("survey")
+	}
+	if have.Version != s.Version {
+		return s, weir.Errorf(weir.CodeConflict, "the survey was changed")
+	}
+	s.Version++
+	*have = s
+	m.tell(tell)
+	return s, nil
+}
+
+func (m *memory) Survey(ctx context.Context, name string) (surveys.Survey, error) {
+	done, err := m.enter(ctx, "Survey")
+	if err != nil {
+		return surveys.Survey{}, err
+	}
+	defer done()
+	for _, s := range m.surveys {
+		if s.Name == name {
+			return *s, nil
+		}
+	}
+	return surveys.Survey{}, gone("survey")
+}
+
+func (m *memory) SurveyByID(ctx context.Context, id int64) (surveys.Survey, error) {
+	done, err := m.enter(ctx, "SurveyByID")
+	if err != nil {
+		return surveys.Survey{}, err
+	}
+	defer done()
+	if s := m.surveys[id]; s != nil {
+		return *s, nil
+	}
+	return surveys.Survey{}, gone("survey")
+}
+
+func (m *memory) Surveys(ctx context.Context, states []surveys.State, after string, limit int) (out []surveys.Survey, _ error) {
+	done, err := m.enter(ctx, "Surveys")
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	for _, s := range m.surveys {
+		if s.Name > after && (len(states) == 0 || slices.Contains(states, s.State)) {
+			out = append(out, *s)
+		}
+	}
+	slices.SortFunc(out, func(a, b surveys.Survey) int { return cmp.Compare(a.Name, b.Name) })
+	return out[:min(len(out), limit)], nil
+}
+
+// pick lists respondents of a survey, in order.
+func (m *memory) pick(ctx context.Context, operation string, survey int64, limit int, is func(*surveys.Respondent) bool) (out []surveys.Respondent, _ error) {
+	done, err := m.enter(ctx, operation)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	for _, id := range m.members[survey] {
+		if r := m.people[id]; len(out) < limit && is(r) {
+			out = append(out, *r)
+		}
+	}
+	return out, nil
+}
+
+func (m *memory) Respondent(ctx context.Context, survey int64, id surveys.RespondentID) (surveys.Respondent, error) {
+	done, err := m.enter(ctx, "Respondent")
+	if err != nil {
+		return surveys.Respondent{}, err
+	}
+	defer done()
+	if r := m.people[id]; r != nil && r.Survey == survey {
+		return *r, nil
+	}
+	return surveys.Respondent{}, gone("respondent")
+}
+
+func (m *memory) Some(ctx context.Context, ids []surveys.RespondentID) (out []surveys.Respondent, _ error) {
+	done, err := m.enter(ctx, "Some")
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	for i, id := range ids {
+		if r := m.people[id]; r != nil && !slices.Contains(ids[:i], id) {
+			out = append(out, *r)
+		}
+	}
+	return out, nil
+}
+
+func (m *memory) Respondents(ctx context.Context, f surveys.Filter) ([]surveys.Respondent, surveys.RespondentID, error) {
+	out, err := m.pick(ctx, "Respondents", f.Survey, f.Limit, func(r *surveys.Respondent) bool {
+		return r.ID > f.After && (len(f.Statuses) == 0 || slices.Contains(f.Statuses, r.Status))
+	})
+	if len(out) < f.Limit {
+		return out, 0, err
+	}
+	return out, out[len(out)-1].ID, err
+}
+
+func (m *memory) ByPhone(ctx context.Context, phone string, limit int) (out []surveys.Respondent, _ error) {
+	done, err := m.enter(ctx, "ByPhone")
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	for _, id := range slices.Backward(m.phones[phone]) {
+		out = append(out, *m.people[id])
+	}
+	return out[:min(len(out), limit)], nil
+}
+
+func (m *memory) Startable(ctx context.Context, survey int64, now time.Time, full []int, limit int) ([]surveys.Respondent, error) {
+	return m.pick(ctx, "Startable", survey, limit, func(r *surveys.Respondent) bool {
+		return r.Status == surveys.Pending && !r.AsideTill.After(now) && !slices.Contains(full, r.Bucket)
+	})
+}
+
+func (m *memory) Rejectable(ctx context.Context, survey int64, full []int, limit int) ([]surveys.Respondent, error) {
+	return m.pick(ctx, "Rejectable", survey, limit, func(r *surveys.Respondent) bool {
+		return r.Status == surveys.Pending && slices.Contains(full, r.Bucket)
+	})
+}
+
+func (m *memory) Open(ctx context.Context, survey int64, limit int) ([]surveys.Respondent, error) {
+	return m.pick(ctx, "Open", survey, limit, func(r *surveys.Respondent) bool { return !r.Status.Final() })
+}
+
+func (m *memory) DueRespondents(ctx context.Context, survey int64, now time.Time, limit int) ([]surveys.Respondent, time.Time, error) {
+	next := time.Time{}
+	out, err := m.pick(ctx, "DueRespondents", survey, 1<<30, func(r *surveys.Respondent) bool {
+		due := r.Status == surveys.Active && !r.DueAt.After(now)
+		if r.Status == surveys.Active && !due && (next.IsZero() || r.DueAt.Before(next)) {
+			next = r.DueAt
+		}
+		return due
+	})
+	slices.SortStableFunc(out, func(a, b surveys.Respondent) int { return a.DueAt.Compare(b.DueAt) })
+	return out[:min(len(out), limit)], next, err
+}
+
+func (m *memory) Counts(ctx context.Context, survey int64) (surveys.Sums, error) {
+	done, err := m.enter(ctx, "Counts")
+	if err != nil {
+		return surveys.Sums{}, err
+	}
+	defer done()
+	s := m.sums[survey]
+	return surveys.Sums{Respondents: maps.Clone(s.Respondents), Attempts: maps.Clone(s.Attempts)}, nil
+}

@@ -1,0 +1,100 @@
+package surveybroker
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+
+	"weir"
+	"weir/events"
+	"weir/surveys"
+)
+
+// Types of the events that tell of surveys and of the channels that they use.
+const (
+	StateEvent      = "weir.survey.state"      // a survey's state has changed
+	RespondentEvent = "weir.survey.respondent" // a respondent's status has become final
+	MessageEvent    = "weir.survey.message"    // a respondent has sent a message
+	ChannelEvent    = "weir.channel.state"     // a channel that surveys use works, or does not
+)
+
+// Sources of these events.
+const (
+	fromSurveys  = "surveys"
+	fromChannels = "channels"
+)
+
+// MessageData is what a [MessageEvent] tells. There is no phone number in it.
+type MessageData struct {
+	Survey     string    `json:"survey"`
+	Respondent string    `json:"respondent"`
+	Channel    string    `json:"channel"`
+	Text       string    `json:"text"`
+	ReceivedAt time.Time `json:"received_at"`
+	Serial     int       `json:"serial"` // of the respondent's latest contact
+}
+
+type stateData struct {
+	Survey string        `json:"survey"`
+	State  surveys.State `json:"state"`
+	Cause  surveys.Cause `json:"cause,omitempty"`
+}
+
+type respondentData struct {
+	Survey      string              `json:"survey"`
+	Respondent  string              `json:"respondent"`
+	Status      surveys.Status      `json:"status"`
+	Disposition surveys.Disposition `json:"disposition"`
+	Attempts    surveys.Counts      `json:"attempts"`
+}
+
+type channelData struct {
+	Channel string      `json:"channel"`
+	State   weir.Health `json:"state"`
+	Reason  string      `json:"reason,omitempty"`
+	Was     weir.Health `json:"was"`
+}
+
+// event makes one. What it tells of is a struct of texts and numbers, which JSON
+// can always hold.
+func event(kind, source, subject string, at time.Time, data any) events.Event {
+	body, err := json.Marshal(data)
+	if err != nil {
+		body = []byte("{}")
+	}
+	return events.Event{Type: kind, Source: source, Subject: subject, At: at, Data: body}
+}
+
+func surveySubject(name string) string { return "survey/" + name }
+
+func respondentSubject(survey string, id surveys.RespondentID) string {
+	return surveySubject(survey) + "/respondent/" + id.String()
+}
+
+// SurveyOf gives, of the subject of an event about a respondent, the part that
+// all of its survey have in common.
+func SurveyOf(subject string) string {
+	if i := strings.LastIndex(subject, "/respondent/"); i >= 0 {
+		return subject[:i]
+	}
+	return subject
+}
+
+func stateEvent(s *surveys.Survey, now time.Time) events.Event {
+	return event(StateEvent, fromSurveys, surveySubject(s.Name), now, stateData{s.Name, s.State, s.Cause})
+}
+
+func channelEvent(name string, was weir.Health, s surveys.ChannelState) events.Event {
+	return event(ChannelEvent, fromChannels, "channel/"+name, s.Since, channelData{name, s.Health, s.Reason, was})
+}
+
+// Events of a survey's log, beside those whose names notices have.
+const (
+	logEnqueued    = "enqueued"
+	logWithdrawn   = "withdrawn"
+	logDisposition = "disposition"
+	logMessage     = "message"
+	logReply       = "reply"
+	logFinished    = "finished"
+	logStumbled    = "stumbled"
+)

@@ -1,0 +1,224 @@
+package surveybroker_test
+
+import (
+	"bytes"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"weir"
+	"weir/surveys"
+)
+
+// With nothing to run, a statement every five seconds is enough; those that keep
+// the role come on top.
+func TestIdleCostsLittle(t *testing.T) {
+	inLab(t, quiet, func(l *lab) {
+		l.store.addChannel("texts", "text", 5)
+		s := l.survey("s", byText("10m"), 2)
+		l.step("s", surveys.Launch)
+		l.step("s", surveys.Pause)
+		l.pass(time.Minute)
+		calls := 0
+		l.store.change(func() {
+			l.store.fault = func(op string) error {
+				if !strings.HasSuffix(op, "Role") {
+					calls++
+				}
+				return nil
+			}
+		})
+		l.pass(10 * time.Minute)
+		if calls > 130 {
+			l.t.Errorf("%d statements in 10 minutes; survey %s", calls, l.store.surveyNow(s.ID).State)
+		}
+	})
+}
+
+// A survey whose definition cannot be run any more is logged once and holds up
+// nobody; nor does one whose channel is gone.
+func TestBrokenSurveysHoldNobodyUp(t *testing.T) {
+	var log bytes.Buffer
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(time.Date(2026, 1, 15, 9, 0, 0, 0, time.UTC)))
+		l := newLab(t, quiet)
+		l.log, l.every = slog.NewTextHandler(&log, nil), 2*time.Minute
+		l.start("one")
+		defer func() { l.sys.Close() }()
+		l.store.addChannel("texts", "text", 5)
+		other := l.store.addChannel("more", "text", 5)
+		d := byText("10m")
+		d.Modes[surveys.SMS] = surveys.ModeSpec{Channel: "more", Retries: "10m"}
+		broken, good, gone := l.survey("broken", byText("10m"), 10), l.survey("good", byText("10m"), 10), l.survey("gone", d, 10)
+		for _, name := range []string{"broken", "good", "gone"} {
+			l.step(name, surveys.Launch)
+		}
+		l.pass(30 * time.Second)
+		l.store.change(func() {
+			l.store.surveys[broken.ID].Definition.Schedule.TimeZone = "Nowhere/Land"
+			l.store.surveys[broken.ID].Version++
+			l.store.channels[other.ID].Deleted = true
+		})
+		l.pass(3 * time.Hour)
+		if st := l.store.surveyNow(good.ID); st.State != surveys.Done || len(l.store.notices) > 0 {
+			l.t.Errorf("the good one is %s; %d notices are left", st.State, len(l.store.notices))
+		}
+		if n := strings.Count(log.String(), "definition cannot be run"); n != 1 {
+			l.t.Errorf("logged %d times", n)
+		}
+		if strings.Contains(log.String(), "+1555") {
+			l.t.Error("the log holds a phone number")
+		}
+		// When it can be run again, it goes on.
+		l.store.change(func() {
+			l.store.surveys[broken.ID].Definition.Schedule.TimeZone = "UTC"
+			l.store.surveys[broken.ID].Version++
+		})
+		l.pass(30 * time.Hour)
+		if st := l.store.surveyNow(broken.ID); st.State != surveys.Done {
+			l.t.Errorf("the broken one is %s, %v", st.State, l.by(broken.ID))
+		}
+		l.step("gone", surveys.Stop)
+		l.pass(time.Minute)
+		if st := l.store.surveyNow(gone.ID); st.State != surveys.Done {
+			l.t.Errorf("the one without a channel is %s, %v", st.State, l.by(gone.ID))
+		}
+	})
+}
+
+// While the store fails nothing is lost; what it did although it said otherwise is
+// not done twice.
+func TestTheStoreFails(t *testing.T) {
+	inLab(t, quiet, func(l *lab) {
+		l.store.addChannel("texts", "text", 5)
+		s := l.survey("s", byText("10m"), 20)
+		l.step("s", surveys.Launch)
+		n := 0
+		down := &weir.Error{Code: weir.CodeUnavailable, Message: "down"}
+		l.store.change(func() {
+			l.store.fault = func(string) error {
+				if n++; n%4 == 0 {
+					return down
+				}
+				return nil
+			}
+			l.store.doubt = func() error {
+				if n%3 == 0 {
+					return down
+				}
+				return nil
+			}
+		})
+		l.pass(6 * time.Hour)
+		l.store.change(func() { l.store.fault, l.store.doubt = nil, nil })
+		l.pass(3 * time.Hour)
+		if st := l.store.surveyNow(s.ID); st.State != surveys.Done || len(l.store.contacts) != 40 {
+			l.t.Errorf("%s, %d contacts, %v", st.State, len(l.store.contacts), l.by(s.ID))
+		}
+	})
+}
+
+// One process runs the surveys; another stands by and takes over when the first
+// is gone.
+func TestStandby(t *testing.T) {
+	inLab(t, quiet, func(l *lab) {
+		l.store.addChannel("texts", "text", 1)
+		s := l.survey("s", byText("10m"), 100)
+		first := l.sys
+		l.pass(time.Second)
+		second := l.start("two")
+		defer second.Close()
+		l.step("s", surveys.Launch)
+		l.pass(20 * time.Second)
+		if l.store.role.owner != "one" || l.by(s.ID)[surveys.Active] == 0 {
+			l.t.Errorf("%q has the role; %v", l.store.role.owner, l.by(s.ID))
+		}
+		if err := first.Drain(l.t.Context()); err != nil {
+			l.t.Error(err)
+		}
+		before := 0
+		l.store.change(func() { before = len(l.store.contacts) })
+		l.pass(10 * time.Minute)
+		if l.store.role.owner != "two" || len(l.store.contacts) == before {
+			l.t.Errorf("%q has the role; %d contacts, %d before", l.store.role.owner, len(l.store.contacts), before)
+		}
+		if err := first.Drain(l.t.Context()); err != nil {
+			l.t.Error(err)
+		}
+	})
+}
+
+// A process that lost the role without knowing writes nothing.
+func TestTheRoleIsLost(t *testing.T) {
+	inLab(t, quiet, func(l *lab) {
+		l.store.addChannel("texts", "text", 5)
+		s := l.survey("s", byText("10m"), 10)
+		l.pass(time.Minute)
+		l.store.change(func() { l.store.role.owner, l.store.role.until = "somebody else", time.Now().Add(time.Hour) })
+		l.pass(time.Minute)
+		l.step("s", surveys.Launch)
+		l.pass(30 * time.Minute)
+		if got := l.by(s.ID)[surveys.Pending]; got != 10 {
+			l.t.Errorf("%d are pending", got)
+		}
+		l.pass(time.Hour)
+		if got := l.by(s.ID)[surveys.Pending]; got != 0 {
+			l.t.Errorf("after the other is gone %d are pending", got)
+		}
+	})
+}
+
+func TestMetricsAreGood(t *testing.T) {
+	inLab(t, quiet, func(l *lab) {
+		l.store.addChannel("texts", "text", 5)
+		l.survey("s", byText("10m"), 10)
+		l.step("s", surveys.Launch)
+		l.pass(5 * time.Minute)
+		problems, err := testutil.GatherAndLint(l.reg)
+		if err != nil || len(problems) > 0 {
+			l.t.Error(problems, err)
+		}
+		for _, name := range []string{"weir_survey_respondents_started_total", "weir_survey_credit_contacts", "weir_survey_round_duration_seconds", "weir_survey_broker_leading"} {
+			if n, err := testutil.GatherAndCount(l.reg, name); err != nil || n != 1 {
+				l.t.Errorf("%s: %d, %v", name, n, err)
+			}
+		}
+	})
+}
+
+// What a survey lacks nothing for but room is told while its window is open and
+// the channel works, and only then.
+func TestWhatASurveyWantsIsTold(t *testing.T) {
+	inLab(t, quiet, func(l *lab) {
+		l.store.addChannel("texts", "text", 2)
+		l.survey("s", byText("10m"), 500)
+		wants := func(when string, some bool) {
+			l.t.Helper()
+			families, err := l.reg.Gather()
+			if err != nil {
+				l.t.Fatal(err)
+			}
+			for _, f := range families {
+				if f.GetName() != "weir_survey_wanted_contacts" {
+					continue
+				}
+				if got := f.GetMetric()[0].GetGauge().GetValue(); (got > 0) != some {
+					l.t.Errorf("%s it wants %v contacts", when, got)
+				}
+				return
+			}
+			l.t.Errorf("%s there is no figure", when)
+		}
+		l.step("s", surveys.Launch)
+		l.pass(5 * time.Minute)
+		wants("while the channel is full", true)
+		l.step("s", surveys.Pause)
+		l.pass(5 * time.Minute)
+		wants("while it is paused", false)
+	})
+}

@@ -1,0 +1,55 @@
+package actors
+
+import (
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/asynkron/protoactor-go/actor"
+)
+
+// Messages arrive in the order of their numbers whoever sends them, and a way
+// is shut at rest only if the broker has seen the last: none is lost between.
+func TestWayKeepsItsNumbers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const senders, each = 8, 50
+		system := actor.NewActorSystem()
+		defer system.Shutdown()
+		var seen []int64
+		pid := system.Root.Spawn(actor.PropsFromFunc(func(ctx actor.Context) {
+			if m, ok := ctx.Message().(numbered); ok {
+				seen = append(seen, m.seq)
+			}
+		}))
+		w := &way{pid: pid, seat: newSeat(1, 1)}
+		var all sync.WaitGroup
+		for range senders {
+			all.Go(func() {
+				for range each {
+					if !w.send(system.Root, swept{}) {
+						t.Error("the way was shut")
+					}
+				}
+			})
+		}
+		all.Wait()
+		synctest.Wait()
+		for i, seq := range seen {
+			if seq != int64(i+1) {
+				t.Fatalf("message %d came as the %dth", seq, i+1)
+			}
+		}
+		if len(seen) != senders*each || w.seat.handed.Load() != senders*each {
+			t.Fatalf("%d messages came of %d", len(seen), senders*each)
+		}
+		if w.closeAfter(senders*each-1) || !w.send(system.Root, swept{}) {
+			t.Error("the way was shut behind a message that nobody had seen")
+		}
+		if !w.closeAfter(senders*each+1) || w.send(system.Root, swept{}) {
+			t.Error("the way stays open at rest")
+		}
+		system.Root.Stop(pid)
+		synctest.Wait()
+	})
+}

@@ -1,0 +1,30 @@
+package weir
+
+import (
+	"context"
+	"time"
+)
+
+// AuditEntry says who changed something, or tried to.
+type AuditEntry struct {
+	ID      int64 // given by the store, in the order of time
+	At      time.Time
+	Token   string // id of the token; empty: none was needed
+	Action  string // id of the route
+	Subject string // of what
+	Status  int    // of the answer
+	Request string // id of the request, as the log has it
+}
+
+// AuditStore keeps the entries of the audit log.
+type AuditStore interface {
+	// AddAudit keeps entries. It gives them ids in their order.
+	AddAudit(ctx context.Context, list []AuditEntry) error
+	// Audit reads entries with an id below before (0: all), newest first.
+	Audit(ctx context.Context, before int64, limit int) ([]AuditEntry, error)
+	// AuditOf reads the entries of a subject, oldest first, at most limit.
+	AuditOf(ctx context.Context, subject string, limit int) ([]AuditEntry, error)
+	// PurgeAudit deletes the oldest entries from before an instant, at most limit,
+	// and says how many.
+	PurgeAudit(ctx context.Context, before time.Time, limit int) (int, error)
+}

@@ -1,0 +1,237 @@
+package workers_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"weir"
+	"weir/channels"
+	"weir/channels/workers"
+	"weir/routing"
+	"weir/routing/routingtest"
+)
+
+const phone = "+15550001234"
+
+// shop is a router with a queue and a driver that leads there.
+type shop struct {
+	t   *testing.T
+	e   *routingtest.Engine
+	d   channels.Driver
+	now time.Time
+}
+
+func newShop(t *testing.T, more ...weir.Settings) *shop {
+	t.Helper()
+	s := &shop{t: t, now: time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)}
+	s.e = routingtest.New(func() time.Time { return s.now })
+	s.e.Must(routing.PutDistribution{ID: "d", Spec: routing.DistributionSpec{OfferExpiresAfterSeconds: 600}})
+	s.e.Must(routing.PutQueue{ID: "interviews", Spec: routing.QueueSpec{DistributionPolicyID: "d"}})
+	settings := weir.Settings{"queue": "interviews"}
+	for _, m := range more {
+		for k, v := range m {
+			settings[k] = v
+		}
+	}
+	s.d = driver(t, s.e, settings)
+	return s
+}
+
+func driver(t *testing.T, e routing.Engine, s weir.Settings) channels.Driver {
+	t.Helper()
+	typ := workers.Type(e)
+	if wrong := typ.CheckSettings(s, 10); len(wrong) > 0 {
+		t.Fatal(wrong)
+	}
+	d, err := typ.New(channels.Config{Settings: s})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func attempt(number int) channels.Attempt {
+	return channels.Attempt{
+		ID: weir.AttemptRef{Ref: weir.Ref{Channel: 7, ID: 71}, Number: number}, To: phone,
+		Messages: []string{"Ask about the flu", "Then thank"}, Labels: map[string]string{"language": "Spanish", "region": "north", "level": "3", "zip": "007"},
+	}
+}
+
+// worker makes a worker of the interviews' queue.
+func (s *shop) worker(id string) { s.e.Must(workerPut(id)) }
+
+func workerPut(id string) routing.Command {
+	return routing.PutWorker{ID: id, Spec: routing.WorkerSpec{
+		Queues: []string{"interviews"}, Capacity: 1, AvailableForOffers: true,
+		Channels: []routing.Channel{{ChannelID: "contact", CapacityCostPerJob: 1}},
+	}}
+}
+
+// try applies a command that may be refused.
+func (s *shop) try(c routing.Command) {
+	_ = s.e.Do(context.Background(), func(*routing.State, time.Time) (routing.Command, error) { return c, nil }, nil)
+}
+
+// accept has a worker take the job that it is offered, and gives job and
+// assignment.
+func (s *shop) accept(worker string) (job, assignment string) {
+	s.t.Helper()
+	var offer routing.Offer
+	_ = s.e.View(s.t.Context(), func(st *routing.State, _ time.Time) {
+		if w, _ := st.Worker(worker); len(w.Offers) > 0 {
+			offer = w.Offers[0]
+		}
+	})
+	s.e.Must(routing.AcceptOffer{WorkerID: worker, OfferID: offer.OfferID})
+	j, _ := s.e.Job(offer.JobID)
+	for id := range j.Assignments {
+		assignment = id
+	}
+	return offer.JobID, assignment
+}
+
+func (s *shop) finish(worker, code string) {
+	s.t.Helper()
+	job, a := s.accept(worker)
+	s.e.Must(routing.CompleteJob{JobID: job, AssignmentID: a, Note: "she said " + phone})
+	s.e.Must(routing.CloseJob{JobID: job, AssignmentID: a, DispositionCode: code})
+}
+
+func (s *shop) asked(number int) channels.Answer {
+	s.t.Helper()
+	return s.d.Ask(s.t.Context(), attempt(number))
+}
+
+func TestAContactBecomesAJob(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, weir.Settings{
+		"selectors": "language=*, region, level<=skill, zip=post!, absent", "require": "cati,Vendor!=Acme", "router_channel": "voice",
+		"priority": 95.0, "wait_minutes": 30.0,
+	})
+	a := attempt(1)
+	a.Priority, a.Survey, a.Call = weir.High, "flu", &weir.Call{CallbackURL: "https://form.example/71"}
+	a.NotAfter = s.now.Add(time.Hour)
+	if diff := cmp.Diff(channels.Sent{Fate: channels.Accepted, ProviderRef: "7-1z-1"}, s.d.Send(t.Context(), a)); diff != "" {
+		t.Fatal(diff)
+	}
+	j, _ := s.e.Job("7-1z-1")
+	is := func(key string, op routing.Operator, v routing.Value) routing.WorkerSelector {
+		return routing.WorkerSelector{Key: key, Operator: op, Value: v, Status: routing.SelectorActive}
+	}
+	want := routing.JobSpec{
+		ChannelID: "voice", ChannelReference: "weir:7-1z-1", QueueID: "interviews", Priority: new(100),
+		RequestedWorkerSelectors: []routing.WorkerSelector{
+			is("cati", routing.Equal, routing.Bool(true)), is("Vendor", routing.NotEqual, routing.Text("Acme")), is("Spanish", routing.Equal, routing.Bool(true)),
+			is("region", routing.Equal, routing.Text("north")), is("skill", routing.LessOrEqual, routing.Number(3)), is("post", routing.Equal, routing.Text("007")),
+		},
+		Labels: routing.Labels{"language": routing.Text("Spanish"), "region": routing.Text("north"), "level": routing.Number(3), "zip": routing.Text("007")},
+		Tags:   routing.Labels{"to": routing.Text(phone), "contact": routing.Text("7-1z"), "survey": routing.Text("flu"), "link": routing.Text("https://form.example/71")},
+		Notes:  []routing.Note{{Message: "Ask about the flu", AddedAt: s.now}, {Message: "Then thank", AddedAt: s.now}}, NotAfter: s.now.Add(30 * time.Minute),
+		MatchingMode: routing.MatchingMode{Kind: routing.QueueAndMatch},
+	}
+	same := cmp.Comparer(func(a, b routing.Value) bool { return a == b })
+	blank := func(sel []routing.WorkerSelector) []routing.WorkerSelector {
+		for i := range sel {
+			sel[i].Status = routing.SelectorActive
+		}
+		return sel
+	}
+	j.RequestedWorkerSelectors = blank(j.RequestedWorkerSelectors)
+	if diff := cmp.Diff(want, j.JobSpec, same); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// However often a contact is handed over, it is one job.
+func TestHandingOverAgainChangesNothing(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.worker("ann")
+	s.e.Fail(routingtest.LosesAnswer)
+	if got := s.d.Send(t.Context(), attempt(1)); got.Fate != channels.Unclear || !got.ChannelFault {
+		t.Errorf("lost answer: %+v", got)
+	}
+	s.e.Reopen()
+	if got := s.asked(1); got.Knowledge != channels.Underway {
+		t.Errorf("asked: %+v", got)
+	}
+	job, _ := s.accept("ann")
+	before := len(s.e.Log())
+	if got := s.d.Send(t.Context(), attempt(1)); got.Fate != channels.Accepted || len(s.e.Log()) != before {
+		t.Errorf("again: %+v, %d writes", got, len(s.e.Log())-before)
+	}
+	if j, _ := s.e.Job(job); j.Status != routing.JobAssigned {
+		t.Errorf("it is %s", j.Status)
+	}
+	s = newShop(t)
+	s.e.Fail(routingtest.LosesWrite)
+	if got := s.d.Send(t.Context(), attempt(1)); got.Fate != channels.Unclear {
+		t.Errorf("lost write: %+v", got)
+	}
+	if got := s.asked(1); got.Knowledge != channels.Absent {
+		t.Errorf("asked: %+v", got)
+	}
+}
+
+type broken struct{ err error }
+
+func (b broken) Do(context.Context, func(*routing.State, time.Time) (routing.Command, error), func(*routing.State, []routing.Event)) error {
+	return b.err
+}
+func (b broken) View(context.Context, func(*routing.State, time.Time)) error { return b.err }
+
+func TestResultsOfAHandOver(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.e.Must(routing.PutQueue{ID: "shut", Spec: routing.QueueSpec{Closed: routing.ClosedRefuse}})
+	s.e.Must(routing.PutJob{ID: "7-1z-9", Spec: routing.JobSpec{ChannelID: "x", QueueID: "interviews"}})
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	elsewhere := broken{&weir.Error{Code: weir.CodeUnavailable, Message: "elsewhere", RetryAfter: time.Second}}
+	refused := func(reason string) channels.Sent {
+		return channels.Sent{Fate: channels.Refused, Outcome: weir.Failed, Reason: reason}
+	}
+	for name, c := range map[string]struct {
+		ctx      context.Context
+		engine   routing.Engine
+		settings weir.Settings
+		change   func(*channels.Attempt)
+		want     channels.Sent
+	}{
+		"no such queue":  {settings: weir.Settings{"queue": "none"}, want: channels.Sent{Fate: channels.NotSent, ChannelFault: true, Reason: "the router has no such queue or policy"}},
+		"no such policy": {settings: weir.Settings{"classification_policy": "none"}, want: channels.Sent{Fate: channels.NotSent, ChannelFault: true, Reason: "the router has no such queue or policy"}},
+		"closed queue":   {settings: weir.Settings{"queue": "shut"}, want: channels.Sent{Fate: channels.NotSent, ChannelFault: true, Reason: "the queue is closed", RetryAfter: 30 * time.Second}},
+		"lacks a label":  {settings: weir.Settings{"selectors": "absent!"}, want: refused("the contact lacks a label that the channel needs")},
+		"no number":      {settings: weir.Settings{"selectors": "region>=region"}, want: refused("a label of the contact is no number and has to be one")},
+		"TwiML":          {change: func(a *channels.Attempt) { a.Call = &weir.Call{TwiML: "<Response/>"} }, want: refused("instructions for machines are not for people")},
+		"long label":     {settings: weir.Settings{"selectors": "long=*"}, change: func(a *channels.Attempt) { a.Labels["long"] = strings.Repeat("ä", 200) }, want: refused("the router refused the job")},
+		"taken id":       {change: func(a *channels.Attempt) { a.ID.Number = 9 }, want: refused("the router has another job of this name")},
+		"elsewhere":      {engine: elsewhere, want: channels.Sent{Fate: channels.NotSent, ChannelFault: true, RetryAfter: time.Second, Reason: "the router is not available"}},
+		"draining":       {engine: broken{weir.Errorf(weir.CodeDraining, "x")}, want: channels.Sent{Fate: channels.NotSent, ChannelFault: true, Reason: "the router is not available"}},
+		"given up":       {ctx: gone, want: channels.Sent{Fate: channels.NotSent, Reason: "given up by us"}},
+	} {
+		a, e, ctx := attempt(1), routing.Engine(s.e), t.Context()
+		if c.change != nil {
+			c.change(&a)
+		}
+		if c.engine != nil {
+			e = c.engine
+		}
+		if c.ctx != nil {
+			ctx = c.ctx
+		}
+		if c.settings == nil {
+			c.settings = weir.Settings{}
+		}
+		if c.settings["queue"] == nil {
+			c.settings["queue"] = "interviews"
+		}
+		if diff := cmp.Diff(c.want, driver(t, e, c.settings).Send(ctx, a)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}

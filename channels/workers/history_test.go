@@ -1,0 +1,230 @@
+package workers_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"weir"
+	"weir/channels"
+	"weir/channels/workers"
+	"weir/routing"
+	"weir/routing/routingtest"
+)
+
+// Whatever happens to hand-overs, jobs, workers and the process: an attempt is
+// one job; once it was accepted it is never absent; once it is over it stays
+// so, with the same outcome; and what was taken back never ends otherwise.
+func TestHistories(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		s := newShop(t, weir.Settings{"work_minutes": 60.0})
+		const attempts, crew = 4, 3
+		accepted, gone := map[int]bool{}, map[int]bool{}
+		over := map[int]weir.Report{}
+		for range rapid.IntRange(1, 40).Draw(rt, "steps") {
+			n := rapid.IntRange(1, attempts).Draw(rt, "attempt")
+			who := fmt.Sprint("w", rapid.IntRange(1, crew).Draw(rt, "worker"))
+			switch rapid.SampledFrom([]string{"send", "send", "send", "cancel", "worker", "worker", "accept", "accept", "decline", "complete", "close", "unassign", "fault", "crash", "wait"}).Draw(rt, "step") {
+			case "send":
+				if s.d.Send(rt.Context(), attempt(n)).Fate == channels.Accepted {
+					accepted[n] = true
+				}
+			case "cancel":
+				if done := s.d.Cancel(rt.Context(), attempt(n)); done.Gone && accepted[n] {
+					gone[n] = true
+				}
+			case "worker":
+				s.try(workerPut(who))
+			case "fault":
+				s.e.Fail(rapid.SampledFrom([]routingtest.Fault{routingtest.LosesAnswer, routingtest.LosesWrite}).Draw(rt, "fault"))
+			case "crash":
+				s.e.Reopen()
+			case "wait":
+				s.now = s.now.Add(rapid.SampledFrom([]time.Duration{time.Second, 11 * time.Minute, 61 * time.Minute}).Draw(rt, "pause"))
+			default:
+				s.act(rt, who, n)
+			}
+			s.hold(rt, accepted, gone, over, attempts)
+		}
+	})
+}
+
+// act has a worker or a supervisor do something that may be refused.
+func (s *shop) act(rt *rapid.T, who string, n int) {
+	var offer string
+	_ = s.e.View(rt.Context(), func(st *routing.State, _ time.Time) {
+		if w, _ := st.Worker(who); len(w.Offers) > 0 {
+			offer = w.Offers[0].OfferID
+		}
+	})
+	job := attempt(n).ID.String()
+	j, _ := s.e.Job(job)
+	assignment := ""
+	for id := range j.Assignments {
+		assignment = id
+	}
+	code := rapid.SampledFrom([]string{"", "busy", "odd"}).Draw(rt, "code")
+	c := rapid.SampledFrom([]routing.Command{
+		routing.AcceptOffer{WorkerID: who, OfferID: offer}, routing.AcceptOffer{WorkerID: who, OfferID: offer}, routing.DeclineOffer{WorkerID: who, OfferID: offer},
+		routing.CompleteJob{JobID: job, AssignmentID: assignment}, routing.CloseJob{JobID: job, AssignmentID: assignment, DispositionCode: code},
+		routing.UnassignJob{JobID: job, AssignmentID: assignment}, routing.CancelJob{ID: job, DispositionCode: code},
+	}).Draw(rt, "act")
+	s.try(c)
+}
+
+func (s *shop) hold(rt *rapid.T, accepted, gone map[int]bool, over map[int]weir.Report, attempts int) {
+	for n := 1; n <= attempts; n++ {
+		got := s.d.Ask(rt.Context(), attempt(n))
+		for got.Knowledge == channels.AskFailed { // the fault was for this
+			got = s.d.Ask(rt.Context(), attempt(n))
+		}
+		was, ended := over[n]
+		switch {
+		case got.Knowledge == channels.Absent && accepted[n]:
+			rt.Fatalf("attempt %d was accepted and is absent", n)
+		case ended && got.Knowledge != channels.Over:
+			rt.Fatalf("attempt %d was over and is not", n)
+		case gone[n] && (got.Knowledge != channels.Over || got.Reports[0].Outcome != weir.Canceled):
+			rt.Fatalf("attempt %d was taken back: %+v", n, got)
+		case got.Knowledge == channels.Over:
+			r := got.Reports[0]
+			if r.At = was.At; ended && r != was {
+				rt.Fatalf("attempt %d ended as %+v and then as %+v", n, was, r)
+			}
+			over[n] = r
+		}
+	}
+}
+
+// brokers takes reports, as the actors do.
+type brokers struct {
+	mu   sync.Mutex
+	got  []weir.Report
+	fail error
+}
+
+func (b *brokers) Report(_ context.Context, channel weir.ChannelID, reports []weir.Report) ([]weir.Verdict, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, r := range reports {
+		if r.Attempt.Channel != channel {
+			return nil, fmt.Errorf("a report about channel %d came to %d", r.Attempt.Channel, channel)
+		}
+	}
+	b.got = append(b.got, reports...)
+	return make([]weir.Verdict, len(reports)), b.fail
+}
+
+// rows knows channel 7, of workers, and 8, of something else.
+type rows struct{}
+
+func (rows) ChannelByID(_ context.Context, id weir.ChannelID) (weir.Channel, error) {
+	if id != 7 && id != 8 {
+		return weir.Channel{}, weir.Errorf(weir.CodeNotFound, "no such channel")
+	}
+	return weir.Channel{ID: id, Type: map[weir.ChannelID]string{7: workers.Name, 8: "verboice"}[id]}, nil
+}
+
+type drivers struct{ d channels.Driver }
+
+func (d drivers) Driver(weir.Channel) (channels.Driver, error) { return d.d, nil }
+
+// Which events are hints, and of whom.
+func TestAttempts(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	var heard []weir.AttemptRef
+	s.e.Watch(func(events []routing.Event) { heard = append(heard, workers.Attempts(events)...) })
+	want := func(attempts ...weir.AttemptRef) {
+		t.Helper()
+		if diff := cmp.Diff(attempts, heard); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		heard = nil
+	}
+	one := attempt(1).ID
+	s.d.Send(t.Context(), attempt(1))
+	s.worker("ann")
+	want() // it waits and is offered: nobody else's business
+	_, a := s.accept("ann")
+	want(one)
+	s.e.Must(routing.UnassignJob{JobID: one.String(), AssignmentID: a})
+	want(one)
+	s.finish("ann", "")
+	want(one, one, one)
+	s.d.Send(t.Context(), attempt(2))
+	s.e.Must(routing.CancelJob{ID: attempt(2).ID.String()})
+	want(attempt(2).ID)
+	for _, reference := range []string{"", "weir:", "weir:7-1z", "other:7-1z-1", "7-1z-1"} {
+		s.e.Must(routing.PutJob{ID: "x", Spec: routing.JobSpec{ChannelID: "c", QueueID: "interviews", ChannelReference: reference}})
+		s.e.Must(routing.CancelJob{ID: "x"})
+		s.e.Must(routing.DeleteJob{ID: "x"})
+	}
+	want()
+}
+
+// What happens in the router is reported to the broker of the right channel;
+// what is nobody's is not, and what cannot be passed on stops nothing.
+func TestHints(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newShop(t)
+		b := &brokers{}
+		h := workers.NewHints(slog.New(slog.DiscardHandler))
+		ctx, end := context.WithCancel(t.Context())
+		defer synctest.Wait()
+		defer end()
+		s.e.Watch(h.Hear)
+		told := func(want ...weir.Report) {
+			t.Helper()
+			synctest.Wait()
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			if diff := cmp.Diff(want, b.got); diff != "" {
+				t.Errorf("reports (-want +got):\n%s", diff)
+			}
+			b.got = nil
+		}
+		report := func(reference string, o weir.Outcome, at time.Time) weir.Report {
+			return weir.Report{Attempt: attempt(1).ID, Part: weir.WholeContact, ProviderRef: reference, Outcome: o, At: at}
+		}
+		s.worker("ann")
+		s.d.Send(t.Context(), attempt(1))
+		told()
+		_, a := s.accept("ann")
+		told()
+		go h.Run(ctx, rows{}, drivers{s.d}, b) // what was heard before was not lost
+		told(report("7-1z-1/"+a, "", time.Time{}))
+		var strangers []routing.Event
+		for _, id := range []weir.Ref{{Channel: 8, ID: 1}, {Channel: 9, ID: 1}, {Channel: 7, ID: 99}} {
+			reference := "weir:" + weir.AttemptRef{Ref: id, Number: 1}.String()
+			strangers = append(strangers, &routing.JobClosedEvent{JobHead: routing.JobHead{ChannelReference: reference}})
+		}
+		h.Hear(strangers)
+		told()
+		b.fail = weir.Errorf(weir.CodeUnavailable, "no")
+		s.e.Must(routing.CompleteJob{JobID: "7-1z-1", AssignmentID: a})
+		told(report("7-1z-1/"+a, "", time.Time{}))
+		b.fail = nil
+		s.e.Must(routing.CloseJob{JobID: "7-1z-1", AssignmentID: a, DispositionCode: "busy"})
+		told(report("7-1z-1/"+a, weir.Busy, s.now))
+	})
+}
+
+// A flood of hints is dropped, not waited for.
+func TestHintsNeverWait(t *testing.T) {
+	t.Parallel()
+	h := workers.NewHints(slog.New(slog.DiscardHandler))
+	for i := range 20_000 {
+		reference := "weir:" + weir.AttemptRef{Ref: weir.Ref{Channel: 7, ID: weir.ContactID(i + 1)}, Number: 1}.String()
+		h.Hear([]routing.Event{&routing.JobClosedEvent{JobHead: routing.JobHead{ChannelReference: reference}}})
+	}
+}

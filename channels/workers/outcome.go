@@ -1,0 +1,95 @@
+package workers
+
+import (
+	"strings"
+	"time"
+
+	"weir"
+	"weir/routing"
+)
+
+// Dispositions with which this package cancels jobs.
+const (
+	codeCanceled = "WeirCanceled" // a client took the contact back
+	codeOverdue  = "WeirOverdue"  // a worker had it for too long
+)
+
+// usualCancel is the router's word for a cancel that has none.
+const usualCancel = "cancelled"
+
+// normal is a disposition code as it is looked up: case, blanks and hyphens do
+// not count.
+func normal(code string) string {
+	return strings.NewReplacer(" ", "_", "-", "_").Replace(strings.ToLower(strings.TrimSpace(code)))
+}
+
+// closed says how a contact ended whose job was closed with a code. Reasons are
+// made of the codes that the settings name, never of what a worker wrote.
+func (s *settings) closed(code string) (weir.Outcome, string) {
+	if code = normal(code); code == "" {
+		return weir.Completed, ""
+	}
+	o, known := s.outcomes[code]
+	switch {
+	case known && (o == weir.Completed || code == string(o)):
+		return o, ""
+	case known:
+		return o, "closed as " + code
+	case s.other == weir.Completed:
+		return s.other, ""
+	}
+	return s.other, "closed with another code"
+}
+
+// cancelled says how a contact ended whose job was cancelled with a code.
+func (s *settings) cancelled(code string) (weir.Outcome, string) {
+	switch code {
+	case codeCanceled:
+		return weir.Canceled, "canceled at the router"
+	case codeOverdue:
+		return weir.Failed, "the worker did not finish in time"
+	case routing.ExpiredJob:
+		return weir.Expired, "nobody took it in time"
+	case routing.NobodyAvailable:
+		return weir.NoAnswer, "nobody was available"
+	}
+	if code = normal(code); code == "" || code == usualCancel {
+		return weir.Canceled, "cancelled at the router"
+	}
+	if o, known := s.outcomes[code]; known {
+		return o, "cancelled as " + code
+	}
+	return weir.Failed, "cancelled at the router with another code"
+}
+
+// ended is what a job that is over says of its attempt; ok is false while it
+// goes on.
+func (s *settings) ended(a weir.AttemptRef, j *routing.Job, now time.Time) (r weir.Report, ok bool) {
+	r = weir.Report{Attempt: a, Part: weir.WholeContact, ProviderRef: referenceAt(j), At: now}
+	switch j.Status {
+	case routing.JobClosed:
+		r.Outcome, r.Reason = s.closed(j.DispositionCode)
+	case routing.JobCancelled:
+		r.Outcome, r.Reason = s.cancelled(j.DispositionCode)
+	case routing.JobScheduleFailed:
+		r.Outcome, r.Reason = weir.Failed, "the job's schedule failed"
+	default:
+		return r, false
+	}
+	return r, true
+}
+
+// referenceAt is the router's name for a job and, once a worker has or had it,
+// for the last assignment.
+func referenceAt(j *routing.Job) string {
+	var last routing.Assignment
+	for _, a := range j.Assignments {
+		if last.AssignmentID == "" || a.AssignedAt.After(last.AssignedAt) {
+			last = a
+		}
+	}
+	if last.AssignmentID == "" {
+		return j.ID
+	}
+	return j.ID + "/" + last.AssignmentID
+}

@@ -1,0 +1,51 @@
+package client_test
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestTheGeneratedCodeIsOfTheDescription: client.gen.go is what the generator
+// made of the description, its configuration and its templates as they are
+// here, and nobody has edited it since. The generator is no dependency of
+// Weir's, so that its inputs and its output are compared by their sums.
+func TestTheGeneratedCodeIsOfTheDescription(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("generate/sums.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var summed []string
+	for line := range strings.Lines(string(text)) {
+		sum, name, ok := strings.Cut(strings.TrimSpace(line), "  ")
+		content, err := os.ReadFile(filepath.Join("..", name))
+		if !ok || err != nil {
+			t.Errorf("%q: %v", line, err)
+			continue
+		}
+		summed = append(summed, name)
+		if now := sha256.Sum256(content); hex.EncodeToString(now[:]) != sum {
+			t.Errorf("%s has changed since client.gen.go was generated; make generate", name)
+		}
+	}
+	want := []string{"docs/openapi.json", "client/client.gen.go"}
+	for _, pattern := range []string{"generate/*.yaml", "generate/templates/*"} {
+		names, err := filepath.Glob(pattern)
+		if err != nil || len(names) == 0 {
+			t.Fatalf("%s: %v", pattern, err)
+		}
+		for _, name := range names {
+			want = append(want, "client/"+filepath.ToSlash(name))
+		}
+	}
+	for _, name := range want {
+		if !slices.Contains(summed, name) {
+			t.Errorf("%s has no sum; make generate", name)
+		}
+	}
+}

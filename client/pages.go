@@ -1,0 +1,124 @@
+package client
+
+import (
+	"context"
+	"iter"
+)
+
+// The iterators below read a list to its last page. They end with the first
+// error, which comes with a zero value. Without a limit they ask for as much at
+// once as the API gives.
+
+// Channels are all channels, by name.
+func (c *Client) Channels(ctx context.Context, p ListChannelsParams) iter.Seq2[ChannelView, error] {
+	return pages(&p.Limit, 500, &p.Cursor, func() ([]ChannelView, string, error) {
+		l, err := c.ListChannels(ctx, p)
+		if err != nil {
+			return nil, "", err
+		}
+		return l.Channels, l.NextCursor, nil
+	})
+}
+
+// Contacts are all contacts that the parameters select.
+func (c *Client) Contacts(ctx context.Context, p ListContactsParams) iter.Seq2[ContactView, error] {
+	return pages(&p.Limit, 1000, &p.Cursor, func() ([]ContactView, string, error) {
+		l, err := c.ListContacts(ctx, p)
+		if err != nil {
+			return nil, "", err
+		}
+		return l.Contacts, l.NextCursor, nil
+	})
+}
+
+// Surveys are all surveys that the parameters select, by name.
+func (c *Client) Surveys(ctx context.Context, p ListSurveysParams) iter.Seq2[SurveySummary, error] {
+	return pages(&p.Limit, 100, &p.Cursor, func() ([]SurveySummary, string, error) {
+		l, err := c.ListSurveys(ctx, p)
+		if err != nil {
+			return nil, "", err
+		}
+		return l.Surveys, l.NextCursor, nil
+	})
+}
+
+// Respondents are all respondents of a survey that the parameters select.
+func (c *Client) Respondents(ctx context.Context, survey string, p ListRespondentsParams) iter.Seq2[RespondentView, error] {
+	return pages(&p.Limit, 1000, &p.Cursor, func() ([]RespondentView, string, error) {
+		l, err := c.ListRespondents(ctx, survey, p)
+		if err != nil {
+			return nil, "", err
+		}
+		return l.Respondents, l.NextCursor, nil
+	})
+}
+
+// DeadLetters are all dead letters that the parameters select, by channel, the latest
+// first.
+func (c *Client) DeadLetters(ctx context.Context, p ListDeadLettersParams) iter.Seq2[DeadView, error] {
+	return pages(&p.Limit, 1000, &p.Cursor, func() ([]DeadView, string, error) {
+		l, err := c.ListDeadLetters(ctx, p)
+		if err != nil {
+			return nil, "", err
+		}
+		return l.DeadLetters, l.NextCursor, nil
+	})
+}
+
+// SurveyLog are all entries of a survey's log, newest first.
+func (c *Client) SurveyLog(ctx context.Context, survey string, p ListSurveyLogParams) iter.Seq2[SurveyLogView, error] {
+	return pages(&p.Limit, 1000, &p.Cursor, func() ([]SurveyLogView, string, error) {
+		l, err := c.ListSurveyLog(ctx, survey, p)
+		if err != nil {
+			return nil, "", err
+		}
+		return l.Entries, l.NextCursor, nil
+	})
+}
+
+// Audit is the whole audit log, newest first.
+func (c *Client) Audit(ctx context.Context, p ListAuditParams) iter.Seq2[AuditView, error] {
+	return pages(&p.Limit, 1000, &p.Cursor, func() ([]AuditView, string, error) {
+		l, err := c.ListAudit(ctx, p)
+		if err != nil {
+			return nil, "", err
+		}
+		return l.Entries, l.NextCursor, nil
+	})
+}
+
+// Events are all events that are kept and that the parameters select, oldest first.
+// [Client.Follow] has those that come.
+func (c *Client) Events(ctx context.Context, p ListEventsParams) iter.Seq2[EventView, error] {
+	return pages(&p.Limit, 1000, &p.Cursor, func() ([]EventView, string, error) {
+		l, err := c.ListEvents(ctx, p)
+		if err != nil {
+			return nil, "", err
+		}
+		return l.Events, l.NextCursor, nil
+	})
+}
+
+// pages reads page after page; next asks for the one that limit and cursor name.
+func pages[T any](limit *int, most int, cursor *string, next func() ([]T, string, error)) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		if *limit == 0 {
+			*limit = most
+		}
+		for {
+			list, following, err := next()
+			if err != nil {
+				yield(*new(T), err)
+				return
+			}
+			for _, item := range list {
+				if !yield(item, nil) {
+					return
+				}
+			}
+			if *cursor = following; following == "" {
+				return
+			}
+		}
+	}
+}

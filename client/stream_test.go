@@ -1,0 +1,122 @@
+package client_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"weir/client"
+)
+
+func TestImportStreamsBothWays(t *testing.T) {
+	t.Parallel()
+	const rows = 20_000
+	to, tries := to(t, func(w http.ResponseWriter, r *http.Request) {
+		n, err := io.Copy(io.Discard, r.Body)
+		if err != nil || r.Method != http.MethodPost || r.Header.Get("Content-Type") != "text/csv" || r.URL.String() != "/v1/surveys/s/respondents?on_error=skip" {
+			t.Errorf("%s %s of %s: %v", r.Method, r.URL, r.Header.Get("Content-Type"), err)
+		}
+		_, _ = fmt.Fprintf(w, `{"new":{"x":[1]},"errors":[`)
+		for i := range rows {
+			_, _ = fmt.Fprintf(w, `%s{"line":%d,"column":"phone","reason":"is none"}`, strings.Repeat(",", min(i, 1)), i+2)
+		}
+		_, _ = fmt.Fprintf(w, `],"added":%d,"duplicates":2,"rejected":%d}`, n, rows)
+	})
+	body := strings.Repeat("+15550001,x\n", 100_000)
+	sent, bad := 0, 0
+	done, err := to.Import(t.Context(), client.Import{
+		Survey: "s", Params: client.PostRespondentsParams{OnError: "skip"}, Type: "text/csv", Body: strings.NewReader(body), Size: int64(len(body)),
+		Sent: func(part []byte) { sent += len(part) },
+		Bad: func(row client.RowError) error {
+			if bad++; row != (client.RowError{Line: bad + 1, Column: "phone", Reason: "is none"}) {
+				return fmt.Errorf("row %+v", row)
+			}
+			return nil
+		},
+	})
+	want := client.Imported{Added: int64(len(body)), Duplicates: 2, Rejected: rows}
+	if diff := cmp.Diff(want, done); diff != "" || err != nil || sent != len(body) || bad != rows || tries.Load() != 1 {
+		t.Errorf("%v; %d bytes, %d bad rows, %d tries\n%s", err, sent, bad, tries.Load(), diff)
+	}
+}
+
+// A refusal comes before the body, so that nothing is sent for nothing.
+func TestAnUploadIsRefusedBeforeItBegins(t *testing.T) {
+	t.Parallel()
+	to, tries := to(t, says(401, `{"code":"unauthorised","detail":"no"}`))
+	read := 0
+	_, err := to.Import(t.Context(), client.Import{Survey: "s", Body: reader(func(p []byte) (int, error) {
+		read++
+		return copy(p, "x"), nil
+	})})
+	if client.StatusOf(err) != 401 || read != 0 || tries.Load() != 1 {
+		t.Errorf("%v after %d reads, %d tries", err, read, tries.Load())
+	}
+}
+
+type reader func([]byte) (int, error)
+
+func (r reader) Read(p []byte) (int, error) { return r(p) }
+
+func TestUploadsThatFail(t *testing.T) {
+	t.Parallel()
+	drain := func(then http.HandlerFunc) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body)
+			then(w, r)
+		}
+	}
+	broken := func(p []byte) (int, error) { return 0, errors.New("the disk is gone") }
+	for _, c := range []struct {
+		name   string
+		answer http.HandlerFunc
+		body   io.Reader
+		done   client.Imported
+		bad    int
+		err    string
+	}{
+		{"no answer", drain(hangsUp), strings.NewReader("x"), client.Imported{}, 0, "no answer from Weir"},
+		{"store down", drain(says(503, unavailable)), strings.NewReader("x"), client.Imported{}, 0, "503 (store_unavailable)"},
+		{"half an answer", drain(says(200, `{"added":3,"errors":[{"line":2},`)), strings.NewReader("x"), client.Imported{Added: 3}, 1, "broke off"},
+		{"another answer", drain(says(200, `[]`)), strings.NewReader("x"), client.Imported{}, 0, "not Weir's"},
+		{"nothing was loaded", drain(says(422, `{"code":"invalid","detail":"bad rows","import":{"added":0,"rejected":2,"errors":[{"line":2},{"line":3}]}}`)),
+			strings.NewReader("x"), client.Imported{Rejected: 2}, 2, "422 (invalid): bad rows"},
+		{"the file cannot be read", drain(says(200, `{}`)), reader(broken), client.Imported{}, 0, "read what is to be sent: the disk is gone"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			to, tries := to(t, c.answer)
+			bad := 0
+			done, err := to.Import(t.Context(), client.Import{Survey: "s", Body: c.body, Bad: func(client.RowError) error { bad++; return nil }})
+			if err == nil || !strings.Contains(err.Error(), c.err) || done != c.done || bad != c.bad || tries.Load() > 1 {
+				t.Errorf("%+v, %d bad rows, %d tries: %v; want %+v, %d, %q", done, bad, tries.Load(), err, c.done, c.bad, c.err)
+			}
+		})
+	}
+}
+
+func TestDownload(t *testing.T) {
+	t.Parallel()
+	const text = "a,b\n1,2\n"
+	whole, _ := to(t, says(200, text))
+	var out bytes.Buffer
+	size, got := int64(0), 0
+	d := client.Download{Path: "/x.csv", To: &out, Begun: func(n int64) { size = n }, Got: func(part []byte) { got += len(part) }}
+	if err := whole.Download(t.Context(), d); err != nil || out.String() != text || size != int64(len(text)) || got != len(text) {
+		t.Errorf("%v: %q, announced %d, told of %d", err, out.String(), size, got)
+	}
+	half, _ := to(t, func(w http.ResponseWriter, r *http.Request) {
+		says(200, text)(w, r)
+		_ = http.NewResponseController(w).Flush()
+		panic(http.ErrAbortHandler)
+	})
+	if err := half.Download(t.Context(), client.Download{Path: "/x.csv", To: io.Discard}); err == nil || !strings.Contains(err.Error(), "ended too early") {
+		t.Errorf("half a file: %v", err)
+	}
+}

@@ -1,0 +1,190 @@
+package bench
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+)
+
+// aim is a line of the table: one or more figures, each with a bound for each
+// store.
+type aim struct {
+	what  string
+	parts []part
+}
+
+// part is a figure of an aim. of finds it in the medians of a session; false
+// if it was not measured.
+type part struct {
+	format        string
+	atMost        bool // else at least
+	mysql, sqlite float64
+	of            func(m medians, store string) (float64, bool)
+}
+
+// aims is the table.
+func aims() []aim {
+	return []aim{
+		{"live, enqueue in process: contacts/s ÷ floor", []part{{"%.2f", false, 0.65, 0.60, toFloor(Live, PeerInside)}}},
+		{"live over HTTP, batches of 100 ÷ floor", []part{{"%.2f", false, 0.55, 0.50, toFloor(Live, PeerBatches)}}},
+		{"live over HTTP, one contact per request ÷ floor", []part{{"%.2f", false, 0.38, 0.35, toFloor(Live, PeerSingle)}}},
+		{"drain ÷ floor", []part{{"%.2f", false, 0.70, 0.62, toFloor(Drain, PeerInside)}}},
+		{"CPU of Weir per contact ÷ floor", []part{{"%.2f", true, 1.5, 1.9, cpuToFloor}}},
+		{"latency at 200/s over HTTP, p50; p99", []part{
+			{"%.2f ms", true, 1.5, 1.2, of(Latency, PeerSingle, func(f Figures) float64 { return f.P50 })},
+			{"%.2f ms", true, 4, 3, of(Latency, PeerSingle, func(f Figures) float64 { return f.P99 })},
+		}},
+		{"live beside 1,000,000 queued in a paused channel: CPU per contact ÷ live", []part{{"%.2f", true, 1.05, 1.05, besideBacklog}}},
+		{"a freed slot: callback received → next contact at the provider, p50", []part{
+			{"%.2f ms", true, 3, 3, of(Turnaround, PeerInside, func(f Figures) float64 { return f.P50 })},
+		}},
+		{"restart with 1,000,000 queued: first send; full rate; peak memory", []part{
+			{"%.2f s", true, 1, 1, of(Restart, PeerSingle, func(f Figures) float64 { return f.FirstSend })},
+			{"%.2f s", true, 3, 3, of(Restart, PeerSingle, func(f Figures) float64 { return f.FullRate })},
+			{"%.0f MB", true, 150, 150, of(Restart, PeerSingle, func(f Figures) float64 { return f.RSSClient })},
+		}},
+		{"commits; statements at the store per 1,000 contacts, saturated", []part{
+			{"%.0f", true, 60, 60, of(Live, PeerInside, func(f Figures) float64 { return f.Commits })},
+			{"%.0f", true, 250, 250, of(Live, PeerInside, func(f Figures) float64 { return f.Statement })},
+		}},
+		{"bulk enqueue over HTTP (batches of 1,000)", []part{{"%.0f/s", false, 60_000, 60_000, of(Bulk, PeerBulk, func(f Figures) float64 { return f.EnqueuePS })}}},
+		{"idle, 1,000 channels: CPU; statements", []part{
+			{"%.2f %% of a core", true, 0.5, 0.5, idleShare},
+			{"%.1f/s", true, 2, 2, of(Idle, PeerSingle, func(f Figures) float64 { return f.IdleStmts })},
+		}},
+	}
+}
+
+// medians are the groups of a session.
+type medians []*group
+
+// find gives the group of a mode and peer with the most contacts.
+func (m medians) find(mode, peer string) *group {
+	var found *group
+	for _, g := range m {
+		if g.mode == mode && g.peer == peer && len(g.runs) > 0 && (found == nil || g.n > found.n) {
+			found = g
+		}
+	}
+	return found
+}
+
+// of is the median of a figure.
+func of(mode, peer string, figure func(Figures) float64) func(medians, string) (float64, bool) {
+	return func(m medians, store string) (float64, bool) {
+		g := m.find(mode, peer+" "+store)
+		if g == nil {
+			return 0, false
+		}
+		return g.median(figure), true
+	}
+}
+
+// toFloor is the throughput as a ratio to the floor's.
+func toFloor(mode, peer string) func(medians, string) (float64, bool) {
+	return func(m medians, store string) (float64, bool) {
+		return ratio(m.find(mode, peer+" "+store), m.find(mode, PeerFloor), rate)
+	}
+}
+
+func cpuToFloor(m medians, store string) (float64, bool) {
+	return ratio(m.find(Live, PeerInside+" "+store), m.find(Live, PeerFloor), cpu)
+}
+
+// besideBacklog compares with a live run of as many contacts.
+func besideBacklog(m medians, store string) (float64, bool) {
+	beside := m.find(Backlog, PeerInside+" "+store)
+	if beside == nil {
+		return 0, false
+	}
+	for _, g := range m {
+		if g.mode == Live && g.peer == beside.peer && g.n == beside.n {
+			return ratio(beside, g, cpu)
+		}
+	}
+	return 0, false
+}
+
+// idleShare is a minute's CPU seconds as hundredths of a core.
+func idleShare(m medians, store string) (float64, bool) {
+	seconds, ok := of(Idle, PeerSingle, func(f Figures) float64 { return f.IdleCPU })(m, store)
+	return seconds / 60 * 100, ok
+}
+
+func ratio(a, b *group, figure func(Figures) float64) (float64, bool) {
+	if a == nil || b == nil || len(a.runs) == 0 || len(b.runs) == 0 || b.median(figure) == 0 {
+		return 0, false
+	}
+	return a.median(figure) / b.median(figure), true
+}
+
+// verdict is a line of the table for one store.
+type verdict struct {
+	aim, reached string
+	met          string // "yes", "no", or "–" if something was not measured
+}
+
+// judge compares an aim with what a session has reached.
+func (a aim) judge(m medians, store string) verdict {
+	v := verdict{met: "yes"}
+	var bounds, reached []string
+	for _, p := range a.parts {
+		sign, bound := "≥ ", p.sqlite
+		if p.atMost {
+			sign = "≤ "
+		}
+		if store == "mysql" {
+			bound = p.mysql
+		}
+		_, unit, _ := strings.Cut(strings.ReplaceAll(p.format, "%%", "%"), "f")
+		bounds = append(bounds, sign+fmt.Sprintf("%g", bound)+unit)
+		value, ok := p.of(m, store)
+		switch {
+		case !ok:
+			reached, v.met = append(reached, "–"), "–"
+			continue
+		case p.atMost && value > bound, !p.atMost && value < bound:
+			if v.met == "yes" {
+				v.met = "no"
+			}
+		}
+		reached = append(reached, fmt.Sprintf(p.format, value))
+	}
+	v.aim, v.reached = strings.Join(bounds, "; "), strings.Join(reached, "; ")
+	return v
+}
+
+// sizes says how large the runs were that the table is made from.
+func sizes(m medians) string {
+	largest := func(mode string) (n int) {
+		for _, g := range m {
+			if g.mode == mode {
+				n = max(n, g.n)
+			}
+		}
+		return n
+	}
+	return fmt.Sprintf("live and drain N=%d and %d, latency N=%d, turnaround N=%d, backlog N=%d beside %d, restart with %d queued, idle with %d channels",
+		largest(Live), largest(Drain), largest(Latency), largest(Turnaround), largest(Backlog), largest(Bulk), largest(Restart), largest(Idle))
+}
+
+// printAims prints the table of aims beside what was reached.
+func printAims(out io.Writer, all []Figures) {
+	m := medians(groups(all))
+	_, _ = fmt.Fprintf(out, "\nMedians of the runs above; %s.\n", sizes(m))
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	_, _ = fmt.Fprintln(w, "\tMySQL/MariaDB: aim\treached\tmet\tSQLite FULL: aim\treached\tmet")
+	for _, a := range aims() {
+		mysql, sqlite := a.judge(m, "mysql"), a.judge(m, "sqlite")
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", a.what, mysql.aim, mysql.reached, mysql.met, sqlite.aim, sqlite.reached, sqlite.met)
+	}
+	_ = w.Flush()
+	failed := 0
+	for _, g := range m {
+		failed += g.failed
+	}
+	if failed == 0 {
+		_, _ = fmt.Fprintf(out, "Every gate was passed in all %d runs.\n", len(all))
+	}
+}

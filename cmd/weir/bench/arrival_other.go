@@ -1,0 +1,17 @@
+//go:build !linux
+
+package bench
+
+import (
+	"errors"
+	"net"
+	"time"
+)
+
+func stampArrivals(net.Listener) {}
+
+type stamped struct{}
+
+func newStamped(net.Conn) *stamped { return nil }
+
+func (*stamped) read([]byte) (int, time.Time, error) { return 0, time.Time{}, errors.ErrUnsupported }

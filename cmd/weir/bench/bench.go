@@ -1,0 +1,166 @@
+package bench
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+// Options are what a measurement is made from.
+type Options struct {
+	Program   string // this program, which runs the parts as processes of their own
+	Modes     []string
+	Peers     []string
+	Floor     bool // the floor is among the peers
+	N         int
+	Channels  int
+	Capacity  int
+	Repeat    int
+	Queued    int   // contacts that backlog and restart find in the queue
+	Rows      []int // contacts that growth finds in the store
+	Finished  int   // how many of them are finished, of a hundred
+	Delay     time.Duration
+	Rate      int
+	Latency   time.Duration // how long latency takes
+	Idle      time.Duration // how long idle looks on
+	Databases []string      // "sqlite", "mysql" or URLs; every run has a new database
+	URL       string        // of a running Weir; empty: one is started
+	Token     string
+	Provider  string // where the provider listens; empty: somewhere on loopback
+	Set       string // Short or Full: what the aims need; empty: Modes × Peers
+	Against   string // the program of an earlier version, to be compared with
+	Out, Err  io.Writer
+	JSON      bool
+	Profile   string // file for a CPU profile of the runs with the load in the broker's process
+}
+
+// Defaults are those of the workload.
+func Defaults() Options {
+	return Options{
+		Modes: []string{Live}, Peers: []string{PeerFloor, PeerInside}, N: 50_000, Channels: 10, Capacity: 50, Repeat: 3,
+		Queued: 1_000_000, Rows: []int{0, 1_000_000, 10_000_000}, Finished: 50, Delay: 10 * time.Millisecond, Rate: 200, Latency: 15 * time.Second, Idle: 30 * time.Second,
+		Databases: []string{"sqlite"},
+	}
+}
+
+var errGate = errors.New("a run did not pass its gates; see Error")
+
+// Run measures: everything once, then again. It fails if a gate was not passed.
+func Run(ctx context.Context, o Options) error {
+	o = o.completed()
+	if err := o.check(); err != nil {
+		return err
+	}
+	s, err := newSession(ctx, o)
+	if err != nil {
+		return err
+	}
+	if o.Against != "" {
+		err = s.compare(ctx)
+	} else if err = s.all(ctx, plan(o)); err == nil {
+		s.conclude()
+		err = s.gates()
+	}
+	return errors.Join(err, s.end())
+}
+
+// completed fills in what a set decides.
+func (o Options) completed() Options {
+	if o.Floor && !slices.Contains(o.Peers, PeerFloor) {
+		o.Peers = append([]string{PeerFloor}, o.Peers...)
+	}
+	if o.Set != "" {
+		o.Databases = []string{"sqlite", "mysql"}
+	}
+	if o.URL != "" {
+		o.Databases = []string{"running"}
+	}
+	if path, err := filepath.Abs(o.Against); o.Against != "" && err == nil {
+		o.Against = path // a bare name is looked up in PATH, and brokers run in folders of their own
+	}
+	if len(o.Databases) == 0 {
+		o.Databases = []string{"sqlite"}
+	}
+	return o
+}
+
+// check refuses what cannot be measured, before anything is started.
+func (o Options) check() error {
+	for _, m := range o.Modes {
+		if !slices.Contains(modes(), m) {
+			return fmt.Errorf("there is no mode %q; there are %v", m, modes())
+		}
+		if o.URL != "" && !slices.Contains([]string{Live, Drain, Latency, Turnaround}, m) {
+			return fmt.Errorf("mode %s needs a broker that it may start and stop, not a running one", m)
+		}
+	}
+	for _, p := range o.Peers {
+		if !slices.Contains(peers(), p) {
+			return fmt.Errorf("there is no peer %q; there are %v", p, peers())
+		}
+	}
+	if o.Set != "" && o.Set != Short && o.Set != Full {
+		return fmt.Errorf("there is no set %q; there are %s and %s", o.Set, Short, Full)
+	}
+	if o.URL != "" && (o.Set != "" || o.Against != "") {
+		return errors.New("a running Weir cannot be measured by a set, or against another program")
+	}
+	if o.N < 1 || o.Channels < 1 || o.Capacity < 1 || o.Repeat < 1 || o.Rate < 1 || o.Queued < 1 {
+		return errors.New("the numbers of contacts, channels, slots, repetitions and contacts per second are at least 1")
+	}
+	if o.Finished < 0 || o.Finished > 100 || len(o.Rows) == 0 || slices.Min(o.Rows) < 0 {
+		return errors.New("growth needs numbers of rows, and of a hundred of them 0 to 100 are finished")
+	}
+	return nil
+}
+
+// all makes the runs of a plan.
+func (s *session) all(ctx context.Context, steps []step) error {
+	s.progress = newProgress(s.o.Err, steps)
+	if err := s.roomForAll(steps); err != nil {
+		return err
+	}
+	for i, st := range steps {
+		s.progress.begin(i)
+		f, err := s.once(ctx, st)
+		if err != nil {
+			return fmt.Errorf("%s, %s: %w", st.Mode, st.name(), err)
+		}
+		if err := s.note(f); err != nil {
+			return err
+		}
+	}
+	s.progress.end()
+	return nil
+}
+
+// note writes the figures of a run.
+func (s *session) note(f Figures) error {
+	s.done = append(s.done, f)
+	return json.NewEncoder(s.o.Out).Encode(f)
+}
+
+func (s *session) gates() error {
+	for _, f := range s.done {
+		if f.Error != "" {
+			return errGate
+		}
+	}
+	return nil
+}
+
+// conclude prints the medians and, for a set, the table of aims.
+func (s *session) conclude() {
+	if s.o.JSON {
+		return
+	}
+	report(s.o.Out, s.done)
+	if s.o.Set != "" {
+		printAims(s.o.Out, s.done)
+	}
+}

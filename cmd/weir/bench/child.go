@@ -1,0 +1,158 @@
+package bench
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"runtime/pprof"
+	"time"
+
+	"weir"
+	"weir/cmd/weir/daemon"
+	"weir/config"
+)
+
+// Task is what a process of its own runs: one workload on one broker, with the
+// load in the broker's process.
+type Task struct {
+	Workload Workload
+	Floor    bool // instead of Weir
+	Provider string
+	Database string
+	Meter    Meter  // of the database
+	Profile  string // file for a CPU profile; empty: none
+}
+
+// token opens the API of the brokers under test.
+const token = "bench"
+
+// Child does a task that is read from in, and writes its figures to out.
+func Child(ctx context.Context, in io.Reader, out io.Writer) error {
+	var t Task
+	if err := json.NewDecoder(in).Decode(&t); err != nil {
+		return fmt.Errorf("read the task: %w", err)
+	}
+	p := provider{t.Provider}
+	s, end, err := t.subject(ctx, p)
+	if err != nil {
+		return err
+	}
+	stop, err := profile(t.Profile)
+	if err != nil {
+		return errors.Join(err, end())
+	}
+	f, err := t.measure(ctx, s, p)
+	if err := errors.Join(err, stop(), end()); err != nil {
+		return err
+	}
+	return json.NewEncoder(out).Encode(f)
+}
+
+func (t Task) measure(ctx context.Context, s subject, p provider) (Figures, error) {
+	r, err := t.Meter.open()
+	if err != nil {
+		return Figures{}, err
+	}
+	f, err := measurement{w: t.Workload, s: s, p: p, store: r}.run(ctx)
+	return f, errors.Join(err, r.close())
+}
+
+// profile writes a CPU profile until it is stopped.
+func profile(file string) (stop func() error, err error) {
+	if file == "" {
+		return func() error { return nil }, nil
+	}
+	f, err := os.Create(file) //nolint:gosec // the user names it
+	if err != nil {
+		return nil, err
+	}
+	if err := pprof.StartCPUProfile(f); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return func() error { pprof.StopCPUProfile(); return f.Close() }, nil
+}
+
+// Provider serves the stub until ctx ends, and says where.
+func Provider(ctx context.Context, addr string, delay time.Duration, out io.Writer) error {
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
+	if err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintf(out, "http://%s\n", l.Addr()); err != nil {
+		return err
+	}
+	return newStub(delay).serve(ctx, l)
+}
+
+func (t Task) subject(ctx context.Context, p provider) (subject, func() error, error) {
+	if t.Floor {
+		s, end, err := newFloorSubject(ctx, p, t.Workload)
+		return s, func() error { end(); return nil }, err
+	}
+	return newInside(ctx, t, p)
+}
+
+// inside is a Weir whose contacts are handed in by a call, not over HTTP.
+type inside struct {
+	*httpSubject // for everything else
+	daemon       *daemon.Daemon
+	list         []weir.Channel
+}
+
+// newInside runs a whole Weir in this process.
+func newInside(ctx context.Context, t Task, p provider) (subject, func() error, error) {
+	c, _, err := config.Load([]string{"DATABASE_URL=" + t.Database, "LISTEN_ADDR=127.0.0.1:0", "WEIR_API_TOKENS=" + token, "WEIR_RATE_LIMIT=1000000"})
+	if err != nil {
+		return nil, nil, err
+	}
+	// The log is written as in production, but to nowhere.
+	log, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	ctx, stop := context.WithCancel(ctx)
+	d, err := daemon.New(ctx, daemon.Options{Config: c, Logger: slog.New(slog.NewJSONHandler(log, nil)), Version: "bench"})
+	if err != nil {
+		stop()
+		return nil, nil, errors.Join(err, log.Close())
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- d.Run(ctx) }()
+	end := func() error { stop(); return errors.Join(<-ended, log.Close()) }
+	s := &inside{httpSubject: newHTTPSubject("http://"+d.Addr(), token, own, t.Workload.Channels), daemon: d}
+	s.broker = self{}
+	if err := s.setUp(ctx, p, t.Workload); err != nil {
+		return nil, nil, errors.Join(err, end())
+	}
+	for i := range t.Workload.Channels {
+		ch, err := d.Channel(ctx, s.channel(i))
+		if err != nil {
+			return nil, nil, errors.Join(err, end())
+		}
+		s.list = append(s.list, ch)
+	}
+	return s, end, nil
+}
+
+func (s *inside) enqueue(ctx context.Context, channel int, list []contact, began time.Time) error {
+	specs := make([]weir.Spec, len(list))
+	for i, c := range list {
+		specs[i] = weir.Spec{Key: keyOf(c.id, began), To: address(c.id), Priority: weir.Normal, Messages: []string{text(c.id, channel, began)}}
+	}
+	_, err := s.daemon.Accept(ctx, s.list[channel], specs)
+	return err
+}
+
+// self is the process that this is.
+type self struct{}
+
+func (self) used() (cost, error) {
+	c := ownCost()
+	c.peak = ownPeak()
+	return c, nil
+}

@@ -1,0 +1,82 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// How far a version may fall behind the one before it.
+const (
+	mostCPU  = 1.15 // CPU per contact
+	leastPer = 0.80 // contacts per second ÷ floor
+	// compared is how often both are measured; again as often if the first
+	// result is bad, as a machine has its moments.
+	comparedTwice = 2
+)
+
+// compare measures this program and an earlier one in turns, each as users run
+// it, and fails if this one is worse.
+func (s *session) compare(ctx context.Context) error {
+	var worse []string
+	for range comparedTwice {
+		if err := s.all(ctx, comparison(s.o)); err != nil {
+			return err
+		}
+		if err := s.gates(); err != nil {
+			s.conclude()
+			return err
+		}
+		if worse = regressions(s.done); len(worse) == 0 {
+			break
+		}
+		s.progress.say("%v: measured again", worse)
+	}
+	s.conclude()
+	for _, text := range worse {
+		_, _ = fmt.Fprintln(s.o.Out, "FAIL:", text)
+	}
+	if len(worse) > 0 {
+		return errors.New("this version is slower than the one before it")
+	}
+	_, _ = fmt.Fprintln(s.o.Out, "PASS: not slower than the version before it")
+	return nil
+}
+
+// comparison are the runs of both programs and the floor.
+func comparison(o Options) []step {
+	var steps []step
+	for range o.Repeat {
+		steps = append(steps, o.steps(Live, PeerFloor)...)
+		steps = append(steps, o.steps(Live, peerBefore)...)
+		steps = append(steps, o.steps(Live, PeerSingle)...)
+	}
+	return steps
+}
+
+// regressions tells in what the program is worse than the earlier one.
+func regressions(all []Figures) []string {
+	m := medians(groups(all))
+	var worse []string
+	floor := m.find(Live, PeerFloor)
+	for _, g := range m {
+		if g.mode != Live || len(g.peer) < len(peerBefore) || g.peer[:len(peerBefore)] != peerBefore {
+			continue
+		}
+		now := m.find(Live, PeerSingle+g.peer[len(peerBefore):])
+		more, ok := ratio(now, g, cpu)
+		was, ok1 := ratio(g, floor, rate)
+		is, ok2 := ratio(now, floor, rate)
+		switch {
+		case !ok || !ok1 || !ok2:
+			worse = append(worse, "there is nothing to compare")
+			continue
+		case more > mostCPU:
+			worse = append(worse, fmt.Sprintf("%s: CPU per contact is %.2f times that of the version before; at most %.2f", now.peer, more, mostCPU))
+		}
+		if is/was < leastPer {
+			worse = append(worse, fmt.Sprintf("%s: end to end ÷ floor is %.2f, before it was %.2f; at least %.2f of that", now.peer, is, was, leastPer))
+		}
+	}
+	return worse
+}

@@ -1,0 +1,87 @@
+package bench
+
+import (
+	"context"
+	"strings"
+	"time"
+)
+
+// kills is how often a crash run kills the broker.
+const kills = 2
+
+// crash is live with a broker that is killed at one third and at two thirds,
+// and started again each time. The callers try again until they are answered:
+// what is acknowledged is everything, and must be seen.
+func (m measurement) crash(ctx context.Context) (Figures, error) {
+	w, f := m.w, m.w.figures()
+	if err := m.p.reset(ctx, w.expectation()); err != nil {
+		return f, err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	killed := make(chan error, 1)
+	go func() {
+		err := m.killAtThirds(ctx)
+		if err != nil {
+			cancel(err)
+		}
+		killed <- err
+	}()
+	others, began := watchOthers(), time.Now()
+	if _, err := w.enqueueAll(ctx, insistent{m.s}); err != nil {
+		return f, err
+	}
+	queued := time.Now()
+	if err := <-killed; err != nil {
+		return f, err
+	}
+	seen, err := m.finish(ctx)
+	if err != nil {
+		return f, err
+	}
+	f.take(w, seen, began, queued)
+	f.Others = others(time.Duration(seen.CPU)) // what was killed cannot be asked any more
+	f.Error = strings.Join(seen.faults(w.expectation(), kills), "; ")
+	return f, nil
+}
+
+// killAtThirds kills the broker when the provider has a third, and again when
+// it has two thirds.
+func (m measurement) killAtThirds(ctx context.Context) error {
+	for k := 1; k <= kills; {
+		seen, err := m.p.figures(ctx)
+		if err != nil {
+			return err
+		}
+		if seen.Distinct >= m.w.N*k/(kills+1) {
+			m.broker.kill()
+			if err := m.broker.start(ctx); err != nil {
+				return err
+			}
+			k++
+		}
+		if !sleep(ctx, time.Millisecond) {
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// insistent tries to enqueue until it is answered, as a client should: the
+// keys are the same, so that nothing is queued twice.
+type insistent struct{ subject }
+
+// insistence is how long a caller tries.
+const insistence = 60 * time.Second
+
+func (s insistent) enqueue(ctx context.Context, channel int, list []contact, began time.Time) error {
+	for {
+		err := s.subject.enqueue(ctx, channel, list, began)
+		if err == nil || time.Since(began) > insistence {
+			return err
+		}
+		if !sleep(ctx, 20*time.Millisecond) {
+			return err
+		}
+	}
+}

@@ -1,0 +1,93 @@
+package bench
+
+import "time"
+
+// Figures are the result of a run. What a mode does not measure is 0 or absent.
+type Figures struct {
+	Peer      string
+	Mode      string
+	N         int
+	Channels  int
+	Capacity  int
+	Batch     int
+	EnqueuePS float64 `json:"EnqueuePerS"`
+	DrainPS   float64 `json:"DrainPerS"`
+	PerS      float64
+	P50       float64 `json:"P50ms"` // of turnaround: from a free slot to the next contact
+	P99       float64 `json:"P99ms"`
+	Turn      float64 `json:"TurnMs,omitempty"` // 1 ÷ drain/s − 10 ms
+	CPUClient float64 // CPU seconds of the broker for 10,000 contacts
+	CPUServer float64 // of the store, where it is a process of its own
+	CPUStub   float64 // of the provider
+	CPULoad   float64 // of the load generator, where it is a process of its own
+	RSSClient float64 // peak resident memory of the broker, MB
+	RSSServer float64 // proportional set size of the store at the end, MB
+	Commits   float64 // for 1,000 contacts
+	Statement float64 `json:"Statements"`
+	MaxActive int
+	Duplicate int `json:"Duplicates"`
+	Lost      int
+	Queued    int     `json:"BesideQueued,omitempty"` // contacts that were there before
+	Finished  int     `json:"BesideFinished,omitempty"`
+	StartS    float64 `json:",omitempty"`           // of growth: seconds from the start of the process until it is ready
+	StoreMB   float64 `json:",omitempty"`           // of growth: the store on disk
+	FirstSend float64 `json:"FirstSendS,omitempty"` // of restart: seconds from the start of the process
+	FullRate  float64 `json:"FullRateS,omitempty"`
+	IdleCPU   float64 `json:"IdleCPUPerMin,omitempty"` // of idle: CPU seconds of the broker in a minute
+	IdleStore float64 `json:"IdleServerCPUPerMin,omitempty"`
+	IdleStmts float64 `json:"IdleStatementsPerS,omitempty"`
+	Others    float64
+	Error     string `json:",omitempty"`
+}
+
+// figures are those that are known before a run.
+func (w Workload) figures() Figures {
+	return Figures{Mode: w.Mode, N: w.N, Channels: w.Channels, Capacity: w.Capacity, Batch: w.Batch, Queued: w.Queued, Finished: w.Finished}
+}
+
+// take works out what the provider's account says.
+func (f *Figures) take(w Workload, seen seenByProvider, began, queued time.Time) {
+	n := float64(w.N)
+	f.EnqueuePS = n / queued.Sub(began).Seconds()
+	if !seen.Last.IsZero() {
+		f.PerS = n / seen.Last.Sub(began).Seconds()
+	}
+	f.P50, f.P99 = seen.P50, seen.P99
+	if w.prepared() && !seen.Last.IsZero() {
+		f.DrainPS = n / seen.Last.Sub(queued).Seconds()
+	}
+	if w.Mode == Turnaround && f.DrainPS > 0 {
+		f.Turn = 1000/f.DrainPS - 10
+		f.P50, f.P99 = seen.Gap50, seen.Gap99
+	}
+	f.MaxActive, f.Duplicate, f.Lost = seen.MaxActive, seen.Twice, max(0, w.N-seen.Distinct)
+}
+
+// charge works out what a run has cost.
+func (f *Figures) charge(spent cost, n int) {
+	f.CPUClient = perTenThousand(spent.cpu, n)
+	f.CPUServer = perTenThousand(spent.server, n)
+	f.CPUStub = perTenThousand(spent.stub, n)
+	f.Commits = spent.commits / float64(n) * 1000
+	f.Statement = spent.statements / float64(n) * 1000
+	f.RSSClient = megabytes(spent.peak)
+}
+
+// cost is what a broker, its store and the provider have used since they began.
+type cost struct {
+	cpu        time.Duration
+	server     time.Duration // of its store's process
+	stub       time.Duration
+	peak       int64 // bytes
+	commits    float64
+	statements float64
+}
+
+// since is what was used after an earlier look.
+func (c cost) since(before cost) cost {
+	c.cpu, c.server, c.stub = c.cpu-before.cpu, c.server-before.server, c.stub-before.stub
+	c.commits, c.statements = c.commits-before.commits, c.statements-before.statements
+	return c
+}
+
+func megabytes(n int64) float64 { return float64(n) / (1 << 20) }

@@ -1,0 +1,132 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// floor is a broker without a store: a queue and a number of free slots for
+// each channel, in memory. It speaks the same wire format, and knows nothing of
+// crashes, surveys, windows or retries.
+type floor struct {
+	url      string // of the provider
+	client   *http.Client
+	channels []*floorChannel
+}
+
+type floorChannel struct {
+	f        *floor
+	name     string
+	mu       sync.Mutex
+	capacity int
+	paused   bool
+	busy     int
+	queue    []floorContact
+	next     int
+	serial   int
+	open     map[string]struct{}
+}
+
+type floorContact struct{ to, text string }
+
+func newFloor(providerURL string, channels, capacity int) *floor {
+	f := &floor{url: providerURL, client: &http.Client{Timeout: 15 * time.Second, Transport: &http.Transport{
+		MaxIdleConnsPerHost: channels * capacity, DisableCompression: true,
+	}}}
+	for i := range channels {
+		f.channels = append(f.channels, &floorChannel{f: f, name: channelName(i), capacity: capacity, open: map[string]struct{}{}})
+	}
+	return f
+}
+
+// accept queues contacts.
+func (f *floor) accept(channel int, list []floorContact) {
+	c := f.channels[channel]
+	c.mu.Lock()
+	c.queue = append(c.queue, list...)
+	c.mu.Unlock()
+	c.fill()
+}
+
+func (f *floor) pause(paused bool) {
+	for _, c := range f.channels {
+		c.mu.Lock()
+		c.paused = paused
+		c.mu.Unlock()
+		c.fill()
+	}
+}
+
+func (f *floor) openContacts() (queued, busy int) {
+	for _, c := range f.channels {
+		c.mu.Lock()
+		queued, busy = queued+len(c.queue)-c.next, busy+c.busy
+		c.mu.Unlock()
+	}
+	return queued, busy
+}
+
+// fill hands over what there is room for.
+func (c *floorChannel) fill() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for !c.paused && c.busy < c.capacity && c.next < len(c.queue) {
+		contact := c.queue[c.next]
+		c.queue[c.next] = floorContact{}
+		c.next++
+		c.busy++
+		c.serial++
+		guid := c.name + "-" + strconv.Itoa(c.serial) + ".0"
+		c.open[guid] = struct{}{}
+		go c.send(guid, contact)
+	}
+}
+
+// send makes the request that a driver would make.
+func (c *floorChannel) send(guid string, contact floorContact) {
+	body, err := json.Marshal([]map[string]string{{
+		"to": "sms://" + contact.to, "body": contact.text, "guid": guid, "token": guid, "channel": c.name, "weir_guid": guid,
+	}})
+	if err != nil {
+		return
+	}
+	r, err := http.NewRequestWithContext(context.Background(), http.MethodPost, c.f.url+"/"+account+"/"+c.name+"/send_ao.json", bytes.NewReader(body))
+	if err != nil {
+		return
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.SetBasicAuth(account+"/"+c.name, "secret")
+	answer, err := c.f.client.Do(r)
+	if err == nil {
+		_, _ = io.Copy(io.Discard, answer.Body)
+		_ = answer.Body.Close()
+	}
+}
+
+// done frees the slot of a contact, once.
+func (c *floorChannel) done(guid string) {
+	c.mu.Lock()
+	_, open := c.open[guid]
+	delete(c.open, guid)
+	if open {
+		c.busy--
+	}
+	c.mu.Unlock()
+	c.fill()
+}
+
+// ServeHTTP takes acks at /callbacks/{channel}/….
+func (f *floor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	i, err := strconv.Atoi(r.PathValue("channel"))
+	if err != nil || i < 0 || i >= len(f.channels) || r.ParseForm() != nil {
+		http.NotFound(w, r)
+		return
+	}
+	f.channels[i].done(r.PostForm.Get("guid"))
+}

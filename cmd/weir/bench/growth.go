@@ -1,0 +1,269 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"weir"
+	"weir/persistence/fill"
+)
+
+// growthSteps are the runs of growth: one for each number of rows and store.
+func (o Options) growthSteps(peer string) []step {
+	var steps []step
+	for _, rows := range o.Rows {
+		w := o.workload(Growth, peer)
+		w.Finished = int(int64(rows) * int64(o.Finished) / 100)
+		w.Queued = rows - w.Finished
+		for _, store := range o.Databases {
+			steps = append(steps, step{w, peer, store})
+		}
+	}
+	return steps
+}
+
+// kept says whether the database of a step serves its repetitions, too: it took
+// long to fill.
+func (st step) kept() bool { return st.Mode == Backlog || st.Mode == Growth && st.beside() > 0 }
+
+// place is the name of a database that is kept.
+func (st step) place() string {
+	return fmt.Sprintf("%s %s %d %d", st.Mode, st.Store, st.Queued, st.Finished)
+}
+
+// beside is how many contacts are there before the run.
+func (w Workload) beside() int { return w.Queued + w.Finished }
+
+// filledWith makes a database with the channels of a step, and one that is
+// paused, and puts the contacts beside into them.
+func (s *session) filledWith(ctx context.Context, st step) (d database, err error) {
+	from, err := s.store(ctx, st.Store)
+	if err != nil {
+		return d, err
+	}
+	if err := s.room(from.disk(), bytesOf(st)); err != nil {
+		return d, err
+	}
+	if d, err = from.fresh(ctx); err != nil {
+		return d, err
+	}
+	if err = s.fill(ctx, st, d); err != nil {
+		return d, errors.Join(err, d.drop())
+	}
+	return d, nil
+}
+
+func (s *session) fill(ctx context.Context, st step, d database) (err error) {
+	if err := s.createChannels(ctx, st, d); err != nil {
+		return err
+	}
+	target, err := fill.Open(ctx, d.url)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, target.Close()) }()
+	live := make([]weir.ChannelID, st.Channels)
+	for i := range live {
+		if live[i], err = target.Channel(ctx, own+"-"+channelName(i)); err != nil {
+			return err
+		}
+	}
+	paused, err := target.Channel(ctx, own+backlogChannel)
+	if err != nil {
+		return err
+	}
+	// The history of the live channels, then a queue that is younger. The youngest
+	// is as old as the oldest of the run may not be.
+	begin := time.Now().Add(-time.Minute - time.Duration(st.beside())*time.Millisecond)
+	filler := strings.Repeat("x", len(text(0, 0, begin)))
+	list := []fill.Contacts{
+		{Channels: live, Finished: true, Count: st.Finished, Begin: begin, Message: filler},
+		{Channels: []weir.ChannelID{paused}, First: st.Finished, Count: st.Queued, Begin: begin, Message: filler},
+	}
+	told, done := s.telling(st.beside()), 0
+	for _, c := range list {
+		if err := target.Contacts(ctx, c, func(n int) { told(done + n) }); err != nil {
+			return err
+		}
+		done += c.Count
+	}
+	return target.Settle(ctx)
+}
+
+// createChannels has a Weir make the schema and the channels.
+func (s *session) createChannels(ctx context.Context, st step, d database) error {
+	b, err := s.newBroker(ctx, st, d)
+	if err != nil {
+		return err
+	}
+	defer b.stop()
+	if err := b.start(ctx); err != nil {
+		return err
+	}
+	p := provider{s.stub.url}
+	if err := newHTTPSubject(b.url, token, own, st.Channels).setUp(ctx, p, st.Workload); err != nil {
+		return err
+	}
+	w := st.Workload
+	w.Mode = Bulk // the paused one
+	full := newHTTPSubject(b.url, token, own, 1)
+	full.full = true
+	return full.setUp(ctx, p, w)
+}
+
+// telling says from time to time how far filling has come.
+func (s *session) telling(whole int) func(done int) {
+	const pause = 30 * time.Second
+	began := time.Now()
+	said := began
+	return func(done int) {
+		if now := time.Now(); now.Sub(said) >= pause || done == whole {
+			said = now
+			took := now.Sub(began)
+			left := time.Duration(float64(took) / float64(done) * float64(whole-done))
+			s.progress.say("%d of %d rows are there after %s, about %s left", done, whole, took.Round(time.Second), left.Round(time.Second))
+		}
+	}
+}
+
+// growth makes one run beside what the database holds: a start of the program
+// with it, and then live.
+func (s *session) growth(ctx context.Context, st step, d database) (f Figures, err error) {
+	s.quiet(ctx)
+	took, err := s.startOn(ctx, st, d)
+	if err != nil {
+		return f, err
+	}
+	s.quiet(ctx)
+	f, err = s.measured(ctx, st, d)
+	f.Peer, f.StartS = st.name(), took.Seconds()
+	if err != nil {
+		return f, err
+	}
+	target, err := fill.Open(ctx, d.url)
+	if err != nil {
+		return f, err
+	}
+	defer func() { err = errors.Join(err, target.Close()) }()
+	size, err := target.Size(ctx)
+	f.StoreMB = megabytes(size)
+	return f, err
+}
+
+// startOn is how long the program takes from its start until it is ready.
+func (s *session) startOn(ctx context.Context, st step, d database) (time.Duration, error) {
+	b, err := s.newBroker(ctx, st, d)
+	if err != nil {
+		return 0, err
+	}
+	defer b.stop()
+	began := time.Now()
+	err = b.start(ctx)
+	return time.Since(began), err
+}
+
+// What a row takes on disk, with its indexes and what is written on the way; by
+// measurement, rounded up.
+const (
+	sqliteRow = 550
+	mysqlRow  = 700
+	// spare is left to others.
+	spare = 1 << 30
+)
+
+// bytesOf is about what the rows beside a run take on disk.
+func bytesOf(st step) int64 {
+	row := int64(mysqlRow)
+	if kindOf(st.Store) == "sqlite" {
+		row = sqliteRow
+	}
+	return int64(st.beside()) * row
+}
+
+// room fails if there is too little of it in a folder.
+func (s *session) room(folder string, need int64) error {
+	free, ok := freeBytes(folder)
+	if need == 0 || !ok || free >= need+spare {
+		return nil
+	}
+	return fmt.Errorf("there are %.1f GB free in %s; the rows take about %.1f GB and 1 GB is left to others (TMPDIR names another folder)",
+		float64(free)/1e9, folder, float64(need)/1e9)
+}
+
+// roomForAll fails before anything is filled if not all of it fits.
+func (s *session) roomForAll(steps []step) error {
+	need, seen := map[string]int64{}, map[string]bool{}
+	for _, st := range steps {
+		if st.Mode != Growth || seen[st.place()] {
+			continue
+		}
+		seen[st.place()] = true
+		if where := diskOf(st.Store, s.folder); where != "" {
+			need[where] += bytesOf(st)
+		}
+	}
+	for where, n := range need {
+		if err := s.room(where, n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// diskOf is the folder in which a store will lie; empty: on another machine, for
+// all that is known.
+func diskOf(store, folder string) string {
+	switch kind, place, isURL := strings.Cut(store, "://"); {
+	case !isURL:
+		return folder
+	case kind == "sqlite":
+		return filepath.Dir(place)
+	}
+	return ""
+}
+
+// printGrowth prints the runs of growth as a table in Markdown.
+func printGrowth(out io.Writer, list []*group) {
+	if !slices.ContainsFunc(list, func(g *group) bool { return g.mode == Growth && len(g.runs) > 0 }) {
+		return
+	}
+	_, _ = fmt.Fprint(out, "\n| store | queued beside | finished beside | runs | contacts/s | ÷ beside none | CPU of Weir, µs a contact | ÷ beside none | CPU of the server, µs | statements for 1,000 | peak MB | start, s | store on disk, MB |\n"+
+		"|---|---|---|---|---|---|---|---|---|---|---|---|---|\n")
+	for _, g := range list {
+		if g.mode != Growth || len(g.runs) == 0 {
+			continue
+		}
+		none := emptyLike(list, g)
+		m := func(of func(Figures) float64) float64 { return g.median(of) }
+		_, _ = fmt.Fprintf(out, "| %s | %d | %d | %d | %.0f | %s | %.0f | %s | %.0f | %.0f | %.0f | %.2f | %.0f |\n", g.peer, g.queued, g.finished, len(g.runs),
+			m(rate), toNone(g, none, rate), m(cpu)*100, toNone(g, none, cpu), m(func(f Figures) float64 { return f.CPUServer })*100,
+			m(func(f Figures) float64 { return f.Statement }), m(func(f Figures) float64 { return f.RSSClient }),
+			m(func(f Figures) float64 { return f.StartS }), m(func(f Figures) float64 { return f.StoreMB }))
+	}
+}
+
+// emptyLike is the group beside no rows that a group is compared with.
+func emptyLike(list []*group, g *group) *group {
+	i := slices.IndexFunc(list, func(e *group) bool {
+		return e.mode == g.mode && e.peer == g.peer && e.n == g.n && e.channels == g.channels && e.queued+e.finished == 0
+	})
+	if i < 0 {
+		return nil
+	}
+	return list[i]
+}
+
+// toNone is a figure as a ratio to that beside no rows.
+func toNone(g, none *group, figure func(Figures) float64) string {
+	r, ok := ratio(g, none, figure)
+	if !ok {
+		return "–"
+	}
+	return fmt.Sprintf("%.2f", r)
+}

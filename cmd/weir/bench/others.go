@@ -1,0 +1,39 @@
+package bench
+
+import (
+	"context"
+	"time"
+)
+
+// watchOthers begins to watch the machine; the function that it gives tells how
+// many cores the programs that are not part of the run have used since. parts
+// is what the run's processes used, this one left out.
+func watchOthers() func(parts time.Duration) float64 {
+	begin, all, self := time.Now(), busy(), ownCost().cpu
+	return func(parts time.Duration) float64 {
+		used := busy() - all - parts - (ownCost().cpu - self)
+		return max(0, used.Seconds()/time.Since(begin).Seconds())
+	}
+}
+
+// parts is the CPU time of the run's processes without this one.
+func (m measurement) parts(spent cost) time.Duration {
+	if m.broker == nil { // it is in this process
+		spent.cpu = 0
+	}
+	return spent.cpu + spent.server + spent.stub
+}
+
+// quiet waits until other programs use less than a fifth of a core, at most for
+// a given time, and gives how long that was.
+func quiet(ctx context.Context, most time.Duration) time.Duration {
+	const enough, look = 0.2, time.Second
+	began := time.Now()
+	for time.Since(began)+look <= most {
+		others := watchOthers()
+		if !sleep(ctx, look) || others(0) < enough {
+			break
+		}
+	}
+	return time.Since(began)
+}

@@ -1,0 +1,184 @@
+package bench
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// The peers: what is measured.
+const (
+	PeerFloor   = "floor"
+	PeerInside  = "inside"       // contacts are handed in by a call
+	PeerInBatch = "inside-batch" // a hundred in a call
+	PeerSingle  = "http"         // over HTTP, one contact in a request
+	PeerBatches = "http-batch"   // over HTTP, a hundred
+	PeerBulk    = "http-1000"    // over HTTP, a thousand
+	peerBefore  = "before"       // over HTTP, the earlier program
+)
+
+func peers() []string {
+	return []string{PeerFloor, PeerInside, PeerInBatch, PeerSingle, PeerBatches, PeerBulk}
+}
+
+// The sets: what the table of aims needs.
+const (
+	Short = "short" // small runs, for a few minutes
+	Full  = "full"  // runs of the size that the workload has
+)
+
+// step is one run.
+type step struct {
+	Workload
+	Peer  string
+	Store string // "sqlite", "mysql" or a URL; empty for the floor
+}
+
+// name is what a step's figures say of the peer.
+func (st step) name() string {
+	if st.Store == "" {
+		return st.Peer
+	}
+	return st.Peer + " " + kindOf(st.Store)
+}
+
+// kindOf is "sqlite" or "mysql", also of a URL.
+func kindOf(store string) string {
+	kind, _, _ := strings.Cut(store, "://")
+	return kind
+}
+
+// overHTTP says whether the broker is a process of its own.
+func (st step) overHTTP() bool {
+	return strings.HasPrefix(st.Peer, "http") || st.Peer == peerBefore
+}
+
+// plan lists the runs: every candidate once, then again, so that what changes
+// with the hour changes for all.
+func plan(o Options) []step {
+	var steps []step
+	for repetition := range o.Repeat {
+		if o.Set != "" {
+			steps = append(steps, setSteps(o, repetition)...)
+			continue
+		}
+		for _, mode := range o.Modes {
+			for _, peer := range o.peersOf(mode) {
+				steps = append(steps, o.steps(mode, peer)...)
+			}
+		}
+	}
+	return steps
+}
+
+// peersOf are the peers that a mode has: what stops and starts the program, or
+// looks at its process alone, has the program as users run it.
+func (o Options) peersOf(mode string) []string {
+	if slices.Contains([]string{Restart, Crash, Idle}, mode) {
+		return []string{PeerSingle}
+	}
+	if mode == Bulk {
+		return []string{PeerBulk}
+	}
+	list := slices.Clone(o.Peers)
+	return slices.DeleteFunc(list, func(peer string) bool {
+		inside := peer == PeerInside || peer == PeerInBatch
+		return inside && o.URL != "" || peer == PeerFloor && (mode == Backlog || mode == Growth)
+	})
+}
+
+// steps are the runs of a mode and peer, on each store.
+func (o Options) steps(mode, peer string) []step {
+	if mode == Growth {
+		return o.growthSteps(peer)
+	}
+	if peer == PeerFloor {
+		return []step{{o.workload(mode, peer), peer, ""}}
+	}
+	steps := make([]step, 0, len(o.Databases))
+	for _, store := range o.Databases {
+		steps = append(steps, step{o.workload(mode, peer), peer, store})
+	}
+	return steps
+}
+
+func (o Options) workload(mode, peer string) Workload {
+	w := Workload{Mode: mode, N: o.N, Channels: o.Channels, Capacity: o.Capacity, Batch: 1, Rate: o.Rate, Floor: peer == PeerFloor}
+	switch peer {
+	case PeerBatches, PeerInBatch:
+		w.Batch = 100
+	case PeerBulk:
+		w.Batch = 1000
+	}
+	switch mode {
+	case Latency:
+		w.N, w.Batch = max(1, int(o.Latency.Seconds()*float64(o.Rate))), 1
+	case Turnaround:
+		w.N, w.Channels, w.Capacity, w.Batch = min(o.N, 300), 1, 1, 1
+	case Backlog:
+		w.N, w.Queued = min(o.N, 20_000), o.Queued
+	case Growth:
+		w.N = min(o.N, 20_000)
+	case Restart, Bulk:
+		w.N, w.Batch = o.Queued, 1000
+	case Idle:
+		w.N, w.Lasting = o.Channels, o.Idle // each channel has had a contact
+	}
+	return w
+}
+
+// setSteps are the runs of one repetition of a set.
+func setSteps(o Options, repetition int) []step {
+	var steps []step
+	add := func(mode string, list ...string) {
+		for _, peer := range list {
+			steps = append(steps, o.steps(mode, peer)...)
+		}
+	}
+	add(Live, PeerFloor, PeerInside, PeerBatches, PeerSingle)
+	add(Drain, PeerFloor, PeerInside)
+	add(Turnaround, PeerInside)
+	add(Latency, PeerSingle)
+	if o.N > 20_000 { // what stands beside a backlog is compared with as many contacts
+		small := o
+		small.N = 20_000
+		steps = append(steps, small.steps(Live, PeerInside)...)
+	}
+	add(Backlog, PeerInside)
+	if repetition > 0 && o.Set == Short { // these take long and drift little
+		return steps
+	}
+	add(Restart, PeerSingle)
+	many := o
+	many.Channels = 1000
+	steps = append(steps, many.steps(Idle, PeerSingle)...)
+	if o.Set == Full {
+		add(Idle, PeerSingle)
+	}
+	add(Crash, PeerSingle)
+	return steps
+}
+
+// expected is roughly how long a run takes; it serves to say how much of a
+// plan is done.
+func (st step) expected() time.Duration {
+	seconds := func(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+	n := float64(st.N)
+	const around = 2 // a new store, a start, a quiet machine
+	switch st.Mode {
+	case Latency:
+		return seconds(around + n/float64(st.Rate))
+	case Turnaround:
+		return seconds(around + n*0.012)
+	case Restart, Bulk:
+		return seconds(around + 15 + n/50_000)
+	case Crash:
+		return seconds(around + 5 + n/3_000)
+	case Idle:
+		return seconds(around+settle.Seconds()+n/500) + st.Lasting
+	}
+	if st.Mode == Growth {
+		return seconds(2*around + n/7_000) // the program is started twice
+	}
+	return seconds(around + n/7_000)
+}

@@ -1,0 +1,25 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"strconv"
+)
+
+// freeAddr finds a loopback port below those that systems give to outgoing
+// connections: one of the load's own may not sit on it.
+func freeAddr(ctx context.Context) (string, error) {
+	const low, high, tries = 20_000, 32_000, 100
+	var last error
+	for range tries {
+		addr := net.JoinHostPort("127.0.0.1", strconv.Itoa(low+rand.IntN(high-low)))
+		l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
+		if err == nil {
+			return addr, l.Close()
+		}
+		last = err
+	}
+	return "", fmt.Errorf("no free port on loopback: %w", last)
+}

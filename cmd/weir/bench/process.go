@@ -1,0 +1,113 @@
+package bench
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os/exec"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// spawn starts a process and gives a channel that is closed when it has ended.
+// The process is watched on a thread of its own because on Linux a child can be
+// told to end with the thread that has started it, so that it never outlives
+// this program.
+func spawn(cmd *exec.Cmd) (ended chan struct{}, err error) {
+	cmd.SysProcAttr = attributes()
+	begun, ended := make(chan error), make(chan struct{})
+	go func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := cmd.Start()
+		begun <- err
+		if err == nil {
+			_ = cmd.Wait() // the state is in cmd
+			close(ended)
+		}
+	}()
+	return ended, <-begun
+}
+
+// child runs a task in a process of its own.
+func (s *session) child(ctx context.Context, t Task) (f Figures, err error) {
+	in, err := json.Marshal(t)
+	if err != nil {
+		return f, err
+	}
+	var out bytes.Buffer
+	cmd := exec.Command(s.o.Program, "bench", "child") //nolint:gosec,noctx // our own program; it is ended below
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(in), &out, s.o.Err
+	ended, err := spawn(cmd)
+	if err != nil {
+		return f, err
+	}
+	select {
+	case <-ended:
+	case <-ctx.Done():
+		endProcess(cmd, ended)
+		return f, ctx.Err()
+	}
+	if !cmd.ProcessState.Success() {
+		return f, fmt.Errorf("the run's process ended with %s", cmd.ProcessState)
+	}
+	return f, json.Unmarshal(out.Bytes(), &f)
+}
+
+// endLimit is how long a process may take to end when it is asked to.
+const endLimit = 30 * time.Second
+
+// endProcess asks a process to end, waits for it, and kills it if it does not.
+func endProcess(cmd *exec.Cmd, ended <-chan struct{}) {
+	_ = cmd.Process.Signal(syscall.SIGTERM)
+	select {
+	case <-ended:
+	case <-time.After(endLimit):
+		_ = cmd.Process.Kill()
+		<-ended
+	}
+}
+
+// stubProcess is the provider, a process of its own.
+type stubProcess struct {
+	url   string
+	pid   int
+	cmd   *exec.Cmd
+	ended <-chan struct{}
+}
+
+// startProvider starts the stub.
+func startProvider(o Options) (*stubProcess, error) {
+	args := []string{"bench", "provider", "--delay", o.Delay.String()}
+	if o.Provider != "" {
+		args = append(args, "--listen", o.Provider)
+	}
+	cmd := exec.Command(o.Program, args...) //nolint:gosec,noctx // our own program; it is ended by end
+	cmd.Stderr = o.Err
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	ended, err := spawn(cmd)
+	if err != nil {
+		return nil, err
+	}
+	p := &stubProcess{pid: cmd.Process.Pid, cmd: cmd, ended: ended}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		p.end()
+		return nil, fmt.Errorf("the provider did not start: %w", err)
+	}
+	p.url = strings.TrimSpace(line)
+	return p, nil
+}
+
+// end kills the provider, which keeps nothing.
+func (p *stubProcess) end() {
+	_ = p.cmd.Process.Kill()
+	<-p.ended
+}

@@ -1,0 +1,66 @@
+package bench
+
+import (
+	"fmt"
+	"io"
+	"time"
+)
+
+// progress tells who waits how far a plan has come.
+type progress struct {
+	out   io.Writer
+	steps []step
+	whole time.Duration
+	began time.Time
+}
+
+func newProgress(out io.Writer, steps []step) *progress {
+	p := &progress{out: out, steps: steps, began: time.Now()}
+	p.whole = expectedOf(steps)
+	return p
+}
+
+// expectedOf is roughly how long steps take; a database that is kept is filled
+// once.
+func expectedOf(steps []step) time.Duration {
+	var sum time.Duration
+	filled := map[string]bool{}
+	for _, st := range steps {
+		sum += st.expected()
+		if st.kept() && !filled[st.place()] {
+			filled[st.place()] = true
+			sum += time.Duration(st.beside()) * time.Second / filledPerS
+		}
+	}
+	return sum
+}
+
+// filledPerS is about how many contacts a second are queued in batches, or made
+// within a database.
+const filledPerS = 50_000
+
+// begin says which run begins, and how long the rest may take.
+func (p *progress) begin(i int) {
+	done := expectedOf(p.steps[:i])
+	left := remaining(p.whole, done, time.Since(p.began))
+	st := p.steps[i]
+	_, _ = fmt.Fprintf(p.out, "[%d/%d %2.0f %%, about %s left] %s, %s, N=%d\n", i+1, len(p.steps), 100*float64(done)/float64(p.whole), left, st.Mode, st.name(), st.N)
+}
+
+// say tells what a run is at.
+func (p *progress) say(format string, args ...any) {
+	_, _ = fmt.Fprintf(p.out, "      "+format+"\n", args...)
+}
+
+func (p *progress) end() {
+	_, _ = fmt.Fprintf(p.out, "[done in %s]\n", time.Since(p.began).Round(time.Second))
+}
+
+// remaining is how long a plan may still take, as it has come on so far.
+func remaining(whole, done, elapsed time.Duration) time.Duration {
+	left := whole - done
+	if done > 20*time.Second { // before that, the guess is better
+		left = time.Duration(float64(left) * float64(elapsed) / float64(done))
+	}
+	return left.Round(time.Second)
+}

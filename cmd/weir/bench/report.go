@@ -1,0 +1,164 @@
+package bench
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"text/tabwriter"
+)
+
+// mostOthers is how many cores other programs may use during a run that counts.
+const mostOthers = 0.35
+
+// group are the runs that are the same but for the repetition.
+type group struct {
+	mode, peer string
+	n          int
+	channels   int
+	queued     int       // beside
+	finished   int       // beside
+	runs       []Figures // those that count
+	dropped    int       // while other programs were busy
+	failed     int       // at a gate
+}
+
+// groups sorts runs into groups, in the order of their first. A run that failed
+// at a gate has no figures. One during which other programs were busy does not
+// count, unless there is none better.
+func groups(all []Figures) []*group {
+	var list []*group
+	for _, f := range all {
+		i := slices.IndexFunc(list, func(g *group) bool {
+			return g.mode == f.Mode && g.peer == f.Peer && g.n == f.N && g.channels == f.Channels && g.queued == f.Queued && g.finished == f.Finished
+		})
+		if i < 0 {
+			i = len(list)
+			list = append(list, &group{mode: f.Mode, peer: f.Peer, n: f.N, channels: f.Channels, queued: f.Queued, finished: f.Finished})
+		}
+		if f.Error != "" {
+			list[i].failed++
+		} else {
+			list[i].runs = append(list[i].runs, f)
+		}
+	}
+	for _, g := range list {
+		still := slices.DeleteFunc(slices.Clone(g.runs), func(f Figures) bool { return f.Others > mostOthers })
+		if len(still) > 0 {
+			g.dropped, g.runs = len(g.runs)-len(still), still
+		}
+	}
+	return list
+}
+
+// median of a figure over the runs that count.
+func (g *group) median(of func(Figures) float64) float64 {
+	values := make([]float64, len(g.runs))
+	for i, f := range g.runs {
+		values[i] = of(f)
+	}
+	return middle(values)
+}
+
+// middle is the median; of an even number of values the mean of both.
+func middle(values []float64) float64 {
+	if len(values) == 0 {
+		return 0
+	}
+	values = slices.Sorted(slices.Values(values))
+	i := len(values) / 2
+	if len(values)%2 == 0 {
+		return (values[i-1] + values[i]) / 2
+	}
+	return values[i]
+}
+
+// rate is the throughput that a mode is about.
+func rate(f Figures) float64 {
+	switch f.Mode {
+	case Drain, Turnaround:
+		return f.DrainPS
+	case Bulk:
+		return f.EnqueuePS
+	}
+	return f.PerS
+}
+
+func cpu(f Figures) float64 { return f.CPUClient }
+
+// report prints the medians, and their ratios to the floor of the same mode.
+func report(out io.Writer, all []Figures) {
+	list := groups(all)
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	_, _ = fmt.Fprintln(w, "mode\tpeer\tN\truns\tenqueue/s\tdrain/s\tend to end/s\t÷ floor\tCPU µs/contact\t÷ floor\tstore µs\tp50 ms\tp99 ms\tcommits, statements/1,000\tpeak MB\tstore MB\tmost active\t")
+	dropped, failed := 0, 0
+	for _, g := range list {
+		dropped, failed = dropped+g.dropped, failed+g.failed
+		if len(g.runs) > 0 {
+			line(w, g, floorOf(list, g))
+		}
+	}
+	_ = w.Flush()
+	special(out, list)
+	printGrowth(out, list)
+	if dropped > 0 {
+		_, _ = fmt.Fprintf(out, "%d runs were dropped: other programs used more than %.2f cores\n", dropped, mostOthers)
+	}
+	if failed > 0 {
+		_, _ = fmt.Fprintf(out, "%d runs have no figures: they did not pass their gates\n", failed)
+	}
+}
+
+// floorOf is the floor that a group is compared with: of its own mode and size,
+// else of its mode.
+func floorOf(list []*group, g *group) *group {
+	var found *group
+	for _, f := range list {
+		if f.peer == PeerFloor && f.mode == g.mode && len(f.runs) > 0 && (found == nil || f.n == g.n) {
+			found = f
+		}
+	}
+	return found
+}
+
+func line(w io.Writer, g, floor *group) {
+	mode, toFloor, cpuToFloor := g.mode, "", ""
+	if mode == Growth {
+		mode = fmt.Sprintf("%s beside %d", mode, g.queued+g.finished)
+	}
+	if floor != nil {
+		toFloor = fmt.Sprintf("%.2f", g.median(rate)/floor.median(rate))
+		cpuToFloor = fmt.Sprintf("%.2f", g.median(cpu)/floor.median(cpu))
+	}
+	_, _ = fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%.0f\t%.0f\t%.0f\t%s\t%.1f\t%s\t%.1f\t%.2f\t%.2f\t%.0f, %.0f\t%.0f\t%.0f\t%d\t\n", mode, g.peer, g.n, len(g.runs),
+		g.median(func(f Figures) float64 { return f.EnqueuePS }), g.median(func(f Figures) float64 { return f.DrainPS }),
+		g.median(func(f Figures) float64 { return f.PerS }), toFloor, g.median(cpu)*100, cpuToFloor,
+		g.median(func(f Figures) float64 { return f.CPUServer })*100,
+		g.median(func(f Figures) float64 { return f.P50 }), g.median(func(f Figures) float64 { return f.P99 }),
+		g.median(func(f Figures) float64 { return f.Commits }), g.median(func(f Figures) float64 { return f.Statement }),
+		g.median(func(f Figures) float64 { return f.RSSClient }), g.median(func(f Figures) float64 { return f.RSSServer }),
+		slices.MaxFunc(g.runs, func(a, b Figures) int { return a.MaxActive - b.MaxActive }).MaxActive)
+}
+
+// special prints what only some modes measure.
+func special(out io.Writer, list []*group) {
+	m := func(g *group, of func(Figures) float64) string {
+		return strconv.FormatFloat(g.median(of), 'f', 2, 64)
+	}
+	for _, g := range list {
+		if len(g.runs) == 0 {
+			continue
+		}
+		switch g.mode {
+		case Restart:
+			_, _ = fmt.Fprintf(out, "restart, %s, %d queued: first send after %s s, full rate (%s/s) after %s s\n", g.peer, g.n,
+				m(g, func(f Figures) float64 { return f.FirstSend }), m(g, rate), m(g, func(f Figures) float64 { return f.FullRate }))
+		case Idle:
+			_, _ = fmt.Fprintf(out, "idle, %s, %d channels: %s CPU seconds a minute (store: %s), %s statements a second\n", g.peer, g.channels,
+				m(g, func(f Figures) float64 { return f.IdleCPU }), m(g, func(f Figures) float64 { return f.IdleStore }), m(g, func(f Figures) float64 { return f.IdleStmts }))
+		case Crash:
+			_, _ = fmt.Fprintf(out, "crash, %s, %d kills: %s lost, %s sent twice\n", g.peer, kills,
+				m(g, func(f Figures) float64 { return float64(f.Lost) }), m(g, func(f Figures) float64 { return float64(f.Duplicate) }))
+		}
+	}
+}

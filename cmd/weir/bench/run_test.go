@@ -1,0 +1,233 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"weir/persistence/testmysql"
+)
+
+// program builds weir as people run it.
+func program(t *testing.T) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "weir")
+	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", name, "weir/cmd/weir").CombinedOutput()
+	if err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	return name
+}
+
+// small is a measurement that only shows that it works.
+func small(program string, out io.Writer) Options {
+	o := Defaults()
+	o.Program, o.Out, o.Err = program, out, io.Discard
+	o.N, o.Channels, o.Capacity, o.Repeat, o.Queued = 300, 3, 10, 1, 1500
+	o.Latency, o.Idle = 200*time.Millisecond, 200*time.Millisecond
+	return o
+}
+
+// lines reads the lines of JSON.
+func lines(t *testing.T, out *bytes.Buffer) []Figures {
+	t.Helper()
+	var list []Figures
+	for line := range strings.Lines(out.String()) {
+		var f Figures
+		if !strings.HasPrefix(line, "{") {
+			continue
+		}
+		if err := json.Unmarshal([]byte(line), &f); err != nil {
+			t.Fatalf("%v: %s", err, line)
+		}
+		list = append(list, f)
+	}
+	return list
+}
+
+func TestEveryModeIsMeasured(t *testing.T) {
+	t.Parallel()
+	weir := program(t)
+	for name, test := range map[string]struct {
+		modes, peers []string
+		mysql        bool
+		runs         int
+	}{
+		"in process, and the floor":  {[]string{Live, Drain, Turnaround}, []string{PeerFloor, PeerInside, PeerInBatch}, false, 9},
+		"over HTTP":                  {[]string{Live, Latency, Drain}, []string{PeerSingle, PeerBatches}, false, 6},
+		"on MySQL":                   {[]string{Live, Backlog}, []string{PeerInside}, true, 3},
+		"beside, restarted and idle": {[]string{Backlog, Restart, Idle, Bulk}, []string{PeerInside}, false, 5},
+		"killed":                     {[]string{Crash}, []string{PeerSingle}, false, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var out bytes.Buffer
+			o := small(weir, &out)
+			o.Modes, o.Peers = test.modes, test.peers
+			if test.mysql {
+				o.Databases = []string{testmysql.URL(t)}
+			}
+			if err := Run(t.Context(), o); err != nil {
+				t.Fatalf("%v\n%s", err, out.String())
+			}
+			list := lines(t, &out)
+			if len(list) != test.runs {
+				t.Errorf("%d runs, want %d\n%s", len(list), test.runs, out.String())
+			}
+			for _, f := range list {
+				look(t, f)
+			}
+			if !strings.Contains(out.String(), "end to end/s") {
+				t.Error("there is no table of medians")
+			}
+		})
+	}
+}
+
+// look finds figures that nobody measured.
+func look(t *testing.T, f Figures) {
+	t.Helper()
+	want := map[string]bool{
+		"contacts per second": rate(f) > 0, "CPU": f.CPUClient > 0, "memory": f.RSSClient > 0, "CPU of the provider": f.CPUStub > 0,
+	}
+	switch f.Mode {
+	case Crash:
+		want = map[string]bool{"contacts per second": f.PerS > 0}
+	case Restart:
+		want = map[string]bool{"first send": f.FirstSend > 0, "full rate": f.FullRate >= f.FirstSend, "enqueueing": f.EnqueuePS > 0}
+	case Idle: // three contacts may take less than the clock of a process shows
+		delete(want, "CPU")
+	case Bulk, Drain:
+		want["enqueueing"] = f.EnqueuePS > 0
+	case Latency, Turnaround:
+		want["latency"] = f.P50 > 0 && f.P99 >= f.P50
+	}
+	if f.Peer != PeerFloor && f.Mode != Crash && f.Mode != Restart {
+		want["commits"], want["statements"] = f.Commits > 0, f.Statement > f.Commits
+	}
+	for what, there := range want {
+		if !there {
+			t.Errorf("%s, %s: no figure of %s: %+v", f.Mode, f.Peer, what, f)
+		}
+	}
+}
+
+// running is a Weir that somebody has.
+func running(t *testing.T, weir string) *broker {
+	t.Helper()
+	folder := t.TempDir()
+	b, err := newBroker(t.Context(), weir, "sqlite://"+filepath.Join(folder, "weir.db"), folder, Live)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(b.stop)
+	if err := b.start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// channelsOf lists the channels of a Weir.
+func channelsOf(t *testing.T, b *broker) string {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, b.url+"/v1/channels", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+token)
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = answer.Body.Close() }()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func TestARunningWeirIsLeftAsItWas(t *testing.T) {
+	t.Parallel()
+	weir := program(t)
+	b := running(t, weir)
+	var out bytes.Buffer
+	o := small(weir, &out)
+	o.URL, o.Token = b.url, token
+	o.Modes, o.Peers = []string{Live, Drain}, []string{PeerFloor, PeerInside, PeerSingle}
+	if err := Run(t.Context(), o); err != nil {
+		t.Fatalf("%v\n%s", err, out.String())
+	}
+	list := lines(t, &out)
+	if len(list) != 4 {
+		t.Errorf("%d runs, want the floor and HTTP in two modes", len(list))
+	}
+	for _, f := range list {
+		if rate(f) <= 0 || f.Peer != PeerFloor && f.CPUClient != 0 {
+			t.Errorf("%+v", f)
+		}
+	}
+	if left := channelsOf(t, b); strings.Contains(left, "bench") {
+		t.Errorf("channels are left: %s", left)
+	}
+}
+
+// stopAt ends a measurement when a line of its progress is written.
+type stopAt struct {
+	text string
+	stop func()
+}
+
+func (s stopAt) Write(p []byte) (int, error) {
+	if strings.Contains(string(p), s.text) {
+		time.AfterFunc(300*time.Millisecond, s.stop)
+	}
+	return len(p), nil
+}
+
+func TestAnInterruptedMeasurementLeavesNothing(t *testing.T) {
+	t.Parallel()
+	weir := program(t)
+	b := running(t, weir)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	o := small(weir, io.Discard)
+	o.URL, o.Token, o.N, o.Peers = b.url, token, 900_000, []string{PeerSingle}
+	o.Err = stopAt{"live, http", cancel}
+	if err := Run(ctx, o); err == nil {
+		t.Error("an interrupted measurement has succeeded")
+	}
+	if left := channelsOf(t, b); strings.Contains(left, "bench") {
+		t.Errorf("channels are left: %s", left)
+	}
+}
+
+func TestVersionsAreComparedInTurns(t *testing.T) {
+	t.Parallel()
+	weir := program(t)
+	var out bytes.Buffer
+	o := small(weir, &out)
+	o.Against = filepath.Join(t.TempDir(), "before")
+	if err := os.Symlink(weir, o.Against); err != nil {
+		t.Fatal(err)
+	}
+	_ = Run(t.Context(), o) // which of two equal ones is quicker is chance
+	seen := map[string]int{}
+	for _, f := range lines(t, &out) {
+		seen[f.Peer]++
+	}
+	if n := seen["before sqlite"]; n == 0 || n != seen["http sqlite"] || n != seen[PeerFloor] {
+		t.Errorf("runs: %v", seen)
+	}
+	if !strings.Contains(out.String(), "PASS:") && !strings.Contains(out.String(), "FAIL:") {
+		t.Errorf("no verdict:\n%s", out.String())
+	}
+}

@@ -1,0 +1,217 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// settle is how long a broker has to come to rest before it is called idle, if
+// that is looked at for as long.
+const settle = 5 * time.Second
+
+// bulk measures enqueueing alone. The contacts stay where they are.
+func (m measurement) bulk(ctx context.Context) (Figures, error) {
+	f := m.w.figures()
+	if err := m.p.reset(ctx, m.w.expectation()); err != nil {
+		return f, err
+	}
+	before, err := m.used(ctx)
+	if err != nil {
+		return f, err
+	}
+	others := watchOthers()
+	if _, err := m.fill(ctx, &f); err != nil {
+		return f, err
+	}
+	after, err := m.used(ctx)
+	if err != nil {
+		return f, err
+	}
+	spent := after.since(before)
+	f.Others = others(m.parts(spent))
+	f.charge(spent, m.w.N)
+	f.RSSServer = megabytes(m.store.size())
+	queued, _, err := m.s.open(ctx)
+	if queued != m.w.N {
+		f.Error = fmt.Sprintf("%d of %d contacts are queued", queued, m.w.N)
+	}
+	return f, err
+}
+
+// fill queues all contacts in closed channels.
+func (m measurement) fill(ctx context.Context, f *Figures) (*calls, error) {
+	if err := m.s.pause(ctx, true); err != nil {
+		return nil, err
+	}
+	began := time.Now()
+	made, err := m.w.enqueueAll(ctx, m.s)
+	f.EnqueuePS = float64(m.w.N) / time.Since(began).Seconds()
+	return made, err
+}
+
+// idle measures a broker that has nothing to do any more. Every channel has had
+// a contact, so that none is idle because it was never used.
+func (m measurement) idle(ctx context.Context) (Figures, error) {
+	f, err := m.through(ctx)
+	if err != nil || f.Error != "" {
+		return f, err
+	}
+	if !sleep(ctx, min(settle, m.w.Lasting)) {
+		return f, ctx.Err()
+	}
+	before, err := m.used(ctx)
+	if err != nil {
+		return f, err
+	}
+	others, began := watchOthers(), time.Now()
+	if !sleep(ctx, m.w.Lasting) {
+		return f, ctx.Err()
+	}
+	after, err := m.used(ctx)
+	if err != nil {
+		return f, err
+	}
+	spent, seconds := after.since(before), time.Since(began).Seconds()
+	f.Others = others(m.parts(spent))
+	f.IdleCPU = spent.cpu.Seconds() / seconds * 60
+	f.IdleStore = spent.server.Seconds() / seconds * 60
+	f.IdleStmts = max(0, spent.statements-m.store.own()) / seconds
+	return f, nil
+}
+
+// How a restart is measured.
+const (
+	watchRestart = 8 * time.Second        // after the first send
+	beat         = 100 * time.Millisecond // of the time line
+)
+
+// restart measures a start with all contacts queued: they are queued in closed
+// channels, the channels are opened, and the broker is stopped and started at
+// once, so that the provider's reports of what was out find it again.
+func (m measurement) restart(ctx context.Context) (Figures, error) {
+	f := m.w.figures()
+	if err := m.p.reset(ctx, m.w.expectation()); err != nil {
+		return f, err
+	}
+	made, err := m.fill(ctx, &f)
+	if err != nil {
+		return f, err
+	}
+	if err := m.s.pause(ctx, false); err != nil {
+		return f, err
+	}
+	m.broker.stop()
+	if err := m.p.mark(ctx); err != nil {
+		return f, err
+	}
+	stub, err := m.p.figures(ctx)
+	if err != nil {
+		return f, err
+	}
+	server, err := m.store.add(ctx, cost{})
+	if err != nil {
+		return f, err
+	}
+	others, began := watchOthers(), time.Now()
+	if err := m.broker.start(ctx); err != nil {
+		return f, err
+	}
+	seen, err := m.watchStart(ctx)
+	if err != nil {
+		return f, err
+	}
+	spent, err := m.used(ctx)
+	if err != nil {
+		return f, err
+	}
+	f.Others = others(spent.cpu + spent.stub - time.Duration(stub.CPU) + spent.server - server.server)
+	f.FirstSend = seen.First.Sub(began).Seconds()
+	f.FullRate, f.PerS = fullRate(seen.Timeline, beat)
+	f.FullRate -= began.Sub(seen.Marked).Seconds()
+	f.RSSClient, f.RSSServer = megabytes(spent.peak), megabytes(m.store.size())
+	return f, m.judgeRestart(ctx, &f, made)
+}
+
+// watchStart waits for the first send, and then for the rate to show.
+func (m measurement) watchStart(ctx context.Context) (seenByProvider, error) {
+	began := time.Now()
+	for {
+		seen, err := m.p.figures(ctx)
+		switch {
+		case err != nil:
+			return seen, err
+		case seen.First.IsZero() && time.Since(began) > stall:
+			return seen, fmt.Errorf("nothing was sent within %s of the start", stall)
+		case !seen.First.IsZero() && (time.Since(seen.First) > watchRestart || seen.Distinct >= m.w.N):
+			return seen, nil
+		}
+		if !sleep(ctx, lookFor) {
+			return seen, ctx.Err()
+		}
+	}
+}
+
+// judgeRestart closes the channels and counts: what was not sent has to be
+// queued still.
+func (m measurement) judgeRestart(ctx context.Context, f *Figures, made *calls) error {
+	if err := m.s.pause(ctx, true); err != nil {
+		return err
+	}
+	var seen seenByProvider
+	queued := 0
+	for began := time.Now(); time.Since(began) < endLimit; {
+		var err error
+		if seen, err = m.p.figures(ctx); err != nil {
+			return err
+		}
+		if queued, _, err = m.s.open(ctx); err != nil {
+			return err
+		}
+		if seen.Ended+seen.Unheard >= seen.Distinct && seen.Distinct+queued == m.w.N {
+			break
+		}
+		if !sleep(ctx, lookFor) {
+			return ctx.Err()
+		}
+	}
+	var err error
+	if seen.order, err = m.inOrder(ctx, made); err != nil {
+		return err
+	}
+	f.MaxActive, f.Duplicate, f.Lost = seen.MaxActive, seen.Twice, m.w.N-seen.Distinct-queued
+	f.Error = strings.Join(seen.restartFaults(m.w.expectation(), queued), "; ")
+	return nil
+}
+
+// fullRate finds in a time line of arrivals when the sustained rate was
+// reached first, in seconds from its beginning, and what it is. The sustained
+// rate is the median of the later half of what there is after the first
+// arrival; it is reached at the end of the first half second that has nine
+// tenths of it.
+func fullRate(line []int, beat time.Duration) (seconds, rate float64) {
+	const window = 5
+	first := 0
+	for first < len(line) && line[first] == 0 {
+		first++
+	}
+	sums := make([]float64, 0, len(line))
+	for i := first; i+window <= len(line); i++ {
+		sum := 0
+		for _, n := range line[i : i+window] {
+			sum += n
+		}
+		sums = append(sums, float64(sum))
+	}
+	if len(sums) == 0 {
+		return 0, 0
+	}
+	full := middle(sums[len(sums)/2:])
+	for i, sum := range sums {
+		if sum >= 0.9*full {
+			return (time.Duration(first+i+window) * beat).Seconds(), full / (window * beat.Seconds())
+		}
+	}
+	return 0, 0
+}

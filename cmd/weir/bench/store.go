@@ -1,0 +1,151 @@
+package bench
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"weir/internal/mariadb"
+)
+
+// Sizes of a private server, those of the workload.
+const (
+	bufferPool = 1024 // MB
+	redoLog    = 512
+)
+
+// store makes new databases of one kind.
+type store struct {
+	kind    string
+	folder  string // for files: of the session, or where the user wants them
+	address string // of a server
+	server  *mariadb.Server
+}
+
+// database is a new, empty one.
+type database struct {
+	url   string
+	meter Meter
+	drop  func() error
+}
+
+// openStore finds the store that the user names, and starts a server where that
+// is needed. folder is the session's.
+func openStore(ctx context.Context, name, folder string) (*store, error) {
+	s := &store{kind: kindOf(name), folder: folder}
+	switch kind, place, isURL := strings.Cut(name, "://"); {
+	case kind == "sqlite" && isURL:
+		s.folder = filepath.Dir(place)
+	case kind == "sqlite":
+	case kind == "mysql" && isURL:
+		s.address = name
+	case kind == "mysql":
+		dir := filepath.Join(folder, "my")
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			return nil, err
+		}
+		var err error
+		if s.server, err = mariadb.Start(ctx, dir, mariadb.Sizes{BufferPool: bufferPool, RedoLog: redoLog}); err != nil {
+			return nil, err
+		}
+		s.address = s.server.Address()
+	default:
+		return nil, fmt.Errorf("there is no store %q; there are sqlite, mysql, sqlite://FILE and mysql://USER:PASSWORD@HOST:PORT", kind)
+	}
+	return s, nil
+}
+
+// disk is the folder in which it lies; empty: nobody knows.
+func (s *store) disk() string {
+	if s.kind == "sqlite" || s.server != nil {
+		return s.folder
+	}
+	return ""
+}
+
+// fresh makes a database.
+func (s *store) fresh(ctx context.Context) (database, error) {
+	name := "weir_bench_" + strings.ToLower(rand.Text())
+	if s.kind == "sqlite" {
+		dir := filepath.Join(s.folder, name)
+		drop := func() error { return os.RemoveAll(dir) }
+		return database{"sqlite://" + filepath.Join(dir, "weir.db"), Meter{}, drop}, os.Mkdir(dir, 0o700)
+	}
+	url, err := mariadb.CreateDatabase(ctx, s.address, name)
+	if err != nil {
+		return database{}, err
+	}
+	d := database{url, Meter{Address: s.address}, func() error {
+		return mariadb.DropDatabase(context.WithoutCancel(ctx), s.address, name)
+	}}
+	if s.server != nil {
+		d.meter.PID = s.server.PID()
+	}
+	return d, nil
+}
+
+func (s *store) end() {
+	if s.server != nil {
+		s.server.Kill() // its data goes with it
+	}
+}
+
+// Meter says where the cost of a store that is a process of its own is read.
+type Meter struct {
+	Address string // of the server; empty: the store is in the broker's process
+	PID     int    // of the server, if it runs on this machine as our own
+}
+
+// reader reads a meter.
+type reader struct {
+	m Meter
+	w *mariadb.Watcher
+}
+
+func (m Meter) open() (*reader, error) {
+	if m.Address == "" {
+		return &reader{m: m}, nil
+	}
+	w, err := mariadb.Watch(m.Address)
+	return &reader{m, w}, err
+}
+
+func (r *reader) close() error {
+	if r.w == nil {
+		return nil
+	}
+	return r.w.Close()
+}
+
+// add puts the store's cost into c.
+func (r *reader) add(ctx context.Context, c cost) (cost, error) {
+	if r.w == nil {
+		return c, nil
+	}
+	var err error
+	if c.statements, c.commits, err = r.w.Done(ctx); err != nil || r.m.PID == 0 {
+		return c, err
+	}
+	used, err := costOf(r.m.PID)
+	c.server = used.cpu
+	return c, err
+}
+
+// own is how many of the statements between two looks are the reader's.
+func (r *reader) own() float64 {
+	if r.w == nil {
+		return 0
+	}
+	return 1
+}
+
+// size is the proportional set size of the server in bytes; 0 if nobody knows.
+func (r *reader) size() int64 {
+	if r.m.PID == 0 {
+		return 0
+	}
+	return pssOf(r.m.PID)
+}

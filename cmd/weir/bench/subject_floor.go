@@ -1,0 +1,60 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// channelName is the name of the i-th channel, and of its application at the
+// provider.
+func channelName(i int) string { return strconv.Itoa(i) }
+
+// address is the one that a contact is sent to.
+func address(id int) string { return "+1555" + strconv.Itoa(1_000_000+id) }
+
+// floorSubject is the floor under test; it runs in the process of the load.
+type floorSubject struct{ f *floor }
+
+// newFloorSubject starts a floor and has the provider call it back.
+func newFloorSubject(ctx context.Context, p provider, w Workload) (*floorSubject, func(), error) {
+	f := newFloor(p.url, w.Channels, w.Capacity)
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, nil, err
+	}
+	mux := http.NewServeMux()
+	mux.Handle("POST /callbacks/{channel}/ack", f)
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
+	go func() { _ = server.Serve(l) }()
+	for i := range w.Channels {
+		if err := p.announce(ctx, channelName(i), "http://"+l.Addr().String()+"/callbacks/"+channelName(i)+"/ack"); err != nil {
+			return nil, nil, errors.Join(err, server.Close())
+		}
+	}
+	return &floorSubject{f}, func() { _ = server.Close() }, nil
+}
+
+func (s *floorSubject) pause(_ context.Context, paused bool) error {
+	s.f.pause(paused)
+	return nil
+}
+
+func (s *floorSubject) enqueue(_ context.Context, channel int, list []contact, began time.Time) error {
+	out := make([]floorContact, len(list))
+	for i, c := range list {
+		out[i] = floorContact{address(c.id), text(c.id, channel, began)}
+	}
+	s.f.accept(channel, out)
+	return nil
+}
+
+func (s *floorSubject) open(context.Context) (queued, inFlight int, err error) {
+	queued, inFlight = s.f.openContacts()
+	return queued, inFlight, nil
+}
+
+func (s *floorSubject) used(context.Context) (cost, error) { return self{}.used() }

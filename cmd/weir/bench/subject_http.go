@@ -1,0 +1,239 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// httpSubject is a Weir that is used over its API.
+type httpSubject struct {
+	url, token string
+	prefix     string // of the channels' names
+	channels   int
+	full       bool // its channel is the one that stays full
+	client     *http.Client
+	broker     interface{ used() (cost, error) } // nil: what it costs is not known
+	asking     time.Duration                     // what the broker has spent on being asked for its metrics
+}
+
+// own begins the names of channels where nobody else has any.
+const own = "bench"
+
+func newHTTPSubject(url, token, prefix string, channels int) *httpSubject {
+	return &httpSubject{url: strings.TrimSuffix(url, "/"), token: token, prefix: prefix, channels: channels, client: &http.Client{
+		Timeout: 30 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 256, DisableCompression: true},
+	}}
+}
+
+// setUp creates the channels.
+func (s *httpSubject) setUp(ctx context.Context, p provider, w Workload) error {
+	return s.each(ctx, func(i int) error {
+		return s.put(ctx, p, s.channel(i), strings.TrimPrefix(s.channel(i), s.prefix+"-"), w.Capacity, w.prepared())
+	})
+}
+
+func (s *httpSubject) put(ctx context.Context, p provider, name, application string, capacity int, paused bool) error {
+	return s.do(ctx, http.MethodPut, "/v1/channels/"+name, map[string]any{
+		"type": "nuntium", "capacity": capacity, "paused": paused, "settings": map[string]any{
+			"base_url": p.url, "account": account, "application": application, "password": "secret", "channel": application,
+		},
+	}, nil)
+}
+
+// each does something for every channel, some at the same time.
+func (s *httpSubject) each(ctx context.Context, do func(i int) error) error {
+	const atOnce = 10
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var next atomic.Int64
+	var all sync.WaitGroup
+	for range min(atOnce, s.channels) {
+		all.Go(func() {
+			for i := int(next.Add(1)); i <= s.channels && ctx.Err() == nil; i = int(next.Add(1)) {
+				if err := do(i - 1); err != nil {
+					cancel(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	return context.Cause(ctx)
+}
+
+// remove deletes the channels with what is queued in them.
+func (s *httpSubject) remove(ctx context.Context) error {
+	var errs []error
+	for i := range s.channels {
+		for {
+			err := s.do(ctx, http.MethodDelete, "/v1/channels/"+s.channel(i)+"?cancel=true", nil, nil)
+			if missing := (*refusedError)(nil); errors.As(err, &missing) && missing.status == http.StatusNotFound {
+				break
+			}
+			if !sleep(ctx, 100*time.Millisecond) { // deleting goes on while contacts are out
+				errs = append(errs, fmt.Errorf("channel %s could not be removed: %w", s.channel(i), errors.Join(err, ctx.Err())))
+				break
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (s *httpSubject) channel(i int) string {
+	if s.full {
+		return s.prefix + backlogChannel
+	}
+	return s.prefix + "-" + channelName(i)
+}
+
+func (s *httpSubject) pause(ctx context.Context, paused bool) error {
+	return s.each(ctx, func(i int) error {
+		return s.do(ctx, http.MethodPatch, "/v1/channels/"+s.channel(i), map[string]any{"paused": paused}, nil)
+	})
+}
+
+// apiContact is a contact as the API takes it.
+type apiContact struct {
+	Key      string   `json:"key"`
+	To       string   `json:"to"`
+	Messages []string `json:"messages"`
+}
+
+func (s *httpSubject) enqueue(ctx context.Context, channel int, list []contact, began time.Time) error {
+	out := make([]apiContact, len(list))
+	for i, c := range list {
+		out[i] = apiContact{keyOf(c.id, began), address(c.id), []string{text(c.id, channel, began)}}
+	}
+	return s.do(ctx, http.MethodPost, "/v1/channels/"+s.channel(channel)+"/contacts", map[string]any{"contacts": out}, nil)
+}
+
+// keyOf is a key that no other run gives.
+func keyOf(id int, began time.Time) string { return fmt.Sprintf("%d-%d", began.UnixNano(), id) }
+
+func (s *httpSubject) open(ctx context.Context) (queued, inFlight int, err error) {
+	cursor := ""
+	for {
+		var page struct {
+			Channels []struct {
+				Channel  string `json:"channel"`
+				InFlight int    `json:"in_flight"`
+				Queued   int    `json:"queued"`
+			} `json:"channels"`
+			Next string `json:"next_cursor"`
+		}
+		if err := s.do(ctx, http.MethodGet, "/v1/channels?limit=500"+cursor, nil, &page); err != nil {
+			return 0, 0, err
+		}
+		for _, c := range page.Channels {
+			if strings.HasPrefix(c.Channel, s.prefix+"-") && strings.HasSuffix(c.Channel, backlogChannel) == s.full {
+				queued, inFlight = queued+c.Queued, inFlight+c.InFlight
+			}
+		}
+		if page.Next == "" {
+			return queued, inFlight, nil
+		}
+		cursor = "&cursor=" + url.QueryEscape(page.Next)
+	}
+}
+
+// backlogChannel ends the name of the channel that is paused and full.
+const backlogChannel = "-backlog"
+
+func (s *httpSubject) used(ctx context.Context) (cost, error) {
+	if s.broker == nil {
+		return cost{}, nil
+	}
+	before, err := s.broker.used()
+	if err != nil {
+		return cost{}, err
+	}
+	commits, statements, err := s.store(ctx)
+	if err != nil {
+		return cost{}, err
+	}
+	c, err := s.broker.used()
+	s.asking += c.cpu - before.cpu
+	c.cpu -= s.asking // with many channels it is more than they cost in a minute of rest
+	c.commits, c.statements = commits, statements
+	return c, err
+}
+
+// store reads from the metrics what the store has done.
+func (s *httpSubject) store(ctx context.Context) (commits, statements float64, err error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+"/metrics", nil)
+	if err != nil {
+		return 0, 0, err
+	}
+	r.Header.Set("Authorization", "Bearer "+s.token)
+	answer, err := s.client.Do(r)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer func() { _ = answer.Body.Close() }()
+	raw, err := io.ReadAll(answer.Body)
+	if err != nil {
+		return 0, 0, err
+	}
+	return sample(raw, `weir_db_transactions_total{result="committed"}`), sample(raw, "weir_db_statements_total"), nil
+}
+
+// sample is the value of one series; 0 if there is none.
+func sample(text []byte, series string) float64 {
+	for line := range bytes.Lines(text) {
+		var v float64
+		if rest, ok := bytes.CutPrefix(line, []byte(series+" ")); ok {
+			_, _ = fmt.Sscan(string(rest), &v)
+			return v
+		}
+	}
+	return 0
+}
+
+func (s *httpSubject) do(ctx context.Context, method, path string, in, out any) error {
+	var body io.Reader
+	if in != nil {
+		raw, err := json.Marshal(in)
+		if err != nil {
+			return err
+		}
+		body = bytes.NewReader(raw)
+	}
+	r, err := http.NewRequestWithContext(ctx, method, s.url+path, body)
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Authorization", "Bearer "+s.token)
+	answer, err := s.client.Do(r)
+	if err != nil {
+		return fmt.Errorf("the broker: %w", err)
+	}
+	defer func() { _ = answer.Body.Close() }()
+	raw, err := io.ReadAll(io.LimitReader(answer.Body, 8<<20))
+	switch {
+	case err != nil:
+		return fmt.Errorf("the broker: %w", err)
+	case answer.StatusCode/100 != 2:
+		return &refusedError{answer.StatusCode, fmt.Sprintf("the broker answers %s to %s %s: %.300s", answer.Status, method, path, raw)}
+	case out == nil:
+		return nil
+	}
+	return json.Unmarshal(raw, out)
+}
+
+// refusedError is an answer that is not 2xx.
+type refusedError struct {
+	status int
+	text   string
+}
+
+func (e *refusedError) Error() string { return e.text }

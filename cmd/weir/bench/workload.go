@@ -1,0 +1,186 @@
+package bench
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Workload is what a run puts through.
+type Workload struct {
+	Mode     string
+	N        int
+	Channels int
+	Capacity int
+	Batch    int           // contacts in each call
+	Rate     int           // of latency: contacts per second
+	Queued   int           // of backlog and growth: contacts that are queued beside
+	Finished int           // of growth: contacts that are finished beside
+	Lasting  time.Duration // of idle: how long is looked on
+	Floor    bool          // it is put through the floor
+}
+
+// The modes.
+const (
+	Drain      = "drain"      // everything is queued, then the channels are opened
+	Live       = "live"       // everything is queued while the channels are open
+	Latency    = "latency"    // one after the other, at a fixed rate
+	Turnaround = "turnaround" // one channel of capacity 1
+	Backlog    = "backlog"    // live, beside many contacts of a paused channel
+	Restart    = "restart"    // a start with many queued contacts
+	Crash      = "crash"      // live, killed twice
+	Idle       = "idle"       // nothing to do
+	Bulk       = "bulk"       // enqueueing alone, in batches of a thousand
+	Growth     = "growth"     // live, beside more and more queued and finished contacts
+)
+
+func modes() []string {
+	return []string{Live, Drain, Latency, Turnaround, Backlog, Restart, Crash, Idle, Bulk, Growth}
+}
+
+// prepared says whether the channels are closed while contacts are queued.
+func (w Workload) prepared() bool {
+	return w.Mode == Drain || w.Mode == Turnaround || w.Mode == Restart || w.Mode == Bulk
+}
+
+// expectation is what the provider is told.
+func (w Workload) expectation() expectation {
+	return expectation{N: w.N, Channels: w.Channels, Capacity: w.Capacity, Order: w.prepared(), Strict: w.strict()}
+}
+
+// strict says whether every contact has to come within as many places of its turn
+// as there are slots. Not the floor's, which has nothing but goroutines that race
+// for connections; nor those of runs that are only tried out, with few slots, of
+// which a program that is held up for a moment gives all to others.
+func (w Workload) strict() bool {
+	return !w.Floor && (w.Mode == Drain && w.N >= patient || w.Mode == Turnaround)
+}
+
+// callersOf is how many call at the same time.
+func (w Workload) callersOf() int {
+	switch {
+	case w.Mode == Turnaround: // with one slot, order is judged to the contact
+		return 1
+	case w.Batch > 1:
+		return 8
+	}
+	return 64
+}
+
+// enqueueAll hands everything in: as fast as the callers can, or at a rate. The
+// calls that it gives are those of which an order is judged.
+func (w Workload) enqueueAll(ctx context.Context, s subject) (*calls, error) {
+	if w.Mode == Latency {
+		return nil, w.enqueueAtRate(ctx, s)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var next atomic.Int64
+	var all sync.WaitGroup
+	turns, made := newTurns(w), newCalls(w)
+	for range w.callersOf() {
+		all.Go(func() {
+			for k := int(next.Add(1)); k <= len(made.spans) && ctx.Err() == nil; k = int(next.Add(1)) {
+				turns.wait(k - 1)
+				err := w.call(ctx, s, k-1, made)
+				turns.done(k - 1)
+				if err != nil {
+					cancel(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	return made, context.Cause(ctx)
+}
+
+// call makes the k-th call: one contact, or a batch of one channel.
+func (w Workload) call(ctx context.Context, s subject, k int, made *calls) error {
+	channel := k % w.Channels
+	var list []contact
+	for _, id := range w.contactsOf(k) {
+		list = append(list, contact{id, channel})
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	made.begin(k, len(list))
+	defer made.end(k)
+	return s.enqueue(ctx, channel, list, time.Now())
+}
+
+// contactsOf are the numbers of the contacts of the k-th call. Contact i, from 1,
+// has channel (i − 1) mod Channels.
+func (w Workload) contactsOf(k int) []int {
+	var ids []int
+	first := k/w.Channels*w.Batch*w.Channels + k%w.Channels
+	for i := range w.Batch {
+		if id := first + i*w.Channels; id < w.N {
+			ids = append(ids, id+1)
+		}
+	}
+	return ids
+}
+
+// turns keep the batches of a channel in order where order is judged: two that
+// are on their way at the same time may be accepted either way round, which is
+// farther than the capacity when they are large.
+type turns struct {
+	mu       sync.Mutex
+	changed  *sync.Cond
+	channels int
+	next     []int // by channel; nil: no order is kept
+}
+
+func newTurns(w Workload) *turns {
+	t := &turns{channels: w.Channels}
+	t.changed = sync.NewCond(&t.mu)
+	if w.prepared() && w.Batch > 1 && w.Channels > 1 {
+		t.next = make([]int, w.Channels)
+	}
+	return t
+}
+
+// wait returns when all earlier calls of the k-th call's channel are done.
+func (t *turns) wait(k int) {
+	if t.next == nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for t.next[k%t.channels] != k/t.channels {
+		t.changed.Wait()
+	}
+}
+
+func (t *turns) done(k int) {
+	if t.next == nil {
+		return
+	}
+	t.mu.Lock()
+	t.next[k%t.channels]++
+	t.mu.Unlock()
+	t.changed.Broadcast()
+}
+
+// enqueueAtRate is an open loop: a slow call holds nobody up.
+func (w Workload) enqueueAtRate(ctx context.Context, s subject) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var all sync.WaitGroup
+	begin := time.Now()
+	for i := range w.N {
+		if !sleep(ctx, time.Until(begin.Add(time.Duration(i)*time.Second/time.Duration(w.Rate)))) {
+			break
+		}
+		began := time.Now()
+		all.Go(func() {
+			if err := s.enqueue(ctx, i%w.Channels, []contact{{i + 1, i % w.Channels}}, began); err != nil {
+				cancel(err)
+			}
+		})
+	}
+	all.Wait()
+	return context.Cause(ctx)
+}

@@ -1,0 +1,110 @@
+package cli
+
+import (
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"weir/cmd/weir/bench"
+)
+
+const aboutBench = `Puts one fixed workload through the broker and through a floor that keeps
+everything in memory, and prints a line of JSON for each run and a table of
+medians. A run that lost a contact, sent one twice, exceeded a capacity or left
+the order fails.
+
+Figures are to be read as ratios to the floor of the same session.
+
+Modes:
+  live        contacts are queued while they are dispatched
+  drain       contacts are queued in closed channels, which are then opened
+  latency     --rate contacts a second, from the call to the provider
+  turnaround  one channel of capacity 1: from a freed slot to the next contact
+  backlog     live, beside --queued contacts of a paused channel
+  restart     the program is started with --queued contacts over all channels
+  crash       live, with two kill -9 on the way
+  idle        channels without contacts
+  bulk        --queued contacts are queued, in batches of a thousand
+  growth      live, beside each number of --rows: contacts that are there before,
+              --finished of a hundred finished and the rest queued in a paused
+              channel; they are made within the database. Takes up to 1 GB of
+              disk for a million rows; ends with a table in Markdown
+
+With --url a running Weir is measured, in channels of its own that are removed
+at the end: for sizing an installation. It has to reach this program's provider
+(--provider). What needs a look at its process or store is 0 then.`
+
+func (a *app) bench() *cobra.Command {
+	o, tokenFile := bench.Defaults(), ""
+	c := &cobra.Command{
+		Use: "bench", Short: "Measure the broker against a floor without a store", Args: nothing, Long: aboutBench,
+		Example: `  weir bench
+  weir bench --mode live,drain --peer floor,inside,http,http-batch --database sqlite,mysql
+  weir bench --mode live,latency --url https://weir.example --token-file token --provider 10.0.0.7:9000
+  weir bench --set short`,
+		RunE: func(c *cobra.Command, _ []string) error {
+			program, err := os.Executable()
+			if err != nil {
+				return err
+			}
+			o.Program, o.Out, o.Err = program, a.Stdout, a.Stderr
+			if o.URL != "" && o.Token == "" {
+				if o.Token, err = a.token(c, tokenFile); err != nil {
+					return err
+				}
+			}
+			return bench.Run(c.Context(), o)
+		},
+	}
+	benchFlags(c, &o)
+	c.Flags().StringVar(&tokenFile, "token-file", "", "file with that token (default WEIR_TOKEN_FILE, or WEIR_TOKEN itself)")
+	c.AddCommand(a.benchChild(), a.benchProvider())
+	return c
+}
+
+func benchFlags(c *cobra.Command, o *bench.Options) {
+	f := c.Flags()
+	f.StringSliceVar(&o.Modes, "mode", o.Modes, "what is measured: live, drain, latency, turnaround, backlog, restart, crash, idle, bulk, growth")
+	f.StringSliceVar(&o.Peers, "peer", o.Peers, "floor, inside, inside-batch, http, http-batch, http-1000")
+	f.BoolVar(&o.Floor, "floor", false, "the floor is among the peers, too")
+	f.StringVar(&o.Set, "set", "", "short (some minutes) or full: every run that the table of aims needs, on SQLite and a private MariaDB")
+	f.IntVar(&o.N, "n", o.N, "contacts of a run")
+	f.IntVar(&o.Channels, "channels", o.Channels, "channels")
+	f.IntVar(&o.Capacity, "capacity", o.Capacity, "capacity of each channel")
+	f.IntVar(&o.Repeat, "repeat", o.Repeat, "repetitions of every run")
+	f.IntVar(&o.Queued, "queued", o.Queued, "contacts that are queued in backlog, restart and bulk")
+	f.IntSliceVar(&o.Rows, "rows", o.Rows, "contacts that are in the store before, in growth")
+	f.IntVar(&o.Finished, "finished", o.Finished, "how many of a hundred of those are finished")
+	f.IntVar(&o.Rate, "rate", o.Rate, "contacts a second of latency")
+	f.DurationVar(&o.Latency, "latency", o.Latency, "how long latency takes")
+	f.DurationVar(&o.Idle, "idle", o.Idle, "how long idle looks on")
+	f.StringSliceVar(&o.Databases, "database", o.Databases, "stores: sqlite, mysql (a private server is started), sqlite://FILE (a new folder beside it), mysql://USER:PASSWORD@HOST:PORT; each run has a new database")
+	f.StringVar(&o.URL, "url", "", "a running Weir that is measured instead")
+	f.StringVar(&o.Token, "token", "", "a token of it that may manage channels and contacts; others on this machine can read it, --token-file is better")
+	f.StringVar(&o.Provider, "provider", "", "where the provider listens (default: somewhere on loopback)")
+	f.StringVar(&o.Against, "against", "", "an earlier version of this program: fail if this one is slower")
+	f.BoolVar(&o.JSON, "json", false, "lines of JSON only")
+	f.StringVar(&o.Profile, "profile", "", "file for a CPU profile of the latest run with the load in the broker's process")
+}
+
+func (a *app) benchChild() *cobra.Command {
+	return &cobra.Command{
+		Use: "child", Short: "One run, with the load in the broker's process", Args: nothing, Hidden: true,
+		RunE: func(c *cobra.Command, _ []string) error { return bench.Child(c.Context(), a.Stdin, a.Stdout) },
+	}
+}
+
+func (a *app) benchProvider() *cobra.Command {
+	var delay time.Duration
+	var listen string
+	c := &cobra.Command{
+		Use: "provider", Short: "The provider that the runs use", Args: nothing, Hidden: true,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return bench.Provider(c.Context(), listen, delay, a.Stdout)
+		},
+	}
+	c.Flags().DurationVar(&delay, "delay", 10*time.Millisecond, "from taking a message to reporting its delivery")
+	c.Flags().StringVar(&listen, "listen", "127.0.0.1:0", "address to listen on")
+	return c
+}

@@ -1,0 +1,220 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"weir"
+	"weir/client"
+	"weir/cmd/weir/cli/terminal"
+)
+
+const contactAbout = `Speaks to a running Weir about contacts: queues one or a million of them, finds
+them, shows what happened to them, takes them back.
+
+` + aboutRemote + ` Without the scope pii:read numbers are
+shown masked.
+
+` + aboutExits
+
+const contactExample = `  weir contact send sms --to +15550001 --message "Please call us." --key reminder-17
+  weir contact send sms --file people.csv --errors refused.csv
+  weir contact list --channel sms --state queued
+  weir contact timeline 1-1w9gn3k1c740`
+
+func (a *app) contact() *cobra.Command {
+	r := newRemote()
+	c := group("contact", "Queue, find, follow and cancel contacts", contactAbout,
+		a.contactSend(r), a.contactList(r), a.contactShow(r), a.contactTimeline(r), a.contactCancel(r))
+	c.Example = contactExample
+	a.addressed(c, r)
+	return c
+}
+
+func (a *app) contactList(r *remote) *cobra.Command {
+	var w watching
+	var p client.ListContactsParams
+	var states []string
+	var outcomes []string
+	for _, o := range weir.Outcomes() {
+		outcomes = append(outcomes, string(o))
+	}
+	most := 100
+	c := a.speaking(r, "list", "List contacts", `Lists contacts by channel and in order of acceptance; with --state, in the order in
+which they came into it.`, `  weir contact list --channel sms --state queued,sending
+  weir contact list --channel sms --key reminder-17 --output json
+  weir contact list --channel sms --outcome lost --since 24h
+  weir contact list --channel sms --state done --limit 0 --output jsonl > done.jsonl`,
+		func(ctx context.Context, c *cobra.Command, to *client.Client, _ []string) error {
+			if most < 0 {
+				return misuse(c, "--limit must be 0 or more")
+			}
+			p.State = strings.Join(states, ",")
+			return a.follow(ctx, &r.printing, &w, func(out io.Writer) error { return a.listContacts(ctx, r, to, p, most, out) })
+		})
+	f := c.Flags()
+	f.StringVar(&p.Channel, "channel", "", "only those of this channel")
+	f.StringSliceVar(&states, "state", nil, "only those that are queued, sending, active, unknown or done; several with commas")
+	f.StringVar(&p.Outcome, "outcome", "", "only those that ended as "+strings.Join(outcomes[:len(outcomes)-1], ", ")+" or "+outcomes[len(outcomes)-1])
+	f.StringVar(&p.Survey, "survey", "", "only those of this survey")
+	f.StringVar(&p.Key, "key", "", "only those with this key")
+	a.moment(c, &p.Since, "since", "only those that were accepted then or later")
+	a.moment(c, &p.Until, "until", "only those that were accepted before")
+	f.IntVar(&most, "limit", most, "most contacts that are listed; 0: all")
+	a.flagNames(c, r, "channel", channelNames)
+	a.flagNames(c, r, "survey", surveyNames)
+	_ = c.RegisterFlagCompletionFunc("state", cobra.FixedCompletions([]string{"queued", "sending", "active", "unknown", "done"}, cobra.ShellCompDirectiveNoFileComp))
+	_ = c.RegisterFlagCompletionFunc("outcome", cobra.FixedCompletions(outcomes, cobra.ShellCompDirectiveNoFileComp))
+	w.flag(c)
+	return c
+}
+
+// moment adds a flag for a moment, given as such or by how long ago it was.
+func (a *app) moment(c *cobra.Command, into *time.Time, name, about string) {
+	c.Flags().Func(name, about+": an instant, or how long ago, such as 24h", func(text string) (err error) {
+		*into, err = a.ago(text)
+		return err
+	})
+}
+
+func (a *app) listContacts(ctx context.Context, r *remote, to *client.Client, p client.ListContactsParams, most int, out io.Writer) error {
+	if most > 0 {
+		p.Limit = min(most, 1000)
+	}
+	l := a.list(&r.printing, out, left("CONTACT"), left("CHANNEL", 8), left("KEY", 10), left("TO"), left("STATE"), left("OUTCOME"), right("ATTEMPTS"), left("ACCEPTED"), left("REASON", 10))
+	for x, err := range to.Contacts(ctx, p) {
+		if err != nil {
+			return err
+		}
+		if most > 0 && l.count == most {
+			if !r.json() {
+				_, _ = fmt.Fprintln(a.Stderr, "there are more; --limit says how many are listed, 0 lists all")
+			}
+			break
+		}
+		attempts := 0
+		for _, t := range x.Attempts {
+			attempts = max(attempts, t.Number)
+		}
+		err = l.add(x, cells(x.ID, x.Channel, x.Key, x.To, stateCell(x.State), stateCell(x.Outcome), attempts, a.minute(x.QueuedAt), x.Reason)...)
+		if err != nil {
+			return err
+		}
+	}
+	return l.end()
+}
+
+func (a *app) contactShow(r *remote) *cobra.Command {
+	var w watching
+	c := a.speaking(r, "show ID", "Show a contact with its attempts", "Shows a contact, what it is to say, and its attempts.", "  weir contact show 1-1w9gn3k1c740\n  weir contact show 1-1w9gn3k1c740 --watch",
+		func(ctx context.Context, _ *cobra.Command, to *client.Client, args []string) error {
+			return a.follow(ctx, &r.printing, &w, func(out io.Writer) error {
+				var raw []byte
+				x, err := to.Keeping(&raw).GetContact(ctx, args[0])
+				if err != nil {
+					return err
+				}
+				if r.json() {
+					return rawLine(out, raw)
+				}
+				_, err = io.WriteString(out, a.contactText(x, a.look(&r.printing).colours))
+				return err
+			})
+		})
+	w.flag(c)
+	return c
+}
+
+func (a *app) contactText(x *client.ContactView, colours bool) string {
+	var b strings.Builder
+	line := func(name, text string) {
+		if text != "" {
+			fmt.Fprintf(&b, "  %-10s  %s\n", name, terminal.Visible(text))
+		}
+	}
+	state := stateCell(cmp.Or(x.Outcome, x.State))
+	fmt.Fprintf(&b, "%s: %s", terminal.Visible(x.ID), x.State)
+	if x.Outcome != "" {
+		fmt.Fprintf(&b, ", %s", state.Style.Paint(terminal.Visible(x.Outcome), colours))
+	}
+	if x.Canceling {
+		b.WriteString(", being taken back")
+	}
+	b.WriteByte('\n')
+	line("reason", x.Reason)
+	line("channel", x.Channel)
+	line("to", x.To)
+	line("key", x.Key)
+	line("survey", x.Survey)
+	line("priority", x.Priority)
+	line("size", plural(int64(x.Size), "slot", "slots"))
+	line("not before", a.second(x.NotBefore))
+	line("not after", a.second(x.NotAfter))
+	line("accepted", a.second(x.QueuedAt))
+	line("finished", a.second(x.FinishedAt))
+	for _, name := range slices.Sorted(maps.Keys(x.Labels)) {
+		line("label", name+"="+x.Labels[name])
+	}
+	for _, text := range x.Messages {
+		line("message", text)
+	}
+	if call := callText(x.Call); call != "" {
+		line("call", call)
+	}
+	for i := range x.Attempts {
+		t := &x.Attempts[i]
+		end := "under way"
+		if !t.FinishedAt.IsZero() {
+			end = cmp.Or(t.Outcome, "back in the queue")
+		}
+		line(fmt.Sprintf("attempt %d", t.Number), strings.TrimSuffix(strings.Join([]string{t.ID, a.second(t.ClaimedAt), end, t.Reason}, "  "), "  "))
+	}
+	return b.String()
+}
+
+func callText(call client.Call) string {
+	text, err := json.Marshal(call)
+	if err != nil || string(text) == "{}" {
+		return ""
+	}
+	return string(text)
+}
+
+// second writes an instant to the second.
+func (a *app) second(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.In(a.zone()).Format("2006-01-02 15:04:05")
+}
+
+func (a *app) contactCancel(r *remote) *cobra.Command {
+	var yes bool
+	c := a.speaking(r, "cancel ID", "Take a contact back", `Takes a contact back. One that waits is done at once; of one in flight the provider
+is asked, and it ends when it is known how.`, "  weir contact cancel 1-1w9gn3k1c740 --yes",
+		func(ctx context.Context, c *cobra.Command, to *client.Client, args []string) error {
+			if err := a.confirm(c, yes, "this takes contact "+args[0]+" back"); err != nil {
+				return err
+			}
+			var raw []byte
+			x, err := to.Keeping(&raw).CancelContact(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			if x.State == "done" {
+				return a.told(r, raw, "%s: %s", args[0], cmp.Or(x.Outcome, x.State))
+			}
+			return a.told(r, raw, "%s: %s, being taken back", args[0], x.State)
+		})
+	c.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	return c
+}

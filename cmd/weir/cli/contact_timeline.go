@@ -1,0 +1,116 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"weir/client"
+	"weir/cmd/weir/cli/terminal"
+)
+
+// timeline is what the API says of the life of a contact.
+type timeline struct {
+	ID      string      `json:"id"`
+	Channel string      `json:"channel"`
+	Events  []happening `json:"events"`
+	For     *struct {
+		Survey     string `json:"survey"`
+		Respondent string `json:"respondent"`
+	} `json:"for"`
+	NotRecorded []string `json:"not_recorded"`
+}
+
+// happening is one thing that happened to a contact.
+type happening struct {
+	At      time.Time `json:"at"`
+	What    string    `json:"what"`
+	Attempt int       `json:"attempt"`
+	Outcome string    `json:"outcome"`
+	Reason  string    `json:"reason"`
+	Contact string    `json:"contact"`
+	By      string    `json:"by"`
+	Action  string    `json:"action"`
+	Status  int       `json:"status"`
+}
+
+func (a *app) contactTimeline(r *remote) *cobra.Command {
+	var w watching
+	c := a.speaking(r, "timeline ID", "Show what happened to a contact, in order", `Shows what happened to a contact, in order: its acceptance, each hand-over to the
+provider, what the provider said, how it ended, and who asked for what through the
+API.`, "  weir contact timeline 1-1w9gn3k1c740\n  weir contact timeline 1-1w9gn3k1c740 --watch=5s",
+		func(ctx context.Context, _ *cobra.Command, to *client.Client, args []string) error {
+			return a.follow(ctx, &r.printing, &w, func(out io.Writer) error {
+				var raw []byte
+				var x timeline
+				get := client.Request{Method: http.MethodGet, Path: "/v1/contacts/" + url.PathEscape(args[0]) + "/timeline"}
+				if err := to.Keeping(&raw).Do(ctx, get, &x); err != nil {
+					return err
+				}
+				if r.json() {
+					return rawLine(out, raw)
+				}
+				_, err := io.WriteString(out, a.timelineText(&x, a.look(&r.printing).colours))
+				return err
+			})
+		})
+	w.flag(c)
+	return c
+}
+
+func (a *app) timelineText(x *timeline, colours bool) string {
+	var b strings.Builder
+	head := x.ID + " on " + x.Channel
+	if x.For != nil {
+		head += ", for respondent " + x.For.Respondent + " of survey " + x.For.Survey
+	}
+	fmt.Fprintf(&b, "%s\n", terminal.Visible(head))
+	var before time.Time
+	for i := range x.Events {
+		h := &x.Events[i]
+		gap := ""
+		if d := h.At.Sub(before); !before.IsZero() && d >= time.Second {
+			gap = "+" + span(d)
+		}
+		before = h.At
+		text := terminal.Visible(h.text())
+		if h.At.After(a.now()) {
+			text = terminal.Faint.Paint(text+" (to come)", colours)
+		}
+		fmt.Fprintf(&b, "%s  %-12s  %s\n", a.second(h.At), gap, text)
+	}
+	for _, text := range x.NotRecorded {
+		fmt.Fprintf(&b, "%s\n", terminal.Faint.Paint("not recorded: "+terminal.Visible(text), colours))
+	}
+	return b.String()
+}
+
+// text says what happened, for people.
+func (h *happening) text() string {
+	said := map[string]string{
+		"accepted": "accepted", "made_of": "made of dead letter " + h.Contact, "waits_until": "waits until here", "claimed": "being handed over",
+		"handed_over": "the provider has it", "last_heard": "last word of the provider", "back_in_queue": "back in the queue", "ended": "done",
+		"dead_letter": "became a dead letter", "requeued": "queued again as " + h.Contact, "request": fmt.Sprintf("%s was asked for: %d", h.Action, h.Status),
+	}[h.What]
+	if said == "" {
+		said = h.What
+	}
+	if h.Attempt > 0 {
+		said = fmt.Sprintf("attempt %d: %s", h.Attempt, said)
+	}
+	for _, more := range []string{h.Outcome, h.Reason} {
+		if more != "" {
+			said += ", " + more
+		}
+	}
+	if h.By != "" {
+		said += ", by token " + h.By
+	}
+	return said
+}

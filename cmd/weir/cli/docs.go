@@ -1,0 +1,67 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"weir/cmd/weir/cli/manual"
+)
+
+// docs makes the hidden commands that write the papers about all others.
+func (a *app) docs() *cobra.Command {
+	var c *cobra.Command
+	paper := func() *manual.Paper {
+		return &manual.Paper{Root: c.Root(), Common: []string{aboutExits, aboutRemote}, Sections: sections()}
+	}
+	c = group("docs", "Write the papers about the commands", "Writes the papers about the commands.",
+		plain("man", "Write the man page", "", func(context.Context) error { return paper().Man(a.Stdout) }),
+		plain("markdown", "Write docs/cli.md", "", func(context.Context) error { return paper().Markdown(a.Stdout) }))
+	c.Hidden = true
+	return c
+}
+
+// sections are what holds for all commands.
+func sections() []manual.Section {
+	return []manual.Section{
+		{Title: "Which Weir", Text: `Commands that speak to a running Weir find it by --url or WEIR_URL, and show a token:
+--token-file, WEIR_TOKEN or WEIR_TOKEN_FILE. A token is never given on the command
+line, and stands in no output. "weir token create" makes one, on the machine of the
+database.`},
+		{Title: "Output", Text: `Results go to the standard output; progress, questions, warnings and errors to the
+standard error. Tables fit the terminal; elsewhere nothing in them is cut. Whatever
+came from outside and cannot be printed is shown escaped.
+
+  --output table   for people
+  --output json    one value; of a list an array
+  --output jsonl   each element of a list on a line of its own
+
+Colours are used on a terminal only, and not with --no-color, with NO_COLOR set, or
+where TERM is dumb.
+
+With --watch, or --watch=5s, a list or a thing is shown again and again: on a terminal
+in place, elsewhere below each other. It goes on while Weir is being restarted, and
+an interruption ends it with exit code 0.`},
+		{Title: "Questions", Text: `What cannot be taken back is asked about on a terminal. Elsewhere --yes has to say
+that it is wanted, or nothing is done (exit code 2).`},
+		{Title: "Exit status", Text: aboutExits},
+		{Title: "Environment", Text: `  WEIR_URL              address of Weir; http://127.0.0.1:8080 without it
+  WEIR_TOKEN            token of the API
+  WEIR_TOKEN_FILE       file that holds it
+  WEIR_ROUTER_KEY       access key of the job router, for "weir route"
+  WEIR_ROUTER_KEY_FILE  file that holds it
+  NO_COLOR              no colours, if it is set to anything
+  TERM                  dumb: nothing is written in place, no colours
+  TZ                    time zone in which times are shown
+  DATABASE_URL          database of "serve", "migrate" and "token"
+
+The broker's own variables are listed by "weir config", and in README.md.`},
+		{Title: "Completion", Text: `Words, flags, and the names of channels and surveys are completed; names are asked of
+the Weir that WEIR_URL names, for less than a second.
+
+  bash        source <(weir completion bash)
+  zsh         source <(weir completion zsh)
+  fish        weir completion fish | source
+  powershell  weir completion powershell | Out-String | Invoke-Expression`},
+	}
+}

@@ -1,0 +1,22 @@
+package cli_test
+
+import (
+	"os"
+	"testing"
+
+	"weir/cmd/weir/cli"
+)
+
+// The papers about the commands are made from them.
+func TestPapersAreNotStale(t *testing.T) {
+	t.Parallel()
+	for what, file := range map[string]string{"man": "../../../docs/man/weir.1", "markdown": "../../../docs/cli.md"} {
+		r := run(t, nil, "docs", what)
+		if r.code != cli.OK || r.err != "" {
+			t.Fatalf("weir docs %s: %d %s", what, r.code, r.err)
+		}
+		if text, err := os.ReadFile(file); err != nil || string(text) != r.out {
+			t.Errorf("%s is stale, or not there; say: make man", file)
+		}
+	}
+}

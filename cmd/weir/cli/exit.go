@@ -1,0 +1,119 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/spf13/cobra"
+
+	"weir"
+	"weir/client"
+	"weir/cmd/weir/routerclient"
+	"weir/config"
+)
+
+// Exit codes, the same for every command.
+const (
+	OK          = 0
+	Failure     = 1
+	Misuse      = 2 // wrong command line or configuration
+	NotFound    = 3 // what it is about is not there
+	Refused     = 4 // Weir refused it, or some of it, or it does not go with the state of things
+	Unreachable = 5 // no Weir answered, or it could not work
+)
+
+const aboutExits = `Exit codes, the same for every command:
+  0  fine
+  1  it failed, or was interrupted
+  2  wrong command line or configuration
+  3  what it is about is not there
+  4  refused: by the rules, for lack of a scope, because of the state of things,
+     or some rows of a file were
+  5  no Weir answered there, or it could not work`
+
+// misuseError is a mistake on the command line.
+type misuseError struct{ text string }
+
+func (e *misuseError) Error() string { return e.text }
+
+// exitError is an end with an exit code of its own.
+type exitError struct {
+	code int
+	text string
+}
+
+func (e *exitError) Error() string { return e.text }
+
+func misuse(c *cobra.Command, text string) error {
+	return &misuseError{fmt.Sprintf("%s (see %s --help)", text, c.CommandPath())}
+}
+
+// codeOf is the exit code that an error ends with.
+func codeOf(err error) int {
+	if _, ok := errors.AsType[*misuseError](err); ok {
+		return Misuse
+	}
+	if exit, ok := errors.AsType[*exitError](err); ok {
+		return exit.code
+	}
+	if _, ok := errors.AsType[*config.Error](err); ok {
+		return Misuse
+	}
+	if wrong, ok := errors.AsType[*weir.Error](err); ok && wrong.Code == weir.CodeNotFound {
+		return NotFound
+	}
+	if unanswered(err) {
+		return Unreachable
+	}
+	return codeOfStatus(statusOf(err))
+}
+
+// codeOfStatus is the exit code of an answer.
+func codeOfStatus(status int) int {
+	switch {
+	case status == http.StatusNotFound:
+		return NotFound
+	case status == http.StatusTooManyRequests || status == http.StatusBadGateway || status == http.StatusServiceUnavailable || status == http.StatusGatewayTimeout:
+		return Unreachable
+	case status >= 400 && status < 500:
+		return Refused
+	default:
+		return Failure
+	}
+}
+
+// statusOf is the HTTP status of an answer that is not good, of Weir or of its
+// router; 0: there was none.
+func statusOf(err error) int {
+	if e, ok := errors.AsType[*routerclient.Error](err); ok {
+		return e.Status
+	}
+	return client.StatusOf(err)
+}
+
+// unanswered tells whether nothing that speaks was at the address.
+func unanswered(err error) bool { return client.Unanswered(err) || routerclient.Unanswered(err) }
+
+// passing tells whether a later try may fare better.
+func passing(err error) bool {
+	status := statusOf(err)
+	return unanswered(err) || status >= 500 || status == http.StatusTooManyRequests
+}
+
+// advice is what to do about an error, on a line of its own.
+func advice(err error) string {
+	_, ofRouter := errors.AsType[*routerclient.Error](err)
+	switch status := statusOf(err); {
+	case unanswered(err):
+		return "\nis Weir running there? --url or WEIR_URL says where it is; on its machine, \"weir healthcheck\" asks it"
+	case ofRouter: // which says itself what to do
+		return ""
+	case status == http.StatusUnauthorized:
+		return "\ngive a token with WEIR_TOKEN, WEIR_TOKEN_FILE or --token-file; \"weir token create\" makes one"
+	case status == http.StatusForbidden:
+		return "\n\"weir token list\" shows the scopes of a token; \"weir token create\" makes one that has others"
+	default:
+		return ""
+	}
+}

@@ -1,0 +1,110 @@
+package cli_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"weir/cmd/weir/cli"
+)
+
+// remoteCommands are all commands that speak to a Weir, with arguments.
+func remoteCommands(t *testing.T) map[string]string {
+	t.Helper()
+	body := file(t, "x.json", "{}")
+	return map[string]string{
+		"channel list": "", "channel show": "x", "channel put": "x --file " + body, "channel set": "x --title y", "channel pause": "x", "channel resume": "x",
+		"channel capacity": "x 5", "channel drain": "x", "channel delete": "x --yes", "channel incoming": "x",
+		"contact send": "x --to +15550001 --message y --tries 1", "contact list": "", "contact show": "x", "contact timeline": "x", "contact cancel": "x --yes",
+		"dlq groups": "", "dlq list": "", "dlq requeue": "--all --yes", "dlq discard": "--channel x --yes",
+		"events": "--no-follow", "audit": "", "top": "",
+		"survey put": body + " x", "survey launch": "x --wait 0s", "survey pause": "x", "survey resume": "x", "survey stop": "x", "survey status": "x", "survey list": "",
+		"survey delete": "x --yes", "survey export results": "x --file -", "survey export log": "x --file -",
+		"route workers": "", "route queues": "", "route jobs": "", "route pools": "", "route ask": "Spanish",
+	}
+}
+
+// One table of exit codes holds for every command that speaks to a Weir.
+func TestExitCodesAreTheSameForAllCommands(t *testing.T) {
+	t.Parallel()
+	gone := httptest.NewServer(nil)
+	gone.Close()
+	for _, c := range []struct {
+		name   string
+		status int // 0: nobody listens
+		code   int
+	}{
+		{"nobody listens", 0, cli.Unreachable}, {"it cannot work", http.StatusServiceUnavailable, cli.Unreachable}, {"too many", http.StatusTooManyRequests, cli.Unreachable},
+		{"a proxy alone", http.StatusBadGateway, cli.Unreachable}, {"not there", http.StatusNotFound, cli.NotFound}, {"conflict", http.StatusConflict, cli.Refused},
+		{"mistakes", http.StatusUnprocessableEntity, cli.Refused}, {"no token", http.StatusUnauthorized, cli.Refused}, {"no scope", http.StatusForbidden, cli.Refused},
+		{"broken", http.StatusInternalServerError, cli.Failure},
+	} {
+		for command, args := range remoteCommands(t) {
+			t.Run(c.name+"/"+command, func(t *testing.T) {
+				t.Parallel()
+				url := gone.URL
+				if c.status != 0 {
+					server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+						w.WriteHeader(c.status)
+						_, _ = w.Write([]byte(`{"code":"x","detail":"so it is","error":{"code":"x","message":"so it is"}}`))
+					}))
+					t.Cleanup(server.Close)
+					url = server.URL
+				}
+				check(t, at(t, url, "", append(strings.Fields(command), strings.Fields(args)...)...), c.code, "^$", "^weir: (?s:.+)\n$")
+			})
+		}
+	}
+}
+
+// A mistake on the command line is found before anybody is asked.
+func TestMisuseIsTheSameForAllCommands(t *testing.T) {
+	t.Parallel()
+	for command, args := range remoteCommands(t) {
+		for _, wrong := range []string{"--nonsense", "--output yaml", "--url ftp://x"} {
+			check(t, at(t, "http://127.0.0.1:1", "", strings.Fields(command+" "+args+" "+wrong)...), cli.Misuse, "^$", `\(see weir `)
+		}
+		check(t, at(t, "http://127.0.0.1:1", "", strings.Fields(command+" "+args+" one two three")...), cli.Misuse, "^$", "unexpected argument")
+	}
+	both := []string{"WEIR_TOKEN=a", "WEIR_TOKEN_FILE=b"}
+	check(t, run(t, both, "channel", "list"), cli.Misuse, "^$", "both set")
+	check(t, run(t, nil, "channel", "list", "--token-file", filepath.Join(t.TempDir(), "none")), cli.Failure, "^$", "read the token")
+}
+
+func TestWhatCannotBeTakenBackIsAskedAbout(t *testing.T) {
+	t.Parallel()
+	view := `{"channel":"sms","type":"nuntium","state":"up","capacity":5,"in_flight":2,"queued":12345,"settings":{}}`
+	f := newRemote(t, map[string]http.HandlerFunc{
+		"GET /v1/channels/sms": answers(http.StatusOK, view), "DELETE /v1/channels/sms": answers(http.StatusNoContent, ""),
+		"DELETE /v1/surveys/flu": answers(http.StatusNoContent, ""), "DELETE /v1/contacts/c1": answers(http.StatusOK, `{"id":"c1","state":"done","outcome":"canceled"}`),
+	})
+	for _, c := range []struct{ args, typed, asked, done string }{
+		{"channel delete sms", "y\n", "this deletes channel sms, of which 12,345 contacts wait and 2 slots are in flight. Go on? [y/N] ", "sms: deleted\n"},
+		{"survey delete flu", "YES\n", "this deletes survey flu, its respondents and their results. Go on? [y/N] ", "flu: deleted\n"},
+		{"contact cancel c1", "y", "this takes contact c1 back. Go on? [y/N] ", "c1: canceled\n"},
+	} {
+		s := &screenful{columns: 80, rows: 24}
+		code := cli.Run(t.Context(), strings.Fields(c.args), s.options(f.url, strings.NewReader(c.typed), nil))
+		if out, err := s.text(); code != cli.OK || out != c.done || err != c.asked {
+			t.Errorf("%s: %d %q %q", c.args, code, out, err)
+		}
+		before := len(f.requests())
+		for _, typed := range []string{"n\n", "\n", "", "yesterday\n"} {
+			s := &screenful{columns: 80, rows: 24}
+			code := cli.Run(t.Context(), strings.Fields(c.args), s.options(f.url, strings.NewReader(typed), nil))
+			if out, err := s.text(); code != cli.Failure || out != "" || !strings.Contains(err, "nothing was done") {
+				t.Errorf("%s, %q: %d %q %q", c.args, typed, code, out, err)
+			}
+		}
+		for _, asked := range f.requests()[before:] {
+			if strings.HasPrefix(asked, "DELETE") {
+				t.Errorf("%s: %s although it was not wanted", c.args, asked)
+			}
+		}
+		// Where nobody can be asked it has to be said.
+		check(t, at(t, f.url, "y\n", strings.Fields(c.args)...), cli.Misuse, "^$", "say --yes")
+		check(t, at(t, f.url, "", strings.Fields(c.args+" --yes")...), cli.OK, c.done, "^$")
+	}
+}

@@ -1,0 +1,148 @@
+package cli_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"weir/cmd/weir/cli"
+)
+
+const eventsPage = `{"events":[
+{"id":"5","type":"weir.survey.state","source":"surveys","subject":"survey/flu","time":"2026-05-04T08:00:00Z","data":{"state":"running"}},
+{"id":"6","type":"weir.channel.state","source":"surveys","subject":"channel/a\u001b[2J","time":"2026-05-04T11:00:00Z","data":null}]}`
+
+// What was is written first, then what happens, behind the last that was
+// written: none is missed, none comes twice, and a lost connection is told.
+func TestEventsAreFollowed(t *testing.T) {
+	t.Parallel()
+	n := 0
+	f := newRemote(t, map[string]http.HandlerFunc{"GET /v1/events": func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Accept") != "text/event-stream" {
+			answers(http.StatusOK, eventsPage)(w, r)
+			return
+		}
+		switch n++; n {
+		case 1:
+			if got := r.Header.Get("Last-Event-ID"); got != "6" {
+				t.Errorf("it goes on behind %q", got)
+			}
+			answers(http.StatusOK, "retry: 1\n\nid: 7\ndata: {\"id\":\"7\",\"type\":\"x\",\"source\":\"surveys\",\"subject\":\"s\",\"time\":\"2026-05-04T12:00:00Z\",\"data\":1}\n\n")(w, r)
+		case 2:
+			if got := r.Header.Get("Last-Event-ID"); got != "7" {
+				t.Errorf("it goes on behind %q", got)
+			}
+			answers(http.StatusForbidden, `{"code":"forbidden","detail":"that was all"}`)(w, r)
+		}
+	}})
+	s := &screenful{}
+	code, out, err := ticking(t, s, f.url, nil, 0, "events", "--since", "2h", "--type", "a,b")
+	if want := `{"data":null,"id":"6","source":"surveys","subject":"channel/a\u001b[2J","time":"2026-05-04T11:00:00Z","type":"weir.channel.state"}` + "\n" +
+		`{"data":1,"id":"7","source":"surveys","subject":"s","time":"2026-05-04T12:00:00Z","type":"x"}` + "\n"; out != want {
+		t.Errorf("it writes\n%s\nwant\n%s", out, want)
+	}
+	if code != cli.Refused || !strings.HasPrefix(err, "warning: no answer from Weir") || !strings.Contains(err, "; trying again\nweir: Weir answered 403") {
+		t.Errorf("%d %s", code, err)
+	}
+	if got := f.requests(); !strings.Contains(got[0], "cursor=0") || !strings.Contains(got[0], "type=a%2Cb") {
+		t.Errorf("asked %q", got)
+	}
+}
+
+func TestEventsOnce(t *testing.T) {
+	t.Parallel()
+	f := newRemote(t, map[string]http.HandlerFunc{"GET /v1/events": answers(http.StatusOK, eventsPage)})
+	check(t, at(t, f.url, "", "events", "--no-follow", "--output", "table"), cli.OK,
+		`^2026-05-04 08:00:00  weir\.survey\.state +survey/flu  \{"state":"running"\}\n2026-05-04 11:00:00  weir\.channel\.state +channel/a\\x1b\[2J  null\n$`, "^$")
+	check(t, at(t, f.url, "", "events", "--since", "soon"), cli.Misuse, "^$", "--since must be")
+	check(t, at(t, f.url, "", "events", "--since", "2h", "--after", "3"), cli.Misuse, "^$", "do not go together")
+}
+
+func TestEventsOfARunningWeir(t *testing.T) {
+	t.Parallel()
+	b := newBroker(t)
+	check(t, b.run("route", "seed", "--agents", "2"), cli.OK, "^", "^$")
+	check(t, b.run("events", "--no-follow", "--source", "router"), cli.OK, `^\{.*RouterWorkerRegistered`, "^$")
+	ctx, cancel := contextOf(t)
+	var out strings.Builder
+	done := make(chan int)
+	first := make(chan struct{})
+	go func() {
+		done <- cli.Run(ctx, []string{"events", "--after", "0"}, cli.Options{
+			Environ: []string{"WEIR_URL=" + b.url, "WEIR_TOKEN=" + surveyToken},
+			Stdout: writer(func(p []byte) {
+				if out.Len() == 0 {
+					close(first)
+				}
+				out.Write(p)
+			}), Stderr: &strings.Builder{},
+		})
+	}()
+	<-first
+	cancel()
+	if code := <-done; code != cli.OK || !strings.HasPrefix(out.String(), `{"data":`) {
+		t.Errorf("%d %s", code, out.String())
+	}
+}
+
+// writer is a writer that is a function.
+type writer func([]byte)
+
+func (w writer) Write(p []byte) (int, error) { w(p); return len(p), nil }
+
+func TestDeadLettersFromTheCommandLine(t *testing.T) {
+	t.Parallel()
+	f := newRemote(t, map[string]http.HandlerFunc{
+		"GET /v1/dead-letters/groups": answers(http.StatusOK, `{"groups":[{"channel":"sms","outcome":"lost","reason":"no word \u001b[1m","count":12345,"oldest":"2026-05-01T08:00:00Z","newest":"2026-05-02T08:00:00Z"}]}`),
+		"GET /v1/dead-letters":        turns(`{"dead_letters":[{"at":"2026-05-01T08:00:00Z","outcome":"lost","reason":"x","contact":{"id":"c1","channel":"sms","to":"••01"}}],"next_cursor":"n"}`, `{"dead_letters":[]}`),
+		"POST /v1/dead-letters:requeue": turns(`{"dry_run":true,"matching":12345,"remaining":12345}`, `{"dry_run":true,"matching":12345,"remaining":12345}`, `{"dry_run":true,"matching":12345,"remaining":12345}`,
+			`{"matching":12345,"done":10000,"remaining":2345}`, `{"matching":2345,"done":2340,"window_closed":5,"remaining":5}`, `{"matching":5,"done":0,"window_closed":5,"remaining":5}`),
+		"POST /v1/dead-letters:discard": answers(http.StatusOK, `{"matching":0,"remaining":0}`),
+	})
+	same(t, at(t, f.url, "", "dlq", "groups"), cli.OK, " COUNT  CHANNEL  OUTCOME  OLDEST            NEWEST            REASON\n12,345  sms      lost     2026-05-01 08:00  2026-05-02 08:00  no word \\x1b[1m\n", "")
+	same(t, at(t, f.url, "", "dlq", "list", "--channel", "sms", "--reason", ""), cli.OK, "CONTACT  CHANNEL  TO    OUTCOME  AT                REASON\nc1       sms      ••01  lost     2026-05-01 08:00  x\n", "")
+	check(t, at(t, f.url, "", "dlq", "requeue"), cli.Misuse, "^$", "which.*--all takes every one")
+	check(t, at(t, f.url, "", "dlq", "requeue", "--all", "--contact", "c1"), cli.Misuse, "^$", "nothing else beside it")
+	check(t, at(t, f.url, "", "dlq", "requeue", "--channel", "sms"), cli.Misuse, "^$", "this queues 12,345 dead letters again; say --yes")
+	same(t, at(t, f.url, "", "dlq", "requeue", "--channel", "sms", "--dry-run"), cli.OK, "12,345 dead letters are meant; nothing was done\n", "")
+	same(t, at(t, f.url, "", "dlq", "requeue", "--channel", "sms", "--outcome", "lost", "--since", "2026-05-01T00:00:00Z", "--yes"), cli.OK,
+		"12,340 dead letters queued again, 5 stay because their time is over; 5 of those that are meant are still there\n", "")
+	same(t, at(t, f.url, "", "dlq", "discard", "--all", "--yes"), cli.OK, "0 dead letters are meant; nothing was done\n", "")
+	want := `POST /v1/dead-letters:requeue application/json {"channel":"sms","outcome":"lost","since":"2026-05-01T00:00:00Z","limit":10000}`
+	if got := strings.Join(f.requests(), "\n"); !strings.Contains(got, want) || !strings.Contains(got, `{"channel":"sms","outcome":"lost","since":"2026-05-01T00:00:00Z","limit":2345}`) || !strings.Contains(got, "reason=") {
+		t.Errorf("asked\n%s", got)
+	}
+}
+
+func TestNamesAreCompleted(t *testing.T) {
+	t.Parallel()
+	f := newRemote(t, map[string]http.HandlerFunc{
+		"GET /v1/channels": answers(http.StatusOK, `{"channels":[{"channel":"sms","type":"nuntium","state":"up"},{"channel":"calls","type":"verboice","state":"down"}]}`),
+		"GET /v1/surveys":  answers(http.StatusOK, `{"surveys":[{"survey":"flu","state":"running"}]}`),
+	})
+	for args, want := range map[string]string{
+		"channel show ,":                   "sms\tnuntium, up\ncalls\tverboice, down\n:4\n",
+		"channel pause s":                  "sms\tnuntium, up\n:4\n",
+		"channel capacity sms ,":           "default\n:4\n",
+		"channel show sms ,":               ":4\n",
+		"contact send ,":                   "sms\tnuntium, up\ncalls\tverboice, down\n:4\n",
+		"contact list --survey ,":          "flu\trunning\n:4\n",
+		"dlq list --outcome l":             "failed\nlost\ndead_letter\n:4\n", // the shell takes those that fit
+		"survey status f":                  "flu\trunning\n:4\n",
+		"channel list --output j":          "table\njson\njsonl\n:4\n",
+		"token create --scope contacts:":   "contacts:write\ncontacts:read\nchannels:admin\nsurveys:admin\nrouter\nmetrics:read\npii:read\n:4\n",
+		"channel put x --type v":           "nuntium\nverboice\nworkers\n:4\n",
+		"channel show --url nonsense:// ,": ":4\n",
+	} {
+		all := append([]string{"__complete"}, strings.Fields(args)...)
+		if last := len(all) - 1; all[last] == "," {
+			all[last] = ""
+		}
+		if r := at(t, f.url, "", all...); r.code != cli.OK || strings.ReplaceAll(r.out, "\t\n", "\n") != want {
+			t.Errorf("%s: %d %q, want %q", args, r.code, r.out, want)
+		}
+	}
+	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
+		check(t, run(t, nil, "completion", shell), cli.OK, "weir", "^$")
+	}
+}

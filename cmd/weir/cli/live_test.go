@@ -1,0 +1,208 @@
+package cli_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"weir/cmd/weir/cli"
+)
+
+// turns answers each request with the next text, and from then on with the last.
+func turns(texts ...string) http.HandlerFunc {
+	var n atomic.Int32
+	return func(w http.ResponseWriter, r *http.Request) {
+		text := texts[min(int(n.Add(1)), len(texts))-1]
+		if status := 0; text == "" || text[0] != '{' {
+			_, _ = fmt.Sscan(text, &status)
+			answers(status, `{"code":"x","detail":"not now"}`)(w, r)
+			return
+		}
+		answers(http.StatusOK, text)(w, r)
+	}
+}
+
+func channelsPage(queued int) string {
+	return fmt.Sprintf(`{"channels":[{"channel":"sms","type":"nuntium","state":"up","capacity":5,"in_flight":1,"queued":%d,"settings":{}}]}`, queued)
+}
+
+// ticking runs a command that is told when time passes, and ends it after a
+// number of ticks; 0: it ends by itself. A tick is only taken when what came before was shown.
+func ticking(t *testing.T, s *screenful, url string, stdin io.Reader, ticks int, args ...string) (code int, out, err string) {
+	t.Helper()
+	clock := make(chan time.Time)
+	ended := make(chan int)
+	o := s.options(url, stdin, clock)
+	if s.columns == 0 { // no terminal
+		o.Size = nil
+	}
+	ctx, cancel := contextOf(t)
+	go func() { ended <- cli.Run(ctx, args, o) }()
+	for range ticks {
+		select {
+		case clock <- time.Time{}:
+		case code = <-ended:
+			out, err = s.text()
+			return code, out, err
+		}
+	}
+	if ticks > 0 {
+		cancel()
+	}
+	code = <-ended
+	cancel()
+	out, err = s.text()
+	return code, out, err
+}
+
+const channelHead = "CHANNEL  TYPE     STATE  IN FLIGHT  CAPACITY  SENDING  UNKNOWN  QUEUED  OLDEST  REASON\n"
+
+func channelLine(queued string) string {
+	return "sms      nuntium  up             1         5        0        0  " + strings.Repeat(" ", 6-len(queued)) + queued + "  -       -\n"
+}
+
+// What is watched is shown again and again, also while Weir does not answer for
+// a while; interrupting that is no failure.
+func TestWatch(t *testing.T) {
+	t.Parallel()
+	f := newRemote(t, map[string]http.HandlerFunc{"GET /v1/channels": turns(channelsPage(10), "500", channelsPage(9), channelsPage(8))})
+	code, out, err := ticking(t, &screenful{}, f.url, nil, 3, "channel", "list", "--watch")
+	if want := channelHead + channelLine("10") + "\n" + channelHead + channelLine("9"); code != cli.OK || !strings.HasPrefix(out, want) || err != "warning: Weir answered 500 (x): not now\n" {
+		t.Errorf("%d\n%s\n%s", code, out, err)
+	}
+	// Programs get one value after the other.
+	code, out, _ = ticking(t, &screenful{}, f.url, nil, 1, "channel", "list", "--watch=5s", "--output", "jsonl")
+	if lines := strings.Split(strings.TrimSpace(out), "\n"); code != cli.OK || len(lines) < 1 || !strings.HasPrefix(lines[0], `{"active":0`) {
+		t.Errorf("%d %q", code, out)
+	}
+	// What was never there is not waited for.
+	code, _, err = ticking(t, &screenful{}, newRemote(t, nil).url, nil, 5, "channel", "show", "sms", "--watch")
+	if code != cli.NotFound || !strings.Contains(err, "404") {
+		t.Errorf("%d %s", code, err)
+	}
+	check(t, at(t, f.url, "", "channel", "list", "--watch=1ms"), cli.Misuse, "^$", "100ms or more")
+}
+
+func TestWatchOnATerminalIsWrittenInPlace(t *testing.T) {
+	t.Parallel()
+	f := newRemote(t, map[string]http.HandlerFunc{"GET /v1/channels": turns(channelsPage(10), channelsPage(9))})
+	code, out, _ := ticking(t, &screenful{columns: 100, rows: 24}, f.url, nil, 1, "channel", "list", "--watch", "--no-color")
+	if want := channelHead + channelLine("10") + "\x1b[2A\x1b[J" + channelHead + channelLine("9"); code != cli.OK || !strings.HasPrefix(want, out) && out != want {
+		t.Errorf("%d\n%q\nwant\n%q", code, out, want)
+	}
+	_, out, _ = ticking(t, &screenful{columns: 100, rows: 24}, f.url, nil, 0, "channel", "list")
+	if !strings.Contains(out, "\x1b[32mup\x1b[0m") {
+		t.Errorf("no colours: %q", out)
+	}
+}
+
+func topRemote(t *testing.T) *remote {
+	t.Helper()
+	return newRemote(t, map[string]http.HandlerFunc{
+		"GET /v1/channels":          turns(channelsPage(1234), "503", "503", "503", "503", channelsPage(77)),
+		"GET /v1/minutes":           answers(http.StatusOK, `{"since":"2026-05-04T11:58:00Z","until":"2026-05-04T12:01:00Z","step":"1m","channels":[{"channel":"sms","accepted":[1,41,2],"finished":[3,42,4]}]}`),
+		"GET /v1/surveys":           answers(http.StatusOK, `{"surveys":[{"survey":"flu","state":"running"}]}`),
+		"GET /v1/surveys/flu/stats": answers(http.StatusOK, stats),
+		"GET /metrics":              answers(http.StatusOK, "# HELP x\nweir_router_jobs{state=\"queued\"} 3\nweir_router_workers{state=\"active\"} 2\nweir_router_offers_out 1\nweir_router_oldest_waiting_seconds 61.5\nweir_other 9\n"),
+	})
+}
+
+func TestTopOnce(t *testing.T) {
+	t.Parallel()
+	s := &screenful{}
+	code, out, err := ticking(t, s, topRemote(t).url, nil, 0, "top")
+	for _, want := range []string{"channels: 1 (1 up)", "waiting 1,234", "last minute: 41 accepted, 42 done", "\nsms ", "\nflu ", "590 of 1,000*", "ROUTER  offers out 1, longest wait 1m01s; workers: 2 active; jobs: 3 queued"} {
+		if code != cli.OK || err != "" || !strings.Contains(out, want) {
+			t.Errorf("%d %s, it lacks %q:\n%s", code, err, want, out)
+		}
+	}
+	if strings.Contains(out, "\x1b") {
+		t.Errorf("a terminal is told something where there is none: %q", out)
+	}
+}
+
+// A token that sees channels alone sees them.
+func TestTopShowsWhatTheTokenAllows(t *testing.T) {
+	t.Parallel()
+	f := newRemote(t, map[string]http.HandlerFunc{"GET /v1/channels": turns(channelsPage(5)), "GET /v1/surveys": turns("403"), "GET /v1/minutes": turns("403"), "GET /metrics": turns("403")})
+	check(t, at(t, f.url, "", "top"), cli.OK, `(?s)\nsms .*`, "^$")
+}
+
+// keyboard hands over keys when the screen shows what they are typed at.
+type keyboard struct {
+	s     *screenful
+	steps [][2]string // until this is seen, then this is typed
+}
+
+func (k *keyboard) Read(p []byte) (int, error) {
+	if len(k.steps) == 0 {
+		return 0, io.EOF
+	}
+	step := k.steps[0]
+	k.steps = k.steps[1:]
+	for {
+		out, _ := k.s.text()
+		last := out[strings.LastIndex(out, "\x1b[H")+1:]
+		if strings.Contains(last, step[0]) {
+			return copy(p, step[1]), nil
+		}
+		<-time.After(time.Millisecond)
+	}
+}
+
+func TestTopOnATerminal(t *testing.T) {
+	t.Parallel()
+	s := &screenful{columns: 100, rows: 20}
+	keys := &keyboard{s, [][2]string{{"[n name]", "w"}, {"[w waiting]", "r"}, {"waiting 77", "q"}}} // 77 alone may be in the address
+	code, out, err := ticking(t, s, topRemote(t).url, keys, 100_000, "top")
+	if code != cli.OK || err != "" {
+		t.Errorf("%d %s", code, err)
+	}
+	if !strings.HasPrefix(out, "\x1b[?1049h\x1b[?25l\x1b[2J\x1b[H") || !strings.HasSuffix(out, "\x1b[?25h\x1b[?1049l") {
+		t.Errorf("the screen is not taken and given back: %q … %q", out[:40], out[len(out)-40:])
+	}
+	if !strings.Contains(out, "since 12:00:00: Weir answered 503 (x): not now") {
+		t.Error("it does not say that Weir did not answer for a while")
+	}
+	// Ctrl-C is a key where the terminal hands over each key.
+	s = &screenful{columns: 100, rows: 20}
+	if code, _, _ := ticking(t, s, topRemote(t).url, strings.NewReader("\x03"), 100_000, "top"); code != cli.OK {
+		t.Errorf("Ctrl-C: %d", code)
+	}
+}
+
+// The launch of a very large survey takes longer than a request may.
+func TestLaunchIsAskedForUntilItIsDone(t *testing.T) {
+	t.Parallel()
+	f := newRemote(t, map[string]http.HandlerFunc{"POST /v1/surveys/flu:launch": turns("503", "503", "503", "503", "503", "503", "503", "503", `{"survey":"flu","state":"running"}`)})
+	code, out, err := ticking(t, &screenful{}, f.url, nil, 100, "survey", "launch", "flu")
+	if code != cli.OK || out != "flu: running\n" || !strings.HasPrefix(err, "not yet launched, asking again for up to 15 min 00 s: Weir answered 503") || strings.Count(err, "\n") != 1 {
+		t.Errorf("%d %q %q", code, out, err)
+	}
+	f = newRemote(t, map[string]http.HandlerFunc{"POST /v1/surveys/flu:launch": turns("503")})
+	if code, _, _ := ticking(t, &screenful{}, f.url, nil, 0, "survey", "launch", "flu", "--wait", "0s"); code != cli.Unreachable {
+		t.Errorf("%d", code)
+	}
+}
+
+func TestDrainWaits(t *testing.T) {
+	t.Parallel()
+	view := func(n int) string {
+		return fmt.Sprintf(`{"channel":"sms","state":"paused","in_flight":%d,"capacity":5,"settings":{}}`, n)
+	}
+	f := newRemote(t, map[string]http.HandlerFunc{"PATCH /v1/channels/sms": answers(http.StatusOK, view(3)), "GET /v1/channels/sms": turns(view(3), "503", "503", "503", "503", view(1), view(0))})
+	s := &screenful{columns: 80, rows: 24}
+	code, out, err := ticking(t, s, f.url, nil, 10, "channel", "drain", "sms")
+	if code != cli.OK || out != "sms: paused, and nothing is in flight\n" || !strings.Contains(err, "\r\x1b[Ksms [#############.......]  1 slot in flight") || !strings.HasSuffix(err, "\r\x1b[K") {
+		t.Errorf("%d %q %q", code, out, err)
+	}
+	f = newRemote(t, map[string]http.HandlerFunc{"PATCH /v1/channels/sms": answers(http.StatusOK, view(3)), "GET /v1/channels/sms": turns(view(3))})
+	code, _, err = ticking(t, &screenful{}, f.url, nil, 0, "channel", "drain", "sms", "--timeout", "0s")
+	if code != cli.Failure || !strings.Contains(err, "weir contact list --channel sms") {
+		t.Errorf("%d %q", code, err)
+	}
+}

@@ -1,0 +1,23 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"weir/cmd/weir/daemon"
+)
+
+// openapi writes the description that the client package is made from.
+func (a *app) openapi() *cobra.Command {
+	c := plain("openapi", "Write the description of the API, in OpenAPI 3.1", "", func(context.Context) error {
+		text, err := daemon.Description()
+		if err != nil {
+			return err
+		}
+		_, err = a.Stdout.Write(text)
+		return err
+	})
+	c.Hidden = true
+	return c
+}

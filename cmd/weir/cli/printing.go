@@ -1,0 +1,163 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"weir/cmd/weir/cli/terminal"
+)
+
+// choice is a flag that takes one of some words.
+type choice struct {
+	value   string
+	allowed []string
+}
+
+func (c *choice) String() string { return c.value }
+
+// Type is what the help calls the value.
+func (c *choice) Type() string { return strings.Join(c.allowed, "|") }
+
+// Set implements the flag.
+func (c *choice) Set(text string) error {
+	if !slices.Contains(c.allowed, text) {
+		last := len(c.allowed) - 1
+		return fmt.Errorf("want %s or %s", strings.Join(c.allowed[:last], ", "), c.allowed[last])
+	}
+	c.value = text
+	return nil
+}
+
+// printing is in which form a command writes.
+type printing struct {
+	output choice
+	plain  bool // without colours
+}
+
+func newPrinting() printing {
+	return printing{output: choice{"table", []string{"table", "json", "jsonl"}}}
+}
+
+// json tells whether programs read it.
+func (p *printing) json() bool { return p.output.value != "table" }
+
+// flags adds the flags of the form to a command and those below it.
+func (p *printing) flags(c *cobra.Command) {
+	f := c.PersistentFlags()
+	f.VarP(&p.output, "output", "o", "form of the output: json is one value, of a list an array; jsonl has each element on a line")
+	f.BoolVar(&p.plain, "no-color", false, "no colours, also on a terminal (as with NO_COLOR)")
+	_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(p.output.allowed, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// look is how the standard output looks.
+type look struct {
+	columns int // of the terminal; 0: it is none
+	colours bool
+}
+
+func (a *app) look(p *printing) look {
+	columns, _, ok := a.size(a.Stdout)
+	if !ok {
+		return look{}
+	}
+	return look{columns - 1, !p.plain && a.environment("NO_COLOR") == "" && a.environment("TERM") != "dumb"}
+}
+
+// size is that of a terminal.
+func (a *app) size(of any) (columns, lines int, ok bool) {
+	if a.Size != nil {
+		return a.Size(of)
+	}
+	f, is := of.(*os.File)
+	if !is || !term.IsTerminal(int(f.Fd())) {
+		return 0, 0, false
+	}
+	columns, lines, err := term.GetSize(int(f.Fd()))
+	if err != nil || columns <= 0 || lines <= 0 {
+		return usualWidth, usualHeight, true
+	}
+	return columns, lines, true
+}
+
+// list is a list on its way out: a table, an array of JSON, or a line of JSON
+// for each element. It may be of any length.
+type list struct {
+	form  string
+	out   io.Writer
+	table terminal.Table
+	count int
+}
+
+func (a *app) list(p *printing, out io.Writer, columns ...terminal.Column) *list {
+	l := a.look(p)
+	return &list{form: p.output.value, out: out, table: terminal.Table{Out: out, Columns: columns, Width: l.columns, Colours: l.colours}}
+}
+
+// add adds an element: as JSON, and as a row.
+func (l *list) add(element any, row ...terminal.Cell) error {
+	l.count++
+	if l.form == "table" {
+		return l.table.Add(row)
+	}
+	text, err := json.Marshal(element)
+	if err != nil {
+		return err
+	}
+	switch {
+	case l.form == "jsonl":
+		_, err = fmt.Fprintf(l.out, "%s\n", text)
+	case l.count == 1:
+		_, err = fmt.Fprintf(l.out, "[\n%s", text)
+	default:
+		_, err = fmt.Fprintf(l.out, ",\n%s", text)
+	}
+	return err
+}
+
+// end writes what is left.
+func (l *list) end() error {
+	switch {
+	case l.form == "table":
+		return l.table.Flush()
+	case l.form == "jsonl":
+		return nil
+	case l.count == 0:
+		_, err := fmt.Fprintln(l.out, "[]")
+		return err
+	default:
+		_, err := fmt.Fprintln(l.out, "\n]")
+		return err
+	}
+}
+
+// plainCell is a cell of the plain style.
+func plainCell(text string) terminal.Cell { return terminal.Cell{Text: text} }
+
+// stateCell shows a state of anything.
+func stateCell(state string) terminal.Cell {
+	style := map[string]terminal.Style{
+		"up": terminal.Good, "running": terminal.Good, "live": terminal.Good, "completed": terminal.Good, "active": terminal.Good, "assigned": terminal.Good,
+		"paused": terminal.Warning, "stopping": terminal.Warning, "unknown": terminal.Warning, "deleting": terminal.Warning, "draining": terminal.Warning,
+		"down": terminal.Bad, "error": terminal.Bad, "faulted": terminal.Bad, "failed": terminal.Bad, "lost": terminal.Bad, "dead_letter": terminal.Bad,
+		"done": terminal.Faint, "revoked": terminal.Faint, "expired": terminal.Faint, "canceled": terminal.Faint, "inactive": terminal.Faint,
+	}[state]
+	return terminal.Cell{Text: state, Style: style}
+}
+
+// left and right are columns; those with a least width may be shortened.
+func left(name string, least ...int) terminal.Column {
+	c := terminal.Column{Name: name}
+	for _, n := range least {
+		c.Least = n
+	}
+	return c
+}
+
+func right(name string) terminal.Column { return terminal.Column{Name: name, Right: true} }

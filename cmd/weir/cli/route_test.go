@@ -1,0 +1,156 @@
+package cli_test
+
+import (
+	"encoding/json"
+	"log/slog"
+	"net/http/httptest"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"weir/cmd/weir/cli"
+	"weir/routing"
+	"weir/routing/acd"
+	"weir/routing/routingtest"
+	"weir/web/jobrouter"
+)
+
+const routerKey = "YW4gYWNjZXNzIGtleSBvZiAzMiBieXRlcywgZXhhY3Q="
+
+// switchboard is a router behind its signed API.
+type switchboard struct {
+	t      *testing.T
+	url    string
+	engine *routingtest.Engine
+	now    time.Time
+}
+
+func newSwitchboard(t *testing.T) *switchboard {
+	t.Helper()
+	s := &switchboard{t: t, now: time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)}
+	s.engine = routingtest.New(func() time.Time { return s.now })
+	h, err := jobrouter.New(jobrouter.Options{
+		Engine: s.engine, Keys: [][]byte{[]byte("an access key of 32 bytes, exact")}, Logger: slog.New(slog.DiscardHandler),
+		Now: func() time.Time { return s.now },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(h)
+	t.Cleanup(server.Close)
+	s.url = server.URL
+	return s
+}
+
+func (s *switchboard) run(args ...string) result {
+	s.t.Helper()
+	return s.runIn([]string{"WEIR_URL=" + s.url, "WEIR_ROUTER_KEY=" + routerKey, "TZ=UTC"}, args...)
+}
+
+func (s *switchboard) runIn(environ []string, args ...string) result {
+	s.t.Helper()
+	var out, err strings.Builder
+	code := cli.Run(s.t.Context(), append([]string{"route"}, args...), cli.Options{
+		Environ: environ, Stdout: &out, Stderr: &err, Now: func() time.Time { return s.now },
+	})
+	if strings.Contains(out.String()+err.String(), routerKey[:10]) {
+		s.t.Errorf("the key is shown:\n%s%s", out.String(), err.String())
+	}
+	return result{code, out.String(), err.String()}
+}
+
+// The article's demonstration on the command line.
+func TestRouteAsk(t *testing.T) {
+	t.Parallel()
+	s := newSwitchboard(t)
+	check(t, s.run("seed", "--agents", "0"), cli.OK, "^0 agents, 6 pools, queues agents and callers\n$", "^$")
+	for i, a := range []routing.WorkerSpec{acd.Agent("Chad", "M", "English", "French", "Spanish"), acd.Agent("Alicia", "F", "Spanish"), acd.Agent("Chad", "M", "Spanish")} {
+		s.now = s.now.Add(time.Second)
+		s.engine.Must(routing.PutWorker{ID: []string{"chad-1", "alicia", "chad-2"}[i], Spec: a})
+	}
+	for _, c := range []struct {
+		args     string
+		code     int
+		out, err string
+	}{
+		{"Q#Spanish#M --peek", cli.OK, `^Q#Spanish#M: next is Chad \(chad-1\), available since 2026-03-01 09:00:01\.000000\navailable: 2; version of pool Q#Spanish#M: 2\n$`, "^$"},
+		{"Q#Spanish#M", cli.OK, `^Q#Spanish#M: Chad \(chad-1\), available since 2026-03-01 09:00:01\.000000 has job ask-[a-z0-9]{26}\navailable: 2 before; version of pool Q#Spanish#M: 3\n$`, "^$"},
+		{"Q#French#M", cli.Failure, `^Q#French#M: nobody is available\navailable: 0 before; version of pool Q#French#M: 2\n$`, "nobody is available"},
+		{"language=Spanish,gender!=M", cli.OK, `Alicia \(alicia\).*\navailable: 1 before\n$`, "^$"},
+		{"Klingon --queue callers --job k", cli.OK, `^Klingon: job k waits, place 1 of 1\navailable: 0 before\n$`, "^$"},
+		{"Spanish --output json --job last", cli.OK, `^\{"filter":"Spanish","depth":1,"job":"last","status":"assigned","worker":"chad-2","name":"Chad","available_since":"2026-03-01T09:00:03Z"\}\n$`, "^$"},
+		{"Q#Spanish", cli.Misuse, "^$", `"Q#Spanish" is no filter`},
+		{"Spanish --queue none", cli.NotFound, "^$", "404 NotFound|404"},
+		{"", cli.Misuse, "^$", "FILTER is missing"},
+	} {
+		check(t, s.run(append([]string{"ask"}, strings.Fields(c.args)...)...), c.code, c.out, c.err)
+	}
+	check(t, s.run("pools"), cli.OK, `(?m)^Q#Spanish#M +0 +4 +agents +call +Spanish,gender=M$`, "^$")
+	check(t, s.run("queues"), cli.OK, `(?m)^agents +0 +- +- +longest-idle +nobody-waits$`, "^$")
+	check(t, s.run("jobs", "--status", "queued"), cli.OK, `^JOB.*\nk +queued +callers +call +1 +2026-03-01 09:00 +- +-\n$`, "^$")
+	check(t, s.run("jobs", "--unmatchable", "--queue", "callers"), cli.OK, "^JOB\nk\n$", "^$")
+	check(t, s.run("jobs", "--unmatchable"), cli.Misuse, "^$", "say which with --queue")
+	check(t, s.run("jobs", "--status", "nonsense"), cli.Refused, "", "status")
+	check(t, s.run("workers", "--state", "active"), cli.OK, `(?m)^alicia +active +1 +0 +100% +agents,callers +Spanish gender=F$`, "^$")
+	for line := range strings.Lines(s.run("workers", "-o", "jsonl").out) {
+		if !json.Valid([]byte(line)) {
+			t.Errorf("no JSON: %s", line)
+		}
+	}
+}
+
+// The seed says who they are, and seeding again changes nothing; long lists
+// have pages.
+func TestRouteSeed(t *testing.T) {
+	t.Parallel()
+	s := newSwitchboard(t)
+	first := s.run("seed", "--agents", "250")
+	check(t, first, cli.OK, `(?m)^agent-001-[0-9a-f]{8} +[A-Z][a-z]+ +.*gender=[FM]$`, "^$")
+	writes := len(s.engine.Log())
+	if again := s.run("seed", "--agents", "250"); again.out != first.out || len(s.engine.Log()) != writes {
+		t.Errorf("seeding again: %d writes more\n%s", len(s.engine.Log())-writes, again.out)
+	}
+	if n := strings.Count(s.run("workers").out, "\n"); n != 251 {
+		t.Errorf("%d lines of 250 workers", n)
+	}
+	check(t, s.run("seed", "--agents", "1", "--seed", "9", "--output", "json"), cli.OK, `^\{"queues":\["agents","callers"\],"pools":\["Q#English#F",.*\],"agents":\["agent-001-[0-9a-f]{8}"\]\}\n$`, "^$")
+}
+
+func TestRouteKeys(t *testing.T) {
+	t.Parallel()
+	s := newSwitchboard(t)
+	at := "WEIR_URL=" + s.url
+	for _, c := range []struct {
+		environ []string
+		flags   string
+		code    int
+		err     string
+	}{
+		{[]string{at}, "", cli.Refused, "401.*give a key"},
+		{[]string{at, "WEIR_ROUTER_KEY=c29tZSBvdGhlciBrZXk="}, "", cli.Refused, "401"},
+		{[]string{at, "WEIR_ROUTER_KEY=x"}, "", cli.Misuse, "base64 form of 8 bytes"},
+		{[]string{at, "WEIR_ROUTER_KEY=" + routerKey, "WEIR_ROUTER_KEY_FILE=f"}, "", cli.Misuse, "both set"},
+		{[]string{at}, "--key-file " + file(t, "key", routerKey+"\n"), cli.OK, "^$"},
+		{[]string{at, "WEIR_ROUTER_KEY_FILE=" + file(t, "key", routerKey)}, "", cli.OK, "^$"},
+		{[]string{at}, "--key-file " + file(t, "key", "\n"), cli.Failure, "is empty"},
+		{[]string{at}, "--key-file " + filepath.Join(t.TempDir(), "none"), cli.Failure, "read the key"},
+		{[]string{"WEIR_URL=http://u:p@x"}, "", cli.Misuse, "without user"},
+		{[]string{"WEIR_URL=http://127.0.0.1:1"}, "", cli.Unreachable, "refused"},
+		{[]string{at}, "--output yaml", cli.Misuse, "want table, json or jsonl"},
+	} {
+		r := s.runIn(c.environ, append([]string{"queues"}, strings.Fields(c.flags)...)...)
+		if r.code != c.code || !regexp.MustCompile(c.err).MatchString(r.err) {
+			t.Errorf("%v %s: %d %q, want %d %q", c.environ, c.flags, r.code, r.err, c.code, c.err)
+		}
+	}
+}
+
+func TestSimulateACD(t *testing.T) {
+	t.Parallel()
+	check(t, run(t, nil, "simulate", "acd", "--agents", "40", "--contacts", "100", "--seed", "0"), cli.OK,
+		`(?s)^contacts +100 +agents +40\nassigned +100 +available +40 .*abandoned +0 +queued +0 .*wait of an assigned contact 0s; 5\d.*s simulated`, "^$")
+	check(t, run(t, nil, "simulate", "acd", "-o", "json", "--agents", "4"), cli.OK, `^\{"agents":4,"contacts":100,"assigned":\d+,"abandoned":[1-9]\d*,"available_at_end":4,"queued_at_end":0,`, "^$")
+	check(t, run(t, nil, "simulate", "acd", "--agents", "0"), cli.Misuse, "^$", "must be 1 or more")
+}

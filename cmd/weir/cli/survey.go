@@ -1,0 +1,122 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"weir/client"
+	"weir/cmd/weir/cli/terminal"
+)
+
+const surveyAbout = `Speaks to a running Weir about its surveys.
+
+` + aboutRemote + `
+
+` + aboutExits
+
+const surveyExample = `  weir survey put flu.json flu
+  weir survey import people.csv flu --errors refused.csv
+  weir survey launch flu
+  weir survey status flu --watch
+  weir survey export results flu`
+
+func (a *app) survey() *cobra.Command {
+	r := newRemote()
+	c := group("survey", "Define, fill, run and follow surveys", surveyAbout,
+		a.surveyPut(r), a.surveyImport(r), a.surveyLaunch(r),
+		a.surveyStep(r, "pause", "Start and retry nobody", "Starts and retries nobody until the survey is resumed. What is out goes on, and\nanswers are taken.", (*client.Client).PauseSurvey),
+		a.surveyStep(r, "resume", "Go on with a paused survey", "", (*client.Client).ResumeSurvey),
+		a.surveyStep(r, "stop", "End a survey before it is over", "Ends a survey for good: whoever is not finished is canceled, and contacts are\ntaken back as far as that is possible.", (*client.Client).StopSurvey),
+		a.surveyStatus(r), a.surveyList(r), a.surveyExport(r), a.surveyDelete(r))
+	c.Example = surveyExample
+	a.addressed(c, r)
+	return c
+}
+
+// surveyStep makes the command of a step that is asked of a survey.
+func (a *app) surveyStep(r *remote, step, short, long string, take func(*client.Client, context.Context, string) (*client.SurveyView, error)) *cobra.Command {
+	c := a.speaking(r, step+" NAME", short, long, "  weir survey "+step+" flu", func(ctx context.Context, _ *cobra.Command, to *client.Client, args []string) error {
+		var raw []byte
+		s, err := take(to.Keeping(&raw), ctx, args[0])
+		if err != nil {
+			return err
+		}
+		return a.told(r, raw, "%s: %s", args[0], state(s.State, s.Cause))
+	})
+	c.ValidArgsFunction = a.names(r, surveyNames)
+	return c
+}
+
+func (a *app) surveyDelete(r *remote) *cobra.Command {
+	var yes bool
+	c := a.speaking(r, "delete NAME", "Remove a survey with everything that it has", `Removes a survey, its respondents, their results and its log. A survey that runs
+has to be stopped before.`, "  weir survey delete flu --yes",
+		func(ctx context.Context, c *cobra.Command, to *client.Client, args []string) error {
+			if err := a.confirm(c, yes, "this deletes survey "+args[0]+", its respondents and their results"); err != nil {
+				return err
+			}
+			if err := to.DeleteSurvey(ctx, args[0]); err != nil {
+				return err
+			}
+			raw, err := json.Marshal(map[string]any{"survey": args[0], "deleted": true})
+			if err != nil {
+				return err
+			}
+			return a.told(r, raw, "%s: deleted", args[0])
+		})
+	c.Flags().BoolVar(&yes, "yes", false, "delete what the survey has")
+	c.ValidArgsFunction = a.names(r, surveyNames)
+	return c
+}
+
+// told writes what was done: a sentence, or the answer as it came.
+func (a *app) told(r *remote, raw []byte, format string, args ...any) error {
+	if r.json() {
+		return a.rawLine(raw)
+	}
+	_, err := fmt.Fprintln(a.Stdout, terminal.Visible(fmt.Sprintf(format, args...)))
+	return err
+}
+
+// rawLine writes a JSON value on a line of its own.
+func (a *app) rawLine(raw []byte) error { return rawLine(a.Stdout, raw) }
+
+func rawLine(out io.Writer, raw []byte) error {
+	_, err := fmt.Fprintf(out, "%s\n", strings.TrimSpace(string(raw)))
+	return err
+}
+
+func state(state, cause string) string {
+	why := map[string]string{
+		"exhausted": "nobody is left to be contacted", "reached": "it has as many as are wanted",
+		"window_over": "its last window has closed", "stopped": "it was stopped",
+	}[cause]
+	if why == "" {
+		return state
+	}
+	return state + ", because " + why
+}
+
+// zone is the one in which people read times.
+func (a *app) zone() *time.Location {
+	if name := a.environment("TZ"); name != "" {
+		if zone, err := time.LoadLocation(name); err == nil {
+			return zone
+		}
+	}
+	return time.Local
+}
+
+// now is the present instant.
+func (a *app) now() time.Time {
+	if a.Now != nil {
+		return a.Now()
+	}
+	return time.Now()
+}

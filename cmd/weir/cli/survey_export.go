@@ -1,0 +1,84 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"weir/client"
+)
+
+func (a *app) surveyExport(r *remote) *cobra.Command {
+	return group("export", "Write the results or the log of a survey into a file", "Writes the results or the log of a survey into a CSV file.",
+		a.exportOf(r, "results", "One row for each respondent", "Writes one row for each respondent: status, disposition, attempts and attributes."),
+		a.exportOf(r, "log", "One row for everything that happened", "Writes one row for each contact, outcome, message and disposition, in order."))
+}
+
+func (a *app) exportOf(r *remote, what, short, long string) *cobra.Command {
+	var file string
+	var force bool
+	c := a.speaking(r, what+" NAME", short, long+`
+
+An export that breaks off leaves no file behind.`, `  weir survey export `+what+` flu
+  weir survey export `+what+` flu --file - | head`,
+		func(ctx context.Context, c *cobra.Command, to *client.Client, args []string) error {
+			d := client.Download{Path: "/v1/surveys/" + url.PathEscape(args[0]) + "/" + what + ".csv"}
+			if file == "-" {
+				out := bufio.NewWriter(a.Stdout)
+				d.To = out
+				return errors.Join(to.Download(ctx, d), out.Flush())
+			}
+			if file == "" {
+				file = filepath.Base(args[0]) + "-" + what + ".csv"
+			}
+			return a.exportTo(ctx, c, r, to, d, file, force)
+		})
+	c.Flags().StringVarP(&file, "file", "f", "", `where to; "-" for the standard output (default NAME-`+what+`.csv)`)
+	c.Flags().BoolVar(&force, "force", false, "write over a file that exists")
+	return c
+}
+
+// exportTo writes into a file that gets its name when it is whole.
+func (a *app) exportTo(ctx context.Context, c *cobra.Command, r *remote, to *client.Client, d client.Download, file string, force bool) (err error) {
+	if _, err := os.Lstat(file); err == nil && !force {
+		return misuse(c, file+" exists; say --force to write over it")
+	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	part, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+"-*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(part.Name())
+		}
+	}()
+	out := bufio.NewWriterSize(part, 64<<10)
+	p := a.newProgress(filepath.Base(file), "rows", 0, true)
+	d.To, d.Begun, d.Got = out, p.begin, p.add
+	err = to.Download(ctx, d)
+	p.clear()
+	if err = errors.Join(err, out.Flush(), part.Sync(), part.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(part.Name(), file); err != nil {
+		return err
+	}
+	return a.exported(r, file, p)
+}
+
+func (a *app) exported(r *remote, file string, p *progress) error {
+	raw, err := json.Marshal(map[string]any{"file": file, "bytes": p.bytes, "rows": p.rows()})
+	if err != nil {
+		return err
+	}
+	return a.told(r, raw, "%s: %s, %s", file, plural(p.rows(), "row", "rows"), size(p.bytes))
+}

@@ -1,0 +1,48 @@
+package cli
+
+import (
+	"context"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"weir/client"
+)
+
+func (a *app) surveyList(r *remote) *cobra.Command {
+	var states []string
+	var w watching
+	c := a.speaking(r, "list", "List the surveys", "Lists the surveys by name.", `  weir survey list
+  weir survey list --state running --state paused --watch`,
+		func(ctx context.Context, _ *cobra.Command, to *client.Client, _ []string) error {
+			query := client.ListSurveysParams{State: strings.Join(states, ",")}
+			return a.follow(ctx, &r.printing, &w, func(out io.Writer) error { return a.listSurveys(ctx, r, to, query, out) })
+		})
+	c.Flags().StringSliceVar(&states, "state", nil, "only those that are draft, running, paused, stopping or done; may be given several times")
+	_ = c.RegisterFlagCompletionFunc("state", cobra.FixedCompletions([]string{"draft", "running", "paused", "stopping", "done"}, cobra.ShellCompDirectiveNoFileComp))
+	w.flag(c)
+	return c
+}
+
+func (a *app) listSurveys(ctx context.Context, r *remote, to *client.Client, query client.ListSurveysParams, out io.Writer) error {
+	l := a.list(&r.printing, out, left("SURVEY", 8), left("STATE"), left("LAUNCHED"), left("ENDED"), left("TITLE", 8))
+	for s, err := range to.Surveys(ctx, query) {
+		if err == nil {
+			err = l.add(s, plainCell(s.Survey), stateCell(s.State), plainCell(a.minute(s.LaunchedAt)), plainCell(a.minute(s.EndedAt)), plainCell(s.Title))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return l.end()
+}
+
+// minute writes an instant in a column.
+func (a *app) minute(t time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return t.In(a.zone()).Format("2006-01-02 15:04")
+}

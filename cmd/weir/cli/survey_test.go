@@ -1,0 +1,290 @@
+package cli_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"weir/cmd/weir/cli"
+)
+
+const surveyToken = "s3cret-token"
+
+// remote is a Weir that answers as told, by method and path, and remembers what
+// it was asked.
+type remote struct {
+	t       *testing.T
+	url     string
+	answers map[string]http.HandlerFunc
+
+	mu    sync.Mutex
+	asked []string
+}
+
+func newRemote(t *testing.T, answers map[string]http.HandlerFunc) *remote {
+	t.Helper()
+	f := &remote{t: t, answers: answers}
+	server := httptest.NewServer(f)
+	t.Cleanup(server.Close)
+	f.url = server.URL
+	return f
+}
+
+func (f *remote) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if got := r.Header.Get("Authorization"); got != "Bearer "+surveyToken {
+		answers(http.StatusUnauthorized, `{"code":"unauthorised","detail":"who are you?"}`)(w, r)
+		return
+	}
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		f.t.Errorf("read %s: %v", r.URL, err)
+	}
+	f.mu.Lock()
+	f.asked = append(f.asked, strings.TrimSpace(fmt.Sprintf("%s %s %s %s", r.Method, r.URL.RequestURI(), r.Header.Get("Content-Type"), body)))
+	answer := f.answers[r.Method+" "+r.URL.Path]
+	f.mu.Unlock()
+	if answer == nil {
+		answer = answers(http.StatusNotFound, `{"code":"not_found","detail":"there is no survey flu"}`)
+	}
+	answer(w, r)
+}
+
+func (f *remote) requests() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.asked
+}
+
+func answers(status int, body string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, body)
+	}
+}
+
+// run runs a command line against it, with a standard input, at a fixed instant.
+func (f *remote) run(stdin string, args ...string) result {
+	f.t.Helper()
+	var out, err strings.Builder
+	code := cli.Run(f.t.Context(), append([]string{"survey"}, args...), cli.Options{
+		Environ: []string{"WEIR_URL=" + f.url, "WEIR_TOKEN=" + surveyToken, "TZ=UTC"},
+		Stdin:   strings.NewReader(stdin), Stdout: &out, Stderr: &err,
+		Now: func() time.Time { return time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC) },
+	})
+	if strings.Contains(out.String()+err.String(), surveyToken) {
+		f.t.Errorf("the token is shown:\n%s%s", out.String(), err.String())
+	}
+	return result{code, out.String(), err.String()}
+}
+
+// same compares a result exactly.
+func same(t *testing.T, r result, code int, out, err string) {
+	t.Helper()
+	if diff := cmp.Diff([]any{code, out, err}, []any{r.code, r.out, r.err}); diff != "" {
+		t.Errorf("code, output and errors:\n%s", diff)
+	}
+}
+
+func file(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func read(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+const summary = `{"survey":"flu","title":"Flu 2026","state":"running","version":3,"created_at":"2026-05-01T08:00:00Z","launched_at":"2026-05-04T08:30:00Z"}`
+
+func TestSurveyPut(t *testing.T) {
+	t.Parallel()
+	f := newRemote(t, map[string]http.HandlerFunc{"PUT /v1/surveys/flu": answers(http.StatusCreated, `{"survey":"flu","state":"draft"}`)})
+	name := file(t, "flu.json", "{\n \"cutoff\": 5\n}\n")
+	same(t, f.run("", "put", name, "flu"), cli.OK, "flu: saved, draft\n", "")
+	same(t, f.run(`{"cutoff":6}`, "put", "-", "flu", "--output", "json"), cli.OK, `{"survey":"flu","state":"draft"}`+"\n", "")
+	want := []string{`PUT /v1/surveys/flu application/json {"cutoff":5}`, `PUT /v1/surveys/flu application/json {"cutoff":6}`}
+	if diff := cmp.Diff(want, f.requests()); diff != "" {
+		t.Error(diff)
+	}
+	bad := file(t, "bad.json", "{\n \"cutoff\": 5,\n}\n")
+	same(t, f.run("", "put", bad, "flu"), cli.Failure, "", "weir: "+bad+": line 3, column 1: invalid character '}' looking for beginning of object key string\n")
+	check(t, f.run("", "put", bad+"x", "flu"), cli.Failure, "^$", "no such file")
+}
+
+func TestSurveyRefusalsNameEveryMistake(t *testing.T) {
+	t.Parallel()
+	f := newRemote(t, map[string]http.HandlerFunc{"PUT /v1/surveys/flu": answers(http.StatusUnprocessableEntity,
+		`{"code":"invalid","detail":"the request has mistakes; nothing was changed","errors":[{"pointer":"/cutoff","code":"range","detail":"must be from 0 to 9"},
+		{"pointer":"/arms","code":"required","detail":"must have at least one arm, with its modes"}]}`)})
+	same(t, f.run("{}", "put", "-", "flu"), cli.Refused, "", `weir: Weir answered 422 (invalid): the request has mistakes; nothing was changed
+  /cutoff: must be from 0 to 9
+  /arms: must have at least one arm, with its modes
+`)
+}
+
+func TestSurveySteps(t *testing.T) {
+	t.Parallel()
+	f := newRemote(t, map[string]http.HandlerFunc{
+		"POST /v1/surveys/flu:launch": answers(http.StatusOK, summary),
+		"POST /v1/surveys/flu:pause":  answers(http.StatusOK, `{"survey":"flu","state":"paused"}`),
+		"POST /v1/surveys/flu:resume": answers(http.StatusOK, summary),
+		"POST /v1/surveys/flu:stop":   answers(http.StatusOK, `{"survey":"flu","state":"done","cause":"stopped"}`),
+		"POST /v1/surveys/old:pause":  answers(http.StatusConflict, `{"code":"conflict","detail":"a survey that is done cannot pause"}`),
+		"DELETE /v1/surveys/flu":      answers(http.StatusNoContent, ""),
+	})
+	same(t, f.run("", "launch", "flu"), cli.OK, "flu: running\n", "")
+	same(t, f.run("", "pause", "flu"), cli.OK, "flu: paused\n", "")
+	same(t, f.run("", "resume", "flu", "-o", "json"), cli.OK, summary+"\n", "")
+	same(t, f.run("", "stop", "flu"), cli.OK, "flu: done, because it was stopped\n", "")
+	same(t, f.run("", "pause", "old"), cli.Refused, "", "weir: Weir answered 409 (conflict): a survey that is done cannot pause\n")
+	same(t, f.run("", "launch", "none"), cli.NotFound, "", "weir: Weir answered 404 (not_found): there is no survey flu\n")
+	check(t, f.run("", "delete", "flu"), cli.Misuse, "^$", "say --yes")
+	same(t, f.run("", "delete", "flu", "--yes"), cli.OK, "flu: deleted\n", "")
+	same(t, f.run("", "delete", "flu", "--yes", "--output", "json"), cli.OK, `{"deleted":true,"survey":"flu"}`+"\n", "")
+}
+
+func TestSurveyList(t *testing.T) {
+	t.Parallel()
+	f := newRemote(t, map[string]http.HandlerFunc{"GET /v1/surveys": func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Get("cursor") == "" {
+			answers(http.StatusOK, `{"surveys":[`+summary+`],"next_cursor":"flu"}`)(w, r)
+			return
+		}
+		answers(http.StatusOK, `{"surveys":[{"survey":"old-one","state":"done","launched_at":"2026-01-02T03:04:05Z","ended_at":"2026-01-03T03:04:05Z"}]}`)(w, r)
+	}})
+	same(t, f.run("", "list", "--state", "running", "--state", "done"), cli.OK, `SURVEY   STATE    LAUNCHED          ENDED             TITLE
+flu      running  2026-05-04 08:30  -                 Flu 2026
+old-one  done     2026-01-02 03:04  2026-01-03 03:04  -
+`, "")
+	if want := "GET /v1/surveys?limit=100&state=running%2Cdone"; f.requests()[0] != want {
+		t.Errorf("asked %q, want %q", f.requests()[0], want)
+	}
+	if whole := f.run("", "list", "--output", "json"); !json.Valid([]byte(whole.out)) || whole.out[0] != '[' {
+		t.Errorf("no array of JSON: %s", whole.out)
+	}
+	r := f.run("", "list", "--output", "jsonl")
+	for line := range strings.Lines(r.out) {
+		if !json.Valid([]byte(line)) {
+			t.Errorf("no JSON: %s", line)
+		}
+	}
+	if n := strings.Count(r.out, "\n"); n != 2 || r.code != cli.OK {
+		t.Errorf("%d lines, code %d", n, r.code)
+	}
+}
+
+func TestSurveyExport(t *testing.T) {
+	t.Parallel()
+	const csv = "id,answer\nr1,\"two\nlines\"\nr2,x\n"
+	f := newRemote(t, map[string]http.HandlerFunc{
+		"GET /v1/surveys/flu/results.csv": answers(http.StatusOK, csv),
+		"GET /v1/surveys/flu/log.csv": func(w http.ResponseWriter, r *http.Request) {
+			answers(http.StatusOK, csv)(w, r)
+			_ = http.NewResponseController(w).Flush()
+			panic(http.ErrAbortHandler)
+		},
+	})
+	folder := t.TempDir()
+	name := filepath.Join(folder, "out.csv")
+	same(t, f.run("", "export", "results", "flu", "--file", name), cli.OK, name+": 2 rows, 30 B\n", "")
+	if diff := cmp.Diff(csv, read(t, name)); diff != "" {
+		t.Error(diff)
+	}
+	check(t, f.run("", "export", "results", "flu", "--file", name), cli.Misuse, "^$", "exists; say --force")
+	check(t, f.run("", "export", "results", "flu", "--file", name, "--force", "-o", "json"), cli.OK, `^\{"bytes":30,"file":".*out.csv","rows":2\}\n$`, "^$")
+	same(t, f.run("", "export", "results", "flu", "--file", "-"), cli.OK, csv, "")
+	// What breaks off leaves nothing, and what was there stays.
+	check(t, f.run("", "export", "log", "flu", "--file", filepath.Join(folder, "log.csv")), cli.Failure, "^$", "ended too early")
+	check(t, f.run("", "export", "log", "flu", "--file", name, "--force"), cli.Failure, "^$", "ended too early")
+	check(t, f.run("", "export", "log", "gone", "--file", filepath.Join(folder, "gone.csv")), cli.NotFound, "^$", "404")
+	entries, err := os.ReadDir(folder)
+	if err != nil || len(entries) != 1 || read(t, name) != csv {
+		t.Errorf("%v, %v", entries, err)
+	}
+}
+
+func TestSurveyConnections(t *testing.T) {
+	t.Parallel()
+	f := newRemote(t, map[string]http.HandlerFunc{"GET /v1/surveys": answers(http.StatusOK, `{"surveys":[]}`)})
+	good, bad, empty := file(t, "token", surveyToken+"\n"), file(t, "bad", "another\n"), file(t, "empty", "\n")
+	for _, c := range []struct {
+		name    string
+		environ []string
+		flags   string
+		code    int
+		err     string
+	}{
+		{"nobody listens", []string{"WEIR_URL=http://127.0.0.1:1"}, "", cli.Unreachable, "no answer from Weir at http://127.0.0.1:1(?s:.*)is Weir running there"},
+		{"no token", nil, "--url " + f.url, cli.Refused, `401 \(unauthorised\)(?s:.*)give a token with WEIR_TOKEN`},
+		{"token in a file", []string{"WEIR_TOKEN_FILE=" + good}, "--url " + f.url, cli.OK, "^$"},
+		{"the flag goes before", []string{"WEIR_TOKEN=another", "WEIR_URL=http://127.0.0.1:1"}, "--token-file " + good + " --url " + f.url, cli.OK, "^$"},
+		{"the wrong one", []string{"WEIR_TOKEN=" + surveyToken}, "--token-file " + bad + " --url " + f.url, cli.Refused, "401"},
+		{"two tokens", []string{"WEIR_TOKEN=a", "WEIR_TOKEN_FILE=" + good}, "", cli.Misuse, "both set"},
+		{"an empty file", nil, "--token-file " + empty, cli.Failure, "is empty"},
+		{"no file", nil, "--token-file " + empty + "x", cli.Failure, "read the token: .*no such file"},
+		{"no URL", nil, "--url weir.example", cli.Misuse, "must be an http or https URL"},
+		{"no such form", nil, "--output yaml", cli.Misuse, "want table, json or jsonl"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			r := run(t, c.environ, append([]string{"survey", "list"}, strings.Fields(c.flags)...)...)
+			check(t, r, c.code, "", c.err)
+			if strings.Contains(r.out+r.err, surveyToken) {
+				t.Errorf("the token is shown:\n%s%s", r.out, r.err)
+			}
+		})
+	}
+}
+
+func TestSurveyHelp(t *testing.T) {
+	t.Parallel()
+	for _, command := range []string{"put", "import", "launch", "pause", "resume", "stop", "status", "list", "export results", "export log", "delete"} {
+		t.Run(command, func(t *testing.T) {
+			t.Parallel()
+			check(t, run(t, nil, append(append([]string{"survey"}, strings.Fields(command)...), "--help")...), cli.OK,
+				`(?s)^[A-Z].*Usage:\n  weir survey `+command+`.*Examples:.*weir survey `+command+`.*--output`, "^$")
+			if command != "list" {
+				check(t, run(t, nil, append([]string{"survey"}, strings.Fields(command)...)...), cli.Misuse, "^$", "(NAME|FILE) is missing")
+			}
+		})
+	}
+	check(t, run(t, nil, "survey", "--help"), cli.OK, "(?s)Exit codes.*4  refused.*Examples:", "^$")
+	check(t, run(t, nil, "survey", "lanch"), cli.Misuse, "^$", `did you mean "launch"`)
+	check(t, run(t, nil, "survey", "launch", "a", "b"), cli.Misuse, "^$", `unexpected argument "b"`)
+	check(t, run(t, nil, "survey", "launch", ""), cli.Misuse, "^$", "NAME is empty")
+}
+
+// Whoever interrupts a command is told so, and nothing else.
+func TestSurveyInterrupted(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	f := newRemote(t, map[string]http.HandlerFunc{
+		"GET /v1/surveys/flu/stats": answers(http.StatusOK, `{"survey":"flu","state":"running"}`),
+		"GET /v1/surveys/flu": func(w http.ResponseWriter, r *http.Request) {
+			answers(http.StatusOK, summary)(w, r)
+			cancel()
+		},
+	})
+	r := runIn(ctx, []string{"WEIR_URL=" + f.url, "WEIR_TOKEN=" + surveyToken}, "survey", "status", "flu", "--watch")
+	check(t, r, cli.Failure, "", "^weir: interrupted\n$")
+}

@@ -1,0 +1,149 @@
+package terminal
+
+import (
+	"io"
+	"strings"
+)
+
+// Column is one column of a table.
+type Column struct {
+	Name  string
+	Right bool // its cells stand at the right
+	// Least is the width to which it may be shortened where the terminal is
+	// narrow; 0: it is always whole.
+	Least int
+}
+
+// Columns makes columns that are always whole, by their names.
+func Columns(names ...string) []Column {
+	out := make([]Column, len(names))
+	for i, name := range names {
+		out[i].Name = name
+	}
+	return out
+}
+
+// Cell is one cell of a table.
+type Cell struct {
+	Text  string
+	Style Style
+}
+
+// Cells makes cells of the plain style.
+func Cells(texts ...string) []Cell {
+	out := make([]Cell, len(texts))
+	for i, text := range texts {
+		out[i].Text = text
+	}
+	return out
+}
+
+// mostHeld is how many rows are held to find the widths of columns, so that a
+// table may be of any length.
+const mostHeld = 500
+
+// Table writes rows below each other. What a cell says may come from anybody.
+type Table struct {
+	Out     io.Writer
+	Columns []Column
+	Width   int // of the terminal; 0: there is none, nothing is shortened
+	Colours bool
+
+	rows   [][]Cell
+	widths []int
+	headed bool
+}
+
+const between = 2 // cells between columns
+
+// Add adds a row.
+func (t *Table) Add(row []Cell) error {
+	for i := range row {
+		if row[i].Text = Visible(row[i].Text); row[i].Text == "" {
+			row[i].Text = "-"
+		}
+	}
+	if t.rows = append(t.rows, row); len(t.rows) < mostHeld {
+		return nil
+	}
+	return t.Flush()
+}
+
+// Flush writes what was added.
+func (t *Table) Flush() error {
+	if t.headed && len(t.rows) == 0 {
+		return nil
+	}
+	t.measure()
+	var b strings.Builder
+	if !t.headed {
+		head := make([]Cell, len(t.Columns))
+		for i, c := range t.Columns {
+			head[i] = Cell{c.Name, Strong}
+		}
+		t.line(&b, head)
+		t.headed = true
+	}
+	for _, row := range t.rows {
+		t.line(&b, row)
+	}
+	t.rows = t.rows[:0]
+	_, err := io.WriteString(t.Out, b.String())
+	return err
+}
+
+// measure finds the width of each column. Columns never become narrower from
+// one part of a table to the next, unless the terminal is too narrow.
+func (t *Table) measure() {
+	if t.widths == nil {
+		t.widths = make([]int, len(t.Columns))
+		for i, c := range t.Columns {
+			t.widths[i] = Width(c.Name)
+		}
+	}
+	for _, row := range t.rows {
+		for i, c := range row {
+			t.widths[i] = max(t.widths[i], Width(c.Text))
+		}
+	}
+	if t.Width <= 0 {
+		return
+	}
+	over := between*(len(t.widths)-1) - t.Width
+	for _, w := range t.widths {
+		over += w
+	}
+	for ; over > 0; over-- {
+		widest := -1
+		for i, c := range t.Columns {
+			if c.Least > 0 && t.widths[i] > max(c.Least, Width(c.Name)) && (widest < 0 || t.widths[i] > t.widths[widest]) {
+				widest = i
+			}
+		}
+		if widest < 0 {
+			return
+		}
+		t.widths[widest]--
+	}
+}
+
+func (t *Table) line(b *strings.Builder, row []Cell) {
+	for i, c := range row {
+		if i > 0 {
+			b.WriteString(strings.Repeat(" ", between))
+		}
+		text := Cut(c.Text, t.widths[i])
+		blank := strings.Repeat(" ", max(0, t.widths[i]-Width(text)))
+		if i == len(row)-1 && !t.Columns[i].Right {
+			blank = ""
+		}
+		if t.Columns[i].Right {
+			b.WriteString(blank)
+		}
+		b.WriteString(c.Style.Paint(text, t.Colours))
+		if !t.Columns[i].Right {
+			b.WriteString(blank)
+		}
+	}
+	b.WriteByte('\n')
+}

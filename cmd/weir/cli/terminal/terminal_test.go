@@ -1,0 +1,142 @@
+package terminal_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"unicode"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"weir/cmd/weir/cli/terminal"
+)
+
+func TestVisible(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"":                      "",
+		"écoutez 日本 🙂":          "écoutez 日本 🙂",
+		"a\x1b[2Jb":             `a\x1b[2Jb`,
+		"two\nlines\tand\r":     `two\nlines\tand\r`,
+		"bell\a null\x00":       `bell\a null\x00`,
+		"\u202egnp.exe":         `\u202egnp.exe`,
+		"c1 \u009b31m":          `c1 \u009b31m`,
+		"no UTF-8 \xff\xfe":     `no UTF-8 \xff\xfe`,
+		"a\u00a0b line\u2028 x": `a\u00a0b line\u2028 x`,
+	} {
+		if got := terminal.Visible(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+	if got := terminal.VisibleLines("a\n\x1bb\n"); got != "a\n\\x1bb\n" {
+		t.Errorf("%q", got)
+	}
+}
+
+// Whatever a name is, it is printable once it is visible, and as wide as it is
+// made.
+func TestTextsKeepTheirWidth(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		text, width := terminal.Visible(rapid.String().Draw(t, "text")), rapid.IntRange(1, 40).Draw(t, "width")
+		if strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {
+			t.Fatalf("%q is not all visible", text)
+		}
+		for _, got := range []string{terminal.Left(text, width), terminal.Right(text, width)} {
+			// A wide character that does not fit any more leaves a cell empty, which is filled.
+			if terminal.Width(got) != width {
+				t.Fatalf("%q is %d wide, want %d", got, terminal.Width(got), width)
+			}
+		}
+	})
+}
+
+func TestBar(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		n, all int64
+		want   string
+	}{{0, 10, "....."}, {1, 1000, "#...."}, {5, 10, "##..."}, {10, 10, "#####"}, {20, 10, "#####"}, {0, 0, "#####"}} {
+		if got := terminal.Bar(c.n, c.all, 5); got != c.want {
+			t.Errorf("%d of %d: %s, want %s", c.n, c.all, got, c.want)
+		}
+	}
+}
+
+func table(width int, colours bool) string {
+	var b strings.Builder
+	t := terminal.Table{Out: &b, Width: width, Colours: colours, Columns: []terminal.Column{
+		{Name: "CHANNEL", Least: 6}, {Name: "STATE"}, {Name: "QUEUED", Right: true}, {Name: "REASON", Least: 8},
+	}}
+	for _, row := range [][]terminal.Cell{
+		{{"sms", 0}, {"up", terminal.Good}, {"12,345", 0}, {"", 0}},
+		{{"a-very-long-name-of-a-channel", 0}, {"down", terminal.Bad}, {"0", 0}, {"the provider\x1b[31m does not answer any more", 0}},
+		{{"日本", 0}, {"paused", terminal.Warning}, {"7", 0}, {"", 0}},
+	} {
+		if err := t.Add(row); err != nil {
+			panic(err)
+		}
+	}
+	if err := t.Flush(); err != nil {
+		panic(err)
+	}
+	return b.String()
+}
+
+func TestTable(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		width int
+		want  string
+	}{
+		{0, `CHANNEL                        STATE   QUEUED  REASON
+sms                            up      12,345  -
+a-very-long-name-of-a-channel  down         0  the provider\x1b[31m does not answer any more
+日本                           paused       7  -
+`},
+		{60, `CHANNEL                STATE   QUEUED  REASON
+sms                    up      12,345  -
+a-very-long-name-of-…  down         0  the provider\x1b[31m…
+日本                   paused       7  -
+`},
+		{10, `CHANNEL  STATE   QUEUED  REASON
+sms      up      12,345  -
+a-very…  down         0  the pro…
+日本     paused       7  -
+`},
+	} {
+		if diff := cmp.Diff(c.want, table(c.width, false)); diff != "" {
+			t.Errorf("width %d:\n%s", c.width, diff)
+		}
+	}
+	if got := table(0, true); !strings.Contains(got, "\x1b[31mdown\x1b[0m  ") || strings.Contains(got, "\x1b[31m does") {
+		t.Errorf("colours:\n%q", got)
+	}
+}
+
+// A table of any length is written in parts, and says what it is once.
+func TestLongTable(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	tab := terminal.Table{Out: &b, Columns: terminal.Columns("N")}
+	for i := range 1200 {
+		if err := tab.Add(terminal.Cells(fmt.Sprint(i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := strings.Count(b.String(), "\n"); n != 1001 {
+		t.Errorf("%d lines before the end", n)
+	}
+	if err := tab.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(b.String(), "\n"); n != 1201 || strings.Count(b.String(), "N") != 1 {
+		t.Errorf("%d lines", n)
+	}
+	var empty strings.Builder
+	tab = terminal.Table{Out: &empty, Columns: terminal.Columns("N", "M")}
+	if err := tab.Flush(); err != nil || empty.String() != "N  M\n" {
+		t.Errorf("%q, %v", empty.String(), err)
+	}
+}

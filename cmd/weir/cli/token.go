@@ -1,0 +1,246 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"weir"
+	"weir/config"
+	"weir/persistence"
+)
+
+const aboutTokens = `Makes, lists and revokes tokens of the API. Works on the database that
+DATABASE_URL names, like "weir migrate", not through a running Weir; those on the
+same database take a change up within seconds.
+
+Once there was a token every request needs one, also when the last was revoked.
+The tokens in WEIR_API_TOKENS have every scope and are not listed here.
+
+Scopes:
+  contacts:write  queue contacts, take them back, report how conversations go
+  contacts:read   see contacts, respondents, messages, events, channels, surveys
+  channels:admin  make, change and delete channels, and see them
+  surveys:admin   make, change, run and delete surveys, and see them
+  router          see the router's events; with pii:read also its API
+  metrics:read    scrape /metrics
+  pii:read        see phone numbers, of which others see the last two digits`
+
+func (a *app) tokens() *cobra.Command {
+	p := newPrinting()
+	c := group("token", "Make, list and revoke tokens of the API", aboutTokens, a.tokenCreate(&p), a.tokenList(&p), a.tokenRevoke(&p))
+	p.flags(c)
+	return c
+}
+
+func (a *app) tokenCreate(p *printing) *cobra.Command {
+	var name, expires string
+	var words []string
+	c := &cobra.Command{
+		Use: "create", Short: "Make a token and show it once", Args: nothing,
+		Long:    aboutTokens,
+		Example: "  weir token create --name surveda --scope contacts:write,contacts:read --expires 90d",
+		RunE: func(c *cobra.Command, _ []string) error {
+			if name == "" || len(name) > 200 || !printable(name) {
+				return misuse(c, "--name must be a name of up to 200 characters")
+			}
+			scopes, err := scopesOf(words)
+			if err != nil {
+				return misuse(c, err.Error())
+			}
+			var until time.Time
+			if expires != "" {
+				var span config.Period
+				if err := span.Decode(expires); err != nil || span <= 0 {
+					return misuse(c, "--expires must be a time such as 12h or 90d")
+				}
+				until = a.now().Add(span.Duration())
+			}
+			return a.makeToken(c.Context(), p, name, scopes, until)
+		},
+	}
+	c.Flags().StringVar(&name, "name", "", "what or whom the token is for")
+	c.Flags().StringSliceVar(&words, "scope", nil, "what it allows; several with commas, or by repeating the flag")
+	c.Flags().StringVar(&expires, "expires", "", "after how long it ends, such as 90d; absent: never")
+	_ = c.RegisterFlagCompletionFunc("scope", cobra.FixedCompletions(scopeWords(), cobra.ShellCompDirectiveNoFileComp))
+	return c
+}
+
+func printable(name string) bool {
+	return !strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f })
+}
+
+func scopesOf(words []string) ([]weir.Scope, error) {
+	var scopes []weir.Scope
+	for _, word := range words {
+		scope := weir.Scope(strings.TrimSpace(word))
+		if !scope.Known() {
+			return nil, fmt.Errorf("there is no scope %q; want some of %s", word, strings.Join(scopeWords(), ", "))
+		}
+		if !slices.Contains(scopes, scope) {
+			scopes = append(scopes, scope)
+		}
+	}
+	if len(scopes) == 0 {
+		return nil, errors.New("--scope is missing: a token without a scope is of no use")
+	}
+	return scopes, nil
+}
+
+func scopeWords() []string {
+	known := make([]string, 0, len(weir.Scopes()))
+	for _, s := range weir.Scopes() {
+		known = append(known, string(s))
+	}
+	return known
+}
+
+// makeToken prints the text alone on standard output, so that it can go into a
+// file, and what it is to standard error.
+func (a *app) makeToken(ctx context.Context, p *printing, name string, scopes []weir.Scope, until time.Time) error {
+	t, text := weir.NewToken(name, scopes, a.now(), until)
+	err := a.withTokens(ctx, func(s *persistence.Store) error {
+		live, ever, err := s.LiveTokens(ctx, a.now())
+		if err != nil {
+			return err
+		}
+		if !ever && len(live) == 0 {
+			_, _ = fmt.Fprintln(a.Stderr, "this is the first token of this database: from now on every request needs one")
+		}
+		return s.AddToken(ctx, t, a.now())
+	})
+	if err != nil {
+		return err
+	}
+	_, _ = fmt.Fprintf(a.Stderr, "token %s was made; it is shown this once and kept nowhere:\n", t.ID)
+	if p.json() {
+		return a.line(map[string]string{"id": t.ID, "token": text})
+	}
+	_, err = fmt.Fprintln(a.Stdout, text)
+	return err
+}
+
+// shownToken is a token as it is shown to programs.
+type shownToken struct {
+	ID      string       `json:"id"`
+	Name    string       `json:"name"`
+	State   string       `json:"state"`
+	Scopes  []weir.Scope `json:"scopes"`
+	Created time.Time    `json:"created_at"`
+	Expires time.Time    `json:"expires_at,omitzero"`
+	Used    time.Time    `json:"used_at,omitzero"`
+}
+
+func (a *app) tokenList(p *printing) *cobra.Command {
+	var w watching
+	c := plain("list", "List all tokens", aboutTokens, func(ctx context.Context) error {
+		return a.withTokens(ctx, func(s *persistence.Store) error {
+			return a.follow(ctx, p, &w, func(out io.Writer) error { return a.listTokens(ctx, p, s, out) })
+		})
+	})
+	w.flag(c)
+	return c
+}
+
+func (a *app) listTokens(ctx context.Context, p *printing, s *persistence.Store, out io.Writer) error {
+	all, err := s.Tokens(ctx)
+	if err != nil {
+		return err
+	}
+	l := a.list(p, out, left("ID"), left("NAME", 8), left("STATE"), left("SCOPES", 14), left("CREATED"), left("EXPIRES"), left("LAST USED"))
+	for i := range all {
+		t := &all[i]
+		state := stateOf(t, a.now())
+		words := make([]string, len(t.Scopes))
+		for j, scope := range t.Scopes {
+			words[j] = string(scope)
+		}
+		err := l.add(shownToken{t.ID, t.Name, state, t.Scopes, t.Created, t.Expires, t.Used},
+			cells(t.ID, t.Name, stateCell(state), strings.Join(words, ","), moment(t.Created), moment(t.Expires), moment(t.Used))...)
+		if err != nil {
+			return err
+		}
+	}
+	return l.end()
+}
+
+func stateOf(t *weir.Token, now time.Time) string {
+	switch {
+	case !t.Revoked.IsZero():
+		return "revoked"
+	case !t.Live(now):
+		return "expired"
+	default:
+		return "live"
+	}
+}
+
+func moment(t time.Time) string {
+	if t.IsZero() {
+		return "never"
+	}
+	return t.UTC().Format(time.RFC3339)
+}
+
+func (a *app) tokenRevoke(p *printing) *cobra.Command {
+	return &cobra.Command{
+		Use: "revoke ID", Short: "Revoke a token for good", Long: aboutTokens,
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return misuse(c, "name one token by its id; weir token list shows it")
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			id := args[0]
+			if inText, ok := weir.TokenID(id); ok { // the whole token
+				id = inText
+			}
+			err := a.withTokens(c.Context(), func(s *persistence.Store) error { return s.RevokeToken(c.Context(), id, a.now()) })
+			if weir.CodeOf(err) == weir.CodeNotFound {
+				return &exitError{NotFound, fmt.Sprintf("there is no token with the id %q; weir token list shows all", id)}
+			}
+			if err != nil {
+				return err
+			}
+			if p.json() {
+				return a.line(map[string]any{"id": id, "revoked": true})
+			}
+			_, err = fmt.Fprintf(a.Stdout, "token %s is revoked\n", id)
+			return err
+		},
+	}
+}
+
+// withTokens opens the store, makes the schema of a database that has none, and
+// refuses one that is old: bringing it up to date may be too much for what runs.
+func (a *app) withTokens(ctx context.Context, do func(*persistence.Store) error) error {
+	return a.withStore(ctx, func(s *persistence.Store) error {
+		steps, err := s.Status(ctx)
+		if err != nil {
+			return err
+		}
+		lacks := 0
+		for _, step := range steps {
+			if !step.Applied {
+				lacks++
+			}
+		}
+		if lacks == len(steps) {
+			if err := s.MigrateUp(ctx); err != nil {
+				return err
+			}
+			lacks = 0
+		}
+		if lacks > 0 {
+			return fmt.Errorf("the schema of the database lacks %d steps; run: weir migrate up", lacks)
+		}
+		return do(s)
+	})
+}

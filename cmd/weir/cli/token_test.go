@@ -1,0 +1,62 @@
+package cli_test
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"weir/cmd/weir/cli"
+)
+
+// tokenAt runs a command of tokens at an instant.
+func tokenAt(t *testing.T, database string, now time.Time, args ...string) result {
+	t.Helper()
+	var out, err strings.Builder
+	code := cli.Run(t.Context(), append([]string{"token"}, args...), cli.Options{
+		Environ: []string{"DATABASE_URL=sqlite://" + database}, Stdout: &out, Stderr: &err, Now: func() time.Time { return now },
+	})
+	return result{code, out.String(), err.String()}
+}
+
+func TestTokensAreMadeListedAndRevoked(t *testing.T) {
+	t.Parallel()
+	file, now := filepath.Join(t.TempDir(), "weir.db"), time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	made := tokenAt(t, file, now, "create", "--name", "the dashboard", "--scope", "contacts:read,metrics:read", "--scope", "metrics:read", "--expires", "90d")
+	check(t, made, cli.OK, `^weir_[a-z2-7]{12}_[a-z2-7]{52}\n$`, `first token of this database(?s:.*)shown this once`)
+	text := strings.TrimSpace(made.out)
+	id := strings.Split(text, "_")[1]
+	check(t, tokenAt(t, file, now, "create", "--name", "b", "--scope", "router"), cli.OK, "^weir_", "^token [a-z2-7]{12} was made")
+
+	list := tokenAt(t, file, now, "list")
+	check(t, list, cli.OK, id+`  the dashboard  live  +contacts:read,metrics:read  2026-03-01T12:00:00Z  2026-05-30T12:00:00Z  never`, "^$")
+	if strings.Contains(list.out, text) || strings.Contains(list.out, strings.Split(text, "_")[2]) {
+		t.Error("the list shows a token")
+	}
+	check(t, tokenAt(t, file, now.AddDate(0, 3, 0), "list"), cli.OK, id+`  the dashboard  expired`, "^$")
+	check(t, tokenAt(t, file, now, "revoke", text), cli.OK, "^token "+id+" is revoked\n$", "^$")
+	check(t, tokenAt(t, file, now, "revoke", id), cli.OK, "is revoked", "^$")
+	check(t, tokenAt(t, file, now, "list"), cli.OK, id+`  the dashboard  revoked`, "^$")
+	check(t, tokenAt(t, file, now, "revoke", "nobody"), cli.NotFound, "^$", `no token with the id "nobody"`)
+}
+
+func TestMistakesWithTokens(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "weir.db")
+	for args, want := range map[string]string{
+		"create --scope router":                                   "--name must be",
+		"create --name a\tb --scope router":                       "--name must be",
+		"create --name a":                                         "--scope is missing",
+		"create --name a --scope contacts":                        `no scope "contacts"; want some of contacts:write`,
+		"create --name a --scope router --expires soon":           "--expires must be a time",
+		"create --name a --scope router --expires -1h":            "--expires must be a time",
+		"create --name a --scope router weir_abcdefghijkl_secret": "unexpected argument",
+		"revoke":     "name one token by its id",
+		"revoke a b": "name one token by its id",
+	} {
+		check(t, tokenAt(t, file, time.Now(), strings.Split(args, " ")...), cli.Misuse, "^$", want)
+	}
+	check(t, run(t, []string{"DATABASE_URL=sqlite://" + file}, "migrate", "up"), cli.OK, "steps taken", "^$")
+	check(t, run(t, []string{"DATABASE_URL=sqlite://" + file}, "migrate", "down", "--yes"), cli.OK, "taken back", "^$")
+	check(t, tokenAt(t, file, time.Now(), "list"), cli.Failure, "^$", "lacks 1 steps; run: weir migrate up")
+}

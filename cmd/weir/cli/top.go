@@ -1,0 +1,229 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"weir/client"
+	"weir/cmd/weir/cli/top"
+)
+
+const (
+	// resizeEvery is how often the size of the terminal is looked at. Signals would
+	// be quicker, but not every system has them.
+	resizeEvery = 250 * time.Millisecond
+	plainWidth  = 120 // where there is no terminal
+)
+
+// What a terminal is told at the begin and at the end, and in between.
+const (
+	enterScreen = "\x1b[?1049h\x1b[?25l"
+	leaveScreen = "\x1b[?25h\x1b[?1049l"
+	cursorHome  = "\x1b[H"
+	clearLine   = "\x1b[K"
+	clearAll    = "\x1b[2J"
+)
+
+func (a *app) top() *cobra.Command {
+	r := newRemote()
+	every := watching{every: 2 * time.Second}
+	order := choice{"name", []string{"name", "in-flight", "waiting", "oldest", "done", "state"}}
+	c := a.speaking(r, "top", "Watch channels, surveys and the router live", `Shows what a running Weir is doing: each channel with what is in flight and what
+waits, surveys with their progress, the router. On a terminal it goes on until q is
+pressed; elsewhere it is written once.
+
+Keys: q ends it; n, f, w, o, d and s sort by name, share of slots in flight, waiting,
+oldest wait, contacts done in the last minute and state, and reverse that when
+pressed again, as r does; j, k, space and b move.
+
+The token needs the scope contacts:read; to see the router, metrics:read. The
+figures of the router are those of the process that answers.
+
+`+aboutRemote+`
+
+`+aboutExits, `  weir top
+  weir top --interval 5s --sort waiting
+  weir top --output json | jq '.channels[] | select(.state != "up")'`,
+		func(ctx context.Context, _ *cobra.Command, to *client.Client, _ []string) error {
+			return a.runTop(ctx, r, to, every.every, topOrder(order.value))
+		})
+	c.Flags().Var(&every, "interval", "how often it is looked")
+	c.Flags().Var(&order, "sort", "by what channels are sorted")
+	_ = c.RegisterFlagCompletionFunc("sort", cobra.FixedCompletions(order.allowed, cobra.ShellCompDirectiveNoFileComp))
+	a.addressed(c, r)
+	return c
+}
+
+func topOrder(word string) top.Sort {
+	return map[string]top.Sort{"in-flight": top.ByInFlight, "waiting": top.ByQueued, "oldest": top.ByOldest, "done": top.ByRate, "state": top.ByState}[word]
+}
+
+func (a *app) runTop(ctx context.Context, r *remote, to *client.Client, every time.Duration, order top.Sort) error {
+	state, err := a.gather(ctx, to)
+	if err != nil {
+		return err
+	}
+	state.Sort = order
+	_, _, sees := a.size(a.Stdout)
+	switch {
+	case r.json():
+		return a.line(state)
+	case !sees || a.environment("TERM") == "dumb":
+		_, err := io.WriteString(a.Stdout, state.Text(plainWidth))
+		return err
+	}
+	back, err := takeOver(a.Stdin)
+	if err != nil {
+		return err
+	}
+	defer back()
+	l := &live{app: a, to: to, colours: a.look(&r.printing).colours, state: state}
+	_, _ = io.WriteString(a.Stdout, enterScreen)
+	defer func() { _, _ = io.WriteString(a.Stdout, leaveScreen) }()
+	return l.run(ctx, every)
+}
+
+// takeOver has the terminal hand over each key at once; back undoes that.
+func takeOver(in io.Reader) (back func(), err error) {
+	f, ok := in.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return func() {}, nil
+	}
+	before, err := term.MakeRaw(int(f.Fd()))
+	if err != nil {
+		return nil, fmt.Errorf("take over the terminal: %w", err)
+	}
+	return func() { _ = term.Restore(int(f.Fd()), before) }, nil
+}
+
+// live is the view on a terminal.
+type live struct {
+	*app
+	to            *client.Client
+	colours       bool
+	state         top.State
+	width, height int
+}
+
+// seen is what a look at Weir has brought.
+type seen struct {
+	state top.State
+	err   error
+}
+
+// run draws until it is told to end. Weir is looked at beside, so that keys are
+// answered also while it is slow.
+func (l *live) run(ctx context.Context, every time.Duration) error {
+	ctx, cancel := context.WithCancel(ctx)
+	var looking sync.WaitGroup
+	defer looking.Wait()
+	defer cancel()
+	ticks, stop := l.tick(every)
+	defer stop()
+	sizes, stopSizes := l.tick(resizeEvery)
+	defer stopSizes()
+	keys, news := l.keys(ctx), make(chan seen, 1)
+	for changed, busy := true, false; ; {
+		if l.resized() || changed {
+			if err := l.draw(); err != nil {
+				return err
+			}
+		}
+		changed = true
+		select {
+		case <-ctx.Done():
+			return nil
+		case key, ok := <-keys:
+			if !ok {
+				keys = nil
+			}
+			var quit bool
+			if l.state, quit = l.state.Press(key, l.state.Page(l.height)); quit {
+				return nil
+			}
+		case <-ticks:
+			if changed = false; !busy {
+				busy = true
+				looking.Go(func() { state, err := l.gather(ctx, l.to); news <- seen{state, err} })
+			}
+		case s := <-news:
+			busy = false
+			l.take(s)
+		case <-sizes:
+			changed = false
+		}
+	}
+}
+
+// take takes what a look has brought. Where it has failed the last state stays,
+// with the reason.
+func (l *live) take(s seen) {
+	if s.err != nil {
+		if l.state.Problem == "" {
+			l.state.Seen = l.state.Now
+		}
+		l.state.Problem, _, _ = strings.Cut(s.err.Error(), "\n")
+		l.state.Now = l.now().In(l.zone())
+		return
+	}
+	s.state.Sort, s.state.Reverse, s.state.Offset = l.state.Sort, l.state.Reverse, min(l.state.Offset, max(0, len(s.state.Channels)-1))
+	l.state = s.state
+}
+
+// resized takes over the size of the terminal, and tells whether it is another.
+func (l *live) resized() bool {
+	width, height, ok := l.size(l.Stdout)
+	if !ok {
+		width, height = usualWidth, usualHeight
+	}
+	if width == l.width && height == l.height {
+		return false
+	}
+	l.width, l.height = width, height
+	_, _ = io.WriteString(l.Stdout, clearAll)
+	return true
+}
+
+// draw writes the picture over the one before.
+func (l *live) draw() error {
+	// A line is cleared before it is written: behind one that is full, the last
+	// character would go.
+	picture := strings.ReplaceAll(l.state.Draw(l.width, l.height, l.colours), "\n", "\r\n"+clearLine)
+	_, err := io.WriteString(l.Stdout, cursorHome+clearLine+picture)
+	return err
+}
+
+// keys hands over what is pressed. A read cannot be ended: the goroutine stays
+// until the next key, or the end of the process.
+func (l *live) keys(ctx context.Context) <-chan rune {
+	out := make(chan rune)
+	if l.Stdin == nil {
+		return out
+	}
+	go func() {
+		defer close(out)
+		var buffer [64]byte
+		for {
+			n, err := l.Stdin.Read(buffer[:])
+			for _, b := range buffer[:n] {
+				select {
+				case out <- rune(b):
+				case <-ctx.Done():
+					return
+				}
+			}
+			if err != nil {
+				return
+			}
+		}
+	}()
+	return out
+}

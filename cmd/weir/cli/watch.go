@@ -1,0 +1,156 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"weir/cmd/weir/cli/terminal"
+)
+
+const (
+	leastInterval = 100 * time.Millisecond
+	usualHeight   = 24
+)
+
+// watching is the flag --watch: how often something is shown again. Zero: once.
+type watching struct{ every time.Duration }
+
+func (w *watching) String() string {
+	if w.every == 0 {
+		return ""
+	}
+	return w.every.String()
+}
+
+// Type is what the help calls the value.
+func (w *watching) Type() string { return "interval" }
+
+// Set implements the flag.
+func (w *watching) Set(text string) error {
+	d, err := time.ParseDuration(text)
+	if err != nil || d < leastInterval {
+		return errors.New("want a duration of 100ms or more, such as --watch=2s")
+	}
+	w.every = d
+	return nil
+}
+
+// flag adds the flag to a command.
+func (w *watching) flag(c *cobra.Command) {
+	c.Flags().VarP(w, "watch", "w", "show it again and again, on a terminal in place")
+	c.Flags().Lookup("watch").NoOptDefVal = "2s"
+}
+
+// tick begins to tick.
+func (a *app) tick(d time.Duration) (ticks <-chan time.Time, stop func()) {
+	if a.Every != nil {
+		return a.Every(d)
+	}
+	t := time.NewTicker(d)
+	return t.C, t.Stop
+}
+
+// watch shows something once, or again and again until it is done. What was
+// seen once is looked for again although Weir does not answer for a while.
+func (a *app) watch(ctx context.Context, p *printing, every time.Duration, show func(out io.Writer) (done bool, err error)) error {
+	if every == 0 {
+		_, err := show(a.Stdout)
+		return err
+	}
+	on := a.screen(p)
+	ticks, stop := a.tick(every)
+	defer stop()
+	for seen := false; ; {
+		var text bytes.Buffer
+		done, err := show(&text)
+		switch {
+		case err == nil:
+			seen = true
+			if err := on.write(text.String()); err != nil || done {
+				return err
+			}
+		case !seen || ctx.Err() != nil || !passing(err):
+			return err
+		default:
+			a.complain(terminal.Visible(err.Error()))
+			on.lines = 0
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-ticks:
+		}
+	}
+}
+
+// follow is [app.watch] of what has no end, so that whoever ends it has what
+// they wanted.
+func (a *app) follow(ctx context.Context, p *printing, w *watching, show func(out io.Writer) error) error {
+	err := a.watch(ctx, p, w.every, func(out io.Writer) (bool, error) { return false, show(out) })
+	if w.every > 0 && ctx.Err() != nil {
+		err = nil
+	}
+	return err
+}
+
+// screen is written on in place on a terminal, else block after block.
+type screen struct {
+	out    io.Writer
+	over   bool       // what was written may be written over
+	width  func() int // of the terminal, if so
+	height func() int
+	blank  bool // a blank line stands between blocks
+	blocks int
+	lines  int
+}
+
+func (a *app) screen(p *printing) *screen {
+	_, _, over := a.size(a.Stdout)
+	return &screen{
+		out: a.Stdout, over: over && !p.json() && a.environment("TERM") != "dumb", blank: !p.json(),
+		width:  func() int { columns, _, _ := a.size(a.Stdout); return columns },
+		height: func() int { _, lines, _ := a.size(a.Stdout); return lines },
+	}
+}
+
+func (s *screen) write(text string) error {
+	head := ""
+	switch {
+	case s.over && s.lines > 0:
+		head = fmt.Sprintf("\x1b[%dA\x1b[J", s.lines)
+	case !s.over && s.blank && s.blocks > 0:
+		head = "\n"
+	}
+	if s.over {
+		text = clipped(text, max(20, s.width()-1), max(2, s.height()-1))
+	}
+	s.blocks++
+	s.lines = strings.Count(text, "\n")
+	_, err := io.WriteString(s.out, head+text)
+	return err
+}
+
+// clipped cuts lines, as those that break would not be written over, and leaves
+// out those that would have scrolled away.
+func clipped(text string, width, height int) string {
+	var b strings.Builder
+	n, all := 0, strings.Count(text, "\n")
+	for line := range strings.Lines(text) {
+		if n++; n == height && all > height {
+			fmt.Fprintf(&b, "… %s below\n", plural(int64(all-n+1), "line is", "lines are"))
+			break
+		}
+		b.WriteString(terminal.Clip(strings.TrimSuffix(line, "\n"), width))
+		if strings.HasSuffix(line, "\n") {
+			b.WriteByte('\n')
+		}
+	}
+	return b.String()
+}

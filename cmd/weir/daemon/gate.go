@@ -1,0 +1,75 @@
+package daemon
+
+import (
+	"context"
+	"time"
+
+	"weir/persistence"
+	"weir/web"
+)
+
+const (
+	// A new token works, and a revoked one fails, after two seconds: where processes
+	// share a store they hear of it when they look what others have left, so that
+	// they need not read the tokens themselves.
+	readTokens       = 2 * time.Second
+	readTokensShared = 10 * time.Second
+	noteUses         = time.Minute
+	writeAudit       = time.Second
+	auditStays       = 90 * 24 * time.Hour
+)
+
+// openGate reads the tokens, and refuses a daemon that other machines would
+// reach and everybody could use. The gate never opens once it is closed, so
+// that looking before the address is opened is enough.
+func openGate(ctx context.Context, o Options, store *persistence.Store) (*web.Gate, error) {
+	g := web.NewGate(web.GateOptions{Configured: o.Config.APITokens, Store: store, Rate: float64(o.Config.RateLimit)})
+	if err := g.Refresh(ctx); err != nil {
+		return nil, err
+	}
+	if g.Open() && o.Config.Reachable() {
+		return nil, o.Config.NeedsToken()
+	}
+	return g, nil
+}
+
+// guards keep what the gate knows and what the store knows the same, and the
+// audit log.
+func guards(p *parts, shared bool) []chore {
+	read := tokensRead(p.gate, shared, func(changed func()) { p.store.OnTokens(changed) })
+	return []chore{
+		read,
+		{name: "uses of tokens are noted", every: noteUses, step: func(ctx context.Context) (bool, error) { return false, p.gate.Note(ctx) }},
+		{name: "the audit log is written", every: writeAudit, step: func(ctx context.Context) (bool, error) { return false, p.trail.Write(ctx) }},
+		{name: "old entries of the audit log are removed", every: purgeEvery, step: func(ctx context.Context) (bool, error) {
+			n, err := p.store.PurgeAudit(ctx, time.Now().Add(-auditStays), purgeBatch)
+			return n > 0, err
+		}},
+	}
+}
+
+// tokensRead keeps the tokens that the gate knows those of the store. Where
+// processes share a store, onTokens has somebody say once that they changed.
+func tokensRead(gate *web.Gate, shared bool, onTokens func(changed func())) chore {
+	read := chore{name: "tokens are read", every: readTokens, step: func(ctx context.Context) (bool, error) { return false, gate.Refresh(ctx) }}
+	if !shared {
+		return read
+	}
+	changed := make(chan struct{}, 1)
+	tell := func() {
+		select {
+		case changed <- struct{}{}:
+		default:
+		}
+	}
+	onTokens(tell)
+	read.every, read.wake = readTokensShared, changed
+	read.step = func(ctx context.Context) (bool, error) {
+		err := gate.Refresh(ctx)
+		if gate.Behind() { // and nobody will say it again
+			time.AfterFunc(readTokens, tell)
+		}
+		return false, err
+	}
+	return read
+}

@@ -1,0 +1,81 @@
+package daemon
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"weir"
+	"weir/actors/delivery"
+	"weir/actors/surveybroker"
+	"weir/config"
+	"weir/events"
+	"weir/internal/outbound"
+)
+
+// pollEvents is how often receivers look for events of which nobody told them. The
+// store tells of those of this process when they are committed, and of others'
+// when the channels' actors have looked.
+const pollEvents = 30 * time.Second
+
+// policy says whom the addresses that users configure may name.
+func policy(c config.Config) outbound.Policy {
+	return outbound.Policy{
+		AllowPlain: c.OutboundAllow.Plain(), AllowPrivate: c.OutboundAllow.Private(), AllowHosts: c.OutboundAllow.Hosts(),
+		Timeout: c.SendTimeout.Duration(),
+	}
+}
+
+// tell begins to deliver events: those of the router to its subscribers, what
+// respondents say to the applications of their surveys. It comes before whoever
+// makes events: a new receiver gets what is committed from then on.
+func (p *parts) tell(ctx context.Context, o Options, calls *outbound.Client) (err error) {
+	c := o.Config
+	receivers := []delivery.Receiver{p.applications().Receiver(calls)}
+	for i, s := range c.EventSubscriptions {
+		if err := policy(c).Check(s.URL); err != nil {
+			return fmt.Errorf("JOB_ROUTER_EVENT_SUBSCRIPTIONS: the address %d of %d: %w; see WEIR_OUTBOUND_ALLOW", i+1, len(c.EventSubscriptions), err)
+		}
+		format := s.Format
+		if format == "" {
+			format = c.EventFormat
+		}
+		receivers = append(receivers, delivery.Subscriber(delivery.Subscription{URL: s.URL, Format: delivery.Format(format), Topic: c.PublicURL}, calls))
+	}
+	p.delivery, err = delivery.Start(ctx, delivery.Options{
+		Store: p.store, Receivers: receivers, Logger: o.Logger, Metrics: delivery.NewMetrics(o.Registry), LeaseTTL: c.LeaseTTL.Duration(),
+		PollEvery: pollEvents,
+	})
+	return err
+}
+
+// applications are the programs that hold conversations with respondents.
+func (p *parts) applications() delivery.Webhook {
+	return delivery.Webhook{
+		Name:  "surveys",
+		Types: []string{surveybroker.MessageEvent},
+		// One application that does not answer is no reason for the others to wait.
+		Group:     surveybroker.SurveyOf,
+		MostAside: 100_000,
+		Find: func(ctx context.Context, e events.Event) (delivery.Hook, error) {
+			var about surveybroker.MessageData
+			if err := json.Unmarshal(e.Data, &about); err != nil {
+				return delivery.Hook{}, errors.New("the event cannot be read")
+			}
+			s, err := p.store.Survey(ctx, about.Survey)
+			if weir.CodeOf(err) == weir.CodeNotFound {
+				return delivery.Hook{}, nil
+			}
+			return delivery.Hook{URL: s.Application.URL, Secret: s.Application.Secret}, err
+		},
+		Answered: func(ctx context.Context, e events.Event, body []byte) error {
+			broker := p.hearing.Load()
+			if broker == nil {
+				return errors.New("the surveys have not started")
+			}
+			return broker.Answered(ctx, e, body)
+		},
+	}
+}

@@ -1,0 +1,57 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"weir"
+	"weir/web"
+)
+
+// shaky is a store of tokens that cannot be read now and then.
+type shaky struct {
+	weir.TokenStore
+	fails, reads int
+}
+
+func (s *shaky) LiveTokens(context.Context, time.Time) ([]weir.Token, bool, error) {
+	if s.reads++; s.fails > 0 {
+		s.fails--
+		return nil, false, errors.New("down")
+	}
+	return nil, true, nil
+}
+
+// Word that a token was revoked comes once. If the store cannot be read just
+// then, it is tried again as soon as ever, not after half a minute: the token
+// would open everything until then.
+func TestTokensAreReadAgainSoonAfterAFailure(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := &shaky{}
+		var tell func()
+		read := tokensRead(web.NewGate(web.GateOptions{Store: store}), true, func(changed func()) { tell = changed })
+		stop := run([]chore{read}, slog.New(slog.DiscardHandler))
+		time.Sleep(time.Second) // the first time
+		synctest.Wait()
+		store.fails, store.reads = 3, 0
+		tell()
+		time.Sleep(3*readTokens + time.Second)
+		synctest.Wait()
+		if store.reads != 4 || store.fails != 0 {
+			t.Errorf("it was read %d times, and has still to fail %d times", store.reads, store.fails)
+		}
+		time.Sleep(2 * readTokens)
+		synctest.Wait()
+		if store.reads != 4 {
+			t.Error("it is read often although nothing is wrong")
+		}
+		if err := stop(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -1,0 +1,216 @@
+package demo
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"weir/client"
+)
+
+// Paths of the application.
+const (
+	callPath    = "/call"
+	messagePath = "/messages"
+)
+
+// application is the program that conducts the conversations: Verboice asks it
+// what to say in a call, Weir tells it what people wrote, and it tells Weir what
+// came of it.
+type application struct {
+	url    string
+	secret string
+	weir   *client.Client
+	jobs   chan job
+	stop   func() // may be called again
+
+	mu        sync.Mutex
+	open      int             // reports that are not made yet
+	completed map[string]bool // respondents whose end Weir has taken
+	sent      map[string]int  // messages that Weir has taken, or may have, by respondent
+	wrote     int             // messages of people that it was told of
+	late      map[string]bool // respondents who were over when they were reported of
+	wrong     []string        // what should not be
+}
+
+// job is something that Weir is to be told.
+type job struct {
+	survey, respondent string
+	report             client.HearingBody
+}
+
+const (
+	reporters  = 8
+	mostJobs   = 10_000
+	mostBody   = 1 << 20
+	patience   = 20 // tries of a report: the broker may be dead for a while
+	retryPause = 100 * time.Millisecond
+)
+
+// startApplication starts it; weirURL is where Weir will be.
+func startApplication(ctx context.Context, weirURL, token string) (*application, error) {
+	to, err := client.New(client.Options{URL: weirURL, Token: token, Tries: patience, Pause: retryPause})
+	if err != nil {
+		return nil, err
+	}
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	a := &application{
+		url: "http://" + l.Addr().String(), secret: secret(), weir: to, jobs: make(chan job, mostJobs),
+		completed: map[string]bool{}, sent: map[string]int{}, late: map[string]bool{},
+	}
+	server := &http.Server{Handler: a.handler(), ReadHeaderTimeout: 10 * time.Second}
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	running.Go(func() { _ = server.Serve(l) }) // ends when it is closed
+	for range reporters {
+		running.Go(func() { a.work(ctx) })
+	}
+	a.stop = sync.OnceFunc(func() {
+		cancel()
+		_ = server.Close()
+		running.Wait()
+		to.Close()
+	})
+	return a, nil
+}
+
+func (a *application) handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST "+callPath, a.call)
+	mux.HandleFunc("POST "+messagePath, a.message)
+	return mux
+}
+
+// call says what a call says: the question, and after a key was pressed, thanks.
+func (a *application) call(w http.ResponseWriter, r *http.Request) {
+	q := r.URL.Query()
+	who := job{survey: q.Get("survey"), respondent: q.Get("respondent")}
+	w.Header().Set("Content-Type", "application/xml")
+	if digits := r.PostFormValue("Digits"); digits != "" {
+		who.report = client.HearingBody{Disposition: "completed", Answers: map[string]any{"answer": digits}}
+		a.take(who)
+		_, _ = io.WriteString(w, "<Response><Say>Thank you. Good bye.</Say><Hangup/></Response>")
+		return
+	}
+	again := strings.ReplaceAll(callPath+"?"+url.Values{"survey": {who.survey}, "respondent": {who.respondent}}.Encode(), "&", "&amp;")
+	_, _ = fmt.Fprintf(w, `<Response><Gather numDigits="1" action="%s"><Say>Is it good? Press 1 for yes, 2 for no.</Say></Gather><Hangup/></Response>`, again)
+}
+
+// told is what Weir tells of a message.
+type told struct {
+	Type string `json:"type"`
+	Data struct {
+		Survey     string `json:"survey"`
+		Respondent string `json:"respondent"`
+		Text       string `json:"text"`
+	} `json:"data"`
+}
+
+// message takes what a person wrote.
+func (a *application) message(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, mostBody))
+	if err != nil {
+		w.WriteHeader(http.StatusBadRequest)
+		return
+	}
+	if !signed(a.secret, r.Header, body, time.Now()) {
+		a.complain("a message without Weir's signature")
+		w.WriteHeader(http.StatusUnauthorized)
+		return
+	}
+	var t told
+	if err := json.Unmarshal(body, &t); err != nil {
+		a.complain("a message that is no JSON")
+		w.WriteHeader(http.StatusBadRequest)
+		return
+	}
+	switch {
+	case t.Type != messageType:
+	case strings.TrimSpace(t.Data.Text) == stopWord: // Weir has heard it, too
+	default:
+		a.note(func() { a.wrote++ })
+		a.take(job{t.Data.Survey, t.Data.Respondent, answerTo(t.Data.Respondent, t.Data.Text)})
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// answerTo is what is made of a message. It says the same whenever it is asked,
+// as Weir may tell of a message more than once.
+func answerTo(respondent, text string) client.HearingBody {
+	switch text = strings.TrimSpace(text); text {
+	case "1", "2":
+		return client.HearingBody{
+			Disposition: "completed", Answers: map[string]any{"answer": text},
+			Messages: []string{"Thank you. Good bye."}, Key: respondent + "-thanks",
+		}
+	default:
+		return client.HearingBody{
+			Disposition: "started", Messages: []string{"Please answer 1 for yes or 2 for no, or STOP."}, Key: respondent + "-again",
+		}
+	}
+}
+
+// take has something told to Weir.
+func (a *application) take(j job) {
+	select {
+	case a.jobs <- j:
+		a.note(func() { a.open++ })
+	default:
+		a.complain("more to report than there is room for")
+	}
+}
+
+func (a *application) work(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case j := <-a.jobs:
+			a.report(ctx, j)
+		}
+	}
+}
+
+func (a *application) report(ctx context.Context, j job) {
+	_, err := a.weir.PostDisposition(ctx, j.survey, j.respondent, j.report)
+	a.note(func() {
+		a.open--
+		switch {
+		case err == nil:
+			a.sent[j.respondent] += len(j.report.Messages)
+			if j.report.Disposition == "completed" {
+				a.completed[j.respondent] = true
+			}
+		case client.StatusOf(err) == http.StatusConflict: // its quota is full, or it was given up
+			a.late[j.respondent] = true
+		case ctx.Err() == nil:
+			a.wrong = append(a.wrong, err.Error())
+		}
+	})
+}
+
+func (a *application) note(what func()) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	what()
+}
+
+func (a *application) complain(what string) {
+	a.note(func() { a.wrong = append(a.wrong, what) })
+}
+
+// idle tells whether everything was told.
+func (a *application) idle() (idle bool) {
+	a.note(func() { idle = a.open == 0 })
+	return idle
+}

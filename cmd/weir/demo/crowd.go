@@ -1,0 +1,133 @@
+package demo
+
+import (
+	"context"
+	"hash/fnv"
+	"time"
+
+	"weir/channels/simulation"
+)
+
+// crowd is the people, as far as they write: they answer the messages that reach
+// them, each after a while and in a way of its own.
+type crowd struct {
+	seed  uint64
+	speed pace
+	tally *simulation.Tally
+	line  string
+	write func(from, body string) error
+
+	seen     map[string]bool // messages that have reached somebody
+	reached  map[string]int  // messages, by digits of the number
+	pending  []answer
+	stopped  map[string]bool // who said STOP
+	answered map[string]bool // who answered the question
+	wrote    int             // messages but STOP
+	err      error
+}
+
+// answer is a message that somebody is about to write.
+type answer struct {
+	due      time.Time
+	to, body string
+}
+
+const (
+	lookEvery = 50 * time.Millisecond
+	stopWord  = "STOP"
+)
+
+func newCrowd(seed uint64, p pace, tally *simulation.Tally, line string, write func(from, body string) error) *crowd {
+	return &crowd{seed: seed, speed: p, tally: tally, line: line, write: write, seen: map[string]bool{}, reached: map[string]int{}, stopped: map[string]bool{}, answered: map[string]bool{}}
+}
+
+// run lets people write until the context ends.
+func (c *crowd) run(ctx context.Context) {
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	for c.err == nil {
+		select {
+		case <-ctx.Done():
+			return
+		case now := <-tick.C:
+			c.look(now, c.tally.Keys(c.line))
+		}
+	}
+}
+
+// look notes the messages that have reached somebody, and writes the answers
+// whose time has come.
+func (c *crowd) look(now time.Time, keys []simulation.KeyReport) {
+	for _, k := range keys {
+		if k.Active > 0 || c.seen[k.Key] {
+			continue
+		}
+		c.seen[k.Key] = true
+		number := digits(k.Address)
+		said := script(c.seed, number)
+		if n := c.reached[number]; n < len(said) && said[n] != "" {
+			wait := c.speed.of(200*time.Millisecond + time.Duration(whim(c.seed, number, "wait")%500)*time.Millisecond)
+			c.pending = append(c.pending, answer{now.Add(wait), number, said[n]})
+		}
+		c.reached[number]++
+	}
+	rest := c.pending[:0]
+	for _, a := range c.pending {
+		if a.due.After(now) {
+			rest = append(rest, a)
+			continue
+		}
+		if err := c.write(a.to, a.body); err != nil {
+			c.err = err
+			return
+		}
+		switch a.body {
+		case stopWord:
+			c.stopped[a.to] = true
+			continue
+		case "1", "2":
+			c.answered[a.to] = true
+		}
+		c.wrote++
+	}
+	c.pending = rest
+}
+
+// Numbers with these ends behave alike at the providers.
+const (
+	neverPicksUp = "3"  // calls are not answered
+	noSuchNumber = "73" // messages fail, too
+)
+
+// script is what a person writes when a message reaches it: the first answer
+// after the first message, and so on.
+func script(seed uint64, number string) []string {
+	if len(number) > 2 && number[len(number)-2:] == noSuchNumber {
+		return nil
+	}
+	switch w := whim(seed, number, "says") % 100; {
+	case w < 15:
+		return nil
+	case w < 25:
+		return []string{stopWord}
+	case w < 40:
+		return []string{"", "1"} // only when asked again
+	case w < 60:
+		return []string{"Who is this?", "2"}
+	default:
+		return []string{"1"}
+	}
+}
+
+// whim is a number that is always the same for a person and a question.
+func whim(seed uint64, number, question string) uint64 {
+	h := fnv.New64a()
+	var b [8]byte
+	for i := range b {
+		b[i] = byte(seed >> (8 * i))
+	}
+	_, _ = h.Write(b[:])
+	_, _ = h.Write([]byte(question + " " + number))
+	x := h.Sum64()
+	return x ^ x>>29
+}

@@ -1,0 +1,89 @@
+package demo
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"weir/channels/simulation"
+)
+
+// someone finds a number whose owner writes these texts.
+func someone(t *testing.T, texts ...string) string {
+	t.Helper()
+	for n := range 10_000 {
+		number := fmt.Sprintf("1555%07d", n)
+		if cmp.Equal(script(1, number), texts) {
+			return number
+		}
+	}
+	t.Fatalf("nobody writes %q", texts)
+	return ""
+}
+
+func TestPeopleAnswerWhatHasReachedThem(t *testing.T) {
+	t.Parallel()
+	number := someone(t, "Who is this?", "2")
+	tally := simulation.NewTally()
+	var wrote []string
+	c := newCrowd(1, pace{1}, tally, "main", func(from, body string) error {
+		wrote = append(wrote, from+" "+body)
+		return nil
+	})
+	now := epoch()
+	look := func(d time.Duration) []string {
+		now = now.Add(d)
+		c.look(now, tally.Keys("main"))
+		return wrote
+	}
+	tally.Begin("main", "1.0", "sms://"+number, 1)
+	if got := look(time.Minute); got != nil {
+		t.Errorf("before it has reached anybody: %q", got)
+	}
+	tally.End("main", "1.0")
+	if got := look(0); got != nil {
+		t.Errorf("without taking time: %q", got)
+	}
+	look(time.Second)
+	if got := look(time.Minute); !cmp.Equal(got, []string{number + " Who is this?"}) || c.answered[number] {
+		t.Errorf("the first answer: %q", got)
+	}
+	tally.Begin("main", "2.0", number, 1)
+	tally.End("main", "2.0")
+	look(0)
+	look(time.Second)
+	if got := look(time.Minute); !cmp.Equal(got, []string{number + " Who is this?", number + " 2"}) || !c.answered[number] || c.wrote != 2 {
+		t.Errorf("the second answer: %q", got)
+	}
+}
+
+func TestPeopleSayStop(t *testing.T) {
+	t.Parallel()
+	number := someone(t, stopWord)
+	c := newCrowd(1, pace{1}, nil, "", func(string, string) error { return nil })
+	c.look(epoch(), []simulation.KeyReport{taken("1", number)})
+	c.look(epoch().Add(time.Second), nil)
+	if !c.stopped[number] || c.answered[number] || c.wrote != 0 {
+		t.Errorf("%+v", c)
+	}
+}
+
+func TestAProviderThatTakesNoMessagesIsNoticed(t *testing.T) {
+	t.Parallel()
+	c := newCrowd(1, pace{1}, nil, "", func(string, string) error { return errors.New("no") })
+	c.look(epoch(), []simulation.KeyReport{taken("1", someone(t, "1"))})
+	c.look(epoch().Add(time.Second), nil)
+	if c.err == nil {
+		t.Error("no error")
+	}
+}
+
+func TestWhoHasNoNumberWritesNothing(t *testing.T) {
+	t.Parallel()
+	if got := script(1, "15550000173"); got != nil {
+		t.Errorf("got %q", got)
+	}
+}

@@ -1,0 +1,51 @@
+package demo
+
+import (
+	"encoding/csv"
+	"fmt"
+	"io"
+	"math/rand/v2"
+)
+
+// person is one respondent.
+type person struct {
+	phone  string // E.164
+	name   string
+	region string
+}
+
+func regions() []string { return []string{"north", "south", "east", "west"} }
+
+// population makes so many people, no two with one number, from the first on.
+func population(seed uint64, first, n int) []person {
+	names := []string{"Ana", "Bo", "Chidi", "Dana", "Emeka", "Fatima", "Goran", "Hana", "Ines", "José", "Kofi", "Lan"}
+	chance := rand.New(rand.NewPCG(seed, uint64(first)))
+	out := make([]person, n)
+	for i := range out {
+		out[i] = person{
+			phone: fmt.Sprintf("+1555%07d", first+i), name: names[chance.IntN(len(names))], region: regions()[chance.IntN(len(regions()))],
+		}
+	}
+	return out
+}
+
+// flaws is what is wrong with a file on purpose.
+type flaws struct{ duplicates, refused int }
+
+// writePeople writes the file that is imported. Files that people make have
+// mistakes: if flawed, so has this one.
+func writePeople(to io.Writer, people []person, flawed bool) (flaws, error) {
+	w := csv.NewWriter(to)
+	rows := [][]string{{"Phone", "First name", "Region"}}
+	for _, p := range people {
+		rows = append(rows, []string{p.phone, p.name, p.region})
+	}
+	var f flaws
+	if flawed && len(people) > 0 {
+		again := people[0].phone // the same number, as somebody else writes it
+		rows = append(rows, []string{again[:2] + " (" + again[2:5] + ") " + again[5:], people[0].name, people[0].region})
+		rows = append(rows, []string{"1.5E+10", "Max", "north"}, []string{"ask her brother", "Noor", "east"})
+		f = flaws{duplicates: 1, refused: 2}
+	}
+	return f, w.WriteAll(rows)
+}

@@ -1,0 +1,324 @@
+// Package routerclient speaks the job router's API for the commands of the
+// command line. Requests are signed, or carry a token; nothing is repeated; neither
+// is in any error.
+package routerclient
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"weir/internal/hmacsign"
+	"weir/routing"
+)
+
+const (
+	apiVersion = "2024-01-18-preview"
+	timeout    = 30 * time.Second
+	mostAnswer = 64 << 20
+	mostPages  = 10_000
+)
+
+// DefaultURL is where a Weir listens that was told nothing.
+const DefaultURL = "http://127.0.0.1:8080"
+
+// Client is safe for concurrent use.
+type Client struct {
+	base  string
+	key   *hmacsign.Key
+	token string
+	now   func() time.Time
+	http  *http.Client
+}
+
+// New makes a client of the router at an address; empty is [DefaultURL].
+// Without a key requests are not signed.
+func New(base string, key *hmacsign.Key, now func() time.Time) (*Client, error) {
+	if base == "" {
+		base = DefaultURL
+	}
+	u, err := url.Parse(base)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		return nil, errors.New("the address of Weir must be an http or https URL without user, query and fragment, such as " + DefaultURL)
+	}
+	return &Client{
+		base: strings.TrimRight(u.String(), "/"), key: key, now: now,
+		http: &http.Client{
+			Timeout: timeout, Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, IdleConnTimeout: timeout},
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
+	}, nil
+}
+
+// SetToken has a client without a key send a token of the API instead. It is
+// called before the first request.
+func (c *Client) SetToken(token string) { c.token = token }
+
+// Close gives idle connections back.
+func (c *Client) Close() { c.http.CloseIdleConnections() }
+
+// Error is a refusal of the server.
+type Error struct {
+	Status  int
+	Code    string
+	Message string
+	Details []Detail
+}
+
+// Detail is a part of a refusal.
+type Detail struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+	Target  string `json:"target"`
+}
+
+// Error implements error.
+func (e *Error) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "the router refused it (%d %s): %s", e.Status, e.Code, e.Message)
+	for _, d := range e.Details {
+		fmt.Fprintf(&b, "; %s", strings.TrimSpace(d.Target+" "+d.Message))
+	}
+	if e.Status == http.StatusUnauthorized {
+		b.WriteString("; give a key of JOB_ROUTER_ACCESS_KEYS as WEIR_ROUTER_KEY or --key-file, or a token as WEIR_TOKEN or --token-file")
+	}
+	return b.String()
+}
+
+// unansweredError says that no answer came.
+type unansweredError struct {
+	base  string
+	cause error
+}
+
+func (u *unansweredError) Error() string {
+	return fmt.Sprintf("ask the router at %s: %v", u.base, u.cause)
+}
+
+func (u *unansweredError) Unwrap() error { return u.cause }
+
+// Unanswered tells whether no answer came.
+func Unanswered(err error) bool {
+	_, ok := errors.AsType[*unansweredError](err)
+	return ok
+}
+
+// resourcePath is the path of a resource, with its ids escaped.
+func resourcePath(parts ...string) string {
+	for i := range parts {
+		parts[i] = strings.ReplaceAll(url.PathEscape(parts[i]), ":", "%3A")
+	}
+	return "/routing/" + strings.Join(parts, "/")
+}
+
+// Patch creates or changes a resource: kind is its name in the path.
+func (c *Client) Patch(ctx context.Context, kind, id string, body any) error {
+	return c.do(ctx, http.MethodPatch, resourcePath(kind, id), nil, body, nil)
+}
+
+// Cancel cancels a job.
+func (c *Client) Cancel(ctx context.Context, job, disposition string) error {
+	body := map[string]string{"dispositionCode": disposition}
+	return c.do(ctx, http.MethodPost, resourcePath("jobs", job)+":cancel", nil, body, nil)
+}
+
+// Job is a job as the API shows it.
+type Job struct {
+	ID              string                        `json:"id"`
+	Status          routing.JobStatus             `json:"status"`
+	ChannelID       string                        `json:"channelId"`
+	QueueID         string                        `json:"queueId"`
+	Priority        int                           `json:"priority"`
+	DispositionCode string                        `json:"dispositionCode"`
+	EnqueuedAt      time.Time                     `json:"enqueuedAt"`
+	Assignments     map[string]routing.Assignment `json:"assignments"`
+}
+
+// Job reads a job.
+func (c *Client) Job(ctx context.Context, id string) (out Job, err error) {
+	return out, c.do(ctx, http.MethodGet, resourcePath("jobs", id), nil, nil, &out)
+}
+
+// Worker is a worker as the API shows it.
+type Worker struct {
+	ID           string                `json:"id"`
+	State        routing.WorkerState   `json:"state"`
+	Queues       []string              `json:"queues"`
+	Capacity     int                   `json:"capacity"`
+	Labels       routing.Labels        `json:"labels"`
+	Tags         routing.Labels        `json:"tags"`
+	Offers       []routing.Offer       `json:"offers"`
+	AssignedJobs []routing.AssignedJob `json:"assignedJobs"`
+	LoadRatio    float64               `json:"loadRatio"`
+}
+
+// Worker reads a worker.
+func (c *Client) Worker(ctx context.Context, id string) (out Worker, err error) {
+	return out, c.do(ctx, http.MethodGet, resourcePath("workers", id), nil, nil, &out)
+}
+
+// Queue is a queue as the API shows it.
+type Queue struct {
+	ID                   string         `json:"id"`
+	Name                 string         `json:"name"`
+	DistributionPolicyID string         `json:"distributionPolicyId"`
+	ExceptionPolicyID    string         `json:"exceptionPolicyId"`
+	Closed               routing.Closed `json:"closed"`
+}
+
+// Pool is a pool as the API shows it.
+type Pool struct {
+	ID        string                   `json:"id"`
+	QueueID   string                   `json:"queueId"`
+	ChannelID string                   `json:"channelId"`
+	Selectors []routing.WorkerSelector `json:"selectors"`
+	Depth     int                      `json:"depth"`
+	Version   uint64                   `json:"version"`
+}
+
+// Ready is who would be next, and how many there are.
+type Ready struct {
+	Depth int             `json:"depth"`
+	Value []routing.Ready `json:"value"`
+}
+
+// Ready asks who is available for a filter, at most a number of them.
+func (c *Client) Ready(ctx context.Context, queue, channel, filter string, most int) (out Ready, err error) {
+	query := url.Values{"queueId": {queue}, "channelId": {channel}, "filter": {filter}, "maxpagesize": {strconv.Itoa(most)}}
+	return out, c.do(ctx, http.MethodGet, resourcePath("ready"), query, nil, &out)
+}
+
+// Unmatchable lists the waiting jobs of a queue that nobody at all could take,
+// at most a thousand.
+func (c *Client) Unmatchable(ctx context.Context, queue string) ([]string, error) {
+	var out struct {
+		Value []string `json:"value"`
+	}
+	err := c.do(ctx, http.MethodGet, resourcePath("queues", queue)+"/unmatchable", url.Values{"maxpagesize": {"1000"}}, nil, &out)
+	return out.Value, err
+}
+
+// Statistics reads the figures of a queue.
+func (c *Client) Statistics(ctx context.Context, queue string) (out routing.Statistics, err error) {
+	return out, c.do(ctx, http.MethodGet, resourcePath("queues", queue)+"/statistics", nil, nil, &out)
+}
+
+// Position reads where a queued job stands.
+func (c *Client) Position(ctx context.Context, job string) (out routing.Position, err error) {
+	return out, c.do(ctx, http.MethodGet, resourcePath("jobs", job)+"/position", nil, nil, &out)
+}
+
+// Each reads a list, page by page, and hands over its elements, as they came
+// and decoded into T. It ends with the first error of see.
+func Each[T any](ctx context.Context, c *Client, kind string, query url.Values, see func(T, json.RawMessage) error) error {
+	path, ask := resourcePath(kind), query
+	for range mostPages {
+		var page struct {
+			Value    []json.RawMessage `json:"value"`
+			NextLink string            `json:"nextLink"`
+		}
+		if err := c.do(ctx, http.MethodGet, path, ask, nil, &page); err != nil {
+			return err
+		}
+		for _, raw := range page.Value {
+			var x T
+			if err := json.Unmarshal(raw, &x); err != nil {
+				return fmt.Errorf("the answer is not understood: %w", err)
+			}
+			if err := see(x, raw); err != nil {
+				return err
+			}
+		}
+		if page.NextLink == "" {
+			return nil
+		}
+		// It may name a host; whoever signs for that gives the key's proof away.
+		next, err := url.Parse(page.NextLink)
+		if err != nil {
+			return errors.New("the answer has no next link that can be followed")
+		}
+		path, ask = next.EscapedPath(), next.Query()
+		ask.Del("api-version")
+	}
+	return errors.New("the list does not end")
+}
+
+// do makes one request. body and into may be nil.
+func (c *Client) do(ctx context.Context, method, path string, query url.Values, body, into any) error {
+	var data []byte
+	if body != nil {
+		var err error
+		if data, err = json.Marshal(body); err != nil {
+			return err
+		}
+	}
+	all := ""
+	if q := query.Encode(); q != "" {
+		all = strings.ReplaceAll(q, "+", "%20") + "&"
+	}
+	r, err := http.NewRequestWithContext(ctx, method, c.base+path+"?"+all+"api-version="+apiVersion, bytes.NewReader(data))
+	if err != nil {
+		return fmt.Errorf("ask the router: %w", withoutURL(err))
+	}
+	r.Header.Set("Accept", "application/json")
+	r.Header.Set("User-Agent", "weir")
+	if method == http.MethodPatch {
+		r.Header.Set("Content-Type", "application/merge-patch+json")
+	} else if body != nil {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	switch {
+	case c.key != nil:
+		c.key.Sign(r, data, c.now())
+	case c.token != "":
+		r.Header.Set("Authorization", "Bearer "+c.token)
+	}
+	answer, err := c.http.Do(r)
+	if err != nil {
+		return &unansweredError{c.base, withoutURL(err)}
+	}
+	defer func() { _ = answer.Body.Close() }()
+	text, err := io.ReadAll(io.LimitReader(answer.Body, mostAnswer))
+	if err != nil {
+		return &unansweredError{c.base, err}
+	}
+	return understand(answer.StatusCode, text, into)
+}
+
+func understand(status int, text []byte, into any) error {
+	if status/100 != 2 {
+		var refusal struct {
+			Error struct {
+				Code, Message string
+				Details       []Detail
+			}
+		}
+		if json.Unmarshal(text, &refusal) != nil || refusal.Error.Code == "" {
+			refusal.Error.Code, refusal.Error.Message = http.StatusText(status), "this does not sound like a job router; is /routing served there?"
+		}
+		return &Error{status, refusal.Error.Code, refusal.Error.Message, refusal.Error.Details}
+	}
+	if into == nil {
+		return nil
+	}
+	if err := json.Unmarshal(text, into); err != nil {
+		return fmt.Errorf("the answer is not understood: %w", err)
+	}
+	return nil
+}
+
+// withoutURL takes the address off an error, whose query is of no interest.
+func withoutURL(err error) error {
+	if wrapped, ok := errors.AsType[*url.Error](err); ok {
+		return wrapped.Err
+	}
+	return err
+}

@@ -1,0 +1,68 @@
+package config
+
+import (
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// Decode reads URLs that are separated by commas. The form stands in the
+// fragment, which no request carries.
+func (s *Subscriptions) Decode(text string) error {
+	var list Subscriptions
+	for raw := range strings.SplitSeq(text, ",") {
+		address, form, _ := strings.Cut(strings.TrimSpace(raw), "#")
+		u, err := url.Parse(address)
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil {
+			return errNotAllowed
+		}
+		one := Subscription{URL: address}
+		if strings.Contains(raw, "#") {
+			if err := one.Format.Decode(form); err != nil {
+				return err
+			}
+		}
+		if slices.ContainsFunc(list, func(have Subscription) bool { return have.URL == one.URL }) {
+			return errNotAllowed
+		}
+		list = append(list, one)
+	}
+	*s = list
+	return nil
+}
+
+// String tells how many there are: URLs of receivers may hold secrets.
+func (s Subscriptions) String() string { return howMany(len(s)) }
+
+// Decode reads the name of a format.
+func (f *EventFormat) Decode(s string) error {
+	*f = EventFormat(strings.ToLower(s))
+	return oneOf(string(*f), "eventgrid", "cloudevents")
+}
+
+// Decode reads words and hosts that are separated by commas.
+func (a *Allowances) Decode(s string) error {
+	var list Allowances
+	for word := range strings.SplitSeq(s, ",") {
+		word = strings.ToLower(strings.TrimSpace(word))
+		if !hostname(strings.Trim(word, "[]")) {
+			return errNotAllowed
+		}
+		list = append(list, word)
+	}
+	*a = list
+	return nil
+}
+
+// String writes what Decode reads.
+func (a Allowances) String() string { return strings.Join(a, ",") }
+
+func hostname(s string) bool {
+	if _, err := netip.ParseAddr(s); err == nil {
+		return true
+	}
+	return s != "" && len(s) < 254 && !strings.ContainsFunc(s, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '.' && r != '-' && r != '_'
+	})
+}

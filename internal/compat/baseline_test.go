@@ -1,0 +1,29 @@
+package compat_test
+
+import (
+	"os"
+	"testing"
+
+	"weir/internal/compat"
+)
+
+// TestNobodyIsBroken: clients of the last release go on working. Whoever breaks
+// them on purpose does as ARCHITECTURE.md says under "A breaking change of the
+// API".
+func TestNobodyIsBroken(t *testing.T) {
+	t.Parallel()
+	var texts [2][]byte
+	for i, name := range []string{"../../docs/openapi-baseline.json", "../../docs/openapi.json"} {
+		var err error
+		if texts[i], err = os.ReadFile(name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	found, err := compat.Breaks(texts[0], texts[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range found {
+		t.Errorf("this breaks clients of the last release: %s", b)
+	}
+}

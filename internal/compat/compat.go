@@ -1,0 +1,198 @@
+package compat
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Break is one change that breaks clients.
+type Break struct {
+	Where string // the operation, or the schema
+	What  string
+}
+
+func (b Break) String() string { return b.Where + ": " + b.What }
+
+// Breaks lists what a client of the old description cannot rely on any more.
+func Breaks(was, now []byte) ([]Break, error) {
+	c := comparison{seen: map[string]bool{}}
+	if err := errors.Join(json.Unmarshal(was, &c.was), json.Unmarshal(now, &c.now)); err != nil {
+		return nil, fmt.Errorf("read a description of the API: %w", err)
+	}
+	for _, path := range c.was.at("paths").names() {
+		for _, method := range c.was.at("paths", path).names() {
+			c.where = strings.ToUpper(method) + " " + path
+			before, after := c.was.at("paths", path, method), c.now.at("paths", path, method)
+			if after == nil {
+				c.breaks("the operation is gone")
+				continue
+			}
+			c.operation(before, after)
+		}
+	}
+	slices.SortFunc(c.found, func(a, b Break) int { return strings.Compare(a.String(), b.String()) })
+	return slices.Compact(c.found), nil
+}
+
+// node is an object of a description; nil: it is not there.
+type node map[string]any
+
+func (n node) at(names ...string) node {
+	for _, name := range names {
+		inner, _ := n[name].(map[string]any)
+		n = inner
+	}
+	return n
+}
+
+func (n node) text(name string) string { s, _ := n[name].(string); return s }
+
+func (n node) flag(name string) bool { b, _ := n[name].(bool); return b }
+
+func (n node) names() []string { return slices.Sorted(maps.Keys(n)) }
+
+// list is a member that is a list of objects.
+func (n node) list(name string) []node {
+	var out []node
+	items, _ := n[name].([]any)
+	for _, item := range items {
+		if o, ok := item.(map[string]any); ok {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+// words is a member that is a list of plain values, as texts.
+func (n node) words(name string) []string {
+	var out []string
+	items, _ := n[name].([]any)
+	for _, item := range items {
+		out = append(out, fmt.Sprint(item))
+	}
+	return out
+}
+
+type comparison struct {
+	was, now node
+	where    string
+	found    []Break
+	seen     map[string]bool // pairs of schemas that were compared
+}
+
+func (c *comparison) breaks(format string, args ...any) {
+	c.found = append(c.found, Break{c.where, fmt.Sprintf(format, args...)})
+}
+
+func (c *comparison) operation(was, now node) {
+	if id := was.text("operationId"); id != now.text("operationId") {
+		c.breaks("operationId %s is now %s: generated clients call it otherwise", id, now.text("operationId"))
+	}
+	if was.flag("x-repeatable") && !now.flag("x-repeatable") {
+		c.breaks("it cannot be repeated any more, and clients do")
+	}
+	c.security(was, now)
+	c.parameters(was, now)
+	c.body(was.at("requestBody"), now.at("requestBody"))
+	for _, status := range was.at("responses").names() {
+		before, after := was.at("responses", status), now.at("responses", status)
+		if after == nil {
+			c.breaks("answer %s is gone", status)
+			continue
+		}
+		for _, header := range before.at("headers").names() {
+			if after.at("headers", header) == nil {
+				c.breaks("answer %s has no header %s any more", status, header)
+			}
+		}
+		for _, kind := range before.at("content").names() {
+			if after.at("content", kind) == nil {
+				c.breaks("answer %s is not %s any more", status, kind)
+				continue
+			}
+			c.schema("answer "+status, before.at("content", kind, "schema"), after.at("content", kind, "schema"), answers)
+		}
+	}
+}
+
+// security compares what opens an operation: a token needs one of the scopes.
+func (c *comparison) security(was, now node) {
+	before, after := scopes(was), scopes(now)
+	switch {
+	case len(after) == 0: // nothing is asked for
+	case len(before) == 0:
+		c.breaks("it needs a token now")
+	default:
+		for _, scope := range before {
+			if !slices.Contains(after, scope) {
+				c.breaks("a token with %s alone does not open it any more", scope)
+			}
+		}
+	}
+}
+
+func scopes(op node) []string {
+	var out []string
+	for _, alternative := range op.list("security") {
+		for _, scheme := range alternative.names() {
+			out = append(out, scheme+" "+strings.Join(alternative.words(scheme), " and "))
+		}
+	}
+	return out
+}
+
+func (c *comparison) parameters(was, now node) {
+	before, after := parameters(was), parameters(now)
+	for _, name := range slices.Sorted(maps.Keys(before)) {
+		if after[name] == nil {
+			c.breaks("%s is gone", name)
+			continue
+		}
+		if after[name].flag("required") && !before[name].flag("required") {
+			c.breaks("%s is needed now", name)
+		}
+		c.schema(name, before[name].at("schema"), after[name].at("schema"), requests)
+	}
+	for _, name := range slices.Sorted(maps.Keys(after)) {
+		if before[name] == nil && after[name].flag("required") {
+			c.breaks("%s is new, and needed", name)
+		}
+	}
+}
+
+func parameters(op node) map[string]node {
+	out := map[string]node{}
+	for _, p := range op.list("parameters") {
+		out[p.text("in")+" parameter "+p.text("name")] = p
+	}
+	return out
+}
+
+func (c *comparison) body(was, now node) {
+	switch {
+	case was == nil && now == nil:
+		return
+	case was == nil:
+		if now.flag("required") {
+			c.breaks("a body is needed now")
+		}
+		return
+	case now == nil:
+		c.breaks("it takes no body any more")
+		return
+	}
+	if now.flag("required") && !was.flag("required") {
+		c.breaks("a body is needed now")
+	}
+	for _, kind := range was.at("content").names() {
+		if now.at("content", kind) == nil {
+			c.breaks("the body may not be %s any more", kind)
+			continue
+		}
+		c.schema("body", was.at("content", kind, "schema"), now.at("content", kind, "schema"), requests)
+	}
+}

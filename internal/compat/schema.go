@@ -1,0 +1,209 @@
+package compat
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// direction is who writes what a schema is of.
+type direction string
+
+const (
+	requests direction = "requests" // clients: it may become wider
+	answers  direction = "answers"  // Weir: it may say more
+)
+
+// schema compares two schemas at a place of the operation. One that has a name
+// is compared once for each direction.
+func (c *comparison) schema(at string, was, now node, d direction) {
+	if was == nil || now == nil {
+		if was != nil || now != nil && d == requests {
+			c.breaks("%s: the schema came or went", at)
+		}
+		return
+	}
+	before, after := was.text("$ref"), now.text("$ref")
+	if before != "" {
+		key := before + " " + after + " " + string(d)
+		if c.seen[key] {
+			return
+		}
+		c.seen[key] = true
+		if before == after {
+			defer func(where string) { c.where = where }(c.where)
+			c.where, at = before[strings.LastIndex(before, "/")+1:]+" in "+string(d), "it"
+		}
+	}
+	was, now = resolved(c.was, was), resolved(c.now, now)
+	c.types(at, was, now, d)
+	if d == requests {
+		c.bounds(at, was, now)
+	} else if was.text("format") == "date-time" && now.text("format") != "date-time" {
+		c.breaks("%s is no instant any more", at)
+	}
+	c.fields(at, was, now, d)
+	c.inner(at, was, now, d)
+}
+
+// resolved follows references.
+func resolved(doc, s node) node {
+	for range 100 { // a circle of references is no schema
+		ref := s.text("$ref")
+		if ref == "" {
+			return s
+		}
+		s = doc.at(strings.Split(strings.TrimPrefix(ref, "#/"), "/")...)
+	}
+	return nil
+}
+
+// kinds are the types of a schema; none: everything.
+func kinds(s node) []string {
+	if t := s.text("type"); t != "" {
+		return []string{t}
+	}
+	return s.words("type")
+}
+
+// within tells whether every value of the types in inner is of one in outer.
+func within(inner, outer []string) bool {
+	if len(outer) == 0 {
+		return true
+	}
+	if len(inner) == 0 {
+		return false
+	}
+	return !slices.ContainsFunc(inner, func(t string) bool {
+		return !slices.Contains(outer, t) && !(t == "integer" && slices.Contains(outer, "number"))
+	})
+}
+
+func (c *comparison) types(at string, was, now node, d direction) {
+	before, after := kinds(was), kinds(now)
+	if d == requests && !within(before, after) || d == answers && !within(after, before) {
+		c.breaks("%s was %s and is %s", at, typeWords(before), typeWords(after))
+	}
+}
+
+func typeWords(types []string) string {
+	if len(types) == 0 {
+		return "anything"
+	}
+	return strings.Join(types, " or ")
+}
+
+// bounds compares what a client may write.
+func (c *comparison) bounds(at string, was, now node) {
+	for _, name := range []string{"minimum", "minLength", "minItems", "minProperties"} {
+		if before, after := number(was, name, math.Inf(-1)), number(now, name, math.Inf(-1)); after > before && after > natural(name) {
+			c.breaks("%s: %s is %v now", at, name, after)
+		}
+	}
+	for _, name := range []string{"maximum", "maxLength", "maxItems", "maxProperties"} {
+		if before, after := number(was, name, math.Inf(1)), number(now, name, math.Inf(1)); after < before {
+			c.breaks("%s: %s is %v now", at, name, after)
+		}
+	}
+	if after := now.text("pattern"); after != "" && after != was.text("pattern") {
+		c.breaks("%s: the pattern is %s now", at, after)
+	}
+	if after := now.text("format"); after == "date-time" && was.text("format") != after {
+		c.breaks("%s has to be an instant now", at)
+	}
+	if after := now.words("enum"); len(after) > 0 {
+		if before := was.words("enum"); len(before) == 0 {
+			c.breaks("%s has to be one of %s now", at, strings.Join(after, ", "))
+		} else {
+			for _, word := range before {
+				if !slices.Contains(after, word) {
+					c.breaks("%s may not be %s any more", at, word)
+				}
+			}
+		}
+	}
+	if before, after := was["default"], now["default"]; before != nil && !reflect.DeepEqual(before, after) {
+		c.breaks("%s: the default was %v and is %v", at, before, after)
+	}
+}
+
+// natural is the bound that holds without saying so.
+func natural(name string) float64 {
+	if name == "minimum" {
+		return math.Inf(-1)
+	}
+	return 0
+}
+
+func number(s node, name string, absent float64) float64 {
+	if v, ok := s[name].(float64); ok {
+		return v
+	}
+	return absent
+}
+
+func (c *comparison) fields(at string, was, now node, d direction) {
+	before, after := was.words("required"), now.words("required")
+	for _, name := range was.at("properties").names() {
+		field := join(at, name)
+		inner := now.at("properties", name)
+		if inner == nil {
+			c.breaks("%s is gone", field)
+			continue
+		}
+		c.schema(field, was.at("properties", name), inner, d)
+		if d == answers && slices.Contains(before, name) && !slices.Contains(after, name) {
+			c.breaks("%s may be absent now", field)
+		}
+	}
+	if d == answers {
+		return
+	}
+	for _, name := range after {
+		if !slices.Contains(before, name) {
+			c.breaks("%s is needed now", join(at, name))
+		}
+	}
+}
+
+// inner compares items of lists and the values of open objects.
+func (c *comparison) inner(at string, was, now node, d direction) {
+	if was.at("items") != nil && now.at("items") != nil {
+		c.schema(at+"[]", was.at("items"), now.at("items"), d)
+	}
+	before, after := open(was), open(now)
+	switch {
+	case before == nil:
+	case after == nil:
+		c.breaks("%s: other names are not allowed any more", at)
+	case len(before) > 0 && len(after) > 0:
+		c.schema(at+"{}", before, after, d)
+	case d == requests && len(before) == 0 && len(after) > 0:
+		c.breaks("%s: values may not be anything any more", at)
+	case d == answers && len(after) == 0 && len(before) > 0:
+		c.breaks("%s: values may be anything now", at)
+	}
+}
+
+// open is the schema of what has no name of its own in an object; empty:
+// anything; nil: nothing may be there.
+func open(s node) node {
+	switch a := s["additionalProperties"].(type) {
+	case map[string]any:
+		return a
+	case bool:
+		if a {
+			return node{}
+		}
+	}
+	return nil
+}
+
+func join(at, name string) string {
+	if at == "it" {
+		return name
+	}
+	return fmt.Sprintf("%s.%s", at, name)
+}

@@ -1,0 +1,212 @@
+package crashtest_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"weir/internal/hmacsign"
+)
+
+const routerVersion = "2024-01-18-preview"
+
+// routerClient speaks the router's API as a client that signs.
+type routerClient struct {
+	t    *testing.T
+	base string
+	key  hmacsign.Key
+	http *http.Client
+}
+
+func routerKey() string {
+	return base64.StdEncoding.EncodeToString([]byte("an access key of a crash test"))
+}
+
+func newRouterClient(t *testing.T, base string) *routerClient {
+	t.Helper()
+	key, err := hmacsign.ParseKey(routerKey())
+	if err != nil {
+		t.Fatal(err)
+	}
+	transport := &http.Transport{MaxIdleConnsPerHost: 32}
+	t.Cleanup(transport.CloseIdleConnections)
+	return &routerClient{t, base, key, &http.Client{Transport: transport, Timeout: 15 * time.Second}}
+}
+
+// once makes one request; a zero status: nothing came back.
+func (c *routerClient) once(ctx context.Context, method, path string, body any) answer {
+	text := []byte{}
+	if body != nil {
+		var err error
+		if text, err = json.Marshal(body); err != nil {
+			c.t.Error(err)
+			return answer{}
+		}
+	}
+	r, err := http.NewRequestWithContext(ctx, method, c.base+"/routing/"+path+"?api-version="+routerVersion, bytes.NewReader(text))
+	if err != nil {
+		c.t.Error(err)
+		return answer{}
+	}
+	if body != nil {
+		r.Header.Set("Content-Type", map[bool]string{true: "application/merge-patch+json", false: "application/json"}[method == http.MethodPatch])
+	}
+	c.key.Sign(r, text, time.Now())
+	response, err := c.http.Do(r)
+	if err != nil {
+		return answer{}
+	}
+	defer func() { _ = response.Body.Close() }()
+	if text, err = io.ReadAll(response.Body); err != nil {
+		return answer{}
+	}
+	return answer{response.StatusCode, response.Header.Get("Retry-After"), text}
+}
+
+// ask repeats a request until it is answered, whatever the answer.
+func (c *routerClient) ask(method, path string, body any) answer {
+	for deadline := time.Now().Add(time.Minute); ; {
+		a := c.once(context.Background(), method, path, body)
+		switch {
+		case a.status != 0 && a.status != http.StatusServiceUnavailable:
+			if a.status >= 500 {
+				c.t.Errorf("%s %s: %d %s", method, path, a.status, a.body)
+			}
+			return a
+		case time.Now().After(deadline):
+			c.t.Errorf("%s %s is not answered: %d %s", method, path, a.status, a.body)
+			return answer{}
+		}
+		<-time.After(10 * time.Millisecond)
+	}
+}
+
+// must asks for what cannot be refused.
+func (c *routerClient) must(method, path string, body, into any) {
+	c.t.Helper()
+	a := c.ask(method, path, body)
+	if a.status/100 != 2 {
+		c.t.Errorf("%s %s: %d %s", method, path, a.status, a.body)
+		return
+	}
+	if into != nil {
+		if err := json.Unmarshal(a.body, into); err != nil {
+			c.t.Errorf("%s %s: %v", method, path, err)
+		}
+	}
+}
+
+// routedJob is what the API says of a job.
+type routedJob struct {
+	ID              string
+	Status          string
+	DispositionCode string
+	ScheduledAt     time.Time
+	Assignments     map[string]struct {
+		AssignmentID, WorkerID string
+		CompletedAt, ClosedAt  *time.Time
+	}
+}
+
+// routedWorker is what the API says of a worker.
+type routedWorker struct {
+	ID           string
+	Capacity     int
+	Available    bool `json:"availableForOffers"`
+	Offers       []routedOffer
+	AssignedJobs []struct {
+		AssignmentID, JobID string
+		CapacityCost        int
+	}
+}
+
+type routedOffer struct {
+	OfferID, JobID string
+	CapacityCost   int
+	ExpiresAt      time.Time
+}
+
+// told is an event as the receiver got it for the first time.
+type told struct {
+	id         int64
+	kind       string
+	offer      string
+	assignment string
+	worker     string
+	at         time.Time // of the event
+}
+
+// receiver is a subscription to the router's events. Now and then it refuses
+// one, or takes it without answering.
+type receiver struct {
+	t   *testing.T
+	url string
+
+	mu     sync.Mutex
+	seen   map[int64]bool
+	jobs   map[string][]told // by job, in the order of their first arrival
+	again  int               // events that came more than once
+	turned int               // times that it refused one
+}
+
+func newReceiver(t *testing.T) *receiver {
+	t.Helper()
+	r := &receiver{t: t, seen: map[int64]bool{}, jobs: map[string][]told{}}
+	server := httptest.NewServer(http.HandlerFunc(r.serve))
+	t.Cleanup(server.Close)
+	r.url = server.URL + "/events"
+	return r
+}
+
+func (r *receiver) serve(w http.ResponseWriter, request *http.Request) {
+	var list []struct {
+		ID, EventType string
+		EventTime     time.Time
+		Data          struct{ JobID, OfferID, AssignmentID, WorkerID string }
+	}
+	if request.Header.Get("Aeg-Event-Type") != "Notification" { // a validation, which nobody has to answer
+		w.WriteHeader(http.StatusOK)
+		return
+	}
+	if err := json.NewDecoder(request.Body).Decode(&list); err != nil {
+		return // cut off by a kill
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, e := range list {
+		id, err := strconv.ParseInt(e.ID, 10, 64)
+		if err != nil {
+			r.t.Errorf("an event has the id %q", e.ID)
+		}
+		if whim(e.ID, len(r.seen), r.turned) < 1 { // not the same one for ever
+			r.turned++
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		if r.seen[id] {
+			r.again++
+			continue
+		}
+		r.seen[id] = true
+		if job := e.Data.JobID; job != "" {
+			r.jobs[job] = append(r.jobs[job], told{id, e.EventType, e.Data.OfferID, e.Data.AssignmentID, e.Data.WorkerID, e.EventTime})
+		}
+	}
+}
+
+// of gives what was told of a job.
+func (r *receiver) of(job string) []told {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return append([]told{}, r.jobs[job]...)
+}
+
+func (t told) is(kind string) bool { return t.kind == "Microsoft.Communication.Router"+kind }

@@ -1,0 +1,70 @@
+package deploytest
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A Weir that works shows every figure that rules and dashboard use, but for
+// those that only trouble brings about.
+func TestARunningWeirShowsWhatIsUsed(t *testing.T) {
+	t.Parallel()
+	r := start(t)
+	r.furnish()
+	rare := []string{
+		"weir_router_function_calls_total", // with the first function rule
+		"weir_dead_letters_contacts",       // of channels that have some
+	}
+	want := wanted(t)
+	round := 0
+	var missing []string
+	defer func() {
+		if t.Failed() {
+			t.Logf("missing: %q", missing)
+		}
+	}()
+	r.until("all figures are there", 30*time.Second, func() bool {
+		round++
+		r.traffic(round)
+		text, status := r.get("GET", "http://"+r.addr+"/metrics", nil)
+		if status != 200 {
+			t.Fatalf("/metrics: %d %s", status, text)
+		}
+		missing = nil
+		for _, name := range want {
+			if !slices.Contains(rare, name) && !strings.Contains(text, "\n"+name+"{") && !strings.Contains(text, "\n"+name+" ") {
+				missing = append(missing, name)
+			}
+		}
+		return len(missing) == 0
+	})
+}
+
+// wanted are the figures that rules and dashboard use.
+func wanted(t *testing.T) (out []string) {
+	t.Helper()
+	var exprs []string
+	for _, expr := range recorded(t) {
+		exprs = append(exprs, expr)
+	}
+	for _, r := range alerts(t) {
+		expr, _ := r["expr"].(string)
+		exprs = append(exprs, expr)
+	}
+	for _, p := range readDashboard(t).Panels {
+		for _, q := range p.Targets {
+			exprs = append(exprs, q.Expr)
+		}
+	}
+	for _, expr := range exprs {
+		for name := range used(expr) {
+			if !strings.Contains(name, ":") && name != "up" {
+				out = append(out, name)
+			}
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}

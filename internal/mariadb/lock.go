@@ -1,0 +1,60 @@
+package mariadb
+
+import (
+	"fmt"
+	"os"
+	"syscall"
+)
+
+// Lock waits for the exclusive lock of a file. The lock is the process's: it
+// goes with the process, however that ends.
+func Lock(path string) (unlock func(), err error) {
+	f, err := openLock(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := flock(f, syscall.LOCK_EX); err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	return func() { _ = f.Close() }, nil
+}
+
+// Share takes the shared lock of a file.
+func Share(path string) (release func(), err error) {
+	f, err := openLock(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := flock(f, syscall.LOCK_SH); err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	return func() { _ = f.Close() }, nil
+}
+
+// Unused says whether nobody holds the shared lock of a file.
+func Unused(path string) bool {
+	f, err := openLock(path)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = f.Close() }()
+	return flock(f, syscall.LOCK_EX|syscall.LOCK_NB) == nil
+}
+
+func openLock(path string) (*os.File, error) {
+	return os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // whoever calls names it
+}
+
+func flock(f *os.File, how int) error {
+	for {
+		err := syscall.Flock(int(f.Fd()), how)
+		if err != syscall.EINTR {
+			if err != nil {
+				return fmt.Errorf("lock %s: %w", f.Name(), err)
+			}
+			return nil
+		}
+	}
+}

@@ -1,0 +1,278 @@
+// Package mariadb runs MariaDB or MySQL servers that belong to nobody but who
+// starts them, for tests and measurements: own data folder, own socket, a port
+// on 127.0.0.1, no system service. A server ends with the process that started
+// it. Commits are flushed to disk as in production. Weir itself never starts
+// one.
+package mariadb
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+)
+
+// The account that every private server has.
+const (
+	user     = "weir"
+	password = "weir"
+)
+
+const (
+	startLimit = 60 * time.Second
+	startTries = 5
+)
+
+// Sizes are what a server may take, in MB.
+type Sizes struct {
+	BufferPool int
+	RedoLog    int
+}
+
+// Small is enough for tests.
+func Small() Sizes { return Sizes{BufferPool: 128, RedoLog: 64} }
+
+// Server is one private server.
+type Server struct {
+	dir     string
+	sizes   Sizes
+	program string
+	port    int
+	cmd     *exec.Cmd
+	exited  chan struct{}
+}
+
+// Start makes a data folder below dir, which must be empty, and runs a server
+// on it. The path of dir must be short: it holds a socket.
+func Start(ctx context.Context, dir string, sizes Sizes) (*Server, error) {
+	path, err := program(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{dir: dir, sizes: sizes, program: path}
+	if err := s.initialise(ctx); err != nil {
+		return nil, err
+	}
+	for range startTries {
+		if s.port, err = freePort(ctx); err != nil {
+			return nil, err
+		}
+		if err = s.run(ctx); err == nil {
+			return s, nil
+		}
+	}
+	return nil, err
+}
+
+// Address is where the server listens, with the account that may do
+// everything, in the form of DATABASE_URL without a database.
+func (s *Server) Address() string {
+	return fmt.Sprintf("mysql://%s:%s@127.0.0.1:%d/", user, password, s.port)
+}
+
+// Kill ends the server with SIGKILL and waits until it is gone.
+func (s *Server) Kill() {
+	_ = s.cmd.Process.Kill()
+	<-s.exited
+}
+
+// PID is the number of the server's process.
+func (s *Server) PID() int { return s.cmd.Process.Pid }
+
+// Exited is closed when the server's process has ended.
+func (s *Server) Exited() <-chan struct{} { return s.exited }
+
+// Restart runs the server again on the same data and the same port.
+func (s *Server) Restart(ctx context.Context) error {
+	s.Kill()
+	return s.run(ctx)
+}
+
+// initialise fills the data folder with the system tables.
+func (s *Server) initialise(ctx context.Context) error {
+	for _, dir := range []string{s.data(), s.temporary()} {
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			return err
+		}
+	}
+	version, err := exec.CommandContext(ctx, s.program, "--version").Output() //nolint:gosec // the server program that was found
+	if err != nil {
+		return fmt.Errorf("%s --version: %w", s.program, err)
+	}
+	args := append(s.common(), "--initialize-insecure")
+	var script io.Reader
+	if strings.Contains(string(version), "MariaDB") {
+		// mariadb-install-db does the same, but needs programs of other packages.
+		args = append(s.common(), "--bootstrap")
+		if script, err = systemTables(); err != nil {
+			return err
+		}
+	}
+	cmd := exec.CommandContext(ctx, s.program, args...) //nolint:gosec // the server program that was found
+	cmd.Stdin = script
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("make a data folder with %s: %w\n%s", s.program, err, tail(out))
+	}
+	account := fmt.Sprintf("CREATE USER IF NOT EXISTS '%[1]s'@'%%' IDENTIFIED BY '%[2]s';\nGRANT ALL PRIVILEGES ON *.* TO '%[1]s'@'%%' WITH GRANT OPTION;\n", user, password)
+	return os.WriteFile(s.initFile(), []byte(account), 0o600)
+}
+
+// systemTables is the SQL that MariaDB ships for making a data folder.
+func systemTables() (io.Reader, error) {
+	parts := []io.Reader{strings.NewReader("CREATE DATABASE mysql;\nUSE mysql;\nSET @auth_root_socket=NULL;\n")}
+	for _, name := range []string{"system_tables.sql", "performance_tables.sql", "system_tables_data.sql"} {
+		text, err := shared(name)
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, strings.NewReader(text+"\n"))
+	}
+	return io.MultiReader(parts...), nil
+}
+
+// shared reads one of MariaDB's own SQL files; their names and folder differ
+// between versions and systems.
+func shared(name string) (string, error) {
+	for _, dir := range []string{"/usr/share/mysql", "/usr/share/mariadb", "/usr/local/share/mysql", "/usr/local/share/mariadb", "/opt/homebrew/share/mysql", "/opt/homebrew/share/mariadb"} {
+		for _, prefix := range []string{"mysql_", "mariadb_"} {
+			text, err := os.ReadFile(filepath.Join(dir, prefix+name)) //nolint:gosec // names of our own
+			if err == nil {
+				return string(text), nil
+			}
+		}
+	}
+	return "", fmt.Errorf("MariaDB's file mysql_%s is missing; %w", name, errNoServer)
+}
+
+// run starts the process and waits until it answers.
+func (s *Server) run(ctx context.Context) error {
+	log, err := os.OpenFile(s.log(), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = log.Close() }()
+	// The process outlives ctx on purpose: ctx bounds the start only.
+	cmd := exec.Command(s.program, append(s.common(), //nolint:noctx,gosec // see above
+		"--port="+strconv.Itoa(s.port), "--bind-address=127.0.0.1", "--skip-name-resolve",
+		"--init-file="+s.initFile(), "--max-connections=500",
+	)...)
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.SysProcAttr = endWithParent()
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	s.cmd, s.exited = cmd, make(chan struct{})
+	go func(exited chan struct{}) {
+		_ = cmd.Wait()
+		close(exited)
+	}(s.exited)
+	if err := s.await(ctx); err != nil {
+		s.Kill()
+		out, _ := os.ReadFile(s.log())
+		return fmt.Errorf("start %s: %w\n%s", s.program, err, tail(out))
+	}
+	return nil
+}
+
+// await waits until the server answers.
+func (s *Server) await(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, startLimit)
+	defer cancel()
+	db, err := Open(s.Address())
+	if err != nil {
+		return err
+	}
+	defer func() { _ = db.Close() }()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		err := db.PingContext(ctx)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-tick.C:
+		case <-s.exited:
+			return errors.New("it ended at once")
+		case <-ctx.Done():
+			return fmt.Errorf("it does not answer: %w", err)
+		}
+	}
+}
+
+// common are the options of every run on this data folder.
+func (s *Server) common() []string {
+	args := []string{
+		"--no-defaults", "--datadir=" + s.data(), "--socket=" + filepath.Join(s.dir, "s"), "--pid-file=" + filepath.Join(s.dir, "pid"),
+		// Its own: a server that starts removes every temporary table that lies in
+		// its folder, those of other servers in /tmp included.
+		"--tmpdir=" + s.temporary(),
+		"--innodb-flush-log-at-trx-commit=1", "--innodb-doublewrite=ON",
+		fmt.Sprintf("--innodb-log-file-size=%dM", s.sizes.RedoLog), fmt.Sprintf("--innodb-buffer-pool-size=%dM", s.sizes.BufferPool),
+		"--performance-schema=OFF", "--skip-log-bin", "--character-set-server=utf8mb4",
+	}
+	if os.Geteuid() == 0 {
+		args = append(args, "--user=root") // the folder is root's and nobody else's
+	}
+	return args
+}
+
+func (s *Server) data() string      { return filepath.Join(s.dir, "data") }
+func (s *Server) temporary() string { return filepath.Join(s.dir, "tmp") }
+func (s *Server) log() string       { return filepath.Join(s.dir, "log") }
+func (s *Server) initFile() string  { return filepath.Join(s.dir, "init.sql") }
+
+// Open connects to an address as Address gives it.
+func Open(address string) (*sql.DB, error) {
+	rest, ok := strings.CutPrefix(address, "mysql://")
+	if !ok {
+		return nil, errors.New("the address of a MySQL server must look like mysql://user:password@host:port")
+	}
+	account, place, ok := cutLast(rest, "@")
+	if !ok {
+		return nil, errors.New("the address of a MySQL server must name a user: mysql://user:password@host:port")
+	}
+	c := mysql.NewConfig()
+	c.User, c.Passwd, _ = strings.Cut(account, ":")
+	c.Net = "tcp"
+	c.Addr, _, _ = strings.Cut(place, "/")
+	c.Timeout = 5 * time.Second
+	c.Logger = &mysql.NopLogger{} // refusals while a server starts are no news
+	connector, err := mysql.NewConnector(c)
+	if err != nil {
+		return nil, err
+	}
+	return sql.OpenDB(connector), nil
+}
+
+func cutLast(s, sep string) (before, after string, found bool) {
+	i := strings.LastIndex(s, sep)
+	if i < 0 {
+		return s, "", false
+	}
+	return s[:i], s[i+len(sep):], true
+}
+
+// freePort picks a port below the range from which the system takes the ports
+// of outgoing connections, so that none of those is in the way of a restart.
+func freePort(ctx context.Context) (int, error) {
+	for range 100 {
+		port := 20000 + rand.IntN(12000)
+		l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:"+strconv.Itoa(port))
+		if err == nil {
+			return port, l.Close()
+		}
+	}
+	return 0, errors.New("no free port between 20000 and 32000 on 127.0.0.1")
+}

@@ -1,0 +1,80 @@
+package mariadb
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Watcher reads what a server has done.
+type Watcher struct{ db *sql.DB }
+
+// Watch connects to a server at an address as Address gives it.
+func Watch(address string) (*Watcher, error) {
+	db, err := Open(address)
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(1) // whatever the connection costs is paid once
+	return &Watcher{db}, nil
+}
+
+// Close ends the connection.
+func (w *Watcher) Close() error { return w.db.Close() }
+
+// Done is how many statements the server has executed, those of this watcher
+// included (one each time), and how many transactions it was told to
+// commit.
+func (w *Watcher) Done(ctx context.Context) (statements, commits float64, err error) {
+	rows, err := w.db.QueryContext(ctx, "SHOW GLOBAL STATUS WHERE Variable_name IN ('Questions', 'Com_commit')")
+	if err != nil {
+		return 0, 0, err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var name string
+		var value float64
+		if err := rows.Scan(&name, &value); err != nil {
+			return 0, 0, err
+		}
+		if name == "Questions" {
+			statements = value
+		} else {
+			commits = value
+		}
+	}
+	return statements, commits, rows.Err()
+}
+
+// CreateDatabase makes an empty database and gives its DATABASE_URL.
+func CreateDatabase(ctx context.Context, address, name string) (url string, err error) {
+	if strings.ContainsAny(name, "`/?") {
+		return "", errors.New("not a name of a database")
+	}
+	scheme, rest, ok := strings.Cut(address, "://")
+	account, place, found := cutLast(rest, "@")
+	if !ok || !found {
+		return "", errors.New("the address of a MySQL server must look like mysql://user:password@host:port")
+	}
+	host, _, _ := strings.Cut(place, "/")
+	return scheme + "://" + account + "@" + host + "/" + name, execute(ctx, address, "CREATE DATABASE `"+name+"` CHARACTER SET utf8mb4 COLLATE utf8mb4_bin")
+}
+
+// DropDatabase removes a database.
+func DropDatabase(ctx context.Context, address, name string) error {
+	return execute(ctx, address, "DROP DATABASE IF EXISTS `"+name+"`")
+}
+
+func execute(ctx context.Context, address, statement string) error {
+	db, err := Open(address)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = db.Close() }()
+	if _, err := db.ExecContext(ctx, statement); err != nil {
+		return fmt.Errorf("the database server: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,157 @@
+package outbound
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"time"
+)
+
+// Client makes calls. It is safe for use by many goroutines.
+type Client struct {
+	policy Policy
+	client *http.Client
+}
+
+// New makes a client.
+func New(p Policy) *Client {
+	c := &Client{policy: p.withDefaults()}
+	c.client = &http.Client{
+		Transport: &http.Transport{
+			Proxy:                  nil, // it would do the resolving, unchecked
+			DialContext:            c.dial,
+			TLSClientConfig:        c.policy.TLS,
+			ForceAttemptHTTP2:      true,
+			TLSHandshakeTimeout:    c.policy.Timeout,
+			MaxConnsPerHost:        c.policy.MaxConns,
+			MaxIdleConnsPerHost:    c.policy.MaxConns,
+			MaxIdleConns:           256,
+			IdleConnTimeout:        time.Minute,
+			MaxResponseHeaderBytes: 64 << 10,
+			DisableCompression:     true, // the limit is on what was sent
+		},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	return c
+}
+
+// Close drops idle connections.
+func (c *Client) Close() { c.client.CloseIdleConnections() }
+
+// Post posts a body and gives the answer, whatever its status; that of a
+// redirect, too. Errors are of type [*Error].
+func (c *Client) Post(ctx context.Context, url string, header http.Header, body []byte) (int, []byte, error) {
+	answer, err := c.Do(ctx, http.MethodPost, url, header, body)
+	return answer.Status, answer.Body, err
+}
+
+// Answer is what came back.
+type Answer struct {
+	Status int
+	Header http.Header
+	Body   []byte
+}
+
+// Do makes a call with any method.
+func (c *Client) Do(ctx context.Context, method, target string, header http.Header, body []byte) (Answer, error) {
+	u, err := url.Parse(target)
+	if err != nil {
+		return Answer{}, &Error{Kind: Invalid, Message: "not a URL"}
+	}
+	if err := c.policy.check(u); err != nil {
+		return Answer{}, err
+	}
+	bounded, cancel := context.WithTimeout(ctx, c.policy.Timeout)
+	defer cancel()
+	request, err := http.NewRequestWithContext(bounded, method, u.String(), bytes.NewReader(body))
+	if err != nil {
+		return Answer{}, &Error{Kind: Invalid, Message: "not a URL that can be called"}
+	}
+	for name, values := range header {
+		request.Header[name] = values
+	}
+	if request.Header.Get("User-Agent") == "" {
+		request.Header.Set("User-Agent", "weir")
+	}
+	response, err := c.client.Do(request)
+	if err != nil {
+		return Answer{}, named(ctx, err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	read, err := io.ReadAll(io.LimitReader(response.Body, c.policy.MaxBody+1))
+	if err == nil {
+		// A server that sees us leave may end its answer in good order, as if
+		// what it had sent were all.
+		err = bounded.Err()
+	}
+	if err != nil {
+		return Answer{}, named(ctx, err)
+	}
+	if int64(len(read)) > c.policy.MaxBody {
+		return Answer{}, &Error{Kind: TooLarge, Message: "the answer is too large"}
+	}
+	return Answer{Status: response.StatusCode, Header: response.Header, Body: read}, nil
+}
+
+// dial resolves, checks and connects: to the very addresses that it checked.
+func (c *Client) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, &Error{Kind: Invalid, Message: "the URL has no usable host", Cause: err}
+	}
+	list, err := c.addresses(ctx, host)
+	if err != nil {
+		return nil, err
+	}
+	var failed []error
+	for i, ip := range list {
+		conn, err := c.one(ctx, network, net.JoinHostPort(ip.String(), port), len(list)-i)
+		if err == nil {
+			return conn, nil
+		}
+		failed = append(failed, err)
+	}
+	return nil, errors.Join(failed...)
+}
+
+// one connects to an address. While more follow, it has its share of the time
+// of a call, as one that leads nowhere would take all of it.
+func (c *Client) one(ctx context.Context, network, address string, left int) (net.Conn, error) {
+	if left > 1 {
+		short, cancel := context.WithTimeout(ctx, c.policy.Timeout/time.Duration(2*left))
+		defer cancel()
+		ctx = short
+	}
+	return c.policy.Dial(ctx, network, address)
+}
+
+// addresses are those of a host that may be called.
+func (c *Client) addresses(ctx context.Context, host string) ([]netip.Addr, error) {
+	list := []netip.Addr{}
+	if ip, err := netip.ParseAddr(host); err == nil {
+		list = append(list, ip)
+	} else if list, err = c.policy.Resolve(ctx, host); err != nil {
+		if ctx.Err() != nil {
+			return nil, err
+		}
+		return nil, &Error{Kind: Unresolved, Message: "the host's name cannot be resolved", Cause: err}
+	}
+	var allowed []netip.Addr
+	for _, ip := range list {
+		if c.policy.mayDial(host, ip) {
+			allowed = append(allowed, ip.Unmap())
+		}
+	}
+	if len(allowed) == 0 && len(list) > 0 {
+		return nil, errAddress()
+	}
+	if len(allowed) == 0 {
+		return nil, &Error{Kind: Unresolved, Message: "the host's name has no address"}
+	}
+	return allowed, nil
+}

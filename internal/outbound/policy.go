@@ -1,0 +1,169 @@
+package outbound
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"net/netip"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// Policy says whom to call. The zero value allows https to public addresses,
+// and http or https to loopback addresses that are named as such.
+type Policy struct {
+	AllowPlain   bool // http to any host
+	AllowPrivate bool // private and loopback addresses; link-local ones, where clouds keep credentials, stay refused
+	// AllowHosts are names or addresses, without port, that may be called over
+	// http and wherever they are, save multicast and unspecified addresses.
+	AllowHosts []string
+
+	Timeout  time.Duration // of a whole call; default 10 s
+	MaxBody  int64         // bytes of an answer's body; default 1 MiB
+	MaxConns int           // connections to one host; default 32
+
+	// For tests. Default: the system's resolver, a plain dialler, the system's
+	// certificates.
+	Resolve func(ctx context.Context, host string) ([]netip.Addr, error)
+	Dial    func(ctx context.Context, network, address string) (net.Conn, error)
+	TLS     *tls.Config
+}
+
+func (p Policy) withDefaults() Policy {
+	if p.Timeout <= 0 {
+		p.Timeout = 10 * time.Second
+	}
+	if p.MaxBody <= 0 {
+		p.MaxBody = 1 << 20
+	}
+	if p.MaxConns <= 0 {
+		p.MaxConns = 32
+	}
+	if p.Resolve == nil {
+		p.Resolve = func(ctx context.Context, host string) ([]netip.Addr, error) {
+			return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+		}
+	}
+	if p.Dial == nil {
+		p.Dial = (&net.Dialer{Timeout: p.Timeout, KeepAlive: 30 * time.Second}).DialContext
+	}
+	return p
+}
+
+// Check tells whether a URL may be called as far as the URL itself shows. It
+// is for refusing a setting early; what a name resolves to is checked by each
+// call.
+func (p Policy) Check(raw string) error {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return &Error{Kind: Invalid, Message: "not a URL"} // url.Error shows it
+	}
+	return p.check(u)
+}
+
+func (p Policy) check(u *url.URL) error {
+	host := u.Hostname()
+	switch {
+	case u.Scheme != "https" && u.Scheme != "http":
+		return &Error{Kind: Invalid, Message: "not an http or https URL"}
+	case host == "" || u.Opaque != "":
+		return &Error{Kind: Invalid, Message: "the URL has no host"}
+	case u.Scheme == "http" && !p.AllowPlain && !namesLoopback(host) && !p.names(host):
+		return &Error{Kind: Refused, Message: "http is allowed to loopback addresses only; use https"}
+	}
+	if ip, err := netip.ParseAddr(host); err == nil && !p.mayDial(host, ip) {
+		return errAddress()
+	}
+	return nil
+}
+
+// names tells whether a host is in the list of those that are allowed.
+func (p Policy) names(host string) bool {
+	for _, h := range p.AllowHosts {
+		if bare(h) == bare(host) {
+			return true
+		}
+	}
+	return false
+}
+
+// bare is a host without what does not tell it from another.
+func bare(host string) string {
+	host = strings.TrimSuffix(strings.ToLower(strings.Trim(host, "[]")), ".")
+	if ip, err := netip.ParseAddr(host); err == nil {
+		return ip.Unmap().String()
+	}
+	return host
+}
+
+// namesLoopback tells whether a host is this machine by its very name. A name
+// that only resolves to it is not: whoever owns the name chose that.
+func namesLoopback(host string) bool {
+	host = bare(host)
+	if ip, err := netip.ParseAddr(host); err == nil {
+		return ip.IsLoopback()
+	}
+	return host == "localhost" || strings.HasSuffix(host, ".localhost")
+}
+
+// mayDial judges one address of a host.
+func (p Policy) mayDial(host string, ip netip.Addr) bool {
+	ip = embedded(ip)
+	switch {
+	case !ip.IsValid(), ip.Zone() != "" && !p.names(host), ip.IsUnspecified(), ip.IsMulticast():
+		return false
+	case namesLoopback(host):
+		return ip.IsLoopback()
+	case p.names(host):
+		return true
+	case holdsCredentials(ip):
+		return false
+	case isPrivate(ip):
+		return p.AllowPrivate
+	}
+	return !within(ip, reserved())
+}
+
+// embedded is the IPv4 address within an IPv6 address that leads to one.
+func embedded(ip netip.Addr) netip.Addr {
+	ip = ip.Unmap()
+	if !ip.Is6() {
+		return ip
+	}
+	b := ip.As16()
+	switch {
+	case within(ip, []string{"64:ff9b::/96"}), within(ip, []string{"::/96"}) && !ip.IsLoopback() && !ip.IsUnspecified():
+		return netip.AddrFrom4([4]byte(b[12:16]))
+	case within(ip, []string{"2002::/16"}):
+		return netip.AddrFrom4([4]byte(b[2:6]))
+	}
+	return ip
+}
+
+func isPrivate(ip netip.Addr) bool {
+	return ip.IsLoopback() || ip.IsPrivate() || within(ip, []string{"100.64.0.0/10", "fec0::/10"})
+}
+
+// holdsCredentials covers link-local addresses and those at which clouds
+// answer with the machine's credentials although they look merely private.
+func holdsCredentials(ip netip.Addr) bool {
+	return ip.IsLinkLocalUnicast() || within(ip, []string{"fd00:ec2::/32", "100.100.100.200/32", "168.63.129.16/32", "192.0.0.192/32"})
+}
+
+// reserved are blocks that lead nowhere, or somewhere unexpected.
+func reserved() []string {
+	return []string{
+		"0.0.0.0/8", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "240.0.0.0/4",
+		"64:ff9b:1::/48", "100::/64", "2001::/23", "2001:db8::/32", "3fff::/20", "5f00::/16",
+	}
+}
+
+func within(ip netip.Addr, blocks []string) bool {
+	for _, b := range blocks {
+		if netip.MustParsePrefix(b).Contains(ip) {
+			return true
+		}
+	}
+	return false
+}

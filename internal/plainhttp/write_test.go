@@ -1,0 +1,79 @@
+package plainhttp_test
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"weir/internal/plainhttp"
+)
+
+// breaking is a connection whose writes fail from some time on, after so many bytes.
+type breaking struct {
+	*net.TCPConn
+	writes *atomic.Int64 // of all connections
+	from   int64         // the first that fails; only that one does
+	after  int
+}
+
+func (b breaking) Write(p []byte) (int, error) {
+	if b.writes.Add(1) != b.from {
+		return b.TCPConn.Write(p)
+	}
+	n, err := b.TCPConn.Write(p[:min(b.after, len(p))])
+	if err != nil {
+		return n, err
+	}
+	return n, &net.OpError{Op: "write", Err: syscall.EPIPE}
+}
+
+// A write that fails is followed by another one only where not a byte of it went
+// out, and that on a connection which had waited.
+func TestWritesThatFail(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		from  int64
+		after int
+		want  bool // there is an answer
+		most  int  // times that it arrives
+	}{
+		"none of it, waited": {from: 2, after: 0, want: true, most: 1},
+		"some, waited":       {from: 2, after: 5, want: false, most: 0},
+		"all, waited":        {from: 2, after: 1 << 20, want: false, most: 1},
+		"none of it, new":    {from: 1, after: 0, want: false, most: 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := start(t, say(fine))
+			var writes atomic.Int64
+			o := others()
+			o.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+				var d net.Dialer
+				raw, err := d.DialContext(ctx, network, address)
+				if err != nil {
+					return nil, err
+				}
+				return breaking{raw.(*net.TCPConn), &writes, c.from, c.after}, nil
+			}
+			transport := plainhttp.New(o)
+			defer transport.CloseIdleConnections()
+			r, _ := transport.Route(like("http://" + s.addr))
+			if c.from == 2 {
+				if a := r.Post(t.Context(), []byte("before"), 10); a.Err != nil {
+					t.Fatal(a.Err)
+				}
+			}
+			a := r.Post(t.Context(), []byte("this"), 10)
+			if answered := a.Response != nil; answered != c.want || a.Unwritten || answered && a.Response.StatusCode != http.StatusOK {
+				t.Errorf("%+v", a)
+			}
+			s.end() // nothing arrives any more
+			if seen := s.saw("this"); seen > c.most || c.want && seen == 0 {
+				t.Errorf("it arrived %d times, want %d", seen, c.most)
+			}
+		})
+	}
+}

@@ -1,0 +1,112 @@
+package scaletest_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"weir/internal/hmacsign"
+)
+
+const routerVersion = "2024-01-18-preview"
+
+// TestRouterWithManyJobs starts the built program on many jobs that wait for
+// somebody: after a crash, when the journal has to be read, and after an orderly
+// end.
+func TestRouterWithManyJobs(t *testing.T) {
+	jobs := 5_000
+	if *full {
+		jobs = 100_000
+	}
+	path := build(t)
+	for _, store := range []string{"sqlite", "mariadb"} {
+		t.Run(store, func(t *testing.T) {
+			secret := base64.StdEncoding.EncodeToString([]byte("an access key of a scale test"))
+			p := newProgram(t, path, database(t, store), "JOB_ROUTER_ACCESS_KEYS="+secret)
+			key, err := hmacsign.ParseKey(secret)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.start()
+			p.routing(key, http.MethodPatch, "distributionPolicies/d", `{"mode":{"kind":"longestIdle"}}`)
+			p.routing(key, http.MethodPatch, "queues/q", `{"distributionPolicyId":"d"}`)
+			rate := p.enqueue(key, jobs)
+			t.Logf("%s: %d jobs were made at %.0f/s, resident then %s", store, jobs, rate, p.resident())
+			p.kill()
+			t.Logf("%s: after a crash the router answered %v after the start, resident then %s", store, p.answers(key, jobs), p.resident())
+			begun := time.Now()
+			p.terminate()
+			t.Logf("%s: an orderly end took %v", store, time.Since(begun).Round(time.Millisecond))
+			t.Logf("%s: after it the router answered %v after the start, resident then %s, at most %s", store,
+				p.answers(key, jobs), p.resident(), memory(t, p.cmd.Process.Pid, "VmHWM"))
+			p.terminate()
+		})
+	}
+}
+
+// routing makes a signed request that has to succeed.
+func (p *program) routing(key hmacsign.Key, method, path, body string) []byte {
+	p.t.Helper()
+	r, err := http.NewRequestWithContext(p.t.Context(), method, p.base+"/routing/"+path+"?api-version="+routerVersion, bytes.NewReader([]byte(body)))
+	if err != nil {
+		p.t.Error(err)
+		return nil
+	}
+	if body != "" {
+		r.Header.Set("Content-Type", "application/merge-patch+json")
+	}
+	key.Sign(r, []byte(body), time.Now())
+	answer, err := p.http.Do(r)
+	if err != nil {
+		p.t.Error(err)
+		return nil
+	}
+	defer func() { _ = answer.Body.Close() }()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil || answer.StatusCode/100 != 2 {
+		p.t.Errorf("%s %s: %d %v %.300s", method, path, answer.StatusCode, err, text)
+	}
+	return text
+}
+
+// enqueue makes jobs that nobody can take.
+func (p *program) enqueue(key hmacsign.Key, jobs int) (rate float64) {
+	p.t.Helper()
+	begun := time.Now()
+	var next atomic.Int64
+	var clients sync.WaitGroup
+	for range 32 {
+		clients.Go(func() {
+			for !p.t.Failed() {
+				n := next.Add(1)
+				if n > int64(jobs) {
+					return
+				}
+				p.routing(key, http.MethodPatch, fmt.Sprint("jobs/j", n), fmt.Sprintf(
+					`{"channelId":"chat","queueId":"q","requestedWorkerSelectors":[{"key":"language","labelOperator":"equal","value":"l%d"}]}`, n%50))
+			}
+		})
+	}
+	clients.Wait()
+	return float64(jobs) / time.Since(begun).Seconds()
+}
+
+// answers starts the program and gives how long it takes until the router says
+// that all jobs wait.
+func (p *program) answers(key hmacsign.Key, jobs int) time.Duration {
+	p.t.Helper()
+	begun := p.start()
+	var is struct{ Length int }
+	text := p.routing(key, http.MethodGet, "queues/q/statistics", "")
+	if err := json.Unmarshal(text, &is); err != nil || is.Length != jobs {
+		p.t.Errorf("of %d jobs %d wait: %v", jobs, is.Length, err)
+	}
+	return time.Since(begun).Round(time.Millisecond)
+}

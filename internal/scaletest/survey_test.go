@@ -1,0 +1,211 @@
+package scaletest_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"weir/channels/nuntium/simulator"
+)
+
+// measured is what one size of a survey cost.
+type measured struct {
+	respondents int
+	importRate  float64 // rows a second
+	importPeak  string
+	launch      time.Duration
+	roundTime   time.Duration // mean
+	roundCalls  float64       // statements, all that the program makes, for each round
+	started     float64       // respondents a second
+	stats       time.Duration
+	exportRate  float64 // rows a second
+	exportPeak  string
+}
+
+func (m measured) String() string {
+	return fmt.Sprintf("| %9d | %8.0f | %7s | %9v | %9v | %6.1f | %6.1f | %8v | %8.0f | %7s |",
+		m.respondents, m.importRate, m.importPeak, m.launch.Round(time.Millisecond), m.roundTime.Round(10*time.Microsecond), m.roundCalls,
+		m.started, m.stats.Round(100*time.Microsecond), m.exportRate, m.exportPeak)
+}
+
+const surveyHead = "| respondents | import/s | its peak | launch | round | statements/round | started/s | stats | export/s | its peak |"
+
+// TestSurveyOfManyRespondents runs a survey through the built program: what it
+// costs to load, to launch, to look at once, to count and to export.
+func TestSurveyOfManyRespondents(t *testing.T) {
+	sizes := []int{1000, 20_000}
+	if *full {
+		sizes = []int{1000, 100_000, 1_000_000}
+	}
+	path := build(t)
+	for _, store := range []string{"sqlite", "mariadb"} {
+		t.Run(store, func(t *testing.T) {
+			var lines []string
+			var all []measured
+			for _, n := range sizes {
+				m := measureSurvey(t, path, store, n)
+				all = append(all, m)
+				lines = append(lines, m.String())
+			}
+			t.Logf("%s\n%s\n%s", store, surveyHead, strings.Join(lines, "\n"))
+			// Generous, for the machine may be busy; the figures are for people.
+			first, last := all[0], all[len(all)-1]
+			if last.roundCalls > 2*first.roundCalls+10 {
+				t.Errorf("a round makes %.1f statements with %d respondents and %.1f with %d", first.roundCalls, first.respondents, last.roundCalls, last.respondents)
+			}
+		})
+	}
+}
+
+// measureSurvey runs one survey on an empty store.
+func measureSurvey(t *testing.T, path, store string, n int) measured {
+	t.Helper()
+	provider := slowProvider(t)
+	p := newProgram(t, path, database(t, store))
+	p.start()
+	p.json(http.MethodPut, "/v1/channels/sms", fmt.Sprintf(
+		`{"type":"nuntium","capacity":20,"settings":{"base_url":%q,"account":"demo","application":"weir","token":"token","channel":"sms"}}`, provider), http.StatusCreated)
+	p.json(http.MethodPut, "/v1/surveys/big", bigSurvey, http.StatusCreated)
+	m := measured{respondents: n}
+	m.importPeak = p.peak(func() { m.importRate = load(t, p, n) })
+	begun := time.Now()
+	p.launch("big")
+	m.launch = time.Since(begun)
+	m.rounds(t, p)
+	for range 5 {
+		begun = time.Now()
+		p.json(http.MethodGet, "/v1/surveys/big/stats", "", http.StatusOK)
+		m.stats = max(m.stats, time.Since(begun))
+	}
+	m.exportPeak = p.peak(func() { m.exportRate = export(t, p, n) })
+	p.terminate()
+	return m
+}
+
+// launch launches a survey, and asks again as long as that goes on.
+func (p *program) launch(survey string) {
+	p.t.Helper()
+	for {
+		answer, err := p.http.Post(p.base+"/v1/surveys/"+survey+":launch", "application/json", strings.NewReader("{}"))
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		text, _ := io.ReadAll(answer.Body)
+		_ = answer.Body.Close()
+		switch answer.StatusCode {
+		case http.StatusOK:
+			return
+		case http.StatusServiceUnavailable: // it looks at every respondent, and goes on by itself
+			<-time.After(100 * time.Millisecond)
+		default:
+			p.t.Fatalf("launch: %d %s", answer.StatusCode, text)
+		}
+	}
+}
+
+const bigSurvey = `{
+	"schedule": {"time_zone":"UTC","weekdays":["mon","tue","wed","thu","fri","sat","sun"],"windows":[{"from":"00:00","to":"24:00"}]},
+	"modes": {"sms": {"channel":"sms"}}, "arms": [{"modes":["sms"]}],
+	"questionnaires": {"main": {"sms": [{"messages":["Hello {{first_name}}"]}]}},
+	"fallback_delay": "1d", "limit_per_minute": 1000000, "batch_size": 1000000
+}`
+
+// slowProvider lets some thirteen messages a second through a channel of twenty
+// slots, whatever waits: a small survey lasts as long as the test looks at it.
+func slowProvider(t *testing.T) string {
+	t.Helper()
+	s, err := simulator.New(simulator.Options{QueueTime: time.Millisecond, DeliverTime: 1500 * time.Millisecond, Outcomes: []string{"delivered"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := within(t, time.Hour)
+	var done sync.WaitGroup
+	done.Go(func() { s.Run(ctx) })
+	server := httptest.NewServer(s)
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+// load imports so many respondents as one CSV file.
+func load(t *testing.T, p *program, n int) (rate float64) {
+	t.Helper()
+	from, to := io.Pipe()
+	go func() {
+		w := bufio.NewWriterSize(to, 1<<16)
+		_, _ = io.WriteString(w, "Phone,First name,Region\n")
+		for i := range n {
+			_, _ = fmt.Fprintf(w, "+1555%07d,Name%d,north\n", i, i%1000)
+		}
+		_ = w.Flush()
+		_ = to.Close()
+	}()
+	begun := time.Now()
+	text := p.do(http.MethodPost, "/v1/surveys/big/respondents", "text/csv", from, http.StatusOK)
+	rate = float64(n) / time.Since(begun).Seconds()
+	var told struct{ Added int }
+	if err := json.Unmarshal(text, &told); err != nil || told.Added != n {
+		t.Fatalf("of %d respondents %d were added: %v", n, told.Added, err)
+	}
+	return rate
+}
+
+// rounds watches the survey run for a while.
+func (m *measured) rounds(t *testing.T, p *program) {
+	t.Helper()
+	const rounds, seconds = "weir_survey_round_duration_seconds_count", "weir_survey_round_duration_seconds_sum"
+	const begun, statements = `weir_survey_respondents_started_total{survey="big"}`, "weir_db_statements_total"
+	for deadline := time.Now().Add(time.Minute); !(p.figure(begun) > 0); <-time.After(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("nobody is started")
+		}
+	}
+	<-time.After(2 * time.Second) // until the channel is full
+	names := []string{rounds, seconds, begun, statements}
+	was := map[string]float64{}
+	for _, name := range names {
+		was[name] = p.figure(name)
+	}
+	at := time.Now()
+	<-time.After(6 * time.Second)
+	took := time.Since(at).Seconds()
+	is := map[string]float64{}
+	for _, name := range names {
+		is[name] = p.figure(name) - was[name]
+	}
+	if is[rounds] == 0 || is[begun] == 0 {
+		t.Fatalf("in %.1f s %v rounds started %v respondents", took, is[rounds], is[begun])
+	}
+	m.roundTime = time.Duration(is[seconds] / is[rounds] * float64(time.Second))
+	m.roundCalls, m.started = is[statements]/is[rounds], is[begun]/took
+}
+
+// export reads the results to their end.
+func export(t *testing.T, p *program, n int) (rate float64) {
+	t.Helper()
+	begun := time.Now()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.base+"/v1/surveys/big/results.csv", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := p.http.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = answer.Body.Close() }()
+	rows := -1 // the head
+	lines := bufio.NewScanner(answer.Body)
+	for lines.Scan() {
+		rows++
+	}
+	if err := lines.Err(); err != nil || rows != n {
+		t.Fatalf("%d rows of %d: %v", rows, n, err)
+	}
+	return float64(n) / time.Since(begun).Seconds()
+}

@@ -1,0 +1,246 @@
+package scenarios_test
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"weir"
+	"weir/channels"
+)
+
+// fallen makes a channel say that it does not work; recovered ends that.
+func (w *world) fallen(channel string, h weir.Health) {
+	w.lab.behave(func(l *lab) { l.sick[channel] = channels.Status{Health: h, Reason: "unplugged"} })
+}
+
+func (w *world) recovered(channel string) {
+	w.lab.behave(func(l *lab) { delete(l.sick, channel) })
+}
+
+// states lists what was told of a channel.
+func (w *world) states(channel string) string {
+	w.Helper()
+	var out []string
+	for _, e := range w.told("weir.channel.state") {
+		if e["channel"] == channel {
+			out = append(out, fmt.Sprint(e["state"]))
+		}
+	}
+	return strings.Join(out, " ")
+}
+
+// called counts what was sent over a channel.
+func (w *world) called(channel string) int {
+	w.lab.mu.Lock()
+	defer w.lab.mu.Unlock()
+	n := 0
+	for _, s := range w.lab.sends {
+		if s.channel == channel {
+			n++
+		}
+	}
+	return n
+}
+
+// Scenario 74: while a channel is down or in error the surveys that use it start
+// and retry nobody over it. That is told once, however many surveys there are and
+// whatever crashes; other channels go on, and a survey notices that it is over.
+// The recovery is told once, too, and what was held goes on.
+func TestScenario74_ChannelDown(t *testing.T) {
+	for _, health := range []weir.Health{weir.Down, weir.Erring} {
+		t.Run(string(health), func(t *testing.T) {
+			onSurveysFrom(t, monday(9, 0), func(w *world) {
+				w.channel("calls", 3, fields{"type": "labcall"})
+				w.channel("texts", 10)
+				w.fate(func(a labAttempt) (time.Duration, string) { return time.Minute, "no_answer" })
+				held := w.launch("held", byIVR("10m"), 0, 40)
+				nearly := w.launch("nearly", byIVR("3h"), 100, 1)[0]
+				w.launch("other", bySMS("10m"), 200, 5)
+				w.pass(3 * time.Minute)
+				w.fallen("calls", health)
+				w.until("it is told", func() bool { return w.states("calls") == string(health) })
+				w.pass(time.Minute) // what waited in the channel goes
+				before := w.called("calls")
+				w.pass(20 * time.Minute)
+				w.restart()
+				w.pass(20 * time.Minute)
+				if n := w.called("calls") - before; n > 0 {
+					t.Errorf("%d were called while the channel was down", n)
+				}
+				if got := w.states("calls"); got != string(health) {
+					t.Errorf("it was told: %s", got)
+				}
+				for _, name := range []string{"held", "nearly"} {
+					use := w.want(200, "GET", "/v1/surveys/"+name+"/stats", nil).Body["channels"].([]any)[0].(map[string]any)
+					if use["state"] != string(health) || use["state_reason"] != "unplugged" {
+						t.Errorf("survey %s says of its channel: %v", name, use)
+					}
+				}
+				if got := w.surveyState("other"); got != "done exhausted" {
+					t.Errorf("the survey on another channel is %s", got)
+				}
+				w.reported("nearly", nearly, fields{"disposition": "completed"})
+				w.pass(time.Second)
+				if got := w.surveyState("nearly"); got != "done exhausted" {
+					t.Errorf("the survey whose last respondent completed is %s", got)
+				}
+				w.recovered("calls")
+				w.until("the recovery is told", func() bool { return w.states("calls") == string(health)+" up" })
+				w.pass(time.Hour)
+				if got := w.surveyState("held"); got != "done exhausted" {
+					t.Errorf("the survey that was held is %s: %v", got, w.counts("held"))
+				}
+				for _, id := range held {
+					if n := w.tried("held", id, "ivr"); n != 2 {
+						t.Fatalf("%s was tried %d times", id, n)
+					}
+				}
+				if got := w.states("calls"); got != string(health)+" up" {
+					t.Errorf("it was told: %s", got)
+				}
+				w.unbroken()
+			})
+		})
+	}
+}
+
+// Scenario 74: a channel that works again is noticed soon: sooner than those that
+// work are checked, at once when its user has changed it, and at once when a
+// contact that waited went through.
+func TestScenario74_RecoveryIsNoticedSoon(t *testing.T) {
+	for name, c := range map[string]struct {
+		recover func(*world)
+		within  time.Duration
+	}{
+		"by itself": {func(w *world) { w.recovered("texts") }, time.Minute},
+		"changed": {func(w *world) {
+			w.recovered("texts")
+			w.patch("texts", fields{"settings": fields{"note": "a new token"}})
+		}, 3 * time.Second},
+		"handed over": {func(w *world) { w.recovered("texts"); w.finish(w.lab.outKeys()...) }, 3 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			onSurveysFrom(t, monday(9, 0), func(w *world) {
+				w.polls.check = 30 * time.Minute
+				w.restart()
+				w.channel("texts", 1)
+				w.launch("s", bySMS("10m"), 0, 5)
+				w.sent(1)
+				w.until("the second waits", func() bool { return w.waitingOf("s") == 1 })
+				w.fallen("texts", weir.Down)
+				w.patch("texts", fields{"settings": fields{"note": "looked at now"}})
+				w.until("it is told", func() bool { return w.states("texts") == "down" })
+				w.pass(time.Minute)
+				c.recover(w)
+				w.within(c.within, "noticing it", func() {
+					w.until("the recovery is told", func() bool { return w.states("texts") == "down up" })
+				})
+			})
+		})
+	}
+}
+
+// A channel that its user pauses starts nobody from that instant, and goes on at
+// once: it is not the next look that brings it about.
+func TestScenario74_PausesAreNoticedAtOnce(t *testing.T) {
+	onSurveysFrom(t, monday(9, 0), func(w *world) {
+		w.polls.every = 30 * time.Minute
+		w.restart()
+		w.channel("texts", 5)
+		w.pause("texts", true)
+		w.launch("s", bySMS("2h"), 0, 20)
+		w.pass(time.Minute)
+		w.sent(0)
+		if n := w.contacts("s", "queued"); n != 0 {
+			t.Errorf("%d wait in a channel that is paused", n)
+		}
+		w.within(time.Second, "going on", func() {
+			w.pause("texts", false)
+			w.until("five are sent", func() bool { return len(w.lab.sentKeys()) == 5 })
+		})
+		w.pass(10 * time.Second)
+		w.within(time.Second, "the pause", func() {
+			w.pause("texts", true)
+			w.until("it is told", func() bool { return strings.HasSuffix(w.states("texts"), "paused") })
+		})
+		w.finish(w.lab.outKeys()...)
+		w.pass(time.Hour)
+		w.sent(5)
+		w.unbroken()
+	})
+}
+
+// Scenario 76: a launch prepares every channel of the survey. One that cannot be
+// prepared is named, and nothing is changed.
+func TestScenario76_LaunchPreparesEveryChannel(t *testing.T) {
+	onSurveys(t, func(w *world) {
+		w.channel("calls", 5, fields{"type": "labcall"})
+		w.channel("texts", 5)
+		w.channel("links", 5)
+		w.rest()
+		w.draft("s", asking([]string{"ivr", "sms", "mobileweb"}), 0, 3)
+		was := w.want(200, "GET", "/v1/surveys/s", nil).Text
+		fails := map[string]func(){
+			"not prepared":    func() { w.lab.behave(func(l *lab) { l.unready["links"] = errors.New("the application is not known") }) },
+			"does not answer": func() { w.lab.behave(func(l *lab) { clear(l.unready) }); w.fallen("links", weir.Erring) },
+		}
+		for _, name := range slices.Sorted(maps.Keys(fails)) {
+			fails[name]()
+			a := w.want(409, "POST", "/v1/surveys/s:launch", nil)
+			wrong, _ := a.Body["errors"].([]any)
+			if len(wrong) != 1 || wrong[0].(map[string]any)["pointer"] != "/modes/mobileweb/channel" || !strings.Contains(a.Text, `channel \"links\"`) {
+				t.Errorf("%s: %s", name, a.Text)
+			}
+			if is := w.want(200, "GET", "/v1/surveys/s", nil).Text; is != was {
+				t.Errorf("%s: the survey was %s, is %s", name, was, is)
+			}
+		}
+		w.rest()
+		w.sent(0)
+		if n := len(w.told("weir.survey.state")); n > 0 {
+			t.Errorf("%d changes were told", n)
+		}
+		w.lab.behave(func(l *lab) { clear(l.unready); clear(l.sick); clear(l.prepared) })
+		w.step("s", "launch")
+		w.lab.mu.Lock()
+		prepared := slices.Sorted(maps.Keys(w.lab.prepared))
+		w.lab.mu.Unlock()
+		if got := strings.Join(prepared, " "); got != "calls links texts" {
+			t.Errorf("%s were prepared", got)
+		}
+		w.sent(3)
+	})
+}
+
+// Scenario 73: a channel is deleted under a survey that runs: what it had is
+// over, the survey is told of it in its figures, starts nobody over it, and can
+// be stopped.
+func TestScenario73_ChannelOfARunningSurveyIsDeleted(t *testing.T) {
+	onSurveys(t, func(w *world) {
+		w.channel("calls", 2, fields{"type": "labcall"})
+		w.channel("texts", 5)
+		w.launch("s", byIVR("10m"), 0, 10)
+		w.launch("other", bySMS(""), 100, 3)
+		w.sent(5)
+		w.call("DELETE", "/v1/channels/calls?cancel=true", nil)
+		w.until("the channel is gone", func() bool { return w.call("GET", "/v1/channels/calls", nil).Status == 404 })
+		w.rest()
+		w.sent(5)
+		use := w.want(200, "GET", "/v1/surveys/s/stats", nil).Body["channels"].([]any)[0].(map[string]any)
+		if use["state"] != "down" {
+			t.Errorf("the survey says of its channel: %v", use)
+		}
+		w.step("s", "stop")
+		w.until("the survey is done", func() bool { return w.surveyState("s") == "done stopped" })
+		if got := fmt.Sprint(w.counts("s")); got != "map[canceled:10]" {
+			t.Errorf("its respondents are %s", got)
+		}
+		w.finish(w.lab.outKeys()...)
+		w.unbroken()
+	})
+}

@@ -1,0 +1,318 @@
+package scenarios_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"strconv"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"weir/actors/surveybroker"
+	"weir/channels"
+	"weir/persistence/testmysql"
+	"weir/surveys"
+	"weir/web"
+)
+
+// polls is how a world runs surveys.
+type polls struct {
+	every time.Duration // the longest pause between rounds
+	check time.Duration // between checks of channels
+	lease time.Duration
+}
+
+// onSurveys plays a scenario of surveys on both stores.
+func onSurveys(t *testing.T, play func(*world)) {
+	t.Parallel()
+	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
+		inBubbleOfSurveys(t, time.Time{}, play)
+	})
+	t.Run("mariadb", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, testmysql.URL(t))
+		w.polls = &polls{every: 5 * time.Second, check: 5 * time.Minute}
+		w.start()
+		play(w)
+	})
+}
+
+// onSurveysFrom plays a scenario of surveys in virtual time, from an instant on.
+func onSurveysFrom(t *testing.T, from time.Time, play func(*world)) {
+	t.Parallel()
+	inBubbleOfSurveys(t, from, play)
+}
+
+// monday is a day on which nothing happens that a scenario does not bring about.
+func monday(hour, minute int) time.Time { return time.Date(2026, 1, 12, hour, minute, 0, 0, time.UTC) }
+
+func inBubbleOfSurveys(t *testing.T, from time.Time, play func(*world)) {
+	synctest.Test(t, func(t *testing.T) {
+		t.Cleanup(func() { time.Sleep(2 * time.Second) })
+		time.Sleep(time.Until(from))
+		w := newWorld(t, "sqlite://:memory:")
+		w.virtual = true
+		// What is looked at only from time to time costs much in a virtual day;
+		// everything that matters is told.
+		w.polls = &polls{every: 10 * time.Minute, check: 5 * time.Minute, lease: time.Hour}
+		w.core.CollectEvery = 10 * time.Minute
+		w.start()
+		play(w)
+	})
+}
+
+// leaseTTL is short where others may wait for it, and long where each renewal
+// of a virtual hour costs time and nobody else can want the lease.
+func (w *world) leaseTTL() time.Duration {
+	switch {
+	case w.polls != nil && w.virtual:
+		return w.polls.lease
+	case w.virtual:
+		return time.Minute
+	}
+	return 3 * time.Second
+}
+
+// night lets time pass until an instant while no process runs: a virtual night
+// costs nothing then.
+func (w *world) night(until time.Time) {
+	w.Helper()
+	w.crash()
+	time.Sleep(time.Until(until))
+	w.start()
+	synctest.Wait()
+}
+
+// startSurveys starts the survey broker and gives the API its surveys.
+func (w *world) startSurveys(directory *channels.Directory, o *web.Options) {
+	w.Helper()
+	var err error
+	w.surveys, err = surveybroker.Start(surveybroker.Options{
+		Store: w.store, Channels: w.system, Types: directory, Roles: w.store, Logger: w.logger(), Metrics: surveybroker.NewMetrics(w.metrics),
+		Defaults: surveys.Defaults{Batch: 10000, LimitPerMinute: 10000, InitialSuccessRate: 1},
+		LeaseTTL: w.leaseTTL(), Every: w.polls.every, CheckEvery: w.polls.check, CheckTimeout: 15 * time.Second,
+		Chance: func() float64 { return 0.5 },
+	})
+	if err != nil {
+		w.Fatal(err)
+	}
+	w.Cleanup(w.surveys.Close)
+	o.Surveys, o.SurveyStore, o.Events = w.surveys, w.store, w.store
+}
+
+// always is a schedule that is always open.
+func always() fields { return daily("UTC", "00:00", "24:00") }
+
+// daily is a schedule that is open every day from one local time to another.
+func daily(zone, from, to string) fields {
+	return fields{
+		"time_zone": zone, "weekdays": []string{"mon", "tue", "wed", "thu", "fri", "sat", "sun"},
+		"windows": []fields{{"from": from, "to": to}},
+	}
+}
+
+// asking is a body of a survey that tries modes one after the other, each over a
+// channel: sms over texts, ivr over calls, mobileweb over links. The lab knows
+// its contacts by the keys that textKey, callKey and linkKey give.
+func asking(modes []string, more ...fields) fields {
+	channel := map[string]string{"sms": "texts", "ivr": "calls", "mobileweb": "links"}
+	content := map[string]fields{
+		"sms":       {"messages": []string{"{{survey}} {{respondent}} {{attempt}}"}},
+		"ivr":       {"call": fields{"callback_url": callURL("{{survey}}/{{respondent}}/{{attempt}}")}},
+		"mobileweb": {"messages": []string{"link {{survey}} {{respondent}} {{attempt}}"}},
+	}
+	used, words := fields{}, fields{}
+	for _, m := range modes {
+		used[m], words[m] = fields{"channel": channel[m]}, []fields{content[m]}
+	}
+	body := fields{"schedule": always(), "modes": used, "arms": []fields{{"modes": modes}}, "questionnaires": fields{"q": words}}
+	for _, m := range more {
+		maps.Copy(body, m)
+	}
+	return body
+}
+
+// bySMS is a survey by text with a ladder.
+func bySMS(retries string, more ...fields) fields { return laddered("sms", retries, more) }
+
+// byIVR is a survey by calls with a ladder.
+func byIVR(retries string, more ...fields) fields { return laddered("ivr", retries, more) }
+
+func laddered(mode, retries string, more []fields) fields {
+	body := asking([]string{mode}, more...)
+	ladder(body, mode, retries)
+	return body
+}
+
+// ladder sets the retries of a mode.
+func ladder(body fields, mode, retries string) {
+	body["modes"].(fields)[mode].(fields)["retries"] = retries
+}
+
+func textKey(survey, respondent string, attempt int) string {
+	return fmt.Sprintf("%s %s %d", survey, respondent, attempt)
+}
+
+func linkKey(survey, respondent string, attempt int) string {
+	return "link " + textKey(survey, respondent, attempt)
+}
+
+func callKey(survey, respondent string, attempt int) string {
+	return callURL(fmt.Sprintf("%s/%s/%d", survey, respondent, attempt))
+}
+
+// number is a phone number.
+func number(n int) string { return "+1202" + strconv.Itoa(2000000+n) }
+
+// draft stores a survey with so many respondents, whose numbers begin at a number,
+// and gives their ids.
+func (w *world) draft(name string, body fields, first, people int) []string {
+	w.Helper()
+	a := w.call("PUT", "/v1/surveys/"+name, body)
+	if a.Status != http.StatusCreated {
+		w.Fatalf("survey %s: %d %s", name, a.Status, a.Text)
+	}
+	var list []fields
+	for i := range people {
+		list = append(list, fields{"phone": number(first + i)})
+	}
+	return w.join(name, list...)
+}
+
+// join adds respondents to a survey and gives their ids.
+func (w *world) join(name string, list ...fields) []string {
+	w.Helper()
+	var ids []string
+	for len(list) > 0 {
+		n := min(len(list), 1000)
+		a := w.want(http.StatusOK, "POST", "/v1/surveys/"+name+"/respondents", fields{"respondents": list[:n]})
+		for _, r := range a.Body["respondents"].([]any) {
+			ids = append(ids, r.(map[string]any)["id"].(string))
+		}
+		list = list[n:]
+	}
+	return ids
+}
+
+// launch stores a survey with respondents and begins with it.
+func (w *world) launch(name string, body fields, first, people int) []string {
+	w.Helper()
+	ids := w.draft(name, body, first, people)
+	w.step(name, "launch")
+	return ids
+}
+
+// step asks a survey to launch, pause, resume or stop.
+func (w *world) step(name, step string) {
+	w.Helper()
+	w.want(http.StatusOK, "POST", "/v1/surveys/"+name+":"+step, nil)
+}
+
+// surveyState is the state of a survey and its cause.
+func (w *world) surveyState(name string) string {
+	w.Helper()
+	v := w.want(http.StatusOK, "GET", "/v1/surveys/"+name, nil).Body
+	if v["cause"] == nil {
+		return v["state"].(string)
+	}
+	return v["state"].(string) + " " + v["cause"].(string)
+}
+
+// person reads a respondent.
+func (w *world) person(survey, id string) map[string]any {
+	w.Helper()
+	return w.want(http.StatusOK, "GET", "/v1/surveys/"+survey+"/respondents/"+id, nil).Body
+}
+
+// stands is the status and the disposition of a respondent.
+func (w *world) stands(survey, id string) string {
+	w.Helper()
+	p := w.person(survey, id)
+	return p["status"].(string) + ", " + p["disposition"].(string)
+}
+
+// standing waits until a respondent has a status and a disposition.
+func (w *world) standing(survey, id, want string) {
+	w.Helper()
+	w.until(id+" is "+want, func() bool { return w.stands(survey, id) == want })
+}
+
+// tried is how many attempts of a mode were made with a respondent.
+func (w *world) tried(survey, id, mode string) int {
+	w.Helper()
+	n, _ := w.person(survey, id)["attempts"].(map[string]any)[mode].(float64)
+	return int(n)
+}
+
+// counts are the respondents of a survey by status.
+func (w *world) counts(survey string) map[string]int {
+	w.Helper()
+	out := map[string]int{}
+	for status, n := range w.want(http.StatusOK, "GET", "/v1/surveys/"+survey+"/stats", nil).Body["by_status"].(map[string]any) {
+		if n := int(n.(float64)); n > 0 {
+			out[status] = n
+		}
+	}
+	return out
+}
+
+// reported has the application report something of a respondent.
+func (w *world) reported(survey, id string, body fields) map[string]any {
+	w.Helper()
+	return w.want(http.StatusOK, "POST", "/v1/surveys/"+survey+"/respondents/"+id+"/disposition", body).Body
+}
+
+// say has a person send a message to a channel.
+func (w *world) say(channel, from, text string) {
+	w.Helper()
+	w.until("channel "+channel+" has an address", func() bool {
+		w.lab.mu.Lock()
+		defer w.lab.mu.Unlock()
+		return w.lab.address[channel] != ""
+	})
+	q := url.Values{"from": {from}, "body": {text}, "guid": {text + from}}
+	w.want(http.StatusOK, "POST", w.lab.address[channel]+"/incoming?"+q.Encode(), nil)
+}
+
+// told lists the events of a type.
+func (w *world) told(kind string) []map[string]any {
+	w.Helper()
+	var out []map[string]any
+	for _, e := range w.want(http.StatusOK, "GET", "/v1/events?limit=1000&type="+kind, nil).Body["events"].([]any) {
+		out = append(out, e.(map[string]any)["data"].(map[string]any))
+	}
+	return out
+}
+
+// fate has the provider take everything and end it after a while, in virtual
+// time.
+func (w *world) fate(of func(labAttempt) (time.Duration, string)) {
+	w.Helper()
+	w.lab.behave(func(l *lab) {
+		l.onSend = fated(w, of)
+	})
+}
+
+// unbroken fails the test if anything in the survey broker crashed or stumbled.
+func (w *world) unbroken() {
+	w.Helper()
+	for _, name := range []string{"weir_survey_broker_panics_total", "weir_survey_broker_restarts_total", "weir_survey_respondents_stumbled_total", "weir_survey_rounds_failed_total"} {
+		if n := w.metric(name); n > 0 {
+			w.Errorf("%s is %v", name, n)
+		}
+	}
+}
+
+func fated(w *world, of func(labAttempt) (time.Duration, string)) func(context.Context, labAttempt) channels.Sent {
+	return func(_ context.Context, a labAttempt) channels.Sent {
+		sent := w.lab.take(a)
+		if after, outcome := of(a); outcome != "" {
+			time.AfterFunc(after, func() { w.reportAttempt(a, "all", outcome) })
+		}
+		return sent
+	}
+}

@@ -1,0 +1,227 @@
+package scenarios_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"weir"
+	"weir/actors/router"
+	"weir/channels"
+	"weir/channels/workers"
+	"weir/routing"
+)
+
+// staff is a world with a router and people behind it.
+type staff struct {
+	*world
+	deaf   bool // what happens in the router is told to nobody
+	router *router.Router
+	stop   context.CancelFunc
+	lose   atomic.Int32 // answers of the router to be lost
+	hold   chan struct{}
+}
+
+// hire gives a world a router, a queue and a channel that leads there.
+func hire(w *world, capacity int, deaf bool, settings fields) *staff {
+	w.Helper()
+	s := &staff{world: w, deaf: deaf}
+	w.more = func() []channels.Type {
+		var err error
+		s.router, err = router.Start(router.Options{Store: w.store, Logger: w.logger(), LeaseTTL: w.leaseTTL(), Shared: !strings.HasPrefix(w.url, "sqlite:")})
+		if err != nil {
+			w.Fatal(err)
+		}
+		w.Cleanup(s.router.Close)
+		return []channels.Type{workers.Type(s)}
+	}
+	w.begun = func(d *channels.Directory) {
+		ctx, stop := context.WithCancel(context.Background())
+		w.Cleanup(stop)
+		s.stop = stop
+		hints := workers.NewHints(w.logger())
+		if !deaf {
+			s.router.Watch(hints.Hear)
+		}
+		go hints.Run(ctx, w.store, d, w.system)
+	}
+	w.restart()
+	s.do(routing.PutDistribution{ID: "d", Spec: routing.DistributionSpec{OfferExpiresAfterSeconds: 86400}})
+	s.do(routing.PutQueue{ID: "interviews", Spec: routing.QueueSpec{DistributionPolicyID: "d"}})
+	all := fields{"queue": "interviews", "selectors": "language=*"}
+	for k, v := range settings {
+		all[k] = v
+	}
+	w.channel("people", capacity, fields{"type": workers.Name, "settings": all})
+	return s
+}
+
+// Do implements routing.Engine: the router's, but that answers may be lost.
+func (s *staff) Do(ctx context.Context, build func(*routing.State, time.Time) (routing.Command, error), see func(*routing.State, []routing.Event)) error {
+	err := s.router.Do(ctx, build, see)
+	if err == nil && s.lose.Add(-1) >= 0 {
+		if s.hold != nil {
+			<-s.hold // until the process has ended
+		}
+		return weir.Errorf(weir.CodeUnavailable, "the answer is lost")
+	}
+	return err
+}
+
+// View implements routing.Engine.
+func (s *staff) View(ctx context.Context, see func(*routing.State, time.Time)) error {
+	return s.router.View(ctx, see)
+}
+
+// restart is a crash of the whole process, and a new start.
+func (s *staff) restart() {
+	s.Helper()
+	s.stop()
+	s.router.Close()
+	s.world.restart()
+}
+
+func (s *staff) do(c routing.Command) {
+	s.Helper()
+	var err error
+	s.until(fmt.Sprintf("the router does %T", c), func() bool {
+		err = s.router.Do(s.Context(), func(*routing.State, time.Time) (routing.Command, error) { return c, nil }, nil)
+		return weir.CodeOf(err) != weir.CodeUnavailable
+	})
+	if err != nil {
+		s.Fatalf("%T: %v", c, err)
+	}
+}
+
+// worker makes a worker who speaks a language.
+func (s *staff) worker(id, language string) {
+	s.Helper()
+	s.do(routing.PutWorker{ID: id, Spec: routing.WorkerSpec{
+		Queues: []string{"interviews"}, Capacity: 1, Labels: routing.Labels{language: routing.Bool(true)}, AvailableForOffers: true,
+		Channels: []routing.Channel{{ChannelID: "contact", CapacityCostPerJob: 1}},
+	}})
+}
+
+func (s *staff) jobs() (ids []string) {
+	s.Helper()
+	s.until("the router answers", func() bool {
+		return s.router.View(s.Context(), func(st *routing.State, _ time.Time) { ids = st.IDs(routing.ResourceJob, "", 1000) }) == nil
+	})
+	return ids
+}
+
+// accept waits until a worker is offered a contact and has it take it; it gives
+// the assignment.
+func (s *staff) accept(worker, contact string) (assignment string) {
+	s.Helper()
+	offer := ""
+	s.until(worker+" is offered "+contact, func() bool {
+		_ = s.router.View(s.Context(), func(st *routing.State, _ time.Time) {
+			if w, _ := st.Worker(worker); len(w.Offers) > 0 && strings.HasPrefix(w.Offers[0].JobID, contact+"-") {
+				offer = w.Offers[0].OfferID
+			}
+		})
+		return offer != ""
+	})
+	s.do(routing.AcceptOffer{WorkerID: worker, OfferID: offer})
+	_ = s.router.View(s.Context(), func(st *routing.State, _ time.Time) { assignment = st.AssignmentOf(worker, offer) })
+	return assignment
+}
+
+// close has a worker finish a contact.
+func (s *staff) close(contact, assignment, code string) {
+	s.Helper()
+	s.do(routing.CompleteJob{JobID: contact + "-1", AssignmentID: assignment})
+	s.do(routing.CloseJob{JobID: contact + "-1", AssignmentID: assignment, DispositionCode: code})
+}
+
+func speaks(language string) fields { return fields{"labels": fields{"language": language}} }
+
+// A contact becomes a job, goes to who speaks the language, and ends as the
+// worker says; no more are out than the channel has slots; what waits can be
+// taken back.
+func TestWorkersDealWithContacts(t *testing.T) {
+	onStores(t, func(w *world) {
+		s := hire(w, 2, false, nil)
+		s.worker("ann", "English")
+		ids := w.accept("people", sms("a", speaks("English")), sms("b", speaks("Spanish")), sms("c", speaks("English")))
+		assignment := s.accept("ann", ids["a"])
+		if jobs := s.jobs(); len(jobs) != 2 || w.figure("people", "in_flight") != 2 {
+			t.Fatalf("jobs %v of two slots", jobs)
+		}
+		w.until("the contact names the assignment", func() bool {
+			attempts := w.contact(ids["a"])["attempts"].([]any)
+			return attempts[0].(map[string]any)["provider_ref"] == ids["a"]+"-1/"+assignment
+		})
+		s.close(ids["a"], assignment, "Busy")
+		if got := w.done(ids["a"]); got != "busy" {
+			t.Errorf("a ended as %s", got)
+		}
+		c := s.accept("ann", ids["c"])
+		w.want(202, "DELETE", "/v1/contacts/"+ids["b"], nil)
+		if got := w.done(ids["b"]); got != "canceled" {
+			t.Errorf("b ended as %s", got)
+		}
+		w.want(202, "DELETE", "/v1/contacts/"+ids["c"], nil) // she has it: it is hers to end
+		w.rest()
+		s.close(ids["c"], c, "")
+		if got := w.done(ids["c"]); got != "completed" {
+			t.Errorf("c ended as %s", got)
+		}
+	})
+}
+
+// The answer to a hand-over is lost, or the process dies before it comes: the
+// contact is one job, and goes on.
+func TestWorkersAreAskedOnce(t *testing.T) {
+	for _, dies := range []bool{false, true} {
+		t.Run(fmt.Sprintf("dies %v", dies), func(t *testing.T) {
+			onVirtualTime(t, func(w *world) {
+				s := hire(w, 2, false, nil)
+				s.lose.Store(1)
+				if dies {
+					s.hold = make(chan struct{})
+				}
+				ids := w.accept("people", sms("a", speaks("English")))
+				w.until("the job is there", func() bool { return len(s.jobs()) == 1 })
+				if dies {
+					hold := s.hold
+					time.AfterFunc(time.Second, func() { close(hold) })
+					s.hold = nil
+					s.restart()
+				}
+				s.worker("ann", "English")
+				w.until("it is active", func() bool { return w.contact(ids["a"])["state"] == "active" })
+				s.close(ids["a"], s.accept("ann", ids["a"]), "no answer")
+				if got := w.done(ids["a"]); got != "no_answer" || len(s.jobs()) != 1 {
+					t.Errorf("it ended as %s, jobs %v", got, s.jobs())
+				}
+			})
+		})
+	}
+}
+
+// Word of the router that is lost is found by asking; so is that of a crash.
+func TestWorkersWordIsFoundOut(t *testing.T) {
+	onVirtualTime(t, func(w *world) {
+		s := hire(w, 5, true, nil)
+		s.worker("ann", "English")
+		ids := w.accept("people", sms("a", speaks("English")), sms("c", speaks("Latin"), fields{"not_after": time.Now().Add(time.Hour).UTC().Format(time.RFC3339)}))
+		s.close(ids["a"], s.accept("ann", ids["a"]), "")
+		// Not before: contacts are handed over side by side, and either could come first.
+		maps.Copy(ids, w.accept("people", sms("b", speaks("English"))))
+		assignment := s.accept("ann", ids["b"])
+		w.becomes(ids["a"], "active") // as nobody told
+		s.restart()
+		s.close(ids["b"], assignment, "failed")
+		for key, want := range map[string]string{"a": "completed", "b": "failed", "c": "expired"} {
+			if got := w.done(ids[key]); got != want {
+				t.Errorf("%s ended as %s", key, got)
+			}
+		}
+	})
+}

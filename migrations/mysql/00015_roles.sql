@@ -1,0 +1,10 @@
+-- +goose Up
+CREATE TABLE IF NOT EXISTS roles (
+  name VARCHAR(63) NOT NULL PRIMARY KEY,
+  owner VARCHAR(191) NOT NULL, -- empty: free
+  epoch BIGINT NOT NULL,
+  expires_at BIGINT NOT NULL
+) ENGINE=InnoDB ROW_FORMAT=DYNAMIC DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
+
+-- +goose Down
+DROP TABLE IF EXISTS roles;

@@ -1,0 +1,10 @@
+-- +goose Up
+CREATE TABLE IF NOT EXISTS channel_states (
+  channel_id BIGINT NOT NULL PRIMARY KEY,
+  health VARCHAR(16) NOT NULL,
+  reason VARCHAR(512) NOT NULL,
+  since BIGINT NOT NULL
+) ENGINE=InnoDB ROW_FORMAT=DYNAMIC DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
+
+-- +goose Down
+DROP TABLE IF EXISTS channel_states;

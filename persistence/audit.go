@@ -1,0 +1,87 @@
+package persistence
+
+import (
+	"context"
+	"math"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+
+	"weir"
+)
+
+var _ weir.AuditStore = (*Store)(nil)
+
+const auditColumns = "id, at, token, action, subject, status, request"
+
+// AddAudit implements [weir.AuditStore].
+func (s *Store) AddAudit(ctx context.Context, list []weir.AuditEntry) error {
+	ids := make([]int64, len(list))
+	for i := range list {
+		ids[i] = s.ids.next(list[i].At)
+	}
+	err := s.transaction(ctx, func(tx *sqlx.Tx) error {
+		for start := 0; start < len(list); start += purgeChunk {
+			part := list[start:min(len(list), start+purgeChunk)]
+			var args []any
+			for i, e := range part {
+				args = append(args, ids[start+i], micros(e.At), e.Token, e.Action, e.Subject, int64(e.Status), e.Request)
+			}
+			if _, err := tx.ExecContext(ctx, "INSERT INTO audit ("+auditColumns+") VALUES "+rowsOf(len(part), 7), args...); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return s.failure("write the audit log", err)
+}
+
+// Audit implements [weir.AuditStore].
+func (s *Store) Audit(ctx context.Context, before int64, limit int) ([]weir.AuditEntry, error) {
+	if before == 0 {
+		before = math.MaxInt64
+	}
+	return s.selectAudit(ctx, "SELECT "+auditColumns+" FROM audit WHERE id < ? ORDER BY id DESC LIMIT ?", before, limit)
+}
+
+const auditOfSQL = "SELECT " + auditColumns + " FROM audit WHERE subject = ? ORDER BY id LIMIT ?"
+
+// AuditOf implements [weir.AuditStore].
+func (s *Store) AuditOf(ctx context.Context, subject string, limit int) ([]weir.AuditEntry, error) {
+	return s.selectAudit(ctx, auditOfSQL, subject, limit)
+}
+
+func (s *Store) selectAudit(ctx context.Context, text string, args ...any) ([]weir.AuditEntry, error) {
+	var rows []struct {
+		ID      int64  `db:"id"`
+		At      int64  `db:"at"`
+		Token   string `db:"token"`
+		Action  string `db:"action"`
+		Subject string `db:"subject"`
+		Status  int    `db:"status"`
+		Request string `db:"request"`
+	}
+	err := s.read.SelectContext(ctx, &rows, text, args...)
+	list := make([]weir.AuditEntry, 0, len(rows))
+	for _, r := range rows {
+		list = append(list, weir.AuditEntry{
+			ID: r.ID, At: instant(r.At), Token: r.Token, Action: r.Action, Subject: r.Subject, Status: r.Status, Request: r.Request,
+		})
+	}
+	return list, s.failure("read the audit log", err)
+}
+
+// PurgeAudit implements [weir.AuditStore]. Ids are in the order of time, so that
+// the oldest are found without an index on it.
+func (s *Store) PurgeAudit(ctx context.Context, before time.Time, limit int) (int, error) {
+	var old []int64
+	err := s.read.SelectContext(ctx, &old, "SELECT id FROM (SELECT id, at FROM audit ORDER BY id LIMIT ?) oldest WHERE at < ?", min(limit, purgeChunk), micros(before))
+	if err != nil || len(old) == 0 {
+		return 0, s.failure("purge the audit log", err)
+	}
+	err = s.transaction(ctx, func(tx *sqlx.Tx) error {
+		_, err := tx.ExecContext(ctx, "DELETE FROM audit WHERE id IN "+marks(len(old)), arguments(old)...)
+		return err
+	})
+	return len(old), s.failure("purge the audit log", err)
+}

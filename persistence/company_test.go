@@ -1,0 +1,60 @@
+package persistence_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"weir"
+	"weir/persistence/storetest"
+)
+
+// TestWhatNobodyWaitsForComesAlong: that a provider has taken a contact is written
+// with what comes next, or a few milliseconds later; everything else at once.
+func TestWhatNobodyWaitsForComesAlong(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := storetest.SQLite(t)
+		id, lease := openChannel(t, s, "a")
+		begun := time.Now()
+		var list []weir.Contact
+		for range 2 {
+			got, err := s.Accept(t.Context(), id, []weir.Spec{{To: "sms://1"}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := got[0].Contact
+			claim := weir.Transition{From: c.Rev, Was: c.State}
+			if c.Progress, err = c.Claim(time.Now()); err != nil {
+				t.Fatal(err)
+			}
+			claim.Contact = c
+			<-commit(s, lease, claim)
+			list = append(list, c)
+		}
+		if d := time.Since(begun); d != 0 {
+			t.Errorf("acceptances and claims waited for %v", d)
+		}
+		taken := func(c weir.Contact) <-chan weir.CommitResult {
+			tr := weir.Transition{From: c.Rev, Was: c.State}
+			var err error
+			if c.Progress, err = c.Progress.Accept(time.Now(), "ref"); err != nil {
+				t.Fatal(err)
+			}
+			tr.Contact = c
+			return commit(s, lease, tr)
+		}
+		first := taken(list[0])
+		time.Sleep(2 * time.Millisecond)
+		begun = time.Now()
+		if _, err := s.Accept(t.Context(), id, []weir.Spec{{To: "sms://2"}}); err != nil {
+			t.Fatal(err)
+		}
+		if r := <-first; r.Err != nil || time.Since(begun) != 0 {
+			t.Errorf("it waited for %v (%v) though something came", time.Since(begun), r.Err)
+		}
+		if r := <-taken(list[1]); r.Err != nil || time.Since(begun) != 5*time.Millisecond {
+			t.Errorf("it waited for %v (%v) alone", time.Since(begun), r.Err)
+		}
+	})
+}

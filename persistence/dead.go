@@ -1,0 +1,326 @@
+package persistence
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"math"
+	"slices"
+	"time"
+
+	"weir"
+)
+
+var _ weir.DeadStore = (*Store)(nil)
+
+// bury makes dead letters of the contacts whose end leaves one, in the
+// transaction of that end. Contacts that end well cost nothing.
+func (t *transaction) bury(steps []step) error {
+	var args []any
+	var raised map[weir.ChannelID][]any // reported as delivered after all
+	for _, s := range steps {
+		c := &s.last.Contact
+		switch was := s.first.Was == weir.Done; {
+		case c.State != weir.Done:
+		case !was && c.Dead():
+			args = append(args, int64(c.Channel), t.w.s.ids.next(t.now), int64(c.ID), string(c.Outcome), weir.GroupReason(c.Reason))
+		case was && !c.Dead():
+			if raised == nil {
+				raised = map[weir.ChannelID][]any{}
+			}
+			raised[c.Channel] = append(raised[c.Channel], int64(c.ID))
+		}
+	}
+	for channel, ids := range raised {
+		if _, err := t.tx.ExecContext(t.w.ctx, t.w.s.dropDead(len(ids)), append([]any{int64(channel)}, ids...)...); err != nil {
+			return err
+		}
+	}
+	if len(args) == 0 {
+		return nil
+	}
+	_, err := t.insertRows("INSERT INTO dead_letters (channel_id, id, contact_id, outcome, reason) VALUES ", "", args, len(args)/5)
+	return err
+}
+
+func (s *Store) dropDead(n int) string {
+	return "DELETE FROM dead_letters" + s.sql.By("dead_letters_contact") + " WHERE channel_id = ? AND contact_id IN " + marks(n)
+}
+
+// instantOf is the instant that an id holds, to the millisecond.
+func instantOf(id int64) time.Time {
+	return time.UnixMilli(id>>(nodeBits+sequenceBits) + idEpochMS).UTC()
+}
+
+// firstID is the least id of an instant.
+func firstID(t time.Time) int64 {
+	return max(0, t.Add(time.Millisecond-1).UnixMilli()-idEpochMS) << (nodeBits + sequenceBits)
+}
+
+// deadRow is a row of dead_letters.
+type deadRow struct {
+	Channel int64  `db:"channel_id"`
+	ID      int64  `db:"id"`
+	Contact int64  `db:"contact_id"`
+	Outcome string `db:"outcome"`
+	Reason  string `db:"reason"`
+}
+
+func (r *deadRow) dead() weir.Dead {
+	return weir.Dead{At: instantOf(r.ID), Outcome: weir.Outcome(r.Outcome), Reason: r.Reason}
+}
+
+const (
+	deadColumns     = "channel_id, id, contact_id, outcome, reason"
+	deadSQL         = "SELECT " + deadColumns + " FROM dead_letters WHERE channel_id = ? AND id >= ? AND id < ? ORDER BY id DESC LIMIT ?"
+	deadChannelSQL  = "SELECT channel_id FROM dead_letters WHERE channel_id > ? ORDER BY channel_id LIMIT 1"
+	deadContactSQL  = "SELECT " + deadColumns + " FROM dead_letters WHERE channel_id = ? AND contact_id = ?"
+	requeueOfSQL    = "SELECT new_id, at, token FROM requeues WHERE channel_id = ? AND contact_id = ?"
+	deadCount       = "SELECT COUNT(*) FROM dead_letters"
+	someContactsSQL = "SELECT " + contactColumns + " FROM contacts WHERE channel_id = ? AND id IN "
+)
+
+// deadAlike reads those that ended alike, and passes no others.
+func (s *Store) deadAlike() string {
+	return "SELECT " + deadColumns + " FROM dead_letters" + s.sql.By("dead_letters_group") +
+		" WHERE channel_id = ? AND outcome = ? AND reason = ? AND id >= ? AND id < ? ORDER BY id DESC LIMIT ?"
+}
+
+// deadPage collects one page of dead letters.
+type deadPage struct {
+	s          *Store
+	f          weir.DeadFilter
+	low, high  int64
+	found      []deadRow
+	budget     int
+	channel    int64
+	lastPassed int64
+}
+
+// DeadLetters implements [weir.DeadStore].
+func (s *Store) DeadLetters(ctx context.Context, f weir.DeadFilter) ([]weir.Dead, string, error) {
+	f.Limit = min(cmp.Or(max(f.Limit, 0), defaultPage), maxPage)
+	p := &deadPage{s: s, f: f, budget: maxExamined}
+	p.low, p.high = bounds(f.Since, f.Until)
+	if err := p.begin(); err != nil {
+		return nil, "", err
+	}
+	more, err := p.walk(ctx)
+	if err != nil {
+		return nil, "", s.failure("list dead letters", err)
+	}
+	list, err := s.withContacts(ctx, p.found)
+	if err != nil || !more {
+		return list, "", s.failure("list dead letters", err)
+	}
+	return list, cursor{Channel: p.channel, ID: p.lastPassed}.String(), nil
+}
+
+// bounds are those of the ids that were given since an instant and before
+// another: low is the least, high the first that is none. A zero instant bounds
+// nothing.
+func bounds(since, until time.Time) (low, high int64) {
+	high = math.MaxInt64
+	if !since.IsZero() {
+		low = firstID(since)
+	}
+	if !until.IsZero() {
+		high = firstID(until)
+	}
+	return low, high
+}
+
+func (p *deadPage) begin() error {
+	p.channel, p.lastPassed = int64(p.f.Channel), p.high
+	if p.f.Cursor == "" {
+		return nil
+	}
+	var c cursor
+	b, err := base64.RawURLEncoding.DecodeString(p.f.Cursor)
+	if err == nil {
+		err = json.Unmarshal(b, &c)
+	}
+	if err != nil || c.Channel <= 0 || c.State != 0 || c.String() != p.f.Cursor || p.f.Channel != 0 && c.Channel != int64(p.f.Channel) {
+		return notOfThisList()
+	}
+	p.channel, p.lastPassed = c.Channel, c.ID
+	return nil
+}
+
+// walk goes from channel to channel. more says that the page ended first.
+func (p *deadPage) walk(ctx context.Context) (more bool, err error) {
+	for {
+		if p.channel != 0 {
+			if more, err := p.read(ctx); more || err != nil {
+				return more, err
+			}
+		}
+		if p.f.Channel != 0 {
+			return false, nil
+		}
+		p.budget -= seekCost
+		err := p.s.read.GetContext(ctx, &p.channel, deadChannelSQL, p.channel)
+		if errors.Is(err, sql.ErrNoRows) {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		p.lastPassed = p.high
+	}
+}
+
+// read lists what matches of one channel.
+func (p *deadPage) read(ctx context.Context) (more bool, err error) {
+	for p.budget > 0 && len(p.found) < p.f.Limit {
+		n := min(p.budget, maxPage)
+		text, args := deadSQL, []any{p.channel, p.low, p.lastPassed, n}
+		if p.f.Outcome != "" && p.f.Reason != nil {
+			text, args = p.s.deadAlike(), []any{p.channel, string(p.f.Outcome), *p.f.Reason, p.low, p.lastPassed, n}
+		}
+		var rows []deadRow
+		if err := p.s.read.SelectContext(ctx, &rows, text, args...); err != nil {
+			return false, err
+		}
+		p.budget -= max(len(rows), seekCost)
+		for i := range rows {
+			if len(p.found) >= p.f.Limit {
+				return true, nil
+			}
+			r := &rows[i]
+			p.lastPassed = r.ID
+			if (p.f.Outcome == "" || r.Outcome == string(p.f.Outcome)) && (p.f.Reason == nil || r.Reason == *p.f.Reason) {
+				p.found = append(p.found, *r)
+			}
+		}
+		if len(rows) < n {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// withContacts reads the contacts of dead letters.
+func (s *Store) withContacts(ctx context.Context, rows []deadRow) ([]weir.Dead, error) {
+	list := make([]weir.Dead, 0, len(rows))
+	for len(rows) > 0 {
+		channel, n := rows[0].Channel, 0
+		args := []any{channel}
+		for n < len(rows) && n < purgeChunk && rows[n].Channel == channel {
+			args = append(args, rows[n].Contact)
+			n++
+		}
+		found, err := s.selectContacts(ctx, "read the contacts of dead letters", someContactsSQL+marks(n), args...)
+		if err != nil {
+			return nil, err
+		}
+		byID := map[weir.ContactID]weir.Contact{}
+		for i := range found {
+			byID[found[i].ID] = found[i]
+		}
+		for i := range rows[:n] {
+			if c, ok := byID[weir.ContactID(rows[i].Contact)]; ok { // else it was purged just now
+				d := rows[i].dead()
+				d.Contact = c
+				list = append(list, d)
+			}
+		}
+		rows = rows[n:]
+	}
+	return list, nil
+}
+
+// deadWhere is the condition of a filter. It says nothing of what the filter
+// leaves open: a range that holds everything would draw a database to the index
+// that has it.
+func deadWhere(f weir.DeadFilter) (where string, args []any) {
+	word := " WHERE "
+	add := func(condition string, value any) {
+		where, args, word = where+word+condition, append(args, value), " AND "
+	}
+	if f.Channel != 0 {
+		add("channel_id = ?", int64(f.Channel))
+	}
+	if f.Outcome != "" {
+		add("outcome = ?", string(f.Outcome))
+	}
+	if f.Reason != nil {
+		add("reason = ?", *f.Reason)
+	}
+	low, high := bounds(f.Since, f.Until)
+	if low > 0 {
+		add("id >= ?", low)
+	}
+	if high < math.MaxInt64 {
+		add("id < ?", high)
+	}
+	return where, args
+}
+
+func deadGroups(where string) string {
+	return "SELECT channel_id, outcome, reason, COUNT(*) AS n, MIN(id) AS oldest, MAX(id) AS newest FROM dead_letters" + where +
+		" GROUP BY channel_id, outcome, reason ORDER BY channel_id, outcome, reason LIMIT ?"
+}
+
+// DeadGroups implements [weir.DeadStore]. It reads an index from end to end, or
+// a channel's part of it.
+func (s *Store) DeadGroups(ctx context.Context, f weir.DeadFilter, limit int) ([]weir.DeadGroup, error) {
+	var rows []struct {
+		Channel int64  `db:"channel_id"`
+		Outcome string `db:"outcome"`
+		Reason  string `db:"reason"`
+		N       int64  `db:"n"`
+		Oldest  int64  `db:"oldest"`
+		Newest  int64  `db:"newest"`
+	}
+	where, args := deadWhere(f)
+	if err := s.read.SelectContext(ctx, &rows, deadGroups(where), append(args, limit)...); err != nil {
+		return nil, s.failure("group dead letters", err)
+	}
+	list := make([]weir.DeadGroup, 0, len(rows))
+	for _, r := range rows {
+		list = append(list, weir.DeadGroup{
+			Channel: weir.ChannelID(r.Channel), Outcome: weir.Outcome(r.Outcome), Reason: r.Reason, Count: r.N,
+			Oldest: instantOf(r.Oldest), Newest: instantOf(r.Newest),
+		})
+	}
+	slices.SortStableFunc(list, func(a, b weir.DeadGroup) int { return cmp.Compare(b.Count, a.Count) })
+	return list, nil
+}
+
+// CountDead implements [weir.DeadStore].
+func (s *Store) CountDead(ctx context.Context, f weir.DeadFilter) (int64, error) {
+	var n int64
+	where, args := deadWhere(f)
+	err := s.read.GetContext(ctx, &n, deadCount+where, args...)
+	return n, s.failure("count dead letters", err)
+}
+
+// Afterlife implements [weir.DeadStore].
+func (s *Store) Afterlife(ctx context.Context, ref weir.Ref) (weir.Afterlife, error) {
+	var out weir.Afterlife
+	var row deadRow
+	err := s.read.GetContext(ctx, &row, deadContactSQL, int64(ref.Channel), int64(ref.ID))
+	if err == nil {
+		d := row.dead()
+		out.Dead = &d
+	} else if !errors.Is(err, sql.ErrNoRows) {
+		return out, s.failure("read a dead letter", err)
+	}
+	var link struct {
+		New   int64  `db:"new_id"`
+		At    int64  `db:"at"`
+		Token string `db:"token"`
+	}
+	err = s.read.GetContext(ctx, &link, requeueOfSQL, int64(ref.Channel), int64(ref.ID))
+	if err == nil {
+		out.RequeuedAs = weir.Ref{Channel: ref.Channel, ID: weir.ContactID(link.New)}
+		out.RequeuedAt, out.RequeuedBy = instant(link.At), link.Token
+	} else if !errors.Is(err, sql.ErrNoRows) {
+		return out, s.failure("read what a dead letter became", err)
+	}
+	return out, nil
+}

@@ -1,0 +1,134 @@
+package fill
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"weir"
+	"weir/persistence"
+	"weir/persistence/dialect"
+)
+
+// Store is a store that is filled. Its schema is there, its channels too.
+type Store struct {
+	db     dialect.Database
+	server bool
+}
+
+// Open opens the store at a URL.
+func Open(ctx context.Context, url string) (*Store, error) {
+	db, err := persistence.OpenDatabase(ctx, url, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return nil, err
+	}
+	return &Store{db, !strings.HasPrefix(url, "sqlite:")}, nil
+}
+
+// Close closes it. All that was written is in its place then.
+func (s *Store) Close() error { return s.db.Close() }
+
+// Channel is the number of a channel.
+func (s *Store) Channel(ctx context.Context, name string) (id weir.ChannelID, err error) {
+	err = s.db.Pools().Read.QueryRowContext(ctx, "SELECT id FROM channels WHERE name = ? AND deleted = 0", name).Scan(&id)
+	if err != nil {
+		return 0, fmt.Errorf("channel %s: %w", name, err)
+	}
+	return id, nil
+}
+
+// Contacts puts contacts in; told is called after each transaction with how many
+// there are so far.
+func (s *Store) Contacts(ctx context.Context, c Contacts, told func(int)) error {
+	if len(c.Channels) == 0 {
+		return errors.New("contacts need a channel")
+	}
+	columns := c.columns()
+	for done := 0; done < c.Count; {
+		n := min(chunk, c.Count-done)
+		err := s.transaction(ctx, func(tx *sql.Tx) error {
+			if err := Rows(ctx, tx, "contacts", columns, c.First+done, n); err != nil || c.Finished {
+				return err
+			}
+			return c.count(ctx, tx, c.First+done, n)
+		})
+		if err != nil {
+			return err
+		}
+		done += n
+		told(done)
+	}
+	return nil
+}
+
+// count tells the channels how many more wait in them.
+func (c Contacts) count(ctx context.Context, tx *sql.Tx, first, n int) error {
+	more := make([]int, len(c.Channels))
+	for i := range n {
+		more[(first+i)%len(more)]++
+	}
+	for i, id := range c.Channels {
+		if _, err := tx.ExecContext(ctx, "UPDATE channel_counts SET queued = queued + ? WHERE channel_id = ?", more[i], int64(id)); err != nil {
+			return fmt.Errorf("count the contacts of a channel: %w", err)
+		}
+	}
+	return nil
+}
+
+func (s *Store) transaction(ctx context.Context, do func(*sql.Tx) error) error {
+	tx, err := s.db.Pools().Write.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	if err := do(tx); err != nil {
+		return errors.Join(err, tx.Rollback())
+	}
+	return tx.Commit()
+}
+
+// Settle has a server write everything to its files and look at the table anew,
+// as it would do by itself within minutes.
+func (s *Store) Settle(ctx context.Context) error {
+	if !s.server {
+		return nil // it does so when it is closed
+	}
+	var err error
+	for range settleTries {
+		err = s.settle(ctx)
+		if kind, _ := s.db.Classify(err); err == nil || ctx.Err() != nil || kind != dialect.Down {
+			break
+		}
+	}
+	return err
+}
+
+// settleTries is how often a server is asked to write everything: it may have
+// more to write than fits into the time that a connection waits for an answer.
+const settleTries = 20
+
+func (s *Store) settle(ctx context.Context) error {
+	conn, err := s.db.Pools().Write.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close() }()
+	for _, text := range []string{"FLUSH TABLES contacts FOR EXPORT", "UNLOCK TABLES", "ANALYZE TABLE contacts"} {
+		if _, err := conn.ExecContext(ctx, text); err != nil {
+			return fmt.Errorf("%s: %w", text, err)
+		}
+	}
+	return nil
+}
+
+// Size is how many bytes the store takes on disk, what it keeps for later use
+// among them.
+func (s *Store) Size(ctx context.Context) (n int64, err error) {
+	text := "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()"
+	if s.server {
+		text = "SELECT CAST(SUM(data_length + index_length + data_free) AS SIGNED) FROM information_schema.tables WHERE table_schema = DATABASE()"
+	}
+	return n, s.db.Pools().Read.QueryRowContext(ctx, text).Scan(&n)
+}

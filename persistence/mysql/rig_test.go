@@ -1,0 +1,253 @@
+package mysql
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+
+	mysql "github.com/go-sql-driver/mysql"
+	"github.com/google/go-cmp/cmp"
+
+	"weir/persistence/dialect"
+	"weir/persistence/testmysql"
+)
+
+// recorder sees the messages that go to the server, and can let some fail.
+type recorder struct {
+	mu    sync.Mutex
+	texts []string
+	fail  map[string]error
+}
+
+// take gives the messages since the last time.
+func (r *recorder) take() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	texts := r.texts
+	r.texts = nil
+	return texts
+}
+
+// failing has one message fail without being sent.
+func (r *recorder) failing(text string, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.fail = map[string]error{text: err}
+}
+
+func (r *recorder) see(text string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.texts = append(r.texts, text)
+	return r.fail[text]
+}
+
+type recording struct {
+	driver.Connector
+	r *recorder
+}
+
+func (c recording) Connect(ctx context.Context) (driver.Conn, error) {
+	inner, err := c.Connector.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &recorded{inner.(connection), c.r}, nil
+}
+
+type recorded struct {
+	connection
+	r *recorder
+}
+
+func (c *recorded) ExecContext(ctx context.Context, text string, args []driver.NamedValue) (driver.Result, error) {
+	if err := c.r.see(text); err != nil {
+		return nil, err
+	}
+	return c.connection.ExecContext(ctx, text, args)
+}
+
+func (c *recorded) QueryContext(ctx context.Context, text string, args []driver.NamedValue) (driver.Rows, error) {
+	if err := c.r.see(text); err != nil {
+		return nil, err
+	}
+	return c.connection.QueryContext(ctx, text, args)
+}
+
+func (c *recorded) PrepareContext(ctx context.Context, text string) (driver.Stmt, error) {
+	if err := c.r.see("PREPARE " + text); err != nil {
+		return nil, err
+	}
+	return c.connection.PrepareContext(ctx, text)
+}
+
+// rig is a pool as the writer has it, a plain one beside it, and a table.
+type rig struct {
+	*testing.T
+	batch, plain *sql.DB
+	seen         *recorder
+	counter      *dialect.Counter
+	later        context.Context
+}
+
+func newRig(t *testing.T) *rig {
+	t.Helper()
+	return rigOf(t, mostBundled)
+}
+
+// rigOf has messages of several statements of this length.
+func rigOf(t *testing.T, most int) *rig {
+	t.Helper()
+	b := &rig{T: t, seen: new(recorder), counter: new(dialect.Counter), later: dialect.Later(t.Context())}
+	cfg := settings(t, testmysql.URL(t))
+	b.plain = open(t, mustConnect(t, cfg), 2)
+	cfg.MultiStatements = true
+	b.batch = open(t, b.counter.Counted(bundling{recording{mustConnect(t, cfg), b.seen}, b.counter, most}), 1)
+	b.do("CREATE TABLE t (id INT PRIMARY KEY, n INT NOT NULL, s LONGTEXT)")
+	b.do("INSERT INTO t VALUES (1, 10, 'one'), (2, 20, 'two')")
+	if err := b.batch.Ping(); err != nil {
+		t.Fatal(err)
+	}
+	b.seen.take()
+	return b
+}
+
+func settings(t testing.TB, url string) *mysql.Config {
+	t.Helper()
+	cfg, err := parse(strings.TrimPrefix(url, "mysql://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cfg
+}
+
+func mustConnect(t testing.TB, cfg *mysql.Config) driver.Connector {
+	t.Helper()
+	c, err := connections(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func open(t testing.TB, c driver.Connector, most int) *sql.DB {
+	t.Helper()
+	db := pool(c, most)
+	t.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+// do runs a statement beside the writer's connection.
+func (b *rig) do(text string, args ...any) {
+	b.Helper()
+	if _, err := b.plain.Exec(text, args...); err != nil {
+		b.Fatal(err)
+	}
+}
+
+func (b *rig) begin() *sql.Tx {
+	b.Helper()
+	tx, err := b.batch.BeginTx(b.Context(), nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return tx
+}
+
+// exec runs a statement and says how many rows it changed.
+func (b *rig) exec(tx *sql.Tx, text string, args ...any) int64 {
+	b.Helper()
+	result, err := tx.ExecContext(b.Context(), text, args...)
+	if err != nil {
+		b.Fatal(err)
+	}
+	n, err := result.RowsAffected()
+	if err != nil {
+		b.Fatal(err)
+	}
+	return n
+}
+
+func (b *rig) hold(tx *sql.Tx, text string, args ...any) {
+	b.Helper()
+	result, err := tx.ExecContext(b.later, text, args...)
+	if err != nil {
+		b.Fatal(err)
+	}
+	if n, err := result.RowsAffected(); err == nil {
+		b.Errorf("a statement that waits says that it changed %d rows", n)
+	}
+}
+
+func (b *rig) number(tx *sql.Tx, text string, args ...any) int {
+	b.Helper()
+	var n int
+	if err := tx.QueryRowContext(b.Context(), text, args...).Scan(&n); err != nil {
+		b.Fatal(err)
+	}
+	return n
+}
+
+func (b *rig) commit(tx *sql.Tx) {
+	b.Helper()
+	if err := tx.Commit(); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// sent compares the messages since the last time; a slash is between the
+// statements of one.
+func (b *rig) sent(want ...string) {
+	b.Helper()
+	var got []string
+	for _, text := range b.seen.take() {
+		got = append(got, strings.ReplaceAll(text, separator, " / "))
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		b.Errorf("messages (-want +got):\n%s", diff)
+	}
+}
+
+// rows compares the table with what is wanted of the columns id and n.
+func (b *rig) rows(want ...[2]int) {
+	b.Helper()
+	if diff := cmp.Diff(want, table(b.T, b.plain)); diff != "" {
+		b.Errorf("rows (-want +got):\n%s", diff)
+	}
+}
+
+func table(t interface {
+	Helper()
+	Fatal(args ...any)
+}, db *sql.DB) [][2]int {
+	t.Helper()
+	rows, err := db.Query("SELECT id, n FROM t ORDER BY id")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = rows.Close() }()
+	var list [][2]int
+	for rows.Next() {
+		var r [2]int
+		if err := rows.Scan(&r[0], &r[1]); err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, r)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+// number is the one of an error of the server.
+func number(err error) uint16 {
+	if e, ok := errors.AsType[*mysql.MySQLError](err); ok {
+		return e.Number
+	}
+	return 0
+}

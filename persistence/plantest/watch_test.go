@@ -1,0 +1,225 @@
+package plantest
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"weir"
+	"weir/persistence"
+	"weir/persistence/dialect"
+	"weir/persistence/fill"
+	"weir/persistence/mysql"
+	"weir/persistence/sqlite"
+	"weir/persistence/storetest"
+	"weir/persistence/testmysql"
+)
+
+const (
+	lostBySilence = "nobody can tell what became of it"
+	someSubject   = "1-7"
+	nowMinute     = 2_000_000 // of the minutes in the table
+	chunkRows     = 100_000
+)
+
+// grave is a store with a million dead letters of one channel, in eleven groups,
+// and some of four others; two days of minutes; a long audit log.
+type grave struct {
+	*persistence.Store
+	db *sql.DB
+}
+
+func prepareGrave(t *testing.T, url string, open func(context.Context, string, *slog.Logger) (dialect.Database, error)) *grave {
+	t.Helper()
+	s := storetest.Open(t, url, persistence.Options{})
+	_, address, _ := strings.Cut(url, "://")
+	db, err := open(t.Context(), address, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	pool := db.Pools().Write
+	exec(t, pool, "INSERT INTO channels (id, name, former_name, type, title, capacity, paused, settings, secret, version, deleting, deleted, created_at, updated_at) "+
+		"SELECT n, n, '', '', '', 1, 0, '', '', 1, 0, 0, 0, 0 FROM "+fill.Numbers(1, 5))
+	begin := time.Now()
+	for from := 0; from < million; from += chunkRows {
+		fillGrave(t, pool, "1", from, chunkRows)
+	}
+	fillGrave(t, pool, "2 + n % 40", million, 4000)
+	fillMinutes(t, pool)
+	exec(t, pool, "INSERT INTO audit (id, at, token, action, subject, status, request) SELECT n + 1, n, 'me', 'cancel-contact', "+
+		"CASE WHEN n % 1000 = 0 THEN '"+someSubject+"' ELSE n END, 200, 'r' FROM "+fill.Numbers(0, chunkRows))
+	if strings.HasPrefix(url, "mysql") { // else it would count them some time later, by itself
+		exec(t, pool, "ANALYZE TABLE dead_letters, requeues, channel_minutes, channel_quarters, audit")
+	}
+	t.Logf("filled in %v", time.Since(begin).Round(time.Millisecond))
+	return &grave{s, pool}
+}
+
+// fillGrave makes dead letters and their contacts' rows of requeues; one in ten
+// thousand has ended as lost.
+func fillGrave(t *testing.T, db *sql.DB, channel string, from, count int) {
+	t.Helper()
+	id := fmt.Sprintf("(n + %d)", from+1)
+	exec(t, db, fmt.Sprintf("INSERT INTO dead_letters (channel_id, id, contact_id, outcome, reason) SELECT %s, %s * 4194304, %s * 4194304 - 1, "+
+		"CASE WHEN n %% 10000 = 0 THEN 'lost' ELSE 'failed' END, CASE n %% 10 WHEN 0 THEN '%s' WHEN 1 THEN 'error 500' WHEN 2 THEN 'error 501' "+
+		"WHEN 3 THEN 'error 502' ELSE 'refused' END FROM %s", channel, id, id, lostBySilence, fill.Numbers(0, count)))
+	exec(t, db, fmt.Sprintf("INSERT INTO requeues (channel_id, contact_id, new_id, at, token) SELECT %s, %s * 4194304 - 2, 1, 1, 'me' FROM %s",
+		channel, id, fill.Numbers(0, count/10)))
+}
+
+// fillMinutes gives thirty channels the minutes and the quarters of two days.
+func fillMinutes(t *testing.T, db *sql.DB) {
+	t.Helper()
+	for table, step := range map[string]int{"channel_minutes": 1, "channel_quarters": 15} {
+		columns, values := "channel_id, minute", fmt.Sprintf("1 + n / 2880, %d - n %% 2880 * %d", nowMinute/15*15, step)
+		for _, c := range []string{
+			"accepted", "sent", "send_failed", "completed", "busy", "no_answer", "failed", "expired", "canceled", "lost", "dead_letter",
+			"applied", "duplicate", "late", "not_ours", "forwarded", "collections", "reconciled", "in_flight", "in_flight_most", "queued", "capacity",
+		} {
+			columns, values = columns+", "+c, values+", 1"
+		}
+		exec(t, db, fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM %s", table, columns, values, fill.Numbers(0, 86_400)))
+	}
+}
+
+// bounded are the statements that read a bounded part.
+func (g *grave) bounded() []persistence.Statement {
+	return g.WatchStatements(1, 7*4194304-1, lostBySilence, someSubject, time.Unix(nowMinute*60, 0))
+}
+
+// counting are those that read what they count.
+func (g *grave) counting() []persistence.Statement {
+	return g.CountStatements(1, lostBySilence, idBegin().Add(400*time.Second), idBegin().Add(401*time.Second))
+}
+
+// idBegin is the instant of the first id; the dead letters came in the
+// milliseconds after it.
+func idBegin() time.Time { return time.UnixMilli(1735689600000) }
+
+// whole are the counts that nothing narrows to a channel: they read an index from
+// end to end.
+func whole(name string) bool {
+	switch strings.TrimPrefix(strings.TrimPrefix(name, "count "), "groups ") {
+	case "by channel", "all", "of an outcome", "of a reason", "between two instants":
+		return true
+	}
+	return false
+}
+
+// TestWatchSQLite wants every statement to search an index, in its order, and
+// those that count to read only an index, or the part of the table that they
+// count.
+func TestWatchSQLite(t *testing.T) {
+	t.Parallel()
+	g := prepareGrave(t, "sqlite://"+filepath.Join(t.TempDir(), "weir.db"), sqlite.Open)
+	g.checkCounts(t)
+	for _, q := range g.bounded() {
+		plan := strings.Join(sqlitePlan(t, g.db, q), "\n\t")
+		if !strings.Contains(plan, "SEARCH ") || strings.Contains(plan, "SCAN ") || strings.Contains(plan, "TEMP B-TREE") || strings.Contains(plan, "(channel_id=?)") {
+			t.Errorf("%s: %s", q.Name, plan)
+		}
+		if q.Name == "dead letters that ended alike" && !strings.Contains(plan, "reason=?") {
+			t.Errorf("%s passes others: %s", q.Name, plan)
+		}
+	}
+	for _, q := range g.counting() {
+		plan := strings.Join(sqlitePlan(t, g.db, q), "\n\t")
+		t.Logf("%s:\n\t%s", q.Name, plan)
+		narrow := strings.Contains(plan, "SEARCH dead_letters USING COVERING INDEX") || strings.Contains(plan, "SEARCH dead_letters USING PRIMARY KEY (channel_id=? AND id>? AND id<?)")
+		if !narrow && !(whole(q.Name) && strings.Contains(plan, "SCAN dead_letters USING COVERING INDEX")) {
+			t.Errorf("%s: %s", q.Name, plan)
+		}
+	}
+}
+
+// TestWatchMySQL runs every statement and counts the rows that the server touched.
+func TestWatchMySQL(t *testing.T) {
+	t.Parallel()
+	g := prepareGrave(t, testmysql.URL(t), mysql.Open)
+	g.checkCounts(t)
+	conn, err := g.db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	for _, q := range g.bounded() {
+		returned, touched := run(t, conn, q)
+		t.Logf("%s: %d rows returned, %d touched", q.Name, returned, touched)
+		if most := 2*returned + 20; touched > most {
+			t.Errorf("%s touched %d rows, want %d at most; plan:\n%s", q.Name, touched, most, mysqlPlan(t, conn, q))
+		}
+	}
+	for _, q := range g.counting() {
+		_, touched := run(t, conn, q)
+		t.Logf("%s: %d rows touched", q.Name, touched)
+		if whole(q.Name) {
+			continue
+		}
+		if most := 2*counted(q.Name) + 100; touched > most {
+			t.Errorf("%s touched %d rows, want %d at most; plan:\n%s", q.Name, touched, most, mysqlPlan(t, conn, q))
+		}
+	}
+}
+
+// counted is how many dead letters a counting statement is about.
+func counted(name string) int64 {
+	switch {
+	case strings.HasSuffix(name, " of a channel"):
+		return million
+	case strings.HasSuffix(name, "instants"):
+		return 1000
+	}
+	return 100
+}
+
+// checkCounts counts and groups by every filter, and wants that to be right and to
+// take no more than seconds.
+func (g *grave) checkCounts(t *testing.T) {
+	t.Helper()
+	begin := time.Now()
+	if err := g.GaugeDead(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("counted by channel in %v", time.Since(begin))
+	reason := lostBySilence
+	since, until := idBegin().Add(400*time.Second), idBegin().Add(401*time.Second)
+	for _, x := range []struct {
+		name   string
+		f      weir.DeadFilter
+		n      int64
+		groups int
+	}{
+		{"all", weir.DeadFilter{}, million + 4000, 47},
+		{"a channel", weir.DeadFilter{Channel: 1}, million, 6},
+		{"an outcome", weir.DeadFilter{Outcome: weir.Lost}, 101, 2},
+		{"a channel and an outcome", weir.DeadFilter{Channel: 1, Outcome: weir.Failed}, million - 100, 5},
+		{"a reason", weir.DeadFilter{Reason: &reason}, 100_400, 7},
+		{"alike", weir.DeadFilter{Channel: 1, Outcome: weir.Failed, Reason: &reason}, 99_900, 1},
+		{"a second", weir.DeadFilter{Since: since, Until: until}, 1000, 6},
+		{"a channel's second", weir.DeadFilter{Channel: 1, Since: since, Until: until}, 1000, 6},
+		{"since", weir.DeadFilter{Since: since}, 604_001, 47},
+	} {
+		begin := time.Now()
+		n, err := g.CountDead(t.Context(), x.f)
+		counting := time.Since(begin)
+		if err != nil || n != x.n {
+			t.Errorf("%s: %d are counted, want %d (%v)", x.name, n, x.n, err)
+		}
+		begin = time.Now()
+		groups, err := g.DeadGroups(t.Context(), x.f, 1000)
+		grouping := time.Since(begin)
+		if err != nil || len(groups) != x.groups {
+			t.Errorf("%s: %d groups, want %d (%v)", x.name, len(groups), x.groups, err)
+		}
+		t.Logf("%s: %d counted in %v, %d groups in %v", x.name, n, counting, len(groups), grouping)
+		if most := 10 * time.Second; counting > most || grouping > most {
+			t.Errorf("%s: counting took %v and grouping %v", x.name, counting, grouping)
+		}
+	}
+}

@@ -1,0 +1,163 @@
+package persistence
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+
+	"weir"
+)
+
+// AcquireRole implements [weir.RoleLeaser].
+func (s *Store) AcquireRole(ctx context.Context, role weir.Role) (weir.Lease, bool, error) {
+	lease, ok := weir.Lease{Owner: s.owner}, false
+	s.roles.forget(role)
+	err := s.transaction(ctx, func(tx *sqlx.Tx) error {
+		result, err := tx.ExecContext(ctx, "UPDATE roles SET expires_at = "+s.database.Now()+" + ?, owner = ?, epoch = epoch + 1 WHERE name = ? AND "+s.takable(),
+			s.ttl.Microseconds(), s.owner, string(role), s.owner)
+		if err != nil {
+			return err
+		}
+		n, err := result.RowsAffected()
+		if err != nil {
+			return err
+		}
+		ok = n == 1
+		return tx.GetContext(ctx, &lease.Epoch, "SELECT epoch FROM roles WHERE name = ?", string(role))
+	})
+	if err != nil || !ok {
+		return weir.Lease{}, false, s.failure("take a role", err)
+	}
+	return lease, true, nil
+}
+
+// RenewRole implements [weir.RoleLeaser]. A lease that expired and was not
+// taken is still ours. As with [Store.Renew], nothing is written where no other
+// process can be a member. Otherwise the roles that were renewed a while ago come
+// along, so that their keepers, who ask in the same moment, need no statement.
+func (s *Store) RenewRole(ctx context.Context, role weir.Role, l weir.Lease) (bool, error) {
+	if s.alone {
+		var n int64
+		err := s.read.GetContext(ctx, &n, "SELECT COUNT(*) FROM roles WHERE name = ? AND owner = ? AND epoch = ?", string(role), l.Owner, l.Epoch)
+		return n == 1 && err == nil, s.failure("renew a role", err)
+	}
+	if l.Owner != s.owner {
+		return false, nil
+	}
+	// One after the other: who asks in the same moment waits for the first, and
+	// finds his renewed.
+	select {
+	case s.roles.turn <- struct{}{}:
+		defer func() { <-s.roles.turn }()
+	case <-ctx.Done():
+		return false, s.failure("renew a role", ctx.Err())
+	}
+	now := time.Now()
+	list, fresh := s.roles.ask(role, l, now, s.roleBreath(), s.ttl/2)
+	if fresh {
+		return true, nil
+	}
+	n, err := s.renewRoles(ctx, list)
+	if err == nil && n == int64(len(list)) {
+		s.roles.renewed(list, now)
+		return true, nil
+	}
+	if err == nil && len(list) > 1 { // not known which
+		n, err = s.renewRoles(ctx, list[:1])
+	}
+	return n == 1 && err == nil, s.failure("renew a role", err)
+}
+
+// roleBreath is how long the renewal of a role goes for one of the next
+// moment: leases of roles last as much longer.
+func (s *Store) roleBreath() time.Duration { return s.ttl / 30 }
+
+func (s *Store) renewRoles(ctx context.Context, list []keptRole) (int64, error) {
+	args := []any{(s.ttl + s.roleBreath()).Microseconds(), s.owner}
+	for _, k := range list {
+		args = append(args, string(k.role), k.epoch)
+	}
+	which := strings.Repeat(" OR name = ? AND epoch = ?", len(list))[len(" OR "):]
+	return s.exec(ctx, "UPDATE roles SET expires_at = "+s.database.Now()+" + ? WHERE owner = ? AND ("+which+")", args...)
+}
+
+// keptRoles are the roles of this process whose keepers ask.
+type keptRoles struct {
+	turn chan struct{} // holds the one who renews
+	mu   sync.Mutex
+	list []keptRole
+}
+
+type keptRole struct {
+	role    weir.Role
+	epoch   int64
+	asked   time.Time // by its keeper
+	renewed time.Time // or a moment before
+}
+
+// ask notes that a keeper asks for a renewal. fresh says that the last one is no
+// older than breath; else list has those to renew: this one, and behind it those
+// who asked within lately. A keeper who is stuck is none of them for long.
+func (k *keptRoles) ask(role weir.Role, l weir.Lease, now time.Time, breath, lately time.Duration) (list []keptRole, fresh bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	is := keptRole{role: role, epoch: l.Epoch, asked: now}
+	if i := slices.IndexFunc(k.list, func(r keptRole) bool { return r.role == role }); i >= 0 {
+		if k.list[i].epoch == l.Epoch {
+			is.renewed = k.list[i].renewed
+		}
+		k.list = slices.Delete(k.list, i, i+1)
+	}
+	k.list = append(k.list, is)
+	if now.Sub(is.renewed) < breath {
+		return nil, true
+	}
+	list = []keptRole{is}
+	for _, r := range k.list {
+		if r.role != role && now.Sub(r.asked) < lately {
+			list = append(list, r)
+		}
+	}
+	return list, false
+}
+
+// renewed notes when roles were renewed.
+func (k *keptRoles) renewed(list []keptRole, at time.Time) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for i := range k.list {
+		if r := &k.list[i]; slices.ContainsFunc(list, func(x keptRole) bool { return x.role == r.role && x.epoch == r.epoch }) {
+			r.renewed = at
+		}
+	}
+}
+
+// forget drops a role that is taken anew or given back.
+func (k *keptRoles) forget(role weir.Role) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.list = slices.DeleteFunc(k.list, func(r keptRole) bool { return r.role == role })
+}
+
+// ReleaseRole implements [weir.RoleLeaser].
+func (s *Store) ReleaseRole(ctx context.Context, role weir.Role, l weir.Lease) error {
+	s.roles.forget(role)
+	err := s.transaction(ctx, func(tx *sqlx.Tx) error {
+		_, err := tx.ExecContext(ctx, "UPDATE roles SET owner = '', expires_at = 0 WHERE name = ? AND owner = ? AND epoch = ?",
+			string(role), l.Owner, l.Epoch)
+		return err
+	})
+	return s.failure("give a role back", err)
+}
+
+// holdsRole finds out, inside a batch and until its end, whether a lease of a
+// role is still good.
+func (t *transaction) holdsRole(role weir.Role, l weir.Lease) (bool, error) {
+	var n int64
+	err := t.get(&n, "SELECT COUNT(*) FROM roles WHERE name = ? AND owner = ? AND epoch = ?"+t.w.s.sql.ForShare, string(role), l.Owner, l.Epoch)
+	return n == 1, err
+}

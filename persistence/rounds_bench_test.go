@@ -1,0 +1,161 @@
+package persistence_test
+
+import (
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"weir"
+	"weir/persistence"
+	"weir/persistence/storetest"
+	"weir/persistence/testmysql"
+)
+
+// The shape of a batch under load: on each of ten channels two contacts are
+// accepted, two claimed, two taken by the provider and two ended.
+const (
+	roundChannels = 10
+	roundEach     = 2
+	roundSize     = roundChannels * roundEach
+	roundsInAir   = 25 // rounds between hand-over and end
+)
+
+// rounds writes one batch after the other, each of the same shape.
+type rounds struct {
+	b       *testing.B
+	s       *persistence.Store
+	leases  []weir.Lease
+	begun   [][]weir.Contact // by round
+	wants   chan int         // for the callers: a channel that gets a contact
+	got     chan weir.Contact
+	release chan struct{} // lets the writer go
+}
+
+// BenchmarkRounds measures the whole way of a contact through the store, in
+// batches of one size: time and bytes are those of one contact.
+func BenchmarkRounds(b *testing.B) {
+	for name, url := range map[string]func() string{
+		"sqlite": func() string { return "sqlite://" + filepath.Join(b.TempDir(), "weir.db") },
+		"mysql":  func() string { return testmysql.URL(b) },
+	} {
+		b.Run(name, func(b *testing.B) {
+			r := newRounds(b, storetest.Open(b, url(), persistence.Options{}))
+			n := b.N/roundSize + 1
+			given, cpu := r.s.Given(), cpuTime()
+			b.ReportAllocs()
+			b.ResetTimer()
+			for range n + roundsInAir {
+				r.next(n)
+			}
+			b.StopTimer()
+			close(r.release)
+			contacts := float64(n * roundSize)
+			b.ReportMetric(float64(r.s.Given()-given)/contacts*1000, "statements/1000")
+			b.ReportMetric(float64((cpuTime()-cpu).Microseconds())/contacts, "cpu-µs/contact")
+		})
+	}
+}
+
+func newRounds(b *testing.B, s *persistence.Store) *rounds {
+	b.Helper()
+	r := &rounds{b: b, s: s, wants: make(chan int), got: make(chan weir.Contact, roundSize), release: make(chan struct{})}
+	for i := range roundChannels {
+		c, _, err := s.PutChannel(b.Context(), weir.Channel{Name: fmt.Sprint("c", i), Capacity: 100})
+		if err != nil {
+			b.Fatal(err)
+		}
+		lease, ok, err := s.Acquire(b.Context(), c.ID)
+		if err != nil || !ok {
+			b.Fatal(ok, err)
+		}
+		r.leases = append(r.leases, lease)
+	}
+	for range roundSize {
+		go r.call()
+	}
+	held, release := make(chan struct{}), r.release
+	r.commit(0, nil, func() { close(held); <-release })
+	<-held
+	b.Cleanup(func() { close(r.wants) })
+	return r
+}
+
+// call is a client that hands contacts in one by one.
+func (r *rounds) call() {
+	for i := range r.wants {
+		got, err := r.s.Accept(r.b.Context(), r.leases[i].Channel, []weir.Spec{{
+			To: "sms://15550001", Priority: weir.Normal, Messages: []string{strings.Repeat("x", 200)},
+		}})
+		if err != nil {
+			r.b.Error(err)
+			return
+		}
+		r.got <- got[0].Contact
+	}
+}
+
+// next hands over everything of a round while the writer is held, lets it go
+// and waits for the answers. The last answer holds the writer for the next.
+func (r *rounds) next(n int) {
+	round := len(r.begun)
+	var accepted []weir.Contact
+	fresh := 0
+	if round < n {
+		fresh = roundSize
+	}
+	for i := range fresh {
+		r.wants <- i % roundChannels
+	}
+	for r.s.Waiting() < fresh {
+		runtime.Gosched()
+	}
+	r.advance(round-1, weir.Progress.Claim, roundEach)
+	r.advance(round-2, func(p weir.Progress, at time.Time) (weir.Progress, error) { return p.Accept(at, "1234567") }, 1)
+	r.advance(round-roundsInAir, func(p weir.Progress, at time.Time) (weir.Progress, error) { return p.Finish(at, weir.Completed, "") }, 1)
+	held, release := make(chan struct{}), make(chan struct{})
+	r.commit(0, nil, func() { close(held); <-release })
+	close(r.release)
+	<-held
+	r.release = release
+	for range fresh {
+		accepted = append(accepted, <-r.got)
+	}
+	r.begun = append(r.begun, accepted)
+}
+
+// advance takes the contacts of a round one step further, so many of a channel
+// in one change.
+func (r *rounds) advance(round int, step func(weir.Progress, time.Time) (weir.Progress, error), together int) {
+	if round < 0 || round >= len(r.begun) {
+		return
+	}
+	of := map[weir.ChannelID][]weir.Transition{}
+	now := time.Now()
+	for i := range r.begun[round] {
+		c := &r.begun[round][i]
+		was := c.Progress
+		is, err := step(was, now)
+		if err != nil {
+			r.b.Fatal(err)
+		}
+		c.Progress = is
+		of[c.Channel] = append(of[c.Channel], weir.Transition{Contact: *c, From: was.Rev, Was: was.State})
+	}
+	for i, lease := range r.leases {
+		for list := of[lease.Channel]; len(list) > 0; list = list[min(together, len(list)):] {
+			r.commit(i, list[:min(together, len(list))], func() {})
+		}
+	}
+}
+
+func (r *rounds) commit(i int, list []weir.Transition, answered func()) {
+	r.s.Commit(weir.Change{Lease: r.leases[i], Transitions: list}, func(result weir.CommitResult) {
+		if result.Err != nil || len(result.Stale) > 0 {
+			r.b.Errorf("%+v", result)
+		}
+		answered()
+	})
+}

@@ -1,0 +1,91 @@
+package persistence
+
+import (
+	"context"
+
+	"weir"
+	"weir/routing"
+)
+
+var _ routing.Journal = (*Store)(nil)
+
+// segmentsBytes bounds what one read of the journal brings.
+const segmentsBytes = 8 << 20
+
+// Append implements [routing.Journal].
+func (s *Store) Append(lease weir.Lease, g routing.Group, done func(error)) {
+	// The router collects by itself, so that only real rows count: a writer that
+	// waits for more to come would hold up a group that is complete.
+	rows := 2 + len(g.Segments) + len(g.Public)/blockEvents
+	bytes := 0
+	for i := range g.Segments {
+		bytes += len(g.Segments[i].Data)
+	}
+	for i := range g.Public {
+		bytes += 100 + len(g.Public[i].Subject) + len(g.Public[i].Data)
+	}
+	r := &request{ // without a context: it is kept, come what may
+		work: &routed{lease, g}, rows: rows, bytes: bytes, answer: func(o outcome) { done(o.err) },
+	}
+	if err := s.writer.hand(r); err != nil {
+		done(unavailable("the store takes nothing", err))
+	}
+}
+
+// routed is a group of the router's events on its way into the journal.
+type routed struct {
+	lease weir.Lease
+	group routing.Group
+}
+
+// write implements work. The row of the head orders groups: one that was
+// refused keeps back all that follow it.
+func (w *routed) write(t *transaction, r *request) error {
+	ours, err := t.holdsRole(weir.Router, w.lease)
+	if err != nil {
+		return err
+	}
+	if !ours {
+		r.outcome.err = weir.ErrLeaseLost
+		return nil
+	}
+	list := w.group.Segments
+	n, err := t.exec("UPDATE router_head SET last_seq = ? WHERE id = 1 AND last_seq = ?",
+		int64(list[len(list)-1].Last), int64(list[0].First)-1)
+	if err != nil {
+		return err
+	}
+	if n != 1 {
+		r.outcome.err = routing.ErrGap
+		return nil
+	}
+	for i := range list {
+		_, err := t.exec("INSERT INTO router_journal (first_seq, last_seq, data) VALUES (?, ?, ?)",
+			int64(list[i].First), int64(list[i].Last), list[i].Data)
+		if err != nil {
+			return err
+		}
+	}
+	t.emit(w.group.Public...)
+	return nil
+}
+
+// Segments implements [routing.Journal].
+func (s *Store) Segments(ctx context.Context, after uint64, limit int) ([]routing.Segment, error) {
+	rows, err := s.read.QueryContext(ctx, "SELECT first_seq, last_seq, data FROM router_journal WHERE first_seq > ? ORDER BY first_seq LIMIT ?",
+		int64(after), limit)
+	if err != nil {
+		return nil, s.failure("read the router's journal", err)
+	}
+	defer func() { _ = rows.Close() }()
+	var list []routing.Segment
+	for bytes := 0; bytes < segmentsBytes && rows.Next(); {
+		var g routing.Segment
+		if err := rows.Scan(&g.First, &g.Last, &g.Data); err != nil {
+			return nil, s.failure("read the router's journal", err)
+		}
+		bytes += len(g.Data)
+		list = append(list, g)
+	}
+	return list, s.failure("read the router's journal", rows.Err())
+}

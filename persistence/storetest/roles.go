@@ -1,0 +1,57 @@
+package storetest
+
+import (
+	"testing"
+	"time"
+
+	"weir"
+	"weir/persistence"
+)
+
+// testRolesTogether: roles are renewed together, and what is lost of one is not
+// held against another.
+func testRolesTogether(t *testing.T, backend Backend) {
+	url := backend.URL(t)
+	a := benchOn(t, url, persistence.Options{Owner: "a", LeaseTTL: 300 * time.Millisecond})
+	b := benchOn(t, url, persistence.Options{Owner: "b", LeaseTTL: time.Hour})
+	take := func(role weir.Role) weir.Lease {
+		l, ok, err := a.AcquireRole(a.ctx, role)
+		if !ok || err != nil {
+			t.Fatalf("%s: %v, %v", role, ok, err)
+		}
+		return l
+	}
+	renew := func(role weir.Role, l weir.Lease) bool { return must[bool](t)(a.RenewRole(a.ctx, role, l)) }
+	router, old := take(weir.Router), take(weir.SurveyBroker)
+	is := take(weir.SurveyBroker)
+	for _, step := range []struct {
+		name  string
+		role  weir.Role
+		lease weir.Lease
+		want  bool
+	}{
+		{"an old lease", weir.SurveyBroker, old, false},
+		{"beside an old one", weir.Router, router, true},
+		{"the lease", weir.SurveyBroker, is, true},
+		{"at once again", weir.SurveyBroker, is, true},
+		{"the old lease in the same moment", weir.SurveyBroker, old, false},
+		{"of another process", weir.Router, weir.Lease{Owner: "b", Epoch: router.Epoch}, false},
+	} {
+		if got := renew(step.role, step.lease); got != step.want {
+			t.Errorf("%s: %v", step.name, got)
+		}
+	}
+	// A keeper who asks keeps the role of one who asked a while ago, but not for
+	// long.
+	for taken := false; !taken; {
+		if !renew(weir.Router, router) {
+			t.Fatal("a role that is renewed was lost")
+		}
+		var err error
+		_, taken, err = b.AcquireRole(b.ctx, weir.SurveyBroker)
+		b.ok(err)
+	}
+	if renew(weir.SurveyBroker, is) || !renew(weir.Router, router) {
+		t.Error("one role was taken, and not the other")
+	}
+}

@@ -1,0 +1,226 @@
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"weir"
+	"weir/surveys"
+)
+
+// SurveyStores is what the suite of the stores of surveys runs on: the one of package
+// persistence, or one that stands in for it in tests.
+type SurveyStores struct {
+	surveys.Worker
+	surveys.Store
+	surveys.Importer
+	surveys.Reading
+	surveys.ChannelStates
+	// Channel makes a channel that takes contacts.
+	Channel func(t testing.TB, name string) weir.ChannelID
+	// Close makes it take none any more.
+	Close func(t testing.TB, id weir.ChannelID)
+}
+
+// RunSurveys checks that a store of surveys keeps every promise of the
+// interfaces of package surveys.
+func RunSurveys(t *testing.T, open func(t testing.TB) SurveyStores) {
+	for _, topic := range []struct {
+		name string
+		run  func(*testing.T, *desk)
+	}{
+		{"surveys", testSurveys},
+		{"respondents", testRespondents},
+		{"imports", testImports},
+		{"moves", testMoves},
+		{"moves that enqueue", testEnqueue},
+		{"moves that are refused", testRefusedMoves},
+		{"who may be started", testStartable},
+		{"who is due", testDue},
+		{"buckets follow the quotas", testSorting},
+		{"removal", testRemoval},
+		{"ends", testEnds},
+		{"states of channels", testChannelStates},
+		{"sums under any history", testSurveyHistories},
+	} {
+		t.Run(topic.name, func(t *testing.T) {
+			t.Parallel()
+			topic.run(t, newDesk(t, open(t)))
+		})
+	}
+}
+
+// surveysOf is the store of package persistence.
+func surveysOf(t testing.TB, b Backend) SurveyStores {
+	s := newBench(t, b)
+	return SurveyStores{
+		Worker: s, Store: s, Importer: s, Reading: s, ChannelStates: s,
+		Channel: func(_ testing.TB, name string) weir.ChannelID { return s.channel(name).ID },
+		Close: func(t testing.TB, id weir.ChannelID) {
+			c, err := s.ChannelByID(s.ctx, id)
+			if err == nil {
+				c.Deleting = true
+				_, err = s.UpdateChannel(s.ctx, c)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		},
+	}
+}
+
+// desk is a store of surveys with the shorthands of the suite.
+type desk struct {
+	SurveyStores
+	t   testing.TB
+	ctx context.Context
+}
+
+func newDesk(t testing.TB, s SurveyStores) *desk {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	t.Cleanup(cancel)
+	return &desk{SurveyStores: s, t: t, ctx: ctx}
+}
+
+func (d *desk) ok(err error) {
+	d.t.Helper()
+	if err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+// quotas are two buckets by sex, as the attribute of people says.
+func quotas(m, f int) surveys.Quotas {
+	return surveys.Quotas{
+		{Where: map[string]surveys.Match{"sex": {In: []string{"m"}}}, Quota: m},
+		{Where: map[string]surveys.Match{"sex": {In: []string{"f"}}}, Quota: f},
+	}
+}
+
+func (d *desk) survey(name string) surveys.Survey {
+	d.t.Helper()
+	v, created, err := d.PutSurvey(d.ctx, surveys.Survey{Name: name, Definition: surveys.Definition{Quotas: quotas(5, 5)}})
+	d.ok(err)
+	if !created {
+		d.t.Fatalf("survey %s was there", name)
+	}
+	return v
+}
+
+// person is a respondent; sex may be empty.
+func person(phone int, sex string) surveys.Respondent {
+	r := surveys.Respondent{Phone: fmt.Sprintf("+1555%07d", phone), Bucket: surveys.NoBucket, Progress: surveys.Fresh()}
+	switch sex {
+	case "m":
+		r.Bucket = 0
+	case "f":
+		r.Bucket = 1
+	}
+	if sex != "" {
+		r.Attributes = map[string]string{"sex": sex}
+	}
+	return r
+}
+
+// people adds so many respondents: men, women and others in turn.
+func (d *desk) people(survey int64, first, n int) []surveys.Respondent {
+	d.t.Helper()
+	var list []surveys.Respondent
+	for i := range n {
+		list = append(list, person(first+i, []string{"m", "f", ""}[i%3]))
+	}
+	added, err := d.Add(d.ctx, survey, 0, list)
+	d.ok(err)
+	ids := make([]surveys.RespondentID, len(added))
+	for i, a := range added {
+		if ids[i] = a.ID; a.Duplicate {
+			d.t.Fatalf("respondent %d is a duplicate", i)
+		}
+	}
+	return d.read(ids...)
+}
+
+// read reads respondents in the order of ids.
+func (d *desk) read(ids ...surveys.RespondentID) []surveys.Respondent {
+	d.t.Helper()
+	list, err := d.Some(d.ctx, ids)
+	d.ok(err)
+	byID := map[surveys.RespondentID]surveys.Respondent{}
+	for _, r := range list {
+		byID[r.ID] = r
+	}
+	out := make([]surveys.Respondent, 0, len(ids))
+	for _, id := range ids {
+		if r, ok := byID[id]; ok {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// work makes moves and wants all of them made.
+func (d *desk) work(survey int64, moves ...surveys.Move) surveys.Written {
+	d.t.Helper()
+	got, err := d.Work(d.ctx, surveys.Work{Survey: survey, Moves: moves})
+	d.ok(err)
+	if len(got.Stale)+len(got.Refused) > 0 {
+		d.t.Fatalf("work: stale %v, refused %v", got.Stale, got.Refused)
+	}
+	return got
+}
+
+// turn is the move of a respondent to what change makes of it.
+func turn(r surveys.Respondent, change func(*surveys.Respondent)) surveys.Move {
+	m := surveys.Move{Was: r, Is: r}
+	m.Is.Rev++
+	change(&m.Is)
+	return m
+}
+
+// activate is the move of a pending respondent that is looked at again at an
+// instant.
+func activate(r surveys.Respondent, due time.Time) surveys.Move {
+	return turn(r, func(r *surveys.Respondent) {
+		r.Status, r.Disposition, r.DueAt, r.Started = surveys.Active, surveys.Queued, due, now()
+		r.Serial, r.Attempts = r.Serial+1, r.Attempts.Add(surveys.SMS, 1)
+		r.Contact.Channel = 0
+	})
+}
+
+// everybody lists a survey, over all pages.
+func (d *desk) everybody(survey int64) []surveys.Respondent {
+	d.t.Helper()
+	var all []surveys.Respondent
+	f := surveys.Filter{Survey: survey, Limit: 7}
+	for {
+		list, next, err := d.Respondents(d.ctx, f)
+		d.ok(err)
+		if all = append(all, list...); next == 0 {
+			return all
+		}
+		f.After = next
+	}
+}
+
+// sums wants the counts to be those of a recount.
+func (d *desk) sums(survey int64) {
+	d.t.Helper()
+	want := map[surveys.Group]int{}
+	for _, r := range d.everybody(survey) {
+		want[surveys.Group{Status: r.Status, Disposition: r.Disposition, Bucket: r.Bucket, Counted: r.Counted}]++
+	}
+	got, err := d.Counts(d.ctx, survey)
+	d.ok(err)
+	same(d.t, "the sums of the survey", got.Respondents, want)
+}
+
+func respondentIDs(list []surveys.Respondent) []surveys.RespondentID {
+	out := make([]surveys.RespondentID, len(list))
+	for i := range list {
+		out[i] = list[i].ID
+	}
+	return out
+}

@@ -1,0 +1,117 @@
+package persistence
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+
+	"weir"
+	"weir/surveys"
+)
+
+const noticeColumns = "id, kind, at, channel_id, contact_id, survey_id, respondent_id, serial, outcome, message"
+
+const noticesSQL = "SELECT " + noticeColumns + " FROM notices WHERE id > ? ORDER BY id LIMIT ?"
+
+// OnNotices implements [surveys.Notifier].
+func (s *Store) OnNotices(committed func()) { s.onNotice.Store(&committed) }
+
+func (s *Store) noticed() {
+	if call := s.onNotice.Load(); call != nil {
+		(*call)()
+	}
+}
+
+// notice leaves word for the survey broker of what the steps mean to
+// respondents. For contacts of others it does nothing.
+func (t *transaction) notice(steps []step) error {
+	var args []any
+	rows := 0
+	for _, s := range steps {
+		if s.last.Contact.For.ID == 0 {
+			continue
+		}
+		for _, p := range s.parts {
+			kind, at := happened(p.transition)
+			if kind == "" {
+				continue
+			}
+			if at.IsZero() {
+				at = t.now
+			}
+			c := &p.transition.Contact
+			args = append(args, t.w.s.ids.next(t.now), string(kind), micros(at), int64(c.Channel), int64(c.ID),
+				c.For.Survey, c.For.ID, int64(c.For.Serial), string(c.Outcome), "")
+			rows++
+		}
+	}
+	if rows == 0 {
+		return nil
+	}
+	t.b.noticed = true
+	_, err := t.insertRows("INSERT INTO notices ("+noticeColumns+") VALUES ", "", args, rows)
+	return err
+}
+
+// happened is what a transition means to a respondent.
+func happened(tr *weir.Transition) (surveys.Happening, time.Time) {
+	switch is := tr.Contact.State; {
+	case is == weir.Active && tr.Was != weir.Active:
+		return surveys.HandedOver, tr.Contact.SentAt
+	case is == weir.Done && tr.Was != weir.Done:
+		return surveys.Ended, tr.Contact.FinishedAt
+	default:
+		return "", time.Time{}
+	}
+}
+
+// noticeIncoming leaves word of a message, in the transaction that stores it.
+func (s *Store) noticeIncoming(ctx context.Context, tx *sqlx.Tx, channel weir.ChannelID, id int64, m weir.Incoming) error {
+	m.ID, m.From, m.To = id, clip(m.From), clip(m.To)
+	text, err := json.Marshal(m)
+	if err != nil {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, "INSERT INTO notices ("+noticeColumns+") VALUES "+marks(10),
+		s.ids.next(time.Now()), string(surveys.Incoming), micros(m.ReceivedAt), int64(channel), 0, 0, 0, 0, "", string(text))
+	return err
+}
+
+// Notices implements [surveys.Reading].
+func (s *Store) Notices(ctx context.Context, after int64, limit int) ([]surveys.Notice, error) {
+	var rows []struct {
+		ID         int64  `db:"id"`
+		Kind       string `db:"kind"`
+		At         int64  `db:"at"`
+		Channel    int64  `db:"channel_id"`
+		Contact    int64  `db:"contact_id"`
+		Survey     int64  `db:"survey_id"`
+		Respondent int64  `db:"respondent_id"`
+		Serial     int    `db:"serial"`
+		Outcome    string `db:"outcome"`
+		Message    string `db:"message"`
+	}
+	if err := s.read.SelectContext(ctx, &rows, noticesSQL, after, limit); err != nil {
+		return nil, s.failure("read notices", err)
+	}
+	list := make([]surveys.Notice, 0, len(rows))
+	for _, r := range rows {
+		n := surveys.Notice{
+			ID: r.ID, Kind: surveys.Happening(r.Kind), At: instant(r.At), Channel: weir.ChannelID(r.Channel),
+			Respondent: weir.Respondent{Survey: r.Survey, ID: r.Respondent, Serial: r.Serial}, Outcome: weir.Outcome(r.Outcome),
+		}
+		if r.Contact != 0 {
+			n.Contact = weir.Ref{Channel: n.Channel, ID: weir.ContactID(r.Contact)}
+		}
+		if r.Message != "" {
+			if err := json.Unmarshal([]byte(r.Message), &n.Message); err != nil {
+				return nil, s.failure("read notices", err)
+			}
+			n.Message.ReceivedAt = instant(micros(n.Message.ReceivedAt))
+		}
+		list = append(list, n)
+	}
+	return list, nil
+}

@@ -1,0 +1,179 @@
+package acd_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"weir"
+	"weir/routing"
+	"weir/routing/acd"
+	"weir/routing/routingtest"
+)
+
+// desk is a contact centre on a running router, with a clock that the test
+// moves.
+type desk struct {
+	t     testing.TB
+	e     *routingtest.Engine
+	clock atomic.Pointer[time.Time]
+}
+
+func emptyDesk(t testing.TB, now time.Time) *desk {
+	d := &desk{t: t}
+	d.at(now)
+	d.e = routingtest.New(func() time.Time { return *d.clock.Load() })
+	return d
+}
+
+func newDesk(t testing.TB) *desk {
+	t.Helper()
+	d := emptyDesk(t, time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC))
+	for _, c := range acd.Furnish().Commands() {
+		d.e.Must(c)
+	}
+	return d
+}
+
+// lifo has the one available last go first.
+func (d *desk) lifo() *desk {
+	p := acd.Furnish().Distribution[acd.Policy]
+	p.Mode.Kind = routing.ShortestIdle
+	d.e.Must(routing.PutDistribution{ID: acd.Policy, Spec: p})
+	return d
+}
+
+func (d *desk) at(now time.Time) { d.clock.Store(&now) }
+
+func (d *desk) wait(by time.Duration) *desk {
+	d.at(d.clock.Load().Add(by))
+	return d
+}
+
+// do gives the error of a command.
+func (d *desk) do(c routing.Command) error {
+	return d.e.Do(context.Background(), func(*routing.State, time.Time) (routing.Command, error) { return c, nil }, nil)
+}
+
+func (d *desk) refused(code weir.Code, c routing.Command) {
+	d.t.Helper()
+	if err := d.do(c); weir.CodeOf(err) != code {
+		d.t.Errorf("%T: %v, not %s", c, err, code)
+	}
+}
+
+// agent makes an agent who is available.
+func (d *desk) agent(id string, skills ...string) *desk {
+	d.e.Must(routing.PutWorker{ID: id, Spec: acd.Agent("Agent "+id, "F", skills...)})
+	return d
+}
+
+func selectors(t testing.TB, filter string) []routing.WorkerSelector {
+	t.Helper()
+	if filter == "" {
+		return nil
+	}
+	s, err := acd.ParseFilter(filter)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// call has somebody call who waits.
+func (d *desk) call(id string, skills ...string) *desk {
+	d.t.Helper()
+	d.e.Must(routing.PutJob{ID: id, Spec: routing.JobSpec{
+		ChannelID: acd.Channel, QueueID: acd.Callers, RequestedWorkerSelectors: selectors(d.t, strings.Join(skills, ",")),
+	}})
+	return d
+}
+
+// ask wants an agent now or nobody: it gives the agent's id, or nothing.
+func (d *desk) ask(id, filter string) (who string) {
+	d.t.Helper()
+	c := routing.PutJob{ID: id, Spec: routing.JobSpec{ChannelID: acd.Channel, QueueID: acd.Agents, RequestedWorkerSelectors: selectors(d.t, filter)}}
+	err := d.e.Do(context.Background(), func(*routing.State, time.Time) (routing.Command, error) { return c, nil },
+		func(s *routing.State, _ []routing.Event) { who = holder(s, id) })
+	if err != nil {
+		d.t.Errorf("ask %s: %v", filter, err)
+	}
+	return who
+}
+
+// holder is who has a job.
+func holder(s *routing.State, id string) string {
+	j, _ := s.Job(id)
+	for _, a := range j.Assignments {
+		if a.ClosedAt.IsZero() {
+			return a.WorkerID
+		}
+	}
+	return ""
+}
+
+func (d *desk) see(f func(*routing.State)) {
+	if err := d.e.View(context.Background(), func(s *routing.State, _ time.Time) { f(s) }); err != nil {
+		d.t.Error(err)
+	}
+}
+
+// has wants an agent to have a call; nobody is "".
+func (d *desk) has(agent, call string) *desk {
+	d.t.Helper()
+	d.see(func(s *routing.State) {
+		if got := holder(s, call); got != agent {
+			d.t.Errorf("%s is with %q, not with %q", call, got, agent)
+		}
+	})
+	return d
+}
+
+func (d *desk) status(call string, want routing.JobStatus) *desk {
+	d.t.Helper()
+	if j, ok := d.e.Job(call); !ok || j.Status != want {
+		d.t.Errorf("%s is %q, not %s", call, j.Status, want)
+	}
+	return d
+}
+
+// finish ends a call that somebody has.
+func (d *desk) finish(call string) *desk {
+	d.t.Helper()
+	j, _ := d.e.Job(call)
+	for id, a := range j.Assignments {
+		if !a.ClosedAt.IsZero() {
+			continue
+		}
+		d.e.Must(routing.CompleteJob{JobID: call, AssignmentID: id})
+		d.e.Must(routing.CloseJob{JobID: call, AssignmentID: id})
+	}
+	return d
+}
+
+func (d *desk) worker(id string) (w routing.Worker) {
+	d.see(func(s *routing.State) { w, _ = s.Worker(id) })
+	return w
+}
+
+// pool gives a pool's version and depth.
+func (d *desk) pool(id string) (out routing.PoolDepth) {
+	d.see(func(s *routing.State) {
+		all := s.Pools()
+		if i := slices.IndexFunc(all, func(p routing.PoolDepth) bool { return p.ID == id }); i >= 0 {
+			out = all[i]
+		}
+	})
+	return out
+}
+
+func (d *desk) waiting() (n int) {
+	d.see(func(s *routing.State) {
+		f, _ := s.Statistics(acd.Callers, *d.clock.Load())
+		n = f.Length
+	})
+	return n
+}

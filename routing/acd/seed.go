@@ -1,0 +1,118 @@
+package acd
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	"weir/routing"
+)
+
+// Names of what Seed makes.
+const (
+	Channel = "call"         // of jobs and agents
+	Agents  = "agents"       // the queue where a caller gets an agent now or nobody
+	Callers = "callers"      // the queue where callers wait
+	Policy  = "longest-idle" // distribution of both: who was available first; an offer is an assignment
+	NoWait  = "nobody-waits" // exception policy of Agents
+)
+
+// Example is a contact centre to try the router with: what has to be put, in
+// the order of the fields.
+type Example struct {
+	Distribution map[string]routing.DistributionSpec
+	Exception    map[string]routing.ExceptionSpec
+	Queues       map[string]routing.QueueSpec
+	Pools        []Named[routing.PoolSpec]
+	Agents       []Named[routing.WorkerSpec]
+}
+
+// Named is something with an id.
+type Named[T any] struct {
+	ID   string
+	Spec T
+}
+
+func languages() []string { return []string{"English", "French", "Spanish"} }
+
+// names are few, so that agents share them: their ids tell them apart.
+func names() map[string][]string {
+	return map[string][]string{
+		"F": {"Alicia", "Amina", "Chipo", "Fatou", "Ines", "Mary", "Rosa", "Zanele"},
+		"M": {"Abel", "Chad", "David", "Juan", "Kwame", "Moses", "Omar", "Peter"},
+	}
+}
+
+// Seed makes an example with a number of agents, each with a name, a gender
+// and one to three of three languages. The same seed gives the same agents.
+func Seed(agents int, seed uint64) Example {
+	x := Furnish()
+	chance := rand.New(rand.NewPCG(seed, 0))
+	for i := range agents {
+		sex := []string{"F", "M"}[chance.IntN(2)]
+		first := names()[sex]
+		name := first[chance.IntN(len(first))]
+		all := languages()
+		chance.Shuffle(len(all), func(a, b int) { all[a], all[b] = all[b], all[a] })
+		id := fmt.Sprintf("agent-%03d-%08x", i+1, chance.Uint32())
+		x.Agents = append(x.Agents, Named[routing.WorkerSpec]{id, Agent(name, sex, all[:1+chance.IntN(3)]...)})
+	}
+	return x
+}
+
+// Furnish makes the example without agents: policies, queues, and one pool for
+// each language and gender.
+func Furnish() Example {
+	x := Example{
+		Distribution: map[string]routing.DistributionSpec{Policy: {AutoAccept: true, Mode: routing.Mode{Kind: routing.LongestIdle}}},
+		Exception: map[string]routing.ExceptionSpec{NoWait: {ExceptionRules: []routing.ExceptionRule{{
+			ID: NoWait, Trigger: routing.Trigger{Kind: routing.TriggerWaitTime},
+			Actions: []routing.Action{{ID: "cancel", Kind: routing.ActionCancel, DispositionCode: routing.NobodyAvailable}},
+		}}}},
+		Queues: map[string]routing.QueueSpec{
+			Agents:  {DistributionPolicyID: Policy, ExceptionPolicyID: NoWait},
+			Callers: {DistributionPolicyID: Policy},
+		},
+	}
+	for _, l := range languages() {
+		for _, sex := range []string{"F", "M"} {
+			x.Pools = append(x.Pools, Named[routing.PoolSpec]{
+				"Q#" + l + "#" + sex, routing.PoolSpec{QueueID: Agents, ChannelID: Channel, Selectors: combination(l, sex)},
+			})
+		}
+	}
+	return x
+}
+
+// Agent is an agent who takes one call at a time and is available.
+func Agent(name, sex string, skills ...string) routing.WorkerSpec {
+	w := routing.WorkerSpec{
+		Queues: []string{Agents, Callers}, Capacity: 1, AvailableForOffers: true,
+		Channels: []routing.Channel{{ChannelID: Channel, CapacityCostPerJob: 1}},
+		Labels:   routing.Labels{gender: routing.Text(sex)}, Tags: routing.Labels{"name": routing.Text(name)},
+	}
+	for _, s := range skills {
+		w.Labels[s] = routing.Bool(true)
+	}
+	return w
+}
+
+// Commands puts an example into a state.
+func (x Example) Commands() []routing.Command {
+	var out []routing.Command
+	for id, spec := range x.Distribution {
+		out = append(out, routing.PutDistribution{ID: id, Spec: spec})
+	}
+	for id, spec := range x.Exception {
+		out = append(out, routing.PutException{ID: id, Spec: spec})
+	}
+	for id, spec := range x.Queues {
+		out = append(out, routing.PutQueue{ID: id, Spec: spec})
+	}
+	for _, p := range x.Pools {
+		out = append(out, routing.PutPool{ID: p.ID, Spec: p.Spec})
+	}
+	for _, a := range x.Agents {
+		out = append(out, routing.PutWorker{ID: a.ID, Spec: a.Spec})
+	}
+	return out
+}

@@ -1,0 +1,159 @@
+package acd
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"weir/routing"
+)
+
+// Simulation is a contact centre to be played through: agents with one
+// language and one expertise each, and contacts that need one of both, come at
+// even intervals and stay for a while. A contact that has got nobody by its end
+// has abandoned. Zero fields are those of the published simulation, of which
+// this has the shape.
+type Simulation struct {
+	Agents   int           // 0: 40
+	Contacts int           // 0: 100
+	Seed     uint64        // of all that happens by chance
+	Every    time.Duration // between contacts; 0: half a second
+	Shortest time.Duration // life of a contact; 0: a second
+	Longest  time.Duration // 0: three seconds
+}
+
+// Sums are what became of everybody.
+type Sums struct {
+	Agents      int           `json:"agents"`
+	Contacts    int           `json:"contacts"`
+	Assigned    int           `json:"assigned"`
+	Abandoned   int           `json:"abandoned"`
+	Available   int           `json:"available_at_end"`
+	Queued      int           `json:"queued_at_end"`
+	LongestWait time.Duration `json:"longest_wait_ns"` // of those who got an agent
+	Lasted      time.Duration `json:"lasted_ns"`       // simulated
+	Events      int           `json:"events"`
+}
+
+// contact is one contact of the simulation.
+type contact struct {
+	id        string
+	at, until time.Duration
+	skills    []routing.WorkerSelector
+}
+
+// centre is a simulation that runs. Its clock is its own.
+type centre struct {
+	state *routing.State
+	start time.Time
+	sums  Sums
+	err   error
+}
+
+// Run plays the simulation through. The same simulation gives the same sums.
+func (o Simulation) Run() (Sums, error) {
+	o = o.filled()
+	chance := rand.New(rand.NewPCG(o.Seed, 1))
+	c := &centre{state: routing.New(routing.DefaultSettings()), start: time.Unix(0, 0).UTC()}
+	c.sums.Agents, c.sums.Contacts = o.Agents, o.Contacts
+	c.furnish(o.Agents, chance)
+	for _, h := range o.happenings(chance) {
+		if h.ends {
+			c.leave(h.contact, h.at)
+		} else {
+			c.do(h.at, routing.PutJob{ID: h.id, Spec: routing.JobSpec{ChannelID: Channel, QueueID: Callers, RequestedWorkerSelectors: h.skills}})
+		}
+		c.sums.Lasted = h.at
+	}
+	return c.end()
+}
+
+func (o Simulation) filled() Simulation {
+	o.Agents, o.Contacts = cmp.Or(o.Agents, 40), cmp.Or(o.Contacts, 100)
+	o.Every, o.Shortest, o.Longest = cmp.Or(o.Every, time.Second/2), cmp.Or(o.Shortest, time.Second), cmp.Or(o.Longest, 3*time.Second)
+	o.Longest = max(o.Shortest, o.Longest)
+	return o
+}
+
+func draw(chance *rand.Rand) (language, expertise string) {
+	l, e := []string{"English", "Spanish"}, []string{"Support", "Disputes", "Billing"}
+	return l[chance.IntN(len(l))], e[chance.IntN(len(e))]
+}
+
+// furnish sets the centre up while it is closed, and opens it.
+func (c *centre) furnish(agents int, chance *rand.Rand) {
+	spec := Furnish().Queues[Callers]
+	spec.Closed = routing.ClosedHold
+	for id, p := range Furnish().Distribution {
+		c.do(0, routing.PutDistribution{ID: id, Spec: p})
+	}
+	c.do(0, routing.PutQueue{ID: Callers, Spec: spec})
+	for i := range agents {
+		language, expertise := draw(chance)
+		a := Agent(fmt.Sprint("Agent ", i), "?", language, expertise)
+		a.Queues, a.AvailableForOffers = []string{Callers}, false
+		c.do(0, routing.PutWorker{ID: fmt.Sprintf("agent:%d", i), Spec: a})
+	}
+	c.do(0, routing.SetAvailable{Available: true})
+	spec.Closed = routing.Open
+	c.do(0, routing.PutQueue{ID: Callers, Spec: spec})
+}
+
+// happening is a contact that comes or leaves.
+type happening struct {
+	contact
+	at   time.Duration
+	ends bool
+}
+
+func (o Simulation) happenings(chance *rand.Rand) []happening {
+	var out []happening
+	for i := range o.Contacts {
+		language, expertise := draw(chance)
+		k := contact{id: fmt.Sprintf("contact:%d", i), at: time.Duration(i) * o.Every}
+		k.until = k.at + o.Shortest + time.Duration(chance.Int64N(int64(o.Longest-o.Shortest)+1))
+		for _, s := range []string{language, expertise} {
+			k.skills = append(k.skills, routing.WorkerSelector{Key: s, Operator: routing.Equal, Value: routing.Bool(true)})
+		}
+		out = append(out, happening{k, k.at, false}, happening{k, k.until, true})
+	}
+	slices.SortStableFunc(out, func(a, b happening) int { return cmp.Compare(a.at, b.at) })
+	return out
+}
+
+// leave ends a contact: its agent is free, or it has abandoned.
+func (c *centre) leave(k contact, at time.Duration) {
+	j, _ := c.state.Job(k.id)
+	if j.Status != routing.JobAssigned {
+		c.sums.Abandoned++
+		c.do(at, routing.CancelJob{ID: k.id, DispositionCode: "Abandoned"})
+		return
+	}
+	c.sums.Assigned++
+	for id, a := range j.Assignments {
+		c.sums.LongestWait = max(c.sums.LongestWait, a.AssignedAt.Sub(j.EnqueuedAt))
+		c.do(at, routing.CompleteJob{JobID: k.id, AssignmentID: id})
+		c.do(at, routing.CloseJob{JobID: k.id, AssignmentID: id})
+	}
+}
+
+// end counts who is left and closes the centre.
+func (c *centre) end() (Sums, error) {
+	c.sums.Available = len(c.state.Ready(routing.PoolSpec{QueueID: Callers, ChannelID: Channel}, false, c.sums.Agents+1))
+	figures, _ := c.state.Statistics(Callers, c.start)
+	c.sums.Queued = figures.Length
+	spec := Furnish().Queues[Callers]
+	spec.Closed = routing.ClosedRefuse
+	c.do(c.sums.Lasted, routing.PutQueue{ID: Callers, Spec: spec})
+	c.do(c.sums.Lasted, routing.SetAvailable{})
+	c.sums.Events = int(c.state.Seq())
+	return c.sums, c.err
+}
+
+func (c *centre) do(at time.Duration, command routing.Command) {
+	if _, err := c.state.Apply(command, c.start.Add(at)); err != nil && c.err == nil {
+		c.err = fmt.Errorf("%T: %w", command, err)
+	}
+}

@@ -1,0 +1,294 @@
+package acd_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"weir"
+	"weir/routing"
+	"weir/routing/acd"
+	"weir/routing/routingtest"
+)
+
+// What the two systems do wrong, each as a test that it is not so here.
+
+// R1: a crash while a waiting call is being assigned loses nothing.
+func crashWhileAssigning(t *testing.T) {
+	d := newDesk(t).call("1", "X")
+	d.e.Fail(routingtest.LosesWrite)
+	d.refused(weir.CodeUnavailable, routing.PutWorker{ID: "a", Spec: acd.Agent("A", "F", "X")})
+	d.e.Reopen()
+	d.status("1", routing.JobQueued).agent("a", "X").has("a", "1")
+}
+
+// R4: a call that asks for nothing gets anybody, and one that is refused stops
+// nobody else.
+func poison(t *testing.T) {
+	d := newDesk(t).agent("a").call("1").has("a", "1").agent("b", "X")
+	d.refused(weir.CodeInvalid, routing.PutJob{ID: "bad", Spec: routing.JobSpec{
+		ChannelID: acd.Channel, QueueID: acd.Callers, RequestedWorkerSelectors: []routing.WorkerSelector{{Key: "X", Operator: "resembles"}},
+	}})
+	d.call("2", "X").has("b", "2")
+}
+
+// R5: nothing that waits is dropped by age as long as its life lasts.
+func waitingOutlivesFinished(t *testing.T) {
+	d := newDesk(t).agent("a").call("over").finish("over").call("waits", "Klingon")
+	d.wait(routing.DefaultSettings().KeepFinished+time.Hour).call("new", "Klingon").status("waits", routing.JobQueued)
+	if _, ok := d.e.Job("over"); ok {
+		t.Error("the finished one is still there")
+	}
+	d.agent("k", "Klingon").has("k", "waits")
+}
+
+// R6: who waits for long does not become younger.
+func nobodyGetsYounger(t *testing.T) {
+	d := newDesk(t).call("A", "X")
+	for range 60 {
+		d.wait(time.Second).e.Must(routing.Tick{})
+	}
+	d.call("B", "X").agent("a", "X").has("a", "A").finish("A").has("a", "B")
+}
+
+// R7: however many wait for somebody who is not there, one who can be served is
+// served in the same turn.
+func nobodyInTheWay(t *testing.T) {
+	d := newDesk(t)
+	for i := range 10_000 {
+		d.call(fmt.Sprint(i), "Klingon")
+	}
+	quickest := time.Hour // of several, as this machine may have other things to do
+	for i := range 5 {
+		call, agent := fmt.Sprint("served", i), fmt.Sprint("a", i)
+		d.call(call, "X")
+		began := time.Now()
+		d.agent(agent, "X")
+		quickest = min(quickest, time.Since(began))
+		d.has(agent, call)
+	}
+	if quickest > 50*time.Millisecond {
+		t.Errorf("it took %v", quickest)
+	}
+}
+
+// R9: an agent without skills is available like any other.
+func withoutSkills(t *testing.T) {
+	d := newDesk(t).agent("a")
+	if w := d.worker("a"); w.State != routing.WorkerActive || w.AvailableSince.IsZero() {
+		t.Errorf("%+v", w)
+	}
+	d.call("1").has("a", "1")
+}
+
+// R10, R11: a new call and its assignment are one write.
+func oneWrite(t *testing.T) {
+	d := newDesk(t).agent("a", "X", "Y")
+	before := len(d.e.Log())
+	d.call("1", "X", "Y").has("a", "1")
+	if n := len(d.e.Log()) - before; n != 1 {
+		t.Errorf("%d writes", n)
+	}
+	for _, fault := range []routingtest.Fault{routingtest.LosesWrite, routingtest.LosesAnswer} {
+		d = newDesk(t).agent("a", "X")
+		d.e.Fail(fault)
+		d.refused(weir.CodeUnavailable, routing.PutJob{ID: "1", Spec: routing.JobSpec{ChannelID: acd.Channel, QueueID: acd.Callers}})
+		d.e.Reopen()
+		j, known := d.e.Job("1")
+		if taken := len(d.worker("a").AssignedJobs) == 1; known != taken || known && j.Status != routing.JobAssigned {
+			t.Errorf("fault %d: known %v, %s, the agent is taken: %v", fault, known, j.Status, taken)
+		}
+	}
+}
+
+// R13: everybody at once is one write, and it says who changed.
+func everybodyAtOnce(t *testing.T) {
+	d := newDesk(t)
+	for i := range 50 {
+		d.agent(fmt.Sprint(i))
+	}
+	before := len(d.e.Log())
+	if events := d.e.Must(routing.SetAvailable{}); len(events) < 50 || len(d.e.Log()) != before+1 || d.free() != 0 {
+		t.Errorf("%d events in %d writes; %d are free", len(events), len(d.e.Log())-before, d.free())
+	}
+}
+
+// R14: who is in a call is not deleted.
+func notDeletedInACall(t *testing.T) {
+	d := newDesk(t).agent("a").call("1")
+	d.refused(weir.CodeConflict, routing.DeleteWorker{ID: "a"})
+	d.has("a", "1").finish("1").e.Must(routing.DeleteWorker{ID: "a"})
+}
+
+// R15, D12: every refusal has its code, also that of what is not there.
+func refusalsHaveCodes(t *testing.T) {
+	d := newDesk(t).agent("a").call("1").finish("1")
+	for _, c := range []routing.Command{
+		routing.DeleteWorker{ID: "x"}, routing.CancelJob{ID: "x"}, routing.AcceptOffer{WorkerID: "a", OfferID: "x"},
+		routing.CloseJob{JobID: "1", AssignmentID: "x"}, routing.SetAvailable{Workers: []string{"x"}}, routing.Delete{Resource: routing.ResourcePool, ID: "x"},
+	} {
+		d.refused(weir.CodeNotFound, c)
+	}
+	d.refused(weir.CodeConflict, routing.CancelJob{ID: "1"})
+	d.refused(weir.CodeInvalid, routing.PutWorker{ID: ""})
+	d.refused(weir.CodeInvalid, routing.PutJob{ID: "2", Spec: routing.JobSpec{ChannelID: acd.Channel, QueueID: "x"}})
+}
+
+// R16: a skill is there or not.
+func skillsAreASet(t *testing.T) {
+	d := newDesk(t).agent("a", "X", "X").agent("a", "X", "X")
+	d.e.Must(routing.RemoveLabel{Key: "X"})
+	if _, there := d.worker("a").Labels["X"]; there {
+		t.Error("it is still there")
+	}
+}
+
+// R17: what has ended is not counted as waiting.
+func depthCountsWaiting(t *testing.T) {
+	d := newDesk(t)
+	for i := range 10 {
+		d.call(fmt.Sprint(i))
+	}
+	d.e.Must(routing.CancelJob{ID: "4"})
+	if d.agent("a").waiting() != 8 {
+		t.Errorf("%d wait", d.waiting())
+	}
+}
+
+// R18: who acts on what was, is refused.
+func staleWritesAreRefused(t *testing.T) {
+	d := newDesk(t).agent("a", "X")
+	seen := d.worker("a").Version
+	d.agent("a", "Y")
+	spec := acd.Agent("A", "F")
+	d.refused(weir.CodePrecondition, routing.PutWorker{ID: "a", Spec: spec, If: routing.If{Version: seen}})
+	d.e.Must(routing.PutWorker{ID: "a", Spec: spec, If: routing.If{Version: d.worker("a").Version}})
+}
+
+// R19: what was answered is found again.
+func answeredIsDurable(t *testing.T) {
+	d := newDesk(t).agent("a", "X").call("1", "X").call("2", "X")
+	d.e.Reopen()
+	d.has("a", "1").status("2", routing.JobQueued)
+}
+
+// R21, D8: order is of entry, whatever the clocks say.
+func clocksDoNotMatter(t *testing.T) {
+	d := newDesk(t).call("1", "X")
+	d.wait(-time.Hour).call("2", "X") // the end of daylight saving
+	d.at(d.clock.Load().In(time.FixedZone("elsewhere", 7*3600)))
+	d.call("3", "X").agent("a", "X")
+	for _, id := range []string{"1", "2", "3"} {
+		d.has("a", id).finish(id)
+	}
+	if at := mustJob(t, d, "3").EnqueuedAt; at.Location() != time.UTC {
+		t.Errorf("enqueued at %v", at)
+	}
+}
+
+// R22: agents are told of offers, and may accept, decline, or let them expire.
+func agentsAreTold(t *testing.T) {
+	d := newDesk(t)
+	p := acd.Furnish().Distribution[acd.Policy]
+	p.AutoAccept = false
+	d.e.Must(routing.PutDistribution{ID: acd.Policy, Spec: p})
+	var told []*routing.OfferIssuedEvent
+	d.e.Watch(func(events []routing.Event) {
+		for _, e := range events {
+			if o, ok := e.(*routing.OfferIssuedEvent); ok && routing.Public(e) {
+				told = append(told, o)
+			}
+		}
+	})
+	d.agent("a").wait(time.Second).agent("b").call("1")
+	d.e.Must(routing.DeclineOffer{WorkerID: "a", OfferID: told[0].OfferID})
+	d.wait(61 * time.Second).e.Must(routing.Tick{}) // b does not answer
+	if d.worker("b").State != routing.WorkerInactive || len(told) != 2 || told[0].WorkerID != "a" || told[1].WorkerID != "b" {
+		t.Fatalf("told %d times", len(told))
+	}
+	d.agent("c")
+	d.e.Must(routing.AcceptOffer{WorkerID: "c", OfferID: told[2].OfferID})
+	d.has("c", "1")
+}
+
+// D4: two who become available at the same instant are both there, in their
+// order.
+func sameInstant(t *testing.T) {
+	d := newDesk(t).agent("a", "English").agent("b", "English").agent("c", "English")
+	if p := d.pool("Q#English#F"); p.Depth != 3 {
+		t.Errorf("%+v", p)
+	}
+	for i, want := range []string{"a", "b", "c", ""} {
+		if got := d.ask(fmt.Sprint(i), "English"); got != want {
+			t.Errorf("%d: %q, not %q", i, got, want)
+		}
+	}
+}
+
+// D5: two of one name are two.
+func namesakes(t *testing.T) {
+	d := newDesk(t)
+	for _, id := range []string{"john-1", "john-2"} {
+		d.e.Must(routing.PutWorker{ID: id, Spec: acd.Agent("John", "M", "English")})
+	}
+	if d.ask("1", "Q#English#M") != "john-1" || d.ask("2", "Q#English#M") != "john-2" {
+		t.Error("one John is missing")
+	}
+}
+
+// D6: attributes are data.
+func anyAttribute(t *testing.T) {
+	d := newDesk(t)
+	d.e.Must(routing.PutWorker{ID: "a", Spec: acd.Agent("A", "T", "Xhosa")})
+	if got := d.ask("1", "Q#Xhosa#T"); got != "a" {
+		t.Errorf("got %q", got)
+	}
+}
+
+// D9: one question with several conditions on one attribute, and ranges.
+func richQuestions(t *testing.T) {
+	d := newDesk(t)
+	spec := acd.Agent("A", "F", "English", "Spanish", "French")
+	spec.Labels["level"] = routing.Number(4)
+	d.e.Must(routing.PutWorker{ID: "a", Spec: spec})
+	if got := d.ask("1", "language=English,language=Spanish,language!=Klingon,level>=3,level<5,gender!=M"); got != "a" {
+		t.Errorf("got %q", got)
+	}
+}
+
+// D10: only the queues of an agent change with it.
+func otherQueuesDoNotChange(t *testing.T) {
+	d := newDesk(t).agent("a", "English").agent("b", "French")
+	before := d.pool("Q#French#F")
+	d.ask("1", "English")
+	d.finish("1").agent("a", "English", "Spanish")
+	if got := d.pool("Q#French#F"); got != before {
+		t.Errorf("%+v became %+v", before, got)
+	}
+}
+
+// D11: every list is bounded and goes on where it stopped.
+func listsAreBounded(t *testing.T) {
+	d := newDesk(t)
+	for i := range 100 {
+		d.agent(fmt.Sprintf("a%03d", i), "X").call(fmt.Sprint("c", i), "Klingon")
+	}
+	d.see(func(s *routing.State) {
+		if n := len(s.Ready(routing.PoolSpec{ChannelID: acd.Channel}, false, 1)); n != 1 {
+			t.Errorf("%d are first", n)
+		}
+		var all []string
+		for page := s.IDs(routing.ResourceWorker, "", 30); len(page) > 0; page = s.IDs(routing.ResourceWorker, all[len(all)-1], 30) {
+			all = append(all, page...)
+		}
+		if len(all) != 100 || !slices.IsSorted(all) {
+			t.Errorf("%d agents", len(all))
+		}
+		jobs, next := s.Jobs(0, 60, nil)
+		more, end := s.Jobs(next, 60, nil)
+		if len(jobs) != 60 || len(more) != 40 || end != 0 {
+			t.Errorf("%d and %d calls", len(jobs), len(more))
+		}
+	})
+}

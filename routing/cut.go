@@ -1,0 +1,176 @@
+package routing
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"slices"
+)
+
+// Snapshot gives the whole state. Equal states give equal bytes. Some of it is
+// secret: the credentials of rules.
+func (s *State) Snapshot() ([]byte, error) { return s.Cut().Encode() }
+
+// Cut is a copy of a state at one instant. It does not change with the state
+// and, when it is whole, can be encoded by another goroutine.
+type Cut struct {
+	head    snapshotHead
+	records []record
+
+	state *State              // until it is whole
+	next  uint64              // jobs that are older were copied
+	early map[uint64]struct{} // so were these, because they were about to change
+}
+
+// Cut copies what a snapshot holds, at once.
+func (s *State) Cut() *Cut {
+	c := s.newCut()
+	c.Step(len(s.jobs) + 1)
+	return c
+}
+
+// BeginCut begins to copy what a snapshot of this very instant holds:
+// everything but the jobs, of which there are many. [Cut.Step] copies those;
+// what happens meanwhile does not show. A cut that was begun before is never
+// finished.
+func (s *State) BeginCut() *Cut {
+	s.cutting = s.newCut()
+	return s.cutting
+}
+
+func (s *State) newCut() *Cut {
+	c := &Cut{
+		head:  snapshotHead{snapshotFormat, snapshotVersion, s.seq, s.now, s.settings},
+		state: s, early: map[uint64]struct{}{},
+	}
+	c.records = make([]record, 0, len(s.dists)+len(s.classes)+len(s.excepts)+len(s.queues)+len(s.workers)+len(s.pools)+len(s.jobs))
+	s.copyTo(c)
+	return c
+}
+
+// copyTo copies every entity but the jobs. Policies are replaced as a whole
+// and never changed, and so are the parts of a specification; the rest is
+// copied.
+func (s *State) copyTo(c *Cut) {
+	add := func(r record) { c.records = append(c.records, r) }
+	for _, d := range s.dists {
+		add(record{Distribution: d})
+	}
+	for _, p := range s.classes {
+		add(record{Classification: p})
+	}
+	for _, x := range s.excepts {
+		add(record{Exception: x})
+	}
+	for _, q := range s.queues {
+		add(record{Queue: new(q.queueData)})
+	}
+	for _, w := range s.workers {
+		add(record{Worker: new(w.workerData)})
+	}
+	for _, p := range s.pools {
+		add(record{Pool: new(*p)})
+	}
+}
+
+// Step copies some more jobs, at most n, and says whether the cut is whole.
+func (c *Cut) Step(n int) (whole bool) {
+	s := c.state
+	if s == nil {
+		return true
+	}
+	for j := range s.byAge.from(c.next) {
+		if j.Created > c.head.Seq {
+			break
+		}
+		if n == 0 {
+			return false
+		}
+		n--
+		c.copy(j)
+		c.next = j.Created + 1
+	}
+	c.state, c.early = nil, nil
+	if s.cutting == c {
+		s.cutting = nil
+	}
+	return true
+}
+
+// Len is how many entities were copied.
+func (c *Cut) Len() int { return len(c.records) }
+
+func (c *Cut) copy(j *job) {
+	if _, done := c.early[j.Created]; done {
+		return
+	}
+	d := new(j.jobData)
+	d.Offers, d.Assignments = copies(d.Offers), copies(d.Assignments)
+	c.records = append(c.records, record{Job: d})
+}
+
+// before copies the job that an event is about to change.
+func (c *Cut) before(e Event) {
+	j := c.state.jobs[e.about()]
+	if j == nil || j.Created < c.next || j.Created > c.head.Seq {
+		return
+	}
+	c.copy(j)
+	c.early[j.Created] = struct{}{}
+}
+
+func copies[T any](in []*T) []*T {
+	if len(in) == 0 {
+		return nil
+	}
+	out := make([]*T, len(in))
+	for i, p := range in {
+		out[i] = new(*p)
+	}
+	return out
+}
+
+// Encode gives the form that [Restore] reads, those first that others refer to.
+// The cut has to be whole.
+func (c *Cut) Encode() ([]byte, error) {
+	slices.SortFunc(c.records, compareRecords)
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	if err := enc.Encode(c.head); err != nil {
+		return nil, err
+	}
+	for i := range c.records {
+		if err := enc.Encode(&c.records[i]); err != nil {
+			return nil, err
+		}
+	}
+	n := len(c.records)
+	err := enc.Encode(record{End: &n})
+	return b.Bytes(), err
+}
+
+func compareRecords(a, b record) int {
+	kind, id, created := a.order()
+	kindB, idB, createdB := b.order()
+	return cmp.Or(cmp.Compare(kind, kindB), cmp.Compare(created, createdB), cmp.Compare(id, idB))
+}
+
+// order is by kind and id; of jobs, by age.
+func (r *record) order() (kind int, id string, created uint64) {
+	switch {
+	case r.Distribution != nil:
+		return 0, r.Distribution.ID, 0
+	case r.Classification != nil:
+		return 1, r.Classification.ID, 0
+	case r.Exception != nil:
+		return 2, r.Exception.ID, 0
+	case r.Queue != nil:
+		return 3, r.Queue.ID, 0
+	case r.Worker != nil:
+		return 4, r.Worker.ID, 0
+	case r.Pool != nil:
+		return 5, r.Pool.ID, 0
+	default:
+		return 6, "", r.Job.Created
+	}
+}

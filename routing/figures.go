@@ -1,0 +1,89 @@
+package routing
+
+import (
+	"maps"
+	"slices"
+	"time"
+)
+
+// Figures are counts of what there is.
+type Figures struct {
+	Jobs           map[JobStatus]int
+	Workers        map[WorkerState]int
+	Offers         int       // open ones
+	OldestQueuedAt time.Time // zero when no job is queued
+}
+
+// Figures counts what there is. It looks at no job.
+func (s *State) Figures() Figures {
+	f := Figures{Jobs: maps.Clone(s.counts), Workers: map[WorkerState]int{}, Offers: len(s.offers)}
+	for _, q := range s.queues {
+		for p := range q.ranks {
+			f.OldestQueuedAt = sooner(f.OldestQueuedAt, sooner(q.oldest(true, p), q.oldest(false, p)))
+		}
+	}
+	for _, w := range s.workers {
+		f.Workers[w.State]++
+	}
+	return f
+}
+
+// count keeps the number of jobs in each state.
+func (s *State) count(j *job, now JobStatus) {
+	if j.counted == now {
+		return
+	}
+	if j.counted != "" {
+		if s.counts[j.counted]--; s.counts[j.counted] == 0 {
+			delete(s.counts, j.counted)
+		}
+	}
+	if j.counted = now; now != "" {
+		s.counts[now]++
+	}
+}
+
+// Settings gives the limits under which the router works.
+func (s *State) Settings() Settings { return s.settings }
+
+// With gives a copy of the state that works under other limits. Events that it
+// makes have to be folded into a snapshot of it.
+func (s *State) With(settings Settings) (*State, error) {
+	cut := s.Cut()
+	cut.head.Settings = settings
+	data, err := cut.Encode()
+	if err != nil {
+		return nil, err
+	}
+	return Restore(data)
+}
+
+// Owed gives again the events that ask the caller for something and were not
+// answered, for asking again after a restart. Their time is that of the state,
+// and scores are asked for the workers that are eligible now.
+func (s *State) Owed() []Event {
+	var out []Event
+	for _, id := range s.Asked() {
+		j := s.jobs[id]
+		head := s.jobHead(j)
+		head.Header = Header{Seq: j.Round, At: s.now}
+		switch {
+		case j.Asks == AskRules:
+			out = append(out, &JobRulesAskedEvent{JobHead: head, Rules: s.classes[j.ClassificationPolicyID].remoteRules()})
+		case j.queue != nil:
+			mode := j.queue.mode()
+			e := &JobScoresAskedEvent{JobHead: head, Options: mode.ScoringRuleOptions, Selectors: slices.Concat(j.RequestedWorkerSelectors, j.Attached)}
+			if mode.ScoringRule != nil {
+				e.Rule = *mode.ScoringRule
+			}
+			for pos := j.kin.query.next(0); pos >= 0; pos = j.kin.query.next(pos + 1) {
+				if w := s.index.at[pos]; s.fits(j, w) {
+					e.Workers = append(e.Workers, w.ID)
+				}
+			}
+			slices.Sort(e.Workers)
+			out = append(out, e)
+		}
+	}
+	return out
+}

@@ -1,0 +1,88 @@
+package routing
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+
+	"weir"
+	"weir/events"
+)
+
+// Journal keeps a router durably: a snapshot of its state and the events after
+// it. Only the holder of the role [weir.Router] writes, and whatever it writes
+// under a lease that is not the latest is refused.
+type Journal interface {
+	// Append hands a group to the group-commit writer and returns at once. done
+	// is called once, from another goroutine. Groups are committed in the order
+	// of the calls; one that does not follow the last that was committed is
+	// refused with [ErrGap], and one of a former owner with [weir.ErrLeaseLost].
+	// While the store is down the writer keeps the group and tries again; it
+	// gives up only when it is closed.
+	Append(lease weir.Lease, g Group, done func(error))
+	// Segments reads what follows an event, in order: at most limit segments,
+	// and of a bounded size. Nothing means that there is no more.
+	Segments(ctx context.Context, after uint64, limit int) ([]Segment, error)
+	// SaveSnapshot replaces the snapshot by one of the state after an event,
+	// all of it or nothing, and then drops the events that it holds. It refuses
+	// one that is ahead of the journal.
+	SaveSnapshot(ctx context.Context, lease weir.Lease, seq uint64, data []byte) error
+	// LoadSnapshot reads the snapshot.
+	LoadSnapshot(ctx context.Context) (Saved, error)
+}
+
+// ErrGap says that a group of events does not follow what the journal has.
+var ErrGap = errors.New("the events do not follow those in the journal")
+
+// Group is what becomes durable as one: events, and what is told of them.
+type Group struct {
+	Segments []Segment
+	Public   []events.Event
+}
+
+// Segment is a run of events in the form of [AppendEvents].
+type Segment struct {
+	First, Last uint64
+	Data        []byte
+}
+
+// Saved is a snapshot and where the journal ends. Data is empty while nothing
+// was saved.
+type Saved struct {
+	Seq  uint64 // the last event in the snapshot
+	Data []byte
+	Last uint64 // the last event in the journal
+}
+
+// AppendEvents adds events to a segment's data, a line for each: its kind, a
+// space, its JSON form.
+func AppendEvents(data []byte, list ...Event) ([]byte, error) {
+	for _, e := range list {
+		var err error
+		data = append(append(data, e.Kind()...), ' ')
+		if data, err = appendEvent(data, e); err != nil {
+			return nil, fmt.Errorf("event of kind %s: %w", e.Kind(), err)
+		}
+		data = append(data, '\n')
+	}
+	return data, nil
+}
+
+// DecodeEvents reads what [AppendEvents] wrote.
+func (d *Decoder) DecodeEvents(data []byte) ([]Event, error) {
+	var list []Event
+	for len(data) > 0 {
+		line, rest, whole := bytes.Cut(data, []byte{'\n'})
+		kind, text, ok := bytes.Cut(line, []byte{' '})
+		if !whole || !ok {
+			return nil, errors.New("a line of the journal is cut off")
+		}
+		e, err := d.Decode(string(kind), text)
+		if err != nil {
+			return nil, err
+		}
+		list, data = append(list, e), rest
+	}
+	return list, nil
+}

@@ -1,0 +1,137 @@
+package routing
+
+import (
+	"slices"
+	"time"
+)
+
+// Ready is a worker who has room now, and since when it has been available.
+type Ready struct {
+	WorkerID string    `json:"workerId"`
+	Since    time.Time `json:"availableSince"`
+}
+
+// Ready lists the workers that a pool's filter lets through and that have room
+// on its channel, the longest available first, at most limit: whom a new job
+// that asks for as much would get when the longest available is wanted. With
+// newest it is the other way round.
+func (s *State) Ready(p PoolSpec, newest bool, limit int) []Ready {
+	var out []Ready
+	look := func(w *worker) bool {
+		if w != nil && w.passes(&pool{PoolSpec: p}) && w.hasRoom(p.ChannelID) {
+			out = append(out, Ready{w.ID, w.AvailableSince})
+		}
+		return len(out) < limit
+	}
+	if limit <= 0 {
+		return nil
+	}
+	if newest {
+		for _, w := range slices.Backward(s.index.at) {
+			if !look(w) {
+				return out
+			}
+		}
+		return out
+	}
+	for _, w := range s.index.at {
+		if !look(w) {
+			return out
+		}
+	}
+	return out
+}
+
+// Pool gives a pool.
+func (s *State) Pool(id string) (Named[PoolSpec], bool) {
+	p := s.pools[id]
+	if p == nil {
+		return Named[PoolSpec]{}, false
+	}
+	return Named[PoolSpec]{id, p.PoolSpec, p.Version, p.ChangedAt}, true
+}
+
+// PoolDepth gives the depth of a pool; zero if there is no such pool.
+func (s *State) PoolDepth(id string) PoolDepth {
+	p := s.pools[id]
+	if p == nil {
+		return PoolDepth{}
+	}
+	return PoolDepth{id, p.depth, p.Count}
+}
+
+// WhilePool gives a command back if a pool's count is still what a client saw,
+// and refuses it otherwise, so that of several who saw the same one acts. Like
+// [State.Patch] it holds for this state.
+func (s *State) WhilePool(id string, count uint64, c Command) (Command, error) {
+	p := s.pools[id]
+	switch {
+	case p == nil:
+		return nil, notFound("pool", id)
+	case p.Count != count:
+		return nil, If{Unmatchable: true}.check(nil)
+	}
+	return c, nil
+}
+
+// Unmatchable lists the waiting jobs of a queue that no worker could take even
+// if every worker were registered and free, at most limit, in their order. It
+// looks at a bounded number of jobs and workers, as everybody waits meanwhile.
+func (s *State) Unmatchable(queueID string, limit int) []string {
+	q := s.queues[queueID]
+	if q == nil || q.bypass() {
+		return nil
+	}
+	const most, mostLooks = 100_000, 500_000
+	looks := 0
+	known := map[*class]bool{} // whether somebody could take its jobs
+	var out []string
+	n := 0
+	for j := range q.line.all {
+		if n++; len(out) >= limit || n > most || looks > mostLooks {
+			break
+		}
+		if j.kin == nil || len(j.Offers) > 0 {
+			continue
+		}
+		able, seen := known[j.kin]
+		if !seen {
+			able = s.anybodyFor(j, &looks)
+			known[j.kin] = able
+		}
+		if !able {
+			out = append(out, j.ID)
+		}
+	}
+	return out
+}
+
+// anybodyFor says whether any worker at all has the queue, the channel and the
+// labels that a job asks for.
+func (s *State) anybodyFor(j *job, looks *int) bool {
+	p := &pool{PoolSpec: PoolSpec{QueueID: j.QueueID}}
+	can := func(w *worker) bool {
+		*looks++
+		return w != nil && w.passes(p) && w.cost(j.ChannelID) > 0
+	}
+	only, direct := "", false // a job may be for one worker
+	for _, list := range [][]WorkerSelector{j.RequestedWorkerSelectors, j.Attached} {
+		for _, sel := range list {
+			if sel.active() {
+				p.Selectors = append(p.Selectors, sel)
+				if id, is := sel.Value.Text(); is && sel.Key == "Id" && sel.Operator == Equal {
+					only, direct = id, true
+				}
+			}
+		}
+	}
+	if direct {
+		return can(s.workers[only])
+	}
+	for _, w := range s.workers {
+		if can(w) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,161 @@
+package routing_test
+
+import (
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"weir"
+	"weir/routing"
+)
+
+func TestParseSelectors(t *testing.T) {
+	t.Parallel()
+	got, err := routing.ParseSelectors(`English, gender=M ,level>=3,zone!="7",vip=false,age<30`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []routing.WorkerSelector{
+		is("English"), where("gender", routing.Equal, routing.Text("M")), where("level", routing.GreaterOrEqual, routing.Number(3)),
+		where("zone", routing.NotEqual, routing.Text("7")), where("vip", routing.Equal, routing.Bool(false)), where("age", routing.LessThan, routing.Number(30)),
+	}
+	if diff := cmp.Diff(want, got, cmp.Comparer(func(a, b routing.Value) bool { return a == b })); diff != "" {
+		t.Error(diff)
+	}
+	for _, bad := range []string{"", "a,,b", "=x", "a=", "a<high", "a>true", "a!b"} {
+		if got, err := routing.ParseSelectors(bad); weir.CodeOf(err) != weir.CodeInvalid {
+			t.Errorf("%q: %v, %v", bad, got, err)
+		}
+	}
+}
+
+// Whoever is listed first is who gets the next job, oldest or newest first.
+func TestReady(t *testing.T) {
+	t.Parallel()
+	for _, newest := range []bool{false, true} {
+		mode := routing.LongestIdle
+		if newest {
+			mode = routing.ShortestIdle
+		}
+		r := newRouter(t).queue("q", routing.Mode{Kind: mode}).agent("a", skills("X")).wait(time.Second).agent("b", nil).agent("c", skills("X"))
+		p := routing.PoolSpec{QueueID: "q", ChannelID: "chat", Selectors: []routing.WorkerSelector{is("X")}}
+		for _, id := range []string{"1", "2"} {
+			next := r.s.Ready(p, newest, 1)[0]
+			if want := r.worker(next.WorkerID).AvailableSince; !next.Since.Equal(want) {
+				t.Errorf("%+v, but since %v", next, want)
+			}
+			r.chat(id, is("X")).offeredTo(id, next.WorkerID)
+		}
+		if got := r.s.Ready(p, newest, 10); got != nil || r.s.Ready(p, newest, 0) != nil {
+			t.Errorf("newest %v: %v are left", newest, got)
+		}
+	}
+}
+
+// Of several who saw the same version of a pool one acts.
+func TestWhilePool(t *testing.T) {
+	t.Parallel()
+	r := newRouter(t).queue("q", routing.Mode{}).agent("a", nil).agent("b", nil)
+	r.do(routing.PutPool{ID: "p", Spec: routing.PoolSpec{ChannelID: "chat"}})
+	seen := r.s.Pools()[0].Version
+	for i, want := range []weir.Code{"", weir.CodePrecondition} {
+		c, err := r.s.WhilePool("p", seen, routing.PutJob{ID: "j", Spec: chatSpec()})
+		if weir.CodeOf(err) != want {
+			t.Errorf("%d: %v", i, err)
+		} else if err == nil {
+			r.do(c)
+		}
+	}
+	if _, err := r.s.WhilePool("none", seen, routing.Tick{}); weir.CodeOf(err) != weir.CodeNotFound {
+		t.Error(err)
+	}
+	if p, ok := r.s.Pool("p"); !ok || p.Spec.ChannelID != "chat" {
+		t.Errorf("%+v", p)
+	}
+}
+
+// Jobs that nobody at all could take are found, and only they.
+func TestUnmatchable(t *testing.T) {
+	t.Parallel()
+	r := newRouter(t).queue("q", routing.Mode{}).agent("busy", skills("X")).chat("1", is("X")).chat("2", is("X")).chat("3", is("Y")).chat("4", is("Y"))
+	if diff := cmp.Diff([]string{"3", "4"}, r.s.Unmatchable("q", 10)); diff != "" {
+		t.Error(diff)
+	}
+	r.do(routing.RemoveLabel{Key: "X"})
+	if diff := cmp.Diff([]string{"2", "3"}, r.s.Unmatchable("q", 2)); diff != "" {
+		t.Error(diff)
+	}
+	r.do(routing.DeleteWorker{ID: "busy"})
+	if got := r.s.Unmatchable("q", 10); len(got) != 4 || r.s.Unmatchable("none", 1) != nil {
+		t.Errorf("without workers: %v", got)
+	}
+}
+
+// A job that nobody has by its limit is cancelled at that very instant; one
+// that somebody has is not, until it is given back.
+func TestNotAfter(t *testing.T) {
+	t.Parallel()
+	r := newRouter(t).queue("q", routing.Mode{}).agent("w", skills("X"))
+	limited := func(id string, after time.Duration, s ...routing.WorkerSelector) {
+		spec := chatSpec(s...)
+		spec.NotAfter = r.now.Add(after)
+		r.do(routing.PutJob{ID: id, Spec: spec})
+	}
+	limited("taken", time.Minute, is("X"))
+	a := r.accept("taken", "w")
+	limited("waits", 30*time.Second)
+	r.wait(29*time.Second).status("waits", routing.JobQueued).wait(2*time.Second).status("waits", routing.JobCancelled)
+	if j := r.job("waits"); j.DispositionCode != routing.ExpiredJob || last[*routing.JobCancelledEvent](r).At != start().Add(30*time.Second) {
+		t.Errorf("%+v", j)
+	}
+	r.wait(time.Hour).status("taken", routing.JobAssigned)
+	r.do(routing.UnassignJob{JobID: "taken", AssignmentID: a}).status("taken", routing.JobCancelled)
+	limited("offered", time.Second, is("X"))
+	offer := r.offer("offered", "w")
+	r.wait(time.Second).refused(weir.CodeNotFound, routing.AcceptOffer{WorkerID: "w", OfferID: offer})
+	limited("moved", time.Minute)
+	spec := chatSpec()
+	spec.NotAfter = r.now.Add(2 * time.Hour)
+	r.do(routing.PutJob{ID: "moved", Spec: spec}).wait(time.Hour).status("moved", routing.JobQueued)
+}
+
+// Everybody waits while it is looked for jobs that nobody can take, so that
+// ends however many agents there are, each with jobs of their own.
+func TestUnmatchableDoesNotTakeForEver(t *testing.T) {
+	t.Parallel()
+	s, now := routing.New(routing.DefaultSettings()), time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
+	do := func(c routing.Command) {
+		t.Helper()
+		if _, err := s.Apply(c, now); err != nil {
+			t.Fatal(err)
+		}
+	}
+	do(routing.PutQueue{ID: "q"})
+	const agents, jobs = 3000, 4000
+	for i := range agents {
+		do(routing.PutWorker{ID: strconv.Itoa(i), Spec: routing.WorkerSpec{
+			Queues: []string{"q"}, Capacity: 1, Channels: []routing.Channel{{ChannelID: "c", CapacityCostPerJob: 1}},
+			Labels: routing.Labels{"desk": routing.Number(float64(i))},
+		}})
+	}
+	for _, key := range []string{"Id", "desk"} {
+		for i := range jobs {
+			value := routing.Number(float64(i % agents))
+			if key == "Id" {
+				value = routing.Text(strconv.Itoa(i % agents))
+			}
+			do(routing.PutJob{ID: key + strconv.Itoa(i), Spec: routing.JobSpec{ChannelID: "c", QueueID: "q", RequestedWorkerSelectors: []routing.WorkerSelector{
+				where(key, routing.Equal, value), where("n", routing.NotEqual, routing.Number(float64(i))),
+			}}})
+		}
+	}
+	begin := time.Now()
+	if got := s.Unmatchable("q", 10); len(got) != 0 {
+		t.Errorf("%v can be taken", got)
+	}
+	if took := time.Since(begin); took > 2*time.Second {
+		t.Errorf("it took %v", took)
+	}
+}

@@ -1,0 +1,163 @@
+// Package routingtest runs a router for tests: a state behind a mutex, with a
+// log in memory in place of a store.
+//
+// Invariants:
+//   - what a call has answered is in the log, and Reopen finds exactly that
+//   - a call that fails on purpose (see Fail) says that the store is not
+//     available; whether its events are in the log is the test's choice
+package routingtest
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"weir"
+	"weir/routing"
+)
+
+// Engine is a [routing.Engine] for tests. It is safe for concurrent use.
+type Engine struct {
+	now   func() time.Time
+	set   routing.Settings
+	mu    sync.Mutex
+	state *routing.State
+	log   [][]routing.Event
+	watch []func([]routing.Event)
+	fault Fault
+}
+
+// Fault is what happens to the next call that changes something.
+type Fault int
+
+// The faults.
+const (
+	None Fault = iota
+	// LosesWrite: the events do not get into the log, and the state is rebuilt.
+	LosesWrite
+	// LosesAnswer: the events are in the log; the caller does not learn it.
+	LosesAnswer
+)
+
+// New makes an engine. The clock says when calls happen.
+func New(now func() time.Time) *Engine {
+	set := routing.DefaultSettings()
+	return &Engine{now: now, set: set, state: routing.New(set)}
+}
+
+// Fail makes the next call of Do fail.
+func (e *Engine) Fail(f Fault) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.fault = f
+}
+
+// Watch calls a function with the events of each call that are in the log. It
+// must not call the engine.
+func (e *Engine) Watch(f func([]routing.Event)) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.watch = append(e.watch, f)
+}
+
+// Do implements [routing.Engine].
+func (e *Engine) Do(ctx context.Context, build func(*routing.State, time.Time) (routing.Command, error), see func(*routing.State, []routing.Event)) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	now := e.now()
+	e.apply(nil, now)
+	c, err := build(e.state, now)
+	if err != nil {
+		return err
+	}
+	fault := e.fault
+	e.fault = None
+	events, err := e.state.Apply(c, now)
+	if fault == LosesWrite {
+		e.rebuild()
+		return unavailable()
+	}
+	e.keep(events)
+	if fault == LosesAnswer {
+		return unavailable()
+	}
+	if err == nil && see != nil {
+		see(e.state, events)
+	}
+	return err
+}
+
+func unavailable() error {
+	return weir.Errorf(weir.CodeUnavailable, "the store is not available, on purpose")
+}
+
+// View implements [routing.Engine].
+func (e *Engine) View(ctx context.Context, see func(*routing.State, time.Time)) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	now := e.now()
+	e.apply(nil, now)
+	see(e.state, now)
+	return nil
+}
+
+// Must applies a command that has to be obeyed.
+func (e *Engine) Must(c routing.Command) []routing.Event {
+	var out []routing.Event
+	err := e.Do(context.Background(), func(*routing.State, time.Time) (routing.Command, error) { return c, nil },
+		func(_ *routing.State, events []routing.Event) { out = events })
+	if err != nil {
+		panic(err)
+	}
+	return out
+}
+
+// Job gives a job as it is now.
+func (e *Engine) Job(id string) (j routing.Job, ok bool) {
+	_ = e.View(context.Background(), func(s *routing.State, _ time.Time) { j, ok = s.Job(id) })
+	return j, ok
+}
+
+func (e *Engine) apply(c routing.Command, now time.Time) {
+	events, _ := e.state.Apply(c, now)
+	e.keep(events)
+}
+
+func (e *Engine) keep(events []routing.Event) {
+	if len(events) == 0 {
+		return
+	}
+	e.log = append(e.log, events)
+	for _, f := range e.watch {
+		f(events)
+	}
+}
+
+// Reopen is a crash and a new start: the state is what the log says.
+func (e *Engine) Reopen() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.rebuild()
+}
+
+func (e *Engine) rebuild() {
+	e.state = routing.New(e.set)
+	for _, events := range e.log {
+		if err := e.state.Fold(events...); err != nil {
+			panic(err)
+		}
+	}
+}
+
+// Log gives what is durable, one element for each write.
+func (e *Engine) Log() [][]routing.Event {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return append([][]routing.Event(nil), e.log...)
+}

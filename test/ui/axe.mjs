@@ -1,0 +1,35 @@
+// Accessibility, as far as a program can judge it.
+import { createRequire } from "node:module";
+import { readFileSync } from "node:fs";
+
+const source = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+// axe looks for faults in a page as it is now. The debugger runs it, so that
+// the page's own policy stays in force.
+// colours: only the rules about colours, which are all that a theme changes.
+export async function axe(page, colours) {
+  if (!await page.evaluate(() => typeof window.axe !== "undefined")) await page.evaluate(source);
+  const faults = await page.evaluate(async (only) => {
+    const { violations } = await window.axe.run(document, { resultTypes: ["violations"], ...(only ? { runOnly: { type: "rule", values: ["color-contrast", "link-in-text-block"] } } : {}) });
+    return violations.map((v) => ({ id: v.id, impact: v.impact, help: v.help, nodes: v.nodes.slice(0, 3).map((n) => `${n.target.join(" ")}: ${n.failureSummary ?? ""}`.replace(/\s+/g, " ").slice(0, 300)) }));
+  }, colours);
+  return faults;
+}
+
+// sound throws if there is a serious fault.
+export async function sound(page, where, colours = false) {
+  const faults = (await axe(page, colours)).filter((f) => f.impact === "serious" || f.impact === "critical");
+  if (faults.length > 0) throw new Error(`${where}: ${faults.map((f) => `${f.impact} ${f.id}: ${f.help}\n  ${f.nodes.join("\n  ")}`).join("\n")}`);
+}
+
+// fits throws if the page as a whole can be scrolled sideways.
+export async function fits(page, where) {
+  const over = await page.evaluate(() => {
+    const width = document.documentElement.clientWidth;
+    if (document.documentElement.scrollWidth <= width) return null;
+    const bounded = (e) => e !== document.documentElement && e !== document.body && (getComputedStyle(e).overflowX !== "visible" || (e.parentElement && bounded(e.parentElement)));
+    const culprit = [...document.querySelectorAll("body *")].find((e) => !bounded(e) && (e.getBoundingClientRect().right > width + 1 || e.children.length === 0 && e.clientWidth > 0 && e.scrollWidth > e.clientWidth));
+    return { width: document.documentElement.scrollWidth, of: width, culprit: culprit ? `${culprit.tagName} ${culprit.id || culprit.className} ${(culprit.textContent ?? "").trim().slice(0, 60)}` : "unknown" };
+  });
+  if (over) throw new Error(`${where}: the page is ${over.width} wide in a window of ${over.of}: ${over.culprit}`);
+}

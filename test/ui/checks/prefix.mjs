@@ -1,0 +1,54 @@
+// A second Weir, with nothing in it, behind a path: what it says to do first,
+// and that nothing leads out of its path.
+import assert from "node:assert/strict";
+import { login } from "../browser.mjs";
+import { mark } from "../state.mjs";
+import { look4 } from "./look.mjs";
+import { act, heading, shows } from "../steps.mjs";
+
+const empty = {
+  "/": "There is no channel yet", "/contacts": "There are no contacts yet", "/dead-letters": "There are no dead letters", "/surveys": "There is no survey yet",
+  "/router": "Nobody uses the router yet", "/router/workers": "There is no worker", "/router/queues": "There is no queue", "/router/jobs": "There is no job", "/router/policies": "None.", "/audit": "Nobody has changed anything yet",
+};
+
+export async function prefix({ report, browser, lab }) {
+  const token = mark();
+  const weir = await lab.weir("behind", { token, env: { WEIR_PATH_PREFIX: "/behind/weir" } });
+  browser.allow(weir.url);
+  const page = await browser.window();
+  const strayed = [];
+  page.on("request", (r) => { if (!r.url().startsWith(weir.url)) strayed.push(r.url()); });
+  await report.check("prefix: the login page says how to get a token, and lets in", page, async () => {
+    await page.goto(`${weir.url}/login`);
+    await shows(page, "main", "weir token create");
+    await look4(page, "login");
+    await login(page, weir.url, token);
+    const cookie = (await page.context().cookies()).find((c) => c.name === "weir_session");
+    assert.equal(cookie.path, "/behind/weir");
+  });
+  for (const [path, text] of Object.entries(empty)) {
+    await report.check(`empty: ${path} says what to do first`, page, async () => {
+      await page.goto(weir.url + path);
+      await shows(page, "main", text);
+      await look4(page, path);
+      const links = await page.locator("a[href^='/'], form[action^='/']").evaluateAll((all) => all.map((e) => e.getAttribute("href") ?? e.getAttribute("action")));
+      for (const link of links) assert.ok(link.startsWith("/behind/weir/"), link);
+    });
+  }
+  await report.check("prefix: actions, updates and the theme stay below it", page, async () => {
+    await page.goto(`${weir.url}/`);
+    await shows(page, "#connection", /live/);
+    await page.evaluate(() => { window.stayed = true; });
+    await weir.api("PUT", "/v1/channels/first", { type: "nuntium", capacity: 2, paused: true, settings: { base_url: "http://127.0.0.1:9", account: "a", application: "b", password: mark(), channel: "c" } });
+    await shows(page, "#channels", /first/);
+    assert.equal(await page.evaluate(() => window.stayed), true);
+    await act(page, "#resume-first", /first goes on/);
+    await page.click(".theme button");
+    await heading(page, "first");
+    await page.click("text=Log out");
+    await heading(page, "Log in");
+    assert.deepEqual(strayed, []);
+  });
+  await page.context().close();
+  return weir;
+}

@@ -1,0 +1,87 @@
+// The router: its wallboard, people, queues, jobs and policies, and what can
+// be done with them.
+import assert from "node:assert/strict";
+import { login } from "../browser.mjs";
+import { soon } from "../lab.mjs";
+import { act, answer, fact, heading, open, shows, tile } from "../steps.mjs";
+
+const version = "api-version=2024-01-18-preview";
+
+export async function routing({ report, browser, weir, operator, known }) {
+  const page = await browser.window();
+  await login(page, weir.url, operator.token, "/router");
+  const go = (path) => page.goto(weir.url + path);
+  const worker = (id) => weir.get(`/routing/workers/${id}?${version}`);
+  const job = (id) => weir.get(`/routing/jobs/${id}?${version}`);
+  await report.check("router: the wallboard counts workers, jobs, offers and queues", page, async () => {
+    await soon(async () => { // offers expire and are made anew
+      const figures = await weir.get(`/routing/figures?${version}`);
+      const shown = await Promise.all(["Jobs waiting", "Offers out", "Active workers", "Assigned jobs"].map((name) => tile(page, name, "#board")));
+      assert.deepEqual(shown.map(Number), [figures.jobs.queued, figures.offersOut, figures.workers.active, figures.jobs.assigned]);
+      return true;
+    }, "the figures of the router");
+    for (const id of ["helpdesk", "billing", "interviews"]) await shows(page, "#queues", id);
+  });
+  await report.check("router: lists of workers, jobs and queues are filtered and lead on", page, async () => {
+    await page.click(".links >> text=Workers");
+    await heading(page, "Workers of the router");
+    await page.selectOption("#by-state", "inactive");
+    await page.click("main form button");
+    await page.waitForURL(/state=inactive/);
+    await shows(page, "#workers", "eve");
+    assert.ok(!(await page.locator("#workers").textContent()).includes("ana"));
+    await go("/router/jobs");
+    await page.selectOption("#by-status", "assigned");
+    await page.click("main form button");
+    await page.waitForURL(/status=assigned/);
+    await shows(page, "#jobs", known.assigned);
+    await go("/router/queues");
+    await page.click("text=billing");
+    await heading(page, "billing");
+    await shows(page, "main", /Nobody could take 1.*nobody/);
+  });
+  await report.check("router: a worker is taken out of offers and made available again", page, async () => {
+    await go("/router/workers/bo");
+    const asked = await open(page, "#off");
+    assert.match(asked, /gets no new offers/);
+    assert.match(await answer(page), /bo gets no more offers/);
+    assert.equal((await worker("bo")).availableForOffers, false);
+    await act(page, "#on", /bo is available/);
+    assert.equal((await worker("bo")).availableForOffers, true);
+  });
+  await report.check("router: a job is given back to its queue", page, async () => {
+    await go(`/router/jobs/${known.givenBack}`);
+    await open(page, "#unassign");
+    assert.match(await answer(page), /waits again/);
+    assert.ok(["queued", "assigned"].includes((await job(known.givenBack)).status));
+  });
+  await report.check("router: a job is completed with a note, and closed", page, async () => {
+    await go(`/router/jobs/${known.assigned}`);
+    await open(page, "#complete");
+    await page.fill("#field-note", "They were glad");
+    assert.match(await answer(page), /is completed/);
+    assert.equal((await job(known.assigned)).status, "completed");
+    await shows(page, "#job", "They were glad");
+    await open(page, "#close");
+    await page.fill("#field-disposition", "solved");
+    assert.match(await answer(page), /is closed/);
+    const now = await job(known.assigned);
+    assert.equal(`${now.status} ${now.dispositionCode}`, "closed solved");
+    assert.equal(await page.locator("#job a.button").count(), 0);
+  });
+  await report.check("router: a job that nobody could take is cancelled", page, async () => {
+    await go("/router/jobs/nobody");
+    await shows(page, "#job", /Klingon/);
+    await open(page, "#cancel");
+    assert.equal(await fact(page, "Queue"), "billing");
+    assert.match(await answer(page), /nobody is cancelled/);
+    await soon(async () => (await job("nobody")).status === "cancelled", "the end of the job");
+  });
+  await report.check("router: policies are shown, whole", page, async () => {
+    await go("/router/policies");
+    for (const id of ["idle", "turns", "by-topic", "impatient"]) await shows(page, "main", id);
+    await page.locator("details summary").first().click();
+    assert.match(await page.locator("details[open] pre").first().textContent(), /"mode"/);
+  });
+  await page.context().close();
+}

@@ -1,0 +1,68 @@
+// Who is let in, and for how long.
+import assert from "node:assert/strict";
+import { login } from "../browser.mjs";
+import { heading, shows } from "../steps.mjs";
+
+const pathOf = (page) => new URL(page.url()).pathname;
+
+export async function session({ report, browser, weir }) {
+  const page = await browser.window();
+  await report.check("session: without a token every page leads to the login", page, async () => {
+    for (const path of ["/", "/channels/texts", "/contacts", "/surveys", "/router", "/audit"]) {
+      await page.goto(weir.url + path);
+      assert.equal(pathOf(page), "/login", path);
+      assert.equal(await page.locator("header nav a").count(), 0, "pages are named to nobody");
+    }
+  });
+  await report.check("session: a wrong token is refused, and not repeated in the page", page, async () => {
+    await page.goto(`${weir.url}/login`);
+    await page.fill("#token", "weir_wrong_canarywrongtoken");
+    await page.click("main button.primary");
+    await shows(page, "#wrong", "does not open the dashboard");
+    assert.equal(await page.locator("#token").inputValue(), "");
+    assert.equal(await page.locator("#token").getAttribute("aria-invalid"), "true");
+    assert.ok(!(await page.content()).includes("canarywrongtoken"));
+  });
+  await report.check("session: the right token leads on to the page that was asked for", page, async () => {
+    await login(page, weir.url, weir.token, "/surveys");
+    assert.equal(pathOf(page), "/surveys");
+    const cookie = (await page.context().cookies()).find((c) => c.name === "weir_session");
+    assert.ok(cookie.httpOnly && cookie.sameSite === "Strict", "no script and no other site gets the cookie");
+    assert.equal(await page.evaluate(() => document.cookie), "");
+  });
+  await report.check("session: the switch makes it dark, light, and as the system is", page, async () => {
+    const paper = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    const light = await paper();
+    await page.click(".theme button");
+    await page.waitForFunction(() => document.documentElement.dataset.theme === "dark");
+    assert.equal(pathOf(page), "/surveys", "it stays on the page");
+    assert.notEqual(await paper(), light);
+    await page.emulateMedia({ colorScheme: "dark" });
+    await page.click(".theme button");
+    await page.waitForFunction(() => document.documentElement.dataset.theme === "light");
+    assert.equal(await paper(), light, "the choice is above the system");
+    await page.click(".theme button");
+    await page.waitForFunction(() => !document.documentElement.dataset.theme);
+    assert.notEqual(await paper(), light, "as the system is");
+    await page.emulateMedia({ colorScheme: "light" });
+    assert.equal(await paper(), light);
+  });
+  await report.check("session: who logs out is out", page, async () => {
+    await page.click("text=Log out");
+    await heading(page, "Log in");
+    assert.equal((await page.context().cookies()).filter((c) => c.name === "weir_session").length, 0);
+    await page.goto(weir.url);
+    assert.equal(pathOf(page), "/login");
+    await page.goBack();
+    await page.reload();
+    assert.equal(pathOf(page), "/login", "going back shows nothing");
+  });
+  await report.check("session: a token that is revoked ends an open page within seconds", page, async () => {
+    const guest = await weir.newToken("guest", ["contacts:read"]);
+    await login(page, weir.url, guest.token);
+    await shows(page, "#connection", "live");
+    await weir.cli(["token", "revoke", guest.id]);
+    await page.waitForURL((at) => at.pathname === "/login", { timeout: 15_000 });
+  });
+  await page.context().close();
+}

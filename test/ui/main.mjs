@@ -1,0 +1,65 @@
+// Drives the dashboard of a running Weir in a headless Chromium: every page
+// and action, with and without scripts, keyboard and rights, at two widths,
+// light and dark. `make test-ui` runs it; a word as argument runs only the
+// checks whose part has that name.
+import { Browser } from "./browser.mjs";
+import { Lab } from "./lab.mjs";
+import { Report } from "./report.mjs";
+import { fill, newSecrets, providers } from "./state.mjs";
+import { alarm } from "./checks/alarm.mjs";
+import { audit } from "./checks/audit.mjs";
+import { channels } from "./checks/channels.mjs";
+import { dead } from "./checks/dead.mjs";
+import { keyboard } from "./checks/keyboard.mjs";
+import { live } from "./checks/live.mjs";
+import { look } from "./checks/look.mjs";
+import { plain } from "./checks/plain.mjs";
+import { prefix } from "./checks/prefix.mjs";
+import { quiet } from "./checks/quiet.mjs";
+import { rights } from "./checks/rights.mjs";
+import { routing } from "./checks/routing.mjs";
+import { session } from "./checks/session.mjs";
+import { survey } from "./checks/survey.mjs";
+
+const parts = { alarm, look, session, rights, channels, dead, survey, routing, live, keyboard, plain, audit, prefix, quiet };
+
+const limit = 10 * 60_000; // a run that hangs is ended
+
+async function main() {
+  const chosen = process.argv.slice(2);
+  const report = new Report();
+  const lab = new Lab();
+  const late = setTimeout(() => { report.say("FAIL  it took too long"); finish(1); }, limit);
+  late.unref();
+  let browser;
+  const finish = async (code) => {
+    clearTimeout(late);
+    await browser?.close().catch(() => {});
+    await lab.end();
+    process.exit(code);
+  };
+  for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => finish(1));
+  try {
+    const secrets = newSecrets();
+    const at = await providers(lab, secrets);
+    const weir = await lab.weir("weir", { token: secrets.token, key: secrets.key });
+    report.say("Weir and its providers run");
+    const known = await fill(weir, at, secrets);
+    const operator = await weir.newToken("operator", ["contacts:read", "contacts:write", "channels:admin", "surveys:admin", "router", "pii:read"]);
+    report.say("Weir is filled");
+    browser = await Browser.open();
+    browser.allow(weir.url);
+    const run = { report, lab, weir, at, browser, secrets, known, operator, others: [] };
+    for (const [name, part] of Object.entries(parts)) {
+      if (chosen.length > 0 && !chosen.includes(name)) continue;
+      const other = await part(run);
+      if (other) run.others.push(other);
+    }
+  } catch (error) {
+    report.only = null;
+    await report.check("the run itself", null, () => { throw error; });
+  }
+  await finish(report.end() ? 0 : 1);
+}
+
+await main();

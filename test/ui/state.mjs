@@ -1,0 +1,125 @@
+// A Weir with something of everything: what the checks look at. Numbers are of
+// the range that is kept for stories; secrets are marked, so that they are
+// found where they must not be.
+import { randomBytes } from "node:crypto";
+import { soon } from "./lab.mjs";
+import { router } from "./state-router.mjs";
+import { surveys } from "./state-surveys.mjs";
+
+export const mark = () => `canary${randomBytes(9).toString("hex")}`;
+
+// phone is the n-th number, as it is written everywhere.
+export const phone = (n) => `+1555010${String(n).padStart(4, "0")}`;
+
+// secrets are made anew for each run.
+export function newSecrets() {
+  return { token: mark(), key: randomBytes(32).toString("base64"), nuntium: mark(), verboice: mark(), webhook: mark() };
+}
+
+// providers starts the simulated providers: for texts and for calls that work,
+// one that never says whether it took a call, and one that takes none.
+export async function providers(lab, secrets) {
+  const account = `me,password=${secrets.verboice}`;
+  const [texts, calls, silent, failing] = await Promise.all([
+    lab.simulator("nuntium", "nuntium", [
+      ...["texts", "held", "goner", "spare"].flatMap((name) => ["--application", `${name},password=${secrets.nuntium}`, "--channel", `${name},application=${name}`]),
+      "--queue-time", "300ms", "--deliver-time", "2500ms", "--confirm-time", "1200ms", "--outcome", "failed:*13", "--seed", "7",
+    ]),
+    lab.simulator("verboice", "verboice", [
+      "--account", account, "--channel", "main,id=1,limit=10", "--ring", "700ms", "--talk", "3s", "--skip-flows", "--seed", "7",
+      "--outcome", "dial-failed=404:*13", "--outcome", "dial-failed=503:*23", "--outcome", "busy:*7", "--outcome", "no-answer:*8",
+    ]),
+    lab.simulator("silent", "verboice", ["--account", account, "--channel", "main,id=1,limit=10", "--fault", "hang@send"]),
+    lab.simulator("failing", "verboice", ["--account", account, "--channel", "main,id=1,limit=10", "--fault", "status=503@send"]),
+  ]);
+  return { texts, calls, silent, failing };
+}
+
+// channelsOf are the channels by name.
+function channelsOf(at, secrets) {
+  const nuntium = (name, more = {}) => ({
+    type: "nuntium", name: `Texts, ${name}`,
+    settings: { base_url: at.texts, account: "demo", application: name, password: secrets.nuntium, channel: name }, ...more,
+  });
+  const verboice = (base, capacity, name) => ({ type: "verboice", name, capacity, settings: { base_url: base, username: "me", password: secrets.verboice, channel: "main" } });
+  return {
+    texts: nuntium("texts", { capacity: 24 }),
+    calls: verboice(at.calls, 10, "Calls"),
+    held: nuntium("held", { capacity: 6, paused: true }),
+    goner: nuntium("goner", { capacity: 4, paused: true }),
+    spare: nuntium("spare", { capacity: 3 }),
+    unsure: verboice(at.silent, 8, "A line that says nothing"),
+    failing: verboice(at.failing, 5, "A line that takes no call"),
+    broken: { type: "nuntium", name: "A provider that is gone", capacity: 5, settings: { base_url: "http://127.0.0.1:9", account: "demo", application: "weir", password: secrets.nuntium, channel: "sms" } },
+    people: { type: "workers", name: "Interviewers", capacity: 6, settings: { queue: "interviews", selectors: "language=*" } },
+  };
+}
+
+const text = (n, key, more = {}) => ({ key, to: phone(n), messages: ["Hello from Weir"], ...more });
+const call = (n, key, more = {}) => ({ key, to: phone(n), call: { twiml: "<Response><Say>Hello</Say></Response>" }, ...more });
+// works tells whether the simulated providers reach a number: see the rules
+// with which they are started.
+const works = (n) => ![13, 23].includes(n % 100);
+const those = (from, count, make) => many(count, (i) => from + i).filter(works).map(make);
+const many = (count, make) => Array.from({ length: count }, (_, i) => make(i));
+
+// fill gives a Weir something of everything, and waiting contacts for some
+// minutes.
+export async function fill(weir, at, secrets, waiting = 5400) {
+  for (const [name, body] of Object.entries(channelsOf(at, secrets))) {
+    if (name !== "people") await weir.api("PUT", `/v1/channels/${name}`, body);
+  }
+  await router(weir);
+  await weir.api("PUT", "/v1/channels/people", channelsOf(at, secrets).people);
+  const queue = async (channel, contacts) => {
+    for (let from = 0; from < contacts.length; from += 900) await weir.api("POST", `/v1/channels/${channel}/contacts`, { contacts: contacts.slice(from, from + 900) });
+  };
+  // Those that fail go first.
+  await queue("texts", many(6, (i) => text(i * 100 + 13, `bad-${i}`, { priority: "high" })));
+  await queue("calls", [...many(4, (i) => call(i * 100 + 13, `nobody-${i}`, { priority: "high" })), ...many(3, (i) => call(i * 100 + 23, `line-${i}`, { priority: "high" }))]);
+  await queue("unsure", many(5, (i) => call(1200 + i, `unsure-${i}`)));
+  await queue("failing", many(9, (i) => call(1250 + i, `failing-${i}`)));
+  await queue("broken", many(3, (i) => text(1300 + i, `broken-${i}`)));
+  await queue("held", many(12, (i) => text(1400 + i, `held-${i}`, { labels: { region: i % 2 ? "north" : "south" } })));
+  await queue("goner", many(2, (i) => text(1500 + i, `goner-${i}`)));
+  await queue("people", many(3, (i) => ({ key: `talk-${i}`, to: phone(1600 + i), labels: { language: "Spanish" }, messages: ["Ask about the flu vaccination"] })));
+  await surveys(weir);
+  await queue("texts", those(2000, waiting, (n) => text(2000 + n % 2000, `t-${n}`)));
+  await queue("calls", those(4000, Math.ceil(waiting / 3), (n) => call(4000 + n % 900, `c-${n}`)));
+  await incoming(at);
+  await settled(weir);
+  return known(weir);
+}
+
+// incoming has people send messages.
+async function incoming(at) {
+  for (const [i, body] of ["When will you call me?", "Thank you", "Who is this? Call me at +15550109999"].entries()) {
+    const answer = await fetch(`${at.texts}/_simulator/incoming`, {
+      method: "POST", headers: { "Content-Type": "application/json" },
+      body: JSON.stringify({ from: phone(1700 + i).slice(1), to: "100", body, channel: "texts", application: "texts" }),
+    });
+    if (!answer.ok) throw new Error(`a message that comes in: ${answer.status} ${await answer.text()}`);
+  }
+}
+
+// settled waits until everything that the checks look for is there.
+async function settled(weir) {
+  const channel = (name) => weir.get(`/v1/channels/${name}`);
+  await soon(async () => (await weir.get("/v1/dead-letters/groups")).groups.length >= 3, "dead letters of three reasons", 60_000);
+  await soon(async () => (await channel("unsure")).unknown > 0, "unknowns", 30_000);
+  await soon(async () => (await channel("broken")).state === "error", "a channel in error", 30_000);
+  await soon(async () => (await channel("failing")).breaker.state !== "closed", "an open breaker", 30_000);
+  await soon(async () => (await channel("texts")).in_flight > 4, "a busy channel", 30_000);
+  await soon(async () => (await weir.get("/v1/channels/texts/incoming")).incoming.length >= 3, "messages that came in", 30_000);
+  await soon(async () => (await weir.get("/v1/surveys/quick")).state === "done", "a survey that is done", 60_000);
+}
+
+// known are the ids that pages are asked for with.
+async function known(weir) {
+  const first = async (query) => (await weir.get(`/v1/contacts?limit=1&${query}`)).contacts[0].id;
+  const assigned = (await weir.get("/routing/jobs?status=assigned&api-version=2024-01-18-preview")).value.map((j) => j.id).filter((id) => id.startsWith("call-"));
+  return {
+    assigned: assigned[0], givenBack: assigned[1], done: await first("channel=texts&key=bad-0"), dead: await first("channel=calls&key=nobody-0"), waiting: await first("channel=held&key=held-0"),
+    respondent: (await weir.get("/v1/surveys/vaccines/respondents?limit=1&status=completed")).respondents[0].id,
+  };
+}

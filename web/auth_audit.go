@@ -1,0 +1,149 @@
+package web
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"weir"
+)
+
+// mostWaiting bounds the entries that wait to be written while the store is
+// down.
+const mostWaiting = 10_000
+
+// Trail is the audit log on its way into the store. No request waits for it:
+// [Trail.Write] has to be called every second, and at the end.
+type Trail struct {
+	store   weir.AuditStore
+	mu      sync.Mutex
+	waiting []weir.AuditEntry
+	lost    int
+}
+
+// NewTrail makes one over a store.
+func NewTrail(store weir.AuditStore) *Trail { return &Trail{store: store} }
+
+func (t *Trail) add(e weir.AuditEntry) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.waiting) >= mostWaiting {
+		t.lost++
+		return
+	}
+	t.waiting = append(t.waiting, e)
+}
+
+// Write writes what waits. What cannot be written waits on.
+func (t *Trail) Write(ctx context.Context) error {
+	t.mu.Lock()
+	list, lost := t.waiting, t.lost
+	t.waiting, t.lost = nil, 0
+	t.mu.Unlock()
+	if len(list) > 0 {
+		if err := t.store.AddAudit(ctx, list); err != nil {
+			t.mu.Lock()
+			defer t.mu.Unlock()
+			t.waiting = append(list, t.waiting...)
+			t.lost += lost
+			return err
+		}
+	}
+	if lost > 0 {
+		return fmt.Errorf("%d entries of the audit log were lost while the store was down; the log has their lines", lost)
+	}
+	return nil
+}
+
+// traffic are the routes that change something and yet are not in the audit log:
+// what comes in by the thousand, and leaves its own trace.
+func traffic(id string) bool { return id == "post-contacts" || id == "post-disposition" }
+
+// audited tells whether who asked for this is worth remembering. Refusals of
+// those without a token are not, or strangers could fill the store, and neither
+// is what was only tried.
+func (w *recorder) audited() bool {
+	return w.route != nil && w.route.method != http.MethodGet && !traffic(w.route.id) && !w.tried &&
+		w.status != http.StatusUnauthorized && w.status != http.StatusTooManyRequests
+}
+
+// plainName is a name that can be no secret of ours: those of channels, surveys,
+// contacts and respondents.
+var plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$`)
+
+// subject is what a request is about, by the names in its path.
+func subject(r *http.Request) string {
+	var names []string
+	for _, part := range []string{"channel", "survey", "id"} {
+		if name := r.PathValue(part); plainName.MatchString(name) {
+			names = append(names, maskValue(name))
+		}
+	}
+	return strings.Join(names, "/")
+}
+
+// remember adds a request to the audit log.
+func (s *service) remember(rec *recorder, r *http.Request, id string, at time.Time) {
+	if s.Trail != nil && rec.audited() {
+		s.Trail.add(weir.AuditEntry{At: at, Token: rec.who, Action: rec.route.id, Subject: subject(r), Status: rec.status, Request: id})
+	}
+}
+
+// AuditView is an entry of the audit log.
+type AuditView struct {
+	ID      string    `json:"id"`
+	At      time.Time `json:"at"`
+	Token   string    `json:"token,omitempty" doc:"id of the token; absent: none was needed"`
+	Action  string    `json:"action" doc:"operationId of the request" example:"put-channel"`
+	Subject string    `json:"subject,omitempty" doc:"of what: the names in the path" example:"sms"`
+	Status  int       `json:"status" doc:"of the answer"`
+	Request string    `json:"request" doc:"X-Request-Id of the answer"`
+}
+
+// AuditList is one page of the audit log.
+type AuditList struct {
+	Entries    []AuditView `json:"entries"`
+	NextCursor string      `json:"next_cursor,omitempty" doc:"absent on the last page"`
+}
+
+func (s *service) auditRoutes() []*route {
+	return []*route{{
+		method: "GET", path: "/v1/audit", id: "list-audit", tag: "access",
+		summary: "Who changed what, newest first",
+		description: "Changes of channels, surveys and respondents and cancellations of contacts, also those that were refused for lack of a scope. " +
+			"Queued contacts and reported dispositions are not in it. Entries appear within seconds and stay for 90 days.",
+		query: paging(100, 1000), handle: s.listAudit,
+		answers: []answer{{http.StatusOK, "one page", typeOf[AuditList]()}},
+	}}
+}
+
+func (s *service) listAudit(c *call) (reply, error) {
+	most, before := c.query.number("limit"), int64(0)
+	if cursor := c.query.text("cursor"); cursor != "" {
+		var err error
+		if before, err = strconv.ParseInt(cursor, 10, 64); err != nil || before < 1 {
+			c.wrong.add("/cursor", "format", "must be the next_cursor of a page before")
+			return reply{}, c.refuse()
+		}
+	}
+	rows, err := s.Trail.store.Audit(c, before, most+1)
+	if err != nil {
+		return reply{}, err
+	}
+	page := AuditList{Entries: []AuditView{}}
+	if len(rows) > most {
+		rows = rows[:most]
+		page.NextCursor = strconv.FormatInt(rows[most-1].ID, 10)
+	}
+	for _, e := range rows {
+		page.Entries = append(page.Entries, AuditView{
+			ID: strconv.FormatInt(e.ID, 10), At: e.At.UTC(), Token: e.Token, Action: e.Action, Subject: e.Subject, Status: e.Status, Request: e.Request,
+		})
+	}
+	return reply{status: http.StatusOK, body: page}, nil
+}

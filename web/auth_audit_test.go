@@ -1,0 +1,141 @@
+package web_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"weir"
+	"weir/persistence/storetest"
+	"weir/web"
+)
+
+func TestAuditLog(t *testing.T) {
+	t.Parallel()
+	clock := &clock{now: start}
+	tokens, store := newBearers(t, clock.Now), storetest.SQLite(t)
+	trail := web.NewTrail(store)
+	r := newRig(t, func(o *web.Options) { o.Gate, o.Now, o.Trail = tokens.gate, clock.Now, trail })
+	admin := tokens.text["channels:admin"]
+	for _, x := range []struct{ method, path, body, token string }{
+		{"PUT", "/v1/channels/a", goodTexts, admin},
+		{"GET", "/v1/channels/a", "", admin},                                        // no change
+		{"POST", "/v1/channels/a/contacts", batch(text("")), apiCanary},             // traffic
+		{"PUT", "/v1/channels/b", goodTexts, "nobody's"},                            // by nobody
+		{"PUT", "/v1/channels/b", goodTexts, tokens.text["contacts:write"]},         // refused
+		{"PATCH", "/v1/channels/a", `{"paused":1}`, admin},                          // wrong
+		{"PUT", "/v1/channels/" + phoneCanary[1:], goodTexts, admin},                // a name like a number
+		{"POST", "/v1/surveys/s:launch", "", apiCanary},                             // no such survey
+		{"DELETE", "/v1/contacts/CANARY%20text", "", tokens.text["contacts:write"]}, // no id at all
+	} {
+		r.as(x.method, x.path, x.body, x.token)
+	}
+	if page := into[web.AuditList](t, r.as("GET", "/v1/audit", "", admin), 200); len(page.Entries) != 0 {
+		t.Errorf("a request waited for the store: %+v", page)
+	}
+	if err := trail.Write(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for cursor := ""; ; {
+		page := into[web.AuditList](t, r.as("GET", "/v1/audit?limit=4&cursor="+cursor, "", admin), 200)
+		for _, e := range page.Entries {
+			who := "nobody"
+			for name, text := range tokens.text {
+				if id, ok := weir.TokenID(text); ok && id == e.Token || e.Token == "configured-1" && name == "configured" {
+					who = name
+				}
+			}
+			got = append(got, strings.Join([]string{who, e.Action, e.Subject, map[bool]string{true: "done", false: "refused"}[e.Status < 400]}, " "))
+			if !e.At.Equal(start) || e.Request == "" {
+				t.Errorf("%+v", e)
+			}
+		}
+		if cursor = page.NextCursor; cursor == "" {
+			break
+		}
+	}
+	want := []string{
+		"contacts:write cancel-contact  refused", "configured launch-survey s refused", "channels:admin put-channel ***77 done",
+		"channels:admin patch-channel a refused", "contacts:write put-channel b refused", "channels:admin put-channel a done",
+	}
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("got:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if g := r.as("GET", "/v1/audit?cursor=x", "", admin); g.status != 422 {
+		t.Errorf("cursor: %d", g.status)
+	}
+	if !strings.Contains(r.logs.String(), "level=INFO msg=\"http request\" route=/v1/channels/{channel} method=PUT status=201") {
+		t.Error("the log does not tell of a change")
+	}
+}
+
+// brokenAudit is a store that does not answer.
+type brokenAudit struct {
+	weir.AuditStore
+	down bool
+}
+
+func (b *brokenAudit) AddAudit(ctx context.Context, list []weir.AuditEntry) error {
+	if b.down {
+		return errors.New("down")
+	}
+	return b.AuditStore.AddAudit(ctx, list)
+}
+
+// While the store is down entries wait, a bounded number of them.
+func TestAuditLogWaitsForItsStore(t *testing.T) {
+	t.Parallel()
+	store := storetest.SQLite(t)
+	broken := &brokenAudit{store, true}
+	trail := web.NewTrail(broken)
+	r := newRig(t, func(o *web.Options) { o.Trail = trail })
+	change := func() { r.as("DELETE", "/v1/contacts/x", "", apiCanary) }
+	change()
+	if err := trail.Write(t.Context()); err == nil {
+		t.Error("the failure is not told")
+	}
+	for range 10_004 {
+		change()
+	}
+	broken.down = false
+	if err := trail.Write(t.Context()); err == nil || !strings.Contains(err.Error(), "5 entries") {
+		t.Errorf("what was lost: %v", err)
+	}
+	if err := trail.Write(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if list, err := store.Audit(t.Context(), 0, 20_000); err != nil || len(list) != 10_000 {
+		t.Errorf("%d entries, %v", len(list), err)
+	}
+}
+
+// A question changes nothing: who only looks how many dead letters there are has
+// queued none again, and is not said to have.
+func TestWhatWasOnlyTriedIsNotInTheAuditLog(t *testing.T) {
+	t.Parallel()
+	store := storetest.SQLite(t)
+	trail := web.NewTrail(store)
+	r, _, list := deadRig(t, 3, func(o *web.Options) { o.Trail = trail })
+	for _, step := range []string{"requeue", "discard"} {
+		for _, body := range []string{`{"contacts":["` + list[0].Ref.String() + `"],"dry_run":true}`, `{"all":true,"dry_run":true}`} {
+			if g := r.do("POST", "/v1/dead-letters:"+step, body); g.status != 200 {
+				t.Fatalf("%d %s", g.status, g.body)
+			}
+		}
+	}
+	r.do("POST", "/v1/dead-letters:discard", `{"all":true}`)
+	if err := trail.Write(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := store.Audit(t.Context(), 0, 10)
+	entries = slices.DeleteFunc(entries, func(e weir.AuditEntry) bool { return e.Action == "put-channel" })
+	if err != nil || len(entries) != 1 || entries[0].Action != "discard-dead-letters" {
+		t.Errorf("%+v %v", entries, err)
+	}
+	if logs := r.logs.String(); strings.Count(logs, "level=INFO msg=\"http request\" route=/v1/dead-letters") != 1 {
+		t.Errorf("the log tells of it:\n%s", logs)
+	}
+}

@@ -1,0 +1,35 @@
+package web_test
+
+import (
+	"strings"
+	"testing"
+
+	"weir"
+)
+
+// A provider says why it refused a number in words of its own, and a program
+// that makes keys of numbers may leave the country out.
+func TestOnesOwnNumberIsMaskedHoweverItIsWritten(t *testing.T) {
+	t.Parallel()
+	r, tokens, _ := everybody(t)
+	ch := r.channel("b", "texts")
+	for _, x := range []struct{ reason, want string }{
+		{"cannot reach (555) 999-8877 now", "cannot reach ***77 now"},
+		{"no route to 5559998877", "no route to ***77"},
+		{"no route to 05559998877", "no route to ***77"},
+		{"no route to 001 555 999 88 77.", "no route to ***77."},
+		{"999.8877 is busy", "***77 is busy"},
+		{"guid 1700000000000000 is not known", "guid 1700000000000000 is not known"},
+	} {
+		c := r.contact(ch, weir.Progress{State: weir.Done, Outcome: weir.Failed, Reason: x.reason, Attempt: 1}, func(c *weir.Contact) {
+			c.Key = "r17-" + phoneCanary[2:]
+			c.Labels = map[string]string{"number": phoneCanary[2:], "case": "a-" + phoneCanary[2:]}
+		})
+		for _, path := range []string{"/v1/contacts/" + c.Ref.String(), "/v1/contacts/" + c.Ref.String() + "/timeline"} {
+			g := r.as("GET", path, "", tokens.text["contacts:read"])
+			if g.status != 200 || !strings.Contains(g.body, `"`+x.want+`"`) || strings.Contains(g.body, phoneCanary[5:]) {
+				t.Errorf("%s: %s: %d %s", x.reason, path, g.status, g.body)
+			}
+		}
+	}
+}

@@ -1,0 +1,166 @@
+package web_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"weir"
+	"weir/events"
+	"weir/surveys"
+	"weir/web"
+)
+
+func TestNumbersInTexts(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"":                              "",
+		"call me":                       "call me",
+		"I am 34, 180 cm, from 12345":   "I am 34, 180 cm, from 12345",
+		"call +1 (555) 999-8877 please": "call ***77 please",
+		"15559998877":                   "***77",
+		"0155.5999.88":                  "***88",
+		"a 5559998 b 5559997":           "a ***98 b ***97",
+	} {
+		if got := web.MaskText(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+	for value, want := range map[string]string{
+		"+15559998877": "***77", "15559998877": "***77", "north": "north", "34": "34", "123456": "123456",
+		"2026-03-01T12:00:00Z": "2026-03-01T12:00:00Z", "1-hq3k9": "1-hq3k9", "tel:+15559998877;x": "tel:***77;x",
+		"3f2504e0-4f89-11d3-9a0c-0305e82c3301": "3f2504e0-4f89-11d3-9a0c-0305e82c3301",
+	} {
+		if got := web.MaskValue(value); got != want {
+			t.Errorf("%q: %q, want %q", value, got, want)
+		}
+	}
+}
+
+// No number with a plus survives in any text.
+func TestNoNumberSurvives(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		number := "+" + rapid.StringMatching(`[1-9][0-9]{7,14}`).Draw(t, "number")
+		text := rapid.String().Draw(t, "before") + number + rapid.String().Draw(t, "after")
+		for _, masked := range []string{web.MaskText(text), web.MaskValue(text)} {
+			if strings.Contains(masked, number[1:]) {
+				t.Fatalf("%q became %q", text, masked)
+			}
+		}
+	})
+}
+
+// everybody is a rig with somebody's number wherever a number can be, and the
+// tokens of two readers, of whom one may see it.
+func everybody(t *testing.T) (r *rig, tokens bearers, contact string) {
+	t.Helper()
+	clock := &clock{now: start}
+	store := &storeOfEvents{}
+	tokens = newBearers(t, clock.Now)
+	r = newRig(t, func(o *web.Options) { o.Gate, o.Now, o.Events = tokens.gate, clock.Now, store })
+	ch := r.channel("a", "texts")
+	c := r.contact(ch, weir.Progress{State: weir.Done, Outcome: weir.Failed, Reason: "no route to " + phoneCanary, ProviderRef: phoneCanary, Attempt: 1}, func(c *weir.Contact) {
+		c.Key, c.Survey = "k-"+phoneCanary[1:], "s"
+		c.Labels = map[string]string{"phone": phoneCanary[1:], "note": "at " + phoneCanary}
+		c.Messages = []string{"is " + phoneCanary + " your number?"}
+		c.Call = &weir.Call{CallbackURL: "https://x.example/?n=%2B" + phoneCanary[1:], TwiML: "<Dial>" + phoneCanary + "</Dial>"}
+	})
+	r.incoming[ch.ID] = []weir.Incoming{{ID: 1, From: phoneCanary[1:], To: phoneCanary, Body: "I am +1 555 999 8877 or " + phoneCanary, GUID: "g", ReceivedAt: start,
+		Fields: map[string]string{"sender": phoneCanary, "text": phoneCanary[1:], "guid": "g"}}}
+	r.put("s", "")
+	r.respondent(1, active, func(p *surveys.Respondent) {
+		p.Phone = phoneCanary
+		p.Attributes = map[string]string{"other": phoneCanary, "same": phoneCanary[1:], "age": "34"}
+	})
+	data := `{"tags":{"to":"` + phoneCanary + `"},"text":"call ` + phoneCanary[1:] + `","n":1700000000000000}`
+	store.list = []events.Event{
+		{ID: 1, Type: "a", Source: "router", Subject: "job/1", At: start, Data: json.RawMessage(data)},
+		{ID: 2, Type: "b", Source: "surveys", Subject: "s", At: start, Data: json.RawMessage(data)},
+	}
+	return r, tokens, c.Ref.String()
+}
+
+// storeOfEvents is a log that holds these.
+type storeOfEvents struct {
+	events.Log
+	list []events.Event
+}
+
+func (s *storeOfEvents) EventsSince(_ context.Context, after int64, _ int) ([]events.Event, error) {
+	if after < int64(len(s.list)) {
+		return s.list[after:], nil
+	}
+	return nil, nil
+}
+
+func (r *rig) as(method, path, body string, token string) got {
+	r.t.Helper()
+	req := httptest.NewRequest(method, path, strings.NewReader(body))
+	req.Header.Set("Authorization", "Bearer "+token)
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	return r.serve(req)
+}
+
+func TestNumbersAreForThoseWhoMaySeeThem(t *testing.T) {
+	t.Parallel()
+	r, tokens, contact := everybody(t)
+	disposition := `{"disposition":"started"}`
+	for _, x := range []struct{ method, path, body, token string }{
+		{"GET", "/v1/contacts/" + contact, "", "contacts:read"},
+		{"GET", "/v1/contacts?channel=a", "", "contacts:read"},
+		{"GET", "/v1/channels/a/incoming", "", "contacts:read"},
+		{"GET", "/v1/surveys/s/respondents", "", "contacts:read"},
+		{"GET", "/v1/surveys/s/respondents", "", "surveys:admin"},
+		{"GET", "/v1/surveys/s/respondents/r1", "", "contacts:read"},
+		{"GET", "/v1/surveys/s/results.csv", "", "surveys:admin"},
+		{"POST", "/v1/surveys/s/respondents/r1/disposition", disposition, "contacts:write"},
+		{"GET", "/v1/events", "", "contacts:read"},
+		{"GET", "/v1/events", "", "router"},
+	} {
+		whole, masked := r.as(x.method, x.path, x.body, apiCanary), r.as(x.method, x.path, x.body, tokens.text[x.token])
+		if whole.status != masked.status || x.method == "GET" && whole.status != 200 {
+			t.Errorf("%s %s: %d and %d %s", x.method, x.path, whole.status, masked.status, masked.body)
+			continue
+		}
+		if x.method == "GET" && (!strings.Contains(whole.body, phoneCanary[1:]) || !strings.Contains(masked.body, "***77")) {
+			t.Errorf("%s: whole:\n%s\nmasked:\n%s", x.path, whole.body, masked.body)
+		}
+		for _, number := range []string{phoneCanary[1:], "555 999 8877"} {
+			if strings.Contains(masked.body, number) {
+				t.Errorf("%s shows a number to %s:\n%s", x.path, x.token, masked.body)
+			}
+		}
+		if strings.HasPrefix(x.path, "/v1/events") && !strings.Contains(masked.body, `"n":1700000000000000`) {
+			t.Errorf("a number that is none was touched: %s", masked.body)
+		}
+	}
+}
+
+// Who may not see numbers cannot try them out either, nor follow what is not
+// the router's with its scope.
+func TestFiltersThatTellTooMuch(t *testing.T) {
+	t.Parallel()
+	r, tokens, _ := everybody(t)
+	const byPhone = "/v1/surveys/s/respondents?phone=%2B15559998877"
+	for _, x := range []struct {
+		path, token string
+		want        int
+	}{
+		{byPhone, "contacts:read", 403}, {byPhone, "surveys:admin", 403}, {byPhone, "configured", 200},
+		{"/v1/events?source=surveys", "router", 403}, {"/v1/events?source=router", "router", 200}, {"/v1/events?source=surveys", "contacts:read", 200},
+	} {
+		if g := r.as("GET", x.path, "", tokens.text[x.token]); g.status != x.want {
+			t.Errorf("%s with %s: %d, want %d: %s", x.path, x.token, g.status, x.want, g.body)
+		}
+	}
+	if g := r.as("GET", "/v1/events", "", tokens.text["router"]); strings.Contains(g.body, `"surveys"`) || !strings.Contains(g.body, `"router"`) {
+		t.Errorf("with the scope router: %s", g.body)
+	}
+}

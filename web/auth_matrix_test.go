@@ -1,0 +1,213 @@
+package web_test
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"weir"
+	"weir/persistence/storetest"
+	"weir/web"
+)
+
+// rights is what every route asks for, written down a second time: for each
+// pattern that is served, the scopes of which one is needed. none: no token is.
+func rights() map[string]string {
+	const none = ""
+	return map[string]string{
+		"GET /livez": none, "GET /readyz": none,
+		"GET /openapi.json": none, "GET /openapi.yaml": none, // the same for every Weir of a version
+		"GET /docs": none, "GET /docs/style.css": none,
+		"GET /callbacks/{channel}/{secret}/{path...}": none, "POST /callbacks/{channel}/{secret}/{path...}": none,
+		"GET /callbacks/{channel}/{secret}": none, "POST /callbacks/{channel}/{secret}": none,
+		"GET /metrics": "metrics:read",
+
+		"GET /v1/channels":                    "contacts:read channels:admin",
+		"GET /v1/channels/{channel}":          "contacts:read channels:admin",
+		"PUT /v1/channels/{channel}":          "channels:admin",
+		"PATCH /v1/channels/{channel}":        "channels:admin",
+		"DELETE /v1/channels/{channel}":       "channels:admin",
+		"GET /v1/channels/{channel}/incoming": "contacts:read",
+		"GET /v1/channels/{channel}/minutes":  "contacts:read channels:admin",
+		"GET /v1/minutes":                     "contacts:read channels:admin",
+
+		"POST /v1/channels/{channel}/contacts": "contacts:write",
+		"DELETE /v1/contacts/{id}":             "contacts:write",
+		"GET /v1/contacts":                     "contacts:read",
+		"GET /v1/contacts/{id}":                "contacts:read",
+
+		"GET /v1/contacts/{id}/timeline": "contacts:read",
+		"GET /v1/dead-letters":           "contacts:read",
+		"GET /v1/dead-letters/groups":    "contacts:read",
+		"POST /v1/dead-letters:requeue":  "contacts:write",
+		"POST /v1/dead-letters:discard":  "contacts:write",
+
+		"GET /v1/surveys":                                        "contacts:read surveys:admin",
+		"GET /v1/surveys/{survey}":                               "contacts:read surveys:admin",
+		"GET /v1/surveys/{survey}/stats":                         "contacts:read surveys:admin",
+		"GET /v1/surveys/{survey}/log":                           "contacts:read surveys:admin",
+		"GET /v1/surveys/{survey}/log.csv":                       "contacts:read surveys:admin",
+		"GET /v1/surveys/{survey}/results.csv":                   "contacts:read surveys:admin",
+		"GET /v1/surveys/{survey}/respondents":                   "contacts:read surveys:admin",
+		"GET /v1/surveys/{survey}/respondents/{id}":              "contacts:read surveys:admin",
+		"PUT /v1/surveys/{survey}":                               "surveys:admin",
+		"PATCH /v1/surveys/{survey}":                             "surveys:admin",
+		"DELETE /v1/surveys/{survey}":                            "surveys:admin",
+		"POST /v1/surveys/{survey}:launch":                       "surveys:admin",
+		"POST /v1/surveys/{survey}:pause":                        "surveys:admin",
+		"POST /v1/surveys/{survey}:resume":                       "surveys:admin",
+		"POST /v1/surveys/{survey}:stop":                         "surveys:admin",
+		"POST /v1/surveys/{survey}/respondents":                  "surveys:admin",
+		"POST /v1/surveys/{survey}/respondents/{id}/disposition": "contacts:write surveys:admin",
+
+		"GET /v1/events": "contacts:read router",
+		"GET /v1/audit":  "channels:admin",
+		"GET /v1/whoami": "contacts:write contacts:read channels:admin surveys:admin router metrics:read pii:read",
+	}
+}
+
+// served lists the patterns that a handler serves; that of the steps of surveys
+// stands for one route each.
+func served(t *testing.T) []string {
+	t.Helper()
+	var patterns []string
+	newRig(t, func(o *web.Options) {
+		allParts(t, o)
+		o.Served(func(pattern string) {
+			if pattern != "POST /v1/surveys/{survey}" {
+				patterns = append(patterns, pattern)
+				return
+			}
+			for _, step := range []string{"launch", "pause", "resume", "stop"} {
+				patterns = append(patterns, pattern+":"+step)
+			}
+		})
+	})
+	slices.Sort(patterns)
+	return patterns
+}
+
+// allParts gives a handler the parts that it may be without.
+func allParts(t *testing.T, o *web.Options) {
+	store := storetest.SQLite(t)
+	o.Events, o.Trail, o.Minutes, o.Dead = store, web.NewTrail(store), store, store
+}
+
+func TestNoRouteIsForgotten(t *testing.T) {
+	t.Parallel()
+	if d := cmp.Diff(slices.Sorted(maps.Keys(rights())), served(t)); d != "" {
+		t.Errorf("rights() and what is served differ (-rights +served):\n%s", d)
+	}
+}
+
+// bearers are a gate over a store with a token of every kind.
+type bearers struct {
+	gate *web.Gate
+	text map[string]string // scope, expired, revoked → the token
+}
+
+func newBearers(t *testing.T, now func() time.Time) bearers {
+	t.Helper()
+	store := storetest.SQLite(t)
+	b := bearers{web.NewGate(web.GateOptions{Configured: []string{apiCanary}, Store: store, Now: now}), map[string]string{"configured": apiCanary}}
+	add := func(name string, expires time.Time, scopes ...weir.Scope) weir.Token {
+		token, text := weir.NewToken(name, scopes, now().Add(-time.Hour), expires)
+		if err := store.AddToken(t.Context(), token, now()); err != nil {
+			t.Fatal(err)
+		}
+		b.text[name] = text
+		return token
+	}
+	for _, scope := range weir.Scopes() {
+		add(string(scope), time.Time{}, scope)
+	}
+	add("expired", now().Add(-time.Minute), weir.Scopes()...)
+	revoked := add("revoked", time.Time{}, weir.Scopes()...)
+	if err := store.RevokeToken(t.Context(), revoked.ID, now()); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.gate.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// Every route × every token: 401 without a good one, 403 without the scope, and
+// nothing of that with it.
+func TestRightsOfEveryRoute(t *testing.T) {
+	t.Parallel()
+	clock := &clock{now: start}
+	b := newBearers(t, clock.Now)
+	r := newRig(t, func(o *web.Options) {
+		allParts(t, o)
+		o.Gate, o.Now = b.gate, clock.Now
+	})
+	r.channel("a", "texts")
+	headers := map[string]string{"none": "", "wrong": "Bearer wrong", "basic": "Basic " + apiCanary, "forged": "Bearer " + b.text["router"] + "x"}
+	for name, text := range b.text {
+		headers[name] = "Bearer " + text
+	}
+	paths := strings.NewReplacer("{channel}", "a", "{id}", "1-1", "{survey}", "s", "{secret}", "x", "{path...}", "ping")
+	tried := 0
+	for pattern, oneOf := range rights() {
+		method, path, _ := strings.Cut(pattern, " ")
+		for name, header := range headers {
+			tried++
+			req := httptest.NewRequest(method, paths.Replace(path), strings.NewReader(`{`))
+			req.Header.Set("Authorization", header)
+			req.RemoteAddr = fmt.Sprintf("10.1.%d.%d:1", tried/250, tried%250)
+			g := r.serve(req)
+			want := 0
+			switch {
+			case oneOf == "" || name == "configured" || slices.Contains(strings.Fields(oneOf), name):
+			case weir.Scope(name).Known():
+				want = http.StatusForbidden
+			default:
+				want = http.StatusUnauthorized
+			}
+			refused := g.status == http.StatusUnauthorized || g.status == http.StatusForbidden
+			if refused != (want != 0) || refused && g.status != want {
+				t.Errorf("%s with the token %s: %d, want %d", pattern, name, g.status, want)
+			}
+		}
+	}
+	for _, text := range b.text {
+		_, secret, _ := strings.Cut(strings.TrimPrefix(text, "weir_"), "_")
+		if secret != "" && strings.Contains(r.logs.String(), secret) {
+			t.Errorf("the log holds a token")
+		}
+	}
+	if !strings.Contains(r.logs.String(), "token=configured-1") {
+		t.Error("the log does not say who it was")
+	}
+}
+
+// The description says what the routes ask for.
+func TestOpenAPINamesTheScopes(t *testing.T) {
+	t.Parallel()
+	paths := newRig(t, func(o *web.Options) { allParts(t, o) }).spec().Paths
+	for pattern, oneOf := range rights() {
+		method, path, _ := strings.Cut(pattern, " ")
+		op, ok := paths[strings.ReplaceAll(path, "...", "")][strings.ToLower(method)]
+		if !ok {
+			if oneOf != "" {
+				t.Errorf("%s is not described", pattern)
+			}
+			continue
+		}
+		var got []string
+		for _, s := range op.Security {
+			got = append(got, s["token"]...)
+		}
+		if strings.Join(got, " ") != oneOf {
+			t.Errorf("%s: security %v, want %s", pattern, op.Security, oneOf)
+		}
+	}
+}

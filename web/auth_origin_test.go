@@ -1,0 +1,46 @@
+package web_test
+
+import (
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"weir/web"
+)
+
+// While no token is needed, a page of another site that is open on this machine
+// must not do what everybody here may: a form can send a POST without a body
+// anywhere.
+func TestOtherSitesCannotActWhileNoTokenIsNeeded(t *testing.T) {
+	t.Parallel()
+	for _, x := range []struct {
+		name   string
+		header []string
+		want   int
+	}{
+		{"a form of another site", []string{"Sec-Fetch-Site", "cross-site", "Origin", "https://evil.example"}, 403},
+		{"a form of a site beside", []string{"Sec-Fetch-Site", "same-site"}, 403},
+		{"an old browser", []string{"Origin", "https://evil.example"}, 403},
+		{"a page without an origin", []string{"Origin", "null"}, 403},
+		{"a page of ours", []string{"Sec-Fetch-Site", "same-origin", "Origin", "http://example.com"}, 200},
+		{"a program", nil, 200},
+	} {
+		r := newRig(t, func(o *web.Options) { o.Gate = web.NewGate(web.GateOptions{}) })
+		if g := r.do("PUT", "/v1/surveys/s", survey("")); g.status != 201 {
+			t.Fatal(g.body)
+		}
+		send := func(method, path string) got {
+			req := httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(""))
+			for i := 0; i < len(x.header); i += 2 {
+				req.Header.Set(x.header[i], x.header[i+1])
+			}
+			return r.serve(req)
+		}
+		if g := send("POST", "/v1/surveys/s:stop"); (g.status == 403) != (x.want == 403) {
+			t.Errorf("%s stops a survey: %d %s", x.name, g.status, g.body)
+		}
+		if g := send("GET", "/v1/surveys/s"); g.status != 200 {
+			t.Errorf("%s looks: %d %s", x.name, g.status, g.body)
+		}
+	}
+}

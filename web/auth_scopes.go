@@ -1,0 +1,98 @@
+package web
+
+import (
+	"fmt"
+
+	"weir"
+)
+
+// metricsPath is the one route that is no part of the JSON API and asks for a
+// scope.
+const metricsPath = "/metrics"
+
+// routeScopes is the table of rights: for each route, by its id, the scopes of
+// which a token needs one. A route that is not in it is not served: see
+// [grant].
+func routeScopes() map[string][]weir.Scope {
+	readContacts := []weir.Scope{weir.ScopeContactsRead}
+	writeContacts := []weir.Scope{weir.ScopeContactsWrite}
+	readChannels := []weir.Scope{weir.ScopeContactsRead, weir.ScopeChannelsAdmin}
+	changeChannels := []weir.Scope{weir.ScopeChannelsAdmin}
+	readSurveys := []weir.Scope{weir.ScopeContactsRead, weir.ScopeSurveysAdmin}
+	changeSurveys := []weir.Scope{weir.ScopeSurveysAdmin}
+	return map[string][]weir.Scope{
+		"list-channels":  readChannels,
+		"get-channel":    readChannels,
+		"put-channel":    changeChannels,
+		"patch-channel":  changeChannels,
+		"delete-channel": changeChannels,
+		"list-incoming":  readContacts,
+		"get-minutes":    readChannels,
+		"list-minutes":   readChannels,
+
+		"post-contacts":  writeContacts,
+		"cancel-contact": writeContacts,
+		"list-contacts":  readContacts,
+		"get-contact":    readContacts,
+
+		"list-dead-letters":    readContacts,
+		"group-dead-letters":   readContacts,
+		"requeue-dead-letters": writeContacts,
+		"discard-dead-letters": writeContacts,
+
+		"get-timeline": readContacts,
+
+		"list-surveys":     readSurveys,
+		"get-survey":       readSurveys,
+		"get-survey-stats": readSurveys,
+		"get-survey-log":   readSurveys,
+		"list-survey-log":  readSurveys,
+		"get-results":      readSurveys,
+		"list-respondents": readSurveys,
+		"get-respondent":   readSurveys,
+		"put-survey":       changeSurveys,
+		"patch-survey":     changeSurveys,
+		"delete-survey":    changeSurveys,
+		"launch-survey":    changeSurveys,
+		"pause-survey":     changeSurveys,
+		"resume-survey":    changeSurveys,
+		"stop-survey":      changeSurveys,
+		"post-respondents": changeSurveys,
+		// By the application that holds the conversation, which queues contacts and
+		// has no business with the survey itself.
+		"post-disposition": {weir.ScopeContactsWrite, weir.ScopeSurveysAdmin},
+
+		"list-audit": changeChannels,
+		"whoami":     weir.Scopes(), // whoever has any
+
+		// With router alone only the router's.
+		"list-events": {weir.ScopeContactsRead, weir.ScopeRouter},
+	}
+}
+
+// grant gives each route its scopes.
+func grant(routes []*route) error {
+	table := routeScopes()
+	for _, rt := range routes {
+		if rt.scopes = table[rt.id]; len(rt.scopes) == 0 {
+			return fmt.Errorf("the table of scopes has no row for route %s", rt.id)
+		}
+	}
+	return nil
+}
+
+// security says in the API description that a token needs one of the scopes.
+func security(oneOf []weir.Scope) []map[string][]string {
+	out := make([]map[string][]string, len(oneOf))
+	for i, scope := range oneOf {
+		out[i] = map[string][]string{"token": {string(scope)}}
+	}
+	return out
+}
+
+// tokenHelp explains tokens in the API description.
+func tokenHelp() string {
+	return "A token that weir token create made, with scopes, or one of WEIR_API_TOKENS, which have all. " +
+		"The scopes are " + scopeWords(weir.Scopes(), ", ") + "; a token needs one of those that an operation lists. " +
+		"Without " + string(weir.ScopePIIRead) + " all but the last two digits of phone numbers are masked in answers, in texts too, and filters by number are refused."
+}

@@ -1,0 +1,174 @@
+package web_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"testing"
+	"time"
+
+	"weir"
+	"weir/persistence"
+	"weir/persistence/storetest"
+	"weir/web"
+)
+
+// keeper is a gate over a store, and a clock.
+type keeper struct {
+	t     *testing.T
+	store *persistence.Store
+	gate  *web.Gate
+	clock *clock
+}
+
+func newKeeper(t *testing.T, configured ...string) *keeper {
+	t.Helper()
+	k := &keeper{t, storetest.SQLite(t), nil, &clock{now: start}}
+	k.gate = web.NewGate(web.GateOptions{Configured: configured, Store: k.store, Now: k.clock.Now})
+	k.refresh()
+	return k
+}
+
+func (k *keeper) refresh() {
+	k.t.Helper()
+	if err := k.gate.Refresh(k.t.Context()); err != nil {
+		k.t.Fatal(err)
+	}
+}
+
+func (k *keeper) add(expires time.Time, scopes ...weir.Scope) (weir.Token, string) {
+	k.t.Helper()
+	token, text := weir.NewToken("n", scopes, k.clock.Now(), expires)
+	if err := k.store.AddToken(k.t.Context(), token, k.clock.Now()); err != nil {
+		k.t.Fatal(err)
+	}
+	return token, text
+}
+
+// wants tries a token for a scope.
+func (k *keeper) wants(what, text string, scope weir.Scope, want weir.Code) {
+	k.t.Helper()
+	r, err := http.NewRequestWithContext(k.t.Context(), "GET", "http://x/", nil)
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	if text != "" {
+		r.Header.Set("Authorization", "Bearer "+text)
+	}
+	if _, err := k.gate.Admit(r, scope); weir.CodeOf(err) != want {
+		k.t.Errorf("%s: %v, want %q", what, err, want)
+	}
+}
+
+// The first token closes the gate, and the end of the last does not open it.
+func TestTheGateStaysClosed(t *testing.T) {
+	t.Parallel()
+	k := newKeeper(t)
+	if !k.gate.Open() {
+		t.Fatal("closed without a token")
+	}
+	k.wants("without any token", "", weir.ScopeChannelsAdmin, "")
+	token, text := k.add(start.Add(time.Hour), weir.ScopeRouter)
+	k.wants("before the gate has heard of it", "", weir.ScopeChannelsAdmin, "")
+	k.refresh()
+	k.wants("closed by the first token", "", weir.ScopeRouter, weir.CodeUnauthorised)
+	k.wants("the token", text, weir.ScopeRouter, "")
+	k.wants("another scope", text, weir.ScopeChannelsAdmin, weir.CodeForbidden)
+	k.clock.advance(time.Hour)
+	k.wants("the instant it expires, before a refresh", text, weir.ScopeRouter, weir.CodeUnauthorised)
+	k.refresh()
+	k.wants("expired", "", weir.ScopeRouter, weir.CodeUnauthorised)
+	if err := k.store.RevokeToken(t.Context(), token.ID, k.clock.Now()); err != nil {
+		t.Fatal(err)
+	}
+	k.refresh()
+	if k.gate.Open() {
+		t.Error("the end of the last token opens the gate")
+	}
+	// Nor does a start, or losing the table.
+	if again := web.NewGate(web.GateOptions{Store: k.store}); again.Refresh(t.Context()) != nil || again.Open() {
+		t.Error("a start opens the gate")
+	}
+	if err := k.store.MigrateDown(t.Context(), 100); err != nil {
+		t.Fatal(err)
+	}
+	if err := k.gate.Refresh(t.Context()); err == nil || k.gate.Open() {
+		t.Errorf("without the table: %v, open %v", err, k.gate.Open())
+	}
+}
+
+func TestConfiguredTokensHaveEveryScope(t *testing.T) {
+	t.Parallel()
+	k := newKeeper(t, "configured")
+	_, text := k.add(time.Time{}, weir.ScopeMetricsRead)
+	k.refresh()
+	for _, scope := range weir.Scopes() {
+		k.wants(string(scope), "configured", scope, "")
+	}
+	k.wants("of the store", text, weir.ScopeMetricsRead, "")
+	k.wants("nobody's", "nobody", weir.ScopeMetricsRead, weir.CodeUnauthorised)
+}
+
+func TestUsesAreNotedLazily(t *testing.T) {
+	t.Parallel()
+	k := newKeeper(t)
+	token, text := k.add(time.Time{}, weir.ScopeRouter)
+	k.refresh()
+	used := func() time.Time {
+		t.Helper()
+		list, err := k.store.Tokens(t.Context())
+		if err != nil || len(list) != 1 || list[0].ID != token.ID {
+			t.Fatalf("%+v %v", list, err)
+		}
+		return list[0].Used
+	}
+	for range 5 {
+		k.clock.advance(time.Second)
+		k.wants("it", text, weir.ScopeRouter, "")
+	}
+	if !used().IsZero() {
+		t.Error("a request wrote to the store")
+	}
+	if err := k.gate.Note(t.Context()); err != nil || !used().Equal(start.Add(5*time.Second)) {
+		t.Errorf("%v, %v", used(), err)
+	}
+	k.clock.advance(time.Hour)
+	if err := k.gate.Note(t.Context()); err != nil || !used().Equal(start.Add(5*time.Second)) {
+		t.Errorf("nobody used it, and %v was noted (%v)", used(), err)
+	}
+}
+
+// brokenTokens is a store that does not answer.
+type brokenTokens struct {
+	weir.TokenStore
+	down bool
+}
+
+func (b *brokenTokens) LiveTokens(ctx context.Context, now time.Time) ([]weir.Token, bool, error) {
+	if b.down {
+		return nil, false, errors.New("down")
+	}
+	return b.TokenStore.LiveTokens(ctx, now)
+}
+
+// Tokens go on working while the store does not; one line tells of it.
+func TestTheGateWorksWithoutItsStore(t *testing.T) {
+	t.Parallel()
+	k := newKeeper(t)
+	_, text := k.add(time.Time{}, weir.ScopeRouter)
+	store := &brokenTokens{TokenStore: k.store}
+	k.gate = web.NewGate(web.GateOptions{Store: store, Now: k.clock.Now})
+	k.refresh()
+	store.down = true
+	if err := k.gate.Refresh(t.Context()); err == nil {
+		t.Error("the first failure is not told")
+	}
+	k.refresh()
+	k.wants("a known token", text, weir.ScopeRouter, "")
+	k.wants("no token", "", weir.ScopeRouter, weir.CodeUnauthorised)
+	store.down = false
+	k.refresh()
+	if store.down = true; k.gate.Refresh(t.Context()) == nil {
+		t.Error("the next failure is not told")
+	}
+}

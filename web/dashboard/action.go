@@ -1,0 +1,108 @@
+package dashboard
+
+import (
+	"net/http"
+
+	"weir"
+)
+
+// action is something that can be done: a GET of its path asks whether it
+// shall be, with what it will mean, and a POST does it. The question is a page
+// of its own, which the script shows as a dialog.
+type action struct {
+	path   string
+	scopes []weir.Scope // one is needed; the API asks once more
+	ask    func(*visit) (*question, error)
+	do     func(*visit) (*done, error)
+}
+
+// question is asked before something is done.
+type question struct {
+	title  string
+	Text   string  // what it will mean
+	Facts  []fact  // what it is about: above all how many
+	Fields []field // what has to be given
+	Button string
+	Danger bool
+	back   string // where one goes who does not want it, below the prefix
+	crumbs []crumb
+}
+
+// fact is a line of a question.
+type fact struct{ Name, Value string }
+
+// field is an input of a question.
+type field struct {
+	Name, Label, Help string
+	Type              string // of the input: number, text, checkbox, hidden, select
+	Value             string
+	Min, Max          string
+	Options           []option
+	Required          bool
+}
+
+// option is a choice of a field of type select.
+type option struct{ Value, Text string }
+
+// done is what came of an action.
+type done struct {
+	text string // shown on the next page
+	to   string // the next page, below the prefix
+}
+
+// questionData is what the template of questions gets.
+type questionData struct {
+	*question
+	Action, Back string
+	Wrong        *problem
+}
+
+// ask serves the question of an action.
+func (d *Dashboard) ask(a *action) handler {
+	return func(v *visit, w http.ResponseWriter) error {
+		q, err := a.ask(v)
+		if err != nil {
+			return err
+		}
+		return d.question(v, w, http.StatusOK, q, nil)
+	}
+}
+
+func (d *Dashboard) question(v *visit, w http.ResponseWriter, status int, q *question, wrong *problem) error {
+	data := questionData{question: q, Action: d.Prefix + v.r.URL.EscapedPath(), Back: d.Prefix + q.back, Wrong: wrong}
+	if v.r.URL.RawQuery != "" {
+		data.Action += "?" + v.r.URL.RawQuery
+	}
+	return d.render(v, w, status, "question", &content{title: q.title, crumbs: q.crumbs, data: data})
+}
+
+// act does what an action is for. What the API refuses is said above the
+// question, which can then be answered in another way.
+func (d *Dashboard) act(a *action) handler {
+	return func(v *visit, w http.ResponseWriter) error {
+		v.r.Body = http.MaxBytesReader(w, v.r.Body, mostForm)
+		if err := v.r.ParseForm(); err != nil {
+			return &problem{Status: http.StatusBadRequest, Code: weir.CodeInvalid, Detail: "the form cannot be read"}
+		}
+		out, err := a.do(v)
+		if err == nil {
+			d.setFlash(v, w, flash{Text: out.text})
+			d.redirect(w, goodPath(out.to))
+			return nil
+		}
+		status, p := statusOf(err)
+		if status != http.StatusConflict && status != http.StatusUnprocessableEntity && status != http.StatusBadRequest {
+			return err
+		}
+		q, failed := a.ask(v)
+		if failed != nil {
+			return err
+		}
+		for i := range q.Fields {
+			if sent, ok := v.r.PostForm[q.Fields[i].Name]; ok && q.Fields[i].Type != "hidden" {
+				q.Fields[i].Value = sent[0]
+			}
+		}
+		return d.question(v, w, status, q, p)
+	}
+}

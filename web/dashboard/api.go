@@ -1,0 +1,176 @@
+package dashboard
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"weir"
+)
+
+// requestID names a request in answers, in the log and in the audit log.
+const requestID = "X-Request-Id"
+
+// problem is an answer of the API that is no good one.
+type problem struct {
+	Status int               `json:"status"`
+	Title  string            `json:"title"`
+	Detail string            `json:"detail"`
+	Code   weir.Code         `json:"code"`
+	Errors []weir.FieldError `json:"errors"`
+	wait   string            // Retry-After
+}
+
+// Error is what the API says.
+func (p *problem) Error() string { return p.Detail }
+
+// apiPath joins the segments of a path, each escaped.
+func apiPath(segments ...string) string {
+	var b strings.Builder
+	for _, s := range segments {
+		b.WriteString("/" + url.PathEscape(s))
+	}
+	return b.String()
+}
+
+// get reads something of the API.
+func (v *visit) get(path string, query url.Values, into any) error {
+	if len(query) > 0 {
+		path += "?" + query.Encode()
+	}
+	return v.call(http.MethodGet, path, nil, into)
+}
+
+// call sends a request to the API, with the rights of the session. A body is
+// sent as JSON; into, if it is not nil, takes the answer.
+func (v *visit) call(method, path string, body, into any) error {
+	req, err := v.request(method, path, body)
+	if err != nil {
+		return err
+	}
+	res, err := v.transport().RoundTrip(req)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = res.Body.Close() }()
+	if res.StatusCode >= http.StatusBadRequest {
+		return problemOf(res)
+	}
+	if into == nil || res.StatusCode == http.StatusNoContent {
+		return nil
+	}
+	if err := json.NewDecoder(res.Body).Decode(into); err != nil {
+		return fmt.Errorf("an answer of the API: %w", err)
+	}
+	return nil
+}
+
+// transport carries requests to the API.
+func (v *visit) transport() http.RoundTripper { return memory{v.d.API} }
+
+// forward lets the API answer the browser itself: for files that are too long
+// for memory.
+func (v *visit) forward(w http.ResponseWriter, path string) error {
+	req, err := v.request(http.MethodGet, path, nil)
+	if err != nil {
+		return err
+	}
+	v.d.API.ServeHTTP(w, req)
+	return nil
+}
+
+// request makes a request that the API takes for one of the browser's own.
+func (v *visit) request(method, path string, body any) (*http.Request, error) {
+	var r io.Reader = http.NoBody
+	if body != nil {
+		raw, err := json.Marshal(body)
+		if err != nil {
+			return nil, err
+		}
+		r = bytes.NewReader(raw)
+	}
+	req, err := http.NewRequestWithContext(v.r.Context(), method, "http://localhost"+path, r)
+	if err != nil {
+		return nil, err
+	}
+	// The browser's host stands beside the URL, as not every host makes one.
+	req.Host, req.RemoteAddr, req.RequestURI = v.r.Host, v.r.RemoteAddr, path
+	if v.token != "" {
+		req.Header.Set("Authorization", "Bearer "+v.token)
+	}
+	if v.id != "" {
+		req.Header.Set(requestID, v.id)
+	}
+	if body != nil {
+		kind := "application/json"
+		if method == http.MethodPatch {
+			kind = "application/merge-patch+json"
+		}
+		req.Header.Set("Content-Type", kind)
+	}
+	return req, nil
+}
+
+func problemOf(res *http.Response) error {
+	var said struct {
+		problem
+		Router *fault `json:"error"`
+	}
+	_ = json.NewDecoder(res.Body).Decode(&said) // what cannot be read is no more than its status
+	p := &said.problem
+	if said.Router != nil {
+		said.Router.tell(p)
+	}
+	if p.Detail == "" {
+		p.Detail = http.StatusText(res.StatusCode)
+	}
+	p.Status, p.wait = res.StatusCode, res.Header.Get("Retry-After")
+	return p
+}
+
+// memory carries requests to a handler of the same process.
+type memory struct{ handler http.Handler }
+
+// RoundTrip has the whole answer when it returns.
+func (m memory) RoundTrip(r *http.Request) (*http.Response, error) {
+	w := &held{header: http.Header{}}
+	m.handler.ServeHTTP(w, r)
+	if err := r.Context().Err(); err != nil {
+		return nil, err
+	}
+	if w.status == 0 {
+		w.status = http.StatusOK
+	}
+	return &http.Response{
+		StatusCode: w.status, Status: http.StatusText(w.status), Header: w.header, Request: r,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Body: io.NopCloser(&w.body), ContentLength: int64(w.body.Len()),
+	}, nil
+}
+
+// held is an answer in memory.
+type held struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+}
+
+// Header implements http.ResponseWriter.
+func (h *held) Header() http.Header { return h.header }
+
+// WriteHeader implements http.ResponseWriter.
+func (h *held) WriteHeader(status int) {
+	if h.status == 0 {
+		h.status = status
+	}
+}
+
+// Write implements http.ResponseWriter.
+func (h *held) Write(b []byte) (int, error) {
+	h.WriteHeader(http.StatusOK)
+	return h.body.Write(b)
+}

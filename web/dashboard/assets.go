@@ -1,0 +1,79 @@
+package dashboard
+
+import (
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"fmt"
+	"hash/maphash"
+	"mime"
+	"net/http"
+	"path"
+	"strings"
+)
+
+// htmx is version 2.0.11 as it is published, under the licence beside it.
+//
+//go:embed assets/*
+var assetFiles embed.FS
+
+// files are the scripts, styles and pictures, each under a name that changes
+// with what is in it, so that browsers may keep them for good.
+type files struct {
+	names map[string]string // as written → with its hash
+	texts map[string][]byte // by the name with its hash
+	seed  maphash.Seed      // of fragments
+}
+
+func readFiles() (*files, error) {
+	list, err := assetFiles.ReadDir("assets")
+	if err != nil {
+		return nil, err
+	}
+	f := &files{names: map[string]string{}, texts: map[string][]byte{}, seed: maphash.MakeSeed()}
+	for _, entry := range list {
+		text, err := assetFiles.ReadFile("assets/" + entry.Name())
+		if err != nil {
+			return nil, fmt.Errorf("dashboard: %w", err)
+		}
+		sum := sha256.Sum256(text)
+		base, ext, _ := strings.Cut(entry.Name(), ".")
+		hashed := base + "." + hex.EncodeToString(sum[:6]) + "." + ext
+		f.names[entry.Name()], f.texts[hashed] = hashed, text
+	}
+	return f, nil
+}
+
+// hashed is the name under which a file is served. One that is not there shows
+// as broken in every test of a page.
+func (f *files) hashed(name string) string {
+	if hashed, ok := f.names[name]; ok {
+		return hashed
+	}
+	return "missing-" + name
+}
+
+// serve answers with a file.
+func (f *files) serve(w http.ResponseWriter, r *http.Request) {
+	harden(w.Header())
+	name := r.PathValue("file")
+	text, ok := f.texts[name]
+	if !ok {
+		http.Error(w, "there is no such file", http.StatusNotFound)
+		return
+	}
+	kind := mime.TypeByExtension(path.Ext(name))
+	switch path.Ext(name) {
+	case ".js":
+		kind = "text/javascript; charset=utf-8"
+	case ".css":
+		kind = "text/css; charset=utf-8"
+	case ".svg":
+		kind = "image/svg+xml"
+	case ".LICENSE":
+		kind = "text/plain; charset=utf-8"
+	}
+	w.Header().Set("Content-Type", kind)
+	w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
+	_, _ = w.Write(text) // a browser that left is no concern of ours
+}

@@ -1,0 +1,31 @@
+package dashboard
+
+import (
+	"net/url"
+	"strconv"
+
+	"weir"
+	"weir/web"
+)
+
+func auditPage() *page {
+	return &page{name: "audit", path: "/audit", nav: "Audit", scopes: []weir.Scope{weir.ScopeChannelsAdmin}, load: loadAudit, live: []string{"entries"}}
+}
+
+// auditData is what the audit log shows.
+type auditData struct {
+	Entries []web.AuditView
+	Pager   pager
+}
+
+func loadAudit(v *visit) (*content, error) {
+	query := url.Values{"limit": {strconv.Itoa(rowsPerPage)}}
+	if cursor := v.r.URL.Query().Get("cursor"); cursor != "" {
+		query.Set("cursor", cursor)
+	}
+	var page web.AuditList
+	if err := v.get("/v1/audit", query, &page); err != nil {
+		return nil, err
+	}
+	return &content{title: "Audit log", crumbs: []crumb{{Text: "Audit log"}}, data: &auditData{page.Entries, v.more(page.NextCursor)}}, nil
+}

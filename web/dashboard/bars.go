@@ -1,0 +1,144 @@
+package dashboard
+
+import (
+	"fmt"
+	"html/template"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// A picture is SVG with attributes for every width: styles in a page are not
+// allowed. Its title says in words what it shows. Colours are classes c1 to c8,
+// and patterns are not needed because a table or a legend stands beside it.
+
+// segment is a part of a bar.
+type segment struct {
+	Name  string
+	Class string // of the colour: c1 to c8, good, bad, warn, quiet
+	Value float64
+}
+
+// bar is a row of segments out of a whole.
+type bar struct {
+	Title    string
+	Whole    float64 // 0: the sum of the segments
+	Mark     float64 // a line at this value; 0: none
+	Segments []segment
+}
+
+const barWidth, barHeight = 1000.0, 40.0
+
+// SVG draws a bar that is as wide as its place.
+func (b bar) SVG() template.HTML {
+	sum := 0.0
+	for _, s := range b.Segments {
+		sum += max(0, s.Value)
+	}
+	whole := max(b.Whole, sum, b.Mark)
+	var out svg
+	out.open("bar", barWidth, barHeight, b.describe(), true)
+	out.rect("track", 0, barWidth, barHeight)
+	x := 0.0
+	for _, s := range b.Segments {
+		if s.Value <= 0 {
+			continue
+		}
+		width := barWidth * s.Value / whole
+		out.rect(s.Class, x, width, barHeight)
+		x += width
+	}
+	if b.Mark > 0 && b.Mark < whole {
+		out.rect("mark", barWidth*b.Mark/whole-2, 4, barHeight)
+	}
+	return out.close()
+}
+
+func (b bar) describe() string {
+	var parts []string
+	for _, s := range b.Segments {
+		parts = append(parts, number(s.Value)+" "+s.Name)
+	}
+	text := b.Title + ": " + strings.Join(parts, ", ")
+	if b.Whole > 0 {
+		text += " of " + number(b.Whole)
+	}
+	return text
+}
+
+// row is a line of a funnel or a histogram.
+type row struct {
+	Name, Link string
+	Class      string
+	Value      float64
+	Bar        template.HTML
+	Share      string // of the greatest, or of the sum
+}
+
+// rowsOf draws a bar for each value. whole is what a full bar stands for; 0: the
+// greatest of them.
+func rowsOf(whole float64, rows []row) []row {
+	greatest := whole
+	sum := 0.0
+	for _, r := range rows {
+		sum += r.Value
+		if whole == 0 {
+			greatest = max(greatest, r.Value)
+		}
+	}
+	for i := range rows {
+		r := &rows[i]
+		if r.Class == "" {
+			r.Class = "c1"
+		}
+		r.Bar = bar{Title: r.Name, Whole: max(1, greatest), Segments: []segment{{Name: r.Name, Class: r.Class, Value: r.Value}}}.SVG()
+		r.Share = percent(r.Value, sum)
+		if whole > 0 {
+			r.Share = percent(r.Value, whole)
+		}
+	}
+	return rows
+}
+
+// svg writes a picture.
+type svg struct{ strings.Builder }
+
+func (b *svg) write(format string, values ...any) {
+	_, _ = fmt.Fprintf(&b.Builder, format, values...) // into memory
+}
+
+// open begins a picture with a title for those who cannot see it. stretch lets
+// it take the form of its place.
+func (b *svg) open(class string, width, height float64, title string, stretch bool) {
+	aspect := ""
+	if stretch {
+		aspect = ` preserveAspectRatio="none"`
+	}
+	b.write(`<svg class="%s" viewBox="0 0 %s %s"%s role="img" focusable="false"><title>%s</title>`,
+		class, coord(width), coord(height), aspect, template.HTMLEscapeString(title))
+}
+
+func (b *svg) rect(class string, x, width, height float64) {
+	b.write(`<rect class="%s" x="%s" y="0" width="%s" height="%s"/>`, template.HTMLEscapeString(class), coord(x), coord(width), coord(height))
+}
+
+func (b *svg) line(class string, x1, y1, x2, y2 float64) {
+	b.write(`<line class="%s" x1="%s" y1="%s" x2="%s" y2="%s"/>`, class, coord(x1), coord(y1), coord(x2), coord(y2))
+}
+
+func (b *svg) text(class string, x, y float64, text string) {
+	b.write(`<text class="%s" x="%s" y="%s">%s</text>`, class, coord(x), coord(y), template.HTMLEscapeString(text))
+}
+
+func (b *svg) close() template.HTML {
+	b.WriteString("</svg>")
+	return template.HTML(b.String()) //nolint:gosec // every text in it was escaped
+}
+
+// coord writes a coordinate to a tenth; one that is no number is 0.
+func coord(x float64) string {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		x = 0
+	}
+	return strconv.FormatFloat(math.Round(x*10)/10, 'f', -1, 64)
+}

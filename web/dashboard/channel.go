@@ -1,0 +1,190 @@
+package dashboard
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"weir"
+	"weir/web"
+)
+
+const mostListed = 10 // contacts and messages of each list on the page of a channel
+
+func channelPage() *page {
+	admin := []weir.Scope{weir.ScopeChannelsAdmin}
+	const one = "/channels/{name}"
+	return &page{
+		name: "channel", path: one, scopes: readers(),
+		load: loadChannel, live: []string{"state", "figures", "charts", "contacts"},
+		actions: []action{
+			{path: one + "/pause", scopes: admin, ask: askPause, do: pauseChannel(true)},
+			{path: one + "/resume", scopes: admin, ask: askResume, do: pauseChannel(false)},
+			{path: one + "/capacity", scopes: admin, ask: askCapacity, do: setCapacity},
+			{path: one + "/delete", scopes: admin, ask: askDelete, do: deleteChannel},
+		},
+	}
+}
+
+// channelData is what the page of a channel shows.
+type channelData struct {
+	channelCard
+	Settings []fact
+	Charts   *charts // nil: there are none
+	Period   period
+	Periods  []period
+	Queue    []web.ContactView
+	Out      []web.ContactView
+	Incoming []web.IncomingView
+	Blind    bool // the token may not see contacts
+}
+
+func (v *visit) channel() (ch web.ChannelView, err error) {
+	err = v.get(apiPath("v1", "channels", v.r.PathValue("name")), nil, &ch)
+	return ch, err
+}
+
+func loadChannel(v *visit) (*content, error) {
+	ch, err := v.channel()
+	if err != nil {
+		return nil, err
+	}
+	d := &channelData{channelCard: channelCardOf(ch, v.Now()), Settings: settingsOf(ch), Periods: hours(), Period: hoursOf(v.r.URL.Query().Get("hours"))}
+	if d.Charts, err = v.charts(ch.Channel, d.Period); err != nil {
+		if status, _ := statusOf(err); status != http.StatusNotFound {
+			return nil, err
+		}
+	}
+	d.Blind = !v.may([]weir.Scope{weir.ScopeContactsRead})
+	if !d.Blind {
+		if err := d.read(v); err != nil {
+			return nil, err
+		}
+	}
+	return &content{title: "Channel " + ch.Channel, crumbs: []crumb{{Text: ch.Channel}}, data: d}, nil
+}
+
+// read reads the contacts that the page lists.
+func (d *channelData) read(v *visit) error {
+	for states, into := range map[string]*[]web.ContactView{"queued": &d.Queue, "sending,active,unknown": &d.Out} {
+		var page web.ContactList
+		query := url.Values{"channel": {d.Channel}, "state": {states}, "limit": {strconv.Itoa(mostListed)}}
+		if err := v.get("/v1/contacts", query, &page); err != nil {
+			return err
+		}
+		*into = page.Contacts
+	}
+	var incoming web.IncomingList
+	if err := v.get(apiPath("v1", "channels", d.Channel, "incoming"), url.Values{"limit": {strconv.Itoa(mostListed)}}, &incoming); err != nil {
+		return err
+	}
+	d.Incoming = incoming.Incoming
+	return nil
+}
+
+// settingsOf lists the settings that are no secret, by name.
+func settingsOf(ch web.ChannelView) []fact {
+	var list []fact
+	for name, value := range ch.Settings {
+		list = append(list, fact{Name: name, Value: settingText(value)})
+	}
+	slices.SortFunc(list, func(a, b fact) int { return strings.Compare(a.Name, b.Name) })
+	return list
+}
+
+// channelQuestion is what the questions about a channel have in common.
+func channelQuestion(v *visit, title, button string) (web.ChannelView, *question, error) {
+	ch, err := v.channel()
+	if err != nil {
+		return ch, nil, err
+	}
+	back := "/channels/" + url.PathEscape(ch.Channel)
+	return ch, &question{
+		title: title + " " + ch.Channel, Button: button, back: back,
+		crumbs: []crumb{{Text: ch.Channel, Link: back}, {Text: button}},
+		Facts: []fact{
+			{"In flight", number(ch.InFlight) + " of " + number(ch.Capacity) + " slots"},
+			{"Queued", plural(ch.Queued, "contact", "contacts")},
+		},
+	}, nil
+}
+
+func askPause(v *visit) (*question, error) {
+	_, q, err := channelQuestion(v, "Pause channel", "Pause")
+	if err == nil {
+		q.Text = "Nothing new is started until it is resumed. What is in flight goes on, and contacts can still be queued."
+	}
+	return q, err
+}
+
+func askResume(v *visit) (*question, error) {
+	_, q, err := channelQuestion(v, "Resume channel", "Resume")
+	if err == nil {
+		q.Text = "Waiting contacts are started at once, as many as there are free slots."
+	}
+	return q, err
+}
+
+func pauseChannel(paused bool) func(*visit) (*done, error) {
+	return func(v *visit) (*done, error) {
+		name, word := v.r.PathValue("name"), "goes on"
+		if paused {
+			word = "is paused"
+		}
+		err := v.call(http.MethodPatch, apiPath("v1", "channels", name), map[string]any{"paused": paused}, nil)
+		return &done{text: "Channel " + name + " " + word + ".", to: "/channels/" + url.PathEscape(name)}, err
+	}
+}
+
+func askCapacity(v *visit) (*question, error) {
+	ch, q, err := channelQuestion(v, "Capacity of channel", "Change")
+	if err == nil {
+		q.Text = "The most slots that may be in flight at once. When it is lowered, the channel drains down to it before anything new is started."
+		q.Fields = []field{{
+			Name: "capacity", Label: "Capacity", Type: "number", Value: strconv.Itoa(ch.Capacity), Required: true,
+			Min: strconv.Itoa(weir.MinCapacity), Max: strconv.Itoa(weir.MaxCapacity),
+		}}
+	}
+	return q, err
+}
+
+func setCapacity(v *visit) (*done, error) {
+	name := v.r.PathValue("name")
+	n, err := strconv.Atoi(v.r.PostForm.Get("capacity"))
+	if err != nil {
+		return nil, &problem{Status: http.StatusUnprocessableEntity, Code: weir.CodeInvalid, Detail: "the capacity must be a whole number"}
+	}
+	err = v.call(http.MethodPatch, apiPath("v1", "channels", name), map[string]any{"capacity": n}, nil)
+	return &done{text: "Channel " + name + " has a capacity of " + number(n) + ".", to: "/channels/" + url.PathEscape(name)}, err
+}
+
+func askDelete(v *visit) (*question, error) {
+	ch, q, err := channelQuestion(v, "Delete channel", "Delete")
+	if err == nil {
+		open := ch.Queued + int64(ch.Sending+ch.Active+ch.Unknown)
+		q.Danger = true
+		q.Text = "It cannot be brought back. Its finished contacts stay readable for a while."
+		if open > 0 {
+			q.Text += " It has open contacts: those that wait end as canceled, and the provider is asked to drop the others."
+			q.Fields = []field{{Name: "cancel", Label: "End " + plural(open, "open contact", "open contacts"), Type: "checkbox"}}
+		}
+	}
+	return q, err
+}
+
+func deleteChannel(v *visit) (*done, error) {
+	name, path := v.r.PathValue("name"), apiPath("v1", "channels", v.r.PathValue("name"))
+	if v.r.PostForm.Get("cancel") == "true" {
+		path += "?cancel=true"
+	}
+	var still web.DeletingView
+	if err := v.call(http.MethodDelete, path, nil, &still); err != nil {
+		return nil, err
+	}
+	if still.Deleting {
+		return &done{text: "Channel " + name + " goes when the last of its contacts has ended.", to: "/"}, nil
+	}
+	return &done{text: "Channel " + name + " is deleted.", to: "/"}, nil
+}

@@ -1,0 +1,248 @@
+package dashboard
+
+import (
+	"fmt"
+	"html/template"
+	"math"
+	"strings"
+	"time"
+)
+
+// series is one line of a chart.
+type series struct {
+	Name   string
+	Class  string // of the colour: c1 to c8
+	Values []float64
+	Kind   kind
+}
+
+// kind is how a series is drawn.
+type kind int
+
+const (
+	area  kind = iota
+	line       // so that what is behind it can be seen
+	limit      // a dashed line that says how much there may be
+)
+
+// chart shows values over time. Areas stand upon each other if Stacked.
+type chart struct {
+	Title   string
+	Unit    string // of the values, for people
+	Stacked bool
+	Begin   time.Time
+	Step    time.Duration
+	Series  []series
+}
+
+const (
+	chartWidth, chartHeight = 480.0, 170.0
+	chartLeft, chartBottom  = 46.0, 22.0
+	chartTop                = 8.0
+	sparkWidth, sparkHeight = 200.0, 40.0
+	mostTableRows           = 60
+	mostTicks, ticksUp      = 6, 4
+	chartInnerWidth         = chartWidth - chartLeft
+	chartInnerHeight        = chartHeight - chartBottom - chartTop
+	chartFloor              = chartHeight - chartBottom
+)
+
+// Empty tells whether there is nothing to see.
+func (c chart) Empty() bool {
+	for _, s := range c.Series {
+		for _, v := range s.Values {
+			if v != 0 && s.Kind != limit {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// Sum adds the values of the first series.
+func (c chart) Sum() float64 {
+	sum := 0.0
+	if len(c.Series) > 0 {
+		for _, v := range c.Series[0].Values {
+			sum += v
+		}
+	}
+	return sum
+}
+
+func (c chart) length() int {
+	n := 0
+	for _, s := range c.Series {
+		n = max(n, len(s.Values))
+	}
+	return n
+}
+
+// greatest is what the top of the chart stands for: a round number.
+func (c chart) greatest() float64 {
+	top := 0.0
+	for i := range c.length() {
+		sum := 0.0
+		for _, s := range c.Series {
+			if v := at(s.Values, i); c.Stacked && s.Kind == area {
+				sum += v
+			} else {
+				top = max(top, v)
+			}
+		}
+		top = max(top, sum)
+	}
+	return roundUp(top)
+}
+
+func at(values []float64, i int) float64 {
+	if i >= len(values) {
+		return 0
+	}
+	return max(0, values[i])
+}
+
+// roundUp gives a number that is easy to divide, not below x.
+func roundUp(x float64) float64 {
+	if x <= ticksUp {
+		return ticksUp
+	}
+	unit := math.Pow(10, math.Floor(math.Log10(x)))
+	for _, f := range []float64{1, 2, 4, 6, 8} {
+		if f*unit >= x {
+			return f * unit
+		}
+	}
+	return 10 * unit
+}
+
+// SVG draws the chart with axes.
+func (c chart) SVG() template.HTML {
+	var b svg
+	b.open("chart", chartWidth, chartHeight, c.describe(), false)
+	top, n := c.greatest(), c.length()
+	for i := range ticksUp + 1 {
+		y := chartFloor - chartInnerHeight*float64(i)/ticksUp
+		b.line("grid", chartLeft, y, chartWidth, y)
+		b.text("y", chartLeft-6, y+4, number(top*float64(i)/ticksUp))
+	}
+	for _, when := range c.ticks() {
+		x := chartLeft + chartInnerWidth*float64(when.Sub(c.Begin))/float64(c.Step)/float64(max(1, n-1))
+		b.text("x", x, chartHeight-6, when.UTC().Format("15:04"))
+	}
+	c.draw(&b, chartLeft, chartTop, chartInnerWidth, chartInnerHeight, top)
+	return b.close()
+}
+
+// Spark draws the chart small, without axes.
+func (c chart) Spark() template.HTML {
+	var b svg
+	b.open("spark", sparkWidth, sparkHeight, c.describe(), true)
+	b.line("grid", 0, sparkHeight-.5, sparkWidth, sparkHeight-.5)
+	c.draw(&b, 0, 2, sparkWidth, sparkHeight-2, c.greatest())
+	return b.close()
+}
+
+// ticks are the round instants that the axis names.
+func (c chart) ticks() []time.Time {
+	whole := c.Step * time.Duration(max(0, c.length()-1))
+	every := time.Minute
+	for _, minutes := range []int{5, 10, 15, 30, 60, 120, 240, 480, 720, 1440} {
+		if every = time.Duration(minutes) * time.Minute; whole/every < mostTicks {
+			break
+		}
+	}
+	var list []time.Time
+	for at := c.Begin.UTC().Truncate(every); at.Before(c.Begin.Add(whole)) && len(list) <= mostTicks; at = at.Add(every) {
+		if !at.Before(c.Begin) {
+			list = append(list, at)
+		}
+	}
+	return list
+}
+
+// draw draws every series into a rectangle.
+func (c chart) draw(b *svg, left, top, width, height, greatest float64) {
+	n := c.length()
+	if n == 0 {
+		return
+	}
+	x := func(i int) float64 {
+		if n == 1 {
+			return left
+		}
+		return left + width*float64(i)/float64(n-1)
+	}
+	y := func(v float64) float64 { return top + height - height*min(v, greatest)/greatest }
+	below := make([]float64, n)
+	for _, s := range c.Series {
+		var upper, lower strings.Builder
+		for i := range n {
+			v := at(s.Values, i)
+			if c.Stacked && s.Kind == area {
+				v += below[i]
+			}
+			fmt.Fprintf(&upper, "%s,%s ", coord(x(i)), coord(y(v)))
+			j := n - 1 - i
+			fmt.Fprintf(&lower, "%s,%s ", coord(x(j)), coord(y(below[j])))
+		}
+		if s.Kind != area {
+			b.write(`<polyline class="%s %s" points="%s"/>`, map[kind]string{line: "line", limit: "line limit"}[s.Kind], s.Class, strings.TrimSpace(upper.String()))
+			continue
+		}
+		b.write(`<polygon class="area %s" points="%s"/>`, s.Class, strings.TrimSpace(upper.String()+lower.String()))
+		if c.Stacked {
+			for i := range n {
+				below[i] += at(s.Values, i)
+			}
+		}
+	}
+}
+
+// describe says in words what the chart shows.
+func (c chart) describe() string {
+	var parts []string
+	for _, s := range c.Series {
+		sum, most, last := 0.0, 0.0, 0.0
+		for _, v := range s.Values {
+			sum, most, last = sum+v, max(most, v), v
+		}
+		if s.Kind == limit {
+			parts = append(parts, fmt.Sprintf("%s %s", s.Name, number(last)))
+			continue
+		}
+		parts = append(parts, fmt.Sprintf("%s now %s, at most %s", s.Name, number(last), number(most)))
+	}
+	text := c.Title
+	if c.Unit != "" {
+		text += ", " + c.Unit
+	}
+	return text + ": " + strings.Join(parts, "; ")
+}
+
+// tableRow is a line of the table that says the same as a chart.
+type tableRow struct {
+	At     time.Time
+	Values []string
+}
+
+// Table gives the values in rows, newest first. Where there are many, some stand
+// together: of a chart of counts their sum would be needed, so that the greatest
+// is shown and the head says so.
+func (c chart) Table() []tableRow {
+	n := c.length()
+	every := max(1, (n+mostTableRows-1)/mostTableRows)
+	var rows []tableRow
+	for begin := 0; begin < n; begin += every {
+		r := tableRow{At: c.Begin.Add(time.Duration(begin) * c.Step)}
+		for _, s := range c.Series {
+			most := 0.0
+			for i := begin; i < min(n, begin+every); i++ {
+				most = max(most, at(s.Values, i))
+			}
+			r.Values = append(r.Values, number(most))
+		}
+		rows = append([]tableRow{r}, rows...)
+	}
+	return rows
+}

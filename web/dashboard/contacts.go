@@ -1,0 +1,162 @@
+package dashboard
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"weir"
+	"weir/web"
+)
+
+// Scopes of which one is needed for pages of contacts.
+func contactReaders() []weir.Scope { return []weir.Scope{weir.ScopeContactsRead} }
+func contactWriters() []weir.Scope { return []weir.Scope{weir.ScopeContactsWrite} }
+
+func contactsPage() *page {
+	return &page{name: "contacts", path: "/contacts", nav: "Contacts", scopes: contactReaders(), load: loadContacts}
+}
+
+// contactList is what the search shows.
+type contactList struct {
+	Text, Channel, State, Outcome, Survey string // what is asked for; empty: anything
+	Channels, States                      []string
+	Outcomes                              []weir.Outcome
+	List                                  []web.ContactView
+	Pager                                 pager
+}
+
+// Filtered tells whether there may be others than those that are shown.
+func (l *contactList) Filtered() bool {
+	return l.Text != "" || l.Channel != "" || l.State != "" || l.Outcome != "" || l.Survey != "" || l.Pager.First != ""
+}
+
+// mostChannelNames bounds what the search offers to choose from; others can be
+// reached from their own page.
+const mostChannelNames = 500
+
+func loadContacts(v *visit) (*content, error) {
+	asked := v.r.URL.Query()
+	l := &contactList{
+		Text: strings.TrimSpace(asked.Get("q")), Channel: asked.Get("channel"), Survey: strings.TrimSpace(asked.Get("survey")),
+		States:   []string{"queued", "sending", "active", "unknown", "done"},
+		Outcomes: []weir.Outcome{weir.Completed, weir.Busy, weir.NoAnswer, weir.Failed, weir.Expired, weir.Canceled, weir.Lost, weir.DeadLetter},
+	}
+	if outcome := asked.Get("outcome"); slices.Contains(l.Outcomes, weir.Outcome(outcome)) {
+		l.Outcome = outcome
+	}
+	if state := asked.Get("state"); slices.Contains(l.States, state) {
+		l.State = state
+	}
+	c := &content{title: "Contacts", crumbs: []crumb{{Text: "Contacts"}}, data: l}
+	var channels web.ChannelList
+	if err := v.get("/v1/channels", url.Values{"limit": {strconv.Itoa(mostChannelNames)}}, &channels); err != nil {
+		return nil, err
+	}
+	for _, ch := range channels.Channels {
+		l.Channels = append(l.Channels, ch.Channel)
+	}
+	if l.Channel != "" && !slices.Contains(l.Channels, l.Channel) {
+		l.Channels = append(l.Channels, l.Channel)
+	}
+	return c, l.search(v, asked.Get("cursor"))
+}
+
+// search finds a contact by its id, or contacts by their key and the rest.
+func (l *contactList) search(v *visit, cursor string) error {
+	if _, err := weir.ParseRef(l.Text); err == nil {
+		var found web.ContactView
+		err := v.get(apiPath("v1", "contacts", l.Text), nil, &found)
+		if status, _ := statusOf(err); err == nil {
+			l.List = []web.ContactView{found}
+			return nil
+		} else if status != http.StatusNotFound {
+			return err
+		}
+	}
+	query := url.Values{"limit": {strconv.Itoa(rowsPerPage)}}
+	for name, value := range map[string]string{"key": l.Text, "channel": l.Channel, "state": l.State, "outcome": l.Outcome, "survey": l.Survey, "cursor": cursor} {
+		if value != "" {
+			query.Set(name, value)
+		}
+	}
+	var page web.ContactList
+	err := v.get("/v1/contacts", query, &page)
+	l.List, l.Pager = page.Contacts, v.more(page.NextCursor)
+	return err
+}
+
+func contactPage() *page {
+	return &page{
+		name: "contact", path: "/contacts/{id}", scopes: contactReaders(), load: loadContact, live: []string{"contact"},
+		actions: []action{{path: "/contacts/{id}/cancel", scopes: contactWriters(), ask: askCancel, do: cancelContact}},
+	}
+}
+
+// contactData is what the page of a contact shows.
+type contactData struct {
+	web.ContactView
+	Labels   []fact
+	Open     bool
+	Dead     bool // it is a dead letter now
+	Which    deadWhich
+	Timeline web.TimelineView
+}
+
+func (v *visit) contact() (c web.ContactView, err error) {
+	err = v.get(apiPath("v1", "contacts", v.r.PathValue("id")), nil, &c)
+	return c, err
+}
+
+func contactLink(id string) string { return "/contacts/" + url.PathEscape(id) }
+
+func contactCrumbs(id string, more ...crumb) []crumb {
+	return append([]crumb{{Text: "Contacts", Link: "/contacts"}, {Text: id, Link: contactLink(id)}}, more...)
+}
+
+func loadContact(v *visit) (*content, error) {
+	c, err := v.contact()
+	if err != nil {
+		return nil, err
+	}
+	d := &contactData{ContactView: c, Open: c.State != weir.Done.String(), Which: deadWhich{url.Values{"contact": {c.ID}}}}
+	if err := v.get(apiPath("v1", "contacts", c.ID, "timeline"), nil, &d.Timeline); err != nil {
+		return nil, err
+	}
+	d.Dead = slices.ContainsFunc(d.Timeline.Events, func(e web.TimelineEvent) bool { return e.What == "dead_letter" })
+	for name, value := range c.Labels {
+		d.Labels = append(d.Labels, fact{name, value})
+	}
+	slices.SortFunc(d.Labels, func(a, b fact) int { return strings.Compare(a.Name, b.Name) })
+	return &content{title: "Contact " + c.ID, crumbs: contactCrumbs(c.ID), data: d}, nil
+}
+
+func askCancel(v *visit) (*question, error) {
+	c, err := v.contact()
+	if err != nil {
+		return nil, err
+	}
+	text := "It waits, and ends as canceled at once."
+	if c.State != weir.Queued.String() {
+		text = "It is in flight: the provider is asked to drop it, and it ends when it is known how. It may reach the person all the same."
+	}
+	return &question{
+		title: "Cancel contact " + c.ID, Text: text, Button: "Cancel the contact", Danger: true, back: contactLink(c.ID),
+		Facts:  []fact{{"Channel", c.Channel}, {"State", words(c.State)}, {"Attempts", number(len(c.Attempts))}},
+		crumbs: contactCrumbs(c.ID, crumb{Text: "Cancel"}),
+	}, nil
+}
+
+func cancelContact(v *visit) (*done, error) {
+	id := v.r.PathValue("id")
+	var out web.CanceledView
+	if err := v.call(http.MethodDelete, apiPath("v1", "contacts", id), nil, &out); err != nil {
+		return nil, err
+	}
+	if out.State != weir.Done.String() {
+		return &done{text: "The provider is being asked to drop contact " + id + ".", to: contactLink(id)}, nil
+	}
+	return &done{text: "Contact " + id + " is canceled.", to: contactLink(id)}, nil
+}

@@ -1,0 +1,145 @@
+package dashboard
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"time"
+
+	"weir"
+)
+
+// Options are what a dashboard is made from.
+type Options struct {
+	// API answers every request of Weir's own API, and those of the router's. It
+	// is not called before the first page is asked for.
+	API http.Handler
+	// Prefix is in front of every path that browsers see, without a slash at its
+	// end; empty: none.
+	Prefix string
+	// PublicURL is where others reach Weir: if it is https, cookies are for https
+	// only.
+	PublicURL string
+	Version   string
+	Logger    *slog.Logger
+	Draining  func() bool      // nil: never
+	Now       func() time.Time // nil: time.Now
+}
+
+// Dashboard serves the pages. Its patterns are mounted by who serves the API.
+type Dashboard struct {
+	Options
+	public  *url.URL
+	files   *files
+	sets    *templates
+	streams chan struct{} // seats
+	shared  *shared[[]fragment]
+	sparks  *shared[sparks]
+	charts  *shared[*charts]
+	surveys *shared[[]surveyCard]
+	origins *http.CrossOriginProtection
+	routes  map[string]http.Handler
+	nav     []navItem
+}
+
+// goodPrefix is a path of plain segments.
+var goodPrefix = regexp.MustCompile(`^(/[A-Za-z0-9._~-]+)*$`)
+
+// New makes a dashboard. Every template is parsed here, so that none can fail
+// to be later.
+func New(o Options) (*Dashboard, error) {
+	if o.API == nil || o.Logger == nil {
+		return nil, errors.New("dashboard: API and Logger are needed")
+	}
+	if !goodPrefix.MatchString(o.Prefix) {
+		return nil, fmt.Errorf("dashboard: %q is no prefix of a path", o.Prefix)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Draining == nil {
+		o.Draining = func() bool { return false }
+	}
+	d := &Dashboard{
+		Options: o, public: &url.URL{}, streams: make(chan struct{}, mostStreams),
+		shared: newShared[[]fragment](fragmentsLife, o.Now), sparks: newShared[sparks](chartsLife, o.Now),
+		charts: newShared[*charts](chartsLife, o.Now), surveys: newShared[[]surveyCard](chartsLife, o.Now),
+		origins: http.NewCrossOriginProtection(), routes: map[string]http.Handler{},
+	}
+	if o.PublicURL != "" {
+		u, err := url.Parse(o.PublicURL)
+		if err != nil {
+			return nil, errors.New("dashboard: the public URL cannot be read")
+		}
+		d.public = u
+	}
+	var err error
+	if d.files, err = readFiles(); err != nil {
+		return nil, err
+	}
+	if d.sets, err = parseTemplates(); err != nil {
+		return nil, err
+	}
+	return d, d.route()
+}
+
+// pages is the table of pages, in the order of the navigation.
+func pages() []*page {
+	return []*page{
+		overviewPage(),
+		channelPage(),
+		contactsPage(), contactPage(), deadPage(), deadListPage(),
+		surveysPage(), surveyPage(), respondentsPage(), respondentPage(), surveyLogPage(),
+		routerPage(), routerListPage("workers", loadWorkers), routerListPage("queues", loadQueues), routerListPage("jobs", loadJobs), policiesPage(),
+		routerWorkerPage(), routerQueuePage(), routerJobPage(),
+		auditPage(),
+	}
+}
+
+// route fills the table of patterns.
+func (d *Dashboard) route() error {
+	for _, p := range pages() {
+		if d.sets.pages[p.name] == nil {
+			return fmt.Errorf("dashboard: page %s has no template", p.name)
+		}
+		if p.nav != "" {
+			d.nav = append(d.nav, navItem{Text: p.nav, path: p.path, scopes: p.scopes})
+		}
+		d.routes["GET "+exact(p.path)] = d.guard(p.scopes, d.page(p))
+		if len(p.live) > 0 {
+			d.routes["GET /live"+exact(p.path)] = d.guard(p.scopes, d.stream(p))
+		}
+		for i := range p.actions {
+			a := &p.actions[i]
+			d.routes["GET "+a.path] = d.guard(a.scopes, d.ask(a))
+			d.routes["POST "+a.path] = d.guard(a.scopes, d.act(a))
+		}
+		for path, serve := range p.files {
+			d.routes["GET "+path] = d.guard(p.scopes, serve)
+		}
+	}
+	d.routes["GET /login"] = d.plain(d.loginPage)
+	d.routes["POST /login"] = d.plain(d.login)
+	d.routes["POST /logout"] = d.plain(d.logout)
+	d.routes["POST /theme"] = d.plain(d.changeTheme)
+	d.routes["GET /assets/{file}"] = http.HandlerFunc(d.files.serve)
+	return nil
+}
+
+// exact keeps the path of the first page from standing for every other.
+func exact(path string) string {
+	if strings.HasSuffix(path, "/") {
+		return path + "{$}"
+	}
+	return path
+}
+
+// Routes are the patterns of everything that the dashboard serves.
+func (d *Dashboard) Routes() map[string]http.Handler { return d.routes }
+
+// Scopes of which one is needed to see what lists channels and contacts.
+func readers() []weir.Scope { return []weir.Scope{weir.ScopeContactsRead, weir.ScopeChannelsAdmin} }

@@ -1,0 +1,220 @@
+package dashboard
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+
+	"weir/web"
+)
+
+const deadPath = "/dead-letters"
+
+func deadPage() *page {
+	return &page{
+		name: "dead", path: deadPath, nav: "Dead letters", scopes: contactReaders(), load: loadDeadGroups, live: []string{"groups"},
+		actions: []action{
+			{path: deadPath + "/requeue", scopes: contactWriters(), ask: askRequeue, do: bulkDead("requeue", "queued again")},
+			{path: deadPath + "/discard", scopes: contactWriters(), ask: askDiscard, do: bulkDead("discard", "discarded")},
+		},
+	}
+}
+
+func deadListPage() *page {
+	return &page{name: "dead_list", path: deadPath + "/list", scopes: contactReaders(), load: loadDeadList}
+}
+
+// deadWhich says which dead letters are meant, in addresses of pages and to the
+// API by the same names.
+type deadWhich struct{ query url.Values }
+
+func (v *visit) deadWhich() deadWhich {
+	out := url.Values{}
+	for name, values := range v.r.URL.Query() {
+		if slices.Contains([]string{"channel", "outcome", "reason", "contact"}, name) {
+			out[name] = values[:1]
+		}
+	}
+	return deadWhich{out}
+}
+
+func groupOf(g web.DeadGroupView) deadWhich {
+	return deadWhich{url.Values{"channel": {g.Channel}, "outcome": {string(g.Outcome)}, "reason": {g.Reason}}}
+}
+
+// Link is the path of something about them.
+func (w deadWhich) Link(v *view, step string) string {
+	return v.Link(deadPath, step) + "?" + w.query.Encode()
+}
+
+// body is what the API is told. until is when they were counted: those that came
+// later are not meant; empty: all are.
+func (w deadWhich) body(until string) map[string]any {
+	out := map[string]any{}
+	for name, values := range w.query {
+		if name == "contact" {
+			return map[string]any{"contacts": values}
+		}
+		out[name] = values[0]
+	}
+	if len(out) == 0 {
+		out["all"] = true
+	}
+	if until != "" {
+		out["until"] = until
+	}
+	return out
+}
+
+// facts say in words which they are.
+func (w deadWhich) facts() []fact {
+	if id := w.query.Get("contact"); id != "" {
+		return []fact{{"Contact", id}}
+	}
+	list := []fact{}
+	for _, name := range []string{"channel", "outcome", "reason"} {
+		if w.query.Has(name) {
+			list = append(list, fact{name, deadReason(words(w.query.Get(name)))})
+		}
+	}
+	if len(list) == 0 {
+		return []fact{{"Which", "all of every channel"}}
+	}
+	return list
+}
+
+func deadReason(text string) string {
+	if text == "" {
+		return "none given"
+	}
+	return text
+}
+
+// deadGroup is a group with its links.
+type deadGroup struct {
+	web.DeadGroupView
+	Which deadWhich
+}
+
+// deadData is what the page of all dead letters shows.
+type deadData struct {
+	Groups []deadGroup
+	Total  int64
+	All    deadWhich
+}
+
+func loadDeadGroups(v *visit) (*content, error) {
+	var groups web.DeadGroups
+	if err := v.get("/v1/dead-letters/groups", nil, &groups); err != nil {
+		return nil, err
+	}
+	d := &deadData{All: deadWhich{url.Values{}}}
+	for _, g := range groups.Groups {
+		d.Groups = append(d.Groups, deadGroup{g, groupOf(g)})
+		d.Total += g.Count
+	}
+	return &content{title: "Dead letters", crumbs: []crumb{{Text: "Dead letters"}}, data: d}, nil
+}
+
+// deadListData is what the list of some dead letters shows.
+type deadListData struct {
+	Which deadWhich
+	Facts []fact
+	List  []deadEntry
+	Pager pager
+}
+
+type deadEntry struct {
+	web.DeadView
+	Which deadWhich
+}
+
+func loadDeadList(v *visit) (*content, error) {
+	which := v.deadWhich()
+	query := url.Values{"limit": {strconv.Itoa(rowsPerPage)}}
+	for name, values := range which.query {
+		if name != "contact" {
+			query[name] = values
+		}
+	}
+	if cursor := v.r.URL.Query().Get("cursor"); cursor != "" {
+		query.Set("cursor", cursor)
+	}
+	var page web.DeadList
+	if err := v.get("/v1/dead-letters", query, &page); err != nil {
+		return nil, err
+	}
+	d := &deadListData{Which: which, Facts: which.facts(), Pager: v.more(page.NextCursor)}
+	for _, dead := range page.DeadLetters {
+		d.List = append(d.List, deadEntry{dead, deadWhich{url.Values{"contact": {dead.Contact.ID}}}})
+	}
+	return &content{title: "Some dead letters", crumbs: []crumb{{Text: "Dead letters", Link: deadPath}, {Text: "List"}}, data: d}, nil
+}
+
+// deadQuestion counts before it asks.
+func deadQuestion(v *visit, step, title, button string) (*question, web.DeadDone, error) {
+	which := v.deadWhich()
+	until := field{Name: "until", Type: "hidden", Value: v.Now().Truncate(time.Millisecond).Add(time.Millisecond).UTC().Format(time.RFC3339Nano)}
+	body := which.body(until.Value)
+	body["dry_run"] = true
+	var count web.DeadDone
+	if err := v.call(http.MethodPost, "/v1/dead-letters:"+step, body, &count); err != nil {
+		return nil, count, err
+	}
+	back := deadPath
+	if id := which.query.Get("contact"); id != "" {
+		back = contactLink(id)
+	}
+	return &question{
+		title: title, Button: button, back: back, Facts: append([]fact{{"How many", number(count.Matching)}}, which.facts()...),
+		crumbs: []crumb{{Text: "Dead letters", Link: deadPath}, {Text: button}}, Fields: []field{until},
+	}, count, nil
+}
+
+func askRequeue(v *visit) (*question, error) {
+	q, count, err := deadQuestion(v, "requeue", "Queue dead letters again", "Queue again")
+	if err != nil {
+		return nil, err
+	}
+	q.Text = fmt.Sprintf("%s contacted once more: each becomes a new contact with the same content, at the end of the queue. "+
+		"Look first at why they ended here: of those that were lost nobody knows whether the person was reached.", plural(count.Matching, "person is", "people are"))
+	return q, nil
+}
+
+func askDiscard(v *visit) (*question, error) {
+	q, _, err := deadQuestion(v, "discard", "Discard dead letters", "Discard")
+	if err != nil {
+		return nil, err
+	}
+	q.Danger = true
+	q.Text = "They are no longer listed here, and can then not be queued again from here. Their contacts stay readable until their retention ends."
+	return q, nil
+}
+
+func bulkDead(step, did string) func(*visit) (*done, error) {
+	return func(v *visit) (*done, error) {
+		which := v.deadWhich()
+		var out web.DeadDone
+		if err := v.call(http.MethodPost, "/v1/dead-letters:"+step, which.body(v.r.PostForm.Get("until")), &out); err != nil {
+			return nil, err
+		}
+		text := plural(out.Done, "dead letter is", "dead letters are") + " " + did + "."
+		if out.WindowClosed > 0 {
+			text += " " + number(out.WindowClosed) + " stay: the time for them is over."
+		}
+		if out.ChannelGone > 0 {
+			text += " " + number(out.ChannelGone) + " stay: their channel is gone."
+		}
+		if rest := out.Remaining - out.WindowClosed - out.ChannelGone; rest > 0 {
+			text += " " + number(rest) + " remain: do it once more."
+		}
+		to := deadPath
+		if id := which.query.Get("contact"); id != "" {
+			to = contactLink(id)
+		}
+		return &done{text: text, to: to}, nil
+	}
+}

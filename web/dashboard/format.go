@@ -1,0 +1,196 @@
+package dashboard
+
+import (
+	"fmt"
+	"html/template"
+	"math"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// functions are what templates can call.
+func functions() template.FuncMap {
+	return template.FuncMap{
+		"instant":  instant,
+		"ago":      ago,
+		"since":    since,
+		"span":     span,
+		"number":   number,
+		"percent":  percent,
+		"words":    words,
+		"dict":     dict,
+		"minus":    func(a, b int) int { return a - b },
+		"truncate": truncate,
+	}
+}
+
+// timeOf reads an instant that may be absent.
+func timeOf(v any) time.Time {
+	switch t := v.(type) {
+	case time.Time:
+		return t
+	case *time.Time:
+		if t != nil {
+			return *t
+		}
+	}
+	return time.Time{}
+}
+
+// instant shows an instant in UTC.
+func instant(v any) template.HTML {
+	t := timeOf(v).UTC()
+	if t.IsZero() {
+		return `<span class="quiet">–</span>`
+	}
+	return template.HTML(`<time datetime="` + t.Format(time.RFC3339) + `">` + t.Format("2006-01-02 15:04:05") + ` UTC</time>`) //nolint:gosec // digits only
+}
+
+// ago shows how long ago an instant was, or how far away it is, and the instant
+// itself as its title.
+func ago(now time.Time, v any) template.HTML {
+	t := timeOf(v).UTC()
+	if t.IsZero() {
+		return `<span class="quiet">–</span>`
+	}
+	text := span(now.Sub(t).Abs())
+	switch d := now.Sub(t); {
+	case d.Abs() < 5*time.Second:
+		text = "now"
+	case d < 0:
+		text = "in " + text
+	default:
+		text += " ago"
+	}
+	return template.HTML(`<time datetime="` + t.Format(time.RFC3339) + `" title="` + t.Format("2006-01-02 15:04:05.000") + ` UTC">` + text + `</time>`) //nolint:gosec // digits and our own words
+}
+
+// since is how long ago an instant was; nothing if it is absent.
+func since(now time.Time, v any) time.Duration {
+	t := timeOf(v)
+	if t.IsZero() {
+		return 0
+	}
+	return max(0, now.Sub(t))
+}
+
+// span writes a duration in one or two units. Short ones are rounded to five
+// seconds, so that not every update of a page is another.
+func span(d time.Duration) string {
+	switch d = max(0, d); {
+	case d < time.Minute:
+		return strconv.Itoa(int(d.Seconds())/5*5) + " s"
+	case d < time.Hour:
+		return strconv.Itoa(int(d.Minutes())) + " min"
+	case d < 24*time.Hour:
+		return two(int(d.Hours()), "h", int(d.Minutes())%60, "min")
+	default:
+		return two(int(d.Hours())/24, "d", int(d.Hours())%24, "h")
+	}
+}
+
+func two(a int, unit string, b int, smaller string) string {
+	if b == 0 {
+		return strconv.Itoa(a) + " " + unit
+	}
+	return fmt.Sprintf("%d %s %d %s", a, unit, b, smaller)
+}
+
+// number writes a number of any kind with narrow spaces between thousands.
+func number(v any) string {
+	x := reflect.ValueOf(v)
+	switch {
+	case x.CanInt():
+		return grouped(x.Int())
+	case x.CanUint():
+		return grouped(int64(min(x.Uint(), math.MaxInt64)))
+	case x.CanFloat():
+		f := x.Float()
+		if math.Abs(f) < 100 && f != math.Trunc(f) {
+			return strconv.FormatFloat(f, 'f', 1, 64)
+		}
+		return grouped(int64(math.Round(f)))
+	}
+	return fmt.Sprint(v)
+}
+
+func grouped(n int64) string {
+	digits := strconv.FormatInt(n, 10)
+	sign := ""
+	if strings.HasPrefix(digits, "-") {
+		sign, digits = "−", digits[1:]
+	}
+	var b strings.Builder
+	for i, c := range digits {
+		if i > 0 && (len(digits)-i)%3 == 0 {
+			b.WriteString("\u202f")
+		}
+		b.WriteRune(c)
+	}
+	return sign + b.String()
+}
+
+// percent writes a share of a whole.
+func percent(part, whole any) string {
+	p, w := floatOf(part), floatOf(whole)
+	if w == 0 {
+		return "–"
+	}
+	return strconv.FormatFloat(100*p/w, 'f', 0, 64) + " %"
+}
+
+// floatOf is a number of any kind.
+func floatOf(v any) float64 {
+	x := reflect.ValueOf(v)
+	switch {
+	case x.CanInt():
+		return float64(x.Int())
+	case x.CanUint():
+		return float64(x.Uint())
+	case x.CanFloat():
+		return x.Float()
+	}
+	return 0
+}
+
+// words makes words of the names that the API uses.
+func words(v any) string { return strings.ReplaceAll(fmt.Sprint(v), "_", " ") }
+
+// truncate keeps a text short that somebody else wrote.
+func truncate(most int, text string) string {
+	runes := []rune(text)
+	if len(runes) <= most {
+		return text
+	}
+	return string(runes[:most]) + "…"
+}
+
+// dict hands several values to a template, by name.
+func dict(pairs ...any) (map[string]any, error) {
+	if len(pairs)%2 != 0 {
+		return nil, fmt.Errorf("dict: %d values are no pairs", len(pairs))
+	}
+	out := map[string]any{}
+	for i := 0; i < len(pairs); i += 2 {
+		name, ok := pairs[i].(string)
+		if !ok {
+			return nil, fmt.Errorf("dict: %v is no name", pairs[i])
+		}
+		out[name] = pairs[i+1]
+	}
+	return out, nil
+}
+
+// settingText writes a value of a setting.
+func settingText(v any) string {
+	if list, ok := v.([]any); ok {
+		texts := make([]string, len(list))
+		for i := range list {
+			texts[i] = settingText(list[i])
+		}
+		return strings.Join(texts, ", ")
+	}
+	return fmt.Sprint(v)
+}

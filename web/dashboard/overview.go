@@ -1,0 +1,225 @@
+package dashboard
+
+import (
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"weir"
+	"weir/web"
+)
+
+// mostChannels bounds what the overview reads; more are found by their names.
+const mostChannels = 2000
+
+// waitingLong is how long a contact may wait for its turn before a channel with
+// free slots is said to need attention.
+const waitingLong = 15 * time.Minute
+
+func overviewPage() *page {
+	return &page{
+		name: "overview", path: "/", nav: "Overview",
+		load: loadOverview, live: []string{"summary", "channels", "surveys", "wallboard"},
+	}
+}
+
+// overview is what the page of that name shows.
+type overview struct {
+	Blind    bool // the token may not see channels
+	Channels []channelCard
+	More     bool // there are channels beyond those
+	Sum      sums
+	Surveys  []surveyCard
+	Router   *wallboard // nil: there is nothing to show
+}
+
+// sums are the figures over all channels.
+type sums struct {
+	Channels, Troubled                   int
+	InFlight, Capacity, Sending, Unknown int
+	Queued                               int64
+	Oldest                               *time.Time
+	Bar                                  bar
+}
+
+// channelCard is a channel on the overview.
+type channelCard struct {
+	web.ChannelView
+	Bar    bar
+	Spark  *spark // nil: nothing is known of the last hours
+	Rank   int    // 0: broken; less than calm: needs attention
+	Advice string // why it needs attention
+}
+
+func loadOverview(v *visit) (*content, error) {
+	o := &overview{Router: v.wallboard()}
+	c := &content{title: "Overview", data: o}
+	var err error
+	if o.Surveys, err = v.surveyCards(); err != nil {
+		return nil, err
+	}
+	if !v.may(readers()) {
+		o.Blind = true
+		return c, nil
+	}
+	list, more, err := v.channels()
+	if err != nil {
+		return nil, err
+	}
+	small := v.sparks()
+	o.More = more
+	for i := range list {
+		card := channelCardOf(list[i], v.Now())
+		card.Spark = small[list[i].Channel]
+		o.Channels = append(o.Channels, card)
+		o.Sum.add(&card)
+	}
+	slices.SortStableFunc(o.Channels, func(a, b channelCard) int { return a.Rank - b.Rank })
+	o.Sum.finish()
+	return c, nil
+}
+
+// channels lists the channels by name.
+func (v *visit) channels() (list []web.ChannelView, more bool, err error) {
+	for cursor := ""; ; {
+		var page web.ChannelList
+		query := url.Values{"limit": {"500"}}
+		if cursor != "" {
+			query.Set("cursor", cursor)
+		}
+		if err := v.get("/v1/channels", query, &page); err != nil {
+			return nil, false, err
+		}
+		list = append(list, page.Channels...)
+		cursor = page.NextCursor
+		if cursor == "" || len(list) >= mostChannels {
+			return list, cursor != "", nil
+		}
+	}
+}
+
+// Ranks of channels: the first are shown first.
+const (
+	rankBroken = iota
+	rankHeld
+	rankSlow
+	rankUnsure
+	rankPaused
+	rankCalm
+)
+
+func channelCardOf(ch web.ChannelView, now time.Time) channelCard {
+	c := channelCard{ChannelView: ch, Bar: capacityBar(ch), Rank: rankCalm}
+	waits := since(now, ch.OldestQueuedAt)
+	switch {
+	case ch.State == weir.Erring || ch.State == weir.Down || ch.State == weir.Faulted:
+		c.Rank, c.Advice = rankBroken, ch.StateReason
+	case ch.Breaker.State == breakerOpen:
+		c.Rank, c.Advice = rankBroken, "the breaker is open: nothing is handed over for a while"
+	case ch.Blocked > 0:
+		c.Rank, c.Advice = rankHeld, "contacts wait that are larger than the capacity"
+	case ch.Paused && ch.Queued > 0:
+		c.Rank, c.Advice = rankHeld, "paused while contacts wait"
+	case waits > waitingLong && ch.InFlight < ch.Capacity:
+		c.Rank, c.Advice = rankSlow, "contacts wait although there are free slots"
+	case ch.Unknown*20 > ch.Capacity:
+		c.Rank, c.Advice = rankUnsure, "of many contacts it is not known whether the provider has them"
+	case ch.Paused:
+		c.Rank, c.Advice = rankPaused, "paused"
+	}
+	if ch.Deleting {
+		c.Advice = strings.TrimPrefix(c.Advice+"; it is being deleted", "; ")
+	}
+	return c
+}
+
+// breakerOpen is the word of the API.
+const breakerOpen = "open"
+
+// Class tells the stylesheet how loud a channel is to be.
+func (c channelCard) Class() string {
+	switch c.Rank {
+	case rankBroken:
+		return "broken"
+	case rankCalm:
+		return ""
+	default:
+		return "attention"
+	}
+}
+
+// capacityBar shows what holds slots. A contact may hold several, so that the
+// slots of the active ones are what remains.
+func capacityBar(ch web.ChannelView) bar {
+	contacts := ch.Sending + ch.Active + ch.Unknown
+	share := func(n int) float64 {
+		if contacts == 0 {
+			return 0
+		}
+		return float64(ch.InFlight) * float64(n) / float64(contacts)
+	}
+	return bar{
+		Title: "Slots", Whole: float64(max(ch.Capacity, ch.InFlight)),
+		Segments: []segment{{"active", "c1", share(ch.Active)}, {"sending", "c5", share(ch.Sending)}, {"unknown", "c2", share(ch.Unknown)}},
+	}
+}
+
+func (s *sums) add(c *channelCard) {
+	s.Channels++
+	if c.Rank < rankCalm {
+		s.Troubled++
+	}
+	s.InFlight += c.InFlight
+	s.Capacity += c.Capacity
+	s.Sending += c.Sending
+	s.Unknown += c.Unknown
+	s.Queued += c.Queued
+	if at := c.OldestQueuedAt; at != nil && (s.Oldest == nil || at.Before(*s.Oldest)) {
+		s.Oldest = at
+	}
+}
+
+func (s *sums) finish() {
+	s.Bar = bar{Title: "Slots of all channels", Whole: float64(s.Capacity), Segments: []segment{{"in flight", "c1", float64(s.InFlight)}}}
+}
+
+// pageLink is the link to another page of a list: the one that is shown, with
+// another cursor.
+func (v *visit) pageLink(cursor string) string {
+	q := v.r.URL.Query()
+	q.Del("cursor")
+	if cursor != "" {
+		q.Set("cursor", cursor)
+	}
+	link := v.d.Prefix + v.r.URL.EscapedPath()
+	if len(q) > 0 {
+		link += "?" + q.Encode()
+	}
+	return link
+}
+
+// more gives the links of a list to its next page and back to its first, each
+// empty if there is none.
+func (v *visit) more(cursor string) pager {
+	var p pager
+	if cursor != "" {
+		p.Next = v.pageLink(cursor)
+	}
+	if v.r.URL.Query().Get("cursor") != "" {
+		p.First = v.pageLink("")
+	}
+	return p
+}
+
+// pager are the links from one page of a list.
+type pager struct{ Next, First string }
+
+// plural counts things.
+func plural(n int64, one, many string) string {
+	if n == 1 {
+		return strconv.FormatInt(n, 10) + " " + one
+	}
+	return grouped(n) + " " + many
+}

@@ -1,0 +1,63 @@
+package dashboard_test
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+)
+
+func TestWhatNeedsAttentionComesFirst(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "contacts:read")
+	r.channel("b-paused")
+	for _, name := range []string{"a-empty", "c-empty"} {
+		r.api("PUT", "/v1/channels/"+name, `{"type":"nuntium","paused":true,"settings":{"base_url":"http://127.0.0.1:1","account":"a","application":"b","channel":"c","password":"p"}}`, nil)
+	}
+	p := r.login("contacts:read").get("/").want(200)
+	var order []string
+	for _, found := range regexp.MustCompile(`id="channel-([^"]*)"`).FindAllStringSubmatch(p.body, -1) {
+		order = append(order, found[1])
+	}
+	if got := strings.Join(order, " "); got != "b-paused a-empty c-empty" {
+		t.Errorf("order %s", got)
+	}
+	p.has("paused while contacts wait", "<dt>Need attention</dt><dd>3</dd>", "<dt>Queued</dt><dd>1</dd>", "0 / 7")
+}
+
+func TestOverviewOfSurveysAndTheRouter(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "contacts:read", "router pii:read", "router", "surveys:admin")
+	r.channel("a")
+	r.api("PUT", "/v1/surveys/spring", `{"title":"Spring <b>","schedule":{"time_zone":"UTC","weekdays":["mon","tue","wed","thu","fri","sat","sun"],"windows":[{"from":"00:00","to":"23:59"}]},"modes":{"sms":{"channel":"a"}},"arms":[{"modes":["sms"]}],
+		"questionnaires":{"main":{"sms":[{"messages":["Hello"]}]}},"cutoff":10}`, nil)
+	r.api("POST", "/v1/surveys/spring/respondents", `{"respondents":[{"phone":"+254700000001"},{"phone":"+254700000002"}]}`, nil)
+	r.login("surveys:admin").get("/").want(200).hasNot("Surveys under way")
+	r.api("POST", "/v1/surveys/spring:launch", "", nil)
+
+	reader := r.login("contacts:read").get("/").want(200)
+	reader.has("Surveys under way", `href="/surveys/spring"`, "Spring &lt;b&gt;", "<dt>counted</dt><dd>0 / 10</dd>", "<dt>respondents</dt><dd>2</dd>", "estimated end").hasNot("Router")
+	r.login("router").get("/").want(200).hasNot("Surveys under way", `id="router-head"`)
+}
+
+func TestTheWallboardOfTheRouter(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "contacts:read", "router pii:read", "router")
+	b := r.login("router pii:read")
+	b.get("/").want(200).hasNot(`id="router-head"`) // nobody uses it
+	const version = "?api-version=2024-01-18-preview"
+	r.api("PATCH", "/routing/distributionPolicies/d"+version, `{"mode":{"kind":"longestIdle"}}`, nil)
+	r.api("PATCH", "/routing/queues/q"+version, `{"distributionPolicyId":"d"}`, nil)
+	r.api("PATCH", "/routing/workers/w"+version, `{"capacity":1,"queues":["q"],"channels":[{"channelId":"voice","capacityCostPerJob":1}],"availableForOffers":false}`, nil)
+	r.api("PATCH", "/routing/jobs/j"+version, `{"channelId":"voice","queueId":"q","priority":1}`, nil)
+	b.get("/").want(200).has(`href="/router"`, "<dt>Jobs waiting</dt><dd>1</dd>", "<dt>Inactive</dt><dd>1</dd>", "<dt>Offers out</dt><dd>0</dd>", "may not see channels")
+	for _, scopes := range []string{"contacts:read", "router"} {
+		r.login(scopes).get("/").want(200).hasNot(`id="router-head"`)
+	}
+}
+
+func TestTheWall(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "contacts:read")
+	r.channel("a")
+	r.login("contacts:read").get("/?wall=1").want(200).has(`data-wall="1"`, `data-stream="/live/?wall=1"`)
+}

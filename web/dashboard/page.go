@@ -1,0 +1,210 @@
+package dashboard
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	"html/template"
+	"log/slog"
+	"net/http"
+	"path"
+	"strings"
+
+	"weir"
+)
+
+// page is one page: what it shows, and what can be done from it. Its template
+// is templates/<name>.html, which defines "main" and a block for each live
+// region.
+type page struct {
+	name   string
+	path   string       // pattern without a method, below the prefix
+	nav    string       // what the navigation calls it; empty: it is not there
+	scopes []weir.Scope // one is needed to see it; nil: any will do
+	load   func(*visit) (*content, error)
+	// live are the blocks that are sent again when they changed. Each stands in
+	// an element whose id is the block's name.
+	live    []string
+	actions []action
+	files   map[string]handler // other answers to GET, by pattern: downloads
+}
+
+// content is what a page shows.
+type content struct {
+	title  string // without numbers of people: it is in histories and in titles of windows
+	crumbs []crumb
+	data   any
+}
+
+// crumb is a step of the way from the overview to a page.
+type crumb struct{ Text, Link string }
+
+// navItem is a page in the navigation.
+type navItem struct {
+	Text, Link string
+	Current    bool
+	path       string
+	scopes     []weir.Scope
+}
+
+// view is what a template gets.
+type view struct {
+	*visit
+	Title  string
+	Crumbs []crumb
+	Nav    []navItem
+	Flash  *flash
+	Stream string // where updates come from; empty: there are none
+	Data   any
+}
+
+//go:embed templates/*.html
+var templateFiles embed.FS
+
+// templates are the parsed pages.
+type templates struct {
+	pages map[string]*template.Template
+}
+
+// parseTemplates gives each page a set of its own, so that blocks of one cannot
+// take the place of another's.
+func parseTemplates() (*templates, error) {
+	base, err := template.New("base").Funcs(functions()).ParseFS(templateFiles, "templates/base.html", "templates/parts.html")
+	if err != nil {
+		return nil, fmt.Errorf("dashboard: %w", err)
+	}
+	names, err := templateFiles.ReadDir("templates")
+	if err != nil {
+		return nil, err
+	}
+	out := &templates{pages: map[string]*template.Template{}}
+	for _, f := range names {
+		name := strings.TrimSuffix(f.Name(), ".html")
+		if name == "base" || name == "parts" {
+			continue
+		}
+		set, err := base.Clone()
+		if err == nil {
+			_, err = set.ParseFS(templateFiles, path.Join("templates", f.Name()))
+		}
+		if err != nil {
+			return nil, fmt.Errorf("dashboard: %w", err)
+		}
+		out.pages[name] = set
+	}
+	return out, nil
+}
+
+// page serves a page.
+func (d *Dashboard) page(p *page) handler {
+	return func(v *visit, w http.ResponseWriter) error {
+		c, err := p.load(v)
+		if err != nil {
+			return err
+		}
+		return d.renderLive(v, w, p, c)
+	}
+}
+
+// renderLive writes a page that may have live regions.
+func (d *Dashboard) renderLive(v *visit, w http.ResponseWriter, p *page, c *content) error {
+	x := d.view(v, w, c)
+	if len(p.live) > 0 {
+		x.Stream = d.Prefix + "/live" + v.r.URL.EscapedPath()
+		if v.r.URL.RawQuery != "" {
+			x.Stream += "?" + v.r.URL.RawQuery
+		}
+	}
+	return d.write(w, http.StatusOK, p.name, x)
+}
+
+// render writes a page without live regions.
+func (d *Dashboard) render(v *visit, w http.ResponseWriter, status int, name string, c *content) error {
+	return d.write(w, status, name, d.view(v, w, c))
+}
+
+func (d *Dashboard) view(v *visit, w http.ResponseWriter, c *content) *view {
+	x := &view{visit: v, Title: c.title, Crumbs: c.crumbs, Data: c.data}
+	if !x.Fragment() {
+		x.Flash = d.takeFlash(v, w)
+	}
+	if v.who.Scopes == nil {
+		return x // nobody is logged in
+	}
+	for _, item := range d.nav {
+		if !v.may(item.scopes) {
+			continue
+		}
+		item.Link = d.Prefix + item.path
+		item.Current = item.path == v.r.URL.Path || item.path != "/" && strings.HasPrefix(v.r.URL.Path, item.path+"/")
+		x.Nav = append(x.Nav, item)
+	}
+	return x
+}
+
+// Fragment tells whether the script asked for a part of a page.
+func (v *visit) Fragment() bool { return v.r.Header.Get("HX-Request") != "" }
+
+// Here is the path of the page, below the prefix.
+func (v *visit) Here() string { return v.r.URL.EscapedPath() }
+
+// write executes a page's template whole before anything of it is sent.
+func (d *Dashboard) write(w http.ResponseWriter, status int, name string, x *view) error {
+	block := "page"
+	if x.Fragment() {
+		block = "main"
+	}
+	var b bytes.Buffer
+	if err := d.sets.pages[name].ExecuteTemplate(&b, block, x); err != nil {
+		return fmt.Errorf("template %s: %w", name, err)
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Vary", "HX-Request")
+	w.WriteHeader(status)
+	_, _ = w.Write(b.Bytes()) // a browser that left is no concern of ours
+	return nil
+}
+
+// failed answers with an error.
+func (d *Dashboard) failed(v *visit, w http.ResponseWriter, err error) {
+	status, p := statusOf(err)
+	if status == http.StatusUnauthorized {
+		d.ended(v, w)
+		return
+	}
+	if status == http.StatusInternalServerError {
+		d.Logger.LogAttrs(v.r.Context(), slog.LevelError, "a page of the dashboard failed", slog.String("request", v.id), slog.Any("error", err))
+	}
+	if p.wait != "" {
+		w.Header().Set("Retry-After", p.wait)
+	}
+	c := &content{title: titleOf(status), crumbs: []crumb{{Text: titleOf(status)}}, data: failure{p, v.id}}
+	if err := d.render(v, w, status, "error", c); err != nil {
+		http.Error(w, titleOf(status), status)
+	}
+}
+
+// failure is what the page of errors shows.
+type failure struct {
+	Problem *problem
+	Request string
+}
+
+func titleOf(status int) string {
+	switch status {
+	case http.StatusForbidden:
+		return "Not allowed"
+	case http.StatusNotFound:
+		return "Not found"
+	case http.StatusConflict:
+		return "In conflict"
+	case http.StatusUnprocessableEntity, http.StatusBadRequest:
+		return "Mistakes in what was asked"
+	case http.StatusTooManyRequests:
+		return "Too many requests"
+	case http.StatusServiceUnavailable:
+		return "Not available now"
+	default:
+		return "Something went wrong"
+	}
+}

@@ -1,0 +1,151 @@
+package dashboard
+
+import (
+	"encoding/xml"
+	"errors"
+	"io"
+	"math"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// wellFormed wants a picture that is XML, within its frame, and without a style
+// or a number that is none.
+func wellFormed(t interface{ Errorf(string, ...any) }, picture string) {
+	d := xml.NewDecoder(strings.NewReader(picture))
+	titles := 0
+	for {
+		token, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Errorf("%v: %s", err, picture)
+			return
+		}
+		if start, ok := token.(xml.StartElement); ok {
+			if start.Name.Local == "title" {
+				titles++
+			}
+			for _, a := range start.Attr {
+				if a.Name.Local == "style" || strings.Contains(a.Value, "NaN") || strings.Contains(a.Value, "Inf") {
+					t.Errorf("%s=%q in %s", a.Name.Local, a.Value, picture)
+				}
+			}
+		}
+	}
+	if titles != 1 {
+		t.Errorf("%d titles in %s", titles, picture)
+	}
+}
+
+func values(t *rapid.T, name string) []float64 {
+	return rapid.SliceOfN(rapid.OneOf(rapid.Float64Range(0, 1e12), rapid.Just(0.0), rapid.Just(math.NaN()), rapid.Just(math.Inf(1)), rapid.Just(-3.0)), 0, 40).Draw(t, name)
+}
+
+func TestPicturesOfAnything(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		c := chart{
+			Title: rapid.String().Draw(t, "title"), Stacked: rapid.Bool().Draw(t, "stacked"), Begin: time.Unix(rapid.Int64Range(0, 4e9).Draw(t, "begin"), 0),
+			Step: time.Duration(rapid.IntRange(1, 240).Draw(t, "step")) * time.Minute,
+		}
+		c.Title = strings.ToValidUTF8(strings.Map(printable, c.Title), "")
+		for i := range rapid.IntRange(0, 4).Draw(t, "series") {
+			c.Series = append(c.Series, series{Name: "a<b", Class: "c1", Values: values(t, "values"), Kind: kind(i % 3)})
+		}
+		wellFormed(t, string(c.SVG()))
+		wellFormed(t, string(c.Spark()))
+		if n := len(c.Table()); n > mostTableRows {
+			t.Errorf("%d rows", n)
+		}
+		b := bar{Title: c.Title, Whole: rapid.Float64Range(0, 100).Draw(t, "whole"), Mark: rapid.Float64Range(0, 200).Draw(t, "mark")}
+		for _, v := range values(t, "segments") {
+			b.Segments = append(b.Segments, segment{"x", "c2", v})
+		}
+		wellFormed(t, string(b.SVG()))
+	})
+}
+
+// printable leaves out what XML cannot hold.
+func printable(r rune) rune {
+	if r < ' ' || r == 0xfffe || r == 0xffff {
+		return -1
+	}
+	return r
+}
+
+func TestBarsAreToScale(t *testing.T) {
+	t.Parallel()
+	b := bar{Title: "Slots", Whole: 10, Segments: []segment{{"active", "c1", 5}, {"sending", "c5", 0}, {"unknown", "c2", 2}}}
+	got := string(b.SVG())
+	for _, want := range []string{
+		"<title>Slots: 5 active, 0 sending, 2 unknown of 10</title>",
+		`<rect class="c1" x="0" y="0" width="500" height="40"/>`, `<rect class="c2" x="500" y="0" width="200" height="40"/>`,
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %s in %s", want, got)
+		}
+	}
+	if strings.Contains(got, "c5") {
+		t.Errorf("an empty segment is drawn: %s", got)
+	}
+	over := bar{Whole: 4, Segments: []segment{{"active", "c1", 8}}} // the capacity was lowered
+	if got := string(over.SVG()); !strings.Contains(got, `width="1000" height="40"/></svg>`) {
+		t.Errorf("more than the whole: %s", got)
+	}
+}
+
+func TestChartsSayWhatTheyShow(t *testing.T) {
+	t.Parallel()
+	c := chart{
+		Title: "Contacts", Unit: "per 5 min", Begin: time.Date(2026, 3, 1, 8, 50, 0, 0, time.UTC), Step: 5 * time.Minute,
+		Series: []series{{Name: "sent", Class: "c1", Values: []float64{0, 1200, 3}}, {Name: "capacity", Class: "c4", Values: []float64{7, 7, 7}, Kind: limit}},
+	}
+	got := string(c.SVG())
+	for _, want := range []string{"Contacts, per 5 min: sent now 3, at most 1\u202f200; capacity 7", ">08:50<", ">2\u202f000<", `class="line limit c4"`} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in %s", want, got)
+		}
+	}
+	rows := c.Table()
+	if len(rows) != 3 || rows[0].Values[0] != "3" || !rows[2].At.Equal(c.Begin) {
+		t.Errorf("table %+v", rows)
+	}
+	if (chart{Series: []series{{Values: []float64{0, 0}}, {Values: []float64{7}, Kind: limit}}}).Empty() != true {
+		t.Error("a chart of nothing is not empty")
+	}
+}
+
+func TestTimesAndNumbers(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	for d, want := range map[time.Duration]string{
+		0: "now", 3 * time.Second: "now", 17 * time.Second: "15 s ago", 90 * time.Second: "1 min ago", 3 * time.Hour: "3 h ago",
+		26*time.Hour + 5*time.Minute: "1 d 2 h ago", -10 * time.Minute: "in 10 min",
+	} {
+		text := string(ago(now, now.Add(-d)))
+		if inner := regexp.MustCompile(`>([^<]*)<`).FindStringSubmatch(text); inner[1] != want || !strings.Contains(text, " UTC\"") {
+			t.Errorf("%v ago: %s, want %s", d, text, want)
+		}
+	}
+	var never *time.Time
+	if got := string(ago(now, never)); strings.Contains(got, "time") {
+		t.Errorf("never: %s", got)
+	}
+	for want, n := range map[string]any{"0": 0, "999": int64(999), "1\u202f000": 1000, "−12\u202f345\u202f678": -12345678, "1.5": 1.5, "200": 199.7} {
+		if got := number(n); got != want {
+			t.Errorf("%v: %q, want %q", n, got, want)
+		}
+	}
+	if got := percent(1, 3); got != "33 %" {
+		t.Errorf("a third: %s", got)
+	}
+	if got := percent(1, 0); got != "–" {
+		t.Errorf("of nothing: %s", got)
+	}
+}

@@ -1,0 +1,321 @@
+package dashboard_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"weir"
+	"weir/cmd/weir/daemon"
+	"weir/config"
+	"weir/persistence"
+	"weir/persistence/storetest"
+)
+
+// Canaries: tokens, secrets and numbers that must not show where they should
+// not.
+const (
+	adminToken     = "CANARY-admin-token-of-the-tests"
+	providerCanary = "CANARY-provider-password"
+	numberCanary   = "+15559998877"
+)
+
+// host is where browsers of the tests find Weir.
+const host = "weir.example"
+
+// rig is a whole Weir on SQLite.
+type rig struct {
+	t        testing.TB
+	database string
+	handler  http.Handler
+	logs     *syncBuffer
+	tokens   map[string]string // scopes, joined by blanks → the token
+}
+
+type syncBuffer struct {
+	mu sync.Mutex
+	b  strings.Builder
+}
+
+// Write implements io.Writer.
+func (s *syncBuffer) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(p)
+}
+
+func (s *syncBuffer) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
+}
+
+// newRig starts one with a token for each list of scopes. With none at all it
+// needs no token.
+func newRig(t testing.TB, scopes ...string) *rig { return newRigWith(t, nil, scopes...) }
+
+// newRigWith sets variables, too, each as NAME=value.
+func newRigWith(t testing.TB, environ []string, scopes ...string) *rig {
+	t.Helper()
+	return newRigAfter(t, func(*rig) {}, environ, scopes...)
+}
+
+// newRigAfter has something done to the store before the daemon begins.
+func newRigAfter(t testing.TB, before func(*rig), environ []string, scopes ...string) *rig {
+	t.Helper()
+	database := "sqlite://" + filepath.Join(folder(t), "weir.db")
+	storetest.Migrate(t, database)
+	r := &rig{t: t, database: database, logs: &syncBuffer{}, tokens: map[string]string{}}
+	environ = append([]string{"DATABASE_URL=" + database, "LISTEN_ADDR=127.0.0.1:0"}, environ...)
+	if len(scopes) > 0 {
+		environ = append(environ, "WEIR_API_TOKENS="+adminToken)
+		r.addTokens(scopes)
+	}
+	before(r)
+	c, _, err := config.Load(environ)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := daemon.New(t.Context(), daemon.Options{
+		Config: c, Logger: slog.New(slog.NewTextHandler(r.logs, &slog.HandlerOptions{Level: slog.LevelDebug})), Version: "v1.2.3", Registry: prometheus.NewRegistry(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := d.Close(context.WithoutCancel(t.Context())); err != nil {
+			t.Error(err)
+		}
+	})
+	r.handler = d.Handler()
+	return r
+}
+
+// addTokens writes tokens before the daemon begins, which so knows them at
+// once.
+func (r *rig) addTokens(scopes []string) {
+	r.t.Helper()
+	store := r.open()
+	defer func() { _ = store.Close(r.t.Context()) }()
+	for _, list := range scopes {
+		var set []weir.Scope
+		for _, s := range strings.Fields(list) {
+			set = append(set, weir.Scope(s))
+		}
+		token, text := weir.NewToken("of the tests", set, time.Now(), time.Time{})
+		if err := store.AddToken(r.t.Context(), token, time.Now()); err != nil {
+			r.t.Fatal(err)
+		}
+		r.tokens[list] = text
+	}
+}
+
+// folder is a temporary one. What the daemon was still reading when it was
+// closed may make a file anew while the folder is being removed.
+func folder(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "weir-dashboard-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if os.RemoveAll(dir) != nil {
+			_ = os.RemoveAll(dir)
+		}
+	})
+	return dir
+}
+
+// open opens the store beside the daemon, as the command line does for tokens.
+func (r *rig) open() *persistence.Store {
+	r.t.Helper()
+	store, err := persistence.Open(r.t.Context(), r.database, persistence.Options{
+		Logger: slog.New(slog.DiscardHandler), Metrics: persistence.NewMetrics(prometheus.NewRegistry()), LeaseTTL: 15 * time.Second,
+	})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return store
+}
+
+// revoke takes the token of a list of scopes back.
+func (r *rig) revoke(scopes string) {
+	r.t.Helper()
+	store := r.open()
+	defer func() { _ = store.Close(r.t.Context()) }()
+	id, _ := weir.TokenID(r.tokens[scopes])
+	if err := store.RevokeToken(r.t.Context(), id, time.Now()); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// api calls the API with every right and wants a good answer.
+func (r *rig) api(method, path, body string, into any) {
+	r.t.Helper()
+	req := httptest.NewRequestWithContext(r.t.Context(), method, path, strings.NewReader(body))
+	req.Header.Set("Authorization", "Bearer "+adminToken)
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	w := httptest.NewRecorder()
+	r.handler.ServeHTTP(w, req)
+	if w.Code >= 400 {
+		r.t.Fatalf("%s %s: %d %s", method, path, w.Code, w.Body)
+	}
+	if into != nil {
+		if err := json.Unmarshal(w.Body.Bytes(), into); err != nil {
+			r.t.Fatal(err)
+		}
+	}
+}
+
+// channel makes a paused channel, so that nothing is sent, with a contact.
+func (r *rig) channel(name string) {
+	r.t.Helper()
+	r.api("PUT", "/v1/channels/"+name, `{"type":"nuntium","capacity":7,"paused":true,"settings":{"base_url":"http://127.0.0.1:1","account":"a","application":"b","channel":"c","password":"`+providerCanary+`"}}`, nil)
+	r.api("POST", "/v1/channels/"+name+"/contacts", `{"contacts":[{"key":"k-1","to":"`+numberCanary+`","messages":["hello"]}]}`, nil)
+}
+
+// browser keeps cookies as browsers do.
+type browser struct {
+	*rig
+	cookies map[string]string
+	scheme  string
+	host    string
+}
+
+// visitor is a browser that has not logged in.
+func (r *rig) visitor() *browser {
+	return &browser{rig: r, cookies: map[string]string{}, scheme: "http", host: host}
+}
+
+// login is a browser with a session of a token with these scopes; admin: of one
+// with every scope.
+func (r *rig) login(scopes string) *browser {
+	r.t.Helper()
+	b := r.visitor()
+	token := r.tokens[scopes]
+	if scopes == "admin" {
+		token = adminToken
+	}
+	p := b.post("/login", url.Values{"token": {token}})
+	if p.status != http.StatusSeeOther || b.cookies["weir_session"] == "" {
+		r.t.Fatalf("logging in: %d\n%s", p.status, p.body)
+	}
+	return b
+}
+
+// answer is what a browser got.
+type answer struct {
+	t      testing.TB
+	status int
+	header http.Header
+	body   string
+}
+
+func (b *browser) get(path string, headers ...string) answer {
+	return b.send("GET", path, nil, headers...)
+}
+
+func (b *browser) post(path string, form url.Values, headers ...string) answer {
+	if form == nil {
+		form = url.Values{}
+	}
+	return b.send("POST", path, form, headers...)
+}
+
+// send sends a request as a browser on one of our own pages does; headers are
+// pairs of name and value.
+func (b *browser) send(method, path string, form url.Values, headers ...string) answer {
+	b.t.Helper()
+	req := b.request(method, path, form, headers...)
+	w := httptest.NewRecorder()
+	b.handler.ServeHTTP(w, req)
+	res := w.Result()
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	for _, c := range res.Cookies() {
+		if c.MaxAge < 0 {
+			delete(b.cookies, c.Name)
+			continue
+		}
+		b.cookies[c.Name] = c.Value
+	}
+	// Templates write the plus of a number so; a canary would not be seen.
+	return answer{b.t, res.StatusCode, res.Header, strings.ReplaceAll(string(body), "&#43;", "+")}
+}
+
+func (b *browser) request(method, path string, form url.Values, headers ...string) *http.Request {
+	var body io.Reader
+	if form != nil {
+		body = strings.NewReader(form.Encode())
+	}
+	req := httptest.NewRequestWithContext(b.t.Context(), method, b.scheme+"://"+b.host+path, body)
+	req.RequestURI, req.URL.Scheme, req.URL.Host = path, "", ""
+	req.Header.Set("Sec-Fetch-Site", "same-origin")
+	if form != nil {
+		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	for name, value := range b.cookies {
+		req.AddCookie(&http.Cookie{Name: name, Value: value})
+	}
+	for i := 0; i+1 < len(headers); i += 2 {
+		req.Header.Set(headers[i], headers[i+1])
+	}
+	return req
+}
+
+// want checks the status, and gives the answer on.
+func (a answer) want(status int) answer {
+	a.t.Helper()
+	if a.status != status {
+		a.t.Fatalf("status %d, want %d:\n%s", a.status, status, a.body)
+	}
+	return a
+}
+
+// has wants each text in the page.
+func (a answer) has(texts ...string) answer {
+	a.t.Helper()
+	for _, text := range texts {
+		if !strings.Contains(a.body, text) {
+			a.t.Errorf("the page has no %q:\n%s", text, a.body)
+		}
+	}
+	return a
+}
+
+// hasNot wants none of the texts in the page.
+func (a answer) hasNot(texts ...string) answer {
+	a.t.Helper()
+	for _, text := range texts {
+		if strings.Contains(a.body, text) {
+			a.t.Errorf("the page has %q:\n%s", text, a.body)
+		}
+	}
+	return a
+}
+
+// title is what stands in a browser's tab.
+func (a answer) title() string {
+	found := regexp.MustCompile(`<title>([^<]*)</title>`).FindStringSubmatch(a.body)
+	if found == nil {
+		return ""
+	}
+	return found[1]
+}

@@ -1,0 +1,247 @@
+package dashboard_test
+
+import (
+	"encoding/base64"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+
+	"weir/web/dashboard"
+)
+
+const (
+	routerScope = "router pii:read"
+	version     = "?api-version=2024-01-18-preview"
+)
+
+// routed fills the router: a queue, workers of whom one is available, and jobs
+// of which the first is offered.
+func (r *rig) routed() {
+	r.t.Helper()
+	put := func(path, body string) { r.t.Helper(); r.api("PATCH", "/routing/"+path+version, body, nil) }
+	put("distributionPolicies/first", `{"offerExpiresAfterSeconds":600,"mode":{"kind":"longestIdle"}}`)
+	put("exceptionPolicies/late", `{"exceptionRules":[{"id":"r","trigger":{"kind":"waitTime","thresholdSeconds":86400},"actions":[{"kind":"cancel"}]}]}`)
+	put("queues/calls", `{"distributionPolicyId":"first","exceptionPolicyId":"late","name":"Calls <i>","labels":{"site":"north"}}`)
+	put("classificationPolicies/sort", `{"fallbackQueueId":"calls","prioritizationRule":{"kind":"static","value":7}}`)
+	put("workers/ann", `{"availableForOffers":true,"capacity":1,"queues":["calls"],"channels":[{"channelId":"voice","capacityCostPerJob":1}],"labels":{"French":true,"level":3},"tags":{"name":"<b>Ann</b>"}}`)
+	put("workers/bob", `{"capacity":1,"queues":["calls"],"channels":[{"channelId":"voice","capacityCostPerJob":1}]}`)
+	put("jobs/one", `{"channelId":"voice","queueId":"calls","labels":{"why":"<script>x</script>"},"requestedWorkerSelectors":[{"key":"level","labelOperator":"greaterThan","value":2}],"notes":[{"message":"called <i>twice</i>","addedAt":"2026-01-02T03:04:05Z"}]}`)
+	put("jobs/two", `{"channelId":"fax","queueId":"calls"}`)
+}
+
+// accept has the worker who has an offer accept it.
+func (r *rig) accept() {
+	r.t.Helper()
+	var w struct {
+		Offers []struct {
+			ID string `json:"offerId"`
+		} `json:"offers"`
+	}
+	r.api("GET", "/routing/workers/ann"+version, "", &w)
+	if len(w.Offers) != 1 {
+		r.t.Fatalf("%d offers", len(w.Offers))
+	}
+	r.api("POST", "/routing/workers/ann/offers/"+w.Offers[0].ID+":accept"+version, "", nil)
+}
+
+func TestAnEmptyRouterSaysWhatToDo(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, routerScope)
+	b := r.login(routerScope)
+	b.get("/router").want(200).has("Nobody uses the router yet", "weir route seed", `data-stream="/live/router"`)
+	b.get("/router/workers").want(200).has("There is no worker")
+	b.get("/router/queues").want(200).has("There is no queue")
+	b.get("/router/jobs").want(200).has("There is no job")
+	b.get("/router/policies").want(200).has("None.")
+	b.get("/router/jobs/none").want(404).has("none")
+}
+
+func TestTheWallboard(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, routerScope)
+	r.routed()
+	b := r.login(routerScope)
+	b.get("/router").want(200).has("<dt>Jobs waiting</dt><dd>2</dd>", "<dt>Offers out</dt><dd>1</dd>", "<dt>Active workers</dt><dd>1</dd>",
+		"<dt>Inactive</dt><dd>1</dd>", `href="/router/queues/calls"`, "Calls &lt;i&gt;", `href="/router?wall=1"`).hasNot("Calls <i>", "data-wall")
+	b.get("/router?wall=1").want(200).has("data-wall", `data-stream="/live/router?wall=1"`)
+	b.get("/router/queues").want(200).has(`href="/router/queues/calls"`)
+}
+
+func TestOneOfEachOfTheRouter(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, routerScope)
+	r.routed()
+	b := r.login(routerScope)
+	b.get("/router/workers/ann").want(200).has("Offers out", `href="/router/jobs/one"`, "<dt>French</dt><dd>true</dd>", "<dt>level</dt><dd>3</dd>",
+		"was offered job", "&lt;b&gt;Ann&lt;/b&gt;", `id="off"`).hasNot("<b>Ann")
+	b.get("/router/workers/bob").want(200).has(`id="on"`).hasNot(`id="off"`)
+	b.get("/router/jobs/one").want(200).has("level &gt; 2", "1 of 2", "&lt;script&gt;x", "called &lt;i&gt;twice", "2026-01-02 03:04:05 UTC", "queued", `id="cancel"`).
+		hasNot("<script>x", "<i>twice", `id="complete"`)
+	b.get("/router/queues/calls").want(200).has("<dt>site</dt><dd>north</dd>", "first", "late", `href="/router/jobs/two"`, "No worker who is registered", `href="/router/workers/bob"`)
+	b.get("/router/policies").want(200).has("longest idle; offers for 10 min", "after 1 d: cancel", "else queue calls; priority by static", "&#34;thresholdSeconds&#34;: 86400")
+	for _, path := range []string{"/router", "/router/workers/ann", "/router/jobs/one", "/router/queues/calls", "/router/policies"} {
+		if title := b.get(path).title(); strings.ContainsAny(title, "<>") || title == "" {
+			t.Errorf("%s: title %q", path, title)
+		}
+	}
+}
+
+func TestAJobIsCompletedAndClosed(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, routerScope)
+	r.routed()
+	r.accept()
+	b := r.login(routerScope)
+	p := b.get("/router/jobs/one").want(200).has("assigned to", `href="/router/workers/ann"`, `id="complete"`, `id="unassign"`).hasNot(`id="close"`)
+	held := regexp.MustCompile(`(/router/jobs/one/assignments/[^/"]+)/complete`).FindStringSubmatch(p.body)[1]
+	b.get(held+"/complete").want(200).has("ann", "assigned")
+	b.post(held+"/close", nil).want(409).has(`role="alert"`) // it has to be completed first
+	b.post(held+"/complete", url.Values{"note": {"done well"}}).want(303)
+	b.get("/router/jobs/one").want(200).has("Job one is completed.", "done well", `id="close"`).hasNot(`id="complete"`)
+	b.post(held+"/close", url.Values{"disposition": {"sold"}}).want(303)
+	b.get("/router/jobs/one").want(200).has("closed with", "<dd>sold</dd>").hasNot(`id="close"`, `id="cancel"`)
+	b.get("/router/jobs/one/assignments/none/close").want(404).has("no such assignment")
+}
+
+func TestAJobIsGivenBackAndCancelled(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, routerScope)
+	r.routed()
+	r.accept()
+	b := r.login(routerScope)
+	held := regexp.MustCompile(`(/router/jobs/one/assignments/[^/"]+)/unassign`).FindStringSubmatch(b.get("/router/jobs/one").body)[1]
+	b.get(held + "/unassign").want(200).has("goes back to its queue")
+	b.post(held+"/unassign", nil).want(303)
+	b.get("/router/jobs/one").want(200).has("Job one waits again.")
+	b.get("/router/jobs/one/cancel").want(200).has("cannot be brought back", `class="danger"`)
+	b.post("/router/jobs/one/cancel", url.Values{"note": {"not needed"}, "disposition": {"gone"}}).want(303)
+	b.get("/router/jobs/one").want(200).has("cancelled", "not needed", "<dd>gone</dd>").hasNot(`id="cancel"`)
+	b.post("/router/jobs/one/cancel", nil).want(409).has(`role="alert"`)
+}
+
+func TestAWorkerIsTakenOutOfOffers(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, routerScope)
+	r.routed()
+	b := r.login(routerScope)
+	b.get("/router/workers/ann/off").want(200).has("Offers out</dt><dd>1</dd>")
+	b.post("/router/workers/ann/off", nil).want(303)
+	b.get("/router/workers/ann").want(200).has("gets no more offers", `id="on"`, "inactive")
+	b.post("/router/workers/ann/on", nil).want(303)
+	b.get("/router/workers/ann").want(200).has("is available", `id="off"`, "active")
+}
+
+func TestListsOfTheRouterAreFilteredAndPaged(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, routerScope)
+	r.routed()
+	for i := range 51 {
+		r.api("PATCH", fmt.Sprintf("/routing/jobs/more-%02d%s", i, version), `{"channelId":"fax","queueId":"calls"}`, nil)
+	}
+	b := r.login(routerScope)
+	first := b.get("/router/jobs?status=queued&queue=calls").want(200).has(`href="/router/jobs/one"`, "more-47").hasNot("more-48")
+	next := regexp.MustCompile(`href="(/router/jobs\?[^"]*)" rel="next"`).FindStringSubmatch(first.body)[1]
+	b.get(strings.ReplaceAll(next, "&amp;", "&")).want(200).has("more-48", "more-50", "First page").hasNot("more-47", "Next page")
+	b.get("/router/jobs?status=assigned").want(200).has("None.", "All jobs")
+	b.get("/router/jobs?queue=elsewhere").want(200).has("None.")
+	b.get("/router/jobs?cursor=%25").want(400).has("nextLink")
+	b.get("/router/workers?state=inactive").want(200).has("bob").hasNot(">ann<")
+	b.get("/router/workers?queue=elsewhere").want(200).has("Nobody.")
+}
+
+// Ids may hold anything: slashes, and colons before the name of an action.
+func TestIdsOfTheRouterMayBeAnything(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, routerScope)
+	r.routed()
+	const id = `a/b?c=1&d "<i>:cancel`
+	path := strings.NewReplacer("/", "%2F", "?", "%3F", ":", "%3A", " ", "%20", `"`, "%22", "<", "%3C", ">", "%3E", "&", "%26", "=", "%3D").Replace(id)
+	r.api("PATCH", "/routing/jobs/"+path+version, `{"channelId":"fax","queueId":"calls"}`, nil)
+	b := r.login(routerScope)
+	list := b.get("/router/jobs").want(200).hasNot(`"<i>`)
+	link := regexp.MustCompile(`href="(/router/jobs/a[^"]*)"`).FindStringSubmatch(list.body)[1]
+	link = strings.ReplaceAll(link, "&amp;", "&")
+	b.get(link).want(200).has("a/b?c=1&amp;d").hasNot(`"<i>`)
+	b.post(link+"/cancel", nil).want(303)
+	b.get(link).want(200).has("job-cancelled")
+	b.get("/router/jobs/two").want(200).hasNot("cancelled")
+}
+
+func TestTheRouterNeedsItsScopes(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "router", "contacts:read")
+	r.routed()
+	half := r.login("router")
+	half.get("/router").want(403).has("pii:read") // what the router keeps is shown as it is
+	half.post("/router/workers/ann/off", nil).want(403)
+	stranger := r.login("contacts:read")
+	for _, path := range []string{"/router", "/router/workers", "/router/queues", "/router/jobs", "/router/policies", "/router/workers/ann", "/router/jobs/one", "/router/queues/calls", "/live/router"} {
+		stranger.get(path).want(403)
+	}
+	stranger.post("/router/jobs/one/cancel", nil).want(403)
+	stranger.get("/").want(200).hasNot(`href="/router"`)
+	r.visitor().post("/router/jobs/one/cancel", nil).want(303)
+	var j struct {
+		Status string `json:"status"`
+	}
+	r.api("GET", "/routing/jobs/one"+version, "", &j)
+	if j.Status != "queued" {
+		t.Errorf("the job is %s", j.Status)
+	}
+}
+
+// Where the router takes signed requests only, the dashboard says what it needs
+// instead of asking for a login that there is none for.
+func TestARouterWithKeysAsksForAToken(t *testing.T) {
+	t.Parallel()
+	key := base64.StdEncoding.EncodeToString([]byte("0123456789abcdef0123456789abcdef"))
+	r := newRigWith(t, []string{"JOB_ROUTER_ACCESS_KEYS=" + key})
+	b := r.visitor()
+	b.host = "127.0.0.1"
+	b.get("/router").want(403).has("weir token create")
+}
+
+func TestTheRoutersStreamTellsWhatChanged(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, routerScope)
+	r.routed()
+	w := r.login(routerScope).watch(r.serve(), "/live/router/jobs/one")
+	w.until("job", `id="cancel"`)
+	r.api("POST", "/routing/jobs/one:cancel"+version, "", nil)
+	w.until("job", "cancelled")
+	w.end()
+	<-w.done
+}
+
+// Of several processes one runs the router; the others say so.
+func TestARouterInAnotherProcessIsSaidSo(t *testing.T) {
+	t.Parallel()
+	api := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/v1/whoami" {
+			_, _ = io.WriteString(w, `{"open":true,"scopes":["router","pii:read"]}`)
+			return
+		}
+		w.Header().Set("Retry-After", "7")
+		w.WriteHeader(http.StatusServiceUnavailable)
+		_, _ = io.WriteString(w, `{"error":{"code":"ServiceUnavailable","message":"the router runs in another process"}}`)
+	})
+	d, err := dashboard.New(dashboard.Options{API: api, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"/router", "/router/jobs"} {
+		w := httptest.NewRecorder()
+		d.Routes()["GET "+path].ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", "http://127.0.0.1"+path, nil))
+		a := answer{t, w.Code, w.Header(), w.Body.String()}
+		a.want(503).has("Not available now", "the router runs in another process", "One process at a time runs it")
+		if after := a.header.Get("Retry-After"); after != "7" {
+			t.Errorf("Retry-After %q", after)
+		}
+	}
+}

@@ -1,0 +1,214 @@
+package dashboard
+
+import (
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const (
+	sessionCookie = "weir_session"
+	flashCookie   = "weir_flash"
+	themeCookie   = "weir_theme"
+	// sessionLife is after how long a token has to be given again.
+	sessionLife = 12 * time.Hour
+	themeLife   = 365 * 24 * time.Hour
+	mostForm    = 64 << 10
+	mostToken   = 512
+)
+
+// cookie makes a cookie that no other site's request carries and no script
+// sees.
+func (d *Dashboard) cookie(r *http.Request, name, value string, life time.Duration) *http.Cookie {
+	path := d.Prefix
+	if path == "" {
+		path = "/"
+	}
+	return &http.Cookie{ //nolint:gosec // Secure where people use https
+		Name: name, Value: value, Path: path, HttpOnly: true, SameSite: http.SameSiteStrictMode,
+		Secure: r.TLS != nil || d.public.Scheme == "https", MaxAge: max(-1, int(life.Seconds())),
+	}
+}
+
+// cookieToken is the token of a session; empty: there is none, or it is over. A
+// browser that brings old cookies back does not prolong it.
+func (d *Dashboard) cookieToken(r *http.Request) string {
+	c, err := r.Cookie(sessionCookie)
+	if err != nil {
+		return ""
+	}
+	began, token, _ := strings.Cut(c.Value, ".")
+	seconds, err := strconv.ParseInt(began, 10, 64)
+	age := d.Now().Sub(time.Unix(seconds, 0))
+	if err != nil || age > sessionLife || age < -time.Minute {
+		return ""
+	}
+	token, err = url.QueryUnescape(token)
+	if err != nil {
+		return ""
+	}
+	return token
+}
+
+// loginPage asks for a token, or says that there is none to ask for.
+func (d *Dashboard) loginPage(v *visit, w http.ResponseWriter) error {
+	v.token = d.cookieToken(v.r)
+	if err := v.introduce(); err == nil {
+		if v.who.Open {
+			return d.render(v, w, http.StatusOK, "login", &content{title: "No token needed", data: loginForm{}})
+		}
+		d.redirect(w, goodPath(v.r.URL.Query().Get("next")))
+		return nil
+	} else if status, _ := statusOf(err); status != http.StatusUnauthorized && status != http.StatusTooManyRequests {
+		return err // who asks too often is told so when a token is given: behind a proxy that may have been others
+	}
+	v.token = ""
+	if _, err := v.r.Cookie(sessionCookie); err != nil && v.r.Header.Get("Sec-Fetch-Site") == "cross-site" && v.r.URL.Query().Get("again") == "" {
+		return d.render(v, w, http.StatusOK, "again", &content{title: "Log in", data: d.again(v)})
+	}
+	return d.render(v, w, http.StatusOK, "login", &content{title: "Log in", data: loginForm{Next: goodPath(v.r.URL.Query().Get("next"))}})
+}
+
+// again is the login page, asked for once more by a page of ours: who followed a
+// link on another site has left the cookie of a session at home.
+func (d *Dashboard) again(v *visit) string {
+	return d.Prefix + "/login?" + url.Values{"again": {"1"}, "next": {goodPath(v.r.URL.Query().Get("next"))}}.Encode()
+}
+
+// loginForm is what the page of that name shows.
+type loginForm struct{ Next, Wrong string }
+
+// login begins a session. The API decides on the token, and limits how many an
+// address may try.
+func (d *Dashboard) login(v *visit, w http.ResponseWriter) error {
+	v.r.Body = http.MaxBytesReader(w, v.r.Body, mostForm)
+	text, next := strings.TrimSpace(v.r.PostFormValue("token")), goodPath(v.r.PostFormValue("next"))
+	form := loginForm{Next: next, Wrong: "This token does not open the dashboard: it is wrong, revoked or expired."}
+	if text == "" || len(text) > mostToken || strings.ContainsFunc(text, func(c rune) bool { return c <= ' ' || c > '~' }) {
+		return d.render(v, w, http.StatusUnprocessableEntity, "login", &content{title: "Log in", data: form})
+	}
+	v.token = text
+	err := v.introduce()
+	v.token = ""
+	switch status, p := statusOf(err); {
+	case err == nil:
+		began := strconv.FormatInt(d.Now().Unix(), 10)
+		http.SetCookie(w, d.cookie(v.r, sessionCookie, began+"."+url.QueryEscape(text), sessionLife))
+		d.redirect(w, next)
+		return nil
+	case status == http.StatusUnauthorized:
+		return d.render(v, w, status, "login", &content{title: "Log in", data: form})
+	case status == http.StatusTooManyRequests:
+		form.Wrong = "Too many wrong tokens came from here. Try again in " + p.wait + " seconds."
+		w.Header().Set("Retry-After", p.wait)
+		return d.render(v, w, status, "login", &content{title: "Log in", data: form})
+	default:
+		return err
+	}
+}
+
+// logout ends a session.
+func (d *Dashboard) logout(v *visit, w http.ResponseWriter) error {
+	http.SetCookie(w, d.cookie(v.r, sessionCookie, "", -time.Second))
+	d.redirect(w, "/login")
+	return nil
+}
+
+// changeTheme remembers light or dark; anything else follows the system.
+func (d *Dashboard) changeTheme(v *visit, w http.ResponseWriter) error {
+	v.r.Body = http.MaxBytesReader(w, v.r.Body, mostForm)
+	life := themeLife
+	theme := themeOf(v.r.PostFormValue("theme"))
+	if theme == "" {
+		life = -time.Second
+	}
+	http.SetCookie(w, d.cookie(v.r, themeCookie, theme, life))
+	d.redirect(w, goodPath(v.r.PostFormValue("back")))
+	return nil
+}
+
+func themeOf(word string) string {
+	if word == "light" || word == "dark" {
+		return word
+	}
+	return ""
+}
+
+// Theme is light, dark or, to follow the system, empty.
+func (v *visit) Theme() string {
+	c, err := v.r.Cookie(themeCookie)
+	if err != nil {
+		return ""
+	}
+	return themeOf(c.Value)
+}
+
+// goodPath is a path below the prefix that a browser may be sent to. What could
+// lead elsewhere becomes the overview.
+func goodPath(path string) string {
+	u, err := url.Parse(path)
+	if err != nil || u.Scheme != "" || u.Host != "" || u.User != nil || !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//") ||
+		strings.ContainsAny(path, "\\\r\n\t") || strings.HasPrefix(path, "/login") {
+		return "/"
+	}
+	return path
+}
+
+// redirect sends the browser to a path below the prefix.
+func (d *Dashboard) redirect(w http.ResponseWriter, path string) {
+	w.Header().Set("Location", d.Prefix+path)
+	w.WriteHeader(http.StatusSeeOther)
+}
+
+// ended sends a browser without a good session to the login page.
+func (d *Dashboard) ended(v *visit, w http.ResponseWriter) {
+	if _, err := v.r.Cookie(sessionCookie); err == nil {
+		http.SetCookie(w, d.cookie(v.r, sessionCookie, "", -time.Second))
+	}
+	to := "/login"
+	if v.r.Method == http.MethodGet && v.r.URL.Path != "/" && v.r.Header.Get("HX-Request") == "" {
+		to += "?next=" + url.QueryEscape(v.r.URL.Path) // without its query: that may hold what was searched for
+	}
+	if v.r.Header.Get("HX-Request") != "" {
+		w.Header().Set("HX-Redirect", d.Prefix+to)
+		w.WriteHeader(http.StatusOK)
+		return
+	}
+	d.redirect(w, to)
+}
+
+// flash is what an action has to say on the page that follows it.
+type flash struct {
+	Text string
+	Bad  bool
+}
+
+const mostFlash = 1000
+
+func (d *Dashboard) setFlash(v *visit, w http.ResponseWriter, f flash) {
+	mark := "+"
+	if f.Bad {
+		mark = "-"
+	}
+	text := f.Text
+	if len(text) > mostFlash {
+		text = strings.ToValidUTF8(text[:mostFlash], "") + "…"
+	}
+	http.SetCookie(w, d.cookie(v.r, flashCookie, mark+url.QueryEscape(text), time.Minute))
+}
+
+// takeFlash shows a flash once.
+func (d *Dashboard) takeFlash(v *visit, w http.ResponseWriter) *flash {
+	c, err := v.r.Cookie(flashCookie)
+	if err != nil || c.Value == "" {
+		return nil
+	}
+	http.SetCookie(w, d.cookie(v.r, flashCookie, "", -time.Second))
+	text, err := url.QueryUnescape(c.Value[1:])
+	if err != nil || text == "" {
+		return nil
+	}
+	return &flash{Text: text, Bad: c.Value[0] == '-'}
+}

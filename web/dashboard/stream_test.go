@@ -1,0 +1,227 @@
+package dashboard_test
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"weir"
+	"weir/web"
+	"weir/web/dashboard"
+)
+
+// script is an API that answers as a test says, and counts.
+type script struct {
+	channels atomic.Pointer[web.ChannelList]
+	status   atomic.Int64 // of whoami; 0: 200
+	asked    atomic.Int64 // for channels
+	draining atomic.Bool
+}
+
+// ServeHTTP implements http.Handler.
+func (s *script) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	answer := func(v any) { _ = json.NewEncoder(w).Encode(v) }
+	switch r.URL.Path {
+	case "/v1/whoami":
+		if status := s.status.Load(); status != 0 {
+			w.WriteHeader(int(status))
+			return
+		}
+		answer(web.WhoView{Open: true, Scopes: weir.Scopes()})
+	case "/v1/channels":
+		s.asked.Add(1)
+		answer(s.channels.Load())
+	default:
+		w.WriteHeader(http.StatusNotFound)
+	}
+}
+
+func (s *script) set(queued int64) {
+	s.channels.Store(&web.ChannelList{Channels: []web.ChannelView{{Channel: "a", Capacity: 5, Queued: queued, State: weir.Up, Breaker: web.BreakerView{State: "closed"}}}})
+}
+
+// listener is a browser that takes all that comes.
+type listener struct {
+	http.ResponseWriter
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+// Write implements http.ResponseWriter.
+func (l *listener) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+// Flush implements http.Flusher.
+func (l *listener) Flush() {}
+
+// heard gives what came since the last call.
+func (l *listener) heard() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	text := l.text.String()
+	l.text.Reset()
+	return text
+}
+
+// streaming is a dashboard over a script, in a bubble.
+func streaming(t *testing.T) (s *script, open func(context.Context) (*listener, <-chan struct{})) {
+	t.Helper()
+	s = &script{}
+	s.set(1)
+	d, err := dashboard.New(dashboard.Options{API: s, Logger: slog.New(slog.DiscardHandler), Draining: s.draining.Load})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stream := d.Routes()["GET /live/{$}"]
+	return s, func(ctx context.Context) (*listener, <-chan struct{}) {
+		l, done := &listener{ResponseWriter: httptest.NewRecorder()}, make(chan struct{})
+		req := httptest.NewRequestWithContext(ctx, "GET", "/live/", nil)
+		req.Host = "localhost"
+		go func() { defer close(done); stream.ServeHTTP(l, req) }()
+		synctest.Wait()
+		return l, done
+	}
+}
+
+func parts(text string) int { return strings.Count(text, "event: part\n") }
+
+func TestOnlyWhatChangedIsSent(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, open := streaming(t)
+		ctx, leave := context.WithCancel(t.Context())
+		l, done := open(ctx)
+		if text := l.heard(); parts(text) != 4 || !strings.Contains(text, "data: channels\n") {
+			t.Errorf("at first: %s", text)
+		}
+		time.Sleep(10 * time.Second)
+		if text := l.heard(); text != "" {
+			t.Errorf("nothing changed, and yet: %s", text)
+		}
+		s.set(22)
+		time.Sleep(5 * time.Second)
+		text := l.heard()
+		if parts(text) != 2 || !strings.Contains(text, "<dd>22</dd>") || strings.Contains(text, "data: surveys\n") {
+			t.Errorf("after a change: %s", text)
+		}
+		time.Sleep(20 * time.Second)
+		if text := l.heard(); text != ":\n\n" {
+			t.Errorf("after 20 silent seconds: %q, want a sign of life", text)
+		}
+		leave()
+		<-done
+	})
+}
+
+func TestANewStreamTakesNothingBack(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, open := streaming(t)
+		ctx, leave := context.WithCancel(t.Context())
+		_, first := open(ctx)
+		time.Sleep(100 * time.Millisecond)
+		s.set(22) // by an action, whose next page shows it already
+		l, second := open(ctx)
+		if text := l.heard(); !strings.Contains(text, "<dd>22</dd>") {
+			t.Errorf("what a browser got first is older than its page: %s", text)
+		}
+		leave()
+		<-first
+		<-second
+	})
+}
+
+func TestTenBrowsersCostWhatOneDoes(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, open := streaming(t)
+		ctx, leave := context.WithCancel(t.Context())
+		var all []<-chan struct{}
+		for range 10 {
+			_, done := open(ctx)
+			all = append(all, done)
+		}
+		time.Sleep(20*time.Second + time.Millisecond)
+		if n := s.asked.Load(); n > 12 {
+			t.Errorf("ten browsers had the channels read %d times in 20 seconds", n)
+		}
+		leave()
+		for _, done := range all {
+			<-done
+		}
+	})
+}
+
+func TestAStreamEndsWithItsSession(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, open := streaming(t)
+		l, done := open(t.Context())
+		l.heard()
+		s.status.Store(http.StatusServiceUnavailable) // no reason to send anybody away
+		time.Sleep(3 * time.Second)
+		if text := l.heard(); !strings.Contains(text, "event: trouble\ndata: Not available now") {
+			t.Errorf("while the API is down: %q", text)
+		}
+		s.status.Store(http.StatusUnauthorized)
+		time.Sleep(3 * time.Second)
+		if text := l.heard(); !strings.Contains(text, "event: end") {
+			t.Errorf("without a session: %q", text)
+		}
+		<-done
+	})
+}
+
+func TestStreamsEndWithTheProcess(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, open := streaming(t)
+		ctx, leave := context.WithTimeout(t.Context(), time.Minute)
+		defer leave()
+		_, done := open(ctx)
+		s.draining.Store(true)
+		begin := time.Now()
+		<-done
+		if took := time.Since(begin); took > time.Second {
+			t.Errorf("it took %v", took)
+		}
+		l, done := open(t.Context())
+		<-done
+		if text := l.heard(); !strings.Contains(text, "this process is ending") {
+			t.Errorf("a new one: %s", text)
+		}
+	})
+}
+
+func TestStreamsAreBounded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		_, open := streaming(t)
+		ctx, leave := context.WithCancel(t.Context())
+		var all []<-chan struct{}
+		for range 256 {
+			_, done := open(ctx)
+			all = append(all, done)
+		}
+		l, done := open(t.Context())
+		<-done
+		if text := l.heard(); !strings.Contains(text, "too many pages are open") {
+			t.Errorf("one more: %s", text)
+		}
+		leave()
+		for _, done := range all {
+			<-done
+		}
+	})
+}

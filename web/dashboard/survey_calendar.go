@@ -1,0 +1,154 @@
+package dashboard
+
+import (
+	"cmp"
+	"fmt"
+	"html/template"
+	"slices"
+	"strings"
+	"time"
+
+	"weir/surveys"
+)
+
+const (
+	calendarDays = 7
+	// clocksAhead is for how long a change of clocks is told before it comes.
+	clocksAhead = 28 * 24 * time.Hour
+	mostBlocked = 12
+	dayMinutes  = 24 * 60.0
+	dayHeight   = 40.0
+	localForm   = "Mon 2006-01-02 15:04"
+)
+
+// calendar is when a survey may contact people, in its own time zone.
+type calendar struct {
+	Zone, Clock string
+	Open        bool
+	Next        string // what its windows do next
+	Days        []calendarDay
+	Blocked     []string // days to come
+	More        int      // blocked days beyond those
+	Clocks      string   // a change of clocks; empty: none soon
+	From, To    string   // first and last date, if there are such
+}
+
+// calendarDay is one of the next days.
+type calendarDay struct {
+	Name  string
+	Today bool
+	Text  string
+	Bar   template.HTML
+}
+
+func calendarOf(spec surveys.ScheduleSpec, s *surveys.Schedule, now time.Time) *calendar {
+	local := now.In(s.Zone())
+	c := &calendar{
+		Zone: spec.TimeZone, Clock: local.Format(localForm), From: spec.StartDate, To: spec.EndDate,
+		Open: s.Contains(now), Next: nextOpening(s, now), Clocks: clocksChange(local),
+	}
+	days := spec.BlockedDays
+	slices.Sort(days)
+	for _, d := range days {
+		if d < local.Format(time.DateOnly) {
+			continue
+		}
+		if len(c.Blocked) == mostBlocked {
+			c.More++
+			continue
+		}
+		c.Blocked = append(c.Blocked, d)
+	}
+	year, month, day := local.Date()
+	for i := range calendarDays {
+		noon := time.Date(year, month, day+i, 12, 0, 0, 0, time.UTC) // of the date, wherever
+		c.Days = append(c.Days, dayOf(spec, noon, i == 0, local))
+	}
+	return c
+}
+
+// nextOpening says what the windows do next.
+func nextOpening(s *surveys.Schedule, now time.Time) string {
+	w, ok := s.Window(now)
+	switch {
+	case !ok:
+		return "no window opens any more"
+	case !w.Open.After(now):
+		return "open until " + w.Close.In(s.Zone()).Format(localForm+" MST")
+	default:
+		return "opens " + w.Open.In(s.Zone()).Format(localForm+" MST")
+	}
+}
+
+// clocksChange tells of a change of clocks that is near.
+func clocksChange(local time.Time) string {
+	_, end := local.ZoneBounds()
+	if end.IsZero() || end.Sub(local) > clocksAhead {
+		return ""
+	}
+	_, before := end.Add(-time.Second).Zone()
+	_, after := end.Zone()
+	if before == after {
+		return ""
+	}
+	at := end.In(time.FixedZone("", before)).Format(localForm)
+	moved := time.Duration(after-before) * time.Second
+	if moved > 0 {
+		return fmt.Sprintf("Clocks go forward by %s on %s. A window that begins in the time that is skipped opens at its end.", span(moved), at)
+	}
+	return fmt.Sprintf("Clocks go back by %s on %s. The time that comes twice counts once, the first time.", span(-moved), at)
+}
+
+// dayOf draws the windows of a date.
+func dayOf(spec surveys.ScheduleSpec, date time.Time, today bool, now time.Time) calendarDay {
+	d := calendarDay{Name: date.Format("Mon 2 Jan"), Today: today}
+	var open []surveys.WindowSpec
+	switch key := date.Format(time.DateOnly); {
+	case spec.StartDate != "" && key < spec.StartDate:
+		d.Text = "before the first day"
+	case spec.EndDate != "" && key > spec.EndDate:
+		d.Text = "after the last day"
+	case slices.Contains(spec.BlockedDays, key):
+		d.Text = "blocked"
+	case !slices.Contains(spec.Weekdays, strings.ToLower(date.Format("Mon"))):
+		d.Text = "closed"
+	default:
+		open = slices.SortedFunc(slices.Values(spec.Windows), func(a, b surveys.WindowSpec) int { return cmp.Compare(a.From, b.From) })
+	}
+	var texts []string
+	var b svg
+	for _, w := range open {
+		texts = append(texts, w.From+"–"+w.To)
+	}
+	if open != nil {
+		d.Text = strings.Join(texts, ", ")
+	}
+	b.open("bar", dayMinutes, dayHeight, d.Name+": "+d.Text, true)
+	b.part("track", 0, dayMinutes)
+	for _, w := range open {
+		from, to := minuteOf(w.From), minuteOf(w.To)
+		b.part("c3", from, max(0, to-from))
+	}
+	for hour := 6.0; hour < 24; hour += 6 {
+		b.part("hour", hour*60-1, 2)
+	}
+	if today {
+		b.part("mark", float64(now.Hour()*60+now.Minute())-2, 5)
+	}
+	d.Bar = b.close()
+	return d
+}
+
+// minuteOf is a time of day that the API took, in minutes.
+func minuteOf(clock string) float64 {
+	var hour, minute int
+	if _, err := fmt.Sscanf(clock, "%d:%d", &hour, &minute); err != nil {
+		return 0
+	}
+	return float64(hour*60 + minute)
+}
+
+// part draws some minutes of a day.
+func (b *svg) part(class string, from, minutes float64) {
+	b.WriteString(`<rect class="` + class + `" x="` + coord(from) + `" y="0" width="` + coord(minutes) + `" height="` + coord(dayHeight) + `"/>`)
+}

@@ -1,0 +1,116 @@
+package dashboard
+
+import (
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"weir/surveys"
+	"weir/web"
+)
+
+const rowsPerPage = 50
+
+func respondentsPage() *page {
+	return &page{name: "survey_respondents", path: onePath + "/respondents", scopes: surveyReaders(), load: loadRespondents}
+}
+
+func respondentPage() *page {
+	return &page{name: "survey_respondent", path: onePath + "/respondents/{id}", scopes: surveyReaders(), load: loadRespondent, live: []string{"respondent"}}
+}
+
+func surveyLogPage() *page {
+	return &page{name: "survey_log", path: onePath + "/log", scopes: surveyReaders(), load: loadSurveyLog}
+}
+
+// respondentList is what the page of respondents shows.
+type respondentList struct {
+	Survey              string
+	Status, Disposition string // what is filtered for; empty: nothing
+	Statuses            []surveys.Status
+	Dispositions        []surveys.Disposition
+	List                []web.RespondentView
+	Pager               pager
+}
+
+// Filtered tells whether there may be others than those that are shown.
+func (l *respondentList) Filtered() bool {
+	return l.Status != "" || l.Disposition != "" || l.Pager.First != ""
+}
+
+func loadRespondents(v *visit) (*content, error) {
+	name, asked := v.r.PathValue("name"), v.r.URL.Query()
+	l := &respondentList{Survey: name, Statuses: surveys.Statuses(), Dispositions: surveys.Dispositions()}
+	query := url.Values{"limit": {strconv.Itoa(rowsPerPage)}}
+	if s := asked.Get("status"); slices.Contains(l.Statuses, surveys.Status(s)) {
+		l.Status = s
+		query.Set("status", s)
+	}
+	if d := asked.Get("disposition"); slices.Contains(l.Dispositions, surveys.Disposition(d)) {
+		l.Disposition = d
+		query.Set("disposition", d)
+	}
+	if cursor := asked.Get("cursor"); cursor != "" {
+		query.Set("cursor", cursor)
+	}
+	var page web.RespondentList
+	if err := v.get(apiPath("v1", "surveys", name, "respondents"), query, &page); err != nil {
+		return nil, err
+	}
+	l.List, l.Pager = page.Respondents, v.more(page.NextCursor)
+	return &content{title: "Respondents of " + name, crumbs: surveyCrumbs(name, crumb{Text: "Respondents"}), data: l}, nil
+}
+
+// respondentData is what the page of a respondent shows.
+type respondentData struct {
+	web.RespondentView
+	Tries      []fact
+	Attributes []fact
+}
+
+func loadRespondent(v *visit) (*content, error) {
+	name, id := v.r.PathValue("name"), v.r.PathValue("id")
+	d := &respondentData{}
+	if err := v.get(apiPath("v1", "surveys", name, "respondents", id), nil, &d.RespondentView); err != nil {
+		return nil, err
+	}
+	for attribute, value := range d.RespondentView.Attributes {
+		d.Attributes = append(d.Attributes, fact{attribute, value})
+	}
+	slices.SortFunc(d.Attributes, func(a, b fact) int { return strings.Compare(a.Name, b.Name) })
+	a := d.RespondentView.Attempts
+	for _, m := range []struct {
+		mode  surveys.Mode
+		count int
+	}{{surveys.IVR, a.IVR}, {surveys.SMS, a.SMS}, {surveys.MobileWeb, a.MobileWeb}, {surveys.CATI, a.CATI}} {
+		if m.count > 0 {
+			d.Tries = append(d.Tries, fact{string(m.mode), number(m.count)})
+		}
+	}
+	crumbs := surveyCrumbs(name, crumb{Text: "Respondents", Link: surveyLink(name) + "/respondents"}, crumb{Text: d.ID})
+	return &content{title: "Respondent " + d.ID + " of " + name, crumbs: crumbs, data: d}, nil
+}
+
+// surveyLog is what the page of a survey's log shows.
+type surveyLog struct {
+	Survey string
+	Log    []web.SurveyLogView
+	Pager  pager
+}
+
+func loadSurveyLog(v *visit) (*content, error) {
+	name := v.r.PathValue("name")
+	query := url.Values{"limit": {strconv.Itoa(rowsPerPage)}}
+	if cursor := v.r.URL.Query().Get("cursor"); cursor != "" {
+		query.Set("cursor", cursor)
+	}
+	var page web.SurveyLogList
+	if err := v.get(apiPath("v1", "surveys", name, "log"), query, &page); err != nil {
+		return nil, err
+	}
+	return &content{
+		title: "Log of " + name, crumbs: surveyCrumbs(name, crumb{Text: "Log"}),
+		data: &surveyLog{name, page.Entries, v.more(page.NextCursor)},
+	}, nil
+}

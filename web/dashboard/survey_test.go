@@ -1,0 +1,184 @@
+package dashboard_test
+
+import (
+	"fmt"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+
+	"weir/web"
+)
+
+const surveyScope = "surveys:admin contacts:read"
+
+// flu is a survey in Mexico City, open on all days from 9 to 13 and from 16 to
+// 20, with two arms and two quotas; hostile is what others may write.
+const flu = `{"title":"Flu <b>2026</b>","schedule":{"time_zone":"America/Mexico_City","weekdays":["mon","tue","wed","thu","fri","sat","sun"],
+	"windows":[{"from":"16:00","to":"20:00"},{"from":"09:00","to":"13:00"}],"blocked_days":["2020-01-01","2099-12-25"]},
+	"modes":{"sms":{"channel":"texts","retries":"1d"}},
+	"arms":[{"questionnaire":"a","modes":["sms"],"ratio":60},{"questionnaire":"b","modes":["sms"],"ratio":40}],
+	"questionnaires":{"a":{"sms":[{"messages":["Hello {{first_name}}"]}]},"b":{"sms":[{"messages":["Good day, {{first_name}}"]}]}},
+	"quotas":[{"where":{"sex":{"in":["f"]},"age":{"from":18,"to":40}},"quota":2},{"where":{"sex":{"in":["m"]}},"quota":500}],"region":"US"}`
+
+// survey makes a draft with respondents, all of whom have a first name, but for
+// those of the last number.
+func (r *rig) survey(name string, respondents int) {
+	r.t.Helper()
+	r.api("PUT", "/v1/channels/texts", `{"type":"nuntium","capacity":7,"paused":true,"settings":{"base_url":"http://127.0.0.1:1","account":"a","application":"b","channel":"c","password":"p"}}`, nil)
+	r.api("PUT", "/v1/surveys/"+name, flu, nil)
+	for i := range respondents {
+		phone := fmt.Sprintf("+1212555%04d", i)
+		if i == 0 {
+			phone = numberCanary
+		}
+		r.api("POST", "/v1/surveys/"+name+"/respondents", `{"respondents":[{"phone":"`+phone+`","attributes":{"first_name":"Ana <i>","sex":"f","age":30}}]}`, nil)
+	}
+}
+
+func TestWithoutASurveyThePageSaysWhatToDo(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, surveyScope)
+	b := r.login(surveyScope)
+	b.get("/surveys").want(200).has("There is no survey yet", "weir survey import people.csv flu", `data-stream="/live/surveys"`)
+	r.survey("draft", 0)
+	b.get("/surveys/draft").want(200).has("Nobody is in it yet", "weir survey import people.csv draft")
+	b.get("/surveys/draft/respondents").want(200).has("weir survey import people.csv draft")
+	b.get("/surveys/draft/launch").want(200).has("Nobody is in it yet")
+	b.get("/surveys/draft/log").want(200).has("Nothing has happened yet.")
+	b.get("/surveys?state=done").want(200).has("No survey is done", "All surveys").hasNot(`id="survey-draft"`)
+	b.get("/surveys?state=nothing").want(200).has(`id="survey-draft"`)
+	b.get("/surveys/none").want(404).has("there is no survey none")
+}
+
+func TestASurveysPage(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, surveyScope)
+	r.survey("flu", 3)
+	b := r.login(surveyScope)
+	b.get("/surveys").want(200).has("Flu &lt;b&gt;2026&lt;/b&gt;", "<dt>respondents</dt><dd>3</dd>", "<dt>quotas full</dt><dd>0 / 2</dd>", "<dt>counted</dt><dd>0 / 502</dd>")
+	p := b.get("/surveys/flu").want(200).has(
+		"age 18 to 40, sex f", "0 / 500", // quotas
+		"60 %", "What is compared", // arms
+		"America/Mexico_City", "09:00–13:00, 16:00–20:00", "2099-12-25", // calendar
+		`href="/channels/texts"`, "state-paused", // channels
+		"/surveys/flu/results.csv", "/surveys/flu/log.csv", `id="launch"`,
+		"respondents?disposition=interim+partial",
+	).hasNot("2020-01-01", `id="pause"`, `id="stop"`, "<b>2026")
+	if days := strings.Count(p.body, `<td class="hourcell"><svg`); days != 7 {
+		t.Errorf("the calendar has %d days", days)
+	}
+	if p.title() != "Survey flu – Weir" {
+		t.Errorf("title %q", p.title())
+	}
+}
+
+func TestASurveyIsLaunchedPausedResumedAndStopped(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, surveyScope)
+	r.survey("flu", 3)
+	b := r.login(surveyScope)
+	state := func(want string) {
+		t.Helper()
+		var s web.SurveyView
+		r.api("GET", "/v1/surveys/flu", "", &s)
+		if string(s.State) != want {
+			t.Fatalf("the survey is %s, want %s", s.State, want)
+		}
+	}
+	b.get("/surveys/flu/launch").want(200).has("<dd>3</dd>", "channel texts", "<dt>Window</dt>")
+	b.post("/surveys/flu/launch", nil).want(303)
+	state("running")
+	b.get("/surveys/flu").want(200).has("Survey flu is launched.", `id="pause"`, `id="stop"`).hasNot(`id="launch"`)
+	b.get("/surveys/flu/pause").want(200).has("Active now")
+	b.post("/surveys/flu/pause", nil).want(303)
+	state("paused")
+	b.get("/surveys/flu").want(200).has(`id="resume"`, `id="stop"`).hasNot(`id="pause"`)
+	b.post("/surveys/flu/resume", nil).want(303)
+	state("running")
+	b.get("/surveys/flu/stop").want(200).has("Will be canceled</dt><dd>3</dd>", "cannot be taken up again", `class="danger"`)
+	b.post("/surveys/flu/stop", nil).want(303)
+	b.post("/surveys/flu/launch", nil).want(409).has(`role="alert"`)
+}
+
+// A launch that is refused names who lacks what.
+func TestALaunchCheckIsShownRowByRow(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, surveyScope)
+	r.survey("flu", 1)
+	r.api("POST", "/v1/surveys/flu/respondents", `{"respondents":[{"phone":"+12125550100","attributes":{"sex":"m"}}]}`, nil)
+	r.login(surveyScope).post("/surveys/flu/launch", nil).want(422).has(`role="alert"`, "1 respondents lack", "/attributes/first_name", "has no first_name").hasNot("2125550100")
+}
+
+func TestRespondentsAreFilteredAndPaged(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, surveyScope, surveyScope+" pii:read")
+	r.survey("flu", 52)
+	b := r.login(surveyScope)
+	const all = "/surveys/flu/respondents"
+	first := b.get(all).want(200).has("***77").hasNot(numberCanary[1:])
+	if n := strings.Count(first.body, `href="/surveys/flu/respondents/r`); n != 50 {
+		t.Errorf("%d on the first page", n)
+	}
+	next := strings.ReplaceAll(regexp.MustCompile(`href="(/surveys/flu/respondents\?[^"]*)" rel="next"`).FindStringSubmatch(first.body)[1], "&amp;", "&")
+	second := b.get(next).want(200).has("First page").hasNot("Next page")
+	if n := strings.Count(second.body, `href="/surveys/flu/respondents/r`); n != 2 {
+		t.Errorf("%d on the second page", n)
+	}
+	b.get(all+"?status=pending&disposition=registered").want(200).has("Next page", "status=pending")
+	b.get(all+"?status=completed").want(200).has("Nobody.", "All respondents")
+	b.get(all + "?cursor=nonsense").want(422).has("next_cursor")
+
+	one := regexp.MustCompile(`href="(/surveys/flu/respondents/r[^"]*)"`).FindStringSubmatch(first.body)[1]
+	b.get(one).want(200).has("***77", "Ana &lt;i&gt;", "registered").hasNot("Ana <i>", numberCanary[1:])
+	seeing := r.login(surveyScope + " pii:read")
+	if p := seeing.get(one).want(200).has(numberCanary[1:]); strings.Contains(p.title(), "5559") {
+		t.Errorf("title %q", p.title())
+	}
+	b.get(all + "/nobody").want(404)
+}
+
+func TestASurveysFilesComeThroughTheSession(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, surveyScope, "router")
+	r.survey("flu", 2)
+	b := r.login(surveyScope)
+	p := b.get("/surveys/flu/results.csv").want(200).has("id,phone,status", "***77").hasNot(numberCanary)
+	if d := p.header.Get("Content-Disposition"); !strings.Contains(d, `filename="flu-results.csv"`) {
+		t.Errorf("it is saved as %q", d)
+	}
+	b.get("/surveys/flu/log.csv").want(200).has("id,at,respondent")
+	b.get("/surveys/none/results.csv").want(404).has("<html")
+	r.login("router").get("/surveys/flu/results.csv").want(403)
+	r.visitor().get("/surveys/flu/results.csv").want(303)
+}
+
+func TestSurveysNeedTheirScopes(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "contacts:read", "surveys:admin", "router")
+	r.survey("flu", 1)
+	reader := r.login("contacts:read")
+	reader.get("/surveys/flu").want(200).hasNot("/surveys/flu/launch")
+	for _, step := range []string{"launch", "pause", "resume", "stop"} {
+		reader.get("/surveys/flu/" + step).want(403)
+		reader.post("/surveys/flu/"+step, url.Values{}).want(403).has("surveys:admin")
+	}
+	r.login("surveys:admin").get("/surveys/flu").want(200).has("/surveys/flu/launch")
+	stranger := r.login("router")
+	for _, path := range []string{"/surveys", "/surveys/flu", "/surveys/flu/respondents", "/surveys/flu/log", "/live/surveys/flu"} {
+		stranger.get(path).want(403)
+	}
+	stranger.get("/").want(200).hasNot(`href="/surveys"`)
+}
+
+func TestASurveysStreamTellsWhatChanged(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, surveyScope)
+	r.survey("flu", 1)
+	w := r.login(surveyScope).watch(r.serve(), "/live/surveys/flu")
+	w.until("state", `id="launch"`)
+	r.api("POST", "/v1/surveys/flu:launch", "", nil)
+	w.until("state", `id="stop"`)
+	w.end()
+	<-w.done
+}

@@ -1,0 +1,140 @@
+package dashboard
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"weir"
+	"weir/web"
+)
+
+// visit is one request for something of the dashboard, by a session that the
+// API knows. Its exported methods are what templates may ask.
+type visit struct {
+	d     *Dashboard
+	r     *http.Request
+	id    string // X-Request-Id
+	token string // empty while no token is needed
+	who   web.WhoView
+}
+
+// policy is what pages may load: nothing but our own files, and no code that
+// stands in a page.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; " +
+	"frame-ancestors 'none'; base-uri 'none'"
+
+// harden sets what every answer has.
+func harden(h http.Header) {
+	h.Set("Content-Security-Policy", policy)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("Referrer-Policy", "same-origin") // forms lead back to their page
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cache-Control", "no-store")
+}
+
+// handler serves a visit.
+type handler func(*visit, http.ResponseWriter) error
+
+// plain serves what needs no session.
+func (d *Dashboard) plain(h handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		harden(w.Header())
+		v := &visit{d: d, r: r, id: w.Header().Get(requestID)}
+		err := v.checkOrigin()
+		if err == nil {
+			err = h(v, w)
+		}
+		if err != nil {
+			d.failed(v, w, err)
+		}
+	})
+}
+
+// guard asks for a session whose token has one of the scopes; nil: any will do.
+// The API asks once more.
+func (d *Dashboard) guard(oneOf []weir.Scope, h handler) http.Handler {
+	return d.plain(func(v *visit, w http.ResponseWriter) error {
+		v.token = d.cookieToken(v.r)
+		if err := v.introduce(); err != nil {
+			return err
+		}
+		if !v.may(oneOf) {
+			return &problem{Status: http.StatusForbidden, Code: weir.CodeForbidden, Detail: "this needs a token with the scope " + scopeWords(oneOf)}
+		}
+		return h(v, w)
+	})
+}
+
+// introduce finds out who it is.
+func (v *visit) introduce() error {
+	var who web.WhoView
+	if err := v.get("/v1/whoami", nil, &who); err != nil {
+		return err
+	}
+	v.who = who
+	return nil
+}
+
+// checkOrigin refuses what a page of another site would have a browser send.
+func (v *visit) checkOrigin() error {
+	if v.d.origins.Check(v.r) != nil {
+		return &problem{Status: http.StatusForbidden, Code: weir.CodeForbidden, Detail: "a page of another site cannot act here"}
+	}
+	return nil
+}
+
+// may tells whether the token has one of the scopes.
+func (v *visit) may(oneOf []weir.Scope) bool {
+	return oneOf == nil || slices.ContainsFunc(oneOf, func(s weir.Scope) bool { return slices.Contains(v.who.Scopes, s) })
+}
+
+// May tells templates whether the token has one of the scopes.
+func (v *visit) May(oneOf ...weir.Scope) bool { return v.may(oneOf) }
+
+// rights are equal for those who see the same.
+func (v *visit) rights() string { return scopeWords(v.who.Scopes) }
+
+// Link is the path of something of ours: segments are escaped, other than the
+// first.
+func (v *visit) Link(first string, segments ...string) string {
+	return v.d.Prefix + first + strings.TrimSuffix(apiPath(segments...), "/")
+}
+
+// Asset is the path of a file, with its hash.
+func (v *visit) Asset(name string) string { return v.d.Prefix + "/assets/" + v.d.files.hashed(name) }
+
+// Now is the instant that everything on the page is reckoned from.
+func (v *visit) Now() time.Time { return v.d.Now() }
+
+// Who is whose session it is.
+func (v *visit) Who() web.WhoView { return v.who }
+
+// Wall tells whether the page is to be read from afar.
+func (v *visit) Wall() bool { return v.r.URL.Query().Get("wall") == "1" }
+
+// Version is what is running.
+func (v *visit) Version() string { return v.d.Version }
+
+func scopeWords(list []weir.Scope) string {
+	words := make([]string, len(list))
+	for i, s := range list {
+		words[i] = string(s)
+	}
+	return strings.Join(words, " or ")
+}
+
+// statusOf is the status of an error, and the problem that it is.
+func statusOf(err error) (int, *problem) {
+	if p, ok := errors.AsType[*problem](err); ok {
+		return p.Status, p
+	}
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) { // the browser left, or it took too long
+		return http.StatusServiceUnavailable, &problem{Status: http.StatusServiceUnavailable, Code: weir.CodeUnavailable, Detail: "it took too long; try again", wait: "2"}
+	}
+	return http.StatusInternalServerError, &problem{Status: http.StatusInternalServerError, Code: weir.CodeInternal, Detail: "something went wrong here; the log has it"}
+}

@@ -1,0 +1,43 @@
+package web_test
+
+import (
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"weir"
+	"weir/web"
+)
+
+// The reason of a group is an argument of what is done with the group, and
+// stands in addresses of pages: it holds no number, however that is written, and
+// is the same for those who may not see numbers. Else they could neither list
+// nor discard what they see.
+func TestReasonsOfGroupsHaveNothingToHide(t *testing.T) {
+	t.Parallel()
+	for reason, want := range map[string]string{
+		"no route to (555) 000 1234":                 "no route to …",
+		"no route to 555.000.1234 now":               "no route to … now",
+		"no route to +1 555-000 1234":                "no route to …",
+		"no route to 555 \t 000  1234":               "no route to 555 …",
+		"dial tcp 10.10.20.30:443: refused":          "dial tcp …:443: refused",
+		"refused 3 of 250 at 10.0.0.1, answered 503": "refused 3 of 250 at 10.0.0.1, answered 503",
+	} {
+		if got := weir.GroupReason(reason); got != want {
+			t.Errorf("%q: %q, want %q", reason, got, want)
+		}
+	}
+}
+
+func TestReasonsOfGroupsAreTheSameForAll(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		reason := weir.GroupReason(strings.Join(rapid.SliceOf(rapid.SampledFrom([]string{
+			"0", "12", "345", "6789", "12345", " ", "  ", "\t", "(", ")", ".", "-", "/", "+", "a", "…", "é", "٣",
+		})).Draw(t, "reason"), ""))
+		if masked := web.MaskText(reason); masked != reason {
+			t.Fatalf("%q is shown as %q", reason, masked)
+		}
+	})
+}

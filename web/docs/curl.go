@@ -1,0 +1,58 @@
+package docs
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strings"
+)
+
+// curl is a command that makes a request for an operation, with the examples of
+// the description in it.
+func curl(method, path string, op *operation) string {
+	var query []string
+	for _, p := range op.Parameters {
+		switch {
+		case p.In == "path":
+			value := fmt.Sprint(p.Example)
+			if p.Example == nil {
+				value = "…"
+			}
+			path = strings.ReplaceAll(path, "{"+p.Name+"}", value)
+		case p.In == "query" && p.Required:
+			query = append(query, p.Name+"="+url.QueryEscape(fmt.Sprint(p.Example)))
+		}
+	}
+	if len(query) > 0 {
+		path += "?" + strings.Join(query, "&")
+	}
+	parts := []string{"curl"}
+	if method != "get" {
+		parts[0] += " -X " + strings.ToUpper(method)
+	}
+	parts[0] += ` "$WEIR_URL` + path + `"`
+	if len(op.Security) > 0 {
+		parts = append(parts, `-H "Authorization: Bearer $WEIR_TOKEN"`)
+	}
+	if body, ok := op.RequestBody.Content["application/json"]; ok {
+		parts = append(parts, `-H "Content-Type: application/json"`, "-d "+quoted(indented(body.Example)))
+	}
+	return strings.Join(parts, " \\\n  ")
+}
+
+// quoted is a text as a shell takes it for one word.
+func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
+
+// indented is JSON for people; text that is none stays as it is.
+func indented(raw json.RawMessage) string {
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		return text
+	}
+	var out bytes.Buffer
+	if err := json.Indent(&out, raw, "", "  "); err != nil {
+		return string(raw)
+	}
+	return out.String()
+}

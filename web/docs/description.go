@@ -1,0 +1,192 @@
+package docs
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// description is as much of an OpenAPI document as the page shows.
+type description struct {
+	Info struct {
+		Title, Version, Description string
+	}
+	Tags []struct {
+		Name, Description string
+	}
+	Paths      map[string]map[string]*operation
+	Components struct {
+		Schemas         map[string]*schema
+		SecuritySchemes map[string]struct{ Description string }
+	}
+}
+
+type operation struct {
+	ID          string `json:"operationId"`
+	Summary     string
+	Description string
+	Tags        []string
+	Security    []map[string][]string
+	Parameters  []*parameter
+	RequestBody struct {
+		Description string
+		Content     map[string]media
+	}
+	Responses map[string]*response
+}
+
+type parameter struct {
+	Name, In, Description string
+	Required              bool
+	Schema                *schema
+	Example               any
+}
+
+type media struct {
+	Schema  *schema
+	Example json.RawMessage
+}
+
+type response struct {
+	Description string
+	Codes       []string `json:"x-codes"`
+	Content     map[string]media
+}
+
+type schema struct {
+	Ref         string `json:"$ref"`
+	Type        any    // a name, or a list of them
+	Format      string
+	Description string
+	Properties  map[string]*schema
+	Required    []string
+	Items       *schema
+	Additional  json.RawMessage `json:"additionalProperties"`
+	Enum        []any
+	Default     any
+	Examples    []any
+	Pattern     string
+	Minimum     *json.Number
+	Maximum     *json.Number
+	MinLength   *int
+	MaxLength   *int
+	MinItems    *int
+	MaxItems    *int
+}
+
+func read(text []byte) (*description, error) {
+	var d description
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	if err := decoder.Decode(&d); err != nil {
+		return nil, fmt.Errorf("read the description of the API: %w", err)
+	}
+	return &d, nil
+}
+
+// name is that of the schema that a reference leads to; empty without one.
+func (s *schema) name() string {
+	if s == nil {
+		return ""
+	}
+	return s.Ref[strings.LastIndex(s.Ref, "/")+1:]
+}
+
+// of is the schema of the values of a list or of an open object, and what it is
+// of; nil without one.
+func (s *schema) of() (*schema, string) {
+	if s.Items != nil {
+		return s.Items, "list of "
+	}
+	var each *schema
+	if json.Unmarshal(s.Additional, &each) == nil && each != nil && (each.Type != nil || each.Ref != "") {
+		return each, "object of "
+	}
+	return nil, ""
+}
+
+// words say what the type is, up to the name of another schema.
+func (s *schema) words() (text, link string) {
+	if s == nil {
+		return "", ""
+	}
+	if name := s.name(); name != "" {
+		return "", name
+	}
+	if each, of := s.of(); each != nil {
+		text, link := each.words()
+		return of + text, link
+	}
+	var names []string
+	switch t := s.Type.(type) {
+	case string:
+		names = []string{t}
+	case []any:
+		for _, name := range t {
+			names = append(names, fmt.Sprint(name))
+		}
+	default:
+		return "anything", ""
+	}
+	if s.Format == "date-time" {
+		names[0] = "instant"
+	}
+	return strings.Join(names, " or "), ""
+}
+
+// bounds say what values are allowed.
+func (s *schema) bounds() []string {
+	var out []string
+	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
+	between := func(unit string, low, high *int) {
+		switch {
+		case low != nil && high != nil:
+			add("%d to %d %s", *low, *high, unit)
+		case high != nil:
+			add("up to %d %s", *high, unit)
+		case low != nil:
+			add("at least %d %s", *low, unit)
+		}
+	}
+	switch {
+	case s.Minimum != nil && s.Maximum != nil:
+		add("%s to %s", *s.Minimum, *s.Maximum)
+	case s.Minimum != nil:
+		add("at least %s", *s.Minimum)
+	case s.Maximum != nil:
+		add("at most %s", *s.Maximum)
+	}
+	between("characters", s.MinLength, s.MaxLength)
+	between("elements", s.MinItems, s.MaxItems)
+	if len(s.Enum) > 0 {
+		var words []string
+		for _, e := range s.Enum {
+			words = append(words, fmt.Sprint(e))
+		}
+		add("one of %s", strings.Join(words, ", "))
+	}
+	if s.Pattern != "" {
+		add("matches %s", s.Pattern)
+	}
+	if s.Default != nil {
+		add("default %v", s.Default)
+	}
+	return out
+}
+
+// methods is the order in which the operations of a path stand.
+func methods() []string { return []string{"get", "put", "post", "patch", "delete"} }
+
+// operations hands over all of a tag, by path and method.
+func (d *description) operations(tag string, each func(method, path string, op *operation)) {
+	for _, path := range slices.Sorted(maps.Keys(d.Paths)) {
+		for _, method := range methods() {
+			if op := d.Paths[path][method]; op != nil && slices.Contains(op.Tags, tag) {
+				each(method, path, op)
+			}
+		}
+	}
+}

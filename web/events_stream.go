@@ -1,0 +1,154 @@
+package web
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// stream is one client that follows the log. It has no queue: what it has not
+// taken stays in the log, so that a slow one costs no more than a quick one,
+// and one that takes nothing is cut off by the deadline of its connection.
+type stream struct {
+	*service
+	c      *call
+	filter *eventFilter
+	out    *pace
+	after  int64 // up to where the log was read
+	told   int64 // the last id that the client knows
+	beat   time.Time
+}
+
+// streamEvents follows the log until the client leaves or this process ends.
+func (s *service) streamEvents(c *call, w http.ResponseWriter, f *eventFilter) error {
+	if s.Draining() {
+		return errDraining()
+	}
+	select {
+	case s.streams <- struct{}{}:
+		defer func() { <-s.streams }()
+	default:
+		return errStreams()
+	}
+	after, err := s.beginning(c)
+	if err != nil {
+		return err
+	}
+	news := make(chan struct{}, 1)
+	defer s.Events.OnEvents(func() {
+		select {
+		case news <- struct{}{}:
+		default:
+		}
+	})()
+	st := &stream{service: s, c: c, filter: f, out: newPace(w), after: after, told: after, beat: time.Now()}
+	st.out.read()
+	w.Header().Set("Content-Type", streamType)
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("X-Accel-Buffering", "no") // proxies would keep it back
+	if c.r.Method == http.MethodHead {        // nothing would come there, or fail
+		w.WriteHeader(http.StatusOK)
+		return nil
+	}
+	if st.send("retry: "+strconv.Itoa(retryAfterEnd)+"\n\n") == nil {
+		st.follow(news)
+	}
+	return nil
+}
+
+// beginning is the id behind which a stream begins.
+func (s *service) beginning(c *call) (int64, error) {
+	if text := c.r.Header.Get("Last-Event-ID"); text != "" {
+		return place(c, text, "/Last-Event-ID")
+	}
+	if after, ok := c.query["after"].(int64); ok {
+		return after, nil
+	}
+	ctx, cancel := brief(c)
+	defer cancel()
+	return s.Events.LatestEvent(ctx)
+}
+
+// follow sends what comes.
+func (st *stream) follow(news <-chan struct{}) {
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	for !st.Draining() && st.c.who.stays() {
+		more, err := st.next()
+		if err != nil {
+			return // it comes back with the id that it has
+		}
+		if more {
+			continue
+		}
+		select {
+		case <-st.c.Done():
+			return
+		case <-news:
+		case now := <-tick.C:
+			if now.Sub(st.beat) >= beatEvery && st.heartbeat() != nil {
+				return
+			}
+		}
+	}
+}
+
+// next sends a bounded number of events.
+func (st *stream) next() (more bool, err error) {
+	ctx, cancel := brief(st.c)
+	defer cancel()
+	list, err := st.Events.EventsSince(ctx, st.after, eventsRead)
+	if err != nil || len(list) == 0 {
+		return false, err
+	}
+	var b bytes.Buffer
+	for i := range list {
+		st.after = list[i].ID
+		if !st.filter.passes(&list[i]) {
+			continue
+		}
+		if err := writeEvent(&b, st.c.event(&list[i])); err != nil {
+			return false, err
+		}
+		st.told = list[i].ID
+		if b.Len() >= pageBytes {
+			break
+		}
+	}
+	if b.Len() == 0 {
+		return true, nil
+	}
+	return true, st.send(b.String())
+}
+
+// writeEvent writes one event. Its JSON has no line break.
+func writeEvent(b *bytes.Buffer, v EventView) error {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b.WriteString("id: " + v.ID + "\ndata: ")
+	b.Write(raw)
+	b.WriteString("\n\n")
+	return nil
+}
+
+// heartbeat shows that the stream lives. An id without data tells the client
+// how far it has got past what the filter kept back, and is no event to it.
+func (st *stream) heartbeat() error {
+	if st.after > st.told {
+		st.told = st.after
+		return st.send(":\nid: " + strconv.FormatInt(st.after, 10) + "\n\n")
+	}
+	return st.send(":\n\n")
+}
+
+func (st *stream) send(text string) error {
+	st.beat = time.Now()
+	if _, err := st.out.Write([]byte(text)); err != nil {
+		return err
+	}
+	return st.out.conn.Flush()
+}

@@ -1,0 +1,66 @@
+package web_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"weir"
+	"weir/web"
+)
+
+// figured is a broker whose channels all have the same figures.
+type figured struct {
+	*memory
+	figures weir.Figures
+}
+
+func (f figured) Figures(context.Context, weir.Channel) (weir.Figures, error) { return f.figures, nil }
+
+func (f figured) FiguresOf(_ context.Context, list []weir.Channel) ([]weir.Figures, error) {
+	out := make([]weir.Figures, len(list))
+	for i := range out {
+		out[i] = f.figures
+	}
+	return out, nil
+}
+
+func TestFiguresOfAChannel(t *testing.T) {
+	t.Parallel()
+	later := start.Add(time.Minute)
+	for name, x := range map[string]struct {
+		figures weir.Figures
+		breaker web.BreakerView
+		collect *web.CollectView
+		due     *time.Time
+	}{
+		"idle":    {weir.Figures{}, web.BreakerView{State: "closed"}, nil, nil},
+		"open":    {weir.Figures{Breaker: weir.BreakerOpen, BreakerUntil: later}, web.BreakerView{State: "open", Until: &later}, nil, nil},
+		"probing": {weir.Figures{Breaker: weir.BreakerProbing, BreakerUntil: start}, web.BreakerView{State: "half_open"}, nil, nil},
+		"busy": {
+			weir.Figures{Collection: weir.Collection{At: start, Checked: 7, Settled: 3}, NextDue: later},
+			web.BreakerView{State: "closed"}, &web.CollectView{At: start, Checked: 7, Settled: 3}, &later,
+		},
+		"due": {weir.Figures{NextDue: start}, web.BreakerView{State: "closed"}, nil, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			x.figures.SentPerMinute, x.figures.Health = 1.0/3, weir.Up
+			r := newRig(t, func(o *web.Options) { o.Broker = figured{o.Broker.(*memory), x.figures} })
+			r.channel("a", "texts")
+			r.channel("b", "texts")
+			one := into[web.ChannelView](t, r.do("GET", "/v1/channels/a", ""), 200)
+			list := into[web.ChannelList](t, r.do("GET", "/v1/channels", ""), 200)
+			for _, v := range append(list.Channels, one) {
+				if v.SentPerMinute != 0.33 || !cmp.Equal(v.Breaker, x.breaker) || !cmp.Equal(v.LastCollection, x.collect) || !cmp.Equal(v.NextDueAt, x.due) {
+					t.Errorf("%+v", v)
+				}
+			}
+			if len(list.Channels) != 2 {
+				t.Errorf("%d channels", len(list.Channels))
+			}
+		})
+	}
+}

@@ -1,0 +1,163 @@
+package jobrouter
+
+import (
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"weir/routing"
+)
+
+// options are the members of the bodies of all actions.
+type options struct {
+	Note            string    `json:"note"`
+	DispositionCode string    `json:"dispositionCode"`
+	CloseAt         time.Time `json:"closeAt"`
+	SuspendMatching bool      `json:"suspendMatching"`
+	RetryOfferAt    time.Time `json:"retryOfferAt"`
+}
+
+// options reads the body of an action, which may be absent.
+func (s *service) options(c *call, action string) (o options, err error) {
+	if len(c.body) == 0 {
+		return o, nil
+	}
+	members, err := s.actions[action].decode(c.body, &reading{whole: 1})
+	if err != nil {
+		return o, err
+	}
+	clean, err := json.Marshal(members)
+	if err != nil {
+		return o, err
+	}
+	return o, json.Unmarshal(clean, &o)
+}
+
+// act has a command done that has nothing to tell.
+func (s *service) act(c *call, action string, command func(options) routing.Command) (answer, error) {
+	o, err := s.options(c, action)
+	if err != nil {
+		return answer{}, err
+	}
+	if err := s.do(c, command(o), nil); err != nil {
+		return answer{}, err
+	}
+	return done(), nil
+}
+
+func (s *service) cancel(c *call) (answer, error) {
+	return s.act(c, "cancel", func(o options) routing.Command {
+		return routing.CancelJob{ID: c.ids[0], Note: o.Note, DispositionCode: o.DispositionCode}
+	})
+}
+
+func (s *service) reclassify(c *call) (answer, error) {
+	return s.act(c, "reclassify", func(options) routing.Command { return routing.ReclassifyJob{ID: c.ids[0]} })
+}
+
+func (s *service) complete(c *call) (answer, error) {
+	return s.act(c, "complete", func(o options) routing.Command {
+		return routing.CompleteJob{JobID: c.ids[0], AssignmentID: c.ids[1], Note: o.Note}
+	})
+}
+
+func (s *service) closeJob(c *call) (answer, error) {
+	return s.act(c, "close", func(o options) routing.Command {
+		return routing.CloseJob{JobID: c.ids[0], AssignmentID: c.ids[1], DispositionCode: o.DispositionCode, Note: o.Note, CloseAt: o.CloseAt}
+	})
+}
+
+func (s *service) decline(c *call) (answer, error) {
+	return s.act(c, "decline", func(o options) routing.Command {
+		return routing.DeclineOffer{WorkerID: c.ids[0], OfferID: c.ids[1], RetryOfferAt: o.RetryOfferAt}
+	})
+}
+
+type unassignedView struct {
+	JobID             string `json:"jobId"`
+	UnassignmentCount int    `json:"unassignmentCount"`
+}
+
+func (s *service) unassign(c *call) (answer, error) {
+	o, err := s.options(c, "unassign")
+	if err != nil {
+		return answer{}, err
+	}
+	out := unassignedView{JobID: c.ids[0]}
+	command := routing.UnassignJob{JobID: c.ids[0], AssignmentID: c.ids[1], SuspendMatching: o.SuspendMatching}
+	err = s.do(c, command, func(st *routing.State, _ []routing.Event) {
+		j, _ := st.Job(c.ids[0])
+		out.UnassignmentCount = j.Unassigned
+	})
+	if err != nil {
+		return answer{}, err
+	}
+	return answer{status: http.StatusOK, body: out}, nil
+}
+
+type acceptedView struct {
+	AssignmentID string `json:"assignmentId"`
+	JobID        string `json:"jobId"`
+	WorkerID     string `json:"workerId"`
+}
+
+func (s *service) accept(c *call) (answer, error) {
+	if _, err := s.options(c, "accept"); err != nil {
+		return answer{}, err
+	}
+	out := acceptedView{WorkerID: c.ids[0]}
+	err := s.do(c, routing.AcceptOffer{WorkerID: c.ids[0], OfferID: c.ids[1]}, func(st *routing.State, _ []routing.Event) {
+		out.AssignmentID = st.AssignmentOf(c.ids[0], c.ids[1])
+		w, _ := st.Worker(c.ids[0])
+		for _, a := range w.AssignedJobs {
+			if a.AssignmentID == out.AssignmentID {
+				out.JobID = a.JobID
+			}
+		}
+	})
+	if err != nil {
+		return answer{}, err
+	}
+	return answer{status: http.StatusOK, body: out}, nil
+}
+
+type positionView struct {
+	JobID                    string `json:"jobId"`
+	Position                 int    `json:"position"`
+	QueueID                  string `json:"queueId"`
+	QueueLength              int    `json:"queueLength"`
+	EstimatedWaitTimeMinutes int    `json:"estimatedWaitTimeMinutes"`
+}
+
+func (s *service) position(c *call) (answer, error) {
+	var p routing.Position
+	found := false
+	err := s.Engine.View(c.r.Context(), func(st *routing.State, _ time.Time) { p, found = st.Position(c.ids[0]) })
+	if err != nil {
+		return answer{}, err
+	}
+	if !found {
+		return answer{}, missing("queued job", c.ids[0])
+	}
+	return answer{status: http.StatusOK, body: positionView{p.JobID, p.Position, p.QueueID, p.QueueLength, p.EstimatedWaitTimeMinutes}}, nil
+}
+
+type statisticsView struct {
+	QueueID                   string      `json:"queueId"`
+	Length                    int         `json:"length"`
+	EstimatedWaitTimeMinutes  map[int]int `json:"estimatedWaitTimeMinutes,omitempty"`
+	LongestJobWaitTimeMinutes *float64    `json:"longestJobWaitTimeMinutes,omitempty"`
+}
+
+func (s *service) statistics(c *call) (answer, error) {
+	var f routing.Statistics
+	found := false
+	err := s.Engine.View(c.r.Context(), func(st *routing.State, now time.Time) { f, found = st.Statistics(c.ids[0], now) })
+	if err != nil {
+		return answer{}, err
+	}
+	if !found {
+		return answer{}, missing(routing.ResourceQueue, c.ids[0])
+	}
+	return answer{status: http.StatusOK, body: viewStatistics(f)}, nil
+}

@@ -1,0 +1,294 @@
+package jobrouter
+
+import (
+	"encoding/json"
+	"net/http"
+	"reflect"
+	"strings"
+
+	"weir/routing"
+)
+
+// The description of the API is made of the table of routes, the shapes of
+// bodies and the views of answers. What it adds is in described.
+
+// told is what the description says of a route beside what the table knows.
+type told struct {
+	summary string
+	body    any      // a view; nil: none
+	action  string   // whose shape the body has; empty: that of the resource, or none
+	query   []string // parameters beside api-version
+	page    bool     // the answer is a page of bodies
+}
+
+// described has a row for each route and method.
+func described() map[string]told {
+	paged := []string{"maxpagesize", skipToken}
+	out := map[string]told{
+		"GET jobs":                           {"List jobs", jobView{}, "", append(paged, "status", "queueId", "channelId", "classificationPolicyId", "scheduledBefore", "scheduledAfter"), true},
+		"GET workers":                        {"List workers", workerView{}, "", append(paged, "state", "queueId", "channelId", "hasCapacity"), true},
+		"GET jobs/*/position":                {"Where a job stands in its queue", positionView{}, "", nil, false},
+		"GET queues/*/statistics":            {"How long a queue is, and how long one waits", statisticsView{}, "", nil, false},
+		"GET queues/*/unmatchable":           {"Jobs of a queue that no worker suits (Weir's own)", unmatchableView{}, "", []string{"maxpagesize"}, false},
+		"GET ready":                          {"Who would be next (Weir's own)", readyListView{}, "", []string{"queueId", "channelId", "filter", "maxpagesize"}, false},
+		"GET figures":                        {"The queues and the workers in numbers (Weir's own)", figuresView{}, "", paged, false},
+		"POST jobs/*:cancel":                 {"Cancel a job", struct{}{}, "cancel", nil, false},
+		"POST jobs/*:reclassify":             {"Classify a job again", struct{}{}, "reclassify", nil, false},
+		"POST jobs/*/assignments/*:complete": {"Complete an assignment", struct{}{}, "complete", nil, false},
+		"POST jobs/*/assignments/*:close":    {"Close an assignment", struct{}{}, "close", nil, false},
+		"POST jobs/*/assignments/*:unassign": {"Give a job back to its queue", unassignedView{}, "unassign", nil, false},
+		"POST workers/*/offers/*:accept":     {"Accept an offer", acceptedView{}, "accept", nil, false},
+		"POST workers/*/offers/*:decline":    {"Decline an offer", struct{}{}, "decline", nil, false},
+	}
+	for name, one := range map[string]struct {
+		words string
+		view  any
+	}{
+		"workers": {"a worker", workerView{}}, "jobs": {"a job", jobView{}}, "queues": {"a queue", queueView{}},
+		"distributionPolicies": {"a distribution policy", distributionView{}}, "classificationPolicies": {"a classification policy", classificationView{}},
+		"exceptionPolicies": {"an exception policy", exceptionView{}}, "pools": {"a pool (Weir's own)", poolView{}},
+	} {
+		if _, ok := out["GET "+name]; !ok {
+			out["GET "+name] = told{"List: " + one.words, one.view, "", paged, true}
+		}
+		out["GET "+name+"/*"] = told{"Read " + one.words, one.view, "", nil, false}
+		out["PATCH "+name+"/*"] = told{"Create or change " + one.words, one.view, "", nil, false}
+		out["DELETE "+name+"/*"] = told{"Delete " + one.words, nil, "", nil, false}
+	}
+	return out
+}
+
+const aboutRouter = `The router for work by people, as clients of Azure Communication Services Job Router speak it: api-versions 2023-11-01 and 2024-01-18-preview. docs/job-router.md says what differs, and what is Weir's own.
+
+Requests are signed with one of JOB_ROUTER_ACCESS_KEYS (HMAC-SHA256 over method, target, date, host and the hash of the body, as Azure has it), or carry a bearer token with the scopes router and pii:read. PATCH is a JSON merge patch: it creates what is not there. Members that are read-only may be sent back and are passed over.`
+
+// Description describes the API in OpenAPI 3.1. server is the prefix of its
+// paths; empty: none.
+func Description(server string) ([]byte, error) {
+	if server == "" {
+		server = "/"
+	}
+	d := &describer{schemas: map[string]any{}}
+	d.schema(reflect.TypeFor[fault]())
+	paths := map[string]any{}
+	for route, methods := range (&service{}).table() {
+		path, parameters := pathOf(route)
+		ops := map[string]any{"parameters": parameters}
+		for method := range methods {
+			ops[strings.ToLower(method)] = d.operation(method, route, described()[method+" "+route])
+		}
+		paths[path] = ops
+	}
+	return json.MarshalIndent(map[string]any{
+		"openapi": "3.1.0",
+		"info":    map[string]any{"title": "Weir's job router", "version": string(version2023), "description": aboutRouter},
+		"servers": []any{map[string]any{"url": server}},
+		"paths":   paths,
+		"components": map[string]any{
+			"schemas": d.schemas,
+			"securitySchemes": map[string]any{
+				"signature": map[string]any{"type": "apiKey", "in": "header", "name": "Authorization", "description": "HMAC-SHA256 SignedHeaders=x-ms-date;host;x-ms-content-sha256&Signature=…"},
+				"token":     map[string]any{"type": "http", "scheme": "bearer"},
+			},
+		},
+		"security": []any{map[string]any{"signature": []string{}}, map[string]any{"token": []string{"router", "pii:read"}}},
+	}, "", "  ")
+}
+
+// pathOf writes the form of a path with names, and its parameters.
+func pathOf(route string) (string, []any) {
+	parts := strings.Split(prefix+route, "/")
+	parameters := []any{map[string]any{
+		"name": "api-version", "in": "query", "required": true, "schema": map[string]any{"type": "string", "enum": versions()},
+		"description": "the version of the API that the client speaks",
+	}}
+	for i, part := range parts {
+		if rest, ok := strings.CutPrefix(part, "*"); ok {
+			name := singular(parts[i-1]) + "Id"
+			parts[i] = "{" + name + "}" + rest
+			parameters = append(parameters, map[string]any{
+				"name": name, "in": "path", "required": true, "schema": map[string]any{"type": "string", "minLength": 1}, "description": "its id",
+			})
+		}
+	}
+	return strings.Join(parts, "/"), parameters
+}
+
+func singular(name string) string {
+	if stem, ok := strings.CutSuffix(name, "ies"); ok {
+		return stem + "y"
+	}
+	return strings.TrimSuffix(name, "s")
+}
+
+// describer collects schemas.
+type describer struct{ schemas map[string]any }
+
+func (d *describer) operation(method, route string, what told) map[string]any {
+	name := strings.ToLower(method) + " " + strings.NewReplacer("/*", " one", "/", " ", ":", " ").Replace(route)
+	op := map[string]any{
+		"operationId": strings.ReplaceAll(name, " ", "-"), "summary": what.summary, "tags": []string{strings.FieldsFunc(route, func(r rune) bool { return r == '/' || r == ':' })[0]},
+	}
+	parameters := []any{}
+	for _, q := range what.query {
+		parameters = append(parameters, map[string]any{"name": q, "in": "query", "description": queryHelp()[q], "schema": map[string]any{"type": queryType(q)}})
+	}
+	responses := map[string]any{"default": answerOf("an error", ref("Error"))}
+	d.schemas["Error"] = map[string]any{"type": "object", "description": "What went wrong.", "properties": map[string]any{"error": ref("Fault")}}
+	switch method {
+	case http.MethodPatch:
+		for _, header := range []string{"If-Match", "If-Unmodified-Since"} {
+			parameters = append(parameters, map[string]any{"name": header, "in": "header", "description": "change it only if it is still as it was", "schema": map[string]any{"type": "string"}})
+		}
+		body := d.schema(reflect.TypeOf(what.body))
+		d.markReadOnly(what.body, resources()[strings.TrimSuffix(route, "/*")].kind)
+		op["requestBody"] = bodyOf(body, mergePatchType, plainJSONType)
+		responses["200"], responses["201"] = answerOf("changed", body), answerOf("created", body)
+	case http.MethodDelete:
+		responses["204"] = map[string]any{"description": "it is not there any more"}
+	case http.MethodPost:
+		op["requestBody"] = bodyOf(d.actionBody(what.action), plainJSONType)
+		fallthrough
+	default:
+		body := d.schema(reflect.TypeOf(what.body))
+		if what.page {
+			body = map[string]any{"type": "object", "properties": map[string]any{
+				"value": map[string]any{"type": "array", "items": body}, "nextLink": map[string]any{"type": "string", "description": "the next page; absent on the last"},
+			}}
+		}
+		responses["200"] = answerOf("done", body)
+	}
+	op["parameters"], op["responses"] = parameters, responses
+	return op
+}
+
+func answerOf(text string, schema any) map[string]any {
+	return map[string]any{"description": text, "content": map[string]any{plainJSONType: map[string]any{"schema": schema}}}
+}
+
+func bodyOf(schema any, types ...string) map[string]any {
+	content := map[string]any{}
+	for _, t := range types {
+		content[t] = map[string]any{"schema": schema}
+	}
+	return map[string]any{"content": content}
+}
+
+func ref(name string) map[string]any { return map[string]any{"$ref": "#/components/schemas/" + name} }
+
+// markReadOnly marks the members of a resource that are not a client's to state.
+func (d *describer) markReadOnly(view any, kind routing.Resource) {
+	shape := resourceShapes(version2024)[kind]
+	s, _ := d.schemas[schemaName(reflect.TypeOf(view))].(map[string]any)
+	members, _ := s["properties"].(map[string]any)
+	for name, member := range members {
+		if m, ok := member.(map[string]any); ok && shape[name] == nil {
+			m["readOnly"] = true
+		}
+	}
+}
+
+// actionBody is the body of an action, which may be absent.
+func (d *describer) actionBody(action string) any {
+	members := map[string]any{}
+	fields := reflect.TypeFor[options]()
+	for i := range fields.NumField() {
+		name := fields.Field(i).Tag.Get("json")
+		if actionShapes()[action][name] != nil {
+			members[name] = d.schema(fields.Field(i).Type)
+		}
+	}
+	return map[string]any{"type": "object", "additionalProperties": false, "properties": members}
+}
+
+func queryType(name string) string {
+	if name == "maxpagesize" {
+		return "integer"
+	}
+	return "string"
+}
+
+func queryHelp() map[string]string {
+	return map[string]string{
+		"maxpagesize": "entries of a page", skipToken: "where a page begins; nextLink has it",
+		"status": "only jobs with this status; all, active or the name of one", "state": "only workers in this state; all or the name of one",
+		"queueId": "only those of this queue", "channelId": "only those of this channel", "classificationPolicyId": "only those of this policy",
+		"scheduledBefore": "only jobs scheduled before this instant", "scheduledAfter": "only jobs scheduled after this instant",
+		"hasCapacity": "true: only workers with capacity to spare", "filter": "what a job asks of workers, such as Q#Spanish#M or Spanish,level>=3",
+	}
+}
+
+// schema describes a type as encoding/json writes it.
+func (d *describer) schema(t reflect.Type) map[string]any {
+	switch t {
+	case reflect.TypeFor[instant](), reflect.TypeFor[options]().Field(2).Type:
+		return map[string]any{"type": "string", "format": "date-time"}
+	case reflect.TypeFor[routing.Value]():
+		return map[string]any{"type": []string{"string", "number", "boolean"}}
+	}
+	switch t.Kind() {
+	case reflect.Pointer:
+		return d.schema(t.Elem())
+	case reflect.Slice:
+		return map[string]any{"type": "array", "items": d.schema(t.Elem())}
+	case reflect.Map:
+		return map[string]any{"type": "object", "additionalProperties": d.schema(t.Elem())}
+	case reflect.Bool:
+		return map[string]any{"type": "boolean"}
+	case reflect.String:
+		return map[string]any{"type": "string"}
+	case reflect.Float64:
+		return map[string]any{"type": "number"}
+	case reflect.Int, reflect.Int64:
+		return map[string]any{"type": "integer"}
+	case reflect.Struct:
+		if t.NumField() == 0 {
+			return map[string]any{"type": "object"}
+		}
+		return d.object(t)
+	default:
+		return map[string]any{}
+	}
+}
+
+func (d *describer) object(t reflect.Type) map[string]any {
+	name := schemaName(t)
+	if _, ok := d.schemas[name]; !ok {
+		members := map[string]any{}
+		d.schemas[name] = map[string]any{"type": "object", "properties": members}
+		d.members(t, members)
+	}
+	return ref(name)
+}
+
+// members adds those of a struct, and of what is embedded in it.
+func (d *describer) members(t reflect.Type, to map[string]any) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		tag, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		switch {
+		case f.Anonymous:
+			d.members(f.Type, to)
+		case f.IsExported() && tag != "" && tag != "-":
+			to[tag] = d.schema(f.Type)
+		}
+	}
+}
+
+func schemaName(t reflect.Type) string {
+	name := strings.TrimSuffix(t.Name(), "View")
+	return strings.ToUpper(name[:1]) + name[1:]
+}
+
+// Described answers with the description of the API; see [Description].
+func Described(server string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		text, err := Description(server)
+		if err != nil {
+			writeFault(w, r.URL.EscapedPath(), err)
+			return
+		}
+		w.Header().Set("Content-Type", "application/openapi+json")
+		_, _ = w.Write(text) // a client that left is no concern of ours
+	})
+}

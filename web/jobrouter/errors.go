@@ -1,0 +1,164 @@
+package jobrouter
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"weir"
+)
+
+// fault is what a client is told of an error.
+type fault struct {
+	Code    string   `json:"code"`
+	Message string   `json:"message"`
+	Target  string   `json:"target,omitempty"`
+	Details []detail `json:"details,omitempty"`
+	Inner   *inner   `json:"innererror,omitempty"`
+
+	status int
+	wait   time.Duration
+}
+
+type detail struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+	Target  string `json:"target,omitempty"`
+}
+
+type inner struct {
+	Code string `json:"code"`
+}
+
+const (
+	// mostDetails bounds the list of mistakes in one answer.
+	mostDetails = 100
+	// retryAfter is asked of clients when the error names no time of its own.
+	retryAfter = 2 * time.Second
+
+	manyMistakes = "One or more validation errors occurred."
+)
+
+// faultOf says what a client is told. Errors without a code keep their text to
+// themselves, and causes are for the log.
+func faultOf(err error) fault {
+	e, ok := errors.AsType[*weir.Error](err)
+	if !ok && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
+		e = weir.Errorf(weir.CodeUnavailable, "the store did not answer in time; it is not known whether the request was carried out")
+	} else if !ok {
+		e = weir.Errorf(weir.CodeInternal, "")
+	}
+	f := fault{Message: e.Message}
+	f.status, f.Code = statusOf(e.Code)
+	switch f.status {
+	case http.StatusInternalServerError:
+		f.Message = "something went wrong here; the log has it under this answer's x-ms-request-id"
+		return f
+	case http.StatusServiceUnavailable, http.StatusTooManyRequests:
+		f.wait = e.RetryAfter
+		if f.wait <= 0 {
+			f.wait = retryAfter
+		}
+	case http.StatusUnauthorized:
+		for _, m := range e.Fields {
+			f.Inner = &inner{Code: m.Code}
+			f.Message += ": " + m.Detail
+		}
+		return f
+	case http.StatusBadRequest:
+		if len(e.Fields) > 0 {
+			f.Message = manyMistakes
+		}
+	case http.StatusConflict:
+		for _, m := range e.Fields {
+			f.Message += "\n" + m.Detail // clients read the reasons there
+		}
+	}
+	for _, m := range e.Fields[:min(mostDetails, len(e.Fields))] {
+		f.Details = append(f.Details, detail{Code: camel(m.Code), Message: sentence(m), Target: m.Pointer})
+	}
+	return f
+}
+
+// statusOf maps the error vocabulary to HTTP and to the names of the API.
+func statusOf(c weir.Code) (int, string) {
+	switch c {
+	case weir.CodeInvalid:
+		return http.StatusBadRequest, "BadRequest"
+	case weir.CodeNotFound:
+		return http.StatusNotFound, "NotFound"
+	case weir.CodeConflict:
+		return http.StatusConflict, "Conflict"
+	case weir.CodePrecondition:
+		return http.StatusPreconditionFailed, "PreconditionFailed"
+	case weir.CodeUnauthorised:
+		return http.StatusUnauthorized, "Unauthorized"
+	case weir.CodeForbidden:
+		return http.StatusForbidden, "Forbidden"
+	case weir.CodeLimited:
+		return http.StatusTooManyRequests, "TooManyRequests"
+	case weir.CodeTooLarge:
+		return http.StatusRequestEntityTooLarge, "RequestEntityTooLarge"
+	case weir.CodeContentType:
+		return http.StatusUnsupportedMediaType, "UnsupportedMediaType"
+	case weir.CodeMethod:
+		return http.StatusMethodNotAllowed, "MethodNotAllowed"
+	case weir.CodeUnavailable, weir.CodeDraining:
+		return http.StatusServiceUnavailable, "ServiceUnavailable"
+	default:
+		return http.StatusInternalServerError, "InternalServerError"
+	}
+}
+
+func sentence(m weir.FieldError) string {
+	if m.Pointer == "" {
+		return m.Detail
+	}
+	return strings.TrimPrefix(m.Pointer, "/") + ": " + m.Detail
+}
+
+// camel turns not_found into NotFound.
+func camel(code string) string {
+	out := make([]rune, 0, len(code))
+	up := true
+	for _, r := range code {
+		switch {
+		case r == '_':
+			up = true
+			continue
+		case up:
+			r = unicode.ToUpper(r)
+		}
+		up = false
+		out = append(out, r)
+	}
+	return string(out)
+}
+
+// mistake is a request with one mistake.
+func mistake(pointer, code, detail string) error {
+	return &weir.Error{Code: weir.CodeInvalid, Message: manyMistakes, Fields: []weir.FieldError{{Pointer: pointer, Code: code, Detail: detail}}}
+}
+
+// writeFault answers with an error.
+func writeFault(w http.ResponseWriter, target string, err error) int {
+	f := faultOf(err)
+	f.Target = target
+	h := w.Header()
+	h.Set("Content-Type", jsonType)
+	h.Set("X-Ms-Error-Code", f.Code)
+	if f.wait > 0 {
+		h.Set("Retry-After", strconv.Itoa(int((f.wait+time.Second-1)/time.Second)))
+	}
+	if f.status == http.StatusUnauthorized {
+		h.Set("WWW-Authenticate", scheme)
+	}
+	w.WriteHeader(f.status)
+	_ = json.NewEncoder(w).Encode(map[string]fault{"error": f}) // a client that left is no concern of ours
+	return f.status
+}

@@ -1,0 +1,56 @@
+package jobrouter
+
+import (
+	"slices"
+
+	"weir/routing"
+)
+
+// Reserialise is reserialise, for fuzzing.
+func Reserialise(query string) string { return reserialise(query) }
+
+// ParseAuthorization is parseAuthorization, for fuzzing.
+func ParseAuthorization(header string) (dateHeader string, signature []byte, err error) {
+	a, err := newSignatures(nil, 0).parseAuthorization([]string{header})
+	return a.dateHeader, a.signature[:], err
+}
+
+// PlainForm is plainForm, for fuzzing.
+func PlainForm(query string) bool { return plainForm(query) }
+
+// AppendView is appendView.
+func AppendView(body any) ([]byte, error) { return appendView(nil, body) }
+
+// Seen gives the views that are written by hand.
+func Seen(j *routing.Job, w *routing.Worker) []any {
+	created := viewJob(j).asCreated(&routing.JobReceivedEvent{Spec: j.JobSpec})
+	return []any{viewJob(j), created, viewWorker(w, version2024), acceptedView{j.ID, w.ID, j.QueueID}, struct{}{}}
+}
+
+// Kinds are the names of the resources, in paths.
+func Kinds() (names []string) {
+	for name := range resources() {
+		names = append(names, name)
+	}
+	return names
+}
+
+// Undescribed are the routes of which the description has no row, and the rows
+// that are of no route.
+func Undescribed() []string {
+	rows := described()
+	var out []string
+	for route, methods := range (&service{}).table() {
+		for method := range methods {
+			if _, ok := rows[method+" "+route]; !ok {
+				out = append(out, method+" "+route)
+			}
+			delete(rows, method+" "+route)
+		}
+	}
+	for row := range rows {
+		out = append(out, "no route: "+row)
+	}
+	slices.Sort(out)
+	return out
+}

@@ -1,0 +1,54 @@
+package jobrouter
+
+import (
+	"net/http"
+	"time"
+
+	"weir/routing"
+)
+
+// figuresView is the router at a glance, which Azure's has not: for wallboards.
+// Its queues come page by page, the other figures are those of the whole.
+type figuresView struct {
+	Jobs           map[routing.JobStatus]int   `json:"jobs"`    // by status; absent: none
+	Workers        map[routing.WorkerState]int `json:"workers"` // by state; absent: none
+	OffersOut      int                         `json:"offersOut"`
+	OldestQueuedAt instant                     `json:"oldestQueuedAt,omitzero"` // of the jobs that wait
+	Queues         []queueFiguresView          `json:"queues"`
+	NextLink       string                      `json:"nextLink,omitempty"`
+}
+
+type queueFiguresView struct {
+	statisticsView
+	Name   string `json:"name,omitzero"`
+	Closed string `json:"closed,omitzero"`
+}
+
+// figures counts what there is, with one look at the router.
+func (s *service) figures(c *call) (answer, error) {
+	p := &parameters{query: c.query}
+	size, after := p.size(s.Limits), p.token()
+	if err := p.err(); err != nil {
+		return answer{}, err
+	}
+	out := figuresView{Queues: []queueFiguresView{}}
+	err := s.Engine.View(c.r.Context(), func(st *routing.State, now time.Time) {
+		f := st.Figures()
+		out.Jobs, out.Workers, out.OffersOut, out.OldestQueuedAt = f.Jobs, f.Workers, f.Offers, instant(f.OldestQueuedAt)
+		ids := st.IDs(routing.ResourceQueue, after, size+1)
+		if len(ids) > size {
+			ids = ids[:size]
+			out.NextLink = next(c, ids[size-1])
+		}
+		for _, id := range ids {
+			q, _ := st.Queue(id)
+			n, _ := st.Statistics(id, now)
+			out.Queues = append(out.Queues, queueFiguresView{viewStatistics(n), q.Spec.Name, string(q.Spec.Closed)})
+		}
+	})
+	return answer{status: http.StatusOK, body: out}, err
+}
+
+func viewStatistics(f routing.Statistics) statisticsView {
+	return statisticsView{f.QueueID, f.Length, f.EstimatedWaitTimeMinutes, f.LongestJobWaitTimeMinutes}
+}

@@ -1,0 +1,207 @@
+package jobrouter
+
+import (
+	"encoding/base64"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"weir"
+	"weir/routing"
+)
+
+// mostExamined is how many resources a page may look at to find what it wants.
+const mostExamined = 10_000
+
+// pageView is a page of a list. The client's helper fails on a nextLink that
+// is null, so there is none on the last page.
+type pageView struct {
+	Value    []any  `json:"value"`
+	NextLink string `json:"nextLink,omitempty"`
+}
+
+// skipToken is the parameter with which a page says where the next one begins.
+const skipToken = "skipToken"
+
+// parameters reads the query of a list and collects the mistakes.
+type parameters struct {
+	query    url.Values
+	mistakes []weir.FieldError
+}
+
+func (p *parameters) get(name string) string {
+	v := p.query[name]
+	if len(v) > 1 {
+		p.wrong(name, "duplicate", "it is there more than once")
+	}
+	if len(v) == 0 {
+		return ""
+	}
+	return v[0]
+}
+
+func (p *parameters) wrong(name, code, sentence string) {
+	p.mistakes = append(p.mistakes, weir.FieldError{Pointer: name, Code: code, Detail: sentence})
+}
+
+func (p *parameters) word(name string, words ...string) string {
+	v := p.get(name)
+	if v != "" && !slices.Contains(words, v) {
+		p.wrong(name, "unknown", "it has to be one of "+strings.Join(words, ", "))
+	}
+	return v
+}
+
+func (p *parameters) date(name string) time.Time {
+	v := p.get(name)
+	if v == "" {
+		return time.Time{}
+	}
+	at, err := time.Parse(time.RFC3339Nano, v)
+	if err != nil {
+		p.wrong(name, "format", "it has to be a date and time like 2023-11-14T22:13:20.000Z")
+	}
+	return at
+}
+
+func (p *parameters) size(l Limits) int {
+	v := p.get("maxpagesize")
+	if v == "" {
+		return l.Page
+	}
+	n, err := strconv.ParseInt(v, 10, 64)
+	if err != nil || n < 1 {
+		p.wrong("maxpagesize", "range", "it has to be a whole number from 1")
+		return 0
+	}
+	return int(min(n, int64(l.MostPage)))
+}
+
+// token is where the page begins: what was the last before it.
+func (p *parameters) token() string {
+	text, err := base64.RawURLEncoding.Strict().DecodeString(p.get(skipToken))
+	if err != nil {
+		p.wrong(skipToken, "format", "it is not from a nextLink")
+	}
+	return string(text)
+}
+
+func (p *parameters) err() error {
+	if len(p.mistakes) == 0 {
+		return nil
+	}
+	return &weir.Error{Code: weir.CodeInvalid, Message: manyMistakes, Fields: p.mistakes}
+}
+
+// next is the link to the page after a token. It has no host, as this server
+// may be known by another: clients append it to their endpoint.
+func next(c *call, after string) string {
+	q := url.Values{}
+	for name, v := range c.query {
+		if name != skipToken && name != "api-version" {
+			q[name] = v
+		}
+	}
+	q.Set(skipToken, base64.RawURLEncoding.EncodeToString([]byte(after)))
+	return c.r.URL.EscapedPath() + "?" + strings.ReplaceAll(q.Encode(), "+", "%20") + "&api-version=" + string(c.version)
+}
+
+// list lists resources by id.
+func (s *service) list(res resource) handle {
+	return func(c *call) (answer, error) {
+		return s.listBy(c, res, &parameters{query: c.query}, func(*routing.State, string) bool { return true })
+	}
+}
+
+func (s *service) listBy(c *call, res resource, p *parameters, keep func(*routing.State, string) bool) (answer, error) {
+	size, after := p.size(s.Limits), p.token()
+	if err := p.err(); err != nil {
+		return answer{}, err
+	}
+	page := pageView{Value: []any{}}
+	err := s.Engine.View(c.r.Context(), func(st *routing.State, _ time.Time) {
+		ids := st.IDs(res.kind, after, mostExamined+1)
+		for i, id := range ids {
+			if len(page.Value) == size || i == mostExamined {
+				page.NextLink = next(c, ids[i-1])
+				return
+			}
+			if keep(st, id) {
+				x, _ := res.see(st, id, c.version)
+				page.Value = append(page.Value, x.body)
+			}
+		}
+	})
+	return answer{status: http.StatusOK, body: page}, err
+}
+
+func (s *service) listWorkers(c *call) (answer, error) {
+	p := &parameters{query: c.query}
+	state := p.word("state", "all", string(routing.WorkerActive), string(routing.WorkerDraining), string(routing.WorkerInactive))
+	channel, queue := p.get("channelId"), p.get("queueId")
+	capacity := p.word("hasCapacity", "true", "false") == "true"
+	keep := func(st *routing.State, id string) bool {
+		w, _ := st.Worker(id)
+		return (state == "" || state == "all" || state == string(w.State)) &&
+			(queue == "" || slices.Contains(w.Queues, queue)) &&
+			(channel == "" || slices.ContainsFunc(w.Channels, func(c routing.Channel) bool { return c.ChannelID == channel })) &&
+			(!capacity || st.HasRoom(id, channel))
+	}
+	return s.listBy(c, resource{kind: routing.ResourceWorker, see: seeWorker}, p, keep)
+}
+
+func (s *service) listJobs(c *call) (answer, error) {
+	p := &parameters{query: c.query}
+	keep := jobFilter(p)
+	size := p.size(s.Limits)
+	token, after := p.token(), uint64(0)
+	if token != "" {
+		var err error
+		if after, err = strconv.ParseUint(token, 36, 64); err != nil {
+			p.wrong(skipToken, "format", "it is not from a nextLink")
+		}
+	}
+	if err := p.err(); err != nil {
+		return answer{}, err
+	}
+	page := pageView{Value: []any{}}
+	err := s.Engine.View(c.r.Context(), func(st *routing.State, _ time.Time) {
+		jobs, more := st.Jobs(after, size, keep)
+		for i := range jobs {
+			page.Value = append(page.Value, viewJob(&jobs[i]))
+		}
+		if more != 0 {
+			page.NextLink = next(c, strconv.FormatUint(more, 36))
+		}
+	})
+	return answer{status: http.StatusOK, body: page}, err
+}
+
+func jobFilter(p *parameters) func(*routing.Job) bool {
+	status := p.word("status", "all", "active", string(routing.JobCreated), string(routing.JobPendingClassification),
+		string(routing.JobPendingSchedule), string(routing.JobScheduled), string(routing.JobScheduleFailed),
+		string(routing.JobWaitingForActivation), string(routing.JobQueued), string(routing.JobAssigned), string(routing.JobCompleted),
+		string(routing.JobClosed), string(routing.JobCancelled), string(routing.JobClassificationFailed))
+	queue, channel, policy := p.get("queueId"), p.get("channelId"), p.get("classificationPolicyId")
+	before, after := p.date("scheduledBefore"), p.date("scheduledAfter")
+	return func(j *routing.Job) bool {
+		switch status {
+		case "", "all":
+		case "active":
+			if !j.Status.Active() {
+				return false
+			}
+		default:
+			if status != string(j.Status) {
+				return false
+			}
+		}
+		return (queue == "" || queue == j.QueueID) && (channel == "" || channel == j.ChannelID) &&
+			(policy == "" || policy == j.ClassificationPolicyID) &&
+			(before.IsZero() || !j.ScheduledAt.IsZero() && !j.ScheduledAt.After(before)) &&
+			(after.IsZero() || !j.ScheduledAt.IsZero() && !j.ScheduledAt.Before(after))
+	}
+}

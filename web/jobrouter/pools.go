@@ -1,0 +1,106 @@
+package jobrouter
+
+import (
+	"math"
+	"net/http"
+	"time"
+
+	"weir/routing"
+	"weir/routing/acd"
+)
+
+// poolView is a filter of available workers, which Azure's router does not
+// have: how many there are, and how often that has changed.
+type poolView struct {
+	Etag      string         `json:"etag"`
+	ID        string         `json:"id"`
+	QueueID   string         `json:"queueId,omitzero"`
+	ChannelID string         `json:"channelId"`
+	Selectors []selectorView `json:"selectors"`
+	Depth     int            `json:"depth"`
+	Version   uint64         `json:"version"`
+}
+
+func seePool(s *routing.State, id string, _ version) (seen, bool) {
+	p, ok := s.Pool(id)
+	if !ok {
+		return seen{}, false
+	}
+	d := s.PoolDepth(id)
+	view := poolView{etag(p.Version), id, p.Spec.QueueID, p.Spec.ChannelID, viewSelectors(p.Spec.Selectors), d.Depth, d.Version}
+	return seen{view, p.Version, p.ChangedAt}, true
+}
+
+type readyListView struct {
+	Depth int         `json:"depth"`
+	Value []readyView `json:"value"`
+}
+
+type readyView struct {
+	WorkerID       string  `json:"workerId"`
+	AvailableSince instant `json:"availableSince"`
+}
+
+// ready says who would be next for what a job asks, the longest available
+// first or, as the queue's policy wants, the newest.
+func (s *service) ready(c *call) (answer, error) {
+	p := &parameters{query: c.query}
+	spec := routing.PoolSpec{QueueID: p.get("queueId"), ChannelID: p.get("channelId")}
+	if spec.ChannelID == "" {
+		p.wrong("channelId", "required", "it has to be there")
+	}
+	if filter := p.get("filter"); filter != "" {
+		var err error
+		if spec.Selectors, err = acd.ParseFilter(filter); err != nil {
+			p.wrong("filter", "format", "it has to be like Q#Spanish#M or Spanish,level>=3")
+		}
+	}
+	size := p.size(s.Limits)
+	if err := p.err(); err != nil {
+		return answer{}, err
+	}
+	out := readyListView{Value: []readyView{}}
+	known := false
+	err := s.Engine.View(c.r.Context(), func(st *routing.State, _ time.Time) {
+		var q routing.Named[routing.QueueSpec]
+		q, known = st.Queue(spec.QueueID)
+		d, _ := st.Distribution(q.Spec.DistributionPolicyID)
+		all := st.Ready(spec, d.Spec.Mode.Kind == routing.ShortestIdle, math.MaxInt)
+		out.Depth = len(all)
+		for _, w := range all[:min(size, len(all))] {
+			out.Value = append(out.Value, readyView{w.WorkerID, instant(w.Since)})
+		}
+	})
+	if err == nil && !known {
+		err = missing(routing.ResourceQueue, spec.QueueID)
+	}
+	if err != nil {
+		return answer{}, err
+	}
+	return answer{status: http.StatusOK, body: out}, nil
+}
+
+type unmatchableView struct {
+	QueueID string   `json:"queueId"`
+	Value   []string `json:"value"` // ids of jobs
+}
+
+// unmatchable lists waiting jobs of a queue that no worker could take even if
+// all were registered and free.
+func (s *service) unmatchable(c *call) (answer, error) {
+	p := &parameters{query: c.query}
+	size := p.size(s.Limits)
+	if err := p.err(); err != nil {
+		return answer{}, err
+	}
+	out := unmatchableView{QueueID: c.ids[0], Value: []string{}}
+	known := false
+	err := s.Engine.View(c.r.Context(), func(st *routing.State, _ time.Time) {
+		_, known = st.Queue(c.ids[0])
+		out.Value = append(out.Value, st.Unmatchable(c.ids[0], size)...)
+	})
+	if err == nil && !known {
+		err = missing(routing.ResourceQueue, c.ids[0])
+	}
+	return answer{status: http.StatusOK, body: out}, err
+}

@@ -1,0 +1,130 @@
+package jobrouter
+
+import (
+	"maps"
+	"slices"
+
+	"weir/routing"
+)
+
+// redacted is shown in place of a credential. Coming in it means the one that
+// is there.
+const redacted = "REDACTED"
+
+// secret is a form of texts that are never shown.
+func secret(in *reading, at string, v any) any {
+	if v == redacted {
+		in.redacted = true
+	}
+	return text(in, at, v)
+}
+
+// credentials are those of a policy by the address that they are for, in the
+// order of the policy. They are given to no other address.
+type credentials map[string][]*routing.Credential
+
+func (c credentials) add(r *routing.Rule) {
+	switch {
+	case r == nil:
+	case r.Kind == routing.RuleFunction:
+		c[r.FunctionURI] = append(c[r.FunctionURI], r.Credential)
+	case r.Kind == routing.RuleWebhook:
+		c[r.WebhookURI] = append(c[r.WebhookURI], r.ClientCredential)
+	}
+}
+
+func credentialsOf(s *routing.State, kind routing.Resource, id string) credentials {
+	c := credentials{}
+	if kind == routing.ResourceDistribution {
+		d, _ := s.Distribution(id)
+		c.add(d.Spec.Mode.ScoringRule)
+	}
+	if kind == routing.ResourceClassification {
+		p, _ := s.Classification(id)
+		c.add(p.Spec.PrioritizationRule)
+		for _, a := range p.Spec.QueueSelectorAttachments {
+			c.add(a.Condition)
+			c.add(a.Rule)
+		}
+		for _, a := range p.Spec.WorkerSelectorAttachments {
+			c.add(a.Condition)
+			c.add(a.Rule)
+		}
+	}
+	return c
+}
+
+// restoring puts what is known in place of what is redacted.
+type restoring struct {
+	known credentials
+	used  map[string]int
+	err   error
+}
+
+// restored gives a patch with its redacted credentials as they are known, and
+// leaves the patch itself alone.
+func restored(patch map[string]any, known credentials) (map[string]any, error) {
+	r := &restoring{known: known, used: map[string]int{}}
+	out, _ := r.walk("", patch).(map[string]any)
+	return out, r.err
+}
+
+func (r *restoring) walk(at string, v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		return r.walkObject(at, v)
+	case []any:
+		out := make([]any, len(v))
+		for i := range v {
+			out[i] = r.walk(at, v[i])
+		}
+		return out
+	default:
+		return v
+	}
+}
+
+func (r *restoring) walkObject(at string, m map[string]any) map[string]any {
+	out := make(map[string]any, len(m))
+	for _, name := range slices.Sorted(maps.Keys(m)) { // the order of credentialsOf
+		here := at + "/" + name
+		inside, ok := m[name].(map[string]any)
+		switch {
+		case ok && name == "credential":
+			out[name] = r.credential(here, m["functionUri"], inside)
+		case ok && name == "clientCredential":
+			out[name] = r.credential(here, m["webhookUri"], inside)
+		default:
+			out[name] = r.walk(here, m[name])
+		}
+	}
+	return out
+}
+
+// credential fills in one credential. Without an address the patch leaves the
+// address as it is, and so it does with what is redacted.
+func (r *restoring) credential(at string, address any, m map[string]any) map[string]any {
+	uri, addressed := address.(string)
+	var known routing.Credential
+	if list := r.known[uri]; addressed && len(list) > 0 {
+		if c := list[min(r.used[uri], len(list)-1)]; c != nil {
+			known = *c
+		}
+		r.used[uri]++
+	}
+	secrets := map[string]string{"functionKey": known.FunctionKey, "appKey": known.AppKey, "clientSecret": known.ClientSecret}
+	out := maps.Clone(m)
+	for name, v := range m {
+		is, kept := secrets[name]
+		switch {
+		case !kept || v != redacted:
+		case !addressed:
+			delete(out, name)
+		case is == "":
+			r.err = mistake(at+"/"+name, "required", "it is redacted, and none is known for this address")
+		default:
+			out[name] = is
+		}
+	}
+	return out
+}

@@ -1,0 +1,271 @@
+package jobrouter
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"mime"
+	"net/http"
+	"net/url"
+	"regexp"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	"weir"
+)
+
+const (
+	jsonType       = "application/json; charset=utf-8"
+	plainJSONType  = "application/json"
+	mergePatchType = "application/merge-patch+json"
+	// mostIgnored bounds what is read of a body that was refused.
+	mostIgnored = 16 << 20
+	// mostKept bounds the buffers that are kept for further answers, and those
+	// that are made for a body as soon as its length is known.
+	mostKept = 64 << 10
+)
+
+// clientRequestID is a header of a client's own, which it gets back.
+const clientRequestID = "X-Ms-Client-Request-Id"
+
+// goodRequestID is what is taken over from a client.
+var goodRequestID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,128}$`)
+
+// call is one request that was let in.
+type call struct {
+	r       *http.Request
+	ids     []string
+	room    [2]string // for the ids
+	version version
+	query   url.Values
+	body    []byte
+}
+
+// answer is what a handler says. Without a body it is a 204.
+type answer struct {
+	status   int
+	body     any
+	etag     string
+	modified time.Time
+}
+
+// done is the answer of an action that has nothing to tell.
+func done() answer { return answer{status: http.StatusOK, body: struct{}{}} }
+
+// serve answers every request.
+func (s *service) serve(w http.ResponseWriter, r *http.Request) {
+	id := rand.Text()
+	watch := &watcher{ResponseWriter: w, id: [1]string{id}}
+	h := w.Header()
+	h["X-Ms-Request-Id"] = watch.id[:]
+	h["Api-Supported-Versions"] = s.headers.versions
+	h["X-Content-Type-Options"] = s.headers.noSniffing
+	if theirs := r.Header[clientRequestID]; len(theirs) > 0 && goodRequestID.MatchString(theirs[0]) {
+		h[clientRequestID] = theirs[:1:1]
+	}
+	defer func() { s.crashed(watch, r, id, recover()) }()
+	out, err := s.answer(watch, r)
+	if err == nil {
+		err = s.write(watch, out)
+	}
+	if err == nil {
+		return
+	}
+	_, _ = io.CopyN(io.Discard, r.Body, mostIgnored) // so that a client that still sends gets to hear why
+	if status := writeFault(watch, r.URL.EscapedPath(), err); status >= http.StatusInternalServerError {
+		s.Logger.LogAttrs(r.Context(), slog.LevelInfo, "request to the job router failed", slog.String("method", r.Method),
+			slog.Int("status", status), slog.String("request", id), slog.Any("error", err))
+	}
+}
+
+// watcher knows whether an answer has begun.
+type watcher struct {
+	http.ResponseWriter
+	begun bool
+	id    [1]string // of the request, as the value of a header
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (w *watcher) WriteHeader(status int) {
+	w.begun = true
+	w.ResponseWriter.WriteHeader(status)
+}
+
+// Unwrap lets http.ResponseController through.
+func (w *watcher) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// crashed turns a panic into a 500.
+func (s *service) crashed(w *watcher, r *http.Request, id string, v any) {
+	if v == nil {
+		return
+	}
+	if cause, _ := v.(error); errors.Is(cause, http.ErrAbortHandler) {
+		panic(v)
+	}
+	s.Logger.ErrorContext(r.Context(), "panic in the job router's API", "method", r.Method, "request", id,
+		"panic", fmt.Sprint(v), "stack", string(debug.Stack()))
+	if !w.begun {
+		writeFault(w, r.URL.EscapedPath(), weir.Errorf(weir.CodeInternal, "panic"))
+	}
+}
+
+// answer lets a request in and has it handled.
+func (s *service) answer(w http.ResponseWriter, r *http.Request) (answer, error) {
+	body, err := s.admit(w, r)
+	if err != nil {
+		return answer{}, err
+	}
+	c := &call{r: r, body: body}
+	methods, err := s.routes.find(c)
+	if err != nil {
+		return answer{}, err
+	}
+	handler, ok := methods[r.Method]
+	if !ok {
+		allow := strings.Join(slices.Sorted(maps.Keys(methods)), ", ")
+		w.Header().Set("Allow", allow)
+		return answer{}, weir.Errorf(weir.CodeMethod, "this path takes %s", allow)
+	}
+	if c.query = s.queries[r.URL.RawQuery]; c.query == nil {
+		if c.query, err = url.ParseQuery(r.URL.RawQuery); err != nil {
+			return answer{}, mistake("query", "format", "the query cannot be read")
+		}
+	}
+	if c.version, err = versionOf(c.query); err != nil {
+		return answer{}, err
+	}
+	if err := checkContentType(r, body); err != nil {
+		return answer{}, err
+	}
+	return handler(c)
+}
+
+// admit checks the signature, and reads the body only of requests whose head
+// is signed.
+func (s *service) admit(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	if s.Bearer != nil && !s.Open() && carriesBearer(r) {
+		if err := s.Bearer(r); err != nil {
+			return nil, err
+		}
+		return s.read(w, r)
+	}
+	if len(s.Keys) == 0 {
+		if !s.Open() {
+			return nil, flaw("NoAccessKeys", "this server has no access keys; set JOB_ROUTER_ACCESS_KEYS")
+		}
+		// A page in a browser on this machine must not reach what is open.
+		if err := http.NewCrossOriginProtection().Check(r); err != nil {
+			return nil, flaw("CrossOrigin", "a page of another origin cannot use a server that is open")
+		}
+		return s.read(w, r)
+	}
+	hash, err := s.signatures.check(r, s.Now())
+	if err != nil {
+		return nil, err
+	}
+	body, err := s.read(w, r)
+	if err != nil {
+		return nil, err
+	}
+	if !sameHash(body, hash) {
+		return nil, flaw("ContentHashMismatch", "the body is not the one whose hash was signed")
+	}
+	return body, nil
+}
+
+func carriesBearer(r *http.Request) bool {
+	scheme, _, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	return strings.EqualFold(scheme, "Bearer")
+}
+
+func (s *service) read(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	if r.Body == http.NoBody {
+		return nil, nil
+	}
+	if n := r.ContentLength; 0 < n && n <= min(s.Limits.Body, mostKept) {
+		body := make([]byte, n)
+		if _, err := io.ReadFull(r.Body, body); err != nil {
+			return nil, errBroken()
+		}
+		return body, nil
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, s.Limits.Body))
+	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return nil, weir.Errorf(weir.CodeTooLarge, "the body is larger than %d bytes", tooLarge.Limit)
+	}
+	if err != nil {
+		return nil, errBroken()
+	}
+	return body, nil
+}
+
+func errBroken() error {
+	return weir.Errorf(weir.CodeInvalid, "the body could not be read to its end")
+}
+
+func versionOf(query url.Values) (version, error) {
+	switch given := query["api-version"]; {
+	case len(given) == 0:
+		return "", mistake("api-version", "required", "the parameter has to be there: "+supported)
+	case len(given) > 1 || !slices.Contains(versions(), version(given[0])):
+		return "", mistake("api-version", "unknown", "the supported versions are "+supported)
+	default:
+		return version(given[0]), nil
+	}
+}
+
+// checkContentType wants JSON where there is a body that somebody reads.
+func checkContentType(r *http.Request, body []byte) error {
+	if len(body) == 0 || r.Method != http.MethodPatch && r.Method != http.MethodPost {
+		return nil
+	}
+	switch got := r.Header["Content-Type"]; {
+	case len(got) != 1 || len(r.Header["Content-Encoding"]) > 0:
+	case got[0] == mergePatchType, got[0] == plainJSONType, got[0] == jsonType:
+		return nil
+	}
+	got, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	charset, encoding := params["charset"], r.Header.Get("Content-Encoding")
+	if err != nil || got != plainJSONType && got != mergePatchType || charset != "" && !strings.EqualFold(charset, "utf-8") ||
+		encoding != "" && !strings.EqualFold(encoding, "identity") {
+		return weir.Errorf(weir.CodeContentType, "send the body as %s or %s in UTF-8, not compressed", mergePatchType, plainJSONType)
+	}
+	return nil
+}
+
+// headers are values of headers that are the same in every answer. Nobody
+// writes to them.
+type headers struct{ versions, noSniffing, json []string }
+
+// write answers with what a handler said.
+func (s *service) write(w http.ResponseWriter, a answer) error {
+	h := w.Header()
+	if a.body == nil {
+		w.WriteHeader(http.StatusNoContent)
+		return nil
+	}
+	buffer := s.buffers.Get().(*[]byte) //nolint:forcetypeassert // the pool has nothing else
+	defer func() {
+		if cap(*buffer) <= mostKept {
+			s.buffers.Put(buffer)
+		}
+	}()
+	text, err := appendView((*buffer)[:0], a.body)
+	if err != nil {
+		return fmt.Errorf("writing an answer: %w", err)
+	}
+	*buffer = text
+	h["Content-Type"] = s.headers.json
+	if a.etag != "" {
+		values := []string{a.etag, a.modified.UTC().Format(http.TimeFormat)}
+		h["Etag"], h["Last-Modified"] = values[:1:1], values[1:]
+	}
+	w.WriteHeader(a.status)
+	_, _ = w.Write(text) // a client that left is no concern of ours
+	return nil
+}

@@ -1,0 +1,329 @@
+package jobrouter
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"weir"
+	"weir/internal/plainjson"
+)
+
+// form checks one JSON value at a JSON pointer and gives it as the engine reads
+// it. What it gives for a value with a mistake does not matter.
+type form func(in *reading, at string, v any) any
+
+// object has a form for each member. A nil form is of a member that is not a
+// client's to state: it is passed over, as clients send whole resources back.
+type object map[string]form
+
+// kinds are the objects that the member kind tells apart.
+type kinds map[string]object
+
+// reading collects the mistakes of one body.
+type reading struct {
+	mistakes []weir.FieldError
+	// whole is above 0 inside of arrays and in actions, where null is the same
+	// as absent; elsewhere it is an instruction to remove.
+	whole int
+	// redacted says that the body has a credential as it was shown.
+	redacted bool
+	// brief says that only flawed is set: hardly any body has a mistake, and to
+	// keep in mind where it would be costs more than all the rest.
+	brief, flawed bool
+}
+
+// below is the pointer to what is below another.
+func (in *reading) below(at, name string) string {
+	if in.brief {
+		return ""
+	}
+	return at + "/" + escapePointer(name)
+}
+
+func (in *reading) wrong(at, code, format string, args ...any) {
+	if in.brief {
+		in.flawed = true
+	} else if len(in.mistakes) <= mostDetails {
+		in.mistakes = append(in.mistakes, weir.FieldError{Pointer: at, Code: code, Detail: fmt.Sprintf(format, args...)})
+	}
+}
+
+func (in *reading) err() error {
+	if len(in.mistakes) == 0 {
+		return nil
+	}
+	return &weir.Error{Code: weir.CodeInvalid, Message: manyMistakes, Fields: in.mistakes}
+}
+
+// decode reads a body as an object.
+func (o object) decode(body []byte, in *reading) (map[string]any, error) {
+	v, err := parse(body)
+	if err != nil {
+		return nil, err
+	}
+	m, ok := v.(map[string]any)
+	if !ok {
+		return nil, mistake("", "type", "the body has to be an object")
+	}
+	brief := reading{whole: in.whole, brief: true}
+	out := o.read(&brief, "", m)
+	in.redacted = brief.redacted
+	if brief.flawed {
+		o.read(in, "", m)
+	}
+	return out, in.err()
+}
+
+func (o object) read(in *reading, at string, m map[string]any) map[string]any {
+	out := make(map[string]any, len(m))
+	for name, v := range m {
+		member, known := o[name]
+		here := in.below(at, name)
+		switch {
+		case !known:
+			in.wrong(here, "unknown", "there is no such member")
+		case member == nil:
+		case v == nil && in.whole > 0:
+		case v == nil:
+			out[name] = nil
+		default:
+			out[name] = member(in, here, v)
+		}
+	}
+	return out
+}
+
+// form makes a form of an object.
+func (o object) form(in *reading, at string, v any) any {
+	m, ok := v.(map[string]any)
+	if !ok {
+		in.wrong(at, "type", "it has to be an object")
+		return nil
+	}
+	return o.read(in, at, m)
+}
+
+// form makes a form of objects of several kinds. A kind that is stated removes
+// what only other kinds have.
+func (k kinds) form(in *reading, at string, v any) any {
+	m, ok := v.(map[string]any)
+	if !ok {
+		in.wrong(at, "type", "it has to be an object")
+		return nil
+	}
+	all := object{"kind": text}
+	for _, o := range k {
+		for name, member := range o {
+			all[name] = member
+		}
+	}
+	kind, stated := m["kind"].(string)
+	if !stated {
+		return all.read(in, at, m)
+	}
+	o, known := k[kind]
+	if !known {
+		in.wrong(at+"/kind", "unknown", "there is no kind %q", kind)
+		return nil
+	}
+	own := object{"kind": text}
+	for name, member := range o {
+		own[name] = member
+	}
+	out := own.read(in, at, m)
+	for name := range all {
+		if _, ours := own[name]; !ours && in.whole == 0 {
+			out[name] = nil
+		}
+	}
+	return out
+}
+
+func list(of form) form {
+	return func(in *reading, at string, v any) any {
+		items, ok := v.([]any)
+		if !ok {
+			in.wrong(at, "type", "it has to be an array")
+			return nil
+		}
+		in.whole++
+		defer func() { in.whole-- }()
+		out := make([]any, len(items))
+		for i, item := range items {
+			here := ""
+			if !in.brief {
+				here = in.below(at, strconv.Itoa(i))
+			}
+			out[i] = of(in, here, item)
+		}
+		return out
+	}
+}
+
+// labels is a map whose keys are free.
+func labels(in *reading, at string, v any) any {
+	m, ok := v.(map[string]any)
+	if !ok {
+		in.wrong(at, "type", "it has to be an object")
+		return nil
+	}
+	out := make(map[string]any, len(m))
+	for key, v := range m {
+		if v == nil {
+			if in.whole == 0 {
+				out[key] = nil
+			}
+			continue
+		}
+		out[key] = primitive(in, in.below(at, key), v)
+	}
+	return out
+}
+
+func primitive(in *reading, at string, v any) any {
+	switch v.(type) {
+	case string, float64, bool:
+	default:
+		in.wrong(at, "type", "it has to be a string, a number or a boolean")
+	}
+	return v
+}
+
+func text(in *reading, at string, v any) any {
+	if _, ok := v.(string); !ok {
+		in.wrong(at, "type", "it has to be a string")
+	}
+	return v
+}
+
+// short is a form of texts that become a part of a job as they are; those of
+// resources the engine bounds as much.
+func short(in *reading, at string, v any) any {
+	const most = 16 << 10
+	if s, ok := v.(string); ok && len(s) > most {
+		in.wrong(at, "length", "at most %d bytes", most)
+	}
+	return text(in, at, v)
+}
+
+func boolean(in *reading, at string, v any) any {
+	if _, ok := v.(bool); !ok {
+		in.wrong(at, "type", "it has to be true or false")
+	}
+	return v
+}
+
+func number(in *reading, at string, v any) any {
+	if _, ok := v.(float64); !ok {
+		in.wrong(at, "type", "it has to be a number")
+	}
+	return v
+}
+
+// integer is a form of numbers of 32 bits without a fraction.
+func integer(least int) form {
+	return func(in *reading, at string, v any) any {
+		f, ok := v.(float64)
+		switch {
+		case !ok || f != math.Trunc(f):
+			in.wrong(at, "type", "it has to be a whole number")
+		case f < float64(least) || f > math.MaxInt32:
+			in.wrong(at, "range", "between %d and %d", least, math.MaxInt32)
+		}
+		return v
+	}
+}
+
+func oneOf(words ...string) form {
+	return func(in *reading, at string, v any) any {
+		if s, ok := v.(string); !ok || !slices.Contains(words, s) {
+			in.wrong(at, "unknown", "it has to be one of %s", strings.Join(words, ", "))
+		}
+		return v
+	}
+}
+
+func date(in *reading, at string, v any) any {
+	s, _ := v.(string)
+	t, err := time.Parse(time.RFC3339Nano, s)
+	t = t.UTC()
+	if err != nil || t.Year() < 1 || t.Year() > 9998 {
+		in.wrong(at, "format", "it has to be a date and time like 2023-11-14T22:13:20.000Z")
+		return v
+	}
+	return t.Format(time.RFC3339Nano)
+}
+
+func escapePointer(s string) string {
+	if !strings.ContainsAny(s, "~/") {
+		return s
+	}
+	return strings.NewReplacer("~", "~0", "/", "~1").Replace(s)
+}
+
+// parse reads JSON, and nothing that would be read as something else.
+func parse(body []byte) (any, error) {
+	if !utf8.Valid(body) || halfCharacters(body) {
+		return nil, weir.Errorf(weir.CodeInvalid, "the body is not UTF-8, or has half of a character")
+	}
+	if v, ok := plainjson.Value(body); ok {
+		return v, nil
+	}
+	var v any
+	if err := json.Unmarshal(body, &v); err != nil {
+		if s, ok := errors.AsType[*json.SyntaxError](err); ok {
+			return nil, weir.Errorf(weir.CodeInvalid, "the body is not JSON: byte %d: %s", s.Offset, s.Error())
+		}
+		return nil, weir.Errorf(weir.CodeInvalid, "the body is not JSON, or has a number that is too large")
+	}
+	return v, nil
+}
+
+// halfCharacters finds an escape of a surrogate without its other half, which
+// would be read as U+FFFD: two keys could become one.
+func halfCharacters(body []byte) bool {
+	for {
+		i := bytes.IndexByte(body, '\\')
+		if i < 0 {
+			return false
+		}
+		body = body[i:]
+		unit, ok := escapedUnit(body)
+		switch {
+		case !ok:
+			body = body[min(2, len(body)):]
+		case utf16.IsSurrogate(unit):
+			low, _ := escapedUnit(body[6:])
+			if utf16.DecodeRune(unit, low) == utf8.RuneError {
+				return true
+			}
+			body = body[12:]
+		default:
+			body = body[6:]
+		}
+	}
+}
+
+// escapedUnit reads an escape like \u00e9 at the beginning of b.
+func escapedUnit(b []byte) (rune, bool) {
+	if len(b) < 6 || b[0] != '\\' || b[1] != 'u' {
+		return 0, false
+	}
+	n := rune(0)
+	for _, c := range b[2:6] {
+		if !isHex(c) {
+			return 0, false
+		}
+		n = n<<4 | rune(unhex(c))
+	}
+	return n, true
+}

@@ -1,0 +1,210 @@
+package jobrouter
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"hash"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"weir"
+)
+
+// Headers of a signed request.
+const (
+	headerDate = "X-Ms-Date"
+	headerHash = "X-Ms-Content-Sha256"
+	scheme     = "HMAC-SHA256"
+)
+
+// signatures checks requests against access keys.
+type signatures struct {
+	keys   []*sync.Pool // of signers, one pool for each key
+	skew   time.Duration
+	base64 *base64.Encoding
+}
+
+// signer is what one signature is computed with, again and again.
+type signer struct {
+	mac  hash.Hash
+	text []byte // what is signed
+	sum  []byte
+}
+
+func newSignatures(keys [][]byte, skew time.Duration) signatures {
+	s := signatures{skew: skew, base64: base64.StdEncoding.Strict()}
+	for _, key := range keys {
+		s.keys = append(s.keys, &sync.Pool{New: func() any { return &signer{mac: hmac.New(sha256.New, key)} }})
+	}
+	return s
+}
+
+// digest is a SHA-256.
+type digest [sha256.Size]byte
+
+// digest reads the base64 form of a SHA-256.
+func (s signatures) digest(text string) (d digest, ok bool) {
+	var from [44]byte // as many as its base64 form has
+	var to [33]byte
+	if copy(from[:], text) != len(text) || len(text) != len(from) {
+		return d, false
+	}
+	n, err := s.base64.Decode(to[:], from[:])
+	return digest(to[:sha256.Size]), err == nil && n == sha256.Size
+}
+
+// flaw is what is wrong with a signature. It is no secret: whoever sent the
+// request knows what he signed.
+func flaw(code, detail string) error {
+	return &weir.Error{
+		Code: weir.CodeUnauthorised, Message: "the request is not signed with an access key of this server",
+		Fields: []weir.FieldError{{Code: code, Detail: detail}},
+	}
+}
+
+// check tells whether the head of a request is signed, and gives the hash that
+// its body has to have.
+func (s signatures) check(r *http.Request, now time.Time) (hash digest, err error) {
+	a, err := s.parseAuthorization(r.Header["Authorization"])
+	if err != nil {
+		return hash, err
+	}
+	date, ok := only(r.Header, a.dateHeader)
+	if !ok {
+		return hash, flaw("MissingDate", "the header "+strings.ToLower(a.dateHeader)+" has to be there once")
+	}
+	at, err := time.Parse(http.TimeFormat, date)
+	if err != nil {
+		return hash, flaw("InvalidDate", "the date has to be like Mon, 02 Jan 2006 15:04:05 GMT")
+	}
+	text, ok := only(r.Header, headerHash)
+	if !ok {
+		return hash, flaw("MissingContentHash", "the header x-ms-content-sha256 has to be there once")
+	}
+	if hash, ok = s.digest(text); !ok {
+		return hash, flaw("InvalidContentHash", "x-ms-content-sha256 has to be the base64 form of a SHA-256")
+	}
+	if !s.signed(r, a.signature, date, text) {
+		return hash, flaw("SignatureMismatch", "the signature does not hold")
+	}
+	if at.Before(now.Add(-s.skew)) || at.After(now.Add(s.skew)) {
+		return hash, flaw("DateOutOfRange", "the date of the request is too far from now")
+	}
+	return hash, nil
+}
+
+// signed compares with what every key gives for every form of the target, so
+// that the time it takes says nothing.
+func (s signatures) signed(r *http.Request, signature digest, date, hash string) bool {
+	found := 0
+	sent, anew := targets(r)
+	for _, key := range s.keys {
+		x := key.Get().(*signer) //nolint:forcetypeassert // the pool has nothing else
+		found |= x.signs(signature, r.Method, sent, date, r.Host, hash)
+		if anew != sent {
+			found |= x.signs(signature, r.Method, anew, date, r.Host, hash)
+		}
+		key.Put(x)
+	}
+	return found == 1
+}
+
+// signs gives 1 if a signature is that of a request.
+func (x *signer) signs(signature digest, method, target, date, host, hash string) int {
+	x.text = append(append(append(x.text[:0], method...), '\n'), target...)
+	x.text = append(append(append(x.text, '\n'), date...), ';')
+	x.text = append(append(append(x.text, host...), ';'), hash...)
+	x.mac.Reset()
+	x.mac.Write(x.text)
+	x.sum = x.mac.Sum(x.sum[:0])
+	return subtle.ConstantTimeCompare(x.sum, signature[:])
+}
+
+// sameHash says whether a body is the one that was signed.
+func sameHash(body []byte, want digest) bool {
+	got := sha256.Sum256(body)
+	return subtle.ConstantTimeCompare(got[:], want[:]) == 1
+}
+
+func only(h http.Header, name string) (string, bool) {
+	v := h[name]
+	if len(v) != 1 || v[0] == "" {
+		return "", false
+	}
+	return v[0], true
+}
+
+// targets are the forms of path and query that clients sign: as sent, and with
+// the query written anew as a form, which is what the JavaScript client does.
+func targets(r *http.Request) (sent, anew string) {
+	sent = r.RequestURI
+	if !strings.HasPrefix(sent, "/") {
+		sent = r.URL.RequestURI() // a proxy's absolute form
+	}
+	path, query, asked := strings.Cut(sent, "?")
+	switch {
+	case !asked || query != "" && plainForm(query):
+		return sent, sent
+	}
+	if form := reserialise(query); form != "" {
+		return sent, path + "?" + form
+	}
+	return sent, path
+}
+
+// authorization is a parsed header of that name.
+type authorization struct {
+	dateHeader string
+	signature  digest
+}
+
+// parseAuthorization reads
+//
+//	HMAC-SHA256 SignedHeaders=x-ms-date;host;x-ms-content-sha256&Signature=<base64>
+//
+// where date may stand in for x-ms-date.
+func (s signatures) parseAuthorization(values []string) (authorization, error) {
+	const usual = scheme + " SignedHeaders=x-ms-date;host;x-ms-content-sha256&Signature="
+	var a authorization
+	if len(values) != 1 {
+		return a, flaw("MissingAuthorization", "the header Authorization has to be there once")
+	}
+	if text, ok := strings.CutPrefix(values[0], usual); ok {
+		if a.signature, ok = s.digest(text); ok {
+			a.dateHeader = headerDate
+			return a, nil
+		}
+	}
+	name, rest, _ := strings.Cut(values[0], " ")
+	if !strings.EqualFold(name, scheme) {
+		return a, flaw("UnknownScheme", "the scheme has to be "+scheme)
+	}
+	parts := strings.Split(strings.TrimSpace(rest), "&")
+	slices.Sort(parts) // Signature before SignedHeaders, whatever their order
+	if len(parts) != 2 {
+		return a, flaw("InvalidAuthorization", "there have to be SignedHeaders and a Signature")
+	}
+	signature, isSignature := strings.CutPrefix(parts[0], "Signature=")
+	signed, isSigned := strings.CutPrefix(parts[1], "SignedHeaders=")
+	if !isSignature || !isSigned {
+		return a, flaw("InvalidAuthorization", "there have to be SignedHeaders and a Signature")
+	}
+	switch strings.ToLower(signed) {
+	case "x-ms-date;host;x-ms-content-sha256":
+		a.dateHeader = headerDate
+	case "date;host;x-ms-content-sha256":
+		a.dateHeader = "Date"
+	default:
+		return a, flaw("InvalidSignedHeaders", "SignedHeaders has to be x-ms-date;host;x-ms-content-sha256")
+	}
+	var ok bool
+	if a.signature, ok = s.digest(signature); !ok {
+		return a, flaw("InvalidSignature", "the signature has to be the base64 form of an HMAC-SHA256")
+	}
+	return a, nil
+}

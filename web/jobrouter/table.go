@@ -1,0 +1,100 @@
+package jobrouter
+
+import (
+	"net/http"
+	"time"
+
+	"weir/routing"
+)
+
+// resource is a kind of resource as the API knows it.
+type resource struct {
+	kind routing.Resource
+	// see gives a resource as clients see it; ok is false if it is not there.
+	see    func(s *routing.State, id string, v version) (r seen, ok bool)
+	remove func(id string) routing.Command
+}
+
+// seen is a resource as clients see it.
+type seen struct {
+	body      any
+	version   routing.Version
+	changedAt time.Time
+}
+
+// resources are the kinds of resources by the name in the path.
+func resources() map[string]resource {
+	remover := func(kind routing.Resource) func(string) routing.Command {
+		return func(id string) routing.Command { return routing.Delete{Resource: kind, ID: id} }
+	}
+	return map[string]resource{
+		"workers": {routing.ResourceWorker, seeWorker, func(id string) routing.Command { return routing.DeleteWorker{ID: id} }},
+		"jobs":    {routing.ResourceJob, seeJob, func(id string) routing.Command { return routing.DeleteJob{ID: id} }},
+		"queues":  {routing.ResourceQueue, seeNamed((*routing.State).Queue, viewQueue), remover(routing.ResourceQueue)},
+		"distributionPolicies": {
+			routing.ResourceDistribution, seeNamed((*routing.State).Distribution, viewDistribution), remover(routing.ResourceDistribution),
+		},
+		"classificationPolicies": {
+			routing.ResourceClassification, seeNamed((*routing.State).Classification, viewClassification), remover(routing.ResourceClassification),
+		},
+		"exceptionPolicies": {
+			routing.ResourceException, seeNamed((*routing.State).Exception, viewException), remover(routing.ResourceException),
+		},
+		"pools": {routing.ResourcePool, seePool, remover(routing.ResourcePool)},
+	}
+}
+
+func seeWorker(s *routing.State, id string, v version) (seen, bool) {
+	w, ok := s.Worker(id)
+	if !ok {
+		return seen{}, false
+	}
+	return seen{viewWorker(&w, v), w.Version, w.ChangedAt}, true
+}
+
+func seeJob(s *routing.State, id string, _ version) (seen, bool) {
+	j, ok := s.Job(id)
+	if !ok {
+		return seen{}, false
+	}
+	return seen{viewJob(&j), j.Version, j.ChangedAt}, true
+}
+
+func seeNamed[T, V any](find func(*routing.State, string) (routing.Named[T], bool), view func(*routing.Named[T]) V) func(*routing.State, string, version) (seen, bool) {
+	return func(s *routing.State, id string, _ version) (seen, bool) {
+		n, ok := find(s, id)
+		if !ok {
+			return seen{}, false
+		}
+		return seen{view(&n), n.Version, n.ChangedAt}, true
+	}
+}
+
+// table is every route of the API.
+func (s *service) table() routes {
+	t := routes{}
+	for name, res := range resources() {
+		t[name] = map[string]handle{http.MethodGet: s.list(res)}
+		t[name+"/*"] = map[string]handle{
+			http.MethodPatch: s.patch(res), http.MethodGet: s.get(res), http.MethodDelete: s.remove(res),
+		}
+	}
+	for path, h := range map[string]handle{
+		"jobs": s.listJobs, "workers": s.listWorkers, "jobs/*/position": s.position, "queues/*/statistics": s.statistics,
+		"ready": s.ready, "figures": s.figures, "queues/*/unmatchable": s.unmatchable,
+	} {
+		t[path] = map[string]handle{http.MethodGet: h}
+	}
+	for path, h := range map[string]handle{
+		"jobs/*:cancel":                 s.cancel,
+		"jobs/*:reclassify":             s.reclassify,
+		"jobs/*/assignments/*:complete": s.complete,
+		"jobs/*/assignments/*:close":    s.closeJob,
+		"jobs/*/assignments/*:unassign": s.unassign,
+		"workers/*/offers/*:accept":     s.accept,
+		"workers/*/offers/*:decline":    s.decline,
+	} {
+		t[path] = map[string]handle{http.MethodPost: h}
+	}
+	return t
+}

@@ -1,0 +1,14 @@
+package jobrouter
+
+// version is a version of the API, as in the parameter api-version.
+type version string
+
+const (
+	version2023 version = "2023-11-01"
+	version2024 version = "2024-01-18-preview"
+)
+
+func versions() []version { return []version{version2023, version2024} }
+
+// supported is what the header api-supported-versions says.
+const supported = string(version2023) + ", " + string(version2024)

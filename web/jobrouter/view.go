@@ -1,0 +1,185 @@
+package jobrouter
+
+import (
+	"time"
+
+	"weir/routing"
+)
+
+// instant is a time as the API prints it: seven digits and an offset.
+type instant time.Time
+
+const instantForm = `"2006-01-02T15:04:05.0000000-07:00"`
+
+// MarshalJSON implements json.Marshaler.
+func (t instant) MarshalJSON() ([]byte, error) {
+	return time.Time(t).UTC().AppendFormat(make([]byte, 0, len(instantForm)), instantForm), nil
+}
+
+// IsZero tells encoding/json what to leave out.
+func (t instant) IsZero() bool { return time.Time(t).IsZero() }
+
+// labelsView is never null.
+type labelsView map[string]routing.Value
+
+func viewLabels(l routing.Labels) labelsView {
+	if l == nil {
+		return labelsView{}
+	}
+	return labelsView(l) // nothing changes labels that were handed over
+}
+
+type selectorView struct {
+	Key                 string        `json:"key"`
+	LabelOperator       string        `json:"labelOperator"`
+	Value               routing.Value `json:"value,omitzero"`
+	ExpiresAfterSeconds float64       `json:"expiresAfterSeconds,omitzero"`
+	Expedite            bool          `json:"expedite"`
+	Status              string        `json:"status"`
+	ExpiresAt           instant       `json:"expiresAt,omitzero"`
+}
+
+func viewSelectors(list []routing.WorkerSelector) []selectorView {
+	out := make([]selectorView, len(list))
+	for i, s := range list {
+		status := s.Status
+		if status == "" {
+			status = routing.SelectorActive
+		}
+		out[i] = selectorView{s.Key, string(s.Operator), s.Value, s.ExpiresAfterSeconds, s.Expedite, string(status), instant(s.ExpiresAt)}
+	}
+	return out
+}
+
+type channelView struct {
+	ChannelID          string `json:"channelId"`
+	CapacityCostPerJob int    `json:"capacityCostPerJob"`
+	MaxNumberOfJobs    int    `json:"maxNumberOfJobs,omitzero"`
+}
+
+type offerView struct {
+	OfferID      string  `json:"offerId"`
+	JobID        string  `json:"jobId"`
+	CapacityCost int     `json:"capacityCost"`
+	OfferedAt    instant `json:"offeredAt"`
+	ExpiresAt    instant `json:"expiresAt"`
+}
+
+type assignedView struct {
+	AssignmentID string  `json:"assignmentId"`
+	JobID        string  `json:"jobId"`
+	CapacityCost int     `json:"capacityCost"`
+	AssignedAt   instant `json:"assignedAt"`
+}
+
+type workerView struct {
+	Etag                string         `json:"etag"`
+	ID                  string         `json:"id"`
+	State               string         `json:"state"`
+	Queues              []string       `json:"queues"`
+	Capacity            int            `json:"capacity"`
+	Labels              labelsView     `json:"labels"`
+	Tags                labelsView     `json:"tags"`
+	Channels            []channelView  `json:"channels"`
+	Offers              []offerView    `json:"offers"`
+	AssignedJobs        []assignedView `json:"assignedJobs"`
+	LoadRatio           float64        `json:"loadRatio"`
+	AvailableForOffers  bool           `json:"availableForOffers"`
+	MaxConcurrentOffers int            `json:"maxConcurrentOffers,omitzero"`
+}
+
+func viewWorker(w *routing.Worker, v version) workerView {
+	out := workerView{
+		Etag: etag(w.Version), ID: w.ID, State: string(w.State), Queues: append([]string{}, w.Queues...), Capacity: w.Capacity,
+		Labels: viewLabels(w.Labels), Tags: viewLabels(w.Tags), Channels: make([]channelView, len(w.Channels)),
+		Offers: make([]offerView, len(w.Offers)), AssignedJobs: make([]assignedView, len(w.AssignedJobs)),
+		LoadRatio: w.LoadRatio, AvailableForOffers: w.AvailableForOffers,
+	}
+	if v != version2023 {
+		out.MaxConcurrentOffers = w.MaxConcurrentOffers
+	}
+	for i, c := range w.Channels {
+		out.Channels[i] = channelView{c.ChannelID, c.CapacityCostPerJob, c.MaxNumberOfJobs}
+	}
+	for i, o := range w.Offers {
+		out.Offers[i] = offerView{o.OfferID, o.JobID, o.CapacityCost, instant(o.OfferedAt), instant(o.ExpiresAt)}
+	}
+	for i, a := range w.AssignedJobs {
+		out.AssignedJobs[i] = assignedView{a.AssignmentID, a.JobID, a.CapacityCost, instant(a.AssignedAt)}
+	}
+	return out
+}
+
+type assignmentView struct {
+	AssignmentID string  `json:"assignmentId"`
+	WorkerID     string  `json:"workerId"`
+	AssignedAt   instant `json:"assignedAt"`
+	CompletedAt  instant `json:"completedAt,omitzero"`
+	ClosedAt     instant `json:"closedAt,omitzero"`
+}
+
+type noteView struct {
+	Message string  `json:"message"`
+	AddedAt instant `json:"addedAt"`
+}
+
+type matchingView struct {
+	Kind       string  `json:"kind"`
+	ScheduleAt instant `json:"scheduleAt,omitzero"`
+}
+
+type jobView struct {
+	Etag                     string                    `json:"etag"`
+	ID                       string                    `json:"id"`
+	ChannelReference         string                    `json:"channelReference,omitzero"`
+	Status                   string                    `json:"status"`
+	EnqueuedAt               instant                   `json:"enqueuedAt,omitzero"`
+	ChannelID                string                    `json:"channelId"`
+	ClassificationPolicyID   string                    `json:"classificationPolicyId,omitzero"`
+	QueueID                  string                    `json:"queueId,omitzero"`
+	Priority                 int                       `json:"priority"`
+	DispositionCode          string                    `json:"dispositionCode,omitzero"`
+	RequestedWorkerSelectors []selectorView            `json:"requestedWorkerSelectors"`
+	AttachedWorkerSelectors  []selectorView            `json:"attachedWorkerSelectors"`
+	Labels                   labelsView                `json:"labels"`
+	Assignments              map[string]assignmentView `json:"assignments"`
+	Tags                     labelsView                `json:"tags"`
+	Notes                    []noteView                `json:"notes"`
+	ScheduledAt              instant                   `json:"scheduledAt,omitzero"`
+	MatchingMode             matchingView              `json:"matchingMode"`
+	NotAfter                 instant                   `json:"notAfter,omitzero"` // Weir's own
+}
+
+func viewJob(j *routing.Job) jobView {
+	out := jobView{
+		Etag: etag(j.Version), ID: j.ID, ChannelReference: j.ChannelReference, Status: string(j.Status), EnqueuedAt: instant(j.EnqueuedAt),
+		ChannelID: j.ChannelID, ClassificationPolicyID: j.ClassificationPolicyID, QueueID: j.QueueID, Priority: *j.Priority,
+		DispositionCode: j.DispositionCode, RequestedWorkerSelectors: viewSelectors(j.RequestedWorkerSelectors),
+		AttachedWorkerSelectors: viewSelectors(j.AttachedWorkerSelectors), Labels: viewLabels(j.Labels), Tags: viewLabels(j.Tags),
+		Assignments: make(map[string]assignmentView, len(j.Assignments)), Notes: make([]noteView, len(j.Notes)),
+		ScheduledAt:  instant(j.ScheduledAt),
+		MatchingMode: matchingView{string(j.MatchingMode.Kind), instant(j.MatchingMode.ScheduleAt)},
+		NotAfter:     instant(j.NotAfter),
+	}
+	for id, a := range j.Assignments {
+		out.Assignments[id] = assignmentView{a.AssignmentID, a.WorkerID, instant(a.AssignedAt), instant(a.CompletedAt), instant(a.ClosedAt)}
+	}
+	for i, n := range j.Notes {
+		out.Notes[i] = noteView{n.Message, instant(n.AddedAt)}
+	}
+	return out
+}
+
+// asCreated makes the answer to a PATCH what clients expect of it: there a job
+// is only created, or about to be classified or scheduled, although all of that
+// has happened by now.
+func (v jobView) asCreated(e *routing.JobReceivedEvent) jobView {
+	v.Status, v.QueueID = string(e.Status), e.Spec.QueueID
+	v.EnqueuedAt, v.ScheduledAt = instant{}, instant{}
+	v.AttachedWorkerSelectors, v.Assignments = []selectorView{}, map[string]assignmentView{}
+	v.Priority = 1
+	if e.Spec.Priority != nil {
+		v.Priority = *e.Spec.Priority
+	}
+	return v
+}

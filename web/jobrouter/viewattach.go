@@ -1,0 +1,178 @@
+package jobrouter
+
+import (
+	"weir/routing"
+)
+
+type queueSelectorView struct {
+	Key           string        `json:"key"`
+	LabelOperator string        `json:"labelOperator"`
+	Value         routing.Value `json:"value,omitzero"`
+}
+
+// queueAttachmentView shows the members of an attachment's kind only.
+type queueAttachmentView struct {
+	Kind           string                `json:"kind"`
+	QueueSelector  *queueSelectorView    `json:"queueSelector,omitzero"`
+	Condition      *ruleView             `json:"condition,omitzero"`
+	QueueSelectors []queueSelectorView   `json:"queueSelectors,omitzero"`
+	Key            string                `json:"key,omitzero"`
+	LabelOperator  string                `json:"labelOperator,omitzero"`
+	Rule           *ruleView             `json:"rule,omitzero"`
+	Allocations    []queueAllocationView `json:"allocations,omitzero"`
+}
+
+type queueAllocationView struct {
+	Weight         float64             `json:"weight"`
+	QueueSelectors []queueSelectorView `json:"queueSelectors"`
+}
+
+func viewQueueAttachment(a *routing.QueueAttachment) queueAttachmentView {
+	out := queueAttachmentView{Kind: string(a.Kind)}
+	switch a.Kind {
+	case routing.AttachStatic:
+		if a.QueueSelector != nil {
+			out.QueueSelector = &viewQueueSelectors([]routing.QueueSelector{*a.QueueSelector})[0]
+		}
+	case routing.AttachConditional:
+		out.Condition, out.QueueSelectors = viewRule(a.Condition), viewQueueSelectors(a.QueueSelectors)
+	case routing.AttachPassThrough:
+		out.Key, out.LabelOperator = a.Key, string(a.Operator)
+	case routing.AttachRuleEngine:
+		out.Rule = viewRule(a.Rule)
+	case routing.AttachWeighted:
+		out.Allocations = make([]queueAllocationView, len(a.Allocations))
+		for i, w := range a.Allocations {
+			out.Allocations[i] = queueAllocationView{w.Weight, viewQueueSelectors(w.QueueSelectors)}
+		}
+	}
+	return out
+}
+
+func viewQueueSelectors(list []routing.QueueSelector) []queueSelectorView {
+	out := make([]queueSelectorView, len(list))
+	for i, s := range list {
+		out[i] = queueSelectorView{s.Key, string(s.Operator), s.Value}
+	}
+	return out
+}
+
+// workerAttachmentView shows the members of an attachment's kind only.
+type workerAttachmentView struct {
+	Kind                string                 `json:"kind"`
+	WorkerSelector      *statedSelectorView    `json:"workerSelector,omitzero"`
+	Condition           *ruleView              `json:"condition,omitzero"`
+	WorkerSelectors     []statedSelectorView   `json:"workerSelectors,omitzero"`
+	Key                 string                 `json:"key,omitzero"`
+	LabelOperator       string                 `json:"labelOperator,omitzero"`
+	ExpiresAfterSeconds float64                `json:"expiresAfterSeconds,omitzero"`
+	Rule                *ruleView              `json:"rule,omitzero"`
+	Allocations         []workerAllocationView `json:"allocations,omitzero"`
+}
+
+type workerAllocationView struct {
+	Weight          float64              `json:"weight"`
+	WorkerSelectors []statedSelectorView `json:"workerSelectors"`
+}
+
+// statedSelectorView is a selector of a policy: no job has it, so it has no
+// clock.
+type statedSelectorView struct {
+	Key                 string        `json:"key"`
+	LabelOperator       string        `json:"labelOperator"`
+	Value               routing.Value `json:"value,omitzero"`
+	ExpiresAfterSeconds float64       `json:"expiresAfterSeconds,omitzero"`
+	Expedite            bool          `json:"expedite"`
+}
+
+func viewWorkerAttachment(a *routing.WorkerAttachment) workerAttachmentView {
+	out := workerAttachmentView{Kind: string(a.Kind)}
+	switch a.Kind {
+	case routing.AttachStatic:
+		if a.WorkerSelector != nil {
+			out.WorkerSelector = &viewStated([]routing.WorkerSelector{*a.WorkerSelector})[0]
+		}
+	case routing.AttachConditional:
+		out.Condition, out.WorkerSelectors = viewRule(a.Condition), viewStated(a.WorkerSelectors)
+	case routing.AttachPassThrough:
+		out.Key, out.LabelOperator, out.ExpiresAfterSeconds = a.Key, string(a.Operator), a.ExpiresAfterSeconds
+	case routing.AttachRuleEngine:
+		out.Rule = viewRule(a.Rule)
+	case routing.AttachWeighted:
+		out.Allocations = make([]workerAllocationView, len(a.Allocations))
+		for i, w := range a.Allocations {
+			out.Allocations[i] = workerAllocationView{w.Weight, viewStated(w.WorkerSelectors)}
+		}
+	}
+	return out
+}
+
+func viewStated(list []routing.WorkerSelector) []statedSelectorView {
+	out := make([]statedSelectorView, len(list))
+	for i, s := range list {
+		out[i] = statedSelectorView{s.Key, string(s.Operator), s.Value, s.ExpiresAfterSeconds, s.Expedite}
+	}
+	return out
+}
+
+type exceptionView struct {
+	Etag           string              `json:"etag"`
+	ID             string              `json:"id"`
+	Name           string              `json:"name,omitzero"`
+	ExceptionRules []exceptionRuleView `json:"exceptionRules"`
+}
+
+type exceptionRuleView struct {
+	ID      string       `json:"id"`
+	Trigger triggerView  `json:"trigger"`
+	Actions []actionView `json:"actions"`
+}
+
+type triggerView struct {
+	Kind             string   `json:"kind"`
+	Threshold        *int     `json:"threshold,omitzero"`
+	ThresholdSeconds *float64 `json:"thresholdSeconds,omitzero"`
+}
+
+// actionView shows the members of an action's kind only.
+type actionView struct {
+	Kind                   string               `json:"kind"`
+	ID                     string               `json:"id"`
+	Note                   string               `json:"note,omitzero"`
+	DispositionCode        string               `json:"dispositionCode,omitzero"`
+	QueueID                string               `json:"queueId,omitzero"`
+	Priority               *int                 `json:"priority,omitzero"`
+	WorkerSelectors        []statedSelectorView `json:"workerSelectors,omitzero"`
+	ClassificationPolicyID string               `json:"classificationPolicyId,omitzero"`
+	LabelsToUpsert         labelsView           `json:"labelsToUpsert,omitzero"`
+}
+
+func viewException(x *routing.Named[routing.ExceptionSpec]) exceptionView {
+	out := exceptionView{Etag: etag(x.Version), ID: x.ID, Name: x.Spec.Name, ExceptionRules: make([]exceptionRuleView, len(x.Spec.ExceptionRules))}
+	for i, r := range x.Spec.ExceptionRules {
+		rule := exceptionRuleView{ID: r.ID, Trigger: triggerView{Kind: string(r.Trigger.Kind)}, Actions: make([]actionView, len(r.Actions))}
+		if r.Trigger.Kind == routing.TriggerQueueLength {
+			rule.Trigger.Threshold = &r.Trigger.Threshold
+		} else {
+			rule.Trigger.ThresholdSeconds = &r.Trigger.ThresholdSeconds
+		}
+		for k := range r.Actions {
+			rule.Actions[k] = viewAction(&r.Actions[k])
+		}
+		out.ExceptionRules[i] = rule
+	}
+	return out
+}
+
+func viewAction(a *routing.Action) actionView {
+	out := actionView{Kind: string(a.Kind), ID: a.ID}
+	switch a.Kind {
+	case routing.ActionCancel:
+		out.Note, out.DispositionCode = a.Note, a.DispositionCode
+	case routing.ActionManualReclassify:
+		out.QueueID, out.Priority, out.WorkerSelectors = a.QueueID, a.Priority, viewStated(a.WorkerSelectors)
+	case routing.ActionReclassify:
+		out.ClassificationPolicyID, out.LabelsToUpsert = a.ClassificationPolicyID, viewLabels(a.LabelsToUpsert)
+	}
+	return out
+}

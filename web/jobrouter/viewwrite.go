@@ -1,0 +1,225 @@
+package jobrouter
+
+import (
+	"encoding/json"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	"weir/internal/plainjson"
+	"weir/routing"
+)
+
+// appendView writes a view as encoding/json does. Those that are answered most
+// are written by hand.
+func appendView(b []byte, body any) ([]byte, error) {
+	switch v := body.(type) {
+	case struct{}:
+		return append(b, "{}"...), nil
+	case acceptedView:
+		w := writer{b}
+		w.text(`{"assignmentId":`, v.AssignmentID)
+		w.text(`,"jobId":`, v.JobID)
+		w.text(`,"workerId":`, v.WorkerID)
+		return append(w.b, '}'), nil
+	case workerView:
+		w := writer{b}
+		w.worker(&v)
+		return w.b, nil
+	case jobView:
+		w := writer{b}
+		w.job(&v)
+		return w.b, nil
+	}
+	text, err := json.Marshal(body)
+	return append(b, text...), err
+}
+
+// writer writes members; a key comes with what is before it.
+type writer struct{ b []byte }
+
+func (w *writer) raw(s string) { w.b = append(w.b, s...) }
+
+func (w *writer) text(key, s string) {
+	w.b = plainjson.AppendText(append(w.b, key...), s)
+}
+
+// optional leaves out what is empty.
+func (w *writer) optional(key, s string) {
+	if s != "" {
+		w.text(key, s)
+	}
+}
+
+func (w *writer) integer(key string, n int) {
+	w.b = strconv.AppendInt(append(w.b, key...), int64(n), 10)
+}
+
+func (w *writer) truth(key string, v bool) { w.b = strconv.AppendBool(append(w.b, key...), v) }
+
+func (w *writer) number(key string, f float64) {
+	w.raw(key)
+	if a := math.Abs(f); a != 0 && (a < 1e-6 || a >= 1e21) {
+		text, _ := json.Marshal(f) //nolint:errchkjson // the engine has no others
+		w.b = append(w.b, text...)
+		return
+	}
+	w.b = strconv.AppendFloat(w.b, f, 'f', -1, 64)
+}
+
+func (w *writer) instant(key string, t instant) {
+	w.b = time.Time(t).UTC().AppendFormat(append(w.b, key...), instantForm)
+}
+
+// since leaves out the zero time.
+func (w *writer) since(key string, t instant) {
+	if !t.IsZero() {
+		w.instant(key, t)
+	}
+}
+
+func (w *writer) value(key string, v routing.Value) {
+	if s, is := v.Text(); is {
+		w.text(key, s)
+	} else if n, is := v.Number(); is {
+		w.number(key, n)
+	} else if yes, is := v.Bool(); is {
+		w.truth(key, yes)
+	} else {
+		w.raw(key)
+		w.raw("null")
+	}
+}
+
+func (w *writer) labels(key string, l labelsView) {
+	w.raw(key)
+	w.raw("{")
+	if len(l) > 0 {
+		for i, name := range slices.Sorted(maps.Keys(l)) {
+			if i > 0 {
+				w.raw(",")
+			}
+			w.text("", name)
+			w.value(":", l[name])
+		}
+	}
+	w.raw("}")
+}
+
+// array writes an array.
+func array[T any](w *writer, key string, items []T, write func(*writer, *T)) {
+	w.raw(key)
+	w.raw("[")
+	for i := range items {
+		if i > 0 {
+			w.raw(",")
+		}
+		write(w, &items[i])
+	}
+	w.raw("]")
+}
+
+func (w *writer) selector(s *selectorView) {
+	w.text(`{"key":`, s.Key)
+	w.text(`,"labelOperator":`, s.LabelOperator)
+	if !s.Value.IsZero() {
+		w.value(`,"value":`, s.Value)
+	}
+	if s.ExpiresAfterSeconds != 0 {
+		w.number(`,"expiresAfterSeconds":`, s.ExpiresAfterSeconds)
+	}
+	w.truth(`,"expedite":`, s.Expedite)
+	w.text(`,"status":`, s.Status)
+	w.since(`,"expiresAt":`, s.ExpiresAt)
+	w.raw("}")
+}
+
+func (w *writer) worker(v *workerView) {
+	w.text(`{"etag":`, v.Etag)
+	w.text(`,"id":`, v.ID)
+	w.text(`,"state":`, v.State)
+	array(w, `,"queues":`, v.Queues, func(w *writer, q *string) { w.text("", *q) })
+	w.integer(`,"capacity":`, v.Capacity)
+	w.labels(`,"labels":`, v.Labels)
+	w.labels(`,"tags":`, v.Tags)
+	array(w, `,"channels":`, v.Channels, func(w *writer, c *channelView) {
+		w.text(`{"channelId":`, c.ChannelID)
+		w.integer(`,"capacityCostPerJob":`, c.CapacityCostPerJob)
+		if c.MaxNumberOfJobs != 0 {
+			w.integer(`,"maxNumberOfJobs":`, c.MaxNumberOfJobs)
+		}
+		w.raw("}")
+	})
+	array(w, `,"offers":`, v.Offers, func(w *writer, o *offerView) {
+		w.text(`{"offerId":`, o.OfferID)
+		w.text(`,"jobId":`, o.JobID)
+		w.integer(`,"capacityCost":`, o.CapacityCost)
+		w.instant(`,"offeredAt":`, o.OfferedAt)
+		w.instant(`,"expiresAt":`, o.ExpiresAt)
+		w.raw("}")
+	})
+	array(w, `,"assignedJobs":`, v.AssignedJobs, func(w *writer, a *assignedView) {
+		w.text(`{"assignmentId":`, a.AssignmentID)
+		w.text(`,"jobId":`, a.JobID)
+		w.integer(`,"capacityCost":`, a.CapacityCost)
+		w.instant(`,"assignedAt":`, a.AssignedAt)
+		w.raw("}")
+	})
+	w.number(`,"loadRatio":`, v.LoadRatio)
+	w.truth(`,"availableForOffers":`, v.AvailableForOffers)
+	if v.MaxConcurrentOffers != 0 {
+		w.integer(`,"maxConcurrentOffers":`, v.MaxConcurrentOffers)
+	}
+	w.raw("}")
+}
+
+func (w *writer) job(v *jobView) {
+	w.text(`{"etag":`, v.Etag)
+	w.text(`,"id":`, v.ID)
+	w.optional(`,"channelReference":`, v.ChannelReference)
+	w.text(`,"status":`, v.Status)
+	w.since(`,"enqueuedAt":`, v.EnqueuedAt)
+	w.text(`,"channelId":`, v.ChannelID)
+	w.optional(`,"classificationPolicyId":`, v.ClassificationPolicyID)
+	w.optional(`,"queueId":`, v.QueueID)
+	w.integer(`,"priority":`, v.Priority)
+	w.optional(`,"dispositionCode":`, v.DispositionCode)
+	array(w, `,"requestedWorkerSelectors":`, v.RequestedWorkerSelectors, (*writer).selector)
+	array(w, `,"attachedWorkerSelectors":`, v.AttachedWorkerSelectors, (*writer).selector)
+	w.labels(`,"labels":`, v.Labels)
+	w.assignments(v.Assignments)
+	w.labels(`,"tags":`, v.Tags)
+	array(w, `,"notes":`, v.Notes, func(w *writer, n *noteView) {
+		w.text(`{"message":`, n.Message)
+		w.instant(`,"addedAt":`, n.AddedAt)
+		w.raw("}")
+	})
+	w.since(`,"scheduledAt":`, v.ScheduledAt)
+	w.text(`,"matchingMode":{"kind":`, v.MatchingMode.Kind)
+	w.since(`,"scheduleAt":`, v.MatchingMode.ScheduleAt)
+	w.raw("}")
+	w.since(`,"notAfter":`, v.NotAfter)
+	w.raw("}")
+}
+
+func (w *writer) assignments(m map[string]assignmentView) {
+	w.raw(`,"assignments":{`)
+	if len(m) > 0 {
+		for i, id := range slices.Sorted(maps.Keys(m)) {
+			if i > 0 {
+				w.raw(",")
+			}
+			a := m[id]
+			w.text("", id)
+			w.text(`:{"assignmentId":`, a.AssignmentID)
+			w.text(`,"workerId":`, a.WorkerID)
+			w.instant(`,"assignedAt":`, a.AssignedAt)
+			w.since(`,"completedAt":`, a.CompletedAt)
+			w.since(`,"closedAt":`, a.ClosedAt)
+			w.raw("}")
+		}
+	}
+	w.raw("}")
+}

@@ -1,0 +1,165 @@
+package web
+
+import (
+	"math"
+	"net/http"
+	"net/netip"
+	"slices"
+	"sync"
+	"time"
+
+	"weir"
+)
+
+// Limits of those who are not let in. They hold whatever the rate limit is.
+const (
+	refusalRate, refusalBurst = 10.0, 100.0   // 401s of an address, each second and at once
+	guessRate, guessBurst     = 1.0 / 5, 20.0 // different wrong tokens of an address
+	mostAddresses             = 10_000        // that are remembered
+	mostWrong                 = 8             // wrong tokens that are remembered of an address
+)
+
+// bucket is a token bucket: it holds up to burst and fills at rate a second. A
+// new one is full. It keeps the instant at which it will be full again, so that
+// nothing is lost to rounding however often it is asked.
+type bucket struct{ full time.Time }
+
+// wait is how long it is until one can be taken; zero: now.
+func (b *bucket) wait(now time.Time, rate, burst float64) time.Duration {
+	interval := intervalOf(rate)
+	return max(0, b.next(now, interval).Sub(now)-time.Duration(burst*float64(interval)))
+}
+
+// take takes one, or says how long to wait.
+func (b *bucket) take(now time.Time, rate, burst float64) time.Duration {
+	wait := b.wait(now, rate, burst)
+	if wait == 0 {
+		b.full = b.next(now, intervalOf(rate))
+	}
+	return wait
+}
+
+// next is when the bucket would be full if one were taken now.
+func (b *bucket) next(now time.Time, interval time.Duration) time.Time {
+	if b.full.After(now) {
+		return b.full.Add(interval)
+	}
+	return now.Add(interval)
+}
+
+func intervalOf(rate float64) time.Duration {
+	return time.Duration(math.Ceil(float64(time.Second) / rate))
+}
+
+// address is what is remembered of an address.
+type address struct {
+	requests bucket // without a token, while none is needed
+	refusals bucket
+	guesses  bucket
+	wrong    []weir.TokenHash // the latest different wrong tokens
+	seen     time.Time
+}
+
+// addresses remembers a bounded number of addresses: one that is not among the
+// latest has a clean slate.
+type addresses struct {
+	mu    sync.Mutex
+	known map[netip.Addr]*address
+	rate  float64 // of requests without a token; 0: no limit
+}
+
+func newAddresses(rate float64) *addresses {
+	return &addresses{known: map[netip.Addr]*address{}, rate: rate}
+}
+
+// of finds an address. The caller holds the lock.
+func (a *addresses) of(from netip.Addr, now time.Time) *address {
+	found := a.known[from]
+	if found == nil {
+		if len(a.known) >= mostAddresses {
+			a.forget()
+		}
+		found = &address{}
+		a.known[from] = found
+	}
+	found.seen = now
+	return found
+}
+
+// forget makes room: the quarter that was seen least recently goes.
+func (a *addresses) forget() {
+	seen := make([]time.Time, 0, len(a.known))
+	for _, x := range a.known {
+		seen = append(seen, x.seen)
+	}
+	slices.SortFunc(seen, time.Time.Compare)
+	left := len(seen) / 4
+	limit := seen[left]
+	for from, x := range a.known {
+		if left > 0 && !x.seen.After(limit) {
+			delete(a.known, from)
+			left--
+		}
+	}
+}
+
+// request counts one that needs no token.
+func (a *addresses) request(from netip.Addr, now time.Time) time.Duration {
+	if a.rate == 0 {
+		return 0
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.of(from, now).requests.take(now, a.rate, burstOf(a.rate))
+}
+
+// refusal counts one that is not let in. wrong is the token that it brought, if
+// it brought one: only a token that was not among the latest is another guess,
+// so that a client with an old token never locks out its neighbours.
+func (a *addresses) refusal(from netip.Addr, wrong *weir.TokenHash, now time.Time) time.Duration {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	x := a.of(from, now)
+	var wait time.Duration
+	if wrong != nil && !slices.Contains(x.wrong, *wrong) {
+		if wait = x.guesses.take(now, guessRate, guessBurst); wait == 0 {
+			x.wrong = append(x.wrong[max(0, len(x.wrong)-mostWrong+1):], *wrong)
+		}
+	}
+	return max(wait, x.refusals.take(now, refusalRate, refusalBurst))
+}
+
+// guessing tells how long an address that has guessed too often has to wait.
+func (a *addresses) guessing(from netip.Addr, now time.Time) time.Duration {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if x := a.known[from]; x != nil {
+		return x.guesses.wait(now, guessRate, guessBurst)
+	}
+	return 0
+}
+
+// addressOf is where a request comes from. The addresses of an IPv6 network of
+// the usual size are one: they belong to one customer. Headers of proxies are
+// not believed, as anybody can send them.
+func addressOf(r *http.Request) netip.Addr {
+	from, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil {
+		return netip.Addr{}
+	}
+	ip := from.Addr().Unmap().WithZone("")
+	if ip.Is6() {
+		if network, err := ip.Prefix(64); err == nil {
+			return network.Addr()
+		}
+	}
+	return ip
+}
+
+// burstOf is how many requests may come at once at a rate: two seconds' worth,
+// so that a client that works in bursts is not slowed down.
+func burstOf(rate float64) float64 { return max(1, 2*rate) }
+
+func errLimited(wait time.Duration) error {
+	return &weir.Error{Code: weir.CodeLimited, Message: "too many requests; try again after the time in Retry-After", RetryAfter: wait}
+}

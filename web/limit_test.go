@@ -1,0 +1,186 @@
+package web_test
+
+import (
+	"fmt"
+	"net/http/httptest"
+	"net/netip"
+	"strconv"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"weir"
+	"weir/persistence/storetest"
+	"weir/web"
+)
+
+// Whatever the times, a bucket never gives more than its burst and what it has
+// filled by since, and who waits as long as told gets one.
+func TestBucketKeepsItsRate(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		b := &web.Bucket{Rate: rapid.Float64Range(0.01, 1000).Draw(t, "rate"), Burst: rapid.Float64Range(1, 100).Draw(t, "burst")}
+		now, taken := start, 0
+		for range rapid.IntRange(1, 300).Draw(t, "n") {
+			now = now.Add(time.Duration(rapid.Int64Range(0, int64(time.Second)).Draw(t, "pause")))
+			wait := b.Take(now)
+			if wait == 0 {
+				taken++
+			}
+			if most := b.Burst + b.Rate*now.Sub(start).Seconds() + 1e-6; float64(taken) > most {
+				t.Fatalf("%d taken, at most %v allowed", taken, most)
+			}
+			if wait > 0 && rapid.Bool().Draw(t, "waits") {
+				if now = now.Add(wait); b.Take(now) != 0 {
+					t.Fatalf("nothing to be had after the wait of %v", wait)
+				}
+				taken++
+			}
+		}
+	})
+}
+
+func TestAddressesAreForgotten(t *testing.T) {
+	t.Parallel()
+	a, now := web.NewAddresses(1), start
+	first := netip.MustParseAddr("10.255.0.1")
+	for i := range 3 * web.MostAddresses {
+		now = now.Add(time.Millisecond)
+		a.Refusal(netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}), "x", now)
+		a.Refusal(first, "x", now) // is seen all the time, and stays
+		if a.Known() > web.MostAddresses {
+			t.Fatalf("%d addresses are remembered", a.Known())
+		}
+	}
+	if a.Refusal(first, "x", now) == 0 {
+		t.Error("the address that came all the time has a clean slate")
+	}
+}
+
+// limited is a handler with a rate of 10 a second, and a clock.
+func limited(t *testing.T) (*rig, bearers) {
+	t.Helper()
+	clock := &clock{now: start}
+	store := storetest.SQLite(t)
+	b := bearers{web.NewGate(web.GateOptions{Configured: []string{apiCanary}, Store: store, Rate: 10, Now: clock.Now}), map[string]string{}}
+	for _, name := range []string{"one", "two"} {
+		token, text := weir.NewToken(name, weir.Scopes(), start, time.Time{})
+		if err := store.AddToken(t.Context(), token, start); err != nil {
+			t.Fatal(err)
+		}
+		b.text[name] = text
+	}
+	if err := b.gate.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	r := newRig(t, func(o *web.Options) { o.Gate, o.Now = b.gate, clock.Now })
+	r.clock = clock
+	return r, b
+}
+
+func (r *rig) from(address, token string) got {
+	r.t.Helper()
+	req := httptest.NewRequest("GET", "/v1/channels", nil)
+	req.RemoteAddr = address
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	g := r.serve(req)
+	r.holds(req, g)
+	return g
+}
+
+func TestRateOfAToken(t *testing.T) {
+	t.Parallel()
+	r, b := limited(t)
+	for i := range 20 {
+		if g := r.from("10.0.0."+strconv.Itoa(i)+":1", b.text["one"]); g.status != 200 {
+			t.Fatalf("request %d: %d", i, g.status)
+		}
+	}
+	g := r.from("10.0.1.1:1", b.text["one"])
+	if g.status != 429 || g.problem(t).Code != weir.CodeLimited || g.header.Get("Retry-After") != "1" {
+		t.Errorf("%d %v %s", g.status, g.header, g.body)
+	}
+	if g := r.from("10.0.1.1:1", b.text["two"]); g.status != 200 {
+		t.Errorf("another token waits, too: %d", g.status)
+	}
+	r.clock.advance(100 * time.Millisecond)
+	if g := r.from("10.0.1.1:1", b.text["one"]); g.status != 200 {
+		t.Errorf("after a wait: %d", g.status)
+	}
+	if n := r.counter("weir_http_refusals_total", "reason", "too_many_requests"); n != 1 {
+		t.Errorf("%v refusals were counted", n)
+	}
+}
+
+func TestRateOfAnAddressWhileEverythingIsOpen(t *testing.T) {
+	t.Parallel()
+	clock := &clock{now: start}
+	r := newRig(t, func(o *web.Options) { o.Gate = web.NewGate(web.GateOptions{Rate: 10, Now: clock.Now}) })
+	for range 20 {
+		if g := r.from("[2001:db8::1]:1", ""); g.status != 200 {
+			t.Fatal(g.status)
+		}
+	}
+	// The same network, and another one.
+	if one, other := r.from("[2001:db8::2]:1", ""), r.from("[2001:db8:0:1::1]:1", ""); one.status != 429 || other.status != 200 {
+		t.Errorf("%d, %d", one.status, other.status)
+	}
+}
+
+// Who guesses is not told any more whether a guess is right; a token that cannot
+// be guessed works all the while, and so does everybody elsewhere.
+func TestGuessing(t *testing.T) {
+	t.Parallel()
+	const guesser, other = "10.0.0.1:1", "10.0.0.2:1"
+	r, b := limited(t)
+	refused := 0
+	for i := range 25 {
+		if g := r.from(guesser, fmt.Sprintf("guess-%d", i)); g.status == 401 {
+			refused++
+		} else if g.status != 429 {
+			t.Fatal(g.status)
+		}
+	}
+	if refused != 20 {
+		t.Errorf("%d guesses were answered", refused)
+	}
+	for what, g := range map[string]got{"the right guess": r.from(guesser, apiCanary), "a wrong one": r.from(guesser, "guess-99")} {
+		if g.status != 429 {
+			t.Errorf("%s: %d", what, g.status)
+		}
+	}
+	for what, g := range map[string]got{"a token of the store": r.from(guesser, b.text["one"]), "elsewhere": r.from(other, apiCanary)} {
+		if g.status != 200 {
+			t.Errorf("%s: %d", what, g.status)
+		}
+	}
+	if g := r.serve(httptest.NewRequest("GET", "/livez", nil)); g.status != 200 {
+		t.Errorf("livez: %d", g.status)
+	}
+	r.clock.advance(5 * time.Second)
+	if g := r.from(guesser, apiCanary); g.status != 200 {
+		t.Errorf("after a wait: %d", g.status)
+	}
+}
+
+// A client that goes on with an old token is no guesser: its neighbours, behind
+// the same proxy, are let in.
+func TestAnOldTokenIsOneGuess(t *testing.T) {
+	t.Parallel()
+	const address = "10.0.0.1:1"
+	r, _ := limited(t)
+	for i := range 200 {
+		if g := r.from(address, "old"); g.status != 401 && (i < 100 || g.status != 429) {
+			t.Fatalf("request %d: %d", i, g.status)
+		}
+	}
+	if g := r.from(address, apiCanary); g.status != 200 {
+		t.Errorf("its neighbour: %d", g.status)
+	}
+	if g := r.from(address, ""); g.status != 429 {
+		t.Errorf("without a token: %d", g.status)
+	}
+}

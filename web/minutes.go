@@ -1,0 +1,324 @@
+package web
+
+import (
+	"net/http"
+	"time"
+
+	"weir"
+)
+
+// Bounds of what one call shows of minutes.
+const (
+	minutesKept  = 48 * time.Hour
+	mostSpan     = 24 * time.Hour // of all channels
+	usualSpan    = 3 * time.Hour
+	mostChannels = 500
+)
+
+// steps are the widths in which minutes are shown.
+func steps() map[string]time.Duration {
+	return map[string]time.Duration{"1m": time.Minute, "5m": 5 * time.Minute, "15m": 15 * time.Minute, "1h": time.Hour}
+}
+
+// MinutesView is what happened on one channel, step by step.
+type MinutesView struct {
+	Channel string       `json:"channel"`
+	Step    string       `json:"step" enum:"1m,5m,15m,1h"`
+	Since   time.Time    `json:"since" doc:"the beginning of the first step"`
+	Until   time.Time    `json:"until" doc:"the end of the last step, which may be to come"`
+	Minutes []MinuteView `json:"minutes" nullable:"false" doc:"every step of that time, oldest first; the last one goes on if until is to come"`
+}
+
+// MinuteView is one step of a channel.
+type MinuteView struct {
+	At            time.Time     `json:"at" doc:"its beginning"`
+	Accepted      int64         `json:"accepted" doc:"contacts"`
+	Sent          int64         `json:"sent" doc:"hand-overs that the provider took"`
+	SendFailed    int64         `json:"send_failed" doc:"hand-overs that it did not take, or whose result was lost"`
+	Finished      FinishedView  `json:"finished" doc:"contacts that ended, by outcome; absent: none"`
+	Callbacks     CallbacksView `json:"callbacks" doc:"reports of the provider, by what they did; absent: none"`
+	CollectorRuns int64         `json:"collector_runs" doc:"how often silent contacts were looked for"`
+	Reconciled    int64         `json:"reconciled" doc:"contacts that were settled by asking the provider"`
+	InFlight      *int64        `json:"in_flight,omitempty" doc:"slots, at the end; this and the next three are absent when not known, and stand as they were where nothing changed"`
+	InFlightMost  *int64        `json:"in_flight_most,omitempty" doc:"most slots at one moment"`
+	Queued        *int64        `json:"queued,omitempty" doc:"contacts that waited at the end, as far as the broker knew"`
+	Capacity      *int64        `json:"capacity,omitempty" doc:"at the end"`
+}
+
+// FinishedView counts contacts that ended.
+type FinishedView struct {
+	Completed  int64 `json:"completed,omitempty"`
+	Busy       int64 `json:"busy,omitempty"`
+	NoAnswer   int64 `json:"no_answer,omitempty"`
+	Failed     int64 `json:"failed,omitempty"`
+	Expired    int64 `json:"expired,omitempty"`
+	Canceled   int64 `json:"canceled,omitempty"`
+	Lost       int64 `json:"lost,omitempty"`
+	DeadLetter int64 `json:"dead_letter,omitempty"`
+}
+
+// CallbacksView counts reports of a provider.
+type CallbacksView struct {
+	Applied   int64 `json:"applied,omitempty"`
+	Duplicate int64 `json:"duplicate,omitempty"`
+	Late      int64 `json:"late,omitempty"`
+	Unknown   int64 `json:"unknown,omitempty" doc:"of no attempt of ours"`
+	Forwarded int64 `json:"forwarded,omitempty" doc:"passed on to the process that runs the channel, which does not count them again"`
+}
+
+// AllMinutesView is what happened on many channels, for small charts.
+type AllMinutesView struct {
+	Step       string           `json:"step" enum:"15m,1h"`
+	Since      time.Time        `json:"since" doc:"the beginning of the first step"`
+	Until      time.Time        `json:"until" doc:"the end of the last step, which may be to come"`
+	Channels   []ChannelMinutes `json:"channels" nullable:"false" doc:"by name; those on which nothing happened in that time are left out"`
+	NextCursor string           `json:"next_cursor,omitempty" doc:"absent on the last page"`
+}
+
+// ChannelMinutes are the steps of one channel, a number for each.
+type ChannelMinutes struct {
+	Channel      string  `json:"channel"`
+	Accepted     []int64 `json:"accepted" nullable:"false"`
+	Sent         []int64 `json:"sent" nullable:"false"`
+	SendFailed   []int64 `json:"send_failed" nullable:"false"`
+	Finished     []int64 `json:"finished" nullable:"false" doc:"contacts that ended, however"`
+	Completed    []int64 `json:"completed" nullable:"false" doc:"contacts that ended well"`
+	InFlightMost []int64 `json:"in_flight_most" nullable:"false" doc:"most slots at one moment; 0 also where that is not known"`
+	Queued       []int64 `json:"queued" nullable:"false" doc:"contacts that waited at the end; 0 also where that is not known"`
+}
+
+func (s *service) minuteRoutes() []*route {
+	span := func(words ...string) []parameter {
+		return []parameter{
+			{name: "since", kind: "string", format: "date-time", description: "an instant (RFC 3339); absent: three hours before until"},
+			{name: "until", kind: "string", format: "date-time", description: "an instant (RFC 3339); absent: now"},
+			{name: "step", kind: "string", enum: words, single: true, fallback: words[0], description: "width of a step; since and until are cut to whole ones"},
+		}
+	}
+	const help = "Counted in memory by each process and stored once a minute, so that a crash loses the last minute of the charts, and of nothing else. " +
+		"The minute under way is in it as far as the process that is asked has seen it. Minutes are kept for 48 hours."
+	return []*route{
+		{
+			method: "GET", path: "/v1/channels/{channel}/minutes", id: "get-minutes", tag: "channels",
+			summary: "What happened on a channel, minute by minute", description: help,
+			query: span("1m", "5m", "15m", "1h"), handle: s.channelMinutes,
+			answers: []answer{{http.StatusOK, "every step of the time", typeOf[MinutesView]()}},
+			codes:   []weir.Code{weir.CodeNotFound},
+		},
+		{
+			method: "GET", path: "/v1/minutes", id: "list-minutes", tag: "channels",
+			summary:     "What happened on all channels, for small charts",
+			description: help + " At most 24 hours in one call; a page is of so many channels by name, also of those that are left out.",
+			query:       append(span("15m", "1h"), paging(200, mostChannels)...), handle: s.allMinutes,
+			answers: []answer{{http.StatusOK, "one page of channels", typeOf[AllMinutesView]()}},
+		},
+	}
+}
+
+// span is a time in whole steps.
+type span struct {
+	word         string
+	step         time.Duration
+	since, until time.Time
+}
+
+func (s *service) span(c *call, most time.Duration) (span, error) {
+	now := s.Now()
+	p := span{word: c.query.text("step"), until: now}
+	var ok bool
+	if p.step, ok = steps()[p.word]; !ok {
+		c.wrong.add("/step", "enum", "must be one of the steps")
+		p.step = time.Minute
+	}
+	if t, given := c.instant("until"); given && t.Before(now) {
+		p.until = t
+	}
+	p.since = p.until.Add(-usualSpan)
+	if t, given := c.instant("since"); given {
+		p.since = t
+	}
+	switch {
+	case p.since.After(p.until):
+		c.wrong.add("/since", "range", "must be before until, and not to come")
+	case p.until.Sub(p.since) > most:
+		c.wrong.add("/since", "range", "must be at most %v before until", most)
+	}
+	p.since = p.since.UTC().Truncate(p.step)
+	if cut := p.until.UTC().Truncate(p.step); cut.Before(p.until) || cut.Equal(p.since) {
+		p.until = cut.Add(p.step)
+	} else {
+		p.until = cut
+	}
+	return p, c.refuse()
+}
+
+// instant reads a parameter that is an instant.
+func (c *call) instant(name string) (time.Time, bool) {
+	text := c.query.text(name)
+	if text == "" {
+		return time.Time{}, false
+	}
+	t, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		c.wrong.add("/"+name, "format", "must be an instant such as 2026-05-04T09:00:00Z")
+		return time.Time{}, false
+	}
+	return t, true
+}
+
+// unwritten lists what is counted and not stored, as it stood around a read of
+// the store: when something was stored meanwhile, it is read again, so that
+// nothing shows twice or not at all.
+func (s *service) unwritten(read func() error) ([]weir.Minute, error) {
+	for try := 1; ; try++ {
+		before := oldest(s.Broker.CurrentMinutes())
+		if err := read(); err != nil {
+			return nil, err
+		}
+		list := s.Broker.CurrentMinutes()
+		if oldest(list).Equal(before) || try == mostTries {
+			return list, nil
+		}
+	}
+}
+
+func oldest(list []weir.Minute) time.Time {
+	var at time.Time
+	for i := range list {
+		if at.IsZero() || list[i].At.Before(at) {
+			at = list[i].At
+		}
+	}
+	return at
+}
+
+func (s *service) channelMinutes(c *call) (reply, error) {
+	p, err := s.span(c, minutesKept)
+	if err != nil {
+		return reply{}, err
+	}
+	ch, err := s.channel(c, c.r.PathValue("channel"))
+	if err != nil {
+		return reply{}, err
+	}
+	var list []weir.Minute
+	var before *weir.Minute
+	current, err := s.unwritten(func() (err error) {
+		list, before, err = s.Minutes.Minutes(c, ch.ID, p.since, p.until)
+		return err
+	})
+	if err != nil {
+		return reply{}, err
+	}
+	for i := range current {
+		if current[i].Channel == ch.ID {
+			list = append(list, current[i])
+		}
+	}
+	return reply{status: http.StatusOK, body: MinutesView{
+		Channel: ch.Name, Step: p.word, Since: p.since, Until: p.until, Minutes: minuteViews(p, list, before),
+	}}, nil
+}
+
+// minuteViews puts minutes into steps. Gauges stand as they were where nothing
+// changed.
+func minuteViews(p span, list []weir.Minute, last *weir.Minute) []MinuteView {
+	all := make([]weir.Minute, p.until.Sub(p.since)/p.step)
+	for i := range list {
+		if at := list[i].At; !at.Before(p.since) && at.Before(p.until) {
+			all[at.Sub(p.since)/p.step].Add(&list[i])
+		}
+	}
+	views := make([]MinuteView, len(all))
+	for i := range all {
+		m := &all[i]
+		if last != nil && last.Gauged {
+			m.InFlightMost = max(m.InFlightMost, last.InFlight)
+			if !m.Gauged {
+				m.Gauged, m.InFlight, m.Queued, m.Capacity = true, last.InFlight, last.Queued, last.Capacity
+			}
+		}
+		last = m
+		views[i] = minuteView(p.since.Add(time.Duration(i)*p.step), m)
+	}
+	return views
+}
+
+func minuteView(at time.Time, m *weir.Minute) MinuteView {
+	n := &m.Counts
+	v := MinuteView{
+		At: at, Accepted: n[weir.CountAccepted], Sent: n[weir.CountSent], SendFailed: n[weir.CountSendFailed],
+		Finished: FinishedView{
+			Completed: n[weir.CountCompleted], Busy: n[weir.CountBusy], NoAnswer: n[weir.CountNoAnswer], Failed: n[weir.CountFailed],
+			Expired: n[weir.CountExpired], Canceled: n[weir.CountCanceled], Lost: n[weir.CountLost], DeadLetter: n[weir.CountDeadLetter],
+		},
+		Callbacks: CallbacksView{
+			Applied: n[weir.CountApplied], Duplicate: n[weir.CountDuplicate], Late: n[weir.CountLate],
+			Unknown: n[weir.CountNotOurs], Forwarded: n[weir.CountForwarded],
+		},
+		CollectorRuns: n[weir.CountCollections], Reconciled: n[weir.CountReconciled],
+	}
+	if m.Gauged {
+		v.InFlight, v.InFlightMost, v.Queued, v.Capacity = &m.InFlight, &m.InFlightMost, &m.Queued, &m.Capacity
+	}
+	return v
+}
+
+func (s *service) allMinutes(c *call) (reply, error) {
+	p, err := s.span(c, mostSpan)
+	if err != nil {
+		return reply{}, err
+	}
+	rows, next, err := s.pageOfChannels(c)
+	if err != nil {
+		return reply{}, err
+	}
+	ids := make([]weir.ChannelID, len(rows))
+	for i := range rows {
+		ids[i] = rows[i].ID
+	}
+	var list []weir.Minute
+	current, err := s.unwritten(func() (err error) {
+		list, err = s.Minutes.Quarters(c, ids, p.since, p.until)
+		return err
+	})
+	if err != nil {
+		return reply{}, err
+	}
+	byChannel := map[weir.ChannelID][]weir.Minute{}
+	for _, m := range append(list, current...) {
+		byChannel[m.Channel] = append(byChannel[m.Channel], m)
+	}
+	v := AllMinutesView{Step: p.word, Since: p.since, Until: p.until, Channels: []ChannelMinutes{}, NextCursor: next}
+	for i := range rows {
+		if some := byChannel[rows[i].ID]; len(some) > 0 {
+			v.Channels = append(v.Channels, sparks(rows[i].Name, p, some))
+		}
+	}
+	return reply{status: http.StatusOK, body: v}, nil
+}
+
+func sparks(name string, p span, list []weir.Minute) ChannelMinutes {
+	n := int(p.until.Sub(p.since) / p.step)
+	row := func() []int64 { return make([]int64, n) }
+	v := ChannelMinutes{name, row(), row(), row(), row(), row(), row(), row()}
+	for i := range list {
+		m := &list[i]
+		if m.At.Before(p.since) || !m.At.Before(p.until) {
+			continue
+		}
+		k := m.At.Sub(p.since) / p.step
+		v.Accepted[k] += m.Counts[weir.CountAccepted]
+		v.Sent[k] += m.Counts[weir.CountSent]
+		v.SendFailed[k] += m.Counts[weir.CountSendFailed]
+		v.Completed[k] += m.Counts[weir.CountCompleted]
+		for o := weir.CountCompleted; o <= weir.CountDeadLetter; o++ {
+			v.Finished[k] += m.Counts[o]
+		}
+		if m.Gauged {
+			v.InFlightMost[k] = max(v.InFlightMost[k], m.InFlightMost)
+			v.Queued[k] = m.Queued
+		}
+	}
+	return v
+}

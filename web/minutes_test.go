@@ -1,0 +1,113 @@
+package web_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"weir"
+	"weir/persistence/storetest"
+	"weir/web"
+)
+
+// minutesRig is a rig whose minutes are in a store, with three of channel a:
+// one long ago, one three minutes ago, and the one under way, which is not
+// written.
+func minutesRig(t *testing.T) *rig {
+	t.Helper()
+	store := storetest.SQLite(t)
+	r := newRig(t, func(o *web.Options) { o.Minutes = store })
+	a := r.channel("a", "texts")
+	r.channel("b", "texts")
+	minute := func(back time.Duration, sent, inFlight, most, queued int64) weir.Minute {
+		m := weir.Minute{Channel: a.ID, At: start.Add(-back), Gauged: true, InFlight: inFlight, InFlightMost: most, Queued: queued, Capacity: 10}
+		m.Counts[weir.CountAccepted], m.Counts[weir.CountSent] = sent+1, sent
+		m.Counts[weir.CountCompleted], m.Counts[weir.CountLost], m.Counts[weir.CountNotOurs] = 2, 1, 7
+		return m
+	}
+	if _, err := store.AddMinutes(t.Context(), []weir.Minute{minute(4*time.Hour, 1, 4, 5, 6), minute(3*time.Minute, 2, 1, 9, 3)}); err != nil {
+		t.Fatal(err)
+	}
+	r.current = []weir.Minute{minute(0, 3, 2, 2, 1)}
+	r.clock.advance(30 * time.Second)
+	return r
+}
+
+func TestMinutesOfAChannel(t *testing.T) {
+	t.Parallel()
+	r := minutesRig(t)
+	v := into[web.MinutesView](t, r.do("GET", "/v1/channels/a/minutes?since="+start.Add(-5*time.Minute).Format(time.RFC3339), ""), 200)
+	if v.Channel != "a" || v.Step != "1m" || !v.Since.Equal(start.Add(-5*time.Minute)) || !v.Until.Equal(start.Add(time.Minute)) || len(v.Minutes) != 6 {
+		t.Fatalf("%+v", v)
+	}
+	number := func(p *int64) int64 {
+		if p == nil {
+			return -1
+		}
+		return *p
+	}
+	var lines []string
+	for _, m := range v.Minutes {
+		lines = append(lines, fmt.Sprintf("%s sent %d of %d, in flight %d at most %d, queued %d of %d", m.At.Format("15:04"), m.Sent, m.Accepted,
+			number(m.InFlight), number(m.InFlightMost), number(m.Queued), number(m.Capacity)))
+	}
+	want := []string{
+		"11:55 sent 0 of 0, in flight 4 at most 4, queued 6 of 10",
+		"11:56 sent 0 of 0, in flight 4 at most 4, queued 6 of 10",
+		"11:57 sent 2 of 3, in flight 1 at most 9, queued 3 of 10",
+		"11:58 sent 0 of 0, in flight 1 at most 1, queued 3 of 10",
+		"11:59 sent 0 of 0, in flight 1 at most 1, queued 3 of 10",
+		"12:00 sent 3 of 4, in flight 2 at most 2, queued 1 of 10",
+	}
+	if d := cmp.Diff(want, lines); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	if m := v.Minutes[5]; m.Finished != (web.FinishedView{Completed: 2, Lost: 1}) || m.Callbacks != (web.CallbacksView{Unknown: 7}) {
+		t.Errorf("%+v", m)
+	}
+	day := into[web.MinutesView](t, r.do("GET", "/v1/channels/a/minutes?step=1h&since="+start.Add(-40*time.Hour).Format(time.RFC3339), ""), 200)
+	if n := len(day.Minutes); n != 41 || day.Minutes[0].InFlight != nil || day.Minutes[36].Sent != 1 || day.Minutes[39].Sent != 2 || day.Minutes[40].Sent != 3 {
+		t.Errorf("%d hours: %+v", n, day)
+	}
+}
+
+func TestMinutesOfAllChannels(t *testing.T) {
+	t.Parallel()
+	r := minutesRig(t)
+	v := into[web.AllMinutesView](t, r.do("GET", "/v1/minutes?since="+start.Add(-30*time.Minute).Format(time.RFC3339), ""), 200)
+	want := web.AllMinutesView{Step: "15m", Since: start.Add(-30 * time.Minute), Until: start.Add(15 * time.Minute), Channels: []web.ChannelMinutes{{
+		Channel: "a", Accepted: []int64{0, 3, 4}, Sent: []int64{0, 2, 3}, SendFailed: []int64{0, 0, 0}, Finished: []int64{0, 3, 3}, Completed: []int64{0, 2, 2},
+		InFlightMost: []int64{0, 9, 2}, Queued: []int64{0, 3, 1},
+	}}}
+	if d := cmp.Diff(want, v); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	if v := into[web.AllMinutesView](t, r.do("GET", "/v1/minutes?limit=1", ""), 200); v.NextCursor != "a" {
+		t.Errorf("%+v", v)
+	}
+	if v := into[web.AllMinutesView](t, r.do("GET", "/v1/minutes?limit=1&cursor=a", ""), 200); v.NextCursor != "" || len(v.Channels) != 0 {
+		t.Errorf("%+v", v)
+	}
+}
+
+func TestMinutesThatAreRefused(t *testing.T) {
+	t.Parallel()
+	r := minutesRig(t)
+	for path, want := range map[string]refused{
+		"/v1/channels/a/minutes?step=2m":                                               {mistakes: []mistake{{"/step", "enum"}}},
+		"/v1/channels/a/minutes?step=1m,5m":                                            {mistakes: []mistake{{"/step", "enum"}}},
+		"/v1/channels/a/minutes?since=yesterday":                                       {mistakes: []mistake{{"/since", "format"}}},
+		"/v1/channels/a/minutes?since=2026-02-01T00:00:00Z":                            {mistakes: []mistake{{"/since", "range"}}},
+		"/v1/minutes?since=2026-03-01T12:01:00Z":                                       {mistakes: []mistake{{"/since", "range"}}},
+		"/v1/minutes?since=2026-02-28T11:00:00Z":                                       {mistakes: []mistake{{"/since", "range"}}},
+		"/v1/minutes?cursor=A":                                                         {mistakes: []mistake{{"/cursor", "format"}}},
+		"/v1/channels/a/minutes?since=2026-03-01T11:00:00Z&until=2026-03-01T10:00:00Z": {mistakes: []mistake{{"/since", "range"}}},
+	} {
+		r.refuses(t, "GET", path, want)
+	}
+	if g := r.do("GET", "/v1/channels/nobody/minutes", ""); g.status != 404 {
+		t.Errorf("%d", g.status)
+	}
+}

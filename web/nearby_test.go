@@ -1,0 +1,35 @@
+package web_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"weir/web"
+)
+
+// A site that lets its name point to this machine gets nowhere.
+func TestOnlyOurOwnNamesWhileNoTokenIsNeeded(t *testing.T) {
+	t.Parallel()
+	h := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
+	open := web.Nearby(web.NewGate(web.GateOptions{}), "https://weir.example:8443/x", h)
+	closed := web.Nearby(web.NewGate(web.GateOptions{Configured: []string{"t"}}), "", h)
+	for host, want := range map[string]int{
+		"localhost": 204, "localhost:8080": 204, "127.0.0.1:8080": 204, "[::1]:8080": 204, "127.1.2.3": 204, "": 204, "WEIR.example": 204, "weir.example:1": 204,
+		"evil.example": 403, "evil.example:8080": 403, "localhost.evil.example": 403, "127.0.0.1.evil.example": 403, "10.0.0.1:8080": 403, "0.0.0.0": 403,
+	} {
+		for i, handler := range []http.Handler{open, closed} {
+			req := httptest.NewRequestWithContext(t.Context(), "GET", "/v1/contacts", nil)
+			req.Host = host
+			w := httptest.NewRecorder()
+			handler.ServeHTTP(w, req)
+			if i == 1 {
+				want = 204
+			}
+			if w.Code != want || want == 403 && !strings.Contains(w.Body.String(), `"code":"forbidden"`) {
+				t.Errorf("%q: %d %s, want %d", host, w.Code, w.Body, want)
+			}
+		}
+	}
+}

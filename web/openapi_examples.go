@@ -1,0 +1,208 @@
+package web
+
+import (
+	"encoding/json"
+	"reflect"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"weir"
+	"weir/surveys"
+)
+
+// plainJSON gives a value as its JSON is read again.
+func plainJSON(v any) (any, error) {
+	if v == nil {
+		return nil, nil
+	}
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	var out any
+	err = json.Unmarshal(raw, &out)
+	return out, err
+}
+
+// problemExamples has a problem for each code, and one for a body that is no
+// JSON, by the name that responses call them by.
+func problemExamples() map[string]*huma.Example {
+	out := map[string]*huma.Example{}
+	add := func(name string, err error) {
+		p, _ := problemOf(err)
+		value, _ := plainJSON(p) // plain texts and numbers
+		out[name] = &huma.Example{Summary: p.Title, Value: value}
+	}
+	add(exampleOfSlips, &malformed{"the body is not JSON: unexpected end"})
+	fields := []weir.FieldError{{Pointer: "/capacity", Code: "range", Detail: "must be from 1 to 1000000"}}
+	add(string(weir.CodeInvalid), invalid(fields))
+	for code, message := range map[weir.Code]string{
+		weir.CodeNotFound:     "there is no channel texts",
+		weir.CodeConflict:     "the channel has open contacts; cancel=true ends them",
+		weir.CodeUnauthorised: "a token is needed",
+		weir.CodeForbidden:    "this needs a token with the scope channels:admin",
+		weir.CodeLimited:      "too many requests",
+		weir.CodeTooLarge:     "the body is longer than 1048576 bytes",
+		weir.CodeContentType:  "the body has to be application/json",
+		weir.CodeUnavailable:  "the store does not answer",
+		weir.CodeDraining:     "the process is shutting down",
+		weir.CodeInternal:     "",
+	} {
+		add(string(code), weir.Errorf(code, "%s", message))
+	}
+	return out
+}
+
+// fileExamples are the beginnings of bodies that are no JSON, by content type,
+// or by operation and content type.
+func fileExamples() map[string]string {
+	return map[string]string{
+		"post-respondents " + csvType:    "phone,first_name,age\n+525512345678,Ana,34\n",
+		"post-respondents " + ndjsonType: `{"phone":"+525512345678","first_name":"Ana","age":34}` + "\n",
+		csvType:                          "respondent,phone,status,disposition\nr2s,+525512345678,completed,completed\n",
+		streamType:                       "id: 42\nevent: survey.launched\ndata: {\"id\":\"42\",\"type\":\"survey.launched\"}\n\n",
+		textType:                         "weir_channel_capacity_slots{channel=\"texts\"} 100\n",
+		"application/openapi+json":       `{"openapi":"3.1.0"}`,
+		"application/openapi+yaml":       "openapi: 3.1.0\n",
+	}
+}
+
+// examples has a value of each type that is a body.
+func examples() map[reflect.Type]any {
+	out := map[reflect.Type]any{}
+	for _, list := range [][]any{channelExamples(), contactExamples(), surveyExamples(), respondentExamples(), deadExamples(), otherExamples()} {
+		for _, v := range list {
+			out[reflect.TypeOf(v)] = v
+		}
+	}
+	return out
+}
+
+func exampleTime(minutes int) time.Time {
+	return time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC).Add(time.Duration(minutes) * time.Minute)
+}
+
+func exampleChannel() ChannelView {
+	return ChannelView{
+		Channel: "texts", Type: "nuntium", Name: "SMS, Mexico", Capacity: 100,
+		Settings: map[string]any{"base_url": "https://nuntium.example.org", "account": "weir", "application": "surveys"},
+		State:    weir.Up, Breaker: BreakerView{State: "closed"}, SentPerMinute: 31.5, InFlight: 12, Sending: 1, Active: 11, Queued: 340,
+		OldestQueuedAt: new(exampleTime(3)), CreatedAt: exampleTime(-1440), UpdatedAt: exampleTime(-60),
+	}
+}
+
+func channelExamples() []any {
+	return []any{
+		exampleChannel(),
+		ChannelList{Channels: []ChannelView{exampleChannel()}, NextCursor: "texts"},
+		ChannelBody{Type: "nuntium", Name: "SMS, Mexico", Capacity: 100, Settings: map[string]any{
+			"base_url": "https://nuntium.example.org", "account": "weir", "application": "surveys", "password": "…",
+		}},
+		ChannelPatch{Capacity: 50, Paused: true},
+		DeletingView{Channel: "texts", Deleting: true},
+		IncomingList{Incoming: []IncomingView{{ID: "17", From: "+525512345678", To: "+5255000", Body: "yes", GUID: "6f0c", ReceivedAt: exampleTime(5)}}, NextCursor: "17"},
+	}
+}
+
+func exampleContact() ContactView {
+	return ContactView{
+		ID: "1-2s", Channel: "texts", Key: "r17-1", To: "+525512345678", Priority: "normal", Survey: "flu",
+		Labels: map[string]string{"region": "north"}, Messages: []string{"Hello Ana, may we ask you something?"}, Size: 1,
+		State: "done", Outcome: weir.Completed, QueuedAt: exampleTime(0), FinishedAt: new(exampleTime(2)),
+		Attempts: []AttemptView{{
+			ID: "1-2s-1", Number: 1, ClaimedAt: new(exampleTime(1)), SentAt: new(exampleTime(1)), ProviderRef: "6f0c",
+			LastHeardAt: new(exampleTime(2)), FinishedAt: new(exampleTime(2)), Outcome: weir.Completed,
+		}},
+	}
+}
+
+func contactExamples() []any {
+	return []any{
+		exampleContact(),
+		ContactList{Contacts: []ContactView{exampleContact()}},
+		ContactsBody{Contacts: []ContactBody{
+			{Key: "r17-1", To: "+525512345678", Survey: "flu", Labels: map[string]string{"region": "north"}, Messages: []string{"Hello Ana, may we ask you something?"}},
+		}},
+		AcceptedList{Contacts: []AcceptedView{{ID: "1-2s", Key: "r17-1", State: "queued"}}},
+		CanceledView{ID: "1-2s", State: "done", Outcome: weir.Canceled},
+	}
+}
+
+func exampleSummary() SurveySummary {
+	return SurveySummary{
+		Survey: "flu", Title: "Vaccination, spring", State: surveys.Running, Version: 3,
+		CreatedAt: exampleTime(-120), UpdatedAt: exampleTime(0), LaunchedAt: new(exampleTime(0)),
+	}
+}
+
+func exampleDefinition() surveys.Definition {
+	return surveys.Definition{
+		Schedule: surveys.ScheduleSpec{TimeZone: "America/Mexico_City", Weekdays: []string{"mon", "tue", "wed"}, Windows: []surveys.WindowSpec{{From: "09:00", To: "18:00"}}},
+		Modes:    map[surveys.Mode]surveys.ModeSpec{"sms": {Channel: "texts", Retries: "2h 1d"}},
+		Arms:     []surveys.Arm{{Modes: []surveys.Mode{"sms"}}},
+		Questionnaires: map[string]map[surveys.Mode][]surveys.Content{
+			"main": {"sms": {{Messages: []string{"Hello {{first_name}}, may we ask you something?"}}}},
+		},
+		Cutoff: 500,
+	}
+}
+
+func surveyExamples() []any {
+	return []any{
+		SurveyView{SurveySummary: exampleSummary(), Application: &ApplicationView{URL: "https://interviews.example.org/weir", HasSecret: true}, Definition: exampleDefinition()},
+		SurveyList{Surveys: []SurveySummary{exampleSummary()}},
+		SurveyLogList{Entries: []SurveyLogView{{
+			ID: 12, At: exampleTime(3), Respondent: "r2s", Event: "ended", Mode: "sms", Channel: "texts", Attempt: 1, Outcome: weir.NoAnswer,
+		}}},
+		StatsView{
+			Survey: "flu", State: surveys.Running, Respondents: 1000,
+			Statuses:     map[surveys.Status]int{"pending": 400, "active": 100, "completed": 350, "failed": 150},
+			Dispositions: map[surveys.Disposition]int{"registered": 400, "queued": 40, "contacted": 60, "completed": 350, "unresponsive": 150},
+			Counted:      350, Target: 500, Quotas: []QuotaView{}, Attempts: []AttemptsView{{Mode: "sms", Outcome: weir.Completed, Count: 600}},
+			RatePerMinute: 12.5, SuccessRate: 0.7, EndsAt: new(exampleTime(600)), Open: true,
+			Window:   &SpanView{OpensAt: exampleTime(360), ClosesAt: exampleTime(900)},
+			Channels: []ChannelUseView{{Mode: "sms", Channel: "texts", State: weir.Up, Since: new(exampleTime(-60))}},
+		},
+	}
+}
+
+func exampleRespondent() RespondentView {
+	return RespondentView{
+		ID: "r2s", Survey: "flu", Phone: "+525512345678", Attributes: map[string]string{"first_name": "Ana", "age": "34"},
+		Status: "active", Disposition: "contacted", Arm: new(0), Questionnaire: "main", Mode: "sms", Attempts: surveys.Counts{SMS: 1},
+		Contact: "1-2s", Serial: 1, DueAt: new(exampleTime(120)), ReachedAt: new(exampleTime(2)), AddedAt: exampleTime(-100), StartedAt: new(exampleTime(1)),
+	}
+}
+
+func respondentExamples() []any {
+	return []any{
+		exampleRespondent(),
+		RespondentList{Respondents: []RespondentView{exampleRespondent()}},
+		ImportView{Added: 1, Respondents: []AddedView{{ID: "r2s"}}, Errors: []surveys.RowError{}},
+	}
+}
+
+func otherExamples() []any {
+	return []any{
+		EventList{Events: []EventView{{ID: "42", Type: "survey.launched", Source: "surveys", Subject: "survey/flu", At: exampleTime(0), Data: map[string]any{"survey": "flu"}}}},
+		AuditList{Entries: []AuditView{{ID: "7", At: exampleTime(0), Token: "k3", Action: "put-channel", Subject: "texts", Status: 200, Request: "0193…"}}},
+		WhoView{Token: "k3", Name: "ann", Scopes: []weir.Scope{weir.ScopeContactsRead, weir.ScopeChannelsAdmin}},
+		MinutesView{
+			Channel: "texts", Step: "1m", Since: exampleTime(0), Until: exampleTime(1),
+			Minutes: []MinuteView{{
+				At: exampleTime(0), Accepted: 40, Sent: 31, SendFailed: 1, Finished: FinishedView{Completed: 28, Failed: 2}, Callbacks: CallbacksView{Applied: 30},
+				InFlight: new(int64(12)), InFlightMost: new(int64(18)), Queued: new(int64(340)), Capacity: new(int64(100)),
+			}},
+		},
+		AllMinutesView{
+			Step: "15m", Since: exampleTime(0), Until: exampleTime(15),
+			Channels: []ChannelMinutes{{
+				Channel: "texts", Accepted: []int64{40}, Sent: []int64{31}, SendFailed: []int64{1}, Finished: []int64{30}, Completed: []int64{28},
+				InFlightMost: []int64{18}, Queued: []int64{340},
+			}},
+		},
+		Readiness{Ready: true},
+		Liveness{Status: "alive"},
+	}
+}

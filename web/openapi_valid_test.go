@@ -1,0 +1,159 @@
+package web_test
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"weir/channels"
+	"weir/web"
+)
+
+// described is the description of everything that Weir can have.
+func described(t *testing.T) *openAPI {
+	t.Helper()
+	raw, err := web.Description(channels.NewDirectory(table(), "", nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parseOpenAPI(t, string(raw))
+}
+
+// TestTheDescriptionIsOpenAPI: others than us take the document for a valid one,
+// with every example, default and pattern in it.
+func TestTheDescriptionIsOpenAPI(t *testing.T) {
+	t.Parallel()
+	raw, err := web.Description(channels.NewDirectory(table(), "", nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := openapi3.NewLoader().LoadFromData(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = doc.Validate(t.Context(), openapi3.IsOpenAPI31OrLater(), openapi3.EnableExamplesValidation(), openapi3.EnableSchemaDefaultsValidation(),
+		openapi3.EnableSchemaPatternValidation(), openapi3.EnableMultiError())
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// TestEveryExampleIsOfItsSchema: each body and each answer has at least one
+// example, which its schema allows.
+func TestEveryExampleIsOfItsSchema(t *testing.T) {
+	t.Parallel()
+	spec := described(t)
+	tried := 0
+	try := func(name, pointer string, m medium) {
+		examples := []any{m.Example}
+		if m.Examples != nil {
+			examples = nil
+		}
+		for named, e := range m.Examples {
+			example, ok := spec.Components.Examples[strings.TrimPrefix(e.Ref, "#/components/examples/")]
+			if !ok {
+				t.Errorf("%s: example %s leads nowhere", name, named)
+			}
+			examples = append(examples, example.Value)
+		}
+		for _, e := range examples {
+			tried++
+			text, err := json.Marshal(e)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if e == nil {
+				t.Errorf("%s has no example", name)
+			} else if err := spec.judge.of(pointer+"/schema", string(text)); err != nil {
+				t.Errorf("%s: %v\n%s", name, err, text)
+			}
+		}
+	}
+	for path, ops := range spec.Paths {
+		for method, op := range ops {
+			at := pointerTo("paths", path, method)
+			for kind, m := range op.RequestBody.Content {
+				try(method+" "+path+" "+kind, at+pointerTo("requestBody", "content", kind), m)
+			}
+			for status, res := range op.Responses {
+				for kind, m := range res.Content {
+					try(method+" "+path+" "+status+" "+kind, at+pointerTo("responses", status, "content", kind), m)
+				}
+			}
+		}
+	}
+	if tried < 300 {
+		t.Errorf("%d examples were tried", tried)
+	}
+}
+
+// TestEverythingIsExplained: every operation, parameter, schema and field has a
+// description, every parameter bounds, every tag a meaning.
+func TestEverythingIsExplained(t *testing.T) {
+	t.Parallel()
+	spec := described(t)
+	var tags []string
+	for _, tag := range spec.Tags {
+		tags = append(tags, tag.Name)
+		if tag.Description == "" {
+			t.Errorf("tag %s has no description", tag.Name)
+		}
+	}
+	used := map[string]bool{}
+	for path, ops := range spec.Paths {
+		for method, op := range ops {
+			name := method + " " + path
+			if op.Summary == "" || op.Description == "" || len(op.Tags) != 1 || !slices.Contains(tags, op.Tags[0]) {
+				t.Errorf("%s: summary %q, description %q, tags %v", name, op.Summary, op.Description, op.Tags)
+			}
+			used[op.Tags[0]] = true
+			for _, p := range op.Parameters {
+				if p.Description == "" || !bounded(p.Schema) && !strings.HasPrefix(path, "/callbacks/") {
+					t.Errorf("%s: parameter %s: description %q, schema %v", name, p.Name, p.Description, p.Schema)
+				}
+			}
+			for status, res := range op.Responses {
+				if res.Description == "" || res.Headers["X-Request-Id"] == nil {
+					t.Errorf("%s: %s: description %q, headers %v", name, status, res.Description, res.Headers)
+				}
+			}
+		}
+	}
+	for _, tag := range tags {
+		if !used[tag] {
+			t.Errorf("no operation has tag %s", tag)
+		}
+	}
+	for name, s := range spec.Components.Schemas {
+		explained(t, name, s)
+	}
+}
+
+func explained(t *testing.T, name string, schema any) {
+	t.Helper()
+	s, _ := schema.(map[string]any)
+	if s["description"] == nil {
+		t.Errorf("schema %s has no description", name)
+	}
+	fields, _ := s["properties"].(map[string]any)
+	for field, p := range fields {
+		if p, _ := p.(map[string]any); p["description"] == nil {
+			t.Errorf("schema %s: field %s has no description", name, field)
+		}
+	}
+}
+
+// bounded tells whether a parameter says what may stand there.
+func bounded(s map[string]any) bool {
+	switch s["type"] {
+	case "boolean":
+		return true
+	case "integer":
+		return s["minimum"] != nil && (s["maximum"] != nil || s["format"] == "int64")
+	default:
+		return s["pattern"] != nil || s["enum"] != nil || s["maxLength"] != nil
+	}
+}

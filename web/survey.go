@@ -1,0 +1,184 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"regexp"
+	"strings"
+
+	"weir"
+	"weir/events"
+	"weir/surveys"
+)
+
+// SurveyStore is what the API reads and writes of surveys without their broker.
+type SurveyStore interface {
+	surveys.Importer
+	PutSurvey(ctx context.Context, s surveys.Survey) (_ surveys.Survey, created bool, err error)
+	UpdateSurvey(ctx context.Context, s surveys.Survey, told ...events.Event) (surveys.Survey, error)
+	Survey(ctx context.Context, name string) (surveys.Survey, error)
+	SurveyByID(ctx context.Context, id int64) (surveys.Survey, error)
+	Surveys(ctx context.Context, states []surveys.State, after string, limit int) ([]surveys.Survey, error)
+	RemoveSurvey(ctx context.Context, id int64) error
+	Respondent(ctx context.Context, survey int64, id surveys.RespondentID) (surveys.Respondent, error)
+	Respondents(ctx context.Context, f surveys.Filter) (_ []surveys.Respondent, next surveys.RespondentID, err error)
+	Log(ctx context.Context, survey, after int64, limit int) ([]surveys.Entry, error)
+	Recent(ctx context.Context, survey, before int64, limit int) ([]surveys.Entry, error)
+}
+
+// Surveys is the survey broker as the API sees it.
+type Surveys interface {
+	// Check finds every mistake in a definition, also those that only the
+	// channels can tell.
+	Check(ctx context.Context, d surveys.Definition) (*surveys.Plan, []weir.FieldError)
+	// Step launches, pauses, resumes or stops a survey. It is durable when it
+	// returns. A step that changes nothing is no error.
+	Step(ctx context.Context, name string, step surveys.Step) (surveys.Survey, error)
+	// Hear takes what an application says of a respondent. It is durable when it
+	// returns.
+	Hear(ctx context.Context, s surveys.Survey, id surveys.RespondentID, h surveys.Hearing) (surveys.Respondent, error)
+	// Incoming takes a message that is stored, as far as that cannot wait: when
+	// it returns, nobody who asked for that is contacted any more. It may be
+	// repeated.
+	Incoming(ctx context.Context, channel weir.ChannelID, m weir.Incoming) error
+	Stats(ctx context.Context, s surveys.Survey) (surveys.Stats, error)
+	// Changed says that a survey, or who is in it, was changed; of survey 0: a
+	// channel, which surveys may use.
+	Changed(survey int64)
+}
+
+// surveyName is what a survey may be called. There is no colon in it: what
+// follows a colon in a path is a step.
+var surveyName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,62}$`)
+
+const surveyPath = "/v1/surveys/{survey}"
+
+// stepRoutes takes the routes that ask for a step, like surveyPath:launch, out
+// of the table, by the word after the colon. The mux knows no such patterns.
+func stepRoutes(routes []*route) map[string]*route {
+	steps := map[string]*route{}
+	for _, rt := range routes {
+		if word, ok := strings.CutPrefix(rt.path, surveyPath+":"); ok {
+			steps[word] = rt
+		}
+	}
+	return steps
+}
+
+// step finds the route of a step. It gives the request the pattern of the route
+// and the name of the survey, as the mux would.
+func (s *service) step(steps map[string]*route) http.Handler {
+	handlers := map[string]http.Handler{}
+	for word, rt := range steps {
+		handlers[word] = s.handler(rt)
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		given := r.PathValue("survey")
+		colon := strings.LastIndexByte(given, ':')
+		if colon < 0 {
+			w.Header().Set("Allow", "DELETE, GET, HEAD, PATCH, PUT")
+			matched(w)
+			writeProblem(w, weir.Errorf(weir.CodeMethod, "this path takes DELETE, GET, HEAD, PATCH, PUT; steps are asked for as POST …:launch, :pause, :resume, :stop"))
+			return
+		}
+		h, ok := handlers[given[colon+1:]]
+		if !ok {
+			matched(w)
+			writeProblem(w, weir.Errorf(weir.CodeNotFound, "a survey is asked to :launch, :pause, :resume or :stop"))
+			return
+		}
+		r.SetPathValue("survey", given[:colon])
+		r.Pattern = "POST " + steps[given[colon+1:]].path
+		h.ServeHTTP(w, r)
+	})
+}
+
+// survey finds a survey by the name in a path.
+func (s *service) survey(ctx context.Context, name string) (surveys.Survey, error) {
+	if !surveyName.MatchString(name) {
+		return surveys.Survey{}, weir.Errorf(weir.CodeNotFound, "there is no such survey")
+	}
+	v, err := s.SurveyStore.Survey(ctx, name)
+	if err == nil && v.Deleting || weir.CodeOf(err) == weir.CodeNotFound {
+		return surveys.Survey{}, weir.Errorf(weir.CodeNotFound, "there is no survey %s", name)
+	}
+	return v, err
+}
+
+func (s *service) listSurveys(c *call) (reply, error) {
+	most, after := c.query.number("limit"), c.query.text("cursor")
+	if after != "" && !surveyName.MatchString(after) {
+		c.wrong.add("/cursor", "format", "must be the next_cursor of a page before")
+		return reply{}, c.refuse()
+	}
+	var states []surveys.State
+	for _, word := range c.query.words("state") {
+		states = append(states, surveys.State(word))
+	}
+	rows, err := s.SurveyStore.Surveys(c, states, after, most+1)
+	if err != nil {
+		return reply{}, err
+	}
+	page := SurveyList{Surveys: []SurveySummary{}}
+	if len(rows) > most {
+		rows = rows[:most]
+		page.NextCursor = rows[most-1].Name
+	}
+	for i := range rows {
+		page.Surveys = append(page.Surveys, surveySummary(rows[i]))
+	}
+	return reply{status: http.StatusOK, body: page}, nil
+}
+
+func (s *service) getSurvey(c *call) (reply, error) {
+	v, err := s.survey(c, c.r.PathValue("survey"))
+	if err != nil {
+		return reply{}, err
+	}
+	return reply{status: http.StatusOK, body: surveyView(v)}, nil
+}
+
+func (s *service) takeStep(step surveys.Step) func(*call) (reply, error) {
+	return func(c *call) (reply, error) {
+		have, err := s.survey(c, c.r.PathValue("survey"))
+		if err != nil {
+			return reply{}, err
+		}
+		v, err := s.Surveys.Step(c, have.Name, step)
+		if err != nil {
+			return reply{}, err
+		}
+		return reply{status: http.StatusOK, body: surveyView(v)}, nil
+	}
+}
+
+func (s *service) deleteSurvey(c *call) (reply, error) {
+	v, err := s.survey(c, c.r.PathValue("survey"))
+	if err != nil {
+		return reply{}, err
+	}
+	switch v.State {
+	case surveys.Draft, surveys.Done:
+	case surveys.Stopping:
+		return reply{}, weir.Errorf(weir.CodeConflict, "survey %s is stopping; delete it when it is done", v.Name)
+	default:
+		return reply{}, weir.Errorf(weir.CodeConflict, "survey %s is %s; stop it first, and delete it when it is done", v.Name, v.State)
+	}
+	if err := s.SurveyStore.RemoveSurvey(c, v.ID); err != nil {
+		return reply{}, err
+	}
+	s.Surveys.Changed(v.ID)
+	return reply{status: http.StatusNoContent}, nil
+}
+
+func (s *service) surveyStats(c *call) (reply, error) {
+	v, err := s.survey(c, c.r.PathValue("survey"))
+	if err != nil {
+		return reply{}, err
+	}
+	stats, err := s.Surveys.Stats(c, v)
+	if err != nil {
+		return reply{}, err
+	}
+	return reply{status: http.StatusOK, body: statsView(v, stats)}, nil
+}

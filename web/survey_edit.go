@@ -1,0 +1,243 @@
+package web
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"reflect"
+	"slices"
+
+	"weir"
+	"weir/surveys"
+)
+
+// definition reads the body of a survey, whose schema was checked: what is wrong
+// with it otherwise is added to the mistakes.
+func (s *service) definition(c *call, body map[string]any) SurveyBody {
+	var b SurveyBody
+	raw, err := json.Marshal(body)
+	if err == nil {
+		err = json.Unmarshal(raw, &b)
+	}
+	if err != nil {
+		if len(c.wrong.list) == 0 { // the schema has said what does not fit
+			c.wrong.add("", "type", "is no survey")
+		}
+		return b
+	}
+	if b.Application != nil && b.Application.URL != "" && !webAddress(b.Application.URL) {
+		c.wrong.add("/application/url", "format", "must be an http or https URL with a host and without a password")
+	}
+	if len(c.wrong.list) == 0 {
+		_, wrong := s.Surveys.Check(c, b.Definition)
+		c.wrong.list = append(c.wrong.list, wrong...)
+	}
+	return b
+}
+
+func webAddress(s string) bool {
+	u, err := url.Parse(s)
+	return err == nil && u.Host != "" && u.User == nil && (u.Scheme == "http" || u.Scheme == "https")
+}
+
+func (b SurveyBody) application() surveys.Application {
+	if b.Application == nil {
+		return surveys.Application{}
+	}
+	return surveys.Application{URL: b.Application.URL, Secret: b.Application.Secret}
+}
+
+func (s *service) putSurvey(c *call) (reply, error) {
+	name := c.r.PathValue("survey")
+	if !surveyName.MatchString(name) {
+		c.wrong.add("/survey", "format", "the name in the path must be 1 to 63 characters of a-z, 0-9, dot, underscore and hyphen, and begin with a letter or digit")
+	}
+	b := s.definition(c, c.body)
+	if err := c.refuse(); err != nil {
+		return reply{}, err
+	}
+	have, err := s.SurveyStore.Survey(c, name)
+	switch {
+	case err != nil && weir.CodeOf(err) != weir.CodeNotFound:
+		return reply{}, err
+	case err == nil && !have.Deleting && have.State != surveys.Draft:
+		return reply{}, weir.Errorf(weir.CodeConflict, "survey %s is %s; only a draft can be replaced", name, have.State)
+	}
+	v, created, err := s.SurveyStore.PutSurvey(c, surveys.Survey{
+		Name: name, Title: b.Title, State: surveys.Draft, Definition: b.Definition, Application: b.application(),
+	})
+	if err != nil {
+		return reply{}, err
+	}
+	s.Surveys.Changed(v.ID)
+	out := reply{status: http.StatusOK, body: surveyView(v)}
+	if created {
+		out.status, out.location = http.StatusCreated, "/v1/surveys/"+name
+	}
+	return out, nil
+}
+
+// patchSurvey merges a patch into the body that the survey would be written
+// with, and takes that as a PUT would, apart from what may not change any more.
+func (s *service) patchSurvey(c *call, schema *checker) (reply, error) {
+	have, err := s.survey(c, c.r.PathValue("survey"))
+	if err != nil {
+		return reply{}, err
+	}
+	if v := c.query.number("version"); v != 0 && int64(v) != have.Version {
+		return reply{}, errOtherVersion()
+	}
+	was := SurveyBody{Title: have.Title, Definition: have.Definition}
+	if have.Application != (surveys.Application{}) {
+		was.Application = &ApplicationBody{URL: have.Application.URL, Secret: have.Application.Secret}
+	}
+	before, err := document(was)
+	if err != nil {
+		return reply{}, err
+	}
+	for name := range c.body {
+		if schema.properties[name] == nil {
+			c.wrong.add("/"+token(name), "unknown", "there is no such field")
+			delete(c.body, name)
+		}
+	}
+	after, _ := merged(before, c.body).(map[string]any)
+	schema.check(after, "", &c.wrong)
+	is := s.definition(c, after)
+	if err := c.refuse(); err != nil {
+		return reply{}, err
+	}
+	if after, err = document(is); err != nil {
+		return reply{}, err
+	}
+	if err := frozen(have.State, before, after); err != nil {
+		return reply{}, err
+	}
+	if !reflect.DeepEqual(before["schedule"], after["schedule"]) {
+		s.staysOpen(c, have.State, is.Definition)
+	}
+	if err := c.refuse(); err != nil {
+		return reply{}, err
+	}
+	if reflect.DeepEqual(before, after) {
+		return reply{status: http.StatusOK, body: surveyView(have)}, nil
+	}
+	next := have
+	next.Title, next.Definition, next.Application = is.Title, is.Definition, is.application()
+	stored, err := s.SurveyStore.UpdateSurvey(c, next)
+	if weir.CodeOf(err) == weir.CodeConflict {
+		return reply{}, errOtherVersion()
+	}
+	if err != nil {
+		return reply{}, err
+	}
+	s.Surveys.Changed(stored.ID)
+	return reply{status: http.StatusOK, body: surveyView(stored)}, nil
+}
+
+// staysOpen refuses a schedule that would end, by a slip in a date, a survey that
+// was launched: everybody in it would be canceled at once.
+func (s *service) staysOpen(c *call, state surveys.State, d surveys.Definition) {
+	schedule, _ := d.Schedule.Compile()
+	if schedule == nil || state != surveys.Running && state != surveys.Paused {
+		return
+	}
+	for _, f := range schedule.CheckAhead(s.Now()) {
+		c.wrong.add("/schedule"+f.Pointer, f.Code, "%s; to end the survey, :stop it", f.Detail)
+	}
+}
+
+func errOtherVersion() error {
+	return weir.Errorf(weir.CodeConflict, "the survey was changed meanwhile; read it and decide anew")
+}
+
+// document is a value as JSON decoding yields it.
+func document(v any) (map[string]any, error) {
+	var out map[string]any
+	raw, err := json.Marshal(v)
+	if err == nil {
+		err = json.Unmarshal(raw, &out)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("web: a stored survey as JSON: %w", err)
+	}
+	return out, nil
+}
+
+// merged is a document after a merge patch (RFC 7396). It changes neither.
+func merged(doc, patch any) any {
+	p, ok := patch.(map[string]any)
+	if !ok {
+		return patch
+	}
+	was, _ := doc.(map[string]any)
+	out := make(map[string]any, len(was))
+	for name, v := range was {
+		out[name] = v
+	}
+	for name, v := range p {
+		if v == nil {
+			delete(out, name)
+		} else {
+			out[name] = merged(out[name], v)
+		}
+	}
+	return out
+}
+
+// frozen refuses changes that a survey cannot take in its state, and names the
+// fields: what respondents are asked, and over what, is settled by its launch.
+func frozen(state surveys.State, was, is map[string]any) error {
+	if state == surveys.Draft {
+		return nil
+	}
+	over := state != surveys.Running && state != surveys.Paused
+	out := &weir.Error{Code: weir.CodeConflict, Message: fmt.Sprintf("the survey is %s; this cannot change any more", state)}
+	both := maps.Clone(was)
+	maps.Copy(both, is)
+	for _, name := range slices.Sorted(maps.Keys(both)) {
+		a, b := was[name], is[name]
+		detail := "may change only in a draft"
+		switch {
+		case name == "title", name == "application":
+			continue
+		case over:
+			detail = "may not change when the survey is over"
+		case name == "modes":
+			a, b, detail = without(a, "retries"), without(b, "retries"), detail+", apart from the retries"
+		case name == "quotas":
+			a, b, detail = without(a, "quota"), without(b, "quota"), detail+", apart from the numbers"
+		case name != "arms" && name != "questionnaires" && name != "region":
+			continue
+		}
+		if !reflect.DeepEqual(a, b) {
+			out.Fields = append(out.Fields, weir.FieldError{Pointer: "/" + name, Code: "conflict", Detail: detail})
+		}
+	}
+	if len(out.Fields) > 0 {
+		return out
+	}
+	return nil
+}
+
+// without is a list or an object of objects that lack a member.
+func without(v any, member string) any {
+	switch v := v.(type) {
+	case []any:
+		out := make([]any, 0, len(v))
+		for _, e := range v {
+			out = append(out, merged(e, map[string]any{member: nil}))
+		}
+		return out
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for name, e := range v {
+			out[name] = merged(e, map[string]any{member: nil})
+		}
+		return out
+	default:
+		return nil
+	}
+}

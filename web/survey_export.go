@@ -1,0 +1,287 @@
+package web
+
+import (
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"log/slog"
+	"maps"
+	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
+	"time"
+
+	"weir/surveys"
+)
+
+// The columns of results that every survey has. Those of attributes follow, in
+// order, and last other, with whatever found no column.
+func resultColumns() []string {
+	return []string{
+		"id", "phone", "status", "disposition", "arm", "questionnaire", "mode", "attempts_ivr", "attempts_sms", "attempts_mobileweb", "attempts_cati",
+		"bucket", "counted", "added_at", "started_at", "finished_at",
+	}
+}
+
+func logColumns() []string {
+	return []string{"id", "at", "respondent", "event", "mode", "channel", "attempt", "outcome", "from", "to"}
+}
+
+const otherColumn = "other_attributes"
+
+// download is one CSV file under way.
+type download struct {
+	*service
+	c    *call
+	pace *pace
+	out  *csv.Writer
+}
+
+// download begins a file. The head is not written before the first row is, so
+// that until then an error is a problem like any other.
+func (s *service) download(c *call, w http.ResponseWriter, name string) *download {
+	p := newPace(w)
+	p.read()
+	w.Header().Set("Content-Disposition", `attachment; filename="`+name+`.csv"`)
+	return &download{service: s, c: c, pace: p, out: csv.NewWriter(p)}
+}
+
+// refuse gives an error as the answer.
+func (d *download) refuse(err error) error {
+	d.pace.out.Header().Del("Content-Disposition")
+	return err
+}
+
+func (d *download) row(cells []string) {
+	for i := range cells {
+		cells[i] = guarded(cells[i])
+	}
+	_ = d.out.Write(cells) // the writer remembers its error
+}
+
+// breakOff ends the connection: a file that ends early must not look like one
+// that is whole.
+func (d *download) breakOff(err error) {
+	d.Logger.WarnContext(d.c, "a download broke off", slog.Any("error", err))
+	panic(http.ErrAbortHandler)
+}
+
+// plainNumber is what a spreadsheet reads as a number, whatever its sign.
+var plainNumber = regexp.MustCompile(`^[+-]?[0-9]+(\.[0-9]+)?$`)
+
+// guarded keeps a spreadsheet from taking a text for a formula: it gets an
+// apostrophe in front. Numbers, phone numbers among them, stay as they are.
+func guarded(cell string) string {
+	if cell == "" {
+		return cell
+	}
+	switch cell[0] {
+	case '=', '+', '-', '@', '\t', '\r':
+		if !plainNumber.MatchString(cell) {
+			return "'" + cell
+		}
+	}
+	return cell
+}
+
+// results writes one row for each respondent. Which attributes there are is
+// found out first, in a pass of its own; of more than MaxAttributes, and of those
+// that turn up in the meantime, the rest goes into one column as JSON.
+func (s *service) results(c *call, w http.ResponseWriter) error {
+	ctx, cancel := brief(c)
+	defer cancel()
+	v, err := s.survey(ctx, c.r.PathValue("survey"))
+	if err != nil {
+		return err
+	}
+	f, err := respondentFilter(c, v)
+	if err != nil {
+		return err
+	}
+	leave, err := s.seat(c)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	d := s.download(c, w, v.Name+"-results")
+	names, err := d.attributes(f)
+	if err != nil {
+		return d.refuse(err)
+	}
+	w.Header().Set("Content-Type", csvType+"; charset=utf-8")
+	d.row(resultHeader(names))
+	how := courseOf(v)
+	err = d.pages(f, func(r *surveys.Respondent) { d.row(resultRow(c.respondent(how, r), r, names)) })
+	if err != nil {
+		d.breakOff(err)
+	}
+	return nil
+}
+
+// attributes are the names of the attributes that respondents have: the first
+// MaxAttributes that turn up, in order.
+func (d *download) attributes(f surveys.Filter) ([]string, error) {
+	known := map[string]bool{}
+	err := d.pages(f, func(r *surveys.Respondent) {
+		for _, name := range slices.Sorted(maps.Keys(r.Attributes)) {
+			if len(known) < surveys.MaxAttributes {
+				known[name] = true
+			}
+		}
+	})
+	return slices.Sorted(maps.Keys(known)), err
+}
+
+// pages reads all respondents of a filter, as many at a time as memory may hold,
+// and passes on what was written after each page.
+func (d *download) pages(f surveys.Filter, each func(*surveys.Respondent)) error {
+	f.Limit = pageRows
+	for {
+		if err := d.goesOn(); err != nil {
+			return err
+		}
+		ctx, cancel := brief(d.c)
+		rows, next, err := d.SurveyStore.Respondents(ctx, f)
+		cancel()
+		if err != nil {
+			return err
+		}
+		size := 1
+		for i := range rows {
+			for name, value := range rows[i].Attributes {
+				size += len(name) + len(value)
+			}
+			each(&rows[i])
+		}
+		if d.out.Flush(); d.out.Error() != nil {
+			return d.out.Error()
+		}
+		if next == 0 {
+			return nil
+		}
+		f.After = next
+		f.Limit = min(pageRows, max(pageRows/100, f.Limit*2*pageBytes/size))
+	}
+}
+
+func (d *download) goesOn() error {
+	if d.Draining() {
+		return errDraining()
+	}
+	if !d.c.who.stays() {
+		return errUnauthorised()
+	}
+	return d.c.Err()
+}
+
+func resultHeader(names []string) []string {
+	out := resultColumns()
+	for _, name := range names {
+		if slices.Contains(resultColumns(), name) || name == otherColumn {
+			name = "attributes." + name
+		}
+		out = append(out, name)
+	}
+	return append(out, otherColumn)
+}
+
+func resultRow(v RespondentView, r *surveys.Respondent, names []string) []string {
+	arm, bucket := "", ""
+	if v.Arm != nil {
+		arm = strconv.Itoa(*v.Arm)
+	}
+	if v.Bucket != nil {
+		bucket = strconv.Itoa(*v.Bucket)
+	}
+	out := []string{
+		v.ID, v.Phone, string(v.Status), string(v.Disposition), arm, v.Questionnaire, string(v.Mode),
+		strconv.Itoa(v.Attempts.IVR), strconv.Itoa(v.Attempts.SMS), strconv.Itoa(v.Attempts.MobileWeb), strconv.Itoa(v.Attempts.CATI),
+		bucket, strconv.FormatBool(v.Counted), moment(r.Added), moment(r.Started), moment(r.Finished),
+	}
+	for _, name := range names {
+		out = append(out, v.Attributes[name])
+	}
+	return append(out, others(v.Attributes, names))
+}
+
+// others are the attributes that have no column, as JSON.
+func others(attributes map[string]string, names []string) string {
+	rest := maps.Clone(attributes)
+	for _, name := range names {
+		delete(rest, name)
+	}
+	if len(rest) == 0 {
+		return ""
+	}
+	raw, _ := json.Marshal(rest) // texts cannot fail
+	return string(raw)
+}
+
+// moment shows an instant; one that has not come is empty.
+func moment(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339Nano)
+}
+
+// surveyLog writes what happened in a survey, oldest first.
+func (s *service) surveyLog(c *call, w http.ResponseWriter) error {
+	ctx, cancel := brief(c)
+	defer cancel()
+	v, err := s.survey(ctx, c.r.PathValue("survey"))
+	if err != nil {
+		return err
+	}
+	leave, err := s.seat(c)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	d := s.download(c, w, v.Name+"-log")
+	after := int64(c.query.number("after"))
+	rows, err := d.entries(c, v.ID, after)
+	if err != nil {
+		return d.refuse(err)
+	}
+	w.Header().Set("Content-Type", csvType+"; charset=utf-8")
+	d.row(logColumns())
+	for len(rows) > 0 {
+		for i := range rows {
+			d.row(logRow(&rows[i]))
+		}
+		if d.out.Flush(); d.out.Error() != nil {
+			d.breakOff(d.out.Error())
+		}
+		if rows, err = d.entries(c, v.ID, rows[len(rows)-1].ID); err != nil {
+			d.breakOff(err)
+		}
+	}
+	d.out.Flush() // the head of a log without entries
+	return nil
+}
+
+func (d *download) entries(ctx context.Context, survey, after int64) ([]surveys.Entry, error) {
+	if err := d.goesOn(); err != nil {
+		return nil, err
+	}
+	ctx, cancel := brief(ctx)
+	defer cancel()
+	return d.SurveyStore.Log(ctx, survey, after, pageRows)
+}
+
+func logRow(e *surveys.Entry) []string {
+	attempt := ""
+	if e.Attempt > 0 {
+		attempt = strconv.Itoa(e.Attempt)
+	}
+	who := ""
+	if e.Respondent != 0 {
+		who = e.Respondent.String()
+	}
+	return []string{
+		strconv.FormatInt(e.ID, 10), moment(e.At), who, e.Event, string(e.Mode), e.Channel, attempt,
+		string(e.Outcome), string(e.From), string(e.To),
+	}
+}

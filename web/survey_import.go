@@ -1,0 +1,380 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"mime"
+	"net/http"
+	"strings"
+	"time"
+
+	"weir"
+	"weir/surveys"
+)
+
+const (
+	csvType    = "text/csv"
+	ndjsonType = "application/x-ndjson"
+	// mostRejected ends an import that is no file of respondents.
+	mostRejected = 1_000_000
+	// storeTime is how long rows of a slow client wait for others.
+	storeTime = 10 * time.Second
+)
+
+const errHasNumber = "the survey has this number already, or it stands in a row before"
+
+// postRespondents adds respondents: a few as JSON, or a file of any length row
+// by row.
+func (s *service) postRespondents(c *call, w http.ResponseWriter, rt *route) error {
+	ctx, cancel := brief(c)
+	defer cancel()
+	v, err := s.survey(ctx, c.r.PathValue("survey"))
+	if err == nil {
+		err = takesRespondents(v)
+	}
+	if err != nil {
+		ignore(c.r.Body)
+		return err
+	}
+	format, encoding, err := formatOf(c.r, rt)
+	if err != nil {
+		ignore(c.r.Body)
+		return err
+	}
+	if format == "" {
+		return s.importJSON(&call{Context: ctx, r: c.r, query: c.query}, w, v, rt)
+	}
+	if given := c.query.text("encoding"); given != "" {
+		encoding = given
+	}
+	return s.importRows(c, w, v, format, encoding)
+}
+
+// takesRespondents refuses respondents of a survey that ends.
+func takesRespondents(v surveys.Survey) error {
+	if v.Deleting || v.State == surveys.Stopping || v.State == surveys.Done {
+		return weir.Errorf(weir.CodeConflict, "survey %s is %s and takes no respondents", v.Name, v.State)
+	}
+	return nil
+}
+
+// formatOf reads the content type; the format of JSON is empty.
+func formatOf(r *http.Request, rt *route) (_ surveys.Format, encoding string, err error) {
+	got, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	compression := r.Header.Get("Content-Encoding")
+	known := compression == "" || strings.EqualFold(compression, "identity")
+	switch {
+	case err == nil && known && got == csvType:
+		return surveys.CSV, params["charset"], nil
+	case err == nil && known && got == ndjsonType:
+		return surveys.NDJSON, params["charset"], nil
+	case err == nil && got == jsonType:
+		return "", "", nil // readJSON says what is wrong with it
+	}
+	return "", "", weir.Errorf(weir.CodeContentType, "send the body as %s, not compressed", strings.Join(append([]string{jsonType}, rt.uploads...), ", "))
+}
+
+// loading is one import under way.
+type loading struct {
+	*service
+	survey   surveys.Survey
+	imp      int64 // 0: rows are visible at once
+	strict   bool  // nothing is loaded if any row is bad
+	distinct bool  // a number twice is a bad row
+	rows     []surveys.Row
+	size     int
+	line     int // of the row that was read last
+	stored   time.Time
+	told     ImportView
+	bad      spool
+}
+
+func (s *service) importRows(c *call, w http.ResponseWriter, v surveys.Survey, format surveys.Format, encoding string) error {
+	if c.r.ContentLength > s.MostImport {
+		ignore(c.r.Body)
+		return broken(&http.MaxBytesError{Limit: s.MostImport})
+	}
+	leave, err := s.seat(c)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	l := &loading{
+		service: s, survey: v, bad: spool{folder: s.TempDir},
+		strict: c.query.text("on_error") != "skip", distinct: c.query.text("duplicates") == "error",
+	}
+	defer l.bad.close()
+	p := newPace(w)
+	p.reading()
+	rows, err := surveys.NewReader(arriving{http.MaxBytesReader(w, c.r.Body, s.MostImport), p}, format, encoding, v.Definition.Region)
+	if err != nil {
+		err = broken(err)
+	} else {
+		err = l.load(c, rows, p)
+	}
+	if l.told.Added > 0 {
+		s.Surveys.Changed(v.ID)
+	}
+	if err != nil {
+		p.moved = time.Time{} // time for what is ignored, however lately a row came
+		p.reading()
+		ignore(c.r.Body)
+	}
+	return l.answer(w, p, err)
+}
+
+// load reads to the end, and makes what was read visible or takes it back.
+func (l *loading) load(ctx context.Context, rows *surveys.Reader, p *pace) error {
+	if err := l.begin(ctx); err != nil {
+		return err
+	}
+	// The request's context ends when reading fails, before the rows that came
+	// have all been read: what is stored does not depend on it.
+	ctx = context.WithoutCancel(ctx)
+	err := l.read(ctx, rows, p)
+	if err == nil {
+		p.read()
+		if err = l.flush(ctx); err == nil {
+			err = l.commit(ctx)
+		}
+	} else if !l.strict && len(l.rows) > 0 {
+		_ = l.flush(ctx) // how far it came is told; err says why it came no further
+	}
+	if err != nil && l.imp != 0 {
+		l.abort(ctx)
+	}
+	return err
+}
+
+func (l *loading) begin(ctx context.Context) (err error) {
+	if !l.strict {
+		return nil
+	}
+	ctx, cancel := brief(ctx)
+	defer cancel()
+	l.imp, err = l.SurveyStore.BeginImport(ctx, l.survey.ID)
+	return err
+}
+
+// read reads rows and stores them in batches. The last batch is left.
+func (l *loading) read(ctx context.Context, rows *surveys.Reader, p *pace) error {
+	l.stored = time.Now()
+	for end := l.stored.Add(transferTime); ; {
+		p.reading()
+		row, err := rows.Next()
+		if p.moved.After(end) {
+			return &malformed{"the import took longer than " + transferTime.String()}
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if bad, ok := errors.AsType[*surveys.RowError](err); ok {
+			if l.line, err = bad.Line, l.reject(*bad); err != nil {
+				return err
+			}
+			continue
+		}
+		if err != nil {
+			return broken(err)
+		}
+		l.line = row.Line
+		l.rows = append(l.rows, row)
+		for name, value := range row.Attributes {
+			l.size += len(name) + len(value)
+		}
+		if len(l.rows) == pageRows || l.size > pageBytes || p.moved.Sub(l.stored) > storeTime {
+			if err := l.flush(ctx); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func (l *loading) reject(bad surveys.RowError) error {
+	if l.told.Rejected++; l.told.Rejected > mostRejected {
+		return weir.Errorf(weir.CodeInvalid, "more than %d rows are bad; is this a file of respondents?", mostRejected)
+	}
+	return l.bad.add(bad)
+}
+
+// flush stores the rows that were read. The survey is read anew: meanwhile it
+// may have come to its end, or have other quotas.
+func (l *loading) flush(ctx context.Context) error {
+	rows := l.rows
+	l.rows, l.size, l.stored = l.rows[:0], 0, time.Now()
+	doomed := l.strict && l.told.Rejected > 0 && !l.distinct
+	if len(rows) == 0 || doomed {
+		l.told.LastLine = l.line
+		return nil
+	}
+	if l.Draining() {
+		return errDraining()
+	}
+	ctx, cancel := brief(ctx)
+	defer cancel()
+	v, err := l.SurveyStore.SurveyByID(ctx, l.survey.ID)
+	if err == nil {
+		err = takesRespondents(v)
+	}
+	if err != nil {
+		return err
+	}
+	if rows, err = l.complete(v, rows); err != nil {
+		return err
+	}
+	added, err := l.SurveyStore.Add(ctx, v.ID, l.imp, l.respondents(v, rows))
+	if err == nil {
+		err = l.count(rows, added)
+	}
+	if err == nil {
+		l.told.LastLine = l.line
+	}
+	return err
+}
+
+// complete leaves out rows without which a survey that was launched can do: the
+// launch would have been refused because of them.
+func (l *loading) complete(v surveys.Survey, rows []surveys.Row) ([]surveys.Row, error) {
+	lacks := lackingIn(v)
+	out := rows[:0]
+	for _, row := range rows {
+		names := lacks(row.Attributes)
+		if len(names) == 0 {
+			out = append(out, row)
+			continue
+		}
+		if err := l.reject(surveys.RowError{Line: row.Line, Column: names[0], Reason: errLacks(names[0])}); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// lackingIn finds the attributes that a survey's content speaks of and a
+// respondent does not have. A draft may yet say something else.
+func lackingIn(v surveys.Survey) func(attributes map[string]string) []string {
+	if v.State != surveys.Draft {
+		if plan, _ := v.Definition.Compile(surveys.Defaults{}); plan != nil {
+			return plan.Lacking
+		}
+	}
+	return func(map[string]string) []string { return nil }
+}
+
+func errLacks(name string) string {
+	return fmt.Sprintf("the content of the survey, which was launched, says {{%s}}, and the respondent has no %s", name, name)
+}
+
+// count takes what became of rows.
+func (l *loading) count(rows []surveys.Row, added []surveys.Added) error {
+	unsure := false
+	for i, a := range added {
+		unsure = unsure || a.Unsure
+		if !a.Duplicate {
+			l.told.Added++
+			continue
+		}
+		l.told.Duplicates++
+		if l.distinct {
+			if err := l.reject(surveys.RowError{Line: rows[i].Line, Column: "phone", Reason: errHasNumber}); err != nil {
+				return err
+			}
+		}
+	}
+	if unsure {
+		return errUnsure()
+	}
+	return nil
+}
+
+// errUnsure refuses to call a number a duplicate that the survey may lose again.
+func errUnsure() error {
+	return weir.Errorf(weir.CodeConflict, "another import, which is under way or being taken back, has some of these numbers; load them again when it is over, in a few minutes")
+}
+
+func (l *loading) respondents(v surveys.Survey, rows []surveys.Row) []surveys.Respondent {
+	now := l.Now().UTC()
+	out := make([]surveys.Respondent, 0, len(rows))
+	for _, row := range rows {
+		out = append(out, surveys.Respondent{
+			Survey: v.ID, Phone: row.Phone, Attributes: row.Attributes,
+			Bucket: v.Definition.Quotas.Of(row.Attributes), Progress: surveys.Fresh(), Added: now,
+		})
+	}
+	return out
+}
+
+// commit makes a strict import visible if no row was bad.
+func (l *loading) commit(ctx context.Context) error {
+	if !l.strict {
+		return nil
+	}
+	if l.told.Rejected > 0 {
+		return weir.Errorf(weir.CodeInvalid, "%d rows are bad; nothing was loaded", l.told.Rejected)
+	}
+	ctx, cancel := context.WithTimeout(ctx, transferTime)
+	defer cancel()
+	v, err := l.SurveyStore.SurveyByID(ctx, l.survey.ID)
+	if err == nil && v.State != l.survey.State && l.survey.State == surveys.Draft {
+		err = weir.Errorf(weir.CodeConflict, "survey %s was launched meanwhile, without a look at these rows; load them again", v.Name)
+	}
+	if err != nil {
+		return err
+	}
+	imp := l.imp
+	l.imp = 0 // whatever comes of it, it is not to be taken back
+	return l.SurveyStore.CommitImport(ctx, l.survey.ID, imp)
+}
+
+// abort takes a strict import back. What it does not get done is swept later.
+func (l *loading) abort(ctx context.Context) {
+	ctx, cancel := brief(context.WithoutCancel(ctx))
+	defer cancel()
+	l.told.Added, l.told.LastLine = 0, 0
+	if err := l.SurveyStore.AbortImport(ctx, l.survey.ID, l.imp); err != nil {
+		l.Logger.WarnContext(ctx, "an import that was given up stays until it is swept", slog.Any("error", err))
+	}
+}
+
+// answer tells what came of it, with every bad row.
+func (l *loading) answer(w http.ResponseWriter, p *pace, err error) error {
+	if err != nil && l.line == 0 {
+		return err
+	}
+	l.told.Errors = []surveys.RowError{}
+	if err == nil {
+		l.told.LastLine = 0
+	}
+	raw, failed := json.Marshal(l.told)
+	if failed != nil {
+		return failed
+	}
+	head, tail := string(raw[:len(raw)-len("]}")]), "]}\n"
+	p.writing()
+	if err == nil {
+		w.Header().Set("Content-Type", jsonType)
+		w.WriteHeader(http.StatusOK)
+	} else {
+		problem, failed := json.Marshal(problemHead(w, err))
+		if failed != nil {
+			return failed
+		}
+		head, tail = string(problem[:len(problem)-1])+`,"import":`+head, "]}}\n"
+	}
+	_, failed = io.WriteString(p, head)
+	if failed == nil {
+		failed = l.bad.copyTo(p)
+	}
+	if failed == nil {
+		_, failed = io.WriteString(p, tail)
+	}
+	if failed != nil {
+		l.Logger.InfoContext(context.Background(), "the answer to an import broke off", slog.Any("error", failed))
+		panic(http.ErrAbortHandler) // half an answer must not look like a whole one
+	}
+	return nil
+}

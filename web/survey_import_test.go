@@ -1,0 +1,252 @@
+package web_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"unicode/utf16"
+
+	"github.com/google/go-cmp/cmp"
+
+	"weir"
+	"weir/surveys"
+	"weir/web"
+)
+
+const importPath = "/v1/surveys/s1/respondents"
+
+// load sends a file.
+func (r *rig) load(query, contentType, body string) got {
+	r.t.Helper()
+	return r.do("POST", importPath+query, body, "Content-Type", contentType)
+}
+
+// importOf is what an answer says of an import, whether it came to its end or
+// not; nil if it says nothing.
+func importOf(t *testing.T, g got) *web.ImportView {
+	t.Helper()
+	if g.status == 200 {
+		v := into[web.ImportView](t, g, 200)
+		return &v
+	}
+	var p web.ImportProblem
+	if err := json.Unmarshal([]byte(g.body), &p); err != nil {
+		t.Fatalf("%v: %s", err, g.body)
+	}
+	return p.Import
+}
+
+func TestRespondentsAreAddedAsJSON(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.put("s1", `"region":"MX",`)
+	g := r.do("POST", importPath, `{"respondents":[{"phone":"55 0000 0000","attributes":{"age":34,"first_name":" Ana ","none":null}},{"phone":"+525500000001"},{"phone":"+52 55 0000 0000"}]}`)
+	want := web.ImportView{Added: 2, Duplicates: 1, Respondents: []web.AddedView{{ID: "r1"}, {ID: "r2"}, {ID: "r1", Duplicate: true}}, Errors: []surveys.RowError{}}
+	if d := cmp.Diff(want, into[web.ImportView](t, g, 200)); d != "" {
+		t.Error(d)
+	}
+	p := r.people.respondents
+	if len(p) != 2 || p[0].Phone != phoneNumber(0) || p[0].Bucket != 1 || p[1].Bucket != surveys.NoBucket || !cmp.Equal(p[0].Attributes, map[string]string{"age": "34", "first_name": "Ana"}) ||
+		p[0].Progress != surveys.Fresh() || !p[0].Added.Equal(start) || len(r.people.changed) != 2 {
+		t.Errorf("%+v %v", p, r.people.changed)
+	}
+	writes := r.people.writes
+	for body, want := range map[string][]mistake{
+		`{"respondents":[]}`:                 {{"/respondents", "length"}},
+		`{"respondents":[{"phone":"CALL"}]}`: {{"/respondents/0/phone", "format"}},
+		`{"respondents":[{}]}`:               {{"/respondents/0/phone", "required"}},
+		`{"respondents":[{"phone":"5500000009","attributes":{"A b":1,"phone":"x"}}],"colour":1}`: {{"/colour", "unknown"}, {"/respondents/0/attributes/A b", "format"}, {"/respondents/0/attributes/phone", "format"}},
+		`{"respondents":[` + strings.Repeat(`{"phone":"5500000009"},`, 1000) + `{"phone":"x"}]}`: {{"/respondents", "length"}},
+		`[]`: {{"", "type"}},
+	} {
+		g := r.do("POST", importPath, body)
+		if d := cmp.Diff(want, mistakesOf(t, g)); g.status != 422 || d != "" {
+			t.Errorf("%d %s", g.status, d)
+		}
+	}
+	if g := r.do("POST", importPath, `{`); g.status != 400 {
+		t.Errorf("%d", g.status)
+	}
+	g = r.do("POST", importPath+"?duplicates=error", `{"respondents":[{"phone":"5500000009"},{"phone":"5500000000"}]}`)
+	if g.status != 409 || g.problem(t).Errors[0].Pointer != "/respondents/1/phone" || len(r.people.respondents) != 2 || r.people.aborted != 1 {
+		t.Errorf("%d %s", g.status, g.body)
+	}
+	if g := r.do("POST", importPath+"?duplicates=error", `{"respondents":[{"phone":"5500000009"}]}`); g.status != 200 || len(r.people.respondents) != 3 || r.people.writes < writes {
+		t.Errorf("%d %s", g.status, g.body)
+	}
+}
+
+const badRow = "the phone number has characters other than digits, +, space, -, ., / and brackets"
+
+func TestBadRowsAreSkippedOrLetNothingIn(t *testing.T) {
+	t.Parallel()
+	csv := "Phone,First Name,age\n+525500000000,Ana,34\nCANARY,Bo,1\n+525500000001,Cy\n+525500000000,Di,9\n\n+525500000002,Ed,40\n"
+	ndjson := `{"phone":"+525500000000","first_name":"Ana","age":34}` + "\n" + `{"phone":"CANARY"}` + "\n{\n" + `{"phone":"+525500000000"}` + "\n\n" + `{"phone":"+525500000002","age":40}` + "\n"
+	dup := surveys.RowError{Line: 5, Column: "phone", Reason: "the survey has this number already, or it stands in a row before"}
+	for _, tc := range []struct {
+		format, query, body string
+		status              int
+		third               string // what is wrong with the third row
+	}{
+		{"text/csv", "?on_error=skip", csv, 200, "has 2 fields; the header names 3"},
+		{"text/csv; charset=utf-8", "?on_error=skip&duplicates=error", csv, 200, "has 2 fields; the header names 3"},
+		{"text/csv", "", csv, 422, "has 2 fields; the header names 3"},
+		{"text/csv", "?on_error=none&duplicates=error", csv, 422, "has 2 fields; the header names 3"},
+		{"application/x-ndjson", "?on_error=skip", ndjson, 200, "is not one JSON object"},
+		{"application/x-ndjson", "?on_error=none", ndjson, 422, "is not one JSON object"},
+	} {
+		t.Run(tc.format+tc.query, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			r.put("s1", "")
+			g := r.load(tc.query, tc.format, tc.body)
+			v := importOf(t, g)
+			first := 3
+			if tc.format == "application/x-ndjson" {
+				first = 2
+			}
+			want := web.ImportView{Rejected: 2, Errors: []surveys.RowError{{Line: first, Column: "phone", Reason: badRow}, {Line: first + 1, Reason: tc.third}}}
+			strict, distinct := tc.status == 422, strings.Contains(tc.query, "duplicates=error")
+			if !strict || distinct {
+				want.Duplicates = 1
+			}
+			if distinct {
+				want.Rejected, want.Errors = 3, append(want.Errors, dup)
+			}
+			if !strict {
+				want.Added = 2
+			}
+			if d := cmp.Diff(&want, v); g.status != tc.status || d != "" {
+				t.Errorf("%d %s", g.status, d)
+			}
+			if len(r.people.respondents) != want.Added || strings.Contains(g.body, "CANARY") || (r.people.aborted > 0) != strict || len(r.people.changed) != min(2, 1+want.Added) {
+				t.Errorf("%+v, aborted %d, told %v", r.people.respondents, r.people.aborted, r.people.changed)
+			}
+			if strict && (g.problem(t).Code != weir.CodeInvalid || !strings.Contains(g.problem(t).Detail, "nothing was loaded")) {
+				t.Error(g.body)
+			}
+			if !strict && (r.people.respondents[0].Bucket != 1 || r.people.respondents[0].Attributes["first_name"] != "Ana") {
+				t.Errorf("%+v", r.people.respondents[0])
+			}
+		})
+	}
+}
+
+func TestGoodFileIsLoadedWhole(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.put("s1", "")
+	for i, state := range []surveys.State{surveys.Draft, surveys.Running, surveys.Paused} {
+		r.stands("s1", state)
+		v := into[web.ImportView](t, r.load("", "text/csv", "phone,first_name\n"+phoneNumber(i)+",Ana\n"), 200)
+		if v.Added != 1 || len(r.people.respondents) != i+1 {
+			t.Errorf("%+v", v)
+		}
+	}
+	for _, state := range []surveys.State{surveys.Stopping, surveys.Done} {
+		r.stands("s1", state)
+		if g := r.load("", "text/csv", "phone\n"+phoneNumber(9)+"\n"); g.status != 409 {
+			t.Errorf("%s: %d", state, g.status)
+		}
+		if g := r.do("POST", importPath, `{"respondents":[{"phone":"+525500000009"}]}`); g.status != 409 {
+			t.Errorf("%s: %d", state, g.status)
+		}
+	}
+	if g := r.do("POST", "/v1/surveys/nobody/respondents", "phone\n", "Content-Type", "text/csv"); g.status != 404 {
+		t.Errorf("%d", g.status)
+	}
+	for _, contentType := range []string{"", "text/plain", "text/csv; charset"} {
+		if g := r.load("", contentType, "phone\n"); g.status != 415 && g.status != 409 {
+			t.Errorf("%q: %d", contentType, g.status)
+		}
+	}
+}
+
+// utf16File is a text as UTF-16 with its mark.
+func utf16File(s string) string {
+	out := []byte{0xFF, 0xFE}
+	for _, u := range utf16.Encode([]rune(s)) {
+		out = append(out, byte(u), byte(u>>8))
+	}
+	return string(out)
+}
+
+func TestBrokenFiles(t *testing.T) {
+	t.Parallel()
+	good := "+525500000000"
+	for name, tc := range map[string]struct {
+		query, contentType, body string
+		header                   []string
+		status                   int
+		detail                   string // part of what is said
+		line                     int    // of the bad row; 0: the file as a whole
+		added                    int    // with on_error=skip
+	}{
+		"empty":                  {body: "", status: 422, detail: "the file is empty"},
+		"only a mark":            {body: "\uFEFF", status: 422, detail: "the file is empty"},
+		"empty NDJSON":           {contentType: "application/x-ndjson", status: 422, detail: "the file is empty"},
+		"no column phone":        {body: "number\n" + good + "\n", status: 422, detail: "one of them phone"},
+		"no header":              {body: good + ",Ana\n", status: 422, detail: "column 1"},
+		"column twice":           {body: "phone,age,age\n", status: 422, detail: "age is there twice"},
+		"reserved column":        {body: "phone,mode\n", status: 422, detail: "templates know already"},
+		"header of 10 MB":        {body: strings.Repeat("x", 10<<20), status: 422, detail: "longer than"},
+		"UTF-16 without mark":    {body: utf16File("phone\n" + good + "\n")[2:], status: 422, detail: "UTF-16"},
+		"encoding that is none":  {query: "&encoding=klingon", body: "phone\n", status: 422, detail: "mistakes"},
+		"charset that is none":   {contentType: "text/csv; charset=klingon", body: "phone\n", status: 422, detail: "klingon"},
+		"compressed":             {body: "phone\n", header: []string{"Content-Encoding", "gzip"}, status: 415, detail: "not compressed"},
+		"quote that stays open":  {body: "phone,a\n" + good + ",\"x\n+525500000001,y\n", status: 422, line: 2, detail: "not closed", added: 1},
+		"text after a quote":     {body: "phone,a\n" + good + ",\"x\"y\n+525500000001,y\n", status: 422, line: 2, detail: "closing quote", added: 1},
+		"quote in a field":       {body: "phone,a\n" + good + ",x\"y\"\n", status: 422, line: 2, detail: "quote in a field"},
+		"bytes that are no text": {body: "phone,a\n" + good + ",\xE9\n+525500000001,y\n", status: 422, line: 2, detail: "no characters", added: 1},
+		"NUL":                    {body: "phone,a\n" + good + ",\x00\n", status: 422, line: 2, detail: "NUL"},
+		"line of 10 MB":          {body: "phone,a\n" + good + "," + strings.Repeat("x", 10<<20) + "\n+525500000001,y\n", status: 422, line: 2, detail: "longer than", added: 1},
+		"NDJSON line of 10 MB":   {contentType: "application/x-ndjson", body: `{"phone":"` + strings.Repeat("1", 10<<20) + "\"}\n", status: 422, line: 1, detail: "longer than"},
+		"as spreadsheets do":     {body: "phone\n5.2E+11\n", status: 422, line: 2, detail: "format the column as text"},
+		"object in an object":    {contentType: "application/x-ndjson", body: `{"phone":"+525500000000","a":{}}`, status: 422, line: 1, detail: "must be a text"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, mode := range []string{"none", "skip"} {
+				r := newRig(t)
+				r.put("s1", "")
+				contentType := tc.contentType
+				if contentType == "" {
+					contentType = "text/csv"
+				}
+				g := r.do("POST", importPath+"?on_error="+mode+tc.query, tc.body, append([]string{"Content-Type", contentType}, tc.header...)...)
+				want, added := tc.status, 0
+				if mode == "skip" && tc.line > 0 {
+					want, added = 200, tc.added
+				}
+				v := importOf(t, g)
+				if g.status != want || len(r.people.respondents) != added {
+					t.Errorf("%s: %d, %d added: %s", mode, g.status, len(r.people.respondents), g.body[:min(400, len(g.body))])
+				}
+				if tc.line == 0 && (v != nil || !strings.Contains(g.problem(t).Detail, tc.detail)) {
+					t.Errorf("%s: %s", mode, g.body)
+				}
+				if tc.line > 0 && (v == nil || v.Errors[0].Line != tc.line || !strings.Contains(v.Errors[0].Reason, tc.detail)) {
+					t.Errorf("%s: %+v", mode, v)
+				}
+			}
+		})
+	}
+}
+
+func TestEncodings(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.put("s1", "")
+	for i, tc := range []struct{ query, contentType, body string }{
+		{"", "text/csv", "\uFEFFphone,name\n+525500000000,José\n"},
+		{"", "text/csv", utf16File("phone,name\r\n+525500000001,José\r\n")},
+		{"?encoding=windows-1252", "text/csv", "phone;name\n+525500000002;Jos\xE9"},
+		{"", "text/csv; charset=iso-8859-1", "phone\tname\n+525500000003\tJos\xE9"},
+		{"?encoding=utf-8", "text/csv; charset=iso-8859-1", "phone,name\n+525500000004,\"José\"\n"},
+	} {
+		g := r.load(tc.query, tc.contentType, tc.body)
+		if v := into[web.ImportView](t, g, 200); v.Added != 1 || len(r.people.respondents) != i+1 || r.people.respondents[i].Attributes["name"] != "José" {
+			t.Errorf("%d. %+v %+v", i, v, r.people.respondents)
+		}
+	}
+}

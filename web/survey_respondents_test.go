@@ -1,0 +1,256 @@
+package web_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"weir"
+	"weir/surveys"
+	"weir/web"
+)
+
+// phoneNumber is a number that is possible in Mexico.
+func phoneNumber(i int) string { return fmt.Sprintf("+5255%08d", i) }
+
+// respondent puts somebody straight into the store.
+func (r *rig) respondent(s int64, change ...func(*surveys.Respondent)) surveys.Respondent {
+	p := surveys.Respondent{
+		Survey: s, ID: surveys.RespondentID(len(r.people.respondents) + 1), Phone: phoneNumber(len(r.people.respondents)),
+		Attributes: map[string]string{"first_name": "Ana"}, Bucket: surveys.NoBucket, Progress: surveys.Fresh(), Added: start,
+	}
+	for _, f := range change {
+		f(&p)
+	}
+	r.people.respondents = append(r.people.respondents, p)
+	return p
+}
+
+func active(p *surveys.Respondent) {
+	p.Status, p.Disposition, p.Started, p.Step, p.Serial = surveys.Active, surveys.Contacted, start.Add(time.Second), 1, 3
+	p.Attempts, p.Bucket, p.Contact = surveys.Counts{SMS: 2, IVR: 1}, 1, weir.Ref{Channel: 3, ID: 9}
+}
+
+func TestRespondentsAreListed(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.put("s1", `"region":"MX",`)
+	for range 3 {
+		r.respondent(1)
+	}
+	r.respondent(1, active)
+	r.respondent(2)
+	ids := func(query string) string {
+		l := into[web.RespondentList](t, r.do("GET", "/v1/surveys/s1/respondents"+query, ""), 200)
+		out := ""
+		for _, p := range l.Respondents {
+			out += p.ID
+		}
+		return out + ">" + l.NextCursor
+	}
+	for query, want := range map[string]string{
+		"": "r1r2r3r4>", "?limit=3": "r1r2r3>r3", "?limit=3&cursor=r3": "r4>", "?status=active": "r4>", "?status=pending,active&limit=1": "r1>r1",
+		"?disposition=interim%20partial": ">", "?phone=%2B525500000001": "r2>", "?phone=+525500000001": "r2>", "?phone=55+0000+0001": "r2>",
+	} {
+		if got := ids(query); got != want {
+			t.Errorf("%s: %s, want %s", query, got, want)
+		}
+	}
+	for _, query := range []string{"?limit=1001", "?status=x", "?cursor=4", "?cursor=r0", "?phone=CALL"} {
+		if g := r.do("GET", "/v1/surveys/s1/respondents"+query, ""); g.status != 422 {
+			t.Errorf("%s: %d", query, g.status)
+		}
+	}
+}
+
+func TestRespondentIsShown(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.put("s1", "")
+	r.respondent(1)
+	p := r.respondent(1, active)
+	v := into[web.RespondentView](t, r.do("GET", "/v1/surveys/s1/respondents/r1", ""), 200)
+	if v.Arm != nil || v.Mode != "" || v.Bucket != nil || v.Contact != "" || v.StartedAt != nil {
+		t.Errorf("%+v", v)
+	}
+	arm, bucket, began := 0, 1, start.Add(time.Second)
+	want := web.RespondentView{
+		ID: "r2", Survey: "s1", Phone: p.Phone, Attributes: p.Attributes, Status: "active", Disposition: "contacted", Arm: &arm, Questionnaire: "main", Mode: "ivr",
+		Attempts: surveys.Counts{SMS: 2, IVR: 1}, Bucket: &bucket, Contact: p.Contact.String(), Serial: 3, AddedAt: start, StartedAt: &began,
+	}
+	if d := cmp.Diff(want, into[web.RespondentView](t, r.do("GET", "/v1/surveys/s1/respondents/r2", ""), 200)); d != "" {
+		t.Error(d)
+	}
+	for _, path := range []string{"s1/respondents/r3", "s1/respondents/3", "s1/respondents/R1", "nobody/respondents/r1"} {
+		if g := r.do("GET", "/v1/surveys/"+path, ""); g.status != 404 {
+			t.Errorf("%s: %d", path, g.status)
+		}
+	}
+}
+
+func TestHearing(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.put("s1", "")
+	r.stands("s1", surveys.Running)
+	p := r.respondent(1, active)
+	ch := r.channel("texts", "texts")
+	old := r.contact(ch, weir.Progress{State: weir.Done}, func(c *weir.Contact) { c.For = weir.Respondent{Survey: 1, ID: 1, Serial: 2} })
+	another := r.contact(ch, weir.Progress{State: weir.Done}, func(c *weir.Contact) { c.For = weir.Respondent{Survey: 1, ID: 2, Serial: 2} })
+	const path = "/v1/surveys/s1/respondents/r1/disposition"
+	for _, tc := range []struct {
+		body string
+		want surveys.Hearing
+	}{
+		{`{}`, surveys.Hearing{}},
+		{`{"disposition":"interim partial","serial":2,"stop":true}`, surveys.Hearing{Disposition: surveys.InterimPartial, Serial: 2, Stop: true}},
+		{`{"contact":"` + p.Contact.String() + `","answers":{"age":34,"ok":true,"q1":" yes ","none":""},"messages":["Thank you"],"key":"k1"}`,
+			surveys.Hearing{Serial: 3, Answers: map[string]string{"age": "34", "ok": "true", "q1": "yes"}, Messages: []string{"Thank you"}, Key: "k1"}},
+		{`{"contact":"` + old.Ref.String() + `"}`, surveys.Hearing{Serial: 2}},
+	} {
+		v := into[web.RespondentView](t, r.do("POST", path, tc.body), 200)
+		if d := cmp.Diff(tc.want, r.people.heard[len(r.people.heard)-1]); d != "" || v.ID != "r1" {
+			t.Errorf("%s: %s", tc.body, d)
+		}
+	}
+	heard := len(r.people.heard)
+	for body, want := range map[string]mistake{
+		`{"disposition":"queued"}`:                           {"/disposition", "enum"},
+		`{"disposition":"registered"}`:                       {"/disposition", "enum"},
+		`{"colour":1}`:                                       {"/colour", "unknown"},
+		`{"serial":4}`:                                       {"/serial", "unknown"},
+		`{"serial":0}`:                                       {"/serial", "range"},
+		`{"contact":"x"}`:                                    {"/contact", "unknown"},
+		`{"contact":"9-9"}`:                                  {"/contact", "unknown"},
+		`{"contact":"` + another.Ref.String() + `"}`:         {"/contact", "unknown"},
+		`{"contact":"` + old.Ref.String() + `","serial":2}`:  {"/serial", "content"},
+		`{"answers":{"Q 1":"x"}}`:                            {"/answers/Q 1", "format"},
+		`{"answers":{"phone":"x"}}`:                          {"/answers/phone", "format"},
+		`{"answers":{"q":{}}}`:                               {"/answers/q", "format"},
+		`{"messages":[]}`:                                    {"/messages", "length"},
+		`{"messages":[" "]}`:                                 {"/messages/0", "length"},
+		`{"messages":["` + strings.Repeat("é", 1601) + `"]}`: {"/messages/0", "length"},
+		`{"messages":["x"],"key":"a\nb"}`:                    {"/key", "format"},
+	} {
+		g := r.do("POST", path, body)
+		if got := mistakesOf(t, g); g.status != 422 || len(got) != 1 || got[0] != want {
+			t.Errorf("%s: %d %v", body, g.status, got)
+		}
+	}
+	for _, err := range []error{surveys.ErrFinal, surveys.ErrDisposition, fmt.Errorf("hear: %w", surveys.ErrFinal)} {
+		r.people.hearError = err
+		if g := r.do("POST", path, `{"disposition":"completed"}`); g.status != 409 || g.problem(t).Code != weir.CodeConflict || len(g.problem(t).Detail) < 20 {
+			t.Errorf("%v: %d %s", err, g.status, g.body)
+		}
+	}
+	r.stands("s1", surveys.Draft)
+	if g := r.do("POST", path, `{}`); g.status != 409 || len(r.people.heard) != heard+3 {
+		t.Errorf("%d, heard %d times", g.status, len(r.people.heard)-heard)
+	}
+}
+
+func TestResults(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.put("s1", "")
+	r.respondent(1, func(p *surveys.Respondent) {
+		p.Attributes = map[string]string{"first_name": `Ana "A", B`, "balance": "-5.5", "note": "=1+1", "status": "@x", "z": "+1 2"}
+	})
+	r.respondent(1, active, func(p *surveys.Respondent) {
+		p.Attributes = map[string]string{"other_attributes": "\tx", "note": "two\nlines"}
+	})
+	g := r.do("GET", "/v1/surveys/s1/results.csv", "")
+	want := `id,phone,status,disposition,arm,questionnaire,mode,attempts_ivr,attempts_sms,attempts_mobileweb,attempts_cati,bucket,counted,added_at,started_at,finished_at,balance,first_name,note,attributes.other_attributes,attributes.status,z,other_attributes
+r1,+525500000000,pending,registered,,,,0,0,0,0,,false,2026-03-01T12:00:00Z,,,-5.5,"Ana ""A"", B",'=1+1,,'@x,'+1 2,
+r2,+525500000001,active,contacted,0,main,ivr,1,2,0,0,1,false,2026-03-01T12:00:00Z,2026-03-01T12:00:01Z,,,,"two
+lines",'	x,,,
+`
+	if d := cmp.Diff(want, g.body); d != "" {
+		t.Error(d)
+	}
+	if g.status != 200 || g.header.Get("Content-Type") != "text/csv; charset=utf-8" || g.header.Get("Content-Disposition") != `attachment; filename="s1-results.csv"` {
+		t.Errorf("%d %v", g.status, g.header)
+	}
+	if g := r.do("GET", "/v1/surveys/s1/results.csv?status=active", ""); strings.Count(g.body, "\nr") != 1 {
+		t.Error(g.body)
+	}
+	if g := r.do("GET", "/v1/surveys/s1/results.csv?status=completed", ""); strings.Count(g.body, "\n") != 1 {
+		t.Error(g.body)
+	}
+	for _, path := range []string{"nobody/results.csv", "nobody/log.csv"} {
+		if g := r.do("GET", "/v1/surveys/"+path, ""); g.status != 404 || g.header.Get("Content-Disposition") != "" {
+			t.Errorf("%d", g.status)
+		}
+	}
+}
+
+func TestResultsOfManyPagesAndAttributes(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.put("s1", "")
+	for i := range 2500 {
+		r.respondent(1, func(p *surveys.Respondent) {
+			p.Attributes = map[string]string{"common": "c", fmt.Sprintf("a%d", i%120): "x"}
+		})
+	}
+	lines := strings.Split(strings.TrimSpace(r.do("GET", "/v1/surveys/s1/results.csv", "").body), "\n")
+	if len(lines) != 2501 || strings.Count(lines[0], ",") != 16+100 {
+		t.Fatalf("%d lines, %d commas", len(lines), strings.Count(lines[0], ","))
+	}
+	rest := 0
+	for _, l := range lines[1:] {
+		if strings.HasSuffix(l, `"{""a`) {
+			t.Fatal(l)
+		}
+		if strings.Contains(l, `"{""a`) {
+			rest++
+		}
+	}
+	if want := 2500 * 21 / 120; rest < want-21 || rest > want+21 {
+		t.Errorf("%d rows have other attributes", rest)
+	}
+}
+
+func TestLog(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.put("s1", "")
+	if g := r.do("GET", "/v1/surveys/s1/log.csv", ""); g.body != "id,at,respondent,event,mode,channel,attempt,outcome,from,to\n" {
+		t.Error(g.body)
+	}
+	for i := range 2100 {
+		r.people.log = append(r.people.log, surveys.Entry{ID: int64(i + 1), At: start, Respondent: 36, Event: "ended", Mode: "sms", Channel: "texts", Attempt: 2, Outcome: "busy", From: "queued", To: "contacted"})
+	}
+	g := r.do("GET", "/v1/surveys/s1/log.csv", "")
+	if strings.Count(g.body, "\n") != 2101 || !strings.Contains(g.body, "\n2100,2026-03-01T12:00:00Z,r10,ended,sms,texts,2,busy,queued,contacted\n") {
+		t.Error(g.body[:400])
+	}
+	if g := r.do("GET", "/v1/surveys/s1/log.csv?after=2099", ""); strings.Count(g.body, "\n") != 2 {
+		t.Error(g.body)
+	}
+}
+
+func TestLogNewestFirst(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.put("s1", "")
+	for i := range 3 {
+		r.people.log = append(r.people.log, surveys.Entry{ID: int64(i + 1), At: start, Respondent: 36, Event: "ended", Mode: "sms", Channel: "texts", Attempt: 2, Outcome: "busy"})
+	}
+	page := into[web.SurveyLogList](t, r.do("GET", "/v1/surveys/s1/log?limit=2", ""), 200)
+	if len(page.Entries) != 2 || page.Entries[0].ID != 3 || page.Entries[0].Respondent != "r10" || page.NextCursor != "2" {
+		t.Errorf("the newest of the log: %+v", page)
+	}
+	page = into[web.SurveyLogList](t, r.do("GET", "/v1/surveys/s1/log?cursor=3", ""), 200)
+	if len(page.Entries) != 2 || page.Entries[1].ID != 1 || page.NextCursor != "" {
+		t.Errorf("the last page of the log: %+v", page)
+	}
+	for _, cursor := range []string{"0", "x", "-1"} {
+		if g := r.do("GET", "/v1/surveys/s1/log?cursor="+cursor, ""); g.status != 422 {
+			t.Errorf("cursor %q: %d", cursor, g.status)
+		}
+	}
+}

@@ -1,0 +1,241 @@
+package web_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"weir/surveys"
+	"weir/web"
+)
+
+// behind runs a test against the server with its timeouts, on virtual time.
+func behind(t *testing.T, f func(t *testing.T, r *rig, dial func() net.Conn), change ...func(*web.Options)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, change...)
+		r.put("s1", "")
+		l := newPipes()
+		server := web.NewServer(r.handler, slog.New(slog.DiscardHandler))
+		done := make(chan error)
+		go func() { done <- server.Serve(l) }()
+		f(t, r, l.dial)
+		if err := server.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := <-done; !errors.Is(err, http.ErrServerClosed) {
+			t.Error(err)
+		}
+	})
+}
+
+func say(t *testing.T, c io.Writer, format string, args ...any) {
+	t.Helper()
+	if _, err := fmt.Fprintf(c, format, args...); err != nil {
+		t.Error(err)
+	}
+}
+
+func chunk(s string) string { return fmt.Sprintf("%x\r\n%s\r\n", len(s), s) }
+
+func importHead(query string) string {
+	return "POST " + importPath + query + " HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + apiCanary + "\r\nContent-Type: text/csv\r\nTransfer-Encoding: chunked\r\n\r\n"
+}
+
+// answerOf reads one answer.
+func answerOf(t *testing.T, c net.Conn) (int, string) {
+	t.Helper()
+	res, err := http.ReadResponse(bufio.NewReader(c), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Error(err)
+	}
+	_ = res.Body.Close()
+	return res.StatusCode, string(raw)
+}
+
+// TestSlowImport: rows that keep coming may take longer than any timeout of the
+// server; when none comes any more, that is the end.
+func TestSlowImport(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []string{"none", "skip"} {
+		for _, stalls := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s stalls %v", mode, stalls), func(t *testing.T) {
+				t.Parallel()
+				behind(t, func(t *testing.T, r *rig, dial func() net.Conn) {
+					c := dial()
+					defer func() { _ = c.Close() }()
+					say(t, c, "%s%s", importHead("?on_error="+mode), chunk("phone\n"))
+					for i := range 10 {
+						time.Sleep(20 * time.Second)
+						say(t, c, "%s", chunk(phoneNumber(i)+"\n"))
+					}
+					synctest.Wait()
+					if n := r.people.stored(); n < 9 {
+						t.Errorf("%d rows are stored while others are waited for", n)
+					}
+					if !stalls {
+						say(t, c, "0\r\n\r\n")
+						if status, body := answerOf(t, c); status != 200 || !strings.Contains(body, `"added":10,`) || r.people.stored() != 10 {
+							t.Errorf("%d %s", status, body)
+						}
+						return
+					}
+					begin := time.Now()
+					status, body := answerOf(t, c)
+					if took := time.Since(begin); took < 20*time.Second || took > 90*time.Second || status != 400 || !strings.Contains(body, "no row came for 30s") {
+						t.Errorf("%d after %v: %s", status, took, body)
+					}
+					want := 0
+					if mode == "skip" {
+						want = 10
+					}
+					if r.people.stored() != want || !strings.Contains(body, fmt.Sprintf(`"added":%d,`, want)) {
+						t.Errorf("%d stay: %s", r.people.stored(), body)
+					}
+				})
+			})
+		}
+	}
+}
+
+// TestImportThatIsStoredSlowly: the deadlines of the connection do not end a
+// request that waits for the store.
+func TestImportThatIsStoredSlowly(t *testing.T) {
+	t.Parallel()
+	slow := func(o *web.Options) { o.SurveyStore = slowly{o.SurveyStore} }
+	behind(t, func(t *testing.T, r *rig, dial func() net.Conn) {
+		c := dial()
+		defer func() { _ = c.Close() }()
+		say(t, c, "%s%s0\r\n\r\n", importHead(""), chunk("phone\n"+phoneNumber(1)+"\n"))
+		if status, body := answerOf(t, c); status != 200 || r.people.stored() != 1 {
+			t.Errorf("%d %s", status, body)
+		}
+	}, slow)
+}
+
+// slowly is a store that takes its time to make an import visible.
+type slowly struct{ web.SurveyStore }
+
+func (s slowly) CommitImport(ctx context.Context, survey, imp int64) error {
+	<-time.After(5 * time.Minute)
+	return s.SurveyStore.CommitImport(ctx, survey, imp)
+}
+
+func (s slowly) Respondents(ctx context.Context, f surveys.Filter) ([]surveys.Respondent, surveys.RespondentID, error) {
+	<-time.After(10 * time.Second)
+	return s.SurveyStore.Respondents(ctx, f)
+}
+
+func TestImportOfAClientThatIsGone(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []string{"none", "skip"} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			behind(t, func(t *testing.T, r *rig, dial func() net.Conn) {
+				c := dial()
+				say(t, c, "%s%s", importHead("?on_error="+mode), chunk("phone\n"+phoneNumber(1)+"\n"+phoneNumber(2)+"\n+5255"))
+				synctest.Wait()
+				_ = c.Close()
+				synctest.Wait()
+				want := 0
+				if mode == "skip" {
+					want = 2
+				}
+				if r.people.stored() != want || (mode == "none") != (r.people.aborted == 1) {
+					t.Errorf("%d stay, aborted %d", r.people.stored(), r.people.aborted)
+				}
+			})
+		})
+	}
+}
+
+func downloadHead() string {
+	return "GET /v1/surveys/s1/results.csv HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + apiCanary + "\r\nConnection: close\r\n\r\n"
+}
+
+// TestSlowDownload: as long as something is taken it goes on, also if the store
+// takes longer than the server's timeouts; a client that takes nothing is cut
+// off.
+func TestSlowDownload(t *testing.T) {
+	t.Parallel()
+	for _, stalls := range []bool{false, true} {
+		t.Run(fmt.Sprint("stalls ", stalls), func(t *testing.T) {
+			t.Parallel()
+			behind(t, func(t *testing.T, r *rig, dial func() net.Conn) {
+				for range 3000 {
+					r.respondent(1)
+				}
+				c := dial()
+				defer func() { _ = c.Close() }()
+				say(t, c, "%s", downloadHead())
+				wait := time.Second
+				if stalls {
+					time.Sleep(10 * time.Minute)
+					wait = 0
+				}
+				var raw []byte
+				res, err := http.ReadResponse(bufio.NewReader(lazy{c, wait}), nil)
+				if err == nil {
+					raw, err = io.ReadAll(res.Body)
+					_ = res.Body.Close()
+				}
+				if (err == nil) == stalls || !stalls && strings.Count(string(raw), "\nr") != 3000 {
+					t.Errorf("%v, %d bytes", err, len(raw))
+				}
+			}, func(o *web.Options) { o.SurveyStore = slowly{o.SurveyStore} })
+		})
+	}
+}
+
+// lazy is a client that takes its time before it takes more.
+type lazy struct {
+	io.Reader
+	wait time.Duration
+}
+
+func (l lazy) Read(p []byte) (int, error) {
+	<-time.After(l.wait)
+	return l.Reader.Read(p)
+}
+
+// TestSeats: a few transfers at a time, so that memory stays bounded; the others
+// wait a while and are told to come again.
+func TestSeats(t *testing.T) {
+	t.Parallel()
+	behind(t, func(t *testing.T, r *rig, dial func() net.Conn) {
+		var conns []net.Conn
+		for range 8 {
+			c := dial()
+			conns = append(conns, c)
+			say(t, c, "%s%s", importHead(""), chunk("phone\n"))
+		}
+		synctest.Wait()
+		c := dial()
+		say(t, c, "%s", downloadHead())
+		status, body := answerOf(t, c)
+		if status != 503 || !strings.Contains(body, "too many") {
+			t.Errorf("%d %s", status, body)
+		}
+		_ = c.Close()
+		for _, c := range conns {
+			say(t, c, "0\r\n\r\n")
+			if status, _ := answerOf(t, c); status != 200 {
+				t.Errorf("%d", status)
+			}
+			_ = c.Close()
+		}
+	})
+}

@@ -1,0 +1,344 @@
+package web_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+
+	"weir"
+	"weir/surveys"
+	"weir/web"
+)
+
+// rows is a file of so many rows that is made while it is read; after so many it
+// breaks.
+type rows struct {
+	n, breaks int
+	next      int
+	bad       func(int) bool
+	wide      string // value of further columns
+	buf       bytes.Buffer
+}
+
+func (f *rows) Read(p []byte) (int, error) {
+	for f.buf.Len() < len(p) && f.next <= f.n {
+		switch {
+		case f.next == 0:
+			f.buf.WriteString("phone,first_name,city,a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q,r,s,t\n")
+		case f.breaks > 0 && f.next > f.breaks:
+			if f.buf.Len() == 0 {
+				return 0, io.ErrUnexpectedEOF
+			}
+			return f.buf.Read(p)
+		case f.bad != nil && f.bad(f.next):
+			f.buf.WriteString("nobody,x,y,,,,,,,,,,,,,,,,,,,,\n")
+		default:
+			fmt.Fprintf(&f.buf, "%s,Somebody %d,City of many words %d%s\n", phoneNumber(f.next), f.next, f.next%100, strings.Repeat(","+f.wide, 20))
+		}
+		f.next++
+	}
+	return f.buf.Read(p)
+}
+
+// counting is a store that only counts what is added, and watches the memory.
+type counting struct {
+	*people
+	calls, rows int
+	most        uint64
+}
+
+func (c *counting) Add(_ context.Context, _, _ int64, list []surveys.Respondent) ([]surveys.Added, error) {
+	if c.calls++; c.calls%20 == 0 {
+		c.most = max(c.most, inUse())
+	}
+	c.rows += len(list)
+	return make([]surveys.Added, len(list)), nil
+}
+
+// counted is an answer of which only the beginning is kept, and the objects are
+// counted.
+type counted struct {
+	httptest.ResponseRecorder
+	head            bytes.Buffer
+	writes, objects int
+	most            uint64
+}
+
+func (c *counted) Write(p []byte) (int, error) {
+	if c.writes++; c.writes%100 == 0 {
+		c.most = max(c.most, inUse())
+	}
+	c.objects += bytes.Count(p, []byte("{"))
+	if c.head.Len() < 100 {
+		c.head.Write(p[:min(100, len(p))])
+	}
+	return len(p), nil
+}
+
+// inUse is how much memory holds something that is needed.
+func inUse() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+// TestFilesOfAnyLengthTakeBoundedMemory: neither 100 MB of rows nor a list of
+// 196,000 bad ones are held. It is not parallel: it looks at the memory of the
+// process.
+func TestFilesOfAnyLengthTakeBoundedMemory(t *testing.T) {
+	const bound = 16 << 20
+	for _, tc := range []struct {
+		mode    string
+		n, good int
+		bad     func(int) bool
+	}{
+		{"none", 10_000, 10_000, nil},
+		{"skip", 200_000, 4_000, func(i int) bool { return i%50 != 0 }},
+	} {
+		store := &counting{}
+		r := newRig(t, func(o *web.Options) {
+			store.people, o.Logger = o.SurveyStore.(*people), slog.New(slog.DiscardHandler)
+			o.SurveyStore = store
+		})
+		r.put("s1", "")
+		before := inUse()
+		req := httptest.NewRequestWithContext(t.Context(), "POST", importPath+"?on_error="+tc.mode, &rows{n: tc.n, bad: tc.bad, wide: strings.Repeat("x", 500)})
+		req.Header.Set("Content-Type", "text/csv")
+		req.Header.Set("Authorization", "Bearer "+apiCanary)
+		var answer counted
+		r.handler.ServeHTTP(&answer, req)
+		want := fmt.Sprintf(`{"added":%d,"duplicates":0,"rejected":%d,"errors":[`, tc.good, tc.n-tc.good)
+		if !strings.HasPrefix(answer.head.String(), want) || store.rows != tc.good || answer.objects != 1+tc.n-tc.good {
+			t.Errorf("%s: %s, %d stored, %d objects", tc.mode, answer.head.String(), store.rows, answer.objects)
+		}
+		if grown := int64(max(store.most, answer.most)) - int64(before); store.calls < 20 || grown > bound {
+			t.Errorf("%s: %d MB more in use, %d calls", tc.mode, grown>>20, store.calls)
+		}
+	}
+}
+
+// TestNothingIsLeftOfLongLists: bad rows beyond what memory holds go into a file
+// that is gone afterwards, and all of them are in the answer.
+func TestNothingIsLeftOfLongLists(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	r := newRig(t, func(o *web.Options) { o.TempDir = folder })
+	r.put("s1", "")
+	req := httptest.NewRequestWithContext(t.Context(), "POST", importPath, &rows{n: 20_000, bad: func(int) bool { return true }})
+	req.Header.Set("Content-Type", "text/csv")
+	req.Header.Set("Authorization", "Bearer "+apiCanary)
+	v := importOf(t, r.serve(req))
+	for i, e := range v.Errors {
+		if e.Line != i+2 {
+			t.Fatalf("%d: %+v", i, e)
+		}
+	}
+	left, err := os.ReadDir(folder)
+	if err != nil || len(left) != 0 || len(v.Errors) != 20_000 || v.Rejected != 20_000 {
+		t.Errorf("%v %v, %d errors", err, left, len(v.Errors))
+	}
+	r = newRig(t, func(o *web.Options) { o.TempDir = folder + "/none" })
+	r.put("s1", "")
+	req = httptest.NewRequestWithContext(t.Context(), "POST", importPath, &rows{n: 20_000, bad: func(int) bool { return true }})
+	req.Header.Set("Content-Type", "text/csv")
+	req.Header.Set("Authorization", "Bearer "+apiCanary)
+	if g := r.serve(req); g.status != 500 {
+		t.Errorf("%d", g.status)
+	}
+}
+
+// TestImportThatBreaksOff: by a store that fails, a body that ends early or is
+// too large, a survey that ends, a shutdown.
+func TestImportThatBreaksOff(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name   string
+		prep   func(*rig)
+		option func(*web.Options)
+		body   rows
+		status int
+		stay   int // with on_error=skip
+	}{
+		{name: "the body ends", body: rows{n: 5000, breaks: 2500}, status: 400, stay: 2500},
+		{name: "too large", option: func(o *web.Options) { o.MostImport = 100_000 }, body: rows{n: 5000}, status: 413, stay: 1300},
+		{name: "the store", prep: func(r *rig) {
+			r.people.added = func(context.Context, int) error {
+				if len(r.people.respondents)+len(r.people.imports[1]) >= 2000 {
+					return errDown
+				}
+				return nil
+			}
+		}, body: rows{n: 5000}, status: 503, stay: 2000},
+		{name: "the survey ends", prep: func(r *rig) {
+			r.people.added = func(context.Context, int) error {
+				if len(r.people.respondents)+len(r.people.imports[1]) >= 1000 {
+					r.people.surveys[0].State = surveys.Stopping
+				}
+				return nil
+			}
+		}, body: rows{n: 5000}, status: 409, stay: 2000},
+	} {
+		for _, mode := range []string{"none", "skip"} {
+			t.Run(tc.name+" "+mode, func(t *testing.T) {
+				t.Parallel()
+				r := newRig(t, func(o *web.Options) {
+					if tc.option != nil {
+						tc.option(o)
+					}
+				})
+				r.put("s1", "")
+				if tc.prep != nil {
+					tc.prep(r)
+				}
+				body := tc.body
+				req := httptest.NewRequestWithContext(t.Context(), "POST", importPath+"?on_error="+mode, &body)
+				req.Header.Set("Content-Type", "text/csv")
+				req.Header.Set("Authorization", "Bearer "+apiCanary)
+				g := r.serve(req)
+				r.holds(req, g)
+				v := importOf(t, g)
+				if g.status != tc.status || v == nil {
+					t.Fatalf("%d %s", g.status, g.body)
+				}
+				stay := len(r.people.respondents)
+				if mode == "none" && (stay != 0 || v.Added != 0 || v.LastLine != 0 || r.people.aborted != 1 || len(r.people.imports[1]) != 0) {
+					t.Errorf("%d stay, %+v", stay, v)
+				}
+				if mode == "skip" && (stay < tc.stay || stay > tc.stay+600 || v.Added != stay || v.LastLine != stay+1 || len(r.people.changed) != 2) {
+					t.Errorf("%d stay, %+v", stay, v)
+				}
+			})
+		}
+	}
+}
+
+// TestClientThatLeavesAfterTheLastRow: what was sent whole is loaded whole.
+func TestClientThatLeavesAfterTheLastRow(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []string{"none", "skip"} {
+		r := newRig(t)
+		r.put("s1", "")
+		ctx, leave := context.WithCancel(t.Context())
+		r.people.added = func(ctx context.Context, _ int) error {
+			leave()
+			return ctx.Err()
+		}
+		req := httptest.NewRequestWithContext(ctx, "POST", importPath+"?on_error="+mode, &rows{n: 1500})
+		req.Header.Set("Content-Type", "text/csv")
+		req.Header.Set("Authorization", "Bearer "+apiCanary)
+		if g := r.serve(req); g.status != 200 || len(r.people.respondents) != 1500 {
+			t.Errorf("%s: %d, %d stay", mode, g.status, len(r.people.respondents))
+		}
+	}
+}
+
+func TestFileThatIsAnnouncedAsTooLargeIsRefusedAtOnce(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, func(o *web.Options) { o.MostImport = 100 })
+	r.put("s1", "")
+	g := r.load("?on_error=skip", "text/csv", "phone\n"+strings.Repeat(phoneNumber(1)+"\n", 10))
+	if g.status != 413 || len(r.people.respondents) != 0 || importOf(t, g) != nil {
+		t.Errorf("%d %s", g.status, g.body)
+	}
+}
+
+func TestTransfersEndWhenTheProcessDoes(t *testing.T) {
+	t.Parallel()
+	draining := false
+	r := newRig(t, func(o *web.Options) { o.Draining = func() bool { return draining } })
+	r.put("s1", "")
+	draining = true
+	if g := r.load("", "text/csv", "phone\n"+phoneNumber(0)+"\n"); g.status != 503 || g.problem(t).Code != weir.CodeDraining || r.people.aborted != 1 {
+		t.Errorf("%d %s", g.status, g.body)
+	}
+	for _, file := range []string{"results.csv", "log.csv"} {
+		if g := r.do("GET", "/v1/surveys/s1/"+file, ""); g.status != 503 {
+			t.Errorf("%s: %d", file, g.status)
+		}
+	}
+}
+
+// TestDownloadThatBreaksOff: half a file must not look like a whole one.
+func TestDownloadThatBreaksOff(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.put("s1", "")
+	for range 3000 {
+		r.respondent(1)
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		r.people.mu.Lock()
+		r.people.pages = 0
+		r.people.mu.Unlock()
+		r.handler.ServeHTTP(w, req)
+	}))
+	defer server.Close()
+	r.people.breaks = 5 // in the second page of the second pass
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	req, err := http.NewRequestWithContext(t.Context(), "GET", server.URL+"/v1/surveys/s1/results.csv", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+apiCanary)
+	res, err := client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := io.ReadAll(res.Body)
+	_ = res.Body.Close()
+	if err == nil || res.StatusCode != 200 || len(raw) == 0 || errors.Is(err, io.EOF) {
+		t.Errorf("%d: %d bytes and %v", res.StatusCode, len(raw), err)
+	}
+	if !strings.Contains(r.logs.String(), "a download broke off") {
+		t.Error(r.logs)
+	}
+}
+
+// FuzzImport: whatever is sent as a file, with whatever encoding, gets a
+// documented answer that adds up.
+func FuzzImport(f *testing.F) {
+	f.Add([]byte("phone,a\n+525500000000,x\n"), "", true, true)
+	f.Add([]byte(`{"phone":"+525500000000","a":1}`+"\n{}\n"), "utf-8", false, false)
+	f.Add([]byte(utf16File("phone\n+525500000000\n")), "utf-16le", true, true)
+	f.Add([]byte("phone;a\n\"+525500000000;\xE9\n"), "windows-1252", true, false)
+	r := newRig(f)
+	r.put("s1", "")
+	f.Fuzz(func(t *testing.T, body []byte, encoding string, csv, skip bool) {
+		r.t, r.people.respondents = t, nil
+		contentType, query := "application/x-ndjson", "?on_error=none&encoding="
+		if csv {
+			contentType = "text/csv"
+		}
+		if skip {
+			query = "?on_error=skip&encoding="
+		}
+		switch encoding {
+		case "utf-8", "utf-16le", "utf-16be", "windows-1252":
+			query += encoding
+		default:
+			query = strings.TrimSuffix(query, "&encoding=")
+		}
+		req := httptest.NewRequestWithContext(t.Context(), "POST", importPath+query, bytes.NewReader(body))
+		req.Header.Set("Content-Type", contentType)
+		req.Header.Set("Authorization", "Bearer "+apiCanary)
+		g := r.serve(req)
+		r.holds(req, g)
+		v := importOf(t, g)
+		switch {
+		case g.status == 422 && (v == nil || v.Rejected > 0) && len(r.people.respondents) == 0:
+		case g.status == 200 && v.Added == len(r.people.respondents) && v.Rejected == len(v.Errors) && (skip || v.Rejected == 0):
+		default:
+			t.Errorf("%d %s with %d respondents", g.status, g.body, len(r.people.respondents))
+		}
+	})
+}

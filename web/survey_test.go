@@ -1,0 +1,387 @@
+package web_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"weir"
+	"weir/surveys"
+	"weir/web"
+)
+
+const applicationCanary = "CANARY-callback-secret-of-application" // begins with one that no answer may hold
+
+// survey is a body with more members in front, which win over those that
+// follow if they have other names.
+func survey(more string) string {
+	return `{` + more + `"schedule":{"time_zone":"America/Mexico_City","weekdays":["mon","tue"],"windows":[{"from":"09:00","to":"18:00"}]},
+	"modes":{"sms":{"channel":"texts","retries":"10m 2h"},"ivr":{"channel":"calls"}},
+	"arms":[{"modes":["sms","ivr"]}],
+	"questionnaires":{"main":{"sms":[{"messages":["Hello {{first_name}}"]}],"ivr":[{"call":{"call_flow_id":7}}]}},
+	"quotas":[{"where":{"age":{"from":18,"to":30}},"quota":10},{"where":{"age":{"from":31}},"quota":20}]}`
+}
+
+func (r *rig) put(name, more string) web.SurveyView {
+	r.t.Helper()
+	return into[web.SurveyView](r.t, r.do("PUT", "/v1/surveys/"+name, survey(more)), 201)
+}
+
+// stands puts a survey into a state.
+func (r *rig) stands(name string, state surveys.State) surveys.Survey {
+	r.t.Helper()
+	s, err := r.people.find(surveyNamed(name))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	s.State = state
+	return *s
+}
+
+func TestSurveyIsWrittenAndRead(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	g := r.do("PUT", "/v1/surveys/s1", survey(`"title":"Spring","region":"MX","stop_words":[],"initial_success_rate":0,"application":{"url":"https://app.test/x","secret":"`+applicationCanary+`"},`))
+	v := into[web.SurveyView](t, g, 201)
+	if g.header.Get("Location") != "/v1/surveys/s1" || v.Survey != "s1" || v.Title != "Spring" || v.State != surveys.Draft || v.Version != 1 {
+		t.Errorf("%s %+v", g.header.Get("Location"), v)
+	}
+	if v.Application == nil || *v.Application != (web.ApplicationView{URL: "https://app.test/x", HasSecret: true}) {
+		t.Errorf("%+v", v.Application)
+	}
+	if d := v.Definition; d.StopWords == nil || d.InitialSuccessRate == nil || *d.InitialSuccessRate != 0 || *d.Quotas[1].Where["age"].From != 31 || d.Questionnaires["main"]["ivr"][0].Call.CallFlowID != 7 {
+		t.Errorf("%+v", v.Definition)
+	}
+	if d := cmp.Diff(v, into[web.SurveyView](t, r.do("GET", "/v1/surveys/s1", ""), 200)); d != "" {
+		t.Error(d)
+	}
+	if r.people.surveys[0].Application.Secret != applicationCanary {
+		t.Error("the secret is not kept")
+	}
+	into[web.SurveyView](t, r.do("PUT", "/v1/surveys/s1", survey(`"title":"Summer",`)), 200)
+	if got := r.people.surveys[0]; got.Title != "Summer" || got.Application != (surveys.Application{}) || len(r.people.changed) != 2 {
+		t.Errorf("%+v %v", got, r.people.changed)
+	}
+	r.stands("s1", surveys.Running)
+	if g := r.do("PUT", "/v1/surveys/s1", survey("")); g.status != 409 || g.problem(t).Code != weir.CodeConflict {
+		t.Errorf("%d %s", g.status, g.body)
+	}
+}
+
+func TestSurveysAreListed(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	for _, name := range []string{"c", "a", "b"} {
+		r.put(name, "")
+	}
+	r.stands("b", surveys.Running)
+	names := func(query string) string {
+		l := into[web.SurveyList](t, r.do("GET", "/v1/surveys"+query, ""), 200)
+		out := ""
+		for _, s := range l.Surveys {
+			out += s.Survey
+		}
+		return out + ">" + l.NextCursor
+	}
+	for query, want := range map[string]string{"": "abc>", "?limit=2": "ab>b", "?limit=2&cursor=b": "c>", "?state=running": "b>", "?state=draft,done": "ac>"} {
+		if got := names(query); got != want {
+			t.Errorf("%s: %s, want %s", query, got, want)
+		}
+	}
+	for _, query := range []string{"?limit=101", "?state=flying", "?cursor=A", "?colour=1"} {
+		if g := r.do("GET", "/v1/surveys"+query, ""); g.status != 422 {
+			t.Errorf("%s: %d", query, g.status)
+		}
+	}
+}
+
+func TestBadSurveysAreRefused(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	replace := func(old, by string) string { return strings.Replace(survey(""), old, by, 1) }
+	for name, tc := range map[string]struct {
+		body string
+		want []mistake
+	}{
+		"unknown field":          {survey(`"colour":1,`), []mistake{{"/colour", "unknown"}}},
+		"unknown field inside":   {replace(`"from":"09:00"`, `"from":"09:00","until":1`), []mistake{{"/schedule/windows/0/until", "unknown"}}},
+		"nothing":                {`{}`, []mistake{{"/schedule", "required"}, {"/modes", "required"}, {"/arms", "required"}, {"/questionnaires", "required"}}},
+		"no zone":                {replace("America/Mexico_City", "Mars/Base"), []mistake{{"/schedule/time_zone", "unknown"}}},
+		"window that is no time": {replace("09:00", "nine"), []mistake{{"/schedule/windows/0/from", "format"}}},
+		"window backwards":       {replace("09:00", "19:00"), []mistake{{"/schedule/windows/0/to", "range"}}},
+		"ladder of 0":            {replace("10m 2h", "0m"), []mistake{{"/modes/sms/retries", "format"}}},
+		"ladder of words":        {replace("10m 2h", "ten minutes"), []mistake{{"/modes/sms/retries", "format"}}},
+		"ratios":                 {replace(`"arms":[{"modes":["sms","ivr"]}]`, `"arms":[{"modes":["sms"],"ratio":50},{"modes":["ivr"],"ratio":40}]`), []mistake{{"/arms", "range"}}},
+		"mode that is a number":  {replace(`"channel":"calls"`, `"channel":7`), []mistake{{"/modes/ivr/channel", "type"}}},
+		"number that is a text":  {replace(`"from":31`, `"from":"31"`), []mistake{{"/quotas/1/where/age/from", "type"}}},
+		"number too large":       {replace(`"call_flow_id":7`, `"call_flow_id":9007199254740993`), []mistake{{"/questionnaires/main/ivr/0/call/call_flow_id", "range"}}},
+		"buckets that overlap":   {replace(`"from":31`, `"from":30`), []mistake{{"/quotas/1", "overlap"}}},
+		"application":            {survey(`"application":{"url":"ftp://x"},`), []mistake{{"/application/url", "format"}}},
+		"application's password": {survey(`"application":{"url":"https://u:p@x"},`), []mistake{{"/application/url", "format"}}},
+		"null":                   {survey(`"cutoff":null,`), []mistake{{"/cutoff", "type"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := r.do("PUT", "/v1/surveys/s1", tc.body)
+			if d := cmp.Diff(tc.want, mistakesOf(t, g)); g.status != 422 || d != "" {
+				t.Errorf("%d (-want +got):\n%s", g.status, d)
+			}
+		})
+	}
+	r.people.wrong = []weir.FieldError{{Pointer: "/modes/sms/channel", Code: "unknown", Detail: "there is no such channel"}}
+	if d := cmp.Diff([]mistake{{"/modes/sms/channel", "unknown"}}, mistakesOf(t, r.do("PUT", "/v1/surveys/s1", survey("")))); d != "" {
+		t.Error(d)
+	}
+	if r.people.writes != 0 || len(r.people.changed) != 0 {
+		t.Errorf("%d writes", r.people.writes)
+	}
+	r.people.wrong = nil
+	for _, name := range []string{"A", "a:b", ".a", strings.Repeat("a", 64)} {
+		if g := r.do("PUT", "/v1/surveys/"+name, survey("")); g.status != 422 || mistakesOf(t, g)[0].Pointer != "/survey" {
+			t.Errorf("%s: %d %s", name, g.status, g.body)
+		}
+	}
+}
+
+func TestSurveyIsPatched(t *testing.T) {
+	t.Parallel()
+	quota := `{"quotas":[{"where":{"age":{"from":18,"to":30}},"quota":11},{"where":{"age":{"from":31}},"quota":20}]}`
+	for _, tc := range []struct {
+		name, patch string
+		state       surveys.State
+		status      int
+		conflict    string // the field
+	}{
+		{"nothing", `{}`, surveys.Running, 200, ""},
+		{"title", `{"title":"x"}`, surveys.Done, 200, ""},
+		{"application", `{"application":{"url":"https://b.test"}}`, surveys.Stopping, 200, ""},
+		{"schedule", `{"schedule":{"weekdays":["fri"]}}`, surveys.Running, 200, ""},
+		{"numbers", `{"cutoff":5,"weight":2,"limit_per_minute":9,"batch_size":3,"initial_success_rate":0.5,"fallback_delay":"3h","stop_words":["alto"],"count_partial":true}`, surveys.Paused, 200, ""},
+		{"retries", `{"modes":{"sms":{"retries":"1h"},"ivr":{"retries":"2h"}}}`, surveys.Running, 200, ""},
+		{"retries taken away", `{"modes":{"sms":{"retries":null}}}`, surveys.Running, 200, ""},
+		{"number of a quota", quota, surveys.Running, 200, ""},
+		{"quotas of a draft", `{"quotas":null}`, surveys.Draft, 200, ""},
+		{"quotas", `{"quotas":null}`, surveys.Running, 409, "/quotas"},
+		{"a quota's attribute", strings.Replace(quota, "31", "32", 1), surveys.Running, 409, "/quotas"},
+		{"channel", `{"modes":{"sms":{"channel":"others"}}}`, surveys.Running, 409, "/modes"},
+		{"mode", `{"modes":{"mobileweb":{"channel":"texts"}}}`, surveys.Paused, 409, "/modes"},
+		{"arms", `{"arms":[{"modes":["sms"]}]}`, surveys.Running, 409, "/arms"},
+		{"content", `{"questionnaires":{"main":{"sms":[{"messages":["Hi"]}]}}}`, surveys.Running, 409, "/questionnaires"},
+		{"content of a draft", `{"questionnaires":{"main":{"sms":[{"messages":["Hi"]}]}}}`, surveys.Draft, 200, ""},
+		{"region", `{"region":"MX"}`, surveys.Running, 409, "/region"},
+		{"cutoff when over", `{"cutoff":1}`, surveys.Done, 409, "/cutoff"},
+		{"bad", `{"cutoff":-1}`, surveys.Running, 422, ""},
+		{"type", `{"cutoff":"1"}`, surveys.Running, 422, ""},
+		{"unknown", `{"colour":null}`, surveys.Running, 422, ""},
+		{"unknown inside", `{"schedule":{"colour":1}}`, surveys.Running, 422, ""},
+		{"required taken away", `{"schedule":null}`, surveys.Running, 422, ""},
+		{"no object", `[]`, surveys.Running, 422, ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			r.put("s1", `"application":{"url":"https://a.test","secret":"`+applicationCanary+`"},`)
+			before := r.stands("s1", tc.state)
+			g := r.do("PATCH", "/v1/surveys/s1", tc.patch, "Content-Type", "application/merge-patch+json")
+			if g.status != tc.status {
+				t.Fatalf("%d %s", g.status, g.body)
+			}
+			after := r.people.surveys[0]
+			if (g.status == 200 && tc.name != "nothing") != (after.Version == before.Version+1) || after.Application.Secret != applicationCanary {
+				t.Errorf("version %d, was %d; %v", after.Version, before.Version, after.Application)
+			}
+			if tc.conflict != "" && (len(g.problem(t).Errors) != 1 || g.problem(t).Errors[0].Pointer != tc.conflict) {
+				t.Error(g.body)
+			}
+		})
+	}
+}
+
+func TestPatchOfAnOtherVersionIsAConflict(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.put("s1", "")
+	if g := r.do("PATCH", "/v1/surveys/s1?version=2", `{"title":"x"}`); g.status != 409 {
+		t.Errorf("%d", g.status)
+	}
+	if g := r.do("PATCH", "/v1/surveys/s1?version=1", `{"title":"x"}`); g.status != 200 {
+		t.Errorf("%d", g.status)
+	}
+	r.people.meanwhile = func() { r.people.surveys[0].Version++ }
+	if g := r.do("PATCH", "/v1/surveys/s1", `{"title":"y"}`); g.status != 409 || g.problem(t).Code != weir.CodeConflict {
+		t.Errorf("%d", g.status)
+	}
+	r.people.meanwhile = nil
+	into[web.SurveyView](t, r.do("PATCH", "/v1/surveys/s1", `{"application":null,"title":null}`), 200)
+	if s := r.people.surveys[0]; s.Title != "" || s.Application != (surveys.Application{}) {
+		t.Errorf("%+v", s)
+	}
+}
+
+func TestSteps(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.put("s.1-a", "")
+	for _, tc := range []struct {
+		step   string
+		status int
+		state  surveys.State
+	}{
+		{"pause", 409, surveys.Draft}, {"launch", 200, surveys.Running}, {"launch", 200, surveys.Running}, {"pause", 200, surveys.Paused}, {"pause", 200, surveys.Paused},
+		{"resume", 200, surveys.Running}, {"stop", 200, surveys.Stopping}, {"stop", 200, surveys.Stopping}, {"launch", 409, surveys.Stopping},
+	} {
+		g := r.do("POST", "/v1/surveys/s.1-a:"+tc.step, "")
+		if g.status != tc.status || r.people.surveys[0].State != tc.state {
+			t.Errorf("%s: %d %s", tc.step, g.status, g.body)
+		}
+		if g.status == 200 && into[web.SurveyView](t, g, 200).State != tc.state {
+			t.Errorf("%s: %s", tc.step, g.body)
+		}
+	}
+	for path, status := range map[string]int{"s.1-a:fly": 404, "s.1-a:": 404, "s.1-a": 405, "nobody:launch": 404, "S:launch": 404, ":launch": 404, "a:b:launch": 404, "s.1-a:finish": 404} {
+		if g := r.do("POST", "/v1/surveys/"+path, ""); g.status != status || g.status == 405 && !strings.Contains(g.header.Get("Allow"), "PATCH") {
+			t.Errorf("%s: %d %s", path, g.status, g.body)
+		}
+	}
+	if n := r.counter("weir_http_requests_total", "route", "/v1/surveys/{survey}:launch", "method", "POST", "status", "2xx"); n != 2 {
+		t.Errorf("counted %v", n)
+	}
+}
+
+func TestSurveyIsDeleted(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.put("s1", "")
+	for _, state := range []surveys.State{surveys.Running, surveys.Paused, surveys.Stopping} {
+		r.stands("s1", state)
+		if g := r.do("DELETE", "/v1/surveys/s1", ""); g.status != 409 || !strings.Contains(g.problem(t).Detail, "delete it when it is done") {
+			t.Errorf("%s: %d %s", state, g.status, g.body)
+		}
+	}
+	r.stands("s1", surveys.Done)
+	for i, status := range []int{204, 404} {
+		if g := r.do("DELETE", "/v1/surveys/s1", ""); g.status != status {
+			t.Errorf("%d. %d %s", i, g.status, g.body)
+		}
+	}
+	r.put("s1", "")
+}
+
+func TestStats(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.put("s1", "")
+	r.people.stats = surveys.Stats{
+		Sums: surveys.Sums{
+			Respondents: map[surveys.Group]int{
+				{Status: surveys.Active, Disposition: surveys.Queued, Bucket: 1}:                     3,
+				{Status: surveys.Active, Disposition: surveys.Queued, Bucket: surveys.NoBucket}:      4,
+				{Status: surveys.Completed, Disposition: surveys.Complete, Bucket: 1, Counted: true}: 5,
+			},
+			Attempts: map[surveys.Made]int{{Mode: surveys.SMS, Outcome: weir.Completed}: 9, {Mode: surveys.IVR, Outcome: weir.Busy}: 2},
+		},
+		Tally: surveys.Tally{Counted: 5}, Target: 30, Rate: 1.5, EndsAt: start, Success: 0.25, Open: true, Next: surveys.Span{Open: start, Close: start.Add(1)},
+		Quotas: []surveys.BucketStats{{Bucket: surveys.Bucket{Quota: 10}, Counted: 5}},
+		Using:  []surveys.ChannelUse{{Mode: surveys.SMS, Channel: "texts", Health: weir.Up, Since: start}},
+	}
+	v := into[web.StatsView](t, r.do("GET", "/v1/surveys/s1/stats", ""), 200)
+	sum := 0
+	for _, n := range v.Statuses {
+		sum += n
+	}
+	if sum != 12 || v.Respondents != 12 || len(v.Statuses) != 6 || len(v.Dispositions) != 13 || v.Dispositions[surveys.Queued] != 7 || v.Counted != 5 || v.Target != 30 {
+		t.Errorf("%+v", v)
+	}
+	if d := cmp.Diff([]web.AttemptsView{{Mode: "ivr", Outcome: "busy", Count: 2}, {Mode: "sms", Outcome: "completed", Count: 9}}, v.Attempts); d != "" {
+		t.Error(d)
+	}
+	if v.Quotas[0].Counted != 5 || v.Channels[0].State != weir.Up || !v.Window.OpensAt.Equal(start) || v.RatePerMinute != 1.5 || !v.EndsAt.Equal(start) {
+		t.Errorf("%+v", v)
+	}
+}
+
+// TestExamplesWork: what the API description shows is accepted.
+func TestExamplesWork(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	tried := 0
+	for _, id := range []string{"put-survey", "patch-survey", "post-respondents", "post-disposition"} {
+		for path, ops := range r.spec().Paths {
+			for method, op := range ops {
+				if op.OperationID != id {
+					continue
+				}
+				raw, err := json.Marshal(op.RequestBody.Content["application/json"].Example)
+				if err != nil {
+					t.Fatal(err)
+				}
+				url := strings.NewReplacer("{survey}", "s1", "{id}", "r1").Replace(path)
+				if g := r.do(strings.ToUpper(method), url, string(raw)); g.status > 201 {
+					t.Errorf("%s: %d %s", id, g.status, g.body)
+				}
+				tried++
+			}
+		}
+		if id == "post-respondents" {
+			r.stands("s1", surveys.Running)
+		}
+	}
+	if tried != 4 {
+		t.Errorf("%d examples", tried)
+	}
+}
+
+func TestEverySurveyRouteSays503WhileTheStoreIsDown(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.put("a", "")
+	for _, err := range []error{errDown, fmt.Errorf("read: %w", timeoutError{}), weir.Errorf(weir.CodeDraining, "shutting down")} {
+		r.people.down = err
+		for _, req := range [][3]string{
+			{"GET", "/v1/surveys", ""}, {"PUT", "/v1/surveys/a", survey("")}, {"GET", "/v1/surveys/a", ""}, {"PATCH", "/v1/surveys/a", `{}`}, {"DELETE", "/v1/surveys/a", ""},
+			{"POST", "/v1/surveys/a:launch", ""}, {"GET", "/v1/surveys/a/stats", ""}, {"GET", "/v1/surveys/a/respondents", ""}, {"GET", "/v1/surveys/a/respondents/r1", ""},
+			{"POST", "/v1/surveys/a/respondents", `{}`}, {"POST", "/v1/surveys/a/respondents/r1/disposition", `{}`},
+			{"GET", "/v1/surveys/a/results.csv", ""}, {"GET", "/v1/surveys/a/log.csv", ""},
+		} {
+			g := r.do(req[0], req[1], req[2])
+			if c := g.problem(t).Code; g.status != 503 || c != weir.CodeUnavailable && c != weir.CodeDraining {
+				t.Errorf("%s %s: %d %s", req[0], req[1], g.status, c)
+			}
+		}
+	}
+}
+
+// FuzzSurvey: whatever is sent as a survey or as a patch gets a documented
+// answer, and what is refused is not written.
+func FuzzSurvey(f *testing.F) {
+	f.Add(survey(`"title":"x",`), `{"cutoff":1}`)
+	f.Add(survey(`"cutoff":1e300,`), `{"modes":{"sms":null}}`)
+	f.Add(`{"schedule":{"windows":[null]}}`, `{"arms":{"0":1},"quotas":[[]]}`)
+	f.Add(`[]`, `{"application":{"url":7},"questionnaires":{"main":{"ivr":{"0":{}}}}}`)
+	r := newRig(f)
+	f.Fuzz(func(t *testing.T, body, patch string) {
+		r.t, r.people.surveys = t, nil
+		for i, req := range [][2]string{{"PUT", body}, {"PUT", survey("")}, {"PATCH", patch}} {
+			writes := r.people.writes
+			g := r.do(req[0], "/v1/surveys/s", req[1]+" ")
+			switch g.status {
+			case 200, 201:
+				var v web.SurveyView
+				if err := json.Unmarshal([]byte(g.body), &v); err != nil {
+					t.Fatal(err)
+				}
+				if _, wrong := v.Compile(surveys.Defaults{}); len(wrong) > 0 {
+					t.Errorf("accepted: %v", wrong)
+				}
+			case 400, 422:
+				if i == 1 || r.people.writes != writes {
+					t.Errorf("%s: %d, written %v\n%s", req[0], g.status, r.people.writes != writes, g.body)
+				}
+			default:
+				t.Errorf("%d: %s", g.status, g.body)
+			}
+		}
+	})
+}

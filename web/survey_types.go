@@ -1,0 +1,202 @@
+package web
+
+import (
+	"time"
+
+	"weir"
+	"weir/surveys"
+)
+
+// SurveyBody is what PUT takes: a survey apart from its respondents.
+type SurveyBody struct {
+	Title       string           `json:"title,omitempty" maxLength:"200" doc:"for people"`
+	Application *ApplicationBody `json:"application,omitempty" doc:"the program that holds the conversation with people who answer by text; absent: none"`
+	surveys.Definition
+}
+
+// ApplicationBody is the program that conversations are offered to.
+type ApplicationBody struct {
+	URL    string `json:"url,omitempty" maxLength:"2000" doc:"http or https URL that messages of respondents are POSTed to" example:"https://interviews.example.org/weir"`
+	Secret string `json:"secret,omitempty" maxLength:"200" doc:"key of the HMAC-SHA256 in each request; written, never read back"`
+}
+
+// SurveyPatch is what PATCH takes: a JSON merge patch (RFC 7396). What it makes
+// of the survey is held against SurveyBody.
+type SurveyPatch struct {
+	Title              string                                        `json:"title,omitempty" maxLength:"200" nullable:"true"`
+	Application        *ApplicationBody                              `json:"application,omitempty" doc:"merged field by field; null: none"`
+	Schedule           map[string]any                                `json:"schedule,omitempty" doc:"merged field by field"`
+	Modes              map[surveys.Mode]ModePatch                    `json:"modes,omitempty" doc:"merged; of a survey that was launched only the retries may change"`
+	Arms               []surveys.Arm                                 `json:"arms,omitempty" doc:"drafts only"`
+	Questionnaires     map[string]map[surveys.Mode][]surveys.Content `json:"questionnaires,omitempty" doc:"merged; drafts only"`
+	FallbackDelay      string                                        `json:"fallback_delay,omitempty" nullable:"true"`
+	Cutoff             int                                           `json:"cutoff,omitempty" nullable:"true"`
+	CountPartial       bool                                          `json:"count_partial,omitempty" nullable:"true"`
+	Quotas             surveys.Quotas                                `json:"quotas,omitempty" doc:"replaced as a whole; of a survey that was launched only the numbers may change"`
+	StopWords          []string                                      `json:"stop_words,omitempty"`
+	Labels             []string                                      `json:"labels,omitempty"`
+	Weight             int                                           `json:"weight,omitempty" nullable:"true"`
+	LimitPerMinute     int                                           `json:"limit_per_minute,omitempty" nullable:"true"`
+	BatchSize          int                                           `json:"batch_size,omitempty" nullable:"true"`
+	InitialSuccessRate *float64                                      `json:"initial_success_rate,omitempty" nullable:"true"`
+	Region             string                                        `json:"region,omitempty" nullable:"true" doc:"drafts only"`
+}
+
+// ModePatch is what changes of how a mode is used.
+type ModePatch struct {
+	Channel string `json:"channel,omitempty" doc:"name of the channel; drafts only"`
+	Retries string `json:"retries,omitempty" nullable:"true" doc:"delays from each attempt to the next; null: none" example:"10m 2h 1d"`
+}
+
+// SurveySummary is a survey as lists show it.
+type SurveySummary struct {
+	Survey     string        `json:"survey" doc:"its name in URLs"`
+	Title      string        `json:"title,omitempty"`
+	State      surveys.State `json:"state" enum:"draft,running,paused,stopping,done"`
+	Cause      surveys.Cause `json:"cause,omitempty" enum:"exhausted,reached,window_over,stopped" doc:"why it is stopping or done"`
+	Version    int64         `json:"version" doc:"counts the changes"`
+	CreatedAt  time.Time     `json:"created_at"`
+	UpdatedAt  time.Time     `json:"updated_at"`
+	LaunchedAt *time.Time    `json:"launched_at,omitempty"`
+	EndedAt    *time.Time    `json:"ended_at,omitempty"`
+}
+
+// SurveyView is a survey as it is shown.
+type SurveyView struct {
+	SurveySummary
+	Application *ApplicationView `json:"application,omitempty"`
+	surveys.Definition
+}
+
+// ApplicationView is the program that conversations are offered to.
+type ApplicationView struct {
+	URL       string `json:"url,omitempty"`
+	HasSecret bool   `json:"has_secret" doc:"requests are signed"`
+}
+
+// SurveyList is one page of surveys.
+type SurveyList struct {
+	Surveys    []SurveySummary `json:"surveys"`
+	NextCursor string          `json:"next_cursor,omitempty" doc:"absent on the last page"`
+}
+
+// RespondentsBody is what POST takes as JSON.
+type RespondentsBody struct {
+	Respondents []RespondentBody `json:"respondents" minItems:"1" maxItems:"1000"`
+}
+
+// RespondentBody is one respondent to be added.
+type RespondentBody struct {
+	Phone      string         `json:"phone" minLength:"1" maxLength:"50" doc:"with its country code, or as it is dialled in the survey's region" example:"+525512345678"`
+	Attributes map[string]any `json:"attributes,omitempty" maxProperties:"100" doc:"texts of up to 500 characters, numbers, true and false; names of a-z, 0-9 and _ that begin with a letter"`
+}
+
+// ImportView says what came of respondents that were to be added.
+type ImportView struct {
+	Added      int `json:"added"`
+	Duplicates int `json:"duplicates" doc:"rows whose number the survey has, or had in a row before"`
+	Rejected   int `json:"rejected" doc:"rows that cannot be loaded"`
+	// LastLine tells how far a broken import came.
+	LastLine    int                `json:"last_line,omitempty" doc:"of an import that broke off: the last line whose row was dealt with; rows before it are in, unless nothing was to be loaded"`
+	Respondents []AddedView        `json:"respondents,omitempty" doc:"in the order of a request that was JSON"`
+	Errors      []surveys.RowError `json:"errors" doc:"every row that was rejected, in order"`
+}
+
+// AddedView is one respondent of a request that was JSON.
+type AddedView struct {
+	ID        string `json:"id" example:"r2s"`
+	Duplicate bool   `json:"duplicate" doc:"the survey had the number; this is who has it"`
+}
+
+// ImportProblem is a problem that says how far an import came.
+type ImportProblem struct {
+	Problem
+	Import *ImportView `json:"import,omitempty" doc:"absent if no row was read"`
+}
+
+// RespondentView is a respondent as it is shown.
+type RespondentView struct {
+	ID            string              `json:"id" example:"r2s"`
+	Survey        string              `json:"survey"`
+	Phone         string              `json:"phone" doc:"as E.164" example:"+525512345678"`
+	Attributes    map[string]string   `json:"attributes"`
+	Status        surveys.Status      `json:"status" enum:"pending,active,completed,failed,rejected,canceled"`
+	Disposition   surveys.Disposition `json:"disposition" enum:"registered,queued,contacted,started,interim partial,completed,partial,breakoff,unresponsive,ineligible,rejected,refused,failed"`
+	Arm           *int                `json:"arm,omitempty" doc:"index of the arm; absent until the respondent is started"`
+	Questionnaire string              `json:"questionnaire,omitempty"`
+	Mode          surveys.Mode        `json:"mode,omitempty" enum:"ivr,sms,mobileweb,cati" doc:"the present or last mode"`
+	Attempts      surveys.Counts      `json:"attempts" doc:"attempts that were made, by mode"`
+	Bucket        *int                `json:"bucket,omitempty" doc:"index of the quota; absent: none"`
+	Counted       bool                `json:"counted" doc:"counts towards the cutoff and its quota"`
+	Contact       string              `json:"contact,omitempty" doc:"id of the latest contact"`
+	Serial        int                 `json:"serial,omitempty" doc:"how many contacts there were; the number of the latest"`
+	DueAt         *time.Time          `json:"due_at,omitempty" doc:"when the next step is looked at"`
+	ReachedAt     *time.Time          `json:"reached_at,omitempty" doc:"when the latest contact was handed over"`
+	AddedAt       time.Time           `json:"added_at"`
+	StartedAt     *time.Time          `json:"started_at,omitempty"`
+	FinishedAt    *time.Time          `json:"finished_at,omitempty"`
+}
+
+// RespondentList is one page of respondents.
+type RespondentList struct {
+	Respondents []RespondentView `json:"respondents"`
+	NextCursor  string           `json:"next_cursor,omitempty" doc:"absent on the last page; a page before may have few respondents or none"`
+}
+
+// HearingBody is what an application reports of a respondent.
+type HearingBody struct {
+	Disposition surveys.Disposition `json:"disposition,omitempty" enum:"contacted,started,interim partial,completed,partial,breakoff,ineligible,rejected,refused" doc:"what the application makes of the conversation; absent: the respondent has answered, nothing more is known"`
+	Contact     string              `json:"contact,omitempty" maxLength:"64" doc:"id of the contact in which it happened; absent: not known"`
+	Serial      int                 `json:"serial,omitempty" minimum:"1" maximum:"1000000" doc:"the number of that contact, instead of its id"`
+	Answers     map[string]any      `json:"answers,omitempty" maxProperties:"100" doc:"become attributes of the respondent, which may put it into a bucket"`
+	Messages    []string            `json:"messages,omitempty" minItems:"1" maxItems:"10" doc:"1 to 10 texts of 1 to 1600 characters, sent with priority reply"`
+	Key         string              `json:"key,omitempty" maxLength:"100" pattern:"^[\\p{L}\\p{M}\\p{N}\\p{P}\\p{S} ]*$" patternDescription:"printable" doc:"makes it safe to repeat a request with messages"`
+	Stop        bool                `json:"stop,omitempty" doc:"the respondent asked not to be contacted any more"`
+}
+
+// StatsView is how far a survey has come.
+type StatsView struct {
+	Survey        string                      `json:"survey"`
+	State         surveys.State               `json:"state" enum:"draft,running,paused,stopping,done"`
+	Respondents   int                         `json:"respondents" doc:"the sum by status, and by disposition"`
+	Statuses      map[surveys.Status]int      `json:"by_status"`
+	Dispositions  map[surveys.Disposition]int `json:"by_disposition"`
+	Counted       int                         `json:"counted" doc:"those that count towards the cutoff"`
+	Target        int                         `json:"target,omitempty" doc:"how many are wanted; absent: everybody"`
+	Quotas        []QuotaView                 `json:"quotas"`
+	Attempts      []AttemptsView              `json:"attempts" doc:"attempts that ended"`
+	RatePerMinute float64                     `json:"rate_per_minute,omitempty" doc:"respondents who come to their end while the schedule is open; absent: not known"`
+	SuccessRate   float64                     `json:"success_rate" doc:"share of those who are over that completed, from 0 to 1"`
+	EndsAt        *time.Time                  `json:"ends_at,omitempty" doc:"an estimate; absent: nothing can be said"`
+	Open          bool                        `json:"open" doc:"the schedule is open now"`
+	Window        *SpanView                   `json:"window,omitempty" doc:"the window that is open or opens next; absent: none"`
+	Channels      []ChannelUseView            `json:"channels"`
+}
+
+// QuotaView is one bucket of the quotas.
+type QuotaView struct {
+	surveys.Bucket
+	Counted int `json:"counted"`
+}
+
+// AttemptsView counts attempts.
+type AttemptsView struct {
+	Mode    surveys.Mode `json:"mode" enum:"ivr,sms,mobileweb,cati"`
+	Outcome weir.Outcome `json:"outcome" enum:"completed,busy,no_answer,failed,expired,canceled,lost,dead_letter"`
+	Count   int          `json:"count"`
+}
+
+// SpanView is a window of a schedule.
+type SpanView struct {
+	OpensAt  time.Time `json:"opens_at"`
+	ClosesAt time.Time `json:"closes_at"`
+}
+
+// ChannelUseView is what a survey has from a channel.
+type ChannelUseView struct {
+	Mode    surveys.Mode `json:"mode" enum:"ivr,sms,mobileweb,cati"`
+	Channel string       `json:"channel"`
+	State   weir.Health  `json:"state,omitempty" enum:"up,down,error,paused,faulted" doc:"absent: not known yet"`
+	Reason  string       `json:"state_reason,omitempty"`
+	Since   *time.Time   `json:"since,omitempty"`
+}

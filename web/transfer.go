@@ -1,0 +1,134 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"time"
+
+	"weir"
+)
+
+// Bounds of imports and downloads. They may take longer than the server's
+// timeouts and a route's, as long as they go on.
+const (
+	mostImport    = 1 << 30          // bytes of a body, unless the options say otherwise
+	idleTime      = 30 * time.Second // without a row, or without anything being taken
+	transferTime  = 4 * time.Hour
+	seatTime      = 10 * time.Second // waited for a seat
+	mostTransfers = 8                // at a time
+	// pageRows and pageBytes bound what is held of an import or a download.
+	pageRows  = 1000
+	pageBytes = 1 << 20
+)
+
+// transfer serves a route that answers by itself.
+func (s *service) transfer(rt *route, w http.ResponseWriter, r *http.Request) error {
+	who, err := s.admit(w, r, rt.scopes)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), transferTime)
+	defer cancel()
+	c := &call{Context: ctx, r: r, who: who}
+	c.query = readQuery(rt.query, r.URL.RawQuery, &c.wrong)
+	if err := c.refuse(); err != nil {
+		return err
+	}
+	return rt.serve(c, w)
+}
+
+// seat waits for one of the seats, so that memory stays bounded however many
+// clients come at once.
+func (s *service) seat(ctx context.Context) (leave func(), err error) {
+	wait := time.NewTimer(seatTime)
+	defer wait.Stop()
+	select {
+	case s.seats <- struct{}{}:
+		return func() { <-s.seats }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-wait.C:
+		return nil, &weir.Error{Code: weir.CodeUnavailable, Message: "too many imports and downloads at once; try again later", RetryAfter: seatTime}
+	}
+}
+
+func errDraining() error {
+	return weir.Errorf(weir.CodeDraining, "this process is shutting down")
+}
+
+// brief bounds one step of a transfer as other routes are bounded as a whole.
+func brief(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, requestTime)
+}
+
+// pace moves the deadlines of a connection on as long as a transfer goes on. The
+// instants are the connection's, so it asks the clock itself. Connections
+// without deadlines, as in tests, have none to be moved.
+type pace struct {
+	out     http.ResponseWriter
+	conn    *http.ResponseController
+	moved   time.Time
+	arrived int
+}
+
+func newPace(w http.ResponseWriter) *pace {
+	return &pace{out: w, conn: http.NewResponseController(w)}
+}
+
+// reading gives the client time for its next row.
+func (p *pace) reading() {
+	if now := time.Now(); now.Sub(p.moved) > time.Second {
+		p.moved = now
+		_ = p.conn.SetReadDeadline(now.Add(idleTime))
+	}
+}
+
+// read says that nothing more is read. A deadline that stayed would end the
+// request while its answer is still being made.
+func (p *pace) read() { _ = p.conn.SetReadDeadline(time.Time{}) }
+
+// writing gives the client time to take something.
+func (p *pace) writing() { _ = p.conn.SetWriteDeadline(time.Now().Add(idleTime)) }
+
+// Write implements io.Writer.
+func (p *pace) Write(b []byte) (int, error) {
+	p.writing()
+	return p.out.Write(b)
+}
+
+// arriving is a body. A row may be long, and take its time, as long as a good
+// part of it comes.
+type arriving struct {
+	io.Reader
+	pace *pace
+}
+
+const goodPart = 16 << 10
+
+// Read implements io.Reader.
+func (a arriving) Read(b []byte) (int, error) {
+	n, err := a.Reader.Read(b)
+	if a.pace.arrived += n; a.pace.arrived >= goodPart {
+		a.pace.arrived = 0
+		a.pace.reading()
+	}
+	return n, err
+}
+
+// broken says of an error that ended the reading of a body what a client can
+// make of it.
+func broken(err error) error {
+	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return weir.Errorf(weir.CodeTooLarge, "the body is larger than %d bytes; send less at a time", tooLarge.Limit)
+	}
+	if _, ok := errors.AsType[*weir.Error](err); ok {
+		return err
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return &malformed{"no row came for " + idleTime.String()}
+	}
+	return &malformed{"the body could not be read to its end"}
+}
