@@ -85,7 +85,7 @@ func (r *rig) resumes(before []int, back time.Time) {
 			}
 			rest(nil, 5*time.Millisecond)
 		}
-		took := time.Since(back)
+		took := time.Since(back) - r.pulse.still(back, time.Now())
 		r.t.Logf("%s: the first contact went out %v after the store's return", l.out.channel, took.Round(time.Millisecond))
 		if took > resumeWithin {
 			r.t.Errorf("%s: the first contact went out %v after the store's return; the limit is %v", l.out.channel, took, resumeWithin)

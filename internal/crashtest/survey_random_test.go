@@ -56,7 +56,7 @@ type surveyWorld struct {
 
 func newSurveyWorld(t *testing.T, database string, from uint64) *surveyWorld {
 	t.Helper()
-	w := &surveyWorld{rig: &rig{t: t, broker: newBroker(t, database)}, people: size().respondents, phones: map[string]string{}}
+	w := &surveyWorld{rig: &rig{t: t, broker: newBroker(t, database), pulse: newPulse(t)}, people: size().respondents, phones: map[string]string{}}
 	w.api = newClient(t, w.broker.url)
 	w.app = newApplication(t, w.api)
 	w.calls, w.callSeen = newSurveyCalls(t, from)
