@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -49,8 +50,9 @@ func TestGrowthIsMeasuredBesideRowsThatWereThere(t *testing.T) {
 			t.Errorf("beside %d queued and %d finished, want 1800 and 1200", f.Queued, f.Finished)
 		}
 	}
-	for _, row := range []string{"| inside sqlite | 1800 | 1200 | 2 |", "| inside mysql | 1800 | 1200 | 2 |", "| inside mysql | 0 | 0 | 2 |"} {
-		if !strings.Contains(out.String(), row) {
+	// One of two runs is left out when other programs, tests say, were busy during it.
+	for _, row := range []string{`inside sqlite \| 1800 \| 1200`, `inside mysql \| 1800 \| 1200`, `inside mysql \| 0 \| 0`} {
+		if !regexp.MustCompile(`(?m)^\| ` + row + ` \| [12] \| [1-9]`).Match(out.Bytes()) {
 			t.Errorf("the table has no row %q:\n%s", row, out.String())
 		}
 	}
