@@ -173,17 +173,21 @@ func (m *measured) rounds(t *testing.T, p *program) {
 		was[name] = p.figure(name)
 	}
 	at := time.Now()
-	<-time.After(6 * time.Second)
-	took := time.Since(at).Seconds()
+	var took time.Duration
 	is := map[string]float64{}
-	for _, name := range names {
-		is[name] = p.figure(name) - was[name]
-	}
-	if is[rounds] == 0 || is[begun] == 0 {
-		t.Fatalf("in %.1f s %v rounds started %v respondents", took, is[rounds], is[begun])
+	// Six seconds, and more only where the machine stood still in them.
+	for is[rounds] == 0 || is[begun] == 0 {
+		if took > time.Minute {
+			t.Fatalf("in %v %v rounds started %v respondents", took, is[rounds], is[begun])
+		}
+		<-time.After(6 * time.Second)
+		took = time.Since(at)
+		for _, name := range names {
+			is[name] = p.figure(name) - was[name]
+		}
 	}
 	m.roundTime = time.Duration(is[seconds] / is[rounds] * float64(time.Second))
-	m.roundCalls, m.started = is[statements]/is[rounds], is[begun]/took
+	m.roundCalls, m.started = is[statements]/is[rounds], is[begun]/took.Seconds()
 }
 
 // export reads the results to their end.
