@@ -42,12 +42,16 @@ func serve(t *testing.T, file string) process {
 	return process{cmd, bufio.NewScanner(stderr)}
 }
 
-// says waits for a line of the log and gives its address.
+// says waits for a line of the log and gives its address. What is no line of a log
+// is a report of the race detector, or a panic.
 func (p process) says(t *testing.T, msg string) (address string) {
 	t.Helper()
 	for p.log.Scan() {
 		var line struct{ Msg, Address, Took string }
-		if err := json.Unmarshal(p.log.Bytes(), &line); err == nil && line.Msg == msg {
+		switch err := json.Unmarshal(p.log.Bytes(), &line); {
+		case err != nil:
+			t.Log(p.log.Text())
+		case line.Msg == msg:
 			return line.Address
 		}
 	}
