@@ -81,6 +81,14 @@ type leaser struct {
 }
 
 func (l leaser) AcquireRole(ctx context.Context, _ weir.Role) (weir.Lease, bool, error) {
+	lease, ok, err := l.acquire(ctx)
+	if l.answerLate != nil && ok {
+		l.answerLate(ctx)
+	}
+	return lease, ok, err
+}
+
+func (l leaser) acquire(ctx context.Context) (weir.Lease, bool, error) {
 	done, err := l.enter(ctx, "AcquireRole")
 	if err != nil {
 		return weir.Lease{}, false, err
@@ -212,4 +220,14 @@ func (m *memory) ReadySlots(ctx context.Context, channel weir.ChannelID, limit i
 		}
 	}
 	return slots, nil
+}
+
+func (m *memory) Counts(ctx context.Context, survey int64) (surveys.Sums, error) {
+	done, err := m.enter(ctx, "Counts")
+	if err != nil {
+		return surveys.Sums{}, err
+	}
+	defer done()
+	s := m.sums[survey]
+	return surveys.Sums{Respondents: maps.Clone(s.Respondents), Attempts: maps.Clone(s.Attempts)}, nil
 }

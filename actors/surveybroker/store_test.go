@@ -3,7 +3,6 @@ package surveybroker_test
 import (
 	"cmp"
 	"context"
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -15,31 +14,32 @@ import (
 
 // memory is a store that is quick: everything in maps, one lock.
 type memory struct {
-	mu       sync.Mutex
-	surveys  map[int64]*surveys.Survey
-	people   map[surveys.RespondentID]*surveys.Respondent
-	members  map[int64][]surveys.RespondentID // of each survey, in order
-	phones   map[string][]surveys.RespondentID
-	sums     map[int64]surveys.Sums
-	log      map[int64][]surveys.Entry
-	begun    map[int64]map[time.Time]int
-	channels map[weir.ChannelID]*weir.Channel
-	states   map[weir.ChannelID]surveys.ChannelState
-	contacts map[weir.Ref]*weir.Contact
-	waiting  map[weir.ChannelID][]*weir.Contact
-	keys     map[weir.ChannelID]map[string]weir.Ref
-	notices  []surveys.Notice
-	events   []events.Event
-	last     int64 // id that was given
-	hook     func()
-	calls    int                          // of the store
-	fault    func(operation string) error // in place of the operation
-	slow     func(string) time.Duration   // how long an operation takes
-	doubt    func() error                 // in place of the answer to Work
-	refuse   func(surveys.Move) error     // of each move: then none of a Work is made
-	after    func(operation string)       // before an operation answers
-	wrote    func(surveys.Move)           // of each move that was made
-	role     struct {
+	mu         sync.Mutex
+	surveys    map[int64]*surveys.Survey
+	people     map[surveys.RespondentID]*surveys.Respondent
+	members    map[int64][]surveys.RespondentID // of each survey, in order
+	phones     map[string][]surveys.RespondentID
+	sums       map[int64]surveys.Sums
+	log        map[int64][]surveys.Entry
+	begun      map[int64]map[time.Time]int
+	channels   map[weir.ChannelID]*weir.Channel
+	states     map[weir.ChannelID]surveys.ChannelState
+	contacts   map[weir.Ref]*weir.Contact
+	waiting    map[weir.ChannelID][]*weir.Contact
+	keys       map[weir.ChannelID]map[string]weir.Ref
+	notices    []surveys.Notice
+	events     []events.Event
+	last       int64 // id that was given
+	hook       func()
+	calls      int                          // of the store
+	fault      func(operation string) error // in place of the operation
+	answerLate func(context.Context)        // holds the answer of who took the role
+	slow       func(string) time.Duration   // how long an operation takes
+	doubt      func() error                 // in place of the answer to Work
+	refuse     func(surveys.Move) error     // of each move: then none of a Work is made
+	after      func(operation string)       // before an operation answers
+	wrote      func(surveys.Move)           // of each move that was made
+	role       struct {
 		owner string
 		epoch int64
 		until time.Time
@@ -388,14 +388,4 @@ func (m *memory) DueRespondents(ctx context.Context, survey int64, now time.Time
 	})
 	slices.SortStableFunc(out, func(a, b surveys.Respondent) int { return a.DueAt.Compare(b.DueAt) })
 	return out[:min(len(out), limit)], next, err
-}
-
-func (m *memory) Counts(ctx context.Context, survey int64) (surveys.Sums, error) {
-	done, err := m.enter(ctx, "Counts")
-	if err != nil {
-		return surveys.Sums{}, err
-	}
-	defer done()
-	s := m.sums[survey]
-	return surveys.Sums{Respondents: maps.Clone(s.Respondents), Attempts: maps.Clone(s.Attempts)}, nil
 }

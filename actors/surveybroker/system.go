@@ -44,6 +44,7 @@ type System struct {
 	halt    context.CancelFunc // ends the role's loop
 	looping context.Context
 	resumed sync.Once
+	kept    chan struct{} // closed when that loop has ended, or never begins
 	closed  sync.Once
 }
 
@@ -56,7 +57,7 @@ func Start(o Options) (*System, error) {
 	s := &System{
 		store: o.Store, channels: o.Channels, types: o.Types, defaults: o.Defaults, logger: o.Logger, metrics: o.Metrics,
 		leaseTTL: o.LeaseTTL, checkEvery: o.CheckEvery, checkTimeout: o.CheckTimeout, every: o.Every, gather: o.Gather,
-		chance: o.Chance, library: newLibrary(), launches: newLaunches(), role: role{leaser: o.Roles},
+		chance: o.Chance, library: newLibrary(), launches: newLaunches(), role: role{leaser: o.Roles}, kept: make(chan struct{}),
 	}
 	s.ctx, s.kill = context.WithCancel(context.Background())
 	s.looping, s.halt = context.WithCancel(s.ctx)
@@ -77,7 +78,12 @@ func Start(o Options) (*System, error) {
 // Resume takes the role of the survey broker as soon as it is free, and runs the
 // surveys.
 func (s *System) Resume(context.Context) error {
-	s.resumed.Do(func() { s.work.Go(s.keepRole) })
+	s.resumed.Do(func() {
+		s.work.Go(func() {
+			defer close(s.kept)
+			s.keepRole()
+		})
+	})
 	return nil
 }
 
@@ -106,17 +112,30 @@ func (s *System) Drain(ctx context.Context) error {
 	var err error
 	if s.ctx.Err() == nil {
 		s.halt()
-		done := make(chan struct{})
-		s.system.Root.Send(s.broker, drain{done})
-		select {
-		case <-done:
+		s.resumed.Do(func() { close(s.kept) })
+		if err = s.rounds(ctx); err == nil {
 			s.role.release(ctx, s.logger)
-		case <-ctx.Done():
-			err = fmt.Errorf("the survey broker is still working: %w", context.Cause(ctx))
 		}
 	}
 	s.Close()
 	return err
+}
+
+// rounds waits until none is running any more. The role's loop ends first: a role
+// that it takes in its last moment begins a round, and is one to give back.
+func (s *System) rounds(ctx context.Context) error {
+	done := make(chan struct{})
+	select {
+	case <-s.kept:
+		s.system.Root.Send(s.broker, drain{done})
+	case <-ctx.Done():
+	}
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("the survey broker is still working: %w", context.Cause(ctx))
+	}
 }
 
 // Close ends everything at once. It may be called again.
@@ -126,8 +145,9 @@ func (s *System) Close() {
 		s.halt()
 		s.launches.close()
 		s.kill()
-		s.work.Wait()
+		// First the actor, which begins work, then what it has begun.
 		_ = s.system.Root.StopFuture(s.broker).Wait()
+		s.work.Wait()
 		s.system.Shutdown()
 	})
 }

@@ -2,6 +2,7 @@ package surveybroker_test
 
 import (
 	"bytes"
+	"context"
 	"log/slog"
 	"strings"
 	"testing"
@@ -149,6 +150,27 @@ func TestStandby(t *testing.T) {
 		}
 		if err := first.Drain(l.t.Context()); err != nil {
 			l.t.Error(err)
+		}
+	})
+}
+
+// A process that is told to end while it takes the role gives it back: nobody has
+// to wait until it expires.
+func TestARoleTakenAtTheEndIsGivenBack(t *testing.T) {
+	inLab(t, quiet, func(l *lab) {
+		l.sys.Close()
+		l.store.change(func() { l.store.role.owner = "" })
+		l.store.answerLate = func(ctx context.Context) {
+			<-ctx.Done()
+			time.Sleep(time.Millisecond)
+		}
+		last := l.start("last")
+		l.pass(time.Second)
+		if err := last.Drain(l.t.Context()); err != nil {
+			l.t.Error(err)
+		}
+		if l.store.role.epoch == 0 || l.store.role.owner != "" {
+			l.t.Errorf("%q has the role, taken %d times", l.store.role.owner, l.store.role.epoch)
 		}
 	})
 }
