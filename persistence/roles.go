@@ -32,21 +32,22 @@ func (s *Store) AcquireRole(ctx context.Context, role weir.Role) (weir.Lease, bo
 	if err != nil || !ok {
 		return weir.Lease{}, false, s.failure("take a role", err)
 	}
+	s.roles.took(role, lease.Epoch)
 	return lease, true, nil
 }
 
 // RenewRole implements [weir.RoleLeaser]. A lease that expired and was not
-// taken is still ours. As with [Store.Renew], nothing is written where no other
-// process can be a member. Otherwise the roles that were renewed a while ago come
-// along, so that their keepers, who ask in the same moment, need no statement.
+// taken is still ours. As with [Store.Renew], there is nothing to write where no
+// other process can be a member, and nothing to read either: what this process took
+// is its own until it gives it back. Otherwise the roles that were renewed a while
+// ago come along, so that their keepers, who ask in the same moment, need no
+// statement.
 func (s *Store) RenewRole(ctx context.Context, role weir.Role, l weir.Lease) (bool, error) {
-	if s.alone {
-		var n int64
-		err := s.read.GetContext(ctx, &n, "SELECT COUNT(*) FROM roles WHERE name = ? AND owner = ? AND epoch = ?", string(role), l.Owner, l.Epoch)
-		return n == 1 && err == nil, s.failure("renew a role", err)
-	}
 	if l.Owner != s.owner {
 		return false, nil
+	}
+	if s.alone {
+		return s.roles.holds(role, l.Epoch), nil
 	}
 	// One after the other: who asks in the same moment waits for the first, and
 	// finds his renewed.
@@ -85,11 +86,12 @@ func (s *Store) renewRoles(ctx context.Context, list []keptRole) (int64, error) 
 	return s.exec(ctx, "UPDATE roles SET expires_at = "+s.database.Now()+" + ? WHERE owner = ? AND ("+which+")", args...)
 }
 
-// keptRoles are the roles of this process whose keepers ask.
+// keptRoles are the roles of this process.
 type keptRoles struct {
-	turn chan struct{} // holds the one who renews
-	mu   sync.Mutex
-	list []keptRole
+	turn  chan struct{} // holds the one who renews
+	mu    sync.Mutex
+	taken map[weir.Role]int64 // with the epoch of each
+	list  []keptRole          // whose keepers ask
 }
 
 type keptRole struct {
@@ -136,16 +138,45 @@ func (k *keptRoles) renewed(list []keptRole, at time.Time) {
 	}
 }
 
-// forget drops a role that is taken anew or given back.
+// took notes a role that was taken.
+func (k *keptRoles) took(role weir.Role, epoch int64) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.taken == nil {
+		k.taken = map[weir.Role]int64{}
+	}
+	k.taken[role] = epoch
+}
+
+// holds tells whether a role is this process's in that epoch.
+func (k *keptRoles) holds(role weir.Role, epoch int64) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	is, ok := k.taken[role]
+	return ok && is == epoch
+}
+
+// forget drops a role that is taken anew.
 func (k *keptRoles) forget(role weir.Role) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	delete(k.taken, role)
 	k.list = slices.DeleteFunc(k.list, func(r keptRole) bool { return r.role == role })
+}
+
+// gave drops a role that is given back, unless it was taken anew.
+func (k *keptRoles) gave(role weir.Role, epoch int64) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.taken[role] == epoch {
+		delete(k.taken, role)
+	}
+	k.list = slices.DeleteFunc(k.list, func(r keptRole) bool { return r.role == role && r.epoch == epoch })
 }
 
 // ReleaseRole implements [weir.RoleLeaser].
 func (s *Store) ReleaseRole(ctx context.Context, role weir.Role, l weir.Lease) error {
-	s.roles.forget(role)
+	s.roles.gave(role, l.Epoch)
 	err := s.transaction(ctx, func(tx *sqlx.Tx) error {
 		_, err := tx.ExecContext(ctx, "UPDATE roles SET owner = '', expires_at = 0 WHERE name = ? AND owner = ? AND epoch = ?",
 			string(role), l.Owner, l.Epoch)

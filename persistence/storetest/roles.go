@@ -8,6 +8,42 @@ import (
 	"weir/persistence"
 )
 
+// testRoles: a role is kept by who took it last, until it is given back.
+func testRoles(t *testing.T, backend Backend) {
+	b := benchOn(t, backend.URL(t), persistence.Options{Owner: "a", LeaseTTL: time.Hour})
+	take := func() weir.Lease {
+		t.Helper()
+		l, ok, err := b.AcquireRole(b.ctx, weir.Router)
+		if !ok || err != nil {
+			t.Fatalf("%v, %v", ok, err)
+		}
+		return l
+	}
+	want := func(what string, l weir.Lease, kept bool) {
+		t.Helper()
+		if got := must[bool](t)(b.RenewRole(b.ctx, weir.Router, l)); got != kept {
+			t.Errorf("%s: %v", what, got)
+		}
+	}
+	want("never taken", weir.Lease{Owner: "a", Epoch: 0}, false)
+	want("never taken, an epoch later", weir.Lease{Owner: "a", Epoch: 1}, false)
+	first := take()
+	want("taken", first, true)
+	want("of somebody else", weir.Lease{Owner: "b", Epoch: first.Epoch}, false)
+	second := take()
+	want("taken once more", second, true)
+	want("the lease before", first, false)
+	b.ok(b.ReleaseRole(b.ctx, weir.Router, first)) // it is nobody's
+	want("an old lease was given back", second, true)
+	b.ok(b.ReleaseRole(b.ctx, weir.Router, second))
+	want("given back", second, false)
+	third := take()
+	want("taken after that", third, true)
+	if first.Epoch >= second.Epoch || second.Epoch >= third.Epoch {
+		t.Errorf("epochs %d, %d, %d", first.Epoch, second.Epoch, third.Epoch)
+	}
+}
+
 // testRolesTogether: roles are renewed together, and what is lost of one is not
 // held against another.
 func testRolesTogether(t *testing.T, backend Backend) {

@@ -36,6 +36,7 @@ func Run(t *testing.T, b Backend) {
 		{"queue", testQueue},
 		{"counts under any history", testHistories},
 		{"leases", testLeases},
+		{"roles", testRoles},
 		{"fencing", testFencing},
 		{"deleting channels", testDelete},
 		{"paging", testPaging},
