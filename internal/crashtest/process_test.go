@@ -24,6 +24,7 @@ const (
 	settleAfter  = 500 * time.Millisecond
 	lostAfter    = 4 * time.Second // longer than any simulated call
 	sendsAtOnce  = 3
+	sendTimeout  = 2 * time.Second
 	upWithin     = 20 * time.Second // on a busy machine
 	drainWithin  = 25 * time.Second
 )
@@ -49,7 +50,7 @@ func newBroker(t *testing.T, database string) *broker {
 		"DATABASE_URL=" + database, "LISTEN_ADDR=" + address, "PUBLIC_URL=" + b.url,
 		"CHNL_BKR_GC_IDLE_MINUTES=" + minutes(idleAfter), "CHNL_BKR_GC_INTERVAL_MINUTES=" + minutes(collectEvery),
 		"LOST_AFTER_MINUTES=" + minutes(lostAfter), "WEIR_SETTLE_AFTER=" + settleAfter.String(),
-		"WEIR_SEND_TIMEOUT=2s", fmt.Sprint("WEIR_SEND_CONCURRENCY=", sendsAtOnce),
+		"WEIR_SEND_TIMEOUT="+sendTimeout.String(), fmt.Sprint("WEIR_SEND_CONCURRENCY=", sendsAtOnce),
 	}
 	t.Cleanup(func() {
 		b.kill()
