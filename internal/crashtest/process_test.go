@@ -50,7 +50,7 @@ func newBroker(t *testing.T, database string) *broker {
 		"DATABASE_URL=" + database, "LISTEN_ADDR=" + address, "PUBLIC_URL=" + b.url,
 		"CHNL_BKR_GC_IDLE_MINUTES=" + minutes(idleAfter), "CHNL_BKR_GC_INTERVAL_MINUTES=" + minutes(collectEvery),
 		"LOST_AFTER_MINUTES=" + minutes(lostAfter), "WEIR_SETTLE_AFTER=" + settleAfter.String(),
-		"WEIR_SEND_TIMEOUT="+sendTimeout.String(), fmt.Sprint("WEIR_SEND_CONCURRENCY=", sendsAtOnce),
+		"WEIR_SEND_TIMEOUT=" + sendTimeout.String(), fmt.Sprint("WEIR_SEND_CONCURRENCY=", sendsAtOnce),
 	}
 	t.Cleanup(func() {
 		b.kill()
