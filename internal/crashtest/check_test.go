@@ -107,9 +107,9 @@ func (r *rig) check(what string, l *load, took, extra time.Duration) {
 	if line.Active > 0 {
 		r.t.Errorf("%s: %d slots are still taken at the provider", o.channel, line.Active)
 	}
-	r.t.Logf("CELL %s %s: kills %d, contacts %d, sent %d, most active %d/%d, doubled %d, lost %d, canceled %d, slowest attempt %v, all done %v after the load, %d reloads",
+	r.t.Logf("CELL %s %s: kills %d, contacts %d, sent %d, most active %d/%d, doubled %d, lost %d, canceled %d, slowest attempt %v, all done %v after the load, %d reloads, the machine stood still for %v",
 		what, o.channel, r.kills, len(contacts), line.Sent, line.MostActive, o.capacity, line.Doubled+o.alike(), lost,
-		len(l.canceled), slowest.Round(time.Millisecond), took.Round(time.Millisecond), r.broker.reloads())
+		len(l.canceled), slowest.Round(time.Millisecond), took.Round(time.Millisecond), r.broker.reloads(), r.pulse.still(time.Time{}, time.Now()).Round(time.Millisecond))
 }
 
 // checkExistence: every acknowledged contact exists exactly once under the id

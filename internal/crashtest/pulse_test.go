@@ -15,8 +15,9 @@ const (
 
 // pulse notes when the machine stood still, so that limits of time, which are
 // promises of the program, are not broken by what no program can help. It runs in the
-// test's process, which has as good a claim to the processor as the program under
-// test: a program that is slow by itself finds no excuse here.
+// test's process, beside the program: one that waits or sleeps too long finds no excuse
+// here, but one that keeps both cores from everybody else might. What was excused is
+// therefore told with the figures of each test.
 type pulse struct {
 	mu   sync.Mutex
 	last time.Time

@@ -175,7 +175,8 @@ func (m *measured) rounds(t *testing.T, p *program) {
 	at := time.Now()
 	var took time.Duration
 	is := map[string]float64{}
-	// Six seconds, and more only where the machine stood still in them.
+	// Six seconds, and more where nothing was seen to happen in them, as on a machine
+	// that stands still: how soon a round comes is not what is tested here.
 	for is[rounds] == 0 || is[begun] == 0 {
 		if took > time.Minute {
 			t.Fatalf("in %v %v rounds started %v respondents", took, is[rounds], is[begun])
