@@ -1,6 +1,9 @@
 package config
 
 import (
+	"crypto/tls"
+	"errors"
+	"io/fs"
 	"net"
 	"net/netip"
 	"net/url"
@@ -20,6 +23,8 @@ func (c *Config) check(have []Mistake) []Mistake {
 		"DATABASE_URL":                  databaseURL(c.DatabaseURL),
 		"LISTEN_ADDR":                   c.listenAddr(),
 		"PUBLIC_URL":                    c.PublicURL == "" || publicURL(c.PublicURL),
+		"WEIR_TLS_CERT":                 c.TLSCert != "" || c.TLSKey == "",
+		"WEIR_TLS_KEY":                  c.TLSKey != "" || c.TLSCert == "",
 		"WEIR_PATH_PREFIX":              pathPrefix(c.PathPrefix),
 		"WEIR_RATE_LIMIT":               between(c.RateLimit, 0, 1_000_000),
 		"DEFAULT_CHANNEL_CAPACITY":      between(c.DefaultChannelCapacity, weir.MinCapacity, weir.MaxCapacity),
@@ -144,9 +149,25 @@ func ownPaths() []string {
 	}
 }
 
-// DerivePublicURL is the address under which programs on this machine reach an
-// address that Weir listens on. It is empty while the port is not known.
-func DerivePublicURL(addr string) string {
+// TLS reports whether Weir serves https itself.
+func (c *Config) TLS() bool { return c.TLSCert != "" }
+
+// LoadCertificate reads the certificate and the key of https. Its error is an [*Error].
+func (c *Config) LoadCertificate() (*tls.Certificate, error) {
+	pair, err := tls.LoadX509KeyPair(c.TLSCert, c.TLSKey)
+	if err == nil {
+		return &pair, nil
+	}
+	m := Mistake{"WEIR_TLS_CERT", c.TLSCert, "a PEM file with the certificate that belongs to the key in WEIR_TLS_KEY (" + err.Error() + ")"}
+	if path, ok := errors.AsType[*fs.PathError](err); ok && path.Path == c.TLSKey {
+		m = Mistake{"WEIR_TLS_KEY", c.TLSKey, "a file that Weir can read (" + err.Error() + ")"}
+	}
+	return nil, &Error{[]Mistake{m}}
+}
+
+// DerivePublicURL returns the URL under which programs on this machine reach
+// addr, an address that Weir listens on. It is empty while the port is unknown.
+func (c *Config) DerivePublicURL(addr string) string {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil || port == "0" {
 		return ""
@@ -154,5 +175,9 @@ func DerivePublicURL(addr string) string {
 	if ip, err := netip.ParseAddr(host); host == "" || err == nil && ip.IsUnspecified() {
 		host = "127.0.0.1"
 	}
-	return "http://" + net.JoinHostPort(host, port)
+	scheme := "http://"
+	if c.TLS() {
+		scheme = "https://"
+	}
+	return scheme + net.JoinHostPort(host, port)
 }

@@ -231,7 +231,7 @@ func TestDerivePublicURL(t *testing.T) {
 		"127.0.0.1:8080": "http://127.0.0.1:8080", ":80": "http://127.0.0.1:80", "0.0.0.0:81": "http://127.0.0.1:81",
 		"[::]:82": "http://127.0.0.1:82", "[::1]:83": "http://[::1]:83", "weir.example:84": "http://weir.example:84", "127.0.0.1:0": "", "nonsense": "",
 	} {
-		if got := config.DerivePublicURL(addr); got != want {
+		if got := new(config.Config).DerivePublicURL(addr); got != want {
 			t.Errorf("%s gives %q, want %q", addr, got, want)
 		}
 	}

@@ -30,7 +30,7 @@ func Load(environ []string) (_ Config, warnings []string, _ error) {
 		return Config{}, warnings, &Error{mistakes}
 	}
 	if c.PublicURL == "" {
-		c.PublicURL = DerivePublicURL(c.ListenAddr)
+		c.PublicURL = c.DerivePublicURL(c.ListenAddr)
 		c.origins["PUBLIC_URL"] = "LISTEN_ADDR"
 	}
 	return c, warnings, nil

@@ -31,7 +31,7 @@ func (c *Config) warnings() []string {
 	}
 	if c.Reachable() && c.PublicURL == "" {
 		out = append(out, "PUBLIC_URL is not set: providers are told to call back at "+
-			cmp.Or(DerivePublicURL(c.ListenAddr), "the port that the system chooses")+", which those on other machines may not reach")
+			cmp.Or(c.DerivePublicURL(c.ListenAddr), "the port that the system chooses")+", which those on other machines may not reach")
 	}
 	settle := min(c.SettleAfter.Duration(), c.GCIdle.Duration())
 	if timeout := c.SendTimeout.Duration(); settle > 0 && settle < timeout {

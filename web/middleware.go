@@ -97,7 +97,8 @@ func (s *service) admit(w http.ResponseWriter, r *http.Request, oneOf []weir.Sco
 // outermost gives every request an id, measures and logs it, and turns a panic
 // into a 500.
 func (s *service) outermost(next http.Handler) http.Handler {
-	noSniffing := []string{"nosniff"} // of every answer; nobody writes to it
+	// Of every answer; shared, so never written to.
+	noSniffing, stayWithTLS := []string{"nosniff"}, []string{"max-age=31536000"}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		begin := s.Now()
 		id := r.Header.Get(requestID)
@@ -108,6 +109,9 @@ func (s *service) outermost(next http.Handler) http.Handler {
 		header := rec.Header()
 		header[requestID] = []string{id}
 		header["X-Content-Type-Options"] = noSniffing
+		if s.HSTS {
+			header["Strict-Transport-Security"] = stayWithTLS
+		}
 		defer func() {
 			v := recover()
 			cause, _ := v.(error)

@@ -81,6 +81,8 @@ type Options struct {
 	Dead weir.DeadStore
 	// Trail takes the audit log. Without it there is none.
 	Trail *Trail
+	// HSTS makes browsers stay with https: PUBLIC_URL is https.
+	HSTS bool
 	// Prefix is in front of every path for clients, as the API description says it.
 	Prefix string
 	// Mounted are handlers of whole parts of the tree, by the pattern of their

@@ -29,9 +29,15 @@ func (a *app) printConfig(context.Context) error {
 }
 
 func (a *app) checkConfig(context.Context) error {
-	if _, err := a.load(a.complain); err != nil {
+	cfg, err := a.load(a.complain)
+	if err != nil {
 		return err
 	}
-	_, err := fmt.Fprintln(a.Stdout, "the configuration is fine")
+	if cfg.TLS() {
+		if _, err := cfg.LoadCertificate(); err != nil {
+			return err
+		}
+	}
+	_, err = fmt.Fprintln(a.Stdout, "the configuration is fine")
 	return err
 }

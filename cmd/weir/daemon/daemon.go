@@ -91,6 +91,10 @@ func New(ctx context.Context, o Options) (_ *Daemon, err error) {
 	if p.gate, err = openGate(ctx, o, p.store); err != nil {
 		return nil, err
 	}
+	certificates, err := openCertificates(o)
+	if err != nil {
+		return nil, err
+	}
 	if err := d.listen(ctx, &o.Config); err != nil {
 		return nil, err
 	}
@@ -100,11 +104,14 @@ func New(ctx context.Context, o Options) (_ *Daemon, err error) {
 	p.trail = web.NewTrail(p.store)
 	d.cleanups.add("audit log", p.trail.Write)
 	d.cleanups.add("uses of tokens", p.gate.Note)
-	d.cleanups.add("chores", run(append(chores(o.Config, p.store), guards(p, sharing(o.Config))...), o.Logger))
+	d.cleanups.add("chores", run(append(chores(o.Config, p.store), append(guards(p, sharing(o.Config)), certificates.chores()...)...), o.Logger))
 	if d.handler, err = p.handler(o, d.draining.Load); err != nil {
 		return nil, err
 	}
 	d.server = web.NewServer(d.handler, o.Logger)
+	if certificates != nil {
+		d.server.TLSConfig = certificates.config()
+	}
 	d.cleanups.add("HTTP server", func(context.Context) error { return d.server.Close() })
 	return d, nil
 }
@@ -171,7 +178,7 @@ func (d *Daemon) listen(ctx context.Context, c *config.Config) error {
 		return nil
 	})
 	if c.PublicURL == "" {
-		c.PublicURL = config.DerivePublicURL(d.Addr())
+		c.PublicURL = c.DerivePublicURL(d.Addr())
 	}
 	if d.parts.gate.Open() {
 		d.log.Warn("there is no token: everybody on this machine may use the API", "listen", d.Addr())

@@ -43,7 +43,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 	room := make([]byte, headroom)
 	defer runtime.KeepAlive(room)
 	broken := make(chan error, 1)
-	go func() { broken <- d.server.Serve(d.listener) }()
+	go func() { broken <- d.serve() }()
 	d.log.Info("listening", "address", d.Addr())
 
 	err := d.parts.resume(ctx)
@@ -54,6 +54,14 @@ func (d *Daemon) Run(ctx context.Context) error {
 		err = d.wait(ctx, broken)
 	}
 	return errors.Join(err, d.stop(context.WithoutCancel(ctx)))
+}
+
+// serve answers requests until the server ends.
+func (d *Daemon) serve() error {
+	if d.server.TLSConfig != nil {
+		return d.server.ServeTLS(d.listener, "", "")
+	}
+	return d.server.Serve(d.listener)
 }
 
 // wait returns nil once ctx ends, or why the daemon cannot go on.

@@ -1,0 +1,87 @@
+package daemon
+
+import (
+	"context"
+	"crypto/tls"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"weir/config"
+)
+
+// readCertificates is how often the files are read again. Polling also notices
+// the symbolic links that Kubernetes swaps, and costs less than watching.
+const readCertificates = 5 * time.Second
+
+// certificates serve the latest good pair of certificate and key.
+type certificates struct {
+	cfg     config.Config
+	log     *slog.Logger
+	current atomic.Pointer[tls.Certificate]
+	failure string // of the latest reload; empty: it succeeded
+	logged  bool   // the failure
+}
+
+// openCertificates reads the pair; nil: Weir serves plain HTTP.
+func openCertificates(o Options) (*certificates, error) {
+	if !o.Config.TLS() {
+		return nil, nil //nolint:nilnil // documented above
+	}
+	pair, err := o.Config.LoadCertificate()
+	if err != nil {
+		return nil, err
+	}
+	c := &certificates{cfg: o.Config, log: o.Logger}
+	c.use(pair)
+	o.Registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "weir_tls_certificate_expiry_timestamp_seconds", Help: "When the certificate that Weir serves expires.",
+	}, func() float64 { return float64(c.current.Load().Leaf.NotAfter.Unix()) }))
+	return c, nil
+}
+
+func (c *certificates) use(pair *tls.Certificate) {
+	c.current.Store(pair)
+	log := c.log.Info
+	if time.Now().After(pair.Leaf.NotAfter) {
+		log = c.log.Warn
+	}
+	log("TLS certificate loaded", "names", pair.Leaf.DNSNames, "not_after", pair.Leaf.NotAfter)
+}
+
+// config is the server's. HTTP/2 stays off: every limit counts connections, and
+// one HTTP/2 connection carries hundreds of requests.
+func (c *certificates) config() *tls.Config {
+	return &tls.Config{
+		MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"},
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return c.current.Load(), nil },
+	}
+}
+
+func (c *certificates) chores() []chore {
+	if c == nil {
+		return nil
+	}
+	return []chore{{name: "TLS certificate is reloaded", every: readCertificates, step: func(context.Context) (bool, error) { c.reload(); return false, nil }}}
+}
+
+// reload takes up a changed pair. A broken one is logged when it has been so
+// twice in a row, because two files never change at the same instant.
+func (c *certificates) reload() {
+	pair, err := c.cfg.LoadCertificate()
+	if err != nil {
+		if text := err.Error(); text != c.failure {
+			c.failure, c.logged = text, false
+		} else if !c.logged {
+			c.logged = true
+			c.log.Error("TLS certificate not reloaded; the previous one stays in use", "error", err)
+		}
+		return
+	}
+	c.failure = ""
+	if !pair.Leaf.Equal(c.current.Load().Leaf) || len(pair.Certificate) != len(c.current.Load().Certificate) {
+		c.use(pair)
+	}
+}

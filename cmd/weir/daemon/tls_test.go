@@ -1,0 +1,222 @@
+package daemon_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"log/slog"
+	"math/big"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"weir/cmd/weir/cli"
+	"weir/cmd/weir/daemon"
+	"weir/config"
+)
+
+// pair is a certificate for 127.0.0.1 and its key.
+func pair(t *testing.T, serial int64) (certificate, key []byte) {
+	t.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(serial), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret})
+}
+
+// tlsRig is a daemon that serves https.
+type tlsRig struct {
+	*testing.T
+	cert, key, addr string
+	environ         []string
+}
+
+func newTLSRig(t *testing.T, log *syncBuffer) *tlsRig {
+	t.Helper()
+	folder := t.TempDir()
+	r := &tlsRig{T: t, cert: filepath.Join(folder, "tls.crt"), key: filepath.Join(folder, "tls.key")}
+	certificate, key := pair(t, 1)
+	r.write(certificate, key)
+	r.environ = []string{"DATABASE_URL=sqlite://" + filepath.Join(folder, "weir.db"), "WEIR_TLS_CERT=" + r.cert, "WEIR_TLS_KEY=" + r.key}
+	d, err := daemon.New(t.Context(), daemon.Options{
+		Config: configuration(t, append(r.environ, "LISTEN_ADDR=127.0.0.1:0")...), Logger: slog.New(slog.NewTextHandler(log, nil)),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.addr = d.Addr()
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- d.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	return r
+}
+
+func (r *tlsRig) write(certificate, key []byte) {
+	r.Helper()
+	for file, text := range map[string][]byte{r.cert: certificate, r.key: key} {
+		if err := os.WriteFile(file, text, 0o600); err != nil {
+			r.Fatal(err)
+		}
+	}
+}
+
+// serial is the number of the certificate that a new client is shown.
+func (r *tlsRig) serial() int64 {
+	r.Helper()
+	resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}).Get("https://" + r.addr + "/livez")
+	if err != nil {
+		r.Fatal(err)
+	}
+	_ = resp.Body.Close()
+	if resp.StatusCode != http.StatusOK || resp.Proto != "HTTP/1.1" {
+		r.Fatalf("%s %s", resp.Proto, resp.Status)
+	}
+	return resp.TLS.PeerCertificates[0].SerialNumber.Int64()
+}
+
+// wait looks until ok, for twice the interval of reloads and the time of a slow machine.
+func (r *tlsRig) wait(what string, ok func() bool) {
+	r.Helper()
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for range 300 {
+		if ok() {
+			return
+		}
+		<-tick.C
+	}
+	r.Fatalf("not within 30 s: %s", what)
+}
+
+// Scenario 185: Weir serves https itself, refuses what is older than TLS 1.2, and
+// takes a changed pair up without a restart; a broken one changes nothing.
+func TestScenario185_TLSByWeirItself(t *testing.T) {
+	t.Parallel()
+	log := &syncBuffer{}
+	r := newTLSRig(t, log)
+	if n := r.serial(); n != 1 {
+		t.Fatalf("the certificate %d is served, want 1", n)
+	}
+	if _, err := tls.Dial("tcp", r.addr, &tls.Config{InsecureSkipVerify: true, MaxVersion: tls.VersionTLS11}); err == nil {
+		t.Error("TLS 1.1 is served")
+	}
+	healthy := append(r.environ, "LISTEN_ADDR="+r.addr)
+	var out, errors bytes.Buffer
+	if code := cli.Run(t.Context(), []string{"healthcheck"}, cli.Options{Environ: healthy, Stdout: &out, Stderr: &errors}); code != 0 {
+		t.Errorf("healthcheck exits with %d: %s", code, &errors)
+	}
+	second, secondKey := pair(t, 2)
+	_, stranger := pair(t, 3)
+	r.write(second, stranger)
+	r.wait("a broken pair is logged", func() bool { return strings.Contains(log.String(), "TLS certificate not reloaded") })
+	if n := r.serial(); n != 1 {
+		t.Errorf("the certificate %d is served after a broken change, want 1", n)
+	}
+	r.write(second, secondKey)
+	r.wait("the second pair is served", func() bool { return r.serial() == 2 })
+}
+
+// Scenario 185: a wrong pair is a mistake of the configuration, for config check
+// and for serve.
+func TestScenario185_TLSConfiguration(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	certificate, key := pair(t, 1)
+	other, _ := pair(t, 2)
+	for name, text := range map[string][]byte{"a.crt": certificate, "a.key": key, "b.crt": other} {
+		if err := os.WriteFile(filepath.Join(folder, name), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, tc := range []struct{ cert, key, want string }{
+		{"a.crt", "a.key", ""}, {"b.crt", "a.key", "WEIR_TLS_CERT"}, {"none", "a.key", "WEIR_TLS_CERT"}, {"a.crt", "none", "WEIR_TLS_KEY"}, {"a.key", "a.key", "WEIR_TLS_CERT"},
+	} {
+		environ := []string{"WEIR_TLS_CERT=" + filepath.Join(folder, tc.cert), "WEIR_TLS_KEY=" + filepath.Join(folder, tc.key)}
+		var out, errors bytes.Buffer
+		code := cli.Run(t.Context(), []string{"config", "check"}, cli.Options{Environ: environ, Stdout: &out, Stderr: &errors})
+		if (code == 0) != (tc.want == "") || !strings.Contains(errors.String(), tc.want) {
+			t.Errorf("%s with %s: %d %s", tc.cert, tc.key, code, &errors)
+		}
+		_, err := daemon.New(t.Context(), daemon.Options{Config: configuration(t, append(environ, "LISTEN_ADDR=192.0.2.1:0", "WEIR_API_TOKENS=a-token-that-is-long", "DATABASE_URL=sqlite://"+filepath.Join(t.TempDir(), "w.db"))...)})
+		if err == nil || tc.want != "" && !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("serve with %s and %s: %v", tc.cert, tc.key, err)
+		}
+	}
+	for alone, missing := range map[string]string{"WEIR_TLS_CERT": "WEIR_TLS_KEY", "WEIR_TLS_KEY": "WEIR_TLS_CERT"} {
+		if _, _, err := config.Load([]string{alone + "=x"}); err == nil || !strings.HasPrefix(err.Error(), missing) {
+			t.Errorf("%s alone: %v", alone, err)
+		}
+	}
+	if c := configuration(t, "WEIR_TLS_CERT=x", "WEIR_TLS_KEY=y", "LISTEN_ADDR=:443"); c.PublicURL != "https://127.0.0.1:443" {
+		t.Errorf("PUBLIC_URL is derived as %s", c.PublicURL)
+	}
+}
+
+// syncBuffer takes a log.
+type syncBuffer struct {
+	mu sync.Mutex
+	b  strings.Builder
+}
+
+// Write implements io.Writer.
+func (s *syncBuffer) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(p)
+}
+
+func (s *syncBuffer) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
+}
+
+func TestScenario185_HSTS(t *testing.T) {
+	t.Parallel()
+	for url, want := range map[string]string{"https://weir.example": "max-age=31536000", "http://weir.example": ""} {
+		d, err := daemon.New(t.Context(), daemon.Options{
+			Config: configuration(t, "PUBLIC_URL="+url, "LISTEN_ADDR=127.0.0.1:0", "DATABASE_URL=sqlite://"+filepath.Join(t.TempDir(), "weir.db")),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := httptest.NewRecorder()
+		d.Handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", url+"/livez", nil))
+		if got := w.Header().Get("Strict-Transport-Security"); got != want || w.Code != 200 {
+			t.Errorf("%s: %d %q, want %q", url, w.Code, got, want)
+		}
+		if err := d.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+}
