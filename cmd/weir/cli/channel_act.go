@@ -132,20 +132,20 @@ func (l *statusLine) clear() {
 }
 
 func (a *app) channelDelete(r *remote) *cobra.Command {
-	var yes, cancel bool
+	var cancel bool
 	c := a.speaking(r, "delete NAME", "Remove a channel", `Removes a channel. It is refused while contacts are open, unless --cancel says that
 they are to end first: those that wait end as canceled, the provider is asked to
 drop the others, and the channel goes when the last has ended.`, "  weir channel delete sms --yes\n  weir channel delete sms --cancel --yes",
 		func(ctx context.Context, c *cobra.Command, to *client.Client, args []string) error {
 			name := args[0]
-			if !yes { // what is lost is shown before
+			if !confirmed(c) { // what is lost is shown before
 				ch, err := to.GetChannel(ctx, name)
 				if err != nil {
 					return err
 				}
 				what := fmt.Sprintf("this deletes channel %s, of which %s and %s in flight", name,
 					plural(int64(ch.Queued), "contact waits", "contacts wait"), plural(int64(ch.InFlight), "slot is", "slots are"))
-				if err := a.confirm(c, yes, what); err != nil {
+				if err := a.confirm(c, what); err != nil {
 					return err
 				}
 			}
@@ -158,10 +158,9 @@ drop the others, and the channel goes when the last has ended.`, "  weir channel
 			}
 			return a.deleted(r, name, under != nil && under.Deleting)
 		})
-	c.Flags().BoolVar(&yes, "yes", false, "do not ask")
 	c.Flags().BoolVar(&cancel, "cancel", false, "end the open contacts first")
 	c.ValidArgsFunction = a.names(r, channelNames)
-	return c
+	return askable(c)
 }
 
 // deleted says what became of a deletion.

@@ -53,7 +53,7 @@ func TestCommandLine(t *testing.T) {
 		{"version", cli.OK, `^weir v9\.9\.9 go1\.`, "^$"},
 		{"migrate", cli.Misuse, "status", "a command is missing"},
 		{"migrate sideways", cli.Misuse, "^$", `unknown command "sideways"`},
-		{"migrate down", cli.Misuse, "^$", "this deletes data; say --yes"},
+		{"migrate down", cli.Misuse, "^$", "takes back the newest 1 step of the schema and deletes what it holds; say --yes"},
 		{"migrate down --yes --steps 0", cli.Misuse, "^$", "--steps must be 1 or more"},
 		{"simulate", cli.Misuse, "verboice", "a command is missing"},
 		{"simulate verboice --outcome nonsense", cli.Misuse, "^$", "no such outcome"},
@@ -80,7 +80,7 @@ func TestHelp(t *testing.T) {
 	for _, command := range []string{
 		"serve", "migrate", "migrate up", "migrate down", "migrate status", "config", "config check",
 		"healthcheck", "version", "simulate", "simulate verboice", "simulate nuntium", "simulate acd", "completion",
-		"token", "token create", "token list", "token revoke", "route", "route ask", "route seed", "route workers", "route queues", "route jobs", "route pools",
+		"token", "token create", "token list", "token revoke", "survey show", "route", "route ask", "route seed", "route workers", "route queues", "route jobs", "route pools",
 	} {
 		t.Run(command, func(t *testing.T) {
 			t.Parallel()

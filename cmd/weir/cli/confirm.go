@@ -10,10 +10,25 @@ import (
 	"weir/cmd/weir/cli/terminal"
 )
 
-// confirm asks a person whether something that cannot be taken back is wanted.
-// Where nobody can be asked --yes has to say so.
-func (a *app) confirm(c *cobra.Command, yes bool, what string) error {
-	if yes {
+// askable adds the flag --yes to a command that cannot be undone. Such a command
+// calls confirm before it changes anything.
+func askable(c *cobra.Command) *cobra.Command {
+	c.Flags().Bool(yesFlag, false, "do not ask")
+	return c
+}
+
+const yesFlag = "yes"
+
+// confirmed reports whether the command line has --yes.
+func confirmed(c *cobra.Command) bool {
+	yes, _ := c.Flags().GetBool(yesFlag)
+	return yes
+}
+
+// confirm asks for permission to do what cannot be undone. Without a terminal the
+// command needs --yes.
+func (a *app) confirm(c *cobra.Command, what string) error {
+	if confirmed(c) {
 		return nil
 	}
 	_, _, hears := a.size(a.Stdin)

@@ -198,11 +198,10 @@ func (a *app) second(t time.Time) string {
 }
 
 func (a *app) contactCancel(r *remote) *cobra.Command {
-	var yes bool
-	c := a.speaking(r, "cancel ID", "Take a contact back", `Takes a contact back. One that waits is done at once; of one in flight the provider
+	return askable(a.speaking(r, "cancel ID", "Take a contact back", `Takes a contact back. One that waits is done at once; of one in flight the provider
 is asked, and it ends when it is known how.`, "  weir contact cancel 1-1w9gn3k1c740 --yes",
 		func(ctx context.Context, c *cobra.Command, to *client.Client, args []string) error {
-			if err := a.confirm(c, yes, "this takes contact "+args[0]+" back"); err != nil {
+			if err := a.confirm(c, "this takes contact "+args[0]+" back"); err != nil {
 				return err
 			}
 			var raw []byte
@@ -214,7 +213,5 @@ is asked, and it ends when it is known how.`, "  weir contact cancel 1-1w9gn3k1c
 				return a.told(r, raw, "%s: %s", args[0], cmp.Or(x.Outcome, x.State))
 			}
 			return a.told(r, raw, "%s: %s, being taken back", args[0], x.State)
-		})
-	c.Flags().BoolVar(&yes, "yes", false, "do not ask")
-	return c
+		}))
 }

@@ -198,7 +198,6 @@ func (a *app) listDead(ctx context.Context, r *remote, to *client.Client, query 
 // dlqDo makes a command that does something with dead letters.
 func (a *app) dlqDo(r *remote, step, short, long, asks, done string) *cobra.Command {
 	var d deadFlags
-	var yes bool
 	c := a.speaking(r, step, short, long+"\n\nHow many are meant is counted before, and asked about; --dry-run only counts.", "  weir dlq "+step+" --channel sms --outcome lost --dry-run\n  weir dlq "+step+" --channel sms --outcome lost --yes",
 		func(ctx context.Context, c *cobra.Command, to *client.Client, _ []string) error {
 			f := d.filter
@@ -222,7 +221,7 @@ func (a *app) dlqDo(r *remote, step, short, long, asks, done string) *cobra.Comm
 			if f.DryRun || meant == 0 {
 				return a.deadTold(r, count, plural(meant, "dead letter is meant", "dead letters are meant")+"; nothing was done")
 			}
-			if err := a.confirm(c, yes, "this "+fmt.Sprintf(asks, plural(meant, "dead letter", "dead letters"))); err != nil {
+			if err := a.confirm(c, "this "+fmt.Sprintf(asks, plural(meant, "dead letter", "dead letters"))); err != nil {
 				return err
 			}
 			return a.deadAll(ctx, r, to, step, done, f, meant)
@@ -232,8 +231,7 @@ func (a *app) dlqDo(r *remote, step, short, long, asks, done string) *cobra.Comm
 	c.Flags().BoolVar(&d.filter.All, "all", false, "all dead letters, if nothing else says which")
 	c.Flags().IntVar(&d.filter.Limit, "limit", 0, "most that are dealt with; 0: all")
 	c.Flags().BoolVar(&d.filter.DryRun, "dry-run", false, "only count")
-	c.Flags().BoolVar(&yes, "yes", false, "do not ask")
-	return c
+	return askable(c)
 }
 
 const mostDead = 10_000 // of one request; the API allows no more

@@ -42,8 +42,9 @@ where TERM is dumb.
 With --watch, or --watch=5s, a list or a thing is shown again and again: on a terminal
 in place, elsewhere below each other. It goes on while Weir is being restarted, and
 an interruption ends it with exit code 0.`},
-		{Title: "Questions", Text: `What cannot be taken back is asked about on a terminal. Elsewhere --yes has to say
-that it is wanted, or nothing is done (exit code 2).`},
+		{Title: "Questions", Text: `A command that cannot be undone (cancel, delete, discard, requeue, revoke, stop,
+migrate down) asks first on a terminal. Elsewhere it needs --yes; without it nothing is
+done (exit code 2).`},
 		{Title: "Exit status", Text: aboutExits},
 		{Title: "Environment", Text: `  WEIR_URL              address of Weir; http://127.0.0.1:8080 without it
   WEIR_TOKEN            token of the API

@@ -3,7 +3,12 @@ package cli
 import (
 	"io"
 	"time"
+
+	"github.com/spf13/cobra"
 )
+
+// Root is the whole command line.
+func Root() *cobra.Command { return (&app{}).root() }
 
 // Progress is what the tests see of progress.
 type Progress struct{ p *progress }

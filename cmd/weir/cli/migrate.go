@@ -39,7 +39,6 @@ func (a *app) migrateUp(ctx context.Context) error {
 
 func (a *app) migrateDown() *cobra.Command {
 	var steps int
-	var yes bool
 	c := &cobra.Command{
 		Use: "down", Short: "Take back steps of the schema", Args: nothing,
 		Long: "Takes back the newest steps of the schema. What they hold is lost: contacts too,\nonce the step that made their table is taken back. Stop every Weir on this\ndatabase first.",
@@ -47,15 +46,14 @@ func (a *app) migrateDown() *cobra.Command {
 			if steps < 1 {
 				return misuse(c, "--steps must be 1 or more")
 			}
-			if !yes {
-				return misuse(c, "this deletes data; say --yes if that is wanted")
+			if err := a.confirm(c, fmt.Sprintf("this takes back the newest %s of the schema and deletes what it holds", plural(int64(steps), "step", "steps"))); err != nil {
+				return err
 			}
 			return a.withStore(c.Context(), func(s *persistence.Store) error { return a.takeBack(c.Context(), s, steps) })
 		},
 	}
 	c.Flags().IntVar(&steps, "steps", 1, "how many steps to take back")
-	c.Flags().BoolVar(&yes, "yes", false, "delete what the steps hold")
-	return c
+	return askable(c)
 }
 
 // takeBack takes back steps, as many as there are, and says how many that were.

@@ -32,8 +32,7 @@ func (a *app) survey() *cobra.Command {
 		a.surveyPut(r), a.surveyImport(r), a.surveyLaunch(r),
 		a.surveyStep(r, "pause", "Start and retry nobody", "Starts and retries nobody until the survey is resumed. What is out goes on, and\nanswers are taken.", (*client.Client).PauseSurvey),
 		a.surveyStep(r, "resume", "Go on with a paused survey", "", (*client.Client).ResumeSurvey),
-		a.surveyStep(r, "stop", "End a survey before it is over", "Ends a survey for good: whoever is not finished is canceled, and contacts are\ntaken back as far as that is possible.", (*client.Client).StopSurvey),
-		a.surveyStatus(r), a.surveyList(r), a.surveyExport(r), a.surveyDelete(r))
+		a.surveyStop(r), a.surveyStatus(r), a.surveyShow(r), a.surveyList(r), a.surveyExport(r), a.surveyDelete(r))
 	c.Example = surveyExample
 	a.addressed(c, r)
 	return c
@@ -53,12 +52,37 @@ func (a *app) surveyStep(r *remote, step, short, long string, take func(*client.
 	return c
 }
 
+func (a *app) surveyStop(r *remote) *cobra.Command {
+	c := a.speaking(r, "stop NAME", "End a survey for good", `Ends a survey for good: respondents who are not finished are canceled, and their
+contacts too, as far as that is possible. A survey that is stopped cannot be resumed;
+"weir survey pause" stops it for a while.`, "  weir survey stop flu\n  weir survey stop flu --yes",
+		func(ctx context.Context, c *cobra.Command, to *client.Client, args []string) error {
+			if !confirmed(c) { // what ends is shown before
+				st, err := to.GetSurveyStats(ctx, args[0])
+				if err != nil {
+					return err
+				}
+				open := plural(int64(st.ByStatus["pending"]+st.ByStatus["active"]), "unfinished respondent", "unfinished respondents")
+				if err := a.confirm(c, fmt.Sprintf("this ends survey %s for good and cancels %s", args[0], open)); err != nil {
+					return err
+				}
+			}
+			var raw []byte
+			s, err := to.Keeping(&raw).StopSurvey(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			return a.told(r, raw, "%s: %s", args[0], state(s.State, s.Cause))
+		})
+	c.ValidArgsFunction = a.names(r, surveyNames)
+	return askable(c)
+}
+
 func (a *app) surveyDelete(r *remote) *cobra.Command {
-	var yes bool
 	c := a.speaking(r, "delete NAME", "Remove a survey with everything that it has", `Removes a survey, its respondents, their results and its log. A survey that runs
 has to be stopped before.`, "  weir survey delete flu --yes",
 		func(ctx context.Context, c *cobra.Command, to *client.Client, args []string) error {
-			if err := a.confirm(c, yes, "this deletes survey "+args[0]+", its respondents and their results"); err != nil {
+			if err := a.confirm(c, "this deletes survey "+args[0]+", its respondents and their results"); err != nil {
 				return err
 			}
 			if err := to.DeleteSurvey(ctx, args[0]); err != nil {
@@ -70,9 +94,8 @@ has to be stopped before.`, "  weir survey delete flu --yes",
 			}
 			return a.told(r, raw, "%s: deleted", args[0])
 		})
-	c.Flags().BoolVar(&yes, "yes", false, "delete what the survey has")
 	c.ValidArgsFunction = a.names(r, surveyNames)
-	return c
+	return askable(c)
 }
 
 // told writes what was done: a sentence, or the answer as it came.

@@ -155,7 +155,7 @@ func TestSurveySteps(t *testing.T) {
 	same(t, f.run("", "launch", "flu"), cli.OK, "flu: running\n", "")
 	same(t, f.run("", "pause", "flu"), cli.OK, "flu: paused\n", "")
 	same(t, f.run("", "resume", "flu", "-o", "json"), cli.OK, summary+"\n", "")
-	same(t, f.run("", "stop", "flu"), cli.OK, "flu: done, because it was stopped\n", "")
+	same(t, f.run("", "stop", "flu", "--yes"), cli.OK, "flu: done, because it was stopped\n", "")
 	same(t, f.run("", "pause", "old"), cli.Refused, "", "weir: Weir answered 409 (conflict): a survey that is done cannot pause\n")
 	same(t, f.run("", "launch", "none"), cli.NotFound, "", "weir: Weir answered 404 (not_found): there is no survey flu\n")
 	check(t, f.run("", "delete", "flu"), cli.Misuse, "^$", "say --yes")
@@ -258,7 +258,7 @@ func TestSurveyConnections(t *testing.T) {
 
 func TestSurveyHelp(t *testing.T) {
 	t.Parallel()
-	for _, command := range []string{"put", "import", "launch", "pause", "resume", "stop", "status", "list", "export results", "export log", "delete"} {
+	for _, command := range []string{"put", "import", "launch", "pause", "resume", "stop", "status", "show", "list", "export results", "export log", "delete"} {
 		t.Run(command, func(t *testing.T) {
 			t.Parallel()
 			check(t, run(t, nil, append(append([]string{"survey"}, strings.Fields(command)...), "--help")...), cli.OK,
@@ -287,4 +287,25 @@ func TestSurveyInterrupted(t *testing.T) {
 	})
 	r := runIn(ctx, []string{"WEIR_URL=" + f.url, "WEIR_TOKEN=" + surveyToken}, "survey", "status", "flu", "--watch")
 	check(t, r, cli.Failure, "", "^weir: interrupted\n$")
+}
+
+func TestSurveyShow(t *testing.T) {
+	t.Parallel()
+	f := newRemote(t, map[string]http.HandlerFunc{"GET /v1/surveys/flu": answers(http.StatusOK, `{"survey":"flu","title":"Flu 2026","state":"running","created_at":"2026-05-01T08:00:00Z","updated_at":"2026-05-02T08:00:00Z",
+		"schedule":{"time_zone":"America/Mexico_City","weekdays":["mon","tue"],"windows":[{"from":"09:00","to":"18:00"}],"end_date":"2026-06-30"},
+		"modes":{"ivr":{"channel":"calls","retries":"2h 1d"},"sms":{"channel":"texts"}},"arms":[{"modes":["ivr","sms"]}],"cutoff":1000,"fallback_delay":"2h",
+		"quotas":[{"where":{"region":{"in":["north"]}},"quota":500}],"application":{"url":"https://app.example/messages","has_secret":true}}`)})
+	same(t, f.run("", "show", "flu"), cli.OK, `flu (Flu 2026): running
+  created        2026-05-01 08:00:00
+  changed        2026-05-02 08:00:00
+  schedule       mon tue 09:00 to 18:00 America/Mexico_City; until 2026-06-30
+  mode ivr       channel calls, retries after 2h 1d
+  mode sms       channel texts
+  arm 1          ivr then sms
+  fallback       after 2h
+  cutoff         1,000
+  quota          region north: 500
+  application    https://app.example/messages
+`, "")
+	check(t, f.run("", "show", "none"), cli.NotFound, "^$", "404")
 }

@@ -189,7 +189,7 @@ func moment(t time.Time) string {
 }
 
 func (a *app) tokenRevoke(p *printing) *cobra.Command {
-	return &cobra.Command{
+	return askable(&cobra.Command{
 		Use: "revoke ID", Short: "Revoke a token for good", Long: aboutTokens,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) != 1 {
@@ -201,6 +201,9 @@ func (a *app) tokenRevoke(p *printing) *cobra.Command {
 			id := args[0]
 			if inText, ok := weir.TokenID(id); ok { // the whole token
 				id = inText
+			}
+			if err := a.confirm(c, "this revokes token "+id+" for good: requests that carry it are refused"); err != nil {
+				return err
 			}
 			err := a.withTokens(c.Context(), func(s *persistence.Store) error { return s.RevokeToken(c.Context(), id, a.now()) })
 			if weir.CodeOf(err) == weir.CodeNotFound {
@@ -215,7 +218,7 @@ func (a *app) tokenRevoke(p *printing) *cobra.Command {
 			_, err = fmt.Fprintf(a.Stdout, "token %s is revoked\n", id)
 			return err
 		},
-	}
+	})
 }
 
 // withTokens opens the store, makes the schema of a database that has none, and

@@ -34,10 +34,12 @@ func TestTokensAreMadeListedAndRevoked(t *testing.T) {
 		t.Error("the list shows a token")
 	}
 	check(t, tokenAt(t, file, now.AddDate(0, 3, 0), "list"), cli.OK, id+`  the dashboard  expired`, "^$")
-	check(t, tokenAt(t, file, now, "revoke", text), cli.OK, "^token "+id+" is revoked\n$", "^$")
-	check(t, tokenAt(t, file, now, "revoke", id), cli.OK, "is revoked", "^$")
+	check(t, tokenAt(t, file, now, "revoke", text), cli.Misuse, "^$", "this revokes token "+id+" for good.*say --yes")
+	check(t, tokenAt(t, file, now, "list"), cli.OK, id+`  the dashboard  live`, "^$")
+	check(t, tokenAt(t, file, now, "revoke", text, "--yes"), cli.OK, "^token "+id+" is revoked\n$", "^$")
+	check(t, tokenAt(t, file, now, "revoke", id, "--yes"), cli.OK, "is revoked", "^$")
 	check(t, tokenAt(t, file, now, "list"), cli.OK, id+`  the dashboard  revoked`, "^$")
-	check(t, tokenAt(t, file, now, "revoke", "nobody"), cli.NotFound, "^$", `no token with the id "nobody"`)
+	check(t, tokenAt(t, file, now, "revoke", "nobody", "--yes"), cli.NotFound, "^$", `no token with the id "nobody"`)
 }
 
 func TestMistakesWithTokens(t *testing.T) {

@@ -1,0 +1,150 @@
+package cli_test
+
+import (
+	"go/scanner"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"weir/cmd/weir/cli"
+)
+
+const repository = "../../.."
+
+// Every command and flag that output, help, documentation or deployment files name exists.
+func TestNamedCommandsExist(t *testing.T) {
+	t.Parallel()
+	root := cli.Root()
+	root.InitDefaultCompletionCmd("bash")
+	seen := 0
+	for _, file := range texts(t) {
+		for _, text := range commandTexts(t, file) {
+			for _, line := range invocations(text) {
+				seen++
+				if wrong := resolve(root, line); wrong != "" {
+					t.Errorf("%s: %q: %s", strings.TrimPrefix(file, repository+"/"), line, wrong)
+				}
+			}
+		}
+	}
+	if seen < 200 {
+		t.Errorf("found %d command lines; the search is broken", seen)
+	}
+}
+
+// Commands whose names say that they cannot be undone ask, all in the same way.
+func TestIrreversibleCommandsAsk(t *testing.T) {
+	t.Parallel()
+	verbs := []string{"cancel", "delete", "discard", "down", "requeue", "revoke", "stop"}
+	var walk func(c *cobra.Command)
+	walk = func(c *cobra.Command) {
+		yes := c.Flags().Lookup("yes")
+		if slices.Contains(verbs, c.Name()) != (yes != nil) || yes != nil && yes.Usage != "do not ask" {
+			t.Errorf("%s: --yes is %v", c.CommandPath(), yes)
+		}
+		for _, child := range c.Commands() {
+			walk(child)
+		}
+	}
+	walk(cli.Root())
+}
+
+// texts are the files of the repository that name commands.
+func texts(t *testing.T) []string {
+	t.Helper()
+	var out []string
+	err := filepath.WalkDir(repository, func(path string, d fs.DirEntry, err error) error {
+		name := d.Name()
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && path != repository && (strings.HasPrefix(name, ".") || slices.Contains([]string{"node_modules", "testdata", "bin"}, name)):
+			return filepath.SkipDir
+		case !d.IsDir() && !strings.HasSuffix(name, "_test.go") && name != "CHANGELOG.md" &&
+			slices.Contains([]string{".go", ".md", ".html", ".yaml", ".yml", ".sh", ".service", ".1"}, filepath.Ext(name)):
+			out = append(out, path)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// commandTexts are the parts of a file in which a command may be named: string literals
+// of Go, code in Markdown, and all of other files.
+func commandTexts(t *testing.T, file string) []string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	switch filepath.Ext(file) {
+	case ".go":
+		return literals(text)
+	case ".md":
+		return regexp.MustCompile("(?s)```.*?```|`[^`\n]+`").FindAllString(string(text), -1)
+	default:
+		return []string{string(text)}
+	}
+}
+
+func literals(source []byte) []string {
+	var out []string
+	var s scanner.Scanner
+	set := token.NewFileSet()
+	s.Init(set.AddFile("", set.Base(), len(source)), source, nil, 0)
+	for {
+		_, kind, text := s.Scan()
+		if kind == token.EOF {
+			return out
+		}
+		if kind == token.STRING {
+			if plain, err := strconv.Unquote(text); err == nil {
+				out = append(out, plain)
+			}
+		}
+	}
+}
+
+// invocations are the command lines in a text: what follows the program's name on a line.
+func invocations(text string) []string {
+	var out []string
+	text = strings.ReplaceAll(text, "\\\n", " ")
+	for _, m := range regexp.MustCompile(`(?:^|[\s"'(/`+"`"+`])weir ([a-z]+[^"|#;`+"`"+`\n)&>]*)`).FindAllStringSubmatch(text, -1) {
+		out = append(out, strings.TrimSpace(m[1]))
+	}
+	return out
+}
+
+// resolve reports what of a command line does not exist.
+func resolve(root *cobra.Command, line string) string {
+	words := strings.Fields(strings.ReplaceAll(line, ":", " "))
+	if slices.Contains([]string{"is", "prometheus"}, words[0]) { // a sentence about Weir, a list of services
+		return ""
+	}
+	c, rest, err := root.Find(words)
+	if err != nil {
+		return err.Error()
+	}
+	if c == root || c.HasSubCommands() && len(rest) > 0 && regexp.MustCompile(`^[a-z]+$`).MatchString(rest[0]) {
+		return "no such command"
+	}
+	for _, word := range rest {
+		name, ok := strings.CutPrefix(word, "--")
+		name = regexp.MustCompile(`^[a-z0-9-]*`).FindString(name)
+		if ok && name != "" && name != "help" && c.Flags().Lookup(name) == nil && c.InheritedFlags().Lookup(name) == nil {
+			return "no flag --" + name
+		}
+	}
+	return ""
+}

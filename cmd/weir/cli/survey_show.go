@@ -1,0 +1,104 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"weir/client"
+	"weir/cmd/weir/cli/terminal"
+)
+
+func (a *app) surveyShow(r *remote) *cobra.Command {
+	c := a.speaking(r, "show NAME", "Show the definition of a survey", `Shows what a survey is: schedule, modes and channels, arms, target and quotas. How
+far it has come is what "weir survey status" shows. With --output json the definition
+is complete, texts included.`, "  weir survey show flu\n  weir survey show flu --output json | jq .questionnaires",
+		func(ctx context.Context, _ *cobra.Command, to *client.Client, args []string) error {
+			var raw []byte
+			s, err := to.Keeping(&raw).GetSurvey(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			if r.json() {
+				return a.rawLine(raw)
+			}
+			_, err = io.WriteString(a.Stdout, terminal.VisibleLines(a.surveyText(s)))
+			return err
+		})
+	c.ValidArgsFunction = a.names(r, surveyNames)
+	return c
+}
+
+// surveyText is the definition of a survey for people.
+func (a *app) surveyText(s *client.SurveyView) string {
+	var b strings.Builder
+	line := func(name, text string) {
+		if text != "" {
+			fmt.Fprintf(&b, "  %-13s  %s\n", name, text)
+		}
+	}
+	number := func(name string, n int) {
+		if n > 0 {
+			line(name, grouped(int64(n)))
+		}
+	}
+	b.WriteString(s.Survey)
+	if s.Title != "" {
+		fmt.Fprintf(&b, " (%s)", s.Title)
+	}
+	fmt.Fprintf(&b, ": %s\n", state(s.State, s.Cause))
+	line("created", a.second(s.CreatedAt))
+	line("changed", a.second(s.UpdatedAt))
+	line("launched", a.second(s.LaunchedAt))
+	line("ended", a.second(s.EndedAt))
+	line("schedule", scheduleText(s.Schedule))
+	for _, mode := range slices.Sorted(maps.Keys(s.Modes)) {
+		line("mode "+mode, joined(", ", "channel "+s.Modes[mode].Channel, prefixed("retries after ", s.Modes[mode].Retries)))
+	}
+	for i, arm := range s.Arms {
+		share := ""
+		if arm.Ratio > 0 {
+			share = fmt.Sprintf("%d %%", arm.Ratio)
+		}
+		line(fmt.Sprintf("arm %d", i+1), joined(", ", strings.Join(arm.Modes, " then "), prefixed("questionnaire ", arm.Questionnaire), share))
+	}
+	line("fallback", prefixed("after ", s.FallbackDelay))
+	number("cutoff", s.Cutoff)
+	for _, q := range s.Quotas {
+		line("quota", bucket(client.QuotaView{Where: q.Where})+": "+grouped(int64(q.Quota)))
+	}
+	number("batch", s.BatchSize)
+	number("per minute", s.LimitPerMinute)
+	number("weight", s.Weight)
+	line("labels", strings.Join(s.Labels, ", "))
+	line("region", s.Region)
+	line("application", s.Application.URL)
+	return b.String()
+}
+
+func scheduleText(s client.ScheduleSpec) string {
+	var windows []string
+	for _, w := range s.Windows {
+		windows = append(windows, w.From+" to "+w.To)
+	}
+	return joined("; ", joined(" ", strings.Join(s.Weekdays, " "), strings.Join(windows, ", "), s.TimeZone),
+		prefixed("from ", s.StartDate), prefixed("until ", s.EndDate), prefixed("not on ", strings.Join(s.BlockedDays, ", ")))
+}
+
+// joined joins the texts that are not empty.
+func joined(between string, texts ...string) string {
+	return strings.Join(slices.DeleteFunc(texts, func(text string) bool { return text == "" }), between)
+}
+
+// prefixed puts a prefix before a text that is not empty.
+func prefixed(prefix, text string) string {
+	if text == "" {
+		return ""
+	}
+	return prefix + text
+}
