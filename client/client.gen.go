@@ -1422,6 +1422,9 @@ type SurveyView struct {
 	// Version counts the changes
 	Version int `json:"version"`
 
+	// Warnings what the launch found doubtful; only in its answer
+	Warnings []FieldError `json:"warnings,omitempty,omitzero"`
+
 	// Weight share of a channel compared with other surveys; absent: 1
 	Weight int `json:"weight,omitempty,omitzero"`
 }
@@ -2193,7 +2196,7 @@ func (c *Client) GetSurveyStats(ctx context.Context, survey string) (*StatsView,
 
 // LaunchSurvey Begin with a draft.
 //
-// Refused, with what is wrong, if its windows have all passed, if the content speaks of an attribute that a respondent lacks, or a quota of one that nobody has, and (409) if one of its channels cannot be prepared. Asking twice changes nothing.
+// Refused, with what is wrong, if its windows have all passed, if the content speaks of an attribute that a respondent lacks, and (409) if one of its channels cannot be prepared. Quotas on an attribute that no respondent has yet are counted once an answer sets it; without an application the answer warns of them. Asking twice changes nothing.
 //
 // POST /v1/surveys/{survey}:launch
 func (c *Client) LaunchSurvey(ctx context.Context, survey string) (*SurveyView, error) {

@@ -125,14 +125,14 @@ func (q Quotas) Attributes() []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// CheckKnown finds the attributes of quotas that no respondent has. known are
-// those that respondents have.
+// CheckKnown finds the attributes of quotas that no respondent has yet: an
+// application may report them as answers. known are the attributes that respondents have.
 func (q Quotas) CheckKnown(known []string) []weir.FieldError {
 	var m mistakes
 	for i, b := range q {
 		for _, name := range slices.Sorted(maps.Keys(b.Where)) {
 			if !slices.Contains(known, name) {
-				m.add(fmt.Sprintf("/quotas/%d/where/%s", i, token(name)), "unknown", "no respondent has the attribute %q; they have: %s", clip(name), list(known))
+				m.add(fmt.Sprintf("/quotas/%d/where/%s", i, token(name)), "unknown", "no respondent has the attribute %q yet (they have: %s); nobody counts for this quota until an answer sets it", clip(name), list(known))
 			}
 		}
 	}

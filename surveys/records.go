@@ -24,6 +24,8 @@ type Survey struct {
 	Updated     time.Time
 	Launched    time.Time // zero: never
 	Ended       time.Time // when it became done
+	// Warnings are what the launch that returns this survey found doubtful; not stored.
+	Warnings []weir.FieldError
 }
 
 // Cause says why a survey came to its end.

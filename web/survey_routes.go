@@ -74,7 +74,7 @@ func (s *service) stepRoutes() []*route {
 		step          surveys.Step
 		summary, more string
 	}{
-		{surveys.Launch, "Begin with a draft", "Refused, with what is wrong, if its windows have all passed, if the content speaks of an attribute that a respondent lacks, or a quota of one that nobody has, and (409) if one of its channels cannot be prepared."},
+		{surveys.Launch, "Begin with a draft", "Refused, with what is wrong, if its windows have all passed, if the content speaks of an attribute that a respondent lacks, and (409) if one of its channels cannot be prepared. Quotas on an attribute that no respondent has yet are counted once an answer sets it; without an application the answer warns of them."},
 		{surveys.Pause, "Start nobody and retry nobody", "What is out goes on, and answers are taken."},
 		{surveys.Resume, "Go on with a paused survey", ""},
 		{surveys.Stop, "End a survey", "Its respondents are canceled and what is queued is withdrawn; then it is done."},

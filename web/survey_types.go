@@ -64,7 +64,8 @@ type SurveySummary struct {
 // SurveyView is a survey as it is shown.
 type SurveyView struct {
 	SurveySummary
-	Application *ApplicationView `json:"application,omitempty"`
+	Application *ApplicationView  `json:"application,omitempty"`
+	Warnings    []weir.FieldError `json:"warnings,omitempty" doc:"what the launch found doubtful; only in its answer"`
 	surveys.Definition
 }
 

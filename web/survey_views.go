@@ -16,7 +16,7 @@ func surveySummary(s surveys.Survey) SurveySummary {
 }
 
 func surveyView(s surveys.Survey) SurveyView {
-	v := SurveyView{SurveySummary: surveySummary(s), Definition: s.Definition}
+	v := SurveyView{SurveySummary: surveySummary(s), Definition: s.Definition, Warnings: s.Warnings}
 	if s.Application != (surveys.Application{}) {
 		v.Application = &ApplicationView{URL: s.Application.URL, HasSecret: s.Application.Secret != ""}
 	}

@@ -2,6 +2,7 @@ package surveybroker
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -87,8 +88,9 @@ func (s *System) step(ctx context.Context, survey surveys.Survey, step surveys.S
 		return survey, err
 	}
 	now := time.Now()
+	var warnings []weir.FieldError
 	if step == surveys.Launch {
-		if err := s.ready(ctx, &survey, now); err != nil {
+		if warnings, err = s.ready(ctx, &survey, now); err != nil {
 			return survey, err
 		}
 		survey.Launched = now
@@ -103,15 +105,17 @@ func (s *System) step(ctx context.Context, survey surveys.Survey, step surveys.S
 	}
 	s.logger.Info("a survey was told what to do", "survey", survey.Name, "step", string(step), "state", string(to))
 	s.Changed(out.ID)
+	out.Warnings = warnings
 	return out, nil
 }
 
-// ready finds everything that keeps a survey from being launched. Its channels
-// are prepared if nothing else is wrong.
-func (s *System) ready(ctx context.Context, survey *surveys.Survey, now time.Time) error {
+// ready returns an error with everything that keeps a survey from being launched.
+// Its channels are prepared if nothing is wrong. An attribute of a quota that no
+// respondent has is worth a warning where no application is to supply it.
+func (s *System) ready(ctx context.Context, survey *surveys.Survey, now time.Time) (warnings []weir.FieldError, _ error) {
 	plan, wrong := s.Check(ctx, survey.Definition)
 	if plan == nil {
-		return surveys.Invalid(wrong)
+		return nil, surveys.Invalid(wrong)
 	}
 	for _, f := range plan.Schedule.CheckAhead(now) {
 		f.Pointer = "/schedule" + f.Pointer
@@ -119,22 +123,22 @@ func (s *System) ready(ctx context.Context, survey *surveys.Survey, now time.Tim
 	}
 	people, err := s.inspect(ctx, survey.ID, plan)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if people.count == 0 {
-		return surveys.Invalid(append(wrong, weir.FieldError{Pointer: "/respondents", Code: "required", Detail: "the survey has no respondents"}))
+		wrong = append(wrong, weir.FieldError{Pointer: "/respondents", Code: "required", Detail: "the survey has no respondents"})
 	}
-	for _, f := range plan.Quotas.CheckKnown(slices.Sorted(maps.Keys(people.attributes))) {
-		f.Pointer = "/quotas" + strings.TrimPrefix(f.Pointer, "/quotas")
-		wrong = append(wrong, f)
+	if e, ok := errors.AsType[*weir.Error](people.gaps.Err()); ok {
+		e.Fields = append(wrong, e.Fields...)
+		return nil, e
 	}
 	if err := surveys.Invalid(wrong); err != nil {
-		return err
+		return nil, err
 	}
-	if err := people.gaps.Err(); err != nil {
-		return err
+	if survey.Application.URL == "" && people.count > 0 {
+		warnings = plan.Quotas.CheckKnown(slices.Sorted(maps.Keys(people.attributes)))
 	}
-	return s.prepare(ctx, plan)
+	return warnings, s.prepare(ctx, plan)
 }
 
 // people is what a launch needs to know of the respondents.

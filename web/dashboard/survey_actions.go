@@ -78,8 +78,13 @@ func askStop(v *visit) (*question, error) {
 func take(step surveys.Step, became string) func(*visit) (*done, error) {
 	return func(v *visit) (*done, error) {
 		name := v.r.PathValue("name")
-		err := v.call(http.MethodPost, apiPath("v1", "surveys", name)+":"+string(step), nil, nil)
-		return &done{text: "Survey " + name + " " + became + ".", to: surveyLink(name)}, err
+		var s web.SurveyView
+		err := v.call(http.MethodPost, apiPath("v1", "surveys", name)+":"+string(step), nil, &s)
+		text := "Survey " + name + " " + became + "."
+		for _, w := range s.Warnings {
+			text += " Warning: " + w.Detail + "."
+		}
+		return &done{text: text, to: surveyLink(name)}, err
 	}
 }
 

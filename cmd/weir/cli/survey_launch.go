@@ -32,6 +32,9 @@ then asked for again until it is done, for as long as --wait says.`, "  weir sur
 			if err != nil {
 				return err
 			}
+			for _, w := range s.Warnings {
+				_, _ = fmt.Fprintf(a.Stderr, "warning: %s: %s\n", w.Pointer, terminal.Visible(w.Detail))
+			}
 			return a.told(r, raw, "%s: %s", args[0], state(s.State, s.Cause))
 		})
 	c.Flags().DurationVar(&wait, "wait", wait, "how long a launch is asked for that takes long")
