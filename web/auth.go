@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/netip"
@@ -188,7 +189,10 @@ func (g *Gate) refuse(from netip.Addr, wrong *weir.TokenHash, now time.Time) err
 	if wait := g.addresses.refusal(from, wrong, now); wait > 0 {
 		return errLimited(wait)
 	}
-	return errUnauthorised()
+	if wrong == nil {
+		return errNoToken()
+	}
+	return errWrongToken()
 }
 
 // bearer is the token that a request carries.
@@ -198,8 +202,15 @@ func bearer(r *http.Request) (text string, given bool) {
 	return text, text != "" && strings.EqualFold(scheme, "Bearer")
 }
 
-func errUnauthorised() error {
-	return weir.Errorf(weir.CodeUnauthorised, "a bearer token is needed: Authorization: Bearer <token>")
+func errNoToken() error {
+	return weir.Errorf(weir.CodeUnauthorised, "the request has no bearer token; send one: Authorization: Bearer <token>")
+}
+
+// errInvalidToken is the cause of a refusal because of the token that was sent.
+var errInvalidToken = errors.New("invalid token")
+
+func errWrongToken() error {
+	return &weir.Error{Code: weir.CodeUnauthorised, Message: "the bearer token is not valid: it is mistyped, revoked or expired, or of another installation", Cause: errInvalidToken}
 }
 
 func errForbidden(oneOf ...weir.Scope) error {

@@ -21,15 +21,14 @@ const mostTries = 5
 // pageOfChannels reads the channels that limit and cursor ask for.
 func (s *service) pageOfChannels(c *call) (_ []weir.Channel, next string, err error) {
 	most := c.query.number("limit")
-	after := c.query.text("cursor")
-	if after != "" && !channelName.MatchString(after) {
-		c.wrong.add("/cursor", "format", "must be the next_cursor of a page before")
-		return nil, "", c.refuse()
+	after, err := c.nameAfter("channels")
+	if err != nil {
+		return nil, "", err
 	}
 	rows, err := s.Store.Channels(c, after, most+1)
 	if len(rows) > most {
 		rows = rows[:most]
-		next = rows[most-1].Name
+		next = nameCursor("channels", rows[most-1].Name)
 	}
 	return rows, next, err
 }

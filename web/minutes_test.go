@@ -84,10 +84,10 @@ func TestMinutesOfAllChannels(t *testing.T) {
 	if d := cmp.Diff(want, v); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
-	if v := into[web.AllMinutesView](t, r.do("GET", "/v1/minutes?limit=1", ""), 200); v.NextCursor != "a" {
+	if v := into[web.AllMinutesView](t, r.do("GET", "/v1/minutes?limit=1", ""), 200); v.NextCursor != "Y2hhbm5lbHMvYQ" {
 		t.Errorf("%+v", v)
 	}
-	if v := into[web.AllMinutesView](t, r.do("GET", "/v1/minutes?limit=1&cursor=a", ""), 200); v.NextCursor != "" || len(v.Channels) != 0 {
+	if v := into[web.AllMinutesView](t, r.do("GET", "/v1/minutes?limit=1&cursor=Y2hhbm5lbHMvYQ", ""), 200); v.NextCursor != "" || len(v.Channels) != 0 {
 		t.Errorf("%+v", v)
 	}
 }

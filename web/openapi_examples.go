@@ -40,7 +40,7 @@ func problemExamples() map[string]*huma.Example {
 	for code, message := range map[weir.Code]string{
 		weir.CodeNotFound:     "there is no channel texts",
 		weir.CodeConflict:     "the channel has open contacts; cancel=true ends them",
-		weir.CodeUnauthorised: "a token is needed",
+		weir.CodeUnauthorised: "the request has no bearer token; send one: Authorization: Bearer <token>",
 		weir.CodeForbidden:    "this needs a token with the scope channels:admin",
 		weir.CodeLimited:      "too many requests",
 		weir.CodeTooLarge:     "the body is longer than 1048576 bytes",
@@ -95,7 +95,7 @@ func exampleChannel() ChannelView {
 func channelExamples() []any {
 	return []any{
 		exampleChannel(),
-		ChannelList{Channels: []ChannelView{exampleChannel()}, NextCursor: "texts"},
+		ChannelList{Channels: []ChannelView{exampleChannel()}, NextCursor: nameCursor("channels", "texts")},
 		ChannelBody{Type: "nuntium", Name: "SMS, Mexico", Capacity: 100, Settings: map[string]any{
 			"base_url": "https://nuntium.example.org", "account": "weir", "application": "surveys", "password": "…",
 		}},

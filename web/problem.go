@@ -128,7 +128,11 @@ func problemHead(w http.ResponseWriter, err error) Problem {
 		h.Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
 	}
 	if p.Status == http.StatusUnauthorized {
-		h.Set("WWW-Authenticate", `Bearer realm="weir"`)
+		challenge := `Bearer realm="weir"`
+		if errors.Is(err, errInvalidToken) {
+			challenge += `, error="invalid_token"` // RFC 6750
+		}
+		h.Set("WWW-Authenticate", challenge)
 	}
 	w.WriteHeader(p.Status)
 	return p

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"encoding/base64"
 	"maps"
 	"net/url"
 	"slices"
@@ -27,6 +28,25 @@ func (q queryValues) words(name string) []string {
 
 // mostParameter bounds the length of a query parameter.
 const mostParameter = 512
+
+// nameCursor is the cursor of a list in order of names, behind the row with this name.
+func nameCursor(list, name string) string {
+	return base64.RawURLEncoding.EncodeToString([]byte(list + "/" + name))
+}
+
+// nameAfter returns the name in a cursor that nameCursor made for the list; empty without one.
+func (c *call) nameAfter(list string) (string, error) {
+	cursor := c.query.text("cursor")
+	if cursor == "" {
+		return "", nil
+	}
+	text, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
+	name, ours := strings.CutPrefix(string(text), list+"/")
+	if err != nil || !ours || name == "" {
+		c.wrong.add("/cursor", "format", "must be the next_cursor of a page before")
+	}
+	return name, c.refuse()
+}
 
 // readQuery reads a query string. Mistakes point at /name, as if the
 // parameters were the members of an object.

@@ -106,10 +106,10 @@ func (s *service) survey(ctx context.Context, name string) (surveys.Survey, erro
 }
 
 func (s *service) listSurveys(c *call) (reply, error) {
-	most, after := c.query.number("limit"), c.query.text("cursor")
-	if after != "" && !surveyName.MatchString(after) {
-		c.wrong.add("/cursor", "format", "must be the next_cursor of a page before")
-		return reply{}, c.refuse()
+	most := c.query.number("limit")
+	after, err := c.nameAfter("surveys")
+	if err != nil {
+		return reply{}, err
 	}
 	var states []surveys.State
 	for _, word := range c.query.words("state") {
@@ -122,7 +122,7 @@ func (s *service) listSurveys(c *call) (reply, error) {
 	page := SurveyList{Surveys: []SurveySummary{}}
 	if len(rows) > most {
 		rows = rows[:most]
-		page.NextCursor = rows[most-1].Name
+		page.NextCursor = nameCursor("surveys", rows[most-1].Name)
 	}
 	for i := range rows {
 		page.Surveys = append(page.Surveys, surveySummary(rows[i]))

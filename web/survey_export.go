@@ -170,7 +170,7 @@ func (d *download) goesOn() error {
 		return errDraining()
 	}
 	if !d.c.who.stays() {
-		return errUnauthorised()
+		return errWrongToken()
 	}
 	return d.c.Err()
 }

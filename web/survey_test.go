@@ -86,7 +86,7 @@ func TestSurveysAreListed(t *testing.T) {
 		}
 		return out + ">" + l.NextCursor
 	}
-	for query, want := range map[string]string{"": "abc>", "?limit=2": "ab>b", "?limit=2&cursor=b": "c>", "?state=running": "b>", "?state=draft,done": "ac>"} {
+	for query, want := range map[string]string{"": "abc>", "?limit=2": "ab>c3VydmV5cy9i", "?limit=2&cursor=c3VydmV5cy9i": "c>", "?state=running": "b>", "?state=draft,done": "ac>"} {
 		if got := names(query); got != want {
 			t.Errorf("%s: %s, want %s", query, got, want)
 		}

@@ -235,7 +235,7 @@ func TestSurveyConnections(t *testing.T) {
 		err     string
 	}{
 		{"nobody listens", []string{"WEIR_URL=http://127.0.0.1:1"}, "", cli.Unreachable, "no answer from Weir at http://127.0.0.1:1(?s:.*)is Weir running there"},
-		{"no token", nil, "--url " + f.url, cli.Refused, `401 \(unauthorised\)(?s:.*)give a token with WEIR_TOKEN`},
+		{"no token", nil, "--url " + f.url, cli.Refused, `401 \(unauthorised\)(?s:.*)WEIR_TOKEN_FILE or --token-file give the token`},
 		{"token in a file", []string{"WEIR_TOKEN_FILE=" + good}, "--url " + f.url, cli.OK, "^$"},
 		{"the flag goes before", []string{"WEIR_TOKEN=another", "WEIR_URL=http://127.0.0.1:1"}, "--token-file " + good + " --url " + f.url, cli.OK, "^$"},
 		{"the wrong one", []string{"WEIR_TOKEN=" + surveyToken}, "--token-file " + bad + " --url " + f.url, cli.Refused, "401"},
