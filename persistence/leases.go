@@ -147,12 +147,12 @@ func (s *Store) Release(ctx context.Context, l weir.Lease) error {
 	return s.failure("give a lease back", err)
 }
 
-// hasOpen is an SQL condition: a channel has a contact that is not done. The first
-// entry of the queue index tells; servers that are not told so read all that are
-// done.
+// hasOpen is an SQL condition: a channel has a contact that is not done. It reads
+// the first entry of the queue index. Without the hint MariaDB reads all that are
+// done, and with the order by state alone MySQL sorts all contacts of the channel.
 func (s *Store) hasOpen(channel string) string {
 	return "COALESCE((SELECT o.state FROM contacts o" + s.sql.Through("contacts_queue") + " WHERE o.channel_id = " + channel +
-		" ORDER BY o.state LIMIT 1) < 6, 0) = 1"
+		" ORDER BY o.channel_id, o.state LIMIT 1) < 6, 0) = 1"
 }
 
 // Orphans implements [weir.Leaser]. A channel that was given back while it has

@@ -17,9 +17,16 @@ var errNoServer = errors.New("tests and measurements need a MariaDB (10.6 or lat
 	"install one (Debian, Ubuntu: apt-get install " + debianPackage + "; Fedora: dnf install mariadb-server; macOS: brew install mariadb), " +
 	"or name a running one whose user may create databases (tests: WEIR_TEST_MYSQL=mysql://user:password@host:port; weir bench: --database)")
 
-// program finds the server program, installing it where that can be done
-// without asking anybody: as root, with apt.
+// Program names the environment variable with the path of the server program,
+// for a server other than the installed one.
+const Program = "WEIR_TEST_MYSQLD"
+
+// program finds the server program, installing it where that needs no consent:
+// as root, with apt.
 func program(ctx context.Context) (string, error) {
+	if path := os.Getenv(Program); path != "" {
+		return path, nil
+	}
 	if path, ok := lookUp(); ok {
 		return path, nil
 	}

@@ -81,6 +81,20 @@ func (s *Server) Address() string {
 	return fmt.Sprintf("mysql://%s:%s@127.0.0.1:%d/", user, password, s.port)
 }
 
+// Version names the server's product and version.
+func (s *Server) Version(ctx context.Context) (version string, err error) {
+	db, err := Open(s.Address())
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = db.Close() }()
+	err = db.QueryRowContext(ctx, "SELECT VERSION()").Scan(&version)
+	if !strings.Contains(version, "MariaDB") {
+		version = "MySQL " + version
+	}
+	return version, err
+}
+
 // Kill ends the server with SIGKILL and waits until it is gone.
 func (s *Server) Kill() {
 	_ = s.cmd.Process.Kill()
@@ -219,8 +233,12 @@ func (s *Server) common() []string {
 		// its folder, those of other servers in /tmp included.
 		"--tmpdir=" + s.temporary(),
 		"--innodb-flush-log-at-trx-commit=1", "--innodb-doublewrite=ON",
-		fmt.Sprintf("--innodb-log-file-size=%dM", s.sizes.RedoLog), fmt.Sprintf("--innodb-buffer-pool-size=%dM", s.sizes.BufferPool),
-		"--performance-schema=OFF", "--skip-log-bin", "--character-set-server=utf8mb4",
+		fmt.Sprintf("--innodb-buffer-pool-size=%dM", s.sizes.BufferPool),
+		"--performance-schema=OFF", "--skip-log-bin", "--character-set-server=utf8mb4", "--secure-file-priv=",
+		// loose: servers that lack one ignore it. MySQL 9 has only the second name of
+		// the redo log's size, and would open a second port.
+		fmt.Sprintf("--loose-innodb-log-file-size=%dM", s.sizes.RedoLog), fmt.Sprintf("--loose-innodb-redo-log-capacity=%dM", s.sizes.RedoLog),
+		"--loose-mysqlx=OFF",
 	}
 	if os.Geteuid() == 0 {
 		args = append(args, "--user=root") // the folder is root's and nobody else's

@@ -192,6 +192,19 @@ func (b *rig) number(tx *sql.Tx, text string, args ...any) int {
 	return n
 }
 
+// givesRows is a statement with a result of its own. MySQL has no RETURNING.
+func (b *rig) givesRows() string {
+	b.Helper()
+	var version string
+	if err := b.plain.QueryRow("SELECT VERSION()").Scan(&version); err != nil {
+		b.Fatal(err)
+	}
+	if strings.Contains(version, "MariaDB") {
+		return "INSERT INTO t (id, n) VALUES (8, 80) RETURNING id"
+	}
+	return "SELECT id FROM t"
+}
+
 func (b *rig) commit(tx *sql.Tx) {
 	b.Helper()
 	if err := tx.Commit(); err != nil {

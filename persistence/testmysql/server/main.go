@@ -54,6 +54,11 @@ func run(ctx context.Context, command []string) error {
 			return err
 		}
 		defer s.Kill() // its data goes with it
+		version, err := s.Version(ctx)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintln(os.Stderr, "database server of the tests:", version)
 		env = append(env, testmysql.Variable+"="+s.Address())
 	}
 	// A signal reaches the command as well as us; we wait for it.

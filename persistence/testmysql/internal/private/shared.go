@@ -36,6 +36,9 @@ type place string
 
 func commonPlace() (place, error) {
 	dir := filepath.Join(os.TempDir(), "weir-test-mysql-"+strconv.Itoa(os.Getuid()))
+	if os.Getenv(mariadb.Program) != "" {
+		dir += "-named" // never the server of another program
+	}
 	return place(dir), os.MkdirAll(dir, 0o700)
 }
 
