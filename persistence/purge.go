@@ -112,10 +112,10 @@ func (s *Store) purgeIncoming(ctx context.Context, channel weir.ChannelID, befor
 	return len(list), err
 }
 
-func arguments(found []int64) []any {
+func arguments[T ~int64](found []T) []any {
 	args := make([]any, len(found))
 	for i, id := range found {
-		args[i] = id
+		args[i] = int64(id)
 	}
 	return args
 }

@@ -23,7 +23,8 @@ const (
 	surveyLog   = "SELECT " + logColumns + " FROM survey_log WHERE survey_id = ? AND id > ? ORDER BY id LIMIT ?"
 	recentLog   = "SELECT " + logColumns + " FROM survey_log WHERE survey_id = ? AND id < ? ORDER BY id DESC LIMIT ?"
 	begunSQL    = "SELECT second, n FROM survey_begun WHERE survey_id = ? AND second >= ?"
-	readySQL    = "SELECT COALESCE(SUM(size), 0) FROM (SELECT size FROM contacts WHERE channel_id = ? AND state = ? LIMIT ?) AS ready"
+	readySQL    = "SELECT COUNT(*) AS n, COALESCE(SUM(CASE WHEN size <= ? THEN size ELSE 0 END), 0) AS slots FROM (SELECT size FROM contacts WHERE channel_id = ? AND state = ?"
+	readyEnd    = " LIMIT ?) AS ready"
 	someAtATime = 500
 )
 
@@ -200,11 +201,25 @@ func (s *Store) Begun(ctx context.Context, survey int64, since time.Time) (map[t
 }
 
 // ReadySlots implements [surveys.Reading].
-func (s *Store) ReadySlots(ctx context.Context, channel weir.ChannelID, limit int) (int, error) {
+func (s *Store) ReadySlots(ctx context.Context, channel weir.ChannelID, lanes []weir.Lane, largest, limit int) (surveys.Ready, error) {
 	if err := s.settled(ctx); err != nil {
-		return 0, err
+		return surveys.Ready{}, err
 	}
-	var n int
-	err := s.read.GetContext(ctx, &n, readySQL, int64(channel), int64(weir.Queued), limit)
-	return n, s.failure("read what is ready", err)
+	type sum struct {
+		N     int `db:"n"`
+		Slots int `db:"slots"`
+	}
+	var ours, all sum
+	var err error
+	if len(lanes) > 0 {
+		args := append([]any{largest, int64(channel), int64(weir.Queued)}, arguments(lanes)...)
+		err = s.read.GetContext(ctx, &ours, readyOfLanes(len(lanes)), append(args, limit)...)
+	}
+	if err == nil {
+		err = s.read.GetContext(ctx, &all, readySQL+readyEnd, largest, int64(channel), int64(weir.Queued), ours.N+limit)
+	}
+	return surveys.Ready{Ours: ours.Slots, Others: max(0, all.Slots-ours.Slots)}, s.failure("read what is ready", err)
 }
+
+// readyOfLanes is the statement that adds up the slots of so many lanes.
+func readyOfLanes(n int) string { return readySQL + " AND lane IN " + marks(n) + readyEnd }

@@ -9,8 +9,11 @@ import (
 // is counted in slots.
 type Flow struct {
 	Capacity int
+	Reserve  int // of the capacity, kept for replies
 	InFlight int
-	Queued   int     // waiting for their turn, whoever put them there; not those held for a later window
+	Queued   int     // of surveys, waiting for their turn; not those held for a later window
+	Others   int     // of everybody else, waiting for their turn
+	Surveys  int     // that share the channel with the others; at least 1
 	Rate     float64 // slots that come free each minute when it is busy; 0: not known yet
 	// Typical is how long a slot is taken as long as the rate is not known.
 	Typical time.Duration
@@ -24,22 +27,51 @@ const (
 
 // Room is how many contacts, of so many slots each, may be enqueued on a channel
 // now: what is free, and what comes free until the next look, less what waits
-// already. The last one may be larger than what is left of that: a survey with
+// already. Contacts of others leave the surveys their fair share of it at least:
+// lanes take turns, so a backlog of others costs them no more than that. The last one may be larger than what is left of that: a survey with
 // large contacts is not to find the room taken by small ones for ever. Never more
 // than can be handed over before the window closes in left, so that nothing
 // expires in the queue.
 //
 // A rate that was observed while there was little to do is too low; but what is
 // free may always be filled, so that the rate recovers.
-func (f Flow) Room(size int, next, left time.Duration) int {
-	if left <= 0 || size <= 0 || size > f.Capacity {
-		return 0
+func (f Flow) Room(size int, next, left time.Duration) (int, Shortage) {
+	switch {
+	case left <= 0:
+		return 0, WindowClosed
+	case size > f.Capacity-f.Reserve:
+		return 0, TooLarge
 	}
 	free := max(0, f.Capacity-f.InFlight)
-	wanted := int(math.Ceil(float64(free)+f.freed(next))) - f.Queued
-	reachable := int(math.Ceil(float64(free)+prudence*f.freed(left))) - f.Queued
-	return max(0, min((wanted+size-1)/size, reachable/size))
+	wanted := f.left(float64(free) + f.freed(next))
+	reachable := f.left(float64(free) + prudence*f.freed(left))
+	switch size = max(1, size); {
+	case wanted <= 0:
+		return 0, NoRoom
+	case reachable < size:
+		return 0, ClosesSoon
+	}
+	return min((wanted+size-1)/size, reachable/size), Enough
 }
+
+// left is what surveys may still enqueue of so many slots: all that nobody waits
+// for, or what is missing of their fair share.
+func (f Flow) left(slots float64) int {
+	n := float64(max(1, f.Surveys))
+	return int(math.Ceil(max(slots-float64(f.Others), slots*n/(n+1)))) - f.Queued
+}
+
+// Shortage says why a channel has no room for a survey.
+type Shortage int
+
+// The shortages.
+const (
+	Enough       Shortage = iota // it has room
+	WindowClosed                 // the schedule is closed
+	ClosesSoon                   // the window closes before another contact could be handed over
+	TooLarge                     // a contact is larger than the channel
+	NoRoom                       // enough waits already
+)
 
 // freed is how many slots come free in a time.
 func (f Flow) freed(d time.Duration) float64 {

@@ -32,9 +32,13 @@ func TestRoomOfAChannel(t *testing.T) {
 		{"nothing is known", surveys.Flow{Capacity: 100}, 1, time.Minute, time.Hour, 150},
 		{"three messages each", surveys.Flow{Capacity: 100, Rate: 50}, 3, time.Minute, time.Hour, 50},
 		{"larger than the channel", surveys.Flow{Capacity: 2, Rate: 50}, 3, time.Minute, time.Hour, 0},
+		{"others wait, but few", surveys.Flow{Capacity: 100, Others: 30, Rate: 50}, 1, time.Minute, time.Hour, 120},
+		{"others wait without end", surveys.Flow{Capacity: 100, Others: 900, Rate: 50}, 1, time.Minute, time.Hour, 75},
+		{"of three lanes two are surveys", surveys.Flow{Capacity: 100, Others: 900, Surveys: 2, Rate: 50}, 1, time.Minute, time.Hour, 100},
+		{"the fair share waits", surveys.Flow{Capacity: 100, InFlight: 100, Queued: 25, Others: 900, Rate: 50}, 1, time.Minute, time.Hour, 0},
 		{"the capacity was lowered", surveys.Flow{Capacity: 10, InFlight: 100, Rate: 5}, 1, time.Minute, time.Hour, 5},
 	} {
-		if got := tt.flow.Room(tt.size, tt.next, tt.left); got != tt.want {
+		if got, _ := tt.flow.Room(tt.size, tt.next, tt.left); got != tt.want {
 			t.Errorf("%s: %d, want %d", tt.name, got, tt.want)
 		}
 	}
@@ -60,7 +64,8 @@ func TestNothingExpiresByTheThousand(t *testing.T) {
 				if now%60 == 0 { // the poll
 					meter, seen = meter.Observe(start().Add(time.Duration(now)*second), seen), 0
 					f := surveys.Flow{Capacity: capacity, InFlight: len(flying), Queued: queued, Rate: meter.PerMinute()}
-					queued += f.Room(1, time.Minute, time.Duration(day-now)*second)
+					n, _ := f.Room(1, time.Minute, time.Duration(day-now)*second)
+					queued += n
 				}
 				for queued > 0 && len(flying) < capacity {
 					queued--

@@ -163,8 +163,16 @@ type Reading interface {
 	// connection, so that who has dealt with all begins at 0 again.
 	Notices(ctx context.Context, after int64, limit int) ([]Notice, error)
 	// ReadySlots adds up the slots of the contacts of a channel that wait for their
-	// turn, not for an instant; of at most limit contacts.
-	ReadySlots(ctx context.Context, channel weir.ChannelID, limit int) (int, error)
+	// turn, not for an instant: of at most limit contacts of the given lanes, and of
+	// about as many of all others. Contacts of more than largest slots do not count:
+	// they are blocked, and hold nobody up.
+	ReadySlots(ctx context.Context, channel weir.ChannelID, lanes []weir.Lane, largest, limit int) (Ready, error)
+}
+
+// Ready is how many slots wait for their turn on a channel.
+type Ready struct {
+	Ours   int // of the lanes that were asked for
+	Others int
 }
 
 // Notifier tells of notices as soon as there are some.

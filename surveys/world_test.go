@@ -141,7 +141,7 @@ func (w *world) poll() {
 			}
 		}
 		flow := surveys.Flow{Capacity: w.capacity, InFlight: len(w.flying), Queued: waiting, Rate: w.meter.PerMinute()}
-		rooms[s] = flow.Room(1, time.Minute, window.Close.Sub(w.now))
+		rooms[s], _ = flow.Room(1, time.Minute, window.Close.Sub(w.now))
 		claims[s].Wants = min(rooms[s], len(due[s])+r.pl.Poll(w.now, r.tally()).Start)
 	}
 	var shares []int

@@ -4,25 +4,14 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"math"
 	"runtime/debug"
 	"slices"
-	"sync"
 	"time"
 
 	"weir"
 	"weir/actors/care"
 	"weir/surveys"
 )
-
-// traffic is what a round sees of a channel.
-type traffic struct {
-	channel weir.Channel
-	figures weir.Figures
-	ready   int // slots that wait for their turn
-	most    int // contacts that are enough to leave no room
-	held    bool
-}
 
 // feed enqueues what is due and starts respondents, as far as channels have room.
 func (r *round) feed(ctx context.Context, list []*known) error {
@@ -69,65 +58,6 @@ func (r *round) feed(ctx context.Context, list []*known) error {
 	return nil
 }
 
-// observe reads how busy the channels of the surveys are.
-func (r *round) observe(ctx context.Context, list []*known) (map[weir.ChannelID]*traffic, error) {
-	out := map[weir.ChannelID]*traffic{}
-	for _, k := range list {
-		for _, name := range k.plan.Channels {
-			ch, ok, err := r.channel(ctx, name)
-			if err != nil {
-				return nil, err
-			}
-			if ok && out[ch.ID] == nil {
-				all := surveys.Flow{Capacity: ch.Capacity, Rate: r.mem.road(ch.ID).meter.PerMinute()}
-				out[ch.ID] = &traffic{channel: ch, held: r.mem.held(ch), most: all.Room(1, ahead, math.MaxInt64) + 1}
-				if r.mem.outdated(ch) {
-					r.recheck = append(r.recheck, ch.ID)
-				}
-			}
-		}
-	}
-	var wg sync.WaitGroup
-	turns := make(chan struct{}, atOnce)
-	for _, t := range out {
-		if t.held {
-			continue
-		}
-		turns <- struct{}{}
-		wg.Go(func() {
-			defer func() { <-turns }()
-			r.measure(ctx, t)
-		})
-	}
-	wg.Wait()
-	for id, t := range out {
-		road := r.mem.road(id)
-		if t.figures.InFlight+t.ready > 0 || road.ended > 0 {
-			road.meter = road.meter.Observe(r.now, road.ended)
-		} else {
-			road.meter = road.meter.Skip(r.now)
-		}
-		road.ended = 0
-	}
-	return out, nil
-}
-
-// measure reads how busy one channel is. What waits is read first: a contact that
-// is claimed in between counts twice rather than not at all. A channel that
-// cannot be read gets nothing now.
-func (r *round) measure(ctx context.Context, t *traffic) {
-	ready, err := call(ctx, func(ctx context.Context) (int, error) {
-		return r.store.ReadySlots(ctx, t.channel.ID, t.most)
-	})
-	if err == nil {
-		t.ready = ready
-		t.figures, err = call(ctx, func(ctx context.Context) (weir.Figures, error) { return r.System.channels.Figures(ctx, t.channel) })
-	}
-	if t.held = err != nil; t.held {
-		r.logger.Warn("a channel's figures could not be read; it is given nothing in this round", "channel", t.channel.Name, "error", err)
-	}
-}
-
 // bids finds out what a survey would enqueue. What needs no channel is done at
 // once.
 func (r *round) bids(ctx context.Context, k *known, traffic map[weir.ChannelID]*traffic) (out []*bid, err error) {
@@ -147,8 +77,8 @@ func (r *round) bids(ctx context.Context, k *known, traffic map[weir.ChannelID]*
 		if t == nil || t.held || !open || r.misled(k, t.channel) {
 			return 0
 		}
-		flow := surveys.Flow{Capacity: t.channel.Capacity, InFlight: t.figures.InFlight, Queued: t.ready, Rate: r.mem.road(id).meter.PerMinute()}
-		return flow.Room(k.size(r.named, id), ahead, window.Close.Sub(r.now))
+		n, _ := t.flow(r.mem.road(id).meter.PerMinute()).Room(k.size(r.named, id), ahead, window.Close.Sub(r.now))
+		return n
 	}
 	retries, err := r.due(ctx, k, room)
 	if err != nil || !open {

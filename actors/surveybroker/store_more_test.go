@@ -206,20 +206,25 @@ func (m *memory) Notices(ctx context.Context, after int64, limit int) (out []sur
 	return out, nil
 }
 
-func (m *memory) ReadySlots(ctx context.Context, channel weir.ChannelID, limit int) (int, error) {
+func (m *memory) ReadySlots(ctx context.Context, channel weir.ChannelID, lanes []weir.Lane, largest, limit int) (r surveys.Ready, _ error) {
 	done, err := m.enter(ctx, "ReadySlots")
 	if err != nil {
-		return 0, err
+		return r, err
 	}
 	defer done()
-	slots, now := 0, time.Now()
+	now, ours, others := time.Now(), limit, limit
 	for _, c := range m.waiting[channel] {
-		if !c.NotBefore.After(now) && limit > 0 {
-			limit--
-			slots += c.Size()
+		switch {
+		case c.NotBefore.After(now) || c.Size() > largest:
+		case slices.Contains(lanes, c.Lane()) && ours > 0:
+			ours--
+			r.Ours += c.Size()
+		case !slices.Contains(lanes, c.Lane()) && others > 0:
+			others--
+			r.Others += c.Size()
 		}
 	}
-	return slots, nil
+	return r, nil
 }
 
 func (m *memory) Counts(ctx context.Context, survey int64) (surveys.Sums, error) {

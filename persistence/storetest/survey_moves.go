@@ -107,12 +107,9 @@ func testEnqueue(t *testing.T, d *desk) {
 	if after[2].Contact != (weir.Ref{}) {
 		t.Errorf("who got no contact has %v", after[2].Contact)
 	}
-	n, err := d.ReadySlots(d.ctx, channel, 10)
-	if err != nil || n != 2 {
-		t.Errorf("%d contacts are ready, want 2 (%v)", n, err)
-	}
-	if n, err = d.ReadySlots(d.ctx, channel, 1); err != nil || n != 1 {
-		t.Errorf("%d contacts are ready, want 1 (%v)", n, err)
+	ready, err := d.ReadySlots(d.ctx, channel, nil, 1, 10)
+	if err != nil || ready.Others != 2 {
+		t.Errorf("%+v are ready, want 2 (%v)", ready, err)
 	}
 	begun, err := d.Begun(d.ctx, v.ID, begin.Add(-time.Minute))
 	d.ok(err)

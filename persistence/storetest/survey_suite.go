@@ -37,6 +37,7 @@ func RunSurveys(t *testing.T, open func(t testing.TB) SurveyStores) {
 		{"moves", testMoves},
 		{"moves that enqueue", testEnqueue},
 		{"moves that are refused", testRefusedMoves},
+		{"ready slots", testReady},
 		{"who may be started", testStartable},
 		{"who is due", testDue},
 		{"buckets follow the quotas", testSorting},

@@ -1,0 +1,53 @@
+package scenarios_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// Scenario 110: a contact larger than its channel's lowered capacity never
+// becomes ready, so it takes no credit from the surveys of the channel.
+func TestScenario110_BlockedContactHoldsNoSurveyUp(t *testing.T) {
+	onSurveys(t, func(w *world) {
+		w.channel("texts", 20)
+		w.pause("texts", true)
+		w.accept("texts", sms("large", texts("large", 14)))
+		w.patch("texts", fields{"capacity": 4, "paused": false})
+		w.launch("s", bySMS(""), 0, 6)
+		w.sent(4)
+		w.until("the large one is blocked", func() bool { return w.figure("texts", "blocked") == 1 })
+		w.unbroken()
+	})
+}
+
+// Scenario 111: a backlog of direct contacts leaves a survey its fair share of
+// the channel: every second slot, as the lanes take turns.
+func TestScenario111_DirectBacklogStarvesNoSurvey(t *testing.T) {
+	onSurveys(t, func(w *world) {
+		hold, backlog := time.Second, 900
+		if !w.virtual {
+			hold, backlog = 100*time.Millisecond, 600
+		}
+		const people = 10
+		w.channel("texts", 4)
+		w.fate(func(labAttempt) (time.Duration, string) { return hold, "completed" })
+		w.accept("texts", many("direct", backlog)...)
+		w.until("direct contacts are sent", func() bool { return len(w.lab.sentKeys()) > 8 })
+		begin := len(w.lab.sentKeys())
+		w.launch("s", bySMS(""), 0, people)
+		ofSurvey := func(keys []string) (n int) {
+			for _, k := range keys {
+				if strings.HasPrefix(k, "s ") {
+					n++
+				}
+			}
+			return n
+		}
+		w.until("the survey has contacted everybody", func() bool { return ofSurvey(w.lab.sentKeys()) == people })
+		if since := len(w.lab.sentKeys()) - begin; since > 100 {
+			t.Errorf("the survey contacted %d respondents while %d contacts were sent", people, since)
+		}
+		w.unbroken()
+	})
+}
