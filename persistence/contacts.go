@@ -47,7 +47,7 @@ func (s *Store) contact(ctx context.Context, ref weir.Ref) (c weir.Contact, err 
 		var row contactRow
 		err := s.read.GetContext(ctx, &row, "SELECT "+contactColumns+" FROM contacts WHERE channel_id = ? AND id = ?", int64(ref.Channel), int64(ref.ID))
 		if err == nil {
-			c, err = row.contact()
+			c, _ = row.readable()
 		}
 		return err
 	}, func(progress func(weir.Ref) (weir.Progress, bool)) error {
@@ -280,9 +280,7 @@ func (p *page) byKey(ctx context.Context) (more bool, err error) {
 		return false, err
 	}
 	for i := range rows {
-		if err := p.take(&rows[i]); err != nil {
-			return false, err
-		}
+		p.take(&rows[i])
 	}
 	return false, nil
 }
@@ -307,9 +305,7 @@ func (p *page) rows(ctx context.Context, text string, from func(limit int) []any
 			if len(p.found) >= p.f.Limit {
 				return true, nil
 			}
-			if err := p.take(&rows[i]); err != nil {
-				return false, err
-			}
+			p.take(&rows[i])
 			p.pass(&rows[i])
 		}
 		if len(rows) < n {
@@ -328,14 +324,11 @@ func (p *page) pass(r *contactRow) {
 }
 
 // take adds a row to the page if it matches.
-func (p *page) take(r *contactRow) error {
+func (p *page) take(r *contactRow) {
 	if r.ID < p.low || r.ID >= p.high || p.f.Survey != "" && r.Survey != p.f.Survey || p.f.Outcome != "" && r.Outcome != string(p.f.Outcome) ||
 		len(p.f.States) > 0 && !slices.Contains(p.f.States, weir.State(r.State)) {
-		return nil
+		return
 	}
-	c, err := r.contact()
-	if err == nil {
-		p.found = append(p.found, c)
-	}
-	return err
+	c, _ := r.readable()
+	p.found = append(p.found, c)
 }

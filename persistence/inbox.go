@@ -2,8 +2,11 @@ package persistence
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/jmoiron/sqlx"
@@ -24,6 +27,7 @@ var errKnown = errors.New("the message is known")
 // while the id is chosen, so that ids are in the order of commits and a reader
 // that goes by them misses nothing.
 func (s *Store) Receive(ctx context.Context, channel weir.ChannelID, m weir.Incoming) (bool, error) {
+	fitIncoming(&m)
 	fields, err := json.Marshal(m.Fields)
 	if err != nil {
 		return false, s.failure("encode a message", err)
@@ -41,6 +45,17 @@ func (s *Store) Receive(ctx context.Context, channel weir.ChannelID, m weir.Inco
 		s.noticed()
 	}
 	return false, s.failure("store a message", err)
+}
+
+// fitIncoming makes what came from outside fit its columns, so that a provider
+// does not repeat for ever what cannot be stored. A guid that is too long becomes
+// its digest: repeats are still recognized.
+func fitIncoming(m *weir.Incoming) {
+	m.From, m.To, m.Body = clipTo(m.From, maxAddr), clipTo(m.To, maxAddr), strings.ToValidUTF8(m.Body, "\uFFFD")
+	if m.GUID = strings.ToValidUTF8(m.GUID, "\uFFFD"); len(m.GUID) > maxKey {
+		sum := sha256.Sum256([]byte(m.GUID))
+		m.GUID = "sha256-" + hex.EncodeToString(sum[:])
+	}
 }
 
 func (s *Store) insertIncoming(ctx context.Context, tx *sqlx.Tx, channel weir.ChannelID, m *weir.Incoming, fields string) error {
@@ -62,7 +77,7 @@ func (s *Store) insertIncoming(ctx context.Context, tx *sqlx.Tx, channel weir.Ch
 	}
 	id := max(s.ids.next(time.Now()), last+1)
 	_, err := tx.ExecContext(ctx, "INSERT INTO incoming (channel_id, id, guid, sender, recipient, body, fields, received_at) VALUES "+marks(8),
-		int64(channel), id, guid, clip(m.From), clip(m.To), m.Body, fields, micros(m.ReceivedAt))
+		int64(channel), id, guid, m.From, m.To, m.Body, fields, micros(m.ReceivedAt))
 	if err != nil {
 		return err
 	}

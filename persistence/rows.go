@@ -2,6 +2,7 @@ package persistence
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -22,7 +23,7 @@ func instant(us int64) time.Time {
 	if us == 0 {
 		return time.Time{}
 	}
-	return time.UnixMicro(us).UTC()
+	return weir.InstantOf(us)
 }
 
 // contactRow is a row of contacts as it is read.
@@ -99,18 +100,20 @@ func place(c *weir.Contact) (lane, pos int64) {
 	}
 }
 
-// contact makes the contact of a row.
+// contact makes the contact of a row, for those who act on it.
 func (r *contactRow) contact() (weir.Contact, error) {
-	body, err := decodeContent(r.Content)
+	c, err := r.readable()
 	if err != nil {
-		return weir.Contact{}, fmt.Errorf("contact %d-%d: its content cannot be read: %w", r.Channel, r.ID, err)
+		return weir.Contact{}, fmt.Errorf("contact %d-%d cannot be read: %w", r.Channel, r.ID, err)
 	}
-	var labels map[string]string
-	if r.Labels != "" {
-		if err := json.Unmarshal([]byte(r.Labels), &labels); err != nil {
-			return weir.Contact{}, fmt.Errorf("contact %d-%d: its labels cannot be read: %w", r.Channel, r.ID, err)
-		}
-	}
+	return c, nil
+}
+
+// readable makes the contact of a row, without labels and content that cannot
+// be read: one such row must not take down the lists that it is in.
+func (r *contactRow) readable() (weir.Contact, error) {
+	body, err := decodeContent(r.Content)
+	labels, wrong := decodeTexts(r.Labels)
 	spec := weir.Spec{
 		To: r.Addr, Priority: weir.Priority(r.Priority), Survey: r.Survey, Labels: labels,
 		Messages: body.Messages, Call: body.Call, NotBefore: instant(r.NotBefore), NotAfter: instant(r.NotAfter),
@@ -122,7 +125,32 @@ func (r *contactRow) contact() (weir.Contact, error) {
 	return weir.Contact{
 		Ref: weir.Ref{Channel: weir.ChannelID(r.Channel), ID: weir.ContactID(r.ID)}, Spec: spec,
 		QueuedAt: instant(r.QueuedAt), Progress: r.progress(),
-	}, nil
+	}, errors.Join(err, wrong)
+}
+
+// decodeTexts reads a JSON object of texts. A value of another kind, which a
+// newer version may have stored, becomes its JSON.
+func decodeTexts(text string) (map[string]string, error) {
+	if text == "" || text == "{}" {
+		return nil, nil
+	}
+	var out map[string]string
+	if json.Unmarshal([]byte(text), &out) == nil {
+		return out, nil
+	}
+	var values map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(text), &values); err != nil {
+		return nil, err
+	}
+	out = make(map[string]string, len(values))
+	for name, raw := range values {
+		var s string
+		if json.Unmarshal(raw, &s) != nil {
+			s = string(raw)
+		}
+		out[name] = s
+	}
+	return out, nil
 }
 
 // decodeContent reads what encodeContent wrote. One plain message, which most
@@ -223,10 +251,13 @@ func specBytes(s *weir.Spec) int {
 }
 
 // clip makes a provider's text fit its column.
-func clip(s string) string {
-	s = strings.ToValidUTF8(s, "�")
-	if len(s) <= maxText || utf8.RuneCountInString(s) <= maxText {
+func clip(s string) string { return clipTo(s, maxText) }
+
+// clipTo makes a text valid, and at most so many characters long.
+func clipTo(s string, most int) string {
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	if len(s) <= most || utf8.RuneCountInString(s) <= most {
 		return s
 	}
-	return string([]rune(s)[:maxText])
+	return string([]rune(s)[:most])
 }

@@ -69,7 +69,7 @@ func happened(tr *weir.Transition) (surveys.Happening, time.Time) {
 
 // noticeIncoming leaves word of a message, in the transaction that stores it.
 func (s *Store) noticeIncoming(ctx context.Context, tx *sqlx.Tx, channel weir.ChannelID, id int64, m weir.Incoming) error {
-	m.ID, m.From, m.To = id, clip(m.From), clip(m.To)
+	m.ID = id
 	text, err := json.Marshal(m)
 	if err != nil {
 		return err

@@ -92,10 +92,9 @@ func (r *respondentRow) respondent() (surveys.Respondent, error) {
 	if err := json.Unmarshal([]byte(r.Progress), &f); err != nil {
 		return out, fmt.Errorf("respondent %d: its progress cannot be read: %w", r.ID, err)
 	}
-	if r.Attributes != "{}" {
-		if err := json.Unmarshal([]byte(r.Attributes), &out.Attributes); err != nil {
-			return out, fmt.Errorf("respondent %d: its attributes cannot be read: %w", r.ID, err)
-		}
+	var err error
+	if out.Attributes, err = decodeTexts(r.Attributes); err != nil {
+		return out, fmt.Errorf("respondent %d: its attributes cannot be read: %w", r.ID, err)
 	}
 	out.Progress = surveys.Progress{
 		Status: statusOf(r.Status), Disposition: surveys.Disposition(r.Disposition), Counted: r.Counted,

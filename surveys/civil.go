@@ -13,11 +13,15 @@ type Date struct {
 	Day   int
 }
 
-// ParseDate reads 2006-01-02.
+// ParseDate reads 2006-01-02. It takes the years 1970 to 9998: whatever the zone
+// and the delay, what follows from such a day is an instant that can be shown.
 func ParseDate(s string) (Date, error) {
 	t, err := time.Parse(time.DateOnly, s)
-	if err != nil || t.Year() < 1 {
+	if err != nil {
 		return Date{}, fmt.Errorf("%q is not a date like 2026-01-31", clip(s))
+	}
+	if t.Year() < 1970 || t.Year() > 9998 {
+		return Date{}, fmt.Errorf("%q is not from 1970-01-01 to 9998-12-31", clip(s))
 	}
 	return DateOf(t), nil
 }

@@ -102,11 +102,8 @@ func (b *batchReader) window(o map[string]any, s *weir.Spec, at string) {
 // instantOf reads an instant; what is not one is left to the schema.
 func instantOf(v any) time.Time {
 	s, _ := v.(string)
-	t, err := time.Parse(time.RFC3339, s)
-	if err != nil {
-		return time.Time{}
-	}
-	return t.UTC().Truncate(time.Microsecond)
+	t, _, _ := weir.ParseInstant(s)
+	return t
 }
 
 func (b *batchReader) labels(o map[string]any, s *weir.Spec, at string) {

@@ -102,7 +102,7 @@ func (s *service) readBulk(c *call) (*bulk, error) {
 }
 
 func bodyInstant(text string) time.Time {
-	t, _ := time.Parse(time.RFC3339, text) // the schema has looked
+	t, _, _ := weir.ParseInstant(text) // the schema has checked it
 	return t
 }
 

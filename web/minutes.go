@@ -158,12 +158,11 @@ func (c *call) instant(name string) (time.Time, bool) {
 	if text == "" {
 		return time.Time{}, false
 	}
-	t, err := time.Parse(time.RFC3339, text)
-	if err != nil {
-		c.wrong.add("/"+name, "format", "must be an instant such as 2026-05-04T09:00:00Z")
-		return time.Time{}, false
+	t, code, detail := weir.ParseInstant(text)
+	if code != "" {
+		c.wrong.add("/"+name, code, "%s", detail)
 	}
-	return t, true
+	return t, code == ""
 }
 
 // unwritten lists what is counted and not stored, as it stood around a read of

@@ -4,7 +4,7 @@ import "github.com/danielgtaylor/huma/v2"
 
 const aboutAPI = `A durable contact broker: programs hand it contacts, and it lets them through only as fast as each channel can take them.
 
-Bodies are JSON in UTF-8, instants are RFC 3339, unknown fields are refused. A list has next_cursor until its last page: give it back as cursor.
+Bodies are JSON in UTF-8, instants are RFC 3339, from 1970 to 9999 in UTC, unknown fields are refused. A list has next_cursor until its last page: give it back as cursor.
 
 Every error is a problem (RFC 9457) with a stable code; each answer below lists the codes that it may have. A body that is no JSON is 400, one with wrong content 422, and both change nothing. A list of mistakes points into the body, or, for parameters, at the parameter's name. A path that is not listed here is answered with 404 and not_found, a method that a path does not take with 405 and method_not_allowed.
 

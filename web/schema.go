@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -234,8 +233,8 @@ func (c *checker) checkString(v any, at string, m *mistakes) {
 		m.add(at, "format", "must be %s", c.help)
 	}
 	if c.instant {
-		if _, err := time.Parse(time.RFC3339, s); err != nil {
-			m.add(at, "format", "must be an instant as in RFC 3339, like 2026-01-31T12:00:00Z")
+		if _, code, detail := weir.ParseInstant(s); code != "" {
+			m.add(at, code, "%s", detail)
 		}
 	}
 }

@@ -15,7 +15,7 @@ func instant(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil
 	}
-	t = t.UTC()
+	t = weir.InstantOf(t.UnixMicro())
 	return &t
 }
 

@@ -60,9 +60,9 @@ func (p *parameters) date(name string) time.Time {
 	if v == "" {
 		return time.Time{}
 	}
-	at, err := time.Parse(time.RFC3339Nano, v)
-	if err != nil {
-		p.wrong(name, "format", "it has to be a date and time like 2023-11-14T22:13:20.000Z")
+	at, code, detail := weir.ParseInstant(v)
+	if code != "" {
+		p.wrong(name, code, detail)
 	}
 	return at
 }

@@ -254,13 +254,12 @@ func oneOf(words ...string) form {
 
 func date(in *reading, at string, v any) any {
 	s, _ := v.(string)
-	t, err := time.Parse(time.RFC3339Nano, s)
-	t = t.UTC()
-	if err != nil || t.Year() < 1 || t.Year() > 9998 {
-		in.wrong(at, "format", "it has to be a date and time like 2023-11-14T22:13:20.000Z")
+	if _, code, detail := weir.ParseInstant(s); code != "" {
+		in.wrong(at, code, "%s", detail)
 		return v
 	}
-	return t.Format(time.RFC3339Nano)
+	t, _ := time.Parse(time.RFC3339Nano, s)
+	return t.UTC().Format(time.RFC3339Nano)
 }
 
 func escapePointer(s string) string {

@@ -14,9 +14,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 	"unicode/utf8"
 
+	"weir"
 	"weir/client"
 )
 
@@ -138,9 +138,9 @@ func (r *row) set(column, value string) (why string) {
 	case "survey":
 		c.Survey = value
 	case "not_before":
-		c.NotBefore, err = time.Parse(time.RFC3339, value)
+		c.NotBefore, _, why = weir.ParseInstant(value)
 	case "not_after":
-		c.NotAfter, err = time.Parse(time.RFC3339, value)
+		c.NotAfter, _, why = weir.ParseInstant(value)
 	case "callback_url":
 		c.Call.CallbackURL = value
 	case "twiml":
@@ -152,10 +152,7 @@ func (r *row) set(column, value string) (why string) {
 	default:
 		r.label(strings.TrimPrefix(column, "label."), value)
 	}
-	if err != nil {
-		return "is no instant such as 2026-05-04T09:00:00Z"
-	}
-	return ""
+	return why
 }
 
 func (r *row) label(name, value string) {

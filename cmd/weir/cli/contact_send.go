@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"weir"
 	"weir/client"
 )
 
@@ -156,7 +157,11 @@ func (a *app) instant(text string) (time.Time, error) {
 	if d, err := time.ParseDuration(text); err == nil {
 		return a.now().Add(d).UTC(), nil
 	}
-	return time.Parse(time.RFC3339, text)
+	at, _, wrong := weir.ParseInstant(text)
+	if wrong != "" {
+		return time.Time{}, errors.New(wrong)
+	}
+	return at, nil
 }
 
 // sendOne queues the contact that the flags describe. Without a key it gets one

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"weir"
 	"weir/client"
 	"weir/cmd/weir/cli/terminal"
 )
@@ -77,8 +78,8 @@ func (a *app) ago(text string) (time.Time, error) {
 	if d, err := time.ParseDuration(text); err == nil {
 		return a.now().Add(-max(d, -d)), nil
 	}
-	at, err := time.Parse(time.RFC3339, text)
-	if err != nil {
+	at, _, wrong := weir.ParseInstant(text)
+	if wrong != "" {
 		return at, errors.New("must be an instant, such as 2026-01-31T09:00:00Z, or how long ago, such as 24h")
 	}
 	return at, nil

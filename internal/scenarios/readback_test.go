@@ -1,0 +1,274 @@
+package scenarios_test
+
+import (
+	"database/sql"
+	"fmt"
+	"html"
+	"maps"
+	"math"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"weir/persistence/testmysql"
+)
+
+// views are the paths of everything that can be read: what the API describes,
+// for the ids that its lists name, and the pages that links lead to from the
+// first page.
+func (w *world) views() []string {
+	w.Helper()
+	ids := map[string][]string{"channel": {"ch"}, "survey": {"s"}}
+	for _, c := range list(w.want(http.StatusOK, "GET", "/v1/contacts?limit=1000", nil).Body["contacts"]) {
+		ids["contact"] = append(ids["contact"], c["id"].(string))
+	}
+	for _, r := range list(w.want(http.StatusOK, "GET", "/v1/surveys/s/respondents", nil).Body["respondents"]) {
+		ids["respondent"] = append(ids["respondent"], r["id"].(string))
+	}
+	var out []string
+	for path, operations := range w.want(http.StatusOK, "GET", "/openapi.json", nil).Body["paths"].(map[string]any) {
+		if _, reads := operations.(map[string]any)["get"]; !reads || strings.HasPrefix(path, "/callbacks/") {
+			continue
+		}
+		whose := "contact"
+		if strings.Contains(path, "/respondents/") {
+			whose = "respondent"
+		}
+		if path == "/v1/events" {
+			path += "?limit=1000"
+		}
+		path = strings.NewReplacer("{channel}", "ch", "{survey}", "s").Replace(path)
+		if !strings.Contains(path, "{id}") {
+			out = append(out, path)
+			continue
+		}
+		for _, id := range ids[whose] {
+			out = append(out, strings.ReplaceAll(path, "{id}", id))
+		}
+	}
+	slices.Sort(out)
+	for _, kind := range []string{"jobs", "workers", "queues", "classificationPolicies", "distributionPolicies", "exceptionPolicies"} {
+		out = append(out, "/routing/"+kind+"?api-version=2023-11-01")
+	}
+	return out
+}
+
+// readable requests every view, and every page that links of pages lead to,
+// and fails for any that has an error of the server's own. What was shown about
+// one thing earlier is left out if known has it.
+func (w *world) readable(t rapid.TB, known map[string]bool) {
+	t.Helper()
+	link := regexp.MustCompile(`(?:href|hx-get)="(/[^"#]*)"`)
+	single := regexp.MustCompile(`/(contacts|respondents|jobs)/[^/?]+`)
+	seen := map[string]bool{}
+	next := append(w.views(), "/", "/contacts", "/dead-letters", "/surveys", "/router", "/audit")
+	for len(next) > 0 {
+		path := next[0]
+		next = next[1:]
+		if seen[path] || known[path] || len(seen) > 400 || strings.HasPrefix(path, "/assets/") || strings.HasPrefix(path, "/live/") {
+			continue
+		}
+		seen[path] = true
+		if single.MatchString(path) && known != nil {
+			known[path] = true
+		}
+		a := w.call("GET", path, nil)
+		if a.Status >= 500 || strings.HasPrefix(path, "/v1/") && strings.Contains(a.Header.Get("Content-Type"), "json") && a.Body == nil {
+			t.Errorf("GET %s: %d %.300s", path, a.Status, a.Text)
+		}
+		if strings.HasPrefix(a.Header.Get("Content-Type"), "text/html") {
+			for _, m := range link.FindAllStringSubmatch(a.Text, -1) {
+				next = append(next, html.UnescapeString(m[1]))
+			}
+		}
+	}
+	if len(seen) < 30 {
+		t.Fatalf("only %d views were found", len(seen))
+	}
+}
+
+// hostile are texts that have broken views before: control characters, markup,
+// formulas, directions, broken UTF-8, zero bytes, sizes.
+func hostile() *rapid.Generator[string] {
+	return rapid.OneOf(
+		rapid.String(),
+		rapid.SampledFrom([]string{
+			"", " ", "\x00", "\x1b[2J", "\u202e\u2066", "\ufeff", "\u2028", "=1+1", "</script><b>", `"'&<>`, "\xff\xfe", "a\xffb", "\U0010ffff", "\ufffe",
+			"{{survey}}", "%s%n", "..", "a/b?c#d", "\r\n", "\u200b=1", "NaN", "null",
+		}),
+		rapid.Map(rapid.IntRange(1, 3000), func(n int) string { return strings.Repeat("ä", n) }),
+	)
+}
+
+func instants() *rapid.Generator[string] {
+	return rapid.OneOf(
+		rapid.SampledFrom(append(outside(), "1970-01-01T00:00:00Z", "9999-12-31T23:59:59Z", "9999-12-31T23:59:59.999999Z", "9999-12-31T23:59:59+14:00")),
+		rapid.Map(rapid.Int64Range(-62135596800, 253402300799), func(s int64) string { return time.Unix(s, 0).UTC().Format(time.RFC3339) }),
+	)
+}
+
+// Scenario 131: whatever the API takes, every view can show.
+func TestScenario131_WhatIsAcceptedCanBeRead(t *testing.T) {
+	t.Parallel()
+	for name, store := range map[string]func() string{
+		"sqlite":  func() string { return "sqlite://" + filepath.Join(t.TempDir(), "weir.db") },
+		"mariadb": func() string { return testmysql.URL(t) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			acceptedCanBeRead(t, programOn(t, store()))
+		})
+	}
+}
+
+func acceptedCanBeRead(t *testing.T, w *world) {
+	w.populated()
+	known, unread := map[string]bool{}, 0
+	defer func() { w.readable(t, known) }()
+	rapid.Check(t, func(t *rapid.T) {
+		c := fields{"to": "+15550100", "messages": rapid.SliceOfN(hostile(), 1, 3).Draw(t, "messages")}
+		for name, g := range map[string]*rapid.Generator[string]{"key": hostile(), "survey": hostile(), "not_before": instants(), "not_after": instants()} {
+			if rapid.Bool().Draw(t, "with "+name) {
+				c[name] = g.Draw(t, name)
+			}
+		}
+		c["labels"] = rapid.MapOfN(hostile(), hostile(), 0, 3).Draw(t, "labels")
+		taken := w.takes("POST", "/v1/channels/ch/contacts", fields{"contacts": []fields{c}})
+		taken = w.takes("PATCH", "/v1/channels/ch", fields{"name": hostile().Draw(t, "name"), "settings": fields{"note": hostile().Draw(t, "note")}}) || taken
+		attributes := fields{}
+		for k, v := range rapid.MapOfN(hostile(), hostile(), 0, 3).Draw(t, "attributes") {
+			attributes[k] = v
+		}
+		attributes["n"] = rapid.Float64().Draw(t, "n")
+		person := fields{"phone": number(rapid.IntRange(1, 500).Draw(t, "phone")), "attributes": attributes}
+		taken = w.takes("POST", "/v1/surveys/s/respondents", fields{"respondents": []fields{person}}) || taken
+		taken = w.takes("PATCH", "/v1/surveys/s", fields{"title": hostile().Draw(t, "title")}) || taken
+		q := url.Values{"from": {hostile().Draw(t, "from")}, "body": {hostile().Draw(t, "body")}, "guid": {hostile().Draw(t, "guid")}}
+		taken = w.takes("POST", w.lab.address["ch"]+"/incoming?"+q.Encode(), nil) || taken
+		job := fields{"channelId": hostile().Draw(t, "channelId"), "queueId": "q", "priority": rapid.Int32().Draw(t, "priority"), "labels": attributes}
+		taken = w.takes("PATCH", "/routing/jobs/j"+fmt.Sprint(rapid.IntRange(1, 20).Draw(t, "job"))+"?api-version=2023-11-01", job) || taken
+		if taken {
+			unread++
+		}
+		if unread == 10 {
+			w.readable(t, known)
+			unread = 0
+		}
+	})
+}
+
+// takes makes a request that may be refused and reports whether it was taken.
+func (w *world) takes(method, path string, body any) bool {
+	w.Helper()
+	a := w.call(method, path, body)
+	if a.Status >= 500 {
+		w.Errorf("%s %s: %d %.300s", method, path, a.Status, a.Text)
+	}
+	return a.Status < 300
+}
+
+// populated gives a world a channel with a dead letter and contacts in several
+// states, a survey with a respondent, and a queue.
+func (w *world) populated() {
+	w.Helper()
+	w.channel("ch", 2)
+	w.accept("ch", sms("out"), sms("over"), sms("waits"), sms("later", fields{"not_before": "2126-01-01T00:00:00Z"}))
+	w.until("two are out", func() bool { return len(w.lab.sentKeys()) == 2 })
+	w.finish("over")
+	w.want(http.StatusCreated, "PUT", "/v1/surveys/s", asking([]string{"sms"}, fields{"modes": fields{"sms": fields{"channel": "ch"}}}))
+	w.join("s", fields{"phone": number(1)})
+	const version = "?api-version=2023-11-01"
+	w.want(http.StatusCreated, "PATCH", "/routing/distributionPolicies/p"+version, fields{"offerExpiresAfterSeconds": 60, "mode": fields{"kind": "longestIdle"}})
+	w.want(http.StatusCreated, "PATCH", "/routing/queues/q"+version, fields{"distributionPolicyId": "p"})
+	w.want(http.StatusCreated, "PATCH", "/routing/workers/w"+version, fields{"capacity": 1, "queues": []string{"q"}, "channels": []fields{{"channelId": "voice", "capacityCostPerJob": 1}}, "availableForOffers": true})
+}
+
+// Scenario 131, the store: instants, words and numbers that this version does
+// not know, as a newer one may have stored them, take down no list.
+func TestScenario131_WhatANewerVersionStoredCanBeRead(t *testing.T) {
+	t.Parallel()
+	w := program(t)
+	w.populated()
+	db, err := sql.Open("sqlite", strings.TrimPrefix(w.url, "sqlite://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	w.rest()
+	for _, x := range []struct {
+		table, column string
+		values        []any
+	}{
+		{"contacts", "not_before", []any{int64(math.MaxInt64), int64(math.MinInt64), int64(-1)}},
+		{"contacts", "not_after", []any{int64(math.MaxInt64), int64(math.MinInt64)}},
+		{"contacts", "queued_at", []any{int64(math.MaxInt64), int64(math.MinInt64)}},
+		{"contacts", "finished_at", []any{int64(math.MaxInt64), int64(math.MinInt64)}},
+		{"contacts", "due_at", []any{int64(math.MaxInt64)}},
+		{"contacts", "outcome", []any{"vaporised", "\xff"}},
+		{"contacts", "reason", []any{"\x00\xff\u202e"}},
+		{"contacts", "state", []any{int64(17), int64(0)}},
+		{"contacts", "priority", []any{int64(9), int64(-3)}},
+		{"contacts", "labels", []any{`{"a":1,"b":["x"]}`, `{"a":`}},
+		{"contacts", "content", []any{`{"fax":"x"}`, `{"messages":7}`}},
+		{"contacts", "parts", []any{"x?"}},
+		{"channels", "created_at", []any{int64(math.MaxInt64), int64(math.MinInt64)}},
+		{"channels", "name", nil},
+		{"surveys", "launched_at", []any{int64(math.MaxInt64)}},
+		{"surveys", "state", []any{int64(99)}},
+		{"respondents", "added_at", []any{int64(math.MaxInt64)}},
+		{"respondents", "disposition", []any{int64(99)}},
+		{"respondents", "attributes", []any{`{"a":1}`}},
+	} {
+		for _, value := range x.values {
+			saved := w.overwrite(db, x.table, x.column, value)
+			if saved == nil {
+				continue
+			}
+			t.Run(fmt.Sprintf("%s.%s=%v", x.table, x.column, value), func(t *testing.T) {
+				(&world{T: t, lab: w.lab, handler: w.handler}).readable(t, nil)
+			})
+			w.restore(db, x.table, x.column, saved)
+		}
+	}
+}
+
+// overwrite sets a column of every row and returns what it was, by row.
+func (w *world) overwrite(db *sql.DB, table, column string, value any) map[int64]any {
+	w.Helper()
+	rows, err := db.QueryContext(w.Context(), "SELECT id, "+column+" FROM "+table)
+	if err != nil {
+		w.Errorf("%s.%s: %v", table, column, err)
+		return nil
+	}
+	defer func() { _ = rows.Close() }()
+	was := map[int64]any{}
+	for rows.Next() {
+		var id int64
+		var v any
+		if err := rows.Scan(&id, &v); err != nil {
+			w.Fatal(err)
+		}
+		was[id] = v
+	}
+	if _, err := db.ExecContext(w.Context(), "UPDATE "+table+" SET "+column+" = ?", value); err != nil || len(was) == 0 {
+		w.Errorf("%s.%s of %d rows: %v", table, column, len(was), err)
+		return nil
+	}
+	return was
+}
+
+func (w *world) restore(db *sql.DB, table, column string, was map[int64]any) {
+	w.Helper()
+	for _, id := range slices.Sorted(maps.Keys(was)) {
+		if _, err := db.ExecContext(w.Context(), "UPDATE "+table+" SET "+column+" = ? WHERE id = ?", was[id], id); err != nil {
+			w.Fatal(err)
+		}
+	}
+}
