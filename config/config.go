@@ -8,6 +8,7 @@ package config
 
 import (
 	"log/slog"
+	"net/netip"
 	"slices"
 	"time"
 )
@@ -20,8 +21,11 @@ type Config struct {
 	TLSCert     string `envconfig:"WEIR_TLS_CERT" allowed:"the path of a PEM file with the certificate, followed by its chain; set together with WEIR_TLS_KEY" desc:"certificate with which Weir serves https itself; read again when the file changes"`
 	TLSKey      string `envconfig:"WEIR_TLS_KEY" allowed:"the path of a PEM file with the private key of WEIR_TLS_CERT; set together with it" desc:"private key of WEIR_TLS_CERT"`
 	PathPrefix  string `envconfig:"WEIR_PATH_PREFIX" allowed:"a path such as /weir, without a slash at its end, whose first part is none of Weir's own" desc:"what is in front of every path for browsers and clients behind a reverse proxy; Weir answers under it, and without it to proxies that take it away"`
-	APITokens   Tokens `envconfig:"WEIR_API_TOKENS" secret:"true" allowed:"one or more tokens, separated by commas, of printable ASCII without blanks" desc:"tokens that have every scope; others are made by weir token create, and once there is one of either kind every API request must carry one"`
-	RateLimit   int    `envconfig:"WEIR_RATE_LIMIT" default:"5000" allowed:"0 to 1000000 requests a second; 0: no limit" desc:"how many requests one token may make a second, and one address while no token is needed; twice as many at once"`
+
+	TrustedProxies Networks `envconfig:"WEIR_TRUSTED_PROXIES" allowed:"addresses and networks such as 127.0.0.1 or 10.0.0.0/8, separated by commas, each at most once" desc:"reverse proxies whose X-Forwarded-For or Forwarded header names the client: limits then hold for each client, not for the proxy"`
+
+	APITokens Tokens `envconfig:"WEIR_API_TOKENS" secret:"true" allowed:"one or more tokens, separated by commas, of printable ASCII without blanks" desc:"tokens that have every scope; others are made by weir token create, and once there is one of either kind every API request must carry one"`
+	RateLimit int    `envconfig:"WEIR_RATE_LIMIT" default:"5000" allowed:"0 to 1000000 requests a second; 0: no limit" desc:"how many requests one token may make a second, and one address while no token is needed; twice as many at once"`
 
 	RouterKeys AccessKeys `envconfig:"JOB_ROUTER_ACCESS_KEYS" secret:"true" allowed:"one or more keys, separated by commas, each the base64 form of 8 to 1024 bytes" desc:"access keys with which requests to the job router are signed, several while they are being changed"`
 
@@ -58,6 +62,9 @@ type Config struct {
 
 	origins map[string]string // variable → where its value is from
 }
+
+// Networks are addresses and networks of hosts.
+type Networks []netip.Prefix
 
 // Minutes is a span that is written as a number of minutes.
 type Minutes time.Duration

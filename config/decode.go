@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"math"
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -116,4 +117,35 @@ func oneOf(s string, allowed ...string) error {
 		return errNotAllowed
 	}
 	return nil
+}
+
+// Decode reads addresses and networks in CIDR form.
+func (n *Networks) Decode(s string) error {
+	if s == "" {
+		return nil
+	}
+	for text := range strings.SplitSeq(s, ",") {
+		text = strings.TrimSpace(text)
+		if ip, err := netip.ParseAddr(text); err == nil && ip.Zone() == "" {
+			text = netip.PrefixFrom(ip.Unmap(), ip.Unmap().BitLen()).String()
+		}
+		network, err := netip.ParsePrefix(text)
+		if err != nil {
+			return err
+		}
+		if network != network.Masked() || network.Addr().Is4In6() || slices.Contains(*n, network) {
+			return errNotAllowed
+		}
+		*n = append(*n, network)
+	}
+	return nil
+}
+
+// String writes what Decode reads.
+func (n Networks) String() string {
+	texts := make([]string, len(n))
+	for i, network := range n {
+		texts[i] = network.String()
+	}
+	return strings.Join(texts, ",")
 }

@@ -53,7 +53,7 @@ func NewGate(o GateOptions) *Gate {
 	}
 	for i, text := range o.Configured {
 		g.configured = append(g.configured, &key{
-			Token: weir.Token{ID: fmt.Sprintf("configured-%d", i+1), Hash: weir.HashToken(text)}, scopes: allScopes(),
+			Token: weir.Token{ID: fmt.Sprintf("configured-%d", i+1), Hash: weir.HashToken(text)}, scopes: allScopes(), weak: weakToken(text),
 		})
 	}
 	g.kept.Store(&map[string]*key{})
@@ -152,8 +152,8 @@ func (g *Gate) enter(r *http.Request) (*visitor, error) {
 	}
 	hash := weir.HashToken(text)
 	k := g.find(text, hash)
-	if k == nil || k.mayBeGuessed() {
-		// Who has guessed too often does not hear whether this guess is right.
+	if k == nil || k.weak {
+		// After too many guesses the answer does not show whether this one is right.
 		if wait := g.addresses.guessing(from, now); wait > 0 {
 			return nil, errLimited(wait)
 		}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -120,7 +119,7 @@ type followed struct {
 
 func newFollowed(t *testing.T, h http.Handler) *followed {
 	t.Helper()
-	server := web.NewServer(h, slog.New(slog.DiscardHandler))
+	server := newServer(h)
 	server.ReadTimeout, server.WriteTimeout = 10*time.Second, 10*time.Second
 	network := &memnet.Network{}
 	l := network.Listen("weir.test")

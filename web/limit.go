@@ -139,11 +139,13 @@ func (a *addresses) guessing(from netip.Addr, now time.Time) time.Duration {
 	return 0
 }
 
-// addressOf is where a request comes from. The addresses of an IPv6 network of
-// the usual size are one: they belong to one customer. Headers of proxies are
-// not believed, as anybody can send them.
-func addressOf(r *http.Request) netip.Addr {
-	from, err := netip.ParseAddrPort(r.RemoteAddr)
+// addressOf is where a request comes from, after [Proxies.Clients].
+func addressOf(r *http.Request) netip.Addr { return network(r.RemoteAddr) }
+
+// network is the address in HOST:PORT. The addresses of an IPv6 network of the
+// usual size are one: they belong to one customer.
+func network(hostPort string) netip.Addr {
+	from, err := netip.ParseAddrPort(hostPort)
 	if err != nil {
 		return netip.Addr{}
 	}
@@ -159,6 +161,10 @@ func addressOf(r *http.Request) netip.Addr {
 // burstOf is how many requests may come at once at a rate: two seconds' worth,
 // so that a client that works in bursts is not slowed down.
 func burstOf(rate float64) float64 { return max(1, 2*rate) }
+
+func errConnections() error {
+	return &weir.Error{Code: weir.CodeUnavailable, Message: "too many connections; only probes are answered on this one", RetryAfter: retryAfter}
+}
 
 func errLimited(wait time.Duration) error {
 	return &weir.Error{Code: weir.CodeLimited, Message: "too many requests; try again after the time in Retry-After", RetryAfter: wait}

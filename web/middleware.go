@@ -123,6 +123,7 @@ func (s *service) outermost(next http.Handler) http.Handler {
 			took := s.Now().Sub(begin)
 			s.Metrics.request(route, r.Method, rec.status, took)
 			s.log(rec, r, route, id, took)
+			s.refused(rec, r, route)
 			s.remember(rec, r, id, begin)
 			if aborted {
 				panic(v)
@@ -155,14 +156,28 @@ func (s *service) crashed(rec *recorder, r *http.Request, id string, v any) {
 	writeProblem(rec, weir.Errorf(weir.CodeInternal, "panic"))
 }
 
-// log writes one line for a request: no path, no query, no body.
+// refused notes a request that was not let in, or that nothing could be done for now.
+func (s *service) refused(rec *recorder, r *http.Request, route string) {
+	kind := reasons()[rec.status]
+	if rec.status == http.StatusServiceUnavailable && rec.err != nil {
+		if kind = weir.CodeOf(rec.err); kind == weir.CodeInternal {
+			kind = weir.CodeUnavailable
+		}
+	}
+	if kind != "" {
+		s.Refusals.note(string(kind), "route", route, "status", rec.status, "address", addressOf(r).String(), "error", rec.err)
+	}
+}
+
+// log writes one line for a request: no path, no query, no body. Of those that
+// are answered 503 a line a second is enough; see [service.refused].
 func (s *service) log(rec *recorder, r *http.Request, route, id string, took time.Duration) {
 	switch route {
 	case "/livez", "/readyz", "/metrics":
 		return
 	}
 	level := slog.LevelDebug
-	if rec.status >= http.StatusInternalServerError || rec.audited() {
+	if rec.status >= http.StatusInternalServerError && rec.status != http.StatusServiceUnavailable || rec.audited() {
 		level = slog.LevelInfo
 	}
 	if !s.Logger.Enabled(r.Context(), level) {

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -46,6 +47,15 @@ func (p *pipes) dial() net.Conn {
 	return client
 }
 
+// newServer is a server that serves any listener.
+func newServer(h http.Handler) *http.Server {
+	return web.NewServer(h, slog.New(slog.DiscardHandler), connections(web.DefaultConnectionLimits()))
+}
+
+func connections(limits web.ConnectionLimits, proxies ...netip.Prefix) *web.Connections {
+	return web.NewConnections(limits, proxies, web.NewRefusalLog(slog.New(slog.DiscardHandler)))
+}
+
 func TestSlowClientsAreCutOff(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
@@ -61,7 +71,7 @@ func TestSlowClientsAreCutOff(t *testing.T) {
 				r := newRig(t)
 				r.channel("a", "texts")
 				l := newPipes()
-				server := web.NewServer(r.handler, slog.New(slog.DiscardHandler))
+				server := newServer(r.handler)
 				done := make(chan error)
 				go func() { done <- server.Serve(l) }()
 				c := l.dial()
@@ -94,7 +104,7 @@ func TestLargeHeadIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := web.NewServer(r.handler, slog.New(slog.DiscardHandler))
+	server := newServer(r.handler)
 	done := make(chan error)
 	go func() { done <- server.Serve(l) }()
 	defer func() {
@@ -119,55 +129,9 @@ func TestLargeHeadIsRefused(t *testing.T) {
 	}
 }
 
-func TestConnectionsAreCapped(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		inner := newPipes()
-		l := web.LimitListener(inner, 1)
-		accepted := make(chan net.Conn)
-		go func() {
-			defer close(accepted)
-			for {
-				c, err := l.Accept()
-				if err != nil {
-					return
-				}
-				accepted <- c
-			}
-		}()
-		dialled := 0
-		for range 2 {
-			go func() {
-				_ = inner.dial().Close()
-				dialled++
-			}()
-		}
-		first := <-accepted
-		synctest.Wait()
-		if dialled != 1 {
-			t.Fatalf("%d clients were accepted at once", dialled)
-		}
-		_ = first.Close()
-		_ = first.Close() // gives back one slot, not two
-		second := <-accepted
-		synctest.Wait()
-		if dialled != 2 {
-			t.Errorf("%d clients were accepted", dialled)
-		}
-		// A full listener still stops.
-		if err := l.Close(); err != nil {
-			t.Error(err)
-		}
-		if _, more := <-accepted; more {
-			t.Error("accepted after its end")
-		}
-		_ = second.Close()
-	})
-}
-
 func TestServerHasEveryTimeout(t *testing.T) {
 	t.Parallel()
-	s := web.NewServer(http.NotFoundHandler(), slog.New(slog.DiscardHandler))
+	s := newServer(http.NotFoundHandler())
 	if s.ReadHeaderTimeout == 0 || s.ReadTimeout == 0 || s.WriteTimeout == 0 || s.IdleTimeout == 0 || s.MaxHeaderBytes == 0 {
 		t.Errorf("%+v", s)
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"strings"
@@ -25,7 +24,7 @@ func behind(t *testing.T, f func(t *testing.T, r *rig, dial func() net.Conn), ch
 		r := newRig(t, change...)
 		r.put("s1", "")
 		l := newPipes()
-		server := web.NewServer(r.handler, slog.New(slog.DiscardHandler))
+		server := newServer(r.handler)
 		done := make(chan error)
 		go func() { done <- server.Serve(l) }()
 		f(t, r, l.dial)

@@ -83,6 +83,8 @@ type Options struct {
 	Trail *Trail
 	// HSTS makes browsers stay with https: PUBLIC_URL is https.
 	HSTS bool
+	// Refusals logs what was refused; nil: one of the handler's own does.
+	Refusals *RefusalLog
 	// Prefix is in front of every path for clients, as the API description says it.
 	Prefix string
 	// Mounted are handlers of whole parts of the tree, by the pattern of their
@@ -110,6 +112,9 @@ func New(o Options) (http.Handler, error) {
 	}
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.Refusals == nil {
+		o.Refusals = NewRefusalLog(o.Logger)
 	}
 	if o.Draining == nil {
 		o.Draining = func() bool { return false }

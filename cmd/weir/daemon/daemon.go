@@ -64,6 +64,9 @@ type Daemon struct {
 	draining atomic.Bool
 	cleanups cleanups
 
+	connections *web.Connections
+	refusals    *web.RefusalLog
+
 	notifySocket string
 }
 
@@ -71,7 +74,8 @@ type Daemon struct {
 // returns, and serves once Run is called.
 func New(ctx context.Context, o Options) (_ *Daemon, err error) {
 	o = withDefaults(o)
-	d := &Daemon{log: o.Logger, notifySocket: o.NotifySocket}
+	d := &Daemon{log: o.Logger, notifySocket: o.NotifySocket, refusals: web.NewRefusalLog(o.Logger)}
+	d.connections = web.NewConnections(web.DefaultConnectionLimits(), proxies(o.Config), d.refusals)
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, d.Close(context.WithoutCancel(ctx)))
@@ -105,10 +109,10 @@ func New(ctx context.Context, o Options) (_ *Daemon, err error) {
 	d.cleanups.add("audit log", p.trail.Write)
 	d.cleanups.add("uses of tokens", p.gate.Note)
 	d.cleanups.add("chores", run(append(chores(o.Config, p.store), append(guards(p, sharing(o.Config)), certificates.chores()...)...), o.Logger))
-	if d.handler, err = p.handler(o, d.draining.Load); err != nil {
+	if d.handler, err = p.handler(o, d.draining.Load, d.refusals); err != nil {
 		return nil, err
 	}
-	d.server = web.NewServer(d.handler, o.Logger)
+	d.server = web.NewServer(d.handler, o.Logger, d.connections)
 	if certificates != nil {
 		d.server.TLSConfig = certificates.config()
 	}
@@ -170,7 +174,7 @@ func (d *Daemon) listen(ctx context.Context, c *config.Config) error {
 	if err != nil {
 		return fmt.Errorf("LISTEN_ADDR: %w", err)
 	}
-	d.listener = web.LimitListener(l, web.MostConnections)
+	d.listener = d.connections.Listen(l)
 	d.cleanups.add("listener", func(context.Context) error {
 		if err := d.listener.Close(); !errors.Is(err, net.ErrClosed) {
 			return err

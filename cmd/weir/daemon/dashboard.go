@@ -22,5 +22,6 @@ func withDashboard(o Options, api web.Options) (http.Handler, error) {
 	api.Mounted = maps.Clone(api.Mounted)
 	maps.Copy(api.Mounted, pages.Routes())
 	whole, err = web.New(api)
-	return web.Nearby(api.Gate, o.Config.PublicURL, web.Under(o.Config.PathPrefix, whole)), err
+	outer := web.Nearby(api.Gate, o.Config.PublicURL, web.Under(o.Config.PathPrefix, whole))
+	return proxies(o.Config).Clients(outer), err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"weir/config"
 	"weir/persistence"
 	"weir/web"
 )
@@ -32,6 +33,9 @@ func openGate(ctx context.Context, o Options, store *persistence.Store) (*web.Ga
 	}
 	return g, nil
 }
+
+// proxies are those in front whose word on the client's address is believed.
+func proxies(c config.Config) web.Proxies { return web.Proxies(c.TrustedProxies) }
 
 // guards keep what the gate knows and what the store knows the same, and the
 // audit log.

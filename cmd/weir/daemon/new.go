@@ -122,7 +122,7 @@ func (p *parts) bearer(r *http.Request) error {
 }
 
 // handler puts the routes together.
-func (p *parts) handler(o Options, draining func() bool) (http.Handler, error) {
+func (p *parts) handler(o Options, draining func() bool, refusals *web.RefusalLog) (http.Handler, error) {
 	c := o.Config
 	routing, err := jobrouter.New(jobrouter.Options{
 		Engine: p.router, Keys: c.RouterKeys, Open: p.gate.Open, Bearer: p.bearer, Logger: o.Logger,
@@ -133,7 +133,7 @@ func (p *parts) handler(o Options, draining func() bool) (http.Handler, error) {
 	return withDashboard(o, web.Options{
 		Store: p.store, Broker: p.channels, Directory: p.directory, Gate: p.gate, Trail: p.trail,
 		DefaultCapacity: c.DefaultChannelCapacity, Logger: o.Logger, Metrics: web.NewMetrics(o.Registry),
-		Gatherer: o.Registry, Version: o.Version, Draining: draining,
+		Gatherer: o.Registry, Version: o.Version, Draining: draining, Refusals: refusals,
 		Surveys: p.surveys, SurveyStore: p.store, Events: p.store, Minutes: p.store, Dead: p.store, Prefix: c.PathPrefix, HSTS: strings.HasPrefix(c.PublicURL, "https://"),
 		Mounted: map[string]http.Handler{"/routing/": routing, "GET /routing/openapi.json": jobrouter.Described(c.PathPrefix)},
 	})

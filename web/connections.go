@@ -1,0 +1,288 @@
+package web
+
+import (
+	"container/list"
+	"context"
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// ConnectionLimits bound how many clients are connected at once.
+type ConnectionLimits struct {
+	All     int // ordinary connections
+	Address int // of one address that is not a trusted proxy
+	Reserve int // beyond both, for probes only
+}
+
+// DefaultConnectionLimits returns those of the daemon.
+func DefaultConnectionLimits() ConnectionLimits {
+	return ConnectionLimits{All: 4096, Address: 1024, Reserve: 64}
+}
+
+// Connections shares the connections of a server between its clients. Where a
+// limit is reached a connection without a request under way is closed to make
+// room: the oldest of the address itself at its own limit, else the oldest of
+// the address that has the most. If all are busy, the new one is taken into the
+// reserve, where only probes are answered. An Accept never waits for room.
+type Connections struct {
+	limits   ConnectionLimits
+	proxies  Proxies
+	refusals *RefusalLog
+
+	mu      sync.Mutex
+	closing bool
+	open    int // ordinary ones
+	clients map[netip.Addr]*client
+	reserve client
+}
+
+// client is an address, or the reserve.
+type client struct {
+	open  int
+	spare list.List // of *conn without a request under way, the oldest first
+}
+
+// NewConnections returns the connections of one server.
+func NewConnections(limits ConnectionLimits, proxies Proxies, refusals *RefusalLog) *Connections {
+	return &Connections{limits: limits, proxies: proxies, refusals: refusals, clients: map[netip.Addr]*client{}}
+}
+
+// Listen applies the limits to a listener.
+func (c *Connections) Listen(l net.Listener) net.Listener { return &limitedListener{l, c} }
+
+type limitedListener struct {
+	net.Listener
+	all *Connections
+}
+
+// Accept returns the next client for which there is room.
+func (l *limitedListener) Accept() (net.Conn, error) {
+	for {
+		raw, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		if c := l.all.admit(raw); c != nil {
+			return c, nil
+		}
+		_ = raw.Close()
+	}
+}
+
+// conn is an accepted connection.
+type conn struct {
+	net.Conn
+	all      *Connections
+	address  netip.Addr
+	owner    *client
+	reserved bool
+	spare    *list.Element // in owner.spare; nil: a request is under way
+	since    time.Time     // spare
+	once     sync.Once
+}
+
+// Close makes room.
+func (c *conn) Close() error {
+	err := c.Conn.Close()
+	c.once.Do(c.all.locked(func() { c.all.remove(c) }))
+	return err
+}
+
+func (c *Connections) locked(do func()) func() {
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		do()
+	}
+}
+
+// admit makes room for a new connection; nil: there is none.
+func (c *Connections) admit(raw net.Conn) *conn {
+	in := &conn{Conn: raw, all: c, address: network(raw.RemoteAddr().String()), since: time.Now()}
+	c.mu.Lock()
+	victim, ok := c.place(in)
+	if ok {
+		in.owner.open++
+		in.spare = in.owner.spare.PushBack(in)
+		if !in.reserved {
+			c.open++
+		}
+	}
+	c.mu.Unlock()
+	if victim != nil {
+		_ = victim.Close()
+	}
+	switch {
+	case !ok:
+		c.refusals.note("connection_refused", "address", in.address.String())
+		return nil
+	case in.reserved:
+		c.refusals.note("connection_for_probes_only", "address", in.address.String())
+	case victim != nil:
+		c.refusals.note("connection_closed_for_another", "address", victim.address.String())
+	}
+	return in
+}
+
+// place finds the owner of a new connection, and the one that is closed for it.
+func (c *Connections) place(in *conn) (victim *conn, ok bool) {
+	who := c.clients[in.address]
+	if who == nil {
+		who = &client{}
+	}
+	in.owner = who
+	switch {
+	case who.open >= c.share(in.address):
+		victim = who.oldest()
+	case c.open >= c.limits.All:
+		victim = c.oldestOfLargest()
+	default:
+		c.clients[in.address] = who
+		return nil, true
+	}
+	if victim == nil {
+		in.owner, in.reserved = &c.reserve, true
+		if c.reserve.open < c.limits.Reserve {
+			return nil, true
+		}
+		victim = c.reserve.oldest()
+		return victim, victim != nil
+	}
+	c.clients[in.address] = who
+	return victim, true
+}
+
+// share is how many connections an address may have. A trusted proxy carries
+// those of all its clients.
+func (c *Connections) share(address netip.Addr) int {
+	if c.proxies.Trust(address) {
+		return c.limits.All
+	}
+	return c.limits.Address
+}
+
+// oldest returns the connection that has been without a request for longest.
+func (c *client) oldest() *conn {
+	if front := c.spare.Front(); front != nil {
+		return front.Value.(*conn) //nolint:forcetypeassert // the list holds nothing else
+	}
+	return nil
+}
+
+// oldestOfLargest returns the connection to close when all are taken.
+func (c *Connections) oldestOfLargest() *conn {
+	var found *conn
+	most := 0
+	for _, who := range c.clients {
+		if o := who.oldest(); o != nil && (who.open > most || who.open == most && o.since.Before(found.since)) {
+			found, most = o, who.open
+		}
+	}
+	return found
+}
+
+// remove forgets a connection.
+func (c *Connections) remove(gone *conn) {
+	gone.busy()
+	gone.owner.open--
+	if gone.reserved {
+		return
+	}
+	c.open--
+	if gone.owner.open == 0 {
+		delete(c.clients, gone.address)
+	}
+}
+
+// busy takes a connection out of those that may be closed.
+func (c *conn) busy() {
+	if c.spare != nil {
+		c.owner.spare.Remove(c.spare)
+		c.spare = nil
+	}
+}
+
+// track is a http.Server's ConnState.
+func (c *Connections) track(nc net.Conn, state http.ConnState) {
+	in := connOf(nc)
+	if in == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch state {
+	case http.StateActive:
+		in.busy()
+	case http.StateIdle:
+		if in.spare == nil {
+			in.since = time.Now()
+			in.spare = in.owner.spare.PushBack(in)
+		}
+	case http.StateNew:
+		if c.closing {
+			_ = in.Conn.Close()
+		}
+	}
+}
+
+// connOf finds the accepted connection below TLS.
+func connOf(nc net.Conn) *conn {
+	if secure, ok := nc.(interface{ NetConn() net.Conn }); ok {
+		nc = secure.NetConn()
+	}
+	in, _ := nc.(*conn)
+	return in
+}
+
+// close ends the connections on which nothing is being asked, also those that
+// are just being accepted. http.Server.Shutdown would wait five seconds for
+// connections that clients opened in reserve.
+func (c *Connections) close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closing = true
+	owners := []*client{&c.reserve}
+	for _, who := range c.clients {
+		owners = append(owners, who)
+	}
+	for _, who := range owners {
+		for e := who.spare.Front(); e != nil; e = e.Next() {
+			_ = e.Value.(*conn).Conn.Close() //nolint:forcetypeassert // the list holds nothing else
+		}
+	}
+}
+
+// reservedKey marks the context of connections in the reserve.
+type reservedKey struct{}
+
+func markReserved(ctx context.Context, nc net.Conn) context.Context {
+	if in := connOf(nc); in != nil && in.reserved {
+		return context.WithValue(ctx, reservedKey{}, true)
+	}
+	return ctx
+}
+
+// probesOnly answers nothing but probes on a connection of the reserve, and ends
+// it after the first answer.
+func probesOnly(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Context().Value(reservedKey{}) != nil {
+			w.Header().Set("Connection", "close")
+			if !probe(r.URL.Path) {
+				writeProblem(w, errConnections())
+				return
+			}
+		}
+		h.ServeHTTP(w, r)
+	})
+}
+
+// probe reports whether a path, which may have a prefix, is one for monitoring.
+func probe(path string) bool {
+	return slices.ContainsFunc([]string{"/livez", "/readyz", metricsPath}, func(end string) bool { return strings.HasSuffix(path, end) })
+}

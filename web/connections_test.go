@@ -1,0 +1,209 @@
+package web_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"weir/web"
+)
+
+// A client that connected and has asked nothing does not hold up the end of
+// the server; one whose request is being answered does.
+func TestShutdownDoesNotWaitForSilentConnections(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name, sent string
+		want       time.Duration
+	}{
+		{"nothing asked", "", 0},
+		{"a request under way", "GET / HTTP/1.1\r\nHost: x\r\n\r\n", 2 * time.Second},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				conns := connections(web.DefaultConnectionLimits())
+				s := web.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { time.Sleep(2 * time.Second) }), slog.New(slog.DiscardHandler), conns)
+				l := newPipes()
+				go func() {
+					if err := s.Serve(conns.Listen(l)); !errors.Is(err, http.ErrServerClosed) {
+						t.Error(err)
+					}
+				}()
+				client := l.dial()
+				go func() {
+					_, _ = client.Write([]byte(tc.sent))
+					_, _ = client.Read(make([]byte, 1000))
+					_ = client.Close()
+				}()
+				synctest.Wait()
+				began := time.Now()
+				if err := s.Shutdown(context.Background()); err != nil {
+					t.Fatal(err)
+				}
+				if took := time.Since(began); took < tc.want || took > tc.want+time.Second {
+					t.Errorf("the end took %v; want %v", took, tc.want)
+				}
+			})
+		})
+	}
+}
+
+// clientAt is the server's end of a connection from an address.
+type clientAt struct {
+	net.Conn
+	from string
+}
+
+func (c clientAt) RemoteAddr() net.Addr {
+	return net.TCPAddrFromAddrPort(netip.MustParseAddrPort(c.from))
+}
+
+// crowd is a server with few connections.
+type crowd struct {
+	*testing.T
+	l *pipes
+}
+
+func newCrowd(t *testing.T, limits web.ConnectionLimits, proxies ...netip.Prefix) *crowd {
+	t.Helper()
+	conns := connections(limits, proxies...)
+	s := web.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/slow" {
+			time.Sleep(10 * time.Second)
+		}
+	}), slog.New(slog.DiscardHandler), conns)
+	c := &crowd{t, newPipes()}
+	done := make(chan error)
+	go func() { done <- s.Serve(conns.Listen(c.l)) }()
+	t.Cleanup(func() {
+		_ = s.Close()
+		<-done
+	})
+	return c
+}
+
+// open connects from an address and asks for a path, if there is one.
+func (c *crowd) open(from, path string) net.Conn {
+	c.Helper()
+	client, server := net.Pipe()
+	c.l.conns <- clientAt{server, from}
+	if path != "" {
+		go func() { _, _ = client.Write([]byte("GET " + path + " HTTP/1.1\r\nHost: x\r\n\r\n")) }()
+	}
+	synctest.Wait()
+	c.Cleanup(func() { _ = client.Close() })
+	return client
+}
+
+// ask connects and gives the status of the answer; 0: the connection was closed.
+func (c *crowd) ask(from, path string) int {
+	c.Helper()
+	return status(c.open(from, path))
+}
+
+func status(conn net.Conn) int {
+	res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		return 0
+	}
+	_ = res.Body.Close()
+	return res.StatusCode
+}
+
+// alive tells whether a connection is open.
+func alive(conn net.Conn) bool {
+	_ = conn.SetReadDeadline(time.Now().Add(time.Second))
+	_, err := conn.Read(make([]byte, 1))
+	return errors.Is(err, os.ErrDeadlineExceeded)
+}
+
+const strangers, us = "192.0.2.1:1", "198.51.100.7:1"
+
+// Scenario 186: an address that has its share loses its own oldest connection without a
+// request, and no other address loses one.
+func TestScenario186_ShareOfAnAddress(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrowd(t, web.ConnectionLimits{All: 10, Address: 3, Reserve: 1})
+		ours := c.open(us, "")
+		var theirs []net.Conn
+		for range 5 {
+			theirs = append(theirs, c.open(strangers, ""))
+		}
+		for i, conn := range theirs {
+			if got, want := alive(conn), i >= 2; got != want {
+				t.Errorf("connection %d is open: %v, want %v", i, got, want)
+			}
+		}
+		if !alive(ours) {
+			t.Error("another address lost its connection")
+		}
+	})
+}
+
+// Scenario 186: when all connections are taken the address that has the most gives one up;
+// a connection with a request under way is never closed.
+func TestScenario186_AllConnectionsTaken(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrowd(t, web.ConnectionLimits{All: 4, Address: 3, Reserve: 1})
+		ours := c.open(us, "")
+		busy := c.open(strangers, "/slow")
+		idle := []net.Conn{c.open(strangers, ""), c.open(strangers, "")}
+		if got := c.ask("203.0.113.9:1", "/v1/channels"); got != 200 {
+			t.Errorf("a newcomer gets %d", got)
+		}
+		if !alive(ours) || alive(idle[0]) || !alive(idle[1]) {
+			t.Error("the wrong connection was closed")
+		}
+		if got := status(busy); got != 200 {
+			t.Errorf("the request under way gets %d", got)
+		}
+	})
+}
+
+// Scenario 186: when every connection has a request under way, probes are answered all the same,
+// one after the other, and nothing else is.
+func TestScenario186_ReserveForProbes(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrowd(t, web.ConnectionLimits{All: 2, Address: 1, Reserve: 1})
+		c.open(strangers, "/slow")
+		for path, want := range map[string]int{"/livez": 200, "/readyz": 200, "/weir/metrics": 200, "/v1/channels": 503} {
+			if got := c.ask(strangers, path); got != want {
+				t.Errorf("over its share, %s: %d, want %d", path, got, want)
+			}
+		}
+		c.open(us, "/slow")
+		c.open("203.0.113.9:1", "") // holds the reserve
+		if got := c.ask("203.0.113.10:1", "/livez"); got != 200 {
+			t.Errorf("with all taken, /livez: %d", got)
+		}
+		c.open("203.0.113.9:1", "/slow/livez")
+		time.Sleep(2 * time.Minute) // also what nobody reads has ended
+		if got := c.ask(strangers, "/v1/channels"); got != 200 {
+			t.Errorf("after the requests, /v1/channels: %d", got)
+		}
+	})
+}
+
+// Scenario 186: a trusted proxy has no share.
+func TestScenario186_TrustedProxyHasNoShare(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrowd(t, web.ConnectionLimits{All: 10, Address: 1, Reserve: 1}, netip.MustParsePrefix("192.0.2.0/24"))
+		first := c.open(strangers, "")
+		c.open(strangers, "")
+		if !alive(first) {
+			t.Error("it lost a connection")
+		}
+	})
+}

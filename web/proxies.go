@@ -1,0 +1,92 @@
+package web
+
+import (
+	"mime"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+)
+
+// Proxies are the networks of reverse proxies whose word on who the client is
+// is believed.
+type Proxies []netip.Prefix
+
+// Trust reports whether an address is one of a trusted proxy.
+func (p Proxies) Trust(address netip.Addr) bool {
+	return slices.ContainsFunc(p, func(n netip.Prefix) bool { return n.Contains(address) })
+}
+
+// Clients gives each request the address of its client, as the trusted proxies
+// in front say it.
+func (p Proxies) Clients(h http.Handler) http.Handler {
+	if len(p) == 0 {
+		return h
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if peer, err := netip.ParseAddrPort(r.RemoteAddr); err == nil && p.Trust(peer.Addr().Unmap()) {
+			if client := p.client(peer.Addr().Unmap(), r.Header); client != peer.Addr().Unmap() {
+				own := *r
+				own.RemoteAddr = netip.AddrPortFrom(client, 0).String()
+				r = &own
+			}
+		}
+		h.ServeHTTP(w, r)
+	})
+}
+
+// client finds the address of the client behind a trusted peer. Where
+// X-Forwarded-For and Forwarded disagree one of them was made up by the client,
+// and the peer itself counts.
+func (p Proxies) client(peer netip.Addr, h http.Header) netip.Addr {
+	var found []netip.Addr
+	if hops := h.Values("X-Forwarded-For"); len(hops) > 0 {
+		found = append(found, p.walk(peer, strings.Split(strings.Join(hops, ","), ",")))
+	}
+	if hops := h.Values("Forwarded"); len(hops) > 0 {
+		found = append(found, p.walk(peer, forwardedFor(strings.Join(hops, ","))))
+	}
+	if len(found) == 0 || found[0] != found[len(found)-1] {
+		return peer
+	}
+	return found[0]
+}
+
+// walk reads hops from the last one, which the peer has written, to the first
+// that is no trusted proxy. What cannot be read ends it.
+func (p Proxies) walk(peer netip.Addr, hops []string) netip.Addr {
+	for _, hop := range slices.Backward(hops) {
+		if !p.Trust(peer) {
+			break
+		}
+		next, ok := hopAddress(strings.TrimSpace(hop))
+		if !ok {
+			break
+		}
+		peer = next
+	}
+	return peer
+}
+
+// hopAddress reads an address with or without a port.
+func hopAddress(hop string) (netip.Addr, bool) {
+	if with, err := netip.ParseAddrPort(hop); err == nil {
+		return with.Addr().Unmap().WithZone(""), true
+	}
+	ip, err := netip.ParseAddr(strings.TrimSuffix(strings.TrimPrefix(hop, "["), "]"))
+	return ip.Unmap().WithZone(""), err == nil
+}
+
+// forwardedFor lists the for parameters of a Forwarded header (RFC 7239). A hop
+// without one, or one that is quoted wrongly, is an empty text.
+func forwardedFor(value string) []string {
+	var hops []string
+	for _, element := range strings.Split(value, ",") {
+		_, parameters, err := mime.ParseMediaType("x/x;" + strings.ReplaceAll(element, " ", ""))
+		if err != nil {
+			parameters = nil
+		}
+		hops = append(hops, parameters["for"])
+	}
+	return hops
+}

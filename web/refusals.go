@@ -1,0 +1,54 @@
+package web
+
+import (
+	"log/slog"
+	"sync"
+	"time"
+)
+
+// refusalEvery is how often one kind of refusal is logged.
+const refusalEvery = time.Second
+
+// RefusalLog logs one line a second for each kind of refusal, so that an attack
+// shows in the log and does not fill it.
+type RefusalLog struct {
+	log *slog.Logger
+
+	mu    sync.Mutex
+	kinds map[string]*refusalCount
+}
+
+type refusalCount struct {
+	at      time.Time // of the latest line
+	skipped int       // since then
+}
+
+// NewRefusalLog returns one that writes to a logger.
+func NewRefusalLog(log *slog.Logger) *RefusalLog {
+	return &RefusalLog{log: log, kinds: map[string]*refusalCount{}}
+}
+
+// note counts a refusal. There are few kinds, and all are Weir's own words.
+func (l *RefusalLog) note(kind string, args ...any) {
+	if n, ok := l.due(kind, time.Now()); ok {
+		l.log.Warn("refused", append([]any{"kind", kind, "count", n}, args...)...)
+	}
+}
+
+// due returns how many refusals a line stands for that is written now.
+func (l *RefusalLog) due(kind string, now time.Time) (int, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	k := l.kinds[kind]
+	if k == nil {
+		k = &refusalCount{}
+		l.kinds[kind] = k
+	}
+	k.skipped++
+	if now.Sub(k.at) < refusalEvery {
+		return 0, false
+	}
+	n := k.skipped
+	k.at, k.skipped = now, 0
+	return n, true
+}

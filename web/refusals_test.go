@@ -1,0 +1,36 @@
+package web_test
+
+import (
+	"bytes"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"weir/web"
+)
+
+// Scenario 188: of a flood of refused requests the log shows one line a second for
+// each kind, with the number of those that it stands for.
+func TestScenario188_OneLogLineASecondForEachKindOfRefusal(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		r := newRig(t, func(o *web.Options) { o.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
+		for i := range 500 {
+			r.from("10.0.0.1:1", fmt.Sprintf("guess-%d", i))
+		}
+		time.Sleep(time.Second)
+		r.from("10.0.0.2:1", "guess")
+		for kind, want := range map[string]int{"kind=unauthorised": 2, "kind=too_many_requests": 1, "count=20": 1} {
+			if got := strings.Count(log.String(), kind); got != want {
+				t.Errorf("%d lines with %s, want %d", got, kind, want)
+			}
+		}
+		if n := strings.Count(log.String(), "\n"); n != 3 {
+			t.Errorf("%d lines:\n%.2000s", n, &log)
+		}
+	})
+}
