@@ -77,7 +77,7 @@ func newCrowd(t *testing.T, limits web.ConnectionLimits, proxies ...netip.Prefix
 	conns := connections(limits, proxies...)
 	s := web.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/slow" {
-			time.Sleep(10 * time.Second)
+			<-time.After(10 * time.Second)
 		}
 	}), slog.New(slog.DiscardHandler), conns)
 	c := &crowd{t, newPipes()}
