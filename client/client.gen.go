@@ -731,6 +731,73 @@ type FinishedView struct {
 	NoAnswer int `json:"no_answer,omitempty,omitzero"`
 }
 
+// HeardView A respondent, and what became of the report about it.
+type HeardView struct {
+	// AddedAt when it was added
+	AddedAt time.Time `json:"added_at"`
+
+	// Arm index of the arm; absent until the respondent is started
+	Arm int `json:"arm,omitempty,omitzero"`
+
+	// Attempts A number for each mode; one that is absent is 0.
+	Attempts Counts `json:"attempts"`
+
+	// Attributes by name: what is known of the person
+	Attributes map[string]string `json:"attributes"`
+
+	// Bucket index of the quota; absent: none
+	Bucket int `json:"bucket,omitempty,omitzero"`
+
+	// Contact id of the latest contact
+	Contact string `json:"contact,omitempty,omitzero"`
+
+	// Counted counts towards the cutoff and its quota
+	Counted bool `json:"counted"`
+
+	// Disposition how the conversation with the person stands
+	Disposition string `json:"disposition"`
+
+	// DueAt when the next step is looked at
+	DueAt time.Time `json:"due_at,omitempty,omitzero"`
+
+	// FinishedAt when it ended
+	FinishedAt time.Time `json:"finished_at,omitempty,omitzero"`
+
+	// ID its id
+	//
+	// Examples: r2s
+	ID string `json:"id"`
+
+	// MessagesWithheld the messages of the report are not sent: the respondent is rejected, as the quota is full
+	MessagesWithheld bool `json:"messages_withheld,omitempty,omitzero"`
+
+	// Mode the present or last mode
+	Mode string `json:"mode,omitempty,omitzero"`
+
+	// Phone as E.164
+	//
+	// Examples: +525512345678
+	Phone string `json:"phone"`
+
+	// Questionnaire name of the questionnaire
+	Questionnaire string `json:"questionnaire,omitempty,omitzero"`
+
+	// ReachedAt when the latest contact was handed over
+	ReachedAt time.Time `json:"reached_at,omitempty,omitzero"`
+
+	// Serial how many contacts there were; the number of the latest
+	Serial int `json:"serial,omitempty,omitzero"`
+
+	// StartedAt when the first attempt was made
+	StartedAt time.Time `json:"started_at,omitempty,omitzero"`
+
+	// Status how it stands with the respondent
+	Status string `json:"status"`
+
+	// Survey name of the survey
+	Survey string `json:"survey"`
+}
+
 // HearingBody What an application reports of a respondent.
 type HearingBody struct {
 	// Answers become attributes of the respondent, which may put it into a bucket
@@ -1184,6 +1251,11 @@ type SurveyBody struct {
 	// Questionnaires for each questionnaire and mode the content of each attempt; the last one also of those that follow
 	Questionnaires map[string]map[string][]Content `json:"questionnaires"`
 
+	// QuotaMessage sent to a respondent who is answering by text and is rejected because the quota is full, instead of what the application wanted to send; absent: nothing
+	//
+	// Examples: Thank you, we have all the answers that we need.
+	QuotaMessage string `json:"quota_message,omitempty,omitzero"`
+
 	// Quotas how many are wanted of whom
 	Quotas []Bucket `json:"quotas,omitempty,omitzero"`
 
@@ -1293,6 +1365,9 @@ type SurveyPatch struct {
 	// Questionnaires merged; drafts only
 	Questionnaires *map[string]map[string][]Content `json:"questionnaires,omitempty"`
 
+	// QuotaMessage sent to a respondent who is answering by text and whose quota is full
+	QuotaMessage *string `json:"quota_message,omitempty"`
+
 	// Quotas replaced as a whole; of a survey that was launched only the numbers may change
 	Quotas *[]Bucket `json:"quotas,omitempty"`
 
@@ -1392,6 +1467,11 @@ type SurveyView struct {
 
 	// Questionnaires for each questionnaire and mode the content of each attempt; the last one also of those that follow
 	Questionnaires map[string]map[string][]Content `json:"questionnaires"`
+
+	// QuotaMessage sent to a respondent who is answering by text and is rejected because the quota is full, instead of what the application wanted to send; absent: nothing
+	//
+	// Examples: Thank you, we have all the answers that we need.
+	QuotaMessage string `json:"quota_message,omitempty,omitzero"`
 
 	// Quotas how many are wanted of whom
 	Quotas []Bucket `json:"quotas,omitempty,omitzero"`
@@ -2164,12 +2244,12 @@ func (c *Client) GetRespondent(ctx context.Context, survey string, id string) (*
 
 // PostDisposition Report how the conversation with a respondent goes.
 //
-// By the application that holds it. All of it is durable when the answer comes. A disposition that is reported twice, or late, changes nothing; one that cannot follow, or that comes after the end, is a conflict.
+// By the application that holds it. All of it is durable when the answer comes. A disposition that is reported twice, or late, changes nothing; one that cannot follow, or that comes after the end, is a conflict. If the answers put the respondent into a quota that is full, the answer says `rejected` and `messages_withheld`: only the survey's `quota_message` is sent.
 //
 // POST /v1/surveys/{survey}/respondents/{id}/disposition
-func (c *Client) PostDisposition(ctx context.Context, survey string, id string, body HearingBody) (*RespondentView, error) {
+func (c *Client) PostDisposition(ctx context.Context, survey string, id string, body HearingBody) (*HeardView, error) {
 	r := Request{Method: "POST", Path: fmt.Sprintf("/v1/surveys/%s/respondents/%s/disposition", url.PathEscape(survey), url.PathEscape(id)), Body: body, Repeatable: repeatable(body)}
-	return answer[RespondentView](ctx, c, r)
+	return answer[HeardView](ctx, c, r)
 }
 
 // GetResults A row for each respondent.

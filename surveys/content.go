@@ -65,20 +65,7 @@ func (pl *Plan) Contact(survey string, who Person, p Progress, o Outreach) (weir
 			return weir.Spec{}, weir.Errorf(weir.CodeInvalid, "respondent %s lacks %s", who.ID, strings.Join(missing, ", "))
 		}
 	}
-	values := func(name string) string {
-		switch name {
-		case fieldRespondent:
-			return who.ID
-		case fieldSurvey:
-			return survey
-		case fieldAttempt:
-			return strconv.Itoa(o.Attempt)
-		case fieldMode:
-			return string(o.Mode)
-		default:
-			return who.Attributes[name]
-		}
-	}
+	values := who.values(survey, o.Mode, o.Attempt)
 	s := weir.Spec{
 		Key: ContactKey(who.ID, o.Serial), To: who.Phone, Priority: o.Priority, Survey: survey,
 		NotBefore: o.NotBefore, NotAfter: o.NotAfter,
@@ -99,6 +86,24 @@ func (pl *Plan) Contact(survey string, who Person, p Progress, o Outreach) (weir
 		return weir.Spec{}, weir.Errorf(weir.CodeInvalid, "the attributes of respondent %s make the content too long", who.ID)
 	}
 	return s, nil
+}
+
+// values gives what the fields of a template stand for.
+func (who Person) values(survey string, mode Mode, attempt int) func(string) string {
+	return func(name string) string {
+		switch name {
+		case fieldRespondent:
+			return who.ID
+		case fieldSurvey:
+			return survey
+		case fieldAttempt:
+			return strconv.Itoa(attempt)
+		case fieldMode:
+			return string(mode)
+		default:
+			return who.Attributes[name]
+		}
+	}
 }
 
 // overlong tells whether the values of a person made a content longer than one
@@ -137,6 +142,9 @@ func (pl *Plan) Needs() []string {
 				}
 			}
 		}
+	}
+	for _, f := range pl.quotaMessage.fields() {
+		names[f] = true
 	}
 	return sortedKeys(names)
 }

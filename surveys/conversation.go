@@ -93,6 +93,7 @@ func (pl *Plan) Reject(p Progress) (Progress, Effects, error) {
 	case !p.Disposition.Leads(RejectedQuota):
 		return p, Effects{}, ErrDisposition
 	}
+	p.Counted = false // an interim partial without a bucket may have counted
 	p, e := pl.finish(p, Rejected, RejectedQuota)
 	return p, e, nil
 }

@@ -67,7 +67,7 @@ func (d Disposition) next() []Disposition {
 	case Started:
 		return []Disposition{InterimPartial, Complete, Breakoff, Ineligible, RejectedQuota, Refused}
 	case InterimPartial:
-		return []Disposition{Complete, Partial}
+		return []Disposition{Complete, Partial, RejectedQuota}
 	default:
 		return nil
 	}

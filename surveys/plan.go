@@ -19,6 +19,7 @@ type Definition struct {
 	Cutoff         int                           `json:"cutoff,omitempty" doc:"how many are enough; 0: no limit"`
 	CountPartial   bool                          `json:"count_partial,omitempty" doc:"partial answers count as well"`
 	Quotas         Quotas                        `json:"quotas,omitempty"`
+	QuotaMessage   string                        `json:"quota_message,omitempty" maxLength:"1600" doc:"sent to a respondent who is answering by text and is rejected because the quota is full, instead of what the application wanted to send; absent: nothing" example:"Thank you, we have all the answers that we need."`
 	StopWords      []string                      `json:"stop_words,omitzero" doc:"absent: stop"`
 	Labels         []string                      `json:"labels,omitempty" doc:"attributes of the respondents that their contacts have as labels, such as those by which a channel to people chooses the worker; up to 16" example:"[\"language\"]"`
 	Weight         int                           `json:"weight,omitempty" doc:"share of a channel compared with other surveys; absent: 1"`
@@ -60,7 +61,8 @@ type Plan struct {
 	InitialSuccessRate float64
 	Region             string
 
-	content map[string]map[Mode][]template
+	content      map[string]map[Mode][]template
+	quotaMessage text
 }
 
 // Bounds of a definition.
@@ -105,6 +107,7 @@ func (d Definition) Compile(def Defaults) (*Plan, []weir.FieldError) {
 	}
 	pl.Ladders, pl.Channels = d.modes(&m)
 	pl.content = d.compileContent(pl.Arms, &m)
+	pl.quotaMessage = d.compileQuotaMessage(&m)
 	if len(m) > 0 {
 		return nil, m
 	}

@@ -37,6 +37,11 @@ type Counts struct {
 // Total is the sum over the modes.
 func (c Counts) Total() int { return c.IVR + c.SMS + c.MobileWeb + c.CATI }
 
+// of is the number of a mode.
+func (c Counts) of(m Mode) int {
+	return map[Mode]int{IVR: c.IVR, SMS: c.SMS, MobileWeb: c.MobileWeb, CATI: c.CATI}[m]
+}
+
 // Add gives the counts with n more for a mode.
 func (c Counts) Add(m Mode, n int) Counts {
 	switch m {

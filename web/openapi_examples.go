@@ -178,6 +178,7 @@ func exampleRespondent() RespondentView {
 func respondentExamples() []any {
 	return []any{
 		exampleRespondent(),
+		HeardView{RespondentView: exampleRespondent()},
 		RespondentList{Respondents: []RespondentView{exampleRespondent()}},
 		ImportView{Added: 1, Respondents: []AddedView{{ID: "r2s"}}, Errors: []surveys.RowError{}},
 	}

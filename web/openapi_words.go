@@ -67,6 +67,7 @@ func schemaHelp() map[string]string {
 		"EventView":       "Something that happened.",
 		"FieldError":      "One mistake in a request.",
 		"FinishedView":    "Contacts that ended, by outcome.",
+		"HeardView":       "A respondent, and what became of the report about it.",
 		"HearingBody":     "What an application reports of a respondent.",
 		"ImportProblem":   "A problem that says how far an import came.",
 		"ImportView":      "What came of respondents that were to be added.",

@@ -123,7 +123,7 @@ func (s *service) postDisposition(c *call) (reply, error) {
 	case err != nil:
 		return reply{}, err
 	}
-	return reply{status: http.StatusOK, body: c.respondent(courseOf(v), &is)}, nil
+	return reply{status: http.StatusOK, body: HeardView{c.respondent(courseOf(v), &is), len(h.Messages) > 0 && h.Withholds(is.Progress)}}, nil
 }
 
 // hearing reads what is said of a respondent. What does not fit the schema is

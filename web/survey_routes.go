@@ -136,11 +136,11 @@ func (s *service) respondentRoutes() []*route {
 			method: "POST", path: one + "/disposition", id: "post-disposition", tag: "respondents",
 			summary: "Report how the conversation with a respondent goes",
 			description: "By the application that holds it. All of it is durable when the answer comes. A disposition that is reported twice, or late, changes nothing; " +
-				"one that cannot follow, or that comes after the end, is a conflict.",
+				"one that cannot follow, or that comes after the end, is a conflict. If the answers put the respondent into a quota that is full, the answer says `rejected` and `messages_withheld`: only the survey's `quota_message` is sent.",
 			body: typeOf[HearingBody](), bodyTypes: []string{jsonType}, bodyLimit: mostBody,
 			example: map[string]any{"disposition": "completed", "answers": map[string]any{"q1": "yes"}, "messages": []any{"Thank you!"}, "key": "r2s-thanks"},
 			handle:  s.postDisposition,
-			answers: []answer{{http.StatusOK, "the respondent as it is now", view}},
+			answers: []answer{{http.StatusOK, "the respondent as it is now", typeOf[HeardView]()}},
 			codes:   []weir.Code{weir.CodeNotFound, weir.CodeConflict},
 		},
 	}

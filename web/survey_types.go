@@ -33,6 +33,7 @@ type SurveyPatch struct {
 	Cutoff             int                                           `json:"cutoff,omitempty" nullable:"true"`
 	CountPartial       bool                                          `json:"count_partial,omitempty" nullable:"true"`
 	Quotas             surveys.Quotas                                `json:"quotas,omitempty" doc:"replaced as a whole; of a survey that was launched only the numbers may change"`
+	QuotaMessage       string                                        `json:"quota_message,omitempty" maxLength:"1600" nullable:"true" doc:"sent to a respondent who is answering by text and whose quota is full"`
 	StopWords          []string                                      `json:"stop_words,omitempty"`
 	Labels             []string                                      `json:"labels,omitempty"`
 	Weight             int                                           `json:"weight,omitempty" nullable:"true"`
@@ -136,6 +137,12 @@ type RespondentView struct {
 	AddedAt       time.Time           `json:"added_at"`
 	StartedAt     *time.Time          `json:"started_at,omitempty"`
 	FinishedAt    *time.Time          `json:"finished_at,omitempty"`
+}
+
+// HeardView is a respondent after a report.
+type HeardView struct {
+	RespondentView
+	MessagesWithheld bool `json:"messages_withheld,omitempty" doc:"the messages of the report are not sent: the respondent is rejected, as the quota is full"`
 }
 
 // RespondentList is one page of respondents.

@@ -83,11 +83,16 @@ func (d *desk) change(was surveys.Respondent, p surveys.Progress, e surveys.Effe
 func (d *desk) contact(r *surveys.Respondent, p surveys.Progress, o surveys.Outreach) (spec weir.Spec, err error) {
 	_, _, err = d.try(p, func(p surveys.Progress) (surveys.Progress, surveys.Effects, error) {
 		var err error
-		spec, err = d.plan.Contact(d.survey.Name, surveys.Person{ID: r.ID.String(), Phone: r.Phone, Attributes: r.Attributes}, p, o)
+		spec, err = d.plan.Contact(d.survey.Name, person(r), p, o)
 		return p, surveys.Effects{}, err
 	})
 	spec.For = weir.Respondent{Survey: r.Survey, ID: int64(r.ID), Serial: o.Serial}
 	return spec, err
+}
+
+// person is a respondent as texts speak of it.
+func person(r *surveys.Respondent) surveys.Person {
+	return surveys.Person{ID: r.ID.String(), Phone: r.Phone, Attributes: r.Attributes}
 }
 
 // become sets what the respondent is after the move.

@@ -59,16 +59,12 @@ func (s *System) hear(ctx context.Context, k *known, id surveys.RespondentID, h 
 		return was, false, &weir.Error{Code: weir.CodeInvalid, Message: "the answers cannot be taken", Fields: wrong}
 	}
 	bucket := was.Bucket
-	if len(h.Answers) > 0 && !was.Counted && !was.Status.Final() {
-		bucket = k.plan.Quotas.Of(attributes)
+	if len(h.Answers) > 0 {
+		bucket = k.plan.Assign(&was, attributes)
 	}
-	full := false
-	if bucket != surveys.NoBucket && !h.Disposition.Final() && !h.Stop && !was.Status.Final() && !was.Counted {
-		sums, err := s.store.Counts(ctx, k.survey.ID)
-		if err != nil {
-			return was, false, err
-		}
-		full = k.plan.Quotas.Full(sums.Tally(len(k.plan.Quotas)).Buckets, bucket)
+	full, err := s.full(ctx, k, &was, h, bucket)
+	if err != nil {
+		return was, false, err
 	}
 	p, e, err := d.try(was.Progress, hearing(k.plan, d.now, h, full))
 	if err != nil {
@@ -79,10 +75,21 @@ func (s *System) hear(ctx context.Context, k *known, id surveys.RespondentID, h 
 	}
 	c := d.change(was, p, e)
 	c.move.Is.Attributes, c.move.Is.Bucket = attributes, bucket
-	if len(h.Messages) > 0 {
+	if len(k.replies(&c.move.Is, h)) > 0 {
 		d.note(&c, surveys.Entry{Event: logReply, Mode: surveys.SMS})
 	}
 	return s.heard(ctx, k, c)
+}
+
+// full reports whether a respondent who goes on is not needed any more, as its bucket
+// has all that are wanted without it.
+func (s *System) full(ctx context.Context, k *known, was *surveys.Respondent, h surveys.Hearing, bucket int) (bool, error) {
+	ends := h.Disposition != "" && h.Disposition.Final() || h.Stop || was.Status.Final()
+	if bucket == surveys.NoBucket || ends || was.Counted && bucket == was.Bucket {
+		return false, nil
+	}
+	sums, err := s.store.Counts(ctx, k.survey.ID)
+	return err == nil && k.plan.Quotas.Full(sums.Tally(len(k.plan.Quotas)).Buckets, bucket), err
 }
 
 // heard writes what was heard.
@@ -106,8 +113,8 @@ func (s *System) heard(ctx context.Context, k *known, c change) (_ surveys.Respo
 // full bucket is not needed, unless the report is of the end.
 func hearing(plan *surveys.Plan, now time.Time, h surveys.Hearing, full bool) rule {
 	return func(p surveys.Progress) (surveys.Progress, surveys.Effects, error) {
-		if p.Status.Final() && h.Disposition == "" {
-			return p, surveys.Effects{}, nil // words after the end
+		if p.Status.Final() && (h.Disposition == "" || p.Status == surveys.Rejected && h.Disposition.Reportable() && !h.Disposition.Final()) {
+			return p, surveys.Effects{}, nil // words after the end, or a report that found the quota full, once more
 		}
 		if h.Stop && h.Disposition == "" {
 			p, e := plan.Stop(p)
@@ -178,24 +185,41 @@ func (s *System) sendable(ctx context.Context, k *known, r *surveys.Respondent, 
 }
 
 // reply sends the messages of a report, before all else that waits, and whatever
-// the schedule says: the respondent is waiting for them.
+// the schedule says: the respondent is waiting for them. A respondent who turned out
+// not to be needed gets the survey's quota message instead, once.
 func (s *System) reply(ctx context.Context, k *known, r *surveys.Respondent, h surveys.Hearing) error {
-	if len(h.Messages) == 0 {
+	messages, key := k.replies(r, h), func(part int) string { return replyKey(r.ID, h.Key, part) }
+	if len(messages) == 0 {
 		return nil
+	}
+	if h.Withholds(r.Progress) {
+		key = func(int) string { return r.ID.String() + "-quota" }
 	}
 	ch, err := s.textChannel(ctx, k, r)
 	if err != nil {
 		return err
 	}
 	var specs []weir.Spec
-	for part := range slices.Chunk(h.Messages, max(1, min(len(h.Messages), ch.Capacity))) {
+	for part := range slices.Chunk(messages, max(1, min(len(messages), ch.Capacity))) {
 		specs = append(specs, weir.Spec{
-			Key: replyKey(r.ID, h.Key, len(specs)), To: r.Phone, Priority: surveys.ReplyPriority(), Survey: k.survey.Name,
+			Key: key(len(specs)), To: r.Phone, Priority: surveys.ReplyPriority(), Survey: k.survey.Name,
 			Labels: map[string]string{"respondent": r.ID.String(), "mode": string(surveys.SMS)}, Messages: part,
 		})
 	}
 	_, err = s.channels.Accept(ctx, ch, specs)
 	return err
+}
+
+// replies are the messages that a report sends to a respondent as it is now.
+func (k *known) replies(r *surveys.Respondent, h surveys.Hearing) []string {
+	if !h.Withholds(r.Progress) {
+		return h.Messages
+	}
+	text := k.plan.QuotaMessage(k.survey.Name, person(r), r.Progress)
+	if text == "" || len(h.Messages) == 0 && k.plan.Mode(r.Progress).Voice() {
+		return nil
+	}
+	return []string{text}
 }
 
 // textChannel is the channel over which a respondent is answered: that of its

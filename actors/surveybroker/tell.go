@@ -65,6 +65,16 @@ func event(kind, source, subject string, at time.Time, data any) events.Event {
 	return events.Event{Type: kind, Source: source, Subject: subject, At: at, Data: body}
 }
 
+// ForApplication reports whether an event concerns the application that holds the
+// conversation: what the respondent wrote, and that Weir ended it because the quota is full.
+func ForApplication(e events.Event) bool {
+	if e.Type != RespondentEvent {
+		return e.Type == MessageEvent
+	}
+	var about respondentData
+	return json.Unmarshal(e.Data, &about) == nil && about.Status == surveys.Rejected && about.Attempts.Total() > 0
+}
+
 func surveySubject(name string) string { return "survey/" + name }
 
 func respondentSubject(survey string, id surveys.RespondentID) string {

@@ -44,3 +44,52 @@ func TestScenario91_QuotasOnAnswers(t *testing.T) {
 		w.unbroken()
 	})
 }
+
+// Scenario 92: the answer that decides the bucket finds it full. The question that
+// the application wanted to ask does not go out; the survey's own message does, once,
+// and the application is told in the answer and by an event.
+func TestScenario92_FullQuotaEndsTheConversation(t *testing.T) {
+	onSurveys(t, func(w *world) {
+		w.channel("texts", 20)
+		ids := w.launch("s", bySex(1, fields{"application": fields{"url": "http://app.test/"}, "quota_message": "{{respondent}} is not needed"}), 0, 8)
+		silent := w.launch("silent", bySex(1), 100, 8)
+		w.sent(4)
+		for survey, ids := range map[string][]string{"s": ids, "silent": silent} {
+			w.reported(survey, ids[0], fields{"disposition": "completed", "answers": fields{"sex": "f"}})
+			for range 2 { // the answer to the first request may be lost
+				got := w.reported(survey, ids[1], fields{"disposition": "started", "answers": fields{"sex": "f"}, "messages": []string{survey + " next question"}, "key": "q2"})
+				if got["status"] != "rejected" || got["disposition"] != "rejected" || got["messages_withheld"] != true {
+					t.Errorf("%s: the application hears %v", survey, got)
+				}
+			}
+			if got := w.reported(survey, ids[1], fields{"messages": []string{survey + " another question"}}); got["messages_withheld"] != true {
+				t.Errorf("%s: after the end the application hears %v", survey, got)
+			}
+		}
+		w.speaks(ids[1] + " is not needed")
+		w.rest()
+		for _, text := range []string{"s next question", "s another question", "silent next question", silent[1] + " is not needed"} {
+			if n := w.sends(text); n != 0 {
+				t.Errorf("%q was sent %d times", text, n)
+			}
+		}
+		if n := w.sends(ids[1] + " is not needed"); n != 1 {
+			t.Errorf("the quota message was sent %d times", n)
+		}
+		told := 0
+		for _, e := range w.told("weir.survey.respondent") {
+			if e["respondent"] == ids[1] && e["status"] == "rejected" {
+				told++
+			}
+		}
+		if told != 1 {
+			t.Errorf("%d events say that the respondent is rejected", told)
+		}
+		got := w.reported("silent", silent[1], fields{"disposition": "rejected", "messages": []string{"goodbye"}, "key": "bye"})
+		if got["messages_withheld"] != nil {
+			t.Errorf("an application that reports the rejection itself hears %v", got)
+		}
+		w.speaks("goodbye")
+		w.unbroken()
+	})
+}

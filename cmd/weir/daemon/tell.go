@@ -55,12 +55,13 @@ func (p *parts) tell(ctx context.Context, o Options, calls *outbound.Client) (er
 func (p *parts) applications() delivery.Webhook {
 	return delivery.Webhook{
 		Name:  "surveys",
-		Types: []string{surveybroker.MessageEvent},
+		Types: []string{surveybroker.MessageEvent, surveybroker.RespondentEvent},
+		Wants: surveybroker.ForApplication,
 		// One application that does not answer is no reason for the others to wait.
 		Group:     surveybroker.SurveyOf,
 		MostAside: 100_000,
 		Find: func(ctx context.Context, e events.Event) (delivery.Hook, error) {
-			var about surveybroker.MessageData
+			var about struct{ Survey string } // of either type
 			if err := json.Unmarshal(e.Data, &about); err != nil {
 				return delivery.Hook{}, errors.New("the event cannot be read")
 			}

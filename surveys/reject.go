@@ -1,0 +1,40 @@
+package surveys
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// compileQuotaMessage checks what respondents are sent whose quota is full.
+func (d Definition) compileQuotaMessage(m *mistakes) text {
+	const at = "/quota_message"
+	if n := utf8.RuneCountInString(d.QuotaMessage); n > maxMessage || n > 0 && strings.TrimSpace(d.QuotaMessage) == "" {
+		m.add(at, "length", "must have 1 to %d characters", maxMessage)
+	}
+	return parsed(parseText, d.QuotaMessage, at, m)
+}
+
+// QuotaMessage is what a respondent is sent whose quota turned out to be full;
+// empty: nothing.
+func (pl *Plan) QuotaMessage(survey string, who Person, p Progress) string {
+	mode := pl.Mode(p)
+	message := []rune(pl.quotaMessage.fill(who.values(survey, mode, p.Attempts.of(mode)), asIs))
+	return string(message[:min(len(message), maxMessage)])
+}
+
+// Withholds reports whether the messages of h are not to be sent: the application
+// wrote them for a conversation that has ended, because the quota is full. An
+// application that reports the rejection itself may say goodbye.
+func (h Hearing) Withholds(p Progress) bool {
+	return p.Status == Rejected && h.Disposition != RejectedQuota
+}
+
+// Assign returns the bucket of a respondent after answers. One who counts in a bucket
+// stays there; one who came to count before the bucket was known is moved into it, even
+// after the end.
+func (pl *Plan) Assign(r *Respondent, attributes map[string]string) int {
+	if r.Counted && r.Bucket != NoBucket || !r.Counted && r.Status.Final() {
+		return r.Bucket
+	}
+	return pl.Quotas.Of(attributes)
+}
