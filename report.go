@@ -10,6 +10,14 @@ type Report struct {
 	ProviderRef string     `json:"provider_ref,omitempty"`
 	Reason      string     `json:"reason,omitempty"`
 	At          time.Time  `json:"at"` // when it reached us
+	Result      Result     `json:"result,omitzero"`
+}
+
+// Result is what the person who held a conversation recorded about it. Only
+// channels to people report one, with the end of the contact.
+type Result struct {
+	Disposition string    `json:"disposition,omitempty"` // of the respondent; empty: not known
+	CallBack    time.Time `json:"call_back,omitzero"`    // the next contact was agreed for this instant
 }
 
 // WholeContact is the Part of a report that is not about one message.

@@ -27,6 +27,7 @@ type Transition struct {
 	From    int64    // the revision that it replaces
 	Was     State    // the state that it replaces
 	Ended   *Attempt // an attempt that ended while the contact goes on; kept for the record
+	Result  Result   // of the conversation, with the end of the contact
 }
 
 // Committer writes transitions.

@@ -43,7 +43,7 @@ func (t *transaction) notice(steps []step) error {
 			}
 			c := &p.transition.Contact
 			args = append(args, t.w.s.ids.next(t.now), string(kind), micros(at), int64(c.Channel), int64(c.ID),
-				c.For.Survey, c.For.ID, int64(c.For.Serial), string(c.Outcome), "")
+				c.For.Survey, c.For.ID, int64(c.For.Serial), string(c.Outcome), resultText(p.transition.Result))
 			rows++
 		}
 	}
@@ -79,6 +79,16 @@ func (s *Store) noticeIncoming(ctx context.Context, tx *sqlx.Tx, channel weir.Ch
 	return err
 }
 
+// resultText is how a notice keeps the result of a conversation; empty without
+// one.
+func resultText(r weir.Result) string {
+	if r == (weir.Result{}) {
+		return ""
+	}
+	text, _ := json.Marshal(r) //nolint:errchkjson // a text and an instant
+	return string(text)
+}
+
 // Notices implements [surveys.Reading].
 func (s *Store) Notices(ctx context.Context, after int64, limit int) ([]surveys.Notice, error) {
 	var rows []struct {
@@ -105,7 +115,11 @@ func (s *Store) Notices(ctx context.Context, after int64, limit int) ([]surveys.
 		if r.Contact != 0 {
 			n.Contact = weir.Ref{Channel: n.Channel, ID: weir.ContactID(r.Contact)}
 		}
-		if r.Message != "" {
+		if r.Message != "" && n.Kind == surveys.Ended {
+			if err := json.Unmarshal([]byte(r.Message), &n.Result); err != nil {
+				return nil, s.failure("read notices", err)
+			}
+		} else if r.Message != "" {
 			if err := json.Unmarshal([]byte(r.Message), &n.Message); err != nil {
 				return nil, s.failure("read notices", err)
 			}

@@ -103,6 +103,7 @@ type Notice struct {
 	Contact    weir.Ref        // of HandedOver and Ended
 	Outcome    weir.Outcome    // of Ended
 	Message    weir.Incoming   // of Incoming
+	Result     weir.Result     // of Ended: what an interviewer recorded
 }
 
 // Entry is a line of a survey's log.

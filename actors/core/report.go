@@ -49,6 +49,7 @@ func (c *Core) hear(f *flight, r weir.Report, now time.Time) (*weir.Transition, 
 	}
 	if r.Outcome != "" {
 		t := c.finish(f, now, r.Outcome, r.Reason)
+		t.Result = r.Result
 		return &t, weir.Applied
 	}
 	p, err := f.c.Accept(now, r.ProviderRef)

@@ -217,7 +217,7 @@ func (d *desk) ruleOf(n *surveys.Notice) rule {
 			q, e := d.plan.HandedOver(p, n.At, n.Respondent.Serial)
 			return q, e, nil
 		case surveys.Ended:
-			q, e := d.plan.Ended(p, d.now, n.Respondent.Serial, n.Outcome)
+			q, e := d.plan.Concluded(p, d.now, surveys.Ending{At: n.At, Serial: n.Respondent.Serial, Outcome: n.Outcome, Result: n.Result})
 			return q, e, nil
 		case surveys.Incoming:
 			if d.plan.IsStop(n.Message.Body) {

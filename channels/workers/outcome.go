@@ -26,12 +26,17 @@ func normal(code string) string {
 // closed says how a contact ended whose job was closed with a code. Reasons are
 // made of the codes that the settings name, never of what a worker wrote.
 func (s *settings) closed(code string) (weir.Outcome, string) {
-	if code = normal(code); code == "" {
+	if code, _ = splitCode(code); code == "" {
 		return weir.Completed, ""
 	}
 	o, known := s.outcomes[code]
+	if _, talked := s.dispositions[code]; talked && !known {
+		o, known = weir.Completed, true
+	}
 	switch {
-	case known && (o == weir.Completed || code == string(o)):
+	case known && o == weir.Completed && code != string(o):
+		return o, "closed as " + code
+	case known && code == string(o):
 		return o, ""
 	case known:
 		return o, "closed as " + code
@@ -69,6 +74,7 @@ func (s *settings) ended(a weir.AttemptRef, j *routing.Job, now time.Time) (r we
 	switch j.Status {
 	case routing.JobClosed:
 		r.Outcome, r.Reason = s.closed(j.DispositionCode)
+		r.Result = s.result(j.DispositionCode)
 	case routing.JobCancelled:
 		r.Outcome, r.Reason = s.cancelled(j.DispositionCode)
 	case routing.JobScheduleFailed:

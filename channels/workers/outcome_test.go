@@ -33,6 +33,9 @@ func TestOutcomes(t *testing.T) {
 		s.finish("ann", code)
 		got := s.asked(1)
 		report := weir.Report{Attempt: attempt(1).ID, Part: weir.WholeContact, Outcome: want.outcome, Reason: want.reason, ProviderRef: got.ProviderRef, At: s.now}
+		if code == "Completed" {
+			report.Result.Disposition = "completed"
+		}
 		if diff := cmp.Diff(channels.Answer{Knowledge: channels.Over, ProviderRef: got.ProviderRef, Reports: []weir.Report{report}}, got); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", code, diff)
 		}
@@ -180,5 +183,32 @@ func TestSettingsAreChecked(t *testing.T) {
 	}
 	if _, err := workers.Type(nil).New(channels.Config{Settings: weir.Settings{"queue": "q"}}); err == nil {
 		t.Error("a driver without a router")
+	}
+}
+
+// What a disposition code records about the respondent.
+func TestResults(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 3, 2, 15, 0, 0, 0, time.UTC)
+	for code, want := range map[string]weir.Report{
+		"Refused":                            {Outcome: weir.Completed, Reason: "closed as refused", Result: weir.Result{Disposition: "refused"}},
+		"too young":                          {Outcome: weir.Completed, Reason: "closed as too_young", Result: weir.Result{Disposition: "ineligible"}},
+		"partial":                            {Outcome: weir.Completed, Reason: "closed as partial"},
+		"busy":                               {Outcome: weir.Busy},
+		"callback":                           {Outcome: weir.Completed, Reason: "closed as callback"},
+		"later@2026-03-02T16:00:00+01:00":    {Outcome: weir.NoAnswer, Reason: "closed as later", Result: weir.Result{CallBack: at}},
+		"callback@tomorrow":                  {Outcome: weir.Completed, Reason: "closed as callback"},
+		"refused@2026-03-02T16:00:00+01:00":  {Outcome: weir.Completed, Reason: "closed as refused", Result: weir.Result{Disposition: "refused"}},
+		"anything else @2026-03-02T16:00:00": {Outcome: weir.Failed, Reason: "closed with another code"},
+	} {
+		s := newShop(t, weir.Settings{"dispositions": "Too Young=ineligible, later=call_back, partial=none", "outcomes": "later=no_answer", "other_outcome": "failed"})
+		s.worker("ann")
+		s.d.Send(t.Context(), attempt(1))
+		s.finish("ann", code)
+		got := s.asked(1)
+		want.Attempt, want.Part, want.ProviderRef, want.At = attempt(1).ID, weir.WholeContact, got.ProviderRef, s.now
+		if diff := cmp.Diff([]weir.Report{want}, got.Reports); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", code, diff)
+		}
 	}
 }

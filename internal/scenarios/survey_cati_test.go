@@ -1,7 +1,9 @@
 package scenarios_test
 
 import (
+	"fmt"
 	"testing"
+	"time"
 )
 
 // An interview by a person is a mode as any other: its ladder, its windows, its
@@ -63,6 +65,98 @@ func (s *staff) interview(respondent string, attempt int) (contact string) {
 			c := c.(map[string]any)
 			labels := c["labels"].(map[string]any)
 			if labels["respondent"] == respondent && labels["attempt"] == string(rune('0'+attempt)) {
+				contact = c["id"].(string)
+			}
+		}
+		return contact != ""
+	})
+	return contact
+}
+
+// interviewing launches a survey of one respondent, Ann, for whom an interviewer
+// is at hand.
+func interviewing(w *world, retries string, settings fields) (s *staff, respondent string) {
+	w.Helper()
+	s = hire(w, 5, false, settings)
+	s.worker("ann", "Spanish")
+	w.want(201, "PUT", "/v1/surveys/talks", asking(nil, fields{
+		"labels": []string{"language"}, "modes": fields{"cati": fields{"channel": "people", "retries": retries}},
+		"arms":           []fields{{"modes": []string{"cati"}}},
+		"questionnaires": fields{"q": fields{"cati": []fields{{"messages": []string{"Ask {{respondent}}"}}}}},
+	}))
+	ids := w.join("talks", fields{"phone": number(1), "attributes": fields{"language": "Spanish"}})
+	w.step("talks", "launch")
+	return s, ids[0]
+}
+
+// The disposition code with which an interview is closed ends the respondent,
+// without an application that reports it.
+func TestScenario145_InterviewsConclude(t *testing.T) {
+	for code, want := range map[string]string{
+		"completed": "completed, completed", "Refused": "completed, refused", "ineligible": "completed, ineligible",
+		"partial": "completed, partial", "too young": "completed, ineligible",
+	} {
+		t.Run(code, func(t *testing.T) {
+			onSurveys(t, func(w *world) {
+				var settings fields
+				if code == "too young" {
+					settings = fields{"dispositions": "too_young=ineligible"}
+				}
+				s, respondent := interviewing(w, "1s 1s", settings)
+				contact := s.interview(respondent, 1)
+				s.close(contact, s.accept("ann", contact), code)
+				w.standing("talks", respondent, want)
+				w.until("the survey is done", func() bool { return w.surveyState("talks") == "done exhausted" })
+				if n := w.tried("talks", respondent, "cati"); n != 1 {
+					t.Errorf("%d interviews, want 1", n)
+				}
+			})
+		})
+	}
+}
+
+// A respondent who asks for a later call gets it at that instant, also when no
+// retry is left.
+func TestScenario145_CallBackAtAnInstant(t *testing.T) {
+	onSurveysFrom(t, monday(9, 0), func(w *world) {
+		s, respondent := interviewing(w, "", nil)
+		contact := s.interview(respondent, 1)
+		at := time.Now().Add(5 * time.Hour).UTC().Truncate(time.Second)
+		s.close(contact, s.accept("ann", contact), "callback@"+at.Format(time.RFC3339))
+		again := s.next(respondent, contact)
+		if late := time.Since(at); late < 0 || late > time.Minute {
+			t.Errorf("called back %v after the instant", late)
+		}
+		s.close(again, s.accept("ann", again), "completed")
+		w.standing("talks", respondent, "completed, completed")
+	})
+}
+
+// The delay to the next interview counts from the end of the last one, however
+// long the job had waited for an interviewer.
+func TestScenario146_InterviewsAreRetriedAfterTheirEnd(t *testing.T) {
+	onSurveysFrom(t, monday(9, 0), func(w *world) {
+		s, respondent := interviewing(w, "10m", nil)
+		contact := s.interview(respondent, 1)
+		w.pass(9 * time.Minute)
+		assignment := s.accept("ann", contact)
+		w.pass(6 * time.Minute)
+		s.close(contact, assignment, "no_answer")
+		ended := time.Now()
+		s.next(respondent, contact)
+		if after := time.Since(ended); after < 9*time.Minute || after > 11*time.Minute {
+			t.Errorf("made again %v after its end, want 10m", after)
+		}
+	})
+}
+
+// next waits for a contact of a respondent that follows another.
+func (s *staff) next(respondent, after string) (contact string) {
+	s.Helper()
+	s.until(fmt.Sprintf("a contact of %s after %s", respondent, after), func() bool {
+		for _, c := range s.want(200, "GET", "/v1/contacts?channel=people&survey=talks", nil).Body["contacts"].([]any) {
+			c := c.(map[string]any)
+			if c["labels"].(map[string]any)["respondent"] == respondent && c["id"] != after && c["state"] != "done" {
 				contact = c["id"].(string)
 			}
 		}

@@ -1,0 +1,69 @@
+package workers
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"weir"
+)
+
+// Dispositions of a respondent that a code can have, as package surveys names
+// them, and two more.
+const (
+	completed     = "completed"
+	refused       = "refused"
+	ineligible    = "ineligible"
+	partial       = "partial"
+	callBack      = "call_back" // the respondent is to be called again
+	noDisposition = "none"      // the code does not conclude anything
+)
+
+// conclusions are the dispositions of a respondent that an interviewer can set.
+func conclusions() []string {
+	return []string{completed, refused, ineligible, partial, callBack, noDisposition}
+}
+
+// dispositions reads what codes mean for respondents.
+func (r *reader) dispositions(s *settings) {
+	s.dispositions = map[string]string{"callback": callBack}
+	for _, d := range conclusions() {
+		s.dispositions[d] = d
+	}
+	text := r.text("dispositions")
+	if text == "" {
+		return
+	}
+	for part := range strings.SplitSeq(text, ",") {
+		code, word, _ := strings.Cut(part, "=")
+		code, word = normal(code), normal(word)
+		if code == "" || strings.Contains(code, "@") || !slices.Contains(conclusions(), word) {
+			r.add("dispositions", "format", "must be like too_young=ineligible,later=call_back; dispositions are %s", strings.Join(conclusions(), ", "))
+			return
+		}
+		s.dispositions[code] = word
+	}
+}
+
+// splitCode separates a disposition code from the instant after an @.
+func splitCode(text string) (code string, at time.Time) {
+	code, instant, _ := strings.Cut(text, "@")
+	at, err := time.Parse(time.RFC3339, strings.TrimSpace(instant))
+	if err != nil {
+		at = time.Time{}
+	}
+	return normal(code), at.UTC()
+}
+
+// result is what a disposition code records about the respondent.
+func (s *settings) result(text string) weir.Result {
+	code, at := splitCode(text)
+	switch d := s.dispositions[code]; d {
+	case "", noDisposition:
+		return weir.Result{}
+	case callBack:
+		return weir.Result{CallBack: at}
+	default:
+		return weir.Result{Disposition: d}
+	}
+}
