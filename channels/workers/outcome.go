@@ -30,13 +30,11 @@ func (s *settings) closed(code string) (weir.Outcome, string) {
 		return weir.Completed, ""
 	}
 	o, known := s.outcomes[code]
-	if _, talked := s.dispositions[code]; talked && !known {
-		o, known = weir.Completed, true
-	}
+	_, talked := s.dispositions[code]
 	switch {
-	case known && o == weir.Completed && code != string(o):
-		return o, "closed as " + code
-	case known && code == string(o):
+	case talked && !known:
+		return weir.Completed, "closed as " + code
+	case known && (o == weir.Completed || code == string(o)):
 		return o, ""
 	case known:
 		return o, "closed as " + code
