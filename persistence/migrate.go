@@ -25,8 +25,16 @@ type Step struct {
 // at once: one does it, the others wait.
 func (s *Store) MigrateUp(ctx context.Context) error {
 	return s.migrate(ctx, func(p *goose.Provider) error {
+		before, err := p.GetDBVersion(ctx)
+		if err != nil {
+			return err
+		}
+		what := "schema migrated"
+		if before == 0 {
+			what = "schema created"
+		}
 		results, err := p.Up(ctx)
-		s.logSteps("up", results)
+		s.logSteps(what, results)
 		return err
 	})
 }
@@ -38,6 +46,8 @@ func (s *Store) MigrateDown(ctx context.Context, steps int) error {
 		if err := s.checkJournal(ctx, p); err != nil {
 			return err
 		}
+		var results []*goose.MigrationResult
+		defer func() { s.logSteps("schema steps taken back", results) }()
 		for range steps {
 			result, err := p.Down(ctx)
 			if errors.Is(err, goose.ErrNoNextVersion) {
@@ -46,7 +56,7 @@ func (s *Store) MigrateDown(ctx context.Context, steps int) error {
 			if err != nil {
 				return err
 			}
-			s.logSteps("down", []*goose.MigrationResult{result})
+			results = append(results, result)
 		}
 		return nil
 	})
@@ -84,10 +94,18 @@ func (s *Store) migrate(ctx context.Context, run func(*goose.Provider) error) er
 	return nil
 }
 
-func (s *Store) logSteps(direction string, results []*goose.MigrationResult) {
-	for _, r := range results {
-		s.log.Info("schema step", "direction", direction, "step", r.Source.Path, "duration", r.Duration)
+// logSteps logs one line for all steps, and each step for debugging.
+func (s *Store) logSteps(what string, results []*goose.MigrationResult) {
+	if len(results) == 0 {
+		return
 	}
+	var took time.Duration
+	for _, r := range results {
+		s.log.Debug("schema step", "direction", r.Direction, "step", r.Source.Path, "took", r.Duration)
+		took += r.Duration
+	}
+	last := results[len(results)-1].Source
+	s.log.Info(what, "steps", len(results), "last", last.Version, "took", took.Round(time.Millisecond))
 }
 
 // Status lists the steps that this program knows, oldest first.

@@ -63,6 +63,7 @@ type Daemon struct {
 	parts    parts
 	draining atomic.Bool
 	cleanups cleanups
+	about    []any // what the start line has beside the address
 
 	connections *web.Connections
 	refusals    *web.RefusalLog
@@ -74,7 +75,7 @@ type Daemon struct {
 // returns, and serves once Run is called.
 func New(ctx context.Context, o Options) (_ *Daemon, err error) {
 	o = withDefaults(o)
-	d := &Daemon{log: o.Logger, notifySocket: o.NotifySocket, refusals: web.NewRefusalLog(o.Logger)}
+	d := &Daemon{log: o.Logger, notifySocket: o.NotifySocket, refusals: web.NewRefusalLog(o.Logger), about: []any{"version", o.Version, "store", config.Redact(o.Config.DatabaseURL)}}
 	d.connections = web.NewConnections(web.DefaultConnectionLimits(), proxies(o.Config), d.refusals)
 	defer func() {
 		if err != nil {

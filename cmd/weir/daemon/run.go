@@ -44,7 +44,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 	defer runtime.KeepAlive(room)
 	broken := make(chan error, 1)
 	go func() { broken <- d.serve() }()
-	d.log.Info("listening", "address", d.Addr())
+	d.log.Info("listening", append(d.about, "address", d.Addr())...)
 
 	err := d.parts.resume(ctx)
 	if err != nil && ctx.Err() == nil {
