@@ -205,9 +205,13 @@ func TestUnknownVariablesAreWarnedAbout(t *testing.T) {
 	t.Parallel()
 	_, warnings, err := config.Load([]string{
 		"WEIR_API_TOKEN=a-secret-that-is-long", "CHNL_BKR_GC_IDLE_MINUTE=3", "WEIR_TEST_MYSQL=mysql://x", "WEIR_PORT=tcp://10.0.0.1:80", "PATH=/bin", "WEIR_DATABASE_URL=x", "WEIR_XYZ=1",
+		"DEFAULT_CHANEL_CAPACITY=5", "LOST_AFTER_MINUTE=5", "LISTEN_ADR=:1", "LOG_LEVL=debug", "LOG_LEVEL=warn", "DEFAULT_SHELL=sh", "LOGNAME=ann", "WEIR_TOKEN=x",
 	})
 	want := []string{
 		"CHNL_BKR_GC_IDLE_MINUTE is not a variable of Weir and does nothing; did you mean CHNL_BKR_GC_IDLE_MINUTES?",
+		"DEFAULT_CHANEL_CAPACITY is not a variable of Weir and does nothing; did you mean DEFAULT_CHANNEL_CAPACITY?",
+		"LISTEN_ADR is not a variable of Weir and does nothing; did you mean LISTEN_ADDR?",
+		"LOST_AFTER_MINUTE is not a variable of Weir and does nothing; did you mean LOST_AFTER_MINUTES?",
 		"WEIR_API_TOKEN is not a variable of Weir and does nothing; did you mean WEIR_API_TOKENS?",
 		"WEIR_DATABASE_URL is not a variable of Weir and does nothing; did you mean DATABASE_URL?",
 		"WEIR_XYZ is not a variable of Weir and does nothing",

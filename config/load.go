@@ -25,7 +25,7 @@ func Load(environ []string) (_ Config, warnings []string, _ error) {
 		mistakes = append(mistakes, v.read(env, c.origins)...)
 	}
 	mistakes = inOrder(append(mistakes, c.check(mistakes)...))
-	warnings = append(unknown(env), c.warnings()...)
+	warnings = append(Unknown(environ), c.warnings()...)
 	if len(mistakes) > 0 {
 		return Config{}, warnings, &Error{mistakes}
 	}

@@ -41,8 +41,10 @@ func (c *Config) warnings() []string {
 	return out
 }
 
-// unknown finds variables that look like ours and are not.
-func unknown(env map[string]string) []string {
+// Unknown finds variables that look like Weir's and are not: with one of its prefixes, or with a
+// name that is a typo away from one that is not set. It returns a sentence for each.
+func Unknown(environ []string) []string {
+	env := index(environ)
 	var names []string
 	for _, v := range variables(&Config{}) {
 		names = append(names, v.name)
@@ -52,30 +54,38 @@ func unknown(env map[string]string) []string {
 	}
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(env)) {
-		if ours(name) && !slices.Contains(names, name) {
-			warning := name + " is not a variable of Weir and does nothing"
-			if near := nearest(name, names); distance(name, near) <= len(name)/2 {
-				warning += "; did you mean " + near + "?"
-			}
-			out = append(out, warning)
+		if slices.Contains(names, name) || others(name) {
+			continue
+		}
+		near := nearest(name, names)
+		d := distance(name, near)
+		switch typo := d <= mostTypos && len(name) >= shortestName && env[near] == ""; {
+		case typo, ours(name) && d <= len(name)/2:
+			out = append(out, name+" is not a variable of Weir and does nothing; did you mean "+near+"?")
+		case ours(name):
+			out = append(out, name+" is not a variable of Weir and does nothing")
 		}
 	}
 	return out
 }
 
-// ours says whether a name is taken for a variable of the daemon. The names left
-// out are those of commands that talk to one, the tests' and those that
-// Kubernetes gives to the pods beside a service called weir.
-func ours(name string) bool {
+const (
+	mostTypos    = 2 // changes that make a typo
+	shortestName = 8 // shorter names are too near to each other
+)
+
+// others reports whether a name like Weir's belongs to something else: to commands that talk to a
+// daemon, to tests, or to Kubernetes, which gives some to the pods beside a service called weir.
+func others(name string) bool {
 	switch name {
 	case "WEIR_URL", "WEIR_TOKEN", "WEIR_TOKEN_FILE", "WEIR_ROUTER_KEY", "WEIR_ROUTER_KEY_FILE":
-		return false
+		return true
 	}
-	for _, other := range []string{"WEIR_TEST_", "WEIR_SERVICE_", "WEIR_PORT"} {
-		if strings.HasPrefix(name, other) {
-			return false
-		}
-	}
+	return slices.ContainsFunc([]string{"WEIR_TEST_", "WEIR_SERVICE_", "WEIR_PORT"}, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
+}
+
+// ours reports whether a name has a prefix that only Weir uses.
+func ours(name string) bool {
 	return strings.HasPrefix(name, "WEIR_") || strings.HasPrefix(name, "CHNL_BKR_") || strings.HasPrefix(name, "JOB_ROUTER_")
 }
 

@@ -61,8 +61,8 @@ func TestSecretsAreNotOnTheCommandLine(t *testing.T) {
 	check(t, at(t, f.url, "", "channel", "put", "sms", "--set", "reply_reserve:=x"), cli.Misuse, "^$", "is no JSON")
 	check(t, at(t, f.url, "", "channel", "set", "sms"), cli.Misuse, "^$", "nothing is to be changed")
 	body := file(t, "sms.json", `{"type":"nuntium","capacity":9,"settings":{"account":"a","password":"old"}}`)
-	same(t, at(t, f.url, "", "channel", "put", "sms", "--file", body, "--capacity", "5", "--secret-file", "password="+secret), cli.OK, "sms: saved, up, capacity 5\n", "")
-	same(t, at(t, f.url, "hunter2", "channel", "put", "sms", "--force", "--secret-file", "token=-"), cli.OK, "sms: saved, up, capacity 5\n", "")
+	same(t, at(t, f.url, "", "channel", "put", "sms", "--file", body, "--capacity", "5", "--secret-file", "password="+secret), cli.OK, "sms: saved, provider not checked yet, capacity 5\n", "")
+	same(t, at(t, f.url, "hunter2", "channel", "put", "sms", "--force", "--secret-file", "token=-"), cli.OK, "sms: saved, provider not checked yet, capacity 5\n", "")
 	want := []string{
 		`PUT /v1/channels/sms application/json {"capacity":5,"settings":{"account":"a","password":"hunter2"},"type":"nuntium"}`,
 		`PUT /v1/channels/sms?force=true application/json {"settings":{"token":"hunter2"}}`,

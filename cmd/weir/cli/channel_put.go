@@ -78,7 +78,8 @@ where they are. They are written, and never read back.`
 func (a *app) channelPut(r *remote) *cobra.Command {
 	var f channelFlags
 	c := a.speaking(r, "put NAME", "Create a channel, or replace it whole", `Creates a channel, or replaces it whole, secrets included: what is not given is
-gone. "weir channel set" changes some of it.
+gone. "weir channel set" changes some of it. The provider is asked afterwards:
+"weir channel show" has the state, such as error for a wrong password.
 
 `+aboutSettings, `  weir channel put sms --type nuntium --set base_url=https://nuntium.example --set account=demo \
       --set application=weir --set channel=sms --secret-env password=NUNTIUM_PASSWORD --capacity 50
@@ -234,5 +235,10 @@ func (a *app) sendChannel(ctx context.Context, r *remote, to *client.Client, met
 	if err := to.Keeping(&raw).Do(ctx, request, &ch); err != nil {
 		return err
 	}
-	return a.told(r, raw, "%s: %s, %s, capacity %d", name, done, channelState(&ch), ch.Capacity)
+	state := channelState(&ch)
+	if _, settings := body["settings"]; state == "up" && settings {
+		// Up is what a channel is until its provider has answered: with a wrong password, too.
+		state = "provider not checked yet"
+	}
+	return a.told(r, raw, "%s: %s, %s, capacity %d", name, done, state, ch.Capacity)
 }

@@ -130,6 +130,11 @@ func (a *app) load(warn func(string)) (config.Config, error) {
 	return cfg, err
 }
 
+// note writes a remark for a person beside the output.
+func (a *app) note(text string) {
+	_, _ = fmt.Fprintln(a.Stderr, text)
+}
+
 // complain writes a warning for a person who waits for a command.
 func (a *app) complain(warning string) {
 	_, _ = fmt.Fprintf(a.Stderr, "warning: %s\n", warning)

@@ -99,7 +99,7 @@ func TestSimulatorsSayWhatFaultsMayName(t *testing.T) {
 func TestConfigShowsNoSecrets(t *testing.T) {
 	t.Parallel()
 	r := run(t, []string{"DATABASE_URL=mysql://ann:hunter2@db.example:3306/weir", "WEIR_API_TOKNS=hunter2"}, "config")
-	check(t, r, cli.OK, `DATABASE_URL +mysql://ann:REDACTED@db.example:3306/weir +environment`, "WEIR_API_TOKNS is not a variable.*WEIR_API_TOKENS")
+	check(t, r, cli.OK, `DATABASE_URL +mysql://ann:REDACTED@db.example:3306/weir +environment`, "WEIR_API_TOKNS is not a variable.*WEIR_API_TOKENS(?s:.*)the configuration of this environment; a Weir that runs already may have another")
 	if strings.Contains(r.out+r.err, "hunter2") {
 		t.Errorf("the password is shown:\n%s%s", r.out, r.err)
 	}
@@ -115,6 +115,7 @@ func TestEveryCommandReportsAllMistakesOfTheConfiguration(t *testing.T) {
 		})
 	}
 	check(t, run(t, nil, "config", "check"), cli.OK, "fine", "^$")
+	check(t, run(t, []string{"DEFAULT_CHANEL_CAPACITY=5"}, "config", "check"), cli.Misuse, "^$", "did you mean DEFAULT_CHANNEL_CAPACITY(?s:.*)1 variable does nothing")
 }
 
 func TestMigrateUpStatusDown(t *testing.T) {

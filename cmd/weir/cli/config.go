@@ -10,8 +10,10 @@ import (
 )
 
 func (a *app) config() *cobra.Command {
-	c := plain("config", "Show the configuration in force, without its secrets", "", a.printConfig)
-	check := plain("check", "Report every mistake in the configuration", "Reports every mistake in the configuration at once; exit code 2 if there is one.", a.checkConfig)
+	c := plain("config", "Show the configuration that serve would run with here", `Shows the configuration that "weir serve" would run with in this environment, without
+its secrets. A Weir that runs already, or as a service, has the environment that it was
+started with.`, a.printConfig)
+	check := plain("check", "Report every mistake in the configuration", "Reports every mistake in the configuration at once, and variables that are near to one\nof Weir's and do nothing; exit code 2 if there is one.", a.checkConfig)
 	markdown := plain("markdown", "Write the table of variables for the documentation", "", func(context.Context) error {
 		return config.Markdown(a.Stdout)
 	})
@@ -25,6 +27,7 @@ func (a *app) printConfig(context.Context) error {
 	if err != nil {
 		return err
 	}
+	a.note("the configuration of this environment; a Weir that runs already may have another")
 	return cfg.Print(a.Stdout)
 }
 
@@ -37,6 +40,9 @@ func (a *app) checkConfig(context.Context) error {
 		if _, err := cfg.LoadCertificate(); err != nil {
 			return err
 		}
+	}
+	if unknown := config.Unknown(a.Environ); len(unknown) > 0 {
+		return &exitError{Misuse, plural(int64(len(unknown)), "variable does nothing", "variables do nothing") + "; see the warnings"}
 	}
 	_, err = fmt.Fprintln(a.Stdout, "the configuration is fine")
 	return err
