@@ -1,6 +1,7 @@
 package web
 
 import (
+	"fmt"
 	"math"
 	"net/http"
 	"slices"
@@ -15,7 +16,6 @@ import (
 // Figures of the stream of events.
 const (
 	streamType    = "text/event-stream"
-	mostStreams   = 256
 	beatEvery     = 15 * time.Second
 	lookEvery     = time.Second // for what other processes wrote, and for the end
 	retryAfterEnd = 2000        // milliseconds, for clients
@@ -165,5 +165,5 @@ func (c *call) event(e *events.Event) EventView {
 }
 
 func errStreams() error {
-	return &weir.Error{Code: weir.CodeUnavailable, Message: "too many streams of events at once; try again later", RetryAfter: seatTime}
+	return &weir.Error{Code: weir.CodeUnavailable, Message: fmt.Sprintf("too many streams of events at once (at most %d, %d with one token); try again later", MaxStreams, StreamShare), RetryAfter: seatTime}
 }

@@ -26,12 +26,11 @@ func (s *service) streamEvents(c *call, w http.ResponseWriter, f *eventFilter) e
 	if s.Draining() {
 		return errDraining()
 	}
-	select {
-	case s.streams <- struct{}{}:
-		defer func() { <-s.streams }()
-	default:
+	leave, ok := s.streams.Take(c, c.who.id(), 0)
+	if !ok {
 		return errStreams()
 	}
+	defer leave()
 	after, err := s.beginning(c)
 	if err != nil {
 		return err

@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -18,7 +19,8 @@ const (
 	idleTime      = 30 * time.Second // without a row, or without anything being taken
 	transferTime  = 4 * time.Hour
 	seatTime      = 10 * time.Second // waited for a seat
-	mostTransfers = 8                // at a time
+	maxTransfers  = 8                // at a time
+	transferShare = 4                // of them with one token
 	// pageRows and pageBytes bound what is held of an import or a download.
 	pageRows  = 1000
 	pageBytes = 1 << 20
@@ -42,16 +44,17 @@ func (s *service) transfer(rt *route, w http.ResponseWriter, r *http.Request) er
 
 // seat waits for one of the seats, so that memory stays bounded however many
 // clients come at once.
-func (s *service) seat(ctx context.Context) (leave func(), err error) {
-	wait := time.NewTimer(seatTime)
-	defer wait.Stop()
-	select {
-	case s.seats <- struct{}{}:
-		return func() { <-s.seats }, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	case <-wait.C:
-		return nil, &weir.Error{Code: weir.CodeUnavailable, Message: "too many imports and downloads at once; try again later", RetryAfter: seatTime}
+func (s *service) seat(c *call) (leave func(), err error) {
+	leave, ok := s.seats.Take(c, c.who.id(), seatTime)
+	if ok {
+		return leave, nil
+	}
+	if err := c.Err(); err != nil {
+		return nil, err
+	}
+	return nil, &weir.Error{
+		Code: weir.CodeUnavailable, RetryAfter: seatTime,
+		Message: fmt.Sprintf("too many imports and downloads at once (at most %d, %d with one token); try again later", maxTransfers, transferShare),
 	}
 }
 

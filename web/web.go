@@ -100,8 +100,8 @@ type service struct {
 	Options
 	callbacks *callbackIndex
 	siblings  *siblings
-	seats     chan struct{} // of imports and downloads
-	streams   chan struct{} // seats of streams of events
+	seats     *Seats // of imports and downloads
+	streams   *Seats // of streams of events
 	mux       *http.ServeMux
 }
 
@@ -132,8 +132,8 @@ func New(o Options) (http.Handler, error) {
 		Options:   o,
 		callbacks: newCallbackIndex(o.Store, o.Now),
 		siblings:  newSiblings(o.Store, o.Directory, o.Now),
-		seats:     make(chan struct{}, mostTransfers),
-		streams:   make(chan struct{}, mostStreams),
+		seats:     NewSeats(maxTransfers, transferShare),
+		streams:   NewSeats(MaxStreams, StreamShare),
 		mux:       http.NewServeMux(),
 	}
 	routes := s.routes()

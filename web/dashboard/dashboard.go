@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"weir"
+	"weir/web"
 )
 
 // Options are what a dashboard is made from.
@@ -36,7 +37,7 @@ type Dashboard struct {
 	public  *url.URL
 	files   *files
 	sets    *templates
-	streams chan struct{} // seats
+	streams *web.Seats
 	shared  *shared[[]fragment]
 	sparks  *shared[sparks]
 	charts  *shared[*charts]
@@ -65,7 +66,7 @@ func New(o Options) (*Dashboard, error) {
 		o.Draining = func() bool { return false }
 	}
 	d := &Dashboard{
-		Options: o, public: &url.URL{}, streams: make(chan struct{}, mostStreams),
+		Options: o, public: &url.URL{}, streams: web.NewSeats(web.MaxStreams, web.StreamShare),
 		shared: newShared[[]fragment](fragmentsLife, o.Now), sparks: newShared[sparks](chartsLife, o.Now),
 		charts: newShared[*charts](chartsLife, o.Now), surveys: newShared[[]surveyCard](chartsLife, o.Now),
 		origins: http.NewCrossOriginProtection(), routes: map[string]http.Handler{},

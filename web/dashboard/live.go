@@ -12,7 +12,6 @@ import (
 )
 
 const (
-	mostStreams = 256
 	// updateEvery is how often a stream looks whether something changed.
 	updateEvery = 2 * time.Second
 	// lookEvery is how often it looks whether this process ends.
@@ -50,12 +49,11 @@ func (d *Dashboard) stream(p *page) handler {
 		if d.Draining() {
 			return &problem{Status: http.StatusServiceUnavailable, Code: weir.CodeDraining, Detail: "this process is ending", wait: "2"}
 		}
-		select {
-		case d.streams <- struct{}{}:
-			defer func() { <-d.streams }()
-		default:
+		leave, ok := d.streams.Take(v.r.Context(), v.who.Token, 0)
+		if !ok {
 			return &problem{Status: http.StatusServiceUnavailable, Code: weir.CodeLimited, Detail: "too many pages are open", wait: "10"}
 		}
+		defer leave()
 		page := *v.r.URL // as if it were the page itself that is asked for
 		page.Path, page.RawPath = strings.TrimPrefix(page.Path, "/live"), strings.TrimPrefix(page.RawPath, "/live")
 		v.r = v.r.Clone(v.r.Context())

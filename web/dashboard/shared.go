@@ -3,12 +3,14 @@ package dashboard
 import (
 	"sync"
 	"time"
+
+	"weir/web"
 )
 
 // mostShared bounds what is kept of a kind; more is made anew each time. Streams
 // are no more than that, and what others keep by asking for ever new addresses
 // is no use to anybody.
-const mostShared = mostStreams
+const mostShared = web.MaxStreams
 
 // shared keeps what was made for one browser for a moment, for all who may see
 // the same: ten browsers cost about what one does. Its keys name the rights.

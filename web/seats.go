@@ -1,0 +1,71 @@
+package web
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// Streams that are open at once, of events and, beside those, of the dashboard.
+const (
+	MaxStreams  = 256
+	StreamShare = 64 // with one token
+)
+
+// Seats bound what is done at the same time: in all, and for each token, so that
+// no client takes all of them.
+type Seats struct {
+	all, share int
+
+	mu    sync.Mutex
+	taken int
+	of    map[string]int // by token
+	freed chan struct{}  // closed when one was given back
+}
+
+// NewSeats returns seats that are all free.
+func NewSeats(all, share int) *Seats {
+	return &Seats{all: all, share: share, of: map[string]int{}, freed: make(chan struct{})}
+}
+
+// Take waits for a seat for a token, no longer than a time. ok is false if none
+// was free by then. Without tokens, with who empty, there are no shares.
+func (s *Seats) Take(ctx context.Context, who string, within time.Duration) (leave func(), ok bool) {
+	wait := time.NewTimer(within)
+	defer wait.Stop()
+	for {
+		freed, ok := s.try(who)
+		if ok {
+			return sync.OnceFunc(func() { s.leave(who) }), true
+		}
+		select {
+		case <-freed:
+		case <-ctx.Done():
+			return nil, false
+		case <-wait.C:
+			return nil, false
+		}
+	}
+}
+
+func (s *Seats) try(who string) (freed <-chan struct{}, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.taken >= s.all || who != "" && s.of[who] >= s.share {
+		return s.freed, false
+	}
+	s.taken++
+	s.of[who]++
+	return nil, true
+}
+
+func (s *Seats) leave(who string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.taken--
+	if s.of[who]--; s.of[who] == 0 {
+		delete(s.of, who)
+	}
+	close(s.freed)
+	s.freed = make(chan struct{})
+}

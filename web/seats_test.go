@@ -1,0 +1,83 @@
+package web_test
+
+import (
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"weir/web"
+)
+
+const otherCanary = "CANARY-other-token"
+
+func twoTokens(o *web.Options) {
+	o.Gate = web.NewGate(web.GateOptions{Configured: []string{apiCanary, otherCanary}})
+}
+
+// Scenario 189: imports of one token leave seats to others.
+func TestScenario189_ImportsOfOneTokenLeaveSeats(t *testing.T) {
+	t.Parallel()
+	behind(t, func(t *testing.T, _ *rig, dial func() net.Conn) {
+		begin := func(token string) net.Conn {
+			c := dial()
+			t.Cleanup(func() { _ = c.Close() })
+			say(t, c, "%s%s", strings.ReplaceAll(importHead(""), apiCanary, token), chunk("phone\n"))
+			synctest.Wait()
+			return c
+		}
+		for range 4 {
+			begin(apiCanary)
+		}
+		fifth, other := begin(apiCanary), begin(otherCanary)
+		say(t, other, "%s0\r\n\r\n", chunk(phoneNumber(1)+"\n"))
+		if status, body := answerOf(t, other); status != 200 {
+			t.Errorf("the other token: %d %s", status, body)
+		}
+		if status, body := answerOf(t, fifth); status != 503 || !strings.Contains(body, "4 with one token") {
+			t.Errorf("the fifth of one token: %d %s", status, body)
+		}
+	}, twoTokens)
+}
+
+// Scenario 189: streams of one token leave seats to others.
+func TestScenario189_StreamsOfOneTokenLeaveSeats(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, _ := eventRig(t, twoTokens)
+		f := newFollowed(t, r.handler)
+		status := func(token string) int {
+			response, _ := f.open(t.Context(), "?after=0", "Authorization", "Bearer "+token) //nolint:bodyclose // f closes them
+			return response.StatusCode
+		}
+		for range 64 {
+			if got := status(apiCanary); got != http.StatusOK {
+				t.Fatal(got)
+			}
+		}
+		if one, other := status(apiCanary), status(otherCanary); one != 503 || other != 200 {
+			t.Errorf("the same token: %d, another: %d", one, other)
+		}
+	})
+}
+
+// Scenario 189: a seat that is given back goes to one who waits.
+func TestScenario189_SeatGivenBack(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := web.NewSeats(1, 1)
+		leave, _ := s.Take(t.Context(), "a", 0)
+		go func() {
+			time.Sleep(time.Second)
+			leave()
+			leave() // gives back one seat, not two
+		}()
+		if _, ok := s.Take(t.Context(), "b", 2*time.Second); !ok {
+			t.Error("the free seat was not given")
+		}
+		if _, ok := s.Take(t.Context(), "c", 2*time.Second); ok {
+			t.Error("a seat was given twice")
+		}
+	})
+}
