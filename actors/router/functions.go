@@ -11,8 +11,8 @@ import (
 
 // Figures of calls of functions.
 const (
-	callsAtOnce  = 16
-	asksAtOnce   = 16 // jobs for which calls of a kind are made; others wait for their turn
+	callsAtOnce  = 16 // to one address
+	asksAtOnce   = 16 // jobs for which calls of a kind to an address are made; others wait for their turn
 	callTries    = 3
 	callTimeout  = 5 * time.Second
 	callRetry    = 100 * time.Millisecond
@@ -25,58 +25,76 @@ const (
 // functions evaluates the rules that only somebody outside can.
 type functions struct {
 	*Router
-	slots   chan struct{}
-	rulings turns
-	ratings turns
+	addresses addresses
+	rulings   turns
+	ratings   turns
 }
 
-// turns are asks of one kind that wait for others of their kind.
+// turns are asks of one kind, in a queue for each address that they call.
 type turns struct {
-	mu      sync.Mutex
-	line    []ask
+	mu     sync.Mutex
+	queues map[string]*turnQueue
+}
+
+// turnQueue are asks that wait for others of the same address. It is forgotten
+// when it is empty.
+type turnQueue struct {
+	asks    []ask
 	running int // whose turn it is
 }
 
 // ask is what one job needs from outside.
 type ask struct {
 	gen int64
+	at  string // the address, or several
 	do  func(ctx context.Context) routing.Command
 }
 
 func newFunctions(r *Router) *functions {
-	return &functions{Router: r, slots: make(chan struct{}, callsAtOnce)}
+	return &functions{
+		Router: r, addresses: addresses{known: map[string]*address{}},
+		rulings: turns{queues: map[string]*turnQueue{}}, ratings: turns{queues: map[string]*turnQueue{}},
+	}
 }
 
 // add has an ask dealt with when its turn comes.
 func (f *functions) add(t *turns, a ask) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.line = append(t.line, a)
-	if t.running < asksAtOnce {
-		t.running++
-		f.task(func(ctx context.Context) { f.work(ctx, t) })
+	q := t.queues[a.at]
+	if q == nil {
+		q = &turnQueue{}
+		t.queues[a.at] = q
+	}
+	q.asks = append(q.asks, a)
+	if q.running < asksAtOnce {
+		q.running++
+		f.task(func(ctx context.Context) { f.work(ctx, t, a.at) })
 	}
 }
 
-// work deals with asks until none waits. Those of a state that is no more are
-// asked again by the one that is.
-func (f *functions) work(ctx context.Context, t *turns) {
-	for a, ok := t.next(ctx); ok; a, ok = t.next(ctx) {
+// work deals with the asks of an address until none waits. Those of a state that
+// is no more are asked again by the one that is.
+func (f *functions) work(ctx context.Context, t *turns, at string) {
+	for a, ok := t.next(ctx, at); ok; a, ok = t.next(ctx, at) {
 		if a.gen == f.generations.Load() {
 			f.supply(ctx, a.gen, a.do(ctx))
 		}
 	}
 }
 
-func (t *turns) next(ctx context.Context) (a ask, ok bool) {
+func (t *turns) next(ctx context.Context, at string) (a ask, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if len(t.line) == 0 || ctx.Err() != nil {
-		t.running--
+	q := t.queues[at]
+	if len(q.asks) == 0 || ctx.Err() != nil {
+		if q.running--; q.running == 0 {
+			delete(t.queues, at)
+		}
 		return a, false
 	}
-	a, t.line[0] = t.line[0], ask{}
-	t.line = t.line[1:]
+	a, q.asks[0] = q.asks[0], ask{}
+	q.asks = q.asks[1:]
 	return a, true
 }
 
@@ -86,14 +104,14 @@ func (f *functions) see(gen int64, s *routing.State, e routing.Event) {
 	asked := time.Now()
 	switch e := e.(type) {
 	case *routing.JobRulesAskedEvent:
-		f.add(&f.rulings, ask{gen, func(ctx context.Context) routing.Command { return f.rules(ctx, e, asked) }})
+		f.add(&f.rulings, ask{gen, addressesOf(e.Rules), func(ctx context.Context) routing.Command { return f.rules(ctx, e, asked) }})
 	case *routing.JobScoresAskedEvent:
 		workers := make([]map[string]routing.Value, len(e.Workers))
 		for i, id := range e.Workers {
 			w, _ := s.Worker(id)
 			workers[i] = w.Labels
 		}
-		f.add(&f.ratings, ask{gen, func(ctx context.Context) routing.Command { return f.scores(ctx, e, workers, asked) }})
+		f.add(&f.ratings, ask{gen, addressOf(&e.Rule), func(ctx context.Context) routing.Command { return f.scores(ctx, e, workers, asked) }})
 	}
 }
 

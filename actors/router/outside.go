@@ -16,6 +16,8 @@ import (
 var (
 	errNoCaller = errors.New("functions cannot be called here")
 	errAnswer   = errors.New("the function's answer is not JSON")
+	errLate     = errors.New("the function was not called in time")
+	errOpen     = errors.New("the function has failed several times in a row and is not called for some seconds")
 	errToken    = errors.New("the authorization server gave no token")
 )
 
@@ -25,6 +27,8 @@ func (f *functions) call(ctx context.Context, rule *routing.Rule, body []byte) (
 	if f.o.Caller == nil {
 		return nil, errNoCaller
 	}
+	at, done := f.addresses.use(addressOf(rule))
+	defer done()
 	var err error
 	for try := 1; try <= callTries; try++ {
 		if try > 1 && !sleep(ctx, care.BackOff(try, callRetry, time.Second)) {
@@ -32,7 +36,7 @@ func (f *functions) call(ctx context.Context, rule *routing.Rule, body []byte) (
 		}
 		var answer []byte
 		var again bool
-		if answer, again, err = f.once(ctx, rule, body); err == nil {
+		if answer, again, err = f.once(ctx, at, rule, body); err == nil {
 			f.metrics.functions.WithLabelValues("answered").Inc()
 			return answer, nil
 		}
@@ -44,26 +48,37 @@ func (f *functions) call(ctx context.Context, rule *routing.Rule, body []byte) (
 	return nil, err
 }
 
-func (f *functions) once(ctx context.Context, rule *routing.Rule, body []byte) (answer []byte, again bool, err error) {
+// once calls a function once, unless it has failed so often that its circuit
+// breaker is open.
+func (f *functions) once(ctx context.Context, at *address, rule *routing.Rule, body []byte) (answer []byte, again bool, err error) {
 	select {
-	case f.slots <- struct{}{}:
-		defer func() { <-f.slots }()
+	case at.slots <- struct{}{}:
+		defer func() { <-at.slots }()
 	case <-ctx.Done():
-		return nil, false, errors.New("the function was not called in time")
+		return nil, false, errLate
 	}
+	if !f.addresses.allow(at, time.Now()) {
+		return nil, false, errOpen
+	}
+	answer, again, err = f.post(ctx, rule, body)
+	if ctx.Err() == nil || err == nil { // an ask that ends says nothing about the function
+		f.addresses.note(at, again, time.Now())
+	}
+	return answer, again, err
+}
+
+func (f *functions) post(ctx context.Context, rule *routing.Rule, body []byte) (answer []byte, again bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	header := http.Header{"Content-Type": {"application/json"}}
-	address := rule.FunctionURI
 	if rule.Kind == routing.RuleWebhook {
-		address = rule.WebhookURI
 		if again, err := f.authorize(ctx, rule, header); err != nil {
 			return nil, again, err
 		}
 	} else if c := rule.Credential; c != nil {
 		setKeys(header, c)
 	}
-	status, answer, err := f.o.Caller.Post(ctx, address, header, body)
+	status, answer, err := f.o.Caller.Post(ctx, addressOf(rule), header, body)
 	switch {
 	case err != nil:
 		f.log.Debug("a function could not be called", "error", err)

@@ -1,0 +1,117 @@
+package router
+
+import (
+	"maps"
+	"strings"
+	"sync"
+	"time"
+
+	"weir/routing"
+)
+
+// Figures of the circuit breaker of a function.
+const (
+	circuitFailures = 5 // in a row that open it
+	circuitFirst    = time.Second
+	circuitMax      = 30 * time.Second
+	addressesMax    = 1000 // that are remembered for their failures
+)
+
+// addresses are the functions that are being called, each with its own slots and
+// its own circuit breaker, so that one that hangs holds no other up.
+type addresses struct {
+	mu    sync.Mutex
+	known map[string]*address
+}
+
+// address is one function. It is forgotten when it works and is not being called.
+type address struct {
+	slots   chan struct{}
+	users   int
+	circuit circuit
+}
+
+// use returns what is known of an address, until done is called.
+func (a *addresses) use(url string) (at *address, done func()) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	at = a.known[url]
+	if at == nil {
+		if len(a.known) >= addressesMax {
+			maps.DeleteFunc(a.known, func(_ string, at *address) bool { return at.users == 0 })
+		}
+		at = &address{slots: make(chan struct{}, callsAtOnce)}
+		a.known[url] = at
+	}
+	at.users++
+	return at, func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		if at.users--; at.users == 0 && at.circuit == (circuit{}) {
+			delete(a.known, url)
+		}
+	}
+}
+
+// allow reports whether the function may be called now.
+func (a *addresses) allow(at *address, now time.Time) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return at.circuit.allow(now)
+}
+
+// note takes the result of a call.
+func (a *addresses) note(at *address, failed bool, now time.Time) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	at.circuit.note(failed, now)
+}
+
+// circuit is a circuit breaker. Closed, it lets every call pass; open, none until
+// an instant, then one call whose result closes it or opens it for longer.
+type circuit struct {
+	failures int // in a row
+	until    time.Time
+	pause    time.Duration // of the latest opening
+	probing  bool          // the one call is under way
+}
+
+func (c *circuit) allow(now time.Time) bool {
+	if c.failures < circuitFailures {
+		return true
+	}
+	if now.Before(c.until) {
+		return false
+	}
+	c.probing, c.until = true, now.Add(callTimeout)
+	return true
+}
+
+func (c *circuit) note(failed bool, now time.Time) {
+	if !failed {
+		*c = circuit{}
+		return
+	}
+	c.failures++
+	if c.failures == circuitFailures || c.probing {
+		c.pause = min(max(circuitFirst, 2*c.pause), circuitMax)
+		c.probing, c.until = false, now.Add(c.pause)
+	}
+}
+
+// addressOf is where a rule's function is.
+func addressOf(rule *routing.Rule) string {
+	if rule.Kind == routing.RuleWebhook {
+		return rule.WebhookURI
+	}
+	return rule.FunctionURI
+}
+
+// addressesOf names the functions of several rules.
+func addressesOf(rules []routing.AskedRule) string {
+	var list []string
+	for i := range rules {
+		list = append(list, addressOf(&rules[i].Rule))
+	}
+	return strings.Join(list, "\n")
+}
