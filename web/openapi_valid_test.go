@@ -41,6 +41,19 @@ func TestTheDescriptionIsOpenAPI(t *testing.T) {
 	}
 }
 
+// TestPatternsArePortable: classes such as \p{L} mean something in some dialects only; in ECMAScript without
+// its flag u, as validators in JavaScript use it, no example would pass.
+func TestPatternsArePortable(t *testing.T) {
+	t.Parallel()
+	raw, err := web.Description(channels.NewDirectory(table(), "", nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(raw), `"pattern"`) || strings.Contains(string(raw), `\\p{`) {
+		t.Error("a pattern has a class of Unicode properties")
+	}
+}
+
 // TestEveryExampleIsOfItsSchema: each body and each answer has at least one
 // example, which its schema allows.
 func TestEveryExampleIsOfItsSchema(t *testing.T) {
