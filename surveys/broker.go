@@ -33,7 +33,7 @@ type Stats struct {
 	Quotas  []BucketStats
 	Rate    float64 // respondents who come to their end each minute while the schedule is open; 0: not known
 	EndsAt  time.Time
-	Success float64 // share of those that are over who completed
+	Success float64 // share of successes among those whose result is known
 	Open    bool    // the schedule is open now
 	Next    Span    // the window that is open or opens next; zero: none
 	Using   []ChannelUse

@@ -10,10 +10,11 @@ import (
 type Tally struct {
 	Pending   int
 	Active    int
-	Ended     int // status completed
-	Final     int // a final disposition
-	Completed int // disposition completed
+	Ended     int // status completed, or counted
+	Final     int // a final disposition, or counted
+	Completed int // successes: disposition completed, or counted
 	Counted   int // those that count: completed, with partial ones if the survey counts them
+	Secured   int // active, and counted already: nothing more is expected of them
 	// Buckets are those that count, for each bucket.
 	Buckets []int
 }
@@ -36,8 +37,8 @@ func (pl *Plan) CompletionRate(t Tally) float64 {
 	return min(1, float64(done)/float64(target))
 }
 
-// SuccessRate is the share of completed conversations among those that are
-// over; 1 as long as none is.
+// SuccessRate is the share of successes among the respondents whose result is
+// known; 1 as long as none is.
 func (t Tally) SuccessRate() float64 {
 	if t.Final == 0 {
 		return 1
@@ -104,7 +105,7 @@ func (pl *Plan) Poll(now time.Time, t Tally) Verdict {
 	case enough || !pl.Schedule.Contains(now):
 		return Verdict{}
 	}
-	return Verdict{Start: max(0, min(pl.BatchSize(t)-t.Active, t.Pending))}
+	return Verdict{Start: max(0, min(pl.BatchSize(t)-(t.Active-t.Secured), t.Pending))}
 }
 
 // Remaining is how many more respondents have to be brought to their end: all,

@@ -9,21 +9,26 @@ func (s Sums) Tally(buckets int) Tally {
 			t.Pending += n
 		case Active:
 			t.Active += n
-		case Completed:
-			t.Ended += n
-		case Failed, Rejected, Canceled: // known by their dispositions
+		case Completed, Failed, Rejected, Canceled: // known by their dispositions
 		}
-		if g.Disposition.Final() {
+		if g.Status == Completed || g.Counted {
+			t.Ended += n
+		}
+		if g.Disposition.Final() || g.Counted {
 			t.Final += n
 		}
-		if g.Disposition == Complete {
+		if g.Disposition == Complete || g.Counted {
 			t.Completed += n
 		}
-		if g.Counted {
-			t.Counted += n
-			if g.Bucket >= 0 && g.Bucket < buckets {
-				t.Buckets[g.Bucket] += n
-			}
+		if !g.Counted {
+			continue
+		}
+		t.Counted += n
+		if g.Status == Active {
+			t.Secured += n
+		}
+		if g.Bucket >= 0 && g.Bucket < buckets {
+			t.Buckets[g.Bucket] += n
 		}
 	}
 	return t

@@ -174,7 +174,7 @@ type StatsView struct {
 	Quotas        []QuotaView                 `json:"quotas"`
 	Attempts      []AttemptsView              `json:"attempts" doc:"attempts that ended"`
 	RatePerMinute float64                     `json:"rate_per_minute,omitempty" doc:"respondents who come to their end while the schedule is open; absent: not known"`
-	SuccessRate   float64                     `json:"success_rate" doc:"share of those who are over that completed, from 0 to 1"`
+	SuccessRate   float64                     `json:"success_rate" doc:"share of successes, completed and other counted respondents, among those whose result is known, from 0 to 1"`
 	EndsAt        *time.Time                  `json:"ends_at,omitempty" doc:"an estimate; absent: nothing can be said"`
 	Open          bool                        `json:"open" doc:"the schedule is open now"`
 	Window        *SpanView                   `json:"window,omitempty" doc:"the window that is open or opens next; absent: none"`

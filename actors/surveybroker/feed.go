@@ -187,6 +187,11 @@ func (r *round) timeout(ctx context.Context, d *desk, who surveys.Respondent) (*
 		}
 		return &c, nil, nil
 	}
+	if !who.Counted && slices.Contains(r.tallies[who.Survey].full, who.Bucket) {
+		if c, ok := d.step(who, d.plan.Reject); ok {
+			return &c, nil, nil
+		}
+	}
 	p, e, err := d.try(who.Progress, func(p surveys.Progress) (surveys.Progress, surveys.Effects, error) {
 		p, e := d.plan.Timeout(p, r.now)
 		return p, e, nil

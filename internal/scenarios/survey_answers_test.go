@@ -2,6 +2,7 @@ package scenarios_test
 
 import (
 	"testing"
+	"time"
 )
 
 // bySex are quotas on an answer that no respondent has given before the launch.
@@ -90,6 +91,95 @@ func TestScenario92_FullQuotaEndsTheConversation(t *testing.T) {
 			t.Errorf("an application that reports the rejection itself hears %v", got)
 		}
 		w.speaks("goodbye")
+		w.unbroken()
+	})
+}
+
+// Scenario 93: whoever counts is counted once, in the bucket, whichever is known first.
+func TestScenario93_CountedOnceInTheBucket(t *testing.T) {
+	onSurveys(t, func(w *world) {
+		w.channel("texts", 20)
+		ids := w.launch("s", bySex(2, fields{"count_partial": true, "application": fields{"url": "http://app.test/"}}), 0, 8)
+		w.sent(4)
+		quota := func() (f, counted float64) {
+			a := w.want(200, "GET", "/v1/surveys/s/stats", nil).Body
+			return a["quotas"].([]any)[0].(map[string]any)["counted"].(float64), a["counted"].(float64)
+		}
+		want := func(what string, inQuota, inAll float64) {
+			t.Helper()
+			if f, all := quota(); f != inQuota || all != inAll {
+				t.Errorf("%s: %v in the quota, %v in all; want %v and %v", what, f, all, inQuota, inAll)
+			}
+		}
+		w.reported("s", ids[0], fields{"disposition": "interim partial"})
+		want("partial, sex unknown", 0, 1)
+		w.reported("s", ids[0], fields{"answers": fields{"sex": "f"}})
+		want("partial, sex known", 1, 1)
+		w.reported("s", ids[0], fields{"disposition": "completed"})
+		want("completed", 1, 1)
+		w.reported("s", ids[1], fields{"disposition": "completed"})
+		want("another completed, sex unknown", 1, 2)
+		w.reported("s", ids[1], fields{"answers": fields{"sex": "f"}})
+		want("another completed, sex known", 2, 2)
+		w.reported("s", ids[2], fields{"disposition": "interim partial"})
+		if got := w.reported("s", ids[2], fields{"answers": fields{"sex": "f"}}); got["status"] != "rejected" || got["counted"] != false {
+			t.Errorf("an interim partial whose quota is full: %v", got)
+		}
+		want("a third", 2, 2)
+		w.unbroken()
+	})
+}
+
+// Scenario 94: partial respondents are successes where they count: as many are made
+// active as are still wanted.
+func TestScenario94_PartialsAreSuccessesWhereTheyCount(t *testing.T) {
+	onSurveysFrom(t, monday(9, 0), func(w *world) {
+		w.channel("texts", 100)
+		ids := w.launch("s", bySMS("", fields{"cutoff": 20, "count_partial": true}), 0, 100)
+		w.settled("s", "map[active:20 pending:80]")
+		for _, id := range ids[:10] {
+			w.reported("s", id, fields{"disposition": "partial"})
+		}
+		w.settled("s", "map[active:10 completed:10 pending:80]")
+		for _, id := range ids[10:18] {
+			w.reported("s", id, fields{"disposition": "interim partial"})
+		}
+		w.settled("s", "map[active:10 completed:10 pending:80]")
+		if a := w.want(200, "GET", "/v1/surveys/s/stats", nil).Body; a["success_rate"] != 1.0 || a["counted"] != 18.0 {
+			t.Errorf("stats: %v", a)
+		}
+	})
+}
+
+// Scenario 95: whoever is active in a quota that has become full is not tried again, and
+// ends as rejected, also after an interim partial that does not count.
+func TestScenario95_FullQuotaEndsTheActive(t *testing.T) {
+	onSurveysFrom(t, monday(9, 0), func(w *world) {
+		w.channel("texts", 100)
+		w.draft("s", bySex(1, fields{"initial_success_rate": 0.1}), 0, 0)
+		var list []fields
+		for i := range 6 {
+			list = append(list, fields{"phone": number(i), "attributes": fields{"sex": []string{"f", "m"}[i/4]}})
+		}
+		ids := w.join("s", list...)
+		w.step("s", "launch")
+		w.settled("s", "map[active:6]")
+		w.reported("s", ids[0], fields{"disposition": "completed"})
+		if got := w.reported("s", ids[1], fields{"disposition": "interim partial", "messages": []string{"next"}}); got["status"] != "rejected" {
+			t.Errorf("an interim partial in a full quota: %v", got)
+		}
+		for _, id := range ids[1:] {
+			w.finish(textKey("s", id, 1))
+		}
+		w.pass(2 * time.Hour)
+		for i, want := range []string{"completed, completed", "rejected, rejected", "rejected, rejected", "rejected, rejected", "active, contacted", "active, contacted"} {
+			if got := w.stands("s", ids[i]); got != want {
+				t.Errorf("respondent %d is %s, want %s", i, got, want)
+			}
+			if n, want := w.sends(textKey("s", ids[i], 2)), map[bool]int{true: 1}[i > 3]; n != want {
+				t.Errorf("respondent %d was tried again %d times, want %d", i, n, want)
+			}
+		}
 		w.unbroken()
 	})
 }

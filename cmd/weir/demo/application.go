@@ -182,16 +182,18 @@ func (a *application) work(ctx context.Context) {
 }
 
 func (a *application) report(ctx context.Context, j job) {
-	_, err := a.weir.PostDisposition(ctx, j.survey, j.respondent, j.report)
+	is, err := a.weir.PostDisposition(ctx, j.survey, j.respondent, j.report)
 	a.note(func() {
 		a.open--
 		switch {
+		case err == nil && is.MessagesWithheld: // the quota is full
+			a.late[j.respondent] = true
 		case err == nil:
 			a.sent[j.respondent] += len(j.report.Messages)
 			if j.report.Disposition == "completed" {
 				a.completed[j.respondent] = true
 			}
-		case client.StatusOf(err) == http.StatusConflict: // its quota is full, or it was given up
+		case client.StatusOf(err) == http.StatusConflict: // it was given up
 			a.late[j.respondent] = true
 		case ctx.Err() == nil:
 			a.wrong = append(a.wrong, err.Error())
