@@ -386,8 +386,10 @@ func (w *writer) transact(b *batch) error {
 		b.doubt = false
 		return nil
 	}
+	// A deadlock is looked into as well: it may have been reported for a statement
+	// before COMMIT, of which servers have executed some all the same.
 	kind, _ := w.s.classify(err)
-	if kind != dialect.Down {
+	if kind == dialect.Fault {
 		b.doubt = false
 	}
 	if kind != dialect.Fault || !b.hopeful { // else the connection is well

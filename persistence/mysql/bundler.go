@@ -3,6 +3,7 @@ package mysql
 import (
 	"context"
 	"database/sql/driver"
+	"errors"
 	"fmt"
 
 	"weir/persistence/dialect"
@@ -33,9 +34,12 @@ func (b bundling) Connect(ctx context.Context) (driver.Conn, error) {
 		return nil, fmt.Errorf("mysql: a connection of type %T cannot do what the store needs", inner)
 	}
 	packet, err := packetLimit(ctx, c)
+	if err == nil {
+		_, err = c.ExecContext(ctx, "SET autocommit = 0", nil) // see [begin]
+	}
 	if err != nil {
 		_ = inner.Close()
-		return nil, fmt.Errorf("mysql: max_allowed_packet: %w", err)
+		return nil, fmt.Errorf("mysql: prepare the writer's session: %w", err)
 	}
 	return &bundler{connection: c, most: min(packet/2, b.most), counter: b.counter}, nil
 }
@@ -82,11 +86,10 @@ func (c *bundler) query(ctx context.Context, s statement) (driver.Rows, error) {
 	return c.connection.QueryContext(ctx, s.text, s.args)
 }
 
-// BeginTx implements driver.ConnBeginTx. A transaction that is not of the
-// usual kind is the driver's own.
+// BeginTx implements driver.ConnBeginTx.
 func (c *bundler) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
 	if opts != (driver.TxOptions{}) {
-		return c.connection.BeginTx(ctx, opts)
+		return nil, errors.New("mysql: the writer's transactions have the session's isolation level and may write")
 	}
 	if !c.IsValid() {
 		return nil, driver.ErrBadConn // nothing was sent: another connection will do
@@ -111,12 +114,21 @@ func (c *bundler) ExecContext(ctx context.Context, text string, args []driver.Na
 	s := statement{text, args}
 	switch {
 	case c.tx == nil:
-		return c.exec(ctx, s)
+		result, err := c.exec(ctx, s)
+		return result, c.committed(ctx, err)
 	case dialect.IsLater(ctx):
 		return c.tx.later(ctx, s)
 	default:
 		return c.tx.exec(ctx, s)
 	}
+}
+
+// committed ends a statement outside of a transaction.
+func (c *bundler) committed(ctx context.Context, err error) error {
+	if err == nil {
+		_, err = c.exec(ctx, statement{text: "COMMIT"})
+	}
+	return err
 }
 
 // QueryContext implements driver.QueryerContext.
@@ -188,6 +200,9 @@ func (p *prepared) ExecContext(ctx context.Context, args []driver.NamedValue) (r
 		result, err = p.preparable.ExecContext(ctx, args)
 		return err
 	})
+	if p.c.tx == nil {
+		err = p.c.committed(ctx, err)
+	}
 	return result, err
 }
 

@@ -283,35 +283,31 @@ func TestVeryLongArgumentsAreNotWrittenIntoTheText(t *testing.T) {
 	b.sent("START TRANSACTION / UPDATE t SET n = n + 1", text, "PREPARE "+text, "COMMIT")
 }
 
-func TestOtherKindsOfTransactionsAreTheDrivers(t *testing.T) {
+func TestOtherKindsOfTransactionsAreRefused(t *testing.T) {
 	t.Parallel()
 	b := newRig(t)
-	tx, err := b.batch.BeginTx(t.Context(), &sql.TxOptions{ReadOnly: true})
-	if err != nil {
-		t.Fatal(err)
+	for _, o := range []sql.TxOptions{{ReadOnly: true}, {Isolation: sql.LevelSerializable}} {
+		if tx, err := b.batch.BeginTx(t.Context(), &o); err == nil {
+			_ = tx.Rollback()
+			t.Errorf("%+v was begun", o)
+		}
 	}
-	b.seen.take()
-	if _, err := tx.ExecContext(b.later, "DELETE FROM t"); number(err) != 0 || err == nil {
-		t.Errorf("a transaction that only reads: %v", err)
-	}
-	_ = tx.Rollback()
-	tx, err = b.batch.BeginTx(t.Context(), &sql.TxOptions{Isolation: sql.LevelSerializable})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if result, err := tx.ExecContext(b.later, "DELETE FROM t"); err != nil {
-		t.Error(err)
-	} else if n, err := result.RowsAffected(); n != 2 || err != nil {
-		t.Errorf("%d rows (%v)", n, err)
-	}
-	if err := tx.Rollback(); err != nil {
-		t.Error(err)
-	}
+}
+
+func TestAStatementOutsideOfATransactionIsOne(t *testing.T) {
+	t.Parallel()
+	b := newRig(t)
 	if _, err := b.batch.ExecContext(b.later, "UPDATE t SET n = 1"); err != nil {
 		t.Error(err)
 	}
-	if err := b.batch.Ping(); err != nil {
+	b.rows([2]int{1, 1}, [2]int{2, 1})
+	stmt, err := b.batch.Prepare("UPDATE t SET n = ?")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = stmt.Close() }()
+	if _, err := stmt.Exec(2); err != nil {
 		t.Error(err)
 	}
-	b.rows([2]int{1, 1}, [2]int{2, 1})
+	b.rows([2]int{1, 2}, [2]int{2, 2})
 }

@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"strings"
 	"testing"
 
 	driver "github.com/go-sql-driver/mysql"
 
 	"weir/persistence/dialect"
+	"weir/persistence/testmysql"
 )
 
 func TestParse(t *testing.T) {
@@ -51,6 +54,8 @@ func TestVersions(t *testing.T) {
 		"5.5.5-10.6.12-MariaDB-log":  true,
 		"5.5.5-10.3.1-MariaDB":       false,
 		"11.4.2-MariaDB":             true,
+		"8.0.11-TiDB-v8.5.6":         false,
+		"8.0.30-Vitess":              false,
 		"something":                  false,
 		"":                           false,
 	} {
@@ -68,20 +73,66 @@ func TestClassify(t *testing.T) {
 		kind dialect.Kind
 		code string
 	}{
-		"deadlock":   {number(1213), dialect.Again, "deadlock"},
-		"lock wait":  {number(1205), dialect.Again, "lock_wait"},
-		"read only":  {number(1290), dialect.Down, "read_only"},
-		"disk full":  {number(1021), dialect.Down, "full"},
-		"no table":   {number(1146), dialect.Down, "schema"},
-		"shutdown":   {number(1053), dialect.Down, "killed"},
-		"too long":   {number(1406), dialect.Fault, "refused"},
-		"duplicate":  {number(1062), dialect.Fault, "refused"},
-		"connection": {driver.ErrInvalidConn, dialect.Down, "connection"},
-		"deadline":   {context.DeadlineExceeded, dialect.Down, "timeout"},
-		"our own":    {errors.New("x"), dialect.Fault, "driver"},
+		"deadlock":                   {number(1213), dialect.Again, "deadlock"},
+		"lock wait":                  {number(1205), dialect.Again, "lock_wait"},
+		"conflict in a group":        {number(3101), dialect.Again, "deadlock"},
+		"hook of a group's member":   {number(3100), dialect.Down, "server"},
+		"connect timeout of a proxy": {number(9001), dialect.Down, "proxy"},
+		"no server behind a proxy":   {number(9005), dialect.Down, "proxy"},
+		"no routine":                 {number(1305), dialect.Down, "schema"},
+		"read only":                  {number(1290), dialect.Down, "read_only"},
+		"disk full":                  {number(1021), dialect.Down, "full"},
+		"no table":                   {number(1146), dialect.Down, "schema"},
+		"shutdown":                   {number(1053), dialect.Down, "killed"},
+		"too long":                   {number(1406), dialect.Fault, "refused"},
+		"duplicate":                  {number(1062), dialect.Fault, "refused"},
+		"connection":                 {driver.ErrInvalidConn, dialect.Down, "connection"},
+		"deadline":                   {context.DeadlineExceeded, dialect.Down, "timeout"},
+		"our own":                    {errors.New("x"), dialect.Fault, "driver"},
 	} {
 		if kind, code := (&Database{}).Classify(c.err); kind != c.kind || code != c.code {
 			t.Errorf("%s: %v %s, want %v %s", name, kind, code, c.kind, c.code)
+		}
+	}
+}
+
+func TestClustersOfSeveralWritersAreRefused(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		variable, value, want string
+	}{
+		{"", "", ""},
+		{"wsrep_on", "OFF", ""},
+		{"wsrep_on", "ON", "Galera"},
+		{"group_replication_single_primary_mode", "ON", ""},
+		{"group_replication_single_primary_mode", "OFF", "several primaries"},
+	} {
+		err := singleWriter(map[string]string{c.variable: c.value})
+		if (err != nil) != (c.want != "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s = %s: %v", c.variable, c.value, err)
+		}
+	}
+}
+
+// MySQL brings group replication along; MariaDB has none.
+func TestGroupOfSeveralPrimariesIsRefused(t *testing.T) {
+	t.Parallel()
+	url := testmysql.Start(t).URL(t)
+	plain := open(t, mustConnect(t, settings(t, url)), 1)
+	if _, err := plain.Exec("INSTALL PLUGIN group_replication SONAME 'group_replication.so'"); err != nil {
+		t.Skipf("the server has no group replication: %v", err)
+	}
+	address := strings.TrimPrefix(url, "mysql://")
+	for mode, refused := range map[string]bool{"ON": false, "OFF": true} {
+		if _, err := plain.Exec("SET GLOBAL group_replication_single_primary_mode = " + mode); err != nil {
+			t.Fatal(err)
+		}
+		d, err := Open(t.Context(), address, slog.New(slog.DiscardHandler))
+		if (err != nil) != refused {
+			t.Errorf("single-primary mode %s: %v", mode, err)
+		}
+		if err == nil {
+			_ = d.Close()
 		}
 	}
 }

@@ -128,7 +128,46 @@ func (d *Database) check(ctx context.Context) error {
 	if !strings.Contains(mode, "STRICT_ALL_TABLES") || zone != "+00:00" || wait != 3 {
 		return fmt.Errorf("mysql: the session's settings did not take: sql_mode %q, time_zone %q, innodb_lock_wait_timeout %d", mode, zone, wait)
 	}
+	if err := d.checkCluster(ctx); err != nil {
+		return err
+	}
 	return d.checkIsolation(ctx)
+}
+
+// checkCluster refuses a server beside which others write the same data.
+func (d *Database) checkCluster(ctx context.Context) error {
+	rows, err := d.pools.Read.QueryContext(ctx,
+		"SHOW GLOBAL VARIABLES WHERE Variable_name IN ('wsrep_on', 'group_replication_single_primary_mode')")
+	if err != nil {
+		return fmt.Errorf("mysql: read the server's variables: %w", err)
+	}
+	defer func() { _ = rows.Close() }()
+	variables := map[string]string{}
+	for rows.Next() {
+		var name, value string
+		if err := rows.Scan(&name, &value); err != nil {
+			return fmt.Errorf("mysql: read the server's variables: %w", err)
+		}
+		variables[name] = value
+	}
+	if err := rows.Err(); err != nil {
+		return fmt.Errorf("mysql: read the server's variables: %w", err)
+	}
+	return singleWriter(variables)
+}
+
+// singleWriter refuses clusters with several writers. Leases and claims are
+// guarded by row locks, which such a cluster does not hold against writes of
+// another node, and it may answer COMMIT after it rolled the transaction back.
+func singleWriter(variables map[string]string) error {
+	const want = "Weir needs a server whose data has one writer: a plain server, with replicas if you like, or a group in single-primary mode"
+	switch {
+	case strings.EqualFold(variables["wsrep_on"], "ON"):
+		return fmt.Errorf("mysql: the server is a Galera node (wsrep_on = ON), where committed contacts can be lost and one process can take another's channels; " + want)
+	case strings.EqualFold(variables["group_replication_single_primary_mode"], "OFF"):
+		return fmt.Errorf("mysql: the server's group replication has several primaries (group_replication_single_primary_mode = OFF), where one process can take another's channels; " + want)
+	}
+	return nil
 }
 
 func (d *Database) checkIsolation(ctx context.Context) error {
@@ -147,6 +186,11 @@ func (d *Database) checkIsolation(ctx context.Context) error {
 // checkVersion refuses servers that are too old, by the number that they give
 // ("8.0.36", "10.11.6-MariaDB-…", "5.5.5-10.6.12-MariaDB").
 func checkVersion(version string) error {
+	for _, other := range []string{"TiDB", "Vitess"} {
+		if strings.Contains(version, other) {
+			return fmt.Errorf("mysql: the server is %s (%s), whose locks and transactions differ; MySQL 8.0 or MariaDB 10.6, or newer, is needed", other, version)
+		}
+	}
 	product, major, minor := "MySQL", 8, 0
 	v := version
 	if strings.Contains(version, "MariaDB") {

@@ -92,7 +92,12 @@ func (d *Database) Classify(err error) (dialect.Kind, string) {
 		return connectionKind(err)
 	}
 	switch e.Number {
-	case 1213:
+	case 1305:
+		if strings.Contains(e.Message, "SAVEPOINT") {
+			return dialect.Again, "rolled_back" // see [begin]
+		}
+		return dialect.Down, "schema"
+	case 1213, 3101: // 3101: of group replication, a conflict with a write of another member
 		return dialect.Again, "deadlock"
 	case 1205:
 		return dialect.Again, "lock_wait"
@@ -104,11 +109,14 @@ func (d *Database) Classify(err error) (dialect.Kind, string) {
 		return dialect.Down, "full"
 	case 1053, 1077, 1079, 1152, 1158, 1159, 1160, 1161, 1184, 1317, 1927, 3169:
 		return dialect.Down, "killed"
-	case 1044, 1045, 1049, 1142, 1143, 1054, 1146, 1305:
+	case 1044, 1045, 1049, 1142, 1143, 1054, 1146:
 		return dialect.Down, "schema"
-	case 1047, 1180, 1181, 1182:
+	case 1047, 1180, 1181, 1182, 3100: // 3100: of group replication, this member cannot commit now
 		return dialect.Down, "server"
 	default:
+		if e.Number >= 9000 {
+			return dialect.Down, "proxy" // ProxySQL's own: it reaches no server
+		}
 		return dialect.Fault, "refused"
 	}
 }

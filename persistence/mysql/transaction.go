@@ -22,9 +22,19 @@ type transaction struct {
 	failed error
 }
 
+// A transaction begins with a savepoint and releases it before COMMIT. A server
+// may roll a transaction back between two statements of a message without an
+// error: Galera does, when a replicated write is in the way. The savepoint is gone
+// then, its release fails, and COMMIT is not executed. What was executed after the
+// rollback is undone as well, since connections do not commit by themselves.
+const (
+	start  = "START TRANSACTION" + separator + "SAVEPOINT weir"
+	finish = "RELEASE SAVEPOINT weir" + separator + "COMMIT"
+)
+
 func begin(c *bundler) *transaction {
 	t := &transaction{c: c}
-	t.hold(statement{text: "START TRANSACTION"})
+	t.hold(statement{text: start})
 	return t
 }
 
@@ -146,11 +156,11 @@ func (t *transaction) Commit() error {
 	}
 	err := t.usable(context.Background())
 	if err == nil {
-		t.hold(statement{text: "COMMIT"})
+		t.hold(statement{text: finish})
 		err = t.flush(context.Background())
 	}
 	if err != nil {
-		// Behind a statement that failed the server has not read COMMIT.
+		// After a statement that failed the server has not executed COMMIT.
 		_ = t.undo()
 	}
 	return err
