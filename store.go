@@ -77,6 +77,15 @@ type ContactFilter struct {
 	// Since and Until bound when they were accepted, to the millisecond: not before
 	// one, and before the other. The list is in that order then, with States too.
 	Since, Until time.Time
+	// FinishedSince and FinishedUntil bound when they were done: not before one, and
+	// before the other. The list is in the order of these instants.
+	FinishedSince, FinishedUntil time.Time
+	// Newest reverses the list, over all channels: the latest accepted first or, with
+	// States, those first that came into their state last.
+	Newest bool
+	// To are the ways to write one address. No index has it: a call examines a
+	// bounded number of contacts, channel by channel and from the newest on.
+	To []string
 	Limit        int
 	Cursor       string
 }

@@ -10,3 +10,5 @@ func (b ContactsBody) repeatable() bool {
 }
 
 func (b HearingBody) repeatable() bool { return len(b.Messages) == 0 || b.Key != "" }
+
+func (b SearchBody) repeatable() bool { return true }

@@ -1155,6 +1155,29 @@ type ScheduleSpec struct {
 	Windows []WindowSpec `json:"windows"`
 }
 
+// SearchBody Which number's contacts are wanted.
+type SearchBody struct {
+	// Channel name of the channel; absent: all, one after the other
+	Channel string `json:"channel,omitempty,omitzero"`
+
+	// Cursor next_cursor of the page before
+	Cursor string `json:"cursor,omitempty,omitzero"`
+
+	// Limit most entries of a page
+	Limit int `json:"limit,omitempty,omitzero"`
+
+	// Since those that were accepted then or later
+	Since time.Time `json:"since,omitempty,omitzero"`
+
+	// To the number, with or without the plus; spaces, dots, dashes, slashes and brackets in it do not count; a phone number, of digits and the signs that people write between them
+	//
+	// Examples: +1 555 0001
+	To string `json:"to"`
+
+	// Until those that were accepted before
+	Until time.Time `json:"until,omitempty,omitzero"`
+}
+
 // SpanView A window of a schedule.
 type SpanView struct {
 	// ClosesAt end of the window
@@ -1199,7 +1222,7 @@ type StatsView struct {
 	// State where it stands
 	State string `json:"state"`
 
-	// SuccessRate share of those who are over that completed, from 0 to 1
+	// SuccessRate share of successes, completed and other counted respondents, among those whose result is known, from 0 to 1
 	SuccessRate float64 `json:"success_rate"`
 
 	// Survey name of the survey
@@ -1677,6 +1700,15 @@ type ListContactsParams struct {
 	// Until an instant (RFC 3339), to the millisecond: those that were accepted before
 	Until time.Time `form:"until,omitempty" json:"until,omitempty,omitzero"`
 
+	// FinishedSince an instant (RFC 3339): those that finished then or later
+	FinishedSince time.Time `form:"finished_since,omitempty" json:"finished_since,omitempty,omitzero"`
+
+	// FinishedUntil an instant (RFC 3339): those that finished before
+	FinishedUntil time.Time `form:"finished_until,omitempty" json:"finished_until,omitempty,omitzero"`
+
+	// Order which come first; oldest is the default: oldest, newest
+	Order string `form:"order,omitempty" json:"order,omitempty,omitzero"`
+
 	// Limit most entries of a page
 	Limit int `form:"limit,omitempty" json:"limit,omitempty,omitzero"`
 
@@ -1987,7 +2019,7 @@ func (c *Client) GetMinutes(ctx context.Context, channel string, params GetMinut
 
 // ListContacts List contacts.
 //
-// By channel and then in order of acceptance; with a state or an outcome, and neither since nor until, in the order in which contacts came into it. A page may be short, or empty, and yet not be the last: that one has no next_cursor.
+// With order=oldest, which is the default, by channel and then in order of acceptance; with a state or an outcome, and neither since nor until, in the order in which contacts came into it. With order=newest the reverse, over all channels: the latest accepted first or, with a state, those first that came into it last (several states one after the other; with a key by channel). With finished_since or finished_until in the order of the ends. A page may be short, or empty, and yet not be the last: that one has no next_cursor. Contacts that arrive meanwhile move none between pages.
 //
 // GET /v1/contacts
 func (c *Client) ListContacts(ctx context.Context, params ListContactsParams) (*ContactList, error) {
@@ -2000,6 +2032,9 @@ func (c *Client) ListContacts(ctx context.Context, params ListContactsParams) (*
 	set(r.Query, "key", params.Key)
 	set(r.Query, "since", params.Since)
 	set(r.Query, "until", params.Until)
+	set(r.Query, "finished_since", params.FinishedSince)
+	set(r.Query, "finished_until", params.FinishedUntil)
+	set(r.Query, "order", params.Order)
 	set(r.Query, "limit", params.Limit)
 	set(r.Query, "cursor", params.Cursor)
 	return answer[ContactList](ctx, c, r)
@@ -2033,6 +2068,16 @@ func (c *Client) GetContact(ctx context.Context, id string) (*ContactView, error
 func (c *Client) GetTimeline(ctx context.Context, id string) (*TimelineView, error) {
 	r := Request{Method: "GET", Path: fmt.Sprintf("/v1/contacts/%s/timeline", url.PathEscape(id))}
 	return answer[TimelineView](ctx, c, r)
+}
+
+// SearchContacts Find the contacts of a phone number.
+//
+// The number is in the body so that no address, log or history keeps it. Needs the scope pii:read besides, and is in the audit log, without the number. By channel, the latest accepted first. No index has numbers: a request examines up to 100,000 contacts, so that a page may be empty and yet not be the last. A channel and an interval make a search short.
+//
+// POST /v1/contacts:search
+func (c *Client) SearchContacts(ctx context.Context, body SearchBody) (*ContactList, error) {
+	r := Request{Method: "POST", Path: "/v1/contacts:search", Body: body, Repeatable: repeatable(body)}
+	return answer[ContactList](ctx, c, r)
 }
 
 // ListDeadLetters Contacts that ended badly and that nobody will retry.

@@ -31,6 +31,17 @@ func (c *Client) Contacts(ctx context.Context, p ListContactsParams) iter.Seq2[C
 	})
 }
 
+// ContactsOf are all contacts of a phone number, by channel, the latest first.
+func (c *Client) ContactsOf(ctx context.Context, b SearchBody) iter.Seq2[ContactView, error] {
+	return pages(&b.Limit, 1000, &b.Cursor, func() ([]ContactView, string, error) {
+		l, err := c.SearchContacts(ctx, b)
+		if err != nil {
+			return nil, "", err
+		}
+		return l.Contacts, l.NextCursor, nil
+	})
+}
+
 // Surveys are all surveys that the parameters select, by name.
 func (c *Client) Surveys(ctx context.Context, p ListSurveysParams) iter.Seq2[SurveySummary, error] {
 	return pages(&p.Limit, 100, &p.Cursor, func() ([]SurveySummary, string, error) {

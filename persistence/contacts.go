@@ -93,13 +93,14 @@ func (s *Store) attempts(ctx context.Context, ref weir.Ref) ([]weir.Attempt, err
 }
 
 // cursor is where a list goes on: behind this row. State is 0 in a list in
-// the order of ids.
+// the order of ids. A list from the newest on that spans channels has Channel 0.
 type cursor struct {
 	Channel int64 `json:"c"`
 	State   int8  `json:"s,omitempty"`
 	Lane    int64 `json:"l,omitempty"`
 	Pos     int64 `json:"p,omitempty"`
 	ID      int64 `json:"i"`
+	Newest  bool  `json:"n,omitempty"`
 }
 
 func (c cursor) String() string {
@@ -114,19 +115,23 @@ func parseCursor(text string, f *weir.ContactFilter) (cursor, error) {
 	if err == nil {
 		err = json.Unmarshal(b, &c)
 	}
-	byState := byState(f)
-	if err != nil || c.Channel <= 0 || c.String() != text || f.Channel != 0 && c.Channel != int64(f.Channel) ||
-		byState != slices.Contains(f.States, weir.State(c.State)) {
+	byState, spans := byState(f), f.Newest && f.Channel == 0
+	if err != nil || c.Channel < 0 || (c.Channel == 0) != spans || c.String() != text || f.Channel != 0 && c.Channel != int64(f.Channel) ||
+		c.Newest != f.Newest || byState != slices.Contains(f.States, weir.State(c.State)) {
 		return cursor{}, notOfThisList()
 	}
 	return c, nil
 }
 
-// byState tells whether a list goes through the queue index, state by state. One
-// that is bounded in time goes through ids, which hold the time.
+// byState reports whether a list goes through the queue index, state by state. One
+// that is bounded by acceptance goes through ids, which hold the instant; one that
+// is bounded by the end goes through the index, which has that.
 func byState(f *weir.ContactFilter) bool {
-	return len(f.States) > 0 && f.Key == "" && f.Since.IsZero() && f.Until.IsZero()
+	return len(f.States) > 0 && f.Key == "" && len(f.To) == 0 && (f.Since.IsZero() && f.Until.IsZero() || finished(f))
 }
+
+// finished reports whether a filter bounds when contacts finished.
+func finished(f *weir.ContactFilter) bool { return !f.FinishedSince.IsZero() || !f.FinishedUntil.IsZero() }
 
 func notOfThisList() error {
 	return &weir.Error{
@@ -142,19 +147,29 @@ type page struct {
 	found  []weir.Contact
 	budget int // rows that may still be read
 	at     cursor
-	// The ids of the filter's time: the least, and the first behind.
-	low, high int64
+	// The ids of the filter's time: the least, and the first behind. The same of
+	// the positions in the queue index.
+	low, high       int64
+	lowPos, highPos int64
 }
 
 // Contacts implements [weir.ContactReader].
 func (s *Store) Contacts(ctx context.Context, f weir.ContactFilter) ([]weir.Contact, string, error) {
 	f.Limit = min(cmp.Or(max(f.Limit, 0), defaultPage), maxPage)
-	if f.Outcome != "" && len(f.States) == 0 {
-		f.States = []weir.State{weir.Done} // by the index, the earliest end first
+	if (f.Outcome != "" || finished(&f)) && len(f.States) == 0 {
+		f.States = []weir.State{weir.Done} // by the index, in the order of their ends
 	}
 	f.States = slices.Compact(slices.Sorted(slices.Values(f.States)))
+	f.Newest = f.Newest && f.Key == "" && len(f.To) == 0 // of those there are few, listed by channel
 	p := &page{s: s, f: f, budget: maxExamined}
+	if len(f.To) > 0 {
+		p.budget = maxSearched
+	}
 	p.low, p.high = bounds(f.Since, f.Until)
+	p.lowPos, p.highPos = math.MinInt64, math.MaxInt64
+	if finished(&f) {
+		p.lowPos, p.highPos = max(micros(f.FinishedSince), 1), cmp.Or(micros(f.FinishedUntil), math.MaxInt64)
+	}
 	if f.Cursor != "" {
 		at, err := parseCursor(f.Cursor, &f)
 		if err != nil {
@@ -165,7 +180,11 @@ func (s *Store) Contacts(ctx context.Context, f weir.ContactFilter) ([]weir.Cont
 	if err := s.settled(ctx); err != nil {
 		return nil, "", err
 	}
-	more, err := p.walk(ctx)
+	walk := p.walk
+	if f.Newest {
+		walk = p.walkNewest
+	}
+	more, err := walk(ctx)
 	if err != nil {
 		return nil, "", s.failure("list contacts", err)
 	}
@@ -216,8 +235,11 @@ func startLane(channel int64, state int8, lane int64) cursor {
 
 // channel lists what matches of one channel from p.at on.
 func (p *page) channel(ctx context.Context) (more bool, err error) {
-	if p.f.Key != "" {
+	switch {
+	case p.f.Key != "":
 		return p.byKey(ctx)
+	case len(p.f.To) > 0:
+		return p.search(ctx)
 	}
 	if !byState(&p.f) {
 		return p.rows(ctx, idsSQL, func(n int) []any { return []any{p.at.Channel, max(p.at.ID, p.low-1), p.high, n} })
@@ -240,7 +262,7 @@ func (p *page) channel(ctx context.Context) (more bool, err error) {
 // begins with a seek.
 func (p *page) state(ctx context.Context) (more bool, err error) {
 	for {
-		more, err := p.rows(ctx, stateSQL, func(n int) []any { return stateArguments(p.at, n) })
+		more, err := p.rows(ctx, stateSQL, func(n int) []any { return stateArguments(p.at, p.lowPos, p.highPos, n) })
 		if more || err != nil {
 			return more, err
 		}
@@ -260,14 +282,14 @@ func (p *page) state(ctx context.Context) (more bool, err error) {
 const (
 	idsSQL = "SELECT " + contactColumns + " FROM contacts WHERE channel_id = ? AND id > ? AND id < ? ORDER BY id LIMIT ?"
 	// pos >= ? is where the range of the index begins; few share one pos.
-	stateSQL = "SELECT " + contactColumns + " FROM contacts WHERE channel_id = ? AND state = ? AND lane = ? AND pos >= ? AND " +
+	stateSQL = "SELECT " + contactColumns + " FROM contacts WHERE channel_id = ? AND state = ? AND lane = ? AND pos >= ? AND pos < ? AND " +
 		"(pos > ? OR id > ?) ORDER BY pos, id LIMIT ?"
 	keySQL = "SELECT " + contactColumns + " FROM contacts WHERE channel_id = ? AND ckey = ?"
 )
 
-// stateArguments are those of stateSQL, behind a cursor.
-func stateArguments(a cursor, limit int) []any {
-	return []any{a.Channel, a.State, a.Lane, a.Pos, a.Pos, a.ID, limit}
+// stateArguments are those of stateSQL, behind a cursor and between two positions.
+func stateArguments(a cursor, low, high int64, limit int) []any {
+	return []any{a.Channel, a.State, a.Lane, max(a.Pos, low), high, a.Pos, a.ID, limit}
 }
 
 func (p *page) byKey(ctx context.Context) (more bool, err error) {
@@ -325,7 +347,8 @@ func (p *page) pass(r *contactRow) {
 
 // take adds a row to the page if it matches.
 func (p *page) take(r *contactRow) {
-	if r.ID < p.low || r.ID >= p.high || p.f.Survey != "" && r.Survey != p.f.Survey || p.f.Outcome != "" && r.Outcome != string(p.f.Outcome) ||
+	if r.ID < p.low || r.ID >= p.high || finished(&p.f) && (r.FinishedAt < p.lowPos || r.FinishedAt >= p.highPos) ||
+		p.f.Survey != "" && r.Survey != p.f.Survey || p.f.Outcome != "" && r.Outcome != string(p.f.Outcome) ||
 		len(p.f.States) > 0 && !slices.Contains(p.f.States, weir.State(r.State)) {
 		return
 	}

@@ -42,6 +42,7 @@ func rights() map[string]string {
 		"DELETE /v1/contacts/{id}":             "contacts:write",
 		"GET /v1/contacts":                     "contacts:read",
 		"GET /v1/contacts/{id}":                "contacts:read",
+		"POST /v1/contacts:search":             "contacts:read",
 
 		"GET /v1/contacts/{id}/timeline": "contacts:read",
 		"GET /v1/dead-letters":           "contacts:read",

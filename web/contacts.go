@@ -117,15 +117,26 @@ func (s *service) listContacts(c *call) (reply, error) {
 	f := weir.ContactFilter{
 		States: statesOf(c.query.words("state")), Survey: c.query.text("survey"), Key: c.query.text("key"),
 		Limit: c.query.number("limit"), Cursor: c.query.text("cursor"), Outcome: weir.Outcome(c.query.text("outcome")),
+		Newest: c.query.text("order") == orderNewest,
 	}
 	f.Since, _ = c.instant("since")
 	f.Until, _ = c.instant("until")
+	f.FinishedSince, _ = c.instant("finished_since")
+	f.FinishedUntil, _ = c.instant("finished_until")
+	if (!f.FinishedSince.IsZero() || !f.FinishedUntil.IsZero()) && len(f.States) > 0 && !slices.Contains(f.States, weir.Done) {
+		c.wrong.add("/state", "enum", "must have done among them, or be absent, where finished_since or finished_until is given")
+	}
 	if err := c.refuse(); err != nil {
 		return reply{}, err
 	}
+	return s.contactsOf(c, f, c.query.text("channel"))
+}
+
+// contactsOf answers with a page of contacts, of a channel if it is named.
+func (s *service) contactsOf(c *call, f weir.ContactFilter, channel string) (reply, error) {
 	names := map[weir.ChannelID]string{}
-	if name := c.query.text("channel"); name != "" {
-		ch, err := s.channel(c, name)
+	if channel != "" {
+		ch, err := s.channel(c, channel)
 		if err != nil {
 			return reply{}, err
 		}

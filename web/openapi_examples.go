@@ -124,6 +124,7 @@ func contactExamples() []any {
 		ContactsBody{Contacts: []ContactBody{
 			{Key: "r17-1", To: "+525512345678", Survey: "flu", Labels: map[string]string{"region": "north"}, Messages: []string{"Hello Ana, may we ask you something?"}},
 		}},
+		SearchBody{To: "+52 55 1234 5678", Channel: "texts", Since: new(exampleTime(-1440))},
 		AcceptedList{Contacts: []AcceptedView{{ID: "1-2s", Key: "r17-1", State: "queued"}}},
 		CanceledView{ID: "1-2s", State: "done", Outcome: weir.Canceled},
 	}

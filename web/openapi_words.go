@@ -88,6 +88,7 @@ func schemaHelp() map[string]string {
 		"RespondentsBody": "Respondents that are to be added, all or none.",
 		"RowError":        "A row of a file that was not loaded.",
 		"ScheduleSpec":    "When a survey may contact people.",
+		"SearchBody":      "Which number's contacts are wanted.",
 		"SpanView":        "A window of a schedule.",
 		"SurveyLogList":   "A page of a survey's log.",
 		"SurveyLogView":   "Something that happened in a survey.",

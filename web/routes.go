@@ -104,8 +104,11 @@ func (s *service) contactRoutes() []*route {
 		},
 		{
 			method: "GET", path: "/v1/contacts", id: "list-contacts", tag: "contacts",
-			summary:     "List contacts",
-			description: "By channel and then in order of acceptance; with a state or an outcome, and neither since nor until, in the order in which contacts came into it. A page may be short, or empty, and yet not be the last: that one has no next_cursor.",
+			summary: "List contacts",
+			description: "With order=oldest, which is the default, by channel and then in order of acceptance; with a state or an outcome, and neither since nor until, in the order in which contacts came into it. " +
+				"With order=newest the reverse, over all channels: the latest accepted first or, with a state, those first that came into it last (several states one after the other; with a key by channel). " +
+				"With finished_since or finished_until in the order of the ends. " +
+				"A page may be short, or empty, and yet not be the last: that one has no next_cursor. Contacts that arrive meanwhile move none between pages.",
 			query: append([]parameter{
 				{name: "channel", kind: "string", description: "name of the channel"},
 				{name: "state", kind: "string", enum: stateWords(), description: "one or more states, joined by commas"},
@@ -114,11 +117,15 @@ func (s *service) contactRoutes() []*route {
 				{name: "key", kind: "string"},
 				{name: "since", kind: "string", format: "date-time", description: "an instant (RFC 3339), to the millisecond: those that were accepted then or later"},
 				{name: "until", kind: "string", format: "date-time", description: "an instant (RFC 3339), to the millisecond: those that were accepted before"},
+				{name: "finished_since", kind: "string", format: "date-time", description: "an instant (RFC 3339): those that finished then or later"},
+				{name: "finished_until", kind: "string", format: "date-time", description: "an instant (RFC 3339): those that finished before"},
+				{name: "order", kind: "string", enum: []string{"oldest", orderNewest}, single: true, description: "which come first; oldest is the default"},
 			}, paging(100, 1000)...),
 			handle:  s.listContacts,
 			answers: []answer{{http.StatusOK, "one page", typeOf[ContactList]()}},
 			codes:   []weir.Code{weir.CodeNotFound},
 		},
+		s.searchRoute(),
 		{
 			method: "GET", path: one, id: "get-contact", tag: "contacts",
 			summary: "A contact with its attempts", handle: s.getContact,

@@ -40,6 +40,7 @@ func Run(t *testing.T, b Backend) {
 		{"fencing", testFencing},
 		{"deleting channels", testDelete},
 		{"paging", testPaging},
+		{"newest first", testNewest},
 		{"purge", testPurge},
 		{"dead letters", testDeadLetters},
 		{"dead letters that are none any more", testDeadEnds},

@@ -80,9 +80,8 @@ func (d *Dashboard) question(v *visit, w http.ResponseWriter, status int, q *que
 // question, which can then be answered in another way.
 func (d *Dashboard) act(a *action) handler {
 	return func(v *visit, w http.ResponseWriter) error {
-		v.r.Body = http.MaxBytesReader(w, v.r.Body, mostForm)
-		if err := v.r.ParseForm(); err != nil {
-			return &problem{Status: http.StatusBadRequest, Code: weir.CodeInvalid, Detail: "the form cannot be read"}
+		if err := v.readForm(w); err != nil {
+			return err
 		}
 		out, err := a.do(v)
 		if err == nil {

@@ -16,31 +16,48 @@ func contactReaders() []weir.Scope { return []weir.Scope{weir.ScopeContactsRead}
 func contactWriters() []weir.Scope { return []weir.Scope{weir.ScopeContactsWrite} }
 
 func contactsPage() *page {
-	return &page{name: "contacts", path: "/contacts", nav: "Contacts", scopes: contactReaders(), load: loadContacts}
+	return &page{name: "contacts", path: "/contacts", nav: "Contacts", scopes: contactReaders(), load: loadContacts, live: []string{"list"}, posted: searchNumber}
 }
 
 // contactList is what the search shows.
 type contactList struct {
 	Text, Channel, State, Outcome, Survey string // what is asked for; empty: anything
+	Ended                                 bool   // the interval bounds when they finished
+	Interval                              interval
 	Channels, States                      []string
 	Outcomes                              []weir.Outcome
 	List                                  []web.ContactView
 	Pager                                 pager
+	Number, Cursor                        string // of a search by number: what was asked for, and where it goes on
 }
 
-// Filtered tells whether there may be others than those that are shown.
+// Filtered reports whether there may be others than those that are shown.
 func (l *contactList) Filtered() bool {
-	return l.Text != "" || l.Channel != "" || l.State != "" || l.Outcome != "" || l.Survey != "" || l.Pager.First != ""
+	return l.Text != "" || l.Channel != "" || l.State != "" || l.Outcome != "" || l.Survey != "" || l.Interval.Given() || l.Pager.First != "" || l.Number != ""
 }
 
-// mostChannelNames bounds what the search offers to choose from; others can be
-// reached from their own page.
-const mostChannelNames = 500
+// Bounds of a page of contacts.
+const (
+	// mostChannelNames bounds what the search offers to choose from; others can be
+	// reached from their own page.
+	mostChannelNames = 500
+	// maxEmptyPages bounds how many pages without a match are passed at once.
+	maxEmptyPages = 10
+)
 
 func loadContacts(v *visit) (*content, error) {
-	asked := v.r.URL.Query()
+	l, err := v.contactList(v.r.URL.Query())
+	if err != nil {
+		return nil, err
+	}
+	return &content{title: "Contacts", crumbs: []crumb{{Text: "Contacts"}}, data: l}, l.search(v, v.r.URL.Query().Get("cursor"))
+}
+
+// contactList reads what is asked for, from an address or from a form.
+func (v *visit) contactList(asked url.Values) (*contactList, error) {
 	l := &contactList{
 		Text: strings.TrimSpace(asked.Get("q")), Channel: asked.Get("channel"), Survey: strings.TrimSpace(asked.Get("survey")),
+		Ended:    asked.Get("time") == "finished",
 		States:   []string{"queued", "sending", "active", "unknown", "done"},
 		Outcomes: []weir.Outcome{weir.Completed, weir.Busy, weir.NoAnswer, weir.Failed, weir.Expired, weir.Canceled, weir.Lost, weir.DeadLetter},
 	}
@@ -50,7 +67,10 @@ func loadContacts(v *visit) (*content, error) {
 	if state := asked.Get("state"); slices.Contains(l.States, state) {
 		l.State = state
 	}
-	c := &content{title: "Contacts", crumbs: []crumb{{Text: "Contacts"}}, data: l}
+	var err error
+	if l.Interval, err = readInterval(asked); err != nil {
+		return nil, err
+	}
 	var channels web.ChannelList
 	if err := v.get("/v1/channels", url.Values{"limit": {strconv.Itoa(mostChannelNames)}}, &channels); err != nil {
 		return nil, err
@@ -61,10 +81,11 @@ func loadContacts(v *visit) (*content, error) {
 	if l.Channel != "" && !slices.Contains(l.Channels, l.Channel) {
 		l.Channels = append(l.Channels, l.Channel)
 	}
-	return c, l.search(v, asked.Get("cursor"))
+	return l, nil
 }
 
-// search finds a contact by its id, or contacts by their key and the rest.
+// search finds a contact by its id, or contacts by their key and the rest, the
+// newest first.
 func (l *contactList) search(v *visit, cursor string) error {
 	if _, err := weir.ParseRef(l.Text); err == nil {
 		var found web.ContactView
@@ -76,16 +97,66 @@ func (l *contactList) search(v *visit, cursor string) error {
 			return err
 		}
 	}
-	query := url.Values{"limit": {strconv.Itoa(rowsPerPage)}}
-	for name, value := range map[string]string{"key": l.Text, "channel": l.Channel, "state": l.State, "outcome": l.Outcome, "survey": l.Survey, "cursor": cursor} {
+	query := url.Values{"limit": {strconv.Itoa(rowsPerPage)}, "order": {"newest"}}
+	for name, value := range map[string]string{"key": l.Text, "channel": l.Channel, "state": l.State, "outcome": l.Outcome, "survey": l.Survey} {
 		if value != "" {
 			query.Set(name, value)
 		}
 	}
+	if l.Ended {
+		l.Interval.put(query, "finished_since", "finished_until")
+	} else {
+		l.Interval.put(query, "since", "until")
+	}
 	var page web.ContactList
-	err := v.get("/v1/contacts", query, &page)
+	for range maxEmptyPages {
+		if cursor != "" {
+			query.Set("cursor", cursor)
+		}
+		page = web.ContactList{}
+		if err := v.get("/v1/contacts", query, &page); err != nil {
+			return err
+		}
+		if cursor = page.NextCursor; cursor == "" || len(page.Contacts) > 0 {
+			break
+		}
+	}
 	l.List, l.Pager = page.Contacts, v.more(page.NextCursor)
-	return err
+	return nil
+}
+
+// searchNumber answers with the contacts of a phone number, which comes in a form
+// and stays out of addresses.
+func searchNumber(v *visit) (*content, error) {
+	asked := v.r.PostForm
+	l, err := v.contactList(asked)
+	if err != nil {
+		return nil, err
+	}
+	l.Number, l.Cursor = strings.TrimSpace(asked.Get("number")), asked.Get("cursor")
+	body := map[string]any{"to": l.Number, "limit": rowsPerPage}
+	query := url.Values{}
+	l.Interval.put(query, "since", "until")
+	if l.Channel != "" {
+		query.Set("channel", l.Channel)
+	}
+	for name := range query {
+		body[name] = query.Get(name)
+	}
+	for range maxEmptyPages {
+		if l.Cursor != "" {
+			body["cursor"] = l.Cursor
+		}
+		var page web.ContactList
+		if err := v.call(http.MethodPost, "/v1/contacts:search", body, &page); err != nil {
+			return nil, err
+		}
+		l.List, l.Cursor = append(l.List, page.Contacts...), page.NextCursor
+		if l.Cursor == "" || len(l.List) >= rowsPerPage {
+			break
+		}
+	}
+	return &content{title: "Contacts of a number", crumbs: []crumb{{Text: "Contacts", Link: "/contacts"}, {Text: "Number"}}, data: l}, nil
 }
 
 func contactPage() *page {

@@ -114,6 +114,9 @@ func (d *Dashboard) route() error {
 		if len(p.live) > 0 {
 			d.routes["GET /live"+exact(p.path)] = d.guard(p.scopes, d.stream(p))
 		}
+		if p.posted != nil {
+			d.routes["POST "+exact(p.path)] = d.guard(p.scopes, d.answerForm(p))
+		}
 		for i := range p.actions {
 			a := &p.actions[i]
 			d.routes["GET "+a.path] = d.guard(a.scopes, d.ask(a))

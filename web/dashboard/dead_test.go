@@ -144,7 +144,7 @@ func TestContactsAreFoundAndTakenBack(t *testing.T) {
 		b.get("/contacts?" + query).want(200).has(id)
 	}
 	for _, query := range []string{"q=other", "state=active", "outcome=failed", "survey=none"} {
-		b.get("/contacts?" + query).want(200).has("No contact is like that").hasNot(id)
+		b.get("/contacts?" + query).want(200).has("No contact matches").hasNot(id)
 	}
 	b.get("/contacts?channel=none").want(404)
 	p := b.get("/contacts/"+id).want(200).has("k-1", "hello", "Cancel", "<strong>accepted</strong>", "What is not recorded").hasNot(numberCanary)

@@ -27,6 +27,9 @@ type page struct {
 	live    []string
 	actions []action
 	files   map[string]handler // other answers to GET, by pattern: downloads
+	// posted loads the page from a form whose fields may not stand in an address;
+	// nil: there is none.
+	posted func(*visit) (*content, error)
 }
 
 // content is what a page shows.
@@ -104,6 +107,30 @@ func (d *Dashboard) page(p *page) handler {
 		}
 		return d.renderLive(v, w, p, c)
 	}
+}
+
+// answerForm serves a page that is asked for by a form. It has no live regions:
+// those are named by an address.
+func (d *Dashboard) answerForm(p *page) handler {
+	return func(v *visit, w http.ResponseWriter) error {
+		if err := v.readForm(w); err != nil {
+			return err
+		}
+		c, err := p.posted(v)
+		if err != nil {
+			return err
+		}
+		return d.render(v, w, http.StatusOK, p.name, c)
+	}
+}
+
+// readForm reads the form that was sent.
+func (v *visit) readForm(w http.ResponseWriter) error {
+	v.r.Body = http.MaxBytesReader(w, v.r.Body, mostForm)
+	if err := v.r.ParseForm(); err != nil {
+		return &problem{Status: http.StatusBadRequest, Code: weir.CodeInvalid, Detail: "the form cannot be read"}
+	}
+	return nil
 }
 
 // renderLive writes a page that may have live regions.

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -85,7 +86,7 @@ func TestContactsFromTheCommandLine(t *testing.T) {
 	if err := json.Unmarshal([]byte(r.out), &x); err != nil {
 		t.Fatalf("%v: %+v", err, r)
 	}
-	check(t, b.run("contact", "list", "--state", "queued"), cli.OK, `^CONTACT +CHANNEL +KEY +TO +STATE +OUTCOME +ATTEMPTS +ACCEPTED +REASON\n`+x.ID+` +sms +k1 +\+15550001 +queued +- +0 +\d{4}-.*-\n$`, "^$")
+	check(t, b.run("contact", "list", "--state", "queued"), cli.OK, `^CONTACT +CHANNEL +KEY +TO +STATE +OUTCOME +ATTEMPTS +ACCEPTED +FINISHED +REASON\n`+x.ID+` +sms +k1 +\+15550001 +queued +- +0 +\d{4}-.*-\n$`, "^$")
 	check(t, b.run("contact", "show", x.ID), cli.OK, `(?s)^`+x.ID+`: queued\n.*priority +high\n.*label +region=north\n.*message +one\\ntwo\n$`, "^$")
 	check(t, b.run("contact", "timeline", x.ID), cli.OK, `^`+x.ID+` on sms\n\d{4}-\d\d-\d\d \d\d:\d\d:\d\d +accepted\n`, "^$")
 	same(t, b.run("contact", "cancel", x.ID, "--yes"), cli.OK, x.ID+": canceled\n", "")
@@ -105,6 +106,38 @@ func TestContactsFromTheCommandLine(t *testing.T) {
 	} {
 		check(t, b.run(append([]string{"contact", "send", "sms"}, strings.Fields(args)...)...), cli.Misuse, "^$", want)
 	}
+}
+
+func TestContactsAreListedNewestFirst(t *testing.T) {
+	t.Parallel()
+	b := newBroker(t)
+	b.channel("one")
+	b.channel("two")
+	for i, channel := range []string{"two", "one", "two"} {
+		check(t, b.run("contact", "send", channel, "--to", fmt.Sprintf("+1555000%d", i%2), "--message", "x", "--key", fmt.Sprint("k", i)), cli.OK, "queued", "^$")
+	}
+	keys := func(args ...string) (list []string) {
+		t.Helper()
+		r := b.run(append([]string{"contact", "list", "-o", "jsonl"}, args...)...)
+		for line := range strings.Lines(r.out) {
+			var x struct{ Key string }
+			if err := json.Unmarshal([]byte(line), &x); err != nil {
+				t.Fatalf("%v: %+v", err, r)
+			}
+			list = append(list, x.Key)
+		}
+		return list
+	}
+	for args, want := range map[string][]string{
+		"": {"k2", "k1", "k0"}, "--limit 2": {"k2", "k1"}, "--channel two": {"k2", "k0"}, "--order oldest": {"k1", "k0", "k2"},
+		"--to 15550000": {"k2", "k0"}, "--to +15550001 --channel one": {"k1"}, "--to +15550001 --until 1h": nil, "--finished-since 1h": nil,
+	} {
+		if got := keys(strings.Fields(args)...); !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", args, got, want)
+		}
+	}
+	check(t, b.run("contact", "list", "--to", "+15550001", "--state", "done"), cli.Misuse, "^$", "not with --state")
+	check(t, b.run("contact", "list", "--to", "ann"), cli.Refused, "^$", "/to")
 }
 
 // people is a file with a number of rows, and some that cannot be sent.

@@ -1,11 +1,14 @@
 package cli
 
 import (
+	"bufio"
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -42,40 +45,97 @@ func (a *app) contact() *cobra.Command {
 
 func (a *app) contactList(r *remote) *cobra.Command {
 	var w watching
-	var p client.ListContactsParams
-	var states []string
+	q := contactQuery{most: 100}
+	p := &q.p
 	var outcomes []string
 	for _, o := range weir.Outcomes() {
 		outcomes = append(outcomes, string(o))
 	}
-	most := 100
-	c := a.speaking(r, "list", "List contacts", `Lists contacts by channel and in order of acceptance; with --state, in the order in
-which they came into it.`, `  weir contact list --channel sms --state queued,sending
+	c := a.speaking(r, "list", "List contacts", `Lists contacts, the latest accepted first; with --state or --outcome, those first that
+came into it last. --order oldest lists by channel and in order of acceptance.
+
+--to lists the contacts of a phone number, by channel and the latest first. It needs the
+scope pii:read, is recorded in the audit log and takes no state, outcome, survey, key or
+order. The server examines contact by contact: --channel and --since make it faster. With
+--to - the number is read from standard input, so that no history keeps it.`, `  weir contact list --channel sms --state queued,sending
   weir contact list --channel sms --key reminder-17 --output json
-  weir contact list --channel sms --outcome lost --since 24h
-  weir contact list --channel sms --state done --limit 0 --output jsonl > done.jsonl`,
+  weir contact list --channel sms --outcome lost --finished-since 24h
+  weir contact list --to - --since 72h
+  weir contact list --channel sms --state done --order oldest --limit 0 --output jsonl > done.jsonl`,
 		func(ctx context.Context, c *cobra.Command, to *client.Client, _ []string) error {
-			if most < 0 {
-				return misuse(c, "--limit must be 0 or more")
+			if err := a.readQuery(c, &q); err != nil {
+				return err
 			}
-			p.State = strings.Join(states, ",")
-			return a.follow(ctx, &r.printing, &w, func(out io.Writer) error { return a.listContacts(ctx, r, to, p, most, out) })
+			return a.follow(ctx, &r.printing, &w, func(out io.Writer) error { return a.listContacts(ctx, r, to, q, out) })
 		})
 	f := c.Flags()
 	f.StringVar(&p.Channel, "channel", "", "only those of this channel")
-	f.StringSliceVar(&states, "state", nil, "only those that are queued, sending, active, unknown or done; several with commas")
+	f.StringSliceVar(&q.states, "state", nil, "only those that are queued, sending, active, unknown or done; several with commas")
 	f.StringVar(&p.Outcome, "outcome", "", "only those that ended as "+strings.Join(outcomes[:len(outcomes)-1], ", ")+" or "+outcomes[len(outcomes)-1])
 	f.StringVar(&p.Survey, "survey", "", "only those of this survey")
 	f.StringVar(&p.Key, "key", "", "only those with this key")
+	f.StringVar(&q.number, "to", "", "only those to this phone number; -: read it from standard input")
+	f.StringVar(&p.Order, "order", "newest", "which come first: newest or oldest")
 	a.moment(c, &p.Since, "since", "only those that were accepted then or later")
 	a.moment(c, &p.Until, "until", "only those that were accepted before")
-	f.IntVar(&most, "limit", most, "most contacts that are listed; 0: all")
+	a.moment(c, &p.FinishedSince, "finished-since", "only those that finished then or later")
+	a.moment(c, &p.FinishedUntil, "finished-until", "only those that finished before")
+	f.IntVar(&q.most, "limit", q.most, "most contacts that are listed; 0: all")
 	a.flagNames(c, r, "channel", channelNames)
 	a.flagNames(c, r, "survey", surveyNames)
-	_ = c.RegisterFlagCompletionFunc("state", cobra.FixedCompletions([]string{"queued", "sending", "active", "unknown", "done"}, cobra.ShellCompDirectiveNoFileComp))
-	_ = c.RegisterFlagCompletionFunc("outcome", cobra.FixedCompletions(outcomes, cobra.ShellCompDirectiveNoFileComp))
+	for flag, words := range map[string][]string{
+		"state": {"queued", "sending", "active", "unknown", "done"}, "outcome": outcomes, "order": {"newest", "oldest"},
+	} {
+		_ = c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
+	}
 	w.flag(c)
 	return c
+}
+
+// contactQuery is which contacts are listed.
+type contactQuery struct {
+	p      client.ListContactsParams
+	states []string
+	number string
+	most   int
+}
+
+// readQuery checks the flags of a list, and reads the number that is to be read.
+func (a *app) readQuery(c *cobra.Command, q *contactQuery) error {
+	if q.most < 0 {
+		return misuse(c, "--limit must be 0 or more")
+	}
+	q.p.State = strings.Join(q.states, ",")
+	if q.number == "" {
+		return nil
+	}
+	for _, other := range []string{"state", "outcome", "survey", "key", "order", "finished-since", "finished-until"} {
+		if c.Flags().Changed(other) {
+			return misuse(c, "--to goes with --channel, --since, --until and --limit, not with --"+other)
+		}
+	}
+	if q.number == "-" {
+		line, err := bufio.NewReader(a.Stdin).ReadString('\n')
+		if err != nil && !errors.Is(err, io.EOF) {
+			return err
+		}
+		q.number = strings.TrimSpace(line)
+	}
+	return nil
+}
+
+// contacts asks for what the query is about.
+func (q *contactQuery) contacts(ctx context.Context, to *client.Client) iter.Seq2[client.ContactView, error] {
+	limit := 0
+	if q.most > 0 {
+		limit = min(q.most, 1000)
+	}
+	if q.number != "" {
+		return to.ContactsOf(ctx, client.SearchBody{To: q.number, Channel: q.p.Channel, Since: q.p.Since, Until: q.p.Until, Limit: limit})
+	}
+	p := q.p
+	p.Limit = limit
+	return to.Contacts(ctx, p)
 }
 
 // moment adds a flag for a moment, given as such or by how long ago it was.
@@ -86,16 +146,13 @@ func (a *app) moment(c *cobra.Command, into *time.Time, name, about string) {
 	})
 }
 
-func (a *app) listContacts(ctx context.Context, r *remote, to *client.Client, p client.ListContactsParams, most int, out io.Writer) error {
-	if most > 0 {
-		p.Limit = min(most, 1000)
-	}
-	l := a.list(&r.printing, out, left("CONTACT"), left("CHANNEL", 8), left("KEY", 10), left("TO"), left("STATE"), left("OUTCOME"), right("ATTEMPTS"), left("ACCEPTED"), left("REASON", 10))
-	for x, err := range to.Contacts(ctx, p) {
+func (a *app) listContacts(ctx context.Context, r *remote, to *client.Client, q contactQuery, out io.Writer) error {
+	l := a.list(&r.printing, out, left("CONTACT"), left("CHANNEL", 8), left("KEY", 10), left("TO"), left("STATE"), left("OUTCOME"), right("ATTEMPTS"), left("ACCEPTED"), left("FINISHED"), left("REASON", 10))
+	for x, err := range q.contacts(ctx, to) {
 		if err != nil {
 			return err
 		}
-		if most > 0 && l.count == most {
+		if q.most > 0 && l.count == q.most {
 			if !r.json() {
 				_, _ = fmt.Fprintln(a.Stderr, "there are more; --limit says how many are listed, 0 lists all")
 			}
@@ -105,7 +162,7 @@ func (a *app) listContacts(ctx context.Context, r *remote, to *client.Client, p 
 		for _, t := range x.Attempts {
 			attempts = max(attempts, t.Number)
 		}
-		err = l.add(x, cells(x.ID, x.Channel, x.Key, x.To, stateCell(x.State), stateCell(x.Outcome), attempts, a.minute(x.QueuedAt), x.Reason)...)
+		err = l.add(x, cells(x.ID, x.Channel, x.Key, x.To, stateCell(x.State), stateCell(x.Outcome), attempts, a.minute(x.QueuedAt), a.minute(x.FinishedAt), x.Reason)...)
 		if err != nil {
 			return err
 		}

@@ -117,7 +117,7 @@ async function contacts({ report, page, weir, known, go }) {
     assert.equal(await rows.count(), 12);
     await page.fill("#q", "there-is-none");
     await page.press("#q", "Enter");
-    await shows(page, "main", "No contact is like that");
+    await shows(page, "main", "No contact matches");
   });
   await report.check("contacts: a long list has pages", page, async () => {
     await go("/contacts?channel=texts");

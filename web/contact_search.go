@@ -1,0 +1,56 @@
+package web
+
+import (
+	"net/http"
+	"strings"
+	"time"
+
+	"weir"
+)
+
+// orderNewest is the order of a list that begins with the latest.
+const orderNewest = "newest"
+
+// SearchBody is what a search for an address takes.
+type SearchBody struct {
+	To      string     `json:"to" minLength:"3" maxLength:"40" pattern:"^[+0-9 ().\\-/]+$" patternDescription:"a phone number, of digits and the signs that people write between them" doc:"the number, with or without the plus; spaces, dots, dashes, slashes and brackets in it do not count" example:"+1 555 0001"`
+	Channel string     `json:"channel,omitempty" maxLength:"63" doc:"name of the channel; absent: all, one after the other"`
+	Since   *time.Time `json:"since,omitempty" doc:"those that were accepted then or later"`
+	Until   *time.Time `json:"until,omitempty" doc:"those that were accepted before"`
+	Limit   int        `json:"limit,omitempty" minimum:"1" maximum:"1000" default:"100" doc:"most entries of a page"`
+	Cursor  string     `json:"cursor,omitempty" maxLength:"512" doc:"next_cursor of the page before"`
+}
+
+func (s *service) searchRoute() *route {
+	return &route{
+		method: "POST", path: "/v1/contacts:search", id: "search-contacts", tag: "contacts",
+		summary: "Find the contacts of a phone number",
+		description: "The number is in the body so that no address, log or history keeps it. Needs the scope " + string(weir.ScopePIIRead) + " besides, and is in the audit log, without the number. " +
+			"By channel, the latest accepted first. No index has numbers: a request examines up to 100,000 contacts, so that a page may be empty and yet not be the last. " +
+			"A channel and an interval make a search short.",
+		body: typeOf[SearchBody](), bodyTypes: []string{jsonType}, bodyLimit: mostBody, handle: s.searchContacts, repeatable: true,
+		answers: []answer{{http.StatusOK, "one page", typeOf[ContactList]()}},
+		codes:   []weir.Code{weir.CodeNotFound},
+	}
+}
+
+func (s *service) searchContacts(c *call) (reply, error) {
+	if !c.pii() { // or numbers could be found out one by one
+		return reply{}, errForbidden(weir.ScopePIIRead)
+	}
+	number, _ := c.body["to"].(string)
+	number = digitsOf(number)
+	if len(number) < 3 || len(number) > 15 {
+		c.wrong.add("/to", "format", "must have 3 to 15 digits")
+	}
+	if err := c.refuse(); err != nil {
+		return reply{}, err
+	}
+	f := weir.ContactFilter{To: []string{number, "+" + number}, Since: instantOf(c.body["since"]), Until: instantOf(c.body["until"]), Limit: 100}
+	if n, ok := c.body["limit"].(float64); ok {
+		f.Limit = int(n)
+	}
+	f.Cursor, _ = c.body["cursor"].(string)
+	channel, _ := c.body["channel"].(string)
+	return s.contactsOf(c, f, strings.TrimSpace(channel))
+}

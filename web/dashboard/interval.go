@@ -1,0 +1,53 @@
+package dashboard
+
+import (
+	"net/http"
+	"net/url"
+	"time"
+
+	"weir"
+)
+
+// interval is the time that a list is about, as its form has it.
+type interval struct {
+	From, Until  string // of inputs of type datetime-local; empty: open
+	since, until time.Time
+}
+
+// Given reports whether the list is bounded.
+func (i interval) Given() bool { return i.From != "" || i.Until != "" }
+
+// readInterval reads the inputs from and until, which are in UTC.
+func readInterval(asked url.Values) (i interval, err error) {
+	i.From, i.Until = asked.Get("from"), asked.Get("until")
+	if i.since, err = readMoment("from", i.From); err == nil {
+		i.until, err = readMoment("until", i.Until)
+	}
+	return i, err
+}
+
+// readMoment reads what browsers send of such an input, and what people write who
+// have none.
+func readMoment(name, text string) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	for _, form := range []string{"2006-01-02T15:04", "2006-01-02T15:04:05", time.DateOnly, "2006-01-02 15:04", time.RFC3339} {
+		if t, err := time.Parse(form, text); err == nil {
+			return t.UTC(), nil
+		}
+	}
+	return time.Time{}, &problem{
+		Status: http.StatusUnprocessableEntity, Code: weir.CodeInvalid, Detail: "an interval has a moment that cannot be read",
+		Errors: []weir.FieldError{{Pointer: "/" + name, Code: "format", Detail: "must be a date and a time in UTC, such as 2026-05-04T09:00"}},
+	}
+}
+
+// put adds the bounds to a query of the API.
+func (i interval) put(query url.Values, since, until string) {
+	for name, t := range map[string]time.Time{since: i.since, until: i.until} {
+		if !t.IsZero() {
+			query.Set(name, t.Format(time.RFC3339))
+		}
+	}
+}
