@@ -85,9 +85,9 @@ type ContactFilter struct {
 	Newest bool
 	// To are the ways to write one address. No index has it: a call examines a
 	// bounded number of contacts, channel by channel and from the newest on.
-	To []string
-	Limit        int
-	Cursor       string
+	To     []string
+	Limit  int
+	Cursor string
 }
 
 // QueueReader reads what a channel's broker needs. Each call reads a number of

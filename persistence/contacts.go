@@ -131,7 +131,9 @@ func byState(f *weir.ContactFilter) bool {
 }
 
 // finished reports whether a filter bounds when contacts finished.
-func finished(f *weir.ContactFilter) bool { return !f.FinishedSince.IsZero() || !f.FinishedUntil.IsZero() }
+func finished(f *weir.ContactFilter) bool {
+	return !f.FinishedSince.IsZero() || !f.FinishedUntil.IsZero()
+}
 
 func notOfThisList() error {
 	return &weir.Error{
