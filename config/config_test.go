@@ -180,7 +180,7 @@ func TestSecretsFromFiles(t *testing.T) {
 
 func TestAccessKeys(t *testing.T) {
 	t.Parallel()
-	c, warnings, err := config.Load([]string{"JOB_ROUTER_ACCESS_KEYS=c2VjcmV0LXNlY3JldA==, c2VjcmV0LXNlY3JldC1zZWNyZXQ="})
+	c, warnings, err := config.Load([]string{"PUBLIC_URL=https://weir.example", "JOB_ROUTER_ACCESS_KEYS=c2VjcmV0LXNlY3JldA==, c2VjcmV0LXNlY3JldC1zZWNyZXQ="})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -385,5 +385,22 @@ func TestEvents(t *testing.T) {
 	_, _, err := config.Load([]string{"JOB_ROUTER_EVENT_SUBSCRIPTIONS=https://a.example/?code=hunter2,x"})
 	if err == nil || strings.Contains(err.Error(), "hunter2") {
 		t.Errorf("%v", err)
+	}
+}
+
+func TestRouterBehindAProxyIsWarnedAbout(t *testing.T) {
+	t.Parallel()
+	const key = "JOB_ROUTER_ACCESS_KEYS=c2VjcmV0LXNlY3JldC1zZWNyZXQ="
+	for _, c := range []struct {
+		environ []string
+		want    bool
+	}{
+		{[]string{key}, true}, {[]string{key, "PUBLIC_URL=http://localhost:8080"}, true},
+		{[]string{key, "PUBLIC_URL=https://weir.example"}, false}, {[]string{key, "WEIR_API_TOKENS=a-token-that-is-long"}, false}, {nil, false},
+	} {
+		_, warnings, err := config.Load(c.environ)
+		if got := strings.Contains(strings.Join(warnings, ""), "behind a proxy"); err != nil || got != c.want {
+			t.Errorf("%v: %q, %v; want a warning: %v", c.environ, warnings, err, c.want)
+		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 	"strings"
 )
@@ -32,6 +33,10 @@ func (c *Config) warnings() []string {
 	if c.Reachable() && c.PublicURL == "" {
 		out = append(out, "PUBLIC_URL is not set: providers are told to call back at "+
 			cmp.Or(c.DerivePublicURL(c.ListenAddr), "the port that the system chooses")+", which those on other machines may not reach")
+	}
+	if u, _ := url.Parse(c.PublicURL); len(c.RouterKeys) > 0 && len(c.APITokens) == 0 && (u == nil || u.Hostname() == "" || loopback(u.Hostname())) {
+		out = append(out, "JOB_ROUTER_ACCESS_KEYS is set, but neither WEIR_API_TOKENS nor a PUBLIC_URL with the host that clients use: behind a proxy, "+
+			"while there is no token, requests under another host than localhost get 403, except signed ones below /routing/")
 	}
 	settle := min(c.SettleAfter.Duration(), c.GCIdle.Duration())
 	if timeout := c.SendTimeout.Duration(); settle > 0 && settle < timeout {

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"path"
 	"strings"
 
 	"weir"
@@ -12,14 +13,17 @@ import (
 // Nearby refuses, while no token is needed, requests whose host is neither this
 // machine, by a name that can be nobody else's, nor that of the public address.
 // Else any site could let its own name point here, and its pages could do what
-// everybody on this machine may.
-func Nearby(gate *Gate, publicURL string, h http.Handler) http.Handler {
+// everybody on this machine may. Requests below signed, a path whose handler
+// admits only requests with a valid signature over Host, pass under any host: no
+// page can make such a signature. An empty signed exempts nothing.
+func Nearby(gate *Gate, publicURL, signed string, h http.Handler) http.Handler {
 	public := ""
 	if u, err := url.Parse(publicURL); err == nil {
 		public = u.Hostname()
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if gate.Open() && !near(r.Host, public) {
+		exempt := signed != "" && strings.HasPrefix(path.Clean(r.URL.Path), signed)
+		if gate.Open() && !exempt && !near(r.Host, public) {
 			writeProblem(w, weir.Errorf(weir.CodeForbidden,
 				"while there is no token Weir answers under localhost and under the host of PUBLIC_URL only: else any site could let its own name point here"))
 			return

@@ -13,8 +13,8 @@ import (
 func TestOnlyOurOwnNamesWhileNoTokenIsNeeded(t *testing.T) {
 	t.Parallel()
 	h := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
-	open := web.Nearby(web.NewGate(web.GateOptions{}), "https://weir.example:8443/x", h)
-	closed := web.Nearby(web.NewGate(web.GateOptions{Configured: []string{"t"}}), "", h)
+	open := web.Nearby(web.NewGate(web.GateOptions{}), "https://weir.example:8443/x", "/routing/", h)
+	closed := web.Nearby(web.NewGate(web.GateOptions{Configured: []string{"t"}}), "", "", h)
 	for host, want := range map[string]int{
 		"localhost": 204, "localhost:8080": 204, "127.0.0.1:8080": 204, "[::1]:8080": 204, "127.1.2.3": 204, "": 204, "WEIR.example": 204, "weir.example:1": 204,
 		"evil.example": 403, "evil.example:8080": 403, "localhost.evil.example": 403, "127.0.0.1.evil.example": 403, "10.0.0.1:8080": 403, "0.0.0.0": 403,
@@ -30,6 +30,24 @@ func TestOnlyOurOwnNamesWhileNoTokenIsNeeded(t *testing.T) {
 			if w.Code != want || want == 403 && !strings.Contains(w.Body.String(), `"code":"forbidden"`) {
 				t.Errorf("%q: %d %s, want %d", host, w.Code, w.Body, want)
 			}
+		}
+	}
+}
+
+// The handler of what is signed checks the signature, under whatever host.
+func TestSignedPathsTakeAnyHost(t *testing.T) {
+	t.Parallel()
+	h := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
+	open := web.Nearby(web.NewGate(web.GateOptions{}), "", "/routing/", h)
+	for path, want := range map[string]int{
+		"/routing/queues": 204, "/routing/jobs/a%2Fb": 204, "/routing/": 403, "/routing/../v1/channels": 403, "/routing/%2e%2e/v1": 403, "/routings": 403,
+		"//routing/queues": 204, "/v1/channels": 403, "/": 403,
+	} {
+		req := httptest.NewRequestWithContext(t.Context(), "GET", "http://weir.example"+path, nil)
+		w := httptest.NewRecorder()
+		open.ServeHTTP(w, req)
+		if w.Code != want {
+			t.Errorf("%s: %d, want %d", path, w.Code, want)
 		}
 	}
 }

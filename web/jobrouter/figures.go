@@ -38,7 +38,7 @@ func (s *service) figures(c *call) (answer, error) {
 		ids := st.IDs(routing.ResourceQueue, after, size+1)
 		if len(ids) > size {
 			ids = ids[:size]
-			out.NextLink = next(c, ids[size-1])
+			out.NextLink = s.next(c, ids[size-1])
 		}
 		for _, id := range ids {
 			q, _ := st.Queue(id)

@@ -23,9 +23,12 @@ type Options struct {
 	// Bearer lets requests in that carry a bearer token instead of a signature.
 	// nil: none are let in.
 	Bearer func(*http.Request) error
-	Logger *slog.Logger
-	Now    func() time.Time // nil: time.Now
-	Limits Limits
+	// PublicURL is the address under which clients reach the server; it may be
+	// empty. Links take its scheme if they have its host.
+	PublicURL string
+	Logger    *slog.Logger
+	Now       func() time.Time // nil: time.Now
+	Limits    Limits
 }
 
 // Limits are what the API leaves open. The zero Limits are the usual ones.

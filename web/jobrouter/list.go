@@ -96,9 +96,9 @@ func (p *parameters) err() error {
 	return &weir.Error{Code: weir.CodeInvalid, Message: manyMistakes, Fields: p.mistakes}
 }
 
-// next is the link to the page after a token. It has no host, as this server
-// may be known by another: clients append it to their endpoint.
-func next(c *call, after string) string {
+// next is the absolute link to the page after a token, under the host that the
+// client used.
+func (s *service) next(c *call, after string) string {
 	q := url.Values{}
 	for name, v := range c.query {
 		if name != skipToken && name != "api-version" {
@@ -106,7 +106,23 @@ func next(c *call, after string) string {
 		}
 	}
 	q.Set(skipToken, base64.RawURLEncoding.EncodeToString([]byte(after)))
-	return c.r.URL.EscapedPath() + "?" + strings.ReplaceAll(q.Encode(), "+", "%20") + "&api-version=" + string(c.version)
+	return s.origin(c.r) + c.r.URL.EscapedPath() + "?" + strings.ReplaceAll(q.Encode(), "+", "%20") + "&api-version=" + string(c.version)
+}
+
+// origin is scheme and host of this server as the client knows them. Behind a
+// proxy that ends TLS the scheme is in X-Forwarded-Proto, or else that of
+// PublicURL if its host is the client's.
+func (s *service) origin(r *http.Request) string {
+	scheme := "http"
+	public, err := url.Parse(s.PublicURL)
+	switch forwarded := r.Header.Get("X-Forwarded-Proto"); {
+	case r.TLS != nil || forwarded == "https":
+		scheme = "https"
+	case forwarded == "http":
+	case err == nil && public.Scheme != "" && strings.EqualFold(public.Hostname(), (&url.URL{Host: r.Host}).Hostname()):
+		scheme = public.Scheme
+	}
+	return scheme + "://" + r.Host
 }
 
 // list lists resources by id.
@@ -126,7 +142,7 @@ func (s *service) listBy(c *call, res resource, p *parameters, keep func(*routin
 		ids := st.IDs(res.kind, after, mostExamined+1)
 		for i, id := range ids {
 			if len(page.Value) == size || i == mostExamined {
-				page.NextLink = next(c, ids[i-1])
+				page.NextLink = s.next(c, ids[i-1])
 				return
 			}
 			if keep(st, id) {
@@ -174,7 +190,7 @@ func (s *service) listJobs(c *call) (answer, error) {
 			page.Value = append(page.Value, viewJob(&jobs[i]))
 		}
 		if more != 0 {
-			page.NextLink = next(c, strconv.FormatUint(more, 36))
+			page.NextLink = s.next(c, strconv.FormatUint(more, 36))
 		}
 	})
 	return answer{status: http.StatusOK, body: page}, err

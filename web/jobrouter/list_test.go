@@ -7,7 +7,11 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"weir/web/jobrouter"
 )
+
+const origin = "http://router.example:8080"
 
 // walk follows the links of a list and gives the ids by page.
 func (r *rig) walk(target string) (pages [][]string) {
@@ -24,9 +28,10 @@ func (r *rig) walk(target string) (pages [][]string) {
 			return pages
 		}
 		target, ok = next.(string)
-		if !ok || !strings.HasPrefix(target, "/routing/") || strings.Contains(target, "+") || !strings.HasSuffix(target, "&api-version="+r.version) {
+		if !ok || !strings.HasPrefix(target, origin+"/routing/") || strings.Contains(target, "+") || !strings.HasSuffix(target, "&api-version="+r.version) {
 			r.t.Fatalf("nextLink %v", next)
 		}
+		target = strings.TrimPrefix(target, origin)
 	}
 }
 
@@ -162,5 +167,26 @@ func TestBadParameters(t *testing.T) {
 	req.RequestURI, req.URL.RawQuery = "/routing/queues", ""
 	if diff := cmp.Diff([]string{"Required api-version"}, r.send(r.sign(req, "")).failed(400, "BadRequest").details()); diff != "" {
 		t.Errorf("without api-version (-want +got):\n%s", diff)
+	}
+}
+
+// The link to the next page is absolute, with the scheme that the client used.
+func TestOriginOfLinks(t *testing.T) {
+	t.Parallel()
+	r := rigWith(t, jobrouter.Options{PublicURL: "https://weir.example"})
+	for i := range 2 {
+		r.put(fmt.Sprintf("/routing/queues/q%d", i), `{}`)
+	}
+	for _, c := range []struct{ host, forwarded, want string }{
+		{"127.0.0.1:8080", "", "http://127.0.0.1:8080"}, {"weir.example", "", "https://weir.example"}, {"WEIR.example:443", "", "https://WEIR.example:443"},
+		{"weir.example", "http", "http://weir.example"}, {"other.example", "https", "https://other.example"}, {"other.example", "javascript", "http://other.example"},
+	} {
+		req := r.request("GET", "/routing/queues?maxpagesize=1", "")
+		req.Host = c.host
+		req.Header.Set("X-Forwarded-Proto", c.forwarded)
+		a := r.send(r.sign(req, ""))
+		if link, _ := a.body["nextLink"].(string); !strings.HasPrefix(link, c.want+"/routing/queues?") {
+			t.Errorf("%+v: %d %v", c, a.status, a.body["nextLink"])
+		}
 	}
 }

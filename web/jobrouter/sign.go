@@ -101,17 +101,38 @@ func (s signatures) check(r *http.Request, now time.Time) (hash digest, err erro
 // signed compares with what every key gives for every form of the target, so
 // that the time it takes says nothing.
 func (s signatures) signed(r *http.Request, signature digest, date, hash string) bool {
+	if s.signedUnder(r.Host, r, signature, date, hash) {
+		return true
+	}
+	for _, host := range otherHosts(r.Host) {
+		if s.signedUnder(host, r, signature, date, hash) {
+			return true
+		}
+	}
+	return false
+}
+
+func (s signatures) signedUnder(host string, r *http.Request, signature digest, date, hash string) bool {
 	found := 0
 	sent, anew := targets(r)
 	for _, key := range s.keys {
 		x := key.Get().(*signer) //nolint:forcetypeassert // the pool has nothing else
-		found |= x.signs(signature, r.Method, sent, date, r.Host, hash)
+		found |= x.signs(signature, r.Method, sent, date, host, hash)
 		if anew != sent {
-			found |= x.signs(signature, r.Method, anew, date, r.Host, hash)
+			found |= x.signs(signature, r.Method, anew, date, host, hash)
 		}
 		key.Put(x)
 	}
 	return found == 1
+}
+
+// otherHosts are further forms of Host that clients sign: the Java client leaves
+// out every port, and some clients and proxies add or remove the default one.
+func otherHosts(sent string) []string {
+	if i := strings.LastIndexByte(sent, ':'); i > strings.LastIndexByte(sent, ']') {
+		return []string{sent[:i]}
+	}
+	return []string{sent + ":443", sent + ":80"}
 }
 
 // signs gives 1 if a signature is that of a request.

@@ -71,7 +71,8 @@ func TestFlawsOfSignatures(t *testing.T) {
 		"unreadable hash":         {func(q *http.Request) { q.Header.Set(hash, "***") }, "InvalidContentHash"},
 		"hash of other size":      {func(q *http.Request) { q.Header.Set(hash, "YWJj") }, "InvalidContentHash"},
 		"hash of nothing":         {func(q *http.Request) { q.Header.Set(hash, "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=") }, "SignatureMismatch"},
-		"another host":            {func(q *http.Request) { q.Host = "router.example" }, "SignatureMismatch"},
+		"another host":            {func(q *http.Request) { q.Host = "other.example:8080" }, "SignatureMismatch"},
+		"another port":            {func(q *http.Request) { q.Host = "router.example:8081" }, "SignatureMismatch"},
 		"another method":          {func(q *http.Request) { q.Method = http.MethodDelete }, "SignatureMismatch"},
 		"another path":            {func(q *http.Request) { q.RequestURI = strings.Replace(q.RequestURI, "/queues/q", "/queues/r", 1) }, "SignatureMismatch"},
 		"another query":           {func(q *http.Request) { q.RequestURI += "&x=y" }, "SignatureMismatch"},
@@ -197,5 +198,23 @@ func TestNewNeedsWhatItUses(t *testing.T) {
 	r := newRig(t)
 	if _, err := jobrouter.New(jobrouter.Options{Engine: r.engine, Logger: discard(), Keys: [][]byte{{}}}); err == nil {
 		t.Error("an empty key, no error")
+	}
+}
+
+// Clients, proxies and transports differ in whether Host has the port.
+func TestHostsWithAndWithoutThePort(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	for _, c := range []struct{ signed, sent string }{
+		{"weir.example", "weir.example:8443"}, {"weir.example", "weir.example:443"}, {"weir.example:443", "weir.example"}, {"weir.example:80", "weir.example"},
+		{"[::1]", "[::1]:8080"}, {"[::1]:443", "[::1]"}, {"weir.example:8443", "weir.example:8443"},
+	} {
+		req := r.request("GET", "/routing/queues", "")
+		req.Host = c.signed
+		r.sign(req, "")
+		req.Host = c.sent
+		if a := r.send(req); a.status != http.StatusOK {
+			t.Errorf("%+v: %d %s", c, a.status, a.text)
+		}
 	}
 }

@@ -8,6 +8,9 @@ import (
 	"weir/web/dashboard"
 )
 
+// routingPath begins the paths of the job router's API.
+const routingPath = "/routing/"
+
 // withDashboard makes the handler of every route, with the dashboard's among
 // them. The dashboard is a client of that same handler.
 func withDashboard(o Options, api web.Options) (http.Handler, error) {
@@ -22,6 +25,10 @@ func withDashboard(o Options, api web.Options) (http.Handler, error) {
 	api.Mounted = maps.Clone(api.Mounted)
 	maps.Copy(api.Mounted, pages.Routes())
 	whole, err = web.New(api)
-	outer := web.Nearby(api.Gate, o.Config.PublicURL, web.Under(o.Config.PathPrefix, whole))
+	signed := ""
+	if len(o.Config.RouterKeys) > 0 {
+		signed = routingPath
+	}
+	outer := web.Under(o.Config.PathPrefix, web.Nearby(api.Gate, o.Config.PublicURL, signed, whole))
 	return proxies(o.Config).Clients(outer), err
 }

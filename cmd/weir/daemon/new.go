@@ -125,7 +125,7 @@ func (p *parts) bearer(r *http.Request) error {
 func (p *parts) handler(o Options, draining func() bool, refusals *web.RefusalLog) (http.Handler, error) {
 	c := o.Config
 	routing, err := jobrouter.New(jobrouter.Options{
-		Engine: p.router, Keys: c.RouterKeys, Open: p.gate.Open, Bearer: p.bearer, Logger: o.Logger,
+		Engine: p.router, Keys: c.RouterKeys, Open: p.gate.Open, Bearer: p.bearer, PublicURL: c.PublicURL, Logger: o.Logger,
 	})
 	if err != nil {
 		return nil, err
@@ -135,7 +135,7 @@ func (p *parts) handler(o Options, draining func() bool, refusals *web.RefusalLo
 		DefaultCapacity: c.DefaultChannelCapacity, Logger: o.Logger, Metrics: web.NewMetrics(o.Registry),
 		Gatherer: o.Registry, Version: o.Version, Draining: draining, Refusals: refusals,
 		Surveys: p.surveys, SurveyStore: p.store, Events: p.store, Minutes: p.store, Dead: p.store, Prefix: c.PathPrefix, HSTS: strings.HasPrefix(c.PublicURL, "https://"),
-		Mounted: map[string]http.Handler{"/routing/": routing, "GET /routing/openapi.json": jobrouter.Described(c.PathPrefix)},
+		Mounted: map[string]http.Handler{routingPath: routing, "GET /routing/openapi.json": jobrouter.Described(c.PathPrefix)},
 	})
 }
 
