@@ -98,7 +98,7 @@ func two(a int, unit string, b int, smaller string) string {
 	return fmt.Sprintf("%d %s %d %s", a, unit, b, smaller)
 }
 
-// number writes a number of any kind with narrow spaces between thousands.
+// number writes a number of any kind with commas between thousands, as the command line does.
 func number(v any) string {
 	x := reflect.ValueOf(v)
 	switch {
@@ -120,12 +120,12 @@ func grouped(n int64) string {
 	digits := strconv.FormatInt(n, 10)
 	sign := ""
 	if strings.HasPrefix(digits, "-") {
-		sign, digits = "−", digits[1:]
+		sign, digits = "-", digits[1:]
 	}
 	var b strings.Builder
 	for i, c := range digits {
 		if i > 0 && (len(digits)-i)%3 == 0 {
-			b.WriteString("\u202f")
+			b.WriteByte(',')
 		}
 		b.WriteRune(c)
 	}

@@ -134,7 +134,9 @@ func TestTheme(t *testing.T) {
 	b := r.login("admin")
 	b.get("/").has("<html lang=\"en\">", `value="dark"`)
 	b.post("/theme", url.Values{"theme": {"dark"}, "back": {"/"}}).want(303)
-	b.get("/").has(`data-theme="dark"`)
+	b.get("/").has(`data-theme="dark"`, ">Switch to light<").hasNot("Switch to dark")
+	b.post("/theme", url.Values{"theme": {"light"}, "back": {"/"}}).want(303)
+	b.get("/").has(`data-theme="light"`, ">Switch to dark<").hasNot("Switch to light")
 	b.post("/theme", url.Values{"theme": {"system"}}).want(303)
 	b.get("/").has("<html lang=\"en\">")
 	b.cookies["weir_theme"] = "<script>"

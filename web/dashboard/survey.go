@@ -41,6 +41,7 @@ type surveyData struct {
 	Dispositions []row
 	Attempts     []attemptRows
 	Buckets      []bucketRow
+	OverQuota    bool // a bucket has more than its quota
 	Arms         []armRow
 	Calendar     *calendar // nil: the schedule does not hold any more
 	Log          []web.SurveyLogView
@@ -126,6 +127,7 @@ func (d *surveyData) count(v *visit, s *web.StatsView) {
 			class = "c3"
 		}
 		where := whereText(q.Where)
+		d.OverQuota = d.OverQuota || q.Counted > q.Quota
 		d.Buckets = append(d.Buckets, bucketRow{where, q, bar{
 			Title: where, Whole: float64(q.Quota), Segments: []segment{{"counted", class, float64(q.Counted)}},
 		}, full})

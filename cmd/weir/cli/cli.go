@@ -34,17 +34,19 @@ type Options struct {
 // app is what all commands share.
 type app struct {
 	Options
+	zoned bool // times were shown without their zone
 }
 
 // Run runs the command that args name and gives the exit code of the process.
 func Run(ctx context.Context, args []string, o Options) int {
-	a := &app{o}
+	a := &app{Options: o}
 	if a.Version == "" {
 		a.Version = recorded()
 	}
 	root := a.root()
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
+	a.sayZone()
 	if err == nil {
 		return OK
 	}

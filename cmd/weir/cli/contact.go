@@ -251,7 +251,7 @@ func (a *app) second(t time.Time) string {
 	if t.IsZero() {
 		return ""
 	}
-	return t.In(a.zone()).Format("2006-01-02 15:04:05")
+	return a.shown(t).Format("2006-01-02 15:04:05")
 }
 
 func (a *app) contactCancel(r *remote) *cobra.Command {

@@ -53,7 +53,8 @@ done (exit code 2).`},
   WEIR_ROUTER_KEY_FILE  file that holds it
   NO_COLOR              no colours, if it is set to anything
   TERM                  dumb: nothing is written in place, no colours
-  TZ                    time zone in which times are shown
+  TZ                    time zone in which times are shown, such as UTC; the machine's
+                        without it. On a terminal a last line names it
   DATABASE_URL          database of "serve", "migrate" and "token"
 
 The broker's own variables are listed by "weir config", and in README.md.`},

@@ -155,7 +155,7 @@ func (r answerToAsk) text(peek bool) string {
 		who = r.Name + " (" + r.Worker + ")"
 	}
 	if r.Since != nil {
-		who += ", available since " + r.Since.Format("2006-01-02 15:04:05.000000")
+		who += ", available since " + r.Since.UTC().Format("2006-01-02 15:04:05.000000 MST")
 	}
 	switch {
 	case r.Worker == "" && r.Position != nil:

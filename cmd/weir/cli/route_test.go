@@ -75,8 +75,8 @@ func TestRouteAsk(t *testing.T) {
 		code     int
 		out, err string
 	}{
-		{"Q#Spanish#M --peek", cli.OK, `^Q#Spanish#M: next is Chad \(chad-1\), available since 2026-03-01 09:00:01\.000000\navailable: 2; version of pool Q#Spanish#M: 2\n$`, "^$"},
-		{"Q#Spanish#M", cli.OK, `^Q#Spanish#M: Chad \(chad-1\), available since 2026-03-01 09:00:01\.000000 has job ask-[a-z0-9]{26}\navailable: 2 before; version of pool Q#Spanish#M: 3\n$`, "^$"},
+		{"Q#Spanish#M --peek", cli.OK, `^Q#Spanish#M: next is Chad \(chad-1\), available since 2026-03-01 09:00:01\.000000 UTC\navailable: 2; version of pool Q#Spanish#M: 2\n$`, "^$"},
+		{"Q#Spanish#M", cli.OK, `^Q#Spanish#M: Chad \(chad-1\), available since 2026-03-01 09:00:01\.000000 UTC has job ask-[a-z0-9]{26}\navailable: 2 before; version of pool Q#Spanish#M: 3\n$`, "^$"},
 		{"Q#French#M", cli.Failure, `^Q#French#M: nobody is available\navailable: 0 before; version of pool Q#French#M: 2\n$`, "nobody is available"},
 		{"language=Spanish,gender!=M", cli.OK, `Alicia \(alicia\).*\navailable: 1 before\n$`, "^$"},
 		{"Klingon --queue callers --job k", cli.OK, `^Klingon: job k waits, place 1 of 1\navailable: 0 before\n$`, "^$"},

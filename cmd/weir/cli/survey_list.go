@@ -44,5 +44,5 @@ func (a *app) minute(t time.Time) string {
 	if t.IsZero() {
 		return "-"
 	}
-	return t.In(a.zone()).Format("2006-01-02 15:04")
+	return a.shown(t).Format("2006-01-02 15:04")
 }

@@ -46,6 +46,7 @@ Dispositions: 2,000
 Quotas
   age 18 to 29, region north or east      590 of 500      [####################]
   region south                              0 of 500      [....................]
+  more than wanted: several were in conversation when the quota filled
 
 Attempts
   ivr            1,750  540 completed, 1,210 no answer

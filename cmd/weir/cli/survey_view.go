@@ -126,8 +126,13 @@ func (v *statusView) quotas(st *client.StatsView) {
 		names = append(names, bucket(q))
 		width = max(width, len([]rune(names[len(names)-1])))
 	}
+	over := false
 	for i, q := range st.Quotas {
+		over = over || q.Counted > q.Quota
 		fmt.Fprintf(&v.b, "  %-*s  %7s of %-7s  %s\n", width, names[i], grouped(int64(q.Counted)), grouped(int64(q.Quota)), bar(q.Counted, q.Quota))
+	}
+	if over {
+		v.b.WriteString("  more than wanted: several were in conversation when the quota filled\n")
 	}
 }
 
