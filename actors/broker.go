@@ -125,6 +125,8 @@ func (b *broker) handle(msg any) {
 		go b.readChannel(b.life, b.gen, m.done)
 	case figuresOf:
 		b.onFigures(m)
+	case whysOf:
+		b.onWhys(m)
 	default:
 		if b.core == nil {
 			b.onWithoutCore(msg)

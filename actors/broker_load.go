@@ -293,6 +293,7 @@ func (b *broker) onFigures(m figuresOf) {
 	switch {
 	case b.core != nil:
 		f = b.core.Figures()
+		f.Why = b.core.WhyNext(time.Now())
 	case b.standby:
 		ch = weir.Channel{} // its figures are the owner's to tell
 	}

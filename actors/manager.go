@@ -107,7 +107,7 @@ func (m *manager) peek(ctx actor.Context, p peek) {
 func (m *manager) spawn(ctx actor.Context, id weir.ChannelID) *child {
 	s := m.seats[id]
 	if s == nil {
-		s = newSeat(id, m.coreConfig.SendConcurrency)
+		s = newSeat(id, cancelsAtOnce)
 		s.meter = m.minutes.of(id)
 		m.seats[id] = s
 	}

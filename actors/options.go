@@ -76,6 +76,7 @@ const (
 	reloadAfter    = 200 * time.Millisecond
 	reloadMost     = 5 * time.Second
 	changesAtOnce  = 1000
+	cancelsAtOnce  = 64  // of one channel
 	crewRests      = 256 // goroutines that wait for a broker's or a provider's turn
 	figuresTimeout = 2 * time.Second
 )

@@ -404,6 +404,16 @@ type ChannelView struct {
 
 	// UpdatedAt when it was last changed
 	UpdatedAt time.Time `json:"updated_at"`
+
+	// Why why none of the contacts that wait starts, in one sentence for people; absent when they do, or none wait; as far as the process knows that is asked
+	//
+	// Examples: channel texts is paused
+	Why string `json:"why,omitempty,omitzero"`
+
+	// WhyCode the same as a stable code for programs; there may be more codes in later versions
+	//
+	// Examples: channel_paused
+	WhyCode string `json:"why_code,omitempty,omitzero"`
 }
 
 // CollectView A search for contacts that have been silent for too long.
@@ -517,6 +527,16 @@ type ContactView struct {
 
 	// To the number, as in E.164; of bounds: the most
 	To string `json:"to"`
+
+	// Why why it waits now, in one sentence for people; absent when it is done
+	//
+	// Examples: channel texts: 4 of 4 slots are in flight; behind 12 of higher priority
+	Why string `json:"why,omitempty,omitzero"`
+
+	// WhyCode the same as a stable code for programs; there may be more codes in later versions
+	//
+	// Examples: capacity
+	WhyCode string `json:"why_code,omitempty,omitzero"`
 }
 
 // ContactsBody Contacts that are to be queued, all or none.

@@ -34,7 +34,7 @@ func (c *Config) check(have []Mistake) []Mistake {
 		"SHUT_DOWN_MINUTES":             minutes(c.ShutDown),
 		"WEIR_SETTLE_AFTER":             between(c.SettleAfter.Duration(), 10*time.Millisecond, time.Hour),
 		"WEIR_SEND_TIMEOUT":             between(c.SendTimeout.Duration(), 10*time.Millisecond, 5*time.Minute),
-		"WEIR_SEND_CONCURRENCY":         between(c.SendConcurrency, 1, 10_000),
+		"WEIR_SEND_CONCURRENCY":         between(c.SendConcurrency, 0, 10_000),
 		"WEIR_COLLECT_CONCURRENCY":      between(c.CollectConcurrency, 1, 1000),
 		"WEIR_LEASE_TTL":                between(c.LeaseTTL.Duration(), 5*time.Second, 5*time.Minute),
 		"WEIR_EVENT_RETENTION":          between(c.EventRetention.Duration(), 25*time.Hour, 3650*24*time.Hour),

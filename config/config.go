@@ -43,7 +43,7 @@ type Config struct {
 
 	SettleAfter        Period `envconfig:"WEIR_SETTLE_AFTER" default:"60s" allowed:"10ms to 1h" desc:"how long after a hand-over with an unclear result the provider is asked"`
 	SendTimeout        Period `envconfig:"WEIR_SEND_TIMEOUT" default:"15s" allowed:"10ms to 5m" desc:"how long a provider may take to answer a request"`
-	SendConcurrency    int    `envconfig:"WEIR_SEND_CONCURRENCY" default:"64" allowed:"1 to 10000" desc:"most contacts of one channel that are being handed over at the same time"`
+	SendConcurrency    int    `envconfig:"WEIR_SEND_CONCURRENCY" default:"0" allowed:"0 to 10000; 0: as many as the channel's capacity, up to 4096" desc:"max contacts of one channel that are being dispatched to its provider at the same time; after a crash the fate of that many may be in doubt"`
 	CollectConcurrency int    `envconfig:"WEIR_COLLECT_CONCURRENCY" default:"4" allowed:"1 to 1000" desc:"most contacts of one channel about which the provider is asked at the same time"`
 	LeaseTTL           Period `envconfig:"WEIR_LEASE_TTL" default:"15s" allowed:"5s to 5m" desc:"how long a process that died keeps its channels before another one takes them"`
 	Retention          Period `envconfig:"WEIR_RETENTION" default:"720h" allowed:"1m to 3650d; 30d means thirty days" desc:"how long finished contacts stay readable"`

@@ -55,7 +55,7 @@ func TestAnEmptyEnvironmentGivesTheDefaults(t *testing.T) {
 		"database": "sqlite://weir.db", "listen": "127.0.0.1:8080", "public": "http://127.0.0.1:8080", "capacity": 100,
 		"idle": 2 * time.Minute, "interval": 2 * time.Minute, "lost": time.Hour, "shut down": 30 * time.Minute,
 		"settle": time.Minute, "send timeout": 15 * time.Second, "lease": 15 * time.Second,
-		"retention": 30 * 24 * time.Hour, "sends": 64, "asks": 4,
+		"retention": 30 * 24 * time.Hour, "sends": 0, "asks": 4,
 		"migrate": true, "level": "INFO", "format": "", "tokens": 0,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -110,7 +110,7 @@ func TestWrongValues(t *testing.T) {
 		"WEIR_SETTLE_AFTER":        {"0s", "2h", "60"},
 		"WEIR_SEND_TIMEOUT":        {"0s", "6m"},
 		"WEIR_LEASE_TTL":           {"1ms", "6m"},
-		"WEIR_SEND_CONCURRENCY":    {"0", "10001"},
+		"WEIR_SEND_CONCURRENCY":    {"-1", "10001"},
 		"WEIR_COLLECT_CONCURRENCY": {"0", "1001"},
 		"WEIR_AUTO_MIGRATE":        {"maybe"},
 		"LOG_LEVEL":                {"loud"},

@@ -99,6 +99,11 @@ func (s *service) getContact(c *call) (reply, error) {
 		return reply{}, err
 	}
 	v := contactView(&contact, ch.Name, attemptViews(&contact, ended))
+	why, err := s.whyOf(c, ch, &contact)
+	if err != nil {
+		return reply{}, err
+	}
+	v.Why, v.WhyCode = why.Text, why.Code
 	if !c.pii() {
 		maskContact(&v)
 	}
@@ -158,7 +163,7 @@ func (s *service) contactsOf(c *call, f weir.ContactFilter, channel string) (rep
 		}
 		page.Contacts = append(page.Contacts, v)
 	}
-	return reply{status: http.StatusOK, body: page}, nil
+	return reply{status: http.StatusOK, body: page}, s.explain(c, rows, page.Contacts)
 }
 
 // nameOf finds the name of a channel once for each request.

@@ -319,6 +319,10 @@ func (m *memory) Cancel(_ context.Context, ref weir.Ref) (weir.State, error) {
 	return 0, notFound()
 }
 
+func (m *memory) Whys(_ context.Context, _ weir.Channel, contacts []weir.Contact) ([]weir.Why, error) {
+	return make([]weir.Why, len(contacts)), nil
+}
+
 func (m *memory) FiguresOf(ctx context.Context, list []weir.Channel) ([]weir.Figures, error) {
 	out := make([]weir.Figures, len(list))
 	for i, ch := range list {

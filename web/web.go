@@ -49,6 +49,8 @@ type Broker interface {
 	CurrentMinutes() []weir.Minute
 	// Figures are the live numbers of a channel.
 	Figures(ctx context.Context, ch weir.Channel) (weir.Figures, error)
+	// Whys explains why each of some contacts of a channel waits, in their order.
+	Whys(ctx context.Context, ch weir.Channel, contacts []weir.Contact) ([]weir.Why, error)
 	// FiguresOf are those of many channels, in their order.
 	FiguresOf(ctx context.Context, list []weir.Channel) ([]weir.Figures, error)
 }

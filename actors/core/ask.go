@@ -23,7 +23,7 @@ func (c *Core) collect(now time.Time) {
 	c.askFailed = false
 	asked := len(c.askQueue)
 	c.ask(func(f *flight) bool {
-		return f.c.State == weir.Active && now.Sub(f.lastWord()) >= c.cfg.IdleAfter && !now.Before(f.askAt)
+		return f.c.State == weir.Active && !now.Before(f.askDue(c.cfg.IdleAfter))
 	})
 	c.collected = weir.Collection{At: now, Checked: len(c.askQueue) - asked}
 	for _, f := range c.inOrder() {

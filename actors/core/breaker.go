@@ -29,19 +29,26 @@ type breaker struct {
 	row      int       // failures in a row
 	openings int       // openings in a row
 	until    time.Time // open until then; zero: closed
+	asked    time.Time // until when the provider last asked for a pause
 	probing  bool      // one hand-over is under way to find out
 	reason   string
 }
 
-// allows is how many hand-overs may begin now.
-func (b *breaker) allows(now time.Time, want int) int {
+// allows is how many dispatches may begin now; if none, why says the reason.
+func (b *breaker) allows(now time.Time, want int) (int, weir.Why) {
 	switch {
 	case b.until.IsZero():
-		return want
-	case b.probing || now.Before(b.until):
-		return 0
+		return want, weir.Why{}
+	case b.probing:
+		return 0, weir.Why{Code: weir.WhyProbing, Text: "the provider failed; one contact is finding out if it works again"}.And(b.reason)
+	case now.Before(b.until) && !b.until.After(b.asked):
+		return 0, weir.Why{Code: weir.WhyProviderPause, Text: "the provider asked for a pause until " + weir.WhyAt(b.until)}.And(b.reason)
+	case now.Before(b.until) && b.faulted():
+		return 0, weir.Why{Code: weir.WhyFaulted, Text: "the provider keeps failing; tried again at " + weir.WhyAt(b.until)}.And(b.reason)
+	case now.Before(b.until):
+		return 0, weir.Why{Code: weir.WhyFailing, Text: "the provider fails; tried again at " + weir.WhyAt(b.until)}.And(b.reason)
 	default:
-		return min(1, want)
+		return min(1, want), weir.Why{}
 	}
 }
 
@@ -64,6 +71,9 @@ func (b *breaker) success(now time.Time) {
 // is what the provider asked for; chance is in [0,1).
 func (b *breaker) failure(now time.Time, retryAfter time.Duration, reason string, chance float64) {
 	b.roll(now)
+	if retryAfter > 0 {
+		b.asked = latest(b.asked, now.Add(min(retryAfter, retryAfterLimit)))
+	}
 	b.bad++
 	b.row++
 	wasProbe := b.probing

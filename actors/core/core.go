@@ -28,7 +28,7 @@ type Config struct {
 	SettleAfter     time.Duration // after an unclear hand-over, before the provider is asked
 	LostAfter       time.Duration // how long an attempt whose fate nobody can tell keeps its slots
 	StopAfter       time.Duration // idle time after which the broker may stop
-	SendConcurrency int           // claims and calls of the provider at one time
+	SendConcurrency int           // claims and calls of the provider at one time; 0: as many as the capacity
 	AskConcurrency  int           // questions to the provider at one time
 	Chance          func() float64
 }
@@ -80,15 +80,15 @@ type flight struct {
 	taking  bool      // a cancel is under way
 }
 
-func (f *flight) lastWord() time.Time {
-	last := f.c.ClaimedAt
-	for _, t := range []time.Time{f.c.SentAt, f.c.HeardAt} {
-		if t.After(last) {
-			last = t
-		}
-	}
-	return last
+func (f *flight) lastWord() time.Time { return lastWord(&f.c) }
+
+// askDue is the instant from which a collection asks about an active contact.
+func (f *flight) askDue(idleAfter time.Duration) time.Time {
+	return latest(f.lastWord().Add(idleAfter), f.askAt)
 }
+
+// lastWord is when a contact was last heard of.
+func lastWord(c *weir.Contact) time.Time { return latest(c.ClaimedAt, latest(c.SentAt, c.HeardAt)) }
 
 // Core is the state of one channel's broker. It is not safe for concurrent
 // use.

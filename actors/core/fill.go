@@ -25,12 +25,8 @@ func (c *Core) run(now time.Time) {
 
 // fill claims contacts as far as capacity, breaker and concurrency allow.
 func (c *Core) fill(now time.Time) {
-	if c.draining || c.ch.Paused || !c.prepared {
-		return
-	}
 	k := Commit{}
-	room := min(c.cfg.SendConcurrency-len(c.sends)-c.claims, c.brk.allows(now, c.cfg.SendConcurrency))
-	for room > 0 {
+	for room, _ := c.gate(now); room > 0; {
 		next := c.win.next(&c.led)
 		if next == nil {
 			break

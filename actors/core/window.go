@@ -2,7 +2,9 @@ package core
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"weir"
@@ -323,6 +325,37 @@ func (w *window) rescan() {
 
 // share is how many contacts of one lane the window holds.
 func (w *window) share() int { return max(16, w.bound/max(1, len(w.lanes))) }
+
+// before describes, as a clause, the contacts that go before one that waits: those
+// of higher priority and the older ones of its lane. Of other lanes of its
+// priority one goes in each turn. It is empty if there are none in memory.
+func (w *window) before(contact *weir.Contact) string {
+	higher, older, beyond := 0, 0, false
+	for id, l := range w.lanes {
+		switch {
+		case id.Priority() < contact.Priority:
+			higher += len(l.entries)
+		case id == contact.Lane():
+			n, _ := slices.BinarySearchFunc(l.entries, contact.ID, func(e *weir.Contact, id weir.ContactID) int { return cmp.Compare(e.ID, id) })
+			older, beyond = n, l.more && contact.ID > l.horizon
+		}
+	}
+	var parts []string
+	if higher > 0 {
+		parts = append(parts, fmt.Sprintf("%d of higher priority", higher))
+	}
+	if older > 0 {
+		more := ""
+		if beyond {
+			more = "more than "
+		}
+		parts = append(parts, fmt.Sprintf("%s%d older ones", more, older))
+	}
+	if parts == nil {
+		return ""
+	}
+	return "behind " + strings.Join(parts, " and ")
+}
 
 // empty tells whether nothing waits in the window and nothing is known to wait
 // beyond it.

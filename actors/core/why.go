@@ -1,0 +1,217 @@
+package core
+
+import (
+	"fmt"
+	"time"
+
+	"weir"
+	"weir/channels"
+)
+
+// sendMost bounds the dispatches of a channel that sets no limit itself: each has
+// a goroutine and a connection.
+const sendMost = 4096
+
+// sendLimit is how many claims and calls of the provider there may be at one
+// time: what was configured, or as many as the channel has slots.
+func (c *Core) sendLimit() int {
+	if c.cfg.SendConcurrency > 0 {
+		return c.cfg.SendConcurrency
+	}
+	return min(max(c.ch.Capacity, 1), sendMost)
+}
+
+// gate returns how many contacts may be claimed now, whichever they are; if none,
+// why holds all of them up.
+func (c *Core) gate(now time.Time) (room int, why weir.Why) {
+	if why := channelWhy(&c.ch); !why.IsZero() {
+		return 0, why
+	}
+	switch {
+	case c.draining:
+		return 0, weir.Why{Code: weir.WhyStopping, Text: "the process that runs the channel is shutting down; the next one to run it goes on"}
+	case c.prepared:
+	case c.prepareFails > 0:
+		return 0, weir.Why{Code: weir.WhyError, Text: fmt.Sprintf("channel %s is in error: %s; tried again at %s", c.ch.Name, c.status.Reason, weir.WhyAt(c.prepareAt))}
+	default:
+		return 0, weir.Why{Code: weir.WhyPreparing, Text: fmt.Sprintf("the provider of channel %s is being set up", c.ch.Name)}
+	}
+	limit := c.sendLimit()
+	if room, why = c.brk.allows(now, limit); room == 0 {
+		return 0, why
+	}
+	if busy := len(c.sends) + c.claims; busy >= limit {
+		return 0, weir.Why{Code: weir.WhySendConcurrency, Text: fmt.Sprintf("channel %s: %d dispatches to the provider are under way, the limit at one time", c.ch.Name, busy)}
+	}
+	return min(room, limit-len(c.sends)-c.claims), weir.Why{}
+}
+
+// channelWhy is why a channel starts nothing, as its row says.
+func channelWhy(ch *weir.Channel) weir.Why {
+	switch {
+	case ch.Deleting:
+		return weir.Why{Code: weir.WhyDeleting, Text: fmt.Sprintf("channel %s is being deleted; its contacts are being canceled", ch.Name)}
+	case ch.Paused:
+		return weir.Why{Code: weir.WhyPaused, Text: fmt.Sprintf("channel %s is paused", ch.Name)}
+	default:
+		return weir.Why{}
+	}
+}
+
+// Why explains why a contact waits, as the latest row of it that its reader has
+// seen says and as the broker knows. It is zero for one that is done.
+func (c *Core) Why(contact *weir.Contact, now time.Time) weir.Why {
+	if f := c.flights[contact.ID]; f != nil {
+		return c.whyFlight(f)
+	}
+	if contact.State.InFlight() { // it has ended since the row was read, or is queued again
+		if queued, ok := c.win.find(contact.ID); ok {
+			contact = queued
+		}
+	}
+	if !contact.State.Waiting() {
+		return weir.Why{}
+	}
+	own := whyOwn(contact, &c.led, &c.ch, now)
+	_, why := c.gate(now)
+	switch {
+	case own.Code == weir.WhyTooLarge, own.Code == weir.WhyNotBefore, own.Code == weir.WhyRetry:
+		return own
+	case !why.IsZero():
+		return why.And(c.win.before(contact))
+	case !own.IsZero():
+		return own.And(c.win.before(contact))
+	}
+	if before := c.win.before(contact); before != "" {
+		return weir.Why{Code: weir.WhyTurn, Text: before}
+	}
+	return weir.Why{Code: weir.WhyTurn, Text: "its turn has come"}
+}
+
+// whyOwn is why a waiting contact would not start although it was the next.
+func whyOwn(contact *weir.Contact, led *weir.Ledger, ch *weir.Channel, now time.Time) weir.Why {
+	size, p := contact.Size(), contact.Priority
+	switch {
+	case led.Blocked(p, size):
+		return weir.Why{Code: weir.WhyTooLarge, Text: fmt.Sprintf("it takes %d slots and channel %s has %d%s; raise the capacity, or cancel it",
+			size, ch.Name, led.Capacity, reserved(led, p))}
+	case contact.State == weir.Delayed && contact.Attempt > 0:
+		return weir.Why{Code: weir.WhyRetry, Text: fmt.Sprintf("attempt %d is due at %s", contact.Attempt+1, weir.WhyAt(contact.DueAt))}.And(contact.Reason)
+	case contact.State == weir.Delayed:
+		return weir.Why{Code: weir.WhyNotBefore, Text: "its window opens at " + weir.WhyAt(contact.DueAt)}
+	case led.Fits(p, size):
+		return weir.Why{}
+	case led.InUse()+size <= led.Capacity:
+		return weir.Why{Code: weir.WhyReplyReserve, Text: fmt.Sprintf("channel %s: %d of %d slots are in flight and the free ones are kept for replies", ch.Name, led.InUse(), led.Capacity)}
+	default:
+		return whyFull(led, ch.Name, size)
+	}
+}
+
+func whyFull(led *weir.Ledger, channel string, size int) weir.Why {
+	text := fmt.Sprintf("channel %s: %d of %d slots are in flight", channel, led.InUse(), led.Capacity)
+	if size > 1 {
+		text += fmt.Sprintf(" and it takes %d", size)
+	}
+	return weir.Why{Code: weir.WhyCapacity, Text: text}
+}
+
+func reserved(led *weir.Ledger, p weir.Priority) string {
+	if p == weir.Reply || led.Reserve == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %d of them kept for replies", led.Reserve)
+}
+
+// whyFlight is why a contact that holds slots goes on holding them.
+func (c *Core) whyFlight(f *flight) weir.Why {
+	switch {
+	case f.c.CancelAsked && f.refused:
+		return weir.Why{Code: weir.WhyReport, Text: "the cancellation came too late; its report is awaited"}
+	case f.c.CancelAsked:
+		return weir.Why{Code: weir.WhyCanceling, Text: "cancellation requested; its slots are held until the provider is certainly done with it"}
+	case f.c.State == weir.Sending:
+		return weir.Why{Code: weir.WhyDispatching, Text: "being dispatched to the provider since " + weir.WhyAt(f.c.ClaimedAt)}
+	case f.c.State == weir.Unknown:
+		return whyUnknown(&f.c, f.askAt, c.cfg.LostAfter)
+	default:
+		return whyReport(c.askedAt(f), f.lastWord().Add(c.cfg.LostAfter))
+	}
+}
+
+func whyUnknown(contact *weir.Contact, asked time.Time, lostAfter time.Duration) weir.Why {
+	text := "the result of its dispatch was lost"
+	if contact.Reason != "" {
+		text += " (" + contact.Reason + ")"
+	}
+	if !asked.IsZero() {
+		text += "; the provider is asked at " + weir.WhyAt(asked)
+	}
+	return weir.Why{Code: weir.WhyUnknown, Text: text + "; lost at " + weir.WhyAt(lastWord(contact).Add(lostAfter)) + " if it cannot tell"}
+}
+
+func whyReport(asked, lost time.Time) weir.Why {
+	return weir.Why{Code: weir.WhyReport, Text: fmt.Sprintf("waiting for the provider's report; asked about at %s, lost at %s if it cannot tell", weir.WhyAt(asked), weir.WhyAt(lost))}
+}
+
+// askedAt is the collection that asks about an active contact unless it is heard
+// of before.
+func (c *Core) askedAt(f *flight) time.Time {
+	at, due := c.collectAt, f.askDue(c.cfg.IdleAfter)
+	if late := due.Sub(at); late > 0 && c.cfg.CollectEvery > 0 {
+		at = at.Add((late + c.cfg.CollectEvery - 1) / c.cfg.CollectEvery * c.cfg.CollectEvery)
+	}
+	return at
+}
+
+// WhyNext explains why the channel starts nothing although contacts wait; it is
+// zero if it does, or none wait.
+func (c *Core) WhyNext(now time.Time) weir.Why {
+	if c.queued <= 0 {
+		return weir.Why{}
+	}
+	if _, why := c.gate(now); !why.IsZero() {
+		return why
+	}
+	heads := c.win.heads(&c.led)
+	if p, ok := c.win.first(heads); ok {
+		return whyOwn(heads[p].entries[0], &c.led, &c.ch, now)
+	}
+	if n := c.win.blocked(); n > 0 {
+		return weir.Why{Code: weir.WhyTooLarge, Text: fmt.Sprintf("%d contacts are larger than the capacity of channel %s, which is %d%s", n, c.ch.Name, c.led.Capacity, reserved(&c.led, weir.Normal))}
+	}
+	if !c.dueAt.IsZero() {
+		return weir.Why{Code: weir.WhyNotBefore, Text: "the next contact is due at " + weir.WhyAt(c.dueAt)}
+	}
+	return weir.Why{}
+}
+
+// WhyStored explains why a contact waits whose channel is run elsewhere or by
+// nobody, from its row and what is in flight.
+func WhyStored(cfg Config, ch *weir.Channel, inFlight int, contact *weir.Contact, now time.Time) weir.Why {
+	led := weir.Ledger{Capacity: ch.Capacity, Reserve: channels.ReplyReserve(ch.Settings)}
+	led.Take(weir.Normal, inFlight)
+	switch heard := lastWord(contact); {
+	case contact.State == weir.Done:
+		return weir.Why{}
+	case contact.State.InFlight() && contact.CancelAsked:
+		return weir.Why{Code: weir.WhyCanceling, Text: "cancellation requested; its slots are held until the provider is certainly done with it"}
+	case contact.State == weir.Sending:
+		return weir.Why{Code: weir.WhyDispatching, Text: "being dispatched to the provider since " + weir.WhyAt(contact.ClaimedAt)}
+	case contact.State == weir.Unknown:
+		return whyUnknown(contact, time.Time{}, cfg.LostAfter)
+	case contact.State == weir.Active:
+		return whyReport(heard.Add(cfg.IdleAfter), heard.Add(cfg.LostAfter))
+	}
+	own := whyOwn(contact, &led, ch, now)
+	if own.Code == weir.WhyTooLarge || own.Code == weir.WhyNotBefore || own.Code == weir.WhyRetry {
+		return own
+	}
+	if why := channelWhy(ch); !why.IsZero() {
+		return why
+	}
+	if own.IsZero() {
+		return weir.Why{Code: weir.WhyTurn, Text: "queued; another process runs the channel"}
+	}
+	return own
+}

@@ -1,0 +1,56 @@
+package actors
+
+import (
+	"context"
+	"time"
+
+	"weir"
+	"weir/actors/core"
+)
+
+// whysOf asks a broker why contacts of its channel wait. absent is called instead
+// of answer by one that does not run its channel.
+type whysOf struct {
+	contacts []weir.Contact
+	answer   func([]weir.Why)
+	absent   func()
+}
+
+// Whys explains why each of some contacts of one channel waits: from the memory
+// of its broker, or from the contacts' rows if no broker of this process runs the
+// channel.
+func (s *System) Whys(ctx context.Context, ch weir.Channel, contacts []weir.Contact) ([]weir.Why, error) {
+	asked, cancel := background(ctx, figuresTimeout)
+	defer cancel()
+	answers := make(chan []weir.Why, 2) // room for all: nobody waits for us
+	absent := func() { answers <- nil }
+	s.root.Send(s.manager, peek{ch.ID, whysOf{contacts, func(list []weir.Why) { answers <- list }, absent}, absent})
+	select {
+	case list := <-answers:
+		if list != nil {
+			return list, nil
+		}
+	case <-asked.Done():
+	}
+	flights, err := s.store.Flights(ctx, []weir.ChannelID{ch.ID})
+	if err != nil {
+		return nil, err
+	}
+	now, list := time.Now(), make([]weir.Why, len(contacts))
+	for i := range contacts {
+		list[i] = core.WhyStored(s.coreConfig, &ch, flights[ch.ID].InFlight, &contacts[i], now)
+	}
+	return list, nil
+}
+
+func (b *broker) onWhys(m whysOf) {
+	if b.core == nil {
+		m.absent()
+		return
+	}
+	now, list := time.Now(), make([]weir.Why, len(m.contacts))
+	for i := range m.contacts {
+		list[i] = b.core.Why(&m.contacts[i], now)
+	}
+	m.answer(list)
+}

@@ -1,0 +1,208 @@
+package scenarios_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"weir"
+	"weir/channels"
+)
+
+// because fails the test unless a contact waits for a reason: its code, and a
+// part of the sentence.
+func (w *world) because(id, code, sentence string) {
+	w.Helper()
+	w.until("it waits because of "+code, func() bool { return w.contact(id)["why_code"] == code })
+	c := w.contact(id)
+	if why := fmt.Sprint(c["why"]); !strings.Contains(why, sentence) {
+		w.Errorf("it waits because of %q, want %q", why, sentence)
+	}
+	for _, listed := range w.want(200, "GET", "/v1/contacts?channel="+fmt.Sprint(c["channel"])+"&limit=1000", nil).Body["contacts"].([]any) {
+		if l := listed.(map[string]any); l["id"] == id && l["why_code"] != code {
+			w.Errorf("in the list it waits because of %v", l["why_code"])
+		}
+	}
+}
+
+// unexplained fails the test if a contact has a reason to wait.
+func (w *world) unexplained(id string) {
+	w.Helper()
+	if why := w.contact(id)["why"]; why != nil {
+		w.Errorf("it is done, and waits because of %v", why)
+	}
+}
+
+// stamp is an instant as sentences show it.
+func stamp(t time.Time) string { return weir.WhyAt(t) }
+
+// Scenario 112: a contact in the queue names what holds it up: its window, slots,
+// its size, the pause, slots that are kept for replies, or those before it.
+func TestScenario112_QueuedContactsNameTheirReason(t *testing.T) {
+	onStores(t, func(w *world) {
+		w.channel("ch", 4)
+		w.accept("ch", many("out", 4)...)
+		w.sent(4)
+		opens := time.Now().Add(time.Hour).Truncate(time.Second)
+		ids := w.accept("ch", sms("later", fields{"not_before": opens}), sms("first"), sms("second"), sms("large", texts("large", 3), fields{"priority": "high"}))
+		w.because(ids["later"], "not_before", "opens at "+stamp(opens))
+		w.because(ids["large"], "capacity", "channel ch: 4 of 4 slots are in flight and it takes 3")
+		w.because(ids["second"], "capacity", "channel ch: 4 of 4 slots are in flight; behind 1 of higher priority and 1 older ones")
+		w.finish("out-0001")
+		w.because(ids["first"], "turn", "behind 1 of higher priority") // it would fit, the large one does not
+		w.pause("ch", true)
+		w.because(ids["first"], "channel_paused", "channel ch is paused")
+		if got := w.want(200, "GET", "/v1/channels/ch", nil).Body["why_code"]; got != "channel_paused" {
+			t.Errorf("the channel starts nothing because of %v", got)
+		}
+		w.patch("ch", fields{"capacity": 2, "paused": false})
+		w.because(ids["large"], "too_large", "it takes 3 slots and channel ch has 2")
+		w.capacity("ch", 6)
+		w.finish("out-0002", "out-0003")
+		w.until("the large one is sent", func() bool { return w.sends("large") == 1 })
+		w.finish("large")
+		w.done(ids["large"])
+		w.unexplained(ids["large"])
+		w.channel("kept", 3, fields{"settings": fields{"reply_reserve": 2}})
+		kept := w.accept("kept", many("kept", 2)...)
+		w.until("one is sent", func() bool { return w.sends("kept-0001")+w.sends("kept-0002") == 1 })
+		w.because(kept["kept-0002"], "reply_reserve", "1 of 3 slots are in flight and the free ones are kept for replies")
+	})
+}
+
+// Scenario 113: while the provider fails, a contact names what is waited for: the
+// set-up, the breaker, the pause that the provider asked for, the next attempt.
+func TestScenario113_TroubleNamesItsReason(t *testing.T) {
+	onVirtualTime(t, func(w *world) {
+		w.lab.behave(func(l *lab) { l.onPrepare = func() error { return errors.New("no such account") } })
+		w.channel("ch", 4)
+		id := w.accept("ch", sms("a"))["a"]
+		w.because(id, "channel_error", "channel ch is in error: no such account; tried again at ")
+		w.lab.behave(func(l *lab) {
+			l.onPrepare = nil
+			l.onSend = func(context.Context, labAttempt) channels.Sent {
+				return channels.Sent{Fate: channels.NotSent, ChannelFault: true, Reason: "the provider is out of order"}
+			}
+		})
+		w.because(id, "provider_failing", "; the provider is out of order")
+		w.because(id, "channel_faulted", "the provider keeps failing; tried again at ")
+		w.lab.behave(func(l *lab) {
+			l.onSend = func(context.Context, labAttempt) channels.Sent {
+				return channels.Sent{Fate: channels.NotSent, ChannelFault: true, Reason: "too many requests", RetryAfter: 10 * time.Minute}
+			}
+		})
+		w.because(id, "provider_pause", "the provider asked for a pause until "+stamp(time.Now())[:10])
+		release := make(chan struct{})
+		w.lab.behave(func(l *lab) {
+			l.onSend = func(_ context.Context, a labAttempt) channels.Sent {
+				<-release
+				return channels.Sent{Fate: channels.NotSent, Reason: "it chokes on this one"}
+			}
+		})
+		other := w.accept("ch", sms("b"), sms("c"))
+		w.until("a probe is under way", func() bool { return w.figure("ch", "sending") == 1 })
+		w.because(w.waiting(other["b"], other["c"]), "provider_probe", "one contact is finding out")
+		close(release)
+		w.because(id, "retry", "is due at ")
+		if why := fmt.Sprint(w.contact(id)["why"]); !strings.Contains(why, "it chokes on this one") {
+			t.Errorf("a contact that is tried again waits because of %s", why)
+		}
+	})
+}
+
+// waiting is the first of some contacts that is in the queue.
+func (w *world) waiting(ids ...string) string {
+	w.Helper()
+	for _, id := range ids {
+		if w.contact(id)["state"] == "queued" {
+			return id
+		}
+	}
+	w.Fatal("none of them waits")
+	return ""
+}
+
+// Scenario 114: a contact in flight says what it waits for and until when: the
+// provider's answer, its report, the end of an unclear dispatch, a cancellation.
+func TestScenario114_FlightsNameTheirReason(t *testing.T) {
+	onVirtualTime(t, func(w *world) {
+		release := make(chan struct{})
+		w.lab.behave(func(l *lab) {
+			l.onSend = func(_ context.Context, a labAttempt) channels.Sent {
+				switch a.key {
+				case "slow":
+					<-release
+				case "unclear":
+					return channels.Sent{Fate: channels.Unclear, ChannelFault: true, Reason: "no answer in time"}
+				}
+				return w.lab.take(a)
+			}
+			l.onAsk = func(context.Context, labAttempt) channels.Answer {
+				return channels.Answer{Knowledge: channels.CannotTell}
+			}
+			l.onCancel = func(context.Context, labAttempt) channels.Cancellation { return channels.Cancellation{Failed: true} }
+		})
+		w.channel("ch", 10)
+		begin := time.Now()
+		ids := w.accept("ch", sms("slow"), sms("out"), sms("unclear"), sms("back"))
+		w.because(ids["slow"], "dispatching", "being dispatched to the provider since "+stamp(begin))
+		w.because(ids["out"], "report", "waiting for the provider's report; asked about at "+stamp(begin.Add(2*time.Minute))+", lost at "+stamp(begin.Add(time.Hour)))
+		w.because(ids["unclear"], "unknown", "was lost (no answer in time); the provider is asked at "+stamp(begin.Add(time.Minute))+"; lost at "+stamp(begin.Add(time.Hour)))
+		w.want(202, "DELETE", "/v1/contacts/"+ids["back"], nil)
+		w.because(ids["back"], "canceling", "cancellation requested")
+		close(release)
+		w.pass(2 * time.Hour)
+		for _, id := range ids {
+			w.unexplained(id)
+		}
+	})
+}
+
+// Scenario 115: at a process that does not run the channel a contact is explained
+// from its row.
+func TestScenario115_ReasonsAtAnotherProcess(t *testing.T) {
+	t.Parallel()
+	a, b := pair(t)
+	a.channel("ch", 2)
+	ids := a.accept("ch", many("out", 2)...)
+	a.until("both are sent", func() bool { return a.figure("ch", "active") == 2 })
+	oneOwner(t, "ch", a, b)
+	opens := time.Now().Add(time.Hour)
+	more := b.accept("ch", sms("next"), sms("later", fields{"not_before": opens}))
+	for _, w := range []*world{a, b} {
+		w.because(more["next"], "capacity", "channel ch: 2 of 2 slots are in flight")
+		w.because(more["later"], "not_before", "opens at "+stamp(opens))
+		w.because(ids["out-0001"], "report", "waiting for the provider's report")
+	}
+	a.pause("ch", true)
+	b.because(more["next"], "channel_paused", "channel ch is paused")
+}
+
+// Scenario 116: as many contacts are dispatched at one time as the channel has
+// slots, however slow the provider; a limit that was set and binds is visible.
+func TestScenario116_DispatchesFollowTheCapacity(t *testing.T) {
+	onVirtualTime(t, func(w *world) {
+		slow := func(_ context.Context, a labAttempt) channels.Sent {
+			time.Sleep(400 * time.Millisecond)
+			return w.lab.take(a)
+		}
+		w.lab.behave(func(l *lab) { l.onSend = slow })
+		w.core.SendConcurrency = 0
+		w.restart()
+		w.channel("wide", 300)
+		w.accept("wide", many("a", 300)...)
+		w.within(time.Second, "all of them", func() { w.until("they are in flight", func() bool { return w.figure("wide", "active") == 300 }) })
+
+		w.core.SendConcurrency = 3
+		w.restart()
+		w.channel("narrow", 300)
+		ids := w.accept("narrow", many("b", 9)...)
+		w.because(ids["b-0009"], "send_concurrency", "channel narrow: 3 dispatches to the provider are under way, the limit at one time")
+		if got := w.want(200, "GET", "/v1/channels/narrow", nil).Body["why_code"]; got != "send_concurrency" {
+			t.Errorf("the channel starts none because of %v", got)
+		}
+	})
+}

@@ -1,0 +1,48 @@
+package web
+
+import (
+	"context"
+
+	"weir"
+)
+
+// whyOf explains why a contact waits; it is zero for one that is done.
+func (s *service) whyOf(ctx context.Context, ch weir.Channel, contact *weir.Contact) (weir.Why, error) {
+	if contact.State == weir.Done {
+		return weir.Why{}, nil
+	}
+	list, err := s.Broker.Whys(ctx, ch, []weir.Contact{*contact})
+	if err != nil {
+		return weir.Why{}, err
+	}
+	return list[0], nil
+}
+
+// explain sets why the contacts of a list wait, with one question for each of
+// their channels.
+func (s *service) explain(ctx context.Context, rows []weir.Contact, views []ContactView) error {
+	open := map[weir.ChannelID][]int{}
+	for i := range rows {
+		if rows[i].State != weir.Done {
+			open[rows[i].Channel] = append(open[rows[i].Channel], i)
+		}
+	}
+	for id, places := range open {
+		ch, err := s.Store.ChannelByID(ctx, id)
+		if err != nil {
+			return err
+		}
+		contacts := make([]weir.Contact, len(places))
+		for i, place := range places {
+			contacts[i] = rows[place]
+		}
+		list, err := s.Broker.Whys(ctx, ch, contacts)
+		if err != nil {
+			return err
+		}
+		for i, place := range places {
+			views[place].Why, views[place].WhyCode = list[i].Text, list[i].Code
+		}
+	}
+	return nil
+}

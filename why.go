@@ -1,0 +1,52 @@
+package weir
+
+import "time"
+
+// Why explains why something waits: a stable code for programs and one sentence
+// for people. The zero Why means that nothing waits. Whatever decides that
+// something waits also returns its Why, so that the two cannot disagree.
+type Why struct {
+	Code WhyCode
+	Text string
+}
+
+// WhyCode classifies the reason.
+type WhyCode string
+
+// The codes of contacts, and of channels that start none.
+const (
+	WhyNotBefore       WhyCode = "not_before"       // its window has not opened
+	WhyRetry           WhyCode = "retry"            // its next attempt is due later
+	WhyPaused          WhyCode = "channel_paused"   // by a user
+	WhyDeleting        WhyCode = "channel_deleting" // the channel is being deleted
+	WhyStopping        WhyCode = "stopping"         // the process that runs the channel is shutting down
+	WhyPreparing       WhyCode = "channel_preparing"
+	WhyError           WhyCode = "channel_error"    // the provider cannot be set up
+	WhyFaulted         WhyCode = "channel_faulted"  // it kept failing; tried at most once a minute
+	WhyFailing         WhyCode = "provider_failing" // the circuit breaker is open
+	WhyProbing         WhyCode = "provider_probe"   // one contact is finding out
+	WhyProviderPause   WhyCode = "provider_pause"   // the provider asked for it (Retry-After)
+	WhySendConcurrency WhyCode = "send_concurrency" // too many dispatches at one time
+	WhyTooLarge        WhyCode = "too_large"        // larger than the channel's capacity
+	WhyCapacity        WhyCode = "capacity"         // not enough free slots
+	WhyReplyReserve    WhyCode = "reply_reserve"    // the free slots are kept for replies
+	WhyTurn            WhyCode = "turn"             // others go first
+	WhyDispatching     WhyCode = "dispatching"      // the provider is being called
+	WhyReport          WhyCode = "report"           // the provider's report is awaited
+	WhyUnknown         WhyCode = "unknown"          // the result of the dispatch was lost
+	WhyCanceling       WhyCode = "canceling"        // the provider is asked to cancel it
+)
+
+// IsZero reports whether nothing waits.
+func (w Why) IsZero() bool { return w.Code == "" }
+
+// And appends a clause to the sentence.
+func (w Why) And(clause string) Why {
+	if clause != "" {
+		w.Text += "; " + clause
+	}
+	return w
+}
+
+// WhyAt formats an instant for the sentence of a [Why].
+func WhyAt(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
