@@ -72,14 +72,14 @@ func (b *broker) count(e core.Effects) {
 			b.seat.meter.count(c, 1)
 		}
 		if f.Active > 0 {
-			b.figures.active.Observe(f.Active.Seconds())
+			b.figures.active().Observe(f.Active.Seconds())
 		}
 		if f.Outcome == weir.DeadLetter {
 			b.metrics.deadLetters.WithLabelValues(name).Inc()
 		}
 	}
 	if e.Collected {
-		b.metrics.gcRuns.WithLabelValues(name).Inc()
+		b.metrics.gcRuns.Inc()
 		b.seat.meter.count(weir.CountCollections, 1)
 		if e.CollectedWell {
 			b.metrics.gcLast.WithLabelValues(name).SetToCurrentTime()
@@ -100,7 +100,7 @@ func (b *broker) commit(k core.Commit, forget []*claim) {
 	}
 	for i := range k.Transitions {
 		if t := &k.Transitions[i]; t.Was == weir.Queued && t.Contact.State == weir.Sending {
-			b.figures.wait.Observe(t.Contact.ClaimedAt.Sub(t.Contact.QueuedAt).Seconds())
+			b.figures.wait().Observe(t.Contact.ClaimedAt.Sub(t.Contact.QueuedAt).Seconds())
 		}
 	}
 	mark(k, "before")

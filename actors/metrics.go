@@ -16,11 +16,11 @@ import (
 type Metrics struct {
 	accepted       *prometheus.CounterVec
 	finished       *prometheus.CounterVec
-	wait           *prometheus.HistogramVec
-	active         *prometheus.HistogramVec
+	wait           *prometheus.SummaryVec // sums and counts: a histogram for each channel would be most of all series
+	active         *prometheus.SummaryVec
 	requests       *prometheus.CounterVec
 	requestSeconds *prometheus.HistogramVec
-	gcRuns         *prometheus.CounterVec
+	gcRuns         prometheus.Counter
 	gcReconciled   *prometheus.CounterVec
 	gcLast         *prometheus.GaugeVec
 	deadLetters    *prometheus.CounterVec
@@ -36,15 +36,14 @@ type Metrics struct {
 func NewMetrics(reg prometheus.Registerer) *Metrics {
 	f := promauto.With(reg)
 	channel := []string{"channel"}
-	long := []float64{.01, .05, .25, 1, 5, 15, 60, 300, 900, 3600, 4 * 3600, 24 * 3600}
 	m := &Metrics{
 		accepted:       f.NewCounterVec(prometheus.CounterOpts{Name: "weir_contacts_accepted_total", Help: "Contacts that were accepted."}, channel),
 		finished:       f.NewCounterVec(prometheus.CounterOpts{Name: "weir_contacts_finished_total", Help: "Contacts that have ended, by outcome."}, []string{"channel", "outcome"}),
-		wait:           f.NewHistogramVec(prometheus.HistogramOpts{Name: "weir_contact_wait_seconds", Help: "From the acceptance of a contact to its claim.", Buckets: long, NativeHistogramBucketFactor: nativeFactor}, channel),
-		active:         f.NewHistogramVec(prometheus.HistogramOpts{Name: "weir_contact_active_seconds", Help: "From the claim of a contact to its end.", Buckets: long, NativeHistogramBucketFactor: nativeFactor}, channel),
+		wait:           f.NewSummaryVec(prometheus.SummaryOpts{Name: "weir_contact_wait_seconds", Help: "From the acceptance of a contact to its claim."}, channel),
+		active:         f.NewSummaryVec(prometheus.SummaryOpts{Name: "weir_contact_active_seconds", Help: "From the claim of a contact to its end."}, channel),
 		requests:       f.NewCounterVec(prometheus.CounterOpts{Name: "weir_provider_requests_total", Help: "Calls of providers, by operation and result."}, []string{"channel", "operation", "result"}),
-		requestSeconds: f.NewHistogramVec(prometheus.HistogramOpts{Name: "weir_provider_request_duration_seconds", Help: "How long calls of providers take.", Buckets: prometheus.DefBuckets, NativeHistogramBucketFactor: nativeFactor}, []string{"channel", "operation", "result"}),
-		gcRuns:         f.NewCounterVec(prometheus.CounterOpts{Name: "weir_gc_runs_total", Help: "Collections of idle contacts."}, channel),
+		requestSeconds: f.NewHistogramVec(prometheus.HistogramOpts{Name: "weir_provider_request_duration_seconds", Help: "How long calls of providers take, over all channels.", Buckets: prometheus.DefBuckets, NativeHistogramBucketFactor: nativeFactor}, []string{"operation"}),
+		gcRuns:         f.NewCounter(prometheus.CounterOpts{Name: "weir_gc_runs_total", Help: "Collections of idle contacts, over all channels."}),
 		gcReconciled:   f.NewCounterVec(prometheus.CounterOpts{Name: "weir_gc_contacts_reconciled_total", Help: "Contacts that were settled by asking the provider, by what it said."}, []string{"channel", "verdict"}),
 		gcLast:         f.NewGaugeVec(prometheus.GaugeOpts{Name: "weir_gc_last_success_timestamp_seconds", Help: "When a collection last began after one without a question that failed."}, channel),
 		deadLetters:    f.NewCounterVec(prometheus.CounterOpts{Name: "weir_dead_letters_total", Help: "Contacts that failed again and again for a reason of their own."}, channel),
@@ -73,12 +72,11 @@ const (
 // forget drops the series of a channel that was deleted.
 func (m *Metrics) forget(name string) {
 	label := prometheus.Labels{"channel": name}
-	for _, v := range []*prometheus.CounterVec{m.accepted, m.finished, m.requests, m.gcRuns, m.gcReconciled, m.deadLetters, m.leasesLost} {
+	for _, v := range []*prometheus.CounterVec{m.accepted, m.finished, m.requests, m.gcReconciled, m.deadLetters, m.leasesLost} {
 		v.DeletePartialMatch(label)
 	}
 	m.wait.DeletePartialMatch(label)
 	m.active.DeletePartialMatch(label)
-	m.requestSeconds.DeletePartialMatch(label)
 	m.gcLast.DeletePartialMatch(label)
 }
 
@@ -87,10 +85,10 @@ func (m *Metrics) forget(name string) {
 // them then is nobody's.
 type channelFigures struct {
 	name     string
-	finished map[weir.Outcome]prometheus.Counter
-	wait     prometheus.Observer
-	active   prometheus.Observer
 	metrics  *Metrics
+	wait     func() prometheus.Observer
+	active   func() prometheus.Observer
+	finished sync.Map // counters by outcome
 	requests sync.Map // of calls: by operation and result
 }
 
@@ -101,10 +99,11 @@ type request struct {
 }
 
 func (f *channelFigures) finish(o weir.Outcome) prometheus.Counter {
-	if c, ok := f.finished[o]; ok {
-		return c
+	c, ok := f.finished.Load(o)
+	if !ok {
+		c, _ = f.finished.LoadOrStore(o, f.metrics.finished.WithLabelValues(f.name, string(o)))
 	}
-	return f.metrics.finished.WithLabelValues(f.name, string(o))
+	return c.(prometheus.Counter) //nolint:forcetypeassert // nothing else is in it
 }
 
 func (f *channelFigures) request(operation, result string) *request {
@@ -114,28 +113,22 @@ func (f *channelFigures) request(operation, result string) *request {
 	}
 	r, _ := f.requests.LoadOrStore(key, &request{
 		f.metrics.requests.WithLabelValues(f.name, operation, result),
-		f.metrics.requestSeconds.WithLabelValues(f.name, operation, result),
+		f.metrics.requestSeconds.WithLabelValues(operation),
 	})
 	return r.(*request)
 }
 
-// known makes the series of a channel exist at zero, so that rates have a
-// start.
+// known gives the series of a channel. They begin when something happens, but for
+// those whose first increase sets an alert off: rates need a start at zero.
 func (m *Metrics) known(name string) *channelFigures {
 	f := &channelFigures{
-		name: name, metrics: m, finished: map[weir.Outcome]prometheus.Counter{},
-		wait: m.wait.WithLabelValues(name), active: m.active.WithLabelValues(name),
+		name: name, metrics: m,
+		wait:   sync.OnceValue(func() prometheus.Observer { return m.wait.WithLabelValues(name) }),
+		active: sync.OnceValue(func() prometheus.Observer { return m.active.WithLabelValues(name) }),
 	}
-	m.accepted.WithLabelValues(name)
-	for _, o := range weir.Outcomes() {
-		f.finished[o] = m.finished.WithLabelValues(name, string(o))
-	}
-	m.gcRuns.WithLabelValues(name)
-	for _, verdict := range knowledgeWords() {
-		m.gcReconciled.WithLabelValues(name, verdict)
-	}
-	m.leasesLost.WithLabelValues(name)
+	f.finish(weir.Lost)
 	m.deadLetters.WithLabelValues(name)
+	m.leasesLost.WithLabelValues(name)
 	return f
 }
 
@@ -173,7 +166,7 @@ func newLiveFigures(reg prometheus.Registerer) *liveFigures {
 		queued:   d("queued_contacts", "Contacts that wait."),
 		blocked:  d("blocked_contacts", "Waiting contacts that are larger than the capacity, among those in memory."),
 		oldest:   d("oldest_queued_timestamp_seconds", "Acceptance of the oldest contact that waits; 0 when none does."),
-		health:   d("state", "1 for the state in which the channel is.", "state"),
+		health:   d("state", "1 for the state in which the channel is; the other states have no series.", "state"),
 		breaker:  desc("provider_breaker_state", "0: closed, 1: one attempt is finding out, 2: open.", "channel"),
 		retries:  desc("provider_retry_budget_ratio", "Share of the retry budget that is left.", "channel"),
 		held:     desc("lease_held", "1 while this process runs the channel.", "channel"),
@@ -220,9 +213,7 @@ func (l *liveFigures) Collect(ch chan<- prometheus.Metric) {
 		put(l.retries, f.RetryBudget)
 		put(l.held, one(v.runs))
 		put(l.epoch, float64(v.epoch))
-		for _, h := range []weir.Health{weir.Up, weir.Down, weir.Erring, weir.Paused, weir.Faulted} {
-			put(l.health, one(h == f.Health), string(h))
-		}
+		put(l.health, 1, string(f.Health))
 	}
 	ch <- prometheus.MustNewConstMetric(l.mailbox, prometheus.GaugeValue, float64(waiting), kindBroker)
 }

@@ -50,7 +50,7 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 		seconds: with.NewHistogramVec(prometheus.HistogramOpts{
 			Name:                        "weir_http_request_duration_seconds",
 			Help:                        "Time from a request's head to the end of the answer.",
-			Buckets:                     []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10},
+			Buckets:                     []float64{.005, .025, .1, .5, 2.5},
 			NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 100, NativeHistogramMinResetDuration: time.Hour,
 		}, []string{"route"}),
 		refusals: with.NewCounterVec(prometheus.CounterOpts{
@@ -71,7 +71,8 @@ const (
 	methodOther = "other"
 )
 
-// prepare makes the series whose labels are known, so that they begin at 0.
+// prepare makes the series at 0 whose first increase may set an alert off. The
+// others begin when something happens.
 func (m *Metrics) prepare(types []channels.Type, routes []*route) {
 	for _, result := range []string{resultUnauthorised, resultUnavailable} {
 		m.callbacks.WithLabelValues(typeNone, result)
@@ -85,10 +86,7 @@ func (m *Metrics) prepare(types []channels.Type, routes []*route) {
 		}
 	}
 	for _, rt := range routes {
-		m.seconds.WithLabelValues(rt.path)
-		for _, class := range []string{"2xx", "4xx", "5xx"} {
-			m.requests.WithLabelValues(rt.path, rt.method, class)
-		}
+		m.requests.WithLabelValues(rt.path, rt.method, "5xx")
 	}
 }
 

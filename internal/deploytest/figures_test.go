@@ -68,6 +68,7 @@ func registered(t *testing.T) figures {
 	web.NewMetrics(r)
 	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	r.known["weir_build_info"] = []string{"version", "go_version", "instance", "job", "namespace"} // registered by the daemon itself
+	r.known["weir_tls_certificate_expiry_timestamp_seconds"] = r.known["weir_build_info"][2:]
 	r.known["up"] = []string{"instance", "job", "namespace"}
 	r.known["ALERTS"] = []string{"alertname", "alertstate", "severity"}
 	if len(r.known) < 100 {

@@ -232,9 +232,9 @@ func TestOneTimerAfterAThousandRestarts(t *testing.T) {
 		id := w.accept("ch", sms("a"))["a"]
 		w.becomes(id, "active")
 		in := func(span time.Duration) (ticks int64, collections float64) {
-			before, runs := s.ticks.Load(), w.metric("weir_gc_runs_total", "channel", "ch")
+			before, runs := s.ticks.Load(), w.metric("weir_gc_runs_total")
 			w.pass(span)
-			return s.ticks.Load() - before, w.metric("weir_gc_runs_total", "channel", "ch") - runs
+			return s.ticks.Load() - before, w.metric("weir_gc_runs_total") - runs
 		}
 		w.pass(10 * time.Minute)
 		ticks, collections := in(20 * time.Minute)
