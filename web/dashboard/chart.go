@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html/template"
 	"math"
+	"slices"
 	"strings"
 	"time"
 )
@@ -33,6 +34,13 @@ type chart struct {
 	Begin   time.Time
 	Step    time.Duration
 	Series  []series
+	Open    bool // the last step is under way: its values are not whole
+}
+
+// through marks the last step as under way if it ends after an instant.
+func (c chart) through(now time.Time) chart {
+	c.Open = c.Begin.Add(time.Duration(c.length()) * c.Step).After(now)
+	return c
 }
 
 const (
@@ -176,27 +184,37 @@ func (c chart) draw(b *svg, left, top, width, height, greatest float64) {
 	y := func(v float64) float64 { return top + height - height*min(v, greatest)/greatest }
 	below := make([]float64, n)
 	for _, s := range c.Series {
-		var upper, lower strings.Builder
+		upper, lower := make([]string, n), make([]string, n)
 		for i := range n {
 			v := at(s.Values, i)
 			if c.Stacked && s.Kind == area {
 				v += below[i]
 			}
-			fmt.Fprintf(&upper, "%s,%s ", coord(x(i)), coord(y(v)))
-			j := n - 1 - i
-			fmt.Fprintf(&lower, "%s,%s ", coord(x(j)), coord(y(below[j])))
+			upper[i], lower[i] = coord(x(i))+","+coord(y(v)), coord(x(i))+","+coord(y(below[i]))
 		}
-		if s.Kind != area {
-			b.write(`<polyline class="%s %s" points="%s"/>`, map[kind]string{line: "line", limit: "line limit"}[s.Kind], s.Class, strings.TrimSpace(upper.String()))
-			continue
+		if whole := n - 1; c.Open && whole > 0 {
+			s.draw(b, "", upper[:whole], lower[:whole])
+			s.draw(b, " open", upper[whole-1:], lower[whole-1:])
+		} else {
+			s.draw(b, "", upper, lower)
 		}
-		b.write(`<polygon class="area %s" points="%s"/>`, s.Class, strings.TrimSpace(upper.String()+lower.String()))
-		if c.Stacked {
+		if c.Stacked && s.Kind == area {
 			for i := range n {
 				below[i] += at(s.Values, i)
 			}
 		}
 	}
+}
+
+// draw draws some of the points of a series, each as x,y.
+func (s *series) draw(b *svg, class string, upper, lower []string) {
+	if s.Kind != area {
+		b.write(`<polyline class="%s %s" points="%s"/>`, map[kind]string{line: "line", limit: "line limit"}[s.Kind]+class, s.Class, strings.Join(upper, " "))
+		return
+	}
+	around := slices.Clone(lower)
+	slices.Reverse(around)
+	b.write(`<polygon class="area%s %s" points="%s"/>`, class, s.Class, strings.Join(append(slices.Clone(upper), around...), " "))
 }
 
 // describe says in words what the chart shows.
@@ -211,7 +229,11 @@ func (c chart) describe() string {
 			parts = append(parts, fmt.Sprintf("%s %s", s.Name, number(last)))
 			continue
 		}
-		parts = append(parts, fmt.Sprintf("%s now %s, at most %s", s.Name, number(last), number(most)))
+		when := "now"
+		if c.Open {
+			when = "in the step under way"
+		}
+		parts = append(parts, fmt.Sprintf("%s %s %s, at most %s", s.Name, when, number(last), number(most)))
 	}
 	text := c.Title
 	if c.Unit != "" {
@@ -224,6 +246,7 @@ func (c chart) describe() string {
 type tableRow struct {
 	At     time.Time
 	Values []string
+	Open   bool // the step under way is in it
 }
 
 // Table gives the values in rows, newest first. Where there are many, some stand
@@ -234,7 +257,7 @@ func (c chart) Table() []tableRow {
 	every := max(1, (n+mostTableRows-1)/mostTableRows)
 	var rows []tableRow
 	for begin := 0; begin < n; begin += every {
-		r := tableRow{At: c.Begin.Add(time.Duration(begin) * c.Step)}
+		r := tableRow{At: c.Begin.Add(time.Duration(begin) * c.Step), Open: c.Open && begin+every >= n}
 		for _, s := range c.Series {
 			most := 0.0
 			for i := begin; i < min(n, begin+every); i++ {

@@ -51,7 +51,7 @@ func (v *visit) readSparks() (sparks, error) {
 				Title: "Sent in the last 6 hours", Unit: "contacts per quarter of an hour", Begin: some.Since, Step: 15 * time.Minute,
 				Series: []series{{Name: "sent", Class: "c1", Values: floats(c.Sent)}},
 			}
-			all[c.Channel] = &spark{drawn.Spark(), drawn.Sum()}
+			all[c.Channel] = &spark{drawn.through(v.Now()).Spark(), drawn.Sum()}
 		}
 		if some.NextCursor == "" || len(all) > mostChannels {
 			return all, nil
@@ -93,7 +93,7 @@ func (v *visit) charts(channel string, s period) (*charts, error) {
 		if err := v.get(apiPath("v1", "channels", channel, "minutes"), query, &m); err != nil {
 			return nil, err
 		}
-		return chartsOf(&m, s), nil
+		return chartsOf(&m, s, v.Now()), nil
 	})
 }
 
@@ -113,10 +113,10 @@ func known(n *int64) int64 {
 	return *n
 }
 
-func chartsOf(m *web.MinutesView, s period) *charts {
+func chartsOf(m *web.MinutesView, s period, now time.Time) *charts {
 	unit := "per " + span(s.step)
 	draw := func(title string, stacked bool, list ...series) chart {
-		return chart{Title: title, Unit: unit, Stacked: stacked, Begin: m.Since, Step: s.step, Series: list}
+		return chart{Title: title, Unit: unit, Stacked: stacked, Begin: m.Since, Step: s.step, Series: list}.through(now)
 	}
 	outcomes := outcomeSeries(m)
 	c := &charts{

@@ -32,6 +32,7 @@ type overview struct {
 	More     bool // there are channels beyond those
 	Sum      sums
 	Surveys  []surveyCard
+	Omitted  omitted
 	Router   *wallboard // nil: there is nothing to show
 }
 
@@ -78,7 +79,36 @@ func loadOverview(v *visit) (*content, error) {
 	}
 	slices.SortStableFunc(o.Channels, func(a, b channelCard) int { return a.Rank - b.Rank })
 	o.Sum.finish()
+	if v.Wall() {
+		o.fitWall()
+	}
 	return c, nil
+}
+
+// A wall shows so many, those in trouble first: nobody scrolls it.
+const (
+	maxWallChannels = 12
+	maxWallSurveys  = 3
+)
+
+// omitted counts what a wall has no room for.
+type omitted struct{ Channels, Troubled, Surveys int }
+
+// fitWall leaves out what has no room on one screen.
+func (o *overview) fitWall() {
+	if n := len(o.Channels); n > maxWallChannels {
+		o.Omitted.Channels = n - maxWallChannels
+		for i := range o.Channels[maxWallChannels:] {
+			if o.Channels[maxWallChannels+i].Rank < rankCalm {
+				o.Omitted.Troubled++
+			}
+		}
+		o.Channels = o.Channels[:maxWallChannels]
+	}
+	if n := len(o.Surveys); n > maxWallSurveys {
+		o.Omitted.Surveys = n - maxWallSurveys
+		o.Surveys = o.Surveys[:maxWallSurveys]
+	}
 }
 
 // channels lists the channels by name.

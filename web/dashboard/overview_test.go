@@ -1,6 +1,7 @@
 package dashboard_test
 
 import (
+	"fmt"
 	"regexp"
 	"strings"
 	"testing"
@@ -60,4 +61,21 @@ func TestTheWall(t *testing.T) {
 	r := newRig(t, "contacts:read")
 	r.channel("a")
 	r.login("contacts:read").get("/?wall=1").want(200).has(`data-wall="1"`, `data-stream="/live/?wall=1"`)
+}
+
+// A wall has room for so many; those that need attention come first.
+func TestTheWallLeavesOutWhatHasNoRoom(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "router")
+	for i := range 14 {
+		r.channel(fmt.Sprintf("c%02d", i))
+	}
+	b := r.login("admin")
+	if n := strings.Count(b.get("/").want(200).body, "<article"); n != 14 {
+		t.Errorf("%d cards, want 14", n)
+	}
+	page := b.get("/?wall=1").want(200).has("2 more", "2 of them need attention")
+	if n := strings.Count(page.body, "<article"); n != 12 {
+		t.Errorf("%d cards on the wall, want 12", n)
+	}
 }

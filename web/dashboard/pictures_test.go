@@ -47,6 +47,31 @@ func values(t *rapid.T, name string) []float64 {
 	return rapid.SliceOfN(rapid.OneOf(rapid.Float64Range(0, 1e12), rapid.Just(0.0), rapid.Just(math.NaN()), rapid.Just(math.Inf(1)), rapid.Just(-3.0)), 0, 40).Draw(t, name)
 }
 
+// A step under way is drawn apart: its values would look like a fall.
+func TestStepUnderWayIsMarked(t *testing.T) {
+	t.Parallel()
+	begin := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	c := chart{Title: "Contacts", Begin: begin, Step: 15 * time.Minute, Series: []series{
+		{Name: "sent", Class: "c1", Values: []float64{40, 41, 2}}, {Name: "accepted", Class: "c8", Values: []float64{40, 41, 2}, Kind: line},
+	}}
+	ended := c.through(begin.Add(45 * time.Minute))
+	if strings.Contains(string(ended.SVG()), "open") || ended.Table()[0].Open {
+		t.Error("a step that has ended is marked")
+	}
+	under := c.through(begin.Add(31 * time.Minute))
+	for _, picture := range []string{string(under.SVG()), string(under.Spark())} {
+		wellFormed(t, picture)
+		for _, want := range []string{`class="area open c1"`, `class="line open c8"`, "sent in the step under way 2, at most 41"} {
+			if !strings.Contains(picture, want) {
+				t.Errorf("no %s in %s", want, picture)
+			}
+		}
+	}
+	if rows := under.Table(); !rows[0].Open || rows[1].Open {
+		t.Errorf("%+v", rows)
+	}
+}
+
 func TestPicturesOfAnything(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -1,7 +1,8 @@
 // Channels and contacts: seen on the overview and on pages of their own,
 // paused, resumed, given another capacity, deleted; searched for and canceled.
 import assert from "node:assert/strict";
-import { login } from "../browser.mjs";
+import { login, wide } from "../browser.mjs";
+import { soon } from "../lab.mjs";
 import { act, answer, fact, flash, heading, open, shows, squeeze, tile } from "../steps.mjs";
 
 const channel = (weir, name) => weir.get(`/v1/channels/${name}`);
@@ -30,6 +31,21 @@ export async function channels({ report, browser, weir, operator, known }) {
     await go("/?wall=1");
     assert.equal(await page.locator("main a.button:visible").count(), 0);
     assert.ok(await page.evaluate(() => parseFloat(getComputedStyle(document.documentElement).fontSize)) >= 20);
+    await go("/");
+  });
+  await report.check("overview: on a wall it fits a screen, without scrolling", page, async () => {
+    for (const viewport of [{ width: 1920, height: 1080 }, { width: 1366, height: 768 }]) {
+      await page.setViewportSize(viewport);
+      await go("/?wall=1");
+      const cut = await page.evaluate(() => {
+        const parts = [...document.querySelectorAll("main .tiles > div, main article, main h2, main .figures > div, main .bar")];
+        const out = parts.filter((e) => { const r = e.getBoundingClientRect(); return r.bottom > innerHeight + 1 || r.right > innerWidth + 1; }).map((e) => e.textContent.trim().slice(0, 40));
+        const { scrollHeight, scrollWidth } = document.documentElement;
+        return scrollHeight > innerHeight || scrollWidth > innerWidth || document.body.scrollHeight > innerHeight ? [...out, `${scrollWidth} × ${scrollHeight}`] : out;
+      });
+      assert.deepEqual(cut, [], `${viewport.width} × ${viewport.height}`);
+    }
+    await page.setViewportSize(wide);
     await go("/");
   });
   await report.check("channel: paused from the overview, after its figures were shown", page, async () => {
@@ -118,6 +134,24 @@ async function contacts({ report, page, weir, known, go }) {
     await page.fill("#q", "there-is-none");
     await page.press("#q", "Enter");
     await shows(page, "main", "No contact matches");
+  });
+  await report.check("contacts: the newest come first, with their channel, and new ones appear", page, async () => {
+    await go("/contacts");
+    const ids = () => page.locator("[aria-label='Contacts, table'] tbody td.code").allInnerTexts();
+    const { contacts } = await weir.get("/v1/contacts?order=newest&limit=1");
+    await soon(async () => (await ids()).length > 0 && (await page.locator("[aria-label='Contacts, table'] thead").innerText()).includes("Channel"), "the list");
+    assert.ok(contacts.length === 1);
+    const { contacts: [{ id }] } = await weir.api("POST", "/v1/channels/held/contacts", { contacts: [{ key: "live-1", to: "+15550107777", messages: ["hello"] }] });
+    await soon(async () => (await ids()).includes(id), "the new contact");
+    await weir.api("DELETE", `/v1/contacts/${id}`);
+  });
+  await report.check("contacts: found by number, which stands in no address", page, async () => {
+    await go("/contacts");
+    await page.fill("#number", "+1 555 010 7777");
+    await page.click("#search-number");
+    await page.locator("[aria-label='Contacts, table'] tbody tr").first().waitFor();
+    assert.equal(await page.locator("[aria-label='Contacts, table'] tbody tr").count(), 1);
+    assert.ok(!page.url().includes("7777"), page.url());
   });
   await report.check("contacts: a long list has pages", page, async () => {
     await go("/contacts?channel=texts");
