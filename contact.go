@@ -1,6 +1,10 @@
 package weir
 
-import "time"
+import (
+	"maps"
+	"slices"
+	"time"
+)
 
 // Priority orders the contacts of a channel. Replies go before high, high
 // before normal; ageing keeps the lower ones from starving.
@@ -92,6 +96,30 @@ type Spec struct {
 	NotBefore time.Time
 	NotAfter  time.Time
 	For       Respondent
+}
+
+// Differences names the fields, as clients write them, in which two specs ask
+// for different contacts. Keys and respondents are not compared.
+func (s *Spec) Differences(o *Spec) []string {
+	var names []string
+	for _, field := range []struct {
+		name string
+		same bool
+	}{
+		{"to", s.To == o.To},
+		{"priority", s.Priority == o.Priority},
+		{"not_before", s.NotBefore.Equal(o.NotBefore)},
+		{"not_after", s.NotAfter.Equal(o.NotAfter)},
+		{"survey", s.Survey == o.Survey},
+		{"labels", maps.Equal(s.Labels, o.Labels)},
+		{"messages", slices.Equal(s.Messages, o.Messages)},
+		{"call", s.Call == o.Call || s.Call != nil && o.Call != nil && *s.Call == *o.Call},
+	} {
+		if !field.same {
+			names = append(names, field.name)
+		}
+	}
+	return names
 }
 
 // Respondent says for whom, and for which of its contacts in a row, the survey

@@ -15,6 +15,7 @@ const (
 	CodeInvalid      Code = "invalid"             // a field is wrong; see Fields
 	CodeNotFound     Code = "not_found"           // no such thing
 	CodeConflict     Code = "conflict"            // the thing's state does not allow it
+	CodeKeyReused    Code = "key_reused"          // a key is known with other content; see Fields
 	CodeUnavailable  Code = "store_unavailable"   // the store is down or the outcome of a write is not known
 	CodeDraining     Code = "draining"            // the process is shutting down
 	CodePrecondition Code = "precondition_failed" // the version in a condition is not the current one

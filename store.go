@@ -9,8 +9,9 @@ import (
 type Accepter interface {
 	// Accept stores specs as queued contacts of a channel, all or none, and
 	// returns after the commit. The order of the slice is the order of
-	// acceptance. A key that the channel knows yields the contact that has it,
-	// with Duplicate set, and stores nothing. An error with
+	// acceptance. A key that the channel knows with the same content yields the
+	// contact that has it, with Duplicate set, and stores nothing; with other
+	// content the error is [CodeKeyReused]. An error with
 	// [CodeUnavailable] leaves it open whether they were stored.
 	Accept(ctx context.Context, channel ChannelID, specs []Spec) ([]Accepted, error)
 }

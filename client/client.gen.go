@@ -433,7 +433,7 @@ type ContactBody struct {
 	// Call What a call does: exactly one of the fields.
 	Call CallBody `json:"call,omitempty,omitzero"`
 
-	// Key your own name for it, unique on the channel; a key that is known already yields the contact that has it and queues nothing, so that a request can be repeated safely; it must not begin with requeue: (422, reserved), as keys of contacts that Weir made of dead letters do; printable
+	// Key your own name for it, unique on the channel; a key that is known with the same content yields the contact that has it and queues nothing, so that a request can be repeated safely, and with other content is refused (409, key_reused); it must not begin with requeue: (422, reserved), as keys of contacts that Weir made of dead letters do; printable
 	Key string `json:"key,omitempty,omitzero"`
 
 	// Labels up to 32; names of 1 to 64 printable characters, values of up to 256 characters
@@ -2002,7 +2002,7 @@ func (c *Client) PutChannel(ctx context.Context, channel string, body ChannelBod
 
 // PostContacts Queue contacts on a channel.
 //
-// 1 to 1000 contacts, all or none. They are durable when the answer comes. A contact's key makes the request safe to repeat: a key that the channel knows yields the contact that has it, marked as duplicate, and queues nothing. After a 503 or a lost connection it is not known whether the contacts were queued; repeat the request with the same keys.
+// 1 to 1000 contacts, all or none. They are durable when the answer comes. A contact's key makes the request safe to repeat: a key that the channel knows with the same content yields the contact that has it, marked as duplicate, and queues nothing. With other content the request is refused (409, key_reused), and errors names for each such contact the fields that differ. After a 503 or a lost connection it is not known whether the contacts were queued; repeat the request with the same keys.
 //
 // POST /v1/channels/{channel}/contacts
 func (c *Client) PostContacts(ctx context.Context, channel string, body ContactsBody) (*AcceptedList, error) {

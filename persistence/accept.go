@@ -2,7 +2,6 @@ package persistence
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -74,11 +73,15 @@ func (t *transaction) accept() error {
 		if r.outcome.err = t.admits(r.channel); r.outcome.err != nil {
 			continue
 		}
+		if r.refusal != nil {
+			r.outcome.err = r.refusal
+			continue
+		}
 		t.giveIDs(r, len(r.specs))
 		r.outcome.accepted = make([]weir.Accepted, len(r.specs))
 		for i := range r.specs {
 			ref := weir.Ref{Channel: r.channel, ID: weir.ContactID(r.ids[i])}
-			list = append(list, insertion{newContact(ref, r.specs[i], r.at), &r.outcome.accepted[i]})
+			list = append(list, insertion{contact: newContact(ref, r.specs[i], r.at), into: &r.outcome.accepted[i], from: r, index: i})
 		}
 	}
 	return t.insertContacts(list)
@@ -173,60 +176,6 @@ func (t *transaction) insertSize(args []any, rows, width int) int {
 		}
 	}
 	return rows
-}
-
-// findDuplicates looks up who has the keys and marks the specs that came too
-// late. Ids are ours alone, so that a spec without a key is always new.
-func (t *transaction) findDuplicates(list []insertion, inserted int64) error {
-	keys := map[weir.ChannelID][]any{}
-	for _, in := range list {
-		if in.contact.Key != "" {
-			keys[in.contact.Channel] = append(keys[in.contact.Channel], in.contact.Key)
-		}
-	}
-	type key struct {
-		channel weir.ChannelID
-		key     string
-	}
-	holders := map[key]weir.Contact{}
-	for channel, names := range keys {
-		for len(names) > 0 {
-			n := min(len(names), 500)
-			var rows []contactRow
-			err := t.tx.SelectContext(t.w.ctx, &rows, "SELECT "+contactColumns+" FROM contacts WHERE channel_id = ? AND ckey IN "+marks(n),
-				append([]any{int64(channel)}, names[:n]...)...)
-			if err != nil {
-				return err
-			}
-			found, err := contacts(rows)
-			if err != nil {
-				return err
-			}
-			for _, c := range found {
-				if e, ok := t.w.journal.entries[c.Ref]; ok && e.progress.Rev > c.Rev {
-					c.Progress = e.progress
-				}
-				holders[key{channel, c.Key}] = c
-			}
-			names = names[n:]
-		}
-	}
-	fresh := int64(0)
-	for _, in := range list {
-		holder, ok := holders[key{in.contact.Channel, in.contact.Key}]
-		if in.contact.Key == "" || ok && holder.ID == in.contact.ID {
-			fresh++
-			continue
-		}
-		if !ok {
-			return fmt.Errorf("a contact of channel %d was refused and its key is free", in.contact.Channel)
-		}
-		*in.into = weir.Accepted{Contact: holder, Duplicate: true}
-	}
-	if fresh != inserted {
-		return fmt.Errorf("%d contacts went in, %d were found", inserted, fresh)
-	}
-	return nil
 }
 
 // countAccepted counts what went in, and wakes owners elsewhere.

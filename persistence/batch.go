@@ -41,6 +41,9 @@ type request struct {
 	at  time.Time
 
 	outcome outcome // of the latest try
+	// refusal is set where a try found that keys are in use for other contacts:
+	// the batch is rolled back and repeated without the request.
+	refusal *weir.Error
 }
 
 // outcome is the answer to a request.

@@ -48,7 +48,7 @@ func (w *requeueWork) write(t *transaction, r *request) error {
 		}
 		spec.Key = weir.RequeueKey(c.Ref)
 		fresh := newContact(weir.Ref{Channel: w.channel, ID: weir.ContactID(r.ids[i])}, spec, r.at)
-		list = append(list, insertion{fresh, &r.outcome.accepted[i]})
+		list = append(list, insertion{contact: fresh, into: &r.outcome.accepted[i]})
 		gone = append(gone, int64(id))
 	}
 	if len(list) == 0 {

@@ -13,6 +13,8 @@ import (
 type insertion struct {
 	contact weir.Contact
 	into    *weir.Accepted // what became of it
+	from    *request       // is refused if the key is in use for other content; nil: whoever has the key will do
+	index   int            // of the contact in that request
 }
 
 // Rows of an INSERT into insertColumns. One of the plain shape says what most

@@ -196,7 +196,8 @@ func (w *surveyWork) enqueue(t *transaction, r *request, moves []*move) ([]*move
 			continue
 		}
 		m.accepted = weir.Accepted{}
-		list = append(list, insertion{newContact(weir.Ref{Channel: m.Channel, ID: weir.ContactID(m.contact)}, *m.Enqueue, r.at), &m.accepted})
+		fresh := newContact(weir.Ref{Channel: m.Channel, ID: weir.ContactID(m.contact)}, *m.Enqueue, r.at)
+		list = append(list, insertion{contact: fresh, into: &m.accepted})
 	}
 	if err := t.insertContacts(list); err != nil {
 		return nil, err

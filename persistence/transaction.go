@@ -10,6 +10,7 @@ import (
 
 	"weir"
 	"weir/events"
+	"weir/persistence/dialect"
 )
 
 // errStale says that a revision was another than expected: the transaction
@@ -38,6 +39,37 @@ type channelState struct {
 	Epoch    int64  `db:"epoch"`
 	Live     bool   `db:"live"`
 	Mark     int64  `db:"mark"` // the number of the batch that read it
+}
+
+// transactAll repeats a transaction that found out why it has to be done in
+// another way: with care, with a look at the channels, without some requests.
+func (w *writer) transactAll(b *batch) error {
+	for _, r := range b.requests {
+		r.refusal = nil
+	}
+	for {
+		err := w.transact(b)
+		switch {
+		case errors.Is(err, errStale) && !b.careful:
+			b.careful = true
+		case errors.Is(err, errReused), w.disappointed(b, err):
+		default:
+			return err
+		}
+	}
+}
+
+// disappointed tells whether a batch was refused that took things to be as
+// expected. It is to be written with a look at them then.
+func (w *writer) disappointed(b *batch, err error) bool {
+	if err == nil || !b.hopeful || b.doubt {
+		return false
+	}
+	if kind, _ := w.s.classify(err); kind != dialect.Fault {
+		return false
+	}
+	b.wary, w.states = true, nil
+	return true
 }
 
 func newTransaction(w *writer, tx *sqlx.Tx, b *batch) *transaction {

@@ -318,14 +318,7 @@ func (w *writer) attempt(b *batch) error {
 		}
 	}
 	begin := time.Now()
-	err := w.transact(b)
-	if errors.Is(err, errStale) {
-		b.careful = true
-		err = w.transact(b)
-	}
-	if w.disappointed(b, err) {
-		err = w.transact(b)
-	}
+	err := w.transactAll(b)
 	result := resultCommitted
 	if err != nil {
 		result = resultFailed
@@ -335,19 +328,6 @@ func (w *writer) attempt(b *batch) error {
 	w.s.metrics.transactions.WithLabelValues(result).Inc()
 	w.s.metrics.duration.Observe(time.Since(begin).Seconds())
 	return err
-}
-
-// disappointed tells whether a batch was refused that took things to be as
-// expected. It is to be written with a look at them then.
-func (w *writer) disappointed(b *batch, err error) bool {
-	if err == nil || !b.hopeful || b.doubt {
-		return false
-	}
-	if kind, _ := w.s.classify(err); kind != dialect.Fault {
-		return false
-	}
-	b.wary, w.states = true, nil
-	return true
 }
 
 // committed finds out whether a batch whose COMMIT broke was committed. The

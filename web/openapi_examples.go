@@ -40,6 +40,7 @@ func problemExamples() map[string]*huma.Example {
 	for code, message := range map[weir.Code]string{
 		weir.CodeNotFound:     "there is no channel texts",
 		weir.CodeConflict:     "the channel has open contacts; cancel=true ends them",
+		weir.CodeKeyReused:    "a key is in use for a contact with other content; nothing was queued",
 		weir.CodeUnauthorised: "the request has no bearer token; send one: Authorization: Bearer <token>",
 		weir.CodeForbidden:    "this needs a token with the scope channels:admin",
 		weir.CodeLimited:      "too many requests",

@@ -96,11 +96,12 @@ func (s *service) contactRoutes() []*route {
 			method: "POST", path: "/v1/channels/{channel}/contacts", id: "post-contacts", tag: "contacts",
 			summary: "Queue contacts on a channel",
 			description: "1 to 1000 contacts, all or none. They are durable when the answer comes. " +
-				"A contact's key makes the request safe to repeat: a key that the channel knows yields the contact that has it, marked as duplicate, and queues nothing. " +
+				"A contact's key makes the request safe to repeat: a key that the channel knows with the same content yields the contact that has it, marked as duplicate, and queues nothing. " +
+				"With other content the request is refused (409, key_reused), and errors names for each such contact the fields that differ. " +
 				"After a 503 or a lost connection it is not known whether the contacts were queued; repeat the request with the same keys.",
 			body: typeOf[ContactsBody](), bodyTypes: []string{jsonType}, bodyLimit: mostContactsBody, handle: s.postContacts,
 			answers: []answer{{http.StatusAccepted, "queued durably, in the order of the request", typeOf[AcceptedList]()}},
-			codes:   []weir.Code{weir.CodeNotFound, weir.CodeConflict},
+			codes:   []weir.Code{weir.CodeNotFound, weir.CodeConflict, weir.CodeKeyReused},
 		},
 		{
 			method: "GET", path: "/v1/contacts", id: "list-contacts", tag: "contacts",

@@ -207,6 +207,9 @@ func (s *System) reply(ctx context.Context, k *known, r *surveys.Respondent, h s
 		})
 	}
 	_, err = s.channels.Accept(ctx, ch, specs)
+	if weir.CodeOf(err) == weir.CodeKeyReused {
+		return nil // the first report with this key was answered; its words stand
+	}
 	return err
 }
 

@@ -125,7 +125,7 @@ func (w *world) start() {
 	system := w.system
 	w.Cleanup(system.Close)
 	o := web.Options{
-		Store: w.store, Broker: w.system, Directory: directory, DefaultCapacity: 100, Logger: w.logger(),
+		Store: w.store, Dead: w.store, Broker: w.system, Directory: directory, DefaultCapacity: 100, Logger: w.logger(),
 		Metrics: web.NewMetrics(w.metrics), Gatherer: w.metrics, Gate: web.NewGate(web.GateOptions{}),
 	}
 	if w.polls != nil {

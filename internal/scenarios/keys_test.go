@@ -1,0 +1,155 @@
+package scenarios_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// reused posts contacts that reuse keys for other content, and requires that
+// each is named with what differs, and that nothing was queued.
+func (w *world) reused(want map[int]string, contacts ...fields) {
+	w.Helper()
+	before := w.known()
+	a := w.call("POST", "/v1/channels/ch/contacts", fields{"contacts": contacts})
+	if a.Status != http.StatusConflict || a.Body["code"] != "key_reused" {
+		w.Fatalf("%d, want 409 key_reused: %s", a.Status, a.Text)
+	}
+	named := list(a.Body["errors"])
+	if len(named) != len(want) {
+		w.Errorf("%d are named, want %d: %s", len(named), len(want), a.Text)
+	}
+	for i, differs := range want {
+		if !strings.Contains(a.Text, fmt.Sprintf(`"pointer":"/contacts/%d/key","code":"key_reused"`, i)) || !strings.Contains(a.Text, differs) {
+			w.Errorf("contact %d: want %q in %s", i, differs, a.Text)
+		}
+	}
+	if strings.Contains(a.Text, "+1555") {
+		w.Errorf("the answer has a phone number: %s", a.Text)
+	}
+	if after := w.known(); after != before {
+		w.Errorf("%d contacts before, %d after", before, after)
+	}
+}
+
+// known is how many contacts there are.
+func (w *world) known() int {
+	w.Helper()
+	return len(w.want(http.StatusOK, "GET", "/v1/contacts?limit=1000", nil).Body["contacts"].([]any))
+}
+
+// again posts contacts whose keys and content are known, and requires that all
+// of them are duplicates.
+func (w *world) again(contacts ...fields) {
+	w.Helper()
+	for _, c := range list(w.want(http.StatusAccepted, "POST", "/v1/channels/ch/contacts", fields{"contacts": contacts}).Body["contacts"]) {
+		if c["duplicate"] != true {
+			w.Errorf("%v is no duplicate", c)
+		}
+	}
+}
+
+// Scenario 132: a key that is known with other content is a mistake of the
+// client that must not lose a message in silence.
+func TestScenario132_KeyReusedForOtherContent(t *testing.T) {
+	onStores(t, func(w *world) {
+		w.channel("ch", 10)
+		full := sms("k", texts("k", 3), fields{
+			"labels": fields{"a": "1", "b": "<&>"}, "survey": "s", "priority": "high", "not_before": "1999-01-01T00:00:00+02:00", "not_after": "2126-01-01T00:00:00.123456789Z",
+		})
+		plain := sms("p")
+		delayed := sms("l", fields{"not_before": "2126-01-01T00:00:00Z"})
+		waiting := sms("m", fields{"not_before": "2126-01-01T00:00:00Z"})
+		w.accept("ch", full, plain, delayed, waiting)
+		w.sent(2)
+		other := func(c fields, name string, value any) fields {
+			return sms(fmt.Sprint(c["key"]), c, fields{name: value})
+		}
+		check := func() {
+			w.again(full, plain)
+			w.again(other(full, "not_before", "1998-12-31T22:00:00Z"))
+			for name, value := range map[string]any{
+				"to": "+15550199", "messages": []string{"k", "k", "K"}, "labels": fields{"a": "1"}, "survey": "t", "priority": "normal",
+				"not_before": "1999-01-01T00:00:00Z", "not_after": "2126-01-01T00:00:00.123457Z",
+			} {
+				w.reused(map[int]string{0: "differs in " + name}, other(full, name, value))
+			}
+			w.reused(map[int]string{1: "differs in to, messages", 3: "differs in labels"},
+				sms("new"), sms("p", fields{"to": "+15550198", "messages": []string{"q"}}), waiting, other(delayed, "labels", fields{"x": "y"}))
+		}
+		// The same contact twice in a request is refused before that.
+		w.want(http.StatusUnprocessableEntity, "POST", "/v1/channels/ch/contacts", fields{"contacts": []fields{plain, plain}})
+		w.report("k", "0", "completed")
+		check()
+		w.report("k", "1", "failed")
+		w.report("k", "2", "completed")
+		w.finish("p")
+		w.until("all are done", func() bool { return w.figure("ch", "in_flight") == 0 })
+		check()
+		w.restart()
+		check()
+		// k failed; what is made of it has another key, and k keeps its own.
+		w.want(http.StatusOK, "POST", "/v1/dead-letters:requeue", fields{"all": true})
+		w.sent(3)
+		check()
+		w.finish("k")
+	})
+}
+
+// Scenario 132, at once: of many requests with one new key and different
+// content the first is accepted, and a request is stored whole or not at all.
+func TestScenario132_KeysReusedAtOnce(t *testing.T) {
+	onStores(t, func(w *world) {
+		w.channel("ch", 1, fields{"paused": true})
+		const rounds, writers = 4, 24
+		for round := range rounds {
+			answers := make([]answer, writers)
+			var all sync.WaitGroup
+			for i := range writers {
+				all.Go(func() {
+					// Two keys that others want, in changing company, and one of its own.
+					key := func(n int) fields {
+						return sms(fmt.Sprintf("r%d-%d", round, n), fields{"messages": []string{fmt.Sprint("text ", i%3)}})
+					}
+					answers[i] = w.request("POST", "/v1/channels/ch/contacts", fields{"contacts": []fields{
+						sms(fmt.Sprintf("own-%d-%d", round, i)), key(i % 5), key(5 + i%4),
+					}})
+				})
+			}
+			all.Wait()
+			stored := map[string]string{} // messages by key
+			for _, c := range list(w.want(http.StatusOK, "GET", "/v1/contacts?limit=1000", nil).Body["contacts"]) {
+				stored[c["key"].(string)] = fmt.Sprint(c["messages"])
+			}
+			for i, a := range answers {
+				_, own := stored[fmt.Sprintf("own-%d-%d", round, i)]
+				same := true
+				for _, n := range []int{i % 5, 5 + i%4} {
+					same = same && stored[fmt.Sprintf("r%d-%d", round, n)] == fmt.Sprintf("[text %d]", i%3)
+				}
+				switch {
+				case a.Status == http.StatusAccepted && own && same:
+				case a.Status == http.StatusConflict && a.Body["code"] == "key_reused" && !own && !same:
+				default:
+					t := a.Text
+					w.Errorf("round %d, request %d: %d, its own contact is stored: %v, with its content: %v: %s", round, i, a.Status, own, same, t)
+				}
+			}
+		}
+	})
+}
+
+// Scenario 132, surveys: a report that comes again with other messages is a
+// repeat, as when an application is asked twice about one event.
+func TestScenario132_ReportsThatComeAgainAreRepeats(t *testing.T) {
+	onSurveys(t, func(w *world) {
+		w.channel("texts", 5)
+		person := w.launch("s", bySMS("1d"), 1, 1)[0]
+		w.sent(1)
+		w.reported("s", person, fields{"disposition": "started", "messages": []string{"one", "two"}, "key": "k"})
+		w.reported("s", person, fields{"disposition": "started", "messages": []string{"three"}, "key": "k"})
+		w.sent(2)
+	})
+}
