@@ -130,9 +130,9 @@ func (s *Store) adopt(ctx context.Context, channel weir.ChannelID) error {
 	return s.foldLeft(ctx, rows, func(r weir.Ref) bool { return r.Channel == channel })
 }
 
-// adoptAll folds and removes what starts have left that can add nothing: no
-// lease is theirs, and where several processes may be members none of that name
-// is connected.
+// adoptAll folds and removes what starts have left that have no lease and, where
+// several processes may be members, no connection. One that lives all the same
+// loses nothing: what it writes next has newer revisions.
 func (s *Store) adoptAll(ctx context.Context) error {
 	text := leftSQL + " AND start_number IN (SELECT start_number FROM writers WHERE " +
 		"(owner = ? OR ? OR " + s.sql.OwnerGone + ") AND NOT EXISTS (SELECT 1 FROM leases WHERE leases.owner = writers.owner))"

@@ -12,10 +12,11 @@ import (
 	"weir"
 )
 
-// takable is the condition under which a lease may be taken: it is free, ours,
-// has expired, or its owner is certain to be gone. Its argument is the owner.
+// takable is the condition under which a lease may be taken: it is free, ours, or
+// has expired. Its argument is the owner. A lost connection of its owner proves
+// nothing: the server may have restarted, or failed over.
 func (s *Store) takable() string {
-	return "(owner = '' OR owner = ? OR expires_at <= " + s.database.Now() + " OR " + s.sql.OwnerGone + ")"
+	return "(owner = '' OR owner = ? OR expires_at <= " + s.database.Now() + ")"
 }
 
 // Acquire implements [weir.Leaser].

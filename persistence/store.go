@@ -34,7 +34,7 @@ func openers() map[string]func(context.Context, string, *slog.Logger) (dialect.D
 type Options struct {
 	Logger   *slog.Logger
 	Metrics  *Metrics
-	Owner    string        // the name of this process among the members; default: host and chance
+	Owner    string        // the name of this process among the members; default: host, chance, and which process of the host
 	LeaseTTL time.Duration // default 15 s
 }
 
@@ -138,7 +138,7 @@ func withDefaults(o Options) Options {
 		if err != nil {
 			host = "weir"
 		}
-		o.Owner = fmt.Sprintf("%.100s-%s", host, strings.ToLower(rand.Text()[:10]))
+		o.Owner = strings.TrimSuffix(fmt.Sprintf("%.100s-%s-%s", host, strings.ToLower(rand.Text()[:10]), processID(os.Getpid())), "-")
 	}
 	return o
 }
@@ -190,18 +190,29 @@ func (s *Store) register(ctx context.Context, alone bool) (start int64, err erro
 		if _, err := tx.ExecContext(ctx, "DELETE FROM writers WHERE start_number < ?", start-100*nodes); err != nil {
 			return err
 		}
-		for _, table := range []string{"leases", "roles"} {
-			free, args := "UPDATE "+table+" SET owner = '', expires_at = 0 WHERE owner = ?", []any{s.owner}
-			if alone {
-				free, args = "UPDATE "+table+" SET owner = '', expires_at = 0 WHERE owner <> ''", nil
+		return s.freeDead(ctx, tx, alone)
+	})
+	return start, err
+}
+
+// freeDead frees the leases and roles of this process's former life and of
+// processes that are certainly dead: all others, if it is alone.
+func (s *Store) freeDead(ctx context.Context, tx *sqlx.Tx, alone bool) error {
+	for _, table := range []string{"leases", "roles"} {
+		var owners []string
+		if err := tx.SelectContext(ctx, &owners, "SELECT DISTINCT owner FROM "+table+" WHERE owner <> ''"); err != nil {
+			return err
+		}
+		for _, owner := range owners {
+			if !alone && owner != s.owner && !certainlyDead(owner) {
+				continue
 			}
-			if _, err := tx.ExecContext(ctx, free, args...); err != nil {
+			if _, err := tx.ExecContext(ctx, "UPDATE "+table+" SET owner = '', expires_at = 0 WHERE owner = ?", owner); err != nil {
 				return err
 			}
 		}
-		return nil
-	})
-	return start, err
+	}
+	return nil
 }
 
 // Ready tells whether the store can work: the schema is current and the

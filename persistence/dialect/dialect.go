@@ -69,8 +69,8 @@ type Statements struct {
 	RenewWake string
 	// ForShare and ForUpdate end a SELECT that holds on to what it read.
 	ForShare, ForUpdate string
-	// OwnerGone is a condition on the column owner of leases and roles that is true when
-	// it is certain that no such process is connected.
+	// OwnerGone is a condition on the column owner of writers that is true while no
+	// such process is connected. It may come back.
 	OwnerGone string
 	// MarkOwned notes the number of a batch in writers, and holds on to the leases and
 	// rows of n channels, if they are as the batch takes them to be; else it is

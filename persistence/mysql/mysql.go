@@ -1,6 +1,6 @@
 // Package mysql is the store for production: MySQL from 8.0 or MariaDB from
-// 10.6. Many processes may be members; each holds a named lock, by which the
-// others see at once that it is gone.
+// 10.6. Many processes may be members; each holds a named lock, so that no two run
+// under one name.
 //
 // The connection of the group-commit writer sends several statements in one
 // message where nobody waits for the result of each, see [dialect.Later]: a

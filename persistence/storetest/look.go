@@ -53,6 +53,11 @@ func testLook(t *testing.T, backend Backend) {
 		t.Errorf("of a living process: %+v", found)
 	}
 	b.ok(b.Close(b.ctx))
+	if found = look(true); len(found.Orphans) > 0 {
+		t.Errorf("of one whose lease is good: %+v", found)
+	}
+	again := benchOn(t, url, persistence.Options{Owner: "b"}) // of which a former life is certainly over
+	b.ok(again.Close(b.ctx))
 	if found = look(true); len(found.Orphans) != 1 || found.Orphans[0] != other || len(found.Items) != 1 {
 		t.Errorf("of one that is gone: %+v", found)
 	}

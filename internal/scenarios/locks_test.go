@@ -1,0 +1,59 @@
+package scenarios_test
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"weir/internal/mariadb"
+)
+
+// Scenario 174: a process that lives keeps its channels when the connection of
+// its lock ends: killed, or lost in a restart of the server, a fail-over, a proxy.
+func TestScenario174_TheConnectionOfTheLockEnds(t *testing.T) {
+	t.Parallel()
+	a, b := pair(t)
+	a.channel("ch", 5)
+	ids := a.accept("ch", many("c", 20)...)
+	a.until("the first sends", func() bool { return a.figure("ch", "active") == 5 })
+	channel, err := a.store.Channel(t.Context(), "ch")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.until("its lock's connection is killed", a.killLock)
+	for range 10 {
+		if _, taken, err := b.store.Acquire(t.Context(), channel.ID); err != nil || taken {
+			t.Fatalf("the lease of a living process was taken (%v)", err)
+		}
+		b.rest()
+	}
+	oneOwner(t, "ch", a, b)
+	for _, key := range slices.Sorted(maps.Keys(ids)) {
+		a.speaks(key)
+		a.finish(key)
+		a.done(ids[key])
+	}
+	a.once()
+}
+
+// killLock ends the connection that holds the lock of a process, as an operator
+// would. It reports whether there was one: a lost lock is taken again after a while.
+func (w *world) killLock() bool {
+	w.Helper()
+	db, err := mariadb.Open(w.url)
+	if err != nil {
+		w.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	var connection int64
+	err = db.QueryRow("SELECT COALESCE(IS_USED_LOCK(CONCAT('weir.', LEFT(SHA2(?, 256), 40))), 0)",
+		w.url[strings.LastIndexByte(w.url, '/')+1:]+"/"+w.store.Owner()).Scan(&connection)
+	if err == nil && connection != 0 {
+		_, err = db.Exec("KILL ?", connection)
+	}
+	if err != nil {
+		w.Fatal(err)
+	}
+	return connection != 0
+}

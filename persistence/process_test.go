@@ -1,0 +1,44 @@
+package persistence
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"testing"
+)
+
+func TestWhichProcessIsCertainlyDead(t *testing.T) {
+	t.Parallel()
+	if processID(os.Getpid()) == "" {
+		t.Skip("this system does not identify processes")
+	}
+	cmd := exec.CommandContext(t.Context(), "sleep", "60")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	id := processID(cmd.Process.Pid)
+	owner := "host-name-abc-" + id
+	if certainlyDead(owner) {
+		t.Errorf("%s runs", owner)
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	for !certainlyDead(owner) { // killed, and not waited for
+	}
+	_ = cmd.Wait()
+	if !certainlyDead(owner) {
+		t.Errorf("%s is dead", owner)
+	}
+	machine, mine := id[:8], processID(os.Getpid())
+	for name, dead := range map[string]bool{
+		"host-abc-" + mine: false,
+		fmt.Sprintf("host-abc-%s.%d.1", machine, os.Getpid()):  true, // another process had the number
+		fmt.Sprintf("host-abc-00000000.%d.1", cmd.Process.Pid): false,
+		"host-abc": false, "": false, "host-abc-a.b.c": false, "a-" + machine + ".0.0": false,
+	} {
+		if certainlyDead(name) != dead {
+			t.Errorf("%q: certainly dead: %v", name, !dead)
+		}
+	}
+}
