@@ -5,6 +5,7 @@ VERSION   := $(shell git describe --tags --always --dirty 2>/dev/null || echo de
 LDFLAGS   := -s -w -X main.version=$(VERSION)
 LINTER    := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 FUZZTIME  ?= 10s
+FUZZSECONDS ?=
 # These fill tables with many rows, measure, or read source; the race detector would only
 # make them slow, and what runs at the same time is tested elsewhere. Or they are pure, code
 # and tests: nothing in them runs at the same time.
@@ -109,8 +110,8 @@ test-bench: build ## the broker against the release before, in turns on this mac
 	@GO='$(GO)' scripts/bench-against bin/weir
 
 .PHONY: fuzz
-fuzz: ## every fuzz target for FUZZTIME (10s) each
-	GO='$(GO)' scripts/fuzz $(FUZZTIME)
+fuzz: ## every fuzz target for FUZZTIME (10s) each, or for FUZZSECONDS together: make fuzz FUZZSECONDS=600
+	GO='$(GO)' scripts/fuzz $(FUZZTIME) $(FUZZSECONDS)
 
 .PHONY: lint
 lint: ## formatting, go vet and golangci-lint

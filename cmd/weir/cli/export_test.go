@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"weir/client"
 )
 
 // Root is the whole command line.
@@ -35,4 +37,26 @@ func OnTerminal(out io.Writer, width int, texts ...string) error {
 		}
 	}
 	return nil
+}
+
+// ReadRows reads a file of contacts to its end and returns the lines of its rows.
+func ReadRows(csv bool, from io.Reader) (lines []int, err error) {
+	var source rows = newJSONRows(from, client.ContactBody{})
+	if csv {
+		if source, err = newCSVRows(from, client.ContactBody{}); err != nil {
+			return nil, err
+		}
+	}
+	for {
+		r, err := source.next()
+		if err != nil {
+			return lines, err
+		}
+		if r.wrong == nil {
+			if _, err := keyOf("run", &r.contact); err != nil {
+				return lines, err
+			}
+		}
+		lines = append(lines, r.line)
+	}
 }
