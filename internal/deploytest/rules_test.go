@@ -64,7 +64,7 @@ func TestAlertsSayWhatTheyAre(t *testing.T) {
 		if !strings.HasSuffix(description, ".") {
 			t.Errorf("%s: the description %q is not a sentence", name, description)
 		}
-		if got, want := dig(r, "annotations", "runbook_url"), "docs/runbooks/"+name+".md"; got != want {
+		if got, want := dig(r, "annotations", "runbook_url"), `{{ or $externalLabels.runbooks "docs/runbooks" }}/`+name+".md"; got != want {
 			t.Errorf("%s: runbook_url %v, want %s", name, got, want)
 		}
 	}
