@@ -17,6 +17,9 @@ const (
 	PartFailed    = 'f'
 )
 
+// answeredCall is Parts of a call that was picked up: its only part is open.
+const answeredCall = ".a"
+
 // Progress is the half of a contact that changes. Every transition yields a
 // whole new Progress with the next revision; the store replaces it as one.
 //
@@ -164,6 +167,16 @@ func (p Progress) ReportPart(now time.Time, size, part int, state byte) (_ Progr
 		p.SentAt = now
 	}
 	return p.next(), true, nil
+}
+
+// PickUp notes that the person answered the call; changed is false when that was
+// known already.
+func (p Progress) PickUp() (_ Progress, changed bool) {
+	if !p.State.InFlight() || p.Parts != "" {
+		return p, false
+	}
+	p.Parts = answeredCall
+	return p, true
 }
 
 // PartsOutcome is the outcome of a contact whose parts have all been reported;

@@ -9,7 +9,8 @@ type Report struct {
 	Outcome     Outcome    `json:"outcome,omitempty"` // empty: it goes on
 	ProviderRef string     `json:"provider_ref,omitempty"`
 	Reason      string     `json:"reason,omitempty"`
-	At          time.Time  `json:"at"` // when it reached us
+	At          time.Time  `json:"at"`                 // when it reached us
+	Answered    bool       `json:"answered,omitempty"` // the person picked the call up
 	Result      Result     `json:"result,omitzero"`
 }
 

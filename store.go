@@ -28,6 +28,8 @@ type Transition struct {
 	From    int64    // the revision that it replaces
 	Was     State    // the state that it replaces
 	Ended   *Attempt // an attempt that ended while the contact goes on; kept for the record
+	// PickedUp says that the person answered the call, which was not known before.
+	PickedUp bool
 	Result  Result   // of the conversation, with the end of the contact
 }
 

@@ -1349,20 +1349,23 @@ type SurveyLogView struct {
 	// Channel name of the channel
 	Channel string `json:"channel,omitempty,omitzero"`
 
-	// Event enqueued, handed_over, ended, disposition, message, finished and others
+	// Event enqueued, handed_over, answered, ended, disposition, message, finished and others
 	Event string `json:"event"`
 
 	// From the disposition before
 	From string `json:"from,omitempty,omitzero"`
 
 	// ID in the order in which things were written
-	ID int `json:"id"`
+	ID string `json:"id"`
 
 	// Mode how people are asked
 	Mode string `json:"mode,omitempty,omitzero"`
 
 	// Outcome why it is done; absent: it is not
 	Outcome string `json:"outcome,omitempty,omitzero"`
+
+	// Reason why it ended so, in the provider's words
+	Reason string `json:"reason,omitempty,omitzero"`
 
 	// Respondent id; absent: it is about the survey
 	//

@@ -11,7 +11,7 @@ import (
 	"weir/surveys"
 )
 
-const noticeColumns = "id, kind, at, channel_id, contact_id, survey_id, respondent_id, serial, outcome, message"
+const noticeColumns = "id, kind, at, channel_id, contact_id, survey_id, respondent_id, serial, outcome, reason, message"
 
 const noticesSQL = "SELECT " + noticeColumns + " FROM notices WHERE id > ? ORDER BY id LIMIT ?"
 
@@ -24,8 +24,8 @@ func (s *Store) noticed() {
 	}
 }
 
-// notice leaves word for the survey broker of what the steps mean to
-// respondents. For contacts of others it does nothing.
+// notice writes down, for the survey broker, what the steps mean to respondents. For
+// contacts of others it does nothing.
 func (t *transaction) notice(steps []step) error {
 	var args []any
 	rows := 0
@@ -34,17 +34,19 @@ func (t *transaction) notice(steps []step) error {
 			continue
 		}
 		for _, p := range s.parts {
-			kind, at := happened(p.transition)
-			if kind == "" {
-				continue
-			}
-			if at.IsZero() {
-				at = t.now
-			}
 			c := &p.transition.Contact
-			args = append(args, t.w.s.ids.next(t.now), string(kind), micros(at), int64(c.Channel), int64(c.ID),
-				c.For.Survey, c.For.ID, int64(c.For.Serial), string(c.Outcome), resultText(p.transition.Result))
-			rows++
+			for _, h := range happenings(p.transition) {
+				if h.at.IsZero() {
+					h.at = t.now
+				}
+				reason, result := "", ""
+				if h.kind == surveys.Ended {
+					reason, result = clip(c.Reason), resultText(p.transition.Result)
+				}
+				args = append(args, t.w.s.ids.next(t.now), string(h.kind), micros(h.at), int64(c.Channel), int64(c.ID),
+					c.For.Survey, c.For.ID, int64(c.For.Serial), string(c.Outcome), reason, result)
+				rows++
+			}
 		}
 	}
 	if rows == 0 {
@@ -55,16 +57,25 @@ func (t *transaction) notice(steps []step) error {
 	return err
 }
 
-// happened is what a transition means to a respondent.
-func happened(tr *weir.Transition) (surveys.Happening, time.Time) {
-	switch is := tr.Contact.State; {
-	case is == weir.Active && tr.Was != weir.Active:
-		return surveys.HandedOver, tr.Contact.SentAt
-	case is == weir.Done && tr.Was != weir.Done:
-		return surveys.Ended, tr.Contact.FinishedAt
-	default:
-		return "", time.Time{}
+// happening is something that happened to a contact.
+type happening struct {
+	kind surveys.Happening
+	at   time.Time
+}
+
+// happenings are what a transition means to a respondent, in order.
+func happenings(tr *weir.Transition) (list []happening) {
+	is := &tr.Contact
+	if is.State == weir.Active && tr.Was != weir.Active {
+		list = append(list, happening{surveys.HandedOver, is.SentAt})
 	}
+	if tr.PickedUp {
+		list = append(list, happening{surveys.Answered, is.HeardAt})
+	}
+	if is.State == weir.Done && tr.Was != weir.Done {
+		list = append(list, happening{surveys.Ended, is.FinishedAt})
+	}
+	return list
 }
 
 // noticeIncoming leaves word of a message, in the transaction that stores it.
@@ -74,8 +85,8 @@ func (s *Store) noticeIncoming(ctx context.Context, tx *sqlx.Tx, channel weir.Ch
 	if err != nil {
 		return err
 	}
-	_, err = tx.ExecContext(ctx, "INSERT INTO notices ("+noticeColumns+") VALUES "+marks(10),
-		s.ids.next(time.Now()), string(surveys.Incoming), micros(m.ReceivedAt), int64(channel), 0, 0, 0, 0, "", string(text))
+	_, err = tx.ExecContext(ctx, "INSERT INTO notices ("+noticeColumns+") VALUES "+marks(11),
+		s.ids.next(time.Now()), string(surveys.Incoming), micros(m.ReceivedAt), int64(channel), 0, 0, 0, 0, "", "", string(text))
 	return err
 }
 
@@ -101,6 +112,7 @@ func (s *Store) Notices(ctx context.Context, after int64, limit int) ([]surveys.
 		Respondent int64  `db:"respondent_id"`
 		Serial     int    `db:"serial"`
 		Outcome    string `db:"outcome"`
+		Reason     string `db:"reason"`
 		Message    string `db:"message"`
 	}
 	if err := s.read.SelectContext(ctx, &rows, noticesSQL, after, limit); err != nil {
@@ -110,7 +122,7 @@ func (s *Store) Notices(ctx context.Context, after int64, limit int) ([]surveys.
 	for _, r := range rows {
 		n := surveys.Notice{
 			ID: r.ID, Kind: surveys.Happening(r.Kind), At: instant(r.At), Channel: weir.ChannelID(r.Channel),
-			Respondent: weir.Respondent{Survey: r.Survey, ID: r.Respondent, Serial: r.Serial}, Outcome: weir.Outcome(r.Outcome),
+			Respondent: weir.Respondent{Survey: r.Survey, ID: r.Respondent, Serial: r.Serial}, Outcome: weir.Outcome(r.Outcome), Reason: r.Reason,
 		}
 		if r.Contact != 0 {
 			n.Contact = weir.Ref{Channel: n.Channel, ID: weir.ContactID(r.Contact)}

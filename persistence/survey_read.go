@@ -19,7 +19,7 @@ const (
 	dueSQL      = "SELECT " + respondentColumns + " FROM respondents WHERE survey_id = ? AND status = ? AND lane = 0 AND look_at > 0 ORDER BY look_at, id LIMIT ?"
 	openSQL     = "SELECT " + respondentColumns + " FROM respondents WHERE survey_id = ? AND status = ? LIMIT ?"
 	bucketSQL   = "SELECT " + respondentColumns + " FROM respondents WHERE survey_id = ? AND status = ? AND lane = ? ORDER BY look_at, id LIMIT ?"
-	logColumns  = "survey_id, id, at, respondent_id, event, mode, channel, attempt, outcome, was, became"
+	logColumns  = "survey_id, id, at, respondent_id, event, mode, channel, attempt, outcome, reason, was, became"
 	surveyLog   = "SELECT " + logColumns + " FROM survey_log WHERE survey_id = ? AND id > ? ORDER BY id LIMIT ?"
 	recentLog   = "SELECT " + logColumns + " FROM survey_log WHERE survey_id = ? AND id < ? ORDER BY id DESC LIMIT ?"
 	begunSQL    = "SELECT second, n FROM survey_begun WHERE survey_id = ? AND second >= ?"
@@ -167,6 +167,7 @@ func (s *Store) logged(ctx context.Context, query string, args ...any) ([]survey
 		Channel    string `db:"channel"`
 		Attempt    int    `db:"attempt"`
 		Outcome    string `db:"outcome"`
+		Reason     string `db:"reason"`
 		Was        string `db:"was"`
 		Became     string `db:"became"`
 	}
@@ -177,7 +178,7 @@ func (s *Store) logged(ctx context.Context, query string, args ...any) ([]survey
 	for _, r := range rows {
 		list = append(list, surveys.Entry{
 			ID: r.ID, At: instant(r.At), Respondent: surveys.RespondentID(r.Respondent), Event: r.Event, Mode: surveys.Mode(r.Mode),
-			Channel: r.Channel, Attempt: r.Attempt, Outcome: weir.Outcome(r.Outcome),
+			Channel: r.Channel, Attempt: r.Attempt, Outcome: weir.Outcome(r.Outcome), Reason: r.Reason,
 			From: surveys.Disposition(r.Was), To: surveys.Disposition(r.Became),
 		})
 	}

@@ -283,7 +283,7 @@ func (w *surveyWork) log(t *transaction, _ *request, moves []*move) error {
 				at = t.now
 			}
 			args = append(args, w.work.Survey, m.log[i], micros(at), int64(m.is.ID), e.Event, string(e.Mode), e.Channel,
-				int64(e.Attempt), string(e.Outcome), string(e.From), string(e.To))
+				int64(e.Attempt), string(e.Outcome), clip(e.Reason), string(e.From), string(e.To))
 			rows++
 		}
 	}

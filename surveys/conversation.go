@@ -31,7 +31,7 @@ func bare(s string) string {
 
 // Heard notes that a respondent answered, by whatever mode. disposition is what
 // the application that holds the conversation makes of it; empty when all that
-// is known is that a message came in. serial is that of the contact in which it
+// is known is that the respondent answered, which starts the conversation. serial is that of the contact in which it
 // happened, 0 if that is not known.
 //
 // A retry that still waits is withdrawn, and the timeout starts anew: whoever
@@ -39,7 +39,7 @@ func bare(s string) string {
 // changes nothing.
 func (pl *Plan) Heard(p Progress, now time.Time, serial int, d Disposition) (Progress, Effects, error) {
 	if d == "" {
-		d = Contacted
+		d = Started
 	}
 	switch {
 	case p.Status.Final() && d == p.Disposition:

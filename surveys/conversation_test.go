@@ -91,7 +91,7 @@ func TestFailureOfAWithdrawnRetryEndsNobody(t *testing.T) {
 		t.Errorf("%s, %s, attempts %+v", l.p.Status, l.p.Disposition, l.pl.Made(l.p))
 	}
 	l.wait()
-	l.want("withdraw 2", "failed, unresponsive")
+	l.want("withdraw 2", "failed, breakoff")
 }
 
 // Whoever speaks before being contacted is contacted all the same, unless that

@@ -87,6 +87,7 @@ type Happening string
 // What a broker hears of.
 const (
 	HandedOver Happening = "handed_over" // a contact was taken by its provider
+	Answered   Happening = "answered"    // the person picked a call up
 	Ended      Happening = "ended"       // a contact is done
 	Incoming   Happening = "incoming"    // a person sent a message to a channel
 )
@@ -99,9 +100,10 @@ type Notice struct {
 	Kind       Happening
 	At         time.Time
 	Channel    weir.ChannelID
-	Respondent weir.Respondent // of HandedOver and Ended
-	Contact    weir.Ref        // of HandedOver and Ended
+	Respondent weir.Respondent // of what happened to a contact
+	Contact    weir.Ref
 	Outcome    weir.Outcome    // of Ended
+	Reason     string          // of Ended: the provider's
 	Message    weir.Incoming   // of Incoming
 	Result     weir.Result     // of Ended: what an interviewer recorded
 }
@@ -116,5 +118,6 @@ type Entry struct {
 	Channel    string
 	Attempt    int
 	Outcome    weir.Outcome
+	Reason     string      // of "ended": the provider's
 	From, To   Disposition // of "disposition" and "finished"
 }

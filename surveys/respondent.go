@@ -66,6 +66,16 @@ func (pl *Plan) HandedOver(p Progress, at time.Time, serial int) (Progress, Effe
 	return p, Effects{}
 }
 
+// Answered notes that the person picked the call up: whatever becomes of the call, the
+// person was reached.
+func (pl *Plan) Answered(p Progress, serial int) (Progress, Effects) {
+	p = pl.proved(p, serial)
+	if p.Status == Active {
+		p.Disposition = p.Disposition.Toward(Contacted)
+	}
+	return p, Effects{}
+}
+
 // Ended notes the outcome of a contact. What is said of an older one tells at
 // most that the respondent was reached.
 func (pl *Plan) Ended(p Progress, now time.Time, serial int, outcome weir.Outcome) (Progress, Effects) {

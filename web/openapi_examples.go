@@ -155,7 +155,7 @@ func surveyExamples() []any {
 		SurveyView{SurveySummary: exampleSummary(), Application: &ApplicationView{URL: "https://interviews.example.org/weir", HasSecret: true}, Definition: exampleDefinition()},
 		SurveyList{Surveys: []SurveySummary{exampleSummary()}},
 		SurveyLogList{Entries: []SurveyLogView{{
-			ID: 12, At: exampleTime(3), Respondent: "r2s", Event: "ended", Mode: "sms", Channel: "texts", Attempt: 1, Outcome: weir.NoAnswer,
+			ID: "12", At: exampleTime(3), Respondent: "r2s", Event: "ended", Mode: "sms", Channel: "texts", Attempt: 1, Outcome: weir.NoAnswer,
 		}}},
 		StatsView{
 			Survey: "flu", State: surveys.Running, Respondents: 1000,

@@ -25,7 +25,7 @@ func resultColumns() []string {
 }
 
 func logColumns() []string {
-	return []string{"id", "at", "respondent", "event", "mode", "channel", "attempt", "outcome", "from", "to"}
+	return []string{"id", "at", "respondent", "event", "mode", "channel", "attempt", "outcome", "from", "to", "reason"}
 }
 
 const otherColumn = "other_attributes"
@@ -282,6 +282,6 @@ func logRow(e *surveys.Entry) []string {
 	}
 	return []string{
 		strconv.FormatInt(e.ID, 10), moment(e.At), who, e.Event, string(e.Mode), e.Channel, attempt,
-		string(e.Outcome), string(e.From), string(e.To),
+		string(e.Outcome), string(e.From), string(e.To), e.Reason,
 	}
 }

@@ -12,14 +12,15 @@ import (
 
 // SurveyLogView is something that happened in a survey.
 type SurveyLogView struct {
-	ID         int64               `json:"id" doc:"in the order in which things were written"`
+	ID         string              `json:"id" doc:"in the order in which things were written"`
 	At         time.Time           `json:"at"`
 	Respondent string              `json:"respondent,omitempty" doc:"id; absent: it is about the survey" example:"r2s"`
-	Event      string              `json:"event" doc:"enqueued, handed_over, ended, disposition, message, finished and others"`
+	Event      string              `json:"event" doc:"enqueued, handed_over, answered, ended, disposition, message, finished and others"`
 	Mode       surveys.Mode        `json:"mode,omitempty" enum:"ivr,sms,mobileweb,cati"`
 	Channel    string              `json:"channel,omitempty"`
 	Attempt    int                 `json:"attempt,omitempty" doc:"its number"`
 	Outcome    weir.Outcome        `json:"outcome,omitempty" enum:"completed,busy,no_answer,failed,expired,canceled,lost,dead_letter"`
+	Reason     string              `json:"reason,omitempty" doc:"why it ended so, in the provider's words"`
 	From       surveys.Disposition `json:"from,omitempty" enum:"registered,queued,contacted,started,interim partial,completed,partial,breakoff,unresponsive,ineligible,rejected,refused,failed" doc:"the disposition before"`
 	To         surveys.Disposition `json:"to,omitempty" enum:"registered,queued,contacted,started,interim partial,completed,partial,breakoff,unresponsive,ineligible,rejected,refused,failed" doc:"the disposition after"`
 }
@@ -70,8 +71,8 @@ func (s *service) listSurveyLog(c *call) (reply, error) {
 
 func logView(e *surveys.Entry) SurveyLogView {
 	v := SurveyLogView{
-		ID: e.ID, At: e.At.UTC(), Event: e.Event, Mode: e.Mode, Channel: e.Channel, Attempt: e.Attempt,
-		Outcome: e.Outcome, From: e.From, To: e.To,
+		ID: strconv.FormatInt(e.ID, 10), At: e.At.UTC(), Event: e.Event, Mode: e.Mode, Channel: e.Channel, Attempt: e.Attempt,
+		Outcome: e.Outcome, Reason: e.Reason, From: e.From, To: e.To,
 	}
 	if e.Respondent != 0 {
 		v.Respondent = e.Respondent.String()

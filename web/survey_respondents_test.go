@@ -218,14 +218,14 @@ func TestLog(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.put("s1", "")
-	if g := r.do("GET", "/v1/surveys/s1/log.csv", ""); g.body != "id,at,respondent,event,mode,channel,attempt,outcome,from,to\n" {
+	if g := r.do("GET", "/v1/surveys/s1/log.csv", ""); g.body != "id,at,respondent,event,mode,channel,attempt,outcome,from,to,reason\n" {
 		t.Error(g.body)
 	}
 	for i := range 2100 {
 		r.people.log = append(r.people.log, surveys.Entry{ID: int64(i + 1), At: start, Respondent: 36, Event: "ended", Mode: "sms", Channel: "texts", Attempt: 2, Outcome: "busy", From: "queued", To: "contacted"})
 	}
 	g := r.do("GET", "/v1/surveys/s1/log.csv", "")
-	if strings.Count(g.body, "\n") != 2101 || !strings.Contains(g.body, "\n2100,2026-03-01T12:00:00Z,r10,ended,sms,texts,2,busy,queued,contacted\n") {
+	if strings.Count(g.body, "\n") != 2101 || !strings.Contains(g.body, "\n2100,2026-03-01T12:00:00Z,r10,ended,sms,texts,2,busy,queued,contacted,\n") {
 		t.Error(g.body[:400])
 	}
 	if g := r.do("GET", "/v1/surveys/s1/log.csv?after=2099", ""); strings.Count(g.body, "\n") != 2 {
@@ -241,11 +241,11 @@ func TestLogNewestFirst(t *testing.T) {
 		r.people.log = append(r.people.log, surveys.Entry{ID: int64(i + 1), At: start, Respondent: 36, Event: "ended", Mode: "sms", Channel: "texts", Attempt: 2, Outcome: "busy"})
 	}
 	page := into[web.SurveyLogList](t, r.do("GET", "/v1/surveys/s1/log?limit=2", ""), 200)
-	if len(page.Entries) != 2 || page.Entries[0].ID != 3 || page.Entries[0].Respondent != "r10" || page.NextCursor != "2" {
+	if len(page.Entries) != 2 || page.Entries[0].ID != "3" || page.Entries[0].Respondent != "r10" || page.NextCursor != "2" {
 		t.Errorf("the newest of the log: %+v", page)
 	}
 	page = into[web.SurveyLogList](t, r.do("GET", "/v1/surveys/s1/log?cursor=3", ""), 200)
-	if len(page.Entries) != 2 || page.Entries[1].ID != 1 || page.NextCursor != "" {
+	if len(page.Entries) != 2 || page.Entries[1].ID != "1" || page.NextCursor != "" {
 		t.Errorf("the last page of the log: %+v", page)
 	}
 	for _, cursor := range []string{"0", "x", "-1"} {

@@ -47,9 +47,14 @@ func (c *Core) hear(f *flight, r weir.Report, now time.Time) (*weir.Transition, 
 	if r.Part != weir.WholeContact {
 		return c.hearPart(f, r, now)
 	}
+	pickedUp := false
+	if r.Answered && f.c.Size() == 1 {
+		f.c.Progress, pickedUp = f.c.PickUp()
+	}
 	if r.Outcome != "" {
 		t := c.finish(f, now, r.Outcome, r.Reason)
 		t.Result = r.Result
+		t.PickedUp = pickedUp
 		return &t, weir.Applied
 	}
 	p, err := f.c.Accept(now, r.ProviderRef)
@@ -57,6 +62,7 @@ func (c *Core) hear(f *flight, r weir.Report, now time.Time) (*weir.Transition, 
 		return nil, weir.Late
 	}
 	t := c.step(f, p)
+	t.PickedUp = pickedUp
 	c.spoke(f)
 	return &t, weir.Applied
 }

@@ -216,6 +216,9 @@ func (d *desk) ruleOf(n *surveys.Notice) rule {
 		case surveys.HandedOver:
 			q, e := d.plan.HandedOver(p, n.At, n.Respondent.Serial)
 			return q, e, nil
+		case surveys.Answered:
+			q, e := d.plan.Answered(p, n.Respondent.Serial)
+			return q, e, nil
 		case surveys.Ended:
 			q, e := d.plan.Concluded(p, d.now, surveys.Ending{At: n.At, Serial: n.Respondent.Serial, Outcome: n.Outcome, Result: n.Result})
 			return q, e, nil
@@ -233,7 +236,7 @@ func (d *desk) ruleOf(n *surveys.Notice) rule {
 
 // record notes what a notice says beside the step that follows from it.
 func (d *desk) record(c *change, p surveys.Progress, n *surveys.Notice) {
-	entry := surveys.Entry{At: n.At, Respondent: c.move.Was.ID, Event: string(n.Kind), Channel: d.name(n.Channel), Outcome: n.Outcome}
+	entry := surveys.Entry{At: n.At, Respondent: c.move.Was.ID, Event: string(n.Kind), Channel: d.name(n.Channel), Outcome: n.Outcome, Reason: n.Reason}
 	if n.Kind == surveys.Incoming {
 		entry.Event = logMessage
 		c.move.Events = append(c.move.Events, d.offered(&c.move.Was, p, n)...)

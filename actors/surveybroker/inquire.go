@@ -28,9 +28,9 @@ func (r *round) inquire(ctx context.Context, d *desk, who surveys.Respondent) (_
 	}
 	switch c := &got.contact; {
 	case got.gone:
-		return r.ended(d, who, weir.Lost), true, nil
+		return r.ended(d, who, weir.Lost, ""), true, nil
 	case c.State == weir.Done:
-		return r.ended(d, who, c.Outcome), true, nil
+		return r.ended(d, who, c.Outcome, c.Reason), true, nil
 	case c.State.Waiting() && who.Progress.Contact == surveys.Leaving:
 		r.later = append(r.later, who.Contact)
 		r.takeBackLater(ctx)
@@ -51,9 +51,9 @@ func (r *round) inquire(ctx context.Context, d *desk, who surveys.Respondent) (_
 }
 
 // ended takes the end of a contact as if it had been told.
-func (r *round) ended(d *desk, who surveys.Respondent, outcome weir.Outcome) change {
+func (r *round) ended(d *desk, who surveys.Respondent, outcome weir.Outcome, reason string) change {
 	n := surveys.Notice{
-		Kind: surveys.Ended, At: r.now, Channel: who.Contact.Channel, Contact: who.Contact, Outcome: outcome,
+		Kind: surveys.Ended, At: r.now, Channel: who.Contact.Channel, Contact: who.Contact, Outcome: outcome, Reason: reason,
 		Respondent: about(who),
 	}
 	out, _ := d.noted(who, []surveys.Notice{n})

@@ -100,7 +100,7 @@ func TestMessagesFindTheirSurvey(t *testing.T) {
 		l.lines.say(second.ID, "15559999999", "a stranger")
 		l.lines.say(second.ID, "not a number", "a short code")
 		l.pass(time.Second)
-		if x, y := l.store.person(ra), l.store.person(rb); x.Disposition != surveys.Queued || y.Disposition != surveys.Contacted || len(l.store.notices) > 0 {
+		if x, y := l.store.person(ra), l.store.person(rb); x.Disposition != surveys.Queued || y.Disposition != surveys.Started || len(l.store.notices) > 0 {
 			l.t.Errorf("%s, %s", x.Disposition, y.Disposition)
 		}
 		if l.store.told("weir.survey.message") != 1 {

@@ -44,8 +44,10 @@ func (d *Driver) Read(c channels.Callback) (channels.Reading, error) {
 	}
 	report := weir.Report{Attempt: attempt, Part: weir.WholeContact, ProviderRef: call, At: c.At}
 	report.Outcome = outcomeOf(status)
+	report.Answered = status == "in-progress"
 	if report.Outcome == weir.Failed {
 		report.Reason = failure(parameter("CallStatusReason"), parameter("CallStatusCode"))
+		report.Answered = report.Reason == hungUp
 	}
 	return channels.Reading{Reports: []weir.Report{report}}, nil
 }
@@ -70,10 +72,13 @@ func outcomeOf(status string) weir.Outcome {
 	return ""
 }
 
+// hungUp is the reason of a call that the person ended.
+const hungUp = "hung up"
+
 // failure words the reason of a failed call.
 func failure(reason, code string) string {
 	if reason == "Busy" && code == "" { // so Verboice calls a person who hung up
-		return "hung up"
+		return hungUp
 	}
 	words := clean(reason)
 	if isCode(code) {

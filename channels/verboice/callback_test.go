@@ -21,18 +21,23 @@ func TestRead(t *testing.T) {
 	report := func(outcome weir.Outcome, reason string) []weir.Report {
 		return []weir.Report{{Attempt: ours, Part: weir.WholeContact, Outcome: outcome, ProviderRef: "55", Reason: reason, At: now}}
 	}
+	answered := func(outcome weir.Outcome, reason string) []weir.Report {
+		list := report(outcome, reason)
+		list[0].Answered = true
+		return list
+	}
 	cases := []struct {
 		name, path, query string
 		want              []weir.Report
 		fails             bool
 	}{
 		{"ringing", "status/1-z-2", "CallStatus=ringing&CallSid=55&From=1&CallDuration=0", report("", ""), false},
-		{"in progress", "status/1-z-2", "CallStatus=in-progress&CallSid=55", report("", ""), false},
+		{"in progress", "status/1-z-2", "CallStatus=in-progress&CallSid=55", answered("", ""), false},
 		{"completed", "status/1-z-2", "CallStatus=completed&CallSid=55&CallDuration=12", report(weir.Completed, ""), false},
 		{"busy", "status/1-z-2", "CallStatus=busy&CallSid=55", report(weir.Busy, ""), false},
 		{"no answer", "status/1-z-2", "CallStatus=no-answer&CallSid=55", report(weir.NoAnswer, ""), false},
 		{"failed", "status/1-z-2", "CallStatus=failed&CallSid=55", report(weir.Failed, "failed at the provider"), false},
-		{"hung up", "status/1-z-2", "CallStatus=failed&CallSid=55&CallStatusReason=Busy", report(weir.Failed, "hung up"), false},
+		{"hung up", "status/1-z-2", "CallStatus=failed&CallSid=55&CallStatusReason=Busy", answered(weir.Failed, "hung up"), false},
 		{"reason and code", "status/1-z-2", "CallStatus=failed&CallSid=55&CallStatusReason=Number%0Achanged&CallStatusCode=ISDN:22", report(weir.Failed, "Number changed (ISDN:22)"), false},
 		{"a number in the reason", "status/1-z-2", "CallStatus=failed&CallSid=55&CallStatusReason=The+%2B1+(555)+000-1111+is+bad&CallStatusCode=15550001111", report(weir.Failed, "The [number] is bad"), false},
 		{"expired", "status/1-z-2", "CallStatus=expired&CallSid=55", report(weir.Expired, ""), false},

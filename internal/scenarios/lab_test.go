@@ -294,7 +294,7 @@ func (d *labDriver) Read(c channels.Callback) (channels.Reading, error) {
 	if c.Query.Has("whichever") {
 		ref.Number = 0
 	}
-	r := weir.Report{Attempt: ref, Part: weir.WholeContact, Outcome: weir.Outcome(c.Query.Get("outcome")), Reason: c.Query.Get("reason"), At: c.At}
+	r := weir.Report{Attempt: ref, Part: weir.WholeContact, Outcome: weir.Outcome(c.Query.Get("outcome")), Reason: c.Query.Get("reason"), Answered: c.Query.Has("answered"), At: c.At}
 	if p, err := strconv.Atoi(c.Query.Get("part")); err == nil {
 		r.Part = p
 	}

@@ -126,8 +126,8 @@ func TestScenario45_IncomingGoesToTheSurveyOfItsChannel(t *testing.T) {
 			}
 		}
 		w.say("more", number(0), "STOP")
-		w.standing("second", second, "failed, refused")
-		if got := w.stands("first", first); got != "active, contacted" {
+		w.standing("second", second, "failed, breakoff")
+		if got := w.stands("first", first); got != "active, started" {
 			t.Errorf("the respondent of the other survey is %s", got)
 		}
 		w.unbroken()
@@ -144,10 +144,10 @@ func TestScenario43_AnAnswerTakesTheWaitingRetryBack(t *testing.T) {
 		"with a conversation": {func(w *world, id string) {
 			w.reported("s", id, fields{"disposition": "started", "messages": []string{"next"}})
 		}, "active, started"},
-		"without more to say":  {func(w *world, id string) { w.say("texts", number(0), "thanks") }, "active, contacted"},
+		"without more to say":  {func(w *world, id string) { w.say("texts", number(0), "thanks") }, "active, started"},
 		"stop":                 {func(w *world, id string) { w.say("texts", number(0), " Stop! ") }, "failed, refused"},
 		"completed":            {func(w *world, id string) { w.reported("s", id, fields{"disposition": "completed"}) }, "completed, completed"},
-		"by text, to a call":   {func(w *world, id string) { w.say("texts", number(0), "call me not") }, "active, contacted"},
+		"by text, to a call":   {func(w *world, id string) { w.say("texts", number(0), "call me not") }, "active, started"},
 		"stop in an interview": {func(w *world, id string) { w.reported("s", id, fields{"stop": true}) }, "failed, refused"},
 	}
 	for name, c := range answers {

@@ -1,0 +1,93 @@
+package scenarios_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// pickedUp reports that the person has answered a call.
+func (w *world) pickedUp(a labAttempt) {
+	w.Helper()
+	w.want(200, "POST", a.callback+"/report/"+a.id+"?answered=1", nil)
+}
+
+// Scenario 96: whoever picks a call up was reached, also if nothing else is ever reported:
+// hung up at once they end as unresponsive, not as failed.
+func TestScenario96_AnsweredCallsReachTheRespondent(t *testing.T) {
+	onSurveys(t, func(w *world) {
+		w.channel("calls", 10, fields{"type": "labcall"})
+		ids := w.launch("s", byIVR(""), 0, 3)
+		w.sent(3)
+		first := w.speaks(callKey("s", ids[0], 1))
+		w.pickedUp(first)
+		w.standing("s", ids[0], "active, contacted")
+		w.use("calls", 3)
+		w.restart()
+		w.use("calls", 3)
+		w.reportAttempt(first, "all", "failed")
+		w.standing("s", ids[0], "failed, unresponsive")
+		second := w.speaks(callKey("s", ids[1], 1))
+		w.lab.end(second, "all", "failed")
+		w.want(200, "POST", second.callback+"/report/"+second.id+"?outcome=failed&answered=1", nil)
+		w.standing("s", ids[1], "failed, unresponsive")
+		w.report(callKey("s", ids[2], 1), "all", "busy")
+		w.standing("s", ids[2], "failed, failed")
+		w.use("calls", 0)
+		w.unbroken()
+	})
+}
+
+// Scenario 97: the first message of a respondent starts the conversation; without an end
+// it breaks off.
+func TestScenario97_TheFirstReplyStartsTheConversation(t *testing.T) {
+	onSurveysFrom(t, monday(9, 0), func(w *world) {
+		w.channel("texts", 10)
+		ids := w.launch("s", bySMS(""), 0, 3)
+		for i, id := range ids {
+			w.speaks(textKey("s", id, 1))
+			w.finish(textKey("s", id, 1))
+			w.standing("s", id, "active, contacted")
+			if i == 0 {
+				w.say("texts", number(0), "hello")
+			}
+		}
+		w.standing("s", ids[0], "active, started")
+		w.reported("s", ids[1], fields{"answers": fields{"age": "34"}})
+		w.standing("s", ids[1], "active, started")
+		w.pass(3 * time.Hour)
+		for i, want := range []string{"failed, breakoff", "failed, breakoff", "failed, unresponsive"} {
+			if got := w.stands("s", ids[i]); got != want {
+				t.Errorf("respondent %d is %s, want %s", i, got, want)
+			}
+		}
+		w.unbroken()
+	})
+}
+
+// Scenario 98: the provider's reason is in the log of the survey, as JSON and as CSV, whose
+// ids are texts.
+func TestScenario98_ReasonsInTheLog(t *testing.T) {
+	onSurveys(t, func(w *world) {
+		w.channel("calls", 10, fields{"type": "labcall"})
+		id := w.launch("s", byIVR(""), 0, 1)[0]
+		a := w.speaks(callKey("s", id, 1))
+		w.lab.end(a, "all", "failed")
+		w.want(200, "POST", a.callback+"/report/"+a.id+"?outcome=failed&reason=Number+changed", nil)
+		w.standing("s", id, "failed, failed")
+		reason, key := "", ""
+		for _, e := range w.want(200, "GET", "/v1/surveys/s/log", nil).Body["entries"].([]any) {
+			if e := e.(map[string]any); e["event"] == "ended" {
+				reason, _ = e["reason"].(string)
+				key, _ = e["id"].(string)
+			}
+		}
+		if reason != "Number changed" || key == "" {
+			t.Errorf("the log has the reason %q and the id %q", reason, key)
+		}
+		text := w.want(200, "GET", "/v1/surveys/s/log.csv", nil).Text
+		if !strings.Contains(text, ",ended,ivr,calls,1,failed,,,Number changed") || !strings.Contains(text, key+",") {
+			t.Errorf("log.csv is %s", text)
+		}
+	})
+}
