@@ -30,7 +30,7 @@ type Transition struct {
 	Ended   *Attempt // an attempt that ended while the contact goes on; kept for the record
 	// PickedUp says that the person answered the call, which was not known before.
 	PickedUp bool
-	Result  Result   // of the conversation, with the end of the contact
+	Result   Result // of the conversation, with the end of the contact
 }
 
 // Committer writes transitions.

@@ -102,10 +102,10 @@ type Notice struct {
 	Channel    weir.ChannelID
 	Respondent weir.Respondent // of what happened to a contact
 	Contact    weir.Ref
-	Outcome    weir.Outcome    // of Ended
-	Reason     string          // of Ended: the provider's
-	Message    weir.Incoming   // of Incoming
-	Result     weir.Result     // of Ended: what an interviewer recorded
+	Outcome    weir.Outcome  // of Ended
+	Reason     string        // of Ended: the provider's
+	Message    weir.Incoming // of Incoming
+	Result     weir.Result   // of Ended: what an interviewer recorded
 }
 
 // Entry is a line of a survey's log.
