@@ -35,6 +35,26 @@ const (
 	WhyReport          WhyCode = "report"           // the provider's report is awaited
 	WhyUnknown         WhyCode = "unknown"          // the result of the dispatch was lost
 	WhyCanceling       WhyCode = "canceling"        // the provider is asked to cancel it
+	WhyDown            WhyCode = "channel_down"     // the provider reports that it cannot work
+)
+
+// The codes of surveys and respondents, beside those of their channels and
+// contacts.
+const (
+	WhyDraft          WhyCode = "draft"           // it was never launched
+	WhySurveyPaused   WhyCode = "survey_paused"   // by a user
+	WhySurveyStopping WhyCode = "survey_stopping" // its respondents are being canceled
+	WhyBroken         WhyCode = "survey_broken"   // its definition cannot be run
+	WhyWindow         WhyCode = "window"          // its schedule is closed
+	WhyTarget         WhyCode = "target_reached"  // the cutoff or every quota
+	WhyBatch          WhyCode = "batch"           // as many as wanted are active
+	WhyActive         WhyCode = "active"          // nobody is left to be started
+	WhyRate           WhyCode = "rate_limit"      // the limit per minute
+	WhyChannelGone    WhyCode = "channel_gone"
+	WhyChannelUnfit   WhyCode = "channel_unfit" // it does not carry what the mode needs
+	WhyAside          WhyCode = "aside"         // set aside for a while
+	WhyQuota          WhyCode = "quota_full"    // the respondent's bucket is full
+	WhyAnswer         WhyCode = "answer"        // an answer is awaited, nothing is left to try
 )
 
 // IsZero reports whether nothing waits.

@@ -127,6 +127,10 @@ func (b *broker) handle(msg any) {
 		b.onFigures(m)
 	case whysOf:
 		b.onWhys(m)
+	case observed:
+		if b.core != nil {
+			b.event(func(c *core.Core, now time.Time) { c.Observed(m.status, now) })
+		}
 	default:
 		if b.core == nil {
 			b.onWithoutCore(msg)
@@ -206,6 +210,7 @@ func (b *broker) onRead(msg any) {
 		}
 	case statusDone:
 		if m.gen == b.gen {
+			b.healths.Store(b.seat.channel, health{b.ch.Name, m.status})
 			b.event(func(c *core.Core, now time.Time) { c.StatusDone(m.status, now) })
 		}
 	case removeDone:

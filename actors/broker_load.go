@@ -251,6 +251,7 @@ func (b *broker) forget(ch weir.Channel) {
 	b.metrics.forget(ch.Name)
 	b.directory.Forget(b.seat.channel)
 	b.minutes.forget(b.seat.channel)
+	b.healths.Delete(b.seat.channel)
 }
 
 func (b *broker) onDrain() {

@@ -33,7 +33,7 @@ func (s *System) FiguresOf(ctx context.Context, list []weir.Channel) ([]weir.Fig
 		}
 		for _, id := range elsewhere {
 			f := flights[id]
-			f.Health = weir.Up
+			f.Health, f.HealthReason = s.lastHealth(id)
 			heard[id] = f
 		}
 	}
@@ -118,4 +118,18 @@ func (s *System) allFigures(ctx context.Context) map[string]live {
 	case <-ctx.Done():
 	}
 	return all
+}
+
+// silentHealths are the states of channels that no broker of this process runs,
+// by name, as their providers last said.
+func (s *System) silentHealths(running map[string]live) map[string]weir.Health {
+	out := map[string]weir.Health{}
+	for _, h := range s.healths.Range {
+		if h := h.(health); h.status.Health != "" {
+			if _, runs := running[h.channel]; !runs {
+				out[h.channel] = h.status.Health
+			}
+		}
+	}
+	return out
 }

@@ -63,6 +63,8 @@ type (
 		answer func(live)
 		absent func()
 	}
+	// observed is how the provider is, as somebody else was told who asked.
+	observed  struct{ status channels.Status }
 	drain     struct{}
 	renewed   struct{ until time.Time }
 	leaseGone struct{}

@@ -138,6 +138,7 @@ type liveFigures struct {
 	breaker, retries, held, epoch, mailbox                                        *prometheus.Desc
 
 	source func(context.Context) map[string]live
+	silent func(running map[string]live) map[string]weir.Health // of channels without a broker
 }
 
 // live is what a broker says of itself.
@@ -194,8 +195,11 @@ func (l *liveFigures) Collect(ch chan<- prometheus.Metric) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), figuresTimeout)
 	defer cancel()
-	waiting := int64(0)
-	for name, v := range l.source(ctx) {
+	waiting, running := int64(0), l.source(ctx)
+	for name, is := range l.silent(running) {
+		ch <- prometheus.MustNewConstMetric(l.health, prometheus.GaugeValue, 1, name, string(is))
+	}
+	for name, v := range running {
 		waiting += v.waiting
 		put := func(d *prometheus.Desc, x float64, labels ...string) {
 			ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, x, append([]string{name}, labels...)...)

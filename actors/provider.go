@@ -25,7 +25,27 @@ func (s *System) Status(ctx context.Context, ch weir.Channel) (status channels.S
 	}()
 	ctx, cancel := background(ctx, s.askTimeout)
 	defer cancel()
-	return driver.Status(ctx)
+	status = driver.Status(ctx)
+	if ctx.Err() == nil {
+		s.healths.Store(ch.ID, health{ch.Name, status})
+		s.root.Send(s.manager, peek{ch.ID, observed{status}, func() {}})
+	}
+	return status
+}
+
+// health is what a provider last said of a channel, whoever asked: the state of a
+// channel without a broker.
+type health struct {
+	channel string
+	status  channels.Status
+}
+
+// lastHealth is what a channel's provider last said; up if it was never asked.
+func (s *System) lastHealth(id weir.ChannelID) (weir.Health, string) {
+	if h, ok := s.healths.Load(id); ok {
+		return h.(health).status.Health, h.(health).status.Reason
+	}
+	return weir.Up, ""
 }
 
 // Prepare sets a channel's provider up, as its broker does before the first

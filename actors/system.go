@@ -41,6 +41,7 @@ type System struct {
 	crew             *care.Crew // runs the brokers and their calls of providers
 	generations      atomic.Int64
 	ways             ways
+	healths          sync.Map                 // of health by weir.ChannelID
 	timers           sync.Pool                // of those who wait for a broker's answer
 	seats            map[weir.ChannelID]*seat // the manager's, and of the next one after a crash
 
@@ -73,7 +74,7 @@ func Start(o Options) (*System, error) {
 	if s.manager, err = s.root.SpawnNamed(props, managerName); err != nil {
 		return nil, fmt.Errorf("start the channels' manager: %w", err)
 	}
-	s.metrics.live.source = s.allFigures
+	s.metrics.live.source, s.metrics.live.silent = s.allFigures, s.silentHealths
 	loops, halt := context.WithCancel(s.ctx)
 	s.halt = halt
 	s.loop(loops, s.leaseTTL/3, s.renew)

@@ -816,6 +816,16 @@ type HeardView struct {
 
 	// Survey name of the survey
 	Survey string `json:"survey"`
+
+	// Why why the respondent waits; not in lists, in one sentence for people; absent when nothing waits
+	//
+	// Examples: attempt 2 by sms is due Mon 2026-01-12 09:00 America/Mexico_City
+	Why string `json:"why,omitempty,omitzero"`
+
+	// WhyCode the same as a stable code for programs; there may be more codes in later versions
+	//
+	// Examples: retry
+	WhyCode string `json:"why_code,omitempty,omitzero"`
 }
 
 // HearingBody What an application reports of a respondent.
@@ -1130,6 +1140,16 @@ type RespondentView struct {
 
 	// Survey name of the survey
 	Survey string `json:"survey"`
+
+	// Why why the respondent waits; not in lists, in one sentence for people; absent when nothing waits
+	//
+	// Examples: attempt 2 by sms is due Mon 2026-01-12 09:00 America/Mexico_City
+	Why string `json:"why,omitempty,omitzero"`
+
+	// WhyCode the same as a stable code for programs; there may be more codes in later versions
+	//
+	// Examples: retry
+	WhyCode string `json:"why_code,omitempty,omitzero"`
 }
 
 // RespondentsBody Respondents that are to be added, all or none.
@@ -1250,6 +1270,16 @@ type StatsView struct {
 
 	// Target how many are wanted; absent: everybody
 	Target int `json:"target,omitempty,omitzero"`
+
+	// Why why nobody is being contacted, in one sentence for people; absent when nothing waits
+	//
+	// Examples: channel texts is paused
+	Why string `json:"why,omitempty,omitzero"`
+
+	// WhyCode the same as a stable code for programs; there may be more codes in later versions
+	//
+	// Examples: channel_paused
+	WhyCode string `json:"why_code,omitempty,omitzero"`
 
 	// Window A window of a schedule.
 	Window SpanView `json:"window,omitempty,omitzero"`
@@ -1553,6 +1583,16 @@ type SurveyView struct {
 
 	// Weight share of a channel compared with other surveys; absent: 1
 	Weight int `json:"weight,omitempty,omitzero"`
+
+	// Why why nobody is being contacted, in one sentence for people; absent when nothing waits
+	//
+	// Examples: the schedule opens Mon 2026-01-12 09:00 America/Mexico_City
+	Why string `json:"why,omitempty,omitzero"`
+
+	// WhyCode the same as a stable code for programs; there may be more codes in later versions
+	//
+	// Examples: window
+	WhyCode string `json:"why_code,omitempty,omitzero"`
 }
 
 // TimelineEvent Something that is known of a contact's life.

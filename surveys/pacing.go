@@ -1,8 +1,11 @@
 package surveys
 
 import (
+	"fmt"
 	"math"
 	"time"
+
+	"weir"
 )
 
 // Tally is what is known of a survey as a whole. The store keeps these sums; no
@@ -90,6 +93,8 @@ type Verdict struct {
 	Done  bool // nobody is active and nobody is to be started
 	Stop  bool // its last window is over: stop it as its user would
 	Start int  // how many pending respondents are wanted now, before any limit
+	// Why says why Start is 0 while the survey goes on.
+	Why weir.Why
 }
 
 // Poll decides what a running survey needs. That a channel is down or paused
@@ -102,10 +107,31 @@ func (pl *Plan) Poll(now time.Time, t Tally) Verdict {
 		return Verdict{Done: true}
 	case pl.Schedule.Over(now):
 		return Verdict{Stop: true}
-	case enough || !pl.Schedule.Contains(now):
-		return Verdict{}
+	case enough:
+		return Verdict{Why: weir.Why{Code: weir.WhyTarget, Text: fmt.Sprintf("enough respondents are completed (%d); waiting for %d active ones", t.Counted, t.Active)}}
+	case !pl.Schedule.Contains(now):
+		return Verdict{Why: pl.Schedule.why(now)}
+	case t.Pending == 0:
+		return Verdict{Why: weir.Why{Code: weir.WhyActive, Text: fmt.Sprintf("everybody has been started; waiting for %d active respondents", t.Active)}}
 	}
-	return Verdict{Start: max(0, min(pl.BatchSize(t)-(t.Active-t.Secured), t.Pending))}
+	batch, active := pl.BatchSize(t), t.Active-t.Secured
+	if active >= batch {
+		return Verdict{Why: weir.Why{Code: weir.WhyBatch, Text: fmt.Sprintf("%d respondents are active, as many as wanted at a time (%d)", active, batch)}}
+	}
+	return Verdict{Start: min(batch-active, t.Pending)}
+}
+
+// why says when a schedule that is closed opens.
+func (s *Schedule) why(now time.Time) weir.Why {
+	if open, ok := s.NextOpen(now); ok {
+		return weir.Why{Code: weir.WhyWindow, Text: "the schedule opens " + s.local(open)}
+	}
+	return weir.Why{Code: weir.WhyWindow, Text: "the schedule does not open again"}
+}
+
+// local shows an instant in the zone of the schedule.
+func (s *Schedule) local(t time.Time) string {
+	return t.In(s.zone).Format("Mon 2006-01-02 15:04 ") + s.zone.String()
 }
 
 // Remaining is how many more respondents have to be brought to their end: all,

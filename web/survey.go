@@ -42,6 +42,10 @@ type Surveys interface {
 	// repeated.
 	Incoming(ctx context.Context, channel weir.ChannelID, m weir.Incoming) error
 	Stats(ctx context.Context, s surveys.Survey) (surveys.Stats, error)
+	// Why explains why a survey contacts nobody now, WhyRespondent why one of its
+	// respondents waits. They are zero if nothing waits.
+	Why(ctx context.Context, s surveys.Survey) (weir.Why, error)
+	WhyRespondent(ctx context.Context, s surveys.Survey, r surveys.Respondent) (weir.Why, error)
 	// Changed says that a survey, or who is in it, was changed; of survey 0: a
 	// channel, which surveys may use.
 	Changed(survey int64)
@@ -135,7 +139,10 @@ func (s *service) getSurvey(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return reply{status: http.StatusOK, body: surveyView(v)}, nil
+	view := surveyView(v)
+	why, err := s.Surveys.Why(c, v)
+	view.Why, view.WhyCode = why.Text, why.Code
+	return reply{status: http.StatusOK, body: view}, err
 }
 
 func (s *service) takeStep(step surveys.Step) func(*call) (reply, error) {

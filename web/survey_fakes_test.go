@@ -328,6 +328,12 @@ func (p *people) Hear(_ context.Context, s surveys.Survey, id surveys.Respondent
 	return surveys.Respondent{}, p.hearError
 }
 
+func (p *people) Why(context.Context, surveys.Survey) (weir.Why, error) { return weir.Why{}, nil }
+
+func (p *people) WhyRespondent(context.Context, surveys.Survey, surveys.Respondent) (weir.Why, error) {
+	return weir.Why{}, nil
+}
+
 func (p *people) Stats(context.Context, surveys.Survey) (surveys.Stats, error) {
 	end, err := p.begin(false)
 	if err != nil {

@@ -96,7 +96,10 @@ func (s *service) getRespondent(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return reply{status: http.StatusOK, body: c.respondent(courseOf(v), &r)}, nil
+	view := c.respondent(courseOf(v), &r)
+	why, err := s.Surveys.WhyRespondent(c, v, r)
+	view.Why, view.WhyCode = why.Text, why.Code
+	return reply{status: http.StatusOK, body: view}, err
 }
 
 func (s *service) postDisposition(c *call) (reply, error) {

@@ -119,6 +119,7 @@ func statsView(s surveys.Survey, st surveys.Stats) StatsView {
 	for _, u := range st.Using {
 		v.Channels = append(v.Channels, ChannelUseView{u.Mode, u.Channel, u.Health, u.Reason, instant(u.Since)})
 	}
+	v.Why, v.WhyCode = st.Why.Text, st.Why.Code
 	if st.Next != (surveys.Span{}) {
 		v.Window = &SpanView{st.Next.Open.UTC(), st.Next.Close.UTC()}
 	}

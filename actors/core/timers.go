@@ -76,11 +76,24 @@ func (c *Core) StatusDone(s channels.Status, now time.Time) {
 	c.run(now)
 }
 
-// wantsStatus tells whether the provider is worth asking how it is: once, and
+// Observed is told how the provider is by somebody else who asked.
+func (c *Core) Observed(s channels.Status, now time.Time) {
+	if c.prepared && !c.checking {
+		c.status, c.statusAt = s, now.Add(statusEvery)
+		c.run(now)
+	}
+}
+
+// wantsStatus reports whether the provider is worth asking how it is: once, and
 // then as long as there is work or it is known to fail.
 func (c *Core) wantsStatus() bool {
-	return c.prepared && !c.checking && !c.draining && (!c.checked || !c.idle() || !c.brk.closed())
+	return c.prepared && !c.checking && !c.draining && (!c.checked || !c.idle() || !c.brk.closed() || c.ailing())
 }
+
+// ailing reports whether the provider said of itself that it does not work. The
+// broker goes on then, and asks until it works again: a channel whose broker has
+// stopped would show what it said last for ever.
+func (c *Core) ailing() bool { return c.prepared && c.status.Health != weir.Up }
 
 // NextWake is the instant at which Tick has something to do; zero: none.
 func (c *Core) NextWake(now time.Time) time.Time {
@@ -100,7 +113,7 @@ func (c *Core) NextWake(now time.Time) time.Time {
 	add(!c.brk.probing && c.brk.until.After(now), c.brk.until)
 	add(true, c.retryAt)
 	add(c.deleteAt.After(now) && len(c.flights) > 0, c.deleteAt)
-	if !c.idleSince.IsZero() && !c.rested {
+	if !c.idleSince.IsZero() && !c.rested && !c.ailing() {
 		add(true, c.idleSince.Add(c.cfg.StopAfter))
 	}
 	add(true, c.goneAt)
@@ -119,7 +132,7 @@ func (c *Core) settleDown(now time.Time) {
 	if c.idleSince.IsZero() {
 		c.idleSince = now
 	}
-	if !c.rested && now.Sub(c.idleSince) >= c.cfg.StopAfter {
+	if !c.rested && !c.ailing() && now.Sub(c.idleSince) >= c.cfg.StopAfter {
 		c.rested, c.out.Rest = true, true
 	}
 }

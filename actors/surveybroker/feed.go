@@ -74,10 +74,10 @@ func (r *round) bids(ctx context.Context, k *known, traffic map[weir.ChannelID]*
 	open := ok && !window.Open.After(r.now)
 	room := func(id weir.ChannelID) int {
 		t := traffic[id]
-		if t == nil || t.held || !open || r.misled(k, t.channel) {
+		if t == nil || !open || r.misled(k, t.channel) {
 			return 0
 		}
-		n, _ := t.flow(r.mem.road(id).meter.PerMinute()).Room(k.size(r.named, id), ahead, window.Close.Sub(r.now))
+		n, _ := t.room(k.size(r.named, id), r.mem.road(id).meter.PerMinute(), r.now, window.Close)
 		return n
 	}
 	retries, err := r.due(ctx, k, room)
@@ -119,16 +119,22 @@ func (r *round) replay(ctx context.Context, k *known) error {
 	if k.replayed {
 		return nil
 	}
+	err := r.System.replay(ctx, k.survey.ID, &k.minute, r.now)
+	k.replayed = err == nil
+	return err
+}
+
+// replay takes over what a survey did in the last minute.
+func (s *System) replay(ctx context.Context, survey int64, minute *surveys.Minute, now time.Time) error {
 	begun, err := call(ctx, func(ctx context.Context) (map[time.Time]int, error) {
-		return r.store.Begun(ctx, k.survey.ID, r.now.Add(-time.Minute))
+		return s.store.Begun(ctx, survey, now.Add(-time.Minute))
 	})
 	if err != nil {
 		return fmt.Errorf("read what a survey has begun: %w", err)
 	}
 	for _, at := range slices.SortedFunc(maps.Keys(begun), time.Time.Compare) {
-		k.minute.Take(at, begun[at])
+		minute.Take(at, begun[at])
 	}
-	k.replayed = true
 	return nil
 }
 

@@ -62,6 +62,10 @@ func (l *lines) Type(name string) (*channels.Type, bool) {
 	return nil, false
 }
 
+func (l *lines) Whys(_ context.Context, _ weir.Channel, contacts []weir.Contact) ([]weir.Why, error) {
+	return make([]weir.Why, len(contacts)), nil
+}
+
 func (l *lines) Figures(_ context.Context, ch weir.Channel) (weir.Figures, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

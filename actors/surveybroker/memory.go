@@ -1,6 +1,7 @@
 package surveybroker
 
 import (
+	"fmt"
 	"time"
 
 	"weir"
@@ -54,10 +55,22 @@ func (m *memory) road(id weir.ChannelID) *road {
 	return m.roads[id]
 }
 
-// held tells whether a channel is not to be given contacts, as far as the
-// latest check knows. What was never checked counts as up.
-func (m *memory) held(ch weir.Channel) bool {
-	return ch.Paused || ch.Deleting || ch.Deleted || !works(m.states[ch.ID].Health)
+// held explains why a channel is not to be given contacts, as far as the latest
+// check knows. What was never checked counts as up.
+func held(ch weir.Channel, s surveys.ChannelState) weir.Why {
+	switch {
+	case ch.Deleting || ch.Deleted:
+		return weir.Why{Code: weir.WhyDeleting, Text: fmt.Sprintf("channel %s is being deleted", ch.Name)}
+	case ch.Paused:
+		return weir.Why{Code: weir.WhyPaused, Text: fmt.Sprintf("channel %s is paused", ch.Name)}
+	case works(s.Health):
+		return weir.Why{}
+	}
+	code := map[weir.Health]weir.WhyCode{weir.Down: weir.WhyDown, weir.Faulted: weir.WhyFaulted}[s.Health]
+	if code == "" {
+		code = weir.WhyError
+	}
+	return weir.Why{Code: code, Text: fmt.Sprintf("channel %s is %s: %s", ch.Name, s.Health, s.Reason)}
 }
 
 // outdated tells whether a channel is not what the latest check saw.

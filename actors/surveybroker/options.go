@@ -40,6 +40,8 @@ import (
 // Channels is what is asked of the channels' brokers.
 type Channels interface {
 	Figures(ctx context.Context, ch weir.Channel) (weir.Figures, error)
+	// Whys explains why contacts of a channel wait.
+	Whys(ctx context.Context, ch weir.Channel, contacts []weir.Contact) ([]weir.Why, error)
 	// Cancel takes a contact back, durably: what it could not do at once is done
 	// later.
 	Cancel(ctx context.Context, ref weir.Ref) (weir.State, error)

@@ -35,7 +35,10 @@ func (s *System) Stats(ctx context.Context, survey surveys.Survey) (surveys.Stat
 	if survey.State == surveys.Running || survey.State == surveys.Paused {
 		out.EndsAt, _ = plan.EndsAt(now, out.Tally, out.Rate)
 	}
-	out.Using, err = s.uses(ctx, plan)
+	if out.Using, err = s.uses(ctx, plan); err != nil {
+		return out, err
+	}
+	out.Why, err = s.Why(ctx, survey)
 	return out, err
 }
 
@@ -86,6 +89,13 @@ func (s *System) uses(ctx context.Context, plan *surveys.Plan) ([]surveys.Channe
 			use.Health = weir.Paused
 		case known[ch.ID].Health != weir.Paused && known[ch.ID].Health != "":
 			use.Health, use.Reason, use.Since = known[ch.ID].Health, known[ch.ID].Reason, known[ch.ID].Since
+		}
+		if err == nil && use.Health == weir.Up {
+			f, err := s.channels.Figures(ctx, ch)
+			if err != nil {
+				return nil, err
+			}
+			use.Health, use.Reason = f.Health, f.HealthReason
 		}
 		out = append(out, use)
 	}

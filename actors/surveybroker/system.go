@@ -32,6 +32,7 @@ type System struct {
 	chance       func() float64
 	library      *library
 	launches     *launches
+	rates        sync.Map // slots that come free each minute, by weir.ChannelID, as the latest round measured them
 
 	system *actor.ActorSystem
 	broker *actor.PID

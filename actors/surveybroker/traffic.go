@@ -2,9 +2,11 @@ package surveybroker
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"slices"
 	"sync"
+	"time"
 
 	"weir"
 	"weir/channels"
@@ -19,7 +21,7 @@ type traffic struct {
 	lanes   []weir.Lane   // of the surveys
 	surveys int           // that use it
 	most    int           // contacts that are enough to leave no room
-	held    bool
+	why     weir.Why      // why it is given nothing; zero: it works
 }
 
 // observe reads how busy the channels of the surveys are.
@@ -43,7 +45,7 @@ func (r *round) observe(ctx context.Context, list []*known) (map[weir.ChannelID]
 	var wg sync.WaitGroup
 	turns := make(chan struct{}, atOnce)
 	for _, t := range out {
-		if t.held {
+		if !t.why.IsZero() {
 			continue
 		}
 		turns <- struct{}{}
@@ -61,6 +63,7 @@ func (r *round) observe(ctx context.Context, list []*known) (map[weir.ChannelID]
 			road.meter = road.meter.Skip(r.now)
 		}
 		road.ended = 0
+		r.rates.Store(id, road.meter.PerMinute())
 	}
 	return out, nil
 }
@@ -70,9 +73,13 @@ func (r *round) traffic(ch weir.Channel) *traffic {
 	if r.mem.outdated(ch) {
 		r.recheck = append(r.recheck, ch.ID)
 	}
-	all := surveys.Flow{Capacity: ch.Capacity, Rate: r.mem.road(ch.ID).meter.PerMinute()}
-	most, _ := all.Room(1, ahead, math.MaxInt64)
-	return &traffic{channel: ch, held: r.mem.held(ch), most: most + 1}
+	return &traffic{channel: ch, why: held(ch, r.mem.states[ch.ID].ChannelState), most: mostOf(ch, r.mem.road(ch.ID).meter.PerMinute())}
+}
+
+// mostOf is how many contacts that wait are enough to leave a channel no room.
+func mostOf(ch weir.Channel, rate float64) int {
+	most, _ := surveys.Flow{Capacity: ch.Capacity, Rate: rate}.Room(1, ahead, math.MaxInt64)
+	return most + 1
 }
 
 // join counts a survey that uses the channel, in one mode or in several.
@@ -94,19 +101,41 @@ func (t *traffic) flow(rate float64) surveys.Flow {
 	}
 }
 
+// room is how many contacts, of so many slots each, may be enqueued on the channel
+// now; if none, why.
+func (t *traffic) room(size int, rate float64, now, closes time.Time) (int, weir.Why) {
+	if !t.why.IsZero() {
+		return 0, t.why
+	}
+	f := t.flow(rate)
+	n, short := f.Room(size, ahead, closes.Sub(now))
+	switch short {
+	case surveys.TooLarge:
+		return 0, weir.Why{Code: weir.WhyTooLarge, Text: fmt.Sprintf("a contact takes %d slots and channel %s has %d for it", size, t.channel.Name, f.Capacity-f.Reserve)}
+	case surveys.ClosesSoon, surveys.WindowClosed:
+		return 0, weir.Why{Code: weir.WhyWindow, Text: fmt.Sprintf("the window closes at %s, before channel %s could dispatch another contact", weir.WhyAt(closes), t.channel.Name)}
+	case surveys.NoRoom:
+		return 0, weir.Why{Code: weir.WhyCapacity, Text: fmt.Sprintf("channel %s: %d of %d slots are in flight; %d of surveys and %d of others wait",
+			t.channel.Name, f.InFlight, f.Capacity, f.Queued, f.Others)}
+	default:
+		return n, weir.Why{}
+	}
+}
+
 // measure reads how busy one channel is. What waits is read first: a contact that
 // is claimed in between counts twice rather than not at all. A channel that
 // cannot be read gets nothing now.
-func (r *round) measure(ctx context.Context, t *traffic) {
+func (s *System) measure(ctx context.Context, t *traffic) {
 	largest := t.channel.Capacity - channels.ReplyReserve(t.channel.Settings)
 	ready, err := call(ctx, func(ctx context.Context) (surveys.Ready, error) {
-		return r.store.ReadySlots(ctx, t.channel.ID, t.lanes, largest, t.most)
+		return s.store.ReadySlots(ctx, t.channel.ID, t.lanes, largest, t.most)
 	})
 	if err == nil {
 		t.ready = ready
-		t.figures, err = call(ctx, func(ctx context.Context) (weir.Figures, error) { return r.System.channels.Figures(ctx, t.channel) })
+		t.figures, err = call(ctx, func(ctx context.Context) (weir.Figures, error) { return s.channels.Figures(ctx, t.channel) })
 	}
-	if t.held = err != nil; t.held {
-		r.logger.Warn("a channel's figures could not be read; it is given nothing in this round", "channel", t.channel.Name, "error", err)
+	if err != nil {
+		t.why = weir.Why{Code: weir.WhyError, Text: fmt.Sprintf("the figures of channel %s could not be read", t.channel.Name)}
+		s.logger.Warn("a channel's figures could not be read; it is given nothing in this round", "channel", t.channel.Name, "error", err)
 	}
 }

@@ -9,7 +9,7 @@ import "weir"
 func (r *round) wantedOf(k *known, retries []item, traffic map[weir.ChannelID]*traffic) int {
 	works := func(id weir.ChannelID) bool {
 		t := traffic[id]
-		return t != nil && !t.held
+		return t != nil && t.why.IsZero()
 	}
 	n := 0
 	for _, i := range retries {

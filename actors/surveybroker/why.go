@@ -1,0 +1,240 @@
+package surveybroker
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"weir"
+	"weir/surveys"
+)
+
+// dueSeen bounds how many respondents whose time has come are looked at for a
+// reason.
+const dueSeen = 20
+
+// Why explains why a survey contacts nobody now; it is zero if it does, or is
+// done. It decides as a round does, on what the store has at this instant.
+func (s *System) Why(ctx context.Context, survey surveys.Survey) (weir.Why, error) {
+	plan, wrong := s.library.plan(&survey, s.defaults)
+	switch {
+	case survey.State == surveys.Done:
+		return weir.Why{}, nil
+	case survey.State == surveys.Draft:
+		return weir.Why{Code: weir.WhyDraft, Text: "a draft contacts nobody; launch it"}, nil
+	case survey.State == surveys.Stopping:
+		return weir.Why{Code: weir.WhySurveyStopping, Text: "the survey is stopping; its respondents are being canceled"}, nil
+	case plan == nil:
+		return weir.Why{Code: weir.WhyBroken, Text: fmt.Sprintf("the definition cannot be run any more: %v", surveys.Invalid(wrong))}, nil
+	case survey.State == surveys.Paused:
+		return weir.Why{Code: weir.WhySurveyPaused, Text: "the survey is paused"}, nil
+	}
+	sums, err := call(ctx, func(ctx context.Context) (surveys.Sums, error) { return s.store.Counts(ctx, survey.ID) })
+	if err != nil {
+		return weir.Why{}, err
+	}
+	now := time.Now()
+	verdict := plan.Poll(now, sums.Tally(len(plan.Quotas)))
+	window, open := plan.Schedule.Window(now)
+	if verdict.Done || verdict.Stop || !open || window.Open.After(now) {
+		return verdict.Why, nil
+	}
+	modes, next, err := s.wantedModes(ctx, &survey, plan, verdict, now)
+	if err != nil {
+		return weir.Why{}, err
+	}
+	if len(modes) == 0 {
+		if !next.IsZero() {
+			return verdict.Why.And("the next step of one of them is due at " + weir.WhyAt(next)), nil
+		}
+		return verdict.Why, nil
+	}
+	if why, err := s.whyNoRoom(ctx, plan, modes, window, now); err != nil || !why.IsZero() {
+		return why, err
+	}
+	return s.whyRate(ctx, &survey, plan, now)
+}
+
+// wantedModes lists the modes by which the survey would contact somebody now, and
+// says when the next respondent is due.
+func (s *System) wantedModes(ctx context.Context, survey *surveys.Survey, plan *surveys.Plan, v surveys.Verdict, now time.Time) ([]surveys.Mode, time.Time, error) {
+	wanted := map[surveys.Mode]bool{}
+	if v.Start > 0 {
+		for _, arm := range plan.Arms {
+			wanted[arm.Modes[0]] = true
+		}
+	}
+	type read struct {
+		page []surveys.Respondent
+		next time.Time
+	}
+	got, err := call(ctx, func(ctx context.Context) (g read, err error) {
+		g.page, g.next, err = s.store.DueRespondents(ctx, survey.ID, now, dueSeen)
+		return g, err
+	})
+	for i := range got.page {
+		if p := got.page[i].Progress; p.Contact == surveys.Idle && p.Arm < len(plan.Arms) && p.Step < len(plan.Arms[p.Arm].Modes) {
+			if _, e := plan.Timeout(p, now); e.Enqueue != nil {
+				wanted[e.Enqueue.Mode] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(wanted)), got.next, err
+}
+
+// whyNoRoom explains why none of the channels of some modes has room; it is zero
+// if one has.
+func (s *System) whyNoRoom(ctx context.Context, plan *surveys.Plan, modes []surveys.Mode, window surveys.Span, now time.Time) (first weir.Why, _ error) {
+	states, err := call(ctx, s.store.ChannelStates)
+	if err != nil {
+		return weir.Why{}, err
+	}
+	lanes, err := s.lanes(ctx)
+	if err != nil {
+		return weir.Why{}, err
+	}
+	for _, mode := range modes {
+		why, err := s.whyChannel(ctx, plan, mode, states, lanes, window, now)
+		if err != nil || why.IsZero() {
+			return weir.Why{}, err
+		}
+		if first.IsZero() {
+			first = why
+		}
+	}
+	return first, nil
+}
+
+func (s *System) whyChannel(ctx context.Context, plan *surveys.Plan, mode surveys.Mode, states []surveys.ChannelState,
+	lanes map[string][]string, window surveys.Span, now time.Time,
+) (weir.Why, error) {
+	name := plan.Channels[mode]
+	ch, err := call(ctx, func(ctx context.Context) (weir.Channel, error) { return s.store.Channel(ctx, name) })
+	if weir.CodeOf(err) == weir.CodeNotFound {
+		return weir.Why{Code: weir.WhyChannelGone, Text: fmt.Sprintf("there is no channel %s any more", name)}, nil
+	}
+	if err != nil {
+		return weir.Why{}, err
+	}
+	if unfit := s.unfit(mode, ch); unfit != "" {
+		return weir.Why{Code: weir.WhyChannelUnfit, Text: unfit}, nil
+	}
+	t := &traffic{channel: ch}
+	for _, state := range states {
+		if state.Channel == ch.ID {
+			t.why = held(ch, state)
+		}
+	}
+	if t.why.IsZero() {
+		t.why = held(ch, surveys.ChannelState{Health: weir.Up})
+	}
+	if !t.why.IsZero() {
+		return t.why, nil
+	}
+	rate, _ := s.rates.Load(ch.ID)
+	perMinute, _ := rate.(float64)
+	t.most = mostOf(ch, perMinute)
+	for _, survey := range lanes[name] {
+		t.join(survey)
+	}
+	s.measure(ctx, t)
+	_, why := t.room(plan.Size(mode), perMinute, now, window.Close)
+	return why, nil
+}
+
+// lanes lists the running surveys by the channels that they use.
+func (s *System) lanes(ctx context.Context) (map[string][]string, error) {
+	list, err := call(ctx, func(ctx context.Context) ([]surveys.Survey, error) {
+		return s.store.Surveys(ctx, []surveys.State{surveys.Running}, "", surveyPage)
+	})
+	out := map[string][]string{}
+	for i := range list {
+		if plan, _ := s.library.plan(&list[i], s.defaults); plan != nil {
+			for _, name := range plan.Channels {
+				out[name] = append(out[name], list[i].Name)
+			}
+		}
+	}
+	return out, err
+}
+
+// whyRate explains that the limit of a minute is reached.
+func (s *System) whyRate(ctx context.Context, survey *surveys.Survey, plan *surveys.Plan, now time.Time) (weir.Why, error) {
+	var minute surveys.Minute
+	if err := s.replay(ctx, survey.ID, &minute, now); err != nil {
+		return weir.Why{}, err
+	}
+	if minute.Left(now, plan.LimitPerMinute) > 0 {
+		return weir.Why{}, nil
+	}
+	return weir.Why{Code: weir.WhyRate, Text: fmt.Sprintf("the limit of %d a minute is reached; the next is contacted at %s",
+		plan.LimitPerMinute, weir.WhyAt(minute.Next(now, plan.LimitPerMinute)))}, nil
+}
+
+// WhyRespondent explains why a respondent waits: for its next step, for its
+// contact, or for its survey. It is zero for one that is final.
+func (s *System) WhyRespondent(ctx context.Context, survey surveys.Survey, r surveys.Respondent) (weir.Why, error) {
+	if r.Status.Final() {
+		return weir.Why{}, nil
+	}
+	if r.Progress.Contact != surveys.Idle && r.Contact != (weir.Ref{}) {
+		why, err := s.whyContact(ctx, r.Contact)
+		if err == nil && why.IsZero() {
+			why = weir.Why{Code: weir.WhyTurn, Text: "its contact has ended; what follows is decided at once"}
+		}
+		return why, err
+	}
+	plan, _ := s.library.plan(&survey, s.defaults)
+	if plan != nil && survey.State == surveys.Running && r.Arm < len(plan.Arms) && r.Step < len(plan.Arms[r.Arm].Modes) {
+		if why := plan.Why(r.Progress, time.Now()); !why.IsZero() {
+			return why, nil
+		}
+		if full, err := s.bucketFull(ctx, plan, &r); err != nil || full {
+			return weir.Why{Code: weir.WhyQuota, Text: "enough respondents of its quota are completed; it is about to be rejected"}, err
+		}
+	}
+	why, err := s.Why(ctx, survey)
+	if err == nil && why.IsZero() {
+		why = weir.Why{Code: weir.WhyTurn, Text: "respondents are being contacted; its turn has yet to come"}
+	}
+	return why, err
+}
+
+// whyContact explains why a respondent's contact waits; zero if it is done.
+func (s *System) whyContact(ctx context.Context, ref weir.Ref) (weir.Why, error) {
+	contact, err := call(ctx, func(ctx context.Context) (weir.Contact, error) {
+		c, _, err := s.store.Contact(ctx, ref)
+		return c, err
+	})
+	if err != nil || contact.State == weir.Done {
+		return weir.Why{}, notFoundIsNone(err)
+	}
+	ch, err := call(ctx, func(ctx context.Context) (weir.Channel, error) { return s.store.ChannelByID(ctx, ref.Channel) })
+	if err != nil {
+		return weir.Why{}, notFoundIsNone(err)
+	}
+	list, err := s.channels.Whys(ctx, ch, []weir.Contact{contact})
+	if err != nil || len(list) != 1 {
+		return weir.Why{}, err
+	}
+	list[0].Text = "its contact: " + list[0].Text
+	return list[0], nil
+}
+
+func notFoundIsNone(err error) error {
+	if weir.CodeOf(err) == weir.CodeNotFound {
+		return nil
+	}
+	return err
+}
+
+// bucketFull reports whether a pending respondent is in a bucket that is full.
+func (s *System) bucketFull(ctx context.Context, plan *surveys.Plan, r *surveys.Respondent) (bool, error) {
+	if r.Status != surveys.Pending || len(plan.Quotas) == 0 {
+		return false, nil
+	}
+	sums, err := call(ctx, func(ctx context.Context) (surveys.Sums, error) { return s.store.Counts(ctx, r.Survey) })
+	return err == nil && slices.Contains(plan.Quotas.FullBuckets(sums.Tally(len(plan.Quotas)).Buckets), r.Bucket), err
+}

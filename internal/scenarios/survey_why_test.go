@@ -1,0 +1,147 @@
+package scenarios_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"weir"
+	"weir/channels"
+)
+
+// surveyBecause waits until a survey contacts nobody for a reason, which the
+// survey and its figures name.
+func (w *world) surveyBecause(name, code, sentence string) {
+	w.Helper()
+	var v map[string]any
+	w.until(name+" waits because of "+code, func() bool {
+		v = w.want(200, "GET", "/v1/surveys/"+name, nil).Body
+		return v["why_code"] == code
+	})
+	if why := fmt.Sprint(v["why"]); !strings.Contains(why, sentence) {
+		w.Errorf("%s waits because of %q, want %q", name, why, sentence)
+	}
+	if got := w.want(200, "GET", "/v1/surveys/"+name+"/stats", nil).Body["why_code"]; got != code {
+		w.Errorf("by its figures %s waits because of %v, want %s", name, got, code)
+	}
+}
+
+// personBecause waits until a respondent waits for a reason.
+func (w *world) personBecause(survey, id, code, sentence string) {
+	w.Helper()
+	w.until(id+" waits because of "+code, func() bool { return w.person(survey, id)["why_code"] == code })
+	if why := fmt.Sprint(w.person(survey, id)["why"]); !strings.Contains(why, sentence) {
+		w.Errorf("respondent %s waits because of %q, want %q", id, why, sentence)
+	}
+}
+
+// Scenario 117: a survey that contacts nobody says why: a draft, a pause, its
+// channel, no room, its batch, its limit of a minute, its target, a stop.
+func TestScenario117_SurveysNameTheirReason(t *testing.T) {
+	onSurveys(t, func(w *world) {
+		w.channel("texts", 2)
+		ids := w.draft("s", bySMS("", fields{"cutoff": 3}), 0, 12)
+		w.surveyBecause("s", "draft", "launch it")
+		w.pause("texts", true)
+		w.step("s", "launch")
+		w.surveyBecause("s", "channel_paused", "channel texts is paused")
+		w.personBecause("s", ids[0], "channel_paused", "channel texts is paused")
+		w.pause("texts", false)
+		w.sent(2)
+		w.surveyBecause("s", "batch", "3 respondents are active, as many as wanted at a time (3)")
+		w.step("s", "pause")
+		w.surveyBecause("s", "survey_paused", "paused")
+		w.personBecause("s", ids[5], "survey_paused", "paused")
+		w.step("s", "resume")
+
+		w.launch("more", bySMS(""), 100, 9)
+		w.surveyBecause("more", "capacity", "channel texts: 2 of 2 slots are in flight; ")
+		w.channel("calls", 5, fields{"type": "labcall"})
+		w.launch("few", byIVR("", fields{"limit_per_minute": 1}), 200, 2)
+		w.surveyBecause("few", "rate_limit", "the limit of 1 a minute is reached; the next is contacted at ")
+		w.channel("links", 5)
+		long := strings.Repeat("long ", 3)
+		large := asking([]string{"mobileweb"}, fields{"questionnaires": fields{"q": fields{"mobileweb": []fields{{"messages": []string{long, long, long}}}}}})
+		w.launch("large", large, 300, 1)
+		w.until("all of them are started", func() bool { return w.counts("large")["active"] == 1 })
+		w.surveyBecause("large", "active", "everybody has been started; waiting for 1 active respondents")
+		w.capacity("links", 2)
+		w.draft("larger", large, 400, 1)
+		if a := w.call("POST", "/v1/surveys/larger:launch", nil); a.Status == 200 {
+			w.surveyBecause("larger", "too_large", "a contact takes 3 slots and channel links has 2 for it")
+		}
+		w.unbroken()
+	})
+}
+
+// Scenario 118: a survey and its respondents wait for the schedule in its zone,
+// for retries, for contacts, for an answer; a reached target waits for the active.
+func TestScenario118_RespondentsNameTheirReason(t *testing.T) {
+	onSurveysFrom(t, monday(7, 0), func(w *world) {
+		w.channel("texts", 2)
+		ids := w.launch("s", bySMS("30m", fields{"schedule": daily("America/Mexico_City", "09:00", "18:00"), "fallback_delay": "1h"}), 0, 4)
+		w.surveyBecause("s", "window", "the schedule opens Mon 2026-01-12 09:00 America/Mexico_City")
+		w.personBecause("s", ids[0], "window", "the schedule opens Mon 2026-01-12 09:00 America/Mexico_City")
+		w.pass(time.Until(monday(15, 0).Add(time.Second)))
+		w.sent(2)
+		w.personBecause("s", ids[0], "report", "its contact: waiting for the provider's report")
+		w.until("the third waits", func() bool { return w.person("s", ids[2])["contact"] != nil })
+		w.personBecause("s", ids[2], "capacity", "its contact: channel texts: 2 of 2 slots are in flight")
+		w.personBecause("s", ids[3], "capacity", "channel texts: 2 of 2 slots are in flight")
+		w.report(textKey("s", ids[0], 1), "all", "no_answer")
+		w.personBecause("s", ids[0], "retry", "attempt 2 by sms is due Mon 2026-01-12 09:30 America/Mexico_City")
+		w.finish(textKey("s", ids[1], 1))
+		w.sent(4)
+		w.finish(textKey("s", ids[2], 1), textKey("s", ids[3], 1))
+		w.pass(31 * time.Minute)
+		w.sent(6)
+		w.finish(textKey("s", ids[1], 2))
+		w.finish(textKey("s", ids[0], 2))
+		w.personBecause("s", ids[0], "answer", "an answer is awaited until Mon 2026-01-12 ")
+		w.surveyBecause("s", "active", "everybody has been started; waiting for 4 active respondents; the next step of one of them is due at ")
+		w.reported("s", ids[0], fields{"disposition": "completed"})
+		if why := w.person("s", ids[0])["why"]; why != nil {
+			t.Errorf("who is done waits because of %v", why)
+		}
+		w.channel("calls", 5, fields{"type": "labcall"})
+		target := w.launch("target", byIVR("", fields{"cutoff": 1, "initial_success_rate": 0.5, "schedule": always()}), 100, 5)
+		w.until("two are active", func() bool { return w.counts("target")["active"] == 2 })
+		w.reported("target", target[0], fields{"disposition": "completed"})
+		w.surveyBecause("target", "target_reached", "enough respondents are completed (1); waiting for 1 active ones")
+		w.unbroken()
+	})
+}
+
+// Scenario 119: what the provider reports of a channel is the state of the channel
+// everywhere: the API, the metric, the survey that uses it, and the reason.
+func TestScenario119_AChannelHasOneState(t *testing.T) {
+	onSurveys(t, func(w *world) {
+		w.channel("texts", 5)
+		w.launch("s", bySMS(""), 0, 3)
+		w.sent(3)
+		w.lab.behave(func(l *lab) {
+			l.sick["texts"] = channels.Status{Health: weir.Down, Reason: "the phone is not connected"}
+		})
+		w.join("s", fields{"phone": number(50)})
+		w.patch("texts", fields{"name": "checked again"})
+		w.until("the survey sees it", func() bool {
+			use := w.want(200, "GET", "/v1/surveys/s/stats", nil).Body["channels"].([]any)[0].(map[string]any)
+			return use["state"] == "down"
+		})
+		w.rest()
+		ch := w.want(200, "GET", "/v1/channels/texts", nil).Body
+		if ch["state"] != "down" || ch["state_reason"] != "the phone is not connected" {
+			t.Errorf("the channel is %v: %v", ch["state"], ch["state_reason"])
+		}
+		listed := w.want(200, "GET", "/v1/channels", nil).Body["channels"].([]any)[0].(map[string]any)
+		if listed["state"] != "down" {
+			t.Errorf("in the list it is %v", listed["state"])
+		}
+		if got := w.metric("weir_channel_state", "channel", "texts", "state", "down"); got != 1 {
+			t.Errorf("weir_channel_state of down is %v", got)
+		}
+		w.join("s", fields{"phone": number(60)})
+		w.surveyBecause("s", "channel_down", "channel texts is down: the phone is not connected")
+	})
+}

@@ -1,0 +1,32 @@
+package surveys
+
+import (
+	"fmt"
+	"time"
+
+	"weir"
+)
+
+// Why explains why a respondent without a contact under way waits, as far as its
+// own progress says. It is zero for one that is final, and for one that is to be
+// contacted now: then the survey or a channel holds it up.
+func (pl *Plan) Why(p Progress, now time.Time) weir.Why {
+	switch {
+	case p.Status == Pending && p.AsideTill.After(now):
+		return weir.Why{Code: weir.WhyAside, Text: fmt.Sprintf("set aside until %s: its contact could not be made, or its channel had no room", weir.WhyAt(p.AsideTill))}
+	case p.Status != Active || p.Due(now) || p.DueAt.IsZero():
+		return weir.Why{}
+	case p.Stumbles > 0:
+		return weir.Why{Code: weir.WhyAside, Text: fmt.Sprintf("set aside until %s: its contact could not be made", weir.WhyAt(p.DueAt))}
+	}
+	due := pl.Schedule.local(p.DueAt)
+	next, _ := pl.Timeout(p, p.DueAt)
+	switch {
+	case next.Status.Final():
+		return weir.Why{Code: weir.WhyAnswer, Text: "an answer is awaited until " + due + "; nothing is left to try after that"}
+	case next.Step != p.Step:
+		return weir.Why{Code: weir.WhyRetry, Text: fmt.Sprintf("the first attempt by %s is due %s", pl.Mode(next), due)}
+	default:
+		return weir.Why{Code: weir.WhyRetry, Text: fmt.Sprintf("attempt %d by %s is due %s", next.Tries, pl.Mode(next), due)}
+	}
+}
