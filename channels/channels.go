@@ -181,6 +181,12 @@ type Answer struct {
 	// brings only the missing ones. It may be queued again even if it was
 	// active.
 	Partial bool
+	// Silent says of Underway that the provider has it and does not say how it
+	// stands: then it is given up as soon as one about which nobody can tell.
+	Silent bool
+	// Bounded says of Underway that the provider ends every attempt by itself,
+	// so that no limit of Weir's applies.
+	Bounded bool
 }
 
 // Cancellation is the result of a Cancel.

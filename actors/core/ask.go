@@ -101,6 +101,10 @@ func (c *Core) answered(f *flight, a channels.Answer, now time.Time) {
 	case channels.AskFailed:
 		c.askFailed = true
 		f.asks++
+		if c.silentFor(f, now, unheardMost) {
+			c.commit(Commit{Transitions: []weir.Transition{c.finish(f, now, weir.Lost, "the provider could not be asked about it for a day")}})
+			return
+		}
 		c.askAgain(f, now.Add(jitter(backoff(f.asks), c.cfg.Chance())))
 		return
 	case channels.CannotTell:
@@ -154,7 +158,29 @@ func (c *Core) underway(f *flight, a channels.Answer, now time.Time) []weir.Tran
 			c.takeBack(f)
 		}
 	}
+	switch limit := c.patience(a); {
+	case a.Bounded || !c.silentFor(f, now, limit):
+	case a.Silent:
+		ts = append(ts, c.finish(f, now, weir.Lost, "the provider has it and does not say how it stands"))
+	default:
+		ts = append(ts, c.finish(f, now, weir.Lost, "the provider has not been done with it for a day"))
+	}
 	return ts
+}
+
+// patience is how long an attempt that the provider says it has keeps its slots
+// without any other word of it.
+func (c *Core) patience(a channels.Answer) time.Duration {
+	if a.Silent {
+		return c.cfg.LostAfter
+	}
+	return unheardMost
+}
+
+// silentFor reports whether the provider has not spoken of an attempt for the
+// given time, nor for as long as one of unknown outcome is kept.
+func (c *Core) silentFor(f *flight, now time.Time, limit time.Duration) bool {
+	return now.Sub(f.lastWord()) >= max(limit, c.cfg.LostAfter)
 }
 
 // over ends a contact that has ended at the provider.

@@ -37,6 +37,7 @@ type Config struct {
 const (
 	cancelGrace = 2 * time.Second  // after a cancel that worked: a call may have begun in that moment
 	deleteGrace = 10 * time.Second // for contacts in flight when their channel is deleted
+	unheardMost = 24 * time.Hour   // an attempt that the provider neither ends nor speaks of keeps its slots so long
 	statusEvery = 5 * time.Minute
 	sweepEvery  = 30 * time.Second // the queue is looked at though nobody hinted
 	readRetry   = time.Second

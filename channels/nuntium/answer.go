@@ -63,7 +63,7 @@ func judge(final finalState, ref weir.Ref, parts int, list []listed, now time.Ti
 			verdicts[i].takeCopy(final.meaning(m.state))
 		}
 	}
-	var ended, missing, failed int
+	var ended, missing, failed, going int
 	answer := channels.Answer{Knowledge: channels.Underway, ProviderRef: tokenOf(ref)}
 	for i := range verdicts {
 		m := verdicts[i].result()
@@ -72,6 +72,9 @@ func judge(final finalState, ref weir.Ref, parts int, list []listed, now time.Ti
 			missing++
 			continue
 		case m.outcome == "":
+			if m.known {
+				going++
+			}
 			continue
 		case m.outcome == weir.Failed:
 			failed++
@@ -83,6 +86,7 @@ func judge(final finalState, ref weir.Ref, parts int, list []listed, now time.Ti
 	case missing == parts, missing > 0 && ended+missing == parts && failed == 0:
 		return absent(missing < parts)
 	case ended+missing < parts:
+		answer.Silent = going == 0
 		return answer
 	}
 	for i := range verdicts {

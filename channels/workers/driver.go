@@ -137,7 +137,7 @@ func (d *driver) look(s *routing.State, a weir.AttemptRef, now time.Time) (answe
 			overdue = routing.CancelJob{ID: j.ID, DispositionCode: codeOverdue}
 		}
 	}
-	return channels.Answer{Knowledge: channels.Underway, ProviderRef: referenceAt(&j)}, overdue
+	return channels.Answer{Knowledge: channels.Underway, ProviderRef: referenceAt(&j), Bounded: true}, overdue
 }
 
 // Cancel takes a job back that nobody has. One that a worker has is theirs to
