@@ -146,18 +146,18 @@ func (q Quotas) check() []weir.FieldError {
 		m.add("", "length", "must have up to %d buckets", MaxBuckets)
 		return m
 	}
+	good := make([]bool, len(q))
 	for i, b := range q {
+		before := len(m)
 		b.check("/"+strconv.Itoa(i), &m)
+		good[i] = len(m) == before
 	}
-	if len(m) > 0 {
-		return m
-	}
-	if len(q) > 0 && q.Sum() == 0 {
+	if len(q) > 0 && len(m) == 0 && q.Sum() == 0 {
 		m.add("", "range", "at least one bucket must want somebody")
 	}
 	for i, b := range q {
 		for j, c := range q[:i] {
-			if b.overlaps(c) {
+			if good[i] && good[j] && b.overlaps(c) {
 				m.add("/"+strconv.Itoa(i), "overlap", "a respondent could fall into bucket %d as well", j)
 				break
 			}

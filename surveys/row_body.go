@@ -13,7 +13,7 @@ import (
 
 // RowOf makes a row of a respondent that came in the body of a request, under
 // the same rules as one of a file. Attributes are what JSON decoding yields.
-// Pointers are relative to the respondent.
+// Pointers are relative to the respondent. A row with mistakes has what is good of it.
 func RowOf(phone string, attributes map[string]any, region string) (Row, []weir.FieldError) {
 	var m mistakes
 	var row Row
@@ -24,10 +24,7 @@ func RowOf(phone string, attributes map[string]any, region string) (Row, []weir.
 	values, wrong := Attributes(attributes)
 	m.in("/attributes", wrong)
 	row.Attributes = values
-	if len(m) > 0 {
-		return Row{}, m
-	}
-	return row, nil
+	return row, m
 }
 
 // Attributes checks attributes, as JSON decoding yields them, and gives those

@@ -2,39 +2,49 @@ package web
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
 	"reflect"
 	"slices"
+	"strings"
 
 	"weir"
 	"weir/surveys"
 )
 
-// definition reads the body of a survey, whose schema was checked: what is wrong
-// with it otherwise is added to the mistakes.
+// definition reads the body of a survey, whose schema was checked, as far as it fits
+// the schema. What the rules find wrong is added to the mistakes.
 func (s *service) definition(c *call, body map[string]any) SurveyBody {
 	var b SurveyBody
 	raw, err := json.Marshal(body)
 	if err == nil {
-		err = json.Unmarshal(raw, &b)
+		err = json.Unmarshal(raw, &b) // it leaves out values of a wrong type, of which the schema has complained
 	}
-	if err != nil {
-		if len(c.wrong.list) == 0 { // the schema has said what does not fit
-			c.wrong.add("", "type", "is no survey")
-		}
+	if _, ok := errors.AsType[*json.UnmarshalTypeError](err); err != nil && !ok || len(c.wrong.list) == 0 && err != nil {
+		c.wrong.add("", "type", "is no survey")
 		return b
 	}
+	bySchema := slices.Clone(c.wrong.list)
 	if b.Application != nil && b.Application.URL != "" && !webAddress(b.Application.URL) {
 		c.wrong.add("/application/url", "format", "must be an http or https URL with a host and without a password")
 	}
-	if len(c.wrong.list) == 0 {
-		_, wrong := s.Surveys.Check(c, b.Definition)
-		c.wrong.list = append(c.wrong.list, wrong...)
+	_, wrong := s.Surveys.Check(c, b.Definition)
+	for _, f := range wrong {
+		if !slices.ContainsFunc(bySchema, func(g weir.FieldError) bool { return explains(g, f) }) {
+			c.wrong.list = append(c.wrong.list, f)
+		}
 	}
 	return b
+}
+
+// explains reports whether f follows from g: it is about the same field, about a part of
+// it, or about what is incomplete without it.
+func explains(g, f weir.FieldError) bool {
+	within := func(a, b string) bool { return a == b || strings.HasPrefix(a, b+"/") }
+	return within(f.Pointer, g.Pointer) || g.Code != "unknown" && within(g.Pointer, f.Pointer)
 }
 
 func webAddress(s string) bool {

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 
 	"weir"
 	"weir/surveys"
@@ -63,7 +64,7 @@ func (l *loading) readJSON(c *call, body map[string]any) {
 			f.Pointer = "/respondents/" + strconv.Itoa(i) + f.Pointer
 			c.wrong.list = append(c.wrong.list, f)
 		}
-		if len(wrong) == 0 {
+		if !slices.ContainsFunc(wrong, func(f weir.FieldError) bool { return strings.Contains(f.Pointer, "/attributes") }) {
 			for _, name := range lacks(row.Attributes) {
 				c.wrong.add("/respondents/"+strconv.Itoa(i)+"/attributes/"+name, "required", "%s", errLacks(name))
 			}
