@@ -43,7 +43,7 @@ func (s *State) newCut() *Cut {
 		head:  snapshotHead{snapshotFormat, snapshotVersion, s.seq, s.now, s.settings},
 		state: s, early: map[uint64]struct{}{},
 	}
-	c.records = make([]record, 0, len(s.dists)+len(s.classes)+len(s.excepts)+len(s.queues)+len(s.workers)+len(s.pools)+len(s.jobs))
+	c.records = make([]record, 0, s.Size())
 	s.copyTo(c)
 	return c
 }
@@ -95,6 +95,11 @@ func (c *Cut) Step(n int) (whole bool) {
 		s.cutting = nil
 	}
 	return true
+}
+
+// Size is how many entities a snapshot of the state holds.
+func (s *State) Size() int {
+	return len(s.dists) + len(s.classes) + len(s.excepts) + len(s.queues) + len(s.workers) + len(s.pools) + len(s.jobs)
 }
 
 // Len is how many entities were copied.

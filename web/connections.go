@@ -284,5 +284,5 @@ func probesOnly(h http.Handler) http.Handler {
 
 // probe reports whether a path, which may have a prefix, is one for monitoring.
 func probe(path string) bool {
-	return slices.ContainsFunc([]string{"/livez", "/readyz", metricsPath}, func(end string) bool { return strings.HasSuffix(path, end) })
+	return slices.ContainsFunc([]string{"/livez", "/readyz", "/readyz/router", metricsPath}, func(end string) bool { return strings.HasSuffix(path, end) })
 }

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -16,7 +17,11 @@ const readyTime = 2 * time.Second
 type Readiness struct {
 	Ready   bool     `json:"ready"`
 	Reasons []string `json:"reasons,omitempty" doc:"what is wrong"`
+	Router  string   `json:"router,omitempty" enum:"serving,replaying,standby,stopping" doc:"what the job router does in this process: it answers only while it is serving; replaying: it reads its state; standby: another process runs it"`
 }
+
+// RouterServing is the phase of a router that answers.
+const RouterServing = "serving"
 
 // Liveness is what /livez says.
 type Liveness struct {
@@ -29,17 +34,37 @@ func livez(w http.ResponseWriter, _ *http.Request) {
 	writeJSON(w, http.StatusOK, Liveness{Status: "alive"})
 }
 
-// readyz says whether requests should come here.
+// readyz reports whether requests should come here. The router's phase is part of
+// the answer and does not change it: the rest of the API works without it.
 func (s *service) readyz(w http.ResponseWriter, r *http.Request) {
-	ctx, cancel := context.WithTimeout(r.Context(), readyTime)
+	writeReadiness(w, s.readiness(r.Context()))
+}
+
+// readyRouter reports whether requests below /routing/ should come here.
+func (s *service) readyRouter(w http.ResponseWriter, r *http.Request) {
+	out := s.readiness(r.Context())
+	if out.Router != RouterServing {
+		out.Reasons = append(out.Reasons, "router: "+cmp.Or(out.Router, "not part of this process"))
+	}
+	writeReadiness(w, out)
+}
+
+func (s *service) readiness(ctx context.Context) (out Readiness) {
+	ctx, cancel := context.WithTimeout(ctx, readyTime)
 	defer cancel()
-	var out Readiness
+	if s.Router != nil {
+		out.Router = s.Router()
+	}
 	if s.Draining() {
 		out.Reasons = append(out.Reasons, "draining: the process is shutting down")
 	}
 	if err := s.Store.Ready(ctx); err != nil {
 		out.Reasons = append(out.Reasons, "store: "+storeTrouble(err))
 	}
+	return out
+}
+
+func writeReadiness(w http.ResponseWriter, out Readiness) {
 	out.Ready = out.Reasons == nil
 	status := http.StatusOK
 	if !out.Ready {

@@ -173,7 +173,7 @@ func (s *service) refused(rec *recorder, r *http.Request, route string) {
 // are answered 503 a line a second is enough; see [service.refused].
 func (s *service) log(rec *recorder, r *http.Request, route, id string, took time.Duration) {
 	switch route {
-	case "/livez", "/readyz", "/metrics":
+	case "/livez", "/readyz", "/readyz/router", "/metrics":
 		return
 	}
 	level := slog.LevelDebug

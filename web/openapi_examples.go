@@ -205,7 +205,7 @@ func otherExamples() []any {
 				InFlightMost: []int64{18}, Queued: []int64{340},
 			}},
 		},
-		Readiness{Ready: true},
+		Readiness{Ready: true, Router: RouterServing},
 		Liveness{Status: "alive"},
 	}
 }

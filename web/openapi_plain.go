@@ -12,20 +12,27 @@ import (
 
 const textType = "text/plain"
 
+// readiness describes the answers of an operation that probes ask.
+func (d *describer) readiness(op *huma.Operation) *huma.Operation {
+	for status, what := range map[int]string{http.StatusOK: "requests should come here", http.StatusServiceUnavailable: "they should go elsewhere for now"} {
+		op.Responses[strconv.Itoa(status)] = d.good(answer{status, what, typeOf[Readiness]()}, "")
+	}
+	op.Responses["503"].Content[jsonType].Example = map[string]any{"ready": false, "reasons": []any{"draining: the process is shutting down"}}
+	return op
+}
+
 // plainOperations describe the routes that are no part of the JSON API.
 func (d *describer) plainOperations() []*huma.Operation {
 	nobody := []map[string][]string{}
 	live := plainOperation("/livez", "live", "The process answers", "Asks no store: one that is down is no reason to end the process.")
 	live.Responses["200"] = d.good(answer{http.StatusOK, "the process answers", typeOf[Liveness]()}, "")
-	ready := plainOperation("/readyz", "ready", "Requests should come here", "Not while the process is ending, or its store does not answer.")
-	for status, what := range map[int]string{http.StatusOK: "requests should come here", http.StatusServiceUnavailable: "they should go elsewhere for now"} {
-		ready.Responses[strconv.Itoa(status)] = d.good(answer{status, what, typeOf[Readiness]()}, "")
-	}
-	ready.Responses["503"].Content[jsonType].Example = map[string]any{"ready": false, "reasons": []any{"draining: the process is shutting down"}}
+	ready := d.readiness(plainOperation("/readyz", "ready", "Requests should come here", "Not while the process is ending, or its store does not answer."))
+	router := d.readiness(plainOperation("/readyz/router", "ready-router", "Requests to the job router should come here",
+		"Not while another process runs the router, or this one still reads its state; for the health checks of proxies in front of /routing/."))
 	metrics := plainOperation(metricsPath, "metrics", "Measurements for Prometheus", "In the text format, or in another that the request asks for. Needs a token if the API does.")
 	metrics.Responses["200"] = d.good(answer{http.StatusOK, "the measurements", nil}, textType)
 	d.problems(metrics, nil, false, []weir.Code{weir.CodeUnauthorised, weir.CodeForbidden, weir.CodeLimited, weir.CodeUnavailable, weir.CodeInternal})
-	ops := []*huma.Operation{live, ready}
+	ops := []*huma.Operation{live, ready, router}
 	for path, id := range map[string]string{"/openapi.json": "openapi-json", "/openapi.yaml": "openapi-yaml"} {
 		kind := strings.TrimPrefix(path, "/openapi.")
 		op := plainOperation(path, id, "This description, as "+strings.ToUpper(kind), "OpenAPI 3.1. GET /docs is a page for people with the same content.")

@@ -68,6 +68,8 @@ type Options struct {
 	Gatherer        prometheus.Gatherer
 	Version         string      // shown in the API description
 	Draining        func() bool // nil: never
+	// Router gives the phase of the job router in this process; nil: it has none.
+	Router func() string
 	// Surveys and SurveyStore are the survey broker and what it keeps. Without
 	// them there are no routes of surveys.
 	Surveys     Surveys
@@ -161,6 +163,7 @@ func New(o Options) (http.Handler, error) {
 	s.plain("GET /docs/style.css", docs.Style())
 	s.plain("GET /livez", http.HandlerFunc(livez))
 	s.plain("GET /readyz", http.HandlerFunc(s.readyz))
+	s.plain("GET /readyz/router", http.HandlerFunc(s.readyRouter))
 	s.plain("GET "+metricsPath, s.guarded(promhttp.HandlerFor(o.Gatherer, promhttp.HandlerOpts{}), weir.ScopeMetricsRead))
 	for _, path := range []string{callbackRoute, callbackRouteBare} {
 		s.plain("GET "+path, http.HandlerFunc(s.callback))

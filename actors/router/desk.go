@@ -33,6 +33,7 @@ type desk struct {
 	until time.Time // the lease is certainly ours
 
 	stash    []*call // while loading
+	slow     bool    // loading takes long: callers are refused
 	waiters  line
 	pipe     pipe
 	wake     *time.Timer
@@ -53,14 +54,20 @@ type (
 		err  error
 	}
 	loaded struct {
-		gen    int64
-		state  *routing.State
-		missed []routing.Event // durable, and nobody was told
-		lease  weir.Lease
-		until  time.Time
+		restored
+		gen   int64
+		lease weir.Lease
+		until time.Time
 	}
-	stoodBy struct{ gen int64 }
-	renewed struct {
+	restored struct {
+		state  *routing.State
+		missed []routing.Event // durable, and no watcher has them
+		seq    uint64          // the last event of the snapshot
+		size   int             // entities in it
+	}
+	impatient struct{ gen int64 }
+	stoodBy   struct{ gen int64 }
+	renewed   struct {
 		gen   int64
 		until time.Time
 	}
@@ -117,6 +124,11 @@ func (d *desk) receiveRest(msg any) {
 			d.mode = standby
 			d.refuseStash(errElsewhere())
 		}
+	case impatient:
+		if msg.gen == d.gen && d.mode == loading {
+			d.slow = true
+			d.refuseStash(errReplaying())
+		}
 	case renewed:
 		if msg.gen == d.gen {
 			d.until = msg.until
@@ -153,13 +165,17 @@ func (d *desk) open() bool { return d.mode == serving || d.mode == draining && d
 func (d *desk) take(c *call) {
 	switch d.mode {
 	case loading:
+		if d.slow {
+			c.answer <- errReplaying()
+			return
+		}
 		if len(d.stash) >= 2*callersMost {
 			d.stash = slices.DeleteFunc(d.stash, (*call).left)
 		}
 		d.stash = append(d.stash, c)
 		return
 	case standby:
-		c.answer <- errElsewhere()
+		c.answer <- d.phase.Load().refusal()
 		return
 	case draining, ended:
 		c.answer <- errDraining()
@@ -301,6 +317,7 @@ func (d *desk) drain(done chan struct{}) {
 		return
 	}
 	d.mode = draining
+	d.phase.Store(Stopping)
 	d.refuseStash(errDraining())
 	if d.state == nil {
 		d.leave(errDraining())

@@ -73,7 +73,10 @@ const (
 	usualBytes    = 300 // of an event in the journal
 	segmentsRead  = 64
 	cutJobs       = 1000                   // copied in one step of a snapshot
-	snapshotShare = 4                      // events for each record of a snapshot before the next one
+	snapshotShare = 2                      // records of a snapshot for each event before the next one
+	replayMost    = 5_000                  // events after a snapshot that a start leaves without another
+	decodersMost  = 2                      // at once, of the journal
+	patience      = 500 * time.Millisecond // of callers, while the state is being read
 	standbyFirst  = 100 * time.Millisecond // between looks at a role that is taken, at first
 	standbyEvery  = 5 * time.Second        // and in the end
 	renewRetry    = 250 * time.Millisecond
@@ -95,7 +98,7 @@ func withDefaults(o Options) Options {
 		o.LeaseTTL = 15 * time.Second
 	}
 	if o.SnapshotEvents <= 0 {
-		o.SnapshotEvents = 100_000
+		o.SnapshotEvents = 25_000
 	}
 	if o.SnapshotEvery <= 0 {
 		o.SnapshotEvery = 10 * time.Minute

@@ -1,6 +1,7 @@
 package router
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,7 +20,9 @@ func (d *desk) load() {
 		return
 	}
 	d.mode = loading
+	d.phase.Store(Replaying)
 	d.gen = d.generations.Add(1)
+	d.patience()
 	gen, row, h := d.gen, d.row, d.heard
 	ctx, stop := context.WithCancel(d.ctx)
 	d.stop = stop
@@ -44,7 +47,8 @@ func (r *Router) recover(ctx context.Context, gen int64, row int, h heard) {
 		l, ok, err := r.acquire(ctx)
 		if ok {
 			found := loaded{gen: gen, lease: l, until: asked.Add(r.o.LeaseTTL - r.margin())}
-			if found.state, found.missed, err = r.restore(ctx, l, h); err == nil {
+			r.phase.Store(Replaying)
+			if found.restored, err = r.restore(ctx, l, h); err == nil {
 				r.metrics.recovery.Observe(time.Since(asked).Seconds())
 				r.tell(found)
 				return
@@ -59,6 +63,7 @@ func (r *Router) recover(ctx context.Context, gen int64, row int, h heard) {
 		case err != nil:
 			r.log.Warn("the router cannot start; trying again", "error", err)
 		default:
+			r.phase.Store(Standby)
 			r.tell(stoodBy{gen})
 		}
 		if !sleep(ctx, wait) {
@@ -77,7 +82,7 @@ func (r *Router) acquire(ctx context.Context) (weir.Lease, bool, error) {
 // always a snapshot, so that the settings under which events came to be are
 // known; other settings begin with a snapshot of their own. missed is what the
 // watchers do not know of what this process wrote.
-func (r *Router) restore(ctx context.Context, l weir.Lease, h heard) (s *routing.State, missed []routing.Event, err error) {
+func (r *Router) restore(ctx context.Context, l weir.Lease, h heard) (out restored, err error) {
 	var renew sync.WaitGroup
 	ctx, cancel := context.WithCancel(ctx)
 	defer renew.Wait()
@@ -85,28 +90,32 @@ func (r *Router) restore(ctx context.Context, l weir.Lease, h heard) (s *routing
 	renew.Go(func() { r.renew(ctx, l, func(ok bool, _ time.Time) { r.stopUnless(ok, cancel) }) })
 	saved, err := r.o.Store.LoadSnapshot(ctx)
 	if err != nil {
-		return nil, nil, err
+		return out, err
 	}
-	if s, err = unpack(saved, r.o.Settings); err != nil {
-		return nil, nil, err
+	s, err := unpack(saved, r.o.Settings)
+	if err != nil {
+		return out, err
 	}
-	if missed, err = r.replay(ctx, s, h); err != nil {
-		return nil, nil, err
+	out.seq, out.size = saved.Seq, s.Size()
+	if out.missed, err = r.replay(ctx, s, h); err != nil {
+		return out, err
 	}
 	if s.Seq() != saved.Last {
-		return nil, nil, fmt.Errorf("the router's journal ends with event %d, not %d", s.Seq(), saved.Last)
+		return out, fmt.Errorf("the router's journal ends with event %d, not %d", s.Seq(), saved.Last)
 	}
 	if len(saved.Data) > 0 && s.Settings() == r.o.Settings {
-		return s, missed, nil
+		out.state = s
+		return out, nil
 	}
-	if s, err = s.With(r.o.Settings); err != nil {
-		return nil, nil, err
+	if out.state, err = s.With(r.o.Settings); err != nil {
+		return out, err
 	}
-	data, err := s.Snapshot()
+	data, err := out.state.Snapshot()
 	if err != nil {
-		return nil, nil, err
+		return out, err
 	}
-	return s, missed, r.o.Store.SaveSnapshot(ctx, l, s.Seq(), data)
+	out.seq, out.size = out.state.Seq(), out.state.Size()
+	return out, r.o.Store.SaveSnapshot(ctx, l, out.seq, data)
 }
 
 // unpack gives the state of a snapshot, or an empty one if there is none yet.
@@ -130,18 +139,22 @@ func (r *Router) stopUnless(ok bool, cancel context.CancelFunc) {
 	}
 }
 
+// replay folds the journal after the state. The next segments are read and
+// decoded, which takes most of the time, while earlier ones are folded.
 func (r *Router) replay(ctx context.Context, s *routing.State, h heard) (missed []routing.Event, err error) {
-	decoder := routing.NewDecoder()
-	for {
-		list, err := r.o.Store.Segments(ctx, s.Seq(), segmentsRead)
-		if err != nil || len(list) == 0 {
-			return missed, err
+	ctx, cancel := context.WithCancel(ctx)
+	chunks := make(chan decoded, 1)
+	go r.readAhead(ctx, s.Seq(), chunks)
+	defer func() {
+		cancel()
+		for range chunks { //nolint:revive // until the reader has ended
 		}
-		for i := range list {
-			found, err := decoder.DecodeEvents(list[i].Data)
-			if err != nil {
-				return nil, fmt.Errorf("the router's journal from event %d: %w", list[i].First, err)
-			}
+	}()
+	for c := range chunks {
+		if c.err != nil {
+			return nil, c.err
+		}
+		for _, found := range c.segments {
 			if err := s.Fold(found...); err != nil {
 				return nil, fmt.Errorf("the router's journal: %w", err)
 			}
@@ -151,6 +164,50 @@ func (r *Router) replay(ctx context.Context, s *routing.State, h heard) (missed 
 				}
 			}
 			r.metrics.replayed.Add(float64(len(found)))
+		}
+	}
+	return missed, context.Cause(ctx)
+}
+
+// decoded are the events of segments that follow on each other.
+type decoded struct {
+	segments [][]routing.Event
+	err      error
+}
+
+// readAhead sends the journal after an event, until its end, the end of ctx or
+// an error.
+func (r *Router) readAhead(ctx context.Context, after uint64, chunks chan<- decoded) {
+	defer close(chunks)
+	decoder := routing.NewDecoder()
+	for ctx.Err() == nil {
+		list, err := r.o.Store.Segments(ctx, after, segmentsRead)
+		if err == nil && len(list) == 0 {
+			return
+		}
+		c := decoded{make([][]routing.Event, len(list)), err}
+		errs := make([]error, len(list))
+		var wait sync.WaitGroup
+		for part := range decodersMost {
+			wait.Go(func() {
+				for i := part; i < len(list); i += decodersMost {
+					if c.segments[i], errs[i] = decoder.DecodeEvents(list[i].Data); errs[i] != nil {
+						errs[i] = fmt.Errorf("the router's journal from event %d: %w", list[i].First, errs[i])
+					}
+				}
+			})
+		}
+		wait.Wait()
+		c.err = cmp.Or(err, errors.Join(errs...))
+		select {
+		case chunks <- c:
+		case <-ctx.Done():
+		}
+		if c.err != nil {
+			return
+		}
+		for _, found := range c.segments {
+			after += uint64(len(found))
 		}
 	}
 }
@@ -165,7 +222,7 @@ func (d *desk) serve(l loaded) {
 	d.stop = stop
 	in := make(chan group, groupsAhead)
 	d.pipe = pipe{durable: l.state.Seq(), scribe: in}
-	d.snapshot = snapshots{seq: l.state.Seq(), at: time.Now()}
+	d.snapshot = snapshots{seq: l.seq, at: time.Now(), size: l.size}
 	gen := d.gen
 	d.task(func(context.Context) { d.scribe(ctx, gen, in, l.lease) })
 	d.task(func(context.Context) {
@@ -182,8 +239,12 @@ func (d *desk) serve(l loaded) {
 	}
 	d.heard.told = max(d.heard.told, l.state.Seq())
 	d.metrics.serving.Set(1)
+	d.phase.Store(Serving)
 	d.log.Info("the router runs", "events", l.state.Seq())
 	d.functions.resume(gen, d.state)
+	if l.state.Seq()-l.seq >= replayMost {
+		d.beginCut(l.state.Seq()) // so that the next start replays less
+	}
 	stash := d.stash
 	d.stash = nil
 	d.advance(time.Now())

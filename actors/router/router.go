@@ -33,6 +33,7 @@ type Router struct {
 	watchers    watchers
 	functions   *functions
 	heard       heard
+	phase       phases
 	calls       sync.Pool // that were answered
 
 	ctx    context.Context // ends when nothing may go on any more

@@ -34,7 +34,7 @@ type saved struct {
 func (d *desk) cut(seq uint64) {
 	s := &d.snapshot
 	n := int(seq - s.seq)
-	many := n >= max(d.o.SnapshotEvents, snapshotShare*s.size)
+	many := n >= max(d.o.SnapshotEvents, s.size/snapshotShare)
 	if s.cut == nil && d.mode == serving && (many || n > 0 && time.Since(s.at) >= d.o.SnapshotEvery) {
 		d.beginCut(seq)
 	}

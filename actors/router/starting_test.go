@@ -1,0 +1,142 @@
+package router_test
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"weir"
+	"weir/actors/router"
+	"weir/persistence"
+	"weir/persistence/storetest"
+	"weir/routing"
+)
+
+// fill makes so many jobs, many at once.
+func (r *rig) fill(jobs int) {
+	r.t.Helper()
+	var wait sync.WaitGroup
+	const callers = 500
+	for c := range callers {
+		wait.Go(func() {
+			for i := c; i < jobs; i += callers {
+				if _, err := r.try(routing.PutJob{ID: "j" + strconv.Itoa(i), Spec: job()}); err != nil {
+					r.t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	wait.Wait()
+}
+
+// began gives how long a router took until it answered, and what it had to read
+// after the snapshot.
+func began(t *testing.T, store router.Store) (time.Duration, uint64) {
+	t.Helper()
+	found, err := store.LoadSnapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	begin := time.Now()
+	r := start(t, store, nil)
+	for r.View(t.Context(), func(*routing.State, time.Time) {}) != nil {
+		<-time.After(time.Millisecond)
+	}
+	took := time.Since(begin)
+	defer r.Close()
+	for replayed, end := found.Last-found.Seq, time.Now().Add(time.Minute); replayed >= 5_000 && time.Now().Before(end); <-time.After(50 * time.Millisecond) {
+		if now, err := store.LoadSnapshot(t.Context()); err != nil || now.Last == now.Seq {
+			break
+		}
+	}
+	return took, found.Last - found.Seq
+}
+
+// However a router with very many jobs ended, the next start reads little.
+func TestScenario148_StartsWithManyJobs(t *testing.T) {
+	t.Parallel()
+	store := storetest.Open(t, "sqlite://"+filepath.Join(t.TempDir(), "weir.db"), persistence.Options{})
+	r := start(t, store, nil)
+	r.furnish(1)
+	r.fill(8_000)
+	r.Close() // as a crash
+	took, replayed := began(t, store)
+	t.Logf("a start after a crash: %v, %d events", took, replayed)
+	if replayed < 5_000 {
+		t.Errorf("%d events were replayed, want enough for a snapshot", replayed)
+	}
+	took, replayed = began(t, store)
+	t.Logf("the next start: %v, %d events", took, replayed)
+	if replayed > 5_000 {
+		t.Errorf("%d events were replayed again", replayed)
+	}
+}
+
+// The end of a router that was asked to do nothing saves what its start had to
+// replay.
+func TestScenario148_SnapshotAtTheEndAfterAReplay(t *testing.T) {
+	t.Parallel()
+	store := storetest.SQLite(t)
+	r := start(t, store, nil)
+	r.furnish(1)
+	r.fill(100)
+	r.Close()
+	r = start(t, store, nil)
+	if err := r.View(t.Context(), func(*routing.State, time.Time) {}); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Drain(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if found, err := store.LoadSnapshot(t.Context()); err != nil || found.Last != found.Seq {
+		t.Errorf("%d events are left to be replayed: %v", found.Last-found.Seq, err)
+	}
+}
+
+// slowStore reads the journal for seconds.
+type slowStore struct {
+	router.Store
+	begun chan struct{}
+}
+
+func (s *slowStore) LoadSnapshot(ctx context.Context) (routing.Saved, error) {
+	close(s.begun)
+	select {
+	case <-ctx.Done():
+		return routing.Saved{}, ctx.Err()
+	case <-time.After(8 * time.Second):
+		return s.Store.LoadSnapshot(ctx)
+	}
+}
+
+// While the state is being read, callers are told so at once, not after they
+// have waited for as long as any answer may take.
+func TestScenario149_CallsWhileTheStateIsRead(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := &slowStore{newDiary(), make(chan struct{})}
+		r := start(t, store, nil)
+		<-store.begun
+		for _, patient := range []time.Duration{500 * time.Millisecond, 0} {
+			begin := time.Now()
+			err := r.View(t.Context(), func(*routing.State, time.Time) {})
+			e, _ := errors.AsType[*weir.Error](err)
+			if waited := time.Since(begin); weir.CodeOf(err) != weir.CodeUnavailable || e.RetryAfter <= 0 || waited > patient {
+				t.Errorf("after %v: %v", waited, err)
+			}
+		}
+		if got := r.Phase(); got != router.Replaying {
+			t.Errorf("it is %s", got)
+		}
+		time.Sleep(9 * time.Second)
+		if err := r.View(t.Context(), func(*routing.State, time.Time) {}); err != nil || r.Phase() != router.Serving {
+			t.Errorf("%s: %v", r.Phase(), err)
+		}
+	})
+}
