@@ -134,7 +134,7 @@ func (p *parts) handler(o Options, draining func() bool, refusals *web.RefusalLo
 		Store: p.store, Broker: p.channels, Directory: p.directory, Gate: p.gate, Trail: p.trail,
 		DefaultCapacity: c.DefaultChannelCapacity, Logger: o.Logger, Metrics: web.NewMetrics(o.Registry),
 		Gatherer: o.Registry, Version: o.Version, Draining: draining, Refusals: refusals,
-		Router: func() string { return string(p.router.Phase()) },
+		Router:  func() string { return string(p.router.Phase()) },
 		Surveys: p.surveys, SurveyStore: p.store, Events: p.store, Minutes: p.store, Dead: p.store, Prefix: c.PathPrefix, HSTS: strings.HasPrefix(c.PublicURL, "https://"),
 		Mounted: map[string]http.Handler{routingPath: routing, "GET /routing/openapi.json": jobrouter.Described(c.PathPrefix)},
 	})
