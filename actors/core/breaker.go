@@ -59,12 +59,17 @@ func (b *breaker) begun() {
 	}
 }
 
-// success closes it.
+// success closes it, unless the provider asked for a pause that lasts: then what
+// succeeded began before that.
 func (b *breaker) success(now time.Time) {
 	b.roll(now)
 	b.good++
-	b.row, b.openings, b.probing, b.reason = 0, 0, false, ""
-	b.until = time.Time{}
+	b.row, b.openings, b.probing = 0, 0, false
+	if now.Before(b.asked) {
+		b.until = b.asked
+		return
+	}
+	b.until, b.reason = time.Time{}, ""
 }
 
 // failure counts a failure of the provider or of our account there. retryAfter
@@ -90,10 +95,11 @@ func (b *breaker) failure(now time.Time, retryAfter time.Duration, reason string
 	}
 }
 
-// hope lets a probe through at once: somebody changed what may have been wrong.
+// hope lets a probe through at once, or when the provider's pause is over:
+// somebody changed what may have been wrong.
 func (b *breaker) hope(now time.Time) {
 	if b.until.After(now) {
-		b.until = now
+		b.until = latest(now, b.asked)
 	}
 }
 
