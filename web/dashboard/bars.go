@@ -6,6 +6,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // A picture is SVG with attributes for every width: styles in a page are not
@@ -128,6 +129,12 @@ func (b *svg) line(class string, x1, y1, x2, y2 float64) {
 
 func (b *svg) text(class string, x, y float64, text string) {
 	b.write(`<text class="%s" x="%s" y="%s">%s</text>`, class, coord(x), coord(y), template.HTMLEscapeString(text))
+}
+
+// clock writes the hour of an instant in UTC on the axis of time, with the instant, which the script shows in
+// the reader's zone.
+func (b *svg) clock(x, y float64, at time.Time) {
+	b.write(`<text class="x" x="%s" y="%s" data-at="%s">%s</text>`, coord(x), coord(y), at.Format(time.RFC3339), at.Format("15:04"))
 }
 
 func (b *svg) close() template.HTML {

@@ -136,7 +136,7 @@ func (c chart) SVG() template.HTML {
 	}
 	for _, when := range c.ticks() {
 		x := chartLeft + chartInnerWidth*float64(when.Sub(c.Begin))/float64(c.Step)/float64(max(1, n-1))
-		b.text("x", x, chartHeight-6, when.UTC().Format("15:04"))
+		b.clock(x, chartHeight-6, when.UTC())
 	}
 	c.draw(&b, chartLeft, chartTop, chartInnerWidth, chartInnerHeight, top)
 	return b.close()

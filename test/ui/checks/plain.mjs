@@ -56,7 +56,7 @@ export async function plain({ report, browser, weir, operator }) {
     await page.locator("#field-note").fill("Not needed");
     await send();
     assert.match(await flash(page), /call-12 is cancelled/);
-    await page.click(".theme button");
+    await page.click(".theme button[value=dark]");
     assert.equal(await page.locator("html").getAttribute("data-theme"), "dark");
     await page.click("text=Log out");
     await heading(page, "Log in");

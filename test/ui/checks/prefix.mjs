@@ -43,7 +43,7 @@ export async function prefix({ report, browser, lab }) {
     await shows(page, "#channels", /first/);
     assert.equal(await page.evaluate(() => window.stayed), true);
     await act(page, "#resume-first", /first goes on/);
-    await page.click(".theme button");
+    await page.click(".theme button[value=dark]");
     await heading(page, "first");
     await page.click("text=Log out");
     await heading(page, "Log in");

@@ -33,15 +33,15 @@ export async function session({ report, browser, weir }) {
   await report.check("session: the switch makes it dark, light, and as the system is", page, async () => {
     const paper = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
     const light = await paper();
-    await page.click(".theme button");
+    await page.click(".theme button[value=dark]");
     await page.waitForFunction(() => document.documentElement.dataset.theme === "dark");
     assert.equal(pathOf(page), "/surveys", "it stays on the page");
     assert.notEqual(await paper(), light);
     await page.emulateMedia({ colorScheme: "dark" });
-    await page.click(".theme button");
+    await page.click(".theme button[value=light]");
     await page.waitForFunction(() => document.documentElement.dataset.theme === "light");
     assert.equal(await paper(), light, "the choice is above the system");
-    await page.click(".theme button");
+    await page.click(".theme button[value=system]");
     await page.waitForFunction(() => !document.documentElement.dataset.theme);
     assert.notEqual(await paper(), light, "as the system is");
     await page.emulateMedia({ colorScheme: "light" });
@@ -61,8 +61,25 @@ export async function session({ report, browser, weir }) {
     const guest = await weir.newToken("guest", ["contacts:read"]);
     await login(page, weir.url, guest.token);
     await shows(page, "#connection", "live");
-    await weir.cli(["token", "revoke", guest.id]);
+    await weir.cli(["token", "revoke", guest.id, "--yes"]);
     await page.waitForURL((at) => at.pathname === "/login", { timeout: 15_000 });
   });
   await page.context().close();
+  await report.check("session: times are those of the browser's zone, or UTC, and say which", null, async () => {
+    const far = await browser.window({ timezoneId: "Asia/Kathmandu" });
+    await login(far, weir.url, weir.token, "/audit");
+    const first = () => far.locator("main time").first();
+    assert.match(await first().textContent(), /GMT\+5:45$/);
+    const [date, clock] = (await first().textContent()).split(" ");
+    assert.equal(new Date(`${date}T${clock}+05:45`).toISOString().slice(0, 19), (await first().getAttribute("datetime")).slice(0, 19));
+    await far.goto(`${weir.url}/channels/texts`);
+    const tick = far.locator("text[data-at]").first();
+    assert.equal(await tick.textContent(), new Date(new Date(await tick.getAttribute("data-at")).getTime() + 345 * 60_000).toISOString().slice(11, 16));
+    await far.goto(`${weir.url}/audit`);
+    assert.equal(await far.textContent("#zone"), "Times in UTC");
+    await far.click("#zone");
+    await far.waitForFunction(() => document.getElementById("zone")?.textContent === "Times in " + Intl.DateTimeFormat().resolvedOptions().timeZone);
+    assert.match(await first().textContent(), / UTC$/);
+    await far.context().close();
+  });
 }

@@ -11,6 +11,40 @@
     if (dialog && dialog.open) dialog.close();
   }
 
+  // Times. Pages have them in UTC; here they become those of the browser's zone, unless the reader prefers UTC.
+  // Charts get the same clock. Inputs of filters stay in UTC, as their labels say.
+  var local = Intl.DateTimeFormat().resolvedOptions().timeZone || "UTC";
+  var zone = local;
+  try { if (localStorage.getItem("weir-zone") === "UTC") zone = "UTC"; } catch (e) { /* no storage: local */ }
+
+  function written(at) {
+    var name = new Intl.DateTimeFormat("en-GB", { timeZone: zone, timeZoneName: "short" }).formatToParts(at).find(function (p) { return p.type === "timeZoneName"; });
+    return new Intl.DateTimeFormat("sv-SE", { timeZone: zone, dateStyle: "short", timeStyle: "medium" }).format(at) + " " + name.value;
+  }
+
+  function localize(root) {
+    if (zone === "UTC") return;
+    root.querySelectorAll("time[datetime]").forEach(function (t) {
+      var at = new Date(t.getAttribute("datetime"));
+      if (/ UTC$/.test(t.textContent)) t.textContent = written(at);
+      if (/ UTC$/.test(t.title)) t.title = written(at);
+    });
+    root.querySelectorAll("text[data-at]").forEach(function (t) {
+      t.textContent = new Intl.DateTimeFormat("en-GB", { timeZone: zone, hour: "2-digit", minute: "2-digit" }).format(new Date(t.dataset.at));
+    });
+  }
+  localize(document);
+
+  var other = document.getElementById("zone");
+  if (other && local !== "UTC") {
+    other.textContent = "Times in " + (zone === "UTC" ? local : "UTC");
+    other.hidden = false;
+    other.addEventListener("click", function () {
+      try { localStorage.setItem("weir-zone", zone === "UTC" ? "local" : "UTC"); } catch (e) { return; }
+      window.location.reload();
+    });
+  }
+
   // Questions.
   document.addEventListener("htmx:beforeRequest", function (e) {
     if (e.detail.target === dialog && e.detail.elt) opener = e.detail.elt.id;
@@ -23,6 +57,7 @@
   });
   document.addEventListener("htmx:afterSwap", function (e) {
     if (e.detail.target !== dialog) return;
+    localize(dialog);
     if (!dialog.open) dialog.showModal();
     var first = dialog.querySelector("input:not([type=hidden]), select, button");
     if (first) first.focus();
@@ -71,6 +106,7 @@
     var left = {};
     place.querySelectorAll(".scroll").forEach(function (s, i) { left[i] = [s.scrollLeft, s.scrollTop]; });
     place.innerHTML = html;
+    localize(place);
     open.forEach(function (key) {
       var d = typeof key === "number" ? place.querySelectorAll("details")[key] : document.getElementById(key);
       if (d) d.open = true;
