@@ -3,6 +3,7 @@ package mysql
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"fmt"
 	"sync"
 	"time"
@@ -103,6 +104,11 @@ func (d *Database) LockMigrations(ctx context.Context) (func(), error) {
 	if err != nil {
 		return nil, fmt.Errorf("mysql: connection of the migration's lock: %w", err)
 	}
+	// A step may take long, and MySQL would end the session that is idle meanwhile.
+	if _, err := conn.ExecContext(ctx, "SET SESSION wait_timeout = 86400"); err != nil {
+		_ = conn.Close()
+		return nil, fmt.Errorf("mysql: connection of the migration's lock: %w", err)
+	}
 	for try := 0; ; try++ {
 		ours, err := d.try(ctx, conn, "#migrations")
 		if err != nil {
@@ -122,6 +128,7 @@ func (d *Database) LockMigrations(ctx context.Context) (func(), error) {
 	}
 	return func() {
 		_, _ = conn.ExecContext(context.WithoutCancel(ctx), "DO RELEASE_LOCK("+lockName("?")+")", "#migrations")
+		_ = conn.Raw(func(any) error { return driver.ErrBadConn }) // not for others, with that setting
 		_ = conn.Close()
 	}, nil
 }

@@ -89,6 +89,15 @@ func settle(cfg *mysql.Config) {
 	cfg.WriteTimeout = 30 * time.Second
 }
 
+// A process that stands still with a transaction open keeps its row locks from all
+// others until the server ends its session. MariaDB bounds how long a session may be
+// idle within a transaction. MySQL bounds idle sessions only, so there the pools
+// close idle connections before the server does.
+const (
+	idleSettings = ", net_read_timeout = 10 /*M!100300 , idle_transaction_timeout = 3 */ /*!80000 , wait_timeout = 10 */"
+	idleLimit    = 5 * time.Second // of a connection of the pools
+)
+
 // session prepares each new connection. The isolation level is set by a
 // statement, for its variable has two names.
 type session struct{ driver.Connector }
@@ -102,7 +111,7 @@ func (s session) Connect(ctx context.Context) (driver.Conn, error) {
 	for _, q := range []string{
 		"SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",
 		"SET SESSION innodb_lock_wait_timeout = 3, lock_wait_timeout = 10, time_zone = '+00:00', " +
-			"sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION'",
+			"sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION'" + idleSettings,
 	} {
 		if _, err := c.(driver.ExecerContext).ExecContext(ctx, q, nil); err != nil {
 			_ = c.Close()
@@ -127,6 +136,10 @@ func (d *Database) check(ctx context.Context) error {
 	}
 	if !strings.Contains(mode, "STRICT_ALL_TABLES") || zone != "+00:00" || wait != 3 {
 		return fmt.Errorf("mysql: the session's settings did not take: sql_mode %q, time_zone %q, innodb_lock_wait_timeout %d", mode, zone, wait)
+	}
+	if !strings.Contains(version, "MariaDB") {
+		d.pools.Batch.SetConnMaxIdleTime(idleLimit)
+		d.pools.Read.SetConnMaxIdleTime(idleLimit)
 	}
 	if err := d.checkCluster(ctx); err != nil {
 		return err

@@ -1,0 +1,116 @@
+package crashtest_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"weir/internal/mariadb"
+	"weir/persistence/storetest"
+	"weir/persistence/testmysql"
+)
+
+// Of two processes one stands still with a transaction open, whose locks the other
+// needs. What bounds that is longer on MySQL, which cannot tell sessions in a
+// transaction from others.
+const (
+	shortLease = 5 * time.Second
+	freeWithin = 10*time.Second + shortLease
+)
+
+// TestCrashStopped stops a process in the middle of a transaction (SIGSTOP). The
+// other takes requests for the same channel again, and takes it over.
+func TestCrashStopped(t *testing.T) {
+	t.Parallel()
+	server := testmysql.Start(t) // of its own: it is asked for its transactions
+	url := server.URL(t)
+	storetest.Migrate(t, url)
+	a, b := newBroker(t, url), newBroker(t, url)
+	for _, broker := range []*broker{a, b} {
+		broker.env = append(broker.env, "WEIR_LEASE_TTL="+shortLease.String())
+		broker.start("")
+		broker.up()
+	}
+	toA, toB := newClient(t, a.url), newClient(t, b.url)
+	toA.insist(http.MethodPut, "/v1/channels/ch", map[string]any{
+		"type": "nuntium", "capacity": 1, "paused": true,
+		"settings": map[string]any{"base_url": "http://127.0.0.1:9", "account": "a", "application": "b", "password": "c", "channel": "d"},
+	}, http.StatusCreated, nil)
+	one := func(key string) any {
+		return map[string]any{"contacts": []any{map[string]any{"key": key, "to": "+15550001", "messages": []string{"m"}}}}
+	}
+	const contacts = "/v1/channels/ch/contacts"
+	toA.insist(http.MethodPost, contacts, one("a"), http.StatusAccepted, nil)
+	eventually(t, upWithin, "the first runs the channel", func() bool { return runs(toA) })
+
+	patched := make(chan struct{})
+	stopInTransaction(t, url, a, func() {
+		defer close(patched)
+		toA.do(t.Context(), http.MethodPatch, "/v1/channels/ch", map[string]any{"capacity": 2})
+	})
+	began := time.Now()
+	eventually(t, freeWithin, "the second takes contacts", func() bool {
+		return toB.do(t.Context(), http.MethodPost, contacts, one("b")).status == http.StatusAccepted
+	})
+	t.Logf("the second took contacts after %v", time.Since(began).Round(100*time.Millisecond))
+	eventually(t, freeWithin, "the second runs the channel", func() bool { return runs(toB) })
+	t.Logf("the second ran the channel after %v", time.Since(began).Round(100*time.Millisecond))
+
+	if err := a.cmd.Process.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	<-patched
+	toA.insist(http.MethodPatch, "/v1/channels/ch", map[string]any{"capacity": 3}, http.StatusOK, nil)
+	toA.insist(http.MethodPost, contacts, one("c"), http.StatusAccepted, nil)
+	eventually(t, freeWithin, "the first knows that it does not run the channel any more", func() bool { return !runs(toA) && runs(toB) })
+	a.terminate()
+	b.terminate()
+}
+
+// stopInTransaction holds the channel's row until the program waits for it in a
+// transaction that change begins, stops the program, and lets the row go.
+func stopInTransaction(t *testing.T, url string, b *broker, change func()) {
+	t.Helper()
+	db, err := mariadb.Open(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	tx, err := db.Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback() }()
+	if _, err := tx.Exec("DELETE FROM " + url[strings.LastIndexByte(url, '/')+1:] + ".channels"); err != nil { // undone below
+		t.Fatal(err)
+	}
+	go change()
+	eventually(t, upWithin, "the program waits", func() bool {
+		var waiting int
+		err := db.QueryRow("SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'").Scan(&waiting)
+		return err == nil && waiting > 0
+	})
+	if err := b.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// runs reports whether a process says that it runs the one channel.
+func runs(c *client) bool {
+	a := c.do(c.t.Context(), http.MethodGet, "/metrics", nil)
+	return strings.Contains(string(a.body), fmt.Sprintf("weir_lease_held{channel=%q} 1", "ch"))
+}
+
+// eventually asks not too often: InnoDB shows a transaction's state as it was at the
+// last question, if that is less than 100 ms ago.
+func eventually(t *testing.T, limit time.Duration, what string, is func() bool) {
+	t.Helper()
+	for began := time.Now(); !is(); rest(nil, 200*time.Millisecond) {
+		if time.Since(began) > limit {
+			t.Fatalf("not after %v: %s", limit, what)
+		}
+	}
+}
