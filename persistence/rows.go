@@ -23,7 +23,7 @@ func instant(us int64) time.Time {
 	if us == 0 {
 		return time.Time{}
 	}
-	return weir.InstantOf(us)
+	return weir.InstantOf(max(us, 1)) // 0 would be none when it is written again
 }
 
 // contactRow is a row of contacts as it is read.

@@ -57,5 +57,10 @@ func NormalisePhone(raw, region string) (string, error) {
 	case !phonenumbers.IsPossibleNumber(n):
 		return "", errPhoneLength
 	}
-	return phonenumbers.Format(n, phonenumbers.E164), nil
+	text := phonenumbers.Format(n, phonenumbers.E164)
+	// A number such as +81 0000… loses a zero each time it is read, and would be several respondents.
+	if again, err := phonenumbers.Parse(text, "ZZ"); err != nil || phonenumbers.Format(again, phonenumbers.E164) != text {
+		return "", errPhoneUnknown
+	}
+	return text, nil
 }

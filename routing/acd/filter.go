@@ -3,6 +3,7 @@ package acd
 import (
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"weir"
 	"weir/routing"
@@ -18,6 +19,9 @@ func several(attribute string) bool { return attribute == "language" || attribut
 // language=Spanish,gender=M, or selectors as of [routing.ParseSelectors], in
 // which language=Spanish asks for the skill Spanish, as does Spanish alone.
 func ParseFilter(text string) ([]routing.WorkerSelector, error) {
+	if !utf8.ValidString(text) {
+		return nil, weir.Errorf(weir.CodeInvalid, "the filter %q has to be UTF-8", text)
+	}
 	if short, ok := strings.CutPrefix(text, "Q#"); ok {
 		language, sex, ok := strings.Cut(short, "#")
 		if !ok || language == "" || sex == "" || strings.Contains(sex, "#") {
