@@ -14,14 +14,30 @@ type AuditEntry struct {
 	Subject string // of what
 	Status  int    // of the answer
 	Request string // id of the request, as the log has it
+	Changes []FieldChange
+}
+
+// FieldChange is what a request changed of one field. It holds no secret.
+type FieldChange struct {
+	Field  string `json:"field"`
+	Before string `json:"before,omitempty"` // empty: it was not there
+	After  string `json:"after,omitempty"`  // empty: it is not there any more
+	Secret bool   `json:"secret,omitempty"` // Before and After are left out
+}
+
+// AuditFilter selects entries of the audit log. Zero fields select everything.
+type AuditFilter struct {
+	Before       int64     // only entries with a smaller id
+	Since, Until time.Time // not before one, and before the other, to the millisecond
+	Limit        int
 }
 
 // AuditStore keeps the entries of the audit log.
 type AuditStore interface {
 	// AddAudit keeps entries. It gives them ids in their order.
 	AddAudit(ctx context.Context, list []AuditEntry) error
-	// Audit reads entries with an id below before (0: all), newest first.
-	Audit(ctx context.Context, before int64, limit int) ([]AuditEntry, error)
+	// Audit reads entries, newest first.
+	Audit(ctx context.Context, f AuditFilter) ([]AuditEntry, error)
 	// AuditOf reads the entries of a subject, oldest first, at most limit.
 	AuditOf(ctx context.Context, subject string, limit int) ([]AuditEntry, error)
 	// PurgeAudit deletes the oldest entries from before an instant, at most limit,

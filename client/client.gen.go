@@ -136,6 +136,27 @@ type AttemptsView struct {
 	Outcome string `json:"outcome"`
 }
 
+// AuditChangeView A field that a request changed.
+type AuditChangeView struct {
+	// After absent: it is no longer set
+	//
+	// Examples: 50
+	After string `json:"after,omitempty,omitzero"`
+
+	// Before absent: it was not set
+	//
+	// Examples: 5
+	Before string `json:"before,omitempty,omitzero"`
+
+	// Field the path to the field, its parts joined by dots
+	//
+	// Examples: capacity
+	Field string `json:"field"`
+
+	// Secret a secret was changed; neither value is recorded
+	Secret bool `json:"secret,omitempty,omitzero"`
+}
+
 // AuditList A page of the audit log.
 type AuditList struct {
 	// Entries newest first
@@ -154,6 +175,9 @@ type AuditView struct {
 
 	// At when it happened
 	At time.Time `json:"at"`
+
+	// Changes what the request changed, field by field; absent: nothing that is recorded
+	Changes []AuditChangeView `json:"changes,omitempty,omitzero"`
 
 	// ID its id
 	ID string `json:"id"`
@@ -1685,6 +1709,12 @@ type WindowSpec struct {
 
 // ListAuditParams defines parameters for ListAudit.
 type ListAuditParams struct {
+	// Since an instant (RFC 3339): entries of then or later
+	Since time.Time `form:"since,omitempty" json:"since,omitempty,omitzero"`
+
+	// Until an instant (RFC 3339): entries of before
+	Until time.Time `form:"until,omitempty" json:"until,omitempty,omitzero"`
+
 	// Limit most entries of a page
 	Limit int `form:"limit,omitempty" json:"limit,omitempty,omitzero"`
 
@@ -1934,12 +1964,14 @@ type GetResultsParams struct {
 
 // ListAudit Who changed what, newest first.
 //
-// Changes of channels, surveys and respondents and cancellations of contacts, also those that were refused for lack of a scope. Queued contacts and reported dispositions are not in it. Entries appear within seconds and stay for 90 days.
+// Changes of channels, surveys and respondents and cancellations of contacts, also those that were refused for lack of a scope. Queued contacts and reported dispositions are not in it. Entries appear within seconds and stay for 90 days. Where a channel or survey was changed, they have each field before and after; of secrets only that they changed.
 //
 // GET /v1/audit
 func (c *Client) ListAudit(ctx context.Context, params ListAuditParams) (*AuditList, error) {
 	r := Request{Method: "GET", Path: "/v1/audit"}
 	r.Query = url.Values{}
+	set(r.Query, "since", params.Since)
+	set(r.Query, "until", params.Until)
 	set(r.Query, "limit", params.Limit)
 	set(r.Query, "cursor", params.Cursor)
 	return answer[AuditList](ctx, c, r)

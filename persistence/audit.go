@@ -1,7 +1,9 @@
 package persistence
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"math"
 	"time"
 
@@ -12,7 +14,7 @@ import (
 
 var _ weir.AuditStore = (*Store)(nil)
 
-const auditColumns = "id, at, token, action, subject, status, request"
+const auditColumns = "id, at, token, action, subject, status, request, changes"
 
 // AddAudit implements [weir.AuditStore].
 func (s *Store) AddAudit(ctx context.Context, list []weir.AuditEntry) error {
@@ -25,9 +27,17 @@ func (s *Store) AddAudit(ctx context.Context, list []weir.AuditEntry) error {
 			part := list[start:min(len(list), start+purgeChunk)]
 			var args []any
 			for i, e := range part {
-				args = append(args, ids[start+i], micros(e.At), e.Token, e.Action, e.Subject, int64(e.Status), e.Request)
+				var changes any // mostly NULL
+				if len(e.Changes) > 0 {
+					raw, err := json.Marshal(e.Changes)
+					if err != nil {
+						return err
+					}
+					changes = string(raw)
+				}
+				args = append(args, ids[start+i], micros(e.At), e.Token, e.Action, e.Subject, int64(e.Status), e.Request, changes)
 			}
-			if _, err := tx.ExecContext(ctx, "INSERT INTO audit ("+auditColumns+") VALUES "+rowsOf(len(part), 7), args...); err != nil {
+			if _, err := tx.ExecContext(ctx, "INSERT INTO audit ("+auditColumns+") VALUES "+rowsOf(len(part), 8), args...); err != nil {
 				return err
 			}
 		}
@@ -37,12 +47,13 @@ func (s *Store) AddAudit(ctx context.Context, list []weir.AuditEntry) error {
 }
 
 // Audit implements [weir.AuditStore].
-func (s *Store) Audit(ctx context.Context, before int64, limit int) ([]weir.AuditEntry, error) {
-	if before == 0 {
-		before = math.MaxInt64
-	}
-	return s.selectAudit(ctx, "SELECT "+auditColumns+" FROM audit WHERE id < ? ORDER BY id DESC LIMIT ?", before, limit)
+func (s *Store) Audit(ctx context.Context, f weir.AuditFilter) ([]weir.AuditEntry, error) {
+	low, high := bounds(f.Since, f.Until)
+	return s.selectAudit(ctx, auditSQL, low, min(high, cmp.Or(f.Before, math.MaxInt64)), f.Limit)
 }
+
+// auditSQL goes by ids, which are in the order of time and hold it.
+const auditSQL = "SELECT " + auditColumns + " FROM audit WHERE id >= ? AND id < ? ORDER BY id DESC LIMIT ?"
 
 const auditOfSQL = "SELECT " + auditColumns + " FROM audit WHERE subject = ? ORDER BY id LIMIT ?"
 
@@ -60,13 +71,18 @@ func (s *Store) selectAudit(ctx context.Context, text string, args ...any) ([]we
 		Subject string `db:"subject"`
 		Status  int    `db:"status"`
 		Request string `db:"request"`
+		Changes []byte `db:"changes"`
 	}
 	err := s.read.SelectContext(ctx, &rows, text, args...)
 	list := make([]weir.AuditEntry, 0, len(rows))
 	for _, r := range rows {
-		list = append(list, weir.AuditEntry{
+		e := weir.AuditEntry{
 			ID: r.ID, At: instant(r.At), Token: r.Token, Action: r.Action, Subject: r.Subject, Status: r.Status, Request: r.Request,
-		})
+		}
+		if len(r.Changes) > 0 && err == nil {
+			err = json.Unmarshal(r.Changes, &e.Changes)
+		}
+		list = append(list, e)
 	}
 	return list, s.failure("read the audit log", err)
 }

@@ -90,19 +90,28 @@ func subject(r *http.Request) string {
 // remember adds a request to the audit log.
 func (s *service) remember(rec *recorder, r *http.Request, id string, at time.Time) {
 	if s.Trail != nil && rec.audited() {
-		s.Trail.add(weir.AuditEntry{At: at, Token: rec.who, Action: rec.route.id, Subject: subject(r), Status: rec.status, Request: id})
+		s.Trail.add(weir.AuditEntry{At: at, Token: rec.who, Action: rec.route.id, Subject: subject(r), Status: rec.status, Request: id, Changes: rec.changes})
 	}
 }
 
 // AuditView is an entry of the audit log.
 type AuditView struct {
-	ID      string    `json:"id"`
-	At      time.Time `json:"at"`
-	Token   string    `json:"token,omitempty" doc:"id of the token; absent: none was needed"`
-	Action  string    `json:"action" doc:"operationId of the request" example:"put-channel"`
-	Subject string    `json:"subject,omitempty" doc:"of what: the names in the path" example:"sms"`
-	Status  int       `json:"status" doc:"of the answer"`
-	Request string    `json:"request" doc:"X-Request-Id of the answer"`
+	ID      string            `json:"id"`
+	At      time.Time         `json:"at"`
+	Token   string            `json:"token,omitempty" doc:"id of the token; absent: none was needed"`
+	Action  string            `json:"action" doc:"operationId of the request" example:"put-channel"`
+	Subject string            `json:"subject,omitempty" doc:"of what: the names in the path" example:"sms"`
+	Status  int               `json:"status" doc:"of the answer"`
+	Request string            `json:"request" doc:"X-Request-Id of the answer"`
+	Changes []AuditChangeView `json:"changes,omitempty" doc:"what the request changed, field by field; absent: nothing that is recorded"`
+}
+
+// AuditChangeView is a field that a request changed.
+type AuditChangeView struct {
+	Field  string `json:"field" doc:"the path to the field, its parts joined by dots" example:"capacity"`
+	Before string `json:"before,omitempty" doc:"absent: it was not set" example:"5"`
+	After  string `json:"after,omitempty" doc:"absent: it is no longer set" example:"50"`
+	Secret bool   `json:"secret,omitempty" doc:"a secret was changed; neither value is recorded"`
 }
 
 // AuditList is one page of the audit log.
@@ -116,22 +125,31 @@ func (s *service) auditRoutes() []*route {
 		method: "GET", path: "/v1/audit", id: "list-audit", tag: "access",
 		summary: "Who changed what, newest first",
 		description: "Changes of channels, surveys and respondents and cancellations of contacts, also those that were refused for lack of a scope. " +
-			"Queued contacts and reported dispositions are not in it. Entries appear within seconds and stay for 90 days.",
-		query: paging(100, 1000), handle: s.listAudit,
+			"Queued contacts and reported dispositions are not in it. Entries appear within seconds and stay for 90 days. " +
+			"Where a channel or survey was changed, they have each field before and after; of secrets only that they changed.",
+		query: append([]parameter{
+			{name: "since", kind: "string", format: "date-time", description: "an instant (RFC 3339): entries of then or later"},
+			{name: "until", kind: "string", format: "date-time", description: "an instant (RFC 3339): entries of before"},
+		}, paging(100, 1000)...), handle: s.listAudit,
 		answers: []answer{{http.StatusOK, "one page", typeOf[AuditList]()}},
 	}}
 }
 
 func (s *service) listAudit(c *call) (reply, error) {
-	most, before := c.query.number("limit"), int64(0)
+	most := c.query.number("limit")
+	f := weir.AuditFilter{Limit: most + 1}
+	f.Since, _ = c.instant("since")
+	f.Until, _ = c.instant("until")
 	if cursor := c.query.text("cursor"); cursor != "" {
 		var err error
-		if before, err = strconv.ParseInt(cursor, 10, 64); err != nil || before < 1 {
+		if f.Before, err = strconv.ParseInt(cursor, 10, 64); err != nil || f.Before < 1 {
 			c.wrong.add("/cursor", "format", "must be the next_cursor of a page before")
-			return reply{}, c.refuse()
 		}
 	}
-	rows, err := s.Trail.store.Audit(c, before, most+1)
+	if err := c.refuse(); err != nil {
+		return reply{}, err
+	}
+	rows, err := s.Trail.store.Audit(c, f)
 	if err != nil {
 		return reply{}, err
 	}
@@ -143,6 +161,7 @@ func (s *service) listAudit(c *call) (reply, error) {
 	for _, e := range rows {
 		page.Entries = append(page.Entries, AuditView{
 			ID: strconv.FormatInt(e.ID, 10), At: e.At.UTC(), Token: e.Token, Action: e.Action, Subject: e.Subject, Status: e.Status, Request: e.Request,
+			Changes: changeViews(e.Changes, c.pii()),
 		})
 	}
 	return reply{status: http.StatusOK, body: page}, nil

@@ -107,7 +107,7 @@ func TestAuditLogWaitsForItsStore(t *testing.T) {
 	if err := trail.Write(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if list, err := store.Audit(t.Context(), 0, 20_000); err != nil || len(list) != 10_000 {
+	if list, err := store.Audit(t.Context(), weir.AuditFilter{Limit: 20_000}); err != nil || len(list) != 10_000 {
 		t.Errorf("%d entries, %v", len(list), err)
 	}
 }
@@ -130,7 +130,7 @@ func TestWhatWasOnlyTriedIsNotInTheAuditLog(t *testing.T) {
 	if err := trail.Write(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	entries, err := store.Audit(t.Context(), 0, 10)
+	entries, err := store.Audit(t.Context(), weir.AuditFilter{Limit: 10})
 	entries = slices.DeleteFunc(entries, func(e weir.AuditEntry) bool { return e.Action == "put-channel" })
 	if err != nil || len(entries) != 1 || entries[0].Action != "discard-dead-letters" {
 		t.Errorf("%+v %v", entries, err)

@@ -54,7 +54,8 @@ func (s *service) getChannel(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return s.channelReply(c, http.StatusOK, ch)
+	v, err := s.channelView(c, ch)
+	return reply{status: http.StatusOK, body: v}, err
 }
 
 // channel finds a channel by the name in a path.
@@ -87,15 +88,15 @@ func (s *service) putChannel(c *call) (reply, error) {
 	if err := c.refuse(); err != nil {
 		return reply{}, err
 	}
-	ch, created, err := s.put(c, want, c.query.flag("force"))
+	ch, before, created, err := s.put(c, want, c.query.flag("force"))
 	if err != nil {
 		return reply{}, err
 	}
 	s.changed(c, ch)
 	if !created {
-		return s.channelReply(c, http.StatusOK, ch)
+		return s.channelReply(c, http.StatusOK, before, ch)
 	}
-	out, err := s.channelReply(c, http.StatusCreated, ch)
+	out, err := s.channelReply(c, http.StatusCreated, before, ch)
 	out.location = "/v1/channels/" + ch.Name
 	return out, err
 }
@@ -118,26 +119,27 @@ func (s *service) checkChannel(ch weir.Channel, wrong *mistakes) {
 
 // put creates a channel or replaces the one of that name. Whoever creates it
 // at the same time and comes second replaces.
-func (s *service) put(ctx context.Context, want weir.Channel, force bool) (_ weir.Channel, created bool, err error) {
+func (s *service) put(ctx context.Context, want weir.Channel, force bool) (_, before weir.Channel, created bool, err error) {
 	have, err := s.Store.Channel(ctx, want.Name)
 	if weir.CodeOf(err) == weir.CodeNotFound {
 		have, created, err = s.Store.PutChannel(ctx, want)
 		if weir.CodeOf(err) != weir.CodeConflict {
-			return have, created, err
+			return have, before, created, err
 		}
 		have, err = s.Store.Channel(ctx, want.Name)
 	}
 	if err != nil {
-		return weir.Channel{}, false, err
+		return weir.Channel{}, before, false, err
 	}
 	have, err = s.update(ctx, have, force, func(ch *weir.Channel) error {
+		before = *ch
 		if ch.Type != want.Type {
 			return errTypeChange(*ch)
 		}
 		ch.Title, ch.Capacity, ch.Paused, ch.Settings = want.Title, want.Capacity, want.Paused, want.Settings
 		return nil
 	})
-	return have, false, err
+	return have, before, false, err
 }
 
 // update changes a channel under its version, and starts over when somebody
@@ -202,8 +204,9 @@ func (s *service) patchChannel(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	schemaWrong := c.wrong.list
+	schemaWrong, before := c.wrong.list, have
 	ch, err := s.update(c, have, c.query.flag("force"), func(ch *weir.Channel) error {
+		before = *ch
 		s.patch(ch, c.body)
 		c.wrong.list = schemaWrong[:len(schemaWrong):len(schemaWrong)]
 		s.checkChannel(*ch, &c.wrong)
@@ -219,7 +222,7 @@ func (s *service) patchChannel(c *call) (reply, error) {
 		return reply{}, err
 	}
 	s.changed(c, ch)
-	return s.channelReply(c, http.StatusOK, ch)
+	return s.channelReply(c, http.StatusOK, before, ch)
 }
 
 // patch merges what a patch says into a channel. Values of a wrong type are
@@ -287,9 +290,10 @@ func (s *service) deleteChannel(c *call) (reply, error) {
 	return reply{status: http.StatusNoContent}, nil
 }
 
-func (s *service) channelReply(ctx context.Context, status int, ch weir.Channel) (reply, error) {
+// channelReply answers a change of a channel.
+func (s *service) channelReply(ctx context.Context, status int, before, ch weir.Channel) (reply, error) {
 	v, err := s.channelView(ctx, ch)
-	return reply{status: status, body: v}, err
+	return reply{status: status, body: v, changes: s.channelChanges(before, ch)}, err
 }
 
 // channelView shows a channel with its figures and without its secrets.

@@ -52,5 +52,10 @@ func (s *service) searchContacts(c *call) (reply, error) {
 	}
 	f.Cursor, _ = c.body["cursor"].(string)
 	channel, _ := c.body["channel"].(string)
-	return s.contactsOf(c, f, strings.TrimSpace(channel))
+	out, err := s.contactsOf(c, f, strings.TrimSpace(channel))
+	out.changes = []weir.FieldChange{{Field: "to", After: maskNumber(number)}}
+	if channel != "" {
+		out.changes = append(out.changes, weir.FieldChange{Field: "channel", After: channel})
+	}
+	return out, err
 }

@@ -24,12 +24,13 @@ var goodRequestID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 type recorder struct {
 	http.ResponseWriter
 	status  int
-	matched bool   // a route took the request
-	muted   bool   // the mux's own answer was replaced by a problem
-	err     error  // for the log
-	who     string // id of the token; empty: nobody was asked, or everybody may
-	route   *route // of the JSON API; nil: another
-	tried   bool   // nothing was to be changed
+	matched bool               // a route took the request
+	muted   bool               // the mux's own answer was replaced by a problem
+	err     error              // for the log
+	who     string             // id of the token; empty: nobody was asked, or everybody may
+	route   *route             // of the JSON API; nil: another
+	tried   bool               // nothing was to be changed
+	changes []weir.FieldChange // for the audit log
 }
 
 // Unwrap lets http.ResponseController through.

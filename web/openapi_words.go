@@ -36,7 +36,7 @@ func schemaHelp() map[string]string {
 		"AttemptView":     "One hand-over of a contact to the provider.",
 		"AttemptsView":    "How many attempts in a mode ended alike.",
 		"AuditList":       "A page of the audit log.",
-		"AuditView":       "An entry of the audit log.",
+		"AuditView":       "An entry of the audit log.", "AuditChangeView": "A field that a request changed.",
 		"BreakerView":     "A channel's circuit breaker.",
 		"Bucket":          "Respondents of whom a number is wanted.",
 		"Call":            "What a call does: exactly one of the fields.",

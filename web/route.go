@@ -89,7 +89,8 @@ type reply struct {
 	status   int
 	body     any // nil: none
 	location string
-	tried    bool // nothing was to be changed, only looked what would be
+	tried    bool               // nothing was to be changed, only looked what would be
+	changes  []weir.FieldChange // for the audit log
 }
 
 // handler serves a route: token, query, body, then the route itself.
@@ -115,7 +116,7 @@ func (s *service) handler(rt *route) http.Handler {
 			w.Header().Set("Location", out.location)
 		}
 		if rec, ok := w.(*recorder); ok {
-			rec.tried = out.tried
+			rec.tried, rec.changes = out.tried, out.changes
 		}
 		writeJSON(w, out.status, out.body)
 	})

@@ -155,7 +155,8 @@ func (s *service) takeStep(step surveys.Step) func(*call) (reply, error) {
 		if err != nil {
 			return reply{}, err
 		}
-		return reply{status: http.StatusOK, body: surveyView(v)}, nil
+		return reply{status: http.StatusOK, body: surveyView(v), changes: changesOf(
+			map[string]any{"state": have.State}, map[string]any{"state": v.State}, surveySecret)}, nil
 	}
 }
 

@@ -84,9 +84,19 @@ func (s *service) putSurvey(c *call) (reply, error) {
 	s.Surveys.Changed(v.ID)
 	out := reply{status: http.StatusOK, body: surveyView(v)}
 	if created {
-		out.status, out.location = http.StatusCreated, "/v1/surveys/"+name
+		have, out.status, out.location = surveys.Survey{}, http.StatusCreated, "/v1/surveys/"+name
 	}
+	out.changes = surveyChanges(have, v)
 	return out, nil
+}
+
+// bodyOf is the body with which a survey would be written.
+func bodyOf(v surveys.Survey) SurveyBody {
+	b := SurveyBody{Title: v.Title, Definition: v.Definition}
+	if v.Application != (surveys.Application{}) {
+		b.Application = &ApplicationBody{URL: v.Application.URL, Secret: v.Application.Secret}
+	}
+	return b
 }
 
 // patchSurvey merges a patch into the body that the survey would be written
@@ -99,11 +109,7 @@ func (s *service) patchSurvey(c *call, schema *checker) (reply, error) {
 	if v := c.query.number("version"); v != 0 && int64(v) != have.Version {
 		return reply{}, errOtherVersion()
 	}
-	was := SurveyBody{Title: have.Title, Definition: have.Definition}
-	if have.Application != (surveys.Application{}) {
-		was.Application = &ApplicationBody{URL: have.Application.URL, Secret: have.Application.Secret}
-	}
-	before, err := document(was)
+	before, err := document(bodyOf(have))
 	if err != nil {
 		return reply{}, err
 	}
@@ -144,7 +150,7 @@ func (s *service) patchSurvey(c *call, schema *checker) (reply, error) {
 		return reply{}, err
 	}
 	s.Surveys.Changed(stored.ID)
-	return reply{status: http.StatusOK, body: surveyView(stored)}, nil
+	return reply{status: http.StatusOK, body: surveyView(stored), changes: changesOf(before, after, surveySecret)}, nil
 }
 
 // staysOpen refuses a schedule that would end, by a slip in a date, a survey that

@@ -14,8 +14,9 @@ func auditPage() *page {
 
 // auditData is what the audit log shows.
 type auditData struct {
-	Entries []web.AuditView
-	Pager   pager
+	Entries  []web.AuditView
+	Interval interval
+	Pager    pager
 }
 
 func loadAudit(v *visit) (*content, error) {
@@ -23,9 +24,14 @@ func loadAudit(v *visit) (*content, error) {
 	if cursor := v.r.URL.Query().Get("cursor"); cursor != "" {
 		query.Set("cursor", cursor)
 	}
+	span, err := readInterval(v.r.URL.Query())
+	if err != nil {
+		return nil, err
+	}
+	span.put(query, "since", "until")
 	var page web.AuditList
 	if err := v.get("/v1/audit", query, &page); err != nil {
 		return nil, err
 	}
-	return &content{title: "Audit log", crumbs: []crumb{{Text: "Audit log"}}, data: &auditData{page.Entries, v.more(page.NextCursor)}}, nil
+	return &content{title: "Audit log", crumbs: []crumb{{Text: "Audit log"}}, data: &auditData{page.Entries, span, v.more(page.NextCursor)}}, nil
 }

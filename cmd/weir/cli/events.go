@@ -147,8 +147,9 @@ func (a *app) event(r *remote, e client.EventView) error {
 	return err
 }
 
-const auditAbout = `Lists who changed what, newest first: changes of channels, surveys and respondents,
-and cancellations, also those that were refused for lack of a scope. The token
+const auditAbout = `Lists who changed what, newest first: changes of channels and surveys, each field before
+and after, of respondents, cancellations and searches by number, also those that were
+refused for lack of a scope. Of secrets only that they changed. The token
 needs the scope channels:admin.
 
 ` + aboutRemote + `
@@ -159,22 +160,25 @@ func (a *app) audit() *cobra.Command {
 	r := newRemote()
 	var w watching
 	most := 50
-	c := a.speaking(r, "audit", "List who changed what", auditAbout, "  weir audit\n  weir audit --limit 0 --output jsonl > audit.jsonl",
+	var p client.ListAuditParams
+	c := a.speaking(r, "audit", "List who changed what", auditAbout, "  weir audit --since 24h\n  weir audit --limit 0 --output jsonl > audit.jsonl",
 		func(ctx context.Context, c *cobra.Command, to *client.Client, _ []string) error {
 			if most < 0 {
 				return misuse(c, "--limit must be 0 or more")
 			}
-			return a.follow(ctx, &r.printing, &w, func(out io.Writer) error { return a.listAudit(ctx, r, to, most, out) })
+			return a.follow(ctx, &r.printing, &w, func(out io.Writer) error { return a.listAudit(ctx, r, to, p, most, out) })
 		})
+	a.moment(c, &p.Since, "since", "only entries of then or later")
+	a.moment(c, &p.Until, "until", "only entries of before")
 	c.Flags().IntVar(&most, "limit", most, "most entries that are listed; 0: all")
 	w.flag(c)
 	a.addressed(c, r)
 	return c
 }
 
-func (a *app) listAudit(ctx context.Context, r *remote, to *client.Client, most int, out io.Writer) error {
-	l := a.list(&r.printing, out, left("AT"), left("TOKEN", 8), left("ACTION"), left("SUBJECT", 10), right("STATUS"), left("REQUEST", 8))
-	p := client.ListAuditParams{Limit: 1000}
+func (a *app) listAudit(ctx context.Context, r *remote, to *client.Client, p client.ListAuditParams, most int, out io.Writer) error {
+	l := a.list(&r.printing, out, left("AT"), left("TOKEN", 8), left("ACTION"), left("SUBJECT", 10), right("STATUS"), left("CHANGES", 12), left("REQUEST", 8))
+	p.Limit = 1000
 	if most > 0 {
 		p.Limit = min(most, 1000)
 	}
@@ -188,7 +192,7 @@ func (a *app) listAudit(ctx context.Context, r *remote, to *client.Client, most 
 			if e.Status >= 400 {
 				status.Style = terminal.Bad
 			}
-			if err := l.add(e, cells(a.second(e.At), e.Token, e.Action, e.Subject, status, e.Request)...); err != nil {
+			if err := l.add(e, cells(a.second(e.At), e.Token, e.Action, e.Subject, status, changesText(e.Changes), e.Request)...); err != nil {
 				return err
 			}
 			if most > 0 && l.count == most {
@@ -199,4 +203,17 @@ func (a *app) listAudit(ctx context.Context, r *remote, to *client.Client, most 
 			return l.end()
 		}
 	}
+}
+
+// changesText writes what a request changed on one line.
+func changesText(list []client.AuditChangeView) string {
+	var parts []string
+	for _, c := range list {
+		if c.Secret {
+			parts = append(parts, c.Field+" changed")
+		} else {
+			parts = append(parts, fmt.Sprintf("%s: %s → %s", c.Field, cmp.Or(c.Before, "-"), cmp.Or(c.After, "-")))
+		}
+	}
+	return strings.Join(parts, ", ")
 }

@@ -1,0 +1,132 @@
+package web
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"weir"
+	"weir/surveys"
+)
+
+// Bounds of what the audit log keeps of one request.
+const (
+	maxChanges     = 50
+	maxChangeValue = 300 // characters
+)
+
+// changesOf lists the fields that differ between two documents, by their paths.
+// Of a secret it lists only that it changed.
+func changesOf(before, after map[string]any, secret func(path string) bool) []weir.FieldChange {
+	was, is := map[string]string{}, map[string]string{}
+	flatten("", before, was)
+	flatten("", after, is)
+	paths := maps.Clone(was)
+	maps.Copy(paths, is)
+	var list []weir.FieldChange
+	for _, path := range slices.Sorted(maps.Keys(paths)) {
+		switch {
+		case was[path] == is[path]:
+		case len(list) == maxChanges:
+			return append(list, weir.FieldChange{Field: "…"})
+		case secret(path):
+			list = append(list, weir.FieldChange{Field: path, Secret: true})
+		default:
+			list = append(list, weir.FieldChange{Field: path, Before: shorten(was[path]), After: shorten(is[path])})
+		}
+	}
+	return list
+}
+
+// flatten writes the leaves of a document by their paths; lists of plain values are
+// leaves.
+func flatten(path string, v any, into map[string]string) {
+	at := func(name string) string { return strings.TrimPrefix(path+"."+name, ".") }
+	switch x := v.(type) {
+	case map[string]any:
+		for name, value := range x {
+			flatten(at(name), value, into)
+		}
+	case []any:
+		if !slices.ContainsFunc(x, func(v any) bool { _, object := v.(map[string]any); return object }) {
+			raw, _ := json.Marshal(x) // what was decoded encodes
+			into[path] = string(raw)
+			return
+		}
+		for i, value := range x {
+			flatten(at(fmt.Sprint(i)), value, into)
+		}
+	case nil:
+	default:
+		into[path] = fmt.Sprint(x)
+	}
+}
+
+func shorten(text string) string {
+	if utf8.RuneCountInString(text) <= maxChangeValue {
+		return text
+	}
+	return string([]rune(text)[:maxChangeValue]) + "…"
+}
+
+// channelChanges lists what differs between two versions of a channel.
+func (s *service) channelChanges(before, after weir.Channel) []weir.FieldChange {
+	doc := func(ch weir.Channel) map[string]any {
+		settings := map[string]any{}
+		maps.Copy(settings, ch.Settings)
+		out := map[string]any{"settings": settings}
+		if ch.ID != 0 || ch.Capacity != 0 {
+			out["type"], out["capacity"], out["paused"] = ch.Type, ch.Capacity, ch.Paused
+		}
+		if ch.Title != "" {
+			out["name"] = ch.Title
+		}
+		return out
+	}
+	shown := map[string]any{}
+	if t, ok := s.Directory.Type(after.Type); ok {
+		for _, ch := range []weir.Channel{before, after} {
+			flattened := map[string]string{}
+			flatten("settings", map[string]any(t.Redact(ch.Settings)), flattened)
+			for path := range flattened {
+				shown[path] = true
+			}
+		}
+	}
+	return changesOf(doc(before), doc(after), func(path string) bool {
+		return strings.HasPrefix(path, "settings.") && shown[path] == nil
+	})
+}
+
+// surveyChanges lists what differs between two versions of a survey; none has no name.
+func surveyChanges(before, after surveys.Survey) []weir.FieldChange {
+	was := map[string]any{}
+	if before.Name != "" {
+		was, _ = document(bodyOf(before)) // what was stored encodes
+	}
+	is, _ := document(bodyOf(after))
+	return changesOf(was, is, surveySecret)
+}
+
+// surveySecret reports whether a path in a survey is that of a secret.
+func surveySecret(path string) bool { return path == "application.secret" }
+
+// changeViews shows changes, with numbers only to those who may see them.
+func changeViews(list []weir.FieldChange, pii bool) []AuditChangeView {
+	var out []AuditChangeView
+	for _, c := range list {
+		v := AuditChangeView(c)
+		if !pii {
+			mask := maskValue
+			if strings.Contains(c.Field, "messages") {
+				mask = maskText
+			}
+			v.Before, v.After = mask(v.Before), mask(v.After)
+		}
+		out = append(out, v)
+	}
+	return out
+}
