@@ -11,6 +11,7 @@ import (
 	"github.com/pressly/goose/v3"
 
 	"weir/migrations"
+	"weir/persistence/dialect"
 )
 
 // Step is one step of the schema.
@@ -39,10 +40,21 @@ func (s *Store) MigrateUp(ctx context.Context) error {
 	})
 }
 
-// MigrateDown takes back the newest steps. It refuses while the journal holds
-// what is not in the rows of contacts yet: an older program does not know of it.
+// MigrateDown takes back the newest steps. It refuses while another process is a
+// member, and while the journal holds what is not in the rows of contacts yet: an
+// older program does not know of it.
 func (s *Store) MigrateDown(ctx context.Context, steps int) error {
 	return s.migrate(ctx, func(p *goose.Provider) error {
+		if !s.joined.Load() {
+			release, err := s.database.Exclude(ctx)
+			if errors.Is(err, dialect.ErrMember) {
+				return fmt.Errorf("%w; stop every Weir first (on MySQL, one that was killed counts for WEIR_LEASE_TTL); nothing was changed", err)
+			}
+			if err != nil {
+				return err
+			}
+			defer release()
+		}
 		if err := s.checkJournal(ctx, p); err != nil {
 			return err
 		}

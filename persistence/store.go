@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"maps"
 	"os"
@@ -36,6 +37,7 @@ type Options struct {
 	Metrics  *Metrics
 	Owner    string        // the name of this process among the members; default: host, chance, and which process of the host
 	LeaseTTL time.Duration // default 15 s
+	Existing bool          // refuse a SQLite file that does not exist, instead of making it
 }
 
 // Store is the durable half of the broker. It serves every role that package
@@ -83,6 +85,11 @@ var (
 // the database.
 func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	o = withDefaults(o)
+	if path, ok := strings.CutPrefix(url, "sqlite://"); ok && o.Existing && path != ":memory:" {
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("database: there is no SQLite file %s; set DATABASE_URL to the file that Weir uses, or make a new one with weir migrate up", path)
+		}
+	}
 	db, err := OpenDatabase(ctx, url, o.Logger)
 	if err != nil {
 		return nil, err

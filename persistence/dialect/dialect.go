@@ -6,9 +6,13 @@ package dialect
 import (
 	"context"
 	"database/sql"
+	"errors"
 
 	"github.com/pressly/goose/v3"
 )
+
+// ErrMember means that a process is a member of the database.
+var ErrMember = errors.New("a Weir process runs on this database")
 
 // Kind says what to do about an error of the database.
 type Kind int
@@ -101,6 +105,9 @@ type Database interface {
 	// and returns what takes it back. alone says that no other process can be
 	// a member at the same time.
 	Join(ctx context.Context, owner string) (leave func(), alone bool, err error)
+	// Exclude fails with [ErrMember] while a process is a member, and keeps others
+	// from becoming one until release where the database can.
+	Exclude(ctx context.Context) (release func(), err error)
 	// Migrations names the folder of the schema's steps and the dialect's name
 	// in goose.
 	Migrations() (folder string, name goose.Dialect)

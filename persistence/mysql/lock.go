@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"weir/persistence/dialect"
 )
 
 // lockName is an SQL expression: the name of the lock of an owner. Locks
@@ -131,6 +133,26 @@ func (d *Database) LockMigrations(ctx context.Context) (func(), error) {
 		_ = conn.Raw(func(any) error { return driver.ErrBadConn }) // not for others, with that setting
 		_ = conn.Close()
 	}, nil
+}
+
+// Exclude implements [dialect.Database]. A member has its lock, or a lease: one that
+// died is a member until its leases have expired.
+func (d *Database) Exclude(ctx context.Context) (func(), error) {
+	for _, text := range []string{
+		"SELECT COUNT(*) FROM (SELECT DISTINCT owner FROM writers) w WHERE IS_FREE_LOCK(" + lockName("owner") + ") = 0",
+		"SELECT COUNT(*) FROM leases WHERE owner <> '' AND expires_at > " + d.Now(),
+		"SELECT COUNT(*) FROM roles WHERE owner <> '' AND expires_at > " + d.Now(),
+	} {
+		var members int
+		err := d.pools.Read.QueryRowContext(ctx, text).Scan(&members)
+		if _, code := d.Classify(err); err != nil && code != "schema" { // the table may not be there any more
+			return nil, fmt.Errorf("mysql: look for members: %w", err)
+		}
+		if members > 0 {
+			return nil, dialect.ErrMember
+		}
+	}
+	return func() {}, nil
 }
 
 // pause waits; false when ctx ended first.

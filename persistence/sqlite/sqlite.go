@@ -175,6 +175,20 @@ func (d *Database) Join(ctx context.Context, _ string) (func(), bool, error) {
 	return leave, true, err
 }
 
+// Exclude implements [dialect.Database].
+func (d *Database) Exclude(ctx context.Context) (func(), error) {
+	if d.path == memory {
+		return func() {}, nil
+	}
+	once, cancel := context.WithCancel(ctx)
+	release, err := flock(once, place(d.path)+".lock", func(string) { cancel() })
+	cancel()
+	if err != nil && ctx.Err() == nil && errors.Is(err, context.Canceled) {
+		return nil, dialect.ErrMember
+	}
+	return release, err
+}
+
 // place is where the file is, behind any links: SQLite goes there too, and
 // processes that come on different ways have to meet at one lock.
 func place(path string) string {

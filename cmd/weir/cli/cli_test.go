@@ -121,7 +121,6 @@ func TestEveryCommandReportsAllMistakesOfTheConfiguration(t *testing.T) {
 func TestMigrateUpStatusDown(t *testing.T) {
 	t.Parallel()
 	environ := []string{"DATABASE_URL=sqlite://" + filepath.Join(t.TempDir(), "weir.db")}
-	check(t, run(t, environ, "migrate", "status"), cli.OK, `(?m)^1 .* not yet$`, "^$")
 	check(t, run(t, environ, "migrate", "up"), cli.OK, `steps taken: [1-9]`, "^$")
 	check(t, run(t, environ, "migrate", "up"), cli.OK, `steps taken: 0`, "^$")
 	check(t, run(t, environ, "migrate", "status"), cli.OK, `(?m)^1 .* 20\d\d-.*Z$`, "^$")

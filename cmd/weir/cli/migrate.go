@@ -24,7 +24,7 @@ func (a *app) migrate() *cobra.Command {
 }
 
 func (a *app) migrateUp(ctx context.Context) error {
-	return a.withStore(ctx, func(s *persistence.Store) error {
+	return a.withStore(ctx, false, func(s *persistence.Store) error {
 		pending, err := s.Pending(ctx)
 		if err != nil {
 			return err
@@ -41,7 +41,7 @@ func (a *app) migrateDown() *cobra.Command {
 	var steps int
 	c := &cobra.Command{
 		Use: "down", Short: "Take back steps of the schema", Args: nothing,
-		Long: "Takes back the newest steps of the schema. What they hold is lost: contacts too,\nonce the step that made their table is taken back. Stop every Weir on this\ndatabase first.",
+		Long: "Takes back the newest steps of the schema. What they hold is lost: contacts too,\nonce the step that made their table is taken back. Stop every Weir on this\ndatabase first: while one runs nothing is taken back.",
 		RunE: func(c *cobra.Command, _ []string) error {
 			if steps < 1 {
 				return misuse(c, "--steps must be 1 or more")
@@ -49,7 +49,7 @@ func (a *app) migrateDown() *cobra.Command {
 			if err := a.confirm(c, fmt.Sprintf("this takes back the newest %s of the schema and deletes what it holds", plural(int64(steps), "step", "steps"))); err != nil {
 				return err
 			}
-			return a.withStore(c.Context(), func(s *persistence.Store) error { return a.takeBack(c.Context(), s, steps) })
+			return a.withStore(c.Context(), true, func(s *persistence.Store) error { return a.takeBack(c.Context(), s, steps) })
 		},
 	}
 	c.Flags().IntVar(&steps, "steps", 1, "how many steps to take back")
@@ -74,7 +74,7 @@ func (a *app) takeBack(ctx context.Context, s *persistence.Store, steps int) err
 }
 
 func (a *app) migrateStatus(ctx context.Context) error {
-	return a.withStore(ctx, func(s *persistence.Store) error {
+	return a.withStore(ctx, true, func(s *persistence.Store) error {
 		steps, err := s.Status(ctx)
 		if err != nil {
 			return err
@@ -92,13 +92,13 @@ func (a *app) migrateStatus(ctx context.Context) error {
 	})
 }
 
-// withStore opens the store for one thing to do.
-func (a *app) withStore(ctx context.Context, do func(*persistence.Store) error) (err error) {
+// withStore opens the store for one thing to do: one that exists already, or any.
+func (a *app) withStore(ctx context.Context, existing bool, do func(*persistence.Store) error) (err error) {
 	cfg, err := a.load(a.complain)
 	if err != nil {
 		return err
 	}
-	s, err := persistence.Open(ctx, cfg.DatabaseURL, persistence.Options{Logger: newLogger(a.Stderr, "warn", "text")})
+	s, err := persistence.Open(ctx, cfg.DatabaseURL, persistence.Options{Logger: newLogger(a.Stderr, "warn", "text"), Existing: existing})
 	if err != nil {
 		return err
 	}

@@ -224,7 +224,7 @@ func (a *app) tokenRevoke(p *printing) *cobra.Command {
 // withTokens opens the store, makes the schema of a database that has none, and
 // refuses one that is old: bringing it up to date may be too much for what runs.
 func (a *app) withTokens(ctx context.Context, do func(*persistence.Store) error) error {
-	return a.withStore(ctx, func(s *persistence.Store) error {
+	return a.withStore(ctx, true, func(s *persistence.Store) error {
 		steps, err := s.Status(ctx)
 		if err != nil {
 			return err

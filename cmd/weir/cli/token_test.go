@@ -22,6 +22,7 @@ func tokenAt(t *testing.T, database string, now time.Time, args ...string) resul
 func TestTokensAreMadeListedAndRevoked(t *testing.T) {
 	t.Parallel()
 	file, now := filepath.Join(t.TempDir(), "weir.db"), time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	check(t, run(t, []string{"DATABASE_URL=sqlite://" + file}, "migrate", "up"), cli.OK, "steps taken", "^$")
 	made := tokenAt(t, file, now, "create", "--name", "the dashboard", "--scope", "contacts:read,metrics:read", "--scope", "metrics:read", "--expires", "90d")
 	check(t, made, cli.OK, `^weir_[a-z2-7]{12}_[a-z2-7]{52}\n$`, `first token of this database(?s:.*)shown this once`)
 	text := strings.TrimSpace(made.out)

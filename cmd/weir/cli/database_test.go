@@ -1,0 +1,50 @@
+package cli_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"weir/cmd/weir/cli"
+	"weir/persistence/testmysql"
+)
+
+// Scenario 176: a command that works on an existing database makes no file where
+// DATABASE_URL names a wrong one.
+func TestScenario176_NoDatabaseIsMade(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	environ := []string{"DATABASE_URL=sqlite://" + filepath.Join(dir, "wrong.db")}
+	for _, args := range []string{
+		"token create --name a --scope router", "token list", "token revoke x --yes", "migrate status", "migrate down --yes",
+	} {
+		check(t, run(t, environ, strings.Split(args, " ")...), cli.Failure, "^$", `there is no SQLite file .*wrong\.db.*DATABASE_URL`)
+	}
+	if files, err := os.ReadDir(dir); err != nil || len(files) > 0 {
+		t.Errorf("there are files: %v (%v)", files, err)
+	}
+}
+
+// Scenario 177: the schema is not taken back beside a Weir that runs.
+func TestScenario177_NothingIsTakenBackBesideAMember(t *testing.T) {
+	t.Parallel()
+	for name, url := range map[string]func() string{
+		"sqlite":  func() string { return "sqlite://" + filepath.Join(t.TempDir(), "weir.db") },
+		"mariadb": func() string { return testmysql.URL(t) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			environ := []string{"DATABASE_URL=" + url(), "LISTEN_ADDR=127.0.0.1:0"}
+			lines, stop := start(t, environ, "serve")
+			for lines.Scan() && !strings.Contains(lines.Text(), "listening") {
+			}
+			check(t, run(t, environ, "migrate", "down", "--yes"), cli.Failure, "^$", "a Weir process runs on this database; stop every Weir first")
+			check(t, run(t, environ, "migrate", "up"), cli.OK, "steps taken: 0", "^$")
+			if code := stop(); code != cli.OK {
+				t.Errorf("serve ended with %d", code)
+			}
+			check(t, run(t, environ, "migrate", "down", "--yes"), cli.OK, "steps taken back: 1", "^$")
+		})
+	}
+}
