@@ -841,6 +841,11 @@ type HeardView struct {
 	// Survey name of the survey
 	Survey string `json:"survey"`
 
+	// Token what {{token}} stands for: the id and a code that cannot be guessed; paths take it in place of the id; only with pii:read
+	//
+	// Examples: r2s-5b1c0d9e8f7a6b5c4d3e2f1a0b9c8d7e
+	Token string `json:"token,omitempty,omitzero"`
+
 	// Why why the respondent waits; not in lists, in one sentence for people; absent when nothing waits
 	//
 	// Examples: attempt 2 by sms is due Mon 2026-01-12 09:00 America/Mexico_City
@@ -1164,6 +1169,11 @@ type RespondentView struct {
 
 	// Survey name of the survey
 	Survey string `json:"survey"`
+
+	// Token what {{token}} stands for: the id and a code that cannot be guessed; paths take it in place of the id; only with pii:read
+	//
+	// Examples: r2s-5b1c0d9e8f7a6b5c4d3e2f1a0b9c8d7e
+	Token string `json:"token,omitempty,omitzero"`
 
 	// Why why the respondent waits; not in lists, in one sentence for people; absent when nothing waits
 	//

@@ -46,6 +46,7 @@ func (t template) texts() []text { return append(slices.Clone(t.messages), t.url
 // Person is what the content needs to know of a respondent.
 type Person struct {
 	ID         string
+	Token      string // see [Tokens]
 	Phone      string // E.164
 	Attributes map[string]string
 }
@@ -101,7 +102,10 @@ func (who Person) values(survey string, mode Mode, attempt int) func(string) str
 		case fieldMode:
 			return string(mode)
 		default:
-			return who.Attributes[name]
+			if value := who.Attributes[name]; value != "" || name != fieldToken {
+				return value
+			}
+			return who.Token
 		}
 	}
 }

@@ -55,12 +55,14 @@ const respondentPrefix = "r"
 // String is the form in the API, in keys of contacts and in callback URLs.
 func (id RespondentID) String() string { return respondentPrefix + strconv.FormatInt(int64(id), 36) }
 
+var errNoRespondent = errors.New("not the id of a respondent")
+
 // ParseRespondentID reads what String wrote.
 func ParseRespondentID(s string) (RespondentID, error) {
 	digits, ok := strings.CutPrefix(s, respondentPrefix)
 	n, err := strconv.ParseInt(digits, 36, 64)
 	if !ok || err != nil || n <= 0 || RespondentID(n).String() != s {
-		return 0, errors.New("not the id of a respondent")
+		return 0, errNoRespondent
 	}
 	return RespondentID(n), nil
 }

@@ -19,6 +19,7 @@ func goodAttribute(name string) bool { return attributeName.MatchString(name) }
 // Names that templates know without their being attributes of a respondent.
 const (
 	fieldRespondent = "respondent" // the respondent's id
+	fieldToken      = "token"      // the same and a code that cannot be guessed, unless the respondent has such an attribute
 	fieldSurvey     = "survey"
 	fieldAttempt    = "attempt" // number of the attempt in its mode
 	fieldMode       = "mode"
@@ -73,7 +74,7 @@ func parseText(s string) (text, error) {
 func (t text) fields() []string {
 	var out []string
 	for _, p := range t {
-		if p.field != "" && !builtIn(p.field) {
+		if p.field != "" && !builtIn(p.field) && p.field != fieldToken {
 			out = append(out, p.field)
 		}
 	}
@@ -120,7 +121,7 @@ func inXML(_, value string) string {
 }
 
 // parseURL reads the template of a callback URL. The host has to be literal:
-// respondents do not choose who is called. Without {{respondent}} the
+// respondents do not choose who is called. Without {{respondent}} or {{token}} the
 // respondent's id becomes a parameter of the query.
 func parseURL(s string) (text, error) {
 	t, err := parseText(s)
@@ -140,7 +141,7 @@ func parseURL(s string) (text, error) {
 		return nil, errors.New("must have no fragment (#)")
 	}
 	for _, p := range t {
-		if p.field == fieldRespondent {
+		if p.field == fieldRespondent || p.field == fieldToken {
 			return t, nil
 		}
 	}

@@ -124,6 +124,7 @@ func maskIncoming(v *IncomingView) {
 
 func maskRespondent(v *RespondentView) {
 	number := v.Phone
+	v.Token = "" // who has it may speak for the respondent
 	v.Phone, v.Attributes = maskNumber(number), maskValues(v.Attributes)
 	for name, value := range v.Attributes {
 		v.Attributes[name] = maskOwn(value, number)

@@ -112,7 +112,7 @@ func (s *service) results(c *call, w http.ResponseWriter) error {
 	w.Header().Set("Content-Type", csvType+"; charset=utf-8")
 	d.row(resultHeader(names))
 	how := courseOf(v)
-	err = d.pages(f, func(r *surveys.Respondent) { d.row(resultRow(c.respondent(how, r), r, names)) })
+	err = d.pages(f, func(r *surveys.Respondent) { d.row(resultRow(d.shownRespondent(c, how, r), r, names)) })
 	if err != nil {
 		d.breakOff(err)
 	}

@@ -31,14 +31,15 @@ func (s *service) listRespondents(c *call) (reply, error) {
 	}
 	how := courseOf(v)
 	for i := range rows {
-		page.Respondents = append(page.Respondents, c.respondent(how, &rows[i]))
+		page.Respondents = append(page.Respondents, s.shownRespondent(c, how, &rows[i]))
 	}
 	return reply{status: http.StatusOK, body: page}, nil
 }
 
-// respondent shows a respondent, with the number only to those who may see it.
-func (c *call) respondent(how course, r *surveys.Respondent) RespondentView {
+// shownRespondent shows a respondent, with the number only to those who may see it.
+func (s *service) shownRespondent(c *call, how course, r *surveys.Respondent) RespondentView {
 	v := how.view(r)
+	v.Token = s.Tokens.Of(r.ID)
 	if !c.pii() {
 		maskRespondent(&v)
 	}
@@ -80,7 +81,7 @@ func (s *service) respondent(c *call) (surveys.Survey, surveys.Respondent, error
 	if err != nil {
 		return v, surveys.Respondent{}, err
 	}
-	id, err := surveys.ParseRespondentID(c.r.PathValue("id"))
+	id, err := s.Tokens.Parse(c.r.PathValue("id"))
 	if err != nil {
 		return v, surveys.Respondent{}, weir.Errorf(weir.CodeNotFound, "there is no such respondent")
 	}
@@ -96,7 +97,7 @@ func (s *service) getRespondent(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	view := c.respondent(courseOf(v), &r)
+	view := s.shownRespondent(c, courseOf(v), &r)
 	why, err := s.Surveys.WhyRespondent(c, v, r)
 	view.Why, view.WhyCode = why.Text, why.Code
 	return reply{status: http.StatusOK, body: view}, err
@@ -126,7 +127,7 @@ func (s *service) postDisposition(c *call) (reply, error) {
 	case err != nil:
 		return reply{}, err
 	}
-	return reply{status: http.StatusOK, body: HeardView{c.respondent(courseOf(v), &is), len(h.Messages) > 0 && h.Withholds(is.Progress)}}, nil
+	return reply{status: http.StatusOK, body: HeardView{s.shownRespondent(c, courseOf(v), &is), len(h.Messages) > 0 && h.Withholds(is.Progress)}}, nil
 }
 
 // hearing reads what is said of a respondent. What does not fit the schema is

@@ -78,7 +78,7 @@ func TestRespondentIsShown(t *testing.T) {
 	}
 	arm, bucket, began := 0, 1, start.Add(time.Second)
 	want := web.RespondentView{
-		ID: "r2", Survey: "s1", Phone: p.Phone, Attributes: p.Attributes, Status: "active", Disposition: "contacted", Arm: &arm, Questionnaire: "main", Mode: "ivr",
+		ID: "r2", Token: "r2", Survey: "s1", Phone: p.Phone, Attributes: p.Attributes, Status: "active", Disposition: "contacted", Arm: &arm, Questionnaire: "main", Mode: "ivr",
 		Attempts: surveys.Counts{SMS: 2, IVR: 1}, Bucket: &bucket, Contact: p.Contact.String(), Serial: 3, AddedAt: start, StartedAt: &began,
 	}
 	if d := cmp.Diff(want, into[web.RespondentView](t, r.do("GET", "/v1/surveys/s1/respondents/r2", ""), 200)); d != "" {

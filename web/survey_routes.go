@@ -177,7 +177,7 @@ func surveyExample() any {
 		"schedule":       map[string]any{"time_zone": "America/Mexico_City", "weekdays": []any{"mon", "tue", "wed"}, "windows": []any{map[string]any{"from": "09:00", "to": "18:00"}}},
 		"modes":          map[string]any{"ivr": map[string]any{"channel": "calls", "retries": "10m 2h 1d"}, "sms": map[string]any{"channel": "texts"}},
 		"arms":           []any{map[string]any{"modes": []any{"ivr", "sms"}}},
-		"questionnaires": map[string]any{"main": map[string]any{"ivr": []any{map[string]any{"call": map[string]any{"callback_url": "https://interviews.example.org/ivr/{{respondent}}"}}}, "sms": []any{map[string]any{"messages": []any{"Hello {{first_name}}, may we ask you something?"}}}}},
+		"questionnaires": map[string]any{"main": map[string]any{"ivr": []any{map[string]any{"call": map[string]any{"callback_url": "https://interviews.example.org/ivr/{{token}}"}}}, "sms": []any{map[string]any{"messages": []any{"Hello {{first_name}}, may we ask you something?"}}}}},
 		"quotas":         []any{map[string]any{"where": map[string]any{"region": map[string]any{"in": []any{"north"}}}, "quota": 200}},
 		"application":    map[string]any{"url": "https://interviews.example.org/weir", "secret": "…"},
 	}

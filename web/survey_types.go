@@ -121,6 +121,7 @@ type ImportProblem struct {
 // RespondentView is a respondent as it is shown.
 type RespondentView struct {
 	ID            string              `json:"id" example:"r2s"`
+	Token         string              `json:"token,omitempty" doc:"what {{token}} stands for: the id and a code that cannot be guessed; paths take it in place of the id; only with pii:read" example:"r2s-5b1c0d9e8f7a6b5c4d3e2f1a0b9c8d7e"`
 	Survey        string              `json:"survey"`
 	Phone         string              `json:"phone" doc:"as E.164" example:"+525512345678"`
 	Attributes    map[string]string   `json:"attributes"`

@@ -17,6 +17,7 @@ import (
 	"weir"
 	"weir/channels"
 	"weir/events"
+	"weir/surveys"
 	"weir/web/docs"
 )
 
@@ -74,8 +75,9 @@ type Options struct {
 	// them there are no routes of surveys.
 	Surveys     Surveys
 	SurveyStore SurveyStore
-	MostImport  int64  // bytes of one import of respondents; 0: 1 GiB
-	TempDir     string // for lists of bad rows that are too long for memory; empty: the system's
+	Tokens      surveys.Tokens // of respondents
+	MostImport  int64          // bytes of one import of respondents; 0: 1 GiB
+	TempDir     string         // for lists of bad rows that are too long for memory; empty: the system's
 	// Events is the log of events. Without it there is no route of events.
 	Events events.Log
 	// Minutes are the counters of channels by minute. Without them there are no

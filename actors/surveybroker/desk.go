@@ -19,6 +19,7 @@ type desk struct {
 	plan   *surveys.Plan
 	now    time.Time
 	chance func() float64
+	tokens surveys.Tokens
 	// over gives the channel of a mode; ok is false if there is none that takes
 	// contacts.
 	over func(surveys.Mode) (_ weir.Channel, ok bool)
@@ -83,7 +84,7 @@ func (d *desk) change(was surveys.Respondent, p surveys.Progress, e surveys.Effe
 func (d *desk) contact(r *surveys.Respondent, p surveys.Progress, o surveys.Outreach) (spec weir.Spec, err error) {
 	_, _, err = d.try(p, func(p surveys.Progress) (surveys.Progress, surveys.Effects, error) {
 		var err error
-		spec, err = d.plan.Contact(d.survey.Name, person(r), p, o)
+		spec, err = d.plan.Contact(d.survey.Name, person(r, d.tokens), p, o)
 		return p, surveys.Effects{}, err
 	})
 	spec.For = weir.Respondent{Survey: r.Survey, ID: int64(r.ID), Serial: o.Serial}
@@ -91,8 +92,8 @@ func (d *desk) contact(r *surveys.Respondent, p surveys.Progress, o surveys.Outr
 }
 
 // person is a respondent as texts speak of it.
-func person(r *surveys.Respondent) surveys.Person {
-	return surveys.Person{ID: r.ID.String(), Phone: r.Phone, Attributes: r.Attributes}
+func person(r *surveys.Respondent, tokens surveys.Tokens) surveys.Person {
+	return surveys.Person{ID: r.ID.String(), Token: tokens.Of(r.ID), Phone: r.Phone, Attributes: r.Attributes}
 }
 
 // become sets what the respondent is after the move.

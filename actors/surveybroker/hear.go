@@ -75,7 +75,7 @@ func (s *System) hear(ctx context.Context, k *known, id surveys.RespondentID, h 
 	}
 	c := d.change(was, p, e)
 	c.move.Is.Attributes, c.move.Is.Bucket = attributes, bucket
-	if len(k.replies(&c.move.Is, h)) > 0 {
+	if len(s.replies(k, &c.move.Is, h)) > 0 {
 		d.note(&c, surveys.Entry{Event: logReply, Mode: surveys.SMS})
 	}
 	return s.heard(ctx, k, c)
@@ -188,7 +188,7 @@ func (s *System) sendable(ctx context.Context, k *known, r *surveys.Respondent, 
 // the schedule says: the respondent is waiting for them. A respondent who turned out
 // not to be needed gets the survey's quota message instead, once.
 func (s *System) reply(ctx context.Context, k *known, r *surveys.Respondent, h surveys.Hearing) error {
-	messages, key := k.replies(r, h), func(part int) string { return replyKey(r.ID, h.Key, part) }
+	messages, key := s.replies(k, r, h), func(part int) string { return replyKey(r.ID, h.Key, part) }
 	if len(messages) == 0 {
 		return nil
 	}
@@ -214,11 +214,11 @@ func (s *System) reply(ctx context.Context, k *known, r *surveys.Respondent, h s
 }
 
 // replies are the messages that a report sends to a respondent as it is now.
-func (k *known) replies(r *surveys.Respondent, h surveys.Hearing) []string {
+func (s *System) replies(k *known, r *surveys.Respondent, h surveys.Hearing) []string {
 	if !h.Withholds(r.Progress) {
 		return h.Messages
 	}
-	text := k.plan.QuotaMessage(k.survey.Name, person(r), r.Progress)
+	text := k.plan.QuotaMessage(k.survey.Name, person(r, s.tokens), r.Progress)
 	if text == "" || len(h.Messages) == 0 && k.plan.Mode(r.Progress).Voice() {
 		return nil
 	}

@@ -95,6 +95,8 @@ type Options struct {
 	// Gather is how long a round waits for more after something has happened; 0:
 	// 100 ms.
 	Gather time.Duration
+	// Tokens are what {{token}} stands for.
+	Tokens surveys.Tokens
 	// Chance gives random numbers in [0,1).
 	Chance func() float64
 }

@@ -249,7 +249,7 @@ func (r *round) desk(ctx context.Context, k *known) (*desk, error) {
 
 func (s *System) newDesk(k *known, now time.Time, channels map[weir.ChannelID]weir.Channel, named map[string]weir.ChannelID) *desk {
 	return &desk{
-		survey: &k.survey, plan: k.plan, now: now, chance: s.chance,
+		survey: &k.survey, plan: k.plan, now: now, chance: s.chance, tokens: s.tokens,
 		over: func(m surveys.Mode) (weir.Channel, bool) {
 			id := named[k.plan.Channels[m]]
 			ch := channels[id]

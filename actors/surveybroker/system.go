@@ -30,6 +30,7 @@ type System struct {
 	every        time.Duration
 	gather       time.Duration
 	chance       func() float64
+	tokens       surveys.Tokens
 	library      *library
 	launches     *launches
 	rates        sync.Map // slots that come free each minute, by weir.ChannelID, as the latest round measured them
@@ -58,7 +59,7 @@ func Start(o Options) (*System, error) {
 	s := &System{
 		store: o.Store, channels: o.Channels, types: o.Types, defaults: o.Defaults, logger: o.Logger, metrics: o.Metrics,
 		leaseTTL: o.LeaseTTL, checkEvery: o.CheckEvery, checkTimeout: o.CheckTimeout, every: o.Every, gather: o.Gather,
-		chance: o.Chance, library: newLibrary(), launches: newLaunches(), role: role{leaser: o.Roles}, kept: make(chan struct{}),
+		chance: o.Chance, tokens: o.Tokens, library: newLibrary(), launches: newLaunches(), role: role{leaser: o.Roles}, kept: make(chan struct{}),
 	}
 	s.ctx, s.kill = context.WithCancel(context.Background())
 	s.looping, s.halt = context.WithCancel(s.ctx)

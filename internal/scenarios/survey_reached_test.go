@@ -91,3 +91,37 @@ func TestScenario98_ReasonsInTheLog(t *testing.T) {
 		}
 	})
 }
+
+// Scenario 100: ids of respondents follow one another; what goes into links cannot be
+// guessed, and whoever has the token needs no id.
+func TestScenario100_TokensCannotBeGuessed(t *testing.T) {
+	onSurveys(t, func(w *world) {
+		w.channel("texts", 10)
+		w.channel("calls", 10, fields{"type": "labcall"})
+		ids := w.launch("s", bySMS("", fields{"questionnaires": fields{"q": fields{"sms": []fields{{"messages": []string{"link {{token}}"}}}}}}), 0, 2)
+		var tokens []string
+		for _, id := range ids {
+			token, _ := w.person("s", id)["token"].(string)
+			code, ok := strings.CutPrefix(token, id+"-")
+			if !ok || len(code) != 32 {
+				t.Fatalf("the token of %s is %q", id, token)
+			}
+			tokens = append(tokens, token)
+			w.speaks("link " + token)
+		}
+		w.restart()
+		for i, token := range tokens {
+			if got := w.person("s", token); got["id"] != ids[i] {
+				t.Errorf("the token of %s is that of %v", ids[i], got["id"])
+			}
+		}
+		w.reported("s", tokens[0], fields{"disposition": "completed"})
+		stolen := ids[1] + strings.TrimPrefix(tokens[0], ids[0])
+		w.want(404, "POST", "/v1/surveys/s/respondents/"+stolen+"/disposition", fields{"disposition": "completed"})
+		w.want(404, "GET", "/v1/surveys/s/respondents/"+tokens[1]+"0", nil)
+
+		calls := w.launch("c", asking([]string{"ivr"}, fields{"questionnaires": fields{"q": fields{"ivr": []fields{{"call": fields{"callback_url": "https://flow.test/{{token}}"}}}}}}), 10, 1)
+		w.speaks("https://flow.test/" + w.person("c", calls[0])["token"].(string))
+		w.unbroken()
+	})
+}

@@ -90,12 +90,16 @@ func (w *world) night(until time.Time) {
 // startSurveys starts the survey broker and gives the API its surveys.
 func (w *world) startSurveys(directory *channels.Directory, o *web.Options) {
 	w.Helper()
-	var err error
+	key, err := w.store.TokenKey(w.Context())
+	if err != nil {
+		w.Fatal(err)
+	}
+	o.Tokens = surveys.NewTokens(key)
 	w.surveys, err = surveybroker.Start(surveybroker.Options{
 		Store: w.store, Channels: w.system, Types: directory, Roles: w.store, Logger: w.logger(), Metrics: surveybroker.NewMetrics(w.metrics),
 		Defaults: surveys.Defaults{Batch: 10000, LimitPerMinute: 10000, InitialSuccessRate: 1},
 		LeaseTTL: w.leaseTTL(), Every: w.polls.every, CheckEvery: w.polls.check, CheckTimeout: 15 * time.Second,
-		Chance: func() float64 { return 0.5 },
+		Chance: func() float64 { return 0.5 }, Tokens: o.Tokens,
 	})
 	if err != nil {
 		w.Fatal(err)

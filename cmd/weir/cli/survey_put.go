@@ -30,7 +30,7 @@ A definition, in short:
              "sms": {"channel": "texts", "retries": "1d"}},
    "arms": [{"modes": ["ivr", "sms"]}],
    "questionnaires": {"flu": {
-      "ivr": [{"call": {"callback_url": "https://app.example/ivr?r={{respondent}}"}}],
+      "ivr": [{"call": {"callback_url": "https://app.example/ivr?t={{token}}"}}],
       "sms": [{"messages": ["Hello {{first_name}}, may we ask you something?"]}]}},
    "fallback_delay": "2h", "cutoff": 1000,
    "quotas": [{"where": {"region": {"in": ["north"]}}, "quota": 500}],

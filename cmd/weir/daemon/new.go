@@ -32,6 +32,7 @@ type parts struct {
 	directory *channels.Directory
 	channels  *actors.System
 	surveys   *surveybroker.System
+	tokens    surveys.Tokens                      // of respondents
 	hearing   atomic.Pointer[surveybroker.System] // surveys, for those who start before them
 	delivery  *delivery.System
 	gate      *web.Gate
@@ -89,10 +90,15 @@ func (p *parts) start(ctx context.Context, o Options, undo *cleanups) (err error
 	}
 	undo.add("channels", p.channels.Drain)
 	undo.add("word of the router", p.listen(hints))
+	key, err := p.store.TokenKey(ctx)
+	if err != nil {
+		return err
+	}
+	p.tokens = surveys.NewTokens(key)
 	p.surveys, err = surveybroker.Start(surveybroker.Options{
 		Store: p.store, Channels: p.channels, Types: p.directory, Roles: p.store, Defaults: surveyDefaults(c), Logger: o.Logger,
 		Metrics: surveybroker.NewMetrics(o.Registry), LeaseTTL: c.LeaseTTL.Duration(),
-		CheckEvery: c.ChannelCheck.Duration(), CheckTimeout: c.SendTimeout.Duration(), Chance: rand.Float64,
+		CheckEvery: c.ChannelCheck.Duration(), CheckTimeout: c.SendTimeout.Duration(), Chance: rand.Float64, Tokens: p.tokens,
 	})
 	if err != nil {
 		return err
@@ -135,7 +141,7 @@ func (p *parts) handler(o Options, draining func() bool, refusals *web.RefusalLo
 		DefaultCapacity: c.DefaultChannelCapacity, Logger: o.Logger, Metrics: web.NewMetrics(o.Registry),
 		Gatherer: o.Registry, Version: o.Version, Draining: draining, Refusals: refusals,
 		Router:  func() string { return string(p.router.Phase()) },
-		Surveys: p.surveys, SurveyStore: p.store, Events: p.store, Minutes: p.store, Dead: p.store, Prefix: c.PathPrefix, HSTS: strings.HasPrefix(c.PublicURL, "https://"),
+		Surveys: p.surveys, SurveyStore: p.store, Tokens: p.tokens, Events: p.store, Minutes: p.store, Dead: p.store, Prefix: c.PathPrefix, HSTS: strings.HasPrefix(c.PublicURL, "https://"),
 		Mounted: map[string]http.Handler{routingPath: routing, "GET /routing/openapi.json": jobrouter.Described(c.PathPrefix)},
 	})
 }
