@@ -24,6 +24,8 @@ func (pl *Plan) Why(p Progress, now time.Time) weir.Why {
 	switch {
 	case next.Status.Final():
 		return weir.Why{Code: weir.WhyAnswer, Text: "an answer is awaited until " + due + "; nothing is left to try after that"}
+	case next.Contact == Idle: // the schedule was changed since
+		return weir.Why{Code: weir.WhyWindow, Text: "its next step is due when the schedule opens " + pl.Schedule.local(next.DueAt)}
 	case next.Step != p.Step:
 		return weir.Why{Code: weir.WhyRetry, Text: fmt.Sprintf("the first attempt by %s is due %s", pl.Mode(next), due)}
 	default:

@@ -28,6 +28,7 @@ type jobData struct {
 	routerJob
 	Assigned []routerAssignment // oldest first
 	Place    *jobPlace          // nil: it does not wait in a queue
+	Why      string             // why it waits; empty: it does not
 	Timeline []happening
 }
 
@@ -76,6 +77,11 @@ func loadJob(v *visit) (*content, error) {
 			}
 		}
 	}
+	var why struct{ Why string }
+	if err := v.askRouter(routerPath("jobs", j.ID)+"/why", nil, &why); err != nil {
+		return nil, err
+	}
+	d.Why = why.Why
 	d.Timeline = d.timeline(v)
 	return &content{title: "Job " + j.ID, crumbs: jobCrumbs(j.ID), data: d}, nil
 }

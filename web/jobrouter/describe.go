@@ -28,6 +28,7 @@ func described() map[string]told {
 		"GET jobs":                           {"List jobs", jobView{}, "", append(paged, "status", "queueId", "channelId", "classificationPolicyId", "scheduledBefore", "scheduledAfter"), true},
 		"GET workers":                        {"List workers", workerView{}, "", append(paged, "state", "queueId", "channelId", "hasCapacity"), true},
 		"GET jobs/*/position":                {"Where a job stands in its queue", positionView{}, "", nil, false},
+		"GET jobs/*/why":                     {"Why a job waits (Weir's own)", whyView{}, "", nil, false},
 		"GET queues/*/statistics":            {"How long a queue is, and how long one waits", statisticsView{}, "", nil, false},
 		"GET queues/*/unmatchable":           {"Jobs of a queue that no worker suits (Weir's own)", unmatchableView{}, "", []string{"maxpagesize"}, false},
 		"GET ready":                          {"Who would be next (Weir's own)", readyListView{}, "", []string{"queueId", "channelId", "filter", "maxpagesize"}, false},

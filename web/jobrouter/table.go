@@ -80,7 +80,7 @@ func (s *service) table() routes {
 		}
 	}
 	for path, h := range map[string]handle{
-		"jobs": s.listJobs, "workers": s.listWorkers, "jobs/*/position": s.position, "queues/*/statistics": s.statistics,
+		"jobs": s.listJobs, "workers": s.listWorkers, "jobs/*/position": s.position, "jobs/*/why": s.why, "queues/*/statistics": s.statistics,
 		"ready": s.ready, "figures": s.figures, "queues/*/unmatchable": s.unmatchable,
 	} {
 		t[path] = map[string]handle{http.MethodGet: h}

@@ -77,8 +77,10 @@ func TestContactsFromTheCommandLine(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t)
 	b.channel("sms")
-	check(t, b.run("contact", "send", "sms", "--to", "+15550001", "--message", "one\ntwo", "--key", "k1", "--priority", "high", "--label", "region=north", "--not-after", "2h"), cli.OK, "^[^ ]+: queued\n$", "^$")
-	check(t, b.run("contact", "send", "sms", "--to", "+15550001", "--message", "one", "--key", "k1", "-o", "json"), cli.OK, `"duplicate":true`, "^$")
+	send := []string{"contact", "send", "sms", "--to", "+15550001", "--message", "one\ntwo", "--key", "k1", "--priority", "high", "--label", "region=north", "--not-after", "2099-01-02T03:04:05Z"}
+	check(t, b.run(send...), cli.OK, "^[^ ]+: queued\n$", "^$")
+	check(t, b.run(append(send, "-o", "json")...), cli.OK, `"duplicate":true`, "^$")
+	check(t, b.run("contact", "send", "sms", "--to", "+15550001", "--message", "one", "--key", "k1"), cli.Refused, "^$", "409 .key_reused")
 	check(t, b.run("contact", "send", "sms", "--to", "nobody", "--message", "one"), cli.Refused, "^$", `(?s)422.*/contacts/0/to`)
 	check(t, b.run("contact", "send", "none", "--to", "+15550001", "--message", "one"), cli.NotFound, "^$", "404")
 	r := b.run("contact", "list", "--channel", "sms", "--output", "jsonl")
@@ -86,8 +88,9 @@ func TestContactsFromTheCommandLine(t *testing.T) {
 	if err := json.Unmarshal([]byte(r.out), &x); err != nil {
 		t.Fatalf("%v: %+v", err, r)
 	}
-	check(t, b.run("contact", "list", "--state", "queued"), cli.OK, `^CONTACT +CHANNEL +KEY +TO +STATE +OUTCOME +ATTEMPTS +ACCEPTED +FINISHED +REASON\n`+x.ID+` +sms +k1 +\+15550001 +queued +- +0 +\d{4}-.*-\n$`, "^$")
-	check(t, b.run("contact", "show", x.ID), cli.OK, `(?s)^`+x.ID+`: queued\n.*priority +high\n.*label +region=north\n.*message +one\\ntwo\n$`, "^$")
+	check(t, b.run("contact", "list", "--state", "queued"), cli.OK, `^CONTACT +CHANNEL +KEY +TO +STATE +OUTCOME +ATTEMPTS +ACCEPTED +FINISHED +REASON\n`+x.ID+` +sms +k1 +\+15550001 +queued +- +0 +\d{4}-.*- +channel sms is paused\n$`, "^$")
+	check(t, b.run("contact", "show", x.ID), cli.OK, `(?s)^`+x.ID+`: queued\n +why +channel sms is paused\n.*priority +high\n.*label +region=north\n.*message +one\\ntwo\n$`, "^$")
+	check(t, b.run("channel", "show", "sms"), cli.OK, `(?m)^  why +channel sms is paused$`, "^$")
 	check(t, b.run("contact", "timeline", x.ID), cli.OK, `^`+x.ID+` on sms\n\d{4}-\d\d-\d\d \d\d:\d\d:\d\d +accepted\n`, "^$")
 	same(t, b.run("contact", "cancel", x.ID, "--yes"), cli.OK, x.ID+": canceled\n", "")
 	check(t, b.run("contact", "timeline", x.ID), cli.OK, `(?m)done, canceled`, "^$")

@@ -124,6 +124,9 @@ func (a *app) channelText(ch *client.ChannelView, colours bool) string {
 		text += ": " + terminal.Visible(ch.StateReason)
 	}
 	fmt.Fprintf(&b, "%s\n  %-11s %s\n", terminal.Visible(title), "state", text)
+	if ch.Why != "" {
+		fmt.Fprintf(&b, "  %-11s %s\n", "why", terminal.Visible(ch.Why))
+	}
 	fmt.Fprintf(&b, "  %-11s %s of %s slots %s: %s sending, %s active, %s unknown\n", "in flight", grouped(int64(ch.InFlight)), grouped(int64(ch.Capacity)), bar(ch.InFlight, ch.Capacity),
 		grouped(int64(ch.Sending)), grouped(int64(ch.Active)), grouped(int64(ch.Unknown)))
 	fmt.Fprintf(&b, "  %-11s %s", "queued", plural(int64(ch.Queued), "contact", "contacts"))

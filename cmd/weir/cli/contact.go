@@ -162,7 +162,7 @@ func (a *app) listContacts(ctx context.Context, r *remote, to *client.Client, q 
 		for _, t := range x.Attempts {
 			attempts = max(attempts, t.Number)
 		}
-		err = l.add(x, cells(x.ID, x.Channel, x.Key, x.To, stateCell(x.State), stateCell(x.Outcome), attempts, a.minute(x.QueuedAt), a.minute(x.FinishedAt), x.Reason)...)
+		err = l.add(x, cells(x.ID, x.Channel, x.Key, x.To, stateCell(x.State), stateCell(x.Outcome), attempts, a.minute(x.QueuedAt), a.minute(x.FinishedAt), cmp.Or(x.Why, x.Reason))...)
 		if err != nil {
 			return err
 		}
@@ -208,6 +208,7 @@ func (a *app) contactText(x *client.ContactView, colours bool) string {
 	}
 	b.WriteByte('\n')
 	line("reason", x.Reason)
+	line("why", x.Why)
 	line("channel", x.Channel)
 	line("to", x.To)
 	line("key", x.Key)

@@ -100,24 +100,33 @@ func (a *app) routeQueues(d *desk) *cobra.Command {
 
 func (a *app) routeJobs(d *desk) *cobra.Command {
 	query := url.Values{}
-	unmatchable := false
+	unmatchable, why := false, false
 	var w watching
-	c := a.routing(d, "jobs", "List the jobs", "Lists the jobs in the order in which they came.",
-		"  weir route jobs --status queued\n  weir route jobs --queue callers --unmatchable", func(c *cobra.Command, to *routerclient.Client, _ []string) error {
+	c := a.routing(d, "jobs", "List the jobs", "Lists the jobs in the order in which they came. With --why the server is asked about each\njob, why it waits.",
+		"  weir route jobs --status queued --why\n  weir route jobs --queue callers --unmatchable", func(c *cobra.Command, to *routerclient.Client, _ []string) error {
 			if unmatchable {
 				return a.follow(c.Context(), &d.printing, &w, func(out io.Writer) error { return a.unmatchable(c, d, to, query.Get("queueId"), out) })
 			}
 			head := []terminal.Column{left("JOB", 12), left("STATUS"), left("QUEUE", 8), left("CHANNEL", 8), right("PRIORITY"), left("QUEUED"), left("WORKER", 8), left("DISPOSITION", 8)}
+			if why {
+				head = append(head, left("WHY", 20))
+			}
 			return a.follow(c.Context(), &d.printing, &w, listing(a, d, c, to, "jobs", query, head, func(j routerclient.Job) ([]terminal.Cell, error) {
 				worker := ""
 				for _, as := range j.Assignments {
 					worker = as.WorkerID
 				}
-				return cells(j.ID, stateCell(string(j.Status)), j.QueueID, j.ChannelID, j.Priority, a.minute(j.EnqueuedAt), worker, j.DispositionCode), nil
+				row := cells(j.ID, stateCell(string(j.Status)), j.QueueID, j.ChannelID, j.Priority, a.minute(j.EnqueuedAt), worker, j.DispositionCode)
+				if !why {
+					return row, nil
+				}
+				reason, err := to.Why(c.Context(), j.ID)
+				return append(row, cells(reason.Text)...), err
 			}))
 		})
 	w.flag(c)
 	filters(c, query, map[string]string{"status": "status", "queue": "queueId", "channel": "channelId"})
+	c.Flags().BoolVar(&why, "why", false, "show why each job waits")
 	c.Flags().BoolVar(&unmatchable, "unmatchable", false, "only the ids of those, of one queue, that no worker could take even if all were free")
 	return c
 }

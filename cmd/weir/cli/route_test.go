@@ -90,6 +90,7 @@ func TestRouteAsk(t *testing.T) {
 	check(t, s.run("pools"), cli.OK, `(?m)^Q#Spanish#M +0 +4 +agents +call +Spanish,gender=M$`, "^$")
 	check(t, s.run("queues"), cli.OK, `(?m)^agents +0 +- +- +longest-idle +nobody-waits$`, "^$")
 	check(t, s.run("jobs", "--status", "queued"), cli.OK, `^JOB.*\nk +queued +callers +call +1 +2026-03-01 09:00 +- +-\n$`, "^$")
+	check(t, s.run("jobs", "--status", "queued", "--why"), cli.OK, `(?m)^k +queued .* no worker of queue callers matches the selectors of the job$`, "^$")
 	check(t, s.run("jobs", "--unmatchable", "--queue", "callers"), cli.OK, "^JOB\nk\n$", "^$")
 	check(t, s.run("jobs", "--unmatchable"), cli.Misuse, "^$", "say which with --queue")
 	check(t, s.run("jobs", "--status", "nonsense"), cli.Refused, "", "status")

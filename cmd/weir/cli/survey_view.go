@@ -49,6 +49,7 @@ func (v *statusView) head(s *client.SurveyView, st *client.StatsView) {
 		fmt.Fprintf(&v.b, " (%s)", s.Title)
 	}
 	fmt.Fprintf(&v.b, ": %s\n", state(st.State, s.Cause))
+	v.line("why", st.Why)
 	v.line("launched", v.at(s.LaunchedAt))
 	v.line("ended", v.at(s.EndedAt))
 	v.line("window", v.window(st))

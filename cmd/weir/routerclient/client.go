@@ -211,6 +211,11 @@ func (c *Client) Statistics(ctx context.Context, queue string) (out routing.Stat
 	return out, c.do(ctx, http.MethodGet, resourcePath("queues", queue)+"/statistics", nil, nil, &out)
 }
 
+// Why reads why a job waits.
+func (c *Client) Why(ctx context.Context, job string) (out routing.Why, err error) {
+	return out, c.do(ctx, http.MethodGet, resourcePath("jobs", job)+"/why", nil, nil, &out)
+}
+
 // Position reads where a queued job stands.
 func (c *Client) Position(ctx context.Context, job string) (out routing.Position, err error) {
 	return out, c.do(ctx, http.MethodGet, resourcePath("jobs", job)+"/position", nil, nil, &out)

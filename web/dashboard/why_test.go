@@ -1,0 +1,35 @@
+package dashboard_test
+
+import (
+	"strings"
+	"testing"
+
+	"weir/web"
+)
+
+// Scenario 121: every page of something that waits has the reason.
+func TestScenario121_PagesSayWhyTheirSubjectsWait(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "router")
+	r.survey("flu", 2)
+	r.routed()
+	b := r.login("admin")
+	reason := func(path, sentence string) {
+		t.Helper()
+		b.get(path).want(200).has(`id="why"`, sentence)
+	}
+	r.channel("a")
+	var list web.ContactList
+	r.api("GET", "/v1/contacts?channel=a&state=queued", "", &list)
+	if len(list.Contacts) == 0 || !strings.Contains(list.Contacts[0].Why, "channel a is paused") {
+		t.Fatalf("the contacts of the channel: %+v", list.Contacts)
+	}
+	reason("/contacts/"+list.Contacts[0].ID, "channel a is paused")
+	reason("/channels/a", "channel a is paused")
+	b.get("/contacts?channel=a").want(200).has("channel a is paused")
+	reason("/surveys/flu", "a draft contacts nobody; launch it")
+	var people web.RespondentList
+	r.api("GET", "/v1/surveys/flu/respondents", "", &people)
+	reason("/surveys/flu/respondents/"+people.Respondents[0].ID, "a draft contacts nobody; launch it")
+	reason("/router/jobs/one", "offered to worker ann; the offer expires at ")
+}
