@@ -102,12 +102,21 @@ func (m *manager) peek(ctx actor.Context, p peek) {
 	p.missing()
 }
 
+// cancels is how many cancels a broker asks for at the same time: few where few
+// dispatches are wanted, and never as many as a channel may have in flight.
+func (m *manager) cancels() int {
+	if n := m.coreConfig.SendConcurrency; n > 0 {
+		return min(n, cancelsAtOnce)
+	}
+	return cancelsAtOnce
+}
+
 // spawn starts a broker, on the seat that a crash of the manager left if it
 // did: calls of the provider may still be under way.
 func (m *manager) spawn(ctx actor.Context, id weir.ChannelID) *child {
 	s := m.seats[id]
 	if s == nil {
-		s = newSeat(id, cancelsAtOnce)
+		s = newSeat(id, m.cancels())
 		s.meter = m.minutes.of(id)
 		m.seats[id] = s
 	}

@@ -73,10 +73,11 @@ func TestContactsOutliveMigrations(t *testing.T) {
 		ctx := t.Context()
 		s := storetest.Open(t, url, persistence.Options{})
 		var refs []weir.Ref
+		keyed := weir.Spec{To: "sms://1", Key: "k", Priority: weir.High, Survey: "s", Messages: []string{"m"}, Labels: map[string]string{"a": "b"}}
 		for _, name := range []string{"a", "b"} {
 			channel, _ := openChannel(t, s, name)
 			got, err := s.Accept(ctx, channel, []weir.Spec{
-				{To: "sms://1", Key: "k", Priority: weir.High, Survey: "s", Messages: []string{"m"}, Labels: map[string]string{"a": "b"}},
+				keyed,
 				{To: "sms://2", NotAfter: time.Now().Add(time.Hour), For: weir.Respondent{Survey: 1, ID: 2, Serial: 3}},
 			})
 			if err != nil {
@@ -105,7 +106,7 @@ func TestContactsOutliveMigrations(t *testing.T) {
 				t.Errorf("contacts (-before +after):\n%s", d)
 			}
 		}
-		again, err := s.Accept(ctx, refs[0].Channel, []weir.Spec{{To: "sms://3", Key: "k"}})
+		again, err := s.Accept(ctx, refs[0].Channel, []weir.Spec{keyed})
 		if err != nil || !again[0].Duplicate || again[0].Contact.ID != refs[0].ID {
 			t.Errorf("a key that is taken: %+v (%v)", again, err)
 		}

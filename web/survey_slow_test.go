@@ -216,10 +216,14 @@ func TestSeats(t *testing.T) {
 	t.Parallel()
 	behind(t, func(t *testing.T, r *rig, dial func() net.Conn) {
 		var conns []net.Conn
-		for range 8 {
+		for i := range 8 {
 			c := dial()
 			conns = append(conns, c)
-			say(t, c, "%s%s", importHead(""), chunk("phone\n"))
+			head := importHead("")
+			if i%2 == 1 { // a token has half of them
+				head = strings.ReplaceAll(head, apiCanary, otherCanary)
+			}
+			say(t, c, "%s%s", head, chunk("phone\n"))
 		}
 		synctest.Wait()
 		c := dial()
@@ -236,5 +240,5 @@ func TestSeats(t *testing.T) {
 			}
 			_ = c.Close()
 		}
-	})
+	}, twoTokens)
 }

@@ -3,6 +3,7 @@ package storetest
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 	"time"
@@ -19,6 +20,8 @@ type history struct {
 	lease    weir.Lease
 	contacts []weir.Contact
 	keys     map[string]weir.ContactID
+	specs    map[string]weir.Spec // by key, as first accepted
+	later    time.Time            // when delayed contacts are due
 }
 
 // testHistories draws random histories, with concurrent changes, stale
@@ -29,7 +32,7 @@ func testHistories(t *testing.T, backend Backend) {
 	rapid.Check(t, func(r *rapid.T) {
 		n++
 		id, lease := b.owned(fmt.Sprintf("h%d", n))
-		h := &history{b: b, channel: id, lease: lease, keys: map[string]weir.ContactID{}}
+		h := &history{b: b, channel: id, lease: lease, keys: map[string]weir.ContactID{}, specs: map[string]weir.Spec{}, later: now().Add(time.Hour)}
 		for range rapid.IntRange(1, 6).Draw(r, "rounds") {
 			h.accept(r)
 			h.round(r)
@@ -44,11 +47,17 @@ func (h *history) accept(r *rapid.T) {
 		s := sms(rapid.SampledFrom([]string{"", "a", "b", "c", "d"}).Draw(r, "key"))
 		s.Survey = rapid.SampledFrom([]string{"", "s"}).Draw(r, "survey")
 		if rapid.Bool().Draw(r, "delayed") {
-			s.NotBefore = now().Add(time.Hour)
+			s.NotBefore = h.later
 		}
 		list = append(list, s)
 	}
 	got, err := h.b.Accept(h.b.ctx, h.channel, list)
+	if h.reused(list) {
+		if weir.CodeOf(err) != weir.CodeKeyReused {
+			r.Fatalf("a key with other content: %v", err)
+		}
+		return
+	}
 	if err != nil {
 		r.Fatal(err)
 	}
@@ -59,10 +68,27 @@ func (h *history) accept(r *rapid.T) {
 			r.Fatalf("spec %d: %+v, key known: %v", i, a, ok)
 		}
 		if !ok {
-			h.keys[list[i].Key] = a.Contact.ID
+			h.keys[list[i].Key], h.specs[list[i].Key] = a.Contact.ID, list[i]
 			h.contacts = append(h.contacts, a.Contact)
 		}
 	}
+}
+
+// reused reports whether a key of the list is that of a contact with other content,
+// stored before or earlier in the list.
+func (h *history) reused(list []weir.Spec) bool {
+	known := maps.Clone(h.specs)
+	for _, s := range list {
+		first, ok := known[s.Key]
+		switch {
+		case s.Key == "":
+		case !ok:
+			known[s.Key] = s
+		case first.Survey != s.Survey || !first.NotBefore.Equal(s.NotBefore):
+			return true
+		}
+	}
+	return false
 }
 
 // round hands several changes over at once and then looks at the results.

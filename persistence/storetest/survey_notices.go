@@ -71,6 +71,7 @@ func testNotices(t *testing.T, backend Backend) {
 	handed2, ended2, ended := handed, handed, handed
 	handed2.Contact, handed2.Respondent, handed2.At = list[2].Ref, list[2].For, both.Contact.SentAt
 	ended2.Kind, ended2.Contact, ended2.Respondent, ended2.Outcome, ended2.At = surveys.Ended, list[2].Ref, list[2].For, weir.Completed, end.Contact.FinishedAt
+	ended2.Reason, ended.Reason = "said so", "said so"
 	ended.Kind, ended.Outcome, ended.At = surveys.Ended, weir.Busy, at
 	got := b.wantNotices(handed, handed2, ended2, ended)
 	if calls.Load() == 0 {

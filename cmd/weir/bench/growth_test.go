@@ -181,7 +181,7 @@ func alike(contact map[string]any) string {
 			out := map[string]any{}
 			for name, value := range v {
 				switch {
-				case name == "id" || name == "key" || name == "to" || name == "messages" || strings.HasSuffix(name, "_at"):
+				case name == "id" || name == "key" || name == "to" || name == "messages" || name == "why" || strings.HasSuffix(name, "_at"):
 					out[name] = "some"
 				default:
 					out[name] = plain(value)

@@ -35,6 +35,7 @@ func (b *reports) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, `{"code":"conflict","detail":"the respondent's status is final"}`)
 	default:
 		b.taken = append(b.taken, r.Method+" "+r.URL.Path+" "+string(body))
+		_, _ = io.WriteString(w, "{}")
 	}
 }
 
