@@ -1866,6 +1866,9 @@ type ListEventsParams struct {
 	// After only events with a greater id
 	After int `form:"after,omitempty" json:"after,omitempty,omitzero"`
 
+	// Tail of a page without after and cursor: begin so many events before the last one, of whatever type
+	Tail int `form:"tail,omitempty" json:"tail,omitempty,omitzero"`
+
 	// Type one or more types, joined by commas
 	Type string `form:"type,omitempty" json:"type,omitempty,omitzero"`
 
@@ -1923,6 +1926,15 @@ type PatchSurveyParams struct {
 
 // ListSurveyLogParams defines parameters for ListSurveyLog.
 type ListSurveyLogParams struct {
+	// Respondent id of a respondent: only what is about this one
+	Respondent string `form:"respondent,omitempty" json:"respondent,omitempty,omitzero"`
+
+	// Since an instant (RFC 3339): entries of then or later
+	Since time.Time `form:"since,omitempty" json:"since,omitempty,omitzero"`
+
+	// Until an instant (RFC 3339): entries of before
+	Until time.Time `form:"until,omitempty" json:"until,omitempty,omitzero"`
+
 	// Limit most entries of a page
 	Limit int `form:"limit,omitempty" json:"limit,omitempty,omitzero"`
 
@@ -2248,6 +2260,7 @@ func (c *Client) ListEvents(ctx context.Context, params ListEventsParams) (*Even
 	r := Request{Method: "GET", Path: "/v1/events"}
 	r.Query = url.Values{}
 	set(r.Query, "after", params.After)
+	set(r.Query, "tail", params.Tail)
 	set(r.Query, "type", params.Type)
 	set(r.Query, "subject", params.Subject)
 	set(r.Query, "source", params.Source)
@@ -2330,12 +2343,15 @@ func (c *Client) PutSurvey(ctx context.Context, survey string, body SurveyBody) 
 
 // ListSurveyLog What happened in a survey, newest first.
 //
-// The same as log.csv has, page by page.
+// The same as log.csv has, page by page. A page about one respondent may be short, or empty, and yet not be the last: that one has no next_cursor.
 //
 // GET /v1/surveys/{survey}/log
 func (c *Client) ListSurveyLog(ctx context.Context, survey string, params ListSurveyLogParams) (*SurveyLogList, error) {
 	r := Request{Method: "GET", Path: fmt.Sprintf("/v1/surveys/%s/log", url.PathEscape(survey))}
 	r.Query = url.Values{}
+	set(r.Query, "respondent", params.Respondent)
+	set(r.Query, "since", params.Since)
+	set(r.Query, "until", params.Until)
 	set(r.Query, "limit", params.Limit)
 	set(r.Query, "cursor", params.Cursor)
 	return answer[SurveyLogList](ctx, c, r)

@@ -21,7 +21,7 @@ const (
 	bucketSQL   = "SELECT " + respondentColumns + " FROM respondents WHERE survey_id = ? AND status = ? AND lane = ? ORDER BY look_at, id LIMIT ?"
 	logColumns  = "survey_id, id, at, respondent_id, event, mode, channel, attempt, outcome, reason, was, became"
 	surveyLog   = "SELECT " + logColumns + " FROM survey_log WHERE survey_id = ? AND id > ? ORDER BY id LIMIT ?"
-	recentLog   = "SELECT " + logColumns + " FROM survey_log WHERE survey_id = ? AND id < ? ORDER BY id DESC LIMIT ?"
+	recentLog   = "SELECT " + logColumns + " FROM survey_log WHERE survey_id = ? AND id < ? AND id >= ? ORDER BY id DESC LIMIT ?"
 	begunSQL    = "SELECT second, n FROM survey_begun WHERE survey_id = ? AND second >= ?"
 	readySQL    = "SELECT COUNT(*) AS n, COALESCE(SUM(CASE WHEN size <= ? THEN size ELSE 0 END), 0) AS slots FROM (SELECT size FROM contacts WHERE channel_id = ? AND state = ?"
 	readyEnd    = " LIMIT ?) AS ready"
@@ -149,11 +149,6 @@ func (s *Store) Open(ctx context.Context, survey int64, limit int) ([]surveys.Re
 // Log implements [surveys.Reading].
 func (s *Store) Log(ctx context.Context, survey, after int64, limit int) ([]surveys.Entry, error) {
 	return s.logged(ctx, surveyLog, survey, after, limit)
-}
-
-// Recent implements [surveys.Reading].
-func (s *Store) Recent(ctx context.Context, survey, before int64, limit int) ([]surveys.Entry, error) {
-	return s.logged(ctx, recentLog, survey, before, limit)
 }
 
 func (s *Store) logged(ctx context.Context, query string, args ...any) ([]surveys.Entry, error) {

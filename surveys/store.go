@@ -154,8 +154,10 @@ type Reading interface {
 	Counts(ctx context.Context, survey int64) (Sums, error)
 	// Log reads entries with a greater id, oldest first.
 	Log(ctx context.Context, survey, after int64, limit int) ([]Entry, error)
-	// Recent reads entries with a smaller id, newest first.
-	Recent(ctx context.Context, survey, before int64, limit int) ([]Entry, error)
+	// Recent reads entries, newest first. next is where a further page goes on, as
+	// Before; 0: there is none. A page about one respondent may be short or empty, as
+	// a call examines a bounded number of entries.
+	Recent(ctx context.Context, f LogFilter) (_ []Entry, next int64, err error)
 	// Begun counts the contacts that a survey enqueued since, by second.
 	Begun(ctx context.Context, survey int64, since time.Time) (map[time.Time]int, error)
 	// Notices lists the oldest notices with a greater id. Ids are about in the
@@ -214,4 +216,13 @@ type ChannelStates interface {
 	ChannelStates(ctx context.Context) ([]ChannelState, error)
 	// SetChannelState stores a state, and the events that tell of it, as one.
 	SetChannelState(ctx context.Context, s ChannelState, tell []events.Event) error
+}
+
+// LogFilter selects entries of a survey's log. Zero fields select everything.
+type LogFilter struct {
+	Survey       int64
+	Before       int64     // only entries with a smaller id
+	Since, Until time.Time // not before one, and before the other, to the millisecond
+	Respondent   RespondentID
+	Limit        int
 }

@@ -51,6 +51,7 @@ func (s *service) eventRoutes() []*route {
 			"A page may be short, or empty, and yet not be the last: that one has no next_cursor.",
 		query: append([]parameter{
 			{name: "after", kind: "integer", maximum: math.MaxInt64, description: "only events with a greater id"},
+			{name: "tail", kind: "integer", minimum: 1, maximum: 100_000, description: "of a page without after and cursor: begin so many events before the last one, of whatever type"},
 			{name: "type", kind: "string", description: "one or more types, joined by commas"},
 			{name: "subject", kind: "string", description: "only events whose subject begins with this"},
 			{name: "source", kind: "string", description: "only events from this part of Weir"},
@@ -124,6 +125,13 @@ func (s *service) pageOfEvents(c *call, f *eventFilter) (*EventList, error) {
 	}
 	ctx, cancel := brief(c)
 	defer cancel()
+	if n := c.query.number("tail"); n > 0 && after == 0 {
+		last, err := s.Events.LatestEvent(ctx)
+		if err != nil {
+			return nil, err
+		}
+		after = max(0, last-int64(n))
+	}
 	out, most := &EventList{Events: []EventView{}}, c.query.number("limit")
 	for passed := 0; ; {
 		list, err := s.Events.EventsSince(ctx, after, min(eventsRead, mostPassed-passed))

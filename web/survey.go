@@ -23,7 +23,7 @@ type SurveyStore interface {
 	Respondent(ctx context.Context, survey int64, id surveys.RespondentID) (surveys.Respondent, error)
 	Respondents(ctx context.Context, f surveys.Filter) (_ []surveys.Respondent, next surveys.RespondentID, err error)
 	Log(ctx context.Context, survey, after int64, limit int) ([]surveys.Entry, error)
-	Recent(ctx context.Context, survey, before int64, limit int) ([]surveys.Entry, error)
+	Recent(ctx context.Context, f surveys.LogFilter) (_ []surveys.Entry, next int64, err error)
 }
 
 // Surveys is the survey broker as the API sees it.

@@ -273,15 +273,21 @@ func (p *people) Log(_ context.Context, _, after int64, limit int) ([]surveys.En
 	return rest[:min(limit, len(rest))], nil
 }
 
-func (p *people) Recent(_ context.Context, _, before int64, limit int) ([]surveys.Entry, error) {
+func (p *people) Recent(_ context.Context, f surveys.LogFilter) ([]surveys.Entry, int64, error) {
 	end, err := p.begin(false)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	defer end()
-	list := slices.Clone(p.log[:min(before-1, int64(len(p.log)))])
+	list := slices.Clone(p.log)
+	if f.Before > 0 {
+		list = list[:min(f.Before-1, int64(len(list)))]
+	}
 	slices.Reverse(list)
-	return list[:min(limit, len(list))], nil
+	if len(list) > f.Limit {
+		return list[:f.Limit], list[f.Limit-1].ID, nil
+	}
+	return list, 0, nil
 }
 
 // The broker's half.

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"math"
 	"net/http"
 	"strconv"
 	"time"
@@ -35,8 +34,12 @@ func (s *service) logRoute() *route {
 	return &route{
 		method: "GET", path: surveyPath + "/log", id: "list-survey-log", tag: "surveys",
 		summary:     "What happened in a survey, newest first",
-		description: "The same as log.csv has, page by page.",
-		query:       paging(100, 1000), handle: s.listSurveyLog,
+		description: "The same as log.csv has, page by page. A page about one respondent may be short, or empty, and yet not be the last: that one has no next_cursor.",
+		query: append([]parameter{
+			{name: "respondent", kind: "string", description: "id of a respondent: only what is about this one"},
+			{name: "since", kind: "string", format: "date-time", description: "an instant (RFC 3339): entries of then or later"},
+			{name: "until", kind: "string", format: "date-time", description: "an instant (RFC 3339): entries of before"},
+		}, paging(100, 1000)...), handle: s.listSurveyLog,
 		answers: []answer{{http.StatusOK, "one page", typeOf[SurveyLogList]()}},
 		codes:   []weir.Code{weir.CodeNotFound},
 	}
@@ -47,21 +50,29 @@ func (s *service) listSurveyLog(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	most, before := c.query.number("limit"), int64(math.MaxInt64)
-	if cursor := c.query.text("cursor"); cursor != "" {
-		if before, err = strconv.ParseInt(cursor, 10, 64); err != nil || before < 1 {
-			c.wrong.add("/cursor", "format", "must be the next_cursor of a page before")
-			return reply{}, c.refuse()
+	f := surveys.LogFilter{Survey: v.ID, Limit: c.query.number("limit")}
+	f.Since, _ = c.instant("since")
+	f.Until, _ = c.instant("until")
+	if id := c.query.text("respondent"); id != "" {
+		if f.Respondent, err = surveys.ParseRespondentID(id); err != nil {
+			c.wrong.add("/respondent", "format", "must be the id of a respondent")
 		}
 	}
-	rows, err := s.SurveyStore.Recent(c, v.ID, before, most+1)
+	if cursor := c.query.text("cursor"); cursor != "" {
+		if f.Before, err = strconv.ParseInt(cursor, 10, 64); err != nil || f.Before < 1 {
+			c.wrong.add("/cursor", "format", "must be the next_cursor of a page before")
+		}
+	}
+	if err := c.refuse(); err != nil {
+		return reply{}, err
+	}
+	rows, next, err := s.SurveyStore.Recent(c, f)
 	if err != nil {
 		return reply{}, err
 	}
 	page := SurveyLogList{Entries: []SurveyLogView{}}
-	if len(rows) > most {
-		rows = rows[:most]
-		page.NextCursor = strconv.FormatInt(rows[most-1].ID, 10)
+	if next != 0 {
+		page.NextCursor = strconv.FormatInt(next, 10)
 	}
 	for i := range rows {
 		page.Entries = append(page.Entries, logView(&rows[i]))

@@ -170,15 +170,15 @@ func (m *memory) Log(ctx context.Context, survey, after int64, limit int) ([]sur
 	return slices.Clone(m.log[survey]), nil
 }
 
-func (m *memory) Recent(ctx context.Context, survey, before int64, limit int) ([]surveys.Entry, error) {
+func (m *memory) Recent(ctx context.Context, f surveys.LogFilter) ([]surveys.Entry, int64, error) {
 	done, err := m.enter(ctx, "Recent")
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	defer done()
-	list := slices.DeleteFunc(slices.Clone(m.log[survey]), func(e surveys.Entry) bool { return e.ID >= before })
+	list := slices.Clone(m.log[f.Survey])
 	slices.Reverse(list)
-	return list[:min(limit, len(list))], nil
+	return list[:min(f.Limit, len(list))], 0, nil
 }
 
 func (m *memory) Begun(ctx context.Context, survey int64, since time.Time) (map[time.Time]int, error) {

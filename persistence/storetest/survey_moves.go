@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"math"
 	"slices"
 	"testing"
 	"time"
@@ -48,12 +47,29 @@ func testMoves(t *testing.T, d *desk) {
 	rest, err := d.Log(d.ctx, v.ID, lines[0].ID, 10)
 	d.ok(err)
 	same(t, "the log's second line", rest, []surveys.Entry{want})
-	recent, err := d.Recent(d.ctx, v.ID, math.MaxInt64, 10)
+	recent, next, err := d.Recent(d.ctx, surveys.LogFilter{Survey: v.ID, Limit: 10})
 	d.ok(err)
+	if next != 0 {
+		t.Errorf("the last page goes on at %d", next)
+	}
 	same(t, "the log, newest first", recent, []surveys.Entry{lines[1], lines[0]})
-	recent, err = d.Recent(d.ctx, v.ID, lines[1].ID, 10)
+	recent, _, err = d.Recent(d.ctx, surveys.LogFilter{Survey: v.ID, Before: lines[1].ID, Limit: 10})
 	d.ok(err)
 	same(t, "the log before its second line", recent, lines[:1])
+	recent, next, err = d.Recent(d.ctx, surveys.LogFilter{Survey: v.ID, Respondent: list[0].ID, Limit: 1})
+	d.ok(err)
+	same(t, "a respondent's log", recent, lines[1:])
+	if next != lines[1].ID {
+		t.Errorf("a respondent's log goes on at %d, want %d", next, lines[1].ID)
+	}
+	for name, f := range map[string]surveys.LogFilter{
+		"of somebody else": {Respondent: list[1].ID}, "in the future": {Since: now().Add(time.Hour)}, "in the past": {Until: now().Add(-time.Hour)},
+	} {
+		f.Survey, f.Limit = v.ID, 10
+		if recent, next, err = d.Recent(d.ctx, f); err != nil || len(recent) != 0 || next != 0 {
+			t.Errorf("%s: %+v, %d (%v)", name, recent, next, err)
+		}
+	}
 
 	// One stale move among good ones, and a second one of the same respondent.
 	stale, good := activate(list[1], at), activate(list[2], at)

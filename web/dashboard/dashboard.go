@@ -42,6 +42,7 @@ type Dashboard struct {
 	sparks  *shared[sparks]
 	charts  *shared[*charts]
 	surveys *shared[[]surveyCard]
+	pasts   pasts
 	origins *http.CrossOriginProtection
 	routes  map[string]http.Handler
 	nav     []navItem

@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -31,18 +32,40 @@ func deadListPage() *page {
 // API by the same names.
 type deadWhich struct{ query url.Values }
 
-func (v *visit) deadWhich() deadWhich {
+func (v *visit) deadWhich() (deadWhich, error) {
 	out := url.Values{}
 	for name, values := range v.r.URL.Query() {
-		if slices.Contains([]string{"channel", "outcome", "reason", "contact"}, name) {
+		if slices.Contains([]string{"channel", "outcome", "reason", "contact", "from", "until"}, name) && values[0] != "" {
 			out[name] = values[:1]
+		}
+	}
+	_, err := readInterval(out)
+	return deadWhich{out}, err
+}
+
+// group narrows them to those that ended alike.
+func (w deadWhich) group(g web.DeadGroupView) deadWhich {
+	out := url.Values{"channel": {g.Channel}, "outcome": {string(g.Outcome)}, "reason": {g.Reason}}
+	for _, name := range []string{"from", "until"} {
+		if w.query.Has(name) {
+			out[name] = w.query[name]
 		}
 	}
 	return deadWhich{out}
 }
 
-func groupOf(g web.DeadGroupView) deadWhich {
-	return deadWhich{url.Values{"channel": {g.Channel}, "outcome": {string(g.Outcome)}, "reason": {g.Reason}}}
+// Others are the parts of the filter that are no time.
+func (w deadWhich) Others() url.Values {
+	out := maps.Clone(w.query)
+	out.Del("from")
+	out.Del("until")
+	return out
+}
+
+// Interval is the time that they are from.
+func (w deadWhich) Interval() interval {
+	span, _ := readInterval(w.query)
+	return span
 }
 
 // Link is the path of something about them.
@@ -54,17 +77,31 @@ func (w deadWhich) Link(v *view, step string) string {
 // later are not meant; empty: all are.
 func (w deadWhich) body(until string) map[string]any {
 	out := map[string]any{}
-	for name, values := range w.query {
-		if name == "contact" {
-			return map[string]any{"contacts": values}
-		}
+	if w.query.Has("contact") {
+		return map[string]any{"contacts": w.query["contact"]}
+	}
+	for name, values := range w.apiQuery() {
 		out[name] = values[0]
 	}
 	if len(out) == 0 {
 		out["all"] = true
 	}
-	if until != "" {
+	if until != "" && out["until"] == nil {
 		out["until"] = until
+	}
+	return out
+}
+
+// apiQuery is the filter by the names of the API.
+func (w deadWhich) apiQuery() url.Values {
+	out := url.Values{}
+	for _, name := range []string{"channel", "outcome", "reason"} {
+		if w.query.Has(name) {
+			out[name] = w.query[name]
+		}
+	}
+	if span, err := readInterval(w.query); err == nil { // it was checked where it was read
+		span.put(out, "since", "until")
 	}
 	return out
 }
@@ -75,7 +112,7 @@ func (w deadWhich) facts() []fact {
 		return []fact{{"Contact", id}}
 	}
 	list := []fact{}
-	for _, name := range []string{"channel", "outcome", "reason"} {
+	for _, name := range []string{"channel", "outcome", "reason", "from", "until"} {
 		if w.query.Has(name) {
 			list = append(list, fact{name, deadReason(words(w.query.Get(name)))})
 		}
@@ -107,13 +144,17 @@ type deadData struct {
 }
 
 func loadDeadGroups(v *visit) (*content, error) {
-	var groups web.DeadGroups
-	if err := v.get("/v1/dead-letters/groups", nil, &groups); err != nil {
+	which, err := v.deadWhich()
+	if err != nil {
 		return nil, err
 	}
-	d := &deadData{All: deadWhich{url.Values{}}}
+	var groups web.DeadGroups
+	if err := v.get("/v1/dead-letters/groups", which.apiQuery(), &groups); err != nil {
+		return nil, err
+	}
+	d := &deadData{All: which}
 	for _, g := range groups.Groups {
-		d.Groups = append(d.Groups, deadGroup{g, groupOf(g)})
+		d.Groups = append(d.Groups, deadGroup{g, which.group(g)})
 		d.Total += g.Count
 	}
 	return &content{title: "Dead letters", crumbs: []crumb{{Text: "Dead letters"}}, data: d}, nil
@@ -133,13 +174,12 @@ type deadEntry struct {
 }
 
 func loadDeadList(v *visit) (*content, error) {
-	which := v.deadWhich()
-	query := url.Values{"limit": {strconv.Itoa(rowsPerPage)}}
-	for name, values := range which.query {
-		if name != "contact" {
-			query[name] = values
-		}
+	which, err := v.deadWhich()
+	if err != nil {
+		return nil, err
 	}
+	query := which.apiQuery()
+	query.Set("limit", strconv.Itoa(rowsPerPage))
 	if cursor := v.r.URL.Query().Get("cursor"); cursor != "" {
 		query.Set("cursor", cursor)
 	}
@@ -156,7 +196,10 @@ func loadDeadList(v *visit) (*content, error) {
 
 // deadQuestion counts before it asks.
 func deadQuestion(v *visit, step, title, button string) (*question, web.DeadDone, error) {
-	which := v.deadWhich()
+	which, err := v.deadWhich()
+	if err != nil {
+		return nil, web.DeadDone{}, err
+	}
 	until := field{Name: "until", Type: "hidden", Value: v.Now().Truncate(time.Millisecond).Add(time.Millisecond).UTC().Format(time.RFC3339Nano)}
 	body := which.body(until.Value)
 	body["dry_run"] = true
@@ -196,7 +239,10 @@ func askDiscard(v *visit) (*question, error) {
 
 func bulkDead(step, did string) func(*visit) (*done, error) {
 	return func(v *visit) (*done, error) {
-		which := v.deadWhich()
+		which, err := v.deadWhich()
+		if err != nil {
+			return nil, err
+		}
 		var out web.DeadDone
 		if err := v.call(http.MethodPost, "/v1/dead-letters:"+step, which.body(v.r.PostForm.Get("until")), &out); err != nil {
 			return nil, err

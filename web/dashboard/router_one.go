@@ -66,14 +66,18 @@ func loadWorker(v *visit) (*content, error) {
 		return nil, err
 	}
 	d := &workerData{routerWorker: w}
+	if d.Timeline, err = v.pastOf(w.ID); err != nil {
+		return nil, err
+	}
+	var now []happening
 	for _, o := range w.Offers {
 		link := v.Link("/router/jobs", o.JobID)
-		d.Timeline = append(d.Timeline, happening{o.OfferedAt, "was offered job", link, o.JobID}, happening{o.ExpiresAt, "the offer expires, of job", link, o.JobID})
+		now = append(now, happening{o.OfferedAt, "was offered job", link, o.JobID}, happening{o.ExpiresAt, "the offer expires, of job", link, o.JobID})
 	}
 	for _, a := range w.AssignedJobs {
-		d.Timeline = append(d.Timeline, happening{a.AssignedAt, "was assigned job", v.Link("/router/jobs", a.JobID), a.JobID})
+		now = append(now, happening{a.AssignedAt, "accepted job", v.Link("/router/jobs", a.JobID), a.JobID})
 	}
-	d.Timeline = inOrder(d.Timeline)
+	d.Timeline = inOrder(append(d.Timeline, missing(now, d.Timeline)...))
 	return &content{title: "Worker " + w.ID, crumbs: workerCrumbs(w.ID), data: d}, nil
 }
 

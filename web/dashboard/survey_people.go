@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"weir/surveys"
 	"weir/web"
@@ -67,6 +68,29 @@ type respondentData struct {
 	web.RespondentView
 	Tries      []fact
 	Attributes []fact
+	History    []web.SurveyLogView // oldest first
+	More       bool                // there is more than is shown
+}
+
+// maxHistory bounds the entries of a respondent's history that are shown.
+const maxHistory = 200
+
+// history reads what happened to the respondent, from the survey's log.
+func (d *respondentData) history(v *visit, survey string) error {
+	query := url.Values{"respondent": {d.ID}, "limit": {strconv.Itoa(maxHistory)}, "since": {d.AddedAt.Format(time.RFC3339)}}
+	for range maxEmptyPages {
+		var page web.SurveyLogList
+		if err := v.get(apiPath("v1", "surveys", survey, "log"), query, &page); err != nil {
+			return err
+		}
+		d.History, d.More = append(d.History, page.Entries...), page.NextCursor != ""
+		if !d.More || len(d.History) >= maxHistory {
+			break
+		}
+		query.Set("cursor", page.NextCursor)
+	}
+	slices.Reverse(d.History)
+	return nil
 }
 
 func loadRespondent(v *visit) (*content, error) {
@@ -79,6 +103,9 @@ func loadRespondent(v *visit) (*content, error) {
 		d.Attributes = append(d.Attributes, fact{attribute, value})
 	}
 	slices.SortFunc(d.Attributes, func(a, b fact) int { return strings.Compare(a.Name, b.Name) })
+	if err := d.history(v, name); err != nil {
+		return nil, err
+	}
 	a := d.RespondentView.Attempts
 	for _, m := range []struct {
 		mode  surveys.Mode
@@ -94,9 +121,10 @@ func loadRespondent(v *visit) (*content, error) {
 
 // surveyLog is what the page of a survey's log shows.
 type surveyLog struct {
-	Survey string
-	Log    []web.SurveyLogView
-	Pager  pager
+	Survey   string
+	Log      []web.SurveyLogView
+	Interval interval
+	Pager    pager
 }
 
 func loadSurveyLog(v *visit) (*content, error) {
@@ -105,12 +133,17 @@ func loadSurveyLog(v *visit) (*content, error) {
 	if cursor := v.r.URL.Query().Get("cursor"); cursor != "" {
 		query.Set("cursor", cursor)
 	}
+	span, err := readInterval(v.r.URL.Query())
+	if err != nil {
+		return nil, err
+	}
+	span.put(query, "since", "until")
 	var page web.SurveyLogList
 	if err := v.get(apiPath("v1", "surveys", name, "log"), query, &page); err != nil {
 		return nil, err
 	}
 	return &content{
 		title: "Log of " + name, crumbs: surveyCrumbs(name, crumb{Text: "Log"}),
-		data: &surveyLog{name, page.Entries, v.more(page.NextCursor)},
+		data: &surveyLog{name, page.Entries, span, v.more(page.NextCursor)},
 	}, nil
 }

@@ -1,0 +1,94 @@
+package dashboard_test
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"weir/web"
+)
+
+// A worker's page has what the worker did, also when nothing of it is left to do.
+func TestWorkersPageHasTheirHistory(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, routerScope)
+	r.routed()
+	r.accept()
+	b := r.login(routerScope)
+	held := regexp.MustCompile(`(/router/jobs/one/assignments/[^/"]+)/complete`).FindStringSubmatch(b.get("/router/jobs/one").want(200).body)[1]
+	b.post(held+"/complete", nil).want(303)
+	b.post(held+"/close", nil).want(303)
+	r.api("PATCH", "/routing/jobs/three"+version, `{"channelId":"voice","queueId":"calls"}`, nil)
+	var w struct {
+		Offers []struct {
+			ID string `json:"offerId"`
+		} `json:"offers"`
+	}
+	r.soon(func() bool {
+		r.api("GET", "/routing/workers/ann"+version, "", &w)
+		return len(w.Offers) == 1
+	})
+	r.api("POST", "/routing/workers/ann/offers/"+w.Offers[0].ID+":decline"+version, "", nil)
+	r.soon(func() bool { return strings.Contains(b.get("/router/workers/ann").want(200).body, "declined job") })
+	page := b.get("/router/workers/ann").want(200).body
+	at := 0
+	for _, want := range []string{"was offered job", "accepted job", "completed job", "closed job", "was offered job", "declined job"} {
+		i := strings.Index(page[at:], want)
+		if i < 0 {
+			t.Fatalf("no %q in its place:\n%s", want, page)
+		}
+		at += i + len(want)
+	}
+	if n := strings.Count(page, "accepted job"); n != 1 {
+		t.Errorf("%d times accepted", n)
+	}
+	b.get("/router/workers/bob").want(200).has("Nothing yet")
+}
+
+// A respondent's page has the entries of the survey's log that are about the person.
+func TestRespondentsPageHasTheirHistory(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, surveyScope)
+	r.survey("flu", 2)
+	r.api("POST", "/v1/surveys/flu:launch", "", nil)
+	var list web.RespondentList
+	r.api("GET", "/v1/surveys/flu/respondents", "", &list)
+	b := r.login(surveyScope)
+	first, second := list.Respondents[0].ID, list.Respondents[1].ID
+	r.api("POST", "/v1/surveys/flu/respondents/"+first+"/disposition", `{"disposition":"refused"}`, nil)
+	r.soon(func() bool {
+		return strings.Contains(b.get("/surveys/flu/respondents/"+first).want(200).body, "→ refused")
+	})
+	b.get("/surveys/flu/respondents/" + second).want(200).has("History").hasNot("refused")
+	var log web.SurveyLogList
+	r.api("GET", "/v1/surveys/flu/log?respondent="+first+"&limit=1", "", &log)
+	if len(log.Entries) != 1 || log.Entries[0].Respondent != first {
+		t.Errorf("%+v", log)
+	}
+}
+
+// Pages that list what happened are filtered by time.
+func TestListsAreFilteredByTime(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, surveyScope)
+	r.survey("flu", 1)
+	r.api("POST", "/v1/surveys/flu:launch", "", nil)
+	b := r.login(surveyScope)
+	later := time.Now().UTC().Add(time.Hour).Format("2006-01-02T15:04")
+	var list web.RespondentList
+	r.api("GET", "/v1/surveys/flu/respondents", "", &list)
+	r.api("POST", "/v1/surveys/flu/respondents/"+list.Respondents[0].ID+"/disposition", `{"disposition":"refused"}`, nil)
+	r.soon(func() bool {
+		return !strings.Contains(b.get("/surveys/flu/log").want(200).body, "Nothing has happened")
+	})
+	b.get("/surveys/flu/log?until=" + later).want(200).hasNot("Nothing has happened")
+	b.get("/surveys/flu/log?from="+later).want(200).has("Nothing has happened", `value="`+later+`"`)
+	b.get("/dead-letters?from="+later).want(200).has("No contact became a dead letter in this time", `value="`+later+`"`)
+	b.get("/dead-letters/list?outcome=failed&from="+later).want(200).has(`<input type="hidden" name="outcome" value="failed">`, `value="`+later+`"`)
+	for _, path := range []string{"/surveys/flu/log", "/dead-letters", "/dead-letters/list", "/audit", "/contacts"} {
+		if status := r.login("admin").get(path + "?from=soon").status; status != 422 {
+			t.Errorf("%s: %d", path, status)
+		}
+	}
+}

@@ -1,0 +1,125 @@
+package dashboard
+
+import (
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"weir/web"
+)
+
+// Bounds of what is known of workers' pasts.
+const (
+	// historyTail is how many of the latest events are read for it, and how many
+	// happenings are kept.
+	historyTail = 20_000
+	// maxPerWorker is how many happenings of a worker are kept.
+	maxPerWorker = 100
+)
+
+const routerPrefix = "Microsoft.Communication."
+
+// workerWords are the types of events that say something of a worker, and what.
+func workerWords() map[string]string {
+	return map[string]string{
+		"RouterWorkerOfferIssued": "was offered job", "RouterWorkerOfferAccepted": "accepted job", "RouterWorkerOfferDeclined": "declined job",
+		"RouterWorkerOfferRevoked": "lost the offer of job", "RouterWorkerOfferExpired": "let the offer expire of job",
+		"RouterJobUnassigned": "was unassigned from job", "RouterJobCompleted": "completed job", "RouterJobClosed": "closed job",
+	}
+}
+
+// pasts are the happenings of workers, from the log of events, as far as it
+// reaches. What is read is kept, by the rights of whoever reads it, and goes on with
+// the events that came since.
+type pasts struct {
+	mu sync.Mutex
+	by map[string]*past
+}
+
+type past struct {
+	mu      sync.Mutex
+	after   string // id of the last event that was read; empty: none was
+	workers map[string][]happening
+	count   int
+}
+
+func (p *pasts) of(rights string) *past {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.by == nil || len(p.by) >= mostShared {
+		p.by = map[string]*past{}
+	}
+	if p.by[rights] == nil {
+		p.by[rights] = &past{}
+	}
+	return p.by[rights]
+}
+
+// pastOf lists what a worker did, oldest first.
+func (v *visit) pastOf(worker string) ([]happening, error) {
+	p := v.d.pasts.of(v.rights())
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.count > historyTail {
+		p.after, p.workers, p.count = "", nil, 0
+	}
+	if err := v.readPast(p); err != nil {
+		return nil, err
+	}
+	return slices.Clone(p.workers[worker]), nil
+}
+
+// readPast reads the events that came since.
+func (v *visit) readPast(p *past) error {
+	words := workerWords()
+	var types []string
+	for name := range words {
+		types = append(types, routerPrefix+name)
+	}
+	slices.Sort(types)
+	query := url.Values{"type": {strings.Join(types, ",")}, "source": {"router"}, "limit": {"1000"}}
+	if p.after == "" {
+		query.Set("tail", strconv.Itoa(historyTail))
+	} else {
+		query.Set("after", p.after)
+	}
+	for {
+		var page web.EventList
+		if err := v.get("/v1/events", query, &page); err != nil {
+			return err
+		}
+		for i := range page.Events {
+			e := &page.Events[i]
+			data, _ := e.Data.(map[string]any)
+			worker, _ := data["workerId"].(string)
+			job, _ := data["jobId"].(string)
+			p.add(worker, happening{e.At, words[strings.TrimPrefix(e.Type, routerPrefix)], v.Link("/router/jobs", job), job})
+			p.after = e.ID
+		}
+		if page.NextCursor == "" {
+			return nil
+		}
+		p.after = page.NextCursor
+		query.Del("tail")
+		query.Set("cursor", page.NextCursor)
+	}
+}
+
+func (p *past) add(worker string, h happening) {
+	if p.workers == nil {
+		p.workers = map[string][]happening{}
+	}
+	list := append(p.workers[worker], h)
+	p.workers[worker] = list[max(0, len(list)-maxPerWorker):]
+	p.count++
+}
+
+// missing lists what is not yet among others: the same job at the same instant.
+func missing(list, others []happening) []happening {
+	return slices.DeleteFunc(list, func(h happening) bool {
+		return slices.ContainsFunc(others, func(o happening) bool { return o.Text == h.Text && o.At.Sub(h.At).Abs() < time.Second })
+	})
+}
