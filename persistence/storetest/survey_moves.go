@@ -56,20 +56,7 @@ func testMoves(t *testing.T, d *desk) {
 	recent, _, err = d.Recent(d.ctx, surveys.LogFilter{Survey: v.ID, Before: lines[1].ID, Limit: 10})
 	d.ok(err)
 	same(t, "the log before its second line", recent, lines[:1])
-	recent, next, err = d.Recent(d.ctx, surveys.LogFilter{Survey: v.ID, Respondent: list[0].ID, Limit: 1})
-	d.ok(err)
-	same(t, "a respondent's log", recent, lines[1:])
-	if next != lines[1].ID {
-		t.Errorf("a respondent's log goes on at %d, want %d", next, lines[1].ID)
-	}
-	for name, f := range map[string]surveys.LogFilter{
-		"of somebody else": {Respondent: list[1].ID}, "in the future": {Since: now().Add(time.Hour)}, "in the past": {Until: now().Add(-time.Hour)},
-	} {
-		f.Survey, f.Limit = v.ID, 10
-		if recent, next, err = d.Recent(d.ctx, f); err != nil || len(recent) != 0 || next != 0 {
-			t.Errorf("%s: %+v, %d (%v)", name, recent, next, err)
-		}
-	}
+	d.recentOf(v.ID, list, lines)
 
 	// One stale move among good ones, and a second one of the same respondent.
 	stale, good := activate(list[1], at), activate(list[2], at)
@@ -278,5 +265,24 @@ func testDue(t *testing.T, d *desk) {
 	same(t, "open", ids, pick(list, []int{0, 1, 2, 3, 4, 6, 7}))
 	if open, err = d.Open(d.ctx, v.ID, 6); err != nil || len(open) != 6 {
 		t.Errorf("%d are open, want 6 (%v)", len(open), err)
+	}
+}
+
+// recentOf reads the log of one respondent, who has all of its lines, and of times.
+func (d *desk) recentOf(survey int64, list []surveys.Respondent, lines []surveys.Entry) {
+	d.t.Helper()
+	recent, next, err := d.Recent(d.ctx, surveys.LogFilter{Survey: survey, Respondent: list[0].ID, Limit: 1})
+	d.ok(err)
+	same(d.t, "a respondent's log", recent, lines[1:])
+	if next != lines[1].ID {
+		d.t.Errorf("a respondent's log goes on at %d, want %d", next, lines[1].ID)
+	}
+	for name, f := range map[string]surveys.LogFilter{
+		"of somebody else": {Respondent: list[1].ID}, "in the future": {Since: now().Add(time.Hour)}, "in the past": {Until: now().Add(-time.Hour)},
+	} {
+		f.Survey, f.Limit = survey, 10
+		if recent, next, err := d.Recent(d.ctx, f); err != nil || len(recent) != 0 || next != 0 {
+			d.t.Errorf("%s: %+v, %d (%v)", name, recent, next, err)
+		}
 	}
 }
