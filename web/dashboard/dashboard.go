@@ -43,6 +43,7 @@ type Dashboard struct {
 	charts  *shared[*charts]
 	surveys *shared[[]surveyCard]
 	pasts   pasts
+	history *shared[respondentPast]
 	origins *http.CrossOriginProtection
 	routes  map[string]http.Handler
 	nav     []navItem
@@ -69,7 +70,8 @@ func New(o Options) (*Dashboard, error) {
 	d := &Dashboard{
 		Options: o, public: &url.URL{}, streams: web.NewSeats(web.MaxStreams, web.StreamShare),
 		shared: newShared[[]fragment](fragmentsLife, o.Now), sparks: newShared[sparks](chartsLife, o.Now),
-		charts: newShared[*charts](chartsLife, o.Now), surveys: newShared[[]surveyCard](chartsLife, o.Now),
+		history: newShared[respondentPast](chartsLife, o.Now),
+		charts:  newShared[*charts](chartsLife, o.Now), surveys: newShared[[]surveyCard](chartsLife, o.Now),
 		origins: http.NewCrossOriginProtection(), routes: map[string]http.Handler{},
 	}
 	if o.PublicURL != "" {

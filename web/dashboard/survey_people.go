@@ -68,29 +68,37 @@ type respondentData struct {
 	web.RespondentView
 	Tries      []fact
 	Attributes []fact
-	History    []web.SurveyLogView // oldest first
-	More       bool                // there is more than is shown
+	respondentPast
+}
+
+// respondentPast is what a survey's log has of a respondent.
+type respondentPast struct {
+	History []web.SurveyLogView // oldest first
+	More    bool                // there is more than is shown
 }
 
 // maxHistory bounds the entries of a respondent's history that are shown.
 const maxHistory = 200
 
-// history reads what happened to the respondent, from the survey's log.
-func (d *respondentData) history(v *visit, survey string) error {
-	query := url.Values{"respondent": {d.ID}, "limit": {strconv.Itoa(maxHistory)}, "since": {d.AddedAt.Format(time.RFC3339)}}
-	for range maxEmptyPages {
-		var page web.SurveyLogList
-		if err := v.get(apiPath("v1", "surveys", survey, "log"), query, &page); err != nil {
-			return err
+// history reads what happened to a respondent, from the survey's log. That is kept
+// for a few seconds: no index has the respondents there.
+func (v *visit) history(r *web.RespondentView) (respondentPast, error) {
+	return v.d.history.of(strings.Join([]string{r.Survey, r.ID, v.rights()}, "\n"), func() (past respondentPast, err error) {
+		query := url.Values{"respondent": {r.ID}, "limit": {strconv.Itoa(maxHistory)}, "since": {r.AddedAt.Format(time.RFC3339)}}
+		for range maxEmptyPages {
+			var page web.SurveyLogList
+			if err := v.get(apiPath("v1", "surveys", r.Survey, "log"), query, &page); err != nil {
+				return past, err
+			}
+			past.History, past.More = append(past.History, page.Entries...), page.NextCursor != ""
+			if !past.More || len(past.History) >= maxHistory {
+				break
+			}
+			query.Set("cursor", page.NextCursor)
 		}
-		d.History, d.More = append(d.History, page.Entries...), page.NextCursor != ""
-		if !d.More || len(d.History) >= maxHistory {
-			break
-		}
-		query.Set("cursor", page.NextCursor)
-	}
-	slices.Reverse(d.History)
-	return nil
+		slices.Reverse(past.History)
+		return past, nil
+	})
 }
 
 func loadRespondent(v *visit) (*content, error) {
@@ -103,7 +111,8 @@ func loadRespondent(v *visit) (*content, error) {
 		d.Attributes = append(d.Attributes, fact{attribute, value})
 	}
 	slices.SortFunc(d.Attributes, func(a, b fact) int { return strings.Compare(a.Name, b.Name) })
-	if err := d.history(v, name); err != nil {
+	var err error
+	if d.respondentPast, err = v.history(&d.RespondentView); err != nil {
 		return nil, err
 	}
 	a := d.RespondentView.Attempts
