@@ -64,12 +64,13 @@ type further struct {
 	DueAt     int64          `json:"due_at,omitempty"`
 	Stumbles  int            `json:"stumbles,omitempty"`
 	AsideTill int64          `json:"aside_till,omitempty"`
+	Early     int            `json:"early,omitempty"`
 }
 
 func encodeProgress(p *surveys.Progress) string {
 	b, _ := json.Marshal(further{ // numbers always encode
 		p.Arm, p.Step, p.Tries, p.Attempts, p.Unproven, p.Contact, p.Serial,
-		micros(p.Closes), micros(p.DueAt), p.Stumbles, micros(p.AsideTill),
+		micros(p.Closes), micros(p.DueAt), p.Stumbles, micros(p.AsideTill), p.Early,
 	})
 	return string(b)
 }
@@ -99,7 +100,7 @@ func (r *respondentRow) respondent() (surveys.Respondent, error) {
 	out.Progress = surveys.Progress{
 		Status: statusOf(r.Status), Disposition: surveys.Disposition(r.Disposition), Counted: r.Counted,
 		Arm: f.Arm, Step: f.Step, Tries: f.Tries, Attempts: f.Attempts, Unproven: f.Unproven, Contact: f.Contact, Serial: f.Serial,
-		Closes: instant(f.Closes), DueAt: instant(f.DueAt), Stumbles: f.Stumbles, AsideTill: instant(f.AsideTill),
+		Closes: instant(f.Closes), DueAt: instant(f.DueAt), Stumbles: f.Stumbles, AsideTill: instant(f.AsideTill), Early: f.Early,
 	}
 	return out, nil
 }

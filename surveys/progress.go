@@ -87,6 +87,7 @@ type Progress struct {
 	Closes    time.Time // when the latest contact expires
 	DueAt     time.Time // when to look again; zero for pending and final ones
 	Counted   bool      // towards the cut-off and a quota
+	Early     int       // times in a row that a contact expired before its window closed
 	Stumbles  int       // times in a row that it could not be processed
 	AsideTill time.Time // not to be started before, having stumbled
 }

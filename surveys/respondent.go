@@ -20,8 +20,9 @@ var (
 	ErrDisposition = errors.New("this disposition cannot be reported here")
 )
 
-// early is how long a contact waits that expired before its window closed: a
-// provider's clock may differ from ours, and must not make us turn in circles.
+// early is how long a contact waits that expired before its window closed, the second
+// time in a row: a provider's clock may differ from ours, and must not make us turn in
+// circles. The first time it is made again at once.
 const early = 15 * time.Minute
 
 // Mode is the mode in which a respondent is being contacted.
@@ -90,7 +91,7 @@ func (pl *Plan) Ended(p Progress, now time.Time, serial int, outcome weir.Outcom
 		return pl.neverMade(p, now, stage, outcome)
 	}
 	p = pl.wentOut(p)
-	p.Contact, p.Unproven = Idle, false
+	p.Contact, p.Unproven, p.Early = Idle, false, 0
 	if p.Status != Active {
 		return p, Effects{}
 	}
@@ -114,7 +115,9 @@ func (pl *Plan) neverMade(p Progress, now time.Time, stage Stage, outcome weir.O
 		return p, Effects{}
 	}
 	if outcome == weir.Expired && p.Status == Active {
-		if now.Before(p.Closes) {
+		if p.Early++; !now.Before(p.Closes) {
+			p.Early = 0
+		} else if p.Early > 1 {
 			now = now.Add(min(early, p.Closes.Sub(now)))
 		}
 		p.Unproven = true // also if a provider had it for a while

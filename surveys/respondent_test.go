@@ -204,15 +204,20 @@ func TestExpiredContactsConsumeNothing(t *testing.T) {
 	}
 }
 
-// A provider whose clock is ahead does not make us turn in circles.
-func TestExpiryBeforeTheWindowClosesIsNotRepeatedAtOnce(t *testing.T) {
+// Scenario 101: a contact that expired early is made again at once; a provider whose clock
+// is ahead does not make us turn in circles.
+func TestScenario101_EarlyExpiryIsRepeatedAtOnceOneTime(t *testing.T) {
 	t.Parallel()
 	d := smsOnly("10m")
 	d.Schedule = office("UTC")
 	l := begin(t, d)
 	l.ended(60, weir.Expired)
-	if got := l.last.Enqueue.NotBefore; !got.Equal(at(75)) {
-		t.Errorf("again at %v", got)
+	if got := l.last.Enqueue.NotBefore; !got.Equal(at(60)) {
+		t.Errorf("the first time again at %v", got)
+	}
+	l.ended(70, weir.Expired)
+	if got := l.last.Enqueue.NotBefore; !got.Equal(at(85)) {
+		t.Errorf("the second time again at %v", got)
 	}
 	l.ended(299, weir.Expired) // a minute before the end
 	if got := l.last.Enqueue.NotBefore; !got.Equal(at(21 * 60)) {

@@ -1,6 +1,7 @@
 package surveys
 
 import (
+	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -77,7 +78,7 @@ func NewReader(r io.Reader, format Format, encoding, region string) (*Reader, er
 	if err != nil {
 		return nil, err
 	}
-	out := &Reader{lines: lines{in: in}, format: format, region: region}
+	out := &Reader{lines: lines{in: bufio.NewReaderSize(&lineEnds{in: in}, 16<<10)}, format: format, region: region}
 	if format == NDJSON {
 		return out, nil
 	}
@@ -197,8 +198,6 @@ func (r *Reader) header() error {
 	switch {
 	case err != nil:
 		return weir.Errorf(weir.CodeInvalid, "the first line, which names the columns, cannot be read: %v", err)
-	case strings.Contains(first.text, "\r"):
-		return weir.Errorf(weir.CodeInvalid, "the lines end with CR alone; save the file with LF or CR LF")
 	case len(fields) > MaxAttributes+1:
 		return weir.Errorf(weir.CodeInvalid, "the file has %d columns; at most %d", len(fields), MaxAttributes+1)
 	}

@@ -110,7 +110,6 @@ func TestFilesThatCannotBeRead(t *testing.T) {
 		{"an open quote", "phone,\"a\n1,2\n", "", "the first line, which names the columns, cannot be read: a quote"},
 		{"a long header", "phone," + strings.Repeat("a", 70_000), "", "cannot be read: the line is longer than 65536 bytes"},
 		{"many columns", "phone" + strings.Repeat(",a", 101), "", "the file has 102 columns; at most 101"},
-		{"CR alone", "phone,a\r5512345678,1\r", "", "CR alone"},
 		{"UTF-16 without saying so", "p\x00h\x00o\x00n\x00e\x00\n\x00", "", "NUL; is the file UTF-16?"},
 		{"unknown encoding", "phone\n", "ebcdic", `encoding "ebcdic" is not one of utf-8`},
 	} {

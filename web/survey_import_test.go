@@ -250,3 +250,17 @@ func TestEncodings(t *testing.T) {
 		}
 	}
 }
+
+// Scenario 102: the lines of a file may end in CR, as some spreadsheets write them.
+func TestScenario102_LinesThatEndInCR(t *testing.T) {
+	t.Parallel()
+	for _, end := range []string{"\r", "\r\n", "\n"} {
+		r := newRig(t)
+		r.put("s1", `"region":"MX",`)
+		file := strings.Join([]string{"phone,first_name", "+525512345678,Ana", `55 8765 4321,"Luis, Juan"`, ""}, end)
+		v := into[web.ImportView](t, r.do("POST", importPath, file, "Content-Type", "text/csv"), 200)
+		if v.Added != 2 || v.Rejected != 0 {
+			t.Errorf("lines that end in %q: %+v", end, v)
+		}
+	}
+}
