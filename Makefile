@@ -72,8 +72,11 @@ test-scale: ## 1,000 idle channels and 1,000,000 queued contacts, a survey of 1,
 	$(GO) run ./persistence/testmysql/server run $(GO) test -count=1 -timeout 1h -v ./internal/scaletest -scale.full
 
 .PHONY: test-router-sdk
-test-router-sdk: build ## the router's API driven with Microsoft's JavaScript packages, which npm installs; needs Node 20 (half a minute)
+test-router-sdk: build ## the router's API driven with Microsoft's JavaScript packages, which npm installs, and Python client, which debootstrap puts under .build; needs Node 20 and root (a minute, two more at first)
 	cd test/router-sdk && npm ci --no-audit --no-fund --loglevel=error && WEIR=../../bin/weir node main.mjs
+	@mkdir -p .build/router-tls && cd .build/router-tls && $(GO) run "$$($(GO) env GOROOT)/src/crypto/tls/generate_cert.go" --host 127.0.0.1,localhost --ecdsa-curve P256 --ca
+	WEIR=$(CURDIR)/bin/weir WEIR_TLS_CERT=$(CURDIR)/.build/router-tls/cert.pem WEIR_TLS_KEY=$(CURDIR)/.build/router-tls/key.pem \
+		scripts/azure-python test/router-sdk/python/lifecycle.py
 
 .PHONY: test-ui
 test-ui: build ## the dashboard in a headless Chromium: every page and action, keyboard, rights, accessibility; needs Node 20, apt installs Chromium (some three minutes)

@@ -38,6 +38,7 @@ func (c *Config) check(have []Mistake) []Mistake {
 		"WEIR_COLLECT_CONCURRENCY":      between(c.CollectConcurrency, 1, 1000),
 		"WEIR_LEASE_TTL":                between(c.LeaseTTL.Duration(), 5*time.Second, 5*time.Minute),
 		"WEIR_EVENT_RETENTION":          between(c.EventRetention.Duration(), 25*time.Hour, 3650*24*time.Hour),
+		"JOB_ROUTER_KEEP_FINISHED":      between(c.RouterKeep.Duration(), time.Minute, 90*24*time.Hour),
 		"WEIR_RETENTION":                between(c.Retention.Duration(), time.Minute, 3650*24*time.Hour),
 		"BROKER_BATCH_SIZE":             between(c.BatchSize, 1, 1_000_000_000),
 		"BROKER_BATCH_LIMIT_PER_MINUTE": between(c.BatchLimit, 1, 1_000_000_000),

@@ -29,6 +29,7 @@ type Config struct {
 
 	RouterKeys AccessKeys `envconfig:"JOB_ROUTER_ACCESS_KEYS" secret:"true" allowed:"one or more keys, separated by commas, each the base64 form of 8 to 1024 bytes" desc:"access keys with which requests to the job router are signed, several while they are being changed"`
 
+	RouterKeep         Period        `envconfig:"JOB_ROUTER_KEEP_FINISHED" default:"1d" allowed:"1m to 90d; 7d means seven days" desc:"how long finished jobs of the job router can be read; each of them takes about 2 kB of memory until then"`
 	EventSubscriptions Subscriptions `envconfig:"JOB_ROUTER_EVENT_SUBSCRIPTIONS" secret:"true" allowed:"one or more http or https URLs, separated by commas (a comma within one is %2C), each at most once and without user or password, and with #eventgrid or #cloudevents at its end where the form is another than JOB_ROUTER_EVENT_FORMAT" desc:"where the events of the job router are posted; http leads to loopback addresses only, unless WEIR_OUTBOUND_ALLOW says otherwise"`
 	EventFormat        EventFormat   `envconfig:"JOB_ROUTER_EVENT_FORMAT" default:"eventgrid" allowed:"eventgrid or cloudevents" desc:"form of the events of subscriptions that name none: the schema of Event Grid or CloudEvents 1.0"`
 	EventRetention     Period        `envconfig:"WEIR_EVENT_RETENTION" default:"7d" allowed:"25h to 3650d; 7d means seven days" desc:"how long events stay in the log, from which receivers and GET /v1/events read"`

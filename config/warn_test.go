@@ -3,6 +3,7 @@ package config_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"weir/config"
 )
@@ -20,6 +21,20 @@ func TestRouterBehindAProxyIsWarnedAbout(t *testing.T) {
 		_, warnings, err := config.Load(c.environ)
 		if got := strings.Contains(strings.Join(warnings, ""), "behind a proxy"); err != nil || got != c.want {
 			t.Errorf("%v: %q, %v; want a warning: %v", c.environ, warnings, err, c.want)
+		}
+	}
+}
+
+func TestKeepFinishedJobs(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]time.Duration{"": 24 * time.Hour, "7d": 7 * 24 * time.Hour, "1m": time.Minute, "10s": 0, "91d": 0} {
+		var environ []string
+		if text != "" {
+			environ = []string{"JOB_ROUTER_KEEP_FINISHED=" + text}
+		}
+		c, _, err := config.Load(environ)
+		if got := c.RouterKeep.Duration(); (err == nil) != (want != 0) || err == nil && got != want {
+			t.Errorf("%q: %v, %v; want %v", text, got, err, want)
 		}
 	}
 }

@@ -94,7 +94,21 @@ func (s *State) openAssignment(jobID, id string, want JobStatus) (*job, *assignm
 	return j, a, nil
 }
 
+// repeated reports whether a worker already took a step with an assignment: a
+// client repeats it when it did not get the answer, and is to get it now.
+func (s *State) repeated(jobID, id string, is func(*job, *assignment) bool) bool {
+	j := s.jobs[jobID]
+	if j == nil {
+		return false
+	}
+	i := j.assignment(id)
+	return i >= 0 && is(j, j.Assignments[i])
+}
+
 func (c CompleteJob) decide(s *State) error {
+	if s.repeated(c.JobID, c.AssignmentID, func(_ *job, a *assignment) bool { return !a.CompletedAt.IsZero() }) {
+		return nil
+	}
 	j, a, err := s.openAssignment(c.JobID, c.AssignmentID, JobAssigned)
 	if err != nil {
 		return err
@@ -104,6 +118,11 @@ func (c CompleteJob) decide(s *State) error {
 }
 
 func (c CloseJob) decide(s *State) error {
+	if s.repeated(c.JobID, c.AssignmentID, func(j *job, a *assignment) bool {
+		return j.Status == JobClosed && !a.ClosedAt.IsZero() && (c.DispositionCode == "" || c.DispositionCode == j.DispositionCode)
+	}) {
+		return nil
+	}
 	j, a, err := s.openAssignment(c.JobID, c.AssignmentID, JobCompleted)
 	if err != nil {
 		return err

@@ -12,7 +12,7 @@ func (c PutWorker) decide(s *State) error {
 		return err
 	}
 	spec := c.Spec
-	if err := validateWorker(c.ID, &spec); err != nil {
+	if err := s.validateWorker(c.ID, &spec); err != nil {
 		return err
 	}
 	spec.Labels = spec.Labels.with("Id", Text(c.ID))

@@ -326,6 +326,12 @@ func (e *OfferExpiredEvent) fold(s *State) {
 	s.settle(o.job)
 }
 
-// offerID and assignmentID number what the next event makes.
-func (s *State) offerID() string      { return "o-" + strconv.FormatUint(s.seq+1, 36) }
-func (s *State) assignmentID() string { return "a-" + strconv.FormatUint(s.seq+1, 36) }
+// offerID and assignmentID name what the next event makes: by its number, which
+// gives the order, and by the instant, so that a store that begins anew, or again
+// from a backup, does not use a name twice.
+func (s *State) offerID() string      { return "o-" + s.unique() }
+func (s *State) assignmentID() string { return "a-" + s.unique() }
+
+func (s *State) unique() string {
+	return strconv.FormatUint(s.seq+1, 36) + "-" + strconv.FormatInt(s.now.UnixMicro(), 36)
+}

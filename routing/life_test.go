@@ -23,6 +23,7 @@ func TestAzurePage(t *testing.T) {
 		}
 		r.do(c)
 	}
+	r.do(routing.PutQueue{ID: "queue2"})
 	patch(routing.ResourceWorker, "worker-1", `{"availableForOffers":true,"capacity":2,"queues":["queue1","queue2"],
 		"channels":[{"channelId":"voice","capacityCostPerJob":2},{"channelId":"chat","capacityCostPerJob":1}],
 		"labels":{"Skill":11,"English":true,"French":false,"Vendor":"Acme"}}`)
@@ -58,7 +59,7 @@ func TestLifeOfAJob(t *testing.T) {
 	}
 	r.refused(weir.CodeConflict, routing.CloseJob{JobID: "j", AssignmentID: a})
 	r.do(routing.CompleteJob{JobID: "j", AssignmentID: a, Note: "one"}).saw("RouterJobCompleted").status("j", routing.JobCompleted)
-	r.refused(weir.CodeConflict, routing.CompleteJob{JobID: "j", AssignmentID: a})
+	r.do(routing.CompleteJob{JobID: "j", AssignmentID: a, Note: "one"}).saw().status("j", routing.JobCompleted) // the answer was lost
 	r.refused(weir.CodeConflict, routing.UnassignJob{JobID: "j", AssignmentID: a})
 	r.refused(weir.CodeNotFound, routing.CloseJob{JobID: "j", AssignmentID: "a-0"})
 	r.refused(weir.CodeConflict, routing.DeleteJob{ID: "j"})

@@ -86,7 +86,7 @@ func TestEligibility(t *testing.T) {
 			t.Parallel()
 			spec := agentSpec(1, nil)
 			change(&spec)
-			r := newRouter(t).queue("q", routing.Mode{})
+			r := newRouter(t).queue("q", routing.Mode{}).queue("elsewhere", routing.Mode{})
 			r.do(routing.PutWorker{ID: "w", Spec: spec}).chat("j").offeredTo("j")
 			// As soon as nothing is in the way, it is offered.
 			r.do(routing.PutWorker{ID: "w", Spec: agentSpec(1, nil)}).offeredTo("j", "w")

@@ -63,8 +63,14 @@ func (m *mistakes) labels(pointer string, l Labels) {
 	}
 }
 
-func validateWorker(id string, w *WorkerSpec) error {
+// validateWorker checks what a worker is to be. A queue that it has already needs
+// no check, so that old journals and clients that send back what they read go on.
+func (s *State) validateWorker(id string, w *WorkerSpec) error {
 	var m mistakes
+	var has []string
+	if old := s.workers[id]; old != nil {
+		has = old.Queues
+	}
 	m.id("/id", id)
 	m.labels("/labels", w.Labels)
 	m.labels("/tags", w.Tags)
@@ -72,7 +78,11 @@ func validateWorker(id string, w *WorkerSpec) error {
 	m.between("/maxConcurrentOffers", w.MaxConcurrentOffers, 0, maxNumber)
 	m.count("/queues", len(w.Queues))
 	for i, q := range w.Queues {
-		m.id(fmt.Sprintf("/queues/%d", i), q)
+		at := fmt.Sprintf("/queues/%d", i)
+		m.id(at, q)
+		if q != "" && s.queues[q] == nil && !slices.Contains(has, q) {
+			m.add(at, "not_found", "there is no queue %q", q)
+		}
 	}
 	m.count("/channels", len(w.Channels))
 	for i, c := range w.Channels {

@@ -91,7 +91,7 @@ func TestEventGridForm(t *testing.T) {
 		t.Errorf("handshake: %s %v", shake.body, shake.header)
 	}
 	want := []any{map[string]any{
-		"id": "42", "topic": "https://weir.example", "subject": "job/j1/channel/c/queue/q", "data": map[string]any{"jobId": "j1"},
+		"id": "42-hg91vteyo5", "topic": "https://weir.example", "subject": "job/j1/channel/c/queue/q", "data": map[string]any{"jobId": "j1"},
 		"eventType": "Microsoft.Communication.RouterJobQueued", "dataVersion": "1.0", "metadataVersion": "1", "eventTime": "2026-03-01T12:00:00.000005Z",
 	}}
 	if diff := cmp.Diff(want, decoded(t, event.body)); diff != "" {
@@ -127,7 +127,7 @@ func TestCloudEventsForm(t *testing.T) {
 		t.Fatalf("calls: %+v", app.calls)
 	}
 	want := map[string]any{
-		"specversion": "1.0", "id": "42", "source": "https://weir.example/base", "type": "Microsoft.Communication.RouterJobQueued",
+		"specversion": "1.0", "id": "42-hg91vteyo5", "source": "https://weir.example/base", "type": "Microsoft.Communication.RouterJobQueued",
 		"subject": "job/j1/channel/c/queue/q", "time": "2026-03-01T12:00:00.000005Z", "datacontenttype": "application/json", "data": map[string]any{"jobId": "j1"},
 	}
 	if diff := cmp.Diff(want, decoded(t, app.calls[1].body)); diff != "" {

@@ -112,7 +112,7 @@ func (s *subscriber) encode(e events.Event) ([]byte, http.Header, error) {
 		return body, http.Header{"Content-Type": {"application/cloudevents+json; charset=utf-8"}}, err
 	}
 	body, err := json.Marshal([]gridEvent{{
-		ID: strconv.FormatInt(e.ID, 10), Topic: s.Topic, Subject: e.Subject, Data: data(e), Type: e.Type,
+		ID: eventID(&e), Topic: s.Topic, Subject: e.Subject, Data: data(e), Type: e.Type,
 		DataVersion: "1.0", MetadataVersion: "1", Time: e.At.UTC().Format(time.RFC3339Nano),
 	}})
 	return body, s.gridHeader("Notification"), err
@@ -159,13 +159,19 @@ type cloudEvent struct {
 	Data        json.RawMessage `json:"data"`
 }
 
+// eventID names an event for receivers: by its number and its instant, since a
+// store that begins anew, or again from a backup, uses numbers twice.
+func eventID(e *events.Event) string {
+	return strconv.FormatInt(e.ID, 10) + "-" + strconv.FormatInt(e.At.UnixMicro(), 36)
+}
+
 // CloudEvent is an event in the JSON form of CloudEvents 1.0.
 func CloudEvent(e events.Event, source string) any {
 	if source == "" {
 		source = "weir"
 	}
 	return cloudEvent{
-		SpecVersion: "1.0", ID: strconv.FormatInt(e.ID, 10), Source: source, Type: e.Type, Subject: e.Subject,
+		SpecVersion: "1.0", ID: eventID(&e), Source: source, Type: e.Type, Subject: e.Subject,
 		Time: e.At.UTC().Format(time.RFC3339Nano), ContentType: "application/json", Data: data(e),
 	}
 }

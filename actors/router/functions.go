@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"weir/routing"
@@ -16,6 +17,7 @@ const (
 	callTries    = 3
 	callTimeout  = 5 * time.Second
 	callRetry    = 100 * time.Millisecond
+	warnEvery    = 10 * time.Second
 	answerWithin = 20 * time.Second // for everything that one job waits for
 	turnWithin   = 5 * time.Minute  // for the turn of a job whose classification would fail
 	batchMost    = 100              // workers in one call
@@ -25,6 +27,7 @@ const (
 // functions evaluates the rules that only somebody outside can.
 type functions struct {
 	*Router
+	warned    atomic.Int64 // when a failure was logged last
 	addresses addresses
 	rulings   turns
 	ratings   turns

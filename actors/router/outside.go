@@ -45,7 +45,22 @@ func (f *functions) call(ctx context.Context, rule *routing.Rule, body []byte) (
 		}
 	}
 	f.metrics.functions.WithLabelValues(resultFailed).Inc()
+	f.warn(rule, err)
 	return nil, err
+}
+
+// warn logs that a function fails, once in a while: each job could bring a line.
+func (f *functions) warn(rule *routing.Rule, err error) {
+	now := time.Now().UnixNano()
+	last := f.warned.Load()
+	if now-last < int64(warnEvery) || !f.warned.CompareAndSwap(last, now) {
+		return
+	}
+	host := ""
+	if u, e := url.Parse(rule.FunctionURI + rule.WebhookURI); e == nil {
+		host = u.Host
+	}
+	f.log.Warn("function failed; jobs are matched or classified without it", "host", host, "error", err)
 }
 
 // once calls a function once, unless it has failed so often that its circuit

@@ -1,5 +1,6 @@
 // Copies what one job router has to another: policies, queues and workers, or,
-// with the argument "jobs", the jobs that wait, in their order. Both are named
+// with the argument "jobs", the jobs that wait, are scheduled or wait for activation, in their order;
+// it counts those that it leaves behind. Both are named
 // by connection strings:
 //
 //   npm install @azure-rest/core-client @azure/communication-common
@@ -46,10 +47,22 @@ const copy = async (kind, change = (body) => body) => {
 
 if (process.argv[2] === "jobs") {
   const waiting = [];
-  for await (const { etag, ...body } of all("jobs", { status: "queued" })) waiting.push(body);
-  waiting.sort((a, b) => a.enqueuedAt.localeCompare(b.enqueuedAt));
+  for (const status of ["queued", "scheduled", "waitingForActivation"]) {
+    let n = 0;
+    for await (const { etag, ...body } of all("jobs", { status })) {
+      waiting.push(body);
+      n++;
+    }
+    console.log("jobs", status, n);
+  }
+  const since = (job) => job.enqueuedAt ?? job.scheduledAt ?? "";
+  waiting.sort((a, b) => since(a).localeCompare(since(b)));
   for (const body of waiting) await put("jobs", body.id, body);
-  console.log("jobs", waiting.length);
+  for (const status of ["assigned", "completed", "pendingClassification", "classificationFailed"]) {
+    let n = 0;
+    for await (const _ of all("jobs", { status })) n++;
+    if (n > 0) console.log("jobs", status, n, "left behind");
+  }
 } else {
   await copy("distributionPolicies");
   await copy("queues", ({ exceptionPolicyId, ...body }) => body); // these and the next two may name each other

@@ -129,7 +129,8 @@ func stateOfAgents(t *testing.T) {
 	}
 	d.has("a", "1").finish("1")
 	for id := range mustJob(t, d, "1").Assignments { // D13
-		d.refused(weir.CodeConflict, routing.CloseJob{JobID: "1", AssignmentID: id})
+		d.refused(weir.CodeConflict, routing.CloseJob{JobID: "1", AssignmentID: id, DispositionCode: "another"})
+		d.e.Must(routing.CloseJob{JobID: "1", AssignmentID: id}) // the answer was lost
 	}
 	d.e.Must(routing.SetAvailable{Available: true, Workers: []string{"a"}})
 	if d.free() != 2 {

@@ -23,6 +23,9 @@ type Options struct {
 	// Bearer lets requests in that carry a bearer token instead of a signature.
 	// nil: none are let in.
 	Bearer func(*http.Request) error
+	// Address refuses addresses of functions and webhooks that may not be called.
+	// nil: none are refused.
+	Address func(string) error
 	// PublicURL is the address under which clients reach the server; it may be
 	// empty. Links take its scheme if they have its host.
 	PublicURL string

@@ -113,6 +113,7 @@ func TestFiltersOfWorkers(t *testing.T) {
 	r.put("/routing/jobs/c", `{"channelId":"chat","queueId":"q"}`)
 	r.accept("half")
 	r.put("/routing/workers/free", both)
+	r.put("/routing/queues/else", `{}`)
 	r.put("/routing/workers/leaving", `{"queues":["else"],"capacity":1,"channels":[{"channelId":"fax","capacityCostPerJob":1}],"availableForOffers":true}`)
 	r.engine.wait(time.Second)
 	r.put("/routing/jobs/f", `{"channelId":"fax","queueId":"q"}`)

@@ -42,6 +42,9 @@ func (s *service) patch(res resource) handle {
 		if err != nil {
 			return answer{}, err
 		}
+		if wrong := s.addresses("", patch); len(wrong) > 0 {
+			return answer{}, &weir.Error{Code: weir.CodeInvalid, Message: manyMistakes, Fields: wrong}
+		}
 		cond, err := conditionOf(c.r.Header)
 		if err != nil {
 			return answer{}, err

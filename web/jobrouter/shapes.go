@@ -1,6 +1,8 @@
 package jobrouter
 
 import (
+	"maps"
+
 	"weir/routing"
 )
 
@@ -19,7 +21,7 @@ func resourceShapes(v version) map[routing.Resource]object {
 			"id": nil, "etag": nil, "status": nil, "enqueuedAt": nil, "scheduledAt": nil, "assignments": nil, "attachedWorkerSelectors": nil,
 			"channelId": text, "channelReference": text, "queueId": text, "classificationPolicyId": text, "priority": integer(-100),
 			"requestedWorkerSelectors": list(workerSelector().form), "labels": labels, "tags": labels, "dispositionCode": text,
-			"notes": list(object{"message": text, "addedAt": date}.form), "matchingMode": matchingMode().form,
+			"notes": list(object{"message": text, "addedAt": date}.form), "matchingMode": matchingMode,
 			"notAfter": date,
 		},
 		routing.ResourceQueue: {
@@ -78,7 +80,25 @@ func workerSelector() object {
 	}
 }
 
-func matchingMode() kinds {
+// matchingMode is the form of a matching mode. Microsoft's Python client sends {}
+// for SuspendMode() and for QueueAndMatchMode() alike: to guess would offer jobs
+// that are to be suspended, or leave those suspended that are to be matched.
+func matchingMode(in *reading, at string, v any) any {
+	m, ok := v.(map[string]any)
+	if _, stated := m["kind"]; ok && !stated {
+		if _, scheduled := m["scheduleAt"]; !scheduled {
+			in.wrong(in.below(at, "kind"), "required", "it has to be one of queueAndMatch, suspend, scheduleAndSuspend; "+
+				`some clients leave it out: in Python pass {"kind": "suspend"}, not SuspendMode()`)
+			return nil
+		}
+		m = maps.Clone(m)
+		m["kind"] = string(routing.ScheduleAndSuspend)
+		v = m
+	}
+	return matchingModes().form(in, at, v)
+}
+
+func matchingModes() kinds {
 	return kinds{
 		string(routing.QueueAndMatch): {}, string(routing.Suspend): {},
 		string(routing.ScheduleAndSuspend): {"scheduleAt": date},

@@ -20,6 +20,7 @@ import (
 	"weir/config"
 	"weir/internal/outbound"
 	"weir/persistence"
+	"weir/routing"
 	"weir/surveys"
 	"weir/web"
 	"weir/web/jobrouter"
@@ -67,7 +68,7 @@ func (p *parts) start(ctx context.Context, o Options, undo *cleanups) (err error
 	hints := workers.NewHints(o.Logger)
 	p.router, err = router.Start(router.Options{
 		Store: p.store, Caller: calls, Logger: o.Logger, Metrics: router.NewMetrics(o.Registry), LeaseTTL: c.LeaseTTL.Duration(), Shared: shared,
-		Watch: hints.Hear,
+		Watch: hints.Hear, Settings: routerSettings(c),
 	})
 	if err != nil {
 		return err
@@ -130,8 +131,8 @@ func (p *parts) bearer(r *http.Request) error {
 // handler puts the routes together.
 func (p *parts) handler(o Options, draining func() bool, refusals *web.RefusalLog) (http.Handler, error) {
 	c := o.Config
-	routing, err := jobrouter.New(jobrouter.Options{
-		Engine: p.router, Keys: c.RouterKeys, Open: p.gate.Open, Bearer: p.bearer, PublicURL: c.PublicURL, Logger: o.Logger,
+	jobs, err := jobrouter.New(jobrouter.Options{
+		Engine: p.router, Keys: c.RouterKeys, Open: p.gate.Open, Bearer: p.bearer, PublicURL: c.PublicURL, Address: policy(c).Check, Logger: o.Logger,
 	})
 	if err != nil {
 		return nil, err
@@ -142,8 +143,14 @@ func (p *parts) handler(o Options, draining func() bool, refusals *web.RefusalLo
 		Gatherer: o.Registry, Version: o.Version, Draining: draining, Refusals: refusals,
 		Router:  func() string { return string(p.router.Phase()) },
 		Surveys: p.surveys, SurveyStore: p.store, Tokens: p.tokens, Events: p.store, Minutes: p.store, Dead: p.store, Prefix: c.PathPrefix, HSTS: strings.HasPrefix(c.PublicURL, "https://"),
-		Mounted: map[string]http.Handler{routingPath: routing, "GET /routing/openapi.json": jobrouter.Described(c.PathPrefix)},
+		Mounted: map[string]http.Handler{routingPath: jobs, "GET /routing/openapi.json": jobrouter.Described(c.PathPrefix)},
 	})
+}
+
+func routerSettings(c config.Config) routing.Settings {
+	s := routing.DefaultSettings()
+	s.KeepFinished = c.RouterKeep.Duration()
+	return s
 }
 
 func coreConfig(c config.Config) core.Config {

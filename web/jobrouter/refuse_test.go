@@ -1,0 +1,71 @@
+package jobrouter_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"weir/web/jobrouter"
+)
+
+// Python's SuspendMode() and QueueAndMatchMode() are both {}.
+func TestScenario150_MatchingModeWithoutItsKind(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.put("/routing/queues/q", `{}`)
+	a := r.do("PATCH", "/routing/jobs/j", `{"channelId":"c","queueId":"q","matchingMode":{}}`)
+	if a.failed(400, "BadRequest"); !strings.Contains(a.text, "matchingMode/kind") {
+		t.Errorf("%s", a.text)
+	}
+	r.put("/routing/jobs/j", `{"channelId":"c","queueId":"q","matchingMode":{"scheduleAt":"2030-01-01T00:00:00Z"}}`)
+	if mode := r.get("/routing/jobs/j")["matchingMode"].(map[string]any)["kind"]; mode != "scheduleAndSuspend" {
+		t.Errorf("%v", mode)
+	}
+	r.do("PATCH", "/routing/jobs/j", `{"matchingMode":{}}`).failed(400, "BadRequest")
+}
+
+// What could only ever fail is refused when it is set.
+func TestScenario151_WhatCannotWorkIsRefused(t *testing.T) {
+	t.Parallel()
+	r := rigWith(t, jobrouter.Options{Address: func(uri string) error {
+		if !strings.HasPrefix(uri, "https://") {
+			return errors.New("not an https URL")
+		}
+		return nil
+	}})
+	for path, body := range map[string]string{
+		"workers/w":                `{"queues":["nowhere"]}`,
+		"distributionPolicies/d":   `{"mode":{"kind":"bestWorker","scoringRule":{"kind":"function","functionUri":"notauri"}}}`,
+		"distributionPolicies/e":   `{"mode":{"kind":"bestWorker","scoringRule":{"kind":"webhook","webhookUri":"ftp://x"}}}`,
+		"classificationPolicies/c": `{"queueSelectorAttachments":[{"kind":"ruleEngine","rule":{"kind":"function","functionUri":"http://10.0.0.1"}}]}`,
+	} {
+		r.do("PATCH", "/routing/"+path, body).failed(400, "BadRequest")
+	}
+	r.put("/routing/distributionPolicies/d", `{"mode":{"kind":"bestWorker","scoringRule":{"kind":"function","functionUri":"https://x.example"}}}`)
+}
+
+// A client that did not get the answer to complete or close repeats it, and
+// gets the same one.
+func TestScenario152_RepeatedStepsOfWorkers(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.put("/routing/distributionPolicies/d", `{"offerExpiresAfterSeconds":60,"mode":{"kind":"longestIdle"}}`)
+	r.put("/routing/queues/q", `{"distributionPolicyId":"d"}`)
+	r.put("/routing/workers/w", `{"queues":["q"],"capacity":1,"channels":[{"channelId":"c","capacityCostPerJob":1}],"availableForOffers":true}`)
+	r.put("/routing/jobs/j", `{"channelId":"c","queueId":"q"}`)
+	offer := r.get("/routing/workers/w")["offers"].([]any)[0].(map[string]any)["offerId"].(string)
+	assignment := r.ok(200, "POST", "/routing/workers/w/offers/"+offer+":accept", "").body["assignmentId"].(string)
+	at := "/routing/jobs/j/assignments/" + assignment
+	for _, action := range []string{":complete", ":close"} {
+		for range 2 {
+			r.ok(200, "POST", at+action, `{"note":"done"}`).is(`{}`)
+		}
+	}
+	r.do("POST", at+":close", `{"dispositionCode":"another"}`).failed(409, "Conflict")
+	if notes := r.get("/routing/jobs/j")["notes"].([]any); len(notes) != 2 {
+		t.Errorf("%v", notes)
+	}
+	if !strings.Contains(offer[2:], "-") || !strings.Contains(assignment[2:], "-") {
+		t.Errorf("%s and %s would come again in a restored store", offer, assignment)
+	}
+}
