@@ -222,8 +222,9 @@ func (s *Store) freeDead(ctx context.Context, tx *sqlx.Tx, alone bool) error {
 	return nil
 }
 
-// Ready tells whether the store can work: the schema is current and the
-// database takes writes.
+// Ready returns an error unless the store can work: the schema is current, the
+// database takes writes, and the writer's last commit did not fail. The writer
+// tries again and again, so the last is of a moment ago.
 func (s *Store) Ready(ctx context.Context) error {
 	pending, err := s.Pending(ctx)
 	if err != nil {
@@ -234,6 +235,9 @@ func (s *Store) Ready(ctx context.Context) error {
 	}
 	if err := s.database.Writable(ctx); err != nil {
 		return s.failure("try to write", err)
+	}
+	if s.writer.down.Load() {
+		return unavailable("changes cannot be committed (is the disk full?); the log has the reason", nil)
 	}
 	return nil
 }

@@ -152,3 +152,21 @@ func TestScenario173_MembersAndProxiesThatCannotCommitNow(t *testing.T) {
 		})
 	}
 }
+
+// Scenario 178: while the server cannot commit (its disk is full), Weir is not ready.
+func TestScenario178_NotReadyWhileNothingCanBeCommitted(t *testing.T) {
+	t.Parallel()
+	const full = 1021
+	a := &aborter{number: full}
+	w := newWorld(t, a.between(t, testmysql.URL(t)))
+	w.start()
+	w.channel("ch", 5, fields{"paused": true})
+	w.want(200, "GET", "/readyz", nil)
+	a.left.Store(1000)
+	stored := make(chan map[string]string, 1)
+	go func() { stored <- w.accept("ch", many("k", 3)...) }()
+	w.until("it is not ready", func() bool { return w.call("GET", "/readyz", nil).Status == 503 })
+	a.left.Store(0)
+	<-stored
+	w.until("it is ready", func() bool { return w.call("GET", "/readyz", nil).Status == 200 })
+}

@@ -64,6 +64,7 @@ func (d *Database) openMemory() error {
 }
 
 func (d *Database) openFile() error {
+	d.protect()
 	file := (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: d.path}).EscapedPath()}).String()
 	common := "?_pragma=busy_timeout(10000)&_pragma=synchronous(FULL)&_pragma=temp_store(MEMORY)&_pragma=cache_size(-16000)"
 	counter := new(dialect.Counter)
@@ -74,6 +75,21 @@ func (d *Database) openFile() error {
 	read, err := pool(file+common+"&_pragma=query_only(1)", 4, counter)
 	d.pools = dialect.Pools{Batch: write, Write: write, Read: read, Statements: counter}
 	return err
+}
+
+// protect makes the file, if it is not there, so that only its owner can read it.
+// SQLite gives the files beside it the same rights. Those that are there keep
+// theirs: somebody may count on them.
+func (d *Database) protect() {
+	if f, err := os.OpenFile(d.path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600); err == nil {
+		_ = f.Close()
+		return
+	}
+	for _, path := range []string{d.path, d.path + "-wal", d.path + "-shm"} {
+		if info, err := os.Stat(path); err == nil && info.Mode().Perm()&0o077 != 0 {
+			d.log.Warn("database file is accessible to other users; chmod 600 it", "file", path, "mode", info.Mode().Perm().String())
+		}
+	}
 }
 
 func pool(dsn string, most int, counter *dialect.Counter) (*sql.DB, error) {

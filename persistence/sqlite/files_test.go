@@ -1,0 +1,51 @@
+package sqlite_test
+
+import (
+	"bytes"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"weir/persistence/sqlite"
+)
+
+// The usual umask lets everybody read new files; those of the database are their
+// owner's alone. Older ones are left as they are, and warned about.
+func TestFilesAreTheirOwnersAlone(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "weir.db")
+	var log bytes.Buffer
+	open := func() {
+		t.Helper()
+		d, err := sqlite.Open(t.Context(), path, slog.New(slog.NewTextHandler(&log, nil)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = d.Close() }()
+		if _, err := d.Pools().Write.Exec("CREATE TABLE IF NOT EXISTS t (a INT)"); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{path, path + "-wal", path + "-shm"} {
+			info, err := os.Stat(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if mode := info.Mode().Perm(); log.Len() == 0 && mode != 0o600 {
+				t.Errorf("%s has mode %v", name, mode)
+			}
+		}
+	}
+	open()
+	if log.Len() > 0 {
+		t.Errorf("a warning: %s", log.String())
+	}
+	if err := os.Chmod(path, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	open()
+	if text := log.String(); !strings.Contains(text, "accessible to other users") || !strings.Contains(text, "weir.db") {
+		t.Errorf("no warning: %s", text)
+	}
+}
