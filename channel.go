@@ -16,6 +16,7 @@ type Channel struct {
 	Title    string // for people ("name" in the API)
 	Capacity int    // most slots in flight
 	Paused   bool   // starts nothing; callbacks and the collector go on
+	Held     bool   // Paused because all of Weir is, see weir serve --paused; not stored
 	Settings Settings
 	Secret   string // part of every callback URL; never shown
 	Version  int64  // counts the changes

@@ -881,6 +881,15 @@ type HearingBody struct {
 	Stop bool `json:"stop,omitempty,omitzero"`
 }
 
+// HoldView Whether Weir sends anything.
+type HoldView struct {
+	// Held nothing is sent until DELETE /v1/hold
+	Held bool `json:"held"`
+
+	// Since when that began
+	Since time.Time `json:"since,omitempty,omitzero"`
+}
+
 // ImportProblem A problem that says how far an import came.
 type ImportProblem struct {
 	// Code stable name of the kind of error
@@ -1691,6 +1700,9 @@ type TimelineView struct {
 
 // WhoView The token that a request carries.
 type WhoView struct {
+	// Held Weir was started with --paused and sends nothing until DELETE /v1/hold
+	Held bool `json:"held,omitempty,omitzero"`
+
 	// Name what the token is called; absent for those of WEIR_API_TOKENS
 	Name string `json:"name,omitempty,omitzero"`
 
@@ -2267,6 +2279,26 @@ func (c *Client) ListEvents(ctx context.Context, params ListEventsParams) (*Even
 	set(r.Query, "limit", params.Limit)
 	set(r.Query, "cursor", params.Cursor)
 	return answer[EventList](ctx, c, r)
+}
+
+// ReleaseHold Let a Weir go that was started with --paused.
+//
+// Channels, surveys, deliveries of events and calls of functions go on. Channels that are paused themselves stay so.
+//
+// DELETE /v1/hold
+func (c *Client) ReleaseHold(ctx context.Context) (*HoldView, error) {
+	r := Request{Method: "DELETE", Path: "/v1/hold"}
+	return answer[HoldView](ctx, c, r)
+}
+
+// GetHold Whether Weir was started with --paused and sends nothing.
+//
+// Whether Weir was started with --paused and sends nothing.
+//
+// GET /v1/hold
+func (c *Client) GetHold(ctx context.Context) (*HoldView, error) {
+	r := Request{Method: "GET", Path: "/v1/hold"}
+	return answer[HoldView](ctx, c, r)
 }
 
 // ListMinutes What happened on all channels, for small charts.

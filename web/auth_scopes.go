@@ -64,6 +64,9 @@ func routeScopes() map[string][]weir.Scope {
 		// has no business with the survey itself.
 		"post-disposition": {weir.ScopeContactsWrite, weir.ScopeSurveysAdmin},
 
+		"get-hold":     readChannels,
+		"release-hold": changeChannels,
+
 		"list-audit": changeChannels,
 		"whoami":     weir.Scopes(), // whoever has any
 

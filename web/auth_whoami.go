@@ -11,6 +11,7 @@ type WhoView struct {
 	Token  string       `json:"token,omitempty" doc:"id of the token; absent: none was needed"`
 	Name   string       `json:"name,omitempty" doc:"what the token is called; absent for those of WEIR_API_TOKENS"`
 	Scopes []weir.Scope `json:"scopes" doc:"what the token allows"`
+	Held   bool         `json:"held,omitempty" doc:"Weir was started with --paused and sends nothing until DELETE /v1/hold"`
 	Open   bool         `json:"open" doc:"there is no token at all: everybody on this machine may do everything"`
 }
 
@@ -23,7 +24,7 @@ func (s *service) whoRoutes() []*route {
 }
 
 func (s *service) whoami(c *call) (reply, error) {
-	v := WhoView{Token: c.who.id(), Scopes: []weir.Scope{}, Open: c.who.key == nil}
+	v := WhoView{Token: c.who.id(), Scopes: []weir.Scope{}, Open: c.who.key == nil, Held: !s.heldSince().IsZero()}
 	if c.who.key != nil {
 		v.Name = c.who.key.Name
 	}

@@ -18,6 +18,8 @@ type Readiness struct {
 	Ready   bool     `json:"ready"`
 	Reasons []string `json:"reasons,omitempty" doc:"what is wrong"`
 	Router  string   `json:"router,omitempty" enum:"serving,replaying,standby,stopping" doc:"what the job router does in this process: it answers only while it is serving; replaying: it reads its state; standby: another process runs it"`
+	// HeldSince is no fault: requests are served.
+	HeldSince *time.Time `json:"held_since,omitempty" doc:"when it was started with --paused: nothing is sent until weir resume"`
 }
 
 // RouterServing is the phase of a router that answers.
@@ -60,6 +62,9 @@ func (s *service) readiness(ctx context.Context) (out Readiness) {
 	}
 	if err := s.Store.Ready(ctx); err != nil {
 		out.Reasons = append(out.Reasons, "store: "+storeTrouble(err))
+	}
+	if since := s.heldSince(); !since.IsZero() {
+		out.HeldSince = &since
 	}
 	return out
 }

@@ -12,6 +12,7 @@ import (
 func (s *service) routes() []*route {
 	all := append(s.channelRoutes(), s.contactRoutes()...)
 	all = append(all, s.whoRoutes()...)
+	all = append(all, s.holdRoutes()...)
 	if s.Minutes != nil {
 		all = append(all, s.minuteRoutes()...)
 	}

@@ -87,6 +87,8 @@ type Options struct {
 	Dead weir.DeadStore
 	// Trail takes the audit log. Without it there is none.
 	Trail *Trail
+	// Hold keeps Weir from sending anything; nil: there is none.
+	Hold Hold
 	// HSTS makes browsers stay with https: PUBLIC_URL is https.
 	HSTS bool
 	// Refusals logs what was refused; nil: one of the handler's own does.

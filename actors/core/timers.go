@@ -18,7 +18,7 @@ func (c *Core) Tick(now time.Time) {
 	}
 	c.gone(now)
 	c.readDue(now)
-	if !c.prepared && !c.preparing && reached(c.prepareAt, now) && !c.draining {
+	if !c.prepared && !c.preparing && !c.ch.Held && reached(c.prepareAt, now) && !c.draining {
 		c.preparing, c.out.Prepare = true, true
 	}
 	if c.wantsStatus() && reached(c.statusAt, now) {
@@ -173,6 +173,8 @@ func (c *Core) Figures() weir.Figures {
 
 func (c *Core) health() (weir.Health, string) {
 	switch {
+	case c.ch.Held:
+		return weir.Paused, "Weir was started with --paused; weir resume lets it go"
 	case c.ch.Paused:
 		return weir.Paused, ""
 	case c.brk.faulted():

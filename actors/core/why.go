@@ -51,6 +51,8 @@ func channelWhy(ch *weir.Channel) weir.Why {
 	switch {
 	case ch.Deleting:
 		return weir.Why{Code: weir.WhyDeleting, Text: fmt.Sprintf("channel %s is being deleted; its contacts are being canceled", ch.Name)}
+	case ch.Held:
+		return weir.Why{Code: weir.WhyPaused, Text: "Weir was started with --paused; weir resume lets it go"}
 	case ch.Paused:
 		return weir.Why{Code: weir.WhyPaused, Text: fmt.Sprintf("channel %s is paused", ch.Name)}
 	default:

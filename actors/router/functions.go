@@ -48,9 +48,10 @@ type turnQueue struct {
 
 // ask is what one job needs from outside.
 type ask struct {
-	gen int64
-	at  string // the address, or several
-	do  func(ctx context.Context) routing.Command
+	gen   int64
+	at    string // the address, or several
+	asked time.Time
+	do    func(ctx context.Context, asked time.Time) routing.Command
 }
 
 func newFunctions(r *Router) *functions {
@@ -80,8 +81,13 @@ func (f *functions) add(t *turns, a ask) {
 // is no more are asked again by the one that is.
 func (f *functions) work(ctx context.Context, t *turns, at string) {
 	for a, ok := t.next(ctx, at); ok; a, ok = t.next(ctx, at) {
+		if f.o.Hold != nil {
+			if waited, _ := f.o.Hold(ctx); waited {
+				a.asked = time.Now()
+			}
+		}
 		if a.gen == f.generations.Load() {
-			f.supply(ctx, a.gen, a.do(ctx))
+			f.supply(ctx, a.gen, a.do(ctx, a.asked))
 		}
 	}
 }
@@ -107,14 +113,14 @@ func (f *functions) see(gen int64, s *routing.State, e routing.Event) {
 	asked := time.Now()
 	switch e := e.(type) {
 	case *routing.JobRulesAskedEvent:
-		f.add(&f.rulings, ask{gen, addressesOf(e.Rules), func(ctx context.Context) routing.Command { return f.rules(ctx, e, asked) }})
+		f.add(&f.rulings, ask{gen, addressesOf(e.Rules), asked, func(ctx context.Context, asked time.Time) routing.Command { return f.rules(ctx, e, asked) }})
 	case *routing.JobScoresAskedEvent:
 		workers := make([]map[string]routing.Value, len(e.Workers))
 		for i, id := range e.Workers {
 			w, _ := s.Worker(id)
 			workers[i] = w.Labels
 		}
-		f.add(&f.ratings, ask{gen, addressOf(&e.Rule), func(ctx context.Context) routing.Command { return f.scores(ctx, e, workers, asked) }})
+		f.add(&f.ratings, ask{gen, addressOf(&e.Rule), asked, func(ctx context.Context, asked time.Time) routing.Command { return f.scores(ctx, e, workers, asked) }})
 	}
 }
 

@@ -38,8 +38,11 @@ type Caller interface {
 // Options are what a Router is made from. Store is needed; the rest has
 // defaults. Without a Caller rules of functions fail.
 type Options struct {
-	Store    Store
-	Caller   Caller
+	Store  Store
+	Caller Caller
+	// Hold returns when functions may be called; waited is false if that was so at
+	// once. nil: always.
+	Hold     func(ctx context.Context) (waited bool, err error)
 	Settings routing.Settings // the zero value: the default ones
 	Logger   *slog.Logger
 	Metrics  *Metrics

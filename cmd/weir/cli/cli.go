@@ -74,7 +74,7 @@ WEIR_TOKEN_FILE.
 
 func (a *app) root() *cobra.Command {
 	root := group("weir", "A durable contact broker", about,
-		a.serve(), a.migrate(), a.config(), a.healthcheck(), a.channel(), a.contact(), a.dlq(), a.events(), a.audit(), a.top(), a.survey(), a.route(), a.tokens(), a.simulate(), a.demo(), a.bench(), a.openapi(), a.docs(), a.version())
+		a.serve(), a.resume(), a.migrate(), a.config(), a.healthcheck(), a.channel(), a.contact(), a.dlq(), a.events(), a.audit(), a.top(), a.survey(), a.route(), a.tokens(), a.simulate(), a.demo(), a.bench(), a.openapi(), a.docs(), a.version())
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.SetOut(a.Stdout)
 	root.SetErr(a.Stderr)

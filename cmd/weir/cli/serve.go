@@ -2,28 +2,53 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"weir/client"
 	"weir/cmd/weir/daemon"
 )
 
 func (a *app) serve() *cobra.Command {
-	return plain("serve", "Run the broker", `Runs the broker until it is told to end.
+	var paused bool
+	c := plain("serve", "Run the broker", `Runs the broker until it is told to end.
 
 The first SIGTERM or SIGINT makes it drain: it starts nothing new, finishes what
 is being handed over and exits with 0 within 25 seconds. A second one ends it at
 once; even then nothing that was acknowledged is lost. SIGHUP is ignored, unless
-the log goes to a terminal: then it means that the terminal is gone, and drains.`, a.runServe)
+the log goes to a terminal: then it means that the terminal is gone, and drains.
+
+With --paused nothing is sent until "weir resume", also after a restart: no contact is
+dispatched, no provider is set up, no event is delivered, no function is called. Use
+it to start on a restored copy of the database.`, func(ctx context.Context) error { return a.runServe(ctx, paused) })
+	c.Flags().BoolVar(&paused, "paused", false, "send nothing until weir resume")
+	return c
 }
 
-func (a *app) runServe(ctx context.Context) error {
+func (a *app) resume() *cobra.Command {
+	r := newRemote()
+	c := a.speaking(r, "resume", "Let a Weir go that was started with --paused",
+		"Lets a Weir go that was started with --paused: contacts, events and calls of functions\nare sent. Channels that are paused themselves stay so.", "  weir resume",
+		func(ctx context.Context, _ *cobra.Command, to *client.Client, _ []string) error {
+			if _, err := to.ReleaseHold(ctx); err != nil {
+				return err
+			}
+			_, err := fmt.Fprintln(a.Stdout, "resumed")
+			return err
+		})
+	a.addressed(c, r)
+	return c
+}
+
+func (a *app) runServe(ctx context.Context, paused bool) error {
 	var warnings []string
 	cfg, err := a.load(func(w string) { warnings = append(warnings, w) })
 	if err != nil {
 		return err
 	}
+	cfg.Paused = cfg.Paused || paused
 	logger := newLogger(a.Stderr, cfg.LogLevel, cfg.LogFormat)
 	for _, w := range warnings {
 		logger.Warn("configuration", "warning", w)

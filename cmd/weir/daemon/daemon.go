@@ -93,6 +93,9 @@ func New(ctx context.Context, o Options) (_ *Daemon, err error) {
 	if err := p.store.Join(ctx); err != nil {
 		return nil, err
 	}
+	if p.hold, err = openHold(ctx, o.Config, p.store, o.Logger); err != nil {
+		return nil, err
+	}
 	if p.gate, err = openGate(ctx, o, p.store); err != nil {
 		return nil, err
 	}
@@ -109,7 +112,7 @@ func New(ctx context.Context, o Options) (_ *Daemon, err error) {
 	p.trail = web.NewTrail(p.store)
 	d.cleanups.add("audit log", p.trail.Write)
 	d.cleanups.add("uses of tokens", p.gate.Note)
-	d.cleanups.add("chores", run(append(chores(o.Config, p.store), append(guards(p, sharing(o.Config)), certificates.chores()...)...), o.Logger))
+	d.cleanups.add("chores", run(append(chores(o.Config, p.store), append(guards(p, sharing(o.Config)), append(certificates.chores(), p.hold.chore())...)...), o.Logger))
 	if d.handler, err = p.handler(o, d.draining.Load, d.refusals); err != nil {
 		return nil, err
 	}

@@ -37,6 +37,7 @@ type parts struct {
 	hearing   atomic.Pointer[surveybroker.System] // surveys, for those who start before them
 	delivery  *delivery.System
 	gate      *web.Gate
+	hold      *hold
 	trail     *web.Trail
 	deaf      func(context.Context) error // ends what listen began
 }
@@ -58,7 +59,8 @@ func sharing(c config.Config) bool { return !strings.HasPrefix(c.DatabaseURL, "s
 // and the surveys, which feed them.
 func (p *parts) start(ctx context.Context, o Options, undo *cleanups) (err error) {
 	c := o.Config
-	calls := outbound.New(policy(c))
+	held := heldStore{p.store, p.hold}
+	calls := heldCalls{outbound.New(policy(c)), p.hold}
 	undo.add("calls of configured addresses", func(context.Context) error { calls.Close(); return nil })
 	if err := p.tell(ctx, o, calls); err != nil {
 		return err
@@ -68,7 +70,7 @@ func (p *parts) start(ctx context.Context, o Options, undo *cleanups) (err error
 	hints := workers.NewHints(o.Logger)
 	p.router, err = router.Start(router.Options{
 		Store: p.store, Caller: calls, Logger: o.Logger, Metrics: router.NewMetrics(o.Registry), LeaseTTL: c.LeaseTTL.Duration(), Shared: shared,
-		Watch: hints.Hear, Settings: routerSettings(c),
+		Watch: hints.Hear, Settings: routerSettings(c), Hold: p.hold.wait,
 	})
 	if err != nil {
 		return err
@@ -81,7 +83,7 @@ func (p *parts) start(ctx context.Context, o Options, undo *cleanups) (err error
 	p.directory = channels.NewDirectory(types, c.PublicURL, o.Transport)
 	undo.add("connections to providers", func(context.Context) error { p.directory.Close(); return nil })
 	p.channels, err = actors.Start(actors.Options{
-		Store: p.store, Minutes: p.store, Directory: p.directory, Core: coreConfig(c), Logger: o.Logger,
+		Store: held, Minutes: p.store, Directory: p.directory, Core: coreConfig(c), Logger: o.Logger,
 		Metrics: actors.NewMetrics(o.Registry), LeaseTTL: c.LeaseTTL.Duration(),
 		SendTimeout: c.SendTimeout.Duration(), AskTimeout: c.SendTimeout.Duration(),
 		Shared: shared, Middleware: o.Middleware,
@@ -90,6 +92,7 @@ func (p *parts) start(ctx context.Context, o Options, undo *cleanups) (err error
 		return err
 	}
 	undo.add("channels", p.channels.Drain)
+	p.hold.onEnd = p.changedAll
 	undo.add("word of the router", p.listen(hints))
 	key, err := p.store.TokenKey(ctx)
 	if err != nil {
@@ -97,7 +100,7 @@ func (p *parts) start(ctx context.Context, o Options, undo *cleanups) (err error
 	}
 	p.tokens = surveys.NewTokens(key)
 	p.surveys, err = surveybroker.Start(surveybroker.Options{
-		Store: p.store, Channels: p.channels, Types: p.directory, Roles: p.store, Defaults: surveyDefaults(c), Logger: o.Logger,
+		Store: held, Channels: p.channels, Types: p.directory, Roles: p.store, Defaults: surveyDefaults(c), Logger: o.Logger,
 		Metrics: surveybroker.NewMetrics(o.Registry), LeaseTTL: c.LeaseTTL.Duration(),
 		CheckEvery: c.ChannelCheck.Duration(), CheckTimeout: c.SendTimeout.Duration(), Chance: rand.Float64, Tokens: p.tokens,
 	})
@@ -138,7 +141,7 @@ func (p *parts) handler(o Options, draining func() bool, refusals *web.RefusalLo
 		return nil, err
 	}
 	return withDashboard(o, web.Options{
-		Store: p.store, Broker: p.channels, Directory: p.directory, Gate: p.gate, Trail: p.trail,
+		Store: p.store, Broker: p.channels, Directory: p.directory, Gate: p.gate, Trail: p.trail, Hold: p.hold,
 		DefaultCapacity: c.DefaultChannelCapacity, Logger: o.Logger, Metrics: web.NewMetrics(o.Registry),
 		Gatherer: o.Registry, Version: o.Version, Draining: draining, Refusals: refusals,
 		Router:  func() string { return string(p.router.Phase()) },

@@ -31,7 +31,7 @@ func policy(c config.Config) outbound.Policy {
 // tell begins to deliver events: those of the router to its subscribers, what
 // respondents say to the applications of their surveys. It comes before whoever
 // makes events: a new receiver gets what is committed from then on.
-func (p *parts) tell(ctx context.Context, o Options, calls *outbound.Client) (err error) {
+func (p *parts) tell(ctx context.Context, o Options, calls heldCalls) (err error) {
 	c := o.Config
 	receivers := []delivery.Receiver{p.applications().Receiver(calls)}
 	for i, s := range c.EventSubscriptions {

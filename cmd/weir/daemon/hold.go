@@ -1,0 +1,171 @@
+package daemon
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"weir"
+	"weir/config"
+	"weir/internal/outbound"
+	"weir/persistence"
+)
+
+// readHold is how often the hold of the store is read: another process may have
+// ended it.
+const readHold = 2 * time.Second
+
+// hold keeps Weir from sending anything: no contact is dispatched, no provider is
+// set up, no event is delivered and no function is called. It is a row of the
+// store, so that it survives restarts and is the same for every process.
+type hold struct {
+	store *persistence.Store
+	log   *slog.Logger
+
+	mu       sync.Mutex
+	since    time.Time     // zero: nothing is held
+	released chan struct{} // closed while nothing is held
+	onEnd    func(context.Context)
+}
+
+// openHold reads the hold, after it has begun one if the configuration says so.
+func openHold(ctx context.Context, c config.Config, store *persistence.Store, log *slog.Logger) (*hold, error) {
+	h := &hold{store: store, log: log, released: make(chan struct{}), onEnd: func(context.Context) {}}
+	if c.Paused {
+		if err := store.Hold(ctx, time.Now()); err != nil {
+			return nil, err
+		}
+	}
+	since, err := store.HeldSince(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if h.since = since; since.IsZero() {
+		close(h.released)
+	} else {
+		log.Warn("paused: nothing is sent until weir resume", "since", since)
+	}
+	return h, nil
+}
+
+// Since returns when the hold began; zero: nothing is held.
+func (h *hold) Since() time.Time {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.since
+}
+
+// Release ends the hold for every process.
+func (h *hold) Release(ctx context.Context) error {
+	if err := h.store.Unhold(ctx); err != nil {
+		return err
+	}
+	return h.refresh(ctx)
+}
+
+// refresh notices the end of a hold. One that begins is not noticed: that is only
+// done at a start.
+func (h *hold) refresh(ctx context.Context) error {
+	if h.Since().IsZero() {
+		return nil
+	}
+	since, err := h.store.HeldSince(ctx)
+	if err != nil || !since.IsZero() {
+		return err
+	}
+	h.mu.Lock()
+	first := !h.since.IsZero()
+	if first {
+		h.since = time.Time{}
+		close(h.released)
+	}
+	h.mu.Unlock()
+	if first {
+		h.log.Info("resumed: the hold ended")
+		h.onEnd(ctx)
+	}
+	return nil
+}
+
+// wait returns when nothing is held. waited is false if that was so at once.
+func (h *hold) wait(ctx context.Context) (waited bool, err error) {
+	select {
+	case <-h.released:
+		return false, nil
+	default:
+	}
+	select {
+	case <-h.released:
+		return true, nil
+	case <-ctx.Done():
+		return true, ctx.Err()
+	}
+}
+
+func (h *hold) chore() chore {
+	return chore{name: "the hold is read", every: readHold, step: func(ctx context.Context) (bool, error) { return false, h.refresh(ctx) }}
+}
+
+// heldStore shows the channels to those who send as paused while there is a hold.
+type heldStore struct {
+	*persistence.Store
+	hold *hold
+}
+
+// Channel implements weir.ChannelStore.
+func (s heldStore) Channel(ctx context.Context, name string) (weir.Channel, error) {
+	ch, err := s.Store.Channel(ctx, name)
+	return s.held(ch), err
+}
+
+// ChannelByID implements weir.ChannelStore.
+func (s heldStore) ChannelByID(ctx context.Context, id weir.ChannelID) (weir.Channel, error) {
+	ch, err := s.Store.ChannelByID(ctx, id)
+	return s.held(ch), err
+}
+
+func (s heldStore) held(ch weir.Channel) weir.Channel {
+	if !s.hold.Since().IsZero() {
+		ch.Paused, ch.Held = true, true
+	}
+	return ch
+}
+
+// heldCalls call nobody while there is a hold.
+type heldCalls struct {
+	*outbound.Client
+	hold *hold
+}
+
+// Post waits until nothing is held, then makes the call.
+func (c heldCalls) Post(ctx context.Context, url string, header http.Header, body []byte) (int, []byte, error) {
+	if _, err := c.hold.wait(ctx); err != nil {
+		return 0, nil, err
+	}
+	return c.Client.Post(ctx, url, header, body)
+}
+
+// Do waits until nothing is held, then makes the call.
+func (c heldCalls) Do(ctx context.Context, method, target string, header http.Header, body []byte) (outbound.Answer, error) {
+	if _, err := c.hold.wait(ctx); err != nil {
+		return outbound.Answer{}, err
+	}
+	return c.Client.Do(ctx, method, target, header, body)
+}
+
+// changedAll has every channel read its row again.
+func (p *parts) changedAll(ctx context.Context) {
+	const page = 500
+	for after := ""; ; {
+		list, err := p.store.Channels(ctx, after, page)
+		for i := range list {
+			p.channels.Changed(ctx, list[i].ID)
+			after = list[i].Name
+		}
+		if err != nil || len(list) < page {
+			return
+		}
+	}
+}

@@ -1,0 +1,125 @@
+package daemon_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"weir/cmd/weir/cli"
+	"weir/cmd/weir/daemon"
+	"weir/persistence/testmysql"
+)
+
+// Scenario 192: a Weir that starts with --paused, as on a restored copy, asks nothing of
+// any provider and posts no event, also after a restart without it, until weir resume.
+func TestScenario192_StartPaused(t *testing.T) {
+	t.Parallel()
+	for name, database := range map[string]func() string{
+		"sqlite": func() string { return "sqlite://" + filepath.Join(t.TempDir(), "weir.db") },
+		"mysql":  func() string { return testmysql.URL(t) },
+	} {
+		t.Run(name, func(t *testing.T) { startPaused(t, database()) })
+	}
+}
+
+// pausable is a daemon whose provider and subscriber count what they are sent.
+type pausable struct {
+	*testing.T
+	database, provider string
+	sent               atomic.Int64
+	url                string
+}
+
+func (p *pausable) start(environ ...string) (stop func()) {
+	p.Helper()
+	d, err := daemon.New(p.Context(), daemon.Options{Config: configuration(p.T, append(environ,
+		"DATABASE_URL="+p.database, "LISTEN_ADDR=127.0.0.1:0", "JOB_ROUTER_EVENT_SUBSCRIPTIONS="+p.provider+"#eventgrid")...)})
+	if err != nil {
+		p.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(p.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- d.Run(ctx) }()
+	p.url = "http://" + d.Addr()
+	return func() {
+		cancel()
+		if err := <-ended; err != nil {
+			p.Error(err)
+		}
+	}
+}
+
+func (p *pausable) do(method, path, body string) map[string]any {
+	p.Helper()
+	req, err := http.NewRequestWithContext(p.Context(), method, p.url+path, strings.NewReader(body))
+	if err != nil {
+		p.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		p.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	var out map[string]any
+	if err := json.NewDecoder(resp.Body).Decode(&out); err != nil || resp.StatusCode >= 300 {
+		p.Fatalf("%s %s: %d %v %v", method, path, resp.StatusCode, out, err)
+	}
+	return out
+}
+
+func startPaused(t *testing.T, database string) {
+	p := &pausable{T: t, database: database}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		p.sent.Add(1)
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}))
+	t.Cleanup(server.Close)
+	p.provider = server.URL
+	stop := p.start("WEIR_PAUSED=true")
+	p.do("PUT", "/v1/channels/sms", fmt.Sprintf(`{"type":"nuntium","settings":{"base_url":%q,"account":"a","application":"b","password":"c","channel":"d"}}`, server.URL))
+	p.do("POST", "/v1/channels/sms/contacts", `{"contacts":[{"to":"+15550001","messages":["hello"]}]}`)
+	stop()
+	stop = p.start()
+	defer func() { stop() }()
+	<-time.After(3 * time.Second)
+	if n := p.sent.Load(); n != 0 {
+		t.Errorf("%d requests went out while Weir was held", n)
+	}
+	ready := p.do("GET", "/readyz", "")
+	if ready["ready"] != true || ready["held_since"] == nil {
+		t.Errorf("/readyz: %v", ready)
+	}
+	if state := p.do("GET", "/v1/channels/sms", "")["state"]; state != "paused" {
+		t.Errorf("the channel is %v", state)
+	}
+	if who := p.do("GET", "/v1/whoami", ""); who["held"] != true {
+		t.Errorf("whoami: %v", who)
+	}
+	var out, errors bytes.Buffer
+	if code := cli.Run(t.Context(), []string{"resume", "--url", p.url}, cli.Options{Stdout: &out, Stderr: &errors}); code != 0 {
+		t.Fatalf("weir resume: %d %s", code, &errors)
+	}
+	for deadline := time.Now().Add(20 * time.Second); p.sent.Load() == 0; <-time.After(50 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("nothing went out after weir resume")
+		}
+	}
+	if ready := p.do("GET", "/readyz", ""); ready["held_since"] != nil {
+		t.Errorf("/readyz after it: %v", ready)
+	}
+	stop()
+	before := p.sent.Load()
+	stop = p.start()
+	if held := p.do("GET", "/v1/hold", ""); held["held"] != false {
+		t.Errorf("after another restart: %v, %d sent before", held, before)
+	}
+}

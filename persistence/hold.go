@@ -1,0 +1,40 @@
+package persistence
+
+import (
+	"context"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+)
+
+// Hold makes every process of this store send nothing until [Store.Unhold]. A
+// hold that is there already keeps its instant.
+func (s *Store) Hold(ctx context.Context, now time.Time) error {
+	err := s.transaction(ctx, func(tx *sqlx.Tx) error {
+		var held int
+		if err := tx.GetContext(ctx, &held, "SELECT COUNT(*) FROM hold"); err != nil || held > 0 {
+			return err
+		}
+		_, err := tx.ExecContext(ctx, "INSERT INTO hold (id, since) VALUES (1, ?)", micros(now))
+		return err
+	})
+	return s.failure("hold", err)
+}
+
+// Unhold ends a hold; without one it does nothing.
+func (s *Store) Unhold(ctx context.Context) error {
+	err := s.transaction(ctx, func(tx *sqlx.Tx) error {
+		_, err := tx.ExecContext(ctx, "DELETE FROM hold")
+		return err
+	})
+	return s.failure("end the hold", err)
+}
+
+// HeldSince returns when the hold began; zero: there is none.
+func (s *Store) HeldSince(ctx context.Context) (time.Time, error) {
+	var since []int64
+	if err := s.read.SelectContext(ctx, &since, "SELECT since FROM hold"); err != nil || len(since) == 0 {
+		return time.Time{}, s.failure("read the hold", err)
+	}
+	return time.UnixMicro(since[0]).UTC(), nil
+}
