@@ -100,8 +100,7 @@ func schemaHelp() map[string]string {
 		"TimelineEvent": "Something that is known of a contact's life.",
 		"TimelineFor":   "The respondent for whom a survey made a contact.",
 		"TimelineView":  "The life of a contact, as far as it was recorded.",
-		"HoldView":      "Whether Weir sends anything.",
-		"WhoView":       "The token that a request carries.",
-		"WindowSpec":    "Hours of a day.",
+		"WhoView":       "The token that a request carries.", "HoldView": "Whether Weir sends anything.",
+		"WindowSpec": "Hours of a day.",
 	}
 }
