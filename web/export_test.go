@@ -42,3 +42,6 @@ func MaskText(text string) string { return maskText(text) }
 
 // MaskValue masks a value that is a number or has one.
 func MaskValue(value string) string { return maskValue(value) }
+
+// Guarded is a cell as downloads have it.
+func Guarded(cell string) string { return guarded(cell) }

@@ -28,8 +28,14 @@ func (s *service) definition(c *call, body map[string]any) SurveyBody {
 		return b
 	}
 	bySchema := slices.Clone(c.wrong.list)
-	if b.Application != nil && b.Application.URL != "" && !webAddress(b.Application.URL) {
-		c.wrong.add("/application/url", "format", "must be an http or https URL with a host and without a password")
+	if b.Application != nil && b.Application.URL != "" {
+		if !webAddress(b.Application.URL) {
+			c.wrong.add("/application/url", "format", "must be an http or https URL with a host and without a password")
+		} else if s.MayCall != nil {
+			if err := s.MayCall(b.Application.URL); err != nil {
+				c.wrong.add("/application/url", "not_allowed", "%v; WEIR_OUTBOUND_ALLOW has the exceptions", err)
+			}
+		}
 	}
 	_, wrong := s.Surveys.Check(c, b.Definition)
 	for _, f := range wrong {

@@ -10,7 +10,9 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
+	"unicode"
 
 	"weir/surveys"
 )
@@ -70,17 +72,28 @@ func (d *download) breakOff(err error) {
 // plainNumber is what a spreadsheet reads as a number, whatever its sign.
 var plainNumber = regexp.MustCompile(`^[+-]?[0-9]+(\.[0-9]+)?$`)
 
+// formulaSigns begin a formula, with all characters that normalize to them.
+const formulaSigns = "=+-@＝＋－＠﹦﹢﹣﹫⁼⁺⁻₌₊₋−"
+
 // guarded keeps a spreadsheet from taking a text for a formula: it gets an
-// apostrophe in front. Numbers, phone numbers among them, stay as they are.
+// apostrophe in front. What counts is the first character that is visible, in its
+// plain form: a full-width sign, or one behind blanks or characters without width,
+// begins a formula too. Numbers, phone numbers among them, stay as they are.
 func guarded(cell string) string {
-	if cell == "" {
+	if plainNumber.MatchString(cell) {
 		return cell
 	}
-	switch cell[0] {
-	case '=', '+', '-', '@', '\t', '\r':
-		if !plainNumber.MatchString(cell) {
+	for _, r := range cell {
+		switch {
+		case r == '\t' || r == '\r':
+			return "'" + cell
+		case unicode.IsSpace(r) || unicode.In(r, unicode.Cf, unicode.Cc, unicode.Variation_Selector):
+			continue
+		}
+		if strings.ContainsRune(formulaSigns, r) {
 			return "'" + cell
 		}
+		return cell
 	}
 	return cell
 }

@@ -89,6 +89,8 @@ type Options struct {
 	Trail *Trail
 	// Hold keeps Weir from sending anything; nil: there is none.
 	Hold Hold
+	// MayCall returns why an address must not be called; nil: every one may be.
+	MayCall func(url string) error
 	// HSTS makes browsers stay with https: PUBLIC_URL is https.
 	HSTS bool
 	// Refusals logs what was refused; nil: one of the handler's own does.

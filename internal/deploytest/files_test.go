@@ -2,6 +2,7 @@ package deploytest
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -151,6 +152,46 @@ func TestComposeHasItsSecretsMade(t *testing.T) {
 	}
 }
 
+// Scenario 193: the secrets of compose are whole where base64 breaks lines and has no
+// option against it, and none is made where a tool is missing.
+func TestScenario193_SecretsOfCompose(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		base64 string // what stands in its place
+		fails  bool
+	}{
+		"as it is": {}, "without -w": {"[ $# -eq 0 ] || exit 1; od -An -v -tx1 | head -2 | tr -d ' '", false}, "none": {"exit 127", true},
+	} {
+		folder := t.TempDir()
+		if err := os.Mkdir(filepath.Join(folder, "bin"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		script, err := os.ReadFile(filepath.Join(root, "deploy/compose/init"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files := map[string]string{"init": string(script)}
+		if tc.base64 != "" {
+			files["bin/base64"] = "#!/bin/sh\n" + tc.base64 + "\n"
+		}
+		for file, text := range files {
+			if err := os.WriteFile(filepath.Join(folder, file), []byte(text), 0o700); err != nil { //nolint:gosec // they are run
+				t.Fatal(err)
+			}
+		}
+		cmd := exec.CommandContext(t.Context(), "sh", "init")
+		cmd.Dir, cmd.Env = folder, append(os.Environ(), "PATH="+filepath.Join(folder, "bin")+":"+os.Getenv("PATH"))
+		out, err := cmd.CombinedOutput()
+		if (err != nil) != tc.fails {
+			t.Errorf("%s: %v %s", name, err, out)
+		}
+		key, _ := os.ReadFile(filepath.Join(folder, "secrets/job_router_access_keys"))
+		if lines := strings.Count(string(key), "\n"); !tc.fails && (len(key) < 30 || lines != 1) || tc.fails && len(key) > 0 {
+			t.Errorf("%s: the router's key is %q", name, key)
+		}
+	}
+}
+
 // container gives the only container of a Deployment.
 func container(t *testing.T, file string) (pod, c object) {
 	t.Helper()
@@ -222,6 +263,9 @@ func TestKubernetesWithMySQL(t *testing.T) {
 	}
 	if cfg := checkVariables(t, file, variables); !strings.HasPrefix(cfg.DatabaseURL, "mysql://") {
 		t.Error("it would not use MySQL")
+	}
+	if cfg := checkVariables(t, file, variables); len(cfg.RouterKeys) == 0 {
+		t.Error("the router's access keys are not mounted")
 	}
 	if dig(readYAML(t, file), "spec", "replicas") != "2" {
 		t.Error("nobody stands by")

@@ -141,7 +141,7 @@ func (p *parts) handler(o Options, draining func() bool, refusals *web.RefusalLo
 		return nil, err
 	}
 	return withDashboard(o, web.Options{
-		Store: p.store, Broker: p.channels, Directory: p.directory, Gate: p.gate, Trail: p.trail, Hold: p.hold,
+		Store: p.store, Broker: p.channels, Directory: p.directory, Gate: p.gate, Trail: p.trail, Hold: p.hold, MayCall: policy(c).Check,
 		DefaultCapacity: c.DefaultChannelCapacity, Logger: o.Logger, Metrics: web.NewMetrics(o.Registry),
 		Gatherer: o.Registry, Version: o.Version, Draining: draining, Refusals: refusals,
 		Router:  func() string { return string(p.router.Phase()) },
