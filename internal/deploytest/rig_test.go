@@ -34,7 +34,8 @@ type rig struct {
 	texts, ivr string // addresses of the simulated providers
 }
 
-func start(t *testing.T) *rig {
+// start takes further variables, as names and values in turn.
+func start(t *testing.T, more ...string) *rig {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	t.Cleanup(cancel)
@@ -55,11 +56,15 @@ func start(t *testing.T) *rig {
 	go texts.Run(ctx)
 	go calls.Run(ctx)
 	r := &rig{T: t, sms: texts, texts: serve(t, texts), ivr: serve(t, calls)}
-	cfg, complaints := load(t, map[string]string{
+	variables := map[string]string{
 		"DATABASE_URL": "sqlite://" + filepath.Join(t.TempDir(), "weir.db"), "LISTEN_ADDR": "127.0.0.1:0", "WEIR_API_TOKENS": token, "JOB_ROUTER_ACCESS_KEYS": key,
 		"CHNL_BKR_GC_IDLE_MINUTES": "0.005", "CHNL_BKR_GC_INTERVAL_MINUTES": "0.005", "WEIR_SETTLE_AFTER": "100ms", "WEIR_SEND_TIMEOUT": "90ms",
 		"PUBLIC_URL": "http://127.0.0.1:1",
-	})
+	}
+	for i := 0; i+1 < len(more); i += 2 {
+		variables[more[i]] = more[i+1]
+	}
+	cfg, complaints := load(t, variables)
 	_ = complaints // the short times are warned of
 	cfg.PublicURL = ""
 	d, err := daemon.New(ctx, daemon.Options{Config: cfg, Logger: slog.New(slog.DiscardHandler), Version: "test"})

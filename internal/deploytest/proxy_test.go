@@ -1,0 +1,165 @@
+//go:build prometheus
+
+package deploytest
+
+import (
+	"bufio"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"math/big"
+	"net"
+	"net/http"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// proxied is nginx, as deploy/proxy has it, in front of a rig.
+type proxied struct {
+	*rig
+	addr string
+}
+
+func (r *rig) proxy() *proxied {
+	r.Helper()
+	nginx, err := exec.LookPath("nginx")
+	if err != nil {
+		nginx = "/usr/sbin/nginx"
+	}
+	folder, addr := r.TempDir(), free(r.T)
+	certificate(r.T, folder)
+	text := contents(r.T, filepath.Join(root, "deploy/proxy/nginx.conf"))
+	for old, now := range map[string]string{
+		"127.0.0.1:8080": r.addr, "listen 80;": "listen " + free(r.T) + ";", "listen 443 ": "listen " + addr + " ", "/etc/ssl/weir/": folder + "/",
+		"worker_processes auto;": "worker_processes 1;\ndaemon off;\npid " + folder + "/pid;\nerror_log stderr;",
+		"http {\n":               "http {\n\taccess_log off;\n\tclient_body_temp_path " + folder + ";\n\tproxy_temp_path " + folder + ";\n\tfastcgi_temp_path " + folder + ";\n\tuwsgi_temp_path " + folder + ";\n\tscgi_temp_path " + folder + ";\n",
+	} {
+		if !strings.Contains(text, old) {
+			r.Errorf("nginx.conf has no %q", old)
+		}
+		text = strings.ReplaceAll(text, old, now)
+	}
+	file := filepath.Join(folder, "nginx.conf")
+	write(r.T, file, text)
+	if out, err := exec.CommandContext(r.Context(), nginx, "-t", "-q", "-c", file).CombinedOutput(); err != nil {
+		r.Fatalf("nginx -t: %v\n%s", err, out)
+	}
+	cmd := exec.CommandContext(context.WithoutCancel(r.Context()), nginx, "-c", file)
+	if err := cmd.Start(); err != nil {
+		r.Fatal(err)
+	}
+	r.Cleanup(func() {
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		_ = cmd.Wait()
+	})
+	p := &proxied{r, addr}
+	r.until("nginx is there", 20*time.Second, func() bool {
+		c, err := (&net.Dialer{}).DialContext(r.Context(), "tcp", addr)
+		if err == nil {
+			_ = c.Close()
+		}
+		return err == nil
+	})
+	return p
+}
+
+// free is an address that nothing listens on.
+func free(t *testing.T) string {
+	t.Helper()
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	return l.Addr().String()
+}
+
+func certificate(t *testing.T, folder string) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), DNSNames: []string{"weir.example"}}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(folder, "tls.crt"), string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})))
+	write(t, filepath.Join(folder, "tls.key"), string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret})))
+}
+
+// ask sends a request through the proxy from an address of this machine.
+func (p *proxied) ask(from, path, bearer string) *http.Response {
+	p.Helper()
+	dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
+	client := &http.Client{Transport: &http.Transport{
+		DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // it is made above
+		DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
+			return dialer.DialContext(ctx, network, p.addr)
+		},
+	}}
+	req, err := http.NewRequestWithContext(p.Context(), "GET", "https://weir.example"+path, nil)
+	if err != nil {
+		p.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+bearer)
+	req.Header.Set("X-Forwarded-For", "203.0.113.9")
+	req.Header.Set("Accept", "text/event-stream, application/json")
+	resp, err := client.Do(req)
+	if err != nil {
+		p.Fatal(err)
+	}
+	p.Cleanup(func() { _ = resp.Body.Close() })
+	return resp
+}
+
+// Scenario 195: behind nginx as deploy/proxy has it streams arrive at once, and
+// limits hold for each client whatever it claims to be.
+func TestScenario195_BehindNginx(t *testing.T) {
+	t.Parallel()
+	r := start(t, "WEIR_TRUSTED_PROXIES", "127.0.0.1")
+	p := r.proxy()
+	if resp := p.ask("127.0.0.3", "/v1/whoami", token); resp.StatusCode != http.StatusOK {
+		t.Errorf("whoami: %s", resp.Status)
+	}
+	if resp := p.ask("127.0.0.3", "/metrics", token); resp.StatusCode != http.StatusNotFound {
+		t.Errorf("metrics: %s", resp.Status)
+	}
+	begin := time.Now()
+	if line, err := bufio.NewReader(p.ask("127.0.0.3", "/v1/events", token).Body).ReadString('\n'); err != nil || time.Since(begin) > 10*time.Second {
+		t.Errorf("the stream began with %q after %v: %v", line, time.Since(begin), err)
+	}
+	for i := range 30 {
+		p.ask("127.0.0.2", "/v1/whoami", fmt.Sprintf("guess-%d", i))
+	}
+	if one, other := p.ask("127.0.0.2", "/v1/whoami", token).StatusCode, p.ask("127.0.0.3", "/v1/whoami", token).StatusCode; one != 429 || other != 200 {
+		t.Errorf("the guesser gets %d, its neighbor %d", one, other)
+	}
+}
+
+// Scenario 195: the configuration of Caddy is whole, where Caddy is installed.
+func TestScenario195_Caddyfile(t *testing.T) {
+	t.Parallel()
+	caddy, err := exec.LookPath("caddy")
+	if err != nil {
+		t.Skip("caddy is not installed")
+	}
+	cmd := exec.CommandContext(t.Context(), caddy, "adapt", "--config", filepath.Join(root, "deploy/proxy/Caddyfile"), "--adapter", "caddyfile")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
