@@ -96,10 +96,15 @@ func (d *Daemon) stop(ctx context.Context) error {
 // shutDown lets requests that are being answered finish.
 func (d *Daemon) shutDown(ctx context.Context) error {
 	err := d.server.Shutdown(ctx)
-	if errors.Is(err, http.ErrServerClosed) {
+	switch {
+	case errors.Is(err, http.ErrServerClosed):
 		return nil
+	case errors.Is(err, context.DeadlineExceeded): // a client that crawls is no failure of ours
+		d.log.Warn("requests cut off at the end of the drain")
+		return d.server.Close()
+	default:
+		return err
 	}
-	return err
 }
 
 func within(ctx context.Context, limit time.Duration, name string, do func(context.Context) error) error {

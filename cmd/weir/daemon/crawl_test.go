@@ -1,0 +1,39 @@
+package daemon_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"weir/cmd/weir/daemon"
+)
+
+// Scenario 196: a client whose upload crawls does not turn the end into a failure.
+func TestScenario196_CrawlingUploadAtTheEnd(t *testing.T) {
+	t.Parallel()
+	d, err := daemon.New(t.Context(), daemon.Options{
+		Config: configuration(t, "LISTEN_ADDR=127.0.0.1:0", "DATABASE_URL=sqlite://"+filepath.Join(t.TempDir(), "weir.db")),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- d.Run(ctx) }()
+	c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", d.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }()
+	if _, err := fmt.Fprintf(c, "PUT /v1/channels/sms HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{"); err != nil {
+		t.Fatal(err)
+	}
+	<-time.After(500 * time.Millisecond)
+	cancel()
+	if err := <-ended; err != nil {
+		t.Errorf("it ended with %v", err)
+	}
+}
