@@ -1,6 +1,7 @@
 package scenarios_test
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -50,7 +51,7 @@ func (w *world) killLock() bool {
 	err = db.QueryRow("SELECT COALESCE(IS_USED_LOCK(CONCAT('weir.', LEFT(SHA2(?, 256), 40))), 0)",
 		w.url[strings.LastIndexByte(w.url, '/')+1:]+"/"+w.store.Owner()).Scan(&connection)
 	if err == nil && connection != 0 {
-		_, err = db.Exec("KILL ?", connection)
+		_, err = db.Exec(fmt.Sprintf("KILL %d", connection)) // MySQL takes no parameter here
 	}
 	if err != nil {
 		w.Fatal(err)
