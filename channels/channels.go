@@ -71,6 +71,7 @@ type Setting struct {
 	Secret   bool // written, never read back
 	// Place says that it tells where the provider has what it was given: asked
 	// elsewhere about an attempt, it would know nothing, or a stranger's call.
+	// Secrets go there, too: they are given anew when it changes.
 	Place bool
 	Help  string
 }

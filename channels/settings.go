@@ -99,6 +99,22 @@ func (t *Type) Moves(from, to weir.Settings) []string {
 	return keys
 }
 
+// CheckMove finds the secrets that a change would send to another place: when a
+// place changes, its secrets have to be given with it, by whoever changes it.
+// given are the settings that the change states. Pointers are relative to the
+// settings object.
+func (t *Type) CheckMove(from, to, given weir.Settings) []weir.FieldError {
+	places := t.Moves(from, to)
+	var errs []weir.FieldError
+	for _, k := range t.Settings {
+		_, stated := given[k.Key]
+		if _, stored := to[k.Key]; k.Secret && stored && !stated && len(places) > 0 {
+			errs = append(errs, weir.FieldError{Pointer: "/" + k.Key, Code: "required", Detail: "must be given again: " + strings.Join(places, ", ") + " changes where it is sent"})
+		}
+	}
+	return errs
+}
+
 // Redact gives the settings as clients may see them: without the secrets.
 func (t *Type) Redact(s weir.Settings) weir.Settings {
 	out := maps.Clone(s)

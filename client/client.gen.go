@@ -2048,7 +2048,7 @@ func (c *Client) GetChannel(ctx context.Context, channel string) (*ChannelView, 
 
 // PatchChannel Change some of a channel.
 //
-// A JSON merge patch (RFC 7396). Absent fields and settings stay as they are, secrets too.
+// A JSON merge patch (RFC 7396). Absent fields and settings stay as they are, secrets too; but a change of where they are sent, such as base_url or the account, has to carry them again (422 names them).
 //
 // PATCH /v1/channels/{channel}
 func (c *Client) PatchChannel(ctx context.Context, channel string, body ChannelPatch, params PatchChannelParams) (*ChannelView, error) {

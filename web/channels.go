@@ -117,6 +117,19 @@ func (s *service) checkChannel(ch weir.Channel, wrong *mistakes) {
 	}
 }
 
+// checkMove finds the stored secrets that a patch would send to another place.
+func (s *service) checkMove(ch *weir.Channel, was weir.Settings, c *call) {
+	t, ok := s.Directory.Type(ch.Type)
+	if !ok {
+		return // said already
+	}
+	given, _ := c.body["settings"].(map[string]any)
+	for _, f := range t.CheckMove(was, ch.Settings, given) {
+		f.Pointer = "/settings" + f.Pointer
+		c.wrong.list = append(c.wrong.list, f)
+	}
+}
+
 // put creates a channel or replaces the one of that name. Whoever creates it
 // at the same time and comes second replaces.
 func (s *service) put(ctx context.Context, want weir.Channel, force bool) (_, before weir.Channel, created bool, err error) {
@@ -210,6 +223,7 @@ func (s *service) patchChannel(c *call) (reply, error) {
 		s.patch(ch, c.body)
 		c.wrong.list = schemaWrong[:len(schemaWrong):len(schemaWrong)]
 		s.checkChannel(*ch, &c.wrong)
+		s.checkMove(ch, before.Settings, c)
 		if err := c.refuse(); err != nil {
 			return err
 		}

@@ -16,7 +16,7 @@ func TestNoMoveWhileContactsAreInFlight(t *testing.T) {
 	r.contacts = append(r.contacts, weir.Contact{
 		Ref: weir.Ref{Channel: ch.ID, ID: 1}, Spec: weir.Spec{Messages: []string{"x"}}, Progress: weir.Progress{State: weir.Active},
 	})
-	const moved = `{"settings":{"base_url":"http://elsewhere.test"}}`
+	const moved = `{"settings":{"base_url":"http://elsewhere.test","token":"t"}}`
 	writes := r.writes
 	for _, method := range []string{"PATCH", "PUT"} {
 		body := moved
@@ -34,5 +34,5 @@ func TestNoMoveWhileContactsAreInFlight(t *testing.T) {
 	into[web.ChannelView](t, r.do("PATCH", "/v1/channels/a", `{"capacity":5}`), 200)
 	into[web.ChannelView](t, r.do("PATCH", "/v1/channels/a?force=true", moved), 200)
 	r.contacts[0].State = weir.Done
-	into[web.ChannelView](t, r.do("PATCH", "/v1/channels/a", `{"settings":{"base_url":"http://p.test"}}`), 200)
+	into[web.ChannelView](t, r.do("PATCH", "/v1/channels/a", `{"settings":{"base_url":"http://p.test","token":"t"}}`), 200)
 }

@@ -61,7 +61,7 @@ func (s *service) channelRoutes() []*route {
 		{
 			method: "PATCH", path: one, id: "patch-channel", tag: "channels",
 			summary:     "Change some of a channel",
-			description: "A JSON merge patch (RFC 7396). Absent fields and settings stay as they are, secrets too.",
+			description: "A JSON merge patch (RFC 7396). Absent fields and settings stay as they are, secrets too; but a change of where they are sent, such as base_url or the account, has to carry them again (422 names them).",
 			query:       []parameter{forced},
 			body:        typeOf[ChannelPatch](), bodyTypes: []string{jsonType, mergePatchType}, bodyLimit: mostBody, handle: s.patchChannel,
 			answers: []answer{{http.StatusOK, "changed", view}},

@@ -60,6 +60,9 @@ func (s *service) patch(res resource) handle {
 			if err != nil {
 				return nil, err
 			}
+			if err := moved(st, res.kind, id, patch); err != nil {
+				return nil, err
+			}
 			full := patch
 			if in.redacted {
 				if full, err = restored(patch, credentialsOf(st, res.kind, id)); err != nil {

@@ -128,3 +128,38 @@ func (r *restoring) credential(at string, address any, m map[string]any) map[str
 	}
 	return out
 }
+
+// moved finds rules to which a patch gives another address while the credential
+// stays: it would be given to the new address. Rules in arrays are replaced as a
+// whole, so that they keep none.
+func moved(s *routing.State, kind routing.Resource, id string, patch map[string]any) error {
+	within := func(m map[string]any, name string) map[string]any {
+		inside, _ := m[name].(map[string]any)
+		return inside
+	}
+	switch kind {
+	case routing.ResourceDistribution:
+		d, _ := s.Distribution(id)
+		return movedRule(d.Spec.Mode.ScoringRule, within(within(patch, "mode"), "scoringRule"), "/mode/scoringRule")
+	case routing.ResourceClassification:
+		p, _ := s.Classification(id)
+		return movedRule(p.Spec.PrioritizationRule, within(patch, "prioritizationRule"), "/prioritizationRule")
+	}
+	return nil
+}
+
+func movedRule(r *routing.Rule, patch map[string]any, at string) error {
+	if r == nil {
+		return nil
+	}
+	for _, x := range []struct {
+		uri, credential, is string
+		known               *routing.Credential
+	}{{"functionUri", "credential", r.FunctionURI, r.Credential}, {"webhookUri", "clientCredential", r.WebhookURI, r.ClientCredential}} {
+		uri, addressed := patch[x.uri].(string)
+		if _, stated := patch[x.credential]; addressed && uri != x.is && x.known != nil && !stated {
+			return mistake(at+"/"+x.credential, "required", "another address needs its credential given anew, or null for none")
+		}
+	}
+	return nil
+}
