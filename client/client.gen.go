@@ -472,7 +472,7 @@ type ContactBody struct {
 	// NotBefore it waits until then
 	NotBefore time.Time `json:"not_before,omitempty,omitzero"`
 
-	// Priority reply goes before high, high before normal
+	// Priority weights of 9 to 1, not an order: while both wait, nine of the higher priority (reply, then high, then normal) are dispatched for each one of the lower
 	Priority string `json:"priority,omitempty,omitzero"`
 
 	// Survey surveys of one channel take turns; printable
@@ -531,7 +531,7 @@ type ContactView struct {
 	// Outcome why it is done; absent: it is not
 	Outcome string `json:"outcome,omitempty,omitzero"`
 
-	// Priority reply goes before high, high before normal
+	// Priority weights of 9 to 1, not an order: while both wait, nine of the higher priority (reply, then high, then normal) are dispatched for each one of the lower
 	Priority string `json:"priority"`
 
 	// QueuedAt when it was accepted

@@ -90,7 +90,7 @@ func fieldsFromI() map[string]string {
 		"paused":               "nothing is started; what is out goes on",
 		"phone":                "number of the person",
 		"pointer":              "JSON pointer (RFC 6901) to what is wrong; empty: the whole",
-		"priority":             "reply goes before high, high before normal",
+		"priority":             "weights of 9 to 1, not an order: while both wait, nine of the higher priority (reply, then high, then normal) are dispatched for each one of the lower",
 		"questionnaire":        "name of the questionnaire",
 		"quotas":               "how many are wanted of whom",
 		"ready":                "requests should come here",

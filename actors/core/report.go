@@ -52,6 +52,7 @@ func (c *Core) hear(f *flight, r weir.Report, now time.Time) (*weir.Transition, 
 		f.c.Progress, pickedUp = f.c.PickUp()
 	}
 	if r.Outcome != "" {
+		f.c.ProviderRef = cmp.Or(f.c.ProviderRef, r.ProviderRef)
 		t := c.finish(f, now, r.Outcome, r.Reason)
 		t.Result = r.Result
 		t.PickedUp = pickedUp
@@ -94,6 +95,7 @@ func (c *Core) hearPart(f *flight, r weir.Report, now time.Time) (*weir.Transiti
 	case !changed:
 		return nil, weir.Duplicate
 	}
+	p.ProviderRef = cmp.Or(p.ProviderRef, r.ProviderRef) // the report may be faster than the provider's answer
 	was := weir.Transition{From: f.c.Rev, Was: f.c.State}
 	t := c.step(f, p)
 	if o, over := p.PartsOutcome(); over {
