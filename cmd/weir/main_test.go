@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 )
@@ -114,4 +115,18 @@ func TestStandbyEndsInOrder(t *testing.T) {
 	second.ends(t)
 	first.send(t, syscall.SIGTERM)
 	first.ends(t)
+}
+
+// The program refuses at start a default capacity that is none, with a sentence that names the
+// variable, the value and what is allowed.
+func TestWrongDefaultCapacityEndsTheProgram(t *testing.T) {
+	t.Parallel()
+	for _, value := range []string{"abc", "0", "unlimited"} {
+		cmd := exec.CommandContext(t.Context(), os.Args[0], "serve")
+		cmd.Env = []string{asProgram + "=1", "DATABASE_URL=sqlite://" + filepath.Join(t.TempDir(), "weir.db"), "LISTEN_ADDR=127.0.0.1:0", "DEFAULT_CHANNEL_CAPACITY=" + value}
+		out, err := cmd.CombinedOutput()
+		if want := "DEFAULT_CHANNEL_CAPACITY is \"" + value + "\"; allowed: 1 to 1000000"; err == nil || !strings.Contains(strings.ReplaceAll(string(out), `\"`, `"`), want) {
+			t.Errorf("%s: %v: %s; want %s", value, err, out, want)
+		}
+	}
 }

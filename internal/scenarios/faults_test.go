@@ -122,6 +122,9 @@ func TestScenario47_WindowClosedAtTheProvider(t *testing.T) {
 		if n := len(p.attempts(a)); n != 1 {
 			t.Fatalf("%d attempts, want the one that Verboice refused", n)
 		}
+		if reason := p.contact(a)["reason"]; reason != "window closed" {
+			t.Fatalf("the reason is %v: Verboice's answer was not understood", reason)
+		}
 		if o := p.done(b); o != "completed" {
 			t.Fatalf("the next one ended as %s", o)
 		}

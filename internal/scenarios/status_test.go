@@ -1,0 +1,63 @@
+package scenarios_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	nuntium "weir/channels/nuntium/simulator"
+	verboice "weir/channels/verboice/simulator"
+)
+
+// Scenario 75, providers: an answer about a channel that says nothing of its
+// state counts as up, and one that says that it is down does not.
+func TestScenario75_AnswerWithoutAStatusCountsAsUp(t *testing.T) {
+	onVirtualTime(t, func(w *world) {
+		p := withProviders(w, nuntium.Options{}, verboice.Options{})
+		answers := map[string][2]string{
+			"up":   {`{"name":"sms","enabled":true}`, `{"id":1,"name":"main"}`},
+			"down": {`{"name":"sms","enabled":true,"connected":false}`, `{"id":1,"name":"main","status":{"ok":false}}`},
+		}
+		want, asked := "up", 0
+		p.meddles(func(rw http.ResponseWriter, r *http.Request) bool {
+			if r.Method != http.MethodGet || !strings.HasPrefix(r.URL.Path, "/api/channels/") {
+				return false
+			}
+			asked++
+			body := answers[want][0]
+			if r.Host == "verboice.test" {
+				body = answers[want][1]
+			}
+			_, _ = fmt.Fprint(rw, body)
+			return true
+		})
+		for _, want = range []string{"up", "down"} {
+			asked = 0
+			sms, calls := "sms-"+want, "calls-"+want
+			p.smsChannel(sms, 1)
+			p.callChannel(calls, 1)
+			for _, name := range []string{sms, calls} {
+				more := fields{"not_before": at(time.Hour)}
+				if name == calls {
+					more["call"] = fields{"callback_url": callURL("a")}
+				}
+				c := many("c", 1, more)[0]
+				if name == calls {
+					delete(c, "messages")
+				}
+				w.accept(name, c)
+			}
+			w.pass(10 * time.Second)
+			for _, name := range []string{sms, calls} {
+				if s := w.state(name); s != want {
+					t.Errorf("channel %s is %s", name, s)
+				}
+			}
+			if asked < 2 {
+				t.Errorf("the providers were asked %d times", asked)
+			}
+		}
+	})
+}
