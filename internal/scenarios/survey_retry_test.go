@@ -157,6 +157,8 @@ func TestScenario84_CompletedWhileTheTimeoutIsTaken(t *testing.T) {
 			}
 			return true
 		})
+		w.accept("texts", many("other", people)...) // no slot is free: what is due waits
+		w.sent(2 * people)
 		var wg sync.WaitGroup
 		wait := time.Until(due)
 		if wait > time.Minute {
@@ -164,7 +166,7 @@ func TestScenario84_CompletedWhileTheTimeoutIsTaken(t *testing.T) {
 		}
 		for i, id := range ids {
 			wg.Go(func() {
-				<-time.After(wait + time.Duration(i%3-1)*time.Millisecond)
+				<-time.After(wait + []time.Duration{-time.Millisecond, 0, 500 * time.Millisecond}[i%3])
 				w.reported("s", id, fields{"disposition": "completed"})
 			})
 		}
@@ -180,6 +182,9 @@ func TestScenario84_CompletedWhileTheTimeoutIsTaken(t *testing.T) {
 		w.sent(before)
 		if n := w.waitingOf("s"); n > 0 {
 			t.Errorf("%d contacts of completed respondents wait", n)
+		}
+		if w.outcomes("texts")["canceled"] == 0 {
+			t.Error("no contact waited that could be taken back")
 		}
 		w.unbroken()
 	})
