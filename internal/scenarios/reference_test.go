@@ -16,7 +16,7 @@ import (
 func TestScenario136_AckBeforeTheAnswerGivesTheReference(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		p := withProviders(w, nuntium.Options{}, verboice.Options{})
-		early := w.early(p)
+		early := w.early(p, func() { time.Sleep(5 * time.Second) })
 		p.smsChannel("sms", 5)
 		for _, c := range []fields{sms("one"), sms("two", texts("two", 2))} {
 			key := c["key"].(string)
@@ -33,16 +33,16 @@ func TestScenario136_AckBeforeTheAnswerGivesTheReference(t *testing.T) {
 	})
 }
 
-// early has Nuntium take each batch and answer 5 seconds later. What it returns
+// early has Nuntium take each batch and answer later. What it returns
 // acknowledges the messages of a contact before that.
-func (w *world) early(p *providers) (ack func(id string, parts int)) {
+func (w *world) early(p *providers, answerTakes func()) (ack func(id string, parts int)) {
 	began := make(chan struct{}, 10)
 	p.meddles(func(rw http.ResponseWriter, r *http.Request) bool {
 		if r.Method != http.MethodPost || !strings.HasSuffix(r.URL.Path, "/ao_messages.json") {
 			return false
 		}
 		began <- struct{}{}
-		time.Sleep(5 * time.Second)
+		answerTakes()
 		rw.WriteHeader(http.StatusOK)
 		return true
 	})
