@@ -75,6 +75,8 @@ func TestScenario130_InstantsOutsideOfTheRangeAreRefused(t *testing.T) {
 	t.Parallel()
 	w := program(t)
 	w.channel("ch", 5)
+	w.channel("texts", 5)
+	w.want(http.StatusCreated, "PUT", "/v1/surveys/s", bySMS(""))
 	for _, at := range outside() {
 		for _, name := range []string{"not_before", "not_after"} {
 			w.refusedAt("/contacts/0/"+name, "POST", "/v1/channels/ch/contacts", fields{"contacts": []fields{sms("a", fields{name: at})}})
@@ -110,7 +112,7 @@ func (w *world) instantParameters() [][2]string {
 			o, _ := o.(map[string]any)
 			for _, p := range list(o["parameters"]) {
 				if schema, _ := p["schema"].(map[string]any); method == "get" && schema["format"] == "date-time" {
-					out = append(out, [2]string{strings.ReplaceAll(path, "{channel}", "ch"), fmt.Sprint(p["name"])})
+					out = append(out, [2]string{strings.NewReplacer("{channel}", "ch", "{survey}", "s").Replace(path), fmt.Sprint(p["name"])})
 				}
 			}
 		}
