@@ -47,11 +47,22 @@ type FieldError struct {
 	Detail  string `json:"detail"`  // a sentence
 }
 
+// MaxMistakes bounds how many mistakes of one request are collected.
+const MaxMistakes = 5000
+
+// AddMistakes appends to a list of mistakes until it has [MaxMistakes].
+func AddMistakes(list []FieldError, more ...FieldError) []FieldError {
+	return append(list, more[:min(len(more), max(0, MaxMistakes-len(list)))]...)
+}
+
+// maxPrinted is how many mistakes [Error.Error] prints.
+const maxPrinted = 100
+
 // Error implements error.
 func (e *Error) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s", e.Code, e.Message)
-	for _, f := range e.Fields {
+	for _, f := range e.Fields[:min(len(e.Fields), maxPrinted)] {
 		fmt.Fprintf(&b, "; %s: %s", f.Pointer, f.Detail)
 	}
 	if e.Cause != nil {

@@ -50,7 +50,7 @@ func (t *Type) CheckSettings(s weir.Settings, capacity int) []weir.FieldError {
 	}
 	for _, key := range slices.Sorted(maps.Keys(s)) {
 		if _, ok := known[key]; !ok {
-			errs = append(errs, weir.FieldError{Pointer: "/" + escape(key), Code: "unknown", Detail: fmt.Sprintf("channel type %s has no such setting", t.Name)})
+			errs = weir.AddMistakes(errs, weir.FieldError{Pointer: "/" + escape(key), Code: "unknown", Detail: fmt.Sprintf("channel type %s has no such setting", t.Name)})
 		}
 	}
 	if r := ReplyReserve(s); r < 0 || r >= capacity && r > 0 {
@@ -128,5 +128,5 @@ func (t *Type) Redact(s weir.Settings) weir.Settings {
 
 // escape writes a key as a JSON pointer token (RFC 6901).
 func escape(key string) string {
-	return strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
+	return strings.ReplaceAll(strings.ReplaceAll(key, "~", "~0"), "/", "~1")
 }

@@ -30,7 +30,9 @@ func conflict(format string, args ...any) error {
 type mistakes []weir.FieldError
 
 func (m *mistakes) add(pointer, code, format string, args ...any) {
-	*m = append(*m, weir.FieldError{Pointer: pointer, Code: code, Detail: fmt.Sprintf(format, args...)})
+	if len(*m) < weir.MaxMistakes {
+		*m = append(*m, weir.FieldError{Pointer: pointer, Code: code, Detail: fmt.Sprintf(format, args...)})
+	}
 }
 
 func (m mistakes) err() error {

@@ -12,20 +12,22 @@ import (
 type mistakes []weir.FieldError
 
 func (m *mistakes) add(pointer, code, format string, args ...any) {
-	*m = append(*m, weir.FieldError{Pointer: pointer, Code: code, Detail: fmt.Sprintf(format, args...)})
+	if len(*m) < weir.MaxMistakes {
+		*m = append(*m, weir.FieldError{Pointer: pointer, Code: code, Detail: fmt.Sprintf(format, args...)})
+	}
 }
 
 // in takes over the mistakes of a part.
 func (m *mistakes) in(pointer string, part []weir.FieldError) {
 	for _, f := range part {
 		f.Pointer = pointer + f.Pointer
-		*m = append(*m, f)
+		*m = weir.AddMistakes(*m, f)
 	}
 }
 
 // token writes a key as a part of a JSON pointer (RFC 6901).
 func token(key string) string {
-	return strings.NewReplacer("~", "~0", "/", "~1").Replace(clip(key))
+	return strings.ReplaceAll(strings.ReplaceAll(clip(key), "~", "~0"), "/", "~1")
 }
 
 // clip bounds foreign text in an error message.

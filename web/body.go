@@ -71,6 +71,9 @@ func parseJSON(raw []byte) (any, error) {
 	if !wholeCharacters(raw) {
 		return nil, &malformed{"the body has half of a character: a \\u escape of a surrogate without its other half"}
 	}
+	if plainjson.TooMany(raw) {
+		return nil, weir.Errorf(weir.CodeTooLarge, "the body has more than %d objects and arrays or more than %d values; send less at a time", plainjson.MaxContainers, plainjson.MaxValues)
+	}
 	if v, ok := plainjson.Value(raw); ok {
 		return v, nil
 	}

@@ -113,7 +113,7 @@ func (s *service) checkChannel(ch weir.Channel, wrong *mistakes) {
 	}
 	for _, f := range t.CheckSettings(ch.Settings, ch.Capacity) {
 		f.Pointer = "/settings" + f.Pointer
-		wrong.list = append(wrong.list, f)
+		wrong.take(f)
 	}
 }
 
@@ -126,7 +126,7 @@ func (s *service) checkMove(ch *weir.Channel, was weir.Settings, c *call) {
 	given, _ := c.body["settings"].(map[string]any)
 	for _, f := range t.CheckMove(was, ch.Settings, given) {
 		f.Pointer = "/settings" + f.Pointer
-		c.wrong.list = append(c.wrong.list, f)
+		c.wrong.take(f)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"weir"
+	"weir/internal/plainjson"
 )
 
 const (
@@ -151,7 +152,7 @@ func (d *describer) body(rt *route) *huma.RequestBody {
 	for _, t := range rt.uploads {
 		content[t] = &huma.MediaType{Schema: &huma.Schema{Type: "string", Description: "a file of any length"}, Example: fileExamples()[rt.id+" "+t]}
 	}
-	return &huma.RequestBody{Required: true, Content: content, Description: fmt.Sprintf("At most %d bytes.", rt.bodyLimit)}
+	return &huma.RequestBody{Required: true, Content: content, Description: fmt.Sprintf("At most %d bytes, %d objects and arrays, %d values.", rt.bodyLimit, plainjson.MaxContainers, plainjson.MaxValues)}
 }
 
 // example is that of a type, as its JSON is read again.

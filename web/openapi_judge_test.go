@@ -152,7 +152,7 @@ func (o *openAPI) operation(method, path string) (pattern string, _ *operation) 
 func pointerTo(names ...string) string {
 	var b strings.Builder
 	for _, name := range names {
-		b.WriteString("/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name))
+		b.WriteString("/" + strings.ReplaceAll(strings.ReplaceAll(name, "~", "~0"), "/", "~1"))
 	}
 	return b.String()
 }

@@ -90,7 +90,11 @@ func problemOf(err error) (Problem, time.Duration) {
 		wait = retryAfter
 	}
 	if len(p.Errors) > mostMistakes {
-		p.Detail += fmt.Sprintf(" (%d mistakes; the first %d are listed)", len(p.Errors), mostMistakes)
+		atLeast := ""
+		if len(p.Errors) >= weir.MaxMistakes {
+			atLeast = "at least "
+		}
+		p.Detail += fmt.Sprintf(" (%s%d mistakes; the first %d are listed)", atLeast, len(p.Errors), mostMistakes)
 		p.Errors = p.Errors[:mostMistakes]
 	}
 	p.Title = http.StatusText(p.Status)

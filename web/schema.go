@@ -133,8 +133,15 @@ func (c *checker) compileInner(r huma.Registry, s *huma.Schema) (err error) {
 type mistakes struct{ list []weir.FieldError }
 
 func (m *mistakes) add(pointer, code, format string, args ...any) {
-	m.list = append(m.list, weir.FieldError{Pointer: pointer, Code: code, Detail: fmt.Sprintf(format, args...)})
+	if !m.full() {
+		m.take(weir.FieldError{Pointer: pointer, Code: code, Detail: fmt.Sprintf(format, args...)})
+	}
 }
+
+func (m *mistakes) take(f ...weir.FieldError) { m.list = weir.AddMistakes(m.list, f...) }
+
+// full reports whether further mistakes would not be collected.
+func (m *mistakes) full() bool { return len(m.list) >= weir.MaxMistakes }
 
 // check finds every mistake in v. Details never repeat a value: it may be a
 // phone number or a secret.
@@ -193,6 +200,8 @@ func (c *checker) checkOthers(o map[string]any, at string, m *mistakes) {
 			continue
 		}
 		switch {
+		case m.full():
+			return
 		case !c.open:
 			m.add(at+"/"+token(name), "unknown", "there is no such field")
 		case c.each != nil:
@@ -212,6 +221,9 @@ func (c *checker) checkArray(v any, at string, m *mistakes) {
 		return // no use in thousands of mistakes
 	}
 	for i, value := range a {
+		if m.full() {
+			return
+		}
 		c.each.check(value, at+"/"+strconv.Itoa(i), m)
 	}
 }
@@ -277,5 +289,5 @@ func token(name string) string {
 	if len(name) > most {
 		name = strings.ToValidUTF8(name[:most], "") + "…"
 	}
-	return strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
+	return strings.ReplaceAll(strings.ReplaceAll(name, "~", "~0"), "/", "~1")
 }

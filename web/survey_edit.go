@@ -40,7 +40,7 @@ func (s *service) definition(c *call, body map[string]any) SurveyBody {
 	_, wrong := s.Surveys.Check(c, b.Definition)
 	for _, f := range wrong {
 		if !slices.ContainsFunc(bySchema, func(g weir.FieldError) bool { return explains(g, f) }) {
-			c.wrong.list = append(c.wrong.list, f)
+			c.wrong.take(f)
 		}
 	}
 	return b

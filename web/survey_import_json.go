@@ -62,7 +62,7 @@ func (l *loading) readJSON(c *call, body map[string]any) {
 		row, wrong := surveys.RowOf(phone, attributes, l.survey.Definition.Region)
 		for _, f := range wrong {
 			f.Pointer = "/respondents/" + strconv.Itoa(i) + f.Pointer
-			c.wrong.list = append(c.wrong.list, f)
+			c.wrong.take(f)
 		}
 		if !slices.ContainsFunc(wrong, func(f weir.FieldError) bool { return strings.Contains(f.Pointer, "/attributes") }) {
 			for _, name := range lacks(row.Attributes) {

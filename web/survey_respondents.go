@@ -156,7 +156,7 @@ func (s *service) hearing(c *call, r *surveys.Respondent) (surveys.Hearing, erro
 		h.Answers = row.Attributes
 		for _, f := range wrong {
 			f.Pointer = "/answers" + strings.TrimPrefix(f.Pointer, "/attributes")
-			c.wrong.list = append(c.wrong.list, f)
+			c.wrong.take(f)
 		}
 	}
 	id, ok := c.body["contact"].(string)

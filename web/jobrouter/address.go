@@ -29,7 +29,7 @@ func (s *service) addresses(at string, v any) (wrong []weir.FieldError) {
 					continue
 				}
 				if err := s.Address(uri); err != nil {
-					wrong = append(wrong, weir.FieldError{Pointer: here, Code: "address", Detail: err.Error()})
+					wrong = weir.AddMistakes(wrong, weir.FieldError{Pointer: here, Code: "address", Detail: err.Error()})
 				}
 			default:
 				wrong = append(wrong, s.addresses(here, v[name])...)

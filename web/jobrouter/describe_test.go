@@ -103,7 +103,7 @@ func (r *rig) documented(method string, a answered) {
 	if pattern == "" || a.text == "" {
 		return
 	}
-	at := strings.NewReplacer("~", "~0", "/", "~1").Replace(pattern)
+	at := strings.ReplaceAll(strings.ReplaceAll(pattern, "~", "~0"), "/", "~1")
 	s, err := j.compiler.Compile("weir:router#/paths/" + at + "/" + strings.ToLower(method) + "/responses/" + status + "/content/application~1json/schema")
 	if err != nil {
 		if status != "default" { // no such method

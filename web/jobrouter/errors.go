@@ -74,6 +74,9 @@ func faultOf(err error) fault {
 		if len(e.Fields) > 0 {
 			f.Message = manyMistakes
 		}
+		if len(e.Fields) > mostDetails {
+			f.Message += " The first " + strconv.Itoa(mostDetails) + " are listed."
+		}
 	case http.StatusConflict:
 		for _, m := range e.Fields {
 			f.Message += "\n" + m.Detail // clients read the reasons there

@@ -266,13 +266,16 @@ func escapePointer(s string) string {
 	if !strings.ContainsAny(s, "~/") {
 		return s
 	}
-	return strings.NewReplacer("~", "~0", "/", "~1").Replace(s)
+	return strings.ReplaceAll(strings.ReplaceAll(s, "~", "~0"), "/", "~1")
 }
 
 // parse reads JSON, and nothing that would be read as something else.
 func parse(body []byte) (any, error) {
 	if !utf8.Valid(body) || halfCharacters(body) {
 		return nil, weir.Errorf(weir.CodeInvalid, "the body is not UTF-8, or has half of a character")
+	}
+	if plainjson.TooMany(body) {
+		return nil, weir.Errorf(weir.CodeTooLarge, "the body has more than %d objects and arrays or more than %d values", plainjson.MaxContainers, plainjson.MaxValues)
 	}
 	if v, ok := plainjson.Value(body); ok {
 		return v, nil
