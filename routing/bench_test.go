@@ -164,3 +164,65 @@ func cycle(b *testing.B, s *routing.State, now time.Time, i int) {
 		}
 	}
 }
+
+// crowd is a router with many jobs, as a snapshot has them: most wait, each with
+// a label and two selectors, some are assigned and as many are closed.
+func crowd(b *testing.B, jobs int) *routing.State {
+	b.Helper()
+	s, now := floor(b, 100, 0)
+	for i := range jobs {
+		if i%10 == 0 {
+			id := "job" + strconv.Itoa(i)
+			events, err := s.Apply(routing.PutJob{ID: id, Spec: routing.JobSpec{ChannelID: "voice", QueueID: "q"}}, now)
+			if err != nil {
+				b.Fatal(err)
+			}
+			if o, ok := events[len(events)-1].(*routing.OfferIssuedEvent); ok {
+				accepted, err := s.Apply(routing.AcceptOffer{WorkerID: o.WorkerID, OfferID: o.OfferID}, now)
+				if err != nil {
+					b.Fatal(err)
+				}
+				a := accepted[0].(*routing.OfferAcceptedEvent).AssignmentID
+				for _, c := range []routing.Command{routing.CompleteJob{JobID: id, AssignmentID: a}, routing.CloseJob{JobID: id, AssignmentID: a}} {
+					if _, err := s.Apply(c, now); err != nil {
+						b.Fatal(err)
+					}
+				}
+			}
+			continue
+		}
+		if _, err := s.Apply(routing.PutJob{ID: "job" + strconv.Itoa(i), Spec: routing.JobSpec{
+			ChannelID: "voice", QueueID: "q", Labels: routing.Labels{"contact": routing.Text("+85512" + strconv.Itoa(i))},
+			RequestedWorkerSelectors: append(wants(i), routing.WorkerSelector{Key: "language", Operator: routing.Equal, Value: routing.Text("Klingon")}),
+		}}, now); err != nil {
+			b.Fatal(err)
+		}
+	}
+	return s
+}
+
+// BenchmarkSnapshot is how much a snapshot costs to write and a start to read.
+func BenchmarkSnapshot(b *testing.B) {
+	s := crowd(b, 100_000)
+	data, err := s.Snapshot()
+	if err != nil {
+		b.Fatal(err)
+	}
+	for name, do := range map[string]func() error{
+		"write": func() error { _, err := s.Snapshot(); return err },
+		"read":  func() error { _, err := routing.Restore(data); return err },
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			runtime.GC()
+			used := processTime(b)
+			for b.Loop() {
+				if err := do(); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64((processTime(b)-used).Milliseconds())/float64(b.N), "cpu-ms/op")
+			b.ReportMetric(float64(len(data))/1e6, "MB")
+		})
+	}
+}

@@ -1,7 +1,6 @@
 package routing
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"slices"
@@ -139,19 +138,15 @@ func copies[T any](in []*T) []*T {
 // The cut has to be whole.
 func (c *Cut) Encode() ([]byte, error) {
 	slices.SortFunc(c.records, compareRecords)
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	if err := enc.Encode(c.head); err != nil {
+	b, err := json.Marshal(c.head)
+	b = append(b, '\n')
+	for i := 0; i < len(c.records) && err == nil; i++ {
+		b, err = appendRecord(b, &c.records[i])
+	}
+	if err != nil {
 		return nil, err
 	}
-	for i := range c.records {
-		if err := enc.Encode(&c.records[i]); err != nil {
-			return nil, err
-		}
-	}
-	n := len(c.records)
-	err := enc.Encode(record{End: &n})
-	return b.Bytes(), err
+	return appendRecord(b, &record{End: new(len(c.records))})
 }
 
 func compareRecords(a, b record) int {

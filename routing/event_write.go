@@ -98,7 +98,14 @@ func (w *eventWriter) job(h *JobHead) {
 }
 
 func (w *eventWriter) spec(s *JobSpec) {
-	w.text(`,"spec":{"channelId":`, s.ChannelID)
+	w.b = append(w.b, `,"spec":{`...)
+	w.wishes(`"channelId":`, s)
+	w.b = append(w.b, '}')
+}
+
+// wishes writes the members of a specification, the first with its key.
+func (w *eventWriter) wishes(key string, s *JobSpec) {
+	w.text(key, s.ChannelID)
 	w.optional(`,"channelReference":`, s.ChannelReference)
 	w.optional(`,"queueId":`, s.QueueID)
 	w.optional(`,"classificationPolicyId":`, s.ClassificationPolicyID)
@@ -108,16 +115,24 @@ func (w *eventWriter) spec(s *JobSpec) {
 	w.selectors(`,"requestedWorkerSelectors":`, s.RequestedWorkerSelectors)
 	w.labels(`,"labels":`, s.Labels)
 	w.labels(`,"tags":`, s.Tags)
-	w.optional(`,"dispositionCode":`, s.DispositionCode)
 	w.odd = w.odd || len(s.Notes) > 0 || !s.MatchingMode.ScheduleAt.IsZero()
+	w.optional(`,"dispositionCode":`, s.DispositionCode)
 	if s.MatchingMode.Kind != "" {
 		w.text(`,"matchingMode":{"kind":`, string(s.MatchingMode.Kind))
 		w.b = append(w.b, '}')
 	}
-	if !s.NotAfter.IsZero() {
-		w.instant(`,"notAfter":`, s.NotAfter)
+	w.some(`,"notAfter":`, s.NotAfter)
+}
+
+// some leaves out the zero time.
+func (w *eventWriter) some(key string, t time.Time) {
+	if !t.IsZero() {
+		w.instant(key, t)
 	}
-	w.b = append(w.b, '}')
+}
+
+func (w *eventWriter) number64(key string, n uint64) {
+	w.b = strconv.AppendUint(append(w.b, key...), n, 10)
 }
 
 func (w *eventWriter) offer(h *OfferHead, d *OfferData) {
@@ -191,9 +206,7 @@ func (w *eventWriter) selectors(key string, list []WorkerSelector) {
 			w.b = append(w.b, `,"expedite":true`...)
 		}
 		w.optional(`,"status":`, string(s.Status))
-		if !s.ExpiresAt.IsZero() {
-			w.instant(`,"expiresAt":`, s.ExpiresAt)
-		}
+		w.some(`,"expiresAt":`, s.ExpiresAt)
 		w.b = append(w.b, '}')
 	}
 	w.b = append(w.b, ']')

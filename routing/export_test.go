@@ -1,6 +1,7 @@
 package routing
 
 import (
+	"encoding/json"
 	"maps"
 	"time"
 )
@@ -143,4 +144,13 @@ func PlainJob(patch map[string]any) (*JobSpec, bool) { return plainJob(patch) }
 func MergedJob(patch map[string]any) (spec JobSpec, err error) {
 	err = merge(&spec, patch)
 	return spec, err
+}
+
+// Rewritten is a line of a snapshot as encoding/json writes what it holds.
+func Rewritten(line []byte) ([]byte, error) {
+	var r record
+	if err := json.Unmarshal(line, &r); err != nil {
+		return nil, err
+	}
+	return json.Marshal(&r)
 }

@@ -1,10 +1,12 @@
 package routing_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -192,6 +194,12 @@ func (h *history) rebuild() {
 		}
 	}
 	h.cut, h.before = h.live.Cut(), want
+	_, records, _ := bytes.Cut(want, []byte{'\n'})
+	for line := range bytes.Lines(records) {
+		if plain, err := routing.Rewritten(line); err != nil || string(plain) != strings.TrimSuffix(string(line), "\n") {
+			h.t.Fatalf("the snapshot has\n%swant\n%s (%v)", line, plain, err)
+		}
+	}
 	if rapid.Bool().Draw(h.t, "fold") {
 		h.double = routing.New(settings())
 		for _, e := range h.log {

@@ -1,14 +1,15 @@
 package routing
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
+	"runtime"
 	"slices"
+	"sync"
 	"time"
 )
 
@@ -40,29 +41,34 @@ type record struct {
 
 const snapshotFormat = "weir-routing"
 
-// Restore reads what [State.Snapshot] gave.
+// Restore reads what [State.Snapshot] gave. Decoding takes most of the time, so
+// that all cores share in it.
 func Restore(data []byte) (*State, error) {
-	lines := bufio.NewReader(bytes.NewReader(data))
+	line, rest, _ := bytes.Cut(data, newline)
 	var head snapshotHead
-	if err := readLine(lines, &head); err != nil {
-		return nil, err
+	if err := json.Unmarshal(line, &head); err != nil {
+		return nil, errCutOff
 	}
 	if head.Format != snapshotFormat || head.Version != snapshotVersion {
 		return nil, fmt.Errorf("a snapshot of format %q, version %d cannot be read", head.Format, head.Version)
 	}
+	parts, err := decodeRecords(rest, runtime.GOMAXPROCS(0))
+	if err != nil {
+		return nil, err
+	}
+	n := 0
+	for _, part := range parts {
+		n += len(part)
+	}
 	s := New(head.Settings)
-	s.seq, s.now = head.Seq, head.Now
+	s.seq, s.now, s.jobs = head.Seq, head.Now, make(map[string]*job, n)
 	var workers []*worker
-	for n := 0; ; n++ {
-		var r record
-		if err := readLine(lines, &r); err != nil {
-			return nil, err
-		}
-		if r.End != nil {
-			if *r.End != n {
-				return nil, fmt.Errorf("the snapshot has %d of %d records", n, *r.End)
+	for i, r := range slices.Concat(parts...) {
+		if i == n-1 && r.End != nil {
+			if *r.End != i {
+				return nil, fmt.Errorf("the snapshot has %d of %d records", i, *r.End)
 			}
-			break
+			return s, s.rebuild(workers)
 		}
 		w, err := s.load(&r)
 		if err != nil {
@@ -72,15 +78,42 @@ func Restore(data []byte) (*State, error) {
 			workers = append(workers, w)
 		}
 	}
-	return s, s.rebuild(workers)
+	return nil, errCutOff
 }
 
-func readLine(r *bufio.Reader, into any) error {
-	line, err := r.ReadBytes('\n')
-	if err != nil {
-		return errors.New("the snapshot is cut off")
+var (
+	newline   = []byte{'\n'}
+	errCutOff = errors.New("the snapshot is cut off")
+)
+
+// decodeRecords reads lines in at most so many parts of about the same size, at
+// the same time.
+func decodeRecords(data []byte, most int) ([][]record, error) {
+	if !bytes.HasSuffix(data, newline) {
+		return nil, errCutOff
 	}
-	return json.Unmarshal(line, into)
+	parts, errs := make([][]record, most), make([]error, most)
+	size := len(data)/most + 1
+	var wait sync.WaitGroup
+	for i := range most {
+		end := len(data)
+		if size < end {
+			end = size + bytes.IndexByte(data[size:], '\n') + 1
+		}
+		part := data[:end]
+		data = data[end:]
+		wait.Go(func() {
+			for line := range bytes.Lines(part) {
+				var r record
+				if errs[i] = json.Unmarshal(line, &r); errs[i] != nil {
+					return
+				}
+				parts[i] = append(parts[i], r)
+			}
+		})
+	}
+	wait.Wait()
+	return parts, errors.Join(errs...)
 }
 
 var errRecord = errors.New("the snapshot holds a record that is of no kind or names itself twice")

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"maps"
 	"math"
+
+	"weir/internal/plainjson"
 )
 
 // Value is what a label holds: a text, a number or a truth value. It is
@@ -85,9 +87,11 @@ func (v Value) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements json.Unmarshaler. Objects and arrays are refused.
 func (v *Value) UnmarshalJSON(data []byte) error {
-	var value any
-	if err := json.Unmarshal(data, &value); err != nil {
-		return err
+	value, ok := plainjson.Value(data)
+	if !ok {
+		if err := json.Unmarshal(data, &value); err != nil {
+			return err
+		}
 	}
 	switch x := value.(type) {
 	case nil:

@@ -34,10 +34,15 @@ type saved struct {
 func (d *desk) cut(seq uint64) {
 	s := &d.snapshot
 	n := int(seq - s.seq)
-	many := n >= max(d.o.SnapshotEvents, s.size/snapshotShare)
-	if s.cut == nil && d.mode == serving && (many || n > 0 && time.Since(s.at) >= d.o.SnapshotEvery) {
+	if s.cut == nil && d.mode == serving && (d.o.snapshotDue(n, s.size) || n > 0 && time.Since(s.at) >= d.o.SnapshotEvery) {
 		d.beginCut(seq)
 	}
+}
+
+// snapshotDue reports whether so many events after a snapshot of so many entities
+// call for the next one. It bounds what a start has to replay.
+func (o *Options) snapshotDue(events, size int) bool {
+	return events >= max(o.SnapshotEvents, size/snapshotShare)
 }
 
 func (d *desk) beginCut(seq uint64) {

@@ -99,6 +99,17 @@ func TestScenario148_SnapshotAtTheEndAfterAReplay(t *testing.T) {
 	}
 }
 
+// A start with up to 100,000 jobs replays no more events than one with none,
+// besides those that came while the last snapshot was made.
+func TestScenario161_ReplaysAreBounded(t *testing.T) {
+	t.Parallel()
+	for size, want := range map[int]int{0: 25_000, 100_000: 25_000, 1_000_000: 250_000} {
+		if router.SnapshotDue(want-1, size) || !router.SnapshotDue(want, size) {
+			t.Errorf("with %d entities a snapshot is not due after %d events", size, want)
+		}
+	}
+}
+
 // slowStore reads the journal for seconds.
 type slowStore struct {
 	router.Store

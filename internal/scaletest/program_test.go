@@ -72,11 +72,11 @@ func (p *program) start() time.Time {
 	}
 	for time.Since(begun) < time.Minute {
 		text, _ := os.ReadFile(p.log)
-		if _, after, ok := strings.Cut(string(text), "msg=listening address="); ok {
-			if address, _, whole := strings.Cut(after, "\n"); whole {
-				p.base = "http://" + address
-				return begun
-			}
+		_, after, _ := strings.Cut(string(text), "msg=listening ")
+		if line, _, whole := strings.Cut(after, "\n"); whole {
+			_, address, _ := strings.Cut(line, "address=")
+			p.base = "http://" + address
+			return begun
 		}
 		<-time.After(2 * time.Millisecond)
 	}
