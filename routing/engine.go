@@ -18,3 +18,14 @@ type Engine interface {
 	// seen is durable.
 	View(ctx context.Context, see func(*State, time.Time)) error
 }
+
+// FailingFunction is a function or webhook that a policy calls and whose last call
+// failed. It has no address, which may hold a key.
+type FailingFunction struct {
+	PolicyKind Resource
+	Policy     string
+	Host       string
+	Since      time.Time
+	LastAt     time.Time // the last call
+	Reason     string    // of its failure
+}

@@ -1,6 +1,7 @@
 package router
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"sync"
@@ -29,6 +30,7 @@ type functions struct {
 	*Router
 	warned    atomic.Int64 // when a failure was logged last
 	addresses addresses
+	failing   failing
 	rulings   turns
 	ratings   turns
 }
@@ -56,7 +58,7 @@ type ask struct {
 
 func newFunctions(r *Router) *functions {
 	return &functions{
-		Router: r, addresses: addresses{known: map[string]*address{}},
+		Router: r, addresses: addresses{known: map[string]*address{}}, failing: failing{known: map[used]*failure{}},
 		rulings: turns{queues: map[string]*turnQueue{}}, ratings: turns{queues: map[string]*turnQueue{}},
 	}
 }
@@ -113,14 +115,24 @@ func (f *functions) see(gen int64, s *routing.State, e routing.Event) {
 	asked := time.Now()
 	switch e := e.(type) {
 	case *routing.JobRulesAskedEvent:
-		f.add(&f.rulings, ask{gen, addressesOf(e.Rules), asked, func(ctx context.Context, asked time.Time) routing.Command { return f.rules(ctx, e, asked) }})
+		j, _ := s.Job(e.JobID)
+		f.add(&f.rulings, ask{gen, addressesOf(e.Rules), asked, func(ctx context.Context, asked time.Time) routing.Command {
+			return f.rules(ctx, e, j.ClassificationPolicyID, asked)
+		}})
 	case *routing.JobScoresAskedEvent:
 		workers := make([]map[string]routing.Value, len(e.Workers))
 		for i, id := range e.Workers {
 			w, _ := s.Worker(id)
 			workers[i] = w.Labels
 		}
-		f.add(&f.ratings, ask{gen, addressOf(&e.Rule), asked, func(ctx context.Context, asked time.Time) routing.Command { return f.scores(ctx, e, workers, asked) }})
+		q, _ := s.Queue(e.QueueID)
+		f.add(&f.ratings, ask{gen, addressOf(&e.Rule), asked, func(ctx context.Context, asked time.Time) routing.Command {
+			answer, err := f.scores(ctx, e, workers, asked)
+			f.served(used{routing.ResourceDistribution, q.Spec.DistributionPolicyID, addressOf(&e.Rule)}, err)
+			return answer
+		}})
+	default:
+		f.changed(e)
 	}
 }
 
@@ -140,7 +152,7 @@ func (f *functions) supply(ctx context.Context, gen int64, c routing.Command) {
 // rules evaluates all rules that a classification waits for, at the same time.
 // One that fails fails the classification, and so does a turn that was too
 // long in coming: else a function that hangs would hold all jobs up.
-func (f *functions) rules(ctx context.Context, e *routing.JobRulesAskedEvent, asked time.Time) routing.Command {
+func (f *functions) rules(ctx context.Context, e *routing.JobRulesAskedEvent, policy string, asked time.Time) routing.Command {
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	if time.Since(asked) > turnWithin {
 		cancel()
@@ -158,6 +170,7 @@ func (f *functions) rules(ctx context.Context, e *routing.JobRulesAskedEvent, as
 			if err == nil {
 				results[i].Value, err = valueOf(answer)
 			}
+			f.served(used{routing.ResourceClassification, policy, addressOf(&e.Rules[i].Rule)}, err)
 			if err != nil {
 				failures[i] = &routing.Failure{Code: "FunctionFailed", Message: err.Error(), Target: e.Rules[i].Path}
 			}
@@ -188,8 +201,9 @@ func valueOf(answer []byte) (routing.Value, error) {
 	return routing.Text(string(answer)), nil
 }
 
-// scores has workers scored, one in a call or many. Who gets no score has 0.
-func (f *functions) scores(ctx context.Context, e *routing.JobScoresAskedEvent, workers []map[string]routing.Value, asked time.Time) routing.Command {
+// scores has workers scored, one in a call or many. Who gets no score has 0; why
+// is the first error.
+func (f *functions) scores(ctx context.Context, e *routing.JobScoresAskedEvent, workers []map[string]routing.Value, asked time.Time) (_ routing.Command, first error) {
 	ctx, cancel := context.WithDeadline(ctx, asked.Add(answerWithin))
 	defer cancel()
 	size := 1
@@ -208,45 +222,46 @@ func (f *functions) scores(ctx context.Context, e *routing.JobScoresAskedEvent, 
 		room <- struct{}{}
 		wait.Go(func() {
 			defer func() { <-room }()
-			scores := f.score(ctx, e, e.Workers[at:end], workers[at:end])
+			scores, err := f.score(ctx, e, e.Workers[at:end], workers[at:end])
 			mu.Lock()
 			defer mu.Unlock()
+			first = cmp.Or(first, err)
 			for i, score := range scores {
 				answer.Scores[e.Workers[at+i]] = score
 			}
 		})
 	}
 	wait.Wait()
-	return answer
+	return answer, first
 }
 
 // score gives the scores of some workers, in their order; none after a failure.
-func (f *functions) score(ctx context.Context, e *routing.JobScoresAskedEvent, ids []string, workers []map[string]routing.Value) []float64 {
+func (f *functions) score(ctx context.Context, e *routing.JobScoresAskedEvent, ids []string, workers []map[string]routing.Value) ([]float64, error) {
 	batch := e.Options != nil && e.Options.IsBatchScoringEnabled
 	answer, err := f.call(ctx, &e.Rule, scoreRequest(e, workers, batch))
 	if err != nil {
-		return nil
+		return nil, err
 	}
 	if !batch {
 		var score float64
 		if json.Unmarshal(answer, &score) != nil {
-			return nil
+			return nil, errScores
 		}
-		return []float64{score}
+		return []float64{score}, nil
 	}
 	var list []float64
 	if json.Unmarshal(answer, &list) == nil {
-		return list[:min(len(list), len(ids))]
+		return list[:min(len(list), len(ids))], nil
 	}
 	var byID map[string]float64
 	if json.Unmarshal(answer, &byID) != nil {
-		return nil
+		return nil, errScores
 	}
 	list = make([]float64, len(ids))
 	for i, id := range ids {
 		list[i] = byID[id]
 	}
-	return list
+	return list, nil
 }
 
 // scoreRequest is what a scoring function is sent: the job's labels and

@@ -20,6 +20,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"weir"
+	"weir/events"
 	"weir/routing"
 )
 
@@ -40,6 +41,7 @@ type Caller interface {
 type Options struct {
 	Store  Store
 	Caller Caller
+	Events events.Emitter // told of functions that fail; nil: nothing is
 	// Hold returns when functions may be called; waited is false if that was so at
 	// once. nil: always.
 	Hold     func(ctx context.Context) (waited bool, err error)
@@ -76,7 +78,7 @@ const (
 	usualBytes    = 300 // of an event in the journal
 	segmentsRead  = 64
 	cutJobs       = 1000                   // copied in one step of a snapshot
-	snapshotShare = 2                      // records of a snapshot for each event before the next one
+	snapshotShare = 4                      // records of a snapshot for each event before the next one
 	replayMost    = 5_000                  // events after a snapshot that a start leaves without another
 	decodersMost  = 2                      // at once, of the journal
 	patience      = 500 * time.Millisecond // of callers, while the state is being read

@@ -16,6 +16,7 @@ import (
 var (
 	errNoCaller = errors.New("functions cannot be called here")
 	errAnswer   = errors.New("the function's answer is not JSON")
+	errScores   = errors.New("the function's answer has no scores")
 	errLate     = errors.New("the function was not called in time")
 	errOpen     = errors.New("the function has failed several times in a row and is not called for some seconds")
 	errToken    = errors.New("the authorization server gave no token")

@@ -42,8 +42,9 @@ func routerCrumbs(more ...crumb) []crumb {
 // routerBoard is what the wallboard shows.
 type routerBoard struct {
 	wallboard
-	Queues []queueFigures `json:"queues"`
-	Next   string         `json:"nextLink"`
+	Failing []failingFunction `json:"failingFunctions"`
+	Queues  []queueFigures    `json:"queues"`
+	Next    string            `json:"nextLink"`
 }
 
 // Unused tells whether there is nothing in the router yet.

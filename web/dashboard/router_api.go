@@ -106,6 +106,16 @@ type queueFigures struct {
 	LongestInMins *float64       `json:"longestJobWaitTimeMinutes"`
 }
 
+// failingFunction is a function of a policy whose last call failed.
+type failingFunction struct {
+	PolicyKind string    `json:"policyKind"`
+	PolicyID   string    `json:"policyId"`
+	Host       string    `json:"host"`
+	Since      time.Time `json:"since"`
+	LastAt     time.Time `json:"lastAt"`
+	Reason     string    `json:"reason"`
+}
+
 // Longest is how long the longest waiting job has waited.
 func (q queueFigures) Longest() string {
 	if q.LongestInMins == nil {

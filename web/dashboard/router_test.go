@@ -10,7 +10,9 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"weir/web/dashboard"
 )
@@ -243,5 +245,61 @@ func TestARouterInAnotherProcessIsSaidSo(t *testing.T) {
 		if after := a.header.Get("Retry-After"); after != "7" {
 			t.Errorf("Retry-After %q", after)
 		}
+	}
+}
+
+// A function that fails shows on the router's page and in the durable log, without
+// what is secret of its address.
+func TestScenario160_FailingFunctionsShow(t *testing.T) {
+	t.Parallel()
+	var broken atomic.Bool
+	broken.Store(true)
+	function := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if broken.Load() {
+			w.WriteHeader(http.StatusForbidden)
+		}
+		_, _ = io.WriteString(w, "7")
+	}))
+	t.Cleanup(function.Close)
+	r := newRig(t, routerScope)
+	r.routed()
+	r.api("PATCH", "/routing/distributionPolicies/first"+version, `{"mode":{"kind":"bestWorker","scoringRule":{"kind":"function","functionUri":"`+function.URL+
+		`/CANARY?code=CANARY","credential":{"functionKey":"CANARY-key"}}}}`, nil)
+	b := r.login(routerScope)
+	b.get("/router").want(200).hasNot("has failed since")
+	for _, name := range []string{"ann", "bob"} {
+		r.api("PATCH", "/routing/workers/"+name+version, `{"availableForOffers":true,"capacity":500}`, nil)
+	}
+	next := 0
+	until := func(seen func() bool) {
+		t.Helper()
+		for end := time.Now().Add(20 * time.Second); !seen(); <-time.After(50 * time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatalf("it is not seen: %s", b.get("/router").body)
+			}
+			next++
+			r.api("PATCH", fmt.Sprintf("/routing/jobs/scored-%d%s", next, version), `{"channelId":"voice","queueId":"calls"}`, nil)
+		}
+	}
+	states := func() string {
+		var page struct {
+			Events []struct {
+				Data struct{ Policy, State string }
+			}
+		}
+		r.api("GET", "/v1/events?type=weir.router.function", "", &page)
+		text := ""
+		for _, e := range page.Events {
+			text += e.Data.Policy + " " + e.Data.State + ","
+		}
+		return text
+	}
+	until(func() bool { return states() == "first failing," })
+	b.get("/router").want(200).has("has failed since", "first", "127.0.0.1", "the function answered 403", "distribution policy").hasNot("CANARY")
+	broken.Store(false)
+	until(func() bool { return states() == "first failing,first working," })
+	b.get("/router").want(200).hasNot("has failed since")
+	if strings.Contains(r.logs.String(), "CANARY-key") {
+		t.Error("the log has the function's key")
 	}
 }

@@ -14,8 +14,19 @@ type figuresView struct {
 	Workers        map[routing.WorkerState]int `json:"workers"` // by state; absent: none
 	OffersOut      int                         `json:"offersOut"`
 	OldestQueuedAt instant                     `json:"oldestQueuedAt,omitzero"` // of the jobs that wait
+	Failing        []failingView               `json:"failingFunctions,omitempty"`
 	Queues         []queueFiguresView          `json:"queues"`
 	NextLink       string                      `json:"nextLink,omitempty"`
+}
+
+// failingView is a function or webhook of a policy whose last call failed.
+type failingView struct {
+	PolicyKind string  `json:"policyKind"` // distribution policy, classification policy
+	PolicyID   string  `json:"policyId"`
+	Host       string  `json:"host"`
+	Since      instant `json:"since"`
+	LastAt     instant `json:"lastAt"`
+	Reason     string  `json:"reason"`
 }
 
 type queueFiguresView struct {
@@ -46,6 +57,11 @@ func (s *service) figures(c *call) (answer, error) {
 			out.Queues = append(out.Queues, queueFiguresView{viewStatistics(n), q.Spec.Name, string(q.Spec.Closed)})
 		}
 	})
+	if s.Failing != nil {
+		for _, f := range s.Failing() {
+			out.Failing = append(out.Failing, failingView{string(f.PolicyKind), f.Policy, f.Host, instant(f.Since), instant(f.LastAt), f.Reason})
+		}
+	}
 	return answer{status: http.StatusOK, body: out}, err
 }
 

@@ -26,6 +26,8 @@ type Options struct {
 	// Address refuses addresses of functions and webhooks that may not be called.
 	// nil: none are refused.
 	Address func(string) error
+	// Failing lists the functions that fail, as this process knows it; nil: none.
+	Failing func() []routing.FailingFunction
 	// PublicURL is the address under which clients reach the server; it may be
 	// empty. Links take its scheme if they have its host.
 	PublicURL string

@@ -69,7 +69,7 @@ func (p *parts) start(ctx context.Context, o Options, undo *cleanups) (err error
 	shared := sharing(c)
 	hints := workers.NewHints(o.Logger)
 	p.router, err = router.Start(router.Options{
-		Store: p.store, Caller: calls, Logger: o.Logger, Metrics: router.NewMetrics(o.Registry), LeaseTTL: c.LeaseTTL.Duration(), Shared: shared,
+		Store: p.store, Caller: calls, Events: p.store, Logger: o.Logger, Metrics: router.NewMetrics(o.Registry), LeaseTTL: c.LeaseTTL.Duration(), Shared: shared,
 		Watch: hints.Hear, Settings: routerSettings(c), Hold: p.hold.wait,
 	})
 	if err != nil {
@@ -136,6 +136,7 @@ func (p *parts) handler(o Options, draining func() bool, refusals *web.RefusalLo
 	c := o.Config
 	jobs, err := jobrouter.New(jobrouter.Options{
 		Engine: p.router, Keys: c.RouterKeys, Open: p.gate.Open, Bearer: p.bearer, PublicURL: c.PublicURL, Address: policy(c).Check, Logger: o.Logger,
+		Failing: p.router.FailingFunctions,
 	})
 	if err != nil {
 		return nil, err

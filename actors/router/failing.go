@@ -1,0 +1,162 @@
+package router
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"net/url"
+	"slices"
+	"sync"
+	"time"
+
+	"weir/events"
+	"weir/routing"
+)
+
+// FunctionEvent tells that the function of a policy fails, or works again.
+const FunctionEvent = "weir.router.function"
+
+// tellEvery is how often at most it is told of one function that it fails.
+const tellEvery = time.Minute
+
+// used is a function as a policy uses it.
+type used struct {
+	kind    routing.Resource
+	policy  string
+	address string // which may hold a key
+}
+
+func (u *used) host() string {
+	a, err := url.Parse(u.address)
+	if err != nil {
+		return ""
+	}
+	return a.Host
+}
+
+// failing keeps which functions fail. It is of this process, which calls them.
+type failing struct {
+	mu    sync.Mutex
+	known map[used]*failure
+}
+
+// failure is one that fails, or did so a short while ago.
+type failure struct {
+	routing.FailingFunction
+	over   bool      // it works again
+	told   bool      // that it fails
+	toldAt time.Time // the last time
+}
+
+// functionData is what a [FunctionEvent] tells.
+type functionData struct {
+	Policy     string           `json:"policy"`
+	PolicyKind routing.Resource `json:"policyKind"`
+	Host       string           `json:"host"`
+	State      string           `json:"state"` // failing, working
+	Since      time.Time        `json:"since"`
+	Reason     string           `json:"reason,omitempty"`
+}
+
+// note takes how a function has served a job. It gives what there is to tell: the
+// first failure, if none was told for a minute, and the end of what was told.
+func (f *failing) note(u used, failed error, now time.Time) *functionData {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	e := f.known[u]
+	if failed == nil {
+		return f.works(u, e, now)
+	}
+	if e == nil {
+		e = &failure{over: true}
+		f.known[u] = e
+	}
+	if e.over {
+		e.over, e.FailingFunction = false, routing.FailingFunction{PolicyKind: u.kind, Policy: u.policy, Host: u.host(), Since: now}
+	}
+	e.LastAt, e.Reason = now, failed.Error()
+	if e.told || now.Sub(e.toldAt) < tellEvery {
+		return nil
+	}
+	e.told, e.toldAt = true, now
+	return &functionData{u.policy, u.kind, e.Host, "failing", e.Since, e.Reason}
+}
+
+// works follows a success.
+func (f *failing) works(u used, e *failure, now time.Time) (tell *functionData) {
+	if e == nil {
+		return nil
+	}
+	if e.told {
+		tell = &functionData{u.policy, u.kind, e.Host, "working", now, ""}
+	}
+	e.over, e.told = true, false
+	if now.Sub(e.toldAt) >= tellEvery {
+		delete(f.known, u)
+	}
+	return tell
+}
+
+// forget drops what is known of a policy: it was changed or deleted.
+func (f *failing) forget(kind routing.Resource, policy string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for u := range f.known {
+		if u.kind == kind && u.policy == policy {
+			delete(f.known, u)
+		}
+	}
+}
+
+// FailingFunctions lists the functions whose last call failed, by policy, as this
+// process knows it.
+func (r *Router) FailingFunctions() []routing.FailingFunction {
+	f := &r.functions.failing
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var list []routing.FailingFunction
+	for _, e := range f.known {
+		if !e.over {
+			list = append(list, e.FailingFunction)
+		}
+	}
+	slices.SortFunc(list, func(a, b routing.FailingFunction) int {
+		return cmp.Or(cmp.Compare(a.PolicyKind, b.PolicyKind), cmp.Compare(a.Policy, b.Policy), cmp.Compare(a.Host, b.Host), a.Since.Compare(b.Since))
+	})
+	return list
+}
+
+// served notes how a function has served a job, and tells of it.
+func (f *functions) served(u used, failed error) {
+	if u.policy == "" || f.ctx.Err() != nil { // its policy is gone, or the call was cut off
+		return
+	}
+	now := time.Now().UTC()
+	tell := f.failing.note(u, failed, now)
+	if tell == nil || f.o.Events == nil {
+		return
+	}
+	f.task(func(ctx context.Context) {
+		data, err := json.Marshal(tell)
+		if err == nil {
+			ctx, cancel := context.WithTimeout(ctx, ioTimeout)
+			defer cancel()
+			err = f.o.Events.Emit(ctx, events.Event{Type: FunctionEvent, Source: source, Subject: "policy/" + u.policy, At: now, Data: data})
+		}
+		if err != nil {
+			f.log.Warn("the event about a function could not be written", "policy", u.policy, "state", tell.State, "error", err)
+		}
+	})
+}
+
+// changed forgets the functions of a policy that was changed or deleted.
+func (f *functions) changed(e routing.Event) {
+	switch e := e.(type) {
+	case *routing.DistributionPutEvent:
+		f.failing.forget(routing.ResourceDistribution, e.ID)
+	case *routing.ClassificationPutEvent:
+		f.failing.forget(routing.ResourceClassification, e.ID)
+	case *routing.DeletedEvent:
+		f.failing.forget(e.Resource, e.ID)
+	}
+}

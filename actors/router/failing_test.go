@@ -1,0 +1,104 @@
+package router_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"weir/actors/router"
+	"weir/events"
+	"weir/persistence/storetest"
+	"weir/routing"
+)
+
+// emitted keeps events.
+type emitted struct {
+	mu   sync.Mutex
+	list []string
+}
+
+// Emit implements events.Emitter.
+func (l *emitted) Emit(_ context.Context, list ...events.Event) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, e := range list {
+		l.list = append(l.list, e.Type+" "+e.Source+" "+e.Subject+" "+string(e.Data))
+	}
+	return nil
+}
+
+// A function that fails is told of once, and again when it works: at most one
+// failure a minute, however many jobs there are. Nothing of its address but the
+// host is said.
+func TestScenario160_FailingFunctionsAreTold(t *testing.T) {
+	t.Parallel()
+	for name, rule := range map[string]string{"distribution policy": "d", "classification policy": "c"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) { functionsAreTold(t, name, rule) })
+		})
+	}
+}
+
+func functionsAreTold(t *testing.T, kind, policy string) {
+	o, l := &outside{}, &emitted{}
+	broken := func(string, string) (int, string, error) { return 0, "", errors.New("CANARY") }
+	works := func(string, string) (int, string, error) { return 200, "5", nil }
+	r := start(t, storetest.SQLite(t), func(options *router.Options) { options.Caller, options.Events = o, l })
+	r.furnish(3)
+	spec, uses := job(), &routing.Rule{Kind: routing.RuleFunction, FunctionURI: "https://u:CANARY@f.example/CANARY?code=CANARY"}
+	put := func(name string) {
+		if policy == "d" {
+			r.do(routing.PutDistribution{ID: "d", Spec: routing.DistributionSpec{Name: name, Mode: routing.Mode{Kind: routing.BestWorker, ScoringRule: uses}}})
+			return
+		}
+		r.do(routing.PutClassification{ID: "c", Spec: routing.ClassificationSpec{Name: name, FallbackQueueID: "q", PrioritizationRule: uses}})
+		spec.QueueID, spec.ClassificationPolicyID = "", "c"
+	}
+	put("")
+	begun := time.Now().UTC()
+	jobs := func(reply func(string, string) (int, string, error), n int, each time.Duration) {
+		o.mu.Lock()
+		o.reply = reply
+		o.mu.Unlock()
+		for range n {
+			r.do(routing.PutJob{ID: "j", Spec: spec})
+			time.Sleep(each)
+			r.do(routing.CancelJob{ID: "j"})
+			r.do(routing.DeleteJob{ID: "j"})
+		}
+		synctest.Wait()
+	}
+	jobs(broken, 10, 30*time.Second)
+	failing := r.FailingFunctions()
+	if len(failing) != 1 || string(failing[0].PolicyKind) != kind || failing[0].Policy != policy || failing[0].Host != "f.example" ||
+		failing[0].Since.Sub(begun) > 10*time.Second || failing[0].LastAt.Sub(begun) < 4*time.Minute || !strings.HasPrefix(failing[0].Reason, "the function ") {
+		t.Errorf("failing: %+v", failing)
+	}
+	for range 9 { // it works and fails in turn, for three minutes
+		jobs(works, 1, 10*time.Second)
+		if list := r.FailingFunctions(); len(list) != 0 {
+			t.Errorf("it works, but: %+v", list)
+		}
+		jobs(broken, 1, 10*time.Second)
+	}
+	states := ""
+	for _, e := range l.list {
+		if !strings.HasPrefix(e, `weir.router.function router policy/`+policy+` {"policy":"`+policy+`","policyKind":"`+kind+`","host":"f.example","state":"`) || strings.Contains(e, "CANARY") {
+			t.Errorf("told: %s", e)
+		}
+		states += " " + strings.Split(strings.Split(e, `"state":"`)[1], `"`)[0]
+	}
+	rest := strings.ReplaceAll(states, " failing working", "")
+	if times := strings.Count(states, "failing"); times < 3 || times > 4 || rest != "" && rest != " failing" {
+		t.Errorf("told: %s", states)
+	}
+	put("changed")
+	if list := r.FailingFunctions(); len(list) != 0 {
+		t.Errorf("the policy was changed, but: %+v", list)
+	}
+}
