@@ -199,8 +199,14 @@ func (r *Router) task(do func(ctx context.Context)) {
 	r.tasks.Go(func() { do(r.ctx) })
 }
 
-// tell sends the actor a message, while there is one.
+// tell sends the actor a message, while there is one. What the actor begins may
+// be done before its address is known.
 func (r *Router) tell(message any) {
+	select {
+	case <-r.ctx.Done():
+		return
+	case <-r.spawned:
+	}
 	if r.ctx.Err() == nil {
 		r.root.Send(r.pid, message)
 	}
