@@ -1,5 +1,7 @@
 package surveys
 
+import "maps"
+
 // Claim is what one survey wants of a channel's room.
 type Claim struct {
 	Survey string
@@ -12,8 +14,9 @@ type Claim struct {
 }
 
 // Rota shares a channel's room between surveys, by weight, over many polls: who
-// got less than its share this time is served first the next time. The zero Rota
-// owes nobody.
+// got less than its share this time is served first the next time. A survey that
+// cannot claim for a while, because its window is closed, keeps what it is owed and
+// what it owes; [Rota.Forget] drops one that is over. The zero Rota owes nobody.
 type Rota map[string]int
 
 // slot is what one slot counts in a [Rota]: the same whoever else wants one, so
@@ -71,10 +74,9 @@ func common(claims []Claim) int {
 
 // one gives one contact to the survey that is owed most.
 func (r Rota) one(claims []Claim, got []int, weights int) (best int, _ Rota) {
-	next := make(Rota, len(claims))
+	next := r.clone(len(claims))
 	best = -1
 	for i, c := range claims {
-		next[c.Survey] = r[c.Survey]
 		if c.Wants > got[i] && (best < 0 || r[c.Survey]+c.weight()*slot/weights > r[claims[best].Survey]+claims[best].weight()*slot/weights) {
 			best = i
 		}
@@ -90,21 +92,36 @@ func (r Rota) one(claims []Claim, got []int, weights int) (best int, _ Rota) {
 	return best, next
 }
 
-// keep holds what is owed, counted from the mean, so that a newcomer stands where
-// they stand together. Who wants nothing more is owed nothing, but what it had
-// before its turn is not forgotten.
+// keep holds what is owed, counted from the mean of all, so that a newcomer stands
+// where they stand together. A survey that wants nothing more is owed nothing, but
+// what it had before its turn is not forgotten.
 func (r Rota) keep(claims []Claim, got []int) Rota {
-	out, sum := Rota{}, 0
+	out, sum := r.clone(len(claims)), 0
 	for i, c := range claims {
 		out[c.Survey] = r[c.Survey]
 		if c.Wants <= got[i] && !c.More {
 			out[c.Survey] = min(0, r[c.Survey])
 		}
-		sum += out[c.Survey]
+	}
+	for _, owed := range out {
+		sum += owed
 	}
 	for name := range out {
 		out[name] -= sum / len(out)
 	}
+	return out
+}
+
+// Forget drops a survey that is over.
+func (r Rota) Forget(survey string) Rota {
+	out := r.clone(0)
+	delete(out, survey)
+	return out
+}
+
+func (r Rota) clone(more int) Rota {
+	out := make(Rota, len(r)+more)
+	maps.Copy(out, r)
 	return out
 }
 

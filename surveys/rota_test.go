@@ -66,3 +66,28 @@ func TestEqualSurveysGetTheSameWhoeverComesAndGoes(t *testing.T) {
 		}
 	})
 }
+
+// Scenario 18: what surveys owe each other outlasts polls in which they cannot
+// claim, because their windows are closed, while others do.
+func TestScenario18_DebtsOutlastClosedWindows(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		var rota surveys.Rota
+		total := [2]int{}
+		for range rapid.IntRange(1, 200).Draw(t, "polls") {
+			room, open := rapid.IntRange(1, 4).Draw(t, "room"), rapid.Bool().Draw(t, "open")
+			claims := []surveys.Claim{{Survey: "c", Weight: 1, Wants: rapid.IntRange(0, room).Draw(t, "wants"), More: rapid.Bool().Draw(t, "more")}}
+			if open {
+				claims = append([]surveys.Claim{{Survey: "a", Wants: room, More: true}, {Survey: "b", Wants: room, More: true}}, claims...)
+			}
+			var got []int
+			if got, rota = rota.Share(room, claims); !open {
+				continue
+			}
+			total[0], total[1] = total[0]+got[0], total[1]+got[1]
+			if off := total[0] - total[1]; off < -1 || off > 1 {
+				t.Fatalf("two equal surveys were given %v", total)
+			}
+		}
+	})
+}

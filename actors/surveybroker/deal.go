@@ -1,6 +1,7 @@
 package surveybroker
 
 import (
+	"slices"
 	"time"
 
 	"weir"
@@ -81,17 +82,17 @@ func bidsOf(k *known, channels []weir.ChannelID, retries, starts []item, most, b
 }
 
 // deal divides what a channel has room for between the surveys that want it, by
-// weight over many rounds.
+// weight over many rounds. A survey for which it has no room claims nothing, and
+// is owed no less for that.
 func deal(rota surveys.Rota, bids []*bid) surveys.Rota {
+	bids = slices.DeleteFunc(slices.Clone(bids), func(b *bid) bool { return b.room <= 0 })
 	claims, room := make([]surveys.Claim, len(bids)), 0
 	for i, b := range bids {
-		claims[i] = surveys.Claim{Survey: b.survey.survey.Name, Weight: b.survey.plan.Weight, Wants: b.size(), Size: b.each, More: b.more && b.room > 0}
-		if b.room > 0 {
-			room = max(room, (b.room-1)*b.each+1) // the last one may be larger than what is left
-		}
+		claims[i] = surveys.Claim{Survey: b.survey.survey.Name, Weight: b.survey.plan.Weight, Wants: b.size(), Size: b.each, More: b.more}
+		room = max(room, (b.room-1)*b.each+1) // the last one may be larger than what is left
 	}
 	if room == 0 {
-		return rota // nothing was dealt, and nobody is owed less for that
+		return rota
 	}
 	shares, next := rota.Share(room, claims)
 	for i, b := range bids {

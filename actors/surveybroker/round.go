@@ -162,6 +162,9 @@ func (r *round) look(ctx context.Context) error {
 		if !k.seen {
 			r.metrics.forget(k.survey.Name)
 			delete(r.mem.surveys, id)
+			for _, road := range r.mem.roads {
+				road.rota = road.rota.Forget(k.survey.Name)
+			}
 		}
 	}
 	return nil
