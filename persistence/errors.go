@@ -28,7 +28,15 @@ func (s *Store) failure(doing string, err error) error {
 		s.metrics.errors.WithLabelValues(code).Inc()
 		return unavailable("cannot "+doing, err)
 	}
-	return &weir.Error{Code: weir.CodeInternal, Message: "cannot " + doing, Cause: err}
+	return s.fault("cannot "+doing, err)
+}
+
+// fault is the error of a statement that the database cannot execute.
+func (s *Store) fault(message string, err error) *weir.Error {
+	if _, code := s.classify(err); code == dialect.TooLong {
+		return unavailable("a statement exceeds max_allowed_packet of the database server; raise it, or send less at a time", err)
+	}
+	return &weir.Error{Code: weir.CodeInternal, Message: message, Cause: err}
 }
 
 func unavailable(message string, cause error) *weir.Error {

@@ -282,7 +282,7 @@ func (w *writer) blame(b *batch, err error) {
 	if len(b.requests) == 1 {
 		w.setDown(nil) // it answered
 		w.s.log.Error("the database refused a request", "error", err)
-		b.fail(&weir.Error{Code: weir.CodeInternal, Message: "the database refused this", Cause: err})
+		b.fail(w.s.fault("the database refused this", err))
 		return
 	}
 	for _, r := range b.requests {

@@ -24,6 +24,10 @@ const (
 	Down              // the database cannot work now; what was under way is unknown
 )
 
+// TooLong is the code of a [Fault] whose statement exceeds the server's
+// max_allowed_packet.
+const TooLong = "packet"
+
 // Pools are the connections to one database. They may be one and the same.
 type Pools struct {
 	Batch *sql.DB // of the group-commit writer: one connection

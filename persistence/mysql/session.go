@@ -124,10 +124,10 @@ func (s session) Connect(ctx context.Context) (driver.Conn, error) {
 // check makes sure that server and session are what the store needs.
 func (d *Database) check(ctx context.Context) error {
 	var version, mode, zone string
-	var wait int
+	var wait, packet int
 	err := d.pools.Read.QueryRowContext(ctx,
-		"SELECT VERSION(), @@session.sql_mode, @@session.time_zone, @@session.innodb_lock_wait_timeout").
-		Scan(&version, &mode, &zone, &wait)
+		"SELECT VERSION(), @@session.sql_mode, @@session.time_zone, @@session.innodb_lock_wait_timeout, @@session.max_allowed_packet").
+		Scan(&version, &mode, &zone, &wait, &packet)
 	if err != nil {
 		return fmt.Errorf("mysql: connect: %w", err)
 	}
@@ -137,6 +137,9 @@ func (d *Database) check(ctx context.Context) error {
 	if !strings.Contains(mode, "STRICT_ALL_TABLES") || zone != "+00:00" || wait != 3 {
 		return fmt.Errorf("mysql: the session's settings did not take: sql_mode %q, time_zone %q, innodb_lock_wait_timeout %d", mode, zone, wait)
 	}
+	if err := d.checkPacket(packet); err != nil {
+		return err
+	}
 	if !strings.Contains(version, "MariaDB") {
 		d.pools.Batch.SetConnMaxIdleTime(idleLimit)
 		d.pools.Read.SetConnMaxIdleTime(idleLimit)
@@ -145,6 +148,25 @@ func (d *Database) check(ctx context.Context) error {
 		return err
 	}
 	return d.checkIsolation(ctx)
+}
+
+// Bounds of max_allowed_packet. Batches and contacts have up to 1 MiB before they are
+// escaped, definitions of surveys several.
+const (
+	minPacket    = 1 << 20
+	neededPacket = 8 << 20
+)
+
+// checkPacket refuses a max_allowed_packet that ordinary batches exceed, and warns of
+// one that the largest requests exceed.
+func (d *Database) checkPacket(packet int) error {
+	switch {
+	case packet < minPacket:
+		return fmt.Errorf("mysql: the server's max_allowed_packet is %d bytes; set it to %d or more (at least %d)", packet, neededPacket, minPacket)
+	case packet < neededPacket:
+		d.log.Warn("max_allowed_packet of the database server is too small for large requests, which get 503", "bytes", packet, "needed", neededPacket)
+	}
+	return nil
 }
 
 // checkCluster refuses a server beside which others write the same data.

@@ -91,6 +91,9 @@ func (d *Database) Classify(err error) (dialect.Kind, string) {
 	if !errors.As(err, &e) {
 		return connectionKind(err)
 	}
+	if e.Number == 1153 || strings.Contains(e.Message, "max_allowed_packet") { // a long parameter's is 1105
+		return dialect.Fault, dialect.TooLong
+	}
 	switch e.Number {
 	case 1305:
 		if strings.Contains(e.Message, "SAVEPOINT") {
@@ -125,6 +128,8 @@ func (d *Database) Classify(err error) (dialect.Kind, string) {
 func connectionKind(err error) (dialect.Kind, string) {
 	var netErr net.Error
 	switch {
+	case errors.Is(err, mysql.ErrPktTooLarge):
+		return dialect.Fault, dialect.TooLong
 	case errors.As(err, &netErr) && netErr.Timeout(), errors.Is(err, context.DeadlineExceeded):
 		return dialect.Down, "timeout"
 	case errors.As(err, &netErr), errors.Is(err, mysql.ErrInvalidConn), errors.Is(err, driver.ErrBadConn),
