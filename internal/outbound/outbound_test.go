@@ -189,6 +189,9 @@ func TestCheck(t *testing.T) {
 		{"ftp://a.example/", outbound.Policy{}, outbound.Invalid},
 		{"https:///x", outbound.Policy{}, outbound.Invalid},
 		{"https:a.example", outbound.Policy{}, outbound.Invalid},
+		{"https://a.example:65535", outbound.Policy{}, ""},
+		{"https://a.example:65536", outbound.Policy{}, outbound.Invalid},
+		{"https://a.example:0", outbound.Policy{}, outbound.Invalid},
 		{"://", outbound.Policy{}, outbound.Invalid},
 		{"", outbound.Policy{}, outbound.Invalid},
 	} {

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -69,6 +70,8 @@ func (p Policy) check(u *url.URL) error {
 		return &Error{Kind: Invalid, Message: "not an http or https URL"}
 	case host == "" || u.Opaque != "":
 		return &Error{Kind: Invalid, Message: "the URL has no host"}
+	case u.Port() != "" && !goodPort(u.Port()):
+		return &Error{Kind: Invalid, Message: "the URL's port is not from 1 to 65535"}
 	case u.Scheme == "http" && !p.AllowPlain && !namesLoopback(host) && !p.names(host):
 		return &Error{Kind: Refused, Message: "http is allowed to loopback addresses only; use https"}
 	}
@@ -76,6 +79,11 @@ func (p Policy) check(u *url.URL) error {
 		return errAddress()
 	}
 	return nil
+}
+
+func goodPort(s string) bool {
+	n, err := strconv.ParseUint(s, 10, 16)
+	return err == nil && n > 0
 }
 
 // names tells whether a host is in the list of those that are allowed.

@@ -6,14 +6,23 @@ import (
 	"strconv"
 
 	"weir"
+	"weir/routing"
 )
 
-// addresses finds addresses of functions and webhooks in a patch that may not be
-// called. Set, they would let every call fail, and score 0.
-func (s *service) addresses(at string, v any) (wrong []weir.FieldError) {
-	if s.Address == nil {
-		return nil
+// addressesOf finds addresses of functions and webhooks in a patch that must not be
+// called. Once set, every call to them would fail. Only policies have them: a label of
+// a job may have any name.
+func (s *service) addressesOf(kind routing.Resource, patch map[string]any) []weir.FieldError {
+	switch kind {
+	case routing.ResourceDistribution, routing.ResourceClassification, routing.ResourceException:
+		if s.Address != nil {
+			return s.addresses("", patch)
+		}
 	}
+	return nil
+}
+
+func (s *service) addresses(at string, v any) (wrong []weir.FieldError) {
 	switch v := v.(type) {
 	case []any:
 		for i := range v {
@@ -29,7 +38,7 @@ func (s *service) addresses(at string, v any) (wrong []weir.FieldError) {
 					continue
 				}
 				if err := s.Address(uri); err != nil {
-					wrong = weir.AddMistakes(wrong, weir.FieldError{Pointer: here, Code: "address", Detail: err.Error()})
+					wrong = weir.AddMistakes(wrong, weir.FieldError{Pointer: here, Code: "address", Detail: err.Error() + "; WEIR_OUTBOUND_ALLOW has the exceptions"})
 				}
 			default:
 				wrong = append(wrong, s.addresses(here, v[name])...)

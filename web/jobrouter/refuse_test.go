@@ -33,14 +33,22 @@ func TestScenario151_WhatCannotWorkIsRefused(t *testing.T) {
 		}
 		return nil
 	}})
-	for path, body := range map[string]string{
-		"workers/w":                `{"queues":["nowhere"]}`,
-		"distributionPolicies/d":   `{"mode":{"kind":"bestWorker","scoringRule":{"kind":"function","functionUri":"notauri"}}}`,
-		"distributionPolicies/e":   `{"mode":{"kind":"bestWorker","scoringRule":{"kind":"webhook","webhookUri":"ftp://x"}}}`,
-		"classificationPolicies/c": `{"queueSelectorAttachments":[{"kind":"ruleEngine","rule":{"kind":"function","functionUri":"http://10.0.0.1"}}]}`,
+	for path, c := range map[string]struct{ body, field string }{
+		"workers/w":                {`{"queues":["nowhere"]}`, "queues"},
+		"distributionPolicies/d":   {`{"mode":{"kind":"bestWorker","scoringRule":{"kind":"function","functionUri":"notauri"}}}`, "mode/scoringRule/functionUri"},
+		"distributionPolicies/e":   {`{"mode":{"kind":"bestWorker","scoringRule":{"kind":"webhook","webhookUri":"ftp://x"}}}`, "mode/scoringRule/webhookUri"},
+		"distributionPolicies/f":   {`{"mode":{"kind":"bestWorker","scoringRule":{"kind":"webhook","authorizationServerUri":"ftp://x","webhookUri":"https://x"}}}`, "mode/scoringRule/authorizationServerUri"},
+		"classificationPolicies/a": {`{"prioritizationRule":{"kind":"function","functionUri":"http://10.0.0.1"}}`, "prioritizationRule/functionUri"},
+		"classificationPolicies/b": {`{"queueSelectorAttachments":[{"kind":"conditional","condition":{"kind":"function","functionUri":"x"},"queueSelectors":[]}]}`, "queueSelectorAttachments/0/condition/functionUri"},
+		"classificationPolicies/c": {`{"workerSelectorAttachments":[{"kind":"ruleEngine","rule":{"kind":"function","functionUri":"x"}}]}`, "workerSelectorAttachments/0/rule/functionUri"},
 	} {
-		r.do("PATCH", "/routing/"+path, body).failed(400, "BadRequest")
+		a := r.do("PATCH", "/routing/"+path, c.body)
+		if a.failed(400, "BadRequest"); !strings.Contains(a.text, c.field) {
+			t.Errorf("%s does not name %s: %s", path, c.field, a.text)
+		}
 	}
+	r.put("/routing/queues/q", `{}`)
+	r.put("/routing/jobs/j", `{"channelId":"c","queueId":"q","labels":{"functionUri":"a label"}}`)
 	r.put("/routing/distributionPolicies/d", `{"mode":{"kind":"bestWorker","scoringRule":{"kind":"function","functionUri":"https://x.example"}}}`)
 }
 

@@ -42,7 +42,7 @@ func (s *service) patch(res resource) handle {
 		if err != nil {
 			return answer{}, err
 		}
-		if wrong := s.addresses("", patch); len(wrong) > 0 {
+		if wrong := s.addressesOf(res.kind, patch); len(wrong) > 0 {
 			return answer{}, &weir.Error{Code: weir.CodeInvalid, Message: manyMistakes, Fields: wrong}
 		}
 		cond, err := conditionOf(c.r.Header)

@@ -115,6 +115,7 @@ func TestEveryCommandReportsAllMistakesOfTheConfiguration(t *testing.T) {
 		})
 	}
 	check(t, run(t, nil, "config", "check"), cli.OK, "fine", "^$")
+	check(t, run(t, []string{"JOB_ROUTER_EVENT_SUBSCRIPTIONS=https://a.example,http://b.example"}, "config", "check"), cli.Misuse, "^$", "address 2 of 2")
 	check(t, run(t, []string{"DEFAULT_CHANEL_CAPACITY=5"}, "config", "check"), cli.Misuse, "^$", "did you mean DEFAULT_CHANNEL_CAPACITY(?s:.*)1 variable does nothing")
 }
 

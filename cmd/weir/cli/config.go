@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"weir/cmd/weir/daemon"
 	"weir/config"
 )
 
@@ -40,6 +41,9 @@ func (a *app) checkConfig(context.Context) error {
 		if _, err := cfg.LoadCertificate(); err != nil {
 			return err
 		}
+	}
+	if err := daemon.CheckSubscriptions(cfg); err != nil {
+		return &exitError{Misuse, err.Error()}
 	}
 	if unknown := config.Unknown(a.Environ); len(unknown) > 0 {
 		return &exitError{Misuse, plural(int64(len(unknown)), "variable does nothing", "variables do nothing") + "; see the warnings"}

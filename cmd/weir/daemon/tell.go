@@ -28,16 +28,26 @@ func policy(c config.Config) outbound.Policy {
 	}
 }
 
+// CheckSubscriptions returns an error about the first subscription that must not be called.
+func CheckSubscriptions(c config.Config) error {
+	for i, s := range c.EventSubscriptions {
+		if err := policy(c).Check(s.URL); err != nil {
+			return fmt.Errorf("JOB_ROUTER_EVENT_SUBSCRIPTIONS: the address %d of %d: %w; see WEIR_OUTBOUND_ALLOW", i+1, len(c.EventSubscriptions), err)
+		}
+	}
+	return nil
+}
+
 // tell begins to deliver events: those of the router to its subscribers, what
 // respondents say to the applications of their surveys. It comes before whoever
 // makes events: a new receiver gets what is committed from then on.
 func (p *parts) tell(ctx context.Context, o Options, calls heldCalls) (err error) {
 	c := o.Config
 	receivers := []delivery.Receiver{p.applications().Receiver(calls)}
-	for i, s := range c.EventSubscriptions {
-		if err := policy(c).Check(s.URL); err != nil {
-			return fmt.Errorf("JOB_ROUTER_EVENT_SUBSCRIPTIONS: the address %d of %d: %w; see WEIR_OUTBOUND_ALLOW", i+1, len(c.EventSubscriptions), err)
-		}
+	if err := CheckSubscriptions(c); err != nil {
+		return err
+	}
+	for _, s := range c.EventSubscriptions {
 		format := s.Format
 		if format == "" {
 			format = c.EventFormat
