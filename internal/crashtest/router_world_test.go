@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -182,8 +183,9 @@ func (r *receiver) serve(w http.ResponseWriter, request *http.Request) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, e := range list {
-		id, err := strconv.ParseInt(e.ID, 10, 64)
-		if err != nil {
+		number, instant, ok := strings.Cut(e.ID, "-")
+		id, err := strconv.ParseInt(number, 10, 64)
+		if err != nil || !ok || instant == "" {
 			r.t.Errorf("an event has the id %q", e.ID)
 		}
 		if whim(e.ID, len(r.seen), r.turned) < 1 { // not the same one for ever
