@@ -20,6 +20,8 @@ type GateOptions struct {
 	Configured []string
 	// Store keeps the others; nil: there are none.
 	Store weir.TokenStore
+	// Sessions keeps the log-ins to the dashboard; nil: nobody can log in.
+	Sessions weir.SessionStore
 	// Rate is how many requests a second a token may make; 0: any number.
 	Rate float64
 	Now  func() time.Time // nil: time.Now
@@ -42,12 +44,14 @@ type Gate struct {
 	closed     atomic.Bool
 	failing    atomic.Bool // the latest refresh failed
 	addresses  *addresses
+	sessions   sessions
 	origins    *http.CrossOriginProtection // while it is open
 }
 
 // NewGate makes a gate that knows the configured tokens. It asks no store.
 func NewGate(o GateOptions) *Gate {
 	g := &Gate{store: o.Store, rate: o.Rate, now: o.Now, addresses: newAddresses(o.Rate), origins: http.NewCrossOriginProtection()}
+	g.sessions = sessions{store: o.Sessions, known: map[weir.TokenHash]*session{}}
 	if g.now == nil {
 		g.now = time.Now
 	}
@@ -151,12 +155,9 @@ func (g *Gate) enter(r *http.Request) (*visitor, error) {
 		return nil, g.refuse(from, nil, now)
 	}
 	hash := weir.HashToken(text)
-	k := g.find(text, hash)
-	if k == nil || k.weak {
-		// After too many guesses the answer does not show whether this one is right.
-		if wait := g.addresses.guessing(from, now); wait > 0 {
-			return nil, errLimited(wait)
-		}
+	k, err := g.identify(r, text, hash, now)
+	if err != nil {
+		return nil, err
 	}
 	if k == nil || !k.Live(now) {
 		return nil, g.refuse(from, &hash, now)
@@ -165,7 +166,30 @@ func (g *Gate) enter(r *http.Request) (*visitor, error) {
 	if wait := k.take(now, g.rate); wait > 0 {
 		return nil, errLimited(wait)
 	}
-	return &visitor{gate: g, key: k}, nil
+	v := &visitor{gate: g, key: k}
+	if r.Context().Value(sessionMark{}) != nil {
+		v.still = func() bool {
+			k, err := g.session(r.Context(), text, from)
+			return err != nil || k != nil
+		}
+	}
+	return v, nil
+}
+
+// identify finds the key that a bearer stands for; nil: none.
+func (g *Gate) identify(r *http.Request, text string, hash weir.TokenHash, now time.Time) (*key, error) {
+	from := addressOf(r)
+	if r.Context().Value(sessionMark{}) != nil {
+		return g.session(r.Context(), text, from)
+	}
+	k := g.find(text, hash)
+	if k == nil || k.weak {
+		// After too many guesses the answer does not show whether this one is right.
+		if wait := g.addresses.guessing(from, now); wait > 0 {
+			return nil, errLimited(wait)
+		}
+	}
+	return k, nil
 }
 
 // find compares with every configured token, and with the one of the store
@@ -227,8 +251,9 @@ func scopeWords(list []weir.Scope, between string) string {
 
 // visitor is who sends a request.
 type visitor struct {
-	gate *Gate
-	key  *key // nil: the gate is open
+	gate  *Gate
+	key   *key        // nil: the gate is open
+	still func() bool // of a session: reports whether it goes on
 }
 
 // id names the visitor's token; empty: the gate is open.
@@ -256,5 +281,5 @@ func (v *visitor) stays() bool {
 	if v.key == nil {
 		return v.gate.Open()
 	}
-	return !v.key.gone.Load() && v.key.Live(v.gate.now())
+	return !v.key.gone.Load() && v.key.Live(v.gate.now()) && (v.still == nil || v.still())
 }

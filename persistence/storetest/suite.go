@@ -66,6 +66,7 @@ func Run(t *testing.T, b Backend) {
 		{"tokens", testTokens},
 		{"tokens beside a running process", testTokensBeside},
 		{"too many tokens", testMostTokens},
+		{"sessions", testSessions},
 		{"audit", testAudit},
 		{"minutes", testMinutes},
 		{"notices of messages", testIncomingNotices},

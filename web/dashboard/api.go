@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"weir"
+	"weir/web"
 )
 
 // requestID names a request in answers, in the log and in the audit log.
@@ -93,7 +94,11 @@ func (v *visit) request(method, path string, body any) (*http.Request, error) {
 		}
 		r = bytes.NewReader(raw)
 	}
-	req, err := http.NewRequestWithContext(v.r.Context(), method, "http://localhost"+path, r)
+	ctx := v.r.Context()
+	if v.session {
+		ctx = web.WithSession(ctx)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, "http://localhost"+path, r)
 	if err != nil {
 		return nil, err
 	}

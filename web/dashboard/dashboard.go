@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -19,6 +20,8 @@ type Options struct {
 	// API answers every request of Weir's own API, and those of the router's. It
 	// is not called before the first page is asked for.
 	API http.Handler
+	// Sessions are the log-ins. A request of [web.WithSession] carries the text of one.
+	Sessions Sessions
 	// Prefix is in front of every path that browsers see, without a slash at its
 	// end; empty: none.
 	Prefix string
@@ -29,6 +32,13 @@ type Options struct {
 	Logger    *slog.Logger
 	Draining  func() bool      // nil: never
 	Now       func() time.Time // nil: time.Now
+}
+
+// Sessions begins and ends log-ins.
+type Sessions interface {
+	// Begin returns the text of a new session; empty: no token is needed.
+	Begin(ctx context.Context, token string) (text string, err error)
+	End(ctx context.Context, text string) error
 }
 
 // Dashboard serves the pages. Its patterns are mounted by who serves the API.

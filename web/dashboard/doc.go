@@ -10,9 +10,9 @@
 //     token cannot. It knows no store and no actor.
 //   - Whatever changes something is a POST behind a check of its origin. A GET
 //     changes nothing.
-//   - A session is a cookie with the token, which no script sees and no other
-//     site's request carries. A token that was revoked, or has expired, ends
-//     every page and every stream of it within two seconds.
+//   - The cookie holds the random text of a session, not the token; no script sees
+//     it and no other site's request carries it. The gate of the API keeps sessions
+//     and ends them: at the log-out, after a time, or with their token.
 //   - While there is no token, who serves it lets only browsers in that asked for
 //     this machine by a name that no site can give itself: see [web.Nearby].
 //   - Pages load nothing but our own files, and run no code and no style that

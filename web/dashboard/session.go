@@ -3,20 +3,19 @@ package dashboard
 import (
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
+
+	"weir/web"
 )
 
 const (
 	sessionCookie = "weir_session"
 	flashCookie   = "weir_flash"
 	themeCookie   = "weir_theme"
-	// sessionLife is after how long a token has to be given again.
-	sessionLife = 12 * time.Hour
-	themeLife   = 365 * 24 * time.Hour
-	mostForm    = 64 << 10
-	mostToken   = 512
+	themeLife     = 365 * 24 * time.Hour
+	mostForm      = 64 << 10
+	mostToken     = 512
 )
 
 // cookie makes a cookie that no other site's request carries and no script
@@ -32,29 +31,16 @@ func (d *Dashboard) cookie(r *http.Request, name, value string, life time.Durati
 	}
 }
 
-// cookieToken is the token of a session; empty: there is none, or it is over. A
-// browser that brings old cookies back does not prolong it.
-func (d *Dashboard) cookieToken(r *http.Request) string {
-	c, err := r.Cookie(sessionCookie)
-	if err != nil {
-		return ""
+// resume takes up the session that the browser has a cookie of.
+func (v *visit) resume() {
+	if c, err := v.r.Cookie(sessionCookie); err == nil {
+		v.token, v.session = c.Value, true
 	}
-	began, token, _ := strings.Cut(c.Value, ".")
-	seconds, err := strconv.ParseInt(began, 10, 64)
-	age := d.Now().Sub(time.Unix(seconds, 0))
-	if err != nil || age > sessionLife || age < -time.Minute {
-		return ""
-	}
-	token, err = url.QueryUnescape(token)
-	if err != nil {
-		return ""
-	}
-	return token
 }
 
 // loginPage asks for a token, or says that there is none to ask for.
 func (d *Dashboard) loginPage(v *visit, w http.ResponseWriter) error {
-	v.token = d.cookieToken(v.r)
+	v.resume()
 	if err := v.introduce(); err == nil {
 		if v.who.Open {
 			return d.render(v, w, http.StatusOK, "login", &content{title: "No token needed", data: loginForm{}})
@@ -64,7 +50,7 @@ func (d *Dashboard) loginPage(v *visit, w http.ResponseWriter) error {
 	} else if status, _ := statusOf(err); status != http.StatusUnauthorized && status != http.StatusTooManyRequests {
 		return err // who asks too often is told so when a token is given: behind a proxy that may have been others
 	}
-	v.token = ""
+	v.token, v.session = "", false
 	if _, err := v.r.Cookie(sessionCookie); err != nil && v.r.Header.Get("Sec-Fetch-Site") == "cross-site" && v.r.URL.Query().Get("again") == "" {
 		return d.render(v, w, http.StatusOK, "again", &content{title: "Log in", data: d.again(v)})
 	}
@@ -90,12 +76,14 @@ func (d *Dashboard) login(v *visit, w http.ResponseWriter) error {
 		return d.render(v, w, http.StatusUnprocessableEntity, "login", &content{title: "Log in", data: form})
 	}
 	v.token = text
-	err := v.introduce()
+	err, session := v.introduce(), ""
 	v.token = ""
+	if err == nil {
+		session, err = d.Sessions.Begin(v.r.Context(), text)
+	}
 	switch status, p := statusOf(err); {
 	case err == nil:
-		began := strconv.FormatInt(d.Now().Unix(), 10)
-		http.SetCookie(w, d.cookie(v.r, sessionCookie, began+"."+url.QueryEscape(text), sessionLife))
+		http.SetCookie(w, d.cookie(v.r, sessionCookie, session, web.SessionLife))
 		d.redirect(w, next)
 		return nil
 	case status == http.StatusUnauthorized:
@@ -109,8 +97,16 @@ func (d *Dashboard) login(v *visit, w http.ResponseWriter) error {
 	}
 }
 
-// logout ends a session.
+// logout ends a session. Strangers cause no write: what is no session is not ended.
 func (d *Dashboard) logout(v *visit, w http.ResponseWriter) error {
+	v.resume()
+	err := v.introduce()
+	if err == nil && v.session {
+		err = d.Sessions.End(v.r.Context(), v.token)
+	}
+	if status, _ := statusOf(err); err != nil && status != http.StatusUnauthorized {
+		return err
+	}
 	http.SetCookie(w, d.cookie(v.r, sessionCookie, "", -time.Second))
 	d.redirect(w, "/login")
 	return nil

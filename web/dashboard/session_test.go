@@ -1,10 +1,12 @@
 package dashboard_test
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestLogin(t *testing.T) {
@@ -40,9 +42,12 @@ func TestLogin(t *testing.T) {
 	if to := b.get("/login").want(303).header.Get("Location"); to != "/" {
 		t.Errorf("who is logged in is sent to %q", to)
 	}
+	session := b.cookies["weir_session"]
 	b.post("/logout", nil).want(303)
+	b.cookies["weir_session"] = session // a copy of the cookie
 	b.get("/").want(303)
-	if strings.Contains(r.logs.String(), r.tokens["contacts:read"]) || strings.Contains(r.logs.String(), "wrong") {
+	b.post("/logout", nil).want(303)
+	if strings.Contains(r.logs.String(), r.tokens["contacts:read"]) || strings.Contains(r.logs.String(), session) || strings.Contains(r.logs.String(), "wrong") {
 		t.Error("the log has a token")
 	}
 }
@@ -91,7 +96,7 @@ func TestASessionWithAnOldCookieIsOver(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "router")
 	b := r.login("admin")
-	for _, value := range []string{"1000." + adminToken, "99999999999." + adminToken, "x." + adminToken, adminToken, "", "1000.%zz"} {
+	for _, value := range []string{"1000." + adminToken, fmt.Sprint(time.Now().Unix()) + "." + adminToken, "x." + adminToken, adminToken, "", "1000.%zz"} {
 		b.cookies["weir_session"] = value
 		if p := b.get("/"); p.status != 303 {
 			t.Errorf("cookie %q: %d", value, p.status)

@@ -15,11 +15,12 @@ import (
 // visit is one request for something of the dashboard, by a session that the
 // API knows. Its exported methods are what templates may ask.
 type visit struct {
-	d     *Dashboard
-	r     *http.Request
-	id    string // X-Request-Id
-	token string // empty while no token is needed
-	who   web.WhoView
+	d       *Dashboard
+	r       *http.Request
+	id      string // X-Request-Id
+	token   string // empty while no token is needed
+	session bool   // token is the text of a session
+	who     web.WhoView
 }
 
 // policy is what pages may load: nothing but our own files, and no code that
@@ -59,7 +60,7 @@ func (d *Dashboard) plain(h handler) http.Handler {
 // The API asks once more.
 func (d *Dashboard) guard(oneOf []weir.Scope, h handler) http.Handler {
 	return d.plain(func(v *visit, w http.ResponseWriter) error {
-		v.token = d.cookieToken(v.r)
+		v.resume()
 		if err := v.introduce(); err != nil {
 			return err
 		}
@@ -132,6 +133,10 @@ func scopeWords(list []weir.Scope) string {
 func statusOf(err error) (int, *problem) {
 	if p, ok := errors.AsType[*problem](err); ok {
 		return p.Status, p
+	}
+	if code := weir.CodeOf(err); code == weir.CodeUnauthorised || code == weir.CodeUnavailable { // of a session that cannot begin or end
+		status := map[weir.Code]int{weir.CodeUnauthorised: http.StatusUnauthorized, weir.CodeUnavailable: http.StatusServiceUnavailable}[code]
+		return status, &problem{Status: status, Code: code, Detail: "the session could not be changed; try again", wait: "2"}
 	}
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) { // the browser left, or it took too long
 		return http.StatusServiceUnavailable, &problem{Status: http.StatusServiceUnavailable, Code: weir.CodeUnavailable, Detail: "it took too long; try again", wait: "2"}

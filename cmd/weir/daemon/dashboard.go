@@ -16,7 +16,7 @@ const routingPath = "/routing/"
 func withDashboard(o Options, api web.Options) (http.Handler, error) {
 	var whole http.Handler
 	pages, err := dashboard.New(dashboard.Options{
-		API:    http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { whole.ServeHTTP(w, r) }),
+		API: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { whole.ServeHTTP(w, r) }), Sessions: api.Gate,
 		Prefix: o.Config.PathPrefix, PublicURL: o.Config.PublicURL, Version: o.Version, Logger: o.Logger, Draining: api.Draining,
 	})
 	if err != nil {

@@ -24,7 +24,7 @@ const (
 // reach and everybody could use. The gate never opens once it is closed, so
 // that looking before the address is opened is enough.
 func openGate(ctx context.Context, o Options, store *persistence.Store) (*web.Gate, error) {
-	g := web.NewGate(web.GateOptions{Configured: o.Config.APITokens, Store: store, Rate: float64(o.Config.RateLimit)})
+	g := web.NewGate(web.GateOptions{Configured: o.Config.APITokens, Store: store, Sessions: store, Rate: float64(o.Config.RateLimit)})
 	if err := g.Refresh(ctx); err != nil {
 		return nil, err
 	}
@@ -47,6 +47,10 @@ func guards(p *parts, shared bool) []chore {
 		{name: "the audit log is written", every: writeAudit, step: func(ctx context.Context) (bool, error) { return false, p.trail.Write(ctx) }},
 		{name: "old entries of the audit log are removed", every: purgeEvery, step: func(ctx context.Context) (bool, error) {
 			n, err := p.store.PurgeAudit(ctx, time.Now().Add(-auditStays), purgeBatch)
+			return n > 0, err
+		}},
+		{name: "expired sessions are removed", every: purgeEvery, step: func(ctx context.Context) (bool, error) {
+			n, err := p.store.PurgeSessions(ctx, time.Now(), purgeBatch)
 			return n > 0, err
 		}},
 	}

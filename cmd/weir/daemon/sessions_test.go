@@ -1,0 +1,158 @@
+package daemon_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"weir"
+	"weir/cmd/weir/daemon"
+	"weir/persistence"
+	"weir/persistence/storetest"
+	"weir/persistence/testmysql"
+)
+
+const sessionToken = "CANARY-0123456789-abcdefghij-ABCDEFGHIJ"
+
+// visited is one process that a browser talks to.
+type visited struct {
+	*testing.T
+	handler http.Handler
+	stop    func()
+}
+
+func visit(t *testing.T, database string, environ ...string) *visited {
+	t.Helper()
+	d, err := daemon.New(t.Context(), daemon.Options{Config: configuration(t, append(environ, "DATABASE_URL="+database, "LISTEN_ADDR=127.0.0.1:0")...)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := &visited{T: t, handler: d.Handler()}
+	v.stop = func() {
+		v.stop = func() {}
+		if err := d.Close(context.WithoutCancel(t.Context())); err != nil {
+			t.Error(err)
+		}
+	}
+	t.Cleanup(func() { v.stop() })
+	return v
+}
+
+// send sends a request with a session's cookie and returns the status, and the cookie
+// that the answer sets.
+func (v *visited) send(method, path, cookie string, form url.Values) (status int, session string) {
+	v.Helper()
+	r := httptest.NewRequestWithContext(v.Context(), method, "http://localhost"+path, strings.NewReader(form.Encode()))
+	r.Header.Set("Sec-Fetch-Site", "same-origin")
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	if cookie != "" {
+		r.AddCookie(&http.Cookie{Name: "weir_session", Value: cookie})
+	}
+	w := httptest.NewRecorder()
+	v.handler.ServeHTTP(w, r)
+	for _, c := range w.Result().Cookies() {
+		if c.Name == "weir_session" {
+			session = c.Value
+		}
+	}
+	return w.Code, session
+}
+
+func (v *visited) login(token string) string {
+	v.Helper()
+	status, session := v.send("POST", "/login", "", url.Values{"token": {token}})
+	if status != http.StatusSeeOther || session == "" {
+		v.Fatalf("log-in: %d, cookie %q", status, session)
+	}
+	return session
+}
+
+// page wants the overview with a cookie: 200, or 303 to the login.
+func (v *visited) page(what, cookie string, want int) {
+	v.Helper()
+	if status, _ := v.send("GET", "/", cookie, nil); status != want {
+		v.Errorf("%s: %d, want %d", what, status, want)
+	}
+}
+
+func onBothStores(t *testing.T, run func(t *testing.T, database string)) {
+	t.Helper()
+	for name, database := range map[string]func(*testing.T) string{
+		"sqlite": func(t *testing.T) string { t.Helper(); return "sqlite://" + filepath.Join(t.TempDir(), "weir.db") },
+		"mysql":  func(t *testing.T) string { t.Helper(); return testmysql.URL(t) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			run(t, database(t))
+		})
+	}
+}
+
+// Scenario 197: the cookie of the dashboard is not the token, it survives a restart, and
+// after the log-out a copy of it opens nothing.
+func TestScenario197_LogOutEndsTheSession(t *testing.T) {
+	t.Parallel()
+	onBothStores(t, func(t *testing.T, database string) {
+		v := visit(t, database, "WEIR_API_TOKENS="+sessionToken)
+		session, other := v.login(sessionToken), v.login(sessionToken)
+		if strings.Contains(session, "CANARY") {
+			t.Error("the cookie holds the token")
+		}
+		v.stop()
+		v = visit(t, database, "WEIR_API_TOKENS="+sessionToken)
+		v.page("after a restart", session, 200)
+		if status, _ := v.send("POST", "/logout", session, nil); status != http.StatusSeeOther {
+			t.Errorf("log-out: %d", status)
+		}
+		v.page("after the log-out", session, 303)
+		v.page("the other browser", other, 200)
+		v.page("a cookie that is the token", sessionToken, 303)
+		v.stop()
+		visit(t, database, "WEIR_API_TOKENS="+sessionToken).page("after the log-out and a restart", session, 303)
+	})
+}
+
+// Scenario 198: processes that share a store share its sessions; a log-out at one holds
+// at the others within seconds.
+func TestScenario198_SessionsOfTwoProcesses(t *testing.T) {
+	t.Parallel()
+	database := testmysql.URL(t)
+	a, b := visit(t, database, "WEIR_API_TOKENS="+sessionToken), visit(t, database, "WEIR_API_TOKENS="+sessionToken)
+	session := a.login(sessionToken)
+	b.page("at the other process", session, 200)
+	a.send("POST", "/logout", session, nil)
+	a.page("where the log-out was", session, 303)
+	<-time.After(6 * time.Second)
+	b.page("at the other process, later", session, 303)
+}
+
+// Scenario 199: a session ends with its token: with one of the store that is revoked, and
+// with one that WEIR_API_TOKENS has no longer.
+func TestScenario199_SessionsEndWithTheirToken(t *testing.T) {
+	t.Parallel()
+	onBothStores(t, func(t *testing.T, database string) {
+		v := visit(t, database, "WEIR_API_TOKENS="+sessionToken+",another-"+sessionToken)
+		configured, another := v.login(sessionToken), v.login("another-"+sessionToken)
+		v.stop()
+		token, text := weir.NewToken("ann", []weir.Scope{weir.ScopeContactsRead}, time.Now(), time.Time{})
+		tokens := storetest.OpenOnly(t, database, persistence.Options{})
+		if err := tokens.AddToken(t.Context(), token, time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		v = visit(t, database, "WEIR_API_TOKENS=another-"+sessionToken)
+		v.page("a token that is no longer configured", configured, 303)
+		v.page("one that is", another, 200)
+		ann := v.login(text)
+		v.page("a token of the store", ann, 200)
+		if err := tokens.RevokeToken(t.Context(), token.ID, time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(12 * time.Second) // as often as tokens are read
+		v.page("a revoked token", ann, 303)
+	})
+}

@@ -1,0 +1,155 @@
+package web_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"testing"
+	"time"
+
+	"weir"
+	"weir/web"
+)
+
+// countedSessions counts reads, and fails when it is told to.
+type countedSessions struct {
+	weir.SessionStore
+	reads, extended int
+	down            bool
+}
+
+func (c *countedSessions) Session(ctx context.Context, id weir.TokenHash, now time.Time) (weir.Session, bool, error) {
+	if c.reads++; c.down {
+		return weir.Session{}, false, errors.New("down")
+	}
+	return c.SessionStore.Session(ctx, id, now)
+}
+
+func (c *countedSessions) ExtendSession(ctx context.Context, id weir.TokenHash, expires time.Time) error {
+	c.extended++
+	return c.SessionStore.ExtendSession(ctx, id, expires)
+}
+
+// sessionKeeper is a gate with sessions.
+type sessionKeeper struct {
+	*keeper
+	sessions *countedSessions
+}
+
+func newSessionKeeper(t *testing.T) *sessionKeeper {
+	t.Helper()
+	k := &sessionKeeper{keeper: newKeeper(t, apiCanary)}
+	k.sessions = &countedSessions{SessionStore: k.store}
+	k.gate = k.another()
+	return k
+}
+
+// another is a gate of another process on the same store.
+func (k *sessionKeeper) another() *web.Gate {
+	return web.NewGate(web.GateOptions{Configured: []string{apiCanary}, Store: k.store, Sessions: k.sessions, Now: k.clock.Now})
+}
+
+func (k *sessionKeeper) begin() string {
+	k.t.Helper()
+	text, err := k.gate.Begin(k.t.Context(), apiCanary)
+	if err != nil || len(text) < 52 {
+		k.t.Fatalf("session %q: %v", text, err)
+	}
+	return text
+}
+
+func (k *sessionKeeper) opens(what string, g *web.Gate, text string, want weir.Code) {
+	k.t.Helper()
+	r, err := http.NewRequestWithContext(web.WithSession(k.t.Context()), "GET", "http://x/", nil)
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+text)
+	if id, err := g.Admit(r, weir.ScopeRouter); weir.CodeOf(err) != want || err == nil && id != "configured-1" {
+		k.t.Errorf("%s: %q %v, want %q", what, id, err, want)
+	}
+}
+
+func TestSessionsAreNoTokens(t *testing.T) {
+	t.Parallel()
+	k := newSessionKeeper(t)
+	text := k.begin()
+	k.opens("a session", k.gate, text, "")
+	k.wants("a session sent to the API", text, weir.ScopeRouter, weir.CodeUnauthorised)
+	k.opens("a token in place of a session", k.gate, apiCanary, weir.CodeUnauthorised)
+	if _, err := k.gate.Begin(t.Context(), "wrong"); weir.CodeOf(err) != weir.CodeUnauthorised {
+		t.Errorf("a session of a wrong token: %v", err)
+	}
+}
+
+// A session is read once in five seconds and written once in five minutes, however many
+// requests use it.
+func TestSessionsAreReadSeldom(t *testing.T) {
+	t.Parallel()
+	k := newSessionKeeper(t)
+	text := k.begin()
+	for range 1000 {
+		k.opens("a session", k.gate, text, "")
+	}
+	if k.sessions.reads != 1 || k.sessions.extended != 0 {
+		t.Errorf("%d reads, %d writes", k.sessions.reads, k.sessions.extended)
+	}
+	for range 120 {
+		k.clock.advance(5 * time.Second)
+		k.opens("a session", k.gate, text, "")
+	}
+	if k.sessions.reads != 121 || k.sessions.extended != 2 {
+		t.Errorf("%d reads, %d writes", k.sessions.reads, k.sessions.extended)
+	}
+	for range 50 {
+		k.opens("no session", k.gate, "x", weir.CodeUnauthorised)
+		k.clock.advance(time.Millisecond)
+	}
+	if k.sessions.reads != 122 {
+		t.Errorf("%d reads", k.sessions.reads)
+	}
+}
+
+func TestSessionsExpire(t *testing.T) {
+	t.Parallel()
+	k := newSessionKeeper(t)
+	idle, used := k.begin(), k.begin()
+	for range 11 {
+		k.clock.advance(time.Hour)
+		k.opens("a session in use", k.gate, used, "")
+	}
+	k.opens("a session without use", k.gate, idle, weir.CodeUnauthorised)
+	k.clock.advance(time.Hour)
+	k.opens("a session in use, after 12 hours", k.gate, used, weir.CodeUnauthorised)
+	if n, err := k.store.PurgeSessions(t.Context(), k.clock.Now(), 10); n != 2 || err != nil {
+		t.Errorf("%d purged: %v", n, err)
+	}
+}
+
+func TestSessionsEndHereAtOnceAndElsewhereSoon(t *testing.T) {
+	t.Parallel()
+	k := newSessionKeeper(t)
+	text, other := k.begin(), k.another()
+	k.opens("a session", k.gate, text, "")
+	k.opens("a session elsewhere", other, text, "")
+	if err := k.gate.End(t.Context(), text); err != nil {
+		t.Fatal(err)
+	}
+	k.opens("after the log-out", k.gate, text, weir.CodeUnauthorised)
+	k.clock.advance(5 * time.Second)
+	k.opens("after the log-out, elsewhere", other, text, weir.CodeUnauthorised)
+}
+
+// While the store is down, who was known goes on, and the others get a 503 or 500.
+func TestSessionsWhileTheStoreIsDown(t *testing.T) {
+	t.Parallel()
+	k := newSessionKeeper(t)
+	text, unknown := k.begin(), k.begin()
+	k.opens("a session", k.gate, text, "")
+	k.sessions.down = true
+	k.clock.advance(time.Minute)
+	k.opens("a known session", k.gate, text, "")
+	k.opens("one that was not read", k.gate, unknown, weir.CodeOf(errors.New("down")))
+	k.clock.advance(3 * time.Hour)
+	k.opens("a known session that has expired", k.gate, text, weir.CodeUnauthorised)
+}
