@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"net/url"
 	"slices"
 	"sync"
@@ -74,7 +75,10 @@ func (f *failing) note(u used, failed error, now time.Time) *functionData {
 	if e.over {
 		e.over, e.FailingFunction = false, routing.FailingFunction{PolicyKind: u.kind, Policy: u.policy, Host: u.host(), Since: now}
 	}
-	e.LastAt, e.Reason = now, failed.Error()
+	e.LastAt = now
+	if e.Reason == "" || !errors.Is(failed, errOpen) { // what made the breaker open says more
+		e.Reason = failed.Error()
+	}
 	if e.told || now.Sub(e.toldAt) < tellEvery {
 		return nil
 	}

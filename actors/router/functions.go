@@ -1,9 +1,9 @@
 package router
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -201,8 +201,8 @@ func valueOf(answer []byte) (routing.Value, error) {
 	return routing.Text(string(answer)), nil
 }
 
-// scores has workers scored, one in a call or many. Who gets no score has 0; why
-// is the first error.
+// scores has workers scored, one in a call or many. Who gets no score has 0;
+// the error says why.
 func (f *functions) scores(ctx context.Context, e *routing.JobScoresAskedEvent, workers []map[string]routing.Value, asked time.Time) (_ routing.Command, first error) {
 	ctx, cancel := context.WithDeadline(ctx, asked.Add(answerWithin))
 	defer cancel()
@@ -225,7 +225,9 @@ func (f *functions) scores(ctx context.Context, e *routing.JobScoresAskedEvent, 
 			scores, err := f.score(ctx, e, e.Workers[at:end], workers[at:end])
 			mu.Lock()
 			defer mu.Unlock()
-			first = cmp.Or(first, err)
+			if first == nil || err != nil && errors.Is(first, errOpen) {
+				first = err
+			}
 			for i, score := range scores {
 				answer.Scores[e.Workers[at+i]] = score
 			}

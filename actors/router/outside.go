@@ -35,11 +35,13 @@ func (f *functions) call(ctx context.Context, rule *routing.Rule, body []byte) (
 		if try > 1 && !sleep(ctx, care.BackOff(try, callRetry, time.Second)) {
 			break
 		}
-		var answer []byte
-		var again bool
-		if answer, again, err = f.once(ctx, at, rule, body); err == nil {
+		answer, again, failed := f.once(ctx, at, rule, body)
+		if failed == nil {
 			f.metrics.functions.WithLabelValues("answered").Inc()
 			return answer, nil
+		}
+		if err == nil || !errors.Is(failed, errOpen) { // what made the breaker open says more
+			err = failed
 		}
 		if !again {
 			break

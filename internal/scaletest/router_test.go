@@ -18,7 +18,7 @@ import (
 const (
 	routerVersion = "2024-01-18-preview"
 	startSeconds  = 2.0    // of processor time, for a start with 100,000 jobs
-	replayedMost  = 60_000 // events, however the program ended: 25,000 and what comes while a snapshot is made
+	replayedMost  = 50_000 // events, however the program ended: 25,000 and what comes while a snapshot is made
 )
 
 // TestRouterWithManyJobs starts the built program on many jobs that wait for
