@@ -2,7 +2,9 @@ package routing
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
+	"reflect"
 	"time"
 )
 
@@ -146,11 +148,17 @@ func MergedJob(patch map[string]any) (spec JobSpec, err error) {
 	return spec, err
 }
 
-// Rewritten is a line of a snapshot as encoding/json writes what it holds.
+// Rewritten is a line of a snapshot as encoding/json writes what it reads. What
+// is read by hand has to be the same.
 func Rewritten(line []byte) ([]byte, error) {
 	var r record
-	if err := json.Unmarshal(line, &r); err != nil {
-		return nil, err
+	err := json.Unmarshal(line, &r)
+	reader := recordReader{names: map[string]string{}}
+	if j, ok := reader.job(line); ok && (err != nil || !reflect.DeepEqual(j, r.Job)) {
+		return nil, fmt.Errorf("by hand it is %+v (%w)", j, err)
+	}
+	if err != nil {
+		return nil, nil
 	}
 	return json.Marshal(&r)
 }

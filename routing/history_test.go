@@ -199,6 +199,11 @@ func (h *history) rebuild() {
 		if plain, err := routing.Rewritten(line); err != nil || string(plain) != strings.TrimSuffix(string(line), "\n") {
 			h.t.Fatalf("the snapshot has\n%swant\n%s (%v)", line, plain, err)
 		}
+		wrong := bytes.Clone(line)
+		wrong[rapid.IntRange(0, len(line)-1).Draw(h.t, "wrong")] = rapid.SampledFrom([]byte(`"{}[],:\0-x.`)).Draw(h.t, "byte")
+		if _, err := routing.Rewritten(wrong); err != nil {
+			h.t.Fatalf("of the line\n%s\n%v", wrong, err)
+		}
 	}
 	if rapid.Bool().Draw(h.t, "fold") {
 		h.double = routing.New(settings())

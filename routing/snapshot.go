@@ -103,9 +103,12 @@ func decodeRecords(data []byte, most int) ([][]record, error) {
 		part := data[:end]
 		data = data[end:]
 		wait.Go(func() {
+			reader := recordReader{names: map[string]string{}}
 			for line := range bytes.Lines(part) {
 				var r record
-				if errs[i] = json.Unmarshal(line, &r); errs[i] != nil {
+				if j, ok := reader.job(line); ok {
+					r.Job = j
+				} else if errs[i] = json.Unmarshal(line, &r); errs[i] != nil {
 					return
 				}
 				parts[i] = append(parts[i], r)
