@@ -20,9 +20,12 @@ import (
 // slow is a provider that takes five seconds to take something.
 type slow struct{ sends atomic.Int32 }
 
-func (s *slow) Send(context.Context, channels.Attempt) channels.Sent {
+func (s *slow) Send(ctx context.Context, _ channels.Attempt) channels.Sent {
 	s.sends.Add(1)
-	<-time.After(5 * time.Second)
+	select {
+	case <-time.After(5 * time.Second):
+	case <-ctx.Done():
+	}
 	return channels.Sent{Fate: channels.Accepted, ProviderRef: "known"}
 }
 

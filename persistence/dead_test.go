@@ -2,7 +2,6 @@ package persistence_test
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"testing"
 	"time"
@@ -11,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"weir"
+	"weir/internal/polling"
 	"weir/persistence"
 	"weir/persistence/storetest"
 )
@@ -43,15 +43,12 @@ func bury(t *testing.T, s *persistence.Store, id weir.ChannelID, lease weir.Leas
 
 // whenUp repeats what a client repeats: whatever was not answered.
 func whenUp(ctx context.Context, do func() error) error {
-	again := time.NewTicker(5 * time.Millisecond)
-	defer again.Stop()
-	for {
-		err := do()
-		if e, ok := errors.AsType[*weir.Error](err); !ok || e.Code != weir.CodeUnavailable || ctx.Err() != nil {
-			return err
-		}
-		<-again.C
-	}
+	var err error
+	polling.Until(time.Minute, 5*time.Millisecond, func() bool {
+		err = do()
+		return weir.CodeOf(err) != weir.CodeUnavailable || ctx.Err() != nil
+	})
+	return err
 }
 
 func idsOf(refs []weir.Ref) []weir.ContactID {

@@ -135,15 +135,12 @@ func TestBrokenCommit(t *testing.T) {
 // refuses them at once, and nothing of them is stored.
 func acceptWhenUp(t *testing.T, s *persistence.Store, id weir.ChannelID, specs []weir.Spec) ([]weir.Accepted, error) {
 	t.Helper()
-	again := time.NewTicker(5 * time.Millisecond)
-	defer again.Stop()
-	for {
-		got, err := s.Accept(t.Context(), id, specs)
-		if e, ok := errors.AsType[*weir.Error](err); !ok || e.Code != weir.CodeUnavailable || t.Context().Err() != nil {
-			return got, err
-		}
-		<-again.C
-	}
+	var got []weir.Accepted
+	err := whenUp(t.Context(), func() (err error) {
+		got, err = s.Accept(t.Context(), id, specs)
+		return err
+	})
+	return got, err
 }
 
 func contactSpecs(caller, n int) []weir.Spec {

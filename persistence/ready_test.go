@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"weir"
+	"weir/internal/polling"
 	"weir/persistence"
 	"weir/persistence/dialect"
 )
@@ -61,9 +62,7 @@ func TestAFullDiskIsNotReady(t *testing.T) {
 
 func await(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	for began := time.Now(); !is(); <-time.After(10 * time.Millisecond) {
-		if time.Since(began) > 20*time.Second {
-			t.Fatal("never: " + what)
-		}
+	if !polling.Until(20*time.Second, 10*time.Millisecond, is) {
+		t.Fatal("never: " + what)
 	}
 }

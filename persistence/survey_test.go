@@ -239,13 +239,10 @@ func start(r surveys.Respondent, channel weir.ChannelID) surveys.Move {
 // once then, and nothing of it is stored.
 func workWhenUp(t *testing.T, s *persistence.Store, w surveys.Work) (surveys.Written, error) {
 	t.Helper()
-	again := time.NewTicker(5 * time.Millisecond)
-	defer again.Stop()
-	for {
-		got, err := s.Work(context.Background(), w)
-		if weir.CodeOf(err) != weir.CodeUnavailable || t.Context().Err() != nil {
-			return got, err
-		}
-		<-again.C
-	}
+	var got surveys.Written
+	err := whenUp(t.Context(), func() (err error) {
+		got, err = s.Work(context.Background(), w)
+		return err
+	})
+	return got, err
 }

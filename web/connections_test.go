@@ -77,7 +77,10 @@ func newCrowd(t *testing.T, limits web.ConnectionLimits, proxies ...netip.Prefix
 	conns := connections(limits, proxies...)
 	s := web.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/slow" {
-			<-time.After(10 * time.Second)
+			select {
+			case <-time.After(10 * time.Second):
+			case <-r.Context().Done():
+			}
 		}
 	}), slog.New(slog.DiscardHandler), conns)
 	c := &crowd{t, newPipes()}

@@ -129,12 +129,20 @@ func TestImportThatIsStoredSlowly(t *testing.T) {
 type slowly struct{ web.SurveyStore }
 
 func (s slowly) CommitImport(ctx context.Context, survey, imp int64) error {
-	<-time.After(5 * time.Minute)
+	select {
+	case <-time.After(5 * time.Minute):
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 	return s.SurveyStore.CommitImport(ctx, survey, imp)
 }
 
 func (s slowly) Respondents(ctx context.Context, f surveys.Filter) ([]surveys.Respondent, surveys.RespondentID, error) {
-	<-time.After(10 * time.Second)
+	select {
+	case <-time.After(10 * time.Second):
+	case <-ctx.Done():
+		return nil, 0, ctx.Err()
+	}
 	return s.SurveyStore.Respondents(ctx, f)
 }
 
@@ -186,7 +194,7 @@ func TestSlowDownload(t *testing.T) {
 					wait = 0
 				}
 				var raw []byte
-				res, err := http.ReadResponse(bufio.NewReader(lazy{c, wait}), nil)
+				res, err := http.ReadResponse(bufio.NewReader(lazy{c, func() { time.Sleep(wait) }}), nil)
 				if err == nil {
 					raw, err = io.ReadAll(res.Body)
 					_ = res.Body.Close()
@@ -202,11 +210,11 @@ func TestSlowDownload(t *testing.T) {
 // lazy is a client that takes its time before it takes more.
 type lazy struct {
 	io.Reader
-	wait time.Duration
+	wait func()
 }
 
 func (l lazy) Read(p []byte) (int, error) {
-	<-time.After(l.wait)
+	l.wait()
 	return l.Reader.Read(p)
 }
 

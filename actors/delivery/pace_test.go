@@ -81,7 +81,9 @@ func (s *late) Advance(ctx context.Context, l weir.Lease, step events.Step) erro
 		s.most.Store(n)
 	}
 	defer s.writing.Add(-1)
-	<-time.After(300 * time.Millisecond)
+	if err := takes(ctx, 300*time.Millisecond); err != nil {
+		return err
+	}
 	return s.Store.Advance(ctx, l, step)
 }
 
@@ -115,7 +117,9 @@ func (s *reads) Advance(ctx context.Context, l weir.Lease, step events.Step) err
 
 func (s *reads) EventsSince(ctx context.Context, after int64, limit int) ([]events.Event, error) {
 	if s.n.Add(1) > 5000 {
-		<-time.After(time.Second)
+		if err := takes(ctx, time.Second); err != nil {
+			return nil, err
+		}
 	}
 	return s.Store.EventsSince(ctx, after, limit)
 }
@@ -197,8 +201,10 @@ type endless struct {
 	*persistence.Store
 }
 
-func (s *endless) EventsSince(_ context.Context, after int64, limit int) ([]events.Event, error) {
-	<-time.After(10 * time.Millisecond)
+func (s *endless) EventsSince(ctx context.Context, after int64, limit int) ([]events.Event, error) {
+	if err := takes(ctx, 10*time.Millisecond); err != nil {
+		return nil, err
+	}
 	list := make([]events.Event, min(limit, 50))
 	for i := range list {
 		list[i] = events.Event{ID: after + 1 + int64(i), Source: "other"}
@@ -235,7 +241,7 @@ func TestAPlaceThatHangsHoldsUpNoOther(t *testing.T) {
 		g.o.Receivers[0].Group = func(order string) string { return order[:1] }
 		g.judge = func(e events.Event, _ int) error {
 			if e.Subject[0] == 'a' {
-				<-time.After(10 * time.Second)
+				time.Sleep(10 * time.Second)
 				return errNo
 			}
 			return nil

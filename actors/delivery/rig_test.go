@@ -49,11 +49,19 @@ func newRig(t *testing.T) *rig {
 	return g
 }
 
-func (g *rig) deliver(ctx context.Context, e events.Event) error {
-	select { // what a receiver takes
-	case <-time.After(3 * time.Millisecond):
+// takes is the time that a receiver or the store needs.
+func takes(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
 	case <-ctx.Done():
 		return ctx.Err()
+	}
+}
+
+func (g *rig) deliver(ctx context.Context, e events.Event) error {
+	if err := takes(ctx, 3*time.Millisecond); err != nil {
+		return err
 	}
 	g.mu.Lock()
 	g.tries[e.ID]++

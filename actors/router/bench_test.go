@@ -132,8 +132,12 @@ func BenchmarkWakeUp(b *testing.B) {
 	}
 	tick := time.NewTicker(time.Second / rate)
 	for range b.N {
-		<-tick.C
-		pace <- struct{}{}
+		select {
+		case <-tick.C:
+			pace <- struct{}{}
+		case <-b.Context().Done():
+			b.Fatal("ended early")
+		}
 	}
 	tick.Stop()
 	b.StopTimer()

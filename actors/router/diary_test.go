@@ -32,10 +32,11 @@ func (d *diary) Append(l weir.Lease, g routing.Group, done func(error)) {
 	d.prior = mine
 	d.mu.Unlock()
 	go func() {
-		defer close(mine)
 		<-prior
-		<-time.After(100 * time.Microsecond)
-		done(d.write(l, g))
+		time.AfterFunc(100*time.Microsecond, func() {
+			defer close(mine)
+			done(d.write(l, g))
+		})
 	}()
 }
 

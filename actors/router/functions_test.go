@@ -230,7 +230,7 @@ func TestFunctionsAreAskedAgain(t *testing.T) {
 func TestManyClassificationsWaitForTheirTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := &outside{reply: func(string, string) (int, string, error) {
-			<-time.After(time.Second)
+			time.Sleep(time.Second)
 			return 200, "17", nil
 		}}
 		r := start(t, storetest.SQLite(t), func(options *router.Options) { options.Caller = o })

@@ -127,7 +127,7 @@ func runRaces(t *testing.T, failing bool) {
 		})
 	}
 	var wait sync.WaitGroup
-	now := instants(&wait)
+	now := instants()
 	for id, x := range all {
 		x.run(r, &clock, &wait, now, rand.New(rand.NewPCG(5, uint64(number(id)))))
 	}
@@ -190,18 +190,13 @@ func prepare(t *testing.T, r *rig, clock *atomic.Int64, i int) *race {
 // instants gives channels that are closed one after the other until the offers
 // expire, the last in that moment. A timer for each deed would be a thousand
 // that go off at once.
-func instants(wait *sync.WaitGroup) [7]chan struct{} {
+func instants() [7]chan struct{} {
 	var all [7]chan struct{}
 	for i := range all {
-		all[i] = make(chan struct{})
+		c := make(chan struct{})
+		all[i] = c
+		time.AfterFunc(time.Duration(i)*expires/6, func() { close(c) })
 	}
-	wait.Go(func() {
-		begin := time.Now()
-		for i, c := range all {
-			<-time.After(time.Until(begin.Add(time.Duration(i) * expires / 6)))
-			close(c)
-		}
-	})
 	return all
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"weir"
 	"weir/actors/router"
+	"weir/internal/polling"
 	"weir/persistence"
 	"weir/persistence/storetest"
 	"weir/routing"
@@ -45,15 +46,16 @@ func began(t *testing.T, store router.Store) (time.Duration, uint64) {
 	}
 	begin := time.Now()
 	r := start(t, store, nil)
-	for r.View(t.Context(), func(*routing.State, time.Time) {}) != nil {
-		<-time.After(time.Millisecond)
+	if !polling.Until(time.Minute, time.Millisecond, func() bool { return r.View(t.Context(), func(*routing.State, time.Time) {}) == nil }) {
+		t.Fatal("the router does not start")
 	}
 	took := time.Since(begin)
 	defer r.Close()
-	for replayed, end := found.Last-found.Seq, time.Now().Add(time.Minute); replayed >= 5_000 && time.Now().Before(end); <-time.After(50 * time.Millisecond) {
-		if now, err := store.LoadSnapshot(t.Context()); err != nil || now.Last == now.Seq {
-			break
-		}
+	if found.Last-found.Seq >= 5_000 && !polling.Until(time.Minute, 50*time.Millisecond, func() bool {
+		now, err := store.LoadSnapshot(t.Context())
+		return err != nil || now.Last == now.Seq
+	}) {
+		t.Error("no snapshot was written")
 	}
 	return took, found.Last - found.Seq
 }

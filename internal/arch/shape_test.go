@@ -76,56 +76,6 @@ func TestNothingHappensBeforeMain(t *testing.T) {
 	}
 }
 
-// A sleep in a test is either too long or too short, unless time is simulated.
-func TestNobodySleeps(t *testing.T) {
-	t.Parallel()
-	tr := load(t)
-	makers := tr.bubbleMakers()
-	for _, f := range tr.files {
-		for _, fn := range functions(f) {
-			bubbles := below(fn, func(n ast.Node) bool {
-				c, ok := n.(*ast.CallExpr)
-				return ok && (selector(c.Fun, "synctest", "Test") || slices.Contains(makers[f.folder], called(c)))
-			})
-			// Whatever waits for a bubble to settle cannot run outside one.
-			waits := calls(fn, "synctest", "Wait")
-			for _, c := range below(fn, func(n ast.Node) bool {
-				c, ok := n.(*ast.CallExpr)
-				return ok && selector(c.Fun, "time", "Sleep")
-			}) {
-				if !f.test || !waits && !covered(bubbles, c) {
-					t.Errorf("%s: time.Sleep outside a synctest bubble", tr.position(c))
-				}
-			}
-		}
-	}
-}
-
-// bubbleMakers are the functions of each folder that run what they are handed
-// in a bubble, or hand it to one that does.
-func (tr tree) bubbleMakers() map[string][]string {
-	out := map[string][]string{}
-	for grown := true; grown; {
-		grown = false
-		for _, f := range tr.files {
-			for _, fn := range functions(f) {
-				name := fn.Name.Name
-				if !f.test || strings.HasPrefix(name, "Test") || slices.Contains(out[f.folder], name) {
-					continue
-				}
-				if calls(fn, "synctest", "Test") || len(below(fn, func(n ast.Node) bool {
-					c, ok := n.(*ast.CallExpr)
-					return ok && slices.Contains(out[f.folder], called(c))
-				})) > 0 {
-					out[f.folder] = append(out[f.folder], name)
-					grown = true
-				}
-			}
-		}
-	}
-	return out
-}
-
 // calls says whether a function calls pkg.name.
 func calls(fn *ast.FuncDecl, pkg, name string) bool {
 	return len(below(fn, func(n ast.Node) bool {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"weir/internal/polling"
 )
 
 // rig is a broker with its simulated providers and the load on them.
@@ -65,16 +67,16 @@ func (r *rig) finished(o *outside) {
 	r.t.Helper()
 	var f figures
 	var open []contact
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); <-time.After(50 * time.Millisecond) {
+	if !polling.Until(time.Minute, 50*time.Millisecond, func() bool {
 		r.api.insist(http.MethodGet, "/v1/channels/"+o.channel, nil, http.StatusOK, &f)
 		if !f.over() {
-			continue
+			return false
 		}
-		if open = r.api.pages("state=queued,sending,active,unknown&channel=" + o.channel); len(open) == 0 {
-			return
-		}
+		open = r.api.pages("state=queued,sending,active,unknown&channel=" + o.channel)
+		return len(open) == 0
+	}) {
+		r.t.Fatalf("%s: not over: %v; the store has open %+v", o.channel, f, open)
 	}
-	r.t.Fatalf("%s: not over: %v; the store has open %+v", o.channel, f, open)
 }
 
 // check holds a channel to the promise.

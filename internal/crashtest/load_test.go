@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"weir/internal/polling"
 )
 
 const (
@@ -106,24 +108,23 @@ func (l *load) fresh(size int) []map[string]any {
 // hand sends a batch until it is acknowledged, also when feeding has ended: an
 // answer that was lost does not say what became of the batch.
 func (l *load) hand(batch []map[string]any, known bool) {
-	deadline := time.Now().Add(time.Minute)
-	for {
-		a := l.api.do(context.Background(), http.MethodPost, "/v1/channels/"+l.out.channel+"/contacts", map[string]any{"contacts": batch})
+	var a answer
+	if !polling.Until(time.Minute, 10*time.Millisecond, func() bool {
+		a = l.api.do(context.Background(), http.MethodPost, "/v1/channels/"+l.out.channel+"/contacts", map[string]any{"contacts": batch})
 		switch {
 		case a.status == http.StatusAccepted:
 			l.acknowledged(batch, a.body, known)
-			return
+			return true
 		case a.status != 0 && a.status != http.StatusServiceUnavailable:
 			l.t.Errorf("%s: a batch was answered %d %s", l.out.channel, a.status, a.body)
-			return
+			return true
 		case a.status == http.StatusServiceUnavailable && a.retryAfter == "":
 			l.t.Errorf("%s: 503 without Retry-After", l.out.channel)
-			return
-		case time.Now().After(deadline):
-			l.t.Errorf("%s: a batch is not taken: %d %s", l.out.channel, a.status, a.body)
-			return
+			return true
 		}
-		<-time.After(10 * time.Millisecond)
+		return false
+	}) {
+		l.t.Errorf("%s: a batch is not taken: %d %s", l.out.channel, a.status, a.body)
 	}
 }
 

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"weir/internal/polling"
 )
 
 func decode(t *testing.T, text []byte, into any) error {
@@ -130,16 +132,10 @@ func (w *routerWorld) settle(store string) {
 // until waits for something; what is missing is told if it does not come.
 func (w *routerWorld) until(what string, missing func() string) {
 	w.t.Helper()
-	for deadline := time.Now().Add(time.Minute); ; {
-		left := missing()
-		if left == "" {
-			return
-		}
-		if time.Now().After(deadline) {
-			a := w.api.ask(http.MethodGet, "jobs/"+left, nil)
-			w.t.Fatalf("not within a minute: %s: %s: %s; told %+v", what, left, a.body, w.events.of(left))
-		}
-		<-time.After(50 * time.Millisecond)
+	var left string
+	if !polling.Until(time.Minute, 50*time.Millisecond, func() bool { left = missing(); return left == "" }) {
+		a := w.api.ask(http.MethodGet, "jobs/"+left, nil)
+		w.t.Fatalf("not within a minute: %s: %s: %s; told %+v", what, left, a.body, w.events.of(left))
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"weir/internal/hmacsign"
+	"weir/internal/polling"
 )
 
 const routerVersion = "2024-01-18-preview"
@@ -74,20 +75,18 @@ func (c *routerClient) once(ctx context.Context, method, path string, body any) 
 
 // ask repeats a request until it is answered, whatever the answer.
 func (c *routerClient) ask(method, path string, body any) answer {
-	for deadline := time.Now().Add(time.Minute); ; {
-		a := c.once(context.Background(), method, path, body)
-		switch {
-		case a.status != 0 && a.status != http.StatusServiceUnavailable:
-			if a.status >= 500 {
-				c.t.Errorf("%s %s: %d %s", method, path, a.status, a.body)
-			}
-			return a
-		case time.Now().After(deadline):
-			c.t.Errorf("%s %s is not answered: %d %s", method, path, a.status, a.body)
-			return answer{}
-		}
-		<-time.After(10 * time.Millisecond)
+	var a answer
+	if !polling.Until(time.Minute, 10*time.Millisecond, func() bool {
+		a = c.once(context.Background(), method, path, body)
+		return a.status != 0 && a.status != http.StatusServiceUnavailable
+	}) {
+		c.t.Errorf("%s %s is not answered: %d %s", method, path, a.status, a.body)
+		return answer{}
 	}
+	if a.status >= 500 {
+		c.t.Errorf("%s %s: %d %s", method, path, a.status, a.body)
+	}
+	return a
 }
 
 // must asks for what cannot be refused.

@@ -18,6 +18,7 @@ import (
 	"weir/cmd/weir/daemon"
 	"weir/cmd/weir/routerclient"
 	"weir/internal/hmacsign"
+	"weir/internal/polling"
 	"weir/routing/acd"
 )
 
@@ -199,9 +200,7 @@ func (r *rig) traffic(round int) {
 // until waits for something.
 func (r *rig) until(what string, most time.Duration, done func() bool) {
 	r.Helper()
-	for late := time.Now().Add(most); !done(); <-time.After(100 * time.Millisecond) {
-		if time.Now().After(late) {
-			r.Fatalf("in %v it did not happen that %s", most, what)
-		}
+	if !polling.Until(most, 100*time.Millisecond, done) {
+		r.Fatalf("in %v it did not happen that %s", most, what)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"weir/internal/polling"
 	"weir/persistence/testmysql"
 )
 
@@ -70,17 +71,16 @@ func (p *program) start() time.Time {
 	if err := p.cmd.Start(); err != nil {
 		p.t.Fatal(err)
 	}
-	for time.Since(begun) < time.Minute {
+	if !polling.Until(time.Minute, 2*time.Millisecond, func() bool {
 		text, _ := os.ReadFile(p.log)
 		_, after, _ := strings.Cut(string(text), "msg=listening ")
-		if line, _, whole := strings.Cut(after, "\n"); whole {
-			_, address, _ := strings.Cut(line, "address=")
-			p.base = "http://" + address
-			return begun
-		}
-		<-time.After(2 * time.Millisecond)
+		line, _, whole := strings.Cut(after, "\n")
+		_, address, _ := strings.Cut(line, "address=")
+		p.base = "http://" + address
+		return whole
+	}) {
+		p.t.Fatal("the program does not listen")
 	}
-	p.t.Fatal("the program does not listen")
 	return begun
 }
 

@@ -22,6 +22,7 @@ import (
 
 	"weir"
 	"weir/channels/nuntium/simulator"
+	"weir/internal/polling"
 	"weir/persistence"
 	"weir/persistence/storetest"
 	"weir/persistence/testmysql"
@@ -124,12 +125,9 @@ func startProvider(t *testing.T, first chan<- time.Time) (*simulator.Server, str
 	done.Go(func() { s.Run(ctx) })
 	h := httptest.NewServer(s)
 	done.Go(func() {
-		for ctx.Err() == nil {
-			if taken(s) > 0 {
-				first <- time.Now()
-				return
-			}
-			<-time.After(time.Millisecond)
+		polling.Until(time.Minute, time.Millisecond, func() bool { return ctx.Err() != nil || taken(s) > 0 })
+		if taken(s) > 0 {
+			first <- time.Now()
 		}
 	})
 	t.Cleanup(func() { cancel(); done.Wait(); h.Close() })
@@ -146,12 +144,8 @@ func taken(s *simulator.Server) int {
 
 func waitFor(t *testing.T, s *simulator.Server, messages int) {
 	t.Helper()
-	deadline := time.Now().Add(time.Minute)
-	for taken(s) < messages {
-		if time.Now().After(deadline) {
-			t.Fatalf("only %d of %d messages arrived within a minute", taken(s), messages)
-		}
-		<-time.After(20 * time.Millisecond)
+	if !polling.Until(time.Minute, 20*time.Millisecond, func() bool { return taken(s) >= messages }) {
+		t.Fatalf("only %d of %d messages arrived within a minute", taken(s), messages)
 	}
 }
 

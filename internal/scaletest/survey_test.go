@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"weir/channels/nuntium/simulator"
+	"weir/internal/polling"
 )
 
 // measured is what one size of a survey cost.
@@ -92,21 +93,19 @@ func measureSurvey(t *testing.T, path, store string, n int) measured {
 // launch launches a survey, and asks again as long as that goes on.
 func (p *program) launch(survey string) {
 	p.t.Helper()
-	for {
+	if !polling.Until(10*time.Minute, 100*time.Millisecond, func() bool {
 		answer, err := p.http.Post(p.base+"/v1/surveys/"+survey+":launch", "application/json", strings.NewReader("{}"))
 		if err != nil {
 			p.t.Fatal(err)
 		}
 		text, _ := io.ReadAll(answer.Body)
 		_ = answer.Body.Close()
-		switch answer.StatusCode {
-		case http.StatusOK:
-			return
-		case http.StatusServiceUnavailable: // it looks at every respondent, and goes on by itself
-			<-time.After(100 * time.Millisecond)
-		default:
+		if answer.StatusCode != http.StatusOK && answer.StatusCode != http.StatusServiceUnavailable {
 			p.t.Fatalf("launch: %d %s", answer.StatusCode, text)
 		}
+		return answer.StatusCode == http.StatusOK // 503: the launch reads every respondent and continues by itself
+	}) {
+		p.t.Fatal("the launch does not end")
 	}
 }
 
@@ -161,12 +160,13 @@ func (m *measured) rounds(t *testing.T, p *program) {
 	t.Helper()
 	const rounds, seconds = "weir_survey_round_duration_seconds_count", "weir_survey_round_duration_seconds_sum"
 	const begun, statements = `weir_survey_respondents_started_total{survey="big"}`, "weir_db_statements_total"
-	for deadline := time.Now().Add(time.Minute); !(p.figure(begun) > 0); <-time.After(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("nobody is started")
-		}
+	if !polling.Until(time.Minute, 20*time.Millisecond, func() bool { return p.figure(begun) > 0 }) {
+		t.Fatal("nobody is started")
 	}
-	<-time.After(2 * time.Second) // until the channel is full
+	const slots, used = `weir_channel_capacity_contacts{channel="sms"}`, `weir_channel_in_flight_slots{channel="sms"}`
+	if !polling.Until(time.Minute, 20*time.Millisecond, func() bool { return p.figure(used) >= p.figure(slots) }) {
+		t.Fatal("the channel does not fill")
+	}
 	names := []string{rounds, seconds, begun, statements}
 	was := map[string]float64{}
 	for _, name := range names {
@@ -177,15 +177,16 @@ func (m *measured) rounds(t *testing.T, p *program) {
 	is := map[string]float64{}
 	// Six seconds, and more where nothing was seen to happen in them, as on a machine
 	// that stands still: how soon a round comes is not what is tested here.
-	for is[rounds] == 0 || is[begun] == 0 {
-		if took > time.Minute {
-			t.Fatalf("in %v %v rounds started %v respondents", took, is[rounds], is[begun])
+	if !polling.Until(time.Minute, 6*time.Second, func() bool {
+		if took = time.Since(at); took < 6*time.Second {
+			return false
 		}
-		<-time.After(6 * time.Second)
-		took = time.Since(at)
 		for _, name := range names {
 			is[name] = p.figure(name) - was[name]
 		}
+		return is[rounds] > 0 && is[begun] > 0
+	}) {
+		t.Fatalf("in %v %v rounds started %v respondents", took, is[rounds], is[begun])
 	}
 	m.roundTime = time.Duration(is[seconds] / is[rounds] * float64(time.Second))
 	m.roundCalls, m.started = is[statements]/is[rounds], is[begun]/took.Seconds()

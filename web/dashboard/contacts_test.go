@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"weir/internal/polling"
 	"weir/web"
 )
 
@@ -31,15 +32,9 @@ func keysOf(t *testing.T, r *rig, page string) []string {
 // soon waits until something is so.
 func (r *rig) soon(look func() bool) {
 	r.t.Helper()
-	tick := time.NewTicker(50 * time.Millisecond)
-	defer tick.Stop()
-	for range 400 {
-		if look() {
-			return
-		}
-		<-tick.C
+	if !polling.Until(20*time.Second, 50*time.Millisecond, look) {
+		r.t.Fatal("waited in vain")
 	}
-	r.t.Fatal("waited in vain")
 }
 
 // threeContacts queues one contact each on two channels, by turns, and cancels the

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"weir/cmd/weir/cli"
+	"weir/internal/polling"
 )
 
 // turns answers each request with the next text, and from then on with the last.
@@ -144,14 +145,13 @@ func (k *keyboard) Read(p []byte) (int, error) {
 	}
 	step := k.steps[0]
 	k.steps = k.steps[1:]
-	for {
+	if !polling.Until(time.Minute, time.Millisecond, func() bool {
 		out, _ := k.s.text()
-		last := out[strings.LastIndex(out, "\x1b[H")+1:]
-		if strings.Contains(last, step[0]) {
-			return copy(p, step[1]), nil
-		}
-		<-time.After(time.Millisecond)
+		return strings.Contains(out[strings.LastIndex(out, "\x1b[H")+1:], step[0])
+	}) {
+		return 0, fmt.Errorf("the screen never showed %q", step[0])
 	}
+	return copy(p, step[1]), nil
 }
 
 func TestTopOnATerminal(t *testing.T) {

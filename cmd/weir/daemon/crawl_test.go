@@ -1,12 +1,13 @@
 package daemon_test
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"net"
 	"path/filepath"
+	"strings"
 	"testing"
-	"time"
 
 	"weir/cmd/weir/daemon"
 )
@@ -28,10 +29,16 @@ func TestScenario196_CrawlingUploadAtTheEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = c.Close() }()
-	if _, err := fmt.Fprintf(c, "PUT /v1/channels/sms HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{"); err != nil {
+	if _, err := fmt.Fprintf(c, "PUT /v1/channels/sms HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 1000\r\nExpect: 100-continue\r\n\r\n"); err != nil {
 		t.Fatal(err)
 	}
-	<-time.After(500 * time.Millisecond)
+	line, err := bufio.NewReader(c).ReadString('\n') // comes when the body is being read
+	if err != nil || !strings.Contains(line, "100 Continue") {
+		t.Fatalf("%q, %v", line, err)
+	}
+	if _, err := fmt.Fprint(c, "{"); err != nil {
+		t.Fatal(err)
+	}
 	cancel()
 	if err := <-ended; err != nil {
 		t.Errorf("it ended with %v", err)

@@ -17,6 +17,7 @@ import (
 	verboice "weir/channels/verboice/simulator"
 	"weir/cmd/weir/daemon"
 	"weir/config"
+	"weir/internal/polling"
 )
 
 // rig is a daemon with both simulated providers.
@@ -132,27 +133,22 @@ func TestContactsRunThrough(t *testing.T) {
 	if got := r.do("POST", "/v1/channels/calls/contacts", map[string]any{"contacts": calls}, nil); got != 202 {
 		t.Fatal(got)
 	}
-	deadline := time.Now().Add(20 * time.Second)
 	for _, ch := range []string{"sms", "calls"} {
-		for {
-			var list struct {
-				Contacts []map[string]any
-			}
+		var list struct {
+			Contacts []map[string]any
+		}
+		if !polling.Until(20*time.Second, 50*time.Millisecond, func() bool {
 			r.do("GET", "/v1/contacts?channel="+ch+"&state=done&limit=1000", nil, &list)
-			if len(list.Contacts) == 100 {
-				for _, c := range list.Contacts {
-					if c["outcome"] != "completed" {
-						t.Errorf("%s: %v", ch, c)
-					}
-				}
-				break
+			return len(list.Contacts) == 100
+		}) {
+			var fig map[string]any
+			r.do("GET", "/v1/channels/"+ch, nil, &fig)
+			t.Fatalf("%s: only %d done: %v", ch, len(list.Contacts), fig)
+		}
+		for _, c := range list.Contacts {
+			if c["outcome"] != "completed" {
+				t.Errorf("%s: %v", ch, c)
 			}
-			if time.Now().After(deadline) {
-				var fig map[string]any
-				r.do("GET", "/v1/channels/"+ch, nil, &fig)
-				t.Fatalf("%s: only %d done: %v", ch, len(list.Contacts), fig)
-			}
-			<-time.After(50 * time.Millisecond)
 		}
 	}
 }
@@ -196,9 +192,7 @@ func TestChannelsOfOneApplication(t *testing.T) {
 
 func (r *rig) eventually(what string, cond func() bool) {
 	r.t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !cond(); <-time.After(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			r.t.Fatal("it never came to pass: " + what)
-		}
+	if !polling.Until(20*time.Second, 20*time.Millisecond, cond) {
+		r.t.Fatal("it never came to pass: " + what)
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"weir/cmd/weir/cli"
 	"weir/cmd/weir/daemon"
+	"weir/internal/polling"
 	"weir/persistence/testmysql"
 )
 
@@ -90,9 +91,11 @@ func startPaused(t *testing.T, database string) {
 	stop()
 	stop = p.start()
 	defer func() { stop() }()
-	<-time.After(3 * time.Second)
-	if n := p.sent.Load(); n != 0 {
-		t.Errorf("%d requests went out while Weir was held", n)
+	if !polling.Until(20*time.Second, 50*time.Millisecond, func() bool { return p.do("GET", "/readyz", "")["ready"] == true }) {
+		t.Fatal("not ready within 20 s")
+	}
+	if polling.Until(3*time.Second, 50*time.Millisecond, func() bool { return p.sent.Load() > 0 }) {
+		t.Errorf("%d requests went out while Weir was held", p.sent.Load())
 	}
 	ready := p.do("GET", "/readyz", "")
 	if ready["ready"] != true || ready["held_since"] == nil {
@@ -108,10 +111,8 @@ func startPaused(t *testing.T, database string) {
 	if code := cli.Run(t.Context(), []string{"resume", "--url", p.url}, cli.Options{Stdout: &out, Stderr: &errors}); code != 0 {
 		t.Fatalf("weir resume: %d %s", code, &errors)
 	}
-	for deadline := time.Now().Add(20 * time.Second); p.sent.Load() == 0; <-time.After(50 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("nothing went out after weir resume")
-		}
+	if !polling.Until(20*time.Second, 50*time.Millisecond, func() bool { return p.sent.Load() > 0 }) {
+		t.Fatal("nothing went out after weir resume")
 	}
 	if ready := p.do("GET", "/readyz", ""); ready["held_since"] != nil {
 		t.Errorf("/readyz after it: %v", ready)

@@ -24,6 +24,7 @@ import (
 	"weir/cmd/weir/cli"
 	"weir/cmd/weir/daemon"
 	"weir/config"
+	"weir/internal/polling"
 )
 
 // pair is a certificate for 127.0.0.1 and its key.
@@ -107,15 +108,9 @@ func (r *tlsRig) serial() int64 {
 // wait looks until ok, for twice the interval of reloads and the time of a slow machine.
 func (r *tlsRig) wait(what string, ok func() bool) {
 	r.Helper()
-	tick := time.NewTicker(100 * time.Millisecond)
-	defer tick.Stop()
-	for range 300 {
-		if ok() {
-			return
-		}
-		<-tick.C
+	if !polling.Until(30*time.Second, 100*time.Millisecond, ok) {
+		r.Fatalf("not within 30 s: %s", what)
 	}
-	r.Fatalf("not within 30 s: %s", what)
 }
 
 // Scenario 185: Weir serves https itself, refuses what is older than TLS 1.2, and

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"weir/internal/polling"
 )
 
 // reports is a broker that the application speaks to: it takes reports, after a refusal, and
@@ -55,11 +57,8 @@ func staged(t *testing.T) (*application, *reports) {
 
 func (a *application) settle(t *testing.T) {
 	t.Helper()
-	for limit := time.Now().Add(20 * time.Second); !a.idle(); {
-		if time.Now().After(limit) {
-			t.Fatal("it never comes to rest")
-		}
-		<-time.After(5 * time.Millisecond)
+	if !polling.Until(20*time.Second, 5*time.Millisecond, a.idle) {
+		t.Fatal("it never comes to rest")
 	}
 }
 
