@@ -23,6 +23,7 @@ type lab struct {
 	sends    []labAttempt         // every call of Send, in order
 	taken    []string             // keys of what it accepted, in order
 	inFlight map[string]int       // slots at the provider, by channel
+	held     map[string]int       // calls of Send that have not returned, by channel
 	most     map[string]int       // the most there ever was
 	open     map[string]labFlight // by attempt id
 	early    map[string][]string  // parts that ended before the attempt was taken, by attempt id
@@ -66,7 +67,7 @@ type labFlight struct {
 
 func newLab(t testing.TB) *lab {
 	l := &lab{
-		t: t, inFlight: map[string]int{}, most: map[string]int{}, open: map[string]labFlight{}, early: map[string][]string{}, lost: make(chan struct{}),
+		t: t, inFlight: map[string]int{}, held: map[string]int{}, most: map[string]int{}, open: map[string]labFlight{}, early: map[string][]string{}, lost: make(chan struct{}),
 		limit: map[string]int{}, latest: map[weir.Ref]string{}, address: map[string]string{},
 		prepared: map[string]int{}, sick: map[string]channels.Status{}, unready: map[string]error{},
 	}
@@ -162,7 +163,9 @@ func (d *labDriver) Send(ctx context.Context, a channels.Attempt) channels.Sent 
 		defer d.mu.Unlock()
 		return d.accept(la)
 	}
+	d.held[d.channel]++
 	d.mu.Unlock()
+	defer d.behave(func(l *lab) { l.held[d.channel]-- })
 	return act(ctx, la)
 }
 

@@ -165,8 +165,9 @@ func TestScenario84_CompletedWhileTheTimeoutIsTaken(t *testing.T) {
 			t.Fatalf("the next attempt was made before all could be seen to wait for it; the next step is in %v", wait)
 		}
 		for i, id := range ids {
-			wg.Go(func() {
-				<-time.After(wait + []time.Duration{-time.Millisecond, 0, 500 * time.Millisecond}[i%3])
+			wg.Add(1)
+			time.AfterFunc(wait+[]time.Duration{-time.Millisecond, 0, 500 * time.Millisecond}[i%3], func() {
+				defer wg.Done()
 				w.reported("s", id, fields{"disposition": "completed"})
 			})
 		}

@@ -6,7 +6,6 @@ package scenarios_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -29,6 +28,7 @@ import (
 	"weir/channels/nuntium"
 	"weir/channels/simulation/memnet"
 	"weir/channels/verboice"
+	"weir/internal/polling"
 	"weir/persistence"
 	"weir/persistence/storetest"
 	"weir/persistence/testmysql"
@@ -41,6 +41,7 @@ type world struct {
 	lab     *lab
 	url     string // of the store
 	virtual bool   // time is virtual
+	running bool   // the brokers run
 	quiet   bool   // it panics on purpose, a thousand times: nothing is logged
 	core    core.Config
 	wrap    []actor.ReceiverMiddleware
@@ -122,6 +123,7 @@ func (w *world) start() {
 	if err != nil {
 		w.Fatal(err)
 	}
+	w.running = true
 	system := w.system
 	w.Cleanup(system.Close)
 	o := web.Options{
@@ -156,6 +158,7 @@ func (w *world) crash() {
 		w.surveys.Close()
 	}
 	w.system.Close()
+	w.running = false
 	w.rest()
 	w.lab.forgetCallers()
 }
@@ -300,7 +303,7 @@ func (w *world) state(channel string) string {
 	return fmt.Sprint(w.want(http.StatusOK, "GET", "/v1/channels/"+channel, nil).Body["state"])
 }
 
-// until waits for something to become true: at most a virtual day, or ten
+// until waits for something to become true: at most a virtual day, or 15
 // seconds of real time.
 func (w *world) until(what string, cond func() bool) {
 	w.Helper()
@@ -314,29 +317,10 @@ func (w *world) until(what string, cond func() bool) {
 			time.Sleep(step)
 			step = min(2*step, 10*time.Second)
 		}
-	} else {
-		tick := time.NewTicker(5 * time.Millisecond)
-		defer tick.Stop()
-		ctx, cancel := context.WithTimeout(w.Context(), 15*time.Second)
-		defer cancel()
-		for ctx.Err() == nil {
-			if cond() {
-				return
-			}
-			<-tick.C
-		}
-	}
-	w.Fatalf("it never came to pass: %s; the lab saw %v", what, w.lab.sentKeys())
-}
-
-// rest waits until nothing happens any more by itself: exactly in virtual
-// time, for a moment in real time.
-func (w *world) rest() {
-	if w.virtual {
-		synctest.Wait()
+	} else if polling.Until(15*time.Second, 5*time.Millisecond, cond) {
 		return
 	}
-	<-time.After(150 * time.Millisecond)
+	w.Fatalf("it never came to pass: %s; the lab saw %v", what, w.lab.sentKeys())
 }
 
 // pass lets time go by; virtual time only.
