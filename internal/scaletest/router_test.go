@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"weir/internal/hmacsign"
+	"weir/internal/polling"
 )
 
 const (
@@ -108,9 +109,7 @@ func (p *program) enqueue(key hmacsign.Key, jobs int) (rate float64) {
 func (p *program) answers(key hmacsign.Key, jobs int) string {
 	p.t.Helper()
 	begun := p.start()
-	for !p.routes() && time.Since(begun) < time.Minute {
-		<-time.After(10 * time.Millisecond)
-	}
+	polling.Until(time.Minute, 10*time.Millisecond, p.routes)
 	took, used, replayed := time.Since(begun), p.figure("process_cpu_seconds_total"), p.figure("weir_router_replayed_events_total")
 	if !(used <= startSeconds && replayed <= replayedMost) {
 		p.t.Errorf("the start took %.2f s of processor time, want at most %v; %.0f events were replayed, want at most %d", used, startSeconds, replayed, replayedMost)

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"weir/internal/polling"
 	"weir/web/dashboard"
 )
 
@@ -273,12 +274,15 @@ func TestScenario160_FailingFunctionsShow(t *testing.T) {
 	next := 0
 	until := func(seen func() bool) {
 		t.Helper()
-		for end := time.Now().Add(20 * time.Second); !seen(); <-time.After(50 * time.Millisecond) {
-			if time.Now().After(end) {
-				t.Fatalf("it is not seen: %s", b.get("/router").body)
+		if !polling.Until(20*time.Second, 50*time.Millisecond, func() bool {
+			if seen() {
+				return true
 			}
 			next++
 			r.api("PATCH", fmt.Sprintf("/routing/jobs/scored-%d%s", next, version), `{"channelId":"voice","queueId":"calls"}`, nil)
+			return false
+		}) {
+			t.Fatalf("it is not seen: %s", b.get("/router").body)
 		}
 	}
 	states := func() string {
