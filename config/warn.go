@@ -7,17 +7,20 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"weir"
 )
 
-// shortToken is a length below which a token can be guessed.
+// shortToken is a length below which a key can be guessed.
 const shortToken = 16
 
 // warnings finds what is allowed and yet probably not meant.
 func (c *Config) warnings() []string {
 	var out []string
 	for _, t := range c.APITokens {
-		if len(t) < shortToken {
-			out = append(out, fmt.Sprintf("WEIR_API_TOKENS has a token of less than %d characters; it can be guessed", shortToken))
+		if weir.WeakToken(t) {
+			out = append(out, fmt.Sprintf("WEIR_API_TOKENS has a token of less than %d bits by its length and characters; it can be guessed, and wrong tokens of others hold it up; "+
+				"use openssl rand -hex 16", weir.StrongBits))
 			break
 		}
 	}

@@ -57,7 +57,7 @@ func NewGate(o GateOptions) *Gate {
 	}
 	for i, text := range o.Configured {
 		g.configured = append(g.configured, &key{
-			Token: weir.Token{ID: fmt.Sprintf("configured-%d", i+1), Hash: weir.HashToken(text)}, scopes: allScopes(), weak: weakToken(text),
+			Token: weir.Token{ID: fmt.Sprintf("configured-%d", i+1), Hash: weir.HashToken(text)}, scopes: allScopes(), weak: weir.WeakToken(text),
 		})
 	}
 	g.kept.Store(&map[string]*key{})
