@@ -92,9 +92,10 @@ screenshots: build ## the pictures of the dashboard in docs/images, taken from a
 	cd test/ui && npm ci --no-audit --no-fund --loglevel=error && HISTORY=../../.build/history WEIR=../../bin/weir node screenshots.mjs
 
 .PHONY: test-deploy
-test-deploy: ## what is under deploy/: its files, alerts and dashboard, against a real Prometheus, and Weir behind nginx, both of which apt installs (half a minute)
+test-deploy: ## what is under deploy/: its files, alerts and dashboard, against a real Prometheus, and Weir behind nginx and Caddy, all of which apt installs (half a minute)
 	@scripts/need-prometheus
 	@scripts/need-nginx
+	@scripts/need-caddy
 	$(GO) test -count=1 -tags prometheus ./internal/deploytest
 
 .PHONY: bench

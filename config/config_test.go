@@ -348,7 +348,7 @@ func TestSettlingBeforeTheTimeoutIsWarnedOf(t *testing.T) {
 func TestAddressThatProvidersCannotReachIsWarnedAbout(t *testing.T) {
 	t.Parallel()
 	for listen, want := range map[string]string{"0.0.0.0:8080": "http://127.0.0.1:8080,", ":0": "at the port", "10.0.0.7:8080": "http://10.0.0.7:8080,", "127.0.0.1:8080": "", "localhost:8080": ""} {
-		environ := []string{"LISTEN_ADDR=" + listen, "WEIR_API_TOKENS=a-token-that-is-long"}
+		environ := []string{"LISTEN_ADDR=" + listen, "WEIR_API_TOKENS=0123456789abcdef0123456789abcdef"}
 		_, warnings, err := config.Load(environ)
 		if got := strings.Join(warnings, ""); err != nil || !strings.Contains(got, want) || (got == "") != (want == "") {
 			t.Errorf("%s: %q (%v), want %q", listen, got, err, want)

@@ -16,7 +16,7 @@ func TestRouterBehindAProxyIsWarnedAbout(t *testing.T) {
 		want    bool
 	}{
 		{[]string{key}, true}, {[]string{key, "PUBLIC_URL=http://localhost:8080"}, true},
-		{[]string{key, "PUBLIC_URL=https://weir.example"}, false}, {[]string{key, "WEIR_API_TOKENS=a-token-that-is-long"}, false}, {nil, false},
+		{[]string{key, "PUBLIC_URL=https://weir.example"}, false}, {[]string{key, "WEIR_API_TOKENS=0123456789abcdef0123456789abcdef"}, false}, {nil, false},
 	} {
 		_, warnings, err := config.Load(c.environ)
 		if got := strings.Contains(strings.Join(warnings, ""), "behind a proxy"); err != nil || got != c.want {
