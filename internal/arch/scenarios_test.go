@@ -89,6 +89,9 @@ func TestEveryScenarioHasATestThatExists(t *testing.T) {
 		}
 	}
 	for n, named := range rows {
+		if len(named) == 0 {
+			t.Errorf("docs/scenarios.md: scenario %d names no test", n)
+		}
 		for _, name := range named {
 			if !exists(all, name) {
 				t.Errorf("docs/scenarios.md: scenario %d names %s, which does not exist", n, name)
