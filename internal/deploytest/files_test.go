@@ -26,7 +26,7 @@ func load(t *testing.T, variables map[string]string) (config.Config, []string) {
 				"DATABASE_URL_FILE": "mysql://weir:password@mysql:3306/weir?tls=preferred", "JOB_ROUTER_ACCESS_KEYS_FILE": "c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0LXNlY3JldC0=",
 			}[name]
 			if content == "" {
-				content = "a-token-that-is-long-enough"
+				content = "0123456789abcdef0123456789abcdef"
 			}
 			value = filepath.Join(t.TempDir(), "secret")
 			if err := os.WriteFile(value, []byte(content), 0o600); err != nil {
