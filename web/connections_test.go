@@ -106,10 +106,15 @@ func (c *crowd) open(from, path string) net.Conn {
 	return client
 }
 
-// ask connects and gives the status of the answer; 0: the connection was closed.
+// ask connects and returns the status of the answer; 0: the connection was closed.
+// The server is done with the connection then, so that the next has its place.
 func (c *crowd) ask(from, path string) int {
 	c.Helper()
-	return status(c.open(from, path))
+	conn := c.open(from, path)
+	got := status(conn)
+	_ = conn.Close()
+	synctest.Wait()
+	return got
 }
 
 func status(conn net.Conn) int {
