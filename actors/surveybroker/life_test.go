@@ -326,8 +326,7 @@ func TestAStumblingRespondentStarvesNobody(t *testing.T) {
 		s := l.survey("s", d, 0)
 		var ids []surveys.RespondentID
 		for i := range 30 {
-			attributes := map[string]string{"name": "Ana"}
-			ids = append(ids, l.store.addPerson(s.ID, phone(s.ID, i), attributes))
+			ids = append(ids, l.store.addPerson(s.ID, phone(s.ID, i), map[string]string{"name": "Ana"}))
 		}
 		l.store.change(func() { l.store.channels[texts.ID].Paused = true }) // no round gets ahead of what follows
 		l.step("s", surveys.Launch)
@@ -344,9 +343,8 @@ func TestAStumblingRespondentStarvesNobody(t *testing.T) {
 				l.t.Errorf("%v is %s", id, r.Status)
 			}
 		}
-		l.pass(20 * time.Hour)
-		if st := l.store.surveyNow(s.ID); st.State != surveys.Done {
-			l.t.Errorf("%s: %v", st.State, l.by(s.ID))
+		if l.pass(20 * time.Hour); l.store.surveyNow(s.ID).State != surveys.Done {
+			l.t.Errorf("%s: %v", l.store.surveyNow(s.ID).State, l.by(s.ID))
 		}
 	})
 }
