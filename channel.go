@@ -69,7 +69,7 @@ type Figures struct {
 	Collection     Collection // the last one since the broker started; zero: none
 	NextDue        time.Time  // when the next contact that waits for an instant may go; zero: none
 	SentPerMinute  float64    // hand-overs of this process over the last minutes
-	Why            Why        // why none of those that wait starts; as far as is known here
+	Why            Why        // why no waiting contact starts, as far as this process knows
 }
 
 // Lease is the right of one process to run a channel. The epoch grows with

@@ -63,7 +63,7 @@ type (
 		answer func(live)
 		absent func()
 	}
-	// observed is how the provider is, as somebody else was told who asked.
+	// observed carries the health that the provider gave when something else asked it.
 	observed  struct{ status channels.Status }
 	drain     struct{}
 	renewed   struct{ until time.Time }

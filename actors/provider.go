@@ -33,14 +33,14 @@ func (s *System) Status(ctx context.Context, ch weir.Channel) (status channels.S
 	return status
 }
 
-// health is what a provider last said of a channel, whoever asked: the state of a
+// health is what a provider last said about a channel: all that is known of a
 // channel without a broker.
 type health struct {
 	channel string
 	status  channels.Status
 }
 
-// lastHealth is what a channel's provider last said; up if it was never asked.
+// lastHealth returns what a channel's provider last said; up if it was never asked.
 func (s *System) lastHealth(id weir.ChannelID) (weir.Health, string) {
 	if h, ok := s.healths.Load(id); ok {
 		return h.(health).status.Health, h.(health).status.Reason

@@ -101,7 +101,10 @@ func (c *Core) answered(f *flight, a channels.Answer, now time.Time) {
 	case channels.AskFailed:
 		c.askFailed = true
 		f.asks++
-		if c.silentFor(f, now, unheardMost) {
+		if f.asks == 1 {
+			f.askFailedAt = now
+		}
+		if c.silentFor(f, now, unheardMost) && now.Sub(f.askFailedAt) >= c.cfg.LostAfter {
 			c.commit(Commit{Transitions: []weir.Transition{c.finish(f, now, weir.Lost, "the provider could not be asked about it for a day")}})
 			return
 		}
@@ -168,8 +171,8 @@ func (c *Core) underway(f *flight, a channels.Answer, now time.Time) []weir.Tran
 	return ts
 }
 
-// patience is how long an attempt that the provider says it has keeps its slots
-// without any other word of it.
+// patience is how long an attempt keeps its slots while the provider only says
+// that it has it.
 func (c *Core) patience(a channels.Answer) time.Duration {
 	if a.Silent {
 		return c.cfg.LostAfter

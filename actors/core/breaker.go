@@ -34,22 +34,37 @@ type breaker struct {
 	reason   string
 }
 
-// allows is how many dispatches may begin now; if none, why says the reason.
-func (b *breaker) allows(now time.Time, want int) (int, weir.Why) {
+// allows returns how many dispatches may begin now, want at most, and if none,
+// the code of the reason.
+func (b *breaker) allows(now time.Time, want int) (int, weir.WhyCode) {
 	switch {
 	case b.until.IsZero():
-		return want, weir.Why{}
+		return want, ""
 	case b.probing:
-		return 0, weir.Why{Code: weir.WhyProbing, Text: "the provider failed; one contact is finding out if it works again"}.And(b.reason)
-	case now.Before(b.until) && !b.until.After(b.asked):
-		return 0, weir.Why{Code: weir.WhyProviderPause, Text: "the provider asked for a pause until " + weir.WhyAt(b.until)}.And(b.reason)
-	case now.Before(b.until) && b.faulted():
-		return 0, weir.Why{Code: weir.WhyFaulted, Text: "the provider keeps failing; tried again at " + weir.WhyAt(b.until)}.And(b.reason)
-	case now.Before(b.until):
-		return 0, weir.Why{Code: weir.WhyFailing, Text: "the provider fails; tried again at " + weir.WhyAt(b.until)}.And(b.reason)
+		return 0, weir.WhyProbing
+	case !now.Before(b.until):
+		return min(1, want), ""
+	case !b.until.After(b.asked):
+		return 0, weir.WhyProviderPause
+	case b.faulted():
+		return 0, weir.WhyFaulted
 	default:
-		return min(1, want), weir.Why{}
+		return 0, weir.WhyFailing
 	}
+}
+
+// why explains what allows returned.
+func (b *breaker) why(code weir.WhyCode) weir.Why {
+	text := "the provider fails; tried again at " + weir.WhyAt(b.until)
+	switch code {
+	case weir.WhyProbing:
+		text = "the provider failed; one contact is finding out if it works again"
+	case weir.WhyProviderPause:
+		text = "the provider asked for a pause until " + weir.WhyAt(b.until)
+	case weir.WhyFaulted:
+		text = "the provider keeps failing; tried again at " + weir.WhyAt(b.until)
+	}
+	return weir.Why{Code: code, Text: text}.And(b.reason)
 }
 
 // begun notes that hand-overs were let through.
@@ -95,8 +110,8 @@ func (b *breaker) failure(now time.Time, retryAfter time.Duration, reason string
 	}
 }
 
-// hope lets a probe through at once, or when the provider's pause is over:
-// somebody changed what may have been wrong.
+// hope lets a probe through at once, or when the provider's pause is over: a user
+// changed what may have been wrong.
 func (b *breaker) hope(now time.Time) {
 	if b.until.After(now) {
 		b.until = latest(now, b.asked)

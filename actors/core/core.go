@@ -72,13 +72,16 @@ type Snapshot struct {
 type flight struct {
 	c       weir.Contact
 	slots   int
-	claimed bool      // the claim is not committed yet
-	queued  bool      // waits for its turn to be asked about
-	asks    int       // questions in a row that got no answer
-	askAt   time.Time // not to be asked about before; zero: when silent for too long
-	refused bool      // a cancel came too late
-	goneAt  time.Time // canceled at the provider; over unless it speaks before then
-	taking  bool      // a cancel is under way
+	claimed bool // the claim is not committed yet
+	queued  bool // waits for its turn to be asked about
+	asks    int  // questions in a row that failed
+	// askFailedAt is when the first of them did. Silence alone does not end a
+	// contact that could not be asked about: Weir itself may have been down.
+	askFailedAt time.Time
+	askAt       time.Time // not to be asked about before; zero: when silent for too long
+	refused     bool      // a cancel came too late
+	goneAt      time.Time // canceled at the provider; over unless it speaks before then
+	taking      bool      // a cancel is under way
 }
 
 func (f *flight) lastWord() time.Time { return lastWord(&f.c) }

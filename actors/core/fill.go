@@ -73,10 +73,10 @@ func (c *Core) unclaim(f *flight) weir.Transition {
 	return t
 }
 
-// mayNotSend tells whether something came between a claim and its sending: the
-// claim is taken back then.
+// mayNotSend reports whether something came between a claim and its dispatch, so
+// that the claim is taken back.
 func (c *Core) mayNotSend(now time.Time) bool {
-	return c.draining || c.ch.Paused || !c.prepared || c.led.InUse() > c.led.Capacity || now.Before(c.brk.until)
+	return c.shut() != "" || c.led.InUse() > c.led.Capacity || now.Before(c.brk.until)
 }
 
 // ClaimsCommitted is told that claims are durable, but for the stale ones:

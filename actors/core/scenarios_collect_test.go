@@ -81,6 +81,23 @@ func TestScenario54_LostAfter(t *testing.T) {
 	}
 }
 
+// A silence during which Weir itself was down does not end what the provider may
+// still be working on: only questions that fail for long enough do.
+func TestFirstFailedQuestionAfterLongDowntimeEndsNothing(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 1)
+	r.lossy = true
+	r.accept(calls(1)...)
+	r.settle()
+	r.now = r.now.Add(48 * time.Hour)
+	r.askErr = func() bool { return true }
+	r.crash(false, 0, func(weir.AttemptRef) bool { return true })
+	r.pass(r.cfg.LostAfter - r.cfg.CollectEvery)
+	wantState(t, r, 1, weir.Active)
+	r.pass(3 * r.cfg.CollectEvery)
+	wantDone(t, r, 1, weir.Lost)
+}
+
 func TestScenario56_DesyncHeals(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 100)

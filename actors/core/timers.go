@@ -76,7 +76,7 @@ func (c *Core) StatusDone(s channels.Status, now time.Time) {
 	c.run(now)
 }
 
-// Observed is told how the provider is by somebody else who asked.
+// Observed takes over the health that the provider gave when something else asked it.
 func (c *Core) Observed(s channels.Status, now time.Time) {
 	if c.prepared && !c.checking {
 		c.status, c.statusAt = s, now.Add(statusEvery)
@@ -174,7 +174,7 @@ func (c *Core) Figures() weir.Figures {
 func (c *Core) health() (weir.Health, string) {
 	switch {
 	case c.ch.Held:
-		return weir.Paused, "Weir was started with --paused; weir resume lets it go"
+		return weir.Paused, whyChannel(&c.ch).Text
 	case c.ch.Paused:
 		return weir.Paused, ""
 	case c.brk.faulted():

@@ -21,43 +21,83 @@ func (c *Core) sendLimit() int {
 	return min(max(c.ch.Capacity, 1), sendMost)
 }
 
-// gate returns how many contacts may be claimed now, whichever they are; if none,
-// why holds all of them up.
-func (c *Core) gate(now time.Time) (room int, why weir.Why) {
-	if why := channelWhy(&c.ch); !why.IsZero() {
-		return 0, why
-	}
-	switch {
-	case c.draining:
-		return 0, weir.Why{Code: weir.WhyStopping, Text: "the process that runs the channel is shutting down; the next one to run it goes on"}
-	case c.prepared:
-	case c.prepareFails > 0:
-		return 0, weir.Why{Code: weir.WhyError, Text: fmt.Sprintf("channel %s is in error: %s; tried again at %s", c.ch.Name, c.status.Reason, weir.WhyAt(c.prepareAt))}
-	default:
-		return 0, weir.Why{Code: weir.WhyPreparing, Text: fmt.Sprintf("the provider of channel %s is being set up", c.ch.Name)}
+// gate returns how many contacts may be claimed now, whichever they are, and if
+// none, the code of the reason; whyGate has its sentence.
+func (c *Core) gate(now time.Time) (room int, shut weir.WhyCode) {
+	if shut := c.shut(); shut != "" {
+		return 0, shut
 	}
 	limit := c.sendLimit()
-	if room, why = c.brk.allows(now, limit); room == 0 {
-		return 0, why
+	if room, shut = c.brk.allows(now, limit); room == 0 {
+		return 0, shut
 	}
-	if busy := len(c.sends) + c.claims; busy >= limit {
-		return 0, weir.Why{Code: weir.WhySendConcurrency, Text: fmt.Sprintf("channel %s: %d dispatches to the provider are under way, the limit at one time", c.ch.Name, busy)}
+	if room = min(room, limit-len(c.sends)-c.claims); room <= 0 {
+		return 0, weir.WhySendConcurrency
 	}
-	return min(room, limit-len(c.sends)-c.claims), weir.Why{}
+	return room, ""
 }
 
-// channelWhy is why a channel starts nothing, as its row says.
-func channelWhy(ch *weir.Channel) weir.Why {
+// shut returns the code of what keeps the channel from calling its provider,
+// whatever the provider's health; empty if nothing does.
+func (c *Core) shut() weir.WhyCode {
+	switch {
+	case channelShut(&c.ch) != "":
+		return channelShut(&c.ch)
+	case c.draining:
+		return weir.WhyStopping
+	case c.prepared:
+		return ""
+	case c.prepareFails > 0:
+		return weir.WhyError
+	default:
+		return weir.WhyPreparing
+	}
+}
+
+// channelShut is the part of shut that the channel's row decides.
+func channelShut(ch *weir.Channel) weir.WhyCode {
 	switch {
 	case ch.Deleting:
-		return weir.Why{Code: weir.WhyDeleting, Text: fmt.Sprintf("channel %s is being deleted; its contacts are being canceled", ch.Name)}
-	case ch.Held:
-		return weir.Why{Code: weir.WhyPaused, Text: "Weir was started with --paused; weir resume lets it go"}
-	case ch.Paused:
-		return weir.Why{Code: weir.WhyPaused, Text: fmt.Sprintf("channel %s is paused", ch.Name)}
+		return weir.WhyDeleting
+	case ch.Held, ch.Paused:
+		return weir.WhyPaused
 	default:
-		return weir.Why{}
+		return ""
 	}
+}
+
+// whyGate explains what gate returned.
+func (c *Core) whyGate(shut weir.WhyCode) weir.Why {
+	switch shut {
+	case "":
+		return weir.Why{}
+	case weir.WhyDeleting, weir.WhyPaused:
+		return whyChannel(&c.ch)
+	case weir.WhyStopping:
+		return weir.Why{Code: shut, Text: "the process that runs the channel is shutting down; the next one to run it goes on"}
+	case weir.WhyError:
+		return weir.Why{Code: shut, Text: fmt.Sprintf("channel %s is in error: %s; tried again at %s", c.ch.Name, c.status.Reason, weir.WhyAt(c.prepareAt))}
+	case weir.WhyPreparing:
+		return weir.Why{Code: shut, Text: fmt.Sprintf("the provider of channel %s is being set up", c.ch.Name)}
+	case weir.WhySendConcurrency:
+		return weir.Why{Code: shut, Text: fmt.Sprintf("channel %s: %d dispatches to the provider are under way, the limit at one time", c.ch.Name, len(c.sends)+c.claims)}
+	default:
+		return c.brk.why(shut)
+	}
+}
+
+// whyChannel explains what channelShut returned.
+func whyChannel(ch *weir.Channel) weir.Why {
+	w := weir.Why{Code: channelShut(ch)}
+	switch {
+	case ch.Deleting:
+		w.Text = fmt.Sprintf("channel %s is being deleted; its contacts are being canceled", ch.Name)
+	case ch.Held:
+		w.Text = "Weir was started with --paused; weir resume starts its channels"
+	case ch.Paused:
+		w.Text = fmt.Sprintf("channel %s is paused", ch.Name)
+	}
+	return w
 }
 
 // Why explains why a contact waits, as the latest row of it that its reader has
@@ -75,12 +115,12 @@ func (c *Core) Why(contact *weir.Contact, now time.Time) weir.Why {
 		return weir.Why{}
 	}
 	own := whyOwn(contact, &c.led, &c.ch, now)
-	_, why := c.gate(now)
+	_, shut := c.gate(now)
 	switch {
 	case own.Code == weir.WhyTooLarge, own.Code == weir.WhyNotBefore, own.Code == weir.WhyRetry:
 		return own
-	case !why.IsZero():
-		return why.And(c.win.before(contact))
+	case shut != "":
+		return c.whyGate(shut).And(c.win.before(contact))
 	case !own.IsZero():
 		return own.And(c.win.before(contact))
 	}
@@ -172,8 +212,8 @@ func (c *Core) WhyNext(now time.Time) weir.Why {
 	if c.queued <= 0 {
 		return weir.Why{}
 	}
-	if _, why := c.gate(now); !why.IsZero() {
-		return why
+	if _, shut := c.gate(now); shut != "" {
+		return c.whyGate(shut)
 	}
 	heads := c.win.heads(&c.led)
 	if p, ok := c.win.first(heads); ok {
@@ -209,7 +249,7 @@ func WhyStored(cfg Config, ch *weir.Channel, inFlight int, contact *weir.Contact
 	if own.Code == weir.WhyTooLarge || own.Code == weir.WhyNotBefore || own.Code == weir.WhyRetry {
 		return own
 	}
-	if why := channelWhy(ch); !why.IsZero() {
+	if why := whyChannel(ch); !why.IsZero() {
 		return why
 	}
 	if own.IsZero() {
