@@ -195,14 +195,19 @@ func (b *rig) number(tx *sql.Tx, text string, args ...any) int {
 // givesRows is a statement with a result of its own. MySQL has no RETURNING.
 func (b *rig) givesRows() string {
 	b.Helper()
-	var version string
-	if err := b.plain.QueryRow("SELECT VERSION()").Scan(&version); err != nil {
-		b.Fatal(err)
-	}
-	if strings.Contains(version, "MariaDB") {
+	if isMariaDB(b, b.plain) {
 		return "INSERT INTO t (id, n) VALUES (8, 80) RETURNING id"
 	}
 	return "SELECT id FROM t"
+}
+
+func isMariaDB(t testing.TB, db *sql.DB) bool {
+	t.Helper()
+	var version string
+	if err := db.QueryRow("SELECT VERSION()").Scan(&version); err != nil {
+		t.Fatal(err)
+	}
+	return strings.Contains(version, "MariaDB")
 }
 
 func (b *rig) commit(tx *sql.Tx) {
