@@ -64,8 +64,7 @@ func build(t *testing.T) string {
 // measure fills a store, starts the program on it and waits for the first
 // message at the provider.
 func measure(t *testing.T, program, url string, n size) {
-	first := make(chan time.Time, 1)
-	provider, sms := startProvider(t, first)
+	provider, sms := startProvider(t)
 	fill(t, url, sms, n)
 
 	c := exec.CommandContext(t.Context(), program, "serve")
@@ -87,16 +86,13 @@ func measure(t *testing.T, program, url string, n size) {
 			t.Errorf("the program ended with %v", err)
 		}
 	}()
-	var sent time.Time
-	select {
-	case at := <-first:
-		sent = at
-		t.Logf("%d idle channels, %d queued contacts: first send after %v, resident then %s",
-			n.idle, n.queued, at.Sub(begun).Round(time.Millisecond), memory(t, c.Process.Pid, "VmRSS"))
-	case <-time.After(time.Minute):
+	if !polling.Until(time.Minute, time.Millisecond, func() bool { return taken(provider) > 0 }) {
 		text, _ := os.ReadFile(log)
 		t.Fatalf("nothing was sent within a minute\n%s", text)
 	}
+	sent := time.Now()
+	t.Logf("%d idle channels, %d queued contacts: first send after %v, resident then %s",
+		n.idle, n.queued, sent.Sub(begun).Round(time.Millisecond), memory(t, c.Process.Pid, "VmRSS"))
 	messages := min(n.queued/2, 20_000)
 	waitFor(t, provider, messages)
 	t.Logf("after %d messages, %.0f/s: peak resident %s", messages, float64(messages)/time.Since(sent).Seconds(), memory(t, c.Process.Pid, "VmHWM"))
@@ -107,7 +103,7 @@ func measure(t *testing.T, program, url string, n size) {
 	}
 }
 
-func startProvider(t *testing.T, first chan<- time.Time) (*simulator.Server, string) {
+func startProvider(t *testing.T) (*simulator.Server, string) {
 	o := simulator.Options{
 		DeliverTime: 5 * time.Millisecond, ConfirmTime: time.Millisecond, Outcomes: []string{"delivered"},
 	}
@@ -124,12 +120,6 @@ func startProvider(t *testing.T, first chan<- time.Time) (*simulator.Server, str
 	var done sync.WaitGroup
 	done.Go(func() { s.Run(ctx) })
 	h := httptest.NewServer(s)
-	done.Go(func() {
-		polling.Until(time.Minute, time.Millisecond, func() bool { return ctx.Err() != nil || taken(s) > 0 })
-		if taken(s) > 0 {
-			first <- time.Now()
-		}
-	})
 	t.Cleanup(func() { cancel(); done.Wait(); h.Close() })
 	return s, h.URL
 }
