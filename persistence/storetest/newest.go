@@ -21,7 +21,7 @@ func testNewest(t *testing.T, backend Backend) {
 		"everything":        {},
 		"channel":           {Channel: all[0].Channel},
 		"queued":            {States: []weir.State{weir.Queued}},
-		"queued of one":   {Channel: all[0].Channel, States: []weir.State{weir.Queued}},
+		"queued of one":     {Channel: all[0].Channel, States: []weir.State{weir.Queued}},
 		"done":              {States: []weir.State{weir.Done}},
 		"outcome":           {Outcome: weir.Failed},
 		"survey":            {Survey: "s2"},
@@ -86,7 +86,9 @@ func matches(f *weir.ContactFilter, c *weir.Contact) bool {
 }
 
 // bounded reports whether only contacts that finished within a time are listed.
-func bounded(f *weir.ContactFilter) bool { return !f.FinishedSince.IsZero() || !f.FinishedUntil.IsZero() }
+func bounded(f *weir.ContactFilter) bool {
+	return !f.FinishedSince.IsZero() || !f.FinishedUntil.IsZero()
+}
 
 func sortedIDs(list []weir.Contact) []weir.ContactID { return slices.Sorted(slices.Values(ids(list))) }
 
