@@ -1,13 +1,15 @@
-// Copies what one job router has to another: policies, queues and workers, or,
-// with the argument "jobs", the jobs that wait, are scheduled or wait for activation, in their order;
-// it counts those that it leaves behind. Both are named
-// by connection strings:
+// Copies one job router to another: policies, queues and workers, or, with the
+// argument "jobs", the jobs that are queued, scheduled or waiting for activation,
+// in the order in which they were queued. It counts the jobs that it leaves
+// behind. Both routers are named by connection strings:
 //
 //   npm install @azure-rest/core-client @azure/communication-common
 //   FROM='endpoint=…;accesskey=…' TO='endpoint=…;accesskey=…' node copy-router.mjs [jobs]
 //
-// It only reads FROM. Repeating it makes the same again. Workers arrive as not
-// available. A job's worker selectors and labels are those that it has now.
+// It only reads FROM. Repeating it updates policies, queues and workers and adds
+// missing jobs. New workers are not available; the availability of workers that
+// TO has already stays as it is, and so do its jobs. A job's worker selectors and
+// labels are those that it has now.
 import { getClient } from "@azure-rest/core-client";
 import { createCommunicationAuthPolicy, parseClientArguments } from "@azure/communication-common";
 
@@ -29,46 +31,40 @@ async function* all(kind, queryParameters = {}) {
   }
 }
 let failed = false;
-const put = async (kind, id, body) => {
-  const answer = await to.path(`/routing/${kind}/{id}`, id).patch({ body, contentType: "application/merge-patch+json" });
-  if (/^2/.test(answer.status)) return;
+const put = async (kind, id, body, headers = {}) => {
+  const answer = await to.path(`/routing/${kind}/{id}`, id).patch({ body, headers, contentType: "application/merge-patch+json" });
+  if (/^2/.test(answer.status)) return "copied";
+  if (answer.status === "412") return "already there";
   failed = true;
   console.error(kind, id, answer.status, JSON.stringify(answer.body?.error));
+  return "failed";
 };
 
+const print = (counts) => { for (const [name, n] of Object.entries(counts)) console.log(name, n); };
+const count = (counts, name) => { counts[name] = (counts[name] ?? 0) + 1; };
+
 const copy = async (kind, change = (body) => body) => {
-  let n = 0;
-  for await (const { etag, ...body } of all(kind)) {
-    await put(kind, body.id, change(body));
-    n++;
-  }
-  console.log(kind, n);
+  const counts = {};
+  for await (const { etag, ...body } of all(kind)) count(counts, `${kind} ${await put(kind, body.id, change(body))}`);
+  print(counts);
 };
 
 if (process.argv[2] === "jobs") {
-  const waiting = [];
-  for (const status of ["queued", "scheduled", "waitingForActivation"]) {
-    let n = 0;
-    for await (const { etag, ...body } of all("jobs", { status })) {
-      waiting.push(body);
-      n++;
-    }
-    console.log("jobs", status, n);
+  const moving = ["queued", "scheduled", "waitingForActivation"], waiting = [], counts = {};
+  for await (const { etag, ...body } of all("jobs", { status: "active" })) { // one list: a job may change its status meanwhile
+    if (moving.includes(body.status)) waiting.push(body);
+    else count(counts, `jobs ${body.status} left behind`);
   }
   const since = (job) => job.enqueuedAt ?? job.scheduledAt ?? "";
   waiting.sort((a, b) => since(a).localeCompare(since(b)));
-  for (const body of waiting) await put("jobs", body.id, body);
-  for (const status of ["assigned", "completed", "pendingClassification", "classificationFailed"]) {
-    let n = 0;
-    for await (const _ of all("jobs", { status })) n++;
-    if (n > 0) console.log("jobs", status, n, "left behind");
-  }
+  for (const body of waiting) count(counts, `jobs ${body.status} ${await put("jobs", body.id, body, { "if-none-match": "*" })}`);
+  print(counts);
 } else {
   await copy("distributionPolicies");
   await copy("queues", ({ exceptionPolicyId, ...body }) => body); // these and the next two may name each other
   await copy("classificationPolicies");
   await copy("exceptionPolicies");
   await copy("queues");
-  await copy("workers", (body) => ({ ...body, availableForOffers: false }));
+  await copy("workers", ({ availableForOffers, ...body }) => body);
 }
 process.exitCode = failed ? 1 : 0;

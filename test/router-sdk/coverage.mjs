@@ -39,6 +39,7 @@ const events = [
     "Closed", "Cancelled", "WaitingForActivation", "SchedulingFailed", "Deleted"].map((n) => `RouterJob${n}`),
   ...["Issued", "Accepted", "Declined", "Revoked", "Expired"].map((n) => `RouterWorkerOffer${n}`),
   ...["Registered", "Updated", "Deregistered", "Deleted"].map((n) => `RouterWorker${n}`),
+  "weir.router.function",
 ];
 
 // What no client can bring about in less than 90 days. The tests in Go, whose

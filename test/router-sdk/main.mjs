@@ -15,6 +15,7 @@ import { Router, routerClient } from "./client.mjs";
 import { Coverage } from "./coverage.mjs";
 import { pause, soon } from "./lab.mjs";
 import { Receiver } from "./receiver.mjs";
+import { copying } from "./copy.mjs";
 import { page } from "./page.mjs";
 import * as resources from "./resources.mjs";
 import * as matching from "./matching.mjs";
@@ -85,6 +86,7 @@ async function run(connection, receiver, coverage) {
     operators: () => matching.operators(router, coverage),
     figures: () => matching.figures(router, coverage),
     ...Object.fromEntries(Object.entries({ ...jobs, ...workers, ...rules }).map(([name, suite]) => [name, () => suite(router, coverage)])),
+    ...(process.env.ROUTER_CONNECTION ? {} : { copying: () => copying(() => start("")) }),
   };
   const failures = [];
   await Promise.all(Object.entries(suites).map(async ([name, suite]) => {
