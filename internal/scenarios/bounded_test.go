@@ -99,9 +99,7 @@ func TestScenario133_EverySlotHasAnEnd(t *testing.T) {
 				kinds[id] = kind
 				mu.Unlock()
 				due[id] = x.within
-				call := fields{"key": kind + how, "to": "+15550100", "messages": nil, "call": fields{"callback_url": callURL(kind)}}
-				delete(call, "messages")
-				id = w.accept("calls", call)[kind+how]
+				id = w.accept("calls", call(kind, fields{"key": kind + how}))[kind+how]
 				due[id] = 0
 				if how != "" {
 					w.until("it is active", func() bool { return w.contact(id)["state"] == "active" })

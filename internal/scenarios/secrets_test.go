@@ -79,7 +79,11 @@ func TestScenario135_SecretsAreNotSentToANewPlace(t *testing.T) {
 					}
 					w.patch("ch", fields{"settings": fields{"channel": "y"}}) // no place: the secret stays
 					w.patch("ch", fields{"settings": fields{"base_url": "http://evil.test", kind: "new"}})
-					w.accept("ch", w.anything(typ))
+					contact := sms("a")
+					if typ.Content == channels.Voice {
+						contact = call("a")
+					}
+					w.accept("ch", contact)
 					w.pass(6 * time.Minute)
 					if !tap.sent["good.test old"] || tap.sent["evil.test old"] || !tap.sent["evil.test new"] {
 						t.Errorf("secrets went to %v", tap.sent)
@@ -88,14 +92,6 @@ func TestScenario135_SecretsAreNotSentToANewPlace(t *testing.T) {
 			})
 		}
 	}
-}
-
-// anything is a contact that a channel type carries.
-func (w *world) anything(typ channels.Type) fields {
-	if typ.Content == channels.Text {
-		return sms("a")
-	}
-	return fields{"key": "a", "to": "+15550100", "call": fields{"callback_url": callURL("a")}}
 }
 
 // Scenario 135, the router: the credential of a function stays with its address.

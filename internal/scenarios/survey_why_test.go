@@ -37,7 +37,7 @@ func (w *world) personBecause(survey, id, code, sentence string) {
 }
 
 // Scenario 117: a survey that contacts nobody says why: a draft, a pause, its
-// channel, no room, its batch, its limit of a minute, its target, a stop.
+// channel, no room, its batch, its limit of a minute, its target.
 func TestScenario117_SurveysNameTheirReason(t *testing.T) {
 	onSurveys(t, func(w *world) {
 		w.channel("texts", 2)
@@ -68,15 +68,18 @@ func TestScenario117_SurveysNameTheirReason(t *testing.T) {
 		w.surveyBecause("large", "active", "everybody has been started; waiting for 1 active respondents")
 		w.capacity("links", 2)
 		w.draft("larger", large, 400, 1)
-		if a := w.call("POST", "/v1/surveys/larger:launch", nil); a.Status == 200 {
-			w.surveyBecause("larger", "too_large", "a contact takes 3 slots and channel links has 2 for it")
-		}
+		w.step("larger", "launch")
+		w.surveyBecause("larger", "too_large", "a contact takes 3 slots and channel links has 2 for it")
+		target := w.launch("target", byIVR("", fields{"cutoff": 1, "initial_success_rate": 0.5}), 500, 5)
+		w.until("two are active", func() bool { return w.counts("target")["active"] == 2 })
+		w.reported("target", target[0], fields{"disposition": "completed"})
+		w.surveyBecause("target", "target_reached", "enough respondents are completed (1); waiting for 1 active ones")
 		w.unbroken()
 	})
 }
 
 // Scenario 118: a survey and its respondents wait for the schedule in its zone,
-// for retries, for contacts, for an answer; a reached target waits for the active.
+// for retries, for contacts, for an answer.
 func TestScenario118_RespondentsNameTheirReason(t *testing.T) {
 	onSurveysFrom(t, monday(7, 0), func(w *world) {
 		w.channel("texts", 2)
@@ -104,11 +107,6 @@ func TestScenario118_RespondentsNameTheirReason(t *testing.T) {
 		if why := w.person("s", ids[0])["why"]; why != nil {
 			t.Errorf("who is done waits because of %v", why)
 		}
-		w.channel("calls", 5, fields{"type": "labcall"})
-		target := w.launch("target", byIVR("", fields{"cutoff": 1, "initial_success_rate": 0.5, "schedule": always()}), 100, 5)
-		w.until("two are active", func() bool { return w.counts("target")["active"] == 2 })
-		w.reported("target", target[0], fields{"disposition": "completed"})
-		w.surveyBecause("target", "target_reached", "enough respondents are completed (1); waiting for 1 active ones")
 		w.unbroken()
 	})
 }
