@@ -84,8 +84,8 @@ func (f *functions) add(t *turns, a ask) {
 func (f *functions) work(ctx context.Context, t *turns, at string) {
 	for a, ok := t.next(ctx, at); ok; a, ok = t.next(ctx, at) {
 		if f.o.Hold != nil {
-			if waited, _ := f.o.Hold(ctx); waited {
-				a.asked = time.Now()
+			if ended, _ := f.o.Hold(ctx); ended.After(a.asked) {
+				a.asked = ended // the time of the hold does not count
 			}
 		}
 		if a.gen == f.generations.Load() {

@@ -42,9 +42,9 @@ type Options struct {
 	Store  Store
 	Caller Caller
 	Events events.Emitter // told of functions that fail; nil: nothing is
-	// Hold returns when functions may be called; waited is false if that was so at
-	// once. nil: always.
-	Hold     func(ctx context.Context) (waited bool, err error)
+	// Hold waits while no function may be called and returns when the hold ended;
+	// zero: there was none. nil: there is never one.
+	Hold     func(ctx context.Context) (ended time.Time, err error)
 	Settings routing.Settings // the zero value: the default ones
 	Logger   *slog.Logger
 	Metrics  *Metrics

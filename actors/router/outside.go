@@ -75,6 +75,9 @@ func (f *functions) once(ctx context.Context, at *address, rule *routing.Rule, b
 	case <-ctx.Done():
 		return nil, false, errLate
 	}
+	if ctx.Err() != nil {
+		return nil, false, errLate
+	}
 	if !f.addresses.allow(at, time.Now()) {
 		return nil, false, errOpen
 	}

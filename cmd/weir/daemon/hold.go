@@ -27,6 +27,7 @@ type hold struct {
 	mu       sync.Mutex
 	since    time.Time     // zero: nothing is held
 	released chan struct{} // closed while nothing is held
+	ended    time.Time     // of the hold; set before released is closed
 	onEnd    func(context.Context)
 }
 
@@ -78,7 +79,7 @@ func (h *hold) refresh(ctx context.Context) error {
 	h.mu.Lock()
 	first := !h.since.IsZero()
 	if first {
-		h.since = time.Time{}
+		h.since, h.ended = time.Time{}, time.Now()
 		close(h.released)
 	}
 	h.mu.Unlock()
@@ -89,18 +90,14 @@ func (h *hold) refresh(ctx context.Context) error {
 	return nil
 }
 
-// wait returns when nothing is held. waited is false if that was so at once.
-func (h *hold) wait(ctx context.Context) (waited bool, err error) {
+// wait waits until nothing is held and returns when the hold ended; zero if this
+// process saw none.
+func (h *hold) wait(ctx context.Context) (ended time.Time, err error) {
 	select {
 	case <-h.released:
-		return false, nil
-	default:
-	}
-	select {
-	case <-h.released:
-		return true, nil
+		return h.ended, nil
 	case <-ctx.Done():
-		return true, ctx.Err()
+		return ended, ctx.Err()
 	}
 }
 

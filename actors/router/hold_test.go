@@ -1,0 +1,52 @@
+package router_test
+
+import (
+	"context"
+	"strconv"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"weir/actors/router"
+	"weir/persistence/storetest"
+	"weir/routing"
+)
+
+// Jobs that ask a function while nothing may be sent are classified after the hold,
+// however many there are and however long it lasted.
+func TestScenario192_JobsAreClassifiedAfterTheHold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := &outside{reply: func(string, string) (int, string, error) { return 200, "17", nil }}
+		released, ended := make(chan struct{}), time.Now().Add(10*time.Minute)
+		r := start(t, storetest.SQLite(t), func(options *router.Options) {
+			options.Caller = o
+			options.Hold = func(ctx context.Context) (time.Time, error) {
+				select {
+				case <-released:
+					return ended, nil
+				case <-ctx.Done():
+					return time.Time{}, ctx.Err()
+				}
+			}
+		})
+		r.furnish(0)
+		r.do(routing.PutClassification{ID: "c", Spec: routing.ClassificationSpec{FallbackQueueID: "q", PrioritizationRule: function("p")}})
+		const jobs = 40
+		for i := range jobs {
+			spec := job()
+			spec.QueueID, spec.ClassificationPolicyID = "", "c"
+			r.do(routing.PutJob{ID: strconv.Itoa(i), Spec: spec})
+		}
+		time.Sleep(time.Until(ended))
+		close(released)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		var f routing.Figures
+		if err := r.View(t.Context(), func(s *routing.State, _ time.Time) { f = s.Figures() }); err != nil {
+			t.Fatal(err)
+		}
+		if f.Jobs[routing.JobQueued] != jobs {
+			t.Errorf("jobs after the hold: %v, want %d queued", f.Jobs, jobs)
+		}
+	})
+}
