@@ -10,11 +10,11 @@ import (
 )
 
 // addressesOf finds addresses of functions and webhooks in a patch that must not be
-// called. Once set, every call to them would fail. Only policies have them: a label of
-// a job may have any name.
+// called. Once set, every call to them would fail. Only these policies have them: a
+// label may have any name.
 func (s *service) addressesOf(kind routing.Resource, patch map[string]any) []weir.FieldError {
 	switch kind {
-	case routing.ResourceDistribution, routing.ResourceClassification, routing.ResourceException:
+	case routing.ResourceDistribution, routing.ResourceClassification:
 		if s.Address != nil {
 			return s.addresses("", patch)
 		}

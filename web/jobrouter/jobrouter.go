@@ -31,9 +31,11 @@ type Options struct {
 	// PublicURL is the address under which clients reach the server; it may be
 	// empty. Links take its scheme if they have its host.
 	PublicURL string
-	Logger    *slog.Logger
-	Now       func() time.Time // nil: time.Now
-	Limits    Limits
+	// Prefix is before the paths of links: requests come without it.
+	Prefix string
+	Logger *slog.Logger
+	Now    func() time.Time // nil: time.Now
+	Limits Limits
 }
 
 // Limits are what the API leaves open. The zero Limits are the usual ones.

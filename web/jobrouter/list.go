@@ -106,7 +106,7 @@ func (s *service) next(c *call, after string) string {
 		}
 	}
 	q.Set(skipToken, base64.RawURLEncoding.EncodeToString([]byte(after)))
-	return s.origin(c.r) + c.r.URL.EscapedPath() + "?" + strings.ReplaceAll(q.Encode(), "+", "%20") + "&api-version=" + string(c.version)
+	return s.origin(c.r) + s.Prefix + c.r.URL.EscapedPath() + "?" + strings.ReplaceAll(q.Encode(), "+", "%20") + "&api-version=" + string(c.version)
 }
 
 // origin is scheme and host of this server as the client knows them. Behind a

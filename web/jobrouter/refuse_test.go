@@ -49,6 +49,7 @@ func TestScenario151_WhatCannotWorkIsRefused(t *testing.T) {
 	}
 	r.put("/routing/queues/q", `{}`)
 	r.put("/routing/jobs/j", `{"channelId":"c","queueId":"q","labels":{"functionUri":"a label"}}`)
+	r.put("/routing/exceptionPolicies/e", `{"exceptionRules":[{"id":"r","trigger":{"kind":"queueLength","threshold":9},"actions":[{"kind":"reclassify","labelsToUpsert":{"functionUri":"a label"}}]}]}`)
 	r.put("/routing/distributionPolicies/d", `{"mode":{"kind":"bestWorker","scoringRule":{"kind":"function","functionUri":"https://x.example"}}}`)
 }
 

@@ -29,8 +29,25 @@ func (c credentials) add(r *routing.Rule) {
 	case r.Kind == routing.RuleFunction:
 		c[r.FunctionURI] = append(c[r.FunctionURI], r.Credential)
 	case r.Kind == routing.RuleWebhook:
-		c[r.WebhookURI] = append(c[r.WebhookURI], r.ClientCredential)
+		for _, at := range []string{r.WebhookURI, webhookAddress(r.WebhookURI, r.AuthorizationServerURI)} {
+			c[at] = append(c[at], r.ClientCredential)
+		}
 	}
+}
+
+// webhookAddress names both servers that get something of a webhook's credential:
+// the authorization server the secret, the webhook a token.
+func webhookAddress(webhook, authorization string) string { return webhook + "\n" + authorization }
+
+// webhookOf is the address of a webhook in a body, the authorization server only if
+// it is stated: without one nothing is sent, or a patch leaves it as it is.
+func webhookOf(m map[string]any) any {
+	webhook, addressed := m["webhookUri"].(string)
+	authorization, stated := m["authorizationServerUri"].(string)
+	if addressed && stated {
+		return webhookAddress(webhook, authorization)
+	}
+	return m["webhookUri"]
 }
 
 func credentialsOf(s *routing.State, kind routing.Resource, id string) credentials {
@@ -93,7 +110,7 @@ func (r *restoring) walkObject(at string, m map[string]any) map[string]any {
 		case ok && name == "credential":
 			out[name] = r.credential(here, m["functionUri"], inside)
 		case ok && name == "clientCredential":
-			out[name] = r.credential(here, m["webhookUri"], inside)
+			out[name] = r.credential(here, webhookOf(m), inside)
 		default:
 			out[name] = r.walk(here, m[name])
 		}
@@ -149,17 +166,38 @@ func moved(s *routing.State, kind routing.Resource, id string, patch map[string]
 }
 
 func movedRule(r *routing.Rule, patch map[string]any, at string) error {
-	if r == nil {
+	other := func(name, is string) bool {
+		uri, stated := patch[name].(string)
+		return stated && uri != is
+	}
+	switch {
+	case r == nil:
+	case r.Credential != nil && other("functionUri", r.FunctionURI):
+		return restated(r.Credential, patch, "credential", at)
+	case r.ClientCredential != nil && (other("webhookUri", r.WebhookURI) || other("authorizationServerUri", r.AuthorizationServerURI)):
+		return restated(r.ClientCredential, patch, "clientCredential", at)
+	}
+	return nil
+}
+
+// restated returns an error unless a patch sets all secrets of a credential anew
+// or removes them.
+func restated(known *routing.Credential, patch map[string]any, name, at string) error {
+	at += "/" + name
+	given, stated := patch[name]
+	if stated && given == nil {
 		return nil
 	}
-	for _, x := range []struct {
-		uri, credential, is string
-		known               *routing.Credential
-	}{{"functionUri", "credential", r.FunctionURI, r.Credential}, {"webhookUri", "clientCredential", r.WebhookURI, r.ClientCredential}} {
-		uri, addressed := patch[x.uri].(string)
-		if _, stated := patch[x.credential]; addressed && uri != x.is && x.known != nil && !stated {
-			return mistake(at+"/"+x.credential, "required", "another address needs its credential given anew, or null for none")
+	members, object := given.(map[string]any)
+	for _, x := range []struct{ name, is string }{{"functionKey", known.FunctionKey}, {"appKey", known.AppKey}, {"clientSecret", known.ClientSecret}} {
+		v, stated := members[x.name]
+		if x.is == "" || stated && v != redacted {
+			continue
 		}
+		if object {
+			at += "/" + x.name
+		}
+		return mistake(at, "required", "another address needs its credential given anew, or null for none")
 	}
 	return nil
 }

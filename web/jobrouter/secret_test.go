@@ -57,3 +57,31 @@ func TestCredentialsComeInAndNeverGoOut(t *testing.T) {
 		t.Errorf("what belonged to the other kind (-want +got):\n%s", diff)
 	}
 }
+
+// A credential is given to no address but the one that it was stated for.
+func TestCredentialsStayWithTheirAddress(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	made := r.ok(201, "PATCH", "/routing/classificationPolicies/c", secretPolicy)
+	const hook = `{"mode":{"kind":"bestWorker","scoringRule":{"kind":"webhook","authorizationServerUri":"https://a.example","webhookUri":"https://f.example/w","clientCredential":{"clientId":"me","clientSecret":"hush"}}}}`
+	d := r.ok(201, "PATCH", "/routing/distributionPolicies/d", hook)
+	for _, c := range []struct{ path, body, target string }{
+		{"classificationPolicies/c", `{"prioritizationRule":{"functionUri":"https://evil.example"}}`, "/prioritizationRule/credential"},
+		{"classificationPolicies/c", `{"prioritizationRule":{"functionUri":"https://evil.example","credential":{"clientId":"x"}}}`, "/prioritizationRule/credential/functionKey"},
+		{"classificationPolicies/c", strings.ReplaceAll(made.text, "https://a.example", "https://evil.example"), "/queueSelectorAttachments/rule/clientCredential/clientSecret"},
+		{"distributionPolicies/d", `{"mode":{"scoringRule":{"authorizationServerUri":"https://evil.example"}}}`, "/mode/scoringRule/clientCredential"},
+		{"distributionPolicies/d", `{"mode":{"scoringRule":{"authorizationServerUri":"https://evil.example","clientCredential":{"clientSecret":"REDACTED"}}}}`, "/mode/scoringRule/clientCredential/clientSecret"},
+		{"distributionPolicies/d", strings.ReplaceAll(d.text, "https://a.example", "https://evil.example"), "/mode/scoringRule/clientCredential/clientSecret"},
+	} {
+		a := r.do("PATCH", "/routing/"+c.path, c.body).failed(400, "BadRequest")
+		if diff := cmp.Diff([]string{"Required " + c.target}, a.details()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.body, diff)
+		}
+	}
+	for _, body := range []string{
+		d.text, `{"mode":{"scoringRule":{"webhookUri":"https://f.example/w","clientCredential":{"clientSecret":"REDACTED"}}}}`,
+		`{"mode":{"scoringRule":{"authorizationServerUri":"https://b.example","clientCredential":{"clientSecret":"anew"}}}}`, `{"mode":{"scoringRule":{"webhookUri":"https://g.example/w","clientCredential":null}}}`,
+	} {
+		r.ok(200, "PATCH", "/routing/distributionPolicies/d", body)
+	}
+}

@@ -254,12 +254,12 @@ func oneOf(words ...string) form {
 
 func date(in *reading, at string, v any) any {
 	s, _ := v.(string)
-	if _, code, detail := weir.ParseInstant(s); code != "" {
+	t, code, detail := weir.ParseInstant(s)
+	if code != "" {
 		in.wrong(at, code, "%s", detail)
 		return v
 	}
-	t, _ := time.Parse(time.RFC3339Nano, s)
-	return t.UTC().Format(time.RFC3339Nano)
+	return t.Format(time.RFC3339Nano)
 }
 
 func escapePointer(s string) string {

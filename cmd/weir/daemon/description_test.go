@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -67,6 +68,7 @@ func TestTheClientSpeaksToARunningWeir(t *testing.T) {
 			t.Errorf("%s: %d", path, status)
 		}
 	}
+	r.pagesUnder("/weir")
 	var ours, routers, kept struct {
 		Servers []struct{ URL string }
 		Paths   map[string]any
@@ -85,5 +87,25 @@ func TestTheClientSpeaksToARunningWeir(t *testing.T) {
 	}
 	if diff := cmp.Diff(slices.Sorted(maps.Keys(kept.Paths)), slices.Sorted(maps.Keys(ours.Paths))); diff != "" {
 		t.Errorf("a running Weir has other routes than the description in the repository (-kept +served):\n%s", diff)
+	}
+}
+
+// pagesUnder follows the router's link to a next page under a prefix.
+func (r *rig) pagesUnder(prefix string) {
+	r.t.Helper()
+	const version = "api-version=2024-01-18-preview"
+	for _, id := range []string{"a", "b"} {
+		if status := r.do("PATCH", prefix+"/routing/queues/"+id+"?"+version, map[string]any{}, nil); status != 201 {
+			r.t.Fatalf("queue %s: %d", id, status)
+		}
+	}
+	var page struct {
+		Value    []struct{ ID string }
+		NextLink string
+	}
+	r.do("GET", prefix+"/routing/queues?maxpagesize=1&"+version, nil, &page)
+	rest, ok := strings.CutPrefix(page.NextLink, r.url+prefix+"/")
+	if status := r.do("GET", prefix+"/"+rest, nil, &page); !ok || status != 200 || len(page.Value) != 1 || page.Value[0].ID != "b" {
+		r.t.Errorf("nextLink %s: %d %+v", page.NextLink, status, page.Value)
 	}
 }

@@ -135,7 +135,7 @@ func (p *parts) bearer(r *http.Request) error {
 func (p *parts) handler(o Options, draining func() bool, refusals *web.RefusalLog) (http.Handler, error) {
 	c := o.Config
 	jobs, err := jobrouter.New(jobrouter.Options{
-		Engine: p.router, Keys: c.RouterKeys, Open: p.gate.Open, Bearer: p.bearer, PublicURL: c.PublicURL, Address: policy(c).Check, Logger: o.Logger,
+		Engine: p.router, Keys: c.RouterKeys, Open: p.gate.Open, Bearer: p.bearer, PublicURL: c.PublicURL, Prefix: c.PathPrefix, Address: policy(c).Check, Logger: o.Logger,
 		Failing: p.router.FailingFunctions,
 	})
 	if err != nil {

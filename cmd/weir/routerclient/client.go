@@ -245,12 +245,13 @@ func Each[T any](ctx context.Context, c *Client, kind string, query url.Values, 
 		if page.NextLink == "" {
 			return nil
 		}
-		// It may name a host; whoever signs for that gives the key's proof away.
+		// It names a host, for which nothing is signed here, and a path under which
+		// the server may know itself by another prefix. The query is enough.
 		next, err := url.Parse(page.NextLink)
 		if err != nil {
 			return errors.New("the answer has no next link that can be followed")
 		}
-		path, ask = next.EscapedPath(), next.Query()
+		ask = next.Query()
 		ask.Del("api-version")
 	}
 	return errors.New("the list does not end")
