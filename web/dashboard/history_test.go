@@ -30,20 +30,29 @@ func TestWorkersPageHasTheirHistory(t *testing.T) {
 		return len(w.Offers) == 1
 	})
 	r.api("POST", "/routing/workers/ann/offers/"+w.Offers[0].ID+":decline"+version, "", nil)
-	r.soon(func() bool { return strings.Contains(b.get("/router/workers/ann").want(200).body, "declined job") })
+	r.api("PATCH", "/routing/distributionPolicies/first"+version, `{"offerExpiresAfterSeconds":1}`, nil)
+	r.api("PATCH", "/routing/jobs/four"+version, `{"channelId":"voice","queueId":"calls"}`, nil)
+	r.soon(func() bool {
+		return strings.Contains(b.get("/router/workers/ann").want(200).body, "let the offer expire of job")
+	})
 	page := b.get("/router/workers/ann").want(200).body
-	at := 0
-	for _, want := range []string{"was offered job", "accepted job", "completed job", "closed job", "was offered job", "declined job"} {
-		i := strings.Index(page[at:], want)
-		if i < 0 {
-			t.Fatalf("no %q in its place:\n%s", want, page)
-		}
-		at += i + len(want)
-	}
+	inOrder(t, page, "was offered job", "accepted job", "completed job", "closed job", "was offered job", "declined job", "was offered job", "let the offer expire of job")
 	if n := strings.Count(page, "accepted job"); n != 1 {
 		t.Errorf("%d times accepted", n)
 	}
 	b.get("/router/workers/bob").want(200).has("Nothing yet")
+}
+
+// inOrder fails the test unless a page has parts in this order.
+func inOrder(t *testing.T, page string, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		_, rest, ok := strings.Cut(page, part)
+		if !ok {
+			t.Fatalf("no %q in its place:\n%s", part, page)
+		}
+		page = rest
+	}
 }
 
 // A respondent's page has the entries of the survey's log that are about the person.
@@ -56,10 +65,14 @@ func TestRespondentsPageHasTheirHistory(t *testing.T) {
 	r.api("GET", "/v1/surveys/flu/respondents", "", &list)
 	b := r.login(surveyScope)
 	first, second := list.Respondents[0].ID, list.Respondents[1].ID
+	r.api("POST", "/v1/surveys/flu/respondents/"+first+"/disposition", `{"disposition":"started"}`, nil)
 	r.api("POST", "/v1/surveys/flu/respondents/"+first+"/disposition", `{"disposition":"refused"}`, nil)
+	page := ""
 	r.soon(func() bool {
-		return strings.Contains(b.get("/surveys/flu/respondents/"+first).want(200).body, "→ refused")
+		page = b.get("/surveys/flu/respondents/" + first).want(200).body
+		return strings.Contains(page, "→ refused")
 	})
+	inOrder(t, page, "registered → started", "started → refused")
 	b.get("/surveys/flu/respondents/" + second).want(200).has("History").hasNot("refused")
 	var log web.SurveyLogList
 	r.api("GET", "/v1/surveys/flu/log?respondent="+first+"&limit=1", "", &log)

@@ -75,6 +75,10 @@ func TestTheWallLeavesOutWhatHasNoRoom(t *testing.T) {
 		t.Errorf("%d cards, want 14", n)
 	}
 	page := b.get("/?wall=1").want(200).has("2 more", "2 of them need attention")
+	// Nothing waits on it, so the channels on which contacts wait go first, whatever their names.
+	r.api("PUT", "/v1/channels/a", `{"type":"nuntium","paused":true,"settings":{"base_url":"http://127.0.0.1:1","account":"a","application":"b","channel":"c","password":"p"}}`, nil)
+	b.get("/").want(200).has(`href="/channels/a"`)
+	b.get("/?wall=1").want(200).has("3 more").hasNot(`href="/channels/a"`)
 	if n := strings.Count(page.body, "<article"); n != 12 {
 		t.Errorf("%d cards on the wall, want 12", n)
 	}
