@@ -74,10 +74,10 @@ func (r *round) bids(ctx context.Context, k *known, traffic map[weir.ChannelID]*
 	open := ok && !window.Open.After(r.now)
 	room := func(id weir.ChannelID) int {
 		t := traffic[id]
-		if t == nil || !open || r.misled(k, t.channel) {
+		if t == nil || !t.why.IsZero() || !open || r.misled(k, t.channel) {
 			return 0
 		}
-		n, _ := t.room(k.size(r.named, id), r.mem.road(id).meter.PerMinute(), r.now, window.Close)
+		n, _ := t.flow(r.mem.road(id).meter.PerMinute()).Room(k.size(r.named, id), ahead, window.Close.Sub(r.now))
 		return n
 	}
 	retries, err := r.due(ctx, k, room)

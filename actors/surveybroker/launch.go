@@ -110,8 +110,8 @@ func (s *System) step(ctx context.Context, survey surveys.Survey, step surveys.S
 }
 
 // ready returns an error with everything that keeps a survey from being launched.
-// Its channels are prepared if nothing is wrong. An attribute of a quota that no
-// respondent has is worth a warning where no application is to supply it.
+// Its channels are prepared if nothing is wrong. Warnings name the attributes of
+// quotas that no respondent has and no application can supply.
 func (s *System) ready(ctx context.Context, survey *surveys.Survey, now time.Time) (warnings []weir.FieldError, _ error) {
 	plan, wrong := s.Check(ctx, survey.Definition)
 	if plan == nil {
@@ -135,7 +135,7 @@ func (s *System) ready(ctx context.Context, survey *surveys.Survey, now time.Tim
 	if err := surveys.Invalid(wrong); err != nil {
 		return nil, err
 	}
-	if survey.Application.URL == "" && people.count > 0 {
+	if survey.Application.URL == "" {
 		warnings = plan.Quotas.CheckKnown(slices.Sorted(maps.Keys(people.attributes)))
 	}
 	return warnings, s.prepare(ctx, plan)

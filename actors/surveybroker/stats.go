@@ -38,7 +38,11 @@ func (s *System) Stats(ctx context.Context, survey surveys.Survey) (surveys.Stat
 	if out.Using, err = s.uses(ctx, plan); err != nil {
 		return out, err
 	}
-	out.Why, err = s.Why(ctx, survey)
+	if survey.State != surveys.Running {
+		out.Why = whyNotRun(survey.State, nil)
+		return out, nil
+	}
+	out.Why, err = s.whyRunning(ctx, &survey, plan, out.Tally, now)
 	return out, err
 }
 

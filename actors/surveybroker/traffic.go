@@ -101,24 +101,23 @@ func (t *traffic) flow(rate float64) surveys.Flow {
 	}
 }
 
-// room is how many contacts, of so many slots each, may be enqueued on the channel
-// now; if none, why.
-func (t *traffic) room(size int, rate float64, now, closes time.Time) (int, weir.Why) {
+// whyNoRoom explains why no contact of so many slots may be enqueued on the channel
+// now; zero if one may. Rounds do without the text.
+func (t *traffic) whyNoRoom(size int, rate float64, now, closes time.Time) weir.Why {
 	if !t.why.IsZero() {
-		return 0, t.why
+		return t.why
 	}
 	f := t.flow(rate)
-	n, short := f.Room(size, ahead, closes.Sub(now))
-	switch short {
+	switch _, short := f.Room(size, ahead, closes.Sub(now)); short {
 	case surveys.TooLarge:
-		return 0, weir.Why{Code: weir.WhyTooLarge, Text: fmt.Sprintf("a contact takes %d slots and channel %s has %d for it", size, t.channel.Name, f.Capacity-f.Reserve)}
+		return weir.Why{Code: weir.WhyTooLarge, Text: fmt.Sprintf("a contact takes %d slots and channel %s has %d for it", size, t.channel.Name, f.Capacity-f.Reserve)}
 	case surveys.ClosesSoon, surveys.WindowClosed:
-		return 0, weir.Why{Code: weir.WhyWindow, Text: fmt.Sprintf("the window closes at %s, before channel %s could dispatch another contact", weir.WhyAt(closes), t.channel.Name)}
+		return weir.Why{Code: weir.WhyWindow, Text: fmt.Sprintf("the window closes at %s, before channel %s could dispatch another contact", weir.WhyAt(closes), t.channel.Name)}
 	case surveys.NoRoom:
-		return 0, weir.Why{Code: weir.WhyCapacity, Text: fmt.Sprintf("channel %s: %d of %d slots are in flight; %d of surveys and %d of others wait",
+		return weir.Why{Code: weir.WhyCapacity, Text: fmt.Sprintf("channel %s: %d of %d slots are in flight; %d of surveys and %d of others wait",
 			t.channel.Name, f.InFlight, f.Capacity, f.Queued, f.Others)}
 	default:
-		return n, weir.Why{}
+		return weir.Why{}
 	}
 }
 

@@ -15,33 +15,59 @@ import (
 // reason.
 const dueSeen = 20
 
-// Why explains why a survey contacts nobody now; it is zero if it does, or is
+// Why explains why a survey contacts no respondent now; it is zero if it does, or is
 // done. It decides as a round does, on what the store has at this instant.
 func (s *System) Why(ctx context.Context, survey surveys.Survey) (weir.Why, error) {
 	plan, wrong := s.library.plan(&survey, s.defaults)
-	switch {
-	case survey.State == surveys.Done:
-		return weir.Why{}, nil
-	case survey.State == surveys.Draft:
-		return weir.Why{Code: weir.WhyDraft, Text: "a draft contacts nobody; launch it"}, nil
-	case survey.State == surveys.Stopping:
-		return weir.Why{Code: weir.WhySurveyStopping, Text: "the survey is stopping; its respondents are being canceled"}, nil
-	case plan == nil:
-		return weir.Why{Code: weir.WhyBroken, Text: fmt.Sprintf("the definition cannot be run any more: %v", surveys.Invalid(wrong))}, nil
-	case survey.State == surveys.Paused:
-		return weir.Why{Code: weir.WhySurveyPaused, Text: "the survey is paused"}, nil
+	if plan == nil || survey.State != surveys.Running {
+		return whyNotRun(survey.State, wrong), nil
 	}
 	sums, err := call(ctx, func(ctx context.Context) (surveys.Sums, error) { return s.store.Counts(ctx, survey.ID) })
 	if err != nil {
 		return weir.Why{}, err
 	}
-	now := time.Now()
-	verdict := plan.Poll(now, sums.Tally(len(plan.Quotas)))
+	return s.whyRunning(ctx, &survey, plan, sums.Tally(len(plan.Quotas)), time.Now())
+}
+
+// whyNotRun explains why a survey is not run. wrong are the mistakes of its
+// definition.
+func whyNotRun(state surveys.State, wrong []weir.FieldError) weir.Why {
+	switch {
+	case state == surveys.Done:
+		return weir.Why{}
+	case state == surveys.Draft:
+		return weir.Why{Code: weir.WhyDraft, Text: "a draft contacts no respondents; launch it"}
+	case state == surveys.Stopping:
+		return weir.Why{Code: weir.WhySurveyStopping, Text: "the survey is stopping; its respondents are being canceled"}
+	case len(wrong) > 0:
+		return weir.Why{Code: weir.WhyBroken, Text: fmt.Sprintf("the definition cannot be run any more: %v", surveys.Invalid(wrong))}
+	case state == surveys.Paused:
+		return weir.Why{Code: weir.WhySurveyPaused, Text: "the survey is paused"}
+	default:
+		return weir.Why{}
+	}
+}
+
+// whyRunning is Why for a survey that is running.
+func (s *System) whyRunning(ctx context.Context, survey *surveys.Survey, plan *surveys.Plan, t surveys.Tally, now time.Time) (weir.Why, error) {
+	verdict := plan.Poll(now, t)
 	window, open := plan.Schedule.Window(now)
 	if verdict.Done || verdict.Stop || !open || window.Open.After(now) {
 		return verdict.Why, nil
 	}
-	modes, next, err := s.wantedModes(ctx, &survey, plan, verdict, now)
+	if verdict.Start > 0 {
+		full := plan.Quotas.FullBuckets(t.Buckets)
+		page, err := call(ctx, func(ctx context.Context) ([]surveys.Respondent, error) {
+			return s.store.Startable(ctx, survey.ID, now, full, 1)
+		})
+		if err != nil {
+			return weir.Why{}, err
+		}
+		if len(page) == 0 {
+			verdict.Start, verdict.Why = 0, weir.Why{Code: weir.WhyAside, Text: "every pending respondent is set aside for a while, or its quota is full"}
+		}
+	}
+	modes, next, err := s.wantedModes(ctx, survey, plan, verdict, now)
 	if err != nil {
 		return weir.Why{}, err
 	}
@@ -54,11 +80,11 @@ func (s *System) Why(ctx context.Context, survey surveys.Survey) (weir.Why, erro
 	if why, err := s.whyNoRoom(ctx, plan, modes, window, now); err != nil || !why.IsZero() {
 		return why, err
 	}
-	return s.whyRate(ctx, &survey, plan, now)
+	return s.whyRate(ctx, survey, plan, now)
 }
 
-// wantedModes lists the modes by which the survey would contact somebody now, and
-// says when the next respondent is due.
+// wantedModes lists the modes by which the survey would contact respondents now, and
+// returns when the next one is due.
 func (s *System) wantedModes(ctx context.Context, survey *surveys.Survey, plan *surveys.Plan, v surveys.Verdict, now time.Time) ([]surveys.Mode, time.Time, error) {
 	wanted := map[surveys.Mode]bool{}
 	if v.Start > 0 {
@@ -121,27 +147,21 @@ func (s *System) whyChannel(ctx context.Context, plan *surveys.Plan, mode survey
 	if unfit := s.unfit(mode, ch); unfit != "" {
 		return weir.Why{Code: weir.WhyChannelUnfit, Text: unfit}, nil
 	}
-	t := &traffic{channel: ch}
-	for _, state := range states {
-		if state.Channel == ch.ID {
-			t.why = held(ch, state)
-		}
+	var state surveys.ChannelState // of a channel that was never checked
+	if i := slices.IndexFunc(states, func(s surveys.ChannelState) bool { return s.Channel == ch.ID }); i >= 0 {
+		state = states[i]
 	}
-	if t.why.IsZero() {
-		t.why = held(ch, surveys.ChannelState{Health: weir.Up})
-	}
-	if !t.why.IsZero() {
-		return t.why, nil
+	if why := held(ch, state); !why.IsZero() {
+		return why, nil
 	}
 	rate, _ := s.rates.Load(ch.ID)
 	perMinute, _ := rate.(float64)
-	t.most = mostOf(ch, perMinute)
+	t := &traffic{channel: ch, most: mostOf(ch, perMinute)}
 	for _, survey := range lanes[name] {
 		t.join(survey)
 	}
 	s.measure(ctx, t)
-	_, why := t.room(plan.Size(mode), perMinute, now, window.Close)
-	return why, nil
+	return t.whyNoRoom(plan.Size(mode), perMinute, now, window.Close), nil
 }
 
 // lanes lists the running surveys by the channels that they use.

@@ -78,6 +78,19 @@ func TestScenario117_SurveysNameTheirReason(t *testing.T) {
 	})
 }
 
+// Scenario 117: the survey gives a reason, too, when none of its respondents can be started.
+func TestScenario117_AllRespondentsAreSetAside(t *testing.T) {
+	onSurveys(t, func(w *world) {
+		w.channel("texts", 5)
+		texts := []fields{{"messages": []string{strings.Repeat("{{name}}", 4)}}}
+		w.draft("s", bySMS("", fields{"questionnaires": fields{"q": fields{"sms": texts}}}), 0, 0)
+		id := w.join("s", fields{"phone": number(0), "attributes": fields{"name": strings.Repeat("x", 500)}})[0]
+		w.step("s", "launch")
+		w.personBecause("s", id, "aside", "its contact could not be made")
+		w.surveyBecause("s", "aside", "every pending respondent is set aside")
+	})
+}
+
 // Scenario 118: a survey and its respondents wait for the schedule in its zone,
 // for retries, for contacts, for an answer.
 func TestScenario118_RespondentsNameTheirReason(t *testing.T) {
