@@ -39,12 +39,12 @@ func (t *transaction) notice(steps []step) error {
 				if h.at.IsZero() {
 					h.at = t.now
 				}
-				reason, result := "", ""
+				outcome, reason, result := "", "", ""
 				if h.kind == surveys.Ended {
-					reason, result = clip(c.Reason), resultText(p.transition.Result)
+					outcome, reason, result = string(c.Outcome), clip(c.Reason), resultText(p.transition.Result)
 				}
 				args = append(args, t.w.s.ids.next(t.now), string(h.kind), micros(h.at), int64(c.Channel), int64(c.ID),
-					c.For.Survey, c.For.ID, int64(c.For.Serial), string(c.Outcome), reason, result)
+					c.For.Survey, c.For.ID, int64(c.For.Serial), outcome, reason, result)
 				rows++
 			}
 		}

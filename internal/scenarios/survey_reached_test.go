@@ -73,13 +73,16 @@ func TestScenario98_ReasonsInTheLog(t *testing.T) {
 		id := w.launch("s", byIVR(""), 0, 1)[0]
 		a := w.speaks(callKey("s", id, 1))
 		w.lab.end(a, "all", "failed")
-		w.want(200, "POST", a.callback+"/report/"+a.id+"?outcome=failed&reason=Number+changed", nil)
-		w.standing("s", id, "failed, failed")
+		w.want(200, "POST", a.callback+"/report/"+a.id+"?outcome=failed&answered=1&reason=Number+changed", nil)
+		w.standing("s", id, "failed, unresponsive")
 		reason, key := "", ""
 		for _, e := range w.want(200, "GET", "/v1/surveys/s/log", nil).Body["entries"].([]any) {
-			if e := e.(map[string]any); e["event"] == "ended" {
+			e := e.(map[string]any)
+			if e["event"] == "ended" {
 				reason, _ = e["reason"].(string)
 				key, _ = e["id"].(string)
+			} else if e["outcome"] != nil {
+				t.Errorf("%v has the outcome %v", e["event"], e["outcome"])
 			}
 		}
 		if reason != "Number changed" || key == "" {
