@@ -21,9 +21,9 @@ func (s *service) definition(c *call, body map[string]any) SurveyBody {
 	var b SurveyBody
 	raw, err := json.Marshal(body)
 	if err == nil {
-		err = json.Unmarshal(raw, &b) // it leaves out values of a wrong type, of which the schema has complained
+		err = json.Unmarshal(raw, &b) // values of a wrong type, which the schema has refused, are left out
 	}
-	if _, ok := errors.AsType[*json.UnmarshalTypeError](err); err != nil && !ok || len(c.wrong.list) == 0 && err != nil {
+	if _, partly := errors.AsType[*json.UnmarshalTypeError](err); err != nil && (!partly || len(c.wrong.list) == 0) {
 		c.wrong.add("", "type", "is no survey")
 		return b
 	}
