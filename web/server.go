@@ -7,10 +7,12 @@ import (
 )
 
 // NewServer makes a server with every timeout set; Go's own has none. It serves
-// the listener that conns made.
+// the listener that conns made. HTTP/2 is off: every limit counts connections,
+// and one HTTP/2 connection carries hundreds of requests.
 func NewServer(h http.Handler, logger *slog.Logger, conns *Connections) *http.Server {
 	s := &http.Server{
 		Handler:           probesOnly(h),
+		Protocols:         new(http.Protocols),
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       15 * time.Second,
 		WriteTimeout:      30 * time.Second,
@@ -20,6 +22,7 @@ func NewServer(h http.Handler, logger *slog.Logger, conns *Connections) *http.Se
 		ConnState:         conns.track,
 		ConnContext:       markReserved,
 	}
+	s.Protocols.SetHTTP1(true)
 	s.RegisterOnShutdown(conns.close)
 	return s
 }

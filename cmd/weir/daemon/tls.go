@@ -51,11 +51,10 @@ func (c *certificates) use(pair *tls.Certificate) {
 	log("TLS certificate loaded", "names", pair.Leaf.DNSNames, "not_after", pair.Leaf.NotAfter)
 }
 
-// config is the server's. HTTP/2 stays off: every limit counts connections, and
-// one HTTP/2 connection carries hundreds of requests.
+// config is the server's.
 func (c *certificates) config() *tls.Config {
 	return &tls.Config{
-		MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"},
+		MinVersion:     tls.VersionTLS12,
 		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return c.current.Load(), nil },
 	}
 }

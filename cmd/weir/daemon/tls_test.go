@@ -125,6 +125,10 @@ func TestScenario185_TLSByWeirItself(t *testing.T) {
 	if _, err := tls.Dial("tcp", r.addr, &tls.Config{InsecureSkipVerify: true, MaxVersion: tls.VersionTLS11}); err == nil {
 		t.Error("TLS 1.1 is served")
 	}
+	if c, err := tls.Dial("tcp", r.addr, &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}}); err == nil {
+		_ = c.Close()
+		t.Error("HTTP/2 is served")
+	}
 	healthy := append(r.environ, "LISTEN_ADDR="+r.addr)
 	var out, errors bytes.Buffer
 	if code := cli.Run(t.Context(), []string{"healthcheck"}, cli.Options{Environ: healthy, Stdout: &out, Stderr: &errors}); code != 0 {
