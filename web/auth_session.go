@@ -65,11 +65,12 @@ func (c *sessions) get(id weir.TokenHash) *session {
 }
 
 // put replaces what was known, unless that has changed during the read: a session that
-// ended meanwhile stays ended. It returns what is known now.
+// ended meanwhile stays ended. One that was forgotten meanwhile is known again. It
+// returns what is known now.
 func (c *sessions) put(id weir.TokenHash, was, is *session, now time.Time) *session {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if cur := c.known[id]; cur != was {
+	if cur := c.known[id]; cur != was && cur != nil {
 		return cur
 	}
 	c.set(id, is, now)

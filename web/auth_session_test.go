@@ -3,7 +3,9 @@ package web_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"testing"
 	"time"
 
@@ -16,11 +18,15 @@ type countedSessions struct {
 	weir.SessionStore
 	reads, extended int
 	down            bool
+	during          func() // a read
 }
 
 func (c *countedSessions) Session(ctx context.Context, id weir.TokenHash, now time.Time) (weir.Session, bool, error) {
 	if c.reads++; c.down {
 		return weir.Session{}, false, errors.New("down")
+	}
+	if c.during != nil {
+		c.during()
 	}
 	return c.SessionStore.Session(ctx, id, now)
 }
@@ -152,4 +158,26 @@ func TestSessionsWhileTheStoreIsDown(t *testing.T) {
 	k.opens("one that was not read", k.gate, unknown, weir.CodeOf(errors.New("down")))
 	k.clock.advance(3 * time.Hour)
 	k.opens("a known session that has expired", k.gate, text, weir.CodeUnauthorised)
+}
+
+// Wrong sessions from many addresses push a session out of the cache while it is read again:
+// it goes on.
+func TestSessionForgottenDuringItsRead(t *testing.T) {
+	t.Parallel()
+	k := newSessionKeeper(t)
+	text := k.begin()
+	k.opens("a session", k.gate, text, "")
+	k.clock.advance(5 * time.Second)
+	k.sessions.during = func() {
+		k.sessions.during = nil
+		for i := range 4096 {
+			r := httptest.NewRequestWithContext(web.WithSession(t.Context()), "GET", "/", nil)
+			r.RemoteAddr = fmt.Sprintf("10.0.%d.%d:1", i>>8, i&255)
+			r.Header.Set("Authorization", fmt.Sprint("Bearer wrong-", i))
+			if _, err := k.gate.Admit(r); weir.CodeOf(err) != weir.CodeUnauthorised {
+				t.Fatal(err)
+			}
+		}
+	}
+	k.opens("after the flood", k.gate, text, "")
 }

@@ -83,29 +83,28 @@ type conn struct {
 	reserved bool
 	spare    *list.Element // in owner.spare; nil: a request is under way
 	since    time.Time     // spare
-	once     sync.Once
+	removed  bool
 }
 
 // Close makes room.
 func (c *conn) Close() error {
 	err := c.Conn.Close()
-	c.once.Do(c.all.locked(func() { c.all.remove(c) }))
+	c.all.mu.Lock()
+	defer c.all.mu.Unlock()
+	c.all.remove(c)
 	return err
-}
-
-func (c *Connections) locked(do func()) func() {
-	return func() {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		do()
-	}
 }
 
 // admit makes room for a new connection; nil: there is none.
 func (c *Connections) admit(raw net.Conn) *conn {
-	in := &conn{Conn: raw, all: c, address: network(raw.RemoteAddr().String()), since: time.Now()}
+	host := hostOf(raw.RemoteAddr().String())
+	in := &conn{Conn: raw, all: c, address: network(host), since: time.Now()}
+	share := c.limits.Address
+	if c.proxies.Trust(host) { // it carries the connections of all its clients
+		in.address, share = host, c.limits.All
+	}
 	c.mu.Lock()
-	victim, ok := c.place(in)
+	victim, ok := c.place(in, share)
 	if ok {
 		in.owner.open++
 		in.spare = in.owner.spare.PushBack(in)
@@ -113,9 +112,12 @@ func (c *Connections) admit(raw net.Conn) *conn {
 			c.open++
 		}
 	}
+	if victim != nil {
+		c.remove(victim)
+	}
 	c.mu.Unlock()
 	if victim != nil {
-		_ = victim.Close()
+		_ = victim.Conn.Close()
 	}
 	switch {
 	case !ok:
@@ -129,15 +131,16 @@ func (c *Connections) admit(raw net.Conn) *conn {
 	return in
 }
 
-// place finds the owner of a new connection, and the one that is closed for it.
-func (c *Connections) place(in *conn) (victim *conn, ok bool) {
+// place finds the owner of a new connection, of whose address there may be share,
+// and the one that is closed for it.
+func (c *Connections) place(in *conn, share int) (victim *conn, ok bool) {
 	who := c.clients[in.address]
 	if who == nil {
 		who = &client{}
 	}
 	in.owner = who
 	switch {
-	case who.open >= c.share(in.address):
+	case who.open >= share:
 		victim = who.oldest()
 	case c.open >= c.limits.All:
 		victim = c.oldestOfLargest()
@@ -155,15 +158,6 @@ func (c *Connections) place(in *conn) (victim *conn, ok bool) {
 	}
 	c.clients[in.address] = who
 	return victim, true
-}
-
-// share is how many connections an address may have. A trusted proxy carries
-// those of all its clients.
-func (c *Connections) share(address netip.Addr) int {
-	if c.proxies.Trust(address) {
-		return c.limits.All
-	}
-	return c.limits.Address
 }
 
 // oldest returns the connection that has been without a request for longest.
@@ -186,8 +180,12 @@ func (c *Connections) oldestOfLargest() *conn {
 	return found
 }
 
-// remove forgets a connection.
+// remove forgets a connection, once.
 func (c *Connections) remove(gone *conn) {
+	if gone.removed {
+		return
+	}
+	gone.removed = true
 	gone.busy()
 	gone.owner.open--
 	if gone.reserved {
@@ -219,7 +217,7 @@ func (c *Connections) track(nc net.Conn, state http.ConnState) {
 	case http.StateActive:
 		in.busy()
 	case http.StateIdle:
-		if in.spare == nil {
+		if in.spare == nil && !in.removed { // one that was closed for another may still have got a request
 			in.since = time.Now()
 			in.spare = in.owner.spare.PushBack(in)
 		}

@@ -203,15 +203,42 @@ func TestScenario186_ReserveForProbes(t *testing.T) {
 	})
 }
 
-// Scenario 186: a trusted proxy has no share.
+// Scenario 186: a trusted proxy has no share, its IPv6 neighbors have.
 func TestScenario186_TrustedProxyHasNoShare(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		c := newCrowd(t, web.ConnectionLimits{All: 10, Address: 1, Reserve: 1}, netip.MustParsePrefix("192.0.2.0/24"))
-		first := c.open(strangers, "")
-		c.open(strangers, "")
-		if !alive(first) {
-			t.Error("it lost a connection")
+	for from, trusted := range map[string]bool{strangers: true, "[2001:db8::1]:1": true, "[2001:db8::2]:1": false} {
+		synctest.Test(t, func(t *testing.T) {
+			c := newCrowd(t, web.ConnectionLimits{All: 10, Address: 1, Reserve: 1}, netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("2001:db8::1/128"))
+			first := c.open(from, "")
+			c.open(from, "")
+			if alive(first) != trusted {
+				t.Errorf("%s: the first connection is open: %v", from, !trusted)
+			}
+		})
+	}
+}
+
+// Scenario 186: a request that arrives on a connection while that is closed for another one
+// does not free a second place.
+func TestScenario186_RequestOnAClosedConnection(t *testing.T) {
+	t.Parallel()
+	conns, pipes := connections(web.ConnectionLimits{All: 10, Address: 1}), newPipes()
+	l, s := conns.Listen(pipes), web.NewServer(http.NotFoundHandler(), slog.New(slog.DiscardHandler), conns)
+	accept := func() (server, client net.Conn) {
+		client, end := net.Pipe()
+		go func() { pipes.conns <- clientAt{end, strangers} }()
+		server, err := l.Accept()
+		if err != nil {
+			t.Fatal(err)
 		}
-	})
+		return server, client
+	}
+	first, _ := accept()
+	accept() // closes the first
+	s.ConnState(first, http.StateIdle)
+	_, third := accept()
+	accept()
+	if alive(third) {
+		t.Error("two connections are open; the share is one")
+	}
 }

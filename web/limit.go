@@ -140,16 +140,17 @@ func (a *addresses) guessing(from netip.Addr, now time.Time) time.Duration {
 }
 
 // addressOf is where a request comes from, after [Proxies.Clients].
-func addressOf(r *http.Request) netip.Addr { return network(r.RemoteAddr) }
+func addressOf(r *http.Request) netip.Addr { return network(hostOf(r.RemoteAddr)) }
 
-// network is the address in HOST:PORT. The addresses of an IPv6 network of the
-// usual size are one: they belong to one customer.
-func network(hostPort string) netip.Addr {
-	from, err := netip.ParseAddrPort(hostPort)
-	if err != nil {
-		return netip.Addr{}
-	}
-	ip := from.Addr().Unmap().WithZone("")
+// hostOf is the address in HOST:PORT; the zero one if there is none.
+func hostOf(hostPort string) netip.Addr {
+	from, _ := netip.ParseAddrPort(hostPort)
+	return from.Addr().Unmap().WithZone("")
+}
+
+// network is what counts as one address: all addresses of an IPv6 network of the
+// usual size, as they belong to one customer.
+func network(ip netip.Addr) netip.Addr {
 	if ip.Is6() {
 		if network, err := ip.Prefix(64); err == nil {
 			return network.Addr()

@@ -159,6 +159,9 @@ func (s *service) crashed(rec *recorder, r *http.Request, id string, v any) {
 
 // refused notes a request that was not let in, or that nothing could be done for now.
 func (s *service) refused(rec *recorder, r *http.Request, route string) {
+	if rec.status < http.StatusBadRequest {
+		return
+	}
 	kind := reasons()[rec.status]
 	if rec.status == http.StatusServiceUnavailable && rec.err != nil {
 		if kind = weir.CodeOf(rec.err); kind == weir.CodeInternal {

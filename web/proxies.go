@@ -24,8 +24,8 @@ func (p Proxies) Clients(h http.Handler) http.Handler {
 		return h
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if peer, err := netip.ParseAddrPort(r.RemoteAddr); err == nil && p.Trust(peer.Addr().Unmap()) {
-			if client := p.client(peer.Addr().Unmap(), r.Header); client != peer.Addr().Unmap() {
+		if peer := hostOf(r.RemoteAddr); p.Trust(peer) {
+			if client := p.client(peer, r.Header); client != peer {
 				own := *r
 				own.RemoteAddr = netip.AddrPortFrom(client, 0).String()
 				r = &own
@@ -41,10 +41,10 @@ func (p Proxies) Clients(h http.Handler) http.Handler {
 func (p Proxies) client(peer netip.Addr, h http.Header) netip.Addr {
 	var found []netip.Addr
 	if hops := h.Values("X-Forwarded-For"); len(hops) > 0 {
-		found = append(found, p.walk(peer, strings.Split(strings.Join(hops, ","), ",")))
+		found = append(found, p.walk(peer, hops, hopAddress))
 	}
 	if hops := h.Values("Forwarded"); len(hops) > 0 {
-		found = append(found, p.walk(peer, forwardedFor(strings.Join(hops, ","))))
+		found = append(found, p.walk(peer, hops, forwardedFor))
 	}
 	if len(found) == 0 || found[0] != found[len(found)-1] {
 		return peer
@@ -53,13 +53,14 @@ func (p Proxies) client(peer netip.Addr, h http.Header) netip.Addr {
 }
 
 // walk reads hops from the last one, which the peer has written, to the first
-// that is no trusted proxy. What cannot be read ends it.
-func (p Proxies) walk(peer netip.Addr, hops []string) netip.Addr {
-	for _, hop := range slices.Backward(hops) {
+// that is no trusted proxy. What cannot be read ends it. Hops before that are the
+// client's own and are not read.
+func (p Proxies) walk(peer netip.Addr, headers []string, read func(hop string) (netip.Addr, bool)) netip.Addr {
+	for _, hop := range slices.Backward(strings.Split(strings.Join(headers, ","), ",")) {
 		if !p.Trust(peer) {
 			break
 		}
-		next, ok := hopAddress(strings.TrimSpace(hop))
+		next, ok := read(strings.TrimSpace(hop))
 		if !ok {
 			break
 		}
@@ -77,16 +78,12 @@ func hopAddress(hop string) (netip.Addr, bool) {
 	return ip.Unmap().WithZone(""), err == nil
 }
 
-// forwardedFor lists the for parameters of a Forwarded header (RFC 7239). A hop
-// without one, or one that is quoted wrongly, is an empty text.
-func forwardedFor(value string) []string {
-	var hops []string
-	for _, element := range strings.Split(value, ",") {
-		_, parameters, err := mime.ParseMediaType("x/x;" + strings.ReplaceAll(element, " ", ""))
-		if err != nil {
-			parameters = nil
-		}
-		hops = append(hops, parameters["for"])
+// forwardedFor reads the for parameter of an element of a Forwarded header
+// (RFC 7239).
+func forwardedFor(element string) (netip.Addr, bool) {
+	_, parameters, err := mime.ParseMediaType("x/x;" + strings.ReplaceAll(element, " ", ""))
+	if err != nil {
+		return netip.Addr{}, false
 	}
-	return hops
+	return hopAddress(parameters["for"])
 }
