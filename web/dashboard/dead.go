@@ -5,7 +5,6 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"time"
 
@@ -35,15 +34,20 @@ type deadWhich struct{ query url.Values }
 func (v *visit) deadWhich() (deadWhich, error) {
 	out := url.Values{}
 	for name, values := range v.r.URL.Query() {
-		if slices.Contains([]string{"channel", "outcome", "reason", "contact", "from", "until"}, name) && values[0] != "" {
+		switch name {
+		case "channel", "outcome", "reason", "contact": // an empty reason stands for those without one
 			out[name] = values[:1]
+		case "from", "until":
+			if values[0] != "" {
+				out[name] = values[:1]
+			}
 		}
 	}
 	_, err := readInterval(out)
 	return deadWhich{out}, err
 }
 
-// group narrows them to those that ended alike.
+// group narrows the filter to one group.
 func (w deadWhich) group(g web.DeadGroupView) deadWhich {
 	out := url.Values{"channel": {g.Channel}, "outcome": {string(g.Outcome)}, "reason": {g.Reason}}
 	for _, name := range []string{"from", "until"} {
@@ -54,7 +58,7 @@ func (w deadWhich) group(g web.DeadGroupView) deadWhich {
 	return deadWhich{out}
 }
 
-// Others are the parts of the filter that are no time.
+// Others returns the filter without its interval.
 func (w deadWhich) Others() url.Values {
 	out := maps.Clone(w.query)
 	out.Del("from")
@@ -62,9 +66,9 @@ func (w deadWhich) Others() url.Values {
 	return out
 }
 
-// Interval is the time that they are from.
+// Interval is when they became dead letters.
 func (w deadWhich) Interval() interval {
-	span, _ := readInterval(w.query)
+	span, _ := readInterval(w.query) // it was checked where it was read
 	return span
 }
 
@@ -86,8 +90,10 @@ func (w deadWhich) body(until string) map[string]any {
 	if len(out) == 0 {
 		out["all"] = true
 	}
-	if until != "" && out["until"] == nil {
-		out["until"] = until
+	if end := w.Interval().until; until != "" {
+		if counted, err := time.Parse(time.RFC3339, until); err != nil || end.IsZero() || counted.Before(end) {
+			out["until"] = until
+		}
 	}
 	return out
 }
@@ -100,9 +106,7 @@ func (w deadWhich) apiQuery() url.Values {
 			out[name] = w.query[name]
 		}
 	}
-	if span, err := readInterval(w.query); err == nil { // it was checked where it was read
-		span.put(out, "since", "until")
-	}
+	w.Interval().put(out, "since", "until")
 	return out
 }
 

@@ -141,6 +141,10 @@ func TestContactsAreListedNewestFirst(t *testing.T) {
 	}
 	check(t, b.run("contact", "list", "--to", "+15550001", "--state", "done"), cli.Misuse, "^$", "not with --state")
 	check(t, b.run("contact", "list", "--to", "ann"), cli.Refused, "^$", "/to")
+	for _, empty := range []string{"", "-"} { // not all contacts
+		check(t, b.run("contact", "list", "--to", empty), cli.Misuse, "^$", "--to needs a phone number")
+	}
+	check(t, b.run("resume", "-o", "json"), cli.OK, `^{"held":false}\n$`, "^$")
 }
 
 // people is a file with a number of rows, and some that cannot be sent.

@@ -34,7 +34,7 @@ type Options struct {
 // app is what all commands share.
 type app struct {
 	Options
-	zoned bool // times were shown without their zone
+	zoned bool // times were formatted without their zone
 }
 
 // Run runs the command that args name and gives the exit code of the process.
@@ -45,8 +45,8 @@ func Run(ctx context.Context, args []string, o Options) int {
 	}
 	root := a.root()
 	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
-	a.sayZone()
+	c, err := root.ExecuteContextC(ctx)
+	a.sayZone(c)
 	if err == nil {
 		return OK
 	}

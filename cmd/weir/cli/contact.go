@@ -92,7 +92,7 @@ order. The server examines contact by contact: --channel and --since make it fas
 	return c
 }
 
-// contactQuery is which contacts are listed.
+// contactQuery selects the contacts of a list.
 type contactQuery struct {
 	p      client.ListContactsParams
 	states []string
@@ -100,13 +100,13 @@ type contactQuery struct {
 	most   int
 }
 
-// readQuery checks the flags of a list, and reads the number that is to be read.
+// readQuery checks the flags of a list, and reads the phone number from standard input if asked to.
 func (a *app) readQuery(c *cobra.Command, q *contactQuery) error {
 	if q.most < 0 {
 		return misuse(c, "--limit must be 0 or more")
 	}
 	q.p.State = strings.Join(q.states, ",")
-	if q.number == "" {
+	if !c.Flags().Changed("to") {
 		return nil
 	}
 	for _, other := range []string{"state", "outcome", "survey", "key", "order", "finished-since", "finished-until"} {
@@ -115,16 +115,23 @@ func (a *app) readQuery(c *cobra.Command, q *contactQuery) error {
 		}
 	}
 	if q.number == "-" {
-		line, err := bufio.NewReader(a.Stdin).ReadString('\n')
+		from, _, _, err := a.input(c, q.number)
+		if err != nil {
+			return err
+		}
+		line, err := bufio.NewReader(from).ReadString('\n')
 		if err != nil && !errors.Is(err, io.EOF) {
 			return err
 		}
 		q.number = strings.TrimSpace(line)
 	}
+	if q.number == "" {
+		return misuse(c, "--to needs a phone number")
+	}
 	return nil
 }
 
-// contacts asks for what the query is about.
+// contacts lists the contacts that the query selects.
 func (q *contactQuery) contacts(ctx context.Context, to *client.Client) iter.Seq2[client.ContactView, error] {
 	limit := 0
 	if q.most > 0 {

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -32,11 +31,11 @@ func (a *app) resume() *cobra.Command {
 	c := a.speaking(r, "resume", "Let a Weir go that was started with --paused",
 		"Lets a Weir go that was started with --paused: contacts, events and calls of functions\nare sent. Channels that are paused themselves stay so.", "  weir resume",
 		func(ctx context.Context, _ *cobra.Command, to *client.Client, _ []string) error {
-			if _, err := to.ReleaseHold(ctx); err != nil {
+			var raw []byte
+			if _, err := to.Keeping(&raw).ReleaseHold(ctx); err != nil {
 				return err
 			}
-			_, err := fmt.Fprintln(a.Stdout, "resumed")
-			return err
+			return a.told(r, raw, "resumed")
 		})
 	a.addressed(c, r)
 	return c

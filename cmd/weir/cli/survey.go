@@ -136,14 +136,17 @@ func (a *app) zone() *time.Location {
 	return time.Local
 }
 
-// shown is an instant in the zone of the reader. Columns have no room for the zone; Run names it once.
+// shown returns an instant in the zone of the reader. Columns have no room for the zone; Run names it once.
 func (a *app) shown(t time.Time) time.Time {
 	a.zoned = true
 	return t.In(a.zone())
 }
 
-// sayZone names the zone of the times that were shown, to a person at a terminal.
-func (a *app) sayZone() {
+// sayZone names the zone of the times that a command showed, on a terminal. JSON has instants in UTC instead.
+func (a *app) sayZone(c *cobra.Command) {
+	if form := c.Flags().Lookup("output"); form != nil && form.Value.String() != "table" {
+		return
+	}
 	if _, _, terminal := a.size(a.Stderr); terminal && a.zoned {
 		a.note("times are in " + a.now().In(a.zone()).Format("MST (UTC-07:00)") + "; the variable TZ chooses another zone, such as TZ=UTC")
 	}

@@ -33,7 +33,7 @@ then asked for again until it is done, for as long as --wait says.`, "  weir sur
 				return err
 			}
 			for _, w := range s.Warnings {
-				_, _ = fmt.Fprintf(a.Stderr, "warning: %s: %s\n", w.Pointer, terminal.Visible(w.Detail))
+				a.complain(terminal.Visible(w.Pointer + ": " + w.Detail))
 			}
 			return a.told(r, raw, "%s: %s", args[0], state(s.State, s.Cause))
 		})

@@ -22,4 +22,9 @@ func TestTimesNameTheirZone(t *testing.T) {
 			t.Errorf("%s: %d\n%s%s", zone, code, out, err)
 		}
 	}
+	_, before := s.text()
+	code := cli.Run(t.Context(), []string{"survey", "list", "-o", "json"}, o) // has instants, not times of the zone
+	if _, err := s.text(); code != cli.OK || err != before {
+		t.Errorf("%d %s", code, strings.TrimPrefix(err, before))
+	}
 }
