@@ -131,8 +131,8 @@ func (b *svg) text(class string, x, y float64, text string) {
 	b.write(`<text class="%s" x="%s" y="%s">%s</text>`, class, coord(x), coord(y), template.HTMLEscapeString(text))
 }
 
-// clock writes the hour of an instant in UTC on the axis of time, with the instant, which the script shows in
-// the reader's zone.
+// clock writes an instant as a time in UTC on the axis. The script replaces it with the time in the reader's
+// zone, from data-at.
 func (b *svg) clock(x, y float64, at time.Time) {
 	b.write(`<text class="x" x="%s" y="%s" data-at="%s">%s</text>`, coord(x), coord(y), at.Format(time.RFC3339), at.Format("15:04"))
 }

@@ -8,7 +8,7 @@ import (
 	"weir"
 )
 
-// interval is the time that a list is about, as its form has it.
+// interval bounds a list in time, as its form has it.
 type interval struct {
 	From, Until  string // of inputs of type datetime-local; empty: open
 	since, until time.Time
@@ -26,8 +26,8 @@ func readInterval(asked url.Values) (i interval, err error) {
 	return i, err
 }
 
-// readMoment reads what browsers send of such an input, and what people write who
-// have none.
+// readMoment reads what browsers send of such an input, and what people type where
+// a browser has none.
 func readMoment(name, text string) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil

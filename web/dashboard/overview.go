@@ -85,7 +85,7 @@ func loadOverview(v *visit) (*content, error) {
 	return c, nil
 }
 
-// A wall shows so many, those in trouble first: nobody scrolls it.
+// Bounds of what a wall shows, as it does not scroll. The channels in trouble come first.
 const (
 	maxWallChannels = 12
 	maxWallSurveys  = 3

@@ -109,8 +109,8 @@ func (d *Dashboard) page(p *page) handler {
 	}
 }
 
-// answerForm serves a page that is asked for by a form. It has no live regions:
-// those are named by an address.
+// answerForm serves a page for a posted form. It has no live regions: their
+// stream needs an address.
 func (d *Dashboard) answerForm(p *page) handler {
 	return func(v *visit, w http.ResponseWriter) error {
 		if err := v.readForm(w); err != nil {

@@ -11,10 +11,10 @@ import (
 	"weir/web"
 )
 
-// Bounds of what is known of workers' pasts.
+// Bounds of the history of workers.
 const (
-	// historyTail is how many of the latest events are read for it, and how many
-	// happenings are kept.
+	// historyTail is how many of the latest events are read at first. When more
+	// happenings than that were read, the cache begins anew.
 	historyTail = 20_000
 	// maxPerWorker is how many happenings of a worker are kept.
 	maxPerWorker = 100
@@ -22,7 +22,7 @@ const (
 
 const routerPrefix = "Microsoft.Communication."
 
-// workerWords are the types of events that say something of a worker, and what.
+// workerWords maps the types of events about workers to words for people.
 func workerWords() map[string]string {
 	return map[string]string{
 		"RouterWorkerOfferIssued": "was offered job", "RouterWorkerOfferAccepted": "accepted job", "RouterWorkerOfferDeclined": "declined job",
@@ -31,9 +31,8 @@ func workerWords() map[string]string {
 	}
 }
 
-// pasts are the happenings of workers, from the log of events, as far as it
-// reaches. What is read is kept, by the rights of whoever reads it, and goes on with
-// the events that came since.
+// pasts caches what the log of events has of workers, by the rights of the reader.
+// Each read adds the events since the last one.
 type pasts struct {
 	mu sync.Mutex
 	by map[string]*past
@@ -72,7 +71,7 @@ func (v *visit) pastOf(worker string) ([]happening, error) {
 	return slices.Clone(p.workers[worker]), nil
 }
 
-// readPast reads the events that came since.
+// readPast adds the events since the last read.
 func (v *visit) readPast(p *past) error {
 	words := workerWords()
 	var types []string
@@ -117,7 +116,7 @@ func (p *past) add(worker string, h happening) {
 	p.count++
 }
 
-// missing lists what is not yet among others: the same job at the same instant.
+// missing returns what others lack: neither the same job nor within a second of it.
 func missing(list, others []happening) []happening {
 	return slices.DeleteFunc(list, func(h happening) bool {
 		return slices.ContainsFunc(others, func(o happening) bool { return o.Text == h.Text && o.At.Sub(h.At).Abs() < time.Second })

@@ -31,7 +31,7 @@ func (d *Dashboard) cookie(r *http.Request, name, value string, life time.Durati
 	}
 }
 
-// resume takes up the session that the browser has a cookie of.
+// resume takes the session from the browser's cookie.
 func (v *visit) resume() {
 	if c, err := v.r.Cookie(sessionCookie); err == nil {
 		v.token, v.session = c.Value, true
@@ -97,7 +97,7 @@ func (d *Dashboard) login(v *visit, w http.ResponseWriter) error {
 	}
 }
 
-// logout ends a session. Strangers cause no write: what is no session is not ended.
+// logout ends a session if there is one: requests without cause no write.
 func (d *Dashboard) logout(v *visit, w http.ResponseWriter) error {
 	v.resume()
 	err := v.introduce()

@@ -80,8 +80,8 @@ type respondentPast struct {
 // maxHistory bounds the entries of a respondent's history that are shown.
 const maxHistory = 200
 
-// history reads what happened to a respondent, from the survey's log. That is kept
-// for a few seconds: no index has the respondents there.
+// history reads what happened to a respondent from the survey's log. It is cached
+// for a few seconds, as the log has no index by respondent.
 func (v *visit) history(r *web.RespondentView) (respondentPast, error) {
 	return v.d.history.of(strings.Join([]string{r.Survey, r.ID, v.rights()}, "\n"), func() (past respondentPast, err error) {
 		query := url.Values{"respondent": {r.ID}, "limit": {strconv.Itoa(maxHistory)}, "since": {r.AddedAt.Format(time.RFC3339)}}

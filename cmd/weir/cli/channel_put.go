@@ -237,7 +237,7 @@ func (a *app) sendChannel(ctx context.Context, r *remote, to *client.Client, met
 	}
 	state := channelState(&ch)
 	if _, settings := body["settings"]; state == "up" && settings {
-		// Up is what a channel is until its provider has answered: with a wrong password, too.
+		// A channel is up until its provider has answered, even with a wrong password.
 		state = "provider not checked yet"
 	}
 	return a.told(r, raw, "%s: %s, %s, capacity %d", name, done, state, ch.Capacity)

@@ -132,7 +132,7 @@ func (a *app) load(warn func(string)) (config.Config, error) {
 	return cfg, err
 }
 
-// note writes a remark for a person beside the output.
+// note writes a remark for a person to standard error.
 func (a *app) note(text string) {
 	_, _ = fmt.Fprintln(a.Stderr, text)
 }

@@ -12,9 +12,8 @@ import (
 
 func (a *app) config() *cobra.Command {
 	c := plain("config", "Show the configuration that serve would run with here", `Shows the configuration that "weir serve" would run with in this environment, without
-its secrets. A Weir that runs already, or as a service, has the environment that it was
-started with.`, a.printConfig)
-	check := plain("check", "Report every mistake in the configuration", "Reports every mistake in the configuration at once, and variables that are near to one\nof Weir's and do nothing; exit code 2 if there is one.", a.checkConfig)
+its secrets. A Weir that is running has the environment in which it was started.`, a.printConfig)
+	check := plain("check", "Report every mistake in the configuration", "Reports every mistake in the configuration at once, and variables that do nothing because\ntheir name is not quite one of Weir's; exit code 2 if there is any.", a.checkConfig)
 	markdown := plain("markdown", "Write the table of variables for the documentation", "", func(context.Context) error {
 		return config.Markdown(a.Stdout)
 	})

@@ -51,13 +51,13 @@ func (a *app) contactList(r *remote) *cobra.Command {
 	for _, o := range weir.Outcomes() {
 		outcomes = append(outcomes, string(o))
 	}
-	c := a.speaking(r, "list", "List contacts", `Lists contacts, the latest accepted first; with --state or --outcome, those first that
-came into it last. --order oldest lists by channel and in order of acceptance.
+	c := a.speaking(r, "list", "List contacts", `Lists contacts, the latest accepted first; with --state or --outcome, the latest to
+enter that state first. --order oldest lists by channel and in order of acceptance.
 
 --to lists the contacts of a phone number, by channel and the latest first. It needs the
 scope pii:read, is recorded in the audit log and takes no state, outcome, survey, key or
 order. The server examines contact by contact: --channel and --since make it faster. With
---to - the number is read from standard input, so that no history keeps it.`, `  weir contact list --channel sms --state queued,sending
+--to - the number is read from standard input, which keeps it out of shell histories.`, `  weir contact list --channel sms --state queued,sending
   weir contact list --channel sms --key reminder-17 --output json
   weir contact list --channel sms --outcome lost --finished-since 24h
   weir contact list --to - --since 72h

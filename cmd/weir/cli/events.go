@@ -147,10 +147,10 @@ func (a *app) event(r *remote, e client.EventView) error {
 	return err
 }
 
-const auditAbout = `Lists who changed what, newest first: changes of channels and surveys, each field before
-and after, of respondents, cancellations and searches by number, also those that were
-refused for lack of a scope. Of secrets only that they changed. The token
-needs the scope channels:admin.
+const auditAbout = `Lists who changed what, newest first: changes of channels and surveys, with each field
+before and after, changes of respondents, cancellations and searches by number, also
+requests that were refused for lack of a scope. Of a secret it has only that it
+changed. The token needs the scope channels:admin.
 
 ` + aboutRemote + `
 
@@ -168,8 +168,8 @@ func (a *app) audit() *cobra.Command {
 			}
 			return a.follow(ctx, &r.printing, &w, func(out io.Writer) error { return a.listAudit(ctx, r, to, p, most, out) })
 		})
-	a.moment(c, &p.Since, "since", "only entries of then or later")
-	a.moment(c, &p.Until, "until", "only entries of before")
+	a.moment(c, &p.Since, "since", "only entries from then on")
+	a.moment(c, &p.Until, "until", "only entries before")
 	c.Flags().IntVar(&most, "limit", most, "most entries that are listed; 0: all")
 	w.flag(c)
 	a.addressed(c, r)

@@ -110,7 +110,7 @@ func advice(err error) string {
 	case ofRouter: // which says itself what to do
 		return ""
 	case status == http.StatusUnauthorized:
-		return "\nWEIR_TOKEN, WEIR_TOKEN_FILE or --token-file give the token; \"weir token list\" shows which there are, \"weir token create\" makes one"
+		return "\nWEIR_TOKEN, WEIR_TOKEN_FILE or --token-file give the token; \"weir token list\" lists the tokens, \"weir token create\" makes one"
 	case status == http.StatusForbidden:
 		return "\n\"weir token list\" shows the scopes of a token; \"weir token create\" makes one that has others"
 	default:

@@ -92,7 +92,7 @@ func (a *app) migrateStatus(ctx context.Context) error {
 	})
 }
 
-// withStore opens the store for one thing to do: one that exists already, or any.
+// withStore runs do on the store. With existing it refuses a SQLite file that does not exist instead of making it.
 func (a *app) withStore(ctx context.Context, existing bool, do func(*persistence.Store) error) (err error) {
 	cfg, err := a.load(a.complain)
 	if err != nil {

@@ -102,7 +102,7 @@ func (a *app) routeJobs(d *desk) *cobra.Command {
 	query := url.Values{}
 	unmatchable, why := false, false
 	var w watching
-	c := a.routing(d, "jobs", "List the jobs", "Lists the jobs in the order in which they came. With --why the server is asked about each\njob, why it waits.",
+	c := a.routing(d, "jobs", "List the jobs", "Lists the jobs in the order in which they came. --why adds the reason why\neach job waits, with one request for each.",
 		"  weir route jobs --status queued --why\n  weir route jobs --queue callers --unmatchable", func(c *cobra.Command, to *routerclient.Client, _ []string) error {
 			if unmatchable {
 				return a.follow(c.Context(), &d.printing, &w, func(out io.Writer) error { return a.unmatchable(c, d, to, query.Get("queueId"), out) })

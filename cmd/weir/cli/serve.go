@@ -28,8 +28,8 @@ it to start on a restored copy of the database.`, func(ctx context.Context) erro
 
 func (a *app) resume() *cobra.Command {
 	r := newRemote()
-	c := a.speaking(r, "resume", "Let a Weir go that was started with --paused",
-		"Lets a Weir go that was started with --paused: contacts, events and calls of functions\nare sent. Channels that are paused themselves stay so.", "  weir resume",
+	c := a.speaking(r, "resume", "Resume a Weir that was started with --paused",
+		"Resumes a Weir that was started with --paused: it dispatches contacts, delivers events\nand calls functions. Channels that are paused themselves stay paused.", "  weir resume",
 		func(ctx context.Context, _ *cobra.Command, to *client.Client, _ []string) error {
 			var raw []byte
 			if _, err := to.Keeping(&raw).ReleaseHold(ctx); err != nil {

@@ -15,9 +15,9 @@ import (
 )
 
 func (a *app) surveyShow(r *remote) *cobra.Command {
-	c := a.speaking(r, "show NAME", "Show the definition of a survey", `Shows what a survey is: schedule, modes and channels, arms, target and quotas. How
-far it has come is what "weir survey status" shows. With --output json the definition
-is complete, texts included.`, "  weir survey show flu\n  weir survey show flu --output json | jq .questionnaires",
+	c := a.speaking(r, "show NAME", "Show the definition of a survey", `Shows how a survey is defined: schedule, modes and channels, arms, cutoff and quotas.
+"weir survey status" shows its progress. With --output json the definition is
+complete, including the texts.`, "  weir survey show flu\n  weir survey show flu --output json | jq .questionnaires",
 		func(ctx context.Context, _ *cobra.Command, to *client.Client, args []string) error {
 			var raw []byte
 			s, err := to.Keeping(&raw).GetSurvey(ctx, args[0])
@@ -34,7 +34,7 @@ is complete, texts included.`, "  weir survey show flu\n  weir survey show flu -
 	return c
 }
 
-// surveyText is the definition of a survey for people.
+// surveyText formats the definition of a survey for people.
 func (a *app) surveyText(s *client.SurveyView) string {
 	var b strings.Builder
 	line := func(name, text string) {

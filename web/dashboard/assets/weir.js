@@ -17,9 +17,13 @@
   var zone = local;
   try { if (localStorage.getItem("weir-zone") === "UTC") zone = "UTC"; } catch (e) { /* no storage: local */ }
 
+  // Formatters are slow to make, and pages have hundreds of times.
+  var day = new Intl.DateTimeFormat("sv-SE", { timeZone: zone, dateStyle: "short", timeStyle: "medium" });
+  var named = new Intl.DateTimeFormat("en-GB", { timeZone: zone, timeZoneName: "short" });
+  var hour = new Intl.DateTimeFormat("en-GB", { timeZone: zone, hour: "2-digit", minute: "2-digit" });
+
   function written(at) {
-    var name = new Intl.DateTimeFormat("en-GB", { timeZone: zone, timeZoneName: "short" }).formatToParts(at).find(function (p) { return p.type === "timeZoneName"; });
-    return new Intl.DateTimeFormat("sv-SE", { timeZone: zone, dateStyle: "short", timeStyle: "medium" }).format(at) + " " + name.value;
+    return day.format(at) + " " + named.formatToParts(at).find(function (p) { return p.type === "timeZoneName"; }).value;
   }
 
   function localize(root) {
@@ -29,9 +33,7 @@
       if (/ UTC$/.test(t.textContent)) t.textContent = written(at);
       if (/ UTC$/.test(t.title)) t.title = written(at);
     });
-    root.querySelectorAll("text[data-at]").forEach(function (t) {
-      t.textContent = new Intl.DateTimeFormat("en-GB", { timeZone: zone, hour: "2-digit", minute: "2-digit" }).format(new Date(t.dataset.at));
-    });
+    root.querySelectorAll("text[data-at]").forEach(function (t) { t.textContent = hour.format(new Date(t.dataset.at)); });
   }
   localize(document);
 
