@@ -42,7 +42,7 @@ test: ## every test, with the race detector, on SQLite and on a private MariaDB 
 	@$(GO) run ./persistence/testmysql/server run $(MAKE) --no-print-directory test-on-server
 
 .PHONY: test-mysql
-test-mysql: ## the tests that use a database server, on MySQL: Debian unstable's, which debootstrap puts under .build (root, a minute, 560 MB), or the program that WEIR_TEST_MYSQLD names
+test-mysql: ## the tests that use a database server, on MySQL: the server program that WEIR_TEST_MYSQLD names, or Debian unstable's, installed under .build with debootstrap (needs root, a minute, 560 MB)
 	@scripts/need-gcc
 	@packages=$$($(GO) list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' ./... | sed -n 's/ .*weir.persistence.testmysql.*//p' | tr '\n' ' '); \
 	program=$$(scripts/mysql-server) && WEIR_TEST_MYSQLD=$$program $(GO) run ./persistence/testmysql/server run \
@@ -72,7 +72,7 @@ test-scale: ## 1,000 idle channels and 1,000,000 queued contacts, a survey of 1,
 	$(GO) run ./persistence/testmysql/server run $(GO) test -count=1 -timeout 1h -v ./internal/scaletest -scale.full
 
 .PHONY: test-router-sdk
-test-router-sdk: build ## the router's API driven with Microsoft's JavaScript packages, which npm installs, and Python client, which debootstrap puts under .build; needs Node 20 and root (a minute, two more at first)
+test-router-sdk: build ## the router's API driven with Microsoft's JavaScript packages, installed with npm, and Python client, installed under .build with debootstrap; needs Node 20 and root (a minute, two more the first time)
 	cd test/router-sdk && npm ci --no-audit --no-fund --loglevel=error && WEIR=../../bin/weir node main.mjs
 	@mkdir -p .build/router-tls && cd .build/router-tls && $(GO) run "$$($(GO) env GOROOT)/src/crypto/tls/generate_cert.go" --host 127.0.0.1,localhost --ecdsa-curve P256 --ca
 	WEIR=$(CURDIR)/bin/weir WEIR_TLS_CERT=$(CURDIR)/.build/router-tls/cert.pem WEIR_TLS_KEY=$(CURDIR)/.build/router-tls/key.pem \
@@ -92,7 +92,7 @@ screenshots: build ## the pictures of the dashboard in docs/images, taken from a
 	cd test/ui && npm ci --no-audit --no-fund --loglevel=error && HISTORY=../../.build/history WEIR=../../bin/weir node screenshots.mjs
 
 .PHONY: test-deploy
-test-deploy: ## what is under deploy/: its files, alerts and dashboard, against a real Prometheus, and Weir behind nginx and Caddy, all of which apt installs (half a minute)
+test-deploy: ## what is under deploy/: its files, alerts and dashboard, against a real Prometheus, and Weir behind nginx and Caddy; installs all three with apt (half a minute)
 	@scripts/need-prometheus
 	@scripts/need-nginx
 	@scripts/need-caddy

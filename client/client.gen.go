@@ -429,7 +429,7 @@ type ChannelView struct {
 	// UpdatedAt when it was last changed
 	UpdatedAt time.Time `json:"updated_at"`
 
-	// Why why none of the contacts that wait starts, in one sentence for people; absent when they do, or none wait; as far as the process knows that is asked
+	// Why why no queued contact starts, in one sentence for people; absent when some do, or none is queued; as far as the answering process knows
 	//
 	// Examples: channel texts is paused
 	Why string `json:"why,omitempty,omitzero"`
@@ -775,7 +775,7 @@ type FinishedView struct {
 	NoAnswer int `json:"no_answer,omitempty,omitzero"`
 }
 
-// HeardView A respondent, and what became of the report about it.
+// HeardView A respondent, and the effect of a report about it.
 type HeardView struct {
 	// AddedAt when it was added
 	AddedAt time.Time `json:"added_at"`
@@ -1238,7 +1238,7 @@ type ScheduleSpec struct {
 	Windows []WindowSpec `json:"windows"`
 }
 
-// SearchBody Which number's contacts are wanted.
+// SearchBody The phone number whose contacts to find.
 type SearchBody struct {
 	// Channel name of the channel; absent: all, one after the other
 	Channel string `json:"channel,omitempty,omitzero"`
@@ -1314,7 +1314,7 @@ type StatsView struct {
 	// Target how many are wanted; absent: everybody
 	Target int `json:"target,omitempty,omitzero"`
 
-	// Why why nobody is being contacted, in one sentence for people; absent when nothing waits
+	// Why why no respondent is being contacted, in one sentence for people; absent when nothing waits
 	//
 	// Examples: channel texts is paused
 	Why string `json:"why,omitempty,omitzero"`
@@ -1621,13 +1621,13 @@ type SurveyView struct {
 	// Version counts the changes
 	Version int `json:"version"`
 
-	// Warnings what the launch found doubtful; only in its answer
+	// Warnings warnings of the launch; only in its response
 	Warnings []FieldError `json:"warnings,omitempty,omitzero"`
 
 	// Weight share of a channel compared with other surveys; absent: 1
 	Weight int `json:"weight,omitempty,omitzero"`
 
-	// Why why nobody is being contacted, in one sentence for people; absent when nothing waits
+	// Why why no respondent is being contacted, in one sentence for people; absent when nothing waits
 	//
 	// Examples: the schedule opens Mon 2026-01-12 09:00 America/Mexico_City
 	Why string `json:"why,omitempty,omitzero"`
@@ -1731,10 +1731,10 @@ type WindowSpec struct {
 
 // ListAuditParams defines parameters for ListAudit.
 type ListAuditParams struct {
-	// Since an instant (RFC 3339): entries of then or later
+	// Since an instant (RFC 3339): entries from then on
 	Since time.Time `form:"since,omitempty" json:"since,omitempty,omitzero"`
 
-	// Until an instant (RFC 3339): entries of before
+	// Until an instant (RFC 3339): entries before
 	Until time.Time `form:"until,omitempty" json:"until,omitempty,omitzero"`
 
 	// Limit most entries of a page
@@ -1878,7 +1878,7 @@ type ListEventsParams struct {
 	// After only events with a greater id
 	After int `form:"after,omitempty" json:"after,omitempty,omitzero"`
 
-	// Tail of a page without after and cursor: begin so many events before the last one, of whatever type
+	// Tail for a page without after and cursor: begin this many events before the last one, of any type
 	Tail int `form:"tail,omitempty" json:"tail,omitempty,omitzero"`
 
 	// Type one or more types, joined by commas
@@ -1941,10 +1941,10 @@ type ListSurveyLogParams struct {
 	// Respondent id of a respondent: only what is about this one
 	Respondent string `form:"respondent,omitempty" json:"respondent,omitempty,omitzero"`
 
-	// Since an instant (RFC 3339): entries of then or later
+	// Since an instant (RFC 3339): entries from then on
 	Since time.Time `form:"since,omitempty" json:"since,omitempty,omitzero"`
 
-	// Until an instant (RFC 3339): entries of before
+	// Until an instant (RFC 3339): entries before
 	Until time.Time `form:"until,omitempty" json:"until,omitempty,omitzero"`
 
 	// Limit most entries of a page
@@ -2048,7 +2048,7 @@ func (c *Client) GetChannel(ctx context.Context, channel string) (*ChannelView, 
 
 // PatchChannel Change some of a channel.
 //
-// A JSON merge patch (RFC 7396). Absent fields and settings stay as they are, secrets too; but a change of where they are sent, such as base_url or the account, has to carry them again (422 names them).
+// A JSON merge patch (RFC 7396). Absent fields and settings stay as they are, secrets too; but a change of where they are sent, such as base_url or the account, must include them again (422 names them).
 //
 // PATCH /v1/channels/{channel}
 func (c *Client) PatchChannel(ctx context.Context, channel string, body ChannelPatch, params PatchChannelParams) (*ChannelView, error) {
@@ -2148,7 +2148,7 @@ func (c *Client) GetMinutes(ctx context.Context, channel string, params GetMinut
 
 // ListContacts List contacts.
 //
-// With order=oldest, which is the default, by channel and then in order of acceptance; with a state or an outcome, and neither since nor until, in the order in which contacts came into it. With order=newest the reverse, over all channels: the latest accepted first or, with a state, those first that came into it last (several states one after the other; with a key by channel). With finished_since or finished_until in the order of the ends. A page may be short, or empty, and yet not be the last: that one has no next_cursor. Contacts that arrive meanwhile move none between pages.
+// With order=oldest, which is the default, by channel and then in order of acceptance; with a state or an outcome, and neither since nor until, in the order in which contacts came into it. With order=newest the reverse, over all channels: the latest accepted first or, with a state, the latest to enter it first (several states one after the other; with a key by channel). With finished_since or finished_until in the order of the ends. A page may be short, or empty, and yet not be the last: that one has no next_cursor. Contacts that arrive meanwhile move none between pages.
 //
 // GET /v1/contacts
 func (c *Client) ListContacts(ctx context.Context, params ListContactsParams) (*ContactList, error) {
@@ -2281,9 +2281,9 @@ func (c *Client) ListEvents(ctx context.Context, params ListEventsParams) (*Even
 	return answer[EventList](ctx, c, r)
 }
 
-// ReleaseHold Let a Weir go that was started with --paused.
+// ReleaseHold Resume a Weir that was started with --paused.
 //
-// Channels, surveys, deliveries of events and calls of functions go on. Channels that are paused themselves stay so.
+// Channels, surveys, deliveries of events and calls of functions go on. Channels that are paused themselves stay paused.
 //
 // DELETE /v1/hold
 func (c *Client) ReleaseHold(ctx context.Context) (*HoldView, error) {

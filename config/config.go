@@ -56,7 +56,7 @@ type Config struct {
 	InitialResponse    int    `envconfig:"INITIAL_RESPONSE_RATE" default:"100" allowed:"0 to 100 per cent" desc:"share of those who are expected to answer"`
 	ChannelCheck       Period `envconfig:"WEIR_CHANNEL_CHECK_EVERY" default:"5m" allowed:"100ms to 1h" desc:"how often the providers of the channels that surveys use are asked whether they work"`
 
-	Paused      bool `envconfig:"WEIR_PAUSED" default:"false" allowed:"true or false" desc:"whether serve starts with nothing sent, as on a restored copy of the database, until weir resume; serve --paused does the same once"`
+	Paused      bool `envconfig:"WEIR_PAUSED" default:"false" allowed:"true or false" desc:"whether each start of serve sends nothing, as for a restored copy of the database, until weir resume; serve --paused does so for one start"`
 	AutoMigrate bool `envconfig:"WEIR_AUTO_MIGRATE" default:"true" allowed:"true or false" desc:"whether serve brings a MySQL schema up to date by itself; SQLite's it always does"`
 
 	LogLevel  LogLevel  `envconfig:"LOG_LEVEL" default:"info" allowed:"debug, info, warn or error" desc:"the least important lines that are logged"`

@@ -128,8 +128,8 @@ func (s *service) auditRoutes() []*route {
 			"Queued contacts and reported dispositions are not in it. Entries appear within seconds and stay for 90 days. " +
 			"Where a channel or survey was changed, they have each field before and after; of secrets only that they changed.",
 		query: append([]parameter{
-			{name: "since", kind: "string", format: "date-time", description: "an instant (RFC 3339): entries of then or later"},
-			{name: "until", kind: "string", format: "date-time", description: "an instant (RFC 3339): entries of before"},
+			{name: "since", kind: "string", format: "date-time", description: "an instant (RFC 3339): entries from then on"},
+			{name: "until", kind: "string", format: "date-time", description: "an instant (RFC 3339): entries before"},
 		}, paging(100, 1000)...), handle: s.listAudit,
 		answers: []answer{{http.StatusOK, "one page", typeOf[AuditList]()}},
 	}}

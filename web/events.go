@@ -51,7 +51,7 @@ func (s *service) eventRoutes() []*route {
 			"A page may be short, or empty, and yet not be the last: that one has no next_cursor.",
 		query: append([]parameter{
 			{name: "after", kind: "integer", maximum: math.MaxInt64, description: "only events with a greater id"},
-			{name: "tail", kind: "integer", minimum: 1, maximum: 100_000, description: "of a page without after and cursor: begin so many events before the last one, of whatever type"},
+			{name: "tail", kind: "integer", minimum: 1, maximum: 100_000, description: "for a page without after and cursor: begin this many events before the last one, of any type"},
 			{name: "type", kind: "string", description: "one or more types, joined by commas"},
 			{name: "subject", kind: "string", description: "only events whose subject begins with this"},
 			{name: "source", kind: "string", description: "only events from this part of Weir"},

@@ -14,7 +14,7 @@ type Hold interface {
 	Release(ctx context.Context) error
 }
 
-// HoldView is whether Weir sends.
+// HoldView reports whether Weir sends.
 type HoldView struct {
 	Held  bool       `json:"held" doc:"nothing is sent until DELETE /v1/hold"`
 	Since *time.Time `json:"since,omitempty" doc:"when that began"`
@@ -25,14 +25,14 @@ func (s *service) holdRoutes() []*route {
 		{
 			method: "GET", path: "/v1/hold", id: "get-hold", tag: "channels",
 			summary: "Whether Weir was started with --paused and sends nothing", handle: s.getHold,
-			answers: []answer{{http.StatusOK, "whether anything is sent", typeOf[HoldView]()}},
+			answers: []answer{{http.StatusOK, "whether Weir sends", typeOf[HoldView]()}},
 		},
 		{
 			method: "DELETE", path: "/v1/hold", id: "release-hold", tag: "channels",
-			summary:     "Let a Weir go that was started with --paused",
-			description: "Channels, surveys, deliveries of events and calls of functions go on. Channels that are paused themselves stay so.",
+			summary:     "Resume a Weir that was started with --paused",
+			description: "Channels, surveys, deliveries of events and calls of functions go on. Channels that are paused themselves stay paused.",
 			handle:      s.releaseHold,
-			answers:     []answer{{http.StatusOK, "things are sent", typeOf[HoldView]()}},
+			answers:     []answer{{http.StatusOK, "Weir sends", typeOf[HoldView]()}},
 		},
 	}
 }

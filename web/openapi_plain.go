@@ -28,7 +28,7 @@ func (d *describer) plainOperations() []*huma.Operation {
 	live.Responses["200"] = d.good(answer{http.StatusOK, "the process answers", typeOf[Liveness]()}, "")
 	ready := d.readiness(plainOperation("/readyz", "ready", "Requests should come here", "Not while the process is ending, or its store does not answer."))
 	router := d.readiness(plainOperation("/readyz/router", "ready-router", "Requests to the job router should come here",
-		"Not while another process runs the router, or this one still reads its state; for the health checks of proxies in front of /routing/."))
+		"503 while another process runs the router, or this one still reads its state. For the health checks of proxies in front of /routing/."))
 	metrics := plainOperation(metricsPath, "metrics", "Measurements for Prometheus", "In the text format, or in another that the request asks for. Needs a token if the API does.")
 	metrics.Responses["200"] = d.good(answer{http.StatusOK, "the measurements", nil}, textType)
 	d.problems(metrics, nil, false, []weir.Code{weir.CodeUnauthorised, weir.CodeForbidden, weir.CodeLimited, weir.CodeUnavailable, weir.CodeInternal})

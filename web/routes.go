@@ -61,7 +61,7 @@ func (s *service) channelRoutes() []*route {
 		{
 			method: "PATCH", path: one, id: "patch-channel", tag: "channels",
 			summary:     "Change some of a channel",
-			description: "A JSON merge patch (RFC 7396). Absent fields and settings stay as they are, secrets too; but a change of where they are sent, such as base_url or the account, has to carry them again (422 names them).",
+			description: "A JSON merge patch (RFC 7396). Absent fields and settings stay as they are, secrets too; but a change of where they are sent, such as base_url or the account, must include them again (422 names them).",
 			query:       []parameter{forced},
 			body:        typeOf[ChannelPatch](), bodyTypes: []string{jsonType, mergePatchType}, bodyLimit: mostBody, handle: s.patchChannel,
 			answers: []answer{{http.StatusOK, "changed", view}},
@@ -108,7 +108,7 @@ func (s *service) contactRoutes() []*route {
 			method: "GET", path: "/v1/contacts", id: "list-contacts", tag: "contacts",
 			summary: "List contacts",
 			description: "With order=oldest, which is the default, by channel and then in order of acceptance; with a state or an outcome, and neither since nor until, in the order in which contacts came into it. " +
-				"With order=newest the reverse, over all channels: the latest accepted first or, with a state, those first that came into it last (several states one after the other; with a key by channel). " +
+				"With order=newest the reverse, over all channels: the latest accepted first or, with a state, the latest to enter it first (several states one after the other; with a key by channel). " +
 				"With finished_since or finished_until in the order of the ends. " +
 				"A page may be short, or empty, and yet not be the last: that one has no next_cursor. Contacts that arrive meanwhile move none between pages.",
 			query: append([]parameter{

@@ -37,8 +37,8 @@ func (s *service) logRoute() *route {
 		description: "The same as log.csv has, page by page. A page about one respondent may be short, or empty, and yet not be the last: that one has no next_cursor.",
 		query: append([]parameter{
 			{name: "respondent", kind: "string", description: "id of a respondent: only what is about this one"},
-			{name: "since", kind: "string", format: "date-time", description: "an instant (RFC 3339): entries of then or later"},
-			{name: "until", kind: "string", format: "date-time", description: "an instant (RFC 3339): entries of before"},
+			{name: "since", kind: "string", format: "date-time", description: "an instant (RFC 3339): entries from then on"},
+			{name: "until", kind: "string", format: "date-time", description: "an instant (RFC 3339): entries before"},
 		}, paging(100, 1000)...), handle: s.listSurveyLog,
 		answers: []answer{{http.StatusOK, "one page", typeOf[SurveyLogList]()}},
 		codes:   []weir.Code{weir.CodeNotFound},

@@ -65,10 +65,10 @@ type SurveySummary struct {
 // SurveyView is a survey as it is shown.
 type SurveyView struct {
 	SurveySummary
-	Why         string            `json:"why,omitempty" doc:"why nobody is being contacted, in one sentence for people; absent when nothing waits" example:"the schedule opens Mon 2026-01-12 09:00 America/Mexico_City"`
+	Why         string            `json:"why,omitempty" doc:"why no respondent is being contacted, in one sentence for people; absent when nothing waits" example:"the schedule opens Mon 2026-01-12 09:00 America/Mexico_City"`
 	WhyCode     weir.WhyCode      `json:"why_code,omitempty" doc:"the same as a stable code for programs; there may be more codes in later versions" example:"window"`
 	Application *ApplicationView  `json:"application,omitempty"`
-	Warnings    []weir.FieldError `json:"warnings,omitempty" doc:"what the launch found doubtful; only in its answer"`
+	Warnings    []weir.FieldError `json:"warnings,omitempty" doc:"warnings of the launch; only in its response"`
 	surveys.Definition
 }
 
@@ -182,7 +182,7 @@ type StatsView struct {
 	SuccessRate   float64                     `json:"success_rate" doc:"share of successes, completed and other counted respondents, among those whose result is known, from 0 to 1"`
 	EndsAt        *time.Time                  `json:"ends_at,omitempty" doc:"an estimate; absent: nothing can be said"`
 	Open          bool                        `json:"open" doc:"the schedule is open now"`
-	Why           string                      `json:"why,omitempty" doc:"why nobody is being contacted, in one sentence for people; absent when nothing waits" example:"channel texts is paused"`
+	Why           string                      `json:"why,omitempty" doc:"why no respondent is being contacted, in one sentence for people; absent when nothing waits" example:"channel texts is paused"`
 	WhyCode       weir.WhyCode                `json:"why_code,omitempty" doc:"the same as a stable code for programs; there may be more codes in later versions" example:"channel_paused"`
 	Window        *SpanView                   `json:"window,omitempty" doc:"the window that is open or opens next; absent: none"`
 	Channels      []ChannelUseView            `json:"channels"`

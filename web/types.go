@@ -37,7 +37,7 @@ type ChannelView struct {
 	Settings       map[string]any `json:"settings" doc:"without the secrets"`
 	State          weir.Health    `json:"state" enum:"up,down,error,paused,faulted"`
 	StateReason    string         `json:"state_reason,omitempty"`
-	Why            string         `json:"why,omitempty" doc:"why none of the contacts that wait starts, in one sentence for people; absent when they do, or none wait; as far as the process knows that is asked" example:"channel texts is paused"`
+	Why            string         `json:"why,omitempty" doc:"why no queued contact starts, in one sentence for people; absent when some do, or none is queued; as far as the answering process knows" example:"channel texts is paused"`
 	WhyCode        weir.WhyCode   `json:"why_code,omitempty" doc:"the same as a stable code for programs; there may be more codes in later versions" example:"channel_paused"`
 	Deleting       bool           `json:"deleting,omitempty" doc:"its open contacts are being ended; then it is gone"`
 	InFlight       int            `json:"in_flight" doc:"slots of sending, active and unknown contacts; never more than the capacity"`
