@@ -115,7 +115,7 @@ func TestOnlyWhatWasCountedIsDone(t *testing.T) {
 		b.get("/dead-letters").want(200).has("0 dead letters are", "2 contacts ended badly")
 		b.post("/dead-letters/"+step+"?until=2099-01-01T00:00", url.Values{"until": {before}}).want(303) // shown with a later end
 		b.get("/dead-letters").want(200).has("0 dead letters are", "2 contacts ended badly")
-		b.get("/dead-letters/"+step+"?channel=a&outcome=failed&reason=").want(200).has("<dd>0</dd>") // only those without a reason
+		b.get("/dead-letters/" + step + "?channel=a&outcome=failed&reason=").want(200).has("<dd>0</dd>") // only those without a reason
 	}
 	b.post("/dead-letters/discard", url.Values{"until": {"x"}}).want(422).has("/until")
 	b.post("/dead-letters/discard", url.Values{"until": {time.Now().Add(time.Minute).UTC().Format(time.RFC3339)}}).want(303)
