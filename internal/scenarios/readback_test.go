@@ -72,10 +72,12 @@ func (w *world) readable(t rapid.TB, known map[string]bool) {
 	for len(next) > 0 {
 		path := next[0]
 		next = next[1:]
-		if seen[path] || known[path] || len(seen) > 400 || strings.HasPrefix(path, "/assets/") || strings.HasPrefix(path, "/live/") {
+		if seen[path] || known[path] || strings.HasPrefix(path, "/assets/") || strings.HasPrefix(path, "/live/") {
 			continue
 		}
-		seen[path] = true
+		if seen[path] = true; len(seen) > 1000 {
+			t.Fatalf("links lead to ever more views, such as %s", path)
+		}
 		if single.MatchString(path) && known != nil {
 			known[path] = true
 		}
@@ -130,17 +132,27 @@ func TestScenario131_WhatIsAcceptedCanBeRead(t *testing.T) {
 
 func acceptedCanBeRead(t *testing.T, w *world) {
 	w.populated()
-	known, unread := map[string]bool{}, 0
-	defer func() { w.readable(t, known) }()
+	known, unread, contacts := map[string]bool{}, 0, 0
+	defer func() {
+		w.readable(t, known)
+		if contacts == 0 {
+			t.Error("no contact was accepted")
+		}
+	}()
 	rapid.Check(t, func(t *rapid.T) {
-		c := fields{"to": "+15550100", "messages": rapid.SliceOfN(hostile(), 1, 3).Draw(t, "messages")}
+		c := fields{"to": "+15550100", "messages": rapid.SliceOfN(hostile(), 1, 2).Draw(t, "messages")}
 		for name, g := range map[string]*rapid.Generator[string]{"key": hostile(), "survey": hostile(), "not_before": instants(), "not_after": instants()} {
 			if rapid.Bool().Draw(t, "with "+name) {
 				c[name] = g.Draw(t, name)
 			}
 		}
-		c["labels"] = rapid.MapOfN(hostile(), hostile(), 0, 3).Draw(t, "labels")
+		if rapid.Bool().Draw(t, "with labels") {
+			c["labels"] = rapid.MapOfN(hostile(), hostile(), 0, 3).Draw(t, "labels")
+		}
 		taken := w.takes("POST", "/v1/channels/ch/contacts", fields{"contacts": []fields{c}})
+		if taken {
+			contacts++
+		}
 		taken = w.takes("PATCH", "/v1/channels/ch", fields{"name": hostile().Draw(t, "name"), "settings": fields{"note": hostile().Draw(t, "note")}}) || taken
 		attributes := fields{}
 		for k, v := range rapid.MapOfN(hostile(), hostile(), 0, 3).Draw(t, "attributes") {
@@ -219,7 +231,6 @@ func TestScenario131_WhatANewerVersionStoredCanBeRead(t *testing.T) {
 		{"contacts", "content", []any{`{"fax":"x"}`, `{"messages":7}`}},
 		{"contacts", "parts", []any{"x?"}},
 		{"channels", "created_at", []any{int64(math.MaxInt64), int64(math.MinInt64)}},
-		{"channels", "name", nil},
 		{"surveys", "launched_at", []any{int64(math.MaxInt64)}},
 		{"surveys", "state", []any{int64(99)}},
 		{"respondents", "added_at", []any{int64(math.MaxInt64)}},
