@@ -139,13 +139,13 @@ func (s *service) listContacts(c *call) (reply, error) {
 
 // contactsOf answers with a page of contacts, of a channel if it is named.
 func (s *service) contactsOf(c *call, f weir.ContactFilter, channel string) (reply, error) {
-	names := map[weir.ChannelID]string{}
+	known := map[weir.ChannelID]weir.Channel{}
 	if channel != "" {
 		ch, err := s.channel(c, channel)
 		if err != nil {
 			return reply{}, err
 		}
-		f.Channel, names[ch.ID] = ch.ID, ch.Name
+		f.Channel, known[ch.ID] = ch.ID, ch
 	}
 	rows, next, err := s.Store.Contacts(c, f)
 	if err != nil {
@@ -153,30 +153,29 @@ func (s *service) contactsOf(c *call, f weir.ContactFilter, channel string) (rep
 	}
 	page := ContactList{Contacts: make([]ContactView, 0, len(rows)), NextCursor: next}
 	for i := range rows {
-		name, err := s.nameOf(c, rows[i].Channel, names)
+		ch, err := s.channelOf(c, rows[i].Channel, known)
 		if err != nil {
 			return reply{}, err
 		}
-		v := contactView(&rows[i], name, attemptViews(&rows[i], nil))
+		v := contactView(&rows[i], ch.Name, attemptViews(&rows[i], nil))
 		if !c.pii() {
 			maskContact(&v)
 		}
 		page.Contacts = append(page.Contacts, v)
 	}
-	return reply{status: http.StatusOK, body: page}, s.explain(c, rows, page.Contacts)
+	return reply{status: http.StatusOK, body: page}, s.explain(c, rows, known, page.Contacts)
 }
 
-// nameOf finds the name of a channel once for each request.
-func (s *service) nameOf(ctx context.Context, id weir.ChannelID, known map[weir.ChannelID]string) (string, error) {
-	if name, ok := known[id]; ok {
-		return name, nil
+// channelOf reads a channel once for each request.
+func (s *service) channelOf(ctx context.Context, id weir.ChannelID, known map[weir.ChannelID]weir.Channel) (weir.Channel, error) {
+	if ch, ok := known[id]; ok {
+		return ch, nil
 	}
 	ch, err := s.Store.ChannelByID(ctx, id)
-	if err != nil {
-		return "", err
+	if err == nil {
+		known[id] = ch
 	}
-	known[id] = ch.Name
-	return ch.Name, nil
+	return ch, err
 }
 
 func (s *service) cancelContact(c *call) (reply, error) {

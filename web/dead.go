@@ -146,14 +146,14 @@ func (s *service) listDead(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	page, names := DeadList{DeadLetters: make([]DeadView, 0, len(list)), NextCursor: next}, map[weir.ChannelID]string{}
+	page, known := DeadList{DeadLetters: make([]DeadView, 0, len(list)), NextCursor: next}, map[weir.ChannelID]weir.Channel{}
 	for i := range list {
 		d := &list[i]
-		name, err := s.nameOf(c, d.Contact.Channel, names)
+		ch, err := s.channelOf(c, d.Contact.Channel, known)
 		if err != nil {
 			return reply{}, err
 		}
-		v := DeadView{At: d.At, Outcome: d.Outcome, Reason: d.Reason, Contact: contactView(&d.Contact, name, attemptViews(&d.Contact, nil))}
+		v := DeadView{At: d.At, Outcome: d.Outcome, Reason: d.Reason, Contact: contactView(&d.Contact, ch.Name, attemptViews(&d.Contact, nil))}
 		if !c.pii() {
 			maskContact(&v.Contact)
 			v.Reason = maskText(v.Reason)
@@ -172,16 +172,16 @@ func (s *service) groupDead(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	out, names := DeadGroups{Groups: make([]DeadGroupView, 0, len(list))}, map[weir.ChannelID]string{}
+	out, known := DeadGroups{Groups: make([]DeadGroupView, 0, len(list))}, map[weir.ChannelID]weir.Channel{}
 	for _, g := range list {
-		name, err := s.nameOf(c, g.Channel, names)
+		ch, err := s.channelOf(c, g.Channel, known)
 		if err != nil {
 			return reply{}, err
 		}
 		if !c.pii() {
 			g.Reason = maskText(g.Reason)
 		}
-		out.Groups = append(out.Groups, DeadGroupView{name, g.Outcome, g.Reason, g.Count, g.Oldest, g.Newest})
+		out.Groups = append(out.Groups, DeadGroupView{ch.Name, g.Outcome, g.Reason, g.Count, g.Oldest, g.Newest})
 	}
 	return reply{status: http.StatusOK, body: out}, nil
 }

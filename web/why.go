@@ -19,8 +19,8 @@ func (s *service) whyOf(ctx context.Context, ch weir.Channel, contact *weir.Cont
 }
 
 // explain sets why the contacts of a list wait, with one question for each of
-// their channels.
-func (s *service) explain(ctx context.Context, rows []weir.Contact, views []ContactView) error {
+// their channels, all of which are known.
+func (s *service) explain(ctx context.Context, rows []weir.Contact, known map[weir.ChannelID]weir.Channel, views []ContactView) error {
 	open := map[weir.ChannelID][]int{}
 	for i := range rows {
 		if rows[i].State != weir.Done {
@@ -28,15 +28,11 @@ func (s *service) explain(ctx context.Context, rows []weir.Contact, views []Cont
 		}
 	}
 	for id, places := range open {
-		ch, err := s.Store.ChannelByID(ctx, id)
-		if err != nil {
-			return err
-		}
 		contacts := make([]weir.Contact, len(places))
 		for i, place := range places {
 			contacts[i] = rows[place]
 		}
-		list, err := s.Broker.Whys(ctx, ch, contacts)
+		list, err := s.Broker.Whys(ctx, known[id], contacts)
 		if err != nil {
 			return err
 		}

@@ -2,9 +2,11 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"weir"
@@ -28,12 +30,13 @@ type hold struct {
 	since    time.Time     // zero: nothing is held
 	released chan struct{} // closed while nothing is held
 	ended    time.Time     // of the hold; set before released is closed
-	onEnd    func(context.Context)
+	onEnd    func(context.Context) error
+	owed     atomic.Bool // onEnd has not succeeded since
 }
 
 // openHold reads the hold, after it has begun one if the configuration says so.
 func openHold(ctx context.Context, c config.Config, store *persistence.Store, log *slog.Logger) (*hold, error) {
-	h := &hold{store: store, log: log, released: make(chan struct{}), onEnd: func(context.Context) {}}
+	h := &hold{store: store, log: log, released: make(chan struct{}), onEnd: func(context.Context) error { return nil }}
 	if c.Paused {
 		if err := store.Hold(ctx, time.Now()); err != nil {
 			return nil, err
@@ -69,25 +72,33 @@ func (h *hold) Release(ctx context.Context) error {
 // refresh notices the end of a hold. One that begins is not noticed: that is only
 // done at a start.
 func (h *hold) refresh(ctx context.Context) error {
-	if h.Since().IsZero() {
+	if !h.Since().IsZero() {
+		since, err := h.store.HeldSince(ctx)
+		if err != nil || !since.IsZero() {
+			return err
+		}
+		h.end()
+	}
+	if !h.owed.Swap(false) {
 		return nil
 	}
-	since, err := h.store.HeldSince(ctx)
-	if err != nil || !since.IsZero() {
-		return err
+	err := h.onEnd(ctx)
+	if err != nil {
+		h.owed.Store(true) // the next refresh tries again
 	}
+	return err
+}
+
+func (h *hold) end() {
 	h.mu.Lock()
-	first := !h.since.IsZero()
-	if first {
-		h.since, h.ended = time.Time{}, time.Now()
-		close(h.released)
+	defer h.mu.Unlock()
+	if h.since.IsZero() {
+		return // another refresh was first
 	}
-	h.mu.Unlock()
-	if first {
-		h.log.Info("resumed: the hold ended")
-		h.onEnd(ctx)
-	}
-	return nil
+	h.since, h.ended = time.Time{}, time.Now()
+	h.owed.Store(true)
+	close(h.released)
+	h.log.Info("resumed: the hold ended")
 }
 
 // wait waits until nothing is held and returns when the hold ended; zero if this
@@ -153,7 +164,7 @@ func (c heldCalls) Do(ctx context.Context, method, target string, header http.He
 }
 
 // changedAll has every channel read its row again.
-func (p *parts) changedAll(ctx context.Context) {
+func (p *parts) changedAll(ctx context.Context) error {
 	const page = 500
 	for after := ""; ; {
 		list, err := p.store.Channels(ctx, after, page)
@@ -161,8 +172,8 @@ func (p *parts) changedAll(ctx context.Context) {
 			p.channels.Changed(ctx, list[i].ID)
 			after = list[i].Name
 		}
-		if err != nil || len(list) < page {
-			return
+		if err = errors.Join(err, ctx.Err()); err != nil || len(list) < page {
+			return err
 		}
 	}
 }

@@ -1,9 +1,11 @@
 package daemon
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"log/slog"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -80,7 +82,7 @@ func (c *certificates) reload() {
 		return
 	}
 	c.failure = ""
-	if !pair.Leaf.Equal(c.current.Load().Leaf) || len(pair.Certificate) != len(c.current.Load().Certificate) {
+	if !slices.EqualFunc(pair.Certificate, c.current.Load().Certificate, bytes.Equal) { // the chain, too
 		c.use(pair)
 	}
 }

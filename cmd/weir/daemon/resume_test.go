@@ -1,0 +1,44 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"testing"
+	"time"
+
+	"weir/config"
+	"weir/persistence/storetest"
+)
+
+// A client that goes away while it resumes Weir leaves no channel held: what its
+// request did not reach is told by the next read of the hold.
+func TestEndOfAHoldIsToldUntilAllHaveHeardOfIt(t *testing.T) {
+	t.Parallel()
+	store := storetest.SQLite(t)
+	h, err := openHold(t.Context(), config.Config{Paused: true}, store, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tries, broken := 0, errors.New("the client went away")
+	h.onEnd = func(context.Context) error {
+		if tries++; tries == 1 {
+			return broken
+		}
+		return nil
+	}
+	if err := h.Release(t.Context()); !errors.Is(err, broken) || !h.Since().IsZero() {
+		t.Errorf("%v, held since %v", err, h.Since())
+	}
+	for range 2 {
+		if err := h.refresh(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if tries != 2 {
+		t.Errorf("the end was told %d times, want 2", tries)
+	}
+	if ended, err := h.wait(t.Context()); err != nil || time.Since(ended) > time.Minute {
+		t.Errorf("it ended at %v: %v", ended, err)
+	}
+}
