@@ -117,8 +117,8 @@ func TestStandbyEndsInOrder(t *testing.T) {
 	first.ends(t)
 }
 
-// The program refuses at start a default capacity that is none, with a sentence that names the
-// variable, the value and what is allowed.
+// The program refuses an invalid default capacity at startup, with the variable, its value and what
+// is allowed.
 func TestWrongDefaultCapacityEndsTheProgram(t *testing.T) {
 	t.Parallel()
 	for _, value := range []string{"abc", "0", "unlimited"} {
