@@ -27,9 +27,9 @@ func TestScenario121_PagesSayWhyTheirSubjectsWait(t *testing.T) {
 	reason("/contacts/"+list.Contacts[0].ID, "channel a is paused")
 	reason("/channels/a", "channel a is paused")
 	b.get("/contacts?channel=a").want(200).has("channel a is paused")
-	reason("/surveys/flu", "a draft contacts nobody; launch it")
+	reason("/surveys/flu", "a draft contacts no respondents; launch it")
 	var people web.RespondentList
 	r.api("GET", "/v1/surveys/flu/respondents", "", &people)
-	reason("/surveys/flu/respondents/"+people.Respondents[0].ID, "a draft contacts nobody; launch it")
+	reason("/surveys/flu/respondents/"+people.Respondents[0].ID, "a draft contacts no respondents; launch it")
 	reason("/router/jobs/one", "offered to worker ann; the offer expires at ")
 }

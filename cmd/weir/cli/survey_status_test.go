@@ -62,7 +62,7 @@ func TestSurveyStatus(t *testing.T) {
 	t.Parallel()
 	f := newRemote(t, map[string]http.HandlerFunc{
 		"GET /v1/surveys/flu/stats": answers(http.StatusOK, stats), "GET /v1/surveys/flu": answers(http.StatusOK, summary),
-		"GET /v1/surveys/new/stats": answers(http.StatusOK, `{"survey":"new","state":"draft","why":"a draft contacts nobody; launch it","why_code":"draft","open":false,"window":{"opens_at":"2026-05-06T09:00:00Z","closes_at":"2026-05-06T18:00:00Z"}}`),
+		"GET /v1/surveys/new/stats": answers(http.StatusOK, `{"survey":"new","state":"draft","why":"a draft contacts no respondents; launch it","why_code":"draft","open":false,"window":{"opens_at":"2026-05-06T09:00:00Z","closes_at":"2026-05-06T18:00:00Z"}}`),
 		"GET /v1/surveys/new":       answers(http.StatusOK, `{"survey":"new","state":"draft"}`),
 		"GET /v1/surveys/old/stats": answers(http.StatusOK, `{"survey":"old","state":"done","respondents":1,"by_status":{"canceled":1},"by_disposition":{"queued":1},"rate_per_minute":3}`),
 		"GET /v1/surveys/old":       answers(http.StatusOK, `{"survey":"old","state":"done","cause":"window_over","ended_at":"2026-05-01T18:00:00Z"}`),
@@ -70,7 +70,7 @@ func TestSurveyStatus(t *testing.T) {
 	same(t, f.run("", "status", "flu"), cli.OK, status, "")
 	same(t, f.run("", "status", "flu", "--output", "json"), cli.OK, stats+"\n", "")
 	same(t, f.run("", "status", "new"), cli.OK, `new: draft
-  why         a draft contacts nobody; launch it
+  why         a draft contacts no respondents; launch it
   window      closed; opens Wed 2026-05-06 09:00 UTC, in 45 h 00 min
 
 Respondents: 0
