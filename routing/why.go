@@ -3,62 +3,60 @@ package routing
 import (
 	"fmt"
 	"time"
+
+	"weir"
 )
 
-// Why explains why a job waits: a stable code and one sentence. It is zero for a
-// job that a worker has, and for one that is over.
-type Why struct {
-	Code string `json:"whyCode,omitempty"`
-	Text string `json:"why,omitempty"`
-}
+// maxWhyLooks bounds the workers that are examined for a reason.
+const maxWhyLooks = 100_000
 
-// mostWhyLooks bounds the workers that are looked at for a reason.
-const mostWhyLooks = 100_000
-
-// Why explains why a job waits; false if there is no such job. It asks the same
-// predicates as the matching.
-func (s *State) Why(id string) (_ Why, ok bool) {
+// Why explains why a job waits; false if there is no such job. The reason is zero
+// for a job that a worker has, and for one that is done. It uses the predicates of
+// the matching.
+func (s *State) Why(id string) (_ weir.Why, ok bool) {
 	j := s.jobs[id]
 	if j == nil {
-		return Why{}, false
+		return weir.Why{}, false
 	}
 	switch {
 	case j.Status == JobScheduled || j.Status == JobPendingSchedule:
-		return Why{"scheduled", "scheduled for " + whyAt(j.ScheduledAt)}, true
+		return weir.Why{Code: "scheduled", Text: "scheduled for " + whyAt(j.ScheduledAt)}, true
 	case j.Status == JobWaitingForActivation:
-		return Why{"activation", "waiting for activation: its matching mode is set to queue and match it"}, true
+		return weir.Why{Code: "activation", Text: "waiting for activation: its matching mode is set to queue and match it"}, true
 	case j.Status == JobCreated || j.Status == JobPendingClassification:
-		return Why{"classification", "its classification is under way"}, true
+		return weir.Why{Code: "classification", Text: "its classification is under way"}, true
+	case j.Status == JobClassificationFailed:
+		return weir.Why{Code: "classification_failed", Text: "its classification failed: reclassify it, or change its labels, queue or policy"}, true
 	case j.Status == JobCompleted:
-		return Why{"closing", "completed, and not closed yet"}, true
+		return weir.Why{Code: "closing", Text: "completed, and not closed yet"}, true
 	case j.queue == nil:
-		return Why{}, true
+		return weir.Why{}, true
 	case len(j.Offers) > 0:
 		o := j.Offers[0]
-		return Why{"offer_pending", fmt.Sprintf("offered to worker %s; the offer expires at %s", o.WorkerID, whyAt(o.ExpiresAt))}, true
+		return weir.Why{Code: "offer_pending", Text: fmt.Sprintf("offered to worker %s; the offer expires at %s", o.WorkerID, whyAt(o.ExpiresAt))}, true
 	case j.MatchingMode.Kind == Suspend:
-		return Why{"suspended", "its matching is suspended: set its matching mode to queue and match it"}, true
+		return weir.Why{Code: "suspended", Text: "its matching is suspended: set its matching mode to queue and match it"}, true
 	case j.kin.queue.closed:
-		return Why{"queue_closed", fmt.Sprintf("queue %s is closed", j.QueueID)}, true
+		return weir.Why{Code: "queue_closed", Text: fmt.Sprintf("queue %s is closed", j.QueueID)}, true
 	case j.Asks == AskScores:
-		return Why{"scoring", "a scoring function is being asked which worker suits it best"}, true
+		return weir.Why{Code: "scoring", Text: "a scoring function is being asked which worker suits it best"}, true
 	}
-	return s.whyNobody(j), true
+	return s.whyUnmatched(j), true
 }
 
-// whyNobody explains why no worker is offered a job that waits in its queue.
-func (s *State) whyNobody(j *job) Why {
+// whyUnmatched explains why no worker is offered a job that waits in its queue.
+func (s *State) whyUnmatched(j *job) weir.Why {
 	looks := 0
 	if !s.anybodyFor(j, &looks) {
 		if !s.anybodyListens(j) {
-			return Why{"no_worker", fmt.Sprintf("no worker of queue %s serves channel %s", j.QueueID, j.ChannelID)}
+			return weir.Why{Code: "no_worker", Text: fmt.Sprintf("no worker of queue %s serves channel %s", j.QueueID, j.ChannelID)}
 		}
-		return Why{"no_match", fmt.Sprintf("no worker of queue %s matches the selectors of the job", j.QueueID)}
+		return weir.Why{Code: "no_match", Text: fmt.Sprintf("no worker of queue %s matches the selectors of the job", j.QueueID)}
 	}
 	p := &pool{PoolSpec: PoolSpec{QueueID: j.QueueID, Selectors: j.activeSelectors()}}
 	away, busy, excluded := 0, 0, 0
 	for _, w := range s.workers {
-		if looks++; looks > mostWhyLooks {
+		if looks++; looks > maxWhyLooks {
 			break
 		}
 		switch {
@@ -73,13 +71,13 @@ func (s *State) whyNobody(j *job) Why {
 	}
 	switch {
 	case busy > 0:
-		return Why{"workers_busy", fmt.Sprintf("all workers who could take it are busy (%d); %d jobs of queue %s go first", busy, j.queue.line.ahead(j.place), j.QueueID)}
+		return weir.Why{Code: "workers_busy", Text: fmt.Sprintf("all workers who could take it are busy (%d); %d jobs of queue %s go first", busy, j.queue.line.ahead(j.place), j.QueueID)}
 	case excluded > 0:
-		return Why{"declined", fmt.Sprintf("all available workers who could take it declined it or let its offer expire (%d)", excluded)}
+		return weir.Why{Code: "declined", Text: fmt.Sprintf("all available workers who could take it declined it or let its offer expire (%d)", excluded)}
 	case away > 0:
-		return Why{"workers_away", fmt.Sprintf("no worker who could take it is available for work (%d are not)", away)}
+		return weir.Why{Code: "workers_away", Text: fmt.Sprintf("no worker who could take it is available for work (%d are not)", away)}
 	default:
-		return Why{"turn", fmt.Sprintf("%d jobs of queue %s go first", j.queue.line.ahead(j.place), j.QueueID)}
+		return weir.Why{Code: "turn", Text: fmt.Sprintf("%d jobs of queue %s go first", j.queue.line.ahead(j.place), j.QueueID)}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"time"
 
+	"weir"
 	"weir/routing"
 )
 
@@ -16,11 +17,11 @@ type whyView struct {
 // why explains why a job waits. It is a route of Weir's own, so that the jobs of
 // the API stay as its clients know them.
 func (s *service) why(c *call) (answer, error) {
-	var why routing.Why
+	var why weir.Why
 	found := false
 	err := s.Engine.View(c.r.Context(), func(st *routing.State, _ time.Time) { why, found = st.Why(c.ids[0]) })
 	if err == nil && !found {
 		err = missing(routing.ResourceJob, c.ids[0])
 	}
-	return answer{status: http.StatusOK, body: whyView{c.ids[0], why.Text, why.Code}}, err
+	return answer{status: http.StatusOK, body: whyView{c.ids[0], why.Text, string(why.Code)}}, err
 }

@@ -39,6 +39,10 @@ func TestScenario120_JobsNameTheirReason(t *testing.T) {
 	job("held", `,"matchingMode":{"kind":"suspend"}`)
 	r.why("held", "suspended", "its matching is suspended")
 
+	r.put("/routing/classificationPolicies/none", `{}`)
+	r.put("/routing/jobs/unclassified", `{"channelId":"chat","classificationPolicyId":"none"}`)
+	r.why("unclassified", "classification_failed", "its classification failed")
+
 	r.put("/routing/workers/w", `{"availableForOffers":true}`)
 	r.why("first", "offer_pending", "offered to worker w; the offer expires at 2026-03-02 09:01:00 UTC")
 	job("second", "")

@@ -102,7 +102,7 @@ func (a *app) routeJobs(d *desk) *cobra.Command {
 	query := url.Values{}
 	unmatchable, why := false, false
 	var w watching
-	c := a.routing(d, "jobs", "List the jobs", "Lists the jobs in the order in which they came. --why adds the reason why\neach job waits, with one request for each.",
+	c := a.routing(d, "jobs", "List the jobs", "Lists the jobs in the order in which they came. --why adds the reason why\neach job waits, with one request for each that does.",
 		"  weir route jobs --status queued --why\n  weir route jobs --queue callers --unmatchable", func(c *cobra.Command, to *routerclient.Client, _ []string) error {
 			if unmatchable {
 				return a.follow(c.Context(), &d.printing, &w, func(out io.Writer) error { return a.unmatchable(c, d, to, query.Get("queueId"), out) })
@@ -120,8 +120,11 @@ func (a *app) routeJobs(d *desk) *cobra.Command {
 				if !why {
 					return row, nil
 				}
-				reason, err := to.Why(c.Context(), j.ID)
-				return append(row, cells(reason.Text)...), err
+				reason, err := "", error(nil)
+				if j.Status.Active() && j.Status != routing.JobAssigned {
+					reason, err = to.Why(c.Context(), j.ID)
+				}
+				return append(row, cells(reason)...), err
 			}))
 		})
 	w.flag(c)

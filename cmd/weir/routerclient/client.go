@@ -211,9 +211,16 @@ func (c *Client) Statistics(ctx context.Context, queue string) (out routing.Stat
 	return out, c.do(ctx, http.MethodGet, resourcePath("queues", queue)+"/statistics", nil, nil, &out)
 }
 
-// Why reads why a job waits.
-func (c *Client) Why(ctx context.Context, job string) (out routing.Why, err error) {
-	return out, c.do(ctx, http.MethodGet, resourcePath("jobs", job)+"/why", nil, nil, &out)
+// Why reads why a job waits; empty if it does not wait, or was deleted.
+func (c *Client) Why(ctx context.Context, job string) (string, error) {
+	var out struct {
+		Why string `json:"why"`
+	}
+	err := c.do(ctx, http.MethodGet, resourcePath("jobs", job)+"/why", nil, nil, &out)
+	if e, ok := errors.AsType[*Error](err); ok && e.Status == http.StatusNotFound {
+		err = nil
+	}
+	return out.Why, err
 }
 
 // Position reads where a queued job stands.
