@@ -9,16 +9,16 @@ import (
 	"weir/routing"
 )
 
-// Figures of the circuit breaker of a function.
+// Limits of the circuit breaker of a function.
 const (
-	circuitFailures = 5 // in a row that open it
+	circuitFailures = 5 // in a row open it
 	circuitFirst    = time.Second
 	circuitMax      = 30 * time.Second
-	addressesMax    = 1000 // that are remembered for their failures
+	addressesMax    = 1000 // remembered for their failures
 )
 
 // addresses are the functions that are being called, each with its own slots and
-// its own circuit breaker, so that one that hangs holds no other up.
+// circuit breaker, so that a function that hangs delays no other.
 type addresses struct {
 	mu    sync.Mutex
 	known map[string]*address
@@ -31,7 +31,7 @@ type address struct {
 	circuit circuit
 }
 
-// use returns what is known of an address, until done is called.
+// use returns the state of an address, which is kept until done is called.
 func (a *addresses) use(url string) (at *address, done func()) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -60,15 +60,15 @@ func (a *addresses) allow(at *address, now time.Time) bool {
 	return at.circuit.allow(now)
 }
 
-// note takes the result of a call.
+// note records the result of a call.
 func (a *addresses) note(at *address, failed bool, now time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	at.circuit.note(failed, now)
 }
 
-// circuit is a circuit breaker. Closed, it lets every call pass; open, none until
-// an instant, then one call whose result closes it or opens it for longer.
+// circuit is a circuit breaker. While closed it allows every call; while open none
+// until an instant, then one call whose result closes it or opens it for longer.
 type circuit struct {
 	failures int // in a row
 	until    time.Time
@@ -99,7 +99,7 @@ func (c *circuit) note(failed bool, now time.Time) {
 	}
 }
 
-// addressOf is where a rule's function is.
+// addressOf returns the address of a rule's function.
 func addressOf(rule *routing.Rule) string {
 	if rule.Kind == routing.RuleWebhook {
 		return rule.WebhookURI
@@ -107,7 +107,7 @@ func addressOf(rule *routing.Rule) string {
 	return rule.FunctionURI
 }
 
-// addressesOf names the functions of several rules.
+// addressesOf joins the addresses of several rules.
 func addressesOf(rules []routing.AskedRule) string {
 	var list []string
 	for i := range rules {

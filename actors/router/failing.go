@@ -14,10 +14,10 @@ import (
 	"weir/routing"
 )
 
-// FunctionEvent tells that the function of a policy fails, or works again.
+// FunctionEvent reports that the function of a policy fails, or works again.
 const FunctionEvent = "weir.router.function"
 
-// tellEvery is how often at most it is told of one function that it fails.
+// tellEvery is the shortest time between two events that one function fails.
 const tellEvery = time.Minute
 
 // used is a function as a policy uses it.
@@ -27,29 +27,30 @@ type used struct {
 	address string // which may hold a key
 }
 
-func (u *used) host() string {
-	a, err := url.Parse(u.address)
+// hostOf returns the part of an address that holds no key.
+func hostOf(address string) string {
+	u, err := url.Parse(address)
 	if err != nil {
 		return ""
 	}
-	return a.Host
+	return u.Host
 }
 
-// failing keeps which functions fail. It is of this process, which calls them.
+// failing holds the functions that fail when this process calls them.
 type failing struct {
 	mu    sync.Mutex
 	known map[used]*failure
 }
 
-// failure is one that fails, or did so a short while ago.
+// failure is a function that fails, or failed a short while ago.
 type failure struct {
 	routing.FailingFunction
 	over   bool      // it works again
-	told   bool      // that it fails
-	toldAt time.Time // the last time
+	told   bool      // an event reported that it fails
+	toldAt time.Time // the last such event
 }
 
-// functionData is what a [FunctionEvent] tells.
+// functionData is the data of a [FunctionEvent].
 type functionData struct {
 	Policy     string           `json:"policy"`
 	PolicyKind routing.Resource `json:"policyKind"`
@@ -59,8 +60,9 @@ type functionData struct {
 	Reason     string           `json:"reason,omitempty"`
 }
 
-// note takes how a function has served a job. It gives what there is to tell: the
-// first failure, if none was told for a minute, and the end of what was told.
+// note records the result of a function for one job. It returns the event to emit,
+// if any: the first failure, unless there was an event within [tellEvery], and the
+// end of a reported failure.
 func (f *failing) note(u used, failed error, now time.Time) *functionData {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -73,10 +75,10 @@ func (f *failing) note(u used, failed error, now time.Time) *functionData {
 		f.known[u] = e
 	}
 	if e.over {
-		e.over, e.FailingFunction = false, routing.FailingFunction{PolicyKind: u.kind, Policy: u.policy, Host: u.host(), Since: now}
+		e.over, e.FailingFunction = false, routing.FailingFunction{PolicyKind: u.kind, Policy: u.policy, Host: hostOf(u.address), Since: now}
 	}
 	e.LastAt = now
-	if e.Reason == "" || !errors.Is(failed, errOpen) { // what made the breaker open says more
+	if e.Reason == "" || !errors.Is(failed, errOpen) { // the failure that opened the breaker says more
 		e.Reason = failed.Error()
 	}
 	if e.told || now.Sub(e.toldAt) < tellEvery {
@@ -86,7 +88,7 @@ func (f *failing) note(u used, failed error, now time.Time) *functionData {
 	return &functionData{u.policy, u.kind, e.Host, "failing", e.Since, e.Reason}
 }
 
-// works follows a success.
+// works records a success.
 func (f *failing) works(u used, e *failure, now time.Time) (tell *functionData) {
 	if e == nil {
 		return nil
@@ -101,7 +103,7 @@ func (f *failing) works(u used, e *failure, now time.Time) (tell *functionData) 
 	return tell
 }
 
-// forget drops what is known of a policy: it was changed or deleted.
+// forget drops the functions of a policy that was changed or deleted.
 func (f *failing) forget(kind routing.Resource, policy string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -112,8 +114,8 @@ func (f *failing) forget(kind routing.Resource, policy string) {
 	}
 }
 
-// FailingFunctions lists the functions whose last call failed, by policy, as this
-// process knows it.
+// FailingFunctions lists the functions whose last call by this process failed, in
+// the order of their policies.
 func (r *Router) FailingFunctions() []routing.FailingFunction {
 	f := &r.functions.failing
 	f.mu.Lock()
@@ -130,7 +132,7 @@ func (r *Router) FailingFunctions() []routing.FailingFunction {
 	return list
 }
 
-// served notes how a function has served a job, and tells of it.
+// served records the result of a function for one job and emits an event about it.
 func (f *functions) served(u used, failed error) {
 	if u.policy == "" || f.ctx.Err() != nil { // its policy is gone, or the call was cut off
 		return
@@ -148,7 +150,7 @@ func (f *functions) served(u used, failed error) {
 			err = f.o.Events.Emit(ctx, events.Event{Type: FunctionEvent, Source: source, Subject: "policy/" + u.policy, At: now, Data: data})
 		}
 		if err != nil {
-			f.log.Warn("the event about a function could not be written", "policy", u.policy, "state", tell.State, "error", err)
+			f.log.Warn("function event not written", "policy", u.policy, "state", tell.State, "error", err)
 		}
 	})
 }

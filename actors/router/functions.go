@@ -35,23 +35,23 @@ type functions struct {
 	ratings   turns
 }
 
-// turns are asks of one kind, in a queue for each address that they call.
+// turns are asks of one kind, in a queue for each address.
 type turns struct {
 	mu     sync.Mutex
 	queues map[string]*turnQueue
 }
 
-// turnQueue are asks that wait for others of the same address. It is forgotten
+// turnQueue holds the asks that wait for others of the same address. It is removed
 // when it is empty.
 type turnQueue struct {
 	asks    []ask
-	running int // whose turn it is
+	running int // goroutines that work on them
 }
 
 // ask is what one job needs from outside.
 type ask struct {
 	gen   int64
-	at    string // the address, or several
+	at    string // the address, or several, see addressesOf
 	asked time.Time
 	do    func(ctx context.Context, asked time.Time) routing.Command
 }

@@ -41,7 +41,7 @@ type Caller interface {
 type Options struct {
 	Store  Store
 	Caller Caller
-	Events events.Emitter // told of functions that fail; nil: nothing is
+	Events events.Emitter // of [FunctionEvent]; nil: none are emitted
 	// Hold waits while no function may be called and returns when the hold ended;
 	// zero: there was none. nil: there is never one.
 	Hold     func(ctx context.Context) (ended time.Time, err error)

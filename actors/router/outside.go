@@ -40,7 +40,7 @@ func (f *functions) call(ctx context.Context, rule *routing.Rule, body []byte) (
 			f.metrics.functions.WithLabelValues("answered").Inc()
 			return answer, nil
 		}
-		if err == nil || !errors.Is(failed, errOpen) { // what made the breaker open says more
+		if err == nil || !errors.Is(failed, errOpen) { // the failure that opened the breaker says more
 			err = failed
 		}
 		if !again {
@@ -52,22 +52,17 @@ func (f *functions) call(ctx context.Context, rule *routing.Rule, body []byte) (
 	return nil, err
 }
 
-// warn logs that a function fails, once in a while: each job could bring a line.
+// warn logs that a function fails, at most once in [warnEvery]: every job could bring a line.
 func (f *functions) warn(rule *routing.Rule, err error) {
 	now := time.Now().UnixNano()
 	last := f.warned.Load()
 	if now-last < int64(warnEvery) || !f.warned.CompareAndSwap(last, now) {
 		return
 	}
-	host := ""
-	if u, e := url.Parse(rule.FunctionURI + rule.WebhookURI); e == nil {
-		host = u.Host
-	}
-	f.log.Warn("function failed; jobs are matched or classified without it", "host", host, "error", err)
+	f.log.Warn("function failed; jobs are matched or classified without it", "host", hostOf(addressOf(rule)), "error", err)
 }
 
-// once calls a function once, unless it has failed so often that its circuit
-// breaker is open.
+// once calls a function once, unless its circuit breaker is open.
 func (f *functions) once(ctx context.Context, at *address, rule *routing.Rule, body []byte) (answer []byte, again bool, err error) {
 	select {
 	case at.slots <- struct{}{}:

@@ -5,27 +5,27 @@ import (
 	"time"
 )
 
-// Phase is what a router does in this process.
+// Phase names a phase of the router of this process.
 type Phase string
 
 // The phases.
 const (
-	Replaying Phase = "replaying" // it takes its role and reads its state
+	Replaying Phase = "replaying" // takes its role and reads its state
 	Standby   Phase = "standby"   // another process has the role
 	Serving   Phase = "serving"
 	Stopping  Phase = "stopping"
 )
 
-// Phase is what the router does now. Only a serving one answers.
+// Phase returns the current phase. Only a serving router answers calls.
 func (r *Router) Phase() Phase { return r.phase.Load() }
 
-// phases holds the present one.
+// phases holds the current phase.
 type phases struct{ now atomic.Value }
 
 // Store sets the phase.
 func (p *phases) Store(now Phase) { p.now.Store(now) }
 
-// Load gives the phase.
+// Load returns the phase.
 func (p *phases) Load() Phase {
 	now, ok := p.now.Load().(Phase)
 	if !ok {
@@ -34,7 +34,7 @@ func (p *phases) Load() Phase {
 	return now
 }
 
-// refusal is the error of calls that a router without a state gets.
+// refusal is the error of calls to a router that has no state.
 func (p Phase) refusal() error {
 	if p == Replaying {
 		return errReplaying()
@@ -46,8 +46,8 @@ func errReplaying() error {
 	return unavailable("the router is reading its state", time.Second, nil)
 }
 
-// patience has callers refused if reading the state takes long: an answer at
-// once is of more use to them than a late one.
+// patience makes callers get an error if reading the state takes long: they can
+// retry, and wait no longer than that.
 func (d *desk) patience() {
 	d.slow = false
 	gen := d.gen

@@ -26,13 +26,7 @@ func (d *desk) load() {
 	gen, row, h := d.gen, d.row, d.heard
 	ctx, stop := context.WithCancel(d.ctx)
 	d.stop = stop
-	d.task(func(context.Context) {
-		select {
-		case <-d.spawned:
-			d.recover(ctx, gen, row, h)
-		case <-ctx.Done():
-		}
-	})
+	d.task(func(context.Context) { d.recover(ctx, gen, row, h) })
 }
 
 // recover tries until it has the role and a state. Taking the role anew raises

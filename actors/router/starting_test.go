@@ -36,8 +36,8 @@ func (r *rig) fill(jobs int) {
 	wait.Wait()
 }
 
-// began gives how long a router took until it answered, and what it had to read
-// after the snapshot.
+// began returns how long a router took until it answered, and how many events it
+// replayed after the snapshot.
 func began(t *testing.T, store router.Store) (time.Duration, uint64) {
 	t.Helper()
 	found, err := store.LoadSnapshot(t.Context())
@@ -53,14 +53,14 @@ func began(t *testing.T, store router.Store) (time.Duration, uint64) {
 	defer r.Close()
 	if found.Last-found.Seq >= 5_000 && !polling.Until(time.Minute, 50*time.Millisecond, func() bool {
 		now, err := store.LoadSnapshot(t.Context())
-		return err != nil || now.Last == now.Seq
+		return err == nil && now.Last == now.Seq
 	}) {
 		t.Error("no snapshot was written")
 	}
 	return took, found.Last - found.Seq
 }
 
-// However a router with very many jobs ended, the next start reads little.
+// After a start that replayed many events the next one reads little.
 func TestScenario148_StartsWithManyJobs(t *testing.T) {
 	t.Parallel()
 	store := storetest.Open(t, "sqlite://"+filepath.Join(t.TempDir(), "weir.db"), persistence.Options{})
@@ -128,8 +128,8 @@ func (s *slowStore) LoadSnapshot(ctx context.Context) (routing.Saved, error) {
 	}
 }
 
-// While the state is being read, callers are told so at once, not after they
-// have waited for as long as any answer may take.
+// While the state is being read, callers get an error at once, not after the
+// longest time that an answer may take.
 func TestScenario149_CallsWhileTheStateIsRead(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
