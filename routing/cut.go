@@ -96,7 +96,7 @@ func (c *Cut) Step(n int) (whole bool) {
 	return true
 }
 
-// Size is how many entities a snapshot of the state holds.
+// Size returns the number of entities in a snapshot of the state.
 func (s *State) Size() int {
 	return len(s.dists) + len(s.classes) + len(s.excepts) + len(s.queues) + len(s.workers) + len(s.pools) + len(s.jobs)
 }

@@ -94,8 +94,8 @@ func (s *State) openAssignment(jobID, id string, want JobStatus) (*job, *assignm
 	return j, a, nil
 }
 
-// repeated reports whether a worker already took a step with an assignment: a
-// client repeats it when it did not get the answer, and is to get it now.
+// repeated reports whether a step with an assignment was already taken: a client
+// that lost the answer repeats the request and gets the same answer.
 func (s *State) repeated(jobID, id string, is func(*job, *assignment) bool) bool {
 	j := s.jobs[jobID]
 	if j == nil {

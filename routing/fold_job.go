@@ -326,9 +326,9 @@ func (e *OfferExpiredEvent) fold(s *State) {
 	s.settle(o.job)
 }
 
-// offerID and assignmentID name what the next event makes: by its number, which
-// gives the order, and by the instant, so that a store that begins anew, or again
-// from a backup, does not use a name twice.
+// offerID and assignmentID return the id of what the next event makes. Its number
+// gives the order; the instant keeps ids unique in a store that begins anew or
+// continues from a backup.
 func (s *State) offerID() string      { return "o-" + s.unique() }
 func (s *State) assignmentID() string { return "a-" + s.unique() }
 

@@ -41,8 +41,8 @@ type record struct {
 
 const snapshotFormat = "weir-routing"
 
-// Restore reads what [State.Snapshot] gave. Decoding takes most of the time, so
-// that all cores share in it.
+// Restore reads what [State.Snapshot] returned. Decoding takes most of the time, so
+// all cores take part.
 func Restore(data []byte) (*State, error) {
 	line, rest, _ := bytes.Cut(data, newline)
 	var head snapshotHead
@@ -86,8 +86,8 @@ var (
 	errCutOff = errors.New("the snapshot is cut off")
 )
 
-// decodeRecords reads lines in at most so many parts of about the same size, at
-// the same time.
+// decodeRecords decodes lines in parallel, in at most that many parts of about the
+// same size.
 func decodeRecords(data []byte, most int) ([][]record, error) {
 	if !bytes.HasSuffix(data, newline) {
 		return nil, errCutOff

@@ -8,20 +8,19 @@ import (
 	"weir/internal/plainjson"
 )
 
-// namesMost bounds the names that a recordReader remembers.
+// namesMost bounds the names that a recordReader interns.
 const namesMost = 1000
 
 // recordReader reads jobs as [appendRecord] writes them by hand, member by member
-// in that order. odd says that something is not read here: encoding/json reads
-// that line.
+// in that order. A line that is odd, in another form, is left to encoding/json.
 type recordReader struct {
 	b     []byte
 	odd   bool
-	names map[string]string // texts that come again and again
+	names map[string]string // interned
 }
 
-// job gives the job of a line, if it is one of those.
-func (r *recordReader) job(line []byte) (*jobData, bool) {
+// job returns the job of a line; ok is false for a line in another form.
+func (r *recordReader) job(line []byte) (_ *jobData, ok bool) {
 	r.b, r.odd = line, !bytes.HasPrefix(line, []byte(`{"job":{"id":`))
 	j := &jobData{}
 	var version, unassigned uint64
@@ -79,7 +78,7 @@ func (r *recordReader) has(text string) bool {
 
 func (r *recordReader) want(text string) { r.odd = !r.has(text) }
 
-// raw reads a text in which nothing is escaped.
+// raw reads a printable ASCII text without escapes.
 func (r *recordReader) raw() []byte {
 	r.want(`"`)
 	for i, c := range r.b {
@@ -217,7 +216,7 @@ func (r *recordReader) assignments(into *[]*assignment) {
 	})
 }
 
-// list reads an array of objects, of which there is at least one.
+// list reads a non-empty array of objects.
 func (r *recordReader) list(key string, read func()) {
 	if !r.has(key) {
 		return

@@ -2,9 +2,8 @@ package routing
 
 import "encoding/json"
 
-// appendRecord adds the JSON form of a record, the same that encoding/json gives.
-// Jobs are written by hand, for most of a snapshot is jobs, and it is written
-// while the router works.
+// appendRecord appends a record as encoding/json writes it. Jobs, most of a
+// snapshot, are written by hand, since the router works meanwhile.
 func appendRecord(b []byte, r *record) ([]byte, error) {
 	if r.Job != nil {
 		w := eventWriter{b: b}

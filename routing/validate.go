@@ -63,8 +63,8 @@ func (m *mistakes) labels(pointer string, l Labels) {
 	}
 }
 
-// validateWorker checks what a worker is to be. A queue that it has already needs
-// no check, so that old journals and clients that send back what they read go on.
+// validateWorker checks the specification of a worker. Queues that the worker has
+// already may be missing, as in old journals: clients send back what they read.
 func (s *State) validateWorker(id string, w *WorkerSpec) error {
 	var m mistakes
 	var has []string

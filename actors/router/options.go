@@ -78,8 +78,8 @@ const (
 	usualBytes    = 300 // of an event in the journal
 	segmentsRead  = 64
 	cutJobs       = 1000                   // copied in one step of a snapshot
-	snapshotShare = 4                      // records of a snapshot for each event before the next one
-	replayMost    = 5_000                  // events after a snapshot that a start leaves without another
+	snapshotShare = 4                      // the next snapshot is due after entities/4 events
+	replayMost    = 5_000                  // events that a start replays without a new snapshot
 	decodersMost  = 2                      // at once, of the journal
 	patience      = 500 * time.Millisecond // of callers, while the state is being read
 	standbyFirst  = 100 * time.Millisecond // between looks at a role that is taken, at first

@@ -163,7 +163,7 @@ func (r *Router) replay(ctx context.Context, s *routing.State, h heard) (missed 
 	return missed, context.Cause(ctx)
 }
 
-// decoded are the events of segments that follow on each other.
+// decoded holds the events of consecutive segments.
 type decoded struct {
 	segments [][]routing.Event
 	err      error

@@ -39,8 +39,8 @@ func (d *desk) cut(seq uint64) {
 	}
 }
 
-// snapshotDue reports whether so many events after a snapshot of so many entities
-// call for the next one. It bounds what a start has to replay.
+// snapshotDue reports whether a snapshot is due, given the events since the last one
+// and its entities. It bounds what a start has to replay.
 func (o *Options) snapshotDue(events, size int) bool {
 	return events >= max(o.SnapshotEvents, size/snapshotShare)
 }

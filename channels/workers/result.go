@@ -8,8 +8,8 @@ import (
 	"weir"
 )
 
-// Dispositions of a respondent that a code can have, as package surveys names
-// them, and two more.
+// Dispositions that a code can stand for: those of package surveys that an
+// interviewer can set, and two more.
 const (
 	completed     = "completed"
 	refused       = "refused"
@@ -19,12 +19,12 @@ const (
 	noDisposition = "none"      // the code does not conclude anything
 )
 
-// conclusions are the dispositions of a respondent that an interviewer can set.
+// conclusions returns all of them.
 func conclusions() []string {
 	return []string{completed, refused, ineligible, partial, callBack, noDisposition}
 }
 
-// dispositions reads what codes mean for respondents.
+// dispositions reads the setting that maps codes to dispositions.
 func (r *reader) dispositions(s *settings) {
 	s.dispositions = map[string]string{"callback": callBack}
 	for _, d := range conclusions() {
@@ -55,7 +55,7 @@ func splitCode(text string) (code string, at time.Time) {
 	return normal(code), at.UTC()
 }
 
-// result is what a disposition code records about the respondent.
+// result returns what a disposition code records about the respondent.
 func (s *settings) result(text string) weir.Result {
 	code, at := splitCode(text)
 	switch d := s.dispositions[code]; d {

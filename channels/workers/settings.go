@@ -38,7 +38,7 @@ func Type(router routing.Engine) channels.Type {
 			{Key: "wait_minutes", Kind: channels.Integer, Help: "how long a job waits for a worker before the contact ends as expired (default: until its window closes)"},
 			{Key: "work_minutes", Kind: channels.Integer, Help: "how long a worker may have a job before it is taken back and the contact ends as failed (default: as long as it lasts)"},
 			{Key: "outcomes", Kind: channels.String, Help: "what disposition codes mean, joined by commas: wrong_number=failed,callback=no_answer; completed, busy, no_answer and failed mean themselves"},
-			{Key: "dispositions", Kind: channels.String, Help: "what disposition codes mean for the respondent of a survey, joined by commas: too_young=ineligible,later=call_back,done=none; dispositions are completed, refused, ineligible, partial, call_back and none, and mean themselves, as does callback. A code may have an instant after @: callback@2026-11-24T15:00:00Z"},
+			{Key: "dispositions", Kind: channels.String, Help: "the disposition of a survey's respondent for each disposition code, joined by commas: too_young=ineligible,later=call_back,done=none; dispositions are completed, refused, ineligible, partial, call_back and none. These codes, and callback, need no entry. A code may have an instant after @: callback@2026-11-24T15:00:00Z"},
 			{Key: "other_outcome", Kind: channels.String, Help: "what any other disposition code means: completed (default), busy, no_answer, failed or canceled"},
 		},
 		Check: check,
