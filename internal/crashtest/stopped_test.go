@@ -67,7 +67,7 @@ func TestCrashStopped(t *testing.T) {
 	<-patched
 	toA.insist(http.MethodPatch, "/v1/channels/ch", map[string]any{"capacity": 3}, http.StatusOK, nil)
 	toA.insist(http.MethodPost, contacts, one("c"), http.StatusAccepted, nil)
-	eventually(t, freeWithin, "the first knows that it does not run the channel any more", func() bool { return !runs(toA) && runs(toB) })
+	eventually(t, freeWithin, "the first no longer runs the channel", func() bool { return !runs(toA) && runs(toB) })
 	a.terminate()
 	b.terminate()
 }
@@ -86,8 +86,8 @@ func idleLimit(t *testing.T, db *sql.DB) time.Duration {
 	return 10 * time.Second
 }
 
-// stopInTransaction holds the channel's row until the program waits for it in a
-// transaction that change begins, stops the program, and lets the row go.
+// stopInTransaction locks the channel's row until the program waits for it in a
+// transaction that change begins, stops the program, and unlocks the row.
 func stopInTransaction(t *testing.T, db *sql.DB, url string, b *broker, change func()) {
 	t.Helper()
 	tx, err := db.Begin()
@@ -109,7 +109,7 @@ func stopInTransaction(t *testing.T, db *sql.DB, url string, b *broker, change f
 	}
 }
 
-// runs reports whether a process says that it runs the one channel.
+// runs reports whether a process holds the channel's lease, by its metrics.
 func runs(c *client) bool {
 	a := c.do(c.t.Context(), http.MethodGet, "/metrics", nil)
 	return strings.Contains(string(a.body), fmt.Sprintf("weir_lease_held{channel=%q} 1", "ch"))

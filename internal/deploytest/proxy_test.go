@@ -178,7 +178,7 @@ func TestScenario195_BehindCaddy(t *testing.T) {
 	r.caddy().passes()
 }
 
-// passes holds what a client meets behind the proxy to what the README promises.
+// passes checks behind the proxy what the README promises to clients.
 func (p *proxied) passes() {
 	p.Helper()
 	if resp := p.ask("127.0.0.3", "/v1/whoami", token); resp.StatusCode != http.StatusOK {

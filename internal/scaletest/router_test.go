@@ -103,9 +103,9 @@ func (p *program) enqueue(key hmacsign.Key, jobs int) (rate float64) {
 	return float64(jobs) / time.Since(begun).Seconds()
 }
 
-// answers starts the program and says how long it takes until the router answers
-// that all jobs wait. The bound is in processor time: the clock on the wall is that
-// of other programs, too.
+// answers starts the program and returns how long it takes until the router answers
+// that all jobs wait. The bound is in processor time, since other programs use the
+// machine, too.
 func (p *program) answers(key hmacsign.Key, jobs int) string {
 	p.t.Helper()
 	begun := p.start()

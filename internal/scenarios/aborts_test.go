@@ -13,13 +13,13 @@ import (
 	"weir/persistence/testmysql"
 )
 
-// aborter is a proxy in front of a database server. It makes that server do what
-// Galera does to a transaction that is in the way of a replicated one: roll it
-// back between two of its statements, without an error.
+// aborter is a proxy in front of a database server. It rolls a transaction back
+// between two of its statements, without an error, as Galera does to one that
+// conflicts with a replicated transaction.
 type aborter struct {
-	left   atomic.Int64 // how many transactions are still to be rolled back
-	behind string       // the statement after which that happens begins so
-	number uint16       // of an error with which they are refused instead; 0: they are not
+	left   atomic.Int64 // transactions still to be rolled back
+	behind string       // how the statement begins after which that happens
+	number uint16       // of the error with which COMMIT fails instead; 0: it does not
 }
 
 // between starts a proxy and returns the DATABASE_URL that leads through it.
@@ -95,7 +95,7 @@ func (a *aborter) abort(body []byte) []byte {
 }
 
 // Scenario 171: a transaction that the server rolls back in the middle, without
-// an error, is written again; no answer is given for what is not stored.
+// an error, is written again: no 202 for what is not stored.
 func TestScenario171_RolledBackInTheMiddle(t *testing.T) {
 	t.Parallel()
 	for name, behind := range map[string]string{
@@ -130,8 +130,8 @@ func TestScenario171_RolledBackInTheMiddle(t *testing.T) {
 	}
 }
 
-// Scenario 173: errors by which a member of a group, or a proxy, says that it cannot
-// commit now do not refuse a request. It waits and is stored.
+// Scenario 173: errors by which a group member or a proxy reports that it cannot
+// commit now do not fail a request. It waits and is stored.
 func TestScenario173_MembersAndProxiesThatCannotCommitNow(t *testing.T) {
 	t.Parallel()
 	for _, number := range []uint16{3100, 3101, 9001, 9006} {

@@ -68,9 +68,8 @@ func list(v any) []map[string]any {
 	return out
 }
 
-// Scenario 130: every instant that a request can carry is held against the
-// range that every view can show. The parameters are those that the API
-// describes.
+// Scenario 130: every instant in a request must be in the range that every view
+// can show. The parameters come from the description of the API.
 func TestScenario130_InstantsOutsideOfTheRangeAreRefused(t *testing.T) {
 	t.Parallel()
 	w := program(t)
@@ -123,8 +122,8 @@ func (w *world) instantParameters() [][2]string {
 	return out
 }
 
-// Scenario 130, dates: a survey's first, last and blocked days lie where all
-// that follows from them is an instant that can be shown.
+// Scenario 130, dates: every instant that follows from a survey's first, last and
+// blocked days can be shown.
 func TestScenario130_DatesOutsideOfTheRangeAreRefused(t *testing.T) {
 	t.Parallel()
 	w := program(t)

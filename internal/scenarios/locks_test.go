@@ -10,8 +10,8 @@ import (
 	"weir/internal/mariadb"
 )
 
-// Scenario 174: a process that lives keeps its channels when the connection of
-// its lock ends: killed, or lost in a restart of the server, a fail-over, a proxy.
+// Scenario 174: a living process keeps its channels when the connection of its
+// lock ends: killed, or lost in a restart of the server, a fail-over, a proxy.
 func TestScenario174_TheConnectionOfTheLockEnds(t *testing.T) {
 	t.Parallel()
 	a, b := pair(t)

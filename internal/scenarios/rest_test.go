@@ -12,15 +12,15 @@ import (
 )
 
 const (
-	restLooks = 4 // that must agree; the first is no later than the sweep
+	restPolls = 4 // that must agree; the first is no later than the sweep
 	restEvery = 110 * time.Millisecond
 	restLimit = 15 * time.Second
 )
 
-// rest waits until nothing happens any more by itself. Virtual time knows that
-// exactly. In real time it makes the brokers sweep their queues, and then the
-// records of the provider, the brokers and the store must stay the same for
-// several looks, without a dispatch under way.
+// rest waits until nothing more happens without an event from outside. In virtual
+// time that is exact. In real time the brokers sweep their queues, and then several
+// polls in turn must find the same records of the provider, the brokers and the
+// store, without a dispatch under way.
 func (w *world) rest() {
 	w.Helper()
 	if w.virtual {
@@ -41,9 +41,9 @@ func (w *world) rest() {
 			return false
 		}
 		agree++
-		return agree == restLooks
+		return agree == restPolls
 	}) {
-		w.Fatalf("not at rest within %v; the last look: %s", restLimit, was)
+		w.Fatalf("not at rest within %v; the last poll: %s", restLimit, was)
 	}
 }
 

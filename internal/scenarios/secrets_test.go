@@ -34,8 +34,8 @@ func (w *wiretap) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader("{}")), Request: r}, nil
 }
 
-// Scenario 135: a stored secret never goes to a place that somebody else named:
-// whoever changes a place gives its secrets, for every channel type.
+// Scenario 135: a stored secret is not sent to a new address: a change of the address
+// must include the secrets, for every channel type.
 func TestScenario135_SecretsAreNotSentToANewPlace(t *testing.T) {
 	for _, typ := range []channels.Type{nuntium.Type(), verboice.Type()} {
 		for _, kind := range []string{"token", "password"} {

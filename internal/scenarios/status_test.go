@@ -11,8 +11,8 @@ import (
 	verboice "weir/channels/verboice/simulator"
 )
 
-// Scenario 75, providers: an answer about a channel that says nothing of its
-// state counts as up, and one that says that it is down does not.
+// Scenario 75, providers: an answer about a channel without a status counts as up, and
+// one with the status of a channel that is down does not.
 func TestScenario75_AnswerWithoutAStatusCountsAsUp(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		p := withProviders(w, nuntium.Options{}, verboice.Options{})

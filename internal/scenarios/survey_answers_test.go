@@ -20,7 +20,7 @@ func bySex(each int, more ...fields) fields {
 }
 
 // Scenario 91: quotas on answers. With an application the attributes may come
-// later and nothing is said; without one the launch warns.
+// later and the launch does not warn; without one it does.
 func TestScenario91_QuotasOnAnswers(t *testing.T) {
 	onSurveys(t, func(w *world) {
 		w.channel("texts", 20)
@@ -48,7 +48,7 @@ func TestScenario91_QuotasOnAnswers(t *testing.T) {
 
 // Scenario 92: the answer that decides the bucket finds it full. The question that
 // the application wanted to ask does not go out; the survey's own message does, once,
-// and the application is told in the answer and by an event.
+// and the application gets a notice in the response and an event.
 func TestScenario92_FullQuotaEndsTheConversation(t *testing.T) {
 	onSurveys(t, func(w *world) {
 		w.channel("texts", 20)
@@ -95,7 +95,7 @@ func TestScenario92_FullQuotaEndsTheConversation(t *testing.T) {
 	})
 }
 
-// Scenario 93: whoever counts is counted once, in the bucket, whichever is known first.
+// Scenario 93: a respondent counts once, in the bucket, whichever is known first.
 func TestScenario93_CountedOnceInTheBucket(t *testing.T) {
 	onSurveys(t, func(w *world) {
 		w.channel("texts", 20)
@@ -130,8 +130,8 @@ func TestScenario93_CountedOnceInTheBucket(t *testing.T) {
 	})
 }
 
-// Scenario 94: partial respondents are successes where they count: as many are made
-// active as are still wanted.
+// Scenario 94: where partial respondents count, they are successes for the pacing: as
+// many respondents are active as are still needed.
 func TestScenario94_PartialsAreSuccessesWhereTheyCount(t *testing.T) {
 	onSurveysFrom(t, monday(9, 0), func(w *world) {
 		w.channel("texts", 100)
@@ -151,8 +151,8 @@ func TestScenario94_PartialsAreSuccessesWhereTheyCount(t *testing.T) {
 	})
 }
 
-// Scenario 95: whoever is active in a quota that has become full is not tried again, and
-// ends as rejected, also after an interim partial that does not count.
+// Scenario 95: active respondents of a full quota are not retried and end as rejected,
+// also after an interim partial that does not count.
 func TestScenario95_FullQuotaEndsTheActive(t *testing.T) {
 	onSurveysFrom(t, monday(9, 0), func(w *world) {
 		w.channel("texts", 100)

@@ -12,8 +12,8 @@ func (w *world) pickedUp(a labAttempt) {
 	w.want(200, "POST", a.callback+"/report/"+a.id+"?answered=1", nil)
 }
 
-// Scenario 96: whoever picks a call up was reached, also if nothing else is ever reported:
-// hung up at once they end as unresponsive, not as failed.
+// Scenario 96: a respondent who picks a call up was contacted, even if it is hung up at
+// once without a report: the end is unresponsive, not failed.
 func TestScenario96_AnsweredCallsReachTheRespondent(t *testing.T) {
 	onSurveys(t, func(w *world) {
 		w.channel("calls", 10, fields{"type": "labcall"})
@@ -96,7 +96,7 @@ func TestScenario98_ReasonsInTheLog(t *testing.T) {
 }
 
 // Scenario 100: ids of respondents follow one another; what goes into links cannot be
-// guessed, and whoever has the token needs no id.
+// guessed, and stands for the id in paths.
 func TestScenario100_TokensCannotBeGuessed(t *testing.T) {
 	onSurveys(t, func(w *world) {
 		w.channel("texts", 10)

@@ -10,8 +10,8 @@ import (
 	"weir/channels"
 )
 
-// surveyBecause waits until a survey contacts nobody for a reason, which the
-// survey and its figures name.
+// surveyBecause waits until a survey and its figures name a reason for which it
+// contacts no respondents.
 func (w *world) surveyBecause(name, code, sentence string) {
 	w.Helper()
 	var v map[string]any
@@ -36,7 +36,7 @@ func (w *world) personBecause(survey, id, code, sentence string) {
 	}
 }
 
-// Scenario 117: a survey that contacts nobody says why: a draft, a pause, its
+// Scenario 117: a survey that contacts no respondents says why: a draft, a pause, its
 // channel, no room, its batch, its limit of a minute, its target.
 func TestScenario117_SurveysNameTheirReason(t *testing.T) {
 	onSurveys(t, func(w *world) {

@@ -121,8 +121,8 @@ func (b *rig) once(text string) {
 	b.commit(tx)
 }
 
-// A server that rolls a transaction back between two statements, and says
-// nothing, is noticed: neither what came before nor what came after is stored.
+// A rollback by the server between two statements, without an error, is detected:
+// neither the statements before it nor those after it are stored.
 func TestATransactionThatTheServerRolledBack(t *testing.T) {
 	t.Parallel()
 	for name, between := range map[string]func(b *rig, tx *sql.Tx, text string){

@@ -74,8 +74,8 @@ func (h *history) accept(r *rapid.T) {
 	}
 }
 
-// reused reports whether a key of the list is that of a contact with other content,
-// stored before or earlier in the list.
+// reused reports whether a key of the list belongs to a contact with other content
+// that is stored or comes earlier in the list.
 func (h *history) reused(list []weir.Spec) bool {
 	known := maps.Clone(h.specs)
 	for _, s := range list {

@@ -56,7 +56,7 @@ func testLook(t *testing.T, backend Backend) {
 	if found = look(true); len(found.Orphans) > 0 {
 		t.Errorf("of one whose lease is good: %+v", found)
 	}
-	again := benchOn(t, url, persistence.Options{Owner: "b"}) // of which a former life is certainly over
+	again := benchOn(t, url, persistence.Options{Owner: "b"}) // joining under the same name ends the former leases
 	b.ok(again.Close(b.ctx))
 	if found = look(true); len(found.Orphans) != 1 || found.Orphans[0] != other || len(found.Items) != 1 {
 		t.Errorf("of one that is gone: %+v", found)

@@ -148,14 +148,14 @@ func testTakeOver(t *testing.T, backend Backend) {
 	if err := twin.Join(short); err == nil {
 		t.Fatal("two processes run under one name")
 	}
-	a.ok(a.Close(a.ctx)) // its lock is free now, its lease is not: it may be that only its connection ended
+	a.ok(a.Close(a.ctx)) // its lock is free now, its lease is not: perhaps only its connection ended
 	if orphans := must[[]weir.ChannelID](t)(b.Orphans(b.ctx)); len(orphans) != 0 {
 		t.Errorf("orphans while the lease is good: %v", orphans)
 	}
 	if _, ok, err := b.Acquire(b.ctx, id); ok || err != nil {
 		t.Fatalf("a lease was taken from an owner whose connection ended (%v)", err)
 	}
-	again := benchOn(t, url, persistence.Options{Owner: "a"}) // of which a former life is certainly over
+	again := benchOn(t, url, persistence.Options{Owner: "a"}) // joining under the same name ends the former leases
 	a.ok(again.Close(a.ctx))
 	same(t, "orphans", must[[]weir.ChannelID](t)(b.Orphans(b.ctx)), []weir.ChannelID{id})
 	lease := b.acquire(id)

@@ -10,8 +10,8 @@ import (
 	"weir"
 )
 
-// testNewest holds lists from the newest on against the contacts that there are,
-// page by page, while others arrive.
+// testNewest compares lists, newest first, with the contacts in the store, page by
+// page and while others arrive.
 func testNewest(t *testing.T, backend Backend) {
 	b := newBench(t, backend)
 	begin := now().Truncate(time.Millisecond)

@@ -278,7 +278,7 @@ func (d *desk) recentOf(survey int64, list []surveys.Respondent, lines []surveys
 		d.t.Errorf("a respondent's log goes on at %d, want %d", next, lines[1].ID)
 	}
 	for name, f := range map[string]surveys.LogFilter{
-		"of somebody else": {Respondent: list[1].ID}, "in the future": {Since: now().Add(time.Hour)}, "in the past": {Until: now().Add(-time.Hour)},
+		"of another respondent": {Respondent: list[1].ID}, "in the future": {Since: now().Add(time.Hour)}, "in the past": {Until: now().Add(-time.Hour)},
 	} {
 		f.Survey, f.Limit = survey, 10
 		if recent, next, err := d.Recent(d.ctx, f); err != nil || len(recent) != 0 || next != 0 {
