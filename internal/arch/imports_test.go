@@ -70,7 +70,7 @@ func rules() []rule {
 
 // helpers are packages that only tests, and other helpers, may import.
 func helpers() []string {
-	return []string{"internal/polling", "persistence/storetest", "persistence/plantest", "persistence/testmysql", "persistence/testmysql/*", "persistence/testmysql/internal/*", "channels/simulation/memnet", "routing/routingtest"}
+	return []string{"internal/daemontest", "internal/polling", "persistence/storetest", "persistence/plantest", "persistence/testmysql", "persistence/testmysql/*", "persistence/testmysql/internal/*", "channels/simulation/memnet", "routing/routingtest"}
 }
 
 func TestImportsGoOneWay(t *testing.T) {

@@ -5,14 +5,8 @@ package deploytest
 import (
 	"bufio"
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"encoding/pem"
 	"fmt"
-	"math/big"
 	"net"
 	"net/http"
 	"os"
@@ -22,6 +16,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"weir/internal/daemontest"
 )
 
 // proxied is a proxy, as deploy/proxy configures it, in front of a rig.
@@ -121,21 +117,9 @@ func free(t *testing.T) string {
 
 func certificate(t *testing.T, folder string) {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), DNSNames: []string{"weir.example"}}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	secret, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	write(t, filepath.Join(folder, "tls.crt"), string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})))
-	write(t, filepath.Join(folder, "tls.key"), string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret})))
+	certificate, key := daemontest.Certificate(t, 1)
+	write(t, filepath.Join(folder, "tls.crt"), string(certificate))
+	write(t, filepath.Join(folder, "tls.key"), string(key))
 }
 
 // ask sends a request through the proxy from an address of this machine.

@@ -17,6 +17,7 @@ import (
 	verboice "weir/channels/verboice/simulator"
 	"weir/cmd/weir/daemon"
 	"weir/cmd/weir/routerclient"
+	"weir/internal/daemontest"
 	"weir/internal/hmacsign"
 	"weir/internal/polling"
 	"weir/routing/acd"
@@ -68,20 +69,8 @@ func start(t *testing.T, more ...string) *rig {
 	cfg, complaints := load(t, variables)
 	_ = complaints // the short times are warned of
 	cfg.PublicURL = ""
-	d, err := daemon.New(ctx, daemon.Options{Config: cfg, Logger: slog.New(slog.DiscardHandler), Version: "test"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d, _ := daemontest.Run(t, daemon.Options{Config: cfg, Logger: slog.New(slog.DiscardHandler), Version: "test"})
 	r.addr = d.Addr()
-	running, end := context.WithCancel(ctx)
-	ended := make(chan error, 1)
-	go func() { ended <- d.Run(running) }()
-	t.Cleanup(func() {
-		end()
-		if err := <-ended; err != nil {
-			t.Errorf("Weir ended with %v", err)
-		}
-	})
 	return r
 }
 

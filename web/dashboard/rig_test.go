@@ -1,7 +1,6 @@
 package dashboard_test
 
 import (
-	"context"
 	"encoding/json"
 	"io"
 	"log/slog"
@@ -12,7 +11,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -21,6 +19,7 @@ import (
 	"weir"
 	"weir/cmd/weir/daemon"
 	"weir/config"
+	"weir/internal/daemontest"
 	"weir/persistence"
 	"weir/persistence/storetest"
 )
@@ -41,26 +40,8 @@ type rig struct {
 	t        testing.TB
 	database string
 	handler  http.Handler
-	logs     *syncBuffer
+	logs     *daemontest.Log
 	tokens   map[string]string // scopes, joined by blanks → the token
-}
-
-type syncBuffer struct {
-	mu sync.Mutex
-	b  strings.Builder
-}
-
-// Write implements io.Writer.
-func (s *syncBuffer) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.Write(p)
-}
-
-func (s *syncBuffer) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.String()
 }
 
 // newRig starts one with a token for each list of scopes. With none at all it
@@ -78,7 +59,7 @@ func newRigAfter(t testing.TB, before func(*rig), environ []string, scopes ...st
 	t.Helper()
 	database := "sqlite://" + filepath.Join(folder(t), "weir.db")
 	storetest.Migrate(t, database)
-	r := &rig{t: t, database: database, logs: &syncBuffer{}, tokens: map[string]string{}}
+	r := &rig{t: t, database: database, logs: &daemontest.Log{}, tokens: map[string]string{}}
 	environ = append([]string{"DATABASE_URL=" + database, "LISTEN_ADDR=127.0.0.1:0"}, environ...)
 	if len(scopes) > 0 {
 		environ = append(environ, "WEIR_API_TOKENS="+adminToken)
@@ -89,16 +70,8 @@ func newRigAfter(t testing.TB, before func(*rig), environ []string, scopes ...st
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := daemon.New(t.Context(), daemon.Options{
+	d, _ := daemontest.Open(t, daemon.Options{
 		Config: c, Logger: slog.New(slog.NewTextHandler(r.logs, &slog.HandlerOptions{Level: slog.LevelDebug})), Version: "v1.2.3", Registry: prometheus.NewRegistry(),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := d.Close(context.WithoutCancel(t.Context())); err != nil {
-			t.Error(err)
-		}
 	})
 	r.handler = d.Handler()
 	return r

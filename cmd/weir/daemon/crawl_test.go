@@ -2,7 +2,6 @@ package daemon_test
 
 import (
 	"bufio"
-	"context"
 	"fmt"
 	"net"
 	"path/filepath"
@@ -10,20 +9,15 @@ import (
 	"testing"
 
 	"weir/cmd/weir/daemon"
+	"weir/internal/daemontest"
 )
 
 // Scenario 196: a client whose upload crawls does not turn the end into a failure.
 func TestScenario196_CrawlingUploadAtTheEnd(t *testing.T) {
 	t.Parallel()
-	d, err := daemon.New(t.Context(), daemon.Options{
+	d, stop := daemontest.Run(t, daemon.Options{
 		Config: configuration(t, "LISTEN_ADDR=127.0.0.1:0", "DATABASE_URL=sqlite://"+filepath.Join(t.TempDir(), "weir.db")),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- d.Run(ctx) }()
 	c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", d.Addr())
 	if err != nil {
 		t.Fatal(err)
@@ -39,8 +33,5 @@ func TestScenario196_CrawlingUploadAtTheEnd(t *testing.T) {
 	if _, err := fmt.Fprint(c, "{"); err != nil {
 		t.Fatal(err)
 	}
-	cancel()
-	if err := <-ended; err != nil {
-		t.Errorf("it ended with %v", err)
-	}
+	stop() // must be in order
 }

@@ -1,16 +1,14 @@
 package daemon_test
 
 import (
-	"context"
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"weir/cmd/weir/daemon"
-	"weir/persistence/testmysql"
+	"weir/internal/daemontest"
 )
 
 const testToken = "a-token-of-this-test"
@@ -23,28 +21,8 @@ type served struct {
 
 func serve(t *testing.T, database string) served {
 	t.Helper()
-	d, err := daemon.New(t.Context(), daemon.Options{Config: configuration(t, "DATABASE_URL="+database, "LISTEN_ADDR=127.0.0.1:0", "WEIR_API_TOKENS="+testToken)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := d.Close(context.WithoutCancel(t.Context())); err != nil {
-			t.Error(err)
-		}
-	})
+	d, _ := daemontest.Open(t, daemon.Options{Config: configuration(t, "DATABASE_URL="+database, "LISTEN_ADDR=127.0.0.1:0", "WEIR_API_TOKENS="+testToken)})
 	return served{t, d.Handler()}
-}
-
-func onStores(t *testing.T, check func(served)) {
-	t.Parallel()
-	t.Run("sqlite", func(t *testing.T) {
-		t.Parallel()
-		check(serve(t, "sqlite://"+filepath.Join(t.TempDir(), "weir.db")))
-	})
-	t.Run("mariadb", func(t *testing.T) {
-		t.Parallel()
-		check(serve(t, testmysql.URL(t)))
-	})
 }
 
 // ask makes a request with an Authorization header; empty: none.
@@ -69,7 +47,9 @@ func (s served) api(method, path, body string) *httptest.ResponseRecorder {
 
 // A cursor that no page has given is refused by every list, and named.
 func TestScenario222_UnknownCursorsAreRefused(t *testing.T) {
-	onStores(t, func(s served) {
+	t.Parallel()
+	onBothStores(t, func(t *testing.T, database string) {
+		s := serve(t, database)
 		for _, name := range []string{"a", "b"} {
 			if w := s.api("PUT", "/v1/channels/"+name, `{"type":"workers","settings":{"queue":"q"}}`); w.Code != http.StatusCreated {
 				s.Fatal(w.Code, w.Body)
@@ -121,7 +101,9 @@ func TestScenario222_UnknownCursorsAreRefused(t *testing.T) {
 
 // Without a token, and with one that is not valid, the answers say which of the two it is.
 func TestScenario223_MissingAndWrongTokensAreToldApart(t *testing.T) {
-	onStores(t, func(s served) {
+	t.Parallel()
+	onBothStores(t, func(t *testing.T, database string) {
+		s := serve(t, database)
 		for _, c := range []struct{ name, authorization, detail, challenge string }{
 			{"none", "", "no bearer token", `Bearer realm="weir"`},
 			{"another scheme", "Basic YTpi", "no bearer token", `Bearer realm="weir"`},

@@ -17,6 +17,7 @@ import (
 	verboice "weir/channels/verboice/simulator"
 	"weir/cmd/weir/daemon"
 	"weir/config"
+	"weir/internal/daemontest"
 	"weir/internal/polling"
 )
 
@@ -63,23 +64,13 @@ func newRig(t *testing.T, env map[string]string) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := daemon.New(ctx, daemon.Options{Config: cfg, Logger: slog.New(slog.NewTextHandler(t.Output(), nil))})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.url = "http://" + d.Addr()
-	ended := make(chan error, 1)
-	running, end := context.WithCancel(context.Background())
-	go func() { ended <- d.Run(running) }()
 	t.Cleanup(func() {
-		end()
-		if err := <-ended; err != nil {
-			t.Errorf("the daemon ended with %v", err)
-		}
 		cancel()
 		sms.Close()
 		calls.Close()
 	})
+	d, _ := daemontest.Run(t, daemon.Options{Config: cfg, Logger: slog.New(slog.NewTextHandler(t.Output(), nil))})
+	r.url = "http://" + d.Addr()
 	return r
 }
 

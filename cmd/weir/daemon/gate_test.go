@@ -1,7 +1,6 @@
 package daemon_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -11,7 +10,6 @@ import (
 	"net/url"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -19,6 +17,7 @@ import (
 	"weir/channels/nuntium/simulator"
 	"weir/cmd/weir/daemon"
 	"weir/config"
+	"weir/internal/daemontest"
 	"weir/persistence"
 	"weir/persistence/storetest"
 )
@@ -121,24 +120,6 @@ func TestATokenMadeBesideIsHeardOf(t *testing.T) {
 	r.eventually("the revoked token is refused", func() bool { return r.status("/v1/channels", text) == 401 })
 }
 
-// buffer is a log.
-type buffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (b *buffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.Write(p)
-}
-
-func (b *buffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.String()
-}
-
 // TestCanaries puts secrets and numbers wherever they can be put, also where
 // they are wrong, and finds them in no line of the log at its finest, in no
 // figure, and in no address that Weir gives or calls of its own accord.
@@ -147,8 +128,8 @@ func TestCanaries(t *testing.T) {
 	const number, channelSecret, applicationSecret, configured = "15559871234", "CANARY-channel-secret", "CANARY-application-secret", "CANARY-configured-token"
 	database := "sqlite://" + filepath.Join(t.TempDir(), "weir.db")
 	_, made := makeToken(t, database, weir.Scopes()...)
-	log, r := &buffer{}, &rig{t: t}
-	var urls buffer
+	log, r := &daemontest.Log{}, &rig{t: t}
+	var urls daemontest.Log
 	note := func(h http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			_, _ = urls.Write([]byte(r.URL.String() + "\n"))

@@ -2,7 +2,6 @@ package daemon_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -15,6 +14,7 @@ import (
 
 	"weir/cmd/weir/cli"
 	"weir/cmd/weir/daemon"
+	"weir/internal/daemontest"
 	"weir/internal/polling"
 	"weir/persistence/testmysql"
 )
@@ -41,21 +41,10 @@ type pausable struct {
 
 func (p *pausable) start(environ ...string) (stop func()) {
 	p.Helper()
-	d, err := daemon.New(p.Context(), daemon.Options{Config: configuration(p.T, append(environ,
+	d, stop := daemontest.Run(p, daemon.Options{Config: configuration(p.T, append(environ,
 		"DATABASE_URL="+p.database, "LISTEN_ADDR=127.0.0.1:0", "JOB_ROUTER_EVENT_SUBSCRIPTIONS="+p.provider+"#eventgrid")...)})
-	if err != nil {
-		p.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(p.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- d.Run(ctx) }()
 	p.url = "http://" + d.Addr()
-	return func() {
-		cancel()
-		if err := <-ended; err != nil {
-			p.Error(err)
-		}
-	}
+	return stop
 }
 
 func (p *pausable) do(method, path, body string) map[string]any {
@@ -90,7 +79,6 @@ func startPaused(t *testing.T, database string) {
 	p.do("POST", "/v1/channels/sms/contacts", `{"contacts":[{"to":"+15550001","messages":["hello"]}]}`)
 	stop()
 	stop = p.start()
-	defer func() { stop() }()
 	if !polling.Until(20*time.Second, 50*time.Millisecond, func() bool { return p.do("GET", "/readyz", "")["ready"] == true }) {
 		t.Fatal("not ready within 20 s")
 	}
@@ -119,7 +107,7 @@ func startPaused(t *testing.T, database string) {
 	}
 	stop()
 	before := p.sent.Load()
-	stop = p.start()
+	p.start()
 	if held := p.do("GET", "/v1/hold", ""); held["held"] != false {
 		t.Errorf("after another restart: %v, %d sent before", held, before)
 	}

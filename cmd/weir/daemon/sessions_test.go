@@ -1,7 +1,6 @@
 package daemon_test
 
 import (
-	"context"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -12,6 +11,7 @@ import (
 
 	"weir"
 	"weir/cmd/weir/daemon"
+	"weir/internal/daemontest"
 	"weir/internal/polling"
 	"weir/persistence"
 	"weir/persistence/storetest"
@@ -29,19 +29,8 @@ type visited struct {
 
 func visit(t *testing.T, database string, environ ...string) *visited {
 	t.Helper()
-	d, err := daemon.New(t.Context(), daemon.Options{Config: configuration(t, append(environ, "DATABASE_URL="+database, "LISTEN_ADDR=127.0.0.1:0")...)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	v := &visited{T: t, handler: d.Handler()}
-	v.stop = func() {
-		v.stop = func() {}
-		if err := d.Close(context.WithoutCancel(t.Context())); err != nil {
-			t.Error(err)
-		}
-	}
-	t.Cleanup(func() { v.stop() })
-	return v
+	d, stop := daemontest.Open(t, daemon.Options{Config: configuration(t, append(environ, "DATABASE_URL="+database, "LISTEN_ADDR=127.0.0.1:0")...)})
+	return &visited{T: t, handler: d.Handler(), stop: stop}
 }
 
 // send sends a request with a session's cookie and returns the status, and the cookie

@@ -2,52 +2,22 @@ package daemon_test
 
 import (
 	"bytes"
-	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"encoding/pem"
 	"log/slog"
-	"math/big"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"weir/cmd/weir/cli"
 	"weir/cmd/weir/daemon"
 	"weir/config"
+	"weir/internal/daemontest"
 	"weir/internal/polling"
 )
-
-// pair is a certificate for 127.0.0.1 and its key.
-func pair(t *testing.T, serial int64) (certificate, key []byte) {
-	t.Helper()
-	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(serial), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
-	if err != nil {
-		t.Fatal(err)
-	}
-	secret, err := x509.MarshalPKCS8PrivateKey(private)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret})
-}
 
 // tlsRig is a daemon that serves https.
 type tlsRig struct {
@@ -56,29 +26,17 @@ type tlsRig struct {
 	environ         []string
 }
 
-func newTLSRig(t *testing.T, log *syncBuffer) *tlsRig {
+func newTLSRig(t *testing.T, log *daemontest.Log) *tlsRig {
 	t.Helper()
 	folder := t.TempDir()
 	r := &tlsRig{T: t, cert: filepath.Join(folder, "tls.crt"), key: filepath.Join(folder, "tls.key")}
-	certificate, key := pair(t, 1)
+	certificate, key := daemontest.Certificate(t, 1)
 	r.write(certificate, key)
 	r.environ = []string{"DATABASE_URL=sqlite://" + filepath.Join(folder, "weir.db"), "WEIR_TLS_CERT=" + r.cert, "WEIR_TLS_KEY=" + r.key}
-	d, err := daemon.New(t.Context(), daemon.Options{
+	d, _ := daemontest.Run(t, daemon.Options{
 		Config: configuration(t, append(r.environ, "LISTEN_ADDR=127.0.0.1:0")...), Logger: slog.New(slog.NewTextHandler(log, nil)),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	r.addr = d.Addr()
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- d.Run(ctx) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-	})
 	return r
 }
 
@@ -117,7 +75,7 @@ func (r *tlsRig) wait(what string, ok func() bool) {
 // takes a changed pair up without a restart; a broken one changes nothing.
 func TestScenario185_TLSByWeirItself(t *testing.T) {
 	t.Parallel()
-	log := &syncBuffer{}
+	log := &daemontest.Log{}
 	r := newTLSRig(t, log)
 	if n := r.serial(); n != 1 {
 		t.Fatalf("the certificate %d is served, want 1", n)
@@ -134,8 +92,8 @@ func TestScenario185_TLSByWeirItself(t *testing.T) {
 	if code := cli.Run(t.Context(), []string{"healthcheck"}, cli.Options{Environ: healthy, Stdout: &out, Stderr: &errors}); code != 0 {
 		t.Errorf("healthcheck exits with %d: %s", code, &errors)
 	}
-	second, secondKey := pair(t, 2)
-	_, stranger := pair(t, 3)
+	second, secondKey := daemontest.Certificate(t, 2)
+	_, stranger := daemontest.Certificate(t, 3)
 	r.write(second, stranger)
 	r.wait("a broken pair is logged", func() bool { return strings.Contains(log.String(), "TLS certificate not reloaded") })
 	if n := r.serial(); n != 1 {
@@ -150,8 +108,8 @@ func TestScenario185_TLSByWeirItself(t *testing.T) {
 func TestScenario185_TLSConfiguration(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
-	certificate, key := pair(t, 1)
-	other, _ := pair(t, 2)
+	certificate, key := daemontest.Certificate(t, 1)
+	other, _ := daemontest.Certificate(t, 2)
 	for name, text := range map[string][]byte{"a.crt": certificate, "a.key": key, "b.crt": other} {
 		if err := os.WriteFile(filepath.Join(folder, name), text, 0o600); err != nil {
 			t.Fatal(err)
@@ -181,41 +139,16 @@ func TestScenario185_TLSConfiguration(t *testing.T) {
 	}
 }
 
-// syncBuffer takes a log.
-type syncBuffer struct {
-	mu sync.Mutex
-	b  strings.Builder
-}
-
-// Write implements io.Writer.
-func (s *syncBuffer) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.Write(p)
-}
-
-func (s *syncBuffer) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.String()
-}
-
 func TestScenario185_HSTS(t *testing.T) {
 	t.Parallel()
 	for url, want := range map[string]string{"https://weir.example": "max-age=31536000", "http://weir.example": ""} {
-		d, err := daemon.New(t.Context(), daemon.Options{
+		d, _ := daemontest.Open(t, daemon.Options{
 			Config: configuration(t, "PUBLIC_URL="+url, "LISTEN_ADDR=127.0.0.1:0", "DATABASE_URL=sqlite://"+filepath.Join(t.TempDir(), "weir.db")),
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
 		w := httptest.NewRecorder()
 		d.Handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", url+"/livez", nil))
 		if got := w.Header().Get("Strict-Transport-Security"); got != want || w.Code != 200 {
 			t.Errorf("%s: %d %q, want %q", url, w.Code, got, want)
-		}
-		if err := d.Close(t.Context()); err != nil {
-			t.Error(err)
 		}
 	}
 }
