@@ -349,7 +349,7 @@ func (w *window) before(contact *weir.Contact) string {
 		if beyond {
 			more = "more than "
 		}
-		parts = append(parts, fmt.Sprintf("%s%d older ones", more, older))
+		parts = append(parts, fmt.Sprintf("%s%d older", more, older))
 	}
 	if parts == nil {
 		return ""

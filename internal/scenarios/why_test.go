@@ -50,7 +50,7 @@ func TestScenario112_QueuedContactsNameTheirReason(t *testing.T) {
 		ids := w.accept("ch", sms("later", fields{"not_before": opens}), sms("first"), sms("second"), sms("large", texts("large", 3), fields{"priority": "high"}))
 		w.because(ids["later"], "not_before", "opens at "+stamp(opens))
 		w.because(ids["large"], "capacity", "channel ch: 4 of 4 slots are in flight and it takes 3")
-		w.because(ids["second"], "capacity", "channel ch: 4 of 4 slots are in flight; behind 1 of higher priority and 1 older ones")
+		w.because(ids["second"], "capacity", "channel ch: 4 of 4 slots are in flight; behind 1 of higher priority and 1 older")
 		w.finish("out-0001")
 		w.because(ids["first"], "turn", "behind 1 of higher priority") // it would fit, the large one does not
 		w.pause("ch", true)
