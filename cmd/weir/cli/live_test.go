@@ -104,7 +104,7 @@ func TestWatchOnATerminalIsWrittenInPlace(t *testing.T) {
 func topRemote(t *testing.T) *remote {
 	t.Helper()
 	return newRemote(t, map[string]http.HandlerFunc{
-		"GET /v1/channels":          turns(channelsPage(1234), "503", "503", "503", "503", channelsPage(77)),
+		"GET /v1/channels":          turns(channelsPage(1234), "503", "503", "503", "503", "503", "503", "503", "503", channelsPage(77)),
 		"GET /v1/minutes":           answers(http.StatusOK, `{"since":"2026-05-04T11:58:00Z","until":"2026-05-04T12:01:00Z","step":"1m","channels":[{"channel":"sms","accepted":[1,41,2],"finished":[3,42,4]}]}`),
 		"GET /v1/surveys":           answers(http.StatusOK, `{"surveys":[{"survey":"flu","state":"running"}]}`),
 		"GET /v1/surveys/flu/stats": answers(http.StatusOK, stats),
