@@ -35,7 +35,7 @@ func (s *Store) SurveyStatements(now time.Time, r surveys.Respondent, channel we
 		{"begun", begunSQL, []any{survey, now.Add(-time.Minute).Unix()}},
 		{"notices", noticesSQL, []any{int64(0), 100}},
 		{"ready slots", readySQL + readyEnd, []any{1, int64(channel), int64(weir.Queued), 10}},
-		{"ready slots of two lanes", readyOfLanes(2), []any{1, int64(channel), int64(weir.Queued), int64(weir.LaneOf(weir.High, "a")), int64(weir.LaneOf(weir.Normal, "a")), 10}},
+		{"ready slots of two lanes", readyOfLanes(2), []any{1, int64(channel), int64(weir.Queued), int64(weir.LaneOf(weir.High, "a")), int64(weir.LaneOf(weir.Normal, "a")), 1, 10}},
 		{"an import", importedSQL, []any{survey, imp, int64(0), 100}},
 		{"to be sorted", unsortedSQL, []any{survey, id, 100}},
 		{"moves", s.sql.UpdateRespondents, []any{encodeMoves([]*move{{Move: &m, is: m.Is}})}},

@@ -209,7 +209,7 @@ func (s *Store) ReadySlots(ctx context.Context, channel weir.ChannelID, lanes []
 	var err error
 	if len(lanes) > 0 {
 		args := append([]any{largest, int64(channel), int64(weir.Queued)}, arguments(lanes)...)
-		err = s.read.GetContext(ctx, &ours, readyOfLanes(len(lanes)), append(args, limit)...)
+		err = s.read.GetContext(ctx, &ours, readyOfLanes(len(lanes)), append(args, largest, limit)...)
 	}
 	if err == nil {
 		err = s.read.GetContext(ctx, &all, readySQL+readyEnd, largest, int64(channel), int64(weir.Queued), ours.N+limit)
@@ -217,5 +217,9 @@ func (s *Store) ReadySlots(ctx context.Context, channel weir.ChannelID, lanes []
 	return surveys.Ready{Ours: ours.Slots, Others: max(0, all.Slots-ours.Slots)}, s.failure("read what is ready", err)
 }
 
-// readyOfLanes is the statement that adds up the slots of so many lanes.
-func readyOfLanes(n int) string { return readySQL + " AND lane IN " + marks(n) + readyEnd }
+// readyOfLanes is the statement that adds up the slots of so many lanes. Blocked
+// contacts do not use up its limit: what waits behind them has to be seen, or a survey
+// would enqueue without end.
+func readyOfLanes(n int) string {
+	return readySQL + " AND lane IN " + marks(n) + " AND size <= ?" + readyEnd
+}

@@ -38,4 +38,9 @@ func testReady(t *testing.T, d *desk) {
 	enqueue(5, "b", 1, now().Add(time.Hour))
 	ready(a, 9, 10, surveys.Ready{Ours: 2, Others: 3})
 	ready(a, 14, 10, surveys.Ready{Ours: 2, Others: 17})
+	enqueue(6, "c", 14, time.Time{})
+	enqueue(7, "c", 1, time.Time{})
+	if got, err := d.ReadySlots(d.ctx, channel, []weir.Lane{weir.LaneOf(weir.High, "c"), weir.LaneOf(weir.Normal, "c")}, 9, 1); err != nil || got.Ours != 1 {
+		t.Errorf("%+v are ready behind a blocked contact, want one (%v)", got, err)
+	}
 }
