@@ -1367,7 +1367,7 @@ type SurveyBody struct {
 	// Questionnaires for each questionnaire and mode the content of each attempt; the last one also of those that follow
 	Questionnaires map[string]map[string][]Content `json:"questionnaires"`
 
-	// QuotaMessage sent to a respondent who is answering by text and is rejected because the quota is full, instead of what the application wanted to send; absent: nothing
+	// QuotaMessage sent, instead of the application's messages, to a respondent who is answering by text and is rejected because the quota is full; absent: nothing is sent
 	//
 	// Examples: Thank you, we have all the answers that we need.
 	QuotaMessage string `json:"quota_message,omitempty,omitzero"`
@@ -1484,7 +1484,7 @@ type SurveyPatch struct {
 	// Questionnaires merged; drafts only
 	Questionnaires *map[string]map[string][]Content `json:"questionnaires,omitempty"`
 
-	// QuotaMessage sent to a respondent who is answering by text and whose quota is full
+	// QuotaMessage sent to a respondent who is answering by text when the quota turns out to be full
 	QuotaMessage *string `json:"quota_message,omitempty"`
 
 	// Quotas replaced as a whole; of a survey that was launched only the numbers may change
@@ -1587,7 +1587,7 @@ type SurveyView struct {
 	// Questionnaires for each questionnaire and mode the content of each attempt; the last one also of those that follow
 	Questionnaires map[string]map[string][]Content `json:"questionnaires"`
 
-	// QuotaMessage sent to a respondent who is answering by text and is rejected because the quota is full, instead of what the application wanted to send; absent: nothing
+	// QuotaMessage sent, instead of the application's messages, to a respondent who is answering by text and is rejected because the quota is full; absent: nothing is sent
 	//
 	// Examples: Thank you, we have all the answers that we need.
 	QuotaMessage string `json:"quota_message,omitempty,omitzero"`

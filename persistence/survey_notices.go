@@ -24,8 +24,8 @@ func (s *Store) noticed() {
 	}
 }
 
-// notice writes down, for the survey broker, what the steps mean to respondents. For
-// contacts of others it does nothing.
+// notice inserts notices of the steps for the survey broker. Contacts without a
+// respondent need none.
 func (t *transaction) notice(steps []step) error {
 	var args []any
 	rows := 0

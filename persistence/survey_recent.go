@@ -15,9 +15,9 @@ const (
 	respondentLog = "SELECT " + logColumns + " FROM survey_log WHERE survey_id = ? AND id < ? AND id >= ? AND respondent_id = ? ORDER BY id DESC LIMIT ?"
 )
 
-// Recent implements [surveys.Reading]. Ids are in the order of time and hold it. No
-// index has the respondents: a range of the log is examined, as each entry would
-// write one more page.
+// Recent implements [surveys.Reading]. Ids are in the order of time and contain it. No
+// index has the respondents, because each new entry would write one more page: a
+// bounded range of the log is examined instead.
 func (s *Store) Recent(ctx context.Context, f surveys.LogFilter) (list []surveys.Entry, next int64, err error) {
 	low, high := bounds(f.Since, f.Until)
 	high = min(high, cmp.Or(f.Before, math.MaxInt64))

@@ -37,7 +37,7 @@ type Stats struct {
 	Open    bool    // the schedule is open now
 	Next    Span    // the window that is open or opens next; zero: none
 	Using   []ChannelUse
-	Why     weir.Why // why nobody is being contacted, if that is so
+	Why     weir.Why // why no respondent is being contacted; zero if some are
 }
 
 // BucketStats are those of one bucket.

@@ -12,7 +12,7 @@ type Flow struct {
 	Reserve  int // of the capacity, kept for replies
 	InFlight int
 	Queued   int     // of surveys, waiting for their turn; not those held for a later window
-	Others   int     // of everybody else, waiting for their turn
+	Others   int     // of other senders, waiting for their turn
 	Surveys  int     // that share the channel with the others; at least 1
 	Rate     float64 // slots that come free each minute when it is busy; 0: not known yet
 	// Typical is how long a slot is taken as long as the rate is not known.
@@ -27,11 +27,11 @@ const (
 
 // Room is how many contacts, of so many slots each, may be enqueued on a channel
 // now: what is free, and what comes free until the next look, less what waits
-// already. Contacts of others leave the surveys their fair share of it at least:
-// lanes take turns, so a backlog of others costs them no more than that. The last one may be larger than what is left of that: a survey with
-// large contacts is not to find the room taken by small ones for ever. Never more
-// than can be handed over before the window closes in left, so that nothing
-// expires in the queue.
+// already. Contacts of others leave the surveys at least their fair share of it:
+// lanes take turns, so a backlog of others costs them no more than that. The last
+// contact may be larger than what is left of that: a survey with large contacts is
+// not to find the room taken by small ones for ever. Never more than can be handed
+// over before the window closes in left, so that nothing expires in the queue.
 //
 // A rate that was observed while there was little to do is too low; but what is
 // free may always be filled, so that the rate recovers.
@@ -54,14 +54,14 @@ func (f Flow) Room(size int, next, left time.Duration) (int, Shortage) {
 	return min((wanted+size-1)/size, reachable/size), Enough
 }
 
-// left is what surveys may still enqueue of so many slots: all that nobody waits
-// for, or what is missing of their fair share.
+// left is what surveys may still enqueue of so many slots: all for which no contact
+// waits, or what is missing of their fair share.
 func (f Flow) left(slots float64) int {
 	n := float64(max(1, f.Surveys))
 	return int(math.Ceil(max(slots-float64(f.Others), slots*n/(n+1)))) - f.Queued
 }
 
-// Shortage says why a channel has no room for a survey.
+// Shortage is why a channel has no room for a survey.
 type Shortage int
 
 // The shortages.

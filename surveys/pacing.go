@@ -112,7 +112,7 @@ func (pl *Plan) Poll(now time.Time, t Tally) Verdict {
 	case !pl.Schedule.Contains(now):
 		return Verdict{Why: pl.Schedule.why(now)}
 	case t.Pending == 0:
-		return Verdict{Why: weir.Why{Code: weir.WhyActive, Text: fmt.Sprintf("everybody has been started; waiting for %d active respondents", t.Active)}}
+		return Verdict{Why: weir.Why{Code: weir.WhyActive, Text: fmt.Sprintf("all respondents have been started; waiting for %d active respondents", t.Active)}}
 	}
 	batch, active := pl.BatchSize(t), t.Active-t.Secured
 	if active >= batch {

@@ -132,7 +132,7 @@ func (q Quotas) CheckKnown(known []string) []weir.FieldError {
 	for i, b := range q {
 		for _, name := range slices.Sorted(maps.Keys(b.Where)) {
 			if !slices.Contains(known, name) {
-				m.add(fmt.Sprintf("/quotas/%d/where/%s", i, token(name)), "unknown", "no respondent has the attribute %q yet (they have: %s); nobody counts for this quota until an answer sets it", clip(name), list(known))
+				m.add(fmt.Sprintf("/quotas/%d/where/%s", i, token(name)), "unknown", "no respondent has the attribute %q yet (they have: %s); no respondent counts for this quota until an answer sets it", clip(name), list(known))
 			}
 		}
 	}

@@ -24,7 +24,7 @@ type Survey struct {
 	Updated     time.Time
 	Launched    time.Time // zero: never
 	Ended       time.Time // when it became done
-	// Warnings are what the launch that returns this survey found doubtful; not stored.
+	// Warnings are those of the launch that returns this survey; not stored.
 	Warnings []weir.FieldError
 }
 

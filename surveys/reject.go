@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// compileQuotaMessage checks what respondents are sent whose quota is full.
+// compileQuotaMessage checks the message to respondents whose quota is full.
 func (d Definition) compileQuotaMessage(m *mistakes) text {
 	const at = "/quota_message"
 	if n := utf8.RuneCountInString(d.QuotaMessage); n > maxMessage || n > 0 && strings.TrimSpace(d.QuotaMessage) == "" {
@@ -14,8 +14,8 @@ func (d Definition) compileQuotaMessage(m *mistakes) text {
 	return parsed(parseText, d.QuotaMessage, at, m)
 }
 
-// QuotaMessage is what a respondent is sent whose quota turned out to be full;
-// empty: nothing.
+// QuotaMessage is the message to a respondent whose quota turned out to be full;
+// empty: there is none.
 func (pl *Plan) QuotaMessage(survey string, who Person, p Progress) string {
 	mode := pl.Mode(p)
 	message := []rune(pl.quotaMessage.fill(who.values(survey, mode, p.Attempts.of(mode)), asIs))

@@ -16,7 +16,7 @@ type Claim struct {
 // Rota shares a channel's room between surveys, by weight, over many polls: who
 // got less than its share this time is served first the next time. A survey that
 // cannot claim for a while, because its window is closed, keeps what it is owed and
-// what it owes; [Rota.Forget] drops one that is over. The zero Rota owes nobody.
+// what it owes; [Rota.Forget] drops one that is done. The zero Rota owes nothing.
 type Rota map[string]int
 
 // slot is what one slot counts in a [Rota]: the same whoever else wants one, so
@@ -112,7 +112,7 @@ func (r Rota) keep(claims []Claim, got []int) Rota {
 	return out
 }
 
-// Forget drops a survey that is over.
+// Forget drops a survey that is done.
 func (r Rota) Forget(survey string) Rota {
 	out := r.clone(0)
 	delete(out, survey)

@@ -13,7 +13,7 @@ import (
 
 // RowOf makes a row of a respondent that came in the body of a request, under
 // the same rules as one of a file. Attributes are what JSON decoding yields.
-// Pointers are relative to the respondent. A row with mistakes has what is good of it.
+// Pointers are relative to the respondent. A row with mistakes has its valid values.
 func RowOf(phone string, attributes map[string]any, region string) (Row, []weir.FieldError) {
 	var m mistakes
 	var row Row

@@ -167,7 +167,7 @@ type Reading interface {
 	// ReadySlots adds up the slots of the contacts of a channel that wait for their
 	// turn, not for an instant: of at most limit contacts of the given lanes, and of
 	// about as many of all others. Contacts of more than largest slots do not count:
-	// they are blocked, and hold nobody up.
+	// they are blocked, and no contact waits for them.
 	ReadySlots(ctx context.Context, channel weir.ChannelID, lanes []weir.Lane, largest, limit int) (Ready, error)
 }
 

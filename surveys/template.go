@@ -19,7 +19,7 @@ func goodAttribute(name string) bool { return attributeName.MatchString(name) }
 // Names that templates know without their being attributes of a respondent.
 const (
 	fieldRespondent = "respondent" // the respondent's id
-	fieldToken      = "token"      // the same and a code that cannot be guessed, unless the respondent has such an attribute
+	fieldToken      = "token"      // the id and a code that cannot be guessed; an attribute of this name comes first
 	fieldSurvey     = "survey"
 	fieldAttempt    = "attempt" // number of the attempt in its mode
 	fieldMode       = "mode"

@@ -42,7 +42,7 @@ type Surveys interface {
 	// repeated.
 	Incoming(ctx context.Context, channel weir.ChannelID, m weir.Incoming) error
 	Stats(ctx context.Context, s surveys.Survey) (surveys.Stats, error)
-	// Why explains why a survey contacts nobody now, WhyRespondent why one of its
+	// Why explains why a survey contacts no respondent now, WhyRespondent why one of its
 	// respondents waits. They are zero if nothing waits.
 	Why(ctx context.Context, s surveys.Survey) (weir.Why, error)
 	WhyRespondent(ctx context.Context, s surveys.Survey, r surveys.Respondent) (weir.Why, error)

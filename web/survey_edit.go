@@ -46,8 +46,8 @@ func (s *service) definition(c *call, body map[string]any) SurveyBody {
 	return b
 }
 
-// explains reports whether f follows from g: it is about the same field, about a part of
-// it, or about what is incomplete without it.
+// explains reports whether f follows from g: f is about the same field, about a part of
+// it, or about a value that is incomplete without it.
 func explains(g, f weir.FieldError) bool {
 	within := func(a, b string) bool { return a == b || strings.HasPrefix(a, b+"/") }
 	return within(f.Pointer, g.Pointer) || g.Code != "unknown" && within(g.Pointer, f.Pointer)

@@ -33,7 +33,7 @@ type SurveyPatch struct {
 	Cutoff             int                                           `json:"cutoff,omitempty" nullable:"true"`
 	CountPartial       bool                                          `json:"count_partial,omitempty" nullable:"true"`
 	Quotas             surveys.Quotas                                `json:"quotas,omitempty" doc:"replaced as a whole; of a survey that was launched only the numbers may change"`
-	QuotaMessage       string                                        `json:"quota_message,omitempty" maxLength:"1600" nullable:"true" doc:"sent to a respondent who is answering by text and whose quota is full"`
+	QuotaMessage       string                                        `json:"quota_message,omitempty" maxLength:"1600" nullable:"true" doc:"sent to a respondent who is answering by text when the quota turns out to be full"`
 	StopWords          []string                                      `json:"stop_words,omitempty"`
 	Labels             []string                                      `json:"labels,omitempty"`
 	Weight             int                                           `json:"weight,omitempty" nullable:"true"`

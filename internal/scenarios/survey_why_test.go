@@ -65,7 +65,7 @@ func TestScenario117_SurveysNameTheirReason(t *testing.T) {
 		large := asking([]string{"mobileweb"}, fields{"questionnaires": fields{"q": fields{"mobileweb": []fields{{"messages": []string{long, long, long}}}}}})
 		w.launch("large", large, 300, 1)
 		w.until("all of them are started", func() bool { return w.counts("large")["active"] == 1 })
-		w.surveyBecause("large", "active", "everybody has been started; waiting for 1 active respondents")
+		w.surveyBecause("large", "active", "all respondents have been started; waiting for 1 active respondents")
 		w.capacity("links", 2)
 		w.draft("larger", large, 400, 1)
 		w.step("larger", "launch")
@@ -115,7 +115,7 @@ func TestScenario118_RespondentsNameTheirReason(t *testing.T) {
 		w.finish(textKey("s", ids[1], 2))
 		w.finish(textKey("s", ids[0], 2))
 		w.personBecause("s", ids[0], "answer", "an answer is awaited until Mon 2026-01-12 ")
-		w.surveyBecause("s", "active", "everybody has been started; waiting for 4 active respondents; the next step of one of them is due at ")
+		w.surveyBecause("s", "active", "all respondents have been started; waiting for 4 active respondents; the next step of one of them is due at ")
 		w.reported("s", ids[0], fields{"disposition": "completed"})
 		if why := w.person("s", ids[0])["why"]; why != nil {
 			t.Errorf("who is done waits because of %v", why)

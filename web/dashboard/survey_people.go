@@ -71,7 +71,7 @@ type respondentData struct {
 	respondentPast
 }
 
-// respondentPast is what a survey's log has of a respondent.
+// respondentPast is the part of a survey's log that is about a respondent.
 type respondentPast struct {
 	History []web.SurveyLogView // oldest first
 	More    bool                // there is more than is shown
