@@ -53,3 +53,40 @@ func TestScenario75_AnswerWithoutAStatusCountsAsUp(t *testing.T) {
 		}
 	})
 }
+
+// Scenario 136: an ack that overtakes the answer to the dispatch names the
+// attempt, too: a Nuntium contact's name at the provider is Weir's own token.
+func TestScenario136_AckBeforeTheAnswerGivesTheReference(t *testing.T) {
+	onVirtualTime(t, func(w *world) {
+		p := withProviders(w, nuntium.Options{}, verboice.Options{})
+		began := make(chan struct{}, 1)
+		p.meddles(func(rw http.ResponseWriter, r *http.Request) bool {
+			if r.Method != http.MethodPost || !strings.HasSuffix(r.URL.Path, "/ao_messages.json") {
+				return false
+			}
+			began <- struct{}{}
+			time.Sleep(5 * time.Second)
+			rw.WriteHeader(http.StatusOK)
+			return true
+		})
+		p.smsChannel("sms", 5)
+		ch, err := w.store.Channel(w.Context(), "sms")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for key, parts := range map[string]int{"one": 1, "two": 2} {
+			id := w.accept("sms", sms(key, texts(key, parts)))[key]
+			<-began
+			for i := range parts {
+				w.want(http.StatusOK, "POST", fmt.Sprintf("/callbacks/sms/%s/ack?guid=%s.%d&state=delivered", ch.Secret, id, i), nil)
+			}
+			if o := w.done(id); o != "completed" {
+				t.Errorf("%s ended as %s", key, o)
+			}
+			w.pass(10 * time.Second) // the answer comes
+			if ref := w.attempts(id)[0]["provider_ref"]; ref != id {
+				t.Errorf("%s has the provider_ref %v, want %s", key, ref, id)
+			}
+		}
+	})
+}
