@@ -31,7 +31,7 @@ type contactList struct {
 	Number, Cursor                        string // of a search by number: what was asked for, and where it goes on
 }
 
-// Filtered reports whether there may be others than those that are shown.
+// Filtered reports whether the list may leave contacts out.
 func (l *contactList) Filtered() bool {
 	return l.Text != "" || l.Channel != "" || l.State != "" || l.Outcome != "" || l.Survey != "" || l.Interval.Given() || l.Pager.First != "" || l.Number != ""
 }

@@ -80,7 +80,7 @@ func TestContactsPageListsTheNewestFirst(t *testing.T) {
 	w.until("list", late.Contacts[0].ID)
 }
 
-// A number is searched for by whoever may see numbers, stands in no address and no
+// A number is found with a token that may see numbers, stands in no address and no
 // log, and the search is in the audit log.
 func TestContactsOfANumber(t *testing.T) {
 	t.Parallel()

@@ -63,7 +63,7 @@ func TestTheWall(t *testing.T) {
 	r.login("contacts:read").get("/?wall=1").want(200).has(`data-wall="1"`, `data-stream="/live/?wall=1"`)
 }
 
-// A wall has room for so many; those that need attention come first.
+// A wall has room for some channels; the ones in trouble come first.
 func TestTheWallLeavesOutWhatHasNoRoom(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "router")

@@ -26,7 +26,7 @@ func TestScenario176_NoDatabaseIsMade(t *testing.T) {
 	}
 }
 
-// Scenario 177: the schema is not taken back beside a Weir that runs.
+// Scenario 177: the schema is not taken back while a Weir runs on it.
 func TestScenario177_NothingIsTakenBackBesideAMember(t *testing.T) {
 	t.Parallel()
 	for name, url := range map[string]func() string{
