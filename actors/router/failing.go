@@ -38,8 +38,10 @@ func hostOf(address string) string {
 
 // failing holds the functions that fail when this process calls them.
 type failing struct {
-	mu    sync.Mutex
-	known map[used]*failure
+	mu      sync.Mutex
+	known   map[used]*failure
+	unsent  []*functionData // events, in their order
+	sending bool            // a goroutine emits them
 }
 
 // failure is a function that fails, or failed a short while ago.
@@ -58,14 +60,38 @@ type functionData struct {
 	State      string           `json:"state"` // failing, working
 	Since      time.Time        `json:"since"`
 	Reason     string           `json:"reason,omitempty"`
+	at         time.Time
 }
 
-// note records the result of a function for one job. It returns the event to emit,
-// if any: the first failure, unless there was an event within [tellEvery], and the
-// end of a reported failure.
-func (f *failing) note(u used, failed error, now time.Time) *functionData {
+// note records the result of a function for one job. It reports whether the caller
+// has to emit the events that are to be sent.
+func (f *failing) note(u used, failed error, now time.Time) (send bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	data := f.change(u, failed, now)
+	if data == nil {
+		return false
+	}
+	f.unsent = append(f.unsent, data)
+	send, f.sending = !f.sending, true
+	return send
+}
+
+// next returns the next event to emit; nil after the last.
+func (f *failing) next() *functionData {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.sending = len(f.unsent) > 0; !f.sending {
+		return nil
+	}
+	data := f.unsent[0]
+	f.unsent = f.unsent[1:]
+	return data
+}
+
+// change returns an event for the first failure, unless there was one within
+// [tellEvery], and for the end of a reported failure.
+func (f *failing) change(u used, failed error, now time.Time) *functionData {
 	e := f.known[u]
 	if failed == nil {
 		return f.works(u, e, now)
@@ -85,7 +111,7 @@ func (f *failing) note(u used, failed error, now time.Time) *functionData {
 		return nil
 	}
 	e.told, e.toldAt = true, now
-	return &functionData{u.policy, u.kind, e.Host, "failing", e.Since, e.Reason}
+	return &functionData{u.policy, u.kind, e.Host, "failing", e.Since, e.Reason, now}
 }
 
 // works records a success.
@@ -94,7 +120,7 @@ func (f *failing) works(u used, e *failure, now time.Time) (tell *functionData) 
 		return nil
 	}
 	if e.told {
-		tell = &functionData{u.policy, u.kind, e.Host, "working", now, ""}
+		tell = &functionData{u.policy, u.kind, e.Host, "working", now, "", now}
 	}
 	e.over, e.told = true, false
 	if now.Sub(e.toldAt) >= tellEvery {
@@ -137,22 +163,28 @@ func (f *functions) served(u used, failed error) {
 	if u.policy == "" || f.ctx.Err() != nil { // its policy is gone, or the call was cut off
 		return
 	}
-	now := time.Now().UTC()
-	tell := f.failing.note(u, failed, now)
-	if tell == nil || f.o.Events == nil {
+	if f.failing.note(u, failed, time.Now().UTC()) {
+		f.task(func(ctx context.Context) {
+			for data := f.failing.next(); data != nil; data = f.failing.next() {
+				f.emit(ctx, data)
+			}
+		})
+	}
+}
+
+func (f *functions) emit(ctx context.Context, d *functionData) {
+	if f.o.Events == nil {
 		return
 	}
-	f.task(func(ctx context.Context) {
-		data, err := json.Marshal(tell)
-		if err == nil {
-			ctx, cancel := context.WithTimeout(ctx, ioTimeout)
-			defer cancel()
-			err = f.o.Events.Emit(ctx, events.Event{Type: FunctionEvent, Source: source, Subject: "policy/" + u.policy, At: now, Data: data})
-		}
-		if err != nil {
-			f.log.Warn("function event not written", "policy", u.policy, "state", tell.State, "error", err)
-		}
-	})
+	data, err := json.Marshal(d)
+	if err == nil {
+		ctx, cancel := context.WithTimeout(ctx, ioTimeout)
+		defer cancel()
+		err = f.o.Events.Emit(ctx, events.Event{Type: FunctionEvent, Source: source, Subject: "policy/" + d.Policy, At: d.at, Data: data})
+	}
+	if err != nil {
+		f.log.Warn("function event not written", "policy", d.Policy, "state", d.State, "error", err)
+	}
 }
 
 // changed forgets the functions of a policy that was changed or deleted.

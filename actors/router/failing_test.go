@@ -44,6 +44,43 @@ func TestScenario160_FailingFunctionsAreTold(t *testing.T) {
 	}
 }
 
+// slowEmitter calls wait before it keeps an event that a function fails.
+type slowEmitter struct {
+	emitted
+	wait func()
+}
+
+func (l *slowEmitter) Emit(ctx context.Context, list ...events.Event) error {
+	if strings.Contains(string(list[0].Data), `"state":"failing"`) {
+		l.wait()
+	}
+	return l.emitted.Emit(ctx, list...)
+}
+
+// The events of a function come in their order, however long each takes.
+func TestScenario160_EventsOfFunctionsInOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o, l := &outside{reply: func(string, string) (int, string, error) { return 400, "", nil }}, &slowEmitter{wait: func() { time.Sleep(time.Second) }}
+		r := start(t, storetest.SQLite(t), func(options *router.Options) { options.Caller, options.Events = o, l })
+		r.furnish(0)
+		r.do(routing.PutClassification{ID: "c", Spec: routing.ClassificationSpec{FallbackQueueID: "q", PrioritizationRule: function("p")}})
+		spec := job()
+		spec.QueueID, spec.ClassificationPolicyID = "", "c"
+		for _, id := range []string{"fails", "works"} {
+			r.do(routing.PutJob{ID: id, Spec: spec})
+			time.Sleep(100 * time.Millisecond)
+			o.mu.Lock()
+			o.reply = func(string, string) (int, string, error) { return 200, "5", nil }
+			o.mu.Unlock()
+		}
+		time.Sleep(5 * time.Second)
+		synctest.Wait()
+		if len(l.list) != 2 || !strings.Contains(l.list[0], `"failing"`) || !strings.Contains(l.list[1], `"working"`) {
+			t.Errorf("events: %s", l.list)
+		}
+	})
+}
+
 func functionsAreTold(t *testing.T, kind, policy string) {
 	o, l := &outside{}, &emitted{}
 	broken := func(string, string) (int, string, error) { return 0, "", errors.New("CANARY") }
