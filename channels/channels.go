@@ -182,11 +182,11 @@ type Answer struct {
 	// brings only the missing ones. It may be queued again even if it was
 	// active.
 	Partial bool
-	// Silent says of Underway that the provider has it and does not say how it
-	// stands: then it is given up as soon as one about which nobody can tell.
+	// Silent qualifies Underway: the provider has it but reports no progress, so
+	// that it is given up as early as one of unknown outcome.
 	Silent bool
-	// Bounded says of Underway that the provider ends every attempt by itself,
-	// so that no limit of Weir's applies.
+	// Bounded qualifies Underway: the provider ends every attempt by itself, so
+	// that no limit of Weir's applies.
 	Bounded bool
 }
 

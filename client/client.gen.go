@@ -1249,7 +1249,7 @@ type SearchBody struct {
 	// Limit most entries of a page
 	Limit int `json:"limit,omitempty,omitzero"`
 
-	// Since those that were accepted then or later
+	// Since only contacts accepted at or after this instant
 	Since time.Time `json:"since,omitempty,omitzero"`
 
 	// To the number, with or without the plus; spaces, dots, dashes, slashes and brackets in it do not count; a phone number, of digits and the signs that people write between them
@@ -1257,7 +1257,7 @@ type SearchBody struct {
 	// Examples: +1 555 0001
 	To string `json:"to"`
 
-	// Until those that were accepted before
+	// Until only contacts accepted before this instant
 	Until time.Time `json:"until,omitempty,omitzero"`
 }
 
@@ -1815,13 +1815,13 @@ type ListContactsParams struct {
 	// Until an instant (RFC 3339), to the millisecond: those that were accepted before
 	Until time.Time `form:"until,omitempty" json:"until,omitempty,omitzero"`
 
-	// FinishedSince an instant (RFC 3339): those that finished then or later
+	// FinishedSince an instant (RFC 3339): only contacts that finished at or after it
 	FinishedSince time.Time `form:"finished_since,omitempty" json:"finished_since,omitempty,omitzero"`
 
-	// FinishedUntil an instant (RFC 3339): those that finished before
+	// FinishedUntil an instant (RFC 3339): only contacts that finished before it
 	FinishedUntil time.Time `form:"finished_until,omitempty" json:"finished_until,omitempty,omitzero"`
 
-	// Order which come first; oldest is the default: oldest, newest
+	// Order which contacts come first; oldest is the default: oldest, newest
 	Order string `form:"order,omitempty" json:"order,omitempty,omitzero"`
 
 	// Limit most entries of a page
@@ -1998,7 +1998,7 @@ type GetResultsParams struct {
 
 // ListAudit Who changed what, newest first.
 //
-// Changes of channels, surveys and respondents and cancellations of contacts, also those that were refused for lack of a scope. Queued contacts and reported dispositions are not in it. Entries appear within seconds and stay for 90 days. Where a channel or survey was changed, they have each field before and after; of secrets only that they changed.
+// Changes of channels, surveys and respondents and cancellations of contacts, also those that were refused for lack of a scope. Queued contacts and reported dispositions are not in it. Entries appear within seconds and stay for 90 days. A change of a channel or survey has the value of each changed field before and after; of a secret only that it changed.
 //
 // GET /v1/audit
 func (c *Client) ListAudit(ctx context.Context, params ListAuditParams) (*AuditList, error) {

@@ -20,7 +20,7 @@ type GateOptions struct {
 	Configured []string
 	// Store keeps the others; nil: there are none.
 	Store weir.TokenStore
-	// Sessions keeps the log-ins to the dashboard; nil: nobody can log in.
+	// Sessions keeps the log-ins to the dashboard; nil: log-ins fail.
 	Sessions weir.SessionStore
 	// Rate is how many requests a second a token may make; 0: any number.
 	Rate float64

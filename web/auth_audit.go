@@ -126,7 +126,7 @@ func (s *service) auditRoutes() []*route {
 		summary: "Who changed what, newest first",
 		description: "Changes of channels, surveys and respondents and cancellations of contacts, also those that were refused for lack of a scope. " +
 			"Queued contacts and reported dispositions are not in it. Entries appear within seconds and stay for 90 days. " +
-			"Where a channel or survey was changed, they have each field before and after; of secrets only that they changed.",
+			"A change of a channel or survey has the value of each changed field before and after; of a secret only that it changed.",
 		query: append([]parameter{
 			{name: "since", kind: "string", format: "date-time", description: "an instant (RFC 3339): entries from then on"},
 			{name: "until", kind: "string", format: "date-time", description: "an instant (RFC 3339): entries before"},

@@ -18,10 +18,10 @@ const (
 	// SessionLife ends a session, however much it is used.
 	SessionLife = 12 * time.Hour
 	sessionIdle = 2 * time.Hour // ends one that is not used
-	// sessionStep is what use must add to the end of a session before that is written.
+	// sessionStep is how far the end of a session must move before it is written.
 	sessionStep = 5 * time.Minute
-	// sessionFresh is how long a session that was read is believed: a log-out at one
-	// process reaches the others within it.
+	// sessionFresh is how long a session is cached: a log-out at one process reaches
+	// the others within it.
 	sessionFresh = 5 * time.Second
 	sessionRead  = 2 * time.Second // limit of the read
 	maxSessions  = 4096            // remembered
@@ -36,14 +36,14 @@ func sessionEnd(created, now time.Time) time.Time {
 	return end
 }
 
-// sessions caches what the store holds, also that it holds no session of an id.
+// sessions caches rows of the store, and that there is none for an id.
 type sessions struct {
 	store weir.SessionStore
 	mu    sync.Mutex
 	known map[weir.TokenHash]*session
 }
 
-// session is what the store held. It is not changed.
+// session is a cached row of the store. It is immutable.
 type session struct {
 	key     *key // nil: there is no session
 	expires time.Time
@@ -92,8 +92,8 @@ func (c *sessions) set(id weir.TokenHash, is *session, now time.Time) {
 // sessionMark marks the context of a request whose bearer is that of a session.
 type sessionMark struct{}
 
-// WithSession has the [Gate] take the bearer of a request for the text of a session. Only
-// the dashboard does so: the API knows no sessions.
+// WithSession makes the [Gate] take the bearer of a request for the text of a session.
+// Only the dashboard uses it: the API has no sessions.
 func WithSession(ctx context.Context) context.Context {
 	return context.WithValue(ctx, sessionMark{}, true)
 }
@@ -117,7 +117,7 @@ func (g *Gate) Begin(ctx context.Context, token string) (text string, err error)
 	})
 }
 
-// End ends a session: here at once.
+// End ends a session: in this process at once, in others within [sessionFresh].
 func (g *Gate) End(ctx context.Context, text string) error {
 	id, now := weir.HashToken(text), g.now()
 	if g.sessions.store == nil {
@@ -132,8 +132,8 @@ func (g *Gate) End(ctx context.Context, text string) error {
 	return nil
 }
 
-// nameFor names the token of a session in the store. That of a configured token, which
-// may be short, is of no use without the session's text.
+// nameFor returns the name under which the store keeps the token of a session. For a
+// configured token, which may be short, it cannot be computed without the session's text.
 func (g *Gate) nameFor(k *key, text string) string {
 	if !slices.Contains(g.configured, k) {
 		return k.ID
@@ -155,7 +155,7 @@ func (g *Gate) named(name, text string) *key {
 }
 
 // session returns the key that the text of a session stands for; nil: none. While the
-// store is down, sessions that were known go on.
+// store is down, cached sessions stay valid.
 func (g *Gate) session(ctx context.Context, text string, from netip.Addr) (*key, error) {
 	now, id := g.now(), weir.HashToken(text)
 	was := g.sessions.get(id)

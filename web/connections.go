@@ -19,16 +19,16 @@ type ConnectionLimits struct {
 	Reserve int // beyond both, for probes only
 }
 
-// DefaultConnectionLimits returns those of the daemon.
+// DefaultConnectionLimits returns the limits of the daemon.
 func DefaultConnectionLimits() ConnectionLimits {
 	return ConnectionLimits{All: 4096, Address: 1024, Reserve: 64}
 }
 
 // Connections shares the connections of a server between its clients. Where a
 // limit is reached a connection without a request under way is closed to make
-// room: the oldest of the address itself at its own limit, else the oldest of
-// the address that has the most. If all are busy, the new one is taken into the
-// reserve, where only probes are answered. An Accept never waits for room.
+// room: at the limit of an address its own oldest, otherwise the oldest of the
+// address that has the most. If all are busy, the new one goes into the reserve,
+// where only probes are answered. Accept never waits for room.
 type Connections struct {
 	limits   ConnectionLimits
 	proxies  Proxies
@@ -131,8 +131,8 @@ func (c *Connections) admit(raw net.Conn) *conn {
 	return in
 }
 
-// place finds the owner of a new connection, of whose address there may be share,
-// and the one that is closed for it.
+// place finds the owner of a new connection, and the connection to close for it.
+// share is the limit of its address.
 func (c *Connections) place(in *conn, share int) (victim *conn, ok bool) {
 	who := c.clients[in.address]
 	if who == nil {
@@ -197,7 +197,7 @@ func (c *Connections) remove(gone *conn) {
 	}
 }
 
-// busy takes a connection out of those that may be closed.
+// busy protects a connection from being closed for another.
 func (c *conn) busy() {
 	if c.spare != nil {
 		c.owner.spare.Remove(c.spare)
@@ -217,7 +217,7 @@ func (c *Connections) track(nc net.Conn, state http.ConnState) {
 	case http.StateActive:
 		in.busy()
 	case http.StateIdle:
-		if in.spare == nil && !in.removed { // one that was closed for another may still have got a request
+		if in.spare == nil && !in.removed { // a request may begin while the connection is closed for another
 			in.since = time.Now()
 			in.spare = in.owner.spare.PushBack(in)
 		}
@@ -237,9 +237,9 @@ func connOf(nc net.Conn) *conn {
 	return in
 }
 
-// close ends the connections on which nothing is being asked, also those that
-// are just being accepted. http.Server.Shutdown would wait five seconds for
-// connections that clients opened in reserve.
+// close closes all connections without a request under way, and any accepted
+// later. http.Server.Shutdown would wait five seconds for connections that
+// clients opened in advance.
 func (c *Connections) close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -11,12 +11,12 @@ import (
 // orderNewest is the order of a list that begins with the latest.
 const orderNewest = "newest"
 
-// SearchBody is what a search for an address takes.
+// SearchBody is the body of a search for an address.
 type SearchBody struct {
 	To      string     `json:"to" minLength:"3" maxLength:"40" pattern:"^[+0-9 ().\\-/]+$" patternDescription:"a phone number, of digits and the signs that people write between them" doc:"the number, with or without the plus; spaces, dots, dashes, slashes and brackets in it do not count" example:"+1 555 0001"`
 	Channel string     `json:"channel,omitempty" maxLength:"63" doc:"name of the channel; absent: all, one after the other"`
-	Since   *time.Time `json:"since,omitempty" doc:"those that were accepted then or later"`
-	Until   *time.Time `json:"until,omitempty" doc:"those that were accepted before"`
+	Since   *time.Time `json:"since,omitempty" doc:"only contacts accepted at or after this instant"`
+	Until   *time.Time `json:"until,omitempty" doc:"only contacts accepted before this instant"`
 	Limit   int        `json:"limit,omitempty" minimum:"1" maximum:"1000" default:"100" doc:"most entries of a page"`
 	Cursor  string     `json:"cursor,omitempty" maxLength:"512" doc:"next_cursor of the page before"`
 }

@@ -148,8 +148,8 @@ func hostOf(hostPort string) netip.Addr {
 	return from.Addr().Unmap().WithZone("")
 }
 
-// network is what counts as one address: all addresses of an IPv6 network of the
-// usual size, as they belong to one customer.
+// network returns the address that limits apply to. The addresses of an IPv6 /64
+// share one: they belong to one customer.
 func network(ip netip.Addr) netip.Addr {
 	if ip.Is6() {
 		if network, err := ip.Prefix(64); err == nil {

@@ -157,7 +157,7 @@ func (s *service) crashed(rec *recorder, r *http.Request, id string, v any) {
 	writeProblem(rec, weir.Errorf(weir.CodeInternal, "panic"))
 }
 
-// refused notes a request that was not let in, or that nothing could be done for now.
+// refused notes a request that was rejected, or that could not be served for now.
 func (s *service) refused(rec *recorder, r *http.Request, route string) {
 	if rec.status < http.StatusBadRequest {
 		return
@@ -173,8 +173,8 @@ func (s *service) refused(rec *recorder, r *http.Request, route string) {
 	}
 }
 
-// log writes one line for a request: no path, no query, no body. Of those that
-// are answered 503 a line a second is enough; see [service.refused].
+// log writes one line for a request: no path, no query, no body. For
+// 503s one line a second is enough; see [service.refused].
 func (s *service) log(rec *recorder, r *http.Request, route, id string, took time.Duration) {
 	switch route {
 	case "/livez", "/readyz", "/readyz/router", "/metrics":

@@ -8,8 +8,7 @@ import (
 	"strings"
 )
 
-// Proxies are the networks of reverse proxies whose word on who the client is
-// is believed.
+// Proxies are the networks of reverse proxies that are trusted to name the client.
 type Proxies []netip.Prefix
 
 // Trust reports whether an address is one of a trusted proxy.
@@ -17,8 +16,8 @@ func (p Proxies) Trust(address netip.Addr) bool {
 	return slices.ContainsFunc(p, func(n netip.Prefix) bool { return n.Contains(address) })
 }
 
-// Clients gives each request the address of its client, as the trusted proxies
-// in front say it.
+// Clients sets the remote address of each request to that of the client, as named
+// by the trusted proxies in front.
 func (p Proxies) Clients(h http.Handler) http.Handler {
 	if len(p) == 0 {
 		return h

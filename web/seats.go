@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Streams that are open at once, of events and, beside those, of the dashboard.
+// Limits of open streams: of events, and separately of the dashboard.
 const (
 	MaxStreams  = 256
 	StreamShare = 64 // with one token
@@ -20,7 +20,7 @@ type Seats struct {
 	mu    sync.Mutex
 	taken int
 	of    map[string]int // by token
-	freed chan struct{}  // closed when one was given back
+	freed chan struct{}  // closed when a seat is given back
 }
 
 // NewSeats returns seats that are all free.
@@ -28,8 +28,8 @@ func NewSeats(all, share int) *Seats {
 	return &Seats{all: all, share: share, of: map[string]int{}, freed: make(chan struct{})}
 }
 
-// Take waits for a seat for a token, no longer than a time. ok is false if none
-// was free by then. Without tokens, with who empty, there are no shares.
+// Take waits up to within for a seat for the token who. ok is false if none became
+// free. An empty who, while no token is needed, has no share of its own.
 func (s *Seats) Take(ctx context.Context, who string, within time.Duration) (leave func(), ok bool) {
 	wait := time.NewTimer(within)
 	defer wait.Stop()

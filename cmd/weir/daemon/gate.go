@@ -34,7 +34,7 @@ func openGate(ctx context.Context, o Options, store *persistence.Store) (*web.Ga
 	return g, nil
 }
 
-// proxies are those in front whose word on the client's address is believed.
+// proxies returns the proxies that are trusted to name the client.
 func proxies(c config.Config) web.Proxies { return web.Proxies(c.TrustedProxies) }
 
 // guards keep what the gate knows and what the store knows the same, and the

@@ -69,8 +69,8 @@ func (h *hold) Release(ctx context.Context) error {
 	return h.refresh(ctx)
 }
 
-// refresh notices the end of a hold. One that begins is not noticed: that is only
-// done at a start.
+// refresh notices the end of a hold, not its beginning: a hold begins only at a
+// start.
 func (h *hold) refresh(ctx context.Context) error {
 	if !h.Since().IsZero() {
 		since, err := h.store.HeldSince(ctx)
@@ -98,7 +98,7 @@ func (h *hold) end() {
 	h.since, h.ended = time.Time{}, time.Now()
 	h.owed.Store(true)
 	close(h.released)
-	h.log.Info("resumed: the hold ended")
+	h.log.Info("hold released")
 }
 
 // wait waits until nothing is held and returns when the hold ended; zero if this
@@ -116,7 +116,7 @@ func (h *hold) chore() chore {
 	return chore{name: "the hold is read", every: readHold, step: func(ctx context.Context) (bool, error) { return false, h.refresh(ctx) }}
 }
 
-// heldStore shows the channels to those who send as paused while there is a hold.
+// heldStore shows every channel as paused while there is a hold.
 type heldStore struct {
 	*persistence.Store
 	hold *hold
@@ -141,7 +141,7 @@ func (s heldStore) held(ch weir.Channel) weir.Channel {
 	return ch
 }
 
-// heldCalls call nobody while there is a hold.
+// heldCalls make no call while there is a hold.
 type heldCalls struct {
 	*outbound.Client
 	hold *hold
