@@ -14,6 +14,9 @@ import (
 const (
 	// updateEvery is how often a stream looks whether something changed.
 	updateEvery = 2 * time.Second
+	// updateRest is how many times as long as its last update took a stream waits
+	// for the next: a page that is expensive to make may stay open for days.
+	updateRest = 10
 	// lookEvery is how often it looks whether this process ends.
 	lookEvery = 500 * time.Millisecond
 	beatEvery = 15 * time.Second
@@ -79,6 +82,7 @@ type stream struct {
 	out   http.ResponseWriter
 	sent  map[string]uint64 // hash of what the browser has, by region
 	beat  time.Time
+	due   time.Time // of the next update
 }
 
 // follow sends updates until the browser leaves, the session ends or this
@@ -119,8 +123,9 @@ func (s *stream) update(since time.Time) bool {
 		err = &problem{Status: http.StatusForbidden, Detail: "the token may not see this any more"}
 	}
 	var list []fragment
-	if err == nil {
+	if began := time.Now(); err == nil && !began.Before(s.due) {
 		list, err = s.fragments(s.page, s.visit, since)
+		s.due = time.Now().Add(updateRest * time.Since(began))
 	}
 	if status, _ := statusOf(err); err != nil {
 		if status < http.StatusInternalServerError && status != http.StatusTooManyRequests {

@@ -23,6 +23,7 @@ type script struct {
 	channels atomic.Pointer[web.ChannelList]
 	status   atomic.Int64 // of whoami; 0: 200
 	asked    atomic.Int64 // for channels
+	take     func()       // is called for channels; nil: nothing
 	draining atomic.Bool
 }
 
@@ -38,6 +39,9 @@ func (s *script) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		answer(web.WhoView{Open: true, Scopes: weir.Scopes()})
 	case "/v1/channels":
 		s.asked.Add(1)
+		if s.take != nil {
+			s.take()
+		}
 		answer(s.channels.Load())
 	default:
 		w.WriteHeader(http.StatusNotFound)
@@ -160,6 +164,26 @@ func TestTenBrowsersCostWhatOneDoes(t *testing.T) {
 		for _, done := range all {
 			<-done
 		}
+	})
+}
+
+// A page that is expensive to make, left open, must not keep the store busy.
+func TestAnExpensivePageIsMadeSeldom(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, open := streaming(t)
+		s.take = func() { time.Sleep(time.Second) }
+		l, done := open(t.Context())
+		time.Sleep(time.Minute)
+		if n := s.asked.Load(); n < 3 || n > 6 {
+			t.Errorf("the channels, which take a second, were read %d times in a minute", n)
+		}
+		s.status.Store(http.StatusUnauthorized)
+		time.Sleep(4 * time.Second)
+		if text := l.heard(); !strings.Contains(text, "event: end") {
+			t.Errorf("without a session: %q", text)
+		}
+		<-done
 	})
 }
 
