@@ -1,6 +1,9 @@
 package weir
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // Why explains why something waits: a stable code for programs and one sentence
 // for people. The zero Why means that nothing waits. Whatever decides that
@@ -64,6 +67,33 @@ func (w Why) IsZero() bool { return w.Code == "" }
 func (w Why) And(clause string) Why {
 	if clause != "" {
 		w.Text += "; " + clause
+	}
+	return w
+}
+
+// Shut returns the code of what keeps a channel from starting contacts, whatever
+// its provider does; empty if nothing does.
+func (c *Channel) Shut() WhyCode {
+	switch {
+	case c.Deleting, c.Deleted:
+		return WhyDeleting
+	case c.Held, c.Paused:
+		return WhyPaused
+	default:
+		return ""
+	}
+}
+
+// WhyShut explains what Shut returns.
+func (c *Channel) WhyShut() Why {
+	w := Why{Code: c.Shut()}
+	switch {
+	case w.Code == WhyDeleting:
+		w.Text = fmt.Sprintf("channel %s is being deleted; its contacts are being canceled", c.Name)
+	case c.Held:
+		w.Text = "Weir was started with --paused; weir resume starts its channels"
+	case c.Paused:
+		w.Text = fmt.Sprintf("channel %s is paused", c.Name)
 	}
 	return w
 }

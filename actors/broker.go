@@ -128,7 +128,7 @@ func (b *broker) handle(msg any) {
 	case whysOf:
 		b.onWhys(m)
 	case observed:
-		if b.core != nil {
+		if b.core != nil && !b.draining {
 			b.event(func(c *core.Core, now time.Time) { c.Observed(m.status, now) })
 		}
 	default:

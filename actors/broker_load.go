@@ -285,7 +285,7 @@ func (b *broker) stopSelf() {
 }
 
 func (b *broker) onFigures(m figuresOf) {
-	if b.core == nil && m.absent != nil && !b.supervision.faulted(b.self.Id) {
+	if (b.core == nil || b.stopping) && m.absent != nil && !b.supervision.faulted(b.self.Id) {
 		m.absent()
 		return
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"weir"
+	"weir/actors/core"
 )
 
 // Figures are a channel's live numbers: from its broker, or from the store
@@ -26,6 +27,7 @@ func (s *System) FiguresOf(ctx context.Context, list []weir.Channel) ([]weir.Fig
 		ids[i] = list[i].ID
 	}
 	heard, elsewhere := s.brokers(ctx, ids)
+	absent := make(map[weir.ChannelID]bool, len(elsewhere))
 	if len(elsewhere) > 0 {
 		flights, err := s.store.Flights(ctx, elsewhere)
 		if err != nil {
@@ -34,7 +36,7 @@ func (s *System) FiguresOf(ctx context.Context, list []weir.Channel) ([]weir.Fig
 		for _, id := range elsewhere {
 			f := flights[id]
 			f.Health, f.HealthReason = s.lastHealth(id)
-			heard[id] = f
+			heard[id], absent[id] = f, true
 		}
 	}
 	backlogs, err := s.store.Backlogs(ctx, ids)
@@ -51,6 +53,9 @@ func (s *System) FiguresOf(ctx context.Context, list []weir.Channel) ([]weir.Fig
 			f.Health, f.HealthReason = weir.Paused, ""
 		}
 		f.Queued, f.OldestQueuedAt = backlogs[ch.ID].Queued, backlogs[ch.ID].OldestQueuedAt
+		if absent[ch.ID] {
+			f.Why = core.WhyNextStored(&ch, f, now)
+		}
 		f.SentPerMinute = s.minutes.perMinute(ch.ID, now)
 		out[i] = f
 	}

@@ -28,6 +28,7 @@ type manager struct {
 type child struct {
 	*way
 	stopping bool  // its way is shut
+	poisoned bool  // it takes no more messages
 	waiting  []any // for its successor
 }
 
@@ -59,6 +60,7 @@ func (m *manager) Receive(ctx actor.Context) {
 		// A broker that crashed while it ended may say so twice.
 		if c := m.children[msg.channel]; c != nil && c.pid.Id == msg.actor {
 			c.stop()
+			c.poisoned = true
 			ctx.Poison(c.pid)
 		}
 	case *actor.Terminated:
@@ -94,8 +96,9 @@ func (m *manager) deliver(ctx actor.Context, id weir.ChannelID, msg any) {
 	}
 }
 
+// peek asks a broker, also one that is stopping.
 func (m *manager) peek(ctx actor.Context, p peek) {
-	if c := m.children[p.channel]; c != nil && !c.stopping {
+	if c := m.children[p.channel]; c != nil && !c.poisoned {
 		ctx.Send(c.pid, p.msg)
 		return
 	}

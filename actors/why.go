@@ -44,7 +44,7 @@ func (s *System) Whys(ctx context.Context, ch weir.Channel, contacts []weir.Cont
 }
 
 func (b *broker) onWhys(m whysOf) {
-	if b.core == nil {
+	if b.core == nil || b.stopping { // then the lease may be another's
 		m.absent()
 		return
 	}

@@ -2,7 +2,6 @@ package routing
 
 import (
 	"fmt"
-	"time"
 
 	"weir"
 )
@@ -20,7 +19,7 @@ func (s *State) Why(id string) (_ weir.Why, ok bool) {
 	}
 	switch {
 	case j.Status == JobScheduled || j.Status == JobPendingSchedule:
-		return weir.Why{Code: "scheduled", Text: "scheduled for " + whyAt(j.ScheduledAt)}, true
+		return weir.Why{Code: "scheduled", Text: "scheduled for " + weir.WhyAt(j.ScheduledAt)}, true
 	case j.Status == JobWaitingForActivation:
 		return weir.Why{Code: "activation", Text: "waiting for activation: its matching mode is set to queue and match it"}, true
 	case j.Status == JobCreated || j.Status == JobPendingClassification:
@@ -33,7 +32,7 @@ func (s *State) Why(id string) (_ weir.Why, ok bool) {
 		return weir.Why{}, true
 	case len(j.Offers) > 0:
 		o := j.Offers[0]
-		return weir.Why{Code: "offer_pending", Text: fmt.Sprintf("offered to worker %s; the offer expires at %s", o.WorkerID, whyAt(o.ExpiresAt))}, true
+		return weir.Why{Code: "offer_pending", Text: fmt.Sprintf("offered to worker %s; the offer expires at %s", o.WorkerID, weir.WhyAt(o.ExpiresAt))}, true
 	case j.MatchingMode.Kind == Suspend:
 		return weir.Why{Code: "suspended", Text: "its matching is suspended: set its matching mode to queue and match it"}, true
 	case j.kin.queue.closed:
@@ -70,14 +69,12 @@ func (s *State) whyUnmatched(j *job) weir.Why {
 		}
 	}
 	switch {
-	case busy > 0:
-		return weir.Why{Code: "workers_busy", Text: fmt.Sprintf("all workers who could take it are busy (%d); %d jobs of queue %s go first", busy, j.queue.line.ahead(j.place), j.QueueID)}
-	case excluded > 0:
+	case busy == 0 && excluded > 0:
 		return weir.Why{Code: "declined", Text: fmt.Sprintf("all available workers who could take it declined it or let its offer expire (%d)", excluded)}
-	case away > 0:
+	case busy == 0 && away > 0:
 		return weir.Why{Code: "workers_away", Text: fmt.Sprintf("no worker who could take it is available for work (%d are not)", away)}
 	default:
-		return weir.Why{Code: "turn", Text: fmt.Sprintf("%d jobs of queue %s go first", j.queue.line.ahead(j.place), j.QueueID)}
+		return weir.Why{Code: "workers_busy", Text: fmt.Sprintf("all workers who could take it are busy (%d); %d jobs of queue %s go first", busy, j.queue.line.ahead(j.place), j.QueueID)}
 	}
 }
 
@@ -92,5 +89,3 @@ func (s *State) anybodyListens(j *job) bool {
 	}
 	return false
 }
-
-func whyAt(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }

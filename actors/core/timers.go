@@ -174,7 +174,7 @@ func (c *Core) Figures() weir.Figures {
 func (c *Core) health() (weir.Health, string) {
 	switch {
 	case c.ch.Held:
-		return weir.Paused, whyChannel(&c.ch).Text
+		return weir.Paused, c.ch.WhyShut().Text
 	case c.ch.Paused:
 		return weir.Paused, ""
 	case c.brk.faulted():

@@ -41,8 +41,8 @@ func (c *Core) gate(now time.Time) (room int, shut weir.WhyCode) {
 // whatever the provider's health; empty if nothing does.
 func (c *Core) shut() weir.WhyCode {
 	switch {
-	case channelShut(&c.ch) != "":
-		return channelShut(&c.ch)
+	case c.ch.Shut() != "":
+		return c.ch.Shut()
 	case c.draining:
 		return weir.WhyStopping
 	case c.prepared:
@@ -54,25 +54,13 @@ func (c *Core) shut() weir.WhyCode {
 	}
 }
 
-// channelShut is the part of shut that the channel's row decides.
-func channelShut(ch *weir.Channel) weir.WhyCode {
-	switch {
-	case ch.Deleting:
-		return weir.WhyDeleting
-	case ch.Held, ch.Paused:
-		return weir.WhyPaused
-	default:
-		return ""
-	}
-}
-
 // whyGate explains what gate returned.
 func (c *Core) whyGate(shut weir.WhyCode) weir.Why {
 	switch shut {
 	case "":
 		return weir.Why{}
 	case weir.WhyDeleting, weir.WhyPaused:
-		return whyChannel(&c.ch)
+		return c.ch.WhyShut()
 	case weir.WhyStopping:
 		return weir.Why{Code: shut, Text: "the process that runs the channel is shutting down; the next one to run it goes on"}
 	case weir.WhyError:
@@ -84,20 +72,6 @@ func (c *Core) whyGate(shut weir.WhyCode) weir.Why {
 	default:
 		return c.brk.why(shut)
 	}
-}
-
-// whyChannel explains what channelShut returned.
-func whyChannel(ch *weir.Channel) weir.Why {
-	w := weir.Why{Code: channelShut(ch)}
-	switch {
-	case ch.Deleting:
-		w.Text = fmt.Sprintf("channel %s is being deleted; its contacts are being canceled", ch.Name)
-	case ch.Held:
-		w.Text = "Weir was started with --paused; weir resume starts its channels"
-	case ch.Paused:
-		w.Text = fmt.Sprintf("channel %s is paused", ch.Name)
-	}
-	return w
 }
 
 // Why explains why a contact waits, as the latest row of it that its reader has
@@ -231,8 +205,7 @@ func (c *Core) WhyNext(now time.Time) weir.Why {
 // WhyStored explains why a contact waits whose channel is run elsewhere or by
 // nobody, from its row and what is in flight.
 func WhyStored(cfg Config, ch *weir.Channel, inFlight int, contact *weir.Contact, now time.Time) weir.Why {
-	led := weir.Ledger{Capacity: ch.Capacity, Reserve: channels.ReplyReserve(ch.Settings)}
-	led.Take(weir.Normal, inFlight)
+	led := storedLedger(ch, inFlight)
 	switch heard := lastWord(contact); {
 	case contact.State == weir.Done:
 		return weir.Why{}
@@ -249,11 +222,30 @@ func WhyStored(cfg Config, ch *weir.Channel, inFlight int, contact *weir.Contact
 	if own.Code == weir.WhyTooLarge || own.Code == weir.WhyNotBefore || own.Code == weir.WhyRetry {
 		return own
 	}
-	if why := whyChannel(ch); !why.IsZero() {
+	if why := ch.WhyShut(); !why.IsZero() {
 		return why
 	}
 	if own.IsZero() {
 		return weir.Why{Code: weir.WhyTurn, Text: "queued; another process runs the channel"}
 	}
 	return own
+}
+
+// WhyNextStored explains why a channel whose broker is elsewhere starts nothing although
+// contacts wait, from its row and its figures.
+func WhyNextStored(ch *weir.Channel, f weir.Figures, now time.Time) weir.Why {
+	if f.Queued == 0 {
+		return weir.Why{}
+	}
+	if why := ch.WhyShut(); !why.IsZero() {
+		return why
+	}
+	led := storedLedger(ch, f.InFlight)
+	return whyOwn(&weir.Contact{}, &led, ch, now) // of the smallest contact
+}
+
+func storedLedger(ch *weir.Channel, inFlight int) weir.Ledger {
+	led := weir.Ledger{Capacity: ch.Capacity, Reserve: channels.ReplyReserve(ch.Settings)}
+	led.Take(weir.Normal, inFlight)
+	return led
 }

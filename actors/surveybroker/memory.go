@@ -58,13 +58,8 @@ func (m *memory) road(id weir.ChannelID) *road {
 // held explains why a channel is not to be given contacts, as far as the latest
 // check knows. What was never checked counts as up.
 func held(ch weir.Channel, s surveys.ChannelState) weir.Why {
-	switch {
-	case ch.Deleting || ch.Deleted:
-		return weir.Why{Code: weir.WhyDeleting, Text: fmt.Sprintf("channel %s is being deleted", ch.Name)}
-	case ch.Paused:
-		return weir.Why{Code: weir.WhyPaused, Text: fmt.Sprintf("channel %s is paused", ch.Name)}
-	case works(s.Health):
-		return weir.Why{}
+	if why := ch.WhyShut(); !why.IsZero() || works(s.Health) {
+		return why
 	}
 	code := map[weir.Health]weir.WhyCode{weir.Down: weir.WhyDown, weir.Faulted: weir.WhyFaulted}[s.Health]
 	if code == "" {

@@ -1,8 +1,10 @@
 package scenarios_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -88,6 +90,85 @@ func TestScenario117_AllRespondentsAreSetAside(t *testing.T) {
 		w.step("s", "launch")
 		w.personBecause("s", id, "aside", "its contact could not be made")
 		w.surveyBecause("s", "aside", "every pending respondent is set aside")
+	})
+}
+
+// Scenario 117: a survey says that its channel is deleted, is gone or has become one of
+// another type, that it is stopping, and that its definition cannot be run.
+func TestScenario117_SurveysNameWhatEnded(t *testing.T) {
+	onSurveys(t, func(w *world) {
+		w.channel("calls", 2, fields{"type": "labcall"})
+		w.channel("texts", 2)
+		ids := w.launch("s", byIVR("10m"), 0, 10)
+		other := w.launch("other", bySMS(""), 100, 10)
+		w.sent(4)
+		held := make(chan struct{})
+		release := sync.OnceFunc(func() { close(held) })
+		defer release()
+		w.lab.behave(func(l *lab) {
+			l.onCancel = func(context.Context, labAttempt) channels.Cancellation {
+				<-held
+				return channels.Cancellation{Gone: true}
+			}
+		})
+		both := func(code, sentence string) {
+			t.Helper()
+			w.surveyBecause("s", code, sentence)
+			w.personBecause("s", ids[9], code, sentence)
+		}
+		w.want(202, "DELETE", "/v1/channels/calls?cancel=true", nil)
+		both("channel_deleting", "channel calls is being deleted")
+		w.step("other", "stop")
+		w.surveyBecause("other", "survey_stopping", "its respondents are being canceled")
+		w.personBecause("other", other[9], "survey_stopping", "its respondents are being canceled")
+		release()
+		w.until("the other is done", func() bool { return w.surveyState("other") == "done stopped" })
+		both("channel_gone", "there is no channel calls any more")
+		w.channel("calls", 2)
+		both("channel_unfit", `ivr needs a channel for calls; channel "calls" is of type lab`)
+
+		survey, err := w.store.Survey(w.Context(), "s")
+		if err != nil {
+			t.Fatal(err)
+		}
+		survey.Definition.Arms = nil // as another version of Weir would allow it
+		if _, err := w.store.UpdateSurvey(w.Context(), survey); err != nil {
+			t.Fatal(err)
+		}
+		w.personBecause("s", ids[9], "survey_broken", "the definition cannot be run any more: ")
+		if got := w.want(200, "GET", "/v1/surveys/s", nil).Body["why_code"]; got != "survey_broken" { // it has no figures
+			t.Errorf("it waits because of %v", got)
+		}
+		w.unbroken()
+	})
+}
+
+// Scenario 118: near the end of a window a survey names it as the reason; who is in a
+// full quota while the schedule is closed names that.
+func TestScenario118_TheEndOfAWindow(t *testing.T) {
+	onSurveysFrom(t, monday(17, 50), func(w *world) {
+		w.channel("texts", 20)
+		day := fields{"schedule": daily("UTC", "09:00", "18:00")}
+		w.accept("texts", many("out", 20)...)
+		w.sent(20)
+		w.channel("calls", 50, fields{"type": "labcall"})
+		w.draft("s", byIVR("", quotas(1, 2), day), 0, 0)
+		var list []fields
+		for i := range 6 {
+			list = append(list, fields{"phone": number(200 + i), "attributes": fields{"age": []string{"young", "old"}[i%2]}})
+		}
+		ids := w.join("s", list...)
+		w.step("s", "launch")
+		w.until("three are active", func() bool { return w.counts("s")["active"] == 3 })
+		w.pass(time.Until(monday(17, 59).Add(55 * time.Second)))
+		w.launch("many", bySMS("", day), 0, 60)
+		w.surveyBecause("many", "window", "the window closes at "+stamp(monday(18, 0))+", before channel texts could dispatch another contact")
+		w.pass(6 * time.Second)
+		w.surveyBecause("many", "window", "the schedule opens Tue 2026-01-13 09:00 UTC")
+		w.reported("s", ids[0], fields{"disposition": "completed"})
+		w.personBecause("s", ids[4], "quota_full", "enough respondents of its quota are completed")
+		w.personBecause("s", ids[5], "window", "the schedule opens Tue 2026-01-13 09:00 UTC")
+		w.unbroken()
 	})
 }
 

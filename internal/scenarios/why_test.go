@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -26,6 +27,14 @@ func (w *world) because(id, code, sentence string) {
 			w.Errorf("in the list it waits because of %v", l["why_code"])
 		}
 	}
+}
+
+// channelBecause waits until a channel starts no contact for a reason.
+func (w *world) channelBecause(name, code string) {
+	w.Helper()
+	w.until(name+" starts none because of "+code, func() bool {
+		return w.want(200, "GET", "/v1/channels/"+name, nil).Body["why_code"] == code
+	})
 }
 
 // unexplained fails the test if a contact has a reason to wait.
@@ -55,9 +64,7 @@ func TestScenario112_QueuedContactsNameTheirReason(t *testing.T) {
 		w.because(ids["first"], "turn", "behind 1 of higher priority") // it would fit, the large one does not
 		w.pause("ch", true)
 		w.because(ids["first"], "channel_paused", "channel ch is paused")
-		if got := w.want(200, "GET", "/v1/channels/ch", nil).Body["why_code"]; got != "channel_paused" {
-			t.Errorf("the channel starts nothing because of %v", got)
-		}
+		w.channelBecause("ch", "channel_paused")
 		w.patch("ch", fields{"capacity": 2, "paused": false})
 		w.because(ids["large"], "too_large", "it takes 3 slots and channel ch has 2")
 		w.capacity("ch", 6)
@@ -73,13 +80,57 @@ func TestScenario112_QueuedContactsNameTheirReason(t *testing.T) {
 	})
 }
 
+// Scenario 112: contacts name their reason also while their process shuts down, and
+// while their channel is deleted.
+func TestScenario112_ContactsNameTheEndOfTheirChannel(t *testing.T) {
+	onStores(t, func(w *world) {
+		held := make(chan struct{})
+		release := sync.OnceFunc(func() { close(held) })
+		defer release()
+		w.lab.behave(func(l *lab) {
+			l.onSend = func(_ context.Context, a labAttempt) channels.Sent { <-held; return w.lab.take(a) }
+		})
+		w.channel("ch", 1)
+		first := w.accept("ch", sms("first"))["first"]
+		w.because(first, "dispatching", "")
+		id := w.accept("ch", sms("second"))["second"]
+		drained := make(chan error, 1)
+		go func() { drained <- w.system.Drain(w.Context()) }()
+		w.because(id, "stopping", "the process that runs the channel is shutting down")
+		w.channelBecause("ch", "stopping")
+		release()
+		if err := <-drained; err != nil {
+			t.Fatal(err)
+		}
+		w.crash()
+		ch, err := w.store.Channel(w.Context(), "ch")
+		if err != nil {
+			t.Fatal(err)
+		}
+		ch.Deleting = true
+		if _, err := w.store.UpdateChannel(w.Context(), ch); err != nil {
+			t.Fatal(err)
+		}
+		w.because(id, "channel_deleting", "channel ch is being deleted; its contacts are being canceled")
+		w.start()
+		if got := w.done(id); got != "canceled" {
+			t.Errorf("it ended as %s", got)
+		}
+	})
+}
+
 // Scenario 113: while the provider fails, a contact names what is waited for: the
 // set-up, the breaker, the pause that the provider asked for, the next attempt.
 func TestScenario113_TroubleNamesItsReason(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
-		w.lab.behave(func(l *lab) { l.onPrepare = func() error { return errors.New("no such account") } })
+		asked := make(chan struct{})
+		w.lab.behave(func(l *lab) {
+			l.onPrepare = func() error { <-asked; return errors.New("no such account") }
+		})
 		w.channel("ch", 4)
 		id := w.accept("ch", sms("a"))["a"]
+		w.because(id, "channel_preparing", "the provider of channel ch is being set up")
+		close(asked)
 		w.because(id, "channel_error", "channel ch is in error: no such account; tried again at ")
 		w.lab.behave(func(l *lab) {
 			l.onPrepare = nil
@@ -177,8 +228,10 @@ func TestScenario115_ReasonsAtAnotherProcess(t *testing.T) {
 		w.because(more["later"], "not_before", "opens at "+stamp(opens))
 		w.because(ids["out-0001"], "report", "waiting for the provider's report")
 	}
+	b.channelBecause("ch", "capacity")
 	a.pause("ch", true)
 	b.because(more["next"], "channel_paused", "channel ch is paused")
+	b.channelBecause("ch", "channel_paused")
 }
 
 // Scenario 116: as many contacts are dispatched at one time as the channel has
@@ -201,8 +254,6 @@ func TestScenario116_DispatchesFollowTheCapacity(t *testing.T) {
 		w.channel("narrow", 300)
 		ids := w.accept("narrow", many("b", 9)...)
 		w.because(ids["b-0009"], "send_concurrency", "channel narrow: 3 dispatches to the provider are under way, the limit at one time")
-		if got := w.want(200, "GET", "/v1/channels/narrow", nil).Body["why_code"]; got != "send_concurrency" {
-			t.Errorf("the channel starts none because of %v", got)
-		}
+		w.channelBecause("narrow", "send_concurrency")
 	})
 }

@@ -60,3 +60,31 @@ func TestScenario120_JobsNameTheirReason(t *testing.T) {
 	r.engine.wait(time.Hour)
 	r.why("later", "activation", "waiting for activation")
 }
+
+// Scenario 120: so does a job that waits for a function, for its queue to open, for a
+// worker who did not decline it, or to be closed.
+func TestScenario120_JobsNameWhatHoldsThem(t *testing.T) {
+	t.Parallel()
+	const function = `{"kind":"function","functionUri":"https://functions.example/f"}`
+	r := newRig(t).centre()
+	r.put("/routing/queues/q", `{"closed":"hold"}`)
+	r.put("/routing/jobs/j", `{"channelId":"chat","queueId":"q"}`)
+	r.why("j", "queue_closed", "queue q is closed")
+	r.put("/routing/queues/q", `{"closed":null}`)
+	r.ok(200, "POST", "/routing/workers/w/offers/"+r.offer("w")+":decline", "")
+	r.why("j", "declined", "declined it or let its offer expire (1)")
+	r.put("/routing/workers/v", `{"queues":["q"],"capacity":1,"channels":[{"channelId":"chat","capacityCostPerJob":1}],"availableForOffers":true}`)
+	as := r.accept("v")
+	r.why("j", "", "")
+	r.ok(200, "POST", "/routing/jobs/j/assignments/"+as+":complete", "")
+	r.why("j", "closing", "completed, and not closed yet")
+	r.ok(200, "POST", "/routing/jobs/j/assignments/"+as+":close", "")
+	r.why("j", "", "")
+
+	r.put("/routing/distributionPolicies/d", `{"mode":{"kind":"bestWorker","scoringRule":`+function+`}}`)
+	r.put("/routing/jobs/scored", `{"channelId":"chat","queueId":"q"}`)
+	r.why("scored", "scoring", "a scoring function is being asked")
+	r.put("/routing/classificationPolicies/c", `{"fallbackQueueId":"q","prioritizationRule":`+function+`}`)
+	r.put("/routing/jobs/asked", `{"channelId":"chat","classificationPolicyId":"c"}`)
+	r.why("asked", "classification", "its classification is under way")
+}

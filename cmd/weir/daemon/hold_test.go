@@ -92,6 +92,15 @@ func startPaused(t *testing.T, database string) {
 	if state := p.do("GET", "/v1/channels/sms", "")["state"]; state != "paused" {
 		t.Errorf("the channel is %v", state)
 	}
+	p.do("PUT", "/v1/surveys/s", `{"schedule":{"time_zone":"UTC","weekdays":["mon","tue","wed","thu","fri","sat","sun"],"windows":[{"from":"00:00","to":"24:00"}]},`+
+		`"modes":{"sms":{"channel":"sms"}},"arms":[{"modes":["sms"]}],"questionnaires":{"q":{"sms":[{"messages":["hello"]}]}}}`)
+	p.do("POST", "/v1/surveys/s/respondents", `{"respondents":[{"phone":"+12025550001"}]}`)
+	p.do("POST", "/v1/surveys/s:launch", "")
+	for _, path := range []string{"/v1/channels/sms", "/v1/surveys/s"} {
+		if got := p.do("GET", path, ""); got["why_code"] != "channel_paused" || !strings.Contains(fmt.Sprint(got["why"]), "weir resume") {
+			t.Errorf("%s waits because of %v: %v", path, got["why_code"], got["why"])
+		}
+	}
 	if who := p.do("GET", "/v1/whoami", ""); who["held"] != true {
 		t.Errorf("whoami: %v", who)
 	}
