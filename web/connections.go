@@ -265,13 +265,15 @@ func markReserved(ctx context.Context, nc net.Conn) context.Context {
 	return ctx
 }
 
-// probesOnly answers nothing but probes on a connection of the reserve, and ends
+// probesOnly answers nothing but probes on a connection of the reserve, and closes
 // it after the first answer.
 func probesOnly(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Context().Value(reservedKey{}) != nil {
 			w.Header().Set("Connection", "close")
-			if !probe(r.URL.Path) {
+			if r.Body != http.NoBody || !probe(r.URL.Path) {
+				// Otherwise the server would wait for the rest of a body.
+				_ = http.NewResponseController(w).SetReadDeadline(time.Now())
 				writeProblem(w, errConnections())
 				return
 			}

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -199,6 +200,25 @@ func TestScenario186_ReserveForProbes(t *testing.T) {
 		time.Sleep(2 * time.Minute) // also what nobody reads has ended
 		if got := c.ask(strangers, "/v1/channels"); got != 200 {
 			t.Errorf("after the requests, /v1/channels: %d", got)
+		}
+	})
+}
+
+// Scenario 186: a body that never comes does not hold the reserve.
+func TestScenario186_BodyInTheReserve(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrowd(t, web.ConnectionLimits{All: 1, Address: 1, Reserve: 1})
+		c.open(us, "/slow")
+		for _, path := range []string{"/v1/channels", "/livez"} {
+			go func(conn net.Conn) {
+				_, _ = conn.Write([]byte("POST " + path + " HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n"))
+				_, _ = io.Copy(io.Discard, conn)
+			}(c.open(strangers, ""))
+			synctest.Wait()
+			if got := c.ask("203.0.113.9:1", "/livez"); got != 200 {
+				t.Errorf("beside a body of %s: %d", path, got)
+			}
 		}
 	})
 }

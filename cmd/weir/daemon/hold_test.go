@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -16,19 +15,13 @@ import (
 	"weir/cmd/weir/daemon"
 	"weir/internal/daemontest"
 	"weir/internal/polling"
-	"weir/persistence/testmysql"
 )
 
 // Scenario 192: a Weir that starts with --paused, as on a restored copy, asks nothing of
 // any provider and posts no event, also after a restart without it, until weir resume.
 func TestScenario192_StartPaused(t *testing.T) {
 	t.Parallel()
-	for name, database := range map[string]func() string{
-		"sqlite": func() string { return "sqlite://" + filepath.Join(t.TempDir(), "weir.db") },
-		"mysql":  func() string { return testmysql.URL(t) },
-	} {
-		t.Run(name, func(t *testing.T) { startPaused(t, database()) })
-	}
+	onBothStores(t, startPaused)
 }
 
 // pausable is a daemon whose provider and subscriber count what they are sent.
@@ -67,6 +60,7 @@ func (p *pausable) do(method, path, body string) map[string]any {
 }
 
 func startPaused(t *testing.T, database string) {
+	t.Helper()
 	p := &pausable{T: t, database: database}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		p.sent.Add(1)

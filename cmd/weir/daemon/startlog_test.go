@@ -5,27 +5,19 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"weir/cmd/weir/daemon"
-	"weir/persistence/testmysql"
 )
 
 // The first start logs the new schema in one line, and each start one line with version, store and address.
 func TestScenario224_StartLogsSchemaAndAddressInOneLineEach(t *testing.T) {
 	t.Parallel()
-	for name, database := range map[string]func() string{
-		"sqlite":  func() string { return "sqlite://" + filepath.Join(t.TempDir(), "weir.db") },
-		"mariadb": func() string { return testmysql.URL(t) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			url := database()
-			started(t, url, "schema created", "listening")
-			started(t, url, "listening")
-		})
-	}
+	onBothStores(t, func(t *testing.T, url string) {
+		started(t, url, "schema created", "listening")
+		started(t, url, "listening")
+	})
 }
 
 // started starts a daemon, ends it, and compares the lines up to the one that says it listens.
