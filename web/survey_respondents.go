@@ -152,10 +152,10 @@ func (s *service) hearing(c *call, r *surveys.Respondent) (surveys.Hearing, erro
 		h.Messages = append(h.Messages, text)
 	}
 	if answers, ok := c.body["answers"].(map[string]any); ok {
-		row, wrong := surveys.RowOf(r.Phone, answers, "")
-		h.Answers = row.Attributes
+		values, wrong := surveys.Attributes(answers)
+		h.Answers = values
 		for _, f := range wrong {
-			f.Pointer = "/answers" + strings.TrimPrefix(f.Pointer, "/attributes")
+			f.Pointer = "/answers" + f.Pointer
 			c.wrong.take(f)
 		}
 	}

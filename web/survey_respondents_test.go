@@ -152,6 +152,19 @@ func TestHearing(t *testing.T) {
 	}
 }
 
+// Answers are taken also from a respondent whose number, stored earlier, no import would
+// take any more.
+func TestHearingChecksNoStoredNumber(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.put("s1", "")
+	r.stands("s1", surveys.Running)
+	r.respondent(1, func(p *surveys.Respondent) { active(p); p.Phone = "+810000000000" })
+	if g := r.do("POST", "/v1/surveys/s1/respondents/r1/disposition", `{"answers":{"age":34}}`); g.status != 200 {
+		t.Errorf("%d %s", g.status, g.body)
+	}
+}
+
 func TestResults(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
