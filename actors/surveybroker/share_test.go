@@ -38,6 +38,40 @@ func TestScenario18_ShortWindowsFavorNoSurvey(t *testing.T) {
 	}
 }
 
+// A page of surveys asks for the reason of each: all of them together read the running
+// surveys once in a while, not once each.
+func TestReasonsReadTheSurveysOnce(t *testing.T) {
+	inLab(t, quiet, func(l *lab) {
+		l.store.addChannel("texts", "text", 1)
+		for _, name := range []string{"one", "two", "three"} {
+			l.survey(name, byText(""), 50)
+			l.step(name, surveys.Launch)
+		}
+		l.pass(90 * time.Second)
+		reads := 0
+		l.store.change(func() {
+			l.store.fault = func(operation string) error {
+				if operation == "Surveys" {
+					reads++
+				}
+				return nil
+			}
+		})
+		for _, name := range []string{"one", "two", "three"} {
+			s, err := l.store.Survey(l.t.Context(), name)
+			if err != nil {
+				l.t.Fatal(err)
+			}
+			if why, err := l.sys.Why(l.t.Context(), s); err != nil || why.Code != weir.WhyCapacity {
+				l.t.Errorf("%s: %+v, %v", name, why, err)
+			}
+		}
+		if reads != 1 {
+			l.t.Errorf("the surveys were read %d times", reads)
+		}
+	})
+}
+
 // halfHours are windows of half an hour, every four hours.
 func halfHours(hour int) (out []surveys.WindowSpec) {
 	for ; hour < 24; hour += 4 {

@@ -34,6 +34,7 @@ type System struct {
 	library      *library
 	launches     *launches
 	rates        sync.Map // slots that come free each minute, by weir.ChannelID, as the latest round measured them
+	users        atomic.Pointer[channelUsers]
 
 	system *actor.ActorSystem
 	broker *actor.PID
@@ -91,7 +92,10 @@ func (s *System) Resume(context.Context) error {
 
 // Changed tells that a survey's definition or state, or its respondents, or a
 // channel, have changed.
-func (s *System) Changed(int64) { s.hint() }
+func (s *System) Changed(int64) {
+	s.users.Store(nil)
+	s.hint()
+}
 
 // post sends the broker a message. Once everything has ended nobody is there to
 // read it.

@@ -164,20 +164,41 @@ func (s *System) whyChannel(ctx context.Context, plan *surveys.Plan, mode survey
 	return t.whyNoRoom(plan.Size(mode), perMinute, now, window.Close), nil
 }
 
-// lanes lists the running surveys by the channels that they use.
+// channelUsers are the running surveys by the names of their channels, as they were
+// at an instant.
+type channelUsers struct {
+	at time.Time
+	of map[string][]string
+}
+
+// lanes lists the running surveys by the channels that they use. The list is kept for
+// a moment, because a page of surveys asks for each of them.
 func (s *System) lanes(ctx context.Context) (map[string][]string, error) {
-	list, err := call(ctx, func(ctx context.Context) ([]surveys.Survey, error) {
-		return s.store.Surveys(ctx, []surveys.State{surveys.Running}, "", surveyPage)
-	})
+	now := time.Now()
+	if kept := s.users.Load(); kept != nil && now.Sub(kept.at) < s.every {
+		return kept.of, nil
+	}
 	out := map[string][]string{}
-	for i := range list {
-		if plan, _ := s.library.plan(&list[i], s.defaults); plan != nil {
-			for _, name := range plan.Channels {
-				out[name] = append(out[name], list[i].Name)
+	for after := ""; ; {
+		page, err := call(ctx, func(ctx context.Context) ([]surveys.Survey, error) {
+			return s.store.Surveys(ctx, []surveys.State{surveys.Running}, after, surveyPage)
+		})
+		if err != nil {
+			return nil, err
+		}
+		for i := range page {
+			if plan, _ := s.library.plan(&page[i], s.defaults); plan != nil {
+				for _, name := range plan.Channels {
+					out[name] = append(out[name], page[i].Name)
+				}
 			}
 		}
+		if len(page) < surveyPage {
+			s.users.Store(&channelUsers{now, out})
+			return out, nil
+		}
+		after = page[len(page)-1].Name
 	}
-	return out, err
 }
 
 // whyRate explains that the limit of a minute is reached.
