@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -36,16 +37,19 @@ func (a *app) checkConfig(context.Context) error {
 	if err != nil {
 		return err
 	}
+	var wrong []error
 	if cfg.TLS() {
-		if _, err := cfg.LoadCertificate(); err != nil {
-			return err
-		}
+		_, err := cfg.LoadCertificate()
+		wrong = append(wrong, err)
 	}
 	if err := daemon.CheckSubscriptions(cfg); err != nil {
-		return &exitError{Misuse, err.Error()}
+		wrong = append(wrong, &exitError{Misuse, err.Error()})
 	}
 	if unknown := config.Unknown(a.Environ); len(unknown) > 0 {
-		return &exitError{Misuse, plural(int64(len(unknown)), "variable does nothing", "variables do nothing") + "; see the warnings"}
+		wrong = append(wrong, &exitError{Misuse, plural(int64(len(unknown)), "variable does nothing", "variables do nothing") + "; see the warnings"})
+	}
+	if err := errors.Join(wrong...); err != nil {
+		return err
 	}
 	_, err = fmt.Fprintln(a.Stdout, "the configuration is fine")
 	return err

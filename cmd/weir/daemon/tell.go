@@ -28,14 +28,15 @@ func policy(c config.Config) outbound.Policy {
 	}
 }
 
-// CheckSubscriptions returns an error about the first subscription that must not be called.
+// CheckSubscriptions returns an error that names every subscription that Weir must not call.
 func CheckSubscriptions(c config.Config) error {
+	var wrong []error
 	for i, s := range c.EventSubscriptions {
 		if err := policy(c).Check(s.URL); err != nil {
-			return fmt.Errorf("JOB_ROUTER_EVENT_SUBSCRIPTIONS: the address %d of %d: %w; see WEIR_OUTBOUND_ALLOW", i+1, len(c.EventSubscriptions), err)
+			wrong = append(wrong, fmt.Errorf("JOB_ROUTER_EVENT_SUBSCRIPTIONS: the address %d of %d: %w; see WEIR_OUTBOUND_ALLOW", i+1, len(c.EventSubscriptions), err))
 		}
 	}
-	return nil
+	return errors.Join(wrong...)
 }
 
 // tell begins to deliver events: those of the router to its subscribers, what
