@@ -93,9 +93,7 @@ screenshots: build ## the pictures of the dashboard in docs/images, taken from a
 
 .PHONY: test-deploy
 test-deploy: ## what is under deploy/: its files, alerts and dashboard, against a real Prometheus, and Weir behind nginx and Caddy; installs all three with apt (half a minute)
-	@scripts/need-prometheus
-	@scripts/need-nginx
-	@scripts/need-caddy
+	@scripts/need-deploy
 	$(GO) test -count=1 -tags prometheus ./internal/deploytest
 
 .PHONY: bench
