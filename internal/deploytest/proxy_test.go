@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"weir/internal/daemontest"
+	"weir/web"
 )
 
 // proxied is a proxy, as deploy/proxy configures it, in front of a rig.
@@ -175,6 +176,14 @@ func (p *proxied) passes() {
 	if line, err := bufio.NewReader(p.ask("127.0.0.3", "/v1/events", token).Body).ReadString('\n'); err != nil || time.Since(begin) > 10*time.Second {
 		p.Errorf("the stream began with %q after %v: %v", line, time.Since(begin), err)
 	}
+	for range web.StreamShare { // a stream that its client closed takes no seat
+		_ = p.ask("127.0.0.3", "/v1/events", token).Body.Close()
+	}
+	p.until("a closed stream gives its seat back", 10*time.Second, func() bool {
+		resp := p.ask("127.0.0.3", "/v1/events", token)
+		_ = resp.Body.Close()
+		return resp.StatusCode == http.StatusOK
+	})
 	for i := range 30 {
 		p.ask("127.0.0.2", "/v1/whoami", fmt.Sprintf("guess-%d", i))
 	}
