@@ -94,8 +94,9 @@ func TestScenario130_InstantsOutsideOfTheRangeAreRefused(t *testing.T) {
 	for _, at := range []string{"1970-01-01T00:00:00Z", "9999-12-31T23:59:59Z"} {
 		w.accept("ch", sms(at, fields{"not_before": at}))
 		for _, p := range w.instantParameters() {
-			if a := w.call("GET", p[0]+"?"+url.Values{p[1]: {at}}.Encode(), nil); a.Status >= 500 {
-				w.Errorf("%s with %s=%s: %d", p[0], p[1], at, a.Status)
+			a := w.call("GET", p[0]+"?"+url.Values{p[1]: {at}}.Encode(), nil)
+			if tooLong := strings.Contains(a.Text, "before until"); a.Status != http.StatusOK && !tooLong {
+				w.Errorf("%s with %s=%s: %d %s", p[0], p[1], at, a.Status, a.Text)
 			}
 		}
 	}
