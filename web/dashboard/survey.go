@@ -36,6 +36,7 @@ func surveyPage() *page {
 // surveyData is what the page of a survey shows.
 type surveyData struct {
 	surveyCard
+	Why          string // why no respondents are contacted; empty: they are, or it is done
 	Funnel       []row
 	Apart        int // respondents who stand beside the funnel
 	Dispositions []row
@@ -87,7 +88,7 @@ func loadSurvey(v *visit) (*content, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &surveyData{surveyCard: surveyCard{SurveySummary: s.SurveySummary}, Arms: armsOf(s.Arms)}
+	d := &surveyData{surveyCard: surveyCard{SurveySummary: s.SurveySummary}, Why: s.Why, Arms: armsOf(s.Arms)}
 	stats, err := v.surveyStats(s.Survey)
 	if err != nil {
 		return nil, err

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"weir/surveys"
 	"weir/web"
 )
 
@@ -32,4 +33,26 @@ func TestScenario121_PagesSayWhyTheirSubjectsWait(t *testing.T) {
 	r.api("GET", "/v1/surveys/flu/respondents", "", &people)
 	reason("/surveys/flu/respondents/"+people.Respondents[0].ID, "a draft contacts no respondents; launch it")
 	reason("/router/jobs/one", "offered to worker ann; the offer expires at ")
+}
+
+// Scenario 121: so has the page of a survey that another version of Weir stored and this
+// one cannot run.
+func TestScenario121_PageOfASurveyThatCannotBeRun(t *testing.T) {
+	t.Parallel()
+	r := newRigAfter(t, func(r *rig) {
+		store := r.open()
+		defer func() { _ = store.Close(t.Context()) }()
+		if err := store.Join(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		flu, _, err := store.PutSurvey(t.Context(), surveys.Survey{Name: "flu"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		flu.State = surveys.Running
+		if _, err := store.UpdateSurvey(t.Context(), flu); err != nil {
+			t.Fatal(err)
+		}
+	}, nil, "router")
+	r.login("admin").get("/surveys/flu").want(200).has(`id="why"`, "the definition cannot be run any more: ", "no figures")
 }
