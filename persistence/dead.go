@@ -213,13 +213,17 @@ func (s *Store) withContacts(ctx context.Context, rows []deadRow) ([]weir.Dead, 
 			args = append(args, rows[n].Contact)
 			n++
 		}
-		found, err := s.selectContacts(ctx, "read the contacts of dead letters", someContactsSQL+marks(n), args...)
-		if err != nil {
+		if err := s.settled(ctx); err != nil {
 			return nil, err
+		}
+		var found []contactRow
+		if err := s.read.SelectContext(ctx, &found, someContactsSQL+marks(n), args...); err != nil {
+			return nil, s.failure("read the contacts of dead letters", err)
 		}
 		byID := map[weir.ContactID]weir.Contact{}
 		for i := range found {
-			byID[found[i].ID] = found[i]
+			c, _ := found[i].readable()
+			byID[c.ID] = c
 		}
 		for i := range rows[:n] {
 			if c, ok := byID[weir.ContactID(rows[i].Contact)]; ok { // else it was purged just now

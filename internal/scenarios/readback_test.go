@@ -193,7 +193,10 @@ func (w *world) populated() {
 	w.channel("ch", 2)
 	w.accept("ch", sms("out"), sms("over"), sms("waits"), sms("later", fields{"not_before": "2126-01-01T00:00:00Z"}))
 	w.until("two are out", func() bool { return len(w.lab.sentKeys()) == 2 })
-	w.finish("over")
+	w.report("over", "all", "failed")
+	w.until("there is a dead letter", func() bool {
+		return len(list(w.want(http.StatusOK, "GET", "/v1/dead-letters", nil).Body["dead_letters"])) == 1
+	})
 	w.want(http.StatusCreated, "PUT", "/v1/surveys/s", asking([]string{"sms"}, fields{"modes": fields{"sms": fields{"channel": "ch"}}}))
 	w.join("s", fields{"phone": number(1)})
 	const version = "?api-version=2023-11-01"
