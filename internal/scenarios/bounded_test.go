@@ -14,9 +14,9 @@ import (
 	verboice "weir/channels/verboice/simulator"
 )
 
-// Answers that a provider may give to the question about a contact, with the
-// time after its last word in which a contact must have ended: 0 for a day. GUID stands for
-// the name that Weir gave the message.
+// strangeAnswers are answers of a provider that is asked about a contact, and how soon
+// the contact must be done: 0 for a day. GUID stands for the name that Weir gave the
+// message.
 func strangeAnswers() map[string]struct {
 	status int
 	body   string
@@ -113,7 +113,7 @@ func TestScenario133_EverySlotHasAnEnd(t *testing.T) {
 	})
 }
 
-// ends waits until contacts have ended, each in its time: 0 is a day.
+// ends requires that contacts are done, each in its time: 0 is a day.
 func (w *world) ends(begun time.Time, due map[string]time.Duration) {
 	w.Helper()
 	slack := w.core.IdleAfter + 2*w.core.CollectEvery + 5*time.Minute

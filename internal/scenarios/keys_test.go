@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// reused posts contacts that reuse keys for other content, and requires that
-// each is named with what differs, and that nothing was queued.
+// reused posts contacts that reuse keys for other content, and requires an error
+// with the difference for each, and that no contact was queued.
 func (w *world) reused(want map[int]string, contacts ...fields) {
 	w.Helper()
 	before := w.known()
@@ -34,7 +34,7 @@ func (w *world) reused(want map[int]string, contacts ...fields) {
 	}
 }
 
-// known is how many contacts there are.
+// known counts the contacts.
 func (w *world) known() int {
 	w.Helper()
 	return len(w.want(http.StatusOK, "GET", "/v1/contacts?limit=1000", nil).Body["contacts"].([]any))
@@ -51,8 +51,8 @@ func (w *world) again(contacts ...fields) {
 	}
 }
 
-// Scenario 132: a key that is known with other content is a mistake of the
-// client that must not lose a message in silence.
+// Scenario 132: a key that is reused for other content is refused, since a duplicate
+// would lose the message silently.
 func TestScenario132_KeyReusedForOtherContent(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.channel("ch", 10)

@@ -20,9 +20,8 @@ import (
 	"weir/persistence/testmysql"
 )
 
-// views are the paths of everything that can be read: what the API describes,
-// for the ids that its lists name, and the pages that links lead to from the
-// first page.
+// views are the paths that can be read: those that the API describes, with the ids
+// of its lists, and the lists of the router.
 func (w *world) views() []string {
 	w.Helper()
 	ids := map[string][]string{"channel": {"ch"}, "survey": {"s"}}
@@ -60,9 +59,9 @@ func (w *world) views() []string {
 	return out
 }
 
-// readable requests every view, and every page that links of pages lead to,
-// and fails for any that has an error of the server's own. What was shown about
-// one thing earlier is left out if known has it.
+// readable requests every view and every linked page, and fails if the server has
+// an error. It leaves out pages about a single contact, respondent or job that known
+// has, and adds those that it requested.
 func (w *world) readable(t rapid.TB, known map[string]bool) {
 	t.Helper()
 	link := regexp.MustCompile(`(?:href|hx-get)="(/[^"#]*)"`)
@@ -116,7 +115,7 @@ func instants() *rapid.Generator[string] {
 	)
 }
 
-// Scenario 131: whatever the API takes, every view can show.
+// Scenario 131: every view can show everything that was accepted.
 func TestScenario131_WhatIsAcceptedCanBeRead(t *testing.T) {
 	t.Parallel()
 	for name, store := range map[string]func() string{
@@ -176,7 +175,7 @@ func acceptedCanBeRead(t *testing.T, w *world) {
 	})
 }
 
-// takes makes a request that may be refused and reports whether it was taken.
+// takes makes a request that may be refused and reports whether it was accepted.
 func (w *world) takes(method, path string, body any) bool {
 	w.Helper()
 	a := w.call(method, path, body)
@@ -205,8 +204,8 @@ func (w *world) populated() {
 	w.want(http.StatusCreated, "PATCH", "/routing/workers/w"+version, fields{"capacity": 1, "queues": []string{"q"}, "channels": []fields{{"channelId": "voice", "capacityCostPerJob": 1}}, "availableForOffers": true})
 }
 
-// Scenario 131, the store: instants, words and numbers that this version does
-// not know, as a newer one may have stored them, take down no list.
+// Scenario 131, the store: unknown instants, words and numbers, as a newer version may
+// have stored them, make no view fail.
 func TestScenario131_WhatANewerVersionStoredCanBeRead(t *testing.T) {
 	t.Parallel()
 	w := program(t)
