@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -315,8 +316,23 @@ func fated(w *world, of func(labAttempt) (time.Duration, string)) func(context.C
 	return func(_ context.Context, a labAttempt) channels.Sent {
 		sent := w.lab.take(a)
 		if after, outcome := of(a); outcome != "" {
-			time.AfterFunc(after, func() { w.reportAttempt(a, "all", outcome) })
+			w.after(after, func() { w.reportAttempt(a, "all", outcome) })
 		}
 		return sent
 	}
+}
+
+// after does something later, but not once the test has ended.
+func (w *world) after(wait time.Duration, do func()) {
+	var done sync.WaitGroup
+	done.Add(1)
+	timer := time.AfterFunc(wait, func() {
+		defer done.Done()
+		do()
+	})
+	w.Cleanup(func() {
+		if !timer.Stop() {
+			done.Wait()
+		}
+	})
 }
