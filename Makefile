@@ -128,8 +128,8 @@ fmt: ## format all Go files
 	gofmt -w .
 
 .PHONY: docs
-docs: ## write the generated tables into README.md
-	$(GO) run ./cmd/weir config markdown | scripts/between config README.md
+docs: ## write the table of variables into docs/configuration.md
+	$(GO) run ./cmd/weir config markdown | scripts/between config docs/configuration.md
 
 # The generator is no dependency of Weir's: it is run as a program of its own.
 CODEGEN := github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v2.8.2

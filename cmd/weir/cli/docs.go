@@ -57,7 +57,7 @@ done (exit code 2).`},
                         without it. On a terminal a last line names it
   DATABASE_URL          database of "serve", "migrate" and "token"
 
-The broker's own variables are listed by "weir config", and in README.md.`},
+The broker's own variables are listed by "weir config", and in docs/configuration.md.`},
 		{Title: "Completion", Text: `Words, flags, and the names of channels and surveys are completed; names are asked of
 the Weir that WEIR_URL names, for less than a second.
 
