@@ -5,6 +5,7 @@ import (
 
 	"weir"
 	"weir/actors/core"
+	"weir/channels"
 	"weir/internal/failpoint"
 )
 
@@ -85,8 +86,10 @@ func (b *broker) count(e core.Effects) {
 			b.metrics.gcLast.WithLabelValues(name).SetToCurrentTime()
 		}
 	}
-	b.seat.meter.count(weir.CountReconciled, len(e.Reconciled))
 	for _, k := range e.Reconciled {
+		if k != channels.AskFailed {
+			b.seat.meter.count(weir.CountReconciled, 1)
+		}
 		b.metrics.gcReconciled.WithLabelValues(name, knowledgeWord(k)).Inc()
 	}
 }

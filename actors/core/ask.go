@@ -100,6 +100,7 @@ func (c *Core) answered(f *flight, a channels.Answer, now time.Time) {
 	switch a.Knowledge {
 	case channels.AskFailed:
 		c.askFailed = true
+		c.out.Reconciled = append(c.out.Reconciled, a.Knowledge)
 		f.asks++
 		if f.asks == 1 {
 			f.askFailedAt = now

@@ -28,7 +28,7 @@ type Effects struct {
 	Finished      []Finished           // for the figures
 	Collected     bool                 // a collection began
 	CollectedWell bool                 // … and no question had failed since the one before
-	Reconciled    []channels.Knowledge // what the provider said of contacts that this settled
+	Reconciled    []channels.Knowledge // the answers that settled contacts, and the questions that failed
 	Remove        bool                 // nothing is open: delete the channel's row; tell RemoveFailed if it cannot be
 	Rest          bool                 // idle for long enough to stop
 	Drained       bool                 // nothing is under way any more

@@ -187,6 +187,9 @@ func TestScenario55_QuestionsFailForHours(t *testing.T) {
 		if n := w.metric("weir_provider_requests_total", "operation", "ask", "result", "failed"); int(n) != len(asked) {
 			t.Fatalf("%v failed questions were counted, want %d", n, len(asked))
 		}
+		if n := w.metric("weir_gc_contacts_reconciled_total", "verdict", "failed"); int(n) != len(asked) {
+			t.Fatalf("an alert sees %v failed questions, want %d", n, len(asked))
+		}
 		w.lab.behave(func(l *lab) { l.onAsk = nil })
 		w.pass(5 * time.Minute)
 		if c := w.contact(ids["unknown"]); c["state"] != "active" {
