@@ -103,15 +103,6 @@ func (b *broker) ask(d channels.Driver, f *channelFigures, gen int64, a channels
 	failpoint.Hit("ask.answered")
 }
 
-// knowledgeWords lists what a provider can say when it is asked.
-func knowledgeWords() []string {
-	var words []string
-	for k := channels.Underway; k <= channels.AskFailed; k++ {
-		words = append(words, knowledgeWord(k))
-	}
-	return words
-}
-
 func knowledgeWord(k channels.Knowledge) string {
 	switch k {
 	case channels.Underway:

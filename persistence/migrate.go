@@ -117,7 +117,7 @@ func (s *Store) logSteps(what string, results []*goose.MigrationResult) {
 		took += r.Duration
 	}
 	last := results[len(results)-1].Source
-	s.log.Info(what, "steps", len(results), "last", last.Version, "took", took.Round(time.Millisecond))
+	s.log.Info(what, "steps", len(results), "last", last.Version, "took", took.Round(time.Millisecond)) //nolint:sloglint // one of three texts
 }
 
 // Status lists the steps that this program knows, oldest first.

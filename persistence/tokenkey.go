@@ -18,7 +18,7 @@ func (s *Store) TokenKey(ctx context.Context) ([]byte, error) {
 		if err != nil || len(halves) == len(names) {
 			var key []byte
 			for _, half := range halves {
-				key = binary.BigEndian.AppendUint64(key, uint64(half)) //nolint:gosec // bits, not a number
+				key = binary.BigEndian.AppendUint64(key, uint64(half))
 			}
 			return key, s.failure("read the key of tokens", err)
 		}
@@ -28,7 +28,7 @@ func (s *Store) TokenKey(ctx context.Context) ([]byte, error) {
 		}
 		err = s.transaction(ctx, func(tx *sqlx.Tx) error {
 			for i, name := range names {
-				half := int64(binary.BigEndian.Uint64(fresh[8*i:])) //nolint:gosec // bits, not a number
+				half := int64(binary.BigEndian.Uint64(fresh[8*i:]))
 				if _, err := tx.ExecContext(ctx, "INSERT INTO meta (name, value) VALUES "+marks(2), name, half); err != nil {
 					return err
 				}

@@ -42,7 +42,7 @@ func (r *recordReader) job(line []byte) (_ *jobData, ok bool) {
 	r.integer(`,"unassigned":`, &unassigned)
 	r.integer(`,"round":`, &j.Round)
 	r.integer(`,"tries":`, &j.Tries)
-	j.Version, j.Unassigned = Version(version), int(unassigned) //nolint:gosec // or it is odd
+	j.Version, j.Unassigned = Version(version), int(unassigned)
 	r.odd = r.odd || unassigned > 1e9
 	return j, r.has("}}\n") && len(r.b) == 0
 }
@@ -54,7 +54,7 @@ func (r *recordReader) wishes(s *JobSpec) {
 	name(r, `,"classificationPolicyId":`, &s.ClassificationPolicyID)
 	var priority uint64
 	if r.integer(`,"priority":`, &priority) {
-		s.Priority = new(int(priority)) //nolint:gosec // or it is odd
+		s.Priority = new(int(priority))
 		r.odd = r.odd || priority > 1e9
 	}
 	r.selectors(`,"requestedWorkerSelectors":`, &s.RequestedWorkerSelectors)
@@ -206,7 +206,7 @@ func (r *recordReader) assignments(into *[]*assignment) {
 		name(r, `,"channel":`, &a.ChannelID)
 		r.integer(`,"cost":`, &cost)
 		r.odd = r.odd || cost > 1e9
-		a.Cost = int(cost) //nolint:gosec // see above
+		a.Cost = int(cost)
 		r.instant(`,"assignedAt":`, &a.AssignedAt)
 		r.instant(`,"completedAt":`, &a.CompletedAt)
 		r.instant(`,"closeAt":`, &a.CloseAt)

@@ -33,7 +33,7 @@ func (w *eventWriter) jobData(j *jobData) {
 	w.some(`,"scheduledAt":`, j.ScheduledAt)
 	w.some(`,"finishedAt":`, j.FinishedAt)
 	w.assignments(j.Assignments)
-	w.optional64(`,"unassigned":`, uint64(j.Unassigned)) //nolint:gosec // a count
+	w.optional64(`,"unassigned":`, uint64(j.Unassigned))
 	w.optional64(`,"round":`, j.Round)
 	w.optional64(`,"tries":`, j.Tries)
 }

@@ -225,6 +225,7 @@ func (c *Connections) track(nc net.Conn, state http.ConnState) {
 		if c.closing {
 			_ = in.Conn.Close()
 		}
+	default:
 	}
 }
 

@@ -89,7 +89,9 @@ func newCrowd(t *testing.T, limits web.ConnectionLimits, proxies ...netip.Prefix
 	go func() { done <- s.Serve(conns.Listen(c.l)) }()
 	t.Cleanup(func() {
 		_ = s.Close()
-		<-done
+		if err := <-done; !errors.Is(err, http.ErrServerClosed) {
+			t.Error(err)
+		}
 	})
 	return c
 }

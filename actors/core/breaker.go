@@ -55,7 +55,7 @@ func (b *breaker) allows(now time.Time, want int) (int, weir.WhyCode) {
 
 // why explains what allows returned.
 func (b *breaker) why(code weir.WhyCode) weir.Why {
-	text := "the provider fails; tried again at " + weir.WhyAt(b.until)
+	var text string
 	switch code {
 	case weir.WhyProbing:
 		text = "the provider failed; one contact is finding out if it works again"
@@ -63,6 +63,8 @@ func (b *breaker) why(code weir.WhyCode) weir.Why {
 		text = "the provider asked for a pause until " + weir.WhyAt(b.until)
 	case weir.WhyFaulted:
 		text = "the provider keeps failing; tried again at " + weir.WhyAt(b.until)
+	default:
+		text = "the provider fails; tried again at " + weir.WhyAt(b.until)
 	}
 	return weir.Why{Code: code, Text: text}.And(b.reason)
 }

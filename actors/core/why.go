@@ -88,7 +88,7 @@ func (c *Core) Why(contact *weir.Contact, now time.Time) weir.Why {
 	if !contact.State.Waiting() {
 		return weir.Why{}
 	}
-	own := whyOwn(contact, &c.led, &c.ch, now)
+	own := whyOwn(contact, &c.led, &c.ch)
 	_, shut := c.gate(now)
 	switch {
 	case own.Code == weir.WhyTooLarge, own.Code == weir.WhyNotBefore, own.Code == weir.WhyRetry:
@@ -105,7 +105,7 @@ func (c *Core) Why(contact *weir.Contact, now time.Time) weir.Why {
 }
 
 // whyOwn is why a waiting contact would not start although it was the next.
-func whyOwn(contact *weir.Contact, led *weir.Ledger, ch *weir.Channel, now time.Time) weir.Why {
+func whyOwn(contact *weir.Contact, led *weir.Ledger, ch *weir.Channel) weir.Why {
 	size, p := contact.Size(), contact.Priority
 	switch {
 	case led.Blocked(p, size):
@@ -174,8 +174,8 @@ func whyReport(asked, lost time.Time) weir.Why {
 // of before.
 func (c *Core) askedAt(f *flight) time.Time {
 	at, due := c.collectAt, f.askDue(c.cfg.IdleAfter)
-	if late := due.Sub(at); late > 0 && c.cfg.CollectEvery > 0 {
-		at = at.Add((late + c.cfg.CollectEvery - 1) / c.cfg.CollectEvery * c.cfg.CollectEvery)
+	if late, every := due.Sub(at), c.cfg.CollectEvery; late > 0 && every > 0 {
+		at = at.Add((late + every - 1).Truncate(every))
 	}
 	return at
 }
@@ -191,7 +191,7 @@ func (c *Core) WhyNext(now time.Time) weir.Why {
 	}
 	heads := c.win.heads(&c.led)
 	if p, ok := c.win.first(heads); ok {
-		return whyOwn(heads[p].entries[0], &c.led, &c.ch, now)
+		return whyOwn(heads[p].entries[0], &c.led, &c.ch)
 	}
 	if n := c.win.blocked(); n > 0 {
 		return weir.Why{Code: weir.WhyTooLarge, Text: fmt.Sprintf("%d contacts are larger than the capacity of channel %s, which is %d%s", n, c.ch.Name, c.led.Capacity, reserved(&c.led, weir.Normal))}
@@ -218,7 +218,7 @@ func WhyStored(cfg Config, ch *weir.Channel, inFlight int, contact *weir.Contact
 	case contact.State == weir.Active:
 		return whyReport(heard.Add(cfg.IdleAfter), heard.Add(cfg.LostAfter))
 	}
-	own := whyOwn(contact, &led, ch, now)
+	own := whyOwn(contact, &led, ch)
 	if own.Code == weir.WhyTooLarge || own.Code == weir.WhyNotBefore || own.Code == weir.WhyRetry {
 		return own
 	}
@@ -241,7 +241,7 @@ func WhyNextStored(ch *weir.Channel, f weir.Figures, now time.Time) weir.Why {
 		return why
 	}
 	led := storedLedger(ch, f.InFlight)
-	return whyOwn(&weir.Contact{}, &led, ch, now) // of the smallest contact
+	return whyOwn(&weir.Contact{}, &led, ch) // of the smallest contact
 }
 
 func storedLedger(ch *weir.Channel, inFlight int) weir.Ledger {

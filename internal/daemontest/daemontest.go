@@ -18,20 +18,20 @@ import (
 	"weir/cmd/weir/daemon"
 )
 
-// Open makes a daemon that is not run. close closes it; the end of the test does, too.
-func Open(t testing.TB, o daemon.Options) (d *daemon.Daemon, close func()) {
+// Open makes a daemon without running it. end closes it; so does the end of the test.
+func Open(t testing.TB, o daemon.Options) (d *daemon.Daemon, end func()) {
 	t.Helper()
 	d, err := daemon.New(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	close = sync.OnceFunc(func() {
+	end = sync.OnceFunc(func() {
 		if err := d.Close(context.WithoutCancel(t.Context())); err != nil {
 			t.Error(err)
 		}
 	})
-	t.Cleanup(close)
-	return d, close
+	t.Cleanup(end)
+	return d, end
 }
 
 // Run makes a daemon and runs it. stop waits for its end, which must be in order;

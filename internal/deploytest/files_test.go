@@ -175,7 +175,7 @@ func TestScenario193_SecretsOfCompose(t *testing.T) {
 			files["bin/base64"] = "#!/bin/sh\n" + tc.base64 + "\n"
 		}
 		for file, text := range files {
-			if err := os.WriteFile(filepath.Join(folder, file), []byte(text), 0o700); err != nil { //nolint:gosec // they are run
+			if err := os.WriteFile(filepath.Join(folder, file), []byte(text), 0o700); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -270,6 +270,9 @@ func (w *world) overwrite(db *sql.DB, table, column string, value any) map[int64
 		}
 		was[id] = v
 	}
+	if err := rows.Err(); err != nil {
+		w.Fatal(err)
+	}
 	if _, err := db.ExecContext(w.Context(), "UPDATE "+table+" SET "+column+" = ?", value); err != nil || len(was) == 0 {
 		w.Errorf("%s.%s of %d rows: %v", table, column, len(was), err)
 		return nil

@@ -13,11 +13,8 @@ import (
 // called. Once set, every call to them would fail. Only these policies have them: a
 // label may have any name.
 func (s *service) addressesOf(kind routing.Resource, patch map[string]any) []weir.FieldError {
-	switch kind {
-	case routing.ResourceDistribution, routing.ResourceClassification:
-		if s.Address != nil {
-			return s.addresses("", patch)
-		}
+	if s.Address != nil && (kind == routing.ResourceDistribution || kind == routing.ResourceClassification) {
+		return s.addresses("", patch)
 	}
 	return nil
 }

@@ -161,8 +161,9 @@ func moved(s *routing.State, kind routing.Resource, id string, patch map[string]
 	case routing.ResourceClassification:
 		p, _ := s.Classification(id)
 		return movedRule(p.Spec.PrioritizationRule, within(patch, "prioritizationRule"), "/prioritizationRule")
+	default:
+		return nil
 	}
-	return nil
 }
 
 func movedRule(r *routing.Rule, patch map[string]any, at string) error {

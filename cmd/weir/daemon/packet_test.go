@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -57,7 +56,9 @@ func TestScenario201_SmallPackets(t *testing.T) {
 	go func() { ended <- d.Run(ctx) }()
 	defer func() {
 		cancel()
-		<-ended
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
 	}()
 	post := func(method, path, body string) (int, string) {
 		req, err := http.NewRequestWithContext(ctx, method, "http://"+d.Addr()+path, strings.NewReader(body))
@@ -104,6 +105,7 @@ func kill(t *testing.T, db *sql.DB) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer func() { _ = rows.Close() }()
 	var statements []string
 	for rows.Next() {
 		var s string
@@ -112,7 +114,7 @@ func kill(t *testing.T, db *sql.DB) {
 		}
 		statements = append(statements, s)
 	}
-	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+	if err := rows.Err(); err != nil {
 		t.Fatal(err)
 	}
 	for _, s := range statements {
