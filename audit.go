@@ -11,7 +11,7 @@ type AuditEntry struct {
 	At      time.Time
 	Token   string // id of the token; empty: none was required
 	Action  string // id of the route
-	Subject string // name of the changed resource
+	Subject string // what was changed: the names in the path
 	Status  int    // HTTP status of the answer
 	Request string // id of the request, as in the log
 	Changes []FieldChange

@@ -56,7 +56,7 @@ func (s State) String() string {
 	}
 }
 
-// Outcome is the reason why a contact is done. It is empty until then.
+// Outcome is the result of a contact that is done. It is empty until then.
 type Outcome string
 
 // The outcomes.

@@ -23,7 +23,7 @@ func (c *Contact) Dead() bool {
 // mostReason is the max length, in runes, of a reason that groups dead letters.
 const mostReason = 200
 
-// numberLike matches a phone number as people write it, also with spaces.
+// numberLike matches a phone number as people write it, also with separators.
 var numberLike = regexp.MustCompile(`\+?\(?[0-9](?:[ ().\-/]{0,2}[0-9]){6,}`)
 
 // GroupReason normalizes a reason so that dead letters can be grouped by it.
@@ -59,7 +59,7 @@ func GroupReason(reason string) string {
 		}
 	}
 	flush()
-	// Again: removing words may have joined digits into a phone number.
+	// Again: collapsing space may have brought digits together into a phone number.
 	out := []rune(strings.TrimSpace(numberLike.ReplaceAllString(b.String(), "…")))
 	return strings.TrimSpace(string(out[:min(len(out), mostReason)]))
 }

@@ -19,7 +19,7 @@ type SessionStore interface {
 	AddSession(ctx context.Context, s Session) error
 	// Session returns a session that has not expired; ok is false if there is none.
 	Session(ctx context.Context, id TokenHash, now time.Time) (s Session, ok bool, err error)
-	// ExtendSession moves the expiry of a session. It does not restore a deleted one.
+	// ExtendSession moves the expiry of a session to a later instant. It does not restore a deleted one.
 	ExtendSession(ctx context.Context, id TokenHash, expires time.Time) error
 	// EndSession deletes a session. Repeating it changes nothing.
 	EndSession(ctx context.Context, id TokenHash) error

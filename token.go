@@ -42,7 +42,7 @@ func HashToken(text string) TokenHash { return sha256.Sum256([]byte(text)) }
 
 // Token is a right to use the API, without the secret text that proves it.
 type Token struct {
-	ID      string // public part of the text
+	ID      string // identifies it without proving anything; part of the text
 	Name    string // display name
 	Scopes  []Scope
 	Hash    TokenHash

@@ -26,7 +26,7 @@ type Imported struct {
 	Added      int64 `json:"added"`
 	Duplicates int64 `json:"duplicates"`
 	Rejected   int64 `json:"rejected"`
-	// LastLine is the last processed line of an import that was aborted.
+	// LastLine is the last processed line of an import that ended early.
 	LastLine int64 `json:"last_line,omitempty"`
 }
 

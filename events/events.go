@@ -46,8 +46,8 @@ type Picker interface {
 }
 
 // Stretch is the result of reading a part of the log.
-type Stretch struct { // ids of the part; Last is 0 if there is nothing (yet)
-	First, Last int64 // which part it was; Last is 0 if there is nothing (yet)
+type Stretch struct {
+	First, Last int64 // ids of the part; Last is 0 if there is nothing (yet)
 	Events      []Event
 }
 

@@ -7,7 +7,7 @@ import (
 )
 
 // Ending is the end of a contact.
-type Ending struct { // when it ended
+type Ending struct {
 	At      time.Time // when it ended
 	Serial  int
 	Outcome weir.Outcome

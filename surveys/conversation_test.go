@@ -78,7 +78,7 @@ func TestWithdrawnTooLateItWasAnAttempt(t *testing.T) {
 	}
 }
 
-// The last retry was canceled too late, was sent, and failed. The respondent has just
+// The last retry was canceled too late, was dispatched, and failed. The respondent has just
 // answered, so Weir still waits.
 func TestFailureOfAWithdrawnRetryEndsNobody(t *testing.T) {
 	t.Parallel()

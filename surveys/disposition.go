@@ -10,7 +10,7 @@ type Status string
 const (
 	Pending   Status = "pending"   // not started
 	Active    Status = "active"    // being contacted
-	Completed Status = "completed" // the conversation was completed
+	Completed Status = "completed" // the conversation came to its end
 	Failed    Status = "failed"    // all attempts were made, or the respondent wants no more
 	Rejected  Status = "rejected"  // not needed: the quota is full
 	Canceled  Status = "canceled"  // the survey was stopped

@@ -11,8 +11,8 @@ type Flow struct {
 	Capacity int
 	Reserve  int // part of the capacity that is reserved for replies
 	InFlight int
-	Queued   int     // waiting contacts of surveys, without those held for a later window
-	Others   int     // waiting contacts of other senders
+	Queued   int     // of the surveys' waiting contacts, without those held for a later window
+	Others   int     // of the waiting contacts of other senders
 	Surveys  int     // number of surveys that share the channel with the others; at least 1
 	Rate     float64 // slots freed per minute while the channel is busy; 0: not known yet
 	// Typical is the time for which a slot is held; used until the rate is known.
@@ -124,8 +124,9 @@ func (m Meter) PerMinute() float64 {
 	return m.Weight / m.Time
 }
 
-// Minute limits a survey's starts and retries in any minute: it is a sliding
-// window, exact at whatever instant the minute begins. The zero Minute is empty.
+// Minute limits a survey's starts and retries per minute: it is a sliding window
+// of whole seconds, so the limit holds at whatever instant a minute begins. The zero
+// Minute is empty.
 type Minute struct {
 	counts [61]int32 // per second: the present one and the sixty before it
 	second int64     // the present second, in Unix time

@@ -89,7 +89,7 @@ type Progress struct {
 	Counted   bool      // counts toward the cutoff and a quota
 	Early     int       // times in a row that a contact expired before its window closed
 	Stumbles  int       // times in a row that a step failed
-	AsideTill time.Time // delayed after a failed step: not to be started before
+	AsideTill time.Time // not to be started before: a step failed, or its channel had no room
 }
 
 // Fresh returns the progress of a newly registered respondent.

@@ -21,8 +21,8 @@ var (
 )
 
 // early is the delay of a contact that expired before its window closed for the second
-// time in a row: a provider's clock may differ from ours, and must not cause a retry
-// loop. After the first time it is enqueued again at once.
+// time in a row or more: a provider's clock may differ from ours, and must not cause a
+// retry loop. After the first time it is enqueued again at once.
 const early = 15 * time.Minute
 
 // Mode returns the mode in which a respondent is being contacted.
@@ -52,7 +52,7 @@ func (pl *Plan) Start(p Progress, now time.Time, arm int) (Progress, Effects, er
 }
 
 // HandedOver records that the provider accepted a contact. The delay to the next
-// step counts from at.
+// step counts from the instant at.
 func (pl *Plan) HandedOver(p Progress, at time.Time, serial int) (Progress, Effects) {
 	if serial != p.Serial || p.Contact == Idle {
 		return p, Effects{}
@@ -107,8 +107,9 @@ func (pl *Plan) Ended(p Progress, now time.Time, serial int, outcome weir.Outcom
 }
 
 // neverMade handles a contact that ended without reaching the respondent: it counts
-// as no attempt. An expired contact is enqueued again in the next window. After a
-// contact that others canceled, the next step follows after the delay.
+// as no attempt. An expired contact is enqueued again in the window that is open or
+// opens next. After a contact that others canceled, the next step follows after the
+// delay.
 func (pl *Plan) neverMade(p Progress, now time.Time, stage Stage, outcome weir.Outcome) (Progress, Effects) {
 	p.Contact = Idle
 	if stage == Leaving {
@@ -134,7 +135,8 @@ func (pl *Plan) neverMade(p Progress, now time.Time, stage Stage, outcome weir.O
 
 // Timeout takes the next step of a respondent that is due: the next attempt, the
 // next mode, or giving up. While a contact is open it consumes no attempt, but
-// inquires about the contact. Outside the schedule it only postpones the step.
+// inquires about the contact. Outside the schedule it postpones the step, or gives
+// up if the schedule never opens again.
 func (pl *Plan) Timeout(p Progress, now time.Time) (Progress, Effects) {
 	if !p.Due(now) {
 		return p, Effects{}

@@ -72,10 +72,10 @@ type Store interface {
 	PutSurvey(ctx context.Context, s Survey) (_ Survey, created bool, err error)
 	// UpdateSurvey changes a survey if its version is still s.Version; otherwise it
 	// returns weir.CodeConflict. A changed definition reassigns the respondents'
-	// buckets only if the survey is a draft, in steps that survive a crash; some may
-	// be left to Sweep. A survey that is launched has them all. A survey does not
-	// become done while one of its imports is being committed:
-	// [weir.CodePrecondition]. The events of the change are written with it.
+	// buckets only if the survey is a draft, in steps that survive a crash. Some steps
+	// may be left to Sweep, but none of a launched survey. A survey does not become
+	// done while one of its imports is being committed: [weir.CodePrecondition]. The
+	// events of the change are written with it.
 	UpdateSurvey(ctx context.Context, s Survey, tell ...events.Event) (Survey, error)
 	Survey(ctx context.Context, name string) (Survey, error)
 	SurveyByID(ctx context.Context, id int64) (Survey, error)
