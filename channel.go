@@ -11,35 +11,35 @@ const (
 // Channel is one account at one external provider.
 type Channel struct {
 	ID       ChannelID
-	Name     string // what clients call it; [a-z0-9][a-z0-9._-]{0,62}
-	Type     string // key of the table of channel types
-	Title    string // for people ("name" in the API)
-	Capacity int    // most slots in flight
-	Paused   bool   // starts nothing; callbacks and the collector go on
+	Name     string // unique name for clients; [a-z0-9][a-z0-9._-]{0,62}
+	Type     string // key in the table of channel types
+	Title    string // display name ("name" in the API)
+	Capacity int    // max slots in flight
+	Paused   bool   // starts nothing; callbacks and the reconciler continue
 	Held     bool   // Paused because all of Weir is, see weir serve --paused; not stored
 	Settings Settings
 	Secret   string // part of every callback URL; never shown
-	Version  int64  // counts the changes
-	Deleting bool   // its open contacts are being ended; it takes no new ones
-	Deleted  bool   // gone for clients; its finished contacts stay readable
+	Version  int64  // incremented by every change
+	Deleting bool   // its open contacts are being canceled; it accepts no new ones
+	Deleted  bool   // hidden from clients; its finished contacts stay readable
 	Created  time.Time
 	Updated  time.Time
 }
 
-// Settings are the keys of a channel that depend on its type, plus those that
-// every channel has. Values are what JSON decoding yields.
+// Settings holds the type-specific keys of a channel and the keys that every
+// channel has. Values have the types that JSON decoding yields.
 type Settings map[string]any
 
-// Health is what a channel is doing as a whole.
+// Health is the overall condition of a channel.
 type Health string
 
 // The states of a channel.
 const (
 	Up      Health = "up"
-	Down    Health = "down"    // the provider says that it cannot work
-	Erring  Health = "error"   // the provider cannot be reached or refuses us
-	Paused  Health = "paused"  // by its user
-	Faulted Health = "faulted" // it kept failing; tried again at most every minute
+	Down    Health = "down"    // the provider reports that it cannot work
+	Erring  Health = "error"   // the provider is unreachable or rejects our requests
+	Paused  Health = "paused"  // by a user
+	Faulted Health = "faulted" // it failed repeatedly; retried at most once a minute
 )
 
 // Breaker is the state of a channel's circuit breaker.
@@ -47,19 +47,19 @@ type Breaker int
 
 // The states of a breaker.
 const (
-	BreakerClosed  Breaker = iota // everything passes
-	BreakerProbing                // one hand-over is under way to find out
-	BreakerOpen                   // nothing passes for a while
+	BreakerClosed  Breaker = iota // every dispatch passes
+	BreakerProbing                // a single dispatch probes the provider
+	BreakerOpen                   // no dispatch passes for a while
 )
 
-// Figures are the live numbers of a channel.
+// Figures is a snapshot of the live numbers of a channel.
 type Figures struct {
 	InFlight       int // slots of sending, active and unknown contacts
 	Sending        int // contacts
 	Active         int
 	Unknown        int
 	Queued         int64
-	Blocked        int // queued contacts larger than the capacity, among those in the window
+	Blocked        int // queued contacts larger than the capacity, counted only in the broker's window
 	OldestQueuedAt time.Time
 	Health         Health
 	HealthReason   string
@@ -67,13 +67,13 @@ type Figures struct {
 	RetryBudget    float64 // share of the retry budget that is left, 0 to 1
 	BreakerUntil   time.Time
 	Collection     Collection // the last one since the broker started; zero: none
-	NextDue        time.Time  // when the next contact that waits for an instant may go; zero: none
-	SentPerMinute  float64    // hand-overs of this process over the last minutes
+	NextDue        time.Time  // when the next delayed contact is due; zero: none
+	SentPerMinute  float64    // dispatches by this process over the last minutes
 	Why            Why        // why no waiting contact starts, as far as this process knows
 }
 
 // Lease is the right of one process to run a channel. The epoch grows with
-// each owner; a write that carries an older one is refused by the store.
+// each owner; the store rejects a write with an older one.
 type Lease struct {
 	Channel ChannelID
 	Owner   string
@@ -86,8 +86,8 @@ type Incoming struct {
 	From       string
 	To         string
 	Body       string
-	GUID       string // the provider's own; a repeated one is the same message
+	GUID       string // assigned by the provider; a repeated GUID is a duplicate
 	ReceivedAt time.Time
 	Fields     map[string]string
-	Line       string // the provider's line that it came in on, if it says so; not stored
+	Line       string // the provider's line that received it, if reported; not stored
 }

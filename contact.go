@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Priority orders the contacts of a channel. Replies go before high, high
-// before normal; ageing keeps the lower ones from starving.
+// Priority orders the contacts of a channel: reply before high, high before
+// normal. Aging keeps the lower ones from starving.
 type Priority int8
 
 // The priorities, in the order in which they are served.
@@ -17,12 +17,12 @@ const (
 	Normal
 )
 
-// State is where a contact stands.
+// State is the state of a contact.
 type State int8
 
 // The states of a contact. Queued and Delayed are both "queued" to clients:
 // a delayed contact waits for its instant (Progress.DueAt), a queued one for
-// its turn. Unknown is a sending whose result was lost.
+// its turn. Unknown is a dispatch whose result was lost.
 const (
 	Queued State = iota + 1
 	Delayed
@@ -32,13 +32,13 @@ const (
 	Done
 )
 
-// InFlight tells whether a contact in this state holds slots of its channel.
+// InFlight reports whether a contact in this state holds slots of its channel.
 func (s State) InFlight() bool { return s == Sending || s == Active || s == Unknown }
 
-// Waiting tells whether a contact in this state has yet to be claimed.
+// Waiting reports whether a contact in this state has yet to be claimed.
 func (s State) Waiting() bool { return s == Queued || s == Delayed }
 
-// String is the word that clients see.
+// String returns the state as clients see it.
 func (s State) String() string {
 	switch s {
 	case Queued, Delayed:
@@ -56,22 +56,22 @@ func (s State) String() string {
 	}
 }
 
-// Outcome says why a contact is done. The empty outcome means it is not.
+// Outcome is the result of a contact that is done. It is empty until then.
 type Outcome string
 
 // The outcomes.
 const (
-	Completed  Outcome = "completed"   // the call was held, the message delivered
+	Completed  Outcome = "completed"   // the call took place, or the message was delivered
 	Busy       Outcome = "busy"        // the line was busy
-	NoAnswer   Outcome = "no_answer"   // nobody picked up
-	Failed     Outcome = "failed"      // the provider refused it or could not deliver it
-	Expired    Outcome = "expired"     // its window closed before it went out
-	Canceled   Outcome = "canceled"    // a client took it back
-	Lost       Outcome = "lost"        // nobody can tell what became of it
-	DeadLetter Outcome = "dead_letter" // it failed again and again in a way that is not the provider's
+	NoAnswer   Outcome = "no_answer"   // the call was not answered
+	Failed     Outcome = "failed"      // the provider rejected it or could not deliver it
+	Expired    Outcome = "expired"     // its window closed before it was dispatched
+	Canceled   Outcome = "canceled"    // a client canceled it
+	Lost       Outcome = "lost"        // its result could not be determined
+	DeadLetter Outcome = "dead_letter" // it failed repeatedly for a reason other than the provider's
 )
 
-// Outcomes lists every outcome, for metric labels and documentation.
+// Outcomes returns every outcome, for metric labels and documentation.
 func Outcomes() []Outcome {
 	return []Outcome{Completed, Busy, NoAnswer, Failed, Expired, Canceled, Lost, DeadLetter}
 }
@@ -84,22 +84,22 @@ type Call struct {
 	TwiML       string `json:"twiml,omitempty"`
 }
 
-// Spec is the half of a contact that never changes: what the client asked for.
+// Spec is the immutable half of a contact: the client's request.
 type Spec struct {
-	Key       string // the client's own name for it, unique on the channel; may be empty
+	Key       string // idempotency key of the client, unique on the channel; may be empty
 	To        string // address as the provider dials it
 	Priority  Priority
 	Survey    string
 	Labels    map[string]string
-	Messages  []string // for text channels: one element for each message
+	Messages  []string // for text channels: one element per message
 	Call      *Call    // for voice channels
 	NotBefore time.Time
 	NotAfter  time.Time
 	For       Respondent
 }
 
-// Differences names the fields, as clients write them, in which two specs ask
-// for different contacts. Keys and respondents are not compared.
+// Differences returns the names, as clients write them, of the fields in which
+// two specs ask for different contacts. Keys and respondents are not compared.
 func (s *Spec) Differences(o *Spec) []string {
 	var names []string
 	for _, field := range []struct {
@@ -122,28 +122,29 @@ func (s *Spec) Differences(o *Spec) []string {
 	return names
 }
 
-// Respondent says for whom, and for which of its contacts in a row, the survey
-// broker enqueued a contact. It is zero for contacts of other clients.
+// Respondent identifies the respondent for which the survey broker enqueued a
+// contact, and the contact's number in that respondent's sequence. It is zero
+// for contacts of other clients.
 type Respondent struct {
 	Survey int64
 	ID     int64
 	Serial int
 }
 
-// Size is the number of slots that a contact takes: one for each message, one
-// for a call.
+// Size is the number of slots that a contact needs: one per message, one for a
+// call.
 func (s *Spec) Size() int { return max(1, len(s.Messages)) }
 
-// Contact is one attempt-able outreach to one address over one channel.
+// Contact is one outreach to one address over one channel, in any number of attempts.
 type Contact struct {
 	Ref
 	Spec
-	QueuedAt time.Time // when it was accepted
+	QueuedAt time.Time // when Weir accepted it
 	Progress
 }
 
-// Current is the attempt that is under way or was the last; its Number is 0
-// when there was none.
+// Current returns the attempt that is under way, or the last one. Its Number is
+// 0 if there was none.
 func (c *Contact) Current() Attempt {
 	return Attempt{
 		Number: c.Attempt, ClaimedAt: c.ClaimedAt, SentAt: c.SentAt, HeardAt: c.HeardAt,
@@ -151,11 +152,11 @@ func (c *Contact) Current() Attempt {
 	}
 }
 
-// AttemptRef names the attempt that is under way.
+// AttemptRef returns the reference of the attempt that is under way.
 func (c *Contact) AttemptRef() AttemptRef { return AttemptRef{c.Ref, c.Attempt} }
 
-// Attempt is one hand-over of a contact to its provider. Instants that have
-// not come are zero.
+// Attempt is one dispatch of a contact to its provider. Instants that have not
+// been reached are zero.
 type Attempt struct {
 	Number      int
 	ClaimedAt   time.Time
@@ -163,6 +164,6 @@ type Attempt struct {
 	HeardAt     time.Time
 	FinishedAt  time.Time
 	ProviderRef string
-	Outcome     Outcome // of this attempt; empty when it ended by going back to the queue
+	Outcome     Outcome // of this attempt; empty if the contact was queued again
 	Reason      string
 }

@@ -8,27 +8,27 @@ import (
 	"unicode"
 )
 
-// DeadOutcomes lists the outcomes that leave a dead letter: somebody should
-// look, because neither the person nor the client ended the contact. A busy
-// line, nobody who answers, a window that closed and a cancellation do not.
+// DeadOutcomes returns the outcomes that make a dead letter: an operator should
+// inspect the contact, because neither the person nor the client ended it. A
+// busy line, an unanswered call, a closed window and a cancellation make none.
 func DeadOutcomes() []Outcome { return []Outcome{Failed, Lost, DeadLetter} }
 
-// Dead tells whether a contact is a dead letter: it ended in one of
-// [DeadOutcomes], and is nobody's to retry. Contacts of respondents are their
-// survey's.
+// Dead reports whether a contact is a dead letter: it ended in one of
+// [DeadOutcomes] and has no survey that retries it. A survey handles the
+// failed contacts of its respondents itself.
 func (c *Contact) Dead() bool {
 	return c.State == Done && c.For.ID == 0 && (c.Outcome == Failed || c.Outcome == Lost || c.Outcome == DeadLetter)
 }
 
-// mostReason is how long a reason is by which dead letters are grouped.
+// mostReason is the max length, in runes, of a reason that groups dead letters.
 const mostReason = 200
 
-// numberLike is a phone number as people write it, in several words too.
+// numberLike matches a phone number as people write it, also with separators.
 var numberLike = regexp.MustCompile(`\+?\(?[0-9](?:[ ().\-/]{0,2}[0-9]){6,}`)
 
-// GroupReason makes a reason one by which dead letters can be grouped: words
-// with five digits and more, which name one contact, person or moment, become
-// an ellipsis, and so does whatever could be a number of a person.
+// GroupReason normalizes a reason so that dead letters can be grouped by it.
+// Words with five or more digits identify one contact, person or moment; they
+// become an ellipsis, and so does anything that could be a phone number.
 func GroupReason(reason string) string {
 	reason = numberLike.ReplaceAllString(reason, "…")
 	var b strings.Builder
@@ -59,21 +59,21 @@ func GroupReason(reason string) string {
 		}
 	}
 	flush()
-	// Once more, as words may have come closer.
+	// Again: collapsing space may have brought digits together into a phone number.
 	out := []rune(strings.TrimSpace(numberLike.ReplaceAllString(b.String(), "…")))
 	return strings.TrimSpace(string(out[:min(len(out), mostReason)]))
 }
 
-// RequeuePrefix begins the key of a contact that was made of a dead letter. A
-// client's own may not begin so: its contact would stand in the place of the
-// one that is to be made, and a dead letter would be lost.
+// RequeuePrefix begins the key of a contact that was made from a dead letter.
+// Clients must not use it: a client's contact with such a key would pass for
+// the requeued one, and the dead letter would be lost.
 const RequeuePrefix = "requeue:"
 
-// RequeueKey is the key of the contact that is made of a dead letter: one for
-// each, so that nobody is contacted twice for it.
+// RequeueKey returns the key of the contact that is made from a dead letter. It
+// is unique per dead letter, so that a person is not contacted twice for one.
 func RequeueKey(old Ref) string { return RequeuePrefix + old.String() }
 
-// RequeueOf is the contact that a requeue key names.
+// RequeueOf returns the contact that a requeue key names.
 func RequeueOf(key string) (Ref, bool) {
 	text, ok := strings.CutPrefix(key, RequeuePrefix)
 	if !ok {
@@ -86,22 +86,22 @@ func RequeueOf(key string) (Ref, bool) {
 // Dead is one dead letter.
 type Dead struct {
 	Contact Contact
-	At      time.Time // when it became one
+	At      time.Time // when it became a dead letter
 	Outcome Outcome
-	Reason  string // by which it is grouped
+	Reason  string // normalized by GroupReason
 }
 
 // DeadFilter selects dead letters. Zero fields select everything.
 type DeadFilter struct {
 	Channel      ChannelID
 	Outcome      Outcome
-	Reason       *string // as groups have it
+	Reason       *string // as in DeadGroup
 	Since, Until time.Time
 	Cursor       string
 	Limit        int
 }
 
-// DeadGroup is how many dead letters ended alike.
+// DeadGroup counts dead letters of one channel with the same outcome and reason.
 type DeadGroup struct {
 	Channel        ChannelID
 	Outcome        Outcome
@@ -110,35 +110,35 @@ type DeadGroup struct {
 	Oldest, Newest time.Time
 }
 
-// Requeued says what became of dead letters that were to be queued again.
+// Requeued is the result of requeueing dead letters.
 type Requeued struct {
 	Contacts []Contact // the new ones
-	Closed   int       // their window is over: they stay
+	Closed   int       // dead letters left in place because their window has closed
 }
 
-// Afterlife is what became of a contact after its end.
+// Afterlife describes what happened to a contact after it was done.
 type Afterlife struct {
-	Dead       *Dead // without its contact; nil: it is no dead letter now
-	RequeuedAs Ref   // zero: it was not
+	Dead       *Dead // Contact is not set; nil: not a dead letter now
+	RequeuedAs Ref   // zero: not requeued
 	RequeuedAt time.Time
 	RequeuedBy string // id of the token
 }
 
-// DeadStore keeps the dead letters.
+// DeadStore stores the dead letters.
 type DeadStore interface {
 	// DeadLetters lists by channel, newest first. It reads a bounded number of
-	// rows, so that a page may be short; the cursor is empty on the last page.
+	// rows, so a page may be short; the cursor is empty on the last page.
 	DeadLetters(ctx context.Context, f DeadFilter) (_ []Dead, next string, err error)
 	// DeadGroups counts by channel, outcome and reason, at most limit groups.
 	DeadGroups(ctx context.Context, f DeadFilter, limit int) ([]DeadGroup, error)
-	// CountDead counts.
+	// CountDead returns the number of matching dead letters.
 	CountDead(ctx context.Context, f DeadFilter) (int64, error)
-	// Requeue makes new contacts of dead letters of a channel, and takes these
-	// away, in one transaction. Those that are none (any more) are passed over,
-	// so that repeating it is harmless.
+	// Requeue replaces dead letters of a channel by new contacts, in one
+	// transaction. Contacts that are not dead letters (any more) are skipped, so
+	// repeating the call is harmless.
 	Requeue(ctx context.Context, channel ChannelID, contacts []ContactID, token string) (Requeued, error)
-	// Discard takes dead letters away and leaves their contacts. It says how many.
+	// Discard deletes dead letters, keeps their contacts, and returns how many it deleted.
 	Discard(ctx context.Context, channel ChannelID, contacts []ContactID) (int, error)
-	// Afterlife tells what became of a contact after its end.
+	// Afterlife returns what happened to a contact after it was done.
 	Afterlife(ctx context.Context, ref Ref) (Afterlife, error)
 }

@@ -6,29 +6,29 @@ import (
 	"strings"
 )
 
-// ChannelID is the number under which the store knows a channel. Clients use
-// the channel's name.
+// ChannelID is the store's number of a channel. Clients use the channel's
+// name.
 type ChannelID int64
 
 // ContactID orders the contacts of a channel by acceptance. It is unique
 // within its channel; [Ref] is unique everywhere.
 type ContactID int64
 
-// Ref names one contact. Its text form carries the channel's number, so that
-// the row of a callback is found without an index of its own.
+// Ref identifies one contact. Its text form contains the channel's number, so
+// that the row of a callback is found without an extra index.
 type Ref struct {
 	Channel ChannelID
 	ID      ContactID
 }
 
-// String gives the form that clients and providers see: lower-case base 36,
+// String returns the form that clients and providers see: lower-case base 36,
 // channel and contact joined by a hyphen, at most 24 characters.
 func (r Ref) String() string {
 	return strconv.FormatInt(int64(r.Channel), 36) + "-" + strconv.FormatInt(int64(r.ID), 36)
 }
 
-// ParseRef reads what [Ref.String] wrote. Anything else is refused, also a
-// second spelling of the same number.
+// ParseRef parses the output of [Ref.String]. It rejects everything else,
+// including other spellings of the same number.
 func ParseRef(s string) (Ref, error) {
 	channel, id, ok := strings.Cut(s, "-")
 	if !ok {
@@ -43,20 +43,20 @@ func ParseRef(s string) (Ref, error) {
 	return r, nil
 }
 
-// AttemptRef names one hand-over of a contact to its provider. Callbacks carry
-// it. Number counts from 1; 0 stands for whichever attempt is current, which
-// is right for providers that drop a repeated contact themselves.
+// AttemptRef identifies one dispatch of a contact to its provider. Callbacks
+// carry it. Number counts from 1; 0 stands for the current attempt, which is
+// right for providers that deduplicate contacts themselves.
 type AttemptRef struct {
 	Ref
 	Number int
 }
 
-// String gives the contact's id, a hyphen and the number.
+// String returns the contact's id, a hyphen and the number.
 func (a AttemptRef) String() string {
 	return a.Ref.String() + "-" + strconv.Itoa(a.Number)
 }
 
-// ParseAttemptRef reads what [AttemptRef.String] wrote.
+// ParseAttemptRef parses the output of [AttemptRef.String].
 func ParseAttemptRef(s string) (AttemptRef, error) {
 	i := strings.LastIndexByte(s, '-')
 	if i < 0 {
@@ -74,7 +74,7 @@ func ParseAttemptRef(s string) (AttemptRef, error) {
 	return a, nil
 }
 
-// clip bounds foreign text in an error message.
+// clip bounds the length of foreign text in an error message.
 func clip(s string) string {
 	const most = 64
 	if len(s) > most {

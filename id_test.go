@@ -42,7 +42,7 @@ func TestForeignRefsAreRefused(t *testing.T) {
 	}
 }
 
-// FuzzParseAttemptRef holds that each name has one spelling only.
+// FuzzParseAttemptRef checks that each reference has exactly one spelling.
 func FuzzParseAttemptRef(f *testing.F) {
 	for _, s := range []string{"1-1-1", "7-zz-12", "1-1", "01-1-1", "-1-1", "1-1-0"} {
 		f.Add(s)

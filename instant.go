@@ -2,17 +2,17 @@ package weir
 
 import "time"
 
-// Instants that Weir takes and shows lie between these two, in microseconds
-// since 1970. Outside of them JSON and RFC 3339 have no form for one.
+// The range of instants that Weir accepts and shows, in microseconds since
+// 1970. JSON and RFC 3339 cannot represent instants outside it.
 const (
 	minInstant = 0                       // 1970-01-01T00:00:00Z
 	maxInstant = 253_402_300_799_999_999 // 9999-12-31T23:59:59.999999Z
 )
 
-// ParseInstant reads an instant as in RFC 3339, in UTC and to the microsecond.
-// An instant outside of 1970 to 9999 in UTC is refused, whatever its offset: no
-// view could show it. The code and the detail are those of a FieldError, empty
-// for a good instant.
+// ParseInstant parses an RFC 3339 instant into UTC, truncated to microseconds.
+// It rejects an instant outside of 1970 to 9999 in UTC, whatever its offset:
+// no view could show it. The code and the detail are those of a FieldError,
+// empty for a valid instant.
 func ParseInstant(text string) (at time.Time, code, detail string) {
 	t, err := time.Parse(time.RFC3339, text)
 	switch us := t.UnixMicro(); {
@@ -24,9 +24,9 @@ func ParseInstant(text string) (at time.Time, code, detail string) {
 	return t.UTC().Truncate(time.Microsecond), "", ""
 }
 
-// InstantOf makes the instant of a number of microseconds since 1970. A number
-// outside of what [ParseInstant] takes becomes the nearest one inside: a value
-// that was stored wrongly must not take down the lists that show it.
+// InstantOf returns the instant of a number of microseconds since 1970. A
+// number outside the range of [ParseInstant] is clamped to it: a wrongly stored
+// value must not break the lists that show it.
 func InstantOf(us int64) time.Time {
 	return time.UnixMicro(min(max(us, minInstant), maxInstant)).UTC()
 }

@@ -39,8 +39,8 @@ func TestLedgerFits(t *testing.T) {
 	}
 }
 
-// Whatever is taken only when it fits never exceeds the capacity, and others
-// never enter the reserve.
+// If contacts take slots only when they fit, usage never exceeds the capacity,
+// and contacts that are not replies never enter the reserve.
 func TestLedgerHoldsCapacity(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

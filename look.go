@@ -2,18 +2,18 @@ package weir
 
 import "context"
 
-// Looker finds out what other processes have left for this one, with one
-// statement, so that it can be asked often.
+// Looker polls for work that other processes left for this one. It uses a single
+// statement, so that polling can be frequent.
 type Looker interface {
-	// Look lists the inbox as [Inbox] does, and, if they are asked for, the
-	// orphans as [Leaser] does. Whoever waits for events or tokens of other
-	// processes is told by it.
+	// Look lists the inbox as [Inbox] does and, if orphans is set, the orphans as
+	// [Leaser] does. It also wakes those who wait for events or tokens of other
+	// processes.
 	Look(ctx context.Context, limit int, orphans bool) (Look, error)
 }
 
-// Look is what a look has found.
+// Look is the result of one poll.
 type Look struct {
 	Items   []InboxItem
 	Orphans []ChannelID
-	News    bool // there are events or tokens that the look before did not see
+	News    bool // there are events or tokens that the previous poll did not see
 }

@@ -11,9 +11,9 @@ type Counter int
 // The counters.
 const (
 	CountAccepted   Counter = iota
-	CountSent               // hand-overs that the provider took
-	CountSendFailed         // hand-overs that it did not take, or whose result was lost
-	CountCompleted          // from here on contacts that ended, by outcome
+	CountSent               // dispatches that the provider accepted
+	CountSendFailed         // dispatches that it did not accept, or whose result was lost
+	CountCompleted          // from here on contacts that are done, by outcome
 	CountBusy
 	CountNoAnswer
 	CountFailed
@@ -21,17 +21,17 @@ const (
 	CountCanceled
 	CountLost
 	CountDeadLetter
-	CountApplied // from here on reports of callbacks, by verdict
+	CountApplied // from here on callback reports, by verdict
 	CountDuplicate
 	CountLate
 	CountNotOurs
 	CountForwarded
-	CountCollections // collections that began
-	CountReconciled  // contacts that were settled by asking the provider
-	Counters         // how many there are
+	CountCollections // reconciliation passes begun
+	CountReconciled  // contacts reconciled by asking the provider
+	Counters         // number of counters
 )
 
-// CounterOf is the counter of contacts that ended with an outcome.
+// CounterOf returns the counter of contacts that are done with an outcome.
 func CounterOf(o Outcome) (Counter, bool) {
 	for i, known := range Outcomes() {
 		if o == known {
@@ -41,10 +41,10 @@ func CounterOf(o Outcome) (Counter, bool) {
 	return 0, false
 }
 
-// Verdicts lists every verdict, in the order of their counters.
+// Verdicts returns every verdict, in the order of their counters.
 func Verdicts() []Verdict { return []Verdict{Applied, Duplicate, Late, NotOurs, Forwarded} }
 
-// CounterOfVerdict is the counter of reports with a verdict.
+// CounterOfVerdict returns the counter of reports with a verdict.
 func CounterOfVerdict(v Verdict) (Counter, bool) {
 	for i, known := range Verdicts() {
 		if v == known {
@@ -54,29 +54,29 @@ func CounterOfVerdict(v Verdict) (Counter, bool) {
 	return 0, false
 }
 
-// Quarter is the width of what is kept beside single minutes, for charts of
-// many channels.
+// Quarter is the width of the aggregates that are kept beside single minutes,
+// for charts of many channels.
 const Quarter = 15 * time.Minute
 
-// Minute is what one process saw happen on a channel in one minute, or what
-// all of them saw together.
+// Minute is the activity on a channel in one minute, as seen by one process or
+// summed over all of them.
 type Minute struct {
 	Channel ChannelID
-	At      time.Time // its beginning
+	At      time.Time // start of the minute
 	Counts  [Counters]int64
-	// Gauged tells whether the gauges below are known: only the process that
+	// Gauged reports whether the gauges below are known. Only the process that
 	// runs the channel knows them.
 	Gauged       bool
-	InFlight     int64 // slots, at the end
+	InFlight     int64 // slots, at the end of the minute
 	InFlightMost int64
-	Queued       int64 // at the end
+	Queued       int64 // at the end of the minute
 	Capacity     int64
 }
 
-// Empty tells whether nothing was counted.
+// Empty reports whether all counters are zero.
 func (m *Minute) Empty() bool { return m.Counts == [Counters]int64{} }
 
-// Add adds what another process, or a later minute, saw.
+// Add adds the minute of another process, or a later one.
 func (m *Minute) Add(o *Minute) {
 	for i := range m.Counts {
 		m.Counts[i] += o.Counts[i]
@@ -88,19 +88,19 @@ func (m *Minute) Add(o *Minute) {
 	m.Gauged, m.InFlight, m.Queued, m.Capacity = true, o.InFlight, o.Queued, o.Capacity
 }
 
-// MinuteStore keeps the minutes of channels.
+// MinuteStore stores the minutes of channels.
 type MinuteStore interface {
-	// AddMinutes adds what this process saw to what is there. With an error it
-	// gives the rest, which was not written: that is what to try again.
+	// AddMinutes adds the minutes of this process to the stored ones. With an
+	// error it returns the minutes that were not written; retry only these.
 	AddMinutes(ctx context.Context, list []Minute) (rest []Minute, err error)
-	// Minutes lists the minutes of a channel from an instant on and before
-	// another, oldest first. Those in which nothing happened and nothing changed
-	// are not there. before is the last one earlier than that; nil: none.
+	// Minutes lists the minutes of a channel in [from, until), oldest first.
+	// Minutes in which nothing happened and nothing changed are absent. before is
+	// the last minute earlier than from; nil: none.
 	Minutes(ctx context.Context, channel ChannelID, from, until time.Time) (list []Minute, before *Minute, err error)
-	// Quarters lists quarters of an hour of many channels, from an instant on and
-	// before another, by channel and then oldest first: the sums of their minutes.
+	// Quarters lists quarters of an hour of many channels in [from, until), by
+	// channel, then oldest first. A quarter is the sum of its minutes.
 	Quarters(ctx context.Context, channels []ChannelID, from, until time.Time) ([]Minute, error)
 	// PurgeMinutes deletes minutes and quarters from before an instant, at most
-	// limit of each, and says how many.
+	// limit of each, and returns how many it deleted.
 	PurgeMinutes(ctx context.Context, before time.Time, limit int) (int, error)
 }

@@ -6,22 +6,22 @@ import (
 	"time"
 )
 
-// ErrTransition says that a contact cannot take the step that was asked of it
-// from the state in which it is.
+// ErrTransition is the error of a transition that the contact's state does not
+// allow.
 var ErrTransition = errors.New("no such transition")
 
 // Part states, one letter for each message of a contact.
 const (
-	PartOpen      = '.' // the provider has not said how it ended
+	PartOpen      = '.' // the provider has not reported its outcome
 	PartDelivered = 'd'
 	PartFailed    = 'f'
 )
 
-// answeredCall is Parts of a call that was picked up: its only part is open.
+// answeredCall is the value of Parts for an answered call: its only part is open.
 const answeredCall = ".a"
 
-// Progress is the half of a contact that changes. Every transition yields a
-// whole new Progress with the next revision; the store replaces it as one.
+// Progress is the mutable half of a contact. Every transition returns a whole
+// new Progress with the next revision; the store replaces it as one.
 //
 //	Queued ──────────┐        ┌──────────────► Done
 //	  ▲ ▲            ▼        │                  ▲
@@ -33,21 +33,21 @@ type Progress struct {
 	Rev      int64 // counts the transitions; the store's guard against a second writer
 	State    State
 	DueAt    time.Time // Delayed: not before this instant
-	Attempt  int       // hand-overs begun so far
+	Attempt  int       // dispatches begun so far
 	Failures int       // attempts that failed for a reason of the contact itself
 
 	ClaimedAt   time.Time
 	SentAt      time.Time // the provider accepted it
-	HeardAt     time.Time // the provider last spoke of it
+	HeardAt     time.Time // the provider's last report about it
 	FinishedAt  time.Time
 	ProviderRef string
-	Parts       string // a letter for each message; empty until the first is reported
+	Parts       string // a letter per message; empty until the first report
 	Outcome     Outcome
 	Reason      string
-	CancelAsked bool // a client wants it back while it is in flight
+	CancelAsked bool // a client requested cancellation while it is in flight
 }
 
-// Fresh is the progress of a contact at the moment it is accepted.
+// Fresh returns the progress of a contact at the moment it is accepted.
 func Fresh(now, notBefore time.Time) Progress {
 	if notBefore.After(now) {
 		return Progress{State: Delayed, DueAt: notBefore}
@@ -55,7 +55,7 @@ func Fresh(now, notBefore time.Time) Progress {
 	return Progress{State: Queued}
 }
 
-// Slots is how many slots a contact of the given size holds.
+// Slots returns how many slots a contact of the given size holds.
 func (p Progress) Slots(size int) int {
 	if !p.State.InFlight() {
 		return 0
@@ -75,7 +75,7 @@ func (p Progress) Ready() (Progress, error) {
 	return p.next(), nil
 }
 
-// Claim begins the next attempt.
+// Claim starts the next attempt.
 func (p Progress) Claim(now time.Time) (Progress, error) {
 	if p.State != Queued {
 		return p, ErrTransition
@@ -87,8 +87,8 @@ func (p Progress) Claim(now time.Time) (Progress, error) {
 	return p.next(), nil
 }
 
-// Unclaim takes back a claim whose provider was certainly never called. It is
-// not an attempt.
+// Unclaim reverts a claim whose provider was certainly never called. The claim
+// does not count as an attempt.
 func (p Progress) Unclaim() (Progress, error) {
 	if p.State != Sending {
 		return p, ErrTransition
@@ -98,8 +98,8 @@ func (p Progress) Unclaim() (Progress, error) {
 	return p.next(), nil
 }
 
-// Accept notes that the provider has the contact. ref is the provider's own
-// name for it; an empty one leaves what is known.
+// Accept records that the provider has accepted the contact. ref is the
+// provider's own id for it; an empty ref keeps the known one.
 func (p Progress) Accept(now time.Time, ref string) (Progress, error) {
 	if p.State != Sending && p.State != Unknown && p.State != Active {
 		return p, ErrTransition
@@ -116,8 +116,8 @@ func (p Progress) Accept(now time.Time, ref string) (Progress, error) {
 	return p.next(), nil
 }
 
-// LoseSight notes that the result of a hand-over was lost: the provider may or
-// may not have the contact. It keeps its slots.
+// LoseSight marks the contact as unknown: the result of a dispatch was lost, and
+// the provider may or may not have the contact. It keeps its slots.
 func (p Progress) LoseSight(reason string) (Progress, error) {
 	if p.State != Sending {
 		return p, ErrTransition
@@ -126,8 +126,8 @@ func (p Progress) LoseSight(reason string) (Progress, error) {
 	return p.next(), nil
 }
 
-// Requeue ends the attempt without ending the contact: the provider does not
-// have it. A due instant in the future delays it; it keeps its place in the
+// Requeue ends the attempt but not the contact: the provider does not have it.
+// A due instant in the future delays the contact; it keeps its place in the
 // order of acceptance. The ended attempt is returned for the record.
 func (p Progress) Requeue(now, due time.Time, reason string) (Progress, Attempt, error) {
 	if !p.State.InFlight() {
@@ -145,9 +145,9 @@ func (p Progress) Requeue(now, due time.Time, reason string) (Progress, Attempt,
 	return p.next(), ended, nil
 }
 
-// ReportPart notes how one message of a contact ended. changed is false when
-// that was known already; delivered overrides failed (a failover route may
-// succeed later) but frees nothing a second time. The caller finishes the
+// ReportPart records the outcome of one message of a contact. changed is false
+// if it was already known. Delivered overrides failed, because a failover route
+// may succeed later, but frees no slot a second time. The caller finishes the
 // contact when no part is open.
 func (p Progress) ReportPart(now time.Time, size, part int, state byte) (_ Progress, changed bool, err error) {
 	if !p.State.InFlight() || part < 0 || part >= size {
@@ -169,8 +169,8 @@ func (p Progress) ReportPart(now time.Time, size, part int, state byte) (_ Progr
 	return p.next(), true, nil
 }
 
-// PickUp notes that the person answered the call; changed is false when that was
-// known already.
+// PickUp records that the person answered the call. changed is false if that was
+// already known.
 func (p Progress) PickUp() (_ Progress, changed bool) {
 	if !p.State.InFlight() || p.Parts != "" {
 		return p, false
@@ -179,8 +179,8 @@ func (p Progress) PickUp() (_ Progress, changed bool) {
 	return p, true
 }
 
-// PartsOutcome is the outcome of a contact whose parts have all been reported;
-// ok is false while one is open. One failed message fails the contact.
+// PartsOutcome returns the outcome of a contact whose parts have all been
+// reported; ok is false while one is open. One failed message fails the contact.
 func (p Progress) PartsOutcome() (_ Outcome, ok bool) {
 	if p.Parts == "" || strings.ContainsRune(p.Parts, PartOpen) {
 		return "", false
@@ -191,7 +191,7 @@ func (p Progress) PartsOutcome() (_ Outcome, ok bool) {
 	return Completed, true
 }
 
-// AskCancel notes that a client wants a contact back that is in flight.
+// AskCancel records that a client requested the cancellation of a contact in flight.
 func (p Progress) AskCancel() (Progress, error) {
 	if !p.State.InFlight() {
 		return p, ErrTransition
@@ -210,10 +210,10 @@ func (p Progress) Finish(now time.Time, outcome Outcome, reason string) (Progres
 	return p.next(), nil
 }
 
-// Amend corrects a contact that ended as failed when the provider later says
-// that a message was delivered after all, as a failover route does. changed is
-// false when the word changes nothing. It frees no slot: a done contact has
-// none.
+// Amend corrects a contact that is done as failed when the provider later
+// reports that a message was delivered after all, as a failover route does.
+// changed is false if the report changes nothing. It frees no slot: a done
+// contact holds none.
 func (p Progress) Amend(part int) (_ Progress, changed bool) {
 	if p.State != Done || p.Outcome != Failed || part < 0 || part >= len(p.Parts) || p.Parts[part] != PartFailed {
 		return p, false

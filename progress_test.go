@@ -20,8 +20,8 @@ var (
 
 var states = []weir.State{weir.Queued, weir.Delayed, weir.Sending, weir.Active, weir.Unknown, weir.Done}
 
-// in is a progress as it stands in a state, with all fields set that it can
-// have there.
+// in returns a progress in a state, with all fields set that it can have in that
+// state.
 func in(s weir.State) weir.Progress {
 	p := weir.Progress{Rev: 5, State: s, Attempt: 2, Failures: 1}
 	switch {
@@ -35,7 +35,7 @@ func in(s weir.State) weir.Progress {
 	return p
 }
 
-// TestTransitions is the whole table: every method in every state.
+// TestTransitions checks the whole table: every method in every state.
 func TestTransitions(t *testing.T) {
 	t.Parallel()
 	const no = weir.State(0)
@@ -43,7 +43,7 @@ func TestTransitions(t *testing.T) {
 	methods := []struct {
 		name string
 		do   func(weir.Progress) (weir.Progress, error)
-		to   [6]weir.State // by the order of states
+		to   [6]weir.State // in the order of states
 	}{
 		{"Ready", weir.Progress.Ready, [6]weir.State{no, weir.Queued, no, no, no, no}},
 		{"Claim", func(p weir.Progress) (weir.Progress, error) { return two(p.Claim(t1)) }, [6]weir.State{weir.Sending, no, no, no, no, no}},
@@ -127,8 +127,8 @@ func TestReportPart(t *testing.T) {
 	}{
 		{"", 1, 'd', ".d.", true, false},
 		{".d.", 1, 'd', ".d.", false, false},
-		{".d.", 1, 'f', ".d.", false, false}, // delivered stays
-		{".f.", 1, 'd', ".d.", true, false},  // a failover came through
+		{".d.", 1, 'f', ".d.", false, false}, // delivered is kept
+		{".f.", 1, 'd', ".d.", true, false},  // a failover route succeeded
 		{"ddd", 3, 'd', "ddd", false, true},
 		{"ddd", -1, 'd', "ddd", false, true},
 	}
@@ -167,7 +167,7 @@ func TestAmend(t *testing.T) {
 	}
 }
 
-// Whatever is reported, a contact's slots only become fewer until it is over.
+// Whatever is reported, the number of a contact's slots never grows.
 func TestSlotsNeverGrow(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -5,25 +5,25 @@ import (
 	"time"
 )
 
-// Session is a log-in to the dashboard, without the text that proves it.
+// Session is a dashboard log-in, without the secret text that proves it.
 type Session struct {
-	ID      TokenHash // of that text
+	ID      TokenHash // hash of that text
 	Token   string    // the id of the token that began it, or a digest of a configured one
 	Created time.Time
-	Expires time.Time // moves on with use
+	Expires time.Time // extended by use
 }
 
-// SessionStore keeps sessions.
+// SessionStore stores sessions.
 type SessionStore interface {
-	// AddSession keeps a new session.
+	// AddSession stores a new session.
 	AddSession(ctx context.Context, s Session) error
-	// Session reads one that has not expired; ok is false if there is none.
+	// Session returns a session that has not expired; ok is false if there is none.
 	Session(ctx context.Context, id TokenHash, now time.Time) (s Session, ok bool, err error)
-	// ExtendSession moves the end of a session on. It brings none back.
+	// ExtendSession moves the expiry of a session to a later instant. It does not restore a deleted one.
 	ExtendSession(ctx context.Context, id TokenHash, expires time.Time) error
-	// EndSession deletes a session. Doing so again changes nothing.
+	// EndSession deletes a session. Repeating it changes nothing.
 	EndSession(ctx context.Context, id TokenHash) error
 	// PurgeSessions deletes sessions that had expired at an instant, at most limit,
-	// and returns how many.
+	// and returns how many it deleted.
 	PurgeSessions(ctx context.Context, now time.Time, limit int) (int, error)
 }

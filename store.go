@@ -5,18 +5,18 @@ import (
 	"time"
 )
 
-// Accepter takes contacts in, durably.
+// Accepter accepts contacts durably.
 type Accepter interface {
 	// Accept stores specs as queued contacts of a channel, all or none, and
 	// returns after the commit. The order of the slice is the order of
-	// acceptance. A key that the channel knows with the same content yields the
-	// contact that has it, with Duplicate set, and stores nothing; with other
-	// content the error is [CodeKeyReused]. An error with
-	// [CodeUnavailable] leaves it open whether they were stored.
+	// acceptance. A key that the channel has with the same content returns the
+	// existing contact, with Duplicate set, and stores nothing; with other
+	// content the error is [CodeKeyReused]. After an error with
+	// [CodeUnavailable] it is unknown whether they were stored.
 	Accept(ctx context.Context, channel ChannelID, specs []Spec) ([]Accepted, error)
 }
 
-// Accepted is the answer for one spec.
+// Accepted is the result for one spec.
 type Accepted struct {
 	Contact   Contact
 	Duplicate bool
@@ -27,46 +27,45 @@ type Transition struct {
 	Contact Contact  // identity, priority and survey, and the new Progress
 	From    int64    // the revision that it replaces
 	Was     State    // the state that it replaces
-	Ended   *Attempt // an attempt that ended while the contact goes on; kept for the record
-	// PickedUp says that the person answered the call, which was not known before.
+	Ended   *Attempt // an attempt that ended while the contact continues; kept for the record
+	// PickedUp is set if the person answered the call and that was not known before.
 	PickedUp bool
-	Result   Result // of the conversation, with the end of the contact
+	Result   Result // of the conversation, at the end of the contact
 }
 
 // Committer writes transitions.
 type Committer interface {
-	// Commit hands a change to the group-commit writer and returns at once.
+	// Commit passes a change to the group-commit writer and returns at once.
 	// done is called once, from another goroutine. Changes of one channel are
 	// committed in the order of the calls. While the store is down the writer
-	// keeps the change and tries again; it gives up only when it is closed.
+	// keeps the change and retries; it gives up only when it is closed.
 	Commit(c Change, done func(CommitResult))
 }
 
-// Change is what one owner wants written as one.
+// Change is a set of writes by one owner, in one unit.
 type Change struct {
 	Lease       Lease
 	Transitions []Transition
-	InboxDone   []int64 // inbox rows that these transitions deal with
+	InboxDone   []int64 // inbox rows that these transitions handle
 }
 
-// CommitResult says what became of a change.
+// CommitResult is the result of a change.
 type CommitResult struct {
-	// Err is ErrLeaseLost, or the reason for which the writer gave up; then
-	// nothing of the change was written or, after a lost connection, it is
-	// not known.
+	// Err is ErrLeaseLost, or the reason why the writer gave up. Then nothing of
+	// the change was written or, after a lost connection, the outcome is unknown.
 	Err error
-	// Stale lists the contacts whose revision was another; these, and only
-	// these, were not changed.
+	// Stale lists the contacts whose revision had changed; only these were not
+	// changed.
 	Stale []ContactID
 }
 
 // ContactReader reads contacts.
 type ContactReader interface {
-	// Contact reads one contact with its ended attempts, oldest first. The
-	// attempt under way or last is in the contact itself.
+	// Contact returns one contact and its ended attempts, oldest first. The
+	// current or last attempt is in the contact itself.
 	Contact(ctx context.Context, ref Ref) (Contact, []Attempt, error)
-	// Contacts lists by a filter. It reads a bounded number of rows, so that a
-	// page may be short; the cursor is empty on the last page.
+	// Contacts lists by a filter. It reads a bounded number of rows, so a page may
+	// be short; the cursor is empty on the last page.
 	Contacts(ctx context.Context, f ContactFilter) (_ []Contact, next string, err error)
 }
 
@@ -76,43 +75,43 @@ type ContactFilter struct {
 	States  []State
 	Survey  string
 	Key     string
-	Outcome Outcome // with States, if any, that have Done among them
-	// Since and Until bound when they were accepted, to the millisecond: not before
-	// one, and before the other. The list is in that order then, with States too.
+	Outcome Outcome // States must be empty or include Done
+	// Since and Until bound the instant of acceptance, to the millisecond: at or
+	// after Since, before Until. The list is then in that order, with States too.
 	Since, Until time.Time
-	// FinishedSince and FinishedUntil bound when they were done: not before one, and
-	// before the other. The list is in the order of these instants.
+	// FinishedSince and FinishedUntil bound the instant at which contacts were done:
+	// at or after the first, before the second. The list is in that order.
 	FinishedSince, FinishedUntil time.Time
-	// Newest reverses the list, over all channels: the latest accepted first or, with
-	// States, those first that came into their state last.
+	// Newest reverses the list, over all channels: the latest accepted first or,
+	// with States, the latest to enter their state first.
 	Newest bool
-	// To are the ways to write one address. No index has it: a call examines a
-	// bounded number of contacts, channel by channel and from the newest on.
+	// To lists the spellings of one address. It has no index: a call examines a
+	// bounded number of contacts, channel by channel, from the newest on.
 	To     []string
 	Limit  int
 	Cursor string
 }
 
-// QueueReader reads what a channel's broker needs. Each call reads a number of
+// QueueReader reads the queue for a channel's broker. Each call reads a number of
 // rows that is bounded by its limit or by the channel's capacity.
 type QueueReader interface {
-	// InFlight reads every contact that holds slots.
+	// InFlight returns every contact that holds slots.
 	InFlight(ctx context.Context, channel ChannelID) ([]Contact, error)
-	// Lanes lists the lanes that have queued contacts.
+	// Lanes returns the lanes that have queued contacts.
 	Lanes(ctx context.Context, channel ChannelID) ([]Lane, error)
-	// Head reads the oldest queued contacts of a lane whose id is greater than
+	// Head returns the oldest queued contacts of a lane whose id is greater than
 	// after.
 	Head(ctx context.Context, channel ChannelID, lane Lane, after ContactID, limit int) ([]Contact, error)
-	// Due reads delayed contacts whose instant has come, earliest first, and
-	// says when the next one after them is due (zero: none).
+	// Due returns delayed contacts that are due, earliest first, and the instant at
+	// which the next one after them is due (zero: none).
 	Due(ctx context.Context, channel ChannelID, now time.Time, limit int) (_ []Contact, next time.Time, err error)
-	// Overdue reads waiting contacts whose window has closed, earliest first,
-	// and says when the next window closes (zero: none).
+	// Overdue returns waiting contacts whose window has closed, earliest first,
+	// and the instant at which the next window closes (zero: none).
 	Overdue(ctx context.Context, channel ChannelID, now time.Time, limit int) (_ []Contact, next time.Time, err error)
-	// QueuedCount is the number of waiting contacts, from a counter.
+	// QueuedCount returns the number of waiting contacts, from a counter.
 	QueuedCount(ctx context.Context, channel ChannelID) (int64, error)
-	// OldestQueued is the acceptance instant of the oldest waiting contact
-	// that is not delayed; zero when there is none.
+	// OldestQueued returns the acceptance instant of the oldest waiting contact
+	// that is not delayed; zero if there is none.
 	OldestQueued(ctx context.Context, channel ChannelID) (time.Time, error)
 }
 
@@ -122,8 +121,8 @@ type Lane int64
 
 const laneBits = 56
 
-// LaneOf is the lane of a priority and survey. Two surveys may share a lane
-// (one in 2^56); then they share one turn.
+// LaneOf returns the lane of a priority and survey. Two surveys may share a
+// lane (probability 2^-56); then they share one turn.
 func LaneOf(p Priority, survey string) Lane {
 	const offset, prime = 14695981039346656037, 1099511628211 // FNV-1a
 	h := uint64(offset)
@@ -134,66 +133,65 @@ func LaneOf(p Priority, survey string) Lane {
 	return Lane(int64(p)<<laneBits | int64(h&(1<<laneBits-1)))
 }
 
-// Priority is the priority of the lane's contacts.
+// Priority returns the priority of the lane's contacts.
 func (l Lane) Priority() Priority { return Priority(l >> laneBits) }
 
-// Lane is the lane in which a contact waits.
+// Lane returns the lane in which a contact waits.
 func (s *Spec) Lane() Lane { return LaneOf(s.Priority, s.Survey) }
 
-// ChannelStore keeps the channels.
+// ChannelStore stores the channels.
 type ChannelStore interface {
-	// PutChannel creates or replaces a channel by its name. ID, Secret,
-	// Version and the instants are the store's; the stored channel is returned.
-	// One of another type is not replaced: CodeConflict.
+	// PutChannel creates or replaces a channel by its name. The store assigns ID,
+	// Secret, Version and the instants; the stored channel is returned. A channel
+	// of another type is not replaced: CodeConflict.
 	PutChannel(ctx context.Context, c Channel) (_ Channel, created bool, err error)
-	// UpdateChannel changes a channel if its version is still c.Version, else
-	// it answers CodeConflict.
+	// UpdateChannel changes a channel if its version is still c.Version; otherwise
+	// it returns CodeConflict.
 	UpdateChannel(ctx context.Context, c Channel) (Channel, error)
 	Channel(ctx context.Context, name string) (Channel, error)
 	ChannelByID(ctx context.Context, id ChannelID) (Channel, error)
 	// Channels lists by name.
 	Channels(ctx context.Context, after string, limit int) ([]Channel, error)
-	// CallbackChannels lists the channels that have or had a name, for telling
-	// whose secret a callback carries. Deleted ones are among them.
+	// CallbackChannels lists the channels that have or had a name, to find the one
+	// whose secret a callback carries. It includes deleted ones.
 	CallbackChannels(ctx context.Context, name string) ([]Channel, error)
 	// DeleteChannel marks a channel without open contacts as deleted and frees
 	// its name; CodeConflict while contacts are open. Its finished contacts
 	// stay readable until their retention ends.
 	DeleteChannel(ctx context.Context, id ChannelID) error
-	// OpenChannels lists the channels that have contacts that are not done, those
-	// for which there is something in the inbox, and those that are being
-	// deleted.
+	// OpenChannels lists the channels that have contacts that are not done, have
+	// inbox items, or are being deleted.
 	OpenChannels(ctx context.Context) ([]ChannelID, error)
 }
 
-// Leaser decides who runs a channel. Expiry is measured by the store's clock.
+// Leaser decides which process runs a channel. The store's clock measures expiry.
 type Leaser interface {
 	// Acquire takes the lease if it is free, expired or ours. Each success
-	// raises the epoch by one. ok is false while somebody else holds it.
+	// raises the epoch by one. ok is false while another process holds it.
 	Acquire(ctx context.Context, channel ChannelID) (_ Lease, ok bool, err error)
-	// Renew extends every lease that this process holds and lists those
-	// channels.
+	// Renew extends every lease that this process holds and lists the channels of
+	// those leases.
 	Renew(ctx context.Context) ([]ChannelID, error)
-	// Release gives a lease back. One that is no longer ours is left alone.
+	// Release gives up a lease. One that is no longer ours is left alone.
 	Release(ctx context.Context, l Lease) error
 	// Orphans lists channels whose owner's lease has expired.
 	Orphans(ctx context.Context) ([]ChannelID, error)
 }
 
-// RoleLeaser decides which process has a part that only one may have at a time:
-// the survey broker, the router, the delivery of events. Leases of roles carry no channel. Expiry is
-// measured by the store's clock.
+// RoleLeaser decides which process has a role that only one may have at a time:
+// the survey broker, the router, the delivery of events. Leases of roles carry
+// no channel. The store's clock measures expiry.
 type RoleLeaser interface {
 	// AcquireRole takes a role if it is free, expired or ours. Each success
-	// raises the epoch by one. ok is false while somebody else has it.
+	// raises the epoch by one. ok is false while another process has it.
 	AcquireRole(ctx context.Context, role Role) (_ Lease, ok bool, err error)
-	// RenewRole extends it; ok is false if it is not ours any more.
+	// RenewRole extends it; ok is false if it is no longer ours.
 	RenewRole(ctx context.Context, role Role, l Lease) (ok bool, err error)
-	// ReleaseRole gives it back. One that is no longer ours is left alone.
+	// ReleaseRole gives it up. One that is no longer ours is left alone.
 	ReleaseRole(ctx context.Context, role Role, l Lease) error
 }
 
-// Role names such a part.
+// Role is the name of a role.
 type Role string
 
 // The roles.
@@ -203,13 +201,13 @@ const (
 	EventDelivery Role = "delivery"
 )
 
-// Inbox carries what reached a process that does not run the channel to the
-// one that does.
+// Inbox carries items from processes that do not run a channel to the process
+// that does.
 type Inbox interface {
 	// Deliver stores an item durably.
 	Deliver(ctx context.Context, item InboxItem) error
 	// Inbox lists the oldest items of channels whose lease this process holds,
-	// those of each channel in order.
+	// in order for each channel.
 	Inbox(ctx context.Context, limit int) ([]InboxItem, error)
 }
 
@@ -220,7 +218,7 @@ const (
 	InboxCancel = "cancel" // Payload is the text form of a contact's Ref
 )
 
-// InboxItem is one such message.
+// InboxItem is one item of a channel's inbox.
 type InboxItem struct {
 	ID      int64
 	Channel ChannelID
@@ -228,9 +226,9 @@ type InboxItem struct {
 	Payload []byte
 }
 
-// IncomingStore keeps messages that people sent.
+// IncomingStore stores messages that people sent.
 type IncomingStore interface {
-	// Receive stores a message; one whose GUID the channel knows is dropped.
+	// Receive stores a message, or drops it if the channel has its GUID.
 	Receive(ctx context.Context, channel ChannelID, m Incoming) (duplicate bool, err error)
 	// IncomingSince lists messages with a greater ID, oldest first.
 	IncomingSince(ctx context.Context, channel ChannelID, after int64, limit int) ([]Incoming, error)

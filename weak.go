@@ -2,7 +2,7 @@ package weir
 
 import "math"
 
-// StrongBits is the size from which a token cannot be guessed at any rate.
+// StrongBits is the entropy from which guessing a token is infeasible.
 const StrongBits = 128
 
 // WeakToken reports whether a configured token could be guessed: it has fewer than

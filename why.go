@@ -6,8 +6,8 @@ import (
 )
 
 // Why explains why something waits: a stable code for programs and one sentence
-// for people. The zero Why means that nothing waits. Whatever decides that
-// something waits also returns its Why, so that the two cannot disagree.
+// for people. The zero Why means that nothing waits. The code that decides to
+// wait also returns the Why, so that the two cannot disagree.
 type Why struct {
 	Code WhyCode
 	Text string
@@ -25,24 +25,24 @@ const (
 	WhyStopping        WhyCode = "stopping"         // the process that runs the channel is shutting down
 	WhyPreparing       WhyCode = "channel_preparing"
 	WhyError           WhyCode = "channel_error"    // the provider cannot be set up
-	WhyFaulted         WhyCode = "channel_faulted"  // it kept failing; tried at most once a minute
+	WhyFaulted         WhyCode = "channel_faulted"  // it failed repeatedly; retried at most once a minute
 	WhyFailing         WhyCode = "provider_failing" // the circuit breaker is open
-	WhyProbing         WhyCode = "provider_probe"   // one contact is finding out
+	WhyProbing         WhyCode = "provider_probe"   // a single dispatch probes the provider
 	WhyProviderPause   WhyCode = "provider_pause"   // the provider asked for it (Retry-After)
 	WhySendConcurrency WhyCode = "send_concurrency" // too many dispatches at one time
 	WhyTooLarge        WhyCode = "too_large"        // larger than the channel's capacity
 	WhyCapacity        WhyCode = "capacity"         // not enough free slots
-	WhyReplyReserve    WhyCode = "reply_reserve"    // the free slots are kept for replies
-	WhyTurn            WhyCode = "turn"             // others go first
+	WhyReplyReserve    WhyCode = "reply_reserve"    // the free slots are reserved for replies
+	WhyTurn            WhyCode = "turn"             // others are served first
 	WhyDispatching     WhyCode = "dispatching"      // the provider is being called
-	WhyReport          WhyCode = "report"           // the provider's report is awaited
+	WhyReport          WhyCode = "report"           // waiting for the provider's report
 	WhyUnknown         WhyCode = "unknown"          // the result of the dispatch was lost
 	WhyCanceling       WhyCode = "canceling"        // the provider is asked to cancel it
 	WhyDown            WhyCode = "channel_down"     // the provider reports that it cannot work
 )
 
-// The codes of surveys and respondents, beside those of their channels and
-// contacts.
+// The codes of surveys and respondents, in addition to those of their channels
+// and contacts.
 const (
 	WhyDraft          WhyCode = "draft"           // it was never launched
 	WhySurveyPaused   WhyCode = "survey_paused"   // by a user
@@ -50,20 +50,20 @@ const (
 	WhyBroken         WhyCode = "survey_broken"   // its definition cannot be run
 	WhyWindow         WhyCode = "window"          // its schedule is closed
 	WhyTarget         WhyCode = "target_reached"  // the cutoff or every quota
-	WhyBatch          WhyCode = "batch"           // as many as wanted are active
-	WhyActive         WhyCode = "active"          // nobody is left to be started
+	WhyBatch          WhyCode = "batch"           // the max number of respondents is active
+	WhyActive         WhyCode = "active"          // no respondent is left to start
 	WhyRate           WhyCode = "rate_limit"      // the limit per minute
 	WhyChannelGone    WhyCode = "channel_gone"
-	WhyChannelUnfit   WhyCode = "channel_unfit" // it does not carry what the mode needs
-	WhyAside          WhyCode = "aside"         // set aside for a while
+	WhyChannelUnfit   WhyCode = "channel_unfit" // it does not support what the mode needs
+	WhyAside          WhyCode = "aside"         // delayed until due
 	WhyQuota          WhyCode = "quota_full"    // the respondent's bucket is full
-	WhyAnswer         WhyCode = "answer"        // an answer is awaited, nothing is left to try
+	WhyAnswer         WhyCode = "answer"        // waiting for an answer; nothing is left to try
 )
 
 // IsZero reports whether nothing waits.
 func (w Why) IsZero() bool { return w.Code == "" }
 
-// And appends a clause to the sentence.
+// And returns w with a clause appended to the sentence.
 func (w Why) And(clause string) Why {
 	if clause != "" {
 		w.Text += "; " + clause
@@ -71,8 +71,8 @@ func (w Why) And(clause string) Why {
 	return w
 }
 
-// Shut returns the code of what keeps a channel from starting contacts, whatever
-// its provider does; empty if nothing does.
+// Shut returns why the channel starts no contacts, regardless of its provider;
+// empty if it may start them.
 func (c *Channel) Shut() WhyCode {
 	switch {
 	case c.Deleting, c.Deleted:
@@ -84,7 +84,7 @@ func (c *Channel) Shut() WhyCode {
 	}
 }
 
-// WhyShut explains what Shut returns.
+// WhyShut returns the explanation of [Channel.Shut].
 func (c *Channel) WhyShut() Why {
 	w := Why{Code: c.Shut()}
 	switch {

@@ -14,7 +14,7 @@ import (
 	"weir/client"
 )
 
-// hears is a client of a server that notes what it is sent, and answers with
+// hears returns a client of a server that records the requests and answers with
 // an empty object.
 func hears(t *testing.T) (*client.Client, *[]string) {
 	t.Helper()
@@ -31,8 +31,8 @@ func hears(t *testing.T) (*client.Client, *[]string) {
 	return dial(t, server.URL), &heard
 }
 
-// TestRequestsAreWrittenAsTheAPIReadsThem: what is zero stays out, except where
-// zero is a value.
+// TestRequestsAreWrittenAsTheAPIReadsThem checks that zero values are omitted, except
+// where zero is a value.
 func TestRequestsAreWrittenAsTheAPIReadsThem(t *testing.T) {
 	t.Parallel()
 	c, heard := hears(t)
@@ -66,7 +66,7 @@ func TestRequestsAreWrittenAsTheAPIReadsThem(t *testing.T) {
 	}
 }
 
-// TestBodiesSayWhetherTheyMayBeRepeated by their keys.
+// TestBodiesSayWhetherTheyMayBeRepeated checks that keys make bodies repeatable.
 func TestBodiesSayWhetherTheyMayBeRepeated(t *testing.T) {
 	t.Parallel()
 	contacts := func(keys ...string) func(c *client.Client) error {
@@ -107,7 +107,7 @@ func TestBodiesSayWhetherTheyMayBeRepeated(t *testing.T) {
 	}
 }
 
-// TestAnswersAreReadAndKept: as types, and as they came.
+// TestAnswersAreReadAndKept checks the decoded answers and the raw ones.
 func TestAnswersAreReadAndKept(t *testing.T) {
 	t.Parallel()
 	const text = `{"channel":"texts","state":"a_word_of_later","in_flight":3,"new":{"a":[1]}}`
@@ -145,7 +145,7 @@ func TestErrorsNameTheRequest(t *testing.T) {
 	}
 }
 
-// TestAListEndsWithItsFirstError, and early if nobody wants more.
+// TestAListEndsWithItsFirstError checks this, and that the caller can stop early.
 func TestAListEndsWithItsFirstError(t *testing.T) {
 	t.Parallel()
 	page := says(200, `{"channels":[{"channel":"a"},{"channel":"b"}],"next_cursor":"b"}`)

@@ -2,8 +2,8 @@ package client
 
 import "slices"
 
-// What makes a POST safe to repeat is in its body: keys that the server knows
-// again.
+// A POST is safe to repeat if its body contains keys by which the server
+// recognizes the repetition.
 
 func (b ContactsBody) repeatable() bool {
 	return !slices.ContainsFunc(b.Contacts, func(c ContactBody) bool { return c.Key == "" })

@@ -16,20 +16,20 @@ import (
 	"time"
 )
 
-// DefaultURL is where a Weir listens that was told nothing.
+// DefaultURL is the address at which Weir listens by default.
 const DefaultURL = "http://127.0.0.1:8080"
 
-// Options say which Weir is spoken to.
+// Options configure a client.
 type Options struct {
 	URL   string // empty: [DefaultURL]
 	Token string // empty: none is sent
-	Tries int    // of requests that may be repeated; 0: 4
-	// Pause is waited before the second try, and twice as long before each one
-	// that follows; 0: a quarter of a second. A server that asks for more gets it.
+	Tries int    // max tries of requests that may be repeated; 0: 4
+	// Pause is the delay before the second try; it doubles before each further try.
+	// 0: a quarter of a second. A longer Retry-After of the server takes precedence.
 	Pause time.Duration
-	// Timeout bounds each request but uploads and downloads; 0: half a minute.
+	// Timeout bounds each request except uploads and downloads; 0: half a minute.
 	Timeout time.Duration
-	// UserAgent is how the client calls itself; empty: weir-client.
+	// UserAgent is the value of the User-Agent header; empty: weir-client.
 	UserAgent string
 }
 
@@ -38,10 +38,10 @@ const (
 	usualPause   = 250 * time.Millisecond
 	longestPause = 10 * time.Second
 	usualTimeout = 30 * time.Second
-	mostAnswer   = 64 << 20 // bytes of an answer that is read whole
+	mostAnswer   = 64 << 20 // max bytes of an answer that is read whole
 )
 
-// Client is safe for concurrent use.
+// Client is a client of one Weir. It is safe for concurrent use.
 type Client struct {
 	base    string
 	token   string
@@ -50,10 +50,10 @@ type Client struct {
 	timeout time.Duration
 	agent   string
 	http    *http.Client
-	heard   *[]byte // gets each good answer as it came; may be nil
+	heard   *[]byte // receives the body of each successful answer; may be nil
 }
 
-// New makes a client. Close it when it is no longer needed.
+// New returns a client. Close it when it is no longer needed.
 func New(o Options) (*Client, error) {
 	base, err := baseOf(o.URL)
 	if err != nil {
@@ -78,14 +78,14 @@ func New(o Options) (*Client, error) {
 			DialContext: (&net.Dialer{Timeout: 10 * time.Second}).DialContext, TLSHandshakeTimeout: 10 * time.Second,
 			ExpectContinueTimeout: 2 * time.Second, MaxIdleConnsPerHost: 8, IdleConnTimeout: 30 * time.Second,
 		},
-		// The API redirects nobody; whoever does is not to get the token.
+		// The API never redirects; the target of a redirect must not get the token.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	return c, nil
 }
 
-// baseOf checks the address of the server. Errors do not quote it, as it may
-// hold a password.
+// baseOf checks the address of the server. Errors must not quote it, because it may
+// contain a password.
 func baseOf(text string) (string, error) {
 	if text == "" {
 		text = DefaultURL
@@ -102,34 +102,34 @@ func baseOf(text string) (string, error) {
 	return strings.TrimRight(u.String(), "/"), nil
 }
 
-// URL is the address of the server.
+// URL returns the address of the server.
 func (c *Client) URL() string { return c.base }
 
-// Close gives idle connections back.
+// Close closes idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// Keeping is the same client for one goroutine, which also puts each answer that
-// is good, as it came, into raw. It needs no Close of its own.
+// Keeping returns a copy of the client for one goroutine that also stores the body
+// of each successful answer in raw. The copy needs no Close of its own.
 func (c *Client) Keeping(raw *[]byte) *Client {
 	other := *c
 	other.heard = raw
 	return &other
 }
 
-// Request is one request with a JSON body, or none. What the API has is
-// generated; this is for what only a later one has, and for bodies that are at
-// hand as JSON.
+// Request is one request with a JSON body, or none. The operations of the API are
+// generated; Request is for operations that only a later API has, and for bodies
+// that are already JSON.
 type Request struct {
 	Method string
-	Path   string // from the slash on, escaped
+	Path   string // with the leading slash, escaped
 	Query  url.Values
 	Body   any // marshaled, unless it is json.RawMessage; nil: none
-	// Repeatable says of a POST or PATCH that it does nothing the second time.
-	// GET, PUT and DELETE are repeatable by what they are.
+	// Repeatable marks a POST or PATCH whose repetition has no effect.
+	// GET, PUT and DELETE are always repeatable.
 	Repeatable bool
 }
 
-// answer makes a request and reads its JSON answer. Without one it is nil.
+// answer makes a request and decodes its JSON answer. It is nil if the answer is empty.
 func answer[T any](ctx context.Context, c *Client, r Request) (*T, error) {
 	text, err := c.Raw(ctx, r)
 	if err != nil || len(text) == 0 {
@@ -139,7 +139,7 @@ func answer[T any](ctx context.Context, c *Client, r Request) (*T, error) {
 	return out, c.read(text, out)
 }
 
-// set adds a parameter to a query, unless it has its zero value.
+// set adds a parameter to a query, unless its value is zero.
 func set[T comparable](q url.Values, name string, value T) {
 	if value == *new(T) {
 		return
@@ -151,8 +151,8 @@ func set[T comparable](q url.Values, name string, value T) {
 	q.Set(name, fmt.Sprint(value))
 }
 
-// repeatable tells whether a POST or PATCH with this body does nothing the
-// second time.
+// repeatable reports whether repeating a POST or PATCH with this body has no
+// effect.
 func repeatable(body any) bool {
 	b, ok := body.(interface{ repeatable() bool })
 	return ok && b.repeatable()
@@ -167,7 +167,7 @@ func (r Request) repeatable() bool {
 	}
 }
 
-// Do makes a request and reads the JSON answer into out, if that is not nil.
+// Do makes a request and decodes the JSON answer into out, if that is not nil.
 // The error is an *[Error] if the server has answered.
 func (c *Client) Do(ctx context.Context, r Request, out any) error {
 	text, err := c.Raw(ctx, r)
@@ -184,7 +184,7 @@ func (c *Client) read(text []byte, out any) error {
 	return nil
 }
 
-// Raw makes a request and gives the body of the answer as it is.
+// Raw makes a request and returns the body of the answer unchanged.
 func (c *Client) Raw(ctx context.Context, r Request) ([]byte, error) {
 	var body []byte
 	if r.Body != nil {
@@ -200,7 +200,7 @@ func (c *Client) Raw(ctx context.Context, r Request) ([]byte, error) {
 	return text, err
 }
 
-// try makes a request as often as that is safe and of use.
+// try makes a request and repeats it while that is safe and may succeed.
 func (c *Client) try(ctx context.Context, r Request, body []byte) ([]byte, error) {
 	unclear := false // an earlier try may have been carried out
 	for try := 1; ; try++ {
@@ -264,11 +264,11 @@ func (c *Client) request(ctx context.Context, method, path string, query url.Val
 	return r, nil
 }
 
-// send gives an answer that is good; the caller closes its body.
+// send returns a successful answer; the caller closes its body.
 func (c *Client) send(r *http.Request, other func(name string, d *json.Decoder) error) (*http.Response, error) {
 	response, err := c.http.Do(r)
 	if err != nil {
-		// What net/http adds is method and URL; the address is enough.
+		// net/http adds the method and the URL; the address is enough.
 		if u := (*url.Error)(nil); errors.As(err, &u) {
 			err = u.Err
 		}
@@ -281,7 +281,7 @@ func (c *Client) send(r *http.Request, other func(name string, d *json.Decoder) 
 	return nil, problem(response, other)
 }
 
-// before is how long to wait after a try, give or take a quarter.
+// before returns the delay after a try, with a jitter of a quarter either way.
 func (c *Client) before(try int, err error) time.Duration {
 	d := min(c.pause<<(try-1), longestPause)
 	d = time.Duration(float64(d) * (0.75 + rand.Float64()/2))

@@ -23,8 +23,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const token = "s3cret-token"
 
-// to is a client of a server that answers as told, one try after the other;
-// the last answer is given again and again. tries counts them.
+// to returns a client of a server that answers each try with the next handler;
+// the last one is repeated. tries counts the tries.
 func to(t *testing.T, answers ...http.HandlerFunc) (c *client.Client, tries *atomic.Int32) {
 	t.Helper()
 	tries = new(atomic.Int32)
@@ -56,7 +56,7 @@ func says(status int, body string) http.HandlerFunc {
 	}
 }
 
-// hangsUp takes the request in and does not answer.
+// hangsUp reads the request and closes the connection without an answer.
 func hangsUp(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(io.Discard, r.Body)
 	panic(http.ErrAbortHandler)
@@ -143,7 +143,7 @@ func TestAWaitEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// An error says everything that a problem says, and no secret.
+// An error contains all details of the problem, and no secret.
 func TestErrorsKeepWhatTheProblemSays(t *testing.T) {
 	t.Parallel()
 	to, _ := to(t, says(422, `{"type":"about:blank","title":"Unprocessable","status":422,"code":"invalid","detail":"the request has mistakes",

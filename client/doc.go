@@ -1,11 +1,11 @@
-// Package client speaks Weir's HTTP API.
+// Package client is a Go client of Weir's HTTP API.
 //
-// What the API has is in client.gen.go, which is generated from its description
+// The API itself is in client.gen.go, which is generated from its description
 // (docs/openapi.json): a type for each body and a method of [Client] for each
-// operation, named as there. Beside it stand what a description cannot say:
-// what may be repeated ([Options]), errors ([Error]), lists to their end
-// ([Client.Surveys] and its like), imports and downloads of any size
-// ([Client.Import], [Client.Download]), and events as they happen
+// operation, with the names of the description. The other files add what a
+// description cannot express: which requests may be repeated ([Options]), errors
+// ([Error]), iterators over whole lists ([Client.Surveys] and others), imports and
+// downloads of any size ([Client.Import], [Client.Download]), and live events
 // ([Client.Follow]).
 //
 //	c, err := client.New(client.Options{URL: "https://weir.example", Token: token})
@@ -13,16 +13,16 @@
 //	defer c.Close()
 //	channel, err := c.GetChannel(ctx, "texts")
 //
-// The package imports nothing of Weir's.
+// The package imports no other package of Weir.
 //
 // # Invariants
 //
-//   - The token goes into the Authorization header and nowhere else: no error
-//     and no other value of this package holds it.
-//   - A request is repeated only if that cannot do anything twice: it never
-//     reached the server, or its method, its body or its caller says that a
-//     repetition is harmless. An upload that has begun is never repeated.
-//   - Bodies of any size pass through in bounded memory.
-//   - Words of an answer, such as states, are texts: one that a later Weir adds
-//     is no error.
+//   - The token is sent in the Authorization header and nowhere else: no error
+//     and no other value of this package contains it.
+//   - A request is repeated only if that cannot have a second effect: it never
+//     reached the server, or its method, its body or its caller makes it
+//     idempotent. An upload that has begun is never repeated.
+//   - Bodies of any size are streamed in bounded memory.
+//   - Enumerated values in answers, such as states, are strings: a value that a
+//     later Weir adds is no error.
 package client

@@ -12,17 +12,17 @@ import (
 	"time"
 )
 
-// Error is an answer that is not good: the problem details that Weir gives.
+// Error is an unsuccessful answer, with Weir's problem details.
 type Error struct {
 	Status     int
-	Code       string // a stable word; empty if the answer was not Weir's
+	Code       string // stable; empty if the answer was not from Weir
 	Detail     string // a sentence for people
 	Fields     []FieldError
 	RetryAfter time.Duration
-	RequestID  string // under which Weir's log has the request
+	RequestID  string // id of the request in Weir's log
 }
 
-// Error says everything: each mistake has a line of its own.
+// Error returns all details, with one line per mistake.
 func (e *Error) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Weir answered %d", e.Status)
@@ -42,12 +42,12 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// codeDraining is the code of an answer that says that nothing was done, as the
-// server is ending.
+// codeDraining is the code of an answer to a request that was not carried out,
+// because the server is shutting down.
 const codeDraining = "draining"
 
-// StatusOf is the HTTP status of an answer that is not good; 0 if there was
-// no answer, or no error.
+// StatusOf returns the HTTP status of an unsuccessful answer; 0 if there was no
+// answer, or no error.
 func StatusOf(err error) int {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Status
@@ -55,8 +55,8 @@ func StatusOf(err error) int {
 	return 0
 }
 
-// problem reads a bad answer. Members that not every problem has are handed to
-// other, which reads their value; nil passes them over.
+// problem reads an unsuccessful answer. It passes members that not every problem
+// has to other, which reads their value; nil skips them.
 func problem(r *http.Response, other func(name string, d *json.Decoder) error) error {
 	e := &Error{Status: r.StatusCode, RequestID: r.Header.Get("X-Request-Id")}
 	if seconds, err := strconv.Atoi(r.Header.Get("Retry-After")); err == nil && seconds > 0 {
@@ -91,7 +91,7 @@ func problem(r *http.Response, other func(name string, d *json.Decoder) error) e
 	return e
 }
 
-// members reads an object; each reads the value of the member that it is told.
+// members reads an object; each is called with a member's name and reads its value.
 func members(d *json.Decoder, each func(name string) error) error {
 	t, err := d.Token()
 	if err == nil && t != json.Delim('{') {
@@ -109,7 +109,7 @@ func members(d *json.Decoder, each func(name string) error) error {
 	return err
 }
 
-// unansweredError says that no answer came.
+// unansweredError is the error of a request without an answer.
 type unansweredError struct {
 	base  string
 	cause error
@@ -121,14 +121,14 @@ func (u *unansweredError) Error() string {
 
 func (u *unansweredError) Unwrap() error { return u.cause }
 
-// Unanswered tells whether nobody knows if a request was carried out, or that
-// it was not because nobody listens.
+// Unanswered reports whether the outcome of a request is unknown, or the server was
+// unreachable.
 func Unanswered(err error) bool {
 	_, ok := errors.AsType[*unansweredError](err)
 	return ok
 }
 
-// neverArrived tells whether the server certainly did nothing.
+// neverArrived reports whether the server certainly did not carry out the request.
 func neverArrived(err error) bool {
 	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {
 		return true
@@ -140,7 +140,7 @@ func neverArrived(err error) bool {
 	return ok && (e.Code == codeDraining || e.Status == http.StatusTooManyRequests)
 }
 
-// passing tells whether another try may fare better.
+// passing reports whether another try may succeed.
 func passing(err error) bool {
 	if e, ok := errors.AsType[*Error](err); ok {
 		switch e.Status {

@@ -14,26 +14,26 @@ import (
 	"time"
 )
 
-// Follow is what is followed of the events, and who hears of it.
+// Follow selects the events to follow and sets the callbacks.
 type Follow struct {
-	Params ListEventsParams // type, subject and source; the rest is passed over
-	// Behind is the id of the event behind which it begins; empty: with what
-	// happens next.
+	Params ListEventsParams // type, subject and source; the rest is ignored
+	// Behind is the id of the event after which to start; empty: with the next
+	// event.
 	Behind string
-	// Event is told of each event, in order. Its error ends the following.
+	// Event is called for each event, in order. Its error stops following.
 	Event func(EventView) error
-	// Lost is told why a connection was lost that is made anew; may be nil.
+	// Lost is called with the reason when a lost connection is reestablished; may be nil.
 	Lost func(error)
 }
 
 const (
-	silence   = time.Minute // after which a stream is taken for dead; it has a heartbeat
+	silence   = time.Minute // max silence of a connection; the server sends heartbeats
 	mostEvent = 16 << 20    // bytes
 )
 
-// Follow follows the events as they happen. A connection that is lost is made
-// anew behind the last event, so that none is missed and none told twice. It
-// ends with the context, or with a refusal.
+// Follow follows the events as they happen. A lost connection is reestablished after
+// the last event, so that none is missed or reported twice. It returns when the
+// context ends, or when the server rejects the request.
 func (c *Client) Follow(ctx context.Context, f Follow) error {
 	s := &stream{client: c, Follow: f, pause: c.pause}
 	for try := 1; ; try++ {
@@ -59,20 +59,20 @@ func (c *Client) Follow(ctx context.Context, f Follow) error {
 	}
 }
 
-// stream is one following, over any number of connections.
+// stream is the state of one call of Follow, over any number of connections.
 type stream struct {
 	Follow
 	client    *Client
-	pause     time.Duration // before the next connection
-	connected bool          // once
+	pause     time.Duration // delay before the next connection
+	connected bool          // at least once
 }
 
-// tellingError is an error of who was told.
+// tellingError is an error of decoding an event or of the Event callback.
 type tellingError struct{ cause error }
 
 func (t *tellingError) Error() string { return t.cause.Error() }
 
-// once follows over one connection. heard tells whether anything came.
+// once follows over one connection. heard reports whether anything arrived.
 func (s *stream) once(ctx context.Context) (heard bool, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -15,8 +15,8 @@ import (
 	"weir/client"
 )
 
-// streams answers each request for events with the next text, and remembers
-// behind what it was to begin.
+// streams answers each request for events with the next text, and records the ids
+// after which the requests start.
 type streams struct {
 	mu     sync.Mutex
 	texts  []string
@@ -64,8 +64,8 @@ func followed(t *testing.T, s *streams, f client.Follow) (ids []string, lost int
 	return ids, lost, err
 }
 
-// What was lost in the middle of an event is asked for again, behind the last
-// whole one; a heartbeat moves the place on.
+// An event that was cut off is requested again, after the last complete one; a
+// heartbeat advances the position.
 func TestFollowGoesOnBehindTheLastEvent(t *testing.T) {
 	t.Parallel()
 	s := &streams{texts: []string{

@@ -10,10 +10,10 @@ import (
 	"testing"
 )
 
-// TestTheGeneratedCodeIsOfTheDescription: client.gen.go is what the generator
-// made of the description, its configuration and its templates as they are
-// here, and nobody has edited it since. The generator is no dependency of
-// Weir's, so that its inputs and its output are compared by their sums.
+// TestTheGeneratedCodeIsOfTheDescription checks that client.gen.go is the unedited
+// output of the generator for the present description, configuration and templates.
+// The generator is not a dependency of Weir, so the test compares the checksums of
+// its inputs and its output.
 func TestTheGeneratedCodeIsOfTheDescription(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("generate/sums.txt")

@@ -8,7 +8,7 @@ import (
 	"net/url"
 )
 
-// Import is a file of respondents that is loaded into a survey.
+// Import is a file of respondents to load into a survey.
 type Import struct {
 	Survey string
 	Params PostRespondentsParams
@@ -16,23 +16,22 @@ type Import struct {
 	Body   io.Reader
 	Size   int64 // 0: not known
 	Sent   func(part []byte)
-	// Bad is called for each row that was refused and that the answer names,
-	// while the answer is read.
+	// Bad is called for each rejected row in the answer, while the answer is
+	// read.
 	Bad func(RowError) error
 }
 
-// Imported is what became of an import.
+// Imported is the result of an import.
 type Imported struct {
 	Added      int64 `json:"added"`
 	Duplicates int64 `json:"duplicates"`
 	Rejected   int64 `json:"rejected"`
-	// LastLine is, of an import that broke off, the last line that was dealt
-	// with.
+	// LastLine is the last processed line of an import that ended early.
 	LastLine int64 `json:"last_line,omitempty"`
 }
 
-// Import loads respondents. The answer may name any number of bad rows; none
-// of them is kept here. With an *[Error] the sums say how far it came.
+// Import loads respondents. The answer may list any number of rejected rows; they are
+// not kept in memory. With an *[Error] the sums show how far the import got.
 func (c *Client) Import(ctx context.Context, i Import) (done Imported, err error) {
 	read := func(d *json.Decoder) error { return done.read(d, i.Bad) }
 	query := url.Values{}
@@ -52,7 +51,7 @@ func (c *Client) Import(ctx context.Context, i Import) (done Imported, err error
 	return done, err
 }
 
-// read reads the sums as they come, and hands bad rows on.
+// read decodes the sums as they arrive, and passes rejected rows to bad.
 func (i *Imported) read(d *json.Decoder, bad func(RowError) error) error {
 	return members(d, func(name string) error {
 		switch name {

@@ -5,11 +5,11 @@ import (
 	"iter"
 )
 
-// The iterators below read a list to its last page. They end with the first
-// error, which comes with a zero value. Without a limit they ask for as much at
-// once as the API gives.
+// The iterators below read a list up to its last page. They end with the first
+// error, which comes with a zero value. Without a limit they request the largest
+// pages that the API allows.
 
-// Channels are all channels, by name.
+// Channels iterates over all channels, by name.
 func (c *Client) Channels(ctx context.Context, p ListChannelsParams) iter.Seq2[ChannelView, error] {
 	return pages(&p.Limit, 500, &p.Cursor, func() ([]ChannelView, string, error) {
 		l, err := c.ListChannels(ctx, p)
@@ -20,7 +20,7 @@ func (c *Client) Channels(ctx context.Context, p ListChannelsParams) iter.Seq2[C
 	})
 }
 
-// Contacts are all contacts that the parameters select.
+// Contacts iterates over all contacts that the parameters select.
 func (c *Client) Contacts(ctx context.Context, p ListContactsParams) iter.Seq2[ContactView, error] {
 	return pages(&p.Limit, 1000, &p.Cursor, func() ([]ContactView, string, error) {
 		l, err := c.ListContacts(ctx, p)
@@ -31,7 +31,7 @@ func (c *Client) Contacts(ctx context.Context, p ListContactsParams) iter.Seq2[C
 	})
 }
 
-// ContactsOf are all contacts of a phone number, by channel, the latest first.
+// ContactsOf iterates over all contacts of a phone number, by channel, newest first.
 func (c *Client) ContactsOf(ctx context.Context, b SearchBody) iter.Seq2[ContactView, error] {
 	return pages(&b.Limit, 1000, &b.Cursor, func() ([]ContactView, string, error) {
 		l, err := c.SearchContacts(ctx, b)
@@ -42,7 +42,7 @@ func (c *Client) ContactsOf(ctx context.Context, b SearchBody) iter.Seq2[Contact
 	})
 }
 
-// Surveys are all surveys that the parameters select, by name.
+// Surveys iterates over all surveys that the parameters select, by name.
 func (c *Client) Surveys(ctx context.Context, p ListSurveysParams) iter.Seq2[SurveySummary, error] {
 	return pages(&p.Limit, 100, &p.Cursor, func() ([]SurveySummary, string, error) {
 		l, err := c.ListSurveys(ctx, p)
@@ -53,7 +53,7 @@ func (c *Client) Surveys(ctx context.Context, p ListSurveysParams) iter.Seq2[Sur
 	})
 }
 
-// Respondents are all respondents of a survey that the parameters select.
+// Respondents iterates over all respondents of a survey that the parameters select.
 func (c *Client) Respondents(ctx context.Context, survey string, p ListRespondentsParams) iter.Seq2[RespondentView, error] {
 	return pages(&p.Limit, 1000, &p.Cursor, func() ([]RespondentView, string, error) {
 		l, err := c.ListRespondents(ctx, survey, p)
@@ -64,8 +64,8 @@ func (c *Client) Respondents(ctx context.Context, survey string, p ListResponden
 	})
 }
 
-// DeadLetters are all dead letters that the parameters select, by channel, the latest
-// first.
+// DeadLetters iterates over all dead letters that the parameters select, by channel,
+// newest first.
 func (c *Client) DeadLetters(ctx context.Context, p ListDeadLettersParams) iter.Seq2[DeadView, error] {
 	return pages(&p.Limit, 1000, &p.Cursor, func() ([]DeadView, string, error) {
 		l, err := c.ListDeadLetters(ctx, p)
@@ -76,7 +76,7 @@ func (c *Client) DeadLetters(ctx context.Context, p ListDeadLettersParams) iter.
 	})
 }
 
-// SurveyLog are all entries of a survey's log, newest first.
+// SurveyLog iterates over all entries of a survey's log, newest first.
 func (c *Client) SurveyLog(ctx context.Context, survey string, p ListSurveyLogParams) iter.Seq2[SurveyLogView, error] {
 	return pages(&p.Limit, 1000, &p.Cursor, func() ([]SurveyLogView, string, error) {
 		l, err := c.ListSurveyLog(ctx, survey, p)
@@ -87,7 +87,7 @@ func (c *Client) SurveyLog(ctx context.Context, survey string, p ListSurveyLogPa
 	})
 }
 
-// Audit is the whole audit log, newest first.
+// Audit iterates over the audit log, newest first.
 func (c *Client) Audit(ctx context.Context, p ListAuditParams) iter.Seq2[AuditView, error] {
 	return pages(&p.Limit, 1000, &p.Cursor, func() ([]AuditView, string, error) {
 		l, err := c.ListAudit(ctx, p)
@@ -98,8 +98,8 @@ func (c *Client) Audit(ctx context.Context, p ListAuditParams) iter.Seq2[AuditVi
 	})
 }
 
-// Events are all events that are kept and that the parameters select, oldest first.
-// [Client.Follow] has those that come.
+// Events iterates over all stored events that the parameters select, oldest first.
+// [Client.Follow] returns future ones.
 func (c *Client) Events(ctx context.Context, p ListEventsParams) iter.Seq2[EventView, error] {
 	return pages(&p.Limit, 1000, &p.Cursor, func() ([]EventView, string, error) {
 		l, err := c.ListEvents(ctx, p)
@@ -110,7 +110,7 @@ func (c *Client) Events(ctx context.Context, p ListEventsParams) iter.Seq2[Event
 	})
 }
 
-// pages reads page after page; next asks for the one that limit and cursor name.
+// pages reads page after page; next requests the page at limit and cursor.
 func pages[T any](limit *int, most int, cursor *string, next func() ([]T, string, error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		if *limit == 0 {

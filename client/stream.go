@@ -11,22 +11,22 @@ import (
 	"sync"
 )
 
-// Upload is a body that is streamed.
+// Upload is a request with a streamed body.
 type Upload struct {
 	Path  string
 	Query url.Values
-	Type  string // its content type
+	Type  string // content type of the body
 	Body  io.Reader
-	Size  int64             // of the body, if it is known; else 0
-	Sent  func(part []byte) // called with each part that is on its way; may be nil
-	// Answer reads the good answer, Problem a member of a bad one that not every
-	// problem has.
+	Size  int64             // of the body; 0: not known
+	Sent  func(part []byte) // called with each part that was read for sending; may be nil
+	// Answer reads the successful answer, Problem a member of an unsuccessful one that
+	// not every problem has.
 	Answer  func(d *json.Decoder) error
 	Problem func(name string, d *json.Decoder) error
 }
 
-// Upload POSTs a body. It is tried once: what was read from the body cannot be
-// read again.
+// Upload POSTs a body. It makes a single try, because the body cannot be read
+// again.
 func (c *Client) Upload(ctx context.Context, u Upload) error {
 	body := &watched{from: u.Body, seen: u.Sent}
 	r, err := c.request(ctx, http.MethodPost, u.Path, u.Query, body)
@@ -37,7 +37,7 @@ func (c *Client) Upload(ctx context.Context, u Upload) error {
 		r.ContentLength = u.Size
 	}
 	r.Header.Set("Content-Type", u.Type)
-	// So that a refusal comes before the body is on its way.
+	// The server can then reject the request before the body is sent.
 	r.Header.Set("Expect", "100-continue")
 	response, err := c.send(r, u.Problem)
 	failed := body.end()
@@ -54,8 +54,8 @@ func (c *Client) Upload(ctx context.Context, u Upload) error {
 	return nil
 }
 
-// watched tells of everything that is read, until it is ended. The transport
-// may still be reading when the answer is there already.
+// watched reports everything that is read, until end is called. The transport
+// may still be reading when the answer has already arrived.
 type watched struct {
 	from io.Reader
 	seen func([]byte)
@@ -70,7 +70,7 @@ func (w *watched) Read(p []byte) (int, error) {
 	n, err := w.from.Read(p)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.ended && n > 0 { // the end itself may be found after the answer: an error would close the connection under it
+	if w.ended && n > 0 { // io.EOF itself may come after the answer: an error would close the connection under it
 		return 0, errors.New("nobody wants to know any more")
 	}
 	if n > 0 && w.seen != nil {
@@ -82,8 +82,7 @@ func (w *watched) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// end tells nobody any more, and gives the error of the reading, if there was
-// one.
+// end stops the reports and returns the read error, if any.
 func (w *watched) end() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -91,7 +90,7 @@ func (w *watched) end() error {
 	return w.failed
 }
 
-// Open GETs a body of any size. The caller closes it. It fails if the body ends
+// Open GETs a body of any size. The caller closes it. Reading fails if the body ends
 // too early.
 func (c *Client) Open(ctx context.Context, q Request) (io.ReadCloser, error) {
 	r, err := c.request(ctx, q.Method, q.Path, q.Query, nil)
@@ -105,7 +104,7 @@ func (c *Client) Open(ctx context.Context, q Request) (io.ReadCloser, error) {
 	return response.Body, nil
 }
 
-// Download is an answer that is streamed.
+// Download is a request with a streamed answer.
 type Download struct {
 	Path  string
 	Query url.Values

@@ -46,7 +46,7 @@ func TestImportStreamsBothWays(t *testing.T) {
 	}
 }
 
-// A refusal comes before the body, so that nothing is sent for nothing.
+// A rejection arrives before the body, so that no body is sent in vain.
 func TestAnUploadIsRefusedBeforeItBegins(t *testing.T) {
 	t.Parallel()
 	to, tries := to(t, says(401, `{"code":"unauthorised","detail":"no"}`))

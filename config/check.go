@@ -16,8 +16,8 @@ import (
 	"weir"
 )
 
-// check finds the values that decode but are not allowed. Variables that have
-// a mistake already are left out.
+// check returns the mistakes of values that decode but are not allowed. It skips
+// variables that already have a mistake.
 func (c *Config) check(have []Mistake) []Mistake {
 	ok := map[string]bool{
 		"DATABASE_URL":                  databaseURL(c.DatabaseURL),
@@ -67,7 +67,7 @@ func minutes(m Minutes) bool {
 	return between(m.Duration(), 60*time.Millisecond, 10080*time.Minute)
 }
 
-// databaseURL looks at the form only; the store knows the rest.
+// databaseURL checks the form only; the store checks the rest.
 func databaseURL(s string) bool {
 	scheme, rest, _ := strings.Cut(s, "://")
 	switch scheme {
@@ -83,13 +83,13 @@ func databaseURL(s string) bool {
 	return false
 }
 
-// escaped says whether every % begins an escape.
+// escaped reports whether every % begins an escape.
 func escaped(s string) bool {
 	_, err := url.PathUnescape(s)
 	return err == nil
 }
 
-// portOrNone says whether a host's port, if it has one, is a number.
+// portOrNone reports whether a host's port, if it has one, is a number.
 func portOrNone(host string) bool {
 	_, port, err := net.SplitHostPort(host)
 	if err != nil || strings.HasPrefix(host, "unix(") {
@@ -99,8 +99,8 @@ func portOrNone(host string) bool {
 	return err == nil && n > 0
 }
 
-// listenAddr looks at the form. Whether the address may be reachable from
-// elsewhere depends on the tokens in the store, of which only the daemon knows.
+// listenAddr checks the form. Whether the address may be reachable from other
+// machines depends on the tokens in the store, which only the daemon knows.
 func (c *Config) listenAddr() bool {
 	_, port, err := net.SplitHostPort(c.ListenAddr)
 	if err != nil {
@@ -110,14 +110,14 @@ func (c *Config) listenAddr() bool {
 	return err == nil && 0 <= n && n <= 65535
 }
 
-// Reachable tells whether other machines may reach LISTEN_ADDR.
+// Reachable reports whether other machines may reach LISTEN_ADDR.
 func (c *Config) Reachable() bool {
 	host, _, err := net.SplitHostPort(c.ListenAddr)
 	return err == nil && !loopback(host)
 }
 
-// NeedsToken is the error of a daemon that others could reach and use without a
-// token.
+// NeedsToken returns the error of a daemon that other machines could reach and use
+// without a token.
 func (c *Config) NeedsToken() error {
 	return &Error{[]Mistake{{"LISTEN_ADDR", c.ListenAddr, "a loopback host while there is no token: set WEIR_API_TOKENS, or make one with weir token create"}}}
 }
@@ -133,16 +133,16 @@ func publicURL(s string) bool {
 		u.RawQuery == "" && u.Fragment == "" && u.User == nil && u.Opaque == ""
 }
 
-// goodPrefix is a path of plain segments.
+// goodPrefix matches a path of plain segments.
 var goodPrefix = regexp.MustCompile(`^(/[A-Za-z0-9._~-]+)*$`)
 
-// pathPrefix refuses what a proxy could not tell from a path of ours.
+// pathPrefix rejects prefixes that a proxy could not distinguish from Weir's own paths.
 func pathPrefix(s string) bool {
 	first, _, _ := strings.Cut(strings.TrimPrefix(s, "/"), "/")
 	return goodPrefix.MatchString(s) && !strings.Contains(s+"/", "/./") && !strings.Contains(s+"/", "/../") && !slices.Contains(ownPaths(), first)
 }
 
-// ownPaths are the first parts of Weir's own paths.
+// ownPaths returns the first segments of Weir's own paths.
 func ownPaths() []string {
 	return []string{
 		"v1", "routing", "callbacks", "metrics", "livez", "readyz", "openapi.json", "openapi.yaml", "docs",

@@ -1,9 +1,9 @@
 // Package config turns the environment into a checked Config, and reports
 // every mistake in it at once.
 //
-// The struct below is the only list of Weir's variables: names, defaults, what
-// is allowed and the documentation are its tags. A variable that nothing reads
-// is not in it.
+// The struct below is the only list of Weir's variables: its tags hold the names,
+// the defaults, the allowed values and the documentation. It has no variable that
+// is not read.
 package config
 
 import (
@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Config is the configuration of one Weir process. Get one from [Load].
+// Config is the configuration of one Weir process, made by [Load].
 type Config struct {
 	DatabaseURL string `envconfig:"DATABASE_URL" default:"sqlite://weir.db" secret:"true" allowed:"sqlite://FILE or mysql://USER:PASSWORD@HOST:PORT/DATABASE" desc:"where everything is kept"`
 	ListenAddr  string `envconfig:"LISTEN_ADDR" default:"127.0.0.1:8080" allowed:"HOST:PORT with a port from 0 to 65535; serve refuses a host that is not loopback while there is no token" desc:"where Weir listens for HTTP"`
@@ -62,16 +62,16 @@ type Config struct {
 	LogLevel  LogLevel  `envconfig:"LOG_LEVEL" default:"info" allowed:"debug, info, warn or error" desc:"the least important lines that are logged"`
 	LogFormat LogFormat `envconfig:"LOG_FORMAT" allowed:"text or json" desc:"form of the log; when absent text on a terminal, else json"`
 
-	origins map[string]string // variable → where its value is from
+	origins map[string]string // variable → origin of its value
 }
 
 // Networks are addresses and networks of hosts.
 type Networks []netip.Prefix
 
-// Minutes is a span that is written as a number of minutes.
+// Minutes is a duration that is written as a number of minutes.
 type Minutes time.Duration
 
-// Period is a span that is written with its unit: 15s, 720h, 30d.
+// Period is a duration that is written with its unit: 15s, 720h, 30d.
 type Period time.Duration
 
 // Tokens are secrets of API clients.
@@ -80,25 +80,25 @@ type Tokens []string
 // Subscription is an address that events are posted to.
 type Subscription struct {
 	URL    string
-	Format EventFormat // empty: the usual one
+	Format EventFormat // empty: the default format
 }
 
-// Subscriptions are several.
+// Subscriptions is a list of subscriptions.
 type Subscriptions []Subscription
 
 // EventFormat is eventgrid or cloudevents.
 type EventFormat string
 
-// Allowances say whom calls to configured addresses may reach.
+// Allowances are the destinations that calls to configured addresses may reach.
 type Allowances []string
 
-// Plain tells whether http is allowed.
+// Plain reports whether http is allowed.
 func (a Allowances) Plain() bool { return slices.Contains(a, "plain") }
 
-// Private tells whether private addresses are allowed.
+// Private reports whether private addresses are allowed.
 func (a Allowances) Private() bool { return slices.Contains(a, "private") }
 
-// Hosts are those that are allowed by name or address.
+// Hosts returns the hosts that are allowed by name or address.
 func (a Allowances) Hosts() []string {
 	var hosts []string
 	for _, word := range a {
@@ -109,7 +109,7 @@ func (a Allowances) Hosts() []string {
 	return hosts
 }
 
-// AccessKeys are secrets that requests to the job router are signed with.
+// AccessKeys are secrets with which requests to the job router are signed.
 type AccessKeys [][]byte
 
 // LogLevel is the name of a level of log/slog, in lower case.
@@ -118,13 +118,13 @@ type LogLevel string
 // LogFormat is text, json or empty.
 type LogFormat string
 
-// Duration is the span itself.
+// Duration returns m as a time.Duration.
 func (m Minutes) Duration() time.Duration { return time.Duration(m) }
 
-// Duration is the span itself.
+// Duration returns p as a time.Duration.
 func (p Period) Duration() time.Duration { return time.Duration(p) }
 
-// Level is the level for log/slog.
+// Level returns the level for log/slog.
 func (l LogLevel) Level() slog.Level {
 	var level slog.Level
 	_ = level.UnmarshalText([]byte(l)) // checked when it was decoded

@@ -24,7 +24,7 @@ func load(t *testing.T, environ ...string) config.Config {
 	return c
 }
 
-// mistakes gives the variables that Load complains about.
+// mistakes returns the variables that Load rejects.
 func mistakes(t *testing.T, environ ...string) []string {
 	t.Helper()
 	_, _, err := config.Load(environ)
@@ -271,7 +271,7 @@ func TestPrintShowsOriginsAndNoSecrets(t *testing.T) {
 	}
 }
 
-// A span reads back as it was, so that what Print shows can be set.
+// A duration reads back as printed, so that the output of Print can be set.
 func TestSpansReadBackAsWritten(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -288,7 +288,7 @@ func TestSpansReadBackAsWritten(t *testing.T) {
 	})
 }
 
-// FuzzDecode looks for values that crash a decoder or that it reads wrongly.
+// FuzzDecode searches for values that crash a decoder or that it decodes wrongly.
 func FuzzDecode(f *testing.F) {
 	for _, seed := range []string{"0.05", "30d", "15s", "NaN", "-1e300", "a,b", "1h2m3.5s", "\xff"} {
 		f.Add(seed)
@@ -309,7 +309,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// FuzzRedact looks for malformed URLs that show a password.
+// FuzzRedact searches for malformed URLs whose password is shown.
 func FuzzRedact(f *testing.F) {
 	f.Add("mysql", "h/d")
 	f.Add("", "h://x")

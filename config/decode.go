@@ -11,29 +11,29 @@ import (
 	"time"
 )
 
-// The types below decode themselves; envconfig calls Decode. What the caller
-// reports is the variable's "allowed" tag, so the errors here need no words.
+// The types below decode themselves; envconfig calls Decode. The caller reports
+// the variable's "allowed" tag, so the errors here need no text.
 var errNotAllowed = errors.New("not allowed")
 
-// Decode reads a number of minutes.
+// Decode parses a number of minutes.
 func (m *Minutes) Decode(s string) error {
 	n, err := strconv.ParseFloat(s, 64)
 	if err != nil {
 		return err
 	}
-	if math.IsNaN(n) || math.Abs(n) > 1e6 { // beyond every bound, and what time.Duration can hold
+	if math.IsNaN(n) || math.Abs(n) > 1e6 { // above every bound; larger values could overflow time.Duration
 		return errNotAllowed
 	}
 	*m = Minutes(math.Round(n * float64(time.Minute)))
 	return nil
 }
 
-// String writes what Decode reads.
+// String returns the form that Decode parses.
 func (m Minutes) String() string {
 	return strconv.FormatFloat(m.Duration().Minutes(), 'f', -1, 64)
 }
 
-// Decode reads a span of time.ParseDuration or a number of days.
+// Decode parses a duration of time.ParseDuration or a number of days.
 func (p *Period) Decode(s string) error {
 	if days, ok := strings.CutSuffix(s, "d"); ok {
 		n, err := strconv.ParseFloat(days, 64)
@@ -51,7 +51,7 @@ func (p *Period) Decode(s string) error {
 	return err
 }
 
-// String writes what Decode reads.
+// String returns the form that Decode parses.
 func (p Period) String() string {
 	s := p.Duration().String()
 	for _, nothing := range []string{"0s", "0m"} {
@@ -62,7 +62,7 @@ func (p Period) String() string {
 	return s
 }
 
-// Decode reads tokens that are separated by commas.
+// Decode parses tokens that are separated by commas.
 func (t *Tokens) Decode(s string) error {
 	var tokens Tokens
 	for token := range strings.SplitSeq(s, ",") {
@@ -76,10 +76,10 @@ func (t *Tokens) Decode(s string) error {
 	return nil
 }
 
-// String tells how many there are, not which.
+// String returns one placeholder per token: it shows the number, not the tokens.
 func (t Tokens) String() string { return howMany(len(t)) }
 
-// Decode reads keys in base64 that are separated by commas.
+// Decode parses keys in base64 that are separated by commas.
 func (k *AccessKeys) Decode(s string) error {
 	var keys AccessKeys
 	for text := range strings.SplitSeq(s, ",") {
@@ -93,20 +93,20 @@ func (k *AccessKeys) Decode(s string) error {
 	return nil
 }
 
-// String tells how many there are, not which.
+// String returns one placeholder per key: it shows the number, not the keys.
 func (k AccessKeys) String() string { return howMany(len(k)) }
 
 func howMany(n int) string {
 	return strings.TrimSuffix(strings.Repeat(redacted+",", n), ",")
 }
 
-// Decode reads the name of a level.
+// Decode parses the name of a level.
 func (l *LogLevel) Decode(s string) error {
 	*l = LogLevel(strings.ToLower(s))
 	return oneOf(string(*l), "debug", "info", "warn", "error")
 }
 
-// Decode reads the name of a format.
+// Decode parses the name of a format.
 func (f *LogFormat) Decode(s string) error {
 	*f = LogFormat(strings.ToLower(s))
 	return oneOf(string(*f), "text", "json")
@@ -119,7 +119,7 @@ func oneOf(s string, allowed ...string) error {
 	return nil
 }
 
-// Decode reads addresses and networks in CIDR form.
+// Decode parses addresses and networks in CIDR form.
 func (n *Networks) Decode(s string) error {
 	if s == "" {
 		return nil
@@ -141,7 +141,7 @@ func (n *Networks) Decode(s string) error {
 	return nil
 }
 
-// String writes what Decode reads.
+// String returns the form that Decode parses.
 func (n Networks) String() string {
 	texts := make([]string, len(n))
 	for i, network := range n {

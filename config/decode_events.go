@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Decode reads URLs that are separated by commas. The form stands in the
-// fragment, which no request carries.
+// Decode parses URLs that are separated by commas. The format is in the fragment,
+// which is never part of a request.
 func (s *Subscriptions) Decode(text string) error {
 	var list Subscriptions
 	for raw := range strings.SplitSeq(text, ",") {
@@ -32,16 +32,16 @@ func (s *Subscriptions) Decode(text string) error {
 	return nil
 }
 
-// String tells how many there are: URLs of receivers may hold secrets.
+// String returns one placeholder per URL: URLs of receivers may contain secrets.
 func (s Subscriptions) String() string { return howMany(len(s)) }
 
-// Decode reads the name of a format.
+// Decode parses the name of a format.
 func (f *EventFormat) Decode(s string) error {
 	*f = EventFormat(strings.ToLower(s))
 	return oneOf(string(*f), "eventgrid", "cloudevents")
 }
 
-// Decode reads words and hosts that are separated by commas.
+// Decode parses keywords and hosts that are separated by commas.
 func (a *Allowances) Decode(s string) error {
 	var list Allowances
 	for word := range strings.SplitSeq(s, ",") {
@@ -55,7 +55,7 @@ func (a *Allowances) Decode(s string) error {
 	return nil
 }
 
-// String writes what Decode reads.
+// String returns the form that Decode parses.
 func (a Allowances) String() string { return strings.Join(a, ",") }
 
 func hostname(s string) bool {

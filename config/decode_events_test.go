@@ -8,8 +8,8 @@ import (
 	"weir/config"
 )
 
-// FuzzSubscriptions: what is taken are addresses that can be called, each once
-// and without credentials or a fragment; and no text shows them.
+// FuzzSubscriptions checks that accepted addresses can be called, are unique and
+// have neither credentials nor a fragment, and that no text shows them.
 func FuzzSubscriptions(f *testing.F) {
 	for _, s := range []string{
 		"https://a.example/hook", "https://a.example/hook#cloudevents, http://[::1]:8080/x?code=s%2Cecret#EventGrid", "", ",", "https://",

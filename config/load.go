@@ -11,7 +11,7 @@ import (
 )
 
 // Load reads a configuration from an environment, a list of NAME=value as
-// os.Environ gives it. A variable with an empty value counts as absent. Each
+// os.Environ returns it. A variable with an empty value counts as absent. Each
 // secret may also be in a file that NAME_FILE names.
 //
 // The warnings are sentences for people. The error, if any, is an [*Error]
@@ -55,7 +55,7 @@ type variable struct {
 	field   reflect.Value
 }
 
-// fileName is the variable that names the file with a secret.
+// fileName returns the name of the variable for a file with the secret.
 func (v variable) fileName() string { return v.name + "_FILE" }
 
 // variables lists the fields of a Config that are variables.
@@ -71,7 +71,7 @@ func variables(c *Config) []variable {
 	return out
 }
 
-// read finds the value of a variable and decodes it.
+// read reads and decodes the value of a variable.
 func (v variable) read(env, origins map[string]string) []Mistake {
 	value, origin := env[v.name], "environment"
 	if file := env[v.fileName()]; v.secret && file != "" {
@@ -97,10 +97,10 @@ func (v variable) read(env, origins map[string]string) []Mistake {
 	return nil
 }
 
-// decode hands one value to envconfig. The package reads nothing but the
-// process's own environment, and stops at the first mistake; so it gets a
-// struct of one field, whose value is its default and whose name no
-// environment can hold ("=" ends a name).
+// decode passes one value to envconfig. That package reads only the process's own
+// environment, and stops at the first mistake. So it gets a struct of one field,
+// whose value is its default and whose name no environment can contain ("=" ends
+// a name).
 func (v variable) decode(value string) error {
 	one := reflect.New(reflect.StructOf([]reflect.StructField{{
 		Name: "Value", Type: v.field.Type(), Tag: reflect.StructTag("default:" + strconv.Quote(value)),
@@ -112,7 +112,7 @@ func (v variable) decode(value string) error {
 	return nil
 }
 
-// inOrder puts mistakes into the order of the variables.
+// inOrder sorts mistakes into the order of the variables.
 func inOrder(mistakes []Mistake) []Mistake {
 	var out []Mistake
 	for _, v := range variables(&Config{}) {
@@ -141,13 +141,13 @@ func (v variable) mistake(value string) Mistake {
 type Mistake struct {
 	Variable string
 	Value    string // secrets are redacted
-	Allowed  string // what would be right
+	Allowed  string // the allowed values
 }
 
-// Error holds every mistake of an environment.
+// Error holds every mistake in an environment.
 type Error struct{ Mistakes []Mistake }
 
-// Error lists the mistakes, one a line.
+// Error returns the mistakes, one per line.
 func (e *Error) Error() string {
 	lines := make([]string, len(e.Mistakes))
 	for i, m := range e.Mistakes {

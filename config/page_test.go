@@ -10,7 +10,7 @@ import (
 	"weir/config"
 )
 
-// The table of variables is the one that the code gives; make docs writes it.
+// The table of variables in the documentation matches the code; make docs writes it.
 func TestPageHasTheTableOfVariables(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../docs/configuration.md")

@@ -9,11 +9,11 @@ import (
 	"github.com/kelseyhightower/envconfig"
 )
 
-// redacted stands for a secret.
+// redacted is shown instead of a secret.
 const redacted = "REDACTED"
 
-// Redact hides the password of a URL, and everything where there is no URL to
-// recognise.
+// Redact hides the password of a URL, and the whole text if it is not recognized as a
+// URL.
 func Redact(s string) string {
 	scheme, rest, ok := strings.Cut(s, "://")
 	if s == "" {
@@ -33,11 +33,11 @@ func Redact(s string) string {
 	return scheme + "://" + account + rest[at:]
 }
 
-// text writes a variable's value as Decode reads it.
+// text returns a variable's value in the form that Decode parses.
 func (v variable) text() string { return fmt.Sprint(v.field.Interface()) }
 
-// Print writes every variable with its value and where that is from. Secrets
-// are redacted.
+// Print writes every variable with its value and its origin. Secrets are
+// redacted.
 func (c *Config) Print(w io.Writer) error {
 	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(tab, "VARIABLE\tVALUE\tFROM")
@@ -51,17 +51,17 @@ func (c *Config) Print(w io.Writer) error {
 	return tab.Flush()
 }
 
-// redact hides what is secret in a value of this variable.
+// redact hides the secrets in a value of this variable.
 func (v variable) redact(value string) string {
 	switch v.field.Interface().(type) {
 	case Tokens, AccessKeys, Subscriptions:
-		return value // it tells how many there are, not which
+		return value // String already hides them
 	default:
 		return Redact(value)
 	}
 }
 
-// The table of the README; envconfig walks the struct.
+// markdown is the template of the table in docs/configuration.md; envconfig walks the struct.
 const markdown = `| variable | default | allowed | |
 |---|---|---|---|
 {{range .}}| ` + "`{{usage_key .}}`{{if .Tags.Get `secret`}}, `{{usage_key .}}_FILE`{{end}} | {{with usage_default .}}`{{.}}`{{end}}" + ` | {{.Tags.Get "allowed"}} | {{usage_description .}} |

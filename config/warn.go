@@ -11,10 +11,10 @@ import (
 	"weir"
 )
 
-// shortToken is a length below which a key can be guessed.
+// shortToken is the length in bytes below which a key can be guessed.
 const shortToken = 16
 
-// warnings finds what is allowed and yet probably not meant.
+// warnings returns warnings about values that are allowed but probably not intended.
 func (c *Config) warnings() []string {
 	var out []string
 	for _, t := range c.APITokens {
@@ -49,8 +49,8 @@ func (c *Config) warnings() []string {
 	return out
 }
 
-// Unknown finds variables that look like Weir's and are not: with one of its prefixes, or with a
-// name that is a typo away from one that is not set. It returns a sentence for each.
+// Unknown finds variables that look like Weir's but are not: they have one of its prefixes, or a
+// name that is a typo away from a variable that is not set. It returns a sentence for each.
 func Unknown(environ []string) []string {
 	env := index(environ)
 	var names []string
@@ -78,12 +78,12 @@ func Unknown(environ []string) []string {
 }
 
 const (
-	mostTypos    = 2 // changes that make a typo
-	shortestName = 8 // shorter names are too near to each other
+	mostTypos    = 2 // max edit distance of a typo
+	shortestName = 8 // shorter names are too similar to each other
 )
 
 // others reports whether a name like Weir's belongs to something else: to commands that talk to a
-// daemon, to tests, or to Kubernetes, which gives some to the pods beside a service called weir.
+// daemon, to tests, or to Kubernetes, which sets some in the pods beside a service called weir.
 func others(name string) bool {
 	switch name {
 	case "WEIR_URL", "WEIR_TOKEN", "WEIR_TOKEN_FILE", "WEIR_ROUTER_KEY", "WEIR_ROUTER_KEY_FILE":
@@ -97,12 +97,12 @@ func ours(name string) bool {
 	return strings.HasPrefix(name, "WEIR_") || strings.HasPrefix(name, "CHNL_BKR_") || strings.HasPrefix(name, "JOB_ROUTER_")
 }
 
-// nearest finds the name that takes the fewest changes to become another.
+// nearest returns the name with the smallest edit distance.
 func nearest(name string, names []string) string {
 	return slices.MinFunc(names, func(a, b string) int { return distance(name, a) - distance(name, b) })
 }
 
-// distance is Levenshtein's.
+// distance returns the Levenshtein distance.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

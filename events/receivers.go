@@ -7,37 +7,37 @@ import (
 	"weir"
 )
 
-// Receivers keeps how far each receiver of events has got. Receivers have
-// names; what they are, only who delivers knows.
+// Receivers stores the progress of each receiver of events. Receivers have names;
+// only the delivery knows their meaning.
 type Receivers interface {
-	// Register makes a receiver known that is not yet: it gets what is
+	// Register adds a receiver unless it exists. It gets the events that are
 	// committed from now on.
 	Register(ctx context.Context, receiver string) error
-	// Progress reads where a receiver is. One that is not known is at 0.
+	// Progress returns the progress of a receiver. An unknown one is at 0.
 	Progress(ctx context.Context, receiver string) (Progress, error)
-	// Advance writes a step. It refuses with weir.ErrLeaseLost when the lease
-	// of weir.EventDelivery is no longer good.
+	// Advance stores a step. It returns weir.ErrLeaseLost if the lease
+	// of weir.EventDelivery is no longer valid.
 	Advance(ctx context.Context, l weir.Lease, s Step) error
 }
 
-// Progress of a receiver.
+// Progress is the progress of a receiver.
 type Progress struct {
-	Cursor int64   // events up to here are delivered, unwanted, or put aside
-	Aside  []Aside // by event
+	Cursor int64   // events up to here are delivered, unwanted, or delayed
+	Aside  []Aside // ordered by event
 }
 
-// Aside is an event that was put aside, so that others go on.
+// Aside is an event that is delayed for a retry, so that others are delivered.
 type Aside struct {
 	Event  int64
-	Order  string // what has to stay in order behind it
-	Tries  int    // that failed
+	Order  string // key of the events that must stay in order behind it
+	Tries  int    // failed attempts
 	NextAt time.Time
 }
 
-// Step is what changes in the progress of a receiver.
+// Step is a change of a receiver's progress.
 type Step struct {
 	Receiver string
 	Cursor   int64
-	Put      []Aside // new, or in place of what was there
-	Done     []int64 // no longer put aside
+	Put      []Aside // new, or replacing existing entries
+	Done     []int64 // no longer delayed
 }

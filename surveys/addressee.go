@@ -5,20 +5,20 @@ import (
 	"time"
 )
 
-// Candidate is a respondent from whose number a message came. The same number
-// may be that of respondents of several surveys.
+// Candidate is a respondent with the number that sent a message. Respondents of
+// several surveys may have the same number.
 type Candidate struct {
 	Status    Status
 	Over      string    // channel of the latest contact; empty if there was none
-	Contacted time.Time // when it was handed over
-	Channels  []string  // those that the survey uses
+	Contacted time.Time // when the provider accepted that contact
+	Channels  []string  // channels that the survey uses
 }
 
-// Addressee is the respondent to whom a message is routed that came in on a
-// channel; -1 if no survey of the candidates uses it. One who is still being
-// contacted goes before one who is not started and one whose status is final;
-// then whom that channel contacted last; then the newest contact, and the first
-// of equals.
+// Addressee returns the index of the respondent to which a message on a channel
+// is routed, or -1 if no candidate's survey uses the channel. Active respondents
+// precede pending ones, and those precede final ones; then the respondents whose
+// latest contact used the channel precede the others; then the newest contact
+// wins, and the first of equals.
 func Addressee(channel string, candidates []Candidate) int {
 	best := -1
 	for i, c := range candidates {

@@ -6,8 +6,8 @@ import (
 	"weir/surveys"
 )
 
-// Scenario 45: the same number in two running surveys; a message goes to the
-// respondent of the channel on which it came in, then to the newest contact.
+// Scenario 45: two running surveys have the same number. A message goes to the
+// respondent of the channel that received it, then to the newest contact.
 func TestAddresseeOfAMessage(t *testing.T) {
 	t.Parallel()
 	on := func(over string, minute float64, status surveys.Status, channels ...string) surveys.Candidate {

@@ -10,7 +10,7 @@ import (
 	"weir/surveys"
 )
 
-// The form in which clients write a survey.
+// body is a survey as clients write it.
 const body = `{
 	"schedule": {
 		"time_zone": "America/Mexico_City", "weekdays": ["mon", "fri"],

@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// Date is a day of the calendar, without a zone. The zero Date is no day.
+// Date is a calendar day without a time zone. The zero Date is no day.
 type Date struct {
 	Year  int
 	Month time.Month
 	Day   int
 }
 
-// ParseDate reads 2006-01-02. It takes the years 1970 to 9998: whatever the zone
-// and the delay, what follows from such a day is an instant that can be shown.
+// ParseDate parses 2006-01-02. It accepts the years 1970 to 9998: whatever the
+// zone and the delay, an instant derived from such a day can be displayed.
 func ParseDate(s string) (Date, error) {
 	t, err := time.Parse(time.DateOnly, s)
 	if err != nil {
@@ -26,13 +26,13 @@ func ParseDate(s string) (Date, error) {
 	return DateOf(t), nil
 }
 
-// DateOf is the date that an instant has in its own zone.
+// DateOf returns the date of an instant in the instant's own zone.
 func DateOf(t time.Time) Date {
 	y, m, d := t.Date()
 	return Date{y, m, d}
 }
 
-// IsZero tells whether it is no day.
+// IsZero reports whether d is no day.
 func (d Date) IsZero() bool { return d == Date{} }
 
 // Compare orders days.
@@ -40,13 +40,13 @@ func (d Date) Compare(e Date) int {
 	return cmp.Or(cmp.Compare(d.Year, e.Year), cmp.Compare(d.Month, e.Month), cmp.Compare(d.Day, e.Day))
 }
 
-// Add gives the day n days later.
+// Add returns the day n days later.
 func (d Date) Add(n int) Date { return DateOf(d.utc(0).AddDate(0, 0, n)) }
 
-// Weekday is the day's place in the week.
+// Weekday returns the day of the week.
 func (d Date) Weekday() time.Weekday { return d.utc(0).Weekday() }
 
-// String is the form that ParseDate reads.
+// String returns the form that ParseDate parses.
 func (d Date) String() string { return fmt.Sprintf("%04d-%02d-%02d", d.Year, d.Month, d.Day) }
 
 func (d Date) utc(c Clock) time.Time {
@@ -59,7 +59,7 @@ type Clock int
 
 const endOfDay Clock = 24 * 60
 
-// ParseClock reads 09:00, from 00:00 to 24:00.
+// ParseClock parses a time like 09:00, from 00:00 to 24:00.
 func ParseClock(s string) (Clock, error) {
 	if s == "24:00" {
 		return endOfDay, nil
@@ -71,16 +71,16 @@ func ParseClock(s string) (Clock, error) {
 	return Clock(t.Hour()*60 + t.Minute()), nil
 }
 
-// String is the form that ParseClock reads.
+// String returns the form that ParseClock parses.
 func (c Clock) String() string { return fmt.Sprintf("%02d:%02d", int(c)/60, int(c)%60) }
 
-// instant is the first instant at which the clocks of a zone show the given
-// local time or a later one. So both changes of the clocks are defined: a local
-// time that is skipped is the instant of the jump, the next valid one; a
-// repeated one is the first of the two.
+// instant returns the first instant at which the clocks of a zone show the given
+// local time or a later one. This defines both clock changes: a skipped local
+// time is the instant of the jump, the next valid one; a repeated one is the
+// first of the two.
 func instant(d Date, c Clock, zone *time.Location) time.Time {
 	// No zone was ever further than 16 hours from UTC, but one jumped back by
-	// 23 hours: before this instant the clocks have not yet shown the time.
+	// 23 hours. Before this instant the clocks have not yet shown the time.
 	const before = 26 * time.Hour
 	wall := d.utc(c)
 	for t := wall.Add(-before).In(zone); ; {

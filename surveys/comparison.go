@@ -7,14 +7,14 @@ import (
 )
 
 // Arm is one of the variants that a survey compares: a questionnaire, and the
-// modes over which it is tried, one after the other.
+// modes in which respondents are contacted, one after the other.
 type Arm struct {
 	Questionnaire string `json:"questionnaire,omitempty" doc:"absent: the only one"`
 	Modes         []Mode `json:"modes" doc:"the first, and those to fall back on"`
 	Ratio         int    `json:"ratio,omitempty" doc:"per cent of the respondents; all have to reach 100; absent if there is one arm"`
 }
 
-// Choose picks an arm for a respondent by chance u in [0,1).
+// Choose returns the index of a respondent's arm for a random u in [0,1).
 func Choose(arms []Arm, u float64) int {
 	reach := 0
 	for i, a := range arms {
@@ -25,7 +25,7 @@ func Choose(arms []Arm, u float64) int {
 	return 0
 }
 
-// checkArms fills in what may be left out, and checks the ratios and the modes.
+// checkArms applies the defaults and checks the ratios and the modes.
 func checkArms(given []Arm, m *mistakes) []Arm {
 	arms := slices.Clone(given)
 	if len(arms) == 0 {

@@ -14,9 +14,9 @@ type Ending struct {
 	Result  weir.Result
 }
 
-// Concluded notes the end of a contact and what the interviewer, if there was
-// one, recorded. A final disposition ends the respondent, even when it is
-// reported late; an agreed instant replaces the delay of the retry schedule and
+// Concluded records the end of a contact and the interviewer's result, if there
+// was an interviewer. A final disposition ends the respondent, even if it is
+// reported late. An agreed instant replaces the delay of the retry schedule and
 // uses up no retry. After an interview the delay counts from its end, because
 // the job may have waited for an interviewer.
 func (pl *Plan) Concluded(p Progress, now time.Time, end Ending) (Progress, Effects) {
@@ -34,7 +34,7 @@ func (pl *Plan) Concluded(p Progress, now time.Time, end Ending) (Progress, Effe
 	}
 	again := end.Result.CallBack
 	if latest && !again.IsZero() {
-		end.Outcome = weir.Completed // an agreement is no failure
+		end.Outcome = weir.Completed // an agreed call-back is no failure
 	}
 	interview := latest && pl.Mode(p) == CATI && end.Outcome != weir.Expired
 	p, e := pl.Ended(p, now, end.Serial, end.Outcome)

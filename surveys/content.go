@@ -18,24 +18,25 @@ import (
 // Bounds of contents.
 const (
 	maxMessages = 10
-	maxMessage  = 1600     // characters of a message
+	maxMessage  = 1600     // characters per message
 	maxTwiML    = 64 << 10 // bytes
 	maxURL      = 8 << 10  // bytes
 	maxContents = MaxRungs + 1
 )
 
-// Content is what is sent in an attempt: messages in a text mode, a call in ivr,
-// and in cati notes for the interviewer, the form to open, or both. Texts, the callback URL and the TwiML may hold {{names}} of
-// attributes, and {{respondent}}, {{survey}}, {{attempt}} and {{mode}}.
+// Content is the content of an attempt: messages in a text mode, a call in ivr,
+// and in cati notes for the interviewer, the form to open, or both. Texts, the
+// callback URL and the TwiML may hold {{names}} of attributes, and
+// {{respondent}}, {{survey}}, {{attempt}} and {{mode}}.
 type Content struct {
 	Messages []string   `json:"messages,omitempty" doc:"one SMS each" example:"[\"Hello {{first_name}}, may we ask you something?\"]"`
 	Call     *weir.Call `json:"call,omitempty"`
 }
 
-// template is a content that was checked.
+// template is a checked content.
 type template struct {
 	messages []text
-	called   bool // there is a call
+	called   bool // the content has a call
 	url      text
 	flow     int64
 	twiml    text
@@ -43,7 +44,7 @@ type template struct {
 
 func (t template) texts() []text { return append(slices.Clone(t.messages), t.url, t.twiml) }
 
-// Person is what the content needs to know of a respondent.
+// Person holds the data of a respondent that the content needs.
 type Person struct {
 	ID         string
 	Token      string // see [Tokens]
@@ -51,12 +52,12 @@ type Person struct {
 	Attributes map[string]string
 }
 
-// labelQuestionnaire is the label of a contact that names its questionnaire.
+// labelQuestionnaire is the label that names the questionnaire of a contact.
 const labelQuestionnaire = "questionnaire"
 
-// Contact is the contact to be enqueued for an outreach. It fails if the person
-// lacks an attribute, or if its attributes make the content longer than a
-// content may be: no store and no provider is to choke on one person.
+// Contact returns the contact to enqueue for an outreach. It fails if the person
+// lacks an attribute, or if the attributes make the content longer than allowed:
+// one person must not make the store or the provider fail.
 func (pl *Plan) Contact(survey string, who Person, p Progress, o Outreach) (weir.Spec, error) {
 	questionnaire := pl.Arms[p.Arm].Questionnaire
 	all := pl.content[questionnaire][o.Mode]
@@ -89,7 +90,7 @@ func (pl *Plan) Contact(survey string, who Person, p Progress, o Outreach) (weir
 	return s, nil
 }
 
-// values gives what the fields of a template stand for.
+// values returns the lookup of the values of a template's fields.
 func (who Person) values(survey string, mode Mode, attempt int) func(string) string {
 	return func(name string) string {
 		switch name {
@@ -110,8 +111,7 @@ func (who Person) values(survey string, mode Mode, attempt int) func(string) str
 	}
 }
 
-// overlong tells whether the values of a person made a content longer than one
-// may be.
+// overlong reports whether a person's values made a content longer than allowed.
 func overlong(s *weir.Spec) bool {
 	for _, m := range s.Messages {
 		if utf8.RuneCountInString(m) > maxMessage {
@@ -121,7 +121,7 @@ func overlong(s *weir.Spec) bool {
 	return s.Call != nil && (len(s.Call.CallbackURL) > maxURL || len(s.Call.TwiML) > maxTwiML)
 }
 
-// Size is the most slots that a contact of a mode takes.
+// Size returns the max number of slots that a contact of a mode needs.
 func (pl *Plan) Size(mode Mode) int {
 	size := 1
 	for _, modes := range pl.content {
@@ -132,8 +132,8 @@ func (pl *Plan) Size(mode Mode) int {
 	return size
 }
 
-// Needs are the attributes that the content speaks of, in order. Each respondent
-// must have them all, as anybody may get any arm and any attempt.
+// Needs returns the attributes that the content uses, sorted. Each respondent
+// must have them all, because any respondent may get any arm and any attempt.
 func (pl *Plan) Needs() []string {
 	names := map[string]bool{}
 	for _, modes := range pl.content {
@@ -163,23 +163,23 @@ func lacking(needs []string, attributes map[string]string) []string {
 	return out
 }
 
-// Lacking are those of [Plan.Needs] that one respondent does not have.
+// Lacking returns the attributes of [Plan.Needs] that one respondent lacks.
 func (pl *Plan) Lacking(attributes map[string]string) []string {
 	return lacking(pl.Needs(), attributes)
 }
 
-// maxGaps bounds how many respondents a refusal names.
+// maxGaps is the max number of mistakes that a refused launch lists.
 const maxGaps = 100
 
-// Gaps collects, before a launch, who lacks which attribute that the content
-// speaks of. It remembers a bounded number of them and counts the rest.
+// Gaps collects, before a launch, the respondents that lack an attribute that
+// the content uses. It keeps a bounded number of them and counts the rest.
 type Gaps struct {
 	Needs       []string
-	Respondents int // who lack something
+	Respondents int // number of respondents that lack something
 	first       mistakes
 }
 
-// Check looks at one respondent.
+// Check checks one respondent.
 func (g *Gaps) Check(id string, attributes map[string]string) {
 	missing := lacking(g.Needs, attributes)
 	if len(missing) == 0 {
@@ -193,7 +193,7 @@ func (g *Gaps) Check(id string, attributes map[string]string) {
 	}
 }
 
-// Err refuses the launch if anybody lacks anything.
+// Err returns an error that refuses the launch if any respondent lacks anything.
 func (g *Gaps) Err() error {
 	if g.Respondents == 0 {
 		return nil
@@ -205,8 +205,8 @@ func (g *Gaps) Err() error {
 }
 
 // compileContent checks the contents of all questionnaires, and that each arm
-// finds one for each of its modes. An arm that names no questionnaire gets the
-// only one.
+// has a content for each of its modes. An arm that names no questionnaire gets
+// the only one.
 func (d Definition) compileContent(arms []Arm, m *mistakes) map[string]map[Mode][]template {
 	out := map[string]map[Mode][]template{}
 	for _, name := range sortedKeys(d.Questionnaires) {
@@ -236,7 +236,7 @@ func (d Definition) compileContent(arms []Arm, m *mistakes) map[string]map[Mode]
 	return out
 }
 
-// attach finds the questionnaire of an arm.
+// attach sets and checks the questionnaire of an arm.
 func (d Definition) attach(a *Arm, at string, m *mistakes) {
 	if a.Questionnaire == "" && len(d.Questionnaires) == 1 {
 		a.Questionnaire = sortedKeys(d.Questionnaires)[0]
@@ -272,7 +272,7 @@ func (c Content) compile(mode Mode, at string, m *mistakes) (t template) {
 	return t
 }
 
-// compileInterview checks what an interviewer is told.
+// compileInterview checks the content for an interviewer.
 func (c Content) compileInterview(at string, m *mistakes) (t template) {
 	if c.Call == nil && len(c.Messages) == 0 || len(c.Messages) > maxMessages {
 		m.add(at, "content", "%s needs a call, up to %d messages as notes, or both", CATI, maxMessages)
@@ -330,9 +330,9 @@ func parsed(parse func(string) (text, error), s, at string, m *mistakes) text {
 	return t
 }
 
-// parseTwiML reads the template of a TwiML document. It is tried with a value of
-// all characters that mean something in XML: fields may stand where text or the
-// value of an attribute does, and nowhere else.
+// parseTwiML parses the template of a TwiML document. It checks it with a value
+// of all characters that are special in XML: fields may stand where text or the
+// value of an XML attribute does, and nowhere else.
 func parseTwiML(s string) (text, error) {
 	t, err := parseText(s)
 	if err != nil {

@@ -19,7 +19,7 @@ func ana() surveys.Person {
 	return surveys.Person{ID: "r17", Phone: "+5215512345678", Attributes: map[string]string{"first_name": "Ana & <Bo>", "district": "a/b?c=d"}}
 }
 
-// sent is the contact of an attempt with the given content.
+// sent returns the contact of an attempt with the given contents.
 func sent(t *testing.T, mode surveys.Mode, attempt int, contents ...surveys.Content) weir.Spec {
 	t.Helper()
 	d := definition()
@@ -46,7 +46,7 @@ func TestContactOfAnAttempt(t *testing.T) {
 	}
 }
 
-// The attributes that the definition names go along as labels, if the
+// Contacts carry the attributes that the definition lists as labels, if the
 // respondent has them and they are short enough.
 func TestAttributesGoAlongAsLabels(t *testing.T) {
 	t.Parallel()
@@ -73,7 +73,7 @@ func TestEachAttemptHasItsWords(t *testing.T) {
 	}
 }
 
-// Calls carry the respondent's reference in the URL, and never the number.
+// The URL of a call carries the respondent's reference, and never the number.
 func TestCallsCarryTheRespondent(t *testing.T) {
 	t.Parallel()
 	for given, want := range map[string]string{
@@ -96,7 +96,7 @@ func TestCallsCarryTheRespondent(t *testing.T) {
 	}
 }
 
-// An interview by a person takes notes, a form to open, or both.
+// An interview has notes, a form to open, or both.
 func TestInterviews(t *testing.T) {
 	t.Parallel()
 	form := &weir.Call{CallbackURL: "https://forms.example/{{respondent}}"}
@@ -169,7 +169,7 @@ func TestWrongContentsAreRefused(t *testing.T) {
 	}
 }
 
-// A missing field is refused at launch, with the respondents who lack it.
+// A missing field is refused at launch; the error names the respondents that lack it.
 func TestMissingFieldsAreRefusedAtLaunch(t *testing.T) {
 	t.Parallel()
 	pl := plan(t, definition())
@@ -198,8 +198,8 @@ func TestMissingFieldsAreRefusedAtLaunch(t *testing.T) {
 	}
 }
 
-// Whatever an attribute holds: the URL keeps its host and its parameters, the
-// TwiML its elements.
+// Whatever an attribute contains, the URL keeps its host and its parameters, and
+// the TwiML its elements.
 func TestAttributesCannotBreakOut(t *testing.T) {
 	t.Parallel()
 	d := definition()

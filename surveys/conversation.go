@@ -6,12 +6,12 @@ import (
 	"unicode"
 )
 
-// DefaultStopWords are used by surveys that name none.
+// DefaultStopWords returns the stop words of surveys that define none.
 func DefaultStopWords() []string { return []string{"stop"} }
 
-// IsStop tells whether a message is one of the words, alone, with which
-// respondents ask not to be contacted: in whatever case, with or without
-// punctuation around it.
+// IsStop reports whether a message consists of a stop word alone, in any case,
+// with or without punctuation around it. Respondents send one to ask not to be
+// contacted.
 func (pl *Plan) IsStop(message string) bool {
 	said := bare(message)
 	for _, w := range pl.StopWords {
@@ -22,21 +22,21 @@ func (pl *Plan) IsStop(message string) bool {
 	return false
 }
 
-// bare is a text without space and punctuation around it, and with one space
-// wherever there is some within.
+// bare returns a text without surrounding space and punctuation, and with runs
+// of inner space replaced by a single space.
 func bare(s string) string {
 	s = strings.TrimFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsPunct(r) || unicode.Is(unicode.Cf, r) })
 	return strings.Join(strings.Fields(s), " ")
 }
 
-// Heard notes that a respondent answered, by whatever mode. disposition is what
-// the application that holds the conversation makes of it; empty when all that
-// is known is that the respondent answered, which starts the conversation. serial is that of the contact in which it
-// happened, 0 if that is not known.
+// Heard records that a respondent answered, in any mode. disposition is the
+// result reported by the application that holds the conversation; empty if only
+// the answer is known, which starts the conversation. serial is the serial of the
+// contact in which it happened, 0 if not known.
 //
-// A retry that still waits is withdrawn, and the timeout starts anew: whoever
-// answers is not to be contacted again at once. What is reported twice or late
-// changes nothing.
+// A waiting retry is canceled and the timeout starts again, because a respondent
+// who answers must not be contacted again at once. Repeated and late reports
+// change nothing.
 func (pl *Plan) Heard(p Progress, now time.Time, serial int, d Disposition) (Progress, Effects, error) {
 	if d == "" {
 		d = Started
@@ -55,7 +55,7 @@ func (pl *Plan) Heard(p Progress, now time.Time, serial int, d Disposition) (Pro
 		p, e := pl.finish(p, d.status(), d)
 		return p, e, nil
 	}
-	if p.Status == Pending { // it starts as if nothing had been said
+	if p.Status == Pending { // it is started as if it had not answered
 		p, e := pl.count(p, Effects{})
 		return p, e, nil
 	}
@@ -65,7 +65,7 @@ func (pl *Plan) Heard(p Progress, now time.Time, serial int, d Disposition) (Pro
 	return p, e, nil
 }
 
-// proved notes that a contact certainly took place, as something was said in it.
+// proved records that a contact certainly took place, because of an answer in it.
 func (pl *Plan) proved(p Progress, serial int) Progress {
 	if serial != p.Serial || p.Contact == Idle {
 		return p
@@ -83,7 +83,7 @@ func (pl *Plan) Stop(p Progress) (Progress, Effects) {
 	return pl.finish(p, Failed, p.Disposition.Stopped())
 }
 
-// Reject ends a respondent who is not needed, because its bucket is full.
+// Reject ends a respondent who is not needed because the bucket is full.
 func (pl *Plan) Reject(p Progress) (Progress, Effects, error) {
 	switch {
 	case p.Status == Rejected:
@@ -98,8 +98,8 @@ func (pl *Plan) Reject(p Progress) (Progress, Effects, error) {
 	return p, e, nil
 }
 
-// Cancel ends a respondent because its survey ends. The disposition says how far
-// it came. The contact is taken back even from the provider, as far as it can.
+// Cancel ends a respondent because its survey ends. It keeps the disposition.
+// The contact is canceled even at the provider, as far as that is possible.
 func (pl *Plan) Cancel(p Progress) (Progress, Effects) {
 	if p.Status.Final() {
 		return p, Effects{}
@@ -112,17 +112,18 @@ func (pl *Plan) Cancel(p Progress) (Progress, Effects) {
 	return p, e
 }
 
-// Bounds of how a respondent is set aside that cannot be processed.
+// Bounds of the delay of a respondent whose step failed.
 const (
 	firstAside   = 30 * time.Second
 	longestAside = time.Hour
-	maxStumbles  = 12 // most of a working day
+	maxStumbles  = 12 // about 6 hours in all
 )
 
-// Stumble sets a respondent aside whose step failed for a reason of its own, so
-// that it holds up nobody else: for twice as long each time, up to an hour, give
-// or take a quarter by chance u in [0,1). After a day of it, it is given up.
-// Faults of the store or of a channel are not the respondent's.
+// Stumble delays a respondent whose step failed for a reason of its own, so that
+// it does not hold up others. The delay doubles each time from 30 s up to an hour,
+// with a jitter of a quarter either way by a random u in [0,1). After 12 delays in
+// a row, about 6 hours, the respondent is given up. Callers must not use it for
+// faults of the store or of a channel.
 func (pl *Plan) Stumble(p Progress, now time.Time, u float64) (Progress, Effects) {
 	if p.Status.Final() {
 		return p, Effects{}

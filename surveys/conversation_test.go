@@ -12,7 +12,7 @@ import (
 	"weir/surveys"
 )
 
-// retrying is a respondent whose second attempt waits for its turn.
+// retrying returns a respondent whose second attempt is queued.
 func retrying(t *testing.T, d surveys.Definition) *life {
 	t.Helper()
 	l := begin(t, d)
@@ -25,8 +25,8 @@ func retrying(t *testing.T, d surveys.Definition) *life {
 	return l
 }
 
-// Scenario 43: whoever answers while a retry waits gets no retry; also when
-// nothing is said in return, when it is "stop", and when it came by another mode.
+// Scenario 43: a respondent who answers while a retry is queued gets no retry, also
+// if the application does not reply, if the answer is "stop", and if it used another mode.
 func TestAnswerWithdrawsTheWaitingRetry(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -78,8 +78,8 @@ func TestWithdrawnTooLateItWasAnAttempt(t *testing.T) {
 	}
 }
 
-// The last retry was to be withdrawn, went out all the same, and failed: who has
-// just answered is waited for.
+// The last retry was canceled too late, was dispatched, and failed. The respondent has just
+// answered, so Weir still waits.
 func TestFailureOfAWithdrawnRetryEndsNobody(t *testing.T) {
 	t.Parallel()
 	l := retrying(t, smsOnly("10m"))
@@ -94,8 +94,8 @@ func TestFailureOfAWithdrawnRetryEndsNobody(t *testing.T) {
 	l.want("withdraw 2", "failed, breakoff")
 }
 
-// Whoever speaks before being contacted is contacted all the same, unless that
-// was the end of it.
+// A respondent who answers before the first contact is still contacted, unless the
+// answer ended the conversation.
 func TestAnswersOfPendingRespondents(t *testing.T) {
 	t.Parallel()
 	d := smsOnly("10m")
@@ -115,7 +115,7 @@ func TestAnswersOfPendingRespondents(t *testing.T) {
 	}
 }
 
-// An answer in the very contact that waits shows that it does not wait.
+// An answer in the waiting contact itself proves that the contact took place.
 func TestAnswerInTheContactItself(t *testing.T) {
 	t.Parallel()
 	l := begin(t, definition())
@@ -192,7 +192,7 @@ func TestDispositionsLeadOneWay(t *testing.T) {
 		{surveys.InterimPartial, surveys.Started, false},
 		{surveys.InterimPartial, surveys.Refused, false},
 		{surveys.InterimPartial, surveys.Partial, true},
-		{surveys.Started, surveys.Partial, true}, // over interim partial
+		{surveys.Started, surveys.Partial, true}, // through interim partial
 		{surveys.Contacted, surveys.Unreached, false},
 		{surveys.Complete, surveys.Partial, false},
 		{surveys.Refused, surveys.Complete, false},
@@ -247,8 +247,8 @@ func TestReportsThatCannotBe(t *testing.T) {
 	}
 }
 
-// Scenario 84: a respondent who finished between selection and processing is
-// left alone.
+// Scenario 84: a respondent that became final between selection and processing does
+// not change.
 func TestTimeoutOfAFinishedRespondentDoesNothing(t *testing.T) {
 	t.Parallel()
 	l := retrying(t, smsOnly("10m 2h"))
@@ -261,8 +261,8 @@ func TestTimeoutOfAFinishedRespondentDoesNothing(t *testing.T) {
 	}
 }
 
-// Scenario 36 to 38, seen from the survey: late word of an older contact changes
-// nothing of the newer one.
+// Scenarios 36 to 38, from the survey's view: a late report about an older contact
+// does not affect the newer one.
 func TestLateReportsOfAnOlderContact(t *testing.T) {
 	t.Parallel()
 	l := begin(t, smsOnly("10m 2h"))
@@ -278,15 +278,15 @@ func TestLateReportsOfAnOlderContact(t *testing.T) {
 	if !cmp.Equal(p, l.p) || e != (surveys.Effects{}) {
 		t.Errorf("hand-over changed %+v: %+v", p, e)
 	}
-	// That it was delivered after all tells that the respondent was reached.
+	// A late delivery proves that the respondent was reached.
 	p, _ = l.pl.Ended(l.p, at(11), 1, weir.Completed)
 	if p.Disposition != surveys.Contacted || p.Contact != surveys.Waiting || !p.DueAt.Equal(l.p.DueAt) {
 		t.Errorf("%+v", p)
 	}
 }
 
-// Scenarios 68 and 70: a survey that is stopped takes back what waits and what is
-// out, and its respondents go no further.
+// Scenarios 68 and 70: stopping a survey cancels queued contacts and contacts in
+// flight, and its respondents get no further contacts.
 func TestCancelTakesBackWhatIsOut(t *testing.T) {
 	t.Parallel()
 	waiting, out := begin(t, definition()), begin(t, definition())
@@ -344,8 +344,8 @@ func TestCountsOnce(t *testing.T) {
 	}
 }
 
-// Scenario 85: a respondent whose processing fails is set aside for longer each
-// time, and given up in the end.
+// Scenario 85: a respondent whose step fails is delayed for longer each time, and
+// given up in the end.
 func TestStumblingBacksOff(t *testing.T) {
 	t.Parallel()
 	pl := plan(t, definition())
@@ -362,7 +362,7 @@ func TestStumblingBacksOff(t *testing.T) {
 	if p.Status != surveys.Failed || p.Disposition != surveys.Unreached {
 		t.Errorf("it ends as %s, %s", p.Status, p.Disposition)
 	}
-	// Chance spreads them; what goes well is forgiven.
+	// The delay has jitter; a success resets it.
 	l := begin(t, definition())
 	l.out(0)
 	l.ended(1, weir.NoAnswer)

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// maxRecordLines bounds how many lines a record may have: text in quotes may
-// hold ends of lines.
+// maxRecordLines is the max number of lines of a record: quoted text may hold
+// line ends.
 const maxRecordLines = 20
 
 // Errors of records.
@@ -16,10 +16,10 @@ var (
 	errBareQuote  = errors.New("there is a quote in a field that does not begin with one")
 )
 
-// record reads the fields of the next record, as RFC 4180 has them, and the
-// number of its first line. A broken record costs one line: reading goes on with
-// the line after its first, so that a quote which is never closed does not
-// swallow the rows after it.
+// record reads the fields of the next record, as defined by RFC 4180, and the
+// number of its first line. A malformed record costs one line: reading continues
+// with the line after its first, so that an unclosed quote does not swallow the
+// rows after it.
 func (r *Reader) record() (fields []string, number int, err error) {
 	first, err := r.lines.next()
 	if err != nil {
@@ -32,7 +32,7 @@ func (r *Reader) record() (fields []string, number int, err error) {
 	if quotes == 0 {
 		return strings.Split(first.text, r.comma), first.number, nil
 	}
-	if quotes%2 != 0 { // what is wrong by itself looks for no end in other lines
+	if quotes%2 != 0 { // a line that is malformed by itself must not look for its end in other lines
 		if _, err := splitQuoted(first.text, r.comma[0]); err != nil && !errors.Is(err, errOpenQuote) {
 			return nil, first.number, err
 		}
@@ -60,7 +60,7 @@ func (r *Reader) record() (fields []string, number int, err error) {
 	return fields, first.number, err
 }
 
-// splitQuoted splits a record in which there are quotes.
+// splitQuoted splits a record that contains quotes.
 func splitQuoted(s string, comma byte) ([]string, error) {
 	var out []string
 	for {
@@ -111,8 +111,8 @@ func quoted(s string) (field, rest string, err error) {
 	}
 }
 
-// separator guesses what separates the fields of a file from its header: a
-// comma, or what spreadsheets of many countries write.
+// separator guesses the field separator of a file from its header: a comma, or
+// a semicolon or tab, which spreadsheets of many countries write.
 func separator(header string) string {
 	best := ","
 	for _, s := range []string{";", "\t"} {

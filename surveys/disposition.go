@@ -2,8 +2,8 @@ package surveys
 
 import "slices"
 
-// Status is where a respondent stands with Weir; [Disposition] is how far the
-// conversation came.
+// Status is the state of a respondent in Weir; [Disposition] is the progress of
+// the conversation.
 type Status string
 
 // The statuses. All but pending and active are final.
@@ -11,26 +11,26 @@ const (
 	Pending   Status = "pending"   // not started
 	Active    Status = "active"    // being contacted
 	Completed Status = "completed" // the conversation came to its end
-	Failed    Status = "failed"    // every attempt was made, or the respondent wants no more
+	Failed    Status = "failed"    // all attempts were made, or the respondent wants no more
 	Rejected  Status = "rejected"  // not needed: the quota is full
 	Canceled  Status = "canceled"  // the survey was stopped
 )
 
-// Statuses lists every status.
+// Statuses returns every status.
 func Statuses() []Status {
 	return []Status{Pending, Active, Completed, Failed, Rejected, Canceled}
 }
 
-// Final tells whether nothing follows.
+// Final reports whether no other status follows.
 func (s Status) Final() bool { return s != Pending && s != Active }
 
-// Disposition is how far the conversation with a respondent came.
+// Disposition is the progress of the conversation with a respondent.
 type Disposition string
 
 // The dispositions.
 const (
 	Registered     Disposition = "registered"
-	Queued         Disposition = "queued"          // a contact is on its way
+	Queued         Disposition = "queued"          // a contact is queued or in flight
 	Contacted      Disposition = "contacted"       // reached, has not answered
 	Started        Disposition = "started"         // has answered
 	InterimPartial Disposition = "interim partial" // has answered enough to count as partial
@@ -44,7 +44,7 @@ const (
 	Unreached      Disposition = "failed"
 )
 
-// Dispositions lists every disposition.
+// Dispositions returns every disposition.
 func Dispositions() []Disposition {
 	return []Disposition{
 		Registered, Queued, Contacted, Started, InterimPartial, Complete, Partial,
@@ -52,10 +52,10 @@ func Dispositions() []Disposition {
 	}
 }
 
-// Final tells whether no other disposition follows.
+// Final reports whether no other disposition follows.
 func (d Disposition) Final() bool { return len(d.next()) == 0 }
 
-// next are the dispositions that may follow at once.
+// next returns the dispositions that may follow directly.
 func (d Disposition) next() []Disposition {
 	switch d {
 	case Registered:
@@ -73,15 +73,15 @@ func (d Disposition) next() []Disposition {
 	}
 }
 
-// Leads tells whether e may follow d, at once or over others: who completes has
-// also been contacted, even if that was never reported. A disposition leads to
-// itself.
+// Leads reports whether e may follow d, directly or through others: a respondent
+// who completes has also been contacted, even if that was never reported. A
+// disposition leads to itself.
 func (d Disposition) Leads(e Disposition) bool {
 	return d == e || slices.ContainsFunc(d.next(), func(n Disposition) bool { return n.Leads(e) })
 }
 
-// Toward is e if it may follow d, else d: reports that come late or twice take
-// nothing back.
+// Toward returns e if it may follow d, otherwise d, so that late and repeated
+// reports revert nothing.
 func (d Disposition) Toward(e Disposition) Disposition {
 	if d.Leads(e) {
 		return e
@@ -89,7 +89,7 @@ func (d Disposition) Toward(e Disposition) Disposition {
 	return d
 }
 
-// GivenUp is the disposition of a respondent whom nobody tries to reach any
+// GivenUp returns the final disposition of a respondent that is not contacted any
 // more.
 func (d Disposition) GivenUp() Disposition {
 	switch d {
@@ -106,7 +106,7 @@ func (d Disposition) GivenUp() Disposition {
 	}
 }
 
-// Stopped is the disposition of a respondent who asked not to be contacted.
+// Stopped returns the disposition of a respondent who asked not to be contacted.
 func (d Disposition) Stopped() Disposition {
 	switch d {
 	case Started:
@@ -120,14 +120,14 @@ func (d Disposition) Stopped() Disposition {
 	}
 }
 
-// Counts tells whether respondents of this disposition count towards the cut-off
-// and the quotas.
+// Counts reports whether respondents of this disposition count toward the cutoff
+// and the quotas. With partial set, partial ones count too.
 func (d Disposition) Counts(partial bool) bool {
 	return d == Complete || partial && (d == Partial || d == InterimPartial)
 }
 
-// Reportable tells whether an application that holds the conversation may set
-// it. The others follow from what happens to contacts.
+// Reportable reports whether an application that holds the conversation may set
+// the disposition. The others follow from the results of contacts.
 func (d Disposition) Reportable() bool {
 	switch d {
 	case Contacted, Started, InterimPartial, Complete, Partial, Breakoff, Ineligible, RejectedQuota, Refused:
@@ -137,8 +137,8 @@ func (d Disposition) Reportable() bool {
 	}
 }
 
-// status is the status of a respondent whose disposition has become final
-// because the application said so.
+// status returns the status of a respondent whose disposition became final by a
+// report of the application.
 func (d Disposition) status() Status {
 	switch d {
 	case Complete, Partial, Ineligible, Refused:

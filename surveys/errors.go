@@ -7,8 +7,8 @@ import (
 	"weir"
 )
 
-// mistakes collects what is wrong with a definition. Pointers are relative to
-// the part that is checked; in puts them below a larger one.
+// mistakes collects the validation failures of a definition. Pointers are
+// relative to the part that is checked; in prefixes them with a parent pointer.
 type mistakes []weir.FieldError
 
 func (m *mistakes) add(pointer, code, format string, args ...any) {
@@ -17,7 +17,7 @@ func (m *mistakes) add(pointer, code, format string, args ...any) {
 	}
 }
 
-// in takes over the mistakes of a part.
+// in adds the validation failures of a part.
 func (m *mistakes) in(pointer string, part []weir.FieldError) {
 	for _, f := range part {
 		f.Pointer = pointer + f.Pointer
@@ -25,12 +25,12 @@ func (m *mistakes) in(pointer string, part []weir.FieldError) {
 	}
 }
 
-// token writes a key as a part of a JSON pointer (RFC 6901).
+// token escapes a key for a JSON pointer (RFC 6901).
 func token(key string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(clip(key), "~", "~0"), "/", "~1")
 }
 
-// clip bounds foreign text in an error message.
+// clip bounds the length of foreign text in an error message.
 func clip(s string) string {
 	const most = 64
 	if len(s) > most {
@@ -39,8 +39,8 @@ func clip(s string) string {
 	return s
 }
 
-// Invalid makes one error of the mistakes in a definition; nil if there are
-// none.
+// Invalid returns one error for the validation failures of a definition; nil if
+// there are none.
 func Invalid(fields []weir.FieldError) error {
 	if len(fields) == 0 {
 		return nil

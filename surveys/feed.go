@@ -5,36 +5,37 @@ import (
 	"time"
 )
 
-// Flow is what is known of a channel when a survey asks it for room. Everything
-// is counted in slots.
+// Flow is the known state of a channel when a survey asks it for room. All counts
+// are in slots.
 type Flow struct {
 	Capacity int
-	Reserve  int // of the capacity, kept for replies
+	Reserve  int // part of the capacity that is reserved for replies
 	InFlight int
-	Queued   int     // of surveys, waiting for their turn; not those held for a later window
-	Others   int     // of other senders, waiting for their turn
-	Surveys  int     // that share the channel with the others; at least 1
-	Rate     float64 // slots that come free each minute when it is busy; 0: not known yet
-	// Typical is how long a slot is taken as long as the rate is not known.
+	Queued   int     // of the surveys' waiting contacts, without those held for a later window
+	Others   int     // of the waiting contacts of other senders
+	Surveys  int     // number of surveys that share the channel with the others; at least 1
+	Rate     float64 // slots freed per minute while the channel is busy; 0: not known yet
+	// Typical is the time for which a slot is held; used until the rate is known.
 	Typical time.Duration
 }
 
-// Shares of what could be done that are counted on.
+// Assumptions of the estimate.
 const (
-	prudence = 0.9 // of what the rate allows until the window closes
+	prudence = 0.9 // share of the rate that is counted on until the window closes
 	typical  = 2 * time.Minute
 )
 
-// Room is how many contacts, of so many slots each, may be enqueued on a channel
-// now: what is free, and what comes free until the next look, less what waits
-// already. Contacts of others leave the surveys at least their fair share of it:
-// lanes take turns, so a backlog of others costs them no more than that. The last
-// contact may be larger than what is left of that: a survey with large contacts is
-// not to find the room taken by small ones for ever. Never more than can be handed
-// over before the window closes in left, so that nothing expires in the queue.
+// Room returns how many contacts, of size slots each, may be enqueued on a channel
+// now: the free slots, and the slots freed until the next poll, less the slots of
+// waiting contacts. Contacts of others leave the surveys at least their fair share:
+// lanes take turns, so a backlog of others costs the surveys no more than that. The
+// last contact may be larger than the remaining room; otherwise small contacts
+// could keep a survey with large ones from ever finding room. Room is never more
+// than can be dispatched within left, the time until the window closes, so that
+// nothing expires in the queue.
 //
-// A rate that was observed while there was little to do is too low; but what is
-// free may always be filled, so that the rate recovers.
+// A rate that was measured while there was little to do is too low; but free slots
+// may always be filled, so the rate recovers.
 func (f Flow) Room(size int, next, left time.Duration) (int, Shortage) {
 	switch {
 	case left <= 0:
@@ -54,26 +55,26 @@ func (f Flow) Room(size int, next, left time.Duration) (int, Shortage) {
 	return min((wanted+size-1)/size, reachable/size), Enough
 }
 
-// left is what surveys may still enqueue of so many slots: all for which no contact
-// waits, or what is missing of their fair share.
+// left returns how many of the given slots the surveys may still enqueue: all that
+// no other contact waits for, or at least the surveys' fair share.
 func (f Flow) left(slots float64) int {
 	n := float64(max(1, f.Surveys))
 	return int(math.Ceil(max(slots-float64(f.Others), slots*n/(n+1)))) - f.Queued
 }
 
-// Shortage is why a channel has no room for a survey.
+// Shortage is the reason why a channel has no room for a survey.
 type Shortage int
 
 // The shortages.
 const (
-	Enough       Shortage = iota // it has room
+	Enough       Shortage = iota // the channel has room
 	WindowClosed                 // the schedule is closed
-	ClosesSoon                   // the window closes before another contact could be handed over
+	ClosesSoon                   // the window closes before another contact could be dispatched
 	TooLarge                     // a contact is larger than the channel
-	NoRoom                       // enough waits already
+	NoRoom                       // enough contacts wait already
 )
 
-// freed is how many slots come free in a time.
+// freed returns the number of slots that are freed in a duration.
 func (f Flow) freed(d time.Duration) float64 {
 	rate := f.Rate
 	if rate <= 0 {
@@ -86,19 +87,19 @@ func (f Flow) freed(d time.Duration) float64 {
 	return min(rate*d.Minutes(), math.MaxInt32)
 }
 
-// Meter measures a rate, recent minutes counting for more: what is older by the
-// half-life counts half. The zero Meter has seen nothing.
+// Meter measures a rate with exponential decay: an observation that is one
+// half-life old counts half. The zero Meter has observed nothing.
 type Meter struct {
-	Weight float64   // decayed sum of what was seen
-	Time   float64   // decayed minutes during which it was watched
+	Weight float64   // decayed sum of the observed events
+	Time   float64   // decayed minutes of observation
 	Since  time.Time // of the last observation
 }
 
-// halfLife of a meter's memory.
+// halfLife is the half-life of a meter's observations.
 const halfLife = 10 * time.Minute
 
-// Observe notes that n happened since the last observation, during which there
-// was work. The first one only starts the watch.
+// Observe records n events since the last observation, a time with work. The
+// first call only starts the observation.
 func (m Meter) Observe(now time.Time, n int) Meter {
 	if m.Since.IsZero() || now.Before(m.Since) {
 		m.Since = now
@@ -109,13 +110,13 @@ func (m Meter) Observe(now time.Time, n int) Meter {
 	return Meter{Weight: m.Weight*keep + float64(n), Time: m.Time*keep + minutes, Since: now}
 }
 
-// Skip notes that there was nothing to do since the last observation.
+// Skip records that there was no work since the last observation.
 func (m Meter) Skip(now time.Time) Meter {
 	m.Since = now
 	return m
 }
 
-// PerMinute is the rate; 0 if it is not known.
+// PerMinute returns the rate; 0 if it is not known.
 func (m Meter) PerMinute() float64 {
 	if m.Time <= 0 {
 		return 0
@@ -123,14 +124,15 @@ func (m Meter) PerMinute() float64 {
 	return m.Weight / m.Time
 }
 
-// Minute holds a survey to so many starts and retries in any minute: at whatever
-// instant a minute begins, no more fall into it. The zero Minute has seen none.
+// Minute limits a survey's starts and retries per minute: it is a sliding window
+// of whole seconds, so the limit holds at whatever instant a minute begins. The zero
+// Minute is empty.
 type Minute struct {
-	counts [61]int32 // by second, the present and the sixty before it
-	second int64     // the present
+	counts [61]int32 // per second: the present one and the sixty before it
+	second int64     // the present second, in Unix time
 }
 
-// Left is how many more may follow now.
+// Left returns how many more are allowed now.
 func (m *Minute) Left(now time.Time, limit int) int {
 	m.turn(now)
 	sum := 0
@@ -140,15 +142,15 @@ func (m *Minute) Left(now time.Time, limit int) int {
 	return max(0, limit-sum)
 }
 
-// Take notes that n follow now. After a restart, what the store knows of the last
-// minute is taken first, each at its own instant and in order.
+// Take counts n now. After a restart, the starts of the last minute that the store
+// knows are taken first, each at its own instant and in order.
 func (m *Minute) Take(now time.Time, n int) {
 	m.turn(now)
 	m.counts[m.second%int64(len(m.counts))] += int32(min(n, math.MaxInt32/2))
 }
 
-// Next is the first instant from now at which one more may follow, with nothing
-// taken until then. A limit below 1 lets nothing through; it gives a minute.
+// Next returns the first instant from now at which one more is allowed, if nothing
+// is taken until then. With a limit below 1 it returns now plus a minute.
 func (m *Minute) Next(now time.Time, limit int) time.Time {
 	for t, n := now, 0; n <= len(m.counts); n++ {
 		ahead := *m
@@ -160,8 +162,9 @@ func (m *Minute) Next(now time.Time, limit int) time.Time {
 	return now.Add(time.Minute)
 }
 
-// turn forgets the seconds that have passed. A clock that goes back a little stays
-// where it was; if it goes back further, what it has seen may have been just now.
+// turn drops the seconds that have passed. If the clock goes back by at most a
+// minute, the window stays where it was; if it goes back further, all counted
+// starts are moved to the present second, because they may be that recent.
 func (m *Minute) turn(now time.Time) {
 	if m.second-now.Unix() >= int64(len(m.counts)) {
 		sum := int32(0)
@@ -182,9 +185,9 @@ func (m *Minute) turn(now time.Time) {
 	m.second = second
 }
 
-// SplitBudget divides what a minute has left between retries that are due and
-// respondents that wait to be started: half each, and what one does not need to
-// the other. An odd one goes to the retry.
+// SplitBudget divides the remaining budget of a minute between due retries and
+// respondents that wait to be started: half each, and the unused part of one goes
+// to the other. An odd one goes to the retry.
 func SplitBudget(budget, retries, starts int) (retry, start int) {
 	start = min(starts, max(budget/2, budget-retries))
 	retry = min(retries, budget-start)

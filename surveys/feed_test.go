@@ -44,9 +44,9 @@ func TestRoomOfAChannel(t *testing.T) {
 	}
 }
 
-// Scenario 25: 100,000 contacts for a channel that can do 10,000 a day. Fed by
-// room next to nothing is left in the queue when the window closes, and the
-// channel hardly idles before.
+// Scenario 25: 100,000 contacts for a channel with a throughput of 10,000 a day. If
+// Room limits the enqueuing, almost nothing is left in the queue when the window
+// closes, and the channel is hardly idle before.
 func TestNothingExpiresByTheThousand(t *testing.T) {
 	t.Parallel()
 	for _, hold := range []time.Duration{30 * time.Second, 3 * time.Minute, 10 * time.Minute} {
@@ -54,7 +54,7 @@ func TestNothingExpiresByTheThousand(t *testing.T) {
 			t.Parallel()
 			const capacity, second = 100, time.Second
 			var queued, sent, idle int
-			var flying []int // ends, in seconds
+			var flying []int // ends of the contacts in flight, in seconds
 			meter, seen := surveys.Meter{}, 0
 			day := int((8 * time.Hour) / second)
 			for now := range day {
@@ -76,8 +76,8 @@ func TestNothingExpiresByTheThousand(t *testing.T) {
 					t.Fatalf("%d wait at second %d", queued, now)
 				}
 			}
-			// All calls last equally long here, so that slots come free in
-			// bursts; what is left over is less than one of them.
+			// All calls are equally long here, so slots are freed in bursts; the
+			// remainder is less than one burst.
 			if queued > capacity {
 				t.Errorf("%d contacts expire of %d", queued, sent)
 			}
@@ -88,8 +88,8 @@ func TestNothingExpiresByTheThousand(t *testing.T) {
 	}
 }
 
-// Scenario 81: in no minute, wherever it begins, there are more than the limit;
-// and what the limit allows is used.
+// Scenario 81: no minute, wherever it begins, has more than the limit, and the limit
+// is used up.
 func TestALimitPerMinuteIsPerMinute(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -134,7 +134,7 @@ func TestTenMinutesAreTenTimesTheLimit(t *testing.T) {
 	if total != 1000 {
 		t.Errorf("%d in ten minutes at 100 a minute", total)
 	}
-	// A clock that is put back gives nothing away.
+	// A clock that goes back frees nothing.
 	if got := m.Left(start(), 100); got != 0 && got != 100 {
 		t.Errorf("%d left", got)
 	}
@@ -166,7 +166,7 @@ func TestMeter(t *testing.T) {
 	t.Parallel()
 	var m surveys.Meter
 	now := start()
-	m = m.Observe(now, 1000) // before it was watched
+	m = m.Observe(now, 1000) // before the observation
 	if m.PerMinute() != 0 {
 		t.Errorf("known before anything was seen: %v", m.PerMinute())
 	}
@@ -188,8 +188,8 @@ func TestMeter(t *testing.T) {
 	}
 }
 
-// Scenario 18: two surveys of one channel get equal shares, or those of their
-// weights, over polls of any size.
+// Scenario 18: the surveys of a channel get equal shares, or shares by their weights,
+// over polls of any size.
 func TestSharesFollowTheWeights(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -217,7 +217,7 @@ func TestSharesFollowTheWeights(t *testing.T) {
 	})
 }
 
-// slot is what a slot counts in a rota.
+// slot is the value of one slot in a rota.
 const slot = 720720
 
 func TestNoRoomIsWastedAndNobodyGetsTooMuch(t *testing.T) {
@@ -258,8 +258,8 @@ func TestNoRoomIsWastedAndNobodyGetsTooMuch(t *testing.T) {
 	}
 }
 
-// Debts stay small however long surveys come and go, so that a newcomer waits for
-// nobody and nobody for it.
+// Balances stay small even if surveys come and go for long, so that neither a new
+// survey nor the others have to wait.
 func TestDebtsStaySmall(t *testing.T) {
 	t.Parallel()
 	var rota surveys.Rota

@@ -2,9 +2,8 @@ package surveys
 
 import "time"
 
-// Hold takes a contact back that waits for its turn, because the survey is
-// paused: the attempt was not made, and is due again at once when the survey goes
-// on.
+// Hold cancels a waiting contact because the survey is paused. The attempt was not
+// made, and is due at once when the survey resumes.
 func (pl *Plan) Hold(p Progress, now time.Time) (Progress, Effects) {
 	if p.Status != Active {
 		return p, Effects{}
@@ -16,8 +15,8 @@ func (pl *Plan) Hold(p Progress, now time.Time) (Progress, Effects) {
 	return p, e
 }
 
-// Unsent notes that the contact which the latest step asked for is not to be
-// enqueued after all: the survey or the channel does not take it now. It was no
+// Unsent records that the contact requested by the latest step is not enqueued
+// after all, because the survey or the channel does not accept it now. It was no
 // attempt, and is due again at the instant from which it could have been made.
 func (pl *Plan) Unsent(p Progress, o Outreach) Progress {
 	if p.Serial != o.Serial || p.Contact != Waiting {
@@ -28,8 +27,8 @@ func (pl *Plan) Unsent(p Progress, o Outreach) Progress {
 	return p
 }
 
-// OpenBetween is for how long the schedule is open from a to b, which must not be
-// further apart than some years.
+// OpenBetween returns how long the schedule is open between a and b, which must
+// not be more than some years apart.
 func (s *Schedule) OpenBetween(a, b time.Time) time.Duration {
 	sum := time.Duration(0)
 	for sp := range s.spans(a) {

@@ -8,21 +8,21 @@ import (
 	"time"
 )
 
-// Bounds of a ladder.
+// Bounds of a retry schedule.
 const (
 	MaxRungs = 50
 	MaxDelay = 365 * 24 * time.Hour
 )
 
-// DefaultFallbackDelay is how long after the last retry of a mode the next mode
-// follows, and how long a mode without retries is waited for.
+// DefaultFallbackDelay is the delay from the last retry of a mode to the next
+// mode, and the delay after the only attempt of a mode without retries.
 const DefaultFallbackDelay = 120 * time.Minute
 
-// Ladder is how long to wait before each retry of a mode. Delays count from the
-// instant at which the contact was handed over to its provider.
+// Ladder is a retry schedule: the delay before each retry of a mode. Delays count
+// from the instant at which the provider accepted the contact.
 type Ladder []time.Duration
 
-// ParseLadder reads delays like "10m 2h 1d". No text is a ladder without
+// ParseLadder parses delays like "10m 2h 1d". An empty text is a schedule without
 // retries.
 func ParseLadder(text string) (Ladder, error) {
 	fields := strings.Fields(text)
@@ -40,7 +40,7 @@ func ParseLadder(text string) (Ladder, error) {
 	return out, nil
 }
 
-// ParseDelay reads one delay: a whole number above zero and s, m, h or d.
+// ParseDelay parses one delay: a whole number above zero and s, m, h or d.
 func ParseDelay(text string) (time.Duration, error) {
 	wrong := fmt.Errorf("%q is not a delay: want a whole number and s, m, h or d, like 10m", clip(text))
 	if text == "" {
@@ -61,7 +61,7 @@ func ParseDelay(text string) (time.Duration, error) {
 	return time.Duration(n) * unit, nil
 }
 
-// String is the form that ParseLadder reads.
+// String returns the form that ParseLadder parses.
 func (l Ladder) String() string {
 	parts := make([]string, len(l))
 	for i, d := range l {
@@ -83,16 +83,16 @@ func formatDelay(d time.Duration) string {
 	}
 }
 
-// Attempts is how many attempts the ladder allows.
+// Attempts returns the number of attempts that the schedule allows.
 func (l Ladder) Attempts() int { return 1 + len(l) }
 
-// Retry tells whether another attempt follows after so many.
+// Retry reports whether another attempt follows after so many attempts.
 func (l Ladder) Retry(attempts int) bool { return attempts < l.Attempts() }
 
-// Delay is how long to wait after the given attempt, counted from 1, before the
-// next step: the rung, as long as one is left; after the last retry the fallback
-// delay if another mode follows, else the last rung once more; the fallback
-// delay if there are no rungs.
+// Delay returns the delay from the given attempt, counted from 1, to the next step:
+// the delay of the next retry, if there is one; after the last retry the fallback
+// delay if another mode follows, otherwise the last delay once more; the fallback
+// delay if the schedule has no retries.
 func (l Ladder) Delay(attempt int, another bool, fallback time.Duration) time.Duration {
 	attempt = max(attempt, 1)
 	switch {

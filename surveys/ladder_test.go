@@ -66,13 +66,13 @@ func TestDelays(t *testing.T) {
 	}{
 		{two, 1, false, 10 * time.Minute},
 		{two, 2, false, 2 * time.Hour},
-		{two, 3, false, 2 * time.Hour}, // its own once more, then failed
+		{two, 3, false, 2 * time.Hour}, // the last delay once more, then failed
 		{two, 1, true, 10 * time.Minute},
 		{two, 2, true, 2 * time.Hour},
 		{two, 3, true, 45 * time.Minute}, // then the next mode
 		{nil, 1, false, 45 * time.Minute},
 		{nil, 1, true, 45 * time.Minute},
-		{two, 0, false, 10 * time.Minute}, // the first attempt was withdrawn
+		{two, 0, false, 10 * time.Minute}, // the first attempt was canceled
 	} {
 		if got := tt.ladder.Delay(tt.attempt, tt.another, 45*time.Minute); got != tt.want {
 			t.Errorf("%v after attempt %d, another mode %v: %v, want %v", tt.ladder, tt.attempt, tt.another, got, tt.want)

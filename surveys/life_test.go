@@ -11,15 +11,15 @@ import (
 	"weir/surveys"
 )
 
-// channel is what a channel's broker would say of a respondent's contacts, in
-// some order, late and twice.
+// fakeChannel reports on a respondent's contacts as a channel's broker does: in any
+// order, late and twice.
 type fakeChannel struct {
 	t       *rapid.T
 	pl      *surveys.Plan
 	p       surveys.Progress
 	now     time.Time
 	open    map[int]surveys.Outreach // not ended
-	out     map[int]bool             // handed over
+	out     map[int]bool             // accepted by the provider
 	sent    map[surveys.Mode]int
 	serial  int
 	counted int
@@ -65,7 +65,7 @@ func (c *fakeChannel) apply(p surveys.Progress, e surveys.Effects) {
 	}
 }
 
-// report is something that a channel says of a contact that is open.
+// report reports an event of an open contact.
 func (c *fakeChannel) report() {
 	for serial, o := range c.open {
 		if !c.out[serial] && rapid.Bool().Draw(c.t, "out") && !c.now.Before(o.NotBefore) && c.now.Before(o.NotAfter) {
@@ -98,9 +98,9 @@ func (c *fakeChannel) hear() {
 	}
 }
 
-// Whatever happens, in whatever order: nobody is contacted outside a window,
-// beyond the ladder or after the end, one contact is open at a time, every
-// respondent who is not final has a next step, and all end.
+// Whatever happens, in any order: no respondent is contacted outside a window, after
+// the last retry or after the end; at most one contact is open at a time; every
+// respondent that is not final has a next step; and all end.
 func TestLivesOfRespondents(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -137,7 +137,7 @@ func TestLivesOfRespondents(t *testing.T) {
 	})
 }
 
-// toTheEnd lets time pass with a channel that reaches nobody.
+// toTheEnd advances the time with a channel that reaches no respondent.
 func (c *fakeChannel) toTheEnd() {
 	for steps := 0; c.p.Status == surveys.Active || len(c.open) > 0; steps++ {
 		if steps > 500 {

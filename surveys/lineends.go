@@ -2,7 +2,7 @@ package surveys
 
 import "io"
 
-// lineEnds reads a file whose lines end in CR, LF or both as one whose lines end in LF.
+// lineEnds converts lines that end in CR, LF or both to lines that end in LF.
 type lineEnds struct {
 	in io.Reader
 	cr bool // the latest byte was a CR

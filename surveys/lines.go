@@ -14,27 +14,27 @@ import (
 	"weir"
 )
 
-// maxLine bounds a line, and a record of several lines, in bytes of UTF-8.
+// maxLine is the max length of a line, and of a record of several lines, in bytes of UTF-8.
 const maxLine = 64 << 10
 
-// line is one line of a file, without its end. One that is too long is empty
-// and says so.
+// line is one line of a file, without its end. A line that is too long has no text
+// and has tooLong set.
 type line struct {
 	number  int // from 1
 	text    string
 	tooLong bool
 }
 
-// lines reads a file line by line in bounded memory, whatever its lines are.
+// lines reads a file line by line in bounded memory, however long its lines are.
 type lines struct {
 	in     *bufio.Reader
 	number int
-	again  []line // to be read once more, in order
-	failed error  // the end of the file, or what ended the reading
+	again  []line // lines to return again, in order
+	failed error  // io.EOF, or the error that ended the reading
 	long   []byte
 }
 
-// next gives the next line, io.EOF after the last.
+// next returns the next line, and io.EOF after the last one.
 func (l *lines) next() (line, error) {
 	if len(l.again) > 0 {
 		out := l.again[0]
@@ -53,13 +53,13 @@ func (l *lines) next() (line, error) {
 	return line{number: l.number, text: text, tooLong: tooLong}, nil
 }
 
-// back puts lines back, to be read again.
+// back puts lines back, so that next returns them again.
 func (l *lines) back(lines []line) {
 	l.again = append(slices.Clone(lines), l.again...)
 }
 
-// read reads up to the end of a line. At the end of the file it gives what there
-// is, and io.EOF.
+// read reads up to the end of a line. At the end of the file it returns the rest
+// and io.EOF.
 func (l *lines) read() (text string, tooLong bool, err error) {
 	part, err := l.in.ReadSlice('\n')
 	if !errors.Is(err, bufio.ErrBufferFull) {
@@ -84,13 +84,13 @@ func ended(b []byte) string {
 
 func errEmpty() error { return weir.Errorf(weir.CodeInvalid, "the file is empty") }
 
-// Encodings lists the encodings of files of respondents. Without one a file is
-// UTF-8, unless it begins with the mark of UTF-16.
+// Encodings returns the supported encodings of respondent files. Without an explicit
+// encoding a file is UTF-8, unless it begins with a UTF-16 byte order mark.
 func Encodings() []string { return []string{"utf-8", "utf-16le", "utf-16be", "windows-1252"} }
 
-// decoded gives a file as UTF-8, without the mark at its beginning. What is no
-// character in its encoding becomes a byte that is none in UTF-8, so that it is
-// found in the row where it stands.
+// decoded returns a reader of the file as UTF-8, without its byte order mark.
+// Invalid input becomes a byte that is invalid in UTF-8, so that the error is
+// reported for the row that holds it.
 func decoded(r io.Reader, encoding string) (*bufio.Reader, error) {
 	in := bufio.NewReaderSize(r, 16<<10)
 	mark, err := in.Peek(3)
@@ -126,13 +126,13 @@ func decoded(r io.Reader, encoding string) (*bufio.Reader, error) {
 	return nil, weir.Errorf(weir.CodeInvalid, "encoding %q is not one of %s", clip(encoding), strings.Join(Encodings(), ", "))
 }
 
-// noRune stands for bytes that are no character.
+// noRune stands for bytes that encode no character.
 const noRune rune = -1
 
 // transcoder reads characters as UTF-8.
 type transcoder struct {
 	next func() (rune, error)
-	rest []byte // of a character that found no room
+	rest []byte // of a character that did not fit into p
 }
 
 // Read implements io.Reader.
@@ -159,7 +159,7 @@ func (t *transcoder) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// wide reads characters of UTF-16.
+// wide returns a reader of UTF-16 characters.
 func wide(in *bufio.Reader, order binary.ByteOrder) func() (rune, error) {
 	unit := func() (rune, error) {
 		var b [2]byte
@@ -177,7 +177,7 @@ func wide(in *bufio.Reader, order binary.ByteOrder) func() (rune, error) {
 		}
 		b, _ := in.Peek(2)
 		if len(b) < 2 {
-			return noRune, nil // half a character; the next read meets the end, or the error, itself
+			return noRune, nil // half a surrogate pair; the next read meets the end, or the error, itself
 		}
 		both := utf16.DecodeRune(r, rune(order.Uint16(b)))
 		if both == utf8.RuneError {
@@ -188,8 +188,8 @@ func wide(in *bufio.Reader, order binary.ByteOrder) func() (rune, error) {
 	}
 }
 
-// narrow reads characters of Windows-1252, of which ISO 8859-1 as it is written
-// is a part.
+// narrow returns a reader of Windows-1252 characters. ISO 8859-1, as used in
+// practice, is a subset.
 func narrow(in *bufio.Reader) func() (rune, error) {
 	upper := [32]rune{
 		'€', noRune, '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', noRune, 'Ž', noRune,

@@ -6,8 +6,8 @@ import (
 	"weir"
 )
 
-// Merge gives the attributes of a respondent with answers among them, under the
-// rules of attributes; an empty answer changes nothing.
+// Merge returns the attributes of a respondent with the answers merged in. Answers
+// must be valid attributes; an empty answer changes nothing.
 func Merge(attributes, answers map[string]string) (map[string]string, []weir.FieldError) {
 	if len(answers) == 0 {
 		return attributes, nil

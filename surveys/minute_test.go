@@ -7,9 +7,9 @@ import (
 	"weir/surveys"
 )
 
-// A clock that was ahead, of this machine or of the one that ran the survey
-// before, and is set right, keeps a survey waiting for a minute or two, not until
-// the time is reached again.
+// A clock that was ahead, on this machine or on the one that ran the survey before,
+// and was then corrected, delays a survey by a minute or two, not until the wrong
+// time is reached again.
 func TestTheMinuteOverAClockThatGoesBack(t *testing.T) {
 	t.Parallel()
 	const limit = 5

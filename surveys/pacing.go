@@ -8,25 +8,25 @@ import (
 	"weir"
 )
 
-// Tally is what is known of a survey as a whole. The store keeps these sums; no
-// poll counts respondents.
+// Tally holds the sums of a survey. The store maintains them; no poll counts
+// respondents.
 type Tally struct {
 	Pending   int
 	Active    int
 	Ended     int // status completed, or counted
-	Final     int // a final disposition, or counted
+	Final     int // final disposition, or counted
 	Completed int // successes: disposition completed, or counted
-	Counted   int // those that count: completed, with partial ones if the survey counts them
-	Secured   int // active, and counted already: nothing more is expected of them
-	// Buckets are those that count, for each bucket.
+	Counted   int // count toward the target: completed, and partial ones if the survey counts them
+	Secured   int // active and counted already: nothing more is expected of them
+	// Buckets holds the number of counted respondents per bucket.
 	Buckets []int
 }
 
-// Target is how many are wanted: the cut-off or the sum of the quotas, whichever
-// is more; 0 if there is neither.
+// Target returns how many respondents are wanted: the cutoff or the sum of the
+// quotas, whichever is larger; 0 if there is neither.
 func (pl *Plan) Target() int { return max(pl.Quotas.Sum(), pl.Cutoff) }
 
-// CompletionRate is how much of the target there is, from 0 to 1; 0 without a
+// CompletionRate returns the reached share of the target, from 0 to 1; 0 without a
 // target.
 func (pl *Plan) CompletionRate(t Tally) float64 {
 	target := pl.Target()
@@ -40,8 +40,8 @@ func (pl *Plan) CompletionRate(t Tally) float64 {
 	return min(1, float64(done)/float64(target))
 }
 
-// SuccessRate is the share of successes among the respondents whose result is
-// known; 1 as long as none is.
+// SuccessRate returns the share of successes among the respondents with a known
+// result; 1 while there is none.
 func (t Tally) SuccessRate() float64 {
 	if t.Final == 0 {
 		return 1
@@ -49,19 +49,19 @@ func (t Tally) SuccessRate() float64 {
 	return float64(t.Completed) / float64(t.Final)
 }
 
-// ExpectedRate is the share of respondents that are expected to complete: the
-// initial guess at first, what was observed as the survey nears its target.
+// ExpectedRate returns the share of respondents that are expected to complete: the
+// configured initial rate at first, the observed one as the survey nears its target.
 func (pl *Plan) ExpectedRate(t Tally) float64 {
 	c := pl.CompletionRate(t)
 	return (1-c)*pl.InitialSuccessRate + c*t.SuccessRate()
 }
 
-// BatchSize is how many respondents are to be active at a time: as many as it
-// takes, at the expected rate, to reach the target.
+// BatchSize returns the max number of active respondents: as many as are needed, at
+// the expected rate, to reach the target.
 //
-// An expected rate of 0 says nothing about how many it takes. Then it is as many
-// as without a target, and no fewer than are still wanted: the survey goes on,
-// and the first that completes gives a rate.
+// An expected rate of 0 does not tell how many are needed. Then the size is that
+// without a target, and no less than the number still missing: the survey continues,
+// and the first respondent that completes yields a rate.
 func (pl *Plan) BatchSize(t Tally) int {
 	target := pl.Target()
 	if target == 0 {
@@ -79,27 +79,27 @@ func (pl *Plan) BatchSize(t Tally) int {
 		}
 		return max(pl.Batch, missing)
 	}
-	// Sums of fractions fall short of whole numbers by a hair.
+	// Sums of fractions may fall just short of a whole number.
 	return int(min(float64(missing)/rate+1e-9, math.MaxInt32))
 }
 
-// Enough tells whether a survey has reached its cut-off, or all its quotas.
+// Enough reports whether a survey has reached its cutoff, or all its quotas.
 func (pl *Plan) Enough(t Tally) bool {
 	return pl.Cutoff > 0 && t.Counted >= pl.Cutoff || pl.Quotas.Reached(t.Buckets)
 }
 
-// Verdict is what a poll decides about a running survey.
+// Verdict is the decision of a poll about a running survey.
 type Verdict struct {
-	Done  bool // nobody is active and nobody is to be started
-	Stop  bool // its last window is over: stop it as its user would
-	Start int  // how many pending respondents are wanted now, before any limit
-	// Why says why Start is 0 while the survey goes on.
+	Done  bool // no respondent is active and none is to be started
+	Stop  bool // its last window is over: stop it, as a user would
+	Start int  // how many pending respondents to start now, before any limit
+	// Why is the reason why Start is 0 while the survey continues.
 	Why weir.Why
 }
 
-// Poll decides what a running survey needs. That a channel is down or paused
-// does not keep it from noticing that it is done; it only starts nobody, which
-// is the caller's to see to.
+// Poll decides the next action of a running survey. It ignores the state of the
+// channels, so that a survey is found done even if its channel is down or paused;
+// the caller must start no respondent on such a channel.
 func (pl *Plan) Poll(now time.Time, t Tally) Verdict {
 	enough := pl.Enough(t)
 	switch {
@@ -121,7 +121,7 @@ func (pl *Plan) Poll(now time.Time, t Tally) Verdict {
 	return Verdict{Start: min(batch-active, t.Pending)}
 }
 
-// why says when a schedule that is closed opens.
+// why returns when a closed schedule opens.
 func (s *Schedule) why(now time.Time) weir.Why {
 	if open, ok := s.NextOpen(now); ok {
 		return weir.Why{Code: weir.WhyWindow, Text: "the schedule opens " + s.local(open)}
@@ -129,13 +129,13 @@ func (s *Schedule) why(now time.Time) weir.Why {
 	return weir.Why{Code: weir.WhyWindow, Text: "the schedule does not open again"}
 }
 
-// local shows an instant in the zone of the schedule.
+// local formats an instant in the zone of the schedule.
 func (s *Schedule) local(t time.Time) string {
 	return t.In(s.zone).Format("Mon 2006-01-02 15:04 ") + s.zone.String()
 }
 
-// Remaining is how many more respondents have to be brought to their end: all,
-// or as many as it takes to reach the target.
+// Remaining returns how many more respondents have to be finished: all, or as many
+// as are needed to reach the target.
 func (pl *Plan) Remaining(t Tally) int {
 	left := t.Pending + t.Active
 	switch {
@@ -147,9 +147,8 @@ func (pl *Plan) Remaining(t Tally) int {
 	return min(left, max(pl.BatchSize(t), t.Active))
 }
 
-// EndsAt estimates when a survey will be over that brings so many respondents
-// to their end each minute, while its schedule is open; ok is false if nothing
-// can be said.
+// EndsAt estimates when a survey is done that finishes perMinute respondents per
+// minute while its schedule is open; ok is false if there is no estimate.
 func (pl *Plan) EndsAt(now time.Time, t Tally, perMinute float64) (_ time.Time, ok bool) {
 	last, bounded := pl.Schedule.LastClose()
 	if n := pl.Remaining(t); n == 0 {

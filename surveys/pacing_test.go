@@ -10,7 +10,7 @@ import (
 	"weir/surveys"
 )
 
-// paced is a plan with a cut-off, an initial success rate and quotas.
+// paced returns a plan with a cutoff, an initial success rate and quotas.
 func paced(t *testing.T, cutoff int, rate float64, q surveys.Quotas) *surveys.Plan {
 	t.Helper()
 	d := definition()
@@ -50,7 +50,7 @@ func TestBatchSize(t *testing.T) {
 }
 
 // Scenario 78: with 30 of 50 ended and no disposition to learn a rate from, 20
-// more.
+// more are started.
 func TestAsManyAsAreMissing(t *testing.T) {
 	t.Parallel()
 	pl := paced(t, 50, 1, nil)

@@ -9,7 +9,7 @@ import (
 	"github.com/nyaruka/phonenumbers"
 )
 
-// Errors of phone numbers. They never hold the number.
+// Errors of phone numbers. They must not contain the number.
 var (
 	errNoPhone      = errors.New("there is no phone number")
 	errScientific   = errors.New("the phone number is written as 5.2E+11, as spreadsheets do; format the column as text")
@@ -21,12 +21,12 @@ var (
 
 var scientific = regexp.MustCompile(`^[0-9]([.,][0-9]*)?[eE]\+?[0-9]+$`)
 
-// KnownRegion tells whether a region has phone numbers.
+// KnownRegion reports whether a region has phone numbers.
 func KnownRegion(region string) bool { return phonenumbers.GetSupportedRegions()[region] }
 
-// NormalisePhone writes a phone number as E.164. One without a country code is
-// one of the region. A number has to be possible, not assigned: numbers are often
-// drawn by chance, and countries open new ranges.
+// NormalisePhone converts a phone number to E.164. A number without a country code
+// belongs to the region. A number has to be possible, not assigned: numbers are
+// often drawn at random, and countries open new ranges.
 func NormalisePhone(raw, region string) (string, error) {
 	raw = strings.TrimSpace(raw)
 	if raw == "" {
@@ -44,7 +44,7 @@ func NormalisePhone(raw, region string) (string, error) {
 		}
 	}
 	if region == "" {
-		region = "ZZ" // the library's word for none
+		region = "ZZ" // the library's unknown region
 	}
 	n, err := phonenumbers.Parse(raw, region)
 	switch {
@@ -58,7 +58,7 @@ func NormalisePhone(raw, region string) (string, error) {
 		return "", errPhoneLength
 	}
 	text := phonenumbers.Format(n, phonenumbers.E164)
-	// A number such as +81 0000… loses a zero each time it is read, and would be several respondents.
+	// A number such as +81 0000… loses a zero each time it is parsed, and would become several respondents.
 	if again, err := phonenumbers.Parse(text, "ZZ"); err != nil || phonenumbers.Format(again, phonenumbers.E164) != text {
 		return "", errPhoneUnknown
 	}

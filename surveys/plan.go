@@ -9,7 +9,7 @@ import (
 	"weir"
 )
 
-// Definition is a survey as clients write it, apart from its respondents.
+// Definition is a survey as clients write it, without its respondents.
 type Definition struct {
 	Schedule       ScheduleSpec                  `json:"schedule"`
 	Modes          map[Mode]ModeSpec             `json:"modes" doc:"how each mode is used: ivr, sms, mobileweb, cati"`
@@ -36,14 +36,14 @@ type ModeSpec struct {
 	Retries string `json:"retries,omitempty" doc:"delays from each attempt to the next" example:"10m 2h 1d"`
 }
 
-// Defaults are used where a definition says nothing.
+// Defaults are the values for fields that a definition omits.
 type Defaults struct {
 	Batch              int
 	LimitPerMinute     int
 	InitialSuccessRate float64
 }
 
-// Plan is a definition that was checked. It never changes.
+// Plan is a checked definition. It is immutable.
 type Plan struct {
 	Schedule           *Schedule
 	Arms               []Arm
@@ -71,12 +71,12 @@ const (
 	maxStopWords = 50
 	maxStopWord  = 100
 	maxLabels    = 16
-	maxLabel     = 256 // characters of the value of a label
+	maxLabel     = 256 // characters of a label's value
 )
 
-// Compile checks a definition and finds every mistake in it. What depends on the
-// respondents is checked by [Quotas.CheckKnown] and [Gaps], and what depends on
-// the instant by [Schedule.CheckAhead].
+// Compile checks a definition and returns every validation failure. [Quotas.CheckKnown]
+// and [Gaps] check what depends on the respondents, [Schedule.CheckAhead] what depends
+// on the instant.
 func (d Definition) Compile(def Defaults) (*Plan, []weir.FieldError) {
 	var m mistakes
 	schedule, wrong := d.Schedule.Compile()
@@ -114,7 +114,7 @@ func (d Definition) Compile(def Defaults) (*Plan, []weir.FieldError) {
 	return pl, nil
 }
 
-// bounded is a number, or its default where none was given.
+// bounded returns n after checking its range, or the default if n is 0.
 func bounded(n, least, most, def int, pointer string, m *mistakes) int {
 	if n == 0 {
 		return def
@@ -143,7 +143,7 @@ func (d Definition) stopWords(m *mistakes) []string {
 	return out
 }
 
-// labels are the attributes that go along with contacts.
+// labels returns the attributes that contacts carry as labels.
 func (d Definition) labels(m *mistakes) []string {
 	if len(d.Labels) > maxLabels {
 		m.add("/labels", "length", "must have up to %d names", maxLabels)
@@ -161,8 +161,8 @@ func (d Definition) labels(m *mistakes) []string {
 	return d.Labels
 }
 
-// modes reads the ladders and channels of the modes. Every mode that an arm uses
-// needs a channel.
+// modes parses the retry schedules and channels of the modes. Every mode that an arm
+// uses needs a channel.
 func (d Definition) modes(m *mistakes) (map[Mode]Ladder, map[Mode]string) {
 	ladders, names := map[Mode]Ladder{}, map[Mode]string{}
 	for _, mode := range sortedKeys(d.Modes) {

@@ -13,7 +13,7 @@ func defaults() surveys.Defaults {
 	return surveys.Defaults{Batch: 10_000, LimitPerMinute: 100, InitialSuccessRate: 1}
 }
 
-// definition is a survey by calls, then SMS, in UTC around the clock.
+// definition returns a survey by calls, then SMS, in UTC around the clock.
 func definition() surveys.Definition {
 	return surveys.Definition{
 		Schedule: office("UTC", surveys.WindowSpec{From: "00:00", To: "24:00"}),
@@ -29,7 +29,7 @@ func definition() surveys.Definition {
 	}
 }
 
-// smsOnly is a survey by SMS with the given retries.
+// smsOnly returns a survey by SMS with the given retries.
 func smsOnly(retries string) surveys.Definition {
 	d := definition()
 	d.Arms = []surveys.Arm{{Modes: []surveys.Mode{surveys.SMS}}}

@@ -19,10 +19,10 @@ const (
 	CATI      Mode = "cati"
 )
 
-// Modes lists every mode.
+// Modes returns every mode.
 func Modes() []Mode { return []Mode{IVR, SMS, MobileWeb, CATI} }
 
-// Voice tells whether the mode is a spoken conversation: an attempt counts only
+// Voice reports whether the mode is a spoken conversation: an attempt counts only
 // once something is known of it, and a conversation ends with its contact.
 func (m Mode) Voice() bool { return m == IVR || m == CATI }
 
@@ -34,15 +34,15 @@ type Counts struct {
 	CATI      int `json:"cati,omitempty"`
 }
 
-// Total is the sum over the modes.
+// Total returns the sum over the modes.
 func (c Counts) Total() int { return c.IVR + c.SMS + c.MobileWeb + c.CATI }
 
-// of is the number of a mode.
+// of returns the number of a mode.
 func (c Counts) of(m Mode) int {
 	return map[Mode]int{IVR: c.IVR, SMS: c.SMS, MobileWeb: c.MobileWeb, CATI: c.CATI}[m]
 }
 
-// Add gives the counts with n more for a mode.
+// Add returns the counts with n added for a mode.
 func (c Counts) Add(m Mode, n int) Counts {
 	switch m {
 	case IVR:
@@ -57,72 +57,72 @@ func (c Counts) Add(m Mode, n int) Counts {
 	return c
 }
 
-// Stage is where the latest contact of a respondent stands.
+// Stage is the stage of the latest contact of a respondent.
 type Stage int8
 
 // The stages.
 const (
-	Idle    Stage = iota // there is none, or it is over
-	Waiting              // handed to the channel's broker, not to the provider
-	Out                  // handed to the provider
-	Leaving              // withdrawn; the broker has yet to say whether in time
+	Idle    Stage = iota // there is no contact, or it is done
+	Waiting              // queued by the channel's broker, not yet accepted by the provider
+	Out                  // accepted by the provider
+	Leaving              // canceled; the broker has yet to report whether in time
 )
 
-// Progress is how far Weir has come with a respondent. It is a value: methods
-// of [Plan] give the next one and what is to be done. The caller stores the new
-// Progress before, or together with, doing it; contacts have keys, so that doing
-// it twice does no harm.
+// Progress is the state of a respondent. It is a value: methods of [Plan] return
+// the next one and the effects to execute. The caller stores the new Progress
+// before, or together with, the effects. Contacts have idempotency keys, so that
+// executing an effect twice is harmless.
 type Progress struct {
 	Status      Status
 	Disposition Disposition
 	Arm         int    // index into the plan's arms
 	Step        int    // index into the arm's modes
-	Tries       int    // attempts begun in this step, those that expire or are withdrawn not counted
-	Attempts    Counts // attempts begun over the whole life
-	// Unproven says that the latest attempt may yet turn out not to have been
-	// one. It is part of Attempts, not of [Plan.Made].
+	Tries       int    // attempts begun in this step, without expired and canceled ones
+	Attempts    Counts // attempts begun in all
+	// Unproven is set while the latest attempt may yet turn out not to have been
+	// made. Attempts includes it, [Plan.Made] does not.
 	Unproven  bool
 	Contact   Stage
-	Serial    int       // of the latest contact; part of its key
+	Serial    int       // serial of the latest contact; part of its key
 	Closes    time.Time // when the latest contact expires
-	DueAt     time.Time // when to look again; zero for pending and final ones
-	Counted   bool      // towards the cut-off and a quota
+	DueAt     time.Time // when the next step is due; zero for pending and final respondents
+	Counted   bool      // counts toward the cutoff and a quota
 	Early     int       // times in a row that a contact expired before its window closed
-	Stumbles  int       // times in a row that it could not be processed
-	AsideTill time.Time // not to be started before, having stumbled
+	Stumbles  int       // times in a row that a step failed
+	AsideTill time.Time // not to be started before: a step failed, or its channel had no room
 }
 
-// Fresh is the progress of a respondent who was just registered.
+// Fresh returns the progress of a newly registered respondent.
 func Fresh() Progress { return Progress{Status: Pending, Disposition: Registered} }
 
-// Outreach is a contact that is to be enqueued.
+// Outreach is a contact to enqueue.
 type Outreach struct {
 	Serial    int
 	Mode      Mode
-	Attempt   int // of this mode, from 1; chooses the words
+	Attempt   int // number of the attempt in this mode, from 1; selects the content
 	Priority  weir.Priority
 	NotBefore time.Time
 	NotAfter  time.Time
 }
 
-// Effects are what is to be done after a step. The zero Effects are nothing.
+// Effects are the actions to execute after a step. The zero Effects are none.
 type Effects struct {
 	Enqueue  *Outreach
-	Withdraw int  // serial of the contact to take back from the channel; 0: none
-	Recall   bool // of Withdraw: also if the provider has it already
-	Inquire  int  // serial of a contact that nothing was heard of in time; 0: none
-	Count    bool // the respondent counts from now on towards the cut-off and its bucket
+	Withdraw int  // serial of the contact to cancel on the channel; 0: none
+	Recall   bool // with Withdraw: cancel it also if the provider has it already
+	Inquire  int  // serial of a contact whose result is overdue; 0: none
+	Count    bool // the respondent counts from now on toward the cutoff and its bucket
 	Finished bool // the status has become final
 }
 
-// ContactKey is the key under which a contact is enqueued on its channel.
-// Enqueuing the same contact once more is a duplicate and does nothing.
+// ContactKey returns the key under which a contact is enqueued on its channel.
+// Enqueuing the same contact again is a duplicate and does nothing.
 func ContactKey(respondent string, serial int) string {
 	return respondent + "-" + strconv.Itoa(serial)
 }
 
-// Priority is that of the respondent's contacts: high for people who have been
-// reached and for retries, normal for first attempts.
+// Priority returns the priority of the respondent's contacts: high for people who
+// have been reached and for retries, normal for first attempts.
 func (p Progress) Priority() weir.Priority {
 	reached := p.Disposition != Registered && p.Disposition != Queued && p.Disposition != Unreached
 	if reached || p.Attempts.Total() > 1 {
@@ -131,10 +131,10 @@ func (p Progress) Priority() weir.Priority {
 	return weir.Normal
 }
 
-// ReplyPriority is that of what an application sends in answer to a respondent.
+// ReplyPriority returns the priority of an application's replies to a respondent.
 func ReplyPriority() weir.Priority { return weir.Reply }
 
-// Due tells whether the respondent's timeout has come.
+// Due reports whether the respondent's next step is due.
 func (p Progress) Due(now time.Time) bool {
 	return p.Status == Active && !p.DueAt.IsZero() && !now.Before(p.DueAt)
 }

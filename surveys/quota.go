@@ -11,31 +11,31 @@ import (
 	"weir"
 )
 
-// MaxBuckets bounds the buckets of a survey.
+// MaxBuckets is the max number of buckets of a survey.
 const MaxBuckets = 1000
 
-// Bucket is a group of respondents of whom so many are wanted.
+// Bucket is a group of respondents with a quota.
 type Bucket struct {
 	Where map[string]Match `json:"where" doc:"what each attribute has to be"`
 	Quota int              `json:"quota" doc:"how many are wanted"`
 }
 
-// Match says what an attribute has to be: one of some texts, compared without
-// case and surrounding space, or a number from From to To, both included.
+// Match is a condition on an attribute: equal to one of some texts, ignoring case
+// and surrounding space, or a number from From to To, both inclusive.
 type Match struct {
 	In   []string `json:"in,omitempty"`
 	From *float64 `json:"from,omitempty"`
 	To   *float64 `json:"to,omitempty"`
 }
 
-// Quotas are the buckets of a survey. A respondent falls into at most one.
+// Quotas are the buckets of a survey. A respondent belongs to at most one.
 type Quotas []Bucket
 
-// NoBucket is the bucket of a respondent who falls into none. Such respondents
-// are contacted, and count for no quota.
+// NoBucket is the bucket of a respondent that belongs to none. Such respondents
+// are contacted, and count toward no quota.
 const NoBucket = -1
 
-// Of is the bucket into which a respondent with these attributes falls.
+// Of returns the bucket of a respondent with these attributes.
 func (q Quotas) Of(attributes map[string]string) int {
 	return slices.IndexFunc(q, func(b Bucket) bool { return b.holds(attributes) })
 }
@@ -72,13 +72,13 @@ func (m Match) high() float64 {
 	return *m.To
 }
 
-// Full tells whether a bucket has all that are wanted, given how many count in
-// each. Nobody in a full bucket needs to be contacted.
+// Full reports whether a bucket has reached its quota, given the counts of all
+// buckets. Respondents of a full bucket need not be contacted.
 func (q Quotas) Full(counts []int, bucket int) bool {
 	return bucket >= 0 && bucket < len(q) && at(counts, bucket) >= q[bucket].Quota
 }
 
-// Reached tells whether every bucket is full. Without buckets it is false.
+// Reached reports whether every bucket is full. Without buckets it is false.
 func (q Quotas) Reached(counts []int) bool {
 	for i := range q {
 		if !q.Full(counts, i) {
@@ -88,7 +88,7 @@ func (q Quotas) Reached(counts []int) bool {
 	return len(q) > 0
 }
 
-// Sum is how many are wanted in all buckets.
+// Sum returns the sum of all quotas.
 func (q Quotas) Sum() int {
 	sum := 0
 	for _, b := range q {
@@ -97,8 +97,8 @@ func (q Quotas) Sum() int {
 	return sum
 }
 
-// Done is how many of those that are wanted there are: what a bucket has beyond
-// its quota does not make up for another.
+// Done returns how many respondents count toward the quotas: a bucket's surplus
+// over its quota does not compensate for another bucket.
 func (q Quotas) Done(counts []int) int {
 	done := 0
 	for i, b := range q {
@@ -114,7 +114,7 @@ func at(counts []int, i int) int {
 	return 0
 }
 
-// Attributes are the names that the quotas speak of, in order.
+// Attributes returns the names of the attributes that the quotas use, sorted.
 func (q Quotas) Attributes() []string {
 	names := map[string]bool{}
 	for _, b := range q {
@@ -125,8 +125,8 @@ func (q Quotas) Attributes() []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// CheckKnown finds the attributes of quotas that no respondent has yet: an
-// application may report them as answers. known are the attributes that respondents have.
+// CheckKnown returns a warning for each quota attribute that no respondent has yet: an
+// application may report it as an answer. known lists the respondents' attributes.
 func (q Quotas) CheckKnown(known []string) []weir.FieldError {
 	var m mistakes
 	for i, b := range q {
@@ -139,7 +139,7 @@ func (q Quotas) CheckKnown(known []string) []weir.FieldError {
 	return m
 }
 
-// check finds what is wrong with the quotas by themselves.
+// check returns the validation failures of the quotas themselves.
 func (q Quotas) check() []weir.FieldError {
 	var m mistakes
 	if len(q) > MaxBuckets {
@@ -189,8 +189,8 @@ func (b Bucket) check(at string, m *mistakes) {
 	}
 }
 
-// overlaps tells whether somebody could fall into both buckets: no attribute
-// tells them apart.
+// overlaps reports whether a respondent could belong to both buckets, because no
+// attribute distinguishes them.
 func (b Bucket) overlaps(c Bucket) bool {
 	for name, match := range b.Where {
 		if other, ok := c.Where[name]; ok && !match.overlaps(other) {

@@ -47,7 +47,7 @@ func TestBucketsOfRespondents(t *testing.T) {
 	}
 }
 
-// Scenario 79: one full bucket of several goes on, all full do not.
+// Scenario 79: a survey with a full bucket continues; with all buckets full it does not.
 func TestBucketsFillUp(t *testing.T) {
 	t.Parallel()
 	q := quotas()
@@ -120,7 +120,7 @@ func trim(codes []string) []string {
 	return out
 }
 
-// Whoever falls into a bucket falls into no other.
+// A respondent belongs to at most one bucket.
 func TestBucketsThatAreAcceptedAreDisjoint(t *testing.T) {
 	t.Parallel()
 	match := rapid.Custom(func(t *rapid.T) surveys.Match {

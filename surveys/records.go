@@ -9,38 +9,38 @@ import (
 	"weir"
 )
 
-// Survey is one survey as it is kept.
+// Survey is the stored record of a survey.
 type Survey struct {
-	ID          int64  // the store's
-	Name        string // what clients call it; [a-z0-9][a-z0-9._-]{0,62}
-	Title       string // for people
+	ID          int64  // assigned by the store
+	Name        string // unique name for clients; [a-z0-9][a-z0-9._-]{0,62}
+	Title       string // display name
 	State       State
 	Cause       Cause // why it is stopping or done
 	Definition  Definition
 	Application Application
-	Version     int64 // counts the changes
+	Version     int64 // incremented by every change
 	Deleting    bool  // its respondents are being removed
 	Created     time.Time
 	Updated     time.Time
 	Launched    time.Time // zero: never
 	Ended       time.Time // when it became done
-	// Warnings are those of the launch that returns this survey; not stored.
+	// Warnings are those of the launch that returned this survey; not stored.
 	Warnings []weir.FieldError
 }
 
-// Cause says why a survey came to its end.
+// Cause is the reason why a survey ended.
 type Cause string
 
 // The causes.
 const (
-	Exhausted  Cause = "exhausted"   // nobody is left to be contacted
-	Reached    Cause = "reached"     // cut-off or quotas
+	Exhausted  Cause = "exhausted"   // no respondent is left to contact
+	Reached    Cause = "reached"     // cutoff or quotas
 	WindowOver Cause = "window_over" // the last window of its schedule has closed
 	ByUser     Cause = "stopped"
 )
 
 // Application is the program that holds the conversation with respondents who
-// answer by text. Without a URL nobody is told.
+// answer by text. Without a URL no messages are posted.
 type Application struct {
 	URL    string `json:"url,omitempty" doc:"where messages of respondents are POSTed"`
 	Secret string `json:"secret,omitempty" doc:"key of the HMAC-SHA256 in each request; never shown"`
@@ -52,12 +52,12 @@ type RespondentID int64
 // respondentPrefix begins the text form of an id.
 const respondentPrefix = "r"
 
-// String is the form in the API, in keys of contacts and in callback URLs.
+// String returns the form in the API, in keys of contacts and in callback URLs.
 func (id RespondentID) String() string { return respondentPrefix + strconv.FormatInt(int64(id), 36) }
 
 var errNoRespondent = errors.New("not the id of a respondent")
 
-// ParseRespondentID reads what String wrote.
+// ParseRespondentID parses the output of String.
 func ParseRespondentID(s string) (RespondentID, error) {
 	digits, ok := strings.CutPrefix(s, respondentPrefix)
 	n, err := strconv.ParseInt(digits, 36, 64)
@@ -67,17 +67,17 @@ func ParseRespondentID(s string) (RespondentID, error) {
 	return RespondentID(n), nil
 }
 
-// Respondent is one person in a survey as it is kept.
+// Respondent is the stored record of one person in a survey.
 type Respondent struct {
 	Survey     int64
 	ID         RespondentID
-	Rev        int64  // counts the changes
+	Rev        int64  // incremented by every change
 	Phone      string // E.164, unique in the survey
 	Attributes map[string]string
-	Bucket     int // of the quotas, or NoBucket
+	Bucket     int // index into the quotas, or NoBucket
 	Progress
 	Contact  weir.Ref  // the latest contact; zero: none
-	Reached  time.Time // when the latest contact was handed over
+	Reached  time.Time // when the provider accepted the latest contact
 	Added    time.Time
 	Started  time.Time // when the status became active
 	Finished time.Time // when the status became final
@@ -86,33 +86,33 @@ type Respondent struct {
 // Happening is the kind of a [Notice].
 type Happening string
 
-// What a broker hears of.
+// The kinds of outbox entries.
 const (
-	HandedOver Happening = "handed_over" // a contact was taken by its provider
-	Answered   Happening = "answered"    // the person picked a call up
+	HandedOver Happening = "handed_over" // the provider accepted a contact
+	Answered   Happening = "answered"    // the person answered a call
 	Ended      Happening = "ended"       // a contact is done
 	Incoming   Happening = "incoming"    // a person sent a message to a channel
 )
 
-// Notice is something that happened to a contact of a respondent, or a message
-// that came in. The store writes it in the transaction in which it happened and
-// keeps it until a [Work] names it as taken.
+// Notice is an outbox entry: an event of a respondent's contact, or an incoming
+// message. The store writes it in the transaction of the event and keeps it until
+// a [Work] lists it in Taken.
 type Notice struct {
 	ID         int64
 	Kind       Happening
 	At         time.Time
 	Channel    weir.ChannelID
-	Respondent weir.Respondent // of what happened to a contact
+	Respondent weir.Respondent // of a contact's event
 	Contact    weir.Ref
 	Outcome    weir.Outcome  // of Ended
 	Reason     string        // of Ended: the provider's
 	Message    weir.Incoming // of Incoming
-	Result     weir.Result   // of Ended: what an interviewer recorded
+	Result     weir.Result   // of Ended: recorded by an interviewer
 }
 
-// Entry is a line of a survey's log.
+// Entry is an entry of a survey's log.
 type Entry struct {
-	ID         int64 // the store's, in order
+	ID         int64 // assigned by the store, in order
 	At         time.Time
 	Respondent RespondentID
 	Event      string // "enqueued", "handed_over", "ended", "disposition", "message", "finished", …

@@ -14,24 +14,24 @@ func (d Definition) compileQuotaMessage(m *mistakes) text {
 	return parsed(parseText, d.QuotaMessage, at, m)
 }
 
-// QuotaMessage is the message to a respondent whose quota turned out to be full;
-// empty: there is none.
+// QuotaMessage returns the message to a respondent whose quota turned out to be
+// full; empty: there is none.
 func (pl *Plan) QuotaMessage(survey string, who Person, p Progress) string {
 	mode := pl.Mode(p)
 	message := []rune(pl.quotaMessage.fill(who.values(survey, mode, p.Attempts.of(mode)), asIs))
 	return string(message[:min(len(message), maxMessage)])
 }
 
-// Withholds reports whether the messages of h are not to be sent: the application
-// wrote them for a conversation that has ended, because the quota is full. An
+// Withholds reports whether the messages of h must not be sent: the application
+// wrote them for a conversation that has ended because the quota is full. An
 // application that reports the rejection itself may say goodbye.
 func (h Hearing) Withholds(p Progress) bool {
 	return p.Status == Rejected && h.Disposition != RejectedQuota
 }
 
-// Assign returns the bucket of a respondent after answers. One who counts in a bucket
-// stays there; one who came to count before the bucket was known is moved into it, even
-// after the end.
+// Assign returns the bucket of a respondent after answers. A respondent that counts in
+// a bucket stays there. One that was counted before its bucket was known is moved into
+// it, even after the end.
 func (pl *Plan) Assign(r *Respondent, attributes map[string]string) int {
 	if r.Counted && r.Bucket != NoBucket || !r.Counted && r.Status.Final() {
 		return r.Bucket

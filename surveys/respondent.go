@@ -7,29 +7,29 @@ import (
 	"weir"
 )
 
-// Errors of steps that a respondent cannot take.
+// Errors of steps that a respondent's state does not allow.
 var (
-	// ErrNotPending says that a respondent was started before.
+	// ErrNotPending is returned for a respondent that was started before.
 	ErrNotPending = errors.New("the respondent was started before")
-	// ErrFinal says that a respondent's status is final.
+	// ErrFinal is returned for a respondent whose status is final.
 	ErrFinal = errors.New("the respondent's status is final")
-	// ErrNoWindow says that the schedule never opens again.
+	// ErrNoWindow is returned if the schedule never opens again.
 	ErrNoWindow = errors.New("the schedule never opens again")
-	// ErrDisposition says that an application may not report this disposition,
-	// or that it cannot follow the present one.
+	// ErrDisposition is returned for a disposition that an application may not
+	// report, or that cannot follow the present one.
 	ErrDisposition = errors.New("this disposition cannot be reported here")
 )
 
-// early is how long a contact waits that expired before its window closed, the second
-// time in a row: a provider's clock may differ from ours, and must not make us turn in
-// circles. The first time it is made again at once.
+// early is the delay of a contact that expired before its window closed for the second
+// time in a row or more: a provider's clock may differ from ours, and must not cause a
+// retry loop. After the first time it is enqueued again at once.
 const early = 15 * time.Minute
 
-// Mode is the mode in which a respondent is being contacted.
+// Mode returns the mode in which a respondent is being contacted.
 func (pl *Plan) Mode(p Progress) Mode { return pl.Arms[p.Arm].Modes[p.Step] }
 
-// Made is the number of attempts that are known to have been made, as reports
-// show them.
+// Made returns the number of attempts that are known to have been made, as shown in
+// reports.
 func (pl *Plan) Made(p Progress) Counts {
 	if p.Unproven {
 		return p.Attempts.Add(pl.Mode(p), -1)
@@ -37,7 +37,7 @@ func (pl *Plan) Made(p Progress) Counts {
 	return p.Attempts
 }
 
-// Start begins with a pending respondent.
+// Start starts a pending respondent.
 func (pl *Plan) Start(p Progress, now time.Time, arm int) (Progress, Effects, error) {
 	if p.Status != Pending {
 		return p, Effects{}, ErrNotPending
@@ -51,8 +51,8 @@ func (pl *Plan) Start(p Progress, now time.Time, arm int) (Progress, Effects, er
 	return p, e, nil
 }
 
-// HandedOver notes that the provider has taken a contact. The delay to the next
-// step counts from here.
+// HandedOver records that the provider accepted a contact. The delay to the next
+// step counts from the instant at.
 func (pl *Plan) HandedOver(p Progress, at time.Time, serial int) (Progress, Effects) {
 	if serial != p.Serial || p.Contact == Idle {
 		return p, Effects{}
@@ -60,15 +60,15 @@ func (pl *Plan) HandedOver(p Progress, at time.Time, serial int) (Progress, Effe
 	stage := p.Contact
 	p = pl.wentOut(p)
 	p.Contact = Out
-	// What the respondent did in the meantime may have put the next step off.
+	// An answer in the meantime may have postponed the next step.
 	if due := pl.wait(p, at); p.Status == Active && (stage == Waiting || due.After(p.DueAt)) {
 		p.DueAt = due
 	}
 	return p, Effects{}
 }
 
-// Answered notes that the person picked the call up: whatever becomes of the call, the
-// person was reached.
+// Answered records that the person answered the call: whatever the outcome of the
+// call, the person was reached.
 func (pl *Plan) Answered(p Progress, serial int) (Progress, Effects) {
 	p = pl.proved(p, serial)
 	if p.Status == Active {
@@ -77,8 +77,8 @@ func (pl *Plan) Answered(p Progress, serial int) (Progress, Effects) {
 	return p, Effects{}
 }
 
-// Ended notes the outcome of a contact. What is said of an older one tells at
-// most that the respondent was reached.
+// Ended records the outcome of a contact. The outcome of an older contact can at
+// most prove that the respondent was reached.
 func (pl *Plan) Ended(p Progress, now time.Time, serial int, outcome weir.Outcome) (Progress, Effects) {
 	if serial != p.Serial || p.Contact == Idle {
 		if outcome == weir.Completed && p.Status == Active {
@@ -106,9 +106,10 @@ func (pl *Plan) Ended(p Progress, now time.Time, serial int, outcome weir.Outcom
 	return p, Effects{}
 }
 
-// neverMade handles a contact that ended without reaching anybody: it counts as
-// no attempt. One that expired is made again in the next window; one that
-// somebody else took back is over, and the next step follows after the delay.
+// neverMade handles a contact that ended without reaching the respondent: it counts
+// as no attempt. An expired contact is enqueued again in the window that is open or
+// opens next. After a contact that others canceled, the next step follows after the
+// delay.
 func (pl *Plan) neverMade(p Progress, now time.Time, stage Stage, outcome weir.Outcome) (Progress, Effects) {
 	p.Contact = Idle
 	if stage == Leaving {
@@ -120,7 +121,7 @@ func (pl *Plan) neverMade(p Progress, now time.Time, stage Stage, outcome weir.O
 		} else if p.Early > 1 {
 			now = now.Add(min(early, p.Closes.Sub(now)))
 		}
-		p.Unproven = true // also if a provider had it for a while
+		p.Unproven = true // also if a provider had accepted it for a while
 		return pl.enqueue(p, now)
 	}
 	if p.Unproven {
@@ -132,9 +133,10 @@ func (pl *Plan) neverMade(p Progress, now time.Time, stage Stage, outcome weir.O
 	return p, Effects{}
 }
 
-// Timeout takes the next step of a respondent whose time has come: the next
-// attempt, the next mode, or giving up. While a contact is open it consumes
-// nothing, but asks what became of it. It does nothing outside the schedule.
+// Timeout takes the next step of a respondent that is due: the next attempt, the
+// next mode, or giving up. While a contact is open it consumes no attempt, but
+// inquires about the contact. Outside the schedule it postpones the step, or gives
+// up if the schedule never opens again.
 func (pl *Plan) Timeout(p Progress, now time.Time) (Progress, Effects) {
 	if !p.Due(now) {
 		return p, Effects{}
@@ -166,7 +168,7 @@ func (pl *Plan) attempt(p Progress, now time.Time) (Progress, Effects) {
 	return pl.enqueue(p, now)
 }
 
-// enqueue asks for a contact in the window that is open at t or opens next.
+// enqueue requests a contact in the window that is open at t or opens next.
 func (pl *Plan) enqueue(p Progress, t time.Time) (Progress, Effects) {
 	w, ok := pl.Schedule.Window(t)
 	if !ok {
@@ -176,7 +178,7 @@ func (pl *Plan) enqueue(p Progress, t time.Time) (Progress, Effects) {
 	}
 	p.Serial++
 	p.Contact, p.Closes, p.Stumbles = Waiting, w.Close, 0
-	// The outcome of the contact comes first, unless it is lost.
+	// The outcome of the contact arrives earlier, unless it is lost.
 	p.DueAt = pl.wait(p, w.Close)
 	return p, Effects{Enqueue: &Outreach{
 		Serial: p.Serial, Mode: pl.Mode(p), Attempt: p.Tries, Priority: p.Priority(),
@@ -184,12 +186,12 @@ func (pl *Plan) enqueue(p Progress, t time.Time) (Progress, Effects) {
 	}}
 }
 
-// giveUp ends a respondent whom nothing is left to be tried on.
+// giveUp ends a respondent that has no attempt left.
 func (pl *Plan) giveUp(p Progress) (Progress, Effects) {
 	return pl.finish(p, Failed, p.Disposition.GivenUp())
 }
 
-// finish makes a status final. A contact that has not gone out is taken back.
+// finish sets a final status. A contact that was not dispatched is canceled.
 func (pl *Plan) finish(p Progress, s Status, d Disposition) (Progress, Effects) {
 	p, e := pl.withdraw(p)
 	p.Status, p.Disposition, p.DueAt, p.AsideTill = s, d, time.Time{}, time.Time{}
@@ -197,7 +199,7 @@ func (pl *Plan) finish(p Progress, s Status, d Disposition) (Progress, Effects) 
 	return pl.count(p, e)
 }
 
-// count notes when a respondent first counts.
+// count records when a respondent first counts.
 func (pl *Plan) count(p Progress, e Effects) (Progress, Effects) {
 	if !p.Counted && p.Disposition.Counts(pl.CountPartial) {
 		p.Counted, e.Count = true, true
@@ -205,8 +207,8 @@ func (pl *Plan) count(p Progress, e Effects) (Progress, Effects) {
 	return p, e
 }
 
-// withdraw takes back a contact that waits for its turn. It was no attempt,
-// unless it turns out to have gone out in the meantime.
+// withdraw cancels a waiting contact. It was no attempt, unless it turns out to
+// have been dispatched in the meantime.
 func (pl *Plan) withdraw(p Progress) (Progress, Effects) {
 	if p.Contact != Waiting {
 		return p, Effects{}
@@ -217,8 +219,8 @@ func (pl *Plan) withdraw(p Progress) (Progress, Effects) {
 	return p, Effects{Withdraw: p.Serial}
 }
 
-// wentOut notes that the present contact has been handed over. A call is an
-// attempt only once something is known of it: it may expire at the provider.
+// wentOut records that the present contact was accepted by the provider. A call is an
+// attempt only once something is known of it, because it may expire at the provider.
 func (pl *Plan) wentOut(p Progress) Progress {
 	if p.Contact == Leaving {
 		p.Tries++
@@ -230,7 +232,7 @@ func (pl *Plan) wentOut(p Progress) Progress {
 	return p
 }
 
-// wait is the instant of the next step when the present attempt was made at t,
+// wait returns the instant of the next step if the present attempt was made at t,
 // moved into the schedule.
 func (pl *Plan) wait(p Progress, t time.Time) time.Time {
 	another := p.Step+1 < len(pl.Arms[p.Arm].Modes)
@@ -243,12 +245,12 @@ func (pl *Plan) wait(p Progress, t time.Time) time.Time {
 
 func (pl *Plan) ladder(p Progress) Ladder { return pl.Ladders[pl.Mode(p)] }
 
-// more tells whether a retry or another mode is left.
+// more reports whether a retry or another mode is left.
 func (pl *Plan) more(p Progress) bool {
 	return pl.ladder(p).Retry(p.Tries) || p.Step+1 < len(pl.Arms[p.Arm].Modes)
 }
 
-// conversing tells whether the respondent is answering by text; then a message
+// conversing reports whether the respondent is answering by text; then a message
 // that could not be delivered does not end the conversation.
 func (pl *Plan) conversing(p Progress) bool {
 	return !pl.Mode(p).Voice() && (p.Disposition == Started || p.Disposition == InterimPartial)

@@ -14,7 +14,7 @@ import (
 
 func start() time.Time { return time.Date(2026, 1, 5, 12, 0, 0, 0, time.UTC) } // a Monday
 
-// life plays the life of one respondent and notes what is asked for.
+// life simulates the life of one respondent and records the effects.
 type life struct {
 	t    *testing.T
 	pl   *surveys.Plan
@@ -62,7 +62,7 @@ func (l *life) ended(minutes float64, o weir.Outcome) {
 	l.note(p, e)
 }
 
-// wait lets the time pass up to the next step, and says when it was.
+// wait advances the time to the next step, and returns its minute after start.
 func (l *life) wait() float64 {
 	due := l.p.DueAt
 	p, e := l.pl.Timeout(l.p, due)
@@ -83,7 +83,7 @@ func (l *life) want(want ...string) {
 	}
 }
 
-// Scenario 82, and the example of the rule: "10m 2h" without another mode is
+// Scenario 82, and the example of the rule: "10m 2h" without another mode means
 // contacts at 0, after 10 minutes, after 2 hours, and failed after 2 more.
 func TestRetriesWithoutAnotherMode(t *testing.T) {
 	t.Parallel()
@@ -102,7 +102,7 @@ func TestRetriesWithoutAnotherMode(t *testing.T) {
 	}
 }
 
-// Scenario 82: no list and no other mode.
+// Scenario 82: neither retries nor another mode.
 func TestNoRetriesMeansTwoHours(t *testing.T) {
 	t.Parallel()
 	l := begin(t, smsOnly(""))
@@ -119,7 +119,7 @@ func TestNoRetriesMeansTwoHours(t *testing.T) {
 }
 
 // Scenario 82: after the last retry the fallback delay, then the next mode with
-// its own list.
+// its own retry schedule.
 func TestFallbackToTheNextMode(t *testing.T) {
 	t.Parallel()
 	d := definition()
@@ -146,8 +146,8 @@ func TestFallbackToTheNextMode(t *testing.T) {
 	}
 }
 
-// Scenario 83: the delay counts from hand-over, however long the contact waited,
-// and is moved into the schedule.
+// Scenario 83: the delay counts from the acceptance by the provider, however long
+// the contact waited, and is moved into the schedule.
 func TestDelayCountsFromHandOver(t *testing.T) {
 	t.Parallel()
 	d := smsOnly("2h 1d")
@@ -160,20 +160,20 @@ func TestDelayCountsFromHandOver(t *testing.T) {
 	if want := at(27 * 60); !l.p.DueAt.Equal(want) { // 24:00 UTC is not open, 15:00 next day is
 		t.Errorf("due at %v, want %v", l.p.DueAt, want)
 	}
-	l.out(10 * 60) // told twice
+	l.out(10 * 60) // reported twice
 	l.ended(10*60+1, weir.Completed)
 	if want := at(27 * 60); !l.p.DueAt.Equal(want) {
 		t.Errorf("due at %v, want %v", l.p.DueAt, want)
 	}
-	// Looked at too late: it is held until the next window, and consumes nothing.
+	// Processed too late: it is delayed until the next window, and consumes nothing.
 	p, e := l.pl.Timeout(l.p, at(36*60))
 	if !p.DueAt.Equal(at(51*60)) || e != (surveys.Effects{}) || p.Tries != 1 {
 		t.Errorf("outside the schedule: due %v, %+v", p.DueAt, e)
 	}
 }
 
-// Scenarios 22 to 26: what expires is made again in the next window; it is no
-// attempt, and no retry is consumed. Of the mobile web, too.
+// Scenarios 22 to 26: an expired contact is enqueued again in the next window. It is
+// no attempt, and consumes no retry. This holds for the mobile web, too.
 func TestExpiredContactsConsumeNothing(t *testing.T) {
 	t.Parallel()
 	for _, mode := range surveys.Modes() {
@@ -204,8 +204,8 @@ func TestExpiredContactsConsumeNothing(t *testing.T) {
 	}
 }
 
-// Scenario 101: a contact that expired early is made again at once; a provider whose clock
-// is ahead does not make us turn in circles.
+// Scenario 101: a contact that expired early is enqueued again at once. A provider whose
+// clock is ahead must not cause a retry loop.
 func TestScenario101_EarlyExpiryIsRepeatedAtOnceOneTime(t *testing.T) {
 	t.Parallel()
 	d := smsOnly("10m")
@@ -242,7 +242,7 @@ func TestNoWindowLeft(t *testing.T) {
 }
 
 // Scenario 86: the last failed call ends the respondent at once; with a retry or
-// another mode left it waits.
+// another mode left the respondent waits.
 func TestLastFailedCallEndsAtOnce(t *testing.T) {
 	t.Parallel()
 	for _, o := range []weir.Outcome{weir.Busy, weir.NoAnswer, weir.Failed, weir.Lost, weir.DeadLetter} {
@@ -269,7 +269,7 @@ func TestLastFailedCallEndsAtOnce(t *testing.T) {
 	}
 }
 
-// Somebody who answers by text is not given up because a message failed.
+// A respondent who answers by text is not given up because a message failed.
 func TestFailedMessageDoesNotEndAConversation(t *testing.T) {
 	t.Parallel()
 	l := begin(t, smsOnly(""))
@@ -285,7 +285,7 @@ func TestFailedMessageDoesNotEndAConversation(t *testing.T) {
 	l.want("sms 1", "failed, breakoff")
 }
 
-// Scenario 15, and the whole rule.
+// Scenario 15, and the complete rule.
 func TestPriorityOfContacts(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -306,7 +306,7 @@ func TestPriorityOfContacts(t *testing.T) {
 			t.Errorf("%s after %+v: %v, want %v", tt.d, tt.attempts, got, tt.want)
 		}
 	}
-	// A retry is enqueued as high, as the attempt that is being begun counts.
+	// A retry is enqueued with high priority, because the attempt being started counts.
 	l := begin(t, smsOnly("10m"))
 	if l.last.Enqueue.Priority != weir.Normal {
 		t.Error("a first attempt is not normal")
@@ -321,7 +321,7 @@ func TestPriorityOfContacts(t *testing.T) {
 	}
 }
 
-// The word that a contact was handed over may be lost; its end says as much.
+// The report that a contact was accepted may be lost; its end implies it.
 func TestEndWithoutHandOver(t *testing.T) {
 	t.Parallel()
 	l := begin(t, smsOnly("10m"))
@@ -331,8 +331,8 @@ func TestEndWithoutHandOver(t *testing.T) {
 	}
 }
 
-// A provider had a message for a while, and certainly did not send it: it went
-// back into the queue and expired there.
+// A provider had a message for a while, and certainly did not send it: the contact
+// was queued again and expired there.
 func TestExpiredAfterHandOver(t *testing.T) {
 	t.Parallel()
 	d := smsOnly("10m")

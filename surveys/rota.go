@@ -2,33 +2,34 @@ package surveys
 
 import "maps"
 
-// Claim is what one survey wants of a channel's room.
+// Claim is the request of one survey for a share of a channel's room.
 type Claim struct {
 	Survey string
 	Weight int // at least 1
 	Wants  int // contacts
-	Size   int // slots of each; at least 1
-	// More says that it wants more than it may have this time: with all of Wants it
-	// is not satisfied, and what it is owed is not forgotten.
+	Size   int // slots of each contact; at least 1
+	// More is set if the survey wants more than Wants, which is capped this time: even
+	// with all of Wants it is not satisfied, and its credit is kept.
 	More bool
 }
 
-// Rota shares a channel's room between surveys, by weight, over many polls: who
-// got less than its share this time is served first the next time. A survey that
-// cannot claim for a while, because its window is closed, keeps what it is owed and
-// what it owes; [Rota.Forget] drops one that is done. The zero Rota owes nothing.
+// Rota divides a channel's room between surveys by weight (fair share) over many
+// polls: a survey that got less than its share is served first the next time. A
+// survey that cannot claim for a while, because its window is closed, keeps its
+// credit or debt; [Rota.Forget] drops a survey that is done. The values are
+// credits; negative ones are debts. The zero Rota is empty.
 type Rota map[string]int
 
-// slot is what one slot counts in a [Rota]: the same whoever else wants one, so
-// that surveys which come and go do not change what others owe each other. The
-// usual sums of weights are parts of it.
+// slot is the value of one slot in a [Rota]. It does not depend on the claims, so that
+// surveys that come and go do not change the balances of others. It is divisible by
+// the usual sums of weights.
 const slot = 720720
 
-// Share divides room, in slots, between the claims, in their order, and gives how
-// many contacts each gets: everybody who wants more than its share of the slots
-// gets its share, and nothing is left while somebody wants it; the last contact
-// may take more than is left. It gives the new rota; a survey that wants nothing
-// more saves nothing up.
+// Share divides room, in slots, between the claims, in their order, and returns how
+// many contacts each gets. A survey that wants more than its share of the slots gets
+// its share, and no slot is left while a survey wants it; the last contact may exceed
+// the room. It returns the new rota; a survey that wants nothing more builds up no
+// credit.
 func (r Rota) Share(room int, claims []Claim) ([]int, Rota) {
 	got := make([]int, len(claims))
 	for room > 0 {
@@ -42,7 +43,7 @@ func (r Rota) Share(room int, claims []Claim) ([]int, Rota) {
 		if weights == 0 {
 			break
 		}
-		// Whole rounds, in which everybody gets slots by its weight, change no debt.
+		// Whole rounds, in which every survey gets slots by its weight, change no balance.
 		if rounds = min(rounds, room/(weights*all)); rounds > 0 {
 			for i, c := range claims {
 				if c.Wants > got[i] {
@@ -59,7 +60,7 @@ func (r Rota) Share(room int, claims []Claim) ([]int, Rota) {
 	return got, r.keep(claims, got)
 }
 
-// common is a number of slots of which all sizes are parts.
+// common returns the least common multiple of all sizes, in slots.
 func common(claims []Claim) int {
 	all := 1
 	for _, c := range claims {
@@ -72,7 +73,7 @@ func common(claims []Claim) int {
 	return all
 }
 
-// one gives one contact to the survey that is owed most.
+// one gives one contact to the survey with the highest credit.
 func (r Rota) one(claims []Claim, got []int, weights int) (best int, _ Rota) {
 	next := r.clone(len(claims))
 	best = -1
@@ -92,9 +93,8 @@ func (r Rota) one(claims []Claim, got []int, weights int) (best int, _ Rota) {
 	return best, next
 }
 
-// keep holds what is owed, counted from the mean of all, so that a newcomer stands
-// where they stand together. A survey that wants nothing more is owed nothing, but
-// what it had before its turn is not forgotten.
+// keep returns the balances relative to their mean, so that a new survey starts at
+// the mean. A survey that wants nothing more loses its credit, but keeps its debt.
 func (r Rota) keep(claims []Claim, got []int) Rota {
 	out, sum := r.clone(len(claims)), 0
 	for i, c := range claims {
@@ -112,7 +112,7 @@ func (r Rota) keep(claims []Claim, got []int) Rota {
 	return out
 }
 
-// Forget drops a survey that is done.
+// Forget removes a survey that is done.
 func (r Rota) Forget(survey string) Rota {
 	out := r.clone(0)
 	delete(out, survey)

@@ -9,7 +9,7 @@ import (
 	"weir/surveys"
 )
 
-// Surveys share slots by weight, however many slots their contacts take, and
+// Surveys share slots by weight, however many slots their contacts need, and
 // however little room each poll has.
 func TestSharesAreOfSlots(t *testing.T) {
 	t.Parallel()
@@ -43,9 +43,9 @@ func TestSharesAreOfSlots(t *testing.T) {
 	})
 }
 
-// Two equal surveys that always want more than there is room for get the same,
-// also while others come and go between them. Each claims no more than the room,
-// as brokers do.
+// Two equal surveys that always want more than the room get the same share, also
+// while others come and go between them. Each claims at most the room, as brokers
+// do.
 func TestEqualSurveysGetTheSameWhoeverComesAndGoes(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -67,8 +67,8 @@ func TestEqualSurveysGetTheSameWhoeverComesAndGoes(t *testing.T) {
 	})
 }
 
-// Scenario 18: what surveys owe each other outlasts polls in which they cannot
-// claim, because their windows are closed, while others do.
+// Scenario 18: balances outlast polls in which surveys cannot claim, because their
+// windows are closed, while others do.
 func TestScenario18_DebtsOutlastClosedWindows(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

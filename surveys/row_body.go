@@ -11,9 +11,9 @@ import (
 	"weir"
 )
 
-// RowOf makes a row of a respondent that came in the body of a request, under
-// the same rules as one of a file. Attributes are what JSON decoding yields.
-// Pointers are relative to the respondent. A row with mistakes has its valid values.
+// RowOf makes a row of a respondent from a request body, under the same rules as a
+// row of a file. Attributes are as JSON decoding yields them. Pointers are relative
+// to the respondent. A row with mistakes contains its valid values.
 func RowOf(phone string, attributes map[string]any, region string) (Row, []weir.FieldError) {
 	var m mistakes
 	var row Row
@@ -27,8 +27,8 @@ func RowOf(phone string, attributes map[string]any, region string) (Row, []weir.
 	return row, m
 }
 
-// Attributes checks attributes, as JSON decoding yields them, and gives those
-// that say something, as texts. Pointers are relative to them.
+// Attributes checks attributes, as JSON decoding yields them, and returns the
+// nonempty ones as texts. Pointers are relative to the attributes.
 func Attributes(attributes map[string]any) (map[string]string, []weir.FieldError) {
 	var m mistakes
 	if len(attributes) > MaxAttributes {

@@ -19,24 +19,24 @@ const (
 	MaxAttribute  = 500 // characters of a value
 )
 
-// Format is how respondents are written in a file.
+// Format is the format of a file of respondents.
 type Format string
 
 // The formats.
 const (
 	CSV    Format = "csv"    // the first line names the columns, one of them phone
-	NDJSON Format = "ndjson" // one flat object a line, with a key phone
+	NDJSON Format = "ndjson" // one flat object per line, with a key phone
 )
 
 // Row is one respondent of a file.
 type Row struct {
-	Line       int    // on which it begins, from 1
+	Line       int    // line on which the row begins, from 1
 	Phone      string // E.164
 	Attributes map[string]string
 }
 
-// RowError is a row that cannot be loaded. The rows after it can. It holds nothing
-// of what the row says.
+// RowError is a row that cannot be loaded. Reading can continue with the rows after
+// it. It must not contain any content of the row.
 type RowError struct {
 	Line   int    `json:"line"`
 	Column string `json:"column,omitempty"`
@@ -68,7 +68,7 @@ type Reader struct {
 	columns []string // of CSV
 }
 
-// NewReader begins to read a file. region is that of numbers without a country
+// NewReader starts to read a file. region applies to numbers without a country
 // code. It fails if the file is empty or has no usable header.
 func NewReader(r io.Reader, format Format, encoding, region string) (*Reader, error) {
 	if format != CSV && format != NDJSON {
@@ -88,13 +88,13 @@ func NewReader(r io.Reader, format Format, encoding, region string) (*Reader, er
 	return out, nil
 }
 
-// Columns are the attributes that the header of a CSV file names.
+// Columns returns the attributes that the header of a CSV file names.
 func (r *Reader) Columns() []string {
 	return slices.DeleteFunc(slices.Clone(r.columns), func(c string) bool { return c == fieldPhone })
 }
 
-// Next reads the next row. The error is a *[RowError] if reading may go on, io.EOF
-// after the last row, and else one that ended the reading.
+// Next returns the next row. The error is a *[RowError] if reading can continue,
+// io.EOF after the last row, and otherwise the error that ended the reading.
 func (r *Reader) Next() (Row, error) {
 	for {
 		cells, number, err := r.cells()
@@ -124,12 +124,12 @@ func (r *Reader) Next() (Row, error) {
 	}
 }
 
-// errSkip says that a line holds nothing.
+// errSkip marks an empty line.
 var errSkip = errors.New("an empty line")
 
 type cell struct{ name, value string }
 
-// reported is the error of a row: bad, unless reading failed.
+// reported returns the error of a row: a *[RowError], unless reading failed.
 func reported(number int, err error) error {
 	if number == 0 {
 		return err
@@ -140,7 +140,7 @@ func reported(number int, err error) error {
 	return &RowError{Line: number, Reason: err.Error()}
 }
 
-// cells reads the cells of the next row; its number is 0 if reading failed.
+// cells returns the cells of the next row; the number is 0 if reading failed.
 func (r *Reader) cells() ([]cell, int, error) {
 	if r.format == NDJSON {
 		return r.object()
@@ -217,7 +217,7 @@ func (r *Reader) header() error {
 func (r *Reader) column(name string) error {
 	switch {
 	case !goodAttribute(name):
-		return errors.New(attributeForm) // the name itself may be a phone number, if there is no header
+		return errors.New(attributeForm) // the error must not quote the name: without a header it may be a phone number
 	case builtIn(name):
 		return fmt.Errorf("%s is a name that templates know already", name)
 	case slices.Contains(r.columns, name):
@@ -226,8 +226,8 @@ func (r *Reader) column(name string) error {
 	return nil
 }
 
-// AttributeName is the name of an attribute as it is written elsewhere:
-// "First Name" is first_name.
+// AttributeName converts a name to that of an attribute: "First Name" becomes
+// first_name.
 func AttributeName(s string) string {
 	return strings.NewReplacer(" ", "_", "-", "_").Replace(strings.ToLower(strings.TrimSpace(s)))
 }
@@ -251,7 +251,7 @@ func (r *Reader) object() ([]cell, int, error) {
 
 var errObject = errors.New("is not one JSON object")
 
-// flat reads an object of texts, numbers and truth values.
+// flat parses a flat object of texts, numbers, booleans and nulls.
 func flat(l line) ([]cell, error) {
 	d := json.NewDecoder(strings.NewReader(l.text))
 	d.UseNumber()
@@ -290,7 +290,7 @@ func flat(l line) ([]cell, error) {
 	return out, nil
 }
 
-// scalar makes a cell of a key and its value.
+// scalar returns the cell of a key and its value.
 func scalar(name string, value json.Token) (cell, error) {
 	c := cell{name: name}
 	if !goodAttribute(name) {

@@ -18,7 +18,7 @@ import (
 	"weir/surveys"
 )
 
-// load reads a whole file: good rows as "line phone attributes", bad ones as
+// load reads a whole file: valid rows as "line phone attributes", invalid ones as
 // their errors, in order.
 func load(r io.Reader, format surveys.Format, encoding string) ([]string, error) {
 	in, err := surveys.NewReader(r, format, encoding, "MX")
@@ -205,7 +205,7 @@ func TestRowsOfNDJSON(t *testing.T) {
 	}
 }
 
-// repeated gives a text n times.
+// repeated is a reader of a text repeated n times.
 type repeated struct {
 	text string
 	n    int
@@ -225,8 +225,8 @@ func (r *repeated) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// A line of 10 MB costs itself, and memory for none of it. The test runs alone, as
-// it looks at what the program allocates.
+// A line of 10 MB fails alone, and is not held in memory. The test is not parallel,
+// because it measures the allocations of the process.
 func TestLongLinesAreBounded(t *testing.T) {
 	for name, fill := range map[string]string{"text": strings.Repeat("x", 1<<10), "quotes": "\"" + strings.Repeat("x", 1<<10), "open quotes with lines": "\"x" + strings.Repeat("y", 1<<10) + "\n"} {
 		t.Run(name, func(t *testing.T) {
@@ -263,7 +263,7 @@ func TestLongLinesAreBounded(t *testing.T) {
 	}
 }
 
-// What is written as CSV is read as it was.
+// Rows written as CSV are read back unchanged.
 func TestRowsSurviveBeingWritten(t *testing.T) {
 	t.Parallel()
 	value := rapid.StringMatching(`[a-z",;\n 	é]{0,12}`)
@@ -322,7 +322,7 @@ func FuzzReader(f *testing.F) {
 	})
 }
 
-// A million rows: what the import costs at the least.
+// The minimum cost of an import: a million rows.
 func BenchmarkRows(b *testing.B) {
 	r, err := surveys.NewReader(io.MultiReader(strings.NewReader("phone,first_name,age\n"), &repeated{text: "+525512345678,Ana,30\n", n: 1 << 30}), surveys.CSV, "", "MX")
 	if err != nil {

@@ -6,21 +6,21 @@ import (
 	"time"
 )
 
-// Grace is how long after its last window a survey is given before it is
+// Grace is the time from the end of a survey's last window until the survey is
 // stopped.
 const Grace = 5 * time.Minute
 
-// mergeDays bounds how far windows that touch are followed: a schedule that
-// never closes has windows of a week.
+// mergeDays bounds the merging of adjacent windows: a schedule that never closes has
+// windows of a week.
 const mergeDays = 7
 
-// Schedule says when the respondents of a survey may be contacted. It is made
-// by [ScheduleSpec.Compile] and never changes.
+// Schedule defines when the respondents of a survey may be contacted. It is made
+// by [ScheduleSpec.Compile] and is immutable.
 //
-// A window is open from its first instant up to, not including, its last. Its
-// ends are local times; where clocks jump, a skipped local time is the next
-// valid instant and a repeated one counts once, the first time. A window that a
-// jump swallows does not open on that day.
+// A window includes its first instant and excludes its last. Its ends are local
+// times; where clocks jump, a skipped local time is the next valid instant and a
+// repeated one counts once, the first time. A window that lies within a skipped
+// hour does not open on that day.
 type Schedule struct {
 	zone       *time.Location
 	days       [7]bool
@@ -32,20 +32,20 @@ type Schedule struct {
 
 type window struct{ from, to Clock }
 
-// Span is a time during which a schedule is open, Close not included.
+// Span is a time during which a schedule is open; it excludes Close.
 type Span struct{ Open, Close time.Time }
 
-// Zone is the zone of the schedule.
+// Zone returns the time zone of the schedule.
 func (s *Schedule) Zone() *time.Location { return s.zone }
 
-// Contains tells whether contacts may be made at t.
+// Contains reports whether contacts may be made at t.
 func (s *Schedule) Contains(t time.Time) bool {
 	sp, ok := s.next(t)
 	return ok && !t.Before(sp.Open)
 }
 
-// NextOpen is t if the schedule is open then, else the next instant at which it
-// opens; ok is false if it never does.
+// NextOpen returns t if the schedule is open then, otherwise the next instant at
+// which it opens; ok is false if it never does.
 func (s *Schedule) NextOpen(t time.Time) (_ time.Time, ok bool) {
 	sp, ok := s.next(t)
 	if !ok {
@@ -54,7 +54,7 @@ func (s *Schedule) NextOpen(t time.Time) (_ time.Time, ok bool) {
 	return later(t, sp.Open), true
 }
 
-// next is the first window that closes after t.
+// next returns the first window that closes after t.
 func (s *Schedule) next(t time.Time) (out Span, ok bool) {
 	s.spans(t)(func(sp Span) bool {
 		out, ok = sp, true
@@ -63,8 +63,8 @@ func (s *Schedule) next(t time.Time) (out Span, ok bool) {
 	return out, ok
 }
 
-// Window is the window that is open at t or else opens next. Windows that touch
-// are one, up to a week from t. Open is when the one of t's own day opened.
+// Window returns the window that is open at t, or the one that opens next. Adjacent
+// windows are merged, up to a week from t. Open is the opening on t's own day.
 func (s *Schedule) Window(t time.Time) (_ Span, ok bool) {
 	var out Span
 	limit := time.Time{}
@@ -82,17 +82,17 @@ func (s *Schedule) Window(t time.Time) (_ Span, ok bool) {
 	return out, !out.Close.IsZero()
 }
 
-// LastClose is the end of the last window; ok is false if the schedule has no
+// LastClose returns the end of the last window; ok is false if the schedule has no
 // last date.
 func (s *Schedule) LastClose() (_ time.Time, ok bool) { return s.last, !s.last.IsZero() }
 
-// Over tells whether the last window has closed and its grace has passed.
+// Over reports whether the last window has closed and [Grace] has passed.
 func (s *Schedule) Over(now time.Time) bool {
 	return !s.last.IsZero() && !now.Before(s.last.Add(Grace))
 }
 
-// Later is the instant at which the schedule will have been open for the given
-// time since t; ok is false if it is not open that long within ten years.
+// Later returns the instant at which the schedule will have been open for the given
+// time since t; ok is false if that does not happen within ten years.
 func (s *Schedule) Later(t time.Time, open time.Duration) (_ time.Time, ok bool) {
 	for sp := range s.spans(t) {
 		from := later(t, sp.Open)
@@ -122,12 +122,12 @@ func (s *Schedule) spans(t time.Time) iter.Seq[Span] {
 	}
 }
 
-// search is how many days are looked at before a schedule is taken never to
-// open again: ten years, and enough for each blocked day to block a week.
+// search returns how many days are searched before a schedule counts as never opening
+// again: ten years, and enough for each blocked day to block a week.
 func (s *Schedule) search() int { return 3660 + 7*len(s.blocked) }
 
-// day yields the windows of one day. They are in order, also over days, because
-// [instant] never goes back when the local time goes on.
+// day yields the windows of one day. They are in order, also across days, because
+// [instant] is monotonic in the local time.
 func (s *Schedule) day(d Date) iter.Seq[Span] {
 	return func(yield func(Span) bool) {
 		if !s.days[d.Weekday()] || s.isBlocked(d) {
@@ -147,7 +147,7 @@ func (s *Schedule) isBlocked(d Date) bool {
 	return found
 }
 
-// lastClose finds the end of the last window up to the last date.
+// lastClose returns the end of the last window up to the last date.
 func (s *Schedule) lastClose() (last time.Time) {
 	if s.end.IsZero() {
 		return time.Time{}

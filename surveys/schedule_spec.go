@@ -27,14 +27,14 @@ type ScheduleSpec struct {
 	EndDate     string       `json:"end_date,omitempty" doc:"last day; absent: until the survey has enough"`
 }
 
-// WindowSpec is one window as clients write it: local times, To not included.
+// WindowSpec is one window as clients write it: local times, excluding To.
 type WindowSpec struct {
 	From string `json:"from" example:"09:00"`
 	To   string `json:"to" doc:"24:00 is the end of the day" example:"18:00"`
 }
 
-// Compile checks a schedule and finds every mistake. It reads the zone from the
-// program or the system.
+// Compile checks a schedule and returns every validation failure. It loads the zone
+// from the program or the system.
 func (spec ScheduleSpec) Compile() (*Schedule, []weir.FieldError) {
 	var m mistakes
 	s := &Schedule{zone: zoneOf(spec.TimeZone, &m)}
@@ -57,8 +57,8 @@ func (spec ScheduleSpec) Compile() (*Schedule, []weir.FieldError) {
 	return s, nil
 }
 
-// CheckAhead finds out whether a schedule still opens after now; a survey whose
-// windows have all passed cannot be launched.
+// CheckAhead checks that a schedule still opens after now; a survey whose windows
+// have all passed cannot be launched.
 func (s *Schedule) CheckAhead(now time.Time) []weir.FieldError {
 	if _, ok := s.NextOpen(now); ok {
 		return nil
@@ -67,7 +67,7 @@ func (s *Schedule) CheckAhead(now time.Time) []weir.FieldError {
 }
 
 func zoneOf(name string, m *mistakes) *time.Location {
-	// LoadLocation knows two names that are not zones: the empty one and Local.
+	// LoadLocation accepts two names that are not zones: the empty one and Local.
 	if name == "" {
 		m.add("/time_zone", "required", "must be the IANA name of a time zone, like America/Mexico_City")
 		return nil
@@ -158,7 +158,7 @@ func blockedOf(days []string, m *mistakes) []Date {
 	return slices.Compact(out)
 }
 
-// dateOf reads a date; no text is no day.
+// dateOf parses a date; an empty text is the zero Date.
 func dateOf(s, pointer string, m *mistakes) Date {
 	if s == "" {
 		return Date{}

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 	"time"
-	_ "time/tzdata" // the tests know the same zones everywhere
+	_ "time/tzdata" // the same zones on every machine
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -27,7 +27,7 @@ func schedule(t interface {
 	return s
 }
 
-// office is open on all days from 9 to 17 in a zone.
+// office returns a schedule that is open on all days in a zone; from 9 to 17 by default.
 func office(zone string, windows ...surveys.WindowSpec) surveys.ScheduleSpec {
 	if len(windows) == 0 {
 		windows = []surveys.WindowSpec{{From: "09:00", To: "17:00"}}
@@ -45,7 +45,7 @@ func instant(t *testing.T, s string) time.Time {
 }
 
 // Scenario 27: a Wednesday-only survey in Mexico City is open at 01:00 UTC on
-// Thursday, not at 06:00; blocked days and dates are local, too.
+// Thursday, but not at 06:00. Blocked days and dates are local, too.
 func TestScheduleIsLocal(t *testing.T) {
 	t.Parallel()
 	s := schedule(t, surveys.ScheduleSpec{
@@ -74,7 +74,7 @@ func TestScheduleIsLocal(t *testing.T) {
 		"2025-01-01T00:00:00Z": "2026-01-07T15:00:00Z",
 		"2026-01-07T16:00:00Z": "2026-01-07T16:00:00Z",
 		"2026-01-07T19:00:00Z": "2026-01-07T21:00:00Z",
-		"2026-01-08T06:00:00Z": "2026-01-21T15:00:00Z", // over the blocked Wednesday
+		"2026-01-08T06:00:00Z": "2026-01-21T15:00:00Z", // after the blocked Wednesday
 	} {
 		if got, ok := s.NextOpen(instant(t, at)); !ok || !got.Equal(instant(t, want)) {
 			t.Errorf("next open after %s: %v %v, want %s", at, got, ok, want)
@@ -87,19 +87,19 @@ func TestScheduleIsLocal(t *testing.T) {
 	if want := instant(t, "2026-01-29T06:00:00Z"); !ok || !last.Equal(want) {
 		t.Errorf("last close %v, want %v", last, want)
 	}
-	// Scenario 87: the grace.
+	// Scenario 87: the survey is over once [surveys.Grace] has passed.
 	if s.Over(last.Add(surveys.Grace-1)) || !s.Over(last.Add(surveys.Grace)) {
 		t.Error("a survey is over five minutes after its last window")
 	}
 }
 
-// Both changes of the clocks: what is skipped is the next valid instant, what is
-// repeated counts once.
+// Both clock changes: a skipped time is the next valid instant, a repeated one counts
+// once.
 func TestWindowsWhereClocksJump(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name, zone, from, to string
-		at, open, close      string // the window that is open at, or next after, at
+		at, open, close      string // the window that is open at, or opens next after, at
 	}{
 		{"opens in the gap", "Europe/Berlin", "02:30", "05:00", "2026-03-28T12:00:00Z", "2026-03-29T01:00:00Z", "2026-03-29T03:00:00Z"},
 		{"closes in the gap", "Europe/Berlin", "01:00", "02:30", "2026-03-28T12:00:00Z", "2026-03-29T00:00:00Z", "2026-03-29T01:00:00Z"},
@@ -211,8 +211,8 @@ func zones() []string {
 	}
 }
 
-// Over zones and years: what the schedule says agrees with what the local clock
-// shows, except for hours that a change of the clocks repeats.
+// Over zones and years: the schedule agrees with the local clock, except for hours
+// that a clock change repeats.
 func TestScheduleAgreesWithTheLocalClock(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -237,20 +237,20 @@ func TestScheduleAgreesWithTheLocalClock(t *testing.T) {
 		if w.Open.After(next) || !w.Close.After(next) || !s.Contains(w.Close.Add(-1)) || w.Close.Sub(next) < 7*24*time.Hour && s.Contains(w.Close) {
 			t.Fatalf("the window at or after %v is %v", at, w)
 		}
-		// Halfway through, it is the same window.
+		// The window is the same at its midpoint.
 		if half := next.Add(w.Close.Sub(next) / 2); w.Close.Sub(next) < 7*24*time.Hour {
 			if v, _ := s.Window(half); !v.Close.Equal(w.Close) {
 				t.Fatalf("at %v the window is %v, at %v it is %v", next, w, half, v)
 			}
 		}
-		// An hour of open time later it is at least an hour later.
+		// Later by an hour of open time is at least an hour later.
 		if hour, ok := s.Later(at, time.Hour); !ok || hour.Before(next.Add(time.Hour)) || !s.Contains(hour.Add(-1)) {
 			t.Fatalf("an open hour after %v is %v", at, hour)
 		}
 	})
 }
 
-// drawSchedule draws a schedule, and what it means on the local clock.
+// drawSchedule draws a schedule and a predicate for its windows on the local clock.
 func drawSchedule(t *rapid.T) (surveys.ScheduleSpec, func(time.Time) bool) {
 	days := rapid.SliceOfNDistinct(rapid.IntRange(0, 6), 1, 7, rapid.ID).Draw(t, "days")
 	cuts := rapid.SliceOfNDistinct(rapid.IntRange(0, 96), 2, 6, rapid.ID).Draw(t, "cuts")
@@ -278,7 +278,7 @@ func drawSchedule(t *rapid.T) (surveys.ScheduleSpec, func(time.Time) bool) {
 	}
 }
 
-// quiet tells whether the clocks were not changed within two days.
+// quiet reports whether no clock change is within two days of at.
 func quiet(at time.Time) bool {
 	from, to := at.ZoneBounds()
 	return (from.IsZero() || at.Sub(from) > 48*time.Hour) && (to.IsZero() || to.Sub(at) > 48*time.Hour)

@@ -2,26 +2,26 @@ package surveys
 
 import "weir"
 
-// State is where a survey stands.
+// State is the state of a survey.
 type State string
 
 // The states.
 const (
-	Draft    State = "draft"    // may be changed; contacts nobody
-	Running  State = "running"  // contacts respondents when its schedule is open
-	Paused   State = "paused"   // starts nobody and retries nobody; what is out goes on, answers are taken
+	Draft    State = "draft"    // may be changed; contacts no respondent
+	Running  State = "running"  // contacts respondents while its schedule is open
+	Paused   State = "paused"   // starts and retries no respondent; contacts in flight continue, answers are accepted
 	Stopping State = "stopping" // its respondents are being canceled
 	Done     State = "done"     // nothing follows
 )
 
-// States lists every state.
+// States returns every state.
 func States() []State { return []State{Draft, Running, Paused, Stopping, Done} }
 
-// Step is something that is asked of a survey.
+// Step is a requested transition of a survey.
 type Step string
 
-// The steps. Launch, pause, resume and stop are its user's; finish is taken when
-// there is nothing left to do.
+// The steps. Users launch, pause, resume and stop a survey; finish is taken when
+// nothing is left to do.
 const (
 	Launch Step = "launch"
 	Pause  Step = "pause"
@@ -30,9 +30,8 @@ const (
 	Finish Step = "finish"
 )
 
-// Take gives the state after a step. A step that leads to where the survey stands
-// already changes nothing, so that it may be asked for twice; one that it cannot
-// take is a conflict.
+// Take returns the state after a step. A step to the present state changes nothing,
+// so that it can be repeated; a step that the state does not allow is a conflict.
 func (s State) Take(step Step) (State, error) {
 	var to State
 	from := []State{Running}

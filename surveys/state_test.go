@@ -9,8 +9,8 @@ import (
 
 func TestStatesOfASurvey(t *testing.T) {
 	t.Parallel()
-	// Where each step leads from draft, running, paused, stopping and done; - is
-	// a conflict.
+	// want holds the states after each step from draft, running, paused, stopping
+	// and done; - means a conflict.
 	for step, want := range map[surveys.Step][5]surveys.State{
 		surveys.Launch: {"running", "running", "-", "-", "-"},
 		surveys.Pause:  {"-", "paused", "paused", "-", "-"},

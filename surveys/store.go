@@ -8,115 +8,113 @@ import (
 	"weir/events"
 )
 
-// Move is one step of one respondent: what it becomes, and what goes with it in
-// the same transaction. It is made only if the respondent still has the
-// revision Rev-1 of the new value.
+// Move is one step of one respondent: its new state, and the writes of the same
+// transaction. It is applied only if the stored respondent still has the revision
+// Is.Rev-1.
 type Move struct {
 	Was     Respondent // as it was read
-	Is      Respondent // with Rev one more
+	Is      Respondent // with Rev one higher
 	Channel weir.ChannelID
 	Enqueue *weir.Spec // on Channel; its contact becomes Is.Contact
 	Log     []Entry
 	Events  []events.Event
-	Taken   []int64 // notices that the move deals with
-	Attempt *Made   // an attempt whose outcome is known now, for the sums
+	Taken   []int64 // outbox entries that the move handles
+	Attempt *Made   // an attempt whose outcome is now known, for the sums
 }
 
-// Made is an attempt of a mode that ended.
+// Made is an ended attempt of a mode.
 type Made struct {
 	Mode    Mode
 	Outcome weir.Outcome
 }
 
-// Work is what a survey broker wants written as one. Counts by status,
-// disposition and bucket follow from the moves; the store keeps them.
+// Work is a set of writes of a survey broker, in one transaction. The store derives
+// the counts by status, disposition and bucket from the moves.
 type Work struct {
-	// Lease is that of the role of the survey broker, without which nothing is
-	// written: another process may decide by now. The zero one is not asked for,
-	// as applications report to any process.
+	// Lease is the lease of the survey broker's role. Nothing is written if it was lost,
+	// because another process may decide by then. The zero Lease is not checked, because
+	// applications report to any process.
 	Lease  weir.Lease
 	Survey int64
 	Moves  []Move
-	Taken  []int64 // notices that need no move
+	Taken  []int64 // outbox entries that need no move
 }
 
-// Written says what became of a [Work].
+// Written is the result of a [Work].
 type Written struct {
-	// Stale lists respondents whose revision was another; their moves, and only
-	// theirs, were not made. A second move of one respondent is stale, too.
+	// Stale lists respondents whose revision had changed; only their moves were not
+	// applied. A second move of one respondent is stale, too.
 	Stale []RespondentID
-	// Refused lists those of Stale whose contact's key is that of a contact which
-	// is for somebody else, or for another Serial. A contact with that key and
-	// the same For is that contact. With an error it lists those whose channel
-	// takes nothing.
+	// Refused lists the respondents of Stale whose contact's key belongs to a contact
+	// of another respondent or of another Serial. A contact with that key and the
+	// same For is that contact. With an error it lists the respondents whose channel
+	// accepts nothing.
 	Refused []RespondentID
-	// Contacts are those that were enqueued, for their channels' brokers to be
-	// told. One that was there before is not among them.
+	// Contacts lists the enqueued contacts, for waking their channels' brokers. It does
+	// not include contacts that existed before.
 	Contacts []weir.Contact
 }
 
-// Worker writes what survey brokers do.
+// Worker writes the moves of survey brokers.
 type Worker interface {
-	// Work makes moves and returns after the commit. An error with
-	// [weir.CodeUnavailable] leaves it open whether they were made; the
+	// Work applies moves and returns after the commit. After an error with
+	// [weir.CodeUnavailable] it is unknown whether they were applied; the
 	// respondents have to be read again. If the channel of a move is gone or
-	// is being deleted nothing of w is written: [weir.CodeConflict], and Refused
-	// says whose moves have to be left out. If w's lease is not good any more:
+	// is being deleted, nothing of w is written: [weir.CodeConflict], and Refused
+	// lists the respondents whose moves have to be left out. If w's lease was lost:
 	// [weir.ErrLeaseLost].
 	Work(ctx context.Context, w Work) (Written, error)
 }
 
-// Store keeps surveys and what they have.
+// Store stores surveys and their respondents.
 type Store interface {
-	// PutSurvey creates a survey, or replaces one that is a draft, by its name.
+	// PutSurvey creates a survey, or replaces a draft, by its name.
 	PutSurvey(ctx context.Context, s Survey) (_ Survey, created bool, err error)
-	// UpdateSurvey changes a survey if its version is still s.Version, else it
-	// answers weir.CodeConflict. A changed definition gives its respondents
-	// other buckets only if it is a draft, in steps that a crash does not lose,
-	// of which some may be left to Sweep. A survey that is launched has them all.
-	// A survey does not become done while an import of it is being committed:
-	// [weir.CodePrecondition]. The events that tell of the change are written
-	// with it.
+	// UpdateSurvey changes a survey if its version is still s.Version; otherwise it
+	// returns weir.CodeConflict. A changed definition reassigns the respondents'
+	// buckets only if the survey is a draft, in steps that survive a crash. Some steps
+	// may be left to Sweep, but none of a launched survey. A survey does not become
+	// done while one of its imports is being committed: [weir.CodePrecondition]. The
+	// events of the change are written with it.
 	UpdateSurvey(ctx context.Context, s Survey, tell ...events.Event) (Survey, error)
 	Survey(ctx context.Context, name string) (Survey, error)
 	SurveyByID(ctx context.Context, id int64) (Survey, error)
 	// Surveys lists by name; states empty: all.
 	Surveys(ctx context.Context, states []State, after string, limit int) ([]Survey, error)
 	// RemoveSurvey marks a survey as deleting and frees its name; [Store.Sweep]
-	// removes what it has. One that is neither a draft nor done stays:
+	// removes its data. A survey that is neither a draft nor done stays:
 	// [weir.CodeConflict].
 	RemoveSurvey(ctx context.Context, id int64) error
 	// Sweep removes a bounded number of rows of surveys that are being deleted
-	// and of imports that were given up, and goes on with what was interrupted.
-	// more says that there is more to do.
+	// and of aborted imports, and resumes interrupted steps. more reports whether
+	// anything is left to do.
 	Sweep(ctx context.Context, limit int) (more bool, err error)
 }
 
-// Importer loads respondents. A survey that is stopping or done takes none, and
-// lets no import be committed: [weir.CodeConflict].
+// Importer loads respondents. A survey that is stopping or done accepts none, and
+// no import of it is committed: [weir.CodeConflict].
 type Importer interface {
-	// Add stores up to 1,000 respondents in order. Those whose number the survey
-	// has are not stored. It gives, for each, its id and whether it is a
-	// duplicate. Their buckets are those of the survey's quotas now. With an
+	// Add stores up to 1,000 respondents in order, except those whose number the
+	// survey already has. It returns, for each, its id and whether it is a
+	// duplicate. Their buckets follow from the survey's present quotas. With an
 	// import they are fresh, and invisible until it is committed; their numbers
-	// are taken as long as it is not aborted.
+	// stay taken unless it is aborted.
 	Add(ctx context.Context, survey, imp int64, list []Respondent) ([]Added, error)
-	// BeginImport announces an import that is to be visible whole or not at all.
+	// BeginImport starts an import whose respondents become visible all or none.
 	BeginImport(ctx context.Context, survey int64) (int64, error)
 	// CommitImport makes its respondents visible, AbortImport removes them. Both
-	// may take many transactions; what a crash interrupts goes on in Sweep. An
-	// import to which nothing was added for some minutes is aborted there. Either may
-	// be called again.
+	// may take many transactions; Sweep resumes them after a crash, and aborts an
+	// import to which nothing was added for some minutes. Either may be repeated.
 	CommitImport(ctx context.Context, survey, imp int64) error
 	AbortImport(ctx context.Context, survey, imp int64) error
 }
 
-// Added is the answer for one respondent of [Importer.Add].
+// Added is the result for one respondent of [Importer.Add].
 type Added struct {
 	ID        RespondentID
 	Duplicate bool
-	// Unsure says of a duplicate that who has the number is of another import
-	// that may yet be taken back: then the survey would have it no more.
+	// Unsure is set for a duplicate if the respondent with the number belongs to
+	// another import that may yet be aborted: then the survey would lose it.
 	Unsure bool
 }
 
@@ -130,71 +128,71 @@ type Filter struct {
 	Limit        int
 }
 
-// Reading reads what surveys have. Each call reads a number of rows that does
-// not grow with the number of respondents, apart from what it returns.
+// Reading reads the data of surveys. Each call reads a number of rows that does
+// not grow with the number of respondents, apart from the returned ones.
 type Reading interface {
 	Respondent(ctx context.Context, survey int64, id RespondentID) (Respondent, error)
-	// Some reads respondents by their ids, in no order; unknown ones are left out.
+	// Some returns respondents by their ids, in no order; unknown ids are skipped.
 	Some(ctx context.Context, ids []RespondentID) ([]Respondent, error)
-	// Respondents lists by id; it reads a bounded number of rows, so that a page
-	// may be short; next is zero on the last page.
+	// Respondents lists by id. It reads a bounded number of rows, so a page may be
+	// short; next is zero on the last page.
 	Respondents(ctx context.Context, f Filter) (_ []Respondent, next RespondentID, err error)
-	// ByPhone reads everybody, of any survey, who has a number; newest first.
+	// ByPhone returns the respondents of all surveys with a number, newest first.
 	ByPhone(ctx context.Context, phone string, limit int) ([]Respondent, error)
-	// Startable reads pending respondents who are not set aside, in order of
-	// acceptance; of those who were, the ones whose time came first. buckets that are full are passed over.
+	// Startable returns pending respondents that are not delayed, in order of
+	// acceptance; of those that were delayed, the earliest due first. Full buckets are skipped.
 	Startable(ctx context.Context, survey int64, now time.Time, full []int, limit int) ([]Respondent, error)
-	// Rejectable reads pending respondents of the given buckets.
+	// Rejectable returns pending respondents of the given buckets.
 	Rejectable(ctx context.Context, survey int64, full []int, limit int) ([]Respondent, error)
-	// DueRespondents reads active respondents whose time has come, longest ago
-	// first, and says when the next one's comes (zero: none).
+	// DueRespondents returns active respondents that are due, earliest first, and the
+	// instant at which the next one is due (zero: none).
 	DueRespondents(ctx context.Context, survey int64, now time.Time, limit int) (_ []Respondent, next time.Time, err error)
-	// Open reads respondents who are pending or active, to be canceled.
+	// Open returns respondents that are pending or active, to be canceled.
 	Open(ctx context.Context, survey int64, limit int) ([]Respondent, error)
 	Counts(ctx context.Context, survey int64) (Sums, error)
-	// Log reads entries with a greater id, oldest first.
+	// Log returns entries with a greater id, oldest first.
 	Log(ctx context.Context, survey, after int64, limit int) ([]Entry, error)
-	// Recent reads entries, newest first. next is where a further page goes on, as
-	// Before; 0: there is none. A page about one respondent may be short or empty, as
-	// a call examines a bounded number of entries.
+	// Recent returns entries, newest first. next is the value of Before for the next
+	// page; 0: there is none. A page about one respondent may be short or empty,
+	// because a call examines a bounded number of entries.
 	Recent(ctx context.Context, f LogFilter) (_ []Entry, next int64, err error)
-	// Begun counts the contacts that a survey enqueued since, by second.
+	// Begun returns the number of contacts that a survey enqueued since, by second.
 	Begun(ctx context.Context, survey int64, since time.Time) (map[time.Time]int, error)
-	// Notices lists the oldest notices with a greater id. Ids are about in the
-	// order of time: one with a smaller id may yet come from another process or
-	// connection, so that who has dealt with all begins at 0 again.
+	// Notices lists the oldest outbox entries with a greater id. Ids are only roughly
+	// in the order of time: another process or connection may yet commit one with a
+	// smaller id, so a reader that has handled all starts at 0 again.
 	Notices(ctx context.Context, after int64, limit int) ([]Notice, error)
-	// ReadySlots adds up the slots of the contacts of a channel that wait for their
-	// turn, not for an instant: of at most limit contacts of the given lanes, and of
-	// about as many of all others. Contacts of more than largest slots do not count:
-	// they are blocked, and no contact waits for them.
+	// ReadySlots sums the slots of a channel's queued contacts, without delayed ones:
+	// of at most limit contacts of the given lanes, and of about as many of all
+	// others. It skips contacts of more than largest slots: they are blocked, and no
+	// other contact waits behind them.
 	ReadySlots(ctx context.Context, channel weir.ChannelID, lanes []weir.Lane, largest, limit int) (Ready, error)
 }
 
-// Ready is how many slots wait for their turn on a channel.
+// Ready is the number of slots of the queued contacts of a channel.
 type Ready struct {
-	Ours   int // of the lanes that were asked for
+	Ours   int // of the given lanes
 	Others int
 }
 
-// Notifier tells of notices as soon as there are some.
+// Notifier announces new outbox entries.
 type Notifier interface {
-	// OnNotices has a function called after each commit of this process that
-	// brought notices; it must not wait for anything. It replaces what was set
-	// before.
+	// OnNotices registers a function that is called after each commit of this process
+	// with outbox entries. The function must not block. It replaces the previous
+	// one.
 	OnNotices(committed func())
 }
 
-// Sums are what the store counts of a survey.
+// Sums are the store's counters of a survey.
 type Sums struct {
 	// Respondents are counted by status, disposition, bucket and whether they
-	// count towards the target.
+	// count toward the target.
 	Respondents map[Group]int
-	// Attempts are those that ended, by mode and outcome.
+	// Attempts counts ended attempts by mode and outcome.
 	Attempts map[Made]int
 }
 
-// Group is what respondents have in common who are counted together.
+// Group is the key by which respondents are counted.
 type Group struct {
 	Status      Status
 	Disposition Disposition
@@ -202,8 +200,8 @@ type Group struct {
 	Counted     bool
 }
 
-// ChannelState is what a survey broker has seen of a channel, kept so that a
-// change is told once, also over restarts.
+// ChannelState is a survey broker's last observation of a channel, stored so that a
+// change is reported once, also across restarts.
 type ChannelState struct {
 	Channel weir.ChannelID
 	Health  weir.Health
@@ -211,10 +209,10 @@ type ChannelState struct {
 	Since   time.Time
 }
 
-// ChannelStates keeps them.
+// ChannelStates stores the channel states.
 type ChannelStates interface {
 	ChannelStates(ctx context.Context) ([]ChannelState, error)
-	// SetChannelState stores a state, and the events that tell of it, as one.
+	// SetChannelState stores a state and its events in one transaction.
 	SetChannelState(ctx context.Context, s ChannelState, tell []events.Event) error
 }
 
@@ -222,7 +220,7 @@ type ChannelStates interface {
 type LogFilter struct {
 	Survey       int64
 	Before       int64     // only entries with a smaller id
-	Since, Until time.Time // not before one, and before the other, to the millisecond
+	Since, Until time.Time // at or after Since, before Until; precision is a millisecond
 	Respondent   RespondentID
 	Limit        int
 }

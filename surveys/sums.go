@@ -1,6 +1,6 @@
 package surveys
 
-// Tally is what the rules need to know of the sums.
+// Tally returns the totals that the rules need.
 func (s Sums) Tally(buckets int) Tally {
 	t := Tally{Buckets: make([]int, buckets)}
 	for g, n := range s.Respondents {
@@ -9,7 +9,7 @@ func (s Sums) Tally(buckets int) Tally {
 			t.Pending += n
 		case Active:
 			t.Active += n
-		case Completed, Failed, Rejected, Canceled: // known by their dispositions
+		case Completed, Failed, Rejected, Canceled: // counted by their dispositions
 		}
 		if g.Status == Completed || g.Counted {
 			t.Ended += n
@@ -34,7 +34,7 @@ func (s Sums) Tally(buckets int) Tally {
 	return t
 }
 
-// FullBuckets are the buckets that have all that are wanted.
+// FullBuckets returns the buckets that have reached their quotas.
 func (q Quotas) FullBuckets(counts []int) []int {
 	var out []int
 	for i := range q {

@@ -9,17 +9,17 @@ import (
 	"strings"
 )
 
-// attributeForm says what a name of an attribute looks like.
+// attributeForm describes the names of attributes.
 const attributeForm = "the name of an attribute begins with a letter and has up to 63 of a-z, 0-9 and _"
 
 var attributeName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,62}$`)
 
 func goodAttribute(name string) bool { return attributeName.MatchString(name) }
 
-// Names that templates know without their being attributes of a respondent.
+// Names that templates resolve although they are not attributes of a respondent.
 const (
 	fieldRespondent = "respondent" // the respondent's id
-	fieldToken      = "token"      // the id and a code that cannot be guessed; an attribute of this name comes first
+	fieldToken      = "token"      // the id and an unguessable code; an attribute of this name takes precedence
 	fieldSurvey     = "survey"
 	fieldAttempt    = "attempt" // number of the attempt in its mode
 	fieldMode       = "mode"
@@ -30,8 +30,8 @@ func builtIn(name string) bool {
 	return name == fieldRespondent || name == fieldSurvey || name == fieldAttempt || name == fieldMode
 }
 
-// Reserved tells whether a name cannot be that of an attribute, because it means
-// something else.
+// Reserved reports whether a name cannot be that of an attribute because it has
+// another meaning.
 func Reserved(name string) bool { return builtIn(name) || name == fieldPhone }
 
 // text is a template: literal text and {{names}} in turn.
@@ -42,7 +42,7 @@ type piece struct {
 	field   string
 }
 
-// parseText reads a template.
+// parseText parses a template.
 func parseText(s string) (text, error) {
 	var out text
 	for s != "" {
@@ -70,7 +70,7 @@ func parseText(s string) (text, error) {
 	return out, nil
 }
 
-// fields are the attributes that the template speaks of.
+// fields returns the attributes that the template uses.
 func (t text) fields() []string {
 	var out []string
 	for _, p := range t {
@@ -81,11 +81,11 @@ func (t text) fields() []string {
 	return out
 }
 
-// mostFilled is what no content may be as long as; see overlong.
+// mostFilled is a length in bytes that exceeds the limit of any content; see overlong.
 const mostFilled = 2 * maxTwiML
 
-// fill writes the values into the template, each through escape. It leaves off
-// where the text is too long for any content.
+// fill writes the values into the template, each through escape. It stops once the
+// text is too long for any content.
 func (t text) fill(values func(string) string, escape func(before, value string) string) string {
 	var b strings.Builder
 	for _, p := range t {
@@ -101,11 +101,11 @@ func (t text) fill(values func(string) string, escape func(before, value string)
 	return b.String()
 }
 
-// asIs is for text that a person reads.
+// asIs leaves a value unescaped, for text that a person reads.
 func asIs(_, value string) string { return value }
 
-// inURL writes a value so that it is one segment of a path or one value of a
-// query, whatever it holds.
+// inURL escapes a value so that it is one segment of a path or one value of a
+// query, whatever it contains.
 func inURL(before, value string) string {
 	if strings.Contains(before, "?") {
 		return url.QueryEscape(value)
@@ -113,16 +113,16 @@ func inURL(before, value string) string {
 	return url.PathEscape(value)
 }
 
-// inXML writes a value so that it is text, whatever it holds.
+// inXML escapes a value so that it is text, whatever it contains.
 func inXML(_, value string) string {
 	var b strings.Builder
 	_ = xml.EscapeText(&b, []byte(value)) // a strings.Builder never fails
 	return b.String()
 }
 
-// parseURL reads the template of a callback URL. The host has to be literal:
-// respondents do not choose who is called. Without {{respondent}} or {{token}} the
-// respondent's id becomes a parameter of the query.
+// parseURL parses the template of a callback URL. The host has to be literal, because
+// respondents must not choose the server that is called. Without {{respondent}} or
+// {{token}} the respondent's id becomes a query parameter.
 func parseURL(s string) (text, error) {
 	t, err := parseText(s)
 	if err != nil {

@@ -7,14 +7,15 @@ import (
 	"strings"
 )
 
-// Tokens makes a token for each respondent: the id and a code that only this installation
-// can compute. Ids of an import follow one another and can be guessed, tokens cannot.
+// Tokens makes a token for each respondent: the id and a code that only this
+// installation can compute. Ids of an import are consecutive and can be guessed,
+// tokens cannot.
 type Tokens struct{ key []byte }
 
-// NewTokens returns the tokens that belong to a secret key.
+// NewTokens returns the Tokens of a secret key.
 func NewTokens(key []byte) Tokens { return Tokens{key} }
 
-// tokenBytes is how much of the HMAC is in a token.
+// tokenBytes is the number of bytes of the HMAC in a token.
 const tokenBytes = 16
 
 // Of returns the token of a respondent; without a key it is only the id.
@@ -27,7 +28,7 @@ func (t Tokens) Of(id RespondentID) string {
 	return id.String() + "-" + hex.EncodeToString(mac.Sum(nil)[:tokenBytes])
 }
 
-// Parse reads an id or a token. A token with another code is none.
+// Parse parses an id or a token. It rejects a token with another code.
 func (t Tokens) Parse(s string) (RespondentID, error) {
 	text, _, token := strings.Cut(s, "-")
 	id, err := ParseRespondentID(text)

@@ -7,9 +7,9 @@ import (
 	"weir"
 )
 
-// Why explains why a respondent without a contact under way waits, as far as its
-// own progress says. It is zero for one that is final, and for one that is to be
-// contacted now: then the survey or a channel delays it.
+// Why returns why a respondent without an open contact waits, as far as its own
+// progress determines it. It is zero for a final respondent, and for one that is to
+// be contacted now: then the survey or a channel delays it.
 func (pl *Plan) Why(p Progress, now time.Time) weir.Why {
 	switch {
 	case p.Status == Pending && p.AsideTill.After(now):

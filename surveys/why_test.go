@@ -9,13 +9,13 @@ import (
 	"weir/surveys"
 )
 
-// The next step of a respondent is the one that its timeout takes.
+// Why announces the step that Timeout then takes.
 func TestWhyARespondentWaits(t *testing.T) {
 	t.Parallel()
 	d := definition()
 	d.Schedule = office("America/Mexico_City")
 	pl := plan(t, d)
-	now := start().Add(6 * time.Hour) // Monday 12:00 there
+	now := start().Add(6 * time.Hour) // Monday 12:00 local time
 	due := now.Add(time.Hour)
 	active := func(change func(*surveys.Progress)) surveys.Progress {
 		p := surveys.Progress{Status: surveys.Active, Disposition: surveys.Contacted, Tries: 1, Serial: 1, DueAt: due}

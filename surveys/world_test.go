@@ -11,8 +11,8 @@ import (
 	"weir/surveys"
 )
 
-// world runs two equal surveys over one channel, minute by minute, by nothing but
-// the rules of this package.
+// world simulates two equal surveys over one channel, minute by minute, with nothing
+// but the rules of this package.
 type world struct {
 	t        *testing.T
 	chance   *rand.Rand
@@ -56,8 +56,8 @@ func (w *world) apply(s, i int, p surveys.Progress, e surveys.Effects) {
 	r.people[i] = p
 }
 
-// deliver ends what has had its time, lets expire what is late, and hands over
-// what there is room for.
+// deliver ends contacts whose time is up, expires late ones, and dispatches as many
+// as there is room for.
 func (w *world) deliver() {
 	flying := w.flying
 	w.flying = nil
@@ -170,12 +170,12 @@ func (w *world) poll() {
 	}
 }
 
-// Scenarios 18, 25, 77, 81 to 83 at once, over both changes of the clocks: two
-// equal surveys get equal shares, next to nothing expires, the limit holds, and
-// every respondent ends.
+// Scenarios 18, 25, 77, 81 to 83 combined, over both clock changes: two equal surveys
+// get equal shares, almost nothing expires, the limit holds, and every respondent
+// ends.
 func TestSurveysRunByTheRules(t *testing.T) {
 	t.Parallel()
-	for zone, begins := range map[string][2]string{ // half a day before the clocks change
+	for zone, begins := range map[string][2]string{ // half a day before the clock change
 		"Europe/Berlin":       {"2026-03-28T12:00:00Z", "2026-10-24T12:00:00Z"},
 		"America/New_York":    {"2026-03-07T18:00:00Z", "2026-10-31T18:00:00Z"},
 		"Australia/Lord_Howe": {"2026-04-04T03:00:00Z", "2026-10-03T03:00:00Z"},
