@@ -1,6 +1,7 @@
 //	 Package routing is the pure engine of the router: it matches jobs to the
-//	 workers who can do them. It has no I/O, no clock, no goroutine and no source
-//	 of randomness, except that [Restore] decodes on several goroutines.
+//	 workers who can do them. It has no I/O, no clock and no source of randomness,
+//	 starts no goroutine except to decode in [Restore], and depends only on the
+//	 standard library and on packages of Weir that do no I/O either.
 //
 //		events, err := state.Apply(command, now)
 //

@@ -141,7 +141,7 @@ func (c call) evalLogic(s scope) (Value, error) {
 	return Bool(c.op == "and"), nil
 }
 
-// parser parses expressions by precedence climbing.
+// parser is a recursive-descent parser with one level per operator precedence.
 type parser struct {
 	tokens []token
 	depth  int
