@@ -47,8 +47,8 @@ func (s *State) createJob(c PutJob, spec JobSpec) {
 	s.start(j)
 }
 
-// start schedules, classifies or queues a job that has not been through any of
-// these.
+// start schedules, classifies or queues a job that is not yet scheduled,
+// classified or queued.
 func (s *State) start(j *job) {
 	switch {
 	case j.MatchingMode.Kind == ScheduleAndSuspend:

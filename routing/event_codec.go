@@ -67,8 +67,8 @@ func Examples() []Event {
 	}
 }
 
-// EncodeEvent returns the JSON form of an event for a log; the kind is kept
-// beside it.
+// EncodeEvent returns the kind and the JSON form of an event for a log, which
+// stores both.
 func EncodeEvent(e Event) (kind string, data []byte, err error) {
 	data, err = json.Marshal(e)
 	return e.Kind(), data, err

@@ -43,8 +43,8 @@ func TestQueueLengthCancel(t *testing.T) {
 	if st, _ := r.s.Statistics("q", r.now); st.Length != 10 {
 		t.Errorf("length %d", st.Length)
 	}
-	// A job that goes to the front has no jobs ahead, and canceling a job makes
-	// room.
+	// A job that goes to the front has no jobs ahead, and a canceled job frees
+	// a place.
 	first := chatSpec()
 	first.Priority = new(50)
 	r.do(routing.PutJob{ID: "first", Spec: first}).status("first", routing.JobQueued)

@@ -184,8 +184,8 @@ func (h *history) invariants(after routing.Event) {
 	}
 }
 
-// rebuild makes the double again, from the events alone or from a snapshot, and
-// compares it with the live state.
+// rebuild creates the double again, from the events alone or from a snapshot,
+// and compares it with the live state.
 func (h *history) rebuild() {
 	want := snapshot(h.t, h.live)
 	if h.cut != nil {
@@ -220,7 +220,7 @@ func (h *history) rebuild() {
 				h.t.Fatal(err)
 			}
 		}
-		// The clock of a state without events is in none of them.
+		// No event carries time that passed without events, so set the clock.
 		if _, err := h.double.Apply(nil, h.now); err != nil {
 			h.t.Fatal(err)
 		}

@@ -89,8 +89,8 @@ type load struct {
 // its result.
 type limits struct {
 	ranges  int // max indexed range predicates; more are checked one by one
-	classes int // max classes, unused ones included, before a sweep
-	loads   int // max load sets, empty ones included
+	classes int // classes, unused ones included, before a sweep
+	loads   int // load sets, empty ones included, before the empty ones are dropped
 	crowd   int // max workers that look for jobs one by one when they get room at once
 	gaps    int // max vacated positions, beyond one for each worker
 }

@@ -176,7 +176,7 @@ func TestSuspend(t *testing.T) {
 
 // "The job's labels, queueId, channelId or worker selectors are updated: its
 // offers are revoked and it is queued again." The priority is not among them,
-// and an update that changes nothing makes no event.
+// and an update that changes nothing emits no event.
 func TestUpdateOfAnOfferedJob(t *testing.T) {
 	t.Parallel()
 	requeued := []string{"RouterWorkerOfferRevoked", "jobUpdated", "RouterJobQueued", "RouterWorkerOfferIssued"}

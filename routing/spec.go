@@ -257,7 +257,7 @@ const (
 	ActionReclassify       ActionKind = "reclassify"
 )
 
-// Action is a change that a rule makes to a job.
+// Action is one change that a rule applies to a job.
 type Action struct {
 	ID                     string           `json:"id,omitempty"` // made by the engine if not given
 	Kind                   ActionKind       `json:"kind"`

@@ -45,7 +45,8 @@ type failing struct {
 	sending bool            // a goroutine emits them
 }
 
-// failure is a function that fails, or failed within the last [tellEvery].
+// failure is a function that fails, or failed recently. It is kept after a
+// success so that failure events stay [tellEvery] apart.
 type failure struct {
 	routing.FailingFunction
 	over   bool      // it works again

@@ -78,11 +78,11 @@ const (
 	groupWait     = 50 * time.Millisecond
 	groupsAhead   = 2 // max groups passed to the writer and not durable
 	segmentBytes  = 512 << 10
-	usualBytes    = 300 // average size of an event in the journal
+	usualBytes    = 300 // typical size of an event in the journal
 	segmentsRead  = 64
 	cutJobs       = 1000                   // copied in one step of a snapshot
 	snapshotShare = 4                      // the next snapshot is due after entities/4 events
-	replayMost    = 5_000                  // max events that a start replays without a new snapshot
+	replayMost    = 5_000                  // a start that replays this many events makes a new snapshot
 	decodersMost  = 2                      // concurrent decoders of the journal
 	patience      = 500 * time.Millisecond // how long callers wait while the state is loading
 	standbyFirst  = 100 * time.Millisecond // between attempts to acquire a role that is taken, at first
