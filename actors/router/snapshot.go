@@ -13,7 +13,7 @@ import (
 // snapshots is the progress of saving the state.
 type snapshots struct {
 	seq   uint64    // the last event in the latest snapshot
-	at    time.Time // when it was saved
+	at    time.Time // when the last attempt ended, or the state was loaded
 	size  int       // records in it
 	cut   *routing.Cut
 	upTo  uint64 // the last event in the cut

@@ -101,8 +101,8 @@ func TestScenario148_SnapshotAtTheEndAfterAReplay(t *testing.T) {
 	}
 }
 
-// The number of events that a start replays does not grow up to 100,000 jobs,
-// apart from events that arrived while the last snapshot was made.
+// With up to 100,000 jobs a start replays no more events than with none, apart
+// from events that arrived while the last snapshot was made.
 func TestScenario161_ReplaysAreBounded(t *testing.T) {
 	t.Parallel()
 	for size, want := range map[int]int{0: 25_000, 100_000: 25_000, 1_000_000: 250_000} {

@@ -83,7 +83,7 @@ func selectors(t testing.TB, filter string) []routing.WorkerSelector {
 	return s
 }
 
-// call creates a call that waits.
+// call creates a call in the callers' queue, where callers wait.
 func (d *desk) call(id string, skills ...string) *desk {
 	d.t.Helper()
 	d.e.Must(routing.PutJob{ID: id, Spec: routing.JobSpec{
