@@ -4,23 +4,24 @@ import (
 	"time"
 )
 
-// Command is something a client or the shell asks for.
+// Command is a request by a client or the shell to change the state.
 type Command interface {
-	// decide checks everything first and then emits what follows, so that a
-	// refusal changes nothing.
+	// decide checks everything before it emits any event, so that a refused
+	// command changes nothing.
 	decide(s *State) error
 }
 
-// Apply does what has come due by now, then the command (nil for none), and
-// then makes every offer that has become possible. Afterwards nothing is due
-// before some later instant. It gives the events of all
-// that, which have happened to the state already, and the reason if the
-// command was refused; then they are those of what was due alone. Time does
-// not go back: an earlier now counts as the latest one seen.
+// Apply fires the timers that are due by now, then runs the command (nil for
+// none), and then makes every offer that has become possible. Afterwards
+// nothing is due before some later instant. Apply returns the events of all
+// three steps, already applied to the state, and an error if the command was
+// refused; the events are then only those of the timers and the offers that
+// followed. Time never goes backwards: an earlier now counts as the latest one
+// seen.
 //
 // The events of one Apply belong together: make them durable as one, and only
 // then announce them and answer the client. If they cannot be made durable,
-// this state is ahead of the truth and has to be thrown away and rebuilt.
+// this state is ahead of the journal and must be discarded and rebuilt.
 func (s *State) Apply(c Command, now time.Time) ([]Event, error) {
 	now = now.UTC().Truncate(time.Microsecond)
 	s.out, s.live = nil, true
@@ -42,14 +43,15 @@ func (s *State) Apply(c Command, now time.Time) ([]Event, error) {
 	return out, err
 }
 
-// Tick is the command that only lets time pass.
+// Tick is a command that only lets time pass.
 type Tick struct{}
 
 func (Tick) decide(*State) error { return nil }
 
-// fireUntil does what is due, each thing at its own time and with the offers
-// that follow from it, as if somebody had called at that very instant. What
-// was due before the latest event happens now.
+// fireUntil fires the due timers, each at its own time and followed by the
+// offers that it makes possible, as if Apply had been called at that very
+// instant. A timer that was due before the latest event fires at the time of
+// that event.
 func (s *State) fireUntil(now time.Time) {
 	for {
 		t := s.nextTimer()
@@ -78,7 +80,7 @@ func (s *State) fire(t *timer) {
 	}
 }
 
-// fireJob does everything about one job that is due.
+// fireJob handles everything that is due for one job.
 func (s *State) fireJob(j *job) {
 	switch {
 	case due(j.NotAfter, s.now) && j.unclaimed():
@@ -159,7 +161,7 @@ func (s *State) fireWaits(j *job) bool {
 	return false
 }
 
-// expireJob ends a job that has lived for too long.
+// expireJob ends a job that has reached its maximum life.
 func (s *State) expireJob(j *job) {
 	if j.Status == JobPendingSchedule || j.Status == JobScheduled {
 		s.emit(&JobSchedulingFailedEvent{
@@ -171,7 +173,7 @@ func (s *State) expireJob(j *job) {
 	s.cancel(j, "", ExpiredJob)
 }
 
-// cancelUnserved ends the jobs that were not to wait and found nobody.
+// cancelUnserved cancels a new NoWait job that found no worker.
 func (s *State) cancelUnserved() {
 	if s.unserved == nil {
 		return
@@ -185,8 +187,8 @@ func (s *State) cancelUnserved() {
 
 // Dispositions of jobs that the router itself cancels.
 const (
-	NobodyAvailable = "NobodyAvailable" // it was not to wait
-	ExpiredJob      = "Expired"         // nobody had it in time, or it lived for too long
+	NobodyAvailable = "NobodyAvailable" // a NoWait job found no worker
+	ExpiredJob      = "Expired"         // not assigned by NotAfter, or the maximum life was reached
 )
 
 func (s *State) jobHead(j *job) JobHead {

@@ -6,8 +6,9 @@ import (
 	"weir"
 )
 
-// queueSelectors collects what all attachments yield. A pass-through of a
-// label that the job lacks compares with nothing, so that no queue matches.
+// queueSelectors collects the selectors of all attachments. A pass-through of a
+// label that the job lacks compares with the empty value, so that no queue
+// matches.
 func (c *classifier) queueSelectors(list []QueueAttachment) (out []QueueSelector, f *Failure) {
 	for i, a := range list {
 		path := queuePath(i)
@@ -48,8 +49,8 @@ func (c *classifier) queueSelectors(list []QueueAttachment) (out []QueueSelector
 	return out, c.sound(len(out), func(i int, m *mistakes) { checkSelector(m, "", out[i].Key, out[i].Operator, out[i].Value) })
 }
 
-// workerSelectors collects what all attachments yield. A pass-through of a
-// label that the job lacks attaches nothing.
+// workerSelectors collects the selectors of all attachments. A pass-through of
+// a label that the job lacks attaches nothing.
 func (c *classifier) workerSelectors(list []WorkerAttachment) (out []WorkerSelector, f *Failure) {
 	for i, a := range list {
 		path := workerPath(i)
@@ -88,7 +89,7 @@ func (c *classifier) workerSelectors(list []WorkerAttachment) (out []WorkerSelec
 	return out, c.sound(len(out), func(i int, m *mistakes) { checkWorkerSelector(m, "", &out[i]) })
 }
 
-// sound checks selectors that a rule made up.
+// sound checks selectors that rules computed.
 func (c *classifier) sound(n int, check func(i int, m *mistakes)) *Failure {
 	var m mistakes
 	for i := range n {
@@ -103,7 +104,7 @@ func (c *classifier) sound(n int, check func(i int, m *mistakes)) *Failure {
 func queuePath(i int) string  { return fmt.Sprintf("queueSelectorAttachments/%d", i) }
 func workerPath(i int) string { return fmt.Sprintf("workerSelectorAttachments/%d", i) }
 
-// remoteRules are the rules of a policy that only the caller can evaluate.
+// remoteRules returns the rules of a policy that only the caller can evaluate.
 func (c *classification) remoteRules() (out []AskedRule) {
 	add := func(r *Rule, path string) {
 		if r.remote() {

@@ -17,8 +17,8 @@ const (
 	benchSkills  = 10
 )
 
-// floor is a router with many workers, each with three of ten skills true and
-// the rest false, one queue, and jobs waiting that nobody can take.
+// floor returns a router with many workers, each with three of ten skills true
+// and the rest false, one queue, and waiting jobs that no worker can take.
 func floor(b *testing.B, workers, waiting int) (*routing.State, time.Time) {
 	b.Helper()
 	r := rand.New(rand.NewPCG(1, 2))
@@ -44,7 +44,8 @@ func floor(b *testing.B, workers, waiting int) (*routing.State, time.Time) {
 		}})
 	}
 	for i := range waiting {
-		// Every tenth has a requirement of its own, so that there are many kinds.
+		// Every tenth job has a requirement of its own, so that there are many
+		// classes.
 		language := "Klingon"
 		if i%10 == 0 {
 			language = "Klingon" + strconv.Itoa(i%1000)
@@ -57,7 +58,7 @@ func floor(b *testing.B, workers, waiting int) (*routing.State, time.Time) {
 	return s, now
 }
 
-// wants asks for two of ten skills.
+// wants requires two of ten skills.
 func wants(i int) []routing.WorkerSelector {
 	a := i % benchSkills
 	b := (a + 1 + i/benchSkills%(benchSkills-1)) % benchSkills
@@ -67,8 +68,8 @@ func wants(i int) []routing.WorkerSelector {
 	}
 }
 
-// blocked is how many jobs wait that nobody can take; with -short only so many
-// that the benchmark is seen to work.
+// blocked returns the number of waiting jobs that no worker can take; with
+// -short just enough to show that the benchmark works.
 func blocked() int {
 	if testing.Short() {
 		return 1_000
@@ -91,8 +92,8 @@ func BenchmarkMatch(b *testing.B) {
 	}
 }
 
-// benchMatch measures the match alone: a waiting job finds its worker, and
-// the offer goes back.
+// benchMatch measures the match alone: a waiting job finds its worker, and the
+// offer is revoked.
 func benchMatch(b *testing.B, s *routing.State, now time.Time, specs []routing.JobSpec) {
 	ids := make([]string, len(specs))
 	for i, spec := range specs {
@@ -111,7 +112,7 @@ func benchMatch(b *testing.B, s *routing.State, now time.Time, specs []routing.J
 	perSecond(b, "matches", i, processTime(b)-used)
 }
 
-// BenchmarkCycle is a job's whole way: created, offered, accepted, completed,
+// BenchmarkCycle is a job's whole life: created, offered, accepted, completed,
 // closed, deleted, with all its events.
 func BenchmarkCycle(b *testing.B) {
 	for _, waiting := range []int{0, blocked()} {
@@ -130,8 +131,8 @@ func BenchmarkCycle(b *testing.B) {
 	}
 }
 
-// processTime is what the process has used of all cores. On a machine that
-// others use as well it is steadier than the clock on the wall.
+// processTime returns the CPU time of the process on all cores. On a shared
+// machine it is steadier than wall-clock time.
 func processTime(b *testing.B) time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
@@ -165,8 +166,9 @@ func cycle(b *testing.B, s *routing.State, now time.Time, i int) {
 	}
 }
 
-// crowd is a router with many jobs, as a snapshot has them: most wait, each with
-// a label and two selectors, some are assigned and as many are closed.
+// crowd returns a router with many jobs in the mix that snapshots have: most
+// wait, each with a label and two selectors; some are assigned, and as many are
+// closed.
 func crowd(b *testing.B, jobs int) *routing.State {
 	b.Helper()
 	s, now := floor(b, 100, 0)
@@ -201,7 +203,7 @@ func crowd(b *testing.B, jobs int) *routing.State {
 	return s
 }
 
-// BenchmarkSnapshot is how much a snapshot costs to write and a start to read.
+// BenchmarkSnapshot measures writing a snapshot and restoring it.
 func BenchmarkSnapshot(b *testing.B) {
 	s := crowd(b, 100_000)
 	data, err := s.Snapshot()

@@ -2,8 +2,8 @@ package routing
 
 import "math/bits"
 
-// bitset is a set of positions in the order of availability. A second level
-// has one bit for each word of the first that is not zero, so that
+// bitset is a set of worker positions; positions are in order of availability.
+// A second level has one bit for each nonzero word of the first, so that
 // intersecting sparse sets skips 4096 positions at a time.
 type bitset struct {
 	words []uint64
@@ -53,13 +53,13 @@ func (b *bitset) put(i int, in bool) {
 	}
 }
 
-// query is an intersection of sets less the union of others.
+// query is an intersection of sets minus the union of others.
 type query struct {
 	all  []*bitset
 	none []*bitset
 }
 
-// word is the intersection within one word.
+// word returns the result of the query within one word.
 func (q *query) word(w int) uint64 {
 	x := q.all[0].words[w]
 	for _, b := range q.all[1:] {
@@ -73,7 +73,7 @@ func (q *query) word(w int) uint64 {
 	return x
 }
 
-// summaries is the number of words of the second level that can matter.
+// summaries returns the number of second-level words that the query must scan.
 func (q *query) summaries() int {
 	n := len(q.all[0].sum)
 	for _, b := range q.all[1:] {
@@ -90,7 +90,7 @@ func (q *query) summary(s int) uint64 {
 	return x
 }
 
-// next is the first position at or after from, or -1.
+// next returns the first position at or after from, or -1.
 func (q *query) next(from int) int {
 	n := q.summaries()
 	for s := from >> 12; s < n; s++ {
@@ -112,7 +112,7 @@ func (q *query) next(from int) int {
 	return -1
 }
 
-// prev is the last position before the given one, or -1.
+// prev returns the last position before the given one, or -1.
 func (q *query) prev(before int) int {
 	last := before - 1
 	if last < 0 {

@@ -12,8 +12,8 @@ import (
 )
 
 // article loads the table of the article on FIFO queues with filters: agents
-// with languages and a gender, one pool for each combination in use, with the
-// versions that it prints.
+// with languages and a gender, and one pool for each combination in use, with
+// the versions that the article prints.
 func article(t *testing.T, mode routing.ModeKind) *router {
 	t.Helper()
 	r := newRouter(t)
@@ -35,7 +35,7 @@ func article(t *testing.T, mode routing.ModeKind) *router {
 		}
 		r.agent(a.id, labels)
 	}
-	// Andrew attends a call: he is not registered.
+	// Andrew is in a call, so he is not registered.
 	r.do(routing.PutWorker{ID: "Andrew", Spec: routing.WorkerSpec{Labels: routing.Labels{"gender": routing.Text("M"), "E": routing.Bool(true), "F": routing.Bool(true)}}})
 	for id, version := range map[string]uint64{"EF": 12, "EM": 14, "ET": 13, "FF": 44, "FM": 35, "SF": 46, "SM": 15} {
 		r.do(routing.PutPool{ID: id, Spec: routing.PoolSpec{QueueID: "q", ChannelID: "chat", Selectors: combination(id), CountFrom: version}})
@@ -43,12 +43,13 @@ func article(t *testing.T, mode routing.ModeKind) *router {
 	return r
 }
 
-// combination is the filter of a pool named by language and gender.
+// combination returns the filter of a pool that is named by language and
+// gender.
 func combination(id string) []routing.WorkerSelector {
 	return []routing.WorkerSelector{is(id[:1]), where("gender", routing.Equal, routing.Text(id[1:]))}
 }
 
-// ask wants an agent of a combination now or not at all.
+// ask requests an agent of a combination now or not at all.
 func (r *router) ask(i int, pool string) string {
 	r.t.Helper()
 	id := fmt.Sprint("ask", i)
@@ -59,7 +60,7 @@ func (r *router) ask(i int, pool string) string {
 	return "none"
 }
 
-// pools gives version and depth of every pool, and the number of items that
+// pools returns version and depth of every pool, and the number of items that
 // the article's table would have: agents, pools and messages.
 func (r *router) pools() (figures map[string]string, items int) {
 	figures = map[string]string{}
@@ -125,8 +126,8 @@ func TestArticleLastInFirstOut(t *testing.T) {
 	}
 }
 
-// Somebody else who becomes available meanwhile changes nothing about who is
-// first, and one who is available twice is there once.
+// An agent who becomes available meanwhile does not change who is first, and an
+// agent who becomes available twice is counted once.
 func TestArticleRaces(t *testing.T) {
 	t.Parallel()
 	r := article(t, routing.LongestIdle)
@@ -137,7 +138,8 @@ func TestArticleRaces(t *testing.T) {
 			t.Errorf("%s gave %s, not %s", c.pool, got, c.agent)
 		}
 	}
-	// From nothing: version = depth = agents, and the same instant is no clash.
+	// From an empty state version = depth = agents; two events at the same
+	// instant do not conflict.
 	r = newRouter(t).queue("q", routing.Mode{})
 	r.do(routing.PutPool{ID: "p", Spec: routing.PoolSpec{ChannelID: "chat"}}).agent("x", nil).agent("y", nil)
 	if got := r.s.Pools(); got[0] != (routing.PoolDepth{ID: "p", Depth: 2, Version: 2}) {
@@ -146,8 +148,8 @@ func TestArticleRaces(t *testing.T) {
 	r.chat("1").offeredTo("1", "x").chat("2").offeredTo("2", "y")
 }
 
-// ACD-1, ACD-3: all skills are needed; the one available for longest is first,
-// and a skill learnt later does not change that (R8).
+// ACD-1, ACD-3: all skills are required; the longest available agent is first,
+// and a skill added later does not change that (R8).
 func TestSkillsAndAvailability(t *testing.T) {
 	t.Parallel()
 	r := newRouter(t).queue("q", routing.Mode{}).agent("es", skills("English", "Support")).agent("ss", skills("Spanish", "Support")).
@@ -155,11 +157,11 @@ func TestSkillsAndAvailability(t *testing.T) {
 	r.chat("1", is("English"), is("Support")).offeredTo("1", "es").chat("2", is("English"), is("Billing")).offeredTo("2", "esb")
 	r = newRouter(t).queue("q", routing.Mode{}).agent("old", nil).wait(time.Second).agent("new", skills("X"))
 	r.wait(time.Second).agent("old", skills("X")).chat("1", is("X")).offeredTo("1", "old")
-	// ACD-4: a skill that is deleted everywhere is nobody's.
+	// ACD-4: after a skill is deleted everywhere, no agent has it.
 	r.do(routing.RemoveLabel{Key: "X"}).chat("2", is("X")).offeredTo("2")
 }
 
-// ACD-6: a closed queue takes jobs and gives none, or refuses them.
+// ACD-6: a closed queue accepts jobs without assigning them, or refuses them.
 func TestOpenAndClosed(t *testing.T) {
 	t.Parallel()
 	r := newRouter(t).queue("q", routing.Mode{}).agent("w", nil)
@@ -170,8 +172,8 @@ func TestOpenAndClosed(t *testing.T) {
 	r.refused(weir.CodeConflict, routing.PutJob{ID: "c", Spec: chatSpec()})
 }
 
-// ACD-2, R6, R7: strictly by entry, however long somebody waits, and past
-// whoever cannot be served.
+// ACD-2, R6, R7: strictly first in, first out however long a job waits,
+// skipping jobs that no worker can take.
 func TestFirstInFirstOut(t *testing.T) {
 	t.Parallel()
 	r := newRouter(t).queue("q", routing.Mode{})
@@ -188,7 +190,7 @@ func TestFirstInFirstOut(t *testing.T) {
 	}
 }
 
-// FIFO-7: everybody is made available but those who have a job.
+// FIFO-7: all workers become available except those that have a job.
 func TestSetAvailable(t *testing.T) {
 	t.Parallel()
 	r := newRouter(t).queue("q", routing.Mode{}).agent("a", nil).agent("b", nil).chat("j")
@@ -227,12 +229,12 @@ func TestManyLabelsAndSelectors(t *testing.T) {
 	for _, p := range r.s.Pools() {
 		depth += p.Depth
 	}
-	if depth != 3*25 { // the one with half of the labels, where label0 < 1, 2, 3
+	if depth != 3*25 { // the worker with half of the labels, where label0 < 1, 2, 3
 		t.Errorf("%d places in pools", depth)
 	}
 }
 
-// Pages of jobs are in the order of creation and miss none that stays.
+// Pages of jobs are in order of creation and miss no job that stays.
 func TestPagesOfJobs(t *testing.T) {
 	t.Parallel()
 	r := newRouter(t).queue("q", routing.Mode{})

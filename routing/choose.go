@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// choose picks the worker for a job's next offer. With ask it has asked for
-// scores instead and the job waits for them.
+// choose picks the worker for a job's next offer. If ask is true, it has
+// requested scores instead and the job waits for them.
 func (s *State) choose(j *job) (w *worker, ask bool) {
 	mode := j.queue.mode()
 	switch mode.Kind {
@@ -21,8 +21,9 @@ func (s *State) choose(j *job) (w *worker, ask bool) {
 	return s.byIdleness(j, false), false
 }
 
-// byIdleness is the first worker by load ratio, then by how long it has been
-// available. The reverse looks at availability alone: last in, first out.
+// byIdleness returns the first worker by load ratio, then by how long it has
+// been available. With newest it considers availability only: last in, first
+// out.
 func (s *State) byIdleness(j *job, newest bool) *worker {
 	if newest {
 		q := j.kin.query
@@ -48,16 +49,16 @@ func (s *State) byIdleness(j *job, newest bool) *worker {
 	return nil
 }
 
-// fits checks what the sets of a class do not.
+// fits checks the conditions that the sets of a class do not cover.
 func (s *State) fits(j *job, w *worker) bool {
 	return !j.excludes(w, s.now) && j.kin.checked(w)
 }
 
-// nextInTurn is the eligible worker whose id follows that of the worker with
-// the queue's last offer, and after the greatest id comes the smallest.
+// nextInTurn returns the eligible worker whose id follows that of the worker
+// with the queue's last offer; after the greatest id the smallest is next.
 func (s *State) nextInTurn(j *job) *worker {
-	// When few are eligible, look at all of them; else walk round the ring,
-	// where one of many is soon found.
+	// If few are eligible, examine all of them; otherwise walk the ring, where
+	// one of many is found soon.
 	const few = 64
 	last := j.queue.LastOffered
 	var next, first *worker
@@ -94,7 +95,8 @@ func (s *State) nextInTurn(j *job) *worker {
 	return nil
 }
 
-// best is the worker with the best score; ties go to the one idle for longest.
+// best returns the worker with the highest score; ties go to the worker that
+// has been idle longest.
 func (s *State) best(j *job, mode *Mode) (w *worker, ask bool) {
 	var all []*worker
 	q := &j.kin.query

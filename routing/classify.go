@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// classify gives a job its queue, priority and attached selectors, or asks
-// the caller for the rules that it takes.
+// classify sets a job's queue, priority and attached selectors, or asks the
+// caller for the results of the remote rules that the policy needs.
 func (s *State) classify(j *job) {
 	policy := s.classes[j.ClassificationPolicyID]
 	if asked := policy.remoteRules(); len(asked) > 0 {
@@ -99,9 +99,9 @@ func (s *State) classified(j *job, queue string, priority int, workers []WorkerS
 	s.enqueue(j)
 }
 
-// classifyQueue is the queue on whose labels all selectors hold, the one with
-// the smallest id if several do; else the fallback. A policy that yields no
-// queue selectors leaves the job in its own queue.
+// classifyQueue returns the queue whose labels satisfy all selectors, or the
+// one with the smallest id if several do; otherwise the fallback queue. A
+// policy that yields no queue selectors leaves the job in its own queue.
 func (s *State) classifyQueue(c *classifier, policy *classification, j *job) (string, *Failure) {
 	selectors, f := c.queueSelectors(policy.QueueSelectorAttachments)
 	if f != nil {
@@ -148,7 +148,7 @@ func (c *classifier) priority(rule *Rule, own int) (int, *Failure) {
 	return int(min(max(n, minPriority), maxPriority)), nil
 }
 
-// eval gives what a rule yields for the job.
+// eval returns the result of a rule for the job.
 func (c *classifier) eval(rule *Rule, path string) (Result, *Failure) {
 	switch rule.Kind {
 	case RuleStatic:
@@ -172,7 +172,7 @@ func (c *classifier) eval(rule *Rule, path string) (Result, *Failure) {
 	return Result{}, &Failure{Code: "RuleFailed", Message: "the rule has no result", Target: path}
 }
 
-// directMap turns every label of the job into a selector for its equal.
+// directMap turns every label of the job into a selector for an equal label.
 func (c *classifier) directMap() (r Result) {
 	for _, k := range slices.SortedFunc(maps.Keys(c.labels), strings.Compare) {
 		r.Queues = append(r.Queues, QueueSelector{Key: k, Operator: Equal, Value: c.labels[k]})
@@ -189,7 +189,8 @@ func (c *classifier) holds(rule *Rule, path string) (bool, *Failure) {
 	return truth(r.Value), nil
 }
 
-// truth reads a condition: true itself, or a text that says so.
+// truth evaluates a condition: true itself, or a text equal to "true" in any
+// case.
 func truth(v Value) bool {
 	if b, ok := v.Bool(); ok {
 		return b
@@ -198,7 +199,8 @@ func truth(v Value) bool {
 	return strings.EqualFold(text, "true")
 }
 
-// selectorsIn reads a JSON array of selectors from a rule's text.
+// selectorsIn decodes a JSON array of selectors from the text that a rule
+// yielded.
 func selectorsIn[T any](v Value, path string) ([]T, *Failure) {
 	text, ok := v.Text()
 	if !ok {
@@ -211,7 +213,7 @@ func selectorsIn[T any](v Value, path string) ([]T, *Failure) {
 	return out, nil
 }
 
-// drawn is the index of the allocation that a number in [0, 1) falls on.
+// drawn returns the index of the allocation that a number in [0, 1) falls on.
 func drawn(weights []float64, at float64) int {
 	sum := 0.0
 	for _, w := range weights {

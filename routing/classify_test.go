@@ -13,7 +13,7 @@ import (
 	"weir/routing"
 )
 
-// classified makes a router with queues north, south and fallback.
+// classified returns a router with queues north, south and fallback.
 func classified(t *testing.T, p routing.ClassificationSpec) *router {
 	t.Helper()
 	r := newRouter(t)
@@ -48,9 +48,9 @@ func rule(kind routing.RuleKind, v any) *routing.Rule {
 	return &routing.Rule{Kind: kind}
 }
 
-// Every attachment to a queue. "No match gives fallbackQueueId. passThrough
-// takes the value from the job label of the same key; a job without that
-// label: no queue matches."
+// All kinds of queue attachments. "No match gives fallbackQueueId. passThrough
+// takes the value from the job label of the same key; a job without that label:
+// no queue matches."
 func TestQueueAttachments(t *testing.T) {
 	t.Parallel()
 	region := func(q string) *routing.QueueSelector {
@@ -85,7 +85,7 @@ func TestQueueAttachments(t *testing.T) {
 	}
 }
 
-// Every attachment to workers; they are attached, not requested.
+// All kinds of worker attachments; their selectors are attached, not requested.
 func TestWorkerAttachments(t *testing.T) {
 	t.Parallel()
 	en := is("English")
@@ -164,7 +164,7 @@ func TestWeights(t *testing.T) {
 	}
 }
 
-// Function rules are asked for and answered; "anything but 200 fails the
+// Function rules are requested and answered; "anything but 200 fails the
 // classification".
 func TestFunctionRules(t *testing.T) {
 	t.Parallel()
@@ -192,7 +192,7 @@ func TestFunctionRules(t *testing.T) {
 	if len(r.s.Asked()) != 0 {
 		t.Error("it asks still")
 	}
-	// It can be tried again, or ended.
+	// The job can be classified again or canceled.
 	r.do(routing.ReclassifyJob{ID: "j"}).do(routing.CancelJob{ID: "j"}).status("j", routing.JobCancelled)
 }
 
@@ -244,7 +244,7 @@ func TestDefaultScore(t *testing.T) {
 	}
 }
 
-// Best worker by expression, by static rule and by a function's scores.
+// Best worker by expression, by static rule and by the scores of a function.
 func TestBestWorker(t *testing.T) {
 	t.Parallel()
 	mode := routing.Mode{Kind: routing.BestWorker, ScoringRule: rule(routing.RuleExpression, `If(worker.Gold = true, 10, worker.Age)`)}
@@ -269,7 +269,7 @@ func TestBestWorker(t *testing.T) {
 	}
 	r.refused(weir.CodeConflict, routing.SupplyScores{JobID: "j", Round: 1})
 	r.do(routing.SupplyScores{JobID: "j", Round: asked.Seq, Scores: map[string]float64{"d": 3, "c": 2, "a": 1}}).offeredTo("j", "d", "c")
-	// A restart asks again for what was owed.
+	// After a restart, unanswered requests are issued again.
 	r.chat("k")
 	restored, err := routing.Restore(snapshot(t, r.s))
 	if err != nil || len(restored.Asked()) != 1 {

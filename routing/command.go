@@ -8,13 +8,14 @@ import (
 
 // If is a condition on a resource. The zero If always holds.
 type If struct {
-	Any             bool      // it exists (If-Match: *)
-	Version         Version   // its version is this one; 0 is no condition
-	Unmatchable     bool      // the tag is none of ours, so nothing matches
+	Any             bool      // the resource exists (If-Match: *)
+	Version         Version   // it has this version; 0 is no condition
+	Unmatchable     bool      // the tag is not one of Weir's, so nothing matches
 	UnmodifiedSince time.Time // it has not changed after this second
 }
 
-// check compares with the stamp of what exists; nil when nothing does.
+// check evaluates the condition against the stamp of an existing resource; st
+// is nil if there is none.
 func (c If) check(st *stamp) error {
 	wants := c.Any || c.Version != 0 || c.Unmatchable || !c.UnmodifiedSince.IsZero()
 	switch {
@@ -28,7 +29,7 @@ func (c If) check(st *stamp) error {
 	return weir.Errorf(weir.CodePrecondition, "it has changed")
 }
 
-// PutWorker creates a worker or replaces what a client stated about it.
+// PutWorker creates a worker or replaces the members that a client stated.
 type PutWorker struct {
 	ID   string
 	Spec WorkerSpec
@@ -38,19 +39,19 @@ type PutWorker struct {
 // DeleteWorker deletes a worker that has no jobs.
 type DeleteWorker struct{ ID string }
 
-// SetAvailable registers or deregisters many workers at once: those named, or
-// all. Workers that are so already do not change, nor do, when registering,
-// those that still have a job, unless they are named.
+// SetAvailable registers or deregisters many workers at once: the named ones,
+// or all. Workers that already are in that state do not change. When
+// registering all, workers that still have a job do not change either.
 type SetAvailable struct {
 	Available bool
 	Workers   []string
 }
 
-// RemoveLabel takes a label away from every worker.
+// RemoveLabel removes a label from every worker.
 type RemoveLabel struct{ Key string }
 
-// PutJob creates a job or replaces what a client stated about it. With NoWait
-// a new job that finds no worker at once is cancelled.
+// PutJob creates a job or replaces the members that a client stated. With
+// NoWait a new job that finds no worker at once is canceled.
 type PutJob struct {
 	ID     string
 	Spec   JobSpec
@@ -58,35 +59,36 @@ type PutJob struct {
 	NoWait bool
 }
 
-// CancelJob ends a job.
+// CancelJob cancels a job.
 type CancelJob struct{ ID, Note, DispositionCode string }
 
-// ReclassifyJob classifies a job anew.
+// ReclassifyJob classifies a job again.
 type ReclassifyJob struct{ ID string }
 
-// DeleteJob deletes a job that is over.
+// DeleteJob deletes a finished job.
 type DeleteJob struct{ ID string }
 
-// CompleteJob says that a worker is done with a job and wraps it up.
+// CompleteJob marks a job as completed; its worker still holds it for wrap-up.
 type CompleteJob struct{ JobID, AssignmentID, Note string }
 
-// CloseJob ends a completed job, at CloseAt if that is set.
+// CloseJob closes a completed job, at CloseAt if that is set.
 type CloseJob struct {
 	JobID, AssignmentID, DispositionCode, Note string
 
 	CloseAt time.Time
 }
 
-// UnassignJob gives a job back to its queue.
+// UnassignJob returns a job to its queue.
 type UnassignJob struct {
 	JobID, AssignmentID string
 	SuspendMatching     bool
 }
 
-// AcceptOffer makes an offer an assignment. Accepting it again changes nothing.
+// AcceptOffer turns an offer into an assignment. Accepting it again changes
+// nothing.
 type AcceptOffer struct{ WorkerID, OfferID string }
 
-// DeclineOffer refuses an offer, until RetryOfferAt if that is set.
+// DeclineOffer declines an offer, until RetryOfferAt if that is set.
 type DeclineOffer struct {
 	WorkerID, OfferID string
 	RetryOfferAt      time.Time
@@ -133,8 +135,8 @@ type Delete struct {
 	ID       string
 }
 
-// SupplyRules answers a [JobRulesAskedEvent]. Results are by path. A failure
-// fails the classification. An answer to another round is a conflict.
+// SupplyRules answers a [JobRulesAskedEvent]. Results are keyed by path. A
+// Failure fails the classification. An answer for another round is a conflict.
 type SupplyRules struct {
 	JobID   string
 	Round   uint64
@@ -142,15 +144,16 @@ type SupplyRules struct {
 	Failure *Failure
 }
 
-// Result is what a rule yielded: a value, or for a rule of selectors those.
-// Selectors may also come as a JSON array in a text.
+// Result is the result of a rule: a value or, for rules that yield selectors,
+// the selectors. Selectors may also be a JSON array in a text value.
 type Result struct {
 	Value   Value            `json:"value,omitzero"`
 	Queues  []QueueSelector  `json:"queueSelectors,omitempty"`
 	Workers []WorkerSelector `json:"workerSelectors,omitempty"`
 }
 
-// SupplyScores answers a [JobScoresAskedEvent]. A worker without a score has 0.
+// SupplyScores answers a [JobScoresAskedEvent]. A worker without a score has
+// score 0.
 type SupplyScores struct {
 	JobID  string
 	Round  uint64

@@ -8,7 +8,7 @@ import (
 	"weir/routing"
 )
 
-// furnish makes what histories play with.
+// furnish creates the resources that histories use.
 func (h *history) furnish() {
 	h.do(routing.PutDistribution{ID: "d0", Spec: h.distribution()})
 	h.do(routing.PutDistribution{ID: "d1", Spec: h.distribution()})
@@ -129,7 +129,7 @@ func (h *history) jobID() string { return fmt.Sprint("j", rapid.IntRange(0, 15).
 
 func (h *history) workerID() string { return fmt.Sprint("w", rapid.IntRange(0, 5).Draw(h.t, "worker")) }
 
-// offer is a recent offer, open or not.
+// offer returns a recent offer, open or not.
 func (h *history) offer() (worker, offer string) {
 	if len(h.offers) == 0 {
 		return "w0", "o-0"
@@ -138,7 +138,7 @@ func (h *history) offer() (worker, offer string) {
 	return o.WorkerID, o.OfferID
 }
 
-// assignment is a job with an assignment, if there is one.
+// assignment returns a job with an open assignment, if there is one.
 func (h *history) assignment() (job, assignment string) {
 	for _, id := range h.live.IDs(routing.ResourceJob, "", 100) {
 		j, _ := h.live.Job(id)
@@ -191,7 +191,7 @@ func (h *history) command() routing.Command {
 	return h.rareCommand()
 }
 
-// answer gives a job what the caller owes it.
+// answer returns the command with the result that a job waits for.
 func (h *history) answer(id string) routing.Command {
 	j, _ := h.live.Job(id)
 	if j.Asks == routing.AskScores {

@@ -6,32 +6,31 @@ import (
 	"slices"
 )
 
-// Snapshot gives the whole state. Equal states give equal bytes. Some of it is
-// secret: the credentials of rules.
+// Snapshot returns the whole state. Equal states give equal bytes. It contains
+// secrets: the credentials of rules.
 func (s *State) Snapshot() ([]byte, error) { return s.Cut().Encode() }
 
-// Cut is a copy of a state at one instant. It does not change with the state
-// and, when it is whole, can be encoded by another goroutine.
+// Cut is a copy of a state at one instant. It does not change with the state.
+// Once it is whole, another goroutine may encode it.
 type Cut struct {
 	head    snapshotHead
 	records []record
 
-	state *State              // until it is whole
-	next  uint64              // jobs that are older were copied
-	early map[uint64]struct{} // so were these, because they were about to change
+	state *State              // nil once the cut is whole
+	next  uint64              // all jobs created before this event are copied
+	early map[uint64]struct{} // later jobs that were copied early, just before they changed
 }
 
-// Cut copies what a snapshot holds, at once.
+// Cut copies everything that a snapshot holds, at once.
 func (s *State) Cut() *Cut {
 	c := s.newCut()
 	c.Step(len(s.jobs) + 1)
 	return c
 }
 
-// BeginCut begins to copy what a snapshot of this very instant holds:
-// everything but the jobs, of which there are many. [Cut.Step] copies those;
-// what happens meanwhile does not show. A cut that was begun before is never
-// finished.
+// BeginCut starts a snapshot of this instant. It copies everything except the
+// jobs, because there are many; [Cut.Step] copies those. Later changes do not
+// show in the cut. An unfinished earlier cut is abandoned and must not be used.
 func (s *State) BeginCut() *Cut {
 	s.cutting = s.newCut()
 	return s.cutting
@@ -47,9 +46,9 @@ func (s *State) newCut() *Cut {
 	return c
 }
 
-// copyTo copies every entity but the jobs. Policies are replaced as a whole
-// and never changed, and so are the parts of a specification; the rest is
-// copied.
+// copyTo copies every entity except the jobs. Policies and the parts of a
+// specification are immutable and replaced as a whole, so they are shared; the
+// rest is copied.
 func (s *State) copyTo(c *Cut) {
 	add := func(r record) { c.records = append(c.records, r) }
 	for _, d := range s.dists {
@@ -72,7 +71,7 @@ func (s *State) copyTo(c *Cut) {
 	}
 }
 
-// Step copies some more jobs, at most n, and says whether the cut is whole.
+// Step copies at most n more jobs and reports whether the cut is whole.
 func (c *Cut) Step(n int) (whole bool) {
 	s := c.state
 	if s == nil {
@@ -101,7 +100,7 @@ func (s *State) Size() int {
 	return len(s.dists) + len(s.classes) + len(s.excepts) + len(s.queues) + len(s.workers) + len(s.pools) + len(s.jobs)
 }
 
-// Len is how many entities were copied.
+// Len returns the number of entities copied so far.
 func (c *Cut) Len() int { return len(c.records) }
 
 func (c *Cut) copy(j *job) {
@@ -134,8 +133,8 @@ func copies[T any](in []*T) []*T {
 	return out
 }
 
-// Encode gives the form that [Restore] reads, those first that others refer to.
-// The cut has to be whole.
+// Encode returns the form that [Restore] reads; an entity comes before the ones
+// that refer to it. The cut must be whole.
 func (c *Cut) Encode() ([]byte, error) {
 	slices.SortFunc(c.records, compareRecords)
 	b, err := json.Marshal(c.head)
@@ -155,7 +154,7 @@ func compareRecords(a, b record) int {
 	return cmp.Or(cmp.Compare(kind, kindB), cmp.Compare(created, createdB), cmp.Compare(id, idB))
 }
 
-// order is by kind and id; of jobs, by age.
+// order returns the sort key: kind and id, or for jobs kind and age.
 func (r *record) order() (kind int, id string, created uint64) {
 	switch {
 	case r.Distribution != nil:

@@ -47,7 +47,8 @@ func (s *State) createJob(c PutJob, spec JobSpec) {
 	s.start(j)
 }
 
-// start schedules, classifies or queues a job that is none of these yet.
+// start schedules, classifies or queues a job that is not yet scheduled,
+// classified or queued.
 func (s *State) start(j *job) {
 	switch {
 	case j.MatchingMode.Kind == ScheduleAndSuspend:
@@ -59,7 +60,7 @@ func (s *State) start(j *job) {
 	}
 }
 
-// updateJob replaces what a client stated about a job.
+// updateJob replaces the members of a job that a client stated.
 func (s *State) updateJob(j *job, spec JobSpec) error {
 	spec.RequestedWorkerSelectors = keepClocks(spec.RequestedWorkerSelectors, j.RequestedWorkerSelectors)
 	d := s.compareJobs(&j.JobSpec, &spec)
@@ -81,7 +82,7 @@ func (s *State) updateJob(j *job, spec JobSpec) error {
 	return nil
 }
 
-// updateOpen changes a job that nobody has yet.
+// updateOpen changes a job that is not assigned yet.
 func (s *State) updateOpen(j *job, spec JobSpec, d jobChanges) {
 	kind := spec.MatchingMode.Kind
 	if (d.mode && kind != QueueAndMatch) || d.place || d.labels || d.policy {
@@ -114,7 +115,7 @@ func (s *State) updateOpen(j *job, spec JobSpec, d jobChanges) {
 	}
 }
 
-// activate queues a scheduled job.
+// activate classifies or queues a job whose schedule no longer applies.
 func (s *State) activate(j *job, spec JobSpec) {
 	if spec.ClassificationPolicyID != "" {
 		s.updated(j, spec, JobPendingClassification)
@@ -132,7 +133,7 @@ func (s *State) updated(j *job, spec JobSpec, status JobStatus) {
 	s.emit(&JobUpdatedEvent{JobHead: head, Spec: spec, Status: status})
 }
 
-// jobChanges says what of a job differs.
+// jobChanges lists which parts of a job differ.
 type jobChanges struct {
 	any      bool
 	mode     bool
@@ -166,8 +167,8 @@ func (s *State) revokeAll(j *job) {
 	}
 }
 
-// enqueue puts a job into its queue, unless a rule about the queue's length
-// keeps it out or sends it elsewhere.
+// enqueue puts a job into its queue, unless a queue-length rule fires and
+// cancels or reroutes it.
 func (s *State) enqueue(j *job) {
 	s.revokeAll(j)
 	if r := s.tooLong(j); r != nil {
@@ -196,7 +197,7 @@ func (c CancelJob) decide(s *State) error {
 	return nil
 }
 
-// cancel ends a job wherever it is; whoever has it is free at once.
+// cancel cancels a job in any open state and frees its worker at once.
 func (s *State) cancel(j *job, note, code string) {
 	s.revokeAll(j)
 	drains := openWorkers(j)
@@ -215,7 +216,7 @@ func openWorkers(j *job) (out []*worker) {
 	return out
 }
 
-// drained ends a worker's draining when its last job is gone.
+// drained makes a draining worker inactive once its last job is gone.
 func (s *State) drained(w *worker) {
 	if w.State == WorkerDraining && len(w.assigned) == 0 {
 		s.emit(&WorkerDrainedEvent{WorkerID: w.ID})

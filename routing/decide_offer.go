@@ -13,7 +13,7 @@ func (c AcceptOffer) decide(s *State) error {
 	o, err := s.openOffer(c.WorkerID, c.OfferID)
 	if err != nil {
 		if s.AssignmentOf(c.WorkerID, c.OfferID) != "" {
-			return nil // it was accepted before; the answer may have been lost
+			return nil // accepted before; the response may have been lost
 		}
 		return err
 	}
@@ -21,8 +21,8 @@ func (c AcceptOffer) decide(s *State) error {
 	return nil
 }
 
-// AssignmentOf is the id of the open assignment that an accepted offer
-// became, empty if there is none.
+// AssignmentOf returns the id of the open assignment that an accepted offer
+// became, or "" if there is none.
 func (s *State) AssignmentOf(workerID, offerID string) string {
 	if w := s.workers[workerID]; w != nil {
 		for _, a := range w.assigned {
@@ -77,7 +77,8 @@ func (c DeclineOffer) decide(s *State) error {
 	return nil
 }
 
-// openAssignment finds an assignment whose job is in a state.
+// openAssignment returns an open assignment whose job has the wanted status,
+// and a conflict if it has another.
 func (s *State) openAssignment(jobID, id string, want JobStatus) (*job, *assignment, error) {
 	j := s.jobs[jobID]
 	if j == nil {
@@ -94,8 +95,8 @@ func (s *State) openAssignment(jobID, id string, want JobStatus) (*job, *assignm
 	return j, a, nil
 }
 
-// repeated reports whether a step with an assignment was already taken: a client
-// that lost the answer repeats the request and gets the same answer.
+// repeated reports whether a step of an assignment was already taken. A client
+// that lost the response repeats the request and gets the same answer.
 func (s *State) repeated(jobID, id string, is func(*job, *assignment) bool) bool {
 	j := s.jobs[jobID]
 	if j == nil {

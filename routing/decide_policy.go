@@ -85,15 +85,17 @@ func (c PutDistribution) decide(s *State) error {
 	return nil
 }
 
-// alike says that two specifications say the same: nothing and an empty list
-// do. Clients see an empty list for nothing, and send back what they see.
+// alike reports whether two specifications have the same JSON form, so that an
+// absent list equals an empty one. Clients see an empty list for an absent one
+// and send back what they see.
 func alike[T any](a, b T) bool {
 	x, errX := json.Marshal(a)
 	y, errY := json.Marshal(b)
 	return errX == nil && errY == nil && bytes.Equal(x, y)
 }
 
-// orUsual gives options with their defaults, which clients see and send back.
+// orUsual returns the options with defaults filled in; clients see the defaults
+// and send them back.
 func (o *ScoringOptions) orUsual() *ScoringOptions {
 	out := ScoringOptions{DescendingOrder: new(true)}
 	if o != nil {
@@ -112,8 +114,8 @@ func (o *ScoringOptions) orUsual() *ScoringOptions {
 	return &out
 }
 
-// usualOfferLife is how many seconds an offer lasts. No default is published;
-// a minute is what the examples show.
+// usualOfferLife is the default life of an offer in seconds. The API publishes
+// no default; its examples use one minute.
 const usualOfferLife = 60
 
 // validateDistribution checks a policy and fills in its defaults.
@@ -151,7 +153,7 @@ func validateDistribution(id string, d *DistributionSpec) error {
 	return m.err()
 }
 
-// rule checks a rule; nil is none.
+// rule validates a rule; nil is allowed.
 func (m *mistakes) rule(pointer string, r *Rule) {
 	if r == nil {
 		return
@@ -201,7 +203,7 @@ func (c PutException) decide(s *State) error {
 	return nil
 }
 
-// numbered gives ids to actions that have none.
+// numbered assigns ids to actions that have none.
 func (s *State) numbered(rules []ExceptionRule) []ExceptionRule {
 	out := slices.Clone(rules)
 	n := 0
@@ -286,7 +288,8 @@ func (s *State) deletable(kind Resource, id string) error {
 	return nil
 }
 
-// queueDeletable gives all reasons against deleting a queue.
+// queueDeletable returns an error that lists every reason why a queue cannot be
+// deleted, or nil.
 func (s *State) queueDeletable(id string) error {
 	var m mistakes
 	for _, j := range s.jobs {

@@ -52,7 +52,8 @@ func (s *State) putWorker(id string, spec WorkerSpec) {
 	}
 }
 
-// differences names the properties that differ, as the event does.
+// differences returns the names of the properties that differ, as they appear
+// in the event.
 func differences(a, b *WorkerSpec) (out []string) {
 	add := func(name string, same bool) {
 		if !same {
@@ -69,8 +70,8 @@ func differences(a, b *WorkerSpec) (out []string) {
 	return out
 }
 
-// revokeUnfit takes back the offers that a worker could not have been made as
-// it will be, the newest first.
+// revokeUnfit revokes, newest first, the offers that the worker would not
+// qualify for after the update.
 func (s *State) revokeUnfit(w *worker, spec *WorkerSpec) {
 	if !spec.AvailableForOffers {
 		return // deregistering revokes them all
@@ -91,7 +92,7 @@ func (s *State) revokeUnfit(w *worker, spec *WorkerSpec) {
 	}
 }
 
-// admits says whether an open offer fits beside what the worker has.
+// admits reports whether an open offer fits beside what the worker already has.
 func (w *worker) admits(o *offer) bool {
 	j := o.job
 	if !slices.Contains(w.Queues, j.QueueID) {

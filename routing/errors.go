@@ -7,7 +7,7 @@ import (
 )
 
 // Details of refusals, in the Code of a [weir.FieldError]. The first three are
-// the names that clients of the API know.
+// names that clients of the API know.
 const (
 	QueueUsesDistribution   = "QueueExistsWithDistributionPolicy"
 	QueueUsesException      = "QueueExistsWithExceptionPolicy"
@@ -15,7 +15,7 @@ const (
 	JobInQueue              = "ActiveJobWithQueue"
 	WorkerOnQueue           = "WorkerAssignedToQueue"
 	ClassificationFallsBack = "ClassificationPolicyWithFallbackQueue"
-	OfferTaken              = "OfferTaken" // another worker has the job
+	OfferTaken              = "OfferTaken" // another worker accepted the job
 )
 
 func notFound(kind, id string) error {
@@ -26,7 +26,7 @@ func conflict(format string, args ...any) error {
 	return weir.Errorf(weir.CodeConflict, format, args...)
 }
 
-// mistakes collects what is wrong with a specification.
+// mistakes collects the validation errors of a specification.
 type mistakes []weir.FieldError
 
 func (m *mistakes) add(pointer, code, format string, args ...any) {
@@ -42,7 +42,7 @@ func (m mistakes) err() error {
 	return &weir.Error{Code: weir.CodeInvalid, Message: "one or more validation errors occurred", Fields: m}
 }
 
-// refused is a refusal because something is in use.
+// refused returns an error for a resource that is in use.
 func refused(code weir.Code, details mistakes) error {
 	return &weir.Error{Code: code, Message: "it is in use", Fields: details}
 }

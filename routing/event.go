@@ -2,14 +2,14 @@ package routing
 
 import "time"
 
-// Event is something that happened. Every change of the state is one; folding
-// them in order gives the state again. Those with the name of an event of the
-// API are to be announced once they are durable, see [Public].
+// Event is a change of the state. Every change is an event; folding the events
+// in order rebuilds the state. Events that the API defines are announced once
+// they are durable; see [Public].
 type Event interface {
 	Head() *Header
 	Kind() string
 	fold(s *State)
-	about() string // the job that it changes; empty: none
+	about() string // id of the job that it changes; empty: none
 }
 
 // Header is common to all events.
@@ -18,7 +18,7 @@ type Header struct {
 	At  time.Time `json:"at"`
 }
 
-// Head gives the header.
+// Head returns the header.
 func (h *Header) Head() *Header { return h }
 
 func (h *Header) about() string { return "" }
@@ -43,23 +43,24 @@ type QueueInfo struct {
 	Labels Labels `json:"labels,omitempty"`
 }
 
-// JobReceivedEvent says that a job was created.
+// JobReceivedEvent reports that a job was created.
 type JobReceivedEvent struct {
 	JobHead
 	Spec   JobSpec   `json:"spec"`
 	Status JobStatus `json:"status"` // created, pendingClassification or pendingSchedule
 }
 
-// JobUpdatedEvent says that a client, or the action of an exception, changed a
-// job. Status is what it is then.
+// JobUpdatedEvent reports that a client or the action of an exception rule
+// changed a job. Status is the state after the change.
 type JobUpdatedEvent struct {
 	JobHead
 	Spec   JobSpec   `json:"spec"`
 	Status JobStatus `json:"status"`
 }
 
-// JobRulesAskedEvent asks the caller for the results of the rules that only it
-// can evaluate. Answer with [SupplyRules]; the round is the event's number.
+// JobRulesAskedEvent asks the caller for the results of rules that only the
+// caller can evaluate. Answer with [SupplyRules]; the round is the event's
+// number.
 type JobRulesAskedEvent struct {
 	JobHead
 	Rules []AskedRule `json:"rules"`
@@ -67,7 +68,7 @@ type JobRulesAskedEvent struct {
 
 // AskedRule is a rule to evaluate over the job's labels.
 type AskedRule struct {
-	Path string `json:"path"` // names the rule in its policy, and its result in the answer
+	Path string `json:"path"` // names the rule in its policy and its result in the answer
 	Rule Rule   `json:"rule"`
 }
 
@@ -81,13 +82,13 @@ type JobScoresAskedEvent struct {
 	Selectors []WorkerSelector `json:"selectors,omitempty"`
 }
 
-// JobScoredEvent says that the scores of a round are in. They count for the
-// offers that follow at once and are not kept.
+// JobScoredEvent reports that the scores of a round have arrived. They apply to
+// the offers that follow immediately and are not kept.
 type JobScoredEvent struct {
 	JobHead
 }
 
-// JobClassifiedEvent says what classification gave a job.
+// JobClassifiedEvent carries the result of a job's classification.
 type JobClassifiedEvent struct {
 	JobHead
 	ClassificationPolicyID string           `json:"classificationPolicyId"`
@@ -96,21 +97,22 @@ type JobClassifiedEvent struct {
 	Queue                  QueueInfo        `json:"queueDetails"`
 }
 
-// JobClassificationFailedEvent says that a job could not be classified.
+// JobClassificationFailedEvent reports that a job could not be classified.
 type JobClassificationFailedEvent struct {
 	JobHead
 	ClassificationPolicyID string    `json:"classificationPolicyId"`
 	Errors                 []Failure `json:"errors"`
 }
 
-// Failure is why a classification failed.
+// Failure is the reason why a classification failed.
 type Failure struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
 	Target  string `json:"target,omitempty"`
 }
 
-// JobQueuedEvent says that a job joined a queue, or joined it again.
+// JobQueuedEvent reports that a job joined a queue, for the first time or
+// again.
 type JobQueuedEvent struct {
 	JobHead
 	Priority  int              `json:"priority"`
@@ -118,27 +120,28 @@ type JobQueuedEvent struct {
 	Attached  []WorkerSelector `json:"attachedWorkerSelectors,omitempty"`
 }
 
-// JobScheduledEvent says that a job's schedule was set.
+// JobScheduledEvent reports that a job's schedule was set.
 type JobScheduledEvent struct {
 	JobHead
 	ScheduledAt time.Time `json:"scheduledOn"`
 }
 
-// JobExceptionTriggeredEvent says that a rule of an exception policy fired.
+// JobExceptionTriggeredEvent reports that a rule of an exception policy fired.
 type JobExceptionTriggeredEvent struct {
 	JobHead
 	RuleKey string `json:"ruleKey"`
 	RuleID  string `json:"exceptionRuleId"`
 }
 
-// JobWorkerSelectorsExpiredEvent says that selectors do not count any more.
+// JobWorkerSelectorsExpiredEvent reports that selectors have expired and no
+// longer restrict matching.
 type JobWorkerSelectorsExpiredEvent struct {
 	JobHead
 	Requested []WorkerSelector `json:"expiredRequestedWorkerSelectors,omitempty"`
 	Attached  []WorkerSelector `json:"expiredAttachedWorkerSelectors,omitempty"`
 }
 
-// JobUnassignedEvent says that a worker gave a job back.
+// JobUnassignedEvent reports that an assigned job was returned to its queue.
 type JobUnassignedEvent struct {
 	JobHead
 	AssignmentID string `json:"assignmentId"`
@@ -146,7 +149,7 @@ type JobUnassignedEvent struct {
 	Suspended    bool   `json:"suspended,omitempty"`
 }
 
-// JobCompletedEvent says that a worker finished a job and wraps it up.
+// JobCompletedEvent reports that a worker completed a job; wrap-up follows.
 type JobCompletedEvent struct {
 	JobHead
 	AssignmentID string `json:"assignmentId"`
@@ -154,7 +157,7 @@ type JobCompletedEvent struct {
 	Note         string `json:"note,omitempty"`
 }
 
-// JobCloseArrangedEvent says that a job will be closed at an instant.
+// JobCloseArrangedEvent reports that a job will be closed at an instant.
 type JobCloseArrangedEvent struct {
 	JobHead
 	AssignmentID    string    `json:"assignmentId"`
@@ -164,7 +167,7 @@ type JobCloseArrangedEvent struct {
 	Note            string    `json:"note,omitempty"`
 }
 
-// JobClosedEvent says that a job is over and its worker free.
+// JobClosedEvent reports that a job is finished and its worker free.
 type JobClosedEvent struct {
 	JobHead
 	AssignmentID    string `json:"assignmentId"`
@@ -173,14 +176,14 @@ type JobClosedEvent struct {
 	Note            string `json:"note,omitempty"`
 }
 
-// JobCancelledEvent says that a job was cancelled.
+// JobCancelledEvent reports that a job was canceled.
 type JobCancelledEvent struct {
 	JobHead
 	Note            string `json:"note,omitempty"`
 	DispositionCode string `json:"dispositionCode"`
 }
 
-// JobWaitingForActivationEvent says that a job's scheduled time has come.
+// JobWaitingForActivationEvent reports that a job's scheduled time has come.
 type JobWaitingForActivationEvent struct {
 	JobHead
 	Priority    int              `json:"priority"`
@@ -189,7 +192,7 @@ type JobWaitingForActivationEvent struct {
 	ScheduledAt time.Time        `json:"scheduledOn"`
 }
 
-// JobSchedulingFailedEvent says that a job expired before its schedule.
+// JobSchedulingFailedEvent reports that a job expired before its schedule.
 type JobSchedulingFailedEvent struct {
 	JobHead
 	Priority      int              `json:"priority"`
@@ -199,17 +202,17 @@ type JobSchedulingFailedEvent struct {
 	FailureReason string           `json:"failureReason"`
 }
 
-// JobDeletedEvent says that a client deleted a job.
+// JobDeletedEvent reports that a client deleted a job.
 type JobDeletedEvent struct{ JobHead }
 
-// JobForgottenEvent says that a finished job was dropped by age.
+// JobForgottenEvent reports that a finished job was dropped because of its age.
 type JobForgottenEvent struct {
 	Header
 	JobID string `json:"jobId"`
 }
 
-// DeclineLapsedEvent says that a worker may be offered a job again that it
-// declined until some instant.
+// DeclineLapsedEvent reports that a time-limited decline has ended: the worker
+// may be offered the job again.
 type DeclineLapsedEvent struct {
 	Header
 	JobID    string `json:"jobId"`

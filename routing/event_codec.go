@@ -6,7 +6,8 @@ import (
 	"reflect"
 )
 
-// The kinds of events. Those of the API are as there.
+// The kinds of events. Events of the API have the names that the API gives
+// them.
 
 func (*JobReceivedEvent) Kind() string               { return "RouterJobReceived" }
 func (*JobClassifiedEvent) Kind() string             { return "RouterJobClassified" }
@@ -48,10 +49,10 @@ func (*ExceptionPutEvent) Kind() string      { return "exceptionPut" }
 func (*PoolPutEvent) Kind() string           { return "poolPut" }
 func (*DeletedEvent) Kind() string           { return "deleted" }
 
-// Public says that an event is one of the API and to be announced.
+// Public reports whether an event belongs to the API and must be announced.
 func Public(e Event) bool { return e.Kind()[0] == 'R' }
 
-// Examples has an empty event of every kind.
+// Examples returns an empty event of every kind.
 func Examples() []Event {
 	return []Event{
 		&JobReceivedEvent{}, &JobClassifiedEvent{}, &JobClassificationFailedEvent{}, &JobQueuedEvent{},
@@ -66,17 +67,17 @@ func Examples() []Event {
 	}
 }
 
-// EncodeEvent gives the JSON form of an event for a log; its kind is kept
-// beside it.
+// EncodeEvent returns the kind and the JSON form of an event for a log, which
+// stores both.
 func EncodeEvent(e Event) (kind string, data []byte, err error) {
 	data, err = json.Marshal(e)
 	return e.Kind(), data, err
 }
 
-// Decoder reads events.
+// Decoder decodes events.
 type Decoder struct{ fresh map[string]func() Event }
 
-// NewDecoder makes a Decoder. One is enough for a whole log.
+// NewDecoder returns a Decoder. One is enough for a whole log.
 func NewDecoder() *Decoder {
 	d := &Decoder{fresh: map[string]func() Event{}}
 	for _, e := range Examples() {
@@ -85,7 +86,7 @@ func NewDecoder() *Decoder {
 	return d
 }
 
-// Decode reads what [EncodeEvent] gave.
+// Decode decodes the result of [EncodeEvent].
 func (d *Decoder) Decode(kind string, data []byte) (Event, error) {
 	fresh, ok := d.fresh[kind]
 	if !ok {

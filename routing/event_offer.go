@@ -15,7 +15,7 @@ type OfferHead struct {
 
 func (h *OfferHead) about() string { return h.JobID }
 
-// OfferData is what the events of a new offer and of an accepted one tell.
+// OfferData is common to the events of a new offer and of an accepted one.
 type OfferData struct {
 	JobPriority  int    `json:"jobPriority"`
 	JobLabels    Labels `json:"jobLabels,omitempty"`
@@ -24,7 +24,7 @@ type OfferData struct {
 	WorkerTags   Labels `json:"workerTags,omitempty"`
 }
 
-// OfferIssuedEvent says that a job was offered to a worker.
+// OfferIssuedEvent reports that a job was offered to a worker.
 type OfferIssuedEvent struct {
 	OfferHead
 	OfferData
@@ -32,30 +32,30 @@ type OfferIssuedEvent struct {
 	ExpiresAt time.Time `json:"expiresOn"`
 }
 
-// OfferAcceptedEvent says that a worker took a job.
+// OfferAcceptedEvent reports that a worker accepted a job.
 type OfferAcceptedEvent struct {
 	OfferHead
 	OfferData
 	AssignmentID string `json:"assignmentId"`
 }
 
-// OfferDeclinedEvent says that a worker does not want a job, until RetryAt if
+// OfferDeclinedEvent reports that a worker declined a job, until RetryAt if
 // that is set.
 type OfferDeclinedEvent struct {
 	OfferHead
 	RetryAt time.Time `json:"retryOfferAt,omitzero"`
 }
 
-// OfferRevokedEvent says that an offer was taken back.
+// OfferRevokedEvent reports that an offer was revoked.
 type OfferRevokedEvent struct {
 	OfferHead
 	Taken bool `json:"taken,omitempty"` // another worker accepted the job
 }
 
-// OfferExpiredEvent says that a worker did not answer in time.
+// OfferExpiredEvent reports that a worker did not answer in time.
 type OfferExpiredEvent struct{ OfferHead }
 
-// WorkerInfo is what the events of workers tell.
+// WorkerInfo is common to the events of workers.
 type WorkerInfo struct {
 	TotalCapacity int         `json:"totalCapacity"`
 	Queues        []QueueInfo `json:"queueAssignments"`
@@ -64,22 +64,23 @@ type WorkerInfo struct {
 	Tags          Labels      `json:"tags,omitempty"`
 }
 
-// WorkerPutEvent carries what a client states about a worker. A registration,
-// deregistration or update that follows from it is an event of its own.
+// WorkerPutEvent carries the specification that a client stated for a worker. A
+// registration, deregistration or update that follows from it is a separate
+// event.
 type WorkerPutEvent struct {
 	Header
 	WorkerID string     `json:"workerId"`
 	Spec     WorkerSpec `json:"spec"`
 }
 
-// WorkerRegisteredEvent says that a worker became active.
+// WorkerRegisteredEvent reports that a worker became active.
 type WorkerRegisteredEvent struct {
 	Header
 	WorkerID string `json:"workerId"`
 	WorkerInfo
 }
 
-// WorkerUpdatedEvent says what else changed about a worker.
+// WorkerUpdatedEvent reports the other changes of a worker.
 type WorkerUpdatedEvent struct {
 	Header
 	WorkerID string `json:"workerId"`
@@ -87,19 +88,19 @@ type WorkerUpdatedEvent struct {
 	Updated []string `json:"updatedWorkerProperties"`
 }
 
-// WorkerDeregisteredEvent says that a worker is not active any more.
+// WorkerDeregisteredEvent reports that a worker is no longer active.
 type WorkerDeregisteredEvent struct {
 	Header
 	WorkerID string `json:"workerId"`
 }
 
-// WorkerDrainedEvent says that a draining worker's last job was closed.
+// WorkerDrainedEvent reports that a draining worker's last job was closed.
 type WorkerDrainedEvent struct {
 	Header
 	WorkerID string `json:"workerId"`
 }
 
-// WorkerDeletedEvent says that a worker was deleted.
+// WorkerDeletedEvent reports that a worker was deleted.
 type WorkerDeletedEvent struct {
 	Header
 	WorkerID string `json:"workerId"`
@@ -155,7 +156,7 @@ const (
 	ResourcePool           Resource = "pool"
 )
 
-// DeletedEvent says that a queue, a policy or a pool was deleted.
+// DeletedEvent reports that a queue, a policy or a pool was deleted.
 type DeletedEvent struct {
 	Header
 	Resource Resource `json:"resource"`

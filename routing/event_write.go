@@ -11,9 +11,9 @@ import (
 	"weir/internal/plainjson"
 )
 
-// appendEvent adds the JSON form of an event, the same that encoding/json
-// gives. The events of every job's life are written by hand, for there is
-// nothing that the journal holds more of; the rest is left to encoding/json.
+// appendEvent appends the JSON form of an event, identical to that of
+// encoding/json. The events of every job's life are written by hand because
+// they dominate the journal; encoding/json writes the rest.
 func appendEvent(b []byte, e Event) ([]byte, error) {
 	w := eventWriter{b: b}
 	switch e := e.(type) {
@@ -54,8 +54,8 @@ func appendEvent(b []byte, e Event) ([]byte, error) {
 	return append(w.b, '}'), nil
 }
 
-// eventWriter writes members; a key comes with what is before it. odd says that
-// something is not written here.
+// eventWriter writes JSON members; a key includes the punctuation before it.
+// odd is set when a value needs encoding/json instead.
 type eventWriter struct {
 	b   []byte
 	odd bool
@@ -103,7 +103,8 @@ func (w *eventWriter) spec(s *JobSpec) {
 	w.b = append(w.b, '}')
 }
 
-// wishes writes the members of a specification, the first with its key.
+// wishes writes the members of a job specification; key is the full key of the
+// first.
 func (w *eventWriter) wishes(key string, s *JobSpec) {
 	w.text(key, s.ChannelID)
 	w.optional(`,"channelReference":`, s.ChannelReference)
@@ -124,7 +125,7 @@ func (w *eventWriter) wishes(key string, s *JobSpec) {
 	w.some(`,"notAfter":`, s.NotAfter)
 }
 
-// some leaves out the zero time.
+// some writes a time and omits the zero time.
 func (w *eventWriter) some(key string, t time.Time) {
 	if !t.IsZero() {
 		w.instant(key, t)
@@ -180,7 +181,7 @@ func (w *eventWriter) value(key string, v Value) {
 
 func (w *eventWriter) number(key string, f float64) {
 	a := math.Abs(f)
-	w.odd = w.odd || a != 0 && a < 1e-6 || !(a < 1e21) // the other form, or none
+	w.odd = w.odd || a != 0 && a < 1e-6 || !(a < 1e21) // encoding/json uses exponents here, or refuses the value
 	w.b = strconv.AppendFloat(append(w.b, key...), f, 'f', -1, 64)
 }
 

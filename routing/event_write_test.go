@@ -11,7 +11,7 @@ import (
 	"weir/routing"
 )
 
-// What is written by hand is what encoding/json writes.
+// Events written by hand are identical to the output of encoding/json.
 func TestEventsAreWrittenAsTheyWere(t *testing.T) {
 	t.Parallel()
 	text := rapid.OneOf(rapid.SampledFrom([]string{"", "q", `"`, `\`, "<&>", "é", "\u2028", "\xff", "a\nb", "\x7f"}), rapid.String())

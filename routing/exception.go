@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// rulesOf are the exception rules of a queue.
+// rulesOf returns the exception rules of a queue.
 func (s *State) rulesOf(q *queue) []ExceptionRule {
 	if q == nil {
 		return nil
@@ -16,9 +16,9 @@ func (s *State) rulesOf(q *queue) []ExceptionRule {
 	return nil
 }
 
-// tooLong is the rule about its queue's length that a job meets when it is
-// added there, nil if there is none. Each rule fires once per queue, so that
-// jobs that are sent round come to rest.
+// tooLong returns the queue-length rule that fires when a job joins its queue,
+// nil if there is none. Each rule fires once per queue, so that jobs that are
+// sent in circles come to rest.
 func (s *State) tooLong(j *job) *ExceptionRule {
 	q := s.queues[j.QueueID]
 	if q == nil || j.WaitsIn == j.QueueID {
@@ -39,8 +39,8 @@ func (s *State) tooLong(j *job) *ExceptionRule {
 	return nil
 }
 
-// trigger fires a rule: its actions change the job in their order, and then
-// the job is classified, queued or left where it was.
+// trigger fires a rule. Its actions change the job in order; then the job is
+// classified, queued or left where it was.
 func (s *State) trigger(j *job, r ExceptionRule) {
 	waiting := j.Status == JobQueued
 	s.emit(&JobExceptionTriggeredEvent{JobHead: s.jobHead(j), RuleKey: r.ID, RuleID: r.ID})
@@ -83,8 +83,8 @@ func (s *State) trigger(j *job, r ExceptionRule) {
 	}
 }
 
-// reclassifyByHand sets what the action names and appends its selectors. A
-// queue that was deleted since is passed over.
+// reclassifyByHand sets the members that the action names and appends its
+// selectors. A queue that was deleted meanwhile is ignored.
 func (s *State) reclassifyByHand(spec *JobSpec, a *Action) {
 	if s.queues[a.QueueID] != nil {
 		spec.QueueID = a.QueueID

@@ -8,7 +8,8 @@ import (
 	"weir/routing"
 )
 
-// guarded makes a queue q with one exception rule, and a queue "other".
+// guarded returns a router with a queue q that has one exception rule, and a
+// queue "other".
 func guarded(t *testing.T, trigger routing.Trigger, actions ...routing.Action) *router {
 	t.Helper()
 	r := newRouter(t).queue("q", routing.Mode{}).queue("other", routing.Mode{})
@@ -42,7 +43,8 @@ func TestQueueLengthCancel(t *testing.T) {
 	if st, _ := r.s.Statistics("q", r.now); st.Length != 10 {
 		t.Errorf("length %d", st.Length)
 	}
-	// One that goes to the front has nobody ahead, and one less makes room.
+	// A job that goes to the front has no jobs ahead, and a canceled job frees
+	// a place.
 	first := chatSpec()
 	first.Priority = new(50)
 	r.do(routing.PutJob{ID: "first", Spec: first}).status("first", routing.JobQueued)
@@ -94,15 +96,15 @@ func TestWaitTime(t *testing.T) {
 	a := r.accept("taken", "w")
 	r.wait(9*time.Second).status("waiting", routing.JobQueued)
 	r.wait(time.Second).saw("RouterJobExceptionTriggered", "RouterJobCancelled").status("taken", routing.JobAssigned)
-	// Given back, it has not waited for as long as somebody had it.
+	// An unassigned job does not count the time during which it was assigned.
 	r.wait(time.Minute).do(routing.UnassignJob{JobID: "taken", AssignmentID: a}).wait(9*time.Second).status("taken", routing.JobQueued)
 	r.wait(time.Second).status("taken", routing.JobCancelled)
-	// Nobody waits for rules that are gone.
+	// After its rules are removed, a job no longer waits for them.
 	r.chat("late").do(routing.PutQueue{ID: "q", Spec: routing.QueueSpec{}}).wait(time.Hour)
 	r.status("late", routing.JobQueued).do(routing.PutQueue{ID: "q", Spec: routing.QueueSpec{ExceptionPolicyID: "e"}}).status("late", routing.JobCancelled)
 }
 
-// Two queues that send each other's overflow round come to rest.
+// Two queues that send each other's overflow in circles come to rest.
 func TestOverflowRoundAndRound(t *testing.T) {
 	t.Parallel()
 	r := newRouter(t).queue("q", routing.Mode{}).queue("p", routing.Mode{})
@@ -130,7 +132,7 @@ func TestSelectorExpiry(t *testing.T) {
 	if e := r.job("j").RequestedWorkerSelectors[0]; e.Status != routing.SelectorExpired {
 		t.Errorf("%+v", e)
 	}
-	// Sending the resource back does not wind the clock up again.
+	// Sending the resource back does not restart the clock.
 	c, err := r.s.Patch(routing.ResourceJob, "j", []byte(`{"tags":{"a":1}}`), routing.If{})
 	if err != nil {
 		t.Fatal(err)

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Rematch takes a job's offers back and matches it again, for benchmarks of
-// the match alone.
+// Rematch revokes a job's offers and matches it again, to benchmark the match
+// alone.
 func Rematch(s *State, id string) {
 	j := s.jobs[id]
 	s.out, s.live = s.out[:0], true
@@ -18,13 +18,13 @@ func Rematch(s *State, id string) {
 	s.live = false
 }
 
-// Tighten makes the index keep as little as it can.
+// Tighten sets the index limits to the minimum.
 func Tighten(s *State) {
 	s.index.limits = limits{ranges: 1, classes: 2, loads: 1, crowd: 0, gaps: 1}
 	s.index.sweepAt = 2
 }
 
-// Audit looks for what the index should not hold.
+// Audit returns inconsistencies in the index.
 func Audit(s *State) (faults []string) {
 	add := func(bad bool, what string) {
 		if bad {
@@ -139,17 +139,17 @@ func auditSets(s *State) (faults []string) {
 	return faults
 }
 
-// PlainJob is plainJob; MergedJob is what it replaces.
+// PlainJob is plainJob; MergedJob is the slow path that it replaces.
 func PlainJob(patch map[string]any) (*JobSpec, bool) { return plainJob(patch) }
 
-// MergedJob merges a patch into nothing.
+// MergedJob merges a patch into an empty specification.
 func MergedJob(patch map[string]any) (spec JobSpec, err error) {
 	err = merge(&spec, patch)
 	return spec, err
 }
 
-// Rewritten is a line of a snapshot as encoding/json writes what it reads. What
-// is read by hand has to be the same.
+// Rewritten decodes and re-encodes a line of a snapshot with encoding/json. It
+// also checks that the handwritten reader decodes the same.
 func Rewritten(line []byte) ([]byte, error) {
 	var r record
 	err := json.Unmarshal(line, &r)

@@ -5,11 +5,12 @@ import (
 	"strings"
 )
 
-// The expressions of rules are the part of Power Fx that rules need: literals,
-// job.Label and worker.Label, comparison, arithmetic, And, Or, Not (also as
-// &&, || and !) and If. A missing label is blank and equals nothing but blank.
+// The expressions of rules are the subset of Power Fx that rules need:
+// literals, job.Label and worker.Label, comparison, arithmetic, And, Or, Not
+// (also as &&, || and !) and If. A missing label is blank and equals only
+// blank.
 
-// scope is what an expression can see.
+// scope holds the labels that an expression can read.
 type scope struct{ job, worker Labels }
 
 // expression is a parsed rule.
@@ -70,8 +71,8 @@ func (c call) eval(s scope) (Value, error) {
 	return c.number(args)
 }
 
-// number does what takes numbers. Blank is 0 in arithmetic, as in Power Fx,
-// and compares with nothing.
+// number evaluates operators on numbers. Blank is 0 in arithmetic, as in Power
+// Fx; every ordering comparison with blank is false.
 func (c call) number(args []Value) (Value, error) {
 	var n [2]float64
 	blank := false
@@ -110,7 +111,7 @@ func (c call) number(args []Value) (Value, error) {
 	return out, nil
 }
 
-// evalIf takes pairs of condition and result, and a last result.
+// evalIf evaluates pairs of condition and result, and an optional default.
 func (c call) evalIf(s scope) (Value, error) {
 	for i := 0; i+1 < len(c.args); i += 2 {
 		v, err := c.args[i].eval(s)
@@ -140,7 +141,7 @@ func (c call) evalLogic(s scope) (Value, error) {
 	return Bool(c.op == "and"), nil
 }
 
-// parser reads expressions by falling precedence.
+// parser is a recursive-descent parser with one level per operator precedence.
 type parser struct {
 	tokens []token
 	depth  int
@@ -159,7 +160,7 @@ func parseExpression(text string) (expression, error) {
 	return e, nil
 }
 
-// levels are the binary operators, the loosest first.
+// levels returns the binary operators, the lowest precedence first.
 func levels() [][]string {
 	return [][]string{{"||", "or"}, {"&&", "and"}, {"=", "<>", "<", "<=", ">", ">="}, {"&"}, {"+", "-"}, {"*", "/"}}
 }
@@ -268,7 +269,7 @@ func (p *parser) take(text string) bool {
 	return ok
 }
 
-// takeAny takes the next token if it is one of some operators or words.
+// takeAny consumes the next token if it is one of the given operators or words.
 func (p *parser) takeAny(texts []string) (string, bool) {
 	if len(p.tokens) == 0 || p.tokens[0].kind == tokenValue {
 		return "", false

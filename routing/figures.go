@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Figures are counts of what there is.
+// Figures are counts of jobs, workers and offers.
 type Figures struct {
 	Jobs           map[JobStatus]int
 	Workers        map[WorkerState]int
@@ -14,7 +14,7 @@ type Figures struct {
 	OldestQueuedAt time.Time // zero when no job is queued
 }
 
-// Figures counts what there is. It looks at no job.
+// Figures returns the current counts. It does not walk the jobs.
 func (s *State) Figures() Figures {
 	f := Figures{Jobs: maps.Clone(s.counts), Workers: map[WorkerState]int{}, Offers: len(s.offers)}
 	for _, q := range s.queues {
@@ -43,11 +43,11 @@ func (s *State) count(j *job, now JobStatus) {
 	}
 }
 
-// Settings gives the limits under which the router works.
+// Settings returns the limits in force.
 func (s *State) Settings() Settings { return s.settings }
 
-// With gives a copy of the state that works under other limits. Events that it
-// makes have to be folded into a snapshot of it.
+// With returns a copy of the state under other limits. Events that the copy
+// makes must be folded into a snapshot of the copy, not of the original.
 func (s *State) With(settings Settings) (*State, error) {
 	cut := s.Cut()
 	cut.head.Settings = settings
@@ -58,9 +58,9 @@ func (s *State) With(settings Settings) (*State, error) {
 	return Restore(data)
 }
 
-// Owed gives again the events that ask the caller for something and were not
-// answered, for asking again after a restart. Their time is that of the state,
-// and scores are asked for the workers that are eligible now.
+// Owed returns the unanswered events that ask the caller for results, so that
+// it can issue the requests again after a restart. Their time is that of the
+// state; scores are requested for the workers that are eligible now.
 func (s *State) Owed() []Event {
 	var out []Event
 	for _, id := range s.Asked() {

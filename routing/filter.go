@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// ParseSelectors reads worker selectors as people write them: parts joined by
-// commas, each a label alone (it has to be true) or a label, an operator
-// (=, !=, <, <=, >, >=) and a value. true and false are truth values, what
-// looks like a number is one, and anything else, or what stands in double
+// ParseSelectors parses worker selectors as people write them: parts joined by
+// commas. A part is a label alone (it must be true), or a label, an operator
+// (=, !=, <, <=, >, >=) and a value. true and false are truth values; a value
+// that parses as a number is a number; any other value, or one in double
 // quotes, is a text.
 func ParseSelectors(text string) ([]WorkerSelector, error) {
 	var out []WorkerSelector
@@ -42,7 +42,7 @@ func parseSelector(part string) (WorkerSelector, bool) {
 	return WorkerSelector{}, false
 }
 
-// ParseValue reads the value of a label as people write it; what is empty is
+// ParseValue parses the value of a label as people write it; an empty text is
 // the zero Value.
 func ParseValue(text string) Value {
 	switch text {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Fold applies events that were made by Apply, in order. A gap or a repetition
-// is an error, after which the state must not be used.
+// Fold applies events that Apply made, in order. A gap or a repetition is an
+// error, after which the state must not be used.
 func (s *State) Fold(events ...Event) error {
 	for _, e := range events {
 		h := e.Head()
@@ -18,7 +18,7 @@ func (s *State) Fold(events ...Event) error {
 	return nil
 }
 
-// take folds one event and keeps the clock.
+// take folds one event and advances the clock.
 func (s *State) take(e Event) {
 	if s.cutting != nil {
 		s.cutting.before(e)
@@ -31,7 +31,7 @@ func (s *State) take(e Event) {
 	e.fold(s)
 }
 
-// emit makes an event happen.
+// emit numbers an event, folds it and adds it to the output of Apply.
 func (s *State) emit(e Event) {
 	h := e.Head()
 	h.Seq, h.At = s.seq+1, s.now
@@ -39,8 +39,8 @@ func (s *State) emit(e Event) {
 	s.out = append(s.out, e)
 }
 
-// settle brings all that is derived from a job up to date: its place in the
-// queue and in its class, and its timers.
+// settle updates everything derived from a job: its place in the queue and in
+// its class, and its timers.
 func (s *State) settle(j *job) {
 	s.count(j, j.Status)
 	var q *queue
@@ -61,7 +61,7 @@ func (s *State) settle(j *job) {
 	s.arm(j)
 }
 
-// unplace takes a job out of its queue and class.
+// unplace removes a job from its queue and class.
 func (s *State) unplace(j *job) {
 	if j.queue == nil {
 		return
@@ -78,7 +78,8 @@ func (s *State) unplace(j *job) {
 	j.queue, j.place = nil, 0
 }
 
-// disown forgets a job's class, because what the class stands for changed.
+// disown drops a job's class because the conditions that define it have
+// changed.
 func (s *State) disown(j *job) {
 	if j.kin == nil {
 		return
@@ -130,13 +131,13 @@ func (s *State) arm(j *job) {
 	s.timers[timerJob].set(&j.due, s.deadline(j))
 }
 
-// unclaimed says that the job is not over and that nobody has it.
+// unclaimed reports whether the job is open and not assigned or completed.
 func (j *job) unclaimed() bool {
 	return !j.Status.over() && j.Status != JobAssigned && j.Status != JobCompleted
 }
 
-// deadline is the first instant at which something about a job is due, but
-// for the end of its life.
+// deadline returns the first instant at which something about a job is due,
+// apart from the end of its life.
 func (s *State) deadline(j *job) time.Time {
 	var at time.Time
 	for _, o := range j.Offers {
@@ -173,7 +174,7 @@ func (s *State) deadline(j *job) time.Time {
 	return at
 }
 
-// nextWait is when the next rule about waiting fires for a queued job.
+// nextWait returns when the next wait-time rule fires for a queued job.
 func (s *State) nextWait(j *job) (at time.Time) {
 	if j.queue == nil || j.queue.ExceptionPolicyID == "" {
 		return at
@@ -193,7 +194,7 @@ func sooner(a, b time.Time) time.Time {
 	return a
 }
 
-// rest sets the timer of a worker that has nothing to do.
+// rest sets the idle timer of a worker that has no offers and no assignments.
 func (s *State) rest(w *worker) {
 	var at time.Time
 	if w.State == WorkerActive && len(w.offers) == 0 && len(w.assigned) == 0 && s.settings.IdleLife > 0 {
@@ -202,7 +203,7 @@ func (s *State) rest(w *worker) {
 	s.timers[timerIdle].set(&w.idle, at)
 }
 
-// loaded follows a change of a worker's load.
+// loaded updates the derived state after a worker's load changed.
 func (s *State) loaded(w *worker) {
 	s.rest(w)
 	if w.pos < 0 {
@@ -214,7 +215,7 @@ func (s *State) loaded(w *worker) {
 	w.reseat()
 }
 
-// reseat counts a worker in and out of pools.
+// reseat updates whether a worker is counted in its pools.
 func (w *worker) reseat() {
 	for i := range w.seats {
 		seat := &w.seats[i]

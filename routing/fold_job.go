@@ -23,7 +23,8 @@ func (j *job) timers(order uint64) {
 	j.life = timer{kind: timerLife, order: order, job: j}
 }
 
-// of gives the job of an event, whose version the event is.
+// of returns the job of an event and stamps it with the event's number as its
+// version.
 func (e *JobHead) of(s *State) *job {
 	j := s.jobs[e.JobID]
 	j.touch(&e.Header)
@@ -214,7 +215,7 @@ func (e *DeclineLapsedEvent) fold(s *State) {
 	s.settle(j)
 }
 
-// note adds a remark, in the order of time.
+// note adds a remark, keeping the remarks in order of time.
 func (j *job) note(text string, at time.Time) {
 	if text == "" {
 		return
@@ -238,7 +239,7 @@ func (j *job) priority() int {
 	return *j.Priority
 }
 
-// expedited says that an active selector pushes the job to the front.
+// expedited reports whether an active selector moves the job to the front.
 func (j *job) expedited() bool {
 	pushes := func(s WorkerSelector) bool { return s.Expedite && s.active() }
 	return slices.ContainsFunc(j.RequestedWorkerSelectors, pushes) || slices.ContainsFunc(j.Attached, pushes)
@@ -260,7 +261,7 @@ func (e *OfferIssuedEvent) fold(s *State) {
 	s.settle(j)
 }
 
-// hold takes a worker's capacity for an offer.
+// hold reserves a worker's capacity for an offer.
 func (s *State) hold(o *offer) {
 	w := o.worker
 	w.offers = append(w.offers, o)
@@ -269,8 +270,8 @@ func (s *State) hold(o *offer) {
 	s.loaded(w)
 }
 
-// lift undoes hold and forgets the offer. Without reload the worker's load
-// settles later.
+// lift undoes hold and forgets the offer. It does not update the worker's load:
+// the caller must call loaded afterwards.
 func (s *State) lift(o *offer, h *Header) {
 	w, j := o.worker, o.job
 	w.offers = slices.DeleteFunc(w.offers, func(x *offer) bool { return x == o })
@@ -326,9 +327,9 @@ func (e *OfferExpiredEvent) fold(s *State) {
 	s.settle(o.job)
 }
 
-// offerID and assignmentID return the id of what the next event makes. Its number
-// gives the order; the instant keeps ids unique in a store that begins anew or
-// continues from a backup.
+// offerID and assignmentID return the id of the entity that the next event
+// creates. The event's number gives the order; the instant keeps ids unique in a
+// store that begins anew or continues from a backup.
 func (s *State) offerID() string      { return "o-" + s.unique() }
 func (s *State) assignmentID() string { return "a-" + s.unique() }
 

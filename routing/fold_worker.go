@@ -11,7 +11,7 @@ func (e *WorkerPutEvent) fold(s *State) {
 		s.workers[e.WorkerID] = w
 	}
 	w.touch(&e.Header)
-	// Who was available stays where it was among the others.
+	// An available worker keeps its position among the others.
 	pos := w.pos
 	if pos >= 0 {
 		s.index.leave(w)
@@ -26,14 +26,14 @@ func (e *WorkerPutEvent) fold(s *State) {
 	s.rest(w)
 }
 
-// withdraw takes an active worker out of the index and the pools.
+// withdraw removes an active worker from the index and the pools.
 func (s *State) withdraw(w *worker) {
 	s.index.leave(w)
 	w.reseat()
 }
 
-// seat gives a worker its seats in the pools and counts it in those where it
-// was not, and out of those that it left.
+// seat recomputes a worker's pool memberships, counting it into pools that it
+// joins and out of pools that it leaves.
 func (s *State) seat(w *worker) {
 	before := w.seats
 	w.seats = nil
@@ -50,7 +50,7 @@ func (s *State) seat(w *worker) {
 	w.reseat()
 }
 
-// uses lays out the worker's channels and counts the jobs on each.
+// uses rebuilds the worker's channels and counts the jobs on each.
 func (w *worker) uses() {
 	w.channels = w.channels[:0]
 	for _, c := range w.Channels {
@@ -122,7 +122,7 @@ func (s *State) release(a *assignment, h *Header) {
 	s.loaded(w)
 }
 
-// use counts jobs on one of a worker's channels.
+// use changes the number of jobs on one of a worker's channels by n.
 func (w *worker) use(channel string, n int) {
 	for i := range w.channels {
 		if w.channels[i].ChannelID == channel {
@@ -149,7 +149,7 @@ func (w *worker) hasRoom(channel string) bool {
 	return false
 }
 
-// passes says whether a worker fits a pool's filter.
+// passes reports whether a worker passes a pool's filter.
 func (w *worker) passes(p *pool) bool {
 	if p.QueueID != "" && !slices.Contains(w.Queues, p.QueueID) {
 		return false
@@ -173,7 +173,7 @@ func (e *PoolPutEvent) fold(s *State) {
 	s.fill(p)
 }
 
-// fill counts the workers of a pool anew; that is no change of its version.
+// fill recounts the workers of a pool; this does not change the pool's version.
 func (s *State) fill(p *pool) {
 	p.depth = 0
 	for _, w := range s.workers {
@@ -222,7 +222,7 @@ func (e *QueuePutEvent) fold(s *State) {
 	s.refit(q)
 }
 
-// refit follows a change of a queue or of its policies.
+// refit updates derived state after a change of a queue or of its policies.
 func (s *State) refit(q *queue) {
 	bypass, most := q.bypass(), q.maxOffers()
 	q.dist = s.dists[q.DistributionPolicyID]

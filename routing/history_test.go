@@ -18,8 +18,8 @@ import (
 
 func start() time.Time { return time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC) }
 
-// history runs commands through an engine, its double that is thrown away and
-// made anew now and then, and the naive matcher.
+// history runs commands through an engine, through its double, which is
+// discarded and rebuilt now and then, and through the naive matcher.
 type history struct {
 	t       *rapid.T
 	now     time.Time
@@ -30,10 +30,10 @@ type history struct {
 	offers  []routing.OfferHead
 	decoder *routing.Decoder
 	cut     *routing.Cut // made at the last rebuild
-	before  []byte       // what it has to be
-	slow    *routing.Cut // one that is made while things happen
+	before  []byte       // its expected content
+	slow    *routing.Cut // a cut made step by step while the state changes
 	whole   bool
-	wanted  []byte // what that has to be
+	wanted  []byte // the expected content of slow
 }
 
 func settings() routing.Settings {
@@ -42,10 +42,10 @@ func settings() routing.Settings {
 	return set
 }
 
-// TestHistoriesAgreeWithTheNaiveMatcher: whatever happens, the engine makes
-// the offers that a search of everything would make, in that order, and leaves
-// none undone; and the states from its events and from its snapshots behave
-// as it does. -rapid.checks sets the number of histories of each run.
+// TestHistoriesAgreeWithTheNaiveMatcher checks random histories. The engine
+// makes the same offers in the same order as an exhaustive search, and misses
+// none; states rebuilt from its events and from its snapshots behave the same.
+// -rapid.checks sets the number of histories of each run.
 func TestHistoriesAgreeWithTheNaiveMatcher(t *testing.T) {
 	t.Parallel()
 	for run := range 3 {
@@ -63,7 +63,7 @@ func agree(t *testing.T) {
 			t: t, now: start(), live: routing.New(settings()), double: routing.New(settings()),
 			naive: newNaive(), decoder: routing.NewDecoder(),
 		}
-		// The double keeps to the usual limits, which change no decision.
+		// The double keeps the default limits, which change no decision.
 		if rapid.Bool().Draw(t, "tight") {
 			routing.Tighten(h.live)
 		}
@@ -129,8 +129,8 @@ func (h *history) do(c routing.Command) {
 	}
 }
 
-// step makes a cut job by job while the state goes on: it is what a cut at
-// once would have been when it was begun.
+// step makes a cut job by job while the state changes. The result must equal a
+// complete cut at the time when it was begun.
 func (h *history) step() {
 	if h.slow == nil {
 		h.slow, h.whole, h.wanted = h.live.BeginCut(), false, snapshot(h.t, h.double)
@@ -147,7 +147,7 @@ func (h *history) step() {
 	h.slow = nil
 }
 
-// sameButClock compares states but for the first line, which has the clock.
+// sameButClock compares states without the first line, which holds the clock.
 func (h *history) sameButClock(before []byte) {
 	after := snapshot(h.t, h.live)
 	if string(before[slices.Index(before, '\n'):]) != string(after[slices.Index(after, '\n'):]) {
@@ -173,9 +173,9 @@ func (h *history) check(e routing.Event) {
 	}
 }
 
-// invariants hold after every offer, and when all that follows from a command
-// has happened: capacity is exceeded by nobody but those from whom a client
-// took some that was in use.
+// invariants checks a state after every offer, and after everything that
+// follows from a command. Only workers whose capacity a client lowered below
+// its use may exceed their capacity.
 func (h *history) invariants(after routing.Event) {
 	for id, w := range h.naive.workers {
 		if used := w.cost(w.offers) + w.cost(w.assigned); used > w.spec.Capacity && !h.naive.lowered[id] && w.active {
@@ -184,8 +184,8 @@ func (h *history) invariants(after routing.Event) {
 	}
 }
 
-// rebuild makes the double anew, from the events alone or from a snapshot, and
-// compares it with the live state.
+// rebuild creates the double again, from the events alone or from a snapshot,
+// and compares it with the live state.
 func (h *history) rebuild() {
 	want := snapshot(h.t, h.live)
 	if h.cut != nil {
@@ -220,7 +220,7 @@ func (h *history) rebuild() {
 				h.t.Fatal(err)
 			}
 		}
-		// The clock of a state without events is not part of any.
+		// No event carries time that passed without events, so set the clock.
 		if _, err := h.double.Apply(nil, h.now); err != nil {
 			h.t.Fatal(err)
 		}

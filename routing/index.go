@@ -5,19 +5,19 @@ import (
 	"slices"
 )
 
-// The index answers two questions without looking at jobs that nobody can
-// take and without walking over workers: who can take this job, and what is
-// the first job that this worker can take. It is derived from the entities
-// and rebuilt with them; nothing in it is stored.
+// The index answers two questions without examining jobs that no worker can
+// take and without walking all workers: who can take this job, and what is the
+// first job that this worker can take. It is derived from the entities and
+// rebuilt with them; nothing in it is stored.
 
-// predicate is a condition on one label, shared by all classes that ask for
-// it. Only active workers have a position, so only they are members.
+// predicate is a condition on one label, shared by all classes that use it.
+// Only active workers have a position, so only they are members.
 type predicate struct {
 	key     predicateKey
 	id      uint32
 	members bitset
 	home    []*class // non-empty classes that are found through it
-	uses    int      // classes that name it
+	uses    int      // number of classes that use it
 }
 
 type predicateKey struct {
@@ -34,22 +34,22 @@ type class struct {
 	all      []*predicate
 	none     []*predicate
 	checks   []WorkerSelector // ranges beyond the number that is indexed
-	query    query            // all of the above as sets, but for the order
+	query    query            // all of the above as sets; their order does not matter
 	jobs     line
-	refs     int        // queued jobs of the class, those in the line or not
-	home     *predicate // where a worker finds it; nil: at its queue
-	homeSlot int        // in home's list, plus one; 0 while it is empty
+	refs     int        // queued jobs of the class, in the line or not
+	home     *predicate // where a worker finds the class; nil: at its queue
+	homeSlot int        // index in home's list, plus one; 0 while the class is empty
 	listed   bool       // on the agenda
-	cursor   uint64     // the place with which it is
+	cursor   uint64     // its place on the agenda
 }
 
-// queueIndex is what the matcher knows of a queue id, whether or not a queue
-// of that name exists.
+// queueIndex is the matcher's state for a queue id, whether or not a queue with
+// that id exists.
 type queueIndex struct {
 	id      uint32
-	members bitset    // active workers that listen
-	ring    []*worker // the same by id, for round robin
-	home    []*class  // non-empty classes without a predicate to be found by
+	members bitset    // active workers that serve the queue
+	ring    []*worker // the same workers by id, for round robin
+	home    []*class  // non-empty classes that have no predicate as home
 	closed  bool
 }
 
@@ -60,20 +60,20 @@ type channelIndex struct {
 
 type index struct {
 	predicates map[predicateKey]*predicate
-	ranges     map[string][]*predicate        // by label: the ones that are no equality
-	nRanges    int                            // all of them
+	ranges     map[string][]*predicate        // by label: all that are not equalities
+	nRanges    int                            // total number
 	labels     map[string]map[Value][]*worker // of active workers
 	classes    map[string]*class
-	sweepAt    int // number of classes at which the empty ones go
+	sweepAt    int // number of classes that triggers a sweep
 	queues     map[string]*queueIndex
 	channels   map[string]*channelIndex
 	loads      []*load   // by rising load ratio
-	at         []*worker // by position; nil where nobody is any more
+	at         []*worker // by position; nil where no worker is any more
 	active     int
-	ids        uint32 // given out to predicates, queues, channels
+	ids        uint32 // last id given to a predicate, queue or channel
 
 	limits     limits
-	draft      class // what classOf is looking for
+	draft      class // the class that classOf looks up
 	scratch    []byte
 	scratchIDs []uint32
 	scratchAll []*bitset
@@ -85,14 +85,14 @@ type load struct {
 	members  bitset
 }
 
-// limits bound what the index keeps. They change what a match costs and never
-// what it decides.
+// limits bound what the index keeps. They change the cost of a match and never
+// its result.
 type limits struct {
-	ranges  int // indexed range predicates; more are checked one by one
-	classes int // kept, unused ones included, before a sweep
-	loads   int // kept, empty ones included
-	crowd   int // workers that look for jobs one by one when they have room at once
-	gaps    int // positions that nobody has any more, beyond one for each worker
+	ranges  int // max indexed range predicates; more are checked one by one
+	classes int // classes, unused ones included, before a sweep
+	loads   int // load sets, empty ones included, before the empty ones are dropped
+	crowd   int // max workers that look for jobs one by one when they get room at once
+	gaps    int // max vacated positions, beyond one for each worker
 }
 
 func newIndex() index {
@@ -124,8 +124,8 @@ func (x *index) channel(id string) *channelIndex {
 	return c
 }
 
-// predicate finds or makes a predicate; nil when it is a range and there are
-// too many of them already.
+// predicate returns the predicate for a condition and makes it if needed. It
+// returns nil for a range if there are too many ranges already.
 func (x *index) predicate(label string, op Operator, v Value) *predicate {
 	key := predicateKey{label, op, v}
 	p := x.predicates[key]
@@ -145,8 +145,7 @@ func (x *index) predicate(label string, op Operator, v Value) *predicate {
 	return p
 }
 
-// populate finds the members of a new predicate through the labels that
-// active workers have.
+// populate fills a new predicate from the labels of active workers.
 func (x *index) populate(p *predicate) {
 	values := x.labels[p.key.label]
 	if p.key.op == Equal {
@@ -168,7 +167,8 @@ func (x *index) populate(p *predicate) {
 	}
 }
 
-// classOf finds or makes the class of a job. bypass leaves selectors out.
+// classOf returns the class of a job and makes it if needed. bypass ignores the
+// selectors.
 func (x *index) classOf(queue, channel string, bypass bool, lists ...[]WorkerSelector) *class {
 	q, ch := x.queue(queue), x.channel(channel)
 	c := &x.draft
@@ -201,7 +201,7 @@ func (x *index) classOf(queue, channel string, bypass bool, lists ...[]WorkerSel
 	return x.newClass(string(key))
 }
 
-// require adds one selector to a class that is being described.
+// require adds one selector to the draft of a class.
 func (x *index) require(c *class, s *WorkerSelector, ids []uint32) []uint32 {
 	if !s.active() {
 		return ids
@@ -229,7 +229,8 @@ func (x *index) newClass(key string) *class {
 	for _, p := range c.all {
 		p.uses++
 		c.query.all = append(c.query.all, &p.members)
-		// Where the fewest workers look, it is in nobody's way.
+		// The predicate with the fewest members is the cheapest home: the
+		// fewest workers examine the class in vain.
 		if c.home == nil || p.members.n < c.home.members.n {
 			c.home = p
 		}
@@ -246,8 +247,7 @@ func (x *index) newClass(key string) *class {
 	return c
 }
 
-// sweep drops the classes that no job belongs to, and the predicates that nobody names
-// any more.
+// sweep drops classes without jobs, and predicates that no class uses any more.
 func (x *index) sweep() {
 	for key, c := range x.classes {
 		if c.refs > 0 {
@@ -278,7 +278,7 @@ func (x *index) sweep() {
 	}
 }
 
-// add puts a job into its class, and the class where workers find it.
+// add puts a job into its class, and lists a class that was empty at its home.
 func (c *class) add(place uint64, j *job) {
 	c.jobs.add(place, j)
 	if c.homeSlot == 0 {
@@ -293,7 +293,7 @@ func (c *class) remove(place uint64) {
 	}
 }
 
-// homes is the list in which workers find the class.
+// homes returns the list in which workers find the class.
 func (c *class) homes() *[]*class {
 	if c.home != nil {
 		return &c.home.home
@@ -317,9 +317,9 @@ func (c *class) hide() {
 	c.homeSlot = 0
 }
 
-// moveHome takes a class out of the way of a worker that looked at it in vain:
-// to a condition that the worker fails and that fewer workers meet. Which one
-// that is, is not yet known when a class is made before its workers come.
+// moveHome moves a class that a worker examined in vain to a predicate that
+// this worker fails and that has fewer members. The best home is unknown when a
+// class is made before its workers arrive.
 func (c *class) moveHome(w *worker) {
 	for _, p := range c.all {
 		if p.members.n < c.home.members.n && !p.members.has(w.pos) {
@@ -331,7 +331,7 @@ func (c *class) moveHome(w *worker) {
 	}
 }
 
-// takes says whether a worker that is in the index can take jobs of the class.
+// takes reports whether a worker in the index can take jobs of the class.
 func (c *class) takes(w *worker) bool {
 	for _, b := range c.query.all {
 		if !b.has(w.pos) {

@@ -10,32 +10,33 @@ import (
 	"weir/events"
 )
 
-// Journal keeps a router durably: a snapshot of its state and the events after
-// it. Only the holder of the role [weir.Router] writes, and whatever it writes
-// under a lease that is not the latest is refused.
+// Journal stores a router durably: a snapshot of its state and the events after
+// it. Only the holder of the role [weir.Router] may write; a write under a
+// lease that is not the latest is refused.
 type Journal interface {
-	// Append hands a group to the group-commit writer and returns at once. done
+	// Append passes a group to the group-commit writer and returns at once. done
 	// is called once, from another goroutine. Groups are committed in the order
-	// of the calls; one that does not follow the last that was committed is
-	// refused with [ErrGap], and one of a former owner with [weir.ErrLeaseLost].
-	// While the store is down the writer keeps the group and tries again; it
-	// gives up only when it is closed.
+	// of the calls. A group that does not follow the last committed one is
+	// refused with [ErrGap], and a group of a former owner with
+	// [weir.ErrLeaseLost]. While the store is down the writer keeps the group
+	// and retries; it gives up only when it is closed.
 	Append(lease weir.Lease, g Group, done func(error))
 	// Segments reads what follows an event, in order: at most limit segments,
-	// and of a bounded size. Nothing means that there is no more.
+	// and of a bounded total size. An empty result means that there is no more.
 	Segments(ctx context.Context, after uint64, limit int) ([]Segment, error)
-	// SaveSnapshot replaces the snapshot by one of the state after an event,
-	// all of it or nothing, and then drops the events that it holds. It refuses
-	// one that is ahead of the journal.
+	// SaveSnapshot atomically replaces the snapshot by one of the state after
+	// event seq and then drops the events that it covers. It refuses a snapshot
+	// that is ahead of the journal.
 	SaveSnapshot(ctx context.Context, lease weir.Lease, seq uint64, data []byte) error
 	// LoadSnapshot reads the snapshot.
 	LoadSnapshot(ctx context.Context) (Saved, error)
 }
 
-// ErrGap says that a group of events does not follow what the journal has.
+// ErrGap means that a group of events does not follow the last event in the
+// journal.
 var ErrGap = errors.New("the events do not follow those in the journal")
 
-// Group is what becomes durable as one: events, and what is told of them.
+// Group is committed as one: events, and the public events that announce them.
 type Group struct {
 	Segments []Segment
 	Public   []events.Event
@@ -47,7 +48,7 @@ type Segment struct {
 	Data        []byte
 }
 
-// Saved is a snapshot and where the journal ends. Data is empty while nothing
+// Saved is a snapshot and the end of the journal. Data is empty if no snapshot
 // was saved.
 type Saved struct {
 	Seq  uint64 // the last event in the snapshot
@@ -55,7 +56,7 @@ type Saved struct {
 	Last uint64 // the last event in the journal
 }
 
-// AppendEvents adds events to a segment's data, a line for each: its kind, a
+// AppendEvents appends events to a segment's data, one line each: its kind, a
 // space, its JSON form.
 func AppendEvents(data []byte, list ...Event) ([]byte, error) {
 	for _, e := range list {
@@ -69,7 +70,7 @@ func AppendEvents(data []byte, list ...Event) ([]byte, error) {
 	return data, nil
 }
 
-// DecodeEvents reads what [AppendEvents] wrote.
+// DecodeEvents decodes what [AppendEvents] wrote.
 func (d *Decoder) DecodeEvents(data []byte) ([]Event, error) {
 	var list []Event
 	for len(data) > 0 {

@@ -8,8 +8,8 @@ import (
 	"weir/routing"
 )
 
-// A segment's data are its events, and what was cut off is never taken for
-// less.
+// A segment's data decodes to its events; truncated data is an error and never
+// a shorter list.
 func TestSegmentsAreReadBack(t *testing.T) {
 	t.Parallel()
 	data, err := routing.AppendEvents(nil, routing.Examples()...)

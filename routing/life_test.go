@@ -59,7 +59,7 @@ func TestLifeOfAJob(t *testing.T) {
 	}
 	r.refused(weir.CodeConflict, routing.CloseJob{JobID: "j", AssignmentID: a})
 	r.do(routing.CompleteJob{JobID: "j", AssignmentID: a, Note: "one"}).saw("RouterJobCompleted").status("j", routing.JobCompleted)
-	r.do(routing.CompleteJob{JobID: "j", AssignmentID: a, Note: "one"}).saw().status("j", routing.JobCompleted) // the answer was lost
+	r.do(routing.CompleteJob{JobID: "j", AssignmentID: a, Note: "one"}).saw().status("j", routing.JobCompleted) // repeated: the response was lost
 	r.refused(weir.CodeConflict, routing.UnassignJob{JobID: "j", AssignmentID: a})
 	r.refused(weir.CodeNotFound, routing.CloseJob{JobID: "j", AssignmentID: "a-0"})
 	r.refused(weir.CodeConflict, routing.DeleteJob{ID: "j"})
@@ -113,7 +113,8 @@ func TestUnassign(t *testing.T) {
 }
 
 // "cancel: status cancelled, disposition code as given or Cancelled, the note
-// is appended." An abandoned job leaves at once and takes nobody along.
+// is appended." An abandoned job leaves the queue at once and takes no worker
+// with it.
 func TestCancel(t *testing.T) {
 	t.Parallel()
 	r := newRouter(t).queue("q", routing.Mode{}).chat("abandoned")
@@ -150,7 +151,7 @@ func TestSchedule(t *testing.T) {
 	if r.job("j").ScheduledAt.IsZero() {
 		t.Error("scheduledAt is gone")
 	}
-	// Early activation, and a schedule beyond the life of a job.
+	// Early activation, and a schedule beyond the maximum life of a job.
 	spec.MatchingMode = routing.MatchingMode{Kind: routing.ScheduleAndSuspend, ScheduleAt: r.now.Add(100 * 24 * time.Hour)}
 	r.do(routing.PutJob{ID: "early", Spec: spec}).do(routing.PutJob{ID: "late", Spec: spec})
 	spec.MatchingMode = routing.MatchingMode{}
@@ -174,8 +175,8 @@ func TestSuspend(t *testing.T) {
 }
 
 // "The job's labels, queueId, channelId or worker selectors are updated: its
-// offers are revoked and it is queued again." A priority is not among them,
-// and what changes nothing is no event.
+// offers are revoked and it is queued again." The priority is not among them,
+// and an update that changes nothing emits no event.
 func TestUpdateOfAnOfferedJob(t *testing.T) {
 	t.Parallel()
 	requeued := []string{"RouterWorkerOfferRevoked", "jobUpdated", "RouterJobQueued", "RouterWorkerOfferIssued"}
@@ -230,7 +231,7 @@ func TestDecline(t *testing.T) {
 }
 
 // "An offer that expires deregisters the worker with an event after
-// OfferExpired", and the next worker has its turn.
+// OfferExpired"; the next worker then gets an offer.
 func TestOfferExpiry(t *testing.T) {
 	t.Parallel()
 	r := newRouter(t).queue("q", routing.Mode{}).agent("a", nil).agent("b", nil).chat("j")
@@ -241,8 +242,7 @@ func TestOfferExpiry(t *testing.T) {
 	if r.worker("a").AvailableForOffers {
 		t.Error("the worker is available still")
 	}
-	// An answer that comes too late is too late, also if nobody has woken the
-	// engine in between.
+	// A late answer is late even if nothing has woken the engine in between.
 	late := r.offer("j", "b")
 	r.now = r.now.Add(time.Minute)
 	events, err := r.s.Apply(routing.AcceptOffer{WorkerID: "b", OfferID: late}, r.now)
@@ -251,7 +251,7 @@ func TestOfferExpiry(t *testing.T) {
 	}
 }
 
-// draining, the idle week, and jobs that end by age.
+// Draining, the idle week, and jobs that end by age.
 func TestWorkerStates(t *testing.T) {
 	t.Parallel()
 	r := newRouter(t).queue("q", routing.Mode{}).agent("w", nil).chat("j")
@@ -267,7 +267,7 @@ func TestWorkerStates(t *testing.T) {
 	r.wait(7*24*time.Hour-time.Second).state("w", routing.WorkerActive)
 	r.wait(time.Second).state("w", routing.WorkerInactive)
 	last[*routing.WorkerDeregisteredEvent](r)
-	// "A job lives at most 90 days", an assigned one too.
+	// "A job lives at most 90 days", assigned ones included.
 	r.agent("w", nil).chat("old")
 	r.accept("old", "w")
 	r.wait(90*24*time.Hour).status("old", routing.JobCancelled)

@@ -5,9 +5,9 @@ import (
 	"sort"
 )
 
-// line is an ordered list of jobs by their place (see placeOf). It is kept in
-// chunks, so that adding and removing costs the same however long it is, and
-// the number of jobs ahead of one costs one step per chunk.
+// line is a list of jobs ordered by place (see placeOf). It is kept in chunks,
+// so that adding and removing cost the same at any length, and counting the
+// jobs ahead of one costs one step per chunk.
 type line struct {
 	chunks []chunk
 	n      int
@@ -25,11 +25,11 @@ type placed struct {
 
 const (
 	chunkSize = 256
-	seqBits   = 55 // of a place; above them come priority and expedite
+	seqBits   = 55 // bits of a place; priority and expedite are above them
 )
 
-// placeOf packs what orders the jobs of a queue into one number: expedited
-// ones first, then by falling priority, then by the order of queueing.
+// placeOf packs the order of a queue's jobs into one number: expedited jobs
+// first, then by falling priority, then by queueing order.
 func placeOf(expedite bool, priority int, seq uint64) uint64 {
 	p := uint64(maxPriority-priority) << seqBits
 	if !expedite {
@@ -38,7 +38,7 @@ func placeOf(expedite bool, priority int, seq uint64) uint64 {
 	return p | seq
 }
 
-// at finds the chunk in which a place belongs.
+// at returns the index of the chunk in which a place belongs.
 func (l *line) at(place uint64) int {
 	if n := len(l.chunks); n > 0 && l.chunks[n-1].first <= place {
 		return n - 1
@@ -71,8 +71,9 @@ func (l *line) add(place uint64, j *job) {
 	c.first = min(c.first, place)
 }
 
-// split makes room in a full chunk and says which one takes the place. At the
-// end of the line, where most are added, it begins a new chunk.
+// split makes room in a full chunk and returns the index of the chunk for
+// place. At the end of the line, where most jobs are added, it starts a new
+// chunk.
 func (l *line) split(i int, place uint64) int {
 	full := l.chunks[i].jobs
 	if i == len(l.chunks)-1 && full[len(full)-1].place < place {
@@ -120,7 +121,7 @@ func (l *line) ahead(place uint64) int {
 	return n + k
 }
 
-// first is the job at the head, nil when the line is empty.
+// first returns the job at the head, nil if the line is empty.
 func (l *line) first() *job {
 	if l.n == 0 {
 		return nil
@@ -131,7 +132,7 @@ func (l *line) first() *job {
 // all yields the jobs in order.
 func (l *line) all(yield func(*job) bool) { l.from(0)(yield) }
 
-// from yields the jobs in order, beginning at a place.
+// from yields the jobs in order, starting at a place.
 func (l *line) from(place uint64) func(yield func(*job) bool) {
 	return func(yield func(*job) bool) {
 		if l.n == 0 {

@@ -2,19 +2,19 @@ package routing
 
 import "time"
 
-// agenda is what may have become possible since the last match: jobs that
-// want an offer anew and workers that have room anew. Between two commands
-// nothing is possible, so pairs of neither need not be looked at.
+// agenda holds what may have become possible since the last match: jobs that
+// newly want an offer and workers that newly have room. Between two commands
+// nothing is possible, so other pairs need not be examined.
 type agenda struct {
 	heap    []candidate // by place
-	workers int         // marked ones
+	workers int         // workers on the heap
 	scores  map[string]float64
-	scored  *job // the job that the scores are for
+	scored  *job // the job that the scores belong to
 }
 
-// candidate is a job on the agenda, or a worker with the first job that it
-// could take when it was looked at, or a class with the place from which on
-// somebody might take one of its jobs.
+// candidate is a job on the agenda; or a worker with the first job that it
+// could take when last examined; or a class with the place from which on some
+// worker might take one of its jobs.
 type candidate struct {
 	place  uint64
 	job    *job
@@ -29,8 +29,8 @@ func (s *State) markJob(j *job) {
 	}
 }
 
-// markWorker puts a worker on the agenda. Which job it could take is looked
-// up when its turn comes.
+// markWorker puts a worker on the agenda. The job that it could take is found
+// when its turn comes.
 func (s *State) markWorker(w *worker) {
 	if s.live && !w.marked && w.pos >= 0 {
 		w.marked = true
@@ -39,8 +39,8 @@ func (s *State) markWorker(w *worker) {
 	}
 }
 
-// match makes every offer that is possible. Always the first job that anybody
-// can take is next.
+// match makes every possible offer. The next offer is always for the first job
+// that any worker can take.
 func (s *State) match() {
 	for len(s.work.heap) > 0 {
 		c := s.work.pop()
@@ -67,10 +67,10 @@ func (s *State) match() {
 	}
 }
 
-// matchWorker looks up the first job that a worker can take. If that is still
-// the one with which it was on the agenda, its turn has come; else it goes
-// back with what it found. Within a match a worker only loses jobs, so the
-// places on the agenda are never too late.
+// matchWorker finds the first job that a worker can take. If it is at the place
+// with which the worker was on the agenda, the worker's turn has come;
+// otherwise the worker goes back with the new place. Within a match a worker
+// only loses jobs, so places on the agenda are never too late.
 func (s *State) matchWorker(c candidate) {
 	w := c.worker
 	crowd := s.work.workers > s.index.limits.crowd
@@ -95,9 +95,9 @@ func (s *State) matchWorker(c candidate) {
 	s.work.push(candidate{place: j.place, worker: w})
 }
 
-// markClasses puts the classes that a worker can take on the agenda in its
-// stead. When many workers have room at once they all want the same first
-// jobs, and each offer would send all the others to look again.
+// markClasses puts the classes that a worker can take on the agenda instead of
+// the worker. When many workers get room at once they all want the same first
+// jobs, and each offer would make all the others search again.
 func (s *State) markClasses(w *worker) {
 	for _, q := range w.listens {
 		s.markIn(w, q.home)
@@ -127,10 +127,11 @@ func (s *State) listClass(c *class, place uint64) {
 	s.work.push(candidate{place: place, class: c})
 }
 
-// matchClass offers the first job of a class from a place on. When nobody can
-// take one that nobody declined or has an offer of, nobody can take any of
-// those behind it but for such reasons of their own, which do not make it
-// easier to take them; so the class is done.
+// matchClass offers the first job of a class from a place on. If no worker can
+// take it and it has no offers and no declines, no worker can take a later job
+// of the class either: declines and offers only narrow the choice. The class is
+// then finished. With offers or declines of its own it proves nothing about
+// later jobs, so the next place is listed.
 func (s *State) matchClass(at candidate) {
 	c := at.class
 	if c.cursor == at.place {
@@ -152,7 +153,8 @@ func (s *State) matchClass(at candidate) {
 	}
 }
 
-// firstJob is the first job that a worker can take now, nil if there is none.
+// firstJob returns the first job that a worker can take now, nil if there is
+// none.
 func (s *State) firstJob(w *worker) (best *job) {
 	for _, q := range w.listens {
 		best = s.firstOf(w, best, q.home)
@@ -163,7 +165,8 @@ func (s *State) firstJob(w *worker) (best *job) {
 	return best
 }
 
-// firstOf looks at some classes, from the end because a class that moves away
+// firstOf returns the earlier of best and the first job that the worker can
+// take in classes. It iterates from the end, because a class that moves away
 // leaves its slot to the last one.
 func (s *State) firstOf(w *worker, best *job, classes []*class) *job {
 	for i := len(classes) - 1; i >= 0; i-- {
@@ -189,8 +192,8 @@ func (s *State) firstOf(w *worker, best *job, classes []*class) *job {
 	return best
 }
 
-// excludes says that the job must not be offered to a worker that could take
-// it otherwise: it has an open offer of the job, or declined it.
+// excludes reports whether the job must not be offered to an otherwise suitable
+// worker: the worker has an open offer of the job, or declined it.
 func (j *job) excludes(w *worker, now time.Time) bool {
 	for _, o := range j.Offers {
 		if o.worker == w {
@@ -205,8 +208,9 @@ func (j *job) excludes(w *worker, now time.Time) bool {
 	return false
 }
 
-// offerTo offers a job to the worker that its queue's policy prefers and says
-// whether there was one. Instead of an offer it may ask for scores.
+// offerTo offers a job to the worker that its queue's policy prefers and
+// reports whether there was one. It may ask for scores instead of making an
+// offer; that also counts as true.
 func (s *State) offerTo(j *job) bool {
 	if j.kin.queue.closed {
 		return false

@@ -57,7 +57,7 @@ func TestOperators(t *testing.T) {
 				labels["L"] = c.label
 			}
 			sel := where("L", c.op, c.want)
-			// The worker is there first, and the job is there first.
+			// Once with the worker first, once with the job first.
 			r := newRouter(t).queue("q", routing.Mode{}).agent("w", labels).chat("j", sel)
 			late := newRouter(t).queue("q", routing.Mode{}).chat("j", sel).agent("w", labels)
 			for _, r := range []*router{r, late} {
@@ -88,7 +88,7 @@ func TestEligibility(t *testing.T) {
 			change(&spec)
 			r := newRouter(t).queue("q", routing.Mode{}).queue("elsewhere", routing.Mode{})
 			r.do(routing.PutWorker{ID: "w", Spec: spec}).chat("j").offeredTo("j")
-			// As soon as nothing is in the way, it is offered.
+			// Once nothing prevents it, the job is offered.
 			r.do(routing.PutWorker{ID: "w", Spec: agentSpec(1, nil)}).offeredTo("j", "w")
 		})
 	}
@@ -112,13 +112,13 @@ func TestEligibility(t *testing.T) {
 	t.Run("bypassSelectors", func(t *testing.T) {
 		t.Parallel()
 		r := newRouter(t).queue("q", routing.Mode{BypassSelectors: true}).agent("w", nil).chat("j", is("Skill")).offeredTo("j", "w")
-		// Taking the bypass away concerns the jobs that wait.
+		// Removing the bypass affects the jobs that already wait.
 		r.chat("k", is("Skill")).queue("q", routing.Mode{}).agent("v", nil).offeredTo("k")
 	})
 }
 
-// "Capacity 2, voice 2, chat 1: one voice or two chats", and an offer holds
-// capacity as an assignment does.
+// "Capacity 2, voice 2, chat 1: one voice or two chats"; an offer holds
+// capacity like an assignment.
 func TestCapacityOfTheExample(t *testing.T) {
 	t.Parallel()
 	r := newRouter(t).queue("q", routing.Mode{}).do(routing.PutWorker{ID: "w", Spec: agentSpec(2, nil)})
@@ -175,7 +175,7 @@ func TestLongestIdleExample(t *testing.T) {
 // queue, wrap round, pass over the ineligible; start with the smallest id."
 func TestRoundRobin(t *testing.T) {
 	t.Parallel()
-	for _, agents := range []int{4, 300} { // few and many eligible take different ways
+	for _, agents := range []int{4, 300} { // few and many eligible workers take different code paths
 		r := newRouter(t).queue("q", routing.Mode{Kind: routing.RoundRobin})
 		for i := agents; i > 0; i-- {
 			labels := skills("any")
@@ -193,7 +193,7 @@ func TestRoundRobin(t *testing.T) {
 	}
 }
 
-// LIFO: the one available last is first.
+// LIFO: the worker that became available last is first.
 func TestShortestIdle(t *testing.T) {
 	t.Parallel()
 	r := newRouter(t).queue("q", routing.Mode{Kind: routing.ShortestIdle}).agent("a", nil).agent("b", nil).agent("c", nil)
@@ -231,7 +231,7 @@ func TestOrderOfJobs(t *testing.T) {
 		r.offeredTo(id, "w").finish(id, r.accept(id, "w"))
 	}
 	r.offeredTo("blocked")
-	// After the selector has expired it pushes no more.
+	// An expired selector no longer moves the job to the front.
 	put("again", -100, push)
 	put("normal", 1)
 	r.do(routing.CancelJob{ID: "again"})
@@ -259,7 +259,7 @@ func TestConcurrentOffers(t *testing.T) {
 	r.refused(weir.CodeNotFound, routing.DeclineOffer{WorkerID: "b", OfferID: won})
 	r.refused(weir.CodeNotFound, routing.AcceptOffer{WorkerID: "b", OfferID: "o-zz"})
 	r.refused(weir.CodeNotFound, routing.AcceptOffer{WorkerID: "nobody", OfferID: won})
-	// Accepting twice is what a client does whose answer was lost.
+	// A client that lost the response accepts again.
 	r.do(routing.AcceptOffer{WorkerID: "b", OfferID: won}).saw()
 	if got := r.s.AssignmentOf("b", won); got != a {
 		t.Errorf("assignment of the offer: %q, not %q", got, a)

@@ -16,8 +16,8 @@ func (n *naive) dist(queue string) routing.DistributionSpec {
 	return d
 }
 
-// next is the offer that has to come next; ok is false when there is none, and
-// the worker is empty when scores have to be asked for.
+// next returns the offer that must come next; ok is false if there is none, and
+// the worker is empty if scores must be requested first.
 func (n *naive) next() (job, worker string, ok bool) {
 	var jobs []*naiveJob
 	for _, j := range n.jobs {
@@ -112,7 +112,7 @@ func (n *naive) eligible(j *naiveJob, w *naiveWorker) bool {
 	return !slices.ContainsFunc(j.selectors(), func(s routing.WorkerSelector) bool { return !naiveHolds(s, w.spec.Labels) })
 }
 
-// naiveHolds is the table of operators, written differently.
+// naiveHolds is the table of operators, written in another way.
 func naiveHolds(s routing.WorkerSelector, labels routing.Labels) bool {
 	have, there := labels[s.Key]
 	a, isNumber := have.Number()
@@ -174,7 +174,7 @@ func (n *naive) pick(j *naiveJob, all []*naiveWorker) *naiveWorker {
 	return all[0]
 }
 
-// score is the reference's default score, spelt out.
+// score is the reference's default score, spelled out.
 func (n *naive) score(j *naiveJob, w *naiveWorker) float64 {
 	if n.dist(j.queue).Mode.ScoringRule != nil {
 		return n.scores[w.id]

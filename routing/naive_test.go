@@ -7,9 +7,8 @@ import (
 	"weir/routing"
 )
 
-// naive is the matcher that one would write first: it keeps what events tell
-// in plain maps and looks at every job and every worker. The engine has to
-// decide as it does.
+// naive is the simplest matcher: it keeps the content of events in plain maps
+// and examines every job and every worker. The engine must decide as it does.
 type naive struct {
 	now     time.Time
 	workers map[string]*naiveWorker
@@ -17,8 +16,8 @@ type naive struct {
 	queues  map[string]routing.QueueSpec
 	dists   map[string]routing.DistributionSpec
 	last    map[string]string  // by queue: the worker with the last offer
-	scores  map[string]float64 // of the command that runs
-	scored  string             // the job that they are for
+	scores  map[string]float64 // of the running command
+	scored  string             // the job that the scores belong to
 	lowered map[string]bool    // workers whose capacity a client lowered below what is assigned
 }
 
@@ -62,7 +61,7 @@ func newNaive() *naive {
 	}
 }
 
-// see takes note of an event.
+// see records an event.
 func (n *naive) see(e routing.Event) {
 	h := e.Head()
 	n.now = h.At
@@ -217,7 +216,7 @@ func (n *naive) expired(in []routing.WorkerSelector) []routing.WorkerSelector {
 	return out
 }
 
-// crowded are the jobs that have more than one winner.
+// crowded returns the jobs that have more than one winner.
 func (n *naive) crowded() (out []string) {
 	for id, j := range n.jobs {
 		if j.assignments > 1 || j.assignments == 1 && len(j.offers) > 0 && j.status != routing.JobAssigned {

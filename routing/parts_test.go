@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Intersections of sets, forwards and backwards, are those of plain slices.
+// Intersections of sets, forwards and backwards, equal those of plain slices.
 func TestQueriesAreIntersections(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -64,7 +64,7 @@ func TestQueriesAreIntersections(t *testing.T) {
 	})
 }
 
-// A line is a sorted slice.
+// A line behaves like a sorted slice.
 func TestLinesAreSorted(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -81,7 +81,7 @@ func TestLinesAreSorted(t *testing.T) {
 				}
 			case 1: // anywhere
 				for i := range uint64(n) {
-					p := (i*7919+uint64(n)*104729)%(next/7)*7 + 3 // none of the others' remainders
+					p := (i*7919+uint64(n)*104729)%(next/7)*7 + 3 // a remainder that no other place has
 					if k, there := slices.BinarySearch(want, p); !there {
 						l.add(p, &job{place: p})
 						want = slices.Insert(want, k, p)
@@ -92,7 +92,7 @@ func TestLinesAreSorted(t *testing.T) {
 					l.remove(want[0])
 					want = want[1:]
 				}
-			case 3: // from within, and what is not there
+			case 3: // within the line, and places that are not in it
 				for i := range min(n, len(want)) {
 					k := i * 31 % len(want)
 					l.remove(want[k])
@@ -119,7 +119,7 @@ func TestLinesAreSorted(t *testing.T) {
 	})
 }
 
-// Timers fire in the order of time, whatever was moved or removed.
+// Timers fire in order of time, whichever were moved or removed.
 func TestTimersFireInOrder(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -153,7 +153,7 @@ func TestTimersFireInOrder(t *testing.T) {
 	})
 }
 
-// What Power Fx expressions of rules give.
+// Results of the Power Fx expressions in rules.
 func TestExpressions(t *testing.T) {
 	t.Parallel()
 	s := scope{
@@ -225,7 +225,7 @@ func FuzzExpression(f *testing.F) {
 	})
 }
 
-// The catalogue of the API, and nothing else, is announced.
+// Exactly the events of the API's catalog are public.
 func TestKindsOfEvents(t *testing.T) {
 	t.Parallel()
 	var public []string
@@ -259,9 +259,8 @@ func TestKindsOfEvents(t *testing.T) {
 	}
 }
 
-// Jobs that nobody can take are not looked at again and again, even if they
-// were there before anybody who shows which of their conditions is the rare
-// one.
+// Blocked jobs are not examined again and again, even if they were created
+// before any worker that shows which of their conditions is the rare one.
 func TestBlockedJobsAreInNobodysWay(t *testing.T) {
 	t.Parallel()
 	s, now := New(DefaultSettings()), time.Unix(1_800_000_000, 0)

@@ -7,10 +7,10 @@ import (
 	"weir"
 )
 
-// Patch merges a JSON merge patch (RFC 7396) into what a client stated about a
-// resource so far, and gives the command that puts the result. Members that
-// are not a client's to state are passed over, as clients send whole resources
-// back. The result holds for this state: nothing may be applied in between.
+// Patch merges a JSON merge patch (RFC 7396) into what a client has stated
+// about a resource and returns the command that puts the result. Members that
+// clients cannot set are ignored, because clients send whole resources back.
+// The result is valid for this state only: nothing may be applied in between.
 func (s *State) Patch(kind Resource, id string, body []byte, cond If) (Command, error) {
 	var patch map[string]any
 	if err := json.Unmarshal(body, &patch); err != nil || patch == nil {
@@ -19,8 +19,8 @@ func (s *State) Patch(kind Resource, id string, body []byte, cond If) (Command, 
 	return s.PatchMembers(kind, id, patch, cond)
 }
 
-// PatchMembers is Patch for a patch that was decoded by encoding/json already,
-// so that the engine's caller need not. It leaves the patch as it is.
+// PatchMembers is Patch for a patch that encoding/json has already decoded, so
+// that the goroutine of the engine need not. It does not modify the patch.
 func (s *State) PatchMembers(kind Resource, id string, body map[string]any, cond If) (Command, error) {
 	switch kind {
 	case ResourceWorker:
@@ -88,7 +88,7 @@ func (s *State) patchPolicy(kind Resource, id string, body map[string]any, cond 
 }
 
 // merge merges a patch into a specification: objects member by member, arrays
-// as a whole, and null takes a member away.
+// as a whole; null removes a member.
 func merge[T any](spec *T, patch map[string]any) error {
 	text, err := json.Marshal(spec)
 	if err != nil {
@@ -130,7 +130,7 @@ func mergeObject(into, patch map[string]any) map[string]any {
 	return into
 }
 
-// mistyped says which member has the wrong type.
+// mistyped returns an error that names the member with the wrong type.
 func mistyped(err error) error {
 	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		return invalid("/"+e.Field, "type", "it cannot be a %s", e.Value)

@@ -2,9 +2,9 @@ package routing
 
 import "math"
 
-// plainJob gives what a client states of a new job, without the way through
-// JSON that [merge] takes; it is asked for with every job. It gives up, rather
-// than guess, when a member is not one that jobs usually have, or not as usual.
+// plainJob builds the specification of a new job without the JSON round trip of
+// [merge], because every new job comes through here. It gives up rather than
+// guess when a member is unusual or has an unusual type.
 func plainJob(patch map[string]any) (*JobSpec, bool) {
 	p := plainPatch{left: maxSpec}
 	spec := &JobSpec{}
@@ -36,14 +36,14 @@ func plainJob(patch map[string]any) (*JobSpec, bool) {
 	return spec, !p.odd && p.left > 0
 }
 
-// plainPatch reads what encoding/json decoded. left is what may come before the
-// whole could be too long.
+// plainPatch reads values that encoding/json decoded. left is the size budget
+// that remains before the specification might be too long.
 type plainPatch struct {
 	left int
 	odd  bool
 }
 
-// take counts a text as long as it could be written.
+// take charges a text at its maximum encoded length.
 func (p *plainPatch) take(s string) { p.left -= 6*len(s) + 32 }
 
 func (p *plainPatch) text(v any) string {

@@ -10,8 +10,8 @@ import (
 	"weir/routing"
 )
 
-// A new job that is read without the way through JSON is the one that this way
-// gives.
+// A new job decoded without the JSON round trip equals the result of the round
+// trip.
 func TestPlainJobs(t *testing.T) {
 	t.Parallel()
 	text := rapid.OneOf(rapid.SampledFrom([]any{"", "chat", "é<&>", "\u2028", nil, 1.0, true}), rapid.Map(rapid.String(), func(s string) any { return s }))

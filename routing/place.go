@@ -9,11 +9,11 @@ import (
 type channelUse struct {
 	Channel
 	index *channelIndex
-	jobs  int  // assignments not closed and open offers on it
+	jobs  int  // open assignments and open offers on it
 	can   bool // the worker has room for one more
 }
 
-// enter gives an active worker a place in the index, behind all others.
+// enter gives an active worker a position in the index, after all others.
 func (x *index) enter(w *worker) {
 	if len(x.at) > 2*x.active+x.limits.gaps {
 		x.compact()
@@ -22,7 +22,7 @@ func (x *index) enter(w *worker) {
 	x.enterAt(w, len(x.at)-1)
 }
 
-// enterAt gives it a place that is nobody's.
+// enterAt gives a worker a vacant position.
 func (x *index) enterAt(w *worker, pos int) {
 	x.active++
 	w.pos = pos
@@ -67,8 +67,8 @@ func (x *index) enterLabel(w *worker, key string, v Value) {
 	}
 }
 
-// leave takes a worker out. It is called with the labels, queues and channels
-// with which the worker entered.
+// leave removes a worker. The worker must still have the labels, queues and
+// channels with which it entered.
 func (x *index) leave(w *worker) {
 	x.active--
 	for _, q := range w.listens {
@@ -106,7 +106,7 @@ func (x *index) leave(w *worker) {
 	w.pos, w.load, w.listens, w.satisfies = -1, nil, nil, nil
 }
 
-// last moves a worker behind all others: it is available since just now.
+// last moves a worker behind all others, because it has just become available.
 func (x *index) last(w *worker) {
 	if w.pos == len(x.at)-1 {
 		return
@@ -140,8 +140,8 @@ func (x *index) shift(w *worker, to int) {
 	w.load.members.set(to)
 }
 
-// compact closes the gaps. Positions fall, so no worker lands on one that is
-// still taken.
+// compact closes the gaps. Positions only fall, so no worker lands on one that
+// is still taken.
 func (x *index) compact() {
 	n := 0
 	for _, w := range x.at {
@@ -158,8 +158,8 @@ func (x *index) compact() {
 	x.at = x.at[:n]
 }
 
-// reload brings the sets that depend on a worker's load up to date and says
-// whether there is a channel on which it has room and had none.
+// reload updates the sets that depend on a worker's load and reports whether
+// the worker gained room on some channel.
 func (x *index) reload(w *worker) (more bool) {
 	room := w.MaxConcurrentOffers == 0 || len(w.offers) < w.MaxConcurrentOffers
 	free := w.Capacity - w.assignedCost - w.offeredCost
@@ -183,8 +183,8 @@ func (x *index) reload(w *worker) (more bool) {
 	return more
 }
 
-// load finds or makes the set of workers with a load ratio. A worker without
-// capacity counts as full.
+// load returns the set of workers with a load ratio and makes it if needed. A
+// worker without capacity counts as full.
 func (x *index) load(num, den int) *load {
 	if den <= 0 {
 		num, den = 1, 1

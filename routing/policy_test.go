@@ -12,7 +12,8 @@ import (
 	"weir/routing"
 )
 
-// What cannot be deleted while it is used, and the reasons that clients know.
+// Resources in use cannot be deleted, and the reasons are the ones that clients
+// know.
 func TestDeletion(t *testing.T) {
 	t.Parallel()
 	r := newRouter(t).queue("q", routing.Mode{})
@@ -132,7 +133,7 @@ func TestMergePatch(t *testing.T) {
 	}
 }
 
-// Clients' mistakes are refused with the member that is wrong.
+// Invalid requests are refused with the member that is wrong.
 func TestMistakes(t *testing.T) {
 	t.Parallel()
 	r := newRouter(t).queue("q", routing.Mode{})
@@ -200,8 +201,8 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// A snapshot that is cut off, of another version or contradicts itself is
-// refused; what is read is written again as it was.
+// A snapshot that is truncated, of another version or inconsistent is refused;
+// one that is accepted is written back unchanged.
 func FuzzRestore(f *testing.F) {
 	r := newRouter(f).queue("q", routing.Mode{MaxConcurrentOffers: 2}).agent("a", nil).agent("b", skills("X"))
 	r.do(routing.PutPool{ID: "p", Spec: routing.PoolSpec{ChannelID: "chat"}})
@@ -235,14 +236,14 @@ func FuzzRestore(f *testing.F) {
 		if faults := routing.Audit(s); faults != nil {
 			t.Errorf("the index is wrong: %v", faults)
 		}
-		// Whatever it says, time can pass.
+		// Whatever the content, time can pass.
 		if at, ok := s.NextWake(); ok {
 			_, _ = s.Apply(routing.Tick{}, at)
 		}
 	})
 }
 
-// What clients see is with defaults, and with an empty list for nothing.
+// Clients see policies with defaults filled in and empty lists for absent ones.
 func TestPoliciesSentBackAsTheyAreSeenDoNotChange(t *testing.T) {
 	t.Parallel()
 	r := newRouter(t)
@@ -271,7 +272,7 @@ func TestIdsAndSizesThatNoStoreKeeps(t *testing.T) {
 	} {
 		r.refused(weir.CodeInvalid, c)
 	}
-	// Small patches that add up.
+	// Small patches that together exceed the limit.
 	part := func(from, to int) string {
 		var labels []string
 		for i := from; i < to; i++ {

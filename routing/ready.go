@@ -5,16 +5,17 @@ import (
 	"time"
 )
 
-// Ready is a worker who has room now, and since when it has been available.
+// Ready is a worker that has room now, and the time since when it has been
+// available.
 type Ready struct {
 	WorkerID string    `json:"workerId"`
 	Since    time.Time `json:"availableSince"`
 }
 
-// Ready lists the workers that a pool's filter lets through and that have room
-// on its channel, the longest available first, at most limit: whom a new job
-// that asks for as much would get when the longest available is wanted. With
-// newest it is the other way round.
+// Ready lists the workers that pass a pool's filter and have room on its
+// channel, longest available first, at most limit. With the longest-available
+// order, a new job with the same requirements goes to the first of them. With
+// newest the order is reversed.
 func (s *State) Ready(p PoolSpec, newest bool, limit int) []Ready {
 	var out []Ready
 	look := func(w *worker) bool {
@@ -42,7 +43,7 @@ func (s *State) Ready(p PoolSpec, newest bool, limit int) []Ready {
 	return out
 }
 
-// Pool gives a pool.
+// Pool returns a pool.
 func (s *State) Pool(id string) (Named[PoolSpec], bool) {
 	p := s.pools[id]
 	if p == nil {
@@ -51,7 +52,7 @@ func (s *State) Pool(id string) (Named[PoolSpec], bool) {
 	return Named[PoolSpec]{id, p.PoolSpec, p.Version, p.ChangedAt}, true
 }
 
-// PoolDepth gives the depth of a pool; zero if there is no such pool.
+// PoolDepth returns the depth of a pool; zero if there is no such pool.
 func (s *State) PoolDepth(id string) PoolDepth {
 	p := s.pools[id]
 	if p == nil {
@@ -60,9 +61,10 @@ func (s *State) PoolDepth(id string) PoolDepth {
 	return PoolDepth{id, p.depth, p.Count}
 }
 
-// WhilePool gives a command back if a pool's count is still what a client saw,
-// and refuses it otherwise, so that of several who saw the same one acts. Like
-// [State.Patch] it holds for this state.
+// WhilePool returns the command if a pool's count still is the one that the
+// client saw, and refuses it otherwise, so that only one of several clients
+// that saw the same count acts. Like [State.Patch] the result is valid for this
+// state only.
 func (s *State) WhilePool(id string, count uint64, c Command) (Command, error) {
 	p := s.pools[id]
 	switch {
@@ -75,8 +77,9 @@ func (s *State) WhilePool(id string, count uint64, c Command) (Command, error) {
 }
 
 // Unmatchable lists the waiting jobs of a queue that no worker could take even
-// if every worker were registered and free, at most limit, in their order. It
-// looks at a bounded number of jobs and workers, as everybody waits meanwhile.
+// if every worker were registered and free, at most limit, in queue order. It
+// examines a bounded number of jobs and workers, because it blocks the engine
+// meanwhile.
 func (s *State) Unmatchable(queueID string, limit int) []string {
 	q := s.queues[queueID]
 	if q == nil || q.bypass() {
@@ -84,7 +87,7 @@ func (s *State) Unmatchable(queueID string, limit int) []string {
 	}
 	const most, mostLooks = 100_000, 500_000
 	looks := 0
-	known := map[*class]bool{} // whether somebody could take its jobs
+	known := map[*class]bool{} // whether some worker could take the jobs of the class
 	var out []string
 	n := 0
 	for j := range q.line.all {
@@ -106,15 +109,15 @@ func (s *State) Unmatchable(queueID string, limit int) []string {
 	return out
 }
 
-// anybodyFor says whether any worker at all has the queue, the channel and the
-// labels that a job asks for.
+// anybodyFor reports whether any worker, registered or not, has the queue, the
+// channel and the labels that a job requires.
 func (s *State) anybodyFor(j *job, looks *int) bool {
 	p := &pool{PoolSpec: PoolSpec{QueueID: j.QueueID}}
 	can := func(w *worker) bool {
 		*looks++
 		return w != nil && w.passes(p) && w.cost(j.ChannelID) > 0
 	}
-	only, direct := "", false // a job may be for one worker
+	only, direct := "", false // a job may require one particular worker
 	for _, list := range [][]WorkerSelector{j.RequestedWorkerSelectors, j.Attached} {
 		for _, sel := range list {
 			if sel.active() {

@@ -31,7 +31,7 @@ func TestParseSelectors(t *testing.T) {
 	}
 }
 
-// Whoever is listed first is who gets the next job, oldest or newest first.
+// The first worker of the list gets the next job, in both orders.
 func TestReady(t *testing.T) {
 	t.Parallel()
 	for _, newest := range []bool{false, true} {
@@ -54,7 +54,7 @@ func TestReady(t *testing.T) {
 	}
 }
 
-// Of several who saw the same version of a pool one acts.
+// Of several clients that saw the same version of a pool, exactly one acts.
 func TestWhilePool(t *testing.T) {
 	t.Parallel()
 	r := newRouter(t).queue("q", routing.Mode{}).agent("a", nil).agent("b", nil)
@@ -76,7 +76,7 @@ func TestWhilePool(t *testing.T) {
 	}
 }
 
-// Jobs that nobody at all could take are found, and only they.
+// Exactly the jobs that no worker at all could take are found.
 func TestUnmatchable(t *testing.T) {
 	t.Parallel()
 	r := newRouter(t).queue("q", routing.Mode{}).agent("busy", skills("X")).chat("1", is("X")).chat("2", is("X")).chat("3", is("Y")).chat("4", is("Y"))
@@ -93,8 +93,8 @@ func TestUnmatchable(t *testing.T) {
 	}
 }
 
-// A job that nobody has by its limit is cancelled at that very instant; one
-// that somebody has is not, until it is given back.
+// A job not assigned by its limit is canceled at that very instant; an assigned
+// job is not, until it is unassigned.
 func TestNotAfter(t *testing.T) {
 	t.Parallel()
 	r := newRouter(t).queue("q", routing.Mode{}).agent("w", skills("X"))
@@ -121,8 +121,8 @@ func TestNotAfter(t *testing.T) {
 	r.do(routing.PutJob{ID: "moved", Spec: spec}).wait(time.Hour).status("moved", routing.JobQueued)
 }
 
-// Everybody waits while it is looked for jobs that nobody can take, so that
-// ends however many agents there are, each with jobs of their own.
+// Unmatchable blocks the engine, so it must stop early however many agents
+// there are, each with jobs of its own.
 func TestUnmatchableDoesNotTakeForEver(t *testing.T) {
 	t.Parallel()
 	s, now := routing.New(routing.DefaultSettings()), time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)

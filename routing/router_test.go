@@ -25,7 +25,7 @@ func newRouter(t testing.TB) *router {
 	return &router{t: t, s: routing.New(routing.DefaultSettings()), now: start()}
 }
 
-// do applies a command that has to be obeyed.
+// do applies a command that must succeed.
 func (r *router) do(c routing.Command) *router {
 	r.t.Helper()
 	events, err := r.s.Apply(c, r.now)
@@ -36,14 +36,14 @@ func (r *router) do(c routing.Command) *router {
 	return r
 }
 
-// refused applies a command that has to be refused with a code.
+// refused applies a command that must be refused with a code.
 func (r *router) refused(code weir.Code, c routing.Command) *router {
 	r.t.Helper()
 	r.refusal(code, c)
 	return r
 }
 
-// refusal is refused and gives the details. A refusal changes nothing.
+// refusal is refused, and returns the details. A refusal must change nothing.
 func (r *router) refusal(code weir.Code, c routing.Command) []weir.FieldError {
 	r.t.Helper()
 	before := snapshot(r.t, r.s)
@@ -78,7 +78,7 @@ func (r *router) saw(kinds ...string) *router {
 	return r
 }
 
-// last finds the last event of a kind among those of the last command.
+// last returns the last event of a kind among the events of the last command.
 func last[E routing.Event](r *router) E {
 	r.t.Helper()
 	for _, e := range slices.Backward(r.events) {
@@ -125,14 +125,14 @@ func (r *router) state(id string, want routing.WorkerState) *router {
 	return r
 }
 
-// queue makes a queue with a mode.
+// queue creates a queue with a mode.
 func (r *router) queue(id string, mode routing.Mode) *router {
 	r.t.Helper()
 	r.do(routing.PutDistribution{ID: "of " + id, Spec: routing.DistributionSpec{OfferExpiresAfterSeconds: 60, Mode: mode}})
 	return r.do(routing.PutQueue{ID: id, Spec: routing.QueueSpec{DistributionPolicyID: "of " + id}})
 }
 
-// agent makes a registered worker on queue q for one chat at a time.
+// agent creates a registered worker on queue q for one chat at a time.
 func (r *router) agent(id string, labels routing.Labels) *router {
 	r.t.Helper()
 	return r.do(routing.PutWorker{ID: id, Spec: agentSpec(1, labels)})
@@ -155,7 +155,7 @@ func chatSpec(selectors ...routing.WorkerSelector) routing.JobSpec {
 	return routing.JobSpec{ChannelID: "chat", QueueID: "q", RequestedWorkerSelectors: selectors}
 }
 
-// offered is who has an open offer of a job.
+// offered returns the workers with an open offer of a job.
 func (r *router) offered(job string) (workers []string) {
 	r.t.Helper()
 	for _, o := range r.job(job).Offers {
@@ -172,7 +172,7 @@ func (r *router) offeredTo(job string, workers ...string) *router {
 	return r
 }
 
-// accept has a worker accept its offer of a job and gives the assignment.
+// accept lets a worker accept its offer of a job and returns the assignment.
 func (r *router) accept(job, worker string) string {
 	r.t.Helper()
 	r.do(routing.AcceptOffer{WorkerID: worker, OfferID: r.offer(job, worker)})
@@ -200,7 +200,7 @@ func where(key string, op routing.Operator, v routing.Value) routing.WorkerSelec
 	return routing.WorkerSelector{Key: key, Operator: op, Value: v}
 }
 
-// is asks for a label that is true.
+// is requires a label to be true.
 func is(key string) routing.WorkerSelector { return where(key, routing.Equal, routing.Bool(true)) }
 
 func skills(names ...string) routing.Labels {

@@ -22,7 +22,7 @@ const (
 	tokenValue
 )
 
-// scan cuts an expression into tokens.
+// scan splits an expression into tokens.
 func scan(text string) (out []token, err error) {
 	const most = 8192
 	if len(text) > most {
@@ -63,7 +63,7 @@ func scan(text string) (out []token, err error) {
 	return out, nil
 }
 
-// scanText reads a text in double quotes; a doubled one is one of it.
+// scanText reads a text in double quotes; a doubled quote stands for one.
 func scanText(text string) (token, int, error) {
 	var b strings.Builder
 	for i := 1; i < len(text); i++ {
@@ -81,7 +81,7 @@ func scanText(text string) (token, int, error) {
 	return token{}, 0, errExpression
 }
 
-// scanQuoted reads a name in single quotes, for labels that are no words.
+// scanQuoted reads a name in single quotes, for labels that are not words.
 func scanQuoted(text string) (token, int, error) {
 	end := strings.IndexByte(text[1:], '\'')
 	if end < 0 {

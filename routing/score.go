@@ -2,7 +2,7 @@ package routing
 
 import "math"
 
-// scorer gives the function that scores workers for a job; more is better.
+// scorer returns the function that scores workers for a job; higher is better.
 func (s *State) scorer(j *job, mode *Mode) func(*worker) float64 {
 	sign := 1.0
 	if o := mode.ScoringRuleOptions; o != nil && o.DescendingOrder != nil && !*o.DescendingOrder {
@@ -16,7 +16,7 @@ func (s *State) scorer(j *job, mode *Mode) func(*worker) float64 {
 		return func(w *worker) float64 { return sign * s.work.scores[w.ID] }
 	}
 	if rule.Kind != RuleExpression {
-		return func(*worker) float64 { return 0 } // the same for everybody
+		return func(*worker) float64 { return 0 } // the same for every worker
 	}
 	expr, err := parseExpression(rule.Expression)
 	if err != nil {
@@ -44,9 +44,9 @@ func (j *job) activeSelectors() []WorkerSelector {
 	return out
 }
 
-// DefaultScore is the score of best worker without a rule: the share of the
-// job's labels that the worker has alike, and the mean of how well it meets
-// each selector, added.
+// DefaultScore is the score of best worker without a rule. It is the sum of two
+// terms: the share of the job's labels that the worker has with equal values,
+// and the mean of how well the worker meets each selector.
 func DefaultScore(job Labels, selectors []WorkerSelector, worker Labels) float64 {
 	return labelScore(job, worker) + selectorScore(selectors, worker)
 }
@@ -75,8 +75,9 @@ func selectorScore(selectors []WorkerSelector, worker Labels) float64 {
 	return sum / float64(len(selectors))
 }
 
-// score is 1 or 0 for the equalities, and for the inequalities how far the
-// label lies beyond the selector's value, pressed between 0 and 1.
+// score is 1 or 0 for the equality operators. For the inequalities it is the
+// distance of the label beyond the selector's value (relative to that value
+// unless it is 0), mapped into 0 to 1 by the logistic function.
 func (s WorkerSelector) score(label Value) float64 {
 	if s.Operator == Equal || s.Operator == NotEqual {
 		if s.Operator.Holds(label, s.Value) {

@@ -27,8 +27,8 @@ func (o Operator) valid() bool {
 }
 
 // Holds compares a label with a value. equal and notEqual compare kind and
-// value; the others compare numbers and nothing else. A label that is missing
-// (the zero Value) fails every operator but notEqual.
+// value; the other operators compare numbers only. A missing label (the zero
+// Value) fails every operator except notEqual.
 func (o Operator) Holds(label, want Value) bool {
 	switch o {
 	case Equal:
@@ -56,7 +56,7 @@ func (o Operator) orders(label, want float64) bool {
 	return false
 }
 
-// SelectorStatus says whether a selector still restricts matching.
+// SelectorStatus is whether a selector still restricts matching.
 type SelectorStatus string
 
 // The states of a selector.
@@ -65,7 +65,7 @@ const (
 	SelectorExpired SelectorStatus = "expired"
 )
 
-// WorkerSelector is what a job asks of a worker's label.
+// WorkerSelector is a condition of a job on a worker's label.
 type WorkerSelector struct {
 	Key                 string         `json:"key"`
 	Operator            Operator       `json:"labelOperator"`
@@ -76,14 +76,14 @@ type WorkerSelector struct {
 	ExpiresAt           time.Time      `json:"expiresAt,omitzero"`
 }
 
-// QueueSelector is what a classification policy asks of a queue's label.
+// QueueSelector is a condition of a classification policy on a queue's label.
 type QueueSelector struct {
 	Key      string   `json:"key"`
 	Operator Operator `json:"labelOperator"`
 	Value    Value    `json:"value,omitzero"`
 }
 
-// asked is the part of a selector that a client states.
+// asked returns the part of a selector that a client states.
 func (s WorkerSelector) asked() WorkerSelector {
 	s.Status, s.ExpiresAt = "", time.Time{}
 	return s
@@ -95,8 +95,8 @@ func sameSelectors(a, b []WorkerSelector) bool {
 	return slices.EqualFunc(a, b, func(x, y WorkerSelector) bool { return x.asked() == y.asked() })
 }
 
-// keepClocks gives the selectors of a client with the state that equal ones
-// already have, so that sending a resource back does not wind up their clocks.
+// keepClocks returns a client's selectors with the status and expiry of equal
+// existing ones, so that sending a resource back does not restart their clocks.
 func keepClocks(now, before []WorkerSelector) []WorkerSelector {
 	out := make([]WorkerSelector, len(now))
 	for i, s := range now {
@@ -111,8 +111,8 @@ func keepClocks(now, before []WorkerSelector) []WorkerSelector {
 	return out
 }
 
-// wound gives selectors whose clocks run from now, unless they run already.
-// It copies only when there is something to change.
+// wound returns the selectors with expiry clocks started at now, unless they
+// already run. It copies only if something changes.
 func wound(in []WorkerSelector, now time.Time) []WorkerSelector {
 	out := in
 	for i, s := range in {
@@ -126,7 +126,8 @@ func wound(in []WorkerSelector, now time.Time) []WorkerSelector {
 	return out
 }
 
-// expire gives the selectors with those due marked, and the ones it marked.
+// expire returns all selectors with the due ones marked expired, and the ones
+// it marked.
 func expire(in []WorkerSelector, now time.Time) (all, due []WorkerSelector) {
 	all = in
 	for i, s := range in {
@@ -141,8 +142,8 @@ func expire(in []WorkerSelector, now time.Time) (all, due []WorkerSelector) {
 	return all, due
 }
 
-// seconds turns the API's fractional seconds into a duration, bounded so that
-// adding it to an instant cannot overflow.
+// seconds converts the API's fractional seconds into a duration, bounded so
+// that adding it to an instant cannot overflow.
 func seconds(f float64) time.Duration {
 	const most = 100 * 365 * 24 * 3600
 	if f > most {

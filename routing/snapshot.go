@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-// A snapshot is one line of JSON per entity, after a line that says what it is
-// and before one that says how many there were, so that a part of one is
-// never taken for all of it.
+// A snapshot is one line of JSON per entity, after a header line and before a
+// line with the number of records, so that a truncated snapshot is never taken
+// for a whole one.
 
 const snapshotVersion = 1
 
@@ -41,7 +41,7 @@ type record struct {
 
 const snapshotFormat = "weir-routing"
 
-// Restore reads what [State.Snapshot] returned. Decoding takes most of the time, so
+// Restore decodes the result of [State.Snapshot]. Decoding dominates the time, so
 // all cores take part.
 func Restore(data []byte) (*State, error) {
 	line, rest, _ := bytes.Cut(data, newline)
@@ -121,7 +121,7 @@ func decodeRecords(data []byte, most int) ([][]record, error) {
 
 var errRecord = errors.New("the snapshot holds a record that is of no kind or names itself twice")
 
-// load adds an entity, as yet unconnected.
+// load adds an entity that is not yet connected to others.
 func (s *State) load(r *record) (*worker, error) {
 	ok := false
 	switch {
@@ -157,7 +157,7 @@ func add[V any](m map[string]V, id string, v V) bool {
 	return true
 }
 
-// rebuild connects the entities and makes the index and the timers.
+// rebuild connects the entities and builds the index and the timers.
 func (s *State) rebuild(workers []*worker) error {
 	jobs := slices.SortedFunc(maps.Values(s.jobs), func(a, b *job) int { return cmp.Compare(a.Created, b.Created) })
 	for i, j := range jobs {
@@ -194,7 +194,7 @@ func (s *State) rebuild(workers []*worker) error {
 	return nil
 }
 
-// sane checks what the engine relies on.
+// sane checks the invariants of a job that the engine relies on.
 func (s *State) sane(j *job) error {
 	p := j.priority()
 	switch {
@@ -207,7 +207,7 @@ func (s *State) sane(j *job) error {
 	return nil
 }
 
-// connect ties a job's offers and assignments to their workers.
+// connect links a job's offers and assignments to their workers.
 func (s *State) connect(j *job) error {
 	j.timers(j.Created)
 	for _, o := range j.Offers {
@@ -237,7 +237,7 @@ func (s *State) connect(j *job) error {
 	return nil
 }
 
-// order puts offers and assignments in the order in which they were made.
+// order sorts offers and assignments in the order in which they were made.
 func (w *worker) order() {
 	byID := func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }
 	slices.SortFunc(w.offers, func(a, b *offer) int { return byID(a.ID, b.ID) })

@@ -11,15 +11,16 @@ import (
 // namesMost bounds the names that a recordReader interns.
 const namesMost = 1000
 
-// recordReader reads jobs as [appendRecord] writes them by hand, member by member
-// in that order. A line that is odd, in another form, is left to encoding/json.
+// recordReader decodes jobs in the form that [appendRecord] writes by hand,
+// member by member in that order. A line in any other form is odd and left to
+// encoding/json.
 type recordReader struct {
 	b     []byte
 	odd   bool
 	names map[string]string // interned
 }
 
-// job returns the job of a line; ok is false for a line in another form.
+// job decodes the job of a line; ok is false for a line in another form.
 func (r *recordReader) job(line []byte) (_ *jobData, ok bool) {
 	r.b, r.odd = line, !bytes.HasPrefix(line, []byte(`{"job":{"id":`))
 	j := &jobData{}
@@ -101,7 +102,7 @@ func (r *recordReader) text(key string, into *string) {
 	}
 }
 
-// name reads a text that many jobs have in common.
+// name reads a text that many jobs share, and interns it.
 func name[T ~string](r *recordReader, key string, into *T) {
 	if !r.has(key) {
 		return

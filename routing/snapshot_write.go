@@ -3,7 +3,8 @@ package routing
 import "encoding/json"
 
 // appendRecord appends a record as encoding/json writes it. Jobs, most of a
-// snapshot, are written by hand, since the router works meanwhile.
+// snapshot, are written by hand to save CPU, because the router keeps working
+// meanwhile.
 func appendRecord(b []byte, r *record) ([]byte, error) {
 	if r.Job != nil {
 		w := eventWriter{b: b}

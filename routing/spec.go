@@ -4,8 +4,8 @@ import (
 	"time"
 )
 
-// WorkerSpec is what a client states about a worker. The member names of all
-// specs are those of the API.
+// WorkerSpec holds the members that a client states about a worker. The member
+// names of all specs are those of the API.
 type WorkerSpec struct {
 	Queues              []string  `json:"queues,omitempty"`
 	Capacity            int       `json:"capacity,omitempty"`
@@ -16,14 +16,15 @@ type WorkerSpec struct {
 	MaxConcurrentOffers int       `json:"maxConcurrentOffers,omitempty"` // 0 is no limit
 }
 
-// Channel says what a job on a channel costs a worker.
+// Channel is the cost of a job on a channel for a worker, and the limit of such
+// jobs.
 type Channel struct {
 	ChannelID          string `json:"channelId"`
 	CapacityCostPerJob int    `json:"capacityCostPerJob"`
 	MaxNumberOfJobs    int    `json:"maxNumberOfJobs,omitempty"` // 0 is no limit
 }
 
-// JobSpec is what a client states about a job.
+// JobSpec holds the members that a client states about a job.
 type JobSpec struct {
 	ChannelID                string           `json:"channelId"`
 	ChannelReference         string           `json:"channelReference,omitempty"`
@@ -36,7 +37,7 @@ type JobSpec struct {
 	Notes                    []Note           `json:"notes,omitempty"`
 	DispositionCode          string           `json:"dispositionCode,omitempty"`
 	MatchingMode             MatchingMode     `json:"matchingMode,omitzero"`
-	NotAfter                 time.Time        `json:"notAfter,omitzero"` // Weir's own: cancelled if nobody has it by then
+	NotAfter                 time.Time        `json:"notAfter,omitzero"` // Weir's own: canceled if not assigned by then
 }
 
 // Note is a remark on a job.
@@ -45,7 +46,7 @@ type Note struct {
 	AddedAt time.Time `json:"addedAt,omitzero"`
 }
 
-// MatchingMode says whether and when a job is matched.
+// MatchingMode is whether and when a job is matched.
 type MatchingMode struct {
 	Kind       MatchingKind `json:"kind,omitempty"`
 	ScheduleAt time.Time    `json:"scheduleAt,omitzero"`
@@ -61,8 +62,8 @@ const (
 	ScheduleAndSuspend MatchingKind = "scheduleAndSuspend"
 )
 
-// QueueSpec is what a client states about a queue. Closed is Weir's own: the
-// open and closed of a contact centre.
+// QueueSpec holds the members that a client states about a queue. Closed is
+// Weir's own: the opening and closing of a contact center.
 type QueueSpec struct {
 	Name                 string `json:"name,omitempty"`
 	DistributionPolicyID string `json:"distributionPolicyId,omitempty"`
@@ -71,18 +72,18 @@ type QueueSpec struct {
 	Closed               Closed `json:"closed,omitempty"`
 }
 
-// Closed says what a closed queue does with new jobs. Empty is open.
+// Closed is what a queue does with new jobs while it is closed. Empty is open.
 type Closed string
 
-// The ways of being closed.
+// The values of Closed.
 const (
 	Open         Closed = ""
-	ClosedHold   Closed = "hold"   // jobs are taken and wait
+	ClosedHold   Closed = "hold"   // jobs are accepted and wait
 	ClosedRefuse Closed = "refuse" // jobs are refused
 )
 
 // DistributionSpec is a distribution policy. AutoAccept is Weir's own: an offer
-// is an assignment at once, as in a classic call distributor.
+// becomes an assignment at once, as in a classic call distributor.
 type DistributionSpec struct {
 	Name                     string  `json:"name,omitempty"`
 	OfferExpiresAfterSeconds float64 `json:"offerExpiresAfterSeconds,omitempty"` // 0 is 60
@@ -111,8 +112,9 @@ type Mode struct {
 	ScoringRuleOptions  *ScoringOptions `json:"scoringRuleOptions,omitempty"`
 }
 
-// ScoringOptions are the options of best worker. BatchSize and what is sent
-// concern whoever calls the function; the engine uses DescendingOrder.
+// ScoringOptions are the options of best worker. BatchSize and the parameters
+// to send concern the caller of the function; the engine uses DescendingOrder
+// only.
 type ScoringOptions struct {
 	BatchSize             int      `json:"batchSize,omitempty"`
 	ScoringParameters     []string `json:"scoringParameters,omitempty"`
@@ -145,7 +147,7 @@ type Rule struct {
 	WebhookURI             string      `json:"webhookUri,omitempty"`
 }
 
-// Credential is what a rule's function asks for. It is secret.
+// Credential is the secret with which a rule's function is called.
 type Credential struct {
 	FunctionKey  string `json:"functionKey,omitempty"`
 	AppKey       string `json:"appKey,omitempty"`
@@ -153,7 +155,7 @@ type Credential struct {
 	ClientSecret string `json:"clientSecret,omitempty"`
 }
 
-// remote says that only the caller can evaluate the rule.
+// remote reports whether only the caller can evaluate the rule.
 func (r *Rule) remote() bool {
 	return r != nil && (r.Kind == RuleFunction || r.Kind == RuleWebhook)
 }
@@ -191,7 +193,7 @@ type QueueAttachment struct {
 	Allocations    []QueueAllocation `json:"allocations,omitempty"`
 }
 
-// QueueAllocation is one of the choices of a weighted allocation.
+// QueueAllocation is one choice of a weighted allocation.
 type QueueAllocation struct {
 	Weight         float64         `json:"weight"`
 	QueueSelectors []QueueSelector `json:"queueSelectors,omitempty"`
@@ -210,7 +212,7 @@ type WorkerAttachment struct {
 	Allocations         []WorkerAllocation `json:"allocations,omitempty"`
 }
 
-// WorkerAllocation is one of the choices of a weighted allocation.
+// WorkerAllocation is one choice of a weighted allocation.
 type WorkerAllocation struct {
 	Weight          float64          `json:"weight"`
 	WorkerSelectors []WorkerSelector `json:"workerSelectors,omitempty"`
@@ -222,7 +224,7 @@ type ExceptionSpec struct {
 	ExceptionRules []ExceptionRule `json:"exceptionRules,omitempty"`
 }
 
-// ExceptionRule does its actions when its trigger fires.
+// ExceptionRule performs its actions when its trigger fires.
 type ExceptionRule struct {
 	ID      string   `json:"id"`
 	Trigger Trigger  `json:"trigger"`
@@ -238,7 +240,7 @@ const (
 	TriggerWaitTime    TriggerKind = "waitTime"
 )
 
-// Trigger says when a rule fires.
+// Trigger is the condition on which a rule fires.
 type Trigger struct {
 	Kind             TriggerKind `json:"kind"`
 	Threshold        int         `json:"threshold,omitempty"`
@@ -255,7 +257,7 @@ const (
 	ActionReclassify       ActionKind = "reclassify"
 )
 
-// Action is what a rule does to the job.
+// Action is one change that a rule applies to a job.
 type Action struct {
 	ID                     string           `json:"id,omitempty"` // made by the engine if not given
 	Kind                   ActionKind       `json:"kind"`
@@ -268,8 +270,9 @@ type Action struct {
 	LabelsToUpsert         Labels           `json:"labelsToUpsert,omitempty"`
 }
 
-// PoolSpec is a filter whose available workers are counted as they come and
-// go: the queue of agents with certain attributes of a FIFO with filters.
+// PoolSpec is a filter whose available workers are counted as they come and go.
+// It stands for the queue of agents with certain attributes in a FIFO with
+// filters.
 type PoolSpec struct {
 	QueueID   string           `json:"queueId,omitempty"` // empty: any
 	ChannelID string           `json:"channelId"`

@@ -4,8 +4,8 @@ import (
 	"time"
 )
 
-// State is everything the router knows. Only [State.Apply], [State.Fold] and
-// [Restore] change it; it is not safe for use by several goroutines.
+// State is the complete state of the router. Only [State.Apply], [State.Fold]
+// and [Restore] change it; it is not safe for concurrent use.
 type State struct {
 	now time.Time // of the last command or event; never goes back
 	seq uint64    // number of the last event
@@ -18,37 +18,37 @@ type State struct {
 	classes  map[string]*classification
 	excepts  map[string]*exception
 	pools    map[string]*pool
-	offers   map[string]*offer // open ones
+	offers   map[string]*offer // open offers
 	taken    map[string]*job   // offers revoked because another worker accepted
 
-	byAge  line              // jobs by creation, for pages
-	counts map[JobStatus]int // of jobs
+	byAge  line              // jobs by creation, for paging
+	counts map[JobStatus]int // jobs by status
 
 	index    index
 	timers   [timerKinds]heap
 	work     agenda
-	out      []Event // of the Apply that is running
-	unserved *job    // a new job that is not to wait
-	live     bool    // an Apply is running; else events are being folded
-	cutting  *Cut    // it has to be shown jobs before they change
+	out      []Event // events of the running Apply
+	unserved *job    // a new job with NoWait
+	live     bool    // an Apply is running; otherwise events are being folded
+	cutting  *Cut    // the unfinished cut; copies jobs before they change
 }
 
 // Settings are the limits that the API leaves open or that operators choose.
 type Settings struct {
-	KeepFinished time.Duration `json:"keepFinished"` // how long jobs can be read after their end
-	JobLife      time.Duration `json:"jobLife"`      // after that an open job expires
-	IdleLife     time.Duration `json:"idleLife"`     // after that an idle worker is deregistered
-	Seed         uint64        `json:"seed"`         // of weighted allocations
+	KeepFinished time.Duration `json:"keepFinished"` // how long finished jobs can be read
+	JobLife      time.Duration `json:"jobLife"`      // after this time an open job expires
+	IdleLife     time.Duration `json:"idleLife"`     // after this time an idle worker is deregistered
+	Seed         uint64        `json:"seed"`         // for weighted allocations
 }
 
-// DefaultSettings are the limits of the API, and a day for finished jobs.
+// DefaultSettings returns the limits of the API, and one day for finished jobs.
 func DefaultSettings() Settings {
 	const day = 24 * time.Hour
 	return Settings{KeepFinished: day, JobLife: 90 * day, IdleLife: 7 * day}
 }
 
-// New makes an empty router. The settings are part of the state: a snapshot
-// carries them, and a log of events has to be folded with the same.
+// New returns an empty router. The settings are part of the state: a snapshot
+// carries them, and a log of events must be folded with the same settings.
 func New(settings Settings) *State {
 	return &State{
 		settings: settings,
@@ -60,11 +60,11 @@ func New(settings Settings) *State {
 	}
 }
 
-// Version is the number of the event that last changed something. It only
-// grows, and is what an entity tag is made of.
+// Version is the number of the event that last changed a resource. It only
+// grows; entity tags are made of it.
 type Version uint64
 
-// stamp is when something changed last.
+// stamp is when a resource last changed.
 type stamp struct {
 	Version   Version   `json:"version"`
 	ChangedAt time.Time `json:"changedAt"`
@@ -82,8 +82,8 @@ const (
 	WorkerInactive WorkerState = "inactive"
 )
 
-// workerData is what a snapshot keeps of a worker. Offers and assignments are
-// kept with their jobs.
+// workerData is the part of a worker that a snapshot keeps. Offers and
+// assignments are kept with their jobs.
 type workerData struct {
 	ID string `json:"id"`
 	stamp
@@ -103,7 +103,7 @@ type worker struct {
 
 	assignedCost, offeredCost int
 
-	pos       int // in the index; -1 while it is not active
+	pos       int // in the index; -1 while not active
 	listens   []*queueIndex
 	satisfies []*predicate
 	channels  []channelUse
@@ -132,24 +132,24 @@ const (
 	JobClassificationFailed  JobStatus = "classificationFailed"
 )
 
-// over says that nothing happens to the job any more.
+// over reports whether the job is finished for good.
 func (s JobStatus) over() bool {
 	return s == JobClosed || s == JobCancelled || s == JobScheduleFailed
 }
 
-// Active says that the API counts the job as active.
+// Active reports whether the API counts the job as active.
 func (s JobStatus) Active() bool { return s != JobClosed && s != JobCancelled }
 
-// waits says that the job waits for something other than a worker.
+// waits reports whether the job waits for something other than a worker.
 func (s JobStatus) waits() bool {
 	return s == JobPendingSchedule || s == JobScheduled || s == JobWaitingForActivation
 }
 
-// jobData is what a snapshot keeps of a job.
+// jobData is the part of a job that a snapshot keeps.
 type jobData struct {
 	ID string `json:"id"`
 	stamp
-	JobSpec                   // its queue, priority and requested selectors as they are now
+	JobSpec                   // with its current queue, priority and requested selectors
 	Attached []WorkerSelector `json:"attached,omitempty"`
 	Status   JobStatus        `json:"status"`
 
@@ -158,7 +158,7 @@ type jobData struct {
 	EnqueuedAt  time.Time `json:"enqueuedAt,omitzero"`
 	Enqueued    uint64    `json:"enqueued,omitempty"` // the event that queued it first; FIFO
 	WaitsSince  time.Time `json:"waitsSince,omitzero"`
-	WaitsIn     string    `json:"waitsIn,omitempty"` // the queue in which it waits since then
+	WaitsIn     string    `json:"waitsIn,omitempty"` // the queue in which it has waited since then
 	ScheduledAt time.Time `json:"scheduledAt,omitzero"`
 	FinishedAt  time.Time `json:"finishedAt,omitzero"`
 
@@ -173,10 +173,10 @@ type jobData struct {
 	Tries       uint64        `json:"tries,omitempty"` // classifications so far
 }
 
-// Asking is what the caller owes a job.
+// Asking is the result that the caller owes a job.
 type Asking string
 
-// What the caller may owe.
+// The results that the caller may owe.
 const (
 	AskNothing Asking = ""
 	AskRules   Asking = "rules"
@@ -185,15 +185,15 @@ const (
 
 type job struct {
 	jobData
-	queue *queue // while it is queued
-	kin   *class // its class, while it is queued
-	wants bool   // it is in there: it wants an offer
+	queue *queue // while queued
+	kin   *class // its class, while queued
+	wants bool   // listed in kin, because it wants an offer
 	place uint64 // in queue and class
-	due   timer  // the nearest of its deadlines
-	life  timer  // until it expires, then until it is forgotten
+	due   timer  // its nearest deadline
+	life  timer  // until it expires, then until it is dropped
 	mark  bool   // on the agenda
 
-	counted JobStatus // the state in which it is counted
+	counted JobStatus // the status under which it is counted
 }
 
 // offer is a job offered to a worker.
@@ -208,7 +208,8 @@ type offer struct {
 	worker *worker
 }
 
-// assignment is a job that a worker has. Its cost is what it was when offered.
+// assignment is a job that a worker has. Its cost is the cost when it was
+// offered.
 type assignment struct {
 	ID              string    `json:"id"`
 	OfferID         string    `json:"offer"`
@@ -225,15 +226,15 @@ type assignment struct {
 	worker *worker
 }
 
-// decline keeps a job from a worker: until it is registered anew, or until an
-// instant.
+// decline keeps a job from a worker until the worker registers again or, if
+// Until is set, until that instant.
 type decline struct {
 	WorkerID   string    `json:"worker"`
 	Registered uint64    `json:"registered"`
 	Until      time.Time `json:"until,omitzero"`
 }
 
-// firedRule is a rule that will not fire again for the job in that queue.
+// firedRule is a rule that does not fire again for the job in that queue.
 type firedRule struct {
 	Queue string `json:"queue"`
 	Rule  string `json:"rule"`
@@ -277,18 +278,18 @@ type pool struct {
 	ID string `json:"id"`
 	stamp
 	PoolSpec
-	Count uint64 `json:"count"` // version: changes of its depth so far
+	Count uint64 `json:"count"` // version: number of depth changes so far
 	depth int
 }
 
-// pace is how fast a queue's jobs are taken, for estimates.
+// pace measures how fast a queue's jobs are assigned, for estimates.
 type pace struct {
 	LastAt time.Time `json:"lastAt,omitzero"`
 	Mean   float64   `json:"mean,omitempty"` // seconds between assignments
 	Count  int       `json:"count,omitempty"`
 }
 
-// took counts an assignment. The mean is over the last 32 or so.
+// took counts an assignment. The mean covers about the last 32.
 func (p *pace) took(now time.Time) {
 	if !p.LastAt.IsZero() {
 		p.Count = min(p.Count+1, 32)
@@ -297,7 +298,7 @@ func (p *pace) took(now time.Time) {
 	p.LastAt = now
 }
 
-// seat is a worker's relation to a pool whose filter it passes.
+// seat is a worker's membership in a pool whose filter it passes.
 type seat struct {
 	pool *pool
 	in   bool // it is counted

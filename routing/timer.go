@@ -4,7 +4,7 @@ import (
 	"time"
 )
 
-// timer is one instant at which something is due. Its owner knows what.
+// timer is an instant at which something is due for its owner.
 type timer struct {
 	at    int64 // unix microseconds
 	order uint64
@@ -19,14 +19,14 @@ type timerKind uint8
 // The kinds of timers, in the order in which they fire at the same instant.
 const (
 	timerJob    timerKind = iota // the nearest of a job's own deadlines
-	timerLife                    // the longest life of a job
-	timerIdle                    // a worker that is idle for too long
-	timerForget                  // a job that has been over for long enough
-	timerKinds                   // how many there are
+	timerLife                    // maximum life of a job
+	timerIdle                    // a worker that has been idle too long
+	timerForget                  // a job that has been finished for long enough
+	timerKinds                   // number of kinds
 )
 
-// heap is a heap of timers of one kind. There is one per kind so that the
-// busy ones stay small beside a million that are due in 90 days.
+// heap is a heap of timers of one kind. There is one per kind, so that the busy
+// ones stay small beside a million timers that are due in 90 days.
 type heap struct {
 	entries []entry
 }
@@ -41,7 +41,7 @@ func (e entry) before(o entry) bool {
 	return e.at < o.at || e.at == o.at && e.order < o.order
 }
 
-// set arms, moves or, with the zero time, disarms a timer.
+// set arms or moves a timer; the zero time disarms it.
 func (h *heap) set(t *timer, at time.Time) {
 	if at.IsZero() {
 		h.remove(t)
@@ -123,8 +123,9 @@ func (h *heap) put(i int, e entry) {
 	e.t.index = i + 1
 }
 
-// NextWake is the next instant at which [State.Apply] has something to do by
-// itself; ok is false when there is none. The instant may be past.
+// NextWake returns the next instant at which [State.Apply] has something to do
+// without a command; ok is false if there is none. The instant may be in the
+// past.
 func (s *State) NextWake() (at time.Time, ok bool) {
 	if t := s.nextTimer(); t != nil {
 		return time.UnixMicro(t.at).UTC(), true
@@ -132,7 +133,7 @@ func (s *State) NextWake() (at time.Time, ok bool) {
 	return time.Time{}, false
 }
 
-// nextTimer is the timer that fires next.
+// nextTimer returns the timer that fires next.
 func (s *State) nextTimer() *timer {
 	var first *timer
 	for k := range s.timers {

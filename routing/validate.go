@@ -10,7 +10,7 @@ import (
 	"weir"
 )
 
-// Limits of the API, and those that it leaves open.
+// Limits of the API, and Weir's own limits where the API has none.
 const (
 	minPriority     = -100
 	maxPriority     = 100
@@ -34,7 +34,7 @@ func (m *mistakes) text(pointer, text string, most int) {
 		m.add(pointer, "length", "at most %d bytes", most)
 	}
 	if !utf8.ValidString(text) {
-		m.add(pointer, "format", "it has to be UTF-8") // or it would come back from the store as another
+		m.add(pointer, "format", "it has to be UTF-8") // otherwise the store would return another text
 	}
 }
 
@@ -63,8 +63,9 @@ func (m *mistakes) labels(pointer string, l Labels) {
 	}
 }
 
-// validateWorker checks the specification of a worker. Queues that the worker has
-// already may be missing, as in old journals: clients send back what they read.
+// validateWorker validates the specification of a worker. Queues that the worker
+// already has may be missing, as in old journals: clients send back what they
+// read.
 func (s *State) validateWorker(id string, w *WorkerSpec) error {
 	var m mistakes
 	var has []string
@@ -88,7 +89,7 @@ func (s *State) validateWorker(id string, w *WorkerSpec) error {
 	for i, c := range w.Channels {
 		at := fmt.Sprintf("/channels/%d", i)
 		m.id(at+"/channelId", c.ChannelID)
-		m.between(at+"/capacityCostPerJob", c.CapacityCostPerJob, 1, maxNumber) // of jobs for nothing there would be no end
+		m.between(at+"/capacityCostPerJob", c.CapacityCostPerJob, 1, maxNumber) // a cost of 0 would allow endless jobs
 		m.between(at+"/maxNumberOfJobs", c.MaxNumberOfJobs, 0, maxNumber)
 		if slices.ContainsFunc(w.Channels[:i], func(o Channel) bool { return o.ChannelID == c.ChannelID }) {
 			m.add(at+"/channelId", "duplicate", "the channel is there twice")
@@ -126,8 +127,8 @@ func (m *mistakes) priority(pointer string, p *int) {
 	}
 }
 
-// validateJob checks a job and fills in its defaults. before is nil for a new
-// one.
+// validateJob validates a job and fills in its defaults. before is nil for a
+// new job.
 func (s *State) validateJob(id string, j *JobSpec, before *job) error {
 	var m mistakes
 	m.id("/id", id)
@@ -188,7 +189,8 @@ func invalid(pointer, code, format string, args ...any) error {
 	return m.err()
 }
 
-// inUse refuses to delete a policy, in the way that clients expect.
+// inUse returns the error for deleting a policy that is in use, in the form
+// that clients expect.
 func inUse(detail, text string) error {
 	var m mistakes
 	m.add("", detail, "%s", text)

@@ -61,7 +61,7 @@ func (s *State) validateClassification(id string, c *ClassificationSpec) error {
 	return m.err()
 }
 
-// attachment is what attachments of queues and of workers have in common.
+// attachment is the common part of queue and worker attachments.
 type attachment struct {
 	kind      AttachmentKind
 	selector  bool

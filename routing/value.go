@@ -9,8 +9,8 @@ import (
 	"weir/internal/plainjson"
 )
 
-// Value is what a label holds: a text, a number or a truth value. It is
-// comparable, so it can be the key of a map. The zero Value holds nothing.
+// Value is the value of a label: a text, a number or a truth value. It is
+// comparable, so it can be a map key. The zero Value is empty.
 type Value struct {
 	kind valueKind
 	num  float64
@@ -26,13 +26,13 @@ const (
 	kindBool
 )
 
-// Text is a Value that holds a text.
+// Text returns a Value that holds a text.
 func Text(s string) Value { return Value{kind: kindText, str: s} }
 
-// Number is a Value that holds a number.
+// Number returns a Value that holds a number.
 func Number(f float64) Value { return Value{kind: kindNumber, num: f} }
 
-// Bool is a Value that holds true or false.
+// Bool returns a Value that holds a truth value.
 func Bool(b bool) Value {
 	if b {
 		return Value{kind: kindBool, num: 1}
@@ -40,24 +40,24 @@ func Bool(b bool) Value {
 	return Value{kind: kindBool}
 }
 
-// IsZero says that the Value holds nothing.
+// IsZero reports whether the Value is empty.
 func (v Value) IsZero() bool { return v.kind == kindNone }
 
-// Text gives the text and whether the Value holds one.
+// Text returns the text and whether the Value holds one.
 func (v Value) Text() (string, bool) { return v.str, v.kind == kindText }
 
-// Number gives the number and whether the Value holds one.
+// Number returns the number and whether the Value holds one.
 func (v Value) Number() (float64, bool) { return v.num, v.kind == kindNumber }
 
-// Bool gives the truth value and whether the Value holds one.
+// Bool returns the truth value and whether the Value holds one.
 func (v Value) Bool() (bool, bool) { return v.num == 1, v.kind == kindBool }
 
-// valid says that the Value can be written as JSON and found again.
+// valid reports whether the Value survives a JSON round trip.
 func (v Value) valid() bool {
 	return v.kind != kindNumber || !math.IsNaN(v.num) && !math.IsInf(v.num, 0)
 }
 
-// String is for messages and for texts in which values are compared.
+// String returns the value for messages and for text comparison.
 func (v Value) String() string {
 	switch v.kind {
 	case kindText:
@@ -108,11 +108,11 @@ func (v *Value) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Labels are the labels or the tags of something. Nothing changes a Labels
-// after it was handed over, so that events and state can share it.
+// Labels are the labels or the tags of a resource. A Labels must not be changed
+// once it was passed to the engine: events and state share it.
 type Labels map[string]Value
 
-// with gives a copy with one label set.
+// with returns a copy with one label set.
 func (l Labels) with(key string, v Value) Labels {
 	out := make(Labels, len(l)+1)
 	maps.Copy(out, l)

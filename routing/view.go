@@ -37,7 +37,7 @@ type Worker struct {
 	AssignedJobs   []AssignedJob `json:"assignedJobs"`
 	LoadRatio      float64       `json:"loadRatio"`
 	AvailableSince time.Time     `json:"-"`
-	HasCapacity    bool          `json:"-"` // it has room on some channel
+	HasCapacity    bool          `json:"-"` // room on some channel
 }
 
 // Assignment is an assignment as a job's view shows it.
@@ -75,7 +75,7 @@ type Named[T any] struct {
 	ChangedAt time.Time
 }
 
-// Worker gives a worker.
+// Worker returns a worker.
 func (s *State) Worker(id string) (Worker, bool) {
 	w := s.workers[id]
 	if w == nil {
@@ -97,8 +97,8 @@ func (s *State) Worker(id string) (Worker, bool) {
 	return v, true
 }
 
-// HasRoom says whether a registered worker has room for a job on a channel, or
-// on any if none is named.
+// HasRoom reports whether a registered worker has room for a job on a channel,
+// or on any channel if none is named.
 func (s *State) HasRoom(workerID, channelID string) bool {
 	w := s.workers[workerID]
 	switch {
@@ -114,7 +114,7 @@ func (o *offer) view() Offer {
 	return Offer{o.ID, o.job.ID, o.WorkerID, o.Cost, o.IssuedAt, o.ExpiresAt}
 }
 
-// Job gives a job.
+// Job returns a job.
 func (s *State) Job(id string) (Job, bool) {
 	j := s.jobs[id]
 	if j == nil {
@@ -135,7 +135,7 @@ func (s *State) Job(id string) (Job, bool) {
 	return v, true
 }
 
-// Queue gives a queue.
+// Queue returns a queue.
 func (s *State) Queue(id string) (Named[QueueSpec], bool) {
 	q := s.queues[id]
 	if q == nil {
@@ -144,7 +144,7 @@ func (s *State) Queue(id string) (Named[QueueSpec], bool) {
 	return Named[QueueSpec]{id, q.QueueSpec, q.Version, q.ChangedAt}, true
 }
 
-// Distribution gives a distribution policy.
+// Distribution returns a distribution policy.
 func (s *State) Distribution(id string) (Named[DistributionSpec], bool) {
 	d := s.dists[id]
 	if d == nil {
@@ -153,7 +153,7 @@ func (s *State) Distribution(id string) (Named[DistributionSpec], bool) {
 	return Named[DistributionSpec]{id, d.DistributionSpec, d.Version, d.ChangedAt}, true
 }
 
-// Classification gives a classification policy. Its rules hold secrets.
+// Classification returns a classification policy. Its rules hold secrets.
 func (s *State) Classification(id string) (Named[ClassificationSpec], bool) {
 	c := s.classes[id]
 	if c == nil {
@@ -162,7 +162,7 @@ func (s *State) Classification(id string) (Named[ClassificationSpec], bool) {
 	return Named[ClassificationSpec]{id, c.ClassificationSpec, c.Version, c.ChangedAt}, true
 }
 
-// Exception gives an exception policy.
+// Exception returns an exception policy.
 func (s *State) Exception(id string) (Named[ExceptionSpec], bool) {
 	x := s.excepts[id]
 	if x == nil {
@@ -171,15 +171,15 @@ func (s *State) Exception(id string) (Named[ExceptionSpec], bool) {
 	return Named[ExceptionSpec]{id, x.ExceptionSpec, x.Version, x.ChangedAt}, true
 }
 
-// PoolDepth is how many available workers pass a pool's filter, and the
-// version, which grows by one with each that comes or goes.
+// PoolDepth is the number of available workers that pass a pool's filter, and a
+// version that grows by one with each worker that comes or goes.
 type PoolDepth struct {
 	ID      string `json:"id"`
 	Depth   int    `json:"depth"`
 	Version uint64 `json:"version"`
 }
 
-// Pools gives the depth of every pool in one call.
+// Pools returns the depth of every pool in one call.
 func (s *State) Pools() []PoolDepth {
 	var out []PoolDepth
 	for _, id := range slices.Sorted(maps.Keys(s.pools)) {
@@ -188,7 +188,8 @@ func (s *State) Pools() []PoolDepth {
 	return out
 }
 
-// IDs lists what there is of a kind, in order, after an id, at most limit.
+// IDs returns the ids of one kind of resource that sort after the given id, in
+// order, at most limit.
 func (s *State) IDs(kind Resource, after string, limit int) []string {
 	var ids []string
 	add := func(id string) {
@@ -222,7 +223,7 @@ func eachKey[V any](m map[string]V, do func(string)) {
 	}
 }
 
-// Position is where a queued job stands.
+// Position is the position of a queued job.
 type Position struct {
 	JobID                    string `json:"jobId"`
 	Position                 int    `json:"position"` // from 1
@@ -231,7 +232,7 @@ type Position struct {
 	EstimatedWaitTimeMinutes int    `json:"estimatedWaitTimeMinutes"`
 }
 
-// Position gives the position of a job; false when it is not queued.
+// Position returns the position of a job; false if it is not queued.
 func (s *State) Position(id string) (Position, bool) {
 	j := s.jobs[id]
 	if j == nil || j.queue == nil {
@@ -241,8 +242,8 @@ func (s *State) Position(id string) (Position, bool) {
 	return Position{id, n, j.QueueID, j.queue.line.n, j.queue.minutes(n)}, true
 }
 
-// minutes estimates the wait of the nth job of a queue: as many of its mean
-// times between assignments, in whole minutes, at least one.
+// minutes estimates the wait of the nth job of a queue: n times its mean time
+// between assignments, in whole minutes, at least one and at most 90 days.
 func (q *queue) minutes(n int) int {
 	const most = 90 * 24 * 60
 	return int(min(most, max(1, math.Ceil(float64(n)*q.Pace.Mean/60))))
@@ -256,8 +257,8 @@ type Statistics struct {
 	LongestJobWaitTimeMinutes *float64    `json:"longestJobWaitTimeMinutes,omitempty"`
 }
 
-// Statistics gives the figures of a queue at an instant. The estimate of a
-// priority is that of the last job that has it.
+// Statistics returns the figures of a queue at an instant. The estimate of a
+// priority is that of the last job with that priority.
 func (s *State) Statistics(id string, now time.Time) (Statistics, bool) {
 	q := s.queues[id]
 	if q == nil {
@@ -279,7 +280,8 @@ func (s *State) Statistics(id string, now time.Time) (Statistics, bool) {
 	return out, true
 }
 
-// oldest is when the oldest job of a rank was queued; zero if there is none.
+// oldest returns when the oldest job of a rank was queued; zero if there is
+// none.
 func (q *queue) oldest(expedite bool, priority int) (at time.Time) {
 	place := placeOf(expedite, priority, 0)
 	for j := range q.line.from(place) {
@@ -291,9 +293,10 @@ func (q *queue) oldest(expedite bool, priority int) (at time.Time) {
 	return at
 }
 
-// Jobs gives a page of jobs in the order of their creation, after a cursor (0
-// at first): those that keep wants, at most limit, having looked at no more
-// than a bounded number. next is the cursor of the next page, 0 on the last.
+// Jobs returns a page of jobs in order of creation, after a cursor (0 at
+// first): the jobs that keep accepts, at most limit. It examines a bounded
+// number of jobs per call, so a page may be short. next is the cursor of the
+// next page, 0 on the last.
 func (s *State) Jobs(after uint64, limit int, keep func(*Job) bool) (page []Job, next uint64) {
 	const most = 10_000
 	seen := 0
@@ -310,8 +313,8 @@ func (s *State) Jobs(after uint64, limit int, keep func(*Job) bool) (page []Job,
 	return page, 0
 }
 
-// Asked lists the jobs that wait for an answer of the caller, for asking again
-// after a restart.
+// Asked lists the jobs that wait for a result from the caller, so that it can
+// issue the requests again after a restart.
 func (s *State) Asked() []string {
 	var out []string
 	for id, j := range s.jobs {
@@ -323,5 +326,5 @@ func (s *State) Asked() []string {
 	return out
 }
 
-// Seq is the number of the last event.
+// Seq returns the number of the last event.
 func (s *State) Seq() uint64 { return s.seq }

@@ -6,12 +6,12 @@ import (
 	"weir"
 )
 
-// maxWhyLooks bounds the workers that are examined for a reason.
+// maxWhyLooks bounds the workers that are examined to explain a job.
 const maxWhyLooks = 100_000
 
-// Why explains why a job waits; false if there is no such job. The reason is zero
-// for a job that a worker has, and for one that is done. It uses the predicates of
-// the matching.
+// Why explains why a job waits; ok is false if there is no such job. The reason is
+// zero for a job that a worker has and for a finished one. It uses the predicates
+// of the matcher.
 func (s *State) Why(id string) (_ weir.Why, ok bool) {
 	j := s.jobs[id]
 	if j == nil {

@@ -16,9 +16,9 @@ import (
 	"weir/routing"
 )
 
-// BenchmarkCycle is a job's whole way through the actor on a file with
+// BenchmarkCycle is a job's whole life through the actor, on a file with
 // synchronous=FULL: created, offered, accepted, completed, closed, each step
-// answered when it is durable.
+// answered once it is durable.
 func BenchmarkCycle(b *testing.B) {
 	for _, callers := range []int{64, 256, 1000} {
 		b.Run(fmt.Sprintf("callers=%d", callers), func(b *testing.B) {
@@ -66,7 +66,7 @@ func cycle(b testing.TB, r *rig, id string) {
 	}
 }
 
-// processTime is what the process has used of all cores.
+// processTime returns the CPU time of the process on all cores.
 func processTime(b testing.TB) time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
@@ -75,9 +75,9 @@ func processTime(b testing.TB) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// BenchmarkWakeUp measures from the instant at which a worker asks to be freed
-// of a job until the offer that it gets for that is durable and announced, at
-// 1000 cycles a second.
+// BenchmarkWakeUp measures from the instant at which a worker requests to close
+// a job until the offer that it gets next is durable and announced, at 1000
+// cycles a second.
 func BenchmarkWakeUp(b *testing.B) {
 	const workers, rate = 100, 1000
 	store := storetest.Open(b, "sqlite://"+filepath.Join(b.TempDir(), "weir.db"), persistence.Options{})

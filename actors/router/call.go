@@ -10,14 +10,14 @@ import (
 	"weir/routing"
 )
 
-// call is one caller's wish. Its functions are the caller's and run in the
-// actor, but never once the caller has gone.
+// call is one request of a caller. Its functions belong to the caller. They run
+// in the actor, but never after the caller has left.
 type call struct {
 	build  func(*routing.State, time.Time) (routing.Command, error)
 	see    func(*routing.State, []routing.Event)
 	look   func(*routing.State, time.Time)
 	answer chan error
-	late   *time.Timer // when the caller has waited for too long
+	late   *time.Timer // fires when the caller has waited too long
 
 	mu   sync.Mutex
 	gone bool
@@ -32,30 +32,30 @@ func (r *Router) newCall() *call {
 	return &call{answer: make(chan error, 1), late: late}
 }
 
-// keep keeps a call that was answered for another caller: to answer is the last
-// that the desk does with one.
+// keep returns an answered call to the pool. Answering is the last thing that
+// the desk does with a call, so it can be reused.
 func (r *Router) keep(c *call) {
 	c.late.Stop()
 	c.build, c.see, c.look = nil, nil, nil
 	r.calls.Put(c)
 }
 
-// abandon returns when none of the call's functions runs or will run.
+// abandon returns once none of the call's functions runs or will ever run.
 func (c *call) abandon() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.gone = true
 }
 
-// left says that the caller has gone.
+// left reports whether the caller has left.
 func (c *call) left() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.gone
 }
 
-// run does what is asked for, unless nobody waits any more. broken says that
-// the state may be half changed.
+// run executes the call unless its caller has left. broken reports that the
+// state may be half changed.
 func (c *call) run(s *routing.State, now time.Time) (events []routing.Event, gone, broken bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -86,22 +86,23 @@ func (c *call) run(s *routing.State, now time.Time) (events []routing.Event, gon
 	return events, false, false, err
 }
 
-// line is the callers who wait for events to become durable, in the order of
-// the events.
+// line is the queue of callers that wait for events to become durable, in the
+// order of the events.
 type line struct {
 	list  []waiter
 	head  int
-	sweep int // at how many those who left are looked for
+	sweep int // length at which callers that have left are removed
 }
 
 type waiter struct {
-	after uint64 // the last event that the answer may rest on
+	after uint64 // the last event that the answer may depend on
 	c     *call
 	err   error
 }
 
-// add has a caller wait. While the store is down nobody is answered; whoever
-// has left by then is forgotten, so that no more are kept than wait.
+// add appends a caller. While the store is down no caller is answered; callers
+// that have left meanwhile are removed, so that the line stays proportional to
+// the callers that wait.
 func (l *line) add(w waiter) {
 	l.sweep = max(l.sweep, 2*callersMost)
 	if len(l.list)-l.head >= l.sweep {
@@ -111,7 +112,7 @@ func (l *line) add(w waiter) {
 	l.list = append(l.list, w)
 }
 
-// release answers those who waited for no more than an event.
+// release answers the callers that waited for events up to durable.
 func (l *line) release(durable uint64) (n int) {
 	for l.head < len(l.list) && l.list[l.head].after <= durable {
 		w := &l.list[l.head]
@@ -130,7 +131,7 @@ func (l *line) release(durable uint64) (n int) {
 	return n
 }
 
-// fail answers everybody with an error.
+// fail answers all callers with an error.
 func (l *line) fail(err error) {
 	for _, w := range l.list[l.head:] {
 		w.c.answer <- err

@@ -11,20 +11,20 @@ import (
 
 // Limits of the circuit breaker of a function.
 const (
-	circuitFailures = 5 // in a row open it
+	circuitFailures = 5 // failures in a row that open it
 	circuitFirst    = time.Second
 	circuitMax      = 30 * time.Second
-	addressesMax    = 1000 // remembered for their failures
+	addressesMax    = 1000 // max addresses remembered
 )
 
-// addresses are the functions that are being called, each with its own slots and
-// circuit breaker, so that a function that hangs delays no other.
+// addresses are the functions in use, each with its own slots and circuit
+// breaker, so that a function that hangs delays no other.
 type addresses struct {
 	mu    sync.Mutex
 	known map[string]*address
 }
 
-// address is one function. It is forgotten when it works and is not being called.
+// address is one function. It is dropped once it works and has no calls.
 type address struct {
 	slots   chan struct{}
 	users   int
@@ -67,13 +67,14 @@ func (a *addresses) note(at *address, failed bool, now time.Time) {
 	at.circuit.note(failed, now)
 }
 
-// circuit is a circuit breaker. While closed it allows every call; while open none
-// until an instant, then one call whose result closes it or opens it for longer.
+// circuit is a circuit breaker. While closed it allows every call. While open it
+// allows none until an instant, then a single probe, whose result closes it or
+// opens it for longer.
 type circuit struct {
 	failures int // in a row
 	until    time.Time
-	pause    time.Duration // of the latest opening
-	probing  bool          // the one call is under way
+	pause    time.Duration // length of the latest opening
+	probing  bool          // the probe is in flight
 }
 
 func (c *circuit) allow(now time.Time) bool {

@@ -13,8 +13,8 @@ import (
 	"weir/routing"
 )
 
-// Scenario 190: a function that hangs holds up only the jobs whose policy calls it,
-// and is not called for every one of them.
+// Scenario 190: a function that hangs delays only the jobs whose policy calls it,
+// and is not called for each of them.
 func TestScenario190_HangingFunctionHoldsUpNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := &outside{reply: func(url, _ string) (int, string, error) {

@@ -11,40 +11,40 @@ import (
 	"weir/routing"
 )
 
-// mode is what the desk can do for callers.
+// mode is the state of the desk toward callers.
 type mode int
 
 const (
 	loading  mode = iota // callers wait
 	standby              // another process has the role: callers are refused
-	serving              // there is a state
-	draining             // nothing new is taken
-	ended                // the role is given back
+	serving              // the state is loaded
+	draining             // no new calls are accepted
+	ended                // the role is released
 )
 
-// desk is the actor. It alone touches the state.
+// desk is the actor. Only the desk accesses the state.
 type desk struct {
 	*Router
 	mode  mode
-	gen   int64 // of the state; what carries another counts no more
+	gen   int64 // generation of the state; messages of another one are ignored
 	stop  func()
 	state *routing.State
 	lease weir.Lease
-	until time.Time // the lease is certainly ours
+	until time.Time // until then the lease is certainly valid
 
-	stash    []*call // while loading
-	slow     bool    // loading takes long: callers are refused
+	stash    []*call // calls that arrived while loading
+	slow     bool    // loading takes long: calls are refused
 	waiters  line
 	pipe     pipe
 	wake     *time.Timer
-	wakeAt   time.Time // zero: it is not set
+	wakeAt   time.Time // zero: not set
 	snapshot snapshots
 	drained  []chan struct{}
 	row      int // failures in a row
 }
 
-// Messages of the desk to itself, and of what it set off. gen tells those of
-// an earlier state.
+// Messages of the desk to itself and of the tasks that it starts. gen
+// identifies messages of an earlier state.
 type (
 	flush     struct{ gen int64 }
 	tick      struct{ gen int64 }
@@ -61,9 +61,9 @@ type (
 	}
 	restored struct {
 		state  *routing.State
-		missed []routing.Event // durable, and no watcher has them
+		missed []routing.Event // durable, but not passed to the watchers yet
 		seq    uint64          // the last event of the snapshot
-		size   int             // entities in it
+		size   int             // entities in the snapshot
 	}
 	impatient struct{ gen int64 }
 	stoodBy   struct{ gen int64 }
@@ -158,10 +158,10 @@ func (d *desk) receiveRest(msg any) {
 	}
 }
 
-// open says that the state may be changed.
+// open reports whether the state may be changed.
 func (d *desk) open() bool { return d.mode == serving || d.mode == draining && d.state != nil }
 
-// take serves a caller, or has it wait until that is possible.
+// take serves a call, or stashes it until that is possible.
 func (d *desk) take(c *call) {
 	switch d.mode {
 	case loading:
@@ -211,9 +211,9 @@ func (d *desk) take(c *call) {
 	d.settle()
 }
 
-// advance does what has come due by now, a bounded part of it: after a long
-// time in which nobody ran that may be most of what there is. caughtUp says
-// that nothing is left.
+// advance fires what has come due by now, but only a bounded number of events
+// per call: after a long downtime most of the state may be due. caughtUp
+// reports that nothing is left.
 func (d *desk) advance(now time.Time) (caughtUp bool) {
 	for n := 0; ; {
 		at, ok := d.state.NextWake()
@@ -229,12 +229,12 @@ func (d *desk) advance(now time.Time) (caughtUp bool) {
 	}
 }
 
-// supply applies what a function said. A job that does not wait for it any
-// more has gone on without.
+// supply applies the result of a function. The engine refuses it if the job no
+// longer waits for it.
 func (d *desk) supply(c routing.Command) {
 	now := time.Now()
 	if !d.advance(now) {
-		now = time.Time{} // as of where it is
+		now = time.Time{} // at the state's own time
 	}
 	events, err := d.state.Apply(c, now)
 	if err != nil {
@@ -244,22 +244,23 @@ func (d *desk) supply(c routing.Command) {
 	d.settle()
 }
 
-// settle releases whoever need not wait, and sees to what comes next.
+// settle answers the callers whose events are durable and schedules the next
+// flush and the next timer.
 func (d *desk) settle() {
 	d.metrics.replies.Add(float64(d.waiters.release(d.pipe.durable)))
 	d.askFlush()
 	d.arm()
 }
 
-// arm sets the timer to the next instant at which something is due. One that
-// goes off too early is set again then.
+// arm sets the timer to the next due instant. A timer that fires too early is
+// set again.
 func (d *desk) arm() {
 	at, ok := d.state.NextWake()
 	if !ok || !d.wakeAt.IsZero() && !at.Before(d.wakeAt) || d.pipe.events >= pendingMost {
 		return
 	}
 	if len(d.pipe.current) >= groupEvents && len(d.pipe.ahead) >= groupsAhead {
-		return // the end of a commit brings us back
+		return // the end of a commit calls settle again
 	}
 	d.wakeAt = at
 	wait := max(0, time.Until(at))
@@ -270,7 +271,7 @@ func (d *desk) arm() {
 	d.wake = time.AfterFunc(wait, func() { d.tell(tick{gen}) })
 }
 
-// fail throws the state away, which is ahead of the truth, and builds it anew.
+// fail discards the state, which is ahead of the journal, and rebuilds it.
 func (d *desk) fail(err error) {
 	d.log.Warn("the router's state could not be made durable and is built anew", "error", err)
 	d.metrics.rebuilds.Inc()
@@ -279,7 +280,7 @@ func (d *desk) fail(err error) {
 	d.load()
 }
 
-// leave gives up the state and everything that belongs to it.
+// leave discards the state and everything that belongs to it.
 func (d *desk) leave(err error) {
 	d.gen = d.generations.Add(1)
 	if d.stop != nil {
@@ -309,7 +310,7 @@ func (d *desk) refuseStash(err error) {
 	d.stash = nil
 }
 
-// drain ends the desk's work in good order.
+// drain begins the orderly end of the desk.
 func (d *desk) drain(done chan struct{}) {
 	d.drained = append(d.drained, done)
 	if d.mode == ended {
@@ -328,7 +329,8 @@ func (d *desk) drain(done chan struct{}) {
 	d.drainFurther()
 }
 
-// drainFurther goes on when everything is durable: with a last snapshot.
+// drainFurther continues a drain once everything is durable, with the last
+// snapshot.
 func (d *desk) drainFurther() {
 	if d.mode == draining && d.state != nil && d.pipe.events == 0 && d.snapshot.cut == nil {
 		d.lastSnapshot()

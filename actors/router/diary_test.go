@@ -10,13 +10,14 @@ import (
 )
 
 // diary is a journal in memory, for tests with so many commits that a database
-// would take all the time. What the real ones promise is tested beside them.
+// would dominate the time. The guarantees of the real journals are tested
+// separately.
 type diary struct {
 	mu    sync.Mutex
 	epoch int64
 	list  []routing.Segment
 	saved routing.Saved
-	prior chan struct{} // closed once the group before was answered
+	prior chan struct{} // closed once the previous group was answered
 }
 
 func newDiary() *diary {
@@ -25,7 +26,7 @@ func newDiary() *diary {
 	return &diary{prior: first}
 }
 
-// Append takes a moment, in which other groups can be handed over.
+// Append takes a moment, during which other groups can be appended.
 func (d *diary) Append(l weir.Lease, g routing.Group, done func(error)) {
 	d.mu.Lock()
 	prior, mine := d.prior, make(chan struct{})

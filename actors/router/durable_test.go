@@ -17,7 +17,7 @@ import (
 	"weir/routing"
 )
 
-// later runs something and gives its error when it has ended.
+// later runs do in the background and sends its error.
 func later(do func() error) <-chan error {
 	done := make(chan error, 1)
 	go func() { done <- do() }()
@@ -26,7 +26,7 @@ func later(do func() error) <-chan error {
 
 func ended(done <-chan error) bool { return len(done) > 0 }
 
-// Neither an answer nor an announcement nor a read is ahead of the journal.
+// No reply, no announcement and no read is ahead of the journal.
 func TestNothingIsAheadOfTheJournal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newGate(storetest.SQLite(t))
@@ -73,8 +73,8 @@ func TestNothingIsAheadOfTheJournal(t *testing.T) {
 	})
 }
 
-// A group that cannot be written takes everything along that may rest on it,
-// and the router goes on from what was written.
+// A group that cannot be written invalidates everything that may depend on it,
+// and the router continues from what was written.
 func TestAGroupThatFailsTakesTheStateAlong(t *testing.T) {
 	t.Parallel()
 	store := newGate(storetest.SQLite(t))
@@ -111,8 +111,8 @@ func TestAGroupThatFailsTakesTheStateAlong(t *testing.T) {
 	r.do(routing.PutJob{ID: "e", Spec: job()})
 }
 
-// A group was written although the store's answer was lost. Who watches hears
-// of it once, and in order, after the journal was read again.
+// A group was written although the store's reply was lost. Watchers receive it
+// once and in order, after the journal was read again.
 func TestWhatWasWrittenUnknownIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newGate(storetest.SQLite(t))
@@ -130,7 +130,7 @@ func TestWhatWasWrittenUnknownIsTold(t *testing.T) {
 		store.set(func(n int) verdict { return []verdict{pass, mute, refuse}[n%3] })
 		for _, id := range []string{"a", "b"} {
 			put := later(func() error { _, err := r.try(routing.PutJob{ID: id, Spec: job()}); return err })
-			time.Sleep(time.Second) // so that the second is not kept to grow
+			time.Sleep(time.Second) // so that the second group is not held back to grow
 			synctest.Wait()
 			defer func() { t.Log(id, <-put) }()
 		}
@@ -151,8 +151,8 @@ func TestWhatWasWrittenUnknownIsTold(t *testing.T) {
 	})
 }
 
-// A router whose role was taken over refuses what it had in hand, and takes
-// the state as it finds it when it has the role again.
+// A router whose role was taken over refuses pending calls, and loads the state
+// as it finds it once it has the role again.
 func TestTheRoleIsLostAndFoundAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		inner := storetest.SQLite(t)
@@ -184,8 +184,8 @@ func TestTheRoleIsLostAndFoundAgain(t *testing.T) {
 	})
 }
 
-// While the store is down callers are told so in time; when it is back,
-// everything goes on, and what was applied meanwhile holds.
+// While the store is down callers get an error in time. When it is back,
+// everything continues, and commands applied meanwhile become durable.
 func TestCallersDoNotWaitForEver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newGate(storetest.SQLite(t))
@@ -213,8 +213,8 @@ func TestCallersDoNotWaitForEver(t *testing.T) {
 	})
 }
 
-// A drain waits for what was applied, gives the role back at once, and leaves
-// a snapshot instead of a journal.
+// A drain waits until everything applied is durable, releases the role at once,
+// and leaves a snapshot instead of a journal.
 func TestDrain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		inner := storetest.SQLite(t)

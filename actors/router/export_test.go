@@ -1,6 +1,6 @@
 package router
 
-// SnapshotDue is what a router without settings of its own decides.
+// SnapshotDue is snapshotDue under the default options.
 func SnapshotDue(events, size int) bool {
 	o := withDefaults(Options{})
 	return o.snapshotDue(events, size)

@@ -17,17 +17,18 @@ import (
 // FunctionEvent reports that the function of a policy fails, or works again.
 const FunctionEvent = "weir.router.function"
 
-// tellEvery is the shortest time between two events that one function fails.
+// tellEvery is the minimum time between two events that the same function
+// fails.
 const tellEvery = time.Minute
 
-// used is a function as a policy uses it.
+// used is a function in the context of the policy that uses it.
 type used struct {
 	kind    routing.Resource
 	policy  string
-	address string // which may hold a key
+	address string // may contain a key
 }
 
-// hostOf returns the part of an address that holds no key.
+// hostOf returns the host of an address, the part that contains no key.
 func hostOf(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -40,11 +41,12 @@ func hostOf(address string) string {
 type failing struct {
 	mu      sync.Mutex
 	known   map[used]*failure
-	unsent  []*functionData // events, in their order
+	unsent  []*functionData // events in order
 	sending bool            // a goroutine emits them
 }
 
-// failure is a function that fails, or failed a short while ago.
+// failure is a function that fails, or failed recently. It is kept after a
+// success so that failure events stay [tellEvery] apart.
 type failure struct {
 	routing.FailingFunction
 	over   bool      // it works again
@@ -64,7 +66,7 @@ type functionData struct {
 }
 
 // note records the result of a function for one job. It reports whether the caller
-// has to emit the events that are to be sent.
+// must emit the unsent events.
 func (f *failing) note(u used, failed error, now time.Time) (send bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -77,7 +79,7 @@ func (f *failing) note(u used, failed error, now time.Time) (send bool) {
 	return send
 }
 
-// next returns the next event to emit; nil after the last.
+// next returns the next event to emit, nil if there is none.
 func (f *failing) next() *functionData {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -104,7 +106,7 @@ func (f *failing) change(u used, failed error, now time.Time) *functionData {
 		e.over, e.FailingFunction = false, routing.FailingFunction{PolicyKind: u.kind, Policy: u.policy, Host: hostOf(u.address), Since: now}
 	}
 	e.LastAt = now
-	if e.Reason == "" || !errors.Is(failed, errOpen) { // the failure that opened the breaker says more
+	if e.Reason == "" || !errors.Is(failed, errOpen) { // the failure that opened the breaker is more informative
 		e.Reason = failed.Error()
 	}
 	if e.told || now.Sub(e.toldAt) < tellEvery {
@@ -160,7 +162,7 @@ func (r *Router) FailingFunctions() []routing.FailingFunction {
 
 // served records the result of a function for one job and emits an event about it.
 func (f *functions) served(u used, failed error) {
-	if u.policy == "" || f.ctx.Err() != nil { // its policy is gone, or the call was cut off
+	if u.policy == "" || f.ctx.Err() != nil { // its policy was deleted, or the call was cut off
 		return
 	}
 	if f.failing.note(u, failed, time.Now().UTC()) {

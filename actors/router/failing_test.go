@@ -15,7 +15,7 @@ import (
 	"weir/routing"
 )
 
-// emitted keeps events.
+// emitted records events.
 type emitted struct {
 	mu   sync.Mutex
 	list []string
@@ -31,9 +31,9 @@ func (l *emitted) Emit(_ context.Context, list ...events.Event) error {
 	return nil
 }
 
-// A function that fails is told of once, and again when it works: at most one
-// failure a minute, however many jobs there are. Nothing of its address but the
-// host is said.
+// A failing function is reported once, and again when it works: at most one
+// failure event a minute, however many jobs there are. The host is the only
+// part of its address that appears.
 func TestScenario160_FailingFunctionsAreTold(t *testing.T) {
 	t.Parallel()
 	for name, rule := range map[string]string{"distribution policy": "d", "classification policy": "c"} {
@@ -44,7 +44,7 @@ func TestScenario160_FailingFunctionsAreTold(t *testing.T) {
 	}
 }
 
-// slowEmitter calls wait before it keeps an event that a function fails.
+// slowEmitter calls wait before it records an event that a function fails.
 type slowEmitter struct {
 	emitted
 	wait func()
@@ -57,7 +57,7 @@ func (l *slowEmitter) Emit(ctx context.Context, list ...events.Event) error {
 	return l.emitted.Emit(ctx, list...)
 }
 
-// The events of a function come in their order, however long each takes.
+// The events of a function are emitted in order, however long each takes.
 func TestScenario160_EventsOfFunctionsInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o, l := &outside{reply: func(string, string) (int, string, error) { return 400, "", nil }}, &slowEmitter{wait: func() { time.Sleep(time.Second) }}
@@ -116,7 +116,7 @@ func functionsAreTold(t *testing.T, kind, policy string) {
 		failing[0].Since.Sub(begun) > 10*time.Second || failing[0].LastAt.Sub(begun) < 4*time.Minute || failing[0].Reason != "the function could not be reached" {
 		t.Errorf("failing: %+v", failing)
 	}
-	for range 9 { // it works and fails in turn, for three minutes
+	for range 9 { // it works and fails alternately for three minutes
 		jobs(works, 1, 10*time.Second)
 		if list := r.FailingFunctions(); len(list) != 0 {
 			t.Errorf("it works, but: %+v", list)

@@ -11,47 +11,48 @@ import (
 	"weir/routing"
 )
 
-// Figures of calls of functions.
+// Limits of calls of functions.
 const (
-	callsAtOnce  = 16 // to one address
-	asksAtOnce   = 16 // jobs for which calls of a kind to an address are made; others wait for their turn
+	callsAtOnce  = 16 // max concurrent calls of one address
+	asksAtOnce   = 16 // max jobs for which calls of one kind to an address run at once; others wait for their turn
 	callTries    = 3
 	callTimeout  = 5 * time.Second
 	callRetry    = 100 * time.Millisecond
 	warnEvery    = 10 * time.Second
-	answerWithin = 20 * time.Second // for everything that one job waits for
-	turnWithin   = 5 * time.Minute  // for the turn of a job whose classification would fail
-	batchMost    = 100              // workers in one call
+	answerWithin = 20 * time.Second // for all results that one job waits for
+	turnWithin   = 5 * time.Minute  // max wait for a turn before the job's classification fails
+	batchMost    = 100              // max workers in one call
 	batchDefault = 20
 )
 
-// functions evaluates the rules that only somebody outside can.
+// functions evaluates the remote rules, which only an external service can
+// compute.
 type functions struct {
 	*Router
-	warned    atomic.Int64 // when a failure was logged last
+	warned    atomic.Int64 // time of the last logged failure
 	addresses addresses
 	failing   failing
 	rulings   turns
 	ratings   turns
 }
 
-// turns are asks of one kind, in a queue for each address.
+// turns are asks of one kind, with a queue for each address.
 type turns struct {
 	mu     sync.Mutex
 	queues map[string]*turnQueue
 }
 
-// turnQueue holds the asks that wait for others of the same address. It is removed
-// when it is empty.
+// turnQueue holds the asks that wait for other asks of the same address. It is
+// removed when it is empty.
 type turnQueue struct {
 	asks    []ask
-	running int // goroutines that work on them
+	running int // goroutines that process them
 }
 
-// ask is what one job needs from outside.
+// ask is a request of one job to external functions.
 type ask struct {
 	gen   int64
-	at    string // the address, or several, see addressesOf
+	at    string // the address, or several joined by addressesOf
 	asked time.Time
 	do    func(ctx context.Context, asked time.Time) routing.Command
 }
@@ -63,7 +64,7 @@ func newFunctions(r *Router) *functions {
 	}
 }
 
-// add has an ask dealt with when its turn comes.
+// add queues an ask; it is processed when its turn comes.
 func (f *functions) add(t *turns, a ask) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -79,13 +80,13 @@ func (f *functions) add(t *turns, a ask) {
 	}
 }
 
-// work deals with the asks of an address until none waits. Those of a state that
-// is no more are asked again by the one that is.
+// work processes the asks of an address until none waits. Asks of an earlier
+// generation are dropped; the current one issues them again.
 func (f *functions) work(ctx context.Context, t *turns, at string) {
 	for a, ok := t.next(ctx, at); ok; a, ok = t.next(ctx, at) {
 		if f.o.Hold != nil {
 			if ended, _ := f.o.Hold(ctx); ended.After(a.asked) {
-				a.asked = ended // the time of the hold does not count
+				a.asked = ended // the time of the hold does not count toward the limits
 			}
 		}
 		if a.gen == f.generations.Load() {
@@ -109,8 +110,8 @@ func (t *turns) next(ctx context.Context, at string) (a ask, ok bool) {
 	return a, true
 }
 
-// see begins to answer an event that asks. The state is looked at here and not
-// kept.
+// see starts processing an event that asks for results. It reads the state here
+// and does not keep it.
 func (f *functions) see(gen int64, s *routing.State, e routing.Event) {
 	asked := time.Now()
 	switch e := e.(type) {
@@ -136,7 +137,7 @@ func (f *functions) see(gen int64, s *routing.State, e routing.Event) {
 	}
 }
 
-// resume asks again what a former life was not answered.
+// resume issues the unanswered requests of an earlier generation again.
 func (f *functions) resume(gen int64, s *routing.State) {
 	for _, e := range s.Owed() {
 		f.see(gen, s, e)
@@ -149,9 +150,9 @@ func (f *functions) supply(ctx context.Context, gen int64, c routing.Command) {
 	}
 }
 
-// rules evaluates all rules that a classification waits for, at the same time.
-// One that fails fails the classification, and so does a turn that was too
-// long in coming: else a function that hangs would hold all jobs up.
+// rules evaluates concurrently all rules that a classification waits for. A
+// rule that fails, or a turn that comes too late, fails the classification;
+// otherwise a function that hangs would block all jobs.
 func (f *functions) rules(ctx context.Context, e *routing.JobRulesAskedEvent, policy string, asked time.Time) routing.Command {
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	if time.Since(asked) > turnWithin {
@@ -188,8 +189,8 @@ func (f *functions) rules(ctx context.Context, e *routing.JobRulesAskedEvent, po
 	return answer
 }
 
-// valueOf reads a function's answer. What is neither a text, a number nor a
-// truth value stays text: a list of selectors is read from that.
+// valueOf decodes a function's answer. Any JSON other than a text, a number or
+// a truth value stays text; a list of selectors is decoded from it later.
 func valueOf(answer []byte) (routing.Value, error) {
 	if !json.Valid(answer) {
 		return routing.Value{}, errAnswer
@@ -201,8 +202,8 @@ func valueOf(answer []byte) (routing.Value, error) {
 	return routing.Text(string(answer)), nil
 }
 
-// scores has workers scored, one in a call or many. Who gets no score has 0;
-// the error says why.
+// scores requests scores for workers, one or several per call. A worker without
+// a score gets 0; the error gives the reason.
 func (f *functions) scores(ctx context.Context, e *routing.JobScoresAskedEvent, workers []map[string]routing.Value, asked time.Time) (_ routing.Command, first error) {
 	ctx, cancel := context.WithDeadline(ctx, asked.Add(answerWithin))
 	defer cancel()
@@ -237,7 +238,8 @@ func (f *functions) scores(ctx context.Context, e *routing.JobScoresAskedEvent, 
 	return answer, first
 }
 
-// score gives the scores of some workers, in their order; none after a failure.
+// score returns the scores of some workers in their order, or none after a
+// failure.
 func (f *functions) score(ctx context.Context, e *routing.JobScoresAskedEvent, ids []string, workers []map[string]routing.Value) ([]float64, error) {
 	batch := e.Options != nil && e.Options.IsBatchScoringEnabled
 	answer, err := f.call(ctx, &e.Rule, scoreRequest(e, workers, batch))
@@ -266,8 +268,8 @@ func (f *functions) score(ctx context.Context, e *routing.JobScoresAskedEvent, i
 	return list, nil
 }
 
-// scoreRequest is what a scoring function is sent: the job's labels and
-// selectors unless the policy leaves them out, and a worker or many.
+// scoreRequest builds the body for a scoring function: the job's labels and
+// selectors unless the policy omits them, and one worker or several.
 func scoreRequest(e *routing.JobScoresAskedEvent, workers []map[string]routing.Value, batch bool) []byte {
 	wants := func(parameter string) bool {
 		if e.Options == nil || len(e.Options.ScoringParameters) == 0 {

@@ -20,7 +20,7 @@ import (
 	"weir/routing"
 )
 
-// outside is what is called.
+// outside is the external service that functions run on.
 type outside struct {
 	mu    sync.Mutex
 	calls []string
@@ -43,7 +43,7 @@ func function(name string) *routing.Rule {
 	return &routing.Rule{Kind: routing.RuleFunction, FunctionURI: "https://f/" + name, Credential: &routing.Credential{FunctionKey: "key"}}
 }
 
-// classified makes a job whose classification calls functions, and gives it
+// classified creates a job whose classification calls functions, and returns it
 // when they have answered.
 func classified(t *testing.T, o *outside) routing.Job {
 	t.Helper()
@@ -73,7 +73,7 @@ func TestFunctionsClassify(t *testing.T) {
 		return 200, `[{"key":"language","labelOperator":"equal","value":"es"}]`, nil
 	}
 	failing := func(times int64) func(string, string) (int, string, error) {
-		var left atomic.Int64 // two functions are called at the same time
+		var left atomic.Int64 // two functions are called concurrently
 		left.Store(times)
 		return func(url, body string) (int, string, error) {
 			if left.Add(-1) >= 0 {
@@ -113,7 +113,7 @@ func TestFunctionsClassify(t *testing.T) {
 	}
 }
 
-// A webhook's token is fetched first.
+// A webhook's token is requested first.
 func TestWebhooksAreAuthorized(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := &outside{reply: func(url, _ string) (int, string, error) {
@@ -142,7 +142,7 @@ func TestWebhooksAreAuthorized(t *testing.T) {
 	})
 }
 
-// Functions score workers, one by one or many at once; a failure is a zero.
+// Functions score workers, one by one or in batches; a failure is score 0.
 func TestFunctionsScore(t *testing.T) {
 	for name, c := range map[string]struct {
 		options routing.ScoringOptions
@@ -191,7 +191,8 @@ func TestFunctionsScore(t *testing.T) {
 	}
 }
 
-// What a function was asked before a crash it is asked again after it.
+// A request to a function that was unanswered at a crash is issued again after
+// it.
 func TestFunctionsAreAskedAgain(t *testing.T) {
 	for _, rule := range []string{"classification", "score"} {
 		t.Run(rule, func(t *testing.T) {
@@ -225,8 +226,8 @@ func TestFunctionsAreAskedAgain(t *testing.T) {
 	}
 }
 
-// Many jobs at once wait for their turn: that we do not call as fast as they
-// come is no failure of the function.
+// Many jobs wait for their turn: reaching the concurrency limit is not a
+// failure of the function.
 func TestManyClassificationsWaitForTheirTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := &outside{reply: func(string, string) (int, string, error) {

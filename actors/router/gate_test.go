@@ -10,45 +10,45 @@ import (
 	"weir/routing"
 )
 
-// verdict is what a gate does with a group.
+// verdict is the fate of a group at a gate.
 type verdict int
 
 const (
 	pass   verdict = iota
-	refuse         // it is not written, and the router is told so
-	drop           // it is not written, and the router hears nothing: the process has died
-	mute           // it is written, and the router hears nothing
-	hold           // it waits until the gate is opened
+	refuse         // not written, and the router gets an error
+	drop           // not written, and the router gets no result: the process has died
+	mute           // written, and the router gets no result
+	hold           // waits until the gate is opened
 )
 
 var errBroken = errors.New("the disk is broken")
 
-// gate is a store whose journal fails at will, and that knows what the state
-// has to be: it folds what was really written.
+// gate is a store whose journal fails on demand. It computes the expected state
+// by folding what was really written.
 type gate struct {
 	router.Store
 
 	mu     sync.Mutex
-	judge  func(n int) verdict // of the nth group, from 1
+	judge  func(n int) verdict // for the nth group, from 1
 	n      int
 	held   []func()
 	truth  *routing.State
 	fault  error
-	writes sync.WaitGroup // that the store has not answered
+	writes sync.WaitGroup // that the store has not completed
 }
 
 func newGate(store router.Store) *gate {
 	return &gate{Store: store, judge: func(int) verdict { return pass }, truth: routing.New(routing.DefaultSettings())}
 }
 
-// set changes how groups are judged. n counts from then on.
+// set changes the verdicts. n counts from then on.
 func (g *gate) set(judge func(n int) verdict) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.judge, g.n = judge, 0
 }
 
-// always judges all groups alike.
+// always returns the same verdict for all groups.
 func always(v verdict) func(int) verdict { return func(int) verdict { return v } }
 
 func (g *gate) Append(l weir.Lease, group routing.Group, done func(error)) {
@@ -78,7 +78,7 @@ func (g *gate) Append(l weir.Lease, group routing.Group, done func(error)) {
 	}
 }
 
-// open lets held groups through.
+// open releases held groups and lets later ones pass.
 func (g *gate) open() {
 	g.set(always(pass))
 	g.mu.Lock()
@@ -89,7 +89,7 @@ func (g *gate) open() {
 	g.held = nil
 }
 
-// learn folds what was written into the truth.
+// learn folds a written group into the expected state.
 func (g *gate) learn(group routing.Group) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -102,14 +102,14 @@ func (g *gate) learn(group routing.Group) {
 	}
 }
 
-// last is the last event that was written.
+// last returns the number of the last written event.
 func (g *gate) last() uint64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.truth.Seq()
 }
 
-// known is the state that everything written gives.
+// known returns the expected state, from everything written.
 func (g *gate) known() (string, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

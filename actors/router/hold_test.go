@@ -12,8 +12,8 @@ import (
 	"weir/routing"
 )
 
-// Jobs that ask a function while nothing may be sent are classified after the hold,
-// however many there are and however long it lasted.
+// Jobs that need a function during a hold are classified after the hold, however
+// many there are and however long it lasted.
 func TestScenario192_JobsAreClassifiedAfterTheHold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := &outside{reply: func(string, string) (int, string, error) { return 200, "17", nil }}

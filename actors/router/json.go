@@ -11,8 +11,8 @@ import (
 	"weir/routing"
 )
 
-// object writes a JSON object, member by member. What is told of events is
-// written by hand, for there is much of it.
+// object writes a JSON object member by member. The data of public events is
+// written by hand because there is so much of it.
 type object struct{ b []byte }
 
 func newObject() object { return object{append(make([]byte, 0, 512), '{')} }
@@ -31,7 +31,7 @@ func (o *object) text(k, v string) {
 	o.b = appendText(o.b, v)
 }
 
-// optional leaves out what is empty.
+// optional omits an empty text.
 func (o *object) optional(k, v string) {
 	if v != "" {
 		o.text(k, v)
@@ -48,8 +48,7 @@ func (o *object) truth(k string, v bool) {
 	o.b = strconv.AppendBool(o.b, v)
 }
 
-// instant writes a time under both names that are published. The zero time is
-// left out.
+// instant writes a time under both published names and omits the zero time.
 func (o *object) instant(older, newer string, v time.Time) {
 	if v.IsZero() {
 		return

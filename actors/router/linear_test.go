@@ -8,19 +8,19 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// operation is one thing that somebody did, or that happened: called and
-// returned are places on a clock that all share.
+// operation is one operation of a client or one observed event. called and
+// returned are readings of a common logical clock.
 type operation[I, O any] struct {
 	input    I
 	output   O
 	called   int64
 	returned int64
-	maybe    bool // nobody knows whether it was done; then output says nothing
+	maybe    bool // outcome unknown; output is then meaningless
 }
 
-// linearizable says whether operations can be put in an order that agrees with
-// their times and that a model allows. What was perhaps done may come at any
-// time after it was called, also when all is over.
+// linearizable reports whether the operations have an order that agrees with
+// their times and that the model allows. An operation of unknown outcome may
+// take effect at any time after its call, even after all others.
 func linearizable[S comparable, I, O any](init S, step func(S, operation[I, O]) (S, bool), history []operation[I, O]) bool {
 	model := porcupine.Model{
 		Init: func() any { return init },
@@ -39,7 +39,8 @@ func linearizable[S comparable, I, O any](init S, step func(S, operation[I, O]) 
 	return porcupine.CheckOperations(model, list)
 }
 
-// register is a model to test the checker with: writes, and reads of the last.
+// register is a model for testing the checker: writes, and reads of the last
+// write.
 func register(state int, o operation[int, int]) (int, bool) {
 	if o.input != 0 {
 		return o.input, true
@@ -72,7 +73,7 @@ func TestTheCheckerIsRight(t *testing.T) {
 		"perhaps written, and unmade":  {[]operation[int, int]{lost, read(2, 5, 6), read(0, 7, 8)}, false},
 		"perhaps written, seen before": {[]operation[int, int]{read(2, -2, -1), lost}, false},
 	} {
-		slices.Reverse(c.history) // their order in the list means nothing
+		slices.Reverse(c.history) // the order of the list is irrelevant
 		if got := linearizable(0, register, c.history); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}

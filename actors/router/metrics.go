@@ -15,7 +15,7 @@ const (
 	resultFailed    = "failed"
 )
 
-// Metrics are the router's measurements.
+// Metrics are the metrics of the router.
 type Metrics struct {
 	serving   prometheus.Gauge
 	commits   *prometheus.CounterVec
@@ -36,7 +36,8 @@ type Metrics struct {
 	live      *gauges
 }
 
-// NewMetrics registers them; nil registers nowhere.
+// NewMetrics creates the metrics and registers them; a nil registry registers
+// none.
 func NewMetrics(registry prometheus.Registerer) *Metrics {
 	f := promauto.With(registry)
 	counter := func(name, help string) prometheus.Counter {
@@ -67,7 +68,7 @@ func NewMetrics(registry prometheus.Registerer) *Metrics {
 		functions: counters("function_calls_total", "Calls of functions, by what became of them.", "result"),
 		live:      newGauges(),
 	}
-	for _, result := range []string{resultCommitted, resultFailed} { // so that rates have a start
+	for _, result := range []string{resultCommitted, resultFailed} { // start rates at 0
 		m.commits.WithLabelValues(result)
 		m.snapshots.WithLabelValues(result)
 	}
@@ -92,7 +93,7 @@ func (m *Metrics) committed(g *group) {
 	}
 }
 
-// gauges are figures of the state, asked for when they are gathered.
+// gauges are figures of the state, read when they are collected.
 type gauges struct {
 	source  atomic.Pointer[func() (figures, bool)]
 	jobs    *prometheus.Desc
@@ -152,7 +153,7 @@ func (g *gauges) Collect(out chan<- prometheus.Metric) {
 	gauge(g.oldest, oldest)
 }
 
-// figures are what the gauges show.
+// figures are the values of the gauges.
 type figures struct {
 	routing.Figures
 	pending int
@@ -168,7 +169,8 @@ func (d *desk) figures() figures {
 	return figures{d.state.Figures(), d.pipe.events}
 }
 
-// figures asks the desk. A desk that does not answer has none.
+// figures requests the figures from the desk. ok is false if the desk does not
+// answer within 2 s.
 func (r *Router) figures() (figures, bool) {
 	answer := make(chan figures, 1)
 	r.tell(look{answer})

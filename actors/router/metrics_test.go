@@ -49,7 +49,7 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// Offers that nobody answers are counted apart from those that are made.
+// Offers that expire are counted separately from offers that are made.
 func TestExpiredOffersAreCounted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

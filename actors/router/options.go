@@ -1,14 +1,14 @@
-// Package router runs the router of package routing: one actor that holds the
-// state and applies commands, and around it whatever does I/O.
+// Package router runs the engine of package routing: one actor holds the state
+// and applies commands; everything that does I/O runs outside the actor.
 //
 // Invariants:
-//   - only the holder of the role [weir.Router] applies commands, and what it
-//     writes is refused once somebody else has taken the role
-//   - nobody is told anything, neither an answer nor an event nor what a
-//     function said, before all that it may rest on is durable
-//   - a state that is ahead of what could be made durable is thrown away, and
-//     built anew from the journal
-//   - the actor does no I/O and waits for nothing
+//   - only the holder of the role [weir.Router] applies commands; its writes are
+//     refused once another process has taken the role
+//   - nothing leaves the router, neither a reply nor an event nor a request to a
+//     function, before the events that caused it are durable
+//   - a state that is ahead of the journal after a failed commit is discarded and
+//     rebuilt from the journal
+//   - the actor does no I/O and never blocks
 package router
 
 import (
@@ -24,69 +24,72 @@ import (
 	"weir/routing"
 )
 
-// Store is what the router needs of the store.
+// Store is the part of the store that the router uses.
 type Store interface {
 	routing.Journal
 	weir.RoleLeaser
 }
 
-// Caller calls functions over HTTP. It bounds what it reads and whom it calls.
+// Caller calls functions over HTTP. It bounds the size of responses and the
+// addresses that may be called.
 type Caller interface {
-	// Post gives the status and the body of the answer.
+	// Post returns the status and the body of the response.
 	Post(ctx context.Context, url string, header http.Header, body []byte) (int, []byte, error)
 }
 
-// Options are what a Router is made from. Store is needed; the rest has
-// defaults. Without a Caller rules of functions fail.
+// Options configure a Router. Store is required; the rest has defaults. Without
+// a Caller function rules fail.
 type Options struct {
 	Store  Store
 	Caller Caller
 	Events events.Emitter // of [FunctionEvent]; nil: none are emitted
-	// Hold waits while no function may be called and returns when the hold ended;
-	// zero: there was none. nil: there is never one.
+	// Hold blocks while no function may be called and returns when the hold
+	// ended; a zero time means that there was none. nil: there is never a hold.
 	Hold     func(ctx context.Context) (ended time.Time, err error)
-	Settings routing.Settings // the zero value: the default ones
+	Settings routing.Settings // zero value: the defaults
 	Logger   *slog.Logger
 	Metrics  *Metrics
-	LeaseTTL time.Duration // the store's; default 15 s
-	// Shared says that other processes may use the same store, so that a lease
-	// that could not be renewed in time does not allow reads.
+	LeaseTTL time.Duration // lease duration of the store; default 15 s
+	// Shared is set if other processes may use the same store. Reads are then
+	// refused while a lease was not renewed in time.
 	Shared bool
-	// SnapshotEvents is after how many events a snapshot is made, unless the
-	// state is large beside that; SnapshotEvery after how long if there were any.
+	// SnapshotEvents is the number of events after which a snapshot is made; a
+	// large state raises it (see snapshotShare). SnapshotEvery is the time after
+	// which one is made if there were any events.
 	SnapshotEvents int
 	SnapshotEvery  time.Duration
-	// Watch is as [Router.Watch], from the very first commit on; it may be nil.
+	// Watch is like [Router.Watch], from the very first commit on; it may be
+	// nil.
 	Watch func([]routing.Event)
 	// Middleware wraps the actor's Receive; tests inject faults with it.
 	Middleware []actor.ReceiverMiddleware
 }
 
-// Fixed figures.
+// Fixed limits.
 const (
 	replyWithin   = 10 * time.Second       // for callers
 	ioTimeout     = 10 * time.Second       // for one read or write of the store
-	callersMost   = 10_000                 // that wait at once
-	pendingMost   = 100_000                // events applied and not durable
-	groupEvents   = 5_000                  // in one group, unless one command brings more
-	groupBusy     = 24                     // events of a group after which more are waited for
-	groupRest     = 500 * time.Microsecond // for how long
-	groupWorth    = 100                    // events that are worth a group of their own behind another
+	callersMost   = 10_000                 // max callers that wait at once
+	pendingMost   = 100_000                // max events applied and not durable
+	groupEvents   = 5_000                  // max events in one group, unless one command emits more
+	groupBusy     = 24                     // events in a group after which the next group waits for more
+	groupRest     = 500 * time.Microsecond // for this long
+	groupWorth    = 100                    // events that justify a group of their own behind another
 	groupWait     = 50 * time.Millisecond
-	groupsAhead   = 2 // handed to the writer and not durable
+	groupsAhead   = 2 // max groups passed to the writer and not durable
 	segmentBytes  = 512 << 10
-	usualBytes    = 300 // of an event in the journal
+	usualBytes    = 300 // typical size of an event in the journal
 	segmentsRead  = 64
 	cutJobs       = 1000                   // copied in one step of a snapshot
 	snapshotShare = 4                      // the next snapshot is due after entities/4 events
-	replayMost    = 5_000                  // events that a start replays without a new snapshot
-	decodersMost  = 2                      // at once, of the journal
-	patience      = 500 * time.Millisecond // of callers, while the state is being read
-	standbyFirst  = 100 * time.Millisecond // between looks at a role that is taken, at first
-	standbyEvery  = 5 * time.Second        // and in the end
+	replayMost    = 5_000                  // a start that replays this many events makes a new snapshot
+	decodersMost  = 2                      // concurrent decoders of the journal
+	patience      = 500 * time.Millisecond // how long callers wait while the state is loading
+	standbyFirst  = 100 * time.Millisecond // between attempts to acquire a role that is taken, at first
+	standbyEvery  = 5 * time.Second        // and eventually
 	renewRetry    = 250 * time.Millisecond
 	leaseMargin   = 2 * time.Second // or a fifth of the lease, if that is less
-	elsewhere     = 2 * time.Second // what callers are told to wait
+	elsewhere     = 2 * time.Second // retry hint for callers
 )
 
 func withDefaults(o Options) Options {

@@ -17,8 +17,8 @@ import (
 	"weir/routing"
 )
 
-// kept looks at the state for a client that gives up, and says whether the
-// router keeps what it was asked to do with it.
+// kept reads the state for a client that gives up, and reports whether the
+// router still keeps the client's function.
 func kept(ctx context.Context, r *rig) (still func() bool) {
 	whole := new([1 << 10]byte)
 	w := weak.Make(whole)
@@ -29,7 +29,7 @@ func kept(ctx context.Context, r *rig) (still func() bool) {
 	}
 }
 
-// However long the store is down, who has given up is forgotten.
+// However long the store is down, callers that have left are dropped.
 func TestAnOutageKeepsNobodyWhoLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newGate(storetest.SQLite(t))
@@ -74,7 +74,8 @@ func (unready) AcquireRole(context.Context, weir.Role) (weir.Lease, bool, error)
 	return weir.Lease{}, false, errBroken
 }
 
-// Nor does anybody stay who came before there was a state, and left.
+// Callers that arrived before there was a state and then left are dropped as
+// well.
 func TestAStartThatFailsKeepsNobodyWhoLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := start(t, unready{storetest.SQLite(t)}, nil)
@@ -92,7 +93,7 @@ func TestAStartThatFailsKeepsNobodyWhoLeft(t *testing.T) {
 	})
 }
 
-// large notes the largest group.
+// large records the size of the largest group.
 type large struct {
 	router.Store
 	most atomic.Int64
@@ -104,8 +105,9 @@ func (s *large) Append(l weir.Lease, g routing.Group, done func(error)) {
 	s.Store.Append(l, g, done)
 }
 
-// What came due while nobody ran is done in steps: a start would need memory
-// for all of it at once, and fail each time for lack of it.
+// Timers that came due during a downtime fire in bounded steps: firing all at
+// once would need memory for all their events, and each start would fail out of
+// memory.
 func TestWhatIsOverdueIsDoneInSteps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := storetest.SQLite(t)

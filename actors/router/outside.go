@@ -22,8 +22,8 @@ var (
 	errToken    = errors.New("the authorization server gave no token")
 )
 
-// call calls a rule's function, again after what may pass. Its errors name no
-// address: that may hold a key.
+// call calls a rule's function and retries failures that may be temporary. Its
+// errors contain no address, because an address may hold a key.
 func (f *functions) call(ctx context.Context, rule *routing.Rule, body []byte) ([]byte, error) {
 	if f.o.Caller == nil {
 		return nil, errNoCaller
@@ -40,7 +40,7 @@ func (f *functions) call(ctx context.Context, rule *routing.Rule, body []byte) (
 			f.metrics.functions.WithLabelValues("answered").Inc()
 			return answer, nil
 		}
-		if err == nil || !errors.Is(failed, errOpen) { // the failure that opened the breaker says more
+		if err == nil || !errors.Is(failed, errOpen) { // the failure that opened the breaker is more informative
 			err = failed
 		}
 		if !again {
@@ -52,7 +52,8 @@ func (f *functions) call(ctx context.Context, rule *routing.Rule, body []byte) (
 	return nil, err
 }
 
-// warn logs that a function fails, at most once in [warnEvery]: every job could bring a line.
+// warn logs a failing function at most once per [warnEvery]; otherwise every job might
+// log a line.
 func (f *functions) warn(rule *routing.Rule, err error) {
 	now := time.Now().UnixNano()
 	last := f.warned.Load()
@@ -62,7 +63,7 @@ func (f *functions) warn(rule *routing.Rule, err error) {
 	f.log.Warn("function failed; jobs are matched or classified without it", "host", hostOf(addressOf(rule)), "error", err)
 }
 
-// once calls a function once, unless its circuit breaker is open.
+// once makes one call of a function, unless its circuit breaker is open.
 func (f *functions) once(ctx context.Context, at *address, rule *routing.Rule, body []byte) (answer []byte, again bool, err error) {
 	select {
 	case at.slots <- struct{}{}:
@@ -77,7 +78,7 @@ func (f *functions) once(ctx context.Context, at *address, rule *routing.Rule, b
 		return nil, false, errOpen
 	}
 	answer, again, err = f.post(ctx, rule, body)
-	if ctx.Err() == nil || err == nil { // an ask that ends says nothing about the function
+	if ctx.Err() == nil || err == nil { // a canceled ask is no evidence about the function
 		f.addresses.note(at, again, time.Now())
 	}
 	return answer, again, err
@@ -105,7 +106,7 @@ func (f *functions) post(ctx context.Context, rule *routing.Rule, body []byte) (
 	return answer, false, nil
 }
 
-// setKeys adds a function's key, or that of its whole application.
+// setKeys sets the key of a function or, without one, of its application.
 func setKeys(h http.Header, c *routing.Credential) {
 	key := c.FunctionKey
 	if key == "" {
@@ -119,7 +120,8 @@ func setKeys(h http.Header, c *routing.Credential) {
 	}
 }
 
-// authorize adds the token of a webhook that has an authorization server.
+// authorize adds the access token for a webhook that has an authorization
+// server.
 func (f *functions) authorize(ctx context.Context, rule *routing.Rule, h http.Header) (again bool, err error) {
 	if rule.AuthorizationServerURI == "" || rule.ClientCredential == nil {
 		return false, nil

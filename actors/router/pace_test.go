@@ -10,15 +10,15 @@ import (
 	"weir/routing"
 )
 
-// groups is how many groups came since the last set.
+// groups returns the number of groups since the last set.
 func (g *gate) groups() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.n
 }
 
-// What comes while a group is being written waits for it in one group, until
-// that is worth a commit of its own or the first takes unusually long.
+// Events that arrive while a group is being written collect in one group, until
+// they justify a commit of their own or the first write takes unusually long.
 func TestGroupsGrowBehindOneAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newGate(storetest.SQLite(t))
@@ -31,7 +31,7 @@ func TestGroupsGrowBehindOneAnother(t *testing.T) {
 					_, err := r.try(routing.PutJob{ID: fmt.Sprintf("%s%d", name, i), Spec: job()})
 					return err
 				}))
-				synctest.Wait() // one after the other, so that each could have a group
+				synctest.Wait() // one by one, so that each could have a group of its own
 			}
 		}
 		answered := func() {
@@ -71,8 +71,8 @@ func TestGroupsGrowBehindOneAnother(t *testing.T) {
 	})
 }
 
-// After a large group more are waited for, but not for long; after a small one
-// nobody waits.
+// After a large group the router waits briefly for more events; after a small
+// one it does not wait.
 func TestWhoIsAloneNeverWaitsForOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newGate(storetest.SQLite(t))

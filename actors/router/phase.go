@@ -10,7 +10,7 @@ type Phase string
 
 // The phases.
 const (
-	Replaying Phase = "replaying" // takes its role and reads its state
+	Replaying Phase = "replaying" // acquires the role and loads the state
 	Standby   Phase = "standby"   // another process has the role
 	Serving   Phase = "serving"
 	Stopping  Phase = "stopping"
@@ -34,7 +34,7 @@ func (p *phases) Load() Phase {
 	return now
 }
 
-// refusal is the error of calls to a router that has no state.
+// refusal returns the error for calls to a router without a state.
 func (p Phase) refusal() error {
 	if p == Replaying {
 		return errReplaying()
@@ -46,8 +46,8 @@ func errReplaying() error {
 	return unavailable("the router is reading its state", time.Second, nil)
 }
 
-// patience makes callers get an error if reading the state takes long: they can
-// retry, and wait no longer than that.
+// patience limits how long callers wait while the state is loading: after that
+// they get an error and can retry.
 func (d *desk) patience() {
 	d.slow = false
 	gen := d.gen

@@ -11,18 +11,18 @@ import (
 	"weir/routing"
 )
 
-// pipe is the way of events into the journal: what was applied collects in a
-// group while earlier groups are being written.
+// pipe carries events to the journal: applied events collect in the open group
+// while earlier groups are being written.
 type pipe struct {
 	durable uint64 // the last event that is durable
 	current []routing.Event
-	ahead   []group // handed over, in order
+	ahead   []group // passed to the scribe and not durable, in order
 	events  int     // applied and not durable
-	asked   bool    // a flush is on its way
+	asked   bool    // a flush message is pending
 	scribe  chan<- group
 }
 
-// group is events that become durable as one.
+// group is a set of events that become durable as one.
 type group struct {
 	events []routing.Event
 	begun  time.Time
@@ -30,14 +30,14 @@ type group struct {
 
 func (g *group) last() uint64 { return g.events[len(g.events)-1].Head().Seq }
 
-// collect adds what was applied to the group that is open.
+// collect adds applied events to the open group.
 func (d *desk) collect(list []routing.Event) {
 	d.pipe.current = append(d.pipe.current, list...)
 	d.pipe.events += len(list)
 }
 
-// askFlush has the open group handed over once the messages that wait already
-// were dealt with, so that they share it.
+// askFlush schedules a flush of the open group behind the messages that already
+// wait, so that they share the group.
 func (d *desk) askFlush() {
 	p := &d.pipe
 	if len(p.current) == 0 || p.asked || len(p.ahead) >= groupsAhead || p.grows() {
@@ -51,28 +51,29 @@ func (d *desk) askFlush() {
 	d.tell(flush{d.gen})
 }
 
-// grows says that the open group is small and would only wait behind another: it
-// is handed over when that is durable, unless that takes unusually long.
+// grows reports whether the open group is small and would only wait behind
+// another one. It is then flushed when the earlier group is durable, unless that
+// takes unusually long.
 func (p *pipe) grows() bool {
 	n := len(p.ahead)
 	return n > 0 && len(p.current) < groupWorth && time.Since(p.ahead[n-1].begun) < groupWait
 }
 
-// handOver closes the open group.
+// handOver closes the open group and passes it to the scribe.
 func (d *desk) handOver() {
 	p := &d.pipe
 	if len(p.current) == 0 || len(p.ahead) >= groupsAhead {
 		return
 	}
 	g := group{p.current, time.Now()}
-	p.current = make([]routing.Event, 0, len(g.events)) // watchers keep the other
+	p.current = make([]routing.Event, 0, len(g.events)) // watchers keep the old slice
 	p.ahead = append(p.ahead, g)
-	p.scribe <- g // it has room for as many as may be ahead
+	p.scribe <- g // never blocks: the capacity is groupsAhead
 	d.cut(g.last())
 }
 
-// next sees to the group after one that is durable. Where many are on their way
-// it waits a little for them: each commit costs as much as dozens of events.
+// next flushes the group after a durable one. After a large group it waits
+// briefly for more events, because a commit costs as much as dozens of events.
 func (d *desk) next(before *group) {
 	p := &d.pipe
 	if len(p.ahead) > 0 || p.asked {
@@ -87,7 +88,7 @@ func (d *desk) next(before *group) {
 	time.AfterFunc(groupRest, func() { d.tell(flush{gen}) })
 }
 
-// committed follows the end of a group.
+// committed handles the result of a group.
 func (d *desk) committed(c committed) {
 	if c.err != nil {
 		d.metrics.commits.WithLabelValues(resultFailed).Inc()
@@ -114,7 +115,7 @@ func (d *desk) committed(c committed) {
 	d.drainFurther()
 }
 
-// scribe encodes groups and hands them to the journal, in order.
+// scribe encodes groups and passes them to the journal in order.
 func (r *Router) scribe(ctx context.Context, gen int64, in <-chan group, l weir.Lease) {
 	for {
 		select {
@@ -133,8 +134,8 @@ func (r *Router) scribe(ctx context.Context, gen int64, in <-chan group, l weir.
 	}
 }
 
-// encode gives a group the form of the journal: segments of bounded size, of
-// which one has at least an event, and what is told.
+// encode converts a group to the form of the journal: segments of bounded size
+// with at least one event each, and the public events.
 func encode(list []routing.Event) (routing.Group, error) {
 	var out routing.Group
 	data := make([]byte, 0, min(segmentBytes, usualBytes*len(list)))

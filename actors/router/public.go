@@ -9,11 +9,11 @@ import (
 	"weir/routing"
 )
 
-// source is what the router's events say they come from.
+// source is the source of the router's events.
 const source = "router"
 
-// Announce gives what the API's event of an event of the engine tells. Of
-// members that are published under two names it has both.
+// Announce returns the API event for an event of the engine. Members that are
+// published under two names appear under both.
 func Announce(e routing.Event) (events.Event, error) {
 	o := newObject()
 	subject, ok := tellJob(&o, e)
@@ -76,7 +76,7 @@ func tellJob(o *object, e routing.Event) (subject string, ok bool) {
 	return subject, true
 }
 
-// tellEnd tells of a job that leaves its worker or ends.
+// tellEnd writes the events of jobs that leave their worker or end.
 func tellEnd(o *object, e routing.Event) (subject string, ok bool) {
 	switch e := e.(type) {
 	case *routing.JobUnassignedEvent:
@@ -144,7 +144,7 @@ func tellWorker(o *object, e routing.Event) (subject string, ok bool) {
 	return "worker/" + id, true
 }
 
-// job writes what is common to the events of jobs.
+// job writes the members common to the events of jobs.
 func (o *object) job(h *routing.JobHead, part, id string) (subject string) {
 	o.text("jobId", h.JobID)
 	o.text("channelReference", h.ChannelReference)
@@ -184,7 +184,7 @@ func (o *object) assignment(id, worker string) {
 	o.text("workerId", worker)
 }
 
-// offer writes what is common to the events of offers.
+// offer writes the members common to the events of offers.
 func (o *object) offer(h *routing.OfferHead) (subject string) {
 	o.text("workerId", h.WorkerID)
 	o.text("jobId", h.JobID)
@@ -292,7 +292,7 @@ func list[T any](o *object, k string, items []T, write func(*object, *T)) {
 	o.b = append(o.b, ']')
 }
 
-// capital is how the names of states and operators are written in events.
+// capital converts the name of a state or an operator to its form in events.
 func capital(name string) string {
 	if name == "" {
 		return ""

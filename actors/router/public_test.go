@@ -14,7 +14,7 @@ import (
 	"weir/routing"
 )
 
-// told is what each event of the API tells: subject and data.
+// told returns subject and data of each event of the API.
 func told() map[string]struct {
 	event   routing.Event
 	subject string

@@ -16,25 +16,26 @@ import (
 )
 
 const (
-	racers  = 3 // workers that have an offer of the same job
+	racers  = 3 // workers with an offer of the same job
 	races   = 200
 	expires = 200 * time.Millisecond
 )
 
-// deed is what was done to a job.
+// deed is an operation on a job.
 type deed struct {
-	what   string // accept, decline, expire, cancel; or how it was found in the end: won, over
+	what   string // accept, decline, expire, cancel; or the observed final state: won, over
 	worker int
 }
 
-// fate is a job as the model has it.
+// fate is the model's state of a job.
 type fate struct {
 	open      [racers]bool
-	winner    int // from 1; 0: nobody
+	winner    int // from 1; 0: none
 	cancelled bool
 }
 
-// judge is the model: what may follow on what.
+// judge is the model: it returns the next state and whether the operation is
+// allowed.
 func judge(f fate, o operation[deed, bool]) (fate, bool) {
 	w := o.input.worker
 	next, ok := f, false
@@ -68,7 +69,7 @@ func judge(f fate, o operation[deed, bool]) (fate, bool) {
 	return next, o.maybe || ok == o.output
 }
 
-// race is one job and what was done to it.
+// race is one job and the operations on it.
 type race struct {
 	id     string
 	offers [racers]string
@@ -84,10 +85,11 @@ func (x *race) add(o operation[deed, bool]) {
 	x.history = append(x.history, o)
 }
 
-// TestRacesAreLinearizable: workers accept and decline, offers expire and
-// clients cancel, all at the same instants, through the actor and a journal of
-// which now and then a commit fails. For each job there is an order of all that
-// in which every answer is right, and that is what happened.
+// TestRacesAreLinearizable lets workers accept and decline, offers expire and
+// clients cancel, all at the same instants, through the actor and a journal
+// whose commits fail now and then. For each job there must be an order of these
+// operations in which every answer is right, and the final state must be the
+// result of that order.
 func TestRacesAreLinearizable(t *testing.T) {
 	for name, failing := range map[string]bool{"a journal that works": false, "a journal that fails now and then": true} {
 		t.Run(name, func(t *testing.T) {
@@ -133,7 +135,7 @@ func runRaces(t *testing.T, failing bool) {
 	}
 	wait.Wait()
 	store.set(always(pass))
-	time.Sleep(time.Minute) // whatever was still to expire
+	time.Sleep(time.Minute) // until every offer has expired
 	synctest.Wait()
 	outcomes := map[string]int{}
 	for _, x := range all {
@@ -155,13 +157,13 @@ func runRaces(t *testing.T, failing bool) {
 	}
 }
 
-// number is the one at the end of an id.
+// number returns the number at the end of an id.
 func number(id string) int {
 	n, _ := strconv.Atoi(id[strings.LastIndexByte(id, '-')+1:])
 	return n
 }
 
-// prepare makes a queue with workers who all have an offer of its job.
+// prepare creates a queue with workers that all have an offer of its job.
 func prepare(t *testing.T, r *rig, clock *atomic.Int64, i int) *race {
 	t.Helper()
 	x := &race{id: "job-" + strconv.Itoa(i), issued: clock.Add(1)}
@@ -187,9 +189,9 @@ func prepare(t *testing.T, r *rig, clock *atomic.Int64, i int) *race {
 	return x
 }
 
-// instants gives channels that are closed one after the other until the offers
-// expire, the last in that moment. A timer for each deed would be a thousand
-// that go off at once.
+// instants returns channels that are closed one after the other until the
+// offers expire, the last at that moment. A timer for each operation would be a
+// thousand timers firing at once.
 func instants() [7]chan struct{} {
 	var all [7]chan struct{}
 	for i := range all {
@@ -200,7 +202,7 @@ func instants() [7]chan struct{} {
 	return all
 }
 
-// run has everybody act at nearly the same time.
+// run starts all operations at nearly the same time.
 func (x *race) run(r *rig, clock *atomic.Int64, wait *sync.WaitGroup, now [7]chan struct{}, random *rand.Rand) {
 	act := func(d deed, c routing.Command) {
 		turn := now[min(6, random.IntN(12))]
@@ -228,7 +230,7 @@ func (x *race) run(r *rig, clock *atomic.Int64, wait *sync.WaitGroup, now [7]cha
 	}
 }
 
-// check compares what happened to a job with what was answered.
+// check compares the final state of a job with the answers.
 func (x *race) check(t *testing.T, r *rig, now int64) string {
 	t.Helper()
 	var j routing.Job

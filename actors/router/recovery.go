@@ -13,7 +13,7 @@ import (
 	"weir/routing"
 )
 
-// load takes the role and builds the state, beside the actor.
+// load starts a task that acquires the role and builds the state.
 func (d *desk) load() {
 	if d.Router.draining.Load() {
 		d.finishDrain()
@@ -29,8 +29,9 @@ func (d *desk) load() {
 	d.task(func(context.Context) { d.recover(ctx, gen, row, h) })
 }
 
-// recover tries until it has the role and a state. Taking the role anew raises
-// its epoch: whatever an earlier state left in the writer is refused from then on.
+// recover retries until it has the role and a state. Acquiring the role raises its
+// epoch, so from then on anything that an earlier state left in the writer is
+// refused.
 func (r *Router) recover(ctx context.Context, gen int64, row int, h heard) {
 	for wait := standbyFirst; ; wait = min(2*wait, standbyEvery) {
 		if row > 0 && !sleep(ctx, care.BackOff(row, care.RestartBase, care.RestartMost)) {
@@ -72,10 +73,10 @@ func (r *Router) acquire(ctx context.Context) (weir.Lease, bool, error) {
 	return r.o.Store.AcquireRole(ctx, weir.Router)
 }
 
-// restore builds the state from the snapshot and the events after it. There is
-// always a snapshot, so that the settings under which events came to be are
-// known; other settings begin with a snapshot of their own. missed is what the
-// watchers do not know of what this process wrote.
+// restore builds the state from the snapshot and the events after it. A
+// snapshot always exists, so that the settings under which events were made are
+// known; changed settings start with a new snapshot. missed holds the events
+// that this process wrote and the watchers have not received.
 func (r *Router) restore(ctx context.Context, l weir.Lease, h heard) (out restored, err error) {
 	var renew sync.WaitGroup
 	ctx, cancel := context.WithCancel(ctx)
@@ -112,7 +113,8 @@ func (r *Router) restore(ctx context.Context, l weir.Lease, h heard) (out restor
 	return out, r.o.Store.SaveSnapshot(ctx, l, out.seq, data)
 }
 
-// unpack gives the state of a snapshot, or an empty one if there is none yet.
+// unpack returns the state of a snapshot, or an empty state if there is none
+// yet.
 func unpack(saved routing.Saved, settings routing.Settings) (*routing.State, error) {
 	s := routing.New(settings)
 	if len(saved.Data) > 0 {
@@ -169,7 +171,7 @@ type decoded struct {
 	err      error
 }
 
-// readAhead sends the journal after an event, until its end, the end of ctx or
+// readAhead sends the journal after an event until its end, the end of ctx or
 // an error.
 func (r *Router) readAhead(ctx context.Context, after uint64, chunks chan<- decoded) {
 	defer close(chunks)
@@ -206,7 +208,7 @@ func (r *Router) readAhead(ctx context.Context, after uint64, chunks chan<- deco
 	}
 }
 
-// serve begins to work with a state.
+// serve starts to work with a state.
 func (d *desk) serve(l loaded) {
 	if d.stop != nil {
 		d.stop()
@@ -250,7 +252,7 @@ func (d *desk) serve(l loaded) {
 	}
 }
 
-// renew extends the lease again and again until it is lost or ctx ends.
+// renew extends the lease repeatedly until it is lost or ctx ends.
 func (r *Router) renew(ctx context.Context, l weir.Lease, say func(ok bool, until time.Time)) {
 	wait := care.Beat(time.Now(), r.o.LeaseTTL/3)
 	for sleep(ctx, wait) {
@@ -282,7 +284,7 @@ func (r *Router) releaseRole(l weir.Lease) {
 	}
 }
 
-// sleep is false when ctx ended first.
+// sleep waits for d and returns false if ctx ended first.
 func sleep(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()

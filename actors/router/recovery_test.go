@@ -15,15 +15,15 @@ import (
 	"weir/routing"
 )
 
-// body is a snapshot but for its first line, which has the clock: that of a
-// state that nobody asked is the time of its last event.
+// body returns a snapshot without its first line, which holds the clock: the
+// clock of an unused state is the time of its last event.
 func body(snapshot string) string {
 	_, rest, _ := strings.Cut(snapshot, "\n")
 	return rest
 }
 
-// Wherever a process ends, between whichever commits, the next one has the
-// state that what was written gives, and everything that was answered holds.
+// Wherever a process crashes between commits, the next one recovers the state
+// that the written events give, and everything acknowledged holds.
 func TestAnyCrashIsRecoveredFrom(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(8) {
@@ -56,8 +56,8 @@ func TestAnyCrashIsRecoveredFrom(t *testing.T) {
 	}
 }
 
-// crash has the nth group meet its fate and all later ones lost. The channel
-// is closed then.
+// crash applies a verdict to the nth group and drops all later ones. The
+// channel is closed when the nth group arrives.
 func crash(store *gate, nth int, how verdict) (dead chan struct{}) {
 	dead = make(chan struct{})
 	store.set(func(n int) verdict {
@@ -74,8 +74,8 @@ func crash(store *gate, nth int, how verdict) (dead chan struct{}) {
 	return dead
 }
 
-// live has several callers do random things until they are done or the router
-// is dead, and gives the last event that was answered.
+// live runs several callers with random operations until they finish or the
+// router is dead, and returns the last acknowledged event.
 func live(r *rig, seed uint64, life int, dead <-chan struct{}) (answered uint64) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -111,7 +111,7 @@ func live(r *rig, seed uint64, life int, dead <-chan struct{}) (answered uint64)
 	return answered
 }
 
-// something does one thing at random to whatever there is.
+// something performs one random operation on existing resources.
 func something(ctx context.Context, r *router.Router, random *rand.Rand, id string) (events []routing.Event, err error) {
 	var jobs, offers, assigned []string
 	view := func(s *routing.State) {

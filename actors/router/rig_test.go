@@ -34,7 +34,7 @@ func start(t testing.TB, store router.Store, change func(*router.Options)) *rig 
 	return &rig{r, t}
 }
 
-// do has a command applied and gives its events.
+// do applies a command and returns its events.
 func (r *rig) do(c routing.Command) []routing.Event {
 	r.t.Helper()
 	events, err := r.try(c)
@@ -54,7 +54,7 @@ func do(ctx context.Context, r *router.Router, c routing.Command) (events []rout
 	return events, err
 }
 
-// bytes is the whole state.
+// bytes returns the snapshot of the whole state.
 func (r *rig) bytes() string {
 	r.t.Helper()
 	var data []byte
@@ -65,7 +65,7 @@ func (r *rig) bytes() string {
 	return string(data)
 }
 
-// furnish makes a queue and workers that listen to it.
+// furnish creates a queue and workers that serve it.
 func (r *rig) furnish(workers int) {
 	r.t.Helper()
 	r.do(routing.PutDistribution{ID: "d", Spec: routing.DistributionSpec{OfferExpiresAfterSeconds: 3600}})
@@ -90,7 +90,7 @@ func job() routing.JobSpec {
 	}
 }
 
-// find is the first event of a type.
+// find returns the first event of a type.
 func find[E routing.Event](events []routing.Event) (e E, ok bool) {
 	for _, event := range events {
 		if e, ok = event.(E); ok {
@@ -100,13 +100,13 @@ func find[E routing.Event](events []routing.Event) (e E, ok bool) {
 	return e, false
 }
 
-// apply has a command built and applied.
+// apply builds and applies a command.
 func apply(ctx context.Context, r *router.Router, build func(*routing.State) routing.Command, events *[]routing.Event) error {
 	return r.Do(ctx, func(s *routing.State, _ time.Time) (routing.Command, error) { return build(s), nil },
 		func(_ *routing.State, list []routing.Event) { *events = list })
 }
 
-// stopped says that a router does not answer any more.
+// stopped reports whether an error means that the router no longer answers.
 func stopped(err error) bool {
 	code := weir.CodeOf(err)
 	return code == weir.CodeUnavailable || code == weir.CodeDraining

@@ -16,7 +16,7 @@ import (
 	"weir/routing"
 )
 
-// Router is the running router, as the rest of the program sees it. Its
+// Router is the running router, the interface for the rest of the program. Its
 // methods are safe for concurrent use.
 type Router struct {
 	o           Options
@@ -27,16 +27,16 @@ type Router struct {
 	pid         *actor.PID
 	thread      *thread
 	spawned     chan struct{} // closed once pid is set
-	generations atomic.Int64  // of states; what an earlier one set off counts no more
+	generations atomic.Int64  // of states; results of an earlier one are ignored
 	callers     atomic.Int64
 	draining    atomic.Bool
 	watchers    watchers
 	functions   *functions
 	heard       heard
 	phase       phases
-	calls       sync.Pool // that were answered
+	calls       sync.Pool // answered calls, for reuse
 
-	ctx    context.Context // ends when nothing may go on any more
+	ctx    context.Context // ends when all work must stop
 	kill   context.CancelFunc
 	tasks  sync.WaitGroup
 	closed sync.Once
@@ -44,8 +44,9 @@ type Router struct {
 
 var _ routing.Engine = (*Router)(nil)
 
-// Start starts the router. It takes its role and reads its state beside; calls
-// wait for that, or are refused while another process has the role.
+// Start starts the router. It acquires the role and loads the state in the
+// background; calls wait for that, or are refused while another process has the
+// role.
 func Start(o Options) (*Router, error) {
 	o = withDefaults(o)
 	r := &Router{o: o, log: o.Logger, metrics: o.Metrics, thread: newThread(), spawned: make(chan struct{})}
@@ -55,7 +56,8 @@ func Start(o Options) (*Router, error) {
 	}
 	r.functions = newFunctions(r)
 	quiet := care.Quiet(o.Logger)
-	// Letters to an actor that has ended are nothing to wait for.
+	// Messages to a stopped actor are harmless. The short interval ends the
+	// library's throttle goroutine soon.
 	r.system = actor.NewActorSystem(actor.WithDeadLetterThrottleInterval(time.Millisecond),
 		actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger { return quiet }))
 	r.root = r.system.Root
@@ -88,18 +90,18 @@ func (r *Router) View(ctx context.Context, see func(*routing.State, time.Time)) 
 	return r.ask(ctx, c)
 }
 
-// Watch has a function called with the events of each commit, in order, after
-// they became durable. What became durable although the store's answer was lost,
-// or was late, comes once the journal was read again. It must not wait for
-// anything. What it is called with it may keep and must not change. There is no
-// end of a watch but the router's.
+// Watch registers a function that is called with the events of each commit, in
+// order, after they became durable. Events that became durable although the
+// store's reply was lost or late are delivered after the journal was read again.
+// The function must not block. It may keep the events and must not change them.
+// A watch ends only with the router.
 func (r *Router) Watch(see func([]routing.Event)) { r.watchers.add(see) }
 
-// heard is how much of the journal the watchers know. Only the desk uses it,
-// one after the other.
+// heard is how much of the journal the watchers have received. Only the desk
+// uses it, one instance after the other.
 type heard struct {
-	told uint64 // the last event that they were told
-	most uint64 // the last that this process may have written
+	told uint64 // the last event passed to the watchers
+	most uint64 // the last event that this process may have written
 }
 
 type watchers struct {
@@ -126,7 +128,7 @@ func (w *watchers) tell(events []routing.Event) {
 	}
 }
 
-// ask hands the actor a call and waits for the answer.
+// ask sends a call to the actor and waits for the answer.
 func (r *Router) ask(ctx context.Context, c *call) error {
 	if r.draining.Load() {
 		return errDraining()
@@ -154,16 +156,16 @@ func (r *Router) ask(ctx context.Context, c *call) error {
 	c.late.Stop()
 	c.abandon()
 	select {
-	case err := <-c.answer: // it came in time
+	case err := <-c.answer: // it arrived in time
 		return err
 	default:
 		return unavailable("it is not known whether this was done", time.Second, cause)
 	}
 }
 
-// Drain takes no more calls, waits until what was applied is durable, saves a
-// snapshot and gives the role back; then it closes the router. At the end of
-// ctx it stops waiting: the next start finds everything that was answered.
+// Drain stops accepting calls, waits until everything applied is durable, saves
+// a snapshot and releases the role; then it closes the router. When ctx ends it
+// stops waiting: the next start recovers everything that was acknowledged.
 func (r *Router) Drain(ctx context.Context) error {
 	r.draining.Store(true)
 	defer r.Close()
@@ -179,7 +181,7 @@ func (r *Router) Drain(ctx context.Context) error {
 	}
 }
 
-// Close ends everything at once. It may be called again.
+// Close stops everything at once. It may be called again.
 func (r *Router) Close() {
 	r.closed.Do(func() {
 		r.draining.Store(true)
@@ -191,7 +193,7 @@ func (r *Router) Close() {
 	})
 }
 
-// task runs something beside the actor, until the router closes.
+// task runs do outside the actor, until the router closes.
 func (r *Router) task(do func(ctx context.Context)) {
 	if r.ctx.Err() != nil {
 		return
@@ -199,8 +201,9 @@ func (r *Router) task(do func(ctx context.Context)) {
 	r.tasks.Go(func() { do(r.ctx) })
 }
 
-// tell sends the actor a message, while there is one. What the actor begins may
-// be done before its address is known.
+// tell sends a message to the actor while it exists. A task that the actor
+// starts may finish before the actor's address is known, so tell waits for the
+// address.
 func (r *Router) tell(message any) {
 	select {
 	case <-r.ctx.Done():

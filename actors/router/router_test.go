@@ -16,8 +16,8 @@ import (
 	"weir/routing"
 )
 
-// A router that starts again knows what it knew, whether it was drained or
-// ended at once.
+// A router that starts again has the same state, whether it was drained or
+// killed.
 func TestTheStateIsFoundAgain(t *testing.T) {
 	t.Parallel()
 	for name, drained := range map[string]bool{"drained": true, "ended": false} {
@@ -47,7 +47,7 @@ func TestTheStateIsFoundAgain(t *testing.T) {
 	}
 }
 
-// Other limits hold from the next start on, also for what is there already.
+// Changed limits apply from the next start on, also to existing resources.
 func TestLimitsCanBeChanged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := storetest.SQLite(t)
@@ -71,7 +71,8 @@ func TestLimitsCanBeChanged(t *testing.T) {
 	})
 }
 
-// A caller whose function panics is told so, and nobody else notices.
+// A caller whose function panics gets an error, and no other caller is
+// affected.
 func TestAPanicOfACaller(t *testing.T) {
 	t.Parallel()
 	r := start(t, storetest.SQLite(t), nil)
@@ -86,7 +87,8 @@ func TestAPanicOfACaller(t *testing.T) {
 	r.do(routing.PutJob{ID: "j", Spec: job()})
 }
 
-// An actor that crashes answers those who wait and comes back with its state.
+// An actor that crashes answers its waiting callers and comes back with its
+// state.
 func TestACrashOfTheActor(t *testing.T) {
 	t.Parallel()
 	var crash atomic.Bool
@@ -114,7 +116,7 @@ func TestACrashOfTheActor(t *testing.T) {
 	r.do(routing.PutJob{ID: "j", Spec: job()})
 }
 
-// Whoever gave up waiting is not served later.
+// A call whose caller has left is not executed later.
 func TestACallerWhoHasGone(t *testing.T) {
 	t.Parallel()
 	r := start(t, storetest.SQLite(t), nil)

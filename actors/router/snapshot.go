@@ -10,16 +10,16 @@ import (
 	"weir/routing"
 )
 
-// snapshots is how far the saving of the state has come.
+// snapshots is the progress of saving the state.
 type snapshots struct {
-	seq   uint64    // the last event in the last one
-	at    time.Time // of that
+	seq   uint64    // the last event in the latest snapshot
+	at    time.Time // when the last attempt ended, or the state was loaded
 	size  int       // records in it
 	cut   *routing.Cut
 	upTo  uint64 // the last event in the cut
-	whole bool   // it is complete
-	busy  bool   // it is being written
-	last  bool   // it is the last one, of a drain
+	whole bool   // the cut is complete
+	busy  bool   // the cut is being written
+	last  bool   // it is the last one of a drain
 }
 
 type saved struct {
@@ -29,8 +29,8 @@ type saved struct {
 	err  error
 }
 
-// cut begins to copy the state when a snapshot is due. It is called when a
-// group was closed, so that the snapshot ends where a segment ends.
+// cut starts to copy the state if a snapshot is due. It is called when a group
+// was closed, so that the snapshot ends where a segment ends.
 func (d *desk) cut(seq uint64) {
 	s := &d.snapshot
 	n := int(seq - s.seq)
@@ -40,7 +40,7 @@ func (d *desk) cut(seq uint64) {
 }
 
 // snapshotDue reports whether a snapshot is due, given the events since the last one
-// and its entities. It bounds what a start has to replay.
+// and its entities. It bounds the events that a start must replay.
 func (o *Options) snapshotDue(events, size int) bool {
 	return events >= max(o.SnapshotEvents, size/snapshotShare)
 }
@@ -52,7 +52,7 @@ func (d *desk) beginCut(seq uint64) {
 	d.tell(cutFurther{d.gen})
 }
 
-// cutFurther copies some more jobs between the messages of others.
+// cutFurther copies some more jobs and lets other messages run in between.
 func (d *desk) cutFurther() {
 	begin := time.Now()
 	d.snapshot.whole = d.snapshot.cut.Step(cutJobs)
@@ -64,7 +64,7 @@ func (d *desk) cutFurther() {
 	d.tell(cutFurther{d.gen})
 }
 
-// save has a cut written once what it holds is durable.
+// save writes a cut once its events are durable.
 func (d *desk) save() {
 	s := &d.snapshot
 	if s.cut == nil || !s.whole || s.busy || d.pipe.durable < s.upTo {
@@ -83,8 +83,8 @@ func (d *desk) save() {
 	})
 }
 
-// saved follows the end of a snapshot. One that failed is tried again when the
-// next is due; the journal still holds everything.
+// saved handles the result of a snapshot. A failed one is retried when the next
+// is due; the journal still holds everything.
 func (d *desk) saved(m saved) {
 	s := &d.snapshot
 	s.cut, s.busy, s.at = nil, false, time.Now()
@@ -106,7 +106,7 @@ func (d *desk) saved(m saved) {
 	d.drainFurther()
 }
 
-// lastSnapshot saves the state of a desk that takes nothing more.
+// lastSnapshot saves the state of a desk that accepts no more calls.
 func (d *desk) lastSnapshot() {
 	s := &d.snapshot
 	s.last = true
@@ -117,7 +117,8 @@ func (d *desk) lastSnapshot() {
 	d.beginCut(d.pipe.durable)
 }
 
-// giveBack ends the state and gives the role to whoever waits for it.
+// giveBack discards the state and releases the role, so that a waiting process
+// can acquire it.
 func (d *desk) giveBack() {
 	l := d.lease
 	d.leave(errDraining())

@@ -18,7 +18,7 @@ import (
 	"weir/routing"
 )
 
-// fill makes so many jobs, many at once.
+// fill creates that many jobs, many concurrently.
 func (r *rig) fill(jobs int) {
 	r.t.Helper()
 	var wait sync.WaitGroup
@@ -60,7 +60,7 @@ func began(t *testing.T, store router.Store) (time.Duration, uint64) {
 	return took, found.Last - found.Seq
 }
 
-// After a start that replayed many events the next one reads little.
+// After a start that replayed many events, the next one reads few.
 func TestScenario148_StartsWithManyJobs(t *testing.T) {
 	t.Parallel()
 	store := storetest.Open(t, "sqlite://"+filepath.Join(t.TempDir(), "weir.db"), persistence.Options{})
@@ -80,8 +80,8 @@ func TestScenario148_StartsWithManyJobs(t *testing.T) {
 	}
 }
 
-// The end of a router that was asked to do nothing saves what its start had to
-// replay.
+// A router that received no calls still saves, when it ends, what its start had
+// to replay.
 func TestScenario148_SnapshotAtTheEndAfterAReplay(t *testing.T) {
 	t.Parallel()
 	store := storetest.SQLite(t)
@@ -101,8 +101,8 @@ func TestScenario148_SnapshotAtTheEndAfterAReplay(t *testing.T) {
 	}
 }
 
-// A start with up to 100,000 jobs replays no more events than one with none,
-// besides those that came while the last snapshot was made.
+// With up to 100,000 jobs a start replays no more events than with none, apart
+// from events that arrived while the last snapshot was made.
 func TestScenario161_ReplaysAreBounded(t *testing.T) {
 	t.Parallel()
 	for size, want := range map[int]int{0: 25_000, 100_000: 25_000, 1_000_000: 250_000} {
@@ -112,7 +112,7 @@ func TestScenario161_ReplaysAreBounded(t *testing.T) {
 	}
 }
 
-// slowStore reads the journal for seconds.
+// slowStore takes seconds to read the journal.
 type slowStore struct {
 	router.Store
 	begun chan struct{}
@@ -128,8 +128,8 @@ func (s *slowStore) LoadSnapshot(ctx context.Context) (routing.Saved, error) {
 	}
 }
 
-// While the state is being read, callers get an error at once, not after the
-// longest time that an answer may take.
+// While the state is loading, callers get an error soon, not after the maximum
+// time for a reply.
 func TestScenario149_CallsWhileTheStateIsRead(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

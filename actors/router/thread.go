@@ -2,9 +2,9 @@ package router
 
 import "github.com/asynkron/protoactor-go/actor"
 
-// thread runs the desk on one goroutine that stays, whose stack has grown as far
-// as the engine needs it. The library would start a goroutine whenever a message
-// finds the mailbox empty: thousands of times a second.
+// thread runs the desk on one permanent goroutine whose stack has already grown
+// to the size that the engine needs. The library would start a goroutine
+// whenever a message finds the mailbox empty: thousands of times a second.
 type thread struct {
 	work chan func()
 	over chan struct{} // closed at the end
@@ -12,7 +12,8 @@ type thread struct {
 
 var _ actor.Dispatcher = (*thread)(nil)
 
-// throughput is after how many messages the desk lets others run.
+// throughput is the max number of messages that the desk handles before it
+// yields.
 const throughput = 300
 
 func newThread() *thread {
@@ -32,11 +33,11 @@ func (t *thread) run() {
 	}
 }
 
-// end ends the goroutine. Nothing that matters may be scheduled any more.
+// end stops the goroutine. No work that matters may be scheduled afterwards.
 func (t *thread) end() { close(t.over) }
 
-// Schedule implements actor.Dispatcher. A mailbox has no more scheduled than
-// what runs, which may be about to end, and one thing after it.
+// Schedule implements actor.Dispatcher. A mailbox schedules at most one
+// function beside the running one, which may be about to end.
 func (t *thread) Schedule(work func()) {
 	select {
 	case t.work <- work:

@@ -11,13 +11,13 @@ import (
 	"weir/routing"
 )
 
-// The usual limits are days, which take long even on simulated time.
+// The default limits are days, which take long even on simulated time.
 const (
 	idleLife = 2 * time.Hour
 	jobLife  = 5 * time.Hour
 )
 
-// watch gives the kinds of events as they are announced.
+// watch returns a channel of the kinds of events as they are announced.
 func watch() (kinds chan string, tell func([]routing.Event)) {
 	kinds = make(chan string, 1000)
 	return kinds, func(events []routing.Event) {
@@ -27,7 +27,7 @@ func watch() (kinds chan string, tell func([]routing.Event)) {
 	}
 }
 
-// within waits for a kind of event and says how long that took.
+// within waits for a kind of event and returns how long that took.
 func within(t *testing.T, kinds <-chan string, kind string, most time.Duration) time.Duration {
 	t.Helper()
 	begin := time.Now()
@@ -44,7 +44,7 @@ func within(t *testing.T, kinds <-chan string, kind string, most time.Duration) 
 	}
 }
 
-// deadlines are the things that happen by themselves.
+// deadlines returns everything that happens by timer.
 func deadlines() map[string]struct {
 	set   func(*rig)
 	kind  string
@@ -77,7 +77,7 @@ func deadlines() map[string]struct {
 	}
 }
 
-// impatient has an exception policy act on jobs that wait.
+// impatient sets an exception policy that acts on waiting jobs.
 func impatient(r *rig) {
 	r.do(routing.PutException{ID: "x", Spec: routing.ExceptionSpec{ExceptionRules: []routing.ExceptionRule{{
 		ID: "late", Trigger: routing.Trigger{Kind: routing.TriggerWaitTime, ThresholdSeconds: 200},
@@ -86,8 +86,8 @@ func impatient(r *rig) {
 	r.do(routing.PutQueue{ID: "q", Spec: routing.QueueSpec{DistributionPolicyID: "d", ExceptionPolicyID: "x"}})
 }
 
-// What is due while no process runs happens at the next start, and what is due
-// later at its time, whoever set it.
+// A timer that came due while no process ran fires at the next start; one that
+// is due later fires at its time, whichever process set it.
 func TestTimersSurvive(t *testing.T) {
 	for name, d := range deadlines() {
 		for down, ran := range map[time.Duration]string{d.after / 2: "and is not due at the restart", d.after + time.Minute: "and was due while nothing ran"} {

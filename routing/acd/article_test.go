@@ -12,7 +12,7 @@ import (
 	"weir/routing/acd"
 )
 
-// The agents of the article, by when they became available.
+// The agents of the article, in the order in which they became available.
 const (
 	remy      = "56c4c66bb98"
 	billy     = "836c66055b77"
@@ -24,8 +24,8 @@ const (
 
 func andrewSpec() routing.WorkerSpec { return acd.Agent("Andrew", "M", "English", "French") }
 
-// article loads the article's table: six agents, of whom one attends a call,
-// and seven queues with the versions that it prints.
+// article loads the article's table: six agents, one of whom is in a call, and
+// seven queues with the versions that it prints.
 func article(t testing.TB) *desk {
 	t.Helper()
 	d := emptyDesk(t, time.Date(2022, 1, 5, 14, 0, 0, 0, time.UTC))
@@ -64,7 +64,7 @@ func article(t testing.TB) *desk {
 	return d
 }
 
-// table gives version/depth of every queue and the number of items that the
+// table returns version/depth of every queue, and the number of items that the
 // article's table would have: agents, queues and messages.
 func (d *desk) table() (figures map[string]string, items int) {
 	figures = map[string]string{}
@@ -132,13 +132,13 @@ func articleNewestFirst(t *testing.T) {
 	}
 }
 
-// races is how often each race of the article is run.
+// races is the number of runs of each race of the article.
 const races = 10_000
 
-// D1, R2: Spanish#M and French#M at the same time: exactly one gets Billy, the
-// other nobody, and nobody an error.
+// D1, R2: Spanish#M and French#M at the same time: exactly one caller gets
+// Billy, the other gets no agent, and neither gets an error.
 func articleRaceForOne(t *testing.T) {
-	const at = 2 // races beside each other
+	const at = 2 // concurrent series of races
 	var all sync.WaitGroup
 	for range at {
 		all.Go(func() {
@@ -158,7 +158,7 @@ func articleRaceForOne(t *testing.T) {
 	all.Wait()
 }
 
-// race asks two things at once.
+// race asks with several filters at once.
 func (d *desk) race(id string, filters ...string) []string {
 	got := make([]string, len(filters))
 	var both sync.WaitGroup
@@ -170,7 +170,7 @@ func (d *desk) race(id string, filters ...string) []string {
 }
 
 // D3: two processes queue Andrew at once, and two callers want him: he is
-// queued once and one caller gets him.
+// queued once and exactly one caller gets him.
 func articleRaceToQueue(t *testing.T) {
 	d := article(t)
 	d.ask("billy", "Q#Spanish#M")
@@ -199,11 +199,11 @@ func articleRaceToQueue(t *testing.T) {
 	}
 }
 
-// D2: Andrew, who is queued between the two steps of "assign Q#Spanish#M",
-// changes nothing about who is first.
+// D2: Andrew, queued between the two steps of "assign Q#Spanish#M", does not
+// change who is first.
 func articleQueuedMeanwhile(t *testing.T) {
 	d := article(t)
-	d.see(func(s *routing.State) { // the first step: who would it be
+	d.see(func(s *routing.State) { // the first step: who is next
 		next := s.Ready(routing.PoolSpec{QueueID: acd.Agents, ChannelID: acd.Channel, Selectors: selectors(t, "Q#Spanish#M")}, false, 1)
 		if len(next) != 1 || next[0].WorkerID != billy {
 			t.Errorf("next is %v", next)
@@ -217,8 +217,9 @@ func articleQueuedMeanwhile(t *testing.T) {
 	}
 }
 
-// The article's demonstration: from nothing, each queue's version equals its
-// depth equals its agents; then Chad, the earliest of four, is taken.
+// The article's demonstration: from an empty state, each queue's version equals
+// its depth and its number of agents; then Chad, the earliest of four, is
+// assigned.
 func articleDemonstration(t *testing.T) {
 	d := newDesk(t)
 	for _, a := range []acd.Named[routing.WorkerSpec]{

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// feature is a row of the table: what one of the two systems has, or does
-// wrong, and the test that shows how it is here. A row whose test needs more
+// feature is a row of the table: a capability or a weakness of one of the two
+// systems, and the test that shows Weir's behavior. A row whose test needs more
 // than the engine names a test elsewhere.
 type feature struct {
 	id        string
@@ -19,8 +19,8 @@ type feature struct {
 	elsewhere string // folder: names of the tests
 }
 
-// features is the table: ACD and R are of the contact ACD, FIFO and D of the
-// article on filtered queues.
+// features returns the table. ACD and R rows come from the contact ACD, FIFO
+// and D rows from the article on filtered queues.
 func features() []feature {
 	return []feature{
 		{"ACD-1", "a contact gets who has all its skills", allSkills, ""},
@@ -93,7 +93,7 @@ func features() []feature {
 	}
 }
 
-// TestFeatures runs each test once, under the names of all rows that it is for.
+// TestFeatures runs each test once, under the names of all its rows.
 func TestFeatures(t *testing.T) {
 	t.Parallel()
 	rows := map[uintptr][]string{}
@@ -117,7 +117,8 @@ func TestFeatures(t *testing.T) {
 	}
 }
 
-// The table is whole, what it names exists, and users can read of each row.
+// The table is complete, the tests it names exist, and the documentation
+// mentions each row.
 func TestTheTableIsWhole(t *testing.T) {
 	t.Parallel()
 	want := map[string]int{"ACD": 15, "FIFO": 12, "R": 22, "D": 14}
@@ -153,7 +154,7 @@ func TestTheTableIsWhole(t *testing.T) {
 	}
 }
 
-// exists looks for tests by folder and names.
+// exists looks up tests by folder and names.
 func exists(t *testing.T, where string) bool {
 	t.Helper()
 	folder, names, _ := strings.Cut(where, ": ")

@@ -14,7 +14,7 @@ import (
 	"weir/routing/routingtest"
 )
 
-// desk is a contact centre on a running router, with a clock that the test
+// desk is a contact center on a running router, with a clock that the test
 // moves.
 type desk struct {
 	t     testing.TB
@@ -38,7 +38,7 @@ func newDesk(t testing.TB) *desk {
 	return d
 }
 
-// lifo has the one available last go first.
+// lifo makes the agent available last go first.
 func (d *desk) lifo() *desk {
 	p := acd.Furnish().Distribution[acd.Policy]
 	p.Mode.Kind = routing.ShortestIdle
@@ -53,7 +53,7 @@ func (d *desk) wait(by time.Duration) *desk {
 	return d
 }
 
-// do gives the error of a command.
+// do returns the error of a command.
 func (d *desk) do(c routing.Command) error {
 	return d.e.Do(context.Background(), func(*routing.State, time.Time) (routing.Command, error) { return c, nil }, nil)
 }
@@ -65,7 +65,7 @@ func (d *desk) refused(code weir.Code, c routing.Command) {
 	}
 }
 
-// agent makes an agent who is available.
+// agent creates an available agent.
 func (d *desk) agent(id string, skills ...string) *desk {
 	d.e.Must(routing.PutWorker{ID: id, Spec: acd.Agent("Agent "+id, "F", skills...)})
 	return d
@@ -83,7 +83,7 @@ func selectors(t testing.TB, filter string) []routing.WorkerSelector {
 	return s
 }
 
-// call has somebody call who waits.
+// call creates a call in the callers' queue, where callers wait.
 func (d *desk) call(id string, skills ...string) *desk {
 	d.t.Helper()
 	d.e.Must(routing.PutJob{ID: id, Spec: routing.JobSpec{
@@ -92,7 +92,7 @@ func (d *desk) call(id string, skills ...string) *desk {
 	return d
 }
 
-// ask wants an agent now or nobody: it gives the agent's id, or nothing.
+// ask requests an agent now or not at all; it returns the agent's id or "".
 func (d *desk) ask(id, filter string) (who string) {
 	d.t.Helper()
 	c := routing.PutJob{ID: id, Spec: routing.JobSpec{ChannelID: acd.Channel, QueueID: acd.Agents, RequestedWorkerSelectors: selectors(d.t, filter)}}
@@ -104,7 +104,7 @@ func (d *desk) ask(id, filter string) (who string) {
 	return who
 }
 
-// holder is who has a job.
+// holder returns the worker to which a job is assigned.
 func holder(s *routing.State, id string) string {
 	j, _ := s.Job(id)
 	for _, a := range j.Assignments {
@@ -121,7 +121,7 @@ func (d *desk) see(f func(*routing.State)) {
 	}
 }
 
-// has wants an agent to have a call; nobody is "".
+// has checks that an agent has a call; "" is no agent.
 func (d *desk) has(agent, call string) *desk {
 	d.t.Helper()
 	d.see(func(s *routing.State) {
@@ -140,7 +140,7 @@ func (d *desk) status(call string, want routing.JobStatus) *desk {
 	return d
 }
 
-// finish ends a call that somebody has.
+// finish ends an assigned call.
 func (d *desk) finish(call string) *desk {
 	d.t.Helper()
 	j, _ := d.e.Job(call)
@@ -159,7 +159,7 @@ func (d *desk) worker(id string) (w routing.Worker) {
 	return w
 }
 
-// pool gives a pool's version and depth.
+// pool returns a pool's version and depth.
 func (d *desk) pool(id string) (out routing.PoolDepth) {
 	d.see(func(s *routing.State) {
 		all := s.Pools()

@@ -1,12 +1,12 @@
-// Package acd speaks the language of contact centres on top of the router's
-// engine: agents with skills and callers who ask for some. It holds the
-// example pool of agents, the simulation of a small contact centre, and the
-// reading of filters such as Q#Spanish#M.
+// Package acd provides the vocabulary of contact centers on top of the routing
+// engine: agents with skills, and callers who ask for some of them. It holds the
+// example pool of agents, the simulation of a small contact center, and the
+// parser of filters such as Q#Spanish#M.
 //
-// It is pure: no I/O, no clock, and chance only from a seed, so that the same
-// question has the same answer everywhere.
+// It is pure: no I/O, no clock, and randomness only from a seed, so that the same
+// input always gives the same result.
 //
-// How an agent is described: an attribute of which it has one (gender, team) is
-// a label with a value; of an attribute of which it may have several (language,
-// skill) each value is a label of its own that is true.
+// Agents are described by labels. An attribute with one value per agent (gender,
+// team) is a label with that value. For an attribute with several values
+// (language, skill) each value is a separate label that is true.
 package acd

@@ -17,7 +17,7 @@ import (
 	"weir/routing/routingtest"
 )
 
-// What the contact ACD has, one test for each feature of the table.
+// Capabilities of the contact ACD, one test for each feature of the table.
 
 func allSkills(t *testing.T) {
 	d := newDesk(t).agent("es", "English", "Support").agent("ss", "Spanish", "Support").agent("esb", "English", "Spanish", "Billing")
@@ -40,7 +40,7 @@ func firstComeFirstServed(t *testing.T) {
 
 func longestAvailable(t *testing.T) {
 	d := newDesk(t).agent("1", "X").wait(time.Second).agent("2").wait(time.Second).agent("3", "X").wait(time.Second)
-	d.agent("2", "X") // R8: learnt later, and still available since then
+	d.agent("2", "X") // R8: learned later; AvailableSince stays
 	for i := range 3 {
 		d.call(fmt.Sprint("c", i), "X").has(fmt.Sprint(i+1), fmt.Sprint("c", i))
 	}
@@ -87,7 +87,7 @@ func sameStateAgain(t *testing.T) {
 	}
 }
 
-// open sets whether the callers' queue is open.
+// open sets whether the callers' queue is open or how it is closed.
 func (d *desk) open(c routing.Closed) *desk {
 	spec := acd.Furnish().Queues[acd.Callers]
 	spec.Closed = c
@@ -97,10 +97,10 @@ func (d *desk) open(c routing.Closed) *desk {
 
 func openAndClosed(t *testing.T) {
 	d := newDesk(t).agent("a").open(routing.ClosedHold).call("1").has("", "1")
-	d.agent("late").has("", "1").e.Reopen() // R12: it is a state, and found again
+	d.agent("late").has("", "1").e.Reopen() // R12: the state is durable
 	d.has("", "1").open(routing.Open).has("a", "1").open(routing.ClosedRefuse)
 	d.refused(weir.CodeConflict, routing.PutJob{ID: "2", Spec: routing.JobSpec{ChannelID: acd.Channel, QueueID: acd.Callers}})
-	d.open(routing.Open).call("3").has("late", "3") // who came while it was closed is available, too
+	d.open(routing.Open).call("3").has("late", "3") // an agent who arrived while it was closed is available, too
 }
 
 func abandons(t *testing.T) {
@@ -110,7 +110,7 @@ func abandons(t *testing.T) {
 		t.Errorf("%d wait", n)
 	}
 	d.agent("a", "X").has("", "1").has("a", "2").status("1", routing.JobCancelled)
-	// One who hangs up while the agent is on it frees the agent at once.
+	// A caller who hangs up during the call frees the agent at once.
 	d.call("3", "X").e.Must(routing.CancelJob{ID: "2", DispositionCode: "Abandoned"})
 	d.has("a", "3")
 }
@@ -171,8 +171,7 @@ func (d *desk) free() (n int) {
 	return n
 }
 
-// neverTwice holds a log against what may never be: an agent with two calls,
-// or a call with two agents.
+// neverTwice checks a log: no agent ever has two calls, and no call two agents.
 func neverTwice(t *testing.T, log [][]routing.Event) {
 	t.Helper()
 	agents, calls := map[string]int{}, map[string]int{}
@@ -190,8 +189,8 @@ func neverTwice(t *testing.T, log [][]routing.Event) {
 	}
 }
 
-// Nobody polls: what can be assigned is so in the very write that makes it
-// possible, and as long as nothing changes nothing is due.
+// No polling: an assignment happens in the same write that makes it possible,
+// and no timer is due while nothing changes.
 func wokenAtOnce(t *testing.T) {
 	d := newDesk(t).agent("a", "X").call("1", "X").call("2", "X")
 	d.see(func(s *routing.State) {
@@ -210,8 +209,8 @@ func wokenAtOnce(t *testing.T) {
 	}
 }
 
-// The simulator's sums; and with too few agents contacts abandon, and nobody is
-// lost.
+// The sums of the simulator. With too few agents contacts abandon, and every
+// contact is accounted for.
 func simulatorSums(t *testing.T) {
 	got, err := acd.Simulation{}.Run()
 	if err != nil {
@@ -239,8 +238,8 @@ func simulatorSums(t *testing.T) {
 	})
 }
 
-// A crash at any write boundary: the state found is that before the write or
-// that after it, and what was under way goes on to the same end.
+// A crash at any write boundary recovers to the state before or after that
+// write, and the work in progress continues to the same end.
 func crashAnywhere(t *testing.T) {
 	play := func(d *desk, from int) {
 		steps := []func(){
@@ -261,7 +260,7 @@ func crashAnywhere(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		for _, id := range s.IDs(routing.ResourceJob, "", 10) { // no call is between two states, no agent is taken without one
+		for _, id := range s.IDs(routing.ResourceJob, "", 10) { // no call is between two states, and no agent is busy without a call
 			j, _ := s.Job(id)
 			if h := holder(s, id); (j.Status == routing.JobAssigned || j.Status == routing.JobCompleted) != (h != "") {
 				t.Errorf("after %d writes call %s is %s and with %q", n, id, j.Status, h)

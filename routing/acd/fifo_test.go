@@ -16,7 +16,7 @@ import (
 	"weir/routing/routingtest"
 )
 
-// What the filtered queues of the article have, beside its worked example.
+// Features of the article's filtered queues, apart from its worked example.
 
 // An agent is in all its queues or in none.
 func allQueuesOrNone(t *testing.T) {
@@ -31,8 +31,8 @@ func allQueuesOrNone(t *testing.T) {
 	}
 }
 
-// Each change of a queue counts its version up, a stale version is refused,
-// and of several who saw the same one wins.
+// Each change of a queue increments its version, a stale version is refused,
+// and of several writers with the same version exactly one wins.
 func versionsOfQueues(t *testing.T) {
 	d := newDesk(t)
 	before := d.pool("Q#English#F").Version
@@ -74,8 +74,8 @@ func versionsOfQueues(t *testing.T) {
 	d.refused(weir.CodePrecondition, routing.PutWorker{ID: "b", Spec: spec, If: routing.If{Version: w.Version}})
 }
 
-// Depth always equals the number of agents who are there, whatever happens, and
-// is never negative.
+// Depth always equals the number of free agents, whatever happens, and is never
+// negative.
 func depthIsTrue(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		d := newDesk(t)
@@ -107,7 +107,7 @@ func depthIsTrue(t *testing.T) {
 	})
 }
 
-// countFree counts by looking at every agent.
+// countFree counts by examining every agent.
 func countFree(s *routing.State, p routing.PoolSpec) (n int) {
 	for _, id := range s.IDs(routing.ResourceWorker, "", 1000) {
 		w, _ := s.Worker(id)
@@ -118,8 +118,8 @@ func countFree(s *routing.State, p routing.PoolSpec) (n int) {
 	return n
 }
 
-// available, queued, attending; release is per call and can be repeated; the
-// bulk reset frees nobody who is in a call.
+// Available, queued, attending; release is per call and can be repeated; the
+// bulk reset does not free agents in a call.
 func stateOfAgents(t *testing.T) {
 	d := newDesk(t).agent("a", "X").agent("b", "X").call("1", "X").has("a", "1")
 	d.e.Must(routing.SetAvailable{})
@@ -130,7 +130,7 @@ func stateOfAgents(t *testing.T) {
 	d.has("a", "1").finish("1")
 	for id := range mustJob(t, d, "1").Assignments { // D13
 		d.refused(weir.CodeConflict, routing.CloseJob{JobID: "1", AssignmentID: id, DispositionCode: "another"})
-		d.e.Must(routing.CloseJob{JobID: "1", AssignmentID: id}) // the answer was lost
+		d.e.Must(routing.CloseJob{JobID: "1", AssignmentID: id}) // repeated: the response was lost
 	}
 	d.e.Must(routing.SetAvailable{Available: true, Workers: []string{"a"}})
 	if d.free() != 2 {
@@ -147,8 +147,8 @@ func mustJob(t *testing.T, d *desk, id string) routing.Job {
 	return j
 }
 
-// Ids are unique although names collide, everybody speaks something, and a seed
-// says who it is.
+// Ids are unique although names collide, every agent speaks a language, and a
+// seed determines the agents.
 func seededAgents(t *testing.T) {
 	x := acd.Seed(100, 7)
 	ids, shared := map[string]bool{}, map[string]int{}
@@ -176,7 +176,7 @@ func seededAgents(t *testing.T) {
 	}
 }
 
-// Both forms of a filter ask for the same.
+// Both forms of a filter mean the same.
 func filterForms(t *testing.T) {
 	same := cmp.Comparer(func(a, b routing.Value) bool { return a == b })
 	for _, text := range []string{"language=Spanish,gender=M", "Spanish,gender=M", " skill=Spanish , gender=M "} {
@@ -201,8 +201,8 @@ func manyCombinations(t *testing.T) {
 	d.agent("half", skills[:25]...).agent("whole", skills...).call("1", skills[10:40]...).has("whole", "1")
 }
 
-// A caller who finds nobody waits, and is served when somebody comes: the
-// callers of each filter in their order, and none starves.
+// A caller who finds no agent waits and is served when an agent comes: the
+// callers of each filter in order, and none starves.
 func callersWait(t *testing.T) {
 	d := newDesk(t)
 	chance := rand.New(rand.NewPCG(1, 2))

@@ -9,15 +9,17 @@ import (
 	"weir/routing"
 )
 
-// The attribute of agents that the short form of a filter names second.
+// gender is the attribute that the short form of a filter names second.
 const gender = "gender"
 
-// several are the attributes of which an agent may have more than one.
+// several reports whether an agent may have more than one value of an
+// attribute.
 func several(attribute string) bool { return attribute == "language" || attribute == "skill" }
 
-// ParseFilter reads what a caller asks for: Q#Spanish#M, which is short for
-// language=Spanish,gender=M, or selectors as of [routing.ParseSelectors], in
-// which language=Spanish asks for the skill Spanish, as does Spanish alone.
+// ParseFilter parses a caller's requirements: Q#Spanish#M, short for
+// language=Spanish,gender=M, or selectors as in [routing.ParseSelectors]. In
+// selectors, language=Spanish requires the skill Spanish, as does Spanish
+// alone.
 func ParseFilter(text string) ([]routing.WorkerSelector, error) {
 	if !utf8.ValidString(text) {
 		return nil, weir.Errorf(weir.CodeInvalid, "the filter %q has to be UTF-8", text)
@@ -38,7 +40,7 @@ func ParseFilter(text string) ([]routing.WorkerSelector, error) {
 	return out, err
 }
 
-// combination asks for a language and a gender.
+// combination requires a language and a gender.
 func combination(language, sex string) []routing.WorkerSelector {
 	return []routing.WorkerSelector{
 		{Key: language, Operator: routing.Equal, Value: routing.Bool(true)},
@@ -46,7 +48,7 @@ func combination(language, sex string) []routing.WorkerSelector {
 	}
 }
 
-// Holds says whether labels pass a filter.
+// Holds reports whether labels pass a filter.
 func Holds(filter []routing.WorkerSelector, labels routing.Labels) bool {
 	for _, s := range filter {
 		if !s.Operator.Holds(labels[s.Key], s.Value) {
@@ -56,7 +58,8 @@ func Holds(filter []routing.WorkerSelector, labels routing.Labels) bool {
 	return true
 }
 
-// SameFilter says whether two filters have the same conditions, in any order.
+// SameFilter reports whether two filters have the same conditions, in any
+// order.
 func SameFilter(a, b []routing.WorkerSelector) bool {
 	within := func(a, b []routing.WorkerSelector) bool {
 		for _, s := range a {

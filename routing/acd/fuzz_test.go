@@ -9,7 +9,8 @@ import (
 	"weir/routing/acd"
 )
 
-// Whatever can be read as a filter can be asked, and a short one is taken.
+// A job with a filter that parses never panics the engine, and a short filter
+// is accepted.
 func FuzzParseFilter(f *testing.F) {
 	for _, seed := range []string{"Q#Spanish#M", "language=Spanish,gender!=M", "level>=3,level<5,vip", `zone="7"`, "a=,b", "Q##", "x>NaN", "y=Inf"} {
 		f.Add(seed)

@@ -7,16 +7,16 @@ import (
 	"weir/routing"
 )
 
-// Names of what Seed makes.
+// Names of the resources that Seed creates.
 const (
 	Channel = "call"         // of jobs and agents
-	Agents  = "agents"       // the queue where a caller gets an agent now or nobody
+	Agents  = "agents"       // the queue where a caller gets an agent now or not at all
 	Callers = "callers"      // the queue where callers wait
-	Policy  = "longest-idle" // distribution of both: who was available first; an offer is an assignment
+	Policy  = "longest-idle" // distribution policy of both queues: longest available first; an offer is an assignment
 	NoWait  = "nobody-waits" // exception policy of Agents
 )
 
-// Example is a contact centre to try the router with: what has to be put, in
+// Example is a contact center for trying the router: the resources to put, in
 // the order of the fields.
 type Example struct {
 	Distribution map[string]routing.DistributionSpec
@@ -26,7 +26,7 @@ type Example struct {
 	Agents       []Named[routing.WorkerSpec]
 }
 
-// Named is something with an id.
+// Named is a specification with an id.
 type Named[T any] struct {
 	ID   string
 	Spec T
@@ -34,7 +34,8 @@ type Named[T any] struct {
 
 func languages() []string { return []string{"English", "French", "Spanish"} }
 
-// names are few, so that agents share them: their ids tell them apart.
+// names returns few names, so that agents share them; their ids distinguish
+// them.
 func names() map[string][]string {
 	return map[string][]string{
 		"F": {"Alicia", "Amina", "Chipo", "Fatou", "Ines", "Mary", "Rosa", "Zanele"},
@@ -42,7 +43,7 @@ func names() map[string][]string {
 	}
 }
 
-// Seed makes an example with a number of agents, each with a name, a gender
+// Seed returns an example with a number of agents, each with a name, a gender
 // and one to three of three languages. The same seed gives the same agents.
 func Seed(agents int, seed uint64) Example {
 	x := Furnish()
@@ -59,8 +60,8 @@ func Seed(agents int, seed uint64) Example {
 	return x
 }
 
-// Furnish makes the example without agents: policies, queues, and one pool for
-// each language and gender.
+// Furnish returns the example without agents: policies, queues, and one pool
+// for each language and gender.
 func Furnish() Example {
 	x := Example{
 		Distribution: map[string]routing.DistributionSpec{Policy: {AutoAccept: true, Mode: routing.Mode{Kind: routing.LongestIdle}}},
@@ -83,7 +84,7 @@ func Furnish() Example {
 	return x
 }
 
-// Agent is an agent who takes one call at a time and is available.
+// Agent returns an available agent who takes one call at a time.
 func Agent(name, sex string, skills ...string) routing.WorkerSpec {
 	w := routing.WorkerSpec{
 		Queues: []string{Agents, Callers}, Capacity: 1, AvailableForOffers: true,
@@ -96,7 +97,7 @@ func Agent(name, sex string, skills ...string) routing.WorkerSpec {
 	return w
 }
 
-// Commands puts an example into a state.
+// Commands returns the commands that create an example.
 func (x Example) Commands() []routing.Command {
 	var out []routing.Command
 	for id, spec := range x.Distribution {

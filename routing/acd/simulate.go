@@ -10,21 +10,21 @@ import (
 	"weir/routing"
 )
 
-// Simulation is a contact centre to be played through: agents with one
-// language and one expertise each, and contacts that need one of both, come at
-// even intervals and stay for a while. A contact that has got nobody by its end
-// has abandoned. Zero fields are those of the published simulation, of which
-// this has the shape.
+// Simulation is a simulated contact center: agents with one language and one
+// expertise each, and contacts that require one of both, arrive at even
+// intervals and stay for a while. A contact without an agent by its end has
+// abandoned. Zero fields take the values of the published simulation, whose
+// shape this one has.
 type Simulation struct {
 	Agents   int           // 0: 40
 	Contacts int           // 0: 100
-	Seed     uint64        // of all that happens by chance
-	Every    time.Duration // between contacts; 0: half a second
-	Shortest time.Duration // life of a contact; 0: a second
-	Longest  time.Duration // 0: three seconds
+	Seed     uint64        // of all random choices
+	Every    time.Duration // interval between contacts; 0: half a second
+	Shortest time.Duration // minimum life of a contact; 0: a second
+	Longest  time.Duration // maximum life of a contact; 0: three seconds
 }
 
-// Sums are what became of everybody.
+// Sums are the results of a simulation.
 type Sums struct {
 	Agents      int           `json:"agents"`
 	Contacts    int           `json:"contacts"`
@@ -32,8 +32,8 @@ type Sums struct {
 	Abandoned   int           `json:"abandoned"`
 	Available   int           `json:"available_at_end"`
 	Queued      int           `json:"queued_at_end"`
-	LongestWait time.Duration `json:"longest_wait_ns"` // of those who got an agent
-	Lasted      time.Duration `json:"lasted_ns"`       // simulated
+	LongestWait time.Duration `json:"longest_wait_ns"` // of the contacts that got an agent
+	Lasted      time.Duration `json:"lasted_ns"`       // simulated time
 	Events      int           `json:"events"`
 }
 
@@ -44,7 +44,7 @@ type contact struct {
 	skills    []routing.WorkerSelector
 }
 
-// centre is a simulation that runs. Its clock is its own.
+// centre is a running simulation with a clock of its own.
 type centre struct {
 	state *routing.State
 	start time.Time
@@ -52,7 +52,7 @@ type centre struct {
 	err   error
 }
 
-// Run plays the simulation through. The same simulation gives the same sums.
+// Run runs the simulation. The same simulation gives the same sums.
 func (o Simulation) Run() (Sums, error) {
 	o = o.filled()
 	chance := rand.New(rand.NewPCG(o.Seed, 1))
@@ -82,7 +82,7 @@ func draw(chance *rand.Rand) (language, expertise string) {
 	return l[chance.IntN(len(l))], e[chance.IntN(len(e))]
 }
 
-// furnish sets the centre up while it is closed, and opens it.
+// furnish sets the center up while it is closed, and then opens it.
 func (c *centre) furnish(agents int, chance *rand.Rand) {
 	spec := Furnish().Queues[Callers]
 	spec.Closed = routing.ClosedHold
@@ -101,7 +101,7 @@ func (c *centre) furnish(agents int, chance *rand.Rand) {
 	c.do(0, routing.PutQueue{ID: Callers, Spec: spec})
 }
 
-// happening is a contact that comes or leaves.
+// happening is the arrival or the departure of a contact.
 type happening struct {
 	contact
 	at   time.Duration
@@ -123,7 +123,7 @@ func (o Simulation) happenings(chance *rand.Rand) []happening {
 	return out
 }
 
-// leave ends a contact: its agent is free, or it has abandoned.
+// leave ends a contact: its agent becomes free, or the contact has abandoned.
 func (c *centre) leave(k contact, at time.Duration) {
 	j, _ := c.state.Job(k.id)
 	if j.Status != routing.JobAssigned {
@@ -139,7 +139,8 @@ func (c *centre) leave(k contact, at time.Duration) {
 	}
 }
 
-// end counts who is left and closes the centre.
+// end counts the available agents and the queued contacts, and closes the
+// center.
 func (c *centre) end() (Sums, error) {
 	c.sums.Available = len(c.state.Ready(routing.PoolSpec{QueueID: Callers, ChannelID: Channel}, false, c.sums.Agents+1))
 	figures, _ := c.state.Statistics(Callers, c.start)

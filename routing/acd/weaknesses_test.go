@@ -12,7 +12,7 @@ import (
 	"weir/routing/routingtest"
 )
 
-// What the two systems do wrong, each as a test that it is not so here.
+// Weaknesses of the two systems, each with a test that Weir does not have it.
 
 // R1: a crash while a waiting call is being assigned loses nothing.
 func crashWhileAssigning(t *testing.T) {
@@ -23,8 +23,8 @@ func crashWhileAssigning(t *testing.T) {
 	d.status("1", routing.JobQueued).agent("a", "X").has("a", "1")
 }
 
-// R4: a call that asks for nothing gets anybody, and one that is refused stops
-// nobody else.
+// R4: a call without requirements gets any agent, and a refused call blocks no
+// other call.
 func poison(t *testing.T) {
 	d := newDesk(t).agent("a").call("1").has("a", "1").agent("b", "X")
 	d.refused(weir.CodeInvalid, routing.PutJob{ID: "bad", Spec: routing.JobSpec{
@@ -33,7 +33,7 @@ func poison(t *testing.T) {
 	d.call("2", "X").has("b", "2")
 }
 
-// R5: nothing that waits is dropped by age as long as its life lasts.
+// R5: a waiting job is not dropped because of its age before its maximum life.
 func waitingOutlivesFinished(t *testing.T) {
 	d := newDesk(t).agent("a").call("over").finish("over").call("waits", "Klingon")
 	d.wait(routing.DefaultSettings().KeepFinished+time.Hour).call("new", "Klingon").status("waits", routing.JobQueued)
@@ -43,7 +43,7 @@ func waitingOutlivesFinished(t *testing.T) {
 	d.agent("k", "Klingon").has("k", "waits")
 }
 
-// R6: who waits for long does not become younger.
+// R6: a job keeps its position however long it waits.
 func nobodyGetsYounger(t *testing.T) {
 	d := newDesk(t).call("A", "X")
 	for range 60 {
@@ -52,14 +52,14 @@ func nobodyGetsYounger(t *testing.T) {
 	d.call("B", "X").agent("a", "X").has("a", "A").finish("A").has("a", "B")
 }
 
-// R7: however many wait for somebody who is not there, one who can be served is
-// served in the same turn.
+// R7: however many jobs wait for an agent who is absent, a job that can be
+// served is served in the same turn.
 func nobodyInTheWay(t *testing.T) {
 	d := newDesk(t)
 	for i := range 10_000 {
 		d.call(fmt.Sprint(i), "Klingon")
 	}
-	quickest := time.Hour // of several, as this machine may have other things to do
+	quickest := time.Hour // the minimum of several, because this machine may be busy
 	for i := range 5 {
 		call, agent := fmt.Sprint("served", i), fmt.Sprint("a", i)
 		d.call(call, "X")
@@ -102,7 +102,8 @@ func oneWrite(t *testing.T) {
 	}
 }
 
-// R13: everybody at once is one write, and it says who changed.
+// R13: changing all agents at once is one write, and its events name the agents
+// that changed.
 func everybodyAtOnce(t *testing.T) {
 	d := newDesk(t)
 	for i := range 50 {
@@ -114,14 +115,14 @@ func everybodyAtOnce(t *testing.T) {
 	}
 }
 
-// R14: who is in a call is not deleted.
+// R14: an agent in a call is not deleted.
 func notDeletedInACall(t *testing.T) {
 	d := newDesk(t).agent("a").call("1")
 	d.refused(weir.CodeConflict, routing.DeleteWorker{ID: "a"})
 	d.has("a", "1").finish("1").e.Must(routing.DeleteWorker{ID: "a"})
 }
 
-// R15, D12: every refusal has its code, also that of what is not there.
+// R15, D12: every refusal has its code, also for resources that do not exist.
 func refusalsHaveCodes(t *testing.T) {
 	d := newDesk(t).agent("a").call("1").finish("1")
 	for _, c := range []routing.Command{
@@ -135,7 +136,7 @@ func refusalsHaveCodes(t *testing.T) {
 	d.refused(weir.CodeInvalid, routing.PutJob{ID: "2", Spec: routing.JobSpec{ChannelID: acd.Channel, QueueID: "x"}})
 }
 
-// R16: a skill is there or not.
+// R16: skills are a set.
 func skillsAreASet(t *testing.T) {
 	d := newDesk(t).agent("a", "X", "X").agent("a", "X", "X")
 	d.e.Must(routing.RemoveLabel{Key: "X"})
@@ -144,7 +145,7 @@ func skillsAreASet(t *testing.T) {
 	}
 }
 
-// R17: what has ended is not counted as waiting.
+// R17: a finished call is not counted as waiting.
 func depthCountsWaiting(t *testing.T) {
 	d := newDesk(t)
 	for i := range 10 {
@@ -156,7 +157,7 @@ func depthCountsWaiting(t *testing.T) {
 	}
 }
 
-// R18: who acts on what was, is refused.
+// R18: a write based on stale state is refused.
 func staleWritesAreRefused(t *testing.T) {
 	d := newDesk(t).agent("a", "X")
 	seen := d.worker("a").Version
@@ -166,14 +167,14 @@ func staleWritesAreRefused(t *testing.T) {
 	d.e.Must(routing.PutWorker{ID: "a", Spec: spec, If: routing.If{Version: d.worker("a").Version}})
 }
 
-// R19: what was answered is found again.
+// R19: every acknowledged change is durable.
 func answeredIsDurable(t *testing.T) {
 	d := newDesk(t).agent("a", "X").call("1", "X").call("2", "X")
 	d.e.Reopen()
 	d.has("a", "1").status("2", routing.JobQueued)
 }
 
-// R21, D8: order is of entry, whatever the clocks say.
+// R21, D8: the order is that of arrival, whatever the clocks show.
 func clocksDoNotMatter(t *testing.T) {
 	d := newDesk(t).call("1", "X")
 	d.wait(-time.Hour).call("2", "X") // the end of daylight saving
@@ -187,7 +188,8 @@ func clocksDoNotMatter(t *testing.T) {
 	}
 }
 
-// R22: agents are told of offers, and may accept, decline, or let them expire.
+// R22: agents are notified of offers and may accept, decline, or let them
+// expire.
 func agentsAreTold(t *testing.T) {
 	d := newDesk(t)
 	p := acd.Furnish().Distribution[acd.Policy]
@@ -212,7 +214,7 @@ func agentsAreTold(t *testing.T) {
 	d.has("c", "1")
 }
 
-// D4: two who become available at the same instant are both there, in their
+// D4: agents who become available at the same instant are all counted, in their
 // order.
 func sameInstant(t *testing.T) {
 	d := newDesk(t).agent("a", "English").agent("b", "English").agent("c", "English")
@@ -226,7 +228,7 @@ func sameInstant(t *testing.T) {
 	}
 }
 
-// D5: two of one name are two.
+// D5: two agents of the same name are two agents.
 func namesakes(t *testing.T) {
 	d := newDesk(t)
 	for _, id := range []string{"john-1", "john-2"} {
@@ -246,7 +248,7 @@ func anyAttribute(t *testing.T) {
 	}
 }
 
-// D9: one question with several conditions on one attribute, and ranges.
+// D9: one filter with several conditions on one attribute, and ranges.
 func richQuestions(t *testing.T) {
 	d := newDesk(t)
 	spec := acd.Agent("A", "F", "English", "Spanish", "French")
@@ -257,7 +259,7 @@ func richQuestions(t *testing.T) {
 	}
 }
 
-// D10: only the queues of an agent change with it.
+// D10: a change of an agent changes only the agent's own queues.
 func otherQueuesDoNotChange(t *testing.T) {
 	d := newDesk(t).agent("a", "English").agent("b", "French")
 	before := d.pool("Q#French#F")
@@ -268,7 +270,7 @@ func otherQueuesDoNotChange(t *testing.T) {
 	}
 }
 
-// D11: every list is bounded and goes on where it stopped.
+// D11: every list is bounded and continues where it stopped.
 func listsAreBounded(t *testing.T) {
 	d := newDesk(t)
 	for i := range 100 {

@@ -2,9 +2,10 @@
 // log in memory in place of a store.
 //
 // Invariants:
-//   - what a call has answered is in the log, and Reopen finds exactly that
-//   - a call that fails on purpose (see Fail) says that the store is not
-//     available; whether its events are in the log is the test's choice
+//   - everything that a call has acknowledged is in the log, and Reopen recovers
+//     exactly the log
+//   - a call that fails on purpose (see Fail) returns that the store is
+//     unavailable; the test chooses whether its events are in the log
 package routingtest
 
 import (
@@ -27,19 +28,19 @@ type Engine struct {
 	fault Fault
 }
 
-// Fault is what happens to the next call that changes something.
+// Fault is the failure of the next call that changes something.
 type Fault int
 
 // The faults.
 const (
 	None Fault = iota
-	// LosesWrite: the events do not get into the log, and the state is rebuilt.
+	// LosesWrite: the events are not logged, and the state is rebuilt.
 	LosesWrite
-	// LosesAnswer: the events are in the log; the caller does not learn it.
+	// LosesAnswer: the events are logged, but the caller gets an error.
 	LosesAnswer
 )
 
-// New makes an engine. The clock says when calls happen.
+// New returns an engine. now is the clock for its calls.
 func New(now func() time.Time) *Engine {
 	set := routing.DefaultSettings()
 	return &Engine{now: now, set: set, state: routing.New(set)}
@@ -52,8 +53,8 @@ func (e *Engine) Fail(f Fault) {
 	e.fault = f
 }
 
-// Watch calls a function with the events of each call that are in the log. It
-// must not call the engine.
+// Watch calls f with the events of each call once they are in the log. f must
+// not call the engine.
 func (e *Engine) Watch(f func([]routing.Event)) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -107,7 +108,7 @@ func (e *Engine) View(ctx context.Context, see func(*routing.State, time.Time)) 
 	return nil
 }
 
-// Must applies a command that has to be obeyed.
+// Must applies a command that must succeed.
 func (e *Engine) Must(c routing.Command) []routing.Event {
 	var out []routing.Event
 	err := e.Do(context.Background(), func(*routing.State, time.Time) (routing.Command, error) { return c, nil },
@@ -118,7 +119,7 @@ func (e *Engine) Must(c routing.Command) []routing.Event {
 	return out
 }
 
-// Job gives a job as it is now.
+// Job returns a job in its present state.
 func (e *Engine) Job(id string) (j routing.Job, ok bool) {
 	_ = e.View(context.Background(), func(s *routing.State, _ time.Time) { j, ok = s.Job(id) })
 	return j, ok
@@ -139,7 +140,7 @@ func (e *Engine) keep(events []routing.Event) {
 	}
 }
 
-// Reopen is a crash and a new start: the state is what the log says.
+// Reopen simulates a crash and a restart: the state is rebuilt from the log.
 func (e *Engine) Reopen() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -155,7 +156,7 @@ func (e *Engine) rebuild() {
 	}
 }
 
-// Log gives what is durable, one element for each write.
+// Log returns the durable events, one element for each write.
 func (e *Engine) Log() [][]routing.Event {
 	e.mu.Lock()
 	defer e.mu.Unlock()
