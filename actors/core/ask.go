@@ -16,7 +16,7 @@ func (c *Core) askUnknown(f *flight, at time.Time) {
 	c.unknownAt = earlier(c.unknownAt, at)
 }
 
-// collect finds contacts that have been silent for too long and queues one
+// collect reconciles contacts that have been silent for too long: it queues one
 // status request for each, the longest silent first.
 func (c *Core) collect(now time.Time) {
 	c.collectAt = now.Add(c.cfg.CollectEvery)
