@@ -12,7 +12,7 @@ import (
 // margin is how long before the end of a lease no work is begun any more.
 func (s *System) margin() time.Duration { return min(leaseMargin, s.leaseTTL/5) }
 
-// renew extends the leases. While the store is down it retries continuously:
+// renew extends the leases. While the store is down it retries every renewRetry:
 // between the store's return and the renewal nothing may be sent under an expired
 // lease.
 func (s *System) renew(ctx context.Context) {

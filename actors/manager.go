@@ -39,7 +39,7 @@ func (m *manager) Receive(ctx actor.Context) {
 		m.self = ctx.Self()
 		m.children = map[weir.ChannelID]*child{}
 		m.byID = map[string]weir.ChannelID{}
-		for id := range m.seats { // channels whose brokers ended in a crash, with the messages on their way
+		for id := range m.seats { // their brokers ended in a crash, together with the messages on their way
 			m.root.Send(m.self, deliver{id, swept{}})
 		}
 	case *actor.Restarting:
@@ -91,7 +91,7 @@ func (m *manager) deliver(ctx actor.Context, id weir.ChannelID, msg any) {
 		c.waiting = append(c.waiting, msg)
 		return
 	}
-	if !c.send(m.root, msg) { // it is ending without a stop by this manager
+	if !c.send(m.root, msg) { // its way is closed though this manager did not stop it
 		c.waiting = append(c.waiting, msg)
 	}
 }

@@ -17,7 +17,8 @@ func (c *Core) askUnknown(f *flight, at time.Time) {
 }
 
 // collect reconciles contacts that have been silent for too long: it queues one
-// status request for each, the longest silent first.
+// status request for each, the longest silent first. It also repeats cancels that
+// failed.
 func (c *Core) collect(now time.Time) {
 	c.collectAt = now.Add(c.cfg.CollectEvery)
 	c.out.Collected, c.out.CollectedWell = true, !c.askFailed

@@ -150,7 +150,8 @@ func (b *breaker) relent(now time.Time) {
 // faulted reports whether the channel keeps failing.
 func (b *breaker) faulted() bool { return b.openings >= faultedAfter }
 
-// works reports whether the provider accepted other dispatches recently.
+// works reports whether the breaker is closed and the provider handled other
+// dispatches recently.
 func (b *breaker) works() bool { return b.closed() && b.good > 0 }
 
 // closed reports whether every dispatch may pass.

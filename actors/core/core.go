@@ -124,7 +124,7 @@ type Core struct {
 	checked                         bool // the status was requested at least once
 	draining, drained               bool
 	rested                          bool      // Rest was issued to the shell
-	deleteAt                        time.Time // grace period of flights when the channel is being deleted
+	deleteAt                        time.Time // end of the flights' grace period while the channel is being deleted
 	swept                           bool      // the store reported an empty queue
 	removing                        bool      // Remove was issued to the shell
 

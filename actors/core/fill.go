@@ -80,8 +80,9 @@ func (c *Core) mayNotSend(now time.Time) bool {
 	return c.shut() != "" || c.led.InUse() > c.led.Capacity || now.Before(c.brk.until)
 }
 
-// ClaimsCommitted reports that claims are durable. Those in stale are not: another
-// process changed these contacts, and this one must not dispatch them.
+// ClaimsCommitted starts the dispatch of claims that are durable, unless something
+// came in between. The claims in stale were not written: another process changed
+// these contacts, and this one must not dispatch them.
 func (c *Core) ClaimsCommitted(claimed []weir.AttemptRef, stale []weir.ContactID, now time.Time) {
 	lost := map[weir.ContactID]struct{}{}
 	for _, id := range stale {

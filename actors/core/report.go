@@ -123,7 +123,7 @@ func partState(o weir.Outcome) byte {
 	return weir.PartFailed
 }
 
-// Loaded passes on the row of a contact that a report or a cancel refers to.
+// Loaded handles the row of a contact that was read for a report or a cancel.
 // found is false if there is no such row.
 func (c *Core) Loaded(l Load, contact weir.Contact, found bool, now time.Time) {
 	c.loads--

@@ -117,7 +117,7 @@ func (c *Core) OverdueRead(contacts []weir.Contact, next time.Time, now time.Tim
 	c.run(now)
 }
 
-// Written reports that a commit is durable for which a read waited: before it, the
+// Written records that a commit is durable for which a read waited: before it, the
 // store would have returned the same contacts again.
 func (c *Core) Written(what What, now time.Time) {
 	switch what {

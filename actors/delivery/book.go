@@ -63,8 +63,8 @@ type book struct {
 	later   laterHeap
 	flying  int
 
-	changed map[int64]*entry // deferred, but not yet so in the store
-	done    []int64          // deferred only in the store any more
+	changed map[int64]*entry // deferred entries whose stored state is out of date
+	done    []int64          // deferred in the store only, to be deleted there
 }
 
 func newBook(p events.Progress, now time.Time, r *Receiver, o *Options) *book {

@@ -78,7 +78,7 @@ func (g *rig) deliver(ctx context.Context, e events.Event) error {
 	return nil
 }
 
-// tried returns how often an event was delivered or failed.
+// tried returns how many deliveries of an event were attempted.
 func (g *rig) tried(id int64) int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -116,7 +116,8 @@ func (g *rig) crash() {
 	_ = g.system.Close(ctx)
 }
 
-// emit writes events from to to-1 of each subject, in turn.
+// emit writes events numbered from (inclusive) to to (exclusive), one for each
+// subject.
 func (g *rig) emit(from, to int, subjects ...string) {
 	g.t.Helper()
 	var list []events.Event
