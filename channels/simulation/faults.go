@@ -13,7 +13,7 @@ import (
 // not act on the request.
 const (
 	FaultStatus = "status" // status=503: answered with this status at once
-	FaultHang   = "hang"   // hang or hang=5s: no answer until then, then the connection is cut; without a time, never
+	FaultHang   = "hang"   // hang or hang=5s: no answer; the connection is cut after that time, or never
 	FaultReset  = "reset"  // the connection is cut at once
 	FaultCut    = "cut"    // carried out, then the connection is cut without an answer
 	FaultLate   = "late"   // late=2s: carried out at once, answered late

@@ -92,8 +92,8 @@ func TestCancel(t *testing.T) {
 	check(channels.Cancellation{Reason: "it has ended"})
 }
 
-// A worker who has a job for too long loses it; a job that was only not closed in
-// time counts as completed.
+// A worker who has a job for too long loses it; a job that was completed but not
+// closed in time counts as completed.
 func TestWorkLimit(t *testing.T) {
 	t.Parallel()
 	for completed, want := range map[bool]weir.Outcome{false: weir.Failed, true: weir.Completed} {

@@ -5,9 +5,9 @@
 //
 // # Invariants
 //
-//   - A context behaves like one of context.WithDeadline. Only if its parent has
-//     ended and its instant has passed before Err or Done is called, it is not
-//     known which was first; the parent's error then counts.
+//   - A context behaves like one of context.WithDeadline, with one exception: if
+//     its parent has ended and its instant has passed before Err or Done is
+//     called, their order is unknown, and the parent's error counts.
 //   - An end is permanent.
 package deadline
 

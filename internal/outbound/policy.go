@@ -53,9 +53,9 @@ func (p Policy) withDefaults() Policy {
 	return p
 }
 
-// Check reports, as an error, if a URL may not be called, as far as the URL itself
-// shows that. It is for rejecting a setting early; each call checks what a name
-// resolves to.
+// Check returns an error if a URL may not be called, as far as the URL itself shows
+// that. It is for rejecting a setting early; each call checks what a name resolves
+// to.
 func (p Policy) Check(raw string) error {
 	u, err := url.Parse(raw)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package plainhttp sends POSTs over plain HTTP and kept connections, on the
-// goroutine of the caller. net/http passes each request to a goroutine that
+// Package plainhttp sends POSTs over plain HTTP, on connections that it keeps and
+// on the goroutine of the caller. net/http passes each request to a goroutine that
 // writes, and its answer to the caller from one that reads; if a request is small
 // and its answer is waited for, that costs more than the request.
 //
