@@ -82,7 +82,8 @@ func (m *Metrics) forget(name string) {
 
 // channelFigures holds the series of one channel that every contact counts into,
 // looked up once. They outlive forget: a call that is still under way then counts
-// into series that are no longer exported.
+// into series that are no longer exported. A series first used after forget is
+// registered again.
 type channelFigures struct {
 	name     string
 	metrics  *Metrics
