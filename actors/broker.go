@@ -13,8 +13,8 @@ import (
 	"weir/channels"
 )
 
-// broker is the actor of one channel: it turns messages into events of the
-// core and carries the core's effects out.
+// broker is the actor of one channel: it turns messages into events of the core
+// and carries out the core's effects.
 type broker struct {
 	*System
 	seat *seat
@@ -27,7 +27,7 @@ type broker struct {
 	end    context.CancelFunc
 	timer  *time.Timer
 	wakeAt time.Time
-	last   *write // of this incarnation; nil before the first
+	last   *write // last change of this incarnation; nil before the first
 
 	core     *core.Core // nil until it is loaded, and in standby
 	ch       weir.Channel
@@ -35,9 +35,9 @@ type broker struct {
 	figures  *channelFigures
 	lease    weir.Lease
 	standby  bool
-	failures int // loads in a row that failed
-	refusals int // changes in a row that the store refused
-	waits    int // looks at the lease in a row that found it taken
+	failures int // consecutive failed loads
+	refusals int // consecutive changes that the store refused
+	waits    int // consecutive attempts that found the lease taken
 	stash    []any
 	missed   bool // contacts were accepted while it was loading
 	draining bool
@@ -68,7 +68,7 @@ func (b *broker) begin() {
 	go b.load(b.life, b.gen)
 }
 
-// next ends an incarnation and gives the next one its number.
+// next ends the incarnation and begins the next one with a new number.
 func (b *broker) next() {
 	b.halt()
 	b.gen = b.generations.Add(1)
@@ -77,8 +77,8 @@ func (b *broker) next() {
 	b.draining = b.seat.drains.Load()
 }
 
-// beginLater starts an incarnation after a while that grows: what the store
-// refuses for good would be decided again at once.
+// beginLater starts an incarnation after a growing delay: otherwise a change that
+// the store refuses permanently would be decided again at once.
 func (b *broker) beginLater() {
 	b.next()
 	b.refusals++
@@ -86,7 +86,7 @@ func (b *broker) beginLater() {
 	b.armAt(now, now.Add(min(reloadAfter<<min(b.refusals, 6), reloadMost)))
 }
 
-// halt ends an incarnation: its timer, its reads.
+// halt ends an incarnation: its timer and its reads.
 func (b *broker) halt() {
 	b.gen = -1
 	b.seat.meter.gauged.Store(false)
@@ -140,7 +140,7 @@ func (b *broker) handle(msg any) {
 	}
 }
 
-// event tells the core something and carries out what follows.
+// event passes an event to the core and carries out the effects.
 func (b *broker) event(tell func(*core.Core, time.Time)) {
 	now := time.Now()
 	tell(b.core, now)
@@ -148,9 +148,9 @@ func (b *broker) event(tell func(*core.Core, time.Time)) {
 	b.arm(now)
 }
 
-// onEvent passes on what came from outside or from this incarnation's own
-// reads. Results of calls of the provider count whoever began them: they name
-// their attempt.
+// onEvent passes on events from outside and results of this incarnation's own
+// reads. Results of provider calls count whichever incarnation began the call:
+// they name their attempt.
 func (b *broker) onEvent(msg any) {
 	switch m := msg.(type) {
 	case accepted:
@@ -239,13 +239,13 @@ func (b *broker) onTick(m tick) {
 	}
 	b.wakeAt = time.Time{}
 	if b.core == nil {
-		b.begin() // a standby, or a load that failed, tries again
+		b.begin() // standby, or a load that failed: try again
 		return
 	}
 	b.event(func(c *core.Core, now time.Time) { c.Tick(now) })
 }
 
-// arm sets the one timer of the actor to the core's next instant.
+// arm sets the actor's only timer to the core's next instant.
 func (b *broker) arm(now time.Time) {
 	at := b.core.NextWake(now)
 	if at.Equal(b.wakeAt) && !at.IsZero() {
@@ -266,7 +266,7 @@ func (b *broker) armAt(now, at time.Time) {
 	b.timer = time.AfterFunc(max(at.Sub(now), time.Millisecond), func() { b.root.Send(self, tick{gen}) })
 }
 
-// onWritten deals with a change that failed or was waited for.
+// onWritten handles a change that failed or that the core waits for.
 func (b *broker) onWritten(m written) {
 	switch {
 	case m.gen != b.gen:
@@ -290,7 +290,7 @@ func (b *broker) onWritten(m written) {
 	}
 }
 
-// onLeaseGone stops acting for the channel: somebody else runs it.
+// onLeaseGone stops acting for the channel: another process runs it.
 func (b *broker) onLeaseGone() {
 	if b.core == nil {
 		return
@@ -301,7 +301,7 @@ func (b *broker) onLeaseGone() {
 	b.begin()
 }
 
-// reply answers whoever waits, without ever blocking.
+// reply answers the waiter, if any, and never blocks.
 func (b *broker) reply(r core.Reply) {
 	if w, ok := r.Waiter.(chan core.Reply); ok {
 		select {

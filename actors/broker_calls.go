@@ -13,7 +13,7 @@ import (
 	"weir/internal/failpoint"
 )
 
-// call bounds one call of the provider and counts it.
+// call bounds one provider call and counts it.
 func (b *broker) call(f *channelFigures, operation string, timeout time.Duration, do func(context.Context) string) {
 	ctx := deadline.In(b.ctx, timeout)
 	defer ctx.End()
@@ -24,9 +24,8 @@ func (b *broker) call(f *channelFigures, operation string, timeout time.Duration
 	r.seconds.Observe(time.Since(begun).Seconds())
 }
 
-// panicked turns a driver's panic, which only the deferred function itself can
-// recover, into a log line; the caller reports a result that is true whatever
-// the driver had done.
+// panicked logs a driver's panic, which only the deferred function itself can
+// recover. The caller reports a result that is true whatever the driver had done.
 func (b *broker) panicked(r any, name, operation string) {
 	if r == nil {
 		return
@@ -45,7 +44,7 @@ func (b *broker) send(d channels.Driver, f *channelFigures, a channels.Attempt) 
 		} else {
 			b.seat.meter.count(weir.CountSendFailed, 1)
 		}
-		b.root.Send(b.seat.actor.Load(), sendDone{a.ID, result}) // which may be another by now
+		b.root.Send(b.seat.actor.Load(), sendDone{a.ID, result}) // may be a later incarnation
 	}()
 	if !b.leased() {
 		result = channels.Sent{Fate: channels.NotSent, ChannelFault: true, Reason: "the lease ran out before it was sent"}
@@ -59,9 +58,9 @@ func (b *broker) send(d channels.Driver, f *channelFigures, a channels.Attempt) 
 	failpoint.Hit("send.answered")
 }
 
-// leased tells whether we may act for the channel. A lease that ran out while
-// the store was down is renewed soon after its return and worth a wait: that
-// the claim was stored says that nobody had taken it by then.
+// leased reports whether this process may act for the channel. A lease that
+// expired while the store was down is renewed soon after the store returns and is
+// worth a wait: the stored claim shows that no other process had taken it by then.
 func (b *broker) leased() bool {
 	limit := time.Now().Add(b.sendTimeout)
 	for !b.seat.leased(time.Now()) {
@@ -118,8 +117,8 @@ func knowledgeWord(k channels.Knowledge) string {
 	}
 }
 
-// cancel waits for its turn: a channel that is deleted may have very many
-// contacts to take back.
+// cancel waits for its turn: a channel that is being deleted may have very many
+// contacts to cancel.
 func (b *broker) cancel(life context.Context, d channels.Driver, f *channelFigures, gen int64, a channels.Attempt) {
 	done := channels.Cancellation{Failed: true, Reason: "the driver failed while canceling"}
 	defer func() {

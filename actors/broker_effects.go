@@ -11,8 +11,8 @@ import (
 
 // execute carries out what the core decided.
 func (b *broker) execute(e core.Effects) {
-	// A hand is forgotten once it is durable what became of the attempt. The
-	// writer keeps the order, so the last change of the event tells.
+	// A local attempt is forgotten once its outcome is durable. The writer keeps
+	// the order, so the event's last change covers those before it.
 	forget := b.seat.claims(e.Forget)
 	if len(e.Commits) == 0 {
 		b.seat.drop(forget)
@@ -64,7 +64,7 @@ func (b *broker) execute(e core.Effects) {
 	}
 }
 
-// count keeps the figures.
+// count updates the metrics.
 func (b *broker) count(e core.Effects) {
 	name := b.ch.Name
 	for _, f := range e.Finished {
@@ -94,9 +94,9 @@ func (b *broker) count(e core.Effects) {
 	}
 }
 
-// commit hands a change to the writer. Whoever waits for it is answered by the
-// writer's goroutine, so that a crash of this actor costs no answer. The
-// claims to forget are dropped when it is durable.
+// commit submits a change to the writer. Waiters are answered by the writer's
+// goroutine, so that a crash of this actor loses no reply. The claims in forget
+// are dropped when the change is durable.
 func (b *broker) commit(k core.Commit, forget []*claim) {
 	for _, ref := range k.Claimed {
 		b.seat.claimed(ref)
@@ -131,16 +131,15 @@ func (b *broker) commit(k core.Commit, forget []*claim) {
 	})
 }
 
-// write is a change that was handed to the writer.
+// write is a change that was submitted to the writer.
 type write struct {
 	done   chan struct{}
-	failed bool // read it when done is closed
+	failed bool // read it only after done is closed
 }
 
-// behind does something when the changes handed out so far are written, at
-// once if they are. A read that came before them would find contacts where
-// they were; a reply could say that something is known which a crash may still
-// take.
+// behind runs do once the changes issued so far are written, at once if they are.
+// An earlier read would find contacts in their old state; an earlier reply could
+// confirm something that a crash may still undo.
 func (b *broker) behind(do func(error)) {
 	w, life := b.last, b.life
 	if w == nil {

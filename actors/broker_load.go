@@ -12,7 +12,7 @@ import (
 	"weir/actors/core"
 )
 
-// load takes the lease and reads what the core starts from.
+// load acquires the lease and reads the state that the core starts from.
 func (b *broker) load(ctx context.Context, gen int64) {
 	m := loaded{gen: gen}
 	m.err = func() error {
@@ -33,7 +33,7 @@ func (b *broker) load(ctx context.Context, gen int64) {
 			return err
 		}
 		b.seat.took(lease.Epoch)
-		if b.shared { // another process may have changed the row before it could know whose the channel is
+		if b.shared { // another process may have changed the row before it could know who runs the channel
 			if m.snapshot.Channel, err = b.store.ChannelByID(io, ch.ID); err != nil {
 				return err
 			}
@@ -48,8 +48,8 @@ func (b *broker) load(ctx context.Context, gen int64) {
 		if m.snapshot.InFlight, err = b.store.InFlight(io, ch.ID); err != nil {
 			return err
 		}
-		// The hands are read after the epoch was raised: a claim that commits
-		// now is refused, so none can slip between the two reads.
+		// The local attempts are read after the epoch was raised: a claim that
+		// commits now is refused, so none can slip between the two reads.
 		m.snapshot.Hands, m.results = b.seat.held()
 		if m.snapshot.Lanes, err = b.store.Lanes(io, ch.ID); err != nil {
 			return err
@@ -81,7 +81,7 @@ func (b *broker) onLoaded(m loaded) {
 		b.armAt(now, now.Add(wait/2+rand.N(wait/2)))
 		return
 	case m.standby && b.draining:
-		b.stopSelf() // what it had under way is the owner's now
+		b.stopSelf() // the new owner handles what this process had under way
 		b.refuseStash(errRestarted())
 		return
 	case m.standby:
@@ -89,7 +89,7 @@ func (b *broker) onLoaded(m loaded) {
 			b.log.Info("another process runs the channel; standing by")
 		}
 		b.standby, b.ch = true, m.snapshot.Channel
-		// The owner may have died a moment ago, its connection not yet missed.
+		// The owner may have died a moment ago, with its connection not yet missed.
 		b.armAt(now, now.Add(min(standbyFirst<<min(b.waits, 6), standbyEvery)))
 		b.waits++
 		b.unstash()
@@ -117,15 +117,15 @@ func (b *broker) onLoaded(m loaded) {
 	b.unstash()
 }
 
-// onWithoutCore keeps what comes while there is no core, or passes it to the
+// onWithoutCore stashes messages while there is no core, or forwards them to the
 // process that runs the channel.
 func (b *broker) onWithoutCore(msg any) {
 	switch m := msg.(type) {
 	case accepted, woken:
-		b.missed = true // the load sees them in the store
+		b.missed = true // the load finds them in the store
 		return
 	case written, channelRead, prepareDone, statusDone, removeDone, pageRead, lanesRead, instantRead, askDone, cancelDone:
-		return // of an earlier incarnation
+		return // from an earlier incarnation
 	case contactRead:
 		b.reply(core.Reply{Waiter: m.load.Origin.Waiter, Err: errRestarted()})
 		return
@@ -190,7 +190,7 @@ func (b *broker) forward(msg any) {
 		return
 	}
 	if from.Inbox != 0 {
-		return // it is in the inbox, where the owner finds it
+		return // it is in the inbox already, where the owner finds it
 	}
 	go func() {
 		ctx, cancel := background(b.ctx, ioTimeout)
@@ -246,7 +246,7 @@ func (b *broker) onRemoved(m removeDone) {
 	b.stopSelf()
 }
 
-// forget drops what this process keeps of a channel that is gone.
+// forget drops what this process keeps about a deleted channel.
 func (b *broker) forget(ch weir.Channel) {
 	b.metrics.forget(ch.Name)
 	b.directory.Forget(b.seat.channel)
@@ -263,8 +263,8 @@ func (b *broker) onDrain() {
 	b.event(func(c *core.Core, now time.Time) { c.Drain(now) })
 }
 
-// stopSelf gives the lease back once everything is written, and asks the
-// manager to end this actor.
+// stopSelf releases the lease once everything is written, and asks the manager
+// to end this actor.
 func (b *broker) stopSelf() {
 	if b.stopping {
 		return
@@ -296,7 +296,7 @@ func (b *broker) onFigures(m figuresOf) {
 		f = b.core.Figures()
 		f.Why = b.core.WhyNext(time.Now())
 	case b.standby:
-		ch = weir.Channel{} // its figures are the owner's to tell
+		ch = weir.Channel{} // the owner reports its figures
 	}
 	if b.supervision.faulted(b.self.Id) {
 		f.Health, f.HealthReason = weir.Faulted, "the channel's broker keeps crashing"

@@ -7,8 +7,9 @@ import (
 	"weir/actors/core"
 )
 
-// reads starts the reads of the store, each behind what was handed out before
-// it. One whose change failed is done all the same: its incarnation is over.
+// reads starts the reads of the store, each after the changes issued before it. A
+// read runs even if its change failed: its incarnation is over, so the result is
+// dropped.
 func (b *broker) reads(e core.Effects) {
 	life, gen := b.life, b.gen
 	read := func(do func()) { b.behind(func(error) { go do() }) }

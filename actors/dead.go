@@ -7,8 +7,8 @@ import (
 	"weir/internal/failpoint"
 )
 
-// Requeue makes new contacts of dead letters of a channel and tells its broker.
-// When the program ends between the two, the sweep finds the contacts.
+// Requeue creates new contacts from dead letters of a channel and passes them to
+// its broker. If the process ends between the two, the sweep finds the contacts.
 func (s *System) Requeue(ctx context.Context, channel weir.ChannelID, contacts []weir.ContactID, token string) (weir.Requeued, error) {
 	failpoint.Hit("requeue.before")
 	made, err := s.store.Requeue(ctx, channel, contacts, token)

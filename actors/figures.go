@@ -8,8 +8,8 @@ import (
 	"weir/actors/core"
 )
 
-// Figures are a channel's live numbers: from its broker, or from the store
-// when no broker of this process runs the channel.
+// Figures returns a channel's live numbers: from its broker, or from the store
+// if no broker of this process runs the channel.
 func (s *System) Figures(ctx context.Context, ch weir.Channel) (weir.Figures, error) {
 	list, err := s.FiguresOf(ctx, []weir.Channel{ch})
 	if err != nil {
@@ -18,9 +18,9 @@ func (s *System) Figures(ctx context.Context, ch weir.Channel) (weir.Figures, er
 	return list[0], nil
 }
 
-// FiguresOf are the live numbers of channels, in their order. However many
-// there are, they take two statements of the store or three, and the brokers
-// are asked at once.
+// FiguresOf returns the live numbers of channels, in their order. It takes two or
+// three statements of the store regardless of their number, and queries the
+// brokers concurrently.
 func (s *System) FiguresOf(ctx context.Context, list []weir.Channel) ([]weir.Figures, error) {
 	ids := make([]weir.ChannelID, len(list))
 	for i := range list {
@@ -62,8 +62,9 @@ func (s *System) FiguresOf(ctx context.Context, list []weir.Channel) ([]weir.Fig
 	return out, nil
 }
 
-// brokers asks the brokers of channels for their figures. elsewhere are those
-// that no broker of this process runs; one that does not answer is in neither.
+// brokers requests the figures of channels from their brokers. elsewhere lists the
+// channels that no broker of this process runs; one whose broker does not answer
+// is in neither.
 func (s *System) brokers(ctx context.Context, ids []weir.ChannelID) (heard map[weir.ChannelID]weir.Figures, elsewhere []weir.ChannelID) {
 	ctx, cancel := background(ctx, figuresTimeout)
 	defer cancel()
@@ -72,7 +73,7 @@ func (s *System) brokers(ctx context.Context, ids []weir.ChannelID) (heard map[w
 		figures weir.Figures
 		absent  bool
 	}
-	answers := make(chan answer, len(ids)) // room for all: nobody waits for us
+	answers := make(chan answer, len(ids)) // room for all, so that no broker blocks
 	for _, id := range ids {
 		missing := func() { answers <- answer{channel: id, absent: true} }
 		s.root.Send(s.manager, peek{id, figuresOf{
@@ -96,7 +97,7 @@ func (s *System) brokers(ctx context.Context, ids []weir.ChannelID) (heard map[w
 	return heard, elsewhere
 }
 
-// allFigures asks every running broker.
+// allFigures requests the figures of every running broker.
 func (s *System) allFigures(ctx context.Context) map[string]live {
 	count := make(chan int, 1)
 	answers := make(chan live, changesAtOnce)
@@ -125,8 +126,8 @@ func (s *System) allFigures(ctx context.Context) map[string]live {
 	return all
 }
 
-// silentHealths are the states of channels that no broker of this process runs,
-// by name, as their providers last said.
+// silentHealths returns, by name, the last known provider health of channels that
+// no broker of this process runs.
 func (s *System) silentHealths(running map[string]live) map[string]weir.Health {
 	out := map[string]weir.Health{}
 	for _, h := range s.healths.Range {

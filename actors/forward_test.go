@@ -20,9 +20,9 @@ func (l *letterbox) Deliver(context.Context, weir.InboxItem) error {
 	return nil
 }
 
-// A process may hold a lease whose channel it cannot load, as one that lacks
-// the channel's type. What it finds in the inbox stays there; to forward it
-// would double it with every look.
+// A process may hold a lease whose channel it cannot load, for example because it
+// lacks the channel's type. Items that it finds in the inbox stay there; forwarding
+// them would duplicate them with every poll.
 func TestWhatCameFromTheInboxIsNotForwarded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -21,14 +21,14 @@ import (
 	"weir/persistence/storetest"
 )
 
-// claimStore lets a test stand between the brokers and the store.
+// claimStore lets a test intervene between the brokers and the store.
 type claimStore struct {
 	*persistence.Store
-	onClaim func(weir.Change, func(weir.CommitResult)) // of the next claim; it is passed on if this is nil
+	onClaim func(weir.Change, func(weir.CommitResult)) // handles the next claim; nil passes it on
 	onLanes func() error
-	refused atomic.Int64 // claims that were refused because they never can be written
-	refuse  int64        // so many
-	away    atomic.Bool  // another process has every lease
+	refused atomic.Int64 // claims refused because they can never be written
+	refuse  int64        // number of claims to refuse
+	away    atomic.Bool  // another process holds every lease
 }
 
 func (s *claimStore) Commit(c weir.Change, done func(weir.CommitResult)) {
@@ -62,7 +62,7 @@ func (s *claimStore) Lanes(ctx context.Context, id weir.ChannelID) ([]weir.Lane,
 	return s.Store.Lanes(ctx, id)
 }
 
-// mute is a provider that takes everything and can tell nothing.
+// mute is a provider that accepts everything and cannot report any outcome.
 type mute struct{ sends *atomic.Int32 }
 
 func (m mute) Send(context.Context, channels.Attempt) channels.Sent {
@@ -81,8 +81,8 @@ func (mute) Read(channels.Callback) (channels.Reading, error) { return channels.
 func (mute) Prepare(context.Context) error                    { return nil }
 func (mute) Status(context.Context) channels.Status           { return channels.Status{Health: weir.Up} }
 
-// afterClaim accepts one contact and lets ten seconds go by. It gives the
-// contact and how often it was sent.
+// afterClaim accepts one contact and waits ten seconds. It returns the contact and
+// how often it was sent.
 func afterClaim(t *testing.T, set func(*claimStore), wrap ...actor.ReceiverMiddleware) (weir.Contact, int32) {
 	s := &claimStore{Store: storetest.Open(t, "sqlite://:memory:", persistence.Options{})}
 	set(s)
@@ -121,15 +121,15 @@ func afterClaim(t *testing.T, set func(*claimStore), wrap ...actor.ReceiverMiddl
 func inBubble(t *testing.T, run func(*testing.T)) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		// The actor library counts what came too late for a second.
+		// The actor library counts late messages for a second.
 		t.Cleanup(func() { time.Sleep(2 * time.Second) })
 		run(t)
 	})
 }
 
-// Our claim was refused, for another process had taken the channel over. It
-// claimed the same contact, as the same attempt, began to send it and died.
-// Nobody knows whether the provider has it, so it is not sent again.
+// Our claim was refused because another process had taken the channel over. That
+// process claimed the same contact, as the same attempt, began to send it and
+// died. Whether the provider has it is unknown, so it is not sent again.
 func TestClaimOfAnotherProcessIsNotTakenForOurs(t *testing.T) {
 	t.Parallel()
 	for name, outlives := range map[string]bool{"the other one runs it for a while": true, "the other one is gone at once": false} {
@@ -162,9 +162,9 @@ func TestClaimOfAnotherProcessIsNotTakenForOurs(t *testing.T) {
 	}
 }
 
-// The broker crashes between a claim and its sending, and the store fails
-// while its successor loads. The contact certainly was not sent, so it is
-// still sent, once.
+// The broker crashes between a claim and its dispatch, and the store fails while
+// its successor loads. The contact certainly was not sent, so it is still sent,
+// once.
 func TestClaimThatWasNotSentSurvivesAFailedLoad(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		var crashed, failed atomic.Bool
@@ -193,8 +193,8 @@ func TestClaimThatWasNotSentSurvivesAFailedLoad(t *testing.T) {
 	})
 }
 
-// The store refuses a change for good. The broker decides the same again each
-// time that it has read its state anew; it takes its time over that.
+// The store refuses a change permanently. The broker decides the same again each
+// time it has reloaded its state; the reloads back off.
 func TestRefusedChangeIsNotAHotLoop(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		var store *claimStore

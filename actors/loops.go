@@ -9,12 +9,12 @@ import (
 	"weir/actors/core"
 )
 
-// margin is how long before the end of a lease nothing is begun any more.
+// margin is how long before the end of a lease no work is begun any more.
 func (s *System) margin() time.Duration { return min(leaseMargin, s.leaseTTL/5) }
 
-// renew extends the leases. While the store is down it tries again and again:
-// between the store's return and the renewal nothing may be sent under a lease
-// that ran out.
+// renew extends the leases. While the store is down it retries every renewRetry:
+// between the store's return and the renewal nothing may be sent under an expired
+// lease.
 func (s *System) renew(ctx context.Context) {
 	for try := 0; ; try++ {
 		asked := time.Now()
@@ -44,8 +44,7 @@ func (s *System) renewed(asked time.Time, ids []weir.ChannelID) {
 	s.root.Send(s.manager, leasesRenewed{asked, asked.Add(s.leaseTTL - s.margin()), held})
 }
 
-// sweep finds channels with work whose broker does not know of it because a
-// hint was lost.
+// sweep finds channels with work whose broker missed a hint.
 func (s *System) sweep(ctx context.Context) {
 	io, cancel := background(ctx, ioTimeout)
 	defer cancel()
@@ -54,11 +53,10 @@ func (s *System) sweep(ctx context.Context) {
 	}
 }
 
-// watch looks for what other processes have left: often while they leave
-// something, less often when they have not for a while.
+// watch polls for work left by other processes, more often while there is some.
 func (s *System) watch(ctx context.Context) {
 	third := s.leaseTTL / 3
-	busy, asked := time.Time{}, time.Now() // when something was found, and when orphans were asked for
+	busy, asked := time.Time{}, time.Now() // when something was found, and when orphans were last requested
 	for {
 		pause := min(lookEvery, third)
 		if time.Since(busy) > quietAfter {
@@ -72,7 +70,7 @@ func (s *System) watch(ctx context.Context) {
 		case <-timer.C:
 		}
 		now := time.Now()
-		orphans := now.Add(pause).Sub(asked) > third // the next look would come too late
+		orphans := now.Add(pause).Sub(asked) > third // the next poll would be too late
 		if orphans {
 			asked = now
 		}
@@ -82,9 +80,9 @@ func (s *System) watch(ctx context.Context) {
 	}
 }
 
-// look hands what reached other processes to the brokers, and finds channels with
-// work whose owner has died or gave them back. It tells whether there was
-// anything.
+// look passes inbox items that reached other processes to the brokers, and finds
+// channels with work whose owner died or released them. It reports whether there
+// was anything.
 func (s *System) look(ctx context.Context, orphans bool) bool {
 	io, cancel := background(ctx, ioTimeout)
 	defer cancel()

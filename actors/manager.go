@@ -9,11 +9,11 @@ import (
 	"weir"
 )
 
-// managerName is the manager's name among the actors.
+// managerName is the manager's actor name.
 const managerName = "channels"
 
-// manager spawns, addresses, passivates and drains the brokers. It does no
-// I/O and keeps nothing that the store does not know.
+// manager spawns, addresses, passivates and drains the brokers. It does no I/O and
+// keeps nothing that is not in the store.
 type manager struct {
 	*System
 	self     *actor.PID
@@ -21,15 +21,15 @@ type manager struct {
 	byID     map[string]weir.ChannelID
 	draining []chan struct{}
 	drained  bool
-	crashed  bool // its brokers end, and it starts anew when they have
+	crashed  bool // its brokers end; it restarts once they have
 }
 
 // child is one broker as the manager sees it.
 type child struct {
 	*way
-	stopping bool  // its way is shut
+	stopping bool  // its way is closed
 	poisoned bool  // it takes no more messages
-	waiting  []any // for its successor
+	waiting  []any // messages for its successor
 }
 
 // Receive implements actor.Actor.
@@ -39,7 +39,7 @@ func (m *manager) Receive(ctx actor.Context) {
 		m.self = ctx.Self()
 		m.children = map[weir.ChannelID]*child{}
 		m.byID = map[string]weir.ChannelID{}
-		for id := range m.seats { // of brokers that a crash ended, with what was on its way to them
+		for id := range m.seats { // their brokers ended in a crash, together with the messages on their way
 			m.root.Send(m.self, deliver{id, swept{}})
 		}
 	case *actor.Restarting:
@@ -57,7 +57,7 @@ func (m *manager) Receive(ctx actor.Context) {
 	case passivate:
 		m.passivate(ctx, msg)
 	case ended:
-		// A broker that crashed while it ended may say so twice.
+		// A broker that crashed while it ended may send this twice.
 		if c := m.children[msg.channel]; c != nil && c.pid.Id == msg.actor {
 			c.stop()
 			c.poisoned = true
@@ -72,8 +72,8 @@ func (m *manager) Receive(ctx actor.Context) {
 	}
 }
 
-// deliver hands a message on. While a broker is stopping, what comes for it
-// waits for its successor.
+// deliver passes a message on. While a broker is stopping, its messages wait for
+// its successor.
 func (m *manager) deliver(ctx actor.Context, id weir.ChannelID, msg any) {
 	c := m.children[id]
 	if c == nil {
@@ -91,12 +91,12 @@ func (m *manager) deliver(ctx actor.Context, id weir.ChannelID, msg any) {
 		c.waiting = append(c.waiting, msg)
 		return
 	}
-	if !c.send(m.root, msg) { // it ends without having been told
+	if !c.send(m.root, msg) { // its way is closed though this manager did not stop it
 		c.waiting = append(c.waiting, msg)
 	}
 }
 
-// peek asks a broker, also one that is stopping.
+// peek passes a request to a broker, even to one that is stopping.
 func (m *manager) peek(ctx actor.Context, p peek) {
 	if c := m.children[p.channel]; c != nil && !c.poisoned {
 		ctx.Send(c.pid, p.msg)
@@ -105,8 +105,8 @@ func (m *manager) peek(ctx actor.Context, p peek) {
 	p.missing()
 }
 
-// cancels is how many cancels a broker asks for at the same time: few where few
-// dispatches are wanted, and never as many as a channel may have in flight.
+// cancels returns the max concurrent cancels of a broker: few if the configured
+// send concurrency is low, and never as many as a channel may have in flight.
 func (m *manager) cancels() int {
 	if n := m.coreConfig.SendConcurrency; n > 0 {
 		return min(n, cancelsAtOnce)
@@ -114,8 +114,8 @@ func (m *manager) cancels() int {
 	return cancelsAtOnce
 }
 
-// spawn starts a broker, on the seat that a crash of the manager left if it
-// did: calls of the provider may still be under way.
+// spawn starts a broker, with the channel state that a crash of the manager left,
+// if any: provider calls may still be under way.
 func (m *manager) spawn(ctx actor.Context, id weir.ChannelID) *child {
 	s := m.seats[id]
 	if s == nil {
@@ -146,13 +146,13 @@ func (m *manager) passivate(ctx actor.Context, p passivate) {
 	c.drain(ctx)
 }
 
-// stop shuts the way to a broker that is to end.
+// stop closes the way to a broker that is to end.
 func (c *child) stop() {
 	c.stopping = true
 	c.close()
 }
 
-// drain tells a broker to stop, also if it should crash before it hears of it.
+// drain stops a broker, even if it crashes before it receives the message.
 func (c *child) drain(ctx actor.Context) {
 	c.stop()
 	c.seat.drains.Store(true)
@@ -215,15 +215,15 @@ func (m *manager) finishDrain() {
 	m.draining = nil
 }
 
-// leasesRenewed says which leases were extended, and until when.
+// leasesRenewed lists the leases that were extended, and until when.
 type leasesRenewed struct {
 	asked    time.Time
 	until    time.Time
 	channels map[weir.ChannelID]struct{}
 }
 
-// renewed tells the brokers. One whose lease was taken before the question and
-// is not in the answer has lost it.
+// renewed passes the renewal on to the brokers. A broker whose lease was acquired
+// before the renewal was requested and is not in the result has lost it.
 func (m *manager) renewed(ctx actor.Context, r leasesRenewed) {
 	for id, c := range m.children {
 		if _, ours := r.channels[id]; ours {
@@ -234,7 +234,7 @@ func (m *manager) renewed(ctx actor.Context, r leasesRenewed) {
 	}
 }
 
-// refuse answers whoever waits for a message that will not be handled.
+// refuse answers the waiter of a message that will not be handled.
 func (m *manager) refuse(msg any) { m.refuseWith(msg, errDraining()) }
 
 func (m *manager) refuseWith(msg any, err error) { (&broker{System: m.System}).refuse(msg, err) }

@@ -17,7 +17,7 @@ import (
 	"weir/persistence/storetest"
 )
 
-// slow is a provider that takes five seconds to take something.
+// slow is a provider that takes five seconds to accept a contact.
 type slow struct{ sends atomic.Int32 }
 
 func (s *slow) Send(ctx context.Context, _ channels.Attempt) channels.Sent {
@@ -40,7 +40,7 @@ func (*slow) Read(channels.Callback) (channels.Reading, error) { return channels
 func (*slow) Prepare(context.Context) error                    { return nil }
 func (*slow) Status(context.Context) channels.Status           { return channels.Status{Health: weir.Up} }
 
-// When the manager itself crashes its brokers end with it. They come back, no
+// When the manager itself crashes, its brokers end with it. They come back, no
 // contact is sent twice, none is forgotten, and the results of calls that were
 // under way are not lost.
 func TestManagerCrash(t *testing.T) {

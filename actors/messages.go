@@ -8,21 +8,22 @@ import (
 	"weir/channels"
 )
 
-// To the manager.
+// Messages to the manager.
 type (
-	// deliver hands a message to a channel's broker, which is started if it is
-	// not running.
+	// deliver passes a message to a channel's broker, which is started if it is not
+	// running.
 	deliver struct {
 		channel weir.ChannelID
 		msg     any
 	}
-	// peek hands a message to the broker only if it is running.
+	// peek passes a message to the broker only if it is running.
 	peek struct {
 		channel weir.ChannelID
 		msg     any
 		missing func()
 	}
-	// everybody hands a message to every running broker; count says to how many.
+	// everybody passes a message to every running broker; count receives their
+	// number.
 	everybody struct {
 		msg   any
 		count chan int
@@ -38,8 +39,8 @@ type (
 	drainAll struct{ done chan struct{} }
 )
 
-// To a broker, from outside. Each comes in a numbered envelope, so that a
-// broker that wants to stop can say up to where it has read.
+// Messages to a broker, from outside. Each comes in a numbered envelope, so that
+// a broker that wants to stop can report the last one that it has read.
 type (
 	numbered struct {
 		seq int64
@@ -57,28 +58,29 @@ type (
 	changed struct{ done chan<- core.Reply }
 	woken   struct{ from core.Origin }
 	swept   struct{}
-	// figuresOf asks for the live numbers. absent, if it is not nil, is called
+	// figuresOf requests the live numbers. absent, if it is not nil, is called
 	// instead of answer by a broker that does not run its channel (yet).
 	figuresOf struct {
 		answer func(live)
 		absent func()
 	}
-	// observed carries the health that the provider gave when something else asked it.
+	// observed carries a provider health that another request has returned.
 	observed  struct{ status channels.Status }
 	drain     struct{}
 	renewed   struct{ until time.Time }
 	leaseGone struct{}
 )
 
-// answer tells whoever waits that the change was seen, without ever blocking.
+// answer reports to the waiter that the change was seen, and never blocks.
 func (c changed) answer(err error) {
 	select {
-	case c.done <- core.Reply{Err: err}: // never, if nobody waits
+	case c.done <- core.Reply{Err: err}: // a nil channel is never ready: no waiter
 	default:
 	}
 }
 
-// To a broker, from its own goroutines. gen names the incarnation that asked.
+// Messages to a broker, from its own goroutines. gen is the incarnation that
+// started the work.
 type (
 	loaded struct {
 		gen      int64

@@ -11,12 +11,12 @@ import (
 	"weir"
 )
 
-// Metrics are the figures of the actors. The label channel takes the names of
-// configured channels only.
+// Metrics holds the metrics of the actors. The label channel takes only names of
+// configured channels.
 type Metrics struct {
 	accepted       *prometheus.CounterVec
 	finished       *prometheus.CounterVec
-	wait           *prometheus.SummaryVec // sums and counts: a histogram for each channel would be most of all series
+	wait           *prometheus.SummaryVec // sums and counts: a histogram per channel would dominate the series
 	active         *prometheus.SummaryVec
 	requests       *prometheus.CounterVec
 	requestSeconds *prometheus.HistogramVec
@@ -32,7 +32,7 @@ type Metrics struct {
 	live           *liveFigures
 }
 
-// NewMetrics registers the figures.
+// NewMetrics registers the metrics.
 func NewMetrics(reg prometheus.Registerer) *Metrics {
 	f := promauto.With(reg)
 	channel := []string{"channel"}
@@ -69,7 +69,7 @@ const (
 	kindBroker  = "broker"
 )
 
-// forget drops the series of a channel that was deleted.
+// forget drops the series of a deleted channel.
 func (m *Metrics) forget(name string) {
 	label := prometheus.Labels{"channel": name}
 	for _, v := range []*prometheus.CounterVec{m.accepted, m.finished, m.requests, m.gcReconciled, m.deadLetters, m.leasesLost} {
@@ -80,19 +80,20 @@ func (m *Metrics) forget(name string) {
 	m.gcLast.DeletePartialMatch(label)
 }
 
-// channelFigures are the series of one channel that every contact counts in,
-// looked up once. They outlive forget: what a call that was under way counts in
-// them then is nobody's.
+// channelFigures holds the series of one channel that every contact counts into,
+// looked up once. They outlive forget: a call that is still under way then counts
+// into series that are no longer exported. A series first used after forget is
+// registered again.
 type channelFigures struct {
 	name     string
 	metrics  *Metrics
 	wait     func() prometheus.Observer
 	active   func() prometheus.Observer
 	finished sync.Map // counters by outcome
-	requests sync.Map // of calls: by operation and result
+	requests sync.Map // provider calls by operation and result
 }
 
-// request is a kind of call of a provider.
+// request holds the series of one kind of provider call.
 type request struct {
 	count   prometheus.Counter
 	seconds prometheus.Observer
@@ -118,8 +119,8 @@ func (f *channelFigures) request(operation, result string) *request {
 	return r.(*request)
 }
 
-// known gives the series of a channel. They begin when something happens, but for
-// those whose first increase sets an alert off: rates need a start at zero.
+// known returns the series of a channel. A series begins with its first event,
+// except those whose first increase triggers an alert: rates need a start at zero.
 func (m *Metrics) known(name string) *channelFigures {
 	f := &channelFigures{
 		name: name, metrics: m,
@@ -132,16 +133,16 @@ func (m *Metrics) known(name string) *channelFigures {
 	return f
 }
 
-// liveFigures reads the brokers' state when it is scraped.
+// liveFigures reads the brokers' state at each scrape.
 type liveFigures struct {
 	capacity, inFlight, sending, active, unknown, queued, blocked, oldest, health *prometheus.Desc
 	breaker, retries, held, epoch, mailbox                                        *prometheus.Desc
 
 	source func(context.Context) map[string]live
-	silent func(running map[string]live) map[string]weir.Health // of channels without a broker
+	silent func(running map[string]live) map[string]weir.Health // channels without a broker
 }
 
-// live is what a broker says of itself.
+// live is a broker's report on itself.
 type live struct {
 	channel weir.Channel
 	figures weir.Figures

@@ -9,18 +9,17 @@ import (
 	"weir"
 )
 
-// Figures of the minutes.
+// Parameters of the per-minute counters.
 const (
-	mostMinutes   = 20_000 // that wait to be written while the store is down
+	mostMinutes   = 20_000 // max minutes waiting to be written while the store is down
 	minutesTime   = 10 * time.Second
 	farewellTime  = 2 * time.Second
-	rateOver      = 5 // whole minutes, beside the one under way
+	rateOver      = 5 // whole minutes, in addition to the current one
 	minutesBehind = 20 * time.Millisecond
 )
 
-// meter counts what this process sees of one channel in the minute under way.
-// Counting is one addition in memory; what a crash takes with it is the last
-// minute.
+// meter counts the events of one channel that this process sees in the current
+// minute. Counting is one addition in memory; a crash loses the last minute.
 type meter struct {
 	counts   [weir.Counters]atomic.Int64
 	gauged   atomic.Bool // a broker of this process runs the channel
@@ -29,9 +28,9 @@ type meter struct {
 	queued   atomic.Int64
 	capacity atomic.Int64
 
-	// Below: under the lock of minutes.
-	written weir.Minute     // the gauges that were written last
-	sent    [rateOver]int64 // hand-overs of the minutes before, the latest first
+	// The fields below are guarded by the lock of minutes.
+	written weir.Minute     // the gauges written last
+	sent    [rateOver]int64 // dispatches of the previous minutes, latest first
 }
 
 func (m *meter) count(c weir.Counter, n int) {
@@ -46,7 +45,7 @@ func (m *meter) verdict(v weir.Verdict) {
 	}
 }
 
-// gauge notes how the channel stands. Only its broker calls it.
+// gauge records the channel's current load. Only its broker calls it.
 func (m *meter) gauge(inFlight int, queued int64, capacity int) {
 	m.inFlight.Store(int64(inFlight))
 	m.queued.Store(queued)
@@ -56,7 +55,7 @@ func (m *meter) gauge(inFlight int, queued int64, capacity int) {
 	m.gauged.Store(true)
 }
 
-// read gives the minute so far.
+// read returns the current minute so far; take reads a counter and may reset it.
 func (m *meter) read(channel weir.ChannelID, at time.Time, take func(*atomic.Int64) int64) weir.Minute {
 	out := weir.Minute{Channel: channel, At: at, Gauged: m.gauged.Load()}
 	for i := range m.counts {
@@ -69,28 +68,29 @@ func (m *meter) read(channel weir.ChannelID, at time.Time, take func(*atomic.Int
 	return out
 }
 
-// news tells whether a minute says anything that the one written last did not.
+// news reports whether a minute has counts, or gauges that differ from those
+// written last.
 func (m *meter) news(is *weir.Minute) bool {
 	w := &m.written
 	return !is.Empty() || is.Gauged && (!w.Gauged || is.InFlight != w.InFlight || is.InFlightMost != w.InFlightMost ||
 		is.Queued != w.Queued || is.Capacity != w.Capacity)
 }
 
-// minutes are the meters of all channels.
+// minutes holds the meters of all channels.
 type minutes struct {
 	mu      sync.RWMutex
 	meters  map[weir.ChannelID]*meter
-	begun   time.Time // the minute under way
+	begun   time.Time // start of the current minute
 	started time.Time
-	waiting []weir.Minute // over and not written
-	lost    int           // minutes of channels for which there was no room
+	waiting []weir.Minute // finished minutes that are not written
+	lost    int           // minutes of channels dropped for lack of room
 }
 
 func newMinutes(now time.Time) *minutes {
 	return &minutes{meters: map[weir.ChannelID]*meter{}, begun: now.Truncate(time.Minute), started: now}
 }
 
-// of is the meter of a channel.
+// of returns the meter of a channel.
 func (m *minutes) of(channel weir.ChannelID) *meter {
 	m.mu.RLock()
 	known := m.meters[channel]
@@ -106,14 +106,14 @@ func (m *minutes) of(channel weir.ChannelID) *meter {
 	return m.meters[channel]
 }
 
-// forget drops the meter of a channel that is gone.
+// forget drops the meter of a deleted channel.
 func (m *minutes) forget(channel weir.ChannelID) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.meters, channel)
 }
 
-// turn ends the minute under way.
+// turn ends the current minute.
 func (m *minutes) turn(now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -138,7 +138,7 @@ func (m *minutes) turn(now time.Time) {
 	m.begun = now.Truncate(time.Minute)
 }
 
-// current lists what is not in the store: the minute under way, and those that
+// current lists what is not in the store: the current minute, and those that
 // wait to be written.
 func (m *minutes) current() []weir.Minute {
 	m.mu.RLock()
@@ -153,7 +153,7 @@ func (m *minutes) current() []weir.Minute {
 	return list
 }
 
-// perMinute is the rate of hand-overs over the last minutes.
+// perMinute returns the rate of dispatches over the last minutes.
 func (m *minutes) perMinute(channel weir.ChannelID, now time.Time) float64 {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -172,9 +172,9 @@ func (m *minutes) perMinute(channel weir.ChannelID, now time.Time) float64 {
 	return float64(n) / max(now.Sub(from).Minutes(), 1)
 }
 
-// write hands what waits to the store. What cannot be written waits on, and
-// nothing else: what was written is not counted again. Only one may write at a
-// time, and not while a minute ends.
+// write submits the waiting minutes to the store. Only those that could not be
+// written keep waiting, so that no minute is counted twice. Calls must not overlap
+// with each other or with turn.
 func (m *minutes) write(ctx context.Context, store weir.MinuteStore) (lost int, err error) {
 	m.mu.RLock()
 	list := m.waiting
@@ -189,7 +189,7 @@ func (m *minutes) write(ctx context.Context, store weir.MinuteStore) (lost int, 
 	return lost, err
 }
 
-// keepMinutes writes the minutes down, each when it is over.
+// keepMinutes writes each minute when it has ended.
 func (s *System) keepMinutes(ctx context.Context) {
 	for {
 		now := time.Now()
@@ -216,6 +216,6 @@ func (s *System) writeMinutes(ctx context.Context, limit time.Duration) {
 	}
 }
 
-// CurrentMinutes lists what this process has counted and not written yet: the
-// minute under way above all.
+// CurrentMinutes lists what this process has counted and not written yet, mainly
+// the current minute.
 func (s *System) CurrentMinutes() []weir.Minute { return s.minutes.current() }

@@ -16,13 +16,13 @@ import (
 	"weir"
 )
 
-// ledger is a store of minutes that can fail in the middle.
+// ledger is a store of minutes whose writes can fail halfway.
 type ledger struct {
 	weir.MinuteStore
 	mu    sync.Mutex
 	at    []time.Time // of each write
 	kept  []weir.Minute
-	take  int // how many of each write it takes; the rest fails
+	take  int // how many of each write it accepts; the rest fails
 	fails bool
 }
 
@@ -41,14 +41,15 @@ func (l *ledger) AddMinutes(_ context.Context, list []weir.Minute) ([]weir.Minut
 	return nil, nil
 }
 
-// weather has the store take n of each write and refuse the rest; -1: it is well.
+// weather makes the store accept n of each write and refuse the rest; -1: it
+// accepts all.
 func (l *ledger) weather(n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.take, l.fails = n, n >= 0
 }
 
-// total adds up what is kept of a counter.
+// total sums a counter over the stored minutes.
 func (l *ledger) total(c weir.Counter) (n int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -71,7 +72,7 @@ func keeper(t *testing.T) (*System, *ledger, *bytes.Buffer) {
 	return s, store, log
 }
 
-// later lets time pass, and everything that comes of it.
+// later lets time pass and waits for all that follows from it.
 func later(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
@@ -85,7 +86,7 @@ func TestMinutesAreWrittenWhenTheyAreOver(t *testing.T) {
 		s.minutes.of(7).count(weir.CountSent, 3)
 		later(30 * time.Second)
 		s.minutes.of(7).verdict(weir.Late)
-		s.minutes.of(8) // is there, and nothing happens on it
+		s.minutes.of(8) // exists, without any events
 		want := weir.Minute{Channel: 7, At: begun}
 		want.Counts[weir.CountSent], want.Counts[weir.CountLate] = 3, 1
 		if d := cmp.Diff([]weir.Minute{want}, s.CurrentMinutes()); d != "" {
@@ -116,7 +117,7 @@ func TestGaugesAreWrittenWhenTheyChange(t *testing.T) {
 		m.gauge(2, 5, 10)
 		m.gauge(9, 4, 10)
 		m.gauge(3, 1, 10)
-		for range 4 { // 9 at most in the first, 3 in the second, the same from then on
+		for range 4 { // max 9 in the first, 3 in the second, unchanged from then on
 			later(time.Minute)
 		}
 		m.gauge(3, 0, 20)
@@ -136,8 +137,8 @@ func TestGaugesAreWrittenWhenTheyChange(t *testing.T) {
 	})
 }
 
-// What a broken write took is not written again; what it did not take waits, in
-// sight, and nothing is lost.
+// What a failed write stored is not written again; the rest waits and stays
+// listed, and nothing is lost.
 func TestMinutesThatCouldNotBeWritten(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -196,7 +197,7 @@ func TestRateOfTheLastMinutes(t *testing.T) {
 		}
 		s.minutes.of(7).count(weir.CountSent, 30)
 		later(10 * time.Second)
-		if got := rate(); got != 30 { // of less than a minute: as if it were one
+		if got := rate(); got != 30 { // less than a minute counts as one
 			t.Errorf("after ten seconds: %v", got)
 		}
 		later(110 * time.Second)

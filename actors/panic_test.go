@@ -8,8 +8,8 @@ import (
 	"weir/actors/care"
 )
 
-// TestPanicTextQuotesNobody: a driver that panics with a number in hand must
-// not put it into the log.
+// TestPanicTextQuotesNobody: a driver that panics with a phone number in the value
+// must not put it into the log.
 func TestPanicTextQuotesNobody(t *testing.T) {
 	t.Parallel()
 	for _, value := range []any{"bad number +15550100", errors.New("bad number +15550100")} {

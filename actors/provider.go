@@ -10,7 +10,7 @@ import (
 	"weir/channels"
 )
 
-// Status asks a channel's provider whether its side works.
+// Status requests the health of a channel's provider.
 func (s *System) Status(ctx context.Context, ch weir.Channel) (status channels.Status) {
 	driver, err := s.directory.Driver(ch)
 	if err != nil {
@@ -33,14 +33,15 @@ func (s *System) Status(ctx context.Context, ch weir.Channel) (status channels.S
 	return status
 }
 
-// health is what a provider last said about a channel: all that is known of a
+// health is the last known provider health of a channel: all that is known of a
 // channel without a broker.
 type health struct {
 	channel string
 	status  channels.Status
 }
 
-// lastHealth returns what a channel's provider last said; up if it was never asked.
+// lastHealth returns the last known provider health of a channel; up if it was
+// never requested.
 func (s *System) lastHealth(id weir.ChannelID) (weir.Health, string) {
 	if h, ok := s.healths.Load(id); ok {
 		return h.(health).status.Health, h.(health).status.Reason

@@ -13,29 +13,29 @@ import (
 	"weir/channels"
 )
 
-// seat is what outlives the incarnations of one channel's broker.
+// seat is the channel state that outlives the incarnations of its broker.
 type seat struct {
 	channel weir.ChannelID
-	actor   atomic.Pointer[actor.PID] // who sits on it
+	actor   atomic.Pointer[actor.PID] // the current broker
 	until   atomic.Pointer[time.Time]
-	handed  atomic.Int64  // messages from outside that were sent to it
-	drains  atomic.Bool   // the broker was told to stop; so is the next incarnation
-	seen    int64         // the last message from outside; the actor's alone
-	cancels chan struct{} // a token for each cancel that the provider is being asked for
+	handed  atomic.Int64  // number of the last message from outside that was sent to it
+	drains  atomic.Bool   // the broker has to stop, and so does its next incarnation
+	seen    int64         // number of the last message from outside that was handled; only the actor uses it
+	cancels chan struct{} // a token for each cancel under way at the provider
 	meter   *meter        // counts for the charts
-	writes  tally         // changes handed to the writer and not answered
+	writes  tally         // changes submitted to the writer and not answered
 
 	mu    sync.Mutex
 	hands map[weir.AttemptRef]hand
-	epoch int64 // of the last lease of ours
+	epoch int64 // of our last lease
 }
 
-// tally counts what is under way. Unlike a sync.WaitGroup, which panics then,
-// it may be waited for while more begins.
+// tally counts operations under way. Unlike a sync.WaitGroup, which panics in
+// that case, it may be waited for while more begin.
 type tally struct {
 	mu   sync.Mutex
 	n    int
-	none chan struct{} // closed when n falls to zero; nil while nobody waits
+	none chan struct{} // closed when n falls to zero; nil while there is no waiter
 }
 
 func (t *tally) begin() {
@@ -53,7 +53,7 @@ func (t *tally) end() {
 	}
 }
 
-// wait returns when nothing was under way for an instant.
+// wait returns once nothing was under way for an instant.
 func (t *tally) wait() {
 	t.mu.Lock()
 	if t.n > 0 && t.none == nil {
@@ -66,33 +66,33 @@ func (t *tally) wait() {
 	}
 }
 
-// hand is how far this process has got with an attempt. The result of a call
-// of the provider is kept here until what the core made of it is durable: a
-// message can be lost in a crash of the actor, and a change that waits in the
-// writer is refused once the next incarnation has its epoch.
+// hand is a local attempt: how far this process got with it. The result of a
+// provider call is kept here until the change that the core derived from it is
+// durable: a message can be lost in a crash of the actor, and a change that waits
+// in the writer is refused once the next incarnation has its epoch.
 type hand struct {
 	core.Hand
 	result *channels.Sent
 	claim  *claim
 }
 
-// claim tells one claim of an attempt from the next: one that was taken back
-// is not counted as an attempt, so that its successor has its number.
+// claim distinguishes one claim of an attempt from the next: an undone claim is
+// not counted as an attempt, so its successor has the same number.
 type claim struct{ ref weir.AttemptRef }
 
-// newSeat makes a seat whose broker cancels so many attempts at one time.
+// newSeat returns a seat whose broker has at most cancels cancels under way.
 func newSeat(channel weir.ChannelID, cancels int) *seat {
 	return &seat{channel: channel, meter: &meter{}, cancels: make(chan struct{}, max(1, cancels)), hands: map[weir.AttemptRef]hand{}}
 }
 
-// claimed begins a hand.
+// claimed records a new local attempt.
 func (s *seat) claimed(ref weir.AttemptRef) {
 	s.mu.Lock()
 	s.hands[ref] = hand{Hand: core.HandClaimed, claim: &claim{ref}}
 	s.mu.Unlock()
 }
 
-// sending notes that the provider is being called, and then the result.
+// sending records that the provider is being called, and then the result.
 func (s *seat) sending(ref weir.AttemptRef, result *channels.Sent) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -103,7 +103,8 @@ func (s *seat) sending(ref weir.AttemptRef, result *channels.Sent) {
 	s.hands[ref] = hand{core.HandSending, result, h.claim}
 }
 
-// claims finds what drop needs in order to forget these attempts later.
+// claims returns the claims of these attempts, which drop needs to forget them
+// later.
 func (s *seat) claims(refs []weir.AttemptRef) []*claim {
 	if len(refs) == 0 {
 		return nil
@@ -119,7 +120,7 @@ func (s *seat) claims(refs []weir.AttemptRef) []*claim {
 	return claims
 }
 
-// drop forgets claims, but not those that came after them.
+// drop forgets claims, but not later claims of the same attempts.
 func (s *seat) drop(claims []*claim) {
 	if len(claims) == 0 {
 		return
@@ -133,14 +134,14 @@ func (s *seat) drop(claims []*claim) {
 	}
 }
 
-// took notes that a lease was acquired. If somebody else held it since, our
-// claims that were not sent are worth nothing: those that were refused may be
-// claims of his by now, with the same numbers.
+// took records that a lease was acquired. If another process held it in between,
+// our claims that were not sent are void: a refused one may be that process's
+// claim by now, with the same number.
 func (s *seat) took(epoch int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if epoch <= s.epoch {
-		return // of an incarnation that is over
+		return // of an earlier incarnation
 	}
 	if epoch != s.epoch+1 {
 		maps.DeleteFunc(s.hands, func(_ weir.AttemptRef, h hand) bool { return h.Hand == core.HandClaimed })
@@ -148,7 +149,7 @@ func (s *seat) took(epoch int64) {
 	s.epoch = epoch
 }
 
-// held lists the hands for a new incarnation.
+// held returns the local attempts for a new incarnation.
 func (s *seat) held() (hands map[weir.AttemptRef]core.Hand, results map[weir.AttemptRef]channels.Sent) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -163,8 +164,8 @@ func (s *seat) held() (hands map[weir.AttemptRef]core.Hand, results map[weir.Att
 }
 
 // adopted forgets the claims that were refused, when a new incarnation has
-// taken over what is in flight. Those that were not sent it puts back into the
-// queue; they are forgotten once that is durable.
+// taken over what is in flight. It requeues those that were not sent; they are
+// forgotten once that is durable.
 func (s *seat) adopted(inFlight []weir.Contact) {
 	sending := map[weir.AttemptRef]bool{}
 	for i := range inFlight {
@@ -175,7 +176,7 @@ func (s *seat) adopted(inFlight []weir.Contact) {
 	maps.DeleteFunc(s.hands, func(ref weir.AttemptRef, h hand) bool { return h.Hand == core.HandClaimed && !sending[ref] })
 }
 
-// leased tells whether the lease is certainly still ours.
+// leased reports whether the lease is certainly still ours.
 func (s *seat) leased(now time.Time) bool {
 	until := s.until.Load()
 	return until != nil && now.Before(*until)

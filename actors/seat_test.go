@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A broker that ends waits for its last changes while others are still being
-// handed out: results of questions come in until it is gone.
+// A broker that ends waits for its last changes while more are being issued:
+// results of status requests arrive until it has ended.
 func TestWaitingForWritesWhileMoreBegin(t *testing.T) {
 	t.Parallel()
 	s := newSeat(1, 1)

@@ -9,17 +9,17 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// Figures of the supervision.
+// Parameters of the supervision.
 const (
 	restartBase  = 50 * time.Millisecond
 	restartMost  = time.Minute
-	restartQuiet = time.Minute // without a crash: the past is forgotten
-	faultedAfter = 10          // crashes in a row after which a channel counts as faulted
+	restartQuiet = time.Minute // time without a crash, after the longest pause, that resets the count
+	faultedAfter = 10          // consecutive crashes after which a channel counts as faulted
 )
 
-// supervision restarts crashed actors one by one, each with a back-off of its
-// own, and never gives up. A broker that keeps crashing is tried again once a
-// minute; its neighbours do not notice.
+// supervision restarts crashed actors individually, each with its own back-off,
+// and never gives up. A broker that keeps crashing is restarted once a minute;
+// other brokers are not affected.
 type supervision struct {
 	logger  *slog.Logger
 	metrics *Metrics
@@ -49,7 +49,7 @@ func (s *supervision) HandleFailure(_ *actor.ActorSystem, sup actor.Supervisor, 
 	time.AfterFunc(wait, func() { sup.RestartChildren(child) })
 }
 
-// crashed counts a crash and says how long to wait.
+// crashed counts a crash and returns the pause before the restart.
 func (s *supervision) crashed(id string) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -72,7 +72,7 @@ func (s *supervision) crashed(id string) time.Duration {
 	return wait/2 + rand.N(wait/2)
 }
 
-// faulted tells whether an actor keeps crashing.
+// faulted reports whether an actor keeps crashing.
 func (s *supervision) faulted(id string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -80,7 +80,7 @@ func (s *supervision) faulted(id string) bool {
 	return c.row >= faultedAfter && time.Since(c.last) < restartQuiet+restartMost
 }
 
-// forget drops what is known of an actor that has stopped.
+// forget drops the crash count of an actor that has stopped.
 func (s *supervision) forget(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

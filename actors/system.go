@@ -18,8 +18,8 @@ import (
 	"weir/internal/failpoint"
 )
 
-// System is the tree of actors, as the rest of the program sees it. Its
-// methods are safe for concurrent use.
+// System is the tree of actors as the rest of the program sees it. Its methods
+// are safe for concurrent use.
 type System struct {
 	store       Store
 	directory   *channels.Directory
@@ -42,18 +42,18 @@ type System struct {
 	generations      atomic.Int64
 	ways             ways
 	healths          sync.Map                 // of health by weir.ChannelID
-	timers           sync.Pool                // of those who wait for a broker's answer
-	seats            map[weir.ChannelID]*seat // the manager's, and of the next one after a crash
+	timers           sync.Pool                // of *time.Timer, for callers that wait for a broker's reply
+	seats            map[weir.ChannelID]*seat // used by the manager, and by its next incarnation after a crash
 
-	ctx    context.Context // ends when nothing may go on any more
+	ctx    context.Context // ends when no work may continue
 	kill   context.CancelFunc
 	loops  sync.WaitGroup
 	halt   context.CancelFunc // ends the loops
 	closed sync.Once
 }
 
-// Start builds the tree. Brokers start when they are needed; Resume starts
-// those that have work.
+// Start builds the tree. Brokers start on demand; Resume starts those that have
+// work.
 func Start(o Options) (*System, error) {
 	s := &System{
 		store: o.Store, directory: o.Directory, logger: o.Logger, metrics: o.Metrics, coreConfig: o.Core,
@@ -88,7 +88,7 @@ func Start(o Options) (*System, error) {
 	return s, nil
 }
 
-// loop runs a task again and again, with a pause between.
+// loop runs a task repeatedly, with a pause between runs.
 func (s *System) loop(ctx context.Context, every time.Duration, task func(context.Context)) {
 	s.loops.Go(func() {
 		t := time.NewTimer(every)
@@ -117,7 +117,7 @@ func (s *System) Resume(ctx context.Context) error {
 	return nil
 }
 
-// Accept stores contacts and tells the channel's broker.
+// Accept stores contacts and passes them to the channel's broker.
 func (s *System) Accept(ctx context.Context, ch weir.Channel, specs []weir.Spec) ([]weir.Accepted, error) {
 	failpoint.Hit("accept.before")
 	answers, err := s.store.Accept(ctx, ch.ID, specs)
@@ -138,14 +138,14 @@ func (s *System) Accept(ctx context.Context, ch weir.Channel, specs []weir.Spec)
 	return answers, nil
 }
 
-// Announce tells a channel's broker of contacts that were stored by somebody
-// else. What it misses is found by the sweep.
+// Announce passes contacts that were stored elsewhere to the channel's broker.
+// The sweep finds those that it misses.
 func (s *System) Announce(channel weir.ChannelID, fresh []weir.Contact) {
 	s.minutes.of(channel).count(weir.CountAccepted, len(fresh))
 	s.deliver(channel, accepted{fresh})
 }
 
-// Report applies what a provider said, durably.
+// Report applies a provider's reports durably.
 func (s *System) Report(ctx context.Context, channel weir.ChannelID, reports []weir.Report) ([]weir.Verdict, error) {
 	waits := make([]chan core.Reply, len(reports))
 	for i, r := range reports {
@@ -164,8 +164,8 @@ func (s *System) Report(ctx context.Context, channel weir.ChannelID, reports []w
 	return verdicts, nil
 }
 
-// Cancel takes a contact back. Done says that it ended; any other state that
-// the provider is asked.
+// Cancel cancels a contact. It returns Done if the contact has ended; any other
+// state means that the provider is being asked to cancel it.
 func (s *System) Cancel(ctx context.Context, ref weir.Ref) (weir.State, error) {
 	wait := make(chan core.Reply, 1)
 	s.deliver(ref.Channel, canceled{ref, core.Origin{Waiter: wait}})
@@ -177,8 +177,8 @@ func (s *System) Cancel(ctx context.Context, ref weir.Ref) (weir.State, error) {
 	return r.State, err
 }
 
-// Changed tells the channel's broker that the channel's row was created or
-// changed. It returns when the broker works by it, or soon after.
+// Changed notifies the channel's broker that the channel's row was created or
+// changed. It returns when the broker has applied the change, or after one second.
 func (s *System) Changed(ctx context.Context, channel weir.ChannelID) {
 	done := make(chan core.Reply, 1)
 	s.deliver(channel, changed{done})
@@ -193,8 +193,8 @@ func (s *System) Changed(ctx context.Context, channel weir.ChannelID) {
 	}
 }
 
-// Delete ends a channel's open contacts and removes it. done is false while
-// that is still under way; it goes on by itself, also after a restart.
+// Delete ends a channel's open contacts and removes it. done is false while the
+// deletion is under way; it then continues by itself, also after a restart.
 func (s *System) Delete(ctx context.Context, id weir.ChannelID) (done bool, err error) {
 	for {
 		ch, err := s.store.ChannelByID(ctx, id)
@@ -231,10 +231,9 @@ func ignoreNotFound(err error) error {
 	return err
 }
 
-// Drain stops the start of contacts, waits for what is being sent and gives
-// the leases back. At the end of ctx it stops waiting: what is under way then
-// is found by the next start.
-// A System that has ended already has nothing to drain.
+// Drain stops claiming contacts, waits for dispatches under way and releases
+// the leases. It stops waiting when ctx ends: the next start finds what is under
+// way then. A System that has already ended has nothing to drain.
 func (s *System) Drain(ctx context.Context) error {
 	select {
 	case <-s.ctx.Done():
@@ -253,7 +252,7 @@ func (s *System) Drain(ctx context.Context) error {
 	return err
 }
 
-// Close ends everything at once. It may be called again.
+// Close ends everything at once. It may be called more than once.
 func (s *System) Close() {
 	s.closed.Do(func() {
 		s.halt()
@@ -269,8 +268,8 @@ func (s *System) Close() {
 	})
 }
 
-// await waits for a broker's answer. Once the actors have ended nobody gives
-// one, and a request that waited on would hold up the end of the program.
+// await waits for a broker's reply. After the actors have ended there is none, and
+// a request that kept waiting would delay the end of the program.
 func (s *System) await(ctx context.Context, wait <-chan core.Reply) (core.Reply, error) {
 	late, _ := s.timers.Get().(*time.Timer)
 	if late == nil {
@@ -284,7 +283,7 @@ func (s *System) await(ctx context.Context, wait <-chan core.Reply) (core.Reply,
 		return r, r.Err
 	case <-s.ctx.Done():
 		select {
-		case r := <-wait: // it came in time
+		case r := <-wait: // it arrived in time
 			return r, r.Err
 		default:
 			return core.Reply{}, errDraining()
@@ -296,8 +295,9 @@ func (s *System) await(ctx context.Context, wait <-chan core.Reply) (core.Reply,
 	}
 }
 
-// over gives the end of a context. Of one that has longer than anybody waits for
-// a broker it gives its parent's, which is there already.
+// over returns the Done channel of a context. If a deadline.Context lasts longer
+// than any caller waits for a broker, it returns the Done channel of the parent,
+// which exists already.
 func over(ctx context.Context) <-chan struct{} {
 	if c, ok := ctx.(*deadline.Context); ok {
 		if at, _ := c.Deadline(); time.Until(at) > replyWithin {

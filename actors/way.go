@@ -8,19 +8,20 @@ import (
 	"weir"
 )
 
-// way leads to a broker that runs. Whoever has a message for it sends it along
-// the way; the manager opens it, and shuts it before it lets the broker stop.
-// What comes after that goes through the manager, who knows what is next.
+// way is the mailbox reference of a running broker. Senders use it directly; the
+// manager opens it, and closes it before it lets the broker stop. Later messages
+// go through the manager, which decides what follows.
 type way struct {
 	pid  *actor.PID
 	seat *seat
 
 	mu   sync.Mutex
-	seq  int64 // of the last message that went along it
+	seq  int64 // number of the last message sent along it
 	shut bool
 }
 
-// send hands a message on, under the next number. false: the way is shut.
+// send passes a message on, under the next number. It returns false if the way is
+// closed.
 func (w *way) send(root *actor.RootContext, msg any) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -29,7 +30,7 @@ func (w *way) send(root *actor.RootContext, msg any) bool {
 	}
 	w.seq++
 	w.seat.handed.Store(w.seq)
-	root.Send(w.pid, numbered{w.seq, msg}) // under the lock, so that they arrive as they are numbered
+	root.Send(w.pid, numbered{w.seq, msg}) // under the lock, so that they arrive in the order of their numbers
 	return true
 }
 
@@ -39,8 +40,8 @@ func (w *way) close() {
 	w.shut = true
 }
 
-// closeAfter shuts the way if no message has gone along it since one that the
-// broker has seen.
+// closeAfter closes the way if no message was sent along it after the last one
+// that the broker has seen. It reports whether the way is closed.
 func (w *way) closeAfter(seen int64) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -48,12 +49,12 @@ func (w *way) closeAfter(seen int64) bool {
 	return w.shut
 }
 
-// ways are those of all brokers that run.
+// ways holds the ways of all running brokers.
 type ways struct{ m sync.Map } // of *way by weir.ChannelID
 
 func (w *ways) open(id weir.ChannelID, to *way) { w.m.Store(id, to) }
 
-// remove forgets a way. One that leads to a successor stays.
+// remove forgets a way, but not that of a successor.
 func (w *ways) remove(id weir.ChannelID, to *way) {
 	to.close()
 	w.m.CompareAndDelete(id, to)
@@ -65,8 +66,8 @@ func (w *ways) closeAll() {
 	}
 }
 
-// deliver hands a message to a channel's broker: straight if there is one, else
-// through the manager, who starts one.
+// deliver passes a message to a channel's broker: directly if it runs, otherwise
+// through the manager, which starts it.
 func (s *System) deliver(channel weir.ChannelID, msg any) {
 	if w, ok := s.ways.m.Load(channel); ok && w.(*way).send(s.root, msg) {
 		return

@@ -8,8 +8,9 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// Messages arrive in the order of their numbers whoever sends them, and a way
-// is shut at rest only if the broker has seen the last: none is lost between.
+// Messages arrive in the order of their numbers whichever goroutine sends them,
+// and an idle way is closed only if the broker has seen the last one: none is lost
+// in between.
 func TestWayKeepsItsNumbers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

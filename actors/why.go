@@ -8,8 +8,8 @@ import (
 	"weir/actors/core"
 )
 
-// whysOf asks a broker why contacts of its channel wait. absent is called instead
-// of answer by one that does not run its channel.
+// whysOf requests the reasons why contacts of its channel wait. absent is called
+// instead of answer by a broker that does not run its channel.
 type whysOf struct {
 	contacts []weir.Contact
 	answer   func([]weir.Why)
@@ -22,7 +22,7 @@ type whysOf struct {
 func (s *System) Whys(ctx context.Context, ch weir.Channel, contacts []weir.Contact) ([]weir.Why, error) {
 	asked, cancel := background(ctx, figuresTimeout)
 	defer cancel()
-	answers := make(chan []weir.Why, 2) // room for all: nobody waits for us
+	answers := make(chan []weir.Why, 2) // room for all, so that no broker blocks
 	absent := func() { answers <- nil }
 	s.root.Send(s.manager, peek{ch.ID, whysOf{contacts, func(list []weir.Why) { answers <- list }, absent}, absent})
 	select {
@@ -44,7 +44,7 @@ func (s *System) Whys(ctx context.Context, ch weir.Channel, contacts []weir.Cont
 }
 
 func (b *broker) onWhys(m whysOf) {
-	if b.core == nil || b.stopping { // then the lease may be another's
+	if b.core == nil || b.stopping { // then another process may hold the lease
 		m.absent()
 		return
 	}

@@ -1,6 +1,7 @@
-// Package channels says what a channel type is: how contacts are handed to an
-// external provider, asked about, taken back, and how the provider's callbacks
-// are read. One folder holds each type; package all holds the table of types.
+// Package channels defines what a channel type provides: how contacts are
+// dispatched to an external provider, asked about and canceled, and how the
+// provider's callbacks are read. One folder holds each type; package all holds
+// the table of types.
 //
 // A driver keeps no state about contacts. It may be called from many
 // goroutines, and every call ends when its context does.
@@ -23,11 +24,11 @@ const (
 	Text  Content = iota + 1 // Spec.Messages
 	Voice                    // Spec.Call
 	// Any: either of them, both or neither; for channels to people, who can
-	// deal with a text as with a link.
+	// handle a text as well as a link.
 	Any
 )
 
-// Carries says whether channels of this type carry a kind of content.
+// Carries reports whether channels of this type carry a kind of content.
 func (t *Type) Carries(c Content) bool { return t.Content == c || t.Content == Any }
 
 // Type describes a channel type. The table of types is the only place that
@@ -35,20 +36,20 @@ func (t *Type) Carries(c Content) bool { return t.Content == c || t.Content == A
 type Type struct {
 	Name    string // "verboice"
 	Content Content
-	Summary string // one line for people
-	// Settings are the keys that a channel of this type takes beside the
+	Summary string // one line, shown to users
+	// Settings are the keys that a channel of this type takes in addition to the
 	// common ones.
 	Settings []Setting
 	// Check finds mistakes that concern several settings at once. It may be
 	// nil. Pointers are relative to the settings object ("/token").
 	Check func(weir.Settings) []weir.FieldError
-	// Account names the provider account of a channel, and Line the provider's
-	// line that it uses, where all channels of one account share one callback
-	// address at the provider: then what is said about one arrives at the
-	// address of another. Both are nil where each channel has its own.
+	// Account returns the provider account of a channel, and Line the provider's
+	// line that it uses, for types whose channels of one account share one callback
+	// address at the provider: a callback about one channel may then arrive at the
+	// address of another. Both are nil if each channel has its own address.
 	Account func(weir.Settings) string
 	Line    func(weir.Settings) string
-	// New makes the driver of one channel. Settings were checked.
+	// New returns the driver of one channel. The settings were checked.
 	New func(Config) (Driver, error)
 }
 
@@ -68,19 +69,20 @@ type Setting struct {
 	Key      string
 	Kind     Kind
 	Required bool
-	Secret   bool // written, never read back
-	// Place says that it tells where the provider has what it was given: asked
-	// elsewhere about an attempt, it would know nothing, or a stranger's call.
-	// Secrets go there, too: they are given anew when it changes.
+	Secret   bool // write-only: never read back
+	// Place marks a setting that determines where the provider has what it was
+	// given: asked elsewhere about an attempt, it would know nothing, or report
+	// on a different call. Secrets are sent there too, so they must be given
+	// again when it changes.
 	Place bool
 	Help  string
 }
 
-// Config is what a driver is made from.
+// Config is the input for a new driver.
 type Config struct {
 	Settings weir.Settings
-	// CallbackURL is the base of this channel's callbacks, without a slash at
-	// the end: PUBLIC_URL/callbacks/{channel}/{secret}. A driver appends paths
+	// CallbackURL is the base of this channel's callbacks, without a trailing
+	// slash: PUBLIC_URL/callbacks/{channel}/{secret}. A driver appends paths
 	// of its own and finds them again in Callback.Path.
 	CallbackURL string
 	// HTTP is the client to use. It has no timeout of its own; contexts have.
@@ -89,48 +91,48 @@ type Config struct {
 
 // Driver talks to one provider account.
 type Driver interface {
-	// Send hands an attempt over. It never returns an error: a result that is
-	// not certain is a result.
+	// Send dispatches an attempt. It never returns an error: an uncertain outcome
+	// is a result, too.
 	Send(ctx context.Context, a Attempt) Sent
-	// Ask finds out what became of an attempt.
+	// Ask finds out the outcome of an attempt.
 	Ask(ctx context.Context, a Attempt) Answer
-	// Cancel takes an attempt back, as far as the provider can.
+	// Cancel cancels an attempt, as far as the provider can.
 	Cancel(ctx context.Context, a Attempt) Cancellation
-	// Read understands a callback. It does no I/O. An error means that the
+	// Read interprets a callback. It does no I/O. An error means that the
 	// request is not one that this provider makes; it is answered 400.
 	Read(c Callback) (Reading, error)
 	// Prepare sets the provider up (callback addresses and the like) before
 	// the first contact. It may be repeated at any time.
 	Prepare(ctx context.Context) error
-	// Status asks whether the provider's side of the channel works.
+	// Status reports whether the provider's side of the channel works.
 	Status(ctx context.Context) Status
 }
 
-// Attempt is what a driver is told about a contact.
+// Attempt is what a driver receives about a contact.
 type Attempt struct {
 	ID          weir.AttemptRef
 	To          string
 	Priority    weir.Priority
 	Survey      string
-	Labels      map[string]string // not to be changed
+	Labels      map[string]string // read-only
 	Messages    []string
 	Call        *weir.Call
 	NotBefore   time.Time
 	NotAfter    time.Time
-	ProviderRef string // what Sent or a report gave, if anything did
+	ProviderRef string // from Sent or a report, if either returned one
 }
 
 // Fate is the certain part of a Send's result.
 type Fate int
 
-// The fates.
+// The values of Fate.
 const (
 	// Accepted: the provider has it.
 	Accepted Fate = iota + 1
-	// Refused: the provider does not want this contact, now or ever. Outcome
-	// says how the contact ends.
+	// Refused: the provider does not accept this contact, now or ever. Outcome
+	// is the contact's outcome.
 	Refused
-	// NotSent: the provider certainly does not have it; it may be tried again.
+	// NotSent: the provider certainly does not have it; it may be retried.
 	NotSent
 	// Unclear: the provider may or may not have it.
 	Unclear
@@ -142,30 +144,30 @@ type Sent struct {
 	ProviderRef string
 	Outcome     weir.Outcome // of Refused: Failed or Expired
 	Reason      string       // short, stable, without numbers, names or secrets
-	// ChannelFault says that the cause is the provider or our account there,
-	// not this contact. It opens the channel's breaker and is not counted
-	// against the contact.
+	// ChannelFault means that the cause is the provider or our account there,
+	// not this contact. It counts for the channel's breaker and not against the
+	// contact.
 	ChannelFault bool
-	RetryAfter   time.Duration // as the provider asked for; 0: it did not
-	// Answered says of Unclear that the provider answered, so that nothing is
-	// under way there any more.
+	RetryAfter   time.Duration // as requested by the provider; 0: none
+	// Answered qualifies Unclear: the provider answered, so that nothing is under
+	// way there any more.
 	Answered bool
 }
 
 // Knowledge is the certain part of an Ask's result.
 type Knowledge int
 
-// What is known.
+// The values of Knowledge.
 const (
-	// Underway: the provider has it and it is not over.
+	// Underway: the provider has it and it is not done.
 	Underway Knowledge = iota + 1
-	// Over: it has ended; Reports say how.
+	// Over: it is done; Reports hold its outcome.
 	Over
 	// Absent: the provider certainly does not have it.
 	Absent
-	// CannotTell: this provider has no way to tell.
+	// CannotTell: this provider has no way to find out.
 	CannotTell
-	// AskFailed: the provider could not be asked. Asking later may help.
+	// AskFailed: the provider could not be asked. A later retry may help.
 	AskFailed
 )
 
@@ -173,14 +175,13 @@ const (
 type Answer struct {
 	Knowledge   Knowledge
 	ProviderRef string
-	// Reports are what the provider said: of an attempt that is Over its end,
-	// of one Underway the parts that have ended.
+	// Reports hold the provider's information: the end of an attempt that is
+	// Over, the parts that are done of one Underway.
 	Reports []weir.Report
 	Reason  string
-	// Partial says of Absent that the provider took some of the contact's
-	// messages, that these have ended, and that handing the contact over again
-	// brings only the missing ones. It may be queued again even if it was
-	// active.
+	// Partial qualifies Absent: the provider accepted some of the contact's
+	// messages, these are done, and another dispatch of the contact sends only
+	// the missing ones. It may be queued again even if it was active.
 	Partial bool
 	// Silent qualifies Underway: the provider has it but reports no progress, so
 	// that it is given up as early as one of unknown outcome.
@@ -192,24 +193,24 @@ type Answer struct {
 
 // Cancellation is the result of a Cancel.
 type Cancellation struct {
-	// Gone: the provider will not carry it out and sends no word of it.
+	// Gone: the provider will not carry it out and sends no report of it.
 	// Otherwise the contact keeps its slots until its end is reported.
 	Gone   bool
-	Failed bool // the provider could not be asked; try again
+	Failed bool // the provider could not be asked; retry
 	Reason string
 }
 
-// Callback is an inbound request of a provider whose secret was right.
+// Callback is an inbound request of a provider with a valid secret.
 type Callback struct {
 	Method string
 	Path   string     // below the secret, without a leading slash
 	Query  url.Values // of the URL
 	Form   url.Values // of a form body; nil otherwise
-	Body   []byte     // of any other body
+	Body   []byte     // any other body
 	At     time.Time
 }
 
-// Reading is what a callback means and how it is to be answered once that is
+// Reading is the meaning of a callback, and the answer to send once that is
 // durable.
 type Reading struct {
 	Reports     []weir.Report
@@ -218,7 +219,7 @@ type Reading struct {
 	Body        []byte
 }
 
-// Status says whether the provider's side works.
+// Status reports whether the provider's side works.
 type Status struct {
 	Health weir.Health // Up, Down or Erring
 	Reason string

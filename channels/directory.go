@@ -12,7 +12,7 @@ import (
 	"weir/internal/plainhttp"
 )
 
-// Directory knows the channel types and keeps one driver for each channel. It
+// Directory holds the channel types and keeps one driver for each channel. It
 // is safe for concurrent use.
 type Directory struct {
 	types     []Type
@@ -29,9 +29,9 @@ type cached struct {
 	client  *http.Client
 }
 
-// NewDirectory makes a directory over a table of types. publicURL is where
+// NewDirectory returns a directory over a table of types. publicURL is where
 // providers reach this program. transport may be nil: then each channel has
-// connections of its own, as many as its capacity allows requests.
+// connections of its own, of which at most 256 are kept idle.
 func NewDirectory(types []Type, publicURL string, transport func(weir.Channel) http.RoundTripper) *Directory {
 	if transport == nil {
 		transport = ownTransport
@@ -45,7 +45,7 @@ func NewDirectory(types []Type, publicURL string, transport func(weir.Channel) h
 // Types lists the channel types in the order of the table.
 func (d *Directory) Types() []Type { return d.types }
 
-// Type finds a channel type by name.
+// Type returns a channel type by name.
 func (d *Directory) Type(name string) (*Type, bool) {
 	for i := range d.types {
 		if d.types[i].Name == name {
@@ -55,7 +55,7 @@ func (d *Directory) Type(name string) (*Type, bool) {
 	return nil, false
 }
 
-// Driver gives the driver of a channel as it is configured now.
+// Driver returns the driver of a channel as it is configured now.
 func (d *Directory) Driver(c weir.Channel) (Driver, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -99,24 +99,24 @@ func (d *Directory) Close() {
 	}
 }
 
-// CallbackURL is the base of a channel's callbacks. It holds the channel's
-// secret and belongs in no log.
+// CallbackURL returns the base of a channel's callbacks. It holds the channel's
+// secret and must not be logged.
 func (d *Directory) CallbackURL(c weir.Channel) string {
 	return d.publicURL + "/callbacks/" + c.Name + "/" + c.Secret
 }
 
-// refuseRedirect keeps credentials and repeated sends from following a
-// provider elsewhere: a redirect is an answer like any other.
+// refuseRedirect keeps credentials and repeated sends from following a provider's
+// redirect to another place: a redirect is handled like any other answer.
 func refuseRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
-// ownTransport gives a channel its own connections, so that one provider's
-// trouble is no other channel's.
+// ownTransport gives a channel its own connections, so that trouble with one
+// provider does not affect other channels.
 func ownTransport(weir.Channel) http.RoundTripper {
 	return plainhttp.New(&http.Transport{
 		Proxy:                  http.ProxyFromEnvironment,
 		DialContext:            (&net.Dialer{Timeout: 5 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
 		ForceAttemptHTTP2:      true,
-		DisableCompression:     true, // answers are short; asking for it costs more than it saves
+		DisableCompression:     true, // answers are short; compression costs more than it saves
 		MaxIdleConns:           256,
 		MaxIdleConnsPerHost:    256,
 		IdleConnTimeout:        90 * time.Second,

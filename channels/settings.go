@@ -11,7 +11,7 @@ import (
 	"weir"
 )
 
-// CommonSettings are the keys that every channel takes, whatever its type.
+// CommonSettings returns the keys that every channel takes, whatever its type.
 func CommonSettings() []Setting {
 	return []Setting{
 		{Key: "at_least_once", Kind: Boolean, Help: "send again when it cannot be known whether the provider has a contact (default false: never twice)"},
@@ -19,19 +19,19 @@ func CommonSettings() []Setting {
 	}
 }
 
-// AtLeastOnce reads the common setting of that name.
+// AtLeastOnce returns the common setting at_least_once.
 func AtLeastOnce(s weir.Settings) bool {
 	v, _ := s["at_least_once"].(bool)
 	return v
 }
 
-// ReplyReserve reads the common setting of that name.
+// ReplyReserve returns the common setting reply_reserve.
 func ReplyReserve(s weir.Settings) int {
 	v, _ := s["reply_reserve"].(float64)
 	return int(v)
 }
 
-// CheckSettings finds every mistake in the settings of a channel of this type.
+// CheckSettings returns every mistake in the settings of a channel of this type.
 // Pointers are relative to the settings object.
 func (t *Type) CheckSettings(s weir.Settings, capacity int) []weir.FieldError {
 	var errs []weir.FieldError
@@ -62,7 +62,7 @@ func (t *Type) CheckSettings(s weir.Settings, capacity int) []weir.FieldError {
 	return errs
 }
 
-// wrong says what is wrong with a value; empty when nothing is.
+// wrong describes the mistake in a value; empty if there is none.
 func (k Setting) wrong(v any) string {
 	switch k.Kind {
 	case Boolean:
@@ -87,8 +87,8 @@ func (k Setting) wrong(v any) string {
 	return ""
 }
 
-// Moves lists the settings whose change means that the provider has to be
-// looked for elsewhere.
+// Moves returns the settings whose change means that attempts are looked up at
+// another place.
 func (t *Type) Moves(from, to weir.Settings) []string {
 	var keys []string
 	for _, k := range t.Settings {
@@ -99,10 +99,9 @@ func (t *Type) Moves(from, to weir.Settings) []string {
 	return keys
 }
 
-// CheckMove finds the secrets that a change would send to another place: when a
-// place changes, its secrets have to be given with it, by whoever changes it.
-// given are the settings that the change states. Pointers are relative to the
-// settings object.
+// CheckMove returns the secrets that a change would send to another place: when a
+// place changes, the same change must state its secrets. given holds the settings
+// that the change states. Pointers are relative to the settings object.
 func (t *Type) CheckMove(from, to, given weir.Settings) []weir.FieldError {
 	places := t.Moves(from, to)
 	var errs []weir.FieldError
@@ -115,7 +114,7 @@ func (t *Type) CheckMove(from, to, given weir.Settings) []weir.FieldError {
 	return errs
 }
 
-// Redact gives the settings as clients may see them: without the secrets.
+// Redact returns the settings as clients may see them: without the secrets.
 func (t *Type) Redact(s weir.Settings) weir.Settings {
 	out := maps.Clone(s)
 	for _, k := range t.Settings {

@@ -63,7 +63,7 @@ func fileExamples() map[string]string {
 		"post-respondents " + ndjsonType: `{"phone":"+525512345678","first_name":"Ana","age":34}` + "\n",
 		csvType:                          "respondent,phone,status,disposition\nr2s,+525512345678,completed,completed\n",
 		streamType:                       "id: 42\nevent: survey.launched\ndata: {\"id\":\"42\",\"type\":\"survey.launched\"}\n\n",
-		textType:                         "weir_channel_capacity_slots{channel=\"texts\"} 100\n",
+		textType:                         "weir_channel_capacity_contacts{channel=\"texts\"} 100\n",
 		"application/openapi+json":       `{"openapi":"3.1.0"}`,
 		"application/openapi+yaml":       "openapi: 3.1.0\n",
 	}

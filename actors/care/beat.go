@@ -2,8 +2,9 @@ package care
 
 import "time"
 
-// Beat is how long it is until the next instant that all who ask every so often
-// have in common: roles that are renewed together are renewed by one statement.
+// Beat returns the time until the next multiple of every, which is the same
+// instant for all callers with that interval: roles that are renewed together are
+// renewed by one statement.
 func Beat(now time.Time, every time.Duration) time.Duration {
 	return now.Truncate(every).Add(every).Sub(now.Round(0))
 }

@@ -7,8 +7,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// However late anybody asks, all wait for the same instant, and never longer
-// than the pause.
+// Whenever the callers ask, all wait for the same instant, and never longer than
+// the interval.
 func TestBeat(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		every := time.Duration(rapid.Int64Range(1, int64(time.Hour)).Draw(t, "every"))

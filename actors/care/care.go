@@ -1,6 +1,6 @@
-// Package care is what every tree of actors here needs: panics are told without
-// the data that they may hold, a crashed actor comes back after a pause that
-// grows, and the actor library keeps its own chatter to itself.
+// Package care holds what every actor system here shares: panic logging without
+// the data that a panic may hold, restarts with back-off, and a quiet logger for
+// the actor library.
 package care
 
 import (
@@ -17,14 +17,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Figures of restarts.
+// Parameters of restarts.
 const (
 	RestartBase  = 50 * time.Millisecond
 	RestartMost  = time.Minute
-	restartQuiet = 2 * time.Minute // without a crash: the past is forgotten
+	restartQuiet = 2 * time.Minute // time without a crash that resets the count
 )
 
-// Alone supervises a tree of one actor: it starts it again after a crash, with a
+// Alone supervises a tree of one actor: it restarts the actor after a crash, with
 // back-off, and never gives up.
 type Alone struct {
 	Restarts prometheus.Counter
@@ -41,7 +41,7 @@ func (a *Alone) HandleFailure(_ *actor.ActorSystem, sup actor.Supervisor, child 
 	time.AfterFunc(a.crashed(time.Now()), func() { sup.RestartChildren(child) })
 }
 
-// crashed counts a crash and says how long to wait.
+// crashed counts a crash and returns the pause before the restart.
 func (a *Alone) crashed(now time.Time) time.Duration {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -53,7 +53,8 @@ func (a *Alone) crashed(now time.Time) time.Duration {
 	return BackOff(a.row, RestartBase, RestartMost)
 }
 
-// BackOff is the pause after the nth failure in a row, half of it by chance.
+// BackOff returns the pause after the nth consecutive failure: it doubles from
+// base up to most, jittered between half of it and the whole.
 func BackOff(n int, base, most time.Duration) time.Duration {
 	wait := base
 	for i := 1; i < n && wait < most; i++ {
@@ -63,9 +64,9 @@ func BackOff(n int, base, most time.Duration) time.Duration {
 	return wait/2 + rand.N(wait/2)
 }
 
-// Guard logs panics with their stack before the supervision sees them. Those of
-// an actor that is ending are swallowed: they would bring it back, or keep its
-// parent from ending.
+// Guard logs panics with their stack before the supervision sees them. Panics of
+// an actor that is stopping or restarting are swallowed: they would bring it back,
+// or keep its parent from ending.
 func Guard(logger *slog.Logger, panics prometheus.Counter) actor.ReceiverMiddleware {
 	return func(next actor.ReceiverFunc) actor.ReceiverFunc {
 		return func(ctx actor.ReceiverContext, env *actor.MessageEnvelope) {
@@ -88,8 +89,8 @@ func Guard(logger *slog.Logger, panics prometheus.Counter) actor.ReceiverMiddlew
 	}
 }
 
-// PanicText is what may be logged of a panic: Go's own words hold no data, those
-// of a library may hold a number, a text or a secret.
+// PanicText returns the loggable text of a panic. Messages of the Go runtime hold
+// no data; those of a library may hold a number, a text or a secret.
 func PanicText(r any) string {
 	if err, ok := r.(runtime.Error); ok {
 		return err.Error()
@@ -97,7 +98,7 @@ func PanicText(r any) string {
 	return fmt.Sprintf("a value of type %T", r)
 }
 
-// Quiet is the log for the actor library: warnings and what is worse.
+// Quiet returns the logger for the actor library: warnings and above.
 func Quiet(logger *slog.Logger) *slog.Logger {
 	return slog.New(floor{logger.Handler(), slog.LevelWarn})
 }

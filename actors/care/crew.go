@@ -2,27 +2,26 @@ package care
 
 import "sync"
 
-// crewThroughput is how many messages an actor handles before it lets others
-// run, as the library has it.
+// crewThroughput is how many messages an actor handles before others may run; the
+// value is the actor library's default.
 const crewThroughput = 300
 
-// Crew runs functions on goroutines that it keeps for the next one. A new
-// goroutine begins with a small stack, which is copied several times before a
-// deep call has room; those of a crew have grown already. It is safe for
-// concurrent use.
+// Crew is a worker pool: it keeps goroutines for reuse. A new goroutine begins
+// with a small stack, which is copied several times before a deep call has room;
+// those of a crew have grown already. It is safe for concurrent use.
 type Crew struct {
-	most int // goroutines that wait for work
+	most int // max idle goroutines
 
 	mu     sync.Mutex
-	idle   []chan func() // the latest to have ended is the next to run: its stack is warm
+	idle   []chan func() // last in, first out: the latest to have finished has a warm stack
 	closed bool
 }
 
-// NewCrew makes a crew that keeps up to so many goroutines.
+// NewCrew returns a crew that keeps at most most idle goroutines.
 func NewCrew(most int) *Crew { return &Crew{most: most} }
 
-// Go runs a function on a goroutine, never on the caller's. However many run
-// already, it does not wait.
+// Go runs a function on a goroutine, never on the caller's. It never waits, no
+// matter how many run already.
 func (c *Crew) Go(do func()) {
 	c.mu.Lock()
 	if last := len(c.idle) - 1; last >= 0 {
@@ -47,7 +46,7 @@ func (c *Crew) run(do func()) {
 	}
 }
 
-// rest puts a goroutine among those that wait, unless there are enough.
+// rest adds a goroutine to the idle ones, unless there are enough.
 func (c *Crew) rest(next chan func()) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -58,8 +57,8 @@ func (c *Crew) rest(next chan func()) bool {
 	return true
 }
 
-// Close ends the goroutines that wait. What runs ends by itself, and what is
-// begun later ends with its function. It may be called again.
+// Close ends the idle goroutines. Running functions finish by themselves, and a
+// goroutine started later ends with its function. It may be called more than once.
 func (c *Crew) Close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -7,9 +7,9 @@ import (
 	"testing/synctest"
 )
 
-// However many functions are begun at once, each runs, none waits for another,
-// and no more goroutines stay than were asked for. The bubble ends only when
-// none is left.
+// However many functions are started at once, each runs, none waits for another,
+// and no more goroutines are kept than allowed. The bubble ends only when no
+// goroutine is left.
 func TestCrewRunsEverythingAndEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -33,7 +33,7 @@ func TestCrewRunsEverythingAndEnds(t *testing.T) {
 		}
 		c.Close()
 		c.Close()
-		c.Go(func() { ran.Add(1) }) // what comes after the end runs too, and leaves nobody behind
+		c.Go(func() { ran.Add(1) }) // a function started after Close runs too, and leaves no goroutine behind
 		synctest.Wait()
 		if n := ran.Load(); n != 4*many+1 {
 			t.Errorf("after Close %d functions had run", n)
@@ -41,7 +41,7 @@ func TestCrewRunsEverythingAndEnds(t *testing.T) {
 	})
 }
 
-// A goroutine that ended its function is the next to be used.
+// The goroutine that finished last is reused first.
 func TestCrewUsesWarmGoroutines(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

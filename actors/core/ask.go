@@ -9,14 +9,16 @@ import (
 	"weir/channels"
 )
 
-// askUnknown plans the question about an attempt whose hand-over was unclear.
+// askUnknown schedules the status request for an attempt whose dispatch was
+// unclear.
 func (c *Core) askUnknown(f *flight, at time.Time) {
 	f.askAt = at
 	c.unknownAt = earlier(c.unknownAt, at)
 }
 
-// collect looks for contacts that have been silent for too long and plans to
-// ask about each of them once, the longest silent first.
+// collect reconciles contacts that have been silent for too long: it queues one
+// status request for each, the longest silent first. It also repeats cancels that
+// failed.
 func (c *Core) collect(now time.Time) {
 	c.collectAt = now.Add(c.cfg.CollectEvery)
 	c.out.Collected, c.out.CollectedWell = true, !c.askFailed
@@ -33,7 +35,7 @@ func (c *Core) collect(now time.Time) {
 	}
 }
 
-// resolve plans the questions about unclear hand-overs that are due.
+// resolve queues the status requests for unclear dispatches that are due.
 func (c *Core) resolve(now time.Time) {
 	c.ask(func(f *flight) bool { return f.c.State == weir.Unknown && !now.Before(f.askAt) })
 	c.unknownAt = time.Time{}
@@ -65,7 +67,7 @@ func (c *Core) isAsked(f *flight) bool {
 	return asked
 }
 
-// pumpAsks lets questions out as far as the concurrency allows.
+// pumpAsks starts queued status requests up to the concurrency limit.
 func (c *Core) pumpAsks() {
 	for len(c.askQueue) > 0 && len(c.asks) < c.cfg.AskConcurrency && !c.draining {
 		f := c.flights[c.askQueue[0]]
@@ -82,7 +84,7 @@ func (c *Core) pumpAsks() {
 	}
 }
 
-// AskDone is told what the provider answered about an attempt.
+// AskDone applies the provider's answer about an attempt.
 func (c *Core) AskDone(ref weir.AttemptRef, a channels.Answer, now time.Time) {
 	delete(c.asks, ref)
 	f := c.flights[ref.ID]
@@ -128,8 +130,8 @@ func (c *Core) answered(f *flight, a channels.Answer, now time.Time) {
 	c.commit(Commit{Transitions: ts})
 }
 
-// askAgain plans the next question about a contact; about an active one the
-// next collection asks.
+// askAgain schedules the next status request for a contact. An active one is
+// asked about by the next collection.
 func (c *Core) askAgain(f *flight, at time.Time) {
 	if f.c.State == weir.Unknown {
 		c.askUnknown(f, at)
@@ -138,8 +140,8 @@ func (c *Core) askAgain(f *flight, at time.Time) {
 	f.askAt = at
 }
 
-// hurry brings forward the questions that were put off while the provider
-// could not be asked: it can be asked again.
+// hurry brings forward the status requests that were postponed while the
+// provider could not be asked: it answers again.
 func (c *Core) hurry(now time.Time) {
 	for _, f := range c.flights {
 		if f.asks > 0 && f.c.State == weir.Unknown {
@@ -148,7 +150,7 @@ func (c *Core) hurry(now time.Time) {
 	}
 }
 
-// underway keeps a contact that the provider still works on.
+// underway keeps a contact that the provider is still working on.
 func (c *Core) underway(f *flight, a channels.Answer, now time.Time) []weir.Transition {
 	ts := c.hearAll(f, a.Reports, now)
 	if !f.c.State.InFlight() {
@@ -172,8 +174,8 @@ func (c *Core) underway(f *flight, a channels.Answer, now time.Time) []weir.Tran
 	return ts
 }
 
-// patience is how long an attempt keeps its slots while the provider only says
-// that it has it.
+// patience returns how long an attempt keeps its slots while the provider only
+// confirms that it has it.
 func (c *Core) patience(a channels.Answer) time.Duration {
 	if a.Silent {
 		return c.cfg.LostAfter
@@ -181,13 +183,13 @@ func (c *Core) patience(a channels.Answer) time.Duration {
 	return unheardMost
 }
 
-// silentFor reports whether the provider has not spoken of an attempt for the
-// given time, nor for as long as one of unknown outcome is kept.
+// silentFor reports whether nothing was heard of an attempt for at least limit,
+// and for at least as long as an attempt of unknown outcome is kept.
 func (c *Core) silentFor(f *flight, now time.Time, limit time.Duration) bool {
 	return now.Sub(f.lastWord()) >= max(limit, c.cfg.LostAfter)
 }
 
-// over ends a contact that has ended at the provider.
+// over ends a contact that is done at the provider.
 func (c *Core) over(f *flight, a channels.Answer, now time.Time) []weir.Transition {
 	ts := c.hearAll(f, a.Reports, now)
 	if f.c.State.InFlight() {
@@ -209,11 +211,11 @@ func (c *Core) hearAll(f *flight, reports []weir.Report, now time.Time) []weir.T
 	return ts
 }
 
-// absent deals with a contact that the provider certainly does not have: a
-// hand-over that was unclear did not happen, so the contact goes back to its
-// place; one that had been accepted was dropped by the provider. partial says
-// that the provider has a part of it, which is over, and that handing it over
-// again brings only the rest.
+// absent handles a contact that the provider certainly does not have. If its
+// dispatch was unclear, the dispatch did not happen, and the contact returns to
+// its place; if it had been accepted, the provider dropped it. partial means that
+// the provider has a part of it, which is done, and that another dispatch sends
+// only the rest.
 func (c *Core) absent(f *flight, partial bool, now time.Time) []weir.Transition {
 	switch {
 	case !f.goneAt.IsZero():
@@ -229,8 +231,9 @@ func (c *Core) absent(f *flight, partial bool, now time.Time) []weir.Transition 
 	}
 }
 
-// nobodyKnows deals with a contact about which the provider cannot tell. It
-// keeps its slots until the limit, or is sent again where the channel allows.
+// nobodyKnows handles a contact whose outcome the provider cannot determine. It
+// keeps its slots until the limit, or is dispatched again if the channel allows
+// it.
 func (c *Core) nobodyKnows(f *flight, now time.Time) []weir.Transition {
 	switch {
 	case f.c.State == weir.Unknown && channels.AtLeastOnce(c.ch.Settings) && !f.c.CancelAsked && !windowOver(&f.c.Spec, now):
@@ -242,7 +245,7 @@ func (c *Core) nobodyKnows(f *flight, now time.Time) []weir.Transition {
 	if limit := f.lastWord().Add(c.cfg.LostAfter); limit.Before(again) {
 		again = limit
 	}
-	if f.c.State == weir.Unknown { // about an active one the next collection asks
+	if f.c.State == weir.Unknown { // an active one is asked about by the next collection
 		c.askUnknown(f, again)
 	}
 	return nil

@@ -10,7 +10,7 @@ import (
 	"weir/channels"
 )
 
-// BenchmarkContact is the core's share of one contact: accepted, claimed,
+// BenchmarkContact measures the core's share of one contact: accepted, claimed,
 // sent, reported, on a channel that is always full.
 func BenchmarkContact(b *testing.B) {
 	const capacity = 1000

@@ -6,36 +6,37 @@ import (
 	"weir"
 )
 
-// Figures of the breaker and of the back-off between probes.
+// Parameters of the breaker and of the back-off between probes.
 const (
 	breakerSpan     = 30 * time.Second // failures are weighed over this span
-	breakerLeast    = 20               // hand-overs in the span before a ratio counts
-	breakerRow      = 5                // failures in a row that open it at once
+	breakerLeast    = 20               // min dispatches in the span before the ratio counts
+	breakerRow      = 5                // consecutive failures that open it at once
 	backoffBase     = 500 * time.Millisecond
 	backoffMost     = time.Minute
-	faultedAfter    = 8 // openings in a row after which the channel counts as faulted
+	faultedAfter    = 8 // consecutive openings after which the channel counts as faulted
 	retryAfterLimit = 15 * time.Minute
-	probeTime       = time.Second     // for another contact to be the probe
-	probeWaitMost   = 4 * time.Minute // of a contact that was the probe often
+	probeTime       = time.Second     // time for another contact to be the probe
+	probeWaitMost   = 4 * time.Minute // max wait of a contact that was the probe often
 )
 
 // breaker decides whether a channel's provider may be called. Closed, it lets
-// everything pass; open, nothing until an instant; then one probe whose result
-// closes it or opens it for longer. Time and chance are given to it.
+// every dispatch pass. Open, it lets none pass until an instant, then one probe
+// whose result closes it or opens it for longer. The caller supplies time and
+// chance.
 type breaker struct {
-	span     time.Time // start of the span being weighed
+	span     time.Time // start of the current span
 	good     int
 	bad      int
-	row      int       // failures in a row
-	openings int       // openings in a row
+	row      int       // consecutive failures
+	openings int       // consecutive openings
 	until    time.Time // open until then; zero: closed
-	asked    time.Time // until when the provider last asked for a pause
-	probing  bool      // one hand-over is under way to find out
+	asked    time.Time // end of the pause that the provider last asked for
+	probing  bool      // a probe is under way
 	reason   string
 }
 
-// allows returns how many dispatches may begin now, want at most, and if none,
-// the code of the reason.
+// allows returns how many dispatches may begin now, at most want, and if none, the
+// code of the reason.
 func (b *breaker) allows(now time.Time, want int) (int, weir.WhyCode) {
 	switch {
 	case b.until.IsZero():
@@ -69,15 +70,15 @@ func (b *breaker) why(code weir.WhyCode) weir.Why {
 	return weir.Why{Code: code, Text: text}.And(b.reason)
 }
 
-// begun notes that hand-overs were let through.
+// begun records that dispatches were let through.
 func (b *breaker) begun() {
 	if !b.until.IsZero() {
 		b.probing = true
 	}
 }
 
-// success closes it, unless the provider asked for a pause that lasts: then what
-// succeeded began before that.
+// success closes the breaker, unless a pause that the provider asked for still
+// lasts: what succeeded then began before the pause.
 func (b *breaker) success(now time.Time) {
 	b.roll(now)
 	b.good++
@@ -90,7 +91,7 @@ func (b *breaker) success(now time.Time) {
 }
 
 // failure counts a failure of the provider or of our account there. retryAfter
-// is what the provider asked for; chance is in [0,1).
+// is the pause that the provider asked for; chance is in [0,1).
 func (b *breaker) failure(now time.Time, retryAfter time.Duration, reason string, chance float64) {
 	b.roll(now)
 	if retryAfter > 0 {
@@ -104,7 +105,7 @@ func (b *breaker) failure(now time.Time, retryAfter time.Duration, reason string
 	ratio := b.good+b.bad >= breakerLeast && b.bad >= b.good
 	switch {
 	case now.Before(b.until) && !wasProbe:
-		// One of the calls that were under way when it opened: not another
+		// One of the calls that were under way when the breaker opened: not another
 		// opening, but the provider may ask for more time.
 		b.until = latest(b.until, now.Add(min(retryAfter, retryAfterLimit)))
 	case retryAfter > 0 || wasProbe || b.until.IsZero() && (b.row >= breakerRow || ratio):
@@ -112,7 +113,7 @@ func (b *breaker) failure(now time.Time, retryAfter time.Duration, reason string
 	}
 }
 
-// hope lets a probe through at once, or when the provider's pause is over: a user
+// hope lets a probe through at once, or when the provider's pause ends: a user
 // changed what may have been wrong.
 func (b *breaker) hope(now time.Time) {
 	if b.until.After(now) {
@@ -120,13 +121,13 @@ func (b *breaker) hope(now time.Time) {
 	}
 }
 
-// released notes that a probe ended without telling anything, as when its
+// released records that a probe ended without a result, for example because its
 // contact was canceled.
 func (b *breaker) released() { b.probing = false }
 
-// open closes the way for a while that doubles with each opening in a row,
-// between half of it and the whole by chance. A faulted channel waits the
-// whole minute.
+// open blocks dispatches for a time that doubles with each consecutive opening,
+// jittered between half of it and the whole. A faulted channel waits the whole
+// minute.
 func (b *breaker) open(now time.Time, retryAfter time.Duration, chance float64) {
 	b.openings++
 	wait := jitter(backoff(b.openings), chance)
@@ -139,8 +140,8 @@ func (b *breaker) open(now time.Time, retryAfter time.Duration, chance float64) 
 	}
 }
 
-// relent closes it when there is nobody to probe with and the provider says of
-// itself that it works. The next failure opens it again.
+// relent closes the breaker when there is no contact to probe with and the
+// provider reports itself up. The next failure opens it again.
 func (b *breaker) relent(now time.Time) {
 	if !b.until.IsZero() && !b.probing && !now.Before(b.until) {
 		b.until, b.row, b.reason = time.Time{}, breakerRow-1, ""
@@ -148,13 +149,14 @@ func (b *breaker) relent(now time.Time) {
 	}
 }
 
-// faulted tells whether the channel keeps failing.
+// faulted reports whether the channel keeps failing.
 func (b *breaker) faulted() bool { return b.openings >= faultedAfter }
 
-// works tells whether the provider took other hand-overs lately.
+// works reports whether the breaker is closed and the provider handled other
+// dispatches recently.
 func (b *breaker) works() bool { return b.closed() && b.good > 0 }
 
-// closed tells whether everything may pass.
+// closed reports whether every dispatch may pass.
 func (b *breaker) closed() bool { return b.until.IsZero() }
 
 func (b *breaker) roll(now time.Time) {
@@ -163,7 +165,7 @@ func (b *breaker) roll(now time.Time) {
 	}
 }
 
-// backoff doubles with each try: base, 2·base, … up to the most.
+// backoff doubles with each try: base, 2·base, … up to backoffMost.
 func backoff(try int) time.Duration {
 	d := backoffBase
 	for i := 1; i < try && d < backoffMost; i++ {
@@ -172,13 +174,13 @@ func backoff(try int) time.Duration {
 	return min(d, backoffMost)
 }
 
-// jitter spreads a wait over its upper half, so that many do not come back at
-// once and none comes back at once.
+// jitter spreads a wait over its upper half, so that many retries do not
+// coincide and none is immediate.
 func jitter(d time.Duration, chance float64) time.Duration {
 	return d/2 + time.Duration(chance*float64(d/2))
 }
 
-// state is what users see.
+// state returns the state that users see.
 func (b *breaker) state() weir.Breaker {
 	switch {
 	case b.closed():
@@ -190,8 +192,8 @@ func (b *breaker) state() weir.Breaker {
 	}
 }
 
-// budget bounds how many contacts may be tried again: one a second, and one
-// for every ten hand-overs, up to ten saved.
+// budget bounds retries: one per second plus one for every ten dispatches, with
+// at most ten saved up.
 type budget struct {
 	tokens float64
 	at     time.Time
@@ -200,7 +202,7 @@ type budget struct {
 const (
 	budgetMost    = 10.0
 	budgetPerSend = 0.1
-	budgetDebt    = 60.0 // beyond it none waits longer: what is owed must not outlast the trouble by hours
+	budgetDebt    = 60.0 // max debt: no retry waits longer, or the debt would outlast the trouble by hours
 )
 
 func (b *budget) sent(now time.Time) {
@@ -208,7 +210,7 @@ func (b *budget) sent(now time.Time) {
 	b.tokens = min(budgetMost, b.tokens+budgetPerSend)
 }
 
-// left is the share of the budget that was left when it was last used.
+// left returns the share of the budget that was left when it was last used.
 func (b *budget) left() float64 {
 	if b.at.IsZero() {
 		return 1
@@ -216,7 +218,8 @@ func (b *budget) left() float64 {
 	return max(0, b.tokens/budgetMost)
 }
 
-// reserve takes one retry and says when it may happen at the earliest.
+// reserve takes one retry and returns the earliest instant at which it may
+// happen.
 func (b *budget) reserve(now time.Time) time.Time {
 	b.fill(now)
 	b.tokens = max(b.tokens-1, -budgetDebt)

@@ -7,7 +7,7 @@ import (
 	"weir/channels"
 )
 
-// Cancel is told that a client wants a contact back.
+// Cancel applies a client's request to cancel a contact.
 func (c *Core) Cancel(ref weir.Ref, from Origin, now time.Time) {
 	c.touch(now)
 	if f := c.flights[ref.ID]; f != nil {
@@ -20,15 +20,15 @@ func (c *Core) Cancel(ref weir.Ref, from Origin, now time.Time) {
 	c.run(now)
 }
 
-// load asks for the row of a contact.
+// load requests the row of a contact.
 func (c *Core) load(l Load) {
 	c.loads++
 	l.read = c.win.changes.begin()
 	c.out.Loads = append(c.out.Loads, l)
 }
 
-// cancelFlight notes the wish durably and asks the provider. The contact keeps
-// its slots until the provider is certainly done with it.
+// cancelFlight records the request durably and asks the provider to cancel. The
+// contact keeps its slots until the provider is certainly done with it.
 func (c *Core) cancelFlight(f *flight, from Origin) {
 	k := Commit{}
 	if !f.c.CancelAsked {
@@ -71,7 +71,7 @@ func (c *Core) cancelWaiting(contact weir.Contact, from Origin, now time.Time) {
 	c.commit(k)
 }
 
-// takeBack asks the provider to drop an attempt.
+// takeBack asks the provider to cancel an attempt.
 func (c *Core) takeBack(f *flight) {
 	if f.taking || f.refused || !f.goneAt.IsZero() {
 		return
@@ -80,8 +80,8 @@ func (c *Core) takeBack(f *flight) {
 	c.out.Cancels = append(c.out.Cancels, attemptOf(&f.c))
 }
 
-// CancelDone is told how the provider took a cancel. A failed one is repeated
-// by the next collection; one that came too late leaves the contact to its
+// CancelDone applies the provider's answer to a cancel. The next collection
+// repeats a failed one; after one that came too late, the contact runs to its
 // end.
 func (c *Core) CancelDone(ref weir.AttemptRef, done channels.Cancellation, now time.Time) {
 	f := c.flights[ref.ID]
@@ -95,8 +95,8 @@ func (c *Core) CancelDone(ref weir.AttemptRef, done channels.Cancellation, now t
 	c.run(now)
 }
 
-// gone ends the contacts whose cancel has proven itself: the provider stayed
-// silent, so the attempt did not begin in the moment of the cancel.
+// gone ends the contacts whose cancel is confirmed: the provider stayed silent,
+// so the attempt did not begin at the moment of the cancel.
 func (c *Core) gone(now time.Time) {
 	if !reached(c.goneAt, now) {
 		return
@@ -113,7 +113,7 @@ func (c *Core) gone(now time.Time) {
 	c.commit(Commit{Transitions: ts})
 }
 
-// beginDelete starts to end whatever the channel has open.
+// beginDelete starts to end everything that the channel has open.
 func (c *Core) beginDelete(now time.Time) {
 	c.deleteAt = now.Add(deleteGrace)
 	var ts []weir.Transition
@@ -130,8 +130,8 @@ func (c *Core) beginDelete(now time.Time) {
 	c.dueAt, c.sweepAt = now, now
 }
 
-// clearOut ends what waits, and when its time is over what is in flight. The
-// slots of a channel that is going away need no guard any more.
+// clearOut ends waiting contacts, and contacts in flight once the grace period is
+// over. The slots of a channel that is being deleted need no protection any more.
 func (c *Core) clearOut(now time.Time) {
 	var ts []weir.Transition
 	for _, l := range c.win.lanes {

@@ -2,27 +2,27 @@ package core
 
 import "weir"
 
-// changes remembers which contacts changed while the store was being read:
-// what such a read says of them may be old. A read sees all changes that were
-// handed out before it was asked for, so that only those after count.
+// changes remembers which contacts changed while the store was being read: such
+// a read may return them in an old state. A read sees every change that was
+// issued before the read was requested, so only later changes count.
 //
-// Reads overlap, and under load there may always be one under way. So that
-// memory stays bounded, they belong to one of two generations in turn; what
-// was noted for a generation is dropped when its last read is in.
+// Reads overlap, and under load one may always be under way. To bound memory,
+// reads belong to one of two generations in turn; the changes noted for a
+// generation are dropped when its last read has arrived.
 type changes struct {
-	count   int64                       // of changes so far
+	count   int64                       // number of changes so far
 	now     int                         // the generation that new reads join
 	open    [2]int                      // reads under way, by generation
-	changed [2]map[weir.ContactID]int64 // which change was a contact's last, since the generation's first read
-	recent  map[weir.ContactID]struct{} // the last few, whether something is read or not
-	order   []weir.ContactID            // of recent, a ring
+	changed [2]map[weir.ContactID]int64 // number of a contact's last change, since the generation's first read
+	recent  map[weir.ContactID]struct{} // the last few changed contacts, whether or not a read is under way
+	order   []weir.ContactID            // contents of recent, a ring
 	next    int
 }
 
-// reading names a read.
+// reading identifies a read.
 type reading struct {
 	generation int
-	count      int64 // changes when it was asked for
+	count      int64 // changes when it was requested
 }
 
 const (
@@ -37,7 +37,7 @@ func newChanges() changes {
 	}
 }
 
-// begin notes that a read was asked for.
+// begin records that a read was requested.
 func (c *changes) begin() reading {
 	other := 1 - c.now
 	if len(c.changed[c.now]) > generationMost && c.open[other] == 0 {
@@ -47,7 +47,7 @@ func (c *changes) begin() reading {
 	return reading{c.now, c.count}
 }
 
-// end notes that a read is in.
+// end records that a read has arrived.
 func (c *changes) end(r reading) {
 	c.open[r.generation]--
 	if c.open[r.generation] == 0 {
@@ -55,7 +55,7 @@ func (c *changes) end(r reading) {
 	}
 }
 
-// note remembers that a contact changed.
+// note records that a contact changed.
 func (c *changes) note(id weir.ContactID) {
 	c.count++
 	for g := range c.changed {
@@ -76,12 +76,12 @@ func (c *changes) note(id weir.ContactID) {
 	c.recent[id] = struct{}{}
 }
 
-// since tells whether a contact changed after a read was asked for.
+// since reports whether a contact changed after a read was requested.
 func (c *changes) since(r reading, id weir.ContactID) bool {
 	return c.changed[r.generation][id] > r.count
 }
 
-// lately tells whether a contact is among the last that changed.
+// lately reports whether a contact is among the last that changed.
 func (c *changes) lately(id weir.ContactID) bool {
 	_, ok := c.recent[id]
 	return ok

@@ -1,14 +1,14 @@
 // Package core decides what the broker of one channel does. It is pure: every
-// event comes with the instant at which it happened, and what is to be done
-// about it comes back as Effects for a shell to carry out. It knows no clock,
-// no store, no provider and no goroutine.
+// event comes with the instant at which it happened, and the resulting actions
+// are returned as Effects for a shell to carry out. It uses no clock, store,
+// provider or goroutine.
 //
 // Invariants, whatever the order of events:
 //   - the slots of contacts in flight never exceed the capacity, unless the
 //     capacity was lowered below them; then nothing starts
 //   - a provider is called for an attempt only after its claim was committed
-//   - every transition is handed out in the order in which it was decided
-//   - a contact holds its slots until it is certain that the provider is done
+//   - transitions are issued in the order in which they were decided
+//   - a contact holds its slots until the provider is certainly done with it
 package core
 
 import (
@@ -21,50 +21,50 @@ import (
 	"weir/channels"
 )
 
-// Config are the figures that a broker works by.
+// Config holds a broker's parameters.
 type Config struct {
-	IdleAfter       time.Duration // silence after which the provider is asked
+	IdleAfter       time.Duration // silence after which the provider is asked about a contact
 	CollectEvery    time.Duration // pause between collections
-	SettleAfter     time.Duration // after an unclear hand-over, before the provider is asked
-	LostAfter       time.Duration // how long an attempt whose fate nobody can tell keeps its slots
+	SettleAfter     time.Duration // wait after an unclear dispatch before the provider is asked
+	LostAfter       time.Duration // how long an attempt of unknown outcome keeps its slots
 	StopAfter       time.Duration // idle time after which the broker may stop
-	SendConcurrency int           // claims and calls of the provider at one time; 0: as many as the capacity
-	AskConcurrency  int           // questions to the provider at one time
+	SendConcurrency int           // concurrent claims and provider calls; 0: as many as the capacity
+	AskConcurrency  int           // concurrent status requests to the provider
 	Chance          func() float64
 }
 
-// Fixed figures.
+// Fixed parameters.
 const (
-	cancelGrace = 2 * time.Second  // after a cancel that worked: a call may have begun in that moment
+	cancelGrace = 2 * time.Second  // after a successful cancel: a call may have begun at that moment
 	deleteGrace = 10 * time.Second // for contacts in flight when their channel is deleted
-	unheardMost = 24 * time.Hour   // an attempt that the provider neither ends nor speaks of keeps its slots so long
+	unheardMost = 24 * time.Hour   // how long an attempt that the provider neither ends nor reports on keeps its slots
 	statusEvery = 5 * time.Minute
-	sweepEvery  = 30 * time.Second // the queue is looked at though nobody hinted
+	sweepEvery  = 30 * time.Second // interval at which the queue is read even without a hint
 	readRetry   = time.Second
 	pageLimit   = 500 // rows of a read that is not a page of the window
-	poisonAfter = 5   // failures of a contact's own before it is a dead letter
+	poisonAfter = 5   // failures caused by the contact itself before it becomes a dead letter
 	windowLeast = 32
 	windowMost  = 1000
 )
 
-// Hand says how far this process had got with an attempt.
+// Hand is how far this process had got with an attempt.
 type Hand int
 
-// The hands.
+// The values of Hand.
 const (
-	HandClaimed Hand = iota + 1 // the claim went to the writer; the provider was not called
+	HandClaimed Hand = iota + 1 // the claim was submitted to the writer; the provider was not called
 	HandSending                 // the provider was called, or is being called
 )
 
-// Snapshot is what a broker starts from.
+// Snapshot is the stored state that a broker starts from.
 type Snapshot struct {
 	Channel  weir.Channel
 	InFlight []weir.Contact
 	Lanes    []weir.Lane
 	Queued   int64
-	// Hands are the attempts that this process itself had begun before the
-	// broker was restarted. For any other attempt that the store says is being
-	// sent, nobody knows.
+	// Hands are the local attempts: those that this process itself had begun
+	// before the broker was restarted. How far any other attempt in state
+	// sending got is unknown.
 	Hands map[weir.AttemptRef]Hand
 }
 
@@ -73,25 +73,25 @@ type flight struct {
 	c       weir.Contact
 	slots   int
 	claimed bool // the claim is not committed yet
-	queued  bool // waits for its turn to be asked about
-	asks    int  // questions in a row that failed
-	// askFailedAt is when the first of them did. Silence alone does not end a
+	queued  bool // queued for a status request
+	asks    int  // consecutive status requests that failed
+	// askFailedAt is when the first of them failed. Silence alone does not end a
 	// contact that could not be asked about: Weir itself may have been down.
 	askFailedAt time.Time
-	askAt       time.Time // not to be asked about before; zero: when silent for too long
+	askAt       time.Time // earliest instant of the next status request; zero: when silent for too long
 	refused     bool      // a cancel came too late
-	goneAt      time.Time // canceled at the provider; over unless it speaks before then
+	goneAt      time.Time // canceled at the provider; done at this instant unless a report comes before
 	taking      bool      // a cancel is under way
 }
 
 func (f *flight) lastWord() time.Time { return lastWord(&f.c) }
 
-// askDue is the instant from which a collection asks about an active contact.
+// askDue returns the instant from which a collection asks about an active contact.
 func (f *flight) askDue(idleAfter time.Duration) time.Time {
 	return latest(f.lastWord().Add(idleAfter), f.askAt)
 }
 
-// lastWord is when a contact was last heard of.
+// lastWord returns when a contact was last heard of.
 func lastWord(c *weir.Contact) time.Time { return latest(c.ClaimedAt, latest(c.SentAt, c.HeardAt)) }
 
 // Core is the state of one channel's broker. It is not safe for concurrent
@@ -104,7 +104,7 @@ type Core struct {
 	flights   map[weir.ContactID]*flight
 	counts    [weir.Done + 1]int           // flights by state
 	sends     map[weir.AttemptRef]struct{} // provider calls under way
-	claims    int                          // claims handed out and not committed
+	claims    int                          // claims issued and not committed
 	asks      map[weir.AttemptRef]struct{}
 	askFailed bool // since the last collection
 	collected weir.Collection
@@ -119,14 +119,14 @@ type Core struct {
 	status                          channels.Status
 	dueBusy, overdueBusy, lanesBusy bool // reads under way, or waiting for a commit
 	dueRead, overdueRead            reading
-	woken                           bool // the lanes are to be listed whatever is known
-	reconnect                       bool // the provider is being set up as it was before
-	checked                         bool // the status was asked for once
+	woken                           bool // list the lanes regardless of what is known
+	reconnect                       bool // the set-up under way uses the old settings
+	checked                         bool // the status was requested at least once
 	draining, drained               bool
-	rested                          bool      // the shell was told that it may stop
-	deleteAt                        time.Time // flights end by then when the channel is being deleted
-	swept                           bool      // the store said that nothing waits
-	removing                        bool      // the shell was told to delete the row
+	rested                          bool      // Rest was issued to the shell
+	deleteAt                        time.Time // end of the flights' grace period while the channel is being deleted
+	swept                           bool      // the store reported an empty queue
+	removing                        bool      // Remove was issued to the shell
 
 	dueAt, overdueAt, collectAt, unknownAt, sweepAt, prepareAt, statusAt, retryAt, goneAt time.Time
 	idleSince                                                                             time.Time
@@ -134,7 +134,7 @@ type Core struct {
 	out Effects
 }
 
-// New makes the core of a channel from what the store holds.
+// New returns the core of a channel, restored from the stored state.
 func New(cfg Config, s Snapshot, now time.Time) *Core {
 	c := &Core{
 		cfg: cfg, flights: map[weir.ContactID]*flight{}, sends: map[weir.AttemptRef]struct{}{},
@@ -152,8 +152,8 @@ func New(cfg Config, s Snapshot, now time.Time) *Core {
 	return c
 }
 
-// restore rebuilds the flights. An attempt in the middle of its hand-over is
-// told apart by what this process knows of it.
+// restore rebuilds the flights. What happens to an attempt in the middle of its
+// dispatch depends on what this process knows of it.
 func (c *Core) restore(s Snapshot, now time.Time) {
 	var ts []weir.Transition
 	for _, contact := range s.InFlight {
@@ -166,8 +166,9 @@ func (c *Core) restore(s Snapshot, now time.Time) {
 		case contact.State == weir.Sending:
 			p, _ := f.c.LoseSight("the program stopped while it was being sent")
 			ts = append(ts, c.step(f, p))
-			// Not from the claim on: its commit may have been slow, and the call of
-			// the process that is gone may still be under way at the provider.
+			// Counted from now, not from the claim: its commit may have been slow, and
+			// the call of the process that is gone may still be under way at the
+			// provider.
 			c.askUnknown(f, now.Add(c.settle()))
 		case contact.State == weir.Unknown:
 			c.askUnknown(f, latest(now, contact.ClaimedAt.Add(c.settle())))
@@ -179,10 +180,10 @@ func (c *Core) restore(s Snapshot, now time.Time) {
 	c.commit(Commit{Transitions: ts})
 }
 
-// settle is how long an unclear hand-over may still be under way.
+// settle returns how long an unclear dispatch may still be under way.
 func (c *Core) settle() time.Duration { return min(c.cfg.SettleAfter, c.cfg.IdleAfter) }
 
-// adopt takes over the channel's row.
+// adopt applies the channel's row.
 func (c *Core) adopt(ch weir.Channel, now time.Time) {
 	grown := ch.Capacity > c.ch.Capacity || channels.ReplyReserve(ch.Settings) < c.led.Reserve
 	c.ch = ch
@@ -196,8 +197,8 @@ func (c *Core) adopt(ch weir.Channel, now time.Time) {
 	}
 }
 
-// Configure is told that the channel's row was changed. reconnect says that
-// the provider has to be set up again.
+// Configure applies a changed channel row. reconnect means that the provider has
+// to be set up again.
 func (c *Core) Configure(ch weir.Channel, reconnect bool, now time.Time) {
 	c.touch(now)
 	c.adopt(ch, now)
@@ -208,17 +209,18 @@ func (c *Core) Configure(ch weir.Channel, reconnect bool, now time.Time) {
 	c.run(now)
 }
 
-// Take hands over what is to be done. The shell calls it after every event.
+// Take returns the pending effects and clears them. The shell calls it after
+// every event.
 func (c *Core) Take() Effects {
 	out := c.out
 	c.out = Effects{}
 	return out
 }
 
-// touch notes that somebody wanted something.
+// touch records outside activity, which restarts the idle time.
 func (c *Core) touch(now time.Time) { c.idleSince, c.rested = now, false }
 
-// fly counts a contact's slots.
+// fly adds a contact to the flights and takes its slots.
 func (c *Core) fly(contact weir.Contact) *flight {
 	f := &flight{c: contact, slots: contact.Slots(contact.Size())}
 	c.led.Take(contact.Priority, f.slots)
@@ -233,7 +235,7 @@ func (c *Core) inOrder() []*flight {
 }
 
 // step replaces a flight's progress and frees the slots that it no longer
-// holds. A flight that is over or back in the queue is forgotten.
+// holds. A flight that is done or back in the queue is removed.
 func (c *Core) step(f *flight, p weir.Progress) weir.Transition {
 	t := weir.Transition{From: f.c.Rev, Was: f.c.State}
 	slots := p.Slots(f.c.Size())
@@ -260,7 +262,7 @@ func (c *Core) finish(f *flight, now time.Time, o weir.Outcome, reason string) w
 	return c.step(f, p)
 }
 
-// finishWaiting ends a contact that waits.
+// finishWaiting ends a contact that is waiting.
 func (c *Core) finishWaiting(contact *weir.Contact, now time.Time, o weir.Outcome, reason string) (weir.Transition, bool) {
 	t := weir.Transition{From: contact.Rev, Was: contact.State}
 	p, err := contact.Finish(now, o, reason)
@@ -277,7 +279,7 @@ func (c *Core) finishWaiting(contact *weir.Contact, now time.Time, o weir.Outcom
 	return t, true
 }
 
-// commit hands transitions out, with the answers that wait for them.
+// commit issues transitions together with the replies that wait for them.
 func (c *Core) commit(k Commit) {
 	if len(k.Transitions) > 0 || len(k.InboxDone) > 0 {
 		c.out.Commits = append(c.out.Commits, k)
@@ -286,7 +288,7 @@ func (c *Core) commit(k Commit) {
 	c.out.Replies = append(c.out.Replies, k.Replies...)
 }
 
-// windowOver tells whether a contact may no longer go out.
+// windowOver reports whether a contact's time window has closed.
 func windowOver(s *weir.Spec, now time.Time) bool {
 	return !s.NotAfter.IsZero() && !now.Before(s.NotAfter)
 }
@@ -298,7 +300,7 @@ func latest(a, b time.Time) time.Time {
 	return b
 }
 
-// earlier is the earlier of two instants; a zero one is none.
+// earlier returns the earlier of two instants; a zero instant counts as none.
 func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b

@@ -7,67 +7,67 @@ import (
 	"weir/channels"
 )
 
-// Effects is what a shell has to do after an event, in any order but that
-// Commits keep theirs. Reads have to see every change that was handed out
-// before them, and a reply of its own is given when every such change is
-// durable: it may say that an earlier one has already been heard.
+// Effects lists what a shell has to do after an event. Any order is allowed,
+// except that Commits keep theirs. Reads must see every change that was issued
+// before them. A reply outside a Commit is given only when every such change is
+// durable: it may confirm that an earlier one was already applied.
 type Effects struct {
 	Commits       []Commit
-	Sends         []channels.Attempt   // call the provider; tell SendDone
-	Asks          []channels.Attempt   // tell AskDone
-	Cancels       []channels.Attempt   // tell CancelDone
-	Pages         []Page               // read a part of a lane; tell PageRead or ReadFailed
-	Lanes         bool                 // list the lanes and count the queue; tell LanesRead or ReadFailed
-	Due           *Read                // read delayed contacts that are due; tell DueRead or ReadFailed
-	Overdue       *Read                // read waiting contacts whose window closed; tell OverdueRead or ReadFailed
-	Loads         []Load               // read one contact; tell Loaded
-	Prepare       bool                 // set the provider up; tell PrepareDone
-	Status        bool                 // ask how the provider is; tell StatusDone
-	Replies       []Reply              // answer when what was handed out before is durable
-	Forget        []weir.AttemptRef    // drop the hand of these attempts
-	Finished      []Finished           // for the figures
+	Sends         []channels.Attempt   // call the provider; then SendDone
+	Asks          []channels.Attempt   // ask the provider about an attempt; then AskDone
+	Cancels       []channels.Attempt   // cancel at the provider; then CancelDone
+	Pages         []Page               // read a part of a lane; then PageRead or ReadFailed
+	Lanes         bool                 // list the lanes and count the queue; then LanesRead or ReadFailed
+	Due           *Read                // read delayed contacts that are due; then DueRead or ReadFailed
+	Overdue       *Read                // read waiting contacts whose window closed; then OverdueRead or ReadFailed
+	Loads         []Load               // read one contact; then Loaded or LoadFailed
+	Prepare       bool                 // set the provider up; then PrepareDone
+	Status        bool                 // request the provider's status; then StatusDone
+	Replies       []Reply              // give these once everything issued before is durable
+	Forget        []weir.AttemptRef    // drop the local state of these attempts
+	Finished      []Finished           // for the metrics
 	Collected     bool                 // a collection began
-	CollectedWell bool                 // … and no question had failed since the one before
-	Reconciled    []channels.Knowledge // the answers that settled contacts, and the questions that failed
-	Remove        bool                 // nothing is open: delete the channel's row; tell RemoveFailed if it cannot be
+	CollectedWell bool                 // no status request failed since the collection before
+	Reconciled    []channels.Knowledge // the answers that changed contacts, and failed status requests
+	Remove        bool                 // nothing is open: delete the channel's row; RemoveFailed if that is impossible
 	Rest          bool                 // idle for long enough to stop
 	Drained       bool                 // nothing is under way any more
 }
 
-// Reads tells whether the store is to be read.
+// Reads reports whether the effects include reads of the store.
 func (e *Effects) Reads() bool {
 	return len(e.Pages) > 0 || len(e.Loads) > 0 || e.Lanes || e.Due != nil || e.Overdue != nil
 }
 
-// Commit is a change to be written, with what follows from it.
+// Commit is a change to be written, and its consequences.
 type Commit struct {
 	Transitions []weir.Transition
 	InboxDone   []int64
-	Claimed     []weir.AttemptRef // claims among the transitions: tell ClaimsCommitted
-	Replies     []Reply           // to be given once it is durable
-	Then        What              // a read that waits for it: tell Written
+	Claimed     []weir.AttemptRef // claims among the transitions; then ClaimsCommitted
+	Replies     []Reply           // given once the change is durable
+	Then        What              // a read that waits for this commit; then Written
 }
 
-// Page asks for the oldest contacts of a lane beyond one of them.
+// Page requests the oldest contacts of a lane after a given one.
 type Page struct {
 	Lane  weir.Lane
 	After weir.ContactID
 	Limit int
 }
 
-// Read asks for contacts by an instant.
+// Read requests contacts up to an instant.
 type Read struct {
 	Until time.Time
 	Limit int
 }
 
-// Origin says where an event came from, for the answer.
+// Origin identifies where an event came from, for the reply.
 type Origin struct {
-	Waiter any   // whom to answer; nil: nobody
-	Inbox  int64 // the inbox row that is dealt with; 0: none
+	Waiter any   // receives the reply; nil: none
+	Inbox  int64 // the inbox row that this event completes; 0: none
 }
 
-// Load asks for the row of a contact that is not in flight.
+// Load requests the row of a contact that is not in flight.
 type Load struct {
 	Ref    weir.Ref
 	Report *weir.Report // nil: a cancel
@@ -75,7 +75,7 @@ type Load struct {
 	read   reading
 }
 
-// Reply answers whoever caused an event.
+// Reply answers the origin of an event.
 type Reply struct {
 	Waiter  any
 	Verdict weir.Verdict // of a report
@@ -83,10 +83,10 @@ type Reply struct {
 	Err     error
 }
 
-// Finished is one contact that has ended.
+// Finished describes one contact that is done.
 type Finished struct {
 	Outcome weir.Outcome
-	Active  time.Duration // since its claim; 0: it never was claimed
+	Active  time.Duration // since its claim; 0: it was never claimed
 }
 
 func attemptOf(c *weir.Contact) channels.Attempt {

@@ -15,7 +15,7 @@ type ticket struct {
 	ref  weir.AttemptRef
 	part []byte // a letter for each part, as in weir.Progress
 	over bool
-	gone bool // taken back
+	gone bool // canceled
 	ends time.Time
 }
 
@@ -26,28 +26,28 @@ func (t *ticket) open() int {
 	return strings.Count(string(t.part), string(weir.PartOpen))
 }
 
-// manner is how the provider takes a hand-over.
+// manner is how the provider responds to a dispatch.
 type manner int
 
 const (
 	accepts manner = iota
 	refuses
-	cannotNow // not sent, of the contact itself
-	isDown    // not sent, of the channel
-	loses     // unclear; it has it
-	drops     // unclear; it does not have it
-	stumbles  // unclear with an answer; it does not have it
-	chokes    // unclear for a reason of the contact; it does not have it
+	cannotNow // not sent; the contact's fault
+	isDown    // not sent; the channel's fault
+	loses     // unclear; the provider has it
+	drops     // unclear; the provider does not have it
+	stumbles  // unclear with an answer; the provider does not have it
+	chokes    // unclear because of the contact; the provider does not have it
 )
 
-// provider counts by itself what it has in flight.
+// provider keeps its own count of what it has in flight.
 type provider struct {
 	tickets  map[weir.AttemptRef]*ticket
-	received map[weir.AttemptRef]int // hand-overs, however they ended
-	had      map[weir.ContactID]int  // attempts of a contact that it ever took
-	wire     map[weir.AttemptRef]int // slots of hand-overs on their way
-	mute     bool                    // cannot tell what became of an attempt
-	retry    time.Duration           // what it asks for when it is down
+	received map[weir.AttemptRef]int // dispatches, however they ended
+	had      map[weir.ContactID]int  // attempts of a contact that it ever accepted
+	wire     map[weir.AttemptRef]int // slots of dispatches on their way
+	mute     bool                    // it cannot answer questions about attempts
+	retry    time.Duration           // the pause it asks for when it is down
 	lasts    time.Duration
 }
 
@@ -58,7 +58,7 @@ func newProvider() *provider {
 	}
 }
 
-// inUse is the slots that the provider is using or may be about to use.
+// inUse returns the slots that the provider is using or may be about to use.
 func (p *provider) inUse() int {
 	n := 0
 	for _, t := range p.tickets {
@@ -70,7 +70,7 @@ func (p *provider) inUse() int {
 	return n
 }
 
-// receive is a hand-over that arrives.
+// receive handles a dispatch that arrives.
 func (p *provider) receive(a channels.Attempt, m manner, now time.Time) channels.Sent {
 	delete(p.wire, a.ID)
 	p.received[a.ID]++
@@ -97,7 +97,7 @@ func (p *provider) receive(a channels.Attempt, m manner, now time.Time) channels
 	}
 }
 
-// ask is a question as the provider answers it at this moment.
+// ask answers a status request as of now.
 func (p *provider) ask(a channels.Attempt) channels.Answer {
 	t := p.tickets[a.ID]
 	switch {
@@ -112,7 +112,7 @@ func (p *provider) ask(a channels.Attempt) channels.Answer {
 	}
 }
 
-// reports say how the parts that have ended did.
+// reports returns the outcomes of the parts that are done.
 func (t *ticket) reports() []weir.Report {
 	var list []weir.Report
 	if len(t.part) == 1 && t.over {
@@ -134,7 +134,7 @@ func (t *ticket) partReport(i int) weir.Report {
 	return weir.Report{Attempt: t.ref, Part: i, Outcome: o}
 }
 
-// cancel takes an attempt back.
+// cancel cancels an attempt.
 func (p *provider) cancel(a channels.Attempt) channels.Cancellation {
 	t := p.tickets[a.ID]
 	if t != nil && t.over && !t.gone {
@@ -146,7 +146,7 @@ func (p *provider) cancel(a channels.Attempt) channels.Cancellation {
 	return channels.Cancellation{Gone: true}
 }
 
-// end ends an attempt, or the next part of it, and says so.
+// end ends an attempt, or the next part of it, and returns the report.
 func (p *provider) end(t *ticket, o weir.Outcome) weir.Report {
 	if len(t.part) == 1 {
 		t.over = true
@@ -161,7 +161,7 @@ func (p *provider) end(t *ticket, o weir.Outcome) weir.Report {
 	return t.partReport(i)
 }
 
-// busy lists what is in flight.
+// busy lists the attempts in flight.
 func (p *provider) busy() []*ticket {
 	var list []*ticket
 	for _, t := range p.tickets {

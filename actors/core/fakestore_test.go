@@ -9,7 +9,8 @@ import (
 	"weir/actors/core"
 )
 
-// rows is a store in memory, or what it will be once everything is written.
+// rows is a store in memory: as written, or as it will be once everything is
+// written.
 type rows map[weir.ContactID]weir.Contact
 
 // apply writes one transition if its guard holds.

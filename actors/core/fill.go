@@ -6,7 +6,8 @@ import (
 	"weir"
 )
 
-// run does what the moment allows: it starts contacts, reads on, asks.
+// run does whatever is possible now: claims contacts, requests pages, starts
+// status requests.
 func (c *Core) run(now time.Time) {
 	if c.deleteAt.IsZero() {
 		c.fill(now)
@@ -44,7 +45,7 @@ func (c *Core) fill(now time.Time) {
 	c.commit(k)
 }
 
-// claim takes a contact out of the window and its slots from the ledger.
+// claim takes a contact from the window and its slots from the ledger.
 func (c *Core) claim(next *weir.Contact, now time.Time) weir.Transition {
 	c.win.take(next)
 	t := weir.Transition{From: next.Rev, Was: next.State}
@@ -60,8 +61,8 @@ func (c *Core) claim(next *weir.Contact, now time.Time) weir.Transition {
 	return t
 }
 
-// unclaim returns a contact whose provider was certainly not called to its
-// place.
+// unclaim returns a contact to its place whose provider was certainly not
+// called.
 func (c *Core) unclaim(f *flight) weir.Transition {
 	p, _ := f.c.Unclaim()
 	c.out.Forget = append(c.out.Forget, f.c.AttemptRef())
@@ -73,14 +74,15 @@ func (c *Core) unclaim(f *flight) weir.Transition {
 	return t
 }
 
-// mayNotSend reports whether something came between a claim and its dispatch, so
-// that the claim is taken back.
+// mayNotSend reports whether something came between a claim and its dispatch that
+// forbids the dispatch; the claim is then undone.
 func (c *Core) mayNotSend(now time.Time) bool {
 	return c.shut() != "" || c.led.InUse() > c.led.Capacity || now.Before(c.brk.until)
 }
 
-// ClaimsCommitted is told that claims are durable, but for the stale ones:
-// those contacts were changed by somebody else and are not ours to send.
+// ClaimsCommitted starts the dispatch of claims that are durable, unless something
+// came in between. The claims in stale were not written: another process changed
+// these contacts, and this one must not dispatch them.
 func (c *Core) ClaimsCommitted(claimed []weir.AttemptRef, stale []weir.ContactID, now time.Time) {
 	lost := map[weir.ContactID]struct{}{}
 	for _, id := range stale {

@@ -11,7 +11,7 @@ import (
 	"weir/channels"
 )
 
-// failer is what a test and a random history have in common.
+// failer is the part that a test and a random history have in common.
 type failer interface {
 	Helper()
 	Fatalf(format string, args ...any)
@@ -19,19 +19,18 @@ type failer interface {
 
 var start = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 
-// job is something that is under way outside of the core and happens when its
-// turn comes.
+// job is something under way outside the core that happens in its turn.
 type job struct {
 	what  string
-	after int  // not before so many changes were written
+	after int  // not before this many changes were written
 	fifo  bool // not before the earlier jobs of its kind
 	stays bool // outlives the broker's incarnation
 	do    func()
 }
 
-// rig plays the shell of a core on a clock of its own: it writes changes in
-// their order, reads the store after what was handed out before, calls the
-// provider, and checks after each event what must always be true.
+// rig plays the shell of a core on a clock of its own. It writes changes in
+// their order, reads the store after the changes issued before, calls the
+// provider, and checks the invariants after each event.
 type rig struct {
 	t       failer
 	now     time.Time
@@ -39,19 +38,19 @@ type rig struct {
 	ch      weir.Channel
 	core    *core.Core
 	store   rows // as written
-	shadow  rows // as it will be when all that was handed out is written
+	shadow  rows // as it will be when everything issued is written
 	prov    *provider
 	jobs    []*job
-	slots   int // of the shadow, as are counts
+	slots   int // of the shadow, like counts
 	counts  [weir.Done + 1]int
-	issued  int // changes handed out
+	issued  int // changes issued
 	written int
 
 	hands    map[weir.AttemptRef]core.Hand
 	results  map[weir.AttemptRef]channels.Sent
 	hold     map[string]bool // kinds of jobs that settle leaves alone
 	manner   func(channels.Attempt) manner
-	readErr  func() bool // whether a read fails
+	readErr  func() bool // reports whether a read fails
 	askErr   func() bool
 	prepErr  error
 	status   channels.Status
@@ -59,7 +58,7 @@ type rig struct {
 	lossy    bool                                          // slots may be given up while the provider uses them
 
 	nextID    weir.ContactID
-	sent      []weir.AttemptRef // handed to the provider's wire, in order
+	sent      []weir.AttemptRef // put on the wire to the provider, in order
 	sentAt    []time.Time
 	asked     []weir.AttemptRef
 	cancels   []weir.AttemptRef
@@ -83,7 +82,7 @@ func config() core.Config {
 	}
 }
 
-// newRig makes a channel of the given capacity with nothing in it.
+// newRig creates an empty channel of the given capacity.
 func newRig(t failer, capacity int, change ...func(*rig)) *rig {
 	r := &rig{
 		t: t, now: start, cfg: config(), store: rows{}, shadow: rows{}, prov: newProvider(), nextID: 1,
@@ -101,7 +100,7 @@ func newRig(t failer, capacity int, change ...func(*rig)) *rig {
 	return r
 }
 
-// boot starts a core from what is written.
+// boot starts a core from the written state.
 func (r *rig) boot(hands map[weir.AttemptRef]core.Hand) {
 	r.shadow = maps.Clone(r.store)
 	r.drained, r.rested = false, false
@@ -116,7 +115,7 @@ func (r *rig) boot(hands map[weir.AttemptRef]core.Hand) {
 	r.check()
 }
 
-// tell gives the core an event and does what follows.
+// tell passes an event to the core and carries out the effects.
 func (r *rig) tell(event func(*core.Core, time.Time)) {
 	event(r.core, r.now)
 	r.execute(r.core.Take())
@@ -127,7 +126,7 @@ func (r *rig) tick() { r.tell((*core.Core).Tick) }
 
 func (r *rig) add(j *job) { r.jobs = append(r.jobs, j) }
 
-// execute carries effects out: it makes jobs of them.
+// execute turns effects into jobs.
 func (r *rig) execute(e core.Effects) {
 	for _, k := range e.Commits {
 		r.commit(k)
@@ -171,7 +170,7 @@ func (r *rig) execute(e core.Effects) {
 	}
 }
 
-// commit hands a change to the writer.
+// commit submits a change to the writer.
 func (r *rig) commit(k core.Commit) {
 	for _, t := range k.Transitions {
 		was := r.shadow[t.Contact.ID]
@@ -217,7 +216,8 @@ func (r *rig) write(k core.Commit) {
 	}
 }
 
-// reply answers a waiter. What a provider is told was heard must be written.
+// reply answers a waiter. A report must be written before it is confirmed to the
+// provider.
 func (r *rig) reply(reply core.Reply) {
 	r.replies[reply.Waiter] = reply
 	report, ok := r.reports[reply.Waiter]
@@ -229,7 +229,7 @@ func (r *rig) reply(reply core.Reply) {
 	delete(r.reports, reply.Waiter)
 }
 
-// send puts a hand-over on its way.
+// send puts a dispatch on its way.
 func (r *rig) send(a channels.Attempt) {
 	row := r.store[a.ID.ID]
 	if row.State != weir.Sending || row.Attempt != a.ID.Number {

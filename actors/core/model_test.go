@@ -23,9 +23,9 @@ func (h *history) chance(percent int, label string) bool {
 	return rapid.IntRange(0, 99).Draw(h.t, label) < percent
 }
 
-// TestHistories runs random histories: whatever happens, in whatever order and
-// with crashes in between, the invariants hold after each event, and in the
-// end every contact is done and no slot is taken.
+// TestHistories runs random histories: whatever the events, their order and the
+// crashes in between, the invariants hold after each event, and in the end every
+// contact is done and no slot is taken.
 func TestHistories(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -108,7 +108,7 @@ func latest(a, b time.Time) time.Time {
 	return b
 }
 
-// happen lets one of the things happen that are under way, in any order.
+// happen runs one of the jobs under way, in any order.
 func (h *history) happen(t *rapid.T) {
 	list := h.runnable(nil)
 	if len(list) == 0 {
@@ -127,7 +127,7 @@ func (h *history) timePasses(t *rapid.T) {
 	h.tick()
 }
 
-// endSome ends what has lasted its time; the report of it may get lost.
+// endSome ends the attempts whose time is over; their reports may get lost.
 func (h *history) endSome(lost func(string) bool) {
 	for _, tk := range h.prov.busy() {
 		if h.now.Before(tk.ends) {
@@ -214,20 +214,21 @@ func (h *history) aDrain(*rapid.T) {
 	}
 }
 
-// noise is reports about attempts that were never made.
+// noise sends reports about attempts that were never made.
 func (h *history) noise(t *rapid.T) {
 	ref := weir.AttemptRef{Ref: weir.Ref{Channel: h.ch.ID, ID: 1 << 40}, Number: rapid.IntRange(1, 3).Draw(t, "number")}
 	h.reportLater(weir.Report{Attempt: ref, Part: rapid.IntRange(-1, 1).Draw(t, "part"), Outcome: weir.Completed})
 }
 
-// working asserts, when nothing is under way, that nobody waits for nothing.
+// working asserts, when nothing is under way, that no contact waits without a
+// reason.
 func (h *history) working() {
 	f := h.core.Figures()
 	if f.Health != weir.Up || f.InFlight > 0 || h.drained || h.prepares == 0 {
 		return
 	}
 	if at := h.core.NextWake(h.now); !at.IsZero() && at.Sub(h.now) <= 2*time.Second {
-		return // a read that failed, or one that is due
+		return // a failed read, or one that is due
 	}
 	for _, c := range h.store.waiting() {
 		if c.State == weir.Queued && c.Size() <= h.ch.Capacity-channels.ReplyReserve(h.ch.Settings) {
@@ -236,7 +237,7 @@ func (h *history) working() {
 	}
 }
 
-// finishAll lets everything work again and asserts that it comes to its end.
+// finishAll lets everything work again and asserts that all contacts finish.
 func (h *history) finishAll() {
 	h.faulty = false
 	if h.drained {
@@ -274,8 +275,7 @@ func (h *history) finishAll() {
 	}
 }
 
-// deleteIt asserts that a channel that is being deleted comes to its end,
-// whatever is open on it.
+// deleteIt asserts that a channel's deletion completes, whatever is open on it.
 func (h *history) deleteIt() {
 	h.configure(func(ch *weir.Channel) { ch.Deleting = true })
 	h.pass(10 * time.Minute)

@@ -7,8 +7,8 @@ import (
 	"weir"
 )
 
-// Report is told what a provider said of an attempt by callback. One that is
-// about no contact in flight needs the contact's row to be judged.
+// Report applies a provider's callback about an attempt. If the contact is not in
+// flight, its row is loaded first.
 func (c *Core) Report(r weir.Report, from Origin, now time.Time) {
 	c.touch(now)
 	f := c.flights[r.Attempt.ID]
@@ -21,7 +21,7 @@ func (c *Core) Report(r weir.Report, from Origin, now time.Time) {
 	c.run(now)
 }
 
-// answer commits what a report changed, if anything, and then replies.
+// answer commits the change that a report made, if any, and then replies.
 func (c *Core) answer(t *weir.Transition, v weir.Verdict, from Origin) {
 	k := Commit{}
 	if from.Waiter != nil {
@@ -68,9 +68,9 @@ func (c *Core) hear(f *flight, r weir.Report, now time.Time) (*weir.Transition, 
 	return &t, weir.Applied
 }
 
-// spoke notes that the provider has it. A cancel that had seemed to work came
-// too late; one that had to wait for this is asked for now, or when the
-// hand-over under way has told the provider's name for it.
+// spoke records that the provider has the contact. A cancel that had seemed to
+// work came too late. A cancel that had to wait for this is sent now, or once the
+// dispatch under way has returned the provider's reference.
 func (c *Core) spoke(f *flight) {
 	f.asks, f.askAt, f.goneAt = 0, time.Time{}, time.Time{}
 	if _, sending := c.sends[f.c.AttemptRef()]; f.c.CancelAsked && !sending {
@@ -95,7 +95,7 @@ func (c *Core) hearPart(f *flight, r weir.Report, now time.Time) (*weir.Transiti
 	case !changed:
 		return nil, weir.Duplicate
 	}
-	p.ProviderRef = cmp.Or(p.ProviderRef, r.ProviderRef) // the report may be faster than the provider's answer
+	p.ProviderRef = cmp.Or(p.ProviderRef, r.ProviderRef) // the report may arrive before the provider's answer
 	was := weir.Transition{From: f.c.Rev, Was: f.c.State}
 	t := c.step(f, p)
 	if o, over := p.PartsOutcome(); over {
@@ -107,8 +107,8 @@ func (c *Core) hearPart(f *flight, r weir.Report, now time.Time) (*weir.Transiti
 	return &t, weir.Applied
 }
 
-// partsReason says why a contact of several messages failed, also when the
-// last that was heard of was delivered.
+// partsReason returns why a contact of several messages failed, also if the last
+// report was a delivery.
 func partsReason(o weir.Outcome, last string) string {
 	if o == weir.Completed {
 		return ""
@@ -123,8 +123,8 @@ func partState(o weir.Outcome) byte {
 	return weir.PartFailed
 }
 
-// Loaded is told the row of a contact that a report or a cancel was about.
-// found is false when there is none.
+// Loaded handles the row of a contact that was read for a report or a cancel.
+// found is false if there is no such row.
 func (c *Core) Loaded(l Load, contact weir.Contact, found bool, now time.Time) {
 	c.loads--
 	changed := found && c.win.changes.since(l.read, contact.ID)
@@ -151,8 +151,8 @@ func (c *Core) Loaded(l Load, contact weir.Contact, found bool, now time.Time) {
 	c.run(now)
 }
 
-// overhear judges a report about a contact that is not in flight. Only a
-// message that was delivered after all still changes something.
+// overhear judges a report about a contact that is not in flight. It changes
+// something only if a message was delivered after all.
 func (c *Core) overhear(contact weir.Contact, r weir.Report, from Origin) {
 	switch {
 	case r.Attempt.Number > contact.Attempt || contact.Attempt == 0:
@@ -171,7 +171,7 @@ func (c *Core) overhear(contact weir.Contact, r weir.Report, from Origin) {
 	c.answer(nil, judge(contact, r), from)
 }
 
-// judge tells a repeated report from one that is late.
+// judge distinguishes a repeated report from a late one.
 func judge(contact weir.Contact, r weir.Report) weir.Verdict {
 	if contact.State != weir.Done || r.Attempt.Number != 0 && r.Attempt.Number != contact.Attempt {
 		return weir.Late

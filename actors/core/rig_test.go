@@ -10,8 +10,8 @@ import (
 	"weir/channels"
 )
 
-// reads makes two jobs of each read: the store is looked at, and later the
-// core is told.
+// reads turns each read into two jobs: the store is read, and later the core
+// receives the result.
 func (r *rig) reads(e core.Effects) {
 	read := func(what core.What, p core.Page, do func() func(*core.Core, time.Time)) {
 		r.add(&job{what: "read", after: r.issued, do: func() {
@@ -63,7 +63,7 @@ func (r *rig) load(l core.Load) {
 	}})
 }
 
-// check asserts what must be true after every event.
+// check asserts the invariants; it runs after every event.
 func (r *rig) check() {
 	r.t.Helper()
 	f := r.core.Figures()
@@ -84,7 +84,7 @@ func (r *rig) check() {
 	}
 }
 
-// runnable lists the jobs whose turn it could be.
+// runnable lists the jobs that may run next.
 func (r *rig) runnable(held map[string]bool) []*job {
 	var list []*job
 	seen := map[string]bool{}
@@ -103,7 +103,7 @@ func (r *rig) run(j *job) {
 	j.do()
 }
 
-// settle lets everything happen that is under way, in this instant.
+// settle runs everything that is under way, at this instant.
 func (r *rig) settle() {
 	r.t.Helper()
 	for n := 0; ; n++ {
@@ -118,7 +118,7 @@ func (r *rig) settle() {
 	}
 }
 
-// pass lets time go by; whatever is due on the way happens at its instant.
+// pass advances the clock; whatever is due on the way happens at its instant.
 func (r *rig) pass(d time.Duration) {
 	r.t.Helper()
 	end := r.now.Add(d)
@@ -138,7 +138,7 @@ func (r *rig) pass(d time.Duration) {
 	r.settle()
 }
 
-// store accepts contacts durably without telling the core.
+// insert accepts contacts durably without an event to the core.
 func (r *rig) insert(specs ...weir.Spec) []weir.Contact {
 	var list []weir.Contact
 	for _, s := range specs {
@@ -151,7 +151,7 @@ func (r *rig) insert(specs ...weir.Spec) []weir.Contact {
 	return list
 }
 
-// accept accepts contacts, tells the core and settles.
+// accept accepts contacts, passes them to the core and settles.
 func (r *rig) accept(specs ...weir.Spec) []weir.ContactID {
 	r.t.Helper()
 	list := r.insert(specs...)
@@ -164,7 +164,7 @@ func (r *rig) accept(specs ...weir.Spec) []weir.ContactID {
 	return ids
 }
 
-// calls are specs of voice contacts.
+// calls returns specs of voice contacts.
 func calls(n int, change ...func(*weir.Spec)) []weir.Spec {
 	list := make([]weir.Spec, n)
 	for i := range list {
@@ -176,7 +176,7 @@ func calls(n int, change ...func(*weir.Spec)) []weir.Spec {
 	return list
 }
 
-// text is the spec of a contact of n messages.
+// text returns the spec of a contact of n messages.
 func text(n int) weir.Spec {
 	return weir.Spec{To: "100", Priority: weir.Normal, Messages: slices.Repeat([]string{"hello"}, n)}
 }
@@ -186,7 +186,7 @@ func with(s weir.Spec, change func(*weir.Spec)) weir.Spec {
 	return s
 }
 
-// report tells the core what a provider said, settles, and gives the answer.
+// report passes a provider's report to the core, settles, and returns the reply.
 func (r *rig) report(report weir.Report) core.Reply {
 	r.t.Helper()
 	w := r.callback(report)
@@ -203,7 +203,7 @@ func (r *rig) callback(report weir.Report) any {
 	return w
 }
 
-// ends lets the attempt under way end and reports it.
+// ends ends the attempt under way and reports it.
 func (r *rig) ends(id weir.ContactID, o weir.Outcome) core.Reply {
 	r.t.Helper()
 	row := r.store[id]
@@ -214,7 +214,7 @@ func (r *rig) ends(id weir.ContactID, o weir.Outcome) core.Reply {
 	return r.report(r.prov.end(t, o))
 }
 
-// cancelContact is a client's wish.
+// cancelContact cancels a contact as a client does.
 func (r *rig) cancelContact(id weir.ContactID) core.Reply {
 	r.waiters++
 	w := r.waiters
@@ -243,9 +243,9 @@ func (r *rig) pause(paused bool) {
 	r.settle()
 }
 
-// crash ends the process, or with hands only the broker's actor. Of the
-// changes that were handed out the first n are still written; keep says
-// whether a hand-over that is on its way still arrives.
+// crash ends the process, or only the broker's actor, which keeps the local
+// attempts. Of the changes issued, the first n are still written; keep reports
+// whether a dispatch on its way still arrives.
 func (r *rig) crash(actor bool, n int, keep func(weir.AttemptRef) bool) {
 	var stay []*job
 	for _, j := range r.jobs {
@@ -275,7 +275,7 @@ func (r *rig) crash(actor bool, n int, keep func(weir.AttemptRef) bool) {
 	}
 }
 
-// abandonWire decides what becomes of hand-overs whose sender died.
+// abandonWire decides what happens to dispatches whose sender died.
 func (r *rig) abandonWire(keep func(weir.AttemptRef) bool) {
 	for ref := range r.prov.wire {
 		if keep != nil && keep(ref) {

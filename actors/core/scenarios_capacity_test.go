@@ -9,8 +9,8 @@ import (
 	"weir/actors/core"
 )
 
-// The numbers in the names of these tests are those of the scenarios that the
-// design was drawn up against: capacity and order.
+// Capacity and order. The numbers in the names of these tests are those of the
+// scenarios behind the design.
 
 func TestScenario01_FirstFiveOfTenGoOut(t *testing.T) {
 	t.Parallel()
@@ -57,7 +57,7 @@ func TestScenario05_ALargeContactWaitsAtTheHead(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 4)
 	r.accept(text(1), text(1), text(1), text(3), text(1))
-	wantSent(t, r, 1, 2, 3) // the fifth would fit, and does not overtake
+	wantSent(t, r, 1, 2, 3) // the fifth would fit, but does not overtake
 	r.ends(1, weir.Completed)
 	wantSent(t, r, 1, 2, 3)
 	r.ends(2, weir.Completed)
@@ -141,7 +141,7 @@ func TestScenario13_FreedSlotsAreFilledAtOnce(t *testing.T) {
 		t.Parallel()
 		r := newRig(t, 1)
 		r.accept(calls(2)...)
-		r.prov.busy()[0].over = true // and no word of it
+		r.prov.busy()[0].over = true // without a report
 		r.pass(5 * time.Minute)
 		wantSent(t, r, 1, 2)
 	})
@@ -188,8 +188,8 @@ func TestScenario16_WordsOfAcceptanceThatSwapKeepArrival(t *testing.T) {
 	wantSent(t, r, 1, 2, 3, 4)
 }
 
-// A contact can be read with a page, and be on its way, before the word of its
-// acceptance comes. It must not be counted twice.
+// A contact can be read with a page, and be dispatched, before the event of its
+// acceptance arrives. It must not be counted twice.
 func TestLateWordOfAcceptance(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 3)

@@ -9,7 +9,7 @@ import (
 	"weir/channels"
 )
 
-// Collection, what it gives up, and crashes.
+// Collection, its limits, and crashes.
 
 func TestScenario50_PurgedByTheProvider(t *testing.T) {
 	t.Parallel()
@@ -33,7 +33,7 @@ func TestScenario51_OnlyTheSilentAreAskedAbout(t *testing.T) {
 	}
 	wantState(t, r, 1, weir.Active)
 	wantDone(t, r, 3, weir.Completed)
-	r.pass(2 * time.Minute) // one that goes on is asked about once in each run
+	r.pass(2 * time.Minute) // one that continues is asked about once in each collection
 	if n := len(r.asked); n != 4 {
 		t.Fatalf("asked %d times, want 4: %v", n, r.asked)
 	}
@@ -48,7 +48,7 @@ func TestScenario53_55_QuestionsAreBoundedAndOldestFirst(t *testing.T) {
 	if n := len(r.asked); n != r.cfg.AskConcurrency {
 		t.Fatalf("%d questions at one time, want %d", n, r.cfg.AskConcurrency)
 	}
-	r.ends(150, weir.Completed) // callbacks go on meanwhile
+	r.ends(150, weir.Completed) // callbacks still arrive meanwhile
 	r.askErr = func() bool { return true }
 	delete(r.hold, "ask")
 	r.pass(time.Hour)
@@ -81,8 +81,9 @@ func TestScenario54_LostAfter(t *testing.T) {
 	}
 }
 
-// A silence during which Weir itself was down does not end what the provider may
-// still be working on: only questions that fail for long enough do.
+// A silence during which Weir itself was down does not end a contact that the
+// provider may still be working on: only status requests that fail for long
+// enough do.
 func TestFirstFailedQuestionAfterLongDowntimeEndsNothing(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1)
@@ -168,7 +169,7 @@ func TestRestartOfTheActorAlone(t *testing.T) {
 	r.settle()
 	r.hold["written"] = true
 	r.accept(calls(2)...)
-	r.crash(true, 0, nil) // claimed and not sent: nobody has it, and it is no attempt
+	r.crash(true, 0, nil) // claimed and not sent: the provider does not have it, and it is no attempt
 	delete(r.hold, "written")
 	r.hold["answer"] = true
 	r.settle()
@@ -176,7 +177,7 @@ func TestRestartOfTheActorAlone(t *testing.T) {
 	if n := r.store[1].Attempt; n != 1 {
 		t.Fatalf("attempt %d, want 1", n)
 	}
-	r.crash(true, 0, nil) // being sent: its result still comes
+	r.crash(true, 0, nil) // being sent: its result still arrives
 	delete(r.hold, "answer")
 	r.settle()
 	wantState(t, r, 1, weir.Active)

@@ -117,7 +117,7 @@ func TestScenario34_FailedThenDelivered(t *testing.T) {
 	r.ends(1, weir.Failed)
 	r.ends(1, weir.Failed)
 	wantDone(t, r, 1, weir.Failed)
-	// Both of a failover's reports at once: each row is read before either is written.
+	// Both reports of a failover at once: each row is read before either is written.
 	r.callback(weir.Report{Attempt: r.sent[0], Part: 0, Outcome: weir.Completed})
 	r.callback(weir.Report{Attempt: r.sent[0], Part: 1, Outcome: weir.Completed})
 	r.settle()
@@ -234,7 +234,7 @@ func TestScenario65_PoisonBecomesADeadLetter(t *testing.T) {
 	wantState(t, r, 22, weir.Active)
 }
 
-// The last word on a contact of several messages may be a good one.
+// The last report on a contact of several messages may be a good one.
 func TestFailureOfAPartIsTheReason(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 2)

@@ -74,8 +74,8 @@ func TestBreakerKeepsRetryAfter(t *testing.T) {
 	}
 }
 
-// A channel with nothing to send has no probe to find out that its provider
-// works again; whoever waits for that to send something would wait for ever.
+// A channel with nothing to send has no probe to find out that its provider works
+// again; a client that waits for that before it sends would wait forever.
 func TestBreakerOfAnIdleChannelCloses(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 10, takes(isDown))
@@ -88,8 +88,7 @@ func TestBreakerOfAnIdleChannelCloses(t *testing.T) {
 	}
 }
 
-// The trouble of one contact is not tried again without measure while the
-// others succeed.
+// Retries of one failing contact are bounded while the others succeed.
 func TestRetryBudget(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 10)
@@ -265,14 +264,14 @@ func TestScenario73_DeletedChannelLeavesNothing(t *testing.T) {
 			r := newRig(t, 2)
 			r.accept(calls(700)...)
 			r.accept(calls(600, func(s *weir.Spec) { s.NotBefore = start.Add(time.Hour) })...)
-			r.accept(text(2)) // and one that would fit nobody
+			r.accept(text(2)) // and one that is too large for the channel
 			r.setCapacity(1)
 			r.configure(func(ch *weir.Channel) { ch.Deleting = true })
 			trouble(r)
 			r.pass(15 * time.Second)
 			if r.hold["remove"] {
 				clear(r.hold)
-				r.insert(calls(1)...) // accepted by another process in that moment
+				r.insert(calls(1)...) // accepted by another process at that moment
 			}
 			r.pass(time.Minute)
 			for _, c := range r.store.all() {

@@ -24,8 +24,8 @@ func TestScenario20_21_HeldUntilNotBefore(t *testing.T) {
 	wantSent(t, r, 2, 1)
 }
 
-// Contacts that become due at once lie before what the window has read, and
-// must not all be held in memory.
+// Contacts that become due at once are before the window's horizon, and must not
+// all be held in memory.
 func TestManyDueAtOnceKeepTheirOrder(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 10)
@@ -135,8 +135,8 @@ func TestNothingIsSentBeforeTheProviderIsSetUp(t *testing.T) {
 	}
 }
 
-// A change of the settings while the provider is being set up has it set up
-// again: the first call spoke of the old ones.
+// If the settings change while the provider is being set up, it is set up again:
+// the first call used the old ones.
 func TestSettingsChangeDuringSetUp(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 2)

@@ -7,7 +7,7 @@ import (
 	"weir/channels"
 )
 
-// SendDone is told how a call of the provider ended.
+// SendDone applies the result of a provider call.
 func (c *Core) SendDone(ref weir.AttemptRef, s channels.Sent, now time.Time) {
 	delete(c.sends, ref)
 	c.out.Forget = append(c.out.Forget, ref)
@@ -18,11 +18,11 @@ func (c *Core) SendDone(ref weir.AttemptRef, s channels.Sent, now time.Time) {
 	c.run(now)
 }
 
-// weigh tells the breaker what the result says of the provider.
+// weigh passes on to the breaker what the result implies about the provider.
 func (c *Core) weigh(s channels.Sent, now time.Time) {
 	switch {
 	case s.Fate == channels.Unclear && !s.ChannelFault:
-		c.brk.released() // the driver choked on this contact; that says nothing of the provider
+		c.brk.released() // the driver failed on this contact; that implies nothing about the provider
 	case s.Fate == channels.Unclear || s.Fate == channels.NotSent && s.ChannelFault:
 		c.brk.failure(now, s.RetryAfter, s.Reason, c.cfg.Chance())
 		if !c.brk.closed() {
@@ -30,7 +30,7 @@ func (c *Core) weigh(s channels.Sent, now time.Time) {
 		}
 	default:
 		if !c.brk.closed() {
-			c.statusAt = now // what the provider was thought to be is out of date
+			c.statusAt = now // the known status is out of date
 		}
 		c.brk.success(now)
 	}
@@ -38,7 +38,7 @@ func (c *Core) weigh(s channels.Sent, now time.Time) {
 
 func (c *Core) sent(f *flight, s channels.Sent, now time.Time) {
 	if f.c.State == weir.Active {
-		// A callback was faster. All that the answer can add is the name.
+		// A callback arrived first. The answer can only add the provider's reference.
 		if s.ProviderRef != "" && f.c.ProviderRef == "" {
 			p, _ := f.c.Accept(now, s.ProviderRef)
 			c.commit(Commit{Transitions: []weir.Transition{c.step(f, p)}})
@@ -70,7 +70,7 @@ func (c *Core) sent(f *flight, s channels.Sent, now time.Time) {
 			return
 		}
 		if !s.ChannelFault || s.Answered && c.brk.works() {
-			p.Failures++ // counted, should the provider turn out not to have it
+			p.Failures++ // counts in case the provider turns out not to have it
 		}
 		t = c.step(f, p)
 		at := now.Add(c.settle())
@@ -82,9 +82,9 @@ func (c *Core) sent(f *flight, s channels.Sent, now time.Time) {
 	c.commit(Commit{Transitions: []weir.Transition{t}})
 }
 
-// notSent decides about a contact that the provider certainly does not have.
-// Trouble of the channel is the breaker's to bound: the contact keeps its
-// place. A contact's own trouble delays it and is counted.
+// notSent decides about a contact that the provider certainly does not have. A
+// channel fault is bounded by the breaker: the contact keeps its place. A
+// failure caused by the contact itself delays it and is counted.
 func (c *Core) notSent(f *flight, s channels.Sent, now time.Time) weir.Transition {
 	switch {
 	case f.c.CancelAsked:
@@ -98,8 +98,8 @@ func (c *Core) notSent(f *flight, s channels.Sent, now time.Time) weir.Transitio
 	return c.again(f, now, now.Add(min(s.RetryAfter, retryAfterLimit)), s.Reason)
 }
 
-// again gives a contact that the provider does not have its next attempt. One
-// that failed by itself waits, longer each time, and is given up in the end.
+// again requeues a contact that the provider does not have. One that failed by
+// itself waits, longer each time, and finally becomes a dead letter.
 func (c *Core) again(f *flight, now, due time.Time, reason string) weir.Transition {
 	if f.c.Failures >= poisonAfter {
 		return c.finish(f, now, weir.DeadLetter, reason)
@@ -111,11 +111,11 @@ func (c *Core) again(f *flight, now, due time.Time, reason string) weir.Transiti
 	return c.requeue(f, now, latest(due, c.behindProbe(f)), reason)
 }
 
-// behindProbe is the instant before which a contact whose hand-over went wrong
-// in a way that may be its own is not tried again: after the next probe, and
-// later with each attempt, so that others are the probes. Else one that the
-// provider chokes on would keep the way shut for all behind it. Zero while the
-// way is open.
+// behindProbe returns the earliest instant at which a contact may be tried again
+// whose dispatch failed in a way that may be its own fault: after the next probe,
+// and later with each attempt, so that other contacts are the probes. Otherwise
+// one poison contact would be the probe each time and keep the breaker open. Zero
+// while the breaker is closed.
 func (c *Core) behindProbe(f *flight) time.Time {
 	if c.brk.closed() {
 		return time.Time{}
@@ -127,7 +127,7 @@ func (c *Core) behindProbe(f *flight) time.Time {
 	return c.brk.until.Add(min(wait, probeWaitMost))
 }
 
-// requeue gives a contact its place in the queue back, now or later.
+// requeue returns a contact to its place in the queue, now or when it is due.
 func (c *Core) requeue(f *flight, now, due time.Time, reason string) weir.Transition {
 	p, ended, _ := f.c.Requeue(now, due, reason)
 	t := c.step(f, p)

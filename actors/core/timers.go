@@ -7,8 +7,8 @@ import (
 	"weir/channels"
 )
 
-// Tick does what has come due. The shell calls it at the instant that NextWake
-// named, or any time.
+// Tick handles everything that is due. The shell calls it at the instant that
+// NextWake returned; it may be called at any time.
 func (c *Core) Tick(now time.Time) {
 	if reached(c.collectAt, now) && len(c.flights) > 0 {
 		c.collect(now)
@@ -27,7 +27,7 @@ func (c *Core) Tick(now time.Time) {
 	c.run(now)
 }
 
-// readDue asks for the reads whose time has come.
+// readDue requests the reads that are due.
 func (c *Core) readDue(now time.Time) {
 	if reached(c.sweepAt, now) && !c.lanesBusy && !c.idle() {
 		c.lanesBusy, c.woken, c.sweepAt, c.out.Lanes = true, false, now.Add(sweepEvery), true
@@ -35,7 +35,7 @@ func (c *Core) readDue(now time.Time) {
 	if reached(c.dueAt, now) && !c.dueBusy {
 		until := now
 		if !c.deleteAt.IsZero() {
-			until = now.AddDate(100, 0, 0) // a channel that is going away waits for nothing
+			until = now.AddDate(100, 0, 0) // a channel that is being deleted waits for nothing
 		}
 		c.dueBusy, c.dueAt, c.out.Due = true, time.Time{}, &Read{until, pageLimit}
 		c.dueRead = c.win.changes.begin()
@@ -46,11 +46,11 @@ func (c *Core) readDue(now time.Time) {
 	}
 }
 
-// PrepareDone is told whether the provider could be set up. Nothing is sent
-// before it could.
+// PrepareDone applies the result of setting the provider up. Nothing is sent
+// before that succeeds.
 func (c *Core) PrepareDone(err error, now time.Time) {
 	c.preparing = false
-	if c.reconnect { // it was set up as it was before
+	if c.reconnect { // it was set up with the old settings
 		c.reconnect = false
 		c.Tick(now)
 		return
@@ -67,7 +67,7 @@ func (c *Core) PrepareDone(err error, now time.Time) {
 	c.run(now)
 }
 
-// StatusDone is told how the provider is.
+// StatusDone applies the provider's status.
 func (c *Core) StatusDone(s channels.Status, now time.Time) {
 	c.checking, c.status, c.statusAt = false, s, now.Add(statusEvery)
 	if s.Health == weir.Up && c.win.empty() {
@@ -76,7 +76,7 @@ func (c *Core) StatusDone(s channels.Status, now time.Time) {
 	c.run(now)
 }
 
-// Observed takes over the health that the provider gave when something else asked it.
+// Observed applies a provider status that another request has returned.
 func (c *Core) Observed(s channels.Status, now time.Time) {
 	if c.prepared && !c.checking {
 		c.status, c.statusAt = s, now.Add(statusEvery)
@@ -84,18 +84,18 @@ func (c *Core) Observed(s channels.Status, now time.Time) {
 	}
 }
 
-// wantsStatus reports whether the provider is worth asking how it is: once, and
-// then as long as there is work or it is known to fail.
+// wantsStatus reports whether the provider's status is worth a request: once, and
+// then as long as there is work or the provider is known to fail.
 func (c *Core) wantsStatus() bool {
 	return c.prepared && !c.checking && !c.draining && (!c.checked || !c.idle() || !c.brk.closed() || c.ailing())
 }
 
-// ailing reports whether the provider said of itself that it does not work. The
-// broker goes on then, and asks until it works again: a channel whose broker has
-// stopped would show what it said last for ever.
+// ailing reports whether the provider's last status was not up. The broker then
+// keeps running and asks until it is: a channel whose broker has stopped would
+// show its last status forever.
 func (c *Core) ailing() bool { return c.prepared && c.status.Health != weir.Up }
 
-// NextWake is the instant at which Tick has something to do; zero: none.
+// NextWake returns the instant at which Tick has something to do; zero: none.
 func (c *Core) NextWake(now time.Time) time.Time {
 	var at time.Time
 	add := func(wanted bool, t time.Time) {
@@ -120,7 +120,7 @@ func (c *Core) NextWake(now time.Time) time.Time {
 	return at
 }
 
-// settleDown notices that nothing is left to do.
+// settleDown detects that nothing is left to do.
 func (c *Core) settleDown(now time.Time) {
 	if c.draining && !c.drained && len(c.sends) == 0 && c.claims == 0 && c.loads == 0 {
 		c.drained, c.out.Drained = true, true
@@ -137,29 +137,29 @@ func (c *Core) settleDown(now time.Time) {
 	}
 }
 
-// idle tells whether the broker could stop and nobody would miss it.
+// idle reports whether the broker could stop without any work being delayed.
 func (c *Core) idle() bool {
 	return len(c.flights) == 0 && len(c.sends) == 0 && c.claims == 0 && c.loads == 0 && !c.woken && c.deleteAt.IsZero() &&
 		c.win.empty() && c.dueAt.IsZero() && !c.dueBusy && !c.overdueBusy && !c.lanesBusy
 }
 
-// Busy tells whether the broker has something to do; it must not be stopped.
+// Busy reports whether the broker has work and must not be stopped.
 func (c *Core) Busy() bool { return !c.idle() }
 
-// Drain stops the start of contacts. What is being sent is waited for.
+// Drain stops claiming contacts. Dispatches under way are waited for.
 func (c *Core) Drain(now time.Time) {
 	c.draining = true
 	c.settleDown(now)
 }
 
-// Load is how full the channel is: slots in flight, contacts that wait as far
-// as is known here, and the capacity.
+// Load returns how full the channel is: slots in flight, waiting contacts as far
+// as this broker knows, and the capacity.
 func (c *Core) Load() (inFlight int, queued int64, capacity int) {
 	return c.led.InUse(), max(0, c.queued), c.led.Capacity
 }
 
-// Figures are the live numbers. Queued and OldestQueuedAt are as far as is
-// known here; the store knows exactly.
+// Figures returns the live numbers. Queued and OldestQueuedAt are estimates; the
+// store has the exact values.
 func (c *Core) Figures() weir.Figures {
 	f := weir.Figures{
 		InFlight: c.led.InUse(), Queued: max(0, c.queued), Blocked: c.win.blocked(), OldestQueuedAt: c.win.oldest(),

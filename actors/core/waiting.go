@@ -6,8 +6,8 @@ import (
 	"weir"
 )
 
-// Accepted is told of contacts that were accepted, after their commit and in
-// their order.
+// Accepted adds contacts that were accepted, after their commit and in their
+// order.
 func (c *Core) Accepted(contacts []weir.Contact, now time.Time) {
 	c.touch(now)
 	for i := range contacts {
@@ -18,7 +18,7 @@ func (c *Core) Accepted(contacts []weir.Contact, now time.Time) {
 			c.dueAt = earlier(c.dueAt, contact.DueAt)
 			continue
 		}
-		// A page may have brought it before this event came.
+		// A page may have returned it before this event arrived.
 		if !c.flying(contact.ID) && !c.win.changes.lately(contact.ID) {
 			c.win.offer(contact)
 		}
@@ -26,8 +26,8 @@ func (c *Core) Accepted(contacts []weir.Contact, now time.Time) {
 	c.run(now)
 }
 
-// Woken is told that something about this channel changed in the store that
-// this process did not do.
+// Woken handles a hint that the channel's state in the store changed without an
+// event, for example through another process.
 func (c *Core) Woken(from Origin, now time.Time) {
 	c.touch(now)
 	c.win.rescan()
@@ -37,7 +37,7 @@ func (c *Core) Woken(from Origin, now time.Time) {
 	c.Tick(now)
 }
 
-// PageRead is told a page of a lane.
+// PageRead adds a page of a lane.
 func (c *Core) PageRead(p Page, contacts []weir.Contact, now time.Time) {
 	c.win.merge(p.Lane, contacts, len(contacts) == p.Limit, c.flying)
 	c.run(now)
@@ -48,7 +48,8 @@ func (c *Core) flying(id weir.ContactID) bool {
 	return ok
 }
 
-// LanesRead is told which lanes have contacts and how many wait in all.
+// LanesRead applies the list of lanes that have contacts, and the number of
+// waiting contacts.
 func (c *Core) LanesRead(lanes []weir.Lane, queued int64, now time.Time) {
 	c.lanesBusy = false
 	c.swept = len(lanes) == 0 && queued == 0
@@ -66,8 +67,8 @@ func (c *Core) LanesRead(lanes []weir.Lane, queued int64, now time.Time) {
 	c.run(now)
 }
 
-// DueRead is told delayed contacts whose instant has come, and when the next
-// one is due.
+// DueRead queues delayed contacts that are due; next is when the next one is
+// due.
 func (c *Core) DueRead(contacts []weir.Contact, next time.Time, now time.Time) {
 	c.dueAt = earlier(c.dueAt, next)
 	k := Commit{Then: WhatDue}
@@ -94,7 +95,7 @@ func (c *Core) DueRead(contacts []weir.Contact, next time.Time, now time.Time) {
 	c.run(now)
 }
 
-// OverdueRead is told waiting contacts whose window has closed, and when the
+// OverdueRead expires waiting contacts whose window has closed; next is when the
 // next window closes.
 func (c *Core) OverdueRead(contacts []weir.Contact, next time.Time, now time.Time) {
 	c.overdueAt = earlier(c.overdueAt, next)
@@ -116,8 +117,8 @@ func (c *Core) OverdueRead(contacts []weir.Contact, next time.Time, now time.Tim
 	c.run(now)
 }
 
-// Written is told that a commit is durable on which a read waited: before, the
-// store would have given the same contacts again.
+// Written records that a commit is durable for which a read waited: before it, the
+// store would have returned the same contacts again.
 func (c *Core) Written(what What, now time.Time) {
 	switch what {
 	case WhatDue:
@@ -129,10 +130,10 @@ func (c *Core) Written(what What, now time.Time) {
 	c.Tick(now)
 }
 
-// What names a read.
+// What identifies a kind of read.
 type What int
 
-// The reads that a shell can fail to do.
+// The reads that can fail.
 const (
 	WhatPage What = iota + 1
 	WhatLanes
@@ -140,7 +141,7 @@ const (
 	WhatOverdue
 )
 
-// ReadFailed is told that the store could not be read. It is read again soon.
+// ReadFailed handles a failed read of the store. It is repeated soon.
 func (c *Core) ReadFailed(what What, p Page, now time.Time) {
 	switch what {
 	case WhatPage:
@@ -158,7 +159,7 @@ func (c *Core) ReadFailed(what What, p Page, now time.Time) {
 	c.settleDown(now)
 }
 
-// LoadFailed is told that a contact's row could not be read.
+// LoadFailed handles a failed read of a contact's row.
 func (c *Core) LoadFailed(l Load, err error, now time.Time) {
 	c.loads--
 	c.win.changes.end(l.read)
@@ -168,7 +169,7 @@ func (c *Core) LoadFailed(l Load, err error, now time.Time) {
 	c.settleDown(now)
 }
 
-// RemoveFailed is told that the channel's row could not be deleted yet.
+// RemoveFailed handles that the channel's row could not be deleted yet.
 func (c *Core) RemoveFailed(now time.Time) {
 	c.removing, c.swept = false, false
 	c.sweepAt = now.Add(readRetry)

@@ -8,7 +8,7 @@ import (
 	"weir/actors/core"
 )
 
-// What scenarios want to be so.
+// Assertions of the scenarios.
 
 func wantSent(t *testing.T, r *rig, want ...weir.ContactID) {
 	t.Helper()

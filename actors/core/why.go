@@ -8,12 +8,12 @@ import (
 	"weir/channels"
 )
 
-// sendMost bounds the dispatches of a channel that sets no limit itself: each has
-// a goroutine and a connection.
+// sendMost bounds the concurrent dispatches of a channel without a limit of its
+// own: each has a goroutine and a connection.
 const sendMost = 4096
 
-// sendLimit is how many claims and calls of the provider there may be at one
-// time: what was configured, or as many as the channel has slots.
+// sendLimit returns the max number of concurrent claims and provider calls: the
+// configured number, or as many as the channel has slots.
 func (c *Core) sendLimit() int {
 	if c.cfg.SendConcurrency > 0 {
 		return c.cfg.SendConcurrency
@@ -22,7 +22,7 @@ func (c *Core) sendLimit() int {
 }
 
 // gate returns how many contacts may be claimed now, whichever they are, and if
-// none, the code of the reason; whyGate has its sentence.
+// none, the code of the reason; whyGate returns its sentence.
 func (c *Core) gate(now time.Time) (room int, shut weir.WhyCode) {
 	if shut := c.shut(); shut != "" {
 		return 0, shut
@@ -37,8 +37,8 @@ func (c *Core) gate(now time.Time) (room int, shut weir.WhyCode) {
 	return room, ""
 }
 
-// shut returns the code of what keeps the channel from calling its provider,
-// whatever the provider's health; empty if nothing does.
+// shut returns the code of the reason that keeps the channel from calling its
+// provider, regardless of the provider's health; empty if there is none.
 func (c *Core) shut() weir.WhyCode {
 	switch {
 	case c.ch.Shut() != "":
@@ -74,13 +74,13 @@ func (c *Core) whyGate(shut weir.WhyCode) weir.Why {
 	}
 }
 
-// Why explains why a contact waits, as the latest row of it that its reader has
-// seen says and as the broker knows. It is zero for one that is done.
+// Why explains why a contact waits, from the latest row that its reader has seen
+// and from the broker's state. It is zero for a contact that is done.
 func (c *Core) Why(contact *weir.Contact, now time.Time) weir.Why {
 	if f := c.flights[contact.ID]; f != nil {
 		return c.whyFlight(f)
 	}
-	if contact.State.InFlight() { // it has ended since the row was read, or is queued again
+	if contact.State.InFlight() { // it is done since the row was read, or queued again
 		if queued, ok := c.win.find(contact.ID); ok {
 			contact = queued
 		}
@@ -104,7 +104,7 @@ func (c *Core) Why(contact *weir.Contact, now time.Time) weir.Why {
 	return weir.Why{Code: weir.WhyTurn, Text: "its turn has come"}
 }
 
-// whyOwn is why a waiting contact would not start although it was the next.
+// whyOwn explains why a waiting contact would not start even if it were next.
 func whyOwn(contact *weir.Contact, led *weir.Ledger, ch *weir.Channel) weir.Why {
 	size, p := contact.Size(), contact.Priority
 	switch {
@@ -139,7 +139,7 @@ func reserved(led *weir.Ledger, p weir.Priority) string {
 	return fmt.Sprintf(", %d of them kept for replies", led.Reserve)
 }
 
-// whyFlight is why a contact that holds slots goes on holding them.
+// whyFlight explains why a contact still holds its slots.
 func (c *Core) whyFlight(f *flight) weir.Why {
 	switch {
 	case f.c.CancelAsked && f.refused:
@@ -170,8 +170,8 @@ func whyReport(asked, lost time.Time) weir.Why {
 	return weir.Why{Code: weir.WhyReport, Text: fmt.Sprintf("waiting for the provider's report; asked about at %s, lost at %s if it cannot tell", weir.WhyAt(asked), weir.WhyAt(lost))}
 }
 
-// askedAt is the collection that asks about an active contact unless it is heard
-// of before.
+// askedAt returns the instant of the collection that asks about an active contact
+// unless a report arrives before.
 func (c *Core) askedAt(f *flight) time.Time {
 	at, due := c.collectAt, f.askDue(c.cfg.IdleAfter)
 	if late, every := due.Sub(at), c.cfg.CollectEvery; late > 0 && every > 0 {
@@ -181,7 +181,7 @@ func (c *Core) askedAt(f *flight) time.Time {
 }
 
 // WhyNext explains why the channel starts nothing although contacts wait; it is
-// zero if it does, or none wait.
+// zero if it does, or if none wait.
 func (c *Core) WhyNext(now time.Time) weir.Why {
 	if c.queued <= 0 {
 		return weir.Why{}
@@ -202,8 +202,8 @@ func (c *Core) WhyNext(now time.Time) weir.Why {
 	return weir.Why{}
 }
 
-// WhyStored explains why a contact waits whose channel is run elsewhere or by
-// nobody, from its row and what is in flight.
+// WhyStored explains, from its row and the slots in flight, why a contact waits
+// whose channel is run by another process or by none.
 func WhyStored(cfg Config, ch *weir.Channel, inFlight int, contact *weir.Contact, now time.Time) weir.Why {
 	led := storedLedger(ch, inFlight)
 	switch heard := lastWord(contact); {
@@ -231,8 +231,8 @@ func WhyStored(cfg Config, ch *weir.Channel, inFlight int, contact *weir.Contact
 	return own
 }
 
-// WhyNextStored explains why a channel whose broker is elsewhere starts nothing although
-// contacts wait, from its row and its figures.
+// WhyNextStored explains, from its row and its figures, why a channel whose broker
+// runs elsewhere starts nothing although contacts wait.
 func WhyNextStored(ch *weir.Channel, f weir.Figures, now time.Time) weir.Why {
 	if f.Queued == 0 {
 		return weir.Why{}
@@ -241,7 +241,7 @@ func WhyNextStored(ch *weir.Channel, f weir.Figures, now time.Time) weir.Why {
 		return why
 	}
 	led := storedLedger(ch, f.InFlight)
-	return whyOwn(&weir.Contact{}, &led, ch) // of the smallest contact
+	return whyOwn(&weir.Contact{}, &led, ch) // for the smallest contact
 }
 
 func storedLedger(ch *weir.Channel, inFlight int) weir.Ledger {

@@ -11,16 +11,16 @@ import (
 )
 
 // ageLimit is how often a waiting contact of a lower priority is passed over
-// before one of it is served: high goes before normal, but normal never
-// starves.
+// before one of that priority is served: high goes before normal, but normal
+// never starves.
 const ageLimit = 9
 
 // window is the part of a channel's queue that is in memory: for each lane the
 // oldest contacts, in order of acceptance. The rest stays in the store and is
 // read page by page as the window empties, so that memory does not grow with
-// the queue. It decides whose turn it is.
+// the queue. The window decides which contact is next.
 type window struct {
-	bound   int // contacts to hold, over all lanes
+	bound   int // max contacts to hold, over all lanes
 	lanes   map[weir.Lane]*lane
 	clock   [3]int64 // by priority: turn of the lane served last
 	skipped [3]int   // by priority: how often it was passed over
@@ -31,13 +31,13 @@ type window struct {
 type lane struct {
 	id      weir.Lane
 	entries []*weir.Contact // oldest first
-	horizon weir.ContactID  // everything up to here was read
+	horizon weir.ContactID  // every contact up to this one was read
 	more    bool            // the store may have contacts beyond the horizon
 	loading bool            // a page is being read
-	read    reading         // that page
+	read    reading         // the page that is being read
 	missed  weir.ContactID  // lowest contact that joined beyond the horizon while the page was being read
-	again   bool            // to be read from its start once that page is in
-	held    bool            // nobody goes before its start is read: older ones that were set aside may fit now
+	again   bool            // read again from its start once that page has arrived
+	held    bool            // nothing is taken until its start is read: older blocked contacts may fit now
 	turn    int64           // slots served so far, in the lane's virtual time
 	blocked int             // contacts up to the horizon that are too large for the channel
 	oldest  *weir.Contact   // of the blocked ones
@@ -47,8 +47,8 @@ func newWindow(bound int) *window {
 	return &window{bound: bound, lanes: map[weir.Lane]*lane{}, changes: newChanges()}
 }
 
-// lane finds or makes a lane. A lane that comes anew takes its turn now and
-// not the turns that it missed.
+// lane finds or creates a lane. A new lane starts at the current turn and does not
+// make up for the turns that it missed.
 func (w *window) lane(id weir.Lane) *lane {
 	l := w.lanes[id]
 	if l == nil {
@@ -58,9 +58,8 @@ func (w *window) lane(id weir.Lane) *lane {
 	return l
 }
 
-// offer adds a contact that was just accepted or became due. It stays in the
-// store alone when older ones of its lane are not read yet or the window is
-// full.
+// offer adds a contact that was just accepted or became due. It stays only in the
+// store if older contacts of its lane are not read yet or the window is full.
 func (w *window) offer(c *weir.Contact) {
 	l := w.lane(c.Lane())
 	if len(l.entries) >= w.share() && c.ID > l.horizon {
@@ -73,11 +72,11 @@ func (w *window) offer(c *weir.Contact) {
 	}
 }
 
-// putBack returns a contact that had been taken out.
+// putBack returns a contact that had been taken.
 func (w *window) putBack(c *weir.Contact) { w.lane(c.Lane()).join(c) }
 
-// join adds a contact at its place, unless that lies in a part of the queue
-// that is not read yet.
+// join inserts a contact at its place, unless that place is in a part of the
+// queue that is not read yet.
 func (l *lane) join(c *weir.Contact) {
 	switch {
 	case c.ID <= l.horizon:
@@ -90,9 +89,9 @@ func (l *lane) join(c *weir.Contact) {
 	}
 }
 
-// leave leaves a contact to the store, to be read with a later page. The page
-// that is being read may have been read before the contact joined, and must
-// not move the horizon past it.
+// leave leaves a contact to the store, to be read with a later page. A page that
+// is being read may have been read before the contact joined, and must not move
+// the horizon past it.
 func (l *lane) leave(id weir.ContactID) {
 	l.more = true
 	if l.loading && (l.missed == 0 || id < l.missed) {
@@ -101,7 +100,7 @@ func (l *lane) leave(id weir.ContactID) {
 }
 
 // trim keeps the oldest n entries and leaves the others to the store again:
-// many contacts that become due at once may all lie before the horizon.
+// many contacts that become due at once may all be before the horizon.
 func (l *lane) trim(n int) {
 	last := l.entries[n-1].ID
 	l.leave(last + 1)
@@ -113,7 +112,8 @@ func (l *lane) trim(n int) {
 	}
 }
 
-// insert keeps the order of acceptance. A contact that is there stays once.
+// insert keeps the order of acceptance. A contact that is already there is not
+// added again.
 func (l *lane) insert(c *weir.Contact) {
 	i, found := slices.BinarySearchFunc(l.entries, c.ID, func(e *weir.Contact, id weir.ContactID) int { return cmp.Compare(e.ID, id) })
 	if !found {
@@ -121,8 +121,9 @@ func (l *lane) insert(c *weir.Contact) {
 	}
 }
 
-// merge adds a page that was read after the lane's horizon. full says that the
-// page was as long as asked. flying tells of contacts that are in flight.
+// merge adds a page that was read after the lane's horizon. full means that the
+// page has as many contacts as requested. flying reports whether a contact is in
+// flight.
 func (w *window) merge(id weir.Lane, page []weir.Contact, full bool, flying func(weir.ContactID) bool) {
 	l := w.lane(id)
 	missed := l.missed
@@ -145,15 +146,15 @@ func (w *window) merge(id weir.Lane, page []weir.Contact, full bool, flying func
 	w.changes.end(l.read)
 }
 
-// failed notes that a page could not be read.
+// failed records that a page could not be read.
 func (w *window) failed(id weir.Lane) {
 	l := w.lane(id)
 	l.loading, l.again, l.missed = false, false, 0
 	w.changes.end(l.read)
 }
 
-// remove takes a contact out wherever it stands, and tells whether it was in
-// the window.
+// remove removes a contact wherever it is, and reports whether it was in the
+// window.
 func (w *window) remove(c weir.ContactID, in weir.Lane) bool {
 	w.changes.note(c)
 	l := w.lanes[in]
@@ -169,7 +170,7 @@ func (w *window) remove(c weir.ContactID, in weir.Lane) bool {
 	return false
 }
 
-// unblock forgets a contact that had been set aside.
+// unblock stops counting a contact as blocked.
 func (w *window) unblock(c *weir.Contact) {
 	l := w.lanes[c.Lane()]
 	if l == nil || c.ID > l.horizon || l.blocked == 0 {
@@ -181,7 +182,7 @@ func (w *window) unblock(c *weir.Contact) {
 	}
 }
 
-// find looks a contact up by id alone.
+// find looks up a contact by id alone.
 func (w *window) find(id weir.ContactID) (*weir.Contact, bool) {
 	for _, l := range w.lanes {
 		i, found := slices.BinarySearchFunc(l.entries, id, func(e *weir.Contact, id weir.ContactID) int { return cmp.Compare(e.ID, id) })
@@ -192,11 +193,11 @@ func (w *window) find(id weir.ContactID) (*weir.Contact, bool) {
 	return nil, false
 }
 
-// next tells which contact goes next, without taking it: by priority with
-// ageing, within a priority by the lanes' turns, within a lane the oldest. It
-// is nil when nothing waits or when the one whose turn it is does not fit:
-// that one holds all others back, except that replies may use their reserve.
-// Contacts too large for the channel are set aside and counted.
+// next returns the contact that is next, without taking it: by priority with
+// aging, within a priority by the lanes' turns, within a lane the oldest. It
+// returns nil if none waits or if the next one does not fit: that one holds all
+// others back, except that replies may use their reserve. Contacts too large for
+// the channel are removed and counted as blocked.
 func (w *window) next(led *weir.Ledger) *weir.Contact {
 	heads := w.heads(led)
 	p, ok := w.first(heads)
@@ -213,8 +214,7 @@ func (w *window) next(led *weir.Ledger) *weir.Contact {
 	return nil
 }
 
-// heads finds for each priority the lane whose turn it is; nil where nothing
-// waits.
+// heads returns for each priority the lane that is next; nil if none waits.
 func (w *window) heads(led *weir.Ledger) [3]*lane {
 	var heads [3]*lane
 	for _, l := range w.lanes {
@@ -229,7 +229,8 @@ func (w *window) heads(led *weir.Ledger) [3]*lane {
 	return heads
 }
 
-// setAside drops entries from the lane's head that could never fit.
+// setAside removes entries from the lane's head that could never fit, and counts
+// them as blocked.
 func (l *lane) setAside(led *weir.Ledger) {
 	n := 0
 	for n < len(l.entries) && led.Blocked(l.id.Priority(), l.entries[n].Size()) {
@@ -244,8 +245,8 @@ func (l *lane) setAside(led *weir.Ledger) {
 	}
 }
 
-// first is the priority whose turn it is: the highest that has somebody
-// waiting, but one that has aged before it.
+// first returns the priority that is next: the highest with a waiting contact,
+// unless another has aged past ageLimit.
 func (w *window) first(heads [3]*lane) (first weir.Priority, ok bool) {
 	for p := weir.Reply; p <= weir.Normal; p++ {
 		switch {
@@ -274,8 +275,8 @@ func (w *window) take(c *weir.Contact) {
 	w.drop(c)
 }
 
-// drop removes the contact that next returned without counting a turn, as for
-// one whose window has closed.
+// drop removes the contact that next returned without counting a turn, for
+// example because its window has closed.
 func (w *window) drop(c *weir.Contact) { w.remove(c.ID, c.Lane()) }
 
 func (w *window) waits(p weir.Priority) bool {
@@ -294,7 +295,7 @@ type page struct {
 	limit int
 }
 
-// wanted lists the pages to read now, and forgets lanes that are exhausted.
+// wanted lists the pages to read now, and removes lanes that are exhausted.
 func (w *window) wanted() []page {
 	var pages []page
 	if w.empty() {
@@ -312,9 +313,9 @@ func (w *window) wanted() []page {
 	return pages
 }
 
-// rescan makes every lane be read again from its start: after the capacity
-// changed, for the contacts that were set aside, and after another process
-// accepted contacts, whose ids may lie before the horizon.
+// rescan causes every lane to be read again from its start: after the capacity
+// changed, because of the blocked contacts, and after another process accepted
+// contacts, whose ids may be before the horizon.
 func (w *window) rescan() {
 	for _, l := range w.lanes {
 		l.horizon, l.more, l.again = 0, true, l.loading
@@ -323,11 +324,11 @@ func (w *window) rescan() {
 	}
 }
 
-// share is how many contacts of one lane the window holds.
+// share returns how many contacts of one lane the window holds.
 func (w *window) share() int { return max(16, w.bound/max(1, len(w.lanes))) }
 
-// before describes, as a clause, the contacts that go before one that waits: those
-// of higher priority and the older ones of its lane. Of other lanes of its
+// before describes, as a clause, the contacts that go before a waiting one: those
+// of higher priority and the older ones of its lane. From other lanes of its
 // priority one goes in each turn. It is empty if there are none in memory.
 func (w *window) before(contact *weir.Contact) string {
 	higher, older, beyond := 0, 0, false
@@ -357,7 +358,7 @@ func (w *window) before(contact *weir.Contact) string {
 	return "behind " + strings.Join(parts, " and ")
 }
 
-// empty tells whether nothing waits in the window and nothing is known to wait
+// empty reports whether nothing waits in the window and nothing is known to wait
 // beyond it.
 func (w *window) empty() bool {
 	for _, l := range w.lanes {
@@ -368,8 +369,8 @@ func (w *window) empty() bool {
 	return true
 }
 
-// oldest is the acceptance of the oldest contact seen waiting; zero when none
-// is.
+// oldest returns when the oldest waiting contact seen was accepted; zero if none
+// waits.
 func (w *window) oldest() time.Time {
 	var at time.Time
 	for _, l := range w.lanes {
@@ -383,7 +384,7 @@ func (w *window) oldest() time.Time {
 	return at
 }
 
-// blocked counts the contacts that were set aside.
+// blocked returns the number of contacts that are too large for the channel.
 func (w *window) blocked() int {
 	n := 0
 	for _, l := range w.lanes {

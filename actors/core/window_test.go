@@ -15,16 +15,16 @@ type queue struct {
 	w      *window
 	led    weir.Ledger
 	rows   map[weir.ContactID]weir.Contact // what waits in the store
-	out    []weir.Contact                  // taken, and not put back
-	unread []weir.Contact                  // accepted; the word of it has not come
+	out    []weir.Contact                  // taken and not put back
+	unread []weir.Contact                  // accepted; the event has not arrived
 	pages  []pageUnderWay
 	next   weir.ContactID
-	anew   bool // it was read anew: what it had goes before what that brings
+	anew   bool // read again from the start: contacts in memory go before those that this brings
 }
 
 type pageUnderWay struct {
 	page
-	rows []weir.Contact // as the store gave them; nil: it was not looked at yet
+	rows []weir.Contact // as the store returned them; nil: it was not read yet
 	read bool
 }
 
@@ -63,7 +63,7 @@ func (q *queue) ask(*rapid.T) {
 	}
 }
 
-// read looks at the store for a page, or tells the window what was seen.
+// read reads the store for a page, or passes the result to the window.
 func (q *queue) read(t *rapid.T) {
 	if len(q.pages) == 0 {
 		return
@@ -94,7 +94,7 @@ func (q *queue) head(p page) []weir.Contact {
 	return list[:min(len(list), p.limit)]
 }
 
-// take takes the contact whose turn it is. It is nobody's twice.
+// take takes the contact that is next. No contact is taken twice.
 func (q *queue) take(*rapid.T) {
 	c := q.w.next(&q.led)
 	if c == nil {
@@ -156,7 +156,7 @@ func (q *queue) check(*rapid.T) {
 }
 
 // drain lets everything come to rest and takes whatever is left: nothing may
-// be missing, and each lane comes in its order.
+// be missing, and each lane keeps its order.
 func (q *queue) drain(t *rapid.T) {
 	for len(q.unread) > 0 {
 		q.word(t)
@@ -189,7 +189,7 @@ func (q *queue) drain(t *rapid.T) {
 	}
 }
 
-// TestWindow holds the window against a store of which it sees pages, late:
+// TestWindow checks the window against a store whose pages it receives late:
 // nothing is lost, nothing comes twice, and memory is bounded.
 func TestWindow(t *testing.T) {
 	t.Parallel()
@@ -203,14 +203,14 @@ func TestWindow(t *testing.T) {
 	})
 }
 
-// What changed is remembered for as long as a read may not have seen it, also
-// when reads never stop.
+// Changes are remembered as long as a read may not have seen them, and their
+// number stays bounded even if reads never stop.
 func TestChangesAreBounded(t *testing.T) {
 	t.Parallel()
 	c := newChanges()
 	old := c.begin()
 	for id := range weir.ContactID(50_000) {
-		young := c.begin() // there is always one under way
+		young := c.begin() // one is always under way
 		c.note(id)
 		if !c.since(young, id) || !c.since(old, id) || c.since(young, id-1) {
 			t.Fatalf("at %d", id)

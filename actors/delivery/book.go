@@ -8,62 +8,63 @@ import (
 	"weir/events"
 )
 
-// patience is how long a delivery may take before what is behind it in the
-// log no longer waits for it.
+// patience is how long a delivery may take before the events behind it in the log
+// no longer wait for it.
 const patience = 2 * time.Second
 
-// crowd is how many events of one lane the window may hold.
+// crowd is the max number of events of one lane in the window.
 const crowd = 256
 
 // entry is one event that a receiver has yet to get.
 type entry struct {
 	id      int64
 	order   string
-	event   *events.Event // nil: to be read from the log
+	event   *events.Event // nil: must be read from the log
 	at      time.Time     // of the event; zero until it was read
 	tries   int
 	nextAt  time.Time
 	flying  bool
-	since   time.Time // that it flies
+	since   time.Time // start of the delivery in flight
 	settled bool
 	aside   bool
 	group   *group
 }
 
-// group is what is delivered to the same place, of the several that a receiver
-// stands for. One that does not answer leaves the others their share of what
-// may fly at a time.
+// group holds the events delivered to one place, for a receiver that stands for
+// several. A place that does not answer leaves the others their share of the
+// concurrency.
 type group struct {
 	name    string
 	entries int
 	ready   []*entry
 	flying  int
-	failing bool // the latest to land did
-	listed  bool // among those whose turn comes
+	failing bool // the latest delivery to finish failed
+	listed  bool // is in turns
 }
 
-// book is what a receiver has yet to get, and in which order: pure.
+// book tracks which events a receiver has yet to get, and in which order. It is
+// pure.
 //
 // The head of each lane is in exactly one place: ready in its group, later, or
-// flying.
+// in flight.
 type book struct {
 	groupOf   func(order string) string
-	most      int // that fly at a time
+	most      int // max in flight
 	mostAside int
 	giveUp    time.Duration
 
 	written int64 // the cursor of the last step
-	read    int64 // up to where the log was read
+	read    int64 // position up to which the log was read
 	window  []*entry
 	lanes   map[string][]*entry
 	aside   map[int64]*entry
 	groups  map[string]*group
-	turns   []*group // which may start one, in turn
+	turns   []*group // groups that may start a delivery, in turn
 	later   laterHeap
 	flying  int
 
-	changed map[int64]*entry // aside, and not so in the store
-	done    []int64          // aside in the store only
+	changed map[int64]*entry // deferred entries whose stored state is out of date
+	done    []int64          // deferred in the store only, to be deleted there
 }
 
 func newBook(p events.Progress, now time.Time, r *Receiver, o *Options) *book {
@@ -79,7 +80,7 @@ func newBook(p events.Progress, now time.Time, r *Receiver, o *Options) *book {
 	return b
 }
 
-// add takes in a wanted event from the log.
+// add adds a wanted event from the log.
 func (b *book) add(ev events.Event, order string, now time.Time) {
 	e := &entry{id: ev.ID, order: order, event: &ev, at: ev.At}
 	b.window = append(b.window, e)
@@ -112,7 +113,7 @@ func (b *book) schedule(e *entry, now time.Time) {
 	b.list(e.group)
 }
 
-// list gives a group its turn if it may start one.
+// list gives a group its turn if it may start a delivery.
 func (b *book) list(g *group) {
 	most := b.most
 	switch {
@@ -128,7 +129,8 @@ func (b *book) list(g *group) {
 	}
 }
 
-// start gives the next event that may be handed over; nil: none.
+// start returns the next event that may be delivered and marks it in flight; nil
+// if there is none.
 func (b *book) start(now time.Time) *entry {
 	for len(b.later) > 0 && !b.later[0].nextAt.After(now) {
 		b.schedule(heap.Pop(&b.later).(*entry), now)
@@ -147,7 +149,8 @@ func (b *book) start(now time.Time) *entry {
 	return e
 }
 
-// nextAt is when the next event is due that is not ready; zero: none is.
+// nextAt returns when the next event that is not ready is due; zero if there is
+// none.
 func (b *book) nextAt() time.Time {
 	if len(b.later) == 0 {
 		return time.Time{}
@@ -155,7 +158,7 @@ func (b *book) nextAt() time.Time {
 	return b.later[0].nextAt
 }
 
-// settle ends an event, and lets the one behind it go.
+// settle marks an event as done and schedules the next one of its lane.
 func (b *book) settle(e *entry, now time.Time) {
 	e.group.failing = false
 	b.land(e)
@@ -175,14 +178,15 @@ func (b *book) settle(e *entry, now time.Time) {
 	b.schedule(lane[0], now)
 }
 
-// leave ends what a group has to do with an event.
+// leave removes an event from its group.
 func (b *book) leave(e *entry) {
 	if e.group.entries--; e.group.entries == 0 {
 		delete(b.groups, e.group.name)
 	}
 }
 
-// fail puts an event off. It is dead when it is too old for that.
+// fail schedules an event's retry after pause. The event is dead if it is too old
+// for that.
 func (b *book) fail(e *entry, now time.Time, pause time.Duration) (dead bool) {
 	if now.Sub(e.at) >= b.giveUp {
 		b.settle(e, now)
@@ -210,15 +214,15 @@ func (b *book) land(e *entry) {
 	}
 }
 
-// held tells whether a lane is held up, so that its events are put aside. One
-// that is crowded is: it would fill the window alone.
+// held reports whether a lane is held up, so that its events are deferred. A
+// crowded lane is held up too: it would fill the window alone.
 func (b *book) held(order string, now time.Time) bool {
 	lane := b.lanes[order]
 	head := lane[0]
 	return len(lane) > crowd || head.aside || head.tries > 0 || head.flying && now.Sub(head.since) >= patience
 }
 
-// step is what has to be written; ok is false when nothing has.
+// step returns the progress to be written; ok is false if there is none.
 func (b *book) step(now time.Time) (s events.Step, ok bool) {
 	for len(b.window) > 0 {
 		e := b.window[0]
@@ -228,7 +232,7 @@ func (b *book) step(now time.Time) (s events.Step, ok bool) {
 			}
 			e.aside = true
 			if !e.flying {
-				e.event = nil // it is read again when its time comes
+				e.event = nil // it is read again when it is due
 			}
 			b.aside[e.id], b.changed[e.id] = e, e
 		}
@@ -251,8 +255,8 @@ func (b *book) step(now time.Time) (s events.Step, ok bool) {
 	return s, true
 }
 
-// oldest is the time of the oldest event that is not settled; zero: there is
-// none, or it was not read yet.
+// oldest returns the time of the oldest event that is not done; zero if there is
+// none, or if it was not read yet.
 func (b *book) oldest() (at time.Time) {
 	look := func(e *entry) {
 		if !e.settled && !e.at.IsZero() && (at.IsZero() || e.at.Before(at)) {

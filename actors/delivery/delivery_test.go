@@ -20,7 +20,7 @@ import (
 func TestEventsAreDelivered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t)
-		g.emit(0, 3, "before") // nobody was registered
+		g.emit(0, 3, "before") // before any receiver is registered
 		g.start()
 		g.emit(0, 100, "a", "b", "c")
 		if err := g.store.Emit(t.Context(), events.Event{Source: "surveys", Subject: "a", Data: json.RawMessage("99")}); err != nil {
@@ -46,8 +46,8 @@ func TestEventsAreDelivered(t *testing.T) {
 	})
 }
 
-// TestAPoisonedSubjectHoldsUpNobodyElse, not even for long, and its own events
-// stay in order.
+// TestAPoisonedSubjectHoldsUpNobodyElse: other subjects do not wait, not even for
+// long, and its own events stay in order.
 func TestAPoisonedSubjectHoldsUpNobodyElse(t *testing.T) {
 	for name, takes := range map[string]time.Duration{
 		"fails":            0,
@@ -77,7 +77,7 @@ func TestAPoisonedSubjectHoldsUpNobodyElse(t *testing.T) {
 					t.Errorf("at %d with %d aside (%v)", p.Cursor, len(p.Aside), err)
 				}
 				g.stop()
-				g.start() // what is aside survives
+				g.start() // deferred events survive
 				well.Store(true)
 				after(7 * time.Minute)
 				g.wantAll("bad", 1000)
@@ -123,8 +123,8 @@ func TestWhatFailsForADayIsDead(t *testing.T) {
 	})
 }
 
-// TestAnOutageOfTheReceiver is longer than what may be put aside: the log is
-// the queue then, and memory stays bounded.
+// TestAnOutageOfTheReceiver lasts longer than the max number of deferred events
+// covers: the log is the queue then, and memory stays bounded.
 func TestAnOutageOfTheReceiver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t)
@@ -154,8 +154,8 @@ func TestAnOutageOfTheReceiver(t *testing.T) {
 	})
 }
 
-// TestCrashesLoseNothing ends the process at any instant, with a receiver that
-// fails now and then.
+// TestCrashesLoseNothing ends the process at arbitrary instants, with a receiver
+// that fails occasionally.
 func TestCrashesLoseNothing(t *testing.T) {
 	for seed := range uint64(15) {
 		synctest.Test(t, func(t *testing.T) {
@@ -191,7 +191,7 @@ func TestCrashesLoseNothing(t *testing.T) {
 	}
 }
 
-// taken is a store whose role of delivery somebody else has.
+// taken is a store whose delivery role another process holds.
 type taken struct {
 	*persistence.Store
 	free atomic.Bool
@@ -204,7 +204,8 @@ func (s *taken) AcquireRole(ctx context.Context, role weir.Role) (weir.Lease, bo
 	return s.Store.AcquireRole(ctx, role)
 }
 
-// TestOnlyOneProcessDelivers, and the next takes over.
+// TestOnlyOneProcessDelivers: without the role nothing is delivered, and the next
+// process takes over.
 func TestOnlyOneProcessDelivers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t)

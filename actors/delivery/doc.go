@@ -1,11 +1,15 @@
-// Package delivery hands the events of the log to receivers: subscriptions to
-// which Weir POSTs them, webhooks of surveys.
+// Package delivery delivers the events of the log to receivers: subscriptions to
+// which Weir POSTs them, and webhooks of surveys.
 //
-// Invariants: a receiver gets every event that it wants at least once, unless
-// that fails until the event is a day old; of events that have to stay in
-// order, none is handed over before the one ahead of it is settled; an event
-// that fails is put aside durably, with those that have to stay behind it, and
-// the others go on; what is kept in memory, and what is put aside, is bounded:
-// beyond that the log itself is the queue. Only the process that has the role
-// delivers. Errors and bodies of receivers are not logged, nor their URLs.
+// Invariants:
+//   - a receiver gets every event that it wants at least once, unless delivery
+//     fails until the event is a day old
+//   - of events that must stay in order, none is delivered before the one ahead
+//     of it is done
+//   - an event that fails is deferred durably ("put aside"), with the events that
+//     must stay behind it; the others continue
+//   - the number of events in memory, and of deferred ones, is bounded: beyond
+//     that the log itself is the queue
+//   - only the process that has the role delivers
+//   - errors, bodies and URLs of receivers are not logged
 package delivery

@@ -11,15 +11,14 @@ import (
 	"weir/internal/outbound"
 )
 
-// shake offers the handshake of the format, once in the life of this process.
-// Whatever is answered, events follow: the operator who wrote the address into
-// the configuration has agreed already. Only a receiver that cannot be reached
-// is asked again.
+// shake performs the format's handshake, once per process. Events follow whatever
+// the answer is: the operator who configured the address has agreed already. Only
+// a receiver that cannot be reached is asked again.
 func (s *subscriber) shake(ctx context.Context) error {
 	if s.agreed(false) {
 		return nil
 	}
-	select { // the first delivery asks, the others wait
+	select { // the first delivery performs it, the others wait
 	case s.hand <- struct{}{}:
 		defer func() { <-s.hand }()
 	case <-ctx.Done():
@@ -39,7 +38,7 @@ func (s *subscriber) shake(ctx context.Context) error {
 	return nil
 }
 
-// agreed tells whether the handshake is over, or notes that it is.
+// agreed reports whether the handshake is done; if now is set, it marks it done.
 func (s *subscriber) agreed(now bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -47,8 +46,8 @@ func (s *subscriber) agreed(now bool) bool {
 	return s.shaken
 }
 
-// validate sends the validation event of Event Grid, which a receiver answers
-// with {"validationResponse": code}.
+// validate sends Event Grid's validation event, which a receiver answers with
+// {"validationResponse": code}.
 func (s *subscriber) validate(ctx context.Context) (outbound.Answer, error) {
 	about, err := json.Marshal(map[string]string{"validationCode": rand.Text()})
 	if err != nil {
@@ -64,7 +63,7 @@ func (s *subscriber) validate(ctx context.Context) (outbound.Answer, error) {
 	return s.calls.Do(ctx, http.MethodPost, s.URL, s.gridHeader("SubscriptionValidation"), body)
 }
 
-// requestOrigin asks as CloudEvents' web hook specification has it.
+// requestOrigin sends the request of CloudEvents' web hook specification.
 func (s *subscriber) requestOrigin(ctx context.Context) (outbound.Answer, error) {
 	origin := "weir"
 	if u, err := url.Parse(s.Topic); err == nil && u.Hostname() != "" {

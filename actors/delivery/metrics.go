@@ -5,22 +5,22 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// results of a delivery.
+// The results of a delivery.
 const (
 	resultDelivered = "delivered"
-	resultFailed    = "failed" // to be tried again
+	resultFailed    = "failed" // will be retried
 	resultDead      = "dead"   // given up
 	resultLost      = "lost"   // purged before it was read
 )
 
-// Metrics are the figures of delivery.
+// Metrics holds the metrics of delivery.
 type Metrics struct {
 	deliveries *prometheus.CounterVec
 	oldest     *prometheus.GaugeVec
 	aside      *prometheus.GaugeVec
 }
 
-// NewMetrics registers the figures; nil: nowhere.
+// NewMetrics registers the metrics with r, or nowhere if r is nil.
 func NewMetrics(r prometheus.Registerer) *Metrics {
 	f := promauto.With(r)
 	return &Metrics{
@@ -36,7 +36,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 	}
 }
 
-// prepare shows a receiver's figures at zero.
+// prepare shows a receiver's metrics at zero.
 func (m *Metrics) prepare(receiver string) {
 	for _, result := range []string{resultDelivered, resultFailed, resultDead, resultLost} {
 		m.deliveries.WithLabelValues(receiver, result)
@@ -45,8 +45,8 @@ func (m *Metrics) prepare(receiver string) {
 	m.aside.WithLabelValues(receiver)
 }
 
-// rest shows that this process delivers nothing to a receiver any more: another
-// one has its figures.
+// rest resets the gauges of a receiver to which this process no longer delivers:
+// another process reports them.
 func (m *Metrics) rest(receiver string) {
 	m.oldest.WithLabelValues(receiver).Set(0)
 	m.aside.WithLabelValues(receiver).Set(0)

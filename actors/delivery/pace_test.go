@@ -14,8 +14,8 @@ import (
 	"weir/persistence"
 )
 
-// TestASlowSubjectHoldsUpNobodyElse: it fails at nothing, it only takes its
-// time, for one event or for each of many.
+// TestASlowSubjectHoldsUpNobodyElse: nothing fails, but one event takes long, or
+// each of many does.
 func TestASlowSubjectHoldsUpNobodyElse(t *testing.T) {
 	for name, slow := range map[string]time.Duration{"one": time.Minute, "many": time.Second} {
 		t.Run(name, func(t *testing.T) {
@@ -29,7 +29,7 @@ func TestASlowSubjectHoldsUpNobodyElse(t *testing.T) {
 					return nil
 				}
 				g.start()
-				for n := 0; n < 700; n += 20 { // an event that is put aside is read again with those of its row
+				for n := 0; n < 700; n += 20 { // a deferred event is read again together with the others of its row
 					g.emit(n, n+20, "bad", "good")
 				}
 				after(20 * time.Second)
@@ -70,7 +70,7 @@ func TestTriesSurviveACrash(t *testing.T) {
 	})
 }
 
-// late is a store that takes its time, and counts who writes at once.
+// late is a slow store that counts concurrent writes.
 type late struct {
 	*persistence.Store
 	writing, most atomic.Int32
@@ -103,8 +103,7 @@ func TestStepsAreWrittenOneAfterTheOther(t *testing.T) {
 	})
 }
 
-// reads is a store that counts who looks into the log, and slows down who does
-// so without end.
+// reads is a store that counts reads of the log, and slows down endless ones.
 type reads struct {
 	*persistence.Store
 	n, steps atomic.Int32
@@ -129,9 +128,9 @@ func (s *reads) EventsOf(ctx context.Context, after int64, limit int, types ...s
 	return s.Store.EventsOf(ctx, after, limit, types...)
 }
 
-// What others commit all the time costs a receiver that does not want it few
-// looks and few writes, and what it wants comes soon all the same, whether it
-// tells what it wants by a function or by types.
+// Events that others commit all the time and a receiver does not want cost it few
+// reads and few writes, and the events that it wants still come soon, whether it
+// selects them by a function or by types.
 func TestWhatNobodyWantsIsPassedByCheaply(t *testing.T) {
 	t.Run("by a function", func(t *testing.T) { testPassedByCheaply(t, nil) })
 	t.Run("by types", func(t *testing.T) { testPassedByCheaply(t, []string{"t"}) })
@@ -168,7 +167,7 @@ func testPassedByCheaply(t *testing.T, types []string) {
 	})
 }
 
-// What is due while everything that may fly does has to wait for that.
+// At max concurrency, due events wait for a delivery to finish.
 func TestAReceiverThatHangsIsWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t)
@@ -196,7 +195,7 @@ func TestAReceiverThatHangsIsWaitedFor(t *testing.T) {
 	})
 }
 
-// endless is a log to which others write faster than anybody reads.
+// endless is a log to which others write faster than it can be read.
 type endless struct {
 	*persistence.Store
 }
@@ -215,8 +214,8 @@ func (s *endless) EventsSince(ctx context.Context, after int64, limit int) ([]ev
 	return list, nil
 }
 
-// What others write all the time, and nobody here wants, does not keep back
-// what is wanted, nor the note of how far it was read.
+// Unwanted events that others write all the time delay neither wanted ones nor the
+// writing of the cursor.
 func TestALogThatGrowsAllTheTimeIsNoHindrance(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t)
@@ -233,8 +232,8 @@ func TestALogThatGrowsAllTheTimeIsNoHindrance(t *testing.T) {
 	})
 }
 
-// One of the places behind a receiver hangs, with much to be told; the others
-// hear at once.
+// One of the places behind a receiver hangs, with many events for it; the others
+// get theirs at once.
 func TestAPlaceThatHangsHoldsUpNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t)

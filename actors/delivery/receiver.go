@@ -10,26 +10,26 @@ import (
 	"weir/events"
 )
 
-// Receiver is somebody who is told of events.
+// Receiver receives events.
 type Receiver struct {
-	// Name is that of its progress in the store, and a label: at most 100
-	// characters, no secret.
+	// Name identifies its progress in the store, and is a metric label: at most
+	// 100 characters, no secret.
 	Name string
-	// Types are those of the events that it may get, so that what others write
-	// all the time need not even be decoded. nil: any.
+	// Types are the types of the events that it may get, so that events that others
+	// write all the time need not even be decoded. nil: any.
 	Types []string
-	// Wants tells which events it gets. nil: all of the types.
+	// Wants reports whether it gets an event. nil: all of the types.
 	Wants func(events.Event) bool
-	// Order names what an event belongs to; events of one name stay in order.
-	// nil: the subject.
+	// Order returns the key by which events are ordered; events with the same key
+	// stay in order. nil: the subject.
 	Order func(events.Event) string
-	// Group names the place to which events of an order go, where a receiver
-	// stands for several: one that does not answer does not use up what may be
-	// delivered at a time. nil: there is one place.
+	// Group returns the place to which events with an order key go, for a receiver
+	// that stands for several places: one that does not answer must not use up the
+	// concurrency. nil: there is one place.
 	Group func(order string) string
-	// MostAside is as that of the Options, for this one; 0: the same.
+	// MostAside overrides that of the Options; 0: the same.
 	MostAside int
-	// Deliver hands over one event. An error means: again, later.
+	// Deliver delivers one event. An error means that it is retried later.
 	Deliver func(ctx context.Context, e events.Event) error
 }
 
@@ -42,7 +42,7 @@ func (r *Receiver) order(e events.Event) string {
 	return r.Order(e)
 }
 
-// Store is what delivery needs of the store.
+// Store is the part of the store that delivery needs.
 type Store interface {
 	events.Log
 	events.Picker
@@ -50,20 +50,20 @@ type Store interface {
 	weir.RoleLeaser
 }
 
-// Options of a System. Everything but Store has a default.
+// Options configures a System. Everything except Store has a default.
 type Options struct {
 	Store       Store
 	Receivers   []Receiver
 	Logger      *slog.Logger
 	Metrics     *Metrics
 	LeaseTTL    time.Duration // the store's; default 15 s
-	Concurrency int           // deliveries to one receiver at a time; default 32
-	Window      int           // events of a receiver that are looked at ahead; default 1024
-	MostAside   int           // events of a receiver that are put aside; default 10,000
-	FirstPause  time.Duration // after the first failure; default 1 s; doubled by each further one
-	LastPause   time.Duration // default 5 min
-	PollEvery   time.Duration // between looks for what other processes wrote; default 1 s
-	GiveUp      time.Duration // age at which an event that fails is dead; default 24 h
+	Concurrency int           // max concurrent deliveries to one receiver; default 32
+	Window      int           // events of a receiver that are read ahead; default 1024
+	MostAside   int           // max deferred events of a receiver; default 10,000
+	FirstPause  time.Duration // retry pause after the first failure; default 1 s; doubled by each further one
+	LastPause   time.Duration // max retry pause; default 5 min
+	PollEvery   time.Duration // poll interval for events that other processes wrote; default 1 s
+	GiveUp      time.Duration // age at which a failing event is dead; default 24 h
 }
 
 func (o Options) check() (Options, error) {

@@ -115,7 +115,7 @@ func TestCloudEventsForm(t *testing.T) {
 	t.Parallel()
 	app, client := newReceiver(t, func(c call) (int, string) {
 		if c.method == http.MethodOptions {
-			return http.StatusMethodNotAllowed, "" // it need not know how
+			return http.StatusMethodNotAllowed, "" // it need not support the handshake
 		}
 		return http.StatusNoContent, ""
 	})
@@ -202,7 +202,7 @@ func TestWebhook(t *testing.T) {
 	}
 }
 
-// TestSign is the example of the documentation.
+// TestSign checks the example of the documentation.
 func TestSign(t *testing.T) {
 	t.Parallel()
 	// printf '1700000000.{}' | openssl dgst -sha256 -hmac hush

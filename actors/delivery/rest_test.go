@@ -8,7 +8,7 @@ import (
 	"weir/events"
 )
 
-// A process that delivers no more shows no age: the one that does has it.
+// A process that no longer delivers reports no age: the one that delivers does.
 func TestWhoDeliversNoMoreShowsNothingOld(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -24,7 +24,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var errNo = errors.New("no")
 
-// rig is a receiver that keeps what it got, and a store.
+// rig is a store and a receiver that records what it got.
 type rig struct {
 	t     *testing.T
 	store *persistence.Store
@@ -34,7 +34,7 @@ type rig struct {
 	mu     sync.Mutex
 	got    []events.Event
 	tries  map[int64]int
-	judge  func(e events.Event, try int) error // nil: fine
+	judge  func(e events.Event, try int) error // nil: it succeeds
 	system *delivery.System
 }
 
@@ -49,7 +49,7 @@ func newRig(t *testing.T) *rig {
 	return g
 }
 
-// takes is the time that a receiver or the store needs.
+// takes waits for d, the time that a receiver or the store needs.
 func takes(ctx context.Context, d time.Duration) error {
 	select {
 	case <-time.After(d):
@@ -78,14 +78,14 @@ func (g *rig) deliver(ctx context.Context, e events.Event) error {
 	return nil
 }
 
-// tried is how often an event was handed over.
+// tried returns how many deliveries of an event were attempted.
 func (g *rig) tried(id int64) int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.tries[id]
 }
 
-// total is how many deliveries succeeded.
+// total returns how many deliveries succeeded.
 func (g *rig) total() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -101,7 +101,7 @@ func (g *rig) start() {
 	g.system = s
 }
 
-// stop ends it in peace.
+// stop closes the system gracefully.
 func (g *rig) stop() {
 	g.t.Helper()
 	if err := g.system.Close(context.Background()); err != nil {
@@ -109,14 +109,15 @@ func (g *rig) stop() {
 	}
 }
 
-// crash ends it with nothing written that is not yet.
+// crash closes the system without writing any further progress.
 func (g *rig) crash() {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	_ = g.system.Close(ctx)
 }
 
-// emit writes events n of subjects, in turn.
+// emit writes events numbered from (inclusive) to to (exclusive), one for each
+// subject.
 func (g *rig) emit(from, to int, subjects ...string) {
 	g.t.Helper()
 	var list []events.Event
@@ -135,8 +136,8 @@ func after(d time.Duration) {
 	synctest.Wait()
 }
 
-// of gives what was got of a subject, each event once, and checks the order:
-// an event may come again, but not before one ahead of it came.
+// of returns the events received for a subject, each once, and checks the order:
+// an event may come again, but not before the one ahead of it came.
 func (g *rig) of(subject string) []string {
 	g.t.Helper()
 	g.mu.Lock()

@@ -12,22 +12,22 @@ import (
 
 const (
 	flushEvery = 50 * time.Millisecond
-	// driftEvery is how often a cursor is written that only passes events which
-	// the receiver does not want: after a crash they are read once more.
+	// driftEvery is the interval for writing a cursor that only passes events which
+	// the receiver does not want: after a crash they are read again.
 	driftEvery = time.Second
-	// calmFor is how long the log is left alone after a look that brought
-	// nothing but events which the receiver does not want. Others may commit
-	// thousands of times a second.
+	// calmFor is how long the log is not read after a poll that returned only events
+	// which the receiver does not want. Other processes may commit thousands of times
+	// a second.
 	calmFor   = 50 * time.Millisecond
 	readChunk = 256
-	// readsAtOnce is how many chunks are read before results are looked at.
+	// readsAtOnce is how many chunks are read before results are handled.
 	readsAtOnce = 4
 )
 
 var errGone = errors.New("the event was purged")
 
-// runner delivers to one receiver while this process has the role. One
-// goroutine owns the book.
+// runner delivers to one receiver while this process has the role. One goroutine
+// owns the book.
 type runner struct {
 	o     *Options
 	r     *Receiver
@@ -36,25 +36,25 @@ type runner struct {
 
 	book    *book
 	results chan result
-	written chan error // of the step that is being written
+	written chan error // result of the step being written
 	writing bool
-	lastly  time.Time // when the last step was begun
-	landed  bool      // something did since then
+	lastly  time.Time // start of the last step
+	landed  bool      // a delivery finished since then
 	more    bool      // the log may have more than was read
-	calm    time.Time // until then news are no reason to read
-	failed  bool      // the latest read did
+	calm    time.Time // until then a wake-up triggers no read
+	failed  bool      // the latest read failed
 	looked  time.Time
 }
 
-// result is what came of handing over an event.
+// result is the outcome of one delivery.
 type result struct {
 	e     *entry
-	event *events.Event // as it was read; nil: it was not
+	event *events.Event // as it was read; nil: it was not read
 	err   error
 }
 
-// run delivers until ctx ends, then lets what flies land and writes what it
-// knows, as long as last allows. When the role is lost it gives up at once.
+// run delivers until ctx ends, then waits for the deliveries in flight and writes
+// the progress, as long as last allows. If the role is lost it stops at once.
 func (x *runner) run(ctx, last context.Context) {
 	x.results, x.written = make(chan result, x.o.Concurrency), make(chan error, 1)
 	last, cut := context.WithCancel(last)
@@ -84,13 +84,13 @@ func (x *runner) run(ctx, last context.Context) {
 	x.land(last)
 }
 
-// restore reads where the receiver is.
+// restore reads the receiver's progress.
 func (x *runner) restore(ctx context.Context) bool {
 	for {
 		p, err := x.o.Store.Progress(ctx, x.r.Name)
 		if err == nil {
 			x.book = newBook(p, time.Now(), x.r, x.o)
-			if len(p.Aside) > 0 { // its age is shown
+			if len(p.Aside) > 0 { // for the gauge of the oldest event
 				if list, err := x.o.Store.EventsSince(ctx, p.Aside[0].Event-1, 1); err == nil && len(list) == 1 && list[0].ID == p.Aside[0].Event {
 					x.book.aside[list[0].ID].at = list[0].At
 				}
@@ -104,17 +104,17 @@ func (x *runner) restore(ctx context.Context) bool {
 	}
 }
 
-// reading says that the log may have more, and that there is room for it.
+// reading reports whether the log may have more and the window has room.
 func (x *runner) reading() bool { return x.more && len(x.book.window) < x.o.Window }
 
-// fill reads on in the log while there is room, but not for long: others may
-// write what nobody here wants faster than it is read.
+// fill reads the log while there is room, but not for long: other processes may
+// write unwanted events faster than they are read.
 func (x *runner) fill(ctx context.Context, now time.Time) {
 	seen, wanted := false, false
 	for n := 0; n < readsAtOnce && x.reading() && ctx.Err() == nil; n++ {
 		part, err := x.read(ctx)
 		if x.failed = err != nil; x.failed {
-			x.more = false // until the next look
+			x.more = false // until the next poll
 			x.o.Logger.Debug("events cannot be read; trying again", "receiver", x.r.Name, "error", err)
 			return
 		}
@@ -138,7 +138,7 @@ func (x *runner) fill(ctx context.Context, now time.Time) {
 	}
 }
 
-// read reads on in the log.
+// read returns the next chunk of the log.
 func (x *runner) read(ctx context.Context) (events.Stretch, error) {
 	after := x.book.read
 	if x.r.Types != nil {
@@ -151,7 +151,7 @@ func (x *runner) read(ctx context.Context) (events.Stretch, error) {
 	return events.Stretch{First: list[0].ID, Last: list[len(list)-1].ID, Events: list}, nil
 }
 
-// fly hands over one event, in a goroutine of its own.
+// fly delivers one event, on a goroutine of its own.
 func (x *runner) fly(ctx context.Context, e *entry, event *events.Event) result {
 	out := result{e: e, event: event}
 	if event == nil {
@@ -171,7 +171,7 @@ func (x *runner) fly(ctx context.Context, e *entry, event *events.Event) result 
 	return out
 }
 
-// deliver turns a panic of a receiver's code into a failure.
+// deliver converts a panic of a receiver's code into an error.
 func (x *runner) deliver(ctx context.Context, e events.Event) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -182,7 +182,7 @@ func (x *runner) deliver(ctx context.Context, e events.Event) (err error) {
 	return x.r.Deliver(ctx, e)
 }
 
-// took notes the result of a flight.
+// took applies the result of a delivery.
 func (x *runner) took(r result, now time.Time) {
 	x.landed = true
 	if r.event != nil {
@@ -195,7 +195,7 @@ func (x *runner) took(r result, now time.Time) {
 	case errors.Is(r.err, errGone):
 		label = resultDead
 		x.book.settle(r.e, now)
-	case r.event == nil: // the log could not be read: the receiver is not to blame
+	case r.event == nil: // the log could not be read: not the receiver's fault
 		label = resultFailed
 		r.e.at = now
 		x.book.fail(r.e, now, time.Second)
@@ -212,8 +212,8 @@ func (x *runner) took(r result, now time.Time) {
 	}
 }
 
-// pause doubles with each failure; it is spread so that what failed together
-// does not come back together.
+// pause returns the retry pause: it doubles with each failure, jittered so that
+// events that failed together are not retried together.
 func (x *runner) pause(tries int) time.Duration {
 	d := x.o.LastPause
 	if tries < 30 && x.o.FirstPause<<tries < d {
@@ -222,7 +222,7 @@ func (x *runner) pause(tries int) time.Duration {
 	return d/2 + rand.N(d/2+1)
 }
 
-// flushAt is from when on the next step may be written.
+// flushAt returns the earliest instant of the next step.
 func (x *runner) flushAt() time.Time {
 	if x.landed || len(x.book.window) > 0 || x.book.flying > 0 {
 		return x.lastly.Add(flushEvery)
@@ -230,7 +230,7 @@ func (x *runner) flushAt() time.Time {
 	return x.lastly.Add(driftEvery)
 }
 
-// flush writes what has changed, one step at a time.
+// flush writes the changed progress, one step at a time.
 func (x *runner) flush(ctx context.Context, now time.Time) {
 	if x.writing || now.Before(x.flushAt()) {
 		return
@@ -244,7 +244,7 @@ func (x *runner) flush(ctx context.Context, now time.Time) {
 	go func() { x.written <- x.write(ctx, step) }()
 }
 
-// write repeats a step until it is written: the next one builds on it.
+// write retries a step until it is written: the next one builds on it.
 func (x *runner) write(ctx context.Context, step events.Step) error {
 	for {
 		err := x.o.Store.Advance(ctx, x.lease, step)
@@ -254,7 +254,8 @@ func (x *runner) write(ctx context.Context, step events.Step) error {
 	}
 }
 
-// wait sleeps until there is something to do. false: the role is lost.
+// wait sleeps until there is something to do. It returns false if the role is
+// lost.
 func (x *runner) wait(ctx context.Context, now time.Time) bool {
 	x.show(now)
 	until := now.Add(x.o.PollEvery)
@@ -264,7 +265,7 @@ func (x *runner) wait(ctx context.Context, now time.Time) bool {
 	if x.reading() {
 		until = now
 	}
-	// What is due while all that may fly does waits for a result.
+	// At max concurrency, due events wait for a result.
 	if at := x.book.nextAt(); !at.IsZero() && at.Before(until) && x.book.flying < x.o.Concurrency {
 		until = at
 	}
@@ -272,7 +273,7 @@ func (x *runner) wait(ctx context.Context, now time.Time) bool {
 		until = at
 	}
 	wake := x.wake
-	if now.Before(x.calm) { // the token stays
+	if now.Before(x.calm) { // leave the token in the channel
 		wake = nil
 		if x.calm.Before(until) {
 			until = x.calm
@@ -320,18 +321,18 @@ func (x *runner) show(now time.Time) {
 	x.o.Metrics.aside.WithLabelValues(x.r.Name).Set(float64(len(x.book.aside)))
 }
 
-// land waits for what flies and writes the rest.
+// land waits for the deliveries in flight and writes the remaining progress.
 func (x *runner) land(ctx context.Context) {
 	for x.book.flying > 0 {
 		r := <-x.results
 		if r.err != nil && ctx.Err() != nil {
-			x.book.land(r.e) // it was cut short: that is no failure
+			x.book.land(r.e) // interrupted, which is no failure
 			continue
 		}
 		x.took(r, time.Now())
 	}
 	if x.writing && !x.wrote(<-x.written) {
-		return // the step that follows needs it
+		return // the next step builds on it
 	}
 	if step, ok := x.book.step(time.Now()); ok && ctx.Err() == nil {
 		step.Receiver = x.r.Name

@@ -17,12 +17,12 @@ import (
 	"weir/internal/outbound"
 )
 
-// Caller makes calls. [*outbound.Client] does.
+// Caller makes HTTP calls. [*outbound.Client] implements it.
 type Caller interface {
 	Do(ctx context.Context, method, url string, header http.Header, body []byte) (outbound.Answer, error)
 }
 
-// Format is how an event is written.
+// Format is the encoding of an event.
 type Format string
 
 // The formats.
@@ -35,10 +35,10 @@ const (
 type Subscription struct {
 	URL    string
 	Format Format
-	Topic  string // which Weir they come from: its public URL
+	Topic  string // identifies the Weir that sends: its public URL
 }
 
-// Name is the receiver's name: the host and part of a hash of the URL, which
+// Name returns the receiver's name: the host and part of a hash of the URL, which
 // may hold a secret.
 func (s Subscription) Name() string {
 	host := "subscription"
@@ -49,8 +49,9 @@ func (s Subscription) Name() string {
 	return fmt.Sprintf("%.80s-%s", host, hex.EncodeToString(sum[:4]))
 }
 
-// Subscriber makes the receiver of a subscription. Before the first event it
-// shakes hands; a subscriber that does not know how to is as welcome.
+// Subscriber returns the receiver of a subscription. Before the first event it
+// performs the handshake; a subscriber that does not support that gets its events
+// all the same.
 func Subscriber(s Subscription, calls Caller) Receiver {
 	p := &subscriber{Subscription: s, calls: calls, hand: make(chan struct{}, 1)}
 	return Receiver{
@@ -61,8 +62,8 @@ func Subscriber(s Subscription, calls Caller) Receiver {
 	}
 }
 
-// jobOf keeps the events of a job in order, whatever their subject; other
-// events by subject.
+// jobOf returns the order key: the job, so that the events of a job stay in order
+// whatever their subject, or the subject of other events.
 func jobOf(e events.Event) string {
 	var about struct {
 		Job string `json:"jobId"`
@@ -76,13 +77,13 @@ func jobOf(e events.Event) string {
 type subscriber struct {
 	Subscription
 	calls Caller
-	hand  chan struct{} // held while hands are shaken
+	hand  chan struct{} // held during the handshake
 
 	mu     sync.Mutex
 	shaken bool
 }
 
-// statusError is an answer that is no success.
+// statusError is the status of an answer other than 2xx.
 type statusError int
 
 func (e statusError) Error() string { return "the receiver answered " + strconv.Itoa(int(e)) }
@@ -147,7 +148,7 @@ type gridEvent struct {
 	Time            string          `json:"eventTime"`
 }
 
-// cloudEvent is an event as CloudEvents 1.0 writes it.
+// cloudEvent is an event in the form of CloudEvents 1.0.
 type cloudEvent struct {
 	SpecVersion string          `json:"specversion"`
 	ID          string          `json:"id"`
@@ -159,13 +160,14 @@ type cloudEvent struct {
 	Data        json.RawMessage `json:"data"`
 }
 
-// eventID names an event for receivers: by its number and its instant, since a
-// store that begins anew, or again from a backup, uses numbers twice.
+// eventID returns an event's id for receivers, made from its number and its
+// instant, since a store that starts empty, or again from a backup, reuses
+// numbers.
 func eventID(e *events.Event) string {
 	return strconv.FormatInt(e.ID, 10) + "-" + strconv.FormatInt(e.At.UnixMicro(), 36)
 }
 
-// CloudEvent is an event in the JSON form of CloudEvents 1.0.
+// CloudEvent returns an event in the JSON form of CloudEvents 1.0.
 func CloudEvent(e events.Event, source string) any {
 	if source == "" {
 		source = "weir"

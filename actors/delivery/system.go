@@ -13,10 +13,10 @@ import (
 // System delivers events while this process has the role.
 type System struct {
 	o     Options
-	wakes []chan struct{} // one token for each receiver: look into the log
+	wakes []chan struct{} // one token for each receiver: read the log
 
-	stop    context.CancelFunc // no new deliveries
-	cut     context.CancelFunc // ends those that are under way
+	stop    context.CancelFunc // starts no more deliveries
+	cut     context.CancelFunc // interrupts the deliveries in flight
 	running context.Context
 	last    context.Context
 	unhook  func()
@@ -24,8 +24,8 @@ type System struct {
 	once    sync.Once
 }
 
-// Start makes receivers known to the store, so that they get what is committed
-// from then on, and begins to deliver.
+// Start registers the receivers with the store, so that they get what is committed
+// from then on, and starts delivering.
 func Start(ctx context.Context, o Options) (*System, error) {
 	o, err := o.check()
 	if err != nil {
@@ -57,8 +57,8 @@ func (s *System) poke() {
 	}
 }
 
-// Close lets the deliveries that are under way end, as long as ctx allows,
-// notes how far the receivers have got and gives the role back.
+// Close waits for the deliveries in flight, as long as ctx allows, writes the
+// receivers' progress and releases the role.
 func (s *System) Close(ctx context.Context) error {
 	s.once.Do(func() {
 		s.unhook()
@@ -80,7 +80,7 @@ func (s *System) Close(ctx context.Context) error {
 	}
 }
 
-// keepRole takes the role when it is free, and delivers while it lasts.
+// keepRole acquires the role when it is free, and delivers while it lasts.
 func (s *System) keepRole() {
 	for s.running.Err() == nil {
 		asked := time.Now()
@@ -113,7 +113,7 @@ func (s *System) lead(lease weir.Lease, asked time.Time) {
 		}()
 	}
 	over := s.renew(ctx, lease, asked, ended)
-	if ctx.Err() == nil { // somebody else may deliver now
+	if ctx.Err() == nil { // another process may deliver now
 		s.o.Logger.Warn("another process may deliver events now")
 		cut()
 	}
@@ -130,8 +130,8 @@ func (s *System) lead(lease weir.Lease, asked time.Time) {
 	}
 }
 
-// renew keeps the role until it is lost, a runner finds that it is, or ctx
-// ends. It returns how many runners have ended.
+// renew extends the role until it is lost, a runner finds that it is, or ctx ends.
+// It returns how many runners have ended.
 func (s *System) renew(ctx context.Context, lease weir.Lease, asked time.Time, ended <-chan struct{}) int {
 	until := asked.Add(s.o.LeaseTTL * 4 / 5)
 	tick := time.NewTimer(care.Beat(asked, s.o.LeaseTTL/3))

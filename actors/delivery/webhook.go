@@ -13,36 +13,36 @@ import (
 	"weir/events"
 )
 
-// Headers of a webhook's request.
+// Headers of a webhook request.
 const (
 	TimestampHeader = "Weir-Timestamp" // seconds since 1970
 	SignatureHeader = "Weir-Signature" // see [Sign]
 )
 
-// Hook is where a survey's events go.
+// Hook is the destination of a survey's events.
 type Hook struct {
-	URL    string // empty: nowhere
+	URL    string // empty: the event is not sent
 	Secret string // empty: requests are not signed
 }
 
-// Webhook is the receiver of what an application has to answer.
+// Webhook configures the receiver of events that an application has to answer.
 type Webhook struct {
 	Name  string
-	Types []string                  // as those of a Receiver
-	Wants func(events.Event) bool   // as that of a Receiver
+	Types []string                  // as in Receiver
+	Wants func(events.Event) bool   // as in Receiver
 	Order func(events.Event) string // nil: by subject
-	// Group and MostAside are as those of a Receiver.
+	// Group and MostAside are as in Receiver.
 	Group     func(order string) string
 	MostAside int
-	// Find looks up where an event goes.
+	// Find returns the destination of an event.
 	Find func(ctx context.Context, e events.Event) (Hook, error)
-	// Answered takes the body of a 2xx answer. The event counts as delivered
-	// when it has returned no error; until then it may be called again.
+	// Answered handles the body of a 2xx answer. The event counts as delivered once
+	// it has returned no error; until then it may be called again.
 	Answered func(ctx context.Context, e events.Event, body []byte) error
 }
 
-// Receiver makes the receiver of a webhook. The body is the event as Weir
-// writes it elsewhere, too: [events.Event] in JSON.
+// Receiver returns the receiver of a webhook. The request body is the event in the
+// same form as elsewhere in Weir: [events.Event] in JSON.
 func (h Webhook) Receiver(calls Caller) Receiver {
 	return Receiver{Name: h.Name, Types: h.Types, Wants: h.Wants, Order: h.Order, Group: h.Group, MostAside: h.MostAside, Deliver: func(ctx context.Context, e events.Event) error {
 		to, err := h.Find(ctx, e)
@@ -66,7 +66,7 @@ func (h Webhook) Receiver(calls Caller) Receiver {
 	}}
 }
 
-// Sign is "v1=" and the HMAC-SHA256, in hexadecimal, of the timestamp, a dot
+// Sign returns "v1=" and the HMAC-SHA256, in hexadecimal, of the timestamp, a dot
 // and the body.
 func Sign(secret string, timestamp int64, body []byte) string {
 	mac := hmac.New(sha256.New, []byte(secret))

@@ -9,19 +9,19 @@ import (
 	"weir/channels"
 )
 
-// listed is what a query says of one message.
+// listed is one message of a query's result.
 type listed struct {
 	guid  string
-	echo  string // the guid that we gave; of a copy it differs from guid
-	state string // empty: Nuntium has none
+	echo  string // the guid that we gave; for a copy it differs from guid
+	state string // empty: Nuntium reports none
 }
 
-// readList reads the answer of a query. Custom attributes stand beside the
+// readList parses the answer to a query. Custom attributes are siblings of the
 // message's own keys and may have any type.
 func readList(body []byte) ([]listed, error) {
 	var raw []map[string]json.RawMessage
 	if err := json.Unmarshal(body, &raw); err != nil {
-		// The error of the decoder may quote the body.
+		// The decoder's error may quote the body.
 		return nil, errors.New("the list of messages is not what Nuntium answers")
 	}
 	if raw == nil {
@@ -34,7 +34,7 @@ func readList(body []byte) ([]listed, error) {
 	return out, nil
 }
 
-// textOf gives a JSON string, or nothing.
+// textOf returns a JSON string, or an empty one for any other value.
 func textOf(raw json.RawMessage) string {
 	var s string
 	if json.Unmarshal(raw, &s) != nil {
@@ -43,17 +43,15 @@ func textOf(raw json.RawMessage) string {
 	return s
 }
 
-// judge says what a query's list means for a contact of the given number of
-// messages.
+// judge interprets a query's list for a contact of the given number of messages.
 //
-// A batch is not atomic, so that messages may be missing while others are
-// there. As long as one that is there goes on, the contact does: it keeps its
-// slots and the missing ones are left open. Once all that are there have
-// ended, nothing of the contact takes a slot at the provider and the missing
-// ones were never stored, so that the contact counts as absent: handing it
-// over again brings just the missing ones, for Nuntium drops the others. One
-// failed message fails the contact, so then the missing ones are not worth
-// sending and count as failed.
+// A batch is not atomic, so messages may be missing while others are there. As
+// long as one of them is under way, so is the contact: it keeps its slots and the
+// missing ones are left open. Once all that are there have ended, the contact
+// takes no slot at the provider and the missing ones were never stored, so it
+// counts as absent: dispatching it again sends only the missing ones, because
+// Nuntium drops the others. One failed message fails the contact; the missing ones
+// are then not worth sending and count as failed.
 func judge(final finalState, ref weir.Ref, parts int, list []listed, now time.Time) channels.Answer {
 	verdicts := make([]part, parts)
 	for _, m := range list {
@@ -114,7 +112,7 @@ func report(ref weir.Ref, index int, m meaning, now time.Time) weir.Report {
 	}
 }
 
-// part gathers what a list says of one message and of its broadcast copies.
+// part collects what a list reports on one message and its broadcast copies.
 type part struct {
 	present bool
 	own     meaning
@@ -144,8 +142,8 @@ func (p *part) takeCopy(m meaning) {
 	}
 }
 
-// result is how the message stands: its own state or, of a broadcast one, a
-// success as soon as one copy has it and a failure when all have.
+// result returns the state of the message: its own or, for a broadcast one,
+// success as soon as one copy was delivered and failure when all copies failed.
 func (p *part) result() meaning {
 	switch {
 	case !p.spread && p.copies == 0, p.own.outcome == weir.Completed:

@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// asked is an answer in short: its knowledge and a word for each report.
+// asked summarizes an answer: its knowledge and a word for each report.
 func asked(a channels.Answer) string {
 	words := []string{map[channels.Knowledge]string{
 		channels.Underway: "underway", channels.Over: "over", channels.Absent: "absent",
@@ -31,7 +31,7 @@ func asked(a channels.Answer) string {
 	return strings.Join(words, " ")
 }
 
-// What Nuntium says of a message, whatever the credentials are, when asked at
+// What Nuntium reports on a message, whatever the credentials are, when asked at
 // 0, 2, 4, 6 and 8 s; messages change their state at odd seconds.
 func TestAskFollowsMessages(t *testing.T) {
 	t.Parallel()
@@ -110,7 +110,7 @@ func TestAskWhenNothingIsThere(t *testing.T) {
 }
 
 // A contact of many messages is listed over several pages, and the credentials
-// stay with the host of the settings whatever the Link says.
+// are sent only to the configured host, whatever the Link header contains.
 func TestAskReadsEveryPage(t *testing.T) {
 	t.Parallel()
 	for name, settings := range map[string]weir.Settings{"password": basicSettings(), "token": bearerSettings()} {
@@ -161,7 +161,7 @@ func TestAskFails(t *testing.T) {
 	}
 }
 
-// askCanned asks about contact 7-1 while Nuntium answers with one text.
+// askCanned asks about contact 7-1 while Nuntium gives one fixed answer.
 func askCanned(t testing.TB, c *canned, settings weir.Settings, parts int) channels.Answer {
 	t.Helper()
 	d, err := nuntium.Type().New(channels.Config{Settings: settings, CallbackURL: "http://weir.test", HTTP: &http.Client{Transport: c}})

@@ -19,8 +19,8 @@ const (
 	incomingPath = "incoming"
 )
 
-// Read understands an ack or a person's message. A path that is neither means
-// nothing and is answered well, so that Nuntium does not repeat it for ever.
+// Read interprets an ack or a person's message. Any other path is ignored and
+// answered with success, so that Nuntium does not repeat it forever.
 func (d *driver) Read(c channels.Callback) (channels.Reading, error) {
 	if c.Method != http.MethodGet && c.Method != http.MethodPost {
 		return channels.Reading{}, errors.New("nuntium calls back with GET or POST")
@@ -36,8 +36,8 @@ func (d *driver) Read(c channels.Callback) (channels.Reading, error) {
 	}
 }
 
-// readAck reads how a message fares. Acks come twice, late and out of order;
-// that is for the broker to sort out.
+// readAck reads the state of a message. Acks come twice, late and out of order;
+// the broker handles that.
 func (d *driver) readAck(c channels.Callback, f fields) (channels.Reading, error) {
 	guid := f.get("guid")
 	if guid == "" {
@@ -46,8 +46,8 @@ func (d *driver) readAck(c channels.Callback, f fields) (channels.Reading, error
 	m := d.final.meaning(f.get("state"))
 	ref, part, ours := parseGUID(guid)
 	if !ours {
-		// One copy of a broadcast message. Its success is the message's; its
-		// failure is not, for another copy may still arrive.
+		// One copy of a broadcast message. Its success is the message's success; its
+		// failure is not the message's failure, because another copy may still arrive.
 		if ref, part, ours = parseGUID(f.get(guidAttribute)); ours && m.outcome == weir.Failed {
 			m = meaning{known: true}
 		}
@@ -61,8 +61,8 @@ func (d *driver) readAck(c channels.Callback, f fields) (channels.Reading, error
 	}}}, nil
 }
 
-// readIncoming reads a message that a person sent. Addresses lose their
-// protocol and are otherwise as Nuntium gives them: digits without a plus.
+// readIncoming reads a message that a person sent. Addresses lose their protocol
+// and otherwise stay as Nuntium gives them: digits without a plus.
 func readIncoming(c channels.Callback, f fields) (channels.Reading, error) {
 	from := strings.TrimPrefix(f.get("from"), protocol)
 	if from == "" {
@@ -80,8 +80,8 @@ func readIncoming(c channels.Callback, f fields) (channels.Reading, error) {
 		}
 	}
 	if m.GUID == "" {
-		// An application with a format of its own may leave the guid out. Then
-		// repeats cannot be told; better twice than lost.
+		// An application with a format of its own may leave the guid out. Repeats
+		// then cannot be detected; better twice than lost.
 		m.GUID = inventedGUID(c, m)
 	}
 	return channels.Reading{
@@ -94,8 +94,8 @@ func inventedGUID(c channels.Callback, m weir.Incoming) string {
 	return "weir-" + hex.EncodeToString(sum[:16])
 }
 
-// fields are the parameters of a callback: of its form and, behind it, of its
-// URL, for Nuntium merges its own into whatever the URL has.
+// fields holds the parameters of a callback: those of its form and, with lower
+// precedence, of its URL, because Nuntium merges its own into those of the URL.
 type fields [2]url.Values
 
 func (f fields) get(key string) string {
@@ -107,7 +107,7 @@ func (f fields) get(key string) string {
 	return ""
 }
 
-// keys lists the names in order. Names that are not valid text are left out.
+// keys returns the names in order, without names that are not valid UTF-8.
 func (f fields) keys() []string {
 	var out []string
 	for _, v := range f {

@@ -108,7 +108,7 @@ func TestReadIncoming(t *testing.T) {
 	}
 }
 
-// Without a guid repeats cannot be told: each one is a message of its own.
+// Without a guid, repeats cannot be detected: each one is a message of its own.
 func TestReadIncomingWithoutGUID(t *testing.T) {
 	t.Parallel()
 	d := reader(t)
@@ -198,7 +198,7 @@ func TestAcksArrive(t *testing.T) {
 	}
 }
 
-// A message of a person is answered so that nobody is texted.
+// The answer to a person's message must not send a text to that person.
 func TestIncomingIsAnsweredWithoutText(t *testing.T) {
 	t.Parallel()
 	inWorld(t, simulator.Options{}, basicSettings(), func(w *world) {

@@ -2,23 +2,22 @@
 //
 // # Identity
 //
-// A message is named by its contact, not by the attempt: its guid is the
+// A message is identified by its contact, not by the attempt: its guid is the
 // contact's id, a dot and the index of the message (from 0), its token is the
 // contact's id. Nuntium drops a guid that it knows and answers 200 as if it
-// had taken it, so that handing a contact over again can never send it twice,
-// and a query by token finds whatever of the contact has arrived. Acks name no
-// attempt for the same reason: they are about the contact's current one.
+// had accepted it, so that dispatching a contact again can never send it twice,
+// and a query by token finds whatever part of the contact has arrived. For the
+// same reason acks name no attempt: they apply to the contact's current one.
 //
-// The guid travels a second time as the custom attribute [guidAttribute]:
-// Nuntium gives the copies of a broadcast message guids of its own but echoes
-// custom attributes.
+// The guid is also sent as the custom attribute [guidAttribute]: Nuntium gives
+// the copies of a broadcast message guids of its own but echoes custom attributes.
 //
 // # What an answer means
 //
-// 200 says that Nuntium has read the batch, not that it keeps it: a message
-// with a known guid, or with a channel that cannot take it, is dropped without
-// a word. Only a query tells. A batch is not atomic either: an error half-way
-// leaves the messages before it stored. Both are found by Ask.
+// 200 means that Nuntium has read the batch, not that it keeps it: a message with
+// a known guid, or with a channel that cannot carry it, is dropped silently. Only
+// a query reveals that. A batch is not atomic either: an error half-way leaves the
+// messages before it stored. Ask detects both.
 //
 // # Invariants
 //

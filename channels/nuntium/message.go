@@ -13,17 +13,17 @@ import (
 const (
 	protocol      = "sms://"
 	guidAttribute = "weir_guid"
-	maxPart       = 9999 // parts in a guid are believed up to here
+	maxPart       = 9999 // max index accepted in a guid
 )
 
-// tokenOf is the token that the messages of a contact share.
+// tokenOf returns the token that the messages of a contact share.
 func tokenOf(r weir.Ref) string { return r.String() }
 
-// guidOf names one message of a contact by the contact's token.
+// guidOf returns the guid of one message of a contact, given the contact's token.
 func guidOf(token string, part int) string { return token + "." + strconv.Itoa(part) }
 
-// parseGUID reads what guidOf wrote. ok is false for any other text, also for
-// a second spelling of the same guid.
+// parseGUID parses the output of guidOf. ok is false for any other text,
+// including a second spelling of the same guid.
 func parseGUID(s string) (_ weir.Ref, part int, ok bool) {
 	contact, index, found := strings.Cut(s, ".")
 	if !found {
@@ -40,7 +40,8 @@ func parseGUID(s string) (_ weir.Ref, part int, ok bool) {
 	return ref, part, true
 }
 
-// batch is the body that hands a contact over, its messages in their order.
+// batch returns the request body that dispatches a contact, with its messages in
+// order.
 func (s *settings) batch(a channels.Attempt) ([]byte, error) {
 	to, err := address(a.To)
 	if err != nil {
@@ -70,8 +71,8 @@ func (s *settings) batch(a channels.Attempt) ([]byte, error) {
 	return append(out, ']'), nil
 }
 
-// message writes one element of the batch that Nuntium takes. Every key that it
-// does not know is a custom attribute, which it stores and echoes.
+// message appends one element of the batch. Nuntium treats every key that it does
+// not know as a custom attribute, which it stores and echoes.
 func (s *settings) message(out []byte, from, to, body, token, guid string) []byte {
 	out = append(out, '{')
 	if from != "" {
@@ -86,8 +87,8 @@ func (s *settings) message(out []byte, from, to, body, token, guid string) []byt
 	return append(out, '}')
 }
 
-// address writes a phone number as Nuntium wants it. The error does not repeat
-// the number.
+// address returns a phone number in the form that Nuntium requires. The error does
+// not repeat the number.
 func address(number string) (string, error) {
 	digits := strings.TrimPrefix(strings.TrimPrefix(strings.TrimSpace(number), protocol), "+")
 	digits = strings.Map(func(c rune) rune {

@@ -13,16 +13,16 @@ import (
 	"weir/channels/provider"
 )
 
-// Prepare makes Nuntium report to us and lets the channel carry our messages.
+// Prepare sets Weir's callback addresses in Nuntium and enables the channel for
+// the application.
 //
 // The callback addresses belong to the application and are shared by all its
-// channels, so that one application serves one channel of ours. Both calls
-// are POST, to keep numbers and texts out of addresses and thereby out of
-// access logs.
+// channels, so one application serves one channel of ours. Both callbacks
+// are POST, to keep numbers and texts out of URLs and thereby out of access logs.
 //
 // An application's password may change the application, but a channel only if
-// that is the application's own; a token may change both. Where the channel
-// cannot be changed it is enough that somebody has enabled it.
+// the application owns it; a token may change both. If the channel cannot be
+// changed, it is enough that it is enabled already.
 func (d *driver) Prepare(ctx context.Context) error {
 	r := d.doJSON(ctx, http.MethodPut, []string{"api", "applications", "me"}, d.accountQuery(), map[string]any{
 		"interface":    map[string]string{"type": "http_post_callback", "url": d.callbackURL + "/" + incomingPath},
@@ -55,15 +55,15 @@ func (d *driver) enable(ctx context.Context, application string) error {
 	}
 	if r.Delivery == provider.Answered && (r.Status == http.StatusForbidden || r.Status == http.StatusBadRequest) {
 		if d.Status(ctx).Health == weir.Up {
-			return nil // not ours to change, but set up already
+			return nil // it may not be changed, but is set up already
 		}
 	}
 	return explain(r, "enabling the channel",
 		"enable it by hand and give it to the application, or use a token that may")
 }
 
-// explain makes an error that says what to do about it. It holds nothing that
-// came from the provider.
+// explain returns an error that states a remedy. It holds nothing that came from
+// the provider.
 func explain(r provider.Result, doing, remedy string) error {
 	if r.Delivery != provider.Answered {
 		return fmt.Errorf("nuntium: %s: %s", doing, r.Reason())
@@ -74,10 +74,10 @@ func explain(r provider.Result, doing, remedy string) error {
 	return fmt.Errorf("nuntium: %s: %s (HTTP %d)", doing, r.Reason(), r.Status)
 }
 
-// Status asks about the channel. Nuntium leaves out what is false: a disabled
+// Status queries the channel. Nuntium leaves out what is false: a disabled
 // channel has no "enabled". It shows "connected" only for kinds that keep a
-// connection and leaves that out too when it is false, so that its absence
-// says nothing; only a false that is there does.
+// connection and leaves that out too when it is false, so its absence means
+// nothing; only an explicit false does.
 func (d *driver) Status(ctx context.Context) channels.Status {
 	r := d.do(ctx, http.MethodGet, d.channelPath(), d.accountQuery(), nil)
 	if !r.OK() {

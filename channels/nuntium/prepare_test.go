@@ -26,7 +26,7 @@ func TestPrepare(t *testing.T) {
 		channel  simulator.Channel
 		settings weir.Settings
 		fault    string
-		want     string // in the error; empty: none
+		want     string // in the error; empty: no error
 	}{
 		"token, own channel":       {channel: own, settings: bearerSettings()},
 		"token, shared channel":    {channel: shared, settings: bearerSettings()},
@@ -78,7 +78,7 @@ func TestPrepare(t *testing.T) {
 	}
 }
 
-// checkPrepared looks at what Nuntium knows now.
+// checkPrepared checks the application's settings in Nuntium.
 func checkPrepared(w *world) {
 	w.t.Helper()
 	_, _, body := w.request("GET", "/api/applications/me?account=acme", "acme/weir", password, "")
@@ -134,7 +134,7 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-// A Nuntium that shows what is false, and answers that are no channels.
+// A Nuntium that shows false values, and answers that are not channels.
 func TestStatusReadsAnswers(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string]weir.Health{

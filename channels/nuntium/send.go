@@ -21,13 +21,13 @@ const (
 	jsonType    = "application/json"
 	tokenHeader = "X-Nuntium-Token" //nolint:gosec // the name of a header
 	maxToken    = 36
-	// maxPages bounds a query. Nuntium gives 50 messages a page.
+	// maxPages bounds a query. Nuntium returns 50 messages a page.
 	maxPages = 40
-	// maxList is the size of an answer up to which a list is read.
+	// maxList is the max size of an answer, in bytes.
 	maxList = 16 << 20
 )
 
-// Send hands all messages of a contact over in one request.
+// Send dispatches all messages of a contact in one request.
 func (d *driver) Send(ctx context.Context, a channels.Attempt) channels.Sent {
 	body, err := d.batch(a)
 	if err != nil {
@@ -40,14 +40,15 @@ func (d *driver) Send(ctx context.Context, a channels.Attempt) channels.Sent {
 	return r.Sent()
 }
 
-// soundsLikeNuntium tells a taken batch from the page of some other server:
-// Nuntium gives a token and no text. A proxy may keep the token back.
+// soundsLikeNuntium distinguishes the answer to an accepted batch from the page of
+// some other server: Nuntium returns a token and no text. A proxy may strip the
+// token.
 func soundsLikeNuntium(r provider.Result) bool {
 	return r.Header.Get(tokenHeader) != "" || len(bytes.TrimSpace(r.Body)) == 0
 }
 
-// tokenInForce is the token under which Nuntium says that it has the batch. It
-// is ours unless an application changes it.
+// tokenInForce returns the token under which Nuntium has the batch. It is ours
+// unless an application changes it.
 func tokenInForce(h http.Header, ref weir.Ref) string {
 	if t := h.Get(tokenHeader); t != "" && len(t) <= maxToken {
 		return t
@@ -55,7 +56,7 @@ func tokenInForce(h http.Header, ref weir.Ref) string {
 	return tokenOf(ref)
 }
 
-// Ask lists what Nuntium has of a contact, under our own token.
+// Ask queries what Nuntium has of a contact, under our own token.
 func (d *driver) Ask(ctx context.Context, a channels.Attempt) channels.Answer {
 	list, failed := d.list(ctx, tokenOf(a.ID.Ref))
 	if failed != nil {
@@ -64,7 +65,7 @@ func (d *driver) Ask(ctx context.Context, a channels.Attempt) channels.Answer {
 	return judge(d.final, a.ID.Ref, max(1, len(a.Messages)), list, time.Now())
 }
 
-// list reads every page of a query, or says why it could not be asked.
+// list reads every page of a query. If that fails, it returns the answer to give.
 func (d *driver) list(ctx context.Context, token string) ([]listed, *channels.Answer) {
 	var all []listed
 	for page := 1; page <= maxPages; page++ {
@@ -86,13 +87,13 @@ func (d *driver) list(ctx context.Context, token string) ([]listed, *channels.An
 	return nil, &channels.Answer{Knowledge: channels.AskFailed, Reason: "the provider lists too many messages"}
 }
 
-// Cancel has nothing to offer: Nuntium's API takes no message back.
+// Cancel always reports failure to cancel: Nuntium's API cannot cancel a message.
 func (d *driver) Cancel(context.Context, channels.Attempt) channels.Cancellation {
 	return channels.Cancellation{Reason: "the provider cannot take messages back"}
 }
 
-// sendPath is where batches go. A password is an application's and good for
-// its own paths; a token is good for the API.
+// sendPath returns where batches are posted. A password belongs to an application
+// and works for the application's own paths; a token works for the API.
 func (s *settings) sendPath() (path []string, query url.Values) {
 	if s.token == "" {
 		return []string{s.account, s.application, "send_ao.json"}, nil
@@ -127,7 +128,7 @@ func (d *driver) do(ctx context.Context, method string, path []string, query url
 	return provider.Do(ctx, d.http, r, maxList)
 }
 
-// target is an address below the base. Path segments are escaped.
+// target returns a URL below the base. Path segments are escaped.
 func target(base *url.URL, path []string, query url.Values) *url.URL {
 	segments := make([]string, len(path))
 	for i, s := range path {
@@ -154,9 +155,9 @@ func (d *driver) doJSON(ctx context.Context, method string, path []string, query
 	return d.do(ctx, method, path, query, body)
 }
 
-// hasNext tells whether a Link header (RFC 8288) announces a next page. Its
+// hasNext reports whether a Link header (RFC 8288) announces a next page. Its
 // address is not used: behind a proxy it may name another host, and the
-// credentials must not go there.
+// credentials must not be sent there.
 func hasNext(h http.Header) bool {
 	for _, value := range h.Values("Link") {
 		for link := range strings.SplitSeq(value, ",") {

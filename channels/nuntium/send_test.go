@@ -18,8 +18,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Both credentials send the same messages, in their order, under names that
-// come from the contact alone.
+// Both kinds of credentials send the same messages, in their order, with ids
+// derived from the contact alone.
 func TestSendNamesMessagesByContact(t *testing.T) {
 	t.Parallel()
 	for name, settings := range map[string]weir.Settings{
@@ -141,8 +141,8 @@ func TestSendNothing(t *testing.T) {
 	})
 }
 
-// However a hand-over goes wrong, handing the contact over again brings every
-// message exactly once.
+// However a dispatch fails, dispatching the contact again sends every message
+// exactly once.
 func TestHandingOverAgainNeverDoubles(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -181,7 +181,7 @@ func TestHandingOverAgainNeverDoubles(t *testing.T) {
 	})
 }
 
-// Many contacts at once, each handed over twice, with acks and queries between.
+// Many contacts at once, each dispatched twice, with acks and queries in between.
 func TestManyContactsAtOnce(t *testing.T) {
 	t.Parallel()
 	const contacts = 100

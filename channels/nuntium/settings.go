@@ -12,7 +12,7 @@ import (
 	"weir/channels/provider"
 )
 
-// Type is this channel type for the table of types.
+// Type returns this channel type for the table of types.
 func Type() channels.Type {
 	return channels.Type{
 		Name: "nuntium", Content: channels.Text,
@@ -34,17 +34,17 @@ func Type() channels.Type {
 	}
 }
 
-// application names the application of a channel: its callback addresses are
+// application identifies the application of a channel: its callback addresses are
 // shared by all channels that use it.
 func application(s weir.Settings) string {
 	name := text(s, "application")
 	if name == "" {
-		name = "token " + text(s, "token") // which stands for an application
+		name = "token " + text(s, "token") // which identifies an application
 	}
 	return strings.Join([]string{strings.TrimRight(text(s, "base_url"), "/"), text(s, "account"), name}, "\x00")
 }
 
-// check finds mistakes that a single setting does not show.
+// check finds mistakes that involve several settings, or need this package's rules.
 func check(s weir.Settings) []weir.FieldError {
 	var errs []weir.FieldError
 	add := func(pointer, code, detail string) {
@@ -76,7 +76,7 @@ func check(s weir.Settings) []weir.FieldError {
 		add("/base_url", "format", "must be http or https with a host and no more than a path")
 	}
 	for _, key := range []string{"account", "application"} {
-		// Nuntium's user names are made from the two.
+		// Nuntium builds user names from the two.
 		if strings.ContainsAny(text(s, key), "/@:") {
 			add("/"+key, "format", "must not contain a slash, an at sign or a colon")
 		}
@@ -84,7 +84,7 @@ func check(s weir.Settings) []weir.FieldError {
 	return errs
 }
 
-// settings are a channel's settings, read once.
+// settings holds a channel's parsed settings.
 type settings struct {
 	account     string
 	application string
@@ -137,5 +137,5 @@ type driver struct {
 	base        *url.URL
 	callbackURL string
 	http        *http.Client
-	send        *provider.Target // of every hand-over
+	send        *provider.Target // for every dispatch
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Acks are repeated after 1, 1, 5, 5, 5, 15, 30, 30 … minutes until taken.
+// Acks are repeated after 1, 1, 5, 5, 5, 15, 30, 30 … minutes until accepted.
 func TestSimulatorRepeatsAcks(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
@@ -55,7 +55,7 @@ func TestSimulatorRepeatsAcks(t *testing.T) {
 	}
 }
 
-// The ack of the first message is refused and comes after that of the second.
+// The ack of the first state is refused and comes after that of the second.
 func TestSimulatorAcksOvertake(t *testing.T) {
 	t.Parallel()
 	o := simulator.Options{Outcomes: []string{simulator.Confirmed}, DeliverTime: time.Second, ConfirmTime: time.Second}
@@ -98,8 +98,8 @@ func TestSimulatorAckEchoesAttributes(t *testing.T) {
 	})
 }
 
-// The answer to a person's message is a way to send: JSON is routed, any other
-// text goes to the person.
+// The answer to a person's message can send: JSON is routed, any other text goes
+// to the person.
 func TestSimulatorSendsWhatIncomingIsAnswered(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -162,7 +162,7 @@ func TestSimulatorRepeatsIncoming(t *testing.T) {
 	})
 }
 
-// The simulator convicts those who send too much or twice.
+// The simulator detects senders that send too much or twice.
 func TestSimulatorConvicts(t *testing.T) {
 	t.Parallel()
 	o := simulator.Options{Outcomes: []string{simulator.Confirmed}, DeliverTime: time.Second, ConfirmTime: time.Second}
@@ -213,7 +213,7 @@ func TestSimulatorControl(t *testing.T) {
 		if diff := cmp.Diff(simulator.Records{Incoming: []simulator.IncomingRecord{}}, got); diff != "" {
 			t.Error(diff)
 		}
-		w.driver.Send(w.t.Context(), attempt(1, "hello")) // nobody remembers it
+		w.driver.Send(w.t.Context(), attempt(1, "hello")) // no record of it is left
 		w.after(time.Minute)
 		if got := w.sim.Records(); got.Stored != 1 || got.Acks.Taken != 2 {
 			t.Errorf("after the reset: %+v", got)

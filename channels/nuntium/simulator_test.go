@@ -32,7 +32,7 @@ func (w *world) states(token string) []string {
 	return out
 }
 
-// What Nuntium does with messages that are special.
+// How Nuntium handles special messages.
 func TestSimulatorRoutes(t *testing.T) {
 	t.Parallel()
 	const number = `"to":"sms://15550001"`
@@ -223,7 +223,7 @@ func TestSimulatorCredentials(t *testing.T) {
 	}
 }
 
-// Nuntium leaves out of a channel what is blank or false.
+// Nuntium omits blank and false values of a channel.
 func TestSimulatorShowsChannels(t *testing.T) {
 	t.Parallel()
 	o := simulator.Options{Channels: []simulator.Channel{

@@ -2,34 +2,34 @@ package nuntium
 
 import "weir"
 
-// Nuntium's message states. It spells one of them both ways: "cancelled" by a
-// user, "canceled" by a rule. An upstream answer that it does not understand
+// Nuntium's message states. One of them has two spellings: "cancelled" by a user,
+// "canceled" by a rule. An upstream answer that Nuntium does not understand
 // leaves a message with no state at all; that is not an end.
 const (
 	stateQueued      = "queued"
 	statePending     = "pending"
 	stateDelayed     = "delayed"
-	stateDelivered   = "delivered" // the gateway upstream has it
+	stateDelivered   = "delivered" // the upstream gateway has it
 	stateConfirmed   = "confirmed" // the handset has it
 	stateFailed      = "failed"
 	stateBroadcasted = "broadcasted" // replaced by one copy for each channel
 )
 
-// finalState says which state ends a message that went well.
+// finalState is the state that ends a message successfully.
 type finalState string
 
 const (
-	// finalDelivered: the slot is free when the gateway has the message. A
-	// gateway that reports only receipts of handsets ends it as well.
+	// finalDelivered: the slot is freed when the gateway has the message. A
+	// gateway that reports only handset receipts ends it as well.
 	finalDelivered finalState = stateDelivered
 	// finalConfirmed: the slot is held until the handset has it. Only for
 	// gateways that report every receipt.
 	finalConfirmed finalState = stateConfirmed
 )
 
-// meaning is what a state says of a message.
+// meaning interprets a message state.
 type meaning struct {
-	known   bool // the state says that Nuntium has the message
+	known   bool // the state shows that Nuntium has the message
 	outcome weir.Outcome
 	reason  string
 }

@@ -15,7 +15,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// taken answers every request well and keeps its body.
+// taken answers every request with 200 and keeps its body.
 type taken struct{ body []byte }
 
 func (k *taken) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -23,8 +23,8 @@ func (k *taken) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: http.NoBody, Request: r}, nil
 }
 
-// Whatever a text holds, it reaches Nuntium as it is; what is not UTF-8 as
-// encoding/json writes it.
+// Any text reaches Nuntium unchanged; invalid UTF-8 arrives as encoding/json
+// writes it.
 func TestTextsArriveAsTheyAre(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -56,7 +56,7 @@ func TestTextsArriveAsTheyAre(t *testing.T) {
 				"channel": strings.ToValidUTF8(channel, "\uFFFD"), "weir_guid": guid,
 			})
 		}
-		for _, m := range append(got, want...) { // runs of bad bytes become one or several marks
+		for _, m := range append(got, want...) { // a run of bad bytes becomes one replacement character or several
 			for key := range m {
 				m[key] = squeeze(m[key])
 			}

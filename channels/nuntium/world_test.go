@@ -29,8 +29,8 @@ const (
 )
 
 // world is a simulated Nuntium and the two ends that talk to it: our driver
-// and our callback endpoint. All of it is in one synctest bubble, joined by
-// a network in memory, so that time is exact.
+// and our callback endpoint. All of it is in one synctest bubble, connected by
+// an in-memory network, so that time is exact.
 type world struct {
 	t      *testing.T
 	sim    *simulator.Server
@@ -39,9 +39,9 @@ type world struct {
 
 	mu       sync.Mutex
 	driver   channels.Driver
-	answers  func(n int) int // status for the n-th callback, from 1; 0: as the reading says
+	answers  func(n int) int // status for the n-th callback, from 1; 0: as the reading determines
 	readings []channels.Reading
-	heard    []time.Duration // when callbacks came, since the start
+	heard    []time.Duration // times of the callbacks, since the start
 	raw      []*http.Request
 	start    time.Time
 }
@@ -123,7 +123,7 @@ func (w *world) prepare() {
 	}
 }
 
-// callback is our endpoint, as the web package does it.
+// callback is our endpoint, as the web package implements it.
 func (w *world) callback(rw http.ResponseWriter, r *http.Request) {
 	path, ok := strings.CutPrefix(r.URL.Path, "/callbacks/sms/"+secret+"/")
 	if !ok {
@@ -166,13 +166,13 @@ func (w *world) answer(status func(n int) int) {
 	w.answers = status
 }
 
-// after lets time pass until nothing moves.
+// after lets time pass and waits until everything is idle.
 func (w *world) after(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
 }
 
-// reports are what callbacks said so far.
+// reports returns the reports of all callbacks so far.
 func (w *world) reports() []weir.Report {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -189,7 +189,8 @@ func (w *world) instants() []time.Duration {
 	return append([]time.Duration(nil), w.heard...)
 }
 
-// request makes a raw request to the simulator and gives status, header and body.
+// request makes a raw request to the simulator and returns status, header and
+// body.
 func (w *world) request(method, target, user, pass, body string) (int, http.Header, string) {
 	w.t.Helper()
 	r, err := http.NewRequestWithContext(w.t.Context(), method, "http://nuntium.test"+target, strings.NewReader(body))
@@ -226,7 +227,7 @@ func attempt(id weir.ContactID, messages ...string) channels.Attempt {
 	}
 }
 
-// keepsSecrets fails the test if a text shows what no text may.
+// keepsSecrets fails the test if a text contains a secret or personal data.
 func keepsSecrets(t *testing.T, text string) {
 	t.Helper()
 	for _, s := range []string{secret, password, bearer, number, number[1:], "hello"} {
@@ -236,7 +237,7 @@ func keepsSecrets(t *testing.T, text string) {
 	}
 }
 
-// canned answers every request to Nuntium with one text.
+// canned gives every request to Nuntium the same answer.
 type canned struct {
 	status int
 	header http.Header

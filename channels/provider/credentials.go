@@ -5,8 +5,8 @@ import (
 	"net/http"
 )
 
-// Credentials are a bearer token or, if there is none, a user and a password.
-// They print as nothing but a placeholder.
+// Credentials are a bearer token or, without one, a user and a password. They
+// print only as a placeholder.
 type Credentials struct {
 	Token    string
 	Username string

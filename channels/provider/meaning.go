@@ -15,15 +15,15 @@ import (
 	"weir/channels"
 )
 
-// Sent is what a result means for a contact that was to be handed over, as far
-// as HTTP itself tells. A driver looks at the answers first that its provider
-// gives a meaning of its own: 2xx always, mostly 400. For 2xx, Sent says that
-// the answer was not understood.
+// Sent interprets a result for a contact that was to be dispatched, as far as HTTP
+// itself determines it. A driver first handles the answers that have a specific
+// meaning at its provider: 2xx always, mostly 400. For 2xx, Sent reports that the
+// answer was not understood.
 func (r Result) Sent() channels.Sent {
 	s := channels.Sent{Fate: channels.NotSent, Reason: r.Reason(), ChannelFault: true, RetryAfter: r.RetryAfter}
 	switch {
 	case r.Delivery == NeverSent:
-		s.ChannelFault = !errors.Is(r.Err, context.Canceled) // that was us
+		s.ChannelFault = !errors.Is(r.Err, context.Canceled) // our own doing
 		return s
 	case r.Delivery == MaybeSent:
 		s.Fate = channels.Unclear
@@ -37,7 +37,7 @@ func (r Result) Sent() channels.Sent {
 	case http.StatusRequestEntityTooLarge, http.StatusRequestURITooLong, http.StatusRequestHeaderFieldsTooLarge:
 		return channels.Sent{Fate: channels.Refused, Outcome: weir.Failed, Reason: s.Reason}
 	case http.StatusRequestTimeout, http.StatusBadGateway, http.StatusGatewayTimeout:
-		// A proxy speaks. What is behind it may still be at work.
+		// A proxy answered. The server behind it may still be at work.
 		s.Fate = channels.Unclear
 		return s
 	}
@@ -45,24 +45,24 @@ func (r Result) Sent() channels.Sent {
 	case r.Status >= 500:
 		s.Fate, s.Answered = channels.Unclear, true
 	case r.Status >= 400:
-		s.ChannelFault = false // it may be this contact: tried again, but not for ever
+		s.ChannelFault = false // may be caused by this contact: retried, but not forever
 	case r.Status >= 200 && r.Status < 300:
 		s.Fate, s.Answered = channels.Unclear, r.Err == nil
 	}
 	return s // 3xx: not sent, the base_url is wrong
 }
 
-// AskFailed is the answer of a driver that could not ask.
+// AskFailed returns the answer of a driver that could not ask.
 func (r Result) AskFailed() channels.Answer {
 	return channels.Answer{Knowledge: channels.AskFailed, Reason: r.Reason()}
 }
 
-// Erring is the status of a channel whose provider could not be asked.
+// Erring returns the status of a channel whose provider could not be asked.
 func (r Result) Erring() channels.Status {
 	return channels.Status{Health: weir.Erring, Reason: r.Reason()}
 }
 
-// Reason says in a few stable words why a result is not a good one. It holds
+// Reason returns in a few stable words why a result is not a success. It holds
 // nothing that came from the provider.
 func (r Result) Reason() string {
 	if r.Delivery != Answered {
@@ -127,8 +127,8 @@ func isTLS(err error) bool {
 	return ok
 }
 
-// RetryAfter reads the header of that name: seconds or a date. Anything else,
-// and what is over, is 0. It is bounded by a day.
+// RetryAfter parses the header of that name: seconds or a date. It returns 0 for
+// anything else and for a date in the past, and at most a day.
 func RetryAfter(value string, now time.Time) time.Duration {
 	const most = 24 * time.Hour
 	if seconds, err := strconv.ParseInt(value, 10, 64); err == nil {

@@ -1,12 +1,13 @@
-// Package provider is what drivers that speak HTTP share: one way to make a
-// request, to know exactly whether it can have reached the provider, and to
-// say what that means for a contact.
+// Package provider holds what HTTP drivers share: one way to make a request, to
+// determine exactly whether it can have reached the provider, and to interpret
+// the result for a contact.
 //
 // # Invariants
 //
 //   - A request is never carried out twice: neither the transport nor this
 //     package repeats one that the provider may have seen.
-//   - Redirects are not followed, so that credentials go where they were meant.
+//   - Redirects are not followed, so that credentials stay with the configured
+//     host.
 //   - No error or reason holds a URL, an address or a credential.
 package provider
 
@@ -23,54 +24,53 @@ import (
 	"time"
 )
 
-// Delivery says how far a request came.
+// Delivery is how far a request got.
 type Delivery int
 
-// The deliveries.
+// The values of Delivery.
 const (
 	// NeverSent: the provider certainly has not seen a whole request.
 	NeverSent Delivery = iota + 1
-	// MaybeSent: it may have seen and carried out the request.
+	// MaybeSent: the provider may have seen and carried out the request.
 	MaybeSent
-	// Answered: it sent at least the head of an answer.
+	// Answered: the provider sent at least the head of an answer.
 	Answered
 )
 
-// MaxBody is the size up to which answers are read, unless a driver says
-// otherwise.
+// MaxBody is the max size of an answer in bytes, unless a driver sets its own.
 const MaxBody = 1 << 20
 
-// ErrBodyTooLarge says that an answer was larger than the bound. What was read
-// of it is in the result.
+// ErrBodyTooLarge means that an answer exceeded the bound. The part that was read
+// is in the result.
 var ErrBodyTooLarge = errors.New("the answer is too large")
 
-// Result is what became of a request.
+// Result is the outcome of a request.
 type Result struct {
 	Delivery   Delivery
-	Status     int // of Answered; else 0
+	Status     int // of Answered; otherwise 0
 	Header     http.Header
 	Body       []byte
-	RetryAfter time.Duration // as the provider asked for; 0: it did not
-	// Err is why there is no answer, or not all of one.
+	RetryAfter time.Duration // as requested by the provider; 0: none
+	// Err is the reason why there is no answer, or only part of one.
 	Err error
 }
 
-// OK tells whether the provider answered 2xx and the whole answer was read.
+// OK reports whether the provider answered 2xx and the whole answer was read.
 func (r Result) OK() bool {
 	return r.Delivery == Answered && r.Err == nil && r.Status >= 200 && r.Status < 300
 }
 
-// Do makes a request and reads up to maxBody bytes of the answer. Of the client
-// only the transport is used: its redirect policy, cookies and time limit are
-// not. The request must not be used again.
+// Do makes a request and reads up to maxBody bytes of the answer. It uses only the
+// client's transport, not its redirect policy, cookies or timeout. The request
+// must not be used again.
 func Do(ctx context.Context, client *http.Client, request *http.Request, maxBody int64) Result {
 	transport := client.Transport
 	if transport == nil {
 		transport = http.DefaultTransport
 	}
-	// A server may close an idle connection just as it is taken from the pool.
-	// When it is certain that nothing of the request went out, another one is
-	// tried, a few times, for a pool may be full of dead ones.
+	// A server may close an idle connection just as it is taken from the pool. If
+	// certainly nothing of the request was sent, another connection is tried, a
+	// few times, because a pool may be full of dead ones.
 	tries := 4
 	if request.Body != nil && request.Body != http.NoBody && request.GetBody == nil {
 		tries = 1 // its body can be read only once
@@ -91,15 +91,15 @@ func Do(ctx context.Context, client *http.Client, request *http.Request, maxBody
 	}
 }
 
-// plain keeps net/http from repeating a request by itself. Its transport
-// repeats one on another connection when it can be replayed, which it believes
+// plain prevents net/http from repeating a request by itself. Its transport
+// repeats a request on another connection if it can be replayed, which it assumes
 // of every GET without a body (Request.isReplayable), and a GET may create a
-// call. A body without GetBody forbids that. The transport probes it, finds it
+// call. A body without GetBody prevents that. The transport probes it, finds it
 // empty and sends no body and no body header.
 func plain(request *http.Request) {
-	for _, name := range []string{"Idempotency-Key", "X-Idempotency-Key"} { // these too make a request replayable
+	for _, name := range []string{"Idempotency-Key", "X-Idempotency-Key"} { // these also make a request replayable
 		if _, ok := request.Header[name]; ok {
-			request.Header = request.Header.Clone() // it may be shared
+			request.Header = request.Header.Clone() // may be shared
 			delete(request.Header, name)
 		}
 	}
@@ -117,8 +117,8 @@ type emptyBody struct{}
 func (emptyBody) Read([]byte) (int, error) { return 0, io.EOF }
 func (emptyBody) Close() error             { return nil }
 
-// once makes one try. stale says that it failed without having been sent on a
-// connection that had been idle.
+// once makes one try. stale means that it failed on a reused connection without
+// having been sent.
 func once(
 	ctx context.Context, transport http.RoundTripper, request *http.Request, maxBody int64,
 ) (_ Result, stale bool) {
@@ -128,7 +128,7 @@ func once(
 	if err != nil {
 		neverSent := t.neverSent(err, bodyless)
 		if ctx.Err() != nil {
-			err = ctx.Err() // whatever the cause that the transport tells
+			err = ctx.Err() // whatever cause the transport reports
 		}
 		if neverSent {
 			return Result{Delivery: NeverSent, Err: err}, t.reused.Load()
@@ -137,14 +137,14 @@ func once(
 	}
 	defer func() { _ = response.Body.Close() }()
 	var body []byte
-	if response.Body != http.NoBody && response.StatusCode != http.StatusSwitchingProtocols { // whose body has no end
+	if response.Body != http.NoBody && response.StatusCode != http.StatusSwitchingProtocols { // which has a body without end
 		body, err = io.ReadAll(io.LimitReader(response.Body, maxBody+1))
 	}
 	return answered(response, body, err, maxBody), false
 }
 
-// answered is the result of a request with an answer, of which one byte more than
-// maxBody was read if there was one.
+// answered returns the result of a request with an answer. If the body is longer
+// than maxBody, one byte more than that was read.
 func answered(response *http.Response, body []byte, err error, maxBody int64) Result {
 	result := Result{Delivery: Answered, Status: response.StatusCode, Header: response.Header, Body: body, Err: err}
 	if after := response.Header.Get("Retry-After"); after != "" {
@@ -156,15 +156,15 @@ func answered(response *http.Response, body []byte, err error, maxBody int64) Re
 	return result
 }
 
-// trace observes how far one request comes. On HTTP/1 the transport waits for
-// its writing goroutine before it returns an error, so that what the hooks
-// saw is complete by then; on HTTP/2 it does not.
+// trace observes how far one request gets. On HTTP/1 the transport waits for its
+// writing goroutine before it returns an error, so the hooks have seen everything
+// by then; on HTTP/2 it does not.
 type trace struct {
 	asked  atomic.Bool // a transport that calls hooks was asked for a connection
-	got    atomic.Bool // and gave one
-	reused atomic.Bool // which had been used before
+	got    atomic.Bool // and returned one
+	reused atomic.Bool // the connection had been used before
 	http2  atomic.Bool
-	wrote  atomic.Bool // all headers went into the connection's buffer
+	wrote  atomic.Bool // all headers were written to the connection's buffer
 	client httptrace.ClientTrace
 }
 
@@ -185,22 +185,22 @@ func (t *trace) hooks() *httptrace.ClientTrace {
 
 func (t *trace) neverSent(err error, bodyless bool) bool {
 	switch {
-	case !t.asked.Load(): // some other kind of RoundTripper: nothing is known
+	case !t.asked.Load(): // another kind of RoundTripper: nothing is known
 		return false
-	case !t.got.Load(): // dialing, name look-up, TLS handshake, or waiting for one of these
+	case !t.got.Load(): // dialing, name lookup, TLS handshake, or waiting for one of these
 		return true
 	case t.http2.Load():
 		return false
-	case !t.wrote.Load(): // without its headers' end no server acts on a request
+	case !t.wrote.Load(): // no server acts on a request before the end of its headers
 		return true
 	}
 	// The headers are written from a buffer at the end of the request. If that
-	// write fails their end is missing; with a body only the body's end may be.
+	// write fails, their end is missing; with a body, perhaps only the body's end.
 	op, ok := errors.AsType[*net.OpError](err)
 	return ok && op.Op == "write" && bodyless
 }
 
-// withoutURL strips what net/http puts around an error: the URL, which holds
+// withoutURL strips what net/http wraps around an error: the URL, which holds
 // addresses and callback secrets.
 func withoutURL(err error) error {
 	if wrapped, ok := errors.AsType[*url.Error](err); ok {
@@ -209,7 +209,7 @@ func withoutURL(err error) error {
 	return err
 }
 
-// BaseURL reads the base_url of a channel. Drivers join paths to it.
+// BaseURL parses the base_url of a channel. Drivers join paths to it.
 func BaseURL(s string) (*url.URL, error) {
 	u, err := url.Parse(s)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.User != nil ||

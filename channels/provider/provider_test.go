@@ -49,7 +49,7 @@ func client(t *testing.T) *http.Client {
 }
 
 // A GET that creates something must arrive as an ordinary GET although it
-// carries the body that keeps the transport from repeating it.
+// carries the body that prevents the transport from repeating it.
 func TestGetHasNoBody(t *testing.T) {
 	t.Parallel()
 	var head string
@@ -92,7 +92,7 @@ func TestNeverRepeated(t *testing.T) {
 	if n := requests.Load(); n != 2*pairs {
 		t.Errorf("the server saw %d requests, %d were made", n, 2*pairs)
 	}
-	// The check can fail: the bare transport does repeat.
+	// Control: the bare transport does repeat.
 	requests.Store(0)
 	for range 2 {
 		if response, err := c.Get(server.URL); err == nil {
@@ -105,8 +105,8 @@ func TestNeverRepeated(t *testing.T) {
 	}
 }
 
-// Connections that the server closed while they were idle are no reason to
-// lose sight of a contact: nothing was written on them.
+// Connections that the server closed while they were idle must not make a
+// contact's outcome unknown: nothing was written on them.
 func TestStaleConnectionsAreReplaced(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -206,7 +206,7 @@ func TestTimeoutWhileConnecting(t *testing.T) {
 	}
 }
 
-// Our own giving up is nobody's fault.
+// A cancellation of our own is not a channel fault.
 func TestCancel(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -221,8 +221,8 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// A transport that does not say how far it came must not be believed to have
-// sent nothing.
+// A transport that does not report how far it got must not count as having sent
+// nothing.
 func TestUnknownTransport(t *testing.T) {
 	t.Parallel()
 	c := &http.Client{Transport: roundTripper(func(*http.Request) (*http.Response, error) { return nil, io.EOF })}
@@ -231,15 +231,15 @@ func TestUnknownTransport(t *testing.T) {
 	}
 }
 
-// A connection that turns out to be dead before anything was written on it is
-// replaced, a few times; once the headers are out nothing is repeated.
+// A connection that is found dead before anything was written on it is replaced,
+// a few times; once the headers are sent, nothing is repeated.
 func TestStaleConnectionRule(t *testing.T) {
 	t.Parallel()
 	cases := []struct {
 		name          string
 		reused, wrote bool
 		err           error
-		dead          int // tries that fail
+		dead          int // failing tries
 		tries         int
 		delivery      provider.Delivery
 	}{

@@ -11,7 +11,7 @@ import (
 	"weir/internal/plainhttp"
 )
 
-// NewRequest makes a request with credentials. body may be nil.
+// NewRequest returns a request with credentials. body may be nil.
 func NewRequest(method string, target *url.URL, body io.Reader, credentials Credentials) (*http.Request, error) {
 	request, err := http.NewRequest(method, target.String(), body) //nolint:noctx // Do gives it one
 	if err != nil {
@@ -22,18 +22,18 @@ func NewRequest(method string, target *url.URL, body io.Reader, credentials Cred
 	return request, nil
 }
 
-// Target is where requests of one kind go and what all of them carry, put
-// together once: a driver makes one request for each contact. It is safe for
+// Target is the destination of requests of one kind and what all of them carry,
+// built once: a driver makes one request for each contact. It is safe for
 // concurrent use.
 type Target struct {
 	client *http.Client
 	url    *url.URL
 	header http.Header      // shared by all requests: transports do not change it
-	short  *plainhttp.Route // nil: there is none
+	short  *plainhttp.Route // nil: no short way
 }
 
-// NewTarget makes a target for POSTs with a body of a content type. Of the client
-// only the transport is used, as by Do.
+// NewTarget returns a target for POSTs with a body of the given content type. Like
+// Do, it uses only the client's transport.
 func NewTarget(client *http.Client, target *url.URL, contentType string, credentials Credentials) (*Target, error) {
 	r, err := NewRequest(http.MethodPost, target, nil, credentials)
 	if err != nil {
@@ -62,15 +62,15 @@ func (t *Target) Post(ctx context.Context, body []byte, maxBody int64) Result {
 	return Result{Delivery: MaybeSent, Err: answer.Err}
 }
 
-// request makes a request with a body, for Do.
+// request returns a request with a body, for Do.
 func (t *Target) request(body []byte) *http.Request {
 	r := &http.Request{
 		Method: http.MethodPost, URL: t.url, Host: t.url.Host, Header: t.header,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 	}
-	if len(body) > 0 { // else net/http would take its length for unknown
+	if len(body) > 0 { // otherwise net/http would treat its length as unknown
 		r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
-		r.Body, _ = r.GetBody() // which cannot fail
+		r.Body, _ = r.GetBody() // cannot fail
 		r.ContentLength = int64(len(body))
 	}
 	return r

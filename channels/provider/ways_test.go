@@ -20,7 +20,7 @@ import (
 	"weir/internal/plainhttp"
 )
 
-// ways are the two that a POST can go: by net/http alone, and the short one.
+// ways returns the two ways of a POST: net/http alone, and the short one.
 func ways() map[string]func(*http.Transport) http.RoundTripper {
 	return map[string]func(*http.Transport) http.RoundTripper{
 		"net/http": func(t *http.Transport) http.RoundTripper { return t },
@@ -35,7 +35,7 @@ func transport() *http.Transport {
 	}
 }
 
-// raw is a server that does with a connection what it is told to.
+// raw is a server with scripted handling of its connections.
 type raw struct {
 	url  string
 	mu   sync.Mutex
@@ -54,8 +54,8 @@ func (s *raw) requests() []string {
 	return append([]string(nil), s.seen...)
 }
 
-// serve answers each request on every connection with what answer writes, until
-// that says that it is the last.
+// serve passes each request on every connection to answer, which writes the answer
+// and reports whether it is the connection's last.
 func serve(t *testing.T, answer func(n int, conn net.Conn) (last bool)) *raw {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -110,7 +110,7 @@ func saysLast(text string) func(int, net.Conn) bool {
 
 const fine = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nX-Nuntium-Token: t\r\n\r\n"
 
-// answers are what servers say, well or not.
+// answers returns servers' answers, valid and invalid ones.
 func answers() map[string]func(int, net.Conn) bool {
 	return map[string]func(int, net.Conn) bool{
 		"nothing in it":      says(fine),
@@ -149,7 +149,7 @@ func answers() map[string]func(int, net.Conn) bool {
 	}
 }
 
-// story is what a caller and a server make of some requests.
+// story records what a caller and a server observe for some requests.
 type story struct {
 	Results  []provider.Result
 	Reasons  []string
@@ -183,8 +183,8 @@ func tell(t *testing.T, way http.RoundTripper, server *raw, bodies []string) sto
 	return s
 }
 
-// Whatever a server does: both ways send the same bytes and make the same of the
-// answers.
+// Whatever a server does, both ways send the same bytes and interpret the answers
+// alike.
 func TestBothWaysAgree(t *testing.T) {
 	t.Parallel()
 	for name, answer := range answers() {
@@ -205,5 +205,5 @@ func TestBothWaysAgree(t *testing.T) {
 	}
 }
 
-// sameBody takes an empty body and none for the same.
+// sameBody treats an empty body and a missing one as equal.
 func sameBody(a, b []byte) bool { return bytes.Equal(a, b) }

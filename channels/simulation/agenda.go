@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Agenda does things at their time, one after the other, on a single
-// goroutine. Things should be quick. It is safe for concurrent use.
+// Agenda runs functions at their time, one after the other, on a single
+// goroutine. The functions should be quick. It is safe for concurrent use.
 type Agenda struct {
 	mu    sync.Mutex
 	items items
@@ -18,14 +18,14 @@ type Agenda struct {
 
 type item struct {
 	at    time.Time
-	order uint64 // of equal instants, the earlier request first
+	order uint64 // at equal instants, the earlier request is first
 	do    func()
 }
 
-// NewAgenda makes an empty agenda. Nothing is done until Run.
+// NewAgenda returns an empty agenda. Nothing runs before Run.
 func NewAgenda() *Agenda { return &Agenda{wake: make(chan struct{}, 1)} }
 
-// After does a thing once the delay is over.
+// After schedules a function to run after the delay.
 func (a *Agenda) After(delay time.Duration, do func()) {
 	a.mu.Lock()
 	a.order++
@@ -37,14 +37,14 @@ func (a *Agenda) After(delay time.Duration, do func()) {
 	}
 }
 
-// Clear forgets everything that is still to be done.
+// Clear drops everything that is scheduled.
 func (a *Agenda) Clear() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.items = nil
 }
 
-// Run works until the context ends. What is left then is never done.
+// Run runs scheduled functions until the context ends. The rest never runs.
 func (a *Agenda) Run(ctx context.Context) {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
@@ -63,7 +63,7 @@ func (a *Agenda) Run(ctx context.Context) {
 	}
 }
 
-// next takes what is due, or says how long to wait.
+// next returns a function that is due, or how long to wait.
 func (a *Agenda) next() (do func(), wait time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -90,7 +90,7 @@ func (q *items) Push(x any)   { *q = append(*q, x.(item)) }
 func (q *items) Pop() any {
 	old := *q
 	last := old[len(old)-1]
-	old[len(old)-1] = item{} // let go of the closure
+	old[len(old)-1] = item{} // release the closure
 	*q = old[:len(old)-1]
 	return last
 }

@@ -8,15 +8,15 @@ import (
 // ControlPath is where a simulator mounts its Control.
 const ControlPath = "/_simulator/"
 
-// Control is the HTTP surface that every simulator has for those who watch
-// it, under [ControlPath]:
+// Control returns the HTTP control interface that every simulator has, under
+// [ControlPath]:
 //
 //	GET  records        {"lines":[LineReport…]}
 //	GET  keys?line=L    {"keys":[KeyReport…]}
 //	GET  faults         {"rules":["status=503@send:0.1",…]}
 //	POST faults         the same document replaces the rules; 400 {"error":…} changes nothing
-//	POST reset          forgets everything that was counted and, through
-//	                    reset, everything that the simulator is doing
+//	POST reset          clears all counts and, through reset, everything that
+//	                    the simulator is doing
 //
 // reset may be nil.
 func Control(tally *Tally, faults *Faults, reset func()) http.Handler {
@@ -56,7 +56,7 @@ type rulesDocument struct {
 	Rules []string `json:"rules"`
 }
 
-// WriteJSON answers with a JSON document. A client that is gone is no error.
+// WriteJSON answers with a JSON document. It ignores a client that is gone.
 func WriteJSON(w http.ResponseWriter, status int, document any) {
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.WriteHeader(status)

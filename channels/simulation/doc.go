@@ -1,10 +1,10 @@
-// Package simulation is what the simulated providers have in common: a tally
-// that keeps the provider's own truth, scripts of faults, a timetable, a
-// bounded sender of callbacks and the HTTP surface under /_simulator/ through
-// which tests, the demo and people look at all that.
+// Package simulation holds what the simulated providers have in common: a tally
+// that keeps the provider's own records, scripts of faults, an agenda, a bounded
+// sender of callbacks and the HTTP interface under /_simulator/ through which
+// tests, the demo and people inspect all that.
 //
-// It knows nothing of Weir's brokers: what a simulator counts is what reached
-// it over HTTP, so that its numbers can convict the broker.
+// It is independent of Weir's brokers: a simulator counts what reached it over
+// HTTP, so that its numbers can prove a broker wrong.
 //
 // # Invariants
 //

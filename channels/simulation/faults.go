@@ -9,18 +9,18 @@ import (
 	"time"
 )
 
-// The faults that a request to the simulator can meet. The provider has not
-// acted on a request that met one of the first three.
+// The faults of requests to the simulator. With the first three the provider does
+// not act on the request.
 const (
 	FaultStatus = "status" // status=503: answered with this status at once
-	FaultHang   = "hang"   // hang or hang=5s: no answer until then, then the connection is cut
+	FaultHang   = "hang"   // hang or hang=5s: no answer; the connection is cut after that time, or never
 	FaultReset  = "reset"  // the connection is cut at once
 	FaultCut    = "cut"    // carried out, then the connection is cut without an answer
 	FaultLate   = "late"   // late=2s: carried out at once, answered late
 	FaultAfter  = "after"  // after=502: carried out, then answered with this status
 )
 
-// The faults that a callback can meet.
+// The faults of callbacks.
 const (
 	FaultDrop      = "drop"      // never sent
 	FaultDuplicate = "duplicate" // sent twice
@@ -28,7 +28,7 @@ const (
 	FaultDelay     = "delay"     // delay=1s: sent late
 )
 
-// FaultHelp lists the faults for those who write them on a command line.
+// FaultHelp is the help text on faults for command lines.
 const FaultHelp = `Faults of requests:
   status=503   answered with this status, not acted upon
   hang[=5s]    not acted upon; the connection is cut after that time, or never
@@ -42,24 +42,24 @@ Faults of callbacks:
   swap         sent after the next one about the same address
   delay=1s     sent late`
 
-// OpCallback is the operation of outgoing callbacks that have no kind of their
-// own. The simulators name their own operations for requests.
+// OpCallback is the operation of outgoing callbacks without a kind of their own.
+// The simulators define their own operations for requests.
 const OpCallback = "callback"
 
-// Faults is a script of faults. Rules for callbacks apply to callbacks only,
-// the others to requests only, so that no operation has to be given.
+// Faults is a script of faults. Rules for callbacks apply only to callbacks, the
+// others only to requests, so that an operation is optional.
 type Faults struct {
 	requests  *Script
 	callbacks *Script
 }
 
-// NewFaults makes a script of faults; rules as in [ParseRule].
+// NewFaults returns a script of faults; for the rules see [ParseRule].
 func NewFaults(seed uint64, rules ...string) (*Faults, error) {
 	f := &Faults{requests: NewScript(seed), callbacks: NewScript(seed)}
 	return f, f.Set(rules...)
 }
 
-// Set replaces the rules, or changes nothing when one is wrong.
+// Set replaces the rules, or changes nothing if one is invalid.
 func (f *Faults) Set(texts ...string) error {
 	rules, err := ParseRules(texts...)
 	if err != nil {
@@ -82,7 +82,7 @@ func (f *Faults) Set(texts ...string) error {
 	return nil
 }
 
-// Rules lists the rules in their text form.
+// Rules returns the rules in their text form.
 func (f *Faults) Rules() []string { return append(f.requests.Rules(), f.callbacks.Rules()...) }
 
 func checkFault(r Rule) (forCallbacks bool, err error) {
@@ -117,20 +117,20 @@ func checkDelay(r Rule) error {
 	return nil
 }
 
-// Fault is what happens to one request. The zero Fault is none.
+// Fault is the fault of one request. The zero Fault is none.
 type Fault struct {
 	What   string
 	Status int
 	Delay  time.Duration
 }
 
-// Request decides about a request. A simulator asks once for each request,
-// calls Before, acts if it may, and calls After in the place of its answer.
+// Request decides about a request. A simulator calls it once for each request,
+// calls Before, acts if it may, and calls After instead of answering at once.
 func (f *Faults) Request(operation, subject string) Fault {
 	return pick(f.requests, operation, subject)
 }
 
-// Callback decides about a callback of a kind that the simulator names (an
+// Callback decides about a callback of a kind that the simulator defines (an
 // empty one is [OpCallback]): "drop@completed:0.1" drops some of one kind.
 func (f *Faults) Callback(kind, subject string) Fault {
 	return pick(f.callbacks, cmp.Or(kind, OpCallback), subject)
@@ -147,9 +147,9 @@ func pick(s *Script, operation, subject string) Fault {
 	return fault
 }
 
-// Before carries out a fault that keeps the provider from acting. It tells
-// whether the request is dealt with. The body of the request should have been
-// read, or a client that gives up is not noticed.
+// Before performs a fault that prevents the provider from acting. It reports
+// whether the request is handled. The body of the request should have been read;
+// otherwise a client that gives up is not noticed.
 func (f Fault) Before(w http.ResponseWriter, r *http.Request) (handled bool) {
 	switch f.What {
 	case FaultStatus:
@@ -157,15 +157,15 @@ func (f Fault) Before(w http.ResponseWriter, r *http.Request) (handled bool) {
 		return true
 	case FaultHang:
 		f.wait(r)
-		panic(http.ErrAbortHandler) // the way to cut a connection without an answer
+		panic(http.ErrAbortHandler) // cuts the connection without an answer
 	case FaultReset:
 		panic(http.ErrAbortHandler)
 	}
 	return false
 }
 
-// After carries out a fault that follows the provider's action. It tells
-// whether the request is dealt with; if not, the simulator answers as usual.
+// After performs a fault that follows the provider's action. It reports whether
+// the request is handled; if not, the simulator answers as usual.
 func (f Fault) After(w http.ResponseWriter, r *http.Request) (handled bool) {
 	switch f.What {
 	case FaultCut:
@@ -186,8 +186,8 @@ func (f Fault) answer(w http.ResponseWriter) {
 	w.WriteHeader(f.Status)
 }
 
-// wait ends when the client gives up or the server stops; with no delay only
-// then.
+// wait returns after the delay, or when the client gives up or the server stops. A
+// hang without a delay returns only then.
 func (f Fault) wait(r *http.Request) {
 	_, _ = io.Copy(io.Discard, io.LimitReader(r.Body, 1<<20))
 	var over <-chan time.Time

@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// RuleHelp explains rules to those who write them on a command line.
+// RuleHelp is the help text on rules for command lines.
 const RuleHelp = `A rule is what[=value][@operation][:when]. When is one of
   0.2    one in five, chosen by the seed
   *17    addresses that end in 17
@@ -17,7 +17,7 @@ const RuleHelp = `A rule is what[=value][@operation][:when]. When is one of
   /10    every tenth request
 and always if it is left out. The first rule that applies counts.`
 
-// Rule says that something happens, and when. Its text form is
+// Rule is an outcome or fault together with its condition. Its text form is
 //
 //	what[=value][@operation][:when]
 //
@@ -30,21 +30,22 @@ and always if it is left out. The first rule that applies counts.`
 //	/10      to every tenth request
 //	(none)   always
 //
-// The last colon ends the value; one that holds a colon itself needs a when,
+// The last colon ends the value; a value that holds a colon itself needs a when,
 // such as 1. Requests are counted for each operation from 1. Examples: "busy:0.2",
 // "status=503@send:#1-20", "late=2s@send:*7", "drop:0.1".
 type Rule struct {
 	What      string // outcome or fault
-	Value     string // a status, a duration: what What takes
+	Value     string // a status or a duration, depending on What
 	Operation string // only for this operation; empty: any
 	When      string // as written
 	match     matcher
 }
 
-// matcher decides: chance is evenly spread over [0,1), n counts from 1.
+// matcher reports whether a rule applies: chance is uniform over [0,1), n counts
+// from 1.
 type matcher func(chance float64, subject string, n int64) bool
 
-// ParseRule reads the text form of a rule.
+// ParseRule parses the text form of a rule.
 func ParseRule(s string) (Rule, error) {
 	head, when := s, ""
 	if i := strings.LastIndexByte(s, ':'); i >= 0 {
@@ -67,7 +68,7 @@ func ParseRule(s string) (Rule, error) {
 	return r, nil
 }
 
-// ParseRules reads several rules. Each argument may hold more than one,
+// ParseRules parses several rules. Each argument may hold more than one,
 // separated by commas.
 func ParseRules(texts ...string) ([]Rule, error) {
 	var rules []Rule
@@ -86,7 +87,7 @@ func ParseRules(texts ...string) ([]Rule, error) {
 	return rules, nil
 }
 
-// String gives the text form.
+// String returns the text form.
 func (r Rule) String() string {
 	var b strings.Builder
 	b.WriteString(r.What)
@@ -139,7 +140,7 @@ func parseRange(s string) (matcher, error) {
 	return func(_ float64, _ string, n int64) bool { return n >= from && n <= to }, nil
 }
 
-// Script is a list of rules, the first that applies first. It is safe for
+// Script is a list of rules; the first that applies counts. It is safe for
 // concurrent use and may be changed at any time.
 type Script struct {
 	seed     uint64
@@ -149,14 +150,14 @@ type Script struct {
 	subjects map[string]int64 // by operation and subject
 }
 
-// NewScript makes a script.
+// NewScript returns a script.
 func NewScript(seed uint64, rules ...Rule) *Script {
 	s := &Script{seed: seed}
 	s.Set(rules)
 	return s
 }
 
-// Set replaces the rules and begins to count anew.
+// Set replaces the rules and restarts the counts.
 func (s *Script) Set(rules []Rule) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -164,7 +165,7 @@ func (s *Script) Set(rules []Rule) {
 	s.requests, s.subjects = map[string]int64{}, map[string]int64{}
 }
 
-// Rules lists the rules in their text form.
+// Rules returns the rules in their text form.
 func (s *Script) Rules() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -175,7 +176,7 @@ func (s *Script) Rules() []string {
 	return texts
 }
 
-// Pick finds the rule for a request about a subject (an address, an id). Each
+// Pick returns the rule for a request about a subject (an address, an id). Each
 // call counts as one request of the operation.
 func (s *Script) Pick(operation, subject string) (Rule, bool) {
 	s.mu.Lock()
@@ -198,8 +199,8 @@ func (s *Script) Pick(operation, subject string) (Rule, bool) {
 	return Rule{}, false
 }
 
-// chance depends only on the seed, the rule and how often the subject was
-// seen, never on the order in which concurrent requests come.
+// chance depends only on the seed, the rule and how often the subject was seen,
+// never on the order in which concurrent requests arrive.
 func (s *Script) chance(rule int, subject string, n int64) float64 {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%d/%d/%d/%s", s.seed, rule, n, subject)

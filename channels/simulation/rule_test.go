@@ -54,7 +54,7 @@ func TestPick(t *testing.T) {
 	t.Parallel()
 	cases := []struct {
 		rules []string
-		want  string // of eight requests, sent to addresses that end in 1 to 8
+		want  string // for eight requests, to addresses that end in 1 to 8
 	}{
 		{[]string{"a:#3"}, "--a-----"},
 		{[]string{"a:#3-5", "b:#5-"}, "--aaabbb"},
@@ -84,8 +84,8 @@ func TestPick(t *testing.T) {
 	}
 }
 
-// With one seed an address meets the same fate, whatever the order and however
-// many ask at once; another seed gives another choice, and the share is right.
+// With one seed an address gets the same result, whatever the order and the
+// concurrency; another seed gives another choice, and the ratio is right.
 func TestScriptIsDeterministic(t *testing.T) {
 	t.Parallel()
 	const n = 4000
@@ -157,7 +157,7 @@ func TestFaultsAreChecked(t *testing.T) {
 	}
 }
 
-// The tally against a plain model.
+// The tally against a simple model.
 func TestTallyModel(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

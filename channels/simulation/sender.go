@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// ErrDropped is the result of a callback that a fault kept from being sent.
+// ErrDropped is the result of a callback that a fault suppressed.
 var ErrDropped = errors.New("dropped by a fault")
 
-// SenderOptions are the options of a Sender. The zero value works.
+// SenderOptions configures a Sender. The zero value works.
 type SenderOptions struct {
 	Client   *http.Client  // default: one of its own, which follows no redirects
-	Workers  int           // callbacks under way at once; default 64
+	Workers  int           // max concurrent callbacks; default 64
 	Timeout  time.Duration // of one request; default 10 s
 	SwapWait time.Duration // how long a swapped callback waits for the next; default 1 s
 	Faults   *Faults       // default: none
@@ -24,24 +24,23 @@ type SenderOptions struct {
 
 // Callback is one outgoing request of a provider.
 type Callback struct {
-	// Subject is the call or message it is about. Callbacks of one subject
-	// are sent in order, one after the other, unless a fault says otherwise.
+	// Subject is the call or message that it is about. Callbacks of one subject
+	// are sent in order, one after the other, unless a fault changes that.
 	Subject string
-	// Kind is what fault rules may name after @; empty: OpCallback.
+	// Kind is the operation name for fault rules (after @); empty: OpCallback.
 	Kind string
-	// Request makes the request; it is called once for each time it is sent.
+	// Request creates the request; it is called each time the callback is sent.
 	Request func(ctx context.Context) (*http.Request, error)
-	// Done is told the result, if it is not nil: the status of the answer, or
-	// an error. It runs on a worker and should be quick. A duplicated callback
-	// reports twice.
+	// Done, if not nil, receives the result: the status of the answer, or an error.
+	// It runs on a worker and should be quick. A duplicated callback reports twice.
 	Done func(status int, err error)
-	// Answer is told the answer before Done is, if it is not nil and there was
-	// one. The body is cut at 1 MiB.
+	// Answer, if not nil, receives the answer, if there is one, before Done is
+	// called. The body is cut at 1 MiB.
 	Answer func(header http.Header, body []byte)
 }
 
-// Sender sends callbacks, a bounded number at once. It is safe for concurrent
-// use. What waits is not bounded: it is what the simulation has produced.
+// Sender sends callbacks with bounded concurrency. It is safe for concurrent use.
+// The number of waiting callbacks is not bounded: the simulation determines it.
 type Sender struct {
 	options SenderOptions
 	agenda  *Agenda
@@ -57,11 +56,11 @@ type worker struct {
 
 type sending struct {
 	Callback
-	decided bool // faults were looked at already
-	held    bool // release what is held of this subject
+	decided bool // faults were already considered
+	held    bool // release the held callback of this subject
 }
 
-// NewSender makes a sender. Nothing is sent until Run.
+// NewSender returns a sender. Nothing is sent before Run.
 func NewSender(o SenderOptions) *Sender {
 	if o.Client == nil {
 		o.Client = &http.Client{
@@ -88,8 +87,8 @@ func NewSender(o SenderOptions) *Sender {
 // Send queues a callback. It never blocks.
 func (s *Sender) Send(c Callback) { s.put(sending{Callback: c}) }
 
-// Run works until the context ends. Requests under way are cut then; what
-// waits is never sent.
+// Run sends until the context ends. Requests under way are then cut; waiting
+// callbacks are never sent.
 func (s *Sender) Run(ctx context.Context) {
 	var all sync.WaitGroup
 	all.Go(func() { s.agenda.Run(ctx) })
@@ -162,7 +161,7 @@ func (s *Sender) handle(ctx context.Context, w *worker, c sending) {
 	s.release(ctx, w, c.Subject)
 }
 
-// release sends what was held back of a subject, if anything still is.
+// release sends the held callback of a subject, if there still is one.
 func (s *Sender) release(ctx context.Context, w *worker, subject string) {
 	if held, ok := w.held[subject]; ok {
 		delete(w.held, subject)

@@ -133,7 +133,7 @@ func TestSenderTimesOut(t *testing.T) {
 		if got, want := now(), "hang hang:error unmakeable:error b b:204"; got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
-		send("one", "hang") // and is under way when the sender ends
+		send("one", "hang") // under way when the sender ends
 		now()
 	})
 }
@@ -151,7 +151,7 @@ func TestAgenda(t *testing.T) {
 		note := func(name string) func() {
 			return func() { log = append(log, fmt.Sprint(name, time.Since(began))) }
 		}
-		synctest.Wait() // it sleeps already, and is woken
+		synctest.Wait() // it is asleep already, and must be woken
 		a.After(3*time.Second, note("c"))
 		a.After(time.Second, note("a"))
 		a.After(time.Second, func() { note("b")(); a.After(time.Second, note("again")) })

@@ -7,9 +7,8 @@ import (
 	"time"
 )
 
-// Tally counts, for each line (a provider's channel), what the provider was
-// given and what is over. It is safe for concurrent use. It remembers every
-// key until Reset.
+// Tally counts, for each line (a provider's channel), what the provider received
+// and what is done. It is safe for concurrent use. It keeps every key until Reset.
 type Tally struct {
 	mu    sync.Mutex
 	lines map[string]*line
@@ -22,37 +21,36 @@ type line struct {
 
 type entry struct {
 	KeyReport
-	open []int // slots of each unit that is not over, oldest first
+	open []int // slots of each unit that is not done, oldest first
 }
 
-// LineReport is the truth about one line.
+// LineReport is the simulator's record of one line.
 type LineReport struct {
 	Line       string    `json:"line"`
 	Sent       int       `json:"sent"`        // distinct keys
-	Taken      int       `json:"taken"`       // units, repeated keys counted each time
-	Doubled    int       `json:"doubled"`     // keys taken more than once
-	Refused    int       `json:"refused"`     // units that the provider did not take
-	Active     int       `json:"active"`      // slots taken and not over
-	MostActive int       `json:"most_active"` // the most that Active ever was
-	Finished   int       `json:"finished"`    // units that are over
+	Taken      int       `json:"taken"`       // units accepted; repeated keys count each time
+	Doubled    int       `json:"doubled"`     // keys accepted more than once
+	Refused    int       `json:"refused"`     // units that the provider did not accept
+	Active     int       `json:"active"`      // slots of accepted units that are not done
+	MostActive int       `json:"most_active"` // max value of Active so far
+	Finished   int       `json:"finished"`    // units that are done
 	FirstAt    time.Time `json:"first_at,omitzero"`
-	LastAt     time.Time `json:"last_at,omitzero"` // last time that a unit was taken or ended
+	LastAt     time.Time `json:"last_at,omitzero"` // last time that a unit was accepted or ended
 }
 
-// KeyReport is the truth about one key.
+// KeyReport is the simulator's record of one key.
 type KeyReport struct {
 	Key     string `json:"key"`
 	Address string `json:"address"`
-	Taken   int    `json:"taken"`  // more than 1: the outreach was doubled
-	Active  int    `json:"active"` // units that are not over
+	Taken   int    `json:"taken"`  // more than 1: the outreach was duplicated
+	Active  int    `json:"active"` // units that are not done
 }
 
-// NewTally makes an empty tally.
+// NewTally returns an empty tally.
 func NewTally() *Tally { return &Tally{lines: map[string]*line{}} }
 
-// Begin counts a unit that the provider has taken in. key is the client's
-// identity of the outreach: two units with one key are one outreach that was
-// made twice.
+// Begin counts a unit that the provider has accepted. key is the client's identity
+// of the outreach: two units with one key are one outreach that was made twice.
 func (t *Tally) Begin(line, key, address string, slots int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -76,8 +74,8 @@ func (t *Tally) Begin(line, key, address string, slots int) {
 	r.touch()
 }
 
-// End counts the oldest open unit of a key as over. It tells whether there
-// was one.
+// End counts the oldest open unit of a key as done. It reports whether there was
+// one.
 func (t *Tally) End(line, key string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -94,14 +92,14 @@ func (t *Tally) End(line, key string) bool {
 	return true
 }
 
-// Refuse counts a unit that the provider was offered and did not take.
+// Refuse counts a unit that the provider was offered and did not accept.
 func (t *Tally) Refuse(line string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.line(line).report.Refused++
 }
 
-// Snapshot gives the report of every line, by name.
+// Snapshot returns the report of every line, sorted by name.
 func (t *Tally) Snapshot() []LineReport {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -113,7 +111,7 @@ func (t *Tally) Snapshot() []LineReport {
 	return reports
 }
 
-// Line gives the report of one line; an unknown one is all zero.
+// Line returns the report of one line; that of an unknown line is all zero.
 func (t *Tally) Line(name string) LineReport {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -123,7 +121,7 @@ func (t *Tally) Line(name string) LineReport {
 	return LineReport{Line: name}
 }
 
-// Keys gives every key of a line, by name.
+// Keys returns the reports of all keys of a line, sorted by key.
 func (t *Tally) Keys(name string) []KeyReport {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -139,7 +137,7 @@ func (t *Tally) Keys(name string) []KeyReport {
 	return keys
 }
 
-// Reset forgets everything. Units that are open then are never counted.
+// Reset clears everything. Units that are open at that time are never counted.
 func (t *Tally) Reset() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

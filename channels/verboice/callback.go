@@ -15,8 +15,8 @@ import (
 // attempt's id.
 const statusPath = "status/"
 
-// Read understands a status callback. Verboice sends each once, without order,
-// and does not look at the answer.
+// Read interprets a status callback. Verboice sends each once, in no particular
+// order, and ignores the answer.
 func (d *Driver) Read(c channels.Callback) (channels.Reading, error) {
 	id, ok := strings.CutPrefix(c.Path, statusPath)
 	if !ok || id == "" || strings.Contains(id, "/") {
@@ -52,8 +52,8 @@ func (d *Driver) Read(c channels.Callback) (channels.Reading, error) {
 	return channels.Reading{Reports: []weir.Report{report}}, nil
 }
 
-// outcomeOf is the outcome that a CallStatus stands for; none for ringing,
-// in-progress and whatever else says that the call goes on.
+// outcomeOf returns the outcome for a CallStatus; empty for ringing, in-progress
+// and any other status of a call that is not done.
 func outcomeOf(status string) weir.Outcome {
 	switch status {
 	case "completed":
@@ -75,9 +75,9 @@ func outcomeOf(status string) weir.Outcome {
 // hungUp is the reason of a call that the person ended.
 const hungUp = "hung up"
 
-// failure words the reason of a failed call.
+// failure returns the reason of a failed call.
 func failure(reason, code string) string {
-	if reason == "Busy" && code == "" { // so Verboice calls a person who hung up
+	if reason == "Busy" && code == "" { // Verboice reports this for a person who hung up
 		return hungUp
 	}
 	words := clean(reason)
@@ -90,8 +90,8 @@ func failure(reason, code string) string {
 	return words
 }
 
-// isCode tells whether a text looks like the codes that Verboice sends, such
-// as ISDN:17 or twilio:21211, and is no phone number.
+// isCode reports whether a text looks like the codes that Verboice sends, such
+// as ISDN:17 or twilio:21211, and is not a phone number.
 func isCode(s string) bool {
 	const most = 40
 	if s == "" || len(s) > most || longNumber.MatchString(s) {
@@ -105,8 +105,8 @@ func isCode(s string) bool {
 // longNumber matches what may be a phone number.
 var longNumber = regexp.MustCompile(`\+?[0-9][0-9 ().-]{4,}[0-9]`)
 
-// clean makes a text of the provider fit to be stored and shown: without
-// control characters, without numbers that may be a person's, and short.
+// clean makes a provider's text fit to be stored and shown: without control
+// characters, without numbers that may be a person's, and short.
 func clean(s string) string {
 	const most = 120
 	s = strings.Map(func(r rune) rune {

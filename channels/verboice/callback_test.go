@@ -104,7 +104,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// Whatever a server answers, the driver comes to a whole result.
+// Whatever a server answers, the driver returns a complete result.
 func FuzzAnswers(f *testing.F) {
 	f.Add(200, []byte(`{"call_id": 55, "state": "queued"}`))
 	f.Add(400, []byte(`{"error":"Channel is disabled"}`))

@@ -22,14 +22,14 @@ type Driver struct {
 	client      *http.Client
 	credentials provider.Credentials
 	line        url.Values // the parameter that names the channel
-	linePath    []string   // where the channel is asked about
+	linePath    []string   // path of the channel's status
 }
 
 var _ channels.Driver = (*Driver)(nil)
 
-// Send makes Verboice queue a call. Everything goes into the query of a GET:
-// on a POST Verboice takes the body for the call's flow, even an empty one.
-// Only inline TwiML is sent that way, on purpose.
+// Send makes Verboice queue a call. Everything is in the query of a GET: on a POST
+// Verboice takes the body, even an empty one, as the call's flow. That is used on
+// purpose for inline TwiML, and for nothing else.
 func (d *Driver) Send(ctx context.Context, a channels.Attempt) channels.Sent {
 	query := url.Values{
 		"address":             {a.To},
@@ -38,7 +38,7 @@ func (d *Driver) Send(ctx context.Context, a channels.Attempt) channels.Sent {
 	for key, values := range d.line {
 		query[key] = values
 	}
-	// Verboice knows whole seconds only; the window is never widened.
+	// Verboice has a resolution of whole seconds; the window is never widened.
 	if !a.NotBefore.IsZero() {
 		query.Set("not_before", instant(a.NotBefore.Add(time.Second-time.Nanosecond)))
 	}
@@ -68,15 +68,16 @@ func (d *Driver) Send(ctx context.Context, a channels.Attempt) channels.Sent {
 	return r.Sent()
 }
 
-// instant writes a time as Surveda does, which Verboice reads in any zone.
+// instant formats a time as Surveda does, which Verboice parses correctly in any
+// zone.
 func instant(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05Z") }
 
 func refused(reason string) channels.Sent {
 	return channels.Sent{Fate: channels.Refused, Outcome: weir.Failed, Reason: reason}
 }
 
-// refusal is what the text of a 400 means. Verboice answers 400 to everything
-// that goes wrong and tells causes apart by nothing else.
+// refusal interprets the text of a 400. Verboice answers 400 to everything that
+// goes wrong; only the text distinguishes the causes.
 func refusal(text string) channels.Sent {
 	expired := channels.Sent{Fate: channels.Refused, Outcome: weir.Expired, Reason: "window closed"}
 	ours := channels.Sent{Fate: channels.NotSent, ChannelFault: true}
@@ -91,7 +92,7 @@ func refusal(text string) channels.Sent {
 		return refused("window refused")
 	case strings.HasPrefix(text, "Couldn't find CallFlow"):
 		return refused("call flow not found")
-	case strings.HasPrefix(text, "Couldn't find"): // project or schedule, which the channel brings along
+	case strings.HasPrefix(text, "Couldn't find"): // project or schedule, which come from the channel
 		ours.Reason = "project or schedule not found"
 	case strings.HasPrefix(text, "Channel not found"):
 		ours.Reason = "channel not found"
@@ -100,14 +101,15 @@ func refusal(text string) channels.Sent {
 	case strings.HasPrefix(text, "Time zone "):
 		ours.Reason = "time zone refused"
 	default:
-		// It may be this contact or a passing trouble of Verboice: tried
-		// again, and counted, so that it is not tried for ever.
+		// The cause may be this contact or temporary trouble at Verboice: retried,
+		// and counted, so that it is not retried forever.
 		return channels.Sent{Fate: channels.NotSent, Reason: "refused for an unknown reason"}
 	}
 	return ours
 }
 
-// Ask looks at the state of a call. Without its number Verboice cannot be asked.
+// Ask queries the state of a call. Verboice cannot be asked without the call's
+// number.
 func (d *Driver) Ask(ctx context.Context, a channels.Attempt) channels.Answer {
 	if !isID(a.ProviderRef) {
 		return channels.Answer{Knowledge: channels.CannotTell, Reason: "the number of the call is not known"}
@@ -125,26 +127,26 @@ func (d *Driver) Ask(ctx context.Context, a channels.Attempt) channels.Answer {
 		return channels.Answer{Knowledge: channels.Underway, ProviderRef: a.ProviderRef}
 	case "completed":
 		return over(weir.Completed, "")
-	case "failed": // also busy and not answered: the state does not tell
+	case "failed": // also busy and no answer: the state does not distinguish them
 		return over(weir.Failed, "failed at the provider")
 	case "expired":
 		return over(weir.Expired, "expired at the provider")
 	case "cancelled":
 		return over(weir.Canceled, "canceled at the provider")
 	case purged:
-		// Verboice had the call, for it gave it this number, and has removed
-		// it since. That is no proof that nobody was called, so it is not
-		// Absent, which would call a second time.
+		// Verboice had the call, because it assigned this number, and has removed it
+		// since. That does not prove that no person was called, so it is not Absent,
+		// which would cause a second call.
 		return over(weir.Lost, "no longer known to the provider")
 	}
 	return r.AskFailed()
 }
 
-// purged stands for the state of a call of which Verboice knows nothing.
+// purged represents the state of a call that Verboice does not have.
 const purged = "(purged)"
 
-// state gives the state of a call as Verboice spells it, or an empty one and
-// why there is none.
+// state returns the state of a call as Verboice spells it, or an empty one and
+// the result that explains why.
 func (d *Driver) state(ctx context.Context, id string) (string, provider.Result) {
 	r := d.do(ctx, http.MethodGet, nil, "", "api", "calls", id, "state.json")
 	if r.Delivery == provider.Answered && r.Status == http.StatusNotFound {
@@ -159,8 +161,8 @@ func (d *Driver) state(ctx context.Context, id string) (string, provider.Result)
 	return "", r
 }
 
-// Cancel takes back a call that Verboice has not begun to dial. Canceling any
-// other only overwrites its state: it goes on, and reports its end.
+// Cancel cancels a call that Verboice has not begun to dial. Canceling any other
+// only overwrites its state: the call continues and reports its end.
 func (d *Driver) Cancel(ctx context.Context, a channels.Attempt) channels.Cancellation {
 	if !isID(a.ProviderRef) {
 		return channels.Cancellation{Reason: "the number of the call is not known"}
@@ -184,10 +186,10 @@ func (d *Driver) Cancel(ctx context.Context, a channels.Attempt) channels.Cancel
 	return channels.Cancellation{Gone: true}
 }
 
-// Prepare has nothing to do: each call brings its callback URL.
+// Prepare does nothing: each call carries its callback URL.
 func (d *Driver) Prepare(context.Context) error { return nil }
 
-// Status asks for the channel at Verboice.
+// Status queries the channel at Verboice.
 func (d *Driver) Status(ctx context.Context) channels.Status {
 	r := d.do(ctx, http.MethodGet, nil, "", d.linePath...)
 	if !r.OK() {
@@ -222,13 +224,13 @@ func (d *Driver) do(ctx context.Context, method string, query url.Values, body s
 	}
 	request.Header.Set("Accept", "application/json")
 	if body != "" {
-		// Not XML, which Rails would parse into parameters beside our own.
+		// Not XML, which Rails would parse into parameters alongside our own.
 		request.Header.Set("Content-Type", "text/plain; charset=utf-8")
 	}
 	return provider.Do(ctx, d.client, request, provider.MaxBody)
 }
 
-// callOf reads {"call_id":…, "state":…}.
+// callOf parses {"call_id":…, "state":…}.
 func callOf(body []byte) (id, state string, ok bool) {
 	var answer struct {
 		CallID int64  `json:"call_id"`
@@ -240,7 +242,7 @@ func callOf(body []byte) (id, state string, ok bool) {
 	return strconv.FormatInt(answer.CallID, 10), answer.State, true
 }
 
-// errorOf reads {"error":…}; an empty text when there is none.
+// errorOf parses {"error":…}; it returns an empty text if there is none.
 func errorOf(body []byte) string {
 	var answer struct {
 		Error string `json:"error"`
@@ -260,7 +262,7 @@ type line struct {
 	} `json:"status"`
 }
 
-// lineOf reads a channel object. Its messages are cleaned.
+// lineOf parses a channel object and cleans its messages.
 func lineOf(body []byte) (line, bool) {
 	var l line
 	if json.Unmarshal(body, &l) != nil || l.ID < 1 {
@@ -273,7 +275,7 @@ func lineOf(body []byte) (line, bool) {
 	return l, true
 }
 
-// isID tells whether a text is a number of a call and nothing else, so that it
+// isID reports whether a text is the number of a call and nothing else, so that it
 // can be part of a path.
 func isID(s string) bool {
 	const most = 19 // digits of an int64

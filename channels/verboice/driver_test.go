@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// What goes over the wire.
+// The request that is sent.
 func TestSendRequest(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2030, 1, 2, 3, 4, 5, 600_000_000, time.FixedZone("", 3600))
@@ -58,7 +58,7 @@ func TestSendRequest(t *testing.T) {
 	}
 }
 
-// What each answer means for the contact.
+// The meaning of each answer for the contact.
 func TestSendAnswers(t *testing.T) {
 	t.Parallel()
 	refused := func(reason string) channels.Sent {
@@ -113,7 +113,7 @@ func TestSendAnswers(t *testing.T) {
 	}
 }
 
-// The driver before the simulated server, one row of providers.md A.5 each.
+// The driver with the simulated server, one row of providers.md A.5 each.
 func TestCallsToTheirEnd(t *testing.T) {
 	t.Parallel()
 	cases := []struct {
@@ -129,7 +129,7 @@ func TestCallsToTheirEnd(t *testing.T) {
 		{"failed=twilio:21211:1", []string{" ", " ", "failed flow failed (twilio:21211)"}, channels.Over, weir.Failed},
 		{"dial-failed", []string{" ", "failed dial failed"}, channels.Over, weir.Failed},
 		{"double", []string{" ", "busy ", "expired "}, channels.Over, weir.Expired},
-		{"refused", nil, channels.Over, weir.Failed}, // only asking tells
+		{"refused", nil, channels.Over, weir.Failed}, // only asking finds out
 		{"silent", []string{" "}, channels.Over, weir.Failed},
 		{"stuck", []string{" ", " "}, channels.Underway, ""},
 		{"unreachable", nil, channels.Underway, ""},
@@ -239,7 +239,7 @@ func TestCancel(t *testing.T) {
 }
 
 // However a request ends, the provider holds the call at most once and the
-// driver never says that it certainly does not hold one that it does.
+// driver never reports NotSent for a call that the provider holds.
 func TestNeverTwice(t *testing.T) {
 	t.Parallel()
 	for _, fault := range []string{"cut", "reset", "cut:/2", "hang", "late=1m", "after=500", "after=502", "status=500", "cut:0.5"} {

@@ -24,7 +24,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const callbackBase = "http://weir.test/callbacks/calls/secret"
 
-// world is a driver before a simulated server, on a network in memory and
+// world is a driver connected to a simulated server, on an in-memory network and
 // under a clock that the test moves.
 type world struct {
 	t      *testing.T
@@ -116,7 +116,7 @@ func (w *world) pass(d time.Duration) {
 	synctest.Wait()
 }
 
-// send hands the contact with this number over.
+// send dispatches the contact with this number.
 func (w *world) send(id int64, to string) channels.Sent {
 	ctx, cancel := context.WithTimeout(w.t.Context(), 30*time.Second)
 	defer cancel()
@@ -130,7 +130,7 @@ func attempt(id int64, to string) channels.Attempt {
 	}
 }
 
-// canned answers every request alike and keeps the last one.
+// canned gives every request the same answer and keeps the last request.
 type canned struct {
 	status int
 	body   string

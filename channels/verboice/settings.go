@@ -14,7 +14,7 @@ import (
 // Name is the name of the channel type.
 const Name = "verboice"
 
-// Type is the channel type, for the table of types.
+// Type returns the channel type, for the table of types.
 func Type() channels.Type {
 	return channels.Type{
 		Name:    Name,
@@ -33,7 +33,7 @@ func Type() channels.Type {
 	}
 }
 
-// check finds mistakes that concern several settings, whose kinds are right.
+// check finds mistakes that involve several settings; their kinds were checked.
 func check(s weir.Settings) []weir.FieldError {
 	var errs []weir.FieldError
 	wrong := func(key, code, detail string) {
@@ -66,7 +66,7 @@ func check(s weir.Settings) []weir.FieldError {
 	return errs
 }
 
-// New makes the driver of one channel.
+// New returns the driver of one channel.
 func New(c channels.Config) (*Driver, error) {
 	base, err := provider.BaseURL(text(c.Settings, "base_url"))
 	if err != nil {
@@ -97,7 +97,7 @@ func text(s weir.Settings, key string) string {
 	return v
 }
 
-// number reads a whole number as JSON decoding leaves it.
+// number returns a whole number as decoded from JSON.
 func number(s weir.Settings, key string) (int64, bool) {
 	v, ok := s[key].(float64)
 	if !ok || v != math.Trunc(v) || math.Abs(v) > 1<<53 {

@@ -16,18 +16,18 @@ type driver struct {
 	router routing.Engine
 }
 
-// closedRetry is how long a hand-over waits when the queue is closed.
+// closedRetry is the retry delay of a dispatch to a closed queue.
 const closedRetry = 30 * time.Second
 
 var errTaken = errors.New("the router has another job of this name")
 
-// nothing is the command of a question that turned out to need none.
+// nothing returns the command for a request that needs no change.
 func nothing() routing.Command { return routing.Tick{} }
 
-// Send makes the attempt's job. One that is there already is left as it is.
+// Send creates the attempt's job. One that exists already is left unchanged.
 func (d *driver) Send(ctx context.Context, a channels.Attempt) channels.Sent {
 	id, begun := a.ID.String(), false
-	var refused error // of the contact itself
+	var refused error // caused by the contact itself
 	err := d.router.Do(ctx, func(s *routing.State, now time.Time) (routing.Command, error) {
 		begun = true
 		if j, ok := s.Job(id); ok {
@@ -49,8 +49,8 @@ func (d *driver) Send(ctx context.Context, a channels.Attempt) channels.Sent {
 	return channels.Sent{Fate: channels.Accepted, ProviderRef: id}
 }
 
-// failed says what an error means for a job that was to be made. A job of which
-// the router had not begun to think was certainly not made.
+// failed interprets an error for a job that was to be created. If the router had
+// not begun to handle the request, the job certainly was not created.
 func failed(ctx context.Context, err error, begun bool) channels.Sent {
 	s := channels.Sent{Fate: channels.NotSent, Reason: unreachable(ctx), ChannelFault: !errors.Is(ctx.Err(), context.Canceled)}
 	e, _ := errors.AsType[*weir.Error](err)
@@ -71,8 +71,8 @@ func failed(ctx context.Context, err error, begun bool) channels.Sent {
 	return s
 }
 
-// namesNothing says that a refusal is about what the channel's settings name,
-// and so of every contact.
+// namesNothing reports whether a refusal is about something that the channel's
+// settings name, and so applies to every contact.
 func namesNothing(e *weir.Error) bool {
 	for _, f := range e.Fields {
 		if f.Pointer == "/queueId" || f.Pointer == "/classificationPolicyId" {
@@ -92,7 +92,7 @@ func unreachable(ctx context.Context) string {
 	return "the router is not available"
 }
 
-// Ask looks the job up. A worker who has had it for longer than the channel
+// Ask looks up the job. A worker who has had it for longer than the channel
 // allows loses it here.
 func (d *driver) Ask(ctx context.Context, a channels.Attempt) channels.Answer {
 	var answer channels.Answer
@@ -118,8 +118,9 @@ func (d *driver) Ask(ctx context.Context, a channels.Attempt) channels.Answer {
 	return answer
 }
 
-// look says how a job stands and, if a worker has had it for too long, what
-// ends it: the wrap-up if that is all that is left, and else the job.
+// look returns the state of a job and, if a worker has had it for too long, the
+// command that ends it: closing it if only the wrap-up is left, otherwise
+// canceling it.
 func (d *driver) look(s *routing.State, a weir.AttemptRef, now time.Time) (answer channels.Answer, overdue routing.Command) {
 	j, ok := s.Job(a.String())
 	if !ok || !ours(&j, a) {
@@ -140,8 +141,8 @@ func (d *driver) look(s *routing.State, a weir.AttemptRef, now time.Time) (answe
 	return channels.Answer{Knowledge: channels.Underway, ProviderRef: referenceAt(&j), Bounded: true}, overdue
 }
 
-// Cancel takes a job back that nobody has. One that a worker has is theirs to
-// end, as the person may be on the line.
+// Cancel cancels a job that no worker has. A worker who has one must end it,
+// because the person may be on the line.
 func (d *driver) Cancel(ctx context.Context, a channels.Attempt) channels.Cancellation {
 	var done channels.Cancellation
 	err := d.router.Do(ctx, func(s *routing.State, _ time.Time) (routing.Command, error) {
@@ -170,11 +171,11 @@ func (d *driver) Read(channels.Callback) (channels.Reading, error) {
 	return channels.Reading{}, errors.New("workers are heard of through the router, which does not call back")
 }
 
-// Prepare has nothing to set up: queues and workers are made through the
+// Prepare has nothing to set up: queues and workers are created through the
 // router's API.
 func (d *driver) Prepare(context.Context) error { return nil }
 
-// Status says whether the router answers and would take jobs.
+// Status reports whether the router answers and would accept jobs.
 func (d *driver) Status(ctx context.Context) channels.Status {
 	up := channels.Status{Health: weir.Up}
 	err := d.router.View(ctx, func(s *routing.State, _ time.Time) {

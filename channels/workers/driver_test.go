@@ -17,7 +17,7 @@ import (
 
 const phone = "+15550001234"
 
-// shop is a router with a queue and a driver that leads there.
+// shop is a router with a queue, and a driver for that queue.
 type shop struct {
 	t   *testing.T
 	e   *routingtest.Engine
@@ -61,7 +61,7 @@ func attempt(number int) channels.Attempt {
 	}
 }
 
-// worker makes a worker of the interviews' queue.
+// worker creates a worker of the interviews' queue.
 func (s *shop) worker(id string) { s.e.Must(workerPut(id)) }
 
 func workerPut(id string) routing.Command {
@@ -76,7 +76,7 @@ func (s *shop) try(c routing.Command) {
 	_ = s.e.Do(context.Background(), func(*routing.State, time.Time) (routing.Command, error) { return c, nil }, nil)
 }
 
-// accept has a worker take the job that it is offered, and gives job and
+// accept makes a worker accept the job that it is offered, and returns job and
 // assignment.
 func (s *shop) accept(worker string) (job, assignment string) {
 	s.t.Helper()
@@ -146,7 +146,7 @@ func TestAContactBecomesAJob(t *testing.T) {
 	}
 }
 
-// However often a contact is handed over, it is one job.
+// However often a contact is dispatched, it is one job.
 func TestHandingOverAgainChangesNothing(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)

@@ -11,9 +11,9 @@ import (
 	"weir/routing"
 )
 
-// Attempts names the attempts of which events of the router say something that
-// their contacts should hear soon, each once: that a worker took or gave back
-// the job, is done with it, or that it has ended.
+// Attempts returns, each once, the attempts whose contacts should soon learn of
+// the given router events: that a worker accepted or gave back the job, or is done
+// with it, or that it has ended.
 func Attempts(events []routing.Event) []weir.AttemptRef {
 	var out []weir.AttemptRef
 	seen := map[weir.AttemptRef]bool{}
@@ -30,8 +30,8 @@ func Attempts(events []routing.Event) []weir.AttemptRef {
 	return out
 }
 
-// referenceOf is the channel reference of an event that a contact should hear
-// of; empty of any other.
+// referenceOf returns the channel reference of an event that is relevant to a
+// contact; empty for any other event.
 func referenceOf(e routing.Event) string {
 	switch e := e.(type) {
 	case *routing.OfferAcceptedEvent:
@@ -50,7 +50,7 @@ func referenceOf(e routing.Event) string {
 	return ""
 }
 
-// Drivers gives the driver of a channel, as [channels.Directory] does.
+// Drivers returns the driver of a channel, as [channels.Directory] does.
 type Drivers interface {
 	Driver(c weir.Channel) (channels.Driver, error)
 }
@@ -60,21 +60,21 @@ type Channels interface {
 	ChannelByID(ctx context.Context, id weir.ChannelID) (weir.Channel, error)
 }
 
-// Brokers takes reports about the contacts of a channel, as actors.System does.
+// Brokers accepts reports about the contacts of a channel, as actors.System does.
 type Brokers interface {
 	Report(ctx context.Context, channel weir.ChannelID, reports []weir.Report) ([]weir.Verdict, error)
 }
 
-// Hints carries what happens in the router to the brokers of the channels: an
-// event makes it ask the channel's driver about the attempt, and report what
-// that says. What is lost on the way is found by the collector, which asks the
-// same; so hints are dropped rather than waited for.
+// Hints passes router events on to the brokers of the channels: for each event it
+// asks the channel's driver about the attempt and reports the answer. The
+// reconciler asks the same later and so finds what was lost; hints are therefore
+// dropped rather than waited for.
 type Hints struct {
 	logger *slog.Logger
 	queue  chan weir.AttemptRef
 }
 
-// run is a carrier with those to whom it carries.
+// run is Hints together with its receivers.
 type run struct {
 	*Hints
 	channels Channels
@@ -82,26 +82,26 @@ type run struct {
 	brokers  Brokers
 }
 
-// mostHints is how many hints wait at most.
+// mostHints is the max number of waiting hints.
 const mostHints = 10_000
 
-// NewHints makes a carrier. What it hears waits until Run is called: a router
-// has to be heard from its start on, and the channels come after it.
+// NewHints returns a Hints. Hints wait until Run is called: events must be heard
+// from the router's start on, and the channels start after it.
 func NewHints(logger *slog.Logger) *Hints {
 	return &Hints{logger, make(chan weir.AttemptRef, mostHints)}
 }
 
-// Hear takes events that are durable. It never waits.
+// Hear queues hints for durable events. It never waits.
 func (h *Hints) Hear(events []routing.Event) {
 	for _, a := range Attempts(events) {
 		select {
 		case h.queue <- a:
-		default: // the collector will find it
+		default: // the reconciler will find it
 		}
 	}
 }
 
-// Run carries hints until ctx ends.
+// Run passes hints on until ctx ends.
 func (h *Hints) Run(ctx context.Context, c Channels, d Drivers, b Brokers) {
 	to := run{h, c, d, b}
 	for {
@@ -118,7 +118,7 @@ func (h *Hints) Run(ctx context.Context, c Channels, d Drivers, b Brokers) {
 	}
 }
 
-// waiting takes what waits, by channel.
+// waiting takes first and the hints that are waiting, grouped by channel.
 func (h *Hints) waiting(first weir.AttemptRef) map[weir.ChannelID][]weir.AttemptRef {
 	const most = 500
 	out := map[weir.ChannelID][]weir.AttemptRef{first.Channel: {first}}
@@ -138,7 +138,7 @@ func (h *Hints) waiting(first weir.AttemptRef) map[weir.ChannelID][]weir.Attempt
 func (h *run) carry(ctx context.Context, id weir.ChannelID, attempts []weir.AttemptRef) error {
 	c, err := h.channels.ChannelByID(ctx, id)
 	if weir.CodeOf(err) == weir.CodeNotFound || err == nil && c.Type != Name {
-		return nil // somebody else's job with our kind of reference
+		return nil // a job of another origin with our kind of reference
 	}
 	if err != nil {
 		return err
@@ -155,7 +155,7 @@ func (h *run) carry(ctx context.Context, id weir.ChannelID, attempts []weir.Atte
 			reports = append(reports, answer.Reports...)
 		case channels.Underway:
 			reports = append(reports, weir.Report{Attempt: a, Part: weir.WholeContact, ProviderRef: answer.ProviderRef})
-		default: // it is gone, or the router is: the collector will judge
+		default: // the job or the router is gone: the reconciler will decide
 		}
 	}
 	if len(reports) == 0 {

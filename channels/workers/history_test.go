@@ -19,9 +19,9 @@ import (
 	"weir/routing/routingtest"
 )
 
-// Whatever happens to hand-overs, jobs, workers and the process: an attempt is
-// one job; once it was accepted it is never absent; once it is over it stays
-// so, with the same outcome; and what was taken back never ends otherwise.
+// Whatever happens to dispatches, jobs, workers and the process: an attempt is
+// one job; once accepted it is never absent; once done it stays done, with the
+// same outcome; and a canceled attempt never ends otherwise.
 func TestHistories(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -57,7 +57,7 @@ func TestHistories(t *testing.T) {
 	})
 }
 
-// act has a worker or a supervisor do something that may be refused.
+// act performs an action of a worker or a supervisor that may be refused.
 func (s *shop) act(rt *rapid.T, who string, n int) {
 	var offer string
 	_ = s.e.View(rt.Context(), func(st *routing.State, _ time.Time) {
@@ -83,7 +83,7 @@ func (s *shop) act(rt *rapid.T, who string, n int) {
 func (s *shop) hold(rt *rapid.T, accepted, gone map[int]bool, over map[int]weir.Report, attempts int) {
 	for n := 1; n <= attempts; n++ {
 		got := s.d.Ask(rt.Context(), attempt(n))
-		for got.Knowledge == channels.AskFailed { // the fault was for this
+		for got.Knowledge == channels.AskFailed { // the injected fault hit this request
 			got = s.d.Ask(rt.Context(), attempt(n))
 		}
 		was, ended := over[n]
@@ -104,7 +104,7 @@ func (s *shop) hold(rt *rapid.T, accepted, gone map[int]bool, over map[int]weir.
 	}
 }
 
-// brokers takes reports, as the actors do.
+// brokers accepts reports, as the actors do.
 type brokers struct {
 	mu   sync.Mutex
 	got  []weir.Report
@@ -123,7 +123,7 @@ func (b *brokers) Report(_ context.Context, channel weir.ChannelID, reports []we
 	return make([]weir.Verdict, len(reports)), b.fail
 }
 
-// rows knows channel 7, of workers, and 8, of something else.
+// rows has channel 7, of workers, and 8, of another type.
 type rows struct{}
 
 func (rows) ChannelByID(_ context.Context, id weir.ChannelID) (weir.Channel, error) {
@@ -137,7 +137,7 @@ type drivers struct{ d channels.Driver }
 
 func (d drivers) Driver(weir.Channel) (channels.Driver, error) { return d.d, nil }
 
-// Which events are hints, and of whom.
+// Which events are hints, and for which attempts.
 func TestAttempts(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -153,7 +153,7 @@ func TestAttempts(t *testing.T) {
 	one := attempt(1).ID
 	s.d.Send(t.Context(), attempt(1))
 	s.worker("ann")
-	want() // it waits and is offered: nobody else's business
+	want() // waiting or offered: no hint
 	_, a := s.accept("ann")
 	want(one)
 	s.e.Must(routing.UnassignJob{JobID: one.String(), AssignmentID: a})
@@ -171,8 +171,8 @@ func TestAttempts(t *testing.T) {
 	want()
 }
 
-// What happens in the router is reported to the broker of the right channel;
-// what is nobody's is not, and what cannot be passed on stops nothing.
+// Router events are reported to the broker of the right channel; those of other
+// jobs are not, and one that cannot be passed on does not stop the others.
 func TestHints(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -201,7 +201,7 @@ func TestHints(t *testing.T) {
 		told()
 		_, a := s.accept("ann")
 		told()
-		go h.Run(ctx, rows{}, drivers{s.d}, b) // what was heard before was not lost
+		go h.Run(ctx, rows{}, drivers{s.d}, b) // earlier hints were not lost
 		told(report("7-1z-1/"+a, "", time.Time{}))
 		var strangers []routing.Event
 		for _, id := range []weir.Ref{{Channel: 8, ID: 1}, {Channel: 9, ID: 1}, {Channel: 7, ID: 99}} {
@@ -219,7 +219,7 @@ func TestHints(t *testing.T) {
 	})
 }
 
-// A flood of hints is dropped, not waited for.
+// Excess hints are dropped, not waited for.
 func TestHintsNeverWait(t *testing.T) {
 	t.Parallel()
 	h := workers.NewHints(slog.New(slog.DiscardHandler))

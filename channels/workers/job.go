@@ -11,30 +11,30 @@ import (
 	"weir/routing"
 )
 
-// Tags of a job that say to its worker what to do.
+// Tags of a job that instruct its worker.
 const (
 	tagTo      = "to"        // the address
 	tagContact = "contact"   // id of the contact
 	tagSurvey  = "survey"    // name of the survey, if there is one
 	tagLink    = "link"      // URL to open, such as that of a form
-	tagFlow    = "call_flow" // number of what is to be done
+	tagFlow    = "call_flow" // number of the call flow
 )
 
 // referencePrefix begins the channel reference of our jobs.
 const referencePrefix = "weir:"
 
-// mapping makes a selector from a label of the contact.
+// mapping derives a selector from a label of the contact.
 type mapping struct {
 	label  string
 	op     routing.Operator
-	key    string // of the worker's label; with named, what stands before the value
-	suffix string // and after it
-	named  bool   // the value is part of the name of a label that has to be true
+	key    string // of the worker's label; with named, the part before the value
+	suffix string // the part after the value
+	named  bool   // the value is part of the name of a label that must be true
 	must   bool   // the contact must have the label
 }
 
-// parseMapping reads label, label=key, label=pre*post, label>=key, label<=key,
-// each with ! at its end if the contact must have the label.
+// parseMapping parses label, label=key, label=pre*post, label>=key, label<=key,
+// each followed by ! if the contact must have the label.
 func parseMapping(part string) (m mapping, ok bool) {
 	part, m.must = strings.CutSuffix(part, "!")
 	m.op = routing.Equal
@@ -61,7 +61,7 @@ var (
 	errMachine = errors.New("instructions for machines are not for people")
 )
 
-// selector gives the selector for a contact; ok is false if there is none.
+// selector returns the selector for a contact; ok is false if there is none.
 func (m mapping) selector(labels map[string]string) (s routing.WorkerSelector, ok bool, err error) {
 	value := labels[m.label]
 	switch {
@@ -81,7 +81,7 @@ func (m mapping) selector(labels map[string]string) (s routing.WorkerSelector, o
 	return routing.WorkerSelector{Key: m.key, Operator: routing.Equal, Value: typed(value)}, true, nil
 }
 
-// job is the job of an attempt.
+// job returns the job of an attempt.
 func (s *settings) job(a channels.Attempt, now time.Time) (routing.JobSpec, error) {
 	j := routing.JobSpec{
 		ChannelID: s.channel, ChannelReference: reference(a.ID), QueueID: s.queue, ClassificationPolicyID: s.policy,
@@ -126,8 +126,8 @@ func (s *settings) priorityOf(p weir.Priority) int {
 	return min(100, s.priority+more)
 }
 
-// reference is the channel reference of an attempt's job.
+// reference returns the channel reference of an attempt's job.
 func reference(a weir.AttemptRef) string { return referencePrefix + a.String() }
 
-// ours says whether a job is the one that we made for an attempt.
+// ours reports whether a job is the one that we created for an attempt.
 func ours(j *routing.Job, a weir.AttemptRef) bool { return j.ChannelReference == reference(a) }

@@ -8,23 +8,23 @@ import (
 	"weir/routing"
 )
 
-// Dispositions with which this package cancels jobs.
+// Disposition codes with which this package cancels jobs.
 const (
-	codeCanceled = "WeirCanceled" // a client took the contact back
+	codeCanceled = "WeirCanceled" // a client canceled the contact
 	codeOverdue  = "WeirOverdue"  // a worker had it for too long
 )
 
-// usualCancel is the router's word for a cancel that has none.
+// usualCancel is the router's default code of a canceled job.
 const usualCancel = "cancelled"
 
-// normal is a disposition code as it is looked up: case, blanks and hyphens do
-// not count.
+// normal normalizes a disposition code for lookup: case, blanks and hyphens do
+// not matter.
 func normal(code string) string {
 	return strings.NewReplacer(" ", "_", "-", "_").Replace(strings.ToLower(strings.TrimSpace(code)))
 }
 
-// closed says how a contact ended whose job was closed with a code. Reasons are
-// made of the codes that the settings name, never of what a worker wrote.
+// closed returns the outcome of a contact whose job was closed with a code.
+// Reasons contain only codes that the settings name, never a worker's own text.
 func (s *settings) closed(code string) (weir.Outcome, string) {
 	if code, _ = splitCode(code); code == "" {
 		return weir.Completed, ""
@@ -44,7 +44,7 @@ func (s *settings) closed(code string) (weir.Outcome, string) {
 	return s.other, "closed with another code"
 }
 
-// cancelled says how a contact ended whose job was cancelled with a code.
+// cancelled returns the outcome of a contact whose job was canceled with a code.
 func (s *settings) cancelled(code string) (weir.Outcome, string) {
 	switch code {
 	case codeCanceled:
@@ -65,8 +65,8 @@ func (s *settings) cancelled(code string) (weir.Outcome, string) {
 	return weir.Failed, "cancelled at the router with another code"
 }
 
-// ended is what a job that is over says of its attempt; ok is false while it
-// goes on.
+// ended returns the report of an attempt whose job is done; ok is false while it
+// is not.
 func (s *settings) ended(a weir.AttemptRef, j *routing.Job, now time.Time) (r weir.Report, ok bool) {
 	r = weir.Report{Attempt: a, Part: weir.WholeContact, ProviderRef: referenceAt(j), At: now}
 	switch j.Status {
@@ -83,8 +83,8 @@ func (s *settings) ended(a weir.AttemptRef, j *routing.Job, now time.Time) (r we
 	return r, true
 }
 
-// referenceAt is the router's name for a job and, once a worker has or had it,
-// for the last assignment.
+// referenceAt returns the router's reference for a job and, once a worker has or
+// had it, its last assignment.
 func referenceAt(j *routing.Job) string {
 	var last routing.Assignment
 	for _, a := range j.Assignments {

@@ -14,7 +14,7 @@ import (
 	"weir/routing/routingtest"
 )
 
-// What the worker's disposition code means for the contact.
+// The meaning of the worker's disposition code for the contact.
 func TestOutcomes(t *testing.T) {
 	t.Parallel()
 	for code, want := range map[string]struct {
@@ -70,7 +70,7 @@ func TestCancelledJobs(t *testing.T) {
 	}
 }
 
-// What waits is taken back; what a worker has is theirs to end.
+// A waiting job is canceled; a job that a worker has is not.
 func TestCancel(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -92,8 +92,8 @@ func TestCancel(t *testing.T) {
 	check(channels.Cancellation{Reason: "it has ended"})
 }
 
-// A worker who has a job for too long loses it; one who has only forgotten to
-// close it has completed it.
+// A worker who has a job for too long loses it; a job that was completed but not
+// closed in time counts as completed.
 func TestWorkLimit(t *testing.T) {
 	t.Parallel()
 	for completed, want := range map[bool]weir.Outcome{false: weir.Failed, true: weir.Completed} {
@@ -115,7 +115,7 @@ func TestWorkLimit(t *testing.T) {
 		}
 		s.worker("ann")
 		s.d.Send(t.Context(), attempt(2))
-		s.accept("ann") // who is free again
+		s.accept("ann") // the worker is free again
 	}
 }
 
@@ -123,7 +123,7 @@ func TestAbsentAndUnavailable(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	s.e.Must(routing.PutJob{ID: "7-1z-9", Spec: routing.JobSpec{ChannelID: "x", QueueID: "interviews"}})
-	for _, n := range []int{1, 9} { // none, and somebody else's
+	for _, n := range []int{1, 9} { // no job, and one of another origin
 		if got := s.asked(n); got.Knowledge != channels.Absent {
 			t.Errorf("%d: %+v", n, got)
 		}
@@ -186,7 +186,7 @@ func TestSettingsAreChecked(t *testing.T) {
 	}
 }
 
-// What a disposition code records about the respondent.
+// The survey result of a disposition code for the respondent.
 func TestResults(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 3, 2, 15, 0, 0, 0, time.UTC)

@@ -8,7 +8,7 @@ import (
 	"weir"
 )
 
-// Dispositions that a code can stand for: those of package surveys that an
+// Dispositions that a code can map to: those of package surveys that an
 // interviewer can set, and two more.
 const (
 	completed     = "completed"
@@ -19,12 +19,12 @@ const (
 	noDisposition = "none"      // the code does not conclude anything
 )
 
-// conclusions returns all of them.
+// conclusions returns all dispositions.
 func conclusions() []string {
 	return []string{completed, refused, ineligible, partial, callBack, noDisposition}
 }
 
-// dispositions reads the setting that maps codes to dispositions.
+// dispositions parses the setting that maps codes to dispositions.
 func (r *reader) dispositions(s *settings) {
 	s.dispositions = map[string]string{"callback": callBack}
 	for _, d := range conclusions() {
@@ -55,7 +55,7 @@ func splitCode(text string) (code string, at time.Time) {
 	return normal(code), at.UTC()
 }
 
-// result returns what a disposition code records about the respondent.
+// result returns the survey result of a disposition code for the respondent.
 func (s *settings) result(text string) weir.Result {
 	code, at := splitCode(text)
 	switch d := s.dispositions[code]; d {

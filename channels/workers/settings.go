@@ -19,11 +19,11 @@ const Name = "workers"
 
 const (
 	usualChannel = "contact"
-	mostMinutes  = 90 * 24 * 60 // a job lives no longer
-	mostName     = 128          // bytes of an id or label
+	mostMinutes  = 90 * 24 * 60 // max lifetime of a job
+	mostName     = 128          // max bytes of an id or label
 )
 
-// Type is the channel type over a running router, for the table of types.
+// Type returns the channel type over a running router, for the table of types.
 func Type(router routing.Engine) channels.Type {
 	return channels.Type{
 		Name: Name, Content: channels.Any,
@@ -46,7 +46,7 @@ func Type(router routing.Engine) channels.Type {
 	}
 }
 
-// settings are a channel's settings, read once.
+// settings holds a channel's parsed settings.
 type settings struct {
 	queue, policy, channel string
 	mappings               []mapping
@@ -58,7 +58,7 @@ type settings struct {
 	dispositions           map[string]string
 }
 
-// reader reads settings and collects the mistakes.
+// reader parses settings and collects the mistakes.
 type reader struct {
 	from  weir.Settings
 	wrong []weir.FieldError
@@ -73,7 +73,7 @@ func (r *reader) text(key string) string {
 	return strings.TrimSpace(v)
 }
 
-// integer reads a number between bounds, and what it is without one.
+// integer returns a number between bounds, or usual if it is not set.
 func (r *reader) integer(key string, low, high, usual int) int {
 	v, ok := r.from[key].(float64)
 	switch {
@@ -161,7 +161,7 @@ func (r *reader) outcomes(s *settings) {
 	}
 }
 
-// outcomes are those that a disposition code can mean.
+// outcomes returns the outcomes that a disposition code can map to.
 func outcomes() []weir.Outcome {
 	return []weir.Outcome{weir.Completed, weir.Busy, weir.NoAnswer, weir.Failed, weir.Canceled}
 }
@@ -185,9 +185,9 @@ func newDriver(c channels.Config, router routing.Engine) (channels.Driver, error
 	return &driver{settings: s, router: router}, nil
 }
 
-// typed reads the value of a contact's label, which is a text, as a worker's
-// label may hold it: true and false are truth values, and a number that is
-// written as numbers are is one; 007 stays a text.
+// typed converts the value of a contact's label, which is a text, to the type that
+// a worker's label would have: true and false are booleans, and a number in its
+// usual notation is a number; 007 stays a text.
 func typed(text string) routing.Value {
 	v := routing.ParseValue(text)
 	if n, ok := v.Number(); ok && routing.Number(n).String() != text {
@@ -199,7 +199,7 @@ func typed(text string) routing.Value {
 	return v
 }
 
-// labelsOf gives a contact's labels as a job's.
+// labelsOf converts a contact's labels to those of a job.
 func labelsOf(labels map[string]string) routing.Labels {
 	out := routing.Labels{}
 	for _, k := range slices.Sorted(maps.Keys(labels)) {

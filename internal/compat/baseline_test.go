@@ -8,7 +8,7 @@ import (
 )
 
 // TestNobodyIsBroken: clients of the last release go on working. Whoever breaks
-// them on purpose does as ARCHITECTURE.md says under "A breaking change of the
+// them on purpose does as CONTRIBUTING.md says under "A breaking change of the
 // API".
 func TestNobodyIsBroken(t *testing.T) {
 	t.Parallel()

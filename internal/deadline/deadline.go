@@ -1,15 +1,14 @@
-// Package deadline has contexts that end at an instant, like those of
-// context.WithDeadline, and cost next to nothing while nobody waits for their
-// end: no timer, no entry with the parent. It is for calls of which nearly all
-// are over long before: whoever knows the instant can often bound what it does by
-// that alone.
+// Package deadline provides contexts that end at an instant, like those of
+// context.WithDeadline, but cost next to nothing until Done is called: no timer,
+// no entry with the parent. It is for calls that nearly always finish long before:
+// code that knows the instant can often bound its work by that alone.
 //
 // # Invariants
 //
-//   - A context behaves as one of context.WithDeadline does. Only where both its
-//     parent has ended and its instant has passed before anybody asks is it not
-//     known which was first; then it is the parent.
-//   - An end is for ever.
+//   - A context behaves like one of context.WithDeadline, with one exception: if
+//     its parent has ended and its instant has passed before Err or Done is
+//     called, their order is unknown, and the parent's error counts.
+//   - An end is permanent.
 package deadline
 
 import (
@@ -24,12 +23,12 @@ type Context struct {
 	at     time.Time
 
 	mu     sync.Mutex
-	waited context.Context // of whoever waits; nil: nobody does
+	waited context.Context // created by Done; nil before
 	cancel context.CancelFunc
-	err    error // once it is known to have ended
+	err    error // set once it is known to have ended
 }
 
-// In gives a context that ends after a while. End has to be called.
+// In returns a context that ends after d. End must be called.
 func In(parent context.Context, d time.Duration) *Context {
 	at := time.Now().Add(d)
 	if sooner, ok := parent.Deadline(); ok && sooner.Before(at) {
@@ -38,10 +37,10 @@ func In(parent context.Context, d time.Duration) *Context {
 	return &Context{parent: parent, at: at}
 }
 
-// Parent is what ends it before its time, but for End.
+// Parent returns the context that, apart from End, can end it before its instant.
 func (c *Context) Parent() context.Context { return c.parent }
 
-// End ends it and frees what it holds. It may be called again.
+// End ends the context and frees its resources. It may be called more than once.
 func (c *Context) End() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -56,7 +55,7 @@ func (c *Context) End() {
 // Deadline implements context.Context.
 func (c *Context) Deadline() (time.Time, bool) { return c.at, true }
 
-// Done implements context.Context. From here on there is a timer.
+// Done implements context.Context. From the first call on there is a timer.
 func (c *Context) Done() <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -76,7 +75,7 @@ func (c *Context) Err() error {
 	return c.ended()
 }
 
-// ended finds out whether it has. The caller holds the lock.
+// ended returns the context's error, if it has ended. The caller holds the lock.
 func (c *Context) ended() error {
 	switch {
 	case c.err != nil:

@@ -14,8 +14,8 @@ import (
 
 type key struct{}
 
-// Whatever is done to it, and whenever somebody begins to wait: it ends as a
-// context of the standard library does.
+// Whatever is done to it, and whenever a caller begins to wait, it ends like a
+// context of the standard library.
 func TestAsTheStandardLibrary(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
@@ -30,7 +30,7 @@ func TestAsTheStandardLibrary(t *testing.T) {
 	})
 }
 
-// compare takes steps with a context of either kind, and tells where they differ.
+// compare applies steps to a context of either kind, and returns how they differ.
 func compare(limit, of time.Duration, steps []string) string {
 	parent, stop := context.WithTimeout(context.WithValue(context.Background(), key{}, 1), of)
 	defer stop()
@@ -73,7 +73,7 @@ func over(ctx context.Context) bool {
 	}
 }
 
-// Whoever waits is woken at the instant, by the parent, and by End.
+// Waiters are woken at the instant, by the parent, and by End.
 func TestWakes(t *testing.T) {
 	t.Parallel()
 	for name, wake := range map[string]func(*deadline.Context, context.CancelFunc){
@@ -102,7 +102,7 @@ func TestWakes(t *testing.T) {
 	}
 }
 
-// While nobody waits there is nothing to free.
+// Without waiters there is nothing to free.
 func TestCostsNothing(t *testing.T) {
 	parent, stop := context.WithCancel(t.Context())
 	defer stop()

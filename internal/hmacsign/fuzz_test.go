@@ -10,7 +10,7 @@ import (
 	"weir/internal/hmacsign"
 )
 
-// FuzzSign: every text is a key or refused; a key signs every target and body, and never prints.
+// FuzzSign: every text is a key or rejected; a key signs every target and body, and never prints.
 func FuzzSign(f *testing.F) {
 	f.Add("c2VjcmV0LXNlY3JldA==", "/routing/jobs?api-version=1", []byte("{}"))
 	f.Add(" bm9uZQ== ", "", []byte(nil))

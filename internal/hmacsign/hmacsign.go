@@ -1,8 +1,8 @@
-// Package hmacsign signs requests to the job router's API in the way that
-// clients of Azure Communication Services do: HMAC-SHA256 over method, target,
-// date, host and the hash of the body.
+// Package hmacsign signs requests to the job router's API as clients of Azure
+// Communication Services do: HMAC-SHA256 over method, target, date, host and the
+// hash of the body.
 //
-// A key is never part of an error or of anything that prints.
+// A key is never part of an error or of printed output.
 package hmacsign
 
 import (
@@ -16,17 +16,17 @@ import (
 	"time"
 )
 
-// The headers of a signed request, and the least bytes that a key may have.
+// The headers of a signed request, and the min length of a key in bytes.
 const (
 	DateHeader = "X-Ms-Date"
 	HashHeader = "X-Ms-Content-Sha256"
 	leastKey   = 8
 )
 
-// Key is an access key. It prints as nothing but a placeholder.
+// Key is an access key. It prints only as a placeholder.
 type Key struct{ bytes []byte }
 
-// ParseKey reads the base64 form in which keys are given out.
+// ParseKey parses the base64 form in which keys are issued.
 func ParseKey(text string) (Key, error) {
 	b, err := base64.StdEncoding.DecodeString(strings.TrimSpace(text))
 	if err != nil || len(b) < leastKey {
@@ -41,7 +41,7 @@ func (Key) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte("[redacted]")) }
 // MarshalText implements encoding.TextMarshaler, for the same reason.
 func (Key) MarshalText() ([]byte, error) { return []byte("[redacted]"), nil }
 
-// Sign gives a request the headers that it needs. The body is that which the
+// Sign sets the headers of a signed request. body must be the body that the
 // request will send; the target must not change afterwards.
 func (k Key) Sign(r *http.Request, body []byte, now time.Time) {
 	sum := sha256.Sum256(body)

@@ -12,18 +12,18 @@ import (
 	"time"
 )
 
-// Client makes calls. It is safe for use by many goroutines.
+// Client makes calls. It is safe for concurrent use.
 type Client struct {
 	policy Policy
 	client *http.Client
 }
 
-// New makes a client.
+// New returns a client with the given policy.
 func New(p Policy) *Client {
 	c := &Client{policy: p.withDefaults()}
 	c.client = &http.Client{
 		Transport: &http.Transport{
-			Proxy:                  nil, // it would do the resolving, unchecked
+			Proxy:                  nil, // a proxy would resolve names, unchecked
 			DialContext:            c.dial,
 			TLSClientConfig:        c.policy.TLS,
 			ForceAttemptHTTP2:      true,
@@ -33,24 +33,24 @@ func New(p Policy) *Client {
 			MaxIdleConns:           256,
 			IdleConnTimeout:        time.Minute,
 			MaxResponseHeaderBytes: 64 << 10,
-			DisableCompression:     true, // the limit is on what was sent
+			DisableCompression:     true, // the size limit applies to the bytes as sent
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	return c
 }
 
-// Close drops idle connections.
+// Close closes idle connections.
 func (c *Client) Close() { c.client.CloseIdleConnections() }
 
-// Post posts a body and gives the answer, whatever its status; that of a
-// redirect, too. Errors are of type [*Error].
+// Post posts a body and returns the answer, whatever its status, including a
+// redirect. Errors are of type [*Error].
 func (c *Client) Post(ctx context.Context, url string, header http.Header, body []byte) (int, []byte, error) {
 	answer, err := c.Do(ctx, http.MethodPost, url, header, body)
 	return answer.Status, answer.Body, err
 }
 
-// Answer is what came back.
+// Answer is the answer to a call.
 type Answer struct {
 	Status int
 	Header http.Header
@@ -85,8 +85,8 @@ func (c *Client) Do(ctx context.Context, method, target string, header http.Head
 	defer func() { _ = response.Body.Close() }()
 	read, err := io.ReadAll(io.LimitReader(response.Body, c.policy.MaxBody+1))
 	if err == nil {
-		// A server that sees us leave may end its answer in good order, as if
-		// what it had sent were all.
+		// A server that notices our disconnect may end its answer normally, as if
+		// what it had sent were complete.
 		err = bounded.Err()
 	}
 	if err != nil {
@@ -98,7 +98,7 @@ func (c *Client) Do(ctx context.Context, method, target string, header http.Head
 	return Answer{Status: response.StatusCode, Header: response.Header, Body: read}, nil
 }
 
-// dial resolves, checks and connects: to the very addresses that it checked.
+// dial resolves, checks and connects, to exactly the addresses that it checked.
 func (c *Client) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -119,8 +119,8 @@ func (c *Client) dial(ctx context.Context, network, address string) (net.Conn, e
 	return nil, errors.Join(failed...)
 }
 
-// one connects to an address. While more follow, it has its share of the time
-// of a call, as one that leads nowhere would take all of it.
+// one connects to an address. While more addresses follow, it gets only a share of
+// the call's time, because one that does not respond would use up all of it.
 func (c *Client) one(ctx context.Context, network, address string, left int) (net.Conn, error) {
 	if left > 1 {
 		short, cancel := context.WithTimeout(ctx, c.policy.Timeout/time.Duration(2*left))
@@ -130,7 +130,7 @@ func (c *Client) one(ctx context.Context, network, address string, left int) (ne
 	return c.policy.Dial(ctx, network, address)
 }
 
-// addresses are those of a host that may be called.
+// addresses returns the addresses of a host that may be called.
 func (c *Client) addresses(ctx context.Context, host string) ([]netip.Addr, error) {
 	list := []netip.Addr{}
 	if ip, err := netip.ParseAddr(host); err == nil {

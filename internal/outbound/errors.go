@@ -7,33 +7,33 @@ import (
 	"net/url"
 )
 
-// Kind says why a call came to nothing. It is fit for a metric's label.
+// Kind classifies the failure of a call. It is suitable as a metric label.
 type Kind string
 
-// The kinds.
+// The values of Kind.
 const (
-	Invalid     Kind = "invalid"     // the URL
+	Invalid     Kind = "invalid"     // the URL is invalid
 	Refused     Kind = "refused"     // the policy forbids it
-	Unresolved  Kind = "unresolved"  // the name is not known
+	Unresolved  Kind = "unresolved"  // the name cannot be resolved
 	Unreachable Kind = "unreachable" // no connection, or it broke
 	Timeout     Kind = "timeout"
-	TooLarge    Kind = "too_large" // the answer
+	TooLarge    Kind = "too_large" // the answer exceeds the limit
 	Canceled    Kind = "canceled"  // by the caller
 )
 
-// Error is a call without an answer. Its text is fit for logs.
+// Error is a call without an answer. Its text is safe for logs.
 type Error struct {
 	Kind    Kind
 	Message string
-	Cause   error // may show addresses; not part of the text
+	Cause   error // may contain addresses; not part of the text
 }
 
 func (e *Error) Error() string { return e.Message }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Cause }
 
-// KindOf is the kind of an error of this package; empty for others.
+// KindOf returns the kind of an error of this package; empty for others.
 func KindOf(err error) Kind {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Kind
@@ -45,7 +45,7 @@ func errAddress() *Error {
 	return &Error{Kind: Refused, Message: "the host has an address that may not be called"}
 }
 
-// named gives an error of net/http its kind.
+// named converts an error of net/http to an [Error] with its kind.
 func named(ctx context.Context, err error) error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e

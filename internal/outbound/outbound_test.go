@@ -22,8 +22,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// world is a network of the test's: every name resolves to what it says, and
-// every address leads to one server.
+// world is the test's own network: every name resolves as configured, and every
+// address leads to one server.
 type world struct {
 	policy outbound.Policy
 	dialed atomic.Value // the last address
@@ -83,8 +83,8 @@ func TestAPublicHostIsCalledAtTheAddressThatWasChecked(t *testing.T) {
 	}
 }
 
-// One of a host's addresses may lead nowhere: the others get their chance
-// within the time of the call.
+// One of a host's addresses may not respond: the others are tried within the time
+// of the call.
 func TestAnAddressThatIsSilentIsNotTheLast(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, map[string][]string{"hooks.example": {"2606:2800::1", "93.184.216.33", "93.184.216.34"}}, echo)
@@ -145,7 +145,7 @@ func TestWhatSettingsAllow(t *testing.T) {
 		{"https://127.0.0.1/", outbound.Policy{}, true},
 		{"https://[::ffff:127.0.0.1]/", outbound.Policy{}, true},
 		{"https://localhost/", outbound.Policy{}, true},
-		{"https://odd.localhost/", private, false}, // what says that it is this machine has to be
+		{"https://odd.localhost/", private, false}, // a name that denotes this machine must resolve to it
 		{"https://in.example/", outbound.Policy{}, false},
 		{"https://in.example/", private, true},
 		{"https://mine.example/", private, true},
@@ -201,8 +201,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestRebinding has a name resolve to a public address first and to this
-// machine ever after: what is dialled is what was checked, each time.
+// TestRebinding makes a name resolve to a public address first and to this
+// machine ever after: what is dialed is what was checked, each time.
 func TestRebinding(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil, func(w http.ResponseWriter, r *http.Request) {
@@ -307,7 +307,6 @@ func TestErrorsHaveKindsAndKeepSecrets(t *testing.T) {
 	}
 }
 
-// TestProxiesOfTheEnvironmentAreNotUsed.
 func TestProxiesOfTheEnvironmentAreNotUsed(t *testing.T) {
 	t.Setenv("HTTPS_PROXY", "http://93.184.216.99:3128")
 	t.Setenv("HTTP_PROXY", "http://93.184.216.99:3128")

@@ -11,20 +11,21 @@ import (
 	"time"
 )
 
-// Policy says whom to call. The zero value allows https to public addresses,
-// and http or https to loopback addresses that are named as such.
+// Policy determines which addresses may be called. The zero value allows https to
+// public addresses, and http or https to loopback addresses that are named as
+// such.
 type Policy struct {
 	AllowPlain   bool // http to any host
-	AllowPrivate bool // private and loopback addresses; link-local ones, where clouds keep credentials, stay refused
+	AllowPrivate bool // private and loopback addresses; link-local ones, where clouds provide credentials, stay refused
 	// AllowHosts are names or addresses, without port, that may be called over
-	// http and wherever they are, save multicast and unspecified addresses.
+	// http and at any address except multicast and unspecified ones.
 	AllowHosts []string
 
 	Timeout  time.Duration // of a whole call; default 10 s
-	MaxBody  int64         // bytes of an answer's body; default 1 MiB
-	MaxConns int           // connections to one host; default 32
+	MaxBody  int64         // max bytes of an answer's body; default 1 MiB
+	MaxConns int           // max connections to one host; default 32
 
-	// For tests. Default: the system's resolver, a plain dialler, the system's
+	// For tests. Default: the system's resolver, a plain dialer, the system's
 	// certificates.
 	Resolve func(ctx context.Context, host string) ([]netip.Addr, error)
 	Dial    func(ctx context.Context, network, address string) (net.Conn, error)
@@ -52,13 +53,13 @@ func (p Policy) withDefaults() Policy {
 	return p
 }
 
-// Check tells whether a URL may be called as far as the URL itself shows. It
-// is for refusing a setting early; what a name resolves to is checked by each
-// call.
+// Check returns an error if a URL may not be called, as far as the URL itself shows
+// that. It is for rejecting a setting early; each call checks what a name resolves
+// to.
 func (p Policy) Check(raw string) error {
 	u, err := url.Parse(raw)
 	if err != nil {
-		return &Error{Kind: Invalid, Message: "not a URL"} // url.Error shows it
+		return &Error{Kind: Invalid, Message: "not a URL"} // url.Error contains the URL
 	}
 	return p.check(u)
 }
@@ -86,7 +87,7 @@ func goodPort(s string) bool {
 	return err == nil && n > 0
 }
 
-// names tells whether a host is in the list of those that are allowed.
+// names reports whether a host is in AllowHosts.
 func (p Policy) names(host string) bool {
 	for _, h := range p.AllowHosts {
 		if bare(h) == bare(host) {
@@ -96,7 +97,8 @@ func (p Policy) names(host string) bool {
 	return false
 }
 
-// bare is a host without what does not tell it from another.
+// bare normalizes a host: without brackets, case and trailing dot, and with an
+// address in its canonical form.
 func bare(host string) string {
 	host = strings.TrimSuffix(strings.ToLower(strings.Trim(host, "[]")), ".")
 	if ip, err := netip.ParseAddr(host); err == nil {
@@ -105,8 +107,8 @@ func bare(host string) string {
 	return host
 }
 
-// namesLoopback tells whether a host is this machine by its very name. A name
-// that only resolves to it is not: whoever owns the name chose that.
+// namesLoopback reports whether a host is this machine by its very name. A name
+// that only resolves to this machine is not: the owner of the name chose that.
 func namesLoopback(host string) bool {
 	host = bare(host)
 	if ip, err := netip.ParseAddr(host); err == nil {
@@ -115,7 +117,7 @@ func namesLoopback(host string) bool {
 	return host == "localhost" || strings.HasSuffix(host, ".localhost")
 }
 
-// mayDial judges one address of a host.
+// mayDial reports whether one address of a host may be dialed.
 func (p Policy) mayDial(host string, ip netip.Addr) bool {
 	ip = embedded(ip)
 	switch {
@@ -133,7 +135,8 @@ func (p Policy) mayDial(host string, ip netip.Addr) bool {
 	return !within(ip, reserved())
 }
 
-// embedded is the IPv4 address within an IPv6 address that leads to one.
+// embedded returns the IPv4 address that an IPv6 address leads to, if any (NAT64,
+// IPv4-compatible, 6to4); otherwise the address itself, unmapped.
 func embedded(ip netip.Addr) netip.Addr {
 	ip = ip.Unmap()
 	if !ip.Is6() {
@@ -153,13 +156,13 @@ func isPrivate(ip netip.Addr) bool {
 	return ip.IsLoopback() || ip.IsPrivate() || within(ip, []string{"100.64.0.0/10", "fec0::/10"})
 }
 
-// holdsCredentials covers link-local addresses and those at which clouds
-// answer with the machine's credentials although they look merely private.
+// holdsCredentials covers link-local addresses and those at which clouds provide
+// the machine's credentials although they look merely private.
 func holdsCredentials(ip netip.Addr) bool {
 	return ip.IsLinkLocalUnicast() || within(ip, []string{"fd00:ec2::/32", "100.100.100.200/32", "168.63.129.16/32", "192.0.0.192/32"})
 }
 
-// reserved are blocks that lead nowhere, or somewhere unexpected.
+// reserved lists blocks that lead nowhere, or somewhere unexpected.
 func reserved() []string {
 	return []string{
 		"0.0.0.0/8", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "240.0.0.0/4",

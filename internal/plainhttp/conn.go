@@ -15,25 +15,25 @@ import (
 )
 
 const (
-	usualHead = 10 << 20 // most of an answer's, as net/http has it if nothing is set
-	mostKept  = 8 << 10  // size of a buffer that is kept with its connection
+	usualHead = 10 << 20 // default max size of an answer's head, as in net/http
+	mostKept  = 8 << 10  // max size of a buffer that is kept with its connection
 )
 
-// conn is a connection. One request at a time has it.
+// conn is a connection. One request at a time uses it.
 type conn struct {
 	raw      net.Conn
-	system   syscall.RawConn // nil: it cannot be looked at
+	system   syscall.RawConn // nil: it cannot be checked
 	look     func(uintptr) bool
-	silent   bool // what look found: neither data nor an end
+	silent   bool // result of look: neither data nor EOF
 	in       *bufio.Reader
 	out      []byte
-	since    time.Time // when it began to wait
+	since    time.Time // start of the idle time
 	mostHead int64
 	left     int64 // bytes that may still be read
 	ended    bool  // the server has closed its side
 
-	watched context.Context // its end interrupts; nil: none
-	forget  func() bool     // so that it does not any more
+	watched context.Context // the context whose end interrupts the connection; nil: none
+	forget  func() bool     // stops that
 }
 
 func newConn(raw net.Conn, mostHead int64) *conn {
@@ -56,10 +56,10 @@ func (c *conn) close() {
 	_ = c.raw.Close()
 }
 
-// watch has the end of a context interrupt what waits for the connection. Of one
-// that is bounded by its instant alone it is the parent that is watched, from
-// then on: requests of one caller mostly have the same. false: something may
-// interrupt it still.
+// watch makes the end of a context interrupt I/O on the connection. For a
+// [deadline.Context] it watches the parent instead, and keeps watching it:
+// successive requests of one caller mostly share it. It returns false if an
+// earlier context may still interrupt the connection.
 func (c *conn) watch(ctx context.Context) bool {
 	if bounded, ok := ctx.(*deadline.Context); ok {
 		ctx = bounded.Parent()
@@ -83,26 +83,26 @@ func (c *conn) unwatch() bool {
 	return forgotten
 }
 
-// undisturbed tells, after a request, whether its context certainly does nothing
-// to the connection any more.
+// undisturbed reports, after a request, whether its context certainly no longer
+// affects the connection.
 func (c *conn) undisturbed(ctx context.Context) bool {
 	if bounded, ok := ctx.(*deadline.Context); ok {
-		return bounded.Parent().Err() == nil // that of the next request is mostly the same
+		return bounded.Parent().Err() == nil // stays watched: the next request mostly has the same parent
 	}
 	return c.unwatch()
 }
 
-// interrupt ends whatever waits for the connection.
+// interrupt ends pending I/O on the connection.
 func (c *conn) interrupt() { _ = c.raw.SetDeadline(time.Unix(1, 0)) }
 
-// dead tells whether the server has closed a connection that waited, or said
-// something that nobody asked for.
+// dead reports whether the server has closed an idle connection, or sent
+// unrequested data.
 func (c *conn) dead() bool {
 	return c.system == nil || c.system.Read(c.look) != nil || !c.silent
 }
 
-// readHead reads the head of the answer; answers that announce another one are
-// passed over, which the bound of all heads together bounds.
+// readHead reads the head of the answer and skips 1xx answers that precede it. One
+// bound applies to all these heads together.
 func (c *conn) readHead() (*http.Response, error) {
 	c.left = c.mostHead
 	for {
@@ -114,7 +114,7 @@ func (c *conn) readHead() (*http.Response, error) {
 			return nil, err
 		}
 		if response.StatusCode >= http.StatusOK || response.StatusCode == http.StatusSwitchingProtocols {
-			c.left = math.MaxInt64 // whoever reads the body bounds it
+			c.left = math.MaxInt64 // the reader of the body bounds it
 			return response, nil
 		}
 	}
@@ -122,7 +122,7 @@ func (c *conn) readHead() (*http.Response, error) {
 
 var errHead = errors.New("the head of the answer is too long")
 
-// reusable tells whether another request may follow on a connection whose answer
+// reusable reports whether another request may follow on a connection whose answer
 // was read to its end.
 func (c *conn) reusable(r *http.Response) bool {
 	if cap(c.out) > mostKept {
@@ -131,7 +131,7 @@ func (c *conn) reusable(r *http.Response) bool {
 	return !r.Close && r.StatusCode >= http.StatusOK && !c.ended && c.in.Buffered() == 0
 }
 
-// limited reads what a connection still may.
+// limited reads the bytes that a connection may still read.
 type limited conn
 
 func (c *limited) Read(p []byte) (int, error) {

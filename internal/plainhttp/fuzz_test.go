@@ -10,7 +10,7 @@ import (
 	"weir/internal/plainhttp"
 )
 
-// FuzzAnswer: whatever a provider writes before it closes the connection is an answer or an error, of a bounded size.
+// FuzzAnswer: whatever a provider writes before it closes the connection results in an answer or an error, of bounded size.
 func FuzzAnswer(f *testing.F) {
 	for _, s := range []string{fine, "", "\r\n", "HTTP/1.1 200 OK\r\n\r\n", "HTTP/1.1 100 Continue\r\n\r\n" + fine, "HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\nhello",
 		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n", "HTTP/1.0 503 x\r\nContent-Length: 99999999\r\n\r\nab", "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n"} {

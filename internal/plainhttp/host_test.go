@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Connections that nobody uses are closed when their time is over, each at its
-// own, and no more of them wait than may.
+// Idle connections are closed when their time is over, each at its own, and no
+// more of them are kept than allowed.
 func TestIdleConnectionsEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -36,7 +36,7 @@ func TestIdleConnectionsEnd(t *testing.T) {
 		add()
 		add() // one too many
 		synctest.Wait()
-		time.Sleep(45 * time.Second) // 75 s: the first is over
+		time.Sleep(45 * time.Second) // 75 s: the first is closed
 		c := h.take()                // the latest
 		time.Sleep(3 * time.Minute)
 		c.close()

@@ -2,7 +2,7 @@
 
 package plainhttp
 
-// canCheck says that connections can be looked at before they are used again.
+// canCheck reports whether connections can be checked before they are reused.
 const canCheck = false
 
 func silent(uintptr) bool { return false }

@@ -4,10 +4,10 @@ package plainhttp
 
 import "syscall"
 
-// canCheck says that connections can be looked at before they are used again.
+// canCheck reports whether connections can be checked before they are reused.
 const canCheck = true
 
-// silent tells whether a connection has neither data nor an end to read.
+// silent reports whether a connection has neither data nor EOF to read.
 func silent(fd uintptr) bool {
 	var one [1]byte
 	_, err := syscall.Read(int(fd), one[:])

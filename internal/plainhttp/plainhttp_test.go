@@ -27,12 +27,12 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const fine = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
 
-// server does with each request what a function says, until that closes the
-// connection.
+// server passes the connection of each request to handle, until that returns true
+// and the connection is closed.
 type server struct {
 	addr    string
 	conns   atomic.Int64
-	ended   chan struct{} // for each connection that the client closed
+	ended   chan struct{} // receives for each connection that the client closed
 	end     func()
 	mu      sync.Mutex
 	seen    map[string]int // whole requests, by body
@@ -128,7 +128,7 @@ func route(t *testing.T, s *server) (*plainhttp.Transport, *plainhttp.Route) {
 	return transport, r
 }
 
-// One connection serves requests that follow each other, whatever bounds them.
+// One connection serves consecutive requests, however they are bounded.
 func TestConnectionsAreKept(t *testing.T) {
 	t.Parallel()
 	s := start(t, say("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n"))
@@ -152,8 +152,8 @@ func TestConnectionsAreKept(t *testing.T) {
 	}
 }
 
-// A connection is not used again when its answer said so, was not read to its
-// end, or was followed by something.
+// A connection is not reused if its answer forbids it, was not read to its end, or
+// was followed by more data.
 func TestConnectionsAreNotKept(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]string{
@@ -178,8 +178,8 @@ func TestConnectionsAreNotKept(t *testing.T) {
 	}
 }
 
-// However a server treats its connections: no request arrives twice, none that
-// was not written arrives, and none is answered that did not.
+// However a server treats its connections: no request arrives twice, none that was
+// reported as unwritten arrives, and none is answered that did not arrive.
 func TestNeverTwice(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -224,7 +224,8 @@ func TestNeverTwice(t *testing.T) {
 	})
 }
 
-// A server that goes away between two requests is no reason to lose sight of one.
+// A server that goes away between two requests must not make the second one's
+// outcome unknown.
 func TestDeadConnectionsAreSeen(t *testing.T) {
 	t.Parallel()
 	for range 20 {
@@ -238,15 +239,15 @@ func TestDeadConnectionsAreSeen(t *testing.T) {
 		if a.Err == nil {
 			t.Fatalf("nobody answers, and yet: %+v", a)
 		}
-		if a.Unwritten { // mostly at once; a busy machine may tell the end of a connection later
+		if a.Unwritten { // mostly at once; a busy machine may report the end of a connection later
 			return
 		}
 	}
 	t.Error("the end of a connection was never seen")
 }
 
-// A request that is given up, or takes too long, ends at once and says so; that it
-// was written stays true.
+// A canceled request, or one that takes too long, ends at once with that error; it
+// still counts as written.
 func TestEnds(t *testing.T) {
 	t.Parallel()
 	bound := func(parent context.Context) (context.Context, func()) {
@@ -307,7 +308,7 @@ func TestTakesTooLong(t *testing.T) {
 	}
 }
 
-// The owner of a transport may close what waits at any time.
+// The owner of a transport may close idle connections at any time.
 func TestCloseIdleConnections(t *testing.T) {
 	t.Parallel()
 	s := start(t, say(fine))
@@ -324,7 +325,7 @@ func TestCloseIdleConnections(t *testing.T) {
 	}
 }
 
-// What is not plain has no short way.
+// Requests that are not plain have no short way.
 func TestRoute(t *testing.T) {
 	t.Parallel()
 	proxied := others()

@@ -9,19 +9,20 @@ import (
 	"time"
 )
 
-// Answer is what became of a request.
+// Answer is the outcome of a request.
 type Answer struct {
 	// Response is the head of the answer, without a body; nil: there is none.
 	Response *http.Response
 	Body     []byte
-	// Unwritten says of a request without an answer that nothing of it went out.
+	// Unwritten, for a request without an answer, means that nothing of it was
+	// sent.
 	Unwritten bool
-	// Err is why there is no answer, or not all of one.
+	// Err is the reason why there is no answer, or only part of one.
 	Err error
 }
 
-// Post makes a request, and reads up to most bytes of the body of its answer. A
-// longer one is cut there, one byte later.
+// Post makes a request, and reads up to most bytes of the answer's body. A longer
+// body is cut one byte after that.
 func (r *Route) Post(ctx context.Context, body []byte, most int64) Answer {
 	h := r.host()
 	for {
@@ -48,22 +49,22 @@ func (r *Route) Post(ctx context.Context, body []byte, most int64) Answer {
 	}
 }
 
-// on makes a request on a connection. stale: nothing was written, as the
-// connection was dead. kept: it is good for another one.
+// on makes a request on a connection. stale means that nothing was written because
+// the connection was dead; kept, that it can be used for another request.
 func (r *Route) on(ctx context.Context, c *conn, reused bool, body []byte, most int64) (_ Answer, stale, kept bool) {
 	deadline, _ := ctx.Deadline()
 	if c.raw.SetDeadline(deadline) != nil || reused && c.dead() || !c.watch(ctx) {
 		return Answer{Unwritten: true, Err: errStale}, reused, false
 	}
-	if err := ctx.Err(); err != nil { // its interruption may have come before the deadline was set
+	if err := ctx.Err(); err != nil { // its interruption may have preceded SetDeadline
 		return Answer{Unwritten: true, Err: err}, false, false
 	}
 	defer func() { kept = c.undisturbed(ctx) && kept }()
 	c.out = r.appendRequest(c.out[:0], body)
 	written, err := c.raw.Write(c.out)
 	if err != nil {
-		// net/http, too, takes another connection when nothing was written on one
-		// that had been idle. Of a new one nobody can tell why that is.
+		// net/http also uses another connection if nothing was written on one that
+		// had been idle. On a new one the cause is unknown.
 		return Answer{Err: endOf(ctx, err)}, reused && written == 0, false
 	}
 	response, err := c.readHead() //nolint:bodyclose // the body ends with the connection, or is read to its end
@@ -81,8 +82,8 @@ func (r *Route) on(ctx context.Context, c *conn, reused bool, body []byte, most 
 
 var errStale = errors.New("the connection was closed while nobody used it")
 
-// endOf gives the reason of an error: the end of the context, whatever that did
-// to the connection.
+// endOf returns the reason of an error: the context's end, if it has ended,
+// whatever effect that had on the connection.
 func endOf(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
@@ -91,7 +92,7 @@ func endOf(ctx context.Context, err error) error {
 		return cause
 	}
 	if _, bounded := ctx.Deadline(); bounded && errors.Is(err, os.ErrDeadlineExceeded) {
-		return context.DeadlineExceeded // the context is about to notice
+		return context.DeadlineExceeded // the context is about to end
 	}
 	return err
 }

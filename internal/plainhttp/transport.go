@@ -13,13 +13,13 @@ import (
 	"time"
 )
 
-// MostBody is the size up to which the body of a request goes the short way. A
-// server that answers before it has read more than it can buffer is left to
-// net/http, which reads while it writes.
+// MostBody is the max size in bytes of a request body for the short way. Larger
+// bodies are left to net/http, which reads while it writes: a server may answer
+// before it has read more than it can buffer.
 const MostBody = 32 << 10
 
-// Transport is a http.RoundTripper that leaves requests to another one, and has
-// connections of its own for those that go along a [Route].
+// Transport is an http.RoundTripper that leaves requests to another one, and has
+// connections of its own for requests along a [Route].
 type Transport struct {
 	others *http.Transport
 
@@ -27,18 +27,18 @@ type Transport struct {
 	hosts map[string]*host // by address
 }
 
-// New makes a transport that works by the settings of others: how to dial, how
-// many connections are kept and for how long, whether there is a proxy, and how
-// long the head of an answer may be.
+// New returns a transport with the settings of others: how to dial, how many idle
+// connections are kept and for how long, whether there is a proxy, and the max
+// size of an answer's head.
 func New(others *http.Transport) *Transport {
 	return &Transport{others: others, hosts: map[string]*host{}}
 }
 
-// RoundTrip implements http.RoundTripper: the usual way.
+// RoundTrip implements http.RoundTripper, through net/http.
 func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) { return t.others.RoundTrip(r) }
 
-// CloseIdleConnections closes the connections that wait, and those under way when
-// they are done.
+// CloseIdleConnections closes the idle connections, and those in use once they
+// are done.
 func (t *Transport) CloseIdleConnections() {
 	t.others.CloseIdleConnections()
 	t.mu.Lock()
@@ -49,18 +49,18 @@ func (t *Transport) CloseIdleConnections() {
 	}
 }
 
-// Route is the short way of requests that differ in nothing but their body. It
-// is safe for concurrent use.
+// Route is the short way for requests that differ only in their body. It is safe
+// for concurrent use.
 type Route struct {
 	t             *Transport
 	address       string
 	before, after []byte // the head, around the length of the body
 }
 
-// lengthHeader is what net/http writes of a POST without a body.
+// lengthHeader is the header that net/http writes for a POST without a body.
 const lengthHeader = "\r\nContent-Length: 0\r\n"
 
-// Route gives the short way for requests like this one, which has no body. ok is
+// Route returns the short way for requests like this one, which has no body. ok is
 // false if there is none.
 func (t *Transport) Route(like *http.Request) (_ *Route, ok bool) {
 	if !canCheck || like.Method != http.MethodPost || like.Body != nil || like.Close || like.URL.Scheme != "http" ||
@@ -91,8 +91,8 @@ func (t *Transport) proxied(r *http.Request) bool {
 	return proxy != nil || err != nil
 }
 
-// addressOf is where the host of a URL is dialled. Hosts that net/http would
-// write in another form first are left to it.
+// addressOf returns the address to dial for a URL. Hosts that net/http would
+// rewrite first are left to it.
 func addressOf(u *url.URL) (string, bool) {
 	name, port := u.Hostname(), u.Port()
 	if name == "" || strings.ContainsFunc(name, func(c rune) bool { return c <= ' ' || c >= 0x7f || c == '%' }) {
@@ -104,7 +104,7 @@ func addressOf(u *url.URL) (string, bool) {
 	return net.JoinHostPort(name, port), true
 }
 
-// appendRequest writes a whole request.
+// appendRequest appends a whole request.
 func (r *Route) appendRequest(out, body []byte) []byte {
 	out = append(out, r.before...)
 	out = strconv.AppendInt(out, int64(len(body)), 10)
@@ -112,7 +112,7 @@ func (r *Route) appendRequest(out, body []byte) []byte {
 	return append(out, body...)
 }
 
-// host gives the connections to the route's server.
+// host returns the connections to the route's server.
 func (r *Route) host() *host {
 	r.t.mu.Lock()
 	defer r.t.mu.Unlock()
@@ -124,7 +124,7 @@ func (r *Route) host() *host {
 	return h
 }
 
-// dial makes a new connection.
+// dial opens a new connection.
 func (r *Route) dial(ctx context.Context) (*conn, error) {
 	nc, err := r.t.others.DialContext(ctx, "tcp", r.address)
 	if err != nil {
@@ -133,18 +133,18 @@ func (r *Route) dial(ctx context.Context) (*conn, error) {
 	return newConn(nc, r.t.others.MaxResponseHeaderBytes), nil
 }
 
-// host keeps the connections to one server that wait for a request.
+// host keeps the idle connections to one server.
 type host struct {
 	most int
 	keep time.Duration
 
 	mu     sync.Mutex
-	idle   []*conn // the latest to be used is the next
+	idle   []*conn // last in, first out
 	closed bool
-	timer  *time.Timer // closes those that have waited for too long; nil while none waits
+	timer  *time.Timer // closes those that were idle for too long; nil if there are none
 }
 
-// take gives the connection that was used last, or nil.
+// take returns the connection that was used last, or nil.
 func (h *host) take() *conn {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -173,7 +173,7 @@ func (h *host) put(c *conn, now time.Time) {
 	}
 }
 
-// tidy closes the connections that have waited for too long.
+// tidy closes the connections that were idle for too long.
 func (h *host) tidy() {
 	now := time.Now()
 	h.mu.Lock()
@@ -191,7 +191,7 @@ func (h *host) tidy() {
 	}
 }
 
-// close closes the connections that wait, and those that are put back later.
+// close closes the idle connections, and those that are put back later.
 func (h *host) close() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

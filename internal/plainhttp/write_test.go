@@ -11,11 +11,11 @@ import (
 	"weir/internal/plainhttp"
 )
 
-// breaking is a connection whose writes fail from some time on, after so many bytes.
+// breaking is a connection on which one write fails after a number of bytes.
 type breaking struct {
 	*net.TCPConn
-	writes *atomic.Int64 // of all connections
-	from   int64         // the first that fails; only that one does
+	writes *atomic.Int64 // over all connections
+	from   int64         // number of the write that fails
 	after  int
 }
 
@@ -30,15 +30,15 @@ func (b breaking) Write(p []byte) (int, error) {
 	return n, &net.OpError{Op: "write", Err: syscall.EPIPE}
 }
 
-// A write that fails is followed by another one only where not a byte of it went
-// out, and that on a connection which had waited.
+// A failed write is retried only if none of its bytes was sent, and only if the
+// connection had been idle.
 func TestWritesThatFail(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		from  int64
 		after int
 		want  bool // there is an answer
-		most  int  // times that it arrives
+		most  int  // max number of arrivals
 	}{
 		"none of it, waited": {from: 2, after: 0, want: true, most: 1},
 		"some, waited":       {from: 2, after: 5, want: false, most: 0},

@@ -1,11 +1,11 @@
-// Package plainjson writes and reads JSON texts that are written and read very
-// often. What it writes is what encoding/json writes, byte for byte; what it reads
-// is what encoding/json reads, and the rest it leaves to that.
+// Package plainjson writes and reads JSON texts of very frequent kinds. It writes
+// what encoding/json writes, byte for byte; it reads what encoding/json reads, and
+// leaves everything that it does not support to that package.
 package plainjson
 
 import "encoding/json"
 
-// AppendText adds a JSON string.
+// AppendText appends a JSON string.
 func AppendText(b []byte, s string) []byte {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {

@@ -6,15 +6,15 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of what is read here.
+// Bounds of the texts that are read here.
 const (
-	mostDepth = 50 // of objects and arrays in each other
-	mostNames = 16 // of members, that are remembered
+	mostDepth = 50 // max nesting of objects and arrays
+	mostNames = 16 // max remembered member names
 )
 
-// Value reads a JSON text as encoding/json reads it into an any: objects as
-// map[string]any, numbers as float64. ok is false for whatever it does not read
-// itself, well formed or not: that is for encoding/json, which knows what to say.
+// Value parses a JSON text as encoding/json does into an any: objects as
+// map[string]any, numbers as float64. ok is false for every text that it does not
+// support, valid or not; encoding/json then parses it or returns the error.
 func Value(raw []byte) (v any, ok bool) {
 	r := reader{raw: raw}
 	if v, ok = r.value(0); !ok {
@@ -27,11 +27,11 @@ func Value(raw []byte) (v any, ok bool) {
 type reader struct {
 	raw   []byte
 	at    int
-	names [mostNames]string // of members: in a long list they are the same again and again
-	known int               // how many of them
+	names [mostNames]string // of members: in a long list the same ones recur
+	known int               // how many of them are set
 }
 
-// space passes over white space, and gives the byte behind it; 0 at the end.
+// space skips white space and returns the next byte; 0 at the end.
 func (r *reader) space() byte {
 	for ; r.at < len(r.raw); r.at++ {
 		switch c := r.raw[r.at]; c {
@@ -77,7 +77,7 @@ func (r *reader) word(w string) bool {
 	return true
 }
 
-// next passes over what stands behind a member or an element: a comma, or the end.
+// next consumes the separator after a member or an element: a comma, or the end.
 func (r *reader) next(end byte) (more, ok bool) {
 	switch r.space() {
 	case ',':
@@ -118,7 +118,7 @@ func (r *reader) object(depth int) (any, bool) {
 	}
 }
 
-// name gives a member's name, without a copy if there was one like it.
+// name returns a member's name, without a copy if the same name came before.
 func (r *reader) name(raw []byte) string {
 	for _, n := range r.names[:r.known] {
 		if n == string(raw) {
@@ -152,7 +152,7 @@ func (r *reader) array(depth int) (any, bool) {
 	}
 }
 
-// text finds the end of a string. plain says that it has no escapes.
+// text finds the end of a string. plain means that it has no escapes.
 func (r *reader) text() (raw []byte, plain, ok bool) {
 	begin, ascii := r.at, true
 	plain = true
@@ -185,7 +185,7 @@ func decoded(raw []byte, plain bool) (any, bool) {
 	return s, true
 }
 
-// number reads what the grammar of JSON takes for one.
+// number parses a number by the grammar of JSON.
 func (r *reader) number() (any, bool) {
 	begin := r.at
 	if r.here() == '-' {
@@ -215,7 +215,7 @@ func (r *reader) number() (any, bool) {
 	return f, err == nil
 }
 
-// here is the next byte; 0 at the end.
+// here returns the next byte; 0 at the end.
 func (r *reader) here() byte {
 	if r.at == len(r.raw) {
 		return 0
@@ -223,7 +223,7 @@ func (r *reader) here() byte {
 	return r.raw[r.at]
 }
 
-// digits passes over digits, of which there has to be one.
+// digits skips digits and reports whether there was one.
 func (r *reader) digits() bool {
 	begin := r.at
 	for c := r.here(); c >= '0' && c <= '9'; c = r.here() {

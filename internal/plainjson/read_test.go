@@ -11,7 +11,7 @@ import (
 	"weir/internal/plainjson"
 )
 
-// agrees holds what is read against encoding/json.
+// agrees compares the result with that of encoding/json.
 func agrees(t interface{ Errorf(string, ...any) }, raw []byte) (ok bool) {
 	got, ok := plainjson.Value(raw)
 	if !ok {
@@ -26,7 +26,7 @@ func agrees(t interface{ Errorf(string, ...any) }, raw []byte) (ok bool) {
 	return true
 }
 
-// What programs send is read here, and as encoding/json reads it.
+// Typical texts of clients are read here, and as encoding/json reads them.
 func TestValue(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
@@ -40,7 +40,7 @@ func TestValue(t *testing.T) {
 	}
 }
 
-// What is no JSON, or too much, is left to encoding/json.
+// Texts that are not JSON, or exceed a bound, are left to encoding/json.
 func TestNoValue(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
@@ -54,8 +54,8 @@ func TestNoValue(t *testing.T) {
 	}
 }
 
-// Whatever is written, and however it is broken then: what is read is what
-// encoding/json reads.
+// Whatever the text, and however it is then damaged, the result is that of
+// encoding/json.
 func TestValueAgrees(t *testing.T) {
 	t.Parallel()
 	leaf := rapid.OneOf(rapid.Just[any](nil), rapid.Map(rapid.Bool(), anyOf), rapid.Map(rapid.Float64Range(-1e300, 1e300), anyOf), rapid.Map(rapid.String(), anyOf))
@@ -74,7 +74,7 @@ func TestValueAgrees(t *testing.T) {
 
 func anyOf[T any](v T) any { return v }
 
-// FuzzValue: nothing is read otherwise than encoding/json reads it.
+// FuzzValue: no text is read differently than by encoding/json.
 func FuzzValue(f *testing.F) {
 	for _, text := range []string{`{"contacts":[{"to":"+1","messages":["a"]}]}`, `[1.5e3,null,"\u00e9"]`, `{"a":{"b":[{}]}} `} {
 		f.Add([]byte(text))
