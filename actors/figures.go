@@ -54,7 +54,7 @@ func (s *System) FiguresOf(ctx context.Context, list []weir.Channel) ([]weir.Fig
 		}
 		f.Queued, f.OldestQueuedAt = backlogs[ch.ID].Queued, backlogs[ch.ID].OldestQueuedAt
 		if absent[ch.ID] {
-			f.Why = core.WhyNextStored(&ch, f, now)
+			f.Why = core.WhyNextStored(&ch, f)
 		}
 		f.SentPerMinute = s.minutes.perMinute(ch.ID, now)
 		out[i] = f

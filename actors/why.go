@@ -36,9 +36,9 @@ func (s *System) Whys(ctx context.Context, ch weir.Channel, contacts []weir.Cont
 	if err != nil {
 		return nil, err
 	}
-	now, list := time.Now(), make([]weir.Why, len(contacts))
+	list := make([]weir.Why, len(contacts))
 	for i := range contacts {
-		list[i] = core.WhyStored(s.coreConfig, &ch, flights[ch.ID].InFlight, &contacts[i], now)
+		list[i] = core.WhyStored(s.coreConfig, &ch, flights[ch.ID].InFlight, &contacts[i])
 	}
 	return list, nil
 }

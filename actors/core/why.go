@@ -204,7 +204,7 @@ func (c *Core) WhyNext(now time.Time) weir.Why {
 
 // WhyStored explains, from its row and the slots in flight, why a contact waits
 // whose channel is run by another process or by none.
-func WhyStored(cfg Config, ch *weir.Channel, inFlight int, contact *weir.Contact, now time.Time) weir.Why {
+func WhyStored(cfg Config, ch *weir.Channel, inFlight int, contact *weir.Contact) weir.Why {
 	led := storedLedger(ch, inFlight)
 	switch heard := lastWord(contact); {
 	case contact.State == weir.Done:
@@ -233,7 +233,7 @@ func WhyStored(cfg Config, ch *weir.Channel, inFlight int, contact *weir.Contact
 
 // WhyNextStored explains, from its row and its figures, why a channel whose broker
 // runs elsewhere starts nothing although contacts wait.
-func WhyNextStored(ch *weir.Channel, f weir.Figures, now time.Time) weir.Why {
+func WhyNextStored(ch *weir.Channel, f weir.Figures) weir.Why {
 	if f.Queued == 0 {
 		return weir.Why{}
 	}
