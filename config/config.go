@@ -39,7 +39,7 @@ type Config struct {
 
 	GCIdle     Minutes `envconfig:"CHNL_BKR_GC_IDLE_MINUTES" default:"2" allowed:"0.001 to 10080 minutes; fractions are fine" desc:"silence after which the provider is asked about a contact"`
 	GCInterval Minutes `envconfig:"CHNL_BKR_GC_INTERVAL_MINUTES" default:"2" allowed:"0.001 to 10080 minutes; fractions are fine" desc:"pause between two rounds of asking"`
-	LostAfter  Minutes `envconfig:"LOST_AFTER_MINUTES" default:"60" allowed:"0.001 to 10080 minutes; fractions are fine" desc:"how long a contact whose fate nobody can tell keeps its slots before it ends as lost"`
+	LostAfter  Minutes `envconfig:"LOST_AFTER_MINUTES" default:"60" allowed:"0.001 to 10080 minutes; fractions are fine" desc:"how long a contact of unknown outcome holds its slots before it is marked lost"`
 	ShutDown   Minutes `envconfig:"SHUT_DOWN_MINUTES" default:"30" allowed:"0.001 to 10080 minutes; fractions are fine" desc:"idle time after which a channel's actor stops; it comes back when it is needed"`
 
 	SettleAfter        Period `envconfig:"WEIR_SETTLE_AFTER" default:"60s" allowed:"10ms to 1h" desc:"how long after a hand-over with an unclear result the provider is asked"`
@@ -52,8 +52,8 @@ type Config struct {
 	BatchSize          int    `envconfig:"BROKER_BATCH_SIZE" default:"10000" allowed:"1 to 1000000000" desc:"most active respondents of a survey that has neither cutoff nor quotas"`
 	BatchLimit         int    `envconfig:"BROKER_BATCH_LIMIT_PER_MINUTE" default:"100" allowed:"1 to 1000000000" desc:"most first attempts and retries of a survey in any minute"`
 	InitialValid       int    `envconfig:"INITIAL_VALID_RESPONDENT_RATE" default:"100" allowed:"0 to 100 per cent" desc:"share of a survey's numbers that are expected to be in use, until it is known"`
-	InitialEligibility int    `envconfig:"INITIAL_ELIGIBILITY_RATE" default:"100" allowed:"0 to 100 per cent" desc:"share of those who are expected to be eligible"`
-	InitialResponse    int    `envconfig:"INITIAL_RESPONSE_RATE" default:"100" allowed:"0 to 100 per cent" desc:"share of those who are expected to answer"`
+	InitialEligibility int    `envconfig:"INITIAL_ELIGIBILITY_RATE" default:"100" allowed:"0 to 100 per cent" desc:"share of respondents who are expected to be eligible"`
+	InitialResponse    int    `envconfig:"INITIAL_RESPONSE_RATE" default:"100" allowed:"0 to 100 per cent" desc:"share of respondents who are expected to answer"`
 	ChannelCheck       Period `envconfig:"WEIR_CHANNEL_CHECK_EVERY" default:"5m" allowed:"100ms to 1h" desc:"how often the providers of the channels that surveys use are asked whether they work"`
 
 	Paused      bool `envconfig:"WEIR_PAUSED" default:"false" allowed:"true or false" desc:"whether each start of serve sends nothing, as for a restored copy of the database, until weir resume; serve --paused does so for one start"`
