@@ -76,8 +76,8 @@ func (d *Dashboard) question(v *visit, w http.ResponseWriter, status int, q *que
 	return d.render(v, w, status, "question", &content{title: q.title, crumbs: q.crumbs, data: data})
 }
 
-// act performs an action. If the API rejects it, the question is shown again with
-// the errors above it and the values entered.
+// act performs an action. If the API rejects it with 400, 409 or 422, the question
+// is shown again with the errors above it and the values entered.
 func (d *Dashboard) act(a *action) handler {
 	return func(v *visit, w http.ResponseWriter) error {
 		if err := v.readForm(w); err != nil {

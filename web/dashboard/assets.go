@@ -44,8 +44,8 @@ func readFiles() (*files, error) {
 	return f, nil
 }
 
-// hashed returns the name under which a file is served. A missing file fails every
-// test of a page that uses it.
+// hashed returns the name under which a file is served. A missing file becomes a
+// broken link, which every test of a page that uses it reports.
 func (f *files) hashed(name string) string {
 	if hashed, ok := f.names[name]; ok {
 		return hashed

@@ -73,7 +73,7 @@ type row struct {
 	Class      string
 	Value      float64
 	Bar        template.HTML
-	Share      string // of the greatest, or of the sum
+	Share      string // of whole if it is given, otherwise of the sum
 }
 
 // rowsOf draws a bar for each value. whole is the value of a full bar; 0: the

@@ -249,9 +249,9 @@ type tableRow struct {
 	Open   bool // includes the incomplete step
 }
 
-// Table returns the values in rows, newest first. If there are many, several steps
-// share a row, which shows their maximum. For counts the sum would be right, so the
-// table's header says that it is the maximum.
+// Table returns the values in rows, newest first. If there are many steps, several
+// share a row, which shows the greatest of their values, as the caption says. For
+// counts a sum would be needed.
 func (c chart) Table() []tableRow {
 	n := c.length()
 	every := max(1, (n+mostTableRows-1)/mostTableRows)

@@ -20,8 +20,8 @@ type wallboard struct {
 	OldestQueuedAt *time.Time     `json:"oldestQueuedAt"`
 }
 
-// wallboard reads the summary; nil: the token may not see it, or the router has
-// never been used.
+// wallboard reads the summary; nil: the token may not see it, or the router has no
+// workers and no jobs.
 func (v *visit) wallboard() *wallboard {
 	if !v.May(weir.ScopeRouter) || !v.May(weir.ScopePIIRead) {
 		return nil

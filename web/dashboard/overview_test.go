@@ -44,7 +44,7 @@ func TestTheWallboardOfTheRouter(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "contacts:read", "router pii:read", "router")
 	b := r.login("router pii:read")
-	b.get("/").want(200).hasNot(`id="router-head"`) // the router has never been used
+	b.get("/").want(200).hasNot(`id="router-head"`) // the router is empty
 	const version = "?api-version=2024-01-18-preview"
 	r.api("PATCH", "/routing/distributionPolicies/d"+version, `{"mode":{"kind":"longestIdle"}}`, nil)
 	r.api("PATCH", "/routing/queues/q"+version, `{"distributionPolicyId":"d"}`, nil)

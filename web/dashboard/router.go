@@ -141,7 +141,7 @@ func statusText(status string) string {
 // StatusText returns the job's status in words.
 func (j routerJob) StatusText() string { return statusText(j.Status) }
 
-// Over reports whether the job's status is closed, cancelled or scheduleFailed.
+// Over reports whether the status is final.
 func (j routerJob) Over() bool {
 	return slices.Contains([]string{"closed", "cancelled", "scheduleFailed"}, j.Status)
 }

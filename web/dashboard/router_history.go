@@ -13,8 +13,8 @@ import (
 
 // Limits of the history of workers.
 const (
-	// historyTail is how many of the latest events are read at first. When the
-	// cache holds more happenings than that, it starts over.
+	// historyTail is how many of the latest events are read at first. When more
+	// happenings than that were read, the cache starts over.
 	historyTail = 20_000
 	// maxPerWorker is how many happenings are kept per worker.
 	maxPerWorker = 100
@@ -116,8 +116,8 @@ func (p *past) add(worker string, h happening) {
 	p.count++
 }
 
-// missing returns the happenings of list that others lack. Two match if they have
-// the same job and are less than a second apart.
+// missing returns the happenings of list that have no match in others. Two match if
+// they have the same job and are less than a second apart.
 func missing(list, others []happening) []happening {
 	return slices.DeleteFunc(list, func(h happening) bool {
 		return slices.ContainsFunc(others, func(o happening) bool { return o.Text == h.Text && o.At.Sub(h.At).Abs() < time.Second })

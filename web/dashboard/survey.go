@@ -162,8 +162,8 @@ func funnelOf(s *web.StatsView) (rows []row, apart int) {
 	}), apart
 }
 
-// dispositionClass returns the color class of a disposition: good, bad, final or in
-// progress.
+// dispositionClass returns the color class of a disposition: good, bad, otherwise
+// final, or in progress.
 func dispositionClass(d surveys.Disposition) string {
 	switch {
 	case d == surveys.Complete || d == surveys.Partial:

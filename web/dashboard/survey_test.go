@@ -21,8 +21,8 @@ const flu = `{"title":"Flu <b>2026</b>","schedule":{"time_zone":"America/Mexico_
 	"questionnaires":{"a":{"sms":[{"messages":["Hello {{first_name}}"]}]},"b":{"sms":[{"messages":["Good day, {{first_name}}"]}]}},
 	"quotas":[{"where":{"sex":{"in":["f"]},"age":{"from":18,"to":40}},"quota":2},{"where":{"sex":{"in":["m"]}},"quota":500}],"region":"US"}`
 
-// survey creates a draft with respondents who all have a first name, except the one
-// with the last number.
+// survey creates a draft with respondents who all have the same attributes. The
+// first has the canary as its number.
 func (r *rig) survey(name string, respondents int) {
 	r.t.Helper()
 	r.api("PUT", "/v1/channels/texts", `{"type":"nuntium","capacity":7,"paused":true,"settings":{"base_url":"http://127.0.0.1:1","account":"a","application":"b","channel":"c","password":"p"}}`, nil)

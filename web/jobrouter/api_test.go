@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Each kind of policy, and queues: create, read, change, and the responses.
+// Policies and queues: each request of their routes, with its response.
 func TestPoliciesAndQueues(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -269,7 +269,7 @@ func TestHeadersOfAnswers(t *testing.T) {
 	}
 }
 
-// Internal errors go only to the log, and only they are a 5xx.
+// Causes of server errors go only to the log, and only server errors are a 5xx.
 func TestTroubleHere(t *testing.T) {
 	t.Parallel()
 	var log strings.Builder

@@ -31,7 +31,7 @@ func conditionOf(h http.Header) (condition, error) {
 		c.since = at
 	}
 	if c.matches {
-		c.since = time.Time{} // If-Match takes precedence (RFC 9110, 13.1.4)
+		c.since = time.Time{} // If-Match is more exact and takes precedence (RFC 9110, 13.1.4)
 	}
 	return c, nil
 }

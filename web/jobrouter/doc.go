@@ -6,8 +6,8 @@
 //
 //   - A request is admitted only with a valid signature over method, target, host,
 //     date and body, or with a bearer token that Options.Bearer accepts, unless
-//     Options.Open opens the server. Every signature error is a 401, whatever else
-//     is wrong with the request.
+//     Options.Open opens a server that has no keys. Every signature error is a 401,
+//     whatever else is wrong with the request.
 //   - A request with any mistake changes nothing, and its response lists all
 //     mistakes at once. A client mistake is never a 5xx: the client library would
 //     retry the request.

@@ -36,7 +36,7 @@ type queueFiguresView struct {
 	Closed string `json:"closed,omitzero"`
 }
 
-// figures takes all its figures from one snapshot of the router's state.
+// figures takes the counts and the queues from one snapshot of the router's state.
 func (s *service) figures(c *call) (answer, error) {
 	p := &parameters{query: c.query}
 	size, after := p.size(s.Limits), p.token()

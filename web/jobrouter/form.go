@@ -42,7 +42,8 @@ func plainForm(query string) bool {
 	return named
 }
 
-// unescapeForm decodes valid escapes and keeps invalid ones as they are.
+// unescapeForm decodes valid escapes and keeps invalid ones as they are. Invalid
+// UTF-8 becomes U+FFFD.
 func unescapeForm(s string) string {
 	out := make([]byte, 0, len(s))
 	for i := 0; i < len(s); i++ {

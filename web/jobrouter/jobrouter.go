@@ -39,7 +39,8 @@ type Options struct {
 	Limits Limits
 }
 
-// Limits bounds requests. The zero value means the defaults.
+// Limits sets the bounds that the API does not specify. The zero value means the
+// defaults.
 type Limits struct {
 	Body     int64         // max bytes of a request body; 0: 1 MiB
 	Page     int           // entries per page if the client does not specify; 0: 100

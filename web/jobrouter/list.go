@@ -80,7 +80,8 @@ func (p *parameters) size(l Limits) int {
 	return int(min(n, int64(l.MostPage)))
 }
 
-// token returns the id that the page follows: the last one of the page before.
+// token decodes the skipToken: the last entry before the page, empty on the first
+// page.
 func (p *parameters) token() string {
 	text, err := base64.RawURLEncoding.Strict().DecodeString(p.get(skipToken))
 	if err != nil {

@@ -41,9 +41,8 @@ type readyView struct {
 	AvailableSince instant `json:"availableSince"`
 }
 
-// ready lists the workers that match a job's requirements in the order in which
-// they would be offered it: longest available first, or newest first if the queue's
-// policy says so.
+// ready lists the workers that match a job's requirements, the next one first:
+// longest available first, or newest first if the queue's policy says so.
 func (s *service) ready(c *call) (answer, error) {
 	p := &parameters{query: c.query}
 	spec := routing.PoolSpec{QueueID: p.get("queueId"), ChannelID: p.get("channelId")}

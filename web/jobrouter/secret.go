@@ -182,8 +182,8 @@ func movedRule(r *routing.Rule, patch map[string]any, at string) error {
 	return nil
 }
 
-// restated returns an error unless a patch sets every secret of a credential or
-// removes the credential.
+// restated returns an error unless a patch sets or removes every secret of a
+// credential.
 func restated(known *routing.Credential, patch map[string]any, name, at string) error {
 	at += "/" + name
 	given, stated := patch[name]

@@ -146,8 +146,8 @@ func (s *service) answer(w http.ResponseWriter, r *http.Request) (answer, error)
 	return handler(c)
 }
 
-// admit authenticates a request. It reads the body only after the signature of the
-// head has been verified.
+// admit authenticates a request by its head, and reads the body only after that.
+// The signed hash of the body is checked last.
 func (s *service) admit(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if s.Bearer != nil && !s.Open() && carriesBearer(r) {
 		if err := s.Bearer(r); err != nil {

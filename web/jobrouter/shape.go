@@ -170,7 +170,7 @@ func list(of form) form {
 	}
 }
 
-// labels accepts an object with any keys.
+// labels accepts an object with any keys and primitive values.
 func labels(in *reading, at string, v any) any {
 	m, ok := v.(map[string]any)
 	if !ok {

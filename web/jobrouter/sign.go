@@ -29,7 +29,7 @@ type signatures struct {
 	base64 *base64.Encoding
 }
 
-// signer holds the reusable buffers for computing one signature.
+// signer holds the reusable state for computing signatures.
 type signer struct {
 	mac  hash.Hash
 	text []byte // the string to sign

@@ -48,7 +48,7 @@ func TestScenario120_JobsNameTheirReason(t *testing.T) {
 	job("second", "")
 	r.why("second", "workers_busy", "all workers who could take it are busy (1); 3 jobs of queue q go first")
 	r.ok(200, "POST", "/routing/workers/w/offers/"+r.offer("w")+":decline", "")
-	r.why("first", "workers_busy", "are busy (1)") // including the second job
+	r.why("first", "workers_busy", "are busy (1)") // with the second job
 	r.accept("w")
 	r.why("second", "", "")
 	if _, has := r.get("/routing/jobs/second")["why"]; has {
