@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// htmx is version 2.0.11 as it is published, under the licence beside it.
+// htmx is version 2.0.11 as published; its license is in the same folder.
 //
 //go:embed assets/*
 var assetFiles embed.FS

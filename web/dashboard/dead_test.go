@@ -114,7 +114,7 @@ func TestOnlyWhatWasCountedIsDone(t *testing.T) {
 		before := time.Now().Add(-time.Hour).UTC().Format(time.RFC3339)
 		b.post("/dead-letters/"+step, url.Values{"until": {before}}).want(303)
 		b.get("/dead-letters").want(200).has("0 dead letters are", "2 contacts ended badly")
-		b.post("/dead-letters/"+step+"?until=2099-01-01T00:00", url.Values{"until": {before}}).want(303) // shown with a later end
+		b.post("/dead-letters/"+step+"?until=2099-01-01T00:00", url.Values{"until": {before}}).want(303) // the page had a later end of its interval
 		b.get("/dead-letters").want(200).has("0 dead letters are", "2 contacts ended badly")
 		b.get("/dead-letters/" + step + "?channel=a&outcome=failed&reason=").want(200).has("<dd>0</dd>") // only dead letters without a reason
 	}

@@ -22,7 +22,8 @@ const (
 	beatEvery = 15 * time.Second
 	// sendWithin is the write deadline of an update.
 	sendWithin = 10 * time.Second
-	// renderWithin bounds the work for an update, whoever waits for it.
+	// renderWithin bounds the work for an update. It does not depend on the request
+	// that started it, because other streams may wait for the result.
 	renderWithin = 10 * time.Second
 )
 
