@@ -6,25 +6,25 @@ import (
 	"weir"
 )
 
-// action is something that can be done: a GET of its path asks whether it
-// shall be, with what it will mean, and a POST does it. The question is a page
-// of its own, which the script shows as a dialog.
+// action is something a user can do: a GET of its path asks for confirmation and
+// shows the consequences, a POST does it. The question is a page of its own, which
+// the script shows as a dialog.
 type action struct {
 	path   string
-	scopes []weir.Scope // one is needed; the API asks once more
+	scopes []weir.Scope // one is needed; the API checks again
 	ask    func(*visit) (*question, error)
 	do     func(*visit) (*done, error)
 }
 
-// question is asked before something is done.
+// question asks for confirmation of an action.
 type question struct {
 	title  string
-	Text   string  // what it will mean
-	Facts  []fact  // what it is about: above all how many
-	Fields []field // what has to be given
+	Text   string  // the consequences
+	Facts  []fact  // the objects affected, above all their number
+	Fields []field // inputs to fill in
 	Button string
 	Danger bool
-	back   string // where one goes who does not want it, below the prefix
+	back   string // the page to return to on cancel, below the prefix
 	crumbs []crumb
 }
 
@@ -44,13 +44,13 @@ type field struct {
 // option is a choice of a field of type select.
 type option struct{ Value, Text string }
 
-// done is what came of an action.
+// done is the result of an action.
 type done struct {
 	text string // shown on the next page
 	to   string // the next page, below the prefix
 }
 
-// questionData is what the template of questions gets.
+// questionData is the data of the question template.
 type questionData struct {
 	*question
 	Action, Back string
@@ -76,8 +76,8 @@ func (d *Dashboard) question(v *visit, w http.ResponseWriter, status int, q *que
 	return d.render(v, w, status, "question", &content{title: q.title, crumbs: q.crumbs, data: data})
 }
 
-// act does what an action is for. What the API refuses is said above the
-// question, which can then be answered in another way.
+// act performs an action. If the API rejects it with 400, 409 or 422, the question
+// is shown again with the errors above it and the values entered.
 func (d *Dashboard) act(a *action) handler {
 	return func(v *visit, w http.ResponseWriter) error {
 		if err := v.readForm(w); err != nil {

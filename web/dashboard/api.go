@@ -13,10 +13,10 @@ import (
 	"weir/web"
 )
 
-// requestID names a request in answers, in the log and in the audit log.
+// requestID identifies a request in responses, in the log and in the audit log.
 const requestID = "X-Request-Id"
 
-// problem is an answer of the API that is no good one.
+// problem is an error response of the API.
 type problem struct {
 	Status int               `json:"status"`
 	Title  string            `json:"title"`
@@ -26,7 +26,7 @@ type problem struct {
 	wait   string            // Retry-After
 }
 
-// Error is what the API says.
+// Error returns the API's detail.
 func (p *problem) Error() string { return p.Detail }
 
 // apiPath joins the segments of a path, each escaped.
@@ -38,7 +38,7 @@ func apiPath(segments ...string) string {
 	return b.String()
 }
 
-// get reads something of the API.
+// get reads a resource of the API.
 func (v *visit) get(path string, query url.Values, into any) error {
 	if len(query) > 0 {
 		path += "?" + query.Encode()
@@ -46,8 +46,8 @@ func (v *visit) get(path string, query url.Values, into any) error {
 	return v.call(http.MethodGet, path, nil, into)
 }
 
-// call sends a request to the API, with the rights of the session. A body is
-// sent as JSON; into, if it is not nil, takes the answer.
+// call sends a request to the API with the rights of the session. body is sent as
+// JSON; into, if not nil, receives the response.
 func (v *visit) call(method, path string, body, into any) error {
 	req, err := v.request(method, path, body)
 	if err != nil {
@@ -70,11 +70,11 @@ func (v *visit) call(method, path string, body, into any) error {
 	return nil
 }
 
-// transport carries requests to the API.
+// transport sends requests to the API.
 func (v *visit) transport() http.RoundTripper { return memory{v.d.API} }
 
-// forward lets the API answer the browser itself: for files that are too long
-// for memory.
+// forward lets the API answer the browser directly, for files too large to buffer
+// in memory.
 func (v *visit) forward(w http.ResponseWriter, path string) error {
 	req, err := v.request(http.MethodGet, path, nil)
 	if err != nil {
@@ -84,7 +84,7 @@ func (v *visit) forward(w http.ResponseWriter, path string) error {
 	return nil
 }
 
-// request makes a request that the API takes for one of the browser's own.
+// request builds a request that the API treats as the browser's own.
 func (v *visit) request(method, path string, body any) (*http.Request, error) {
 	var r io.Reader = http.NoBody
 	if body != nil {
@@ -102,7 +102,8 @@ func (v *visit) request(method, path string, body any) (*http.Request, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The browser's host stands beside the URL, as not every host makes one.
+	// Host is set separately from the URL, because not every Host header is valid
+	// in a URL.
 	req.Host, req.RemoteAddr, req.RequestURI = v.r.Host, v.r.RemoteAddr, path
 	if v.token != "" {
 		req.Header.Set("Authorization", "Bearer "+v.token)
@@ -125,7 +126,7 @@ func problemOf(res *http.Response) error {
 		problem
 		Router *fault `json:"error"`
 	}
-	_ = json.NewDecoder(res.Body).Decode(&said) // what cannot be read is no more than its status
+	_ = json.NewDecoder(res.Body).Decode(&said) // an unreadable body leaves only the status
 	p := &said.problem
 	if said.Router != nil {
 		said.Router.tell(p)
@@ -137,10 +138,10 @@ func problemOf(res *http.Response) error {
 	return p
 }
 
-// memory carries requests to a handler of the same process.
+// memory sends requests to a handler in the same process.
 type memory struct{ handler http.Handler }
 
-// RoundTrip has the whole answer when it returns.
+// RoundTrip returns when the response is complete.
 func (m memory) RoundTrip(r *http.Request) (*http.Response, error) {
 	w := &held{header: http.Header{}}
 	m.handler.ServeHTTP(w, r)
@@ -157,7 +158,7 @@ func (m memory) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// held is an answer in memory.
+// held buffers a response in memory.
 type held struct {
 	header http.Header
 	status int

@@ -12,17 +12,17 @@ import (
 	"strings"
 )
 
-// htmx is version 2.0.11 as it is published, under the licence beside it.
+// htmx is version 2.0.11 as published; its license is in the same folder.
 //
 //go:embed assets/*
 var assetFiles embed.FS
 
-// files are the scripts, styles and pictures, each under a name that changes
-// with what is in it, so that browsers may keep them for good.
+// files holds the scripts, styles and pictures, each under a name that contains a
+// hash of its content, so that browsers may cache them forever.
 type files struct {
-	names map[string]string // as written → with its hash
-	texts map[string][]byte // by the name with its hash
-	seed  maphash.Seed      // of fragments
+	names map[string]string // name in the source → name with its hash
+	texts map[string][]byte // by name with hash
+	seed  maphash.Seed      // for the hashes of fragments
 }
 
 func readFiles() (*files, error) {
@@ -44,8 +44,8 @@ func readFiles() (*files, error) {
 	return f, nil
 }
 
-// hashed is the name under which a file is served. One that is not there shows
-// as broken in every test of a page.
+// hashed returns the name under which a file is served. A missing file becomes a
+// broken link, which every test of a page that uses it reports.
 func (f *files) hashed(name string) string {
 	if hashed, ok := f.names[name]; ok {
 		return hashed
@@ -53,7 +53,7 @@ func (f *files) hashed(name string) string {
 	return "missing-" + name
 }
 
-// serve answers with a file.
+// serve serves a file.
 func (f *files) serve(w http.ResponseWriter, r *http.Request) {
 	harden(w.Header())
 	name := r.PathValue("file")
@@ -75,5 +75,5 @@ func (f *files) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", kind)
 	w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
-	_, _ = w.Write(text) // a browser that left is no concern of ours
+	_, _ = w.Write(text) // the browser may have disconnected
 }

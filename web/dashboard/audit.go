@@ -12,7 +12,7 @@ func auditPage() *page {
 	return &page{name: "audit", path: "/audit", nav: "Audit", scopes: []weir.Scope{weir.ScopeChannelsAdmin}, load: loadAudit, live: []string{"entries"}}
 }
 
-// auditData is what the audit log shows.
+// auditData is the data of the audit log page.
 type auditData struct {
 	Entries  []web.AuditView
 	Interval interval

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// The audit log says what a change changed; secrets are in it as changed, numbers
-// only for those who may see them.
+// The audit log shows what each change changed: secrets only as changed, numbers
+// only with the scope to see them.
 func TestAuditLogSaysWhatChanged(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "channels:admin", "channels:admin pii:read", "contacts:read pii:read")

@@ -9,18 +9,18 @@ import (
 	"time"
 )
 
-// A picture is SVG with attributes for every width: styles in a page are not
-// allowed. Its title says in words what it shows. Colours are classes c1 to c8,
-// and patterns are not needed because a table or a legend stands beside it.
+// Pictures are SVG sized by attributes, for any width, because inline styles are
+// not allowed. The title describes the content. Colors are the classes c1 to c8;
+// patterns are not needed because each picture has a table or a legend beside it.
 
 // segment is a part of a bar.
 type segment struct {
 	Name  string
-	Class string // of the colour: c1 to c8, good, bad, warn, quiet
+	Class string // of the color: c1 to c8, good, bad, warn, quiet
 	Value float64
 }
 
-// bar is a row of segments out of a whole.
+// bar is a row of segments of a whole.
 type bar struct {
 	Title    string
 	Whole    float64 // 0: the sum of the segments
@@ -30,7 +30,7 @@ type bar struct {
 
 const barWidth, barHeight = 1000.0, 40.0
 
-// SVG draws a bar that is as wide as its place.
+// SVG draws a bar that fills the width of its container.
 func (b bar) SVG() template.HTML {
 	sum := 0.0
 	for _, s := range b.Segments {
@@ -73,11 +73,11 @@ type row struct {
 	Class      string
 	Value      float64
 	Bar        template.HTML
-	Share      string // of the greatest, or of the sum
+	Share      string // of whole if it is given, otherwise of the sum
 }
 
-// rowsOf draws a bar for each value. whole is what a full bar stands for; 0: the
-// greatest of them.
+// rowsOf draws a bar for each value. whole is the value of a full bar; 0: the
+// greatest value.
 func rowsOf(whole float64, rows []row) []row {
 	greatest := whole
 	sum := 0.0
@@ -101,15 +101,15 @@ func rowsOf(whole float64, rows []row) []row {
 	return rows
 }
 
-// svg writes a picture.
+// svg builds a picture.
 type svg struct{ strings.Builder }
 
 func (b *svg) write(format string, values ...any) {
-	_, _ = fmt.Fprintf(&b.Builder, format, values...) // into memory
+	_, _ = fmt.Fprintf(&b.Builder, format, values...) // a Builder never fails
 }
 
-// open begins a picture with a title for those who cannot see it. stretch lets
-// it take the form of its place.
+// open begins a picture with a title for screen readers. stretch lets it take the
+// aspect ratio of its container.
 func (b *svg) open(class string, width, height float64, title string, stretch bool) {
 	aspect := ""
 	if stretch {
@@ -131,8 +131,8 @@ func (b *svg) text(class string, x, y float64, text string) {
 	b.write(`<text class="%s" x="%s" y="%s">%s</text>`, class, coord(x), coord(y), template.HTMLEscapeString(text))
 }
 
-// clock writes an instant as a time in UTC on the axis. The script replaces it with the time in the reader's
-// zone, from data-at.
+// clock writes an axis label with the time in UTC. The script replaces it with the
+// reader's local time, from data-at.
 func (b *svg) clock(x, y float64, at time.Time) {
 	b.write(`<text class="x" x="%s" y="%s" data-at="%s">%s</text>`, coord(x), coord(y), at.Format(time.RFC3339), at.Format("15:04"))
 }
@@ -142,7 +142,7 @@ func (b *svg) close() template.HTML {
 	return template.HTML(b.String()) //nolint:gosec // every text in it was escaped
 }
 
-// coord writes a coordinate to a tenth; one that is no number is 0.
+// coord formats a coordinate to one decimal; NaN and infinities become 0.
 func coord(x float64) string {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		x = 0

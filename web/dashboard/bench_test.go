@@ -9,9 +9,8 @@ import (
 	"time"
 )
 
-// BenchmarkOverview makes the overview of 200 channels, whole: an update of a
-// browser that watches it costs no more. WEIR_BENCH_CONTACTS says how many
-// contacts wait on them.
+// BenchmarkOverview renders the whole overview of 200 channels; a live update costs
+// no more. WEIR_BENCH_CONTACTS sets how many contacts wait in them.
 func BenchmarkOverview(b *testing.B) {
 	contacts := 10_000
 	if text := os.Getenv("WEIR_BENCH_CONTACTS"); text != "" {

@@ -11,7 +11,7 @@ import (
 	"weir/web"
 )
 
-const mostListed = 10 // contacts and messages of each list on the page of a channel
+const mostListed = 10 // contacts and messages in each list on a channel's page
 
 func channelPage() *page {
 	admin := []weir.Scope{weir.ScopeChannelsAdmin}
@@ -28,17 +28,17 @@ func channelPage() *page {
 	}
 }
 
-// channelData is what the page of a channel shows.
+// channelData is the data of a channel's page.
 type channelData struct {
 	channelCard
 	Settings []fact
-	Charts   *charts // nil: there are none
+	Charts   *charts // nil: not available
 	Period   period
 	Periods  []period
 	Queue    []web.ContactView
 	Out      []web.ContactView
 	Incoming []web.IncomingView
-	Blind    bool // the token may not see contacts
+	Blind    bool // the token may not read contacts
 }
 
 func (v *visit) channel() (ch web.ChannelView, err error) {
@@ -66,7 +66,7 @@ func loadChannel(v *visit) (*content, error) {
 	return &content{title: "Channel " + ch.Channel, crumbs: []crumb{{Text: ch.Channel}}, data: d}, nil
 }
 
-// read reads the contacts that the page lists.
+// read reads the contacts and messages that the page lists.
 func (d *channelData) read(v *visit) error {
 	for states, into := range map[string]*[]web.ContactView{"queued": &d.Queue, "sending,active,unknown": &d.Out} {
 		var page web.ContactList
@@ -84,7 +84,7 @@ func (d *channelData) read(v *visit) error {
 	return nil
 }
 
-// settingsOf lists the settings that are no secret, by name.
+// settingsOf lists the settings that are not secret, by name.
 func settingsOf(ch web.ChannelView) []fact {
 	var list []fact
 	for name, value := range ch.Settings {
@@ -94,7 +94,7 @@ func settingsOf(ch web.ChannelView) []fact {
 	return list
 }
 
-// channelQuestion is what the questions about a channel have in common.
+// channelQuestion builds the common part of the questions about a channel.
 func channelQuestion(v *visit, title, button string) (web.ChannelView, *question, error) {
 	ch, err := v.channel()
 	if err != nil {

@@ -12,32 +12,32 @@ import (
 // series is one line of a chart.
 type series struct {
 	Name   string
-	Class  string // of the colour: c1 to c8
+	Class  string // of the color: c1 to c8
 	Values []float64
 	Kind   kind
 }
 
-// kind is how a series is drawn.
+// kind is the way a series is drawn.
 type kind int
 
 const (
 	area  kind = iota
-	line       // so that what is behind it can be seen
-	limit      // a dashed line that says how much there may be
+	line       // leaves the series behind it visible
+	limit      // a dashed line for an upper limit
 )
 
-// chart shows values over time. Areas stand upon each other if Stacked.
+// chart shows values over time. Areas are drawn on top of each other if Stacked.
 type chart struct {
 	Title   string
-	Unit    string // of the values, for people
+	Unit    string // of the values, as displayed
 	Stacked bool
 	Begin   time.Time
 	Step    time.Duration
 	Series  []series
-	Open    bool // the last step is under way: its values are not whole
+	Open    bool // the last step is not over: its values are incomplete
 }
 
-// through marks the last step as under way if it ends after an instant.
+// through marks the last step as incomplete if it ends after now.
 func (c chart) through(now time.Time) chart {
 	c.Open = c.Begin.Add(time.Duration(c.length()) * c.Step).After(now)
 	return c
@@ -55,7 +55,7 @@ const (
 	chartFloor              = chartHeight - chartBottom
 )
 
-// Empty tells whether there is nothing to see.
+// Empty reports whether all values except limits are 0.
 func (c chart) Empty() bool {
 	for _, s := range c.Series {
 		for _, v := range s.Values {
@@ -86,7 +86,7 @@ func (c chart) length() int {
 	return n
 }
 
-// greatest is what the top of the chart stands for: a round number.
+// greatest returns the value at the top of the chart: a round number.
 func (c chart) greatest() float64 {
 	top := 0.0
 	for i := range c.length() {
@@ -110,7 +110,7 @@ func at(values []float64, i int) float64 {
 	return max(0, values[i])
 }
 
-// roundUp gives a number that is easy to divide, not below x.
+// roundUp returns a number not below x that is easy to divide.
 func roundUp(x float64) float64 {
 	if x <= ticksUp {
 		return ticksUp
@@ -151,7 +151,7 @@ func (c chart) Spark() template.HTML {
 	return b.close()
 }
 
-// ticks are the round instants that the axis names.
+// ticks returns the round instants labeled on the axis.
 func (c chart) ticks() []time.Time {
 	whole := c.Step * time.Duration(max(0, c.length()-1))
 	every := time.Minute
@@ -217,7 +217,7 @@ func (s *series) draw(b *svg, class string, upper, lower []string) {
 	b.write(`<polygon class="area%s %s" points="%s"/>`, class, s.Class, strings.Join(append(slices.Clone(upper), around...), " "))
 }
 
-// describe says in words what the chart shows.
+// describe describes the chart in words.
 func (c chart) describe() string {
 	var parts []string
 	for _, s := range c.Series {
@@ -242,16 +242,16 @@ func (c chart) describe() string {
 	return text + ": " + strings.Join(parts, "; ")
 }
 
-// tableRow is a line of the table that says the same as a chart.
+// tableRow is a row of the table that shows the values of a chart.
 type tableRow struct {
 	At     time.Time
 	Values []string
-	Open   bool // the step under way is in it
+	Open   bool // includes the incomplete step
 }
 
-// Table gives the values in rows, newest first. Where there are many, some stand
-// together: of a chart of counts their sum would be needed, so that the greatest
-// is shown and the head says so.
+// Table returns the values in rows, newest first. If there are many steps, several
+// share a row, which shows the greatest of their values, as the caption says. For
+// counts a sum would be needed.
 func (c chart) Table() []tableRow {
 	n := c.length()
 	every := max(1, (n+mostTableRows-1)/mostTableRows)

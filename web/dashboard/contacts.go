@@ -11,7 +11,8 @@ import (
 	"weir/web"
 )
 
-// Scopes of which one is needed for pages of contacts.
+// contactReaders and contactWriters return the scopes for pages and actions of
+// contacts; one is needed.
 func contactReaders() []weir.Scope { return []weir.Scope{weir.ScopeContactsRead} }
 func contactWriters() []weir.Scope { return []weir.Scope{weir.ScopeContactsWrite} }
 
@@ -19,29 +20,30 @@ func contactsPage() *page {
 	return &page{name: "contacts", path: "/contacts", nav: "Contacts", scopes: contactReaders(), load: loadContacts, live: []string{"list"}, posted: searchNumber}
 }
 
-// contactList is what the search shows.
+// contactList is the data of the contact search.
 type contactList struct {
-	Text, Channel, State, Outcome, Survey string // what is asked for; empty: anything
+	Text, Channel, State, Outcome, Survey string // search terms; empty: any
 	Ended                                 bool   // the interval bounds when they finished
 	Interval                              interval
 	Channels, States                      []string
 	Outcomes                              []weir.Outcome
 	List                                  []web.ContactView
 	Pager                                 pager
-	Number, Cursor                        string // of a search by number: what was asked for, and where it goes on
+	Number, Cursor                        string // of a search by number: the number, and the cursor of the next page
 }
 
-// Filtered reports whether the list may leave contacts out.
+// Filtered reports whether the list may omit contacts.
 func (l *contactList) Filtered() bool {
 	return l.Text != "" || l.Channel != "" || l.State != "" || l.Outcome != "" || l.Survey != "" || l.Interval.Given() || l.Pager.First != "" || l.Number != ""
 }
 
-// Bounds of a page of contacts.
+// Limits of the contact search.
 const (
-	// mostChannelNames bounds what the search offers to choose from; others can be
-	// reached from their own page.
+	// mostChannelNames is the maximum number of channels that the search offers;
+	// others are reachable from their own page.
 	mostChannelNames = 500
-	// maxEmptyPages bounds how many pages without a match are passed at once.
+	// maxEmptyPages is the maximum number of pages without a match that one request
+	// skips.
 	maxEmptyPages = 10
 )
 
@@ -53,7 +55,7 @@ func loadContacts(v *visit) (*content, error) {
 	return &content{title: "Contacts", crumbs: []crumb{{Text: "Contacts"}}, data: l}, l.search(v, v.r.URL.Query().Get("cursor"))
 }
 
-// contactList reads what is asked for, from an address or from a form.
+// contactList reads the search terms from a query or a form.
 func (v *visit) contactList(asked url.Values) (*contactList, error) {
 	l := &contactList{
 		Text: strings.TrimSpace(asked.Get("q")), Channel: asked.Get("channel"), Survey: strings.TrimSpace(asked.Get("survey")),
@@ -84,7 +86,7 @@ func (v *visit) contactList(asked url.Values) (*contactList, error) {
 	return l, nil
 }
 
-// search finds a contact by its id, or contacts by their key and the rest, the
+// search finds a contact by its id, or contacts by their key and the other terms,
 // newest first.
 func (l *contactList) search(v *visit, cursor string) error {
 	if _, err := weir.ParseRef(l.Text); err == nil {
@@ -125,8 +127,8 @@ func (l *contactList) search(v *visit, cursor string) error {
 	return nil
 }
 
-// searchNumber answers with the contacts of a phone number, which comes in a form
-// and stays out of addresses.
+// searchNumber lists the contacts of a phone number, which is posted in a form so
+// that it never appears in a URL.
 func searchNumber(v *visit) (*content, error) {
 	asked := v.r.PostForm
 	l, err := v.contactList(asked)
@@ -166,12 +168,12 @@ func contactPage() *page {
 	}
 }
 
-// contactData is what the page of a contact shows.
+// contactData is the data of a contact's page.
 type contactData struct {
 	web.ContactView
 	Labels   []fact
 	Open     bool
-	Dead     bool // it is a dead letter now
+	Dead     bool // it is currently a dead letter
 	Which    deadWhich
 	Timeline web.TimelineView
 }

@@ -13,7 +13,8 @@ import (
 	"weir/web"
 )
 
-// keysOf are the keys of the contacts that a page lists, by their ids.
+// keysOf returns the keys of the contacts that a page lists, in the order of the
+// page.
 func keysOf(t *testing.T, r *rig, page string) []string {
 	t.Helper()
 	var all web.ContactList
@@ -29,7 +30,7 @@ func keysOf(t *testing.T, r *rig, page string) []string {
 	return list
 }
 
-// soon waits until something is so.
+// soon waits until look returns true, for at most 20 seconds.
 func (r *rig) soon(look func() bool) {
 	r.t.Helper()
 	if !polling.Until(20*time.Second, 50*time.Millisecond, look) {
@@ -37,7 +38,7 @@ func (r *rig) soon(look func() bool) {
 	}
 }
 
-// threeContacts queues one contact each on two channels, by turns, and cancels the
+// threeContacts queues three contacts on two channels in turn, and cancels the
 // second.
 func threeContacts(r *rig) {
 	r.channel("a")
@@ -80,8 +81,8 @@ func TestContactsPageListsTheNewestFirst(t *testing.T) {
 	w.until("list", late.Contacts[0].ID)
 }
 
-// A number is found with a token that may see numbers, stands in no address and no
-// log, and the search is in the audit log.
+// A search by number needs a token that may see numbers. The number appears in no
+// URL and no log, but the search is in the audit log.
 func TestContactsOfANumber(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "contacts:read", "contacts:read pii:read", "channels:admin")

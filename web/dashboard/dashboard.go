@@ -15,18 +15,19 @@ import (
 	"weir/web"
 )
 
-// Options are what a dashboard is made from.
+// Options configures a dashboard.
 type Options struct {
-	// API answers every request of Weir's own API, and those of the router's. It
-	// is not called before the first page is asked for.
+	// API serves every request of Weir's own API and of the router's. It is not
+	// called before the first page is requested.
 	API http.Handler
-	// Sessions are the log-ins. A request of [web.WithSession] carries the text of one.
+	// Sessions stores log-ins. A request with [web.WithSession] carries the text of
+	// one.
 	Sessions Sessions
-	// Prefix is in front of every path that browsers see, without a slash at its
-	// end; empty: none.
+	// Prefix precedes every path that browsers see, without a trailing slash;
+	// empty: none.
 	Prefix string
-	// PublicURL is where others reach Weir: if it is https, cookies are for https
-	// only.
+	// PublicURL is the address at which others reach Weir. If it is https, cookies
+	// are Secure.
 	PublicURL string
 	Version   string
 	Logger    *slog.Logger
@@ -41,7 +42,7 @@ type Sessions interface {
 	End(ctx context.Context, text string) error
 }
 
-// Dashboard serves the pages. Its patterns are mounted by who serves the API.
+// Dashboard serves the pages. The server of the API mounts its patterns.
 type Dashboard struct {
 	Options
 	public  *url.URL
@@ -59,11 +60,11 @@ type Dashboard struct {
 	nav     []navItem
 }
 
-// goodPrefix is a path of plain segments.
+// goodPrefix matches a path of plain segments.
 var goodPrefix = regexp.MustCompile(`^(/[A-Za-z0-9._~-]+)*$`)
 
-// New makes a dashboard. Every template is parsed here, so that none can fail
-// to be later.
+// New returns a dashboard. It parses every template, so that a broken one fails
+// here and not on the first request.
 func New(o Options) (*Dashboard, error) {
 	if o.API == nil || o.Logger == nil {
 		return nil, errors.New("dashboard: API and Logger are needed")
@@ -101,7 +102,7 @@ func New(o Options) (*Dashboard, error) {
 	return d, d.route()
 }
 
-// pages is the table of pages, in the order of the navigation.
+// pages returns all pages, in the order of the navigation.
 func pages() []*page {
 	return []*page{
 		overviewPage(),
@@ -147,7 +148,8 @@ func (d *Dashboard) route() error {
 	return nil
 }
 
-// exact keeps the path of the first page from standing for every other.
+// exact keeps the pattern of a path that ends in a slash from matching everything
+// below it.
 func exact(path string) string {
 	if strings.HasSuffix(path, "/") {
 		return path + "{$}"
@@ -155,8 +157,8 @@ func exact(path string) string {
 	return path
 }
 
-// Routes are the patterns of everything that the dashboard serves.
+// Routes returns the patterns and handlers of everything that the dashboard serves.
 func (d *Dashboard) Routes() map[string]http.Handler { return d.routes }
 
-// Scopes of which one is needed to see what lists channels and contacts.
+// readers returns the scopes for lists of channels and contacts; one is needed.
 func readers() []weir.Scope { return []weir.Scope{weir.ScopeContactsRead, weir.ScopeChannelsAdmin} }

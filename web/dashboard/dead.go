@@ -27,15 +27,15 @@ func deadListPage() *page {
 	return &page{name: "dead_list", path: deadPath + "/list", scopes: contactReaders(), load: loadDeadList}
 }
 
-// deadWhich says which dead letters are meant, in addresses of pages and to the
-// API by the same names.
+// deadWhich is a filter of dead letters, with the same names in page addresses and
+// in the API.
 type deadWhich struct{ query url.Values }
 
 func (v *visit) deadWhich() (deadWhich, error) {
 	out := url.Values{}
 	for name, values := range v.r.URL.Query() {
 		switch name {
-		case "channel", "outcome", "reason", "contact": // an empty reason stands for those without one
+		case "channel", "outcome", "reason", "contact": // an empty reason selects dead letters without one
 			out[name] = values[:1]
 		case "from", "until":
 			if values[0] != "" {
@@ -66,19 +66,20 @@ func (w deadWhich) Others() url.Values {
 	return out
 }
 
-// Interval is when they became dead letters.
+// Interval returns the filter's interval, which bounds when contacts became dead
+// letters.
 func (w deadWhich) Interval() interval {
-	span, _ := readInterval(w.query) // it was checked where it was read
+	span, _ := readInterval(w.query) // validated when it was read
 	return span
 }
 
-// Link is the path of something about them.
+// Link returns the path of a step for the filtered dead letters.
 func (w deadWhich) Link(v *view, step string) string {
 	return v.Link(deadPath, step) + "?" + w.query.Encode()
 }
 
-// body is what the API is told. until is when they were counted: those that came
-// later are not meant; empty: all are.
+// body returns the request body for the API. until is the time at which they were
+// counted, which excludes later ones; empty: no such limit.
 func (w deadWhich) body(until string) map[string]any {
 	out := map[string]any{}
 	if w.query.Has("contact") {
@@ -98,7 +99,7 @@ func (w deadWhich) body(until string) map[string]any {
 	return out
 }
 
-// apiQuery is the filter by the names of the API.
+// apiQuery returns the filter under the API's names.
 func (w deadWhich) apiQuery() url.Values {
 	out := url.Values{}
 	for _, name := range []string{"channel", "outcome", "reason"} {
@@ -110,7 +111,7 @@ func (w deadWhich) apiQuery() url.Values {
 	return out
 }
 
-// facts say in words which they are.
+// facts describes the filter in words.
 func (w deadWhich) facts() []fact {
 	if id := w.query.Get("contact"); id != "" {
 		return []fact{{"Contact", id}}
@@ -134,13 +135,13 @@ func deadReason(text string) string {
 	return text
 }
 
-// deadGroup is a group with its links.
+// deadGroup is a group with its filter.
 type deadGroup struct {
 	web.DeadGroupView
 	Which deadWhich
 }
 
-// deadData is what the page of all dead letters shows.
+// deadData is the data of the page of all dead letters.
 type deadData struct {
 	Groups []deadGroup
 	Total  int64
@@ -164,7 +165,7 @@ func loadDeadGroups(v *visit) (*content, error) {
 	return &content{title: "Dead letters", crumbs: []crumb{{Text: "Dead letters"}}, data: d}, nil
 }
 
-// deadListData is what the list of some dead letters shows.
+// deadListData is the data of a list of dead letters.
 type deadListData struct {
 	Which deadWhich
 	Facts []fact
@@ -198,7 +199,7 @@ func loadDeadList(v *visit) (*content, error) {
 	return &content{title: "Some dead letters", crumbs: []crumb{{Text: "Dead letters", Link: deadPath}, {Text: "List"}}, data: d}, nil
 }
 
-// deadQuestion counts before it asks.
+// deadQuestion counts the dead letters before it asks for confirmation.
 func deadQuestion(v *visit, step, title, button string) (*question, web.DeadDone, error) {
 	which, err := v.deadWhich()
 	if err != nil {

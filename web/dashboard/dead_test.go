@@ -12,8 +12,8 @@ import (
 	"weir/web"
 )
 
-// bury makes a paused channel with n contacts that were refused by the
-// provider, and gives their ids.
+// bury creates a paused channel with n contacts that the provider rejected, and
+// returns their ids.
 func (r *rig) bury(channel string, n int) []string {
 	r.t.Helper()
 	store := r.open()
@@ -74,12 +74,12 @@ func TestDeadLettersAreCountedBeforeAnythingIsDone(t *testing.T) {
 	}
 	path := html.UnescapeString(link[1])
 	b.get(path).want(200).has("How many", "<dd>3</dd>", "3 people are contacted once more")
-	b.get("/dead-letters").has("5 contacts ended badly") // to ask does nothing
+	b.get("/dead-letters").has("5 contacts ended badly") // the question alone changes nothing
 	if to := b.post(path, nil).want(303).header.Get("Location"); to != "/dead-letters" {
 		t.Errorf("it leads to %q", to)
 	}
 	b.get("/dead-letters").want(200).has("3 dead letters are queued again.", "2 contacts ended badly")
-	b.post(path, nil).want(303) // once more finds nothing
+	b.post(path, nil).want(303) // a second time finds nothing
 	b.get("/dead-letters").has("0 dead letters are queued again.")
 	var waiting web.ContactList
 	r.api("GET", "/v1/contacts?channel=a&state=queued", "", &waiting)
@@ -97,7 +97,8 @@ func TestDeadLettersAreCountedBeforeAnythingIsDone(t *testing.T) {
 	r.login("channels:admin").get("/dead-letters").want(403)
 }
 
-// What came after the number was shown is not touched: nobody has agreed to it.
+// A dead letter that arrived after the count was shown is not touched: it was not
+// confirmed.
 func TestOnlyWhatWasCountedIsDone(t *testing.T) {
 	t.Parallel()
 	r := newRigAfter(t, func(r *rig) { r.bury("a", 2) }, nil, "contacts:read contacts:write")
@@ -113,9 +114,9 @@ func TestOnlyWhatWasCountedIsDone(t *testing.T) {
 		before := time.Now().Add(-time.Hour).UTC().Format(time.RFC3339)
 		b.post("/dead-letters/"+step, url.Values{"until": {before}}).want(303)
 		b.get("/dead-letters").want(200).has("0 dead letters are", "2 contacts ended badly")
-		b.post("/dead-letters/"+step+"?until=2099-01-01T00:00", url.Values{"until": {before}}).want(303) // shown with a later end
+		b.post("/dead-letters/"+step+"?until=2099-01-01T00:00", url.Values{"until": {before}}).want(303) // the page had a later end of its interval
 		b.get("/dead-letters").want(200).has("0 dead letters are", "2 contacts ended badly")
-		b.get("/dead-letters/" + step + "?channel=a&outcome=failed&reason=").want(200).has("<dd>0</dd>") // only those without a reason
+		b.get("/dead-letters/" + step + "?channel=a&outcome=failed&reason=").want(200).has("<dd>0</dd>") // only dead letters without a reason
 	}
 	b.post("/dead-letters/discard", url.Values{"until": {"x"}}).want(422).has("/until")
 	b.post("/dead-letters/discard", url.Values{"until": {time.Now().Add(time.Minute).UTC().Format(time.RFC3339)}}).want(303)

@@ -1,28 +1,27 @@
-// Package dashboard is Weir in a browser: pages that are made here, and live
-// updates of their regions. It needs no file from elsewhere and no JavaScript
-// other than for the updates and the dialogs.
+// Package dashboard serves Weir's browser dashboard: pages rendered on the server,
+// and live updates of their regions. It needs no external file, and JavaScript only
+// for the updates and the dialogs.
 //
 // # Invariants
 //
 //   - It is a client of Weir's own API, within the same process: every request
 //     carries the token of the session. Scopes, masking of numbers, audit, rate
-//     limits and checks are the API's; the dashboard can do nothing that the
-//     token cannot. It knows no store and no actor.
-//   - Whatever changes something is a POST behind a check of its origin. A GET
-//     changes nothing.
-//   - The cookie holds the random text of a session, not the token; no script sees
-//     it and no other site's request carries it. The gate of the API keeps sessions
-//     and ends them: at the log-out, after a time, or with their token.
-//   - While there is no token, who serves it lets only browsers in that asked for
-//     this machine by a name that no site can give itself: see [web.Nearby].
-//   - Pages load nothing but our own files, and run no code and no style that
-//     stands in a page.
-//   - Titles and paths hold no number of a person and no secret.
+//     limits and validation belong to the API; the dashboard can do nothing that
+//     the token cannot. It uses no store and no actor.
+//   - Every change is a POST behind a check of its origin. A GET changes nothing.
+//   - The cookie holds the random text of a session, not the token; no script can
+//     read it and no request from another site carries it. The API's gate stores
+//     sessions and ends them: at log-out, after a time limit, or with their token.
+//   - While no token is needed, whoever serves the dashboard must admit only
+//     browsers that requested this machine by a name that no site can give itself:
+//     see [web.Nearby].
+//   - Pages load only files of the dashboard, and run no inline script or style.
+//   - Titles and paths contain no phone number of a person and no secret.
 //
 // # How to add a page
 //
-// A page is a file <name>.go, its template templates/<name>.html, its test, and
-// a line in pages() in dashboard.go:
+// A page is a file <name>.go, its template templates/<name>.html, its test, and a
+// line in pages() in dashboard.go:
 //
 //	func thingPage() *page {
 //		return &page{
@@ -32,24 +31,24 @@
 //		}
 //	}
 //
-// load asks the API with v.get(apiPath("v1", "things", v.r.PathValue("id")),
-// query, &into), and gives a title, crumbs and data. An error of the API can be
-// handed on as it is: it becomes a page that says so, or the login page.
+// load queries the API with v.get(apiPath("v1", "things", v.r.PathValue("id")),
+// query, &into), and returns a title, crumbs and data. An error of the API can be
+// returned unchanged: it becomes an error page, or the login page.
 //
-// The template defines "main", and a block for each live region, which stands in
-// an element with the block's name as id: <div id="figures">{{template "figures"
-// .}}</div>. In both the dot is a view: .Data is the page's, .Link "/things" .ID
-// makes paths, .May "surveys:admin" tells whether a button is of use, .Now is
+// The template defines "main", and a block for each live region inside an element
+// whose id is the name of the block: <div id="figures">{{template "figures"
+// .}}</div>. In both, the dot is a view: .Data is the page's data, .Link "/things"
+// .ID builds paths, .May "surveys:admin" reports whether to show a button, .Now is
 // for {{ago .Now .At}}. parts.html has empty, act, badge, chart, rows, pages and
-// wrong; format.go what templates can call; bars.go and chart.go the pictures.
+// wrong; format.go the template functions; bars.go and chart.go the pictures.
 //
-// An action's ask says what will happen, to how many, and with which fields;
-// its do reads v.r.PostForm, calls v.call(method, path, body, nil) and says what
-// was done and where to go. Link to it with {{template "act" dict "id" … "link"
-// … "label" …}} within {{if .May …}}. Elements in live regions that can have the
-// focus need an id that stays, so that it stays on them.
+// An action's ask returns what will happen, to how many, and the fields to fill in;
+// its do reads v.r.PostForm, calls v.call(method, path, body, nil) and returns a
+// message and the next page. Link to it with {{template "act" dict "id" … "link" …
+// "label" …}} within {{if .May …}}. Elements in live regions that can have the
+// focus need a stable id, so that an update keeps the focus.
 //
-// Lists are paged by the API's cursor: a link with ?cursor=…, made by pageLink.
-// A test makes a rig (see rig_test.go), logs in with the scopes that it is about
-// and reads the page.
+// Lists are paged by the API's cursor: a link with ?cursor=…, built by pageLink. A
+// test creates a rig (see rig_test.go), logs in with the scopes under test and
+// reads the page.
 package dashboard

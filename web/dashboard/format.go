@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// functions are what templates can call.
+// functions returns the functions that templates can call.
 func functions() template.FuncMap {
 	return template.FuncMap{
 		"instant":  instant,
@@ -26,7 +26,7 @@ func functions() template.FuncMap {
 	}
 }
 
-// timeOf reads an instant that may be absent.
+// timeOf returns an instant that may be absent.
 func timeOf(v any) time.Time {
 	switch t := v.(type) {
 	case time.Time:
@@ -39,7 +39,7 @@ func timeOf(v any) time.Time {
 	return time.Time{}
 }
 
-// instant shows an instant in UTC.
+// instant formats an instant in UTC.
 func instant(v any) template.HTML {
 	t := timeOf(v).UTC()
 	if t.IsZero() {
@@ -48,8 +48,8 @@ func instant(v any) template.HTML {
 	return template.HTML(`<time datetime="` + t.Format(time.RFC3339) + `">` + t.Format("2006-01-02 15:04:05") + ` UTC</time>`) //nolint:gosec // digits only
 }
 
-// ago shows how long ago an instant was, or how far away it is, and the instant
-// itself as its title.
+// ago formats how long ago an instant was, or how far in the future it is, with the
+// instant itself as the title.
 func ago(now time.Time, v any) template.HTML {
 	t := timeOf(v).UTC()
 	if t.IsZero() {
@@ -67,7 +67,7 @@ func ago(now time.Time, v any) template.HTML {
 	return template.HTML(`<time datetime="` + t.Format(time.RFC3339) + `" title="` + t.Format("2006-01-02 15:04:05.000") + ` UTC">` + text + `</time>`) //nolint:gosec // digits and our own words
 }
 
-// since is how long ago an instant was; nothing if it is absent.
+// since returns how long ago an instant was; 0 if it is absent or in the future.
 func since(now time.Time, v any) time.Duration {
 	t := timeOf(v)
 	if t.IsZero() {
@@ -76,8 +76,8 @@ func since(now time.Time, v any) time.Duration {
 	return max(0, now.Sub(t))
 }
 
-// span writes a duration in one or two units. Short ones are rounded to five
-// seconds, so that not every update of a page is another.
+// span formats a duration in one or two units. Durations below a minute are rounded
+// down to five seconds, so that not every update changes the page.
 func span(d time.Duration) string {
 	switch d = max(0, d); {
 	case d < time.Minute:
@@ -98,7 +98,8 @@ func two(a int, unit string, b int, smaller string) string {
 	return fmt.Sprintf("%d %s %d %s", a, unit, b, smaller)
 }
 
-// number writes a number of any kind with commas between thousands, as the command line does.
+// number formats a number of any type with commas between thousands, as the command
+// line does.
 func number(v any) string {
 	x := reflect.ValueOf(v)
 	switch {
@@ -132,7 +133,7 @@ func grouped(n int64) string {
 	return sign + b.String()
 }
 
-// percent writes a share of a whole.
+// percent formats a share of a whole.
 func percent(part, whole any) string {
 	p, w := floatOf(part), floatOf(whole)
 	if w == 0 {
@@ -141,7 +142,7 @@ func percent(part, whole any) string {
 	return strconv.FormatFloat(100*p/w, 'f', 0, 64) + " %"
 }
 
-// floatOf is a number of any kind.
+// floatOf converts a number of any type.
 func floatOf(v any) float64 {
 	x := reflect.ValueOf(v)
 	switch {
@@ -155,10 +156,10 @@ func floatOf(v any) float64 {
 	return 0
 }
 
-// words makes words of the names that the API uses.
+// words turns a name of the API into words.
 func words(v any) string { return strings.ReplaceAll(fmt.Sprint(v), "_", " ") }
 
-// truncate keeps a text short that somebody else wrote.
+// truncate shortens a text from an outside source.
 func truncate(most int, text string) string {
 	runes := []rune(text)
 	if len(runes) <= most {
@@ -167,7 +168,7 @@ func truncate(most int, text string) string {
 	return string(runes[:most]) + "…"
 }
 
-// dict hands several values to a template, by name.
+// dict passes several values to a template, by name.
 func dict(pairs ...any) (map[string]any, error) {
 	if len(pairs)%2 != 0 {
 		return nil, fmt.Errorf("dict: %d values are no pairs", len(pairs))
@@ -183,7 +184,7 @@ func dict(pairs ...any) (map[string]any, error) {
 	return out, nil
 }
 
-// settingText writes a value of a setting.
+// settingText formats the value of a setting.
 func settingText(v any) string {
 	if list, ok := v.([]any); ok {
 		texts := make([]string, len(list))

@@ -10,16 +10,15 @@ import (
 )
 
 const (
-	// fragmentsLife is for how long a rendered region is shared.
+	// fragmentsLife is how long a rendered region is shared.
 	fragmentsLife = time.Second
-	// chartsLife is for how long charts stay as they are: their steps are minutes
-	// long.
+	// chartsLife is how long charts are cached: their steps are minutes long.
 	chartsLife  = 10 * time.Second
 	historySpan = 6 * time.Hour
 )
 
-// sparks are the small charts of all channels, by name. They are drawn once
-// for as long as they stay.
+// sparks holds the small charts of all channels, by name. They are drawn once per
+// cache lifetime.
 type sparks map[string]*spark
 
 type spark struct {
@@ -27,8 +26,8 @@ type spark struct {
 	Sum float64
 }
 
-// sparks reads the last hours of every channel. Charts are no reason to show no
-// page: without them there are none.
+// sparks returns charts of the last hours of every channel, or nil if they cannot
+// be read: charts are no reason to fail a page.
 func (v *visit) sparks() sparks {
 	all, err := v.d.sparks.of(v.rights(), v.readSparks)
 	if err != nil {
@@ -60,12 +59,12 @@ func (v *visit) readSparks() (sparks, error) {
 	}
 }
 
-// hours are the spans that the page of a channel can show, and their steps.
+// hours returns the periods that a channel's page can show, and their steps.
 func hours() []period {
 	return []period{{"3", "3 hours", 3 * time.Hour, "5m", 5 * time.Minute}, {"12", "12 hours", 12 * time.Hour, "15m", 15 * time.Minute}, {"47", "2 days", 47 * time.Hour, "1h", time.Hour}}
 }
 
-// period is a time that charts show.
+// period is a time span that charts cover.
 type period struct {
 	Hours, Text string
 	span        time.Duration
@@ -73,14 +72,14 @@ type period struct {
 	step        time.Duration
 }
 
-// hoursOf is what a query asks for; else the first.
+// hoursOf returns the period that a query asks for, by default the first.
 func hoursOf(word string) period {
 	all := hours()
 	i := max(0, slices.IndexFunc(all, func(s period) bool { return s.Hours == word }))
 	return all[i]
 }
 
-// charts are those of the page of a channel.
+// charts holds the charts of a channel's page.
 type charts struct {
 	Traffic, Finished, Slots, Callbacks, Collector chart
 	Outcomes                                       []row
@@ -97,7 +96,7 @@ func (v *visit) charts(channel string, s period) (*charts, error) {
 	})
 }
 
-// pick makes a series of one number of each step.
+// pick returns a series of one number of each step.
 func pick(m *web.MinutesView, name, class string, of func(*web.MinuteView) int64) series {
 	s := series{Name: name, Class: class}
 	for i := range m.Minutes {
@@ -154,8 +153,8 @@ func chartsOf(m *web.MinutesView, s period, now time.Time) *charts {
 	return c
 }
 
-// asFirstKnown fills what is not known at the beginning: a capacity does not
-// rise from nothing.
+// asFirstKnown fills unknown values at the beginning with the first known one: a
+// capacity does not rise from 0.
 func asFirstKnown(values []float64) {
 	first := slices.IndexFunc(values, func(v float64) bool { return v > 0 })
 	for i := range max(0, first) {

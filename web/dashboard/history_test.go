@@ -9,7 +9,7 @@ import (
 	"weir/web"
 )
 
-// A worker's page has what the worker did, also when nothing of it is left to do.
+// A worker's page shows what the worker did, even if nothing of it is still open.
 func TestWorkersPageHasTheirHistory(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, routerScope)
@@ -55,7 +55,7 @@ func inOrder(t *testing.T, page string, parts ...string) {
 	}
 }
 
-// A respondent's page has the entries of the survey's log that are about the person.
+// A respondent's page shows the entries of the survey's log about that respondent.
 func TestRespondentsPageHasTheirHistory(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, surveyScope)
@@ -81,7 +81,7 @@ func TestRespondentsPageHasTheirHistory(t *testing.T) {
 	}
 }
 
-// Pages that list what happened are filtered by time.
+// Pages that list events are filtered by time.
 func TestListsAreFilteredByTime(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, surveyScope)

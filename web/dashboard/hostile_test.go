@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// A host that makes no URL is a stranger's doing: it is no fault of ours, and
-// fills no log.
+// A Host header that is invalid in a URL comes from an attacker: it must not cause
+// an error of the server, nor fill its log.
 func TestAHostThatMakesNoURL(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "contacts:read")
@@ -29,7 +29,7 @@ func TestAHostThatMakesNoURL(t *testing.T) {
 	}
 }
 
-// Who leaves before a page is made has not found a fault.
+// A browser that disconnects before a page is rendered is not an error.
 func TestABrowserThatLeavesIsNoFault(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "contacts:read")
@@ -46,8 +46,8 @@ func TestABrowserThatLeavesIsNoFault(t *testing.T) {
 	}
 }
 
-// Behind a proxy everybody has one address. Whoever asks for pages without a
-// session as fast as they come does not keep others from logging in.
+// Behind a proxy all clients share one address. Requesting pages without a session
+// at full speed must not keep others from logging in.
 func TestStrangersDoNotKeepOthersFromLoggingIn(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "contacts:read")
@@ -62,8 +62,8 @@ func TestStrangersDoNotKeepOthersFromLoggingIn(t *testing.T) {
 	r.login("contacts:read").get("/").want(200)
 }
 
-// Who asks for the head of a stream alone gets it, and keeps no place among
-// those who follow it: nothing that is written would ever reach them, or fail.
+// A HEAD request of a stream gets the header and occupies no stream: nothing would
+// ever be written to it, and no write would fail.
 func TestTheHeadOfAStream(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "contacts:read")

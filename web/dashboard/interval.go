@@ -8,9 +8,9 @@ import (
 	"weir"
 )
 
-// interval bounds a list in time, as its form has it.
+// interval bounds a list in time, as entered in its form.
 type interval struct {
-	From, Until  string // of inputs of type datetime-local; empty: open
+	From, Until  string // values of datetime-local inputs; empty: open
 	since, until time.Time
 }
 
@@ -26,8 +26,8 @@ func readInterval(asked url.Values) (i interval, err error) {
 	return i, err
 }
 
-// readMoment reads what browsers send of such an input, and what people type where
-// a browser has none.
+// readMoment parses what browsers send from such an input, and what users type in
+// browsers without one.
 func readMoment(name, text string) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil

@@ -12,28 +12,29 @@ import (
 )
 
 const (
-	// updateEvery is how often a stream looks whether something changed.
+	// updateEvery is how often a stream checks for changes.
 	updateEvery = 2 * time.Second
-	// updateRest is how many times as long as its last update took a stream waits
-	// for the next: a page that is expensive to make may stay open for days.
+	// updateRest makes a stream wait that many times the duration of its last
+	// update before the next, because an expensive page may stay open for days.
 	updateRest = 10
-	// lookEvery is how often it looks whether this process ends.
+	// lookEvery is how often a stream checks whether the process is draining.
 	lookEvery = 500 * time.Millisecond
 	beatEvery = 15 * time.Second
-	// sendWithin is how long a browser may take to take an update.
+	// sendWithin is the write deadline of an update.
 	sendWithin = 10 * time.Second
-	// renderWithin bounds the work for an update, whoever waits for it.
+	// renderWithin bounds the work for an update. It does not depend on the request
+	// that started it, because other streams may wait for the result.
 	renderWithin = 10 * time.Second
 )
 
-// fragment is a live region as it is now.
+// fragment is the current state of a live region.
 type fragment struct {
 	id    string
-	event []byte // as streams write it, made once for all of them
+	event []byte // in the stream's format, encoded once for all streams
 	hash  uint64
 }
 
-// fragmentOf makes the event that puts a region into a page.
+// fragmentOf encodes the event that replaces a region of the page.
 func fragmentOf(id string, html []byte, seed maphash.Seed) fragment {
 	html = bytes.ReplaceAll(html, []byte("\r"), nil)
 	event := make([]byte, 0, len(html)+len(html)/4+100)
@@ -44,9 +45,8 @@ func fragmentOf(id string, html []byte, seed maphash.Seed) fragment {
 	return fragment{id: id, event: append(event, '\n'), hash: maphash.Bytes(seed, html)}
 }
 
-// stream serves the updates of a page: each live region when it is another
-// than it was. A browser that is slow gets fewer; one that takes nothing is cut
-// off.
+// stream serves the updates of a page: each live region when it has changed. A slow
+// browser gets fewer updates; one that reads nothing is disconnected.
 func (d *Dashboard) stream(p *page) handler {
 	return func(v *visit, w http.ResponseWriter) error {
 		if d.Draining() {
@@ -57,16 +57,16 @@ func (d *Dashboard) stream(p *page) handler {
 			return &problem{Status: http.StatusServiceUnavailable, Code: weir.CodeLimited, Detail: "too many pages are open", wait: "10"}
 		}
 		defer leave()
-		page := *v.r.URL // as if it were the page itself that is asked for
+		page := *v.r.URL // load runs as if the page itself were requested
 		page.Path, page.RawPath = strings.TrimPrefix(page.Path, "/live"), strings.TrimPrefix(page.RawPath, "/live")
 		v.r = v.r.Clone(v.r.Context())
 		v.r.URL = &page
 		s := &stream{Dashboard: d, page: p, visit: v, conn: http.NewResponseController(w), out: w, sent: map[string]uint64{}}
-		_ = s.conn.SetReadDeadline(time.Time{}) // in tests there is none
+		_ = s.conn.SetReadDeadline(time.Time{}) // not supported in tests
 		w.Header().Set("Content-Type", "text/event-stream")
-		w.Header().Set("X-Accel-Buffering", "no") // proxies would keep it back
+		w.Header().Set("X-Accel-Buffering", "no") // otherwise proxies would buffer the stream
 		w.WriteHeader(http.StatusOK)
-		if v.r.Method != http.MethodHead { // nothing would come there, or fail
+		if v.r.Method != http.MethodHead { // HEAD: no write would arrive, or fail
 			s.follow()
 		}
 		return nil
@@ -80,18 +80,18 @@ type stream struct {
 	visit *visit
 	conn  *http.ResponseController
 	out   http.ResponseWriter
-	sent  map[string]uint64 // hash of what the browser has, by region
+	sent  map[string]uint64 // hash of the version the browser has, by region
 	beat  time.Time
-	due   time.Time // of the next update
+	due   time.Time // earliest time of the next update
 }
 
-// follow sends updates until the browser leaves, the session ends or this
-// process does.
+// follow sends updates until the browser disconnects, the session ends or the
+// process drains.
 func (s *stream) follow() {
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
-	// The page was made a moment ago, maybe after something was changed. What
-	// others were sent before that would take it back.
+	// The page was rendered a moment ago, possibly after a change. A shared
+	// fragment from before would revert it.
 	if !s.update(s.Now()) {
 		return
 	}
@@ -115,8 +115,8 @@ func (s *stream) follow() {
 	}
 }
 
-// update sends what changed, or now and then that nothing did: as it was at an
-// instant, or later.
+// update sends the regions that changed, or an occasional heartbeat. The regions
+// must be as they were at since, or later.
 func (s *stream) update(since time.Time) bool {
 	err := s.visit.introduce()
 	if err == nil && !s.visit.may(s.page.scopes) {
@@ -129,7 +129,7 @@ func (s *stream) update(since time.Time) bool {
 	}
 	if status, _ := statusOf(err); err != nil {
 		if status < http.StatusInternalServerError && status != http.StatusTooManyRequests {
-			s.send("event: end\ndata: end\n\n") // the page is asked for again, and says why it is not shown
+			s.send("event: end\ndata: end\n\n") // the script requests the page again, which shows the reason
 			return false
 		}
 		return s.send("event: trouble\ndata: " + titleOf(status) + "\n\n")
@@ -158,13 +158,13 @@ func (s *stream) send(text string) bool {
 
 func (s *stream) write(text []byte) bool {
 	s.beat = time.Now()
-	_ = s.conn.SetWriteDeadline(s.beat.Add(sendWithin)) // in tests there is none
+	_ = s.conn.SetWriteDeadline(s.beat.Add(sendWithin)) // not supported in tests
 	_, err := s.out.Write(text)
 	return err == nil
 }
 
-// fragments renders the live regions of a page for all who see the same, not
-// earlier than at an instant.
+// fragments renders the live regions of a page once for all sessions with the same
+// rights, not earlier than since.
 func (d *Dashboard) fragments(p *page, v *visit, since time.Time) ([]fragment, error) {
 	key := strings.Join([]string{p.name, v.r.URL.EscapedPath(), v.r.URL.RawQuery, v.rights()}, "\n")
 	return d.shared.since(key, since, func() ([]fragment, error) {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// watched is a page's stream, as a browser that watches it hears it.
+// watched is a page's stream as a browser receives it.
 type watched struct {
 	t      testing.TB
 	events chan liveEvent
@@ -20,7 +20,7 @@ type watched struct {
 
 type liveEvent struct{ name, data string }
 
-// watch opens a stream over a connection of its own.
+// watch opens a stream on a connection of its own.
 func (b *browser) watch(server *httptest.Server, path string) *watched {
 	b.t.Helper()
 	ctx, cancel := context.WithCancel(b.t.Context())
@@ -82,7 +82,7 @@ func (w *watched) next() (liveEvent, bool) {
 	return liveEvent{}, false
 }
 
-// until waits for an event of a region with a text in it.
+// until waits for an event of a region that contains text.
 func (w *watched) until(region, text string) {
 	w.t.Helper()
 	for {

@@ -11,11 +11,12 @@ import (
 	"weir/web"
 )
 
-// mostChannels bounds what the overview reads; more are found by their names.
+// mostChannels is the maximum number of channels on the overview; the others are
+// reachable by name.
 const mostChannels = 2000
 
-// waitingLong is how long a contact may wait for its turn before a channel with
-// free slots is said to need attention.
+// waitingLong is how long a contact may wait in the queue before a channel with
+// free slots needs attention.
 const waitingLong = 15 * time.Minute
 
 func overviewPage() *page {
@@ -25,18 +26,18 @@ func overviewPage() *page {
 	}
 }
 
-// overview is what the page of that name shows.
+// overview is the data of the overview page.
 type overview struct {
-	Blind    bool // the token may not see channels
+	Blind    bool // the token may not read channels
 	Channels []channelCard
-	More     bool // there are channels beyond those
+	More     bool // there are more channels
 	Sum      sums
 	Surveys  []surveyCard
 	Omitted  omitted
-	Router   *wallboard // nil: there is nothing to show
+	Router   *wallboard // nil: nothing to show
 }
 
-// sums are the figures over all channels.
+// sums holds the totals of all channels.
 type sums struct {
 	Channels, Troubled                   int
 	InFlight, Capacity, Sending, Unknown int
@@ -49,8 +50,8 @@ type sums struct {
 type channelCard struct {
 	web.ChannelView
 	Bar    bar
-	Spark  *spark // nil: nothing is known of the last hours
-	Rank   int    // 0: broken; less than calm: needs attention
+	Spark  *spark // nil: the last hours are unknown
+	Rank   int    // 0: broken; less than rankCalm: needs attention
 	Advice string // why it needs attention
 }
 
@@ -85,16 +86,16 @@ func loadOverview(v *visit) (*content, error) {
 	return c, nil
 }
 
-// Bounds of what a wall shows, as it does not scroll. The channels in trouble come first.
+// Limits of the wall view, which does not scroll. Channels in trouble come first.
 const (
 	maxWallChannels = 12
 	maxWallSurveys  = 3
 )
 
-// omitted counts what a wall has no room for.
+// omitted counts what does not fit on the wall.
 type omitted struct{ Channels, Troubled, Surveys int }
 
-// fitWall leaves out what has no room on one screen.
+// fitWall removes what does not fit on one screen.
 func (o *overview) fitWall() {
 	if n := len(o.Channels); n > maxWallChannels {
 		o.Omitted.Channels = n - maxWallChannels
@@ -130,7 +131,7 @@ func (v *visit) channels() (list []web.ChannelView, more bool, err error) {
 	}
 }
 
-// Ranks of channels: the first are shown first.
+// Ranks of channels: the lowest are shown first.
 const (
 	rankBroken = iota
 	rankHeld
@@ -165,10 +166,10 @@ func channelCardOf(ch web.ChannelView, now time.Time) channelCard {
 	return c
 }
 
-// breakerOpen is the word of the API.
+// breakerOpen is the API's value.
 const breakerOpen = "open"
 
-// Class tells the stylesheet how loud a channel is to be.
+// Class returns the CSS class for the channel's rank.
 func (c channelCard) Class() string {
 	switch c.Rank {
 	case rankBroken:
@@ -180,8 +181,8 @@ func (c channelCard) Class() string {
 	}
 }
 
-// capacityBar shows what holds slots. A contact may hold several, so that the
-// slots of the active ones are what remains.
+// capacityBar shows what holds slots. A contact may hold several, so each state's
+// share of the slots is estimated from its share of the contacts in flight.
 func capacityBar(ch web.ChannelView) bar {
 	contacts := ch.Sending + ch.Active + ch.Unknown
 	share := func(n int) float64 {
@@ -215,8 +216,8 @@ func (s *sums) finish() {
 	s.Bar = bar{Title: "Slots of all channels", Whole: float64(s.Capacity), Segments: []segment{{"in flight", "c1", float64(s.InFlight)}}}
 }
 
-// pageLink is the link to another page of a list: the one that is shown, with
-// another cursor.
+// pageLink returns the link to another page of the current list: the same query
+// with another cursor.
 func (v *visit) pageLink(cursor string) string {
 	q := v.r.URL.Query()
 	q.Del("cursor")
@@ -230,8 +231,8 @@ func (v *visit) pageLink(cursor string) string {
 	return link
 }
 
-// more gives the links of a list to its next page and back to its first, each
-// empty if there is none.
+// more returns the links to a list's next page and back to its first, each empty if
+// there is none.
 func (v *visit) more(cursor string) pager {
 	var p pager
 	if cursor != "" {
@@ -243,10 +244,10 @@ func (v *visit) more(cursor string) pager {
 	return p
 }
 
-// pager are the links from one page of a list.
+// pager holds the links of one page of a list.
 type pager struct{ Next, First string }
 
-// plural counts things.
+// plural formats a count with its noun.
 func plural(n int64, one, many string) string {
 	if n == 1 {
 		return strconv.FormatInt(n, 10) + " " + one

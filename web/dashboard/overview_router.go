@@ -8,20 +8,20 @@ import (
 	"weir"
 )
 
-// routerVersion is the version of the router's API that the pages speak.
+// routerVersion is the version of the router's API that the pages use.
 const routerVersion = "2024-01-18-preview"
 
-// wallboard is the router at a glance.
+// wallboard is a summary of the router.
 type wallboard struct {
-	Down           bool           // it does not answer
+	Down           bool           // it does not respond
 	Jobs           map[string]int `json:"jobs"`
 	Workers        map[string]int `json:"workers"`
 	Offers         int            `json:"offersOut"`
 	OldestQueuedAt *time.Time     `json:"oldestQueuedAt"`
 }
 
-// wallboard asks the router how it stands; nil: the token may not see that, or
-// nobody has ever used the router.
+// wallboard reads the summary; nil: the token may not see it, or the router has no
+// workers and no jobs.
 func (v *visit) wallboard() *wallboard {
 	if !v.May(weir.ScopeRouter) || !v.May(weir.ScopePIIRead) {
 		return nil
@@ -32,7 +32,7 @@ func (v *visit) wallboard() *wallboard {
 		if status >= http.StatusInternalServerError {
 			return &wallboard{Down: true}
 		}
-		return nil // it wants to be asked with an access key
+		return nil // it accepts only requests signed with an access key
 	}
 	if len(w.Workers) == 0 && len(w.Jobs) == 0 {
 		return nil
@@ -40,7 +40,7 @@ func (v *visit) wallboard() *wallboard {
 	return &w
 }
 
-// Waiting counts the jobs that wait for a worker.
+// Waiting returns the number of jobs that wait for a worker.
 func (w *wallboard) Waiting() int { return w.Jobs["queued"] }
 
 // Bar shows the workers by state.

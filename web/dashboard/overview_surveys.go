@@ -10,19 +10,19 @@ import (
 	"weir/web"
 )
 
-// mostSurveys bounds what the overview shows of surveys that are under way.
+// mostSurveys is the maximum number of surveys on the overview.
 const mostSurveys = 50
 
 // surveyCard is a survey on the overview.
 type surveyCard struct {
 	web.SurveySummary
-	Stats *web.StatsView // nil: it cannot be told
-	Bar   bar            // how far it has come
+	Stats *web.StatsView // nil: not available
+	Bar   bar            // its progress
 	Full  int
 }
 
-// surveyCards lists the surveys that are under way. They are counted anew every
-// few seconds, not for each browser.
+// surveyCards lists the running, paused and stopping surveys. Their statistics are
+// cached for a few seconds, not computed for each browser.
 func (v *visit) surveyCards() ([]surveyCard, error) {
 	if !v.may([]weir.Scope{weir.ScopeContactsRead, weir.ScopeSurveysAdmin}) {
 		return nil, nil
@@ -32,7 +32,7 @@ func (v *visit) surveyCards() ([]surveyCard, error) {
 		query := url.Values{"state": {"running,paused,stopping"}, "limit": {strconv.Itoa(mostSurveys)}}
 		if err := v.get("/v1/surveys", query, &list); err != nil {
 			if status, _ := statusOf(err); status == http.StatusNotFound {
-				return nil, nil // this Weir has no surveys
+				return nil, nil // this instance has no surveys
 			}
 			return nil, err
 		}
@@ -54,7 +54,7 @@ func (v *visit) surveyCards() ([]surveyCard, error) {
 	})
 }
 
-// fill draws how far a survey has come: towards its target, or else through its
+// fill draws a survey's progress: toward its target, or otherwise through its
 // respondents.
 func (c *surveyCard) fill(s *web.StatsView) {
 	c.Stats = s

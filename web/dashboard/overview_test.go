@@ -44,7 +44,7 @@ func TestTheWallboardOfTheRouter(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "contacts:read", "router pii:read", "router")
 	b := r.login("router pii:read")
-	b.get("/").want(200).hasNot(`id="router-head"`) // nobody uses it
+	b.get("/").want(200).hasNot(`id="router-head"`) // the router is empty
 	const version = "?api-version=2024-01-18-preview"
 	r.api("PATCH", "/routing/distributionPolicies/d"+version, `{"mode":{"kind":"longestIdle"}}`, nil)
 	r.api("PATCH", "/routing/queues/q"+version, `{"distributionPolicyId":"d"}`, nil)
@@ -63,7 +63,7 @@ func TestTheWall(t *testing.T) {
 	r.login("contacts:read").get("/?wall=1").want(200).has(`data-wall="1"`, `data-stream="/live/?wall=1"`)
 }
 
-// A wall has room for some channels; the ones in trouble come first.
+// A wall has room for some channels; those in trouble come first.
 func TestTheWallLeavesOutWhatHasNoRoom(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "router")
@@ -75,7 +75,8 @@ func TestTheWallLeavesOutWhatHasNoRoom(t *testing.T) {
 		t.Errorf("%d cards, want 14", n)
 	}
 	page := b.get("/?wall=1").want(200).has("2 more", "2 of them need attention")
-	// Nothing waits on it, so the channels on which contacts wait go first, whatever their names.
+	// No contact waits on this channel, so channels with waiting contacts go first,
+	// whatever their names.
 	r.api("PUT", "/v1/channels/a", `{"type":"nuntium","paused":true,"settings":{"base_url":"http://127.0.0.1:1","account":"a","application":"b","channel":"c","password":"p"}}`, nil)
 	b.get("/").want(200).has(`href="/channels/a"`)
 	b.get("/?wall=1").want(200).has("3 more").hasNot(`href="/channels/a"`)

@@ -13,33 +13,32 @@ import (
 	"weir"
 )
 
-// page is one page: what it shows, and what can be done from it. Its template
-// is templates/<name>.html, which defines "main" and a block for each live
-// region.
+// page is one page: its content and its actions. Its template is
+// templates/<name>.html, which defines "main" and a block for each live region.
 type page struct {
 	name   string
 	path   string       // pattern without a method, below the prefix
-	nav    string       // what the navigation calls it; empty: it is not there
-	scopes []weir.Scope // one is needed to see it; nil: any will do
+	nav    string       // text in the navigation; empty: not listed
+	scopes []weir.Scope // one is needed to see it; nil: any token
 	load   func(*visit) (*content, error)
-	// live are the blocks that are sent again when they changed. Each stands in
-	// an element whose id is the block's name.
+	// live lists the blocks that are sent again when they change. Each is inside an
+	// element whose id is the block's name.
 	live    []string
 	actions []action
-	files   map[string]handler // other answers to GET, by pattern: downloads
-	// posted loads the page from a form whose fields may not stand in an address;
-	// nil: there is none.
+	files   map[string]handler // other GET routes, by pattern: downloads
+	// posted loads the page from a form whose fields must not appear in a URL; nil:
+	// there is none.
 	posted func(*visit) (*content, error)
 }
 
-// content is what a page shows.
+// content is the content of a page.
 type content struct {
-	title  string // without numbers of people: it is in histories and in titles of windows
+	title  string // must not contain phone numbers: it appears in the browser's history and window titles
 	crumbs []crumb
 	data   any
 }
 
-// crumb is a step of the way from the overview to a page.
+// crumb is a step of the path from the overview to a page.
 type crumb struct{ Text, Link string }
 
 // navItem is a page in the navigation.
@@ -50,27 +49,27 @@ type navItem struct {
 	scopes     []weir.Scope
 }
 
-// view is what a template gets.
+// view is the data of a template.
 type view struct {
 	*visit
 	Title  string
 	Crumbs []crumb
 	Nav    []navItem
 	Flash  *flash
-	Stream string // where updates come from; empty: there are none
+	Stream string // address of the live updates; empty: none
 	Data   any
 }
 
 //go:embed templates/*.html
 var templateFiles embed.FS
 
-// templates are the parsed pages.
+// templates holds the parsed pages.
 type templates struct {
 	pages map[string]*template.Template
 }
 
-// parseTemplates gives each page a set of its own, so that blocks of one cannot
-// take the place of another's.
+// parseTemplates gives each page its own template set, so that the blocks of one
+// page cannot replace those of another.
 func parseTemplates() (*templates, error) {
 	base, err := template.New("base").Funcs(functions()).ParseFS(templateFiles, "templates/base.html", "templates/parts.html")
 	if err != nil {
@@ -109,8 +108,8 @@ func (d *Dashboard) page(p *page) handler {
 	}
 }
 
-// answerForm serves a page for a posted form. It has no live regions: their
-// stream needs an address.
+// answerForm serves a page for a posted form. It has no live regions, because a
+// stream needs a URL.
 func (d *Dashboard) answerForm(p *page) handler {
 	return func(v *visit, w http.ResponseWriter) error {
 		if err := v.readForm(w); err != nil {
@@ -124,7 +123,7 @@ func (d *Dashboard) answerForm(p *page) handler {
 	}
 }
 
-// readForm reads the form that was sent.
+// readForm parses the posted form.
 func (v *visit) readForm(w http.ResponseWriter) error {
 	v.r.Body = http.MaxBytesReader(w, v.r.Body, mostForm)
 	if err := v.r.ParseForm(); err != nil {
@@ -156,7 +155,7 @@ func (d *Dashboard) view(v *visit, w http.ResponseWriter, c *content) *view {
 		x.Flash = d.takeFlash(v, w)
 	}
 	if v.who.Scopes == nil {
-		return x // nobody is logged in
+		return x // not logged in
 	}
 	for _, item := range d.nav {
 		if !v.may(item.scopes) {
@@ -169,13 +168,13 @@ func (d *Dashboard) view(v *visit, w http.ResponseWriter, c *content) *view {
 	return x
 }
 
-// Fragment tells whether the script asked for a part of a page.
+// Fragment reports whether the script requested a part of a page.
 func (v *visit) Fragment() bool { return v.r.Header.Get("HX-Request") != "" }
 
-// Here is the path of the page, below the prefix.
+// Here returns the path of the page, below the prefix.
 func (v *visit) Here() string { return v.r.URL.EscapedPath() }
 
-// write executes a page's template whole before anything of it is sent.
+// write executes the whole template before it sends anything.
 func (d *Dashboard) write(w http.ResponseWriter, status int, name string, x *view) error {
 	block := "page"
 	if x.Fragment() {
@@ -188,11 +187,11 @@ func (d *Dashboard) write(w http.ResponseWriter, status int, name string, x *vie
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Vary", "HX-Request")
 	w.WriteHeader(status)
-	_, _ = w.Write(b.Bytes()) // a browser that left is no concern of ours
+	_, _ = w.Write(b.Bytes()) // the browser may have disconnected
 	return nil
 }
 
-// failed answers with an error.
+// failed writes an error response.
 func (d *Dashboard) failed(v *visit, w http.ResponseWriter, err error) {
 	status, p := statusOf(err)
 	if status == http.StatusUnauthorized {
@@ -211,7 +210,7 @@ func (d *Dashboard) failed(v *visit, w http.ResponseWriter, err error) {
 	}
 }
 
-// failure is what the page of errors shows.
+// failure is the data of the error page.
 type failure struct {
 	Problem *problem
 	Request string

@@ -29,7 +29,8 @@ func TestEveryAnswerIsHardened(t *testing.T) {
 	}
 }
 
-// What the policy forbids would not work: code and styles in a page.
+// Pages contain no inline script or style: the content security policy would block
+// it.
 func TestPagesHaveNoCodeAndNoStyle(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "router")
@@ -94,7 +95,7 @@ func TestErrorsAreSaidOnAPage(t *testing.T) {
 	b.get("/channels/none", "HX-Request", "true").want(404).has("there is no channel none").hasNot("<html")
 }
 
-// What others wrote is text wherever it shows.
+// Input from outside is rendered as text everywhere.
 func TestHostileNamesAreText(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "router")
@@ -115,7 +116,7 @@ func TestHostileNamesAreText(t *testing.T) {
 	b.get("/channels/a").has("&lt;img src=x onerror=alert(1)&gt;")
 }
 
-// The API masks; the dashboard shows what it gets.
+// The API masks numbers; the dashboard shows what it receives.
 func TestNumbersNeedTheirScope(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "contacts:read channels:admin", "contacts:read pii:read")
@@ -137,8 +138,8 @@ func TestSecretsAreNeverShown(t *testing.T) {
 	r.login("admin").get("/channels/a").want(200).has("account").hasNot(providerCanary, adminToken)
 }
 
-// A button is there for whoever may press it, and nobody else gets anywhere
-// without it.
+// A button is shown only to users who may use it, and without the scope its action
+// is refused too.
 func TestActionsNeedTheirScope(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "contacts:read", "channels:admin", "router")
@@ -172,7 +173,7 @@ func TestChannelActions(t *testing.T) {
 	b.get("/channels/a/capacity").want(200).has(`value="7"`, "0 of 7 slots", "1 contact")
 	b.post("/channels/a/capacity", url.Values{"capacity": {"12"}}).want(303)
 	b.get("/channels/a").want(200).has("has a capacity of 12.")
-	b.get("/channels/a").hasNot("has a capacity of 12.") // it is said once
+	b.get("/channels/a").hasNot("has a capacity of 12.") // the message is shown once
 	if now().Capacity != 12 {
 		t.Errorf("capacity %d", ch.Capacity)
 	}
@@ -193,7 +194,7 @@ func TestChannelActions(t *testing.T) {
 	b.post("/channels/a/delete", url.Values{"cancel": {"true"}}).want(303)
 }
 
-// The script asks for the question alone.
+// The script requests only the question, without the page around it.
 func TestQuestionsAreFragmentsForTheScript(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "channels:admin")

@@ -13,8 +13,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// wellFormed wants a picture that is XML, within its frame, and without a style
-// or a number that is none.
+// wellFormed checks that a picture is XML, within its frame, and has neither a
+// style nor an invalid number.
 func wellFormed(t interface{ Errorf(string, ...any) }, picture string) {
 	d := xml.NewDecoder(strings.NewReader(picture))
 	titles := 0
@@ -47,7 +47,7 @@ func values(t *rapid.T, name string) []float64 {
 	return rapid.SliceOfN(rapid.OneOf(rapid.Float64Range(0, 1e12), rapid.Just(0.0), rapid.Just(math.NaN()), rapid.Just(math.Inf(1)), rapid.Just(-3.0)), 0, 40).Draw(t, name)
 }
 
-// A step under way is drawn apart: its values would look like a fall.
+// An incomplete step is drawn differently: its values would look like a drop.
 func TestStepUnderWayIsMarked(t *testing.T) {
 	t.Parallel()
 	begin := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -96,7 +96,7 @@ func TestPicturesOfAnything(t *testing.T) {
 	})
 }
 
-// printable leaves out what XML cannot hold.
+// printable removes characters that XML cannot represent.
 func printable(r rune) rune {
 	if r < ' ' || r == 0xfffe || r == 0xffff {
 		return -1

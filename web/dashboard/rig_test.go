@@ -24,37 +24,36 @@ import (
 	"weir/persistence/storetest"
 )
 
-// Canaries: tokens, secrets and numbers that must not show where they should
-// not.
+// Canaries: tokens, secrets and numbers that must not appear in the wrong places.
 const (
 	adminToken     = "CANARY-admin-token-of-the-tests"
 	providerCanary = "CANARY-provider-password"
 	numberCanary   = "+15559998877"
 )
 
-// host is where browsers of the tests find Weir.
+// host is the host under which the test browsers reach Weir.
 const host = "weir.example"
 
-// rig is a whole Weir on SQLite.
+// rig is a complete Weir on SQLite.
 type rig struct {
 	t        testing.TB
 	database string
 	handler  http.Handler
 	logs     *daemontest.Log
-	tokens   map[string]string // scopes, joined by blanks → the token
+	tokens   map[string]string // scopes, separated by blanks → token
 }
 
-// newRig starts one with a token for each list of scopes. With none at all it
-// needs no token.
+// newRig starts a rig with a token for each list of scopes. Without any list, no
+// token is needed.
 func newRig(t testing.TB, scopes ...string) *rig { return newRigWith(t, nil, scopes...) }
 
-// newRigWith sets variables, too, each as NAME=value.
+// newRigWith also sets environment variables, each as NAME=value.
 func newRigWith(t testing.TB, environ []string, scopes ...string) *rig {
 	t.Helper()
 	return newRigAfter(t, func(*rig) {}, environ, scopes...)
 }
 
-// newRigAfter has something done to the store before the daemon begins.
+// newRigAfter calls before, which may change the store, before the daemon starts.
 func newRigAfter(t testing.TB, before func(*rig), environ []string, scopes ...string) *rig {
 	t.Helper()
 	database := "sqlite://" + filepath.Join(folder(t), "weir.db")
@@ -77,8 +76,8 @@ func newRigAfter(t testing.TB, before func(*rig), environ []string, scopes ...st
 	return r
 }
 
-// addTokens writes tokens before the daemon begins, which so knows them at
-// once.
+// addTokens stores tokens before the daemon starts, so that it knows them
+// immediately.
 func (r *rig) addTokens(scopes []string) {
 	r.t.Helper()
 	store := r.open()
@@ -96,8 +95,8 @@ func (r *rig) addTokens(scopes []string) {
 	}
 }
 
-// folder is a temporary one. What the daemon was still reading when it was
-// closed may make a file anew while the folder is being removed.
+// folder returns a temporary folder. A read by the daemon that was still in
+// progress at the close may re-create a file while the folder is being removed.
 func folder(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "weir-dashboard-")
@@ -124,7 +123,7 @@ func (r *rig) open() *persistence.Store {
 	return store
 }
 
-// revoke takes the token of a list of scopes back.
+// revoke revokes the token of a list of scopes.
 func (r *rig) revoke(scopes string) {
 	r.t.Helper()
 	store := r.open()
@@ -135,7 +134,7 @@ func (r *rig) revoke(scopes string) {
 	}
 }
 
-// api calls the API with every right and wants a good answer.
+// api calls the API with every scope and requires success.
 func (r *rig) api(method, path, body string, into any) {
 	r.t.Helper()
 	req := httptest.NewRequestWithContext(r.t.Context(), method, path, strings.NewReader(body))
@@ -155,7 +154,8 @@ func (r *rig) api(method, path, body string, into any) {
 	}
 }
 
-// channel makes a paused channel, so that nothing is sent, with a contact.
+// channel creates a paused channel, so that nothing is dispatched, with one
+// contact.
 func (r *rig) channel(name string) {
 	r.t.Helper()
 	r.api("PUT", "/v1/channels/"+name, `{"type":"nuntium","capacity":7,"paused":true,"settings":{"base_url":"http://127.0.0.1:1","account":"a","application":"b","channel":"c","password":"`+providerCanary+`"}}`, nil)
@@ -170,13 +170,13 @@ type browser struct {
 	host    string
 }
 
-// visitor is a browser that has not logged in.
+// visitor returns a browser that is not logged in.
 func (r *rig) visitor() *browser {
 	return &browser{rig: r, cookies: map[string]string{}, scheme: "http", host: host}
 }
 
-// login is a browser with a session of a token with these scopes; admin: of one
-// with every scope.
+// login returns a browser with a session of a token with these scopes; admin means
+// every scope.
 func (r *rig) login(scopes string) *browser {
 	r.t.Helper()
 	b := r.visitor()
@@ -191,7 +191,7 @@ func (r *rig) login(scopes string) *browser {
 	return b
 }
 
-// answer is what a browser got.
+// answer is a response to a browser.
 type answer struct {
 	t      testing.TB
 	status int
@@ -210,7 +210,7 @@ func (b *browser) post(path string, form url.Values, headers ...string) answer {
 	return b.send("POST", path, form, headers...)
 }
 
-// send sends a request as a browser on one of our own pages does; headers are
+// send sends a request as a browser on a page of the dashboard does; headers are
 // pairs of name and value.
 func (b *browser) send(method, path string, form url.Values, headers ...string) answer {
 	b.t.Helper()
@@ -229,7 +229,8 @@ func (b *browser) send(method, path string, form url.Values, headers ...string) 
 		}
 		b.cookies[c.Name] = c.Value
 	}
-	// Templates write the plus of a number so; a canary would not be seen.
+	// Templates escape the plus sign of a number; without this a canary would be
+	// missed.
 	return answer{b.t, res.StatusCode, res.Header, strings.ReplaceAll(string(body), "&#43;", "+")}
 }
 
@@ -253,7 +254,7 @@ func (b *browser) request(method, path string, form url.Values, headers ...strin
 	return req
 }
 
-// want checks the status, and gives the answer on.
+// want checks the status and returns the answer.
 func (a answer) want(status int) answer {
 	a.t.Helper()
 	if a.status != status {
@@ -262,7 +263,7 @@ func (a answer) want(status int) answer {
 	return a
 }
 
-// has wants each text in the page.
+// has requires each text in the page.
 func (a answer) has(texts ...string) answer {
 	a.t.Helper()
 	for _, text := range texts {
@@ -273,7 +274,7 @@ func (a answer) has(texts ...string) answer {
 	return a
 }
 
-// hasNot wants none of the texts in the page.
+// hasNot requires that none of the texts is in the page.
 func (a answer) hasNot(texts ...string) answer {
 	a.t.Helper()
 	for _, text := range texts {
@@ -284,7 +285,7 @@ func (a answer) hasNot(texts ...string) answer {
 	return a
 }
 
-// title is what stands in a browser's tab.
+// title returns the title shown in a browser's tab.
 func (a answer) title() string {
 	found := regexp.MustCompile(`<title>([^<]*)</title>`).FindStringSubmatch(a.body)
 	if found == nil {

@@ -15,14 +15,15 @@ const (
 	boardQueues = 100 // on the wallboard
 )
 
-// Scopes for pages of the router: its API asks for pii:read, too.
+// routerUsers returns the scope for pages of the router; its API also requires
+// pii:read.
 func routerUsers() []weir.Scope { return []weir.Scope{weir.ScopeRouter} }
 
 func routerPage() *page {
 	return &page{name: "router", path: "/router", nav: "Router", scopes: routerUsers(), load: loadRouter, live: []string{"board", "queues"}}
 }
 
-// routerListPage is the page of all workers, queues or jobs.
+// routerListPage returns the page of all workers, queues or jobs.
 func routerListPage(what string, load func(*visit) (*content, error)) *page {
 	return &page{name: "router_" + what, path: "/router/" + what, scopes: routerUsers(), load: load, live: []string{what}}
 }
@@ -31,7 +32,7 @@ func policiesPage() *page {
 	return &page{name: "router_policies", path: "/router/policies", scopes: routerUsers(), load: loadPolicies}
 }
 
-// routerCrumbs lead to something of the router.
+// routerCrumbs returns the crumbs of a page of the router.
 func routerCrumbs(more ...crumb) []crumb {
 	if len(more) == 0 {
 		return []crumb{{Text: "Router"}}
@@ -39,7 +40,7 @@ func routerCrumbs(more ...crumb) []crumb {
 	return append([]crumb{{Text: "Router", Link: "/router"}}, more...)
 }
 
-// routerBoard is what the wallboard shows.
+// routerBoard is the data of the wallboard.
 type routerBoard struct {
 	wallboard
 	Failing []failingFunction `json:"failingFunctions"`
@@ -47,7 +48,7 @@ type routerBoard struct {
 	Next    string            `json:"nextLink"`
 }
 
-// Unused tells whether there is nothing in the router yet.
+// Unused reports whether the router is still empty.
 func (b *routerBoard) Unused() bool {
 	return len(b.Jobs) == 0 && len(b.Workers) == 0 && len(b.Queues) == 0
 }
@@ -61,7 +62,7 @@ func loadRouter(v *visit) (*content, error) {
 	return &content{title: "Router", crumbs: routerCrumbs(), data: b}, nil
 }
 
-// queueList is what the page of all queues shows.
+// queueList is the data of the page of all queues.
 type queueList struct {
 	Queues []queueFigures
 	Pager  pager
@@ -80,15 +81,15 @@ func loadQueues(v *visit) (*content, error) {
 	return &content{title: "Queues of the router", crumbs: routerCrumbs(crumb{Text: "Queues"}), data: l}, nil
 }
 
-// workerList is what the page of all workers shows.
+// workerList is the data of the page of all workers.
 type workerList struct {
-	State, Queue string // what is filtered for; empty: nothing
+	State, Queue string // filters; empty: none
 	States       []string
 	List         []routerWorker
 	Pager        pager
 }
 
-// Filtered tells whether there may be others than those that are shown.
+// Filtered reports whether the list may omit workers.
 func (l *workerList) Filtered() bool { return l.State != "" || l.Queue != "" || l.Pager.First != "" }
 
 func loadWorkers(v *visit) (*content, error) {
@@ -107,18 +108,18 @@ func loadWorkers(v *visit) (*content, error) {
 	return &content{title: "Workers of the router", crumbs: routerCrumbs(crumb{Text: "Workers"}), data: l}, err
 }
 
-// jobList is what the page of all jobs shows.
+// jobList is the data of the page of all jobs.
 type jobList struct {
-	Status, Queue string // what is filtered for; empty: nothing
+	Status, Queue string // filters; empty: none
 	Statuses      []option
 	List          []routerJob
 	Pager         pager
 }
 
-// Filtered tells whether there may be others than those that are shown.
+// Filtered reports whether the list may omit jobs.
 func (l *jobList) Filtered() bool { return l.Status != "" || l.Queue != "" || l.Pager.First != "" }
 
-// jobStatuses are what jobs can be filtered for, with words for people.
+// jobStatuses returns the statuses by which jobs can be filtered, as displayed.
 func jobStatuses() []option {
 	return []option{
 		{"active", "not over"}, {"queued", "queued"}, {"assigned", "assigned"}, {"completed", "completed"}, {"closed", "closed"}, {"cancelled", "cancelled"},
@@ -127,7 +128,7 @@ func jobStatuses() []option {
 	}
 }
 
-// statusText is a status of a job in words.
+// statusText returns a job status in words.
 func statusText(status string) string {
 	for _, o := range jobStatuses()[1:] {
 		if o.Value == status {
@@ -137,15 +138,15 @@ func statusText(status string) string {
 	return status
 }
 
-// StatusText is its status in words.
+// StatusText returns the job's status in words.
 func (j routerJob) StatusText() string { return statusText(j.Status) }
 
-// Over tells whether nothing follows.
+// Over reports whether the status is final.
 func (j routerJob) Over() bool {
 	return slices.Contains([]string{"closed", "cancelled", "scheduleFailed"}, j.Status)
 }
 
-// Held is the assignment that is not closed; nil: none.
+// Held returns the assignment that is not closed; nil: none.
 func (j routerJob) Held() *routerAssignment {
 	for _, a := range j.Assignments {
 		if a.ClosedAt.IsZero() && j.Status != "cancelled" {
@@ -171,15 +172,15 @@ func loadJobs(v *visit) (*content, error) {
 	return &content{title: "Jobs of the router", crumbs: routerCrumbs(crumb{Text: "Jobs"}), data: l}, err
 }
 
-// policyKind are the policies of a kind.
+// policyKind holds the policies of a kind.
 type policyKind struct {
 	Title, Use string
 	List       []policyRow
 	More       bool
 }
 
-// policyRow is a policy, with its definition as JSON. Secrets in it are hidden
-// by the API.
+// policyRow is a policy, with its definition as JSON. The API redacts secrets in
+// it.
 type policyRow struct {
 	ID, Name, About, JSON string
 }

@@ -14,7 +14,7 @@ import (
 	"weir"
 )
 
-// What the router's API answers, as far as pages show it.
+// The router API's responses, with the members that pages show.
 
 type routerWorker struct {
 	ID                 string             `json:"id"`
@@ -116,7 +116,7 @@ type failingFunction struct {
 	Reason     string    `json:"reason"`
 }
 
-// Longest is how long the longest waiting job has waited.
+// Longest returns how long the longest-waiting job has waited.
 func (q queueFigures) Longest() string {
 	if q.LongestInMins == nil {
 		return "–"
@@ -124,7 +124,7 @@ func (q queueFigures) Longest() string {
 	return span(time.Duration(*q.LongestInMins * float64(time.Minute)))
 }
 
-// Estimate is how long the last in line will wait.
+// Estimate returns the estimated wait of the last job in the queue.
 func (q queueFigures) Estimate() string {
 	most := 0
 	for _, n := range q.Estimated {
@@ -136,10 +136,10 @@ func (q queueFigures) Estimate() string {
 	return span(time.Duration(most) * time.Minute)
 }
 
-// routerLabels are labels or tags.
+// routerLabels holds labels or tags.
 type routerLabels map[string]any
 
-// Facts lists them by name.
+// Facts lists the labels by name.
 func (l routerLabels) Facts() []fact {
 	list := make([]fact, 0, len(l))
 	for _, name := range slices.Sorted(maps.Keys(l)) {
@@ -148,8 +148,8 @@ func (l routerLabels) Facts() []fact {
 	return list
 }
 
-// Brief names them on one line: those that are true by their names alone, and
-// without the id, which the router itself makes a label.
+// Brief lists the labels on one line: labels that are true by name only, and
+// without Id, which the router itself adds.
 func (l routerLabels) Brief() string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(l)) {
@@ -171,7 +171,7 @@ func labelText(v any) string {
 	return settingText(v)
 }
 
-// Text says what a selector asks for.
+// Text returns the selector's condition.
 func (s routerSelector) Text() string {
 	signs := map[string]string{"equal": "=", "notEqual": "≠", "lessThan": "<", "lessThanOrEqual": "≤", "greaterThan": ">", "greaterThanOrEqual": "≥"}
 	value := ""
@@ -181,7 +181,7 @@ func (s routerSelector) Text() string {
 	return s.Key + " " + cmp.Or(signs[s.Operator], s.Operator) + value
 }
 
-// fault is how the router's API says what is wrong.
+// fault is an error in the format of the router's API.
 type fault struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
@@ -190,7 +190,7 @@ type fault struct {
 	} `json:"details"`
 }
 
-// tell says it as Weir's own API does.
+// tell converts the fault to the format of Weir's own API.
 func (f *fault) tell(p *problem) {
 	p.Code, p.Detail = weir.Code(f.Code), f.Message
 	for _, d := range f.Details {
@@ -204,7 +204,7 @@ type routerList[T any] struct {
 	NextLink string `json:"nextLink"`
 }
 
-// cursorOf is what a link of the router to its next page has for us: its token.
+// cursorOf returns the token in the router's link to its next page.
 func cursorOf(nextLink string) string {
 	u, err := url.Parse(nextLink)
 	if err != nil {
@@ -213,19 +213,19 @@ func cursorOf(nextLink string) string {
 	return u.Query().Get("skipToken")
 }
 
-// routerPath is a path of the router's API. What follows a colon in it would be
-// an action, so that those of ids are escaped.
+// routerPath returns a path of the router's API. Text after a colon would be an
+// action, so colons in ids are escaped.
 func routerPath(segments ...string) string {
 	return "/routing" + strings.ReplaceAll(apiPath(segments...), ":", "%3A")
 }
 
-// askRouter reads something of the router.
+// askRouter reads a resource of the router.
 func (v *visit) askRouter(path string, query url.Values, into any) error {
 	return v.tellRouter(http.MethodGet, path, query, nil, into)
 }
 
-// tellRouter sends a request to the router. What keeps it from an answer is said
-// in words for those who look at a page.
+// tellRouter sends a request to the router. Errors that explain why the router
+// cannot answer are worded for readers of a page.
 func (v *visit) tellRouter(method, path string, query url.Values, body, into any) error {
 	if query == nil {
 		query = url.Values{}
@@ -266,7 +266,7 @@ func some[T any](v *visit, path string, query url.Values) ([]T, error) {
 	return page.Value, err
 }
 
-// indented writes JSON for people.
+// indented formats JSON with indentation.
 func indented(raw json.RawMessage) string {
 	var v any
 	if json.Unmarshal(raw, &v) != nil {

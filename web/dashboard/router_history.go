@@ -11,18 +11,18 @@ import (
 	"weir/web"
 )
 
-// Bounds of the history of workers.
+// Limits of the history of workers.
 const (
 	// historyTail is how many of the latest events are read at first. When more
-	// happenings than that were read, the cache begins anew.
+	// happenings than that were read, the cache starts over.
 	historyTail = 20_000
-	// maxPerWorker is how many happenings of a worker are kept.
+	// maxPerWorker is how many happenings are kept per worker.
 	maxPerWorker = 100
 )
 
 const routerPrefix = "Microsoft.Communication."
 
-// workerWords maps the types of events about workers to words for people.
+// workerWords maps the types of events about workers to the words displayed.
 func workerWords() map[string]string {
 	return map[string]string{
 		"RouterWorkerOfferIssued": "was offered job", "RouterWorkerOfferAccepted": "accepted job", "RouterWorkerOfferDeclined": "declined job",
@@ -31,7 +31,7 @@ func workerWords() map[string]string {
 	}
 }
 
-// pasts caches what the log of events has of workers, by the rights of the reader.
+// pasts caches the event log's happenings of workers, by the rights of the reader.
 // Each read adds the events since the last one.
 type pasts struct {
 	mu sync.Mutex
@@ -40,7 +40,7 @@ type pasts struct {
 
 type past struct {
 	mu      sync.Mutex
-	after   string // id of the last event that was read; empty: none was
+	after   string // id of the last event read; empty: none yet
 	workers map[string][]happening
 	count   int
 }
@@ -116,7 +116,8 @@ func (p *past) add(worker string, h happening) {
 	p.count++
 }
 
-// missing returns what others lack: neither the same job nor within a second of it.
+// missing returns the happenings of list that have no match in others. Two match if
+// they have the same job and are less than a second apart.
 func missing(list, others []happening) []happening {
 	return slices.DeleteFunc(list, func(h happening) bool {
 		return slices.ContainsFunc(others, func(o happening) bool { return o.Text == h.Text && o.At.Sub(h.At).Abs() < time.Second })

@@ -23,7 +23,7 @@ func routerJobPage() *page {
 	}
 }
 
-// jobData is what the page of a job shows.
+// jobData is the data of a job's page.
 type jobData struct {
 	routerJob
 	Assigned []routerAssignment // oldest first
@@ -32,14 +32,14 @@ type jobData struct {
 	Timeline []happening
 }
 
-// jobPlace is where a job stands in its queue.
+// jobPlace is a job's position in its queue.
 type jobPlace struct {
 	Position  int `json:"position"`
 	Length    int `json:"queueLength"`
 	Estimated int `json:"estimatedWaitTimeMinutes"`
 }
 
-// Wait is how long it will still wait.
+// Wait returns the estimated remaining wait.
 func (p *jobPlace) Wait() string { return span(time.Duration(p.Estimated) * time.Minute) }
 
 func (v *visit) job() (j routerJob, err error) {
@@ -73,7 +73,7 @@ func loadJob(v *visit) (*content, error) {
 			d.Place = place
 		default:
 			if status, _ := statusOf(err); status != http.StatusNotFound {
-				return nil, err // else it has just left its queue
+				return nil, err // on 404 it has just left its queue
 			}
 		}
 	}
@@ -86,7 +86,7 @@ func loadJob(v *visit) (*content, error) {
 	return &content{title: "Job " + j.ID, crumbs: jobCrumbs(j.ID), data: d}, nil
 }
 
-// timeline are the instants of a job.
+// timeline lists the events of a job.
 func (d *jobData) timeline(v *visit) []happening {
 	list := []happening{{At: d.ScheduledAt, What: "scheduled"}, {At: d.EnqueuedAt, What: "queued"}, {At: d.NotAfter, What: "gives up if it waits still"}}
 	for _, a := range d.Assigned {

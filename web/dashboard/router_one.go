@@ -10,18 +10,18 @@ import (
 	"weir"
 )
 
-// mostSearched is the longest queue that is searched for jobs that nobody could
-// take, as everybody who uses the router waits meanwhile.
+// mostSearched is the longest queue that is searched for unmatchable jobs, because
+// the search blocks all users of the router.
 const mostSearched = 5000
 
-// happening is an instant of something's life.
+// happening is an event in the life of a job or a worker.
 type happening struct {
 	At         time.Time
 	What       string
-	Link, Text string // what it leads to; empty: nothing
+	Link, Text string // what it refers to; empty: nothing
 }
 
-// inOrder sorts what happened, and leaves out what has no instant.
+// inOrder sorts happenings by time and removes those without a time.
 func inOrder(list []happening) []happening {
 	list = slices.DeleteFunc(list, func(h happening) bool { return h.At.IsZero() })
 	slices.SortStableFunc(list, func(a, b happening) int { return a.At.Compare(b.At) })
@@ -39,7 +39,7 @@ func routerWorkerPage() *page {
 	}
 }
 
-// workerData is what the page of a worker shows.
+// workerData is the data of a worker's page.
 type workerData struct {
 	routerWorker
 	Timeline []happening
@@ -116,14 +116,14 @@ func routerQueuePage() *page {
 	return &page{name: "router_queue", path: "/router/queues/{id}", scopes: routerUsers(), load: loadQueue, live: []string{"queue"}}
 }
 
-// queueData is what the page of a queue shows.
+// queueData is the data of a queue's page.
 type queueData struct {
 	routerQueue
 	Figures     queueFigures
-	Jobs        []routerJob // that wait
+	Jobs        []routerJob // waiting jobs
 	Workers     []routerWorker
-	Unmatchable []string // ids of jobs that nobody could take
-	Unsearched  bool     // the queue is too long to look for them
+	Unmatchable []string // ids of jobs that no worker could take
+	Unsearched  bool     // the queue is too long to search for unmatchable jobs
 }
 
 func loadQueue(v *visit) (*content, error) {
@@ -152,12 +152,12 @@ func loadQueue(v *visit) (*content, error) {
 	return &content{title: "Queue " + id, crumbs: routerCrumbs(crumb{Text: "Queues", Link: "/router/queues"}, crumb{Text: id}), data: d}, nil
 }
 
-// noteField is a field for what is written beside an action.
+// noteField returns the field for the note of an action.
 func noteField() field {
 	return field{Name: "note", Label: "Note", Type: "text", Help: "Optional. It stays with the job."}
 }
 
-// noted is the body of an action that takes a note.
+// noted returns the body of an action with an optional note.
 func noted(v *visit, more map[string]string) map[string]any {
 	body := map[string]any{}
 	if note := v.r.PostForm.Get("note"); note != "" {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// routerPolicy is a policy of any kind, as far as it is said in words.
+// routerPolicy is a policy of any kind, with the members that its description uses.
 type routerPolicy struct {
 	ID           string  `json:"id"`
 	Name         string  `json:"name"`
@@ -37,7 +37,7 @@ type ruleWords struct {
 	Actions []kindOnly `json:"actions"`
 }
 
-// about says in a line what a policy does.
+// about describes in one line what a policy does.
 func (p *routerPolicy) about() string {
 	var parts []string
 	if p.Mode != nil {
@@ -78,7 +78,7 @@ func (r *ruleWords) words() string {
 
 func seconds(n float64) time.Duration { return time.Duration(n * float64(time.Second)) }
 
-// inWords makes words of a name like longestIdle.
+// inWords splits a name such as longestIdle into words.
 func inWords(name string) string {
 	var b strings.Builder
 	for _, c := range name {

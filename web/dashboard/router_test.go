@@ -23,8 +23,8 @@ const (
 	version     = "?api-version=2024-01-18-preview"
 )
 
-// routed fills the router: a queue, workers of whom one is available, and jobs
-// of which the first is offered.
+// routed fills the router: a queue, workers (one of them available), and jobs (the
+// first is offered).
 func (r *rig) routed() {
 	r.t.Helper()
 	put := func(path, body string) { r.t.Helper(); r.api("PATCH", "/routing/"+path+version, body, nil) }
@@ -38,7 +38,7 @@ func (r *rig) routed() {
 	put("jobs/two", `{"channelId":"fax","queueId":"calls"}`)
 }
 
-// accept has the worker who has an offer accept it.
+// accept accepts the only open offer.
 func (r *rig) accept() {
 	r.t.Helper()
 	var w struct {
@@ -104,7 +104,7 @@ func TestAJobIsCompletedAndClosed(t *testing.T) {
 	p := b.get("/router/jobs/one").want(200).has("assigned to", `href="/router/workers/ann"`, `id="complete"`, `id="unassign"`).hasNot(`id="close"`)
 	held := regexp.MustCompile(`(/router/jobs/one/assignments/[^/"]+)/complete`).FindStringSubmatch(p.body)[1]
 	b.get(held+"/complete").want(200).has("ann", "assigned")
-	b.post(held+"/close", nil).want(409).has(`role="alert"`) // it has to be completed first
+	b.post(held+"/close", nil).want(409).has(`role="alert"`) // it must be completed first
 	b.post(held+"/complete", url.Values{"note": {"done well"}}).want(303)
 	b.get("/router/jobs/one").want(200).has("Job one is completed.", "done well", `id="close"`).hasNot(`id="complete"`)
 	b.post(held+"/close", url.Values{"disposition": {"sold"}}).want(303)
@@ -158,7 +158,7 @@ func TestListsOfTheRouterAreFilteredAndPaged(t *testing.T) {
 	b.get("/router/workers?queue=elsewhere").want(200).has("Nobody.")
 }
 
-// Ids may hold anything: slashes, and colons before the name of an action.
+// Ids may contain anything: slashes, and colons before the name of an action.
 func TestIdsOfTheRouterMayBeAnything(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, routerScope)
@@ -181,7 +181,7 @@ func TestTheRouterNeedsItsScopes(t *testing.T) {
 	r := newRig(t, "router", "contacts:read")
 	r.routed()
 	half := r.login("router")
-	half.get("/router").want(403).has("pii:read") // what the router keeps is shown as it is
+	half.get("/router").want(403).has("pii:read") // the router's data is not masked
 	half.post("/router/workers/ann/off", nil).want(403)
 	stranger := r.login("contacts:read")
 	for _, path := range []string{"/router", "/router/workers", "/router/queues", "/router/jobs", "/router/policies", "/router/workers/ann", "/router/jobs/one", "/router/queues/calls", "/live/router"} {
@@ -199,8 +199,8 @@ func TestTheRouterNeedsItsScopes(t *testing.T) {
 	}
 }
 
-// Where the router takes signed requests only, the dashboard says what it needs
-// instead of asking for a login that there is none for.
+// If the router accepts only signed requests, the dashboard explains what it needs
+// instead of asking for a log-in that does not exist.
 func TestARouterWithKeysAsksForAToken(t *testing.T) {
 	t.Parallel()
 	key := base64.StdEncoding.EncodeToString([]byte("0123456789abcdef0123456789abcdef"))
@@ -222,7 +222,7 @@ func TestTheRoutersStreamTellsWhatChanged(t *testing.T) {
 	<-w.done
 }
 
-// Of several processes one runs the router; the others say so.
+// Only one process runs the router; the others report that.
 func TestARouterInAnotherProcessIsSaidSo(t *testing.T) {
 	t.Parallel()
 	api := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -249,8 +249,8 @@ func TestARouterInAnotherProcessIsSaidSo(t *testing.T) {
 	}
 }
 
-// A function that fails shows on the router's page and in the durable log, without
-// what is secret of its address.
+// A failing function appears on the router's page and in the durable log, without
+// the secret parts of its address.
 func TestScenario160_FailingFunctionsShow(t *testing.T) {
 	t.Parallel()
 	var broken atomic.Bool

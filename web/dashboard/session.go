@@ -18,8 +18,8 @@ const (
 	mostToken     = 512
 )
 
-// cookie makes a cookie that no other site's request carries and no script
-// sees.
+// cookie returns a cookie that no request from another site carries and no script
+// can read.
 func (d *Dashboard) cookie(r *http.Request, name, value string, life time.Duration) *http.Cookie {
 	path := d.Prefix
 	if path == "" {
@@ -31,14 +31,14 @@ func (d *Dashboard) cookie(r *http.Request, name, value string, life time.Durati
 	}
 }
 
-// resume takes the session from the browser's cookie.
+// resume reads the session from the browser's cookie.
 func (v *visit) resume() {
 	if c, err := v.r.Cookie(sessionCookie); err == nil {
 		v.token, v.session = c.Value, true
 	}
 }
 
-// loginPage asks for a token, or says that there is none to ask for.
+// loginPage asks for a token, or reports that none is needed.
 func (d *Dashboard) loginPage(v *visit, w http.ResponseWriter) error {
 	v.resume()
 	if err := v.introduce(); err == nil {
@@ -48,7 +48,7 @@ func (d *Dashboard) loginPage(v *visit, w http.ResponseWriter) error {
 		d.redirect(w, goodPath(v.r.URL.Query().Get("next")))
 		return nil
 	} else if status, _ := statusOf(err); status != http.StatusUnauthorized && status != http.StatusTooManyRequests {
-		return err // who asks too often is told so when a token is given: behind a proxy that may have been others
+		return err // a 429 shows the form; the limit is reported when a token is submitted: behind a proxy, others may have reached it
 	}
 	v.token, v.session = "", false
 	if _, err := v.r.Cookie(sessionCookie); err != nil && v.r.Header.Get("Sec-Fetch-Site") == "cross-site" && v.r.URL.Query().Get("again") == "" {
@@ -57,17 +57,18 @@ func (d *Dashboard) loginPage(v *visit, w http.ResponseWriter) error {
 	return d.render(v, w, http.StatusOK, "login", &content{title: "Log in", data: loginForm{Next: goodPath(v.r.URL.Query().Get("next"))}})
 }
 
-// again is the login page, asked for once more by a page of ours: who followed a
-// link on another site has left the cookie of a session at home.
+// again returns the login page's address with a mark that a page of the dashboard
+// requests it: after a link from another site, the browser withholds the session's
+// cookie from the first request.
 func (d *Dashboard) again(v *visit) string {
 	return d.Prefix + "/login?" + url.Values{"again": {"1"}, "next": {goodPath(v.r.URL.Query().Get("next"))}}.Encode()
 }
 
-// loginForm is what the page of that name shows.
+// loginForm is the data of the login page.
 type loginForm struct{ Next, Wrong string }
 
-// login begins a session. The API decides on the token, and limits how many an
-// address may try.
+// login begins a session. The API checks the token and limits the attempts per
+// address.
 func (d *Dashboard) login(v *visit, w http.ResponseWriter) error {
 	v.r.Body = http.MaxBytesReader(w, v.r.Body, mostForm)
 	text, next := strings.TrimSpace(v.r.PostFormValue("token")), goodPath(v.r.PostFormValue("next"))
@@ -97,7 +98,8 @@ func (d *Dashboard) login(v *visit, w http.ResponseWriter) error {
 	}
 }
 
-// logout ends a session if there is one: requests without cause no write.
+// logout ends the session if there is one: requests without a session cause no
+// write.
 func (d *Dashboard) logout(v *visit, w http.ResponseWriter) error {
 	v.resume()
 	err := v.introduce()
@@ -112,7 +114,7 @@ func (d *Dashboard) logout(v *visit, w http.ResponseWriter) error {
 	return nil
 }
 
-// changeTheme remembers light or dark; anything else follows the system.
+// changeTheme stores light or dark; any other value follows the system.
 func (d *Dashboard) changeTheme(v *visit, w http.ResponseWriter) error {
 	v.r.Body = http.MaxBytesReader(w, v.r.Body, mostForm)
 	life := themeLife
@@ -132,7 +134,7 @@ func themeOf(word string) string {
 	return ""
 }
 
-// Theme is light, dark or, to follow the system, empty.
+// Theme returns light, dark, or empty to follow the system.
 func (v *visit) Theme() string {
 	c, err := v.r.Cookie(themeCookie)
 	if err != nil {
@@ -141,8 +143,8 @@ func (v *visit) Theme() string {
 	return themeOf(c.Value)
 }
 
-// goodPath is a path below the prefix that a browser may be sent to. What could
-// lead elsewhere becomes the overview.
+// goodPath returns a path below the prefix that is safe for a redirect. Anything
+// that could lead elsewhere becomes the overview.
 func goodPath(path string) string {
 	u, err := url.Parse(path)
 	if err != nil || u.Scheme != "" || u.Host != "" || u.User != nil || !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//") ||
@@ -158,14 +160,14 @@ func (d *Dashboard) redirect(w http.ResponseWriter, path string) {
 	w.WriteHeader(http.StatusSeeOther)
 }
 
-// ended sends a browser without a good session to the login page.
+// ended sends a browser without a valid session to the login page.
 func (d *Dashboard) ended(v *visit, w http.ResponseWriter) {
 	if _, err := v.r.Cookie(sessionCookie); err == nil {
 		http.SetCookie(w, d.cookie(v.r, sessionCookie, "", -time.Second))
 	}
 	to := "/login"
 	if v.r.Method == http.MethodGet && v.r.URL.Path != "/" && v.r.Header.Get("HX-Request") == "" {
-		to += "?next=" + url.QueryEscape(v.r.URL.Path) // without its query: that may hold what was searched for
+		to += "?next=" + url.QueryEscape(v.r.URL.Path) // without its query, which may contain search terms
 	}
 	if v.r.Header.Get("HX-Request") != "" {
 		w.Header().Set("HX-Redirect", d.Prefix+to)
@@ -175,7 +177,7 @@ func (d *Dashboard) ended(v *visit, w http.ResponseWriter) {
 	d.redirect(w, to)
 }
 
-// flash is what an action has to say on the page that follows it.
+// flash is the message of an action on the page that follows it.
 type flash struct {
 	Text string
 	Bad  bool
@@ -195,7 +197,7 @@ func (d *Dashboard) setFlash(v *visit, w http.ResponseWriter, f flash) {
 	http.SetCookie(w, d.cookie(v.r, flashCookie, mark+url.QueryEscape(text), time.Minute))
 }
 
-// takeFlash shows a flash once.
+// takeFlash returns the flash and removes it, so that it is shown once.
 func (d *Dashboard) takeFlash(v *visit, w http.ResponseWriter) *flash {
 	c, err := v.r.Cookie(flashCookie)
 	if err != nil || c.Value == "" {

@@ -72,7 +72,7 @@ func TestNobodyIsSentElsewhere(t *testing.T) {
 	}
 }
 
-// Twenty guesses are let through, as at the API, from wherever they come.
+// Twenty guesses are allowed, as at the API, wherever they come from.
 func TestWrongTokensAreLimited(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "router")
@@ -125,7 +125,7 @@ func TestWithoutAnyTokenNobodyLogsIn(t *testing.T) {
 		b.get("/").want(200).has("No token is needed", "There is no channel yet").hasNot("Log out")
 		b.get("/login").want(200).has("There is no token, so nobody has to log in")
 	}
-	// A name that somebody else lets point here.
+	// A name that another party points to this machine.
 	for _, name := range []string{"evil.example", "127.0.0.1.evil.example", "localhost.evil.example", "10.0.0.1"} {
 		b.host = name
 		b.get("/").want(403).has("under localhost")
@@ -148,8 +148,8 @@ func TestTheme(t *testing.T) {
 	b.get("/").has("<html lang=\"en\">").hasNot("<script>")
 }
 
-// A link on another site leads to the page after all, although the browser
-// keeps the cookie back at first.
+// A link on another site leads to the page, although the browser withholds the
+// cookie at first.
 func TestLinksOnOtherSitesLeadThere(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "contacts:read")
@@ -169,7 +169,7 @@ func TestLinksOnOtherSitesLeadThere(t *testing.T) {
 	}
 }
 
-// A token that is taken back ends its sessions, without this process being told.
+// Revoking a token ends its sessions, even if this process is not notified.
 func TestARevokedTokenEndsItsSession(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "contacts:read")

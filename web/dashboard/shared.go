@@ -7,13 +7,13 @@ import (
 	"weir/web"
 )
 
-// mostShared bounds what is kept of a kind; more is made anew each time. Streams
-// are no more than that, and what others keep by asking for ever new addresses
-// is no use to anybody.
+// mostShared is the maximum number of entries kept of a kind; beyond it, values are
+// computed every time. There are never more streams than that, and entries created
+// by requesting ever new addresses would be of no use.
 const mostShared = web.MaxStreams
 
-// shared keeps what was made for one browser for a moment, for all who may see
-// the same: ten browsers cost about what one does. Its keys name the rights.
+// shared caches a value computed for one browser for a moment, for all with the
+// same rights: ten browsers cost about as much as one. The keys include the rights.
 type shared[T any] struct {
 	life    time.Duration
 	now     func() time.Time
@@ -23,9 +23,9 @@ type shared[T any] struct {
 }
 
 type sharedEntry[T any] struct {
-	asked time.Time // under the lock of shared
+	asked time.Time // guarded by the lock of shared
 	mu    sync.Mutex
-	made  time.Time // when it was begun to be made
+	made  time.Time // start of the computation
 	value T
 }
 
@@ -33,14 +33,14 @@ func newShared[T any](life time.Duration, now func() time.Time) *shared[T] {
 	return &shared[T]{life: life, now: now, entries: map[string]*sharedEntry[T]{}}
 }
 
-// of gives what key stands for. Who comes while it is being made waits for it.
-// What could not be made is not kept.
+// of returns the value of a key. Concurrent callers wait for one computation. A
+// failed computation is not cached.
 func (s *shared[T]) of(key string, read func() (T, error)) (T, error) {
 	return s.since(key, time.Time{}, read)
 }
 
-// since gives what key stands for as it was at an instant, or later: for who
-// has seen what was then.
+// since returns the value of a key as of at or later, for a caller that has already
+// seen the state at that time.
 func (s *shared[T]) since(key string, at time.Time, read func() (T, error)) (T, error) {
 	e := s.entry(key)
 	e.mu.Lock()

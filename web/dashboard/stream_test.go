@@ -18,12 +18,12 @@ import (
 	"weir/web/dashboard"
 )
 
-// script is an API that answers as a test says, and counts.
+// script is an API with scripted responses that counts requests.
 type script struct {
 	channels atomic.Pointer[web.ChannelList]
 	status   atomic.Int64 // of whoami; 0: 200
-	asked    atomic.Int64 // for channels
-	take     func()       // is called for channels; nil: nothing
+	asked    atomic.Int64 // requests for channels
+	take     func()       // called on requests for channels; nil: nothing
 	draining atomic.Bool
 }
 
@@ -52,7 +52,7 @@ func (s *script) set(queued int64) {
 	s.channels.Store(&web.ChannelList{Channels: []web.ChannelView{{Channel: "a", Capacity: 5, Queued: queued, State: weir.Up, Breaker: web.BreakerView{State: "closed"}}}})
 }
 
-// listener is a browser that takes all that comes.
+// listener is a browser that reads everything.
 type listener struct {
 	http.ResponseWriter
 	mu   sync.Mutex
@@ -69,7 +69,7 @@ func (l *listener) Write(p []byte) (int, error) {
 // Flush implements http.Flusher.
 func (l *listener) Flush() {}
 
-// heard gives what came since the last call.
+// heard returns the text received since the last call.
 func (l *listener) heard() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -78,7 +78,7 @@ func (l *listener) heard() string {
 	return text
 }
 
-// streaming is a dashboard over a script, in a bubble.
+// streaming returns a dashboard on a scripted API, in a synctest bubble.
 func streaming(t *testing.T) (s *script, open func(context.Context) (*listener, <-chan struct{})) {
 	t.Helper()
 	s = &script{}
@@ -135,7 +135,7 @@ func TestANewStreamTakesNothingBack(t *testing.T) {
 		ctx, leave := context.WithCancel(t.Context())
 		_, first := open(ctx)
 		time.Sleep(100 * time.Millisecond)
-		s.set(22) // by an action, whose next page shows it already
+		s.set(22) // by an action, whose next page already shows it
 		l, second := open(ctx)
 		if text := l.heard(); !strings.Contains(text, "<dd>22</dd>") {
 			t.Errorf("what a browser got first is older than its page: %s", text)
@@ -167,7 +167,7 @@ func TestTenBrowsersCostWhatOneDoes(t *testing.T) {
 	})
 }
 
-// A page that is expensive to make, left open, must not keep the store busy.
+// An expensive page that is left open must not keep the store busy.
 func TestAnExpensivePageIsMadeSeldom(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -193,7 +193,7 @@ func TestAStreamEndsWithItsSession(t *testing.T) {
 		s, open := streaming(t)
 		l, done := open(t.Context())
 		l.heard()
-		s.status.Store(http.StatusServiceUnavailable) // no reason to send anybody away
+		s.status.Store(http.StatusServiceUnavailable) // no reason to end a stream
 		time.Sleep(3 * time.Second)
 		if text := l.heard(); !strings.Contains(text, "event: trouble\ndata: Not available now") {
 			t.Errorf("while the API is down: %q", text)

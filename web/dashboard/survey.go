@@ -14,7 +14,7 @@ import (
 
 const (
 	onePath = "/surveys/{name}"
-	// mostRecent is how much of the log stands on a survey's own page.
+	// mostRecent is how many log entries a survey's own page shows.
 	mostRecent = 15
 )
 
@@ -33,28 +33,28 @@ func surveyPage() *page {
 	}
 }
 
-// surveyData is what the page of a survey shows.
+// surveyData is the data of a survey's page.
 type surveyData struct {
 	surveyCard
-	Why          string // why no respondents are contacted; empty: they are, or it is done
+	Why          string // why no respondents are contacted; empty: they are, or the survey is done
 	Funnel       []row
-	Apart        int // respondents who stand beside the funnel
+	Apart        int // respondents outside the funnel
 	Dispositions []row
 	Attempts     []attemptRows
 	Buckets      []bucketRow
-	OverQuota    bool // a bucket has more than its quota
+	OverQuota    bool // a bucket exceeds its quota
 	Arms         []armRow
-	Calendar     *calendar // nil: the schedule does not hold any more
+	Calendar     *calendar // nil: the schedule is no longer valid
 	Log          []web.SurveyLogView
 }
 
-// attemptRows are the attempts of a mode, by outcome.
+// attemptRows holds the attempts of a mode, by outcome.
 type attemptRows struct {
 	Mode surveys.Mode
 	Rows []row
 }
 
-// bucketRow is a bucket of the quotas.
+// bucketRow is a quota bucket.
 type bucketRow struct {
 	Where string
 	web.QuotaView
@@ -73,7 +73,7 @@ func (v *visit) survey() (s web.SurveyView, err error) {
 	return s, err
 }
 
-// surveyCrumbs lead to something of a survey.
+// surveyCrumbs returns the crumbs of a page of a survey.
 func surveyCrumbs(name string, more ...crumb) []crumb {
 	if len(more) == 0 {
 		return []crumb{{Text: "Surveys", Link: "/surveys"}, {Text: name}}
@@ -108,7 +108,7 @@ func loadSurvey(v *visit) (*content, error) {
 	return &content{title: "Survey " + s.Survey, crumbs: surveyCrumbs(s.Survey), data: d}, nil
 }
 
-// count makes the pictures of the figures.
+// count builds the charts of the statistics.
 func (d *surveyData) count(v *visit, s *web.StatsView) {
 	d.Funnel, d.Apart = funnelOf(s)
 	link := v.Link("/surveys", s.Survey, "respondents")
@@ -135,9 +135,9 @@ func (d *surveyData) count(v *visit, s *web.StatsView) {
 	}
 }
 
-// funnelOf counts how many came at least so far. Who was found to be
-// ineligible, or was not needed, or refused may have been at any step: they
-// stand apart.
+// funnelOf counts how many respondents reached at least each step. Respondents who
+// were ineligible, were rejected by a full quota or refused may have been at any
+// step, so they are counted apart.
 func funnelOf(s *web.StatsView) (rows []row, apart int) {
 	beside := []surveys.Disposition{surveys.Ineligible, surveys.RejectedQuota, surveys.Refused}
 	for _, d := range beside {
@@ -162,7 +162,8 @@ func funnelOf(s *web.StatsView) (rows []row, apart int) {
 	}), apart
 }
 
-// dispositionClass colours what is good, what is bad, and what goes on.
+// dispositionClass returns the color class of a disposition: good, bad, otherwise
+// final, or in progress.
 func dispositionClass(d surveys.Disposition) string {
 	switch {
 	case d == surveys.Complete || d == surveys.Partial:
@@ -178,7 +179,7 @@ func dispositionClass(d surveys.Disposition) string {
 	}
 }
 
-// attemptsOf sorts attempts by mode.
+// attemptsOf groups attempts by mode.
 func attemptsOf(list []web.AttemptsView) []attemptRows {
 	var out []attemptRows
 	for _, mode := range surveys.Modes() {
@@ -206,7 +207,7 @@ func outcomeClass(o weir.Outcome) string {
 	}
 }
 
-// whereText says in words whom a bucket holds.
+// whereText describes in words the respondents of a bucket.
 func whereText(where map[string]surveys.Match) string {
 	var parts []string
 	for name, m := range where {
@@ -236,7 +237,7 @@ func matchText(m surveys.Match) string {
 
 func armsOf(arms []surveys.Arm) []armRow {
 	if len(arms) < 2 {
-		return nil // nothing is compared
+		return nil // nothing to compare
 	}
 	var out []armRow
 	for _, a := range arms {

@@ -7,8 +7,8 @@ import (
 	"weir/web"
 )
 
-// surveyQuestion is what the questions about a survey have in common. Without
-// figures, stats counts nobody.
+// surveyQuestion builds the common part of the questions about a survey. Without
+// statistics, all counts in stats are 0.
 func surveyQuestion(v *visit, title, button string) (s web.SurveyView, stats *web.StatsView, q *question, err error) {
 	if s, err = v.survey(); err != nil {
 		return s, nil, nil, err
@@ -73,8 +73,8 @@ func askStop(v *visit) (*question, error) {
 	return q, err
 }
 
-// take has a survey take a step. What the API refuses at a launch, respondents
-// who lack an attribute among it, is listed above the question.
+// take applies a step to a survey. Errors of a launch, such as respondents without
+// a required attribute, are listed above the question.
 func take(step surveys.Step, became string) func(*visit) (*done, error) {
 	return func(v *visit) (*done, error) {
 		name := v.r.PathValue("name")
@@ -88,11 +88,11 @@ func take(step surveys.Step, became string) func(*visit) (*done, error) {
 	}
 }
 
-// surveyFile has the API send a file to the browser.
+// surveyFile forwards a file from the API to the browser.
 func surveyFile(file string) handler {
 	return func(v *visit, w http.ResponseWriter) error {
 		if _, err := v.survey(); err != nil {
-			return err // as a page
+			return err // rendered as a page
 		}
 		return v.forward(w, apiPath("v1", "surveys", v.r.PathValue("name"), file))
 	}

@@ -13,7 +13,7 @@ import (
 
 const (
 	calendarDays = 7
-	// clocksAhead is for how long a change of clocks is told before it comes.
+	// clocksAhead is how long in advance a clock change is announced.
 	clocksAhead = 28 * 24 * time.Hour
 	mostBlocked = 12
 	dayMinutes  = 24 * 60.0
@@ -21,16 +21,16 @@ const (
 	localForm   = "Mon 2006-01-02 15:04"
 )
 
-// calendar is when a survey may contact people, in its own time zone.
+// calendar shows when a survey may contact respondents, in the survey's time zone.
 type calendar struct {
 	Zone, Clock string
 	Open        bool
-	Next        string // what its windows do next
+	Next        string // when its windows next close or open
 	Days        []calendarDay
-	Blocked     []string // days to come
-	More        int      // blocked days beyond those
-	Clocks      string   // a change of clocks; empty: none soon
-	From, To    string   // first and last date, if there are such
+	Blocked     []string // upcoming blocked days
+	More        int      // number of blocked days beyond those listed
+	Clocks      string   // an upcoming clock change; empty: none soon
+	From, To    string   // first and last date, if set
 }
 
 // calendarDay is one of the next days.
@@ -61,13 +61,13 @@ func calendarOf(spec surveys.ScheduleSpec, s *surveys.Schedule, now time.Time) *
 	}
 	year, month, day := local.Date()
 	for i := range calendarDays {
-		noon := time.Date(year, month, day+i, 12, 0, 0, 0, time.UTC) // of the date, wherever
+		noon := time.Date(year, month, day+i, 12, 0, 0, 0, time.UTC) // noon UTC stands for the date, in any time zone
 		c.Days = append(c.Days, dayOf(spec, noon, i == 0, local))
 	}
 	return c
 }
 
-// nextOpening says what the windows do next.
+// nextOpening describes when the windows next close or open.
 func nextOpening(s *surveys.Schedule, now time.Time) string {
 	w, ok := s.Window(now)
 	switch {
@@ -80,7 +80,7 @@ func nextOpening(s *surveys.Schedule, now time.Time) string {
 	}
 }
 
-// clocksChange tells of a change of clocks that is near.
+// clocksChange describes a clock change within clocksAhead.
 func clocksChange(local time.Time) string {
 	_, end := local.ZoneBounds()
 	if end.IsZero() || end.Sub(local) > clocksAhead {
@@ -139,7 +139,7 @@ func dayOf(spec surveys.ScheduleSpec, date time.Time, today bool, now time.Time)
 	return d
 }
 
-// minuteOf is a time of day that the API took, in minutes.
+// minuteOf converts a time of day, already validated by the API, to minutes.
 func minuteOf(clock string) float64 {
 	var hour, minute int
 	if _, err := fmt.Sscanf(clock, "%d:%d", &hour, &minute); err != nil {

@@ -28,8 +28,8 @@ func office() surveys.ScheduleSpec {
 	}
 }
 
-// The days are those of the survey's zone: late in the evening there, it is
-// the next day in UTC.
+// The days are those of the survey's time zone: late in the evening there, it is
+// already the next day in UTC.
 func TestACalendarIsLocal(t *testing.T) {
 	t.Parallel()
 	c := calendarAt(t, office(), "2026-10-25T02:00:00Z")

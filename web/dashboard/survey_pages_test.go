@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// surveyAndRouterPages are pages of a rig that has a survey flu and is routed.
+// surveyAndRouterPages lists the pages of a rig with the survey flu and a filled
+// router.
 func surveyAndRouterPages() []string {
 	return []string{
 		"/surveys", "/surveys/flu", "/surveys/flu/respondents", "/surveys/flu/log", "/surveys/flu/launch", "/surveys/flu/stop",
@@ -16,8 +17,8 @@ func surveyAndRouterPages() []string {
 	}
 }
 
-// What the policy of pages forbids would not work; and ids that were twice
-// would be of the wrong element.
+// Pages contain no inline script or style, which the policy would block, and no
+// duplicate ids, which would refer to the wrong element.
 func TestSurveyAndRouterPagesAreSound(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "router")

@@ -25,17 +25,17 @@ func surveyLogPage() *page {
 	return &page{name: "survey_log", path: onePath + "/log", scopes: surveyReaders(), load: loadSurveyLog}
 }
 
-// respondentList is what the page of respondents shows.
+// respondentList is the data of the page of respondents.
 type respondentList struct {
 	Survey              string
-	Status, Disposition string // what is filtered for; empty: nothing
+	Status, Disposition string // filters; empty: none
 	Statuses            []surveys.Status
 	Dispositions        []surveys.Disposition
 	List                []web.RespondentView
 	Pager               pager
 }
 
-// Filtered tells whether there may be others than those that are shown.
+// Filtered reports whether the list may omit respondents.
 func (l *respondentList) Filtered() bool {
 	return l.Status != "" || l.Disposition != "" || l.Pager.First != ""
 }
@@ -63,7 +63,7 @@ func loadRespondents(v *visit) (*content, error) {
 	return &content{title: "Respondents of " + name, crumbs: surveyCrumbs(name, crumb{Text: "Respondents"}), data: l}, nil
 }
 
-// respondentData is what the page of a respondent shows.
+// respondentData is the data of a respondent's page.
 type respondentData struct {
 	web.RespondentView
 	Tries      []fact
@@ -71,17 +71,17 @@ type respondentData struct {
 	respondentPast
 }
 
-// respondentPast is the part of a survey's log that is about a respondent.
+// respondentPast is the part of a survey's log about one respondent.
 type respondentPast struct {
 	History []web.SurveyLogView // oldest first
 	More    bool                // there is more than is shown
 }
 
-// maxHistory bounds the entries of a respondent's history that are shown.
+// maxHistory is the maximum number of entries of a respondent's history shown.
 const maxHistory = 200
 
-// history reads what happened to a respondent from the survey's log. It is cached
-// for a few seconds, as the log has no index by respondent.
+// history reads a respondent's events from the survey's log. It is cached for a few
+// seconds, because the log has no index by respondent.
 func (v *visit) history(r *web.RespondentView) (respondentPast, error) {
 	return v.d.history.of(strings.Join([]string{r.Survey, r.ID, v.rights()}, "\n"), func() (past respondentPast, err error) {
 		query := url.Values{"respondent": {r.ID}, "limit": {strconv.Itoa(maxHistory)}, "since": {r.AddedAt.Format(time.RFC3339)}}
@@ -128,7 +128,7 @@ func loadRespondent(v *visit) (*content, error) {
 	return &content{title: "Respondent " + d.ID + " of " + name, crumbs: crumbs, data: d}, nil
 }
 
-// surveyLog is what the page of a survey's log shows.
+// surveyLog is the data of the page of a survey's log.
 type surveyLog struct {
 	Survey   string
 	Log      []web.SurveyLogView

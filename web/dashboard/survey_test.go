@@ -12,8 +12,8 @@ import (
 
 const surveyScope = "surveys:admin contacts:read"
 
-// flu is a survey in Mexico City, open on all days from 9 to 13 and from 16 to
-// 20, with two arms and two quotas; hostile is what others may write.
+// flu is a survey in Mexico City, open every day from 9 to 13 and from 16 to 20,
+// with two arms and two quotas. Its title contains hostile markup.
 const flu = `{"title":"Flu <b>2026</b>","schedule":{"time_zone":"America/Mexico_City","weekdays":["mon","tue","wed","thu","fri","sat","sun"],
 	"windows":[{"from":"16:00","to":"20:00"},{"from":"09:00","to":"13:00"}],"blocked_days":["2020-01-01","2099-12-25"]},
 	"modes":{"sms":{"channel":"texts","retries":"1d"}},
@@ -21,8 +21,8 @@ const flu = `{"title":"Flu <b>2026</b>","schedule":{"time_zone":"America/Mexico_
 	"questionnaires":{"a":{"sms":[{"messages":["Hello {{first_name}}"]}]},"b":{"sms":[{"messages":["Good day, {{first_name}}"]}]}},
 	"quotas":[{"where":{"sex":{"in":["f"]},"age":{"from":18,"to":40}},"quota":2},{"where":{"sex":{"in":["m"]}},"quota":500}],"region":"US"}`
 
-// survey makes a draft with respondents, all of whom have a first name, but for
-// those of the last number.
+// survey creates a draft with respondents who all have the same attributes. The
+// first has the canary as its number.
 func (r *rig) survey(name string, respondents int) {
 	r.t.Helper()
 	r.api("PUT", "/v1/channels/texts", `{"type":"nuntium","capacity":7,"paused":true,"settings":{"base_url":"http://127.0.0.1:1","account":"a","application":"b","channel":"c","password":"p"}}`, nil)
@@ -101,7 +101,7 @@ func TestASurveyIsLaunchedPausedResumedAndStopped(t *testing.T) {
 	b.post("/surveys/flu/launch", nil).want(409).has(`role="alert"`)
 }
 
-// A launch that is refused names who lacks what.
+// A rejected launch lists which respondents lack which attribute.
 func TestALaunchCheckIsShownRowByRow(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, surveyScope)

@@ -12,10 +12,11 @@ import (
 	"weir/web"
 )
 
-// surveysPerPage is how many surveys the list shows at once: each is counted.
+// surveysPerPage is the page size of the list, small because each survey is
+// counted.
 const surveysPerPage = 20
 
-// Scopes of which one is needed to see surveys.
+// surveyReaders returns the scopes for reading surveys; one is needed.
 func surveyReaders() []weir.Scope {
 	return []weir.Scope{weir.ScopeContactsRead, weir.ScopeSurveysAdmin}
 }
@@ -27,15 +28,15 @@ func surveysPage() *page {
 	}
 }
 
-// surveyList is what the page of all surveys shows.
+// surveyList is the data of the page of all surveys.
 type surveyList struct {
-	State  string // what is filtered for; empty: nothing
+	State  string // filter; empty: none
 	States []surveys.State
 	Cards  []surveyCard
 	Pager  pager
 }
 
-// Filtered tells whether there may be others than those that are shown.
+// Filtered reports whether the list may omit surveys.
 func (l *surveyList) Filtered() bool { return l.State != "" || l.Pager.First != "" }
 
 func loadSurveys(v *visit) (*content, error) {
@@ -55,13 +56,13 @@ func loadSurveys(v *visit) (*content, error) {
 	}
 	l.Pager = v.more(page.NextCursor)
 	var err error
-	// They are counted anew every few seconds, not for each browser; what state
-	// they have is always as it is now.
+	// Statistics are cached for a few seconds, not computed for each browser; the
+	// state is always current.
 	l.Cards, err = v.counted(page.Surveys)
 	return &content{title: "Surveys", crumbs: []crumb{{Text: "Surveys"}}, data: l}, err
 }
 
-// counted reads the figures of surveys.
+// counted reads the statistics of surveys.
 func (v *visit) counted(list []web.SurveySummary) ([]surveyCard, error) {
 	key := []string{"list", v.rights()}
 	for _, s := range list {
@@ -83,8 +84,8 @@ func (v *visit) counted(list []web.SurveySummary) ([]surveyCard, error) {
 	})
 }
 
-// surveyStats counts a survey; nil: it cannot be counted, as its definition does
-// not hold any more, or it is gone.
+// surveyStats reads the statistics of a survey; nil: not available, because its
+// definition is no longer valid or it was deleted.
 func (v *visit) surveyStats(name string) (*web.StatsView, error) {
 	var stats web.StatsView
 	err := v.get(apiPath("v1", "surveys", name, "stats"), nil, &stats)
@@ -94,10 +95,10 @@ func (v *visit) surveyStats(name string) (*web.StatsView, error) {
 	return &stats, err
 }
 
-// Over is how many respondents of a survey are over without having completed.
+// Over returns the number of respondents who are done without having completed.
 func (c surveyCard) Over() int {
 	return c.Stats.Statuses[surveys.Failed] + c.Stats.Statuses[surveys.Rejected] + c.Stats.Statuses[surveys.Canceled]
 }
 
-// Of is how many respondents have a status.
+// Of returns the number of respondents with a status.
 func (c surveyCard) Of(status surveys.Status) int { return c.Stats.Statuses[status] }

@@ -12,8 +12,8 @@ import (
 	"weir/web"
 )
 
-// visit is one request for something of the dashboard, by a session that the
-// API knows. Its exported methods are what templates may ask.
+// visit is one request to the dashboard, with a session that the API accepts.
+// Templates use its exported methods.
 type visit struct {
 	d       *Dashboard
 	r       *http.Request
@@ -23,17 +23,16 @@ type visit struct {
 	who     web.WhoView
 }
 
-// policy is what pages may load: nothing but our own files, and no code that
-// stands in a page.
+// policy allows pages to load only files of the dashboard, and no inline code.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; " +
 	"frame-ancestors 'none'; base-uri 'none'"
 
-// harden sets what every answer has.
+// harden sets the security headers of every response.
 func harden(h http.Header) {
 	h.Set("Content-Security-Policy", policy)
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("X-Frame-Options", "DENY")
-	h.Set("Referrer-Policy", "same-origin") // forms lead back to their page
+	h.Set("Referrer-Policy", "same-origin") // lets forms lead back to their page
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cache-Control", "no-store")
 }
@@ -41,7 +40,7 @@ func harden(h http.Header) {
 // handler serves a visit.
 type handler func(*visit, http.ResponseWriter) error
 
-// plain serves what needs no session.
+// plain serves requests that need no session.
 func (d *Dashboard) plain(h handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		harden(w.Header())
@@ -56,8 +55,8 @@ func (d *Dashboard) plain(h handler) http.Handler {
 	})
 }
 
-// guard asks for a session whose token has one of the scopes; nil: any will do.
-// The API asks once more.
+// guard requires a session whose token has one of the scopes; nil: any token. The
+// API checks again.
 func (d *Dashboard) guard(oneOf []weir.Scope, h handler) http.Handler {
 	return d.plain(func(v *visit, w http.ResponseWriter) error {
 		v.resume()
@@ -71,7 +70,7 @@ func (d *Dashboard) guard(oneOf []weir.Scope, h handler) http.Handler {
 	})
 }
 
-// introduce finds out who it is.
+// introduce reads the identity and scopes of the session.
 func (v *visit) introduce() error {
 	var who web.WhoView
 	if err := v.get("/v1/whoami", nil, &who); err != nil {
@@ -81,7 +80,7 @@ func (v *visit) introduce() error {
 	return nil
 }
 
-// checkOrigin refuses what a page of another site would have a browser send.
+// checkOrigin rejects requests that a page of another site made a browser send.
 func (v *visit) checkOrigin() error {
 	if v.d.origins.Check(v.r) != nil {
 		return &problem{Status: http.StatusForbidden, Code: weir.CodeForbidden, Detail: "a page of another site cannot act here"}
@@ -89,36 +88,35 @@ func (v *visit) checkOrigin() error {
 	return nil
 }
 
-// may tells whether the token has one of the scopes.
+// may reports whether the token has one of the scopes.
 func (v *visit) may(oneOf []weir.Scope) bool {
 	return oneOf == nil || slices.ContainsFunc(oneOf, func(s weir.Scope) bool { return slices.Contains(v.who.Scopes, s) })
 }
 
-// May tells templates whether the token has one of the scopes.
+// May reports whether the token has one of the scopes, for templates.
 func (v *visit) May(oneOf ...weir.Scope) bool { return v.may(oneOf) }
 
-// rights are equal for those who see the same.
+// rights returns a key that is equal for all who see the same.
 func (v *visit) rights() string { return scopeWords(v.who.Scopes) }
 
-// Link is the path of something of ours: segments are escaped, other than the
-// first.
+// Link returns the path of a page; all segments except the first are escaped.
 func (v *visit) Link(first string, segments ...string) string {
 	return v.d.Prefix + first + strings.TrimSuffix(apiPath(segments...), "/")
 }
 
-// Asset is the path of a file, with its hash.
+// Asset returns the path of a file, with its hash.
 func (v *visit) Asset(name string) string { return v.d.Prefix + "/assets/" + v.d.files.hashed(name) }
 
-// Now is the instant that everything on the page is reckoned from.
+// Now returns the reference time for all relative times on the page.
 func (v *visit) Now() time.Time { return v.d.Now() }
 
-// Who is whose session it is.
+// Who returns the identity behind the session.
 func (v *visit) Who() web.WhoView { return v.who }
 
-// Wall tells whether the page is to be read from afar.
+// Wall reports whether the page is shown on a wall screen.
 func (v *visit) Wall() bool { return v.r.URL.Query().Get("wall") == "1" }
 
-// Version is what is running.
+// Version returns the running version.
 func (v *visit) Version() string { return v.d.Version }
 
 func scopeWords(list []weir.Scope) string {
@@ -129,16 +127,16 @@ func scopeWords(list []weir.Scope) string {
 	return strings.Join(words, " or ")
 }
 
-// statusOf is the status of an error, and the problem that it is.
+// statusOf returns the HTTP status of an error, and its problem.
 func statusOf(err error) (int, *problem) {
 	if p, ok := errors.AsType[*problem](err); ok {
 		return p.Status, p
 	}
-	if code := weir.CodeOf(err); code == weir.CodeUnauthorised || code == weir.CodeUnavailable { // of a session that cannot begin or end
+	if code := weir.CodeOf(err); code == weir.CodeUnauthorised || code == weir.CodeUnavailable { // a session could not begin or end
 		status := map[weir.Code]int{weir.CodeUnauthorised: http.StatusUnauthorized, weir.CodeUnavailable: http.StatusServiceUnavailable}[code]
 		return status, &problem{Status: status, Code: code, Detail: "the session could not be changed; try again", wait: "2"}
 	}
-	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) { // the browser left, or it took too long
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) { // the browser disconnected, or it took too long
 		return http.StatusServiceUnavailable, &problem{Status: http.StatusServiceUnavailable, Code: weir.CodeUnavailable, Detail: "it took too long; try again", wait: "2"}
 	}
 	return http.StatusInternalServerError, &problem{Status: http.StatusInternalServerError, Code: weir.CodeInternal, Detail: "something went wrong here; the log has it"}

@@ -8,7 +8,7 @@ import (
 	"weir/web"
 )
 
-// Scenario 121: every page of something that waits has the reason.
+// Scenario 121: the page of anything that waits shows the reason.
 func TestScenario121_PagesSayWhyTheirSubjectsWait(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "router")
@@ -35,8 +35,8 @@ func TestScenario121_PagesSayWhyTheirSubjectsWait(t *testing.T) {
 	reason("/router/jobs/one", "offered to worker ann; the offer expires at ")
 }
 
-// Scenario 121: so has the page of a survey that another version of Weir stored and this
-// one cannot run.
+// Scenario 121: this also holds for the page of a survey that another version of
+// Weir stored and this one cannot run.
 func TestScenario121_PageOfASurveyThatCannotBeRun(t *testing.T) {
 	t.Parallel()
 	r := newRigAfter(t, func(r *rig) {

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// curl is a command that makes a request for an operation, with the examples of
-// the description in it.
+// curl returns the command for an operation, filled with the examples of the
+// description.
 func curl(method, path string, op *operation) string {
 	var query []string
 	for _, p := range op.Parameters {
@@ -41,10 +41,11 @@ func curl(method, path string, op *operation) string {
 	return strings.Join(parts, " \\\n  ")
 }
 
-// quoted is a text as a shell takes it for one word.
+// quoted quotes text as one shell word.
 func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
-// indented is JSON for people; text that is none stays as it is.
+// indented formats JSON with indentation. A JSON string is unquoted, and invalid
+// JSON stays as it is.
 func indented(raw json.RawMessage) string {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// description is as much of an OpenAPI document as the page shows.
+// description is the part of an OpenAPI document that the page shows.
 type description struct {
 	Info struct {
 		Title, Version, Description string
@@ -58,7 +58,7 @@ type response struct {
 
 type schema struct {
 	Ref         string `json:"$ref"`
-	Type        any    // a name, or a list of them
+	Type        any    // a name, or a list of names
 	Format      string
 	Description string
 	Properties  map[string]*schema
@@ -87,7 +87,7 @@ func read(text []byte) (*description, error) {
 	return &d, nil
 }
 
-// name is that of the schema that a reference leads to; empty without one.
+// name returns the name of the referenced schema, empty without a reference.
 func (s *schema) name() string {
 	if s == nil {
 		return ""
@@ -95,8 +95,8 @@ func (s *schema) name() string {
 	return s.Ref[strings.LastIndex(s.Ref, "/")+1:]
 }
 
-// of is the schema of the values of a list or of an open object, and what it is
-// of; nil without one.
+// of returns the schema of the values of an array or an open object, and the words
+// for the container; nil if there is none.
 func (s *schema) of() (*schema, string) {
 	if s.Items != nil {
 		return s.Items, "list of "
@@ -108,7 +108,7 @@ func (s *schema) of() (*schema, string) {
 	return nil, ""
 }
 
-// words say what the type is, up to the name of another schema.
+// words describes the type, up to the name of another schema.
 func (s *schema) words() (text, link string) {
 	if s == nil {
 		return "", ""
@@ -137,7 +137,7 @@ func (s *schema) words() (text, link string) {
 	return strings.Join(names, " or "), ""
 }
 
-// bounds say what values are allowed.
+// bounds describes the allowed values.
 func (s *schema) bounds() []string {
 	var out []string
 	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
@@ -177,10 +177,10 @@ func (s *schema) bounds() []string {
 	return out
 }
 
-// methods is the order in which the operations of a path stand.
+// methods returns the order of the operations of a path.
 func methods() []string { return []string{"get", "put", "post", "patch", "delete"} }
 
-// operations hands over all of a tag, by path and method.
+// operations calls each for all operations of a tag, by path and method.
 func (d *description) operations(tag string, each func(method, path string, op *operation)) {
 	for _, path := range slices.Sorted(maps.Keys(d.Paths)) {
 		for _, method := range methods() {

@@ -14,11 +14,11 @@ var pageText string
 //go:embed style.css
 var style []byte
 
-// policy lets the page have its style sheet and nothing else.
+// policy allows the page its style sheet and nothing else.
 const policy = "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// Page is the page of a description in OpenAPI 3.1, which is asked for when the
-// first visitor comes. fail answers if that goes wrong.
+// Page serves the page of an OpenAPI 3.1 description, which is read at the first
+// request. fail writes the response if that fails.
 func Page(description func() ([]byte, error), fail func(http.ResponseWriter, error)) http.Handler {
 	once := sync.OnceValues(func() ([]byte, error) {
 		text, err := description()
@@ -37,8 +37,8 @@ func Page(description func() ([]byte, error), fail func(http.ResponseWriter, err
 	})
 }
 
-// Style is the style sheet, which the page expects beside it: under its own path,
-// a slash and style.css.
+// Style serves the style sheet, which the page expects at its own path plus
+// /style.css.
 func Style() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { write(w, "text/css; charset=utf-8", style) })
 }
@@ -50,7 +50,7 @@ func write(w http.ResponseWriter, contentType string, body []byte) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Cache-Control", "no-cache")
-	_, _ = w.Write(body) // a visitor that left is no concern of ours
+	_, _ = w.Write(body) // the client may have disconnected
 }
 
 func render(text []byte) ([]byte, error) {

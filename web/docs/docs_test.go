@@ -13,7 +13,7 @@ import (
 	"weir/web/docs"
 )
 
-// get asks for a page of a description.
+// get requests the page of a description.
 func get(t *testing.T, description string) *httptest.ResponseRecorder {
 	t.Helper()
 	rec := httptest.NewRecorder()
@@ -39,8 +39,8 @@ func all(pattern, text string) []string {
 	return out
 }
 
-// TestEveryOperationAndSchemaHasAnAnchor, no anchor is there twice, and no link
-// leads nowhere.
+// TestEveryOperationAndSchemaHasAnAnchor also checks that anchors are unique and
+// every link has its target.
 func TestEveryOperationAndSchemaHasAnAnchor(t *testing.T) {
 	t.Parallel()
 	description := ours(t)
@@ -72,8 +72,8 @@ func TestEveryOperationAndSchemaHasAnAnchor(t *testing.T) {
 	}
 }
 
-// TestThePageNeedsNothingFromElsewhere: no script, no inline style, no address
-// but relative ones, and a policy that would not let them in.
+// TestThePageNeedsNothingFromElsewhere checks for scripts, inline styles and
+// addresses that are not relative, and that the policy would block them.
 func TestThePageNeedsNothingFromElsewhere(t *testing.T) {
 	t.Parallel()
 	rec := get(t, ours(t))
@@ -101,7 +101,7 @@ func TestThePageNeedsNothingFromElsewhere(t *testing.T) {
 	}
 }
 
-// What stands in a description is text.
+// The content of a description is rendered as text.
 func TestADescriptionCannotWriteThePage(t *testing.T) {
 	t.Parallel()
 	page := get(t, `{"info":{"title":"<b>x</b>","description":"a `+"`<i>`"+` b\n\n- <script>alert(1)</script>"},"tags":[{"name":"\"><script>"}],

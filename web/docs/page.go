@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// page is what the template shows.
+// page is the data of the template.
 type page struct {
 	Title, Version string
 	About          []block
@@ -25,7 +25,7 @@ type entry struct {
 	ID, Method, Path, Summary string
 	About                     []block
 	Scopes                    []string
-	Token                     bool // one is needed
+	Token                     bool // a token is needed
 	Parameters                []row
 	BodyAbout                 string
 	Bodies                    []content
@@ -57,13 +57,13 @@ type object struct {
 	Fields      []row
 }
 
-// block is a paragraph, or a list.
+// block is a paragraph or a list.
 type block struct {
 	Text  []span
 	Items [][]span
 }
 
-// span is a piece of text, perhaps in the type of code.
+// span is a piece of text, possibly in code style.
 type span struct {
 	Text string
 	Code bool
@@ -145,7 +145,7 @@ func rowOf(name string, s *schema, required bool) row {
 	return r
 }
 
-// blocks reads as much of Markdown as the description has: paragraphs, lists
+// blocks parses the subset of Markdown that the description uses: paragraphs, lists
 // and code.
 func blocks(text string) []block {
 	var out []block

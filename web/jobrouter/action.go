@@ -8,7 +8,7 @@ import (
 	"weir/routing"
 )
 
-// options are the members of the bodies of all actions.
+// options holds the members that the bodies of actions may have.
 type options struct {
 	Note            string    `json:"note"`
 	DispositionCode string    `json:"dispositionCode"`
@@ -33,7 +33,7 @@ func (s *service) options(c *call, action string) (o options, err error) {
 	return o, json.Unmarshal(clean, &o)
 }
 
-// act has a command done that has nothing to tell.
+// act applies an action's command and returns an empty response.
 func (s *service) act(c *call, action string, command func(options) routing.Command) (answer, error) {
 	o, err := s.options(c, action)
 	if err != nil {

@@ -9,9 +9,10 @@ import (
 	"weir/routing"
 )
 
-// addressesOf finds addresses of functions and webhooks in a patch that must not be
-// called. Once set, every call to them would fail. Only these policies have them: a
-// label may have any name.
+// addressesOf returns a mistake for each function or webhook address in a patch
+// that must not be called: once set, every call to it would fail. Only distribution
+// and classification policies are searched, because elsewhere a label may have any
+// name.
 func (s *service) addressesOf(kind routing.Resource, patch map[string]any) []weir.FieldError {
 	if s.Address != nil && (kind == routing.ResourceDistribution || kind == routing.ResourceClassification) {
 		return s.addresses("", patch)

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Every row of the table of the API, with its answer.
+// Policies and queues: each request of their routes, with its response.
 func TestPoliciesAndQueues(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -62,7 +62,7 @@ func TestPoliciesAndQueues(t *testing.T) {
 	}
 }
 
-// tagged checks the tag and the date of a resource.
+// tagged checks the entity tag and the date of a response.
 func (r *rig) tagged(a answered) {
 	r.t.Helper()
 	tag, _ := a.body["etag"].(string)

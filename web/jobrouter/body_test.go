@@ -53,7 +53,7 @@ func TestMergePatches(t *testing.T) {
 	}
 }
 
-// Clients send resources back as they came; that changes nothing.
+// Clients send resources back as they received them; this must change nothing.
 func TestSendingBackChangesNothing(t *testing.T) {
 	t.Parallel()
 	r := newRig(t).centre()
@@ -269,7 +269,7 @@ func TestHeadersOfAnswers(t *testing.T) {
 	}
 }
 
-// What is wrong here is told to nobody but the log, and only that is a 5xx.
+// Causes of server errors go only to the log, and only server errors are a 5xx.
 func TestTroubleHere(t *testing.T) {
 	t.Parallel()
 	var log strings.Builder

@@ -32,7 +32,8 @@ func captures(t testing.TB) []capture {
 	return file.Requests
 }
 
-// form writes a query as URLSearchParams does, with means of its own.
+// form serializes a query as URLSearchParams does, independently of the code under
+// test.
 func form(target string) string {
 	path, query, _ := strings.Cut(target, "?")
 	var pairs []string
@@ -46,15 +47,16 @@ func form(target string) string {
 	return path + "?" + strings.Join(pairs, "&")
 }
 
-// What the client was seen to send, in its order, gets the answers that it
-// expects; ids of offers and assignments are put in, the rest is as captured.
+// Requests captured from the client, in their order, get the responses that it
+// expects. The ids of offers and assignments are filled in; the rest is as
+// captured.
 func TestCaptures(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.put("/routing/queues/queue1", `{}`)
 	r.put("/routing/queues/queue2", `{}`)
 	again := `{"availableForOffers":true}`
-	before := map[string]func(){ // what the captured session did otherwise
+	before := map[string]func(){ // state that the captured session reached by other requests
 		"conditional":   func() { r.put("/routing/workers/worker-1", again) },
 		"delete-job":    func() { r.ok(200, "POST", "/routing/jobs/job1:cancel", "") },
 		"cancel-nobody": func() { r.put("/routing/jobs/job1", string(body(t, "create-job"))) },
@@ -130,7 +132,7 @@ func body(t testing.TB, call string) json.RawMessage {
 	return nil
 }
 
-// assignment is the id of the assignment of a job.
+// assignment returns the id of a job's only assignment.
 func (r *rig) assignment(job string) string {
 	r.t.Helper()
 	all, _ := r.get("/routing/jobs/" + job)["assignments"].(map[string]any)

@@ -10,12 +10,12 @@ import (
 	"weir/routing"
 )
 
-// condition is what the headers of a request ask of a resource.
+// condition holds the conditional headers of a request.
 type condition struct {
 	match   []string // If-Match
 	none    []string // If-None-Match
-	matches bool     // there is an If-Match
-	refuses bool     // there is an If-None-Match
+	matches bool     // If-Match is present
+	refuses bool     // If-None-Match is present
 	since   time.Time
 }
 
@@ -31,12 +31,12 @@ func conditionOf(h http.Header) (condition, error) {
 		c.since = at
 	}
 	if c.matches {
-		c.since = time.Time{} // the more exact condition counts (RFC 9110, 13.1.4)
+		c.since = time.Time{} // If-Match is more exact and takes precedence (RFC 9110, 13.1.4)
 	}
 	return c, nil
 }
 
-// tags takes a list of entity tags apart. Tags of ours hold no comma.
+// tags splits a list of entity tags. The tags of this API contain no comma.
 func tags(h http.Header, name string) (list []string, ok bool) {
 	for _, line := range h.Values(name) {
 		ok = true
@@ -47,8 +47,8 @@ func tags(h http.Header, name string) (list []string, ok bool) {
 	return list, ok
 }
 
-// against gives the condition for the engine, of a resource that has a version
-// (0 if it does not exist).
+// against returns the engine's condition for a resource whose current version is
+// now (0 if it does not exist).
 func (c condition) against(now routing.Version) (routing.If, error) {
 	if c.refuses && now != 0 && holds(c.none, now) {
 		return routing.If{}, weir.Errorf(weir.CodePrecondition, "it exists, or has the version that it was not to have")
@@ -74,5 +74,5 @@ func holds(list []string, now routing.Version) bool {
 	return false
 }
 
-// etag is the entity tag of a version.
+// etag returns the entity tag of a version.
 func etag(v routing.Version) string { return `"` + strconv.FormatUint(uint64(v), 16) + `"` }

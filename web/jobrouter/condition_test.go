@@ -28,7 +28,7 @@ func TestConditions(t *testing.T) {
 			} {
 				r.do("PATCH", path, body, h...).failed(412, "PreconditionFailed")
 			}
-			r.ok(404, "GET", path, "") // no condition that fails creates anything
+			r.ok(404, "GET", path, "") // a failed condition creates nothing
 			made := r.do("PATCH", path, body, "If-None-Match", "*")
 			if made.status != 201 {
 				t.Fatalf("If-None-Match of what is not there: %d %s", made.status, made.text)

@@ -9,19 +9,19 @@ import (
 	"weir/routing"
 )
 
-// The description of the API is made of the table of routes, the shapes of
-// bodies and the views of answers. What it adds is in described.
+// The description of the API is generated from the table of routes, the shapes of
+// request bodies and the views of responses. described adds the rest.
 
-// told is what the description says of a route beside what the table knows.
+// told holds the parts of a route's description that the table does not have.
 type told struct {
 	summary string
-	body    any      // a view; nil: none
-	action  string   // whose shape the body has; empty: that of the resource, or none
-	query   []string // parameters beside api-version
-	page    bool     // the answer is a page of bodies
+	body    any      // a view; nil: no body
+	action  string   // action whose shape the request body has; empty: the shape of the resource, or no body
+	query   []string // parameters other than api-version
+	page    bool     // the response is a page of bodies
 }
 
-// described has a row for each route and method.
+// described has a row for each method and route.
 func described() map[string]told {
 	paged := []string{"maxpagesize", skipToken}
 	out := map[string]told{
@@ -63,8 +63,8 @@ const aboutRouter = `The router for work by people, as clients of Azure Communic
 
 Requests are signed with one of JOB_ROUTER_ACCESS_KEYS (HMAC-SHA256 over method, target, date, host and the hash of the body, as Azure has it), or carry a bearer token with the scopes router and pii:read. PATCH is a JSON merge patch: it creates what is not there. Members that are read-only may be sent back and are passed over.`
 
-// Description describes the API in OpenAPI 3.1. server is the prefix of its
-// paths; empty: none.
+// Description returns the OpenAPI 3.1 description of the API. server is the prefix
+// of its paths; empty: none.
 func Description(server string) ([]byte, error) {
 	if server == "" {
 		server = "/"
@@ -96,7 +96,7 @@ func Description(server string) ([]byte, error) {
 	}, "", "  ")
 }
 
-// pathOf writes the form of a path with names, and its parameters.
+// pathOf returns a route's path with named parameters, and the parameters.
 func pathOf(route string) (string, []any) {
 	parts := strings.Split(prefix+route, "/")
 	parameters := []any{map[string]any{
@@ -177,7 +177,7 @@ func bodyOf(schema any, types ...string) map[string]any {
 
 func ref(name string) map[string]any { return map[string]any{"$ref": "#/components/schemas/" + name} }
 
-// markReadOnly marks the members of a resource that are not a client's to state.
+// markReadOnly marks the members of a resource that clients cannot set.
 func (d *describer) markReadOnly(view any, kind routing.Resource) {
 	shape := resourceShapes(version2024)[kind]
 	s, _ := d.schemas[schemaName(reflect.TypeOf(view))].(map[string]any)
@@ -189,7 +189,7 @@ func (d *describer) markReadOnly(view any, kind routing.Resource) {
 	}
 }
 
-// actionBody is the body of an action, which may be absent.
+// actionBody returns the schema of an action's body, which may be absent.
 func (d *describer) actionBody(action string) any {
 	members := map[string]any{}
 	fields := reflect.TypeFor[options]()
@@ -262,7 +262,7 @@ func (d *describer) object(t reflect.Type) map[string]any {
 	return ref(name)
 }
 
-// members adds those of a struct, and of what is embedded in it.
+// members adds the members of a struct and of its embedded structs.
 func (d *describer) members(t reflect.Type, to map[string]any) {
 	for i := range t.NumField() {
 		f := t.Field(i)
@@ -281,7 +281,7 @@ func schemaName(t reflect.Type) string {
 	return strings.ToUpper(name[:1]) + name[1:]
 }
 
-// Described answers with the description of the API; see [Description].
+// Described serves the description of the API; see [Description].
 func Described(server string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		text, err := Description(server)
@@ -290,6 +290,6 @@ func Described(server string) http.Handler {
 			return
 		}
 		w.Header().Set("Content-Type", "application/openapi+json")
-		_, _ = w.Write(text) // a client that left is no concern of ours
+		_, _ = w.Write(text) // the client may have disconnected
 	})
 }

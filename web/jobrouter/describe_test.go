@@ -16,7 +16,7 @@ import (
 	"weir/web/jobrouter"
 )
 
-// TestTheDescriptionIsOpenAPI, and has every route.
+// TestTheDescriptionIsOpenAPI also checks that every route is described.
 func TestTheDescriptionIsOpenAPI(t *testing.T) {
 	t.Parallel()
 	raw, err := jobrouter.Description("/weir")
@@ -42,8 +42,8 @@ func TestTheDescriptionIsOpenAPI(t *testing.T) {
 	}
 }
 
-// judge holds answers against the description. Its schemas allow no members
-// that are not described.
+// judge validates responses against the description. Its schemas allow no
+// undescribed members.
 type judge struct {
 	once     sync.Once
 	mu       sync.Mutex
@@ -80,7 +80,7 @@ func (j *judge) prepare() {
 	j.err = j.compiler.AddResource("weir:router", doc)
 }
 
-// documented holds an answer against the description.
+// documented validates a response against the description.
 func (r *rig) documented(method string, a answered) {
 	r.t.Helper()
 	j := &r.judge
@@ -92,7 +92,8 @@ func (r *rig) documented(method string, a answered) {
 	}
 	pattern, status := "", strconv.Itoa(a.status)
 	for path, re := range j.paths {
-		// An action is a longer form of the path of a resource.
+		// The path of an action extends the path of its resource: the longest match
+		// counts.
 		if re.MatchString(a.path) && len(path) > len(pattern) {
 			pattern = path
 		}

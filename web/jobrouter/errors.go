@@ -13,7 +13,7 @@ import (
 	"weir"
 )
 
-// fault is what a client is told of an error.
+// fault is the body of an error response.
 type fault struct {
 	Code    string   `json:"code"`
 	Message string   `json:"message"`
@@ -36,16 +36,16 @@ type inner struct {
 }
 
 const (
-	// mostDetails bounds the list of mistakes in one answer.
+	// mostDetails is the maximum number of mistakes listed in one response.
 	mostDetails = 100
-	// retryAfter is asked of clients when the error names no time of its own.
+	// retryAfter is the Retry-After of an error that has none of its own.
 	retryAfter = 2 * time.Second
 
 	manyMistakes = "One or more validation errors occurred."
 )
 
-// faultOf says what a client is told. Errors without a code keep their text to
-// themselves, and causes are for the log.
+// faultOf maps an error to its response. The text of an error without a code stays
+// private, and causes go only to the log.
 func faultOf(err error) fault {
 	e, ok := errors.AsType[*weir.Error](err)
 	if !ok && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
@@ -79,7 +79,7 @@ func faultOf(err error) fault {
 		}
 	case http.StatusConflict:
 		for _, m := range e.Fields {
-			f.Message += "\n" + m.Detail // clients read the reasons there
+			f.Message += "\n" + m.Detail // clients read the reasons from the message
 		}
 	}
 	for _, m := range e.Fields[:min(mostDetails, len(e.Fields))] {
@@ -88,7 +88,7 @@ func faultOf(err error) fault {
 	return f
 }
 
-// statusOf maps the error vocabulary to HTTP and to the names of the API.
+// statusOf maps an error code to the HTTP status and the API's name for it.
 func statusOf(c weir.Code) (int, string) {
 	switch c {
 	case weir.CodeInvalid:
@@ -125,7 +125,7 @@ func sentence(m weir.FieldError) string {
 	return strings.TrimPrefix(m.Pointer, "/") + ": " + m.Detail
 }
 
-// camel turns not_found into NotFound.
+// camel converts not_found to NotFound.
 func camel(code string) string {
 	out := make([]rune, 0, len(code))
 	up := true
@@ -143,12 +143,12 @@ func camel(code string) string {
 	return string(out)
 }
 
-// mistake is a request with one mistake.
+// mistake returns the error of a request with one mistake.
 func mistake(pointer, code, detail string) error {
 	return &weir.Error{Code: weir.CodeInvalid, Message: manyMistakes, Fields: []weir.FieldError{{Pointer: pointer, Code: code, Detail: detail}}}
 }
 
-// writeFault answers with an error.
+// writeFault writes an error response and returns its status.
 func writeFault(w http.ResponseWriter, target string, err error) int {
 	f := faultOf(err)
 	f.Target = target
@@ -162,6 +162,6 @@ func writeFault(w http.ResponseWriter, target string, err error) int {
 		h.Set("WWW-Authenticate", scheme)
 	}
 	w.WriteHeader(f.status)
-	_ = json.NewEncoder(w).Encode(map[string]fault{"error": f}) // a client that left is no concern of ours
+	_ = json.NewEncoder(w).Encode(map[string]fault{"error": f}) // the client may have disconnected
 	return f.status
 }

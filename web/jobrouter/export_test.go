@@ -21,13 +21,13 @@ func PlainForm(query string) bool { return plainForm(query) }
 // AppendView is appendView.
 func AppendView(body any) ([]byte, error) { return appendView(nil, body) }
 
-// Seen gives the views that are written by hand.
+// Seen returns the views that are encoded by hand.
 func Seen(j *routing.Job, w *routing.Worker) []any {
 	created := viewJob(j).asCreated(&routing.JobReceivedEvent{Spec: j.JobSpec})
 	return []any{viewJob(j), created, viewWorker(w, version2024), acceptedView{j.ID, w.ID, j.QueueID}, struct{}{}}
 }
 
-// Kinds are the names of the resources, in paths.
+// Kinds returns the names of the resources in paths.
 func Kinds() (names []string) {
 	for name := range resources() {
 		names = append(names, name)
@@ -35,8 +35,8 @@ func Kinds() (names []string) {
 	return names
 }
 
-// Undescribed are the routes of which the description has no row, and the rows
-// that are of no route.
+// Undescribed returns the routes without a row in the description, and the rows
+// without a route.
 func Undescribed() []string {
 	rows := described()
 	var out []string

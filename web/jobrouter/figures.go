@@ -7,13 +7,14 @@ import (
 	"weir/routing"
 )
 
-// figuresView is the router at a glance, which Azure's has not: for wallboards.
-// Its queues come page by page, the other figures are those of the whole.
+// figuresView is an overview of the router for wallboards, an extension that
+// Azure's API does not have. Its queues are paged; the other figures cover the
+// whole router.
 type figuresView struct {
 	Jobs           map[routing.JobStatus]int   `json:"jobs"`    // by status; absent: none
 	Workers        map[routing.WorkerState]int `json:"workers"` // by state; absent: none
 	OffersOut      int                         `json:"offersOut"`
-	OldestQueuedAt instant                     `json:"oldestQueuedAt,omitzero"` // of the jobs that wait
+	OldestQueuedAt instant                     `json:"oldestQueuedAt,omitzero"` // of the waiting jobs
 	Failing        []failingView               `json:"failingFunctions,omitempty"`
 	Queues         []queueFiguresView          `json:"queues"`
 	NextLink       string                      `json:"nextLink,omitempty"`
@@ -21,7 +22,7 @@ type figuresView struct {
 
 // failingView is a function or webhook of a policy whose last call failed.
 type failingView struct {
-	PolicyKind string  `json:"policyKind"` // distribution policy, classification policy
+	PolicyKind string  `json:"policyKind"` // distribution policy or classification policy
 	PolicyID   string  `json:"policyId"`
 	Host       string  `json:"host"`
 	Since      instant `json:"since"`
@@ -35,7 +36,7 @@ type queueFiguresView struct {
 	Closed string `json:"closed,omitzero"`
 }
 
-// figures counts what there is, with one look at the router.
+// figures takes the counts and the queues from one snapshot of the router's state.
 func (s *service) figures(c *call) (answer, error) {
 	p := &parameters{query: c.query}
 	size, after := p.size(s.Limits), p.token()

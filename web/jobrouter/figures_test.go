@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// What a wallboard shows comes with one call.
+// One call returns everything that a wallboard shows.
 func TestFigures(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

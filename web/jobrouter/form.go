@@ -4,9 +4,9 @@ import (
 	"strings"
 )
 
-// reserialise writes a query anew as browsers write forms: the order is kept,
-// a space is a plus sign, and all but letters, digits and *-._ is escaped.
-// [net/url.Values.Encode] sorts and escapes otherwise.
+// reserialise rewrites a query the way browsers serialize forms: in the same order,
+// a space as a plus sign, and everything except letters, digits and *-._ escaped.
+// [net/url.Values.Encode] sorts, and escapes differently.
 func reserialise(query string) string {
 	var b strings.Builder
 	for pair := range strings.SplitSeq(query, "&") {
@@ -24,7 +24,8 @@ func reserialise(query string) string {
 	return b.String()
 }
 
-// plainForm says that a query is as [reserialise] would write it.
+// plainForm reports whether a query is certainly unchanged by [reserialise]. If it
+// is false, the query may or may not change.
 func plainForm(query string) bool {
 	named := false
 	for i := range len(query) {
@@ -41,7 +42,8 @@ func plainForm(query string) bool {
 	return named
 }
 
-// unescapeForm reads what it can and leaves the rest as it is.
+// unescapeForm decodes valid escapes and keeps invalid ones as they are. Invalid
+// UTF-8 becomes U+FFFD.
 func unescapeForm(s string) string {
 	out := make([]byte, 0, len(s))
 	for i := 0; i < len(s); i++ {

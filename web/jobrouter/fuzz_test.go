@@ -14,7 +14,7 @@ import (
 	"weir/web/jobrouter"
 )
 
-// What the parser takes is what it says it takes, and nothing else.
+// The parser accepts only what it documents.
 func FuzzAuthorization(f *testing.F) {
 	const good = "HMAC-SHA256 SignedHeaders=x-ms-date;host;x-ms-content-sha256&Signature=47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="
 	for _, s := range []string{good, strings.ToLower(good), "Bearer x", "", "HMAC-SHA256 ", good + "&", "HMAC-SHA256 Signature==&SignedHeaders="} {
@@ -31,8 +31,7 @@ func FuzzAuthorization(f *testing.F) {
 	})
 }
 
-// Writing a query anew keeps names, values and their order, and writing it
-// anew once more changes nothing.
+// Reserializing a query keeps names, values and their order, and is idempotent.
 func FuzzReserialise(f *testing.F) {
 	for _, s := range []string{"a=b&c=d", "q%20a%2Bb~!%27()*=1", "a", "=", "&&", "a=%zz&b=%", "%C3%A9=é", "a=+&b=%00", "a=b=c", "a=1&", "a&b=1", "a=é", "api-version=2023-11-01&x=*_."} {
 		f.Add(s)
@@ -51,7 +50,7 @@ func FuzzReserialise(f *testing.F) {
 		}
 		want, err := url.ParseQuery(query)
 		if err != nil || strings.ContainsRune(query, 0xFFFD) {
-			return // what cannot be read is kept as it is
+			return // unreadable parts are kept as they are
 		}
 		for name, values := range want {
 			if valid(name) && slices.IndexFunc(values, func(v string) bool { return !valid(v) }) < 0 && !slices.Equal(got[name], values) {
@@ -63,8 +62,8 @@ func FuzzReserialise(f *testing.F) {
 
 func valid(s string) bool { return strings.ToValidUTF8(s, "") == s }
 
-// Whatever is sent, it is never a 5xx and never a panic; what was taken can be
-// read, and sent back without a change.
+// No body causes a 5xx or a panic. An accepted resource can be read, and sent back
+// without a change.
 func FuzzPatch(f *testing.F) {
 	kinds := jobrouter.Kinds()
 	slices.Sort(kinds)
@@ -99,7 +98,7 @@ func FuzzPatch(f *testing.F) {
 	})
 }
 
-// No target is a 5xx, or an answer without a body.
+// No target causes a 5xx or a response without a body.
 func FuzzTarget(f *testing.F) {
 	for _, s := range []string{"/routing/jobs/a%2Fb:cancel?api-version=2023-11-01", "/routing/queues?skipToken=AAAA&maxpagesize=1", "/routing//", "/routing/jobs/%zz", "/routing/workers?state=all&api-version=2024-01-18-preview"} {
 		f.Add("GET", s)

@@ -12,38 +12,40 @@ import (
 	"weir/routing"
 )
 
-// Options are what the handler is made from.
+// Options configures the handler.
 type Options struct {
 	Engine routing.Engine
-	// Keys are the access keys; any of them signs a request.
+	// Keys are the access keys; a request may be signed with any of them.
 	Keys [][]byte
-	// Open, while it is true, lets requests in without a signature if there are
-	// no keys. It is for servers that only this machine reaches. nil: never.
+	// Open admits unsigned requests while it returns true, if there are no keys.
+	// Use it only for servers reachable from this machine alone. nil: never.
 	Open func() bool
-	// Bearer lets requests in that carry a bearer token instead of a signature.
-	// nil: none are let in.
+	// Bearer authorizes requests that carry a bearer token instead of a signature.
+	// nil: bearer tokens are not accepted.
 	Bearer func(*http.Request) error
-	// Address refuses addresses of functions and webhooks that may not be called.
-	// nil: none are refused.
+	// Address returns an error for a function or webhook address that must not be
+	// called. nil: every address is allowed.
 	Address func(string) error
-	// Failing lists the functions that fail, as this process knows it; nil: none.
+	// Failing lists the functions whose calls fail, as seen by this process. nil:
+	// none.
 	Failing func() []routing.FailingFunction
-	// PublicURL is the address under which clients reach the server; it may be
-	// empty. Links take its scheme if they have its host.
+	// PublicURL is the address at which clients reach the server; may be empty.
+	// Links use its scheme if they have its host.
 	PublicURL string
-	// Prefix is before the paths of links: requests come without it.
+	// Prefix precedes the paths of links. Requests arrive without it.
 	Prefix string
 	Logger *slog.Logger
 	Now    func() time.Time // nil: time.Now
 	Limits Limits
 }
 
-// Limits are what the API leaves open. The zero Limits are the usual ones.
+// Limits sets the bounds that the API does not specify. The zero value means the
+// defaults.
 type Limits struct {
-	Body     int64         // bytes of a request's body; 0 is 1 MiB
-	Page     int           // entries of a page if the client does not say; 0 is 100
-	MostPage int           // entries of a page at most; 0 is 1000
-	Skew     time.Duration // how far the date of a request may be off; 0 is 15 minutes
+	Body     int64         // max bytes of a request body; 0: 1 MiB
+	Page     int           // entries per page if the client does not specify; 0: 100
+	MostPage int           // max entries per page; 0: 1000
+	Skew     time.Duration // max difference between a request's date and now; 0: 15 minutes
 }
 
 func (l Limits) orUsual() Limits {
@@ -67,15 +69,15 @@ type service struct {
 	Options
 	signatures signatures
 	routes     routes
-	queries    map[string]url.Values // that have nothing but a version; nobody changes them
+	queries    map[string]url.Values // parsed queries that contain only a version, by raw query; read-only
 	headers    headers
-	buffers    sync.Pool // of answers
+	buffers    sync.Pool // for responses
 	shapes     map[version]map[routing.Resource]object
 	actions    map[string]object
 }
 
-// New makes the handler of everything below /routing/. Requests have to arrive
-// with the path that the client sent, as that is what is signed.
+// New returns the handler of everything below /routing/. Requests must arrive with
+// the path that the client sent, because the signature covers it.
 func New(o Options) (http.Handler, error) {
 	if o.Engine == nil || o.Logger == nil {
 		return nil, errors.New("a job router's API needs an engine and a logger")

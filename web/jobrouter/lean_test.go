@@ -15,10 +15,10 @@ import (
 	"time"
 )
 
-// lean is a client over one connection of its own that costs little: in a
-// measurement on one machine, client and server share the cores, and what the
-// client uses the server lacks. What it sends is what every client sends, signed
-// anew each time, and it looks at status, tag and ids of every answer.
+// lean is a client on one connection of its own that uses little CPU: in a
+// benchmark on one machine, client and server share the cores, so the client's cost
+// lowers the server's result. It sends the same requests as any client, signs each
+// one, and checks status, tag and ids of every response.
 type lean struct {
 	conn net.Conn
 	in   *bufio.Reader
@@ -26,15 +26,15 @@ type lean struct {
 	mac  hash.Hash // over the access key, reset for each request
 	now  func() time.Time
 
-	second int64 // that date is of
+	second int64 // of date
 	date   []byte
 	out    []byte // the request
-	text   []byte // what is signed
+	text   []byte // the string to sign
 	sum    []byte
 	got    reply
 }
 
-// reply is the latest answer.
+// reply is the latest response.
 type reply struct {
 	status int
 	tag    []byte
@@ -49,7 +49,7 @@ func (r *rig) lean(address string) (*lean, error) {
 	return &lean{conn: conn, in: bufio.NewReaderSize(conn, 8<<10), host: address, mac: hmac.New(sha256.New, r.key), now: r.engine.now}, nil
 }
 
-// send sends a signed request and reads the answer.
+// send sends a signed request and reads the response.
 func (l *lean) send(method, target string, body []byte) error {
 	if at := l.now(); at.Unix() != l.second {
 		l.second, l.date = at.Unix(), at.UTC().AppendFormat(l.date[:0], http.TimeFormat)
@@ -83,7 +83,7 @@ func (l *lean) send(method, target string, body []byte) error {
 	return l.receive()
 }
 
-// receive reads an answer that says how long it is.
+// receive reads a response that has a Content-Length.
 func (l *lean) receive() error {
 	line, err := l.in.ReadSlice('\n')
 	if err != nil {
@@ -120,11 +120,11 @@ func (l *lean) receive() error {
 	if l.got.body, err = l.in.Peek(length); err != nil {
 		return err
 	}
-	_, err = l.in.Discard(length) // what was peeked at stays until the next read
+	_, err = l.in.Discard(length) // peeked bytes stay valid until the next read
 	return err
 }
 
-// step sends a request whose answer has a status.
+// step sends a request and checks the status of the response.
 func (l *lean) step(method, target string, body []byte, want int) error {
 	if err := l.send(method, target, body); err != nil {
 		return err
@@ -135,16 +135,16 @@ func (l *lean) step(method, target string, body []byte, want int) error {
 	return nil
 }
 
-// tagged says that an answer is of a resource: its id is there, and its tag in
-// the header and, between quotation marks that JSON escapes, in the body.
+// tagged reports whether a response is the resource id: it has that id, and the
+// same tag in the header and in the body, where JSON escapes the quotation marks.
 func (l *lean) tagged(id string) bool {
 	bare := bytes.Trim(l.got.tag, `"`)
 	inside, _, _ := bytes.Cut(l.got.body, []byte(`","`))
 	return len(bare) > 0 && string(inside) == `{"etag":"\"`+string(bare)+`\"` && string(l.member("id")) == id
 }
 
-// member is the text of a member that occurs once in an answer; nil: it does not
-// occur, or more than once.
+// member returns the text of a member that occurs exactly once in the response,
+// otherwise nil.
 func (l *lean) member(name string) []byte {
 	key := []byte(`"` + name + `":"`)
 	_, after, _ := bytes.Cut(l.got.body, key)
@@ -160,7 +160,7 @@ var (
 	errNotDone   = errors.New("the answer of an action is not {}")
 )
 
-// cycle is as that of caller.
+// cycle is like caller.cycle.
 func (l *lean) cycle(worker int, job string) error {
 	name := "w" + strconv.Itoa(worker)
 	w, j := "/routing/workers/"+name, "/routing/jobs/"+job

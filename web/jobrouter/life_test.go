@@ -49,7 +49,7 @@ func TestOperators(t *testing.T) {
 	}
 }
 
-// Every change of the state of a job, as the API shows it, with its events.
+// Every state change of a job, as the API shows it, with its events.
 func TestLivesOfJobs(t *testing.T) {
 	t.Parallel()
 	for name, life := range map[string]func(*rig) []string{
@@ -57,7 +57,7 @@ func TestLivesOfJobs(t *testing.T) {
 			r.job("created", `"queueId":"q"`).status("j", "queued")
 			as := r.accept("w")
 			r.status("j", "assigned").act("assignments/"+as+":complete").status("j", "completed")
-			same(r.t, `1`, r.get("/routing/workers/w")["loadRatio"]) // wrapping up still takes the place
+			same(r.t, `1`, r.get("/routing/workers/w")["loadRatio"]) // a completed job keeps its capacity until it is closed
 			r.act("assignments/"+as+":close").status("j", "closed")
 			same(r.t, `0`, r.get("/routing/workers/w")["loadRatio"])
 			r.ok(204, "DELETE", "/routing/jobs/j", "")
@@ -174,8 +174,8 @@ func TestLivesOfJobs(t *testing.T) {
 	}
 }
 
-// What the test program in test/router-sdk cannot wait for: a job that expires
-// before its schedule, and one that nobody takes.
+// Cases that the test program in test/router-sdk cannot wait for: a job that
+// expires before its schedule, and one that no worker takes.
 func TestLongLives(t *testing.T) {
 	t.Parallel()
 	r := newRig(t).centre()
@@ -190,7 +190,7 @@ func TestLongLives(t *testing.T) {
 	slices.Sort(got)
 	want := []string{
 		"RouterJobCancelled", "RouterJobDeleted", "RouterJobDeleted", "RouterJobQueued", "RouterJobReceived", "RouterJobReceived",
-		"RouterJobSchedulingFailed", "RouterWorkerDeregistered", // who was idle for seven days
+		"RouterJobSchedulingFailed", "RouterWorkerDeregistered", // idle for seven days
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
@@ -204,7 +204,7 @@ func TestDecliningAndDeleting(t *testing.T) {
 	r.put("/routing/jobs/j", `{"channelId":"chat","queueId":"q"}`)
 	r.ok(200, "POST", "/routing/workers/w/offers/"+r.offer("w")+":decline", "")
 	r.ok(200, "PATCH", "/routing/workers/w", `{"availableForOffers":false}`)
-	r.ok(200, "PATCH", "/routing/workers/w", `{"availableForOffers":true}`) // a new registration may be asked again
+	r.ok(200, "PATCH", "/routing/workers/w", `{"availableForOffers":true}`) // a new registration may be offered the job again
 	r.ok(204, "DELETE", "/routing/workers/w", "")
 	r.status("j", "queued")
 	want := []string{
@@ -216,7 +216,7 @@ func TestDecliningAndDeleting(t *testing.T) {
 	}
 }
 
-// job submits job j and checks what the answer says of it.
+// job submits job j and checks the status in the response.
 func (r *rig) job(status, members string) *rig {
 	r.t.Helper()
 	a := r.ok(201, "PATCH", "/routing/jobs/j", `{"channelId":"chat",`+members+`}`)
@@ -226,7 +226,7 @@ func (r *rig) job(status, members string) *rig {
 	return r
 }
 
-// act does an action on job j.
+// act performs an action on job j.
 func (r *rig) act(action string) *rig {
 	r.t.Helper()
 	sep := "/"

@@ -13,20 +13,20 @@ import (
 	"weir/routing"
 )
 
-// mostExamined is how many resources a page may look at to find what it wants.
+// mostExamined is the maximum number of resources examined for one page.
 const mostExamined = 10_000
 
-// pageView is a page of a list. The client's helper fails on a nextLink that
-// is null, so there is none on the last page.
+// pageView is a page of a list. The last page omits nextLink, because the client
+// library fails on a null.
 type pageView struct {
 	Value    []any  `json:"value"`
 	NextLink string `json:"nextLink,omitempty"`
 }
 
-// skipToken is the parameter with which a page says where the next one begins.
+// skipToken is the query parameter that holds the start of the next page.
 const skipToken = "skipToken"
 
-// parameters reads the query of a list and collects the mistakes.
+// parameters reads the query of a list and collects its mistakes.
 type parameters struct {
 	query    url.Values
 	mistakes []weir.FieldError
@@ -80,7 +80,8 @@ func (p *parameters) size(l Limits) int {
 	return int(min(n, int64(l.MostPage)))
 }
 
-// token is where the page begins: what was the last before it.
+// token decodes the skipToken: the last entry before the page, empty on the first
+// page.
 func (p *parameters) token() string {
 	text, err := base64.RawURLEncoding.Strict().DecodeString(p.get(skipToken))
 	if err != nil {
@@ -96,8 +97,8 @@ func (p *parameters) err() error {
 	return &weir.Error{Code: weir.CodeInvalid, Message: manyMistakes, Fields: p.mistakes}
 }
 
-// next is the absolute link to the page after a token, under the host that the
-// client used.
+// next returns the absolute link to the page that follows after, with the host that
+// the client used.
 func (s *service) next(c *call, after string) string {
 	q := url.Values{}
 	for name, v := range c.query {
@@ -109,9 +110,9 @@ func (s *service) next(c *call, after string) string {
 	return s.origin(c.r) + s.Prefix + c.r.URL.EscapedPath() + "?" + strings.ReplaceAll(q.Encode(), "+", "%20") + "&api-version=" + string(c.version)
 }
 
-// origin is scheme and host of this server as the client knows them. Behind a
-// proxy that ends TLS the scheme is in X-Forwarded-Proto, or else that of
-// PublicURL if its host is the client's.
+// origin returns scheme and host of this server as the client sees them. Behind a
+// proxy that terminates TLS, the scheme is that of X-Forwarded-Proto; otherwise
+// that of PublicURL if its host is the client's.
 func (s *service) origin(r *http.Request) string {
 	scheme := "http"
 	public, err := url.Parse(s.PublicURL)
@@ -125,7 +126,7 @@ func (s *service) origin(r *http.Request) string {
 	return scheme + "://" + r.Host
 }
 
-// list lists resources by id.
+// list returns the handler that lists a kind of resource by id.
 func (s *service) list(res resource) handle {
 	return func(c *call) (answer, error) {
 		return s.listBy(c, res, &parameters{query: c.query}, func(*routing.State, string) bool { return true })

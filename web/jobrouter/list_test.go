@@ -13,7 +13,7 @@ import (
 
 const origin = "http://router.example:8080"
 
-// walk follows the links of a list and gives the ids by page.
+// walk follows the links of a list and returns the ids by page.
 func (r *rig) walk(target string) (pages [][]string) {
 	r.t.Helper()
 	for {
@@ -171,7 +171,7 @@ func TestBadParameters(t *testing.T) {
 	}
 }
 
-// The link to the next page is absolute, with the scheme that the client used.
+// The link to the next page is absolute and has the scheme that the client used.
 func TestOriginOfLinks(t *testing.T) {
 	t.Parallel()
 	r := rigWith(t, jobrouter.Options{PublicURL: "https://weir.example"})

@@ -16,14 +16,14 @@ import (
 	"time"
 )
 
-// caller is a client over a connection.
+// caller is an HTTP client of a router.
 type caller struct {
 	r      *rig
 	base   string
 	client *http.Client
 }
 
-// call sends a signed request and decodes the answer into out, if there is one.
+// call sends a signed request and decodes the response into out, if any.
 func (c *caller) call(method, target, body string, out any) (int, error) {
 	req, err := http.NewRequest(method, c.base+target, strings.NewReader(body))
 	if err != nil {
@@ -49,8 +49,8 @@ func (c *caller) call(method, target, body string, out any) (int, error) {
 
 const suffix = "?api-version=2024-01-18-preview"
 
-// cycle takes a job through its life: submitted, offered to worker n, who alone
-// can take it, accepted, completed, closed.
+// cycle takes a job through its life: submitted, offered to worker n, the only one
+// that can take it, accepted, completed, closed.
 func (c *caller) cycle(worker int, job string) error {
 	w, j := fmt.Sprintf("/routing/workers/w%d", worker), "/routing/jobs/"+job
 	steps := func(method, target, body string, want int, out any) error {
@@ -83,7 +83,7 @@ func (c *caller) cycle(worker int, job string) error {
 	return steps("POST", j+"/assignments/"+taken.AssignmentID+":close"+suffix, "", 200, nil)
 }
 
-// serve starts a server for n workers.
+// serve starts a server with n workers.
 func (r *rig) serve(n int) *caller {
 	r.t.Helper()
 	r.put("/routing/queues/q", `{}`)
@@ -114,8 +114,8 @@ func TestManyClientsAtOnce(t *testing.T) {
 
 const clientsAtOnce = 8
 
-// live has clients take jobs through their lives, and counts what became of
-// them.
+// live takes jobs through their lives on several clients at once, and checks that
+// every job is closed.
 func (r *rig) live(connect func() (cycler, error)) {
 	r.t.Helper()
 	const jobs = 20
@@ -140,7 +140,7 @@ func (r *rig) live(connect func() (cycler, error)) {
 	}
 }
 
-// leanly connects lean clients to where another is connected to.
+// leanly returns lean clients for the server that c is connected to.
 func (r *rig) leanly(c *caller) func() (cycler, error) {
 	address := strings.TrimPrefix(c.base, "http://")
 	return func() (cycler, error) {
@@ -152,7 +152,7 @@ func (r *rig) leanly(c *caller) func() (cycler, error) {
 	}
 }
 
-// running is a client of a router that runs, at a connection string.
+// running returns a client of a running router, given its connection string.
 func (r *rig) running(connection string, n int) *caller {
 	r.t.Helper()
 	endpoint, secret, _ := strings.Cut(strings.TrimPrefix(connection, "endpoint="), ";accesskey=")
@@ -181,9 +181,9 @@ type cycler interface {
 	cycle(worker int, job string) error
 }
 
-// Cycles of five signed requests each, over HTTP, from 64 clients: against an
-// engine in memory, or against the router whose connection string is in
-// WEIR_TEST_ROUTER. The clients are those of Go's library, or lean ones.
+// BenchmarkSignedCycles runs cycles of five signed requests each, over HTTP, from
+// 64 clients, against an engine in memory or the router whose connection string is
+// in WEIR_TEST_ROUTER. The clients are net/http clients or lean ones.
 func BenchmarkSignedCycles(b *testing.B) {
 	const clients = 64
 	b.Run("client=library", func(b *testing.B) {
@@ -196,7 +196,7 @@ func BenchmarkSignedCycles(b *testing.B) {
 	})
 }
 
-// target is the router that a benchmark is to be run against, with n workers.
+// target returns a client of the router to benchmark, with n workers.
 func (r *rig) target(n int) *caller {
 	if connection := os.Getenv("WEIR_TEST_ROUTER"); connection != "" {
 		return r.running(connection, n)
@@ -204,7 +204,7 @@ func (r *rig) target(n int) *caller {
 	return r.serve(n)
 }
 
-// cycles measures how many cycles a number of clients do.
+// cycles measures how many cycles per second the clients complete.
 func cycles(b *testing.B, clients int, connect func() (cycler, error)) {
 	list := make([]cycler, clients)
 	for n := range list {

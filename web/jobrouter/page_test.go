@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The page "How jobs are matched to workers": the bodies as it prints them.
+// The bodies as printed on Microsoft's page "How jobs are matched to workers".
 func TestAzurePage(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -41,7 +41,7 @@ func TestAzurePage(t *testing.T) {
 	}
 }
 
-// pick gives some members of an object.
+// pick returns some members of an object.
 func pick(m map[string]any, names ...string) any {
 	out := map[string]any{}
 	for _, n := range names {

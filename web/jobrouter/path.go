@@ -7,18 +7,17 @@ import (
 	"weir"
 )
 
-// handle answers a request that was let in.
+// handle answers an admitted request.
 type handle func(*call) (answer, error)
 
-// routes are the handlers by the form of a path, with * for an id, and then by
-// method.
+// routes maps a path pattern, with * for an id, and a method to a handler.
 type routes map[string]map[string]handle
 
 const prefix = "/routing/"
 
-// find takes the path of a request apart before it is unescaped, as an id may
-// contain an escaped slash or colon. What follows the last plain colon is an action if
-// there is such an action, and else a part of the id.
+// find splits the path before unescaping it, because an id may contain an escaped
+// slash or colon. The text after the last unescaped colon is an action if such an
+// action exists, and otherwise part of the id.
 func (t routes) find(c *call) (methods map[string]handle, err error) {
 	rest, ok := strings.CutPrefix(c.r.URL.EscapedPath(), prefix)
 	if !ok {

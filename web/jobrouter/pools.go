@@ -9,8 +9,8 @@ import (
 	"weir/routing/acd"
 )
 
-// poolView is a filter of available workers, which Azure's router does not
-// have: how many there are, and how often that has changed.
+// poolView is a filter of available workers, an extension that Azure's router does
+// not have. Depth is their number; Version counts how often it has changed.
 type poolView struct {
 	Etag      string         `json:"etag"`
 	ID        string         `json:"id"`
@@ -41,8 +41,8 @@ type readyView struct {
 	AvailableSince instant `json:"availableSince"`
 }
 
-// ready says who would be next for what a job asks, the longest available
-// first or, as the queue's policy wants, the newest.
+// ready lists the workers that match a job's requirements, the next one first:
+// longest available first, or newest first if the queue's policy says so.
 func (s *service) ready(c *call) (answer, error) {
 	p := &parameters{query: c.query}
 	spec := routing.PoolSpec{QueueID: p.get("queueId"), ChannelID: p.get("channelId")}
@@ -82,11 +82,11 @@ func (s *service) ready(c *call) (answer, error) {
 
 type unmatchableView struct {
 	QueueID string   `json:"queueId"`
-	Value   []string `json:"value"` // ids of jobs
+	Value   []string `json:"value"` // job ids
 }
 
-// unmatchable lists waiting jobs of a queue that no worker could take even if
-// all were registered and free.
+// unmatchable lists the waiting jobs of a queue that no worker could take even if
+// all workers were registered and free.
 func (s *service) unmatchable(c *call) (answer, error) {
 	p := &parameters{query: c.query}
 	size := p.size(s.Limits)

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// What Azure's router does not have: pools, who is next, and jobs that give up.
+// Extensions that Azure's router does not have: pools, the list of ready workers,
+// and jobs with notAfter.
 func TestPoolsAndWhoIsReady(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -8,7 +8,7 @@ import (
 	"weir/web/jobrouter"
 )
 
-// Python's SuspendMode() and QueueAndMatchMode() are both {}.
+// Python's SuspendMode() and QueueAndMatchMode() both send {}.
 func TestScenario150_MatchingModeWithoutItsKind(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -24,7 +24,7 @@ func TestScenario150_MatchingModeWithoutItsKind(t *testing.T) {
 	r.do("PATCH", "/routing/jobs/j", `{"matchingMode":{}}`).failed(400, "BadRequest")
 }
 
-// What could only ever fail is refused when it is set.
+// A setting that could only ever fail is rejected when it is set.
 func TestScenario151_WhatCannotWorkIsRefused(t *testing.T) {
 	t.Parallel()
 	r := rigWith(t, jobrouter.Options{Address: func(uri string) error {
@@ -53,8 +53,8 @@ func TestScenario151_WhatCannotWorkIsRefused(t *testing.T) {
 	r.put("/routing/distributionPolicies/d", `{"mode":{"kind":"bestWorker","scoringRule":{"kind":"function","functionUri":"https://x.example"}}}`)
 }
 
-// A client that did not get the answer to complete or close repeats it, and
-// gets the same one.
+// A client that did not receive the response to complete or close repeats the
+// request and gets the same response.
 func TestScenario152_RepeatedStepsOfWorkers(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

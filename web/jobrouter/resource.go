@@ -12,7 +12,7 @@ func (x seen) answer(status int) answer {
 	return answer{status: status, body: x.body, etag: etag(x.version), modified: x.changedAt}
 }
 
-// get answers with a resource.
+// get returns the handler that reads a resource.
 func (s *service) get(res resource) handle {
 	return func(c *call) (answer, error) {
 		var x seen
@@ -34,7 +34,7 @@ func missing(kind routing.Resource, id string) error {
 	return weir.Errorf(weir.CodeNotFound, "there is no %s %q", kind, id)
 }
 
-// patch creates or changes a resource.
+// patch returns the handler that creates or changes a resource.
 func (s *service) patch(res resource) handle {
 	return func(c *call) (answer, error) {
 		in := &reading{}
@@ -83,7 +83,8 @@ func (s *service) patch(res resource) handle {
 	}
 }
 
-// asAnswered makes the view of a job what its PATCH answers, see asCreated.
+// asAnswered turns the view of a job into the one that a PATCH returns; see
+// asCreated.
 func asAnswered(body any, id string, events []routing.Event) any {
 	v, ok := body.(jobView)
 	if !ok {
@@ -105,7 +106,8 @@ func asAnswered(body any, id string, events []routing.Event) any {
 	return v
 }
 
-// remove deletes a resource. One that is not there is as good as deleted.
+// remove returns the handler that deletes a resource. Deleting a missing one
+// succeeds.
 func (s *service) remove(res resource) handle {
 	return func(c *call) (answer, error) {
 		err := s.do(c, res.remove(c.ids[0]), nil)

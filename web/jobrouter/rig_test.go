@@ -29,7 +29,7 @@ type engine struct {
 	at     time.Time
 	events []routing.Event
 	fail   error
-	live   bool // its clock is the real one
+	live   bool // it uses the real clock
 }
 
 func newEngine() *engine {
@@ -87,7 +87,7 @@ func (e *engine) View(_ context.Context, see func(*routing.State, time.Time)) er
 	return nil
 }
 
-// kinds are the names of the events since the last call.
+// kinds returns the names of the public events since the last call.
 func (e *engine) kinds() []string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -101,7 +101,7 @@ func (e *engine) kinds() []string {
 	return out
 }
 
-// rig is the API over an engine, and a client that signs.
+// rig is the API on an in-memory engine, with a client that signs.
 type rig struct {
 	t       testing.TB
 	engine  *engine
@@ -132,7 +132,7 @@ func rigWith(t testing.TB, o jobrouter.Options) *rig {
 	return &rig{t: t, engine: e, handler: h, key: key(1), version: "2024-01-18-preview"}
 }
 
-// answered is an answer.
+// answered is a response.
 type answered struct {
 	path   string // of the request
 	t      testing.TB
@@ -142,7 +142,7 @@ type answered struct {
 	body   map[string]any
 }
 
-// request makes a request as the client sends it, but for the signature.
+// request builds a request as the client sends it, without the signature.
 func (r *rig) request(method, target, body string) *http.Request {
 	r.t.Helper()
 	if !strings.Contains(target, "api-version=") {
@@ -202,7 +202,7 @@ func (r *rig) send(req *http.Request) answered {
 	return a
 }
 
-// do sends a signed request. Headers come in pairs.
+// do sends a signed request. headers are pairs of name and value.
 func (r *rig) do(method, target, body string, headers ...string) answered {
 	r.t.Helper()
 	req := r.sign(r.request(method, target, body), body)
@@ -216,7 +216,7 @@ func (r *rig) do(method, target, body string, headers ...string) answered {
 	return a
 }
 
-// ok sends a signed request that has to be answered with a status.
+// ok sends a signed request and requires a status.
 func (r *rig) ok(status int, method, target, body string) answered {
 	r.t.Helper()
 	a := r.do(method, target, body)
@@ -240,7 +240,7 @@ func (r *rig) get(target string) map[string]any {
 	return r.ok(http.StatusOK, http.MethodGet, target, "").body
 }
 
-// is compares the body of an answer. What is "*" in want may be anything.
+// is compares the body of a response. "*" in want matches any value.
 func (a answered) is(want string) answered {
 	a.t.Helper()
 	same(a.t, want, a.body)
@@ -258,7 +258,7 @@ func same(t testing.TB, want string, got any) {
 	}
 }
 
-// wild puts "*" into what was got wherever it is wanted.
+// wild replaces values in got by "*" wherever want has it.
 func wild(want, got any) any {
 	switch w := want.(type) {
 	case string:
@@ -285,7 +285,7 @@ func wild(want, got any) any {
 	return got
 }
 
-// failed checks that an answer is an error in the form of the API.
+// failed checks that a response is an error in the API's format.
 func (a answered) failed(status int, code string) answered {
 	a.t.Helper()
 	e, _ := a.body["error"].(map[string]any)
@@ -295,7 +295,7 @@ func (a answered) failed(status int, code string) answered {
 	return a
 }
 
-// details are code and target of the details of an error.
+// details returns code and target of each detail of an error.
 func (a answered) details() (out []string) {
 	e, _ := a.body["error"].(map[string]any)
 	list, _ := e["details"].([]any)
@@ -314,7 +314,7 @@ func (a answered) message() string {
 	return s
 }
 
-// centre has a queue q, a policy and a worker w for one chat at a time.
+// centre creates a queue q, a policy and a worker w with capacity for one chat.
 func (r *rig) centre() *rig {
 	r.t.Helper()
 	r.put("/routing/distributionPolicies/d", `{"offerExpiresAfterSeconds":60,"mode":{"kind":"longestIdle"}}`)
@@ -323,7 +323,7 @@ func (r *rig) centre() *rig {
 	return r
 }
 
-// offer gives the id of the only offer of a worker.
+// offer returns the id of a worker's only offer.
 func (r *rig) offer(worker string) string {
 	r.t.Helper()
 	offers, _ := r.get("/routing/workers/" + worker)["offers"].([]any)
@@ -335,7 +335,7 @@ func (r *rig) offer(worker string) string {
 	return id
 }
 
-// accept has a worker accept its only offer.
+// accept accepts a worker's only offer and returns the assignment id.
 func (r *rig) accept(worker string) string {
 	r.t.Helper()
 	a := r.ok(http.StatusOK, http.MethodPost, "/routing/workers/"+worker+"/offers/"+r.offer(worker)+":accept", "")

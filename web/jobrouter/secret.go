@@ -7,11 +7,11 @@ import (
 	"weir/routing"
 )
 
-// redacted is shown in place of a credential. Coming in it means the one that
-// is there.
+// redacted replaces a credential in responses. In a request it means: keep the
+// current one.
 const redacted = "REDACTED"
 
-// secret is a form of texts that are never shown.
+// secret checks a string that is never shown, and records whether it is redacted.
 func secret(in *reading, at string, v any) any {
 	if v == redacted {
 		in.redacted = true
@@ -19,8 +19,8 @@ func secret(in *reading, at string, v any) any {
 	return text(in, at, v)
 }
 
-// credentials are those of a policy by the address that they are for, in the
-// order of the policy. They are given to no other address.
+// credentials holds the credentials of a policy by the address they are for, in the
+// policy's order. They are never sent to another address.
 type credentials map[string][]*routing.Credential
 
 func (c credentials) add(r *routing.Rule) {
@@ -35,12 +35,13 @@ func (c credentials) add(r *routing.Rule) {
 	}
 }
 
-// webhookAddress names both servers that get something of a webhook's credential:
-// the authorization server the secret, the webhook a token.
+// webhookAddress joins the two servers that receive something of a webhook's
+// credential: the authorization server gets the secret, the webhook a token.
 func webhookAddress(webhook, authorization string) string { return webhook + "\n" + authorization }
 
-// webhookOf is the address of a webhook in a body, the authorization server only if
-// it is stated: without one nothing is sent, or a patch leaves it as it is.
+// webhookOf returns the address of a webhook in a body, including the authorization
+// server only if it is stated: without one nothing is sent, or a patch leaves it
+// unchanged.
 func webhookOf(m map[string]any) any {
 	webhook, addressed := m["webhookUri"].(string)
 	authorization, stated := m["authorizationServerUri"].(string)
@@ -71,15 +72,15 @@ func credentialsOf(s *routing.State, kind routing.Resource, id string) credentia
 	return c
 }
 
-// restoring puts what is known in place of what is redacted.
+// restoring replaces redacted secrets with the known ones.
 type restoring struct {
 	known credentials
 	used  map[string]int
 	err   error
 }
 
-// restored gives a patch with its redacted credentials as they are known, and
-// leaves the patch itself alone.
+// restored returns a copy of a patch in which redacted credentials have their known
+// values.
 func restored(patch map[string]any, known credentials) (map[string]any, error) {
 	r := &restoring{known: known, used: map[string]int{}}
 	out, _ := r.walk("", patch).(map[string]any)
@@ -103,7 +104,7 @@ func (r *restoring) walk(at string, v any) any {
 
 func (r *restoring) walkObject(at string, m map[string]any) map[string]any {
 	out := make(map[string]any, len(m))
-	for _, name := range slices.Sorted(maps.Keys(m)) { // the order of credentialsOf
+	for _, name := range slices.Sorted(maps.Keys(m)) { // in the order of credentialsOf
 		here := at + "/" + name
 		inside, ok := m[name].(map[string]any)
 		switch {
@@ -118,8 +119,8 @@ func (r *restoring) walkObject(at string, m map[string]any) map[string]any {
 	return out
 }
 
-// credential fills in one credential. Without an address the patch leaves the
-// address as it is, and so it does with what is redacted.
+// credential fills in one credential. A patch without an address leaves the address
+// unchanged, so redacted members are dropped and stay unchanged too.
 func (r *restoring) credential(at string, address any, m map[string]any) map[string]any {
 	uri, addressed := address.(string)
 	var known routing.Credential
@@ -146,9 +147,9 @@ func (r *restoring) credential(at string, address any, m map[string]any) map[str
 	return out
 }
 
-// moved finds rules to which a patch gives another address while the credential
-// stays: it would be given to the new address. Rules in arrays are replaced as a
-// whole, so that they keep none.
+// moved returns an error if a patch changes the address of a rule but keeps its
+// credential, which would then be sent to the new address. Rules in arrays are
+// replaced as a whole and keep no credential.
 func moved(s *routing.State, kind routing.Resource, id string, patch map[string]any) error {
 	within := func(m map[string]any, name string) map[string]any {
 		inside, _ := m[name].(map[string]any)
@@ -181,8 +182,8 @@ func movedRule(r *routing.Rule, patch map[string]any, at string) error {
 	return nil
 }
 
-// restated returns an error unless a patch sets all secrets of a credential anew
-// or removes them.
+// restated returns an error unless a patch sets or removes every secret of a
+// credential.
 func restated(known *routing.Credential, patch map[string]any, name, at string) error {
 	at += "/" + name
 	given, stated := patch[name]

@@ -58,7 +58,7 @@ func TestCredentialsComeInAndNeverGoOut(t *testing.T) {
 	}
 }
 
-// A credential is given to no address but the one that it was stated for.
+// A credential is never sent to an address other than the one it was set for.
 func TestCredentialsStayWithTheirAddress(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -23,30 +23,31 @@ const (
 	jsonType       = "application/json; charset=utf-8"
 	plainJSONType  = "application/json"
 	mergePatchType = "application/merge-patch+json"
-	// mostIgnored bounds what is read of a body that was refused.
+	// mostIgnored is the maximum number of bytes drained from the body of a failed
+	// request.
 	mostIgnored = 16 << 20
-	// mostKept bounds the buffers that are kept for further answers, and those
-	// that are made for a body as soon as its length is known.
+	// mostKept is the maximum size of buffers kept for later responses, and of
+	// buffers allocated for a body from its Content-Length.
 	mostKept = 64 << 10
 )
 
-// clientRequestID is a header of a client's own, which it gets back.
+// clientRequestID is a header that clients may set; the response echoes it.
 const clientRequestID = "X-Ms-Client-Request-Id"
 
-// goodRequestID is what is taken over from a client.
+// goodRequestID matches the values that are echoed.
 var goodRequestID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,128}$`)
 
-// call is one request that was let in.
+// call is one admitted request.
 type call struct {
 	r       *http.Request
 	ids     []string
-	room    [2]string // for the ids
+	room    [2]string // backing array of ids
 	version version
 	query   url.Values
 	body    []byte
 }
 
-// answer is what a handler says. Without a body it is a 204.
+// answer is the result of a handler. Without a body the response is a 204.
 type answer struct {
 	status   int
 	body     any
@@ -54,10 +55,10 @@ type answer struct {
 	modified time.Time
 }
 
-// done is the answer of an action that has nothing to tell.
+// done is the answer of an action that returns nothing.
 func done() answer { return answer{status: http.StatusOK, body: struct{}{}} }
 
-// serve answers every request.
+// serve handles every request.
 func (s *service) serve(w http.ResponseWriter, r *http.Request) {
 	id := rand.Text()
 	watch := &watcher{ResponseWriter: w, id: [1]string{id}}
@@ -76,18 +77,18 @@ func (s *service) serve(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		return
 	}
-	_, _ = io.CopyN(io.Discard, r.Body, mostIgnored) // so that a client that still sends gets to hear why
+	_, _ = io.CopyN(io.Discard, r.Body, mostIgnored) // drain, so that a client that is still sending can read the response
 	if status := writeFault(watch, r.URL.EscapedPath(), err); status >= http.StatusInternalServerError {
 		s.Logger.LogAttrs(r.Context(), slog.LevelInfo, "request to the job router failed", slog.String("method", r.Method),
 			slog.Int("status", status), slog.String("request", id), slog.Any("error", err))
 	}
 }
 
-// watcher knows whether an answer has begun.
+// watcher records whether the response has begun.
 type watcher struct {
 	http.ResponseWriter
 	begun bool
-	id    [1]string // of the request, as the value of a header
+	id    [1]string // of the request, as a header value
 }
 
 // WriteHeader implements http.ResponseWriter.
@@ -96,7 +97,7 @@ func (w *watcher) WriteHeader(status int) {
 	w.ResponseWriter.WriteHeader(status)
 }
 
-// Unwrap lets http.ResponseController through.
+// Unwrap supports http.ResponseController.
 func (w *watcher) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // crashed turns a panic into a 500.
@@ -114,7 +115,7 @@ func (s *service) crashed(w *watcher, r *http.Request, id string, v any) {
 	}
 }
 
-// answer lets a request in and has it handled.
+// answer admits a request and runs its handler.
 func (s *service) answer(w http.ResponseWriter, r *http.Request) (answer, error) {
 	body, err := s.admit(w, r)
 	if err != nil {
@@ -145,8 +146,8 @@ func (s *service) answer(w http.ResponseWriter, r *http.Request) (answer, error)
 	return handler(c)
 }
 
-// admit checks the signature, and reads the body only of requests whose head
-// is signed.
+// admit authenticates a request by its head, and reads the body only after that.
+// The signed hash of the body is checked last.
 func (s *service) admit(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if s.Bearer != nil && !s.Open() && carriesBearer(r) {
 		if err := s.Bearer(r); err != nil {
@@ -158,7 +159,7 @@ func (s *service) admit(w http.ResponseWriter, r *http.Request) ([]byte, error) 
 		if !s.Open() {
 			return nil, flaw("NoAccessKeys", "this server has no access keys; set JOB_ROUTER_ACCESS_KEYS")
 		}
-		// A page in a browser on this machine must not reach what is open.
+		// A page in a browser on this machine must not reach an open server.
 		if err := http.NewCrossOriginProtection().Check(r); err != nil {
 			return nil, flaw("CrossOrigin", "a page of another origin cannot use a server that is open")
 		}
@@ -219,7 +220,7 @@ func versionOf(query url.Values) (version, error) {
 	}
 }
 
-// checkContentType wants JSON where there is a body that somebody reads.
+// checkContentType requires JSON for the body of a PATCH or POST.
 func checkContentType(r *http.Request, body []byte) error {
 	if len(body) == 0 || r.Method != http.MethodPatch && r.Method != http.MethodPost {
 		return nil
@@ -238,11 +239,10 @@ func checkContentType(r *http.Request, body []byte) error {
 	return nil
 }
 
-// headers are values of headers that are the same in every answer. Nobody
-// writes to them.
+// headers holds header values that every response shares. They are read-only.
 type headers struct{ versions, noSniffing, json []string }
 
-// write answers with what a handler said.
+// write writes the response of a handler.
 func (s *service) write(w http.ResponseWriter, a answer) error {
 	h := w.Header()
 	if a.body == nil {
@@ -266,6 +266,6 @@ func (s *service) write(w http.ResponseWriter, a answer) error {
 		h["Etag"], h["Last-Modified"] = values[:1:1], values[1:]
 	}
 	w.WriteHeader(a.status)
-	_, _ = w.Write(text) // a client that left is no concern of ours
+	_, _ = w.Write(text) // the client may have disconnected
 	return nil
 }

@@ -17,31 +17,31 @@ import (
 	"weir/internal/plainjson"
 )
 
-// form checks one JSON value at a JSON pointer and gives it as the engine reads
-// it. What it gives for a value with a mistake does not matter.
+// form checks one JSON value, which is at a JSON pointer, and converts it to the
+// engine's form. The result is meaningless if the value has a mistake.
 type form func(in *reading, at string, v any) any
 
-// object has a form for each member. A nil form is of a member that is not a
-// client's to state: it is passed over, as clients send whole resources back.
+// object has a form for each member. A nil form marks a read-only member: it is
+// ignored, because clients send whole resources back.
 type object map[string]form
 
-// kinds are the objects that the member kind tells apart.
+// kinds maps each value of the member kind to its object.
 type kinds map[string]object
 
 // reading collects the mistakes of one body.
 type reading struct {
 	mistakes []weir.FieldError
-	// whole is above 0 inside of arrays and in actions, where null is the same
-	// as absent; elsewhere it is an instruction to remove.
+	// whole is above 0 inside arrays and in actions, where null means absent;
+	// elsewhere null means remove.
 	whole int
-	// redacted says that the body has a credential as it was shown.
+	// redacted reports that the body contains a redacted credential.
 	redacted bool
-	// brief says that only flawed is set: hardly any body has a mistake, and to
-	// keep in mind where it would be costs more than all the rest.
+	// brief skips pointers and messages and only sets flawed: few bodies have a
+	// mistake, and tracking pointers costs more than all the other checks.
 	brief, flawed bool
 }
 
-// below is the pointer to what is below another.
+// below returns the pointer to a member of the value at another pointer.
 func (in *reading) below(at, name string) string {
 	if in.brief {
 		return ""
@@ -64,7 +64,8 @@ func (in *reading) err() error {
 	return &weir.Error{Code: weir.CodeInvalid, Message: manyMistakes, Fields: in.mistakes}
 }
 
-// decode reads a body as an object.
+// decode reads a body as an object. A body with mistakes is checked again to
+// collect them.
 func (o object) decode(body []byte, in *reading) (map[string]any, error) {
 	v, err := parse(body)
 	if err != nil {
@@ -102,7 +103,7 @@ func (o object) read(in *reading, at string, m map[string]any) map[string]any {
 	return out
 }
 
-// form makes a form of an object.
+// form implements [form] for an object.
 func (o object) form(in *reading, at string, v any) any {
 	m, ok := v.(map[string]any)
 	if !ok {
@@ -112,8 +113,8 @@ func (o object) form(in *reading, at string, v any) any {
 	return o.read(in, at, m)
 }
 
-// form makes a form of objects of several kinds. A kind that is stated removes
-// what only other kinds have.
+// form implements [form] for objects of several kinds. In a patch, a stated kind
+// removes the members that only other kinds have.
 func (k kinds) form(in *reading, at string, v any) any {
 	m, ok := v.(map[string]any)
 	if !ok {
@@ -169,7 +170,7 @@ func list(of form) form {
 	}
 }
 
-// labels is a map whose keys are free.
+// labels accepts an object with any keys and primitive values.
 func labels(in *reading, at string, v any) any {
 	m, ok := v.(map[string]any)
 	if !ok {
@@ -205,8 +206,8 @@ func text(in *reading, at string, v any) any {
 	return v
 }
 
-// short is a form of texts that become a part of a job as they are; those of
-// resources the engine bounds as much.
+// short accepts a string that an action copies into a job, up to 16 KiB. The engine
+// enforces the same limit on resources.
 func short(in *reading, at string, v any) any {
 	const most = 16 << 10
 	if s, ok := v.(string); ok && len(s) > most {
@@ -229,7 +230,7 @@ func number(in *reading, at string, v any) any {
 	return v
 }
 
-// integer is a form of numbers of 32 bits without a fraction.
+// integer accepts a 32-bit number without a fraction, of at least least.
 func integer(least int) form {
 	return func(in *reading, at string, v any) any {
 		f, ok := v.(float64)
@@ -269,7 +270,7 @@ func escapePointer(s string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(s, "~", "~0"), "/", "~1")
 }
 
-// parse reads JSON, and nothing that would be read as something else.
+// parse reads JSON and rejects input that decoding would silently alter.
 func parse(body []byte) (any, error) {
 	if !utf8.Valid(body) || halfCharacters(body) {
 		return nil, weir.Errorf(weir.CodeInvalid, "the body is not UTF-8, or has half of a character")
@@ -290,8 +291,8 @@ func parse(body []byte) (any, error) {
 	return v, nil
 }
 
-// halfCharacters finds an escape of a surrogate without its other half, which
-// would be read as U+FFFD: two keys could become one.
+// halfCharacters reports whether body escapes a surrogate without its other half.
+// It would be decoded as U+FFFD, so that two keys could become one.
 func halfCharacters(body []byte) bool {
 	for {
 		i := bytes.IndexByte(body, '\\')
@@ -315,7 +316,7 @@ func halfCharacters(body []byte) bool {
 	}
 }
 
-// escapedUnit reads an escape like \u00e9 at the beginning of b.
+// escapedUnit decodes an escape such as \u00e9 at the beginning of b.
 func escapedUnit(b []byte) (rune, bool) {
 	if len(b) < 6 || b[0] != '\\' || b[1] != 'u' {
 		return 0, false

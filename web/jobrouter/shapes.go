@@ -6,10 +6,10 @@ import (
 	"weir/routing"
 )
 
-// resourceShapes are the bodies of PATCH. Members that are not in the published
-// schema are Weir's own, and are shown only where they are set: closed of a
-// queue, autoAccept of a distribution policy, the mode shortestIdle, notAfter
-// of a job, and pools as a whole; and the list of who is ready.
+// resourceShapes returns the shapes of PATCH bodies. Members that are not in
+// Microsoft's published schema are extensions of Weir, shown only if set: closed of
+// a queue, autoAccept of a distribution policy, the mode shortestIdle, notAfter of
+// a job. Pools and the list of ready workers are extensions as a whole.
 func resourceShapes(v version) map[routing.Resource]object {
 	out := map[routing.Resource]object{
 		routing.ResourceWorker: {
@@ -51,7 +51,7 @@ func resourceShapes(v version) map[routing.Resource]object {
 	return out
 }
 
-// actionShapes are the bodies of actions.
+// actionShapes returns the shapes of action bodies.
 func actionShapes() map[string]object {
 	return map[string]object{
 		"cancel":     {"note": short, "dispositionCode": short},
@@ -80,9 +80,9 @@ func workerSelector() object {
 	}
 }
 
-// matchingMode is the form of a matching mode. Microsoft's Python client sends {}
-// for SuspendMode() and for QueueAndMatchMode() alike: to guess would offer jobs
-// that are to be suspended, or leave those suspended that are to be matched.
+// matchingMode checks a matching mode. Microsoft's Python client sends {} for both
+// SuspendMode() and QueueAndMatchMode(): guessing would either offer jobs that must
+// stay suspended, or suspend jobs that should be matched.
 func matchingMode(in *reading, at string, v any) any {
 	m, ok := v.(map[string]any)
 	if _, stated := m["kind"]; ok && !stated {
@@ -137,7 +137,7 @@ func rule() kinds {
 	}
 }
 
-// attachment is an attachment of queue selectors or of worker selectors.
+// attachment returns the shape of an attachment of queue or worker selectors.
 func attachment(name string, selector object, expires form) kinds {
 	several := list(selector.form)
 	pass := object{"key": text, "labelOperator": operator()}
@@ -168,7 +168,7 @@ func action() kinds {
 	}
 }
 
-// language is powerFx, whether it is named or not.
+// language accepts only powerFx and stores it as empty, the default.
 func language(in *reading, at string, v any) any {
 	oneOf("powerFx")(in, at, v)
 	return ""

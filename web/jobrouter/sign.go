@@ -15,24 +15,24 @@ import (
 	"weir"
 )
 
-// Headers of a signed request.
+// Headers and scheme of a signed request.
 const (
 	headerDate = "X-Ms-Date"
 	headerHash = "X-Ms-Content-Sha256"
 	scheme     = "HMAC-SHA256"
 )
 
-// signatures checks requests against access keys.
+// signatures verifies requests against the access keys.
 type signatures struct {
-	keys   []*sync.Pool // of signers, one pool for each key
+	keys   []*sync.Pool // of signers, one pool per key
 	skew   time.Duration
 	base64 *base64.Encoding
 }
 
-// signer is what one signature is computed with, again and again.
+// signer holds the reusable state for computing signatures.
 type signer struct {
 	mac  hash.Hash
-	text []byte // what is signed
+	text []byte // the string to sign
 	sum  []byte
 }
 
@@ -44,12 +44,12 @@ func newSignatures(keys [][]byte, skew time.Duration) signatures {
 	return s
 }
 
-// digest is a SHA-256.
+// digest is a SHA-256 or an HMAC-SHA256.
 type digest [sha256.Size]byte
 
-// digest reads the base64 form of a SHA-256.
+// digest decodes the base64 form of a digest.
 func (s signatures) digest(text string) (d digest, ok bool) {
-	var from [44]byte // as many as its base64 form has
+	var from [44]byte // length of the base64 form
 	var to [33]byte
 	if copy(from[:], text) != len(text) || len(text) != len(from) {
 		return d, false
@@ -58,8 +58,8 @@ func (s signatures) digest(text string) (d digest, ok bool) {
 	return digest(to[:sha256.Size]), err == nil && n == sha256.Size
 }
 
-// flaw is what is wrong with a signature. It is no secret: whoever sent the
-// request knows what he signed.
+// flaw returns the error for an invalid signature. The detail is no secret: the
+// sender knows what was signed.
 func flaw(code, detail string) error {
 	return &weir.Error{
 		Code: weir.CodeUnauthorised, Message: "the request is not signed with an access key of this server",
@@ -67,8 +67,8 @@ func flaw(code, detail string) error {
 	}
 }
 
-// check tells whether the head of a request is signed, and gives the hash that
-// its body has to have.
+// check verifies the signature of a request's head and returns the hash that the
+// body must have.
 func (s signatures) check(r *http.Request, now time.Time) (hash digest, err error) {
 	a, err := s.parseAuthorization(r.Header["Authorization"])
 	if err != nil {
@@ -98,8 +98,9 @@ func (s signatures) check(r *http.Request, now time.Time) (hash digest, err erro
 	return hash, nil
 }
 
-// signed compares with what every key gives for every form of the target, so
-// that the time it takes says nothing.
+// signed reports whether the signature is valid for any form of Host. For each form
+// it tries all keys and both forms of the target, so that the timing does not
+// reveal which one matched.
 func (s signatures) signed(r *http.Request, signature digest, date, hash string) bool {
 	if s.signedUnder(r.Host, r, signature, date, hash) {
 		return true
@@ -126,8 +127,8 @@ func (s signatures) signedUnder(host string, r *http.Request, signature digest, 
 	return found == 1
 }
 
-// otherHosts are further forms of Host that clients sign: the Java client leaves
-// out every port, and some clients and proxies add or remove the default one.
+// otherHosts returns further forms of Host that clients sign: the Java client omits
+// every port, and some clients and proxies add or remove the default one.
 func otherHosts(sent string) []string {
 	if i := strings.LastIndexByte(sent, ':'); i > strings.LastIndexByte(sent, ']') {
 		return []string{sent[:i]}
@@ -135,7 +136,7 @@ func otherHosts(sent string) []string {
 	return []string{sent + ":443", sent + ":80"}
 }
 
-// signs gives 1 if a signature is that of a request.
+// signs returns 1 if the signature is that of the request, otherwise 0.
 func (x *signer) signs(signature digest, method, target, date, host, hash string) int {
 	x.text = append(append(append(x.text[:0], method...), '\n'), target...)
 	x.text = append(append(append(x.text, '\n'), date...), ';')
@@ -146,7 +147,7 @@ func (x *signer) signs(signature digest, method, target, date, host, hash string
 	return subtle.ConstantTimeCompare(x.sum, signature[:])
 }
 
-// sameHash says whether a body is the one that was signed.
+// sameHash reports whether the body has the signed hash.
 func sameHash(body []byte, want digest) bool {
 	got := sha256.Sum256(body)
 	return subtle.ConstantTimeCompare(got[:], want[:]) == 1
@@ -160,12 +161,12 @@ func only(h http.Header, name string) (string, bool) {
 	return v[0], true
 }
 
-// targets are the forms of path and query that clients sign: as sent, and with
-// the query written anew as a form, which is what the JavaScript client does.
+// targets returns the forms of path and query that clients sign: as sent, and with
+// the query reserialized as a form, as the JavaScript client does.
 func targets(r *http.Request) (sent, anew string) {
 	sent = r.RequestURI
 	if !strings.HasPrefix(sent, "/") {
-		sent = r.URL.RequestURI() // a proxy's absolute form
+		sent = r.URL.RequestURI() // absolute form, from a proxy
 	}
 	path, query, asked := strings.Cut(sent, "?")
 	switch {
@@ -178,13 +179,13 @@ func targets(r *http.Request) (sent, anew string) {
 	return sent, path
 }
 
-// authorization is a parsed header of that name.
+// authorization is a parsed Authorization header.
 type authorization struct {
 	dateHeader string
 	signature  digest
 }
 
-// parseAuthorization reads
+// parseAuthorization parses
 //
 //	HMAC-SHA256 SignedHeaders=x-ms-date;host;x-ms-content-sha256&Signature=<base64>
 //
@@ -206,7 +207,7 @@ func (s signatures) parseAuthorization(values []string) (authorization, error) {
 		return a, flaw("UnknownScheme", "the scheme has to be "+scheme)
 	}
 	parts := strings.Split(strings.TrimSpace(rest), "&")
-	slices.Sort(parts) // Signature before SignedHeaders, whatever their order
+	slices.Sort(parts) // Signature first, whatever their order
 	if len(parts) != 2 {
 		return a, flaw("InvalidAuthorization", "there have to be SignedHeaders and a Signature")
 	}

@@ -12,7 +12,7 @@ import (
 	"weir/web/jobrouter"
 )
 
-// flawOf is the name of what was wrong with a signature.
+// flawOf returns the code of a signature error.
 func flawOf(a answered) string {
 	a.t.Helper()
 	a.failed(401, "Unauthorized")
@@ -39,7 +39,7 @@ func twice(header string) func(*http.Request) {
 	return func(q *http.Request) { q.Header.Add(header, q.Header.Get(header)) }
 }
 
-// Every flaw of a signature, one by one, on a request that would do something.
+// Every signature error, one by one, on a request that would change something.
 func TestFlawsOfSignatures(t *testing.T) {
 	t.Parallel()
 	const auth, date, hash = "Authorization", "X-Ms-Date", "X-Ms-Content-Sha256"
@@ -126,8 +126,8 @@ func TestSkew(t *testing.T) {
 	}
 }
 
-// The example of the reference, signed here by hand: keys and texts are fixed,
-// so this fails if signing and checking ever change together.
+// The example of the reference, signed by hand: key and text are fixed, so this
+// fails if signing and verification ever change together.
 func TestSignatureIsTheDocumentedOne(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -149,7 +149,8 @@ func TestSignatureIsTheDocumentedOne(t *testing.T) {
 	}
 }
 
-// The JavaScript client signs the query as a form; others sign what they send.
+// The JavaScript client signs the query as a form; other clients sign what they
+// send.
 func TestBothFormsOfTheQuery(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -201,7 +202,7 @@ func TestNewNeedsWhatItUses(t *testing.T) {
 	}
 }
 
-// Clients, proxies and transports differ in whether Host has the port.
+// Clients, proxies and transports differ in whether Host includes the port.
 func TestHostsWithAndWithoutThePort(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

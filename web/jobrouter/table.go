@@ -7,10 +7,10 @@ import (
 	"weir/routing"
 )
 
-// resource is a kind of resource as the API knows it.
+// resource describes a kind of resource.
 type resource struct {
 	kind routing.Resource
-	// see gives a resource as clients see it; ok is false if it is not there.
+	// see returns a resource as clients see it; ok is false if it does not exist.
 	see    func(s *routing.State, id string, v version) (r seen, ok bool)
 	remove func(id string) routing.Command
 }
@@ -22,7 +22,7 @@ type seen struct {
 	changedAt time.Time
 }
 
-// resources are the kinds of resources by the name in the path.
+// resources maps the names in paths to the kinds of resources.
 func resources() map[string]resource {
 	remover := func(kind routing.Resource) func(string) routing.Command {
 		return func(id string) routing.Command { return routing.Delete{Resource: kind, ID: id} }
@@ -70,7 +70,7 @@ func seeNamed[T, V any](find func(*routing.State, string) (routing.Named[T], boo
 	}
 }
 
-// table is every route of the API.
+// table returns every route of the API.
 func (s *service) table() routes {
 	t := routes{}
 	for name, res := range resources() {

@@ -1,6 +1,6 @@
 package jobrouter
 
-// version is a version of the API, as in the parameter api-version.
+// version is a value of the parameter api-version.
 type version string
 
 const (
@@ -10,5 +10,5 @@ const (
 
 func versions() []version { return []version{version2023, version2024} }
 
-// supported is what the header api-supported-versions says.
+// supported is the value of the header api-supported-versions.
 const supported = string(version2023) + ", " + string(version2024)

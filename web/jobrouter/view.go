@@ -6,7 +6,7 @@ import (
 	"weir/routing"
 )
 
-// instant is a time as the API prints it: seven digits and an offset.
+// instant is a time in the API's format: seven fractional digits and an offset.
 type instant time.Time
 
 const instantForm = `"2006-01-02T15:04:05.0000000-07:00"`
@@ -16,17 +16,17 @@ func (t instant) MarshalJSON() ([]byte, error) {
 	return time.Time(t).UTC().AppendFormat(make([]byte, 0, len(instantForm)), instantForm), nil
 }
 
-// IsZero tells encoding/json what to leave out.
+// IsZero is used by encoding/json for omitzero.
 func (t instant) IsZero() bool { return time.Time(t).IsZero() }
 
-// labelsView is never null.
+// labelsView is never null in JSON.
 type labelsView map[string]routing.Value
 
 func viewLabels(l routing.Labels) labelsView {
 	if l == nil {
 		return labelsView{}
 	}
-	return labelsView(l) // nothing changes labels that were handed over
+	return labelsView(l) // the engine never modifies labels that it has returned
 }
 
 type selectorView struct {
@@ -147,7 +147,7 @@ type jobView struct {
 	Notes                    []noteView                `json:"notes"`
 	ScheduledAt              instant                   `json:"scheduledAt,omitzero"`
 	MatchingMode             matchingView              `json:"matchingMode"`
-	NotAfter                 instant                   `json:"notAfter,omitzero"` // Weir's own
+	NotAfter                 instant                   `json:"notAfter,omitzero"` // extension of Weir
 }
 
 func viewJob(j *routing.Job) jobView {
@@ -170,9 +170,9 @@ func viewJob(j *routing.Job) jobView {
 	return out
 }
 
-// asCreated makes the answer to a PATCH what clients expect of it: there a job
-// is only created, or about to be classified or scheduled, although all of that
-// has happened by now.
+// asCreated turns the view of a job into the one that clients expect from the PATCH
+// that creates it: only created, or about to be classified or scheduled, although
+// the engine has already done all of that.
 func (v jobView) asCreated(e *routing.JobReceivedEvent) jobView {
 	v.Status, v.QueueID = string(e.Status), e.Spec.QueueID
 	v.EnqueuedAt, v.ScheduledAt = instant{}, instant{}

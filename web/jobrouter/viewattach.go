@@ -10,7 +10,7 @@ type queueSelectorView struct {
 	Value         routing.Value `json:"value,omitzero"`
 }
 
-// queueAttachmentView shows the members of an attachment's kind only.
+// queueAttachmentView shows only the members of the attachment's kind.
 type queueAttachmentView struct {
 	Kind           string                `json:"kind"`
 	QueueSelector  *queueSelectorView    `json:"queueSelector,omitzero"`
@@ -57,7 +57,7 @@ func viewQueueSelectors(list []routing.QueueSelector) []queueSelectorView {
 	return out
 }
 
-// workerAttachmentView shows the members of an attachment's kind only.
+// workerAttachmentView shows only the members of the attachment's kind.
 type workerAttachmentView struct {
 	Kind                string                 `json:"kind"`
 	WorkerSelector      *statedSelectorView    `json:"workerSelector,omitzero"`
@@ -75,8 +75,8 @@ type workerAllocationView struct {
 	WorkerSelectors []statedSelectorView `json:"workerSelectors"`
 }
 
-// statedSelectorView is a selector of a policy: no job has it, so it has no
-// clock.
+// statedSelectorView is a selector in a policy. It is not attached to a job, so it
+// has no status and no expiry time.
 type statedSelectorView struct {
 	Key                 string        `json:"key"`
 	LabelOperator       string        `json:"labelOperator"`
@@ -134,7 +134,7 @@ type triggerView struct {
 	ThresholdSeconds *float64 `json:"thresholdSeconds,omitzero"`
 }
 
-// actionView shows the members of an action's kind only.
+// actionView shows only the members of the action's kind.
 type actionView struct {
 	Kind                   string               `json:"kind"`
 	ID                     string               `json:"id"`

@@ -65,7 +65,7 @@ func viewOptions(o *routing.ScoringOptions) *scoringRuleView {
 	return &scoringRuleView{o.BatchSize, append([]string{}, o.ScoringParameters...), o.IsBatchScoringEnabled, o.DescendingOrder == nil || *o.DescendingOrder}
 }
 
-// ruleView shows the members of a rule's kind only.
+// ruleView shows only the members of the rule's kind.
 type ruleView struct {
 	Kind                   string           `json:"kind"`
 	Value                  routing.Value    `json:"value,omitzero"`

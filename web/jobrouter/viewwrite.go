@@ -12,8 +12,8 @@ import (
 	"weir/routing"
 )
 
-// appendView writes a view as encoding/json does. Those that are answered most
-// are written by hand.
+// appendView writes a view exactly as encoding/json does. The views of the most
+// frequent responses are encoded by hand.
 func appendView(b []byte, body any) ([]byte, error) {
 	switch v := body.(type) {
 	case struct{}:
@@ -37,7 +37,7 @@ func appendView(b []byte, body any) ([]byte, error) {
 	return append(b, text...), err
 }
 
-// writer writes members; a key comes with what is before it.
+// writer appends members. A key includes the punctuation before it.
 type writer struct{ b []byte }
 
 func (w *writer) raw(s string) { w.b = append(w.b, s...) }
@@ -46,7 +46,7 @@ func (w *writer) text(key, s string) {
 	w.b = plainjson.AppendText(append(w.b, key...), s)
 }
 
-// optional leaves out what is empty.
+// optional omits an empty string.
 func (w *writer) optional(key, s string) {
 	if s != "" {
 		w.text(key, s)
@@ -73,7 +73,7 @@ func (w *writer) instant(key string, t instant) {
 	w.b = time.Time(t).UTC().AppendFormat(append(w.b, key...), instantForm)
 }
 
-// since leaves out the zero time.
+// since omits the zero time.
 func (w *writer) since(key string, t instant) {
 	if !t.IsZero() {
 		w.instant(key, t)

@@ -11,7 +11,7 @@ import (
 	"weir/web/jobrouter"
 )
 
-// What is written by hand is what encoding/json writes.
+// Hand-written encoders produce exactly the output of encoding/json.
 func TestViewsAreWrittenAsTheyWere(t *testing.T) {
 	t.Parallel()
 	text := rapid.OneOf(rapid.SampledFrom([]string{"", "q", `"`, `\`, "<&>", "é", "\u2028", "\xff", "a\nb", "\x7f"}), rapid.String())

@@ -14,8 +14,8 @@ type whyView struct {
 	WhyCode string `json:"whyCode,omitempty"`
 }
 
-// why explains why a job waits. It is a route of Weir's own, so that the jobs of
-// the API stay as its clients know them.
+// why reports why a job waits. It is a separate route, an extension of Weir, so
+// that the job resource stays as clients expect it.
 func (s *service) why(c *call) (answer, error) {
 	var why weir.Why
 	found := false

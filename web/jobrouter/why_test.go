@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// why fails the test unless a job waits for a reason: its code, and a part of the
-// sentence.
+// why fails the test unless a job waits for the reason with this code and a text
+// that contains sentence.
 func (r *rig) why(job, code, sentence string) {
 	r.t.Helper()
 	got := r.get("/routing/jobs/" + job + "/why")
@@ -17,8 +17,8 @@ func (r *rig) why(job, code, sentence string) {
 	}
 }
 
-// Scenario 120: a job that waits says why, by a route of Weir's own: the jobs of
-// the API stay as its clients know them.
+// Scenario 120: a waiting job reports its reason on a separate route of Weir, so
+// that the job resource stays as clients expect it.
 func TestScenario120_JobsNameTheirReason(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -48,7 +48,7 @@ func TestScenario120_JobsNameTheirReason(t *testing.T) {
 	job("second", "")
 	r.why("second", "workers_busy", "all workers who could take it are busy (1); 3 jobs of queue q go first")
 	r.ok(200, "POST", "/routing/workers/w/offers/"+r.offer("w")+":decline", "")
-	r.why("first", "workers_busy", "are busy (1)") // with the second
+	r.why("first", "workers_busy", "are busy (1)") // with the second job
 	r.accept("w")
 	r.why("second", "", "")
 	if _, has := r.get("/routing/jobs/second")["why"]; has {
@@ -61,8 +61,8 @@ func TestScenario120_JobsNameTheirReason(t *testing.T) {
 	r.why("later", "activation", "waiting for activation")
 }
 
-// Scenario 120: so does a job that waits for a function, for its queue to open, for a
-// worker who did not decline it, or to be closed.
+// Scenario 120: this also holds for a job that waits for a function, for its queue
+// to open, for a worker that did not decline it, or to be closed.
 func TestScenario120_JobsNameWhatHoldsThem(t *testing.T) {
 	t.Parallel()
 	const function = `{"kind":"function","functionUri":"https://functions.example/f"}`
