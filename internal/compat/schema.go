@@ -16,8 +16,8 @@ const (
 	answers  direction = "answers"  // written by Weir: may contain more
 )
 
-// schema compares two schemas at a place of the operation. A pair of which the old
-// schema is a reference is compared once for each direction.
+// schema compares two schemas at a place of the operation. If the old one is
+// a reference, the pair is compared only once for each direction.
 func (c *comparison) schema(at string, was, now node, d direction) {
 	if was == nil || now == nil {
 		if was != nil || now != nil && d == requests {

@@ -236,7 +236,8 @@ func (s *Server) common() []string {
 		fmt.Sprintf("--innodb-buffer-pool-size=%dM", s.sizes.BufferPool),
 		"--performance-schema=OFF", "--skip-log-bin", "--character-set-server=utf8mb4", "--secure-file-priv=",
 		// Servers ignore unknown options with the prefix loose. MySQL 9 knows only the
-		// second option for the size of the redo log, and would open a second port.
+		// second option for the size of the redo log. It would open a second port
+		// without the last option.
 		fmt.Sprintf("--loose-innodb-log-file-size=%dM", s.sizes.RedoLog), fmt.Sprintf("--loose-innodb-redo-log-capacity=%dM", s.sizes.RedoLog),
 		"--loose-mysqlx=OFF",
 	}

@@ -57,7 +57,7 @@ func (f *feed) run(ctx context.Context, kind string, from io.Reader) error {
 	}
 }
 
-// add adds a row to the batch, and sends the batch before it if that is full.
+// add adds a row to the batch. It first sends the batch if that is full.
 func (f *feed) add(ctx context.Context, r row) error {
 	if r.wrong == nil && r.contact.To == "" {
 		r = r.bad("to", "is missing")

@@ -66,7 +66,7 @@ func channelLine(queued string) string {
 	return "sms      nuntium  up             1         5        0        0  " + strings.Repeat(" ", 6-len(queued)) + queued + "  -       -\n"
 }
 
-// A watched view is refreshed repeatedly, also after Weir did not answer for a
+// A watched view is refreshed repeatedly, also if Weir does not answer for a
 // while; interrupting it is no failure.
 func TestWatch(t *testing.T) {
 	t.Parallel()

@@ -40,7 +40,7 @@ func TestNamedCommandsExist(t *testing.T) {
 	}
 }
 
-// Commands that cannot be undone ask for confirmation, all in the same way.
+// Commands whose names imply a change that cannot be undone ask for confirmation, all in the same way.
 func TestIrreversibleCommandsAsk(t *testing.T) {
 	t.Parallel()
 	verbs := []string{"cancel", "delete", "discard", "down", "requeue", "revoke", "stop"}

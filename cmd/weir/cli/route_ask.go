@@ -92,7 +92,7 @@ func ask(ctx context.Context, to *routerclient.Client, q question) (answerToAsk,
 	} else if len(ready.Value) > 0 {
 		out.Worker, out.Since = ready.Value[0].WorkerID, &ready.Value[0].Since
 	}
-	for _, w := range ready.Value { // read before the request, so another job may have taken the worker
+	for _, w := range ready.Value { // read before the request; another job may have been faster
 		if w.WorkerID == out.Worker {
 			out.Since = &w.Since
 		}

@@ -44,9 +44,9 @@ func (a *application) events(kind string) (data []map[string]any) {
 	return data
 }
 
-// An application answers a message with answers that put the respondent into a full quota,
-// and with its next question: the question is not sent, the survey's own message is, and
-// the application receives an event that the respondent is rejected.
+// An application's response to a message puts the respondent into a full quota, and has
+// its next question: the question is not sent, the survey's own message is, and the
+// application receives an event that the respondent is rejected.
 func TestScenario92_ApplicationHearsOfAFullQuota(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, environment("sqlite://"+filepath.Join(t.TempDir(), "weir.db")))

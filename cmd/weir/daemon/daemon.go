@@ -1,4 +1,4 @@
-// Package daemon is the composition root: the only package that imports every
+// Package daemon is the composition root: the only package that knows every
 // part of the broker. It builds the parts in sequence and shuts them down.
 //
 // # Invariants

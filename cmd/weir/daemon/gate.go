@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// A new token works, and a revoked one fails, within two seconds. Processes that
+	// A new token works, and a revoked one fails, within about two seconds. Processes that
 	// share a store learn of a change from their regular polls of the store, so that
 	// they can read the tokens themselves less often.
 	readTokens       = 2 * time.Second

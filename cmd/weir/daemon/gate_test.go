@@ -40,7 +40,8 @@ func makeToken(t *testing.T, database string, scopes ...weir.Scope) (id, text st
 }
 
 // The daemon refuses an address that other machines can reach while the API is
-// open to everyone. The address in this test belongs to no machine, so the daemon never listens.
+// open to everyone. The address in this test belongs to no machine, so the daemon
+// never listens.
 func TestReachableAddressNeedsAToken(t *testing.T) {
 	t.Parallel()
 	start := func(database string, environ ...string) error {

@@ -7,7 +7,7 @@ import (
 )
 
 // notify reports the state of the process to systemd (sd_notify), if it runs under
-// systemd. A failure is logged and does not stop the daemon.
+// systemd. If systemd cannot be reached, the daemon still runs.
 func (d *Daemon) notify(state string) {
 	if d.notifySocket == "" {
 		return

@@ -11,7 +11,7 @@ import (
 )
 
 // A proxy passes Host on, and no token is configured: a request signed with an access
-// key needs no check of the host, whatever the public name of this Weir is.
+// key needs no other check, whatever the public name of this Weir is.
 func TestScenario147_SignedRequestsUnderAnyHost(t *testing.T) {
 	t.Parallel()
 	text := base64.StdEncoding.EncodeToString([]byte("an access key of thirty-two bytes"))

@@ -20,7 +20,7 @@ import (
 // other processes after the polls of the channels' actors.
 const pollEvents = 30 * time.Second
 
-// policy returns which addresses users may configure for outbound calls.
+// policy returns the rules for the addresses that users configure for outbound calls.
 func policy(c config.Config) outbound.Policy {
 	return outbound.Policy{
 		AllowPlain: c.OutboundAllow.Plain(), AllowPrivate: c.OutboundAllow.Private(), AllowHosts: c.OutboundAllow.Hosts(),

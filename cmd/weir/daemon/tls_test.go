@@ -63,7 +63,7 @@ func (r *tlsRig) serial() int64 {
 	return resp.TLS.PeerCertificates[0].SerialNumber.Int64()
 }
 
-// wait polls until ok, for several reload intervals plus slack for a slow machine.
+// wait polls until ok, for two reload intervals and the delay of a slow machine.
 func (r *tlsRig) wait(what string, ok func() bool) {
 	r.Helper()
 	if !polling.Until(30*time.Second, 100*time.Millisecond, ok) {
