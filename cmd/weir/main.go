@@ -1,4 +1,4 @@
-// Command weir is the durable contact broker: see weir --help.
+// Command weir is a durable contact broker; see weir --help.
 package main
 
 import (
@@ -7,7 +7,7 @@ import (
 	"os/signal"
 	"slices"
 	"syscall"
-	_ "time/tzdata" // surveys name zones, and images have none
+	_ "time/tzdata" // surveys name time zones, and images contain no zone data
 
 	"weir/cmd/weir/cli"
 )
@@ -19,17 +19,18 @@ func main() { os.Exit(run()) }
 func run() int {
 	ctx, stop := signal.NotifyContext(context.Background(), endings(os.Args[1:])...)
 	defer stop()
-	// The first signal asks for an orderly end. After it, signals do again
-	// what they do to any program: the second one ends it at once.
+	// The first signal requests an orderly shutdown. After it, signals have their
+	// default effect again: the second one ends the process at once.
 	context.AfterFunc(ctx, stop)
 	return cli.Run(ctx, os.Args[1:], cli.Options{
 		Version: version, Environ: os.Environ(), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 	})
 }
 
-// endings are the signals that ask for an orderly end. A daemon has nothing to
-// read again at SIGHUP, and those who rotate logs send it to everybody; when
-// the log goes to a terminal it says that the terminal is gone.
+// endings returns the signals that request an orderly shutdown. SIGHUP is one of
+// them only if the log goes to a terminal: it then means that the terminal is
+// closed. Otherwise a daemon ignores SIGHUP: it has no configuration to reload,
+// and log rotation sends SIGHUP to every process.
 func endings(args []string) []os.Signal {
 	all := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	switch {

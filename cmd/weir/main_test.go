@@ -15,7 +15,7 @@ import (
 
 const asProgram = "WEIR_TEST_AS_PROGRAM"
 
-// TestMain makes the test binary the program itself when it is asked to be.
+// TestMain runs the program instead of the tests if asProgram is set.
 func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {
 		os.Exit(run())
@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// process is one running "weir serve".
+// process is a running "weir serve".
 type process struct {
 	*exec.Cmd
 	log *bufio.Scanner
@@ -43,8 +43,8 @@ func serve(t *testing.T, file string) process {
 	return process{cmd, bufio.NewScanner(stderr)}
 }
 
-// says waits for a line of the log and gives its address. What is no line of a log
-// is a report of the race detector, or a panic.
+// says waits for a log line with msg and returns its address. A line that is not
+// JSON is a report of the race detector, or a panic.
 func (p process) says(t *testing.T, msg string) (address string) {
 	t.Helper()
 	for p.log.Scan() {
@@ -67,7 +67,7 @@ func (p process) send(t *testing.T, s os.Signal) {
 	}
 }
 
-// ends waits for the end in order.
+// ends waits for an orderly exit.
 func (p process) ends(t *testing.T) {
 	t.Helper()
 	for p.log.Scan() {
@@ -94,12 +94,12 @@ func TestHangupOfADaemonIsIgnored(t *testing.T) {
 	_, _ = io.Copy(io.Discard, res.Body)
 	_ = res.Body.Close()
 	p.send(t, syscall.SIGTERM)
-	p.says(t, "stopped") // with how long it took as a text with its unit
+	p.says(t, "stopped") // its duration "took" is a string with a unit
 	p.ends(t)
 }
 
-// A second process on the same file stands by, whatever it calls the file, and
-// ends in order when it is told to.
+// A second process on the same file stands by, whatever path it uses for the file,
+// and shuts down in an orderly way on request.
 func TestStandbyEndsInOrder(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "weir.db")

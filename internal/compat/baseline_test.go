@@ -7,9 +7,8 @@ import (
 	"weir/internal/compat"
 )
 
-// TestNobodyIsBroken: clients of the last release go on working. Whoever breaks
-// them on purpose does as CONTRIBUTING.md says under "A breaking change of the
-// API".
+// TestNobodyIsBroken: clients of the last release still work. An intended breaking
+// change follows "A breaking change of the API" in CONTRIBUTING.md.
 func TestNobodyIsBroken(t *testing.T) {
 	t.Parallel()
 	var texts [2][]byte

@@ -17,7 +17,7 @@ type Break struct {
 
 func (b Break) String() string { return b.Where + ": " + b.What }
 
-// Breaks lists what a client of the old description cannot rely on any more.
+// Breaks lists the changes that break clients of the old description.
 func Breaks(was, now []byte) ([]Break, error) {
 	c := comparison{seen: map[string]bool{}}
 	if err := errors.Join(json.Unmarshal(was, &c.was), json.Unmarshal(now, &c.now)); err != nil {
@@ -38,7 +38,7 @@ func Breaks(was, now []byte) ([]Break, error) {
 	return slices.Compact(c.found), nil
 }
 
-// node is an object of a description; nil: it is not there.
+// node is an object of a description; nil: absent.
 type node map[string]any
 
 func (n node) at(names ...string) node {
@@ -55,7 +55,7 @@ func (n node) flag(name string) bool { b, _ := n[name].(bool); return b }
 
 func (n node) names() []string { return slices.Sorted(maps.Keys(n)) }
 
-// list is a member that is a list of objects.
+// list returns a member that is a list of objects.
 func (n node) list(name string) []node {
 	var out []node
 	items, _ := n[name].([]any)
@@ -67,7 +67,7 @@ func (n node) list(name string) []node {
 	return out
 }
 
-// words is a member that is a list of plain values, as texts.
+// words returns a member that is a list of plain values, formatted as text.
 func (n node) words(name string) []string {
 	var out []string
 	items, _ := n[name].([]any)
@@ -81,7 +81,7 @@ type comparison struct {
 	was, now node
 	where    string
 	found    []Break
-	seen     map[string]bool // pairs of schemas that were compared
+	seen     map[string]bool // pairs of schemas already compared
 }
 
 func (c *comparison) breaks(format string, args ...any) {
@@ -119,11 +119,11 @@ func (c *comparison) operation(was, now node) {
 	}
 }
 
-// security compares what opens an operation: a token needs one of the scopes.
+// security compares which tokens an operation accepts: a token needs one of the scopes.
 func (c *comparison) security(was, now node) {
 	before, after := scopes(was), scopes(now)
 	switch {
-	case len(after) == 0: // nothing is asked for
+	case len(after) == 0: // no token is required
 	case len(before) == 0:
 		c.breaks("it needs a token now")
 	default:

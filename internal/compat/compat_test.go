@@ -9,7 +9,7 @@ import (
 	"weir/internal/compat"
 )
 
-// before is a description with something of everything.
+// before is a description that uses every supported feature.
 const before = `{
  "paths": {
   "/things": {
@@ -55,8 +55,8 @@ const (
 	view = "/components/schemas/View"
 )
 
-// edit changes values of the description: at a JSON pointer stands another
-// value, or none.
+// edit changes values of the description: it replaces or removes the value at each
+// JSON pointer.
 func edit(t *testing.T, edits map[string]string) []byte {
 	t.Helper()
 	var doc any

@@ -1,13 +1,13 @@
-// Package compat tells what of a changed API breaks its clients: it compares
-// two descriptions in OpenAPI 3.1. A test holds the description as it is against
-// that of the last release, docs/openapi-baseline.json.
+// Package compat finds changes of the API that break its clients: it compares two
+// OpenAPI 3.1 descriptions. A test compares the current description with that of
+// the last release, docs/openapi-baseline.json.
 //
 // # Invariants
 //
 //   - It is pure: two texts in, a list out, in the same order each time.
-//   - What a client sends must be taken as before: requests may become wider,
+//   - Requests that were valid stay valid: a request schema may become wider,
 //     never narrower.
-//   - What a client is sent must be as before: answers may say more, never less,
-//     and never in another type. Words of answers, such as states, may become
-//     more: clients have to bear one that they do not know.
+//   - Responses stay compatible: they may contain more, never less, and never in
+//     another type. An enum in a response, such as states, may get more values:
+//     clients must tolerate unknown ones.
 package compat

@@ -8,16 +8,16 @@ import (
 	"strings"
 )
 
-// direction is who writes what a schema is of.
+// direction is the direction in which a schema is used.
 type direction string
 
 const (
-	requests direction = "requests" // clients: it may become wider
-	answers  direction = "answers"  // Weir: it may say more
+	requests direction = "requests" // written by clients: may become wider
+	answers  direction = "answers"  // written by Weir: may contain more
 )
 
-// schema compares two schemas at a place of the operation. One that has a name
-// is compared once for each direction.
+// schema compares two schemas at a place of the operation. If the old one is
+// a reference, the pair is compared only once for each direction.
 func (c *comparison) schema(at string, was, now node, d direction) {
 	if was == nil || now == nil {
 		if was != nil || now != nil && d == requests {
@@ -48,9 +48,9 @@ func (c *comparison) schema(at string, was, now node, d direction) {
 	c.inner(at, was, now, d)
 }
 
-// resolved follows references.
+// resolved follows references; nil: they form a cycle.
 func resolved(doc, s node) node {
-	for range 100 { // a circle of references is no schema
+	for range 100 { // more references can only be a cycle
 		ref := s.text("$ref")
 		if ref == "" {
 			return s
@@ -60,7 +60,7 @@ func resolved(doc, s node) node {
 	return nil
 }
 
-// kinds are the types of a schema; none: everything.
+// kinds returns the types of a schema; none: any type.
 func kinds(s node) []string {
 	if t := s.text("type"); t != "" {
 		return []string{t}
@@ -68,7 +68,7 @@ func kinds(s node) []string {
 	return s.words("type")
 }
 
-// within tells whether every value of the types in inner is of one in outer.
+// within reports whether every type in inner is covered by a type in outer.
 func within(inner, outer []string) bool {
 	if len(outer) == 0 {
 		return true
@@ -95,7 +95,7 @@ func typeWords(types []string) string {
 	return strings.Join(types, " or ")
 }
 
-// bounds compares what a client may write.
+// bounds compares the constraints on what a client may send.
 func (c *comparison) bounds(at string, was, now node) {
 	for _, name := range []string{"minimum", "minLength", "minItems", "minProperties"} {
 		if before, after := number(was, name, math.Inf(-1)), number(now, name, math.Inf(-1)); after > before && after > natural(name) {
@@ -129,7 +129,7 @@ func (c *comparison) bounds(at string, was, now node) {
 	}
 }
 
-// natural is the bound that holds without saying so.
+// natural returns the bound that holds if none is given.
 func natural(name string) float64 {
 	if name == "minimum" {
 		return math.Inf(-1)
@@ -168,7 +168,7 @@ func (c *comparison) fields(at string, was, now node, d direction) {
 	}
 }
 
-// inner compares items of lists and the values of open objects.
+// inner compares the items of lists and the values of open objects.
 func (c *comparison) inner(at string, was, now node, d direction) {
 	if was.at("items") != nil && now.at("items") != nil {
 		c.schema(at+"[]", was.at("items"), now.at("items"), d)
@@ -187,8 +187,8 @@ func (c *comparison) inner(at string, was, now node, d direction) {
 	}
 }
 
-// open is the schema of what has no name of its own in an object; empty:
-// anything; nil: nothing may be there.
+// open returns the schema of the undeclared properties of an object; empty: any
+// value; nil: none are allowed.
 func open(s node) node {
 	switch a := s["additionalProperties"].(type) {
 	case map[string]any:

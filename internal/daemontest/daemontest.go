@@ -1,4 +1,4 @@
-// Package daemontest starts daemons in tests and has what such tests share.
+// Package daemontest starts daemons in tests, and holds what such tests share.
 package daemontest
 
 import (
@@ -34,8 +34,8 @@ func Open(t testing.TB, o daemon.Options) (d *daemon.Daemon, end func()) {
 	return d, end
 }
 
-// Run makes a daemon and runs it. stop waits for its end, which must be in order;
-// the end of the test stops it, too.
+// Run makes a daemon and runs it. stop stops it and waits until it has stopped,
+// which must be orderly; the end of the test stops it, too.
 func Run(t testing.TB, o daemon.Options) (d *daemon.Daemon, stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
@@ -56,7 +56,7 @@ func Run(t testing.TB, o daemon.Options) (d *daemon.Daemon, stop func()) {
 	return d, stop
 }
 
-// Log takes a log and can be read meanwhile.
+// Log collects a log, and can be read while the daemon writes it.
 type Log struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -76,7 +76,7 @@ func (l *Log) String() string {
 	return l.text.String()
 }
 
-// Certificate makes a certificate for 127.0.0.1 and weir.example, and its key, as PEM.
+// Certificate returns a certificate for 127.0.0.1 and weir.example, and its key, as PEM.
 func Certificate(t testing.TB, serial int64) (certificate, key []byte) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -1,9 +1,9 @@
 //go:build !failpoints
 
 // Package failpoint lets the crash tests end the program at a durable
-// boundary. In a normal build Hit does nothing and costs nothing; built with
-// the tag failpoints, the environment variable WEIR_FAILPOINT says where the
-// process ends itself with SIGKILL.
+// boundary. In a normal build, Hit does nothing and costs nothing. Built with
+// the tag failpoints, the process ends itself with SIGKILL at the boundary that
+// the environment variable WEIR_FAILPOINT names.
 package failpoint
 
 // Hit marks a boundary.

@@ -11,15 +11,15 @@ import (
 	"syscall"
 )
 
-// Variable names the point and, after a colon, at which pass it strikes
-// (1 when left out): "claim.committed:3".
+// Variable names the boundary and, after a colon, at which call of Hit for it the
+// process ends (1 by default): "claim.committed:3".
 const Variable = "WEIR_FAILPOINT"
 
-// passes counts down to the strike. It is package state because a process
-// dies only once; normal builds do not have it.
+// passes counts the calls of Hit for the boundary. It is package state because a
+// process dies only once; normal builds do not have it.
 var passes atomic.Int64
 
-// Hit ends the process when this point's turn has come.
+// Hit marks a boundary, and ends the process at the configured call.
 func Hit(point string) {
 	name, count, _ := strings.Cut(os.Getenv(Variable), ":")
 	if name != point {

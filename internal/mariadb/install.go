@@ -9,19 +9,19 @@ import (
 	"path/filepath"
 )
 
-// debianPackage holds mariadbd and the SQL that makes a data folder, and no
-// system service.
+// debianPackage contains mariadbd and the SQL that initializes a data directory,
+// and no system service.
 const debianPackage = "mariadb-server-core"
 
 var errNoServer = errors.New("tests and measurements need a MariaDB (10.6 or later) or MySQL (8 or later) server program, and none is installed: " +
 	"install one (Debian, Ubuntu: apt-get install " + debianPackage + "; Fedora: dnf install mariadb-server; macOS: brew install mariadb), " +
 	"or name a running one whose user may create databases (tests: WEIR_TEST_MYSQL=mysql://user:password@host:port; weir bench: --database)")
 
-// Program names the environment variable with the path of the server program,
-// for a server other than the installed one.
+// Program is the environment variable with the path of the server program, to use
+// another one than the installed one.
 const Program = "WEIR_TEST_MYSQLD"
 
-// program finds the server program, installing it where that needs no consent:
+// program finds the server program. It installs one where that needs no consent:
 // as root, with apt.
 func program(ctx context.Context) (string, error) {
 	if path := os.Getenv(Program); path != "" {
@@ -39,7 +39,7 @@ func program(ctx context.Context) (string, error) {
 		return "", err
 	}
 	defer unlock()
-	if path, ok := lookUp(); ok { // another process was quicker
+	if path, ok := lookUp(); ok { // another process installed it first
 		return path, nil
 	}
 	fmt.Fprintf(os.Stderr, "installing %s with apt-get\n", debianPackage)
@@ -59,8 +59,8 @@ func program(ctx context.Context) (string, error) {
 	return "", errNoServer
 }
 
-// lookUp finds the server program in PATH and where packages put it, which is
-// not always in an ordinary user's PATH.
+// lookUp finds the server program in PATH and in the usual directories of packages,
+// which are not always in an ordinary user's PATH.
 func lookUp() (string, bool) {
 	for _, name := range []string{"mariadbd", "mysqld"} {
 		if path, err := exec.LookPath(name); err == nil {
@@ -75,7 +75,7 @@ func lookUp() (string, bool) {
 	return "", false
 }
 
-// tail keeps the end of a long output, where the reason is.
+// tail returns the end of a long output, which holds the reason of a failure.
 func tail(out []byte) []byte {
 	const most = 4000
 	if len(out) > most {

@@ -6,8 +6,8 @@ import (
 	"syscall"
 )
 
-// Lock waits for the exclusive lock of a file. The lock is the process's: it
-// goes with the process, however that ends.
+// Lock waits for the exclusive lock of a file. The lock belongs to the process:
+// the system releases it when the process ends in any way.
 func Lock(path string) (unlock func(), err error) {
 	f, err := openLock(path)
 	if err != nil {
@@ -20,7 +20,7 @@ func Lock(path string) (unlock func(), err error) {
 	return func() { _ = f.Close() }, nil
 }
 
-// Share takes the shared lock of a file.
+// Share waits for the shared lock of a file.
 func Share(path string) (release func(), err error) {
 	f, err := openLock(path)
 	if err != nil {
@@ -33,7 +33,7 @@ func Share(path string) (release func(), err error) {
 	return func() { _ = f.Close() }, nil
 }
 
-// Unused says whether nobody holds the shared lock of a file.
+// Unused reports whether no process holds a lock of a file; false if the file cannot be opened.
 func Unused(path string) bool {
 	f, err := openLock(path)
 	if err != nil {

@@ -5,7 +5,7 @@ package mariadb
 import "syscall"
 
 // endWithParent keeps the terminal's interrupts away from the server. Only
-// Linux can tie its life to its parent's.
+// Linux can end the server with its parent.
 func endWithParent() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true}
 }

@@ -1,8 +1,8 @@
-// Package mariadb runs MariaDB or MySQL servers that belong to nobody but who
-// starts them, for tests and measurements: own data folder, own socket, a port
-// on 127.0.0.1, no system service. A server ends with the process that started
-// it. Commits are flushed to disk as in production. Weir itself never starts
-// one.
+// Package mariadb runs private MariaDB or MySQL servers, for tests and
+// measurements. Each has its own data directory, its own socket, and a port on
+// 127.0.0.1, and is no system service. On Linux, a server ends with the process
+// that started it. Commits are flushed to disk as in production. Weir itself
+// never starts a server.
 package mariadb
 
 import (
@@ -23,7 +23,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 )
 
-// The account that every private server has.
+// The account of every private server.
 const (
 	user     = "weir"
 	password = "weir"
@@ -34,16 +34,16 @@ const (
 	startTries = 5
 )
 
-// Sizes are what a server may take, in MB.
+// Sizes limit the resources of a server, in MB.
 type Sizes struct {
 	BufferPool int
 	RedoLog    int
 }
 
-// Small is enough for tests.
+// Small returns sizes that are enough for tests.
 func Small() Sizes { return Sizes{BufferPool: 128, RedoLog: 64} }
 
-// Server is one private server.
+// Server is a private server.
 type Server struct {
 	dir     string
 	sizes   Sizes
@@ -53,8 +53,8 @@ type Server struct {
 	exited  chan struct{}
 }
 
-// Start makes a data folder below dir, which must be empty, and runs a server
-// on it. The path of dir must be short: it holds a socket.
+// Start initializes a data directory below dir, which must be empty, and runs a
+// server on it. The path of dir must be short: it contains a socket.
 func Start(ctx context.Context, dir string, sizes Sizes) (*Server, error) {
 	path, err := program(ctx)
 	if err != nil {
@@ -75,13 +75,13 @@ func Start(ctx context.Context, dir string, sizes Sizes) (*Server, error) {
 	return nil, err
 }
 
-// Address is where the server listens, with the account that may do
-// everything, in the form of DATABASE_URL without a database.
+// Address returns the server's address with an account that has all privileges, in
+// the form of DATABASE_URL without a database.
 func (s *Server) Address() string {
 	return fmt.Sprintf("mysql://%s:%s@127.0.0.1:%d/", user, password, s.port)
 }
 
-// Version names the server's product and version.
+// Version returns the server's product and version.
 func (s *Server) Version(ctx context.Context) (version string, err error) {
 	db, err := Open(s.Address())
 	if err != nil {
@@ -95,25 +95,25 @@ func (s *Server) Version(ctx context.Context) (version string, err error) {
 	return version, err
 }
 
-// Kill ends the server with SIGKILL and waits until it is gone.
+// Kill ends the server with SIGKILL and waits until it has exited.
 func (s *Server) Kill() {
 	_ = s.cmd.Process.Kill()
 	<-s.exited
 }
 
-// PID is the number of the server's process.
+// PID returns the process id of the server.
 func (s *Server) PID() int { return s.cmd.Process.Pid }
 
-// Exited is closed when the server's process has ended.
+// Exited returns a channel that is closed when the server's process has exited.
 func (s *Server) Exited() <-chan struct{} { return s.exited }
 
-// Restart runs the server again on the same data and the same port.
+// Restart kills the server, then runs it again on the same data and the same port.
 func (s *Server) Restart(ctx context.Context) error {
 	s.Kill()
 	return s.run(ctx)
 }
 
-// initialise fills the data folder with the system tables.
+// initialise creates the directories of the server, and the system tables.
 func (s *Server) initialise(ctx context.Context) error {
 	for _, dir := range []string{s.data(), s.temporary()} {
 		if err := os.Mkdir(dir, 0o700); err != nil {
@@ -142,7 +142,7 @@ func (s *Server) initialise(ctx context.Context) error {
 	return os.WriteFile(s.initFile(), []byte(account), 0o600)
 }
 
-// systemTables is the SQL that MariaDB ships for making a data folder.
+// systemTables returns the SQL that MariaDB ships to initialize a data directory.
 func systemTables() (io.Reader, error) {
 	parts := []io.Reader{strings.NewReader("CREATE DATABASE mysql;\nUSE mysql;\nSET @auth_root_socket=NULL;\n")}
 	for _, name := range []string{"system_tables.sql", "performance_tables.sql", "system_tables_data.sql"} {
@@ -155,7 +155,7 @@ func systemTables() (io.Reader, error) {
 	return io.MultiReader(parts...), nil
 }
 
-// shared reads one of MariaDB's own SQL files; their names and folder differ
+// shared reads one of MariaDB's own SQL files; their names and directory differ
 // between versions and systems.
 func shared(name string) (string, error) {
 	for _, dir := range []string{"/usr/share/mysql", "/usr/share/mariadb", "/usr/local/share/mysql", "/usr/local/share/mariadb", "/opt/homebrew/share/mysql", "/opt/homebrew/share/mariadb"} {
@@ -169,14 +169,14 @@ func shared(name string) (string, error) {
 	return "", fmt.Errorf("MariaDB's file mysql_%s is missing; %w", name, errNoServer)
 }
 
-// run starts the process and waits until it answers.
+// run starts the process and waits until it accepts connections.
 func (s *Server) run(ctx context.Context) error {
 	log, err := os.OpenFile(s.log(), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = log.Close() }()
-	// The process outlives ctx on purpose: ctx bounds the start only.
+	// The process outlives ctx on purpose: ctx limits only the start.
 	cmd := exec.Command(s.program, append(s.common(), //nolint:noctx,gosec // see above
 		"--port="+strconv.Itoa(s.port), "--bind-address=127.0.0.1", "--skip-name-resolve",
 		"--init-file="+s.initFile(), "--max-connections=500",
@@ -199,7 +199,7 @@ func (s *Server) run(ctx context.Context) error {
 	return nil
 }
 
-// await waits until the server answers.
+// await waits until the server accepts connections, at most startLimit.
 func (s *Server) await(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()
@@ -225,23 +225,24 @@ func (s *Server) await(ctx context.Context) error {
 	}
 }
 
-// common are the options of every run on this data folder.
+// common returns the options of every run on this data directory.
 func (s *Server) common() []string {
 	args := []string{
 		"--no-defaults", "--datadir=" + s.data(), "--socket=" + filepath.Join(s.dir, "s"), "--pid-file=" + filepath.Join(s.dir, "pid"),
-		// Its own: a server that starts removes every temporary table that lies in
-		// its folder, those of other servers in /tmp included.
+		// A private one: a starting server removes every temporary table in its tmpdir,
+		// including those of other servers in /tmp.
 		"--tmpdir=" + s.temporary(),
 		"--innodb-flush-log-at-trx-commit=1", "--innodb-doublewrite=ON",
 		fmt.Sprintf("--innodb-buffer-pool-size=%dM", s.sizes.BufferPool),
 		"--performance-schema=OFF", "--skip-log-bin", "--character-set-server=utf8mb4", "--secure-file-priv=",
-		// loose: servers that lack one ignore it. MySQL 9 has only the second name of
-		// the redo log's size, and would open a second port.
+		// Servers ignore unknown options with the prefix loose. MySQL 9 knows only the
+		// second option for the size of the redo log. It would open a second port
+		// without the last option.
 		fmt.Sprintf("--loose-innodb-log-file-size=%dM", s.sizes.RedoLog), fmt.Sprintf("--loose-innodb-redo-log-capacity=%dM", s.sizes.RedoLog),
 		"--loose-mysqlx=OFF",
 	}
 	if os.Geteuid() == 0 {
-		args = append(args, "--user=root") // the folder is root's and nobody else's
+		args = append(args, "--user=root") // the directory belongs to root only
 	}
 	return args
 }
@@ -251,7 +252,7 @@ func (s *Server) temporary() string { return filepath.Join(s.dir, "tmp") }
 func (s *Server) log() string       { return filepath.Join(s.dir, "log") }
 func (s *Server) initFile() string  { return filepath.Join(s.dir, "init.sql") }
 
-// Open connects to an address as Address gives it.
+// Open opens an address in the form of [Server.Address].
 func Open(address string) (*sql.DB, error) {
 	rest, ok := strings.CutPrefix(address, "mysql://")
 	if !ok {
@@ -266,7 +267,7 @@ func Open(address string) (*sql.DB, error) {
 	c.Net = "tcp"
 	c.Addr, _, _ = strings.Cut(place, "/")
 	c.Timeout = 5 * time.Second
-	c.Logger = &mysql.NopLogger{} // refusals while a server starts are no news
+	c.Logger = &mysql.NopLogger{} // failed connections are expected while a server starts
 	connector, err := mysql.NewConnector(c)
 	if err != nil {
 		return nil, err
@@ -282,8 +283,8 @@ func cutLast(s, sep string) (before, after string, found bool) {
 	return s[:i], s[i+len(sep):], true
 }
 
-// freePort picks a port below the range from which the system takes the ports
-// of outgoing connections, so that none of those is in the way of a restart.
+// freePort picks a port below the range of ports for outgoing connections, so that
+// none of those occupies it at a restart.
 func freePort(ctx context.Context) (int, error) {
 	for range 100 {
 		port := 20000 + rand.IntN(12000)

@@ -8,25 +8,24 @@ import (
 	"strings"
 )
 
-// Watcher reads what a server has done.
+// Watcher reads the statement counters of a server.
 type Watcher struct{ db *sql.DB }
 
-// Watch connects to a server at an address as Address gives it.
+// Watch connects to a server at an address in the form of [Server.Address].
 func Watch(address string) (*Watcher, error) {
 	db, err := Open(address)
 	if err != nil {
 		return nil, err
 	}
-	db.SetMaxOpenConns(1) // whatever the connection costs is paid once
+	db.SetMaxOpenConns(1) // the statements that set up a connection are counted once
 	return &Watcher{db}, nil
 }
 
-// Close ends the connection.
+// Close closes the connection.
 func (w *Watcher) Close() error { return w.db.Close() }
 
-// Done is how many statements the server has executed, those of this watcher
-// included (one each time), and how many transactions it was told to
-// commit.
+// Done returns how many statements the server has executed, including those of this
+// watcher (one for each call), and how many COMMIT statements.
 func (w *Watcher) Done(ctx context.Context) (statements, commits float64, err error) {
 	rows, err := w.db.QueryContext(ctx, "SHOW GLOBAL STATUS WHERE Variable_name IN ('Questions', 'Com_commit')")
 	if err != nil {
@@ -48,7 +47,7 @@ func (w *Watcher) Done(ctx context.Context) (statements, commits float64, err er
 	return statements, commits, rows.Err()
 }
 
-// CreateDatabase makes an empty database and gives its DATABASE_URL.
+// CreateDatabase creates an empty database and returns its DATABASE_URL.
 func CreateDatabase(ctx context.Context, address, name string) (url string, err error) {
 	if strings.ContainsAny(name, "`/?") {
 		return "", errors.New("not a name of a database")

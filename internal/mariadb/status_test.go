@@ -43,7 +43,7 @@ func TestAWatcherSeesStatementsAndCommits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Other tests may use the same server.
+	// At least, because other tests may use the same server.
 	if c-commits < times || s-statements < 3*times {
 		t.Errorf("%v commits and %v statements after %d transactions of one statement", c-commits, s-statements, times)
 	}

@@ -3,9 +3,9 @@ package polling
 
 import "time"
 
-// Until polls done until it returns true and reports whether it did within
-// limit. It polls once more at the end, so that a machine that stands still
-// fails no test.
+// Until polls done until it returns true, and reports whether it did within
+// limit. It polls once more at the end, so that a stalled machine fails no
+// test.
 func Until(limit, interval time.Duration, done func() bool) bool {
 	late := time.NewTimer(limit)
 	defer late.Stop()

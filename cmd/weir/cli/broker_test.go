@@ -141,13 +141,13 @@ func TestContactsAreListedNewestFirst(t *testing.T) {
 	}
 	check(t, b.run("contact", "list", "--to", "+15550001", "--state", "done"), cli.Misuse, "^$", "not with --state")
 	check(t, b.run("contact", "list", "--to", "ann"), cli.Refused, "^$", "/to")
-	for _, empty := range []string{"", "-"} { // not all contacts
+	for _, empty := range []string{"", "-"} { // an empty filter must not select all contacts
 		check(t, b.run("contact", "list", "--to", empty), cli.Misuse, "^$", "--to needs a phone number")
 	}
 	check(t, b.run("resume", "-o", "json"), cli.OK, `^{"held":false}\n$`, "^$")
 }
 
-// people is a file with a number of rows, and some that cannot be sent.
+// people returns a CSV file with a number of valid rows.
 func people(rows int) string {
 	var b strings.Builder
 	b.WriteString("phone,message,label.name\n")
@@ -171,7 +171,7 @@ $`, "^weir: 3 rows were refused\n$")
 	if text := read(t, all); strings.Count(text, "\n") != 4 || !strings.HasPrefix(text, "line,column,reason\n6,,has 2 fields") && !strings.Contains(text, `6,,"has 2 fields`) {
 		t.Error(text)
 	}
-	// The mended file again: only what is new goes out, and a named run is new.
+	// Sending the corrected file queues only its new contacts; under the name of a run all contacts are new.
 	mended := strings.ReplaceAll(bad, "nobody,x,y", "+15550008,x,y")
 	check(t, at(t, b.url, mended, "contact", "send", "sms", "--file", "-", "--format", "csv"), cli.Refused, "^sms: 1 contact queued, 4 known already, 2 rows refused\n", "")
 	check(t, at(t, b.url, people(3), "contact", "send", "sms", "--file", "-", "--format", "csv", "--run", "may", "--batch", "2", "-o", "json"), cli.OK, `^\{"channel":"sms","duplicates":0,"errors":\[\],"last_line":4,"queued":3,"rejected":0\}\n$`, "^$")
@@ -187,8 +187,8 @@ $`, "^weir: 3 rows were refused\n$")
 	check(t, at(t, b.url, people(1), "contact", "send", "none", "--file", "-", "--format", "csv"), cli.NotFound, "^$", "404")
 }
 
-// cutting is a way to a broker that breaks: of some requests the answer is lost
-// after they were carried out, and after a number of them nothing passes.
+// cutting is a proxy to a broker that fails: every lose-th response is lost after
+// the request was carried out, and after most requests nothing passes; 0: never.
 type cutting struct {
 	http.Handler
 	posts, lose, most atomic.Int64
@@ -213,12 +213,12 @@ func (c *cutting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if lose := c.lose.Load(); lose > 0 && n%lose == 0 {
 		c.Handler.ServeHTTP(httptest.NewRecorder(), r)
-		panic(http.ErrAbortHandler) // it was carried out, and nobody knows
+		panic(http.ErrAbortHandler) // carried out, but the client gets no response
 	}
 	c.Handler.ServeHTTP(w, r)
 }
 
-// A file whose sending broke off is sent again, and nobody is contacted twice.
+// Sending is interrupted and repeated with the same file; no recipient is contacted twice.
 func TestSendingResumesAfterACut(t *testing.T) {
 	t.Parallel()
 	const rows = 2500

@@ -77,7 +77,7 @@ func channelState(ch *client.ChannelView) string {
 	return ch.State
 }
 
-// since is how long ago something was.
+// since formats how long ago an instant was.
 func (a *app) since(t time.Time) string {
 	if t.IsZero() {
 		return ""
@@ -111,7 +111,7 @@ func (a *app) showChannel(ctx context.Context, r *remote, to *client.Client, nam
 	return err
 }
 
-// channelText is a channel for people.
+// channelText formats a channel for people.
 func (a *app) channelText(ch *client.ChannelView, colours bool) string {
 	var b strings.Builder
 	title := ch.Channel + " (" + ch.Type + ")"

@@ -16,7 +16,7 @@ import (
 	"weir/cmd/weir/cli/terminal"
 )
 
-// drainPause is how often a channel is looked at that drains.
+// drainPause is the interval between polls of a draining channel.
 const drainPause = time.Second
 
 func (a *app) channelPause(r *remote, use string, paused bool, short, long string) *cobra.Command {
@@ -73,7 +73,7 @@ until "weir channel resume".`, "  weir channel drain sms\n  weir channel drain s
 	return c
 }
 
-// drained waits until nothing of a channel is in flight.
+// drained waits until a channel has nothing in flight, at most for limit.
 func (a *app) drained(ctx context.Context, to *client.Client, name string, limit time.Duration) (raw []byte, err error) {
 	began, most := a.now(), 0
 	line := a.statusLine()
@@ -102,10 +102,10 @@ func (a *app) drained(ctx context.Context, to *client.Client, name string, limit
 	}
 }
 
-// statusLine is a line on the standard error that is written over, if a person
-// looks on.
+// statusLine is a line on standard error that is overwritten in place, if standard
+// error is a terminal.
 type statusLine struct {
-	out   io.Writer // nil: nobody looks on
+	out   io.Writer // nil: no terminal
 	width func() int
 	shown bool
 }
@@ -138,7 +138,7 @@ they are to end first: those that wait end as canceled, the provider is asked to
 drop the others, and the channel goes when the last has ended.`, "  weir channel delete sms --yes\n  weir channel delete sms --cancel --yes",
 		func(ctx context.Context, c *cobra.Command, to *client.Client, args []string) error {
 			name := args[0]
-			if !confirmed(c) { // what is lost is shown before
+			if !confirmed(c) { // the prompt shows what is lost
 				ch, err := to.GetChannel(ctx, name)
 				if err != nil {
 					return err
@@ -163,7 +163,7 @@ drop the others, and the channel goes when the last has ended.`, "  weir channel
 	return askable(c)
 }
 
-// deleted says what became of a deletion.
+// deleted prints the result of a deletion.
 func (a *app) deleted(r *remote, name string, underWay bool) error {
 	raw, err := json.Marshal(map[string]any{"channel": name, "deleted": !underWay, "deleting": underWay})
 	if err != nil {

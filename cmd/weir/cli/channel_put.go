@@ -19,7 +19,7 @@ import (
 
 const mostSecret = 64 << 10 // bytes
 
-// channelFlags are the flags that say what a channel is.
+// channelFlags are the flags that describe a channel.
 type channelFlags struct {
 	file, typ, name     string
 	capacity            int
@@ -48,7 +48,7 @@ func (f *channelFlags) add(c *cobra.Command, replaces bool) {
 	g.BoolVar(&f.force, "force", false, "let the channel move to another server or account although contacts are in flight at the present one")
 }
 
-// typeNames lists the channel types that this program knows.
+// typeNames lists the channel types that this binary supports.
 func typeNames() []string {
 	out := []string{"workers"}
 	for _, t := range all.Types(nil) {
@@ -117,7 +117,7 @@ func (a *app) channelSet(r *remote) *cobra.Command {
 	return c
 }
 
-// channelBody puts together what file and flags say.
+// channelBody builds the request body from file and flags.
 func (a *app) channelBody(c *cobra.Command, f *channelFlags) (map[string]any, error) {
 	body := map[string]any{}
 	if f.file != "" {
@@ -154,7 +154,7 @@ func (a *app) channelBody(c *cobra.Command, f *channelFlags) (map[string]any, er
 	return body, nil
 }
 
-// settings reads the flags of settings.
+// settings builds the settings from their flags.
 func (a *app) settings(c *cobra.Command, f *channelFlags) (map[string]any, error) {
 	out := map[string]any{}
 	secret := secretSettings()
@@ -237,7 +237,7 @@ func (a *app) sendChannel(ctx context.Context, r *remote, to *client.Client, met
 	}
 	state := channelState(&ch)
 	if _, settings := body["settings"]; state == "up" && settings {
-		// A channel is up until its provider has answered, even with a wrong password.
+		// A channel is reported as up before its provider has answered, even with a wrong password.
 		state = "provider not checked yet"
 	}
 	return a.told(r, raw, "%s: %s, %s, capacity %d", name, done, state, ch.Capacity)

@@ -1,5 +1,5 @@
 // Package cli is the command line of the program weir: one small file for each
-// command. A command parses, calls and prints; what it does is elsewhere.
+// command. A command parses its arguments, calls other packages and prints.
 package cli
 
 import (
@@ -15,29 +15,29 @@ import (
 	"weir/config"
 )
 
-// Options are what the commands get from the outside.
+// Options are the inputs and outputs of the commands. Tests replace them.
 type Options struct {
-	Version        string // empty: as the Go toolchain recorded it
+	Version        string // empty: the version recorded by the Go toolchain
 	Environ        []string
-	Stdin          io.Reader // nil: there is none
+	Stdin          io.Reader // nil: none
 	Stdout, Stderr io.Writer
 	Now            func() time.Time // nil: time.Now
-	// Size is that of the terminal that an input or output is; false: it is none.
-	// nil: the system is asked.
+	// Size returns the size of the terminal behind an input or output; false: it is
+	// no terminal. nil: the system is asked.
 	Size func(f any) (columns, lines int, terminal bool)
-	// Pause is waited before a request is repeated; 0: as long as the client does.
+	// Pause is the time before a request is retried; 0: the client's default.
 	Pause time.Duration
-	// Every begins to tick; nil: a time.Ticker does.
+	// Every starts a ticker; nil: a time.Ticker.
 	Every func(d time.Duration) (ticks <-chan time.Time, stop func())
 }
 
-// app is what all commands share.
+// app holds what all commands share.
 type app struct {
 	Options
-	zoned bool // times were formatted without their zone
+	zoned bool // times were printed without their time zone
 }
 
-// Run runs the command that args name and gives the exit code of the process.
+// Run runs the command named by args and returns the exit code of the process.
 func Run(ctx context.Context, args []string, o Options) int {
 	a := &app{Options: o}
 	if a.Version == "" {
@@ -54,7 +54,7 @@ func Run(ctx context.Context, args []string, o Options) int {
 	return codeOf(err)
 }
 
-// recorded is the version that the Go toolchain put into the program.
+// recorded returns the version that the Go toolchain recorded in the binary.
 func recorded() string {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		return info.Main.Version
@@ -82,7 +82,7 @@ func (a *app) root() *cobra.Command {
 	return root
 }
 
-// group makes a command that only holds others.
+// group makes a command that only has subcommands.
 func group(use, short, long string, commands ...*cobra.Command) *cobra.Command {
 	c := &cobra.Command{
 		Use: use, Short: short, Long: long,
@@ -123,7 +123,7 @@ func nothing(c *cobra.Command, args []string) error {
 	return nil
 }
 
-// load reads the configuration and gives its warnings to warn.
+// load reads the configuration and passes each of its warnings to warn.
 func (a *app) load(warn func(string)) (config.Config, error) {
 	cfg, warnings, err := config.Load(a.Environ)
 	for _, w := range warnings {
@@ -137,7 +137,7 @@ func (a *app) note(text string) {
 	_, _ = fmt.Fprintln(a.Stderr, text)
 }
 
-// complain writes a warning for a person who waits for a command.
+// complain writes a warning to standard error.
 func (a *app) complain(warning string) {
 	_, _ = fmt.Fprintf(a.Stderr, "warning: %s\n", warning)
 }

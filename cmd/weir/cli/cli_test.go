@@ -17,7 +17,7 @@ type result struct {
 	out, err string
 }
 
-// run runs a command line in an environment of its own.
+// run runs a command line in the given environment.
 func run(t *testing.T, environ []string, args ...string) result {
 	t.Helper()
 	return runIn(t.Context(), environ, args...)
@@ -29,8 +29,8 @@ func runIn(ctx context.Context, environ []string, args ...string) result {
 	return result{code, out.String(), err.String()}
 }
 
-// check compares a result with what is wanted: the code, and expressions that
-// the outputs match.
+// check compares a result with the wanted exit code, and its outputs with regular
+// expressions.
 func check(t *testing.T, r result, code int, out, err string) {
 	t.Helper()
 	if r.code != code || !regexp.MustCompile(out).MatchString(r.out) || !regexp.MustCompile(err).MatchString(r.err) {
@@ -74,7 +74,7 @@ func TestCommandLine(t *testing.T) {
 	}
 }
 
-// Every command says what it is for.
+// The help of every command describes its purpose.
 func TestHelp(t *testing.T) {
 	t.Parallel()
 	for _, command := range []string{
@@ -89,7 +89,7 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// The words that a rule may name are told to those who write one.
+// The help of the simulators lists the words that a rule may contain.
 func TestSimulatorsSayWhatFaultsMayName(t *testing.T) {
 	t.Parallel()
 	check(t, run(t, nil, "simulate", "verboice", "--help"), cli.OK, `(?s)status=503.*send, state, cancel and channels.*CallStatus.*no-answer`, "^$")

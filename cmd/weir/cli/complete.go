@@ -10,17 +10,17 @@ import (
 	"weir/client"
 )
 
-// completionTime is for how long a shell waits for names.
+// completionTime is the maximum time that shell completion waits for names.
 const completionTime = 800 * time.Millisecond
 
 const mostCompletions = 100
 
-// naming asks a Weir for names that begin somehow. Those that come after an error
-// are lost.
+// naming asks Weir for names and passes them to found, which returns false when
+// enough are found. If a request fails, the names found before are still offered.
 type naming func(ctx context.Context, to *client.Client, found func(name, about string) bool) error
 
-// names completes an argument with names that a running Weir knows. Where it
-// cannot be asked in time there are none.
+// names completes an argument with names from a running Weir. If Weir does not
+// answer within completionTime, only the names received so far are offered.
 func (a *app) names(r *remote, ask naming) cobra.CompletionFunc {
 	return func(c *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if wanted := len(strings.Fields(c.Use)) - 1; len(args) >= wanted {
@@ -66,7 +66,7 @@ func channelNames(ctx context.Context, to *client.Client, found func(name, about
 	return nil
 }
 
-// flagNames completes a flag with names that a running Weir knows.
+// flagNames completes a flag with names from a running Weir.
 func (a *app) flagNames(c *cobra.Command, r *remote, flag string, ask naming) {
 	_ = c.RegisterFlagCompletionFunc(flag, func(c *cobra.Command, _ []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		return a.known(c, r, ask, begun), cobra.ShellCompDirectiveNoFileComp

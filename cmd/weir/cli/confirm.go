@@ -25,8 +25,8 @@ func confirmed(c *cobra.Command) bool {
 	return yes
 }
 
-// confirm asks for permission to do what cannot be undone. Without a terminal the
-// command needs --yes.
+// confirm asks for confirmation of a change that cannot be undone. Without a terminal
+// the command needs --yes.
 func (a *app) confirm(c *cobra.Command, what string) error {
 	if confirmed(c) {
 		return nil

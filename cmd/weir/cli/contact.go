@@ -145,7 +145,7 @@ func (q *contactQuery) contacts(ctx context.Context, to *client.Client) iter.Seq
 	return to.Contacts(ctx, p)
 }
 
-// moment adds a flag for a moment, given as such or by how long ago it was.
+// moment adds a flag for an instant, given as such or as how long ago it was.
 func (a *app) moment(c *cobra.Command, into *time.Time, name, about string) {
 	c.Flags().Func(name, about+": an instant, or how long ago, such as 24h", func(text string) (err error) {
 		*into, err = a.ago(text)
@@ -254,7 +254,7 @@ func callText(call client.Call) string {
 	return string(text)
 }
 
-// second writes an instant to the second.
+// second formats an instant to the second.
 func (a *app) second(t time.Time) string {
 	if t.IsZero() {
 		return ""

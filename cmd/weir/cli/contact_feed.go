@@ -13,11 +13,11 @@ import (
 	"weir/client"
 )
 
-// mostBatchBytes keeps a request below what the API takes.
+// mostBatchBytes keeps a request below the API's limit for a body.
 const mostBatchBytes = 3 << 20
 
-// feed sends the rows of a file in batches. What was sent is durable in Weir
-// before the next batch is sent.
+// feed sends the rows of a file in batches. Each batch is durable in Weir before
+// the next one is sent.
 type feed struct {
 	to      *client.Client
 	channel string
@@ -26,10 +26,10 @@ type feed struct {
 
 	batch []row
 	bytes int
-	keys  map[string]bool // of the batch
+	keys  map[string]bool // of the contacts in batch
 
 	queued, known int64
-	last          int // line up to which everything was dealt with
+	last          int // line up to which all rows are handled
 }
 
 func (f *feed) run(ctx context.Context, kind string, from io.Reader) error {
@@ -57,7 +57,7 @@ func (f *feed) run(ctx context.Context, kind string, from io.Reader) error {
 	}
 }
 
-// add takes a row, and sends the batch that is full.
+// add adds a row to the batch. It first sends the batch if that is full.
 func (f *feed) add(ctx context.Context, r row) error {
 	if r.wrong == nil && r.contact.To == "" {
 		r = r.bad("to", "is missing")
@@ -71,7 +71,7 @@ func (f *feed) add(ctx context.Context, r row) error {
 			return err
 		}
 	}
-	if f.keys[r.contact.Key] { // Weir would refuse a batch with one key twice
+	if f.keys[r.contact.Key] { // Weir rejects a batch with a duplicate key
 		f.known++
 		return nil
 	}
@@ -89,8 +89,8 @@ func (f *feed) add(ctx context.Context, r row) error {
 	return nil
 }
 
-// flush sends the batch. Rows that Weir refuses are named, and the others sent
-// without them.
+// flush sends the batch. Rows that Weir rejects are reported, and the others are
+// sent without them.
 func (f *feed) flush(ctx context.Context) error {
 	end := f.last
 	if len(f.batch) > 0 {
@@ -125,8 +125,8 @@ func (f *feed) flush(ctx context.Context) error {
 	return nil
 }
 
-// drop takes the rows out of the batch that an answer refuses. An error that is
-// about no row stays one.
+// drop removes the rows that an error response names from the batch. It returns an
+// error that names no row.
 func (f *feed) drop(err error) error {
 	problem, ok := errors.AsType[*client.Error](err)
 	if !ok || problem.Status < 400 || problem.Status >= 500 || problem.Status == http.StatusTooManyRequests {
@@ -139,7 +139,7 @@ func (f *feed) drop(err error) error {
 			return err
 		}
 		if bad[i] {
-			continue // one reason is enough
+			continue // one reason per row is enough
 		}
 		bad[i] = true
 		if err := f.refused.add(client.RowError{Line: f.batch[i].line, Column: column, Reason: field.Detail}); err != nil {
@@ -159,7 +159,7 @@ func (f *feed) drop(err error) error {
 	return nil
 }
 
-// rowOf reads the pointer of a mistake: /contacts/7/to.
+// rowOf parses the JSON pointer of a validation error: /contacts/7/to.
 func rowOf(pointer string) (i int, column string, ok bool) {
 	rest, ok := strings.CutPrefix(pointer, "/contacts/")
 	if !ok {
@@ -170,7 +170,7 @@ func rowOf(pointer string) (i int, column string, ok bool) {
 	return i, column, err == nil && i >= 0
 }
 
-// failed adds what was done and what can be done.
+// failed adds to an error what was sent and how to resume.
 func (f *feed) failed(err error) error {
 	if f.last == 0 && !unanswered(err) {
 		return err

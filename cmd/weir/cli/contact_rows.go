@@ -20,38 +20,38 @@ import (
 	"weir/client"
 )
 
-// mostRow bounds a line of NDJSON, in bytes: a body of one contact.
+// mostRow is the maximum length of an NDJSON line, in bytes: the body of one contact.
 const mostRow = 1 << 20
 
 // row is one contact of a file.
 type row struct {
 	line    int
 	contact client.ContactBody
-	wrong   *client.RowError // it cannot be sent
+	wrong   *client.RowError // why the row cannot be sent; nil: it can
 }
 
-// newRow is a row that says what is usual, and shares nothing with it.
+// newRow returns a row with the default values, and shares no memory with them.
 func newRow(line int, usual *client.ContactBody) row {
 	out := row{line: line, contact: *usual}
 	out.contact.Labels, out.contact.Messages = maps.Clone(usual.Labels), slices.Clone(usual.Messages)
 	return out
 }
 
-// rows reads the contacts of a file. io.EOF ends it.
+// rows reads the contacts of a file. next returns io.EOF at the end.
 type rows interface{ next() (row, error) }
 
-// contactColumns are the columns that a CSV file of contacts may have, beside
+// contactColumns returns the columns that a CSV file of contacts may have, besides
 // label.NAME.
 func contactColumns() []string {
 	return []string{"to", "key", "priority", "not_before", "not_after", "survey", "message", "callback_url", "call_flow_id", "twiml"}
 }
 
-// csvRows reads CSV. Its first line names the columns; message may be there
+// csvRows reads CSV. The first line names the columns; message may occur
 // several times.
 type csvRows struct {
 	from    *csv.Reader
 	columns []string
-	usual   client.ContactBody // what a row does not say
+	usual   client.ContactBody // defaults for what a row leaves out
 }
 
 func newCSVRows(from io.Reader, usual client.ContactBody) (*csvRows, error) {
@@ -93,7 +93,7 @@ func newCSVRows(from io.Reader, usual client.ContactBody) (*csvRows, error) {
 func (r *csvRows) next() (row, error) {
 	fields, err := r.from.Read()
 	if parse, ok := errors.AsType[*csv.ParseError](err); ok {
-		// What follows cannot be told apart from what is wrong.
+		// After a syntax error the start of the next row is unknown.
 		return row{}, fmt.Errorf("line %d: %w", parse.Line, parse.Err)
 	}
 	if err != nil {
@@ -124,7 +124,7 @@ func (r *csvRows) next() (row, error) {
 	return out, nil
 }
 
-// set sets what a column says.
+// set sets the field of a column.
 func (r *row) set(column, value string) (why string) {
 	c := &r.contact
 	var err error
@@ -162,13 +162,13 @@ func (r *row) label(name, value string) {
 	r.contact.Labels[name] = value
 }
 
-// bad says that a row cannot be sent.
+// bad marks a row as one that cannot be sent.
 func (r row) bad(column, reason string) row {
 	r.wrong = &client.RowError{Line: r.line, Column: column, Reason: reason}
 	return r
 }
 
-// jsonRows reads one contact a line.
+// jsonRows reads NDJSON: one contact per line.
 type jsonRows struct {
 	lines *bufio.Scanner
 	line  int
@@ -209,9 +209,9 @@ func (r *jsonRows) next() (row, error) {
 	return row{}, io.EOF
 }
 
-// keyOf is the key of a contact that has none: what it says, and to whom, in
-// which run. The same file sent again has the same keys, so that nobody is
-// contacted twice.
+// keyOf returns the idempotency key of a contact that has none: a hash of the run
+// and the contact's content, recipient included. The same file sent again has the
+// same keys, so no recipient is contacted twice.
 func keyOf(run string, c *client.ContactBody) (string, error) {
 	text, err := json.Marshal(c)
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 
 const (
 	mostBatch  = 1000
-	usualTries = 8 // of a batch: half a minute
+	usualTries = 8 // of a batch; together half a minute
 )
 
 const sendAbout = `Queues contacts on a channel: one that the flags describe, or as many as a file
@@ -46,7 +46,7 @@ const sendExample = `  weir contact send sms --to +15550001 --message "Please ca
   weir contact send calls --to +15550001 --callback-url https://app.example/ivr
   zcat people.ndjson.gz | weir contact send sms --file - --format ndjson`
 
-// sending is a sending with its flags.
+// sending holds the flags of contact send.
 type sending struct {
 	usual               client.ContactBody
 	notBefore, notAfter string
@@ -106,7 +106,7 @@ func (s *sending) flags(c *cobra.Command) {
 	_ = c.RegisterFlagCompletionFunc("priority", cobra.FixedCompletions([]string{"normal", "high", "reply"}, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// complete checks the flags and reads what they name.
+// complete checks the flags and reads the files that they name.
 func (a *app) complete(c *cobra.Command, s *sending) error {
 	switch {
 	case s.file == "" && s.usual.To == "":
@@ -149,7 +149,7 @@ func (a *app) complete(c *cobra.Command, s *sending) error {
 	return nil
 }
 
-// instant reads an instant, or a time from now on.
+// instant parses an instant, or a duration from now on.
 func (a *app) instant(text string) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
@@ -164,8 +164,8 @@ func (a *app) instant(text string) (time.Time, error) {
 	return at, nil
 }
 
-// sendOne queues the contact that the flags describe. Without a key it gets one
-// of its own, so that a request whose answer was lost is safe to repeat.
+// sendOne queues the contact that the flags describe. Without a key it gets a
+// generated one, so that a request whose response was lost is safe to retry.
 func (a *app) sendOne(ctx context.Context, r *remote, to *client.Client, s *sending, channel string) error {
 	one := s.usual
 	if one.Key == "" {
@@ -214,13 +214,13 @@ func (a *app) sendFile(ctx context.Context, c *cobra.Command, r *remote, to *cli
 	return a.sent(r, f)
 }
 
-// watcher is a writer that only looks.
+// watcher is a writer that only observes what is written.
 type watcher func(part []byte)
 
 // Write implements io.Writer.
 func (w watcher) Write(part []byte) (int, error) { w(part); return len(part), nil }
 
-// sent says what became of a file.
+// sent prints the result of sending a file.
 func (a *app) sent(r *remote, f *feed) error {
 	if r.json() {
 		raw, err := json.Marshal(map[string]any{

@@ -15,7 +15,7 @@ import (
 	"weir/cmd/weir/cli/terminal"
 )
 
-// timeline is what the API says of the life of a contact.
+// timeline is the API's timeline of a contact.
 type timeline struct {
 	ID      string      `json:"id"`
 	Channel string      `json:"channel"`
@@ -27,7 +27,7 @@ type timeline struct {
 	NotRecorded []string `json:"not_recorded"`
 }
 
-// happening is one thing that happened to a contact.
+// happening is one entry of a timeline.
 type happening struct {
 	At      time.Time `json:"at"`
 	What    string    `json:"what"`
@@ -91,7 +91,7 @@ func (a *app) timelineText(x *timeline, colours bool) string {
 	return b.String()
 }
 
-// text says what happened, for people.
+// text describes the entry for people.
 func (h *happening) text() string {
 	said := map[string]string{
 		"accepted": "accepted", "made_of": "made of dead letter " + h.Contact, "waits_until": "waits until here", "claimed": "being handed over",

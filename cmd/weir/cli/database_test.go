@@ -10,7 +10,7 @@ import (
 	"weir/persistence/testmysql"
 )
 
-// Scenario 176: a command that works on an existing database makes no file where
+// Scenario 176: a command that works on an existing database creates no file if
 // DATABASE_URL names a wrong one.
 func TestScenario176_NoDatabaseIsMade(t *testing.T) {
 	t.Parallel()
@@ -26,7 +26,7 @@ func TestScenario176_NoDatabaseIsMade(t *testing.T) {
 	}
 }
 
-// Scenario 177: the schema is not taken back while a Weir runs on it.
+// Scenario 177: schema steps are not reverted while a Weir runs on the database.
 func TestScenario177_NothingIsTakenBackBesideAMember(t *testing.T) {
 	t.Parallel()
 	for name, url := range map[string]func() string{

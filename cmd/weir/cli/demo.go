@@ -52,7 +52,7 @@ exceeded.`,
 	return c
 }
 
-// width is the number of columns of the terminal; 0 when that is not known.
+// width returns the number of columns of the terminal; 0 if unknown.
 func (a *app) width() int {
 	f, ok := a.Stdout.(*os.File)
 	if !ok {

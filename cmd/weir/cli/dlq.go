@@ -28,7 +28,7 @@ const dlqExample = `  weir dlq groups
   weir dlq requeue --channel sms --reason "the provider refused it: 503" --since 24h
   weir dlq discard --all --until 2026-01-01T00:00:00Z --yes`
 
-// deadFilter says which dead letters are meant, as the API takes it.
+// deadFilter is the API's filter for dead letters.
 type deadFilter struct {
 	All      bool       `json:"all,omitempty"`
 	Channel  string     `json:"channel,omitempty"`
@@ -41,7 +41,7 @@ type deadFilter struct {
 	DryRun   bool       `json:"dry_run,omitempty"`
 }
 
-// deadDone is what the API says that it did.
+// deadDone is the API's result of a request on dead letters.
 type deadDone struct {
 	Matching     int64 `json:"matching"`
 	Done         int64 `json:"done"`
@@ -50,7 +50,7 @@ type deadDone struct {
 	Remaining    int64 `json:"remaining"`
 }
 
-// deadLetter and deadGroup are what the lists have.
+// deadLetter and deadGroup are the elements of the lists.
 type deadLetter struct {
 	At      time.Time          `json:"at"`
 	Outcome string             `json:"outcome"`
@@ -90,7 +90,7 @@ func (d *deadFlags) add(a *app, c *cobra.Command, r *remote) {
 	_ = c.RegisterFlagCompletionFunc("outcome", cobra.FixedCompletions([]string{"failed", "lost", "dead_letter"}, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// query is the filter of a list.
+// query returns the filter as the query of a list request.
 func (d *deadFilter) query() url.Values {
 	q := url.Values{}
 	for name, text := range map[string]string{"channel": d.Channel, "outcome": d.Outcome} {
@@ -195,7 +195,7 @@ func (a *app) listDead(ctx context.Context, r *remote, to *client.Client, query 
 	}
 }
 
-// dlqDo makes a command that does something with dead letters.
+// dlqDo makes a command that changes dead letters.
 func (a *app) dlqDo(r *remote, step, short, long, asks, done string) *cobra.Command {
 	var d deadFlags
 	c := a.speaking(r, step, short, long+"\n\nHow many are meant is counted before, and asked about; --dry-run only counts.", "  weir dlq "+step+" --channel sms --outcome lost --dry-run\n  weir dlq "+step+" --channel sms --outcome lost --yes",
@@ -234,15 +234,15 @@ func (a *app) dlqDo(r *remote, step, short, long, asks, done string) *cobra.Comm
 	return askable(c)
 }
 
-const mostDead = 10_000 // of one request; the API allows no more
+const mostDead = 10_000 // in one request; the API's maximum
 
-// dead makes one request. Asking again after a lost answer is harmless.
+// dead makes one request. It is safe to repeat after a lost response.
 func dead(ctx context.Context, to *client.Client, step string, f deadFilter, limit int, dry bool) (out deadDone, err error) {
 	f.Limit, f.DryRun = limit, dry
 	return out, to.Do(ctx, client.Request{Method: http.MethodPost, Path: "/v1/dead-letters:" + step, Body: f, Repeatable: true}, &out)
 }
 
-// deadAll deals with all that are meant, with request after request.
+// deadAll processes all matching dead letters, with as many requests as needed.
 func (a *app) deadAll(ctx context.Context, r *remote, to *client.Client, step, done string, f deadFilter, meant int64) error {
 	line := a.statusLine()
 	defer line.clear()

@@ -8,7 +8,7 @@ import (
 	"weir/cmd/weir/cli/manual"
 )
 
-// docs makes the hidden commands that write the papers about all others.
+// docs makes the hidden commands that write the documentation of all other commands.
 func (a *app) docs() *cobra.Command {
 	var c *cobra.Command
 	paper := func() *manual.Paper {
@@ -21,7 +21,7 @@ func (a *app) docs() *cobra.Command {
 	return c
 }
 
-// sections are what holds for all commands.
+// sections returns the sections that apply to all commands.
 func sections() []manual.Section {
 	return []manual.Section{
 		{Title: "Which Weir", Text: `Commands that speak to a running Weir find it by --url or WEIR_URL, and show a token:

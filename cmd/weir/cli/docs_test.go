@@ -7,7 +7,7 @@ import (
 	"weir/cmd/weir/cli"
 )
 
-// The papers about the commands are made from them.
+// The documentation of the commands matches the commands.
 func TestPapersAreNotStale(t *testing.T) {
 	t.Parallel()
 	for what, file := range map[string]string{"man": "../../../docs/man/weir.1", "markdown": "../../../docs/cli.md"} {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// entry is the value of a flag that describes a thing with several properties:
+// entry is the value of a flag that describes an object with several properties:
 // NAME[,key=value][,key]…
 type entry struct {
 	name string
@@ -37,14 +37,14 @@ func (e *entry) fail(why string) {
 	}
 }
 
-// all takes every value of a key.
+// all removes a key from the entry and returns all its values.
 func (e *entry) all(key string) []string {
 	values := e.keys[key]
 	delete(e.keys, key)
 	return values
 }
 
-// one takes the last value of a key; empty when there is none.
+// one removes a key from the entry and returns its last value; empty if there is none.
 func (e *entry) one(key string) string {
 	values := e.all(key)
 	if len(values) == 0 {
@@ -53,7 +53,7 @@ func (e *entry) one(key string) string {
 	return values[len(values)-1]
 }
 
-// has takes a key without a value.
+// has removes a key without a value and reports whether it was present.
 func (e *entry) has(key string) bool {
 	_, ok := e.keys[key]
 	if v := e.one(key); v != "" {
@@ -86,7 +86,7 @@ func (e *entry) duration(key string) time.Duration {
 	return d
 }
 
-// end reports the first mistake; keys that nobody took are mistakes.
+// end returns the first mistake; keys that were not read are mistakes.
 func (e *entry) end() error {
 	for _, key := range slices.Sorted(maps.Keys(e.keys)) {
 		e.fail(fmt.Sprintf("it has no %q", key))

@@ -35,7 +35,7 @@ const eventsExample = `  weir events --type weir.survey.respondent
   weir events --after 7241 --source router
   weir events --output table`
 
-// listening is what is wanted of the events.
+// listening holds the flags of the command events.
 type listening struct {
 	types           []string
 	subject, source string
@@ -73,7 +73,7 @@ func (a *app) events() *cobra.Command {
 	return c
 }
 
-// ago reads an instant, or how long ago it is.
+// ago parses an instant, or how long ago it was.
 func (a *app) ago(text string) (time.Time, error) {
 	if d, err := time.ParseDuration(text); err == nil {
 		return a.now().Add(-max(d, -d)), nil
@@ -85,7 +85,7 @@ func (a *app) ago(text string) (time.Time, error) {
 	return at, nil
 }
 
-// listen writes what has happened, and then what happens.
+// listen writes past events, then new ones as they happen.
 func (a *app) listen(ctx context.Context, r *remote, to *client.Client, o listening, since time.Time) error {
 	p := client.ListEventsParams{Type: strings.Join(o.types, ","), Subject: o.subject, Source: o.source}
 	behind := o.after
@@ -109,8 +109,8 @@ func (a *app) listen(ctx context.Context, r *remote, to *client.Client, o listen
 	return err
 }
 
-// past writes the events that are kept, from an instant on, and gives the id of
-// the last one that was looked at.
+// past writes the stored events from an instant on, and returns the id of the last
+// event that it read.
 func past(ctx context.Context, to *client.Client, p client.ListEventsParams, behind string, since time.Time, write func(client.EventView) error) (string, error) {
 	p.Limit, p.Cursor = 1000, behind
 	for {
@@ -205,7 +205,7 @@ func (a *app) listAudit(ctx context.Context, r *remote, to *client.Client, p cli
 	}
 }
 
-// changesText writes what a request changed on one line.
+// changesText formats the changes of a request on one line.
 func changesText(list []client.AuditChangeView) string {
 	var parts []string
 	for _, c := range list {

@@ -18,9 +18,9 @@ const (
 	OK          = 0
 	Failure     = 1
 	Misuse      = 2 // wrong command line or configuration
-	NotFound    = 3 // what it is about is not there
-	Refused     = 4 // Weir refused it, or some of it, or it does not go with the state of things
-	Unreachable = 5 // no Weir answered, or it could not work
+	NotFound    = 3 // the object does not exist
+	Refused     = 4 // Weir rejected all or part of the request: permission, validation or conflict
+	Unreachable = 5 // no Weir answered, or it is unavailable
 )
 
 const aboutExits = `Exit codes, the same for every command:
@@ -37,7 +37,7 @@ type misuseError struct{ text string }
 
 func (e *misuseError) Error() string { return e.text }
 
-// exitError is an end with an exit code of its own.
+// exitError is an error with its own exit code.
 type exitError struct {
 	code int
 	text string
@@ -49,7 +49,7 @@ func misuse(c *cobra.Command, text string) error {
 	return &misuseError{fmt.Sprintf("%s (see %s --help)", text, c.CommandPath())}
 }
 
-// codeOf is the exit code that an error ends with.
+// codeOf returns the exit code for an error.
 func codeOf(err error) int {
 	if _, ok := errors.AsType[*misuseError](err); ok {
 		return Misuse
@@ -69,7 +69,7 @@ func codeOf(err error) int {
 	return codeOfStatus(statusOf(err))
 }
 
-// codeOfStatus is the exit code of an answer.
+// codeOfStatus returns the exit code for the HTTP status of an error response.
 func codeOfStatus(status int) int {
 	switch {
 	case status == http.StatusNotFound:
@@ -83,8 +83,8 @@ func codeOfStatus(status int) int {
 	}
 }
 
-// statusOf is the HTTP status of an answer that is not good, of Weir or of its
-// router; 0: there was none.
+// statusOf returns the HTTP status of an error response of Weir or of its router;
+// 0: there was no response.
 func statusOf(err error) int {
 	if e, ok := errors.AsType[*routerclient.Error](err); ok {
 		return e.Status
@@ -92,22 +92,22 @@ func statusOf(err error) int {
 	return client.StatusOf(err)
 }
 
-// unanswered tells whether nothing that speaks was at the address.
+// unanswered reports whether no response of Weir arrived.
 func unanswered(err error) bool { return client.Unanswered(err) || routerclient.Unanswered(err) }
 
-// passing tells whether a later try may fare better.
+// passing reports whether a later attempt may succeed.
 func passing(err error) bool {
 	status := statusOf(err)
 	return unanswered(err) || status >= 500 || status == http.StatusTooManyRequests
 }
 
-// advice is what to do about an error, on a line of its own.
+// advice returns a hint about an error, on a line of its own; empty: none.
 func advice(err error) string {
 	_, ofRouter := errors.AsType[*routerclient.Error](err)
 	switch status := statusOf(err); {
 	case unanswered(err):
 		return "\nis Weir running there? --url or WEIR_URL says where it is; on its machine, \"weir healthcheck\" asks it"
-	case ofRouter: // which says itself what to do
+	case ofRouter: // its errors contain their own advice
 		return ""
 	case status == http.StatusUnauthorized:
 		return "\nWEIR_TOKEN, WEIR_TOKEN_FILE or --token-file give the token; \"weir token list\" lists the tokens, \"weir token create\" makes one"

@@ -10,7 +10,7 @@ import (
 	"weir/cmd/weir/cli"
 )
 
-// remoteCommands are all commands that speak to a Weir, with arguments.
+// remoteCommands returns all commands that send requests to Weir, with arguments.
 func remoteCommands(t *testing.T) map[string]string {
 	t.Helper()
 	body := file(t, "x.json", "{}")
@@ -26,14 +26,14 @@ func remoteCommands(t *testing.T) map[string]string {
 	}
 }
 
-// One table of exit codes holds for every command that speaks to a Weir.
+// All commands that send requests to Weir use the same exit codes.
 func TestExitCodesAreTheSameForAllCommands(t *testing.T) {
 	t.Parallel()
 	gone := httptest.NewServer(nil)
 	gone.Close()
 	for _, c := range []struct {
 		name   string
-		status int // 0: nobody listens
+		status int // 0: no server listens
 		code   int
 	}{
 		{"nobody listens", 0, cli.Unreachable}, {"it cannot work", http.StatusServiceUnavailable, cli.Unreachable}, {"too many", http.StatusTooManyRequests, cli.Unreachable},
@@ -59,7 +59,7 @@ func TestExitCodesAreTheSameForAllCommands(t *testing.T) {
 	}
 }
 
-// A mistake on the command line is found before anybody is asked.
+// A mistake on the command line is found before any request is sent.
 func TestMisuseIsTheSameForAllCommands(t *testing.T) {
 	t.Parallel()
 	for command, args := range remoteCommands(t) {
@@ -106,7 +106,7 @@ func TestWhatCannotBeTakenBackIsAskedAbout(t *testing.T) {
 				t.Errorf("%s: %s although it was not wanted", c.args, asked)
 			}
 		}
-		// Where nobody can be asked it has to be said.
+		// Without a terminal for the prompt, the command needs --yes.
 		check(t, at(t, f.url, "y\n", strings.Fields(c.args)...), cli.Misuse, "^$", "say --yes")
 		check(t, at(t, f.url, "", strings.Fields(c.args+" --yes")...), cli.OK, c.done, "^$")
 	}

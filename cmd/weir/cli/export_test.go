@@ -9,26 +9,26 @@ import (
 	"weir/client"
 )
 
-// Root is the whole command line.
+// Root returns the root command.
 func Root() *cobra.Command { return (&app{}).root() }
 
-// Progress is what the tests see of progress.
+// Progress gives tests access to progress.
 type Progress struct{ p *progress }
 
-// NewProgress makes one on a terminal of a width.
+// NewProgress returns a progress on a terminal of the given width.
 func NewProgress(out io.Writer, width int, now func() time.Time, name string, size int64) Progress {
 	return Progress{&progress{
 		out: out, width: func() int { return width }, now: now, name: name, unit: "rows", size: size, head: true, began: now(),
 	}}
 }
 
-// Add notes a part.
+// Add adds a part of the stream.
 func (p Progress) Add(part []byte) { p.p.add(part) }
 
-// Clear takes the line away.
+// Clear clears the line.
 func (p Progress) Clear() { p.p.clear() }
 
-// OnTerminal writes texts one over the other.
+// OnTerminal writes texts in place, each over the previous one.
 func OnTerminal(out io.Writer, width int, texts ...string) error {
 	s := &screen{out: out, over: true, width: func() int { return width }, height: func() int { return usualHeight }}
 	for _, text := range texts {
@@ -39,7 +39,7 @@ func OnTerminal(out io.Writer, width int, texts ...string) error {
 	return nil
 }
 
-// ReadRows reads a file of contacts to its end and returns the lines of its rows.
+// ReadRows reads a file of contacts to its end and returns the line numbers of its rows.
 func ReadRows(csv bool, from io.Reader) (lines []int, err error) {
 	var source rows = newJSONRows(from, client.ContactBody{})
 	if csv {

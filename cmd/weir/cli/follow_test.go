@@ -12,8 +12,8 @@ const eventsPage = `{"events":[
 {"id":"5","type":"weir.survey.state","source":"surveys","subject":"survey/flu","time":"2026-05-04T08:00:00Z","data":{"state":"running"}},
 {"id":"6","type":"weir.channel.state","source":"surveys","subject":"channel/a\u001b[2J","time":"2026-05-04T11:00:00Z","data":null}]}`
 
-// What was is written first, then what happens, behind the last that was
-// written: none is missed, none comes twice, and a lost connection is told.
+// Past events are written first, then new ones, starting after the last event
+// written: none is missed, none is repeated, and a lost connection is reported.
 func TestEventsAreFollowed(t *testing.T) {
 	t.Parallel()
 	n := 0
@@ -85,7 +85,7 @@ func TestEventsOfARunningWeir(t *testing.T) {
 	}
 }
 
-// writer is a writer that is a function.
+// writer is a function as an io.Writer.
 type writer func([]byte)
 
 func (w writer) Write(p []byte) (int, error) { w(p); return len(p), nil }
@@ -127,7 +127,7 @@ func TestNamesAreCompleted(t *testing.T) {
 		"channel show sms ,":               ":4\n",
 		"contact send ,":                   "sms\tnuntium, up\ncalls\tverboice, down\n:4\n",
 		"contact list --survey ,":          "flu\trunning\n:4\n",
-		"dlq list --outcome l":             "failed\nlost\ndead_letter\n:4\n", // the shell takes those that fit
+		"dlq list --outcome l":             "failed\nlost\ndead_letter\n:4\n", // the shell selects the matching ones
 		"survey status f":                  "flu\trunning\n:4\n",
 		"channel list --output j":          "table\njson\njsonl\n:4\n",
 		"token create --scope contacts:":   "contacts:write\ncontacts:read\nchannels:admin\nsurveys:admin\nrouter\nmetrics:read\npii:read\n:4\n",

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// healthLimit is below the time-out that container engines give a check.
+// healthLimit is below the timeout that container engines give a check.
 const healthLimit = 5 * time.Second
 
 func (a *app) healthcheck() *cobra.Command {
@@ -21,7 +21,7 @@ func (a *app) healthcheck() *cobra.Command {
 }
 
 func (a *app) checkHealth(ctx context.Context) error {
-	cfg, err := a.load(func(string) {}) // serve has given the warnings
+	cfg, err := a.load(func(string) {}) // serve has logged the warnings
 	if err != nil {
 		return err
 	}
@@ -37,8 +37,8 @@ func (a *app) checkHealth(ctx context.Context) error {
 	}
 	resp, err := (&http.Client{Transport: &http.Transport{
 		DisableKeepAlives: true,
-		// The certificate is for the public name, not for the loopback address that
-		// is asked here; the request holds no secret.
+		// The certificate is for the public name, but this request goes to the
+		// loopback address; it holds no secret.
 		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // see above
 	}}).Do(req)
 	if err != nil {

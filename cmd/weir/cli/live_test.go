@@ -13,7 +13,7 @@ import (
 	"weir/internal/polling"
 )
 
-// turns answers each request with the next text, and from then on with the last.
+// turns answers each request with the next text, and repeats the last one.
 func turns(texts ...string) http.HandlerFunc {
 	var n atomic.Int32
 	return func(w http.ResponseWriter, r *http.Request) {
@@ -31,8 +31,8 @@ func channelsPage(queued int) string {
 	return fmt.Sprintf(`{"channels":[{"channel":"sms","type":"nuntium","state":"up","capacity":5,"in_flight":1,"queued":%d,"settings":{}}]}`, queued)
 }
 
-// ticking runs a command that is told when time passes, and ends it after a
-// number of ticks; 0: it ends by itself. A tick is only taken when what came before was shown.
+// ticking runs a command with a clock of the test, and ends it after a number of
+// ticks; 0: it ends by itself. A tick is accepted only after the previous output was shown.
 func ticking(t *testing.T, s *screenful, url string, stdin io.Reader, ticks int, args ...string) (code int, out, err string) {
 	t.Helper()
 	clock := make(chan time.Time)
@@ -66,8 +66,8 @@ func channelLine(queued string) string {
 	return "sms      nuntium  up             1         5        0        0  " + strings.Repeat(" ", 6-len(queued)) + queued + "  -       -\n"
 }
 
-// What is watched is shown again and again, also while Weir does not answer for
-// a while; interrupting that is no failure.
+// A watched view is refreshed repeatedly, also if Weir does not answer for a
+// while; interrupting it is no failure.
 func TestWatch(t *testing.T) {
 	t.Parallel()
 	f := newRemote(t, map[string]http.HandlerFunc{"GET /v1/channels": turns(channelsPage(10), "500", channelsPage(9), channelsPage(8))})
@@ -75,12 +75,12 @@ func TestWatch(t *testing.T) {
 	if want := channelHead + channelLine("10") + "\n" + channelHead + channelLine("9"); code != cli.OK || !strings.HasPrefix(out, want) || err != "warning: Weir answered 500 (x): not now\n" {
 		t.Errorf("%d\n%s\n%s", code, out, err)
 	}
-	// Programs get one value after the other.
+	// For programs each refresh is a separate value.
 	code, out, _ = ticking(t, &screenful{}, f.url, nil, 1, "channel", "list", "--watch=5s", "--output", "jsonl")
 	if lines := strings.Split(strings.TrimSpace(out), "\n"); code != cli.OK || len(lines) < 1 || !strings.HasPrefix(lines[0], `{"active":0`) {
 		t.Errorf("%d %q", code, out)
 	}
-	// What was never there is not waited for.
+	// If the first request finds nothing, watching ends.
 	code, _, err = ticking(t, &screenful{}, newRemote(t, nil).url, nil, 5, "channel", "show", "sms", "--watch")
 	if code != cli.NotFound || !strings.Contains(err, "404") {
 		t.Errorf("%d %s", code, err)
@@ -126,17 +126,17 @@ func TestTopOnce(t *testing.T) {
 	}
 }
 
-// A token that sees channels alone sees them.
+// A token that may only read channels gets the channels.
 func TestTopShowsWhatTheTokenAllows(t *testing.T) {
 	t.Parallel()
 	f := newRemote(t, map[string]http.HandlerFunc{"GET /v1/channels": turns(channelsPage(5)), "GET /v1/surveys": turns("403"), "GET /v1/minutes": turns("403"), "GET /metrics": turns("403")})
 	check(t, at(t, f.url, "", "top"), cli.OK, `(?s)\nsms .*`, "^$")
 }
 
-// keyboard hands over keys when the screen shows what they are typed at.
+// keyboard types each key once the screen shows its cue.
 type keyboard struct {
 	s     *screenful
-	steps [][2]string // until this is seen, then this is typed
+	steps [][2]string // the cue on the screen, and the keys typed then
 }
 
 func (k *keyboard) Read(p []byte) (int, error) {
@@ -157,7 +157,7 @@ func (k *keyboard) Read(p []byte) (int, error) {
 func TestTopOnATerminal(t *testing.T) {
 	t.Parallel()
 	s := &screenful{columns: 100, rows: 20}
-	keys := &keyboard{s, [][2]string{{"[n name]", "w"}, {"[w waiting]", "r"}, {"waiting 77", "q"}}} // 77 alone may be in the address
+	keys := &keyboard{s, [][2]string{{"[n name]", "w"}, {"[w waiting]", "r"}, {"waiting 77", "q"}}} // 77 alone may occur in the address
 	code, out, err := ticking(t, s, topRemote(t).url, keys, 100_000, "top")
 	if code != cli.OK || err != "" {
 		t.Errorf("%d %s", code, err)
@@ -168,14 +168,14 @@ func TestTopOnATerminal(t *testing.T) {
 	if !strings.Contains(out, "since 12:00:00: Weir answered 503 (x): not now") {
 		t.Error("it does not say that Weir did not answer for a while")
 	}
-	// Ctrl-C is a key where the terminal hands over each key.
+	// In raw mode, Ctrl-C arrives as a key.
 	s = &screenful{columns: 100, rows: 20}
 	if code, _, _ := ticking(t, s, topRemote(t).url, strings.NewReader("\x03"), 100_000, "top"); code != cli.OK {
 		t.Errorf("Ctrl-C: %d", code)
 	}
 }
 
-// The launch of a very large survey takes longer than a request may.
+// Launching a very large survey takes longer than the limit of a request.
 func TestLaunchIsAskedForUntilItIsDone(t *testing.T) {
 	t.Parallel()
 	f := newRemote(t, map[string]http.HandlerFunc{"POST /v1/surveys/flu:launch": turns("503", "503", "503", "503", "503", "503", "503", "503", `{"survey":"flu","state":"running"}`)})

@@ -10,8 +10,8 @@ import (
 	"weir/config"
 )
 
-// newLogger makes the logger of a process: text for a person who looks on,
-// JSON for programs, unless the configuration says which.
+// newLogger returns the logger of the process: text on a terminal, otherwise JSON,
+// unless the configuration sets the format.
 func newLogger(w io.Writer, level config.LogLevel, format config.LogFormat) *slog.Logger {
 	o := &slog.HandlerOptions{Level: level.Level(), ReplaceAttr: readable}
 	if format == "text" || format == "" && Terminal(w) {
@@ -20,7 +20,7 @@ func newLogger(w io.Writer, level config.LogLevel, format config.LogFormat) *slo
 	return slog.New(slog.NewJSONHandler(w, o))
 }
 
-// readable writes durations with their units, which JSON would leave out.
+// readable formats durations with their units, which JSON would leave out.
 func readable(_ []string, a slog.Attr) slog.Attr {
 	if a.Value.Kind() == slog.KindDuration {
 		a.Value = slog.StringValue(a.Value.Duration().String())
@@ -28,7 +28,7 @@ func readable(_ []string, a slog.Attr) slog.Attr {
 	return a
 }
 
-// Terminal says whether what is written goes to a person who looks on.
+// Terminal reports whether w is a terminal.
 func Terminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))

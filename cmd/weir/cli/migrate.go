@@ -12,7 +12,7 @@ import (
 	"weir/persistence"
 )
 
-// closeLimit bounds the closing of a store that has nothing left to write.
+// closeLimit is the maximum time to close a store that has nothing left to write.
 const closeLimit = 5 * time.Second
 
 func (a *app) migrate() *cobra.Command {
@@ -56,7 +56,7 @@ func (a *app) migrateDown() *cobra.Command {
 	return askable(c)
 }
 
-// takeBack takes back steps, as many as there are, and says how many that were.
+// takeBack reverts up to the given number of steps, and prints how many it reverted.
 func (a *app) takeBack(ctx context.Context, s *persistence.Store, steps int) error {
 	before, err := s.Pending(ctx)
 	if err != nil {
@@ -92,7 +92,7 @@ func (a *app) migrateStatus(ctx context.Context) error {
 	})
 }
 
-// withStore runs do on the store. With existing it refuses a SQLite file that does not exist instead of making it.
+// withStore runs do on the store. With existing set, it rejects a SQLite file that does not exist instead of creating it.
 func (a *app) withStore(ctx context.Context, existing bool, do func(*persistence.Store) error) (err error) {
 	cfg, err := a.load(a.complain)
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 
 const repository = "../../.."
 
-// Every command and flag that output, help, documentation or deployment files name exists.
+// Every command and flag that is named in output, help, documentation or deployment files exists.
 func TestNamedCommandsExist(t *testing.T) {
 	t.Parallel()
 	root := cli.Root()
@@ -40,7 +40,7 @@ func TestNamedCommandsExist(t *testing.T) {
 	}
 }
 
-// Commands whose names say that they cannot be undone ask, all in the same way.
+// Commands whose names imply a change that cannot be undone ask for confirmation, all in the same way.
 func TestIrreversibleCommandsAsk(t *testing.T) {
 	t.Parallel()
 	verbs := []string{"cancel", "delete", "discard", "down", "requeue", "revoke", "stop"}
@@ -57,7 +57,7 @@ func TestIrreversibleCommandsAsk(t *testing.T) {
 	walk(cli.Root())
 }
 
-// texts are the files of the repository that name commands.
+// texts returns the files of the repository that name commands.
 func texts(t *testing.T) []string {
 	t.Helper()
 	var out []string
@@ -80,8 +80,8 @@ func texts(t *testing.T) []string {
 	return out
 }
 
-// commandTexts are the parts of a file in which a command may be named: string literals
-// of Go, code in Markdown, and all of other files.
+// commandTexts returns the parts of a file that may name a command: string literals
+// of Go, code in Markdown, and the whole text of other files.
 func commandTexts(t *testing.T, file string) []string {
 	t.Helper()
 	text, err := os.ReadFile(file)
@@ -116,7 +116,7 @@ func literals(source []byte) []string {
 	}
 }
 
-// invocations are the command lines in a text: what follows the program's name on a line.
+// invocations returns the command lines in a text: what follows the program's name on a line.
 func invocations(text string) []string {
 	var out []string
 	text = strings.ReplaceAll(text, "\\\n", " ")
@@ -126,7 +126,7 @@ func invocations(text string) []string {
 	return out
 }
 
-// resolve reports what of a command line does not exist.
+// resolve returns the part of a command line that does not exist; empty: all of it exists.
 func resolve(root *cobra.Command, line string) string {
 	words := strings.Fields(strings.ReplaceAll(line, ":", " "))
 	if slices.Contains([]string{"is", "prometheus"}, words[0]) { // a sentence about Weir, a list of services

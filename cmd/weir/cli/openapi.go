@@ -8,7 +8,7 @@ import (
 	"weir/cmd/weir/daemon"
 )
 
-// openapi writes the description that the client package is made from.
+// openapi writes the description from which the client package is generated.
 func (a *app) openapi() *cobra.Command {
 	c := plain("openapi", "Write the description of the API, in OpenAPI 3.1", "", func(context.Context) error {
 		text, err := daemon.Description()

@@ -14,7 +14,7 @@ import (
 	"weir/cmd/weir/cli/terminal"
 )
 
-// choice is a flag that takes one of some words.
+// choice is a flag that accepts one of several words.
 type choice struct {
 	value   string
 	allowed []string
@@ -22,10 +22,10 @@ type choice struct {
 
 func (c *choice) String() string { return c.value }
 
-// Type is what the help calls the value.
+// Type returns the name of the value in the help.
 func (c *choice) Type() string { return strings.Join(c.allowed, "|") }
 
-// Set implements the flag.
+// Set parses the value.
 func (c *choice) Set(text string) error {
 	if !slices.Contains(c.allowed, text) {
 		last := len(c.allowed) - 1
@@ -35,20 +35,20 @@ func (c *choice) Set(text string) error {
 	return nil
 }
 
-// printing is in which form a command writes.
+// printing is the output format of a command.
 type printing struct {
 	output choice
-	plain  bool // without colours
+	plain  bool // without colors
 }
 
 func newPrinting() printing {
 	return printing{output: choice{"table", []string{"table", "json", "jsonl"}}}
 }
 
-// json tells whether programs read it.
+// json reports whether the output is JSON, for programs.
 func (p *printing) json() bool { return p.output.value != "table" }
 
-// flags adds the flags of the form to a command and those below it.
+// flags adds the flags of the output format to a command and its subcommands.
 func (p *printing) flags(c *cobra.Command) {
 	f := c.PersistentFlags()
 	f.VarP(&p.output, "output", "o", "form of the output: json is one value, of a list an array; jsonl has each element on a line")
@@ -56,9 +56,9 @@ func (p *printing) flags(c *cobra.Command) {
 	_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(p.output.allowed, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// look is how the standard output looks.
+// look describes the standard output.
 type look struct {
-	columns int // of the terminal; 0: it is none
+	columns int // of the terminal; 0: no terminal
 	colours bool
 }
 
@@ -70,7 +70,7 @@ func (a *app) look(p *printing) look {
 	return look{columns - 1, !p.plain && a.environment("NO_COLOR") == "" && a.environment("TERM") != "dumb"}
 }
 
-// size is that of a terminal.
+// size returns the size of a terminal.
 func (a *app) size(of any) (columns, lines int, ok bool) {
 	if a.Size != nil {
 		return a.Size(of)
@@ -86,8 +86,8 @@ func (a *app) size(of any) (columns, lines int, ok bool) {
 	return columns, lines, true
 }
 
-// list is a list on its way out: a table, an array of JSON, or a line of JSON
-// for each element. It may be of any length.
+// list writes a list as a table, a JSON array, or one line of JSON for each
+// element. The list may be of any length.
 type list struct {
 	form  string
 	out   io.Writer
@@ -100,7 +100,7 @@ func (a *app) list(p *printing, out io.Writer, columns ...terminal.Column) *list
 	return &list{form: p.output.value, out: out, table: terminal.Table{Out: out, Columns: columns, Width: l.columns, Colours: l.colours}}
 }
 
-// add adds an element: as JSON, and as a row.
+// add adds an element; row is its row of the table.
 func (l *list) add(element any, row ...terminal.Cell) error {
 	l.count++
 	if l.form == "table" {
@@ -121,7 +121,7 @@ func (l *list) add(element any, row ...terminal.Cell) error {
 	return err
 }
 
-// end writes what is left.
+// end completes the output.
 func (l *list) end() error {
 	switch {
 	case l.form == "table":
@@ -137,10 +137,10 @@ func (l *list) end() error {
 	}
 }
 
-// plainCell is a cell of the plain style.
+// plainCell is a cell without a style.
 func plainCell(text string) terminal.Cell { return terminal.Cell{Text: text} }
 
-// stateCell shows a state of anything.
+// stateCell is a cell for a state, with its color.
 func stateCell(state string) terminal.Cell {
 	style := map[string]terminal.Style{
 		"up": terminal.Good, "running": terminal.Good, "live": terminal.Good, "completed": terminal.Good, "active": terminal.Good, "assigned": terminal.Good,
@@ -151,7 +151,7 @@ func stateCell(state string) terminal.Cell {
 	return terminal.Cell{Text: state, Style: style}
 }
 
-// left and right are columns; those with a least width may be shortened.
+// left and right return columns with that alignment; a column with a least width may be shortened to it.
 func left(name string, least ...int) terminal.Column {
 	c := terminal.Column{Name: name}
 	for _, n := range least {

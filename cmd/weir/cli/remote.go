@@ -12,7 +12,7 @@ import (
 	"weir/client"
 )
 
-// remote is what the commands share that speak to a running Weir.
+// remote holds what the commands share that send requests to a running Weir.
 type remote struct {
 	printing
 	url, tokenFile string
@@ -23,7 +23,7 @@ func newRemote() *remote { return &remote{printing: newPrinting()} }
 const aboutRemote = `Which one: --url or WEIR_URL (http://127.0.0.1:8080 if neither is given). The
 token: --token-file, WEIR_TOKEN or WEIR_TOKEN_FILE.`
 
-// addressed adds the flags that say which Weir, and in which form it is shown.
+// addressed adds the flags for the address of Weir and the output format.
 func (a *app) addressed(c *cobra.Command, r *remote) {
 	f := c.PersistentFlags()
 	f.StringVar(&r.url, "url", "", "address of Weir (default WEIR_URL, or "+client.DefaultURL+")")
@@ -31,12 +31,12 @@ func (a *app) addressed(c *cobra.Command, r *remote) {
 	r.flags(c)
 }
 
-// connect makes the client that flags and environment describe.
+// connect makes the client that flags and environment configure.
 func (a *app) connect(c *cobra.Command, r *remote) (*client.Client, error) {
 	return a.connectWith(c, r, client.Options{})
 }
 
-// connectWith makes a client that differs from the usual one.
+// connectWith makes a client with other than the default options.
 func (a *app) connectWith(c *cobra.Command, r *remote, o client.Options) (*client.Client, error) {
 	var err error
 	if o.Token, err = a.token(c, r.tokenFile); err != nil {
@@ -73,7 +73,7 @@ func (a *app) token(c *cobra.Command, file string) (string, error) {
 	return token, nil
 }
 
-// speaking makes a command that takes the named arguments and a connection.
+// speaking makes a command that takes the named arguments and gets a client.
 func (a *app) speaking(r *remote, use, short, long, example string, do func(ctx context.Context, c *cobra.Command, to *client.Client, args []string) error) *cobra.Command {
 	if long == "" {
 		long = short + "."
@@ -95,7 +95,7 @@ func (a *app) speaking(r *remote, use, short, long, example string, do func(ctx 
 	}
 }
 
-// named checks that each of the named arguments is there, and no other.
+// named checks that exactly the named arguments are present.
 func named(names []string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		switch {

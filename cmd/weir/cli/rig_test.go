@@ -15,7 +15,7 @@ import (
 	"weir/persistence/storetest"
 )
 
-// broker is a running Weir on a database of its own.
+// broker is a running Weir with its own database.
 type broker struct {
 	t   *testing.T
 	url string
@@ -32,7 +32,7 @@ func newBroker(t *testing.T) *broker {
 		var line struct{ Msg, Address string }
 		if json.Unmarshal(lines.Bytes(), &line) == nil && line.Msg == "listening" {
 			t.Cleanup(func() { stop() })
-			// What it logs has to be read, or it would wait.
+			// The log must be read, otherwise the daemon would block on writing it.
 			go func() {
 				for lines.Scan() { //nolint:revive // only read
 				}
@@ -44,7 +44,7 @@ func newBroker(t *testing.T) *broker {
 	return nil
 }
 
-// at runs a command line against an address, at the present time.
+// at runs a command line against an address, with the real clock.
 func at(t *testing.T, url, stdin string, args ...string) result {
 	t.Helper()
 	var out, err strings.Builder
@@ -67,15 +67,15 @@ func (b *broker) channel(name string) {
 		"--set", "account=demo", "--set", "application=weir", "--set", "channel=line", "--secret-env", "password=SMS_PASSWORD"), cli.OK, "^"+name+": saved, paused, capacity 5\n$", "^$")
 }
 
-// screenful is a terminal that a test looks at.
+// screenful is a terminal whose content a test reads.
 type screenful struct {
 	mu            sync.Mutex
 	out, err      bytes.Buffer
 	columns, rows int
 }
 
-// terminal makes the options of a command that runs on a terminal: what is
-// typed, and what ticks.
+// options returns the options of a command that runs on a terminal, with its input
+// and its ticks.
 func (s *screenful) options(url string, stdin io.Reader, ticks <-chan time.Time) cli.Options {
 	return cli.Options{
 		Environ: []string{"WEIR_URL=" + url, "WEIR_TOKEN=" + surveyToken, "TZ=UTC", "TERM=xterm"}, Stdin: stdin,
@@ -83,7 +83,7 @@ func (s *screenful) options(url string, stdin io.Reader, ticks <-chan time.Time)
 		Now:  func() time.Time { return time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC) },
 		Size: func(any) (int, int, bool) { s.mu.Lock(); defer s.mu.Unlock(); return s.columns, s.rows, true },
 		Every: func(d time.Duration) (<-chan time.Time, func()) {
-			if d == 250*time.Millisecond { // the size of the terminal
+			if d == 250*time.Millisecond { // polls of the terminal size
 				return nil, func() {}
 			}
 			return ticks, func() {}
@@ -91,7 +91,7 @@ func (s *screenful) options(url string, stdin io.Reader, ticks <-chan time.Time)
 	}
 }
 
-// locked is a stream of a screenful.
+// locked is an output stream of a screenful.
 type locked struct {
 	s    *screenful
 	into *bytes.Buffer
@@ -103,7 +103,7 @@ func (l locked) Write(p []byte) (int, error) {
 	return l.into.Write(p)
 }
 
-// text is what was written until now.
+// text returns the output so far.
 func (s *screenful) text() (out, err string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

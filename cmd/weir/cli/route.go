@@ -12,7 +12,7 @@ import (
 	"weir/internal/hmacsign"
 )
 
-// desk is what the commands share that speak to a running router.
+// desk holds what the commands share that send requests to the job router.
 type desk struct {
 	printing
 	url, keyFile, tokenFile string
@@ -48,7 +48,7 @@ func (a *app) route() *cobra.Command {
 	return c
 }
 
-// reach makes the client that flags and environment describe.
+// reach makes the client that flags and environment configure.
 func (a *app) reach(c *cobra.Command, d *desk) (*routerclient.Client, error) {
 	key, err := a.routerKey(c, d)
 	if err != nil {
@@ -98,7 +98,7 @@ func (a *app) routerKey(c *cobra.Command, d *desk) (*hmacsign.Key, error) {
 	return &key, nil
 }
 
-// routing makes a command that takes the named arguments and a connection.
+// routing makes a command that takes the named arguments and gets a client of the router.
 func (a *app) routing(d *desk, use, short, long, example string, do func(c *cobra.Command, to *routerclient.Client, args []string) error) *cobra.Command {
 	return &cobra.Command{
 		Use: use, Short: short, Long: long, Example: example,

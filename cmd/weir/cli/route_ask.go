@@ -18,25 +18,25 @@ import (
 	"weir/routing/acd"
 )
 
-// question is what is asked of the router.
+// question is a request for a worker.
 type question struct {
 	filter, queue, channel, id string
 	selectors                  []routing.WorkerSelector
 	peek                       bool
 }
 
-// answerToAsk is what is printed.
+// answerToAsk is the printed result.
 type answerToAsk struct {
 	Filter   string            `json:"filter"`
-	Depth    int               `json:"depth"`             // before the question
-	Pool     string            `json:"pool,omitempty"`    // that has this filter
-	Version  *uint64           `json:"version,omitempty"` // of the pool, after the question
+	Depth    int               `json:"depth"`             // before the request
+	Pool     string            `json:"pool,omitempty"`    // the pool with this filter
+	Version  *uint64           `json:"version,omitempty"` // of the pool, after the request
 	Job      string            `json:"job,omitempty"`
 	Status   routing.JobStatus `json:"status,omitempty"`
 	Worker   string            `json:"worker,omitempty"` // who has the job, or would be next
 	Name     string            `json:"name,omitempty"`
 	Since    *time.Time        `json:"available_since,omitempty"`
-	Position *routing.Position `json:"position,omitempty"` // of a job that waits
+	Position *routing.Position `json:"position,omitempty"` // of a waiting job
 }
 
 func (a *app) routeAsk(d *desk) *cobra.Command {
@@ -92,7 +92,7 @@ func ask(ctx context.Context, to *routerclient.Client, q question) (answerToAsk,
 	} else if len(ready.Value) > 0 {
 		out.Worker, out.Since = ready.Value[0].WorkerID, &ready.Value[0].Since
 	}
-	for _, w := range ready.Value { // the one before the question, unless another was faster
+	for _, w := range ready.Value { // read before the request; another job may have been faster
 		if w.WorkerID == out.Worker {
 			out.Since = &w.Since
 		}
@@ -107,7 +107,7 @@ func ask(ctx context.Context, to *routerclient.Client, q question) (answerToAsk,
 	return out, findPool(ctx, to, q, &out)
 }
 
-// assign makes the job and reads what became of it.
+// assign makes the job and reads its result.
 func assign(ctx context.Context, to *routerclient.Client, q question, out *answerToAsk) error {
 	out.Job = cmp.Or(q.id, "ask-"+strings.ToLower(rand.Text()))
 	err := to.Patch(ctx, "jobs", out.Job, map[string]any{
@@ -131,13 +131,13 @@ func assign(ctx context.Context, to *routerclient.Client, q question, out *answe
 	}
 	p, err := to.Position(ctx, out.Job)
 	if refused, ok := errors.AsType[*routerclient.Error](err); ok && refused.Status/100 == 4 {
-		return nil // it does not wait any more
+		return nil // the job no longer waits
 	}
 	out.Position = &p
 	return err
 }
 
-// findPool finds the pool that has the very filter of the question.
+// findPool finds the pool with exactly the requested filter.
 func findPool(ctx context.Context, to *routerclient.Client, q question, out *answerToAsk) error {
 	return routerclient.Each(ctx, to, "pools", url.Values{}, func(p routerclient.Pool, _ json.RawMessage) error {
 		if p.ChannelID == q.channel && p.QueueID == q.queue && acd.SameFilter(p.Selectors, q.selectors) {
@@ -147,7 +147,7 @@ func findPool(ctx context.Context, to *routerclient.Client, q question, out *ans
 	})
 }
 
-// text is the answer for people.
+// text formats the result for people.
 func (r answerToAsk) text(peek bool) string {
 	var b strings.Builder
 	who := r.Worker

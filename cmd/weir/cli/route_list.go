@@ -17,7 +17,7 @@ import (
 	"weir/routing"
 )
 
-// listing makes the function that shows a list of the router.
+// listing returns the function that prints a list of the router.
 func listing[T any](a *app, d *desk, c *cobra.Command, to *routerclient.Client, kind string, query url.Values, head []terminal.Column, row func(T) ([]terminal.Cell, error)) func(io.Writer) error {
 	return func(out io.Writer) error {
 		l := a.list(&d.printing, out, head...)
@@ -38,7 +38,7 @@ func listing[T any](a *app, d *desk, c *cobra.Command, to *routerclient.Client, 
 	}
 }
 
-// cells writes anything into cells.
+// cells converts values to cells.
 func cells(all ...any) []terminal.Cell {
 	out := make([]terminal.Cell, len(all))
 	for i, x := range all {
@@ -51,7 +51,7 @@ func cells(all ...any) []terminal.Cell {
 	return out
 }
 
-// filters makes the flags that are parameters of a list.
+// filters adds flags that set the parameters of a list.
 func filters(c *cobra.Command, into url.Values, names map[string]string) {
 	for flag, parameter := range names {
 		c.Flags().Func(flag, "only those with this "+flag, func(text string) error {
@@ -164,13 +164,13 @@ func (a *app) routePools(d *desk) *cobra.Command {
 	return c
 }
 
-// labelsText writes labels on a line: those that are true by name alone.
+// labelsText formats labels on one line; a label that is true appears as its name only.
 func labelsText(l routing.Labels) string {
 	var out []string
 	for _, k := range slices.Sorted(maps.Keys(l)) {
 		if is, ok := l[k].Bool(); ok && is {
 			out = append(out, k)
-		} else if k != "Id" { // which only repeats the id
+		} else if k != "Id" { // Id only repeats the id
 			out = append(out, k+"="+l[k].String())
 		}
 	}

@@ -37,7 +37,7 @@ there already under the same id is made the same again; nothing is deleted.`, ` 
 	return c
 }
 
-// put sends an example, what others refer to first.
+// put sends an example: referenced objects first.
 func put(ctx context.Context, to *routerclient.Client, x acd.Example) error {
 	if err := putAll(ctx, to, "distributionPolicies", x.Distribution); err != nil {
 		return err

@@ -102,8 +102,8 @@ func TestRouteAsk(t *testing.T) {
 	}
 }
 
-// The seed says who they are, and seeding again changes nothing; long lists
-// have pages.
+// The seed prints the workers that it makes, and seeding again changes nothing; long
+// lists have pages.
 func TestRouteSeed(t *testing.T) {
 	t.Parallel()
 	s := newSwitchboard(t)

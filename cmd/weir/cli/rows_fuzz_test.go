@@ -10,7 +10,7 @@ import (
 	"weir/cmd/weir/cli"
 )
 
-// FuzzRows: a file of contacts is read to its end, or refused with a reason; rows are in order, each with its line.
+// FuzzRows checks that a file of contacts is read to its end, or rejected with a reason; rows are in order, each with its line.
 func FuzzRows(f *testing.F) {
 	f.Add(true, []byte("to,message,label.a\n+15550001,hello,b\n\n+15550002,\"two\nlines\",c\n"))
 	f.Add(true, []byte("\xef\xbb\xbfto\r\n1\r2\r\n"))

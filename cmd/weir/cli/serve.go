@@ -55,7 +55,7 @@ func (a *app) runServe(ctx context.Context, paused bool) error {
 	return daemon.Run(ctx, daemon.Options{Config: cfg, Logger: logger, Version: a.Version, NotifySocket: a.environment("NOTIFY_SOCKET")})
 }
 
-// environment reads a variable that is the system's, not Weir's.
+// environment returns an environment variable that is not part of Weir's configuration.
 func (a *app) environment(name string) string {
 	for _, entry := range a.Environ {
 		if value, ok := strings.CutPrefix(entry, name+"="); ok {

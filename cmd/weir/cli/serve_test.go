@@ -14,8 +14,8 @@ import (
 	"weir/cmd/weir/cli"
 )
 
-// start runs a command that serves until it is told to end, and gives its
-// output line by line. stop ends it and gives the exit code.
+// start runs a command that serves until it is canceled, and returns its output
+// line by line. stop cancels it and returns the exit code.
 func start(t *testing.T, environ []string, args ...string) (lines *bufio.Scanner, stop func() int) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -24,7 +24,7 @@ quirks included, and keeps its own record of what it was sent. It calls nobody.`
 		a.simulateVerboice(), a.simulateNuntium(), a.simulateACD())
 }
 
-// provider is what both simulated providers are.
+// provider is the interface of both simulated providers.
 type provider interface {
 	http.Handler
 	Run(ctx context.Context)

@@ -52,7 +52,7 @@ longest wait of an assigned contact %s; %s simulated, %d events
 	return c
 }
 
-// line writes something as one line of JSON.
+// line writes a value as one line of JSON.
 func (a *app) line(v any) error {
 	text, err := json.Marshal(v)
 	if err != nil {

@@ -59,7 +59,7 @@ func verboiceChannel(e *entry) simulator.Channel {
 	}
 }
 
-// number gives channels without a number the next one.
+// number assigns the next numbers to channels without one.
 func number(channels []simulator.Channel) {
 	last := int64(0)
 	for i := range channels {

@@ -38,7 +38,7 @@ func (a *app) survey() *cobra.Command {
 	return c
 }
 
-// surveyStep makes the command of a step that is asked of a survey.
+// surveyStep makes a command that requests a state change of a survey.
 func (a *app) surveyStep(r *remote, step, short, long string, take func(*client.Client, context.Context, string) (*client.SurveyView, error)) *cobra.Command {
 	c := a.speaking(r, step+" NAME", short, long, "  weir survey "+step+" flu", func(ctx context.Context, _ *cobra.Command, to *client.Client, args []string) error {
 		var raw []byte
@@ -57,7 +57,7 @@ func (a *app) surveyStop(r *remote) *cobra.Command {
 contacts too, as far as that is possible. A survey that is stopped cannot be resumed;
 "weir survey pause" stops it for a while.`, "  weir survey stop flu\n  weir survey stop flu --yes",
 		func(ctx context.Context, c *cobra.Command, to *client.Client, args []string) error {
-			if !confirmed(c) { // what ends is shown before
+			if !confirmed(c) { // the prompt shows what ends
 				st, err := to.GetSurveyStats(ctx, args[0])
 				if err != nil {
 					return err
@@ -98,7 +98,7 @@ has to be stopped before.`, "  weir survey delete flu --yes",
 	return askable(c)
 }
 
-// told writes what was done: a sentence, or the answer as it came.
+// told prints the result of a request: a sentence, or the response body as received.
 func (a *app) told(r *remote, raw []byte, format string, args ...any) error {
 	if r.json() {
 		return a.rawLine(raw)
@@ -126,7 +126,7 @@ func state(state, cause string) string {
 	return state + ", because " + why
 }
 
-// zone is the one in which people read times.
+// zone returns the time zone for displayed times: TZ, or the local zone.
 func (a *app) zone() *time.Location {
 	if name := a.environment("TZ"); name != "" {
 		if zone, err := time.LoadLocation(name); err == nil {
@@ -136,13 +136,13 @@ func (a *app) zone() *time.Location {
 	return time.Local
 }
 
-// shown returns an instant in the zone of the reader. Columns have no room for the zone; Run names it once.
+// shown converts an instant to the display zone. Columns have no room for the zone; Run prints it once.
 func (a *app) shown(t time.Time) time.Time {
 	a.zoned = true
 	return t.In(a.zone())
 }
 
-// sayZone names the zone of the times that a command showed, on a terminal. JSON has instants in UTC instead.
+// sayZone prints the zone of the displayed times, on a terminal. JSON output has instants in UTC instead.
 func (a *app) sayZone(c *cobra.Command) {
 	if form := c.Flags().Lookup("output"); form != nil && form.Value.String() != "table" {
 		return
@@ -152,7 +152,7 @@ func (a *app) sayZone(c *cobra.Command) {
 	}
 }
 
-// now is the present instant.
+// now returns the current time.
 func (a *app) now() time.Time {
 	if a.Now != nil {
 		return a.Now()

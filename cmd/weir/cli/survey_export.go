@@ -45,7 +45,7 @@ An export that breaks off leaves no file behind.`, `  weir survey export `+what+
 	return c
 }
 
-// exportTo writes into a file that gets its name when it is whole.
+// exportTo writes to a temporary file, which gets its final name once it is complete.
 func (a *app) exportTo(ctx context.Context, c *cobra.Command, r *remote, to *client.Client, d client.Download, file string, force bool) (err error) {
 	if _, err := os.Lstat(file); err == nil && !force {
 		return misuse(c, file+" exists; say --force to write over it")

@@ -20,7 +20,7 @@ import (
 	"weir/cmd/weir/cli/terminal"
 )
 
-// importing is an import with its flags.
+// importing holds the flags of an import.
 type importing struct {
 	format, onError, duplicates choice
 	encoding, errors            string
@@ -90,7 +90,7 @@ func (a *app) runImport(ctx context.Context, c *cobra.Command, r *remote, to *cl
 	return a.imported(r, survey, sum, o, refused)
 }
 
-// importFailed adds what was done and what can be done.
+// importFailed adds to an error what was imported and how to continue.
 func importFailed(err error, sum client.Imported) error {
 	text := ""
 	if sum.LastLine > 0 {
@@ -102,7 +102,7 @@ func importFailed(err error, sum client.Imported) error {
 	return fmt.Errorf("%w%s", err, text)
 }
 
-// kindOf is the content type of a file.
+// kindOf returns the content type of a file.
 func kindOf(file, format string) (string, error) {
 	if format == "" {
 		switch strings.ToLower(filepath.Ext(file)) {
@@ -120,7 +120,7 @@ func kindOf(file, format string) (string, error) {
 	return "application/x-ndjson", nil
 }
 
-// imported says what became of an import.
+// imported prints the result of an import.
 func (a *app) imported(r *remote, survey string, sum client.Imported, o importing, refused *refused) error {
 	if r.json() {
 		raw, err := json.Marshal(struct {
@@ -156,7 +156,7 @@ func (a *app) importTable(survey string, sum client.Imported, o importing, refus
 		plural(sum.Duplicates, "duplicate", "duplicates"), plural(sum.Rejected, "row refused", "rows refused")), o.errors, refused)
 }
 
-// refusedTable writes what became of a file, and the rows that were refused.
+// refusedTable prints the result for a file, and the rejected rows.
 func (a *app) refusedTable(head, file string, refused *refused) error {
 	var b strings.Builder
 	b.WriteString(head)
@@ -181,8 +181,8 @@ func column(name string) string {
 	return ", " + name
 }
 
-// refused takes the rows that were refused: the first ones, and all into a file
-// if there is one.
+// refused collects the rejected rows: the first ones for printing, and all of them
+// in a file if one is given.
 type refused struct {
 	first []client.RowError
 	most  int

@@ -15,7 +15,7 @@ import (
 
 const respondents = "POST /v1/surveys/flu/respondents"
 
-// imported answers an import of which the rows from 2 on are bad.
+// imported answers an import in which bad rows, from row 2 on, are rejected.
 func imported(status, added, bad int) http.HandlerFunc {
 	var rows []string
 	for i := range bad {
@@ -94,7 +94,7 @@ what is loaded stays so, unless --on-error none was given; the same import can b
 	check(t, f.run("", "import", file(t, "people.csv", "phone\n1\n"), "flu"), cli.Unreachable, "^$", "broke off(.|\n)*can be made again")
 }
 
-// What a person sees of a long import, on a wide terminal.
+// The progress of a long import on a wide terminal.
 func TestProgress(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
@@ -125,7 +125,7 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// Of a stream whose size nobody knows, and on a terminal that is too narrow.
+// The progress of a stream of unknown size, and on a terminal that is too narrow.
 func TestProgressWithoutASize(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer

@@ -17,9 +17,9 @@ const (
 	launchPause = 2 * time.Second
 )
 
-// surveyLaunch makes the command that launches. Looking through the texts of a
-// million respondents takes longer than a request may: the answer is then that
-// it is to be asked for again.
+// surveyLaunch makes the command that launches a survey. Checking the texts of a
+// million respondents takes longer than a request may: the server then answers 503,
+// and the command repeats the request.
 func (a *app) surveyLaunch(r *remote) *cobra.Command {
 	wait := launchWait
 	c := a.speaking(r, "launch NAME", "Begin to contact the respondents", `Checks that the survey can be run (its channels, its schedule, what its texts

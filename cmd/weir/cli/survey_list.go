@@ -39,7 +39,7 @@ func (a *app) listSurveys(ctx context.Context, r *remote, to *client.Client, que
 	return l.end()
 }
 
-// minute writes an instant in a column.
+// minute formats an instant for a column, to the minute.
 func (a *app) minute(t time.Time) string {
 	if t.IsZero() {
 		return "-"

@@ -11,20 +11,20 @@ import (
 	"golang.org/x/term"
 )
 
-// progress shows on the standard error, if a person looks on, how far a stream
-// has come. It is told of each part by one goroutine at a time.
+// progress shows the progress of a stream on standard error, if that is a terminal.
+// Only one goroutine at a time may add parts.
 type progress struct {
-	out   io.Writer // nil: nobody looks on
+	out   io.Writer // nil: no terminal
 	width func() int
 	now   func() time.Time
 	name  string
-	unit  string // what a line is
-	size  int64  // 0: not known
-	head  bool   // the first line is none
+	unit  string // the name of what a line holds
+	size  int64  // in bytes; 0: unknown
+	head  bool   // the first line is a header
 
 	began, drawn time.Time
 	bytes, lines int64
-	quoted       bool // inside a field in quotes
+	quoted       bool // inside a quoted field
 	shown        bool
 }
 
@@ -43,7 +43,7 @@ func (a *app) newProgress(name, unit string, size int64, head bool) *progress {
 	return p
 }
 
-// columnsOf is the width of a terminal.
+// columnsOf returns the width of a terminal.
 func columnsOf(w io.Writer) int {
 	if f, ok := w.(*os.File); ok {
 		if columns, _, err := term.GetSize(int(f.Fd())); err == nil && columns > 0 {
@@ -53,10 +53,10 @@ func columnsOf(w io.Writer) int {
 	return usualWidth
 }
 
-// begin notes the size of what comes, once it is known.
+// begin sets the size of the stream, in bytes, once it is known.
 func (p *progress) begin(size int64) { p.size = max(0, size) }
 
-// add notes a part.
+// add counts a part of the stream.
 func (p *progress) add(part []byte) {
 	p.bytes += int64(len(part))
 	for _, b := range part {
@@ -76,7 +76,7 @@ func (p *progress) add(part []byte) {
 	}
 }
 
-// rows are the lines without the one that names the columns.
+// rows returns the number of lines without the header.
 func (p *progress) rows() int64 {
 	if p.head {
 		return max(0, p.lines-1)
@@ -84,7 +84,7 @@ func (p *progress) rows() int64 {
 	return p.lines
 }
 
-// line is at most width characters wide; it has only ASCII but for the name.
+// line returns a line of at most width characters; it has only ASCII, except for the name.
 func (p *progress) line(now time.Time, width int) string {
 	took := now.Sub(p.began).Seconds()
 	parts := []string{size(p.bytes)}
@@ -110,7 +110,7 @@ func (p *progress) line(now time.Time, width int) string {
 	return string(text[:min(len(text), width)])
 }
 
-// clear takes the line away.
+// clear clears the line.
 func (p *progress) clear() {
 	if p.shown {
 		_, _ = io.WriteString(p.out, "\r\x1b[K")
@@ -118,7 +118,7 @@ func (p *progress) clear() {
 	}
 }
 
-// bar draws n of all.
+// bar draws n of all as a bar.
 func bar(n, all int) string {
 	full := barWidth
 	if all > 0 {
@@ -127,7 +127,7 @@ func bar(n, all int) string {
 	return "[" + strings.Repeat("#", full) + strings.Repeat(".", barWidth-full) + "]"
 }
 
-// size writes a number of bytes.
+// size formats a number of bytes.
 func size(n int64) string {
 	const kilo = 1000
 	switch {
@@ -142,7 +142,7 @@ func size(n int64) string {
 	}
 }
 
-// grouped writes thousands apart.
+// grouped formats a number with its thousands separated.
 func grouped(n int64) string {
 	s := strconv.FormatInt(n, 10)
 	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
@@ -158,7 +158,7 @@ func plural(n int64, one, many string) string {
 	return grouped(n) + " " + many
 }
 
-// span writes how long something takes, to two units.
+// span formats a duration in at most two units.
 func span(d time.Duration) string {
 	switch d = d.Round(time.Second); {
 	case d < time.Minute:

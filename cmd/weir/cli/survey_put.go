@@ -15,7 +15,7 @@ import (
 	"weir/client"
 )
 
-// mostDefinition bounds a definition, as the API does.
+// mostDefinition is the maximum size of a definition in bytes, the same as in the API.
 const mostDefinition = 8 << 20
 
 const putAbout = `Creates a survey, or replaces one that is still a draft, with the definition in a
@@ -43,7 +43,7 @@ func (a *app) surveyPut(r *remote) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			// As it is in the file: the server names what it does not know.
+			// Sent as it is in the file: the server reports unknown fields.
 			var raw []byte
 			var s client.SurveyView
 			put := client.Request{Method: http.MethodPut, Path: "/v1/surveys/" + url.PathEscape(args[1]), Body: definition}
@@ -54,7 +54,7 @@ func (a *app) surveyPut(r *remote) *cobra.Command {
 		})
 }
 
-// definition reads a file of JSON.
+// definition reads a JSON file.
 func (a *app) definition(c *cobra.Command, name string) (json.RawMessage, error) {
 	from, _, done, err := a.input(c, name)
 	if err != nil {
@@ -77,7 +77,7 @@ func (a *app) definition(c *cobra.Command, name string) (json.RawMessage, error)
 	return definition, err
 }
 
-// position is that of the last byte that was read.
+// position returns line and column of the last byte read.
 func position(text []byte, offset int64) (line, column int) {
 	line = 1
 	for _, b := range text[:max(0, min(offset-1, int64(len(text))))] {
@@ -89,8 +89,7 @@ func position(text []byte, offset int64) (line, column int) {
 	return line, column + 1
 }
 
-// input opens a file, or the standard input; bytes is 0 if its size is not
-// known.
+// input opens a file, or the standard input; bytes is 0 if its size is unknown.
 func (a *app) input(c *cobra.Command, name string) (_ io.Reader, bytes int64, done func(), err error) {
 	if name == "-" {
 		if a.Stdin == nil {

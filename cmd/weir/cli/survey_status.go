@@ -36,7 +36,7 @@ restarted. With --output json it shows what the API says, one line each time.`, 
 	return c
 }
 
-// showSurvey shows a survey once and tells whether it is done.
+// showSurvey shows a survey once and reports whether it is done.
 func (a *app) showSurvey(ctx context.Context, r *remote, to *client.Client, survey string, out io.Writer) (done bool, err error) {
 	var raw []byte
 	st, err := to.Keeping(&raw).GetSurveyStats(ctx, survey)

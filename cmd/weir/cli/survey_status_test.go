@@ -92,7 +92,7 @@ Dispositions: 1
 	check(t, f.run("", "status", "flu", "--watch", "--interval", "1ms"), cli.Misuse, "^$", "--interval")
 }
 
-// It is watched until it is done, also while Weir does not answer.
+// A survey is watched until it is done, also while Weir does not answer.
 func TestSurveyStatusWatches(t *testing.T) {
 	t.Parallel()
 	var looks atomic.Int32

@@ -21,8 +21,8 @@ import (
 
 const surveyToken = "s3cret-token"
 
-// remote is a Weir that answers as told, by method and path, and remembers what
-// it was asked.
+// remote is a fake Weir with set responses by method and path. It records the
+// requests.
 type remote struct {
 	t       *testing.T
 	url     string
@@ -213,7 +213,7 @@ func TestSurveyExport(t *testing.T) {
 	check(t, f.run("", "export", "results", "flu", "--file", name), cli.Misuse, "^$", "exists; say --force")
 	check(t, f.run("", "export", "results", "flu", "--file", name, "--force", "-o", "json"), cli.OK, `^\{"bytes":30,"file":".*out.csv","rows":2\}\n$`, "^$")
 	same(t, f.run("", "export", "results", "flu", "--file", "-"), cli.OK, csv, "")
-	// What breaks off leaves nothing, and what was there stays.
+	// An interrupted export leaves no file, and does not change an existing one.
 	check(t, f.run("", "export", "log", "flu", "--file", filepath.Join(folder, "log.csv")), cli.Failure, "^$", "ended too early")
 	check(t, f.run("", "export", "log", "flu", "--file", name, "--force"), cli.Failure, "^$", "ended too early")
 	check(t, f.run("", "export", "log", "gone", "--file", filepath.Join(folder, "gone.csv")), cli.NotFound, "^$", "404")
@@ -274,7 +274,7 @@ func TestSurveyHelp(t *testing.T) {
 	check(t, run(t, nil, "survey", "launch", ""), cli.Misuse, "^$", "NAME is empty")
 }
 
-// Whoever interrupts a command is told so, and nothing else.
+// An interrupted command reports the interruption and nothing more.
 func TestSurveyInterrupted(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())

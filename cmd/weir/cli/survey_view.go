@@ -11,14 +11,14 @@ import (
 	"weir/client"
 )
 
-// statusView writes the status of a survey for people.
+// statusView formats the status of a survey for people.
 type statusView struct {
 	now  time.Time
 	zone *time.Location
 	b    strings.Builder
 }
 
-// text is the whole status.
+// text returns the complete status.
 func (v *statusView) text(s *client.SurveyView, st *client.StatsView) string {
 	v.b.Reset()
 	v.head(s, st)
@@ -30,8 +30,8 @@ func (v *statusView) text(s *client.SurveyView, st *client.StatsView) string {
 	return v.b.String()
 }
 
-// statuses and dispositions are in the order in which they are shown; the API
-// may know others.
+// statuses and dispositions return the display order; the API may return values
+// that are not listed here.
 func statuses() []string {
 	return []string{"pending", "active", "completed", "failed", "rejected", "canceled"}
 }
@@ -100,7 +100,7 @@ func (v *statusView) window(st *client.StatsView) string {
 	}
 }
 
-// counts writes a group of numbers that add up to all; those that are zero are
+// counts writes a group of numbers that add up to all; numbers that are zero are
 // left out.
 func (v *statusView) counts(title string, order []string, n map[string]int, all int) {
 	fmt.Fprintf(&v.b, "\n%s: %s\n", title, grouped(int64(all)))
@@ -137,7 +137,7 @@ func (v *statusView) quotas(st *client.StatsView) {
 	}
 }
 
-// bucket says who falls into it.
+// bucket describes the respondents that a quota covers.
 func bucket(q client.QuotaView) string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(q.Where)) {

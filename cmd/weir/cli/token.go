@@ -101,8 +101,8 @@ func scopeWords() []string {
 	return known
 }
 
-// makeToken prints the text alone on standard output, so that it can go into a
-// file, and what it is to standard error.
+// makeToken prints only the token on standard output, so that it can be redirected to
+// a file, and its description on standard error.
 func (a *app) makeToken(ctx context.Context, p *printing, name string, scopes []weir.Scope, until time.Time) error {
 	t, text := weir.NewToken(name, scopes, a.now(), until)
 	err := a.withTokens(ctx, func(s *persistence.Store) error {
@@ -126,7 +126,7 @@ func (a *app) makeToken(ctx context.Context, p *printing, name string, scopes []
 	return err
 }
 
-// shownToken is a token as it is shown to programs.
+// shownToken is the JSON form of a token.
 type shownToken struct {
 	ID      string       `json:"id"`
 	Name    string       `json:"name"`
@@ -199,7 +199,7 @@ func (a *app) tokenRevoke(p *printing) *cobra.Command {
 		},
 		RunE: func(c *cobra.Command, args []string) error {
 			id := args[0]
-			if inText, ok := weir.TokenID(id); ok { // the whole token
+			if inText, ok := weir.TokenID(id); ok { // the argument is the whole token
 				id = inText
 			}
 			if err := a.confirm(c, "this revokes token "+id+" for good: requests that carry it are refused"); err != nil {
@@ -221,8 +221,8 @@ func (a *app) tokenRevoke(p *printing) *cobra.Command {
 	})
 }
 
-// withTokens opens the store, makes the schema of a database that has none, and
-// refuses one that is old: bringing it up to date may be too much for what runs.
+// withTokens opens the store, creates the schema of an empty database, and rejects
+// an old schema: migrating it could disrupt running processes.
 func (a *app) withTokens(ctx context.Context, do func(*persistence.Store) error) error {
 	return a.withStore(ctx, true, func(s *persistence.Store) error {
 		steps, err := s.Status(ctx)

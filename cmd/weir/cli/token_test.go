@@ -9,7 +9,7 @@ import (
 	"weir/cmd/weir/cli"
 )
 
-// tokenAt runs a command of tokens at an instant.
+// tokenAt runs a token command at an instant.
 func tokenAt(t *testing.T, database string, now time.Time, args ...string) result {
 	t.Helper()
 	var out, err strings.Builder

@@ -17,13 +17,13 @@ import (
 )
 
 const (
-	// resizeEvery is how often the size of the terminal is looked at. Signals would
-	// be quicker, but not every system has them.
+	// resizeEvery is how often the size of the terminal is polled. Signals would
+	// be faster, but not every system has them.
 	resizeEvery = 250 * time.Millisecond
-	plainWidth  = 120 // where there is no terminal
+	plainWidth  = 120 // without a terminal
 )
 
-// What a terminal is told at the begin and at the end, and in between.
+// Escape sequences for the start, the end and the updates of the screen.
 const (
 	enterScreen = "\x1b[?1049h\x1b[?25l"
 	leaveScreen = "\x1b[?25h\x1b[?1049l"
@@ -91,7 +91,8 @@ func (a *app) runTop(ctx context.Context, r *remote, to *client.Client, every ti
 	return l.run(ctx, every)
 }
 
-// takeOver has the terminal hand over each key at once; back undoes that.
+// takeOver puts the terminal into raw mode, so that each key arrives at once; back
+// restores it.
 func takeOver(in io.Reader) (back func(), err error) {
 	f, ok := in.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
@@ -113,14 +114,14 @@ type live struct {
 	width, height int
 }
 
-// seen is what a look at Weir has brought.
+// seen is the result of one poll of Weir.
 type seen struct {
 	state top.State
 	err   error
 }
 
-// run draws until it is told to end. Weir is looked at beside, so that keys are
-// answered also while it is slow.
+// run draws until q or the end of ctx. Weir is polled in another goroutine, so that
+// keys respond even while Weir is slow.
 func (l *live) run(ctx context.Context, every time.Duration) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var looking sync.WaitGroup
@@ -163,8 +164,8 @@ func (l *live) run(ctx context.Context, every time.Duration) error {
 	}
 }
 
-// take takes what a look has brought. Where it has failed the last state stays,
-// with the reason.
+// take applies the result of a poll. After a failure the last state stays on the
+// screen, with the reason.
 func (l *live) take(s seen) {
 	if s.err != nil {
 		if l.state.Problem == "" {
@@ -178,7 +179,7 @@ func (l *live) take(s seen) {
 	l.state = s.state
 }
 
-// resized takes over the size of the terminal, and tells whether it is another.
+// resized reads the size of the terminal and reports whether it has changed.
 func (l *live) resized() bool {
 	width, height, ok := l.size(l.Stdout)
 	if !ok {
@@ -192,17 +193,17 @@ func (l *live) resized() bool {
 	return true
 }
 
-// draw writes the picture over the one before.
+// draw draws the state over the previous picture.
 func (l *live) draw() error {
-	// A line is cleared before it is written: behind one that is full, the last
-	// character would go.
+	// Clear each line before writing it: clearing after a line of full width would
+	// erase its last character.
 	picture := strings.ReplaceAll(l.state.Draw(l.width, l.height, l.colours), "\n", "\r\n"+clearLine)
 	_, err := io.WriteString(l.Stdout, cursorHome+clearLine+picture)
 	return err
 }
 
-// keys hands over what is pressed. A read cannot be ended: the goroutine stays
-// until the next key, or the end of the process.
+// keys returns a channel of the keys pressed. A read cannot be interrupted: the
+// goroutine remains until the next key, or the end of the process.
 func (l *live) keys(ctx context.Context) <-chan rune {
 	out := make(chan rune)
 	if l.Stdin == nil {

@@ -13,11 +13,11 @@ import (
 	"weir/cmd/weir/cli/top"
 )
 
-// mostTopSurveys bounds the surveys that top asks about each time.
+// mostTopSurveys is the maximum number of surveys in each poll.
 const mostTopSurveys = 20
 
-// gather gathers what top shows. Channels have to be there; whatever else the token
-// does not allow is left out.
+// gather reads what top shows. Channels are required; anything else that the token
+// does not permit is left out.
 func (a *app) gather(ctx context.Context, to *client.Client) (top.State, error) {
 	s := top.State{Now: a.now().In(a.zone()), URL: to.URL(), Channels: []top.Channel{}, Surveys: []top.Survey{}}
 	for c, err := range to.Channels(ctx, client.ListChannelsParams{}) {
@@ -37,7 +37,7 @@ func (a *app) gather(ctx context.Context, to *client.Client) (top.State, error) 
 	return s, nil
 }
 
-// topMinutes adds what happened in the last whole minute.
+// topMinutes adds the numbers of the last complete minute.
 func topMinutes(ctx context.Context, to *client.Client, s *top.State) error {
 	p := client.ListMinutesParams{Since: s.Now.Add(-2 * time.Minute).UTC().Truncate(time.Minute), Step: "1m"}
 	at := make(map[string]*top.Channel, len(s.Channels))
@@ -49,7 +49,7 @@ func topMinutes(ctx context.Context, to *client.Client, s *top.State) error {
 		if err != nil {
 			return err
 		}
-		// The last step that is over.
+		// The last complete step.
 		step := int(s.Now.Sub(page.Since)/time.Minute) - 1
 		for i := range page.Channels {
 			m := &page.Channels[i]
@@ -64,7 +64,7 @@ func topMinutes(ctx context.Context, to *client.Client, s *top.State) error {
 	}
 }
 
-// topSurveys adds the surveys that are not over; those that run come first.
+// topSurveys adds the surveys that are launched and not done; running ones come first.
 func topSurveys(ctx context.Context, to *client.Client, s *top.State) error {
 	for _, state := range []string{"running", "stopping", "paused"} {
 		for v, err := range to.Surveys(ctx, client.ListSurveysParams{State: state, Limit: mostTopSurveys}) {
@@ -76,7 +76,7 @@ func topSurveys(ctx context.Context, to *client.Client, s *top.State) error {
 			}
 			st, err := to.GetSurveyStats(ctx, v.Survey)
 			if client.StatusOf(err) == http.StatusNotFound {
-				continue // it went meanwhile
+				continue // deleted in the meantime
 			}
 			if err != nil {
 				return err
@@ -90,7 +90,7 @@ func topSurveys(ctx context.Context, to *client.Client, s *top.State) error {
 	return nil
 }
 
-// topRouter adds the figures of the router, from the metrics of the process that
+// topRouter adds the router's numbers, from the metrics of the process that
 // answers: the lists of workers and jobs could be long.
 func topRouter(ctx context.Context, to *client.Client, s *top.State) error {
 	text, err := to.Open(ctx, client.Request{Method: http.MethodGet, Path: "/metrics"})
@@ -106,8 +106,8 @@ func topRouter(ctx context.Context, to *client.Client, s *top.State) error {
 	return nil
 }
 
-// routerFigures reads the figures of the router out of metrics; nil: there is no
-// router, or nothing in it.
+// routerFigures parses the router's numbers from metrics; nil: there is no router,
+// or all its numbers are zero.
 func routerFigures(text io.Reader) (*top.Router, error) {
 	r := &top.Router{Jobs: map[string]int64{}, Workers: map[string]int64{}}
 	some := false
@@ -137,7 +137,7 @@ func routerFigures(text io.Reader) (*top.Router, error) {
 	return r, nil
 }
 
-// sample reads a line of metrics such as name{state="x"} 3. Others are none.
+// sample parses a line of the router's metrics, such as name{state="x"} 3; false: any other line.
 func sample(line string) (name, state string, value float64, ok bool) {
 	if !strings.HasPrefix(line, "weir_router_") {
 		return "", "", 0, false

@@ -19,7 +19,7 @@ const (
 	usualHeight   = 24
 )
 
-// watching is the flag --watch: how often something is shown again. Zero: once.
+// watching is the flag --watch: the refresh interval. Zero: show once.
 type watching struct{ every time.Duration }
 
 func (w *watching) String() string {
@@ -29,10 +29,10 @@ func (w *watching) String() string {
 	return w.every.String()
 }
 
-// Type is what the help calls the value.
+// Type returns the name of the value in the help.
 func (w *watching) Type() string { return "interval" }
 
-// Set implements the flag.
+// Set parses the value.
 func (w *watching) Set(text string) error {
 	d, err := time.ParseDuration(text)
 	if err != nil || d < leastInterval {
@@ -48,7 +48,7 @@ func (w *watching) flag(c *cobra.Command) {
 	c.Flags().Lookup("watch").NoOptDefVal = "2s"
 }
 
-// tick begins to tick.
+// tick starts a ticker.
 func (a *app) tick(d time.Duration) (ticks <-chan time.Time, stop func()) {
 	if a.Every != nil {
 		return a.Every(d)
@@ -57,8 +57,8 @@ func (a *app) tick(d time.Duration) (ticks <-chan time.Time, stop func()) {
 	return t.C, t.Stop
 }
 
-// watch shows something once, or again and again until it is done. What was
-// seen once is looked for again although Weir does not answer for a while.
+// watch shows something once, or repeatedly until it is done. After the first
+// success it continues even if Weir does not answer for a while.
 func (a *app) watch(ctx context.Context, p *printing, every time.Duration, show func(out io.Writer) (done bool, err error)) error {
 	if every == 0 {
 		_, err := show(a.Stdout)
@@ -90,8 +90,8 @@ func (a *app) watch(ctx context.Context, p *printing, every time.Duration, show 
 	}
 }
 
-// follow is [app.watch] of what has no end, so that whoever ends it has what
-// they wanted.
+// follow is [app.watch] for a view without an end: interrupting it is no
+// error.
 func (a *app) follow(ctx context.Context, p *printing, w *watching, show func(out io.Writer) error) error {
 	err := a.watch(ctx, p, w.every, func(out io.Writer) (bool, error) { return false, show(out) })
 	if w.every > 0 && ctx.Err() != nil {
@@ -100,13 +100,13 @@ func (a *app) follow(ctx context.Context, p *printing, w *watching, show func(ou
 	return err
 }
 
-// screen is written on in place on a terminal, else block after block.
+// screen is updated in place on a terminal; otherwise blocks follow each other.
 type screen struct {
 	out    io.Writer
-	over   bool       // what was written may be written over
-	width  func() int // of the terminal, if so
+	over   bool       // update in place
+	width  func() int // of the terminal, if any
 	height func() int
-	blank  bool // a blank line stands between blocks
+	blank  bool // a blank line separates blocks
 	blocks int
 	lines  int
 }
@@ -137,8 +137,8 @@ func (s *screen) write(text string) error {
 	return err
 }
 
-// clipped cuts lines, as those that break would not be written over, and leaves
-// out those that would have scrolled away.
+// clipped cuts long lines, because wrapped lines would not be overwritten, and leaves
+// out lines that would have scrolled away.
 func clipped(text string, width, height int) string {
 	var b strings.Builder
 	n, all := 0, strings.Count(text, "\n")

@@ -4,12 +4,12 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	_ "time/tzdata" // as the program has it
+	_ "time/tzdata" // as in the program
 
 	"weir/cmd/weir/cli"
 )
 
-// Times are shown in the zone of the reader; on a terminal the last line names it.
+// Times are shown in the reader's time zone; on a terminal the last line names it.
 func TestTimesNameTheirZone(t *testing.T) {
 	t.Parallel()
 	f := newRemote(t, map[string]http.HandlerFunc{"GET /v1/surveys": answers(http.StatusOK, `{"surveys":[`+summary+`]}`)})
@@ -23,7 +23,7 @@ func TestTimesNameTheirZone(t *testing.T) {
 		}
 	}
 	_, before := s.text()
-	code := cli.Run(t.Context(), []string{"survey", "list", "-o", "json"}, o) // has instants, not times of the zone
+	code := cli.Run(t.Context(), []string{"survey", "list", "-o", "json"}, o) // JSON has UTC instants and no zone note
 	if _, err := s.text(); code != cli.OK || err != before {
 		t.Errorf("%d %s", code, strings.TrimPrefix(err, before))
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 // application is a program that holds conversations: it answers messages with a
-// script, and keeps what it was told.
+// script, and records the events that it receives.
 type application struct {
 	mu     sync.Mutex
 	told   []map[string]any
@@ -32,7 +32,7 @@ func (a *application) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// events lists what the application was told of a type.
+// events lists the data of the received events of a type.
 func (a *application) events(kind string) (data []map[string]any) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -44,9 +44,9 @@ func (a *application) events(kind string) (data []map[string]any) {
 	return data
 }
 
-// An application answers a message with what puts the respondent into a full quota, and
-// with its next question: the question does not go out, the survey's own message does, and
-// the application is told that the respondent is rejected.
+// An application's response to a message puts the respondent into a full quota, and has
+// its next question: the question is not sent, the survey's own message is, and the
+// application receives an event that the respondent is rejected.
 func TestScenario92_ApplicationHearsOfAFullQuota(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, environment("sqlite://"+filepath.Join(t.TempDir(), "weir.db")))

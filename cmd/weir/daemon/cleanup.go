@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// grace is what a cleanup that honours its context needs to say so after the
-// context has ended.
+// grace is the time that a cleanup which honors its context has to return after
+// the context has ended.
 const grace = 500 * time.Millisecond
 
-// cleanups undo what set-up did, the last step first.
+// cleanups undo the set-up, the last step first.
 type cleanups struct {
 	steps []cleanup
 }
@@ -25,9 +25,9 @@ func (c *cleanups) add(name string, undo func(context.Context) error) {
 	c.steps = append(c.steps, cleanup{name, undo})
 }
 
-// run takes every step, whatever became of the ones before it, and joins what
-// went wrong. A step that does not heed the end of ctx is left behind, because
-// the process must end.
+// run runs every step, even if earlier ones failed, and joins the errors. A step
+// that does not return within grace after ctx has ended is abandoned, because the
+// process must exit.
 func (c *cleanups) run(ctx context.Context) error {
 	var errs []error
 	for i := len(c.steps) - 1; i >= 0; i-- {
@@ -37,7 +37,7 @@ func (c *cleanups) run(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// run takes one step; its error names it.
+// run runs one step; its error names the step.
 func (s cleanup) run(ctx context.Context) error {
 	done := make(chan error, 1)
 	go func() { done <- s.undo(ctx) }()

@@ -33,7 +33,7 @@ func TestCleanupsUndoTheLastStepFirstAndAllOfThem(t *testing.T) {
 	}
 }
 
-// The process ends though a step does not heed the end of its context.
+// The process exits even if a step ignores the end of its context.
 func TestCleanupsAreBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -12,17 +12,16 @@ import (
 	"weir/internal/daemontest"
 )
 
-// Scenario 186: five thousand connections of a stranger who asks nothing, or as
-// many as this process may open, shut out no other client, not even one at the
-// stranger's own address.
+// Scenario 186: five thousand idle connections from one address, or as many as this
+// process may open, shut out no other client, not even one at the same address.
 func TestScenario186_IdleConnectionsOfAStranger(t *testing.T) {
 	t.Parallel()
 	var files syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil {
 		t.Fatal(err)
 	}
-	const wanted, least = 5000, 1200 // above the share of an address and the reserve
-	const others = 1024 + 64 + 1000  // the daemon's ends of them, and what other tests have open
+	const wanted, least = 5000, 1200 // above the connection limit per address and the reserve
+	const others = 1024 + 64 + 1000  // the daemon's ends of the connections, and files of other tests
 	n := int(min(files.Cur, wanted+others)) - others
 	if n < least {
 		t.Fatalf("this process may open %d files; the test needs %d (ulimit -n)", files.Cur, least+others)

@@ -12,7 +12,7 @@ import (
 	"weir/internal/daemontest"
 )
 
-// Scenario 196: a client whose upload crawls does not turn the end into a failure.
+// Scenario 196: a client with a very slow upload does not turn a shutdown into a failure.
 func TestScenario196_CrawlingUploadAtTheEnd(t *testing.T) {
 	t.Parallel()
 	d, stop := daemontest.Run(t, daemon.Options{
@@ -26,12 +26,12 @@ func TestScenario196_CrawlingUploadAtTheEnd(t *testing.T) {
 	if _, err := fmt.Fprintf(c, "PUT /v1/channels/sms HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 1000\r\nExpect: 100-continue\r\n\r\n"); err != nil {
 		t.Fatal(err)
 	}
-	line, err := bufio.NewReader(c).ReadString('\n') // comes when the body is being read
+	line, err := bufio.NewReader(c).ReadString('\n') // sent once the handler reads the body
 	if err != nil || !strings.Contains(line, "100 Continue") {
 		t.Fatalf("%q, %v", line, err)
 	}
 	if _, err := fmt.Fprint(c, "{"); err != nil {
 		t.Fatal(err)
 	}
-	stop() // must be in order
+	stop() // must be orderly
 }

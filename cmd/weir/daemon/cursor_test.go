@@ -13,7 +13,7 @@ import (
 
 const testToken = "a-token-of-this-test"
 
-// served is the handler of a daemon that nobody runs.
+// served is the handler of a daemon that is set up but not running.
 type served struct {
 	*testing.T
 	http.Handler
@@ -25,7 +25,7 @@ func serve(t *testing.T, database string) served {
 	return served{t, d.Handler()}
 }
 
-// ask makes a request with an Authorization header; empty: none.
+// ask sends a request with an Authorization header; empty: none.
 func (s served) ask(authorization, method, path, body string) *httptest.ResponseRecorder {
 	s.Helper()
 	r := httptest.NewRequestWithContext(s.Context(), method, "http://localhost"+path, strings.NewReader(body))
@@ -45,7 +45,7 @@ func (s served) api(method, path, body string) *httptest.ResponseRecorder {
 	return s.ask("Bearer "+testToken, method, path, body)
 }
 
-// A cursor that no page has given is refused by every list, and named.
+// Every list rejects a cursor that no page has returned, and names it.
 func TestScenario222_UnknownCursorsAreRefused(t *testing.T) {
 	t.Parallel()
 	onBothStores(t, func(t *testing.T, database string) {
@@ -99,7 +99,7 @@ func TestScenario222_UnknownCursorsAreRefused(t *testing.T) {
 	})
 }
 
-// Without a token, and with one that is not valid, the answers say which of the two it is.
+// The response distinguishes a missing token from an invalid one.
 func TestScenario223_MissingAndWrongTokensAreToldApart(t *testing.T) {
 	t.Parallel()
 	onBothStores(t, func(t *testing.T, database string) {

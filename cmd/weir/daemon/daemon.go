@@ -1,13 +1,13 @@
-// Package daemon is the composition root: it alone knows every part of the
-// broker, builds them in one straight line and takes them down again.
+// Package daemon is the composition root: the only package that knows every
+// part of the broker. It builds the parts in sequence and shuts them down.
 //
 // # Invariants
 //
-//   - Each step of the set-up registers how it is undone before the next one
-//     begins; a set-up that fails half-way undoes what it did.
-//   - The daemon ends within [Limit] of being told to, in this order: not ready
-//     any more, nothing new is started, what is being handed over is finished,
-//     leases are given back, HTTP ends, the store is closed.
+//   - Each step of the set-up registers its cleanup before the next one begins;
+//     a set-up that fails half-way undoes its completed steps.
+//   - The daemon stops within [Limit] of the request, in this order: not ready,
+//     no new work, running dispatches finish, leases are released, HTTP stops,
+//     the store is closed.
 //   - Nothing is global: two daemons can run in one process.
 package daemon
 
@@ -34,27 +34,27 @@ import (
 	"weir/web"
 )
 
-// Options are what a daemon is made from.
+// Options configure a daemon.
 type Options struct {
 	Config  config.Config
 	Logger  *slog.Logger
 	Version string
-	// Registry takes the metrics; nil: a new one, with those of the process.
+	// Registry collects the metrics; nil: a new one, with the Go and process metrics.
 	Registry *prometheus.Registry
-	// Types is the table of channel types; nil: all there are.
+	// Types is the table of channel types; nil: all of them.
 	Types []channels.Type
-	// Transport carries the requests to a channel's provider; nil: connections
-	// of the channel's own.
+	// Transport returns the transport for requests to a channel's provider; nil:
+	// each channel has its own connections.
 	Transport func(weir.Channel) http.RoundTripper
-	// Middleware wraps the brokers' message handling; tests inject faults with
-	// it.
+	// Middleware wraps the brokers' message handling; tests use it to inject
+	// faults.
 	Middleware []actor.ReceiverMiddleware
-	// NotifySocket is where systemd wants to hear that the daemon is ready;
-	// empty: nowhere.
+	// NotifySocket is the socket for notifications to systemd (sd_notify); empty:
+	// none.
 	NotifySocket string
 }
 
-// Daemon is one running broker.
+// Daemon is one broker process.
 type Daemon struct {
 	log      *slog.Logger
 	handler  http.Handler
@@ -63,7 +63,7 @@ type Daemon struct {
 	parts    parts
 	draining atomic.Bool
 	cleanups cleanups
-	about    []any // what the start line has beside the address
+	about    []any // attributes of the start log line besides the address
 
 	connections *web.Connections
 	refusals    *web.RefusalLog
@@ -71,8 +71,8 @@ type Daemon struct {
 	notifySocket string
 }
 
-// New sets a daemon up with everything it has. It listens already when it
-// returns, and serves once Run is called.
+// New sets up a daemon with all its parts. It already listens when New returns,
+// and serves once Run is called.
 func New(ctx context.Context, o Options) (_ *Daemon, err error) {
 	o = withDefaults(o)
 	d := &Daemon{log: o.Logger, notifySocket: o.NotifySocket, refusals: web.NewRefusalLog(o.Logger), about: []any{"version", o.Version, "store", config.Redact(o.Config.DatabaseURL)}}
@@ -150,7 +150,8 @@ func (d *Daemon) openStore(ctx context.Context, o Options) (*persistence.Store, 
 	return store, nil
 }
 
-// migrate brings the schema up to date, or refuses to run on an old one.
+// migrate applies pending schema migrations if that is configured, and always on
+// SQLite. Otherwise it returns an error if any are pending.
 func migrate(ctx context.Context, o Options, store *persistence.Store) error {
 	if o.Config.AutoMigrate || strings.HasPrefix(o.Config.DatabaseURL, "sqlite:") {
 		if err := store.MigrateUp(ctx); err != nil {
@@ -171,8 +172,8 @@ func migrate(ctx context.Context, o Options, store *persistence.Store) error {
 	return err
 }
 
-// listen opens the address, and completes the configuration when the port was
-// left to the system.
+// listen opens the address, and derives the public URL from it if none is
+// configured: the system may have chosen the port.
 func (d *Daemon) listen(ctx context.Context, c *config.Config) error {
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", c.ListenAddr)
 	if err != nil {
@@ -194,13 +195,13 @@ func (d *Daemon) listen(ctx context.Context, c *config.Config) error {
 	return nil
 }
 
-// Handler serves every route.
+// Handler returns the handler of all routes.
 func (d *Daemon) Handler() http.Handler { return d.handler }
 
-// Addr is the address that the daemon listens on.
+// Addr returns the address that the daemon listens on.
 func (d *Daemon) Addr() string { return d.listener.Addr().String() }
 
-// Close undoes the set-up without draining first. Run does it by itself.
+// Close undoes the set-up without draining first. Run calls it.
 func (d *Daemon) Close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, closeLimit)
 	defer cancel()

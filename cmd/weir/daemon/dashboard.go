@@ -8,11 +8,11 @@ import (
 	"weir/web/dashboard"
 )
 
-// routingPath begins the paths of the job router's API.
+// routingPath is the path prefix of the job router's API.
 const routingPath = "/routing/"
 
-// withDashboard makes the handler of every route, with the dashboard's among
-// them. The dashboard is a client of that same handler.
+// withDashboard returns the handler of all routes, including the dashboard's.
+// The dashboard is a client of that same handler.
 func withDashboard(o Options, api web.Options) (http.Handler, error) {
 	var whole http.Handler
 	pages, err := dashboard.New(dashboard.Options{

@@ -7,9 +7,9 @@ import (
 	"weir/web"
 )
 
-// Description describes the API of a Weir that has every part, in OpenAPI 3.1.
+// Description returns the OpenAPI 3.1 description of the API of a Weir with all parts.
 func Description() ([]byte, error) {
-	// Nobody asks this router anything: there have to be channels to people.
+	// The router is never called: it is needed only for the type of worker channels.
 	types := all.Types(struct{ routing.Engine }{})
 	return web.Description(channels.NewDirectory(types, "", nil))
 }

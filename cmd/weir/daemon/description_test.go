@@ -15,9 +15,9 @@ import (
 	"weir/cmd/weir/daemon"
 )
 
-// TestTheDescriptionIsInTheRepository: docs/openapi.json, of which the client
-// package is made and which is held against the last release, is what the code
-// says.
+// TestTheDescriptionIsInTheRepository checks that docs/openapi.json matches the
+// code. The client package is generated from that file, and it is compared with
+// the last release.
 func TestTheDescriptionIsInTheRepository(t *testing.T) {
 	t.Parallel()
 	now, err := daemon.Description()
@@ -33,8 +33,8 @@ func TestTheDescriptionIsInTheRepository(t *testing.T) {
 	}
 }
 
-// TestTheClientSpeaksToARunningWeir, under a prefix, where the descriptions and
-// their page are, too.
+// TestTheClientSpeaksToARunningWeir under a path prefix, which also applies to the
+// API descriptions and their page.
 func TestTheClientSpeaksToARunningWeir(t *testing.T) {
 	t.Parallel()
 	env := environment("sqlite://" + filepath.Join(t.TempDir(), "weir.db"))
@@ -90,7 +90,7 @@ func TestTheClientSpeaksToARunningWeir(t *testing.T) {
 	}
 }
 
-// pagesUnder follows the router's link to a next page under a prefix.
+// pagesUnder follows the router's link to the next page under a prefix.
 func (r *rig) pagesUnder(prefix string) {
 	r.t.Helper()
 	const version = "api-version=2024-01-18-preview"

@@ -103,7 +103,7 @@ func (r *rig) do(method, path string, body any, into any) int {
 	return resp.StatusCode
 }
 
-// TestContactsRunThrough sends SMS and calls through the whole program.
+// TestContactsRunThrough sends SMS and calls through the complete program.
 func TestContactsRunThrough(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, environment("sqlite://"+filepath.Join(t.TempDir(), "weir.db")))
@@ -144,9 +144,9 @@ func TestContactsRunThrough(t *testing.T) {
 	}
 }
 
-// TestChannelsOfOneApplication shows that the channels of one Nuntium
-// application, which has one address for the acks and messages of all of them,
-// each get their own.
+// TestChannelsOfOneApplication checks that each channel of one Nuntium application
+// gets its own acks and messages, although the application has one address for
+// all of them.
 func TestChannelsOfOneApplication(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, environment("sqlite://"+filepath.Join(t.TempDir(), "weir.db")))

@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	// A new token works, and a revoked one fails, after two seconds: where processes
-	// share a store they hear of it when they look what others have left, so that
-	// they need not read the tokens themselves.
+	// A new token works, and a revoked one fails, within about two seconds. Processes that
+	// share a store learn of a change from their regular polls of the store, so that
+	// they can read the tokens themselves less often.
 	readTokens       = 2 * time.Second
 	readTokensShared = 10 * time.Second
 	noteUses         = time.Minute
@@ -20,9 +20,9 @@ const (
 	auditStays       = 90 * 24 * time.Hour
 )
 
-// openGate reads the tokens, and refuses a daemon that other machines would
-// reach and everybody could use. The gate never opens once it is closed, so
-// that looking before the address is opened is enough.
+// openGate reads the tokens, and returns an error if the API would be open to
+// everyone at an address that other machines can reach. A gate that is closed never
+// opens again, so one check before the address is opened is enough.
 func openGate(ctx context.Context, o Options, store *persistence.Store) (*web.Gate, error) {
 	g := web.NewGate(web.GateOptions{Configured: o.Config.APITokens, Store: store, Sessions: store, Rate: float64(o.Config.RateLimit)})
 	if err := g.Refresh(ctx); err != nil {
@@ -37,8 +37,8 @@ func openGate(ctx context.Context, o Options, store *persistence.Store) (*web.Ga
 // proxies returns the proxies that are trusted to name the client.
 func proxies(c config.Config) web.Proxies { return web.Proxies(c.TrustedProxies) }
 
-// guards keep what the gate knows and what the store knows the same, and the
-// audit log.
+// guards returns the background jobs that keep the gate and the store in step,
+// write the audit log, and remove its old entries and expired sessions.
 func guards(p *parts, shared bool) []chore {
 	read := tokensRead(p.gate, shared, func(changed func()) { p.store.OnTokens(changed) })
 	return []chore{
@@ -56,8 +56,8 @@ func guards(p *parts, shared bool) []chore {
 	}
 }
 
-// tokensRead keeps the tokens that the gate knows those of the store. Where
-// processes share a store, onTokens has somebody say once that they changed.
+// tokensRead keeps the gate's tokens equal to the store's. Where processes share
+// a store, onTokens registers a function that is called once for each change.
 func tokensRead(gate *web.Gate, shared bool, onTokens func(changed func())) chore {
 	read := chore{name: "tokens are read", every: readTokens, step: func(ctx context.Context) (bool, error) { return false, gate.Refresh(ctx) }}
 	if !shared {
@@ -74,7 +74,7 @@ func tokensRead(gate *web.Gate, shared bool, onTokens func(changed func())) chor
 	read.every, read.wake = readTokensShared, changed
 	read.step = func(ctx context.Context) (bool, error) {
 		err := gate.Refresh(ctx)
-		if gate.Behind() { // and nobody will say it again
+		if gate.Behind() { // the change is not signaled again
 			time.AfterFunc(readTokens, tell)
 		}
 		return false, err

@@ -22,7 +22,7 @@ import (
 	"weir/persistence/storetest"
 )
 
-// makeToken makes one as weir token create does: beside the daemon.
+// makeToken makes a token as weir token create does: outside the daemon.
 func makeToken(t *testing.T, database string, scopes ...weir.Scope) (id, text string) {
 	t.Helper()
 	s := storetest.OpenOnly(t, database, persistence.Options{})
@@ -39,8 +39,9 @@ func makeToken(t *testing.T, database string, scopes ...weir.Scope) (id, text st
 	return token.ID, text
 }
 
-// An address that others reach is refused while everybody could use the API. The
-// one here is nobody's, so that nothing is ever opened.
+// The daemon refuses an address that other machines can reach while the API is
+// open to everyone. The address in this test belongs to no machine, so the daemon
+// never listens.
 func TestReachableAddressNeedsAToken(t *testing.T) {
 	t.Parallel()
 	start := func(database string, environ ...string) error {
@@ -67,7 +68,7 @@ func TestReachableAddressNeedsAToken(t *testing.T) {
 	}
 }
 
-// status asks with a token.
+// status sends a request with a token and returns the status.
 func (r *rig) status(path, token string) int {
 	r.t.Helper()
 	req, err := http.NewRequestWithContext(r.t.Context(), "GET", r.url+path, nil)
@@ -86,8 +87,8 @@ func (r *rig) status(path, token string) int {
 	return resp.StatusCode
 }
 
-// The first token closes a daemon that runs, and opens it to its bearer; so it
-// is with the router's part. Revoked, it opens nothing.
+// The first token closes a running daemon to requests without a token, and admits
+// its bearer; the same holds for the router's API. A revoked token is refused.
 func TestATokenMadeBesideIsHeardOf(t *testing.T) {
 	t.Parallel()
 	database := "sqlite://" + filepath.Join(t.TempDir(), "weir.db")
@@ -120,9 +121,9 @@ func TestATokenMadeBesideIsHeardOf(t *testing.T) {
 	r.eventually("the revoked token is refused", func() bool { return r.status("/v1/channels", text) == 401 })
 }
 
-// TestCanaries puts secrets and numbers wherever they can be put, also where
-// they are wrong, and finds them in no line of the log at its finest, in no
-// figure, and in no address that Weir gives or calls of its own accord.
+// TestCanaries puts secrets and phone numbers into every input, invalid input
+// included, and finds them in no log line at debug level, in no metric, and in no
+// URL that Weir returns or calls of its own accord.
 func TestCanaries(t *testing.T) {
 	t.Parallel()
 	const number, channelSecret, applicationSecret, configured = "15559871234", "CANARY-channel-secret", "CANARY-application-secret", "CANARY-configured-token"
@@ -202,7 +203,7 @@ func TestCanaries(t *testing.T) {
 	}
 }
 
-// send sends a request and gives the body of the answer.
+// send sends a request and returns the body of the response.
 func (r *rig) send(t *testing.T, method, path, body, token string) string {
 	t.Helper()
 	req, err := http.NewRequestWithContext(context.WithoutCancel(t.Context()), method, r.url+path, strings.NewReader(body))

@@ -15,13 +15,13 @@ import (
 	"weir/persistence"
 )
 
-// readHold is how often the hold of the store is read: another process may have
+// readHold is how often the hold is read from the store: another process may have
 // ended it.
 const readHold = 2 * time.Second
 
 // hold keeps Weir from sending anything: no contact is dispatched, no provider is
-// set up, no event is delivered and no function is called. It is a row of the
-// store, so that it survives restarts and is the same for every process.
+// set up, no event is delivered and no function is called. The hold is a row of the
+// store, so it survives restarts and applies to every process.
 type hold struct {
 	store *persistence.Store
 	log   *slog.Logger
@@ -29,12 +29,12 @@ type hold struct {
 	mu       sync.Mutex
 	since    time.Time     // zero: nothing is held
 	released chan struct{} // closed while nothing is held
-	ended    time.Time     // of the hold; set before released is closed
+	ended    time.Time     // when the hold ended; set before released is closed
 	onEnd    func(context.Context) error
-	owed     atomic.Bool // onEnd has not succeeded since
+	owed     atomic.Bool // onEnd has not succeeded since the hold ended
 }
 
-// openHold reads the hold, after it has begun one if the configuration says so.
+// openHold reads the hold. It first begins one if the configuration requests it.
 func openHold(ctx context.Context, c config.Config, store *persistence.Store, log *slog.Logger) (*hold, error) {
 	h := &hold{store: store, log: log, released: make(chan struct{}), onEnd: func(context.Context) error { return nil }}
 	if c.Paused {
@@ -69,8 +69,8 @@ func (h *hold) Release(ctx context.Context) error {
 	return h.refresh(ctx)
 }
 
-// refresh notices the end of a hold, not its beginning: a hold begins only at a
-// start.
+// refresh detects the end of a hold, not its beginning: a hold begins only when
+// Weir starts.
 func (h *hold) refresh(ctx context.Context) error {
 	if !h.Since().IsZero() {
 		since, err := h.store.HeldSince(ctx)
@@ -102,7 +102,7 @@ func (h *hold) end() {
 }
 
 // wait waits until nothing is held and returns when the hold ended; zero if this
-// process saw none.
+// process saw no hold.
 func (h *hold) wait(ctx context.Context) (ended time.Time, err error) {
 	select {
 	case <-h.released:
@@ -116,7 +116,7 @@ func (h *hold) chore() chore {
 	return chore{name: "the hold is read", every: readHold, step: func(ctx context.Context) (bool, error) { return false, h.refresh(ctx) }}
 }
 
-// heldStore shows every channel as paused while there is a hold.
+// heldStore reports every channel as paused during a hold.
 type heldStore struct {
 	*persistence.Store
 	hold *hold
@@ -141,7 +141,7 @@ func (s heldStore) held(ch weir.Channel) weir.Channel {
 	return ch
 }
 
-// heldCalls make no call while there is a hold.
+// heldCalls delays every call until there is no hold.
 type heldCalls struct {
 	*outbound.Client
 	hold *hold
@@ -163,7 +163,7 @@ func (c heldCalls) Do(ctx context.Context, method, target string, header http.He
 	return c.Client.Do(ctx, method, target, header, body)
 }
 
-// changedAll has every channel read its row again.
+// changedAll makes every channel read its row again.
 func (p *parts) changedAll(ctx context.Context) error {
 	const page = 500
 	for after := ""; ; {

@@ -17,14 +17,14 @@ import (
 	"weir/internal/polling"
 )
 
-// Scenario 192: a Weir that starts with --paused, as on a restored copy, asks nothing of
-// any provider and posts no event, also after a restart without it, until weir resume.
+// Scenario 192: a Weir that starts with --paused, as on a restored copy, sends no request
+// to any provider and posts no event, also after a restart without the flag, until weir resume.
 func TestScenario192_StartPaused(t *testing.T) {
 	t.Parallel()
 	onBothStores(t, startPaused)
 }
 
-// pausable is a daemon whose provider and subscriber count what they are sent.
+// pausable is a daemon whose provider and subscriber count the requests that they receive.
 type pausable struct {
 	*testing.T
 	database, provider string

@@ -12,9 +12,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 )
 
-// TestMetricNames looks at the figures of a program that has done some work:
-// their names follow the conventions, those that dashboards and alerts rest on
-// are there, and no label holds a number, an id or a secret.
+// TestMetricNames checks the metrics of a program that has done some work: their
+// names follow the conventions, the metrics that dashboards and alerts use are
+// present, and no label holds a phone number, an id or a secret.
 func TestMetricNames(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, environment("sqlite://"+filepath.Join(t.TempDir(), "weir.db")))
@@ -56,8 +56,8 @@ func TestMetricNames(t *testing.T) {
 	}
 }
 
-// promised lists the figures that others may rest on, but for gc_contacts_reconciled_total, which
-// begins with the first contact that was asked about.
+// promised lists the metrics that users may rely on, except gc_contacts_reconciled_total, which
+// appears with the first contact that the reconciler asks about.
 func promised() []string {
 	return []string{
 		"channel_capacity_contacts", "channel_active_contacts", "channel_sending_contacts", "channel_unknown_contacts",

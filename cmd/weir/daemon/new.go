@@ -26,7 +26,7 @@ import (
 	"weir/web/jobrouter"
 )
 
-// parts are what a daemon is put together from.
+// parts are the parts of a daemon.
 type parts struct {
 	store     *persistence.Store
 	router    *router.Router
@@ -34,16 +34,16 @@ type parts struct {
 	channels  *actors.System
 	surveys   *surveybroker.System
 	tokens    surveys.Tokens                      // of respondents
-	hearing   atomic.Pointer[surveybroker.System] // surveys, for those who start before them
+	hearing   atomic.Pointer[surveybroker.System] // surveys, for parts that start before them
 	delivery  *delivery.System
 	gate      *web.Gate
 	hold      *hold
 	trail     *web.Trail
-	deaf      func(context.Context) error // ends what listen began
+	deaf      func(context.Context) error // stops the goroutine of listen
 }
 
-// listen carries what happens in the router to the channels that lead there,
-// and gives what ends that.
+// listen forwards events of the router to the worker channels, and returns the
+// function that stops this.
 func (p *parts) listen(hints *workers.Hints) func(context.Context) error {
 	ctx, end := context.WithCancel(context.Background())
 	done := make(chan struct{})
@@ -52,11 +52,11 @@ func (p *parts) listen(hints *workers.Hints) func(context.Context) error {
 	return p.deaf
 }
 
-// sharing tells whether other processes may use the same store.
+// sharing reports whether other processes may use the same store.
 func sharing(c config.Config) bool { return !strings.HasPrefix(c.DatabaseURL, "sqlite:") }
 
-// start starts the actors: those who tell of events, the router, which channels may lead to, the channels,
-// and the surveys, which feed them.
+// start starts the actors in this order: event delivery, the router, the channels, which may dispatch
+// to the router, and the surveys, which feed the channels.
 func (p *parts) start(ctx context.Context, o Options, undo *cleanups) (err error) {
 	c := o.Config
 	held := heldStore{p.store, p.hold}
@@ -112,26 +112,26 @@ func (p *parts) start(ctx context.Context, o Options, undo *cleanups) (err error
 	return nil
 }
 
-// resume takes up what is open.
+// resume continues the work that an earlier process left open.
 func (p *parts) resume(ctx context.Context) error {
 	return errors.Join(p.channels.Resume(ctx), p.surveys.Resume(ctx))
 }
 
-// drain starts nothing new, finishes what is being handed over as far as ctx
-// allows, and gives leases and roles back. It may be called again, also without
-// a resume before it.
+// drain starts nothing new, finishes running dispatches as far as ctx allows, and
+// releases leases and roles. It may be called more than once, also without a
+// resume before it.
 func (p *parts) drain(ctx context.Context) error {
 	return errors.Join(p.surveys.Drain(ctx), p.deaf(ctx), p.channels.Drain(ctx), p.router.Drain(ctx), p.delivery.Close(ctx))
 }
 
-// bearer lets a request to the router in by its token. What the router keeps is
-// shown as it is, numbers too, so that both scopes are needed.
+// bearer admits a request to the router by its token. The router returns its data
+// unmasked, phone numbers included, so the token needs both scopes.
 func (p *parts) bearer(r *http.Request) error {
 	_, err := p.gate.Admit(r, weir.ScopeRouter, weir.ScopePIIRead)
 	return err
 }
 
-// handler puts the routes together.
+// handler assembles the routes.
 func (p *parts) handler(o Options, draining func() bool, refusals *web.RefusalLog) (http.Handler, error) {
 	c := o.Config
 	jobs, err := jobrouter.New(jobrouter.Options{

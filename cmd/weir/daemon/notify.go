@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// notify tells systemd what the process is up to (sd_notify), if it runs under
-// systemd. That it cannot be told is no reason to fail.
+// notify reports the state of the process to systemd (sd_notify), if it runs under
+// systemd. If systemd cannot be reached, the daemon still runs.
 func (d *Daemon) notify(state string) {
 	if d.notifySocket == "" {
 		return

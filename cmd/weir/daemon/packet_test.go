@@ -17,7 +17,7 @@ import (
 )
 
 // Scenario 201: a max_allowed_packet that is too small for a batch is a 503 that names it,
-// and the start warns of it or refuses.
+// and the start logs a warning or fails.
 func TestScenario201_SmallPackets(t *testing.T) {
 	t.Parallel()
 	server := testmysql.Start(t)
@@ -85,7 +85,7 @@ func TestScenario201_SmallPackets(t *testing.T) {
 	if status, text := post("POST", "/v1/channels/texts/contacts", batch(40)); status != 202 {
 		t.Errorf("in 1 MiB: %d %.300s", status, text)
 	}
-	limit(64 << 10) // of connections that are made from now on
+	limit(64 << 10) // for new connections
 	kill(t, db)
 	for n, want := range map[int]int{1: 503, 2: 503} {
 		status, text := post("POST", "/v1/channels/texts/contacts", batch(n))
@@ -98,7 +98,7 @@ func TestScenario201_SmallPackets(t *testing.T) {
 	}
 }
 
-// kill ends the connections of the others.
+// kill closes all other connections to the server.
 func kill(t *testing.T, db *sql.DB) {
 	t.Helper()
 	rows, err := db.QueryContext(t.Context(), "SELECT CONCAT('KILL ', id) FROM information_schema.processlist WHERE id <> CONNECTION_ID() AND user = 'weir'")
@@ -118,6 +118,6 @@ func kill(t *testing.T, db *sql.DB) {
 		t.Fatal(err)
 	}
 	for _, s := range statements {
-		_, _ = db.ExecContext(t.Context(), s) // it may have ended by itself
+		_, _ = db.ExecContext(t.Context(), s) // the connection may be closed already
 	}
 }

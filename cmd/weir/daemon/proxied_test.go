@@ -10,7 +10,7 @@ import (
 	"weir/internal/hmacsign"
 )
 
-// A proxy passes on Host, and there is no token: what is signed with an access
+// A proxy passes Host on, and no token is configured: a request signed with an access
 // key needs no other check, whatever the public name of this Weir is.
 func TestScenario147_SignedRequestsUnderAnyHost(t *testing.T) {
 	t.Parallel()

@@ -11,8 +11,8 @@ import (
 	"weir/persistence/storetest"
 )
 
-// A client that goes away while it resumes Weir leaves no channel held: what its
-// request did not reach is told by the next read of the hold.
+// A client that disconnects while it resumes Weir leaves no channel held: the next
+// read of the hold reaches the channels that the request did not reach.
 func TestEndOfAHoldIsToldUntilAllHaveHeardOfIt(t *testing.T) {
 	t.Parallel()
 	store := storetest.SQLite(t)

@@ -10,28 +10,29 @@ import (
 	"weir/persistence"
 )
 
-// Figures of the chores.
+// Intervals and limits of the background jobs.
 const (
 	purgeEvery = 5 * time.Minute
 	purgeBatch = 1000
-	// minutesStay is how long counters of single minutes are kept, for the charts.
+	// minutesStay is how long the counters per minute are kept, for the charts.
 	minutesStay = 48 * time.Hour
 	sweepEvery  = 15 * time.Second
 	countEvery  = time.Minute
-	chorePause  = 50 * time.Millisecond // between steps, so that the queue goes first
+	chorePause  = 50 * time.Millisecond // between steps, so that the queue has priority
 )
 
-// chore is work in small steps that nobody waits for.
+// chore is a background job that runs in small steps.
 type chore struct {
 	name  string
 	every time.Duration
 	step  func(ctx context.Context) (more bool, err error)
-	wake  <-chan struct{} // before that; nil: never
+	wake  <-chan struct{} // starts a step before every has passed; nil: never
 }
 
-// chores are what keeps the store tidy: what finished longer ago than its
-// retention goes, and so do surveys that were deleted and imports that were
-// given up. And what only the store knows is counted for the metrics.
+// chores returns the background jobs that clean up the store: they remove contacts
+// and events that are older than their retention, old counters per minute, deleted
+// surveys and abandoned imports. One job counts dead letters for the metrics, because
+// only the store has that number.
 func chores(c config.Config, store *persistence.Store) []chore {
 	return []chore{
 		{name: "old contacts are removed", every: purgeEvery, step: func(ctx context.Context) (bool, error) {
@@ -55,7 +56,7 @@ func chores(c config.Config, store *persistence.Store) []chore {
 	}
 }
 
-// run does chores until the returned function is called.
+// run runs background jobs until the returned function is called.
 func run(list []chore, log *slog.Logger) (stop func(context.Context) error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var done sync.WaitGroup

@@ -9,20 +9,20 @@ import (
 	"time"
 )
 
-// Limit is the longest that a daemon takes to end; the steps below are within
-// it.
+// Limit is the maximum time that a daemon takes to stop; it covers the limits of
+// the steps below.
 const Limit = 25 * time.Second
 
 const (
-	drainLimit = 18 * time.Second // what is being handed over is finished
-	serveLimit = 3 * time.Second  // requests that are being answered
+	drainLimit = 18 * time.Second // for running dispatches to finish
+	serveLimit = 3 * time.Second  // for requests in progress
 )
 
 // Run builds a daemon and runs it until ctx ends.
 func Run(ctx context.Context, o Options) error {
 	d, err := New(ctx, o)
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-		return nil // told to end while it stood by: there is nothing to drain
+		return nil // canceled while standing by: there is nothing to drain
 	}
 	if err != nil {
 		return err
@@ -30,15 +30,15 @@ func Run(ctx context.Context, o Options) error {
 	return d.Run(ctx)
 }
 
-// headroom is memory that is allocated and never touched: the system gives no
-// page for it. The collector runs when the heap has doubled, and Weir's own is
-// so small that it would run many times a second, for an eighth of all CPU
-// under load. This way it runs after so many bytes more; the peak of resident
-// memory rises by as much at most.
+// headroom is memory in bytes that is allocated and never touched, so the system
+// maps no page for it. The garbage collector runs when the heap has doubled, and
+// Weir's own heap is so small that it would run many times a second, for an eighth
+// of all CPU under load. With headroom it runs after that many more bytes; the peak
+// of resident memory rises by at most as much.
 const headroom = 22 << 20
 
 // Run serves until ctx ends, then drains and closes the daemon. It returns nil
-// when everything ended in order.
+// after an orderly shutdown.
 func (d *Daemon) Run(ctx context.Context) error {
 	room := make([]byte, headroom)
 	defer runtime.KeepAlive(room)
@@ -56,7 +56,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 	return errors.Join(err, d.stop(context.WithoutCancel(ctx)))
 }
 
-// serve answers requests until the server ends.
+// serve answers requests until the server stops.
 func (d *Daemon) serve() error {
 	if d.server.TLSConfig != nil {
 		return d.server.ServeTLS(d.listener, "", "")
@@ -64,7 +64,7 @@ func (d *Daemon) serve() error {
 	return d.server.Serve(d.listener)
 }
 
-// wait returns nil once ctx ends, or why the daemon cannot go on.
+// wait returns nil once ctx ends, or the error that keeps the daemon from serving.
 func (d *Daemon) wait(ctx context.Context, broken <-chan error) error {
 	select {
 	case <-ctx.Done():
@@ -74,7 +74,7 @@ func (d *Daemon) wait(ctx context.Context, broken <-chan error) error {
 	}
 }
 
-// stop ends the daemon in the order that loses least.
+// stop stops the daemon in the order that loses least.
 func (d *Daemon) stop(ctx context.Context) error {
 	d.notify("STOPPING=1")
 	start := time.Now()
@@ -93,13 +93,13 @@ func (d *Daemon) stop(ctx context.Context) error {
 	return nil
 }
 
-// shutDown lets requests that are being answered finish.
+// shutDown lets requests in progress finish.
 func (d *Daemon) shutDown(ctx context.Context) error {
 	err := d.server.Shutdown(ctx)
 	switch {
 	case errors.Is(err, http.ErrServerClosed):
 		return nil
-	case errors.Is(err, context.DeadlineExceeded): // a client that crawls is no failure of ours
+	case errors.Is(err, context.DeadlineExceeded): // a client with a slow upload is not our failure
 		d.log.Warn("requests cut off at the end of the drain")
 		return d.server.Close()
 	default:

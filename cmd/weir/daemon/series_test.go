@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Scenario 191: 100 channels of which 10 work make at most 3,000 series, and none
-// of them more than 30.
+// Scenario 191: 100 channels, with 10 of them active, make at most 3,000 series, and
+// no channel makes more than 30.
 func TestScenario191_SeriesOfAHundredChannels(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, environment("sqlite://"+filepath.Join(t.TempDir(), "weir.db")))

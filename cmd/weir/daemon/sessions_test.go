@@ -20,7 +20,7 @@ import (
 
 const sessionToken = "CANARY-0123456789-abcdefghij-ABCDEFGHIJ"
 
-// visited is one process that a browser talks to.
+// visited is a process that a browser talks to.
 type visited struct {
 	*testing.T
 	handler http.Handler
@@ -34,7 +34,7 @@ func visit(t *testing.T, database string, environ ...string) *visited {
 }
 
 // send sends a request with a session's cookie and returns the status, and the cookie
-// that the answer sets.
+// that the response sets.
 func (v *visited) send(method, path, cookie string, form url.Values) (status int, session string) {
 	v.Helper()
 	r := httptest.NewRequestWithContext(v.Context(), method, "http://localhost"+path, strings.NewReader(form.Encode()))
@@ -62,7 +62,7 @@ func (v *visited) login(token string) string {
 	return session
 }
 
-// page wants the overview with a cookie: 200, or 303 to the login.
+// page requests the overview with a cookie and expects 200, or 303 to the login.
 func (v *visited) page(what, cookie string, want int) {
 	v.Helper()
 	if status, _ := v.send("GET", "/", cookie, nil); status != want {
@@ -70,7 +70,7 @@ func (v *visited) page(what, cookie string, want int) {
 	}
 }
 
-// ends waits until a session leads to the log-in page.
+// ends waits until a session is redirected to the login page.
 func (v *visited) ends(cookie string, within time.Duration) {
 	v.Helper()
 	if !polling.Until(within, 100*time.Millisecond, func() bool { status, _ := v.send("GET", "/", cookie, nil); return status == http.StatusSeeOther }) {
@@ -92,7 +92,7 @@ func onBothStores(t *testing.T, run func(t *testing.T, database string)) {
 }
 
 // Scenario 197: the cookie of the dashboard is not the token, it survives a restart, and
-// after the log-out a copy of it opens nothing.
+// a copy of it is invalid after the logout.
 func TestScenario197_LogOutEndsTheSession(t *testing.T) {
 	t.Parallel()
 	onBothStores(t, func(t *testing.T, database string) {
@@ -115,7 +115,7 @@ func TestScenario197_LogOutEndsTheSession(t *testing.T) {
 	})
 }
 
-// Scenario 198: processes that share a store share its sessions; a log-out at one holds
+// Scenario 198: processes that share a store share its sessions; a logout at one applies
 // at the others within seconds.
 func TestScenario198_SessionsOfTwoProcesses(t *testing.T) {
 	t.Parallel()
@@ -128,8 +128,8 @@ func TestScenario198_SessionsOfTwoProcesses(t *testing.T) {
 	b.ends(session, 6*time.Second)
 }
 
-// Scenario 199: a session ends with its token: with one of the store that is revoked, and
-// with one that WEIR_API_TOKENS has no longer.
+// Scenario 199: a session ends with its token: when a token of the store is revoked, and
+// when a token is no longer in WEIR_API_TOKENS.
 func TestScenario199_SessionsEndWithTheirToken(t *testing.T) {
 	t.Parallel()
 	onBothStores(t, func(t *testing.T, database string) {
@@ -149,6 +149,6 @@ func TestScenario199_SessionsEndWithTheirToken(t *testing.T) {
 		if err := tokens.RevokeToken(t.Context(), token.ID, time.Now()); err != nil {
 			t.Fatal(err)
 		}
-		v.ends(ann, 12*time.Second) // as often as tokens are read
+		v.ends(ann, 12*time.Second) // tokens are read at least this often
 	})
 }

@@ -22,7 +22,7 @@ func configuration(t *testing.T, environ ...string) config.Config {
 	return cfg
 }
 
-// A set-up that fails at its fourth step has undone the three before it: the
+// A set-up that fails when it opens its address has undone the steps before it: the
 // store, which only one process may join, can be joined again.
 func TestFailedSetUpIsUndone(t *testing.T) {
 	t.Parallel()

@@ -11,7 +11,7 @@ import (
 	"weir/cmd/weir/daemon"
 )
 
-// The first start logs the new schema in one line, and each start one line with version, store and address.
+// The first start logs the new schema in one line, and each start logs one line with version, store and address.
 func TestScenario224_StartLogsSchemaAndAddressInOneLineEach(t *testing.T) {
 	t.Parallel()
 	onBothStores(t, func(t *testing.T, url string) {
@@ -20,7 +20,7 @@ func TestScenario224_StartLogsSchemaAndAddressInOneLineEach(t *testing.T) {
 	})
 }
 
-// started starts a daemon, ends it, and compares the lines up to the one that says it listens.
+// started starts a daemon, stops it, and compares the log up to the line "listening".
 func started(t *testing.T, url string, want ...string) {
 	t.Helper()
 	var log bytes.Buffer

@@ -15,12 +15,12 @@ import (
 	"weir/internal/outbound"
 )
 
-// pollEvents is how often receivers look for events of which nobody told them. The
-// store tells of those of this process when they are committed, and of others'
-// when the channels' actors have looked.
+// pollEvents is how often receivers poll for events that were not announced to
+// them. The store announces events of this process at their commit, and events of
+// other processes after the polls of the channels' actors.
 const pollEvents = 30 * time.Second
 
-// policy says whom the addresses that users configure may name.
+// policy returns the rules for the addresses that users configure for outbound calls.
 func policy(c config.Config) outbound.Policy {
 	return outbound.Policy{
 		AllowPlain: c.OutboundAllow.Plain(), AllowPrivate: c.OutboundAllow.Private(), AllowHosts: c.OutboundAllow.Hosts(),
@@ -39,9 +39,10 @@ func CheckSubscriptions(c config.Config) error {
 	return errors.Join(wrong...)
 }
 
-// tell begins to deliver events: those of the router to its subscribers, what
-// respondents say to the applications of their surveys. It comes before whoever
-// makes events: a new receiver gets what is committed from then on.
+// tell starts the delivery of events: events of the router to its subscribers,
+// messages and states of respondents to the applications of their surveys. It must
+// start before every part that creates events: a new receiver gets only events that
+// are committed after it starts.
 func (p *parts) tell(ctx context.Context, o Options, calls heldCalls) (err error) {
 	c := o.Config
 	receivers := []delivery.Receiver{p.applications().Receiver(calls)}
@@ -62,17 +63,17 @@ func (p *parts) tell(ctx context.Context, o Options, calls heldCalls) (err error
 	return err
 }
 
-// applications are the programs that hold conversations with respondents.
+// applications returns the webhook to the programs that hold conversations with respondents.
 func (p *parts) applications() delivery.Webhook {
 	return delivery.Webhook{
 		Name:  "surveys",
 		Types: []string{surveybroker.MessageEvent, surveybroker.RespondentEvent},
 		Wants: surveybroker.ForApplication,
-		// One application that does not answer is no reason for the others to wait.
+		// An application that does not answer must not delay the others.
 		Group:     surveybroker.SurveyOf,
 		MostAside: 100_000,
 		Find: func(ctx context.Context, e events.Event) (delivery.Hook, error) {
-			var about struct{ Survey string } // of either type
+			var about struct{ Survey string } // in events of both types
 			if err := json.Unmarshal(e.Data, &about); err != nil {
 				return delivery.Hook{}, errors.New("the event cannot be read")
 			}

@@ -14,17 +14,17 @@ import (
 	"weir/config"
 )
 
-// readCertificates is how often the files are read again. Polling also notices
+// readCertificates is how often the files are read again. Polling also detects
 // the symbolic links that Kubernetes swaps, and costs less than watching.
 const readCertificates = 5 * time.Second
 
-// certificates serve the latest good pair of certificate and key.
+// certificates serves the latest valid pair of certificate and key.
 type certificates struct {
 	cfg     config.Config
 	log     *slog.Logger
 	current atomic.Pointer[tls.Certificate]
 	failure string // of the latest reload; empty: it succeeded
-	logged  bool   // the failure
+	logged  bool   // whether failure is logged
 }
 
 // openCertificates reads the pair; nil: Weir serves plain HTTP.
@@ -53,7 +53,7 @@ func (c *certificates) use(pair *tls.Certificate) {
 	log("TLS certificate loaded", "names", pair.Leaf.DNSNames, "not_after", pair.Leaf.NotAfter)
 }
 
-// config is the server's.
+// config returns the TLS configuration of the server.
 func (c *certificates) config() *tls.Config {
 	return &tls.Config{
 		MinVersion:     tls.VersionTLS12,
@@ -68,8 +68,8 @@ func (c *certificates) chores() []chore {
 	return []chore{{name: "TLS certificate is reloaded", every: readCertificates, step: func(context.Context) (bool, error) { c.reload(); return false, nil }}}
 }
 
-// reload takes up a changed pair. A broken one is logged when it has been so
-// twice in a row, because two files never change at the same instant.
+// reload loads a changed pair. A broken pair is logged when it fails twice in a row
+// with the same error, because the two files never change at the same instant.
 func (c *certificates) reload() {
 	pair, err := c.cfg.LoadCertificate()
 	if err != nil {
@@ -82,7 +82,7 @@ func (c *certificates) reload() {
 		return
 	}
 	c.failure = ""
-	if !slices.EqualFunc(pair.Certificate, c.current.Load().Certificate, bytes.Equal) { // the chain, too
+	if !slices.EqualFunc(pair.Certificate, c.current.Load().Certificate, bytes.Equal) { // compares the whole chain
 		c.use(pair)
 	}
 }

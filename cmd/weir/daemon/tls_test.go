@@ -19,7 +19,7 @@ import (
 	"weir/internal/polling"
 )
 
-// tlsRig is a daemon that serves https.
+// tlsRig is a daemon that serves HTTPS.
 type tlsRig struct {
 	*testing.T
 	cert, key, addr string
@@ -49,7 +49,7 @@ func (r *tlsRig) write(certificate, key []byte) {
 	}
 }
 
-// serial is the number of the certificate that a new client is shown.
+// serial returns the serial number of the certificate that a new client receives.
 func (r *tlsRig) serial() int64 {
 	r.Helper()
 	resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}).Get("https://" + r.addr + "/livez")
@@ -63,7 +63,7 @@ func (r *tlsRig) serial() int64 {
 	return resp.TLS.PeerCertificates[0].SerialNumber.Int64()
 }
 
-// wait looks until ok, for twice the interval of reloads and the time of a slow machine.
+// wait polls until ok, for two reload intervals and the delay of a slow machine.
 func (r *tlsRig) wait(what string, ok func() bool) {
 	r.Helper()
 	if !polling.Until(30*time.Second, 100*time.Millisecond, ok) {
@@ -71,8 +71,8 @@ func (r *tlsRig) wait(what string, ok func() bool) {
 	}
 }
 
-// Scenario 185: Weir serves https itself, refuses what is older than TLS 1.2, and
-// takes a changed pair up without a restart; a broken one changes nothing.
+// Scenario 185: Weir serves HTTPS itself, rejects TLS versions older than 1.2, and
+// loads a changed pair without a restart; a broken pair changes nothing.
 func TestScenario185_TLSByWeirItself(t *testing.T) {
 	t.Parallel()
 	log := &daemontest.Log{}
@@ -103,8 +103,8 @@ func TestScenario185_TLSByWeirItself(t *testing.T) {
 	r.wait("the second pair is served", func() bool { return r.serial() == 2 })
 }
 
-// Scenario 185: a wrong pair is a mistake of the configuration, for config check
-// and for serve.
+// Scenario 185: config check and serve report an invalid pair as a configuration
+// error.
 func TestScenario185_TLSConfiguration(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()

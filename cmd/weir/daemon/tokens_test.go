@@ -12,7 +12,7 @@ import (
 	"weir/web"
 )
 
-// shaky is a store of tokens that cannot be read now and then.
+// shaky is a token store whose reads fail a given number of times.
 type shaky struct {
 	weir.TokenStore
 	fails, reads int
@@ -26,9 +26,9 @@ func (s *shaky) LiveTokens(context.Context, time.Time) ([]weir.Token, bool, erro
 	return nil, true, nil
 }
 
-// Word that a token was revoked comes once. If the store cannot be read just
-// then, it is tried again as soon as ever, not after half a minute: the token
-// would open everything until then.
+// The signal that a token was revoked comes once. If the store cannot be read at
+// that moment, the read is retried after readTokens, not after readTokensShared:
+// the revoked token would be accepted until then.
 func TestTokensAreReadAgainSoonAfterAFailure(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -36,7 +36,7 @@ func TestTokensAreReadAgainSoonAfterAFailure(t *testing.T) {
 		var tell func()
 		read := tokensRead(web.NewGate(web.GateOptions{Store: store}), true, func(changed func()) { tell = changed })
 		stop := run([]chore{read}, slog.New(slog.DiscardHandler))
-		time.Sleep(time.Second) // the first time
+		time.Sleep(time.Second) // the first read
 		synctest.Wait()
 		store.fails, store.reads = 3, 0
 		tell()

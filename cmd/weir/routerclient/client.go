@@ -1,6 +1,6 @@
-// Package routerclient speaks the job router's API for the commands of the
-// command line. Requests are signed, or carry a token; nothing is repeated; neither
-// is in any error.
+// Package routerclient is a client of the job router's API, for the command line.
+// Requests are signed, or carry a token; no request is retried; neither key nor
+// token appears in any error.
 package routerclient
 
 import (
@@ -27,10 +27,10 @@ const (
 	mostPages  = 10_000
 )
 
-// DefaultURL is where a Weir listens that was told nothing.
+// DefaultURL is where Weir listens by default.
 const DefaultURL = "http://127.0.0.1:8080"
 
-// Client is safe for concurrent use.
+// Client is a client of the job router's API. It is safe for concurrent use.
 type Client struct {
 	base  string
 	key   *hmacsign.Key
@@ -39,8 +39,8 @@ type Client struct {
 	http  *http.Client
 }
 
-// New makes a client of the router at an address; empty is [DefaultURL].
-// Without a key requests are not signed.
+// New returns a client of the router at the URL base; empty is [DefaultURL].
+// Without a key, requests are not signed.
 func New(base string, key *hmacsign.Key, now func() time.Time) (*Client, error) {
 	if base == "" {
 		base = DefaultURL
@@ -58,14 +58,14 @@ func New(base string, key *hmacsign.Key, now func() time.Time) (*Client, error) 
 	}, nil
 }
 
-// SetToken has a client without a key send a token of the API instead. It is
-// called before the first request.
+// SetToken makes a client without a key send a token of the API instead. It must
+// be called before the first request.
 func (c *Client) SetToken(token string) { c.token = token }
 
-// Close gives idle connections back.
+// Close closes idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// Error is a refusal of the server.
+// Error is an error response of the server.
 type Error struct {
 	Status  int
 	Code    string
@@ -73,7 +73,7 @@ type Error struct {
 	Details []Detail
 }
 
-// Detail is a part of a refusal.
+// Detail is one of the errors in an error response.
 type Detail struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
@@ -93,7 +93,7 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// unansweredError says that no answer came.
+// unansweredError is returned when no complete response arrived.
 type unansweredError struct {
 	base  string
 	cause error
@@ -105,13 +105,13 @@ func (u *unansweredError) Error() string {
 
 func (u *unansweredError) Unwrap() error { return u.cause }
 
-// Unanswered tells whether no answer came.
+// Unanswered reports whether no complete response arrived.
 func Unanswered(err error) bool {
 	_, ok := errors.AsType[*unansweredError](err)
 	return ok
 }
 
-// resourcePath is the path of a resource, with its ids escaped.
+// resourcePath returns the path of a resource, with its ids escaped.
 func resourcePath(parts ...string) string {
 	for i := range parts {
 		parts[i] = strings.ReplaceAll(url.PathEscape(parts[i]), ":", "%3A")
@@ -119,7 +119,7 @@ func resourcePath(parts ...string) string {
 	return "/routing/" + strings.Join(parts, "/")
 }
 
-// Patch creates or changes a resource: kind is its name in the path.
+// Patch creates or changes a resource; kind is the name of its collection in the path.
 func (c *Client) Patch(ctx context.Context, kind, id string, body any) error {
 	return c.do(ctx, http.MethodPatch, resourcePath(kind, id), nil, body, nil)
 }
@@ -130,7 +130,7 @@ func (c *Client) Cancel(ctx context.Context, job, disposition string) error {
 	return c.do(ctx, http.MethodPost, resourcePath("jobs", job)+":cancel", nil, body, nil)
 }
 
-// Job is a job as the API shows it.
+// Job is a job in the form of the API.
 type Job struct {
 	ID              string                        `json:"id"`
 	Status          routing.JobStatus             `json:"status"`
@@ -147,7 +147,7 @@ func (c *Client) Job(ctx context.Context, id string) (out Job, err error) {
 	return out, c.do(ctx, http.MethodGet, resourcePath("jobs", id), nil, nil, &out)
 }
 
-// Worker is a worker as the API shows it.
+// Worker is a worker in the form of the API.
 type Worker struct {
 	ID           string                `json:"id"`
 	State        routing.WorkerState   `json:"state"`
@@ -165,7 +165,7 @@ func (c *Client) Worker(ctx context.Context, id string) (out Worker, err error) 
 	return out, c.do(ctx, http.MethodGet, resourcePath("workers", id), nil, nil, &out)
 }
 
-// Queue is a queue as the API shows it.
+// Queue is a queue in the form of the API.
 type Queue struct {
 	ID                   string         `json:"id"`
 	Name                 string         `json:"name"`
@@ -174,7 +174,7 @@ type Queue struct {
 	Closed               routing.Closed `json:"closed"`
 }
 
-// Pool is a pool as the API shows it.
+// Pool is a pool in the form of the API.
 type Pool struct {
 	ID        string                   `json:"id"`
 	QueueID   string                   `json:"queueId"`
@@ -184,20 +184,20 @@ type Pool struct {
 	Version   uint64                   `json:"version"`
 }
 
-// Ready is who would be next, and how many there are.
+// Ready lists the available workers, the next one first, and their total number.
 type Ready struct {
 	Depth int             `json:"depth"`
 	Value []routing.Ready `json:"value"`
 }
 
-// Ready asks who is available for a filter, at most a number of them.
+// Ready returns the workers available for a filter, at most most of them.
 func (c *Client) Ready(ctx context.Context, queue, channel, filter string, most int) (out Ready, err error) {
 	query := url.Values{"queueId": {queue}, "channelId": {channel}, "filter": {filter}, "maxpagesize": {strconv.Itoa(most)}}
 	return out, c.do(ctx, http.MethodGet, resourcePath("ready"), query, nil, &out)
 }
 
-// Unmatchable lists the waiting jobs of a queue that nobody at all could take,
-// at most a thousand.
+// Unmatchable lists the waiting jobs of a queue that no worker could take, at
+// most a thousand.
 func (c *Client) Unmatchable(ctx context.Context, queue string) ([]string, error) {
 	var out struct {
 		Value []string `json:"value"`
@@ -206,12 +206,12 @@ func (c *Client) Unmatchable(ctx context.Context, queue string) ([]string, error
 	return out.Value, err
 }
 
-// Statistics reads the figures of a queue.
+// Statistics reads the statistics of a queue.
 func (c *Client) Statistics(ctx context.Context, queue string) (out routing.Statistics, err error) {
 	return out, c.do(ctx, http.MethodGet, resourcePath("queues", queue)+"/statistics", nil, nil, &out)
 }
 
-// Why reads why a job waits; empty if it does not wait, or was deleted.
+// Why returns why a job waits; empty if it does not wait, or was deleted.
 func (c *Client) Why(ctx context.Context, job string) (string, error) {
 	var out struct {
 		Why string `json:"why"`
@@ -223,13 +223,13 @@ func (c *Client) Why(ctx context.Context, job string) (string, error) {
 	return out.Why, err
 }
 
-// Position reads where a queued job stands.
+// Position reads the position of a queued job.
 func (c *Client) Position(ctx context.Context, job string) (out routing.Position, err error) {
 	return out, c.do(ctx, http.MethodGet, resourcePath("jobs", job)+"/position", nil, nil, &out)
 }
 
-// Each reads a list, page by page, and hands over its elements, as they came
-// and decoded into T. It ends with the first error of see.
+// Each reads a list page by page, and calls see for each element, decoded into T
+// and raw. It stops at the first error of see.
 func Each[T any](ctx context.Context, c *Client, kind string, query url.Values, see func(T, json.RawMessage) error) error {
 	path, ask := resourcePath(kind), query
 	for range mostPages {
@@ -252,8 +252,8 @@ func Each[T any](ctx context.Context, c *Client, kind string, query url.Values, 
 		if page.NextLink == "" {
 			return nil
 		}
-		// It names a host, for which nothing is signed here, and a path under which
-		// the server may know itself by another prefix. The query is enough.
+		// The link has a host for which the request would not be signed, and a path
+		// that may have another prefix of the server. The query is enough.
 		next, err := url.Parse(page.NextLink)
 		if err != nil {
 			return errors.New("the answer has no next link that can be followed")
@@ -328,7 +328,7 @@ func understand(status int, text []byte, into any) error {
 	return nil
 }
 
-// withoutURL takes the address off an error, whose query is of no interest.
+// withoutURL removes the URL from an error: its query does not help the reader.
 func withoutURL(err error) error {
 	if wrapped, ok := errors.AsType[*url.Error](err); ok {
 		return wrapped.Err

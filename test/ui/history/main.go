@@ -1,6 +1,6 @@
-// Command history gives channels a past, for pictures of the dashboard: the
-// minutes of half a day, made up, always the same. Its arguments are the URL of
-// a store and the names of channels. Nothing else uses it.
+// Command history generates a past for channels, for screenshots of the dashboard:
+// the invented counters per minute of 13 hours, always the same. Its arguments are
+// the URL of a store and the names of channels. Nothing else uses it.
 package main
 
 import (
@@ -28,7 +28,7 @@ func main() {
 	}
 }
 
-// write gives each channel the minutes before the present one.
+// write adds to each channel the minutes before the current one.
 func write(ctx context.Context, url string, names []string, now time.Time) (err error) {
 	s, err := persistence.Open(ctx, url, persistence.Options{})
 	if err != nil {
@@ -51,10 +51,10 @@ func write(ctx context.Context, url string, names []string, now time.Time) (err 
 	return nil
 }
 
-// past makes up the minutes of a channel: a load that swells and ebbs, with an
-// hour in which the provider was slow.
+// past generates the minutes of a channel: a load that rises and falls, with 48
+// minutes in which the provider was slow.
 func past(c weir.Channel, until time.Time, seed uint64) []weir.Minute {
-	chance := rand.New(rand.NewPCG(7, seed)) // the same each time
+	chance := rand.New(rand.NewPCG(7, seed)) // fixed seed: the same numbers each time
 	minutes := int(span / time.Minute)
 	queued := int64(0)
 	var list []weir.Minute
@@ -83,7 +83,8 @@ func past(c weir.Channel, until time.Time, seed uint64) []weir.Minute {
 	return list
 }
 
-// outcomes ends as many contacts as were sent. Nobody is busy for a message.
+// outcomes adds as many outcomes as contacts were dispatched. Text messages are
+// never busy or unanswered.
 func outcomes(m *weir.Minute, sent int64, calls bool, chance *rand.Rand) {
 	part := func(share float64) int64 { return int64(float64(sent)*share*(.5+chance.Float64()) + .5) }
 	busy, unanswered, failed := part(.06), part(.14), part(.03)

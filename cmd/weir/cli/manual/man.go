@@ -40,7 +40,7 @@ func manEntry(b *strings.Builder, e entry) {
 	}
 }
 
-// manText writes paragraphs: lists as they are, all else filled.
+// manText writes paragraphs: lists unchanged, all others filled.
 func manText(b *strings.Builder, text string) {
 	paragraphs(text, func(paragraph string, asIs bool) {
 		if asIs {
@@ -51,8 +51,8 @@ func manText(b *strings.Builder, text string) {
 	})
 }
 
-// roff escapes a text: backslashes, hyphens that are to stay such, what is no
-// ASCII, and dots and quotes that would begin a request.
+// roff escapes a text: backslashes, literal hyphens, non-ASCII characters, and dots
+// and quotes that would begin a request.
 func roff(text string) string {
 	var b strings.Builder
 	for _, r := range text {

@@ -1,10 +1,10 @@
-// Package manual writes the papers of a command line from its commands: a man
-// page, and a page of Markdown.
+// Package manual generates the documentation of a command line from its commands:
+// a man page, and a page of Markdown.
 //
 // # Invariants
 //
-//   - The same commands give the same bytes, so that a test can say when a paper
-//     is stale: no date, no version, nothing of the machine.
+//   - The same commands give the same bytes, so that a test can detect a stale
+//     page: no date, no version, nothing specific to the machine.
 package manual
 
 import (
@@ -15,22 +15,22 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Paper is what is written.
+// Paper is the documentation of a command line.
 type Paper struct {
 	Root *cobra.Command
-	// Common are texts that many commands repeat. They are left out of the
-	// commands, and stand once in the sections.
+	// Common are texts that many commands repeat. They are removed from the
+	// commands, and appear once in the sections.
 	Common   []string
-	Sections []Section // behind the commands
+	Sections []Section // after the commands
 }
 
-// Section is a part of a paper.
+// Section is a section of the documentation.
 type Section struct {
 	Title string
 	Text  string
 }
 
-// entry is one command as it is written.
+// entry is one command in the documentation.
 type entry struct {
 	command *cobra.Command
 	path    string
@@ -38,8 +38,8 @@ type entry struct {
 	text    string
 }
 
-// entries are the commands in the order in which they are written. Those that
-// cobra adds are left out: a section says what there is to say.
+// entries returns the commands in the order in which they are written. Commands
+// that cobra adds are left out: a section describes them.
 func (p *Paper) entries() []entry {
 	var out []entry
 	var walk func(c *cobra.Command, depth int)
@@ -56,7 +56,7 @@ func (p *Paper) entries() []entry {
 	return out
 }
 
-// text is what a command says of itself alone.
+// text returns the description of a command without the common texts.
 func (p *Paper) text(c *cobra.Command) string {
 	text := c.Long
 	if text == "" {
@@ -71,7 +71,7 @@ func (p *Paper) text(c *cobra.Command) string {
 	return strings.TrimSpace(text)
 }
 
-// usage is the line that says how a command is called.
+// usage returns the usage line of a command.
 func usage(c *cobra.Command) string {
 	line := c.CommandPath() + strings.TrimPrefix(c.Use, c.Name())
 	switch {
@@ -83,8 +83,8 @@ func usage(c *cobra.Command) string {
 	return line
 }
 
-// flags hands over the flags of a command that it does not share with those
-// around it.
+// flags calls each for every flag of a command that it does not inherit from its
+// parents.
 func flags(c *cobra.Command, each func(name, text string)) {
 	c.LocalFlags().VisitAll(func(f *pflag.Flag) {
 		if f.Hidden || f.Name == "help" {
@@ -109,8 +109,8 @@ func flags(c *cobra.Command, each func(name, text string)) {
 	})
 }
 
-// paragraphs cuts a text at its blank lines; asIs says of one that its lines are
-// to stay as they are.
+// paragraphs splits a text at its blank lines; asIs means that the line breaks of a
+// paragraph are kept.
 func paragraphs(text string, each func(paragraph string, asIs bool)) {
 	for part := range strings.SplitSeq(text, "\n\n") {
 		if strings.TrimSpace(part) == "" {

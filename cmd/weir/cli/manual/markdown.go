@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Markdown writes the page of Markdown. What stands once comes first.
+// Markdown writes the page of Markdown. The common sections come first.
 func (p *Paper) Markdown(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# The command line\n\n<!-- Written by \"weir docs markdown\"; do not change it. -->\n\n")
@@ -46,7 +46,7 @@ func markdownEntry(b *strings.Builder, e entry) {
 	}
 }
 
-// cell makes a text fit for a cell of a table.
+// cell escapes a text for a cell of a table.
 func cell(text string) string {
 	return strings.NewReplacer("|", `\|`, "\n", " ", "<", "&lt;", ">", "&gt;").Replace(text)
 }
@@ -59,7 +59,7 @@ func dedented(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// markdownText writes paragraphs: lists and definitions as they are.
+// markdownText writes paragraphs: lists and definitions unchanged.
 func markdownText(b *strings.Builder, text string) {
 	paragraphs(text, func(paragraph string, asIs bool) {
 		if !asIs {

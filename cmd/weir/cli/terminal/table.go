@@ -5,16 +5,16 @@ import (
 	"strings"
 )
 
-// Column is one column of a table.
+// Column describes one column of a table.
 type Column struct {
 	Name  string
-	Right bool // its cells stand at the right
-	// Least is the width to which it may be shortened where the terminal is
-	// narrow; 0: it is always whole.
+	Right bool // right-aligned
+	// Least is the width in cells to which the column may be shortened on a narrow
+	// terminal; 0: it is never shortened.
 	Least int
 }
 
-// Columns makes columns that are always whole, by their names.
+// Columns returns columns with these names that are never shortened.
 func Columns(names ...string) []Column {
 	out := make([]Column, len(names))
 	for i, name := range names {
@@ -29,7 +29,7 @@ type Cell struct {
 	Style Style
 }
 
-// Cells makes cells of the plain style.
+// Cells returns cells without a style.
 func Cells(texts ...string) []Cell {
 	out := make([]Cell, len(texts))
 	for i, text := range texts {
@@ -38,15 +38,15 @@ func Cells(texts ...string) []Cell {
 	return out
 }
 
-// mostHeld is how many rows are held to find the widths of columns, so that a
-// table may be of any length.
+// mostHeld is the maximum number of rows that are buffered to determine the column
+// widths, so that a table may be of any length.
 const mostHeld = 500
 
-// Table writes rows below each other. What a cell says may come from anybody.
+// Table writes rows in aligned columns. Cells may hold untrusted text.
 type Table struct {
 	Out     io.Writer
 	Columns []Column
-	Width   int // of the terminal; 0: there is none, nothing is shortened
+	Width   int // of the terminal, in cells; 0: no terminal, nothing is shortened
 	Colours bool
 
 	rows   [][]Cell
@@ -54,9 +54,9 @@ type Table struct {
 	headed bool
 }
 
-const between = 2 // cells between columns
+const between = 2 // blanks between columns
 
-// Add adds a row.
+// Add adds a row. It may write the buffered rows.
 func (t *Table) Add(row []Cell) error {
 	for i := range row {
 		if row[i].Text = Visible(row[i].Text); row[i].Text == "" {
@@ -69,7 +69,7 @@ func (t *Table) Add(row []Cell) error {
 	return t.Flush()
 }
 
-// Flush writes what was added.
+// Flush writes the buffered rows, and before the first rows the column names.
 func (t *Table) Flush() error {
 	if t.headed && len(t.rows) == 0 {
 		return nil
@@ -92,7 +92,7 @@ func (t *Table) Flush() error {
 	return err
 }
 
-// measure finds the width of each column. Columns never become narrower from
+// measure computes the width of each column. A column never becomes narrower from
 // one part of a table to the next, unless the terminal is too narrow.
 func (t *Table) measure() {
 	if t.widths == nil {

@@ -34,8 +34,8 @@ func TestVisible(t *testing.T) {
 	}
 }
 
-// Whatever a name is, it is printable once it is visible, and as wide as it is
-// made.
+// Any name is printable after Visible, and has exactly the requested width after
+// Left and Right.
 func TestTextsKeepTheirWidth(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -44,7 +44,7 @@ func TestTextsKeepTheirWidth(t *testing.T) {
 			t.Fatalf("%q is not all visible", text)
 		}
 		for _, got := range []string{terminal.Left(text, width), terminal.Right(text, width)} {
-			// A wide character that does not fit any more leaves a cell empty, which is filled.
+			// Where a wide character does not fit, a blank fills the remaining cell.
 			if terminal.Width(got) != width {
 				t.Fatalf("%q is %d wide, want %d", got, terminal.Width(got), width)
 			}
@@ -115,7 +115,7 @@ a-very…  down         0  the pro…
 	}
 }
 
-// A table of any length is written in parts, and says what it is once.
+// A long table is written in parts, with the column names only once.
 func TestLongTable(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder

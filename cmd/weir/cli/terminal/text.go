@@ -1,12 +1,12 @@
-// Package terminal writes for people who look at a terminal: tables that fit,
-// colours that can be done without, and texts of strangers.
+// Package terminal formats output for terminals: tables that fit, optional
+// colors, and untrusted text.
 //
 // # Invariants
 //
-//   - Nothing that was passed through [Visible] moves the cursor, changes a
-//     colour or the direction of writing: what is not printable is shown escaped.
+//   - Text returned by [Visible] never moves the cursor and never changes a color
+//     or the direction of writing: unprintable characters are escaped.
 //   - Widths are counted in cells of the screen, not in bytes or characters.
-//   - Everything here is a function of its arguments.
+//   - Results depend on the arguments only.
 package terminal
 
 import (
@@ -16,9 +16,9 @@ import (
 	"unicode/utf8"
 )
 
-// Visible is a text of which every character can be seen: control characters,
-// marks that turn the direction, and bytes that are no UTF-8 are escaped as in
-// Go.
+// Visible returns text with every unprintable character escaped as in Go: control
+// characters, marks that change the direction of writing, and bytes that are not
+// UTF-8.
 func Visible(text string) string {
 	if !strings.ContainsFunc(text, hidden) && utf8.ValidString(text) {
 		return text
@@ -42,7 +42,7 @@ func Visible(text string) string {
 
 func hidden(r rune) bool { return !unicode.IsPrint(r) }
 
-// VisibleLines is [Visible] for texts of several lines.
+// VisibleLines is [Visible] for text of several lines.
 func VisibleLines(text string) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
@@ -51,7 +51,7 @@ func VisibleLines(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// Width is how many cells a visible text takes.
+// Width returns the number of cells that visible text takes.
 func Width(text string) int {
 	n := 0
 	for _, r := range text {
@@ -60,7 +60,7 @@ func Width(text string) int {
 	return n
 }
 
-// cells is how many cells a character takes.
+// cells returns the number of cells that a character takes.
 func cells(r rune) int {
 	switch {
 	case r < 0x300:
@@ -74,8 +74,8 @@ func cells(r rune) int {
 	}
 }
 
-// wide tells whether a character is one of those of East Asia, or a picture,
-// which terminals draw over two cells.
+// wide reports whether terminals draw a character over two cells: East Asian
+// characters and emoji.
 func wide(r rune) bool {
 	return r >= 0x1100 && (r <= 0x115f || r >= 0x2e80 && r <= 0x303e || r >= 0x3041 && r <= 0xa4cf ||
 		r >= 0xac00 && r <= 0xd7a3 || r >= 0xf900 && r <= 0xfaff || r >= 0xfe30 && r <= 0xfe6f ||
@@ -83,7 +83,7 @@ func wide(r rune) bool {
 		r >= 0x1f680 && r <= 0x1f6ff || r >= 0x1f900 && r <= 0x1f9ff || r >= 0x20000 && r <= 0x3fffd)
 }
 
-// Cut shortens a visible text to a width, and shows that it did.
+// Cut shortens visible text to a width in cells, and ends it with "…" if it did.
 func Cut(text string, width int) string {
 	if Width(text) <= width {
 		return text
@@ -100,20 +100,20 @@ func Cut(text string, width int) string {
 	return text
 }
 
-// Left brings a visible text to a width, at the left.
+// Left cuts or pads visible text to a width, left-aligned.
 func Left(text string, width int) string {
 	text = Cut(text, width)
 	return text + strings.Repeat(" ", max(0, width-Width(text)))
 }
 
-// Right brings a visible text to a width, at the right.
+// Right cuts or pads visible text to a width, right-aligned.
 func Right(text string, width int) string {
 	text = Cut(text, width)
 	return strings.Repeat(" ", max(0, width-Width(text))) + text
 }
 
-// Bar draws n of all with a number of cells; whatever is more than nothing
-// shows.
+// Bar draws n of all as a bar of width cells; if n is positive, at least one cell
+// is filled.
 func Bar(n, all int64, width int) string {
 	full := 0
 	switch {
@@ -125,7 +125,7 @@ func Bar(n, all int64, width int) string {
 	return strings.Repeat("#", full) + strings.Repeat(".", width-full)
 }
 
-// Style is how a text is shown.
+// Style is the appearance of a text.
 type Style int
 
 // The styles.
@@ -139,7 +139,7 @@ const (
 	Reverse
 )
 
-// Paint gives a text its style, if there are colours.
+// Paint applies the style to a text, if colours is set.
 func (s Style) Paint(text string, colours bool) string {
 	if !colours || s == Plain || text == "" {
 		return text
@@ -148,7 +148,7 @@ func (s Style) Paint(text string, colours bool) string {
 	return "\x1b[" + code + "m" + text + "\x1b[0m"
 }
 
-// Clip cuts a line that may have styles to a width.
+// Clip cuts a line, which may have styles, to a width in cells.
 func Clip(line string, width int) string {
 	n, styled := 0, false
 	for i := 0; i < len(line); {

@@ -11,16 +11,16 @@ import (
 	"weir/cmd/weir/cli/terminal"
 )
 
-// Heights of the parts of a picture.
+// Heights of the parts of a picture in lines, and widths in cells.
 const (
-	headLines  = 3 // with a blank line
+	headLines  = 3 // including a blank line
 	footLines  = 1
 	leastWidth = 20
 	mostBar    = 24
 )
 
-// Draw is the picture for a terminal of a size: as many lines as it has, without
-// a line break behind the last one.
+// Draw returns the picture for a terminal of a size: as many lines as the terminal
+// has, without a line break after the last one.
 func (s State) Draw(width, height int, colours bool) string {
 	d := drawing{s: &s, width: max(leastWidth, width), colours: colours}
 	d.head()
@@ -35,10 +35,10 @@ func (s State) Draw(width, height int, colours bool) string {
 	return strings.Join(d.lines, "\n")
 }
 
-// Page is how many channels a picture of a height shows, about.
+// Page returns about how many channels a picture of a height shows.
 func (s State) Page(height int) int { return max(1, height-headLines-footLines-height/4) }
 
-// Text is the whole as plain text, for what is no terminal.
+// Text returns the complete state as plain text, for output that is not a terminal.
 func (s State) Text(width int) string {
 	d := drawing{s: &s, width: max(leastWidth, width)}
 	d.head()
@@ -47,7 +47,7 @@ func (s State) Text(width int) string {
 	return strings.TrimRight(strings.Join(d.lines, "\n"), "\n") + "\n"
 }
 
-// drawing is a picture that is being made.
+// drawing is a picture in progress.
 type drawing struct {
 	s       *State
 	width   int
@@ -55,7 +55,7 @@ type drawing struct {
 	lines   []string
 }
 
-// add adds a line of visible text in one style.
+// add adds a line of text in one style; unprintable characters are escaped.
 func (d *drawing) add(style terminal.Style, text string) {
 	d.lines = append(d.lines, d.line(style, text))
 }
@@ -104,7 +104,7 @@ func (d *drawing) head() {
 	}
 }
 
-// The columns of the channels, in their order.
+// The columns of the channel table, in order.
 const (
 	columnName = iota
 	columnState
@@ -119,10 +119,10 @@ const (
 	columnCount
 )
 
-// cells are what stands in the columns.
+// cells are the texts of one row.
 type cells [columnCount]string
 
-// channels draws the channels into a number of lines, with a heading.
+// channels draws the channel table, with its heading, into room lines.
 func (d *drawing) channels(room int) {
 	if len(d.s.Channels) == 0 {
 		d.add(terminal.Faint, `no channels yet; "weir channel put --help" says how to make one`)
@@ -167,8 +167,8 @@ func (d *drawing) cells(c Channel) cells {
 	}
 }
 
-// widths shares the width of the terminal out. Where it is narrow, columns go
-// that tell least; what is over goes to the bars.
+// widths divides the width of the terminal among the columns. On a narrow terminal
+// the least informative columns are dropped; spare width goes to the bars.
 func (d *drawing) widths(rows []cells) (w [columnCount]int) {
 	used := 0
 	for i := range w {
@@ -197,7 +197,7 @@ func (d *drawing) widths(rows []cells) (w [columnCount]int) {
 	return w
 }
 
-// columns puts cells beside each other.
+// columns joins the cells of a row.
 func columns(row cells, widths [columnCount]int) string {
 	var parts []string
 	for i, w := range widths {
@@ -223,7 +223,7 @@ func style(state string) terminal.Style {
 	}
 }
 
-// surveys draws the surveys into at most a number of lines.
+// surveys draws the surveys into at most room lines.
 func (d *drawing) surveys(room int) []string {
 	if len(d.s.Surveys) == 0 {
 		return nil
@@ -264,7 +264,7 @@ func (d *drawing) surveys(room int) []string {
 	return out
 }
 
-// router draws the router.
+// router draws the numbers of the router.
 func (d *drawing) router() []string {
 	r := d.s.Router
 	if r == nil {
@@ -301,7 +301,7 @@ func (d *drawing) foot() string {
 	return d.line(terminal.Faint, "q quit  sort: "+strings.Join(keys, " ")+"  r reverse  j k move")
 }
 
-// number writes thousands apart.
+// number formats a number with its thousands separated.
 func number(n int64) string {
 	s := strconv.FormatInt(n, 10)
 	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
@@ -310,7 +310,7 @@ func number(n int64) string {
 	return s
 }
 
-// span writes how long something takes, in one short word.
+// span formats a duration as one short word.
 func span(d time.Duration) string {
 	switch d = max(0, d); {
 	case d < time.Minute:

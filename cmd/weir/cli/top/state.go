@@ -2,9 +2,10 @@
 //
 // # Invariants
 //
-//   - What is drawn is a function of the state and of the size of the terminal.
-//   - A picture has exactly as many lines as the terminal, none wider than it.
-//   - Names and reasons may come from anybody: they are shown escaped.
+//   - The picture depends on the state and on the size of the terminal only.
+//   - A picture has exactly as many lines as the terminal, and none is wider than
+//     the terminal, or 20 cells if the terminal is narrower.
+//   - Names and reasons are untrusted text: they are shown escaped.
 package top
 
 import (
@@ -14,24 +15,24 @@ import (
 	"time"
 )
 
-// State is what is drawn.
+// State is the state to draw.
 type State struct {
 	Now      time.Time `json:"now"`
 	URL      string    `json:"url"`
 	Channels []Channel `json:"channels"`
 	Surveys  []Survey  `json:"surveys"`
-	Router   *Router   `json:"router,omitempty"` // nil: not known
-	// Minutes tells whether rates are known.
+	Router   *Router   `json:"router,omitempty"` // nil: unknown
+	// Minutes reports whether the rates are known.
 	Minutes bool `json:"-"`
-	// Problem is why nothing newer is shown; empty: it is fresh.
+	// Problem is why the state is stale; empty: it is fresh.
 	Problem string    `json:"problem,omitzero"`
-	Seen    time.Time `json:"seen,omitzero"` // when it was fresh
+	Seen    time.Time `json:"seen,omitzero"` // when the state was last fresh
 	Sort    Sort      `json:"-"`
 	Reverse bool      `json:"-"`
-	Offset  int       `json:"-"` // of the first channel that is shown
+	Offset  int       `json:"-"` // index of the first channel shown
 }
 
-// Channel is one channel.
+// Channel is the state of one channel.
 type Channel struct {
 	Name              string    `json:"name"`
 	Type              string    `json:"type"`
@@ -48,20 +49,20 @@ type Channel struct {
 	FinishedPerMinute int64     `json:"finished_per_minute"`
 }
 
-// Survey is one survey that is not over.
+// Survey is the state of one survey that is launched and not done.
 type Survey struct {
 	Name        string    `json:"name"`
 	State       string    `json:"state"`
 	Respondents int64     `json:"respondents"`
-	Over        int64     `json:"over"`       // who came to their end
-	Target      int64     `json:"target"`     // how many are wanted; 0: everybody
-	Counted     int64     `json:"counted"`    // towards it
-	PerMinute   float64   `json:"per_minute"` // 0: not known
+	Over        int64     `json:"over"`       // respondents that are done
+	Target      int64     `json:"target"`     // wanted number; 0: all respondents
+	Counted     int64     `json:"counted"`    // toward the target
+	PerMinute   float64   `json:"per_minute"` // 0: unknown
 	EndsAt      time.Time `json:"ends_at,omitzero"`
 	Open        bool      `json:"open"`
 }
 
-// Router is the job router.
+// Router holds the numbers of the job router.
 type Router struct {
 	Jobs    map[string]int64 `json:"jobs"`    // by state
 	Workers map[string]int64 `json:"workers"` // by state
@@ -69,10 +70,10 @@ type Router struct {
 	Oldest  time.Duration    `json:"oldest"` // longest wait in a queue
 }
 
-// Sort is by what channels are sorted.
+// Sort is a sort order of the channels.
 type Sort int
 
-// The orders.
+// The sort orders.
 const (
 	ByName Sort = iota
 	ByInFlight
@@ -82,7 +83,7 @@ const (
 	ByState
 )
 
-// Orders are the keys that choose an order, in the order in which they are
+// Orders returns the keys that choose a sort order, in the order in which they are
 // shown.
 func Orders() []struct {
 	Key  rune
@@ -96,10 +97,10 @@ func Orders() []struct {
 	}{{'n', ByName, "name"}, {'f', ByInFlight, "in flight"}, {'w', ByQueued, "waiting"}, {'o', ByOldest, "oldest"}, {'d', ByRate, "done/min"}, {'s', ByState, "state"}}
 }
 
-// Press is the state after a key. quit is true if that was to end the view.
+// Press returns the state after a key. quit is true if the key ends the view.
 func (s State) Press(key rune, page int) (next State, quit bool) {
 	switch key {
-	case 'q', 'Q', 3, 4: // also Ctrl-C and Ctrl-D, which a raw terminal hands over
+	case 'q', 'Q', 3, 4: // 3 and 4 are Ctrl-C and Ctrl-D in raw mode
 		return s, true
 	case 'r':
 		s.Reverse = !s.Reverse
@@ -123,8 +124,8 @@ func (s State) Press(key rune, page int) (next State, quit bool) {
 	return s, false
 }
 
-// sorted are the channels in their order: what needs most attention comes first,
-// unless names are asked for.
+// sorted returns the channels in the chosen order. In every order except by name,
+// the channels that need most attention come first, unless Reverse is set.
 func (s *State) sorted() []Channel {
 	out := slices.Clone(s.Channels)
 	slices.SortStableFunc(out, func(a, b Channel) int {
@@ -151,7 +152,7 @@ func (s *State) sorted() []Channel {
 	return out
 }
 
-// waits is for how long the oldest contact of a channel has waited.
+// waits returns how long the oldest contact of a channel has waited; -1: nothing waits.
 func (s *State) waits(c Channel) time.Duration {
 	if c.Oldest.IsZero() {
 		return -1
@@ -161,10 +162,10 @@ func (s *State) waits(c Channel) time.Duration {
 
 func share(c Channel) float64 { return float64(c.InFlight) / float64(max(1, c.Capacity)) }
 
-// urgency orders the states.
+// urgency ranks the states for sorting; the most urgent is lowest.
 func urgency(state string) int {
 	if i := slices.Index([]string{"faulted", "down", "error", "deleting", "paused", "up"}, state); i >= 0 {
 		return i
 	}
-	return -1 // what nobody knows is looked at first
+	return -1 // unknown states come first
 }

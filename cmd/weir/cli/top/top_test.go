@@ -32,7 +32,7 @@ func sample() top.State {
 	}
 }
 
-// crowd is a Weir with more channels and surveys than a terminal has lines.
+// crowd has more channels and surveys than a terminal has lines.
 func crowd() top.State {
 	s := sample()
 	for i := range 100 {
@@ -64,8 +64,8 @@ func TestDraw(t *testing.T) {
 	}
 }
 
-// Whatever is there and however it is called, the picture fills the terminal and
-// nothing else, and nothing in it moves the cursor.
+// Whatever the channels and their names are, the picture exactly fills the terminal,
+// and nothing in it moves the cursor.
 func TestPicturesFit(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
