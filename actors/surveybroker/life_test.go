@@ -268,8 +268,7 @@ func TestPausingOneOfTwo(t *testing.T) {
 }
 
 // Scenario 74: a channel that is down starts no respondent and holds retries;
-// other modes continue. Outage and recovery are published once, also across
-// restarts.
+// other modes continue. Outage and recovery are published once, also over restarts.
 func TestChannelDown(t *testing.T) {
 	inLabFor(t, 2*time.Minute, quiet, func(l *lab) {
 		calls := l.store.addChannel("calls", "voice", 5)
@@ -390,8 +389,7 @@ func TestLostNotices(t *testing.T) {
 	}
 }
 
-// hear reports for the application, and fails the test if the report is
-// refused.
+// hear reports for the application, and fails the test if that is refused.
 func (l *lab) hear(s surveys.Survey, id surveys.RespondentID, h surveys.Hearing) surveys.Respondent {
 	l.t.Helper()
 	r, err := l.sys.Hear(l.t.Context(), l.store.surveyNow(s.ID), id, h)
