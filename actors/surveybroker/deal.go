@@ -16,7 +16,8 @@ type item struct {
 	over weir.ChannelID
 }
 
-// bid is what one survey would enqueue on one channel now, in order.
+// bid lists the contacts that one survey would enqueue on one channel now, in
+// order.
 type bid struct {
 	survey  *known
 	channel weir.ChannelID
@@ -36,9 +37,9 @@ func (b *bid) cut(n int) {
 	b.retries, b.starts = b.retries[:retries], b.starts[:starts]
 }
 
-// bidsOf groups what a survey would enqueue by channel. It includes at most
-// most starts, and in total no more than budget, which the channels share
-// evenly. limited reports whether the survey wants more than the budget.
+// bidsOf groups what a survey would enqueue by channel. The number of starts is
+// limited to most, and the total to budget, which the channels share evenly.
+// limited reports whether the survey wants more than the budget.
 func bidsOf(k *known, channels []weir.ChannelID, retries, starts []item, most, budget int, room func(weir.ChannelID) int) (out []*bid, limited bool) {
 	of := func(id weir.ChannelID) *bid {
 		for _, b := range out {

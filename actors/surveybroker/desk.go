@@ -236,7 +236,7 @@ func (d *desk) ruleOf(n *surveys.Notice) rule {
 }
 
 // record adds to c what an outbox entry reports in addition to its step: log,
-// events, attempt.
+// events, attempt and the instant of acceptance.
 func (d *desk) record(c *change, p surveys.Progress, n *surveys.Notice) {
 	entry := surveys.Entry{At: n.At, Respondent: c.move.Was.ID, Event: string(n.Kind), Channel: d.name(n.Channel), Outcome: n.Outcome, Reason: n.Reason}
 	if n.Kind == surveys.Incoming {

@@ -45,8 +45,9 @@ type sight struct {
 }
 
 // planCheck checks the channels in use that are due, or schedules the next
-// check. A new channel is due at once, then at the regular interval; one that
-// does not work after a pause that grows; one that a change concerns soon.
+// check. A new channel is checked at once, then at the regular interval. One
+// that does not work is checked after a pause that grows; one that a change
+// concerns is checked soon.
 func (b *broker) planCheck(now time.Time) {
 	if b.checking || !b.leads || b.ctx.Err() != nil {
 		return
@@ -172,12 +173,12 @@ func (s *System) checkOne(ctx context.Context, id weir.ChannelID, was surveys.Ch
 
 // works reports whether a channel of this health may be given contacts. Paused
 // counts as working: the channel may have been resumed since the check, and its
-// row is read anyway.
+// row shows whether it is paused.
 func works(h weir.Health) bool { return h != weir.Down && h != weir.Erring && h != weir.Faulted }
 
-// healthOf returns the health of a channel. A faulted channel is tried again
-// when no contact waits in it and its provider reports no fault, because only a
-// contact can show whether it works.
+// healthOf returns the health of a channel. A channel that kept failing is
+// tried again when no contact waits in it and its provider reports no fault,
+// because only a contact can show whether it works.
 func (s *System) healthOf(ctx context.Context, ch weir.Channel) (health weir.Health, reason string) {
 	defer func() {
 		if r := recover(); r != nil {

@@ -13,8 +13,8 @@ import (
 	"weir/surveys"
 )
 
-// hearTries is the max number of tries of a report that loses against other
-// writers.
+// hearTries is the max number of tries of a report or a stop message that loses
+// against other writers.
 const hearTries = 10
 
 // Hear applies an application's report about a respondent. It may be repeated:

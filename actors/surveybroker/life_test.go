@@ -75,7 +75,7 @@ func TestBatchesAreKeptFull(t *testing.T) {
 }
 
 // Scenarios 79 and 70: with the cutoff reached no respondent is started, and
-// those that are no longer needed are canceled.
+// unneeded respondents are canceled.
 func TestCutoffEndsASurvey(t *testing.T) {
 	inLab(t, quiet, func(l *lab) {
 		l.store.addChannel("texts", "text", 100)

@@ -1,7 +1,7 @@
 // Package surveybroker runs the surveys: it starts their respondents, retries
 // them, applies the outcomes of their contacts and the messages that they send,
-// and ends surveys that are done. One process at a time does this, under the role
-// [weir.SurveyBroker]; the others are standbys.
+// and ends surveys that are done. One process at a time does this, under the
+// role [weir.SurveyBroker]; the others are standbys.
 //
 // # Where to look
 //
@@ -14,16 +14,16 @@
 //
 // # Invariants
 //
-//   - The store is the truth. The memory between rounds makes them fast and fair;
-//     a crash may lose all of it.
+//   - The store is the truth. The memory between rounds makes them fast and
+//     fair; a crash may lose all of it.
 //   - Receive does no I/O. One round runs at a time; its work is bounded, and if
 //     some is left, the next round follows at once.
-//   - A contact is canceled before its respondent's end is committed: a respondent
-//     who is done is not contacted again, whenever a crash happens.
-//   - Outbox entries are hints: a respondent whose entry was lost is found when it
-//     is due, and its contact is read.
-//   - A fault of a respondent, a survey or a channel affects only that one; a fault
-//     of the store ends the round, which is retried with back-off.
+//   - A contact is canceled before its respondent's end is committed: a
+//     respondent that is done is not contacted again, whenever a crash happens.
+//   - Outbox entries are hints: a respondent whose entry was lost is found when
+//     it is due, and its contact is read.
+//   - A fault of a respondent, a survey or a channel affects only that one; a
+//     fault of the store ends the round, which is retried with back-off.
 package surveybroker
 
 import (
@@ -113,7 +113,7 @@ const (
 	cancelTimeout = 3 * time.Second
 	retryFirst    = 250 * time.Millisecond // after a failed round
 	retryMost     = 30 * time.Second
-	crossAside    = time.Minute            // delay of respondents without room on their channel who block others; also the wait after a channel accepts nothing
+	crossAside    = time.Minute            // delay of respondents whose channel has no room; also the wait after a channel accepts nothing
 	crossPause    = 500 * time.Millisecond // between two pages of them
 	laterAfter    = 2 * time.Second        // before retrying a step that a channel's broker, or the store, does not allow now
 	brokenAside   = time.Minute            // for a survey whose own rules fail

@@ -12,9 +12,10 @@ import (
 )
 
 // prepare sets up all channels of a survey at their providers, concurrently,
-// and returns an error that names each failure: the survey would stand still. A
-// channel that its user has paused is prepared when it resumes. A channel that
-// its provider reports as down for now does not prevent the launch.
+// and returns an error that names each failure, because the survey would stand
+// still. A channel that its user has paused is prepared when it resumes. A
+// channel that its provider reports as down for now does not prevent the
+// launch: the survey waits for it.
 func (s *System) prepare(ctx context.Context, plan *surveys.Plan) error {
 	modes := slices.Sorted(maps.Keys(plan.Channels))
 	wrong := make([]string, len(modes))

@@ -26,7 +26,7 @@ type round struct {
 	others   map[int64]*known          // surveys that need no rounds but get outbox entries
 	again    bool                      // work is left to be done at once
 	next     time.Time                 // instant of the next known work; zero: none is known
-	hinted   bool                      // a hint arrived before the round
+	hinted   bool                      // the round has a cause other than the regular interval
 	noticed  bool                      // there were outbox entries
 	made     int                       // moves that were made, and outbox entries that were removed without one
 	stuck    int                       // contacts that could not be canceled
@@ -42,7 +42,7 @@ type result struct {
 	again   bool
 	next    time.Time
 	recheck []weir.ChannelID // channels to check again soon
-	using   []weir.Channel   // channels that running and paused surveys use
+	using   []weir.Channel   // channels in use, see round.using
 	err     error
 }
 
@@ -267,7 +267,8 @@ func (s *System) newDesk(k *known, now time.Time, channels map[weir.ChannelID]we
 	}
 }
 
-// using lists the channels that running and paused surveys use.
+// using lists the channels that running, paused and stopping surveys use, as
+// far as this round has read them.
 func (r *round) using() []weir.Channel {
 	var out []weir.Channel
 	had := map[weir.ChannelID]bool{}

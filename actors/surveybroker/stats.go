@@ -68,7 +68,7 @@ func rate(plan *surveys.Plan, survey *surveys.Survey, sums surveys.Sums, now tim
 	return float64(ended) / open
 }
 
-// uses returns the last known state of the survey's channels.
+// uses returns the state of the survey's channels, as far as it is known.
 func (s *System) uses(ctx context.Context, plan *surveys.Plan) ([]surveys.ChannelUse, error) {
 	states, err := s.store.ChannelStates(ctx)
 	if err != nil {

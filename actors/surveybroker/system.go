@@ -78,8 +78,8 @@ func Start(o Options) (*System, error) {
 	return s, nil
 }
 
-// Resume starts the loop that acquires the role of the survey broker as soon as
-// it is free, and runs the surveys while it holds it.
+// Resume starts to acquire the role of the survey broker as soon as it is free.
+// The process runs the surveys while it holds the role.
 func (s *System) Resume(context.Context) error {
 	s.resumed.Do(func() {
 		s.work.Go(func() {
@@ -91,7 +91,7 @@ func (s *System) Resume(context.Context) error {
 }
 
 // Changed reports that a survey's definition, state or respondents, or a
-// channel, have changed. It starts a round.
+// channel, have changed. It requests a round.
 func (s *System) Changed(int64) {
 	s.users.Store(nil)
 	s.hint()

@@ -15,7 +15,7 @@ const (
 	StateEvent      = "weir.survey.state"      // a survey's state has changed
 	RespondentEvent = "weir.survey.respondent" // a respondent's status has become final
 	MessageEvent    = "weir.survey.message"    // a respondent has sent a message
-	ChannelEvent    = "weir.channel.state"     // a channel that surveys use has started or stopped working
+	ChannelEvent    = "weir.channel.state"     // the health of a channel that surveys use has changed
 )
 
 // Sources of these events.

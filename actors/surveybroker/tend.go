@@ -11,14 +11,14 @@ import (
 	"weir/surveys"
 )
 
-// tally is what a round knows about a survey as a whole.
+// tally is a round's view of a survey as a whole.
 type tally struct {
 	surveys.Tally
 	verdict surveys.Verdict
 	full    []int
 }
 
-// tend moves a survey on that is done, stopping or paused. open reports whether
+// tend advances a survey that is done, stopping or paused. open reports whether
 // the survey may contact respondents now.
 func (r *round) tend(ctx context.Context, k *known) (open bool, err error) {
 	if k.plan == nil {

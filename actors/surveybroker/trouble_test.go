@@ -15,8 +15,8 @@ import (
 	"weir/surveys"
 )
 
-// With no survey to run, one statement every five seconds is enough, apart from
-// those that renew the role.
+// With no survey to run, one statement every five seconds is enough, in
+// addition to renewals of the role.
 func TestIdleCostsLittle(t *testing.T) {
 	inLab(t, quiet, func(l *lab) {
 		l.store.addChannel("texts", "text", 5)

@@ -1,15 +1,15 @@
 // Package simulator is a simulated Nuntium for tests, demonstrations and people
-// who try out their own integration: an HTTP server that accepts, routes, reports
-// and drops messages as Nuntium does, with its quirks and, on request, with
-// faults.
+// who try out their own integration: an HTTP server that accepts, routes,
+// reports and drops messages as Nuntium does, with its quirks and, on request,
+// with faults.
 //
 // # What it counts
 //
 // The tally's line is the Nuntium channel, its unit one message, its key the
 // message's guid. A message takes its slot before its request is answered and
-// releases it just before its first ack (delivered, confirmed or failed) is sent,
-// or when it ends without an ack. A known guid is dropped, as Nuntium does, and
-// counted as repeated: no person gets it twice.
+// releases it just before its first ack (delivered, confirmed or failed) is
+// sent, or when it ends without an ack. A known guid is dropped, as Nuntium
+// does, and counted as repeated: no person gets it twice.
 //
 // # Operations of fault rules
 //

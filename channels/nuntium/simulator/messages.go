@@ -63,8 +63,8 @@ func newMessage(attributes map[string]any) *message {
 	return m
 }
 
-// take routes a batch in order and returns the last token in force. On an error
-// the messages before it stay stored.
+// take routes a batch in order and returns the token in force at its end. On an
+// error the messages before the failing one stay stored.
 func (s *Server) take(app *application, batch []*message) (token string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

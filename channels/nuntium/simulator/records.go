@@ -19,7 +19,7 @@ type Records struct {
 	Acks             CallCount        `json:"acks"`
 	IncomingCalls    CallCount        `json:"incoming_calls"`
 	IncomingRepeated int              `json:"incoming_repeated"`
-	Incoming         []IncomingRecord `json:"incoming"` // accepted ones, in order of acceptance
+	Incoming         []IncomingRecord `json:"incoming"` // accepted by the application, in that order
 }
 
 // CallCount counts callbacks.

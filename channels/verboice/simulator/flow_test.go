@@ -26,7 +26,7 @@ func documents(asked *[]string, byPath map[string]string) http.Handler {
 		query := r.URL.RawQuery
 		body, _ := io.ReadAll(r.Body)
 		*asked = append(*asked, strings.TrimSpace(fmt.Sprintf("%s %s?%s %s", r.Method, r.URL.Path, query, body)))
-		rw.WriteHeader(http.StatusTeapot) // the client ignores the status
+		rw.WriteHeader(http.StatusTeapot) // the simulator ignores the status
 		_, _ = io.WriteString(rw, byPath[r.URL.Path])
 	})
 }

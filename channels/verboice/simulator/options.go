@@ -1,11 +1,11 @@
 // Package simulator is a simulated Verboice: an HTTP server that accepts calls,
-// "dials" them within the limits of its channels and reports their outcomes, with
-// every quirk and, on request, every fault of the real one.
+// "dials" them within the limits of its channels and reports their outcomes,
+// with every quirk and, on request, every fault of the real one.
 //
-// It counts calls in a [simulation.Tally]: a call is active from the moment it is
-// accepted, even while it waits at Verboice, until just before its first terminal
-// callback is sent, or until it ends silently. Canceling an active call does not
-// end it, as with the real one.
+// It counts calls in a [simulation.Tally]: a call is active from the moment it
+// is accepted, even while it waits at Verboice, until just before its first
+// terminal callback is sent, or until it ends silently. Canceling an active call
+// does not end it, as with the real one.
 package simulator
 
 import (
