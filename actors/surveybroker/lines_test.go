@@ -16,7 +16,7 @@ type fate struct {
 	lasts    time.Duration
 	outcome  weir.Outcome
 	deaf     bool // the outbox entry of its acceptance is lost
-	silent   bool // the one of its end is lost
+	silent   bool // the outbox entry of its end is lost
 	twice    bool // outbox entries are written twice
 	says     string
 	saysAt   time.Duration // after the provider accepted it

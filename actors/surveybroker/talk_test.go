@@ -53,8 +53,9 @@ func TestAnswersTakeWaitingRetriesBack(t *testing.T) {
 	}
 }
 
-// If the contact cannot be canceled now, the respondent does not become done.
-// It does as soon as the contact can be canceled.
+// If the contact cannot be canceled now, the report is refused and the
+// respondent does not become done. It does as soon as the contact can be
+// canceled.
 func TestNobodyIsOverWhoseContactWaits(t *testing.T) {
 	inLab(t, quiet, func(l *lab) {
 		ch := l.store.addChannel("texts", "text", 5)

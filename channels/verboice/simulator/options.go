@@ -61,14 +61,14 @@ type Options struct {
 type Account struct {
 	Username string
 	Password string
-	Tokens   []string // valid bearer tokens; any other gets 401 without a body
+	Tokens   []string // valid bearer tokens, until revoked; any other gets 401 without a body
 }
 
 // Channel is one line of the server.
 type Channel struct {
 	ID       int64
 	Name     string
-	Limit    int           // concurrent calls; default 1, as with the real one
+	Limit    int           // max concurrent calls; default 1, as with the real one
 	Pause    time.Duration // how long a place stays empty after the end of its call
 	Disabled bool
 	Problems []string // if not empty, the broker reports the channel as down
