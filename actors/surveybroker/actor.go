@@ -11,12 +11,13 @@ import (
 	"weir"
 )
 
-// Messages to the broker. Those with a generation are results of what an
-// incarnation began; another one's are dropped.
+// Messages to the broker. A message with a generation is the result of work
+// that an incarnation of the actor started; results of other incarnations are
+// dropped.
 type (
-	hint      struct{} // something has happened
-	led       struct{} // the role is ours
-	unled     struct{} // it is not any more
+	hint      struct{} // a change was committed or found; a round should follow
+	led       struct{} // this process has acquired the role
+	unled     struct{} // this process has lost the role
 	tick      struct{ gen int64 }
 	checkTick struct{ gen int64 }
 	roundDone struct {
@@ -30,18 +31,18 @@ type (
 	drain struct{ done chan<- struct{} }
 )
 
-// broker is the actor: it says when rounds and checks begin.
+// broker is the actor. It only decides when rounds and checks begin.
 type broker struct {
 	*System
 	gen  int64
 	life context.Context
 	end  context.CancelFunc
 
-	mem      *memory // a round's while one is running
+	mem      *memory // owned by the running round, if there is one
 	leads    bool
 	running  bool
-	missed   bool // something happened during the round
-	hinted   bool // the next round was not only brought by time
+	missed   bool // a hint arrived during the round
+	hinted   bool // the next round has a cause other than the regular interval
 	failures int
 	timer    *time.Timer
 	wakeAt   time.Time
@@ -92,7 +93,7 @@ func (b *broker) Receive(ctx actor.Context) {
 	}
 }
 
-// begin starts an incarnation, which remembers nothing.
+// begin starts an incarnation, with empty memory.
 func (b *broker) begin() {
 	b.stop()
 	b.gen = b.gens.Add(1)
@@ -102,7 +103,7 @@ func (b *broker) begin() {
 	b.start()
 }
 
-// stop ends an incarnation; what it began ends soon.
+// stop ends an incarnation and cancels the work that it started.
 func (b *broker) stop() {
 	b.gen, b.leads, b.running, b.missed, b.checking = -1, false, false, false, false
 	b.wakeAt = time.Time{}
@@ -146,7 +147,7 @@ func (b *broker) start() {
 	})
 }
 
-// onRound says when the next round follows.
+// onRound schedules the round after r.
 func (b *broker) onRound(r result) {
 	b.running = false
 	b.using = r.using
@@ -175,7 +176,8 @@ func (b *broker) onRound(r result) {
 	b.planCheck(now)
 }
 
-// failed tries a round again after a while that grows.
+// failed schedules a retry of the round, with exponential back-off and jitter.
+// After the loss of the role it waits for the regular interval.
 func (b *broker) failed(now time.Time, err error) {
 	if errors.Is(err, errRoleLost) || b.life.Err() != nil {
 		b.arm(now.Add(b.every))
@@ -188,11 +190,11 @@ func (b *broker) failed(now time.Time, err error) {
 	wait := min(retryFirst<<min(b.failures, 10), retryMost)
 	b.failures++
 	b.hinted = true
-	// What is remembered may be ahead of what was written.
+	// hinted is set because the memory may be ahead of what was written.
 	b.arm(now.Add(wait/2 + time.Duration(b.chance()*float64(wait/2))))
 }
 
-// later is an instant, not before another; the zero one stays.
+// later returns t, or least if t is earlier. A zero t stays zero.
 func later(t, least time.Time) time.Time {
 	if !t.IsZero() && t.Before(least) {
 		return least
@@ -200,7 +202,7 @@ func later(t, least time.Time) time.Time {
 	return t
 }
 
-// arm makes a round follow at an instant, unless one follows before.
+// arm schedules a round at an instant, unless one is scheduled before it.
 func (b *broker) arm(at time.Time) {
 	if !b.leads || !b.wakeAt.IsZero() && !at.Before(b.wakeAt) {
 		return
@@ -213,7 +215,7 @@ func (b *broker) arm(at time.Time) {
 	b.timer = time.AfterFunc(max(0, time.Until(at)), func() { b.post(tick{gen}) })
 }
 
-// drained answers those who wait for the end, when no round is running.
+// drained releases the callers of Drain when no round is running.
 func (b *broker) drained() {
 	if b.running {
 		return

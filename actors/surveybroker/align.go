@@ -6,14 +6,14 @@ import (
 	"weir/surveys"
 )
 
-// align takes back what waits in channels for windows that the schedule of a
-// running survey does not have any more, some of it in each round.
+// align cancels contacts that wait in channels for windows that the schedule of
+// a running survey no longer has, a page in each round.
 func (r *round) align(ctx context.Context, k *known) error {
 	if !k.moved {
 		return nil
 	}
 	err := r.sweep(ctx, k, func(d *desk, p surveys.Respondent) (change, bool) {
-		if p.Progress.Contact == surveys.Leaving { // a crash may have come between
+		if p.Progress.Contact == surveys.Leaving { // a crash may have happened between commit and cancel
 			r.later = append(r.later, p.Contact)
 		}
 		w, ok := k.plan.Schedule.Window(r.now)
@@ -35,8 +35,9 @@ func (r *round) align(ctx context.Context, k *known) error {
 	return nil
 }
 
-// catchUp reads what became of the contacts of a survey that could not be run for
-// a while, some of them in each round: their own instants may be a week away.
+// catchUp reads the outcome of the contacts of a survey that could not be run
+// for a while, a page in each round: the respondents' own due times may be a
+// week away.
 func (r *round) catchUp(ctx context.Context, k *known) error {
 	if !k.missed {
 		return nil
@@ -58,7 +59,7 @@ func (r *round) catchUp(ctx context.Context, k *known) error {
 		return err
 	}
 	if k.missed = !k.allHeld; !k.missed {
-		k.held, k.allHeld = 0, false // for what else goes through them all
+		k.held, k.allHeld = 0, false // for the next sweep
 	}
 	return nil
 }

@@ -11,7 +11,7 @@ import (
 	"weir/surveys"
 )
 
-// answer is what an application says to a [MessageEvent].
+// answer is an application's response to a [MessageEvent].
 type answer struct {
 	Disposition surveys.Disposition `json:"disposition"`
 	Messages    []string            `json:"messages"`
@@ -19,13 +19,13 @@ type answer struct {
 	Stop        bool                `json:"stop"`
 }
 
-// Answered takes what an application answered to an event. An empty answer says
-// nothing, and neither does one that is no answer, such as "OK". It may be
-// repeated: the event's id makes what follows happen once.
+// Answered applies the body with which an application responded to an event. An
+// empty body means nothing, and so does a body that is no answer, such as "OK".
+// Answered may be called again: the event's id is the idempotency key.
 //
-// An error means that the event is to be delivered again, to get the same answer.
-// That is of use only if it could not be taken now; one that is refused would be
-// refused again, and hold up what the respondent writes next.
+// An error means that the event must be delivered again, to get the same
+// answer. That helps only if the answer could not be applied now; a rejected
+// answer would be rejected again and hold up the respondent's next messages.
 func (s *System) Answered(ctx context.Context, e events.Event, body []byte) error {
 	if e.Type != MessageEvent || len(bytes.TrimSpace(body)) == 0 {
 		return nil

@@ -8,8 +8,8 @@ import (
 	"weir/surveys"
 )
 
-// moves counts what is written of respondents from now on; the function gives how
-// much it was.
+// moves counts the moves that are written from now on; the function returns the
+// count so far.
 func (l *lab) moves() func() int {
 	n := 0
 	l.store.change(func() { l.store.wrote = func(surveys.Move) { n++ } })
@@ -20,8 +20,7 @@ func (l *lab) moves() func() int {
 	}
 }
 
-// Retries that wait for a channel which is paused cost nothing, however many they
-// are.
+// Retries that wait for a paused channel cost nothing, however many there are.
 func TestABacklogThatNobodyCanTakeIsLeftAlone(t *testing.T) {
 	inLab(t, quiet, func(l *lab) {
 		texts := l.store.addChannel("texts", "text", 1000)
@@ -43,8 +42,9 @@ func TestABacklogThatNobodyCanTakeIsLeftAlone(t *testing.T) {
 	})
 }
 
-// Those whose channel is down are passed over in favour of those whose works, also
-// where only some of those in sight are in the way; and at a measured pace.
+// Respondents whose channel is paused are skipped in favor of those whose
+// channel works, even if only some of a page are blocked; and at a bounded rate
+// of moves.
 func TestABacklogHidesNobody(t *testing.T) {
 	answer := func(c weir.Contact) fate { return quiet(c) }
 	inLab(t, answer, func(l *lab) {

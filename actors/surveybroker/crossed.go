@@ -7,10 +7,10 @@ import (
 	"weir/surveys"
 )
 
-// crossed sets those aside for whom no channel has room, so that others come into
-// sight: if most in sight are theirs, and another channel of the survey has room.
-// The next ones follow after a pause: behind them there may be hundreds of
-// thousands more.
+// crossed delays respondents whose channel has no room, so that the next page
+// shows others. It does so only if they are at least half of the items and
+// another channel of the survey has room. The next page follows after
+// crossPause, because hundreds of thousands more may be blocked.
 func (r *round) crossed(d *desk, items []item, room func(weir.ChannelID) int) []change {
 	var out []change
 	for _, i := range items {
@@ -32,7 +32,7 @@ func (r *round) crossed(d *desk, items []item, room func(weir.ChannelID) int) []
 	return out
 }
 
-// anyRoom tells whether a channel of the survey has room.
+// anyRoom reports whether any channel of the survey has room.
 func (r *round) anyRoom(plan *surveys.Plan, room func(weir.ChannelID) int) bool {
 	for _, name := range plan.Channels {
 		if room(r.named[name]) > 0 {

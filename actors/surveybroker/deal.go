@@ -16,27 +16,30 @@ type item struct {
 	over weir.ChannelID
 }
 
-// bid is what one survey would enqueue on one channel now, in order.
+// bid lists the contacts that one survey would enqueue on one channel now, in
+// order.
 type bid struct {
 	survey  *known
 	channel weir.ChannelID
-	room    int // what the channel has for contacts of this survey
-	each    int // most slots of one of them
+	room    int // contacts of this survey that the channel has room for
+	each    int // max slots of one contact
 	retries []item
 	starts  []item
-	more    bool // it wants more than there is room for
+	more    bool // the survey wants more than there is room for
 }
 
 func (b *bid) size() int { return len(b.retries) + len(b.starts) }
 
-// cut leaves so many, retries and starts by half as far as both want.
+// cut reduces the bid to n contacts: half retries and half starts, as far as
+// both are wanted.
 func (b *bid) cut(n int) {
 	retries, starts := surveys.SplitBudget(min(n, b.size()), len(b.retries), len(b.starts))
 	b.retries, b.starts = b.retries[:retries], b.starts[:starts]
 }
 
-// bidsOf sorts what a survey would enqueue by channel. starts are at most so
-// many, and all together no more than the budget, which channels share evenly.
+// bidsOf groups what a survey would enqueue by channel. The number of starts is
+// limited to most, and the total to budget, which the channels share evenly.
+// limited reports whether the survey wants more than the budget.
 func bidsOf(k *known, channels []weir.ChannelID, retries, starts []item, most, budget int, room func(weir.ChannelID) int) (out []*bid, limited bool) {
 	of := func(id weir.ChannelID) *bid {
 		for _, b := range out {
@@ -47,7 +50,7 @@ func bidsOf(k *known, channels []weir.ChannelID, retries, starts []item, most, b
 		out = append(out, &bid{survey: k, channel: id, room: room(id)})
 		return out[len(out)-1]
 	}
-	for _, id := range channels { // also where it wants nothing: what it had before its turn is not forgotten
+	for _, id := range channels { // even without contacts, so that what the survey got ahead of its turn still counts
 		of(id)
 	}
 	for _, i := range retries {
@@ -81,15 +84,15 @@ func bidsOf(k *known, channels []weir.ChannelID, retries, starts []item, most, b
 	return out, wanted > budget
 }
 
-// deal divides what a channel has room for between the surveys that want it, by
-// weight over many rounds. A survey for which it has no room claims nothing, and
-// is owed no less for that.
+// deal divides a channel's room between the surveys that want it, by weight
+// over many rounds. A survey for which the channel has no room claims nothing
+// and loses no credit for that.
 func deal(rota surveys.Rota, bids []*bid) surveys.Rota {
 	bids = slices.DeleteFunc(slices.Clone(bids), func(b *bid) bool { return b.room <= 0 })
 	claims, room := make([]surveys.Claim, len(bids)), 0
 	for i, b := range bids {
 		claims[i] = surveys.Claim{Survey: b.survey.survey.Name, Weight: b.survey.plan.Weight, Wants: b.size(), Size: b.each, More: b.more}
-		room = max(room, (b.room-1)*b.each+1) // the last one may be larger than what is left
+		room = max(room, (b.room-1)*b.each+1) // the last contact may be larger than the rest of the room
 	}
 	if room == 0 {
 		return rota
@@ -101,8 +104,8 @@ func deal(rota surveys.Rota, bids []*bid) surveys.Rota {
 	return next
 }
 
-// chosen is the place of a respondent among the arms: always the same one, so
-// that who is looked at twice does not choose twice.
+// chosen returns the respondent's place among the arms, in [0,1). It is a hash,
+// so that a respondent who is read twice gets the same arm both times.
 func chosen(survey int64, id surveys.RespondentID) float64 {
 	h := uint64(survey)*0x9e3779b97f4a7c15 ^ uint64(id)
 	for _, m := range []uint64{0xbf58476d1ce4e5b9, 0x94d049bb133111eb} {
@@ -112,7 +115,7 @@ func chosen(survey int64, id surveys.RespondentID) float64 {
 	return float64(h>>11) / (1 << 53)
 }
 
-// soonest is the earlier of two instants, of which the zero one is none.
+// soonest returns the earlier of two instants. A zero instant means none.
 func soonest(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b

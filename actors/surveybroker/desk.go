@@ -12,40 +12,40 @@ import (
 	"weir/surveys"
 )
 
-// desk turns what the rules say of a survey's respondents into moves. It does no
-// I/O.
+// desk is the stepper: it turns the decisions of the rules about a survey's
+// respondents into moves. It does no I/O.
 type desk struct {
 	survey *surveys.Survey
 	plan   *surveys.Plan
 	now    time.Time
 	chance func() float64
 	tokens surveys.Tokens
-	// over gives the channel of a mode; ok is false if there is none that takes
-	// contacts.
+	// over returns the channel of a mode; ok is false if none accepts contacts.
 	over func(surveys.Mode) (_ weir.Channel, ok bool)
-	// name is that of a channel, for the log; empty if it is not known.
+	// name returns the name of a channel, for the log; empty if it is not
+	// known.
 	name func(weir.ChannelID) string
-	// crashed hears of panics in the rules.
+	// crashed is called with panics in the rules.
 	crashed func(panicked any, stack []byte)
 }
 
-// change is a move on its way to the store.
+// change is a move that is to be written to the store.
 type change struct {
 	move   surveys.Move
-	cancel weir.Ref // the contact that is to be taken back; zero: none
-	recall bool     // it is, even if its provider has it
-	late   bool     // it is taken back after the commit, not before
-	begun  bool     // a first attempt or a retry
+	cancel weir.Ref // the contact to cancel; zero: none
+	recall bool     // cancel it even if its provider has it
+	late   bool     // cancel it after the commit, not before
+	begun  bool     // the move begins a first attempt or a retry
 }
 
 // rule is a step of package surveys.
 type rule func(surveys.Progress) (surveys.Progress, surveys.Effects, error)
 
-// errUnmakeable says that what the rules ask for cannot be made of this
-// respondent.
+// errUnmakeable reports that a step failed for a reason of the respondent's
+// own: a rule panicked.
 var errUnmakeable = errors.New("the step of a respondent failed")
 
-// try takes a step. A rule that panics fails only for this respondent.
+// try takes a step. A panic in a rule fails the step of this respondent only.
 func (d *desk) try(p surveys.Progress, step rule) (_ surveys.Progress, _ surveys.Effects, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -56,8 +56,8 @@ func (d *desk) try(p surveys.Progress, step rule) (_ surveys.Progress, _ surveys
 	return step(p)
 }
 
-// change makes the move of a step that was taken. If the contact cannot be made,
-// the respondent stumbles instead.
+// change builds the move of a step. If the contact cannot be built, the
+// respondent is delayed instead.
 func (d *desk) change(was surveys.Respondent, p surveys.Progress, e surveys.Effects) change {
 	c := change{move: surveys.Move{Was: was}}
 	if o := e.Enqueue; o != nil {
@@ -79,8 +79,8 @@ func (d *desk) change(was surveys.Respondent, p surveys.Progress, e surveys.Effe
 	return c
 }
 
-// contact makes the words of a contact, which may be more than the rules of one
-// respondent can bear.
+// contact builds the content of a contact. It may fail or panic on one
+// respondent's data, so it runs under try.
 func (d *desk) contact(r *surveys.Respondent, p surveys.Progress, o surveys.Outreach) (spec weir.Spec, err error) {
 	_, _, err = d.try(p, func(p surveys.Progress) (surveys.Progress, surveys.Effects, error) {
 		var err error
@@ -91,12 +91,12 @@ func (d *desk) contact(r *surveys.Respondent, p surveys.Progress, o surveys.Outr
 	return spec, err
 }
 
-// person is a respondent as texts speak of it.
+// person returns the data of a respondent for templates.
 func person(r *surveys.Respondent, tokens surveys.Tokens) surveys.Person {
 	return surveys.Person{ID: r.ID.String(), Token: tokens.Of(r.ID), Phone: r.Phone, Attributes: r.Attributes}
 }
 
-// become sets what the respondent is after the move.
+// become sets the respondent's state after the move.
 func (d *desk) become(c *change, p surveys.Progress, e surveys.Effects) {
 	was := &c.move.Was
 	is := *was
@@ -117,7 +117,7 @@ func (d *desk) become(c *change, p surveys.Progress, e surveys.Effects) {
 	c.move.Is = is
 }
 
-// made counts the attempts of a respondent whose progress may be that of another
+// made counts the attempts of a respondent. The progress may belong to another
 // plan.
 func (d *desk) made(p surveys.Progress) (n surveys.Counts) {
 	_, _, _ = d.try(p, func(p surveys.Progress) (surveys.Progress, surveys.Effects, error) {
@@ -127,14 +127,14 @@ func (d *desk) made(p surveys.Progress) (n surveys.Counts) {
 	return n
 }
 
-// stumble sets a respondent aside.
+// stumble delays a respondent.
 func (d *desk) stumble(was surveys.Respondent) change {
 	c := change{move: surveys.Move{Was: was}}
 	p, e, err := d.try(was.Progress, func(p surveys.Progress) (surveys.Progress, surveys.Effects, error) {
 		p, e := d.plan.Stumble(p, d.now, d.chance())
 		return p, e, nil
 	})
-	if err != nil { // not even that can be done by the rules
+	if err != nil { // the rules fail even at this
 		p, e = was.Progress, surveys.Effects{}
 		if p.DueAt = d.now.Add(time.Hour); p.Status == surveys.Pending {
 			p.DueAt, p.AsideTill = time.Time{}, d.now.Add(time.Hour)
@@ -148,7 +148,8 @@ func (d *desk) stumble(was surveys.Respondent) change {
 	return c
 }
 
-// mode is that of a progress, which may be that of another plan.
+// mode returns the mode of a progress, or "" if the progress belongs to another
+// plan.
 func (d *desk) mode(p surveys.Progress) surveys.Mode {
 	if p.Arm < len(d.plan.Arms) && p.Step < len(d.plan.Arms[p.Arm].Modes) {
 		return d.plan.Mode(p)
@@ -161,8 +162,7 @@ func (d *desk) note(c *change, e surveys.Entry) {
 	c.move.Log = append(c.move.Log, e)
 }
 
-// step takes one step of a respondent. ok is false if there is nothing to be
-// done.
+// step takes one step of a respondent. ok is false if there is nothing to do.
 func (d *desk) step(was surveys.Respondent, step rule) (_ change, ok bool) {
 	p, e, err := d.try(was.Progress, step)
 	switch {
@@ -174,9 +174,9 @@ func (d *desk) step(was surveys.Respondent, step rule) (_ change, ok bool) {
 	return d.change(was, p, e), true
 }
 
-// noted takes the notices of one respondent, in order, up to one after which
-// something has to be done before the next is looked at; left are those that
-// follow.
+// noted applies the outbox entries of one respondent, in order. It stops after
+// an entry whose effects must be executed before the next one; left are the
+// remaining entries.
 func (d *desk) noted(was surveys.Respondent, notices []surveys.Notice) (_ change, left []surveys.Notice) {
 	p, e := was.Progress, surveys.Effects{}
 	var c change
@@ -186,7 +186,7 @@ func (d *desk) noted(was surveys.Respondent, notices []surveys.Notice) (_ change
 		q, f, err := d.try(p, d.ruleOf(&n))
 		if errors.Is(err, errUnmakeable) {
 			if len(c.move.Taken) > 0 {
-				break // it stumbles the next time
+				break // the respondent is delayed when this entry is processed next
 			}
 			c = d.stumble(was)
 			c.move.Taken = append(c.move.Taken, n.ID)
@@ -210,7 +210,7 @@ func (d *desk) noted(was surveys.Respondent, notices []surveys.Notice) (_ change
 	return out, notices
 }
 
-// ruleOf is the rule by which a notice is taken.
+// ruleOf returns the rule that applies an outbox entry.
 func (d *desk) ruleOf(n *surveys.Notice) rule {
 	return func(p surveys.Progress) (surveys.Progress, surveys.Effects, error) {
 		switch n.Kind {
@@ -235,7 +235,8 @@ func (d *desk) ruleOf(n *surveys.Notice) rule {
 	}
 }
 
-// record notes what a notice says beside the step that follows from it.
+// record adds to c what an outbox entry reports in addition to its step: log,
+// events, attempt and the instant of acceptance.
 func (d *desk) record(c *change, p surveys.Progress, n *surveys.Notice) {
 	entry := surveys.Entry{At: n.At, Respondent: c.move.Was.ID, Event: string(n.Kind), Channel: d.name(n.Channel), Outcome: n.Outcome, Reason: n.Reason}
 	if n.Kind == surveys.Incoming {
@@ -253,8 +254,8 @@ func (d *desk) record(c *change, p surveys.Progress, n *surveys.Notice) {
 	c.move.Log = append(c.move.Log, entry)
 }
 
-// offered is the event that brings a message to the application which holds the
-// conversation.
+// offered returns the event that passes a message to the application that holds
+// the conversation.
 func (d *desk) offered(r *surveys.Respondent, p surveys.Progress, n *surveys.Notice) []events.Event {
 	if d.survey.Application.URL == "" || d.survey.State == surveys.Done {
 		return nil

@@ -13,11 +13,11 @@ import (
 	"weir/surveys"
 )
 
-// feed enqueues what is due and starts respondents, as far as channels have room.
+// feed enqueues due steps and starts respondents, as far as channels have room.
 func (r *round) feed(ctx context.Context, list []*known) error {
 	slices.SortFunc(list, func(a, b *known) int { return int(a.survey.ID - b.survey.ID) })
-	// What is owed is forgotten with a process; the next one begins at the other
-	// end, so that restarts favour nobody.
+	// Credits are lost with the process. The next epoch starts at the other end
+	// of the list, so that restarts favor no survey.
 	if r.role.epoch()%2 == 0 {
 		slices.Reverse(list)
 	}
@@ -58,8 +58,8 @@ func (r *round) feed(ctx context.Context, list []*known) error {
 	return nil
 }
 
-// bids finds out what a survey would enqueue. What needs no channel is done at
-// once.
+// bids determines what a survey would enqueue. It does at once what needs no
+// channel.
 func (r *round) bids(ctx context.Context, k *known, traffic map[weir.ChannelID]*traffic) (out []*bid, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -103,7 +103,7 @@ func (r *round) bids(ctx context.Context, k *known, traffic map[weir.ChannelID]*
 	return out, nil
 }
 
-// size is the most slots that a contact of the survey takes on a channel.
+// size returns the max slots of the survey's contacts on a channel.
 func (k *known) size(named map[string]weir.ChannelID, id weir.ChannelID) int {
 	size := 1
 	for mode, name := range k.plan.Channels {
@@ -114,7 +114,8 @@ func (k *known) size(named map[string]weir.ChannelID, id weir.ChannelID) int {
 	return size
 }
 
-// replay takes over what the survey did in the last minute of another process.
+// replay loads into k.minute what an earlier process began for the survey in
+// the last minute. It does so once.
 func (r *round) replay(ctx context.Context, k *known) error {
 	if k.replayed {
 		return nil
@@ -124,7 +125,7 @@ func (r *round) replay(ctx context.Context, k *known) error {
 	return err
 }
 
-// replay takes over what a survey did in the last minute.
+// replay loads into minute what a survey began in the last minute.
 func (s *System) replay(ctx context.Context, survey int64, minute *surveys.Minute, now time.Time) error {
 	begun, err := call(ctx, func(ctx context.Context) (map[time.Time]int, error) {
 		return s.store.Begun(ctx, survey, now.Add(-time.Minute))
@@ -138,8 +139,8 @@ func (s *System) replay(ctx context.Context, survey int64, minute *surveys.Minut
 	return nil
 }
 
-// due reads whose time has come. Those whose contact is open are looked after,
-// those for whom nothing is left come to their end; the others want a channel.
+// due reads the respondents that are due. It checks open contacts and ends
+// respondents without a next step; it returns those that need a channel.
 func (r *round) due(ctx context.Context, k *known, room func(weir.ChannelID) int) (out []item, _ error) {
 	type read struct {
 		page []surveys.Respondent
@@ -174,7 +175,7 @@ func (r *round) due(ctx context.Context, k *known, room func(weir.ChannelID) int
 		}
 	}
 	if slices.ContainsFunc(changes, func(c change) bool { return c.move.Is.Status.Final() }) {
-		r.wake(r.now) // the survey may be over
+		r.wake(r.now) // the survey may be done
 	}
 	if len(got.page) == duePage {
 		r.again = r.again || len(changes) > 0
@@ -183,8 +184,8 @@ func (r *round) due(ctx context.Context, k *known, room func(weir.ChannelID) int
 	return out, r.write(ctx, k, changes)
 }
 
-// timeout takes the next step of a respondent whose time has come, unless it
-// wants a channel: then it is an item.
+// timeout takes the next step of a respondent that is due. If the step needs a
+// channel, it returns an item instead of a change.
 func (r *round) timeout(ctx context.Context, d *desk, who surveys.Respondent) (*change, *item, error) {
 	if who.Progress.Contact != surveys.Idle {
 		c, ok, err := r.inquire(ctx, d, who)
@@ -217,8 +218,8 @@ func (r *round) timeout(ctx context.Context, d *desk, who surveys.Respondent) (*
 	return nil, &item{who: who, p: p, e: e, over: ch.ID}, nil
 }
 
-// startable reads who waits to be started, and gives those a place among the
-// arms. Who is in a full bucket is not needed any more.
+// startable reads respondents that can be started and assigns them to arms. It
+// rejects pending respondents of full buckets.
 func (r *round) startable(ctx context.Context, k *known, room func(weir.ChannelID) int) (out []item, _ error) {
 	t := r.tallies[k.survey.ID]
 	if err := r.reject(ctx, k, t); err != nil {
@@ -230,7 +231,7 @@ func (r *round) startable(ctx context.Context, k *known, room func(weir.ChannelI
 	}
 	limit := startPage
 	if len(k.plan.Arms) == 1 {
-		limit = min(limit, most+1, t.verdict.Start) // one more than there is room for tells that it wants more
+		limit = min(limit, most+1, t.verdict.Start) // one more than there is room for shows that the survey wants more
 	}
 	if t.verdict.Start <= 0 || most <= 0 {
 		return nil, nil
@@ -275,7 +276,7 @@ func (r *round) startable(ctx context.Context, k *known, room func(weir.ChannelI
 	return out, r.write(ctx, k, changes)
 }
 
-// reject ends respondents who are not needed, because their bucket is full.
+// reject ends respondents that are not needed because their bucket is full.
 func (r *round) reject(ctx context.Context, k *known, t tally) error {
 	if len(t.full) == 0 || t.Pending == 0 {
 		return nil
@@ -300,7 +301,7 @@ func (r *round) reject(ctx context.Context, k *known, t tally) error {
 	return r.write(ctx, k, changes)
 }
 
-// enqueue writes what a bid was given.
+// enqueue writes the contacts that a bid was granted.
 func (r *round) enqueue(ctx context.Context, b *bid) error {
 	if b.size() == 0 {
 		return nil
@@ -314,7 +315,7 @@ func (r *round) enqueue(ctx context.Context, b *bid) error {
 		c := d.change(i.who, i.p, i.e)
 		c.begun = c.move.Enqueue != nil
 		changes = append(changes, c)
-		// Whoever is set aside now leaves room for the next.
+		// A respondent that is delayed now leaves room for the next.
 		r.again = r.again || c.move.Is.Stumbles > c.move.Was.Stumbles
 	}
 	if len(b.retries) == duePage || len(b.starts) == startPage {

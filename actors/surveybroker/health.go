@@ -12,21 +12,21 @@ import (
 	"weir/surveys"
 )
 
-// Pauses between checks of a channel, beside [Options.CheckEvery].
+// Pauses between checks of a channel, in addition to [Options.CheckEvery].
 const (
-	recheckAfter = 2 * time.Second  // when something has happened to it
-	recheckFirst = 15 * time.Second // when it was found not to work; grows up to CheckEvery
+	recheckAfter = 2 * time.Second  // after a change that concerns it
+	recheckFirst = 15 * time.Second // after a check that failed; grows up to CheckEvery
 )
 
-// checkup is when a channel is checked.
+// checkup is the state of a channel's checks.
 type checkup struct {
 	at    time.Time // of the latest check
-	bad   int       // checks in a row that found it not to work
-	soon  bool      // something has happened to it since
-	under bool      // it is being checked
+	bad   int       // consecutive checks that failed
+	soon  bool      // a change has concerned it since
+	under bool      // a check is running
 }
 
-// next is the instant of the next check.
+// next returns the instant of the next check.
 func (c checkup) next(every time.Duration) time.Time {
 	wait := every
 	if c.bad > 0 {
@@ -38,15 +38,16 @@ func (c checkup) next(every time.Duration) time.Time {
 	return c.at.Add(wait)
 }
 
-// sight is what a check saw of a channel.
+// sight is the result of a check of a channel.
 type sight struct {
 	surveys.ChannelState
 	version int64 // of the channel's row
 }
 
-// planCheck makes a check follow of the channels in use whose time has come: at
-// once at first, then in turn; of those that do not work after a while that
-// grows, and soon of those to which something has happened.
+// planCheck checks the channels in use that are due, or schedules the next
+// check. A new channel is checked at once, then at the regular interval. One
+// that does not work is checked after a pause that grows; one that a change
+// concerns is checked soon.
 func (b *broker) planCheck(now time.Time) {
 	if b.checking || !b.leads || b.ctx.Err() != nil {
 		return
@@ -72,7 +73,7 @@ func (b *broker) planCheck(now time.Time) {
 	}
 }
 
-// check asks channels, off the mailbox.
+// check checks channels, outside the mailbox.
 func (b *broker) check(now time.Time, list []weir.Channel) {
 	b.checking = true
 	for _, ch := range list {
@@ -85,13 +86,13 @@ func (b *broker) check(now time.Time, list []weir.Channel) {
 	})
 }
 
-// onChecked keeps what was found for the next round. The round that is running
-// has the memory now.
+// onChecked keeps the results for the next round, because a running round owns
+// the memory.
 func (b *broker) onChecked(found map[weir.ChannelID]sight) {
 	b.checking = false
 	for id, c := range b.checkups {
 		if _, ok := found[id]; c.under && !ok {
-			c.soon = true // nothing was found out
+			c.soon = true // the check had no result
 		}
 		c.under = false
 		b.checkups[id] = c
@@ -108,8 +109,8 @@ func (b *broker) onChecked(found map[weir.ChannelID]sight) {
 	b.planCheck(time.Now())
 }
 
-// checkAll checks channels, some at a time, and stores what has changed. Those of
-// which nothing could be found out are left out.
+// checkAll checks channels, at most atOnce at a time, and stores changes. The
+// result omits channels whose check found nothing out.
 func (s *System) checkAll(ctx context.Context, list []weir.Channel) map[weir.ChannelID]sight {
 	stored, err := call(ctx, s.store.ChannelStates)
 	if err != nil {
@@ -144,8 +145,8 @@ func (s *System) checkAll(ctx context.Context, list []weir.Channel) map[weir.Cha
 	return out
 }
 
-// checkOne checks one channel and tells of a change. ok is false if that could
-// not be done.
+// checkOne checks one channel, and stores and publishes a change. ok is false
+// if that failed.
 func (s *System) checkOne(ctx context.Context, id weir.ChannelID, was surveys.ChannelState) (_ sight, ok bool) {
 	ch, err := call(ctx, func(ctx context.Context) (weir.Channel, error) { return s.store.ChannelByID(ctx, id) })
 	if err != nil || ch.Deleted {
@@ -170,12 +171,14 @@ func (s *System) checkOne(ctx context.Context, id weir.ChannelID, was surveys.Ch
 	return sight{is, ch.Version}, true
 }
 
-// works tells whether a channel of this health may be given contacts. One that
-// was paused when it was looked at may have been freed since: its row says so.
+// works reports whether a channel of this health may be given contacts. Paused
+// counts as working: the channel may have been resumed since the check, and its
+// row shows whether it is paused.
 func works(h weir.Health) bool { return h != weir.Down && h != weir.Erring && h != weir.Faulted }
 
-// healthOf says what a channel is doing. A channel that kept failing is tried
-// again when nothing waits in it: only a contact can find out.
+// healthOf returns the health of a channel. A channel that kept failing is
+// tried again when no contact waits in it and its provider reports no fault,
+// because only a contact can show whether it works.
 func (s *System) healthOf(ctx context.Context, ch weir.Channel) (health weir.Health, reason string) {
 	defer func() {
 		if r := recover(); r != nil {

@@ -13,11 +13,13 @@ import (
 	"weir/surveys"
 )
 
-// hearTries is how often a report is tried again that somebody else overtook.
+// hearTries is the max number of tries of a report or a stop message that loses
+// against other writers.
 const hearTries = 10
 
-// Hear takes what an application reports of a respondent. It may be repeated: the
-// second time it changes nothing, and messages with a key are not sent again.
+// Hear applies an application's report about a respondent. It may be repeated:
+// the second time it changes nothing, and messages with a key are not sent
+// again.
 func (s *System) Hear(ctx context.Context, survey surveys.Survey, id surveys.RespondentID, h surveys.Hearing) (surveys.Respondent, error) {
 	if survey.State == surveys.Draft {
 		return surveys.Respondent{}, weir.Errorf(weir.CodeConflict, "the survey was not launched")
@@ -44,7 +46,7 @@ func (s *System) Hear(ctx context.Context, survey surveys.Survey, id surveys.Res
 	return surveys.Respondent{}, &weir.Error{Code: weir.CodeUnavailable, Message: "the respondent is being changed by others; try again", RetryAfter: time.Second}
 }
 
-// hear tries once. again says that somebody else changed the respondent.
+// hear tries once. again reports that another writer changed the respondent.
 func (s *System) hear(ctx context.Context, k *known, id surveys.RespondentID, h surveys.Hearing) (_ surveys.Respondent, again bool, _ error) {
 	was, err := s.store.Respondent(ctx, k.survey.ID, id)
 	if err != nil {
@@ -81,8 +83,8 @@ func (s *System) hear(ctx context.Context, k *known, id surveys.RespondentID, h 
 	return s.heard(ctx, k, c)
 }
 
-// full reports whether a respondent who goes on is not needed any more, as its bucket
-// has all that are wanted without it.
+// full reports whether a respondent that stays in the survey is no longer
+// needed, because its bucket is full without it.
 func (s *System) full(ctx context.Context, k *known, was *surveys.Respondent, h surveys.Hearing, bucket int) (bool, error) {
 	ends := h.Disposition != "" && h.Disposition.Final() || h.Stop || was.Status.Final()
 	if bucket == surveys.NoBucket || ends || was.Counted && bucket == was.Bucket {
@@ -92,7 +94,7 @@ func (s *System) full(ctx context.Context, k *known, was *surveys.Respondent, h 
 	return err == nil && k.plan.Quotas.Full(sums.Tally(len(k.plan.Quotas)).Buckets, bucket), err
 }
 
-// heard writes what was heard.
+// heard writes a change, after canceling its contact.
 func (s *System) heard(ctx context.Context, k *known, c change) (_ surveys.Respondent, again bool, _ error) {
 	if c.cancel != (weir.Ref{}) && !s.cancel(ctx, c.cancel, c.recall) {
 		return c.move.Was, false, &weir.Error{Code: weir.CodeUnavailable, Message: "the respondent's next contact could not be taken back now; try again", RetryAfter: 2 * time.Second}
@@ -109,12 +111,12 @@ func (s *System) heard(ctx context.Context, k *known, c change) (_ surveys.Respo
 	return c.move.Is, false, nil
 }
 
-// hearing is the rule by which a report is taken. Whoever turns out to be in a
-// full bucket is not needed, unless the report is of the end.
+// hearing returns the rule that applies a report. A respondent that turns out
+// to be in a full bucket is rejected, unless the report ends it.
 func hearing(plan *surveys.Plan, now time.Time, h surveys.Hearing, full bool) rule {
 	return func(p surveys.Progress) (surveys.Progress, surveys.Effects, error) {
 		if p.Status.Final() && (h.Disposition == "" || p.Status == surveys.Rejected && h.Disposition.Reportable() && !h.Disposition.Final()) {
-			return p, surveys.Effects{}, nil // words after the end, or a report that found the quota full, once more
+			return p, surveys.Effects{}, nil // a message after the end, or the repetition of a report that found the quota full
 		}
 		if h.Stop && h.Disposition == "" {
 			p, e := plan.Stop(p)
@@ -136,14 +138,14 @@ func hearing(plan *surveys.Plan, now time.Time, h surveys.Hearing, full bool) ru
 	}
 }
 
-// both are the effects of two steps in a row, neither of which enqueues.
+// both merges the effects of two consecutive steps, neither of which enqueues.
 func both(a, b surveys.Effects) surveys.Effects {
 	b.Withdraw, b.Recall = max(a.Withdraw, b.Withdraw), a.Recall || b.Recall
 	b.Count, b.Finished = a.Count || b.Count, a.Finished || b.Finished
 	return b
 }
 
-// refusal is what the client is told of a step that cannot be taken.
+// refusal returns the client's error for a step that cannot be taken.
 func refusal(err error, was surveys.Respondent, h surveys.Hearing) error {
 	switch {
 	case errors.Is(err, surveys.ErrFinal):
@@ -159,7 +161,7 @@ func refusal(err error, was surveys.Respondent, h surveys.Hearing) error {
 	}
 }
 
-// replyKey is the key of a contact that holds messages of a report.
+// replyKey returns the key of a contact that holds messages of a report.
 func replyKey(id surveys.RespondentID, key string, part int) string {
 	if key == "" {
 		return ""
@@ -167,8 +169,8 @@ func replyKey(id surveys.RespondentID, key string, part int) string {
 	return id.String() + "-reply-" + key + "-" + strconv.Itoa(part)
 }
 
-// sendable finds, before anything of a report is taken, what would keep its
-// messages from being sent.
+// sendable checks, before anything of a report is applied, whether its messages
+// can be sent.
 func (s *System) sendable(ctx context.Context, k *known, r *surveys.Respondent, messages []string) error {
 	if len(messages) == 0 {
 		return nil
@@ -184,9 +186,10 @@ func (s *System) sendable(ctx context.Context, k *known, r *surveys.Respondent, 
 	return err
 }
 
-// reply sends the messages of a report, before all else that waits, and whatever
-// the schedule says: the respondent is waiting for them. A respondent who turned out
-// not to be needed gets the survey's quota message instead, once.
+// reply sends the messages of a report, before all other waiting contacts and
+// regardless of the schedule, because the respondent is waiting for them. A
+// respondent that turned out not to be needed gets the survey's quota message
+// instead, once.
 func (s *System) reply(ctx context.Context, k *known, r *surveys.Respondent, h surveys.Hearing) error {
 	messages, key := s.replies(k, r, h), func(part int) string { return replyKey(r.ID, h.Key, part) }
 	if len(messages) == 0 {
@@ -208,12 +211,13 @@ func (s *System) reply(ctx context.Context, k *known, r *surveys.Respondent, h s
 	}
 	_, err = s.channels.Accept(ctx, ch, specs)
 	if weir.CodeOf(err) == weir.CodeKeyReused {
-		return nil // the first report with this key was answered; its words stand
+		return nil // the first report with this key was answered; its messages stand
 	}
 	return err
 }
 
-// replies are the messages that a report sends to a respondent as it is now.
+// replies returns the messages that a report sends to a respondent in its
+// present state.
 func (s *System) replies(k *known, r *surveys.Respondent, h surveys.Hearing) []string {
 	if !h.Withholds(r.Progress) {
 		return h.Messages
@@ -225,8 +229,8 @@ func (s *System) replies(k *known, r *surveys.Respondent, h surveys.Hearing) []s
 	return []string{text}
 }
 
-// textChannel is the channel over which a respondent is answered: that of its
-// latest contact, if that was by text, else the survey's.
+// textChannel returns the channel for answers to a respondent: the channel of
+// its latest contact if that was by text, otherwise the survey's.
 func (s *System) textChannel(ctx context.Context, k *known, r *surveys.Respondent) (weir.Channel, error) {
 	d := &desk{survey: &k.survey, plan: k.plan}
 	if m := d.mode(r.Progress); r.Contact != (weir.Ref{}) && m != "" && !m.Voice() {

@@ -9,8 +9,8 @@ import (
 	"weir/surveys"
 )
 
-// inquire finds out what became of a contact of which nothing was heard in time,
-// by reading it. ok is false if nothing is to be done.
+// inquire reads a contact that is overdue and returns the change that follows.
+// ok is false if there is nothing to do.
 func (r *round) inquire(ctx context.Context, d *desk, who surveys.Respondent) (_ change, ok bool, _ error) {
 	type found struct {
 		contact weir.Contact
@@ -42,7 +42,7 @@ func (r *round) inquire(ctx context.Context, d *desk, who surveys.Respondent) (_
 	}
 	out, ok := d.step(who, func(p surveys.Progress) (surveys.Progress, surveys.Effects, error) {
 		p, e := d.plan.Timeout(p, r.now)
-		if !p.DueAt.After(r.now) { // it is not looked at again at once
+		if !p.DueAt.After(r.now) { // do not check it again at once
 			p.DueAt = r.now.Add(time.Minute)
 		}
 		return p, e, nil
@@ -50,7 +50,7 @@ func (r *round) inquire(ctx context.Context, d *desk, who surveys.Respondent) (_
 	return out, ok, nil
 }
 
-// ended takes the end of a contact as if it had been told.
+// ended applies the end of a contact as if an outbox entry had reported it.
 func (r *round) ended(d *desk, who surveys.Respondent, outcome weir.Outcome, reason string) change {
 	n := surveys.Notice{
 		Kind: surveys.Ended, At: r.now, Channel: who.Contact.Channel, Contact: who.Contact, Outcome: outcome, Reason: reason,
@@ -61,7 +61,7 @@ func (r *round) ended(d *desk, who surveys.Respondent, outcome weir.Outcome, rea
 	return out
 }
 
-// about names the latest contact of a respondent.
+// about returns the reference to the respondent's latest contact.
 func about(who surveys.Respondent) weir.Respondent {
 	return weir.Respondent{Survey: who.Survey, ID: int64(who.ID), Serial: who.Serial}
 }

@@ -12,8 +12,8 @@ func (s *simulation) fail(format string, args ...any) {
 	s.wrong = append(s.wrong, fmt.Sprintf("at %v: ", time.Now().UTC().Format(time.RFC3339))+fmt.Sprintf(format, args...))
 }
 
-// onHandOver judges each contact that reaches a provider. The store's lock is
-// held.
+// onHandOver checks each contact that a provider accepts. The caller holds the
+// store's lock.
 func (s *simulation) onHandOver(c weir.Contact) {
 	if c.For == (weir.Respondent{}) {
 		return
@@ -33,7 +33,7 @@ func (s *simulation) onHandOver(c weir.Contact) {
 	s.open[id] = true
 }
 
-// onOver counts attempts when they are over.
+// onOver counts attempts when they are done.
 func (s *simulation) onOver(c weir.Contact) {
 	if c.For == (weir.Respondent{}) || c.SentAt.IsZero() {
 		return
@@ -51,9 +51,10 @@ func (s *simulation) onOver(c weir.Contact) {
 	}
 }
 
-// onMove follows what the survey broker writes.
+// onMove observes what the survey broker writes.
 func (s *simulation) onMove(m surveys.Move) {
-	// A round takes no time here: the twins are compared between rounds.
+	// Virtual time does not advance during a round, so the twins are compared
+	// between rounds.
 	if now := time.Now(); s.both && now != s.instant {
 		s.instant = now
 		if s.both = s.pending(s.twins[0]) > 0 && s.pending(s.twins[1]) > 0; s.both {
@@ -66,7 +67,8 @@ func (s *simulation) onMove(m surveys.Move) {
 	if m.Is.Status.Final() {
 		s.ended[m.Was.ID] = true
 	}
-	// What expired comes again without asking, and a fallback has a channel of its own.
+	// Expired contacts are enqueued again without competing for room, and a
+	// fallback uses another channel.
 	if m.Enqueue != nil && m.Was.Progress.Contact == surveys.Idle && m.Is.Step == 0 {
 		s.given[m.Is.Survey]++
 	}
@@ -81,7 +83,7 @@ func (s *simulation) pending(survey int64) (n int) {
 	return n
 }
 
-// judge looks at what is left.
+// judge checks the final state.
 func (s *simulation) judge() {
 	for id, sv := range s.store.surveys {
 		if sv.State != surveys.Done {

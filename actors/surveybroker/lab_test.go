@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// lab is one survey broker over a quick store and played channels.
+// lab is one survey broker on an in-memory store and fake channels.
 type lab struct {
 	t     testing.TB
 	store *memory
@@ -33,14 +33,14 @@ type lab struct {
 // quiet ends every contact after a minute, unanswered.
 func quiet(weir.Contact) fate { return fate{lasts: time.Minute, outcome: weir.NoAnswer} }
 
-// inLab runs a test on virtual time, from a Thursday in January on.
+// inLab runs a test in virtual time, which starts on a Thursday in January.
 func inLab(t *testing.T, f func(weir.Contact) fate, test func(*lab)) {
 	t.Helper()
 	inLabFor(t, 5*time.Second, f, test)
 }
 
-// inLabFor is inLab for tests of days, with longer pauses between rounds that
-// nothing asks for and a lease that lasts accordingly.
+// inLabFor is inLab for tests of days, with a longer interval between regular
+// rounds and a lease of matching length.
 func inLabFor(t *testing.T, every time.Duration, f func(weir.Contact) fate, test func(*lab)) {
 	t.Helper()
 	t.Parallel()
@@ -59,8 +59,8 @@ func newLab(t testing.TB, f func(weir.Contact) fate) *lab {
 	return &lab{t: t, store: m, lines: newLines(m, f), log: slog.DiscardHandler, every: 5 * time.Second, ttl: 15 * time.Second, check: 5 * time.Minute}
 }
 
-// start brings a process up. An earlier one must be closed, or is one that the
-// new one stands by.
+// start starts a process. An earlier one must be closed, unless the new one is
+// to be its standby.
 func (l *lab) start(owner string) *surveybroker.System {
 	l.t.Helper()
 	l.reg = prometheus.NewRegistry()
@@ -79,14 +79,14 @@ func (l *lab) start(owner string) *surveybroker.System {
 	return sys
 }
 
-// pass lets time go by.
+// pass advances virtual time.
 func (l *lab) pass(d time.Duration) {
 	l.t.Helper()
 	time.Sleep(d)
 	synctest.Wait()
 }
 
-// allDay is a schedule that is always open.
+// allDay returns a schedule that is always open.
 func allDay() surveys.ScheduleSpec {
 	return surveys.ScheduleSpec{
 		TimeZone: "UTC", Weekdays: []string{"mon", "tue", "wed", "thu", "fri", "sat", "sun"},
@@ -94,7 +94,7 @@ func allDay() surveys.ScheduleSpec {
 	}
 }
 
-// byText is a survey by SMS over the channel texts.
+// byText returns a survey by SMS on the channel texts.
 func byText(retries string) surveys.Definition {
 	return surveys.Definition{
 		Schedule: allDay(), Modes: map[surveys.Mode]surveys.ModeSpec{surveys.SMS: {Channel: "texts", Retries: retries}},
@@ -103,7 +103,7 @@ func byText(retries string) surveys.Definition {
 	}
 }
 
-// byPhone is a survey by calls over the channel calls, with SMS to fall back on.
+// byPhone returns a survey by calls on the channel calls, with SMS as fallback.
 func byPhone(retries, texts string) surveys.Definition {
 	d := byText(texts)
 	d.Modes[surveys.IVR] = surveys.ModeSpec{Channel: "calls", Retries: retries}
@@ -150,7 +150,7 @@ func (l *lab) by(survey int64) map[surveys.Status]int {
 	return out
 }
 
-// all gives the respondents of a survey.
+// all returns the respondents of a survey.
 func (l *lab) all(survey int64) (out []surveys.Respondent) {
 	l.store.mu.Lock()
 	defer l.store.mu.Unlock()

@@ -13,8 +13,8 @@ import (
 	"weir/surveys"
 )
 
-// Check finds what is wrong with a definition: by itself, and with the channels
-// that it names.
+// Check validates a definition, by itself and against the channels that it
+// names.
 func (s *System) Check(ctx context.Context, d surveys.Definition) (*surveys.Plan, []weir.FieldError) {
 	plan, wrong := d.Compile(s.defaults)
 	wrong = append(wrong, s.checkChannels(ctx, d)...)
@@ -24,14 +24,14 @@ func (s *System) Check(ctx context.Context, d surveys.Definition) (*surveys.Plan
 	return plan, nil
 }
 
-// checkChannels finds channels that do not exist, or that do not carry what their
-// mode needs.
+// checkChannels reports channels that do not exist, or that cannot carry what
+// their mode needs.
 func (s *System) checkChannels(ctx context.Context, d surveys.Definition) []weir.FieldError {
 	var wrong []weir.FieldError
 	for _, mode := range slices.Sorted(maps.Keys(d.Modes)) {
 		name := d.Modes[mode].Channel
 		if name == "" || !slices.Contains(surveys.Modes(), mode) {
-			continue // the definition itself is wrong
+			continue // an error of the definition itself
 		}
 		at := "/modes/" + string(mode) + "/channel"
 		ch, err := call(ctx, func(ctx context.Context) (weir.Channel, error) { return s.store.Channel(ctx, name) })
@@ -48,7 +48,7 @@ func (s *System) checkChannels(ctx context.Context, d surveys.Definition) []weir
 	return wrong
 }
 
-// fits tells whether a channel carries what a mode needs.
+// fits returns an error if a channel cannot carry what a mode needs.
 func (s *System) fits(at string, mode surveys.Mode, ch weir.Channel) []weir.FieldError {
 	if why := s.unfit(mode, ch); why != "" {
 		return []weir.FieldError{{Pointer: at, Code: "content", Detail: why}}
@@ -56,8 +56,8 @@ func (s *System) fits(at string, mode surveys.Mode, ch weir.Channel) []weir.Fiel
 	return nil
 }
 
-// Step takes a step that a user asks of a survey. Steps that it has taken already
-// change nothing.
+// Step applies a command of a user to a survey. A command that has been applied
+// already changes nothing.
 func (s *System) Step(ctx context.Context, name string, step surveys.Step) (surveys.Survey, error) {
 	if step == surveys.Finish {
 		return surveys.Survey{}, weir.Errorf(weir.CodeInvalid, "a survey finishes by itself")
@@ -75,7 +75,8 @@ func (s *System) Step(ctx context.Context, name string, step surveys.Step) (surv
 		if weir.CodeOf(err) != weir.CodeConflict || tries >= 3 {
 			return out, err
 		}
-		// If the survey was changed in between, its new state may allow it.
+		// If the survey was changed in between, its new state may allow the
+		// step.
 		if fresh, e := s.store.Survey(ctx, name); e != nil || fresh.Version == survey.Version {
 			return out, err
 		}
@@ -109,9 +110,9 @@ func (s *System) step(ctx context.Context, survey surveys.Survey, step surveys.S
 	return out, nil
 }
 
-// ready returns an error with everything that keeps a survey from being launched.
-// Its channels are prepared if nothing is wrong. Warnings name the attributes of
-// quotas that no respondent has and no application can supply.
+// ready returns an error with everything that prevents a survey from being
+// launched. If nothing does, it prepares the channels. The warnings name
+// attributes of quotas that no respondent has and no application can supply.
 func (s *System) ready(ctx context.Context, survey *surveys.Survey, now time.Time) (warnings []weir.FieldError, _ error) {
 	plan, wrong := s.Check(ctx, survey.Definition)
 	if plan == nil {
@@ -141,7 +142,7 @@ func (s *System) ready(ctx context.Context, survey *surveys.Survey, now time.Tim
 	return warnings, s.prepare(ctx, plan)
 }
 
-// people is what a launch needs to know of the respondents.
+// people summarizes the respondents for the launch checks.
 type people struct {
 	count      int
 	attributes map[string]bool
@@ -150,7 +151,7 @@ type people struct {
 
 const inspectPage = 1000
 
-// inspect looks at every respondent, page by page.
+// inspect reads every respondent, page by page.
 func (s *System) inspect(ctx context.Context, survey int64, plan *surveys.Plan) (people, error) {
 	out := people{attributes: map[string]bool{}, gaps: surveys.Gaps{Needs: plan.Needs()}}
 	for after := surveys.RespondentID(0); ; {
@@ -172,14 +173,14 @@ func (s *System) inspect(ctx context.Context, survey int64, plan *surveys.Plan) 
 	}
 }
 
-// inspected is one page of respondents.
+// inspected returns one page of respondents.
 func (s *System) inspected(ctx context.Context, f surveys.Filter) ([]surveys.Respondent, surveys.RespondentID, error) {
 	ctx, cancel := context.WithTimeout(ctx, ioTimeout)
 	defer cancel()
 	return s.store.Respondents(ctx, f)
 }
 
-// clip bounds foreign text in an error message.
+// clip bounds untrusted text in an error message.
 func clip(s string) string {
 	const most = 64
 	if len(s) > most {

@@ -11,7 +11,7 @@ import (
 	"weir/surveys"
 )
 
-// Everything that keeps a survey from being launched is named at once.
+// Everything that prevents a survey from being launched is reported at once.
 func TestLaunchChecks(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*surveys.Definition)

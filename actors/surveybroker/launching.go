@@ -11,25 +11,25 @@ import (
 	"weir/surveys"
 )
 
-// Figures of launches.
+// Limits of launches.
 const (
 	launchTime  = time.Hour
-	launchKept  = 5 * time.Minute // what came of one that nobody waited for
+	launchKept  = 5 * time.Minute // how long a result is kept that no client waited for
 	launchAgain = 5 * time.Second
 )
 
-// launching is a launch under way. It looks at every respondent, which may take
-// longer than a client waits: it goes on without one.
+// launching is a launch in progress. It reads every respondent, which may take
+// longer than a client waits, so it continues without the client.
 type launching struct {
 	survey  surveys.Survey // as it was before
 	waiting int
 	done    chan struct{}
 	out     surveys.Survey
 	err     error
-	over    time.Time // zero: not yet
+	over    time.Time // when the launch finished; zero: not yet
 }
 
-// launches are those of this process, by survey.
+// launches holds the launches of this process, by survey.
 type launches struct {
 	mu     sync.Mutex
 	list   map[int64]*launching
@@ -38,7 +38,8 @@ type launches struct {
 
 func newLaunches() *launches { return &launches{list: map[int64]*launching{}} }
 
-// join gives the launch of a survey as it is now; begin begins one.
+// join returns the running launch of a survey, or a finished one of its present
+// version. Otherwise begin starts one. It returns false after close.
 func (l *launches) join(survey surveys.Survey, begin func(*launching)) (*launching, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -60,8 +61,8 @@ func (l *launches) join(survey surveys.Survey, begin func(*launching)) (*launchi
 	return x, true
 }
 
-// leave ends the wait for a launch. What came of it is told once: next time the
-// respondents may be others.
+// leave ends a client's wait for a launch. A result is returned once: by the
+// next launch the respondents may have changed.
 func (l *launches) leave(x *launching) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -71,7 +72,7 @@ func (l *launches) leave(x *launching) {
 	}
 }
 
-// end notes what came of a launch.
+// end stores the result of a launch.
 func (l *launches) end(x *launching, out surveys.Survey, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -82,14 +83,14 @@ func (l *launches) end(x *launching, out surveys.Survey, err error) {
 	close(x.done)
 }
 
-// close lets none begin any more.
+// close prevents further launches.
 func (l *launches) close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.closed = true
 }
 
-// launch launches a survey, and waits for it as long as the client does.
+// launch launches a survey and waits for the result as long as the client does.
 func (s *System) launch(ctx context.Context, survey surveys.Survey, _ surveys.Step) (surveys.Survey, error) {
 	x, ok := s.launches.join(survey, func(x *launching) {
 		s.work.Go(func() {
@@ -112,7 +113,7 @@ func (s *System) launch(ctx context.Context, survey surveys.Survey, _ surveys.St
 	}
 }
 
-// launchNow launches a survey, whoever waits for it.
+// launchNow launches a survey, independent of any waiting client.
 func (s *System) launchNow(survey surveys.Survey) (out surveys.Survey, err error) {
 	defer func() {
 		if p := recover(); p != nil {

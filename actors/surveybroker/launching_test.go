@@ -10,7 +10,8 @@ import (
 )
 
 // The launch of a survey with very many respondents takes longer than a client
-// waits. It goes on, who asks again joins it, and what came of it is heard once.
+// waits. It continues, a client that asks again joins it, and its result is
+// returned once.
 func TestALaunchGoesOnWithoutItsClient(t *testing.T) {
 	inLab(t, quiet, func(l *lab) {
 		l.store.addChannel("texts", "text", 5)

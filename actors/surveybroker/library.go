@@ -7,7 +7,7 @@ import (
 	"weir/surveys"
 )
 
-// library keeps compiled definitions.
+// library is the cache of compiled definitions.
 type library struct {
 	mu    sync.Mutex
 	plans map[int64]compiled
@@ -19,12 +19,13 @@ type compiled struct {
 	wrong   []weir.FieldError
 }
 
-// shelf bounds the library; beyond it, it begins anew.
+// shelf is the max number of plans in the cache. A full cache is cleared.
 const shelf = 1000
 
 func newLibrary() *library { return &library{plans: map[int64]compiled{}} }
 
-// plan compiles the definition of a survey, once for each version.
+// plan returns the compiled definition of a survey. It compiles each version
+// once.
 func (l *library) plan(s *surveys.Survey, def surveys.Defaults) (*surveys.Plan, []weir.FieldError) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

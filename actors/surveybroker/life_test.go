@@ -10,8 +10,8 @@ import (
 	"weir/surveys"
 )
 
-// A survey runs from its launch to its end: each respondent is tried as often as
-// the ladder says (scenario 82), and ends.
+// A survey runs from its launch to its end: each respondent is tried as often
+// as the retry schedule allows (scenario 82), and ends.
 func TestASurveyRunsToItsEnd(t *testing.T) {
 	inLab(t, quiet, func(l *lab) {
 		ch := l.store.addChannel("texts", "text", 5)
@@ -35,7 +35,8 @@ func TestASurveyRunsToItsEnd(t *testing.T) {
 	})
 }
 
-// Scenario 83: the delay counts from the hand-over, not from when it was enqueued.
+// Scenario 83: the delay counts from acceptance by the provider, not from when
+// the contact was enqueued.
 func TestDelaysCountFromTheHandOver(t *testing.T) {
 	var at []time.Time
 	inLab(t, func(weir.Contact) fate { return fate{lasts: time.Second, outcome: weir.NoAnswer} }, func(l *lab) {
@@ -54,7 +55,7 @@ func TestDelaysCountFromTheHandOver(t *testing.T) {
 	})
 }
 
-// Scenario 77: ten are kept active, and whoever ends makes room for another.
+// Scenario 77: ten are kept active; each one that ends makes room for another.
 func TestBatchesAreKeptFull(t *testing.T) {
 	inLab(t, func(weir.Contact) fate { return fate{lasts: 10 * time.Minute, outcome: weir.Failed} }, func(l *lab) {
 		l.store.addChannel("texts", "text", 100)
@@ -73,8 +74,8 @@ func TestBatchesAreKeptFull(t *testing.T) {
 	})
 }
 
-// Scenarios 79 and 70: with the cut-off reached nobody is started; who is not
-// needed any more comes to an end.
+// Scenarios 79 and 70: with the cutoff reached no respondent is started, and
+// unneeded respondents are canceled.
 func TestCutoffEndsASurvey(t *testing.T) {
 	inLab(t, quiet, func(l *lab) {
 		l.store.addChannel("texts", "text", 100)
@@ -99,8 +100,8 @@ func TestCutoffEndsASurvey(t *testing.T) {
 	})
 }
 
-// Scenario 79: one full bucket of two; its people are not needed, the others go
-// on.
+// Scenario 79: one full bucket of two; its respondents are rejected, the others
+// continue.
 func TestFullBucketsAreRejected(t *testing.T) {
 	inLab(t, quiet, func(l *lab) {
 		l.store.addChannel("texts", "text", 100)
@@ -122,7 +123,7 @@ func TestFullBucketsAreRejected(t *testing.T) {
 	})
 }
 
-// Scenario 81: the limit holds for any minute, and retries have their half.
+// Scenario 81: the limit holds for any minute, and retries get half of it.
 func TestLimitPerMinute(t *testing.T) {
 	var at []time.Time
 	inLab(t, func(weir.Contact) fate { return fate{lasts: time.Second, outcome: weir.NoAnswer} }, func(l *lab) {
@@ -137,7 +138,7 @@ func TestLimitPerMinute(t *testing.T) {
 		s := l.survey("s", d, 40)
 		l.step("s", surveys.Launch)
 		l.pass(9 * time.Minute)
-		l.sys.Close() // a new process knows what the old one did
+		l.sys.Close() // a new process continues with the count of the old one
 		l.start("one")
 		l.pass(time.Hour)
 		for i := range at {
@@ -151,8 +152,8 @@ func TestLimitPerMinute(t *testing.T) {
 	})
 }
 
-// Scenarios 23 to 25: what expires at the end of the window is enqueued again, once,
-// for the next one, and consumes no retry; and it is not much.
+// Scenarios 23 to 25: contacts that expire with the window are enqueued again,
+// once, for the next one, and consume no retry; and they are few.
 func TestExpiredContactsComeAgain(t *testing.T) {
 	inLabFor(t, 2*time.Minute, quiet, func(l *lab) {
 		l.store.addChannel("texts", "text", 10)
@@ -204,8 +205,8 @@ func TestLastWindowOver(t *testing.T) {
 	})
 }
 
-// Scenario 68 and 70: stopping cancels everybody in steps, starts nobody, and goes on
-// after a crash.
+// Scenarios 68 and 70: stopping cancels all respondents in steps, starts none,
+// and continues after a crash.
 func TestStopping(t *testing.T) {
 	inLab(t, func(weir.Contact) fate { return fate{lasts: time.Hour, outcome: weir.Completed} }, func(l *lab) {
 		l.store.addChannel("texts", "text", 10)
@@ -239,8 +240,8 @@ func TestStopping(t *testing.T) {
 	})
 }
 
-// Scenario 72: of two surveys on a channel one is paused; only the other's contacts
-// go out. The paused one goes on where it was.
+// Scenario 72: of two surveys on a channel one is paused; only the other's are
+// dispatched. The paused one resumes where it was.
 func TestPausingOneOfTwo(t *testing.T) {
 	inLab(t, quiet, func(l *lab) {
 		l.store.addChannel("texts", "text", 1)
@@ -266,15 +267,15 @@ func TestPausingOneOfTwo(t *testing.T) {
 	})
 }
 
-// Scenario 74: a channel that is down starts nobody and holds retries, other modes
-// go on; it is told once, also over restarts, and so is its recovery.
+// Scenario 74: a channel that is down starts no respondent and holds retries;
+// other modes continue. Outage and recovery are published once, also over restarts.
 func TestChannelDown(t *testing.T) {
 	inLabFor(t, 2*time.Minute, quiet, func(l *lab) {
 		calls := l.store.addChannel("calls", "voice", 5)
 		l.store.addChannel("texts", "text", 5)
 		l.lines.status[calls.ID] = channels.Status{Health: weir.Down, Reason: "unplugged"}
 		first, second := l.survey("first", byPhone("10m", "10m"), 10), l.survey("second", byText(""), 10)
-		for range 2 { // in front of one who could be retried over the other channel
+		for range 2 { // the second launch changes nothing
 			l.step("first", surveys.Launch)
 			l.step("second", surveys.Launch)
 		}
@@ -299,7 +300,7 @@ func TestChannelDown(t *testing.T) {
 	})
 }
 
-// Scenario 74: a survey whose channel is down still notices that it is over.
+// Scenario 74: a survey whose channel is down is still found done.
 func TestCompletionIsNoticedWhileAChannelIsDown(t *testing.T) {
 	inLab(t, quiet, func(l *lab) {
 		texts := l.store.addChannel("texts", "text", 5)
@@ -316,8 +317,8 @@ func TestCompletionIsNoticedWhileAChannelIsDown(t *testing.T) {
 	})
 }
 
-// Scenario 85: somebody whose contact cannot be made is set aside and given up in
-// the end; nobody else waits.
+// Scenario 85: a respondent whose contact cannot be built is delayed and
+// finally given up; no other respondent waits.
 func TestAStumblingRespondentStarvesNobody(t *testing.T) {
 	inLabFor(t, 2*time.Minute, quiet, func(l *lab) {
 		texts := l.store.addChannel("texts", "text", 5)
@@ -328,7 +329,7 @@ func TestAStumblingRespondentStarvesNobody(t *testing.T) {
 		for i := range 30 {
 			ids = append(ids, l.store.addPerson(s.ID, phone(s.ID, i), map[string]string{"name": "Ana"}))
 		}
-		l.store.change(func() { l.store.channels[texts.ID].Paused = true }) // all ten stumble: no round contacts one before
+		l.store.change(func() { l.store.channels[texts.ID].Paused = true }) // so that all ten are delayed: no round contacts one of them before
 		l.step("s", surveys.Launch)
 		l.store.change(func() {
 			for _, id := range ids[:10] {
@@ -348,8 +349,8 @@ func TestAStumblingRespondentStarvesNobody(t *testing.T) {
 	})
 }
 
-// What nobody tells of is found by the respondent's own instant: the contact is
-// read. One that was purged is lost.
+// If an outbox entry is lost, the respondent is found when it is due, and its
+// contact is read. A purged contact counts as lost.
 func TestLostNotices(t *testing.T) {
 	for name, c := range map[string]struct {
 		fate  fate

@@ -11,38 +11,38 @@ import (
 	"weir/surveys"
 )
 
-// fate is what a provider makes of a contact.
+// fate is what happens to a contact at the provider.
 type fate struct {
 	lasts    time.Duration
 	outcome  weir.Outcome
-	deaf     bool // the notice of its hand-over is lost
-	silent   bool // that of its end is lost
-	twice    bool // notices come twice
+	deaf     bool // the outbox entry of its acceptance is lost
+	silent   bool // the outbox entry of its end is lost
+	twice    bool // outbox entries are written twice
 	says     string
-	saysAt   time.Duration // after the hand-over
+	saysAt   time.Duration // after the provider accepted it
 	reports  surveys.Disposition
 	reportAt time.Duration
 }
 
-// lines plays the channels' brokers and their providers over a store. Nothing in
-// it waits: timers do everything.
+// lines is a fake of the channels' brokers and their providers, on a store.
+// Timers drive it; only Cancel on a hung channel blocks.
 type lines struct {
 	*memory
 	fate     func(weir.Contact) fate
 	handed   func(weir.Contact) // with the lock held
 	heard    func(weir.Contact, fate)
 	flying   map[weir.ChannelID]int
-	stuck    map[weir.ChannelID]bool // contacts cannot be taken back
-	hung     map[weir.ChannelID]bool // who takes one back waits in vain
+	stuck    map[weir.ChannelID]bool // contacts cannot be canceled
+	hung     map[weir.ChannelID]bool // Cancel blocks until its context ends
 	status   map[weir.ChannelID]channels.Status
 	unready  map[weir.ChannelID]error
 	announce int
 	replies  []weir.Spec
-	most     map[weir.ChannelID]int // ever in flight
+	most     map[weir.ChannelID]int // max ever in flight
 	armed    map[weir.Ref]time.Time
 	over     func(weir.Contact)
-	cut      atomic.Bool // the process is dead: nothing that it asks for happens any more
-	idle     bool        // nothing is handed over any more
+	cut      atomic.Bool // the process is dead: its requests have no effect
+	idle     bool        // nothing more is dispatched
 }
 
 func newLines(m *memory, f func(weir.Contact) fate) *lines {
@@ -110,7 +110,7 @@ func (l *lines) Announce(id weir.ChannelID, _ []weir.Contact) {
 	}
 }
 
-// sweep finds what nobody announced.
+// sweep dispatches contacts that were not announced.
 func (l *lines) sweep() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -141,7 +141,7 @@ func (l *lines) Cancel(ctx context.Context, ref weir.Ref) (weir.State, error) {
 	return c.State, nil
 }
 
-// pump hands over what a channel has room for. The caller holds the lock.
+// pump dispatches what a channel has room for. The caller holds the lock.
 func (l *lines) pump(id weir.ChannelID) {
 	ch, now := l.channels[id], time.Now()
 	for _, c := range slices.Clone(l.waiting[id]) {
@@ -158,7 +158,7 @@ func (l *lines) pump(id weir.ChannelID) {
 	}
 }
 
-// arm looks at the channel again when a contact's instant has come.
+// arm calls pump again at a contact's instant.
 func (l *lines) arm(c *weir.Contact, at time.Time) {
 	if l.armed[c.Ref] != at {
 		l.armed[c.Ref] = at
@@ -193,7 +193,7 @@ func (l *lines) send(c *weir.Contact) {
 	}
 }
 
-// hear stores a notice of a contact.
+// hear stores an outbox entry of a contact.
 func (l *lines) hear(c *weir.Contact, kind surveys.Happening, lost bool, f fate) {
 	if c.For == (weir.Respondent{}) || lost {
 		return
@@ -212,7 +212,7 @@ func (l *lines) finish(c *weir.Contact, o weir.Outcome, f fate) {
 	l.hear(c, surveys.Ended, f.silent, f)
 }
 
-// say has a person send a message to a channel.
+// say makes a respondent send a message to a channel.
 func (l *lines) say(id weir.ChannelID, phone, text string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -8,40 +8,40 @@ import (
 	"weir/surveys"
 )
 
-// memory is what is remembered from round to round. A crash forgets it, and
-// nothing is missed: it makes rounds quick, shares fair and logs short.
+// memory is the state kept from round to round. Losing it in a crash loses no
+// work: it only makes rounds fast, shares fair and logs short.
 type memory struct {
 	surveys  map[int64]*known
 	roads    map[weir.ChannelID]*road
 	states   map[weir.ChannelID]sight
-	recalled bool // states are what the store has
-	live     bool // at the latest look there were surveys that need rounds
-	looked   bool // the latest idle round looked at the surveys, the next looks at the notices
+	recalled bool // states were read from the store
+	live     bool // the latest poll of surveys found some that need rounds
+	looked   bool // the latest idle round polled the surveys, so the next one polls the outbox
 }
 
-// known is what is remembered of a survey.
+// known is the state kept for a survey.
 type known struct {
 	survey   surveys.Survey
 	plan     *surveys.Plan // nil: its definition cannot be run
 	minute   surveys.Minute
-	replayed bool      // minute knows what happened before this process
-	aside    time.Time // until when the first of those who were set aside waits; zero: nobody is known
-	rest     time.Time // the survey itself is not looked at before
+	replayed bool      // minute includes what earlier processes began
+	aside    time.Time // earliest instant at which a delayed respondent can be started; zero: none is known
+	rest     time.Time // the survey is not processed before
 	failures int
-	held     surveys.RespondentID // of a paused survey: up to whom contacts were taken back
+	held     surveys.RespondentID // cursor of the sweep over active respondents; allHeld: the sweep is complete
 	allHeld  bool
-	moved    bool // its schedule has changed: what waits in channels may have another's windows
-	missed   bool // it could not be run for a while: what was told of its contacts was forgotten
+	moved    bool // its schedule has changed: contacts that wait in channels may have windows of the old one
+	missed   bool // it could not be run for a while: its outbox entries were dropped meanwhile
 	seen     bool // in this round
-	wanted   int  // in this round, see wantedOf
-	limited  bool // in this round it wanted more than the limit of a minute leaves
+	wanted   int  // backlog in this round, see wantedOf
+	limited  bool // in this round it wanted more than the limit per minute allows
 }
 
-// road is what is remembered of a channel.
+// road is the state kept for a channel: its pacing.
 type road struct {
 	rota  surveys.Rota
 	meter surveys.Meter
-	ended int // slots that came free since the meter looked
+	ended int // slots that became free since the meter's latest observation
 }
 
 func newMemory() *memory {
@@ -55,8 +55,8 @@ func (m *memory) road(id weir.ChannelID) *road {
 	return m.roads[id]
 }
 
-// held explains why a channel is not to be given contacts, as far as the latest
-// check knows. What was never checked counts as up.
+// held explains why a channel must not be given contacts, according to the
+// latest check. A channel that was never checked counts as up.
 func held(ch weir.Channel, s surveys.ChannelState) weir.Why {
 	if why := ch.WhyShut(); !why.IsZero() || works(s.Health) {
 		return why
@@ -68,7 +68,7 @@ func held(ch weir.Channel, s surveys.ChannelState) weir.Why {
 	return weir.Why{Code: code, Text: fmt.Sprintf("channel %s is %s: %s", ch.Name, s.Health, s.Reason)}
 }
 
-// outdated tells whether a channel is not what the latest check saw.
+// outdated reports whether a channel differs from what the latest check saw.
 func (m *memory) outdated(ch weir.Channel) bool {
 	s, known := m.states[ch.ID]
 	return ch.Paused != (s.Health == weir.Paused) || known && s.version != 0 && s.version != ch.Version

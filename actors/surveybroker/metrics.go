@@ -7,8 +7,9 @@ import (
 	"weir/surveys"
 )
 
-// Metrics are the figures of the survey broker. The label survey takes the names
-// of surveys, channel those of channels that surveys use.
+// Metrics holds the metrics of the survey broker. The values of the label
+// survey are names of surveys; those of channel are names of channels that
+// surveys use.
 type Metrics struct {
 	started  *prometheus.CounterVec
 	retried  *prometheus.CounterVec
@@ -24,7 +25,7 @@ type Metrics struct {
 	panics   prometheus.Counter
 }
 
-// NewMetrics registers the figures.
+// NewMetrics registers the metrics.
 func NewMetrics(reg prometheus.Registerer) *Metrics {
 	f := promauto.With(reg)
 	survey := []string{"survey"}
@@ -47,7 +48,7 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 	}
 }
 
-// known makes the series of a survey exist at zero, so that rates have a start.
+// known creates the series of a survey at zero, so that rates have a start.
 func (m *Metrics) known(name string) {
 	m.started.WithLabelValues(name)
 	m.retried.WithLabelValues(name)
@@ -60,7 +61,7 @@ func (m *Metrics) known(name string) {
 	}
 }
 
-// forget drops the series of a survey that is over.
+// forget drops the series of a survey that is done or deleted.
 func (m *Metrics) forget(name string) {
 	label := prometheus.Labels{"survey": name}
 	for _, v := range []*prometheus.CounterVec{m.started, m.retried, m.finished, m.stumbled} {

@@ -8,16 +8,16 @@ import (
 	"weir/surveys"
 )
 
-// What waits in a channel when the schedule of a running survey changes does not
-// go out in the windows that the schedule had: it is taken back, is no attempt,
-// and is made in the windows that it has.
+// Contacts that wait in a channel when the schedule of a running survey changes
+// are not dispatched in the windows of the old schedule: they are canceled,
+// count as no attempt, and are enqueued again in the windows of the new one.
 func TestAScheduleThatChanges(t *testing.T) {
 	inLabFor(t, time.Minute, quiet, func(l *lab) {
 		texts := l.store.addChannel("texts", "text", 5)
 		s := l.survey("s", byText("10m"), 40)
 		l.step("s", surveys.Launch)
 		l.pass(10 * time.Second)
-		l.store.change(func() { l.store.channels[texts.ID].Paused = true }) // five are out, some wait
+		l.store.change(func() { l.store.channels[texts.ID].Paused = true }) // five are in flight, some wait
 		l.pass(2 * time.Minute)
 		waiting := 0
 		l.store.change(func() {

@@ -9,8 +9,8 @@ import (
 	"weir/surveys"
 )
 
-// notices takes what has happened to contacts, and what people have said, a
-// bounded number of pages of it.
+// notices processes outbox entries, which report events of contacts and
+// messages of respondents, up to noticePages pages.
 func (r *round) notices(ctx context.Context) error {
 	after, seen, before := int64(0), 0, r.made
 	defer func() { r.metrics.notices.Set(float64(seen)) }()
@@ -31,11 +31,11 @@ func (r *round) notices(ctx context.Context) error {
 			return nil
 		}
 	}
-	r.again = r.again || r.made > before // else what fills the pages waits for something else
+	r.again = r.again || r.made > before // otherwise the entries that fill the pages wait for something other than a round
 	return nil
 }
 
-// mail is what a page of notices has for one survey.
+// mail holds a page's outbox entries for one survey.
 type mail struct {
 	survey *known
 	order  []surveys.RespondentID
@@ -51,7 +51,8 @@ func (m *mail) put(r surveys.Respondent, n surveys.Notice) {
 	m.of[r.ID] = append(m.of[r.ID], n)
 }
 
-// take deals with a page of notices. Those that concern nobody are forgotten.
+// take processes a page of outbox entries. It deletes entries that concern no
+// respondent.
 func (r *round) take(ctx context.Context, page []surveys.Notice) error {
 	boxes, strays, err := r.sort(ctx, page)
 	if err != nil {
@@ -83,7 +84,7 @@ func (r *round) take(ctx context.Context, page []surveys.Notice) error {
 	return nil
 }
 
-// sort finds out whom the notices concern.
+// sort finds the respondents that the outbox entries concern.
 func (r *round) sort(ctx context.Context, page []surveys.Notice) (boxes map[int64]*mail, strays []int64, _ error) {
 	var ids []surveys.RespondentID
 	channels := map[weir.ChannelID]bool{}
@@ -132,9 +133,9 @@ func (r *round) sort(ctx context.Context, page []surveys.Notice) (boxes map[int6
 	return boxes, strays, nil
 }
 
-// box is where a respondent's notices are put; nil if they are nobody's. Those of
-// a survey that cannot be run are forgotten, too: when it can be run again, its
-// respondents' contacts are read.
+// box returns the mail of a respondent's survey; nil if there is no respondent.
+// The entries of a survey that cannot be run are dropped, too: when it can be
+// run again, its respondents' contacts are read.
 func (r *round) box(ctx context.Context, boxes map[int64]*mail, p surveys.Respondent, ok bool) (*mail, error) {
 	if !ok {
 		return nil, nil
@@ -150,7 +151,7 @@ func (r *round) box(ctx context.Context, boxes map[int64]*mail, p surveys.Respon
 	return boxes[p.Survey], nil
 }
 
-// addressee finds the respondent who sent a message.
+// addressee finds the respondent that sent a message.
 func (r *round) addressee(ctx context.Context, n *surveys.Notice) (_ surveys.Respondent, ok bool, _ error) {
 	number, err := surveys.NormalisePhone(n.Message.From, "")
 	if err != nil {

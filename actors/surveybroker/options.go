@@ -1,29 +1,29 @@
-// Package surveybroker runs the surveys: it starts their respondents, tries them
-// again, hears what became of their contacts and what they say, and ends what is
-// over. One process at a time does so, under the role [weir.SurveyBroker]; others
-// stand by.
+// Package surveybroker runs the surveys: it starts their respondents, retries
+// them, applies the outcomes of their contacts and the messages that they send,
+// and ends surveys that are done. One process at a time does this, under the
+// role [weir.SurveyBroker]; the others are standbys.
 //
 // # Where to look
 //
-//	System              the facade: start, drain, and what the API asks for
-//	broker (actor.go)   the actor; it only says when a round begins
-//	round (round.go)    one look at everything: notices, ends, pauses, feeding
-//	bid, deal           whom a channel's room is given to; pure
-//	desk (desk.go)      turns what the rules of package surveys say into moves; pure
-//	health.go           whether channels work, off the rounds
+//	System              the facade: start, drain, and the requests of the API
+//	broker (actor.go)   the actor; it only decides when a round begins
+//	round (round.go)    one pass over everything: outbox entries, ends, pauses, feeding
+//	bid, deal           divides a channel's room between surveys; pure
+//	desk (desk.go)      the stepper: turns steps of package surveys into moves; pure
+//	health.go           checks whether channels work, outside the rounds
 //
 // # Invariants
 //
-//   - The store is the truth. What is remembered between rounds makes them quick
-//     and fair; none of it is missed after a crash.
-//   - Receive does no I/O. One round runs at a time; what it does is bounded, and
-//     if something is left the next one follows at once.
-//   - A contact is taken back before its respondent's end is committed: whoever
-//     is over is not contacted again, whatever crashes when.
-//   - Notices are hints: a respondent whose notice was lost is found by its own
-//     instant, and its contact is read.
-//   - Trouble of a respondent, a survey or a channel is its own; trouble of the
-//     store ends the round, which is tried again with a back-off.
+//   - The store is the truth. The memory between rounds makes them fast and
+//     fair; a crash may lose all of it.
+//   - Receive does no I/O. One round runs at a time; its work is bounded, and if
+//     some is left, the next round follows at once.
+//   - A contact is canceled before its respondent's end is committed: a
+//     respondent that is done is not contacted again, whenever a crash happens.
+//   - Outbox entries are hints: a respondent whose entry was lost is found when
+//     it is due, and its contact is read.
+//   - A fault of a respondent, a survey or a channel affects only that one; a
+//     fault of the store ends the round, which is retried with back-off.
 package surveybroker
 
 import (
@@ -37,29 +37,31 @@ import (
 	"weir/surveys"
 )
 
-// Channels is what is asked of the channels' brokers.
+// Channels is the survey broker's interface to the channels' brokers.
 type Channels interface {
 	Figures(ctx context.Context, ch weir.Channel) (weir.Figures, error)
 	// Whys explains why contacts of a channel wait.
 	Whys(ctx context.Context, ch weir.Channel, contacts []weir.Contact) ([]weir.Why, error)
-	// Cancel takes a contact back, durably: what it could not do at once is done
+	// Cancel cancels a contact, durably: what cannot be done at once is done
 	// later.
 	Cancel(ctx context.Context, ref weir.Ref) (weir.State, error)
 	Accept(ctx context.Context, ch weir.Channel, specs []weir.Spec) ([]weir.Accepted, error)
-	// Announce tells a channel's broker of contacts that the store has accepted.
+	// Announce reports contacts that the store has accepted to a channel's
+	// broker.
 	Announce(channel weir.ChannelID, fresh []weir.Contact)
 	// Status asks the provider whether its side of a channel works.
 	Status(ctx context.Context, ch weir.Channel) channels.Status
-	// Prepare sets the provider up. Its errors are for users.
+	// Prepare sets up the channel at the provider. Its errors are meant for
+	// users.
 	Prepare(ctx context.Context, ch weir.Channel) error
 }
 
-// Types knows the channel types.
+// Types looks up channel types.
 type Types interface {
 	Type(name string) (*channels.Type, bool)
 }
 
-// Store is what the survey broker needs of the store.
+// Store is the part of the store that the survey broker uses.
 type Store interface {
 	surveys.Worker
 	surveys.Reading
@@ -74,7 +76,7 @@ type Store interface {
 	ChannelByID(ctx context.Context, id weir.ChannelID) (weir.Channel, error)
 }
 
-// Options are what a System is made from.
+// Options configures a System.
 type Options struct {
 	Store    Store
 	Channels Channels
@@ -83,36 +85,37 @@ type Options struct {
 	Defaults surveys.Defaults
 	Logger   *slog.Logger
 	Metrics  *Metrics
-	// LeaseTTL is how long the role outlives its holder's death.
+	// LeaseTTL is the time for which the role stays leased after its holder
+	// died.
 	LeaseTTL time.Duration
-	// CheckEvery is how often the channels in use are checked, CheckTimeout how
-	// long one may take.
+	// CheckEvery is the interval between checks of the channels in use,
+	// CheckTimeout the max duration of one check.
 	CheckEvery   time.Duration
 	CheckTimeout time.Duration
-	// Every is the longest pause between two rounds, for what nobody tells of;
-	// 0: 5 s.
+	// Every is the max pause between two rounds. It bounds the delay of changes
+	// that cause no hint. 0 means 5 s.
 	Every time.Duration
-	// Gather is how long a round waits for more after something has happened; 0:
-	// 100 ms.
+	// Gather is the batch delay: how long a round waits for more changes after
+	// the first. 0 means 100 ms.
 	Gather time.Duration
-	// Tokens are what {{token}} stands for.
+	// Tokens makes the values of {{token}}.
 	Tokens surveys.Tokens
-	// Chance gives random numbers in [0,1).
+	// Chance returns random numbers in [0,1).
 	Chance func() float64
 }
 
-// Fixed figures.
+// Fixed limits and delays.
 const (
 	defaultEvery  = 5 * time.Second
 	defaultGather = 100 * time.Millisecond
-	ahead         = 15 * time.Second // how far channels are fed in advance
-	ioTimeout     = 10 * time.Second // for one call of the store
+	ahead         = 15 * time.Second // how far ahead channels are fed
+	ioTimeout     = 10 * time.Second // per call of the store
 	cancelTimeout = 3 * time.Second
-	retryFirst    = 250 * time.Millisecond // after a round that failed
+	retryFirst    = 250 * time.Millisecond // after a failed round
 	retryMost     = 30 * time.Second
-	crossAside    = time.Minute            // for whom no channel has room, if they are in others' way
+	crossAside    = time.Minute            // delay of respondents whose channel has no room; also the wait after a channel accepts nothing
 	crossPause    = 500 * time.Millisecond // between two pages of them
-	laterAfter    = 2 * time.Second        // before a step that a channel's broker kept from being made
+	laterAfter    = 2 * time.Second        // before retrying a step that a channel's broker, or the store, does not allow now
 	brokenAside   = time.Minute            // for a survey whose own rules fail
 	noticePage    = 250
 	noticePages   = 4
@@ -120,8 +123,8 @@ const (
 	startPage     = 200
 	openPage      = 500
 	surveyPage    = 200
-	candidates    = 100 // respondents with one number
-	atOnce        = 8   // calls of the channels' brokers, and checks
+	candidates    = 100 // respondents with the same number
+	atOnce        = 8   // concurrent calls of the channels' brokers, and checks
 	leaseMargin   = 2 * time.Second
 )
 

@@ -8,8 +8,8 @@ import (
 	"weir/surveys"
 )
 
-// Somebody who is in many surveys, as people of panels are, is heard in the one
-// that contacts them, however many newer ones there are.
+// A respondent that is in many surveys, as members of panels are, is heard in
+// the survey that contacts it, however many newer surveys there are.
 func TestSomebodyInManySurveys(t *testing.T) {
 	inLab(t, quiet, func(l *lab) {
 		texts := l.store.addChannel("texts", "text", 5)

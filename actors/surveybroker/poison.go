@@ -10,16 +10,17 @@ import (
 	"weir/surveys"
 )
 
-// refused tells whether the store found fault with what it was to write, rather
-// than with itself: the same would fail again.
+// refused reports whether the store rejected the content of a write rather than
+// failed itself: a retry would fail again.
 func refused(err error) bool {
 	e, ok := errors.AsType[*weir.Error](err)
 	return ok && (e.Code == weir.CodeInvalid || e.Code == weir.CodeInternal)
 }
 
-// isolate finds the changes that the store refuses, by halves. Their respondents
-// stumble; the others' changes are made. If not even that can be written it is
-// no respondent's fault.
+// isolate finds the changes that the store rejects, by bisection. Their
+// respondents are delayed; the other changes are written. If even the delay
+// cannot be written, the fault is not the respondent's, and isolate returns the
+// error.
 func (r *round) isolate(ctx context.Context, k *known, changes []change) (all surveys.Written, made []change, _ error) {
 	if len(changes) == 1 {
 		return r.set(ctx, k, changes[0])
@@ -37,7 +38,7 @@ func (r *round) isolate(ctx context.Context, k *known, changes []change) (all su
 	return all, made, nil
 }
 
-// set sets a respondent aside whose change the store refused.
+// set delays a respondent whose change the store rejected.
 func (r *round) set(ctx context.Context, k *known, c change) (surveys.Written, []change, error) {
 	d, err := r.desk(ctx, k)
 	if err != nil {
@@ -55,8 +56,8 @@ func (r *round) set(ctx context.Context, k *known, c change) (surveys.Written, [
 	return written, changes, err
 }
 
-// rekey sets respondents aside whose contact's key somebody else's contact has;
-// their next one has another.
+// rekey delays respondents whose contact's key belongs to another contact;
+// their next contact has another key.
 func (r *round) rekey(ctx context.Context, k *known, changes []change, who []surveys.RespondentID) error {
 	if len(who) == 0 {
 		return nil
@@ -78,11 +79,11 @@ func (r *round) rekey(ctx context.Context, k *known, changes []change, who []sur
 	return r.write(ctx, k, out)
 }
 
-// hungMost is how many contacts of a channel are waited for in vain, each for
-// cancelTimeout, before the others of a round are left for later.
+// hungMost is the max number of a channel's cancellations that time out, each
+// after cancelTimeout, before the others of a round are left for later.
 const hungMost = atOnce
 
-// hang notes how taking back a contact of a channel went.
+// hang records the result of canceling a contact of a channel.
 func (r *round) hang(channel weir.ChannelID, took time.Duration, ok bool) {
 	r.hanging.Lock()
 	defer r.hanging.Unlock()
@@ -94,7 +95,7 @@ func (r *round) hang(channel weir.ChannelID, took time.Duration, ok bool) {
 	}
 }
 
-// hangs tells whether a channel takes nothing back.
+// hangs reports whether too many of a channel's cancellations have timed out.
 func (r *round) hangs(channel weir.ChannelID) bool {
 	r.hanging.Lock()
 	defer r.hanging.Unlock()

@@ -8,8 +8,8 @@ import (
 	"weir/surveys"
 )
 
-// What the store refuses of one respondent holds up nobody else: neither the
-// others of its survey, nor other surveys.
+// A write that the store rejects for one respondent holds up neither the other
+// respondents of its survey nor other surveys.
 func TestWhatTheStoreRefusesHoldsNobodyUp(t *testing.T) {
 	for _, code := range []weir.Code{weir.CodeInvalid, weir.CodeInternal} {
 		t.Run(string(code), func(t *testing.T) {
@@ -43,8 +43,8 @@ func TestWhatTheStoreRefusesHoldsNobodyUp(t *testing.T) {
 	}
 }
 
-// A key that a contact of somebody else has is passed over, and no round follows
-// another at once for it.
+// A key that belongs to another contact is skipped, and does not make rounds
+// follow each other at once.
 func TestAKeyThatIsTaken(t *testing.T) {
 	inLab(t, quiet, func(l *lab) {
 		ch := l.store.addChannel("texts", "text", 50)
@@ -68,8 +68,8 @@ func TestAKeyThatIsTaken(t *testing.T) {
 	})
 }
 
-// While the contacts of one channel cannot be taken back, the rounds go on for
-// everybody else: they do not wait for each of hundreds of them.
+// While the contacts of one channel cannot be canceled, the rounds continue for
+// the others: they do not wait for each of hundreds of contacts.
 func TestAHungChannelCostsARoundLittle(t *testing.T) {
 	inLab(t, quiet, func(l *lab) {
 		texts := l.store.addChannel("texts", "text", 10)
@@ -106,8 +106,7 @@ func TestAHungChannelCostsARoundLittle(t *testing.T) {
 	})
 }
 
-// The limit of a minute holds also over a write of which it was not known whether
-// it was made.
+// The limit per minute holds also across a commit that is in doubt.
 func TestTheLimitHoldsOverADoubtfulWrite(t *testing.T) {
 	inLab(t, quiet, func(l *lab) {
 		l.store.addChannel("texts", "text", 500)

@@ -11,10 +11,11 @@ import (
 	"weir/surveys"
 )
 
-// prepare sets up every channel of a survey at its provider, all at once, and
-// names those with which that fails: the survey would stand still. A channel that
-// its user has paused is prepared when it goes on; one that is down for now, as
-// its provider says, is waited for.
+// prepare sets up all channels of a survey at their providers, concurrently,
+// and returns an error that names each failure, because the survey would stand
+// still. A channel that its user has paused is prepared when it resumes. A
+// channel that its provider reports as down for now does not prevent the
+// launch: the survey waits for it.
 func (s *System) prepare(ctx context.Context, plan *surveys.Plan) error {
 	modes := slices.Sorted(maps.Keys(plan.Channels))
 	wrong := make([]string, len(modes))
@@ -37,7 +38,7 @@ func (s *System) prepare(ctx context.Context, plan *surveys.Plan) error {
 	return nil
 }
 
-// prepareOne says what keeps a channel from being used; nothing if it can be.
+// prepareOne returns what prevents a channel from being used, or "".
 func (s *System) prepareOne(ctx context.Context, name string) (wrong string) {
 	ch, err := call(ctx, func(ctx context.Context) (weir.Channel, error) { return s.store.Channel(ctx, name) })
 	if err != nil {

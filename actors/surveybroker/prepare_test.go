@@ -11,12 +11,13 @@ import (
 	"weir/surveys"
 )
 
-// Scenario 76: a channel that cannot be prepared, or does not work, keeps a survey
-// from being launched and is named; one that is paused, or down for now, does not.
+// Scenario 76: a channel that cannot be prepared, or does not work, prevents
+// the launch of a survey and is named; a channel that is paused, or down for
+// now, does not.
 func TestLaunchPreparesTheChannels(t *testing.T) {
 	for name, c := range map[string]struct {
 		spoil func(*lab, weir.Channel)
-		want  string // part of what is said; empty: it is launched
+		want  string // part of the error; empty: it is launched
 	}{
 		"not prepared": {func(l *lab, ch weir.Channel) {
 			l.lines.unready = map[weir.ChannelID]error{ch.ID: errors.New("no such application")}

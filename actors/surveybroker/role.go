@@ -10,34 +10,34 @@ import (
 	"weir/actors/care"
 )
 
-// role is the right to run the surveys.
+// role is the right to run the surveys, held under a lease.
 type role struct {
 	leaser weir.RoleLeaser
 
 	mu    sync.Mutex
 	lease weir.Lease
 	has   bool
-	until time.Time // until when we may act by it
+	until time.Time // end of the time in which this process may act under the lease
 }
 
-// leading tells whether this process may write what rounds decide.
+// leading reports whether this process may write the decisions of rounds.
 func (s *System) leading() bool {
 	s.role.mu.Lock()
 	defer s.role.mu.Unlock()
 	return s.role.has && time.Now().Before(s.role.until)
 }
 
-// held is the lease as it is now.
+// held returns the current lease.
 func (r *role) held() weir.Lease {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.lease
 }
 
-// epoch is that of the lease.
+// epoch returns the epoch of the current lease.
 func (r *role) epoch() int64 { return r.held().Epoch }
 
-// keepRole takes the role when it is free and keeps it.
+// keepRole acquires the role when it is free, and renews it.
 func (s *System) keepRole() {
 	margin := min(leaseMargin, s.leaseTTL/5)
 	for s.looping.Err() == nil {
@@ -62,7 +62,7 @@ func (s *System) keepRole() {
 	}
 }
 
-// keep takes or renews the lease once.
+// keep acquires or renews the lease once.
 func (r *role) keep(ctx context.Context, until time.Time, logger *slog.Logger) (taken, lost bool) {
 	r.mu.Lock()
 	had, lease := r.has, r.lease
@@ -89,7 +89,7 @@ func (r *role) keep(ctx context.Context, until time.Time, logger *slog.Logger) (
 	return ok && !had, had && !ok
 }
 
-// release gives the role back.
+// release releases the role.
 func (r *role) release(ctx context.Context, logger *slog.Logger) {
 	r.mu.Lock()
 	had, lease := r.has, r.lease

@@ -13,44 +13,44 @@ import (
 	"weir/surveys"
 )
 
-// round is one look at everything.
+// round is one pass over everything.
 type round struct {
 	*System
 	mem   *memory
 	now   time.Time
-	until func() bool // whether we may still write
-	lease weir.Lease  // by which we write
+	until func() bool // whether this process may still write
+	lease weir.Lease  // under which it writes
 
 	channels map[weir.ChannelID]weir.Channel
 	named    map[string]weir.ChannelID // 0: there is none
-	others   map[int64]*known          // surveys that need no rounds but get notices
-	again    bool                      // something is left to be done at once
-	next     time.Time                 // when something is to be done; zero: nothing is known
-	hinted   bool                      // something happened before it
-	noticed  bool                      // there were notices
-	made     int                       // moves that were made, and notices that were taken without one
-	stuck    int                       // contacts that could not be taken back
-	recheck  []weir.ChannelID          // channels to which something has happened
-	later    []weir.Ref                // contacts that are to be taken back after their commit
-	tallies  map[int64]tally           // of the surveys that may start somebody
+	others   map[int64]*known          // surveys that need no rounds but get outbox entries
+	again    bool                      // work is left to be done at once
+	next     time.Time                 // instant of the next known work; zero: none is known
+	hinted   bool                      // the round has a cause other than the regular interval
+	noticed  bool                      // there were outbox entries
+	made     int                       // moves that were made, and outbox entries that were removed without one
+	stuck    int                       // contacts that could not be canceled
+	recheck  []weir.ChannelID          // channels to check again soon
+	later    []weir.Ref                // contacts to cancel after their commit
+	tallies  map[int64]tally           // of the surveys that may start respondents
 	hanging  sync.Mutex
-	hung     map[weir.ChannelID]int // contacts of channels that were waited for in vain
+	hung     map[weir.ChannelID]int // cancellations that timed out, by channel
 }
 
-// result is what a round leaves behind.
+// result is the outcome of a round.
 type result struct {
 	again   bool
 	next    time.Time
-	recheck []weir.ChannelID // channels to which something has happened
-	using   []weir.Channel   // that running surveys use
+	recheck []weir.ChannelID // channels to check again soon
+	using   []weir.Channel   // channels in use, see round.using
 	err     error
 }
 
-// errRoleLost says that another process may run the surveys by now.
+// errRoleLost reports that another process may run the surveys by now.
 var errRoleLost = fmt.Errorf("the role of the survey broker is not ours any more")
 
-// runRound looks at everything once. hinted says that something has happened,
-// and not only time passed.
+// runRound runs one round. hinted reports that the round has a cause other than
+// the regular interval.
 func (s *System) runRound(ctx context.Context, mem *memory, hinted bool) (out result) {
 	r := &round{
 		System: s, mem: mem, now: time.Now(), until: s.leading, lease: s.role.held(), others: map[int64]*known{}, tallies: map[int64]tally{}, hung: map[weir.ChannelID]int{},
@@ -72,7 +72,7 @@ func (r *round) run(ctx context.Context, hinted bool) error {
 	if err := r.recall(ctx); err != nil {
 		return err
 	}
-	// With nothing to run, one statement in every pause is enough.
+	// With no survey to run, one statement per interval is enough.
 	notices, look := true, true
 	r.hinted = hinted
 	if !hinted && !r.mem.live {
@@ -110,7 +110,7 @@ func (r *round) run(ctx context.Context, hinted bool) error {
 	return err
 }
 
-// recall reads what an earlier process has seen of the channels.
+// recall reads the channel states that an earlier process found.
 func (r *round) recall(ctx context.Context) error {
 	if r.mem.recalled {
 		return nil
@@ -126,7 +126,7 @@ func (r *round) recall(ctx context.Context) error {
 	return nil
 }
 
-// look reads the surveys that need rounds.
+// look polls the surveys that need rounds.
 func (r *round) look(ctx context.Context) error {
 	for _, k := range r.mem.surveys {
 		k.seen = false
@@ -170,7 +170,7 @@ func (r *round) look(ctx context.Context) error {
 	return nil
 }
 
-// learn takes over what a survey has become.
+// learn updates k to a new version of its survey.
 func (r *round) learn(k *known, s surveys.Survey) {
 	if k.survey.Version == s.Version && k.survey.ID == s.ID {
 		return
@@ -186,7 +186,7 @@ func (r *round) learn(k *known, s surveys.Survey) {
 	}
 }
 
-// survey gives what is known of any survey; nil if there is none.
+// survey returns the state of any survey; nil if it does not exist.
 func (r *round) survey(ctx context.Context, id int64) (*known, error) {
 	if k := r.mem.surveys[id]; k != nil {
 		return k, nil
@@ -208,7 +208,7 @@ func (r *round) survey(ctx context.Context, id int64) (*known, error) {
 	return k, nil
 }
 
-// channel finds a channel by its name; ok is false if there is none.
+// channel finds a channel by name; ok is false if there is none.
 func (r *round) channel(ctx context.Context, name string) (_ weir.Channel, ok bool, _ error) {
 	if id, found := r.named[name]; found {
 		return r.channels[id], id != 0, nil
@@ -225,7 +225,7 @@ func (r *round) channel(ctx context.Context, name string) (_ weir.Channel, ok bo
 	return ch, true, nil
 }
 
-// names reads the names of channels, so that logs can hold them.
+// names reads the names of channels, for the log.
 func (r *round) names(ctx context.Context, ids map[weir.ChannelID]bool) error {
 	for id := range ids {
 		if _, ok := r.channels[id]; ok || id == 0 {
@@ -240,7 +240,7 @@ func (r *round) names(ctx context.Context, ids map[weir.ChannelID]bool) error {
 	return nil
 }
 
-// desk makes the moves of one survey.
+// desk returns the stepper of one survey.
 func (r *round) desk(ctx context.Context, k *known) (*desk, error) {
 	for _, name := range k.plan.Channels {
 		if _, _, err := r.channel(ctx, name); err != nil {
@@ -267,7 +267,8 @@ func (s *System) newDesk(k *known, now time.Time, channels map[weir.ChannelID]we
 	}
 }
 
-// using lists the channels that running and paused surveys use.
+// using lists the channels that running, paused and stopping surveys use, as
+// far as this round has read them.
 func (r *round) using() []weir.Channel {
 	var out []weir.Channel
 	had := map[weir.ChannelID]bool{}
@@ -285,14 +286,14 @@ func (r *round) using() []weir.Channel {
 	return out
 }
 
-// wake makes a round follow at an instant at the latest.
+// wake schedules the next round for an instant at the latest.
 func (r *round) wake(at time.Time) {
 	if !at.IsZero() {
 		r.next = soonest(r.next, at)
 	}
 }
 
-// call bounds one call of the store.
+// call bounds one call of the store by ioTimeout.
 func call[T any](ctx context.Context, do func(context.Context) (T, error)) (T, error) {
 	ctx, cancel := context.WithTimeout(ctx, ioTimeout)
 	defer cancel()

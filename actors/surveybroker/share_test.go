@@ -9,8 +9,9 @@ import (
 	"weir/surveys"
 )
 
-// Scenario 18: two equal surveys get the same also where each of their windows has
-// time for one contact and another survey has the channel to itself in between.
+// Scenario 18: two equal surveys get the same, even if each of their windows
+// has time for only one contact and another survey has the channel to itself in
+// between.
 func TestScenario18_ShortWindowsFavorNoSurvey(t *testing.T) {
 	for name, allTheTime := range map[string]bool{"another in between": false, "another all the time": true} {
 		t.Run(name, func(t *testing.T) {
@@ -38,8 +39,8 @@ func TestScenario18_ShortWindowsFavorNoSurvey(t *testing.T) {
 	}
 }
 
-// A page of surveys asks for the reason of each: all of them together read the running
-// surveys once in a while, not once each.
+// A page of surveys asks for the reason of each: together they read the running
+// surveys once per interval, not once each.
 func TestReasonsReadTheSurveysOnce(t *testing.T) {
 	inLab(t, quiet, func(l *lab) {
 		l.store.addChannel("texts", "text", 1)
@@ -72,7 +73,7 @@ func TestReasonsReadTheSurveysOnce(t *testing.T) {
 	})
 }
 
-// halfHours are windows of half an hour, every four hours.
+// halfHours returns windows of half an hour, every four hours.
 func halfHours(hour int) (out []surveys.WindowSpec) {
 	for ; hour < 24; hour += 4 {
 		out = append(out, surveys.WindowSpec{From: fmt.Sprintf("%02d:00", hour), To: fmt.Sprintf("%02d:30", hour)})

@@ -16,25 +16,25 @@ import (
 	"weir/surveys"
 )
 
-// simulation is one run: surveys over days of virtual time, with everything that
-// can go wrong.
+// simulation is one run: surveys over days of virtual time, with every kind of
+// failure.
 type simulation struct {
 	*lab
 	seed    uint64
-	chance  *rand.Rand // of the script, which is one goroutine's
+	chance  *rand.Rand // of the script, which runs on one goroutine
 	begin   time.Time
 	plans   map[int64]*surveys.Plan
 	twins   [2]int64
 	other   int64
 	ended   map[surveys.RespondentID]bool
 	handed  map[surveys.RespondentID]surveys.Counts // attempts that were made
-	open    map[surveys.RespondentID]bool           // a contact is out
+	open    map[surveys.RespondentID]bool           // a contact is in flight
 	given   map[int64]int                           // contacts enqueued, by survey
-	apart   [2]int                                  // of the twins, when the first has nobody left to start
+	apart   [2]int                                  // given of the twins, when the first has no respondent left to start
 	instant time.Time
-	both    bool // both still have somebody to start
+	both    bool // both still have respondents to start
 	paused  map[int64]time.Time
-	lost    int // ends that nobody told of
+	lost    int // ends that were not reported
 	wrong   []string
 	process atomic.Pointer[processOf]
 	crashes int
@@ -44,7 +44,8 @@ type processOf struct {
 	hear func(surveys.Survey, surveys.RespondentID, surveys.Hearing) error
 }
 
-// changes are half a day before clocks change, in zones that do so differently.
+// changes returns half a day before clock changes, in zones with different
+// rules.
 func changes() [][2]string {
 	return [][2]string{
 		{"Europe/Berlin", "2026-03-28T12:00:00Z"}, {"Europe/Berlin", "2026-10-24T12:00:00Z"},
@@ -110,8 +111,8 @@ func (s *simulation) boot() {
 	}})
 }
 
-// launch launches the surveys before a round sees any of them: one between the
-// launches of the twins would rightly give all room to the first.
+// launch launches the surveys before a round reads any of them: a round between
+// the launches of the twins would rightly give all room to the first.
 func (s *simulation) launch() {
 	s.store.change(func() {
 		s.store.fault = func(operation string) error {
@@ -127,7 +128,7 @@ func (s *simulation) launch() {
 	s.store.change(func() { s.store.fault = nil })
 }
 
-// populate makes two equal surveys and one of another kind, in another zone.
+// populate adds two equal surveys, and one of another kind in another zone.
 func (s *simulation) populate(zone string) {
 	d := s.definition(zone)
 	n := 15 + s.chance.IntN(25)
@@ -187,10 +188,11 @@ func (s *simulation) definition(zone string) surveys.Definition {
 	return d
 }
 
-// draw gives the random numbers of one contact, whoever asks when.
+// draw returns the random numbers of one contact, independent of the order of
+// calls.
 func (s *simulation) draw(key string) *rand.Rand {
 	h := fnv.New64a()
-	h.Write([]byte(key)) // a hash takes everything
+	h.Write([]byte(key)) // a hash never returns an error
 	return rand.New(rand.NewPCG(s.seed, h.Sum64()))
 }
 
@@ -220,7 +222,7 @@ func (s *simulation) fate(c weir.Contact) fate {
 	return f
 }
 
-// onConversation has people answer, and the application report.
+// onConversation makes respondents answer and the application report.
 func (s *simulation) onConversation(c weir.Contact, f fate) {
 	if f.says != "" {
 		time.AfterFunc(f.saysAt, func() {
@@ -236,8 +238,8 @@ func (s *simulation) onConversation(c weir.Contact, f fate) {
 	}
 }
 
-// report tells the process that is up; the application tries again while it is
-// refused for the moment.
+// report calls the running process. The application retries while the report is
+// refused as unavailable.
 func (s *simulation) report(c weir.Contact, f fate, tries int) {
 	again := func() { time.AfterFunc(5*time.Minute, func() { s.report(c, f, tries+1) }) }
 	p := s.process.Load()
@@ -251,8 +253,8 @@ func (s *simulation) report(c weir.Contact, f fate, tries int) {
 	}
 }
 
-// script lets days go by, with crashes and other trouble, until every schedule is
-// over and everything has settled.
+// script advances time by days, with crashes and other trouble, until every
+// schedule is over and all work is done.
 func (s *simulation) script() {
 	last := s.begin
 	for _, pl := range s.plans {
@@ -315,18 +317,18 @@ func (s *simulation) trouble() {
 		}
 	case 7:
 		if s.chance.IntN(3) == 0 {
-			_, _ = s.sys.Step(context.Background(), "other", surveys.Stop) // it may be over
+			_, _ = s.sys.Step(context.Background(), "other", surveys.Stop) // it may be done
 		}
 	}
 }
 
 func (s *simulation) resume() {
 	s.store.change(func() { delete(s.paused, s.other) })
-	_, _ = s.sys.Step(context.Background(), "other", surveys.Resume) // it may be over
+	_, _ = s.sys.Step(context.Background(), "other", surveys.Resume) // it may be done
 }
 
-// crashAfterCommit ends the process when its next moves are in the store and it
-// has told nobody.
+// crashAfterCommit ends the process when its next moves are in the store and no
+// channel's broker has been informed.
 func (s *simulation) crashAfterCommit() {
 	crashed := make(chan struct{}, 1)
 	s.store.change(func() {

@@ -8,8 +8,8 @@ import (
 	"weir/surveys"
 )
 
-// A survey whose contacts take several slots has its share of a channel that
-// another one keeps busy with small ones, and of what it weighs.
+// A survey whose contacts take several slots gets its share, by weight, of a
+// channel that another survey keeps busy with small contacts.
 func TestLargeContactsHaveTheirShare(t *testing.T) {
 	inLab(t, quiet, func(l *lab) {
 		l.store.addChannel("texts", "text", 20)

@@ -10,7 +10,7 @@ import (
 	"weir/surveys"
 )
 
-// Stats says how far a survey has come.
+// Stats returns the progress of a survey.
 func (s *System) Stats(ctx context.Context, survey surveys.Survey) (surveys.Stats, error) {
 	plan, wrong := s.library.plan(&survey, s.defaults)
 	if plan == nil {
@@ -46,8 +46,8 @@ func (s *System) Stats(ctx context.Context, survey surveys.Survey) (surveys.Stat
 	return out, err
 }
 
-// rate is how many respondents have come to their end in each minute in which the
-// survey was open.
+// rate returns how many respondents became final per minute in which the survey
+// was open.
 func rate(plan *surveys.Plan, survey *surveys.Survey, sums surveys.Sums, now time.Time) float64 {
 	if survey.Launched.IsZero() {
 		return 0
@@ -68,7 +68,7 @@ func rate(plan *surveys.Plan, survey *surveys.Survey, sums surveys.Sums, now tim
 	return float64(ended) / open
 }
 
-// uses says what the survey's channels are doing, as far as is known.
+// uses returns the state of the survey's channels, as far as it is known.
 func (s *System) uses(ctx context.Context, plan *surveys.Plan) ([]surveys.ChannelUse, error) {
 	states, err := s.store.ChannelStates(ctx)
 	if err != nil {

@@ -9,10 +9,10 @@ import (
 	"weir/surveys"
 )
 
-// Incoming takes a message at once, before its provider is told that it has
-// arrived, if whoever sent it asks to hear no more: once that is acknowledged
-// nobody contacts them again. Every other message is for the next round, and so
-// is one whose notice a round has taken already. It may be called again.
+// Incoming applies a stop message at once, before it is acknowledged to the
+// provider: after the acknowledgment the sender must not be contacted again.
+// Other messages are left to the next round; a message whose outbox entry a
+// round has processed needs nothing. Incoming may be called again.
 func (s *System) Incoming(ctx context.Context, channel weir.ChannelID, m weir.Incoming) error {
 	for try := range hearTries {
 		again, err := s.stopAtOnce(ctx, channel, m)
@@ -28,8 +28,8 @@ func (s *System) Incoming(ctx context.Context, channel weir.ChannelID, m weir.In
 	return &weir.Error{Code: weir.CodeUnavailable, Message: "the respondent is being changed by others; try again", RetryAfter: time.Second}
 }
 
-// stopAtOnce tries once, as a round would that begins now, but for this message
-// only. again says that somebody else changed the respondent.
+// stopAtOnce tries once, like a round that begins now and processes only this
+// message. again reports that another writer changed the respondent.
 func (s *System) stopAtOnce(ctx context.Context, channel weir.ChannelID, m weir.Incoming) (again bool, _ error) {
 	r := &round{
 		System: s, mem: newMemory(), now: time.Now(), others: map[int64]*known{},
@@ -59,7 +59,8 @@ func (s *System) stopAtOnce(ctx context.Context, channel weir.ChannelID, m weir.
 	return again, err
 }
 
-// noticeOf finds what is noted of a message; ok is false if it has been taken.
+// noticeOf finds the outbox entry of a message; ok is false if it has been
+// processed.
 func (r *round) noticeOf(ctx context.Context, channel weir.ChannelID, m weir.Incoming) (_ surveys.Notice, ok bool, _ error) {
 	for after := int64(0); ; {
 		page, err := call(ctx, func(ctx context.Context) ([]surveys.Notice, error) { return r.store.Notices(ctx, after, noticePage) })

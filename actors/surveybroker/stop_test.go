@@ -8,8 +8,9 @@ import (
 	"weir/surveys"
 )
 
-// Whoever asks to hear no more is over, and its waiting contact taken back, when
-// the message is acknowledged: without a round, whatever process it came to.
+// A respondent that sends a stop message is done, and its waiting contact
+// canceled, when the message is acknowledged: without a round, whichever
+// process received it.
 func TestStopIsTakenBeforeItIsAcknowledged(t *testing.T) {
 	inLab(t, quiet, func(l *lab) {
 		ch := l.store.addChannel("texts", "text", 5)
@@ -20,10 +21,10 @@ func TestStopIsTakenBeforeItIsAcknowledged(t *testing.T) {
 		r := l.all(a.ID)[0]
 		twin := l.store.addPerson(b.ID, r.Phone, nil)
 		l.store.change(func() { l.store.surveys[b.ID].State = surveys.Running })
-		l.sys.Close() // no rounds any more
+		l.sys.Close() // no more rounds
 		l.lines.say(ch.ID, r.Phone, "STOP")
 		m := weir.Incoming{From: r.Phone, Body: "STOP", GUID: "m"}
-		for range 2 { // it may come again
+		for range 2 { // the provider may send it again
 			if err := l.sys.Incoming(l.t.Context(), ch.ID, m); err != nil {
 				l.t.Fatal(err)
 			}
@@ -43,8 +44,8 @@ func TestStopIsTakenBeforeItIsAcknowledged(t *testing.T) {
 	})
 }
 
-// What cannot be done at once is not acknowledged; what asks for nothing waits
-// for a round.
+// A stop message that cannot be applied at once is not acknowledged. A message
+// that requests nothing waits for a round.
 func TestOnlyStopIsTakenAtOnce(t *testing.T) {
 	inLab(t, quiet, func(l *lab) {
 		ch := l.store.addChannel("texts", "text", 5)

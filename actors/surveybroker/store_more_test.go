@@ -73,7 +73,7 @@ func (m *memory) Contacts(context.Context, weir.ContactFilter) ([]weir.Contact, 
 	return nil, "", nil
 }
 
-// leaser is one process that would have the role.
+// leaser is one process that wants the role.
 type leaser struct {
 	*memory
 	name string
@@ -128,7 +128,8 @@ func (l leaser) ReleaseRole(ctx context.Context, _ weir.Role, lease weir.Lease) 
 	return nil
 }
 
-// The state of one respondent, one survey, as tests look at them.
+// person and surveyNow return the present state of a respondent and a survey,
+// for tests.
 func (m *memory) person(id surveys.RespondentID) surveys.Respondent {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -141,7 +142,7 @@ func (m *memory) surveyNow(id int64) surveys.Survey {
 	return *m.surveys[id]
 }
 
-// change does something with the lock held.
+// change calls do with the lock held.
 func (m *memory) change(do func()) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"weir/surveys"
 )
 
-// memory is a store that is quick: everything in maps, one lock.
+// memory is an in-memory store: maps under one lock.
 type memory struct {
 	mu         sync.Mutex
 	surveys    map[int64]*surveys.Survey
@@ -29,16 +29,16 @@ type memory struct {
 	keys       map[weir.ChannelID]map[string]weir.Ref
 	notices    []surveys.Notice
 	events     []events.Event
-	last       int64 // id that was given
+	last       int64 // latest id
 	hook       func()
-	calls      int                          // of the store
-	fault      func(operation string) error // in place of the operation
-	answerLate func(context.Context)        // holds the answer of who took the role
-	slow       func(string) time.Duration   // how long an operation takes
-	doubt      func() error                 // in place of the answer to Work
-	refuse     func(surveys.Move) error     // of each move: then none of a Work is made
-	after      func(operation string)       // before an operation answers
-	wrote      func(surveys.Move)           // of each move that was made
+	calls      int                          // number of operations
+	fault      func(operation string) error // replaces the operation if it returns an error
+	answerLate func(context.Context)        // delays the response to an acquired role
+	slow       func(string) time.Duration   // duration of an operation
+	doubt      func() error                 // replaces the result of Work if it returns an error; the moves are made
+	refuse     func(surveys.Move) error     // called for each move; an error rejects the whole Work
+	after      func(operation string)       // called before an operation returns
+	wrote      func(surveys.Move)           // called for each move that was made
 	role       struct {
 		owner string
 		epoch int64
@@ -57,7 +57,7 @@ func newStore() *memory {
 
 func (m *memory) id() int64 { m.last++; return m.last }
 
-// enter begins an operation; it may fail before it does anything.
+// enter begins an operation. It may fail before the operation does anything.
 func (m *memory) enter(ctx context.Context, operation string) (func(), error) {
 	if err := ctx.Err(); err != nil {
 		return nil, &weir.Error{Code: weir.CodeUnavailable, Message: "too late", Cause: err}
@@ -76,7 +76,7 @@ func (m *memory) enter(ctx context.Context, operation string) (func(), error) {
 	return m.mu.Unlock, nil
 }
 
-// linger takes the time that an operation takes.
+// linger takes the duration of the operation.
 func (m *memory) linger(ctx context.Context, operation string) error {
 	m.mu.Lock()
 	var takes time.Duration
@@ -134,7 +134,7 @@ func (m *memory) count(r *surveys.Respondent, n int) {
 	}
 }
 
-// notice stores what has happened; the caller holds the lock.
+// notice stores an outbox entry. The caller holds the lock.
 func (m *memory) notice(n surveys.Notice) {
 	n.ID = m.id()
 	m.notices = append(m.notices, n)
@@ -147,7 +147,7 @@ func (m *memory) OnNotices(hook func()) {
 	m.hook = hook
 }
 
-// enqueue stores a contact; the caller holds the lock.
+// enqueue stores a contact. The caller holds the lock.
 func (m *memory) enqueue(ch weir.ChannelID, s weir.Spec) (weir.Contact, bool) {
 	if ref, ok := m.keys[ch][s.Key]; ok && s.Key != "" {
 		return *m.contacts[ref], true

@@ -14,7 +14,7 @@ import (
 	"weir/surveys"
 )
 
-// System is the survey broker, as the rest of the program sees it. Its methods
+// System is the survey broker, as seen by the rest of the program. Its methods
 // are safe for concurrent use.
 type System struct {
 	store        Store
@@ -33,28 +33,28 @@ type System struct {
 	tokens       surveys.Tokens
 	library      *library
 	launches     *launches
-	rates        sync.Map // slots that come free each minute, by weir.ChannelID, as the latest round measured them
+	rates        sync.Map // slots that become free per minute, by weir.ChannelID, as the latest round measured them
 	users        atomic.Pointer[channelUsers]
 
 	system *actor.ActorSystem
 	broker *actor.PID
 	gens   atomic.Int64
-	hinted atomic.Bool // a hint is on its way to the broker
+	hinted atomic.Bool // a hint is in the broker's mailbox
 
-	ctx     context.Context // ends when nothing may go on any more
+	ctx     context.Context // canceled when all work must end
 	kill    context.CancelFunc
 	work    sync.WaitGroup
-	halt    context.CancelFunc // ends the role's loop
+	halt    context.CancelFunc // ends the loop that keeps the role
 	looping context.Context
 	resumed sync.Once
-	kept    chan struct{} // closed when that loop has ended, or never begins
+	kept    chan struct{} // closed when that loop has ended, or will never begin
 	closed  sync.Once
 }
 
 const actorName = "survey-broker"
 
-// Start builds the survey broker. It does nothing by itself before Resume; what
-// the API asks for is answered at once.
+// Start builds the survey broker. It runs nothing by itself before Resume, but
+// answers requests of the API at once.
 func Start(o Options) (*System, error) {
 	o = o.withDefaults()
 	s := &System{
@@ -78,8 +78,8 @@ func Start(o Options) (*System, error) {
 	return s, nil
 }
 
-// Resume takes the role of the survey broker as soon as it is free, and runs the
-// surveys.
+// Resume starts to acquire the role of the survey broker as soon as it is free.
+// The process runs the surveys while it holds the role.
 func (s *System) Resume(context.Context) error {
 	s.resumed.Do(func() {
 		s.work.Go(func() {
@@ -90,30 +90,31 @@ func (s *System) Resume(context.Context) error {
 	return nil
 }
 
-// Changed tells that a survey's definition or state, or its respondents, or a
-// channel, have changed.
+// Changed reports that a survey's definition, state or respondents, or a
+// channel, have changed. It requests a round.
 func (s *System) Changed(int64) {
 	s.users.Store(nil)
 	s.hint()
 }
 
-// post sends the broker a message. Once everything has ended nobody is there to
-// read it.
+// post sends the broker a message. After Close it does nothing, because no
+// actor reads the mailbox.
 func (s *System) post(message any) {
 	if s.ctx.Err() == nil {
 		s.system.Root.Send(s.broker, message)
 	}
 }
 
-// hint makes a round follow. Hints that come before it begins are one.
+// hint requests a round. Hints that arrive before the round begins are merged
+// into one.
 func (s *System) hint() {
 	if s.hinted.CompareAndSwap(false, true) {
 		s.post(hint{})
 	}
 }
 
-// Drain begins no further round, waits for the one under way as far as ctx
-// allows, and gives the role back.
+// Drain starts no further round, waits for the running one until ctx ends, and
+// releases the role.
 func (s *System) Drain(ctx context.Context) error {
 	var err error
 	if s.ctx.Err() == nil {
@@ -127,8 +128,8 @@ func (s *System) Drain(ctx context.Context) error {
 	return err
 }
 
-// rounds waits until none is running any more. The role's loop ends first: a role
-// that it takes in its last moment begins a round, and is one to give back.
+// rounds waits until no round is running. The role's loop ends first: a role
+// that it acquires at the last moment starts a round and has to be released.
 func (s *System) rounds(ctx context.Context) error {
 	done := make(chan struct{})
 	select {
@@ -144,14 +145,15 @@ func (s *System) rounds(ctx context.Context) error {
 	}
 }
 
-// Close ends everything at once. It may be called again.
+// Close ends all work at once. It is idempotent.
 func (s *System) Close() {
 	s.closed.Do(func() {
 		s.store.OnNotices(func() {})
 		s.halt()
 		s.launches.close()
 		s.kill()
-		// First the actor, which begins work, then what it has begun.
+		// Stop the actor first, because it starts work; then wait for that
+		// work.
 		_ = s.system.Root.StopFuture(s.broker).Wait()
 		s.work.Wait()
 		s.system.Shutdown()

@@ -12,8 +12,8 @@ import (
 	"weir/surveys"
 )
 
-// Scenario 43: whoever says stop, answers or is reported done while a retry waits in
-// the channel is not contacted by it.
+// Scenario 43: a respondent that says stop, answers or is reported done while a
+// retry waits in the channel is not contacted by that retry.
 func TestAnswersTakeWaitingRetriesBack(t *testing.T) {
 	for name, c := range map[string]struct {
 		say    string
@@ -36,7 +36,7 @@ func TestAnswersTakeWaitingRetriesBack(t *testing.T) {
 					l.t.Fatalf("no retry waits: %+v", r.Progress)
 				}
 				if c.say != "" {
-					l.lines.say(ch.ID, r.Phone[1:], c.say) // providers leave the plus away
+					l.lines.say(ch.ID, r.Phone[1:], c.say) // providers omit the plus sign
 				} else {
 					l.hear(s, r.ID, surveys.Hearing{Disposition: c.report})
 				}
@@ -53,8 +53,9 @@ func TestAnswersTakeWaitingRetriesBack(t *testing.T) {
 	}
 }
 
-// If the contact cannot be taken back now, nobody is told that the respondent is
-// over; that happens as soon as it can be.
+// If the contact cannot be canceled now, the report is refused and the
+// respondent does not become done. It does as soon as the contact can be
+// canceled.
 func TestNobodyIsOverWhoseContactWaits(t *testing.T) {
 	inLab(t, quiet, func(l *lab) {
 		ch := l.store.addChannel("texts", "text", 5)
@@ -123,7 +124,7 @@ func TestMessagesFindTheirSurvey(t *testing.T) {
 	})
 }
 
-// An application's answer is taken once, however often it comes.
+// An application's answer is applied once, however often it is delivered.
 func TestAnswered(t *testing.T) {
 	inLab(t, quiet, func(l *lab) {
 		ch := l.store.addChannel("texts", "text", 5)
@@ -174,8 +175,8 @@ func TestAnswered(t *testing.T) {
 	})
 }
 
-// Answers may put somebody into a bucket that is full: then nobody needs them. What
-// comes after the end is refused, unless it says the same.
+// Answers may move a respondent into a full bucket: then it is rejected. A
+// report after the end is refused, unless it repeats the end.
 func TestHearing(t *testing.T) {
 	inLab(t, quiet, func(l *lab) {
 		l.store.addChannel("texts", "text", 1)
@@ -226,8 +227,8 @@ func TestHearing(t *testing.T) {
 	})
 }
 
-// A report is taken whole or not at all: what cannot be sent keeps the rest from
-// being taken, too.
+// A report is applied as a whole or not at all: a message that cannot be sent
+// prevents the rest, too.
 func TestHearingIsAllOrNothing(t *testing.T) {
 	inLab(t, quiet, func(l *lab) {
 		l.store.addChannel("calls", "voice", 1)
@@ -254,7 +255,7 @@ func TestHearingIsAllOrNothing(t *testing.T) {
 	})
 }
 
-// Reports that meet are both taken.
+// Two concurrent reports are both applied.
 func TestHearingIsTriedAgain(t *testing.T) {
 	inLab(t, quiet, func(l *lab) {
 		l.store.addChannel("texts", "text", 1)

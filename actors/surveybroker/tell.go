@@ -10,12 +10,12 @@ import (
 	"weir/surveys"
 )
 
-// Types of the events that tell of surveys and of the channels that they use.
+// Types of the events about surveys and the channels that they use.
 const (
 	StateEvent      = "weir.survey.state"      // a survey's state has changed
 	RespondentEvent = "weir.survey.respondent" // a respondent's status has become final
 	MessageEvent    = "weir.survey.message"    // a respondent has sent a message
-	ChannelEvent    = "weir.channel.state"     // a channel that surveys use works, or does not
+	ChannelEvent    = "weir.channel.state"     // the health of a channel that surveys use has changed
 )
 
 // Sources of these events.
@@ -24,7 +24,7 @@ const (
 	fromChannels = "channels"
 )
 
-// MessageData is what a [MessageEvent] tells. There is no phone number in it.
+// MessageData is the data of a [MessageEvent]. It contains no phone number.
 type MessageData struct {
 	Survey     string    `json:"survey"`
 	Respondent string    `json:"respondent"`
@@ -55,8 +55,8 @@ type channelData struct {
 	Was     weir.Health `json:"was"`
 }
 
-// event makes one. What it tells of is a struct of texts and numbers, which JSON
-// can always hold.
+// event builds an event. data must be a struct of strings and numbers, which
+// always marshals.
 func event(kind, source, subject string, at time.Time, data any) events.Event {
 	body, err := json.Marshal(data)
 	if err != nil {
@@ -65,8 +65,9 @@ func event(kind, source, subject string, at time.Time, data any) events.Event {
 	return events.Event{Type: kind, Source: source, Subject: subject, At: at, Data: body}
 }
 
-// ForApplication reports whether an event concerns the application that holds the
-// conversation: what the respondent wrote, and that Weir ended it because the quota is full.
+// ForApplication reports whether an event concerns the application that holds
+// the conversation: a message of the respondent, or that Weir ended the
+// conversation because the quota is full.
 func ForApplication(e events.Event) bool {
 	if e.Type != RespondentEvent {
 		return e.Type == MessageEvent
@@ -81,8 +82,8 @@ func respondentSubject(survey string, id surveys.RespondentID) string {
 	return surveySubject(survey) + "/respondent/" + id.String()
 }
 
-// SurveyOf gives, of the subject of an event about a respondent, the part that
-// all of its survey have in common.
+// SurveyOf returns the part of a respondent event's subject that all events of
+// its survey share.
 func SurveyOf(subject string) string {
 	if i := strings.LastIndex(subject, "/respondent/"); i >= 0 {
 		return subject[:i]
@@ -98,7 +99,7 @@ func channelEvent(name string, was weir.Health, s surveys.ChannelState) events.E
 	return event(ChannelEvent, fromChannels, "channel/"+name, s.Since, channelData{name, s.Health, s.Reason, was})
 }
 
-// Events of a survey's log, beside those whose names notices have.
+// Events of a survey's log, in addition to the kinds of outbox entries.
 const (
 	logEnqueued    = "enqueued"
 	logWithdrawn   = "withdrawn"

@@ -11,15 +11,15 @@ import (
 	"weir/surveys"
 )
 
-// tally is what a round knows of a survey as a whole.
+// tally is a round's view of a survey as a whole.
 type tally struct {
 	surveys.Tally
 	verdict surveys.Verdict
 	full    []int
 }
 
-// tend brings a survey on that is over, stopping or paused. open says that it may
-// contact respondents now.
+// tend advances a survey that is done, stopping or paused. open reports whether
+// the survey may contact respondents now.
 func (r *round) tend(ctx context.Context, k *known) (open bool, err error) {
 	if k.plan == nil {
 		return false, nil
@@ -50,7 +50,7 @@ func (r *round) tend(ctx context.Context, k *known) (open bool, err error) {
 	t.verdict = k.plan.Poll(r.now, t.Tally)
 	r.tallies[k.survey.ID] = t
 	switch {
-	case t.verdict.Done && t.Pending > 0: // who is not needed any more comes to an end, too
+	case t.verdict.Done && t.Pending > 0: // respondents that are no longer needed are canceled, too
 		return false, r.become(ctx, k, surveys.Stop, k.causeOf(t))
 	case t.verdict.Done:
 		return false, r.become(ctx, k, surveys.Finish, k.causeOf(t))
@@ -67,7 +67,7 @@ func (r *round) tend(ctx context.Context, k *known) (open bool, err error) {
 	return true, r.align(ctx, k)
 }
 
-// causeOf says why a survey is over that has nobody left.
+// causeOf returns why a survey with no respondents left to contact is done.
 func (k *known) causeOf(t tally) surveys.Cause {
 	if k.plan.Enough(t.Tally) {
 		return surveys.Reached
@@ -75,8 +75,8 @@ func (k *known) causeOf(t tally) surveys.Cause {
 	return surveys.Exhausted
 }
 
-// windowEnds makes a round follow when the survey's schedule opens, and when its
-// last window is over.
+// windowEnds schedules a round for when the survey's schedule opens, and for
+// the end of its last window plus grace.
 func (r *round) windowEnds(k *known) {
 	if last, bounded := k.plan.Schedule.LastClose(); bounded {
 		r.wake(last.Add(surveys.Grace))
@@ -86,7 +86,7 @@ func (r *round) windowEnds(k *known) {
 	}
 }
 
-// broke leaves a survey alone for a while whose own rules have failed.
+// broke skips a survey whose own rules failed, for a time that grows.
 func (r *round) broke(k *known, text string, stack []byte) {
 	r.metrics.panics.Inc()
 	if k.failures++; k.failures == 1 {
@@ -96,8 +96,8 @@ func (r *round) broke(k *known, text string, stack []byte) {
 	r.wake(k.rest)
 }
 
-// become gives a survey another state. If somebody else has changed it, the next
-// round sees what it has become.
+// become changes a survey's state. If another writer has changed the survey,
+// the next round reads its new state.
 func (r *round) become(ctx context.Context, k *known, step surveys.Step, cause surveys.Cause) error {
 	to, err := k.survey.State.Take(step)
 	if err != nil || to == k.survey.State {
@@ -134,9 +134,10 @@ func (r *round) become(ctx context.Context, k *known, step surveys.Step, cause s
 	}
 }
 
-// stopping cancels some of those who are still open. The survey is done when
-// nobody is. Those whose contacts wait come first: a slot that comes free when a
-// provider gives a contact back is not to be taken by them.
+// stopping cancels a page of the respondents that are not final. The survey is
+// done when none is left. Respondents whose contacts wait come first, so that
+// their contacts cannot take a slot that becomes free when a provider releases
+// a canceled contact.
 func (r *round) stopping(ctx context.Context, k *known, t tally) error {
 	if t.Pending+t.Active == 0 {
 		return r.become(ctx, k, surveys.Finish, surveys.ByUser)
@@ -170,7 +171,7 @@ func (r *round) stopping(ctx context.Context, k *known, t tally) error {
 	if err := r.write(ctx, k, changes); err != nil {
 		return err
 	}
-	r.again = r.again || r.stuck == before // else it is tried again after a while
+	r.again = r.again || r.stuck == before // otherwise it is retried after laterAfter
 	return nil
 }
 
@@ -182,13 +183,13 @@ func (d *desk) cancel(p surveys.Respondent) (change, bool) {
 	})
 }
 
-// pausing takes back what waits in channels, some of it in each round.
+// pausing cancels contacts that wait in channels, a page in each round.
 func (r *round) pausing(ctx context.Context, k *known) error {
 	if k.allHeld {
 		return nil
 	}
 	err := r.sweep(ctx, k, func(d *desk, p surveys.Respondent) (change, bool) {
-		if p.Progress.Contact == surveys.Leaving { // a crash may have come between
+		if p.Progress.Contact == surveys.Leaving { // a crash may have happened between commit and cancel
 			r.later = append(r.later, p.Contact)
 			return change{}, false
 		}
@@ -206,8 +207,7 @@ func (r *round) pausing(ctx context.Context, k *known) error {
 	return nil
 }
 
-// sweep goes once through those who are being contacted, some of them in each
-// round.
+// sweep goes once through the active respondents, a page in each round.
 func (r *round) sweep(ctx context.Context, k *known, of func(*desk, surveys.Respondent) (change, bool)) error {
 	filter := surveys.Filter{Survey: k.survey.ID, Statuses: []surveys.Status{surveys.Active}, After: k.held, Limit: openPage}
 	type listed struct {
@@ -239,7 +239,8 @@ func (r *round) sweep(ctx context.Context, k *known, of func(*desk, surveys.Resp
 	return nil
 }
 
-// takeBackLater takes back contacts whose respondents know already.
+// takeBackLater cancels contacts whose respondents' moves are already
+// committed.
 func (r *round) takeBackLater(ctx context.Context) {
 	changes := make([]change, len(r.later))
 	for i, ref := range r.later {

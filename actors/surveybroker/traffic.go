@@ -13,18 +13,18 @@ import (
 	"weir/surveys"
 )
 
-// traffic is what a round sees of a channel.
+// traffic is a round's view of a channel.
 type traffic struct {
 	channel weir.Channel
 	figures weir.Figures
-	ready   surveys.Ready // slots that wait for their turn
+	ready   surveys.Ready // slots of contacts that wait for their turn
 	lanes   []weir.Lane   // of the surveys
 	surveys int           // that use it
-	most    int           // contacts that are enough to leave no room
+	most    int           // queued contacts that suffice to leave no room
 	why     weir.Why      // why it is given nothing; zero: it works
 }
 
-// observe reads how busy the channels of the surveys are.
+// observe reads the load of the channels that the surveys use.
 func (r *round) observe(ctx context.Context, list []*known) (map[weir.ChannelID]*traffic, error) {
 	out := map[weir.ChannelID]*traffic{}
 	for _, k := range list {
@@ -68,7 +68,7 @@ func (r *round) observe(ctx context.Context, list []*known) (map[weir.ChannelID]
 	return out, nil
 }
 
-// traffic begins the view of a channel.
+// traffic starts the view of a channel.
 func (r *round) traffic(ch weir.Channel) *traffic {
 	if r.mem.outdated(ch) {
 		r.recheck = append(r.recheck, ch.ID)
@@ -76,13 +76,15 @@ func (r *round) traffic(ch weir.Channel) *traffic {
 	return &traffic{channel: ch, why: held(ch, r.mem.states[ch.ID].ChannelState), most: mostOf(ch, r.mem.road(ch.ID).meter.PerMinute())}
 }
 
-// mostOf is how many contacts that wait are enough to leave a channel no room.
+// mostOf returns the number of queued contacts that suffices to leave a channel
+// no room.
 func mostOf(ch weir.Channel, rate float64) int {
 	most, _ := surveys.Flow{Capacity: ch.Capacity, Rate: rate}.Room(1, ahead, math.MaxInt64)
 	return most + 1
 }
 
-// join counts a survey that uses the channel, in one mode or in several.
+// join adds a survey that uses the channel. A survey that uses it in several
+// modes counts once.
 func (t *traffic) join(survey string) {
 	if slices.Contains(t.lanes, weir.LaneOf(weir.Reply, survey)) {
 		return
@@ -93,7 +95,7 @@ func (t *traffic) join(survey string) {
 	}
 }
 
-// flow is what the rules need to know of the channel.
+// flow returns the channel's load in the form that the rules need.
 func (t *traffic) flow(rate float64) surveys.Flow {
 	return surveys.Flow{
 		Capacity: t.channel.Capacity, Reserve: channels.ReplyReserve(t.channel.Settings), InFlight: t.figures.InFlight,
@@ -101,8 +103,9 @@ func (t *traffic) flow(rate float64) surveys.Flow {
 	}
 }
 
-// whyNoRoom explains why no contact of so many slots may be enqueued on the channel
-// now; zero if one may. Rounds do without the text.
+// whyNoRoom explains why no contact of size slots may be enqueued on the
+// channel now; zero if one may. Rounds use Room alone, because they need no
+// text.
 func (t *traffic) whyNoRoom(size int, rate float64, now, closes time.Time) weir.Why {
 	if !t.why.IsZero() {
 		return t.why
@@ -121,9 +124,9 @@ func (t *traffic) whyNoRoom(size int, rate float64, now, closes time.Time) weir.
 	}
 }
 
-// measure reads how busy one channel is. What waits is read first: a contact that
-// is claimed in between counts twice rather than not at all. A channel that
-// cannot be read gets nothing now.
+// measure reads the load of one channel. It reads the queue first: a contact
+// that is claimed in between counts twice instead of not at all. A channel
+// whose load cannot be read gets nothing now.
 func (s *System) measure(ctx context.Context, t *traffic) {
 	largest := t.channel.Capacity - channels.ReplyReserve(t.channel.Settings)
 	ready, err := call(ctx, func(ctx context.Context) (surveys.Ready, error) {

@@ -15,8 +15,8 @@ import (
 	"weir/surveys"
 )
 
-// With nothing to run, a statement every five seconds is enough; those that keep
-// the role come on top.
+// With no survey to run, one statement every five seconds is enough, in
+// addition to renewals of the role.
 func TestIdleCostsLittle(t *testing.T) {
 	inLab(t, quiet, func(l *lab) {
 		l.store.addChannel("texts", "text", 5)
@@ -41,7 +41,7 @@ func TestIdleCostsLittle(t *testing.T) {
 }
 
 // A survey whose definition cannot be run any more is logged once and holds up
-// nobody; nor does one whose channel is gone.
+// no other survey. Nor does a survey whose channel is gone.
 func TestBrokenSurveysHoldNobodyUp(t *testing.T) {
 	var log bytes.Buffer
 	t.Parallel()
@@ -75,7 +75,7 @@ func TestBrokenSurveysHoldNobodyUp(t *testing.T) {
 		if strings.Contains(log.String(), "+1555") {
 			l.t.Error("the log holds a phone number")
 		}
-		// When it can be run again, it goes on.
+		// When it can be run again, it continues.
 		l.store.change(func() {
 			l.store.surveys[broken.ID].Definition.Schedule.TimeZone = "UTC"
 			l.store.surveys[broken.ID].Version++
@@ -92,8 +92,8 @@ func TestBrokenSurveysHoldNobodyUp(t *testing.T) {
 	})
 }
 
-// While the store fails nothing is lost; what it did although it said otherwise is
-// not done twice.
+// While the store fails nothing is lost. A write that was made although the
+// store reported an error is not made twice.
 func TestTheStoreFails(t *testing.T) {
 	inLab(t, quiet, func(l *lab) {
 		l.store.addChannel("texts", "text", 5)
@@ -124,8 +124,7 @@ func TestTheStoreFails(t *testing.T) {
 	})
 }
 
-// One process runs the surveys; another stands by and takes over when the first
-// is gone.
+// One process runs the surveys; a standby takes over when the first is gone.
 func TestStandby(t *testing.T) {
 	inLab(t, quiet, func(l *lab) {
 		l.store.addChannel("texts", "text", 1)
@@ -154,8 +153,8 @@ func TestStandby(t *testing.T) {
 	})
 }
 
-// A process that is told to end while it takes the role gives it back: nobody has
-// to wait until it expires.
+// A process that must end while it acquires the role releases it, so that other
+// processes need not wait until it expires.
 func TestARoleTakenAtTheEndIsGivenBack(t *testing.T) {
 	inLab(t, quiet, func(l *lab) {
 		l.sys.Close()
@@ -175,7 +174,7 @@ func TestARoleTakenAtTheEndIsGivenBack(t *testing.T) {
 	})
 }
 
-// A process that lost the role without knowing writes nothing.
+// A process that lost the role without noticing writes nothing.
 func TestTheRoleIsLost(t *testing.T) {
 	inLab(t, quiet, func(l *lab) {
 		l.store.addChannel("texts", "text", 5)
@@ -213,8 +212,8 @@ func TestMetricsAreGood(t *testing.T) {
 	})
 }
 
-// What a survey lacks nothing for but room is told while its window is open and
-// the channel works, and only then.
+// The backlog metric is above zero while a survey lacks only room: its window
+// is open and the channel works. Otherwise it is zero.
 func TestWhatASurveyWantsIsTold(t *testing.T) {
 	inLab(t, quiet, func(l *lab) {
 		l.store.addChannel("texts", "text", 2)

@@ -8,9 +8,9 @@ import (
 	"weir/surveys"
 )
 
-// unfit says why a channel does not carry what a mode needs; nothing if it does.
-// A launch has found that out, but since then another channel may have been made
-// under the name.
+// unfit returns why a channel cannot carry what a mode needs, or "". A launch
+// has checked this, but another channel may have been created under the same
+// name since.
 func (s *System) unfit(mode surveys.Mode, ch weir.Channel) string {
 	t, ok := s.types.Type(ch.Type)
 	need, word := channels.Text, "texts"
@@ -26,7 +26,8 @@ func (s *System) unfit(mode surveys.Mode, ch weir.Channel) string {
 	return fmt.Sprintf("%s needs a channel for %s; channel %q is of type %s", mode, word, ch.Name, ch.Type)
 }
 
-// misled tells whether a channel does not carry what a survey uses it for.
+// misled reports a mismatch: a channel that cannot carry what the survey uses
+// it for.
 func (r *round) misled(k *known, ch weir.Channel) bool {
 	for mode, name := range k.plan.Channels {
 		if r.named[name] == ch.ID && r.unfit(mode, ch) != "" {

@@ -8,9 +8,9 @@ import (
 	"weir/surveys"
 )
 
-// A channel that was made anew under the same name, of a type that does not carry
-// what the survey sends, is not given anybody; the survey says why it stands
-// still, and goes on when the channel is right.
+// A channel that was created again under the same name, with a type that does
+// not carry what the survey sends, gets no contacts. The survey reports why it
+// stands still, and continues when the channel is right.
 func TestAChannelOfAnotherType(t *testing.T) {
 	inLab(t, quiet, func(l *lab) {
 		texts := l.store.addChannel("texts", "text", 5)
@@ -22,7 +22,7 @@ func TestAChannelOfAnotherType(t *testing.T) {
 			l.store.channels[texts.ID].Type = "voice"
 			l.lines.handed = func(weir.Contact) { handed++ }
 		})
-		l.pass(2 * time.Minute) // what was enqueued before goes out
+		l.pass(2 * time.Minute) // what was enqueued before is dispatched
 		l.store.change(func() { handed = 0 })
 		n := l.moves()
 		l.pass(time.Hour)
@@ -46,8 +46,8 @@ func TestAChannelOfAnotherType(t *testing.T) {
 	})
 }
 
-// A survey that may not end yet, because respondents are becoming visible, asks
-// again after a while, and not as fast as it can.
+// A survey that must not end yet, because respondents are becoming visible,
+// retries after a while, not as fast as it can.
 func TestASurveyThatMayNotEndYet(t *testing.T) {
 	inLab(t, quiet, func(l *lab) {
 		l.store.addChannel("texts", "text", 5)

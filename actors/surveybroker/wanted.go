@@ -2,10 +2,11 @@ package surveybroker
 
 import "weir"
 
-// wantedOf counts whom a survey would contact now if only there was room: those
-// whose retry is due, and those whom pacing wants started, where a channel of
-// theirs works. While it stays above zero and nobody is contacted, the survey is
-// stuck; that is what the figure is for.
+// wantedOf counts the survey's backlog: respondents that it would contact now
+// if there were room. These are due retries whose channel works, and starts
+// that pacing wants if the first channel of an arm works. A survey whose
+// backlog stays above zero while it contacts no respondent is stuck; the metric
+// exists to show that.
 func (r *round) wantedOf(k *known, retries []item, traffic map[weir.ChannelID]*traffic) int {
 	works := func(id weir.ChannelID) bool {
 		t := traffic[id]
@@ -26,7 +27,8 @@ func (r *round) wantedOf(k *known, retries []item, traffic map[weir.ChannelID]*t
 	return n
 }
 
-// showWanted tells the figures of a round that looked at the surveys.
+// showWanted exports the backlog of each survey, after a round that read the
+// surveys.
 func (r *round) showWanted() {
 	for _, k := range r.mem.surveys {
 		r.metrics.wanted.WithLabelValues(k.survey.Name).Set(float64(k.wanted))

@@ -11,12 +11,11 @@ import (
 	"weir/surveys"
 )
 
-// dueSeen bounds how many respondents whose time has come are looked at for a
-// reason.
+// dueSeen is the max number of due respondents that are read for a reason.
 const dueSeen = 20
 
-// Why explains why a survey contacts no respondent now; it is zero if it does, or is
-// done. It decides as a round does, on what the store has at this instant.
+// Why explains why a survey contacts no respondent now; it is zero if it does,
+// or is done. It decides as a round does, from the present state of the store.
 func (s *System) Why(ctx context.Context, survey surveys.Survey) (weir.Why, error) {
 	plan, wrong := s.library.plan(&survey, s.defaults)
 	if plan == nil || survey.State != surveys.Running {
@@ -29,7 +28,7 @@ func (s *System) Why(ctx context.Context, survey surveys.Survey) (weir.Why, erro
 	return s.whyRunning(ctx, &survey, plan, sums.Tally(len(plan.Quotas)), time.Now())
 }
 
-// whyNotRun explains why a survey is not run. wrong are the mistakes of its
+// whyNotRun explains why a survey is not run. wrong are the errors of its
 // definition.
 func whyNotRun(state surveys.State, wrong []weir.FieldError) weir.Why {
 	switch {
@@ -48,7 +47,7 @@ func whyNotRun(state surveys.State, wrong []weir.FieldError) weir.Why {
 	}
 }
 
-// whyRunning is Why for a survey that is running.
+// whyRunning is Why for a running survey.
 func (s *System) whyRunning(ctx context.Context, survey *surveys.Survey, plan *surveys.Plan, t surveys.Tally, now time.Time) (weir.Why, error) {
 	verdict := plan.Poll(now, t)
 	window, open := plan.Schedule.Window(now)
@@ -83,8 +82,8 @@ func (s *System) whyRunning(ctx context.Context, survey *surveys.Survey, plan *s
 	return s.whyRate(ctx, survey, plan, now)
 }
 
-// wantedModes lists the modes by which the survey would contact respondents now, and
-// returns when the next one is due.
+// wantedModes lists the modes by which the survey would contact respondents
+// now, and returns when the next one is due.
 func (s *System) wantedModes(ctx context.Context, survey *surveys.Survey, plan *surveys.Plan, v surveys.Verdict, now time.Time) ([]surveys.Mode, time.Time, error) {
 	wanted := map[surveys.Mode]bool{}
 	if v.Start > 0 {
@@ -110,8 +109,8 @@ func (s *System) wantedModes(ctx context.Context, survey *surveys.Survey, plan *
 	return slices.Sorted(maps.Keys(wanted)), got.next, err
 }
 
-// whyNoRoom explains why none of the channels of some modes has room; it is zero
-// if one has.
+// whyNoRoom explains why no channel of the given modes has room; it is zero if
+// one has.
 func (s *System) whyNoRoom(ctx context.Context, plan *surveys.Plan, modes []surveys.Mode, window surveys.Span, now time.Time) (first weir.Why, _ error) {
 	states, err := call(ctx, s.store.ChannelStates)
 	if err != nil {
@@ -147,7 +146,7 @@ func (s *System) whyChannel(ctx context.Context, plan *surveys.Plan, mode survey
 	if unfit := s.unfit(mode, ch); unfit != "" {
 		return weir.Why{Code: weir.WhyChannelUnfit, Text: unfit}, nil
 	}
-	var state surveys.ChannelState // of a channel that was never checked
+	var state surveys.ChannelState // stays zero for a channel that was never checked
 	if i := slices.IndexFunc(states, func(s surveys.ChannelState) bool { return s.Channel == ch.ID }); i >= 0 {
 		state = states[i]
 	}
@@ -164,15 +163,15 @@ func (s *System) whyChannel(ctx context.Context, plan *surveys.Plan, mode survey
 	return t.whyNoRoom(plan.Size(mode), perMinute, now, window.Close), nil
 }
 
-// channelUsers are the running surveys by the names of their channels, as they were
+// channelUsers are the running surveys by the names of their channels, as read
 // at an instant.
 type channelUsers struct {
 	at time.Time
 	of map[string][]string
 }
 
-// lanes lists the running surveys by the channels that they use. The list is kept for
-// a moment, because a page of surveys asks for each of them.
+// lanes lists the running surveys by the channels that they use. The list is
+// cached for Options.Every, because a page of surveys asks for each of them.
 func (s *System) lanes(ctx context.Context) (map[string][]string, error) {
 	now := time.Now()
 	if kept := s.users.Load(); kept != nil && now.Sub(kept.at) < s.every {
@@ -201,7 +200,7 @@ func (s *System) lanes(ctx context.Context) (map[string][]string, error) {
 	}
 }
 
-// whyRate explains that the limit of a minute is reached.
+// whyRate explains that the limit per minute is reached; zero if it is not.
 func (s *System) whyRate(ctx context.Context, survey *surveys.Survey, plan *surveys.Plan, now time.Time) (weir.Why, error) {
 	var minute surveys.Minute
 	if err := s.replay(ctx, survey.ID, &minute, now); err != nil {
@@ -215,7 +214,7 @@ func (s *System) whyRate(ctx context.Context, survey *surveys.Survey, plan *surv
 }
 
 // WhyRespondent explains why a respondent waits: for its next step, for its
-// contact, or for its survey. It is zero for one that is final.
+// contact, or for its survey. It is zero for a final respondent.
 func (s *System) WhyRespondent(ctx context.Context, survey surveys.Survey, r surveys.Respondent) (weir.Why, error) {
 	if r.Status.Final() {
 		return weir.Why{}, nil
@@ -271,7 +270,7 @@ func notFoundIsNone(err error) error {
 	return err
 }
 
-// bucketFull reports whether a pending respondent is in a bucket that is full.
+// bucketFull reports whether a pending respondent is in a full bucket.
 func (s *System) bucketFull(ctx context.Context, plan *surveys.Plan, r *surveys.Respondent) (bool, error) {
 	if r.Status != surveys.Pending || len(plan.Quotas) == 0 {
 		return false, nil

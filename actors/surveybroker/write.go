@@ -13,9 +13,10 @@ import (
 	"weir/surveys"
 )
 
-// write makes changes of one survey's respondents. Contacts are taken back first:
-// whoever's contact cannot be taken back now is looked at again soon. Changes
-// that somebody else overtook are made again in the next round.
+// write applies changes of one survey's respondents. It cancels contacts first;
+// if that fails now, the respondent's change is dropped and the respondent is
+// processed again soon. Changes that lost against another writer are computed
+// again in the next round.
 func (r *round) write(ctx context.Context, k *known, changes []change) error {
 	changes = r.takeBack(ctx, changes)
 	if len(changes) == 0 {
@@ -23,7 +24,7 @@ func (r *round) write(ctx context.Context, k *known, changes []change) error {
 	}
 	written, made, err := r.commit(ctx, k, changes)
 	if err != nil {
-		k.minute, k.replayed = surveys.Minute{}, false // it may have been written; the store knows
+		k.minute, k.replayed = surveys.Minute{}, false // the commit is in doubt; the store has the truth
 		return err
 	}
 	stale := map[surveys.RespondentID]bool{}
@@ -40,8 +41,8 @@ func (r *round) write(ctx context.Context, k *known, changes []change) error {
 	return r.rekey(ctx, k, made, written.Refused)
 }
 
-// takeBack takes back the contacts of those changes that want it first, and
-// leaves out those for which that failed.
+// takeBack cancels contacts that must be canceled before the commit, and
+// returns the changes without those for which that failed.
 func (r *round) takeBack(ctx context.Context, changes []change) []change {
 	failed := make([]bool, len(changes))
 	var wg sync.WaitGroup
@@ -74,9 +75,10 @@ func (r *round) takeBack(ctx context.Context, changes []change) []change {
 	return out
 }
 
-// cancel takes a contact back. One that is over, or is not there any more, needs
-// nothing; nor does one that has gone out by now, unless it is to be recalled:
-// nobody is cut off who may be talking.
+// cancel cancels a contact and reports whether the change may be written. A
+// contact that is done or deleted needs nothing. Nor does one that is in flight
+// by now, unless recall is set: the respondent may be talking and must not be
+// cut off.
 func (s *System) cancel(ctx context.Context, ref weir.Ref, recall bool) bool {
 	ctx, end := context.WithTimeout(ctx, cancelTimeout)
 	defer end()
@@ -93,8 +95,9 @@ func (s *System) cancel(ctx context.Context, ref weir.Ref, recall bool) bool {
 	return err == nil && c.State == weir.Done || weir.CodeOf(err) == weir.CodeNotFound
 }
 
-// commit writes changes. If a channel takes no contacts any more, the others'
-// changes are written, and what only notices asked for is forgotten.
+// commit writes changes. If a channel no longer accepts contacts, the changes
+// of other channels are written; those of this channel are dropped, and their
+// outbox entries are deleted.
 func (r *round) commit(ctx context.Context, k *known, changes []change) (surveys.Written, []change, error) {
 	written, err := r.work(ctx, workOf(k, changes))
 	switch {
@@ -147,7 +150,7 @@ func workOf(k *known, changes []change) surveys.Work {
 	return w
 }
 
-// work writes, as long as the role is ours.
+// work writes w if this process still has the role.
 func (r *round) work(ctx context.Context, w surveys.Work) (surveys.Written, error) {
 	if !r.until() {
 		return surveys.Written{}, errRoleLost
@@ -173,7 +176,7 @@ func (s *System) commitWork(ctx context.Context, w surveys.Work) (surveys.Writte
 	return written, err
 }
 
-// counted notes a change that was made.
+// counted updates the memory and the metrics for a change that was written.
 func (r *round) counted(k *known, c *change) {
 	m := &c.move
 	r.made++
@@ -195,7 +198,7 @@ func (r *round) counted(k *known, c *change) {
 	}
 }
 
-// measured counts a change that was made.
+// measured updates the metrics for a change that was written.
 func (s *System) measured(survey *surveys.Survey, c *change) {
 	m := &c.move
 	switch {
@@ -212,7 +215,7 @@ func (s *System) measured(survey *surveys.Survey, c *change) {
 	}
 }
 
-// announce tells the channels' brokers of contacts that were enqueued.
+// announce reports enqueued contacts to the channels' brokers.
 func (s *System) announce(fresh []weir.Contact) {
 	by := map[weir.ChannelID][]weir.Contact{}
 	for _, c := range fresh {

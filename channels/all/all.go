@@ -1,5 +1,5 @@
-// Package all holds the table of channel types. It is the only place that
-// lists them: a new type is a folder and a line here.
+// Package all holds the table of channel types. Only this package lists them:
+// a new type is a folder and a line here.
 package all
 
 import (
@@ -10,8 +10,8 @@ import (
 	"weir/routing"
 )
 
-// Types is the table, in the order in which people see it. Without a router
-// there are no channels to workers.
+// Types returns the table, in the order in which users see it. Without a
+// router there is no channel type for workers.
 func Types(router routing.Engine) []channels.Type {
 	types := []channels.Type{
 		verboice.Type(),

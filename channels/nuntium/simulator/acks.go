@@ -14,8 +14,8 @@ import (
 	"weir/channels/simulation"
 )
 
-// retryMinutes are the pauses before a callback is repeated; the last one goes
-// on for ever.
+// retryMinutes returns the pause before a callback is repeated; the last pause
+// repeats forever.
 func retryMinutes(failures int) time.Duration {
 	minutes := []int{1, 1, 5, 5, 5, 15, 30}
 	return time.Duration(minutes[min(failures, len(minutes))-1]) * time.Minute
@@ -25,7 +25,7 @@ func (s *Server) retryAfter(failures int) time.Duration {
 	return time.Duration(float64(retryMinutes(failures)) * s.options.TimeScale)
 }
 
-// ack reports the state of a message as it is now. The caller holds the lock.
+// ack reports the present state of a message. The caller holds the lock.
 func (s *Server) ack(m *message) {
 	to := m.app.Ack
 	if to.Method != "get" && to.Method != "post" || to.URL == "" {
@@ -39,7 +39,7 @@ func (s *Server) ack(m *message) {
 	})
 }
 
-// addCustom writes custom attributes as parameters; an array as Rails does.
+// addCustom adds custom attributes as parameters; arrays in the Rails format.
 func addCustom(values url.Values, custom map[string]any) {
 	for _, key := range slices.Sorted(maps.Keys(custom)) {
 		switch v := custom[key].(type) {
@@ -63,10 +63,10 @@ type call struct {
 	failures       int
 	life           int
 	count          *CallCount
-	answered       func(answer) // called under the lock with a good answer
+	answered       func(answer) // called under the lock with the response to a successful callback
 }
 
-// call sends a callback and repeats it until it is taken: 2xx or 3xx. 400
+// call sends a callback and repeats it until the response is 2xx or 3xx. 400
 // drops it for good. The caller holds the lock.
 func (s *Server) call(c call) {
 	heard := &answer{}

@@ -87,7 +87,7 @@ func (s *Server) putChannel(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusOK)
 }
 
-// given is what an update says or, if it says nothing, what was.
+// given returns the value of an update, or was if the update omits it.
 func given[T any](update *T, was T) T {
 	if update != nil {
 		return *update
@@ -128,8 +128,8 @@ func (s *Server) putApplication(w http.ResponseWriter, r *http.Request) {
 	simulation.WriteJSON(w, http.StatusOK, shown)
 }
 
-// me gives the application that asks. Nuntium shows an application only to
-// itself.
+// me returns the application that sends the request. Nuntium shows an
+// application only to itself.
 func (s *Server) me(w http.ResponseWriter, r *http.Request) (*application, bool) {
 	app, ok := s.admin(w, r)
 	switch {
@@ -145,7 +145,7 @@ func (s *Server) me(w http.ResponseWriter, r *http.Request) (*application, bool)
 	return app, true
 }
 
-// admin authenticates an administrative request and carries out its fault.
+// admin authenticates an administrative request and applies its fault.
 func (s *Server) admin(w http.ResponseWriter, r *http.Request) (*application, bool) {
 	app, ok := s.inAPI(w, r)
 	if !ok {
@@ -170,13 +170,13 @@ func (s *Server) decode(w http.ResponseWriter, r *http.Request, into any) bool {
 	return true
 }
 
-// visible tells whether an application, or the account, sees a channel.
+// visible reports whether an application, or the account, sees a channel.
 func visible(app *application, c *Channel) bool {
 	return app == nil || c.Application == "" || c.Application == app.Name
 }
 
-// shown is a channel as Nuntium shows it: whether it is connected only for
-// kinds that keep a connection.
+// shown returns a channel as Nuntium shows it: with Connected only for kinds
+// that keep a connection.
 func (c *Channel) shown() Channel {
 	out := *c
 	switch out.Kind {

@@ -11,7 +11,8 @@ import (
 
 const pageSize = 50
 
-// sendOne takes one message as parameters and tells its names in headers.
+// sendOne accepts one message as parameters and returns its id and guid in
+// headers.
 func (s *Server) sendOne(w http.ResponseWriter, r *http.Request) {
 	app, ok := s.inPath(w, r)
 	if !ok || r.ParseForm() != nil {
@@ -28,14 +29,14 @@ func (s *Server) sendOne(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// sendMany takes a JSON document with an application's own credentials.
+// sendMany accepts a JSON document with an application's own credentials.
 func (s *Server) sendMany(w http.ResponseWriter, r *http.Request) {
 	if app, ok := s.inPath(w, r); ok {
 		s.sendJSON(w, r, app)
 	}
 }
 
-// apiSend takes the same at the API.
+// apiSend accepts the same document under /api.
 func (s *Server) apiSend(w http.ResponseWriter, r *http.Request) {
 	app, ok := s.inAPI(w, r)
 	switch {
@@ -54,7 +55,7 @@ func (s *Server) sendJSON(w http.ResponseWriter, r *http.Request, app *applicati
 	}
 	many, err := parseMessages(body)
 	if err != nil {
-		w.WriteHeader(http.StatusInternalServerError) // Nuntium does not catch it
+		w.WriteHeader(http.StatusInternalServerError) // Nuntium does not handle this error
 		return
 	}
 	batch := make([]*message, len(many))
@@ -64,8 +65,8 @@ func (s *Server) sendJSON(w http.ResponseWriter, r *http.Request, app *applicati
 	s.act(w, r, app, batch, func(string) {})
 }
 
-// act stores a batch, with whatever fault the script has for the request, and
-// answers 200 whether or not any of it was kept.
+// act stores a batch, with the fault that the script has for the request. It
+// answers 200 even if no message was kept, unless the batch crashed.
 func (s *Server) act(w http.ResponseWriter, r *http.Request, app *application, batch []*message, name func(token string)) {
 	subject := ""
 	if len(batch) > 0 {
@@ -88,7 +89,7 @@ func (s *Server) act(w http.ResponseWriter, r *http.Request, app *application, b
 	w.WriteHeader(http.StatusOK)
 }
 
-// listAll answers with every message of a token.
+// listAll answers with all messages of a token.
 func (s *Server) listAll(w http.ResponseWriter, r *http.Request) {
 	app, ok := s.inPath(w, r)
 	if !ok {
@@ -137,7 +138,7 @@ func (s *Server) query(w http.ResponseWriter, r *http.Request, token string, ans
 	answer()
 }
 
-// find gives the messages of a token, of one application or, at account
+// find returns the messages of a token, of one application or, at account
 // level, of all. An unknown token has none.
 func (s *Server) find(app *application, token string) []map[string]any {
 	s.mu.Lock()

@@ -13,35 +13,35 @@ import (
 	"weir/channels/simulation"
 )
 
-// Incoming is a message that a person sends. Addresses may leave out "sms://".
+// Incoming is a message sent by a person. Addresses may omit "sms://".
 type Incoming struct {
 	From        string            `json:"from"`
 	To          string            `json:"to,omitempty"`
 	Body        string            `json:"body"`
-	GUID        string            `json:"guid,omitempty"`        // empty: one is made
+	GUID        string            `json:"guid,omitempty"`        // empty: one is generated
 	Channel     string            `json:"channel,omitempty"`     // empty: the first
 	Application string            `json:"application,omitempty"` // empty: the channel's, or the first
 	Fields      map[string]string `json:"fields,omitempty"`      // custom attributes, such as country
 }
 
-// answer is what an incoming message was answered.
+// answer is the response to an incoming message.
 type answer struct {
 	contentType string
 	body        []byte
 }
 
-// IncomingRecord is what became of an incoming message.
+// IncomingRecord records the handling of an incoming message.
 type IncomingRecord struct {
 	GUID        string `json:"guid"`
 	ContentType string `json:"content_type,omitempty"`
-	Replies     int    `json:"replies"` // messages in the answer
-	// Texted is the text that went to the person because the answer was
-	// neither empty nor JSON: the trap for those who answer "OK".
+	Replies     int    `json:"replies"` // messages in the response
+	// Texted is the text that was sent to the person because the response was
+	// neither empty nor JSON: a trap for applications that answer "OK".
 	Texted string `json:"texted,omitempty"`
 }
 
-// Receive lets a person send a message: it is called back to the application
-// until taken. dropped tells that its guid was known.
+// Receive simulates a message from a person: its callback to the application is
+// repeated until it is accepted. dropped reports that its guid was known.
 func (s *Server) Receive(in Incoming) (guid string, dropped bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -67,7 +67,7 @@ func (s *Server) callIncoming(app *application, channel *Channel, in Incoming) {
 	to := app.Interface
 	method := map[string]string{"http_get_callback": http.MethodGet, "http_post_callback": http.MethodPost}[to.Type]
 	if method == "" || to.URL == "" {
-		return // fetched by the application, which this simulator does not offer
+		return // to be fetched by the application, which this simulator does not support
 	}
 	values := url.Values{
 		"application": {app.Name}, "from": {withProtocol(in.From)}, "to": {withProtocol(in.To)},
@@ -83,7 +83,7 @@ func (s *Server) callIncoming(app *application, channel *Channel, in Incoming) {
 	})
 }
 
-// answered turns what an application answered into messages. The caller holds
+// answered sends the messages of an application's response. The caller holds
 // the lock.
 func (s *Server) answered(app *application, in Incoming, a answer) {
 	record := IncomingRecord{GUID: in.GUID, ContentType: a.contentType}

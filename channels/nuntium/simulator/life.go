@@ -13,14 +13,15 @@ const (
 	stateBroadcasted = "broadcasted"
 )
 
-// step is one change of a message: after a time it takes on a state and, if
-// that is one that Nuntium reports, an ack is sent.
+// step is one state change of a message, some time after the previous one. If
+// Nuntium reports the state, an ack is sent.
 type step struct {
 	after time.Duration
 	state string
 }
 
-// steps is the way of a message. Acks are sent in the order of the steps.
+// steps returns the state changes of a message. Acks are sent in the order of
+// the steps.
 func (o Options) steps(outcome string) []step {
 	queued := step{o.QueueTime, stateQueued}
 	next := func(state string) step { return step{o.DeliverTime, state} }
@@ -51,7 +52,7 @@ func (o Options) steps(outcome string) []step {
 	}
 }
 
-// live lets a message go its way. The caller holds the lock.
+// live schedules the steps of a message. The caller holds the lock.
 func (s *Server) live(m *message, outcome string) {
 	s.walk(m, s.options.steps(outcome), s.life)
 }
@@ -71,8 +72,8 @@ func (s *Server) walk(m *message, rest []step, life int) {
 	})
 }
 
-// enter puts a message into a state. The slot is given back before anybody
-// hears of it.
+// enter puts a message into a state. It releases the slot before it reports the
+// state.
 func (s *Server) enter(m *message, state string) {
 	m.state = state
 	switch state {

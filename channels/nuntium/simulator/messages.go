@@ -63,8 +63,8 @@ func newMessage(attributes map[string]any) *message {
 	return m
 }
 
-// take routes a batch in its order and gives the token in force at its end. An
-// error leaves the messages before it stored.
+// take routes a batch in order and returns the token in force at its end. On an
+// error the messages before the failing one stay stored.
 func (s *Server) take(app *application, batch []*message) (token string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -81,7 +81,7 @@ func (s *Server) take(app *application, batch []*message) (token string, err err
 	return token, nil
 }
 
-// route decides where a message goes and stores it, or drops it.
+// route chooses a message's destination and stores the message, or drops it.
 func (s *Server) route(app *application, m *message) error {
 	m.app = app
 	if m.guid == "" {
@@ -110,8 +110,8 @@ func (s *Server) route(app *application, m *message) error {
 	return nil
 }
 
-// place puts a message on its channel or channels. Nothing is stored of one
-// whose explicit channel cannot take it.
+// place puts a message on its channel or channels. If an explicit channel
+// cannot take the message, it is not stored.
 func (s *Server) place(m *message, outcome string) {
 	explicit, isExplicit := m.custom["explicit_channel"].(string)
 	candidates := s.candidates(m.app, m)
@@ -133,7 +133,7 @@ func (s *Server) place(m *message, outcome string) {
 	}
 }
 
-// put stores a message on a channel and lets it go its way.
+// put stores a message on a channel and schedules its steps.
 func (s *Server) put(m *message, c *Channel, outcome string) {
 	s.store(m)
 	m.channel = c
@@ -157,7 +157,7 @@ func (s *Server) store(m *message) {
 	m.app.texts[h.Sum64()] = true
 }
 
-// copy is the message that one channel of a broadcast sends.
+// copy returns the message that one channel of a broadcast sends.
 func (m *message) copy() *message {
 	c := *m
 	c.guid = newGUID()
@@ -165,7 +165,7 @@ func (m *message) copy() *message {
 	return &c
 }
 
-// candidates are the channels that may carry a message, the best first.
+// candidates returns the channels that may carry a message, best first.
 func (s *Server) candidates(app *application, m *message) []*Channel {
 	scheme, _, _ := strings.Cut(m.to, "://")
 	explicit, isExplicit := m.custom["explicit_channel"].(string)
@@ -188,7 +188,7 @@ func (s *Server) candidates(app *application, m *message) []*Channel {
 	return out
 }
 
-// validAddress wants a protocol and, for SMS, 5 to 20 digits.
+// validAddress requires a protocol and, for SMS, 5 to 20 digits.
 func validAddress(to string) bool {
 	scheme, rest, ok := strings.Cut(to, "://")
 	if !ok || rest == "" {
@@ -197,8 +197,8 @@ func validAddress(to string) bool {
 	return scheme != "sms" || len(rest) >= 5 && len(rest) <= 20 && strings.Trim(rest, "0123456789") == ""
 }
 
-// document is a message as queries show it: what is blank is left out, the
-// token is never shown, custom attributes stand beside the others.
+// document returns a message as queries show it: without blank attributes and
+// the token, with custom attributes at the top level.
 func (m *message) document() map[string]any {
 	d := maps.Clone(m.custom)
 	for key, v := range map[string]string{

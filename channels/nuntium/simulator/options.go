@@ -11,7 +11,7 @@ import (
 	"weir/channels/simulation"
 )
 
-// What can become of a message, for [Options.Outcomes].
+// Outcomes of a message, for [Options.Outcomes].
 const (
 	Confirmed     = "confirmed"      // queued, delivered, confirmed; two acks. The default
 	Delivered     = "delivered"      // queued, delivered; one ack
@@ -24,16 +24,16 @@ const (
 	Canceled      = "canceled"       // by a rule; no ack
 	Cancelled     = "cancelled"      // by a user; no ack
 	NullState     = "null"           // a state that Nuntium does not know; no ack
-	Stuck         = "stuck"          // queued for ever
-	Crash         = "crash"          // the request ends with 500 here; this message and those behind it are not stored
+	Stuck         = "stuck"          // queued forever
+	Crash         = "crash"          // the request ends with 500 here; this message and the later ones of the batch are not stored
 )
 
-// Options say what the simulated Nuntium is like. The zero value works: account
+// Options configures the simulated Nuntium. The zero value works: account
 // "demo", application "weir" with password "secret" and token "token", channel
 // "sms".
 type Options struct {
 	Account      string
-	Password     string // of the account; empty: nobody may use it
+	Password     string // of the account; empty: the account cannot log in
 	Applications []Application
 	Channels     []Channel
 
@@ -44,24 +44,24 @@ type Options struct {
 	QueueTime   time.Duration // pending to queued
 	DeliverTime time.Duration // queued to its next state
 	ConfirmTime time.Duration // delivered to confirmed
-	// TimeScale shortens the minutes between the repetitions of acks and
-	// incoming messages: 0.001 makes a minute 60 ms. 0 stands for 1.
+	// TimeScale scales the minutes between the repetitions of acks and incoming
+	// messages: 0.001 makes a minute 60 ms. 0 means 1.
 	TimeScale float64
 
-	Callbacks int          // acks under way at once; 0: the kit's default
-	Client    *http.Client // for callbacks; nil: one of its own
+	Callbacks int          // max concurrent callbacks; 0: the sender's default
+	Client    *http.Client // for callbacks; nil: its own
 }
 
 // Application is one application of the account.
 type Application struct {
 	Name      string    `json:"name"`
 	Password  string    `json:"-"`
-	Tokens    []string  `json:"-"` // OAuth2 bearer tokens whose client has its name
+	Tokens    []string  `json:"-"` // OAuth2 bearer tokens of the client with the application's name
 	Interface Interface `json:"interface"`
 	Ack       Ack       `json:"delivery_ack"`
 }
 
-// Interface says where incoming messages go.
+// Interface configures where incoming messages are delivered.
 type Interface struct {
 	Type     string `json:"type,omitempty"` // http_get_callback, http_post_callback, rss, qst_client
 	URL      string `json:"url,omitempty"`
@@ -69,7 +69,7 @@ type Interface struct {
 	Password string `json:"password,omitempty"`
 }
 
-// Ack says where delivery acks go.
+// Ack configures where delivery acks are sent.
 type Ack struct {
 	Method   string `json:"method,omitempty"` // none, get, post
 	URL      string `json:"url,omitempty"`
@@ -77,8 +77,8 @@ type Ack struct {
 	Password string `json:"password,omitempty"`
 }
 
-// Channel is one way out. As Nuntium does, its JSON leaves out what is blank
-// or false.
+// Channel is one outgoing route. As with Nuntium, its JSON omits blank and
+// false fields.
 type Channel struct {
 	Name        string `json:"name"`
 	Kind        string `json:"kind,omitempty"`
@@ -87,8 +87,8 @@ type Channel struct {
 	Priority    int    `json:"priority,omitempty"`
 	Address     string `json:"address,omitempty"`
 	Direction   string `json:"direction,omitempty"`
-	Application string `json:"application,omitempty"` // empty: every application's
-	Connected   bool   `json:"connected,omitempty"`   // only shown for kinds that keep a connection
+	Application string `json:"application,omitempty"` // empty: shared by all applications
+	Connected   bool   `json:"connected,omitempty"`   // shown only for kinds that keep a connection
 	Account     string `json:"account,omitempty"`
 	Queued      int    `json:"queued_ao_messages_count,omitempty"`
 }
@@ -107,7 +107,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// outcomes makes the script that decides what becomes of messages.
+// outcomes parses the rules that choose the outcomes of messages.
 func (o Options) outcomes() (*simulation.Script, error) {
 	rules, err := simulation.ParseRules(o.Outcomes...)
 	if err != nil {

@@ -8,30 +8,30 @@ import (
 	"weir/channels/simulation"
 )
 
-// Records are what a Nuntium knows beside the tally.
+// Records counts what Nuntium knows in addition to the tally.
 type Records struct {
 	Stored   int `json:"stored"`   // messages
 	Repeated int `json:"repeated"` // messages dropped because their guid was known
-	// Alike counts stored messages whose address and text an earlier one had:
-	// a client that sends something twice under two guids.
+	// Alike counts stored messages with the address and text of an earlier one:
+	// the client sent something twice under two guids.
 	Alike            int              `json:"alike"`
 	Vanished         int              `json:"vanished"` // messages lost because their explicit channel could not take them
 	Acks             CallCount        `json:"acks"`
 	IncomingCalls    CallCount        `json:"incoming_calls"`
 	IncomingRepeated int              `json:"incoming_repeated"`
-	Incoming         []IncomingRecord `json:"incoming"` // those that were taken, in that order
+	Incoming         []IncomingRecord `json:"incoming"` // accepted by the application, in that order
 }
 
 // CallCount counts callbacks.
 type CallCount struct {
-	Sent     int `json:"sent"`     // each time counts
+	Sent     int `json:"sent"`     // includes repetitions
 	Taken    int `json:"taken"`    // answered 2xx or 3xx
 	Rejected int `json:"rejected"` // answered 400 and given up
 	Retried  int `json:"retried"`  // answered otherwise or not at all
 	Dropped  int `json:"dropped"`  // by a fault
 }
 
-// Records gives what was counted so far.
+// Records returns the counts so far.
 func (s *Server) Records() Records {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -47,7 +47,7 @@ func (s *Server) showRecords(w http.ResponseWriter, _ *http.Request) {
 	simulation.WriteJSON(w, http.StatusOK, s.Records())
 }
 
-// first gives the first name of a map; empty when there is none.
+// first returns the first name of a map; empty if it has none.
 func first[V any](m map[string]V) string {
 	names := slices.Sorted(maps.Keys(m))
 	if len(names) == 0 {

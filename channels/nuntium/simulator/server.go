@@ -12,13 +12,13 @@ import (
 
 const maxBody = 8 << 20
 
-// Server is a simulated Nuntium. It is safe for concurrent use; messages move
-// and callbacks are sent only while Run runs.
+// Server is a simulated Nuntium. It is safe for concurrent use; messages change
+// state and callbacks are sent only while Run runs.
 type Server struct {
 	options  Options
 	control  *http.ServeMux
 	api      *http.ServeMux
-	paths    *http.ServeMux // those that begin with an account
+	paths    *http.ServeMux // paths that begin with an account
 	tally    *simulation.Tally
 	faults   *simulation.Faults
 	outcomes *simulation.Script
@@ -26,24 +26,24 @@ type Server struct {
 
 	mu       sync.Mutex
 	agenda   *simulation.Agenda
-	life     int // counts the resets; what an earlier life planned is void
+	life     int // counts the resets; steps and callbacks planned before a reset are void
 	apps     map[string]*application
 	channels map[string]*Channel
 	serial   int
 	records  Records
 }
 
-// application is an Application with what it has sent and received.
+// application is an Application and the messages that it has sent and received.
 type application struct {
 	Application
 	messages []*message
 	byGUID   map[string]*message
 	byToken  map[string][]*message
-	texts    map[uint64]bool // addresses and texts that were seen
+	texts    map[uint64]bool // hashes of the addresses and texts seen
 	incoming map[string]bool
 }
 
-// New makes a simulator, or says what is wrong with a rule.
+// New returns a simulator, or an error if a rule is invalid.
 func New(o Options) (*Server, error) {
 	o = o.withDefaults()
 	outcomes, err := o.outcomes()
@@ -91,7 +91,7 @@ func newChannel(c Channel, account string) *Channel {
 	return &c
 }
 
-// Run moves messages along and sends callbacks until the context ends.
+// Run advances messages and sends callbacks until the context ends.
 func (s *Server) Run(ctx context.Context) {
 	var all sync.WaitGroup
 	all.Go(func() { s.agenda.Run(ctx) })
@@ -112,14 +112,14 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Tally is the simulator's own count.
+// Tally returns the simulator's own count.
 func (s *Server) Tally() *simulation.Tally { return s.tally }
 
-// Faults is the script of faults.
+// Faults returns the script of faults.
 func (s *Server) Faults() *simulation.Faults { return s.faults }
 
-// Reset forgets every message and count. Accounts, applications, channels and
-// rules stay.
+// Reset drops all messages and counts. It keeps accounts, applications,
+// channels and rules.
 func (s *Server) Reset() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -160,8 +160,8 @@ func (s *Server) routes() {
 }
 
 // inPath authenticates a request whose path names the account and the
-// application: the credentials must be those of that application. It answers
-// itself when they are not.
+// application: the credentials must be those of that application. Otherwise it
+// answers the request itself.
 func (s *Server) inPath(w http.ResponseWriter, r *http.Request) (*application, bool) {
 	app, _, ok := s.basic(r)
 	if !ok || app == nil || r.PathValue("account") != s.options.Account || r.PathValue("application") != app.Name {
@@ -195,7 +195,7 @@ func (s *Server) inAPI(w http.ResponseWriter, r *http.Request) (*application, bo
 	return app, true
 }
 
-// bearer finds the application of a token.
+// bearer returns the application of a token.
 func (s *Server) bearer(token string) *application {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -19,7 +19,7 @@ type document struct {
 	} `xml:"message"`
 }
 
-// sendXML takes a batch in XML.
+// sendXML accepts a batch in XML.
 func (s *Server) sendXML(w http.ResponseWriter, r *http.Request) {
 	app, ok := s.inPath(w, r)
 	if !ok {

@@ -1,5 +1,5 @@
-// Package memnet is a network in memory: HTTP servers and clients talk real
-// HTTP over pipes. It exists for tests in a testing/synctest bubble, where
+// Package memnet is an in-memory network: HTTP servers and clients exchange
+// real HTTP over pipes. It is for tests in a testing/synctest bubble, where
 // waiting for a socket would stop the clock.
 package memnet
 
@@ -11,13 +11,14 @@ import (
 	"syscall"
 )
 
-// Network holds listeners by host name. The zero value is ready.
+// Network holds listeners by host name. The zero value is ready to use.
 type Network struct {
 	mu    sync.Mutex
 	hosts map[string]*listener
 }
 
-// Listen opens a host such as "verboice.test". Its port does not matter.
+// Listen opens a listener for a host such as "verboice.test". The port is
+// ignored.
 func (n *Network) Listen(host string) net.Listener {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -45,7 +46,7 @@ func (n *Network) Serve(host string, handler http.Handler) (stop func()) {
 	}
 }
 
-// Host serves a simulated provider on a host, and runs what it does by itself,
+// Host serves a simulated provider on a host and runs its background work,
 // until the returned function is called.
 func (n *Network) Host(host string, handler http.Handler, run func(context.Context)) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
@@ -59,8 +60,8 @@ func (n *Network) Host(host string, handler http.Handler, run func(context.Conte
 	}
 }
 
-// Transport makes a transport whose connections lead into the network. A host
-// that nobody listens on refuses them.
+// Transport returns a transport whose connections lead into the network. A
+// host without a listener refuses them.
 func (n *Network) Transport() *http.Transport {
 	return &http.Transport{MaxIdleConnsPerHost: 64, DialContext: n.dial}
 }

@@ -31,7 +31,7 @@ func (l *line) document() channelDocument {
 	}
 }
 
-// channelsFault lets a fault happen to a request about channels.
+// channelsFault applies a fault to a request about channels.
 func (s *Server) channelsFault(w http.ResponseWriter, r *http.Request) (handled bool) {
 	return s.faults.Request(opChannels, r.URL.Path).Before(w, r)
 }
@@ -88,8 +88,8 @@ func (s *Server) addressed(r *http.Request) *line {
 	})
 }
 
-// enableChannel enables or disables. Disabling takes back every waiting call,
-// silently.
+// enableChannel enables or disables a channel. Disabling cancels all waiting
+// calls, silently.
 func (s *Server) enableChannel(w http.ResponseWriter, r *http.Request, _ string) {
 	if s.channelsFault(w, r) {
 		return
@@ -112,7 +112,7 @@ func (s *Server) enableChannel(w http.ResponseWriter, r *http.Request, _ string)
 	w.WriteHeader(http.StatusOK)
 }
 
-// channelInput is what creating and updating take.
+// channelInput is the body of requests that create or update a channel.
 type channelInput struct {
 	Name    string `json:"name"`
 	Limit   *int   `json:"limit"`
@@ -122,7 +122,7 @@ type channelInput struct {
 func readChannel(w http.ResponseWriter, r *http.Request) (channelInput, bool) {
 	var in struct {
 		channelInput
-		Channel *channelInput `json:"channel"` // Rails' wrapping
+		Channel *channelInput `json:"channel"` // Rails' parameter wrapping
 	}
 	if json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<20)).Decode(&in) != nil {
 		w.WriteHeader(http.StatusBadRequest)
@@ -134,8 +134,8 @@ func readChannel(w http.ResponseWriter, r *http.Request) (channelInput, bool) {
 	return in.channelInput, true
 }
 
-// createChannel adds a channel. What is wrong with it is told with status 200,
-// as the real one does.
+// createChannel adds a channel. Like the real server, it reports errors with
+// status 200.
 func (s *Server) createChannel(w http.ResponseWriter, r *http.Request, _ string) {
 	if s.channelsFault(w, r) {
 		return

@@ -24,7 +24,7 @@ const (
 type line struct {
 	Channel
 	queue []*call // may hold calls that are no longer queued
-	busy  int     // places that are taken: calls being dialed or held, and pauses
+	busy  int     // places in use: calls being dialed or held, and pauses
 }
 
 func newLine(c Channel) *line {
@@ -34,7 +34,7 @@ func newLine(c Channel) *line {
 	return &line{Channel: c}
 }
 
-// call is one call. The server's mutex guards what changes.
+// call is one call. The server's mutex guards the mutable fields.
 type call struct {
 	id        int64
 	account   string
@@ -48,13 +48,13 @@ type call struct {
 	flow      flow
 
 	state    string
-	waiting  bool // in the queue, or on its way into it
-	dialed   int  // how often
+	waiting  bool // in the queue, or about to enter it
+	dialed   int  // number of times
 	answered time.Time
-	over     bool // for the tally
+	over     bool // counted as ended in the tally
 }
 
-// lookUp finds a channel.
+// lookUp returns the first channel for which is returns true, or nil.
 func (s *Server) lookUp(is func(*line) bool) *line {
 	for _, l := range s.lines {
 		if is(l) {
@@ -82,7 +82,7 @@ func (s *Server) dispatch(l *line) {
 		l.queue[0] = nil
 		l.queue = l.queue[1:]
 		if !c.waiting {
-			continue // taken back meanwhile
+			continue // canceled meanwhile
 		}
 		c.waiting = false
 		if !c.notAfter.IsZero() && time.Now().After(c.notAfter) {
@@ -94,17 +94,17 @@ func (s *Server) dispatch(l *line) {
 	}
 }
 
-// leave gives a place of the channel back once its pause is over.
+// leave frees a place of the channel after its pause.
 func (s *Server) leave(l *line) {
 	s.agenda.After(l.Pause, func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		l.busy = max(0, l.busy-1) // a reset may have come between
+		l.busy = max(0, l.busy-1) // a reset may have happened in between
 		s.dispatch(l)
 	})
 }
 
-// later goes on with a call after a delay.
+// later calls do under the lock after a delay.
 func (s *Server) later(delay time.Duration, do func()) {
 	s.agenda.After(delay, func() {
 		s.mu.Lock()
@@ -149,8 +149,9 @@ func (s *Server) rung(c *call, rule simulation.Rule) {
 			s.pickUp(c, rule)
 			return
 		}
-		// Its client takes it for over, so the tally does too: a retry on
-		// Verboice's own schedule is nothing that it asked for again.
+		// The client counts this call as done, so the tally does too: the
+		// client did not request the retry, which follows Verboice's own
+		// schedule.
 		s.finish(c, stateQueued, "busy", "", "")
 		s.enter(c, s.options.RetryDelay)
 	default:
@@ -160,7 +161,7 @@ func (s *Server) rung(c *call, rule simulation.Rule) {
 	s.leave(c.line)
 }
 
-// pickUp holds an answered call.
+// pickUp simulates an answered call.
 func (s *Server) pickUp(c *call, rule simulation.Rule) {
 	c.answered = time.Now()
 	s.report(c, "in-progress", "", "")
@@ -177,14 +178,14 @@ func (s *Server) pickUp(c *call, rule simulation.Rule) {
 		s.later(s.options.Talk, func() { hangUp("failed", "flow failed", rule.Value) })
 	case outHangup:
 		s.later(s.options.Talk, func() { hangUp("failed", "Busy", "") })
-	case outStuck: // told to the project's URL only, so to nobody here
+	case outStuck: // reported only to the project's URL, so not to this client
 		s.later(s.options.MaxActive, func() { hangUp("", "", "") })
 	default:
 		s.hold(c, hangUp)
 	}
 }
 
-// hold runs the flow of a call, for as long as a talk takes at least.
+// hold runs the flow of a call. The call lasts for Talk at least.
 func (s *Server) hold(c *call, hangUp func(status, reason, code string)) {
 	if s.options.SkipFlows || c.flow == (flow{}) {
 		s.later(s.options.Talk, func() { hangUp("completed", "", "") })
@@ -194,7 +195,7 @@ func (s *Server) hold(c *call, hangUp func(status, reason, code string)) {
 	s.flowJobs.Go(func() {
 		err := f.run(s.life, s.options.Client, c.id, s.options.Digits)
 		s.later(s.options.Talk-time.Since(began), func() {
-			if s.calls[c.id] != c { // a reset came between
+			if s.calls[c.id] != c { // a reset happened in between
 				return
 			}
 			if err != nil {
@@ -206,9 +207,9 @@ func (s *Server) hold(c *call, hangUp func(status, reason, code string)) {
 	})
 }
 
-// finish ends a call, or a dialing of it. With an empty status it ends
-// silently. The tally is told first, so that whoever hears the callback finds
-// the place free.
+// finish ends a call, or one dialing of it. With an empty status it ends
+// silently. It updates the tally before it reports, so that the receiver of the
+// callback finds the place free.
 func (s *Server) finish(c *call, state, status, reason, code string) {
 	c.state = state
 	s.count(c)
@@ -220,7 +221,7 @@ func (s *Server) finish(c *call, state, status, reason, code string) {
 	}
 }
 
-// count tells the tally once that a call is over.
+// count records the end of a call in the tally, once.
 func (s *Server) count(c *call) {
 	if !c.over {
 		c.over = true
@@ -228,7 +229,8 @@ func (s *Server) count(c *call) {
 	}
 }
 
-// takeBack is what a cancel does.
+// takeBack cancels a call: it removes a waiting call from the queue; of any
+// other it changes only the state.
 func (s *Server) takeBack(c *call) {
 	if c.waiting {
 		c.waiting = false
@@ -258,7 +260,7 @@ func (s *Server) report(c *call, status, reason, code string) {
 	}
 	target, err := url.Parse(c.statusURL)
 	if err != nil {
-		return // like every failure of a callback: nobody hears of it
+		return // dropped silently, like every failure of a callback
 	}
 	query := target.Query()
 	for _, more := range []url.Values{parameters, c.echo} {

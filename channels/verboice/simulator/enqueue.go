@@ -11,9 +11,10 @@ import (
 	"time"
 )
 
-// enqueue takes a call in. Whatever is wrong with it is a 400.
+// enqueue accepts a call. It answers 400 to every invalid call.
 func (s *Server) enqueue(w http.ResponseWriter, r *http.Request, account string) {
-	// Read at once, and never as a form: on a POST it is the flow, whatever it is.
+	// Read the body at once, and never as a form: on a POST it is the flow,
+	// whatever its content.
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 1<<20))
 	if err != nil {
 		w.WriteHeader(http.StatusInternalServerError)
@@ -43,7 +44,7 @@ func (s *Server) enqueue(w http.ResponseWriter, r *http.Request, account string)
 	answer(w, r, fault, http.StatusOK, callDocument{id, stateQueued})
 }
 
-// read makes a call of the parameters, or says what is wrong with them.
+// read builds a call from the parameters, or returns what is wrong with them.
 func (s *Server) read(q url.Values, now time.Time) (_ *call, _ *line, problem string) {
 	line := s.lineOf(q)
 	if line == nil {
@@ -71,7 +72,7 @@ func (s *Server) read(q url.Values, now time.Time) (_ *call, _ *line, problem st
 	return c, line, problem
 }
 
-// lineOf finds the channel; its name wins over its number.
+// lineOf finds the channel; the name takes precedence over the number.
 func (s *Server) lineOf(q url.Values) *line {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -128,7 +129,7 @@ func (c *call) readWindow(q url.Values, now time.Time) (problem string) {
 	return ""
 }
 
-// readTime reads an instant; without an offset it is in the zone.
+// readTime parses an instant. Without an offset it is in zone.
 func readTime(s string, zone *time.Location) (time.Time, bool) {
 	if s == "" {
 		return time.Time{}, true
@@ -142,7 +143,7 @@ func readTime(s string, zone *time.Location) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// echoed are the callback_params, which come back in every callback.
+// echoed returns the callback_params, which every callback repeats.
 func echoed(q url.Values) url.Values {
 	echo := url.Values{}
 	for key, values := range q {
@@ -153,7 +154,8 @@ func echoed(q url.Values) url.Values {
 	return echo
 }
 
-// accept puts a call into the queue of its channel. From here on it counts.
+// accept puts a call into the queue of its channel. From here on the tally
+// counts it.
 func (s *Server) accept(l *line, c *call) {
 	s.lastID++
 	c.id, c.line, c.state = s.lastID, l, stateQueued

@@ -14,7 +14,7 @@ func TestRequestFaults(t *testing.T) {
 	t.Parallel()
 	cases := []struct {
 		fault  string
-		status int // 0: no answer
+		status int // 0: no response
 		taken  int
 		takes  time.Duration
 	}{
@@ -22,7 +22,7 @@ func TestRequestFaults(t *testing.T) {
 		{"status=401@send", 401, 0, 0},
 		{"status=500@state", 200, 1, 0},
 		{"hang=3s", 0, 0, 3 * time.Second},
-		{"hang", 0, 0, 5 * time.Second}, // until the client gives up
+		{"hang", 0, 0, 5 * time.Second}, // until the client's timeout
 		{"reset", 0, 0, 0},
 		{"cut", 0, 1, 0},
 		{"late=2s", 200, 1, 2 * time.Second},
@@ -57,7 +57,7 @@ func TestCallbackFaults(t *testing.T) {
 		{"drop@completed", "ringing in-progress"},
 		{"duplicate@completed", "ringing in-progress completed completed"},
 		{"swap@ringing", "in-progress ringing completed"},
-		{"swap@completed", "ringing in-progress completed"}, // nothing follows, so it is only late
+		{"swap@completed", "ringing in-progress completed"}, // no callback follows, so it is only late
 		{"delay=1m@ringing", "in-progress completed ringing"},
 	}
 	for _, c := range cases {
@@ -92,7 +92,7 @@ func TestControl(t *testing.T) {
 			}
 		}
 		set(`{"rules":["status=503@send:*9"]}`, 200)
-		set(`{"rules":["nonsense"]}`, 400) // and nothing changes
+		set(`{"rules":["nonsense"]}`, 400) // and changes nothing
 		set(`{`, 400)
 		if status, _ := w.ask(http.MethodGet, callPath("19"), nil); status != 503 {
 			t.Errorf("fault set at run time: %d", status)
@@ -139,5 +139,5 @@ func TestHangingRequestsEnd(t *testing.T) {
 			t.Errorf("ended before the server did: %v", err)
 		default:
 		}
-	}) // the bubble deadlocks if the request stays
+	}) // the bubble deadlocks if the request remains
 }

@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// flow is what an answered call does. The zero flow is a stored one, of which
-// nothing is known.
+// flow defines what an answered call does. The zero flow is a stored one, whose
+// content is unknown.
 type flow struct {
 	url      string
 	inline   string
@@ -27,8 +27,8 @@ type flow struct {
 // redirects to itself ends.
 const maxSteps = 100
 
-// invalid tells whether Verboice would not even dial with this flow. An empty
-// one is what a POST without a body makes.
+// invalid reports whether Verboice would refuse to dial with this flow. A POST
+// without a body makes an empty flow, which is invalid.
 func (f flow) invalid() bool {
 	if !f.isInline {
 		return false
@@ -77,8 +77,8 @@ func attributes(verb string) (_ []string, known bool) {
 
 var errInvalidFlow = errors.New("Invalid Flow") //nolint:staticcheck // as Verboice spells it
 
-// parseTwiML reads a document. Unknown verbs and attributes are errors, as at
-// Verboice, whose parser they crash.
+// parseTwiML parses a document. Unknown verbs and attributes are errors,
+// because they crash Verboice's parser.
 func parseTwiML(body []byte) ([]element, error) {
 	var root element
 	if err := xml.NewDecoder(bytes.NewReader(body)).Decode(&root); err != nil {
@@ -111,15 +111,15 @@ func checkElement(e element) error {
 	return nil
 }
 
-// request is where a flow goes next.
+// request is the next step of a flow.
 type request struct {
 	target string
 	method string
 	digits string
 }
 
-// run goes through the flow until it hangs up or has nothing left to do.
-// Digits are keyed in at each Gather.
+// run executes the flow until it hangs up or has nothing left to do. It keys in
+// digits at each Gather.
 func (f flow) run(ctx context.Context, client *http.Client, id int64, digits string) error {
 	base := &url.URL{}
 	elements, err := parseTwiML([]byte(f.inline))
@@ -145,7 +145,7 @@ func (f flow) run(ctx context.Context, client *http.Client, id int64, digits str
 	return errors.New("the flow does not end")
 }
 
-// play goes through a document up to the first verb that leads to another.
+// play executes a document up to the first verb that leads to another document.
 func play(elements []element, digits string) (next request, goesOn bool) {
 	for _, e := range elements {
 		switch e.XMLName.Local {
@@ -162,7 +162,7 @@ func play(elements []element, digits string) (next request, goesOn bool) {
 	return request{}, false
 }
 
-// fetch gets the next document. Its status is not looked at.
+// fetch gets the next document. It ignores the response status.
 func fetch(ctx context.Context, client *http.Client, base *url.URL, next request, id int64) ([]element, *url.URL, error) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()

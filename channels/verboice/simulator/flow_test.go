@@ -19,14 +19,14 @@ func flowOptions() simulator.Options {
 	return simulator.Options{Ring: time.Second, Talk: time.Second}
 }
 
-// documents answers each flow request with the document of its path and
-// notes what was asked.
+// documents answers each flow request with the document for its path and
+// records the request.
 func documents(asked *[]string, byPath map[string]string) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		query := r.URL.RawQuery
 		body, _ := io.ReadAll(r.Body)
 		*asked = append(*asked, strings.TrimSpace(fmt.Sprintf("%s %s?%s %s", r.Method, r.URL.Path, query, body)))
-		rw.WriteHeader(http.StatusTeapot) // the status is not looked at
+		rw.WriteHeader(http.StatusTeapot) // the simulator ignores the status
 		_, _ = io.WriteString(rw, byPath[r.URL.Path])
 	})
 }

@@ -22,8 +22,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const server, receiver = "http://verboice.test", "http://weir.test"
 
-// world is a simulated server and somebody who listens to its callbacks, on a
-// network in memory and under a clock that the test moves.
+// world is a simulated server and a receiver of its callbacks, on an in-memory
+// network and in virtual time.
 type world struct {
 	t      *testing.T
 	sim    *simulator.Server
@@ -34,7 +34,7 @@ type world struct {
 	flows http.Handler
 }
 
-// run builds a world and ends everything in it after the test.
+// run builds a world and stops everything in it after the test.
 func run(t *testing.T, o simulator.Options, test func(w *world)) {
 	t.Helper()
 	t.Parallel()
@@ -66,7 +66,7 @@ func (w *world) receive(rw http.ResponseWriter, r *http.Request) {
 	w.heard = append(w.heard, strings.TrimSpace(line))
 }
 
-// callbacks are those heard so far.
+// callbacks returns the callbacks received so far.
 func (w *world) callbacks() []string {
 	synctest.Wait()
 	w.mu.Lock()
@@ -75,11 +75,11 @@ func (w *world) callbacks() []string {
 }
 
 func (w *world) pass(d time.Duration) {
-	time.Sleep(d) // the bubble's clock
+	time.Sleep(d) // virtual time
 	synctest.Wait()
 }
 
-// ask makes a request and gives status and body.
+// ask sends a request and returns status and body.
 func (w *world) ask(method, path string, body io.Reader, header ...string) (int, string) {
 	w.t.Helper()
 	r, err := http.NewRequest(method, server+path, body)
@@ -101,8 +101,8 @@ func (w *world) ask(method, path string, body io.Reader, header ...string) (int,
 	return response.StatusCode, strings.TrimSpace(string(text))
 }
 
-// call makes a call to an address with the status callback /s/<address> and
-// more parameters; it gives the number of the call.
+// call enqueues a call to an address, with the status callback /s/<address> and
+// more parameters; it returns the call's number.
 func (w *world) call(address string, more ...string) int64 {
 	w.t.Helper()
 	status, body := w.ask(http.MethodGet, callPath(address, more...), nil)

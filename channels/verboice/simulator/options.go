@@ -1,11 +1,11 @@
-// Package simulator is a simulated Verboice: an HTTP server that takes calls
-// in, "dials" them within the limits of its channels and reports what became
-// of them, with every quirk and, on request, every fault of the real one.
+// Package simulator is a simulated Verboice: an HTTP server that accepts calls,
+// "dials" them within the limits of its channels and reports their outcomes,
+// with every quirk and, on request, every fault of the real one.
 //
-// It counts in a [simulation.Tally] what it was given: a call is active from
-// the moment it is accepted, even while it waits at Verboice, until just
-// before its first terminal callback is sent, or until it ends silently.
-// Canceling an active call does not end it, as at the real one.
+// It counts calls in a [simulation.Tally]: a call is active from the moment it
+// is accepted, even while it waits at Verboice, until just before its first
+// terminal callback is sent, or until it ends silently. Canceling an active call
+// does not end it, as with the real one.
 package simulator
 
 import (
@@ -22,59 +22,59 @@ import (
 	"weir/channels/simulation"
 )
 
-// Options describe a simulated server. The zero value works: any credentials,
+// Options configures a simulated server. The zero value works: any credentials,
 // one channel named "main" with the number 1.
 type Options struct {
-	// Accounts may use the server; none: everybody may.
+	// Accounts may use the server; if empty, any credentials are accepted.
 	Accounts []Account
 	Channels []Channel
-	// CallFlows are the stored flows that exist; none: all of them do.
+	// CallFlows are the stored flows that exist; if empty, all exist.
 	CallFlows []int64
 
-	Ring time.Duration // from ringing to what comes then; default 2 s
-	Talk time.Duration // how long an answered call is held at least; default 5 s
-	// SkipFlows holds answered calls for Talk without fetching or reading
-	// any TwiML.
+	Ring time.Duration // from the start of ringing to its result; default 2 s
+	Talk time.Duration // min duration of an answered call; default 5 s
+	// SkipFlows holds answered calls for Talk without fetching or parsing any
+	// TwiML.
 	SkipFlows bool
-	Digits    string // what the person keys in at each Gather; empty: nothing
+	Digits    string // keyed in at each Gather; empty: none
 
 	// Outcomes are rules as in [simulation.ParseRule] that choose how calls
-	// end; the first that applies counts. See [OutcomeHelp].
+	// end; the first rule that matches applies. See [OutcomeHelp].
 	Outcomes []string
 	Faults   []string // rules as in [simulation.NewFaults]
 	Seed     uint64
 
 	RetryDelay time.Duration // before a call is dialed again; default 1 min
-	MaxActive  time.Duration // after that a stuck call fails; default 2 h
-	PurgeAfter time.Duration // after that a finished call is forgotten; 0: never
+	MaxActive  time.Duration // after this time a stuck call fails; default 2 h
+	PurgeAfter time.Duration // after this time a finished call is deleted; 0: never
 
-	// Workers is how many callbacks are under way at once; default 64. The
-	// real one has no bound.
+	// Workers is the max number of concurrent callbacks; default 64. The real
+	// server has no bound.
 	Workers int
 
-	// Key finds the client's identity of an outreach; default [OutreachKey].
+	// Key returns the client's identity of an outreach; default [OutreachKey].
 	Key    func(statusCallbackURL, address string) string
-	Client *http.Client // for callbacks and TwiML; default: one of its own
+	Client *http.Client // for callbacks and TwiML; default: its own
 }
 
 // Account is one user of the server.
 type Account struct {
 	Username string
 	Password string
-	Tokens   []string // bearer tokens; any other is stale: 401 without a body
+	Tokens   []string // valid bearer tokens, until revoked; any other gets 401 without a body
 }
 
 // Channel is one line of the server.
 type Channel struct {
 	ID       int64
 	Name     string
-	Limit    int           // calls dialed at once; default 1, as at the real one
-	Pause    time.Duration // after the end of a call its place stays empty for so long
+	Limit    int           // max concurrent calls; default 1, as with the real one
+	Pause    time.Duration // how long a place stays empty after the end of its call
 	Disabled bool
-	Problems []string // not empty: the broker reports the channel as down
+	Problems []string // if not empty, the broker reports the channel as down
 }
 
-// The ways in which a call can end, for [Options.Outcomes].
+// Outcomes of a call, for [Options.Outcomes].
 const (
 	outCompleted   = "completed"
 	outFailed      = "failed"
@@ -109,7 +109,7 @@ func outcomes() []string {
 		outUnreachable, outSilent, outDouble, outRetry, outStuck}
 }
 
-// withDefaults fills in what is not set and finds mistakes.
+// withDefaults sets defaults and validates the options.
 func (o Options) withDefaults() (Options, *simulation.Script, *simulation.Faults, error) {
 	o.Ring = cmp.Or(o.Ring, 2*time.Second)
 	o.Talk = cmp.Or(o.Talk, 5*time.Second)
@@ -145,8 +145,8 @@ func checkChannels(all []Channel) error {
 	return nil
 }
 
-// OutreachKey is the contact part of Weir's attempt id at the end of the path
-// of the status callback URL. For anything else it is the address.
+// OutreachKey returns the contact part of Weir's attempt id at the end of the
+// path of the status callback URL. For any other URL it returns the address.
 func OutreachKey(statusCallbackURL, address string) string {
 	u, err := url.Parse(statusCallbackURL)
 	if err != nil {

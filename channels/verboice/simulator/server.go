@@ -12,13 +12,13 @@ import (
 	"weir/channels/simulation"
 )
 
-// OperationHelp lists the operations for those who write fault rules.
+// OperationHelp lists the operations, for authors of fault rules.
 const OperationHelp = `Operations that a fault may name: send, state, cancel and channels for requests;
 for callbacks their CallStatus, such as completed.
 `
 
-// The operations that fault rules may name after @. Callbacks are named by
-// their CallStatus.
+// Operations that fault rules may name after @. Callbacks are named by their
+// CallStatus.
 const (
 	opSend     = "send"
 	opState    = "state"
@@ -27,7 +27,7 @@ const (
 )
 
 // Server is a simulated Verboice. It is an http.Handler; callbacks are sent
-// while Run runs.
+// only while Run runs.
 type Server struct {
 	options  Options
 	script   *simulation.Script
@@ -36,7 +36,7 @@ type Server struct {
 	agenda   *simulation.Agenda
 	sender   *simulation.Sender
 	handler  http.Handler
-	life     context.Context // of the server: releases requests that hang
+	life     context.Context // of the server: its end releases requests that hang
 	end      context.CancelFunc
 	flowJobs sync.WaitGroup
 
@@ -47,7 +47,7 @@ type Server struct {
 	revoked map[string]bool // tokens
 }
 
-// New makes a server.
+// New returns a server, or an error if the options are invalid.
 func New(o Options) (*Server, error) {
 	o, script, faults, err := o.withDefaults()
 	if err != nil {
@@ -72,23 +72,23 @@ func New(o Options) (*Server, error) {
 	return s, nil
 }
 
-// Tally is the server's own truth.
+// Tally returns the server's own count, which is the truth.
 func (s *Server) Tally() *simulation.Tally { return s.tally }
 
-// Faults is the script of faults, which may be changed at any time.
+// Faults returns the script of faults, which may be changed at any time.
 func (s *Server) Faults() *simulation.Faults { return s.faults }
 
-// Revoke makes a token stale.
+// Revoke makes a token invalid.
 func (s *Server) Revoke(token string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.revoked[token] = true
 }
 
-// Run dials and reports until the context ends. It may be called once.
+// Run dials and reports until the context ends. It must be called only once.
 func (s *Server) Run(ctx context.Context) {
 	defer s.options.Client.CloseIdleConnections()
-	defer s.flowJobs.Wait() // started by the agenda only, which has ended by then
+	defer s.flowJobs.Wait() // only the agenda starts flow jobs, and it has ended by then
 	defer s.end()
 	var all sync.WaitGroup
 	defer all.Wait()
@@ -97,7 +97,7 @@ func (s *Server) Run(ctx context.Context) {
 	s.end()
 }
 
-// Reset forgets every call, silently.
+// Reset drops all calls, silently.
 func (s *Server) Reset() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -135,7 +135,7 @@ func (s *Server) routes() http.Handler {
 	api("/api/calls/{id}/cancel", s.cancel)
 	api("/api/calls/{id}/cancel.json", s.cancel)
 	api("/api/calls/{id}/redirect", func(w http.ResponseWriter, _ *http.Request, _ string) {
-		w.WriteHeader(http.StatusInternalServerError) // routed, but nothing is behind it
+		w.WriteHeader(http.StatusInternalServerError) // routed, but not implemented
 	})
 	api("GET /api/channels", s.listNames)
 	api("POST /api/channels", s.createChannel)
@@ -148,7 +148,7 @@ func (s *Server) routes() http.Handler {
 	return mux
 }
 
-// authenticate gives the account of a request.
+// authenticate returns the account of a request.
 func (s *Server) authenticate(r *http.Request) (account string, ok bool) {
 	if len(s.options.Accounts) == 0 {
 		return "", true
@@ -168,8 +168,7 @@ func (s *Server) authenticate(r *http.Request) (account string, ok bool) {
 	return username, i >= 0 && password != ""
 }
 
-// answer gives what the client sees at the end, unless a fault has it that it
-// sees something else.
+// answer sends the response, unless a fault replaces it.
 func answer(w http.ResponseWriter, r *http.Request, f simulation.Fault, status int, document any) {
 	if f.After(w, r) {
 		return
@@ -181,7 +180,7 @@ func answer(w http.ResponseWriter, r *http.Request, f simulation.Fault, status i
 	simulation.WriteJSON(w, status, document)
 }
 
-// state answers what a call is doing.
+// state answers with the state of a call.
 func (s *Server) state(w http.ResponseWriter, r *http.Request, account string) {
 	c, fault, handled := s.find(w, r, account, opState)
 	if handled {
@@ -197,8 +196,8 @@ func (s *Server) state(w http.ResponseWriter, r *http.Request, account string) {
 	answer(w, r, fault, http.StatusOK, document)
 }
 
-// cancel takes a waiting call out of the queue. Of any other it only
-// overwrites the state: an active one goes on.
+// cancel takes a waiting call out of the queue. For any other call it only
+// overwrites the state: an active call continues.
 func (s *Server) cancel(w http.ResponseWriter, r *http.Request, account string) {
 	c, fault, handled := s.find(w, r, account, opCancel)
 	if handled {
@@ -214,7 +213,7 @@ func (s *Server) cancel(w http.ResponseWriter, r *http.Request, account string) 
 	answer(w, r, fault, http.StatusOK, callDocument{c.id, stateCancelled})
 }
 
-// find looks a call up and lets a fault of the operation happen.
+// find returns a call of the account and applies a fault of the operation.
 func (s *Server) find(w http.ResponseWriter, r *http.Request, account, operation string) (_ *call, _ simulation.Fault, handled bool) {
 	id, _ := strconv.ParseInt(r.PathValue("id"), 10, 64)
 	s.mu.Lock()

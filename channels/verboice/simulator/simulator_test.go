@@ -17,7 +17,7 @@ func quick() simulator.Options {
 	return simulator.Options{Ring: time.Second, Talk: 10 * time.Second, SkipFlows: true}
 }
 
-// What the real one sends in each situation: providers.md A.5.
+// The real server's callbacks in each situation: providers.md A.5.
 func TestOutcomes(t *testing.T) {
 	t.Parallel()
 	cases := []struct {
@@ -74,7 +74,8 @@ func equateEmpty() cmp.Option {
 	return cmp.FilterValues(func(a, b []string) bool { return len(a) == 0 && len(b) == 0 }, cmp.Ignore())
 }
 
-// A call that is active for too long fails without a word to the call's own URL.
+// A call that is active for too long fails without a callback to the call's own
+// URL.
 func TestStuckCallFailsSilently(t *testing.T) {
 	o := quick()
 	o.Outcomes = []string{"stuck"}
@@ -110,7 +111,7 @@ func TestLimitAndPause(t *testing.T) {
 				t.Errorf("after %v %d calls had rung, want %d", step.until, rung, step.rung)
 			}
 		}
-		// Handed over is active, also while it waits at the provider.
+		// An accepted call is active, even while it waits at the provider.
 		if got := w.sim.Tally().Line("main"); got.MostActive != 5 {
 			t.Errorf("most active %d, want 5", got.MostActive)
 		}
@@ -179,7 +180,7 @@ func TestCancel(t *testing.T) {
 		if d := cmp.Diff(want, w.callbacks()); d != "" {
 			t.Errorf("callbacks (-want +got):\n%s", d)
 		}
-		cancel(active) // finished by now: only relabeled
+		cancel(active) // finished by now: only the state changes
 		if n := w.sim.Tally().Line("main").Finished; n != 2 {
 			t.Errorf("%d finished, want 2", n)
 		}
@@ -202,7 +203,7 @@ func TestRefusals(t *testing.T) {
 			want string
 		}{
 			{[]string{"channel_id", "9"}, "Channel not found: 9"},
-			{[]string{"channel", "none"}, "Channel not found: none"}, // the name wins
+			{[]string{"channel", "none"}, "Channel not found: none"}, // the name takes precedence
 			{[]string{"channel_id", "2"}, "Channel is disabled"},
 			{[]string{"address", " "}, "Call address cannot be empty"},
 			{[]string{"not_after", past}, "Not After date can't be in the past"},
@@ -270,8 +271,8 @@ func TestPurge(t *testing.T) {
 	})
 }
 
-// The tally must be able to convict: more at once than a capacity, and one
-// outreach made twice.
+// The tally must be able to prove a violation: more calls at once than a
+// capacity, or one outreach made twice.
 func TestTallyConvicts(t *testing.T) {
 	run(t, quick(), func(w *world) {
 		const capacity = 3
