@@ -17,7 +17,7 @@ import (
 	"weir/persistence/testmysql"
 )
 
-// many is more than one statement holds, and no multiple of it.
+// many is more than one statement inserts, and no multiple of that.
 const many = 12_345
 
 func stores() map[string]func(*testing.T) string {
