@@ -82,9 +82,9 @@ type Statements struct {
 	// Arguments: n, the sum of the leases' epochs, the number, the channels,
 	// the owner, the start. Nil where reading them costs nothing.
 	MarkOwned func(n int) string
-	// Prepare reports that statements of constant text are worth preparing.
+	// Prepare is set if statements of constant text are worth preparing.
 	Prepare bool
-	// Brief reports that statements end by themselves and quickly: watching their
+	// Brief is set if statements end by themselves and quickly: watching their
 	// context would cost more than most of them.
 	Brief bool
 }
@@ -102,7 +102,7 @@ type Database interface {
 	// Writable returns an error if the database does not accept writes.
 	Writable(ctx context.Context) error
 	// Join registers a process under its name, waits until that is possible, and
-	// returns the function that ends the membership. alone reports that no other
+	// returns the function that ends the membership. alone is true if no other
 	// process can be a member at the same time.
 	Join(ctx context.Context, owner string) (leave func(), alone bool, err error)
 	// Exclude fails with [ErrMember] while a process is a member. Where the database

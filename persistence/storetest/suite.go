@@ -18,7 +18,7 @@ import (
 type Backend struct {
 	// URL returns the URL of a new, empty database.
 	URL func(t testing.TB) string
-	// Members reports that several processes may be members at once.
+	// Members is set if several processes may be members at once.
 	Members bool
 }
 
