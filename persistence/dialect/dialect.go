@@ -116,7 +116,7 @@ type Database interface {
 	Close() error
 }
 
-// Shape says what a statement about many contacts writes of each.
+// Shape selects the columns that a statement about many contacts writes.
 type Shape int
 
 // The shapes. Most contacts are in flight or done and have no unusual fields; the
@@ -149,8 +149,9 @@ func Text(column string) bool {
 }
 
 // Assignments returns the SET clauses of an update of contacts: each column of the
-// shape to the value that from returns for it, and the others to 0, empty or NULL.
-// window is the instant at which a waiting contact expires.
+// shape, except the first three and waiting, to the value that from returns for it, and
+// columns outside of the shape to 0, empty or NULL. window is an SQL expression: the
+// instant at which a waiting contact expires.
 func Assignments(shape Shape, to string, from func(column string) string, window string) []string {
 	var set []string
 	for _, c := range Columns(shape)[3:] {

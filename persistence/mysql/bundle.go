@@ -106,7 +106,7 @@ func join(list []statement) statement {
 	return statement{text.String(), args}
 }
 
-// unknown is the result of a statement that was not sent yet.
+// unknown is the result of every statement that may wait, even if it was sent at once.
 type unknown struct{}
 
 var errLater = errors.New("mysql: a statement that may wait has no result")

@@ -176,8 +176,8 @@ func (t *transaction) Rollback() error {
 	return t.undo()
 }
 
-// undo rolls the transaction back on the server. If ROLLBACK cannot be sent, the
-// connection is closed, which has the same effect.
+// undo rolls the transaction back on the server. If ROLLBACK fails, the connection is
+// closed, which has the same effect.
 func (t *transaction) undo() error {
 	if !t.c.IsValid() {
 		return mysql.ErrInvalidConn

@@ -54,15 +54,15 @@ func prepareGrave(t *testing.T, url string, open func(context.Context, string, *
 	fillMinutes(t, pool)
 	exec(t, pool, "INSERT INTO audit (id, at, token, action, subject, status, request) SELECT n + 1, n, 'me', 'cancel-contact', "+
 		"CASE WHEN n % 1000 = 0 THEN '"+someSubject+"' ELSE n END, 200, 'r' FROM "+fill.Numbers(0, chunkRows))
-	if strings.HasPrefix(url, "mysql") { // otherwise MySQL would update its statistics by itself some time later
+	if strings.HasPrefix(url, "mysql") { // otherwise the server would update its statistics by itself some time later
 		exec(t, pool, "ANALYZE TABLE dead_letters, requeues, channel_minutes, channel_quarters, audit")
 	}
 	t.Logf("filled in %v", time.Since(begin).Round(time.Millisecond))
 	return &grave{s, pool}
 }
 
-// fillGrave makes dead letters, and requeues rows for one in ten; one dead letter in
-// ten thousand ended as lost.
+// fillGrave inserts dead letters, one in ten thousand of which ended as lost, and a
+// tenth as many rows of requeues.
 func fillGrave(t *testing.T, db *sql.DB, channel string, from, count int) {
 	t.Helper()
 	id := fmt.Sprintf("(n + %d)", from+1)

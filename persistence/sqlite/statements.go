@@ -51,8 +51,8 @@ func insertRows(into, row string, n int) string {
 	return "INSERT INTO " + into + " SELECT * FROM (VALUES " + row + strings.Repeat(", "+row, n-1) + ") WHERE column1 IS NOT NULL"
 }
 
-// whichContacts finds each contact by its id, the order of the rows; the plus keeps
-// the planner from using the channel's indexes.
+// whichContacts finds each contact by its id, because the rows are ordered by id; the
+// plus keeps the planner from using the channel's indexes.
 const whichContacts = " WHERE contacts.id = j.id AND +contacts.channel_id = j.channel_id AND contacts.rev = j.was_rev"
 
 func updateRespondents() string {

@@ -105,7 +105,7 @@ func testEventsRefused(t *testing.T, backend Backend) {
 	}
 }
 
-// testEventOrder has a reader follow writers, of several processes where that
+// testEventOrder lets a reader follow writers, of several processes where that
 // is possible: it reads every event once, and each writer's events in order.
 func testEventOrder(t *testing.T, backend Backend) {
 	url := backend.URL(t)
@@ -148,8 +148,8 @@ func testEventOrder(t *testing.T, backend Backend) {
 	}
 }
 
-// testEventsOf reads events of one type from every possible cursor, and expects the
-// events of that type among all.
+// testEventsOf reads events of one type from many cursors, and expects the events
+// of that type among all.
 func testEventsOf(t *testing.T, backend Backend) {
 	b := newBench(t, backend)
 	if got, err := b.EventsOf(b.ctx, 0, 10, "test.rare"); err != nil || got.Last != 0 {

@@ -11,7 +11,7 @@ import (
 	"weir/internal/mariadb"
 )
 
-// Sizes of a private server, sufficient for the workload.
+// Sizes of a private server, as defined for the workload.
 const (
 	bufferPool = 1024 // MB
 	redoLog    = 512

@@ -50,7 +50,7 @@ func (s *httpSubject) put(ctx context.Context, p provider, name, application str
 	}, nil)
 }
 
-// each calls do for every channel, for some concurrently.
+// each calls do for every channel, several at a time.
 func (s *httpSubject) each(ctx context.Context, do func(i int) error) error {
 	const atOnce = 10
 	ctx, cancel := context.WithCancelCause(ctx)

@@ -63,7 +63,8 @@ func (t *tally) mark(now time.Time) {
 	t.marked, t.timeline, t.first = now, nil, time.Time{}
 }
 
-// text returns the text of a contact: the four values of its format.
+// text returns the text of a contact, four values: its number, its channel, the start
+// of its call in ns, and 200 bytes of padding.
 func text(id, channel int, began time.Time) string {
 	return fmt.Sprintf("%d %d %d %s", id, channel, began.UnixNano(), strings.Repeat("x", 200))
 }

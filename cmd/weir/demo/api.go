@@ -15,8 +15,8 @@ import (
 // secret returns a random password or token for one run.
 func secret() string { return strings.ToLower(rand.Text()) }
 
-// api is the demo's client of the broker's HTTP API. It does not retry requests
-// without an answer.
+// api is the demo's client of the broker's HTTP API. It makes each request once and
+// does not retry unanswered ones.
 type api struct {
 	*client.Client
 	base  string

@@ -25,7 +25,7 @@ type survey struct {
 	stats client.StatsView // as of the last poll
 }
 
-// Max attempts of a survey in each mode.
+// Max attempts that a survey may make in each mode.
 const (
 	callAttempts = 3
 	textAttempts = 2

@@ -14,7 +14,7 @@ type dossier struct {
 	State  string
 	Cause  string
 	Stats  client.StatsView
-	People []person                // in the order of the file
+	People []person                // as in the file
 	Rows   []client.RespondentView // as Weir reports them
 	Quotas map[string]int          // by region
 
@@ -44,7 +44,7 @@ type verdict struct {
 	Miscount  int // error of the survey's own sums
 	Pestered  int // called or written to more often than the survey allows
 	Abandoned int // given up before every attempt was made
-	Unheard   int // wrote STOP or an answer that had no effect
+	Unheard   int // wrote STOP or an answer, without effect
 	Untold    int // completed without the application, or the other way round
 	Unfilled  int // quotas reported as reached that are not
 }

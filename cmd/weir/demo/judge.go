@@ -37,7 +37,7 @@ type finding struct {
 	Provider     string
 	Capacity     int
 	Acknowledged int
-	Sent         int // contacts of which the provider has at least a part
+	Sent         int // contacts that the provider has, at least in part
 	Units        int // calls or messages that the provider has
 	MostActive   int
 	Twice        int // surplus calls or messages that the provider has
@@ -89,7 +89,7 @@ func (f *finding) count(keys []simulation.KeyReport) (has, at map[string]int) {
 	return has, at
 }
 
-// weigh judges one contact of which the provider has a number of calls or messages.
+// weigh judges one contact; has is how many of its calls or messages the provider has.
 func (f *finding) weigh(o outreach, end weir.Outcome, exists bool, has int) {
 	if has > 0 {
 		f.Sent++

@@ -63,8 +63,8 @@ func (s *show) restart(ctx context.Context) error {
 }
 
 // resumed waits until every channel with contacts in flight is operated again, and
-// counts the open contacts, and those of which it is unknown whether the provider has
-// them.
+// counts the open contacts, and the unknown ones, which the provider may or may not
+// have.
 func (s *show) resumed(ctx context.Context) (open, unknown int, err error) {
 	limit := time.Now().Add(resumeLimit)
 	for _, st := range s.stages {

@@ -14,7 +14,7 @@ const (
 	messageType     = "weir.survey.message"
 	timestampHeader = "Weir-Timestamp"
 	signatureHeader = "Weir-Signature"
-	oldest          = 5 * time.Minute // against replay of older requests
+	oldest          = 5 * time.Minute // max age; older requests are rejected as replays
 )
 
 // signature returns Weir's signature of a body that was sent at a time: "v1=" and

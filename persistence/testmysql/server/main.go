@@ -3,7 +3,8 @@
 //	server run COMMAND …   runs COMMAND with WEIR_TEST_MYSQL naming a server
 //	                       that ends with it; if the variable is set already,
 //	                       just runs COMMAND
-//	server supervise       started by tests when WEIR_TEST_MYSQL is not set
+//	server supervise       runs the server that tests share; started by tests
+//	                       when WEIR_TEST_MYSQL is not set
 package main
 
 import (
