@@ -8,22 +8,22 @@ import (
 	"sync/atomic"
 )
 
-// Counter counts the statements that a database was given. Beginning and end of
-// transactions are not among them.
+// Counter counts the statements sent to a database. The begin and the end of a
+// transaction are not counted.
 type Counter struct{ n, trips atomic.Int64 }
 
-// Count is how many there were so far.
+// Count returns the number of statements so far.
 func (c *Counter) Count() int64 { return c.n.Load() }
 
-// Trip notes a message to a server whose answer is waited for, by connections that
-// send several statements in one.
+// Trip counts one round trip to the server, on connections that send several
+// statements in one message.
 func (c *Counter) Trip() { c.trips.Add(1) }
 
-// Trips is how many of those there were; statements of other connections are not
-// among them.
+// Trips returns the number of those round trips so far. Statements of other
+// connections do not count.
 func (c *Counter) Trips() int64 { return c.trips.Load() }
 
-// Counted has the statements of connections counted.
+// Counted returns a connector whose connections count their statements.
 func (c *Counter) Counted(connections driver.Connector) driver.Connector {
 	return counted{connections, c}
 }
@@ -42,7 +42,7 @@ func (c counted) Connect(ctx context.Context) (driver.Conn, error) {
 	return &countedConnection{whole, c.counter}, nil
 }
 
-// Connect makes a connection for who wraps it.
+// Connect opens a connection for a connector that wraps another.
 func Connect(ctx context.Context, connections driver.Connector) (Connection, error) {
 	inner, err := connections.Connect(ctx)
 	if err != nil {
@@ -56,7 +56,7 @@ func Connect(ctx context.Context, connections driver.Connector) (Connection, err
 	return whole, nil
 }
 
-// Connection is what connections of all drivers here can do.
+// Connection is the set of interfaces that connections of all drivers here implement.
 type Connection interface {
 	driver.Conn
 	driver.ConnBeginTx
@@ -87,7 +87,7 @@ func (c *countedConnection) QueryContext(ctx context.Context, text string, args 
 	return out, err
 }
 
-// unlessSkipped counts a statement, unless it is to come again as a prepared one.
+// unlessSkipped counts a statement, unless database/sql repeats it as a prepared one.
 func (c *Counter) unlessSkipped(err error) {
 	if !errors.Is(err, driver.ErrSkip) {
 		c.n.Add(1)
@@ -103,7 +103,7 @@ func checked(inner any, v *driver.NamedValue) error {
 	if checker, ok := inner.(driver.NamedValueChecker); ok {
 		return checker.CheckNamedValue(v)
 	}
-	return driver.ErrSkip // the usual check
+	return driver.ErrSkip // database/sql applies its default check
 }
 
 // PrepareContext implements driver.ConnPrepareContext.
@@ -120,7 +120,7 @@ func (c *countedConnection) PrepareContext(ctx context.Context, text string) (dr
 	return &countedStatement{whole, c.counter}, nil
 }
 
-// statement is what prepared statements of all drivers here can do.
+// statement is the set of interfaces that prepared statements of all drivers here implement.
 type statement interface {
 	driver.Stmt
 	driver.StmtExecContext

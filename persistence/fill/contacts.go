@@ -8,26 +8,25 @@ import (
 	"weir"
 )
 
-// Contacts are some that are alike. Each has a number; its id, its key, its
-// address and its instants follow from that, a millisecond between one and the
-// next.
+// Contacts describes a number of similar contacts. Each has a number, which determines
+// its id, key, address and instants; consecutive contacts are one millisecond apart.
 type Contacts struct {
 	Channels []weir.ChannelID // in turn
-	Finished bool             // each with one attempt, completed; else they are queued
+	Finished bool             // each with one attempt, completed; otherwise they are queued
 	First    int              // the number of the first
 	Count    int
 	Begin    time.Time // the instant of number 0
 	Message  string
 }
 
-// Parts of an id: milliseconds since 2025 above those of the process and its
-// count, which are 0 here.
+// Parts of an id: milliseconds since 2025, above the bits of the process and of its
+// counter, which are 0 here.
 const (
 	idEpoch = 1735689600000
 	idStep  = 1 << 22
 )
 
-// How long after it was queued a contact was claimed, sent, and ended; in
+// Delays after a contact was queued until it was claimed, sent, and done; in
 // microseconds.
 const (
 	untilClaimed = 2_000
@@ -35,8 +34,8 @@ const (
 	untilEnded   = 14_000
 )
 
-// columns are those of the table contacts. What is always the same is said once
-// more than needed, so that no default decides what is measured.
+// columns returns the columns of the table contacts. Constants are listed as well, so
+// that no default of the schema affects the measurement.
 func (c Contacts) columns() []Column {
 	queued := fmt.Sprintf("(%d + n) * 1000", c.Begin.UnixMilli())
 	id := fmt.Sprintf("(%d + n) * %d", c.Begin.UnixMilli()-idEpoch, idStep)
@@ -71,7 +70,7 @@ func (c Contacts) columns() []Column {
 	}...)
 }
 
-// inTurn is the channel of a number.
+// inTurn returns the SQL expression of a contact's channel by its number.
 func inTurn(channels []weir.ChannelID) string {
 	if len(channels) == 1 {
 		return fmt.Sprint(int64(channels[0]))

@@ -1,11 +1,10 @@
-// Package fill puts many contacts into a store at once, as if they had been
+// Package fill inserts many contacts into a store at once, as if they had been
 // accepted and, some of them, sent some hours ago: for measurements, and tests,
-// of how Weir grows.
+// of how Weir scales.
 //
-// The rows are those that the program itself would have left; they are made
-// within the database, ten thousand by one statement. A process that
-// runs on the store at the same time would not notice them, so there may be
-// none.
+// The rows are the same that the program itself would have left; the database
+// generates them, ten thousand in one statement. No process may run on the store at
+// the same time, because it would not notice them.
 package fill
 
 import (
@@ -15,11 +14,11 @@ import (
 	"strings"
 )
 
-// chunk is how many rows one statement inserts, and one transaction: few enough
-// that a slow machine does not take them for a server which is gone.
+// chunk is the number of rows of one statement and one transaction: few enough
+// that a slow machine does not time out, which would look like a lost server.
 const chunk = 10_000
 
-// Column is one of a table's. Value is an SQL expression, in which n is the
+// Column is a column of a table. Value is an SQL expression, in which n is the
 // number of the row.
 type Column struct{ Name, Value string }
 
@@ -28,7 +27,7 @@ type Executer interface {
 	ExecContext(ctx context.Context, text string, args ...any) (sql.Result, error)
 }
 
-// Rows inserts the rows with the numbers from first on. Columns that are not named
+// Rows inserts count rows, with numbers from first on. Columns that are not named
 // get their defaults.
 func Rows(ctx context.Context, db Executer, table string, columns []Column, first, count int) error {
 	names, values := make([]string, len(columns)), make([]string, len(columns))
@@ -44,8 +43,8 @@ func Rows(ctx context.Context, db Executer, table string, columns []Column, firs
 	return nil
 }
 
-// Numbers is a table of one column n: so many numbers from first on, in order. Its
-// LIMIT is what has MySQL keep an order within a statement.
+// Numbers returns a table expression with one column n: count numbers from first on,
+// in order. The LIMIT makes MySQL keep the order within a statement.
 func Numbers(first, count int) string {
 	const ten = "(SELECT 0 AS d UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3 UNION ALL SELECT 4 " +
 		"UNION ALL SELECT 5 UNION ALL SELECT 6 UNION ALL SELECT 7 UNION ALL SELECT 8 UNION ALL SELECT 9)"

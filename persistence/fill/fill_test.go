@@ -17,7 +17,7 @@ import (
 	"weir/persistence/testmysql"
 )
 
-// more than one statement holds, and no multiple of it
+// many is more than one statement inserts, and no multiple of that.
 const many = 12_345
 
 func stores() map[string]func(*testing.T) string {
@@ -30,11 +30,10 @@ func stores() map[string]func(*testing.T) string {
 	}
 }
 
-// begin is some hours ago, to the millisecond.
+// begin returns an instant some hours ago, in whole milliseconds.
 func begin() time.Time { return time.Now().Add(-3 * time.Hour).Truncate(time.Millisecond).UTC() }
 
-// filled is a store with three channels, into the first two of which contacts
-// were put.
+// filled is a store with three channels, with contacts inserted into the first two.
 type filled struct {
 	*persistence.Store
 	channels []weir.Channel
@@ -113,7 +112,7 @@ func TestFilledContactsAreCountedAndListed(t *testing.T) {
 			if f.size < 2*many*100 {
 				t.Errorf("the store takes %d bytes", f.size)
 			}
-			// Number 12,345 is odd, and the second channel's.
+			// Number 12,345 is odd, and belongs to the second channel.
 			for i, want := range []int64{many / 2, many - many/2, 0} {
 				got, err := f.QueuedCount(t.Context(), f.channels[i].ID)
 				if err != nil || got != want || int64(len(f.list(t, f.channels[i].ID, weir.Queued))) != want {

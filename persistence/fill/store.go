@@ -13,7 +13,7 @@ import (
 	"weir/persistence/dialect"
 )
 
-// Store is a store that is filled. Its schema is there, its channels too.
+// Store is a store to be filled. Its schema and its channels must exist.
 type Store struct {
 	db     dialect.Database
 	server bool
@@ -28,10 +28,10 @@ func Open(ctx context.Context, url string) (*Store, error) {
 	return &Store{db, !strings.HasPrefix(url, "sqlite:")}, nil
 }
 
-// Close closes it. All that was written is in its place then.
+// Close closes the store. Everything written is in its data files then.
 func (s *Store) Close() error { return s.db.Close() }
 
-// Channel is the number of a channel.
+// Channel returns the id of a channel.
 func (s *Store) Channel(ctx context.Context, name string) (id weir.ChannelID, err error) {
 	err = s.db.Pools().Read.QueryRowContext(ctx, "SELECT id FROM channels WHERE name = ? AND deleted = 0", name).Scan(&id)
 	if err != nil {
@@ -40,8 +40,8 @@ func (s *Store) Channel(ctx context.Context, name string) (id weir.ChannelID, er
 	return id, nil
 }
 
-// Contacts puts contacts in; told is called after each transaction with how many
-// there are so far.
+// Contacts inserts contacts; told is called after each transaction with the number
+// inserted so far.
 func (s *Store) Contacts(ctx context.Context, c Contacts, told func(int)) error {
 	if len(c.Channels) == 0 {
 		return errors.New("contacts need a channel")
@@ -64,7 +64,7 @@ func (s *Store) Contacts(ctx context.Context, c Contacts, told func(int)) error 
 	return nil
 }
 
-// count tells the channels how many more wait in them.
+// count adds the new contacts to the queued counts of their channels.
 func (c Contacts) count(ctx context.Context, tx *sql.Tx, first, n int) error {
 	more := make([]int, len(c.Channels))
 	for i := range n {
@@ -89,11 +89,11 @@ func (s *Store) transaction(ctx context.Context, do func(*sql.Tx) error) error {
 	return tx.Commit()
 }
 
-// Settle has a server write everything to its files and look at the table anew,
-// as it would do by itself within minutes.
+// Settle makes a server write everything to its files and update the table's
+// statistics, as it would by itself within minutes.
 func (s *Store) Settle(ctx context.Context) error {
 	if !s.server {
-		return nil // it does so when it is closed
+		return nil // SQLite does so when it is closed
 	}
 	var err error
 	for range settleTries {
@@ -105,8 +105,8 @@ func (s *Store) Settle(ctx context.Context) error {
 	return err
 }
 
-// settleTries is how often a server is asked to write everything: it may have
-// more to write than fits into the time that a connection waits for an answer.
+// settleTries is how often a server is asked to write everything: that may take longer
+// than a connection waits for an answer.
 const settleTries = 20
 
 func (s *Store) settle(ctx context.Context) error {
@@ -123,8 +123,8 @@ func (s *Store) settle(ctx context.Context) error {
 	return nil
 }
 
-// Size is how many bytes the store takes on disk, what it keeps for later use
-// among them.
+// Size returns how many bytes the store takes on disk, including space reserved for
+// later use.
 func (s *Store) Size(ctx context.Context) (n int64, err error) {
 	text := "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()"
 	if s.server {

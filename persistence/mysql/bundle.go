@@ -9,15 +9,15 @@ import (
 	"strings"
 )
 
-// separator is between two statements of one message. The new line ends a
-// comment that would swallow the rest.
+// separator stands between two statements of one message. The newline ends a
+// comment, which would otherwise hide the statements after it.
 const separator = "\n;"
 
-// errSemicolon refuses what might be more than one statement: only this
-// package puts several into one message.
+// errSemicolon rejects text that could hold more than one statement: only this
+// package joins several into one message.
 var errSemicolon = errors.New("mysql: the text of a statement must not hold a semicolon; values belong into arguments")
 
-// statement is one that was handed over, or several joined.
+// statement is one statement of the caller, or several joined.
 type statement struct {
 	text string
 	args []driver.NamedValue
@@ -30,8 +30,8 @@ func check(text string) error {
 	return nil
 }
 
-// size is how long a statement can be at most, with its arguments written into
-// its text.
+// size returns an upper bound of the statement's length in bytes, with its
+// arguments written into its text.
 func (s statement) size() int {
 	const other = 32 // a number, a time, quotes
 	n := len(s.text) + len(separator)
@@ -49,13 +49,13 @@ func (s statement) size() int {
 	return n
 }
 
-// joins says whether a statement can have others beside it: none must take
-// the arguments of its neighbour. A question mark that is no placeholder makes
-// it go alone.
+// joins reports whether a statement can share a message: none must take the
+// arguments of its neighbors. A statement with a question mark that is no
+// placeholder goes alone.
 func (s statement) joins() bool { return strings.Count(s.text, "?") == len(s.args) }
 
-// changes says that a statement gives no rows. Those would be taken for the
-// rows of a query behind it.
+// changes reports whether a statement returns no rows. Its rows would be mistaken
+// for those of a query that follows in the same message.
 func (s statement) changes() bool {
 	verb, _, _ := strings.Cut(s.text, " ")
 	switch verb {
@@ -65,8 +65,8 @@ func (s statement) changes() bool {
 	return false
 }
 
-// kept is the same statement with arguments that the caller cannot change any
-// more.
+// kept returns the statement with copies of its arguments, which the caller can no
+// longer change.
 func (s statement) kept() statement {
 	s.args = slices.Clone(s.args)
 	for i := range s.args {
@@ -80,7 +80,7 @@ func (s statement) kept() statement {
 	return s
 }
 
-// join makes one of several.
+// join combines several statements into one.
 func join(list []statement) statement {
 	if len(list) == 1 {
 		return list[0]
@@ -106,7 +106,7 @@ func join(list []statement) statement {
 	return statement{text.String(), args}
 }
 
-// unknown is the result of a statement that has not been sent.
+// unknown is the result of every statement that may wait, even if it was sent at once.
 type unknown struct{}
 
 var errLater = errors.New("mysql: a statement that may wait has no result")

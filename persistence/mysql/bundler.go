@@ -9,17 +9,17 @@ import (
 	"weir/persistence/dialect"
 )
 
-// mostBundled is how long a message of several statements may be.
+// mostBundled is the max length of a message of several statements, in bytes.
 const mostBundled = 4 << 20
 
 // bundling makes connections whose transactions take fewer round trips:
 // START TRANSACTION travels with the first statement, statements marked by
-// [dialect.Later] with the next one, and what is left with COMMIT. The driver
+// [dialect.Later] with the next one, and remaining ones with COMMIT. The driver
 // below must allow several statements in one message.
 type bundling struct {
 	driver.Connector
 	counter *dialect.Counter
-	most    int // length of a message of several statements; half of max_allowed_packet is the other bound
+	most    int // max bytes of a message of several statements; the other bound is half of max_allowed_packet
 }
 
 // Connect implements driver.Connector.
@@ -61,21 +61,21 @@ func packetLimit(ctx context.Context, c connection) (int, error) {
 	return int(n), nil
 }
 
-// connection is what connections of the driver can do.
+// connection is the set of interfaces that connections of the driver implement.
 type connection interface {
 	dialect.Connection
 	driver.NamedValueChecker
 }
 
-// bundler is one connection. database/sql lets one goroutine at a time in.
+// bundler is one connection. database/sql admits one goroutine at a time.
 type bundler struct {
 	connection
-	most    int // length of a message of several statements
+	most    int // max bytes of a message of several statements
 	counter *dialect.Counter
-	tx      *transaction // what is open, if it was begun here
+	tx      *transaction // the open transaction, if it was begun by BeginTx
 }
 
-// exec sends something and waits for the answer.
+// exec sends a statement and waits for the answer.
 func (c *bundler) exec(ctx context.Context, s statement) (driver.Result, error) {
 	c.counter.Trip()
 	return c.connection.ExecContext(ctx, s.text, s.args)
@@ -92,7 +92,7 @@ func (c *bundler) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx
 		return nil, errors.New("mysql: the writer's transactions have the session's isolation level and may write")
 	}
 	if !c.IsValid() {
-		return nil, driver.ErrBadConn // nothing was sent: another connection will do
+		return nil, driver.ErrBadConn // nothing was sent: database/sql may use another connection
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -123,7 +123,7 @@ func (c *bundler) ExecContext(ctx context.Context, text string, args []driver.Na
 	}
 }
 
-// committed ends a statement outside of a transaction.
+// committed commits a statement outside of a transaction, because autocommit is off.
 func (c *bundler) committed(ctx context.Context, err error) error {
 	if err == nil {
 		_, err = c.exec(ctx, statement{text: "COMMIT"})
@@ -142,8 +142,8 @@ func (c *bundler) QueryContext(ctx context.Context, text string, args []driver.N
 	return c.tx.query(ctx, statement{text, args})
 }
 
-// PrepareContext implements driver.ConnPrepareContext. In a transaction, what
-// is held goes first: statements keep their order, however they are run.
+// PrepareContext implements driver.ConnPrepareContext. In a transaction, held
+// statements are sent first, so that all statements keep their order.
 func (c *bundler) PrepareContext(ctx context.Context, text string) (driver.Stmt, error) {
 	var inner driver.Stmt
 	err := c.apart(ctx, func() (err error) {
@@ -166,7 +166,7 @@ func (c *bundler) Prepare(text string) (driver.Stmt, error) {
 	return c.PrepareContext(context.Background(), text)
 }
 
-// apart does something that cannot be joined, behind what is held.
+// apart runs something that cannot be joined, after the held statements.
 func (c *bundler) apart(ctx context.Context, do func() error) error {
 	if c.tx == nil {
 		c.counter.Trip()
@@ -179,7 +179,7 @@ func (c *bundler) apart(ctx context.Context, do func() error) error {
 	return c.tx.told(ctx, do())
 }
 
-// preparable is what prepared statements of the driver can do.
+// preparable is the set of interfaces that prepared statements of the driver implement.
 type preparable interface {
 	driver.Stmt
 	driver.StmtExecContext

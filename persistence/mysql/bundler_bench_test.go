@@ -10,11 +10,11 @@ import (
 	"weir/persistence/testmysql"
 )
 
-// BenchmarkTransaction is one of six statements of which one asks for rows and
-// one for the number of rows that it changed, as the writer's: each by itself,
-// START TRANSACTION with the first, and the other four with their neighbours. A
-// table in memory has nothing flushed to disk: what is left is the way there and
-// back.
+// BenchmarkTransaction runs transactions of six statements, as the writer does: one
+// needs its rows and one the number of rows that it changed. It compares each
+// statement sent by itself with START TRANSACTION sent with the first and the other
+// four with their neighbors. A table in memory flushes nothing to disk: what remains
+// is the round trips.
 func BenchmarkTransaction(b *testing.B) {
 	cfg := settings(b, testmysql.URL(b))
 	counter := new(dialect.Counter)

@@ -98,7 +98,7 @@ func TestArgumentsAreKept(t *testing.T) {
 	}
 }
 
-// What cannot wait, or cannot have others beside it, goes in its place.
+// Statements that cannot wait, or cannot be joined, keep their place in the order.
 func TestWhatCannotBeJoined(t *testing.T) {
 	t.Parallel()
 	b := newRig(t)
@@ -139,7 +139,7 @@ func TestRowsOfAHeldStatementAreNotTakenForTheQuerys(t *testing.T) {
 func TestLongMessagesGoInPieces(t *testing.T) {
 	t.Parallel()
 	b := newRig(t)
-	part := strings.Repeat("'", mostBundled/8) // twice as long when it is escaped
+	part := strings.Repeat("'", mostBundled/8) // twice as long after escaping
 	tx := b.begin()
 	for range 5 {
 		b.hold(tx, "UPDATE t SET n = n + 1, s = ? WHERE id = 1", part)
@@ -177,8 +177,8 @@ func TestContextThatHasEnded(t *testing.T) {
 	b.rows([2]int{1, 11}, [2]int{2, 21})
 }
 
-// A context that ends while the server works breaks the connection, and the
-// transaction with it.
+// A context that ends while the server executes a statement breaks the connection,
+// and with it the transaction.
 func TestContextThatEndsMeanwhile(t *testing.T) {
 	t.Parallel()
 	b := newRig(t)
@@ -197,7 +197,7 @@ func TestContextThatEndsMeanwhile(t *testing.T) {
 	if err := <-seen; err != nil {
 		t.Error(err)
 	}
-	_, _ = b.plain.Exec("KILL ?", id) // it would sleep on
+	_, _ = b.plain.Exec("KILL ?", id) // its SLEEP would continue
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
@@ -208,7 +208,7 @@ func TestContextThatEndsMeanwhile(t *testing.T) {
 	b.rows([2]int{1, 10}, [2]int{2, 20}, [2]int{9, 90})
 }
 
-// sleeping waits until a connection does.
+// sleeping waits until the connection executes SLEEP.
 func (b *rig) sleeping(id int) error {
 	for n := 0; n == 0; {
 		err := b.plain.QueryRow("SELECT COUNT(*) FROM information_schema.processlist WHERE id = ? AND info LIKE '%SLEEP%'", id).Scan(&n)
@@ -263,8 +263,8 @@ func TestPreparedStatementsKeepTheirPlace(t *testing.T) {
 	b.rows([2]int{1, 10}, [2]int{2, 20})
 }
 
-// A statement that is too long with its arguments in its text is prepared, behind
-// what is held.
+// A statement that is too long with its arguments in its text is prepared, after
+// the held statements were sent.
 func TestVeryLongArgumentsAreNotWrittenIntoTheText(t *testing.T) {
 	t.Parallel()
 	b := newRig(t)

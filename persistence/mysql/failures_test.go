@@ -12,8 +12,8 @@ import (
 	"weir/persistence/dialect"
 )
 
-// An error of what was held comes back from what it was sent with, whichever
-// way that goes, and undoes the transaction.
+// An error of a held statement is returned by the statement it was sent with,
+// whatever its kind, and rolls the transaction back.
 func TestErrorOfAHeldStatement(t *testing.T) {
 	t.Parallel()
 	for name, next := range map[string]func(tx *sql.Tx) error{
@@ -62,7 +62,7 @@ func TestErrorOfAHeldStatement(t *testing.T) {
 	}
 }
 
-// usable runs one more transaction, and checks that nothing is left of the one
+// usable runs one more transaction, and checks that nothing remains of the one
 // before.
 func (b *rig) usable() {
 	b.Helper()
@@ -90,8 +90,8 @@ func TestErrorOfTheFirstStatement(t *testing.T) {
 	b.usable()
 }
 
-// If ROLLBACK fails behind a COMMIT that was not read, the connection goes: its
-// transaction is open.
+// If ROLLBACK fails after a COMMIT that was not executed, the connection is closed,
+// because its transaction is open.
 func TestAConnectionThatCannotRollBackIsThrownAway(t *testing.T) {
 	t.Parallel()
 	b := newRig(t)
@@ -109,7 +109,7 @@ func TestAConnectionThatCannotRollBackIsThrownAway(t *testing.T) {
 		t.Error("the connection lives on")
 	}
 	b.commit(tx)
-	b.once("UPDATE t SET n = n + 1") // waits until the server has undone it
+	b.once("UPDATE t SET n = n + 1") // waits until the server has rolled it back
 	b.rows([2]int{1, 11}, [2]int{2, 21})
 }
 
@@ -156,7 +156,7 @@ func TestDeadlockOfAHeldStatement(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The server gives up the transaction that has changed less.
+	// The server rolls back the transaction that has changed less.
 	if _, err := other.Exec("UPDATE t SET n = n + 1 WHERE id >= 2"); err != nil {
 		t.Fatal(err)
 	}
@@ -181,8 +181,8 @@ func TestDeadlockOfAHeldStatement(t *testing.T) {
 	b.usable()
 }
 
-// driver.ErrBadConn is leave for database/sql to try again, by itself. The driver
-// gives it for a server that only reads, too, when it has been sent something.
+// driver.ErrBadConn makes database/sql retry by itself. The driver also returns it
+// for a read-only server, after a message was sent.
 func TestNothingIsTriedAgainInATransaction(t *testing.T) {
 	t.Parallel()
 	update := "UPDATE t SET n = 0"

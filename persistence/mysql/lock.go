@@ -11,19 +11,19 @@ import (
 	"weir/persistence/dialect"
 )
 
-// lockName is an SQL expression: the name of the lock of an owner. Locks
-// belong to the server, so the name holds the database; it is hashed because
-// it may have 64 characters only.
+// lockName returns an SQL expression: the name of an owner's lock. Locks belong to
+// the server, so the name includes the database. It is hashed because the server
+// allows 64 characters only.
 func lockName(owner string) string {
 	return "CONCAT('weir.', LEFT(SHA2(CONCAT(DATABASE(), '/', " + owner + "), 256), 40))"
 }
 
 const (
-	lockRetry = 250 * time.Millisecond // between tries to get the lock
-	lockCheck = 5 * time.Second        // between looks whether it is still ours
+	lockRetry = 250 * time.Millisecond // between attempts to acquire the lock
+	lockCheck = 5 * time.Second        // between checks that this process still holds it
 )
 
-// Join takes the lock weir.<owner> and keeps it on a connection of its own.
+// Join acquires the lock weir.<owner> and keeps it on a connection of its own.
 func (d *Database) Join(ctx context.Context, owner string) (func(), bool, error) {
 	conn, err := d.take(ctx, owner)
 	if err != nil {
@@ -71,10 +71,10 @@ func (d *Database) try(ctx context.Context, conn *sql.Conn, owner string) (bool,
 	return got.Int64 == 1, err
 }
 
-// keep looks after the lock until ctx ends. A connection that broke is
-// replaced: the lock went with it.
+// keep maintains the lock until ctx ends. A broken connection is replaced and the
+// lock acquired again, because the server released it.
 func (d *Database) keep(ctx context.Context, owner string, conn *sql.Conn) {
-	// A cancelled query would break the connection, so none is.
+	// A canceled query would break the connection, so queries get a context that is never canceled.
 	unstopped := context.WithoutCancel(ctx)
 	for pause(ctx, lockCheck) {
 		if conn == nil {
@@ -106,7 +106,7 @@ func (d *Database) LockMigrations(ctx context.Context) (func(), error) {
 	if err != nil {
 		return nil, fmt.Errorf("mysql: connection of the migration's lock: %w", err)
 	}
-	// A step may take long, and MySQL would end the session that is idle meanwhile.
+	// A migration may take long, and MySQL would end this session, which is idle meanwhile.
 	if _, err := conn.ExecContext(ctx, "SET SESSION wait_timeout = 86400"); err != nil {
 		_ = conn.Close()
 		return nil, fmt.Errorf("mysql: connection of the migration's lock: %w", err)
@@ -130,13 +130,13 @@ func (d *Database) LockMigrations(ctx context.Context) (func(), error) {
 	}
 	return func() {
 		_, _ = conn.ExecContext(context.WithoutCancel(ctx), "DO RELEASE_LOCK("+lockName("?")+")", "#migrations")
-		_ = conn.Raw(func(any) error { return driver.ErrBadConn }) // not for others, with that setting
+		_ = conn.Raw(func(any) error { return driver.ErrBadConn }) // discards the connection: the pool must not reuse it with that setting
 		_ = conn.Close()
 	}, nil
 }
 
-// Exclude implements [dialect.Database]. A member has its lock, or a lease: one that
-// died is a member until its leases have expired.
+// Exclude implements [dialect.Database]. A member holds its lock or a lease: a process
+// that died counts as a member until its leases have expired.
 func (d *Database) Exclude(ctx context.Context) (func(), error) {
 	for _, text := range []string{
 		"SELECT COUNT(*) FROM (SELECT DISTINCT owner FROM writers) w WHERE IS_FREE_LOCK(" + lockName("owner") + ") = 0",
@@ -145,7 +145,7 @@ func (d *Database) Exclude(ctx context.Context) (func(), error) {
 	} {
 		var members int
 		err := d.pools.Read.QueryRowContext(ctx, text).Scan(&members)
-		if _, code := d.Classify(err); err != nil && code != "schema" { // the table may not be there any more
+		if _, code := d.Classify(err); err != nil && code != "schema" { // the table may no longer exist
 			return nil, fmt.Errorf("mysql: look for members: %w", err)
 		}
 		if members > 0 {
@@ -155,7 +155,7 @@ func (d *Database) Exclude(ctx context.Context) (func(), error) {
 	return func() {}, nil
 }
 
-// pause waits; false when ctx ended first.
+// pause waits for d and reports whether ctx was still alive; false if it ended first.
 func pause(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-ctx.Done():

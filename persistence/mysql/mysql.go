@@ -1,10 +1,11 @@
-// Package mysql is the store for production: MySQL from 8.0 or MariaDB from
-// 10.6. Many processes may be members; each holds a named lock, so that no two run
+// Package mysql is the store for production: MySQL 8.0 or newer, or MariaDB 10.6 or
+// newer. Many processes may be members; each holds a named lock, so that no two run
 // under one name.
 //
 // The connection of the group-commit writer sends several statements in one
-// message where nobody waits for the result of each, see [dialect.Later]: a
-// transaction costs as many round trips as it has questions, and one for COMMIT.
+// message where the result of each is not needed, see [dialect.Later]: a
+// transaction takes one round trip for each statement whose result is needed, and
+// one for COMMIT.
 package mysql
 
 import (
@@ -28,15 +29,15 @@ type Database struct {
 	pools dialect.Pools
 }
 
-// Open connects to the database at an address, the part of the URL behind
-// the scheme:
+// Open connects to the database at an address, the part of the URL after the
+// scheme:
 //
 //	user:password@host:3306/name
 //	user:password@unix(/path/of/socket)/name
 //
-// User and password are percent-encoded where they hold reserved characters.
-// ?tls=true|skip-verify|preferred asks for TLS. Other parameters are refused:
-// what the store relies on is set here.
+// Reserved characters in user and password are percent-encoded.
+// ?tls=true|skip-verify|preferred enables TLS. Other parameters are rejected: the
+// settings that the store relies on are fixed here.
 func Open(ctx context.Context, address string, log *slog.Logger) (dialect.Database, error) {
 	cfg, err := parse(address)
 	if err != nil {
@@ -125,8 +126,8 @@ func (d *Database) Writable(ctx context.Context) error {
 	return err
 }
 
-// quiet keeps the driver's own log, which goes to the process's standard
-// error, in ours and out of sight: every error is returned as well.
+// quiet redirects the driver's own log from standard error to the process's log at
+// debug level, because every error is returned as well.
 type quiet struct{ log *slog.Logger }
 
 // Print implements the driver's Logger.

@@ -37,8 +37,8 @@ type cut int
 
 const (
 	never  cut = iota
-	before     // the server does not get it
-	after      // the server has answered, and nobody hears that
+	before     // the server does not receive it
+	after      // the server has answered, but the client does not receive the answer
 )
 
 func newProxy(t *testing.T, cfg *mysql.Config) *proxy {
@@ -56,7 +56,7 @@ func newProxy(t *testing.T, cfg *mysql.Config) *proxy {
 	return p
 }
 
-// set says what is to happen from now on, and gives the number of COMMITs and
+// set sets where the proxy cuts from now on, and returns the number of COMMITs and
 // clients so far.
 func (p *proxy) set(c cut) (commits, clients int) {
 	p.mu.Lock()
@@ -85,7 +85,7 @@ func (p *proxy) accept() {
 	}
 }
 
-// there hands messages to the server.
+// there forwards messages to the server.
 func (p *proxy) there(client, server net.Conn, lose chan<- struct{}) {
 	defer func() { _ = server.Close(); _ = client.Close() }()
 	for {
@@ -116,7 +116,7 @@ func (p *proxy) judge(packet []byte) cut {
 	return p.cut
 }
 
-// back hands answers to the client.
+// back forwards answers to the client.
 func (p *proxy) back(client, server net.Conn, lose <-chan struct{}) {
 	defer func() { _ = server.Close(); _ = client.Close() }()
 	answer := make([]byte, 32<<10)
@@ -137,10 +137,10 @@ func (p *proxy) back(client, server net.Conn, lose <-chan struct{}) {
 	}
 }
 
-// readAnswer reads until the server has done the last statement of a message. It
-// would leave out the rest if its client went before.
+// readAnswer reads until the server has executed the last statement of a message. The
+// server would skip the rest if its client closed the connection before.
 func readAnswer(from io.Reader) {
-	const more = 0x08 // of the status that follows two numbers, small ones here
+	const more = 0x08 // a bit of the status that follows two numbers, small ones here
 	for {
 		packet, err := readPacket(from)
 		if err != nil || len(packet) < 9 || packet[4] != 0 || packet[7]&more == 0 {
@@ -149,7 +149,7 @@ func readAnswer(from io.Reader) {
 	}
 }
 
-// readPacket reads one with its head, which has its length in three bytes.
+// readPacket reads a packet with its header, which holds its length in three bytes.
 func readPacket(from io.Reader) ([]byte, error) {
 	head := make([]byte, 4)
 	if _, err := io.ReadFull(from, head); err != nil {
@@ -179,8 +179,8 @@ func through(t *testing.T) (*Database, *proxy) {
 	return d, p
 }
 
-// A connection that breaks at COMMIT leaves it open whether that was done. The
-// error says so, and nobody tries again by himself.
+// A connection that breaks at COMMIT leaves the outcome unknown. The error reports
+// that, and nothing is retried.
 func TestConnectionBreaksAtCommit(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -231,8 +231,8 @@ func TestConnectionBreaksAtCommit(t *testing.T) {
 	}
 }
 
-// checkRows counts on the connection of the writer, which has to be a good one,
-// and waits until the server has undone what broke.
+// checkRows counts on the writer's connection, which has to be a valid one,
+// and waits until the server has rolled the broken transaction back.
 func checkRows(t *testing.T, d *Database, want int) {
 	t.Helper()
 	tx, err := d.Pools().Batch.Begin()
@@ -246,8 +246,8 @@ func checkRows(t *testing.T, d *Database, want int) {
 	}
 }
 
-// A connection that breaks at a statement with which others travel is not
-// tried again either, and the next transaction gets another one.
+// A statement that others travel with is not retried either when its connection
+// breaks, and the next transaction gets another connection.
 func TestConnectionBreaksBeforeCommit(t *testing.T) {
 	t.Parallel()
 	d, p := through(t)

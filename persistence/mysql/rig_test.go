@@ -16,14 +16,14 @@ import (
 	"weir/persistence/testmysql"
 )
 
-// recorder sees the messages that go to the server, and can let some fail.
+// recorder records the messages to the server, and can make some of them fail.
 type recorder struct {
 	mu    sync.Mutex
 	texts []string
 	fail  map[string]error
 }
 
-// take gives the messages since the last time.
+// take returns the messages since the last call.
 func (r *recorder) take() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -32,7 +32,7 @@ func (r *recorder) take() []string {
 	return texts
 }
 
-// failing has one message fail without being sent.
+// failing makes one message fail without being sent.
 func (r *recorder) failing(text string, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -85,7 +85,7 @@ func (c *recorded) PrepareContext(ctx context.Context, text string) (driver.Stmt
 	return c.connection.PrepareContext(ctx, text)
 }
 
-// rig is a pool as the writer has it, a plain one beside it, and a table.
+// rig is a pool like the writer's, a plain pool beside it, and a table.
 type rig struct {
 	*testing.T
 	batch, plain *sql.DB
@@ -99,7 +99,7 @@ func newRig(t *testing.T) *rig {
 	return rigOf(t, mostBundled)
 }
 
-// rigOf has messages of several statements of this length.
+// rigOf returns a rig with this max length of messages of several statements, in bytes.
 func rigOf(t *testing.T, most int) *rig {
 	t.Helper()
 	b := &rig{T: t, seen: new(recorder), counter: new(dialect.Counter), later: dialect.Later(t.Context())}
@@ -141,7 +141,7 @@ func open(t testing.TB, c driver.Connector, most int) *sql.DB {
 	return db
 }
 
-// do runs a statement beside the writer's connection.
+// do runs a statement outside of the writer's connection.
 func (b *rig) do(text string, args ...any) {
 	b.Helper()
 	if _, err := b.plain.Exec(text, args...); err != nil {
@@ -158,7 +158,7 @@ func (b *rig) begin() *sql.Tx {
 	return tx
 }
 
-// exec runs a statement and says how many rows it changed.
+// exec runs a statement and returns the number of rows that it changed.
 func (b *rig) exec(tx *sql.Tx, text string, args ...any) int64 {
 	b.Helper()
 	result, err := tx.ExecContext(b.Context(), text, args...)
@@ -192,7 +192,7 @@ func (b *rig) number(tx *sql.Tx, text string, args ...any) int {
 	return n
 }
 
-// givesRows is a statement with a result of its own. MySQL has no RETURNING.
+// givesRows returns a statement that returns rows. MySQL has no RETURNING.
 func (b *rig) givesRows() string {
 	b.Helper()
 	if isMariaDB(b, b.plain) {
@@ -217,8 +217,8 @@ func (b *rig) commit(tx *sql.Tx) {
 	}
 }
 
-// sent compares the messages since the last time; a slash is between the
-// statements of one. The savepoint, which is in every transaction, is left out.
+// sent compares the messages since the last call; a slash separates the statements
+// of one message. The savepoint, which is in every transaction, is left out.
 func (b *rig) sent(want ...string) {
 	b.Helper()
 	short := strings.NewReplacer(start, "START TRANSACTION", finish, "COMMIT", separator, " / ")
@@ -231,7 +231,7 @@ func (b *rig) sent(want ...string) {
 	}
 }
 
-// rows compares the table with what is wanted of the columns id and n.
+// rows compares the columns id and n of the table with want.
 func (b *rig) rows(want ...[2]int) {
 	b.Helper()
 	if diff := cmp.Diff(want, table(b.T, b.plain)); diff != "" {
@@ -263,7 +263,7 @@ func table(t interface {
 	return list
 }
 
-// number is the one of an error of the server.
+// number returns the error number of the server, or 0.
 func number(err error) uint16 {
 	if e, ok := errors.AsType[*mysql.MySQLError](err); ok {
 		return e.Number

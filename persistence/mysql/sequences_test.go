@@ -13,9 +13,9 @@ import (
 	"weir/persistence/dialect"
 )
 
-const longest = 4096 // message of several statements, here
+const longest = 4096 // max bytes of a message of several statements, here
 
-// op is one thing that a program does in a transaction.
+// op is one step of a transaction.
 type op struct {
 	Text  string
 	Args  []any
@@ -30,7 +30,7 @@ type script struct {
 	Commit bool
 }
 
-// told is what a program learns of a transaction.
+// told is what a program observes of a transaction.
 type told struct {
 	Committed, Failed bool
 	Answers           []int64
@@ -65,8 +65,8 @@ func scripts() *rapid.Generator[[]script] {
 	}), 1, 4)
 }
 
-// run does what a script says, as careful programs do: after an error comes
-// ROLLBACK, except that of a context, which leaves everything as it was.
+// run executes a script as a careful program does: after an error it rolls back,
+// except after an error of the context, which changes nothing.
 func (s script) run(db *sql.DB, over context.Context) (out told, err error) {
 	tx, err := db.Begin()
 	if err != nil {
@@ -96,7 +96,7 @@ func (s script) run(db *sql.DB, over context.Context) (out told, err error) {
 	return out, nil
 }
 
-// known lets the error pass that scripts provoke.
+// known ignores the error that scripts provoke.
 func known(err, then error) error {
 	if number(err) == 1062 {
 		return then
@@ -120,8 +120,7 @@ func (o op) run(ctx context.Context, tx *sql.Tx) (n int64, err error) {
 	return result.RowsAffected()
 }
 
-// Whatever a program does, it finds what it would have found had each statement
-// been sent by itself.
+// A program always observes the same as if each statement had been sent by itself.
 func TestBundlesChangeNothing(t *testing.T) {
 	t.Parallel()
 	plain, bundled := rigOf(t, longest), rigOf(t, longest)
@@ -160,7 +159,7 @@ func TestBundlesChangeNothing(t *testing.T) {
 	})
 }
 
-// texts is a sum of those in the table.
+// texts returns a checksum of the texts in the table.
 func texts(t *rapid.T, r *rig) (sum int64) {
 	err := r.plain.QueryRow("SELECT COALESCE(SUM(CRC32(CONCAT(id, COALESCE(s, '')))), 0) FROM t").Scan(&sum)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	mysql "github.com/go-sql-driver/mysql"
 )
 
-// parse makes the driver's configuration of an address. Errors do not show
-// the address: it holds the password.
+// parse converts an address to the driver's configuration. Errors do not contain
+// the address, because it holds the password.
 func parse(address string) (*mysql.Config, error) {
 	address, query, _ := strings.Cut(address, "?")
 	cfg := mysql.NewConfig()
@@ -76,10 +76,10 @@ func parameters(cfg *mysql.Config, query string) error {
 	return nil
 }
 
-// settle sets what the store relies on.
+// settle fixes the settings that the store relies on.
 func settle(cfg *mysql.Config) {
 	cfg.Loc = time.UTC
-	cfg.ParseTime = true // goose reads its own table with it
+	cfg.ParseTime = true // goose needs it to read its own table
 	cfg.InterpolateParams = true
 	cfg.RejectReadOnly = true
 	cfg.Collation = "utf8mb4_bin"
@@ -89,17 +89,17 @@ func settle(cfg *mysql.Config) {
 	cfg.WriteTimeout = 30 * time.Second
 }
 
-// A process that stands still with a transaction open keeps its row locks from all
-// others until the server ends its session. MariaDB bounds how long a session may be
-// idle within a transaction. MySQL bounds idle sessions only, so there the pools
-// close idle connections before the server does.
+// A stalled process with an open transaction keeps its row locks until the server
+// ends its session. MariaDB limits how long a session may be idle within a
+// transaction. MySQL limits idle sessions only, so there the pools close idle
+// connections before the server does.
 const (
 	idleSettings = ", net_read_timeout = 10 /*M!100300 , idle_transaction_timeout = 3 */ /*!80000 , wait_timeout = 10 */"
 	idleLimit    = 5 * time.Second // of a connection of the pools
 )
 
-// session prepares each new connection. The isolation level is set by a
-// statement, for its variable has two names.
+// session prepares each new connection. A statement sets the isolation level,
+// because its variable has two names.
 type session struct{ driver.Connector }
 
 // Connect implements driver.Connector.
@@ -121,7 +121,7 @@ func (s session) Connect(ctx context.Context) (driver.Conn, error) {
 	return c, nil
 }
 
-// check makes sure that server and session are what the store needs.
+// check verifies that the server and the session meet the store's requirements.
 func (d *Database) check(ctx context.Context) error {
 	var version, mode, zone string
 	var wait, packet int
@@ -150,15 +150,15 @@ func (d *Database) check(ctx context.Context) error {
 	return d.checkIsolation(ctx)
 }
 
-// Bounds of max_allowed_packet. Batches and contacts have up to 1 MiB before they are
-// escaped, definitions of surveys several.
+// Bounds of max_allowed_packet in bytes. Batches and contacts have up to 1 MiB before
+// escaping, survey definitions several MiB.
 const (
 	minPacket    = 1 << 20
 	neededPacket = 8 << 20
 )
 
-// checkPacket refuses a max_allowed_packet that ordinary batches exceed, and warns of
-// one that the largest requests exceed.
+// checkPacket rejects a max_allowed_packet that ordinary batches exceed, and warns
+// about one that the largest requests exceed.
 func (d *Database) checkPacket(packet int) error {
 	switch {
 	case packet < minPacket:
@@ -169,7 +169,7 @@ func (d *Database) checkPacket(packet int) error {
 	return nil
 }
 
-// checkCluster refuses a server beside which others write the same data.
+// checkCluster rejects a server of a cluster with several writers.
 func (d *Database) checkCluster(ctx context.Context) error {
 	rows, err := d.pools.Read.QueryContext(ctx,
 		"SHOW GLOBAL VARIABLES WHERE Variable_name IN ('wsrep_on', 'group_replication_single_primary_mode')")
@@ -191,8 +191,8 @@ func (d *Database) checkCluster(ctx context.Context) error {
 	return singleWriter(variables)
 }
 
-// singleWriter refuses clusters with several writers. Leases and claims are
-// guarded by row locks, which such a cluster does not hold against writes of
+// singleWriter rejects clusters with several writers. Leases and claims are
+// guarded by row locks, which such a cluster does not enforce against writes of
 // another node, and it may answer COMMIT after it rolled the transaction back.
 func singleWriter(variables map[string]string) error {
 	const want = "Weir needs a server whose data has one writer: a plain server, with replicas if you like, or a group in single-primary mode"
@@ -218,7 +218,7 @@ func (d *Database) checkIsolation(ctx context.Context) error {
 	return nil
 }
 
-// checkVersion refuses servers that are too old, by the number that they give
+// checkVersion rejects servers that are too old, by their version string
 // ("8.0.36", "10.11.6-MariaDB-…", "5.5.5-10.6.12-MariaDB").
 func checkVersion(version string) error {
 	for _, other := range []string{"TiDB", "Vitess"} {

@@ -37,8 +37,8 @@ func (d *Database) Statements() dialect.Statements {
 	}
 }
 
-// markOwned gives a column that is not NULL no value where anything is different.
-// Epochs only grow: with the same sum all are the same.
+// markOwned assigns NULL to a column that is NOT NULL if anything differs.
+// Epochs only grow: if their sum is the same, each is the same.
 func markOwned(n int) string {
 	return "UPDATE writers SET batch = (SELECT CASE WHEN COUNT(*) = ? AND SUM(l.epoch) = ? THEN ? END" +
 		" FROM channels c JOIN leases l ON l.channel_id = c.id" +
@@ -91,7 +91,7 @@ func (d *Database) Classify(err error) (dialect.Kind, string) {
 	if !errors.As(err, &e) {
 		return connectionKind(err)
 	}
-	if e.Number == 1153 || strings.Contains(e.Message, "max_allowed_packet") { // a long parameter's is 1105
+	if e.Number == 1153 || strings.Contains(e.Message, "max_allowed_packet") { // a long bound parameter gives 1105
 		return dialect.Fault, dialect.TooLong
 	}
 	switch e.Number {
@@ -118,13 +118,13 @@ func (d *Database) Classify(err error) (dialect.Kind, string) {
 		return dialect.Down, "server"
 	default:
 		if e.Number >= 9000 {
-			return dialect.Down, "proxy" // ProxySQL's own: it reaches no server
+			return dialect.Down, "proxy" // an error of ProxySQL itself, which reaches no server
 		}
 		return dialect.Fault, "refused"
 	}
 }
 
-// connectionKind judges errors that the server did not send.
+// connectionKind classifies errors that the server did not send.
 func connectionKind(err error) (dialect.Kind, string) {
 	var netErr net.Error
 	switch {

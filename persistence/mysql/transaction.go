@@ -9,24 +9,25 @@ import (
 	mysql "github.com/go-sql-driver/mysql"
 )
 
-// transaction is one of a bundler. It begins with nothing sent and START
+// transaction is a transaction of a bundler. It begins with nothing sent and START
 // TRANSACTION held.
 //
-// After an error of the server only its end can follow, which undoes it: of a
-// message of several statements nobody could tell which were done.
+// After an error of the server only the end of the transaction can follow, and it
+// rolls back: in a message of several statements it is unknown which ones were
+// executed.
 type transaction struct {
 	c      *bundler
-	held   []statement // goes in front of what is sent next
-	size   int         // of what is held, at most
-	sent   bool        // the server has heard of it
+	held   []statement // statements that precede the next one in its message
+	size   int         // upper bound of the held statements' length in bytes
+	sent   bool        // the server may know of the transaction
 	failed error
 }
 
 // A transaction begins with a savepoint and releases it before COMMIT. A server
 // may roll a transaction back between two statements of a message without an
-// error: Galera does, when a replicated write is in the way. The savepoint is gone
-// then, its release fails, and COMMIT is not executed. What was executed after the
-// rollback is undone as well, since connections do not commit by themselves.
+// error: Galera does so when a replicated write conflicts. The savepoint no longer
+// exists then, its release fails, and COMMIT is not executed. Statements executed
+// after the rollback are undone as well, because autocommit is off.
 const (
 	start  = "START TRANSACTION" + separator + "SAVEPOINT weir"
 	finish = "RELEASE SAVEPOINT weir" + separator + "COMMIT"
@@ -43,7 +44,7 @@ func (t *transaction) hold(s statement) {
 	t.size += s.size()
 }
 
-// later keeps a statement for the next message, if it can be kept.
+// later holds a statement for the next message, if possible.
 func (t *transaction) later(ctx context.Context, s statement) (driver.Result, error) {
 	if err := t.usable(ctx); err != nil {
 		return nil, err
@@ -64,8 +65,8 @@ func (t *transaction) later(ctx context.Context, s statement) (driver.Result, er
 	return unknown{}, nil
 }
 
-// exec sends what is held and a statement, whose result it gives: the driver's
-// is that of the last one.
+// exec sends the held statements and s, and returns the result of s: the driver
+// returns that of the last statement.
 func (t *transaction) exec(ctx context.Context, s statement) (driver.Result, error) {
 	s, err := t.together(ctx, s)
 	if err != nil {
@@ -75,8 +76,8 @@ func (t *transaction) exec(ctx context.Context, s statement) (driver.Result, err
 	return result, t.told(ctx, err)
 }
 
-// query does the same with one that gives rows: the driver passes over results
-// without columns, and what is held has none.
+// query does the same for a statement that returns rows: the driver skips results
+// without columns, and held statements have none.
 func (t *transaction) query(ctx context.Context, s statement) (driver.Rows, error) {
 	s, err := t.together(ctx, s)
 	if err != nil {
@@ -86,8 +87,8 @@ func (t *transaction) query(ctx context.Context, s statement) (driver.Rows, erro
 	return rows, t.told(ctx, err)
 }
 
-// together puts what is held in front of a statement. What cannot be joined to
-// it, or would be too long, is sent here.
+// together puts the held statements in front of s. If s cannot be joined to them, or
+// the message would be too long, it sends them here.
 func (t *transaction) together(ctx context.Context, s statement) (statement, error) {
 	if err := t.usable(ctx); err != nil || len(t.held) == 0 {
 		return s, err
@@ -95,10 +96,10 @@ func (t *transaction) together(ctx context.Context, s statement) (statement, err
 	if !s.joins() || t.size+s.size() > t.c.most {
 		return s, t.flush(ctx)
 	}
-	return join(append(t.held, s)), nil // which stays held until it is sent
+	return join(append(t.held, s)), nil // they stay held until they are sent
 }
 
-// usable says why no statement can follow.
+// usable returns an error if no statement can follow.
 func (t *transaction) usable(ctx context.Context) error {
 	if t.failed != nil {
 		return fmt.Errorf("mysql: the transaction has failed: %w", t.failed)
@@ -106,19 +107,19 @@ func (t *transaction) usable(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// flush sends what is held.
+// flush sends the held statements.
 func (t *transaction) flush(ctx context.Context) error {
 	if err := t.usable(ctx); err != nil || len(t.held) == 0 {
 		return err
 	}
 	_, err := t.c.exec(ctx, join(t.held))
-	if errors.Is(err, driver.ErrSkip) { // to be prepared, which several cannot be
+	if errors.Is(err, driver.ErrSkip) { // it would have to be prepared, which several statements cannot be
 		err = errors.New("mysql: the arguments of statements that were held do not fit")
 	}
 	return t.told(ctx, err)
 }
 
-// told notes what became of a message, by the error that came back.
+// told records the outcome of a message, by the error that it returned.
 func (t *transaction) told(ctx context.Context, err error) error {
 	if err != nil && t.unsent(ctx, err) {
 		return err
@@ -128,7 +129,7 @@ func (t *transaction) told(ctx context.Context, err error) error {
 		return nil
 	}
 	if errors.Is(err, driver.ErrBadConn) {
-		// That would be leave to try again, but the server may have got it.
+		// ErrBadConn would let database/sql retry, but the server may have received it.
 		err = mysql.ErrInvalidConn
 	}
 	if _, answered := errors.AsType[*mysql.MySQLError](err); !answered {
@@ -138,7 +139,7 @@ func (t *transaction) told(ctx context.Context, err error) error {
 	return err
 }
 
-// unsent is true for errors that the driver gives before it sends anything.
+// unsent reports whether the driver returned an error before it sent anything.
 func (t *transaction) unsent(ctx context.Context, err error) bool {
 	if errors.Is(err, driver.ErrSkip) || errors.Is(err, mysql.ErrPktTooLarge) {
 		return true
@@ -147,8 +148,8 @@ func (t *transaction) unsent(ctx context.Context, err error) bool {
 	return ctx.Err() != nil && errors.Is(err, ctx.Err()) && t.c.IsValid()
 }
 
-// Commit implements driver.Tx. For database/sql the transaction is over then,
-// so that it must be over for the server, too.
+// Commit implements driver.Tx. database/sql considers the transaction finished then,
+// so it must be finished on the server, too.
 func (t *transaction) Commit() error {
 	defer t.end()
 	if t.failed == nil && !t.sent && len(t.held) == 1 {
@@ -160,7 +161,7 @@ func (t *transaction) Commit() error {
 		err = t.flush(context.Background())
 	}
 	if err != nil {
-		// After a statement that failed the server has not executed COMMIT.
+		// After a failed statement the server has not executed COMMIT.
 		_ = t.undo()
 	}
 	return err
@@ -175,8 +176,8 @@ func (t *transaction) Rollback() error {
 	return t.undo()
 }
 
-// undo has the server forget the transaction. If it cannot be told, it will
-// see the connection close.
+// undo rolls the transaction back on the server. If ROLLBACK fails, the connection is
+// closed, which has the same effect.
 func (t *transaction) undo() error {
 	if !t.c.IsValid() {
 		return mysql.ErrInvalidConn
@@ -194,6 +195,5 @@ func (t *transaction) undo() error {
 
 func (t *transaction) end() { t.c.tx = nil }
 
-// throwAway closes a connection of which nobody knows how it stands; the pool
-// sees that it is not valid any more.
+// throwAway closes a connection whose state is unknown, so that the pool drops it.
 func (c *bundler) throwAway() { _ = c.connection.Close() }

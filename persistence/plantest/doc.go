@@ -1,5 +1,5 @@
-// Package plantest looks at the plans of the store's statements over a channel
-// with a million queued and a million finished contacts. It is a package of
-// its own so that it can be run without the race detector: it tests the
-// database, not the program.
+// Package plantest checks the query plans of the store's statements over a channel
+// with a million queued and a million finished contacts. It is a separate package
+// so that it can run without the race detector: it tests the database, not the
+// program.
 package plantest

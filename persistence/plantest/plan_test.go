@@ -74,7 +74,7 @@ func contacts(t *testing.T, db *sql.DB, channel weir.ChannelID, state weir.State
 	})
 }
 
-// rows inserts rows that are made within the database.
+// rows inserts rows that the database itself generates.
 func rows(t *testing.T, db *sql.DB, table string, first, count int, columns []fill.Column) {
 	t.Helper()
 	if err := fill.Rows(t.Context(), db, table, columns, first, count); err != nil {
@@ -89,7 +89,7 @@ func exec(t *testing.T, db *sql.DB, text string) {
 	}
 }
 
-// claim is a transition of a contact in the middle of the queue.
+// claim returns a transition of a contact in the middle of the queue.
 func claim(channel weir.ChannelID) weir.Transition {
 	c := weir.Contact{Ref: weir.Ref{Channel: channel, ID: million / 2}, Progress: weir.Progress{Rev: 1, State: weir.Sending}}
 	return weir.Transition{Contact: c, From: 0, Was: weir.Queued}
@@ -99,7 +99,7 @@ func statements(s *persistence.Store, channel weir.ChannelID) []persistence.Stat
 	return s.Statements(channel, weir.Lane(2<<56+1), claim(channel))
 }
 
-// TestSQLite wants every statement to search an index, in its order.
+// TestSQLite requires that every statement searches an index, in the index's order.
 func TestSQLite(t *testing.T) {
 	s, db, channel := prepare(t, "sqlite://"+filepath.Join(t.TempDir(), "weir.db"), sqlite.Open)
 	for _, q := range statements(s, channel) {
@@ -154,18 +154,18 @@ func TestMySQL(t *testing.T) {
 	for _, q := range statements(s, channel) {
 		returned, touched := run(t, conn, q)
 		t.Logf("%s: %d rows returned, %d touched", q.Name, returned, touched)
-		// A few more than are returned: the end of the range, the temporary
-		// table of an update, a channel for each of a list.
+		// A few more than are returned: the end of the range, the temporary table of an
+		// update, one channel for each element of a list.
 		if most := 2*returned + 20; touched > most {
 			t.Errorf("%s touched %d rows, want %d at most; plan:\n%s", q.Name, touched, most, mysqlPlan(t, conn, q))
 		}
 	}
 }
 
-// run runs a statement and counts its rows and the server's.
+// run runs a statement and counts the rows returned and the rows that the server touched.
 func run(t *testing.T, conn *sql.Conn, q persistence.Statement) (returned, touched int64) {
 	t.Helper()
-	_ = mysqlPlan(t, conn, q) // MySQL reads its dictionary when a table is met for the first time
+	_ = mysqlPlan(t, conn, q) // MySQL reads its dictionary the first time that a table is used
 	before := touchedSoFar(t, conn)
 	if strings.HasPrefix(q.Text, "UPDATE") {
 		result, err := conn.ExecContext(t.Context(), q.Text, q.Args...)
@@ -182,7 +182,7 @@ func run(t *testing.T, conn *sql.Conn, q persistence.Statement) (returned, touch
 		t.Fatalf("%s: %v", q.Name, err)
 	}
 	defer func() { _ = rows.Close() }()
-	for rows.Next() { // the last one frees the connection
+	for rows.Next() { // reading to the end frees the connection
 		returned++
 	}
 	if err := rows.Err(); err != nil {

@@ -29,7 +29,7 @@ const (
 
 // prepareSurvey opens a store with a survey of 300,000 respondents and more:
 // pending ones of a full bucket before those of others, final ones, active ones
-// and those of an import; a long log, many notices.
+// and those of an import; a long log, many outbox entries.
 func prepareSurvey(t *testing.T, url string, open func(context.Context, string, *slog.Logger) (dialect.Database, error)) (*persistence.Store, *sql.DB, []persistence.Statement) {
 	t.Helper()
 	s := storetest.Open(t, url, persistence.Options{})
@@ -63,8 +63,8 @@ func prepareSurvey(t *testing.T, url string, open func(context.Context, string, 
 	return s, pool, s.SurveyStatements(time.UnixMicro(1_000_000), r, c.ID, thisImport)
 }
 
-// fillRespondents inserts count respondents with ids behind a number. kind are
-// status, lane and look_at.
+// fillRespondents inserts count respondents with ids after from. kind holds the SQL
+// expressions of status, lane and look_at.
 func fillRespondents(t *testing.T, db *sql.DB, from int, kind string, count int) {
 	t.Helper()
 	id := fmt.Sprintf("(n + %d)", from+1)
@@ -74,8 +74,8 @@ func fillRespondents(t *testing.T, db *sql.DB, from int, kind string, count int)
 		kind, id, thisSurvey, phone, fill.Numbers(0, count)))
 }
 
-// TestSurveySQLite wants every statement of a survey broker to search an index,
-// in its order.
+// TestSurveySQLite requires that every statement of a survey broker searches an index,
+// in the index's order.
 func TestSurveySQLite(t *testing.T) {
 	t.Parallel()
 	s, db, list := prepareSurvey(t, "sqlite://"+filepath.Join(t.TempDir(), "weir.db"), sqlite.Open)
@@ -112,8 +112,8 @@ func TestSurveyMySQL(t *testing.T) {
 	for _, q := range list {
 		returned, touched := run(t, conn, q)
 		t.Logf("%s: %d rows returned, %d touched", q.Name, returned, touched)
-		// A few more than are returned: the end of the range, those of the
-		// table that a union is put together in.
+		// A few more than are returned: the end of the range, the rows of the table in which
+		// a union is assembled.
 		if most := 4*returned + 60; touched > most {
 			t.Errorf("%s touched %d rows, want %d at most; plan:\n%s", q.Name, touched, most, mysqlPlan(t, conn, q))
 		}
@@ -121,7 +121,7 @@ func TestSurveyMySQL(t *testing.T) {
 	checkPoll(t, s)
 }
 
-// checkPoll wants what a poll reads to be there, and soon.
+// checkPoll requires that a poll finds its rows, and quickly.
 func checkPoll(t *testing.T, s *persistence.Store) {
 	t.Helper()
 	begin := time.Now()

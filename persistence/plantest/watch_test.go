@@ -54,15 +54,15 @@ func prepareGrave(t *testing.T, url string, open func(context.Context, string, *
 	fillMinutes(t, pool)
 	exec(t, pool, "INSERT INTO audit (id, at, token, action, subject, status, request) SELECT n + 1, n, 'me', 'cancel-contact', "+
 		"CASE WHEN n % 1000 = 0 THEN '"+someSubject+"' ELSE n END, 200, 'r' FROM "+fill.Numbers(0, chunkRows))
-	if strings.HasPrefix(url, "mysql") { // else it would count them some time later, by itself
+	if strings.HasPrefix(url, "mysql") { // otherwise the server would update its statistics by itself some time later
 		exec(t, pool, "ANALYZE TABLE dead_letters, requeues, channel_minutes, channel_quarters, audit")
 	}
 	t.Logf("filled in %v", time.Since(begin).Round(time.Millisecond))
 	return &grave{s, pool}
 }
 
-// fillGrave makes dead letters and their contacts' rows of requeues; one in ten
-// thousand has ended as lost.
+// fillGrave inserts dead letters, one in ten thousand of which ended as lost, and a
+// tenth as many rows of requeues.
 func fillGrave(t *testing.T, db *sql.DB, channel string, from, count int) {
 	t.Helper()
 	id := fmt.Sprintf("(n + %d)", from+1)
@@ -88,22 +88,22 @@ func fillMinutes(t *testing.T, db *sql.DB) {
 	}
 }
 
-// bounded are the statements that read a bounded part.
+// bounded returns the statements that read a bounded number of rows.
 func (g *grave) bounded() []persistence.Statement {
 	return g.WatchStatements(1, 7*4194304-1, lostBySilence, someSubject, time.Unix(nowMinute*60, 0))
 }
 
-// counting are those that read what they count.
+// counting returns the statements that read all rows that they count.
 func (g *grave) counting() []persistence.Statement {
 	return g.CountStatements(1, lostBySilence, idBegin().Add(400*time.Second), idBegin().Add(401*time.Second))
 }
 
-// idBegin is the instant of the first id; the dead letters came in the
+// idBegin returns the instant of the first id; the dead letters arrived in the
 // milliseconds after it.
 func idBegin() time.Time { return time.UnixMilli(1735689600000) }
 
-// whole are the counts that nothing narrows to a channel: they read an index from
-// end to end.
+// whole reports whether a count is not limited to a channel, so that it reads an index
+// from end to end.
 func whole(name string) bool {
 	switch strings.TrimPrefix(strings.TrimPrefix(name, "count "), "groups ") {
 	case "by channel", "all", "of an outcome", "of a reason", "between two instants":
@@ -112,8 +112,8 @@ func whole(name string) bool {
 	return false
 }
 
-// TestWatchSQLite wants every statement to search an index, in its order, and
-// those that count to read only an index, or the part of the table that they
+// TestWatchSQLite requires that every statement searches an index, in the index's order,
+// and that counting statements read only an index, or the part of the table that they
 // count.
 func TestWatchSQLite(t *testing.T) {
 	t.Parallel()
@@ -167,7 +167,7 @@ func TestWatchMySQL(t *testing.T) {
 	}
 }
 
-// counted is how many dead letters a counting statement is about.
+// counted returns how many dead letters a counting statement covers.
 func counted(name string) int64 {
 	switch {
 	case strings.HasSuffix(name, " of a channel"):
@@ -178,8 +178,8 @@ func counted(name string) int64 {
 	return 100
 }
 
-// checkCounts counts and groups by every filter, and wants that to be right and to
-// take no more than seconds.
+// checkCounts counts and groups by every filter, and requires correct results within
+// seconds.
 func (g *grave) checkCounts(t *testing.T) {
 	t.Helper()
 	begin := time.Now()

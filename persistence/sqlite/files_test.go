@@ -12,7 +12,7 @@ import (
 )
 
 // Under the usual umask new files are readable by every user. Only the owner can read
-// those of the database. Existing files keep their mode, with a warning.
+// the database's files. Existing files keep their mode, with a warning.
 func TestFilesAreTheirOwnersAlone(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "weir.db")

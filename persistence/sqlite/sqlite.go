@@ -1,5 +1,5 @@
 // Package sqlite is the embedded store: one file, or memory for tests. One
-// process at a time is a member; a second one stands by until the first ends.
+// process at a time is a member; a second one is on standby until the first ends.
 package sqlite
 
 import (
@@ -32,9 +32,9 @@ type Database struct {
 	pools dialect.Pools
 }
 
-// Open opens the database at an address, the part of the URL behind the
-// scheme: a path, or :memory: for a database that is private to the caller and
-// gone when it is closed.
+// Open opens the database at an address, the part of the URL after the scheme:
+// a path, or :memory: for a database that is private to the caller and discarded
+// when it is closed.
 func Open(ctx context.Context, address string, log *slog.Logger) (dialect.Database, error) {
 	if address == "" {
 		return nil, errors.New("sqlite: the path is missing; want sqlite://path")
@@ -54,8 +54,8 @@ func Open(ctx context.Context, address string, log *slog.Logger) (dialect.Databa
 	return d, nil
 }
 
-// openMemory uses one connection for everything, for a memory database is that
-// of its connection.
+// openMemory uses one connection for everything, because a memory database belongs
+// to its connection.
 func (d *Database) openMemory() error {
 	counter := new(dialect.Counter)
 	db, err := pool("file::memory:?_txlock=immediate", 1, counter)
@@ -77,9 +77,9 @@ func (d *Database) openFile() error {
 	return err
 }
 
-// protect makes the file, if it is not there, so that only its owner can read it.
-// SQLite gives the files beside it the same rights. Those that are there keep
-// theirs: somebody may count on them.
+// protect creates the file, if it does not exist, with a mode that lets only its owner
+// read it. SQLite gives the files beside it the same mode. Existing files keep their
+// mode, because other programs may depend on it.
 func (d *Database) protect() {
 	if f, err := os.OpenFile(d.path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600); err == nil {
 		_ = f.Close()
@@ -118,15 +118,15 @@ func (d *Database) Close() error {
 	return errors.Join(errs...)
 }
 
-// Now is the process's clock: the database has no other, and tests on virtual
-// time need theirs.
+// Now returns the process's clock: the database has no other, and tests in virtual
+// time need their own.
 func (d *Database) Now() string { return strconv.FormatInt(time.Now().UnixMicro(), 10) }
 
 // Migrations implements [dialect.Database].
 func (d *Database) Migrations() (string, goose.Dialect) { return "sqlite", goose.DialectSQLite3 }
 
-// LockMigrations implements [dialect.Database]. Its lock is not that of a
-// member: a member migrates while it stands by.
+// LockMigrations implements [dialect.Database]. Its lock is not the member's lock:
+// a process migrates while it is on standby.
 func (d *Database) LockMigrations(ctx context.Context) (func(), error) {
 	if d.path == memory {
 		return func() {}, nil
@@ -156,7 +156,7 @@ func (d *Database) Classify(err error) (dialect.Kind, string) {
 		return dialect.Down, "read_only"
 	case sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_PROTOCOL:
 		return dialect.Down, "disk"
-	default: // a missing table and the like
+	default: // a missing table, for example
 		return dialect.Down, "other"
 	}
 }
@@ -179,8 +179,8 @@ func (d *Database) Writable(ctx context.Context) error {
 	return err
 }
 
-// Join takes the exclusive lock of the file <path>.lock. It ends with the
-// process, however that ends.
+// Join acquires the exclusive lock of the file <path>.lock. The operating system
+// releases it when the process ends, however it ends.
 func (d *Database) Join(ctx context.Context, _ string) (func(), bool, error) {
 	if d.path == memory {
 		return func() {}, true, nil
@@ -205,8 +205,8 @@ func (d *Database) Exclude(ctx context.Context) (func(), error) {
 	return release, err
 }
 
-// place is where the file is, behind any links: SQLite goes there too, and
-// processes that come on different ways have to meet at one lock.
+// place resolves symbolic links, as SQLite does: processes that use different paths
+// to the same file must use the same lock.
 func place(path string) string {
 	if behind, err := filepath.EvalSymlinks(path); err == nil {
 		return behind
@@ -214,8 +214,8 @@ func place(path string) string {
 	return path
 }
 
-// flock waits for an exclusive lock, and says so if it must. It asks again and
-// again, for a blocking call could not be given up.
+// flock waits for an exclusive lock, and calls waiting if it has to wait. It polls,
+// because a blocking call could not be canceled.
 func flock(ctx context.Context, name string, waiting func(lock string)) (func(), error) {
 	f, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // beside the database, whose place the operator names
 	if err != nil {

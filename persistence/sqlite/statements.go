@@ -8,8 +8,8 @@ import (
 	"weir/persistence/dialect"
 )
 
-// Statements implements [dialect.Database]. Nothing is locked by reading:
-// a write transaction has the whole database.
+// Statements implements [dialect.Database]. Reads lock nothing: a write transaction
+// holds the whole database.
 func (d *Database) Statements() dialect.Statements {
 	return dialect.Statements{
 		UpdateRows:        updateRows,
@@ -32,8 +32,8 @@ func (d *Database) Statements() dialect.Statements {
 	}
 }
 
-// updateRows takes a third of the time of a list in JSON, which SQLite reads
-// again for every value.
+// updateRows takes a third of the time of a JSON list, which SQLite parses again
+// for every value.
 func updateRows(shape dialect.Shape, n int) string {
 	columns := dialect.Columns(shape)
 	row := "(?" + strings.Repeat(", ?", len(columns)-1) + ")"
@@ -51,8 +51,8 @@ func insertRows(into, row string, n int) string {
 	return "INSERT INTO " + into + " SELECT * FROM (VALUES " + row + strings.Repeat(", "+row, n-1) + ") WHERE column1 IS NOT NULL"
 }
 
-// whichContacts finds each by its id, of which the rows are in order; the plus
-// keeps the indexes of the channel out.
+// whichContacts finds each contact by its id, because the rows are ordered by id; the
+// plus keeps the planner from using the channel's indexes.
 const whichContacts = " WHERE contacts.id = j.id AND +contacts.channel_id = j.channel_id AND contacts.rev = j.was_rev"
 
 func updateRespondents() string {

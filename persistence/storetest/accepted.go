@@ -8,8 +8,8 @@ import (
 	"weir"
 )
 
-// testAcceptedBetween lists by the instant of acceptance, which ids hold to the
-// millisecond.
+// testAcceptedBetween lists by the instant of acceptance, which ids contain in
+// milliseconds.
 func testAcceptedBetween(t *testing.T, backend Backend) {
 	b := newBench(t, backend)
 	a, lease := b.owned("a")
@@ -69,7 +69,7 @@ func testAcceptedBetween(t *testing.T, backend Backend) {
 	wantCode(t, err, weir.CodeInvalid)
 }
 
-// nextMillisecond waits for one, by a store that takes a moment to answer.
+// nextMillisecond waits for the next millisecond by calling a store that takes time to answer.
 func (b *bench) nextMillisecond() time.Time {
 	next := time.Now().Truncate(time.Millisecond).Add(time.Millisecond)
 	for time.Now().Before(next) {

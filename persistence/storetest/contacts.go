@@ -49,7 +49,7 @@ func testAccept(t *testing.T, backend Backend) {
 	t.Run("order", func(t *testing.T) { testAcceptOrder(t, b) })
 }
 
-// testAcceptOrder lets callers compete for the same keys.
+// testAcceptOrder lets concurrent callers compete for the same keys.
 func testAcceptOrder(t *testing.T, b *bench) {
 	c := b.channel("order")
 	const callers, each = 8, 60
@@ -174,8 +174,8 @@ func testStaleness(t *testing.T, backend Backend) {
 	}
 }
 
-// testCoalescing hands changes over while the writer is busy, so that many
-// share a transaction.
+// testCoalescing commits changes while the writer is busy, so that many share a
+// transaction.
 func testCoalescing(t *testing.T, backend Backend) {
 	b := newBench(t, backend)
 	id, lease := b.owned("a")
@@ -234,7 +234,7 @@ func testGuilty(t *testing.T, backend Backend) {
 	b := newBench(t, backend)
 	id, lease := b.owned("a")
 	list := b.accept(id, specs(30)...)
-	// An attempt that is recorded twice breaks a key: the second one is guilty.
+	// An attempt that is recorded twice violates a unique key: the second one is at fault.
 	twice := requeue(claim(list[0], now()).Contact, now(), time.Time{})
 	twice.From, twice.Was, twice.Contact.Rev = 0, weir.Queued, 1
 	b.commitAll(lease, twice)

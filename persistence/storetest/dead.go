@@ -9,7 +9,7 @@ import (
 	"weir"
 )
 
-// end brings contacts to their end with an outcome and a reason.
+// end finishes contacts with an outcome and a reason.
 func (b *bench) end(lease weir.Lease, o weir.Outcome, reason string, list ...weir.Contact) []weir.Contact {
 	b.t.Helper()
 	var claims, ends []weir.Transition
@@ -112,7 +112,7 @@ func testDeadLetters(t *testing.T, backend Backend) {
 func testRequeue(t *testing.T, b *bench, a weir.ChannelID, list []weir.Contact) {
 	t.Helper()
 	waiting := must[int64](t)(b.QueuedCount(b.ctx, a))
-	ids := []weir.ContactID{list[0].ID, list[1].ID, list[0].ID, list[6].ID, 12345} // twice the same, one that ended well, one that is none
+	ids := []weir.ContactID{list[0].ID, list[1].ID, list[0].ID, list[6].ID, 12345} // the same id twice, one contact that succeeded, one unknown id
 	got := must[weir.Requeued](t)(b.Requeue(b.ctx, a, ids, "me"))
 	if len(got.Contacts) != 2 || got.Closed != 0 {
 		t.Fatalf("%+v", got)
@@ -165,8 +165,8 @@ func testDiscard(t *testing.T, b *bench, channel weir.ChannelID, dead weir.Conta
 	}
 }
 
-// testDeadEnds: a window that is over, a channel that is going, a message that
-// was delivered after all, and retention.
+// testDeadEnds covers a closed window, a channel that is being deleted, a message
+// that was delivered after all, and retention.
 func testDeadEnds(t *testing.T, backend Backend) {
 	b := newBench(t, backend)
 	a, lease := b.owned("a")
@@ -191,7 +191,7 @@ func testDeadEnds(t *testing.T, backend Backend) {
 	}
 	same(t, "after a failover", refsOf(b.deadLetters(weir.DeadFilter{})), []weir.ContactID{list[0].ID})
 	for now().Before(late.NotAfter) {
-		b.channel("a") // takes a moment
+		b.channel("a") // takes some time
 	}
 	if got := must[weir.Requeued](t)(b.Requeue(b.ctx, a, []weir.ContactID{list[0].ID}, "")); got.Closed != 1 || len(got.Contacts) != 0 {
 		t.Errorf("%+v", got)

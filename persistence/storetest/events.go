@@ -22,7 +22,7 @@ func eventOf(subject string, n int) events.Event {
 	}
 }
 
-// everything reads all events, in reads of at most limit.
+// everything reads all events, at most limit in one read.
 func (b *bench) everything(limit int) []events.Event {
 	b.t.Helper()
 	after := int64(0)
@@ -82,8 +82,8 @@ func testEvents(t *testing.T, backend Backend) {
 	}
 }
 
-// testEventsRefused emits what cannot be written: it harms nobody else, and
-// uses up no ids.
+// testEventsRefused emits events that cannot be written: other events are unaffected,
+// and no ids are used up.
 func testEventsRefused(t *testing.T, backend Backend) {
 	b := newBench(t, backend)
 	var all sync.WaitGroup
@@ -105,8 +105,8 @@ func testEventsRefused(t *testing.T, backend Backend) {
 	}
 }
 
-// testEventOrder has a reader follow writers, of several processes where that
-// is possible: it sees every event once, and each writer's in order.
+// testEventOrder lets a reader follow writers, of several processes where that
+// is possible: it reads every event once, and each writer's events in order.
 func testEventOrder(t *testing.T, backend Backend) {
 	url := backend.URL(t)
 	stores := []*bench{benchOn(t, url, persistence.Options{Owner: "a"})}
@@ -148,8 +148,8 @@ func testEventOrder(t *testing.T, backend Backend) {
 	}
 }
 
-// testEventsOf reads events of one type from wherever somebody may stand, and
-// finds the same that are found among all.
+// testEventsOf reads events of one type from many cursors, and expects the events
+// of that type among all.
 func testEventsOf(t *testing.T, backend Backend) {
 	b := newBench(t, backend)
 	if got, err := b.EventsOf(b.ctx, 0, 10, "test.rare"); err != nil || got.Last != 0 {
@@ -228,7 +228,7 @@ func testReceivers(t *testing.T, backend Backend) {
 	b.ok(b.Emit(b.ctx, eventOf("a", 0), eventOf("a", 1)))
 	b.ok(b.Register(b.ctx, "late"))
 	b.ok(b.Emit(b.ctx, eventOf("a", 2)))
-	b.ok(b.Register(b.ctx, "late")) // changes nothing
+	b.ok(b.Register(b.ctx, "late")) // no effect
 	b.ok(b.Register(b.ctx, "later"))
 	for name, want := range map[string]int64{"late": 2, "later": 3, "none": 0} {
 		if p := must[events.Progress](t)(b.Progress(b.ctx, name)); p.Cursor != want || len(p.Aside) != 0 {

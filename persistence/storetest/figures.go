@@ -8,7 +8,7 @@ import (
 	"weir"
 )
 
-// testFigures: what is read of many channels at once is what is read of each.
+// testFigures compares a read of many channels at once with a read of each channel.
 func testFigures(t *testing.T, backend Backend) {
 	b := newBench(t, backend)
 	var all []weir.ChannelID
@@ -16,7 +16,7 @@ func testFigures(t *testing.T, backend Backend) {
 		id, lease := b.owned(fmt.Sprintf("c%d", i))
 		all = append(all, id)
 		if i == 3 {
-			continue // nothing ever came here
+			continue // this channel never gets a contact
 		}
 		var list []weir.Spec
 		for j := range 12 {
@@ -46,8 +46,8 @@ func testFigures(t *testing.T, backend Backend) {
 	}
 }
 
-// flyAll brings four contacts of two messages into flight: two are being sent,
-// of one a message is delivered, one is unknown.
+// flyAll brings four contacts of two messages in flight: two are sending, one has
+// one message delivered, one is unknown.
 func (b *bench) flyAll(lease weir.Lease, list []weir.Contact) {
 	b.t.Helper()
 	var ts []weir.Transition

@@ -13,7 +13,7 @@ import (
 	"weir"
 )
 
-// history is what a naive map says the store should hold.
+// history is the expected content of the store, kept in naive maps.
 type history struct {
 	b        *bench
 	channel  weir.ChannelID
@@ -91,7 +91,7 @@ func (h *history) reused(list []weir.Spec) bool {
 	return false
 }
 
-// round hands several changes over at once and then looks at the results.
+// round commits several changes at once and then checks the results.
 func (h *history) round(r *rapid.T) {
 	type sent struct {
 		result <-chan weir.CommitResult
@@ -145,7 +145,7 @@ func (h *history) round(r *rapid.T) {
 	}
 }
 
-// step draws a transition that the contact can take.
+// step draws a transition that the contact allows.
 func step(r *rapid.T, c weir.Contact) weir.Transition {
 	switch {
 	case c.State == weir.Queued && rapid.Bool().Draw(r, "claim"):

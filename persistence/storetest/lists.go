@@ -9,7 +9,7 @@ import (
 	"weir"
 )
 
-// allPages reads a list to its end.
+// allPages reads all pages of a list.
 func (b *bench) allPages(f weir.ContactFilter) []weir.Contact {
 	b.t.Helper()
 	var all []weir.Contact
@@ -137,7 +137,7 @@ func testPurge(t *testing.T, backend Backend) {
 	for i := range 4 {
 		must[bool](t)(b.Receive(b.ctx, id, weir.Incoming{ReceivedAt: at.Add(time.Duration(i) * time.Minute)}))
 	}
-	before := at.Add(2 * time.Minute) // of the contacts 0 and 1, of the messages 0 and 1
+	before := at.Add(2 * time.Minute) // later than contacts 0 and 1, and messages 0 and 1
 	if n := must[int](t)(b.Purge(b.ctx, before, 3)); n != 3 {
 		t.Errorf("purged %d, want the limit 3", n)
 	}

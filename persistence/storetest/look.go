@@ -9,8 +9,8 @@ import (
 	"weir/persistence"
 )
 
-// testLook: one process sees what another one leaves, and those who wait for its
-// events and tokens are told.
+// testLook checks that one process finds work left by another, and that listeners for
+// its events and tokens are called.
 func testLook(t *testing.T, backend Backend) {
 	url := backend.URL(t)
 	a := benchOn(t, url, persistence.Options{Owner: "a", LeaseTTL: time.Hour})
@@ -23,7 +23,7 @@ func testLook(t *testing.T, backend Backend) {
 		t.Errorf("nothing was left, and there is %+v", found)
 	}
 	id, _ := a.owned("a")
-	b.accept(id, sms("k")) // b is not the owner: it leaves word
+	b.accept(id, sms("k")) // b is not the owner: it leaves an inbox item
 	found := look(false)
 	same(t, "items", found.Items, must[[]weir.InboxItem](t)(a.Inbox(a.ctx, 10)))
 	if len(found.Items) != 1 || found.News {

@@ -20,7 +20,7 @@ func testLeases(t *testing.T, backend Backend) {
 		t.Errorf("leases %+v, %+v", first, second)
 	}
 	same(t, "held", must[[]weir.ChannelID](t)(b.Renew(b.ctx)), []weir.ChannelID{c.ID})
-	b.ok(b.Release(b.ctx, first)) // not ours any more: left alone
+	b.ok(b.Release(b.ctx, first)) // no longer the current lease: no effect
 	same(t, "held", must[[]weir.ChannelID](t)(b.Renew(b.ctx)), []weir.ChannelID{c.ID})
 
 	contact := b.accept(c.ID, sms("k"))[0]
@@ -42,7 +42,7 @@ func testLeases(t *testing.T, backend Backend) {
 	if r := b.commit(weir.Change{Lease: second}); !errors.Is(r.Err, weir.ErrLeaseLost) {
 		t.Errorf("after the release: %+v", r)
 	}
-	// It was given back with an open contact: somebody has to take it.
+	// It was released with an open contact: another process has to take the channel.
 	same(t, "orphans", must[[]weir.ChannelID](t)(b.Orphans(b.ctx)), []weir.ChannelID{c.ID})
 	if _, _, err := b.Acquire(b.ctx, 999); weir.CodeOf(err) != weir.CodeNotFound {
 		t.Errorf("lease of no channel: %v", err)
@@ -69,7 +69,7 @@ func testFencing(t *testing.T, backend Backend) {
 		if err := next.Join(short); err == nil {
 			t.Fatal("two processes are members")
 		}
-		b.ok(b.Close(b.ctx)) // without giving the lease back
+		b.ok(b.Close(b.ctx)) // without releasing the lease
 		b = &bench{Store: next, t: t, ctx: b.ctx}
 		b.ok(b.Join(b.ctx))
 		same(t, "orphans", must[[]weir.ChannelID](t)(b.Orphans(b.ctx)), []weir.ChannelID{id})
@@ -81,8 +81,8 @@ func testFencing(t *testing.T, backend Backend) {
 	b.commitAll(lease, claim(c, now()))
 }
 
-// testHeld: a list of leases that was read before is not given again when one
-// was lost and another one won.
+// testHeld checks that a cached list of leases is not returned after one lease was
+// lost and another was acquired.
 func testHeld(t *testing.T, backend Backend) {
 	url := backend.URL(t)
 	a := benchOn(t, url, persistence.Options{Owner: "a", LeaseTTL: time.Millisecond})
@@ -93,7 +93,7 @@ func testHeld(t *testing.T, backend Backend) {
 	for range 2 {
 		same(t, "held", must[[]weir.ChannelID](t)(a.Renew(a.ctx)), []weir.ChannelID{lost.ID, kept.ID})
 	}
-	for taken := false; !taken; { // it has run out in a moment
+	for taken := false; !taken; { // its lease expires within a moment
 		var err error
 		_, taken, err = b.Acquire(b.ctx, lost.ID)
 		b.ok(err)
@@ -111,7 +111,7 @@ func testTakeOver(t *testing.T, backend Backend) {
 	b := benchOn(t, url, persistence.Options{Owner: "b", LeaseTTL: time.Hour})
 	id, old := a.owned("a")
 	c := b.accept(id, sms("k"))[0]
-	// b is not the owner: it leaves word.
+	// b is not the owner: it leaves an inbox item.
 	items := must[[]weir.InboxItem](t)(a.Inbox(a.ctx, 10))
 	if len(items) != 1 || items[0].Kind != weir.InboxWake || items[0].Channel != id {
 		t.Errorf("inbox of the owner: %+v", items)
@@ -119,8 +119,8 @@ func testTakeOver(t *testing.T, backend Backend) {
 	if items := must[[]weir.InboxItem](t)(b.Inbox(b.ctx, 10)); len(items) != 0 {
 		t.Errorf("inbox of the other: %+v", items)
 	}
-	// So it does when it changes the channel, with the change itself: it may
-	// die before it can say anything else.
+	// b does the same when it changes the channel, in the same transaction: it may die
+	// before it can write anything more.
 	for name, change := range map[string]func(weir.Channel) error{
 		"update": func(c weir.Channel) error { _, err := b.UpdateChannel(b.ctx, c); return err },
 		"put":    func(c weir.Channel) error { _, _, err := b.PutChannel(b.ctx, c); return err },
@@ -148,7 +148,7 @@ func testTakeOver(t *testing.T, backend Backend) {
 	if err := twin.Join(short); err == nil {
 		t.Fatal("two processes run under one name")
 	}
-	a.ok(a.Close(a.ctx)) // its lock is free now, its lease is not: perhaps only its connection ended
+	a.ok(a.Close(a.ctx)) // its lock is free now, but its lease is not: perhaps only its connection ended
 	if orphans := must[[]weir.ChannelID](t)(b.Orphans(b.ctx)); len(orphans) != 0 {
 		t.Errorf("orphans while the lease is good: %v", orphans)
 	}
@@ -190,7 +190,7 @@ func testInbox(t *testing.T, backend Backend) {
 	if one := must[[]weir.InboxItem](t)(b.Inbox(b.ctx, 1)); len(one) != 1 || one[0].ID != items[0].ID {
 		t.Errorf("the oldest: %+v", one)
 	}
-	// A wake that comes while the last one is dealt with is not lost.
+	// A wake that arrives while the last one is being processed is not lost.
 	b.ok(b.Deliver(b.ctx, weir.InboxItem{Channel: id, Kind: weir.InboxWake}))
 	if r := b.commit(weir.Change{Lease: lease, InboxDone: []int64{items[0].ID, items[1].ID, items[2].ID}}); r.Err != nil {
 		t.Fatal(r.Err)
@@ -199,14 +199,14 @@ func testInbox(t *testing.T, backend Backend) {
 	if len(left) != 1 || left[0].Kind != weir.InboxWake || left[0].ID == items[1].ID {
 		t.Errorf("left: %+v", left)
 	}
-	// Somebody has to take a channel that nobody runs and for which there is
-	// word, but not one that is gone.
+	// Some process has to take a channel without an owner that has inbox items, but not a
+	// deleted channel.
 	gone := b.channel("gone")
 	b.ok(b.Deliver(b.ctx, weir.InboxItem{Channel: gone.ID, Kind: weir.InboxWake}))
 	same(t, "open", must[[]weir.ChannelID](t)(b.OpenChannels(b.ctx)), []weir.ChannelID{id, foreign.ID, gone.ID})
 	b.ok(b.DeleteChannel(b.ctx, gone.ID))
 	same(t, "open", must[[]weir.ChannelID](t)(b.OpenChannels(b.ctx)), []weir.ChannelID{id, foreign.ID})
-	// A channel that deals with nothing does not hide the items of another.
+	// A channel that processes no items does not hide the items of another.
 	next, _ := b.owned("b")
 	for range 10 {
 		b.ok(b.Deliver(b.ctx, weir.InboxItem{Channel: id, Kind: weir.InboxCancel, Payload: []byte("1-3")}))
@@ -273,7 +273,7 @@ func testChannels(t *testing.T, backend Backend) {
 		t.Errorf("created %v: %+v", created, again)
 	}
 	other := in
-	other.Type = "nuntium" // of which contacts in the queue know nothing
+	other.Type = "nuntium" // contacts in the queue were not accepted for this type
 	_, _, err = b.PutChannel(b.ctx, other)
 	wantCode(t, err, weir.CodeConflict)
 	same(t, "channel", must[weir.Channel](t)(b.Channel(b.ctx, "b")), again)

@@ -9,7 +9,7 @@ import (
 	"weir"
 )
 
-// minuteAt is a minute that counted n of everything.
+// minuteAt returns a minute with the counts n, n+1 and so on.
 func minuteAt(channel weir.ChannelID, at time.Time, n int64) weir.Minute {
 	m := weir.Minute{Channel: channel, At: at}
 	for i := range m.Counts {
@@ -23,7 +23,7 @@ func gauged(m weir.Minute, inFlight, most, queued int64) weir.Minute {
 	return m
 }
 
-// addMinutes wants all of them written.
+// addMinutes requires that all minutes are written.
 func (b *bench) addMinutes(list ...weir.Minute) {
 	b.t.Helper()
 	if rest, err := b.AddMinutes(b.ctx, list); err != nil || len(rest) > 0 {
@@ -53,7 +53,7 @@ func testMinutes(t *testing.T, backend Backend) {
 	if before != nil {
 		t.Errorf("there is one before the first: %v", before)
 	}
-	// What another process saw of the same minutes is added.
+	// The counts of another process for the same minutes are added.
 	also := gauged(minuteAt(a, at(0), 10), 2, 4, 5)
 	b.addMinutes(also, gauged(minuteAt(a, at(5), 0), 0, 1, 0))
 	b.addMinutes(minuteAt(a, at(0), 100))

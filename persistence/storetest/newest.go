@@ -52,8 +52,8 @@ func testNewest(t *testing.T, backend Backend) {
 	b.searched(all)
 }
 
-// mixed makes contacts of two channels, by turns: waiting ones in lanes, some in
-// flight and some that are done.
+// mixed makes contacts of two channels, alternately: some waiting in lanes, some in
+// flight and some done.
 func (b *bench) mixed() (all []weir.Contact) {
 	at := now()
 	one, first := b.owned("a")
@@ -85,15 +85,15 @@ func matches(f *weir.ContactFilter, c *weir.Contact) bool {
 		(!bounded(f) || c.State == weir.Done && !c.FinishedAt.Before(f.FinishedSince) && (f.FinishedUntil.IsZero() || c.FinishedAt.Before(f.FinishedUntil)))
 }
 
-// bounded reports whether only contacts that finished within a time are listed.
+// bounded reports whether the filter limits when contacts finished.
 func bounded(f *weir.ContactFilter) bool {
 	return !f.FinishedSince.IsZero() || !f.FinishedUntil.IsZero()
 }
 
 func sortedIDs(list []weir.Contact) []weir.ContactID { return slices.Sorted(slices.Values(ids(list))) }
 
-// arrivals reads page after page while contacts arrive: each older one is there
-// once, and none of the new ones is in a later page.
+// arrivals reads page after page while contacts arrive: each older contact is listed
+// once, and no new contact appears on a later page.
 func (b *bench) arrivals(all []weir.Contact) {
 	b.t.Helper()
 	var got []weir.Contact
@@ -113,7 +113,7 @@ func (b *bench) arrivals(all []weir.Contact) {
 	wantCode(b.t, err, weir.CodeInvalid)
 }
 
-// searched looks for the contacts of an address.
+// searched lists the contacts of an address.
 func (b *bench) searched(all []weir.Contact) {
 	b.t.Helper()
 	for _, f := range []weir.ContactFilter{

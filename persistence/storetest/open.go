@@ -1,5 +1,5 @@
-// Package storetest is the conformance suite of package persistence and gives
-// other packages' tests a store.
+// Package storetest is the conformance suite of package persistence and provides
+// stores for the tests of other packages.
 package storetest
 
 import (
@@ -31,15 +31,15 @@ func Open(t testing.TB, url string, o persistence.Options) *persistence.Store {
 	return s
 }
 
-// OpenOnly opens the store at a URL and does nothing else with it. It is
-// closed when the test ends, if the test has not done so.
+// OpenOnly opens the store at a URL, without migrating or joining it. It is closed
+// when the test ends, if the test has not done so.
 func OpenOnly(t testing.TB, url string, o persistence.Options) *persistence.Store {
 	t.Helper()
 	s, _ := openOn(t, url, o)
 	return s
 }
 
-// openOn opens a store and gives the database under it, too.
+// openOn opens a store and also returns its database.
 func openOn(t testing.TB, url string, o persistence.Options) (*persistence.Store, dialect.Database) {
 	t.Helper()
 	if o.Logger == nil {

@@ -34,7 +34,7 @@ func testQueue(t *testing.T, backend Backend) {
 	b.commitAll(lease, claim(all[3], at), claim(all[1], at.Add(time.Second)))
 	flying := must[[]weir.Contact](t)(b.InFlight(b.ctx, id))
 	same(t, "in flight", ids(flying), []weir.ContactID{all[1].ID, all[3].ID})
-	// What is claimed has no window any more, what goes back has it again.
+	// A claimed contact has no window; a requeued one has it again.
 	b.commitAll(lease, claim(delayedToQueued(all[34]), at))
 	over, _, err := b.Overdue(b.ctx, id, at.Add(time.Hour), 10)
 	b.ok(err)
@@ -51,8 +51,8 @@ func testQueue(t *testing.T, backend Backend) {
 	same(t, "open channels", must[[]weir.ChannelID](t)(b.OpenChannels(b.ctx)), []weir.ChannelID{id})
 }
 
-// delayedToQueued pretends that a delayed contact's instant has come; the
-// store does not judge transitions.
+// delayedToQueued returns a delayed contact as if it were due; the store does not
+// validate transitions.
 func delayedToQueued(c weir.Contact) weir.Contact {
 	c.State = weir.Queued
 	return c

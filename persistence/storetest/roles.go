@@ -8,7 +8,7 @@ import (
 	"weir/persistence"
 )
 
-// testRoles: a role is kept by who took it last, until it is given back.
+// testRoles checks that the last process to acquire a role holds it until it is released.
 func testRoles(t *testing.T, backend Backend) {
 	b := benchOn(t, backend.URL(t), persistence.Options{Owner: "a", LeaseTTL: time.Hour})
 	take := func() weir.Lease {
@@ -33,7 +33,7 @@ func testRoles(t *testing.T, backend Backend) {
 	second := take()
 	want("taken once more", second, true)
 	want("the lease before", first, false)
-	b.ok(b.ReleaseRole(b.ctx, weir.Router, first)) // it is nobody's
+	b.ok(b.ReleaseRole(b.ctx, weir.Router, first)) // no effect: first is not the current lease
 	want("an old lease was given back", second, true)
 	b.ok(b.ReleaseRole(b.ctx, weir.Router, second))
 	want("given back", second, false)
@@ -44,8 +44,8 @@ func testRoles(t *testing.T, backend Backend) {
 	}
 }
 
-// testRolesTogether: roles are renewed together, and what is lost of one is not
-// held against another.
+// testRolesTogether checks that roles are renewed together, and that the loss of one
+// does not affect another.
 func testRolesTogether(t *testing.T, backend Backend) {
 	url := backend.URL(t)
 	a := benchOn(t, url, persistence.Options{Owner: "a", LeaseTTL: 300 * time.Millisecond})
@@ -77,8 +77,8 @@ func testRolesTogether(t *testing.T, backend Backend) {
 			t.Errorf("%s: %v", step.name, got)
 		}
 	}
-	// A keeper who asks keeps the role of one who asked a while ago, but not for
-	// long.
+	// Renewing one role also renews another that was requested a short time ago, but not
+	// for long.
 	for taken := false; !taken; {
 		if !renew(weir.Router, router) {
 			t.Fatal("a role that is renewed was lost")

@@ -13,7 +13,7 @@ import (
 	"weir/routing"
 )
 
-// asRouter takes the router's role.
+// asRouter acquires the router's role.
 func (b *bench) asRouter() weir.Lease {
 	b.t.Helper()
 	l, ok, err := b.AcquireRole(b.ctx, weir.Router)
@@ -30,15 +30,15 @@ func (b *bench) routed(l weir.Lease, g routing.Group) error {
 	return <-done
 }
 
-// segment holds the events from one to another.
+// segment returns a segment with the events first to last.
 func segment(first, last uint64, data string) routing.Segment {
 	return routing.Segment{First: first, Last: last, Data: []byte(data)}
 }
 
 func groupOf(list ...routing.Segment) routing.Group { return routing.Group{Segments: list} }
 
-// testJournal: groups come back in order, none is lost or let in twice, and
-// nothing of somebody without the role.
+// testJournal checks that groups are read back in order, that none is lost or accepted
+// twice, and that nothing is accepted without the role.
 func testJournal(t *testing.T, backend Backend) {
 	b := newBench(t, backend)
 	old := b.asRouter()
@@ -77,7 +77,7 @@ func testJournal(t *testing.T, backend Backend) {
 	same(t, "no snapshot", saved, routing.Saved{Last: 11})
 }
 
-// segments reads the journal from an event on, a few segments at a time.
+// segments reads the journal after an event, a few segments at a time.
 func (b *bench) segments(after uint64) (list []routing.Segment) {
 	b.t.Helper()
 	for {
@@ -90,8 +90,8 @@ func (b *bench) segments(after uint64) (list []routing.Segment) {
 	}
 }
 
-// testSnapshots: a snapshot counts as a whole or not at all, and the journal
-// loses only what it holds.
+// testSnapshots checks that a snapshot counts completely or not at all, and that the
+// journal loses only the events that the snapshot contains.
 func testSnapshots(t *testing.T, backend Backend) {
 	b := newBench(t, backend)
 	old := b.asRouter()
@@ -135,8 +135,8 @@ func testSnapshots(t *testing.T, backend Backend) {
 	b.ok(b.routed(l, groupOf(segment(501, 501, "on"))))
 }
 
-// testRouterMoves: the role, and with it the right to write, goes to another
-// process, which finds everything.
+// testRouterMoves moves the role, and with it the right to write, to another process,
+// which finds everything.
 func testRouterMoves(t *testing.T, backend Backend) {
 	if !backend.Members {
 		return // one process at a time

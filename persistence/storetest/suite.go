@@ -16,9 +16,9 @@ import (
 
 // Backend is a kind of database that the suite runs on.
 type Backend struct {
-	// URL gives the URL of a new, empty database.
+	// URL returns the URL of a new, empty database.
 	URL func(t testing.TB) string
-	// Members says that several processes may be members at once.
+	// Members is set if several processes may be members at once.
 	Members bool
 }
 
@@ -84,7 +84,7 @@ func Run(t *testing.T, b Backend) {
 	}
 }
 
-// bench is a store with the shorthands of the suite.
+// bench is a store with the helper methods of the suite.
 type bench struct {
 	*persistence.Store
 	t   testing.TB
@@ -103,7 +103,7 @@ func benchOn(t testing.TB, url string, o persistence.Options) *bench {
 	return &bench{Store: Open(t, url, o), t: t, ctx: ctx}
 }
 
-// must stops the test on an error.
+// must fails the test on an error.
 func must[T any](t testing.TB) func(T, error) T {
 	return func(v T, err error) T {
 		t.Helper()
@@ -128,7 +128,7 @@ func (b *bench) channel(name string) weir.Channel {
 	return c
 }
 
-// owned makes a channel and takes its lease.
+// owned makes a channel and acquires its lease.
 func (b *bench) owned(name string) (weir.ChannelID, weir.Lease) {
 	b.t.Helper()
 	c := b.channel(name)
@@ -168,7 +168,7 @@ func (b *bench) later(c weir.Change) <-chan weir.CommitResult {
 	return done
 }
 
-// commitAll commits and wants no error and nothing stale.
+// commitAll commits and requires that there is no error and no stale transition.
 func (b *bench) commitAll(l weir.Lease, list ...weir.Transition) {
 	b.t.Helper()
 	if r := b.commit(weir.Change{Lease: l, Transitions: list}); r.Err != nil || len(r.Stale) > 0 {
@@ -190,7 +190,7 @@ func (b *bench) wantQueued(id weir.ChannelID, want int64) {
 	}
 }
 
-// to is the transition of a contact to a progress.
+// to returns the transition of a contact to a progress.
 func to(c weir.Contact, p weir.Progress, err error) weir.Transition {
 	if err != nil {
 		panic(err)
@@ -217,7 +217,7 @@ func requeue(c weir.Contact, now, due time.Time) weir.Transition {
 	return t
 }
 
-// sms is a spec with one message.
+// sms returns a spec with one message.
 func sms(key string) weir.Spec {
 	return weir.Spec{Key: key, To: "+15550001", Priority: weir.Normal, Messages: []string{"hello"}}
 }
@@ -230,7 +230,7 @@ func specs(n int) []weir.Spec {
 	return list
 }
 
-// now is an instant as the store keeps them.
+// now returns the current instant with the store's precision, microseconds.
 func now() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
 
 func ids(list []weir.Contact) []weir.ContactID {
@@ -243,7 +243,7 @@ func ids(list []weir.Contact) []weir.ContactID {
 
 func same(t testing.TB, what string, got, want any) {
 	t.Helper()
-	// Byte by byte, cmp takes half a minute for what bytes.Equal sees at once.
+	// Byte by byte, cmp takes half a minute for slices that bytes.Equal compares instantly.
 	quick := cmp.FilterValues(func(a, b []byte) bool { return len(a)+len(b) > 0 }, cmp.Comparer(bytes.Equal))
 	if d := cmp.Diff(want, got, cmpopts.EquateEmpty(), quick); d != "" {
 		t.Errorf("%s (-want +got):\n%s", what, d)

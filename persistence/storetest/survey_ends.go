@@ -8,7 +8,7 @@ import (
 	"weir/surveys"
 )
 
-// testEnds: what is under way when a survey ends leaves nobody behind in it.
+// testEnds checks that operations in progress when a survey ends leave no respondent in it.
 func testEnds(t *testing.T, d *desk) {
 	v := d.survey("a")
 	imp, err := d.BeginImport(d.ctx, v.ID)
@@ -19,7 +19,7 @@ func testEnds(t *testing.T, d *desk) {
 		v.State = state
 		v, err = d.UpdateSurvey(d.ctx, v)
 		d.ok(err)
-		// Who deletes has looked at the state before; it may have been launched since.
+		// A caller checks the state before it deletes; the survey may have been launched since.
 		wantCode(t, d.RemoveSurvey(d.ctx, v.ID), weir.CodeConflict)
 	}
 	v.State = surveys.Done
@@ -39,8 +39,8 @@ func testEnds(t *testing.T, d *desk) {
 	d.ok(d.RemoveSurvey(d.ctx, v.ID))
 }
 
-// testSurveyRole: who had the role of the survey broker writes nothing any more
-// once somebody else has it, however late it comes.
+// testSurveyRole checks that a former holder of the survey broker's role can write
+// nothing once another process holds it, however late its write arrives.
 func testSurveyRole(t *testing.T, backend Backend) {
 	b := newBench(t, backend)
 	d := newDesk(t, SurveyStores{Worker: b, Store: b, Importer: b, Reading: b, ChannelStates: b})

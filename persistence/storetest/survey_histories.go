@@ -10,7 +10,7 @@ import (
 	"weir/surveys"
 )
 
-// campaign is what naive maps say a store of surveys should hold.
+// campaign is the expected content of a store of surveys, kept in naive maps.
 type campaign struct {
 	d       *desk
 	survey  surveys.Survey
@@ -19,7 +19,7 @@ type campaign struct {
 	imports map[int64]map[string]surveys.Respondent
 }
 
-// testSurveyHistories draws random histories of adding, imports, moves, stale
+// testSurveyHistories draws random histories of additions, imports, moves, stale
 // moves and changed quotas, and compares the store with naive maps.
 func testSurveyHistories(t *testing.T, d *desk) {
 	n := 0
@@ -43,7 +43,7 @@ func (c *campaign) ok(r *rapid.T, err error) {
 	}
 }
 
-// import_ draws an open import, or none.
+// drawImport draws an open import, or 0 for none.
 func (c *campaign) drawImport(r *rapid.T) int64 {
 	ids := []int64{0}
 	for id := range c.imports {

@@ -11,7 +11,7 @@ import (
 )
 
 // testSurveyMembers lets two processes work on one survey at once: one adds and
-// imports the people that the other adds, too, and moves them.
+// imports the same people that the other adds, and moves them.
 func testSurveyMembers(t *testing.T, backend Backend) {
 	if !backend.Members {
 		return
@@ -63,7 +63,7 @@ func testSurveyMembers(t *testing.T, backend Backend) {
 	one.wantQueued(channel, int64(len(open)))
 }
 
-// workAll starts whoever may be started, as long as nobody else is quicker.
+// workAll starts every respondent that can be started, unless another process is faster.
 func workAll(t *testing.T, b *bench, survey int64, channel weir.ChannelID) {
 	list, err := b.Startable(b.ctx, survey, now(), nil, 10)
 	if err != nil {
@@ -79,7 +79,7 @@ func workAll(t *testing.T, b *bench, survey int64, channel weir.ChannelID) {
 	}
 }
 
-// testSurveyEvents wants events to be written with what they tell of.
+// testSurveyEvents checks that events are written together with the changes that they report.
 func testSurveyEvents(t *testing.T, backend Backend) {
 	b := newBench(t, backend)
 	d := newDesk(t, SurveyStores{Worker: b, Store: b, Importer: b, Reading: b, ChannelStates: b})

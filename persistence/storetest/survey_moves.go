@@ -82,7 +82,7 @@ func testMoves(t *testing.T, d *desk) {
 	}
 }
 
-// outreach is a move that enqueues a contact on a channel.
+// outreach returns a move that enqueues a contact on a channel.
 func outreach(channel weir.ChannelID, r surveys.Respondent) surveys.Move {
 	m := activate(r, now().Add(time.Hour))
 	m.Channel = channel
@@ -129,7 +129,7 @@ func testEnqueue(t *testing.T, d *desk) {
 	if begun, err = d.Begun(d.ctx, v.ID, now().Add(time.Minute)); err != nil || len(begun) != 0 {
 		t.Errorf("begun in the future: %v (%v)", begun, err)
 	}
-	// The same contact once more is that contact, and nothing new.
+	// Enqueuing the same contact again finds that contact and creates nothing.
 	same1 := outreach(channel, after[0])
 	same1.Is.Serial = after[0].Serial
 	same1.Enqueue.Key, same1.Enqueue.For = got.Contacts[0].Key, got.Contacts[0].For
@@ -268,7 +268,7 @@ func testDue(t *testing.T, d *desk) {
 	}
 }
 
-// recentOf reads the log of one respondent, who has all of its lines, and of times.
+// recentOf reads the log of one respondent, which has all of the lines, and of time ranges.
 func (d *desk) recentOf(survey int64, list []surveys.Respondent, lines []surveys.Entry) {
 	d.t.Helper()
 	recent, next, err := d.Recent(d.ctx, surveys.LogFilter{Survey: survey, Respondent: list[0].ID, Limit: 1})

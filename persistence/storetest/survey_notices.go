@@ -8,7 +8,7 @@ import (
 	"weir/surveys"
 )
 
-// mine is a spec for a respondent.
+// mine returns a spec for a respondent.
 func mine(key string, respondent int64) weir.Spec {
 	s := sms(key)
 	s.For = weir.Respondent{Survey: 5, ID: respondent, Serial: 3}
@@ -53,7 +53,7 @@ func testNotices(t *testing.T, backend Backend) {
 		Respondent: list[0].For,
 	}
 	b.wantNotices(handed)
-	// Two steps of one contact in one batch are two notices; a stale one is none.
+	// Two steps of one contact in one batch are two outbox entries; a stale one is none.
 	both := active(claimed[2])
 	end := finish(both.Contact, at, weir.Completed)
 	one, two := b.later(weir.Change{Lease: lease, Transitions: []weir.Transition{both}}), b.later(weir.Change{Lease: lease, Transitions: []weir.Transition{end}})
@@ -80,7 +80,7 @@ func testNotices(t *testing.T, backend Backend) {
 	b.takeNotices(got)
 }
 
-// takeNotices deletes notices by works: those of a stale move stay.
+// takeNotices deletes outbox entries through works: the entries of a stale move stay.
 func (b *bench) takeNotices(got []surveys.Notice) {
 	b.t.Helper()
 	v, _, err := b.PutSurvey(b.ctx, surveys.Survey{Name: "s"})
@@ -102,7 +102,7 @@ func (b *bench) takeNotices(got []surveys.Notice) {
 	b.wantNotices()
 }
 
-// wantNotices wants these notices, apart from their ids.
+// wantNotices requires these outbox entries, ignoring their ids.
 func (b *bench) wantNotices(want ...surveys.Notice) []surveys.Notice {
 	b.t.Helper()
 	got, err := b.Notices(b.ctx, 0, 10)

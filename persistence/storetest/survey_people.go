@@ -155,7 +155,7 @@ func testImports(t *testing.T, d *desk) {
 	for i := range 10 {
 		list = append(list, person(3+i, "m"))
 	}
-	// Two imports bring the same people at once: one has each of them.
+	// Two imports add the same people at once: each person belongs to one import.
 	var wg sync.WaitGroup
 	got := make([][]surveys.Added, 2)
 	for i, imp := range []int64{kept, dropped} {
@@ -199,7 +199,7 @@ func testImports(t *testing.T, d *desk) {
 		t.Errorf("%d respondents are visible, want %d", n, 3+mine)
 	}
 	d.sums(v.ID)
-	// What was aborted is free again, and what was committed is there.
+	// Respondents of an aborted import can be added again; those of a committed one exist.
 	added, err := d.Add(d.ctx, v.ID, 0, list)
 	d.ok(err)
 	for i, a := range added {
@@ -243,7 +243,7 @@ func testSorting(t *testing.T, d *desk) {
 	if len(list) != 4 {
 		t.Errorf("%d women may be started, want 4", len(list))
 	}
-	// A survey that runs keeps its buckets.
+	// A running survey keeps its buckets.
 	v.Definition.Quotas = nil
 	v, err = d.UpdateSurvey(d.ctx, v)
 	d.ok(err)

@@ -10,17 +10,17 @@ import (
 	"weir/surveys"
 )
 
-// SurveyStores is what the suite of the stores of surveys runs on: the one of package
-// persistence, or one that stands in for it in tests.
+// SurveyStores holds the stores of surveys that the suite runs on: those of package
+// persistence, or a substitute for tests.
 type SurveyStores struct {
 	surveys.Worker
 	surveys.Store
 	surveys.Importer
 	surveys.Reading
 	surveys.ChannelStates
-	// Channel makes a channel that takes contacts.
+	// Channel makes a channel that accepts contacts.
 	Channel func(t testing.TB, name string) weir.ChannelID
-	// Close makes it take none any more.
+	// Close makes a channel accept no more contacts.
 	Close func(t testing.TB, id weir.ChannelID)
 }
 
@@ -53,7 +53,7 @@ func RunSurveys(t *testing.T, open func(t testing.TB) SurveyStores) {
 	}
 }
 
-// surveysOf is the store of package persistence.
+// surveysOf returns the store of package persistence.
 func surveysOf(t testing.TB, b Backend) SurveyStores {
 	s := newBench(t, b)
 	return SurveyStores{
@@ -72,7 +72,7 @@ func surveysOf(t testing.TB, b Backend) SurveyStores {
 	}
 }
 
-// desk is a store of surveys with the shorthands of the suite.
+// desk is a store of surveys with the helper methods of the suite.
 type desk struct {
 	SurveyStores
 	t   testing.TB
@@ -93,7 +93,7 @@ func (d *desk) ok(err error) {
 	}
 }
 
-// quotas are two buckets by sex, as the attribute of people says.
+// quotas returns two buckets by the attribute sex.
 func quotas(m, f int) surveys.Quotas {
 	return surveys.Quotas{
 		{Where: map[string]surveys.Match{"sex": {In: []string{"m"}}}, Quota: m},
@@ -111,7 +111,7 @@ func (d *desk) survey(name string) surveys.Survey {
 	return v
 }
 
-// person is a respondent; sex may be empty.
+// person returns a respondent; sex may be empty.
 func person(phone int, sex string) surveys.Respondent {
 	r := surveys.Respondent{Phone: fmt.Sprintf("+1555%07d", phone), Bucket: surveys.NoBucket, Progress: surveys.Fresh()}
 	switch sex {
@@ -126,7 +126,7 @@ func person(phone int, sex string) surveys.Respondent {
 	return r
 }
 
-// people adds so many respondents: men, women and others in turn.
+// people adds n respondents: men, women and others in turn.
 func (d *desk) people(survey int64, first, n int) []surveys.Respondent {
 	d.t.Helper()
 	var list []surveys.Respondent
@@ -162,7 +162,7 @@ func (d *desk) read(ids ...surveys.RespondentID) []surveys.Respondent {
 	return out
 }
 
-// work makes moves and wants all of them made.
+// work makes moves and requires that all of them are made.
 func (d *desk) work(survey int64, moves ...surveys.Move) surveys.Written {
 	d.t.Helper()
 	got, err := d.Work(d.ctx, surveys.Work{Survey: survey, Moves: moves})
@@ -173,7 +173,7 @@ func (d *desk) work(survey int64, moves ...surveys.Move) surveys.Written {
 	return got
 }
 
-// turn is the move of a respondent to what change makes of it.
+// turn returns the move of a respondent to the state that change makes.
 func turn(r surveys.Respondent, change func(*surveys.Respondent)) surveys.Move {
 	m := surveys.Move{Was: r, Is: r}
 	m.Is.Rev++
@@ -181,7 +181,7 @@ func turn(r surveys.Respondent, change func(*surveys.Respondent)) surveys.Move {
 	return m
 }
 
-// activate is the move of a pending respondent that is looked at again at an
+// activate returns the move that makes a pending respondent active, next due at an
 // instant.
 func activate(r surveys.Respondent, due time.Time) surveys.Move {
 	return turn(r, func(r *surveys.Respondent) {
@@ -191,7 +191,7 @@ func activate(r surveys.Respondent, due time.Time) surveys.Move {
 	})
 }
 
-// everybody lists a survey, over all pages.
+// everybody lists the respondents of a survey, over all pages.
 func (d *desk) everybody(survey int64) []surveys.Respondent {
 	d.t.Helper()
 	var all []surveys.Respondent
@@ -206,7 +206,7 @@ func (d *desk) everybody(survey int64) []surveys.Respondent {
 	}
 }
 
-// sums wants the counts to be those of a recount.
+// sums requires that the stored counts equal a recount.
 func (d *desk) sums(survey int64) {
 	d.t.Helper()
 	want := map[surveys.Group]int{}

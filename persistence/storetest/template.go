@@ -20,13 +20,13 @@ import (
 	"weir/persistence/dialect"
 )
 
-// Most tests need a database with the newest schema and not the way there: more
-// than fifty steps, which take a third of a second under the race detector and
-// two flushes each on a server. The first test that goes the way leaves what it
-// came to, as a script, in a file named after the steps; the others run the
-// script. That both come to the same is a test of its own.
+// Most tests need a database with the newest schema, but not the more than fifty
+// migrations, which take a third of a second under the race detector and two flushes
+// each on a server. The first test that runs the migrations stores the result as a
+// script, in a file named after the migrations; the others run the script. A test
+// checks that both produce the same database.
 
-// Migrate brings the database at a URL to the newest schema and closes it.
+// Migrate migrates the database at a URL to the newest schema and closes it.
 func Migrate(t testing.TB, url string) {
 	t.Helper()
 	s, db := openOn(t, url, persistence.Options{})
@@ -37,7 +37,7 @@ func Migrate(t testing.TB, url string) {
 }
 
 // migrate brings a database to the newest schema: an empty one by the script,
-// if there is one.
+// if it exists.
 func migrate(t testing.TB, s *persistence.Store, db dialect.Database) {
 	t.Helper()
 	ctx := context.Background()
@@ -75,7 +75,7 @@ func quickly(ctx context.Context, s *persistence.Store, db dialect.Database) err
 	return keep(file, script)
 }
 
-// scriptFile names the file of the script by all that it depends on.
+// scriptFile names the script's file after everything that the script depends on.
 func scriptFile(ctx context.Context, db dialect.Database) (string, error) {
 	folder, _ := db.Migrations()
 	hash := sha256.New()
@@ -87,7 +87,7 @@ func scriptFile(ctx context.Context, db dialect.Database) (string, error) {
 	if err := db.Pools().Read.QueryRowContext(ctx, ask).Scan(&version); err != nil {
 		return "", err
 	}
-	hash.Write([]byte("1\n" + version + "\n")) // the number is that of the script's form
+	hash.Write([]byte("1\n" + version + "\n")) // the number is the version of the script's format
 	steps, err := migrations.For(folder)
 	if err != nil {
 		return "", err
@@ -104,7 +104,7 @@ func scriptFile(ctx context.Context, db dialect.Database) (string, error) {
 	return filepath.Join(os.TempDir(), name, folder+"-"+hex.EncodeToString(hash.Sum(nil))[:32]+".json"), err
 }
 
-// keep puts a file in its place whole: several processes may do so at once.
+// keep writes a file atomically: several processes may do so at once.
 func keep(file string, script []string) error {
 	text, err := json.Marshal(script)
 	if err != nil {
@@ -131,7 +131,7 @@ func keep(file string, script []string) error {
 	return err
 }
 
-// run runs a script: in SQLite as one transaction, which is one flush.
+// run runs a script: in SQLite as one transaction, which needs one flush.
 func run(ctx context.Context, db dialect.Database, script []string) error {
 	if folder, _ := db.Migrations(); folder == "sqlite" {
 		script = []string{"BEGIN IMMEDIATE;\n" + strings.Join(script, ";\n") + ";\nCOMMIT"}
@@ -149,7 +149,7 @@ func run(ctx context.Context, db dialect.Database, script []string) error {
 	return nil
 }
 
-// write writes the script that makes a database like this one.
+// write returns the script that creates a database like this one.
 func write(ctx context.Context, db dialect.Database) ([]string, error) {
 	script, err := definitions(ctx, db)
 	if err != nil {
@@ -176,8 +176,8 @@ func tables(ctx context.Context, db dialect.Database) ([]string, error) {
 	return texts(ctx, db, "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE() ORDER BY table_name")
 }
 
-// definitions are the statements that make the tables and all that belongs to
-// them.
+// definitions returns the statements that create the tables and everything that belongs
+// to them.
 func definitions(ctx context.Context, db dialect.Database) ([]string, error) {
 	if folder, _ := db.Migrations(); folder == "sqlite" {
 		return texts(ctx, db, "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite~_%' ESCAPE '~' ORDER BY rowid")
@@ -195,7 +195,7 @@ func definitions(ctx context.Context, db dialect.Database) ([]string, error) {
 	return list, nil
 }
 
-// inserts is the statement that makes the rows of a table, if it has any.
+// inserts returns the statement that inserts the rows of a table, if it has any.
 func inserts(ctx context.Context, db dialect.Database, table string) ([]string, error) {
 	columns, err := columnsOf(ctx, db, table)
 	if err != nil {

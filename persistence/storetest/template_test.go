@@ -13,7 +13,7 @@ import (
 	"weir/persistence/testmysql"
 )
 
-// What most tests start on is what the steps of the schema come to.
+// The script that most tests start from makes the same database as the migrations.
 func TestScriptMakesWhatTheStepsMake(t *testing.T) {
 	t.Parallel()
 	for name, url := range map[string]func(testing.TB) string{
@@ -28,7 +28,7 @@ func TestScriptMakesWhatTheStepsMake(t *testing.T) {
 				t.Fatal(err)
 			}
 			store, first := openOn(t, url(t), persistence.Options{})
-			migrate(t, store, first) // leaves the script, if nobody has before
+			migrate(t, store, first) // writes the script, if it does not exist yet
 			file, err := scriptFile(t.Context(), first)
 			if err != nil {
 				t.Fatal(err)
@@ -48,8 +48,8 @@ func TestScriptMakesWhatTheStepsMake(t *testing.T) {
 	}
 }
 
-// everything is what a database says of itself, and all rows; of the steps, when
-// they were taken is left out.
+// everything returns a database's own description of its schema, and all rows; the
+// times of the migrations are left out.
 func everything(t *testing.T, db dialect.Database) map[string][]string {
 	t.Helper()
 	queries := map[string]string{"schema": "SELECT CONCAT_WS(' ', type, name, tbl_name, sql) FROM sqlite_schema ORDER BY 1"}

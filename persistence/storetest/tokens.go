@@ -51,7 +51,7 @@ func testTokens(t *testing.T, backend Backend) {
 	same(t, "all tokens", must[[]weir.Token](t)(b.Tokens(b.ctx)), []weir.Token{one, two})
 }
 
-// Tokens are made by a process that is no member, beside one that is.
+// Tokens are made by a process that is not a member, while another one is.
 func testTokensBeside(t *testing.T, backend Backend) {
 	if !backend.Members {
 		return // a database in memory has one process

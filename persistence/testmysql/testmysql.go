@@ -1,11 +1,11 @@
-// Package testmysql gives tests empty databases on a real MariaDB or MySQL
-// server. Nothing but tests may import it.
+// Package testmysql provides tests with empty databases on a real MariaDB or MySQL
+// server. Only tests may import it.
 //
-// The server is the one that WEIR_TEST_MYSQL names
+// WEIR_TEST_MYSQL names the server
 // (mysql://user:password@host:port; its user must be allowed to create
 // databases). Without that variable it is a private one, shared by all test
 // processes of this user: started by the first, ended after the last. A test
-// is never skipped for lack of a server: it fails and says what to install.
+// is never skipped for lack of a server: it fails and reports what to install.
 package testmysql
 
 import (
@@ -20,13 +20,13 @@ import (
 	"weir/persistence/testmysql/internal/private"
 )
 
-// Variable names the environment variable that holds the address of a running
+// Variable is the name of the environment variable that holds the address of a running
 // server.
 const Variable = "WEIR_TEST_MYSQL"
 
 const limit = 30 * time.Second // for one statement, on a busy machine
 
-// URL makes an empty database, dropped when the test ends, and gives its
+// URL creates an empty database, which is dropped when the test ends, and returns its
 // DATABASE_URL.
 func URL(t testing.TB) string {
 	t.Helper()
@@ -44,7 +44,7 @@ func URL(t testing.TB) string {
 	return url
 }
 
-// Server is a server of one test, for faults that others must not feel.
+// Server is the server of a single test, for faults that must not affect other tests.
 type Server struct {
 	t      testing.TB
 	server *mariadb.Server
@@ -67,7 +67,7 @@ func Start(t testing.TB) *Server {
 	return &Server{t, s}
 }
 
-// URL makes an empty database on this server and gives its DATABASE_URL.
+// URL creates an empty database on this server and returns its DATABASE_URL.
 func (s *Server) URL(t testing.TB) string {
 	t.Helper()
 	url, _ := create(t, s.server.Address())
@@ -77,7 +77,7 @@ func (s *Server) URL(t testing.TB) string {
 // Kill ends the server with SIGKILL.
 func (s *Server) Kill() { s.server.Kill() }
 
-// Restart runs the server again, on the same data and port, and returns when
+// Restart starts the server again, on the same data and port, and returns when
 // it answers. A running one is killed first.
 func (s *Server) Restart() {
 	s.t.Helper()

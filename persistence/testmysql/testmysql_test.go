@@ -20,7 +20,7 @@ func open(t *testing.T, url string) *sql.DB {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.Logger = &mysql.NopLogger{} // killed servers are what is tested
+	c.Logger = &mysql.NopLogger{} // the tests kill servers on purpose
 	connector, err := mysql.NewConnector(c)
 	if err != nil {
 		t.Fatal(err)

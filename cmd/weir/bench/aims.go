@@ -7,23 +7,23 @@ import (
 	"text/tabwriter"
 )
 
-// aim is a line of the table: one or more figures, each with a bound for each
-// store.
+// aim is a line of the table of targets: one or more figures, each with a bound for
+// each store.
 type aim struct {
 	what  string
 	parts []part
 }
 
-// part is a figure of an aim. of finds it in the medians of a session; false
-// if it was not measured.
+// part is a figure of a target. of returns its value from the medians of a session;
+// false if it was not measured.
 type part struct {
 	format        string
-	atMost        bool // else at least
+	atMost        bool // otherwise a min bound
 	mysql, sqlite float64
 	of            func(m medians, store string) (float64, bool)
 }
 
-// aims is the table.
+// aims returns the table of targets.
 func aims() []aim {
 	return []aim{
 		{"live, enqueue in process: contacts/s ÷ floor", []part{{"%.2f", false, 0.65, 0.60, toFloor(Live, PeerInside)}}},
@@ -59,7 +59,7 @@ func aims() []aim {
 // medians are the groups of a session.
 type medians []*group
 
-// find gives the group of a mode and peer with the most contacts.
+// find returns the group of a mode and peer with the most contacts.
 func (m medians) find(mode, peer string) *group {
 	var found *group
 	for _, g := range m {
@@ -70,7 +70,7 @@ func (m medians) find(mode, peer string) *group {
 	return found
 }
 
-// of is the median of a figure.
+// of returns the function that finds the median of a figure.
 func of(mode, peer string, figure func(Figures) float64) func(medians, string) (float64, bool) {
 	return func(m medians, store string) (float64, bool) {
 		g := m.find(mode, peer+" "+store)
@@ -81,7 +81,7 @@ func of(mode, peer string, figure func(Figures) float64) func(medians, string) (
 	}
 }
 
-// toFloor is the throughput as a ratio to the floor's.
+// toFloor returns the function that finds the throughput as a ratio to the baseline's.
 func toFloor(mode, peer string) func(medians, string) (float64, bool) {
 	return func(m medians, store string) (float64, bool) {
 		return ratio(m.find(mode, peer+" "+store), m.find(mode, PeerFloor), rate)
@@ -106,7 +106,7 @@ func besideBacklog(m medians, store string) (float64, bool) {
 	return 0, false
 }
 
-// idleShare is a minute's CPU seconds as hundredths of a core.
+// idleShare converts the CPU seconds of a minute to hundredths of a core.
 func idleShare(m medians, store string) (float64, bool) {
 	seconds, ok := of(Idle, PeerSingle, func(f Figures) float64 { return f.IdleCPU })(m, store)
 	return seconds / 60 * 100, ok
@@ -119,13 +119,13 @@ func ratio(a, b *group, figure func(Figures) float64) (float64, bool) {
 	return a.median(figure) / b.median(figure), true
 }
 
-// verdict is a line of the table for one store.
+// verdict is a line of the table of targets for one store.
 type verdict struct {
 	aim, reached string
 	met          string // "yes", "no", or "–" if something was not measured
 }
 
-// judge compares an aim with what a session has reached.
+// judge compares a target with the results of a session.
 func (a aim) judge(m medians, store string) verdict {
 	v := verdict{met: "yes"}
 	var bounds, reached []string
@@ -155,7 +155,7 @@ func (a aim) judge(m medians, store string) verdict {
 	return v
 }
 
-// sizes says how large the runs were that the table is made from.
+// sizes describes how large the runs behind the table were.
 func sizes(m medians) string {
 	largest := func(mode string) (n int) {
 		for _, g := range m {
@@ -169,7 +169,7 @@ func sizes(m medians) string {
 		largest(Live), largest(Drain), largest(Latency), largest(Turnaround), largest(Backlog), largest(Bulk), largest(Restart), largest(Idle))
 }
 
-// printAims prints the table of aims beside what was reached.
+// printAims prints the table of targets and results.
 func printAims(out io.Writer, all []Figures) {
 	m := medians(groups(all))
 	_, _ = fmt.Fprintf(out, "\nMedians of the runs above; %s.\n", sizes(m))

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// arrivals gives the connections of the provider. Each knows when the request that
-// it is at reached this machine: on a busy one, handlers get their turn in
-// another order than that in which requests came.
+// arrivals is the provider's listener. Each connection records when its current
+// request reached this machine: on a busy machine, handlers run in another order than
+// the requests arrived in.
 type arrivals struct{ net.Listener }
 
 func newArrivals(l net.Listener) arrivals {
@@ -27,11 +27,11 @@ func (a arrivals) Accept() (net.Conn, error) {
 	return &arriving{Conn: c, stamped: newStamped(c)}, nil
 }
 
-// arriving is a connection. No client sends a request before the one before it is
-// answered, so that whatever comes first after an answer is the next one.
+// arriving is a connection. A client sends a request only after the previous one is
+// answered, so the first data after an answer belongs to the next request.
 type arriving struct {
 	net.Conn
-	stamped *stamped     // nil: the system cannot tell when data came
+	stamped *stamped     // nil: the system has no timestamps of arrival
 	first   atomic.Int64 // when the request began to arrive, in ns; 0: not yet
 }
 
@@ -52,15 +52,15 @@ func (c *arriving) Read(p []byte) (n int, err error) {
 	return n, err
 }
 
-// connection is the key under which a request's context has its connection.
+// connection is the context key of a request's connection.
 type connection struct{}
 
-// withConnection is for http.Server.ConnContext.
+// withConnection is a function for http.Server.ConnContext.
 func withConnection(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connection{}, c)
 }
 
-// arrivedAt is when a request arrived.
+// arrivedAt returns when a request arrived.
 func arrivedAt(r *http.Request) time.Time {
 	if c, ok := r.Context().Value(connection{}).(*arriving); ok && c.first.Load() != 0 {
 		return time.Unix(0, c.first.Load())
@@ -68,8 +68,8 @@ func arrivedAt(r *http.Request) time.Time {
 	return time.Now()
 }
 
-// answering has a request's connection wait for the next one. To be called before
-// the answer goes out.
+// answering prepares a request's connection for the next request. It must be called
+// before the answer is sent.
 func answering(r *http.Request) {
 	if c, ok := r.Context().Value(connection{}).(*arriving); ok {
 		c.first.Store(0)

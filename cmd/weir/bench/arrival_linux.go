@@ -10,20 +10,20 @@ import (
 	"time"
 )
 
-// stamped reads from a connection, and when the system received what is read.
+// stamped reads from a connection, with the kernel's timestamp of the data.
 type stamped struct {
 	raw     syscall.RawConn
-	receive func(fd uintptr) bool // into the fields below, for one read at a time
+	receive func(fd uintptr) bool // into the fields below, one read at a time
 
 	into   []byte
-	beside [64]byte // what comes beside data
+	beside [64]byte // ancillary data
 	n, m   int
 	err    error
 }
 
-// stampArrivals has the system note when data comes to the connections of a
-// listener, those that wait to be accepted among them. Where it refuses, the
-// instant of reading serves.
+// stampArrivals enables kernel timestamps of received data on the connections of a
+// listener, including those that wait to be accepted. If the kernel refuses, the
+// time of reading is used.
 func stampArrivals(l net.Listener) {
 	s, ok := l.(syscall.Conn)
 	if !ok {
@@ -59,7 +59,7 @@ func newStamped(c net.Conn) *stamped {
 	return r
 }
 
-// read is what Read of a connection is; at is zero if the system did not tell.
+// read works like Read of a connection; at is zero if there is no timestamp.
 func (r *stamped) read(p []byte) (n int, at time.Time, err error) {
 	r.into = p
 	err = r.raw.Read(r.receive)
@@ -75,7 +75,7 @@ func (r *stamped) read(p []byte) (n int, at time.Time, err error) {
 	return r.n, stampOf(r.beside[:r.m]), nil
 }
 
-// stampOf finds the instant in what came beside data.
+// stampOf returns the timestamp in ancillary data.
 func stampOf(beside []byte) time.Time {
 	list, err := syscall.ParseSocketControlMessage(beside)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Whoever reads first, what was sent first came first.
+// Arrival follows the order of sending, whichever connection is read first.
 func TestArrivalDoesNotDependOnWhoReadsFirst(t *testing.T) {
 	t.Parallel()
 	plain, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -37,7 +37,7 @@ func TestArrivalDoesNotDependOnWhoReadsFirst(t *testing.T) {
 		}
 		return time.Unix(0, c.first.Load())
 	}
-	// The system begins to note instants some time after it was asked to.
+	// The system begins to record timestamps some time after they were enabled.
 	for tries, noted := 0, false; !noted; tries++ {
 		if tries == 1000 {
 			t.Fatal("the system notes no instants")

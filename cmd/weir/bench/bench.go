@@ -11,35 +11,35 @@ import (
 	"time"
 )
 
-// Options are what a measurement is made from.
+// Options are the settings of a measurement.
 type Options struct {
-	Program   string // this program, which runs the parts as processes of their own
+	Program   string // this program, which runs the parts as separate processes
 	Modes     []string
 	Peers     []string
-	Floor     bool // the floor is among the peers
+	Floor     bool // the baseline is among the peers
 	N         int
 	Channels  int
 	Capacity  int
 	Repeat    int
-	Queued    int   // contacts that backlog and restart find in the queue
-	Rows      []int // contacts that growth finds in the store
-	Finished  int   // how many of them are finished, of a hundred
+	Queued    int   // contacts in the queue before backlog and restart begin
+	Rows      []int // contacts in the store before growth begins
+	Finished  int   // the percentage of them that is finished
 	Delay     time.Duration
 	Rate      int
 	Latency   time.Duration // how long latency takes
-	Idle      time.Duration // how long idle looks on
+	Idle      time.Duration // how long idle observes
 	Databases []string      // "sqlite", "mysql" or URLs; every run has a new database
 	URL       string        // of a running Weir; empty: one is started
 	Token     string
-	Provider  string // where the provider listens; empty: somewhere on loopback
-	Set       string // Short or Full: what the aims need; empty: Modes × Peers
-	Against   string // the program of an earlier version, to be compared with
+	Provider  string // where the provider listens; empty: a free loopback port
+	Set       string // Short or Full: the runs that the targets need; empty: Modes × Peers
+	Against   string // the program of an earlier version, to compare with
 	Out, Err  io.Writer
 	JSON      bool
 	Profile   string // file for a CPU profile of the runs with the load in the broker's process
 }
 
-// Defaults are those of the workload.
+// Defaults returns the options of the standard workload.
 func Defaults() Options {
 	return Options{
 		Modes: []string{Live}, Peers: []string{PeerFloor, PeerInside}, N: 50_000, Channels: 10, Capacity: 50, Repeat: 3,
@@ -50,7 +50,7 @@ func Defaults() Options {
 
 var errGate = errors.New("a run did not pass its gates; see Error")
 
-// Run measures: everything once, then again. It fails if a gate was not passed.
+// Run measures every candidate once, then repeats. It fails if a gate was not passed.
 func Run(ctx context.Context, o Options) error {
 	o = o.completed()
 	if err := o.check(); err != nil {
@@ -69,7 +69,7 @@ func Run(ctx context.Context, o Options) error {
 	return errors.Join(err, s.end())
 }
 
-// completed fills in what a set decides.
+// completed fills in the options that a set determines.
 func (o Options) completed() Options {
 	if o.Floor && !slices.Contains(o.Peers, PeerFloor) {
 		o.Peers = append([]string{PeerFloor}, o.Peers...)
@@ -89,7 +89,7 @@ func (o Options) completed() Options {
 	return o
 }
 
-// check refuses what cannot be measured, before anything is started.
+// check rejects options that cannot be measured, before anything is started.
 func (o Options) check() error {
 	for _, m := range o.Modes {
 		if !slices.Contains(modes(), m) {
@@ -154,7 +154,7 @@ func (s *session) gates() error {
 	return nil
 }
 
-// conclude prints the medians and, for a set, the table of aims.
+// conclude prints the medians and, for a set, the table of targets.
 func (s *session) conclude() {
 	if s.o.JSON {
 		return

@@ -13,7 +13,7 @@ import (
 
 const readyWithin = 60 * time.Second
 
-// broker is a Weir in a process of its own, as users have it: with a token,
+// broker is a Weir in a separate process, set up as in production: with a token,
 // metrics and the log level info.
 type broker struct {
 	program, folder string
@@ -23,8 +23,8 @@ type broker struct {
 	ended           <-chan struct{}
 }
 
-// newBroker prepares a broker; nothing runs yet. Its limit of requests a second is
-// watched but not reached: one token makes all of them.
+// newBroker prepares a broker; nothing runs yet. Its rate limit is enforced but not
+// reached: one token makes all requests.
 func newBroker(ctx context.Context, program, database, folder, mode string) (*broker, error) {
 	addr, err := freeAddr(ctx)
 	if err != nil {
@@ -33,13 +33,13 @@ func newBroker(ctx context.Context, program, database, folder, mode string) (*br
 	b := &broker{program: program, folder: folder, url: "http://" + addr, env: []string{
 		"DATABASE_URL=" + database, "LISTEN_ADDR=" + addr, "WEIR_API_TOKENS=" + token, "WEIR_RATE_LIMIT=1000000", "LOG_FORMAT=json", "LOG_LEVEL=info",
 	}}
-	if mode == Crash { // so that nobody waits for minutes until the provider is asked
+	if mode == Crash { // otherwise it would take minutes until the provider is asked
 		b.env = append(b.env, "CHNL_BKR_GC_IDLE_MINUTES=0.05", "CHNL_BKR_GC_INTERVAL_MINUTES=0.02")
 	}
 	return b, nil
 }
 
-// start starts the process and waits until it takes requests.
+// start starts the process and waits until it accepts requests.
 func (b *broker) start(ctx context.Context) error {
 	if err := b.spawn(); err != nil {
 		return err
@@ -76,7 +76,7 @@ func (b *broker) spawn() (err error) {
 
 func (b *broker) log() string { return filepath.Join(b.folder, "weir.log") }
 
-// lastWords is the end of the log.
+// lastWords returns the end of the log.
 func (b *broker) lastWords() string {
 	const most = 1000
 	raw, err := os.ReadFile(b.log())
@@ -86,7 +86,7 @@ func (b *broker) lastWords() string {
 	return "\n" + string(raw[max(0, len(raw)-most):])
 }
 
-// kill ends the process as kill -9 does.
+// kill ends the process like kill -9.
 func (b *broker) kill() {
 	_ = b.cmd.Process.Kill()
 	<-b.ended
@@ -99,7 +99,7 @@ func (b *broker) stop() {
 	}
 }
 
-// used is what the process has cost.
+// used returns the resources that the process has used.
 func (b *broker) used() (cost, error) { return costOf(b.cmd.Process.Pid) }
 
 func ready(ctx context.Context, url string) bool {

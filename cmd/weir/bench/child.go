@@ -17,8 +17,8 @@ import (
 	"weir/config"
 )
 
-// Task is what a process of its own runs: one workload on one broker, with the
-// load in the broker's process.
+// Task is the work of a child process: one workload on one broker, with the load
+// in the broker's process.
 type Task struct {
 	Workload Workload
 	Floor    bool // instead of Weir
@@ -28,10 +28,10 @@ type Task struct {
 	Profile  string // file for a CPU profile; empty: none
 }
 
-// token opens the API of the brokers under test.
+// token authorizes API requests to the brokers under test.
 const token = "bench"
 
-// Child does a task that is read from in, and writes its figures to out.
+// Child runs the task that it reads from in, and writes its figures to out.
 func Child(ctx context.Context, in io.Reader, out io.Writer) error {
 	var t Task
 	if err := json.NewDecoder(in).Decode(&t); err != nil {
@@ -62,7 +62,7 @@ func (t Task) measure(ctx context.Context, s subject, p provider) (Figures, erro
 	return f, errors.Join(err, r.close())
 }
 
-// profile writes a CPU profile until it is stopped.
+// profile writes a CPU profile until stop is called.
 func profile(file string) (stop func() error, err error) {
 	if file == "" {
 		return func() error { return nil }, nil
@@ -77,7 +77,7 @@ func profile(file string) (stop func() error, err error) {
 	return func() error { pprof.StopCPUProfile(); return f.Close() }, nil
 }
 
-// Provider serves the stub until ctx ends, and says where.
+// Provider runs the stub until ctx ends, and writes its URL to out.
 func Provider(ctx context.Context, addr string, delay time.Duration, out io.Writer) error {
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
 	if err != nil {
@@ -97,7 +97,7 @@ func (t Task) subject(ctx context.Context, p provider) (subject, func() error, e
 	return newInside(ctx, t, p)
 }
 
-// inside is a Weir whose contacts are handed in by a call, not over HTTP.
+// inside is a Weir whose contacts are enqueued by function calls, not over HTTP.
 type inside struct {
 	*httpSubject // for everything else
 	daemon       *daemon.Daemon
@@ -110,7 +110,7 @@ func newInside(ctx context.Context, t Task, p provider) (subject, func() error, 
 	if err != nil {
 		return nil, nil, err
 	}
-	// The log is written as in production, but to nowhere.
+	// The log is formatted as in production, but discarded.
 	log, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
 	if err != nil {
 		return nil, nil, err
@@ -148,7 +148,7 @@ func (s *inside) enqueue(ctx context.Context, channel int, list []contact, began
 	return err
 }
 
-// self is the process that this is.
+// self is this process.
 type self struct{}
 
 func (self) used() (cost, error) {

@@ -6,16 +6,16 @@ import (
 	"fmt"
 )
 
-// How far a version may fall behind the one before it.
+// Bounds of how much worse a version may be than the one before it.
 const (
 	mostCPU  = 1.15 // CPU per contact
-	leastPer = 0.80 // contacts per second ÷ floor
-	// compared is how often both are measured; again as often if the first
-	// result is bad, as a machine has its moments.
+	leastPer = 0.80 // contacts per second ÷ baseline
+	// comparedTwice is the max number of comparisons; the second one follows if the
+	// first result is bad, because a machine has slow moments.
 	comparedTwice = 2
 )
 
-// compare measures this program and an earlier one in turns, each as users run
+// compare measures this program and an earlier one alternately, each as users run
 // it, and fails if this one is worse.
 func (s *session) compare(ctx context.Context) error {
 	var worse []string
@@ -43,7 +43,7 @@ func (s *session) compare(ctx context.Context) error {
 	return nil
 }
 
-// comparison are the runs of both programs and the floor.
+// comparison returns the runs of both programs and the baseline.
 func comparison(o Options) []step {
 	var steps []step
 	for range o.Repeat {
@@ -54,7 +54,7 @@ func comparison(o Options) []step {
 	return steps
 }
 
-// regressions tells in what the program is worse than the earlier one.
+// regressions lists the figures in which the program is worse than the earlier one.
 func regressions(all []Figures) []string {
 	m := medians(groups(all))
 	var worse []string

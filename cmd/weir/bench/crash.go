@@ -10,8 +10,8 @@ import (
 const kills = 2
 
 // crash is live with a broker that is killed at one third and at two thirds,
-// and started again each time. The callers try again until they are answered:
-// what is acknowledged is everything, and must be seen.
+// and restarted each time. The callers retry until they are answered: every
+// contact is acknowledged, and the provider must see all of them.
 func (m measurement) crash(ctx context.Context) (Figures, error) {
 	w, f := m.w, m.w.figures()
 	if err := m.p.reset(ctx, w.expectation()); err != nil {
@@ -40,13 +40,13 @@ func (m measurement) crash(ctx context.Context) (Figures, error) {
 		return f, err
 	}
 	f.take(w, seen, began, queued)
-	f.Others = others(time.Duration(seen.CPU)) // what was killed cannot be asked any more
+	f.Others = others(time.Duration(seen.CPU)) // a killed process's CPU time can no longer be read
 	f.Error = strings.Join(seen.faults(w.expectation(), kills), "; ")
 	return f, nil
 }
 
-// killAtThirds kills the broker when the provider has a third, and again when
-// it has two thirds.
+// killAtThirds kills the broker when the provider has a third of the contacts, and
+// again when it has two thirds.
 func (m measurement) killAtThirds(ctx context.Context) error {
 	for k := 1; k <= kills; {
 		seen, err := m.p.figures(ctx)
@@ -67,11 +67,11 @@ func (m measurement) killAtThirds(ctx context.Context) error {
 	return nil
 }
 
-// insistent tries to enqueue until it is answered, as a client should: the
-// keys are the same, so that nothing is queued twice.
+// insistent retries enqueuing until it is answered, as a client should: the keys
+// stay the same, so no contact is queued twice.
 type insistent struct{ subject }
 
-// insistence is how long a caller tries.
+// insistence is how long a caller retries.
 const insistence = 60 * time.Second
 
 func (s insistent) enqueue(ctx context.Context, channel int, list []contact, began time.Time) error {

@@ -2,7 +2,7 @@ package bench
 
 import "time"
 
-// Figures are the result of a run. What a mode does not measure is 0 or absent.
+// Figures are the results of a run. Figures that a mode does not measure are 0 or absent.
 type Figures struct {
 	Peer      string
 	Mode      string
@@ -17,9 +17,9 @@ type Figures struct {
 	P99       float64 `json:"P99ms"`
 	Turn      float64 `json:"TurnMs,omitempty"` // 1 ÷ drain/s − 10 ms
 	CPUClient float64 // CPU seconds of the broker for 10,000 contacts
-	CPUServer float64 // of the store, where it is a process of its own
+	CPUServer float64 // of the store, if it is a separate process
 	CPUStub   float64 // of the provider
-	CPULoad   float64 // of the load generator, where it is a process of its own
+	CPULoad   float64 // of the load generator, if it is a separate process
 	RSSClient float64 // peak resident memory of the broker, MB
 	RSSServer float64 // proportional set size of the store at the end, MB
 	Commits   float64 // for 1,000 contacts
@@ -27,7 +27,7 @@ type Figures struct {
 	MaxActive int
 	Duplicate int `json:"Duplicates"`
 	Lost      int
-	Queued    int     `json:"BesideQueued,omitempty"` // contacts that were there before
+	Queued    int     `json:"BesideQueued,omitempty"` // contacts that existed before
 	Finished  int     `json:"BesideFinished,omitempty"`
 	StartS    float64 `json:",omitempty"`           // of growth: seconds from the start of the process until it is ready
 	StoreMB   float64 `json:",omitempty"`           // of growth: the store on disk
@@ -40,12 +40,12 @@ type Figures struct {
 	Error     string `json:",omitempty"`
 }
 
-// figures are those that are known before a run.
+// figures returns the figures that are known before a run.
 func (w Workload) figures() Figures {
 	return Figures{Mode: w.Mode, N: w.N, Channels: w.Channels, Capacity: w.Capacity, Batch: w.Batch, Queued: w.Queued, Finished: w.Finished}
 }
 
-// take works out what the provider's account says.
+// take computes the figures that follow from the provider's record.
 func (f *Figures) take(w Workload, seen seenByProvider, began, queued time.Time) {
 	n := float64(w.N)
 	f.EnqueuePS = n / queued.Sub(began).Seconds()
@@ -63,7 +63,7 @@ func (f *Figures) take(w Workload, seen seenByProvider, began, queued time.Time)
 	f.MaxActive, f.Duplicate, f.Lost = seen.MaxActive, seen.Twice, max(0, w.N-seen.Distinct)
 }
 
-// charge works out what a run has cost.
+// charge computes what a run has cost.
 func (f *Figures) charge(spent cost, n int) {
 	f.CPUClient = perTenThousand(spent.cpu, n)
 	f.CPUServer = perTenThousand(spent.server, n)
@@ -73,7 +73,7 @@ func (f *Figures) charge(spent cost, n int) {
 	f.RSSClient = megabytes(spent.peak)
 }
 
-// cost is what a broker, its store and the provider have used since they began.
+// cost holds the resources used by a broker, its store and the provider since they started.
 type cost struct {
 	cpu        time.Duration
 	server     time.Duration // of its store's process
@@ -83,7 +83,7 @@ type cost struct {
 	statements float64
 }
 
-// since is what was used after an earlier look.
+// since returns the resources used after an earlier reading.
 func (c cost) since(before cost) cost {
 	c.cpu, c.server, c.stub = c.cpu-before.cpu, c.server-before.server, c.stub-before.stub
 	c.commits, c.statements = c.commits-before.commits, c.statements-before.statements

@@ -101,7 +101,7 @@ func TestTheFullRateIsFoundInATimeLine(t *testing.T) {
 		line = append(line, 100)
 	}
 	seconds, per := fullRate(line, 100*time.Millisecond)
-	// The first half second with nine tenths of 500 is that from the fourth beat on.
+	// The first half second with nine tenths of 500 begins at the fourth beat.
 	if per != 1000 || seconds != 0.8 {
 		t.Errorf("full rate %v/s after %v s; want 1000/s after 0.8 s", per, seconds)
 	}
@@ -124,7 +124,7 @@ func TestAPlanHasEveryCandidateInEachRepetition(t *testing.T) {
 	}
 }
 
-// Every line of the table has to find its figures in what a set runs.
+// Every line of the table must find its figures among the runs of a set.
 func TestASetMeasuresEveryAim(t *testing.T) {
 	t.Parallel()
 	for _, set := range []string{Short, Full} {
@@ -154,7 +154,7 @@ func TestTheRestOfAPlanIsEstimated(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ whole, done, elapsed, want time.Duration }{
 		{100 * time.Second, 0, 0, 100 * time.Second},
-		{100 * time.Second, 10 * time.Second, 30 * time.Second, 90 * time.Second}, // too early to tell
+		{100 * time.Second, 10 * time.Second, 30 * time.Second, 90 * time.Second}, // too early to estimate from progress
 		{100 * time.Second, 50 * time.Second, 100 * time.Second, 100 * time.Second},
 	} {
 		if got := remaining(test.whole, test.done, test.elapsed); got != test.want {

@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// floor is a broker without a store: a queue and a number of free slots for
-// each channel, in memory. It speaks the same wire format, and knows nothing of
-// crashes, surveys, windows or retries.
+// floor is the baseline: a broker without a store, with a queue and a number of free
+// slots for each channel, in memory. It speaks the same wire format, and does not
+// handle crashes, surveys, windows or retries.
 type floor struct {
 	url      string // of the provider
 	client   *http.Client
@@ -72,7 +72,7 @@ func (f *floor) openContacts() (queued, busy int) {
 	return queued, busy
 }
 
-// fill hands over what there is room for.
+// fill dispatches as many contacts as there are free slots.
 func (c *floorChannel) fill() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -121,7 +121,7 @@ func (c *floorChannel) done(guid string) {
 	c.fill()
 }
 
-// ServeHTTP takes acks at /callbacks/{channel}/….
+// ServeHTTP receives acks at /callbacks/{channel}/….
 func (f *floor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	i, err := strconv.Atoi(r.PathValue("channel"))
 	if err != nil || i < 0 || i >= len(f.channels) || r.ParseForm() != nil {

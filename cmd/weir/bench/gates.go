@@ -2,15 +2,15 @@ package bench
 
 import "fmt"
 
-// mostLate says which part of the contacts may be overtaken by more others than
-// there are slots where the order is not strict: one in so many. A request that
-// the machine holds up for some rounds of the other slots comes late, though it
-// was sent in its turn. To come early is no accident: all slots together cannot
-// be held up that much.
+// mostLate limits the share of contacts that more others than there are slots may
+// overtake, where the order is not strict: one in mostLate. A request that the machine
+// delays for some rounds of the other slots arrives late, although it was sent in its
+// turn. Early arrival is not caused by such delays: all slots together cannot be
+// delayed that much.
 const mostLate = 10
 
-// faults are the gates that a run did not pass; each makes its figures worth
-// nothing. kills is how often the broker was killed.
+// faults lists the gates that a run did not pass; each invalidates its figures.
+// kills is how often the broker was killed.
 func (f seenByProvider) faults(e expectation, kills int) []string {
 	var list []string
 	gate := func(broken bool, format string, args ...any) {
@@ -29,10 +29,10 @@ func (f seenByProvider) faults(e expectation, kills int) []string {
 	return list
 }
 
-// restartFaults are the gates of a restart, in which not every contact is sent:
-// queued is how many the broker still has. It was stopped in order, so that none
-// may be sent twice; but the provider may have given up to report an end while
-// it was away.
+// restartFaults lists the gates that a restart did not pass. Not every contact is sent
+// in it: queued is how many the broker still has. The broker was stopped gracefully, so
+// none may be sent twice; but the provider may have given up reporting an end while
+// the broker was stopped.
 func (f seenByProvider) restartFaults(e expectation, queued int) []string {
 	sent := e
 	sent.N, f.Unheard = f.Distinct, 0

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// arrive has contacts arrive at a provider, each ended at once.
+// arrive makes contacts arrive at a provider, each done immediately.
 func arrive(t *tally, ids ...int) {
 	now := time.Unix(1000, 0)
 	for _, id := range ids {
@@ -17,8 +17,8 @@ func arrive(t *tally, ids ...int) {
 	}
 }
 
-// figuresOf are a provider's, with the order judged by contacts that were queued
-// one after the other.
+// figuresOf returns a provider's figures, with the order judged as if the contacts had
+// been queued one after the other.
 func figuresOf(t *tally) seenByProvider {
 	e := t.expected
 	c := newCalls(Workload{N: e.N, Channels: e.Channels, Capacity: e.Capacity, Batch: 1})
@@ -93,7 +93,7 @@ func TestEveryBrokenPromiseFailsItsGate(t *testing.T) {
 	}
 }
 
-// In a drain no machine is an excuse.
+// In a drain, a slow machine excuses nothing.
 func TestStrictOrderForgivesNothing(t *testing.T) {
 	t.Parallel()
 	e := expectation{N: 400, Channels: 2, Capacity: 3, Order: true, Strict: true}
@@ -122,7 +122,7 @@ func TestARestartKeepsWhatWasNotSent(t *testing.T) {
 	p := newTally()
 	p.reset(e)
 	arrive(p, sequence(100)...)
-	p.refused() // while the broker was away
+	p.refused() // while the broker was stopped
 	seen := figuresOf(p)
 	if faults := seen.restartFaults(e, 300); len(faults) > 0 {
 		t.Errorf("nothing is wrong, but: %v", faults)
@@ -152,7 +152,7 @@ func remove(list []int, ids ...int) []int {
 	return out
 }
 
-// move puts the element at one place to another.
+// move moves an element from one index to another.
 func move(list []int, from, to int) []int {
 	id := list[from]
 	rest := remove(list, id)

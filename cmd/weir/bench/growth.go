@@ -14,7 +14,7 @@ import (
 	"weir/persistence/fill"
 )
 
-// growthSteps are the runs of growth: one for each number of rows and store.
+// growthSteps returns the runs of growth: one for each number of rows and store.
 func (o Options) growthSteps(peer string) []step {
 	var steps []step
 	for _, rows := range o.Rows {
@@ -28,20 +28,20 @@ func (o Options) growthSteps(peer string) []step {
 	return steps
 }
 
-// kept says whether the database of a step serves its repetitions, too: it took
+// kept reports whether the repetitions of a step use the same database, because it took
 // long to fill.
 func (st step) kept() bool { return st.Mode == Backlog || st.Mode == Growth && st.beside() > 0 }
 
-// place is the name of a database that is kept.
+// place returns the name of a database that is kept.
 func (st step) place() string {
 	return fmt.Sprintf("%s %s %d %d", st.Mode, st.Store, st.Queued, st.Finished)
 }
 
-// beside is how many contacts are there before the run.
+// beside returns how many contacts exist before the run.
 func (w Workload) beside() int { return w.Queued + w.Finished }
 
-// filledWith makes a database with the channels of a step, and one that is
-// paused, and puts the contacts beside into them.
+// filledWith creates a database with the channels of a step, and a paused one, and
+// inserts the existing contacts.
 func (s *session) filledWith(ctx context.Context, st step) (d database, err error) {
 	from, err := s.store(ctx, st.Store)
 	if err != nil {
@@ -78,8 +78,8 @@ func (s *session) fill(ctx context.Context, st step, d database) (err error) {
 	if err != nil {
 		return err
 	}
-	// The history of the live channels, then a queue that is younger. The youngest
-	// is as old as the oldest of the run may not be.
+	// The history of the live channels, then a younger queue. The youngest of these
+	// contacts is a minute old, so all are older than the run's.
 	begin := time.Now().Add(-time.Minute - time.Duration(st.beside())*time.Millisecond)
 	filler := strings.Repeat("x", len(text(0, 0, begin)))
 	list := []fill.Contacts{
@@ -96,7 +96,7 @@ func (s *session) fill(ctx context.Context, st step, d database) (err error) {
 	return target.Settle(ctx)
 }
 
-// createChannels has a Weir make the schema and the channels.
+// createChannels starts a Weir that creates the schema and the channels.
 func (s *session) createChannels(ctx context.Context, st step, d database) error {
 	b, err := s.newBroker(ctx, st, d)
 	if err != nil {
@@ -117,7 +117,7 @@ func (s *session) createChannels(ctx context.Context, st step, d database) error
 	return full.setUp(ctx, p, w)
 }
 
-// telling says from time to time how far filling has come.
+// telling returns a function that reports from time to time how far filling has come.
 func (s *session) telling(whole int) func(done int) {
 	const pause = 30 * time.Second
 	began := time.Now()
@@ -132,8 +132,8 @@ func (s *session) telling(whole int) func(done int) {
 	}
 }
 
-// growth makes one run beside what the database holds: a start of the program
-// with it, and then live.
+// growth makes one run beside the contacts in the database: a start of the program
+// with them, and then live.
 func (s *session) growth(ctx context.Context, st step, d database) (f Figures, err error) {
 	s.quiet(ctx)
 	took, err := s.startOn(ctx, st, d)
@@ -156,7 +156,7 @@ func (s *session) growth(ctx context.Context, st step, d database) (f Figures, e
 	return f, err
 }
 
-// startOn is how long the program takes from its start until it is ready.
+// startOn returns how long the program takes from its start until it is ready.
 func (s *session) startOn(ctx context.Context, st step, d database) (time.Duration, error) {
 	b, err := s.newBroker(ctx, st, d)
 	if err != nil {
@@ -168,16 +168,15 @@ func (s *session) startOn(ctx context.Context, st step, d database) (time.Durati
 	return time.Since(began), err
 }
 
-// What a row takes on disk, with its indexes and what is written on the way; by
-// measurement, rounded up.
+// Bytes of a row on disk, with its indexes and temporary data; measured, rounded up.
 const (
 	sqliteRow = 550
 	mysqlRow  = 700
-	// spare is left to others.
+	// spare is the number of bytes left to other programs.
 	spare = 1 << 30
 )
 
-// bytesOf is about what the rows beside a run take on disk.
+// bytesOf returns about how many bytes the rows beside a run take on disk.
 func bytesOf(st step) int64 {
 	row := int64(mysqlRow)
 	if kindOf(st.Store) == "sqlite" {
@@ -186,7 +185,7 @@ func bytesOf(st step) int64 {
 	return int64(st.beside()) * row
 }
 
-// room fails if there is too little of it in a folder.
+// room fails if a folder has too little free space.
 func (s *session) room(folder string, need int64) error {
 	free, ok := freeBytes(folder)
 	if need == 0 || !ok || free >= need+spare {
@@ -216,8 +215,8 @@ func (s *session) roomForAll(steps []step) error {
 	return nil
 }
 
-// diskOf is the folder in which a store will lie; empty: on another machine, for
-// all that is known.
+// diskOf returns the folder in which a store will be; empty: it may be on another
+// machine.
 func diskOf(store, folder string) string {
 	switch kind, place, isURL := strings.Cut(store, "://"); {
 	case !isURL:
@@ -248,7 +247,7 @@ func printGrowth(out io.Writer, list []*group) {
 	}
 }
 
-// emptyLike is the group beside no rows that a group is compared with.
+// emptyLike returns the group without existing rows that a group is compared with.
 func emptyLike(list []*group, g *group) *group {
 	i := slices.IndexFunc(list, func(e *group) bool {
 		return e.mode == g.mode && e.peer == g.peer && e.n == g.n && e.channels == g.channels && e.queued+e.finished == 0
@@ -259,7 +258,7 @@ func emptyLike(list []*group, g *group) *group {
 	return list[i]
 }
 
-// toNone is a figure as a ratio to that beside no rows.
+// toNone formats a figure as a ratio to the figure without existing rows.
 func toNone(g, none *group, figure func(Figures) float64) string {
 	r, ok := ratio(g, none, figure)
 	if !ok {

@@ -36,7 +36,7 @@ func TestGrowthIsMeasuredBesideRowsThatWereThere(t *testing.T) {
 	if len(list) != 8 {
 		t.Fatalf("%d runs, want two on each store, beside none and beside some\n%s", len(list), out.String())
 	}
-	none := map[string]float64{} // the size of the store without them
+	none := map[string]float64{} // the size of the store without existing contacts
 	for _, f := range list {
 		look(t, f)
 		beside := f.Queued + f.Finished
@@ -50,7 +50,7 @@ func TestGrowthIsMeasuredBesideRowsThatWereThere(t *testing.T) {
 			t.Errorf("beside %d queued and %d finished, want 1800 and 1200", f.Queued, f.Finished)
 		}
 	}
-	// One of two runs is left out when other programs, tests say, were busy during it.
+	// One of two runs is left out when other programs, such as tests, were busy during it.
 	for _, row := range []string{`inside sqlite \| 1800 \| 1200`, `inside mysql \| 1800 \| 1200`, `inside mysql \| 0 \| 0`} {
 		if !regexp.MustCompile(`(?m)^\| ` + row + ` \| [12] \| [1-9]`).Match(out.Bytes()) {
 			t.Errorf("the table has no row %q:\n%s", row, out.String())
@@ -70,8 +70,8 @@ func TestRowsThatDoNotFitAreRefused(t *testing.T) {
 	}
 }
 
-// What is put in past the store is what the program itself leaves there: its API
-// shows it alike, and it goes on with it.
+// Contacts inserted directly into the database are the same as the program's own: the
+// API shows them alike, and the program continues with them.
 func TestFilledContactsAreLikeThoseOfTheProgram(t *testing.T) {
 	t.Parallel()
 	weir := program(t)
@@ -95,7 +95,7 @@ func TestFilledContactsAreLikeThoseOfTheProgram(t *testing.T) {
 	}
 }
 
-// compareFilled puts contacts through beside filled ones, and compares.
+// compareFilled puts contacts through beside inserted ones, and compares.
 func compareFilled(t *testing.T, s *session, st step) {
 	t.Helper()
 	ctx := t.Context()
@@ -153,13 +153,13 @@ func compareFilled(t *testing.T, s *session, st step) {
 	}
 }
 
-// enqueueOne queues a contact like the filled ones in a channel.
+// enqueueOne queues a contact like the inserted ones in a channel.
 func (s *httpSubject) enqueueOne(ctx context.Context, channel string) error {
 	c := apiContact{"a key", address(1), []string{strings.Repeat("x", 200)}}
 	return s.do(ctx, http.MethodPost, "/v1/channels/"+channel+"/contacts", map[string]any{"contacts": []apiContact{c}}, nil)
 }
 
-// contactsOf lists what a channel has in a state, oldest first.
+// contactsOf lists the contacts of a channel in a state, oldest first.
 func contactsOf(t *testing.T, s *httpSubject, channel, state string) []map[string]any {
 	t.Helper()
 	var page struct {
@@ -171,8 +171,8 @@ func contactsOf(t *testing.T, s *httpSubject, channel, state string) []map[strin
 	return page.Contacts
 }
 
-// alike is what a contact has in common with others of its kind: of what differs
-// from one to the other, that it is there.
+// alike returns what a contact has in common with others of its kind: of values that
+// differ between contacts, only their presence.
 func alike(contact map[string]any) string {
 	var plain func(v any) any
 	plain = func(v any) any {

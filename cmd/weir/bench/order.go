@@ -6,9 +6,9 @@ import (
 	"sync/atomic"
 )
 
-// calls are the calls by which the contacts of a run were queued, and when each
-// began and ended among the others. Calls that overlap have no order: whichever
-// of them began first, a broker may take either first.
+// calls are the calls that queued the contacts of a run, and when each began and ended
+// relative to the others. Overlapping calls have no order: whichever began first, a
+// broker may accept either first.
 type calls struct {
 	w     Workload
 	clock atomic.Int64
@@ -32,17 +32,17 @@ func (c *calls) begin(k, contacts int) {
 
 func (c *calls) end(k int) { c.spans[k].ended = c.clock.Add(1) }
 
-// order is how far the contacts of a run came from their turns.
+// order holds how far contacts arrived from their turns.
 type order struct {
-	early, late         int // contacts that came before their turn, and after it, by more places than there are slots
-	mostEarly, mostLate int // and by how many the farthest did
+	early, late         int // contacts before their turn, and after it, by more places than there are slots
+	mostEarly, mostLate int // the max number of places
 }
 
 // judge compares the order in which contacts arrived, given by their numbers,
-// with that in which they were queued: of a channel, the one that arrives k-th
+// with the order in which they were queued: the k-th contact of a channel to arrive
 // has to be among the (k − capacity)th to the (k + capacity)th that were queued.
 func (c *calls) judge(arrived []int) (o order) {
-	at := make([]int, c.w.Channels) // how many of a channel have arrived
+	at := make([]int, c.w.Channels) // how many contacts of a channel have arrived
 	of := make([]ranks, c.w.Channels)
 	for i := range of {
 		of[i] = c.ranksOf(i)
@@ -61,11 +61,11 @@ func (c *calls) judge(arrived []int) (o order) {
 	return o
 }
 
-// ranks are the calls of a channel in the order of their beginnings, and in that
+// ranks are the calls of a channel in the order of their beginnings, and in the order
 // of their ends.
 type ranks struct{ began, ended []mark }
 
-// mark is a beginning or an end, with the contacts of all calls up to that.
+// mark is a beginning or an end, with the number of contacts of all calls up to it.
 type mark struct {
 	tick int64
 	upTo int
@@ -86,14 +86,14 @@ func (c *calls) ranksOf(channel int) ranks {
 	return r
 }
 
-// find gives the lowest and the highest rank that a contact may have: all calls
-// that had ended when its own began came before it, and none that began after its
-// own had ended. In a call, contacts have an order.
+// find returns the lowest and the highest rank that a contact may have: calls that
+// ended before its own began come before it, and calls that began after its own ended
+// come after it. Within a call, contacts are ordered.
 func (r ranks) find(s span, place int) (lowest, highest int) {
 	return 1 + place + before(r.ended, s.began), 1 + place + before(r.began, s.ended) - s.contacts
 }
 
-// before are the contacts of the calls with a mark before a tick.
+// before returns the number of contacts of the calls with a mark before a tick.
 func before(list []mark, tick int64) int {
 	i, _ := slices.BinarySearchFunc(list, tick, func(m mark, tick int64) int { return cmp.Compare(m.tick, tick) })
 	if i == 0 {

@@ -7,8 +7,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// taking makes the calls of a workload, some at a time, and gives the order in
-// which a broker takes their contacts, each call at some instant between its
+// taking makes the calls of a workload, up to atOnce at a time, and returns the order in
+// which a broker accepts their contacts, each call at some instant between its
 // beginning and its end.
 func taking(t *rapid.T, w Workload, atOnce int) (c *calls, taken []int) {
 	c = newCalls(w)
@@ -45,10 +45,9 @@ func someWorkload(t *rapid.T) Workload {
 	}
 }
 
-// Whatever order callers at the same time leave open, a broker that starts contacts
-// in the order in which it took them, and has no more out than there are slots, is
-// never said to have let one come early; and none late, if none is held up for
-// longer than that.
+// A broker that starts contacts in the order in which it accepted them, with no more in
+// flight than there are slots, is never reported as early, whatever order concurrent
+// callers leave open; nor as late, if no contact is delayed for longer than that.
 func TestABrokerThatKeepsTheOrderPasses(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -65,8 +64,8 @@ func TestABrokerThatKeepsTheOrderPasses(t *testing.T) {
 	})
 }
 
-// outOfSlots has contacts arrive out of the slots of their channels in any order;
-// with patience, none after more later ones than there are slots.
+// outOfSlots makes contacts leave the slots of their channels in any order; if patient,
+// none is overtaken by more later contacts than there are slots.
 func outOfSlots(t *rapid.T, w Workload, taken []int, patient bool) (arrived []int) {
 	type out struct{ id, passed int }
 	for channel := range w.Channels {
@@ -98,8 +97,8 @@ func outOfSlots(t *rapid.T, w Workload, taken []int, patient bool) (arrived []in
 	return arrived
 }
 
-// One that comes by more places from any turn that it may have than there are
-// slots is found.
+// A contact that arrives by more places than there are slots away from every turn that
+// it may have is reported.
 func TestWhoLeavesTheOrderIsFound(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// watchOthers begins to watch the machine; the function that it gives tells how
-// many cores the programs that are not part of the run have used since. parts
-// is what the run's processes used, this one left out.
+// watchOthers begins to measure the machine. The function that it returns reports how
+// many cores programs outside of the run have used since. parts is the CPU time of the
+// run's processes, without this one.
 func watchOthers() func(parts time.Duration) float64 {
 	begin, all, self := time.Now(), busy(), ownCost().cpu
 	return func(parts time.Duration) float64 {
@@ -16,16 +16,16 @@ func watchOthers() func(parts time.Duration) float64 {
 	}
 }
 
-// parts is the CPU time of the run's processes without this one.
+// parts returns the CPU time of the run's processes without this one.
 func (m measurement) parts(spent cost) time.Duration {
-	if m.broker == nil { // it is in this process
+	if m.broker == nil { // the broker is in this process
 		spent.cpu = 0
 	}
 	return spent.cpu + spent.server + spent.stub
 }
 
-// quiet waits until other programs use less than a fifth of a core, at most for
-// a given time, and gives how long that was.
+// quiet waits until other programs use less than a fifth of a core, for at most the
+// given time, and returns how long it waited.
 func quiet(ctx context.Context, most time.Duration) time.Duration {
 	const enough, look = 0.2, time.Second
 	began := time.Now()

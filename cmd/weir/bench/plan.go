@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// The peers: what is measured.
+// The peers: the programs and interfaces that are measured.
 const (
 	PeerFloor   = "floor"
-	PeerInside  = "inside"       // contacts are handed in by a call
+	PeerInside  = "inside"       // contacts are enqueued by a function call
 	PeerInBatch = "inside-batch" // a hundred in a call
 	PeerSingle  = "http"         // over HTTP, one contact in a request
 	PeerBatches = "http-batch"   // over HTTP, a hundred
@@ -21,20 +21,20 @@ func peers() []string {
 	return []string{PeerFloor, PeerInside, PeerInBatch, PeerSingle, PeerBatches, PeerBulk}
 }
 
-// The sets: what the table of aims needs.
+// The sets of runs that the table of targets needs.
 const (
 	Short = "short" // small runs, for a few minutes
-	Full  = "full"  // runs of the size that the workload has
+	Full  = "full"  // runs of the workload's full size
 )
 
 // step is one run.
 type step struct {
 	Workload
 	Peer  string
-	Store string // "sqlite", "mysql" or a URL; empty for the floor
+	Store string // "sqlite", "mysql" or a URL; empty for the baseline
 }
 
-// name is what a step's figures say of the peer.
+// name returns the peer's name in a step's figures.
 func (st step) name() string {
 	if st.Store == "" {
 		return st.Peer
@@ -42,19 +42,19 @@ func (st step) name() string {
 	return st.Peer + " " + kindOf(st.Store)
 }
 
-// kindOf is "sqlite" or "mysql", also of a URL.
+// kindOf returns "sqlite" or "mysql", also for a URL.
 func kindOf(store string) string {
 	kind, _, _ := strings.Cut(store, "://")
 	return kind
 }
 
-// overHTTP says whether the broker is a process of its own.
+// overHTTP reports whether the broker is a separate process.
 func (st step) overHTTP() bool {
 	return strings.HasPrefix(st.Peer, "http") || st.Peer == peerBefore
 }
 
-// plan lists the runs: every candidate once, then again, so that what changes
-// with the hour changes for all.
+// plan lists the runs: every candidate once, then again, so that changes of the
+// machine over time affect all candidates.
 func plan(o Options) []step {
 	var steps []step
 	for repetition := range o.Repeat {
@@ -71,8 +71,8 @@ func plan(o Options) []step {
 	return steps
 }
 
-// peersOf are the peers that a mode has: what stops and starts the program, or
-// looks at its process alone, has the program as users run it.
+// peersOf returns the peers of a mode. Modes that stop and start the program, or
+// measure only its process, run it as users do.
 func (o Options) peersOf(mode string) []string {
 	if slices.Contains([]string{Restart, Crash, Idle}, mode) {
 		return []string{PeerSingle}
@@ -87,7 +87,7 @@ func (o Options) peersOf(mode string) []string {
 	})
 }
 
-// steps are the runs of a mode and peer, on each store.
+// steps returns the runs of a mode and peer, on each store.
 func (o Options) steps(mode, peer string) []step {
 	if mode == Growth {
 		return o.growthSteps(peer)
@@ -127,7 +127,7 @@ func (o Options) workload(mode, peer string) Workload {
 	return w
 }
 
-// setSteps are the runs of one repetition of a set.
+// setSteps returns the runs of one repetition of a set.
 func setSteps(o Options, repetition int) []step {
 	var steps []step
 	add := func(mode string, list ...string) {
@@ -139,13 +139,13 @@ func setSteps(o Options, repetition int) []step {
 	add(Drain, PeerFloor, PeerInside)
 	add(Turnaround, PeerInside)
 	add(Latency, PeerSingle)
-	if o.N > 20_000 { // what stands beside a backlog is compared with as many contacts
+	if o.N > 20_000 { // a run beside a backlog is compared with one of as many contacts
 		small := o
 		small.N = 20_000
 		steps = append(steps, small.steps(Live, PeerInside)...)
 	}
 	add(Backlog, PeerInside)
-	if repetition > 0 && o.Set == Short { // these take long and drift little
+	if repetition > 0 && o.Set == Short { // these take long and vary little
 		return steps
 	}
 	add(Restart, PeerSingle)
@@ -159,12 +159,12 @@ func setSteps(o Options, repetition int) []step {
 	return steps
 }
 
-// expected is roughly how long a run takes; it serves to say how much of a
-// plan is done.
+// expected returns roughly how long a run takes, to estimate how much of a plan is
+// done.
 func (st step) expected() time.Duration {
 	seconds := func(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 	n := float64(st.N)
-	const around = 2 // a new store, a start, a quiet machine
+	const around = 2 // a new store, a start, waiting for a quiet machine
 	switch st.Mode {
 	case Latency:
 		return seconds(around + n/float64(st.Rate))

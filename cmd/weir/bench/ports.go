@@ -8,8 +8,8 @@ import (
 	"strconv"
 )
 
-// freeAddr finds a loopback port below those that systems give to outgoing
-// connections: one of the load's own may not sit on it.
+// freeAddr finds a loopback port below the ephemeral range, so that no outgoing
+// connection of the load takes it.
 func freeAddr(ctx context.Context) (string, error) {
 	const low, high, tries = 20_000, 32_000, 100
 	var last error

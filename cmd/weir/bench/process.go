@@ -13,10 +13,9 @@ import (
 	"time"
 )
 
-// spawn starts a process and gives a channel that is closed when it has ended.
-// The process is watched on a thread of its own because on Linux a child can be
-// told to end with the thread that has started it, so that it never outlives
-// this program.
+// spawn starts a process and returns a channel that is closed when it has ended.
+// The process is watched on a separate thread because Linux can kill a child when the
+// thread that started it ends, so that the child never outlives this program.
 func spawn(cmd *exec.Cmd) (ended chan struct{}, err error) {
 	cmd.SysProcAttr = attributes()
 	begun, ended := make(chan error), make(chan struct{})
@@ -33,7 +32,7 @@ func spawn(cmd *exec.Cmd) (ended chan struct{}, err error) {
 	return ended, <-begun
 }
 
-// child runs a task in a process of its own.
+// child runs a task in a separate process.
 func (s *session) child(ctx context.Context, t Task) (f Figures, err error) {
 	in, err := json.Marshal(t)
 	if err != nil {
@@ -58,10 +57,10 @@ func (s *session) child(ctx context.Context, t Task) (f Figures, err error) {
 	return f, json.Unmarshal(out.Bytes(), &f)
 }
 
-// endLimit is how long a process may take to end when it is asked to.
+// endLimit is the max time in which a process must end after it was asked to.
 const endLimit = 30 * time.Second
 
-// endProcess asks a process to end, waits for it, and kills it if it does not.
+// endProcess asks a process to end, waits for it, and kills it after endLimit.
 func endProcess(cmd *exec.Cmd, ended <-chan struct{}) {
 	_ = cmd.Process.Signal(syscall.SIGTERM)
 	select {
@@ -72,7 +71,7 @@ func endProcess(cmd *exec.Cmd, ended <-chan struct{}) {
 	}
 }
 
-// stubProcess is the provider, a process of its own.
+// stubProcess is the provider, a separate process.
 type stubProcess struct {
 	url   string
 	pid   int
@@ -106,7 +105,7 @@ func startProvider(o Options) (*stubProcess, error) {
 	return p, nil
 }
 
-// end kills the provider, which keeps nothing.
+// end kills the provider, which stores nothing.
 func (p *stubProcess) end() {
 	_ = p.cmd.Process.Kill()
 	<-p.ended

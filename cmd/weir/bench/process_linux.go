@@ -2,8 +2,8 @@ package bench
 
 import "syscall"
 
-// attributes keep the terminal's interrupts to this program, which ends its
-// parts in order, and have the system end them if it dies.
+// attributes keeps the terminal's interrupts from child processes, which this program
+// stops itself, and makes the kernel kill them if it dies.
 func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }

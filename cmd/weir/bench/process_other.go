@@ -4,6 +4,5 @@ package bench
 
 import "syscall"
 
-// attributes are nothing special: only Linux ties the life of a process to
-// another's.
+// attributes returns nil: only Linux can tie the life of a process to another's.
 func attributes() *syscall.SysProcAttr { return nil }

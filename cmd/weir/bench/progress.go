@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// progress tells who waits how far a plan has come.
+// progress reports to the user how far a plan has come.
 type progress struct {
 	out   io.Writer
 	steps []step
@@ -20,7 +20,7 @@ func newProgress(out io.Writer, steps []step) *progress {
 	return p
 }
 
-// expectedOf is roughly how long steps take; a database that is kept is filled
+// expectedOf returns roughly how long steps take; a database that is kept is filled
 // once.
 func expectedOf(steps []step) time.Duration {
 	var sum time.Duration
@@ -35,11 +35,11 @@ func expectedOf(steps []step) time.Duration {
 	return sum
 }
 
-// filledPerS is about how many contacts a second are queued in batches, or made
+// filledPerS is about how many contacts a second are queued in batches, or generated
 // within a database.
 const filledPerS = 50_000
 
-// begin says which run begins, and how long the rest may take.
+// begin reports which run begins, and how long the rest may take.
 func (p *progress) begin(i int) {
 	done := expectedOf(p.steps[:i])
 	left := remaining(p.whole, done, time.Since(p.began))
@@ -47,7 +47,7 @@ func (p *progress) begin(i int) {
 	_, _ = fmt.Fprintf(p.out, "[%d/%d %2.0f %%, about %s left] %s, %s, N=%d\n", i+1, len(p.steps), 100*float64(done)/float64(p.whole), left, st.Mode, st.name(), st.N)
 }
 
-// say tells what a run is at.
+// say reports what a run is doing.
 func (p *progress) say(format string, args ...any) {
 	_, _ = fmt.Fprintf(p.out, "      "+format+"\n", args...)
 }
@@ -56,10 +56,10 @@ func (p *progress) end() {
 	_, _ = fmt.Fprintf(p.out, "[done in %s]\n", time.Since(p.began).Round(time.Second))
 }
 
-// remaining is how long a plan may still take, as it has come on so far.
+// remaining estimates how long a plan may still take, from its progress so far.
 func remaining(whole, done, elapsed time.Duration) time.Duration {
 	left := whole - done
-	if done > 20*time.Second { // before that, the guess is better
+	if done > 20*time.Second { // before that, the estimate of the plan is better
 		left = time.Duration(float64(left) * float64(elapsed) / float64(done))
 	}
 	return left.Round(time.Second)

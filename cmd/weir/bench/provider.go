@@ -9,15 +9,15 @@ import (
 	"net/http"
 )
 
-// provider is the stub as a run sees it.
+// provider is a run's client of the stub.
 type provider struct{ url string }
 
-// reset has the stub forget everything, and tells what comes.
+// reset clears the stub, and announces the next run.
 func (p provider) reset(ctx context.Context, e expectation) error {
 	return p.do(ctx, http.MethodPost, "/reset", e, nil)
 }
 
-// mark begins the time line of arrivals.
+// mark begins the timeline of arrivals.
 func (p provider) mark(ctx context.Context) error {
 	return p.do(ctx, http.MethodPost, "/mark", nil, nil)
 }
@@ -26,7 +26,7 @@ func (p provider) figures(ctx context.Context) (f seenByProvider, err error) {
 	return f, p.do(ctx, http.MethodGet, "/figures", nil, &f)
 }
 
-// arrived are the contacts in the order in which they came.
+// arrived returns the contacts in the order of their arrival.
 func (p provider) arrived(ctx context.Context) (ids []int, err error) {
 	return ids, p.do(ctx, http.MethodGet, "/arrived", nil, &ids)
 }
@@ -35,12 +35,12 @@ func (p provider) do(ctx context.Context, method, path string, in, out any) erro
 	return p.doAs(ctx, "", method, path, in, out)
 }
 
-// announce tells the provider where the acks of an application go.
+// announce sets the address at the provider to which an application's acks go.
 func (p provider) announce(ctx context.Context, application, ack string) error {
 	return p.doAs(ctx, application, http.MethodPut, "/api/applications/me", map[string]any{"delivery_ack": map[string]string{"method": "post", "url": ack}}, nil)
 }
 
-// doAs makes a request in the name of an application.
+// doAs makes a request as an application.
 func (p provider) doAs(ctx context.Context, application, method, path string, in, out any) error {
 	var body io.Reader
 	if in != nil {

@@ -8,24 +8,24 @@ import (
 	"text/tabwriter"
 )
 
-// mostOthers is how many cores other programs may use during a run that counts.
+// mostOthers is the max number of cores that other programs may use during a run that counts.
 const mostOthers = 0.35
 
-// group are the runs that are the same but for the repetition.
+// group holds the runs that differ only in the repetition.
 type group struct {
 	mode, peer string
 	n          int
 	channels   int
 	queued     int       // beside
 	finished   int       // beside
-	runs       []Figures // those that count
+	runs       []Figures // the runs that count
 	dropped    int       // while other programs were busy
 	failed     int       // at a gate
 }
 
-// groups sorts runs into groups, in the order of their first. A run that failed
-// at a gate has no figures. One during which other programs were busy does not
-// count, unless there is none better.
+// groups sorts runs into groups, in the order of the first run of each. A run that
+// failed at a gate has no figures. A run during which other programs were busy counts
+// only if its group has no better one.
 func groups(all []Figures) []*group {
 	var list []*group
 	for _, f := range all {
@@ -51,7 +51,7 @@ func groups(all []Figures) []*group {
 	return list
 }
 
-// median of a figure over the runs that count.
+// median returns the median of a figure over the runs that count.
 func (g *group) median(of func(Figures) float64) float64 {
 	values := make([]float64, len(g.runs))
 	for i, f := range g.runs {
@@ -60,7 +60,7 @@ func (g *group) median(of func(Figures) float64) float64 {
 	return middle(values)
 }
 
-// middle is the median; of an even number of values the mean of both.
+// middle returns the median; of an even number of values, the mean of the middle two.
 func middle(values []float64) float64 {
 	if len(values) == 0 {
 		return 0
@@ -73,7 +73,7 @@ func middle(values []float64) float64 {
 	return values[i]
 }
 
-// rate is the throughput that a mode is about.
+// rate returns the throughput that a mode measures.
 func rate(f Figures) float64 {
 	switch f.Mode {
 	case Drain, Turnaround:
@@ -86,7 +86,7 @@ func rate(f Figures) float64 {
 
 func cpu(f Figures) float64 { return f.CPUClient }
 
-// report prints the medians, and their ratios to the floor of the same mode.
+// report prints the medians, and their ratios to the baseline of the same mode.
 func report(out io.Writer, all []Figures) {
 	list := groups(all)
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
@@ -109,8 +109,8 @@ func report(out io.Writer, all []Figures) {
 	}
 }
 
-// floorOf is the floor that a group is compared with: of its own mode and size,
-// else of its mode.
+// floorOf returns the baseline that a group is compared with: of its own mode and size,
+// otherwise of its mode.
 func floorOf(list []*group, g *group) *group {
 	var found *group
 	for _, f := range list {
@@ -140,7 +140,7 @@ func line(w io.Writer, g, floor *group) {
 		slices.MaxFunc(g.runs, func(a, b Figures) int { return a.MaxActive - b.MaxActive }).MaxActive)
 }
 
-// special prints what only some modes measure.
+// special prints the figures that only some modes measure.
 func special(out io.Writer, list []*group) {
 	m := func(g *group, of func(Figures) float64) string {
 		return strconv.FormatFloat(g.median(of), 'f', 2, 64)

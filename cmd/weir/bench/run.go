@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// contact is one of a workload.
+// contact is a contact of a workload.
 type contact struct {
 	id      int
 	channel int
@@ -18,25 +18,25 @@ type subject interface {
 	// pause closes or opens every channel.
 	pause(ctx context.Context, paused bool) error
 	// enqueue returns when the contacts are durable. began is when the call
-	// began, which the contacts carry.
+	// began; the contacts carry it.
 	enqueue(ctx context.Context, channel int, list []contact, began time.Time) error
-	// open is how many contacts wait, and how many are out.
+	// open returns how many contacts are queued, and how many are in flight.
 	open(ctx context.Context) (queued, inFlight int, err error)
-	// used is what it has cost so far.
+	// used returns the resources used so far.
 	used(ctx context.Context) (cost, error)
 }
 
-// measurement is a run: a workload, the broker that it is put through, and who
-// looks on.
+// measurement is a run: a workload, the broker that processes it, and the observers of
+// both.
 type measurement struct {
 	w      Workload
 	s      subject
 	p      provider
 	store  *reader
-	broker *broker // where it can be killed
+	broker *broker // if it can be killed
 }
 
-// run does what the mode says.
+// run runs the mode.
 func (m measurement) run(ctx context.Context) (Figures, error) {
 	switch m.w.Mode {
 	case Restart:
@@ -51,7 +51,7 @@ func (m measurement) run(ctx context.Context) (Figures, error) {
 	return m.through(ctx)
 }
 
-// used is what broker, store and provider have cost so far.
+// used returns the resources that broker, store and provider have used so far.
 func (m measurement) used(ctx context.Context) (cost, error) {
 	c, err := m.s.used(ctx)
 	if err != nil {
@@ -112,7 +112,7 @@ func (m measurement) through(ctx context.Context) (Figures, error) {
 	return f, nil
 }
 
-// inOrder judges the order of a run, where it has one.
+// inOrder judges the order of a run, if the run has one.
 func (m measurement) inOrder(ctx context.Context, made *calls) (order, error) {
 	if !m.w.expectation().Order {
 		return order{}, nil
@@ -130,8 +130,8 @@ const (
 	lookFor = 20 * time.Millisecond
 )
 
-// finish waits until the provider has reported every end and the broker says
-// that nothing is open.
+// finish waits until the provider has reported every end and the broker reports that
+// no contact is open.
 func (m measurement) finish(ctx context.Context) (seenByProvider, error) {
 	best, since := -1, time.Now()
 	for {
@@ -150,7 +150,7 @@ func (m measurement) finish(ctx context.Context) (seenByProvider, error) {
 			best, since = reported, time.Now()
 		}
 		if time.Since(since) > stall {
-			return seen, nil // the gates say what is missing
+			return seen, nil // the gates report what is missing
 		}
 		if !sleep(ctx, lookFor) {
 			return seen, errors.Join(ctx.Err(), errors.New("stopped"))

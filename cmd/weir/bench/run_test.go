@@ -16,7 +16,7 @@ import (
 	"weir/persistence/testmysql"
 )
 
-// program builds weir as people run it.
+// program builds weir the way users run it.
 func program(t *testing.T) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "weir")
@@ -27,7 +27,7 @@ func program(t *testing.T) string {
 	return name
 }
 
-// small is a measurement that only shows that it works.
+// small returns options for a trial that only shows that measuring works.
 func small(program string, out io.Writer) Options {
 	o := Defaults()
 	o.Program, o.Out, o.Err = program, out, io.Discard
@@ -92,7 +92,7 @@ func TestEveryModeIsMeasured(t *testing.T) {
 	}
 }
 
-// look finds figures that nobody measured.
+// look fails for figures that were not measured.
 func look(t *testing.T, f Figures) {
 	t.Helper()
 	want := map[string]bool{
@@ -103,7 +103,7 @@ func look(t *testing.T, f Figures) {
 		want = map[string]bool{"contacts per second": f.PerS > 0}
 	case Restart:
 		want = map[string]bool{"first send": f.FirstSend > 0, "full rate": f.FullRate >= f.FirstSend, "enqueueing": f.EnqueuePS > 0}
-	case Idle: // three contacts may take less than the clock of a process shows
+	case Idle: // the CPU time of three contacts may be below the clock resolution of a process
 		delete(want, "CPU")
 	case Bulk, Drain:
 		want["enqueueing"] = f.EnqueuePS > 0
@@ -120,7 +120,7 @@ func look(t *testing.T, f Figures) {
 	}
 }
 
-// running is a Weir that somebody has.
+// running starts a Weir, as if it were a user's.
 func running(t *testing.T, weir string) *broker {
 	t.Helper()
 	folder := t.TempDir()
@@ -219,7 +219,7 @@ func TestVersionsAreComparedInTurns(t *testing.T) {
 	if err := os.Symlink(weir, o.Against); err != nil {
 		t.Fatal(err)
 	}
-	_ = Run(t.Context(), o) // which of two equal ones is quicker is chance
+	_ = Run(t.Context(), o) // which of two equal programs is faster is random
 	seen := map[string]int{}
 	for _, f := range lines(t, &out) {
 		seen[f.Peer]++

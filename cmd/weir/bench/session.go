@@ -22,13 +22,13 @@ type session struct {
 	waited   time.Duration // for a quiet machine
 }
 
-// How long is waited for a quiet machine.
+// Max times to wait for a quiet machine.
 const (
 	waitOnce  = 15 * time.Second
-	waitInAll = 90 * time.Second // of a set of some minutes, and of a comparison
+	waitInAll = 90 * time.Second // in a set of some minutes, and in a comparison
 )
 
-// quiet waits until the machine is.
+// quiet waits until the machine is quiet.
 func (s *session) quiet(ctx context.Context) {
 	most := waitOnce
 	if s.o.Set == Short || s.o.Against != "" {
@@ -40,8 +40,8 @@ func (s *session) quiet(ctx context.Context) {
 	s.waited += quiet(ctx, most)
 }
 
-// patient is how many contacts a run has at the least that waits for a quiet
-// machine: fewer are tried out, not measured.
+// patient is the min number of contacts of a run that waits for a quiet machine:
+// smaller runs are trials, not measurements.
 const patient = 1000
 
 func newSession(ctx context.Context, o Options) (*session, error) {
@@ -58,7 +58,7 @@ func newSession(ctx context.Context, o Options) (*session, error) {
 	return s, ctx.Err()
 }
 
-// end leaves nothing behind.
+// end removes everything that the session created.
 func (s *session) end() error {
 	var errs []error
 	for _, d := range s.filled {
@@ -71,7 +71,7 @@ func (s *session) end() error {
 	return errors.Join(append(errs, os.RemoveAll(s.folder))...)
 }
 
-// store opens a store when it is needed for the first time.
+// store opens a store on first use.
 func (s *session) store(ctx context.Context, name string) (*store, error) {
 	if st := s.stores[name]; st != nil {
 		return st, nil
@@ -104,7 +104,7 @@ func (s *session) once(ctx context.Context, st step) (f Figures, err error) {
 	if err != nil {
 		return f, err
 	}
-	if !st.kept() { // that database serves the next repetition, too
+	if !st.kept() { // a kept database is used by the next repetition, too
 		defer func() { err = errors.Join(err, d.drop()) }()
 	}
 	if st.Mode == Growth {
@@ -124,7 +124,7 @@ func (s *session) measured(ctx context.Context, st step, d database) (Figures, e
 	return s.child(ctx, Task{Workload: st.Workload, Provider: s.stub.url, Database: d.url, Meter: d.meter, Profile: s.o.Profile})
 }
 
-// database is a new one, or the one that was filled for the step.
+// database returns a new database, or the one that was filled for the step.
 func (s *session) database(ctx context.Context, st step) (database, error) {
 	if d, ok := s.filled[st.place()]; ok {
 		return d, nil
@@ -161,7 +161,7 @@ func (s *session) backlog(ctx context.Context, st step, d database) error {
 	return s.note(f)
 }
 
-// newBroker prepares a Weir in a process of its own.
+// newBroker prepares a Weir in a separate process.
 func (s *session) newBroker(ctx context.Context, st step, d database) (*broker, error) {
 	s.runs++
 	folder := filepath.Join(s.folder, strconv.Itoa(s.runs))
@@ -175,7 +175,7 @@ func (s *session) newBroker(ctx context.Context, st step, d database) (*broker, 
 	return newBroker(ctx, program, d.url, folder, st.Mode)
 }
 
-// overHTTP runs a workload on a Weir in a process of its own.
+// overHTTP runs a workload on a Weir in a separate process.
 func (s *session) overHTTP(ctx context.Context, st step, d database) (f Figures, err error) {
 	b, err := s.newBroker(ctx, st, d)
 	if err != nil {
@@ -203,8 +203,8 @@ func (s *session) overHTTP(ctx context.Context, st step, d database) (f Figures,
 	return f, err
 }
 
-// running runs a workload on a Weir that runs already, in channels of its own,
-// which are removed in any case.
+// running runs a workload on a Weir that already runs, in channels of its own,
+// which are always removed.
 func (s *session) running(ctx context.Context, st step) (f Figures, err error) {
 	prefix := "bench-" + strconv.FormatInt(time.Now().UnixMilli(), 36)
 	subject := newHTTPSubject(s.o.URL, s.o.Token, prefix, st.Channels)
@@ -223,12 +223,12 @@ func (s *session) running(ctx context.Context, st step) (f Figures, err error) {
 	}
 	load := ownCost().cpu
 	f, err = measurement{w: st.Workload, s: subject, p: p, store: r}.run(ctx)
-	f.Others = 0 // nobody knows what of it was the broker
+	f.Others = 0 // the broker's share of it is unknown
 	f.CPULoad = perTenThousand(ownCost().cpu-load, st.N)
 	return f, err
 }
 
-// cleanUpLimit is for removing the channels from a running Weir.
+// cleanUpLimit is the max time to remove the channels from a running Weir.
 const cleanUpLimit = time.Minute
 
 func perTenThousand(d time.Duration, n int) float64 { return d.Seconds() / float64(n) * 10_000 }

@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// settle is how long a broker has to come to rest before it is called idle, if
-// that is looked at for as long.
+// settle is the max time that a broker gets to come to rest before idle is measured; less
+// if the measurement itself is shorter.
 const settle = 5 * time.Second
 
-// bulk measures enqueueing alone. The contacts stay where they are.
+// bulk measures enqueuing alone. The contacts stay queued.
 func (m measurement) bulk(ctx context.Context) (Figures, error) {
 	f := m.w.figures()
 	if err := m.p.reset(ctx, m.w.expectation()); err != nil {
@@ -51,8 +51,8 @@ func (m measurement) fill(ctx context.Context, f *Figures) (*calls, error) {
 	return made, err
 }
 
-// idle measures a broker that has nothing to do any more. Every channel has had
-// a contact, so that none is idle because it was never used.
+// idle measures a broker with nothing left to do. Every channel has had a contact, so
+// that none is idle because it was never used.
 func (m measurement) idle(ctx context.Context) (Figures, error) {
 	f, err := m.through(ctx)
 	if err != nil || f.Error != "" {
@@ -81,15 +81,15 @@ func (m measurement) idle(ctx context.Context) (Figures, error) {
 	return f, nil
 }
 
-// How a restart is measured.
+// Timing of a restart run.
 const (
 	watchRestart = 8 * time.Second        // after the first send
-	beat         = 100 * time.Millisecond // of the time line
+	beat         = 100 * time.Millisecond // of the timeline
 )
 
 // restart measures a start with all contacts queued: they are queued in closed
-// channels, the channels are opened, and the broker is stopped and started at
-// once, so that the provider's reports of what was out find it again.
+// channels, the channels are opened, and the broker is stopped and started again
+// immediately, so that it is up when the provider reports on contacts in flight.
 func (m measurement) restart(ctx context.Context) (Figures, error) {
 	f := m.w.figures()
 	if err := m.p.reset(ctx, m.w.expectation()); err != nil {
@@ -134,7 +134,7 @@ func (m measurement) restart(ctx context.Context) (Figures, error) {
 	return f, m.judgeRestart(ctx, &f, made)
 }
 
-// watchStart waits for the first send, and then for the rate to show.
+// watchStart waits for the first send, and then until the rate can be measured.
 func (m measurement) watchStart(ctx context.Context) (seenByProvider, error) {
 	began := time.Now()
 	for {
@@ -153,8 +153,8 @@ func (m measurement) watchStart(ctx context.Context) (seenByProvider, error) {
 	}
 }
 
-// judgeRestart closes the channels and counts: what was not sent has to be
-// queued still.
+// judgeRestart closes the channels and counts: contacts that were not sent must still
+// be queued.
 func (m measurement) judgeRestart(ctx context.Context, f *Figures, made *calls) error {
 	if err := m.s.pause(ctx, true); err != nil {
 		return err
@@ -185,11 +185,10 @@ func (m measurement) judgeRestart(ctx context.Context, f *Figures, made *calls) 
 	return nil
 }
 
-// fullRate finds in a time line of arrivals when the sustained rate was
-// reached first, in seconds from its beginning, and what it is. The sustained
-// rate is the median of the later half of what there is after the first
-// arrival; it is reached at the end of the first half second that has nine
-// tenths of it.
+// fullRate returns when a timeline of arrivals first reached the sustained rate, in
+// seconds from its beginning, and that rate per second. The sustained rate is the
+// median of the later half of the timeline after the first arrival; it is reached at
+// the end of the first half second with at least nine tenths of it.
 func fullRate(line []int, beat time.Duration) (seconds, rate float64) {
 	const window = 5
 	first := 0

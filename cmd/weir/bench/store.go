@@ -11,29 +11,29 @@ import (
 	"weir/internal/mariadb"
 )
 
-// Sizes of a private server, those of the workload.
+// Sizes of a private server, as defined for the workload.
 const (
 	bufferPool = 1024 // MB
 	redoLog    = 512
 )
 
-// store makes new databases of one kind.
+// store creates new databases of one kind.
 type store struct {
 	kind    string
-	folder  string // for files: of the session, or where the user wants them
+	folder  string // for files: of the session, or the one in the user's URL
 	address string // of a server
 	server  *mariadb.Server
 }
 
-// database is a new, empty one.
+// database is a new, empty database.
 type database struct {
 	url   string
 	meter Meter
 	drop  func() error
 }
 
-// openStore finds the store that the user names, and starts a server where that
-// is needed. folder is the session's.
+// openStore opens the store that the user names, and starts a server if it needs one.
+// folder is the session's.
 func openStore(ctx context.Context, name, folder string) (*store, error) {
 	s := &store{kind: kindOf(name), folder: folder}
 	switch kind, place, isURL := strings.Cut(name, "://"); {
@@ -58,7 +58,7 @@ func openStore(ctx context.Context, name, folder string) (*store, error) {
 	return s, nil
 }
 
-// disk is the folder in which it lies; empty: nobody knows.
+// disk returns the folder of the store; empty: unknown.
 func (s *store) disk() string {
 	if s.kind == "sqlite" || s.server != nil {
 		return s.folder
@@ -66,7 +66,7 @@ func (s *store) disk() string {
 	return ""
 }
 
-// fresh makes a database.
+// fresh creates a database.
 func (s *store) fresh(ctx context.Context) (database, error) {
 	name := "weir_bench_" + strings.ToLower(rand.Text())
 	if s.kind == "sqlite" {
@@ -89,14 +89,14 @@ func (s *store) fresh(ctx context.Context) (database, error) {
 
 func (s *store) end() {
 	if s.server != nil {
-		s.server.Kill() // its data goes with it
+		s.server.Kill() // its data is deleted with it
 	}
 }
 
-// Meter says where the cost of a store that is a process of its own is read.
+// Meter locates the cost of a store that is a separate process.
 type Meter struct {
 	Address string // of the server; empty: the store is in the broker's process
-	PID     int    // of the server, if it runs on this machine as our own
+	PID     int    // of the server, if this program started it on this machine
 }
 
 // reader reads a meter.
@@ -120,7 +120,7 @@ func (r *reader) close() error {
 	return r.w.Close()
 }
 
-// add puts the store's cost into c.
+// add adds the store's cost to c.
 func (r *reader) add(ctx context.Context, c cost) (cost, error) {
 	if r.w == nil {
 		return c, nil
@@ -134,7 +134,7 @@ func (r *reader) add(ctx context.Context, c cost) (cost, error) {
 	return c, err
 }
 
-// own is how many of the statements between two looks are the reader's.
+// own returns how many of the statements between two readings are the reader's.
 func (r *reader) own() float64 {
 	if r.w == nil {
 		return 0
@@ -142,7 +142,7 @@ func (r *reader) own() float64 {
 	return 1
 }
 
-// size is the proportional set size of the server in bytes; 0 if nobody knows.
+// size returns the proportional set size of the server in bytes; 0 if unknown.
 func (r *reader) size() int64 {
 	if r.m.PID == 0 {
 		return 0

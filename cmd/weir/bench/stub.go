@@ -15,13 +15,13 @@ import (
 	"time"
 )
 
-// stub is the provider: it takes every message at once and reports its delivery
+// stub is the provider: it accepts every message immediately and reports its delivery
 // after a delay.
 type stub struct {
 	delay   time.Duration
 	tally   *tally
 	client  *http.Client
-	calls   chan pending // in the order in which they are due, as the delay is the same for all
+	calls   chan pending // in the order in which they are due, because the delay is the same for all
 	callers sync.WaitGroup
 
 	mu   sync.RWMutex
@@ -30,13 +30,13 @@ type stub struct {
 	known sync.Map // by token: *message
 }
 
-// message is one that was taken.
+// message is an accepted message.
 type message struct {
 	guid string
 	over atomic.Bool
 }
 
-// pending is an ack that is to be sent.
+// pending is an ack to be sent.
 type pending struct {
 	at      time.Time
 	channel string // the application's name
@@ -46,11 +46,11 @@ type pending struct {
 }
 
 const (
-	callers   = 64 // callbacks at the same time
+	callers   = 64 // concurrent callbacks
 	mostTries = 5
 	// account is the account of every application at the stub.
 	account = "bench"
-	// mostSend is the size of a request that the stub takes.
+	// mostSend is the max size of a request in bytes.
 	mostSend = 64 << 10
 )
 
@@ -79,7 +79,7 @@ func (s *stub) serve(ctx context.Context, l net.Listener) error {
 	return nil
 }
 
-// ServeHTTP is Nuntium as far as the workload needs it, and the stub's own
+// ServeHTTP implements the part of Nuntium that the workload needs, and the stub's own
 // pages.
 func (s *stub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer answering(r)
@@ -114,10 +114,10 @@ func (s *stub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func writeJSON(w http.ResponseWriter, v any) {
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(v) // a client that left is no concern of ours
+	_ = json.NewEncoder(w).Encode(v) // a client that has disconnected does not matter
 }
 
-// list tells what has become of a message, as a broker asks that does not know.
+// list answers a broker that asks for the state of a message of unknown outcome.
 func (s *stub) list(w http.ResponseWriter, token string) {
 	v, ok := s.known.Load(token)
 	if !ok {
@@ -131,7 +131,7 @@ func (s *stub) list(w http.ResponseWriter, token string) {
 	writeJSON(w, []map[string]string{{"guid": m.guid, "state": state}})
 }
 
-// application notes where the acks of an application go.
+// application records where the acks of an application go.
 func (s *stub) application(w http.ResponseWriter, r *http.Request) {
 	user, _, _ := r.BasicAuth()
 	_, name, ok := strings.Cut(user, "/")
@@ -150,7 +150,7 @@ func (s *stub) application(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, map[string]any{"name": name})
 }
 
-// send takes a batch of messages and plans their acks.
+// send accepts a batch of messages and schedules their acks.
 func (s *stub) send(w http.ResponseWriter, r *http.Request, application string) {
 	body, err := io.ReadAll(io.LimitReader(r.Body, mostSend))
 	now := time.Now()
@@ -169,7 +169,7 @@ func (s *stub) send(w http.ResponseWriter, r *http.Request, application string) 
 		s.known.Store(m.Token, taken)
 		select {
 		case s.calls <- pending{now.Add(s.delay), application, m.GUID, id, taken}:
-		default: // nobody calls back any more; the run will find it missing
+		default: // the ack is dropped; the run will report it missing
 		}
 	}
 	w.Header().Set("X-Nuntium-Token", "1")
@@ -215,8 +215,8 @@ func (s *stub) ack(ctx context.Context, p pending) {
 	s.tally.refused()
 }
 
-// drained reads an answer to its end, so that the connection is used again, and
-// tells whether it was good.
+// drained reads an answer to its end, so that the connection is reused, and
+// reports whether it was successful.
 func drained(r *http.Response) bool {
 	var b bytes.Buffer
 	_, err := io.Copy(&b, io.LimitReader(r.Body, mostSend))

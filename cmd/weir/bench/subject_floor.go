@@ -9,17 +9,17 @@ import (
 	"time"
 )
 
-// channelName is the name of the i-th channel, and of its application at the
+// channelName returns the name of the i-th channel, and of its application at the
 // provider.
 func channelName(i int) string { return strconv.Itoa(i) }
 
-// address is the one that a contact is sent to.
+// address returns the address of a contact.
 func address(id int) string { return "+1555" + strconv.Itoa(1_000_000+id) }
 
-// floorSubject is the floor under test; it runs in the process of the load.
+// floorSubject is the baseline under test; it runs in the process of the load.
 type floorSubject struct{ f *floor }
 
-// newFloorSubject starts a floor and has the provider call it back.
+// newFloorSubject starts a baseline and registers its callbacks with the provider.
 func newFloorSubject(ctx context.Context, p provider, w Workload) (*floorSubject, func(), error) {
 	f := newFloor(p.url, w.Channels, w.Capacity)
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")

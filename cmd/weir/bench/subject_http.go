@@ -15,18 +15,18 @@ import (
 	"time"
 )
 
-// httpSubject is a Weir that is used over its API.
+// httpSubject is a Weir that is used through its API.
 type httpSubject struct {
 	url, token string
 	prefix     string // of the channels' names
 	channels   int
 	full       bool // its channel is the one that stays full
 	client     *http.Client
-	broker     interface{ used() (cost, error) } // nil: what it costs is not known
-	asking     time.Duration                     // what the broker has spent on being asked for its metrics
+	broker     interface{ used() (cost, error) } // nil: its cost is unknown
+	asking     time.Duration                     // CPU time that the broker spent on requests for its metrics
 }
 
-// own begins the names of channels where nobody else has any.
+// own is the prefix of channel names on a Weir without other channels.
 const own = "bench"
 
 func newHTTPSubject(url, token, prefix string, channels int) *httpSubject {
@@ -50,7 +50,7 @@ func (s *httpSubject) put(ctx context.Context, p provider, name, application str
 	}, nil)
 }
 
-// each does something for every channel, some at the same time.
+// each calls do for every channel, several at a time.
 func (s *httpSubject) each(ctx context.Context, do func(i int) error) error {
 	const atOnce = 10
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -70,7 +70,7 @@ func (s *httpSubject) each(ctx context.Context, do func(i int) error) error {
 	return context.Cause(ctx)
 }
 
-// remove deletes the channels with what is queued in them.
+// remove deletes the channels and cancels their queued contacts.
 func (s *httpSubject) remove(ctx context.Context) error {
 	var errs []error
 	for i := range s.channels {
@@ -79,7 +79,7 @@ func (s *httpSubject) remove(ctx context.Context) error {
 			if missing := (*refusedError)(nil); errors.As(err, &missing) && missing.status == http.StatusNotFound {
 				break
 			}
-			if !sleep(ctx, 100*time.Millisecond) { // deleting goes on while contacts are out
+			if !sleep(ctx, 100*time.Millisecond) { // deletion continues while contacts are in flight
 				errs = append(errs, fmt.Errorf("channel %s could not be removed: %w", s.channel(i), errors.Join(err, ctx.Err())))
 				break
 			}
@@ -101,7 +101,7 @@ func (s *httpSubject) pause(ctx context.Context, paused bool) error {
 	})
 }
 
-// apiContact is a contact as the API takes it.
+// apiContact is a contact as the API accepts it.
 type apiContact struct {
 	Key      string   `json:"key"`
 	To       string   `json:"to"`
@@ -116,7 +116,7 @@ func (s *httpSubject) enqueue(ctx context.Context, channel int, list []contact, 
 	return s.do(ctx, http.MethodPost, "/v1/channels/"+s.channel(channel)+"/contacts", map[string]any{"contacts": out}, nil)
 }
 
-// keyOf is a key that no other run gives.
+// keyOf returns a key that no other run uses.
 func keyOf(id int, began time.Time) string { return fmt.Sprintf("%d-%d", began.UnixNano(), id) }
 
 func (s *httpSubject) open(ctx context.Context) (queued, inFlight int, err error) {
@@ -145,7 +145,7 @@ func (s *httpSubject) open(ctx context.Context) (queued, inFlight int, err error
 	}
 }
 
-// backlogChannel ends the name of the channel that is paused and full.
+// backlogChannel is the suffix of the name of the channel that is paused and full.
 const backlogChannel = "-backlog"
 
 func (s *httpSubject) used(ctx context.Context) (cost, error) {
@@ -162,12 +162,12 @@ func (s *httpSubject) used(ctx context.Context) (cost, error) {
 	}
 	c, err := s.broker.used()
 	s.asking += c.cpu - before.cpu
-	c.cpu -= s.asking // with many channels it is more than they cost in a minute of rest
+	c.cpu -= s.asking // with many channels, these requests cost more than a minute of idling
 	c.commits, c.statements = commits, statements
 	return c, err
 }
 
-// store reads from the metrics what the store has done.
+// store reads the work of the store from the metrics.
 func (s *httpSubject) store(ctx context.Context) (commits, statements float64, err error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+"/metrics", nil)
 	if err != nil {
@@ -186,7 +186,7 @@ func (s *httpSubject) store(ctx context.Context) (commits, statements float64, e
 	return sample(raw, `weir_db_transactions_total{result="committed"}`), sample(raw, "weir_db_statements_total"), nil
 }
 
-// sample is the value of one series; 0 if there is none.
+// sample returns the value of one series; 0 if there is none.
 func sample(text []byte, series string) float64 {
 	for line := range bytes.Lines(text) {
 		var v float64

@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// ticks per second of the figures in /proc; Linux shows the same everywhere.
+// ticks per second of the figures in /proc; the same on every Linux.
 const ticks = 100
 
-// ownCost is what this process has used; its peak is not among it.
+// ownCost returns the resources that this process has used, without its peak memory.
 func ownCost() cost {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
@@ -21,11 +21,11 @@ func ownCost() cost {
 	return cost{cpu: time.Duration(u.Utime.Nano() + u.Stime.Nano())}
 }
 
-// ownPeak is the peak of this process's memory. What getrusage says of it may be
+// ownPeak returns the peak memory of this process. The value of getrusage may be
 // that of the process which started this one.
 func ownPeak() int64 { return peakOf(os.Getpid()) }
 
-// costOf is what another process has used.
+// costOf returns the resources that another process has used.
 func costOf(pid int) (cost, error) {
 	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -46,10 +46,10 @@ func costOf(pid int) (cost, error) {
 
 func peakOf(pid int) int64 { return memory(pid, "status", "VmHWM:") }
 
-// pssOf is the proportional set size of a process in bytes.
+// pssOf returns the proportional set size of a process in bytes.
 func pssOf(pid int) int64 { return memory(pid, "smaps_rollup", "Pss:") }
 
-// memory reads a line of one of the files that the kernel has on a process.
+// memory reads a line of one of the kernel's files about a process.
 func memory(pid int, file, name string) int64 {
 	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/%s", pid, file))
 	if err != nil {
@@ -64,7 +64,7 @@ func memory(pid int, file, name string) int64 {
 	return 0
 }
 
-// busy is what all processes of the machine have used.
+// busy returns the CPU time that all processes of the machine have used.
 func busy() time.Duration {
 	raw, err := os.ReadFile("/proc/stat")
 	if err != nil {
@@ -78,7 +78,7 @@ func busy() time.Duration {
 			continue
 		}
 		if i > 8 {
-			break // guests are counted as users, too
+			break // guest time is already counted as user time
 		}
 		n, _ := strconv.ParseInt(f, 10, 64)
 		sum += n
@@ -86,7 +86,7 @@ func busy() time.Duration {
 	return time.Duration(sum) * time.Second / ticks
 }
 
-// freeBytes is how much more a folder takes of files; false if nobody knows.
+// freeBytes returns how many more bytes a folder can store; false if unknown.
 func freeBytes(folder string) (int64, bool) {
 	var s syscall.Statfs_t
 	if syscall.Statfs(folder, &s) != nil {

@@ -9,16 +9,16 @@ import (
 	"time"
 )
 
-// expectation is what the provider is told of a run before it begins.
+// expectation is the description of a run that the provider gets before it begins.
 type expectation struct {
 	N        int  `json:"n"`
 	Channels int  `json:"channels"`
 	Capacity int  `json:"capacity"`
-	Order    bool `json:"order"`  // contacts of a channel have to come in order, give or take the slots
-	Strict   bool `json:"strict"` // all of them
+	Order    bool `json:"order"`  // contacts of a channel must arrive in order, within as many places as there are slots
+	Strict   bool `json:"strict"` // for all contacts
 }
 
-// tally is what the provider saw. Contacts are known by the number at the
+// tally is the provider's record. Contacts are identified by the number at the
 // beginning of their text.
 type tally struct {
 	mu        sync.Mutex
@@ -28,14 +28,14 @@ type tally struct {
 	twice     int
 	strange   int // with an id that no contact has
 	ended     int
-	unheard   int // acks that nobody took
+	unheard   int // acks that were not accepted
 	active    map[string]int
 	most      int
 	order     []arrival
 	latencies []time.Duration
-	last      time.Time            // when the latest end was taken
+	last      time.Time            // when the latest end was accepted
 	first     time.Time            // when the first contact arrived since the mark
-	marked    time.Time            // when the time line begins
+	marked    time.Time            // when the timeline begins
 	timeline  []int                // arrivals in each beat since then
 	freed     map[string]time.Time // by channel of capacity 1: when its slot was freed
 	gaps      []time.Duration      // from then to the next arrival
@@ -56,26 +56,26 @@ func (t *tally) reset(e expectation) {
 	t.marked, t.timeline, t.freed, t.gaps = time.Time{}, nil, map[string]time.Time{}, nil
 }
 
-// mark begins the time line.
+// mark begins the timeline.
 func (t *tally) mark(now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.marked, t.timeline, t.first = now, nil, time.Time{}
 }
 
-// text is what a contact says: the contract's four values.
+// text returns the text of a contact, four values: its number, its channel, the start
+// of its call in ns, and 200 bytes of padding.
 func text(id, channel int, began time.Time) string {
 	return fmt.Sprintf("%d %d %d %s", id, channel, began.UnixNano(), strings.Repeat("x", 200))
 }
 
-// arrival is a contact that came for the first time.
+// arrival is a contact that arrived for the first time.
 type arrival struct {
 	id int
 	at time.Time
 }
 
-// arrived notes a contact that was handed over. at is when the request that
-// brought it reached the machine.
+// arrived records a dispatched contact. at is when its request reached the machine.
 func (t *tally) arrived(channel, message string, now, at time.Time) (id int) {
 	fields := strings.SplitN(message, " ", 4)
 	var began int64
@@ -108,7 +108,7 @@ func (t *tally) arrived(channel, message string, now, at time.Time) (id int) {
 	return id
 }
 
-// arrivedInOrder are the contacts in the order in which they came.
+// arrivedInOrder returns the contacts in the order of their arrival.
 func (t *tally) arrivedInOrder() []int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -120,10 +120,10 @@ func (t *tally) arrivedInOrder() []int {
 	return ids
 }
 
-// longest is the length of the time line; what comes later is not on it.
+// longest is the length of the timeline; later arrivals are not on it.
 const longest = 10 * time.Minute
 
-// clock notes when a contact arrived.
+// clock records when a contact arrived.
 func (t *tally) clock(channel string, now time.Time) {
 	if freed, ok := t.freed[channel]; ok && t.expected.Capacity == 1 {
 		t.gaps = append(t.gaps, now.Sub(freed))
@@ -136,7 +136,7 @@ func (t *tally) clock(channel string, now time.Time) {
 	}
 }
 
-// leaving notes that the end of a contact begins to be reported.
+// leaving records that the report of a contact's end begins.
 func (t *tally) leaving(channel string, now time.Time) {
 	t.mu.Lock()
 	t.active[channel]--
@@ -146,7 +146,7 @@ func (t *tally) leaving(channel string, now time.Time) {
 	t.mu.Unlock()
 }
 
-// over notes that the end of a contact was taken.
+// over records that the report of a contact's end was accepted.
 func (t *tally) over(id int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -161,7 +161,7 @@ func (t *tally) refused() {
 	t.mu.Unlock()
 }
 
-// seenByProvider is the provider's account of a run.
+// seenByProvider is the provider's report of a run.
 type seenByProvider struct {
 	Distinct  int       `json:"distinct"`
 	Twice     int       `json:"twice"`
@@ -179,7 +179,7 @@ type seenByProvider struct {
 	First     time.Time `json:"first"`
 	Last      time.Time `json:"last"`
 
-	order // which is judged by who has queued them
+	order // judged by the process that queued the contacts
 }
 
 func (t *tally) figures() seenByProvider {
@@ -197,7 +197,7 @@ func (t *tally) figures() seenByProvider {
 	return f
 }
 
-// quantiles gives the median and the 99th percentile in milliseconds. It sorts
+// quantiles returns the median and the 99th percentile in milliseconds. It sorts
 // the list.
 func quantiles(list []time.Duration) (p50, p99 float64) {
 	if len(list) == 0 {

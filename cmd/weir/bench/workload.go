@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Workload is what a run puts through.
+// Workload describes the contacts of a run and how they are enqueued.
 type Workload struct {
 	Mode     string
 	N        int
@@ -15,10 +15,10 @@ type Workload struct {
 	Capacity int
 	Batch    int           // contacts in each call
 	Rate     int           // of latency: contacts per second
-	Queued   int           // of backlog and growth: contacts that are queued beside
-	Finished int           // of growth: contacts that are finished beside
-	Lasting  time.Duration // of idle: how long is looked on
-	Floor    bool          // it is put through the floor
+	Queued   int           // of backlog and growth: existing queued contacts
+	Finished int           // of growth: existing finished contacts
+	Lasting  time.Duration // of idle: how long it observes
+	Floor    bool          // the baseline processes it
 }
 
 // The modes.
@@ -31,7 +31,7 @@ const (
 	Restart    = "restart"    // a start with many queued contacts
 	Crash      = "crash"      // live, killed twice
 	Idle       = "idle"       // nothing to do
-	Bulk       = "bulk"       // enqueueing alone, in batches of a thousand
+	Bulk       = "bulk"       // enqueuing alone, in batches of a thousand
 	Growth     = "growth"     // live, beside more and more queued and finished contacts
 )
 
@@ -39,25 +39,25 @@ func modes() []string {
 	return []string{Live, Drain, Latency, Turnaround, Backlog, Restart, Crash, Idle, Bulk, Growth}
 }
 
-// prepared says whether the channels are closed while contacts are queued.
+// prepared reports whether the channels are closed while contacts are queued.
 func (w Workload) prepared() bool {
 	return w.Mode == Drain || w.Mode == Turnaround || w.Mode == Restart || w.Mode == Bulk
 }
 
-// expectation is what the provider is told.
+// expectation returns the description of the run for the provider.
 func (w Workload) expectation() expectation {
 	return expectation{N: w.N, Channels: w.Channels, Capacity: w.Capacity, Order: w.prepared(), Strict: w.strict()}
 }
 
-// strict says whether every contact has to come within as many places of its turn
-// as there are slots. Not the floor's, which has nothing but goroutines that race
-// for connections; nor those of runs that are only tried out, with few slots, of
-// which a program that is held up for a moment gives all to others.
+// strict reports whether every contact must arrive within as many places of its turn
+// as there are slots. Not for the baseline, whose goroutines race for connections; nor
+// for trial runs with few slots, all of which go to other contacts when the program is
+// delayed for a moment.
 func (w Workload) strict() bool {
 	return !w.Floor && (w.Mode == Drain && w.N >= patient || w.Mode == Turnaround)
 }
 
-// callersOf is how many call at the same time.
+// callersOf returns the number of concurrent callers.
 func (w Workload) callersOf() int {
 	switch {
 	case w.Mode == Turnaround: // with one slot, order is judged to the contact
@@ -68,8 +68,8 @@ func (w Workload) callersOf() int {
 	return 64
 }
 
-// enqueueAll hands everything in: as fast as the callers can, or at a rate. The
-// calls that it gives are those of which an order is judged.
+// enqueueAll enqueues everything: as fast as the callers can, or at a rate. It returns
+// the calls of runs whose order is judged.
 func (w Workload) enqueueAll(ctx context.Context, s subject) (*calls, error) {
 	if w.Mode == Latency {
 		return nil, w.enqueueAtRate(ctx, s)
@@ -110,7 +110,7 @@ func (w Workload) call(ctx context.Context, s subject, k int, made *calls) error
 	return s.enqueue(ctx, channel, list, time.Now())
 }
 
-// contactsOf are the numbers of the contacts of the k-th call. Contact i, from 1,
+// contactsOf returns the numbers of the contacts of the k-th call. Contact i, from 1,
 // has channel (i − 1) mod Channels.
 func (w Workload) contactsOf(k int) []int {
 	var ids []int
@@ -123,9 +123,9 @@ func (w Workload) contactsOf(k int) []int {
 	return ids
 }
 
-// turns keep the batches of a channel in order where order is judged: two that
-// are on their way at the same time may be accepted either way round, which is
-// farther than the capacity when they are large.
+// turns keeps the batches of a channel in order where order is judged: two batches in
+// transit at the same time may be accepted in either order, which moves contacts by
+// more than the capacity if the batches are large.
 type turns struct {
 	mu       sync.Mutex
 	changed  *sync.Cond
@@ -164,7 +164,7 @@ func (t *turns) done(k int) {
 	t.changed.Broadcast()
 }
 
-// enqueueAtRate is an open loop: a slow call holds nobody up.
+// enqueueAtRate is an open loop: a slow call delays no other.
 func (w Workload) enqueueAtRate(ctx context.Context, s subject) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -12,11 +12,11 @@ import (
 	"weir/client"
 )
 
-// secret makes a password or token for one run.
+// secret returns a random password or token for one run.
 func secret() string { return strings.ToLower(rand.Text()) }
 
-// api is the broker's HTTP API as the demo looks at it: at once, without
-// repeating what got no answer.
+// api is the demo's client of the broker's HTTP API. It makes each request once and
+// does not retry unanswered ones.
 type api struct {
 	*client.Client
 	base  string
@@ -30,7 +30,7 @@ func newAPI(base string) (*api, error) {
 	return a, err
 }
 
-// create makes a channel.
+// create creates a channel.
 func (a *api) create(ctx context.Context, c *channel, p *provider) error {
 	_, err := a.PutChannel(ctx, c.name, client.ChannelBody{
 		Type: strings.ToLower(c.provider), Name: "demo", Capacity: c.capacity, Settings: p.settings,
@@ -47,7 +47,7 @@ type figures struct {
 	Queued   int64
 }
 
-// open is how many contacts are not done.
+// open returns the number of contacts that are not done.
 func (f figures) open() int { return f.Sending + f.Active + f.Unknown + int(f.Queued) }
 
 func (a *api) figures(ctx context.Context, channel string) (figures, error) {
@@ -58,7 +58,7 @@ func (a *api) figures(ctx context.Context, channel string) (figures, error) {
 	return figures{v.InFlight, v.Sending, v.Active, v.Unknown, int64(v.Queued)}, nil
 }
 
-// contact is as much of a contact as the demo judges.
+// contact holds the fields of a contact that the demo checks.
 type contact struct {
 	ID       string
 	To       string
@@ -67,7 +67,7 @@ type contact struct {
 	Outcome  weir.Outcome
 }
 
-// holds tells whether the broker's store holds a contact in one of these states.
+// holds reports whether the broker's store holds a contact in one of these states.
 func (a *api) holds(ctx context.Context, channel, states string) (bool, error) {
 	page, err := a.ListContacts(ctx, client.ListContactsParams{Channel: channel, State: states, Limit: 1})
 	return err == nil && len(page.Contacts) > 0, err
@@ -85,7 +85,7 @@ func (a *api) contacts(ctx context.Context, channel string) ([]contact, error) {
 	return all, nil
 }
 
-// state is a survey's state and why it is in it.
+// state returns a survey's state and its cause.
 func (a *api) state(ctx context.Context, survey string) (state, cause string, err error) {
 	s, err := a.GetSurvey(ctx, survey)
 	if err != nil {
@@ -94,13 +94,13 @@ func (a *api) state(ctx context.Context, survey string) (state, cause string, er
 	return s.State, s.Cause, nil
 }
 
-// ready asks whether the broker works.
+// ready reports whether the broker is ready.
 func (a *api) ready(ctx context.Context) bool {
 	_, err := a.Raw(ctx, client.Request{Method: http.MethodGet, Path: "/readyz"})
 	return err == nil
 }
 
-// settled reads how many contacts the collector of this process has settled.
+// settled returns how many contacts the reconciler of this process has reconciled.
 func (a *api) settled(ctx context.Context) int {
 	text, err := a.Raw(ctx, client.Request{Method: http.MethodGet, Path: "/metrics"})
 	if err != nil {

@@ -21,9 +21,9 @@ const (
 	messagePath = "/messages"
 )
 
-// application is the program that conducts the conversations: Verboice asks it
-// what to say in a call, Weir tells it what people wrote, and it tells Weir what
-// came of it.
+// application is the program that conducts the conversations: Verboice asks it what
+// to say in a call, Weir forwards the messages of people to it, and it reports the
+// results to Weir.
 type application struct {
 	url    string
 	secret string
@@ -33,14 +33,14 @@ type application struct {
 
 	mu        sync.Mutex
 	open      int             // reports that are not made yet
-	completed map[string]bool // respondents whose end Weir has taken
-	sent      map[string]int  // messages that Weir has taken, or may have, by respondent
-	wrote     int             // messages of people that it was told of
-	late      map[string]bool // respondents who were over when they were reported of
-	wrong     []string        // what should not be
+	completed map[string]bool // respondents whose completion Weir has accepted
+	sent      map[string]int  // messages that Weir has accepted, or may have, by respondent
+	wrote     int             // messages of people that Weir has forwarded
+	late      map[string]bool // respondents who were already final when they were reported
+	wrong     []string        // errors
 }
 
-// job is something that Weir is to be told.
+// job is a report to be made to Weir.
 type job struct {
 	survey, respondent string
 	report             client.HearingBody
@@ -54,7 +54,7 @@ const (
 	retryPause = 100 * time.Millisecond
 )
 
-// startApplication starts it; weirURL is where Weir will be.
+// startApplication starts the application; weirURL is the future address of Weir.
 func startApplication(ctx context.Context, weirURL, token string) (*application, error) {
 	to, err := client.New(client.Options{URL: weirURL, Token: token, Tries: patience, Pause: retryPause})
 	if err != nil {
@@ -71,7 +71,7 @@ func startApplication(ctx context.Context, weirURL, token string) (*application,
 	server := &http.Server{Handler: a.handler(), ReadHeaderTimeout: 10 * time.Second}
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
-	running.Go(func() { _ = server.Serve(l) }) // ends when it is closed
+	running.Go(func() { _ = server.Serve(l) }) // ends when the server is closed
 	for range reporters {
 		running.Go(func() { a.work(ctx) })
 	}
@@ -91,7 +91,7 @@ func (a *application) handler() http.Handler {
 	return mux
 }
 
-// call says what a call says: the question, and after a key was pressed, thanks.
+// call answers a call: with the question, and after a key was pressed, with thanks.
 func (a *application) call(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	who := job{survey: q.Get("survey"), respondent: q.Get("respondent")}
@@ -106,7 +106,7 @@ func (a *application) call(w http.ResponseWriter, r *http.Request) {
 	_, _ = fmt.Fprintf(w, `<Response><Gather numDigits="1" action="%s"><Say>Is it good? Press 1 for yes, 2 for no.</Say></Gather><Hangup/></Response>`, again)
 }
 
-// told is what Weir tells of a message.
+// told is Weir's webhook body for a message.
 type told struct {
 	Type string `json:"type"`
 	Data struct {
@@ -116,7 +116,7 @@ type told struct {
 	} `json:"data"`
 }
 
-// message takes what a person wrote.
+// message receives a person's message.
 func (a *application) message(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, mostBody))
 	if err != nil {
@@ -136,7 +136,7 @@ func (a *application) message(w http.ResponseWriter, r *http.Request) {
 	}
 	switch {
 	case t.Type != messageType:
-	case strings.TrimSpace(t.Data.Text) == stopWord: // Weir has heard it, too
+	case strings.TrimSpace(t.Data.Text) == stopWord: // Weir handles it, too
 	default:
 		a.note(func() { a.wrote++ })
 		a.take(job{t.Data.Survey, t.Data.Respondent, answerTo(t.Data.Respondent, t.Data.Text)})
@@ -144,8 +144,8 @@ func (a *application) message(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// answerTo is what is made of a message. It says the same whenever it is asked,
-// as Weir may tell of a message more than once.
+// answerTo returns the report that follows from a message. It is deterministic, because
+// Weir may forward a message more than once.
 func answerTo(respondent, text string) client.HearingBody {
 	switch text = strings.TrimSpace(text); text {
 	case "1", "2":
@@ -160,7 +160,7 @@ func answerTo(respondent, text string) client.HearingBody {
 	}
 }
 
-// take has something told to Weir.
+// take queues a report to Weir.
 func (a *application) take(j job) {
 	select {
 	case a.jobs <- j:
@@ -193,7 +193,7 @@ func (a *application) report(ctx context.Context, j job) {
 			if j.report.Disposition == "completed" {
 				a.completed[j.respondent] = true
 			}
-		case client.StatusOf(err) == http.StatusConflict: // it was given up
+		case client.StatusOf(err) == http.StatusConflict: // the respondent's status was already final
 			a.late[j.respondent] = true
 		case ctx.Err() == nil:
 			a.wrong = append(a.wrong, err.Error())
@@ -211,7 +211,7 @@ func (a *application) complain(what string) {
 	a.note(func() { a.wrong = append(a.wrong, what) })
 }
 
-// idle tells whether everything was told.
+// idle reports whether all reports were made.
 func (a *application) idle() (idle bool) {
 	a.note(func() { idle = a.open == 0 })
 	return idle

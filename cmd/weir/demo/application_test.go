@@ -17,8 +17,8 @@ import (
 	"weir/internal/polling"
 )
 
-// reports is a broker that the application speaks to: it takes reports, after a refusal, and
-// knows one respondent who is over.
+// reports is a broker for the application: it fails once, then accepts reports, and
+// has one respondent whose status is final.
 type reports struct {
 	mu    sync.Mutex
 	tries int
@@ -30,7 +30,7 @@ func (b *reports) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	switch b.tries++; {
-	case b.tries == 1: // as a broker that was just killed
+	case b.tries == 1: // like a broker that was just killed
 		panic(http.ErrAbortHandler)
 	case strings.Contains(r.URL.Path, "/over/"):
 		w.WriteHeader(http.StatusConflict)
@@ -41,7 +41,7 @@ func (b *reports) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// staged is an application with a broker behind it.
+// staged returns an application with a broker behind it.
 func staged(t *testing.T) (*application, *reports) {
 	t.Helper()
 	b := &reports{}

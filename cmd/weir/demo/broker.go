@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// broker is the process that the demo is about.
+// broker is the process that the demo shows.
 type broker struct {
 	program string
 	folder  string // with its database and its log
@@ -25,7 +25,7 @@ type broker struct {
 	api     *api
 
 	process *os.Process
-	ended   chan struct{} // closed when the process is gone
+	ended   chan struct{} // closed when the process has ended
 	endedBy error         // set by then
 }
 
@@ -56,7 +56,7 @@ func newBroker(ctx context.Context, o Options) (*broker, error) {
 		"DATABASE_URL=sqlite://" + filepath.Join(folder, "weir.db"),
 		"LISTEN_ADDR=" + addr,
 		"WEIR_API_TOKENS=" + b.api.token,
-		// In real life these are minutes; nobody would want to look on.
+		// In production these are minutes, too long for a demo.
 		"CHNL_BKR_GC_IDLE_MINUTES=" + minutes(p.atLeast(time.Second, 3*time.Second)),
 		"CHNL_BKR_GC_INTERVAL_MINUTES=" + minutes(p.atLeast(250*time.Millisecond, time.Second)),
 		"LOST_AFTER_MINUTES=" + minutes(p.atLeast(3*time.Second, 8*time.Second)),
@@ -72,8 +72,8 @@ func newBroker(ctx context.Context, o Options) (*broker, error) {
 	return b, nil
 }
 
-// freeAddr finds a loopback port below those that systems give to outgoing
-// connections: while the broker is dead, none of them may take its place.
+// freeAddr finds a loopback port below the ephemeral range, so that no outgoing
+// connection can take it while the broker is dead.
 func freeAddr(ctx context.Context) (string, error) {
 	const low, high, tries = 20_000, 32_000, 100
 	var last error
@@ -88,11 +88,11 @@ func freeAddr(ctx context.Context) (string, error) {
 	return "", fmt.Errorf("no free port on loopback: %w", last)
 }
 
-// log is the file that the broker's words go to.
+// log returns the path of the broker's log.
 func (b *broker) log() string { return filepath.Join(b.folder, "weir.log") }
 
-// start starts the process and waits until it works. took is how long that
-// was.
+// start starts the process and waits until it is ready. took is how long that
+// took.
 func (b *broker) start(ctx context.Context) (took time.Duration, err error) {
 	began := time.Now()
 	if err := b.spawn(); err != nil {
@@ -115,9 +115,9 @@ func (b *broker) start(ctx context.Context) (took time.Duration, err error) {
 	return time.Since(began), nil
 }
 
-// spawn starts the process. It is watched on a thread of its own because on
-// Linux a child can be told to end with the thread that has started it, so
-// that it never outlives the demo.
+// spawn starts the process. It is watched on a separate thread because Linux can kill
+// a child when the thread that started it ends, so that the child never outlives the
+// demo.
 func (b *broker) spawn() error {
 	log, err := os.OpenFile(b.log(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -146,17 +146,17 @@ func (b *broker) spawn() error {
 	return nil
 }
 
-// kill ends the process as kill -9 does, and waits until it is gone.
+// kill ends the process like kill -9, and waits until it has ended.
 func (b *broker) kill() {
 	if b.process != nil {
-		_ = b.process.Kill() // it may be gone already
+		_ = b.process.Kill() // it may have ended already
 		<-b.ended
 		b.process = nil
 		b.api.Close()
 	}
 }
 
-// stop asks the process to end in order, and kills it if it does not.
+// stop asks the process to shut down, and kills it if it does not.
 func (b *broker) stop() {
 	if b.process == nil {
 		return
@@ -170,5 +170,5 @@ func (b *broker) stop() {
 	b.kill()
 }
 
-// remove takes away everything that the broker has written.
+// remove deletes everything that the broker has written.
 func (b *broker) remove() error { return os.RemoveAll(b.folder) }

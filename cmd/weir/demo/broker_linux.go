@@ -2,8 +2,8 @@ package demo
 
 import "syscall"
 
-// attributes make the child end with the demo, however that ends, and keep
-// the terminal's interrupt from it: the demo ends it in order.
+// attributes makes the kernel kill the child when the demo ends, however it ends, and
+// keeps the terminal's interrupt from the child, which the demo shuts down itself.
 func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 }

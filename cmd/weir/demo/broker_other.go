@@ -4,5 +4,5 @@ package demo
 
 import "syscall"
 
-// attributes are those of any child: only Linux can tie it to the demo.
+// attributes returns the defaults: only Linux can tie a child to the demo.
 func attributes() *syscall.SysProcAttr { return nil }

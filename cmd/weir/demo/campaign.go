@@ -14,7 +14,7 @@ import (
 	"weir/client"
 )
 
-// survey is one of the two.
+// survey is one of the two surveys.
 type survey struct {
 	name   string
 	title  string
@@ -22,16 +22,16 @@ type survey struct {
 	quotas map[string]int // by region; none: everybody is wanted
 	flawed bool           // its file has mistakes
 
-	stats client.StatsView // when it was last looked at
+	stats client.StatsView // as of the last poll
 }
 
-// The attempts that a survey may make in each mode.
+// Max attempts that a survey may make in each mode.
 const (
 	callAttempts = 3
 	textAttempts = 2
 )
 
-// campaign deals the respondents to two surveys: one that wants so many in each
+// campaign distributes the respondents over two surveys: one with a quota for each
 // region, and one that wants everybody.
 func (o Options) campaign() []*survey {
 	first := o.Respondents * 3 / 5
@@ -46,7 +46,7 @@ func (o Options) campaign() []*survey {
 	return []*survey{a, b}
 }
 
-// wanted is how many the quotas want together.
+// wanted returns the sum of the quotas.
 func (s *survey) wanted() int {
 	sum := 0
 	for _, n := range s.quotas {
@@ -55,8 +55,8 @@ func (s *survey) wanted() int {
 	return sum
 }
 
-// definition is the survey as Weir takes it. Its windows are open all the time
-// and its delays are seconds, which in real life are hours and days.
+// definition returns the survey in Weir's format. Its windows are always open, and its
+// delays are seconds; in production they are hours and days.
 func (s *survey) definition(p pace, app *application) map[string]any {
 	d := map[string]any{
 		"title": s.title,
@@ -88,11 +88,11 @@ func (s *survey) definition(p pace, app *application) map[string]any {
 	return d
 }
 
-// refusedRows is the exit code of an import of which some rows were refused.
+// refusedRows is the exit code of an import that rejected some rows.
 const refusedRows = 4
 
-// begin defines, fills and launches the surveys with the commands that anybody
-// would use.
+// begin defines, fills and launches the surveys with the same commands that users
+// run.
 func (s *show) begin(ctx context.Context) error {
 	for _, sv := range s.surveys {
 		definition, err := json.MarshalIndent(sv.definition(pace{s.options.Speed}, s.app), "", " ")
@@ -135,8 +135,8 @@ func (s *show) writePeople(sv *survey) (flaws, error) {
 	return out, errors.Join(err, f.Close())
 }
 
-// command runs "weir survey …" as a person would, and shows what it says. It
-// has to end with the given code.
+// command runs "weir survey …" like a user, and shows its output. It must exit with
+// the given code.
 func (s *show) command(ctx context.Context, code int, args ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, commandLimit)
 	defer cancel()

@@ -46,7 +46,7 @@ func (s *show) conclude(ctx context.Context) error {
 	return s.judgement(findings, verdicts)
 }
 
-// judged holds the contacts of a channel against the provider's record.
+// judged compares the contacts of a channel with the provider's record.
 func (st *stage) judged(contacts []contact) finding {
 	e := evidence{
 		Channel: st.name, Provider: st.channel.provider, Capacity: st.capacity, Ends: map[string]weir.Outcome{},
@@ -59,7 +59,7 @@ func (st *stage) judged(contacts []contact) finding {
 	return judge(e)
 }
 
-// dossiers reads what the broker says of the surveys.
+// dossiers reads the broker's data about the surveys.
 func (s *show) dossiers(ctx context.Context) ([]dossier, error) {
 	var out []dossier
 	for _, sv := range s.surveys {
@@ -84,7 +84,8 @@ func (s *show) dossiers(ctx context.Context) ([]dossier, error) {
 	return out, nil
 }
 
-// complete adds what others than the broker know.
+// complete adds the data of the providers, the crowd and the application, and the
+// number of lost contacts.
 func (s *show) complete(d *dossier, contacts map[string][]contact) {
 	reached := map[string]map[string]int{}
 	d.Unclear = map[string]int{}
@@ -103,7 +104,7 @@ func (s *show) complete(d *dossier, contacts map[string][]contact) {
 	d.Completed, d.Late, d.Sent = s.app.completed, s.app.late, s.app.sent
 }
 
-// tables show the findings.
+// tables shows the findings.
 func (s *show) tables(findings []finding, verdicts []verdict) {
 	s.view.plain("", s.view.bold("What the simulated providers have recorded"), "")
 	s.view.plain(recordTable(findings)...)
@@ -119,7 +120,7 @@ func (s *show) tables(findings []finding, verdicts []verdict) {
 	s.view.plain(s.remarks(findings)...)
 }
 
-// judgement is the last line, and the error if it is a bad one.
+// judgement prints the last line, and returns an error if there are faults.
 func (s *show) judgement(findings []finding, verdicts []verdict) error {
 	var faults []string
 	for i := range findings {
@@ -154,7 +155,7 @@ func times(n int) string {
 	return fmt.Sprintf("%d times", n)
 }
 
-// remarks explain what the tables do not say by themselves.
+// remarks returns explanations of the tables.
 func (s *show) remarks(findings []finding) []string {
 	var text []string
 	unclear, sent := 0, 0

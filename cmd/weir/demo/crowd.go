@@ -8,8 +8,8 @@ import (
 	"weir/channels/simulation"
 )
 
-// crowd is the people, as far as they write: they answer the messages that reach
-// them, each after a while and in a way of its own.
+// crowd simulates the people who write: each answers the messages that reach it after a
+// while, in its own way.
 type crowd struct {
 	seed  uint64
 	speed pace
@@ -17,16 +17,16 @@ type crowd struct {
 	line  string
 	write func(from, body string) error
 
-	seen     map[string]bool // messages that have reached somebody
+	seen     map[string]bool // messages that have reached a person
 	reached  map[string]int  // messages, by digits of the number
 	pending  []answer
-	stopped  map[string]bool // who said STOP
-	answered map[string]bool // who answered the question
-	wrote    int             // messages but STOP
+	stopped  map[string]bool // people who wrote STOP
+	answered map[string]bool // people who answered the question
+	wrote    int             // messages except STOP
 	err      error
 }
 
-// answer is a message that somebody is about to write.
+// answer is a message that a person is about to write.
 type answer struct {
 	due      time.Time
 	to, body string
@@ -55,8 +55,8 @@ func (c *crowd) run(ctx context.Context) {
 	}
 }
 
-// look notes the messages that have reached somebody, and writes the answers
-// whose time has come.
+// look records the messages that have reached a person, and writes the answers
+// that are due.
 func (c *crowd) look(now time.Time, keys []simulation.KeyReport) {
 	for _, k := range keys {
 		if k.Active > 0 || c.seen[k.Key] {
@@ -93,14 +93,14 @@ func (c *crowd) look(now time.Time, keys []simulation.KeyReport) {
 	c.pending = rest
 }
 
-// Numbers with these ends behave alike at the providers.
+// Numbers with these endings behave the same at both providers.
 const (
 	neverPicksUp = "3"  // calls are not answered
 	noSuchNumber = "73" // messages fail, too
 )
 
-// script is what a person writes when a message reaches it: the first answer
-// after the first message, and so on.
+// script returns a person's answers to messages: the first answer follows the first
+// message, and so on.
 func script(seed uint64, number string) []string {
 	if len(number) > 2 && number[len(number)-2:] == noSuchNumber {
 		return nil
@@ -119,7 +119,7 @@ func script(seed uint64, number string) []string {
 	}
 }
 
-// whim is a number that is always the same for a person and a question.
+// whim returns a hash that is always the same for a person and a question.
 func whim(seed uint64, number, question string) uint64 {
 	h := fnv.New64a()
 	var b [8]byte

@@ -8,27 +8,27 @@ import (
 	"weir/client"
 )
 
-// dossier is everything that is known about one survey at the end.
+// dossier holds all data about one survey at the end.
 type dossier struct {
 	Survey string
 	State  string
 	Cause  string
 	Stats  client.StatsView
-	People []person                // as they stand in the file
-	Rows   []client.RespondentView // as Weir tells
+	People []person                // as in the file
+	Rows   []client.RespondentView // as Weir reports them
 	Quotas map[string]int          // by region
 
-	// By digits of the number: what the providers have, contacts that ended as
-	// lost because nobody can tell, and what was written.
+	// By digits of the number: the calls and texts that the providers have, contacts that
+	// ended as lost because their outcome is unknown, and what people wrote.
 	Calls, Texts, Unclear map[string]int
 	Stopped, Answered     map[string]bool
-	// By respondent: what Weir has taken from the application, and what it has
-	// not because the respondent was over.
+	// By respondent: what Weir has accepted from the application, and what it has
+	// rejected because the respondent's status was final.
 	Completed, Late map[string]bool
 	Sent            map[string]int
 }
 
-// verdict is what a dossier amounts to. All numbers count respondents.
+// verdict is the result of a dossier. All numbers count respondents.
 type verdict struct {
 	Survey   string
 	File     int // in the file
@@ -40,19 +40,19 @@ type verdict struct {
 	Missing   int // in the file, and not in the survey
 	Foreign   int // in the survey, and not in the file
 	Twice     int // in the survey more than once
-	Open      int // not over
-	Miscount  int // by how much the survey's own sums are wrong
+	Open      int // status not final
+	Miscount  int // error of the survey's own sums
 	Pestered  int // called or written to more often than the survey allows
 	Abandoned int // given up before every attempt was made
-	Unheard   int // wrote STOP or an answer, and were not listened to
+	Unheard   int // wrote STOP or an answer, without effect
 	Untold    int // completed without the application, or the other way round
-	Unfilled  int // quotas that are said to be reached, and are not
+	Unfilled  int // quotas reported as reached that are not
 }
 
-// group is what respondents have in common in the table.
+// group holds the fields that the table groups respondents by.
 type group struct{ Status, Disposition string }
 
-// inspect holds what the survey says against the file, the providers and the
+// inspect compares the survey with the file, the providers and the
 // application.
 func inspect(d dossier) verdict {
 	v := verdict{
@@ -109,7 +109,7 @@ func (v *verdict) weigh(d *dossier, r *client.RespondentView, number string) {
 	case d.Answered[number] && !heard && !d.Late[r.ID]:
 		v.Unheard++
 	case r.Status == "failed":
-		// An attempt of which nobody can tell has been made as far as Weir knows.
+		// As far as Weir knows, an attempt of unknown outcome was made.
 		if made := min(calls, callAttempts) + min(texts, textAttempts+d.Sent[r.ID]) + d.Unclear[number]; made < callAttempts+textAttempts {
 			v.Abandoned++
 		}
@@ -142,7 +142,7 @@ func (v *verdict) sums(d *dossier) {
 
 func abs(n int) int { return max(n, -n) }
 
-// faults are the reasons why the demo has failed on this survey.
+// faults lists the reasons why the demo has failed on this survey.
 func (v *verdict) faults() []string {
 	var out []string
 	add := func(wrong bool, format string, args ...any) {

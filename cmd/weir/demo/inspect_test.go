@@ -8,9 +8,8 @@ import (
 	"weir/client"
 )
 
-// sound is a dossier in which nothing is wrong: somebody who answered a call,
-// somebody who answered by message, one who said STOP, one who was never reached,
-// and two who were not needed.
+// sound returns a dossier without faults: one person answered a call, one answered by
+// message, one wrote STOP, one was never reached, and two were not needed.
 func sound() dossier {
 	row := func(id, phone, status, disposition string) client.RespondentView {
 		return client.RespondentView{ID: id, Phone: phone, Status: status, Disposition: disposition, Attributes: map[string]string{"region": "north"}}

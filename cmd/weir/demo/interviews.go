@@ -12,7 +12,7 @@ import (
 	"weir/client"
 )
 
-// The last act: people are asked by people, over a channel that leads to Weir's
+// The last part: interviewers question people, over a channel that leads to Weir's
 // own router. Each interviewer speaks one language.
 const (
 	people            = "people"
@@ -31,11 +31,11 @@ type staff struct {
 	pace    pace
 	asked   atomic.Int64
 	missed  atomic.Int64
-	trouble sync.Map // what went wrong
+	trouble sync.Map // errors
 }
 
-// interviews runs a survey by interviewers, and finds out whether everybody was
-// asked, once.
+// interviews runs a survey by interviewers, and checks that everybody was asked
+// exactly once.
 func (s *show) interviews(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, pace{s.options.Speed}.atLeast(interviewLimit, interviewLimit))
 	defer cancel()
@@ -75,7 +75,7 @@ func interviewer(i int) string { return fmt.Sprintf("interviewer-%d", i+1) }
 
 func languages() []string { return []string{"Spanish", "English"} }
 
-// hire makes the queue, the interviewers and the channel.
+// hire creates the queue, the interviewers and the channel.
 func (f *staff) hire(ctx context.Context) error {
 	if err := f.router(ctx, http.MethodPatch, "distributionPolicies/turns", map[string]any{
 		"offerExpiresAfterSeconds": 60, "mode": map[string]any{"kind": "longestIdle"},
@@ -139,7 +139,7 @@ func (f *staff) ask(ctx context.Context) error {
 	}
 }
 
-// work is an interviewer's day: take what is offered, ask, note it, next.
+// work is the loop of an interviewer: accept an offer, ask, record the answer, repeat.
 func (f *staff) work(ctx context.Context, id string) {
 	for turn := 0; rest(ctx, f.pace.atLeast(interviewTime/4, interviewTime/2)); {
 		var worker struct {
@@ -160,7 +160,7 @@ func (f *staff) work(ctx context.Context, id string) {
 	}
 }
 
-// interview takes an offer and holds the interview, unless nobody is at home.
+// interview accepts an offer and holds the interview, unless the person is not at home.
 func (f *staff) interview(ctx context.Context, worker, offer, job string) error {
 	var taken struct {
 		AssignmentID string `json:"assignmentId"`
@@ -200,14 +200,14 @@ func (f *staff) interview(ctx context.Context, worker, offer, job string) error 
 	return f.router(ctx, http.MethodPost, at+":close", map[string]any{"dispositionCode": disposition}, nil)
 }
 
-// router makes a request of the router's API.
+// router makes a request to the router's API.
 func (f *staff) router(ctx context.Context, method, path string, body, out any) error {
 	return f.show.broker.api.Do(ctx, client.Request{
 		Method: method, Path: "/routing/" + path, Query: url.Values{"api-version": {routerVersion}}, Body: body,
 	}, out)
 }
 
-// rest waits; it is false when there is no time left.
+// rest waits; it returns false if the context has ended.
 func rest(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()

@@ -11,45 +11,45 @@ import (
 
 // outreach is a contact that the broker acknowledged.
 type outreach struct {
-	ID    string // as the broker gave it
+	ID    string // assigned by the broker
 	To    string
 	Units int // calls or messages
 }
 
-// evidence is everything that is known about one channel at the end.
+// evidence holds all data about one channel at the end.
 type evidence struct {
 	Channel      string
 	Provider     string
 	Capacity     int
 	Acknowledged []outreach
-	// Ends are the outcomes by contact, as the broker tells; an empty one is of
-	// a contact that is not done, a missing one of a contact it does not know.
+	// Ends holds the outcomes by contact, as the broker reports them; empty for a
+	// contact that is not done, missing for a contact that the broker does not have.
 	Ends map[string]weir.Outcome
-	// What the provider recorded.
+	// The provider's record.
 	Line simulation.LineReport
 	Keys []simulation.KeyReport
 }
 
-// finding is what the evidence about one channel amounts to. All but
+// finding is the result of the evidence about one channel. All fields except
 // MostActive, Capacity, Units and Twice count contacts.
 type finding struct {
 	Channel      string
 	Provider     string
 	Capacity     int
 	Acknowledged int
-	Sent         int // contacts of which the provider has at least a part
+	Sent         int // contacts that the provider has, at least in part
 	Units        int // calls or messages that the provider has
 	MostActive   int
-	Twice        int // calls or messages that the provider has once too often
+	Twice        int // surplus calls or messages that the provider has
 	Lost         int // acknowledged, and neither at the provider nor accounted for
 	Open         int // not done
-	Strange      int // at the provider, and acknowledged to nobody
-	Unclear      int // ended as lost, because nobody could tell
-	UnclearSent  int // of those the ones that the provider does have
+	Strange      int // at the provider, but never acknowledged
+	Unclear      int // ended as lost, because the outcome was unknown
+	UnclearSent  int // of the unclear ones, how many the provider does have
 	Outcomes     map[weir.Outcome]int
 }
 
-// judge holds what the broker said against what the provider recorded.
+// judge compares the broker's data with the provider's record.
 func judge(e evidence) finding {
 	f := finding{
 		Channel: e.Channel, Provider: e.Provider, Capacity: e.Capacity, MostActive: e.Line.MostActive,
@@ -68,15 +68,15 @@ func judge(e evidence) finding {
 			f.Strange++
 		}
 	}
-	// The same thing under another key is twice, too.
+	// The same call or message under another key is a duplicate, too.
 	for address, n := range at {
 		f.Twice += max(0, n-asked[address])
 	}
 	return f
 }
 
-// count finds how many calls or messages the provider has, by contact and by
-// address, repeated keys left out.
+// count returns how many calls or messages the provider has, by contact and by
+// address, without repeated keys.
 func (f *finding) count(keys []simulation.KeyReport) (has, at map[string]int) {
 	has, at = map[string]int{}, map[string]int{}
 	for _, k := range keys {
@@ -89,7 +89,7 @@ func (f *finding) count(keys []simulation.KeyReport) (has, at map[string]int) {
 	return has, at
 }
 
-// weigh judges one contact of which the provider has some calls or messages.
+// weigh judges one contact; has is how many of its calls or messages the provider has.
 func (f *finding) weigh(o outreach, end weir.Outcome, exists bool, has int) {
 	if has > 0 {
 		f.Sent++
@@ -111,11 +111,11 @@ func (f *finding) weigh(o outreach, end weir.Outcome, exists bool, has int) {
 			f.UnclearSent++
 		}
 	case end == weir.Completed && has < o.Units, (end == weir.Busy || end == weir.NoAnswer) && has == 0:
-		f.Lost++ // said to have reached a person whom the provider never heard of
+		f.Lost++ // reported as reached, but the provider has no such call or message
 	}
 }
 
-// faults are the reasons why the demo has failed on this channel.
+// faults lists the reasons why the demo has failed on this channel.
 func (f *finding) faults() []string {
 	var out []string
 	add := func(wrong bool, format string, args ...any) {
@@ -131,7 +131,7 @@ func (f *finding) faults() []string {
 	return out
 }
 
-// digits makes addresses comparable however they are written.
+// digits makes addresses comparable, however they are formatted.
 func digits(address string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsDigit(r) {

@@ -9,8 +9,8 @@ import (
 	"weir/channels/simulation"
 )
 
-// fine is evidence in which nothing is wrong: a call, an SMS of two messages,
-// one that failed before it was sent, and one of which nobody can tell.
+// fine returns evidence without faults: a call, an SMS of two messages,
+// a contact that failed before it was sent, and one of unknown outcome.
 func fine() evidence {
 	return evidence{
 		Channel: "c", Capacity: 3,

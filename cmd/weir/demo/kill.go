@@ -8,12 +8,12 @@ import (
 )
 
 const (
-	downTime    = time.Second // between the kill and the new start
+	downTime    = time.Second // between the kill and the restart
 	commitTime  = 8 * time.Millisecond
 	resumeLimit = 5 * time.Second
 )
 
-// killAndRestart kills the broker, at whatever it is doing, and starts it again.
+// killAndRestart kills the broker, whatever it is doing, and starts it again.
 func (s *show) killAndRestart(ctx context.Context) error {
 	s.settled += s.broker.api.settled(ctx)
 	s.look(ctx)
@@ -62,9 +62,9 @@ func (s *show) restart(ctx context.Context) error {
 	return nil
 }
 
-// resumed waits until every channel that has contacts in flight is looked
-// after again, and counts what is open and of what it is not known whether the
-// provider has it.
+// resumed waits until every channel with contacts in flight is operated again, and
+// counts the open contacts, and the unknown ones, which the provider may or may not
+// have.
 func (s *show) resumed(ctx context.Context) (open, unknown int, err error) {
 	limit := time.Now().Add(resumeLimit)
 	for _, st := range s.stages {

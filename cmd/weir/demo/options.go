@@ -8,25 +8,25 @@ import (
 	"time"
 )
 
-// Options are how the demo is run. Get them from [Defaults] and change what is
-// to be different.
+// Options are the settings of the demo. Get them from [Defaults] and change some as
+// needed.
 type Options struct {
 	Respondents int     // of both surveys together
-	Capacity    int     // of each channel; 0: as it is usual
-	Kills       int     // how often the broker is killed on the way
-	Seed        uint64  // of what happens by chance
+	Capacity    int     // of each channel; 0: the default
+	Kills       int     // how often the broker is killed during the run
+	Seed        uint64  // of all random choices
 	Speed       float64 // how many times faster than usual people and providers are
 
-	Program string    // the executable that knows the commands of weir
+	Program string    // the executable that has weir's commands
 	Out     io.Writer // where the demo is shown
-	// Terminal says that Out can be drawn on in place; Width then gives its
-	// columns, which may change.
+	// Terminal is set if Out can be redrawn in place; Width then returns its
+	// number of columns, which may change.
 	Terminal bool
 	Width    func() int
 	Color    bool
 }
 
-// Defaults are the options of a demo that takes less than a minute.
+// Defaults returns the options of a demo that takes less than a minute.
 func Defaults() Options { return Options{Respondents: 2000, Kills: 1, Seed: 1, Speed: 1} }
 
 // Bounds of the options.
@@ -39,7 +39,7 @@ const (
 	leastSpeed       = 0.01
 )
 
-// Check finds every mistake in the options.
+// Check returns every mistake in the options.
 func (o Options) Check() error {
 	var errs []error
 	wrong := func(is bool, format string, args ...any) {
@@ -60,7 +60,7 @@ const (
 	texts = "texts"
 )
 
-// channel is what the demo knows of a channel before it begins.
+// channel holds the demo's settings of a channel.
 type channel struct {
 	name     string
 	provider string
@@ -81,21 +81,21 @@ func (o Options) channels() []*channel {
 	return all
 }
 
-// pace is what takes how long in one run.
+// pace scales the durations of a run.
 type pace struct{ speed float64 }
 
-// of is a span of the usual speed.
+// of returns a duration, scaled by the speed.
 func (p pace) of(usual time.Duration) time.Duration {
 	return time.Duration(float64(usual) / p.speed)
 }
 
-// atLeast is the same for the broker's limits, which a slow machine must not
-// make run out while a provider is still at work.
+// atLeast does the same with a min for the broker's limits, which must not expire on a
+// slow machine while a provider is still working.
 func (p pace) atLeast(least, usual time.Duration) time.Duration {
 	return max(least, p.of(usual))
 }
 
-// delay is a span as surveys write it: whole seconds.
+// delay returns a duration in the format of surveys: whole seconds, rounded up.
 func (p pace) delay(usual time.Duration) string {
 	return fmt.Sprintf("%ds", int(math.Ceil(p.of(usual).Seconds())))
 }

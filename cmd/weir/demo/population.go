@@ -16,7 +16,7 @@ type person struct {
 
 func regions() []string { return []string{"north", "south", "east", "west"} }
 
-// population makes so many people, no two with one number, from the first on.
+// population returns n people with consecutive, unique numbers from first on.
 func population(seed uint64, first, n int) []person {
 	names := []string{"Ana", "Bo", "Chidi", "Dana", "Emeka", "Fatima", "Goran", "Hana", "Ines", "José", "Kofi", "Lan"}
 	chance := rand.New(rand.NewPCG(seed, uint64(first)))
@@ -29,11 +29,11 @@ func population(seed uint64, first, n int) []person {
 	return out
 }
 
-// flaws is what is wrong with a file on purpose.
+// flaws counts the deliberate mistakes of a file.
 type flaws struct{ duplicates, refused int }
 
-// writePeople writes the file that is imported. Files that people make have
-// mistakes: if flawed, so has this one.
+// writePeople writes the file that is imported. Real files have mistakes: if flawed,
+// so has this one.
 func writePeople(to io.Writer, people []person, flawed bool) (flaws, error) {
 	w := csv.NewWriter(to)
 	rows := [][]string{{"Phone", "First name", "Region"}}
@@ -42,7 +42,7 @@ func writePeople(to io.Writer, people []person, flawed bool) (flaws, error) {
 	}
 	var f flaws
 	if flawed && len(people) > 0 {
-		again := people[0].phone // the same number, as somebody else writes it
+		again := people[0].phone // the same number in another format
 		rows = append(rows, []string{again[:2] + " (" + again[2:5] + ") " + again[5:], people[0].name, people[0].region})
 		rows = append(rows, []string{"1.5E+10", "Max", "north"}, []string{"ask her brother", "Noor", "east"})
 		f = flaws{duplicates: 1, refused: 2}

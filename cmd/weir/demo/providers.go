@@ -25,7 +25,7 @@ type provider struct {
 	receive  func(from, body string) error // of messages: a person writes one
 }
 
-// simulated is what both simulators are.
+// simulated is the interface of both simulators.
 type simulated interface {
 	http.Handler
 	Run(ctx context.Context)
@@ -45,7 +45,7 @@ func start(ctx context.Context, s simulated, line string) (*provider, error) {
 	}
 	var running sync.WaitGroup
 	running.Go(func() { s.Run(ctx) })
-	running.Go(func() { _ = p.server.Serve(l) }) // ends when it is closed
+	running.Go(func() { _ = p.server.Serve(l) }) // ends when the server is closed
 	p.stop = func() {
 		cancel()
 		_ = p.server.Close()

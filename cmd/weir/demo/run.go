@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// ErrInterrupted says that the demo was told to end before it was over.
+// ErrInterrupted reports that the demo was interrupted before it was finished.
 var ErrInterrupted = errors.New("the demo was interrupted; nothing of it is left")
 
 const (
@@ -18,7 +18,7 @@ const (
 )
 
 // Run shows the demo. The error is nil only if every respondent is accounted
-// for, nobody was contacted twice for one attempt and no capacity was exceeded.
+// for, no attempt was sent twice and no capacity was exceeded.
 func Run(ctx context.Context, o Options) (err error) {
 	s := &show{options: o, view: newView(o, time.Now()), surveys: o.campaign()}
 	defer func() { err = s.close(ctx, err) }()
@@ -39,7 +39,7 @@ func Run(ctx context.Context, o Options) (err error) {
 type stage struct {
 	*channel
 	provider *provider
-	figures  figures  // when it was last looked at
+	figures  figures  // as of the last poll
 	past     []moment // for the rate
 }
 
@@ -60,13 +60,13 @@ type show struct {
 	halt    context.CancelFunc // of the crowd
 	playing sync.WaitGroup
 	down    bool // there is no broker
-	settled int  // contacts, by the collectors of processes that are gone
+	settled int  // contacts reconciled by processes that have ended
 
-	interviewed string // what came of the interviews
-	unasked     string // what was wrong with them
+	interviewed string // the result of the interviews
+	unasked     string // their faults
 }
 
-// setUp starts the providers, the application and the broker, and makes the
+// setUp starts the providers, the application and the broker, and creates the
 // channels.
 func (s *show) setUp(ctx context.Context) error {
 	for _, c := range s.options.channels() {
@@ -100,7 +100,7 @@ func (s *show) setUp(ctx context.Context) error {
 
 func (s *show) say(format string, args ...any) { s.view.say(time.Now(), format, args...) }
 
-// play runs the surveys to their end, and kills the broker on the way.
+// play runs the surveys to their end, and kills the broker in between.
 func (s *show) play(ctx context.Context) error {
 	line := s.stages[1].provider
 	s.crowd = newCrowd(s.options.Seed, pace{s.options.Speed}, line.tally, line.line, line.receive)
@@ -125,7 +125,7 @@ func (s *show) play(ctx context.Context) error {
 	return s.watch(ctx, func() bool { return s.finished(ctx) })
 }
 
-// expected is about how many respondents come to their end one by one.
+// expected returns about how many respondents become final one by one.
 func (s *show) expected() int {
 	n := 0
 	for _, sv := range s.surveys {
@@ -138,7 +138,7 @@ func (s *show) expected() int {
 	return n
 }
 
-// watch looks at the broker until something is so.
+// watch polls the broker until a condition holds.
 func (s *show) watch(ctx context.Context, until func() bool) error {
 	best, moved := -1, time.Now()
 	limit := pace{s.options.Speed}.atLeast(stallLimit, stallLimit)
@@ -168,7 +168,7 @@ func (s *show) watch(ctx context.Context, until func() bool) error {
 	}
 }
 
-// look asks the broker how the channels and the surveys are doing.
+// look reads the state of the channels and the surveys from the broker.
 func (s *show) look(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
@@ -184,8 +184,8 @@ func (s *show) look(ctx context.Context) {
 	}
 }
 
-// speed is how many calls or messages a second were over lately, as the
-// provider counts.
+// speed returns how many calls or messages a second were finished lately, by the
+// provider's count.
 func (st *stage) speed(now time.Time, done int) float64 {
 	st.past = append(st.past, moment{now, done})
 	for len(st.past) > 2 && now.Sub(st.past[1].at) > rateSpan {
@@ -219,7 +219,7 @@ func (s *show) gauges() []gauge {
 	return out
 }
 
-// over is how many of a survey's respondents have come to their end.
+// over returns how many of a survey's respondents have a final status.
 func (s *survey) over() int {
 	return s.stats.Respondents - s.stats.ByStatus["pending"] - s.stats.ByStatus["active"]
 }
@@ -237,7 +237,7 @@ func (s *show) over() int {
 	return n
 }
 
-// finished tells whether both surveys are done and nothing is open, neither in
+// finished reports whether both surveys are done and nothing is open, neither in
 // the broker's store nor in the application.
 func (s *show) finished(ctx context.Context) bool {
 	for _, sv := range s.surveys {
@@ -260,7 +260,7 @@ func (s *show) close(ctx context.Context, err error) error {
 		s.halt()
 	}
 	if s.broker != nil {
-		s.broker.kill() // unless it was stopped in order
+		s.broker.kill() // unless it was stopped before
 		s.broker.api.Close()
 	}
 	s.playing.Wait()

@@ -16,7 +16,7 @@ import (
 	"weir/cmd/weir/demo"
 )
 
-// program builds weir as people run it.
+// program builds weir the way users run it.
 func program(t *testing.T) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "weir")
@@ -29,7 +29,7 @@ func program(t *testing.T) string {
 	return name
 }
 
-// command is the program with a folder for temporary files of its own.
+// command returns a command of the program with its own folder for temporary files.
 func command(ctx context.Context, t *testing.T, program string, args ...string) (_ *exec.Cmd, temp string) {
 	t.Helper()
 	temp = t.TempDir()
@@ -109,7 +109,7 @@ func TestDemo(t *testing.T) {
 	})
 }
 
-// waitFor reads until a text was there.
+// waitFor reads until a text has appeared.
 func waitFor(t *testing.T, from io.Reader, want string) string {
 	t.Helper()
 	var seen strings.Builder
@@ -124,10 +124,10 @@ func waitFor(t *testing.T, from io.Reader, want string) string {
 	return seen.String()
 }
 
-// A broker that cannot start leaves its log, and the error says where it is.
+// A broker that cannot start leaves its log, and the error names the file.
 func TestABrokerThatDoesNotStart(t *testing.T) {
 	t.Parallel()
-	// A shell that is to run the script "serve" finds none.
+	// A shell that should run the script "serve" does not find it.
 	name, err := exec.LookPath("sh")
 	if err != nil {
 		t.Fatal(err)

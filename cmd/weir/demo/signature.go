@@ -9,16 +9,16 @@ import (
 	"time"
 )
 
-// How Weir tells applications of messages, and how it signs that.
+// Weir's webhooks for messages, and their signature.
 const (
 	messageType     = "weir.survey.message"
 	timestampHeader = "Weir-Timestamp"
 	signatureHeader = "Weir-Signature"
-	oldest          = 5 * time.Minute // a request that somebody has kept is not taken
+	oldest          = 5 * time.Minute // max age; older requests are rejected as replays
 )
 
-// signature is that of a body which was sent at a time, as Weir makes it: "v1="
-// and the HMAC-SHA256, in hexadecimal, of the time, a dot and the body.
+// signature returns Weir's signature of a body that was sent at a time: "v1=" and
+// the HMAC-SHA256, in hexadecimal, of the time, a dot and the body.
 func signature(key, timestamp string, body []byte) string {
 	mac := hmac.New(sha256.New, []byte(key))
 	_, _ = mac.Write([]byte(timestamp + "."))
@@ -26,7 +26,7 @@ func signature(key, timestamp string, body []byte) string {
 	return "v1=" + hex.EncodeToString(mac.Sum(nil))
 }
 
-// signed tells whether a request comes from Weir, and now.
+// signed reports whether a request comes from Weir and is recent.
 func signed(key string, h http.Header, body []byte, now time.Time) bool {
 	timestamp := h.Get(timestampHeader)
 	seconds, err := strconv.ParseInt(timestamp, 10, 64)

@@ -7,7 +7,7 @@ import (
 	"weir"
 )
 
-// recordTable is what the providers know, beside the contacts that Weir made.
+// recordTable shows the providers' records beside Weir's contacts.
 func recordTable(findings []finding) []string {
 	rows := [][]string{{"channel", "provider", "contacts", "sent", "most in flight", "sent twice", "lost", "unclear"}}
 	for i := range findings {
@@ -20,7 +20,7 @@ func recordTable(findings []finding) []string {
 	return table(rows, 2)
 }
 
-// outcomeTable counts the outcomes that there were.
+// outcomeTable counts the outcomes that occurred.
 func outcomeTable(findings []finding) []string {
 	head := []string{"channel"}
 	var shown []weir.Outcome
@@ -43,7 +43,7 @@ func outcomeTable(findings []finding) []string {
 	return table(rows, 1)
 }
 
-// table sets rows in columns: the first ones to the left, the others to the
+// table aligns rows in columns: the first left columns to the left, the others to the
 // right.
 func table(rows [][]string, left int) []string {
 	widths := make([]int, len(rows[0]))

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// view is what the person who looks on sees: sentences that stay and, below
-// them, a line for each channel that changes. On anything but a terminal the
-// lines are written anew from time to time. It is used by one goroutine.
+// view is the demo's output: sentences that stay and, below them, a changing line for
+// each survey and channel. If the output is not a terminal, the lines are written again
+// from time to time. It is used by one goroutine.
 type view struct {
 	out      io.Writer
 	terminal bool
@@ -33,7 +33,7 @@ func newView(o Options, now time.Time) *view {
 	return &view{out: o.Out, terminal: o.Terminal, color: o.Color, width: o.Width, began: now}
 }
 
-// columns are those that can be written without a line break.
+// columns returns how many columns can be written without a line break.
 func (v *view) columns() int {
 	if v.terminal && v.width != nil {
 		if n := v.width(); n > 1 {
@@ -65,7 +65,7 @@ func (v *view) plain(lines ...string) {
 	v.drawn = 0
 }
 
-// draw shows how the surveys and channels are doing.
+// draw shows the state of the surveys and channels.
 func (v *view) draw(now time.Time, gauges []gauge) {
 	if !v.terminal {
 		if now.Sub(v.wrote) < lineEvery {
@@ -85,7 +85,7 @@ func (v *view) draw(now time.Time, gauges []gauge) {
 	v.drawn = len(lines)
 }
 
-// write puts lines in the place of those that may be drawn over, in one piece.
+// write replaces the lines that may be drawn over by others, in a single write.
 func (v *view) write(lines []string) {
 	var b strings.Builder
 	if v.drawn > 0 {
@@ -97,10 +97,10 @@ func (v *view) write(lines []string) {
 	_, _ = io.WriteString(v.out, b.String())
 }
 
-// bold marks what the eye should find.
+// bold emphasizes a text.
 func (v *view) bold(s string) string { return v.paint("1", s) }
 
-// verdict is green or red.
+// verdict colors a text green or red.
 func (v *view) verdict(good bool, s string) string {
 	if good {
 		return v.paint("1;32", s)
@@ -115,23 +115,23 @@ func (v *view) paint(how, s string) string {
 	return "\x1b[" + how + "m" + s + "\x1b[0m"
 }
 
-// gauge is how a survey or a channel is doing: n of all, and what that means.
+// gauge is the state of a survey or a channel: n of all, and a description.
 type gauge struct {
 	name   string
 	n, all int
 	text   string
 }
 
-// line is for a terminal; it has only ASCII, so that its length is its width.
+// line formats a gauge for a terminal; it has only ASCII, so that its length is its width.
 func (g *gauge) line() string {
 	full := min(barWidth, barWidth*max(0, g.n)/max(1, g.all))
 	return fmt.Sprintf("%-8s [%s%s] %s", g.name, strings.Repeat("#", full), strings.Repeat(".", barWidth-full), g.text)
 }
 
-// sentence is for a log.
+// sentence formats a gauge for a log.
 func (g *gauge) sentence() string { return g.name + ": " + g.text }
 
-// number writes thousands apart.
+// number formats a number with thousands separators.
 func number(n int) string {
 	s := strconv.Itoa(n)
 	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
@@ -140,7 +140,7 @@ func number(n int) string {
 	return s
 }
 
-// plural writes a number of things.
+// plural formats a number of things.
 func plural(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
@@ -148,7 +148,7 @@ func plural(n int, one, many string) string {
 	return number(n) + " " + many
 }
 
-// wrap breaks a text into lines of so many bytes, between words.
+// wrap breaks a text into lines of at most width bytes, between words.
 func wrap(text string, width int) []string {
 	var lines []string
 	line := ""

@@ -81,7 +81,7 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-// Whatever is wrong shows as the program's failure and in its last line.
+// Every fault appears in the program's error and in its last line.
 func TestTheVerdict(t *testing.T) {
 	t.Parallel()
 	good := finding{Channel: "calls", Provider: "Verboice", Capacity: 50, Acknowledged: 10, Sent: 9, MostActive: 50, Unclear: 1}

@@ -3,7 +3,8 @@
 //	server run COMMAND …   runs COMMAND with WEIR_TEST_MYSQL naming a server
 //	                       that ends with it; if the variable is set already,
 //	                       just runs COMMAND
-//	server supervise       what tests start when nobody handed them a server
+//	server supervise       runs the server that tests share; started by tests
+//	                       when WEIR_TEST_MYSQL is not set
 package main
 
 import (
@@ -53,7 +54,7 @@ func run(ctx context.Context, command []string) error {
 		if err != nil {
 			return err
 		}
-		defer s.Kill() // its data goes with it
+		defer s.Kill() // its data is deleted with it
 		version, err := s.Version(ctx)
 		if err != nil {
 			return err
@@ -61,7 +62,7 @@ func run(ctx context.Context, command []string) error {
 		fmt.Fprintln(os.Stderr, "database server of the tests:", version)
 		env = append(env, testmysql.Variable+"="+s.Address())
 	}
-	// A signal reaches the command as well as us; we wait for it.
+	// A signal reaches the command as well as this process, which waits for the command.
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), command[0], command[1:]...)
 	cmd.Env = env
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr

@@ -1,5 +1,4 @@
-// Package private lets all tests of a user share one MariaDB or MySQL server
-// that belongs to nobody but them.
+// Package private lets all tests of a user share one private MariaDB or MySQL server.
 package private
 
 import (
@@ -26,25 +25,25 @@ const (
 	supervisor = "weir/persistence/testmysql/server"
 )
 
-// place is the folder in which processes of one user that were not handed a
+// place is the folder through which processes of one user that were not given a
 // server find each other:
 //
-//	start     its lock is held by whoever starts or ends the server
-//	users     its shared lock is held by every user of the server
+//	start     locked by the process that starts or ends the server
+//	users     share-locked by every user of the server
 //	address   names the running server
 type place string
 
 func commonPlace() (place, error) {
 	dir := filepath.Join(os.TempDir(), "weir-test-mysql-"+strconv.Itoa(os.Getuid()))
 	if os.Getenv(mariadb.Program) != "" {
-		dir += "-named" // never the server of another program
+		dir += "-named" // never share a server of another program
 	}
 	return place(dir), os.MkdirAll(dir, 0o700)
 }
 
 func (p place) file(name string) string { return filepath.Join(string(p), name) }
 
-// Join finds the server that all tests of this user share, or has it started.
+// Join returns the server that all tests of this user share, and starts it if necessary.
 // It lives until some seconds after the last release.
 func Join(ctx context.Context) (address string, release func(), err error) {
 	p, err := commonPlace()
@@ -70,7 +69,7 @@ func Join(ctx context.Context) (address string, release func(), err error) {
 	return address, release, nil
 }
 
-// running gives the address of the server when it answers.
+// running returns the address of the server if it answers.
 func (p place) running(ctx context.Context) (string, error) {
 	address, err := os.ReadFile(p.file("address"))
 	if err != nil {
@@ -84,9 +83,8 @@ func (p place) running(ctx context.Context) (string, error) {
 	return string(address), db.PingContext(ctx)
 }
 
-// supervised starts the process that runs the server and ends it when nobody
-// uses it any more. It must be a process of its own: the first user is seldom
-// the last.
+// supervised starts the process that runs the server and ends it once it is unused.
+// It must be a separate process: the first user is seldom the last.
 func (p place) supervised(ctx context.Context) (string, error) {
 	_ = os.Remove(p.file("address"))
 	log, err := os.Create(p.file("log"))
@@ -95,13 +93,13 @@ func (p place) supervised(ctx context.Context) (string, error) {
 	}
 	defer func() { _ = log.Close() }()
 	cmd := exec.Command("go", "run", supervisor, "supervise") //nolint:noctx // outlives its caller on purpose
-	cmd.Stdout, cmd.Stderr = log, log                         // never ours: go test waits for whoever holds them
+	cmd.Stdout, cmd.Stderr = log, log                         // never those of this process: go test waits for every process that holds them
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
 		return "", fmt.Errorf("start the supervisor of the test server: %w", err)
 	}
-	// Looked at, not waited for: a goroutine that waits would outlive the tests, and
-	// those that look for leaks would find it.
+	// The process is polled, not waited for: a goroutine that waits would outlive the tests,
+	// and goroutine leak checks would find it.
 	defer func() { _ = cmd.Process.Release() }()
 	ctx, cancel := context.WithTimeout(ctx, setUpLimit)
 	defer cancel()
@@ -123,13 +121,13 @@ func (p place) supervised(ctx context.Context) (string, error) {
 	}
 }
 
-// ended tells whether a child has ended, and buries it.
+// ended reports whether a child has ended, and reaps it.
 func ended(pid int) bool {
 	was, err := syscall.Wait4(pid, nil, syscall.WNOHANG, nil)
 	return was == pid || errors.Is(err, syscall.ECHILD)
 }
 
-// Supervise runs the server that Join finds until nobody has used it for some
+// Supervise runs the server that Join returns until it has been unused for some
 // seconds, or ctx ends.
 func Supervise(ctx context.Context) error {
 	p, err := commonPlace()
@@ -145,8 +143,8 @@ func Supervise(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer s.Kill() // its data goes with it
-	// Renamed into place: nobody reads half an address.
+	defer s.Kill() // its data is deleted with it
+	// Renamed into place, so that a partly written address is never read.
 	if err := os.WriteFile(p.file("address.new"), []byte(s.Address()), 0o600); err != nil {
 		return err
 	}
@@ -156,7 +154,7 @@ func Supervise(ctx context.Context) error {
 	return p.watch(ctx, s)
 }
 
-// watch returns when the server is not needed any more or has ended.
+// watch returns when the server is no longer needed or has ended.
 func (p place) watch(ctx context.Context, s *mariadb.Server) error {
 	tick := time.NewTicker(idleChecks)
 	defer tick.Stop()
@@ -177,7 +175,7 @@ func (p place) watch(ctx context.Context, s *mariadb.Server) error {
 	}
 }
 
-// retire withdraws the address, unless somebody has come to use it.
+// retire removes the address, unless the server is in use again.
 func (p place) retire() bool {
 	unlock, err := mariadb.Lock(p.file("start"))
 	if err != nil {
