@@ -32,8 +32,8 @@ type GateOptions struct {
 // that no token check waits for the store: call [Gate.Refresh] every few
 // seconds, and [Gate.Note] every minute.
 //
-// While no token has ever existed, neither configured nor in the store, the
-// gate is open: every request is allowed everything, except cross-origin
+// While no token is configured and the store has never held one, the gate is
+// open: every request is allowed everything, except state-changing cross-origin
 // requests from browsers. Once it has seen a token it stays closed for good,
 // even after the last one is revoked or expires: losing a token must not grant
 // rights to everyone.

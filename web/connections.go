@@ -239,7 +239,7 @@ func connOf(nc net.Conn) *conn {
 	return in
 }
 
-// close closes all connections without a request under way, and any accepted
+// close closes all connections without a request in progress, and any accepted
 // later. http.Server.Shutdown would wait five seconds for connections that
 // clients opened in advance.
 func (c *Connections) close() {

@@ -29,7 +29,7 @@ type recorder struct {
 	matched bool               // a route took the request
 	muted   bool               // the mux's own response was replaced by a problem
 	err     error              // for the log
-	who     string             // id of the token; empty: not authenticated, or the gate is open
+	who     string             // id of the token; empty: none was valid, or none was needed
 	route   *route             // of the JSON API; nil: another route
 	tried   bool               // a dry run
 	changes []weir.FieldChange // for the audit log

@@ -20,8 +20,8 @@ import (
 	"weir/web"
 )
 
-// The canaries must not appear in any log line, and all except the last two not
-// in any response either.
+// The canaries must not appear in any log line. All except the last two must
+// not appear in any response either.
 const (
 	apiCanary      = "CANARY-api-token"
 	providerCanary = "CANARY-provider-token"

@@ -13,7 +13,7 @@ import (
 	"weir/web"
 )
 
-// phoneNumber returns a valid number in Mexico.
+// phoneNumber returns a number that is possible in Mexico.
 func phoneNumber(i int) string { return fmt.Sprintf("+5255%08d", i) }
 
 // respondent adds a respondent directly to the store.

@@ -134,8 +134,8 @@ func ofAttempt(a *AttemptView, c *weir.Contact) []TimelineEvent {
 	return list
 }
 
-// afterwards adds the events after the end, such as dead letters, and the API
-// requests about the contact.
+// afterwards adds the events of the contact's dead letter and requeues, and the
+// API requests about the contact.
 func (s *service) afterwards(ctx context.Context, c *weir.Contact, list []TimelineEvent) ([]TimelineEvent, error) {
 	if s.Dead != nil {
 		after, err := s.Dead.Afterlife(ctx, c.Ref)
