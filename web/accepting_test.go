@@ -8,8 +8,8 @@ import (
 	"weir/web"
 )
 
-// A channel's row is not read for every request with contacts; what another
-// process does to it counts all the same.
+// A request with contacts does not read the channel's row each time, but
+// changes by another process still take effect.
 func TestContactsGoToTheChannelAsItIs(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -32,7 +32,7 @@ func TestContactsGoToTheChannelAsItIs(t *testing.T) {
 	large := `{"to":"+15550001","messages":["one","two"]}`
 	r.refuses(t, "POST", "/v1/channels/a/contacts", refused{body: batch(large), code: weir.CodeInvalid, mistakes: []mistake{{"/contacts/0/messages", "size"}}})
 	r.channel("a", "texts", func(c *weir.Channel) { c.Capacity = 2 })
-	post(batch(large), first.ID) // it grew a moment ago
+	post(batch(large), first.ID) // the capacity was raised a moment ago
 
 	r.channels[0].Deleted = true
 	second := r.channel("a", "texts")

@@ -6,7 +6,7 @@ import (
 	"weir/web"
 )
 
-// People can deal with a text as with a link, with both and with neither.
+// A channel type with content Any accepts a text, a link, both and neither.
 func TestAnyContentIsAccepted(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -73,13 +73,13 @@ func TestPatchMerges(t *testing.T) {
 	if r.channels[0].Settings["token"] != providerCanary {
 		t.Error("the secret was lost")
 	}
-	// What is taken away is as if it had never been given.
+	// A removed field takes its default.
 	r.do("PATCH", "/v1/channels/a", `{"paused":true}`)
 	v = into[web.ChannelView](t, r.do("PATCH", "/v1/channels/a", `{"name":null,"paused":null}`), 200)
 	if v.Name != "" || v.Paused || v.Capacity != 7 {
 		t.Errorf("%+v", v)
 	}
-	// A capacity that the stored reserve does not allow.
+	// The stored reserve does not allow this capacity.
 	r.refuses(t, "PATCH", "/v1/channels/a", refused{body: `{"capacity":2}`, mistakes: []mistake{{"/settings/reply_reserve", "range"}}})
 	if g := r.do("PATCH", "/v1/channels/nobody", `{}`); g.status != 404 {
 		t.Errorf("%d", g.status)
@@ -122,7 +122,7 @@ func TestChannelIsDeleted(t *testing.T) {
 			t.Errorf("%s of a deleted channel: %d", method, g.status)
 		}
 	}
-	// Its contacts stay readable under its name.
+	// Its contacts stay readable under the channel's name.
 	v := into[web.ContactView](t, r.do("GET", "/v1/contacts/1-1", ""), 200)
 	if v.Channel != "a" || v.State != "done" {
 		t.Errorf("%+v", v)
@@ -244,7 +244,7 @@ func TestContactIsShownWithItsAttempts(t *testing.T) {
 	if d := cmp.Diff(want, into[web.ContactView](t, r.do("GET", "/v1/contacts/1-1", ""), 200)); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
-	// Back in the queue after its first attempt: that attempt, once.
+	// Back in the queue after its first attempt: the attempt is listed once.
 	c = r.contact(ch, weir.Progress{State: weir.Queued, Attempt: 1, ClaimedAt: at(1)})
 	r.ended[c.Ref] = []weir.Attempt{{Number: 1, ClaimedAt: at(1), FinishedAt: at(2)}}
 	if v := into[web.ContactView](t, r.do("GET", "/v1/contacts/1-2", ""), 200); len(v.Attempts) != 1 || v.Attempts[0].FinishedAt == nil {
@@ -276,7 +276,7 @@ func TestContactsAreListed(t *testing.T) {
 		"channel=a&limit=1":         {"1-1"},
 		"channel=a&cursor=1-1":      {"1-2", "1-4"},
 		"channel=a&state=&survey=":  {"1-1", "1-2", "1-4"},
-		"channel=b&state=active&a=": nil, // refused
+		"channel=b&state=active&a=": nil, // rejected
 	} {
 		g := r.do("GET", "/v1/contacts?"+query, "")
 		if g.status == 422 && strings.HasSuffix(query, "a=") {
@@ -307,7 +307,7 @@ func TestContactIsCanceled(t *testing.T) {
 	active := r.contact(ch, weir.Progress{State: weir.Active, Attempt: 1})
 	done := r.contact(ch, weir.Progress{State: weir.Done, Outcome: weir.Completed})
 	del := func(c weir.Contact) got { return r.do("DELETE", "/v1/contacts/"+c.Ref.String(), "") }
-	for range 2 { // a canceled one may be canceled again
+	for range 2 { // a canceled contact may be canceled again
 		v := into[web.CanceledView](t, del(queued), 200)
 		if d := cmp.Diff(web.CanceledView{ID: "1-1", State: "done", Outcome: weir.Canceled}, v); d != "" {
 			t.Error(d)
@@ -346,7 +346,8 @@ func TestIncomingIsReadOn(t *testing.T) {
 	}
 }
 
-// overtaken is a broker whose contacts end before a cancellation reaches it.
+// overtaken is a broker whose contacts are done before a cancellation reaches
+// it.
 type overtaken struct {
 	*memory
 	outcome weir.Outcome
@@ -372,7 +373,7 @@ func TestCancellationIsOvertaken(t *testing.T) {
 	}
 }
 
-// racing is a store to which somebody else adds the channel just before.
+// racing is a store in which the channel is created concurrently, just before.
 type racing struct{ *memory }
 
 func (s racing) PutChannel(ctx context.Context, c weir.Channel) (weir.Channel, bool, error) {

@@ -14,41 +14,44 @@ import (
 	"weir"
 )
 
-// GateOptions are what a gate is made from.
+// GateOptions configure a [Gate].
 type GateOptions struct {
 	// Configured are tokens that have every scope.
 	Configured []string
-	// Store keeps the others; nil: there are none.
+	// Store holds the other tokens; nil: there are none.
 	Store weir.TokenStore
-	// Sessions keeps the log-ins to the dashboard; nil: log-ins fail.
+	// Sessions stores the dashboard's sessions; nil: every login fails.
 	Sessions weir.SessionStore
-	// Rate is how many requests a second a token may make; 0: any number.
+	// Rate is the rate limit of each token, in requests per second; 0: no
+	// limit.
 	Rate float64
 	Now  func() time.Time // nil: time.Now
 }
 
-// Gate decides who may do what. It has all tokens in memory, so that a request
-// waits for no store: [Gate.Refresh] has to be called every few seconds, and
-// [Gate.Note] every minute.
+// Gate authenticates and authorizes requests. It holds all tokens in memory, so
+// that no token check waits for the store: call [Gate.Refresh] every few
+// seconds, and [Gate.Note] every minute.
 //
-// Without any token, configured or in the store, it is open: whoever comes may
-// do everything, other than a page of another site. Once it knew one it is
-// closed for good, also when the last was revoked or has expired: a right that
-// ends must not give rights to everybody.
+// While no token is configured and the store has never held one, the gate is
+// open: every request is allowed everything, except state-changing cross-origin
+// requests from browsers. Once it has seen a token it stays closed for good,
+// even after the last one is revoked or expires: losing a token must not grant
+// rights to everyone.
 type Gate struct {
 	store      weir.TokenStore
 	rate       float64
 	now        func() time.Time
 	configured []*key
-	kept       atomic.Pointer[map[string]*key] // those of the store, by id
+	kept       atomic.Pointer[map[string]*key] // the store's tokens, by id
 	closed     atomic.Bool
 	failing    atomic.Bool // the latest refresh failed
 	addresses  *addresses
 	sessions   sessions
-	origins    *http.CrossOriginProtection // while it is open
+	origins    *http.CrossOriginProtection // checked while the gate is open
 }
 
-// NewGate makes a gate that knows the configured tokens. It asks no store.
+// NewGate returns a gate that knows the configured tokens. It does not read the
+// store.
 func NewGate(o GateOptions) *Gate {
 	g := &Gate{store: o.Store, rate: o.Rate, now: o.Now, addresses: newAddresses(o.Rate), origins: http.NewCrossOriginProtection()}
 	g.sessions = sessions{store: o.Sessions, known: map[weir.TokenHash]*session{}}
@@ -65,11 +68,11 @@ func NewGate(o GateOptions) *Gate {
 	return g
 }
 
-// Open tells whether everybody may do everything.
+// Open reports whether every request is allowed everything.
 func (g *Gate) Open() bool { return !g.closed.Load() }
 
-// Refresh reads the tokens of the store. What it cannot read stays as it was.
-// Of failures in a row it gives the first only.
+// Refresh reads the store's tokens. If that fails, the cached ones stay valid.
+// Of consecutive failures it returns only the first.
 func (g *Gate) Refresh(ctx context.Context) error {
 	if g.store == nil {
 		return nil
@@ -102,10 +105,10 @@ func (g *Gate) Refresh(ctx context.Context) error {
 	return nil
 }
 
-// Behind tells whether the latest [Gate.Refresh] could not read the tokens.
+// Behind reports whether the latest [Gate.Refresh] failed to read the tokens.
 func (g *Gate) Behind() bool { return g.failing.Load() }
 
-// Note writes down when tokens were last seen.
+// Note stores when each token was last used.
 func (g *Gate) Note(ctx context.Context) error {
 	if g.store == nil {
 		return nil
@@ -122,8 +125,8 @@ func (g *Gate) Note(ctx context.Context) error {
 	return g.store.TokensUsed(ctx, seen)
 }
 
-// Admit lets a request in whose token has all the scopes, and gives the token's
-// id. While the gate is open everybody comes in, with no id.
+// Admit admits a request whose token has all the scopes, and returns the
+// token's id. While the gate is open it admits every request, with an empty id.
 func (g *Gate) Admit(r *http.Request, all ...weir.Scope) (id string, err error) {
 	v, err := g.enter(r)
 	if err != nil {
@@ -137,11 +140,11 @@ func (g *Gate) Admit(r *http.Request, all ...weir.Scope) (id string, err error) 
 	return v.id(), nil
 }
 
-// enter finds out who sends a request, and whether it may be sent now.
+// enter identifies the sender of a request and applies the rate limits.
 func (g *Gate) enter(r *http.Request) (*visitor, error) {
 	now, from := g.now(), addressOf(r)
 	if g.Open() {
-		// Without a token, who sends it is all that there is to go by.
+		// Without tokens, the origin and the address are all there is to check.
 		if g.origins.Check(r) != nil {
 			return nil, weir.Errorf(weir.CodeForbidden, "while there is no token a page of another site cannot act here")
 		}
@@ -176,7 +179,7 @@ func (g *Gate) enter(r *http.Request) (*visitor, error) {
 	return v, nil
 }
 
-// identify finds the key that a bearer stands for; nil: none.
+// identify returns the key of a bearer token; nil: none.
 func (g *Gate) identify(r *http.Request, text string, hash weir.TokenHash, now time.Time) (*key, error) {
 	from := addressOf(r)
 	if r.Context().Value(sessionMark{}) != nil {
@@ -184,7 +187,8 @@ func (g *Gate) identify(r *http.Request, text string, hash weir.TokenHash, now t
 	}
 	k := g.find(text, hash)
 	if k == nil || k.weak {
-		// After too many guesses the answer does not show whether this one is right.
+		// After too many guesses the response must not reveal whether this one
+		// is right.
 		if wait := g.addresses.guessing(from, now); wait > 0 {
 			return nil, errLimited(wait)
 		}
@@ -192,8 +196,8 @@ func (g *Gate) identify(r *http.Request, text string, hash weir.TokenHash, now t
 	return k, nil
 }
 
-// find compares with every configured token, and with the one of the store
-// that the text names, in a time that says nothing.
+// find compares hash with every configured token, and with the store's token
+// that text names, in constant time.
 func (g *Gate) find(text string, hash weir.TokenHash) *key {
 	var found *key
 	for _, k := range g.configured {
@@ -219,7 +223,7 @@ func (g *Gate) refuse(from netip.Addr, wrong *weir.TokenHash, now time.Time) err
 	return errWrongToken()
 }
 
-// bearer is the token that a request carries.
+// bearer returns the bearer token of a request.
 func bearer(r *http.Request) (text string, given bool) {
 	scheme, text, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	text = strings.TrimSpace(text)
@@ -230,7 +234,7 @@ func errNoToken() error {
 	return weir.Errorf(weir.CodeUnauthorised, "the request has no bearer token; send one: Authorization: Bearer <token>")
 }
 
-// errInvalidToken is the cause of a refusal because of the token that was sent.
+// errInvalidToken is the cause of a refusal due to an invalid token.
 var errInvalidToken = errors.New("invalid token")
 
 func errWrongToken() error {
@@ -249,14 +253,14 @@ func scopeWords(list []weir.Scope, between string) string {
 	return strings.Join(words, between)
 }
 
-// visitor is who sends a request.
+// visitor is the authenticated sender of a request.
 type visitor struct {
 	gate  *Gate
 	key   *key        // nil: the gate is open
-	still func() bool // of a session: reports whether it goes on
+	still func() bool // for a session: reports whether it still exists
 }
 
-// id names the visitor's token; empty: the gate is open.
+// id returns the id of the visitor's token; empty: the gate is open.
 func (v *visitor) id() string {
 	if v == nil || v.key == nil {
 		return ""
@@ -268,7 +272,7 @@ func (v *visitor) has(scope weir.Scope) bool {
 	return v.key == nil || v.key.scopes&scopeBit(scope) != 0
 }
 
-// may refuses who has none of the scopes.
+// may returns an error if the visitor has none of the scopes.
 func (v *visitor) may(oneOf []weir.Scope) error {
 	if slices.ContainsFunc(oneOf, v.has) {
 		return nil
@@ -276,7 +280,7 @@ func (v *visitor) may(oneOf []weir.Scope) error {
 	return errForbidden(oneOf...)
 }
 
-// stays tells whether a visitor who was let in would still be.
+// stays reports whether a visitor admitted earlier would still be admitted.
 func (v *visitor) stays() bool {
 	if v.key == nil {
 		return v.gate.Open()

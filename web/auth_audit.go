@@ -13,12 +13,12 @@ import (
 	"weir"
 )
 
-// mostWaiting bounds the entries that wait to be written while the store is
-// down.
+// mostWaiting is the max number of entries that wait in memory while the store
+// is down.
 const mostWaiting = 10_000
 
-// Trail is the audit log on its way into the store. No request waits for it:
-// [Trail.Write] has to be called every second, and at the end.
+// Trail buffers audit log entries on their way to the store, so that no request
+// waits for it. Call [Trail.Write] every second, and at shutdown.
 type Trail struct {
 	store   weir.AuditStore
 	mu      sync.Mutex
@@ -26,7 +26,7 @@ type Trail struct {
 	lost    int
 }
 
-// NewTrail makes one over a store.
+// NewTrail returns a trail that writes to a store.
 func NewTrail(store weir.AuditStore) *Trail { return &Trail{store: store} }
 
 func (t *Trail) add(e weir.AuditEntry) {
@@ -39,7 +39,8 @@ func (t *Trail) add(e weir.AuditEntry) {
 	t.waiting = append(t.waiting, e)
 }
 
-// Write writes what waits. What cannot be written waits on.
+// Write stores the waiting entries. On failure they stay waiting. It also
+// returns an error if entries were dropped since the last successful write.
 func (t *Trail) Write(ctx context.Context) error {
 	t.mu.Lock()
 	list, lost := t.waiting, t.lost
@@ -60,23 +61,24 @@ func (t *Trail) Write(ctx context.Context) error {
 	return nil
 }
 
-// traffic are the routes that change something and yet are not in the audit log:
-// what comes in by the thousand, and leaves its own trace.
+// traffic reports whether a route is excluded from the audit log although it
+// changes something: such requests come by the thousand, and leave their own
+// records.
 func traffic(id string) bool { return id == "post-contacts" || id == "post-disposition" }
 
-// audited tells whether who asked for this is worth remembering. Refusals of
-// those without a token are not, or strangers could fill the store, and neither
-// is what was only tried.
+// audited reports whether a request belongs in the audit log. Requests refused
+// for lack of a valid token do not, or strangers could fill the store; nor do
+// rate-limited requests and dry runs.
 func (w *recorder) audited() bool {
 	return w.route != nil && w.route.method != http.MethodGet && !traffic(w.route.id) && !w.tried &&
 		w.status != http.StatusUnauthorized && w.status != http.StatusTooManyRequests
 }
 
-// plainName is a name that can be no secret of ours: those of channels, surveys,
-// contacts and respondents.
+// plainName matches names that cannot be one of our secrets: names and ids of
+// channels, surveys, contacts and respondents.
 var plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$`)
 
-// subject is what a request is about, by the names in its path.
+// subject returns what a request is about, from the names in its path.
 func subject(r *http.Request) string {
 	var names []string
 	for _, part := range []string{"channel", "survey", "id"} {
@@ -87,7 +89,7 @@ func subject(r *http.Request) string {
 	return strings.Join(names, "/")
 }
 
-// remember adds a request to the audit log.
+// remember adds a request to the audit log if it belongs there.
 func (s *service) remember(rec *recorder, r *http.Request, id string, at time.Time) {
 	if s.Trail != nil && rec.audited() {
 		s.Trail.add(weir.AuditEntry{At: at, Token: rec.who, Action: rec.route.id, Subject: subject(r), Status: rec.status, Request: id, Changes: rec.changes})

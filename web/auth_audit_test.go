@@ -22,13 +22,13 @@ func TestAuditLog(t *testing.T) {
 	for _, x := range []struct{ method, path, body, token string }{
 		{"PUT", "/v1/channels/a", goodTexts, admin},
 		{"GET", "/v1/channels/a", "", admin},                                        // no change
-		{"POST", "/v1/channels/a/contacts", batch(text("")), apiCanary},             // traffic
-		{"PUT", "/v1/channels/b", goodTexts, "nobody's"},                            // by nobody
-		{"PUT", "/v1/channels/b", goodTexts, tokens.text["contacts:write"]},         // refused
-		{"PATCH", "/v1/channels/a", `{"paused":1}`, admin},                          // wrong
-		{"PUT", "/v1/channels/" + phoneCanary[1:], goodTexts, admin},                // a name like a number
+		{"POST", "/v1/channels/a/contacts", batch(text("")), apiCanary},             // excluded: traffic
+		{"PUT", "/v1/channels/b", goodTexts, "nobody's"},                            // invalid token
+		{"PUT", "/v1/channels/b", goodTexts, tokens.text["contacts:write"]},         // lacks the scope
+		{"PATCH", "/v1/channels/a", `{"paused":1}`, admin},                          // invalid
+		{"PUT", "/v1/channels/" + phoneCanary[1:], goodTexts, admin},                // a name like a phone number
 		{"POST", "/v1/surveys/s:launch", "", apiCanary},                             // no such survey
-		{"DELETE", "/v1/contacts/CANARY%20text", "", tokens.text["contacts:write"]}, // no id at all
+		{"DELETE", "/v1/contacts/CANARY%20text", "", tokens.text["contacts:write"]}, // not an id
 	} {
 		r.as(x.method, x.path, x.body, x.token)
 	}
@@ -72,7 +72,7 @@ func TestAuditLog(t *testing.T) {
 	}
 }
 
-// brokenAudit is a store that does not answer.
+// brokenAudit is a store that does not respond.
 type brokenAudit struct {
 	weir.AuditStore
 	down bool
@@ -85,7 +85,7 @@ func (b *brokenAudit) AddAudit(ctx context.Context, list []weir.AuditEntry) erro
 	return b.AuditStore.AddAudit(ctx, list)
 }
 
-// While the store is down entries wait, a bounded number of them.
+// While the store is down, a bounded number of entries wait in memory.
 func TestAuditLogWaitsForItsStore(t *testing.T) {
 	t.Parallel()
 	store := storetest.SQLite(t)
@@ -112,8 +112,8 @@ func TestAuditLogWaitsForItsStore(t *testing.T) {
 	}
 }
 
-// A question changes nothing: who only looks how many dead letters there are has
-// queued none again, and is not said to have.
+// A dry run changes nothing: the audit log must not say that a token that only
+// counted dead letters requeued them.
 func TestWhatWasOnlyTriedIsNotInTheAuditLog(t *testing.T) {
 	t.Parallel()
 	store := storetest.SQLite(t)

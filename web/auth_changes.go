@@ -12,14 +12,14 @@ import (
 	"weir/surveys"
 )
 
-// Bounds of what the audit log keeps of one request.
+// Bounds of the changes that the audit log records for one request.
 const (
 	maxChanges     = 50
 	maxChangeValue = 300 // characters
 )
 
-// changesOf lists the fields that differ between two documents, by their paths.
-// Of a secret it lists only that it changed.
+// changesOf lists the fields that differ between two documents, by path. For a
+// secret it records only that it changed.
 func changesOf(before, after map[string]any, secret func(path string) bool) []weir.FieldChange {
 	was, is := map[string]string{}, map[string]string{}
 	flatten("", before, was)
@@ -41,8 +41,8 @@ func changesOf(before, after map[string]any, secret func(path string) bool) []we
 	return list
 }
 
-// flatten writes the leaves of a document by their paths; lists of plain values are
-// leaves.
+// flatten collects the leaves of a document by path; a list of plain values is
+// a leaf.
 func flatten(path string, v any, into map[string]string) {
 	at := func(name string) string { return strings.TrimPrefix(path+"."+name, ".") }
 	switch x := v.(type) {
@@ -52,7 +52,7 @@ func flatten(path string, v any, into map[string]string) {
 		}
 	case []any:
 		if !slices.ContainsFunc(x, func(v any) bool { _, object := v.(map[string]any); return object }) {
-			raw, _ := json.Marshal(x) // what was decoded encodes
+			raw, _ := json.Marshal(x) // cannot fail: x was decoded from JSON
 			into[path] = string(raw)
 			return
 		}
@@ -72,7 +72,9 @@ func shorten(text string) string {
 	return string([]rune(text)[:maxChangeValue]) + "…"
 }
 
-// channelChanges lists what differs between two versions of a channel.
+// channelChanges lists the differences between two versions of a channel.
+// Settings that the channel type does not show, or of an unknown type, count as
+// secret.
 func (s *service) channelChanges(before, after weir.Channel) []weir.FieldChange {
 	doc := func(ch weir.Channel) map[string]any {
 		settings := map[string]any{}
@@ -101,11 +103,12 @@ func (s *service) channelChanges(before, after weir.Channel) []weir.FieldChange 
 	})
 }
 
-// surveyChanges lists what differs between two versions of a survey; none has no name.
+// surveyChanges lists the differences between two versions of a survey. An
+// empty name in before means that there was none.
 func surveyChanges(before, after surveys.Survey) []weir.FieldChange {
 	was := map[string]any{}
 	if before.Name != "" {
-		was, _ = document(bodyOf(before)) // what was stored encodes
+		was, _ = document(bodyOf(before)) // cannot fail: it was encoded when stored
 	}
 	is, _ := document(bodyOf(after))
 	return changesOf(was, is, surveySecret)
@@ -114,7 +117,8 @@ func surveyChanges(before, after surveys.Survey) []weir.FieldChange {
 // surveySecret reports whether a path in a survey is that of a secret.
 func surveySecret(path string) bool { return path == "application.secret" }
 
-// changeViews shows changes, with numbers only to those who may see them.
+// changeViews returns the view of changes, with phone numbers masked unless
+// pii.
 func changeViews(list []weir.FieldChange, pii bool) []AuditChangeView {
 	var out []AuditChangeView
 	for _, c := range list {

@@ -10,12 +10,12 @@ import (
 	"weir"
 )
 
-// key is a token that opens the gate.
+// key is a token, with what the gate records about it.
 type key struct {
 	weir.Token
 	scopes scopeSet
 	weak   bool         // short enough to be guessed
-	seen   atomic.Int64 // in microseconds; 0: noted, or never
+	seen   atomic.Int64 // in microseconds; 0: unused since the last Note
 	gone   atomic.Bool  // revoked, or expired
 
 	mu     sync.Mutex
@@ -35,7 +35,7 @@ func (k *key) is(hash weir.TokenHash) bool {
 	return subtle.ConstantTimeCompare(hash[:], k.Hash[:]) == 1
 }
 
-// take counts a request.
+// take counts a request and returns how long to wait; zero: admitted.
 func (k *key) take(now time.Time, rate float64) time.Duration {
 	if rate == 0 {
 		return 0
@@ -50,7 +50,7 @@ type scopeSet uint16
 
 func allScopes() scopeSet { return 1<<len(weir.Scopes()) - 1 }
 
-// scopeBit is the bit of a scope; none for one that is not known.
+// scopeBit returns the bit of a scope; 0 for an unknown scope.
 func scopeBit(s weir.Scope) scopeSet {
 	i := slices.Index(weir.Scopes(), s)
 	if i < 0 {

@@ -9,20 +9,20 @@ import (
 	"weir"
 )
 
-// shown is how many of a number's last digits everybody may see.
+// shown is how many of a number's last digits stay readable.
 const shown = 2
 
 var (
-	// numberLike is a phone number as people write it: seven digits and more,
-	// perhaps with a plus, spaces, dots, dashes and brackets.
+	// numberLike matches a phone number as people write it: seven or more
+	// digits, optionally with plus, spaces, dots, dashes, slashes and brackets.
 	numberLike = regexp.MustCompile(`\+?\(?[0-9](?:[ ().\-/]{0,2}[0-9]){6,}`)
-	// numberOnly is a value that is nothing but a number as programs write it.
+	// numberOnly matches a value that is only a number, as programs write it.
 	numberOnly = regexp.MustCompile(`^\+?[0-9]{7,15}$`)
-	// numberPlus is a number with a plus within another text.
+	// numberPlus matches a number with a plus inside another text.
 	numberPlus = regexp.MustCompile(`\+[0-9]{7,15}`)
 )
 
-// maskNumber leaves the last digits of a number; how long it was is not seen.
+// maskNumber keeps the last digits of a number and hides its length.
 func maskNumber(number string) string {
 	if len(number) <= shown {
 		return "***"
@@ -30,11 +30,11 @@ func maskNumber(number string) string {
 	return "***" + number[len(number)-shown:]
 }
 
-// maskText masks every number in a text that people wrote.
+// maskText masks every number in a text written by people.
 func maskText(text string) string { return numberLike.ReplaceAllStringFunc(text, maskNumber) }
 
-// maskValue masks a value that programs set: a number in it, but not the digits
-// of an id or an instant.
+// maskValue masks the numbers in a value set by programs, but not the digits of
+// an id or an instant.
 func maskValue(value string) string {
 	if numberOnly.MatchString(value) {
 		return maskNumber(value)
@@ -53,12 +53,12 @@ func maskValues(values map[string]string) map[string]string {
 	return out
 }
 
-// telling is how many of a number's last digits tell it from others: so many
-// are left of it without the country.
+// telling is how many of a number's last digits identify it: this many remain
+// without the country code.
 const telling = 7
 
-// maskOwn masks one number wherever it turns up, written in whatever way, with
-// its country or without, and every other one with a plus.
+// maskOwn masks one number wherever it occurs, in any notation, with or without
+// its country code, and every other number with a plus.
 func maskOwn(text, number string) string {
 	if digits := strings.TrimPrefix(number, "+"); len(digits) > shown {
 		text = strings.ReplaceAll(text, "+"+digits, maskNumber(digits))
@@ -82,7 +82,7 @@ func digitsOf(text string) string {
 	}, text)
 }
 
-// maskContact masks what a contact tells of a number.
+// maskContact masks the phone numbers in a contact.
 func maskContact(v *ContactView) {
 	number := v.To
 	own := func(text string) string { return maskOwn(text, number) }
@@ -105,7 +105,8 @@ func maskContact(v *ContactView) {
 	}
 }
 
-// maskIncoming masks a message and whatever else a provider said of it.
+// maskIncoming masks a message and all other fields that the provider sent with
+// it.
 func maskIncoming(v *IncomingView) {
 	from := v.From
 	v.From, v.Body, v.GUID = maskNumber(from), maskText(v.Body), maskOwn(v.GUID, from)
@@ -124,14 +125,14 @@ func maskIncoming(v *IncomingView) {
 
 func maskRespondent(v *RespondentView) {
 	number := v.Phone
-	v.Token = "" // who has it may speak for the respondent
+	v.Token = "" // a bearer of the token can act for the respondent
 	v.Phone, v.Attributes = maskNumber(number), maskValues(v.Attributes)
 	for name, value := range v.Attributes {
 		v.Attributes[name] = maskOwn(value, number)
 	}
 }
 
-// maskEvent masks the numbers in what an event tells.
+// maskEvent masks the phone numbers in an event.
 func maskEvent(v *EventView) {
 	v.Subject = maskValue(v.Subject)
 	raw, ok := v.Data.(json.RawMessage)
@@ -139,7 +140,7 @@ func maskEvent(v *EventView) {
 		return
 	}
 	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber() // numbers stay as they were written
+	d.UseNumber() // keep numbers as written
 	var data any
 	if d.Decode(&data) != nil {
 		v.Data = nil
@@ -148,8 +149,8 @@ func maskEvent(v *EventView) {
 	v.Data = maskData(data, "")
 }
 
-// maskData masks texts at any depth. A number that stands as such is not one
-// that anybody can call: those begin with a plus or are texts.
+// maskData masks texts at any depth. JSON numbers stay: a phone number is
+// always a text.
 func maskData(data any, name string) any {
 	switch x := data.(type) {
 	case map[string]any:

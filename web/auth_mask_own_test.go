@@ -7,8 +7,8 @@ import (
 	"weir"
 )
 
-// A provider says why it refused a number in words of its own, and a program
-// that makes keys of numbers may leave the country out.
+// A provider explains in its own words why it refused a number, and a program
+// that derives keys from numbers may omit the country code.
 func TestOnesOwnNumberIsMaskedHoweverItIsWritten(t *testing.T) {
 	t.Parallel()
 	r, tokens, _ := everybody(t)

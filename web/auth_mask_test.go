@@ -41,7 +41,7 @@ func TestNumbersInTexts(t *testing.T) {
 	}
 }
 
-// No number with a plus survives in any text.
+// No number with a plus remains in any text.
 func TestNoNumberSurvives(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -55,8 +55,8 @@ func TestNoNumberSurvives(t *testing.T) {
 	})
 }
 
-// everybody is a rig with somebody's number wherever a number can be, and the
-// tokens of two readers, of whom one may see it.
+// everybody returns a rig with a phone number wherever one can occur, and the
+// tokens of two readers, one of them with pii:read.
 func everybody(t *testing.T) (r *rig, tokens bearers, contact string) {
 	t.Helper()
 	clock := &clock{now: start}
@@ -85,7 +85,7 @@ func everybody(t *testing.T) (r *rig, tokens bearers, contact string) {
 	return r, tokens, c.Ref.String()
 }
 
-// storeOfEvents is a log that holds these.
+// storeOfEvents is a log with fixed events.
 type storeOfEvents struct {
 	events.Log
 	list []events.Event
@@ -143,8 +143,8 @@ func TestNumbersAreForThoseWhoMaySeeThem(t *testing.T) {
 	}
 }
 
-// Who may not see numbers cannot try them out either, nor follow what is not
-// the router's with its scope.
+// Without pii:read a token cannot find numbers by trial, and with the scope
+// router it can read only the router's events.
 func TestFiltersThatTellTooMuch(t *testing.T) {
 	t.Parallel()
 	r, tokens, _ := everybody(t)

@@ -17,13 +17,13 @@ import (
 	"weir/web"
 )
 
-// rights is what every route asks for, written down a second time: for each
-// pattern that is served, the scopes of which one is needed. none: no token is.
+// rights lists independently what every route requires: for each served
+// pattern, the scopes, one of which is needed. none: no token is needed.
 func rights() map[string]string {
 	const none = ""
 	return map[string]string{
 		"GET /livez": none, "GET /readyz": none, "GET /readyz/router": none,
-		"GET /openapi.json": none, "GET /openapi.yaml": none, // the same for every Weir of a version
+		"GET /openapi.json": none, "GET /openapi.yaml": none, // the same in every Weir of a version
 		"GET /docs": none, "GET /docs/style.css": none,
 		"GET /callbacks/{channel}/{secret}/{path...}": none, "POST /callbacks/{channel}/{secret}/{path...}": none,
 		"GET /callbacks/{channel}/{secret}": none, "POST /callbacks/{channel}/{secret}": none,
@@ -78,8 +78,8 @@ func rights() map[string]string {
 	}
 }
 
-// served lists the patterns that a handler serves; that of the steps of surveys
-// stands for one route each.
+// served lists the patterns that a handler serves; the pattern of the survey
+// steps stands for one route per step.
 func served(t *testing.T) []string {
 	t.Helper()
 	var patterns []string
@@ -99,7 +99,7 @@ func served(t *testing.T) []string {
 	return patterns
 }
 
-// allParts gives a handler the parts that it may be without.
+// allParts sets the optional parts of a handler.
 func allParts(t *testing.T, o *web.Options) {
 	store := storetest.SQLite(t)
 	o.Events, o.Trail, o.Minutes, o.Dead = store, web.NewTrail(store), store, store
@@ -112,7 +112,7 @@ func TestNoRouteIsForgotten(t *testing.T) {
 	}
 }
 
-// bearers are a gate over a store with a token of every kind.
+// bearers holds a gate over a store, with a token of every kind.
 type bearers struct {
 	gate *web.Gate
 	text map[string]string // scope, expired, revoked → the token
@@ -144,8 +144,8 @@ func newBearers(t *testing.T, now func() time.Time) bearers {
 	return b
 }
 
-// Every route × every token: 401 without a good one, 403 without the scope, and
-// nothing of that with it.
+// Every route × every token: 401 without a valid token, 403 without the scope,
+// neither with it.
 func TestRightsOfEveryRoute(t *testing.T) {
 	t.Parallel()
 	clock := &clock{now: start}
@@ -194,7 +194,7 @@ func TestRightsOfEveryRoute(t *testing.T) {
 	}
 }
 
-// The description says what the routes ask for.
+// The description lists the scopes that the routes require.
 func TestOpenAPINamesTheScopes(t *testing.T) {
 	t.Parallel()
 	paths := newRig(t, func(o *web.Options) { allParts(t, o) }).spec().Paths

@@ -8,9 +8,9 @@ import (
 	"weir/web"
 )
 
-// While no token is needed, a page of another site that is open on this machine
-// must not do what everybody here may: a form can send a POST without a body
-// anywhere.
+// While no token is needed, a cross-origin page that is open on this machine
+// must not use everyone's rights: a form can send a POST without a body to any
+// site.
 func TestOtherSitesCannotActWhileNoTokenIsNeeded(t *testing.T) {
 	t.Parallel()
 	for _, x := range []struct {

@@ -6,13 +6,11 @@ import (
 	"weir"
 )
 
-// metricsPath is the one route that is no part of the JSON API and asks for a
-// scope.
+// metricsPath is the one route outside the JSON API that requires a scope.
 const metricsPath = "/metrics"
 
-// routeScopes is the table of rights: for each route, by its id, the scopes of
-// which a token needs one. A route that is not in it is not served: see
-// [grant].
+// routeScopes is the authorization table. For each route id it lists scopes; a
+// token needs one of them. A route without a row is an error: see [grant].
 func routeScopes() map[string][]weir.Scope {
 	readContacts := []weir.Scope{weir.ScopeContactsRead}
 	writeContacts := []weir.Scope{weir.ScopeContactsWrite}
@@ -34,7 +32,7 @@ func routeScopes() map[string][]weir.Scope {
 		"cancel-contact": writeContacts,
 		"list-contacts":  readContacts,
 		"get-contact":    readContacts,
-		// And pii:read: its handler asks for it.
+		// It also requires pii:read; its handler checks that.
 		"search-contacts": readContacts,
 
 		"list-dead-letters":    readContacts,
@@ -60,22 +58,22 @@ func routeScopes() map[string][]weir.Scope {
 		"resume-survey":    changeSurveys,
 		"stop-survey":      changeSurveys,
 		"post-respondents": changeSurveys,
-		// By the application that holds the conversation, which queues contacts and
-		// has no business with the survey itself.
+		// Called by the application that holds the conversation. It queues
+		// contacts and needs no other access to the survey.
 		"post-disposition": {weir.ScopeContactsWrite, weir.ScopeSurveysAdmin},
 
 		"get-hold":     readChannels,
 		"release-hold": changeChannels,
 
 		"list-audit": changeChannels,
-		"whoami":     weir.Scopes(), // whoever has any
+		"whoami":     weir.Scopes(), // any scope
 
-		// With router alone only the router's.
+		// With router alone, only the router's events.
 		"list-events": {weir.ScopeContactsRead, weir.ScopeRouter},
 	}
 }
 
-// grant gives each route its scopes.
+// grant sets the scopes of each route.
 func grant(routes []*route) error {
 	table := routeScopes()
 	for _, rt := range routes {
@@ -86,7 +84,7 @@ func grant(routes []*route) error {
 	return nil
 }
 
-// security says in the API description that a token needs one of the scopes.
+// security states in the API description that a token needs one of the scopes.
 func security(oneOf []weir.Scope) []map[string][]string {
 	out := make([]map[string][]string, len(oneOf))
 	for i, scope := range oneOf {

@@ -15,16 +15,17 @@ import (
 )
 
 const (
-	// SessionLife ends a session, however much it is used.
+	// SessionLife is the max lifetime of a session, even if it is in use.
 	SessionLife = 12 * time.Hour
-	sessionIdle = 2 * time.Hour // ends one that is not used
-	// sessionStep is how far the end of a session must move before it is written.
+	sessionIdle = 2 * time.Hour // an unused session ends after this time
+	// sessionStep is the min extension of a session that is written to the
+	// store.
 	sessionStep = 5 * time.Minute
-	// sessionFresh is how long a session is cached: a log-out at one process reaches
-	// the others within it.
+	// sessionFresh is how long a session is cached: a logout in one process
+	// reaches the others within this time.
 	sessionFresh = 5 * time.Second
-	sessionRead  = 2 * time.Second // limit of the read
-	maxSessions  = 4096            // remembered
+	sessionRead  = 2 * time.Second // timeout of the read
+	maxSessions  = 4096            // cached
 )
 
 // sessionEnd returns when a session that is used now expires.
@@ -36,7 +37,7 @@ func sessionEnd(created, now time.Time) time.Time {
 	return end
 }
 
-// sessions caches rows of the store, and that there is none for an id.
+// sessions caches sessions of the store, including ids without one.
 type sessions struct {
 	store weir.SessionStore
 	mu    sync.Mutex
@@ -47,10 +48,10 @@ type sessions struct {
 type session struct {
 	key     *key // nil: there is no session
 	expires time.Time
-	stale   time.Time // when it has to be read again
+	stale   time.Time // when it must be read again
 }
 
-// opens returns the key that a session stands for; nil: it has ended.
+// opens returns the key of a session; nil: the session has ended.
 func (s *session) opens(now time.Time) *key {
 	if s.key == nil || s.key.gone.Load() || !s.key.Live(now) || !now.Before(s.expires) {
 		return nil
@@ -64,9 +65,9 @@ func (c *sessions) get(id weir.TokenHash) *session {
 	return c.known[id]
 }
 
-// put replaces what was known, unless that has changed during the read: a session that
-// ended meanwhile stays ended. One that was forgotten meanwhile is known again. It
-// returns what is known now.
+// put replaces the cached entry, unless it changed during the read: a session
+// that ended meanwhile stays ended. If the entry was evicted meanwhile, put
+// caches it again. It returns the entry now cached.
 func (c *sessions) put(id weir.TokenHash, was, is *session, now time.Time) *session {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -77,7 +78,7 @@ func (c *sessions) put(id weir.TokenHash, was, is *session, now time.Time) *sess
 	return is
 }
 
-// set makes room first. The caller holds the lock.
+// set evicts entries if the cache is full. The caller holds the lock.
 func (c *sessions) set(id weir.TokenHash, is *session, now time.Time) {
 	if len(c.known) >= maxSessions {
 		for old, s := range c.known {
@@ -89,17 +90,18 @@ func (c *sessions) set(id weir.TokenHash, is *session, now time.Time) {
 	c.known[id] = is
 }
 
-// sessionMark marks the context of a request whose bearer is that of a session.
+// sessionMark marks the context of a request whose bearer token is a session's
+// text.
 type sessionMark struct{}
 
-// WithSession makes the [Gate] take the bearer of a request for the text of a session.
-// Only the dashboard uses it: the API has no sessions.
+// WithSession makes the [Gate] treat a request's bearer token as the text of a
+// session. Only the dashboard uses it: the API has no sessions.
 func WithSession(ctx context.Context) context.Context {
 	return context.WithValue(ctx, sessionMark{}, true)
 }
 
-// Begin begins a session with a token, and returns the text that proves it. While the
-// gate is open there is none.
+// Begin begins a session for a token and returns the text that proves the
+// session. While the gate is open it returns an empty text.
 func (g *Gate) Begin(ctx context.Context, token string) (text string, err error) {
 	if g.Open() {
 		return "", nil
@@ -132,8 +134,9 @@ func (g *Gate) End(ctx context.Context, text string) error {
 	return nil
 }
 
-// nameFor returns the name under which the store keeps the token of a session. For a
-// configured token, which may be short, it cannot be computed without the session's text.
+// nameFor returns the name under which the store holds the token of a session.
+// For a configured token, which may be short, the name cannot be computed
+// without the session's text.
 func (g *Gate) nameFor(k *key, text string) string {
 	if !slices.Contains(g.configured, k) {
 		return k.ID
@@ -154,7 +157,7 @@ func (g *Gate) named(name, text string) *key {
 	return nil
 }
 
-// session returns the key that the text of a session stands for; nil: none. While the
+// session returns the key of the session with a text; nil: none. While the
 // store is down, cached sessions stay valid.
 func (g *Gate) session(ctx context.Context, text string, from netip.Addr) (*key, error) {
 	now, id := g.now(), weir.HashToken(text)
@@ -178,7 +181,7 @@ func (g *Gate) session(ctx context.Context, text string, from netip.Addr) (*key,
 	return g.sessions.put(id, was, is, now).opens(now), nil
 }
 
-// readSession reads a session, and moves its end on.
+// readSession reads a session and extends it.
 func (g *Gate) readSession(ctx context.Context, text string, id weir.TokenHash, now time.Time) (*session, error) {
 	if g.sessions.store == nil {
 		return &session{}, nil
@@ -191,7 +194,7 @@ func (g *Gate) readSession(ctx context.Context, text string, id weir.TokenHash, 
 	}
 	is := &session{key: g.named(s.Token, text), expires: s.Expires}
 	if end := sessionEnd(s.Created, now); is.key != nil && end.Sub(s.Expires) >= sessionStep {
-		if g.sessions.store.ExtendSession(ctx, id, end) == nil { // or the next read tries again
+		if g.sessions.store.ExtendSession(ctx, id, end) == nil { // on failure, the next read retries
 			is.expires = end
 		}
 	}

@@ -13,12 +13,12 @@ import (
 	"weir/web"
 )
 
-// countedSessions counts reads, and fails when it is told to.
+// countedSessions counts reads, and fails on demand.
 type countedSessions struct {
 	weir.SessionStore
 	reads, extended int
 	down            bool
-	during          func() // a read
+	during          func() // called during a read
 }
 
 func (c *countedSessions) Session(ctx context.Context, id weir.TokenHash, now time.Time) (weir.Session, bool, error) {
@@ -50,7 +50,7 @@ func newSessionKeeper(t *testing.T) *sessionKeeper {
 	return k
 }
 
-// another is a gate of another process on the same store.
+// another returns the gate of another process on the same store.
 func (k *sessionKeeper) another() *web.Gate {
 	return web.NewGate(web.GateOptions{Configured: []string{apiCanary}, Store: k.store, Sessions: k.sessions, Now: k.clock.Now})
 }
@@ -88,8 +88,8 @@ func TestSessionsAreNoTokens(t *testing.T) {
 	}
 }
 
-// A session is read once in five seconds and written once in five minutes, however many
-// requests use it.
+// A session is read at most once in five seconds and written at most once in
+// five minutes, however many requests use it.
 func TestSessionsAreReadSeldom(t *testing.T) {
 	t.Parallel()
 	k := newSessionKeeper(t)
@@ -146,7 +146,8 @@ func TestSessionsEndHereAtOnceAndElsewhereSoon(t *testing.T) {
 	k.opens("after the log-out, elsewhere", other, text, weir.CodeUnauthorised)
 }
 
-// While the store is down, who was known goes on, and the others get a 503 or 500.
+// While the store is down, cached sessions stay valid, and others get a 503 or
+// 500.
 func TestSessionsWhileTheStoreIsDown(t *testing.T) {
 	t.Parallel()
 	k := newSessionKeeper(t)
@@ -160,8 +161,8 @@ func TestSessionsWhileTheStoreIsDown(t *testing.T) {
 	k.opens("a known session that has expired", k.gate, text, weir.CodeUnauthorised)
 }
 
-// Wrong sessions from many addresses push a session out of the cache while it is read again:
-// it goes on.
+// Wrong sessions from many addresses evict a session from the cache while it is
+// being read again: it stays valid.
 func TestSessionForgottenDuringItsRead(t *testing.T) {
 	t.Parallel()
 	k := newSessionKeeper(t)

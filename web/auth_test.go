@@ -13,7 +13,7 @@ import (
 	"weir/web"
 )
 
-// keeper is a gate over a store, and a clock.
+// keeper is a gate over a store, with a clock.
 type keeper struct {
 	t     *testing.T
 	store *persistence.Store
@@ -60,7 +60,8 @@ func (k *keeper) wants(what, text string, scope weir.Scope, want weir.Code) {
 	}
 }
 
-// The first token closes the gate, and the end of the last does not open it.
+// The first token closes the gate, and the end of the last one does not open
+// it.
 func TestTheGateStaysClosed(t *testing.T) {
 	t.Parallel()
 	k := newKeeper(t)
@@ -85,7 +86,7 @@ func TestTheGateStaysClosed(t *testing.T) {
 	if k.gate.Open() {
 		t.Error("the end of the last token opens the gate")
 	}
-	// Nor does a start, or losing the table.
+	// Nor does a restart, or losing the table.
 	if again := web.NewGate(web.GateOptions{Store: k.store}); again.Refresh(t.Context()) != nil || again.Open() {
 		t.Error("a start opens the gate")
 	}
@@ -138,7 +139,7 @@ func TestUsesAreNotedLazily(t *testing.T) {
 	}
 }
 
-// brokenTokens is a store that does not answer.
+// brokenTokens is a store that does not respond.
 type brokenTokens struct {
 	weir.TokenStore
 	down bool
@@ -151,7 +152,7 @@ func (b *brokenTokens) LiveTokens(ctx context.Context, now time.Time) ([]weir.To
 	return b.TokenStore.LiveTokens(ctx, now)
 }
 
-// Tokens go on working while the store does not; one line tells of it.
+// Tokens stay valid while the store is down; one error reports the failure.
 func TestTheGateWorksWithoutItsStore(t *testing.T) {
 	t.Parallel()
 	k := newKeeper(t)

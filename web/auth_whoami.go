@@ -6,7 +6,7 @@ import (
 	"weir"
 )
 
-// WhoView is who sends a request.
+// WhoView describes the sender of a request.
 type WhoView struct {
 	Token  string       `json:"token,omitempty" doc:"id of the token; absent: none was needed"`
 	Name   string       `json:"name,omitempty" doc:"what the token is called; absent for those of WEIR_API_TOKENS"`

@@ -11,7 +11,7 @@ import (
 	"weir"
 )
 
-// mistake is what is expected of one entry of a problem's list.
+// mistake is an expected entry of a problem's list of errors.
 type mistake struct{ Pointer, Code string }
 
 func mistakesOf(t *testing.T, g got) []mistake {
@@ -26,7 +26,7 @@ func mistakesOf(t *testing.T, g got) []mistake {
 	return list
 }
 
-// refused is one request that must change nothing.
+// refused is a request that must change nothing.
 type refused struct {
 	name     string
 	channel  string // texts when empty
@@ -149,7 +149,7 @@ func TestBadContacts(t *testing.T) {
 	}
 }
 
-// refuses sends a request and holds it to what was expected.
+// refuses sends a request and checks the response against tc.
 func (r *rig) refuses(t *testing.T, method, path string, tc refused) {
 	t.Helper()
 	writes := r.writes

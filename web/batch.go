@@ -17,7 +17,7 @@ import (
 	"weir/channels"
 )
 
-// Bounds that the schema's keywords cannot say.
+// Limits that schema keywords cannot express.
 const (
 	mostLabelName  = 64
 	mostLabelValue = 256
@@ -25,10 +25,10 @@ const (
 	mostTwiML      = 64 << 10 // bytes
 )
 
-// batchReader turns a body of contacts into specs and finds the mistakes that
-// depend on the channel, on the clock or on several fields at once. The schema
-// was checked before, but a body that failed there is read as far as it goes,
-// so that every mistake is listed at once.
+// batchReader converts a request body to specs and finds the errors that depend
+// on the channel, the clock or several fields. The schema is checked earlier,
+// but batchReader also reads a body that failed there, as far as possible, so
+// that all errors are reported at once.
 type batchReader struct {
 	now      time.Time
 	content  channels.Content
@@ -42,7 +42,7 @@ type batchReader struct {
 func (b *batchReader) read(body map[string]any) []weir.Spec {
 	list, _ := body["contacts"].([]any)
 	if len(list) > 1000 {
-		return nil // said already
+		return nil // reported by the schema
 	}
 	b.keys = make(map[string]int, len(list))
 	specs := make([]weir.Spec, 0, len(list))
@@ -99,7 +99,7 @@ func (b *batchReader) window(o map[string]any, s *weir.Spec, at string) {
 	}
 }
 
-// instantOf reads an instant; what is not one is left to the schema.
+// instantOf reads an instant; the schema reports invalid ones.
 func instantOf(v any) time.Time {
 	s, _ := v.(string)
 	t, _, _ := weir.ParseInstant(s)
@@ -179,7 +179,7 @@ func (b *batchReader) call(o map[string]any, s *weir.Spec, at string) {
 	s.Call = &c
 }
 
-// isTwiML tells whether s is a well-formed document with one root, Response.
+// isTwiML reports whether s is a well-formed document with one root, Response.
 func isTwiML(s string) bool {
 	d := xml.NewDecoder(strings.NewReader(s))
 	depth, roots := 0, 0
@@ -210,7 +210,7 @@ func isTwiML(s string) bool {
 	}
 }
 
-// kind holds the content against what the channel's type carries.
+// kind checks the content against what the channel type carries.
 func (b *batchReader) kind(o map[string]any, at string) {
 	if b.content == channels.Any {
 		return
@@ -227,7 +227,7 @@ func (b *batchReader) kind(o map[string]any, at string) {
 	}
 }
 
-// size refuses a contact that could never start on this channel.
+// size rejects a contact that could never start on this channel.
 func (b *batchReader) size(s *weir.Spec, at string) {
 	ledger := weir.Ledger{Capacity: b.capacity, Reserve: b.reserve}
 	if !ledger.Blocked(s.Priority, s.Size()) {

@@ -18,13 +18,13 @@ import (
 	"weir/internal/plainjson"
 )
 
-// Bounds of request bodies. A batch of 1,000 contacts with a text each needs
+// Limits of request bodies. A batch of 1,000 contacts with one text each needs
 // more than the rest of the API.
 const (
 	mostBody         = 1 << 20
 	mostContactsBody = 4 << 20
 	mostCallbackBody = 64 << 10
-	// mostIgnored bounds what is read of a body that was refused.
+	// mostIgnored is the max number of bytes read from a rejected body.
 	mostIgnored = 16 << 20
 )
 
@@ -33,8 +33,8 @@ const (
 	mergePatchType = "application/merge-patch+json"
 )
 
-// readJSON reads a request's body as JSON: objects as map[string]any, numbers
-// as float64.
+// readJSON reads a request body as JSON: objects as map[string]any, numbers as
+// float64.
 func readJSON(w http.ResponseWriter, r *http.Request, types []string, most int64) (any, error) {
 	if err := checkContentType(r, types); err != nil {
 		return nil, err
@@ -49,8 +49,8 @@ func readJSON(w http.ResponseWriter, r *http.Request, types []string, most int64
 	return parseJSON(raw)
 }
 
-// readAll is io.ReadAll with room at once for a body whose length is told, if
-// it is no lie worth telling.
+// readAll is io.ReadAll with a buffer preallocated from told, the
+// Content-Length, if that is within the limit.
 func readAll(body io.Reader, told, most int64) ([]byte, error) {
 	if told <= 0 || told > most {
 		return io.ReadAll(body)
@@ -86,8 +86,9 @@ func parseJSON(raw []byte) (any, error) {
 	return v, nil
 }
 
-// wholeCharacters refuses what would be read as U+FFFD: two different keys
-// could become one, and a text another.
+// wholeCharacters reports whether no \u escape is an unpaired surrogate. The
+// decoder would read one as U+FFFD: two different keys could become one, and a
+// text could change.
 func wholeCharacters(raw []byte) bool {
 	for {
 		i := bytes.IndexByte(raw, '\\')
@@ -96,7 +97,7 @@ func wholeCharacters(raw []byte) bool {
 		}
 		unit, ok := escapedUnit(raw[i:])
 		switch {
-		case !ok: // another escape, or none: the decoder knows
+		case !ok: // another escape, or invalid: left to the decoder
 			raw = raw[min(i+2, len(raw)):]
 		case utf16.IsSurrogate(unit):
 			low, _ := escapedUnit(raw[i+6:])
@@ -110,7 +111,7 @@ func wholeCharacters(raw []byte) bool {
 	}
 }
 
-// escapedUnit reads an escape like \u00e9 at the beginning of b.
+// escapedUnit reads an escape like \u00e9 at the start of b.
 func escapedUnit(b []byte) (rune, bool) {
 	if len(b) < 6 || b[0] != '\\' || b[1] != 'u' {
 		return 0, false
@@ -119,8 +120,8 @@ func escapedUnit(b []byte) (rune, bool) {
 	return rune(n), err == nil
 }
 
-// ignore reads on in a body that was refused, so that a client that is still
-// sending gets to hear why and not a connection that breaks.
+// ignore drains a rejected body up to mostIgnored, so that a client that is
+// still sending receives the response and not a broken connection.
 func ignore(body io.Reader) { _, _ = io.CopyN(io.Discard, body, mostIgnored) }
 
 func checkContentType(r *http.Request, types []string) error {

@@ -16,8 +16,8 @@ func (p *people) Incoming(_ context.Context, _ weir.ChannelID, m weir.Incoming) 
 	return p.hearError
 }
 
-// A message is acknowledged once those who must not be contacted any more are
-// not, also when it came before and was not acknowledged.
+// A message is acknowledged only after an opt-out has taken effect, also if it
+// arrived before without being acknowledged.
 func TestMessagesAreAcknowledgedOnceTheyAreHeard(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

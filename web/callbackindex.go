@@ -13,18 +13,19 @@ import (
 )
 
 const (
-	// callbackFresh is how long the channels of a name are taken from memory.
-	// It bounds how late a change made by another process is noticed.
+	// callbackFresh is how long the channels of a name are served from memory.
+	// It bounds the delay until this process sees another process's change.
 	callbackFresh = 5 * time.Second
-	// acceptFresh is the same for the channel that contacts are for. The store
-	// has the last word on whether it takes them.
+	// acceptFresh is the same for the channel of a POST of contacts. The store
+	// decides whether the channel accepts them.
 	acceptFresh = time.Second
-	// callbackDoubt is how long a wrong secret is believed to be wrong without
-	// asking the store again.
+	// callbackDoubt is the min age of an entry before a wrong secret causes
+	// another read of the store.
 	callbackDoubt = time.Second
-	// callbackNames bounds the memory that made-up names can take.
+	// callbackNames is the max number of cached names, which bounds the memory
+	// that invented names can take.
 	callbackNames = 10_000
-	// callbackLookup bounds one look into the store.
+	// callbackLookup is the timeout of one read of the store.
 	callbackLookup = 5 * time.Second
 )
 
@@ -33,22 +34,22 @@ type callbackReader interface {
 	CallbackChannels(ctx context.Context, name string) ([]weir.Channel, error)
 }
 
-// callbackIndex finds the channel of a callback by its name and secret without
-// a look into the store for every callback. A name that does not exist is
-// treated exactly as a wrong secret is.
+// callbackIndex finds the channel of a callback by name and secret without a
+// store read for every callback. It treats an unknown name exactly like a wrong
+// secret.
 type callbackIndex struct {
 	store callbackReader
 	now   func() time.Time
 	loads singleflight.Group
 
 	mu      sync.Mutex
-	changes int64 // forgets so far: a look that began before one is not kept
+	changes int64 // calls of forget so far: a read that began before one is not cached
 	names   map[string]callbackEntry
 }
 
 type callbackEntry struct {
 	channels []weir.Channel
-	secrets  [][sha256.Size]byte // of the channels
+	secrets  [][sha256.Size]byte // by index in channels
 	read     time.Time
 }
 
@@ -56,7 +57,8 @@ func newCallbackIndex(store callbackReader, now func() time.Time) *callbackIndex
 	return &callbackIndex{store: store, now: now, names: map[string]callbackEntry{}}
 }
 
-// find tells whose callback this is. An error means that it cannot be told.
+// find returns the channel of a callback. An error means that the channel could
+// not be determined.
 func (x *callbackIndex) find(ctx context.Context, name, secret string) (_ weir.Channel, ok bool, err error) {
 	x.mu.Lock()
 	e, known := x.names[name]
@@ -67,7 +69,7 @@ func (x *callbackIndex) find(ctx context.Context, name, secret string) (_ weir.C
 			return ch, ok, nil
 		}
 	}
-	if !channelName.MatchString(name) { // so that nothing is kept under it, either
+	if !channelName.MatchString(name) { // and is not cached either
 		return weir.Channel{}, false, nil
 	}
 	if e, err = x.load(ctx, name); err != nil {
@@ -77,7 +79,7 @@ func (x *callbackIndex) find(ctx context.Context, name, secret string) (_ weir.C
 	return ch, ok, nil
 }
 
-// live gives the channel that has a name now; ok is false when there is none.
+// live returns the current channel of a name; ok is false if there is none.
 func (x *callbackIndex) live(ctx context.Context, name string) (_ weir.Channel, ok bool, err error) {
 	x.mu.Lock()
 	e, known := x.names[name]
@@ -121,10 +123,11 @@ func (e callbackEntry) match(secret string) (_ weir.Channel, ok bool) {
 	return e.channels[found], true
 }
 
-// load reads a name, once for all who ask at the same time.
+// load reads a name, once for all concurrent callers.
 func (x *callbackIndex) load(ctx context.Context, name string) (callbackEntry, error) {
 	v, err, _ := x.loads.Do(name, func() (any, error) {
-		// Whoever came first may leave; the others still want to know.
+		// The first caller may disconnect while others still wait for the
+		// result.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callbackLookup)
 		defer cancel()
 		x.mu.Lock()
@@ -157,7 +160,7 @@ func (x *callbackIndex) keep(name string, e callbackEntry, changes int64) {
 	x.names[name] = e
 }
 
-// forget makes the next callback of a name look into the store.
+// forget makes the next callback of a name read the store.
 func (x *callbackIndex) forget(name string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -29,8 +29,8 @@ func TestMadeUpNamesTakeBoundedMemory(t *testing.T) {
 	}
 }
 
-// TestAChangeDuringALookIsNotLost: what was read before a change is not kept
-// after it.
+// TestAChangeDuringALookIsNotLost: the result of a read that began before a
+// change is not cached after it.
 func TestAChangeDuringALookIsNotLost(t *testing.T) {
 	t.Parallel()
 	var x *callbackIndex
@@ -50,8 +50,8 @@ func TestAChangeDuringALookIsNotLost(t *testing.T) {
 	}
 }
 
-// TestNoSecretOpensNothing: a channel whose row has lost its secret is closed,
-// not open.
+// TestNoSecretOpensNothing: a channel whose row has no secret is closed, not
+// open.
 func TestNoSecretOpensNothing(t *testing.T) {
 	t.Parallel()
 	e := newCallbackEntry([]weir.Channel{{Name: "a"}}, time.Now())

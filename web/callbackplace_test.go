@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestUsualCallbacksAreReadAsTheMuxReadsThem: what goes past the mux arrives as
-// if it had not, whatever the path; and the addresses that we give do go past it.
+// TestUsualCallbacksAreReadAsTheMuxReadsThem: bypassing the mux makes no
+// difference, whatever the path; and the URLs that Weir gives do bypass it.
 func TestUsualCallbacksAreReadAsTheMuxReadsThem(t *testing.T) {
 	t.Parallel()
 	var got callbackPlace
@@ -44,7 +44,7 @@ func TestUsualCallbacksAreReadAsTheMuxReadsThem(t *testing.T) {
 	}
 }
 
-// paths are all that can be made of up to so many segments.
+// paths returns all paths of up to most segments.
 func paths(most int, segments []string) []string {
 	var all []string
 	last := []string{""}

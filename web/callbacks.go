@@ -17,17 +17,17 @@ import (
 const (
 	callbackRoute     = "/callbacks/{channel}/{secret}/{path...}"
 	callbackRouteBare = "/callbacks/{channel}/{secret}"
-	// callbackTime bounds the work for one callback.
+	// callbackTime is the time limit for processing one callback.
 	callbackTime = 20 * time.Second
 )
 
-// Results of a callback beside the verdicts on its reports.
+// Results of a callback, besides the verdicts on its reports.
 const (
 	resultUnauthorised = "unauthorised" // wrong secret or no such channel
-	resultInvalid      = "invalid"      // not a request that this provider makes
-	resultDeleted      = "deleted"      // right secret of a channel that is gone
-	resultUnavailable  = "unavailable"  // the provider has to come again
-	resultIgnored      = "ignored"      // nothing in it that concerns us
+	resultInvalid      = "invalid"      // not a valid request of this provider
+	resultDeleted      = "deleted"      // right secret of a deleted channel
+	resultUnavailable  = "unavailable"  // the provider must retry
+	resultIgnored      = "ignored"      // nothing in it concerns Weir
 )
 
 func callbackResults() []string {
@@ -37,24 +37,24 @@ func callbackResults() []string {
 	}
 }
 
-// typeNone is the type label of callbacks whose channel is not known.
+// typeNone is the type label of callbacks without a known channel.
 const typeNone = "none"
 
-// callback takes one request of a provider. What it is answered decides what
-// the provider does next: Nuntium drops an ack for good on 400, repeats it on
-// anything but 2xx, 3xx and 400, and sends a body as a text to the person. So
-// 400 is for what can never be understood, 503 for every trouble of ours, and
-// there is no body but the driver's.
+// callback handles one request of a provider. The response decides what the
+// provider does next: Nuntium drops an ack for good on 400, repeats it on any
+// status except 2xx, 3xx and 400, and sends a response body as a text to the
+// person. So Weir returns 400 only for a request that can never be understood
+// and 503 for every failure of its own, and writes no body except the driver's.
 func (s *service) callback(w http.ResponseWriter, r *http.Request) {
 	s.callbackAt(w, r, callbackPlace{r.PathValue("channel"), r.PathValue("secret"), r.PathValue("path")})
 }
 
-// callbackPlace is what the path of a callback says.
+// callbackPlace holds the parts of a callback's path.
 type callbackPlace struct{ channel, secret, path string }
 
-// usualCallback reads the path of a callback whose address is as we gave it, as
-// the mux would. Among all requests they are the most, and the mux takes its time
-// for their three names.
+// usualCallback parses the path of a callback whose URL is as Weir gave it,
+// with the same result as the mux. Callbacks are the most frequent requests,
+// and the mux is slow at their three wildcards.
 func usualCallback(r *http.Request) (callbackPlace, bool) {
 	rest, ok := strings.CutPrefix(r.URL.Path, "/callbacks/")
 	if !ok || r.Method != http.MethodPost && r.Method != http.MethodGet || r.URL.RawPath != "" || strings.Contains(rest, "//") || strings.Contains(rest, "/.") {
@@ -66,7 +66,7 @@ func usualCallback(r *http.Request) (callbackPlace, bool) {
 	return p, ok && p.channel != "" && p.channel[0] != '.' && p.secret != ""
 }
 
-// dispatch leads requests to their handlers.
+// dispatch routes requests to their handlers.
 func (s *service) dispatch(w http.ResponseWriter, r *http.Request) {
 	if place, ok := usualCallback(r); ok {
 		r.Pattern = "POST " + callbackRoute
@@ -81,12 +81,12 @@ func (s *service) dispatch(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *service) callbackAt(w http.ResponseWriter, r *http.Request, place callbackPlace) {
-	if r.Method == http.MethodHead { // which the mux takes for GET
+	if r.Method == http.MethodHead { // the mux would treat it as GET
 		w.Header().Set("Allow", "GET, POST")
 		writeProblem(w, weir.Errorf(weir.CodeMethod, "a callback is a GET or a POST"))
 		return
 	}
-	// A provider may hang up at once; what it said counts nevertheless.
+	// A provider may disconnect at once; its callback counts anyway.
 	ctx := deadline.In(context.WithoutCancel(r.Context()), callbackTime)
 	defer ctx.End()
 	ch, ok, err := s.callbacks.find(ctx, place.channel, place.secret)
@@ -101,7 +101,7 @@ func (s *service) callbackAt(w http.ResponseWriter, r *http.Request, place callb
 	}
 }
 
-// channelCallback takes a callback whose secret was right.
+// channelCallback handles a callback with the right secret.
 func (s *service) channelCallback(ctx context.Context, w http.ResponseWriter, r *http.Request, ch weir.Channel, path string) {
 	driver, err := s.Directory.Driver(ch)
 	if err != nil {
@@ -127,7 +127,7 @@ func (s *service) channelCallback(ctx context.Context, w http.ResponseWriter, r 
 		return
 	}
 	results, err := s.takeReading(ctx, ch, reading)
-	if weir.CodeOf(err) == weir.CodeInvalid { // it cannot be stored, now or ever
+	if weir.CodeOf(err) == weir.CodeInvalid { // it can never be stored
 		s.callbackInvalid(ctx, w, ch)
 		return
 	}
@@ -140,14 +140,14 @@ func (s *service) channelCallback(ctx context.Context, w http.ResponseWriter, r 
 	}
 	if reading.ContentType != "" {
 		w.Header().Set("Content-Type", reading.ContentType)
-		_, _ = w.Write(reading.Body) // a provider that left is no concern of ours
+		_, _ = w.Write(reading.Body) // a disconnected provider is not an error
 		return
 	}
 	w.WriteHeader(http.StatusOK)
 }
 
-// takeReading makes durable what a callback said. It tells what came of each
-// part of it.
+// takeReading commits the content of a callback. It returns the result of each
+// part.
 func (s *service) takeReading(ctx context.Context, ch weir.Channel, reading channels.Reading) ([]string, error) {
 	var results []string
 	for _, report := range reading.Reports {
@@ -174,8 +174,8 @@ func (s *service) takeReading(ctx context.Context, ch weir.Channel, reading chan
 	return results, nil
 }
 
-// takeReport hands a report to the broker of the channel that it is about: the
-// one at whose address it arrived, or one of the same account.
+// takeReport passes a report to the broker of the channel that it is about: the
+// channel whose URL received it, or another of the same account.
 func (s *service) takeReport(ctx context.Context, ch weir.Channel, report weir.Report) (string, error) {
 	about, ok := ch, true
 	if report.Attempt.Channel != ch.ID {
@@ -185,13 +185,13 @@ func (s *service) takeReport(ctx context.Context, ch weir.Channel, report weir.R
 		}
 	}
 	switch {
-	case !ok: // the secret of one channel says nothing about another's contacts
+	case !ok: // this channel's secret proves nothing about the other's contacts
 		return string(weir.NotOurs), nil
 	case about.Deleted:
 		return resultDeleted, nil
 	}
 	verdicts, err := s.Broker.Report(ctx, about.ID, []weir.Report{report})
-	if weir.CodeOf(err) == weir.CodeNotFound { // since it was looked up
+	if weir.CodeOf(err) == weir.CodeNotFound { // deleted since the lookup
 		return resultDeleted, nil
 	}
 	if err != nil {
@@ -215,7 +215,8 @@ func (s *service) takeIncoming(ctx context.Context, ch weir.Channel, m weir.Inco
 	if !duplicate {
 		s.Metrics.incoming.WithLabelValues(to.Name).Inc()
 	}
-	// Also of a duplicate: the first time may have ended before this.
+	// Also for a duplicate: the first delivery may have failed before this
+	// step.
 	if s.Surveys != nil {
 		if err := s.Surveys.Incoming(ctx, to.ID, m); err != nil {
 			return "", err
@@ -227,15 +228,15 @@ func (s *service) takeIncoming(ctx context.Context, ch weir.Channel, m weir.Inco
 	return string(weir.Applied), nil
 }
 
-// callbackInvalid refuses a callback for good. What is wrong with it may quote
-// a number or a text, and stays out of the log.
+// callbackInvalid rejects a callback for good. The error may quote a number or
+// a text and must not be logged.
 func (s *service) callbackInvalid(ctx context.Context, w http.ResponseWriter, ch weir.Channel) {
 	s.Logger.WarnContext(ctx, "callback refused: not a request that this provider makes", "channel", ch.Name, "type", ch.Type)
 	s.Metrics.callback(ch.Type, resultInvalid)
 	writeProblem(w, &malformed{"this is not a callback of a " + ch.Type + " channel"})
 }
 
-// callbackUnavailable makes the provider come again, whatever went wrong here.
+// callbackUnavailable makes the provider retry, whatever the failure was.
 func (s *service) callbackUnavailable(w http.ResponseWriter, typ string, err error) {
 	s.Metrics.callback(typ, resultUnavailable)
 	out := &weir.Error{Code: weir.CodeUnavailable, Message: "try again later", Cause: err}
@@ -250,11 +251,11 @@ func (s *service) callbackUnavailable(w http.ResponseWriter, typ string, err err
 
 const formType = "application/x-www-form-urlencoded"
 
-// errCutShort is a body that did not arrive whole. The provider may well send
-// it again, so it is no reason to refuse the callback for good.
+// errCutShort reports an incomplete body. The provider may send it again, so
+// this does not reject the callback for good.
 var errCutShort = errors.New("the body did not arrive whole")
 
-// readCallback reads the body, as a form if it says that it is one.
+// readCallback reads the body, as a form if the Content-Type says so.
 func readCallback(w http.ResponseWriter, r *http.Request, path string, now time.Time) (channels.Callback, error) {
 	c := channels.Callback{Method: r.Method, Path: path, At: now}
 	raw, err := readAll(http.MaxBytesReader(w, r.Body, mostCallbackBody), r.ContentLength, mostCallbackBody)

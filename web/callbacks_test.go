@@ -21,12 +21,12 @@ import (
 	"weir/web"
 )
 
-// path is the URL of a channel's callback.
+// callbackPath returns the URL path of a channel's callback.
 func callbackPath(ch weir.Channel, rest string) string {
 	return "/callbacks/" + ch.Name + "/" + ch.Secret + "/" + rest
 }
 
-// results reads the callback counters of a type that are not 0.
+// results returns the callback counters of a type that are not 0.
 func (r *rig) results(typ string) map[string]float64 {
 	r.t.Helper()
 	out := map[string]float64{}
@@ -48,7 +48,7 @@ func TestCallbackResults(t *testing.T) {
 		name, method, path, body string
 		contentType              string
 		status                   int
-		answer                   string // body of a good answer
+		answer                   string // body of a success response
 		results                  map[string]float64
 	}{
 		{name: "report", path: "status/1-1-1/completed", status: 200, results: map[string]float64{"applied": 1}},
@@ -86,7 +86,7 @@ func TestCallbackResults(t *testing.T) {
 	}
 }
 
-// call makes a provider's request.
+// call sends a provider's request.
 func (r *rig) call(method, path, body, contentType string) got {
 	r.t.Helper()
 	if method == "" {
@@ -97,7 +97,7 @@ func (r *rig) call(method, path, body, contentType string) got {
 		req.Header.Set("Content-Type", contentType)
 	}
 	g := r.serve(req)
-	if g.status != 500 { // of which the documentation of callbacks does not speak
+	if g.status != 500 { // the documentation of callbacks has no 500
 		r.holds(req, g)
 	}
 	return g
@@ -175,7 +175,7 @@ func TestCallbackOfADeletedChannelIsTakenAndDropped(t *testing.T) {
 	}
 }
 
-// gone is a broker whose channel was deleted after its callback was looked up.
+// gone is a broker whose channel was deleted after the callback's lookup.
 type gone struct{ web.Broker }
 
 func (gone) Report(context.Context, weir.ChannelID, []weir.Report) ([]weir.Verdict, error) {
@@ -195,7 +195,7 @@ func TestCallbackIsAskedForAgainWhileWeCannotTakeIt(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	ch := r.channel("a", "texts")
-	r.call("", callbackPath(ch, "ping"), "", "") // the channel is known from now on
+	r.call("", callbackPath(ch, "ping"), "", "") // the channel is cached from now on
 	r.down = errDown
 	for _, path := range []string{callbackPath(ch, "status/1-1-1/completed"), callbackPath(ch, "incoming?guid=g")} {
 		if g := r.call("", path, "", ""); g.status != 503 {
@@ -220,8 +220,9 @@ func TestCallbackIsAskedForAgainWhileWeCannotTakeIt(t *testing.T) {
 	}
 }
 
-// TestCallbackLookups: known secrets cost no look into the store, wrong ones
-// one a second, and a change is seen at once here and within seconds elsewhere.
+// TestCallbackLookups: known secrets cost no store read, wrong ones one per
+// second, and a change is visible at once in this process and within seconds in
+// others.
 func TestCallbackLookups(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -256,7 +257,7 @@ func TestCallbackLookups(t *testing.T) {
 	expect("created elsewhere", "/callbacks/elsewhere/"+secretCanary+"-3/ping", 200, 1)
 }
 
-// hangsUp is a broker before which the provider has left.
+// hangsUp is a broker during whose call the provider disconnects.
 type hangsUp struct {
 	web.Broker
 	leave context.CancelFunc
@@ -270,7 +271,7 @@ func (b *hangsUp) Report(ctx context.Context, _ weir.ChannelID, reports []weir.R
 }
 
 // TestCallbackCountsAlthoughTheProviderHungUp: Verboice sends each callback
-// once and does not wait for the answer.
+// once and does not wait for the response.
 func TestCallbackCountsAlthoughTheProviderHungUp(t *testing.T) {
 	t.Parallel()
 	broker := &hangsUp{}
@@ -284,7 +285,7 @@ func TestCallbackCountsAlthoughTheProviderHungUp(t *testing.T) {
 	}
 }
 
-// TestCallbackCutShortIsAskedForAgain: half a body is no reason to answer 400,
+// TestCallbackCutShortIsAskedForAgain: a truncated body must not cause a 400,
 // after which Nuntium never sends it again.
 func TestCallbackCutShortIsAskedForAgain(t *testing.T) {
 	t.Parallel()
@@ -339,8 +340,8 @@ func TestCallbacksAtOnce(t *testing.T) {
 	}
 }
 
-// FuzzCallback: whatever comes in, the answer is one of a few, and without the
-// secret nothing is ever written.
+// FuzzCallback: whatever the request, the response is one of a few, and without
+// the secret nothing is ever written.
 func FuzzCallback(f *testing.F) {
 	f.Add("a", "wrong", "status/1-1-1/completed", "x=1", "attempt=1-1-1", true)
 	f.Add("a", secretCanary+"-1", "status/1-1-1/completed", "", "", false)

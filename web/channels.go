@@ -11,14 +11,14 @@ import (
 	"weir/channels"
 )
 
-// channelName is what a channel may be called.
+// channelName matches a valid channel name.
 var channelName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,62}$`)
 
-// mostTries bounds how often a change starts over because somebody else
-// changed the channel meanwhile.
+// mostTries is the max number of attempts at a change that conflicts with
+// concurrent changes.
 const mostTries = 5
 
-// pageOfChannels reads the channels that limit and cursor ask for.
+// pageOfChannels reads the page of channels that limit and cursor select.
 func (s *service) pageOfChannels(c *call) (_ []weir.Channel, next string, err error) {
 	most := c.query.number("limit")
 	after, err := c.nameAfter("channels")
@@ -101,10 +101,10 @@ func (s *service) putChannel(c *call) (reply, error) {
 	return out, err
 }
 
-// checkChannel finds what only the table of channel types can tell.
+// checkChannel finds errors that depend on the channel type.
 func (s *service) checkChannel(ch weir.Channel, wrong *mistakes) {
 	if ch.Type == "" {
-		return // said already
+		return // reported by the schema
 	}
 	t, ok := s.Directory.Type(ch.Type)
 	if !ok {
@@ -117,11 +117,11 @@ func (s *service) checkChannel(ch weir.Channel, wrong *mistakes) {
 	}
 }
 
-// checkMove finds the stored secrets that a patch would send to another place.
+// checkMove finds stored secrets that a patch would send to another place.
 func (s *service) checkMove(ch *weir.Channel, was weir.Settings, c *call) {
 	t, ok := s.Directory.Type(ch.Type)
 	if !ok {
-		return // said already
+		return // reported by checkChannel
 	}
 	given, _ := c.body["settings"].(map[string]any)
 	for _, f := range t.CheckMove(was, ch.Settings, given) {
@@ -130,8 +130,8 @@ func (s *service) checkMove(ch *weir.Channel, was weir.Settings, c *call) {
 	}
 }
 
-// put creates a channel or replaces the one of that name. Whoever creates it
-// at the same time and comes second replaces.
+// put creates a channel or replaces the one with that name. If two requests
+// create it at once, the second one replaces it.
 func (s *service) put(ctx context.Context, want weir.Channel, force bool) (_, before weir.Channel, created bool, err error) {
 	have, err := s.Store.Channel(ctx, want.Name)
 	if weir.CodeOf(err) == weir.CodeNotFound {
@@ -155,9 +155,9 @@ func (s *service) put(ctx context.Context, want weir.Channel, force bool) (_, be
 	return have, before, false, err
 }
 
-// update changes a channel under its version, and starts over when somebody
-// else was quicker. A change that changes nothing writes nothing. force lets the
-// channel move to another place at the provider while contacts are in flight.
+// update changes a channel under optimistic locking by version, and retries
+// after a concurrent change. A change without effect writes nothing. force
+// allows a move to another place at the provider while contacts are in flight.
 func (s *service) update(ctx context.Context, have weir.Channel, force bool, change func(*weir.Channel) error) (weir.Channel, error) {
 	for try := 1; ; try++ {
 		if have.Deleting {
@@ -183,8 +183,9 @@ func (s *service) update(ctx context.Context, have weir.Channel, force bool, cha
 	}
 }
 
-// refuseMove keeps attempts that are out from being asked about, or canceled,
-// at a place where the same name may be a stranger's.
+// refuseMove rejects a change of place while attempts are in flight. Weir would
+// otherwise query or cancel them at a place where the same name may belong to
+// someone else's.
 func (s *service) refuseMove(ctx context.Context, from, to weir.Channel) error {
 	t, err := s.typeOfChannel(from)
 	if err != nil {
@@ -239,8 +240,8 @@ func (s *service) patchChannel(c *call) (reply, error) {
 	return s.channelReply(c, http.StatusOK, before, ch)
 }
 
-// patch merges what a patch says into a channel. Values of a wrong type are
-// left to the schema's complaint.
+// patch merges a patch into a channel. It ignores values of a wrong type; the
+// schema check reports them.
 func (s *service) patch(ch *weir.Channel, patch map[string]any) {
 	taken := func(name string) bool { v, given := patch[name]; return given && v == nil }
 	if v, ok := patch["name"].(string); ok || taken("name") {
@@ -249,7 +250,7 @@ func (s *service) patch(ch *weir.Channel, patch map[string]any) {
 	if v, ok := patch["capacity"].(float64); ok && v >= weir.MinCapacity && v <= weir.MaxCapacity {
 		ch.Capacity = int(v)
 	} else if taken("capacity") {
-		ch.Capacity = s.DefaultCapacity // what is taken away is as if it had never been given
+		ch.Capacity = s.DefaultCapacity // a removed field takes its default
 	}
 	if v, ok := patch["paused"].(bool); ok || taken("paused") {
 		ch.Paused = v
@@ -269,12 +270,12 @@ func (s *service) patch(ch *weir.Channel, patch map[string]any) {
 	ch.Settings = merged
 }
 
-// changed tells everybody in this process who keeps something of a channel.
+// changed invalidates what this process caches of a channel.
 func (s *service) changed(ctx context.Context, ch weir.Channel) {
 	s.callbacks.forget(ch.Name)
 	s.Broker.Changed(ctx, ch.ID)
 	if s.Surveys != nil {
-		s.Surveys.Changed(0) // all that use it
+		s.Surveys.Changed(0) // 0: all surveys, since any may use it
 	}
 }
 
@@ -304,13 +305,13 @@ func (s *service) deleteChannel(c *call) (reply, error) {
 	return reply{status: http.StatusNoContent}, nil
 }
 
-// channelReply answers a change of a channel.
+// channelReply returns the response to a change of a channel.
 func (s *service) channelReply(ctx context.Context, status int, before, ch weir.Channel) (reply, error) {
 	v, err := s.channelView(ctx, ch)
 	return reply{status: status, body: v, changes: s.channelChanges(before, ch)}, err
 }
 
-// channelView shows a channel with its figures and without its secrets.
+// channelView returns a channel with its figures and without its secrets.
 func (s *service) channelView(ctx context.Context, ch weir.Channel) (ChannelView, error) {
 	f, err := s.Broker.Figures(ctx, ch)
 	if err != nil {
@@ -328,8 +329,8 @@ func (s *service) shownChannel(ch weir.Channel, f weir.Figures) ChannelView {
 		Why: f.Why.Text, WhyCode: f.Why.Code, Breaker: BreakerView{State: breakerWord(f.Breaker)}, SentPerMinute: math.Round(f.SentPerMinute*100) / 100,
 		CreatedAt: ch.Created.UTC(), UpdatedAt: ch.Updated.UTC(),
 	}
-	// Of a type that this program does not have it cannot be told which
-	// settings are secret: none are shown.
+	// For an unknown channel type, Weir cannot tell which settings are secret,
+	// so it shows none.
 	if t, ok := s.Directory.Type(ch.Type); ok {
 		if shown := t.Redact(ch.Settings); shown != nil {
 			v.Settings = shown
@@ -358,7 +359,7 @@ func breakerWord(b weir.Breaker) string {
 	}
 }
 
-// typeOfChannel finds the channel type of a stored channel.
+// typeOfChannel returns the channel type of a stored channel.
 func (s *service) typeOfChannel(ch weir.Channel) (*channels.Type, error) {
 	t, ok := s.Directory.Type(ch.Type)
 	if !ok {

@@ -12,11 +12,11 @@ import (
 	"time"
 )
 
-// ConnectionLimits bound how many clients are connected at once.
+// ConnectionLimits bound the number of concurrent connections.
 type ConnectionLimits struct {
 	All     int // ordinary connections
-	Address int // of one address that is not a trusted proxy
-	Reserve int // beyond both, for probes only
+	Address int // of one address, unless it is a trusted proxy
+	Reserve int // in addition to both, for probes only
 }
 
 // DefaultConnectionLimits returns the limits of the daemon.
@@ -24,11 +24,11 @@ func DefaultConnectionLimits() ConnectionLimits {
 	return ConnectionLimits{All: 4096, Address: 1024, Reserve: 64}
 }
 
-// Connections shares the connections of a server between its clients. Where a
-// limit is reached a connection without a request under way is closed to make
-// room: at the limit of an address its own oldest, otherwise the oldest of the
-// address that has the most. If all are busy, the new one goes into the reserve,
-// where only probes are answered. Accept never waits for room.
+// Connections shares the connections of a server among its clients. At a limit
+// it makes room by closing a connection without a request in progress: at the
+// limit of an address, that address's oldest; otherwise the oldest of the
+// address with the most connections. If all are busy, the new connection goes
+// into the reserve, where only probes are served. Accept never waits for room.
 type Connections struct {
 	limits   ConnectionLimits
 	proxies  Proxies
@@ -36,15 +36,15 @@ type Connections struct {
 
 	mu      sync.Mutex
 	closing bool
-	open    int // ordinary ones
+	open    int // without the reserve
 	clients map[netip.Addr]*client
 	reserve client
 }
 
-// client is an address, or the reserve.
+// client holds the connections of an address, or of the reserve.
 type client struct {
 	open  int
-	spare list.List // of *conn without a request under way, the oldest first
+	spare list.List // *conn without a request in progress, oldest first
 }
 
 // NewConnections returns the connections of one server.
@@ -60,7 +60,7 @@ type limitedListener struct {
 	all *Connections
 }
 
-// Accept returns the next client for which there is room.
+// Accept returns the next connection for which there is room.
 func (l *limitedListener) Accept() (net.Conn, error) {
 	for {
 		raw, err := l.Listener.Accept()
@@ -81,12 +81,12 @@ type conn struct {
 	address  netip.Addr
 	owner    *client
 	reserved bool
-	spare    *list.Element // in owner.spare; nil: a request is under way
-	since    time.Time     // spare
+	spare    *list.Element // in owner.spare; nil: a request is in progress
+	since    time.Time     // when it last became spare
 	removed  bool
 }
 
-// Close makes room.
+// Close closes the connection and frees its place.
 func (c *conn) Close() error {
 	err := c.Conn.Close()
 	c.all.mu.Lock()
@@ -100,7 +100,7 @@ func (c *Connections) admit(raw net.Conn) *conn {
 	host := hostOf(raw.RemoteAddr().String())
 	in := &conn{Conn: raw, all: c, address: network(host), since: time.Now()}
 	share := c.limits.Address
-	if c.proxies.Trust(host) { // it carries the connections of all its clients
+	if c.proxies.Trust(host) { // a proxy carries the connections of all its clients
 		in.address, share = host, c.limits.All
 	}
 	c.mu.Lock()
@@ -131,8 +131,8 @@ func (c *Connections) admit(raw net.Conn) *conn {
 	return in
 }
 
-// place finds the owner of a new connection, and the connection to close for it.
-// share is the limit of its address.
+// place sets the owner of a new connection and returns the connection to close
+// for it. share is the limit of its address.
 func (c *Connections) place(in *conn, share int) (victim *conn, ok bool) {
 	who := c.clients[in.address]
 	if who == nil {
@@ -160,7 +160,7 @@ func (c *Connections) place(in *conn, share int) (victim *conn, ok bool) {
 	return victim, true
 }
 
-// oldest returns the connection that has been without a request for longest.
+// oldest returns the connection that has had no request for the longest time.
 func (c *client) oldest() *conn {
 	if front := c.spare.Front(); front != nil {
 		return front.Value.(*conn) //nolint:forcetypeassert // the list holds nothing else
@@ -168,7 +168,8 @@ func (c *client) oldest() *conn {
 	return nil
 }
 
-// oldestOfLargest returns the connection to close when all are taken.
+// oldestOfLargest returns the connection to close when the total limit is
+// reached.
 func (c *Connections) oldestOfLargest() *conn {
 	var found *conn
 	most := 0
@@ -180,7 +181,7 @@ func (c *Connections) oldestOfLargest() *conn {
 	return found
 }
 
-// remove forgets a connection, once.
+// remove forgets a connection. Repeated calls have no effect.
 func (c *Connections) remove(gone *conn) {
 	if gone.removed {
 		return
@@ -197,7 +198,7 @@ func (c *Connections) remove(gone *conn) {
 	}
 }
 
-// busy protects a connection from being closed for another.
+// busy protects a connection from being closed to make room.
 func (c *conn) busy() {
 	if c.spare != nil {
 		c.owner.spare.Remove(c.spare)
@@ -205,7 +206,7 @@ func (c *conn) busy() {
 	}
 }
 
-// track is a http.Server's ConnState.
+// track is the ConnState hook of an http.Server.
 func (c *Connections) track(nc net.Conn, state http.ConnState) {
 	in := connOf(nc)
 	if in == nil {
@@ -217,7 +218,7 @@ func (c *Connections) track(nc net.Conn, state http.ConnState) {
 	case http.StateActive:
 		in.busy()
 	case http.StateIdle:
-		if in.spare == nil && !in.removed { // a request may begin while the connection is closed for another
+		if in.spare == nil && !in.removed { // a request may begin while the connection is being closed to make room
 			in.since = time.Now()
 			in.spare = in.owner.spare.PushBack(in)
 		}
@@ -229,7 +230,7 @@ func (c *Connections) track(nc net.Conn, state http.ConnState) {
 	}
 }
 
-// connOf finds the accepted connection below TLS.
+// connOf returns the accepted connection below TLS.
 func connOf(nc net.Conn) *conn {
 	if secure, ok := nc.(interface{ NetConn() net.Conn }); ok {
 		nc = secure.NetConn()
@@ -238,7 +239,7 @@ func connOf(nc net.Conn) *conn {
 	return in
 }
 
-// close closes all connections without a request under way, and any accepted
+// close closes all connections without a request in progress, and any accepted
 // later. http.Server.Shutdown would wait five seconds for connections that
 // clients opened in advance.
 func (c *Connections) close() {
@@ -266,14 +267,14 @@ func markReserved(ctx context.Context, nc net.Conn) context.Context {
 	return ctx
 }
 
-// probesOnly answers nothing but probes on a connection of the reserve, and closes
-// it after the first answer.
+// probesOnly serves only probes on a connection of the reserve, and closes it
+// after the first response.
 func probesOnly(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Context().Value(reservedKey{}) != nil {
 			w.Header().Set("Connection", "close")
 			if r.Body != http.NoBody || !probe(r.URL.Path) {
-				// Otherwise the server would wait for the rest of a body.
+				// Otherwise the server would wait for the rest of the body.
 				_ = http.NewResponseController(w).SetReadDeadline(time.Now())
 				writeProblem(w, errConnections())
 				return
@@ -283,7 +284,7 @@ func probesOnly(h http.Handler) http.Handler {
 	})
 }
 
-// probe reports whether a path, which may have a prefix, is one for monitoring.
+// probe reports whether a path, which may have a prefix, is a monitoring path.
 func probe(path string) bool {
 	return slices.ContainsFunc([]string{"/livez", "/readyz", "/readyz/router", metricsPath}, func(end string) bool { return strings.HasSuffix(path, end) })
 }

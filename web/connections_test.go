@@ -17,8 +17,8 @@ import (
 	"weir/web"
 )
 
-// A client that connected and has asked nothing does not hold up the end of
-// the server; one whose request is being answered does.
+// Shutdown does not wait for a connection that has sent no request; it waits
+// for one with a request in progress.
 func TestShutdownDoesNotWaitForSilentConnections(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
@@ -96,7 +96,7 @@ func newCrowd(t *testing.T, limits web.ConnectionLimits, proxies ...netip.Prefix
 	return c
 }
 
-// open connects from an address and asks for a path, if there is one.
+// open connects from an address and requests a path, unless it is empty.
 func (c *crowd) open(from, path string) net.Conn {
 	c.Helper()
 	client, server := net.Pipe()
@@ -109,8 +109,9 @@ func (c *crowd) open(from, path string) net.Conn {
 	return client
 }
 
-// ask connects and returns the status of the answer; 0: the connection was closed.
-// The server is done with the connection then, so that the next has its place.
+// ask connects and returns the status of the response; 0: the connection was
+// closed. The server has released the connection by then, so that the next one
+// has its place.
 func (c *crowd) ask(from, path string) int {
 	c.Helper()
 	conn := c.open(from, path)
@@ -129,7 +130,7 @@ func status(conn net.Conn) int {
 	return res.StatusCode
 }
 
-// alive tells whether a connection is open.
+// alive reports whether a connection is open.
 func alive(conn net.Conn) bool {
 	_ = conn.SetReadDeadline(time.Now().Add(time.Second))
 	_, err := conn.Read(make([]byte, 1))
@@ -138,8 +139,8 @@ func alive(conn net.Conn) bool {
 
 const strangers, us = "192.0.2.1:1", "198.51.100.7:1"
 
-// Scenario 186: an address that has its share loses its own oldest connection without a
-// request, and no other address loses one.
+// Scenario 186: an address that reaches its share loses its own oldest
+// connection without a request, and no other address loses one.
 func TestScenario186_ShareOfAnAddress(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -160,8 +161,8 @@ func TestScenario186_ShareOfAnAddress(t *testing.T) {
 	})
 }
 
-// Scenario 186: when all connections are taken the address that has the most gives one up;
-// a connection with a request under way is never closed.
+// Scenario 186: when all connections are taken, the address with the most loses
+// one; a connection with a request in progress is never closed.
 func TestScenario186_AllConnectionsTaken(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -181,8 +182,8 @@ func TestScenario186_AllConnectionsTaken(t *testing.T) {
 	})
 }
 
-// Scenario 186: when every connection has a request under way, probes are answered all the same,
-// one after the other, and nothing else is.
+// Scenario 186: when every connection has a request in progress, probes are
+// still answered, one after the other, and nothing else is.
 func TestScenario186_ReserveForProbes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -194,19 +195,19 @@ func TestScenario186_ReserveForProbes(t *testing.T) {
 			}
 		}
 		c.open(us, "/slow")
-		c.open("203.0.113.9:1", "") // holds the reserve
+		c.open("203.0.113.9:1", "") // occupies the reserve
 		if got := c.ask("203.0.113.10:1", "/livez"); got != 200 {
 			t.Errorf("with all taken, /livez: %d", got)
 		}
 		c.open("203.0.113.9:1", "/slow/livez")
-		time.Sleep(2 * time.Minute) // also what nobody reads has ended
+		time.Sleep(2 * time.Minute) // unread responses have ended too
 		if got := c.ask(strangers, "/v1/channels"); got != 200 {
 			t.Errorf("after the requests, /v1/channels: %d", got)
 		}
 	})
 }
 
-// Scenario 186: a body that never comes does not hold the reserve.
+// Scenario 186: a body that never arrives does not occupy the reserve.
 func TestScenario186_BodyInTheReserve(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -225,7 +226,7 @@ func TestScenario186_BodyInTheReserve(t *testing.T) {
 	})
 }
 
-// Scenario 186: a trusted proxy has no share, its IPv6 neighbors have.
+// Scenario 186: a trusted proxy has no share; its IPv6 neighbors have one.
 func TestScenario186_TrustedProxyHasNoShare(t *testing.T) {
 	t.Parallel()
 	for from, trusted := range map[string]bool{strangers: true, "[2001:db8::1]:1": true, "[2001:db8::2]:1": false} {
@@ -240,8 +241,8 @@ func TestScenario186_TrustedProxyHasNoShare(t *testing.T) {
 	}
 }
 
-// Scenario 186: a request that arrives on a connection while that is closed for another one
-// does not free a second place.
+// Scenario 186: a request that arrives on a connection while it is being closed
+// for another one does not free a second place.
 func TestScenario186_RequestOnAClosedConnection(t *testing.T) {
 	t.Parallel()
 	conns, pipes := connections(web.ConnectionLimits{All: 10, Address: 1}), newPipes()

@@ -8,10 +8,10 @@ import (
 	"weir"
 )
 
-// orderNewest is the order of a list that begins with the latest.
+// orderNewest is the list order that begins with the latest.
 const orderNewest = "newest"
 
-// SearchBody is the body of a search for an address.
+// SearchBody is the body of a search for a phone number.
 type SearchBody struct {
 	To      string     `json:"to" minLength:"3" maxLength:"40" pattern:"^[+0-9 ().\\-/]+$" patternDescription:"a phone number, of digits and the signs that people write between them" doc:"the number, with or without the plus; spaces, dots, dashes, slashes and brackets in it do not count" example:"+1 555 0001"`
 	Channel string     `json:"channel,omitempty" maxLength:"63" doc:"name of the channel; absent: all, one after the other"`
@@ -35,7 +35,7 @@ func (s *service) searchRoute() *route {
 }
 
 func (s *service) searchContacts(c *call) (reply, error) {
-	if !c.pii() { // or numbers could be found out one by one
+	if !c.pii() { // otherwise numbers could be found by trial
 		return reply{}, errForbidden(weir.ScopePIIRead)
 	}
 	number, _ := c.body["to"].(string)

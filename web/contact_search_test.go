@@ -17,7 +17,7 @@ func TestSearchByNumberNeedsPII(t *testing.T) {
 		status      int
 	}{
 		{tokens.text["contacts:read"], `{"to":"+15550001"}`, http.StatusForbidden},
-		{tokens.text["pii:read"], `{"to":"+15550001"}`, http.StatusForbidden}, // both are needed
+		{tokens.text["pii:read"], `{"to":"+15550001"}`, http.StatusForbidden}, // both scopes are needed
 		{apiCanary, `{"to":"+15550001"}`, http.StatusOK},
 		{apiCanary, `{"to":"+ 1 (555) 00-01","channel":"none"}`, http.StatusNotFound},
 		{apiCanary, `{"to":"+ 1"}`, http.StatusUnprocessableEntity},

@@ -9,9 +9,9 @@ import (
 	"weir/channels"
 )
 
-// acceptingChannel is the channel that contacts are for, from memory if it was
-// read a moment ago: a client that sends one contact in each request would else
-// have its row read for each.
+// acceptingChannel returns the channel that contacts are for, from memory if it
+// was read within acceptFresh: otherwise a client that sends one contact per
+// request would cause a read of the row each time.
 func (s *service) acceptingChannel(ctx context.Context, name string) (weir.Channel, error) {
 	ch, ok, err := s.callbacks.live(ctx, name)
 	if err != nil || !ok {
@@ -33,7 +33,7 @@ func (s *service) postContacts(c *call) (reply, error) {
 	default:
 		return out, err
 	}
-	// What refused them may be a row that is out of date.
+	// The rejection may be due to an outdated cached row.
 	s.callbacks.forget(name)
 	now, lost := s.channel(c, name)
 	switch {
@@ -137,7 +137,7 @@ func (s *service) listContacts(c *call) (reply, error) {
 	return s.contactsOf(c, f, c.query.text("channel"))
 }
 
-// contactsOf answers with a page of contacts, of a channel if it is named.
+// contactsOf returns a page of contacts, of one channel if it is named.
 func (s *service) contactsOf(c *call, f weir.ContactFilter, channel string) (reply, error) {
 	known := map[weir.ChannelID]weir.Channel{}
 	if channel != "" {
@@ -166,7 +166,7 @@ func (s *service) contactsOf(c *call, f weir.ContactFilter, channel string) (rep
 	return reply{status: http.StatusOK, body: page}, s.explain(c, rows, known, page.Contacts)
 }
 
-// channelOf reads a channel once for each request.
+// channelOf reads each channel once per request.
 func (s *service) channelOf(ctx context.Context, id weir.ChannelID, known map[weir.ChannelID]weir.Channel) (weir.Channel, error) {
 	if ch, ok := known[id]; ok {
 		return ch, nil
@@ -188,7 +188,7 @@ func (s *service) cancelContact(c *call) (reply, error) {
 	}
 	state, err := s.Broker.Cancel(c, contact.Ref)
 	if weir.CodeOf(err) == weir.CodeConflict {
-		// It ended meanwhile.
+		// It was done meanwhile.
 		if contact, _, err = s.contact(c); err != nil {
 			return reply{}, err
 		}
@@ -205,7 +205,8 @@ func (s *service) cancelContact(c *call) (reply, error) {
 	return reply{status: http.StatusAccepted, body: v}, nil
 }
 
-// alreadyDone answers the cancellation of a contact that has ended.
+// alreadyDone returns the response to the cancellation of a contact that is
+// done.
 func alreadyDone(c *weir.Contact) (reply, error) {
 	if c.Outcome != weir.Canceled {
 		return reply{}, weir.Errorf(weir.CodeConflict, "contact %s is %s already: %s", c.Ref, c.State, c.Outcome)

@@ -7,11 +7,11 @@ import (
 	"weir"
 )
 
-// Bounds of what one call does to dead letters.
+// Limits of one request on dead letters.
 const (
 	mostDead   = 10_000
-	deadStep   = 200              // of one transaction
-	deadTime   = 12 * time.Second // then the answer says what remains
+	deadStep   = 200              // per transaction
+	deadTime   = 12 * time.Second // then the response reports how many remain
 	mostGroups = 1000
 )
 
@@ -29,7 +29,8 @@ type DeadList struct {
 	NextCursor  string     `json:"next_cursor,omitempty" doc:"absent on the last page"`
 }
 
-// DeadGroupView is how many dead letters ended alike.
+// DeadGroupView counts the dead letters with the same channel, outcome and
+// reason.
 type DeadGroupView struct {
 	Channel string       `json:"channel"`
 	Outcome weir.Outcome `json:"outcome" enum:"failed,lost,dead_letter"`
@@ -44,7 +45,7 @@ type DeadGroups struct {
 	Groups []DeadGroupView `json:"groups" nullable:"false" doc:"the largest first; at most 1000"`
 }
 
-// DeadBody says which dead letters something is to be done with.
+// DeadBody selects the dead letters of a requeue or discard request.
 type DeadBody struct {
 	All      bool       `json:"all,omitempty" doc:"all there are; needed when nothing else says which"`
 	Channel  string     `json:"channel,omitempty" minLength:"1" maxLength:"63" doc:"name of the channel"`
@@ -57,7 +58,7 @@ type DeadBody struct {
 	DryRun   bool       `json:"dry_run,omitempty" doc:"only count"`
 }
 
-// DeadDone says what was done with dead letters.
+// DeadDone is the result of a requeue or discard request.
 type DeadDone struct {
 	DryRun       bool  `json:"dry_run" doc:"nothing was done"`
 	Matching     int64 `json:"matching" doc:"dead letters that were meant, before anything was done"`

@@ -9,11 +9,11 @@ import (
 	"weir"
 )
 
-// bulk is one request to do something with many dead letters.
+// bulk is one request to requeue or discard many dead letters.
 type bulk struct {
 	s      *service
 	filter weir.DeadFilter
-	refs   []weir.Ref // if they are named one by one
+	refs   []weir.Ref // if the body lists contacts
 	limit  int
 	dry    bool
 	do     func(ctx context.Context, channel weir.ChannelID, list []weir.ContactID) (done, closed int, err error)
@@ -47,8 +47,8 @@ func (s *service) discardDead(c *call) (reply, error) {
 	return b.run(c)
 }
 
-// readBulk reads a body. What the audit log says the request is about are the
-// channel or the one contact that it names.
+// readBulk reads a body. It sets the path values from which the audit log takes
+// the subject: the channel, or the contact if the body lists exactly one.
 func (s *service) readBulk(c *call) (*bulk, error) {
 	b := &bulk{s: s, limit: mostDead}
 	text := func(name string) string { v, _ := c.body[name].(string); return v }
@@ -106,13 +106,13 @@ func bodyInstant(text string) time.Time {
 	return t
 }
 
-// refuseRespondents refuses contacts of respondents that are named.
+// refuseRespondents rejects listed contacts that belong to respondents.
 func (b *bulk) refuseRespondents(ctx context.Context) error {
 	out := &weir.Error{Code: weir.CodeConflict, Message: "contacts of respondents are their survey's to retry"}
 	for i, ref := range b.refs {
 		c, _, err := b.s.Store.Contact(ctx, ref)
 		if weir.CodeOf(err) == weir.CodeNotFound {
-			continue // it is no dead letter, then
+			continue // then it is not a dead letter
 		}
 		if err != nil {
 			return err
@@ -163,8 +163,8 @@ func (b *bulk) count(ctx context.Context) (int64, error) {
 	return n, nil
 }
 
-// walk deals with dead letters until there are no more, or the limit or the time
-// is reached.
+// walk processes dead letters until none are left or the limit or deadTime is
+// reached.
 func (b *bulk) walk(ctx context.Context) error {
 	until := time.Now().Add(deadTime)
 	if b.refs != nil {
@@ -191,7 +191,7 @@ func (b *bulk) walk(ctx context.Context) error {
 	return nil
 }
 
-// step deals with some, channel by channel.
+// step processes some dead letters, channel by channel.
 func (b *bulk) step(ctx context.Context, refs []weir.Ref) error {
 	byChannel := map[weir.ChannelID][]weir.ContactID{}
 	for _, ref := range refs {

@@ -10,10 +10,10 @@ import (
 	"weir/web"
 )
 
-// The reason of a group is an argument of what is done with the group, and
-// stands in addresses of pages: it holds no number, however that is written, and
-// is the same for those who may not see numbers. Else they could neither list
-// nor discard what they see.
+// The reason of a group is a parameter of operations on the group and appears
+// in URLs: it holds no number, in any notation, and is the same for a token
+// without pii:read. Otherwise such a token could neither list nor discard the
+// group that it sees.
 func TestReasonsOfGroupsHaveNothingToHide(t *testing.T) {
 	t.Parallel()
 	for reason, want := range map[string]string{

@@ -17,7 +17,7 @@ func (m *memory) Requeue(context.Context, weir.ChannelID, []weir.ContactID, stri
 	return weir.Requeued{}, nil
 }
 
-// undertaker is a broker that stores, and queues dead letters again.
+// undertaker is a broker that stores contacts and requeues dead letters.
 type undertaker struct {
 	direct
 	dead weir.DeadStore
@@ -27,8 +27,8 @@ func (u undertaker) Requeue(ctx context.Context, channel weir.ChannelID, list []
 	return u.dead.Requeue(ctx, channel, list, token)
 }
 
-// deadRig is a rig over a store with two channels, of which one has n contacts
-// that ended badly and one of a respondent.
+// deadRig returns a rig over a store with two channels; one of them has n
+// failed contacts, and one failed contact of a respondent.
 func deadRig(t *testing.T, n int, change ...func(*web.Options)) (*rig, *persistence.Store, []weir.Contact) {
 	t.Helper()
 	store := storetest.SQLite(t)

@@ -10,14 +10,15 @@ import (
 )
 
 // APIVersion is the major version of the API: the number in its paths. The
-// description that is kept in the repository carries it, where one that is
-// served carries the version of the program.
+// description stored in the repository has this version; a served one has the
+// version of the program.
 const APIVersion = "1"
 
-// Description is the description of the whole API as indented JSON, from the
-// table of routes alone: nothing is running behind it.
+// Description returns the description of the whole API as indented JSON, from
+// the table of routes alone, without a running service.
 func Description(directory *channels.Directory) ([]byte, error) {
-	// The parts that may be missing are here; nobody calls them.
+	// Optional parts are set so that their routes are included; they are never
+	// called.
 	s := &service{Options: Options{
 		Version: APIVersion, Directory: directory,
 		Surveys: struct{ Surveys }{}, SurveyStore: struct{ SurveyStore }{}, Events: struct{ events.Log }{},

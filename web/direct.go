@@ -5,18 +5,19 @@ import (
 	"strings"
 )
 
-// direct hands requests that are below a mounted tree to its handler, past the
-// mux, which would only find out the same at more cost. What the mux has a say
-// in goes there: paths that it would clean, and what is mounted within a tree.
+// direct passes requests below a mounted tree straight to its handler. The mux
+// would reach the same result at a higher cost. Requests that need the mux
+// still go there: paths that it would clean, and patterns mounted within a
+// tree.
 type direct struct {
 	rest  http.Handler // everything else
 	trees []tree
 }
 
 type tree struct {
-	pattern string // ends with a slash, and has no method
+	pattern string // ends with a slash, without a method
 	handler http.Handler
-	others  map[string]bool // segments right below it that are somebody else's
+	others  map[string]bool // first segments below it that other patterns use
 }
 
 func newDirect(rest http.Handler, mounted map[string]http.Handler) *direct {
@@ -32,8 +33,8 @@ func newDirect(rest http.Handler, mounted map[string]http.Handler) *direct {
 	return d
 }
 
-// within lists what is mounted below a tree. ok is false if only the mux can tell
-// that.
+// within lists what is mounted below a tree. ok is false if only the mux can
+// decide that.
 func within(tree string, mounted map[string]http.Handler) (others map[string]bool, ok bool) {
 	others = map[string]bool{}
 	for pattern := range mounted {

@@ -11,10 +11,10 @@ import (
 	"weir/channels"
 )
 
-// driver reads callbacks of a made-up provider:
+// driver reads callbacks of an invented provider:
 //
 //	status/{attempt}/{outcome}  a report
-//	incoming?guid=&from=&body=  a message, answered with a body of its own
+//	incoming?guid=&from=&body=  a message, with a response body of its own
 //	ping                        nothing
 //	form                        a POSTed form with attempt and outcome
 //	panic

@@ -13,19 +13,19 @@ import (
 	"weir/events"
 )
 
-// Figures of the stream of events.
+// Limits and intervals of the event stream.
 const (
 	streamType    = "text/event-stream"
 	beatEvery     = 15 * time.Second
-	lookEvery     = time.Second // for what other processes wrote, and for the end
-	retryAfterEnd = 2000        // milliseconds, for clients
+	lookEvery     = time.Second // polls for events of other processes, and for shutdown
+	retryAfterEnd = 2000        // milliseconds; clients reconnect after it
 	eventsRead    = 256
-	mostPassed    = 5000 // events that one page looks at
-	// routerSource is the part of Weir whose events the scope router shows.
+	mostPassed    = 5000 // max events that one page examines
+	// routerSource is the only source whose events the scope router can read.
 	routerSource = "router"
 )
 
-// EventView is an event as it is shown.
+// EventView is an event in a response.
 type EventView struct {
 	ID      string    `json:"id" doc:"grows in the order of commits"`
 	Type    string    `json:"type"`
@@ -61,7 +61,7 @@ func (s *service) eventRoutes() []*route {
 	}}
 }
 
-// eventFilter tells which events a client asked for.
+// eventFilter selects the events that a client asked for.
 type eventFilter struct {
 	types           []string
 	subject, source string
@@ -104,7 +104,7 @@ func acceptsStream(r *http.Request) bool {
 	return false
 }
 
-// place reads the id behind which a client wants events.
+// place reads the id after which a client wants events.
 func place(c *call, text, pointer string) (int64, error) {
 	id, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || id < 0 {
@@ -113,8 +113,8 @@ func place(c *call, text, pointer string) (int64, error) {
 	return id, c.refuse()
 }
 
-// pageOfEvents answers with a page. Events that the filter keeps back are read
-// too, so that the number that one page looks at is bounded.
+// pageOfEvents returns a page. Events that the filter drops are read too, so
+// the number of events that one page examines is bounded.
 func (s *service) pageOfEvents(c *call, f *eventFilter) (*EventList, error) {
 	after, _ := c.query["after"].(int64)
 	if text := c.query.text("cursor"); text != "" {
@@ -163,7 +163,8 @@ func eventView(e *events.Event) EventView {
 	return v
 }
 
-// event shows an event, with numbers only to those who may see them.
+// event returns the view of an event, with phone numbers masked without
+// pii:read.
 func (c *call) event(e *events.Event) EventView {
 	v := eventView(e)
 	if !c.pii() {

@@ -11,7 +11,7 @@ import (
 	"weir/web"
 )
 
-// noEvents is an empty log that notes from where it is read.
+// noEvents is an empty log that records from where it is read.
 type noEvents struct{ after int64 }
 
 func (l *noEvents) EventsSince(_ context.Context, after int64, _ int) ([]events.Event, error) {
@@ -23,8 +23,8 @@ func (*noEvents) LatestEvent(context.Context) (int64, error) { return 7, nil }
 
 func (*noEvents) OnEvents(func()) (stop func()) { return func() {} }
 
-// FuzzLastEventID: a stream begins behind the id that the header names, and
-// what is no id is the client's mistake.
+// FuzzLastEventID: a stream begins after the id in the header, and an invalid
+// id is the client's error.
 func FuzzLastEventID(f *testing.F) {
 	for _, s := range []string{"", "0", "12", "-1", "+3", " 4", "9223372036854775807", "9223372036854775808", "0x1", "1e3", "١", "1\n2"} {
 		f.Add(s)
@@ -33,7 +33,7 @@ func FuzzLastEventID(f *testing.F) {
 		log := &noEvents{after: -1}
 		r := newRig(t, func(o *web.Options) { o.Events = log })
 		ctx, leave := context.WithCancel(t.Context())
-		leave() // the client goes at once
+		leave() // the client disconnects at once
 		req := eventsRequest(t, ctx, "", "Accept", "text/event-stream")
 		req.Header["Last-Event-Id"] = []string{id}
 		w := httptest.NewRecorder()

@@ -8,20 +8,21 @@ import (
 	"time"
 )
 
-// stream is one client that follows the log. It has no queue: what it has not
-// taken stays in the log, so that a slow one costs no more than a quick one,
-// and one that takes nothing is cut off by the deadline of its connection.
+// stream is one client that follows the log. It has no queue: events that it
+// has not read stay in the log, so a slow client costs no more than a fast one.
+// The deadline of its connection disconnects a client that reads nothing.
 type stream struct {
 	*service
 	c      *call
 	filter *eventFilter
 	out    *pace
-	after  int64 // up to where the log was read
-	told   int64 // the last id that the client knows
+	after  int64 // how far the log was read
+	told   int64 // last id sent to the client
 	beat   time.Time
 }
 
-// streamEvents follows the log until the client leaves or this process ends.
+// streamEvents follows the log until the client disconnects or this process
+// shuts down.
 func (s *service) streamEvents(c *call, w http.ResponseWriter, f *eventFilter) error {
 	if s.Draining() {
 		return errDraining()
@@ -46,8 +47,8 @@ func (s *service) streamEvents(c *call, w http.ResponseWriter, f *eventFilter) e
 	st.out.read()
 	w.Header().Set("Content-Type", streamType)
 	w.Header().Set("Cache-Control", "no-store")
-	w.Header().Set("X-Accel-Buffering", "no") // proxies would keep it back
-	if c.r.Method == http.MethodHead {        // nothing would come there, or fail
+	w.Header().Set("X-Accel-Buffering", "no") // so that proxies do not buffer it
+	if c.r.Method == http.MethodHead {        // a HEAD response has no body, so a write would never fail
 		w.WriteHeader(http.StatusOK)
 		return nil
 	}
@@ -57,7 +58,7 @@ func (s *service) streamEvents(c *call, w http.ResponseWriter, f *eventFilter) e
 	return nil
 }
 
-// beginning is the id behind which a stream begins.
+// beginning returns the id after which a stream begins.
 func (s *service) beginning(c *call) (int64, error) {
 	if text := c.r.Header.Get("Last-Event-ID"); text != "" {
 		return place(c, text, "/Last-Event-ID")
@@ -70,14 +71,14 @@ func (s *service) beginning(c *call) (int64, error) {
 	return s.Events.LatestEvent(ctx)
 }
 
-// follow sends what comes.
+// follow sends events as they arrive.
 func (st *stream) follow(news <-chan struct{}) {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	for !st.Draining() && st.c.who.stays() {
 		more, err := st.next()
 		if err != nil {
-			return // it comes back with the id that it has
+			return // the client reconnects with its last id
 		}
 		if more {
 			continue
@@ -134,8 +135,8 @@ func writeEvent(b *bytes.Buffer, v EventView) error {
 	return nil
 }
 
-// heartbeat shows that the stream lives. An id without data tells the client
-// how far it has got past what the filter kept back, and is no event to it.
+// heartbeat shows that the stream is alive. An id without data gives the client
+// its position past filtered events without dispatching an event.
 func (st *stream) heartbeat() error {
 	if st.after > st.told {
 		st.told = st.after

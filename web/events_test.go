@@ -22,7 +22,7 @@ import (
 	"weir/web"
 )
 
-// eventRig is an API on a log of events.
+// eventRig is an API on an event log.
 func eventRig(t *testing.T, change ...func(*web.Options)) (*rig, *persistence.Store) {
 	t.Helper()
 	s := storetest.SQLite(t)
@@ -73,7 +73,7 @@ func TestPagesOfEvents(t *testing.T) {
 	for query, want := range map[string]string{
 		"?limit=3":                          "1 2 3 next 3",
 		"?limit=3&cursor=3":                 "4 5 6 next 6",
-		"?limit=30":                         "", // all, and that is the last page
+		"?limit=30":                         "", // all; this is the last page
 		"?after=28":                         "29 30",
 		"?after=30":                         "none",
 		"?type=a&after=24":                  "25 28",
@@ -111,7 +111,7 @@ func TestPagesOfEvents(t *testing.T) {
 	}
 }
 
-// followed is the API on a server with short timeouts, on virtual time.
+// followed is the API on a server with short timeouts, in virtual time.
 type followed struct {
 	t      *testing.T
 	client *http.Client
@@ -142,7 +142,7 @@ func (f *followed) open(ctx context.Context, query string, header ...string) (*h
 	}
 	f.t.Cleanup(func() { _ = response.Body.Close() })
 	lines := make(chan string, 1000)
-	go func() { // who takes nothing is cut off
+	go func() { // a client that reads nothing is disconnected
 		defer close(lines)
 		for in := bufio.NewScanner(response.Body); in.Scan(); {
 			lines <- in.Text()
@@ -151,7 +151,7 @@ func (f *followed) open(ctx context.Context, query string, header ...string) (*h
 	return response, lines
 }
 
-// ids reads a stream until so many events came.
+// ids reads a stream until n events have arrived.
 func ids(t *testing.T, lines <-chan string, n int) []string {
 	t.Helper()
 	var got []string
@@ -199,7 +199,7 @@ func TestStreamOfEvents(t *testing.T) {
 			t.Errorf("filtered: %s", diff)
 		}
 		_, fresh := f.open(ctx, "") //nolint:bodyclose // it ends with ctx
-		<-fresh                     // retry: it has begun
+		<-fresh                     // the retry field: the stream has begun
 		emit(t, s, 12, 13)
 		if diff := cmp.Diff([]string{"13"}, ids(t, fresh, 1)); diff != "" {
 			t.Errorf("from now on: %s", diff)
@@ -211,7 +211,7 @@ func TestStreamOfEvents(t *testing.T) {
 	})
 }
 
-// TestAStreamBeatsAndEnds on virtual time.
+// TestAStreamBeatsAndEnds runs in virtual time.
 func TestAStreamBeatsAndEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var draining atomic.Bool
@@ -241,8 +241,8 @@ func TestAStreamBeatsAndEnds(t *testing.T) {
 	})
 }
 
-// TestAFilteredStreamStillGetsOn: its client comes back from where it is, not
-// from the last event that passed.
+// TestAFilteredStreamStillGetsOn: its client resumes from the stream's
+// position, not from the last event that passed the filter.
 func TestAFilteredStreamStillGetsOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, s := eventRig(t)
@@ -264,7 +264,8 @@ func TestAFilteredStreamStillGetsOn(t *testing.T) {
 	})
 }
 
-// TestAClientThatTakesNothingIsCutOff, and holds up nobody meanwhile.
+// TestAClientThatTakesNothingIsCutOff also checks that such a client delays no
+// other.
 func TestAClientThatTakesNothingIsCutOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, s := eventRig(t)

@@ -7,10 +7,10 @@ import (
 	"weir"
 )
 
-// Served has f hear of every pattern that the handler serves.
+// Served makes the handler call f with every pattern that it serves.
 func (o *Options) Served(f func(pattern string)) { o.served = f }
 
-// Bucket is a bucket with its figures.
+// Bucket is a bucket with its rate and burst.
 type Bucket struct {
 	b           bucket
 	Rate, Burst float64
@@ -19,10 +19,10 @@ type Bucket struct {
 // Take takes one.
 func (b *Bucket) Take(now time.Time) time.Duration { return b.b.take(now, b.Rate, b.Burst) }
 
-// Addresses is what is remembered of addresses.
+// Addresses holds the rate limit state of addresses.
 type Addresses struct{ a *addresses }
 
-// NewAddresses makes one.
+// NewAddresses returns an empty Addresses.
 func NewAddresses(rate float64) Addresses { return Addresses{newAddresses(rate)} }
 
 // Refusal counts a request with a wrong token.
@@ -31,17 +31,17 @@ func (a Addresses) Refusal(from netip.Addr, wrong string, now time.Time) time.Du
 	return a.a.refusal(from, &hash, now)
 }
 
-// Known is how many are remembered.
+// Known returns how many addresses are remembered.
 func (a Addresses) Known() int { return len(a.a.known) }
 
-// MostAddresses is how many are remembered at most.
+// MostAddresses is the max number of remembered addresses.
 const MostAddresses = mostAddresses
 
 // MaskText masks the numbers in a text.
 func MaskText(text string) string { return maskText(text) }
 
-// MaskValue masks a value that is a number or has one.
+// MaskValue masks a value that is or contains a number.
 func MaskValue(value string) string { return maskValue(value) }
 
-// Guarded is a cell as downloads have it.
+// Guarded returns a cell as downloads write it.
 func Guarded(cell string) string { return guarded(cell) }

@@ -13,7 +13,7 @@ import (
 	"weir/web"
 )
 
-// memory is a store and the simplest broker over it. Every write counts.
+// memory is a store and a minimal broker over it. It counts every write.
 type memory struct {
 	mu        sync.Mutex
 	channels  []weir.Channel
@@ -24,7 +24,7 @@ type memory struct {
 	changed   []weir.ChannelID
 	writes    int
 	lookups   int // of callback channels
-	conflicts int // so many updates find another version
+	conflicts int // remaining updates that fail with a version conflict
 	deleting  bool
 	down      error
 	now       func() time.Time
@@ -244,7 +244,7 @@ func (m *memory) Ready(context.Context) error {
 	return err
 }
 
-// The broker's half.
+// Methods of the broker.
 
 func (m *memory) Accept(_ context.Context, ch weir.Channel, specs []weir.Spec) ([]weir.Accepted, error) {
 	end, err := m.begin(true)
@@ -384,7 +384,7 @@ func (m *memory) Figures(_ context.Context, ch weir.Channel) (weir.Figures, erro
 	return f, nil
 }
 
-// hanging is a store that does not answer.
+// hanging is a store that does not respond.
 type hanging struct{ web.Store }
 
 func (*hanging) Contacts(ctx context.Context, _ weir.ContactFilter) ([]weir.Contact, string, error) {

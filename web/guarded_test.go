@@ -8,7 +8,8 @@ import (
 	"weir/web"
 )
 
-// Scenario 194: no cell of a download begins a formula, whatever hides its sign.
+// Scenario 194: no cell of a download begins a formula, however its sign is
+// disguised.
 func TestScenario194_FormulasInDownloads(t *testing.T) {
 	t.Parallel()
 	for _, cell := range []string{"=1+1", "+A1", "-A1", "@SUM(A1)", "\t=1", "＝1+1", "＋A1", "－A1", "＠x", "\u200b=1", "\ufeff=1", " =1", "\u00a0＝1", "\u2060\u200d+x", "﹦1", "⁼1", "−A1", "\u00ad@x", "\x00=1", "\n=1"} {
@@ -23,8 +24,8 @@ func TestScenario194_FormulasInDownloads(t *testing.T) {
 	}
 }
 
-// Scenario 194: an application at an address that Weir must not call is refused when it is
-// set, by name of the field.
+// Scenario 194: an application at a URL that Weir must not call is rejected
+// when it is set, and the error names the field.
 func TestScenario194_ApplicationThatMustNotBeCalled(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, func(o *web.Options) {

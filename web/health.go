@@ -10,34 +10,35 @@ import (
 	"weir"
 )
 
-// readyTime bounds the question to the store.
+// readyTime is the timeout of the store's readiness check.
 const readyTime = 2 * time.Second
 
-// Readiness is what /readyz says.
+// Readiness is the body of /readyz.
 type Readiness struct {
 	Ready   bool     `json:"ready"`
 	Reasons []string `json:"reasons,omitempty" doc:"what is wrong"`
 	Router  string   `json:"router,omitempty" enum:"serving,replaying,standby,stopping" doc:"what the job router does in this process: it answers only while it is serving; replaying: it reads its state; standby: another process runs it"`
-	// HeldSince is no fault: requests are served.
+	// HeldSince does not affect readiness: requests are served.
 	HeldSince *time.Time `json:"held_since,omitempty" doc:"when it was started with --paused: nothing is sent until weir resume"`
 }
 
-// RouterServing is the phase of a router that answers.
+// RouterServing is the phase in which the router serves requests.
 const RouterServing = "serving"
 
-// Liveness is what /livez says.
+// Liveness is the body of /livez.
 type Liveness struct {
 	Status string `json:"status" enum:"alive" doc:"always alive"`
 }
 
-// livez says that the process answers. It asks nobody: a store that is down is
-// no reason to kill the process.
+// livez reports that the process responds. It checks no dependency: a store
+// that is down is no reason to kill the process.
 func livez(w http.ResponseWriter, _ *http.Request) {
 	writeJSON(w, http.StatusOK, Liveness{Status: "alive"})
 }
 
-// readyz reports whether requests should come here. The router's phase is part of
-// the answer and does not change it: the rest of the API works without it.
+// readyz reports whether requests should come here. The router's phase is part
+// of the response but does not affect it: the rest of the API works without the
+// router.
 func (s *service) readyz(w http.ResponseWriter, r *http.Request) {
 	writeReadiness(w, s.readiness(r.Context()))
 }
@@ -78,7 +79,7 @@ func writeReadiness(w http.ResponseWriter, out Readiness) {
 	writeJSON(w, status, out)
 }
 
-// storeTrouble says what is wrong with the store without what only the log
+// storeTrouble describes a store failure without the details that only the log
 // may hold.
 func storeTrouble(err error) string {
 	if e, ok := errors.AsType[*weir.Error](err); ok {

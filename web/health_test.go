@@ -7,8 +7,8 @@ import (
 	"weir/web"
 )
 
-// A proxy in front of the router learns where it serves; the rest of the API
-// works in every process.
+// A proxy in front of the router learns which process serves it; the rest of
+// the API works in every process.
 func TestScenario149_ReadinessByPart(t *testing.T) {
 	t.Parallel()
 	phase := ""

@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// Hold keeps Weir from sending anything until it is released.
+// Hold keeps Weir from dispatching anything until it is released.
 type Hold interface {
-	// Since returns when it began; zero: nothing is held.
+	// Since returns when the hold began; zero: there is none.
 	Since() time.Time
-	// Release ends it, durably and for every process.
+	// Release ends the hold, durably and for every process.
 	Release(ctx context.Context) error
 }
 
-// HoldView reports whether Weir sends.
+// HoldView reports whether Weir is held.
 type HoldView struct {
 	Held  bool       `json:"held" doc:"nothing is sent until DELETE /v1/hold"`
 	Since *time.Time `json:"since,omitempty" doc:"when that began"`

@@ -36,7 +36,7 @@ func TestEveryRouteSays503WhileTheStoreIsDown(t *testing.T) {
 	}
 }
 
-// timeoutError is what a store's driver may answer without a code.
+// timeoutError is an error without a code, as a store's driver may return it.
 type timeoutError struct{}
 
 func (timeoutError) Error() string        { return "CANARY-cause" }
@@ -55,7 +55,7 @@ func TestInternalErrorsKeepTheirDetailsToTheLog(t *testing.T) {
 	}
 }
 
-// panicking is a broker that breaks.
+// panicking is a broker that panics.
 type panicking struct{ web.Broker }
 
 func TestPanicIsA500(t *testing.T) {
@@ -166,7 +166,7 @@ func TestEveryAPIRouteAsksForAToken(t *testing.T) {
 				url := strings.NewReplacer("{channel}", "a", "{id}", "1-1", "{survey}", "s").Replace(path)
 				req := httptest.NewRequest(strings.ToUpper(method), url, io.NopCloser(strings.NewReader(`{`)))
 				req.Header.Set("Authorization", header)
-				req.RemoteAddr = fmt.Sprintf("10.0.%d.%d:1", seen, i) // or the limit of refusals would be met
+				req.RemoteAddr = fmt.Sprintf("10.0.%d.%d:1", seen, i) // otherwise the limit of refusals would be reached
 				g := r.serve(req)
 				r.holds(req, g)
 				if g.status != http.StatusUnauthorized || g.problem(t).Code != weir.CodeUnauthorised || g.header.Get("WWW-Authenticate") == "" {
@@ -185,7 +185,7 @@ func TestEveryAPIRouteAsksForAToken(t *testing.T) {
 	}
 }
 
-// bytesRead is a body of so many blanks that counts what was read of it.
+// bytesRead is a body of left blanks that counts the bytes read.
 type bytesRead struct{ left, read int }
 
 func (b *bytesRead) Read(p []byte) (int, error) {
@@ -200,8 +200,8 @@ func (b *bytesRead) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// A client that has to send to the end before it reads hears why it was
-// refused, unless it sends without measure.
+// A client that must send its whole body before it reads receives the error,
+// unless the body is too long.
 func TestRefusedBodiesAreReadOn(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

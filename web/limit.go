@@ -11,26 +11,26 @@ import (
 	"weir"
 )
 
-// Limits of those who are not let in. They hold whatever the rate limit is.
+// Limits for unauthenticated clients. They apply regardless of the rate limit.
 const (
-	refusalRate, refusalBurst = 10.0, 100.0   // 401s of an address, each second and at once
+	refusalRate, refusalBurst = 10.0, 100.0   // 401s of an address: per second, and burst
 	guessRate, guessBurst     = 1.0 / 5, 20.0 // different wrong tokens of an address
-	mostAddresses             = 10_000        // that are remembered
-	mostWrong                 = 8             // wrong tokens that are remembered of an address
+	mostAddresses             = 10_000        // max addresses remembered
+	mostWrong                 = 8             // max wrong tokens remembered per address
 )
 
-// bucket is a token bucket: it holds up to burst and fills at rate a second. A
-// new one is full. It keeps the instant at which it will be full again, so that
-// nothing is lost to rounding however often it is asked.
+// bucket is a token bucket: it holds up to burst and refills at rate per
+// second. A new one is full. It stores the instant at which it will be full
+// again, so that no rounding error accumulates.
 type bucket struct{ full time.Time }
 
-// wait is how long it is until one can be taken; zero: now.
+// wait returns the time until one can be taken; zero: now.
 func (b *bucket) wait(now time.Time, rate, burst float64) time.Duration {
 	interval := intervalOf(rate)
 	return max(0, b.next(now, interval).Sub(now)-time.Duration(burst*float64(interval)))
 }
 
-// take takes one, or says how long to wait.
+// take takes one, or returns how long to wait.
 func (b *bucket) take(now time.Time, rate, burst float64) time.Duration {
 	wait := b.wait(now, rate, burst)
 	if wait == 0 {
@@ -39,7 +39,7 @@ func (b *bucket) take(now time.Time, rate, burst float64) time.Duration {
 	return wait
 }
 
-// next is when the bucket would be full if one were taken now.
+// next returns when the bucket would be full if one were taken now.
 func (b *bucket) next(now time.Time, interval time.Duration) time.Time {
 	if b.full.After(now) {
 		return b.full.Add(interval)
@@ -51,28 +51,28 @@ func intervalOf(rate float64) time.Duration {
 	return time.Duration(math.Ceil(float64(time.Second) / rate))
 }
 
-// address is what is remembered of an address.
+// address is the rate limit state of a client address.
 type address struct {
-	requests bucket // without a token, while none is needed
+	requests bucket // without a token, while the gate is open
 	refusals bucket
 	guesses  bucket
-	wrong    []weir.TokenHash // the latest different wrong tokens
+	wrong    []weir.TokenHash // the latest distinct wrong tokens
 	seen     time.Time
 }
 
-// addresses remembers a bounded number of addresses: one that is not among the
-// latest has a clean slate.
+// addresses holds a bounded number of addresses. One that was evicted starts
+// afresh.
 type addresses struct {
 	mu    sync.Mutex
 	known map[netip.Addr]*address
-	rate  float64 // of requests without a token; 0: no limit
+	rate  float64 // of requests while the gate is open; 0: no limit
 }
 
 func newAddresses(rate float64) *addresses {
 	return &addresses{known: map[netip.Addr]*address{}, rate: rate}
 }
 
-// of finds an address. The caller holds the lock.
+// of returns the state of an address. The caller holds the lock.
 func (a *addresses) of(from netip.Addr, now time.Time) *address {
 	found := a.known[from]
 	if found == nil {
@@ -86,7 +86,7 @@ func (a *addresses) of(from netip.Addr, now time.Time) *address {
 	return found
 }
 
-// forget makes room: the quarter that was seen least recently goes.
+// forget evicts the quarter of the addresses that was seen least recently.
 func (a *addresses) forget() {
 	seen := make([]time.Time, 0, len(a.known))
 	for _, x := range a.known {
@@ -103,7 +103,7 @@ func (a *addresses) forget() {
 	}
 }
 
-// request counts one that needs no token.
+// request counts a request while the gate is open.
 func (a *addresses) request(from netip.Addr, now time.Time) time.Duration {
 	if a.rate == 0 {
 		return 0
@@ -113,9 +113,9 @@ func (a *addresses) request(from netip.Addr, now time.Time) time.Duration {
 	return a.of(from, now).requests.take(now, a.rate, burstOf(a.rate))
 }
 
-// refusal counts one that is not let in. wrong is the token that it brought, if
-// it brought one: only a token that was not among the latest is another guess,
-// so that a client with an old token never locks out its neighbours.
+// refusal counts an unauthenticated request. wrong is the token that it
+// carried, if any. Only a token that is not among the latest counts as another
+// guess, so that a client with an outdated token never locks out its neighbors.
 func (a *addresses) refusal(from netip.Addr, wrong *weir.TokenHash, now time.Time) time.Duration {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -129,7 +129,7 @@ func (a *addresses) refusal(from netip.Addr, wrong *weir.TokenHash, now time.Tim
 	return max(wait, x.refusals.take(now, refusalRate, refusalBurst))
 }
 
-// guessing tells how long an address that has guessed too often has to wait.
+// guessing returns how long an address that guessed too often must wait.
 func (a *addresses) guessing(from netip.Addr, now time.Time) time.Duration {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -139,17 +139,17 @@ func (a *addresses) guessing(from netip.Addr, now time.Time) time.Duration {
 	return 0
 }
 
-// addressOf is where a request comes from, after [Proxies.Clients].
+// addressOf returns the address of a request's client, after [Proxies.Clients].
 func addressOf(r *http.Request) netip.Addr { return network(hostOf(r.RemoteAddr)) }
 
-// hostOf is the address in HOST:PORT; the zero one if there is none.
+// hostOf returns the address in HOST:PORT; the zero address if there is none.
 func hostOf(hostPort string) netip.Addr {
 	from, _ := netip.ParseAddrPort(hostPort)
 	return from.Addr().Unmap().WithZone("")
 }
 
-// network returns the address that limits apply to. The addresses of an IPv6 /64
-// share one: they belong to one customer.
+// network returns the address that limits apply to. All addresses of an IPv6
+// /64 share one: they belong to one customer.
 func network(ip netip.Addr) netip.Addr {
 	if ip.Is6() {
 		if network, err := ip.Prefix(64); err == nil {
@@ -159,8 +159,8 @@ func network(ip netip.Addr) netip.Addr {
 	return ip
 }
 
-// burstOf is how many requests may come at once at a rate: two seconds' worth,
-// so that a client that works in bursts is not slowed down.
+// burstOf returns the burst at a rate: two seconds' worth, so that a client
+// that works in bursts is not slowed down.
 func burstOf(rate float64) float64 { return max(1, 2*rate) }
 
 func errConnections() error {

@@ -15,8 +15,8 @@ import (
 	"weir/web"
 )
 
-// Whatever the times, a bucket never gives more than its burst and what it has
-// filled by since, and who waits as long as told gets one.
+// At any sequence of times, a bucket never gives more than its burst plus what
+// it refilled since, and a client that waits as long as required gets one.
 func TestBucketKeepsItsRate(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -48,7 +48,7 @@ func TestAddressesAreForgotten(t *testing.T) {
 	for i := range 3 * web.MostAddresses {
 		now = now.Add(time.Millisecond)
 		a.Refusal(netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}), "x", now)
-		a.Refusal(first, "x", now) // is seen all the time, and stays
+		a.Refusal(first, "x", now) // is seen all the time, so it is not evicted
 		if a.Known() > web.MostAddresses {
 			t.Fatalf("%d addresses are remembered", a.Known())
 		}
@@ -58,7 +58,7 @@ func TestAddressesAreForgotten(t *testing.T) {
 	}
 }
 
-// limited is a handler with a rate of 10 a second, and a clock.
+// limited returns a handler with a rate of 10 per second, and tokens.
 func limited(t *testing.T) (*rig, bearers) {
 	t.Helper()
 	clock := &clock{now: start}
@@ -124,14 +124,15 @@ func TestRateOfAnAddressWhileEverythingIsOpen(t *testing.T) {
 			t.Fatal(g.status)
 		}
 	}
-	// The same network, and another one.
+	// The same /64 network, and another one.
 	if one, other := r.from("[2001:db8::2]:1", ""), r.from("[2001:db8:0:1::1]:1", ""); one.status != 429 || other.status != 200 {
 		t.Errorf("%d, %d", one.status, other.status)
 	}
 }
 
-// Who guesses is not told any more whether a guess is right; a token that cannot
-// be guessed works all the while, and so does everybody elsewhere.
+// A client that guesses too often no longer learns whether a guess is right; a
+// token that cannot be guessed works throughout, and so does every other
+// address.
 func TestGuessing(t *testing.T) {
 	t.Parallel()
 	const guesser, other = "10.0.0.1:1", "10.0.0.2:1"
@@ -166,8 +167,8 @@ func TestGuessing(t *testing.T) {
 	}
 }
 
-// A client that goes on with an old token is no guesser: its neighbours, behind
-// the same proxy, are let in.
+// A client that keeps using an old token does not count as guessing: its
+// neighbors behind the same proxy are admitted.
 func TestAnOldTokenIsOneGuess(t *testing.T) {
 	t.Parallel()
 	const address = "10.0.0.1:1"

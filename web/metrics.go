@@ -13,18 +13,18 @@ import (
 	"weir/channels"
 )
 
-// Metrics are the measurements of package web.
+// Metrics are the metrics of package web.
 type Metrics struct {
 	callbacks *prometheus.CounterVec
 	requests  *prometheus.CounterVec
 	seconds   *prometheus.HistogramVec
 	incoming  *prometheus.CounterVec
 	refusals  *prometheus.CounterVec
-	series    sync.Map // of requests, by requestKey, and of callbacks, by callbackKey: looked up once
+	series    sync.Map // cache: of requests by requestKey, of callbacks by callbackKey
 }
 
-// requestKey is what is told apart of requests. There are few: routes are
-// ours, and methods are the known ones.
+// requestKey holds the labels of requests. There are few: routes are fixed, and
+// unknown methods share one label.
 type requestKey struct {
 	route, method string
 	class         int // of the status
@@ -35,7 +35,7 @@ type requestSeries struct {
 	seconds prometheus.Observer
 }
 
-// NewMetrics registers them.
+// NewMetrics registers the metrics.
 func NewMetrics(reg prometheus.Registerer) *Metrics {
 	with := promauto.With(reg)
 	return &Metrics{
@@ -64,15 +64,15 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 	}
 }
 
-// routeOther and methodOther stand for whatever is no route of ours, so that
-// strangers cannot make series.
+// routeOther and methodOther stand for unknown routes and methods, so that
+// strangers cannot create series.
 const (
 	routeOther  = "other"
 	methodOther = "other"
 )
 
-// prepare makes the series at 0 whose first increase may set an alert off. The
-// others begin when something happens.
+// prepare creates at 0 the series whose first increase may trigger an alert.
+// The others are created on first use.
 func (m *Metrics) prepare(types []channels.Type, routes []*route) {
 	for _, result := range []string{resultUnauthorised, resultUnavailable} {
 		m.callbacks.WithLabelValues(typeNone, result)
@@ -90,7 +90,7 @@ func (m *Metrics) prepare(types []channels.Type, routes []*route) {
 	}
 }
 
-// callbackKey is what is told apart of callbacks. Types and results are ours.
+// callbackKey holds the labels of callbacks. Types and results are fixed sets.
 type callbackKey struct{ typ, result string }
 
 func (m *Metrics) callback(typ, result string) {
@@ -102,7 +102,7 @@ func (m *Metrics) callback(typ, result string) {
 	c.(prometheus.Counter).Inc() //nolint:forcetypeassert // nothing else is under such a key
 }
 
-// forget drops the series of a channel that is gone.
+// forget deletes the series of a deleted channel.
 func (m *Metrics) forget(channel string) { m.incoming.DeleteLabelValues(channel) }
 
 func (m *Metrics) request(route, method string, status int, took time.Duration) {
@@ -129,14 +129,15 @@ func (m *Metrics) of(key requestKey) *requestSeries {
 	return s.(*requestSeries)
 }
 
-// reasons are the labels of statuses that refuse a request.
+// reasons maps statuses that refuse a request to label values.
 func reasons() map[int]weir.Code {
 	return map[int]weir.Code{
 		http.StatusUnauthorized: weir.CodeUnauthorised, http.StatusForbidden: weir.CodeForbidden, http.StatusTooManyRequests: weir.CodeLimited,
 	}
 }
 
-// refused counts the requests that a status refuses; nil: it refuses none.
+// refused returns the counter of a status that refuses a request; nil for
+// others.
 func (m *Metrics) refused(status int) prometheus.Counter {
 	if status < http.StatusBadRequest {
 		return nil

@@ -14,30 +14,32 @@ import (
 	"weir"
 )
 
-// requestID is the header that names a request, in the answer and in the log.
+// requestID is the header that identifies a request, in the response and in the
+// log.
 const requestID = "X-Request-Id"
 
-// goodRequestID is what is taken over from a client or a proxy.
+// goodRequestID matches a request id that is accepted from a client or a proxy.
 var goodRequestID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 
-// recorder watches one answer.
+// recorder records what the log, the metrics and the audit log need of a
+// response.
 type recorder struct {
 	http.ResponseWriter
 	status  int
 	matched bool               // a route took the request
-	muted   bool               // the mux's own answer was replaced by a problem
+	muted   bool               // the mux's own response was replaced by a problem
 	err     error              // for the log
-	who     string             // id of the token; empty: nobody was asked, or everybody may
-	route   *route             // of the JSON API; nil: another
-	tried   bool               // nothing was to be changed
+	who     string             // id of the token; empty: none was valid, or none was needed
+	route   *route             // of the JSON API; nil: another route
+	tried   bool               // a dry run
 	changes []weir.FieldChange // for the audit log
 }
 
-// Unwrap lets http.ResponseController through.
+// Unwrap gives http.ResponseController access to the underlying writer.
 func (w *recorder) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// WriteHeader replaces what the mux says of its own accord (404, 405, a
-// redirect to a cleaner path) by a problem like every other.
+// WriteHeader replaces the mux's own responses (404, 405, a redirect to a
+// cleaned path) with a problem.
 func (w *recorder) WriteHeader(status int) {
 	if w.status != 0 {
 		return
@@ -57,7 +59,7 @@ func (w *recorder) WriteHeader(status int) {
 	w.muted = true
 }
 
-// Write passes the body on, unless it is the mux's.
+// Write writes the body, unless it is the mux's own.
 func (w *recorder) Write(b []byte) (int, error) {
 	if w.status == 0 {
 		w.WriteHeader(http.StatusOK)
@@ -68,22 +70,22 @@ func (w *recorder) Write(b []byte) (int, error) {
 	return w.ResponseWriter.Write(b)
 }
 
-// matched notes that a route took the request.
+// matched records that a route matched the request.
 func matched(w http.ResponseWriter) {
 	if rec, ok := w.(*recorder); ok {
 		rec.matched = true
 	}
 }
 
-// note keeps an error for the log.
+// note records an error for the log.
 func note(w http.ResponseWriter, err error) {
 	if rec, ok := w.(*recorder); ok {
 		rec.err = err
 	}
 }
 
-// admit finds out who sends a request, for the log too, and refuses those who
-// have none of the scopes.
+// admit identifies the sender of a request, for the log too, and rejects a
+// sender with none of the scopes.
 func (s *service) admit(w http.ResponseWriter, r *http.Request, oneOf []weir.Scope) (*visitor, error) {
 	who, err := s.Gate.enter(r)
 	if err != nil {
@@ -98,7 +100,7 @@ func (s *service) admit(w http.ResponseWriter, r *http.Request, oneOf []weir.Sco
 // outermost gives every request an id, measures and logs it, and turns a panic
 // into a 500.
 func (s *service) outermost(next http.Handler) http.Handler {
-	// Of every answer; shared, so never written to.
+	// Shared by all responses: never modify them.
 	noSniffing, stayWithTLS := []string{"nosniff"}, []string{"max-age=31536000"}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		begin := s.Now()
@@ -137,8 +139,8 @@ func (s *service) outermost(next http.Handler) http.Handler {
 	})
 }
 
-// routeOf is the pattern of the route that took a request. The path itself is
-// never used: it may hold a secret.
+// routeOf returns the pattern of the route that matched a request. The path
+// itself is never used: it may hold a secret.
 func routeOf(r *http.Request) string {
 	_, path, ok := strings.Cut(r.Pattern, " ")
 	if !ok {
@@ -151,13 +153,14 @@ func (s *service) crashed(rec *recorder, r *http.Request, id string, v any) {
 	s.Logger.ErrorContext(r.Context(), "panic in a handler", "route", routeOf(r), "method", r.Method,
 		"request", id, "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
 	if rec.status != 0 {
-		return // the client sees an answer that breaks off
+		return // the client sees a truncated response
 	}
 	rec.matched = true
 	writeProblem(rec, weir.Errorf(weir.CodeInternal, "panic"))
 }
 
-// refused notes a request that was rejected, or that could not be served for now.
+// refused logs a request that was rejected, or that could not be served for
+// now.
 func (s *service) refused(rec *recorder, r *http.Request, route string) {
 	if rec.status < http.StatusBadRequest {
 		return
@@ -173,8 +176,8 @@ func (s *service) refused(rec *recorder, r *http.Request, route string) {
 	}
 }
 
-// log writes one line for a request: no path, no query, no body. For
-// 503s one line a second is enough; see [service.refused].
+// log writes one line for a request: no path, no query, no body. For 503s one
+// line per second is enough; see [service.refused].
 func (s *service) log(rec *recorder, r *http.Request, route, id string, took time.Duration) {
 	switch route {
 	case "/livez", "/readyz", "/readyz/router", "/metrics":

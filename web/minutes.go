@@ -7,20 +7,20 @@ import (
 	"weir"
 )
 
-// Bounds of what one call shows of minutes.
+// Limits of one request for minutes.
 const (
 	minutesKept  = 48 * time.Hour
-	mostSpan     = 24 * time.Hour // of all channels
+	mostSpan     = 24 * time.Hour // for all channels
 	usualSpan    = 3 * time.Hour
 	mostChannels = 500
 )
 
-// steps are the widths in which minutes are shown.
+// steps maps the names of the steps to their widths.
 func steps() map[string]time.Duration {
 	return map[string]time.Duration{"1m": time.Minute, "5m": 5 * time.Minute, "15m": 15 * time.Minute, "1h": time.Hour}
 }
 
-// MinutesView is what happened on one channel, step by step.
+// MinutesView shows the activity of one channel, step by step.
 type MinutesView struct {
 	Channel string       `json:"channel"`
 	Step    string       `json:"step" enum:"1m,5m,15m,1h"`
@@ -45,7 +45,7 @@ type MinuteView struct {
 	Capacity      *int64        `json:"capacity,omitempty" doc:"at the end"`
 }
 
-// FinishedView counts contacts that ended.
+// FinishedView counts contacts that are done, by outcome.
 type FinishedView struct {
 	Completed  int64 `json:"completed,omitempty"`
 	Busy       int64 `json:"busy,omitempty"`
@@ -57,7 +57,7 @@ type FinishedView struct {
 	DeadLetter int64 `json:"dead_letter,omitempty"`
 }
 
-// CallbacksView counts reports of a provider.
+// CallbacksView counts reports of a provider, by verdict.
 type CallbacksView struct {
 	Applied   int64 `json:"applied,omitempty"`
 	Duplicate int64 `json:"duplicate,omitempty"`
@@ -66,7 +66,7 @@ type CallbacksView struct {
 	Forwarded int64 `json:"forwarded,omitempty" doc:"passed on to the process that runs the channel, which does not count them again"`
 }
 
-// AllMinutesView is what happened on many channels, for small charts.
+// AllMinutesView shows the activity of many channels, for small charts.
 type AllMinutesView struct {
 	Step       string           `json:"step" enum:"15m,1h"`
 	Since      time.Time        `json:"since" doc:"the beginning of the first step"`
@@ -75,7 +75,7 @@ type AllMinutesView struct {
 	NextCursor string           `json:"next_cursor,omitempty" doc:"absent on the last page"`
 }
 
-// ChannelMinutes are the steps of one channel, a number for each.
+// ChannelMinutes holds the steps of one channel, one number per step.
 type ChannelMinutes struct {
 	Channel      string  `json:"channel"`
 	Accepted     []int64 `json:"accepted" nullable:"false"`
@@ -115,7 +115,7 @@ func (s *service) minuteRoutes() []*route {
 	}
 }
 
-// span is a time in whole steps.
+// span is an interval in whole steps.
 type span struct {
 	word         string
 	step         time.Duration
@@ -152,7 +152,7 @@ func (s *service) span(c *call, most time.Duration) (span, error) {
 	return p, c.refuse()
 }
 
-// instant reads a parameter that is an instant.
+// instant reads a query parameter that is an instant.
 func (c *call) instant(name string) (time.Time, bool) {
 	text := c.query.text(name)
 	if text == "" {
@@ -165,9 +165,9 @@ func (c *call) instant(name string) (time.Time, bool) {
 	return t, code == ""
 }
 
-// unwritten lists what is counted and not stored, as it stood around a read of
-// the store: when something was stored meanwhile, it is read again, so that
-// nothing shows twice or not at all.
+// unwritten returns the minutes that are counted but not stored yet, consistent
+// with a read of the store. If minutes were stored meanwhile, it reads again,
+// up to mostTries times, so that nothing is counted twice or missed.
 func (s *service) unwritten(read func() error) ([]weir.Minute, error) {
 	for try := 1; ; try++ {
 		before := oldest(s.Broker.CurrentMinutes())
@@ -219,8 +219,8 @@ func (s *service) channelMinutes(c *call) (reply, error) {
 	}}, nil
 }
 
-// minuteViews puts minutes into steps. Gauges stand as they were where nothing
-// changed.
+// minuteViews sums minutes into steps. A gauge keeps its last value where
+// nothing changed.
 func minuteViews(p span, list []weir.Minute, last *weir.Minute) []MinuteView {
 	all := make([]weir.Minute, p.until.Sub(p.since)/p.step)
 	for i := range list {

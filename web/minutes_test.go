@@ -13,8 +13,8 @@ import (
 )
 
 // minutesRig is a rig whose minutes are in a store, with three of channel a:
-// one long ago, one three minutes ago, and the one under way, which is not
-// written.
+// one long ago, one three minutes ago, and the current one, which is not stored
+// yet.
 func minutesRig(t *testing.T) *rig {
 	t.Helper()
 	store := storetest.SQLite(t)

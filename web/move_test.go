@@ -7,8 +7,9 @@ import (
 	"weir/web"
 )
 
-// TestNoMoveWhileContactsAreInFlight: attempts that are out would be asked
-// about, and canceled, where the same name may be a stranger's.
+// TestNoMoveWhileContactsAreInFlight: otherwise attempts in flight would be
+// queried and canceled at a place where the same name may belong to someone
+// else's.
 func TestNoMoveWhileContactsAreInFlight(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -10,12 +10,13 @@ import (
 	"weir"
 )
 
-// Nearby refuses, while no token is needed, requests whose host is neither this
-// machine, by a name that can be nobody else's, nor that of the public address.
-// Else any site could let its own name point here, and its pages could do what
-// everybody on this machine may. Requests below signed, a path whose handler
-// admits only requests with a valid signature over Host, pass under any host: no
-// page can make such a signature. An empty signed exempts nothing.
+// Nearby rejects, while no token is needed, requests whose Host is neither this
+// machine, under a name that only this machine can have, nor the host of the
+// public URL. Otherwise any site could point its own name here (DNS rebinding),
+// and its pages would have the rights of everyone on this machine. Requests
+// below signed, a path whose handler admits only requests with a valid
+// signature over Host, pass under any host: no web page can produce such a
+// signature. An empty signed exempts nothing.
 func Nearby(gate *Gate, publicURL, signed string, h http.Handler) http.Handler {
 	public := ""
 	if u, err := url.Parse(publicURL); err == nil {
@@ -32,8 +33,8 @@ func Nearby(gate *Gate, publicURL, signed string, h http.Handler) http.Handler {
 	})
 }
 
-// near tells whether the host of a request is this machine's, or the public one.
-// Programs that give none are no browsers.
+// near reports whether the host of a request is this machine or the public one.
+// A request without a host does not come from a browser.
 func near(host, public string) bool {
 	name := (&url.URL{Host: host}).Hostname()
 	if host == "" || name == "localhost" || public != "" && strings.EqualFold(name, public) {

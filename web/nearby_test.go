@@ -9,7 +9,7 @@ import (
 	"weir/web"
 )
 
-// A site that lets its name point to this machine gets nowhere.
+// A site that points its name at this machine is rejected.
 func TestOnlyOurOwnNamesWhileNoTokenIsNeeded(t *testing.T) {
 	t.Parallel()
 	h := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
@@ -34,7 +34,7 @@ func TestOnlyOurOwnNamesWhileNoTokenIsNeeded(t *testing.T) {
 	}
 }
 
-// The handler of what is signed checks the signature, under whatever host.
+// The handler of signed paths checks the signature, under any host.
 func TestSignedPathsTakeAnyHost(t *testing.T) {
 	t.Parallel()
 	h := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })

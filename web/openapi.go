@@ -18,11 +18,11 @@ const (
 	schemaPrefix   = "#/components/schemas/"
 	examplePrefix  = "#/components/examples/"
 	headerPrefix   = "#/components/headers/"
-	exampleOfSlips = "malformed" // of a body that is no JSON at all
+	exampleOfSlips = "malformed" // example for a body that is not JSON
 )
 
-// describe makes the API description from the routes, and gives each route the
-// checker of its body, so that the two cannot differ.
+// describe builds the API description from the routes, and sets the body
+// checker of each route, so that the two cannot differ.
 func describe(routes []*route, o Options) (*huma.OpenAPI, error) {
 	registry := huma.NewMapRegistry(schemaPrefix, huma.DefaultSchemaNamer)
 	doc := &huma.OpenAPI{
@@ -68,8 +68,9 @@ func describe(routes []*route, o Options) (*huma.OpenAPI, error) {
 	return doc, nil
 }
 
-// sayPatterns says in words what patterns mean. The keyword that huma has for it
-// is none of JSON Schema's; the checkers have it by now.
+// sayPatterns moves huma's patternDescription, which is not a JSON Schema
+// keyword, into the description. It must run after the checkers are compiled:
+// they use it.
 func sayPatterns(s *huma.Schema) {
 	for _, p := range s.Properties {
 		if p.PatternDescription != "" {
@@ -78,9 +79,8 @@ func sayPatterns(s *huma.Schema) {
 	}
 }
 
-// refuseNull says of a schema that null is no value: absent fields are absent.
-// Only a plain value whose tag says so may be null; huma takes every array for
-// nullable.
+// refuseNull marks a schema as not nullable: an absent field is left out. Only
+// a plain value whose tag says so may be null; huma makes every array nullable.
 func refuseNull(s *huma.Schema) {
 	s.Nullable = s.Nullable && s.Type != "array" && s.Type != "object"
 	for _, p := range s.Properties {
@@ -94,8 +94,8 @@ func refuseNull(s *huma.Schema) {
 	}
 }
 
-// explain gives a schema and its fields the descriptions that their types do
-// not have themselves.
+// explain sets the descriptions of a schema and its fields where their types
+// have none.
 func explain(s *huma.Schema, what string, fields map[string]string) {
 	if s.Description == "" {
 		s.Description = what
@@ -107,11 +107,11 @@ func explain(s *huma.Schema, what string, fields map[string]string) {
 	}
 }
 
-// describer makes operations.
+// describer builds operations.
 type describer struct {
 	r        huma.Registry
 	examples map[reflect.Type]any
-	err      error // the first one
+	err      error // the first error
 }
 
 func (d *describer) operation(rt *route) *huma.Operation {
@@ -155,7 +155,7 @@ func (d *describer) body(rt *route) *huma.RequestBody {
 	return &huma.RequestBody{Required: true, Content: content, Description: fmt.Sprintf("At most %d bytes, %d objects and arrays, %d values.", rt.bodyLimit, plainjson.MaxContainers, plainjson.MaxValues)}
 }
 
-// example is that of a type, as its JSON is read again.
+// example returns the example of a type, decoded from its JSON.
 func (d *describer) example(t reflect.Type) any {
 	v, err := plainJSON(d.examples[t])
 	if err != nil && d.err == nil {
@@ -164,7 +164,8 @@ func (d *describer) example(t reflect.Type) any {
 	return v
 }
 
-// good describes a good answer; download is the type of a body that is no JSON.
+// good describes a success response; download is the media type of a body that
+// is not JSON.
 func (d *describer) good(a answer, download string) *huma.Response {
 	out := &huma.Response{Description: a.description, Headers: map[string]*huma.Param{requestID: headerRef(requestID)}}
 	if a.body != nil || download != "" {
@@ -182,8 +183,8 @@ func (d *describer) good(a answer, download string) *huma.Response {
 	return out
 }
 
-// problems documents that an operation may answer with these codes. Of one with
-// a body 400 says that it is no JSON.
+// problems documents the error codes of an operation. If read is true it has a
+// body, and 400 also means that the body is not JSON.
 func (d *describer) problems(op *huma.Operation, body reflect.Type, read bool, codes []weir.Code) {
 	if body == nil {
 		body = typeOf[Problem]()

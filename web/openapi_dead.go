@@ -2,7 +2,7 @@ package web
 
 import "weir"
 
-// deadExamples are those of dead letters.
+// deadExamples returns the examples of dead letters and of a timeline.
 func deadExamples() []any {
 	contact := exampleContact()
 	contact.Outcome, contact.Reason = weir.Failed, "the provider refused it: 500, ticket 1234567"

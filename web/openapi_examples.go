@@ -11,7 +11,7 @@ import (
 	"weir/surveys"
 )
 
-// plainJSON gives a value as its JSON is read again.
+// plainJSON encodes a value as JSON and decodes it again.
 func plainJSON(v any) (any, error) {
 	if v == nil {
 		return nil, nil
@@ -25,13 +25,13 @@ func plainJSON(v any) (any, error) {
 	return out, err
 }
 
-// problemExamples has a problem for each code, and one for a body that is no
-// JSON, by the name that responses call them by.
+// problemExamples returns an example problem for each code, and one for a body
+// that is not JSON, by the name that responses refer to.
 func problemExamples() map[string]*huma.Example {
 	out := map[string]*huma.Example{}
 	add := func(name string, err error) {
 		p, _ := problemOf(err)
-		value, _ := plainJSON(p) // plain texts and numbers
+		value, _ := plainJSON(p) // cannot fail: only texts and numbers
 		out[name] = &huma.Example{Summary: p.Title, Value: value}
 	}
 	add(exampleOfSlips, &malformed{"the body is not JSON: unexpected end"})
@@ -55,7 +55,7 @@ func problemExamples() map[string]*huma.Example {
 	return out
 }
 
-// fileExamples are the beginnings of bodies that are no JSON, by content type,
+// fileExamples returns the start of bodies that are not JSON, by content type,
 // or by operation and content type.
 func fileExamples() map[string]string {
 	return map[string]string{
@@ -69,7 +69,7 @@ func fileExamples() map[string]string {
 	}
 }
 
-// examples has a value of each type that is a body.
+// examples returns a value of each type that is a body.
 func examples() map[reflect.Type]any {
 	out := map[reflect.Type]any{}
 	for _, list := range [][]any{channelExamples(), contactExamples(), surveyExamples(), respondentExamples(), deadExamples(), otherExamples()} {

@@ -2,8 +2,8 @@ package web
 
 import "maps"
 
-// fieldHelp says what a field, or a parameter, of a name means wherever no tag
-// says it better: one word means one thing.
+// fieldHelp describes fields and parameters by name, for fields whose tags have
+// no description: one name has one meaning.
 func fieldHelp() map[string]string {
 	out := fieldsToH()
 	maps.Copy(out, fieldsFromI())

@@ -17,7 +17,7 @@ import (
 	"weir/web"
 )
 
-// openAPI is as much of the document as the tests look at.
+// openAPI is the part of the document that the tests use.
 type openAPI struct {
 	OpenAPI    string
 	Info       struct{ Title, Version string }
@@ -34,9 +34,9 @@ type openAPI struct {
 	patterns map[string]*regexp.Regexp // of the paths
 }
 
-// description is what all answers of these tests are held against. To read it takes
-// longer than most tests, so they share it. That every rig serves the same is
-// TestOneDescription's.
+// description is the API description that all responses in these tests are
+// checked against. Reading it takes longer than most tests, so they share it.
+// TestOneDescription checks that every rig serves the same one.
 var description = sync.OnceValues(func() (*openAPI, error) {
 	raw, err := web.Description(channels.NewDirectory(table(), "", nil))
 	if err != nil {
@@ -108,15 +108,15 @@ func readOpenAPI(raw []byte) (*openAPI, error) {
 	return &o, o.judge.compiler.AddResource("weir:openapi", whole)
 }
 
-// judgement holds values against schemas of the document, by the rules of JSON
-// Schema and not by ours.
+// judgement checks values against schemas of the document, by an independent
+// implementation of JSON Schema.
 type judgement struct {
 	mu       sync.Mutex
 	compiler *jsonschema.Compiler
 	known    map[string]*jsonschema.Schema
 }
 
-// of holds JSON against the schema at a pointer into the document.
+// of checks JSON against the schema at a pointer into the document.
 func (j *judgement) of(pointer, text string) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -137,7 +137,7 @@ func (j *judgement) of(pointer, text string) error {
 
 var placeholder = regexp.MustCompile(`\\\{[a-z]+\\\}`)
 
-// operation is the one that a request is for; nil when it is not documented.
+// operation returns the operation of a request; nil if it is not documented.
 func (o *openAPI) operation(method, path string) (pattern string, _ *operation) {
 	for pattern, ops := range o.Paths {
 		op, ok := ops[strings.ToLower(method)]
@@ -148,7 +148,7 @@ func (o *openAPI) operation(method, path string) (pattern string, _ *operation) 
 	return "", nil
 }
 
-// pointerTo is a JSON pointer of these names.
+// pointerTo returns the JSON pointer of these names.
 func pointerTo(names ...string) string {
 	var b strings.Builder
 	for _, name := range names {
@@ -157,8 +157,8 @@ func pointerTo(names ...string) string {
 	return b.String()
 }
 
-// documented holds an answer against the description: its status, its code, and
-// its body.
+// documented checks a response against the description: its status, code and
+// body.
 func (r *rig) documented(req *http.Request, g got) {
 	r.t.Helper()
 	name := req.Method + " " + req.URL.Path
@@ -183,7 +183,7 @@ func (r *rig) documented(req *http.Request, g got) {
 		}
 	}
 	if strings.HasPrefix(pattern, "/callbacks/") && g.status == http.StatusOK {
-		return // the provider's own business
+		return // defined by the provider
 	}
 	if _, ok := res.Content[kind]; !ok && g.body != "" {
 		r.t.Errorf("%s: %d with %s is not documented", name, g.status, kind)

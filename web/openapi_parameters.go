@@ -7,7 +7,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// namePattern is that of the names in paths; see channelName and surveyName.
+// namePattern is the pattern of names in paths; see channelName and surveyName.
 const namePattern = "^[a-z0-9][a-z0-9._-]{0,62}$"
 
 func (rt *route) parameters() []*huma.Param {
@@ -31,7 +31,7 @@ func (p *parameter) schema() *huma.Schema {
 	case "integer":
 		low, high := float64(p.minimum), float64(p.maximum)
 		s.Minimum = &low
-		// A float would be shown as a number that is out of range.
+		// A float64 would round this maximum to a number out of range.
 		if p.maximum != math.MaxInt64 {
 			s.Maximum = &high
 		}
@@ -64,7 +64,7 @@ func (p *parameter) describe() string {
 	return text + ": " + strings.Join(p.enum, ", ")
 }
 
-// pathParameter describes a placeholder of a path.
+// pathParameter describes a wildcard of a path.
 func pathParameter(tag, name string) *huma.Param {
 	p := &huma.Param{Name: name, In: "path", Required: true, Schema: &huma.Schema{Type: "string", MinLength: new(1)}}
 	switch name {
@@ -87,7 +87,7 @@ func pathParameter(tag, name string) *huma.Param {
 	return p
 }
 
-// lastEventID is the header with which a stream goes on.
+// lastEventID is the header with which a client resumes a stream.
 func lastEventID() *huma.Param {
 	return &huma.Param{
 		Name: "Last-Event-ID", In: "header", Description: "of a stream: id of the last event that was read; the stream goes on behind it",

@@ -12,7 +12,7 @@ import (
 
 const textType = "text/plain"
 
-// readiness describes the answers of an operation that probes ask.
+// readiness documents the responses of a readiness probe.
 func (d *describer) readiness(op *huma.Operation) *huma.Operation {
 	for status, what := range map[int]string{http.StatusOK: "requests should come here", http.StatusServiceUnavailable: "they should go elsewhere for now"} {
 		op.Responses[strconv.Itoa(status)] = d.good(answer{status, what, typeOf[Readiness]()}, "")
@@ -21,7 +21,7 @@ func (d *describer) readiness(op *huma.Operation) *huma.Operation {
 	return op
 }
 
-// plainOperations describe the routes that are no part of the JSON API.
+// plainOperations documents the routes outside the JSON API.
 func (d *describer) plainOperations() []*huma.Operation {
 	nobody := []map[string][]string{}
 	live := plainOperation("/livez", "live", "The process answers", "Asks no store: one that is down is no reason to end the process.")
@@ -48,7 +48,7 @@ func (d *describer) plainOperations() []*huma.Operation {
 	return append(ops, metrics)
 }
 
-// callbacks describe what providers call.
+// callbacks documents the requests of providers.
 func (d *describer) callbacks() []*huma.Operation {
 	var ops []*huma.Operation
 	for _, method := range []string{http.MethodGet, http.MethodPost} {

@@ -20,9 +20,9 @@ import (
 	"weir/web"
 )
 
-// TestOpenAPIListsEveryRoute: what is served is described, but for pages for
-// people, and the other way round, also in the description that is made without
-// a running Weir.
+// TestOpenAPIListsEveryRoute: every served route is described, except pages for
+// people, and vice versa, also in the description generated without a running
+// Weir.
 func TestOpenAPIListsEveryRoute(t *testing.T) {
 	t.Parallel()
 	var listed, want []string
@@ -125,8 +125,8 @@ func resolveRefs(t *testing.T, doc, at any) {
 	}
 }
 
-// TestOneDescription: what answers are held against is what is served, of those
-// parts that there are.
+// TestOneDescription: the description that responses are checked against is the
+// served one, for the parts that exist.
 func TestOneDescription(t *testing.T) {
 	t.Parallel()
 	all := described(t)
@@ -158,8 +158,8 @@ func TestOpenAPINamesEveryCode(t *testing.T) {
 	}
 }
 
-// judge is huma's validation of the API description's contacts body: a second
-// opinion on the checks of this package.
+// judge is huma's validation of the contacts body: an independent check of this
+// package's validation.
 func judge(t testing.TB) func(body any) []error {
 	t.Helper()
 	registry := huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer)
@@ -171,8 +171,9 @@ func judge(t testing.TB) func(body any) []error {
 	}
 }
 
-// TestWhatIsAcceptedIsWhatIsDescribed: of the table of bad input, whatever the
-// description rules out is refused, and good input is ruled out by neither.
+// TestWhatIsAcceptedIsWhatIsDescribed: the description excludes at least 30
+// rows of the table of bad input, all of which are rejected, and excludes no
+// good input.
 func TestWhatIsAcceptedIsWhatIsDescribed(t *testing.T) {
 	t.Parallel()
 	validate := judge(t)
@@ -195,8 +196,8 @@ func TestWhatIsAcceptedIsWhatIsDescribed(t *testing.T) {
 	}
 }
 
-// FuzzContacts: every body gets a documented answer; nothing refused is
-// written, and nothing accepted is ruled out by the API description.
+// FuzzContacts: every body gets a documented response; no rejected body is
+// written, and the API description excludes no accepted body.
 func FuzzContacts(f *testing.F) {
 	for _, tc := range badContacts() {
 		if len(tc.body) < 1000 {
@@ -288,8 +289,8 @@ func TestTwoHandlersInOneProcess(t *testing.T) {
 	}
 }
 
-// BenchmarkContacts is the share of the HTTP layer in a batch of 1,000 small
-// contacts: reading, checking, answering.
+// BenchmarkContacts measures the HTTP layer's share of a batch of 1,000 small
+// contacts: reading, validation, response.
 func BenchmarkContacts(b *testing.B) {
 	r := newRig(b, func(o *web.Options) { o.Logger = slog.New(slog.DiscardHandler) })
 	r.channel("texts", "texts")

@@ -12,7 +12,7 @@ import (
 	"weir/web"
 )
 
-// described is the description of everything that Weir can have.
+// described is the description of Weir with all optional parts.
 func described(t *testing.T) *openAPI {
 	t.Helper()
 	raw, err := web.Description(channels.NewDirectory(table(), "", nil))
@@ -22,8 +22,8 @@ func described(t *testing.T) *openAPI {
 	return parseOpenAPI(t, string(raw))
 }
 
-// TestTheDescriptionIsOpenAPI: others than us take the document for a valid one,
-// with every example, default and pattern in it.
+// TestTheDescriptionIsOpenAPI: independent tools accept the document, with
+// every example, default and pattern in it.
 func TestTheDescriptionIsOpenAPI(t *testing.T) {
 	t.Parallel()
 	raw, err := web.Description(channels.NewDirectory(table(), "", nil))
@@ -41,8 +41,9 @@ func TestTheDescriptionIsOpenAPI(t *testing.T) {
 	}
 }
 
-// TestPatternsArePortable: classes such as \p{L} mean something in some dialects only; in ECMAScript without
-// its flag u, as validators in JavaScript use it, no example would pass.
+// TestPatternsArePortable: classes such as \p{L} have a meaning only in some
+// dialects; in ECMAScript without the flag u, as JavaScript validators use it,
+// no example would match.
 func TestPatternsArePortable(t *testing.T) {
 	t.Parallel()
 	raw, err := web.Description(channels.NewDirectory(table(), "", nil))
@@ -54,8 +55,8 @@ func TestPatternsArePortable(t *testing.T) {
 	}
 }
 
-// TestEveryExampleIsOfItsSchema: each body and each answer has at least one
-// example, which its schema allows.
+// TestEveryExampleIsOfItsSchema: each body and each response has at least one
+// example, and its schema allows it.
 func TestEveryExampleIsOfItsSchema(t *testing.T) {
 	t.Parallel()
 	spec := described(t)
@@ -104,7 +105,7 @@ func TestEveryExampleIsOfItsSchema(t *testing.T) {
 }
 
 // TestEverythingIsExplained: every operation, parameter, schema and field has a
-// description, every parameter bounds, every tag a meaning.
+// description, every parameter has bounds, every tag has a meaning.
 func TestEverythingIsExplained(t *testing.T) {
 	t.Parallel()
 	spec := described(t)
@@ -159,7 +160,7 @@ func explained(t *testing.T, name string, schema any) {
 	}
 }
 
-// bounded tells whether a parameter says what may stand there.
+// bounded reports whether a parameter restricts its values.
 func bounded(s map[string]any) bool {
 	switch s["type"] {
 	case "boolean":

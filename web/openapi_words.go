@@ -10,7 +10,7 @@ Every error is a problem (RFC 9457) with a stable code; each answer below lists 
 
 The API of the job router, under /routing, is that of Azure Communication Services Job Router; GET /routing/openapi.json describes it.`
 
-// tags are the groups of operations, in the order in which they are shown.
+// tags returns the groups of operations, in display order.
 func tags() []*huma.Tag {
 	return []*huma.Tag{
 		{Name: "channels", Description: "A channel is one account at one provider, with a capacity: no more slots are ever in flight."},
@@ -23,7 +23,7 @@ func tags() []*huma.Tag {
 	}
 }
 
-// schemaHelp says what each schema is, where its type does not.
+// schemaHelp describes the schemas whose types have no description.
 func schemaHelp() map[string]string {
 	return map[string]string{
 		"AcceptedList":    "The contacts of a request that was accepted, in its order.",

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Under serves a handler under a prefix of the path, for proxies that pass paths
-// on as they are. Without the prefix it answers too: to proxies that take it
-// away, and to probes that come past them.
+// Under serves a handler under a path prefix, for proxies that pass paths
+// unchanged. It also answers without the prefix: to proxies that strip it, and
+// to probes that bypass the proxy.
 func Under(prefix string, h http.Handler) http.Handler {
 	if prefix == "" {
 		return h
@@ -29,16 +29,16 @@ func Under(prefix string, h http.Handler) http.Handler {
 	})
 }
 
-// under is an answer to a client that sees the prefix.
+// under is a response to a client that sees the prefix.
 type under struct {
 	http.ResponseWriter
 	prefix string
 }
 
-// Unwrap lets http.ResponseController through.
+// Unwrap gives http.ResponseController access to the underlying writer.
 func (u *under) Unwrap() http.ResponseWriter { return u.ResponseWriter }
 
-// WriteHeader mends the place of what was made.
+// WriteHeader adds the prefix to the Location of a created resource.
 func (u *under) WriteHeader(status int) {
 	if to := u.Header().Get("Location"); strings.HasPrefix(to, "/v1/") {
 		u.Header().Set("Location", u.prefix+to)

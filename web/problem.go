@@ -14,7 +14,7 @@ import (
 	"weir"
 )
 
-// Problem is the body of every error answer (RFC 9457). Code is stable; Title
+// Problem is the body of every error response (RFC 9457). Code is stable; Title
 // and Detail are for people.
 type Problem struct {
 	Type   string            `json:"type" doc:"always about:blank; see code" example:"about:blank"`
@@ -27,13 +27,13 @@ type Problem struct {
 
 const (
 	problemType = "application/problem+json"
-	// mostMistakes bounds the list of mistakes in one answer.
+	// mostMistakes is the max number of errors listed in one response.
 	mostMistakes = 100
-	// retryAfter is asked of clients when the error names no time of its own.
+	// retryAfter is the Retry-After of errors that set none.
 	retryAfter = 2 * time.Second
 )
 
-// statusOf maps the error vocabulary to HTTP.
+// statusOf maps error codes to HTTP statuses.
 func statusOf(c weir.Code) int {
 	switch c {
 	case weir.CodeInvalid:
@@ -61,14 +61,14 @@ func statusOf(c weir.Code) int {
 	}
 }
 
-// malformed is a body that cannot be read as JSON at all: 400, where a body
-// with wrong content is 422.
+// malformed is an error for a body that cannot be decoded: 400, whereas a body
+// with invalid content is 422.
 type malformed struct{ detail string }
 
 func (m *malformed) Error() string { return m.detail }
 
-// problemOf says what a client is told of an error, and after how long it may
-// try again. Errors without a code keep their text to themselves.
+// problemOf returns the problem that a client gets for an error, and the time
+// after which it may retry. It exposes nothing of an error without a code.
 func problemOf(err error) (Problem, time.Duration) {
 	p := Problem{Type: "about:blank"}
 	var wait time.Duration
@@ -101,8 +101,8 @@ func problemOf(err error) (Problem, time.Duration) {
 	return p, wait
 }
 
-// messageOf is the part of an error's message that is for clients. A cause
-// that was wrapped with %w is part of the message, but may quote a query, an
+// messageOf returns the part of an error's message that clients may see. A
+// cause wrapped with %w is part of the message, but may quote a query, an
 // address or a number.
 func messageOf(e *weir.Error) string {
 	if e.Cause == nil {
@@ -116,13 +116,13 @@ func messageOf(e *weir.Error) string {
 	return m
 }
 
-// writeProblem answers with an error.
+// writeProblem writes an error response.
 func writeProblem(w http.ResponseWriter, err error) {
 	p := problemHead(w, err)
-	_ = json.NewEncoder(w).Encode(p) // a client that left is no concern of ours
+	_ = json.NewEncoder(w).Encode(p) // a disconnected client is not an error
 }
 
-// problemHead writes the head of an answer with an error.
+// problemHead writes the header of an error response and returns its problem.
 func problemHead(w http.ResponseWriter, err error) Problem {
 	p, wait := problemOf(err)
 	note(w, err)
@@ -142,7 +142,8 @@ func problemHead(w http.ResponseWriter, err error) Problem {
 	return p
 }
 
-// invalid makes the error of a request with these mistakes; nil without any.
+// invalid returns the error of a request with these mistakes; nil if there are
+// none.
 func invalid(mistakes []weir.FieldError) error {
 	if len(mistakes) == 0 {
 		return nil

@@ -8,16 +8,17 @@ import (
 	"strings"
 )
 
-// Proxies are the networks of reverse proxies that are trusted to name the client.
+// Proxies are the networks of reverse proxies trusted to report the client's
+// address.
 type Proxies []netip.Prefix
 
-// Trust reports whether an address is one of a trusted proxy.
+// Trust reports whether an address belongs to a trusted proxy.
 func (p Proxies) Trust(address netip.Addr) bool {
 	return slices.ContainsFunc(p, func(n netip.Prefix) bool { return n.Contains(address) })
 }
 
-// Clients sets the remote address of each request to that of the client, as named
-// by the trusted proxies in front.
+// Clients sets the remote address of each request to that of the client, as
+// reported by the trusted proxies in front.
 func (p Proxies) Clients(h http.Handler) http.Handler {
 	if len(p) == 0 {
 		return h
@@ -34,9 +35,9 @@ func (p Proxies) Clients(h http.Handler) http.Handler {
 	})
 }
 
-// client finds the address of the client behind a trusted peer. Where
-// X-Forwarded-For and Forwarded disagree one of them was made up by the client,
-// and the peer itself counts.
+// client returns the address of the client behind a trusted peer. If
+// X-Forwarded-For and Forwarded disagree, the client forged one of them, and
+// client returns the peer.
 func (p Proxies) client(peer netip.Addr, h http.Header) netip.Addr {
 	var found []netip.Addr
 	if hops := h.Values("X-Forwarded-For"); len(hops) > 0 {
@@ -51,9 +52,9 @@ func (p Proxies) client(peer netip.Addr, h http.Header) netip.Addr {
 	return found[0]
 }
 
-// walk reads hops from the last one, which the peer has written, to the first
-// that is no trusted proxy. What cannot be read ends it. Hops before that are the
-// client's own and are not read.
+// walk reads hops backward from the last one, which the peer wrote, to the
+// first that is not a trusted proxy. It stops at an invalid hop. Hops before
+// that come from the client and are not read.
 func (p Proxies) walk(peer netip.Addr, headers []string, read func(hop string) (netip.Addr, bool)) netip.Addr {
 	for _, hop := range slices.Backward(strings.Split(strings.Join(headers, ","), ",")) {
 		if !p.Trust(peer) {
@@ -68,7 +69,7 @@ func (p Proxies) walk(peer netip.Addr, headers []string, read func(hop string) (
 	return peer
 }
 
-// hopAddress reads an address with or without a port.
+// hopAddress parses an address with or without a port.
 func hopAddress(hop string) (netip.Addr, bool) {
 	if with, err := netip.ParseAddrPort(hop); err == nil {
 		return with.Addr().Unmap().WithZone(""), true
@@ -77,8 +78,7 @@ func hopAddress(hop string) (netip.Addr, bool) {
 	return ip.Unmap().WithZone(""), err == nil
 }
 
-// forwardedFor reads the for parameter of an element of a Forwarded header
-// (RFC 7239).
+// forwardedFor parses the for parameter of a Forwarded element (RFC 7239).
 func forwardedFor(element string) (netip.Addr, bool) {
 	_, parameters, err := mime.ParseMediaType("x/x;" + strings.ReplaceAll(element, " ", ""))
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"weir/web"
 )
 
-// Scenario 187: a token of 128 bits is let in whatever else came from its address.
+// Scenario 187: a token of 128 bits is admitted whatever else its address sent.
 func TestScenario187_StrongTokenIsNeverLockedOut(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]int{
@@ -32,13 +32,14 @@ func TestScenario187_StrongTokenIsNeverLockedOut(t *testing.T) {
 	}
 }
 
-// behindProxies serves what the trusted proxies 10.0.0.0/8 and 2001:db8::1 pass on.
+// behindProxies serves requests from the trusted proxies 10.0.0.0/8 and
+// 2001:db8::1.
 func behindProxies(h http.Handler) http.Handler {
 	return web.Proxies{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("2001:db8::1/128")}.Clients(h)
 }
 
-// Scenario 187: behind a trusted proxy limits hold for each client, and no client
-// can pass for another.
+// Scenario 187: behind a trusted proxy, limits apply to each client, and no
+// client can impersonate another.
 func TestScenario187_LimitsOfClientsBehindAProxy(t *testing.T) {
 	t.Parallel()
 	r, _ := limited(t)

@@ -10,15 +10,15 @@ import (
 	"unicode/utf8"
 )
 
-// queryValues are the query parameters of one request that were given or have
-// a fallback: string, int64 or bool by the parameter's kind.
+// queryValues holds the query parameters of a request that are present or have
+// a default: string, int64 or bool, by the parameter's kind.
 type queryValues map[string]any
 
 func (q queryValues) text(name string) string { v, _ := q[name].(string); return v }
 func (q queryValues) number(name string) int  { v, _ := q[name].(int64); return int(v) }
 func (q queryValues) flag(name string) bool   { v, _ := q[name].(bool); return v }
 
-// words splits a list that is given with commas.
+// words splits a comma-separated list.
 func (q queryValues) words(name string) []string {
 	if q.text(name) == "" {
 		return nil
@@ -26,15 +26,17 @@ func (q queryValues) words(name string) []string {
 	return strings.Split(q.text(name), ",")
 }
 
-// mostParameter bounds the length of a query parameter.
+// mostParameter is the max length of a query parameter in bytes.
 const mostParameter = 512
 
-// nameCursor is the cursor of a list in order of names, behind the row with this name.
+// nameCursor returns the cursor after the row with this name, in a list sorted
+// by name.
 func nameCursor(list, name string) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(list + "/" + name))
 }
 
-// nameAfter returns the name in a cursor that nameCursor made for the list; empty without one.
+// nameAfter returns the name in a cursor that nameCursor made for the list;
+// empty if there is no cursor.
 func (c *call) nameAfter(list string) (string, error) {
 	cursor := c.query.text("cursor")
 	if cursor == "" {
@@ -48,8 +50,8 @@ func (c *call) nameAfter(list string) (string, error) {
 	return name, c.refuse()
 }
 
-// readQuery reads a query string. Mistakes point at /name, as if the
-// parameters were the members of an object.
+// readQuery parses a query string. Errors point at /name, as if the parameters
+// were the members of an object.
 func readQuery(known []parameter, raw string, wrong *mistakes) queryValues {
 	values, err := url.ParseQuery(raw)
 	if err != nil {
@@ -99,7 +101,7 @@ func (p *parameter) read(s string, wrong *mistakes) any {
 	}
 }
 
-// readWords holds a list with commas against the words that are allowed.
+// readWords checks a comma-separated list against the allowed words.
 func (p *parameter) readWords(s string, wrong *mistakes) {
 	if p.enum == nil || s == "" {
 		return

@@ -10,8 +10,8 @@ import (
 	"weir/web"
 )
 
-// FuzzQuery: every list answers every query with a page, or with mistakes that name its parameters; a cursor that
-// a page gave is taken again.
+// FuzzQuery: every list answers every query with a page, or with errors that
+// name its parameters; the cursor of a page is accepted.
 func FuzzQuery(f *testing.F) {
 	lists := []string{"/v1/channels", "/v1/surveys", "/v1/contacts", "/v1/events", "/v1/channels/texts/incoming", "/v1/surveys/s/respondents", "/v1/surveys/s/log"}
 	for i, q := range []string{"", "cursor=zzz", "cursor=Y2hhbm5lbHMvYQ&limit=1", "limit=0", "state=queued,done&cursor=%ff", "since=9999-12-31T23:59:59-23:59", "channel=a&channel=b", "a;b", "limit=1&outcome=lost", "cursor=9223372036854775808"} {

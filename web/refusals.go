@@ -6,11 +6,12 @@ import (
 	"time"
 )
 
-// refusalEvery is how often one kind of refusal is logged.
+// refusalEvery is the min interval between two log lines of one kind of
+// refusal.
 const refusalEvery = time.Second
 
-// RefusalLog logs one line a second for each kind of refusal, so that an attack
-// shows in the log and does not fill it.
+// RefusalLog logs one line per second for each kind of refusal, so that an
+// attack shows in the log without filling it.
 type RefusalLog struct {
 	log *slog.Logger
 
@@ -20,10 +21,10 @@ type RefusalLog struct {
 
 type refusalCount struct {
 	at      time.Time // of the latest line
-	skipped int       // since then
+	skipped int       // refusals since then
 }
 
-// NewRefusalLog returns one that writes to a logger.
+// NewRefusalLog returns a log that writes to a logger.
 func NewRefusalLog(log *slog.Logger) *RefusalLog {
 	return &RefusalLog{log: log, kinds: map[string]*refusalCount{}}
 }
@@ -35,7 +36,7 @@ func (l *RefusalLog) note(kind string, args ...any) {
 	}
 }
 
-// due returns how many refusals a line stands for that is written now.
+// due reports whether to write a line now, and how many refusals it stands for.
 func (l *RefusalLog) due(kind string, now time.Time) (int, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

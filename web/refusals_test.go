@@ -12,8 +12,8 @@ import (
 	"weir/web"
 )
 
-// Scenario 188: of a flood of refused requests the log shows one line a second for
-// each kind, with the number of those that it stands for.
+// Scenario 188: for a flood of refused requests, the log shows one line per
+// second for each kind, with the number of requests that it stands for.
 func TestScenario188_OneLogLineASecondForEachKindOfRefusal(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -20,8 +20,8 @@ import (
 	"weir/web"
 )
 
-// The canaries must not show in any log line, and all but the last two in no
-// answer either.
+// The canaries must not appear in any log line. All except the last two must
+// not appear in any response either.
 const (
 	apiCanary      = "CANARY-api-token"
 	providerCanary = "CANARY-provider-token"
@@ -107,7 +107,7 @@ func newRig(t testing.TB, change ...func(*web.Options)) *rig {
 	return r
 }
 
-// got is an answer.
+// got is a response.
 type got struct {
 	status int
 	header http.Header
@@ -123,7 +123,7 @@ func (g got) problem(t testing.TB) web.Problem {
 	return p
 }
 
-// into reads a good answer.
+// into decodes a success response.
 func into[T any](t testing.TB, g got, status int) T {
 	t.Helper()
 	var v T
@@ -148,14 +148,14 @@ func (r *rig) serve(req *http.Request) got {
 	return got{rec.Code, rec.Result().Header, string(raw)}
 }
 
-// spec is the description of the API that is served.
+// spec returns the served API description.
 func (r *rig) spec() *openAPI {
 	r.t.Helper()
 	return parseOpenAPI(r.t, r.serve(httptest.NewRequest("GET", "/openapi.json", nil)).body)
 }
 
-// do sends a request with a token and a JSON body, and holds the answer
-// against what is true of every answer.
+// do sends a request with a token and a JSON body, and checks the response
+// against the invariants of every response.
 func (r *rig) do(method, path, body string, header ...string) got {
 	r.t.Helper()
 	var reader io.Reader
@@ -202,7 +202,7 @@ func (r *rig) holds(req *http.Request, g got) {
 	}
 }
 
-// channel makes a channel straight in the store.
+// channel creates a channel directly in the store.
 func (r *rig) channel(name, typ string, change ...func(*weir.Channel)) weir.Channel {
 	r.t.Helper()
 	c := weir.Channel{Name: name, Type: typ, Capacity: 10, Settings: weir.Settings{"base_url": "http://provider.test", "token": providerCanary}}
@@ -216,7 +216,7 @@ func (r *rig) channel(name, typ string, change ...func(*weir.Channel)) weir.Chan
 	return c
 }
 
-// contact puts a contact straight into the store.
+// contact adds a contact directly to the store.
 func (r *rig) contact(ch weir.Channel, p weir.Progress, change ...func(*weir.Contact)) weir.Contact {
 	c := weir.Contact{
 		Ref:  weir.Ref{Channel: ch.ID, ID: weir.ContactID(len(r.contacts) + 1)},

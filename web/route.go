@@ -10,12 +10,11 @@ import (
 	"weir"
 )
 
-// requestTime bounds the work for one API request. It is less than the
-// server's write timeout, so that the client gets an answer.
+// requestTime is the time limit of one API request. It is less than the
+// server's write timeout, so that the client gets a response.
 const requestTime = 20 * time.Second
 
-// route is one operation of the JSON API: what is served and what the API
-// description says of it.
+// route is one operation of the JSON API: its handler and its API description.
 type route struct {
 	method, path string
 	id, summary  string
@@ -27,19 +26,20 @@ type route struct {
 	bodyLimit    int64
 	example      any // of the body; nil: none
 	answers      []answer
-	codes        []weir.Code // beside those that every route has
+	codes        []weir.Code // in addition to the codes of every route
 	handle       func(*call) (reply, error)
 	scopes       []weir.Scope // the token needs one of them; set by grant
 
-	// lenient: the body is held against its schema by the route itself.
+	// lenient: the route itself checks the body against its schema.
 	lenient bool
-	// repeatable: a POST that changes nothing the second time, whatever its body.
+	// repeatable: repeating the POST has no further effect, whatever its body.
 	repeatable bool
-	// serve takes the place of handle where a body or an answer is too long for
-	// memory and for requestTime. It answers by itself, unless it gives an error.
+	// serve replaces handle where a body or a response is too long for memory
+	// and for requestTime. It writes the response itself, unless it returns an
+	// error.
 	serve func(*call, http.ResponseWriter) error
-	// uploads and download are content types of such bodies and answers, refusal
-	// the body of a problem that says more than others.
+	// uploads and download are the content types of such bodies and responses.
+	// refusal is the type of a problem with additional fields.
 	uploads  []string
 	download string
 	refusal  reflect.Type
@@ -52,48 +52,50 @@ type parameter struct {
 	name, description string
 	kind              string // string, integer or boolean
 	enum              []string
-	single            bool   // one of enum; else one or more, joined by commas
-	format            string // of a string; the route checks it
+	single            bool   // one of enum; otherwise one or more, comma-separated
+	format            string // of a string; the route validates it
 	minimum, maximum  int64  // of an integer
-	fallback          any    // used when it is absent
+	fallback          any    // the default
 }
 
-// answer is one good answer of a route.
+// answer is one success response of a route.
 type answer struct {
 	status      int
 	description string
 	body        reflect.Type // nil: no body
 }
 
-// call is one request to a route, as far as it has been checked.
+// call is one request to a route, validated so far as its fields say.
 type call struct {
 	context.Context
 	r     *http.Request
 	who   *visitor
 	query queryValues
-	// body is what was sent, and wrong what the schema finds wrong with it. A
-	// route with a body adds what only it can know and then asks refuse,
+	// body is the decoded body, and wrong lists its schema errors. A route with
+	// a body adds the errors that only it can find, and then calls refuse
 	// before it changes anything.
 	body  map[string]any
 	wrong mistakes
 }
 
-// pii tells whether phone numbers may be shown.
+// pii reports whether phone numbers may be shown.
 func (c *call) pii() bool { return c.who.has(weir.ScopePIIRead) }
 
-// refuse is the error that lists every mistake found so far; nil without any.
+// refuse returns the error that lists all mistakes found so far; nil if there
+// are none.
 func (c *call) refuse() error { return invalid(c.wrong.list) }
 
-// reply is what a route answers.
+// reply is the response of a route.
 type reply struct {
 	status   int
 	body     any // nil: none
 	location string
-	tried    bool               // nothing was to be changed, only looked what would be
+	tried    bool               // a dry run
 	changes  []weir.FieldChange // for the audit log
 }
 
-// handler serves a route: token, query, body, then the route itself.
+// handler serves a route: it checks the token, query and body, then runs the
+// route.
 func (s *service) handler(rt *route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		matched(w)
@@ -167,5 +169,5 @@ func writeJSON(w http.ResponseWriter, status int, body any) {
 	}
 	w.Header().Set("Content-Type", jsonType)
 	w.WriteHeader(status)
-	_, _ = w.Write(append(raw, '\n')) // a client that left is no concern of ours
+	_, _ = w.Write(append(raw, '\n')) // a disconnected client is not an error
 }

@@ -8,7 +8,7 @@ import (
 	"weir"
 )
 
-// routes is the table of the JSON API.
+// routes returns the route table of the JSON API.
 func (s *service) routes() []*route {
 	all := append(s.channelRoutes(), s.contactRoutes()...)
 	all = append(all, s.whoRoutes()...)

@@ -15,28 +15,28 @@ import (
 	"weir"
 )
 
-// checker holds a decoded JSON value against a schema of the API description.
-// It knows the keywords that our types use and no others; compile refuses
-// what it would otherwise overlook.
+// checker checks a decoded JSON value against a schema of the API description.
+// It supports only the keywords that our types use; compile rejects a schema
+// with any other.
 type checker struct {
 	kind       string // object, array, string, integer, number, boolean
-	nullable   bool   // it may be null
+	nullable   bool   // null is valid
 	properties map[string]*checker
 	names      []string // of properties, sorted
 	required   []string
-	open       bool     // an object of any names, of any values unless each is set
-	each       *checker // of an array's items or an open object's values
-	least      int      // items, properties or characters
+	open       bool     // an object with arbitrary names; values are checked by each if it is set
+	each       *checker // for an array's items or an open object's values
+	least      int      // min number of items, properties or characters
 	most       int
 	minimum    float64
 	maximum    float64
 	pattern    *regexp.Regexp
-	help       string // what the pattern means
+	help       string // describes the pattern
 	enum       []string
 	instant    bool
 }
 
-// compile makes a checker of a schema.
+// compile builds a checker from a schema.
 func compile(r huma.Registry, s *huma.Schema) (*checker, error) {
 	for s.Ref != "" {
 		s = r.SchemaFromRef(s.Ref)
@@ -71,7 +71,7 @@ func compile(r huma.Registry, s *huma.Schema) (*checker, error) {
 	return c, c.compileInner(r, s)
 }
 
-// understood refuses a schema that says what a checker would overlook.
+// understood rejects a schema with a keyword that checker does not support.
 func understood(s *huma.Schema) error {
 	switch s.Type {
 	case "object", "array", "string", "integer", "number", "boolean":
@@ -129,7 +129,7 @@ func (c *checker) compileInner(r huma.Registry, s *huma.Schema) (err error) {
 	return nil
 }
 
-// mistakes collects what is wrong with one request.
+// mistakes collects the errors of one request.
 type mistakes struct{ list []weir.FieldError }
 
 func (m *mistakes) add(pointer, code, format string, args ...any) {
@@ -140,11 +140,11 @@ func (m *mistakes) add(pointer, code, format string, args ...any) {
 
 func (m *mistakes) take(f ...weir.FieldError) { m.list = weir.AddMistakes(m.list, f...) }
 
-// full reports whether further mistakes would not be collected.
+// full reports whether further errors would be dropped.
 func (m *mistakes) full() bool { return len(m.list) >= weir.MaxMistakes }
 
-// check finds every mistake in v. Details never repeat a value: it may be a
-// phone number or a secret.
+// check finds every error in v. Details never repeat a value: it may be a phone
+// number or a secret.
 func (c *checker) check(v any, at string, m *mistakes) {
 	if v == nil && c.nullable {
 		return
@@ -193,7 +193,7 @@ func (c *checker) checkObject(v any, at string, m *mistakes) {
 	c.checkLength(len(o), "entries", at, m)
 }
 
-// checkOthers looks at the members that are no properties of the schema.
+// checkOthers checks the members that are not properties of the schema.
 func (c *checker) checkOthers(o map[string]any, at string, m *mistakes) {
 	for _, name := range slices.Sorted(maps.Keys(o)) {
 		if c.properties[name] != nil {
@@ -218,7 +218,7 @@ func (c *checker) checkArray(v any, at string, m *mistakes) {
 	}
 	c.checkLength(len(a), "elements", at, m)
 	if len(a) > c.most {
-		return // no use in thousands of mistakes
+		return // listing thousands of errors has no use
 	}
 	for i, value := range a {
 		if m.full() {
@@ -251,8 +251,9 @@ func (c *checker) checkString(v any, at string, m *mistakes) {
 	}
 }
 
-// mostInteger bounds whole numbers: beyond it, what JSON's numbers are read as
-// leaves some out, and a larger number would silently become another.
+// mostInteger is the max absolute value of an integer: JSON numbers are decoded
+// as float64, which cannot represent all larger integers, so that one could
+// silently become another.
 const mostInteger = 1<<53 - 1
 
 func (c *checker) checkInteger(v any, at string, m *mistakes) {
@@ -282,8 +283,8 @@ func (c *checker) checkLength(n int, unit, at string, m *mistakes) bool {
 	return false
 }
 
-// token writes a name as a JSON pointer token (RFC 6901). The name comes from
-// the client, so it is bounded.
+// token encodes a name as a JSON pointer token (RFC 6901). The name comes from
+// the client, so it is truncated.
 func token(name string) string {
 	const most = 100
 	if len(name) > most {

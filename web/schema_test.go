@@ -6,8 +6,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// TestCompileRefusesWhatItWouldOverlook: a tag that nothing checks is a
-// start-up error, not a hole.
+// TestCompileRefusesWhatItWouldOverlook: a tag that the checker does not
+// support is a startup error, not a gap in validation.
 func TestCompileRefusesWhatItWouldOverlook(t *testing.T) {
 	t.Parallel()
 	registry := huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer)

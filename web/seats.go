@@ -12,15 +12,15 @@ const (
 	StreamShare = 64 // with one token
 )
 
-// Seats bound what is done at the same time: in all, and for each token, so that
-// no client takes all of them.
+// Seats limit concurrency: in total, and per token, so that no client takes all
+// seats.
 type Seats struct {
 	all, share int
 
 	mu    sync.Mutex
 	taken int
 	of    map[string]int // by token
-	freed chan struct{}  // closed when a seat is given back
+	freed chan struct{}  // closed when a seat is released
 }
 
 // NewSeats returns seats that are all free.
@@ -28,8 +28,9 @@ func NewSeats(all, share int) *Seats {
 	return &Seats{all: all, share: share, of: map[string]int{}, freed: make(chan struct{})}
 }
 
-// Take waits up to within for a seat for the token who. ok is false if none became
-// free. An empty who, while no token is needed, has no share of its own.
+// Take waits up to within for a seat for the token who. ok is false if none
+// became free. An empty who, while no token is needed, is subject only to the
+// total limit.
 func (s *Seats) Take(ctx context.Context, who string, within time.Duration) (leave func(), ok bool) {
 	wait := time.NewTimer(within)
 	defer wait.Stop()

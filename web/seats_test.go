@@ -62,7 +62,7 @@ func TestScenario189_StreamsOfOneTokenLeaveSeats(t *testing.T) {
 	})
 }
 
-// Scenario 189: a seat that is given back goes to one who waits.
+// Scenario 189: a released seat goes to a waiting caller.
 func TestScenario189_SeatGivenBack(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -71,7 +71,7 @@ func TestScenario189_SeatGivenBack(t *testing.T) {
 		go func() {
 			time.Sleep(time.Second)
 			leave()
-			leave() // gives back one seat, not two
+			leave() // releases one seat, not two
 		}()
 		if _, ok := s.Take(t.Context(), "b", 2*time.Second); !ok {
 			t.Error("the free seat was not given")

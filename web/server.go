@@ -6,9 +6,10 @@ import (
 	"time"
 )
 
-// NewServer makes a server with every timeout set; Go's own has none. It serves
-// the listener that conns made. HTTP/2 is off: every limit counts connections,
-// and one HTTP/2 connection carries hundreds of requests.
+// NewServer returns a server with every timeout set; by default http.Server has
+// none. It must serve the listener that conns returned. HTTP/2 is disabled:
+// every limit counts connections, and one HTTP/2 connection carries hundreds of
+// requests.
 func NewServer(h http.Handler, logger *slog.Logger, conns *Connections) *http.Server {
 	s := &http.Server{
 		Handler:           probesOnly(h),

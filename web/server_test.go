@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// pipes is a listener whose clients sit at the other end of a pipe.
+// pipes is a listener whose clients use the other end of a pipe.
 type pipes struct {
 	net.Listener
 	conns  chan net.Conn
@@ -40,14 +40,14 @@ func (p *pipes) Accept() (net.Conn, error) {
 func (p *pipes) Close() error   { close(p.closed); return nil }
 func (p *pipes) Addr() net.Addr { return &net.UnixAddr{} }
 
-// dial gives the client's end.
+// dial returns the client's end.
 func (p *pipes) dial() net.Conn {
 	client, server := net.Pipe()
 	p.conns <- server
 	return client
 }
 
-// newServer is a server that serves any listener.
+// newServer returns a server that serves any listener.
 func newServer(h http.Handler) *http.Server {
 	return web.NewServer(h, slog.New(slog.DiscardHandler), connections(web.DefaultConnectionLimits()))
 }

@@ -9,10 +9,11 @@ import (
 	"weir/channels"
 )
 
-// siblings finds the channel that a callback is about when it arrived at the
-// address of another one: at some providers all channels of an account share
-// one callback address, and the last to set it wins. Only channels of one
-// account may speak for each other; between others a secret says nothing.
+// siblings finds the channel that a callback is about if it arrived at the URL
+// of another channel: at some providers all channels of an account share one
+// callback URL, and the last channel to set it wins. Only channels of one
+// account may receive callbacks for each other; between accounts a secret
+// proves nothing.
 type siblings struct {
 	store siblingReader
 	types *channels.Directory
@@ -35,7 +36,7 @@ type siblingEntry struct {
 }
 
 const (
-	siblingsMost = 10_000 // entries that are kept
+	siblingsMost = 10_000 // max cached entries
 	siblingPage  = 500
 )
 
@@ -43,8 +44,8 @@ func newSiblings(store siblingReader, types *channels.Directory, now func() time
 	return &siblings{store: store, types: types, now: now, known: map[weir.ChannelID]siblingEntry{}, lines: map[string]siblingEntry{}}
 }
 
-// account is what two channels must share to speak for each other; ok is false
-// for types whose channels never do.
+// account returns the key that two channels must share to receive each other's
+// callbacks; ok is false for types whose channels never do.
 func (x *siblings) account(c weir.Channel) (_ string, ok bool) {
 	t, known := x.types.Type(c.Type)
 	if !known || t.Account == nil {
@@ -59,8 +60,8 @@ func (x *siblings) related(a, b weir.Channel) bool {
 	return ok && also && one == other
 }
 
-// byID gives the channel with a number if it may be spoken for at the address
-// of another one.
+// byID returns the channel with an id if it may be reported on at the URL of
+// another channel.
 func (x *siblings) byID(ctx context.Context, at weir.Channel, id weir.ChannelID) (weir.Channel, bool, error) {
 	if _, shares := x.account(at); !shares {
 		return weir.Channel{}, false, nil
@@ -82,9 +83,9 @@ func (x *siblings) byID(ctx context.Context, at weir.Channel, id weir.ChannelID)
 	return e.channel, x.related(at, e.channel), nil
 }
 
-// byLine gives the channel of an account that uses the provider's line. The
-// channel at whose address the message arrived stands in for a line that no
-// channel has.
+// byLine returns the channel of the account that uses the provider's line. If
+// no channel has the line, it returns the channel at whose URL the message
+// arrived.
 func (x *siblings) byLine(ctx context.Context, at weir.Channel, line string) (weir.Channel, error) {
 	account, shares := x.account(at)
 	if t, _ := x.types.Type(at.Type); !shares || line == "" || !at.Deleted && t.Line(at.Settings) == line {

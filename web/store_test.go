@@ -22,7 +22,7 @@ func (d direct) Accept(ctx context.Context, ch weir.Channel, specs []weir.Spec) 
 	return d.store.Accept(ctx, ch.ID, specs)
 }
 
-// TestOverAStore: what the fakes promise, the store keeps.
+// TestOverAStore: the store behaves as the fakes do.
 func TestOverAStore(t *testing.T) {
 	t.Parallel()
 	store := storetest.SQLite(t)

@@ -11,7 +11,8 @@ import (
 	"weir/surveys"
 )
 
-// SurveyStore is what the API reads and writes of surveys without their broker.
+// SurveyStore is the part of the survey store that the API uses without the
+// broker.
 type SurveyStore interface {
 	surveys.Importer
 	PutSurvey(ctx context.Context, s surveys.Survey) (_ surveys.Survey, created bool, err error)
@@ -26,39 +27,39 @@ type SurveyStore interface {
 	Recent(ctx context.Context, f surveys.LogFilter) (_ []surveys.Entry, next int64, err error)
 }
 
-// Surveys is the survey broker as the API sees it.
+// Surveys is the survey broker as the API uses it.
 type Surveys interface {
-	// Check finds every mistake in a definition, also those that only the
-	// channels can tell.
+	// Check finds every error in a definition, including errors that depend on
+	// the channels.
 	Check(ctx context.Context, d surveys.Definition) (*surveys.Plan, []weir.FieldError)
-	// Step launches, pauses, resumes or stops a survey. It is durable when it
-	// returns. A step that changes nothing is no error.
+	// Step launches, pauses, resumes or stops a survey. The change is durable
+	// when it returns. A step without effect is not an error.
 	Step(ctx context.Context, name string, step surveys.Step) (surveys.Survey, error)
-	// Hear takes what an application says of a respondent. It is durable when it
-	// returns.
+	// Hear applies an application's report on a respondent. The report is
+	// durable when it returns.
 	Hear(ctx context.Context, s surveys.Survey, id surveys.RespondentID, h surveys.Hearing) (surveys.Respondent, error)
-	// Incoming takes a message that is stored, as far as that cannot wait: when
-	// it returns, nobody who asked for that is contacted any more. It may be
-	// repeated.
+	// Incoming processes the urgent part of a stored message: when it returns,
+	// a person who opted out is not contacted any more. It may be repeated.
 	Incoming(ctx context.Context, channel weir.ChannelID, m weir.Incoming) error
 	Stats(ctx context.Context, s surveys.Survey) (surveys.Stats, error)
-	// Why explains why a survey contacts no respondent now, WhyRespondent why one of its
-	// respondents waits. They are zero if nothing waits.
+	// Why explains why a survey contacts no respondent now; WhyRespondent
+	// explains why a respondent waits. Both return the zero value if nothing
+	// waits.
 	Why(ctx context.Context, s surveys.Survey) (weir.Why, error)
 	WhyRespondent(ctx context.Context, s surveys.Survey, r surveys.Respondent) (weir.Why, error)
-	// Changed says that a survey, or who is in it, was changed; of survey 0: a
-	// channel, which surveys may use.
+	// Changed reports that a survey or its respondents changed; survey 0: a
+	// channel changed, which any survey may use.
 	Changed(survey int64)
 }
 
-// surveyName is what a survey may be called. There is no colon in it: what
-// follows a colon in a path is a step.
+// surveyName matches a valid survey name. It has no colon: in a path, a step
+// follows the colon.
 var surveyName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,62}$`)
 
 const surveyPath = "/v1/surveys/{survey}"
 
-// stepRoutes takes the routes that ask for a step, like surveyPath:launch, out
-// of the table, by the word after the colon. The mux knows no such patterns.
+// stepRoutes returns the routes of steps, like surveyPath:launch, by the word
+// after the colon. The mux does not support such patterns.
 func stepRoutes(routes []*route) map[string]*route {
 	steps := map[string]*route{}
 	for _, rt := range routes {
@@ -69,8 +70,8 @@ func stepRoutes(routes []*route) map[string]*route {
 	return steps
 }
 
-// step finds the route of a step. It gives the request the pattern of the route
-// and the name of the survey, as the mux would.
+// step dispatches to the route of a step. It sets the request's pattern and the
+// survey's name, as the mux would.
 func (s *service) step(steps map[string]*route) http.Handler {
 	handlers := map[string]http.Handler{}
 	for word, rt := range steps {

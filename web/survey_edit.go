@@ -15,13 +15,14 @@ import (
 	"weir/surveys"
 )
 
-// definition reads the body of a survey, whose schema was checked, as far as it fits
-// the schema. What the rules find wrong is added to the mistakes.
+// definition decodes the body of a survey after the schema check, as far as it
+// fits the schema. It adds the errors that the survey rules find, unless a
+// schema error explains them.
 func (s *service) definition(c *call, body map[string]any) SurveyBody {
 	var b SurveyBody
 	raw, err := json.Marshal(body)
 	if err == nil {
-		err = json.Unmarshal(raw, &b) // values of a wrong type, which the schema has refused, are left out
+		err = json.Unmarshal(raw, &b) // skips values of a wrong type; the schema check has reported them
 	}
 	if _, partly := errors.AsType[*json.UnmarshalTypeError](err); err != nil && (!partly || len(c.wrong.list) == 0) {
 		c.wrong.add("", "type", "is no survey")
@@ -46,8 +47,8 @@ func (s *service) definition(c *call, body map[string]any) SurveyBody {
 	return b
 }
 
-// explains reports whether f follows from g: f is about the same field, about a part of
-// it, or about a value that is incomplete without it.
+// explains reports whether f follows from g: f is about the same field, a part
+// of it, or a value that is incomplete without it.
 func explains(g, f weir.FieldError) bool {
 	within := func(a, b string) bool { return a == b || strings.HasPrefix(a, b+"/") }
 	return within(f.Pointer, g.Pointer) || g.Code != "unknown" && within(g.Pointer, f.Pointer)
@@ -96,7 +97,7 @@ func (s *service) putSurvey(c *call) (reply, error) {
 	return out, nil
 }
 
-// bodyOf is the body with which a survey would be written.
+// bodyOf returns the body that would write the survey.
 func bodyOf(v surveys.Survey) SurveyBody {
 	b := SurveyBody{Title: v.Title, Definition: v.Definition}
 	if v.Application != (surveys.Application{}) {
@@ -105,8 +106,8 @@ func bodyOf(v surveys.Survey) SurveyBody {
 	return b
 }
 
-// patchSurvey merges a patch into the body that the survey would be written
-// with, and takes that as a PUT would, apart from what may not change any more.
+// patchSurvey merges a patch into the body that would write the survey, and
+// processes the result like a PUT, except for fields that can no longer change.
 func (s *service) patchSurvey(c *call, schema *checker) (reply, error) {
 	have, err := s.survey(c, c.r.PathValue("survey"))
 	if err != nil {
@@ -159,8 +160,8 @@ func (s *service) patchSurvey(c *call, schema *checker) (reply, error) {
 	return reply{status: http.StatusOK, body: surveyView(stored), changes: changesOf(before, after, surveySecret)}, nil
 }
 
-// staysOpen refuses a schedule that would end, by a slip in a date, a survey that
-// was launched: everybody in it would be canceled at once.
+// staysOpen rejects a schedule that would end a launched survey because of a
+// wrong date: all of its respondents would be canceled at once.
 func (s *service) staysOpen(c *call, state surveys.State, d surveys.Definition) {
 	schedule, _ := d.Schedule.Compile()
 	if schedule == nil || state != surveys.Running && state != surveys.Paused {
@@ -175,7 +176,7 @@ func errOtherVersion() error {
 	return weir.Errorf(weir.CodeConflict, "the survey was changed meanwhile; read it and decide anew")
 }
 
-// document is a value as JSON decoding yields it.
+// document converts a value to decoded JSON.
 func document(v any) (map[string]any, error) {
 	var out map[string]any
 	raw, err := json.Marshal(v)
@@ -188,7 +189,8 @@ func document(v any) (map[string]any, error) {
 	return out, nil
 }
 
-// merged is a document after a merge patch (RFC 7396). It changes neither.
+// merged returns a document after a merge patch (RFC 7396). It modifies neither
+// argument.
 func merged(doc, patch any) any {
 	p, ok := patch.(map[string]any)
 	if !ok {
@@ -209,8 +211,8 @@ func merged(doc, patch any) any {
 	return out
 }
 
-// frozen refuses changes that a survey cannot take in its state, and names the
-// fields: what respondents are asked, and over what, is settled by its launch.
+// frozen rejects changes that the survey's state does not allow, and names the
+// fields: the launch fixes the questions and the channels.
 func frozen(state surveys.State, was, is map[string]any) error {
 	if state == surveys.Draft {
 		return nil
@@ -244,7 +246,8 @@ func frozen(state surveys.State, was, is map[string]any) error {
 	return nil
 }
 
-// without is a list or an object of objects that lack a member.
+// without returns a copy of a list or object of objects, with one member
+// removed from each.
 func without(v any, member string) any {
 	switch v := v.(type) {
 	case []any:

@@ -17,8 +17,9 @@ import (
 	"weir/surveys"
 )
 
-// The columns of results that every survey has. Those of attributes follow, in
-// order, and last other, with whatever found no column.
+// resultColumns are the columns that the results of every survey have. Columns
+// of attributes follow, in order, and last otherColumn with all other
+// attributes.
 func resultColumns() []string {
 	return []string{
 		"id", "phone", "status", "disposition", "arm", "questionnaire", "mode", "attempts_ivr", "attempts_sms", "attempts_mobileweb", "attempts_cati",
@@ -32,7 +33,7 @@ func logColumns() []string {
 
 const otherColumn = "other_attributes"
 
-// download is one CSV file under way.
+// download is one CSV file in progress.
 type download struct {
 	*service
 	c    *call
@@ -40,8 +41,8 @@ type download struct {
 	out  *csv.Writer
 }
 
-// download begins a file. The head is not written before the first row is, so
-// that until then an error is a problem like any other.
+// download begins a file. The header is written with the first row, so that
+// until then an error can be a normal problem response.
 func (s *service) download(c *call, w http.ResponseWriter, name string) *download {
 	p := newPace(w)
 	p.read()
@@ -49,7 +50,7 @@ func (s *service) download(c *call, w http.ResponseWriter, name string) *downloa
 	return &download{service: s, c: c, pace: p, out: csv.NewWriter(p)}
 }
 
-// refuse gives an error as the answer.
+// refuse returns an error to be sent as the response instead of the file.
 func (d *download) refuse(err error) error {
 	d.pace.out.Header().Del("Content-Disposition")
 	return err
@@ -59,26 +60,28 @@ func (d *download) row(cells []string) {
 	for i := range cells {
 		cells[i] = guarded(cells[i])
 	}
-	_ = d.out.Write(cells) // the writer remembers its error
+	_ = d.out.Write(cells) // the writer keeps its error
 }
 
-// breakOff ends the connection: a file that ends early must not look like one
-// that is whole.
+// breakOff aborts the connection: a truncated file must not look complete.
 func (d *download) breakOff(err error) {
 	d.Logger.WarnContext(d.c, "a download broke off", slog.Any("error", err))
 	panic(http.ErrAbortHandler)
 }
 
-// plainNumber is what a spreadsheet reads as a number, whatever its sign.
+// plainNumber matches what a spreadsheet reads as a number, with or without a
+// sign.
 var plainNumber = regexp.MustCompile(`^[+-]?[0-9]+(\.[0-9]+)?$`)
 
-// formulaSigns begin a formula, with all characters that normalize to them.
+// formulaSigns are the characters that begin a formula, with all characters
+// that normalize to them.
 const formulaSigns = "=+-@＝＋－＠﹦﹢﹣﹫⁼⁺⁻₌₊₋−"
 
-// guarded keeps a spreadsheet from taking a text for a formula: it gets an
-// apostrophe in front. What counts is the first character that is visible, in its
-// plain form: a full-width sign, or one behind blanks or characters without width,
-// begins a formula too. Numbers, phone numbers among them, stay as they are.
+// guarded prevents a spreadsheet from reading a text as a formula (CSV
+// injection), by prefixing an apostrophe. It examines the first visible
+// character in its normalized form: a full-width sign, or a sign after
+// whitespace or zero-width characters, begins a formula too. Numbers, including
+// phone numbers, stay unchanged.
 func guarded(cell string) string {
 	if plainNumber.MatchString(cell) {
 		return cell
@@ -98,9 +101,9 @@ func guarded(cell string) string {
 	return cell
 }
 
-// results writes one row for each respondent. Which attributes there are is
-// found out first, in a pass of its own; of more than MaxAttributes, and of those
-// that turn up in the meantime, the rest goes into one column as JSON.
+// results writes one row per respondent. A first pass collects the attribute
+// names; attributes beyond MaxAttributes, and new ones that appear meanwhile,
+// go into one column as JSON.
 func (s *service) results(c *call, w http.ResponseWriter) error {
 	ctx, cancel := brief(c)
 	defer cancel()
@@ -132,8 +135,8 @@ func (s *service) results(c *call, w http.ResponseWriter) error {
 	return nil
 }
 
-// attributes are the names of the attributes that respondents have: the first
-// MaxAttributes that turn up, in order.
+// attributes returns the attribute names of the respondents, sorted: the first
+// MaxAttributes that occur.
 func (d *download) attributes(f surveys.Filter) ([]string, error) {
 	known := map[string]bool{}
 	err := d.pages(f, func(r *surveys.Respondent) {
@@ -146,8 +149,8 @@ func (d *download) attributes(f surveys.Filter) ([]string, error) {
 	return slices.Sorted(maps.Keys(known)), err
 }
 
-// pages reads all respondents of a filter, as many at a time as memory may hold,
-// and passes on what was written after each page.
+// pages reads all respondents of a filter in pages of bounded memory, and
+// flushes the output after each page.
 func (d *download) pages(f surveys.Filter, each func(*surveys.Respondent)) error {
 	f.Limit = pageRows
 	for {
@@ -218,7 +221,7 @@ func resultRow(v RespondentView, r *surveys.Respondent, names []string) []string
 	return append(out, others(v.Attributes, names))
 }
 
-// others are the attributes that have no column, as JSON.
+// others returns the attributes without a column, as JSON.
 func others(attributes map[string]string, names []string) string {
 	rest := maps.Clone(attributes)
 	for _, name := range names {
@@ -227,11 +230,11 @@ func others(attributes map[string]string, names []string) string {
 	if len(rest) == 0 {
 		return ""
 	}
-	raw, _ := json.Marshal(rest) // texts cannot fail
+	raw, _ := json.Marshal(rest) // encoding strings cannot fail
 	return string(raw)
 }
 
-// moment shows an instant; one that has not come is empty.
+// moment formats an instant; zero is empty.
 func moment(t time.Time) string {
 	if t.IsZero() {
 		return ""
@@ -239,7 +242,7 @@ func moment(t time.Time) string {
 	return t.UTC().Format(time.RFC3339Nano)
 }
 
-// surveyLog writes what happened in a survey, oldest first.
+// surveyLog writes the events of a survey, oldest first.
 func (s *service) surveyLog(c *call, w http.ResponseWriter) error {
 	ctx, cancel := brief(c)
 	defer cancel()
@@ -271,7 +274,7 @@ func (s *service) surveyLog(c *call, w http.ResponseWriter) error {
 			d.breakOff(err)
 		}
 	}
-	d.out.Flush() // the head of a log without entries
+	d.out.Flush() // the header of a log without entries
 	return nil
 }
 

@@ -12,7 +12,7 @@ import (
 	"weir/surveys"
 )
 
-// people is a store of surveys and the simplest broker over it.
+// people is a store of surveys and a minimal broker over it.
 type people struct {
 	mu          sync.Mutex
 	surveys     []surveys.Survey
@@ -22,14 +22,14 @@ type people struct {
 	heard       []surveys.Hearing
 	changed     []int64
 	stats       surveys.Stats
-	wrong       []weir.FieldError // what only the channels can tell
+	wrong       []weir.FieldError // errors that depend on the channels
 	hearError   error
 	writes      int
 	aborted     int
 	pages       int
 	breaks      int // the page that cannot be read
 	down        error
-	unsure      map[string]bool // numbers of an import that is not over
+	unsure      map[string]bool // numbers of an unfinished import
 	meanwhile   func()          // runs before a survey is updated
 	added       func(ctx context.Context, n int) error
 }
@@ -290,7 +290,7 @@ func (p *people) Recent(_ context.Context, f surveys.LogFilter) ([]surveys.Entry
 	return list, 0, nil
 }
 
-// The broker's half.
+// Methods of the broker.
 
 func (p *people) Check(_ context.Context, d surveys.Definition) (*surveys.Plan, []weir.FieldError) {
 	plan, wrong := d.Compile(surveys.Defaults{Batch: 100, LimitPerMinute: 60, InitialSuccessRate: 1})
@@ -355,8 +355,8 @@ func (p *people) Changed(survey int64) {
 	p.changed = append(p.changed, survey)
 }
 
-// stored counts the respondents that were added, visible or not, while others
-// may be adding.
+// stored counts the added respondents, visible or not, under concurrent
+// additions.
 func (p *people) stored() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -19,9 +19,11 @@ import (
 const (
 	csvType    = "text/csv"
 	ndjsonType = "application/x-ndjson"
-	// mostRejected ends an import that is no file of respondents.
+	// mostRejected is the number of bad rows after which an import fails: the
+	// file is not one of respondents.
 	mostRejected = 1_000_000
-	// storeTime is how long rows of a slow client wait for others.
+	// storeTime is how long rows of a slow client wait for more before they are
+	// stored.
 	storeTime = 10 * time.Second
 )
 
@@ -54,7 +56,8 @@ func (s *service) postRespondents(c *call, w http.ResponseWriter, rt *route) err
 	return s.importRows(c, w, v, format, encoding)
 }
 
-// takesRespondents refuses respondents of a survey that ends.
+// takesRespondents rejects respondents of a survey that is ending or being
+// deleted.
 func takesRespondents(v surveys.Survey) error {
 	if v.Deleting || v.State == surveys.Stopping || v.State == surveys.Done {
 		return weir.Errorf(weir.CodeConflict, "survey %s is %s and takes no respondents", v.Name, v.State)
@@ -62,7 +65,7 @@ func takesRespondents(v surveys.Survey) error {
 	return nil
 }
 
-// formatOf reads the content type; the format of JSON is empty.
+// formatOf returns the format by Content-Type; it is empty for JSON.
 func formatOf(r *http.Request, rt *route) (_ surveys.Format, encoding string, err error) {
 	got, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	compression := r.Header.Get("Content-Encoding")
@@ -73,12 +76,12 @@ func formatOf(r *http.Request, rt *route) (_ surveys.Format, encoding string, er
 	case err == nil && known && got == ndjsonType:
 		return surveys.NDJSON, params["charset"], nil
 	case err == nil && got == jsonType:
-		return "", "", nil // readJSON says what is wrong with it
+		return "", "", nil // readJSON reports its errors
 	}
 	return "", "", weir.Errorf(weir.CodeContentType, "send the body as %s, not compressed", strings.Join(append([]string{jsonType}, rt.uploads...), ", "))
 }
 
-// loading is one import under way.
+// loading is one import in progress.
 type loading struct {
 	*service
 	survey   surveys.Survey
@@ -87,7 +90,7 @@ type loading struct {
 	distinct bool  // a number twice is a bad row
 	rows     []surveys.Row
 	size     int
-	line     int // of the row that was read last
+	line     int // of the last row read
 	stored   time.Time
 	told     ImportView
 	bad      spool
@@ -120,20 +123,20 @@ func (s *service) importRows(c *call, w http.ResponseWriter, v surveys.Survey, f
 		s.Surveys.Changed(v.ID)
 	}
 	if err != nil {
-		p.moved = time.Time{} // time for what is ignored, however lately a row came
+		p.moved = time.Time{} // so that reading extends the deadline for the rest, however recent the last row was
 		p.reading()
 		ignore(c.r.Body)
 	}
 	return l.answer(w, p, err)
 }
 
-// load reads to the end, and makes what was read visible or takes it back.
+// load reads to the end, then commits a strict import or rolls it back.
 func (l *loading) load(ctx context.Context, rows *surveys.Reader, p *pace) error {
 	if err := l.begin(ctx); err != nil {
 		return err
 	}
-	// The request's context ends when reading fails, before the rows that came
-	// have all been read: what is stored does not depend on it.
+	// The request's context ends when reading fails, before all received rows
+	// are processed: storing them must not depend on it.
 	ctx = context.WithoutCancel(ctx)
 	err := l.read(ctx, rows, p)
 	if err == nil {
@@ -142,7 +145,7 @@ func (l *loading) load(ctx context.Context, rows *surveys.Reader, p *pace) error
 			err = l.commit(ctx)
 		}
 	} else if !l.strict && len(l.rows) > 0 {
-		_ = l.flush(ctx) // how far it came is told; err says why it came no further
+		_ = l.flush(ctx) // LastLine reports how far it came; err is the cause
 	}
 	if err != nil && l.imp != 0 {
 		l.abort(ctx)
@@ -160,7 +163,7 @@ func (l *loading) begin(ctx context.Context) (err error) {
 	return err
 }
 
-// read reads rows and stores them in batches. The last batch is left.
+// read reads rows and stores them in batches, except the last batch.
 func (l *loading) read(ctx context.Context, rows *surveys.Reader, p *pace) error {
 	l.stored = time.Now()
 	for end := l.stored.Add(transferTime); ; {
@@ -201,8 +204,8 @@ func (l *loading) reject(bad surveys.RowError) error {
 	return l.bad.add(bad)
 }
 
-// flush stores the rows that were read. The survey is read anew: meanwhile it
-// may have come to its end, or have other quotas.
+// flush stores the rows read so far. It reads the survey again: meanwhile it
+// may have ended, or its quotas may have changed.
 func (l *loading) flush(ctx context.Context) error {
 	rows := l.rows
 	l.rows, l.size, l.stored = l.rows[:0], 0, time.Now()
@@ -236,8 +239,8 @@ func (l *loading) flush(ctx context.Context) error {
 	return err
 }
 
-// complete leaves out rows without which a survey that was launched can do: the
-// launch would have been refused because of them.
+// complete rejects rows that lack an attribute used by the content of a
+// launched survey: the launch would have been refused because of them.
 func (l *loading) complete(v surveys.Survey, rows []surveys.Row) ([]surveys.Row, error) {
 	lacks := lackingIn(v)
 	out := rows[:0]
@@ -254,8 +257,9 @@ func (l *loading) complete(v surveys.Survey, rows []surveys.Row) ([]surveys.Row,
 	return out, nil
 }
 
-// lackingIn finds the attributes that a survey's content speaks of and a
-// respondent does not have. A draft may yet say something else.
+// lackingIn returns a function that lists the attributes that the survey's
+// content uses and a respondent lacks. For a draft it lists none: its content
+// may still change.
 func lackingIn(v surveys.Survey) func(attributes map[string]string) []string {
 	if v.State != surveys.Draft {
 		if plan, _ := v.Definition.Compile(surveys.Defaults{}); plan != nil {
@@ -269,7 +273,7 @@ func errLacks(name string) string {
 	return fmt.Sprintf("the content of the survey, which was launched, says {{%s}}, and the respondent has no %s", name, name)
 }
 
-// count takes what became of rows.
+// count counts the results of rows.
 func (l *loading) count(rows []surveys.Row, added []surveys.Added) error {
 	unsure := false
 	for i, a := range added {
@@ -291,7 +295,8 @@ func (l *loading) count(rows []surveys.Row, added []surveys.Added) error {
 	return nil
 }
 
-// errUnsure refuses to call a number a duplicate that the survey may lose again.
+// errUnsure is returned instead of counting a duplicate of a number that the
+// survey may lose again.
 func errUnsure() error {
 	return weir.Errorf(weir.CodeConflict, "another import, which is under way or being taken back, has some of these numbers; load them again when it is over, in a few minutes")
 }
@@ -326,11 +331,11 @@ func (l *loading) commit(ctx context.Context) error {
 		return err
 	}
 	imp := l.imp
-	l.imp = 0 // whatever comes of it, it is not to be taken back
+	l.imp = 0 // from here on it must not be aborted, whatever the result
 	return l.SurveyStore.CommitImport(ctx, l.survey.ID, imp)
 }
 
-// abort takes a strict import back. What it does not get done is swept later.
+// abort rolls a strict import back. What it leaves undone is swept later.
 func (l *loading) abort(ctx context.Context) {
 	ctx, cancel := brief(context.WithoutCancel(ctx))
 	defer cancel()
@@ -340,7 +345,7 @@ func (l *loading) abort(ctx context.Context) {
 	}
 }
 
-// answer tells what came of it, with every bad row.
+// answer writes the result of the import, with every bad row.
 func (l *loading) answer(w http.ResponseWriter, p *pace, err error) error {
 	if err != nil && l.line == 0 {
 		return err
@@ -374,7 +379,7 @@ func (l *loading) answer(w http.ResponseWriter, p *pace, err error) error {
 	}
 	if failed != nil {
 		l.Logger.InfoContext(context.Background(), "the answer to an import broke off", slog.Any("error", failed))
-		panic(http.ErrAbortHandler) // half an answer must not look like a whole one
+		panic(http.ErrAbortHandler) // a truncated response must not look complete
 	}
 	return nil
 }

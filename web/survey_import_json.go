@@ -49,14 +49,14 @@ func (s *service) importJSON(c *call, w http.ResponseWriter, v surveys.Survey, r
 func (l *loading) readJSON(c *call, body map[string]any) {
 	list, _ := body["respondents"].([]any)
 	if len(list) > pageRows {
-		return // said already
+		return // reported by the schema
 	}
 	lacks := lackingIn(l.survey)
 	for i, v := range list {
 		o, _ := v.(map[string]any)
 		phone, ok := o["phone"].(string)
 		if !ok {
-			continue // said already
+			continue // reported by the schema
 		}
 		attributes, _ := o["attributes"].(map[string]any)
 		row, wrong := surveys.RowOf(phone, attributes, l.survey.Definition.Region)
@@ -73,8 +73,8 @@ func (l *loading) readJSON(c *call, body map[string]any) {
 	}
 }
 
-// addJSON stores the rows at once; if no number may be there twice, by way of an
-// import that is committed only if none is.
+// addJSON stores the rows at once. If duplicates are an error, it uses an
+// import that is committed only if there are none.
 func (l *loading) addJSON(ctx context.Context) ([]surveys.Added, error) {
 	if !l.distinct {
 		added, err := l.SurveyStore.Add(ctx, l.survey.ID, 0, l.respondents(l.survey, l.rows))

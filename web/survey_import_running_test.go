@@ -9,8 +9,8 @@ import (
 	"weir/surveys"
 )
 
-// Who lacks what the content speaks of is as unwelcome in a survey that runs as
-// it was at its launch.
+// A running survey rejects a respondent who lacks an attribute that its content
+// uses, as its launch would have.
 func TestRunningSurveyTakesNobodyWhomItCannotAddress(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -37,8 +37,8 @@ func TestRunningSurveyTakesNobodyWhomItCannotAddress(t *testing.T) {
 	}
 }
 
-// A number that another import has, and that may be taken back with it, is no
-// duplicate that a user can rely on.
+// A number of another import that may still be rolled back is not reported as a
+// duplicate.
 func TestNumbersOfUnfinishedImportsAreNoDuplicates(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -61,7 +61,8 @@ func TestNumbersOfUnfinishedImportsAreNoDuplicates(t *testing.T) {
 	}
 }
 
-// An import that began before the launch was looked at by nobody.
+// A launch does not check the rows of an import in progress, so that import is
+// rolled back.
 func TestLaunchDuringAnImportTakesItBack(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -21,8 +21,8 @@ func (r *rig) load(query, contentType, body string) got {
 	return r.do("POST", importPath+query, body, "Content-Type", contentType)
 }
 
-// importOf is what an answer says of an import, whether it came to its end or
-// not; nil if it says nothing.
+// importOf returns the import in a response, successful or failed; nil if the
+// response has none.
 func importOf(t *testing.T, g got) *web.ImportView {
 	t.Helper()
 	if g.status == 200 {
@@ -86,7 +86,7 @@ func TestBadRowsAreSkippedOrLetNothingIn(t *testing.T) {
 	for _, tc := range []struct {
 		format, query, body string
 		status              int
-		third               string // what is wrong with the third row
+		third               string // expected error of the third row
 	}{
 		{"text/csv", "?on_error=skip", csv, 200, "has 2 fields; the header names 3"},
 		{"text/csv; charset=utf-8", "?on_error=skip&duplicates=error", csv, 200, "has 2 fields; the header names 3"},
@@ -162,7 +162,7 @@ func TestGoodFileIsLoadedWhole(t *testing.T) {
 	}
 }
 
-// utf16File is a text as UTF-16 with its mark.
+// utf16File encodes a text as UTF-16 with a byte order mark.
 func utf16File(s string) string {
 	out := []byte{0xFF, 0xFE}
 	for _, u := range utf16.Encode([]rune(s)) {
@@ -178,7 +178,7 @@ func TestBrokenFiles(t *testing.T) {
 		query, contentType, body string
 		header                   []string
 		status                   int
-		detail                   string // part of what is said
+		detail                   string // part of the message
 		line                     int    // of the bad row; 0: the file as a whole
 		added                    int    // with on_error=skip
 	}{
@@ -251,7 +251,8 @@ func TestEncodings(t *testing.T) {
 	}
 }
 
-// Scenario 102: the lines of a file may end in CR, as some spreadsheets write them.
+// Scenario 102: the lines of a file may end in CR, as some spreadsheets write
+// them.
 func TestScenario102_LinesThatEndInCR(t *testing.T) {
 	t.Parallel()
 	for _, end := range []string{"\r", "\r\n", "\n"} {

@@ -9,7 +9,7 @@ import (
 	"weir/surveys"
 )
 
-// SurveyLogView is something that happened in a survey.
+// SurveyLogView is an event of a survey.
 type SurveyLogView struct {
 	ID         string              `json:"id" doc:"in the order in which things were written"`
 	At         time.Time           `json:"at"`

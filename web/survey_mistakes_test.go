@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// Scenario 99: every mistake of a survey is named at once, whichever layer finds it.
+// Scenario 99: all errors of a survey are reported at once, whichever layer
+// finds them.
 func TestScenario99_EveryMistakeOfASurveyAtOnce(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

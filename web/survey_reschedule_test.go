@@ -8,7 +8,7 @@ import (
 	"weir/surveys"
 )
 
-// A slip in a date does not end a survey that runs. A draft may have any.
+// A wrong date does not end a running survey. A draft may have any dates.
 func TestSchedulesThatAreOverEndNoSurvey(t *testing.T) {
 	t.Parallel()
 	for state, want := range map[surveys.State]int{surveys.Draft: 200, surveys.Running: 422, surveys.Paused: 422} {

@@ -36,7 +36,8 @@ func (s *service) listRespondents(c *call) (reply, error) {
 	return reply{status: http.StatusOK, body: page}, nil
 }
 
-// shownRespondent shows a respondent, with the number only to those who may see it.
+// shownRespondent returns the view of a respondent, with the phone number
+// masked without pii:read.
 func (s *service) shownRespondent(c *call, how course, r *surveys.Respondent) RespondentView {
 	v := how.view(r)
 	v.Token = s.Tokens.Of(r.ID)
@@ -62,10 +63,10 @@ func respondentFilter(c *call, v surveys.Survey) (surveys.Filter, error) {
 		}
 	}
 	if phone := c.query.text("phone"); phone != "" {
-		if !c.pii() { // or numbers could be found out one by one
+		if !c.pii() { // otherwise numbers could be found by trial
 			return f, errForbidden(weir.ScopePIIRead)
 		}
-		if strings.HasPrefix(phone, " ") { // a plus that was not escaped
+		if strings.HasPrefix(phone, " ") { // an unescaped plus
 			phone = "+" + phone[1:]
 		}
 		if f.Phone, err = surveys.NormalisePhone(phone, v.Definition.Region); err != nil {
@@ -75,7 +76,7 @@ func respondentFilter(c *call, v surveys.Survey) (surveys.Filter, error) {
 	return f, c.refuse()
 }
 
-// respondent finds a respondent by the names in a path.
+// respondent finds a respondent by the survey and id in a path.
 func (s *service) respondent(c *call) (surveys.Survey, surveys.Respondent, error) {
 	v, err := s.survey(c, c.r.PathValue("survey"))
 	if err != nil {
@@ -130,8 +131,8 @@ func (s *service) postDisposition(c *call) (reply, error) {
 	return reply{status: http.StatusOK, body: HeardView{s.shownRespondent(c, courseOf(v), &is), len(h.Messages) > 0 && h.Withholds(is.Progress)}}, nil
 }
 
-// hearing reads what is said of a respondent. What does not fit the schema is
-// left out: it has been complained of.
+// hearing reads a report on a respondent. It skips values that do not fit the
+// schema, which were reported.
 func (s *service) hearing(c *call, r *surveys.Respondent) (surveys.Hearing, error) {
 	var h surveys.Hearing
 	word, _ := c.body["disposition"].(string)
@@ -171,7 +172,7 @@ func (s *service) hearing(c *call, r *surveys.Respondent) (surveys.Hearing, erro
 	return h, err
 }
 
-// serialOf finds the number of one of a respondent's contacts.
+// serialOf returns the serial number of one of a respondent's contacts.
 func (s *service) serialOf(c *call, r *surveys.Respondent, id string) (int, error) {
 	ref, err := weir.ParseRef(id)
 	if err == nil && ref == r.Contact {

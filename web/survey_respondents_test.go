@@ -13,10 +13,10 @@ import (
 	"weir/web"
 )
 
-// phoneNumber is a number that is possible in Mexico.
+// phoneNumber returns a number that is possible in Mexico.
 func phoneNumber(i int) string { return fmt.Sprintf("+5255%08d", i) }
 
-// respondent puts somebody straight into the store.
+// respondent adds a respondent directly to the store.
 func (r *rig) respondent(s int64, change ...func(*surveys.Respondent)) surveys.Respondent {
 	p := surveys.Respondent{
 		Survey: s, ID: surveys.RespondentID(len(r.people.respondents) + 1), Phone: phoneNumber(len(r.people.respondents)),
@@ -152,8 +152,8 @@ func TestHearing(t *testing.T) {
 	}
 }
 
-// Answers are taken also from a respondent whose number, stored earlier, no import would
-// take any more.
+// Answers are also accepted from a respondent whose number, stored earlier, an
+// import would no longer accept.
 func TestHearingChecksNoStoredNumber(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

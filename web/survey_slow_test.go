@@ -17,7 +17,7 @@ import (
 	"weir/web"
 )
 
-// behind runs a test against the server with its timeouts, on virtual time.
+// behind runs a test against the server with its timeouts, in virtual time.
 func behind(t *testing.T, f func(t *testing.T, r *rig, dial func() net.Conn), change ...func(*web.Options)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -50,7 +50,7 @@ func importHead(query string) string {
 	return "POST " + importPath + query + " HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + apiCanary + "\r\nContent-Type: text/csv\r\nTransfer-Encoding: chunked\r\n\r\n"
 }
 
-// answerOf reads one answer.
+// answerOf reads one response.
 func answerOf(t *testing.T, c net.Conn) (int, string) {
 	t.Helper()
 	res, err := http.ReadResponse(bufio.NewReader(c), nil)
@@ -65,8 +65,8 @@ func answerOf(t *testing.T, c net.Conn) (int, string) {
 	return res.StatusCode, string(raw)
 }
 
-// TestSlowImport: rows that keep coming may take longer than any timeout of the
-// server; when none comes any more, that is the end.
+// TestSlowImport: rows that keep arriving may take longer than any timeout of
+// the server; when they stop arriving, the import ends.
 func TestSlowImport(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"none", "skip"} {
@@ -110,8 +110,8 @@ func TestSlowImport(t *testing.T) {
 	}
 }
 
-// TestImportThatIsStoredSlowly: the deadlines of the connection do not end a
-// request that waits for the store.
+// TestImportThatIsStoredSlowly: the connection's deadlines do not end a request
+// that waits for the store.
 func TestImportThatIsStoredSlowly(t *testing.T) {
 	t.Parallel()
 	slow := func(o *web.Options) { o.SurveyStore = slowly{o.SurveyStore} }
@@ -125,7 +125,7 @@ func TestImportThatIsStoredSlowly(t *testing.T) {
 	}, slow)
 }
 
-// slowly is a store that takes its time to make an import visible.
+// slowly is a store that takes long to commit an import.
 type slowly struct{ web.SurveyStore }
 
 func (s slowly) CommitImport(ctx context.Context, survey, imp int64) error {
@@ -173,9 +173,9 @@ func downloadHead() string {
 	return "GET /v1/surveys/s1/results.csv HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + apiCanary + "\r\nConnection: close\r\n\r\n"
 }
 
-// TestSlowDownload: as long as something is taken it goes on, also if the store
-// takes longer than the server's timeouts; a client that takes nothing is cut
-// off.
+// TestSlowDownload: a download continues while the client keeps reading, even
+// if the store takes longer than the server's timeouts; a client that reads
+// nothing is disconnected.
 func TestSlowDownload(t *testing.T) {
 	t.Parallel()
 	for _, stalls := range []bool{false, true} {
@@ -207,7 +207,7 @@ func TestSlowDownload(t *testing.T) {
 	}
 }
 
-// lazy is a client that takes its time before it takes more.
+// lazy is a client that pauses before it reads more.
 type lazy struct {
 	io.Reader
 	wait func()
@@ -218,8 +218,8 @@ func (l lazy) Read(p []byte) (int, error) {
 	return l.Reader.Read(p)
 }
 
-// TestSeats: a few transfers at a time, so that memory stays bounded; the others
-// wait a while and are told to come again.
+// TestSeats: the number of concurrent transfers is limited, so that memory
+// stays bounded; further ones wait a while and then get a Retry-After.
 func TestSeats(t *testing.T) {
 	t.Parallel()
 	behind(t, func(t *testing.T, r *rig, dial func() net.Conn) {
@@ -228,7 +228,7 @@ func TestSeats(t *testing.T) {
 			c := dial()
 			conns = append(conns, c)
 			head := importHead("")
-			if i%2 == 1 { // a token has half of them
+			if i%2 == 1 { // one token may take half of the seats
 				head = strings.ReplaceAll(head, apiCanary, otherCanary)
 			}
 			say(t, c, "%s%s", head, chunk("phone\n"))

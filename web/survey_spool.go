@@ -11,11 +11,11 @@ import (
 	"weir/surveys"
 )
 
-// mostSpooled is how many bytes of bad rows are kept in memory.
+// mostSpooled is the max number of bytes of bad rows kept in memory.
 const mostSpooled = 256 << 10
 
-// spool is a list of bad rows as JSON: in memory, and in a file without a name
-// if it is long.
+// spool is a list of bad rows as JSON: in memory and, if it is long, in an
+// unlinked file.
 type spool struct {
 	folder string
 	memory bytes.Buffer
@@ -24,7 +24,7 @@ type spool struct {
 	count  int
 }
 
-// add puts a bad row at the end.
+// add appends a bad row.
 func (s *spool) add(e surveys.RowError) error {
 	raw, err := json.Marshal(e)
 	if err != nil {
@@ -47,8 +47,8 @@ func (s *spool) add(e surveys.RowError) error {
 	return nil
 }
 
-// open makes the file. Its name is removed at once, so that nothing is left
-// behind however the process ends.
+// open creates the file and unlinks it at once, so that it never outlives the
+// process, even after a crash.
 func (s *spool) open() error {
 	if s.file != nil {
 		return nil
@@ -81,6 +81,6 @@ func (s *spool) copyTo(w io.Writer) error {
 
 func (s *spool) close() {
 	if s.file != nil {
-		_ = s.file.Close() // it has no name: nothing of it stays
+		_ = s.file.Close() // it is unlinked: closing deletes it
 	}
 }

@@ -19,13 +19,13 @@ import (
 	"weir/web"
 )
 
-// rows is a file of so many rows that is made while it is read; after so many it
-// breaks.
+// rows is a file of n rows, generated while it is read; it fails after breaks
+// rows.
 type rows struct {
 	n, breaks int
 	next      int
 	bad       func(int) bool
-	wide      string // value of further columns
+	wide      string // value of the other columns
 	buf       bytes.Buffer
 }
 
@@ -49,7 +49,7 @@ func (f *rows) Read(p []byte) (int, error) {
 	return f.buf.Read(p)
 }
 
-// counting is a store that only counts what is added, and watches the memory.
+// counting is a store that only counts added rows, and watches memory use.
 type counting struct {
 	*people
 	calls, rows int
@@ -64,8 +64,8 @@ func (c *counting) Add(_ context.Context, _, _ int64, list []surveys.Respondent)
 	return make([]surveys.Added, len(list)), nil
 }
 
-// counted is an answer of which only the beginning is kept, and the objects are
-// counted.
+// counted is a response of which only the beginning is kept; it counts the
+// objects.
 type counted struct {
 	httptest.ResponseRecorder
 	head            bytes.Buffer
@@ -84,7 +84,7 @@ func (c *counted) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// inUse is how much memory holds something that is needed.
+// inUse returns the memory in use after garbage collection.
 func inUse() uint64 {
 	runtime.GC()
 	var m runtime.MemStats
@@ -93,8 +93,8 @@ func inUse() uint64 {
 }
 
 // TestFilesOfAnyLengthTakeBoundedMemory: neither 100 MB of rows nor a list of
-// 196,000 bad ones are held. It is not parallel: it looks at the memory of the
-// process.
+// 196,000 bad rows is held in memory. It is not parallel: it measures the
+// memory of the process.
 func TestFilesOfAnyLengthTakeBoundedMemory(t *testing.T) {
 	const bound = 16 << 20
 	for _, tc := range []struct {
@@ -127,8 +127,8 @@ func TestFilesOfAnyLengthTakeBoundedMemory(t *testing.T) {
 	}
 }
 
-// TestNothingIsLeftOfLongLists: bad rows beyond what memory holds go into a file
-// that is gone afterwards, and all of them are in the answer.
+// TestNothingIsLeftOfLongLists: bad rows beyond the memory limit go to a file
+// that is gone afterwards, and all of them are in the response.
 func TestNothingIsLeftOfLongLists(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -157,8 +157,8 @@ func TestNothingIsLeftOfLongLists(t *testing.T) {
 	}
 }
 
-// TestImportThatBreaksOff: by a store that fails, a body that ends early or is
-// too large, a survey that ends, a shutdown.
+// TestImportThatBreaksOff: because of a store failure, a body that is truncated
+// or too large, a survey that ends, or a shutdown.
 func TestImportThatBreaksOff(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
@@ -222,7 +222,8 @@ func TestImportThatBreaksOff(t *testing.T) {
 	}
 }
 
-// TestClientThatLeavesAfterTheLastRow: what was sent whole is loaded whole.
+// TestClientThatLeavesAfterTheLastRow: a file that was sent completely is
+// loaded completely.
 func TestClientThatLeavesAfterTheLastRow(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"none", "skip"} {
@@ -268,7 +269,7 @@ func TestTransfersEndWhenTheProcessDoes(t *testing.T) {
 	}
 }
 
-// TestDownloadThatBreaksOff: half a file must not look like a whole one.
+// TestDownloadThatBreaksOff: a truncated file must not look complete.
 func TestDownloadThatBreaksOff(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -304,8 +305,8 @@ func TestDownloadThatBreaksOff(t *testing.T) {
 	}
 }
 
-// FuzzImport: whatever is sent as a file, with whatever encoding, gets a
-// documented answer that adds up.
+// FuzzImport: any file, in any encoding, gets a documented response with
+// consistent counts.
 func FuzzImport(f *testing.F) {
 	f.Add([]byte("phone,a\n+525500000000,x\n"), "", true, true)
 	f.Add([]byte(`{"phone":"+525500000000","a":1}`+"\n{}\n"), "utf-8", false, false)

@@ -13,10 +13,10 @@ import (
 	"weir/web"
 )
 
-const applicationCanary = "CANARY-callback-secret-of-application" // begins with one that no answer may hold
+const applicationCanary = "CANARY-callback-secret-of-application" // begins with a canary that no response may hold
 
-// survey is a body with more members in front, which win over those that
-// follow if they have other names.
+// survey returns a body that begins with more. A member of more takes effect
+// only if its name differs from those of the members that follow.
 func survey(more string) string {
 	return `{` + more + `"schedule":{"time_zone":"America/Mexico_City","weekdays":["mon","tue"],"windows":[{"from":"09:00","to":"18:00"}]},
 	"modes":{"sms":{"channel":"texts","retries":"10m 2h"},"ivr":{"channel":"calls"}},
@@ -152,7 +152,7 @@ func TestSurveyIsPatched(t *testing.T) {
 		name, patch string
 		state       surveys.State
 		status      int
-		conflict    string // the field
+		conflict    string // the field in conflict
 	}{
 		{"nothing", `{}`, surveys.Running, 200, ""},
 		{"title", `{"title":"x"}`, surveys.Done, 200, ""},
@@ -302,7 +302,7 @@ func TestStats(t *testing.T) {
 	}
 }
 
-// TestExamplesWork: what the API description shows is accepted.
+// TestExamplesWork: the examples in the API description are accepted.
 func TestExamplesWork(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -353,8 +353,8 @@ func TestEverySurveyRouteSays503WhileTheStoreIsDown(t *testing.T) {
 	}
 }
 
-// FuzzSurvey: whatever is sent as a survey or as a patch gets a documented
-// answer, and what is refused is not written.
+// FuzzSurvey: any survey or patch gets a documented response, and nothing
+// rejected is written.
 func FuzzSurvey(f *testing.F) {
 	f.Add(survey(`"title":"x",`), `{"cutoff":1}`)
 	f.Add(survey(`"cutoff":1e300,`), `{"modes":{"sms":null}}`)

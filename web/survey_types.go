@@ -7,21 +7,21 @@ import (
 	"weir/surveys"
 )
 
-// SurveyBody is what PUT takes: a survey apart from its respondents.
+// SurveyBody is the body of PUT: a survey without its respondents.
 type SurveyBody struct {
 	Title       string           `json:"title,omitempty" maxLength:"200" doc:"for people"`
 	Application *ApplicationBody `json:"application,omitempty" doc:"the program that holds the conversation with people who answer by text; absent: none"`
 	surveys.Definition
 }
 
-// ApplicationBody is the program that conversations are offered to.
+// ApplicationBody is the program that receives conversations.
 type ApplicationBody struct {
 	URL    string `json:"url,omitempty" maxLength:"2000" doc:"http or https URL that messages of respondents are POSTed to" example:"https://interviews.example.org/weir"`
 	Secret string `json:"secret,omitempty" maxLength:"200" doc:"key of the HMAC-SHA256 in each request; written, never read back"`
 }
 
-// SurveyPatch is what PATCH takes: a JSON merge patch (RFC 7396). What it makes
-// of the survey is held against SurveyBody.
+// SurveyPatch is the body of PATCH: a JSON merge patch (RFC 7396). The merged
+// survey is checked against SurveyBody.
 type SurveyPatch struct {
 	Title              string                                        `json:"title,omitempty" maxLength:"200" nullable:"true"`
 	Application        *ApplicationBody                              `json:"application,omitempty" doc:"merged field by field; null: none"`
@@ -43,13 +43,13 @@ type SurveyPatch struct {
 	Region             string                                        `json:"region,omitempty" nullable:"true" doc:"drafts only"`
 }
 
-// ModePatch is what changes of how a mode is used.
+// ModePatch changes how a survey uses a mode.
 type ModePatch struct {
 	Channel string `json:"channel,omitempty" doc:"name of the channel; drafts only"`
 	Retries string `json:"retries,omitempty" nullable:"true" doc:"delays from each attempt to the next; null: none" example:"10m 2h 1d"`
 }
 
-// SurveySummary is a survey as lists show it.
+// SurveySummary is a survey in a list.
 type SurveySummary struct {
 	Survey     string        `json:"survey" doc:"its name in URLs"`
 	Title      string        `json:"title,omitempty"`
@@ -62,7 +62,7 @@ type SurveySummary struct {
 	EndedAt    *time.Time    `json:"ended_at,omitempty"`
 }
 
-// SurveyView is a survey as it is shown.
+// SurveyView is a survey in a response.
 type SurveyView struct {
 	SurveySummary
 	Why         string            `json:"why,omitempty" doc:"why no respondent is being contacted, in one sentence for people; absent when nothing waits" example:"the schedule opens Mon 2026-01-12 09:00 America/Mexico_City"`
@@ -72,7 +72,8 @@ type SurveyView struct {
 	surveys.Definition
 }
 
-// ApplicationView is the program that conversations are offered to.
+// ApplicationView is the program that receives conversations, without its
+// secret.
 type ApplicationView struct {
 	URL       string `json:"url,omitempty"`
 	HasSecret bool   `json:"has_secret" doc:"requests are signed"`
@@ -84,41 +85,41 @@ type SurveyList struct {
 	NextCursor string          `json:"next_cursor,omitempty" doc:"absent on the last page"`
 }
 
-// RespondentsBody is what POST takes as JSON.
+// RespondentsBody is the JSON body of POST.
 type RespondentsBody struct {
 	Respondents []RespondentBody `json:"respondents" minItems:"1" maxItems:"1000"`
 }
 
-// RespondentBody is one respondent to be added.
+// RespondentBody is one respondent to add.
 type RespondentBody struct {
 	Phone      string         `json:"phone" minLength:"1" maxLength:"50" doc:"with its country code, or as it is dialled in the survey's region" example:"+525512345678"`
 	Attributes map[string]any `json:"attributes,omitempty" maxProperties:"100" doc:"texts of up to 500 characters, numbers, true and false; names of a-z, 0-9 and _ that begin with a letter"`
 }
 
-// ImportView says what came of respondents that were to be added.
+// ImportView is the result of adding respondents.
 type ImportView struct {
 	Added      int `json:"added"`
 	Duplicates int `json:"duplicates" doc:"rows whose number the survey has, or had in a row before"`
 	Rejected   int `json:"rejected" doc:"rows that cannot be loaded"`
-	// LastLine tells how far a broken import came.
+	// LastLine is the last processed line of a failed import.
 	LastLine    int                `json:"last_line,omitempty" doc:"of an import that broke off: the last line whose row was dealt with; rows before it are in, unless nothing was to be loaded"`
 	Respondents []AddedView        `json:"respondents,omitempty" doc:"in the order of a request that was JSON"`
 	Errors      []surveys.RowError `json:"errors" doc:"every row that was rejected, in order"`
 }
 
-// AddedView is one respondent of a request that was JSON.
+// AddedView is one respondent of a JSON request.
 type AddedView struct {
 	ID        string `json:"id" example:"r2s"`
 	Duplicate bool   `json:"duplicate" doc:"the survey had the number; this is who has it"`
 }
 
-// ImportProblem is a problem that says how far an import came.
+// ImportProblem is a problem that includes the progress of an import.
 type ImportProblem struct {
 	Problem
 	Import *ImportView `json:"import,omitempty" doc:"absent if no row was read"`
 }
 
-// RespondentView is a respondent as it is shown.
+// RespondentView is a respondent in a response.
 type RespondentView struct {
 	ID            string              `json:"id" example:"r2s"`
 	Token         string              `json:"token,omitempty" doc:"what {{token}} stands for: the id and a code that cannot be guessed; paths take it in place of the id; only with pii:read" example:"r2s-5b1c0d9e8f7a6b5c4d3e2f1a0b9c8d7e"`
@@ -156,7 +157,7 @@ type RespondentList struct {
 	NextCursor  string           `json:"next_cursor,omitempty" doc:"absent on the last page; a page before may have few respondents or none"`
 }
 
-// HearingBody is what an application reports of a respondent.
+// HearingBody is an application's report on a respondent.
 type HearingBody struct {
 	Disposition surveys.Disposition `json:"disposition,omitempty" enum:"contacted,started,interim partial,completed,partial,breakoff,ineligible,rejected,refused" doc:"what the application makes of the conversation; absent: the respondent has answered, nothing more is known"`
 	Contact     string              `json:"contact,omitempty" maxLength:"64" doc:"id of the contact in which it happened; absent: not known"`
@@ -167,7 +168,7 @@ type HearingBody struct {
 	Stop        bool                `json:"stop,omitempty" doc:"the respondent asked not to be contacted any more"`
 }
 
-// StatsView is how far a survey has come.
+// StatsView shows the progress of a survey.
 type StatsView struct {
 	Survey        string                      `json:"survey"`
 	State         surveys.State               `json:"state" enum:"draft,running,paused,stopping,done"`
@@ -188,13 +189,13 @@ type StatsView struct {
 	Channels      []ChannelUseView            `json:"channels"`
 }
 
-// QuotaView is one bucket of the quotas.
+// QuotaView is one bucket of the quotas, with its count.
 type QuotaView struct {
 	surveys.Bucket
 	Counted int `json:"counted"`
 }
 
-// AttemptsView counts attempts.
+// AttemptsView counts attempts by mode and outcome.
 type AttemptsView struct {
 	Mode    surveys.Mode `json:"mode" enum:"ivr,sms,mobileweb,cati"`
 	Outcome weir.Outcome `json:"outcome" enum:"completed,busy,no_answer,failed,expired,canceled,lost,dead_letter"`
@@ -207,7 +208,7 @@ type SpanView struct {
 	ClosesAt time.Time `json:"closes_at"`
 }
 
-// ChannelUseView is what a survey has from a channel.
+// ChannelUseView is a channel as a survey uses it.
 type ChannelUseView struct {
 	Mode    surveys.Mode `json:"mode" enum:"ivr,sms,mobileweb,cati"`
 	Channel string       `json:"channel"`

@@ -23,9 +23,9 @@ func surveyView(s surveys.Survey) SurveyView {
 	return v
 }
 
-// course tells what a survey's definition makes of the progress of respondents.
-// It never fails: a definition that cannot be compiled any more, because its
-// time zone is gone, still names its arms.
+// course interprets the progress of respondents by their survey's definition.
+// It never fails: a definition that no longer compiles, because its time zone
+// was removed, still names its arms.
 type course struct {
 	survey string
 	arms   []surveys.Arm
@@ -40,7 +40,8 @@ func courseOf(s surveys.Survey) course {
 	return c
 }
 
-// arm is the arm of a respondent; ok is false before it was started.
+// arm returns the arm of a respondent; ok is false before the respondent is
+// started.
 func (c course) arm(r *surveys.Respondent) (arm surveys.Arm, ok bool) {
 	if r.Started.IsZero() && r.Attempts.Total() == 0 || r.Arm < 0 || r.Arm >= len(c.arms) {
 		return surveys.Arm{}, false
@@ -84,8 +85,7 @@ func (c course) view(r *surveys.Respondent) RespondentView {
 	return v
 }
 
-// statsView shows every status and every disposition, also those that nobody
-// has.
+// statsView lists every status and disposition, including zero counts.
 func statsView(s surveys.Survey, st surveys.Stats) StatsView {
 	v := StatsView{
 		Survey: s.Name, State: s.State, Counted: st.Tally.Counted, Target: st.Target,
@@ -112,7 +112,7 @@ func statsView(s surveys.Survey, st surveys.Stats) StatsView {
 	})
 	for _, q := range st.Quotas {
 		if q.Where == nil {
-			q.Where = map[string]surveys.Match{} // a bucket for everybody
+			q.Where = map[string]surveys.Match{} // a bucket that matches everyone
 		}
 		v.Quotas = append(v.Quotas, QuotaView{q.Bucket, q.Counted})
 	}

@@ -10,10 +10,10 @@ import (
 	"weir/surveys"
 )
 
-// mostEntries is how many entries of the audit log a timeline has.
+// mostEntries is the max number of audit log entries in a timeline.
 const mostEntries = 100
 
-// TimelineView is what is known of the life of a contact.
+// TimelineView is the recorded history of a contact.
 type TimelineView struct {
 	ID          string          `json:"id"`
 	Channel     string          `json:"channel"`
@@ -22,7 +22,7 @@ type TimelineView struct {
 	NotRecorded []string        `json:"not_recorded" nullable:"false" doc:"for people: what happened and is not in the events, because nobody wrote it down"`
 }
 
-// TimelineEvent is something that happened to a contact.
+// TimelineEvent is an event of a contact.
 type TimelineEvent struct {
 	At      time.Time    `json:"at"`
 	What    string       `json:"what" enum:"accepted,made_of,waits_until,claimed,handed_over,last_heard,back_in_queue,ended,dead_letter,requeued,request" doc:"made_of: it was made of a dead letter; waits_until: the instant before which it does not go; handed_over: the provider took it; last_heard: the provider's last word in an attempt; back_in_queue: an attempt ended and the contact goes on; requeued: a new contact was made of it; request: somebody asked for something through the API"`
@@ -35,7 +35,7 @@ type TimelineEvent struct {
 	Status  int          `json:"status,omitempty" doc:"of the answer to the request"`
 }
 
-// TimelineFor says for whom a survey made a contact.
+// TimelineFor identifies the respondent for whom a survey created a contact.
 type TimelineFor struct {
 	Survey     string `json:"survey"`
 	Respondent string `json:"respondent" doc:"id of the respondent"`
@@ -54,7 +54,7 @@ func (s *service) timelineRoute() *route {
 	}
 }
 
-// notRecorded is what no store keeps.
+// notRecorded lists what no store records.
 func notRecorded() []string {
 	return []string{
 		"callbacks between the first and the last word of the provider in an attempt, and those that changed nothing: they are only counted",
@@ -103,7 +103,7 @@ func (s *service) timeline(c *call) (reply, error) {
 	return reply{status: http.StatusOK, body: v}, nil
 }
 
-// begun is how a contact came about.
+// begun returns the events of a contact's creation and of its delays.
 func begun(c *weir.Contact) []TimelineEvent {
 	list := []TimelineEvent{{At: c.QueuedAt, What: "accepted"}}
 	if c.NotBefore.After(c.QueuedAt) {
@@ -115,7 +115,7 @@ func begun(c *weir.Contact) []TimelineEvent {
 	return list
 }
 
-// ofAttempt is what is known of an attempt, but for the end of the contact.
+// ofAttempt returns the events of an attempt, except the end of the contact.
 func ofAttempt(a *AttemptView, c *weir.Contact) []TimelineEvent {
 	var list []TimelineEvent
 	add := func(at *time.Time, what, reason string) {
@@ -134,8 +134,8 @@ func ofAttempt(a *AttemptView, c *weir.Contact) []TimelineEvent {
 	return list
 }
 
-// afterwards adds what happened around and after the end: dead letters, and what
-// was asked for through the API.
+// afterwards adds the events of the contact's dead letter and requeues, and the
+// API requests about the contact.
 func (s *service) afterwards(ctx context.Context, c *weir.Contact, list []TimelineEvent) ([]TimelineEvent, error) {
 	if s.Dead != nil {
 		after, err := s.Dead.Afterlife(ctx, c.Ref)
@@ -144,7 +144,7 @@ func (s *service) afterwards(ctx context.Context, c *weir.Contact, list []Timeli
 		}
 		if d := after.Dead; d != nil {
 			at := d.At
-			if at.Before(c.FinishedAt) { // it is kept to the millisecond
+			if at.Before(c.FinishedAt) { // dead letters have millisecond precision
 				at = c.FinishedAt
 			}
 			list = append(list, TimelineEvent{At: at, What: "dead_letter", Outcome: d.Outcome, Reason: d.Reason})

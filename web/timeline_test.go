@@ -13,7 +13,7 @@ import (
 	"weir/web"
 )
 
-// life writes the events of a contact in a line each, without instants.
+// life returns the events of a contact, one per line, without instants.
 func (r *rig) life(t *testing.T, id string) []string {
 	t.Helper()
 	v := into[web.TimelineView](t, r.do("GET", "/v1/contacts/"+id+"/timeline", ""), 200)
@@ -74,7 +74,8 @@ func TestTimeline(t *testing.T) {
 	}
 }
 
-// A dead letter, its requeue and who asked for it are in the timelines of both.
+// A dead letter, its requeue and the token that requested it are in the
+// timelines of both contacts.
 func TestTimelineOfADeadLetter(t *testing.T) {
 	t.Parallel()
 	var trail *web.Trail

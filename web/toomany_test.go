@@ -22,7 +22,7 @@ func TestScenario200_BodiesFullOfMistakes(t *testing.T) {
 	for name, tc := range map[string]struct {
 		path, body string
 		code       weir.Code
-		megabytes  uint64 // allocated by the whole process meanwhile; it was 180 and more
+		megabytes  uint64 // allocated by the whole process meanwhile; formerly 180 or more
 	}{
 		"400,000 contacts":       {"/v1/channels/texts/contacts", batch(strings.Repeat(`{"to":1},`, 399_999) + `{"to":1}`), weir.CodeTooLarge, 40},
 		"a million values":       {"/v1/channels/texts/contacts", batch(strings.Repeat(`1,`, 1_000_000) + `1`), weir.CodeTooLarge, 40},
@@ -43,7 +43,7 @@ func TestScenario200_BodiesFullOfMistakes(t *testing.T) {
 			t.Errorf("%s: %d %s, %d errors (%.80s), %d MB, want %d", name, g.status, p.Code, len(p.Errors), p.Detail, spent, tc.megabytes)
 		}
 	}
-	text := strings.Repeat(`[{,`, 100_000) // no more than one value
+	text := strings.Repeat(`[{,`, 100_000) // a single value
 	if g := r.do("POST", "/v1/channels/texts/contacts", batch(`{"to":"+15550001","messages":["`+text+`\""]}`)); g.problem(t).Code != weir.CodeInvalid {
 		t.Errorf("a long text: %d %.200s", g.status, g.body)
 	}

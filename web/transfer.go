@@ -12,21 +12,21 @@ import (
 	"weir"
 )
 
-// Bounds of imports and downloads. They may take longer than the server's
-// timeouts and a route's, as long as they go on.
+// Limits of imports and downloads. They may exceed the server's timeouts and a
+// route's, as long as they make progress.
 const (
-	mostImport    = 1 << 30          // bytes of a body, unless the options say otherwise
-	idleTime      = 30 * time.Second // without a row, or without anything being taken
+	mostImport    = 1 << 30          // bytes of a body, unless MostImport is set
+	idleTime      = 30 * time.Second // max time without a row, or without the client reading anything
 	transferTime  = 4 * time.Hour
-	seatTime      = 10 * time.Second // waited for a seat
-	maxTransfers  = 8                // at a time
+	seatTime      = 10 * time.Second // max wait for a seat
+	maxTransfers  = 8                // concurrent
 	transferShare = 4                // of them with one token
-	// pageRows and pageBytes bound what is held of an import or a download.
+	// pageRows and pageBytes bound the memory of an import or a download.
 	pageRows  = 1000
 	pageBytes = 1 << 20
 )
 
-// transfer serves a route that answers by itself.
+// transfer serves a route that writes its response itself.
 func (s *service) transfer(rt *route, w http.ResponseWriter, r *http.Request) error {
 	who, err := s.admit(w, r, rt.scopes)
 	if err != nil {
@@ -42,8 +42,8 @@ func (s *service) transfer(rt *route, w http.ResponseWriter, r *http.Request) er
 	return rt.serve(c, w)
 }
 
-// seat waits for one of the seats, so that memory stays bounded however many
-// clients come at once.
+// seat waits for a seat, so that memory stays bounded however many clients
+// connect at once.
 func (s *service) seat(c *call) (leave func(), err error) {
 	leave, ok := s.seats.Take(c, c.who.id(), seatTime)
 	if ok {
@@ -62,14 +62,14 @@ func errDraining() error {
 	return weir.Errorf(weir.CodeDraining, "this process is shutting down")
 }
 
-// brief bounds one step of a transfer as other routes are bounded as a whole.
+// brief bounds one step of a transfer by the time limit of a whole request.
 func brief(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, requestTime)
 }
 
-// pace moves the deadlines of a connection on as long as a transfer goes on. The
-// instants are the connection's, so it asks the clock itself. Connections
-// without deadlines, as in tests, have none to be moved.
+// pace extends the deadlines of a connection as long as a transfer makes
+// progress. They are real time, so it calls time.Now. Connections without
+// deadlines, as in tests, are left unchanged.
 type pace struct {
 	out     http.ResponseWriter
 	conn    *http.ResponseController
@@ -81,7 +81,7 @@ func newPace(w http.ResponseWriter) *pace {
 	return &pace{out: w, conn: http.NewResponseController(w)}
 }
 
-// reading gives the client time for its next row.
+// reading gives the client time to send its next row.
 func (p *pace) reading() {
 	if now := time.Now(); now.Sub(p.moved) > time.Second {
 		p.moved = now
@@ -89,11 +89,11 @@ func (p *pace) reading() {
 	}
 }
 
-// read says that nothing more is read. A deadline that stayed would end the
-// request while its answer is still being made.
+// read clears the read deadline after the body was read. A deadline that
+// remained would end the request while its response is still being produced.
 func (p *pace) read() { _ = p.conn.SetReadDeadline(time.Time{}) }
 
-// writing gives the client time to take something.
+// writing gives the client time to read something.
 func (p *pace) writing() { _ = p.conn.SetWriteDeadline(time.Now().Add(idleTime)) }
 
 // Write implements io.Writer.
@@ -102,8 +102,8 @@ func (p *pace) Write(b []byte) (int, error) {
 	return p.out.Write(b)
 }
 
-// arriving is a body. A row may be long, and take its time, as long as a good
-// part of it comes.
+// arriving is a request body. It extends the read deadline for every goodPart
+// bytes, so that a long row may take its time.
 type arriving struct {
 	io.Reader
 	pace *pace
@@ -121,8 +121,8 @@ func (a arriving) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// broken says of an error that ended the reading of a body what a client can
-// make of it.
+// broken converts an error that ended the reading of a body to an error for the
+// client.
 func broken(err error) error {
 	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return weir.Errorf(weir.CodeTooLarge, "the body is larger than %d bytes; send less at a time", tooLarge.Limit)

@@ -6,10 +6,10 @@ import (
 	"weir"
 )
 
-// The types below are the API's bodies. Their tags are both what is checked
-// and what the API description says.
+// The types below are the bodies of the API. Their tags define both the
+// validation and the API description.
 
-// ChannelBody is what PUT takes.
+// ChannelBody is the body of PUT.
 type ChannelBody struct {
 	Type     string         `json:"type" minLength:"1" maxLength:"64" doc:"the channel type; it never changes" example:"nuntium"`
 	Name     string         `json:"name,omitempty" maxLength:"200" doc:"for people"`
@@ -18,7 +18,7 @@ type ChannelBody struct {
 	Settings map[string]any `json:"settings,omitempty" doc:"depends on the type; secrets are written, never read back, so that a replacing PUT has to carry them again"`
 }
 
-// ChannelPatch is what PATCH takes: a JSON merge patch (RFC 7396).
+// ChannelPatch is the body of PATCH: a JSON merge patch (RFC 7396).
 type ChannelPatch struct {
 	Type     string         `json:"type,omitempty" minLength:"1" maxLength:"64" doc:"may only repeat what it is"`
 	Name     string         `json:"name,omitempty" maxLength:"200" nullable:"true" doc:"for people; null: none"`
@@ -27,7 +27,7 @@ type ChannelPatch struct {
 	Settings map[string]any `json:"settings,omitempty" doc:"merged key by key; null takes an optional setting away"`
 }
 
-// ChannelView is a channel as it is shown.
+// ChannelView is a channel in a response.
 type ChannelView struct {
 	Channel        string         `json:"channel" doc:"its name in URLs"`
 	Type           string         `json:"type"`
@@ -61,7 +61,8 @@ type BreakerView struct {
 	Until *time.Time `json:"until,omitempty" doc:"when an open one lets the next hand-over through"`
 }
 
-// CollectView is one search for contacts that have been silent too long.
+// CollectView is one run of the reconciler: a search for contacts that have
+// been silent for too long.
 type CollectView struct {
 	At      time.Time `json:"at"`
 	Checked int       `json:"checked" doc:"contacts that the provider was to be asked about"`
@@ -74,12 +75,12 @@ type ChannelList struct {
 	NextCursor string        `json:"next_cursor,omitempty" doc:"absent on the last page"`
 }
 
-// ContactsBody is what POST takes.
+// ContactsBody is the body of POST.
 type ContactsBody struct {
 	Contacts []ContactBody `json:"contacts" minItems:"1" maxItems:"1000"`
 }
 
-// ContactBody is one contact to be queued.
+// ContactBody is one contact to queue.
 type ContactBody struct {
 	Key       string            `json:"key,omitempty" minLength:"1" maxLength:"200" pattern:"^[^\\x00-\\x1f\\x7f-\\xa0\\xad\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ue000-\uf8ff\ufeff\ufff0-\ufffb\ufffe\uffff]*$" patternDescription:"printable" doc:"your own name for it, unique on the channel; a key that is known with the same content yields the contact that has it and queues nothing, so that a request can be repeated safely, and with other content is refused (409, key_reused); it must not begin with requeue: (422, reserved), as keys of contacts that Weir made of dead letters do"`
 	To        string            `json:"to" minLength:"3" maxLength:"16" pattern:"^\\+?[0-9]{3,15}$" patternDescription:"a number as in E.164 (an optional + and 3 to 15 digits, nothing else)" example:"+15550001"`
@@ -92,14 +93,15 @@ type ContactBody struct {
 	Call      *CallBody         `json:"call,omitempty" doc:"on a voice channel: what the call does"`
 }
 
-// CallBody is what a call does: exactly one of its fields.
+// CallBody describes a call: exactly one of its fields is set.
 type CallBody struct {
 	CallbackURL string `json:"callback_url,omitempty" minLength:"1" maxLength:"2000" doc:"http or https URL that the provider fetches TwiML from"`
 	CallFlowID  int64  `json:"call_flow_id,omitempty" minimum:"1" maximum:"9007199254740991" doc:"a call flow that is stored at the provider"`
 	TwiML       string `json:"twiml,omitempty" minLength:"1" maxLength:"65536" doc:"the document itself: well-formed XML, a Response, at most 64 kB"`
 }
 
-// AcceptedList answers an accepted batch, in the order of the request.
+// AcceptedList is the response to an accepted batch, in the order of the
+// request.
 type AcceptedList struct {
 	Contacts []AcceptedView `json:"contacts"`
 }
@@ -112,7 +114,7 @@ type AcceptedView struct {
 	Duplicate bool   `json:"duplicate" doc:"the key was known; this is the contact that has it"`
 }
 
-// ContactView is a contact as it is shown.
+// ContactView is a contact in a response.
 type ContactView struct {
 	ID         string            `json:"id"`
 	Channel    string            `json:"channel"`
@@ -137,7 +139,7 @@ type ContactView struct {
 	Attempts   []AttemptView     `json:"attempts" doc:"oldest first; a list of contacts has only the latest"`
 }
 
-// AttemptView is one hand-over to the provider.
+// AttemptView is one attempt to dispatch a contact to the provider.
 type AttemptView struct {
 	ID          string       `json:"id"`
 	Number      int          `json:"number"`
@@ -150,33 +152,33 @@ type AttemptView struct {
 	Reason      string       `json:"reason,omitempty"`
 }
 
-// ContactList is one page of contacts. A page may be short; only an absent
-// cursor says that it is the last.
+// ContactList is one page of contacts. A page may be short; only a missing
+// cursor marks the last one.
 type ContactList struct {
 	Contacts   []ContactView `json:"contacts"`
 	NextCursor string        `json:"next_cursor,omitempty" doc:"absent on the last page; a page before may have few contacts or none"`
 }
 
-// CanceledView answers a cancellation.
+// CanceledView is the response to a cancellation.
 type CanceledView struct {
 	ID      string       `json:"id"`
 	State   string       `json:"state" enum:"queued,sending,active,unknown,done" doc:"queued: another process runs the channel and will end it"`
 	Outcome weir.Outcome `json:"outcome,omitempty"`
 }
 
-// DeletingView answers a deletion that is still under way.
+// DeletingView is the response to a deletion in progress.
 type DeletingView struct {
 	Channel  string `json:"channel"`
 	Deleting bool   `json:"deleting"`
 }
 
-// IncomingList is one page of messages that people sent.
+// IncomingList is one page of incoming messages.
 type IncomingList struct {
 	Incoming   []IncomingView `json:"incoming"`
 	NextCursor string         `json:"next_cursor,omitempty" doc:"pass it as after; absent when nothing newer is there"`
 }
 
-// IncomingView is one message that somebody sent to a channel.
+// IncomingView is one incoming message of a channel.
 type IncomingView struct {
 	ID         string            `json:"id" doc:"a whole number that grows, as a text because it is larger than some clients' numbers; pass the last one as after to read on"`
 	From       string            `json:"from"`

@@ -10,7 +10,7 @@ import (
 	"weir/channels"
 )
 
-// instant shows an instant; one that has not come is absent.
+// instant returns an instant for a response; nil for zero.
 func instant(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil
@@ -30,7 +30,7 @@ func contactView(c *weir.Contact, channel string, attempts []AttemptView) Contac
 	}
 }
 
-// attemptViews shows the ended attempts and, unless it is among them or the
+// attemptViews returns the ended attempts and, unless it is among them or the
 // contact is back in the queue, the current one.
 func attemptViews(c *weir.Contact, ended []weir.Attempt) []AttemptView {
 	views := make([]AttemptView, 0, len(ended)+1)
@@ -53,8 +53,8 @@ func attemptView(ref weir.Ref, a weir.Attempt) AttemptView {
 	}
 }
 
-// incomingList is one page of rows; one row more than the page says that
-// there is another.
+// incomingList returns one page of rows; one row more than most indicates
+// another page.
 func incomingList(rows []weir.Incoming, most int) IncomingList {
 	page := IncomingList{Incoming: []IncomingView{}}
 	if len(rows) > most {
@@ -93,7 +93,7 @@ func priorityOf(word string) weir.Priority {
 
 func stateWords() []string { return []string{"queued", "sending", "active", "unknown", "done"} }
 
-// statesOf are the states behind the words that clients use.
+// statesOf maps clients' words to states.
 func statesOf(words []string) []weir.State {
 	var states []weir.State
 	for s := weir.Queued; s <= weir.Done; s++ {

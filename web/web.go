@@ -21,101 +21,104 @@ import (
 	"weir/web/docs"
 )
 
-// Store is what the API reads and writes without the broker.
+// Store is the part of the store that the API uses without the broker.
 type Store interface {
 	weir.ChannelStore
 	weir.ContactReader
 	weir.IncomingStore
-	// Ready tells whether the store can be written to.
+	// Ready returns an error if the store cannot be written to.
 	Ready(ctx context.Context) error
 }
 
-// Broker is the running half of Weir as the API sees it.
+// Broker is the running broker as the API uses it.
 type Broker interface {
-	// Accept takes contacts in. They are durable when it returns.
+	// Accept stores contacts. They are durable when it returns.
 	Accept(ctx context.Context, ch weir.Channel, specs []weir.Spec) ([]weir.Accepted, error)
-	// Report passes on what a provider said. It is durable when it returns.
+	// Report applies a provider's reports. They are durable when it returns.
 	Report(ctx context.Context, channel weir.ChannelID, reports []weir.Report) ([]weir.Verdict, error)
-	// Cancel takes a contact back. Done: it is canceled; any other state: the
-	// provider is being asked.
+	// Cancel cancels a contact. Done: it is canceled; any other state: the
+	// provider, or the process that runs the channel, is being asked.
 	Cancel(ctx context.Context, ref weir.Ref) (weir.State, error)
-	// Changed says that the row of a channel was created or changed.
+	// Changed reports that the row of a channel was created or changed.
 	Changed(ctx context.Context, channel weir.ChannelID)
-	// Delete ends the open contacts of a channel and marks it as deleted.
-	// done is false while that is still under way.
+	// Delete ends the open contacts of a channel and marks it as deleted. done
+	// is false while that is still in progress.
 	Delete(ctx context.Context, channel weir.ChannelID) (done bool, err error)
-	// Requeue makes new contacts of dead letters of a channel.
+	// Requeue creates new contacts from dead letters of a channel.
 	Requeue(ctx context.Context, channel weir.ChannelID, contacts []weir.ContactID, token string) (weir.Requeued, error)
-	// CurrentMinutes lists what was counted and is not in the store yet.
+	// CurrentMinutes lists the counts that are not in the store yet.
 	CurrentMinutes() []weir.Minute
-	// Figures are the live numbers of a channel.
+	// Figures returns the live figures of a channel.
 	Figures(ctx context.Context, ch weir.Channel) (weir.Figures, error)
-	// Whys explains why each of some contacts of a channel waits, in their order.
+	// Whys explains why each of some contacts of a channel waits, in their
+	// order.
 	Whys(ctx context.Context, ch weir.Channel, contacts []weir.Contact) ([]weir.Why, error)
-	// FiguresOf are those of many channels, in their order.
+	// FiguresOf returns the figures of many channels, in their order.
 	FiguresOf(ctx context.Context, list []weir.Channel) ([]weir.Figures, error)
 }
 
-// Options are what the handler is made from.
+// Options configure the handler.
 type Options struct {
 	Store     Store
 	Broker    Broker
 	Directory *channels.Directory
-	// Gate lets requests in. While it is open the caller listens on loopback only.
+	// Gate admits requests. While it is open the caller must listen on loopback
+	// only.
 	Gate            *Gate
-	DefaultCapacity int // of channels whose capacity is not given
+	DefaultCapacity int // of channels that set none
 	Logger          *slog.Logger
 	Metrics         *Metrics
 	Gatherer        prometheus.Gatherer
 	Version         string      // shown in the API description
 	Draining        func() bool // nil: never
-	// Router gives the phase of the job router in this process; nil: it has none.
+	// Router returns the phase of the job router in this process; nil: it has
+	// none.
 	Router func() string
-	// Surveys and SurveyStore are the survey broker and what it keeps. Without
-	// them there are no routes of surveys.
+	// Surveys and SurveyStore are the survey broker and its store. Without them
+	// there are no survey routes.
 	Surveys     Surveys
 	SurveyStore SurveyStore
 	Tokens      surveys.Tokens // of respondents
 	MostImport  int64          // bytes of one import of respondents; 0: 1 GiB
 	TempDir     string         // for lists of bad rows that are too long for memory; empty: the system's
-	// Events is the log of events. Without it there is no route of events.
+	// Events is the event log. Without it there are no event routes.
 	Events events.Log
-	// Minutes are the counters of channels by minute. Without them there are no
-	// routes of minutes.
+	// Minutes stores the per-minute counters of channels. Without it there are
+	// no routes for minutes.
 	Minutes weir.MinuteStore
-	// Dead keeps the dead letters. Without it there are no routes of them.
+	// Dead stores the dead letters. Without it there are no routes for them.
 	Dead weir.DeadStore
-	// Trail takes the audit log. Without it there is none.
+	// Trail records the audit log. Without it there is none.
 	Trail *Trail
-	// Hold keeps Weir from sending anything; nil: there is none.
+	// Hold keeps Weir from dispatching anything; nil: there is no hold.
 	Hold Hold
-	// MayCall returns why an address must not be called; nil: every one may be.
+	// MayCall returns why a URL must not be called; nil: every URL may be.
 	MayCall func(url string) error
-	// HSTS makes browsers stay with https: PUBLIC_URL is https.
+	// HSTS makes browsers require https. Set it if PUBLIC_URL is https.
 	HSTS bool
-	// Refusals logs what was refused; nil: one of the handler's own does.
+	// Refusals logs refused requests; nil: the handler creates one.
 	Refusals *RefusalLog
-	// Prefix is in front of every path for clients, as the API description says it.
+	// Prefix precedes every path for clients; the API description includes it.
 	Prefix string
-	// Mounted are handlers of whole parts of the tree, by the pattern of their
-	// paths. They ask for credentials themselves.
+	// Mounted are handlers of whole subtrees, by their pattern. They
+	// authenticate requests themselves.
 	Mounted map[string]http.Handler
 	Now     func() time.Time // nil: time.Now
 
-	served func(pattern string) // hears of every pattern; nil: nobody does
+	served func(pattern string) // called with every registered pattern; nil: none
 }
 
-// service is the handler's state.
+// service is the state of the handler.
 type service struct {
 	Options
 	callbacks *callbackIndex
 	siblings  *siblings
 	seats     *Seats // of imports and downloads
-	streams   *Seats // of streams of events
+	streams   *Seats // of event streams
 	mux       *http.ServeMux
 }
 
-// New makes the handler of every route.
+// New returns the handler of all routes.
 func New(o Options) (http.Handler, error) {
 	if o.DefaultCapacity < weir.MinCapacity || o.DefaultCapacity > weir.MaxCapacity {
 		return nil, fmt.Errorf("a default capacity of %d: want %d to %d", o.DefaultCapacity, weir.MinCapacity, weir.MaxCapacity)
@@ -190,7 +193,7 @@ func (s *service) handle(pattern string, h http.Handler) {
 	s.mux.Handle(pattern, h)
 }
 
-// plain registers a route that is no part of the JSON API.
+// plain registers a route outside the JSON API.
 func (s *service) plain(pattern string, h http.Handler) {
 	s.handle(pattern, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		matched(w)
@@ -198,8 +201,7 @@ func (s *service) plain(pattern string, h http.Handler) {
 	}))
 }
 
-// guarded asks for a token with one of the scopes before it lets a request
-// through.
+// guarded requires a token with one of the scopes.
 func (s *service) guarded(h http.Handler, oneOf ...weir.Scope) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, err := s.admit(w, r, oneOf); err != nil {
@@ -210,8 +212,8 @@ func (s *service) guarded(h http.Handler, oneOf ...weir.Scope) http.Handler {
 	})
 }
 
-// written serves a text that is written when somebody asks for it first: the
-// description of the API takes longer than all the rest of a start.
+// written serves a text that is generated on the first request: generating the
+// API description takes longer than all the rest of startup.
 func written(contentType string, write func() ([]byte, error)) http.Handler {
 	once := sync.OnceValues(write)
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -221,6 +223,6 @@ func written(contentType string, write func() ([]byte, error)) http.Handler {
 			return
 		}
 		w.Header().Set("Content-Type", contentType)
-		_, _ = w.Write(body) // a client that left is no concern of ours
+		_, _ = w.Write(body) // a disconnected client is not an error
 	})
 }

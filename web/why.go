@@ -6,7 +6,8 @@ import (
 	"weir"
 )
 
-// whyOf explains why a contact waits; it is zero for one that is done.
+// whyOf explains why a contact waits; the result is zero for a contact that is
+// done.
 func (s *service) whyOf(ctx context.Context, ch weir.Channel, contact *weir.Contact) (weir.Why, error) {
 	if contact.State == weir.Done {
 		return weir.Why{}, nil
@@ -18,8 +19,8 @@ func (s *service) whyOf(ctx context.Context, ch weir.Channel, contact *weir.Cont
 	return list[0], nil
 }
 
-// explain sets why the contacts of a list wait, with one question for each of
-// their channels, all of which are known.
+// explain sets why the contacts of a list wait, with one call for each of their
+// channels. All of the channels are in known.
 func (s *service) explain(ctx context.Context, rows []weir.Contact, known map[weir.ChannelID]weir.Channel, views []ContactView) error {
 	open := map[weir.ChannelID][]int{}
 	for i := range rows {
