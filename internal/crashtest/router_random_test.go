@@ -202,7 +202,7 @@ func (w *routerWorld) attend(i int, chance *rand.Rand) {
 	}
 }
 
-// accept accepts an offer, unless another worker has the job.
+// accept accepts an offer, unless the offer is gone or another worker has the job.
 func (w *routerWorld) accept(worker string, o routedOffer) {
 	a := w.api.ask(http.MethodPost, "workers/"+worker+"/offers/"+o.OfferID+":accept", map[string]any{})
 	var got struct{ AssignmentID, JobID, WorkerID string }

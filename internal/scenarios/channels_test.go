@@ -81,7 +81,7 @@ func TestScenario44_ForgedCallbacksChangeNothing(t *testing.T) {
 		if n := w.callbacks("unauthorised"); n != len(forged) {
 			t.Fatalf("%d forged callbacks were counted, want %d", n, len(forged))
 		}
-		// A secret that is right for another channel gives no access to this one.
+		// A report with the valid URL of another channel is accepted and has no effect here.
 		if a := w.call("POST", w.lab.attempt("foreign").callback+report, nil); a.Status != http.StatusOK {
 			t.Fatalf("a callback about a foreign contact was answered %d", a.Status)
 		}

@@ -335,7 +335,7 @@ func (d *labDriver) Status(context.Context) channels.Status {
 	return channels.Status{Health: weir.Up}
 }
 
-// behave changes what the lab does.
+// behave changes the lab under its lock.
 func (l *lab) behave(change func(*lab)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

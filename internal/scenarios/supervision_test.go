@@ -117,8 +117,8 @@ func (l *lab) preparations() int {
 }
 
 // saboteur is a broker middleware that panics in every nth message to the actors
-// of one channel, which it finds by their id. It also counts the ticks that the
-// broker sends itself, whether it panics or not.
+// of one channel, which it finds by a part of their id. It also counts the ticks that
+// the broker sends itself, whether it panics or not.
 type saboteur struct {
 	target  atomic.Pointer[string]
 	every   int64
