@@ -64,7 +64,8 @@ func (l *load) begin() {
 	}
 }
 
-// end stops feeding. Accepted contacts still have to finish: see settle.
+// end stops feeding, and waits until the batches under way are acknowledged. The
+// broker still has to finish their contacts: see settle.
 func (l *load) end() {
 	l.stop()
 	l.work.Wait()

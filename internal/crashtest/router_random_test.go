@@ -55,7 +55,7 @@ type routerWorld struct {
 	open    int                    // jobs that are not closed yet
 	jobs    map[string]*routedFact // jobs that workers take
 	due     map[string]time.Time   // scheduled jobs that were acknowledged
-	waiting map[string]time.Time   // jobs that no worker takes before their maximum wait
+	waiting map[string]time.Time   // jobs that no worker takes until their maximum wait has passed
 	ignored map[string]string      // offers that were left to expire: their jobs
 	fresh   []string               // jobs with answers since the last check
 	refused int                    // accepts that were too late
