@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// The image cannot be built everywhere the tests run, so that what matters
-// about it is read from its recipe.
+// The image cannot be built everywhere the tests run, so the test reads its
+// important properties from the Dockerfile.
 func TestContainerIsSmallUnprivilegedAndChecksItself(t *testing.T) {
 	t.Parallel()
 	recipe := read(t, "Dockerfile")
@@ -38,7 +38,7 @@ func TestContainerIsSmallUnprivilegedAndChecksItself(t *testing.T) {
 	}
 }
 
-// What the image is built with is what make build is built with.
+// The image is built with the same flags as make build.
 func TestContainerIsBuiltAsMakeBuilds(t *testing.T) {
 	t.Parallel()
 	flags := regexp.MustCompile(`-s -w -X main\.version=`)

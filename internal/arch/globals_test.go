@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// allowedGlobals are the variables of packages that stay although they can
+// allowedGlobals returns the package variables that are permitted although they can
 // change, with the reason.
 func allowedGlobals() map[string]string {
 	return map[string]string{
@@ -18,9 +18,9 @@ func allowedGlobals() map[string]string {
 	}
 }
 
-// Two brokers can run in one process because no package has a state: its
+// Two brokers can run in one process because no package has state: package
 // variables are assertions, errors, compiled expressions, embedded files and
-// tables that nothing changes.
+// tables that never change.
 func TestPackagesHaveNoState(t *testing.T) {
 	t.Parallel()
 	tr := load(t)
@@ -54,7 +54,7 @@ func comments(g *ast.CommentGroup) string {
 	return out.String()
 }
 
-// constant says whether a value does not change: what certain functions make,
+// constant reports whether a value never changes: results of certain functions,
 // and tables that nothing in the package changes.
 func (tr tree) constant(f file, name string, value ast.Expr) bool {
 	switch v := value.(type) {
@@ -72,8 +72,8 @@ func (tr tree) constant(f file, name string, value ast.Expr) bool {
 	return false
 }
 
-// changes says whether anything in a package assigns to a variable or a part
-// of it, takes its address or hands it to a builtin that changes it.
+// changes reports whether anything in a package assigns to a variable or a part
+// of it, takes its address or passes it to a builtin that changes it.
 func (tr tree) changes(folder, name string) bool {
 	found := false
 	for _, f := range tr.files {
@@ -99,7 +99,7 @@ func (tr tree) changes(folder, name string) bool {
 	return found
 }
 
-// base is the variable that an expression is a part of.
+// base returns the variable that an expression is a part of.
 func base(e ast.Expr) string {
 	switch e := e.(type) {
 	case *ast.Ident:

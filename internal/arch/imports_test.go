@@ -7,15 +7,15 @@ import (
 	"testing"
 )
 
-// rule says what the packages of a pattern may import from this module, and
-// why not more.
+// rule lists what the packages that match a pattern may import from this module, and
+// the reason for the limit.
 type rule struct {
-	pattern string // as of path.Match
+	pattern string // see path.Match
 	may     []string
 	reason  string
 }
 
-// rules are in order; the first whose pattern matches a package holds.
+// rules returns the rules in order; the first whose pattern matches a package applies.
 func rules() []rule {
 	return []rule{
 		{".", nil, "the domain stands on the standard library alone, so that every part can stand on it"},
@@ -68,7 +68,7 @@ func rules() []rule {
 	}
 }
 
-// helpers are packages that only tests, and other helpers, may import.
+// helpers returns packages that only tests, and other helpers, may import.
 func helpers() []string {
 	return []string{"internal/daemontest", "internal/polling", "persistence/storetest", "persistence/plantest", "persistence/testmysql", "persistence/testmysql/*", "persistence/testmysql/internal/*", "channels/simulation/memnet", "routing/routingtest"}
 }
@@ -108,8 +108,8 @@ func TestNobodyButTestsImportsTestHelpers(t *testing.T) {
 	}
 }
 
-// Tests of a channel type keep to it, too, and those of the simulators do not
-// lean on the drivers.
+// No file of a channel type or its simulator, tests included, imports another channel
+// type or its simulator.
 func TestChannelTypesAreStrangersInTestsToo(t *testing.T) {
 	t.Parallel()
 	types := channelTypes(load(t))
@@ -127,8 +127,8 @@ func TestChannelTypesAreStrangersInTestsToo(t *testing.T) {
 	}
 }
 
-// external are the modules that Weir stands on, and the parts of the tree to
-// which they belong. A new one is a decision: see docs/adr/0001.
+// external returns the modules that Weir depends on, and the parts of the tree that
+// may import them. A new one is a decision: see docs/adr/0001.
 func external() map[string][]string {
 	return map[string][]string{
 		"database/sql":                     {"persistence", "persistence/*", "internal/mariadb"},
@@ -136,7 +136,7 @@ func external() map[string][]string {
 		"github.com/go-sql-driver/mysql":   {"persistence/mysql", "internal/mariadb"},
 		"modernc.org/sqlite":               {"persistence/sqlite"},
 		"github.com/pressly/goose":         {"persistence", "persistence/*"},
-		"github.com/asynkron/protoactor":   {"actors", "actors/*", "cmd/weir/daemon"}, // the daemon hands middleware on
+		"github.com/asynkron/protoactor":   {"actors", "actors/*", "cmd/weir/daemon"}, // the daemon passes middleware on
 		"github.com/danielgtaylor/huma":    {"web"},
 		"github.com/kelseyhightower":       {"config"},
 		"github.com/spf13/cobra":           {"cmd/weir/cli", "cmd/weir/cli/manual"},
@@ -187,7 +187,7 @@ func TestTheDomainUsesTheStandardLibraryOnly(t *testing.T) {
 	}
 }
 
-// within gives the folder of an import path of this module.
+// within returns the folder of an import path, if it belongs to this module.
 func within(imported string) (folder string, ours bool) {
 	if imported == module {
 		return ".", true
@@ -213,7 +213,7 @@ func channelTypes(tr tree) []string {
 	return out
 }
 
-// ownType is the channel type that a folder belongs to, if any.
+// ownType returns the channel type that a folder belongs to, if any.
 func ownType(types []string, folder string) string {
 	for _, t := range types {
 		if folder == t || strings.HasPrefix(folder, t+"/") {

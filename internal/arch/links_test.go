@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Every link within the papers leads to a file that exists and, where it names
-// a place in one, to a heading that is there.
+// Every link within the documents leads to a file that exists and, if it has an
+// anchor, to a heading that exists.
 func TestLinksLeadSomewhere(t *testing.T) {
 	t.Parallel()
 	there := func(name string) (string, bool) {
@@ -37,7 +37,7 @@ func TestLinksLeadSomewhere(t *testing.T) {
 	}
 }
 
-// Every test that a paper names exists.
+// Every test that a document names exists.
 func TestTestsOfThePapersExist(t *testing.T) {
 	t.Parallel()
 	all := tests(load(t))
@@ -90,14 +90,14 @@ var (
 	linkText   = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
 )
 
-// deadLinks are the links of a paper that lead nowhere, each with what is
-// wrong. there tells whether a file exists, and what it says.
+// deadLinks returns the broken links of a document, each with the fault. there
+// reports whether a file exists, and returns its text.
 func deadLinks(name, text string, there func(string) (string, bool)) []string {
 	var dead []string
 	for _, m := range linkTarget.FindAllStringSubmatch(inlineCode.ReplaceAllString(prose(text), ""), -1) {
 		target, anchor := m[1], m[2]
 		if strings.HasPrefix(anchor, ":") {
-			continue // what was before the colon is a scheme: another site
+			continue // the text before the colon is a URL scheme: an external link
 		}
 		other := text
 		if target != "" {
@@ -119,7 +119,7 @@ func deadLinks(name, text string, there func(string) (string, bool)) []string {
 	return dead
 }
 
-// prose is a paper without its blocks of code.
+// prose returns a document without its code blocks.
 func prose(text string) string {
 	var out strings.Builder
 	code := false
@@ -135,7 +135,7 @@ func prose(text string) string {
 	return out.String()
 }
 
-// anchors are the names that GitHub gives to the headings of a paper.
+// anchors returns the anchors that GitHub gives to the headings of a document.
 func anchors(text string) map[string]bool {
 	out, seen := map[string]bool{}, map[string]int{}
 	for line := range strings.Lines(prose(text)) {

@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The table under "## Packages" in ARCHITECTURE.md is a map: what is on it
-// exists, and what exists is on it.
+// The table under "## Packages" in ARCHITECTURE.md and the packages of the tree are
+// the same.
 func TestArchitectureMapsThePackagesThatExist(t *testing.T) {
 	t.Parallel()
 	text := read(t, "ARCHITECTURE.md")
@@ -37,7 +37,7 @@ func TestArchitectureMapsThePackagesThatExist(t *testing.T) {
 	}
 }
 
-// Every make target that the papers name exists.
+// Every make target that the documents name exists.
 func TestCommandsOfThePapersExist(t *testing.T) {
 	t.Parallel()
 	recipes := read(t, "Makefile")
@@ -54,7 +54,7 @@ func TestCommandsOfThePapersExist(t *testing.T) {
 	}
 }
 
-// Decisions are numbered without gaps and give their reasons.
+// Decisions are numbered without gaps and state their reasons.
 func TestDecisionsAreComplete(t *testing.T) {
 	t.Parallel()
 	found := 0
@@ -75,10 +75,10 @@ func TestDecisionsAreComplete(t *testing.T) {
 	}
 }
 
-// The repository speaks of the product, not of the place or the tools with
-// which it is made: no absolute paths of somebody's machine, no name of the
-// module proxy that happens to be set here, and none of a few words, which
-// are kept as hashes lest this file should mention them.
+// The repository is about the product, not about the place or the tools with
+// which it is made: no absolute paths of one machine, no name of the configured
+// module proxy, and none of a few words, which are kept as hashes so that this
+// file does not contain them.
 func TestNothingOfTheWorkplaceIsMentioned(t *testing.T) {
 	t.Parallel()
 	banned := []string{
@@ -109,7 +109,7 @@ func TestNothingOfTheWorkplaceIsMentioned(t *testing.T) {
 	}
 }
 
-// proxyHost is the host of the module proxy in use, unless it is Go's own.
+// proxyHost returns the host of the configured module proxy, unless it is Go's own.
 func proxyHost(t *testing.T) string {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "go", "env", "GOPROXY").Output()

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// scenarios reads docs/scenarios.md: table rows that begin with a number and
+// scenarios parses docs/scenarios.md: table rows that begin with a number and
 // name tests as `folder.TestName` or `TestName`, with or without a subtest.
 func scenarios(text string) map[int][]string {
 	out := map[int][]string{}
@@ -31,7 +31,7 @@ func tests(tr tree) map[string][]string {
 	out := map[string][]string{}
 	for _, f := range tr.files {
 		for _, fn := range functions(f) {
-			// Conformance suites hold their tests in a package that is no test.
+			// Conformance suites hold their tests in ordinary packages.
 			if fn.Recv == nil && (strings.HasPrefix(fn.Name.Name, "Test") || strings.HasPrefix(fn.Name.Name, "Fuzz")) {
 				out[f.folder] = append(out[f.folder], fn.Name.Name)
 			}
@@ -40,7 +40,7 @@ func tests(tr tree) map[string][]string {
 	return out
 }
 
-// exists says whether a test named in a row exists.
+// exists reports whether a test named in a row exists.
 func exists(all map[string][]string, named string) bool {
 	folder, name := "", named
 	if i := strings.LastIndex(named, "."); i >= 0 {
@@ -69,7 +69,7 @@ func TestScenariosAreRead(t *testing.T) {
 	}
 }
 
-// promised are the numbers of the scenarios that the program plays so far.
+// promised returns the numbers of the scenarios that must have a test.
 func promised() []int {
 	var out []int
 	for n := 1; n <= 87; n++ {
@@ -78,7 +78,7 @@ func promised() []int {
 	return out
 }
 
-// docs/scenarios.md maps each scenario to its tests, and those exist.
+// docs/scenarios.md maps each scenario to its tests, and those tests exist.
 func TestEveryScenarioHasATestThatExists(t *testing.T) {
 	t.Parallel()
 	rows := scenarios(read(t, "docs/scenarios.md"))

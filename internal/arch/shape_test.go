@@ -76,7 +76,7 @@ func TestNothingHappensBeforeMain(t *testing.T) {
 	}
 }
 
-// calls says whether a function calls pkg.name.
+// calls reports whether a function calls pkg.name.
 func calls(fn *ast.FuncDecl, pkg, name string) bool {
 	return len(below(fn, func(n ast.Node) bool {
 		c, ok := n.(*ast.CallExpr)
@@ -84,7 +84,7 @@ func calls(fn *ast.FuncDecl, pkg, name string) bool {
 	})) > 0
 }
 
-// called is the name of the function or method that a call calls.
+// called returns the name of the function or method that a call calls.
 func called(c *ast.CallExpr) string {
 	switch fn := c.Fun.(type) {
 	case *ast.Ident:
@@ -95,7 +95,7 @@ func called(c *ast.CallExpr) string {
 	return ""
 }
 
-// below finds the nodes below n for which is holds.
+// below returns the nodes below n for which is holds.
 func below(n ast.Node, is func(ast.Node) bool) []ast.Node {
 	var out []ast.Node
 	ast.Inspect(n, func(n ast.Node) bool {
@@ -111,7 +111,8 @@ func covered(nodes []ast.Node, n ast.Node) bool {
 	return slices.ContainsFunc(nodes, func(c ast.Node) bool { return c.Pos() <= n.Pos() && n.End() <= c.End() })
 }
 
-// pure packages decide; they are told the time and start nothing.
+// pure returns the packages that only decide: the time is passed to them, and they
+// start nothing.
 func pure() []string { return []string{".", "surveys", "routing", "actors/core"} }
 
 func TestPurePackagesHaveNoClockAndNoGoroutines(t *testing.T) {
@@ -143,7 +144,7 @@ func TestSQLIsInOnePlace(t *testing.T) {
 	tr := load(t)
 	for _, f := range tr.files {
 		if f.folder == "persistence" || strings.HasPrefix(f.folder, "persistence/") || f.folder == "migrations" || f.folder == "internal/mariadb" || f.test {
-			continue // internal/mariadb sets servers up; it knows none of our tables
+			continue // internal/mariadb sets servers up; it knows none of Weir's tables
 		}
 		ast.Inspect(f.syntax, func(n ast.Node) bool {
 			if lit, ok := n.(*ast.BasicLit); ok {

@@ -19,7 +19,7 @@ func TestNobodySleeps(t *testing.T) {
 }
 
 // sleeps returns the places that let real time pass: time.Sleep, and receives
-// from a timer or ticker on which nothing but time ends the wait.
+// from a timer or ticker where only time ends the wait.
 func (tr tree) sleeps() []string {
 	var out []string
 	makers := tr.bubbleMakers()
@@ -29,7 +29,7 @@ func (tr tree) sleeps() []string {
 				c, ok := n.(*ast.CallExpr)
 				return ok && (selector(c.Fun, "synctest", "Test") || slices.Contains(makers[f.folder], called(c)))
 			})
-			// A block that waits for its bubble to settle cannot run outside one.
+			// A block that calls synctest.Wait cannot run outside a bubble.
 			bubbles = append(bubbles, settling(fn)...)
 			report := func(nodes []ast.Node, what string) {
 				for _, n := range nodes {
@@ -159,8 +159,8 @@ func TestSleepsAreFound(t *testing.T) {
 	}
 }
 
-// bubbleMakers are the functions of each folder that run what they are handed
-// in a bubble, or hand it to one that does.
+// bubbleMakers returns, by folder, the test functions that run their arguments in a
+// bubble, or pass them to a function that does.
 func (tr tree) bubbleMakers() map[string][]string {
 	out := map[string][]string{}
 	for grown := true; grown; {

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// Every code of a reason to wait is the expected one in a scenario. A literal anywhere
-// else, as in a sentence, does not count.
+// Every code of a reason to wait is the expected one in some scenario. A literal in
+// another place, as in a sentence, does not count.
 func TestEveryReasonIsShownByAScenario(t *testing.T) {
 	t.Parallel()
 	codes, shown := map[string]map[string]bool{}, map[string]map[string]bool{}
@@ -38,8 +38,8 @@ func TestEveryReasonIsShownByAScenario(t *testing.T) {
 	}
 }
 
-// reasons are the codes of a file: its constants of type WhyCode, and the codes of
-// literals.
+// reasons returns the codes of a file: its constants of type WhyCode, and the values
+// of Code fields in literals.
 func reasons(f *ast.File) map[string]bool {
 	out := map[string]bool{}
 	ast.Inspect(f, func(n ast.Node) bool {
@@ -58,7 +58,7 @@ func reasons(f *ast.File) map[string]bool {
 	return out
 }
 
-// expected are the codes that the scenarios of a file wait for.
+// expected returns the codes that the scenarios of a file wait for.
 func expected(f *ast.File) map[string]bool {
 	code := map[string]int{"because": 1, "channelBecause": 1, "surveyBecause": 1, "personBecause": 2, "both": 0, "why": 1}
 	out := map[string]bool{}
@@ -86,7 +86,7 @@ func named(e ast.Expr, name string) bool {
 	return ok && id.Name == name
 }
 
-// note adds the string at a place of a list.
+// note adds the string at an index of a list.
 func note(out map[string]bool, list []ast.Expr, at int) {
 	if at >= len(list) {
 		return

@@ -10,7 +10,7 @@ import (
 	"weir/internal/polling"
 )
 
-// rig is a broker with its simulated providers and the load on them.
+// rig is a broker with its simulated providers and their load.
 type rig struct {
 	t      *testing.T
 	broker *broker
@@ -20,7 +20,7 @@ type rig struct {
 	pulse  *pulse
 }
 
-// newRig starts a broker for the first time, makes the channels and begins to
+// newRig starts a broker for the first time, creates the channels and begins to
 // feed them.
 func newRig(t *testing.T, database string, seed uint64, cancels bool, providers ...*outside) *rig {
 	t.Helper()
@@ -43,7 +43,7 @@ func (r *rig) feed() {
 	}
 }
 
-// settle stops the load, lets the broker finish everything and checks it all.
+// settle stops the load, lets the broker finish everything and checks the results.
 // extra is added to the time in which contacts have to be resolved.
 func (r *rig) settle(what string, extra time.Duration) {
 	r.t.Helper()
@@ -62,7 +62,7 @@ func (r *rig) settle(what string, extra time.Duration) {
 }
 
 // finished waits until a channel has nothing open: neither in its figures,
-// which are the broker's knowledge, nor in the store, which follows at once.
+// which show the broker's memory, nor in the store, which follows at once.
 func (r *rig) finished(o *outside) {
 	r.t.Helper()
 	var f figures
@@ -79,7 +79,7 @@ func (r *rig) finished(o *outside) {
 	}
 }
 
-// check holds a channel to the promise.
+// check verifies everything that Weir guarantees for a channel.
 func (r *rig) check(what string, l *load, took, extra time.Duration) {
 	r.t.Helper()
 	o := l.out
@@ -114,8 +114,8 @@ func (r *rig) check(what string, l *load, took, extra time.Duration) {
 		len(l.canceled), slowest.Round(time.Millisecond), took.Round(time.Millisecond), r.broker.reloads(), r.pulse.still(time.Time{}, time.Now()).Round(time.Millisecond))
 }
 
-// checkExistence: every acknowledged contact exists exactly once under the id
-// that was acknowledged, nothing else does, and all are done.
+// checkExistence verifies that every acknowledged contact exists exactly once under
+// the acknowledged id, that no other contact exists, and that all are done.
 func (r *rig) checkExistence(l *load, contacts []contact) {
 	r.t.Helper()
 	seen := map[string]bool{}
@@ -142,7 +142,7 @@ func (r *rig) checkExistence(l *load, contacts []contact) {
 	}
 }
 
-// checkTruth compares what the broker says with what the provider was given.
+// checkTruth compares the broker's results with the contacts that the provider got.
 func (r *rig) checkTruth(l *load, contacts []contact) {
 	r.t.Helper()
 	o := l.out
@@ -168,10 +168,11 @@ func (r *rig) checkTruth(l *load, contacts []contact) {
 	}
 }
 
-// checkTimes: each attempt is resolved within the idle limit and one interval
-// of its claim, or of the broker's last return before that; one that nobody
-// can tell about when its limit has come. Time in which the machine stood still does
-// not count. It gives the slowest of the former.
+// checkTimes verifies that each attempt is resolved within the idle limit, one
+// reconciler interval and the longest call after its claim, or after the broker's last
+// return if that is later. An attempt of unknown outcome is lost no earlier than
+// lostAfter, and at most one interval later. Time in which the machine stood still does
+// not count. It returns the longest time of an attempt that was not lost.
 func (r *rig) checkTimes(o *outside, contacts []contact, extra time.Duration) (slowest time.Duration) {
 	r.t.Helper()
 	extra += size().slack

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// client speaks the API as any program would.
+// client uses the API as any program would.
 type client struct {
 	t    *testing.T
 	base string
@@ -26,14 +26,14 @@ func newClient(t *testing.T, base string) *client {
 	return &client{t, base, &http.Client{Transport: transport, Timeout: 15 * time.Second}}
 }
 
-// answer is what came back; a zero status: nothing did.
+// answer is a response; status 0: none arrived.
 type answer struct {
 	status     int
 	retryAfter string
 	body       []byte
 }
 
-// do makes one request. That the program is dead is no error.
+// do makes one request. A dead program is not an error: the answer has status 0.
 func (c *client) do(ctx context.Context, method, path string, body any) answer {
 	text, err := json.Marshal(body)
 	if err != nil {
@@ -83,7 +83,7 @@ func (c *client) insist(method, path string, body any, status int, into any) {
 	}
 }
 
-// contact is what the API says of one.
+// contact is a contact as the API returns it.
 type contact struct {
 	ID         string     `json:"id"`
 	Key        string     `json:"key"`
@@ -104,8 +104,8 @@ type attempt struct {
 	Reason      string     `json:"reason"`
 }
 
-// list reads all contacts of a channel. Those of several attempts are read
-// one by one: the list has the latest only.
+// list reads all contacts of a channel. Contacts with several attempts are read
+// one by one, because the list has only the latest attempt.
 func (c *client) list(channel string) []contact {
 	c.t.Helper()
 	all := c.pages("channel=" + channel)

@@ -12,7 +12,7 @@ import (
 )
 
 // TestCrashDrain ends the program in order, under load: it exits with 0 within
-// its limit and leaves nothing behind of which anybody would have to ask.
+// its limit and leaves no contact that the provider would have to be asked about.
 func TestCrashDrain(t *testing.T) {
 	t.Parallel()
 	for _, store := range []string{"sqlite", "mariadb"} {
@@ -23,7 +23,7 @@ func TestCrashDrain(t *testing.T) {
 			url := database(t, store)
 			r := newRig(t, url, from, true, newCalls(t, capacity), newSMS(t, capacity))
 			for _, l := range r.loads {
-				// So that hand-overs are under way when the signal comes.
+				// So that dispatches are under way when the signal arrives.
 				if err := l.out.faults.Set(append([]string{"late=300ms@send:0.5"}, l.out.usual...)...); err != nil {
 					t.Fatal(err)
 				}
@@ -32,7 +32,7 @@ func TestCrashDrain(t *testing.T) {
 			longest := time.Duration(0)
 			for range size().drains {
 				rest(nil, time.Duration(200+chance.IntN(500))*time.Millisecond)
-				began := time.Now().Add(-sendTimeout) // of the oldest hand-over that may be under way
+				began := time.Now().Add(-sendTimeout) // of the oldest dispatch that may be under way
 				longest = max(longest, r.broker.terminate())
 				r.nothingUnclear(url, r.pulse.still(began, time.Now()))
 				r.broker.start("")
@@ -44,9 +44,9 @@ func TestCrashDrain(t *testing.T) {
 	}
 }
 
-// nothingUnclear looks into the store of a program that has ended. Where the machine
-// stood still meanwhile, for half of the time that a provider has to answer and more,
-// a hand-over may have timed out for that: of such ones alone nobody can tell.
+// nothingUnclear checks in the store of a program that has ended that every contact in
+// flight is active. If the machine stood still for more than half of the send timeout,
+// dispatches may have timed out because of that: only those may be unknown.
 func (r *rig) nothingUnclear(url string, still time.Duration) {
 	r.t.Helper()
 	ctx, cancel := context.WithTimeout(r.t.Context(), upWithin)
@@ -73,8 +73,8 @@ func (r *rig) nothingUnclear(url string, still time.Duration) {
 	}
 }
 
-// TestCrashSecondSignal: whoever cannot wait for the drain sends the signal
-// again, and still loses nothing.
+// TestCrashSecondSignal sends the signal again instead of waiting for the drain:
+// nothing is lost even then.
 func TestCrashSecondSignal(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, database(t, "sqlite"), seed(t), false, newCalls(t, capacity), newSMS(t, capacity))

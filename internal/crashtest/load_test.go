@@ -18,8 +18,8 @@ const (
 	backlog   = 40 // queued contacts above which known batches are repeated instead
 )
 
-// load feeds one channel and takes contacts back, as a survey system does that
-// repeats whatever was not answered. It remembers what was acknowledged.
+// load feeds one channel and cancels contacts, as a survey system does that repeats
+// every request without an answer. It records everything that was acknowledged.
 type load struct {
 	t       *testing.T
 	api     *client
@@ -29,9 +29,9 @@ type load struct {
 	mu       sync.Mutex
 	random   *rand.Rand
 	next     int
-	batches  [][]map[string]any // acknowledged
+	batches  [][]map[string]any // acknowledged batches
 	ids      map[string]string  // by key, as acknowledged
-	canceled map[string]bool    // by id: acknowledged as canceled before they went out
+	canceled map[string]bool    // by id: acknowledged as canceled before dispatch
 
 	stop context.CancelFunc
 	work sync.WaitGroup
@@ -45,7 +45,7 @@ func newLoad(t *testing.T, api *client, out *outside, seed uint64, cancels bool)
 	}
 }
 
-// begin feeds until end.
+// begin starts feeding, until end.
 func (l *load) begin() {
 	ctx, cancel := context.WithCancel(context.Background())
 	l.stop = cancel
@@ -64,13 +64,14 @@ func (l *load) begin() {
 	}
 }
 
-// end stops feeding. What was begun is finished: see settle.
+// end stops feeding, and waits until the batches under way are acknowledged. The
+// broker still has to finish their contacts: see settle.
 func (l *load) end() {
 	l.stop()
 	l.work.Wait()
 }
 
-// feed hands over a new batch, or one that is known when enough waits.
+// feed posts a new batch, or repeats a known one if the backlog is large enough.
 func (l *load) feed(ctx context.Context) {
 	var f figures
 	a := l.api.do(ctx, http.MethodGet, "/v1/channels/"+l.out.channel, nil)
@@ -89,7 +90,7 @@ func (l *load) feed(ctx context.Context) {
 	l.hand(batch, known)
 }
 
-// fresh makes contacts. The caller holds the lock.
+// fresh creates contacts. The caller holds the lock.
 func (l *load) fresh(size int) []map[string]any {
 	batch := make([]map[string]any, size)
 	for i := range batch {
@@ -105,8 +106,8 @@ func (l *load) fresh(size int) []map[string]any {
 	return batch
 }
 
-// hand sends a batch until it is acknowledged, also when feeding has ended: an
-// answer that was lost does not say what became of the batch.
+// hand posts a batch until it is acknowledged, even after feeding has ended:
+// without an answer it is unknown whether the batch was stored.
 func (l *load) hand(batch []map[string]any, known bool) {
 	var a answer
 	if !polling.Until(time.Minute, 10*time.Millisecond, func() bool {
@@ -154,8 +155,8 @@ func (l *load) acknowledged(batch []map[string]any, body []byte, known bool) {
 	}
 }
 
-// takeBack cancels a contact: one that is at the provider or any other, in
-// turns of chance.
+// takeBack cancels a random contact: mostly one that is at the provider, sometimes
+// any recent one.
 func (l *load) takeBack(ctx context.Context) {
 	l.mu.Lock()
 	active := l.random.IntN(4) > 0

@@ -1,15 +1,14 @@
-// Package crashtest_test kills the built program, again and again, at its
-// durable boundaries and at random, and asks the simulated providers and the
-// API afterwards whether Weir kept its promise: nothing that was acknowledged
-// is lost, nothing is sent twice, no channel ever holds more than its
-// capacity, and what was in flight is resolved in time. Likewise of surveys:
-// nobody is lost, or contacted twice for one attempt, or after their STOP was
-// acknowledged; and of the router: what was answered holds, timers fire, events
-// come in order.
+// Package crashtest_test kills the built program repeatedly, at its durable
+// boundaries and at random moments, and then checks with the simulated providers
+// and the API that Weir keeps its guarantees: nothing that was acknowledged is lost,
+// nothing is sent twice, no channel ever holds more than its capacity, and contacts in
+// flight are resolved in time. For surveys: no respondent is lost, or contacted twice
+// for one attempt, or contacted after their STOP was acknowledged. For the router:
+// every acknowledged change is kept, timers fire, events arrive in order.
 //
 // The program is the real one, built with the tag failpoints, and runs as a
-// process of its own. The providers live in the test's process and outlive it.
-// What they counted is the evidence; the broker's own figures are not.
+// process of its own. The providers run in the test's process and outlive it.
+// Their records are the evidence; the broker's own figures are not.
 //
 // WEIR_TEST_CRASH=full runs every cell of the matrix many times (make
 // test-crash); without it each failpoint strikes once for every provider and
@@ -33,7 +32,7 @@ const (
 	sizeVariable   = "WEIR_TEST_CRASH"
 	seedVariable   = "WEIR_TEST_CRASH_SEED"
 	binaryVariable = "WEIR_TEST_CRASH_BINARY" // set by TestMain for the tests
-	atOnce         = 8                        // scenarios, which mostly wait
+	atOnce         = 8                        // scenarios at once; they mostly wait
 )
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }
@@ -69,7 +68,7 @@ func run(m *testing.M) int {
 	return code
 }
 
-// sizes say how much is killed.
+// sizes are the numbers of kills and the limits of a run.
 type sizes struct {
 	cell        int // kills in each cell of the matrix; 0: each point once in one scenario
 	random      int // kills at random, for each store
@@ -79,8 +78,8 @@ type sizes struct {
 	respondents int           // of each survey
 	surveyPace  int           // attempts of each survey in a minute
 	routerKills int           // for each store
-	strikeLimit time.Duration // after that a failpoint counts as one that does not strike
-	slack       time.Duration // what a busy machine may add to the limits
+	strikeLimit time.Duration // a failpoint that has not struck by then counts as one that does not strike
+	slack       time.Duration // tolerance added to the limits for a busy machine
 }
 
 func size() sizes {
@@ -90,8 +89,8 @@ func size() sizes {
 	return sizes{random: 15, storeKills: 1, drains: 3, surveyKills: 4, respondents: 40, surveyPace: 100_000, routerKills: 5, strikeLimit: 30 * time.Second, slack: 2 * time.Second}
 }
 
-// seed is the beginning of all chance in a test. It is printed, so that a run
-// can be repeated as far as the scheduler lets it.
+// seed returns the seed of all random choices in a test. It is logged, so that a run
+// can be repeated as far as the scheduler allows.
 func seed(t *testing.T) uint64 {
 	t.Helper()
 	n, err := strconv.ParseUint(os.Getenv(seedVariable), 10, 64)
@@ -102,7 +101,7 @@ func seed(t *testing.T) uint64 {
 	return n
 }
 
-// rest waits; false when it is over with the test first.
+// rest waits for d. It reports false if done closes first.
 func rest(done <-chan struct{}, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -15,26 +15,26 @@ const capacity = 8
 // point is a durable boundary at which the program ends itself.
 type point struct {
 	name string
-	most int // the pass at which it strikes is from 1 to this
+	most int // it strikes at a random pass from 1 to this
 }
 
-// points are all boundaries. All of them strike with both providers: also
-// Nuntium's driver is asked to take contacts back, if only to say that it
+// points returns all boundaries. All of them strike with both providers: Nuntium's
+// driver is asked to cancel contacts, too, although it can only answer that it
 // cannot.
 func points() []point {
 	return []point{
 		{"accept.before", 8}, {"accept.committed", 8}, // a batch is stored
 		{"claim.before", 12}, {"claim.committed", 12}, // contacts are claimed
 		{"send.before", 20}, {"send.answered", 20}, // the provider is called; it has accepted
-		{"ref.before", 20}, {"ref.committed", 20}, // the provider's name for it is stored
+		{"ref.before", 20}, {"ref.committed", 20}, // the provider's id of it is stored
 		{"report.before", 20}, {"report.committed", 20}, // a callback is stored
-		{"cancel.before", 4}, {"cancel.committed", 4}, // a client's wish is stored
-		{"take.before", 4}, {"take.answered", 4}, // the provider is asked to take it back
-		{"ask.answered", 4}, // the collector has its answer
+		{"cancel.before", 4}, {"cancel.committed", 4}, // a client's cancellation is stored
+		{"take.before", 4}, {"take.answered", 4}, // the provider is asked to cancel it
+		{"ask.answered", 4}, // the reconciler has its answer
 	}
 }
 
-// places are the providers and stores of the matrix.
+// places returns the providers and stores of the matrix.
 func places() []place {
 	var all []place
 	for _, provider := range []string{"verboice", "nuntium"} {
@@ -57,7 +57,7 @@ func (p place) outside(t *testing.T) *outside {
 	return newCalls(t, capacity)
 }
 
-// database makes one without rows.
+// database creates an empty database and returns its URL.
 func database(t *testing.T, store string) string {
 	t.Helper()
 	url := "sqlite://" + filepath.Join(t.TempDir(), "weir.db")
@@ -89,8 +89,8 @@ func TestCrashMatrix(t *testing.T) {
 	}
 }
 
-// cell lets each of the points strike a number of times, the program being
-// started again at once, and then lets it finish.
+// cell lets each of the points strike the given number of times, restarting the
+// program at once each time, and then lets it finish.
 func cell(t *testing.T, p place, at []point, times int) {
 	t.Helper()
 	from := seed(t)

@@ -13,7 +13,7 @@ import (
 	verboice "weir/channels/verboice/simulator"
 )
 
-// outside is a simulated provider and the channel that leads to it.
+// outside is a simulated provider and the channel that uses it.
 type outside struct {
 	channel  string
 	kind     string // channel type
@@ -23,21 +23,21 @@ type outside struct {
 	tally    *simulation.Tally
 	faults   *simulation.Faults
 	usual    []string // faults of every scenario
-	// content fills in what contact n carries.
+	// content adds the content of contact n.
 	content func(n int, contact map[string]any)
-	// keyOf is the tally's key of a contact's id.
+	// keyOf returns the tally's key for a contact's id.
 	keyOf func(id string) string
-	// alike counts messages that went out twice under two names.
+	// alike counts messages that were sent twice under two keys.
 	alike func() int
-	// tells says that the provider can always tell what became of a contact.
+	// tells is true if the provider can always report the outcome of a contact.
 	tells bool
 }
 
-// longestCall bounds what a contact takes at a provider, queueing included.
+// longestCall bounds the time of a contact at a provider, queueing included.
 const longestCall = 500 * time.Millisecond
 
-// newCalls is a Verboice that dials fewer calls at once than the channel's
-// capacity, so that some can be taken back before they begin.
+// newCalls returns a Verboice that dials fewer calls at once than the channel's
+// capacity, so that some can be canceled before they begin.
 func newCalls(t *testing.T, capacity int) *outside {
 	t.Helper()
 	s, err := verboice.New(verboice.Options{
@@ -63,7 +63,7 @@ func newCalls(t *testing.T, capacity int) *outside {
 	return o
 }
 
-// alike counts calls to an address that had one already; every contact has an
+// alike counts calls to an address that had been called before; every contact has an
 // address of its own.
 func alike(tally *simulation.Tally, line string) int {
 	seen, n := map[string]bool{}, 0
@@ -76,7 +76,7 @@ func alike(tally *simulation.Tally, line string) int {
 	return n
 }
 
-// newSMS is a Nuntium that repeats its acks quickly.
+// newSMS returns a Nuntium that repeats its acks quickly.
 func newSMS(t *testing.T, capacity int) *outside {
 	t.Helper()
 	s, err := simulator.New(simulator.Options{
@@ -125,7 +125,7 @@ func (o *outside) serve(t *testing.T, server *httptest.Server, run func(context.
 	})
 }
 
-// keys are the names of everything that the provider was given.
+// keys returns the keys of everything that the provider got.
 func (o *outside) keys() map[string]bool {
 	keys := map[string]bool{}
 	for _, k := range o.tally.Keys(o.line) {
@@ -134,7 +134,7 @@ func (o *outside) keys() map[string]bool {
 	return keys
 }
 
-// contactOf is the id of the contact that a tally's key belongs to.
+// contactOf returns the id of the contact that a tally's key belongs to.
 func contactOf(key string) string {
 	id, _, _ := strings.Cut(key, ".")
 	return id

@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// The figures that every broker here runs with.
+// The settings of every broker in these tests.
 const (
 	idleAfter    = time.Second
 	collectEvery = 500 * time.Millisecond
@@ -25,11 +25,11 @@ const (
 	lostAfter    = 4 * time.Second // longer than any simulated call
 	sendsAtOnce  = 3
 	sendTimeout  = 2 * time.Second
-	upWithin     = 20 * time.Second // on a busy machine
+	upWithin     = 20 * time.Second // allows for a busy machine
 	drainWithin  = 25 * time.Second
 )
 
-// broker runs the program, one life after the other, always at one address.
+// broker runs the program, one life after the other, always at the same address.
 type broker struct {
 	t    *testing.T
 	url  string
@@ -61,9 +61,8 @@ func newBroker(t *testing.T, database string) *broker {
 	return b
 }
 
-// freeAddress finds a port that stays free while the program is down: below
-// the range from which the system picks, and guarded by its neighbour, which
-// the test holds.
+// freeAddress finds a port that stays free while the program is down: below the
+// system's ephemeral ports, and guarded by the next port, which the test holds.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	for port := 20000 + os.Getpid()%600*20; port < 32700; port += 2 {
@@ -85,8 +84,8 @@ func freeAddress(t *testing.T) string {
 	return ""
 }
 
-// start runs the program, to end itself at the failpoint if one is given. It
-// does not wait for it.
+// start runs the program without waiting for it. With a failpoint the program ends
+// itself there.
 func (b *broker) start(failpoint string) {
 	b.t.Helper()
 	log, err := os.OpenFile(b.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
@@ -156,7 +155,7 @@ func (b *broker) kill() {
 	}
 }
 
-// terminate ends the program in order and gives the time that took.
+// terminate ends the program in order and returns the time that took.
 func (b *broker) terminate() time.Duration {
 	b.t.Helper()
 	began := time.Now()
@@ -174,7 +173,7 @@ func (b *broker) terminate() time.Duration {
 	return time.Since(began)
 }
 
-// tail is the end of the log, without the requests.
+// tail returns the end of the log, without request lines.
 func (b *broker) tail() string {
 	const most = 80
 	text, _ := os.ReadFile(b.log)
@@ -184,13 +183,13 @@ func (b *broker) tail() string {
 	return strings.Join(lines[max(0, len(lines)-most):], "\n")
 }
 
-// reloads counts how often a broker found that the store disagreed with it.
+// reloads counts how often a broker found its memory inconsistent with the store.
 func (b *broker) reloads() int {
 	text, _ := os.ReadFile(b.log)
 	return bytes.Count(text, []byte("the store disagrees"))
 }
 
-// upBefore is the last instant up to t at which the program, or its store,
+// upBefore returns the last instant before t at which the program, or its store,
 // came back.
 func (b *broker) upBefore(t time.Time) time.Time {
 	var last time.Time

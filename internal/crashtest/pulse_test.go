@@ -6,18 +6,18 @@ import (
 	"time"
 )
 
-// A pulse that comes later than this tells that nothing ran on the machine: it was
-// halted, or given to others.
+// A pulse later than pulseLate shows that nothing ran on the machine: it was
+// suspended, or its processors ran other guests.
 const (
 	pulseEvery = 20 * time.Millisecond
 	pulseLate  = 200 * time.Millisecond
 )
 
-// pulse notes when the machine stood still, so that limits of time, which are
-// promises of the program, are not broken by what no program can help. It runs in the
-// test's process, beside the program: one that waits or sleeps too long finds no excuse
-// here, but one that keeps both cores from everybody else might. What was excused is
-// therefore told with the figures of each test.
+// pulse records when the machine stood still, so that such time is not counted against
+// the time limits that the program guarantees. It runs in the test's process, beside
+// the program: a program that waits or sleeps too long is not excused, but one that
+// keeps both cores from all other processes might be. The excused time is therefore
+// logged with the figures of each test.
 type pulse struct {
 	mu   sync.Mutex
 	last time.Time
@@ -52,8 +52,8 @@ func (p *pulse) beat(now time.Time) {
 	p.last = now
 }
 
-// still is how long the machine stood still between two instants, as far as it has
-// been noticed; a gap that has not ended counts up to the later one.
+// still returns how long the machine stood still between two instants, as far as it was
+// noticed; a gap that has not ended counts up to the later instant.
 func (p *pulse) still(from, to time.Time) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -20,13 +20,13 @@ func TestCrashAtRandom(t *testing.T) {
 			for range size().random {
 				life := time.Duration(chance.IntN(300)) * time.Millisecond
 				if chance.IntN(8) == 0 {
-					life += idleAfter + collectEvery // long enough for the collector
+					life += idleAfter + collectEvery // long enough for the reconciler
 				}
 				rest(nil, life)
 				r.broker.kill()
 				r.kills++
 				r.broker.start("")
-				if chance.IntN(10) > 0 { // else it may die before it answers
+				if chance.IntN(10) > 0 { // otherwise it may die before it answers
 					r.broker.up()
 					rest(nil, 100*time.Millisecond)
 				}

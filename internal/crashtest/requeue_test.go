@@ -13,12 +13,12 @@ import (
 const (
 	deadContacts = 90
 	requeuedOnce = 2 // in each request, so that there are many
-	mostRounds   = 8 // each takes away ten at most
+	mostRounds   = 8 // each removes at most ten
 )
 
-// TestCrashRequeue kills the program before and after dead letters were queued
-// again. The client repeats what was not answered: each ends as one new contact,
-// and nobody is contacted twice.
+// TestCrashRequeue kills the program before and after dead letters are requeued.
+// The client repeats requests without an answer: each dead letter becomes one new
+// contact, and no person is contacted twice.
 func TestCrashRequeue(t *testing.T) {
 	t.Parallel()
 	for _, store := range []string{"sqlite", "mariadb"} {
@@ -50,7 +50,7 @@ func TestCrashRequeue(t *testing.T) {
 	}
 }
 
-// bury has contacts refused by the provider, and gives the dead letters' ids.
+// bury makes the provider refuse contacts, and returns the ids of the dead letters.
 func (r *rig) bury(o *outside) []string {
 	r.t.Helper()
 	if err := o.faults.Set("status=413@send"); err != nil {
@@ -76,8 +76,8 @@ func (r *rig) bury(o *outside) []string {
 	return ids
 }
 
-// requeue asks for all of them, some at a time and again and again, until the
-// program is gone; without gone, until each was asked for and answered.
+// requeue repeatedly requeues all of them, some in each request, until the program is
+// gone; if gone is nil, until each was requeued and acknowledged.
 func (r *rig) requeue(dead []string, gone <-chan struct{}) {
 	r.t.Helper()
 	ctx, cancel := context.WithTimeout(r.t.Context(), size().strikeLimit)
@@ -105,7 +105,7 @@ func (r *rig) requeue(dead []string, gone <-chan struct{}) {
 	}
 }
 
-// checkRequeued wants one new contact of each, gone out once.
+// checkRequeued requires one new contact for each dead letter, sent once.
 func (r *rig) checkRequeued(o *outside, dead []string) {
 	r.t.Helper()
 	made := map[string]int{}

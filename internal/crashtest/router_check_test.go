@@ -22,9 +22,9 @@ func decode(t *testing.T, text []byte, into any) error {
 	return err
 }
 
-// killOnce lets the program live for a moment, mostly one that chance chooses,
-// now and then up to a durable boundary; what was answered in that life is
-// looked at in the next.
+// killOnce lets the program live for a moment, mostly until a random instant,
+// sometimes until a durable boundary; the next life is checked against the
+// answers of this one.
 func (w *routerWorld) killOnce(chance *rand.Rand) {
 	w.t.Helper()
 	rest(nil, time.Duration(chance.IntN(500))*time.Millisecond)
@@ -52,7 +52,7 @@ func (w *routerWorld) killOnce(chance *rand.Rand) {
 	w.look()
 }
 
-// look holds the router to what was answered lately.
+// look checks the router against its recent answers.
 func (w *routerWorld) look() {
 	w.t.Helper()
 	const most = 12
@@ -67,7 +67,7 @@ func (w *routerWorld) look() {
 	}
 }
 
-// holds compares what was answered about a job with what the router says now.
+// holds compares earlier answers about a job with its current state.
 func (w *routerWorld) holds(id string) {
 	w.t.Helper()
 	var was routedFact
@@ -129,7 +129,7 @@ func (w *routerWorld) settle(store string) {
 		store, w.kills, w.hits, w.points, len(w.jobs), len(w.due), len(w.waiting), len(w.ignored), w.refused, len(w.events.seen), w.events.again, w.events.turned, took.Round(time.Millisecond))
 }
 
-// until waits for something; what is missing is told if it does not come.
+// until waits for a condition; on a timeout it reports what is missing.
 func (w *routerWorld) until(what string, missing func() string) {
 	w.t.Helper()
 	var left string
@@ -159,7 +159,7 @@ func (w *routerWorld) still(id, status string) string {
 	return id
 }
 
-// untold is a job whose last event has not come yet.
+// untold returns a job whose last event has not arrived yet.
 func (w *routerWorld) untold() string {
 	for kind, jobs := range map[string][]string{
 		"JobClosed":               slices.Collect(maps.Keys(w.jobs)),
@@ -175,8 +175,8 @@ func (w *routerWorld) untold() string {
 	return ""
 }
 
-// inOrder: what was told of a job came in the order in which it happened, each
-// step once, and one accept.
+// inOrder verifies that the events of a job arrived in the order in which they
+// happened, each step once, with one accept.
 func (w *routerWorld) inOrder(id string) {
 	w.t.Helper()
 	list := w.events.of(id)
@@ -200,8 +200,8 @@ func (w *routerWorld) inOrder(id string) {
 	}
 }
 
-// timers: what was due has happened, no earlier than it was due, and offers that
-// nobody answered have come to their end.
+// timers verifies that everything due has happened, no earlier than it was due, and
+// that offers without an answer have expired.
 func (w *routerWorld) timers() {
 	w.t.Helper()
 	for id, at := range w.due {

@@ -18,7 +18,7 @@ const (
 )
 
 // TestCrashRouter kills the program at random moments while workers take jobs
-// over the signed API: what was answered holds.
+// over the signed API: every acknowledged change is kept.
 func TestCrashRouter(t *testing.T) {
 	t.Parallel()
 	for _, store := range []string{"sqlite", "mariadb"} {
@@ -46,7 +46,7 @@ type routerWorld struct {
 	kills        int
 	points, hits int
 
-	stop, done chan struct{} // ends the making of jobs; ends the workers
+	stop, done chan struct{} // stop ends the creation of jobs; done ends the workers
 	work       sync.WaitGroup
 	makers     sync.WaitGroup
 
@@ -54,14 +54,14 @@ type routerWorld struct {
 	next    int
 	open    int                    // jobs that are not closed yet
 	jobs    map[string]*routedFact // jobs that workers take
-	due     map[string]time.Time   // scheduled jobs that were answered
-	waiting map[string]time.Time   // jobs that nobody takes until their wait is too long
+	due     map[string]time.Time   // scheduled jobs that were acknowledged
+	waiting map[string]time.Time   // jobs that no worker takes until their maximum wait has passed
 	ignored map[string]string      // offers that were left to expire: their jobs
-	fresh   []string               // jobs about which something was answered since they were looked at
-	refused int                    // accepts that came too late
+	fresh   []string               // jobs with answers since the last check
+	refused int                    // accepts that were too late
 }
 
-// routedFact is what was answered about a job.
+// routedFact holds the answers about a job.
 type routedFact struct {
 	assignment, worker, offer string
 	accepted                  int // accepts that were answered 200
@@ -101,7 +101,7 @@ func worker(i int) string { return fmt.Sprint("workers/w", i) }
 
 func (w *routerWorld) put(path string, body any) { w.api.must(http.MethodPatch, path, body, nil) }
 
-// begin starts those who make jobs and those who take them.
+// begin starts the goroutines that create jobs and those that work on them.
 func (w *routerWorld) begin() {
 	w.t.Cleanup(w.end)
 	w.makers.Go(func() {
@@ -120,7 +120,7 @@ func (w *routerWorld) begin() {
 	}
 }
 
-// end stops everybody. It may be called again.
+// end stops all of them. It may be called again.
 func (w *routerWorld) end() {
 	for _, c := range []chan struct{}{w.stop, w.done} {
 		select {
@@ -133,8 +133,8 @@ func (w *routerWorld) end() {
 	w.work.Wait()
 }
 
-// make makes a job: mostly one for the workers, else one that waits for an
-// instant, or for nobody.
+// make creates a job: mostly one for the workers, otherwise one that is scheduled for
+// an instant, or one that no worker can take.
 func (w *routerWorld) make(chance *rand.Rand) {
 	w.mu.Lock()
 	n, open := w.next, w.open
@@ -168,7 +168,7 @@ func (w *routerWorld) note(do func()) {
 	do()
 }
 
-// attend lets a worker look at its offers and its jobs.
+// attend makes a worker process its offers and its jobs.
 func (w *routerWorld) attend(i int, chance *rand.Rand) {
 	var me routedWorker
 	a := w.api.once(w.t.Context(), http.MethodGet, worker(i), nil)
@@ -202,7 +202,7 @@ func (w *routerWorld) attend(i int, chance *rand.Rand) {
 	}
 }
 
-// accept takes an offer, unless somebody else has.
+// accept accepts an offer, unless the offer is gone or another worker has the job.
 func (w *routerWorld) accept(worker string, o routedOffer) {
 	a := w.api.ask(http.MethodPost, "workers/"+worker+"/offers/"+o.OfferID+":accept", map[string]any{})
 	var got struct{ AssignmentID, JobID, WorkerID string }
@@ -216,7 +216,7 @@ func (w *routerWorld) accept(worker string, o routedOffer) {
 	}
 	w.note(func() {
 		f := w.jobs[o.JobID]
-		if f == nil { // the answer about the job itself is still on its way
+		if f == nil { // the answer to the creation of the job is still on its way
 			f = &routedFact{}
 			w.jobs[o.JobID] = f
 			w.open++
@@ -229,8 +229,8 @@ func (w *routerWorld) accept(worker string, o routedOffer) {
 	})
 }
 
-// finish completes and closes a job. An answer that was lost does not say what
-// became of it; then the job says so.
+// finish completes and closes a job. If an answer was lost, the state of the job
+// shows whether the step was done.
 func (w *routerWorld) finish(job, assignment string) {
 	path := "jobs/" + job + "/assignments/" + assignment
 	for _, step := range []string{"complete", "close"} {

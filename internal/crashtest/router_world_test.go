@@ -20,7 +20,7 @@ import (
 
 const routerVersion = "2024-01-18-preview"
 
-// routerClient speaks the router's API as a client that signs.
+// routerClient is a signing client of the router's API.
 type routerClient struct {
 	t    *testing.T
 	base string
@@ -43,7 +43,7 @@ func newRouterClient(t *testing.T, base string) *routerClient {
 	return &routerClient{t, base, key, &http.Client{Transport: transport, Timeout: 15 * time.Second}}
 }
 
-// once makes one request; a zero status: nothing came back.
+// once makes one request; status 0: no response arrived.
 func (c *routerClient) once(ctx context.Context, method, path string, body any) answer {
 	text := []byte{}
 	if body != nil {
@@ -73,7 +73,7 @@ func (c *routerClient) once(ctx context.Context, method, path string, body any) 
 	return answer{response.StatusCode, response.Header.Get("Retry-After"), text}
 }
 
-// ask repeats a request until it is answered, whatever the answer.
+// ask repeats a request until it is answered, with any status.
 func (c *routerClient) ask(method, path string, body any) answer {
 	var a answer
 	if !polling.Until(time.Minute, 10*time.Millisecond, func() bool {
@@ -89,7 +89,7 @@ func (c *routerClient) ask(method, path string, body any) answer {
 	return a
 }
 
-// must asks for what cannot be refused.
+// must makes a request that must not be refused.
 func (c *routerClient) must(method, path string, body, into any) {
 	c.t.Helper()
 	a := c.ask(method, path, body)
@@ -104,7 +104,7 @@ func (c *routerClient) must(method, path string, body, into any) {
 	}
 }
 
-// routedJob is what the API says of a job.
+// routedJob is a job as the API returns it.
 type routedJob struct {
 	ID              string
 	Status          string
@@ -116,7 +116,7 @@ type routedJob struct {
 	}
 }
 
-// routedWorker is what the API says of a worker.
+// routedWorker is a worker as the API returns it.
 type routedWorker struct {
 	ID           string
 	Capacity     int
@@ -134,7 +134,7 @@ type routedOffer struct {
 	ExpiresAt      time.Time
 }
 
-// told is an event as the receiver got it for the first time.
+// told is an event as the receiver first got it.
 type told struct {
 	id         int64
 	kind       string
@@ -144,8 +144,8 @@ type told struct {
 	at         time.Time // of the event
 }
 
-// receiver is a subscription to the router's events. Now and then it refuses
-// one, or takes it without answering.
+// receiver is a subscription to the router's events. Sometimes it refuses an event,
+// and with it the earlier events of the same request, which it has recorded.
 type receiver struct {
 	t   *testing.T
 	url string
@@ -153,8 +153,8 @@ type receiver struct {
 	mu     sync.Mutex
 	seen   map[int64]bool
 	jobs   map[string][]told // by job, in the order of their first arrival
-	again  int               // events that came more than once
-	turned int               // times that it refused one
+	again  int               // events that arrived more than once
+	turned int               // how often it refused an event
 }
 
 func newReceiver(t *testing.T) *receiver {
@@ -172,7 +172,7 @@ func (r *receiver) serve(w http.ResponseWriter, request *http.Request) {
 		EventTime     time.Time
 		Data          struct{ JobID, OfferID, AssignmentID, WorkerID string }
 	}
-	if request.Header.Get("Aeg-Event-Type") != "Notification" { // a validation, which nobody has to answer
+	if request.Header.Get("Aeg-Event-Type") != "Notification" { // a validation, which needs no answer
 		w.WriteHeader(http.StatusOK)
 		return
 	}
@@ -187,7 +187,7 @@ func (r *receiver) serve(w http.ResponseWriter, request *http.Request) {
 		if err != nil || !ok || instant == "" {
 			r.t.Errorf("an event has the id %q", e.ID)
 		}
-		if whim(e.ID, len(r.seen), r.turned) < 1 { // not the same one for ever
+		if whim(e.ID, len(r.seen), r.turned) < 1 { // varies, so that no event is refused forever
 			r.turned++
 			w.WriteHeader(http.StatusServiceUnavailable)
 			return
@@ -203,7 +203,7 @@ func (r *receiver) serve(w http.ResponseWriter, request *http.Request) {
 	}
 }
 
-// of gives what was told of a job.
+// of returns the received events of a job.
 func (r *receiver) of(job string) []told {
 	r.mu.Lock()
 	defer r.mu.Unlock()

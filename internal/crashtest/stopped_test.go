@@ -17,11 +17,11 @@ import (
 
 const shortLease = 5 * time.Second
 
-// TestCrashStopped stops a process in the middle of a transaction (SIGSTOP). The
-// other takes requests for the same channel again, and takes it over.
+// TestCrashStopped stops a process in the middle of a transaction (SIGSTOP). The other
+// process accepts requests for the same channel again, and takes the channel over.
 func TestCrashStopped(t *testing.T) {
 	t.Parallel()
-	server := testmysql.Start(t) // of its own: it is asked for its transactions
+	server := testmysql.Start(t) // a private server, because the test queries its transactions
 	url := server.URL(t)
 	db, err := mariadb.Open(url)
 	if err != nil {
@@ -72,8 +72,8 @@ func TestCrashStopped(t *testing.T) {
 	b.terminate()
 }
 
-// idleLimit is how long a server keeps an idle session that has a transaction. MySQL
-// does not distinguish it from other idle sessions.
+// idleLimit returns how long a server keeps an idle session that has a transaction.
+// MySQL does not distinguish it from other idle sessions.
 func idleLimit(t *testing.T, db *sql.DB) time.Duration {
 	t.Helper()
 	var version string

@@ -8,12 +8,11 @@ import (
 	"weir/persistence/testmysql"
 )
 
-// resumeWithin is how soon after the store's return the first contact goes
-// out.
+// resumeWithin is the longest time from the store's return to the first dispatch.
 const resumeWithin = 5 * time.Second
 
-// TestCrashOfTheStore kills MariaDB under load. The program lives on, refuses
-// what it cannot store, and goes on by itself when the server is back.
+// TestCrashOfTheStore kills MariaDB under load. The program keeps running, refuses
+// requests that it cannot store, and continues by itself when the server is back.
 func TestCrashOfTheStore(t *testing.T) {
 	t.Parallel()
 	server := testmysql.Start(t)
@@ -42,7 +41,7 @@ func TestCrashOfTheStore(t *testing.T) {
 	r.settle("store killed", resumeWithin)
 }
 
-// taken is how many units each provider was given.
+// taken returns how many units each provider accepted.
 func (r *rig) taken() []int {
 	var all []int
 	for _, l := range r.loads {
@@ -51,8 +50,8 @@ func (r *rig) taken() []int {
 	return all
 }
 
-// refuses: a request that cannot be stored gets 503 and is told when to come
-// back; the program itself is alive.
+// refuses verifies that a request that cannot be stored gets 503 with Retry-After, and
+// that the program itself stays alive.
 func (r *rig) refuses() {
 	r.t.Helper()
 	for _, l := range r.loads {
@@ -75,7 +74,7 @@ func (r *rig) refuses() {
 	}
 }
 
-// resumes waits until both providers are given something again.
+// resumes waits until both providers get contacts again.
 func (r *rig) resumes(before []int, back time.Time) {
 	r.t.Helper()
 	for i, l := range r.loads {

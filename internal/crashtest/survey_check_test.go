@@ -10,18 +10,18 @@ import (
 	"time"
 )
 
-// verdict is what the providers and the results say together.
+// verdict combines the providers' records with the results.
 type verdict struct {
 	*surveyWorld
 	contacts map[string]contact           // by id
-	sent     map[string]int               // outreaches that a provider took, by their names
+	sent     map[string]int               // outreaches that a provider accepted, by their text
 	rows     map[string]map[string]string // results, by "survey respondent"
-	lost     map[string]int               // contacts whose fate nobody can tell, by respondent
-	late     int                          // contacts that were on their way when STOP was heard
+	lost     map[string]int               // contacts of unknown outcome, by respondent
+	late     int                          // contacts that were on their way when STOP was acknowledged
 	stopped  int
 }
 
-// judge holds the surveys to their promises.
+// judge checks the surveys against their guarantees.
 func (w *surveyWorld) judge(store string, took time.Duration) {
 	w.t.Helper()
 	v := &verdict{surveyWorld: w, contacts: map[string]contact{}, sent: map[string]int{}, rows: map[string]map[string]string{}, lost: map[string]int{}}
@@ -49,7 +49,7 @@ func (w *surveyWorld) judge(store string, took time.Duration) {
 		store, w.kills, w.points1stHit, w.points, len(w.surveys), len(v.rows), len(v.sent), len(v.lost), v.stopped, v.late, took.Round(time.Millisecond))
 }
 
-// results reads a survey's results and holds its sums against them.
+// results reads a survey's results and compares its totals with them.
 func (v *verdict) results(survey string) {
 	v.t.Helper()
 	a := v.api.do(v.t.Context(), http.MethodGet, "/v1/surveys/"+survey+"/results.csv", nil)
@@ -91,7 +91,7 @@ func (v *verdict) results(survey string) {
 	}
 }
 
-// outreaches counts what a provider took, by what it says of itself.
+// outreaches counts the accepted outreaches of a provider, by their text.
 func (v *verdict) outreaches(o *outside, seen *records) {
 	v.t.Helper()
 	words := map[string]string{}
@@ -109,8 +109,8 @@ func (v *verdict) outreaches(o *outside, seen *records) {
 	}
 }
 
-// attempts: nobody was contacted twice for one attempt, or more often than the
-// ladder allows; nobody was given up before.
+// attempts verifies that no respondent was contacted twice for one attempt, or more
+// often than the retry schedule allows, or given up before it was exhausted.
 func (v *verdict) attempts() {
 	v.t.Helper()
 	made := map[string]int{}
@@ -140,7 +140,7 @@ func (v *verdict) attempts() {
 	}
 }
 
-// reports: what the application was told is taken holds.
+// reports verifies that every report acknowledged to the application is kept.
 func (v *verdict) reports() {
 	v.t.Helper()
 	v.app.mu.Lock()
@@ -155,14 +155,15 @@ func (v *verdict) reports() {
 	}
 }
 
-// stops: nothing was claimed for anybody after STOP was answered 2xx.
+// stops verifies that nothing was claimed for a respondent after their STOP was
+// answered 2xx.
 func (v *verdict) stops() {
 	v.t.Helper()
 	for who, guid := range v.crowd.stops {
 		taken := v.heard.when(guid)
 		row := v.rows[who]
 		if taken.IsZero() {
-			continue // it was never answered, which the provider goes on trying
+			continue // it was never answered; the provider keeps repeating it
 		}
 		v.stopped++
 		if row["disposition"] != "refused" && row["disposition"] != "breakoff" && row["disposition"] != "completed" && row["disposition"] != "partial" {
@@ -178,7 +179,8 @@ func (v *verdict) stops() {
 	}
 }
 
-// after finds what went out to a respondent after an instant.
+// after fails the test for contacts claimed for a respondent after an instant. It
+// counts those that were claimed earlier and sent later.
 func (v *verdict) after(who string, at time.Time) {
 	v.t.Helper()
 	for _, seen := range []*records{v.callSeen, v.textSeen} {
@@ -200,8 +202,8 @@ func (v *verdict) after(who string, at time.Time) {
 	}
 }
 
-// providers: neither of them held more than its channel's capacity, or anything
-// twice.
+// providers verifies that neither provider held more than its channel's capacity, or
+// got anything twice.
 func (v *verdict) providers() {
 	v.t.Helper()
 	for _, o := range []*outside{v.calls, v.texts} {

@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// party is a provider with what it was given.
+// party is a provider with the record of its outreaches.
 type party struct {
 	out  *outside
 	seen *records
 }
 
-// crowd is the people, as far as they write: each answers what has reached it,
-// or wants to hear no more, at once or just when the next attempt is due.
+// crowd is the people who write messages: each answers what has reached them, or
+// sends STOP, at once or just when the next attempt is due.
 type crowd struct {
 	t       *testing.T
 	parties []party
@@ -25,7 +25,7 @@ type crowd struct {
 	ended   chan struct{}
 }
 
-// letter is a message that somebody is about to write.
+// letter is a message to be sent at an instant.
 type letter struct {
 	at               time.Time
 	guid, from, text string
@@ -56,7 +56,7 @@ func (c *crowd) end() {
 	<-c.ended
 }
 
-// look lets people write to whom something came.
+// look lets people answer new calls and texts.
 func (c *crowd) look(now time.Time) {
 	for _, p := range c.parties {
 		words := map[string]string{}
@@ -81,7 +81,7 @@ func (c *crowd) look(now time.Time) {
 	c.later = left
 }
 
-// hear decides what somebody writes after a call or a text.
+// hear decides what a person writes after a call or a text.
 func (c *crowd) hear(now time.Time, key, from string, said []string) {
 	guid := "m-" + key
 	if len(said) == 3 && said[1] == "again" {
@@ -96,7 +96,7 @@ func (c *crowd) hear(now time.Time, key, from string, said []string) {
 	case c.stops[who] != "":
 	case mood < 25:
 		c.stops[who] = guid
-		// The next attempts come one and two seconds after this one.
+		// The next attempts are one and two seconds after this one.
 		at := now.Add(time.Duration([]int{0, 900, 1900}[mood%3]+2*whim(key)) * time.Millisecond)
 		c.later = append(c.later, letter{at, guid, from, "STOP"})
 	case text && mood < 55:

@@ -9,15 +9,15 @@ import (
 	"time"
 )
 
-// The attempts that a survey here may make in each mode.
+// The maximum number of attempts of each mode in these surveys.
 const (
 	callAttempts = 3
 	textAttempts = 2
 )
 
-// TestCrashSurveys kills the program at random moments while two surveys run
-// that share their channels: calls first, then texts, with people who answer,
-// ask back or want to hear no more, and an application that reports.
+// TestCrashSurveys kills the program at random moments while two surveys run that
+// share their channels: calls first, then texts, with people who answer, ask again or
+// send STOP, and an application that reports.
 func TestCrashSurveys(t *testing.T) {
 	t.Parallel()
 	for _, store := range []string{"sqlite", "mariadb"} {
@@ -40,7 +40,7 @@ func TestCrashSurveys(t *testing.T) {
 	}
 }
 
-// surveyWorld is a broker with surveys, and everybody whom they reach.
+// surveyWorld is a broker with surveys, their respondents and their application.
 type surveyWorld struct {
 	*rig
 	calls, texts         *outside
@@ -103,8 +103,8 @@ func (w *surveyWorld) put(path string, body any) {
 	}
 }
 
-// zone is one in which it is the middle of the day, so that no window closes
-// while the test runs.
+// zone returns a time zone in which it is the middle of the day, so that no window
+// closes while the test runs.
 func zone(now time.Time) string {
 	switch h := now.UTC().Hour(); {
 	case h < 6:
@@ -137,8 +137,8 @@ func (w *surveyWorld) definition() map[string]any {
 	}
 }
 
-// killOnce lets the program live for a moment, mostly one that chance chooses,
-// now and then up to a durable boundary.
+// killOnce lets the program live for a moment, mostly until a random instant,
+// sometimes until a durable boundary.
 func (w *surveyWorld) killOnce(chance *rand.Rand) {
 	w.t.Helper()
 	rest(nil, time.Duration(chance.IntN(700))*time.Millisecond)
@@ -160,7 +160,7 @@ func (w *surveyWorld) killOnce(chance *rand.Rand) {
 	}
 }
 
-// over tells whether all surveys are done, as far as that can be found out now.
+// over reports whether all surveys are done, as far as that is known now.
 func (w *surveyWorld) over() bool {
 	for _, name := range w.surveys {
 		var s struct{ State string }
@@ -172,7 +172,7 @@ func (w *surveyWorld) over() bool {
 	return true
 }
 
-// settle lets the surveys come to their ends and checks everything.
+// settle lets the surveys end and checks everything.
 func (w *surveyWorld) settle(store string) {
 	w.t.Helper()
 	began := time.Now()

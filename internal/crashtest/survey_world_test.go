@@ -18,16 +18,16 @@ import (
 	verboice "weir/channels/verboice/simulator"
 )
 
-// outreach is one contact as a provider was given it: its words, or the address
-// of the call's flow, say who and which attempt it is.
+// outreach is one contact as a provider got it: its text, or the URL of the call's
+// flow, identifies the respondent and the attempt.
 type outreach struct {
-	key  string // the provider's name for it, which begins with the contact's id
-	what string // "survey respondent mode attempt", or the words of a reply
+	key  string // the provider's key of it, which begins with the contact's id
+	what string // "survey respondent mode attempt", or the text of a reply
 	at   time.Time
 }
 
-// records are what went to a provider, written down before the provider is
-// asked whether it takes it; its tally says what it took.
+// records are the outreaches sent to a provider, recorded before the provider decides
+// whether to accept them; its tally shows which it accepted.
 type records struct {
 	mu   sync.Mutex
 	list []outreach
@@ -45,7 +45,7 @@ func (r *records) all() []outreach {
 	return append([]outreach{}, r.list...)
 }
 
-// whim is a number from 0 to 99 that is always the same for a person and a
+// whim returns a number from 0 to 99 that is always the same for the same person and
 // question.
 func whim(parts ...any) int {
 	h := fnv.New64a()
@@ -56,7 +56,7 @@ func whim(parts ...any) int {
 
 const surveyCapacity = 30
 
-// newSurveyCalls is a Verboice whose calls run the application's flow.
+// newSurveyCalls returns a Verboice whose calls run the application's flow.
 func newSurveyCalls(t *testing.T, from uint64) (*outside, *records) {
 	t.Helper()
 	s, err := verboice.New(verboice.Options{
@@ -90,7 +90,7 @@ func outreachName(survey, respondent, mode, attempt string) string {
 	return strings.Join([]string{survey, respondent, mode, attempt}, " ")
 }
 
-// newSurveySMS is a Nuntium, and write lets somebody send it a message.
+// newSurveySMS returns a Nuntium; write sends it a message from a person.
 func newSurveySMS(t *testing.T, from uint64) (o *outside, seen *records, heard *heard, write func(guid, from, text string)) {
 	t.Helper()
 	heard = newHeard(t)
@@ -131,7 +131,7 @@ func newSurveySMS(t *testing.T, from uint64) (o *outside, seen *records, heard *
 	}
 }
 
-// heard notes when an incoming message was first answered 2xx.
+// heard records when an incoming message was first answered 2xx.
 type heard struct {
 	next *http.Transport
 	mu   sync.Mutex
@@ -174,8 +174,8 @@ func (h *heard) when(guid string) time.Time {
 	return h.at[guid]
 }
 
-// application conducts the conversations: it says what a call says, answers
-// what people wrote, and reports.
+// application conducts the conversations: it scripts the calls, answers messages, and
+// reports.
 type application struct {
 	t    *testing.T
 	api  *client
@@ -184,8 +184,8 @@ type application struct {
 
 	mu        sync.Mutex
 	completed map[string]bool // reports of an end that were answered 200
-	refused   map[string]bool // and those that came too late
-	told      map[string]int  // messages that it was told of, by event id
+	refused   map[string]bool // reports that were too late
+	told      map[string]int  // how often it got each message, by event id
 }
 
 func newApplication(t *testing.T, api *client) *application {
@@ -200,7 +200,7 @@ func newApplication(t *testing.T, api *client) *application {
 	return a
 }
 
-// call asks a question; two thirds of those who pick up answer it.
+// call asks a question; two thirds of the people who pick up answer it.
 func (a *application) call(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	survey, who := q.Get("survey"), q.Get("respondent")
@@ -217,7 +217,7 @@ func (a *application) call(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// report tells Weir until that answers.
+// report posts a disposition until Weir answers.
 func (a *application) report(survey, who, disposition string) {
 	path := "/v1/surveys/" + survey + "/respondents/" + who + "/disposition"
 	for deadline := time.Now().Add(2 * time.Minute); ; {
@@ -241,7 +241,7 @@ func (a *application) report(survey, who, disposition string) {
 	}
 }
 
-// message answers what somebody wrote: with thanks and an end, or a question.
+// message answers a person's message: with thanks and an end, or with a question.
 func (a *application) message(w http.ResponseWriter, r *http.Request) {
 	var e struct {
 		ID   string

@@ -1,9 +1,9 @@
-// Package deploytest looks at what is under deploy and docs/runbooks: that the
-// files are well-formed, that they name only variables and figures that Weir
-// has, that every alert has its page. make test-deploy runs what needs
-// Prometheus as well (the files with the build tag prometheus): the rules are
-// tested, a running Weir is scraped, every query of the dashboard is asked.
+// Package deploytest checks the files under deploy and docs/runbooks: they are
+// well-formed, they name only variables and metrics that Weir has, and every alert
+// has a page. make test-deploy also runs the tests that need Prometheus (the files
+// with the build tag prometheus): they test the rules, scrape a running Weir and run
+// every query of the dashboard.
 package deploytest
 
-// root is the folder of the module, seen from this package.
+// root is the folder of the module, relative to this package.
 const root = "../.."

@@ -19,10 +19,11 @@ import (
 	"weir/web"
 )
 
-// figures are the names of metrics with those of their labels.
+// figures maps the names of metrics to the names of their labels.
 type figures map[string][]string
 
-// recorder takes note of what is registered, also of what has no series yet.
+// recorder is a registerer that records all registered metrics, including metrics
+// without series.
 type recorder struct{ known figures }
 
 func (r recorder) Register(c prometheus.Collector) error {
@@ -35,7 +36,7 @@ func (r recorder) Register(c prometheus.Collector) error {
 		if m == nil {
 			continue
 		}
-		labels := []string{"instance", "job", "namespace"} // which Prometheus adds
+		labels := []string{"instance", "job", "namespace"} // added by Prometheus
 		for _, l := range strings.Split(m[2]+","+m[3], ",") {
 			name, _, _ := strings.Cut(l, "=")
 			labels = append(labels, strings.TrimSpace(name))
@@ -56,7 +57,7 @@ func (r recorder) MustRegister(cs ...prometheus.Collector) {
 
 func (r recorder) Unregister(prometheus.Collector) bool { return false }
 
-// registered are the figures of all parts of the program.
+// registered returns the metrics of all parts of the program.
 func registered(t *testing.T) figures {
 	t.Helper()
 	r := recorder{figures{}}
@@ -77,7 +78,7 @@ func registered(t *testing.T) figures {
 	return r.known
 }
 
-// used are the names in an expression, each with the labels by which it is
+// used returns the metric names in an expression, each with the labels by which it is
 // selected.
 func used(expr string) figures {
 	out := figures{}
@@ -101,7 +102,7 @@ func used(expr string) figures {
 	return out
 }
 
-// check complains about figures and labels that do not exist.
+// check reports metrics and labels that do not exist.
 func (f figures) check(t *testing.T, where, expr string) {
 	t.Helper()
 	found := used(expr)
@@ -115,7 +116,7 @@ func (f figures) check(t *testing.T, where, expr string) {
 			continue
 		}
 		for _, l := range labels {
-			if strings.Contains(name, ":") { // recorded: what it is made of is looked at there
+			if strings.Contains(name, ":") { // recorded: its expression is checked at the rule
 				continue
 			}
 			if !slices.Contains(have, l) {
@@ -140,7 +141,7 @@ func TestNamesInExpressions(t *testing.T) {
 	}
 }
 
-// What the papers of operations say about figures is true of those there are.
+// The runbooks and operations pages name only metrics that exist.
 func TestPapersNameFiguresThatExist(t *testing.T) {
 	t.Parallel()
 	known := registered(t)

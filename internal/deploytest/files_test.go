@@ -15,8 +15,9 @@ import (
 	"weir/config"
 )
 
-// load gives a configuration for what a file sets, and every complaint about it.
-// Files of secrets are made up: where they are mounted is looked at elsewhere.
+// load returns the configuration from the variables of a file, and all warnings and
+// errors about it. It makes up the content of secret files: other tests check where
+// they are mounted.
 func load(t *testing.T, variables map[string]string) (config.Config, []string) {
 	t.Helper()
 	var environ []string
@@ -42,7 +43,7 @@ func load(t *testing.T, variables map[string]string) (config.Config, []string) {
 	return cfg, complaints
 }
 
-// known tells whether a variable is Weir's, or one of Go's own.
+// known reports whether a variable is Weir's, or one of Go's own.
 func known(t *testing.T, name string) bool {
 	t.Helper()
 	table, err := os.ReadFile(filepath.Join(root, "config/config.go"))
@@ -67,7 +68,7 @@ func checkVariables(t *testing.T, where string, variables map[string]string) con
 	return cfg
 }
 
-// seconds reads a number with or without its unit.
+// seconds parses a number of seconds, with or without the unit s.
 func seconds(t *testing.T, v any) time.Duration {
 	t.Helper()
 	s, _ := v.(string)
@@ -135,7 +136,7 @@ func TestCompose(t *testing.T) {
 	}
 }
 
-// The secrets that are mounted are those that init makes.
+// Every mounted secret is created by init.
 func TestComposeHasItsSecretsMade(t *testing.T) {
 	t.Parallel()
 	script, err := os.ReadFile(filepath.Join(root, "deploy/compose/init"))
@@ -152,12 +153,12 @@ func TestComposeHasItsSecretsMade(t *testing.T) {
 	}
 }
 
-// Scenario 193: the secrets of compose are whole where base64 breaks lines and has no
-// option against it, and none is made where a tool is missing.
+// Scenario 193: each secret of compose is complete and on one line even if base64 wraps
+// lines and has no option against it; if a tool is missing, no secret is created.
 func TestScenario193_SecretsOfCompose(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
-		base64 string // what stands in its place
+		base64 string // script that replaces base64; empty: the real one
 		fails  bool
 	}{
 		"as it is": {}, "without -w": {"[ $# -eq 0 ] || exit 1; od -An -v -tx1 | head -2 | tr -d ' '", false}, "none": {"exit 127", true},
@@ -192,7 +193,7 @@ func TestScenario193_SecretsOfCompose(t *testing.T) {
 	}
 }
 
-// container gives the only container of a Deployment.
+// container returns the only container of a Deployment, and its pod.
 func container(t *testing.T, file string) (pod, c object) {
 	t.Helper()
 	pod, _ = dig(readYAML(t, file), "spec", "template", "spec").(object)

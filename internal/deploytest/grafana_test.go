@@ -11,13 +11,13 @@ import (
 // source names a data source.
 type source struct{ Type, UID string }
 
-// query is one of a panel.
+// query is a query of a panel.
 type query struct {
 	RefID, Expr string
 	Datasource  source
 }
 
-// panel is one of the dashboard.
+// panel is a panel of the dashboard.
 type panel struct {
 	ID                       int
 	Type, Title, Description string
@@ -26,7 +26,7 @@ type panel struct {
 	Targets                  []query
 }
 
-// dashboard is what the tests look at of deploy/grafana/weir.json.
+// dashboard holds the tested parts of deploy/grafana/weir.json.
 type dashboard struct {
 	UID, Title string
 	Templating struct {
@@ -101,7 +101,7 @@ func TestDashboardIsInOrder(t *testing.T) {
 	}
 }
 
-// What is provisioned is where it is looked for.
+// The dashboard is mounted in the folder from which Grafana provisions dashboards.
 func TestDashboardIsProvisioned(t *testing.T) {
 	t.Parallel()
 	compose := readYAML(t, "deploy/compose/compose.yml")

@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// promtool runs it and gives what it says.
+// promtool runs promtool and returns its output.
 func promtool(t *testing.T, stdin string, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "promtool", args...)
@@ -38,8 +38,7 @@ func TestPromtoolFindsNoFaultWithTheRules(t *testing.T) {
 	promtool(t, "", "check", "config", filepath.Join(configured(t, "weir:8080"), "prometheus.yml"))
 }
 
-// The tests of the rules can fail: with an alert that fires for another reason,
-// or never, they do.
+// The tests of the rules can fail: with an alert that always fires, they do.
 func TestTestsOfRulesCanFail(t *testing.T) {
 	t.Parallel()
 	folder := configured(t, "weir:8080")
@@ -52,7 +51,7 @@ func TestTestsOfRulesCanFail(t *testing.T) {
 	tests := filepath.Join(folder, "tests/alerts_test.yml")
 	head, rest, _ := strings.Cut(contents(t, tests), "\n  - name: ")
 	for test := range strings.SplitSeq(rest, "\n  - name: ") {
-		if strings.HasPrefix(test, "WeirStoreDown ") { // all of them take long
+		if strings.HasPrefix(test, "WeirStoreDown ") { // the tests of one alert; all of them take long
 			head += "\n  - name: " + test
 		}
 	}
@@ -63,7 +62,8 @@ func TestTestsOfRulesCanFail(t *testing.T) {
 	}
 }
 
-// configured copies the configuration and makes it quick, for a Weir at an address.
+// configured copies the configuration, shortens its intervals and sets the address of
+// the Weir to scrape.
 func configured(t *testing.T, addr string) string {
 	t.Helper()
 	folder := t.TempDir()
@@ -99,7 +99,7 @@ func write(t *testing.T, file, text string) {
 	}
 }
 
-// observe runs a Prometheus that scrapes the rig, and gives its address.
+// observe runs a Prometheus that scrapes the rig, and returns its address.
 func (r *rig) observe() string {
 	r.Helper()
 	l, err := (&net.ListenConfig{}).Listen(r.Context(), "tcp", "127.0.0.1:0")
@@ -107,7 +107,7 @@ func (r *rig) observe() string {
 		r.Fatal(err)
 	}
 	addr := l.Addr().String()
-	_ = l.Close() // Prometheus takes it over
+	_ = l.Close() // so that Prometheus can listen on it
 	var said strings.Builder
 	cmd := exec.CommandContext(context.WithoutCancel(r.Context()), "prometheus",
 		"--config.file="+filepath.Join(configured(r.T, r.addr), "prometheus.yml"), "--storage.tsdb.path="+r.TempDir(), "--web.listen-address="+addr)
@@ -134,7 +134,7 @@ func (r *rig) observe() string {
 	return "http://" + addr
 }
 
-// answer is what Prometheus answers.
+// answer is a response of the Prometheus API.
 type answer struct {
 	Status, Error string
 	Data          json.RawMessage
@@ -152,7 +152,7 @@ func (r *rig) prometheus(at, path string, query url.Values, into any) {
 	}
 }
 
-// ask gives how many series a query has.
+// ask returns the number of series in the result of a query.
 func (r *rig) ask(at, expr string) int {
 	r.Helper()
 	var v struct{ Result []json.RawMessage }
@@ -160,14 +160,14 @@ func (r *rig) ask(at, expr string) int {
 	return len(v.Result)
 }
 
-// ordinary tells whether a query has data while nothing is wrong. Those that
-// show only what is above zero may have none, nor those of function rules.
+// ordinary reports whether a query has data while everything works. Queries that show
+// only values above zero, and queries about function rules, may have none.
 func ordinary(expr string) bool {
 	return !strings.Contains(expr, "weir_router_function_calls_total") && !regexp.MustCompile(`> 0$`).MatchString(expr)
 }
 
-// A real Prometheus scrapes a Weir that works, with the configuration and the
-// rules that are shipped; every query of the dashboard is asked.
+// A real Prometheus scrapes a working Weir with the shipped configuration and rules,
+// and runs every query of the dashboard.
 func TestPrometheusSeesAWeirThatWorks(t *testing.T) {
 	t.Parallel()
 	r := start(t)
@@ -226,8 +226,8 @@ func (r *rig) variable(at, name, definition string) {
 	}
 }
 
-// rules checks that all rules are loaded and evaluated without an error, and
-// that nobody is woken while all is well.
+// rules checks that all rules are loaded and evaluated without an error, and that no
+// critical alert fires while everything works.
 func (r *rig) rules(at string) {
 	r.Helper()
 	var v struct {
@@ -264,7 +264,7 @@ func (r *rig) rules(at string) {
 		}
 	}
 	for name := range recorded(r.T) {
-		if !strings.Contains(name, "oldest_queued") { // nothing has to wait just now
+		if !strings.Contains(name, "oldest_queued") { // no contact has to wait just now
 			r.until(name+" has data", 30*time.Second, func() bool { return r.ask(at, fmt.Sprintf("{__name__=%q}", name)) > 0 })
 		}
 	}

@@ -21,7 +21,7 @@ import (
 	"weir/web"
 )
 
-// proxied is a proxy, as deploy/proxy configures it, in front of a rig.
+// proxied is a rig behind a proxy that is configured as in deploy/proxy.
 type proxied struct {
 	*rig
 	addr string
@@ -54,7 +54,7 @@ func (r *rig) proxy() *proxied {
 	return r.behind(exec.CommandContext(context.WithoutCancel(r.Context()), nginx, "-c", file), addr)
 }
 
-// caddy is Caddy with the certificate of the test in place of one that it would get.
+// caddy runs Caddy with a certificate of the test instead of one that it would request.
 func (r *rig) caddy() *proxied {
 	r.Helper()
 	folder, addr := r.TempDir(), free(r.T)
@@ -105,7 +105,7 @@ func (r *rig) behind(cmd *exec.Cmd, addr string) *proxied {
 	return p
 }
 
-// free is an address that nothing listens on.
+// free returns an address on which no program listens.
 func free(t *testing.T) string {
 	t.Helper()
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -123,7 +123,7 @@ func certificate(t *testing.T, folder string) {
 	write(t, filepath.Join(folder, "tls.key"), string(key))
 }
 
-// ask sends a request through the proxy from an address of this machine.
+// ask sends a request through the proxy from the given address of this machine.
 func (p *proxied) ask(from, path, bearer string) *http.Response {
 	p.Helper()
 	dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
@@ -148,8 +148,8 @@ func (p *proxied) ask(from, path, bearer string) *http.Response {
 	return resp
 }
 
-// Scenario 195: behind nginx as deploy/proxy has it streams arrive at once, and
-// limits hold for each client whatever it claims to be.
+// Scenario 195: behind nginx with the configuration of deploy/proxy, streams arrive at
+// once, and limits apply to each client's real address, whatever address it claims.
 func TestScenario195_BehindNginx(t *testing.T) {
 	t.Parallel()
 	r := start(t, "WEIR_TRUSTED_PROXIES", "127.0.0.1")
@@ -176,7 +176,7 @@ func (p *proxied) passes() {
 	if line, err := bufio.NewReader(p.ask("127.0.0.3", "/v1/events", token).Body).ReadString('\n'); err != nil || time.Since(begin) > 10*time.Second {
 		p.Errorf("the stream began with %q after %v: %v", line, time.Since(begin), err)
 	}
-	for range web.StreamShare { // a stream that its client closed takes no seat
+	for range web.StreamShare { // a stream closed by its client takes no slot
 		_ = p.ask("127.0.0.3", "/v1/events", token).Body.Close()
 	}
 	p.until("a closed stream gives its seat back", 10*time.Second, func() bool {

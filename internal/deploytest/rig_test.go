@@ -36,7 +36,7 @@ type rig struct {
 	texts, ivr string // addresses of the simulated providers
 }
 
-// start takes further variables, as names and values in turn.
+// start runs a Weir with further variables, given as alternating names and values.
 func start(t *testing.T, more ...string) *rig {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -67,7 +67,7 @@ func start(t *testing.T, more ...string) *rig {
 		variables[more[i]] = more[i+1]
 	}
 	cfg, complaints := load(t, variables)
-	_ = complaints // the short times are warned of
+	_ = complaints // warnings about the short times
 	cfg.PublicURL = ""
 	d, _ := daemontest.Run(t, daemon.Options{Config: cfg, Logger: slog.New(slog.DiscardHandler), Version: "test"})
 	r.addr = d.Addr()
@@ -113,7 +113,7 @@ func (r *rig) get(method, url string, body []byte) (string, int) {
 	return string(text), resp.StatusCode
 }
 
-// furnish makes channels, a survey and a contact centre.
+// furnish creates channels, a survey and a contact center.
 func (r *rig) furnish() {
 	r.Helper()
 	r.do("PUT", "/v1/channels/sms", object{"type": "nuntium", "capacity": 20, "settings": object{
@@ -134,8 +134,8 @@ func (r *rig) furnish() {
 	r.centre()
 }
 
-// centre puts the example of a contact centre into the router, and a job that
-// nobody can take.
+// centre loads the example of a contact center into the router, with a job that no
+// worker can take.
 func (r *rig) centre() {
 	r.Helper()
 	k, err := hmacsign.ParseKey(key)
@@ -170,7 +170,7 @@ func (r *rig) centre() {
 	patch("jobs", "j2", object{"channelId": acd.Channel, "queueId": acd.Callers})
 }
 
-// traffic queues contacts on both channels, and lets a person write.
+// traffic queues contacts on both channels, and lets a person send a message.
 func (r *rig) traffic(round int) {
 	r.Helper()
 	var texts, calls []object
@@ -182,11 +182,11 @@ func (r *rig) traffic(round int) {
 	r.do("POST", "/v1/channels/sms/contacts", object{"contacts": texts})
 	r.do("POST", "/v1/channels/calls/contacts", object{"contacts": calls})
 	if _, _, err := r.sms.Receive(nuntium.Incoming{Channel: "sms", From: "+15550009", To: "4000", Body: "hi"}); err != nil {
-		r.Log(err) // before the channel has set its address up
+		r.Log(err) // until the channel has set up its address
 	}
 }
 
-// until waits for something.
+// until waits until done reports true.
 func (r *rig) until(what string, most time.Duration, done func() bool) {
 	r.Helper()
 	if !polling.Until(most, 100*time.Millisecond, done) {

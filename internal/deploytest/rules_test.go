@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// rulesIn gives the rules of a file of Prometheus.
+// rulesIn returns the rules of a Prometheus rule file.
 func rulesIn(t *testing.T, name string) (out []object) {
 	t.Helper()
 	for _, g := range items(readYAML(t, name)["groups"]) {
@@ -26,7 +26,7 @@ func rulesIn(t *testing.T, name string) (out []object) {
 
 func alerts(t *testing.T) []object { return rulesIn(t, "deploy/prometheus/alerts.yml") }
 
-// recorded are the recording rules by name.
+// recorded returns the recording rules by name.
 func recorded(t *testing.T) map[string]string {
 	out := map[string]string{}
 	for _, r := range rulesIn(t, "deploy/prometheus/recording.yml") {
@@ -70,7 +70,7 @@ func TestAlertsSayWhatTheyAre(t *testing.T) {
 	}
 }
 
-// Every alert has a page, every page an alert, and both are in the list.
+// Every alert has a page, every page has an alert, and the list has all of them.
 func TestEveryAlertHasARunbook(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob(filepath.Join(root, "docs/runbooks/*.md"))
@@ -114,7 +114,7 @@ func TestEveryAlertHasARunbook(t *testing.T) {
 	}
 }
 
-// Every alert is seen to fire and to stay silent.
+// Every alert has a test in which it fires and one in which it stays silent.
 func TestEveryAlertIsTested(t *testing.T) {
 	t.Parallel()
 	fires, silent := map[string]bool{}, map[string]bool{}

@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// A Weir that works shows every figure that rules and dashboard use, but for
-// those that only trouble brings about.
+// A working Weir exports every metric that rules and dashboard use, except those that
+// appear only after a fault or on first use.
 func TestARunningWeirShowsWhatIsUsed(t *testing.T) {
 	t.Parallel()
 	r := start(t)
 	r.furnish()
 	rare := []string{
-		"weir_router_function_calls_total", // with the first function rule
-		"weir_dead_letters_contacts",       // of channels that have some
+		"weir_router_function_calls_total", // appears with the first function rule
+		"weir_dead_letters_contacts",       // only for channels that have dead letters
 	}
 	want := wanted(t)
 	round := 0
@@ -42,7 +42,7 @@ func TestARunningWeirShowsWhatIsUsed(t *testing.T) {
 	})
 }
 
-// wanted are the figures that rules and dashboard use.
+// wanted returns the metrics that rules and dashboard use.
 func wanted(t *testing.T) (out []string) {
 	t.Helper()
 	var exprs []string

@@ -12,13 +12,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The files under deploy keep to a plain part of YAML, which the reader below
-// knows: block maps and lists, texts bare, quoted or in blocks, short lists in
-// brackets, comments. No anchors, tags or second documents: whoever reads the
-// files need not know those either, and the module needs no YAML library for
-// the sake of its tests. What it does not know it refuses.
+// The files under deploy use a simple subset of YAML, which the reader below
+// supports: block maps and lists, strings plain, quoted or in blocks, short lists in
+// brackets, comments. No anchors, tags or second documents: readers of the files need
+// not know those either, and the module needs no YAML library for its tests. The
+// reader rejects everything outside the subset.
 
-// object is a map of YAML.
+// object is a YAML map.
 type object = map[string]any
 
 // readYAML reads a file of the repository.
@@ -39,7 +39,7 @@ func readYAML(t *testing.T, name string) object {
 	return o
 }
 
-// line is one that holds something.
+// line is a line with content.
 type line struct {
 	number, indent int
 	text           string
@@ -69,7 +69,7 @@ func parseYAML(text string) (any, error) {
 	return v, err
 }
 
-// block reads what is indented by at least so much.
+// block reads a block that is indented by at least least spaces.
 func (r *yamlReader) block(least int) (any, error) {
 	if r.at >= len(r.lines) || r.lines[r.at].indent < least {
 		return nil, nil
@@ -139,7 +139,7 @@ func keyOf(text string) (key, rest string, ok bool) {
 	return key, strings.TrimSpace(rest), ok && !strings.Contains(key, " #")
 }
 
-// value reads what follows a key or a dash.
+// value parses the value after a key or a dash.
 func (r *yamlReader) value(rest string, number, indent int) (any, error) {
 	if i := strings.LastIndex(rest, " #"); i >= 0 && strings.Count(rest[:i], `"`)%2 == 0 && strings.Count(rest[:i], "'")%2 == 0 {
 		rest = strings.TrimSpace(rest[:i])
@@ -160,7 +160,7 @@ func (r *yamlReader) value(rest string, number, indent int) (any, error) {
 	return v, err
 }
 
-// text reads a text that has lines of its own.
+// text reads a block string.
 func (r *yamlReader) text(style string, number, indent int) string {
 	var lines []string
 	depth := -1
@@ -185,7 +185,7 @@ func (r *yamlReader) text(style string, number, indent int) string {
 	return strings.TrimSpace(strings.Join(lines, glue))
 }
 
-// scalar reads a text, or a list in brackets. Numbers and truths stay texts: the
+// scalar parses a string, or a list in brackets. Numbers and booleans stay strings: the
 // tests compare them as they are written.
 func scalar(s string) (any, error) {
 	switch {
@@ -223,7 +223,7 @@ func flow(s string) ([]any, error) {
 	return out, nil
 }
 
-// dig follows keys and numbers of items; nil where there is nothing.
+// dig follows map keys and list indexes; nil if the path does not exist.
 func dig(v any, path ...any) any {
 	for _, step := range path {
 		switch s := step.(type) {
@@ -241,7 +241,7 @@ func dig(v any, path ...any) any {
 	return v
 }
 
-// items are the maps of a list.
+// items returns the maps of a list.
 func items(v any) (out []object) {
 	list, _ := v.([]any)
 	for _, i := range list {

@@ -19,7 +19,7 @@ import (
 	"weir/persistence/testmysql"
 )
 
-// program is the built one, in one life after the other on one store.
+// program is the built program, in one life after the other on one store.
 type program struct {
 	t    *testing.T
 	path string
@@ -47,7 +47,7 @@ func newProgram(t *testing.T, path, database string, env ...string) *program {
 	return p
 }
 
-// database is an empty one.
+// database creates an empty database and returns its URL.
 func database(t *testing.T, store string) string {
 	t.Helper()
 	if store == "mariadb" {
@@ -56,7 +56,7 @@ func database(t *testing.T, store string) string {
 	return "sqlite://" + filepath.Join(t.TempDir(), "weir.db")
 }
 
-// start starts it and waits until it listens; it gives the instant of the start.
+// start starts the program, waits until it listens and returns the instant of the start.
 func (p *program) start() time.Time {
 	p.t.Helper()
 	out, err := os.Create(p.log)
@@ -92,7 +92,7 @@ func (p *program) kill() {
 	}
 }
 
-// terminate ends it in order.
+// terminate ends the program in order.
 func (p *program) terminate() {
 	p.t.Helper()
 	_ = p.cmd.Process.Signal(syscall.SIGTERM)
@@ -102,8 +102,7 @@ func (p *program) terminate() {
 	p.cmd = nil
 }
 
-// do makes a request that has to be answered with the status, and reads all of
-// the answer.
+// do makes a request that must be answered with the status, and returns the whole body.
 func (p *program) do(method, path, contentType string, body io.Reader, status int) []byte {
 	p.t.Helper()
 	r, err := http.NewRequestWithContext(p.t.Context(), method, p.base+path, body)
@@ -134,7 +133,7 @@ func (p *program) json(method, path, body string, status int) []byte {
 	return p.do(method, path, kind, strings.NewReader(body), status)
 }
 
-// figure is one of its metrics; what it does not show is NaN.
+// figure returns a metric of the program; NaN if it is not exported.
 func (p *program) figure(name string) float64 {
 	p.t.Helper()
 	for line := range bytes.Lines(p.do(http.MethodGet, "/metrics", "", nil, http.StatusOK)) {
@@ -149,8 +148,8 @@ func (p *program) figure(name string) float64 {
 	return math.NaN()
 }
 
-// peak gives the most memory that the program had resident while something was
-// done. What it had before counts.
+// peak returns the peak resident memory of the program while do ran, including the
+// memory that it had before.
 func (p *program) peak(do func()) string {
 	p.t.Helper()
 	if err := os.WriteFile("/proc/"+strconv.Itoa(p.cmd.Process.Pid)+"/clear_refs", []byte("5"), 0o600); err != nil {
@@ -162,7 +161,7 @@ func (p *program) peak(do func()) string {
 
 func (p *program) resident() string { return memory(p.t, p.cmd.Process.Pid, "VmRSS") }
 
-// within gives a context for a number of requests at once.
+// within returns a context that ends after the limit, or with the test.
 func within(t *testing.T, limit time.Duration) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), limit)

@@ -19,12 +19,11 @@ import (
 const (
 	routerVersion = "2024-01-18-preview"
 	startSeconds  = 2.0    // of processor time, for a start with 100,000 jobs
-	replayedMost  = 50_000 // events, however the program ended: 25,000 and what comes while a snapshot is made
+	replayedMost  = 50_000 // events, however the program ended: 25,000 and those during a snapshot
 )
 
-// TestRouterWithManyJobs starts the built program on many jobs that wait for
-// somebody: after a crash, when the journal has to be read, and after an orderly
-// end.
+// TestRouterWithManyJobs starts the built program with many waiting jobs: after a
+// crash, when it has to read the journal, and after an orderly shutdown.
 func TestRouterWithManyJobs(t *testing.T) {
 	jobs := 5_000
 	if *full {
@@ -56,7 +55,7 @@ func TestRouterWithManyJobs(t *testing.T) {
 	}
 }
 
-// routing makes a signed request that has to succeed.
+// routing makes a signed request that must succeed.
 func (p *program) routing(key hmacsign.Key, method, path, body string) []byte {
 	p.t.Helper()
 	r, err := http.NewRequestWithContext(p.t.Context(), method, p.base+"/routing/"+path+"?api-version="+routerVersion, bytes.NewReader([]byte(body)))
@@ -81,7 +80,7 @@ func (p *program) routing(key hmacsign.Key, method, path, body string) []byte {
 	return text
 }
 
-// enqueue makes jobs that nobody can take.
+// enqueue creates jobs that no worker can take, and returns their rate per second.
 func (p *program) enqueue(key hmacsign.Key, jobs int) (rate float64) {
 	p.t.Helper()
 	begun := time.Now()
@@ -103,9 +102,9 @@ func (p *program) enqueue(key hmacsign.Key, jobs int) (rate float64) {
 	return float64(jobs) / time.Since(begun).Seconds()
 }
 
-// answers starts the program and returns how long it takes until the router answers
-// that all jobs wait. The bound is in processor time, since other programs use the
-// machine, too.
+// answers starts the program, checks that all jobs wait, and returns how long it took
+// until the router was ready. The bound is in processor time, because other programs
+// use the machine, too.
 func (p *program) answers(key hmacsign.Key, jobs int) string {
 	p.t.Helper()
 	begun := p.start()
@@ -122,7 +121,7 @@ func (p *program) answers(key hmacsign.Key, jobs int) string {
 	return fmt.Sprintf("%v (%.2f s of processor time, %.0f events replayed)", took.Round(time.Millisecond), used, replayed)
 }
 
-// routes reports whether the router has its state.
+// routes reports whether the router has loaded its state.
 func (p *program) routes() bool {
 	r, err := http.NewRequestWithContext(p.t.Context(), http.MethodGet, p.base+"/readyz/router", nil)
 	if err != nil {

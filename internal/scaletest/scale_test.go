@@ -1,8 +1,7 @@
-// Package scaletest_test measures how the built program grows with what the
-// store holds: its start with idle channels, queued contacts and waiting jobs,
-// and everything that is done with a survey. By default it runs
-// small, so that it cannot rot; -scale.full runs the size that the figures in
-// docs/performance.md are for.
+// Package scaletest_test measures how the built program scales with the size of its
+// store: its start with idle channels, queued contacts and waiting jobs, and all
+// operations on a survey. By default it runs small, so that it stays in working
+// order; -scale.full runs the size of the figures in docs/performance.md.
 package scaletest_test
 
 import (
@@ -30,7 +29,7 @@ import (
 
 var full = flag.Bool("scale.full", false, "1,000 idle channels, 1,000,000 queued contacts and respondents, 100,000 jobs")
 
-const busy = 10 // channels that have something queued
+const busy = 10 // channels with queued contacts
 
 type size struct{ idle, queued int }
 
@@ -190,7 +189,7 @@ func put(t *testing.T, s *persistence.Store, ch weir.Channel) weir.Channel {
 	return ch
 }
 
-// memory reads a figure of a process from the kernel.
+// memory reads a memory figure of a process from the kernel.
 func memory(t *testing.T, pid int, figure string) string {
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
 	if err != nil {

@@ -16,17 +16,17 @@ import (
 	"weir/internal/polling"
 )
 
-// measured is what one size of a survey cost.
+// measured holds the costs of one size of a survey.
 type measured struct {
 	respondents int
-	importRate  float64 // rows a second
+	importRate  float64 // rows per second
 	importPeak  string
 	launch      time.Duration
 	roundTime   time.Duration // mean
-	roundCalls  float64       // statements, all that the program makes, for each round
-	started     float64       // respondents a second
+	roundCalls  float64       // all statements of the program, per round
+	started     float64       // respondents per second
 	stats       time.Duration
-	exportRate  float64 // rows a second
+	exportRate  float64 // rows per second
 	exportPeak  string
 }
 
@@ -38,8 +38,8 @@ func (m measured) String() string {
 
 const surveyHead = "| respondents | import/s | its peak | launch | round | statements/round | started/s | stats | export/s | its peak |"
 
-// TestSurveyOfManyRespondents runs a survey through the built program: what it
-// costs to load, to launch, to look at once, to count and to export.
+// TestSurveyOfManyRespondents runs a survey through the built program: the cost of
+// import, launch, rounds, statistics and export.
 func TestSurveyOfManyRespondents(t *testing.T) {
 	sizes := []int{1000, 20_000}
 	if *full {
@@ -56,7 +56,7 @@ func TestSurveyOfManyRespondents(t *testing.T) {
 				lines = append(lines, m.String())
 			}
 			t.Logf("%s\n%s\n%s", store, surveyHead, strings.Join(lines, "\n"))
-			// Generous, for the machine may be busy; the figures are for people.
+			// Generous, because the machine may be busy; the figures are for human readers.
 			first, last := all[0], all[len(all)-1]
 			if last.roundCalls > 2*first.roundCalls+10 {
 				t.Errorf("a round makes %.1f statements with %d respondents and %.1f with %d", first.roundCalls, first.respondents, last.roundCalls, last.respondents)
@@ -90,7 +90,7 @@ func measureSurvey(t *testing.T, path, store string, n int) measured {
 	return m
 }
 
-// launch launches a survey, and asks again as long as that goes on.
+// launch launches a survey, and repeats the request while the launch is under way.
 func (p *program) launch(survey string) {
 	p.t.Helper()
 	if !polling.Until(10*time.Minute, 100*time.Millisecond, func() bool {
@@ -116,8 +116,8 @@ const bigSurvey = `{
 	"fallback_delay": "1d", "limit_per_minute": 1000000, "batch_size": 1000000
 }`
 
-// slowProvider lets some thirteen messages a second through a channel of twenty
-// slots, whatever waits: a small survey lasts as long as the test looks at it.
+// slowProvider passes about thirteen messages a second through a channel of twenty
+// slots, whatever the backlog: even a small survey lasts while the test observes it.
 func slowProvider(t *testing.T) string {
 	t.Helper()
 	s, err := simulator.New(simulator.Options{QueueTime: time.Millisecond, DeliverTime: 1500 * time.Millisecond, Outcomes: []string{"delivered"}})
@@ -132,7 +132,7 @@ func slowProvider(t *testing.T) string {
 	return server.URL
 }
 
-// load imports so many respondents as one CSV file.
+// load imports n respondents as one CSV file, and returns the rows per second.
 func load(t *testing.T, p *program, n int) (rate float64) {
 	t.Helper()
 	from, to := io.Pipe()
@@ -155,7 +155,7 @@ func load(t *testing.T, p *program, n int) (rate float64) {
 	return rate
 }
 
-// rounds watches the survey run for a while.
+// rounds observes the running survey for a while.
 func (m *measured) rounds(t *testing.T, p *program) {
 	t.Helper()
 	const rounds, seconds = "weir_survey_round_duration_seconds_count", "weir_survey_round_duration_seconds_sum"
@@ -175,8 +175,8 @@ func (m *measured) rounds(t *testing.T, p *program) {
 	at := time.Now()
 	var took time.Duration
 	is := map[string]float64{}
-	// Six seconds, and more where nothing was seen to happen in them, as on a machine
-	// that stands still: how soon a round comes is not what is tested here.
+	// Six seconds, or more if nothing happened in them, as on a machine that stands still:
+	// how soon a round comes is not tested here.
 	if !polling.Until(time.Minute, 6*time.Second, func() bool {
 		if took = time.Since(at); took < 6*time.Second {
 			return false
@@ -192,7 +192,7 @@ func (m *measured) rounds(t *testing.T, p *program) {
 	m.roundCalls, m.started = is[statements]/is[rounds], is[begun]/took.Seconds()
 }
 
-// export reads the results to their end.
+// export reads the results to their end, and returns the rows per second.
 func export(t *testing.T, p *program, n int) (rate float64) {
 	t.Helper()
 	begun := time.Now()
@@ -205,7 +205,7 @@ func export(t *testing.T, p *program, n int) (rate float64) {
 		t.Fatal(err)
 	}
 	defer func() { _ = answer.Body.Close() }()
-	rows := -1 // the head
+	rows := -1 // the header row
 	lines := bufio.NewScanner(answer.Body)
 	for lines.Scan() {
 		rows++

@@ -14,15 +14,15 @@ import (
 )
 
 // aborter is a proxy in front of a database server. It rolls a transaction back
-// between two of its statements, without an error, as Galera does to one that
-// conflicts with a replicated transaction.
+// between two of its statements without reporting an error, as Galera does to a
+// transaction that conflicts with a replicated one.
 type aborter struct {
-	left   atomic.Int64 // transactions still to be rolled back
-	behind string       // how the statement begins after which that happens
-	number uint16       // of the error with which COMMIT fails instead; 0: it does not
+	left   atomic.Int64 // transactions still to roll back
+	behind string       // prefix of the statement after which to roll back
+	number uint16       // of the error with which COMMIT fails instead; 0: COMMIT does not fail
 }
 
-// between starts a proxy and returns the DATABASE_URL that leads through it.
+// between starts the proxy and returns a DATABASE_URL that connects through it.
 func (a *aborter) between(t *testing.T, url string) string {
 	t.Helper()
 	account, place, _ := strings.Cut(url, "@")
@@ -50,7 +50,7 @@ func (a *aborter) between(t *testing.T, url string) string {
 	return account + "@" + l.Addr().String() + "/" + name
 }
 
-// pass hands packets from the client to the server.
+// pass forwards packets from the client to the server.
 func (a *aborter) pass(client, server net.Conn) {
 	defer func() { _ = client.Close(); _ = server.Close() }()
 	head := make([]byte, 4)
@@ -76,13 +76,13 @@ func (a *aborter) pass(client, server net.Conn) {
 	}
 }
 
-// refusal is a packet with an error of the server.
+// refusal returns an error packet of the server.
 func refusal(number uint16) []byte {
 	body := append(binary.LittleEndian.AppendUint16([]byte{0xff}, number), "#HY000made up by the test"...)
 	return append([]byte{byte(len(body)), 0, 0, 1}, body...)
 }
 
-// abort puts a ROLLBACK into a whole transaction.
+// abort inserts a ROLLBACK into a packet that holds a whole transaction.
 func (a *aborter) abort(body []byte) []byte {
 	const separator = "\n;"
 	at := bytes.Index(body, []byte(separator+a.behind))
@@ -94,8 +94,8 @@ func (a *aborter) abort(body []byte) []byte {
 	return bytes.Join([][]byte{body[:end], body[end:]}, []byte(separator+"ROLLBACK"))
 }
 
-// Scenario 171: a transaction that the server rolls back in the middle, without
-// an error, is written again: no 202 for what is not stored.
+// Scenario 171: a transaction that the server rolls back in the middle without
+// an error is written again: no 202 for contacts that are not stored.
 func TestScenario171_RolledBackInTheMiddle(t *testing.T) {
 	t.Parallel()
 	for name, behind := range map[string]string{
@@ -107,7 +107,7 @@ func TestScenario171_RolledBackInTheMiddle(t *testing.T) {
 			w := newWorld(t, a.between(t, testmysql.URL(t)))
 			w.start()
 			w.channel("ch", 5, fields{"paused": true})
-			w.accept("ch", many("known", 1)...) // from now on a request is one message to the server
+			w.accept("ch", many("known", 1)...) // from now on each request is one packet to the server
 			ids := map[string]string{}
 			a.left.Store(20)
 			for i := range 40 {
@@ -131,7 +131,7 @@ func TestScenario171_RolledBackInTheMiddle(t *testing.T) {
 }
 
 // Scenario 173: errors by which a group member or a proxy reports that it cannot
-// commit now do not fail a request. It waits and is stored.
+// commit now do not fail a request. The request waits and is stored.
 func TestScenario173_MembersAndProxiesThatCannotCommitNow(t *testing.T) {
 	t.Parallel()
 	for _, number := range []uint16{3100, 3101, 9001, 9006} {

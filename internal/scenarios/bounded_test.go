@@ -14,9 +14,9 @@ import (
 	verboice "weir/channels/verboice/simulator"
 )
 
-// strangeAnswers are answers of a provider that is asked about a contact, and how soon
-// the contact must be done: 0 for a day. GUID stands for the name that Weir gave the
-// message.
+// strangeAnswers returns answers of a provider to a question about a contact, and the
+// time within which the contact must be done: 0 means a day. GUID stands for the name
+// that Weir gave the message.
 func strangeAnswers() map[string]struct {
 	status int
 	body   string
@@ -46,15 +46,15 @@ func strangeAnswers() map[string]struct {
 	}
 }
 
-// Scenario 133: whatever a provider answers when it is asked, a slot has an end,
-// in every state that holds one.
+// Scenario 133: whatever a provider answers to a question about a contact, every slot
+// is freed in bounded time, in each state that holds one.
 func TestScenario133_EverySlotHasAnEnd(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		w.core.LostAfter = time.Hour
 		p := withProviders(w, nuntium.Options{}, verboice.Options{})
 		var mu sync.Mutex
-		kinds := map[string]string{} // by the contact's id
-		calls := map[string]string{} // by the number of the call
+		kinds := map[string]string{} // by contact id
+		calls := map[string]string{} // by call number
 		p.meddles(func(rw http.ResponseWriter, r *http.Request) bool {
 			mu.Lock()
 			defer mu.Unlock()
@@ -113,7 +113,7 @@ func TestScenario133_EverySlotHasAnEnd(t *testing.T) {
 	})
 }
 
-// ends requires that contacts are done, each in its time: 0 is a day.
+// ends requires that each contact is done within its time: 0 means a day.
 func (w *world) ends(begun time.Time, due map[string]time.Duration) {
 	w.Helper()
 	slack := w.core.IdleAfter + 2*w.core.CollectEvery + 5*time.Minute
@@ -130,8 +130,8 @@ func (w *world) ends(begun time.Time, due map[string]time.Duration) {
 	}
 }
 
-// Scenario 133, any driver: the states that hold slots, and all that a driver
-// can learn.
+// Scenario 133, any driver: every state that holds slots, with everything that a
+// driver can find out.
 func TestScenario133_EveryStateHasAnEnd(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		knowledge := map[string]channels.Answer{
@@ -169,7 +169,7 @@ func TestScenario133_EveryStateHasAnEnd(t *testing.T) {
 			for _, state := range []string{"active", "unknown", "sending", "active canceled", "active canceled failing", "unknown canceled"} {
 				key := kind + " " + state
 				body := sms(key)
-				if kind == "absent" { // it goes back to the queue and out again
+				if kind == "absent" { // it is queued and dispatched again
 					body["not_after"] = at(2 * time.Hour)
 				}
 				id := w.accept("ch", body)[key]

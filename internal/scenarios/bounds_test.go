@@ -9,8 +9,8 @@ import (
 	"weir/channels"
 )
 
-// However many contacts are taken back at once, the provider hears of a few at
-// a time.
+// However many contacts are canceled at once, the provider receives at most
+// SendConcurrency cancels at a time.
 func TestCancelsAreBounded(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		const contacts = 200

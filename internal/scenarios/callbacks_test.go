@@ -9,7 +9,7 @@ import (
 	"weir/channels"
 )
 
-// Scenario 29: a callback overtakes the answer to its own hand-over.
+// Scenario 29: a callback arrives before the answer to its own dispatch.
 func TestScenario29_CallbackBeforeTheSendAnswers(t *testing.T) {
 	onStores(t, func(w *world) {
 		held := newGate()
@@ -30,7 +30,7 @@ func TestScenario29_CallbackBeforeTheSendAnswers(t *testing.T) {
 				}
 			}
 		})
-		w.sent(3) // the one slot that was freed
+		w.sent(3) // into the one freed slot
 		w.use("ch", 2)
 		if s := w.contact(ids["speaks"])["state"]; s != "active" {
 			w.Fatalf("the contact that rings is %v", s)
@@ -51,7 +51,7 @@ func TestScenario29_CallbackBeforeTheSendAnswers(t *testing.T) {
 	})
 }
 
-// Scenario 30: the answer is lost, the callback comes nevertheless.
+// Scenario 30: the answer to the dispatch is lost, but the callback arrives.
 func TestScenario30_CallbackAfterALostAnswer(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.lab.behave(func(l *lab) {
@@ -76,7 +76,7 @@ func TestScenario30_CallbackAfterALostAnswer(t *testing.T) {
 	})
 }
 
-// Scenario 31: the hand-over times out and the provider has the contact.
+// Scenario 31: the dispatch times out although the provider accepted the contact.
 func TestScenario31_TimeoutThatTheProviderAccepted(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		w.lab.behave(func(l *lab) {
@@ -86,7 +86,7 @@ func TestScenario31_TimeoutThatTheProviderAccepted(t *testing.T) {
 				return lost()
 			}
 			l.onAsk = func(_ context.Context, a labAttempt) channels.Answer {
-				if a.channel == "calls" { // asked by its own id only, which the lost answer held
+				if a.channel == "calls" { // findable only by its provider id, which was in the lost answer
 					return channels.Answer{Knowledge: channels.CannotTell}
 				}
 				return channels.Answer{Knowledge: channels.Underway, ProviderRef: "token-" + a.id}
@@ -99,7 +99,7 @@ func TestScenario31_TimeoutThatTheProviderAccepted(t *testing.T) {
 		w.becomes(text, "unknown")
 		w.becomes(call, "unknown")
 
-		w.pass(time.Minute + time.Second) // SettleAfter, then it is asked
+		w.pass(time.Minute + time.Second) // after SettleAfter Weir asks the provider
 		if c := w.contact(text); c["state"] != "active" || w.attempts(text)[0]["provider_ref"] == "" {
 			w.Fatalf("the message was not found again: %v", c)
 		}
@@ -115,13 +115,13 @@ func TestScenario31_TimeoutThatTheProviderAccepted(t *testing.T) {
 	})
 }
 
-// Scenario 32: the hand-over times out and the provider has nothing.
+// Scenario 32: the dispatch times out and the provider never got the contact.
 func TestScenario32_TimeoutThatTheProviderNeverGot(t *testing.T) {
 	for name, tc := range map[string]struct {
 		answer   channels.Knowledge
 		settings fields
-		resent   time.Duration // it has been sent again by then; 0: it never is
-		freed    time.Duration // else it is reported and its slot is free by then
+		resent   time.Duration // by then it has been dispatched again; 0: never
+		freed    time.Duration // otherwise it is done and its slot is free by then
 	}{
 		"it can be asked":                    {channels.Absent, fields{}, time.Minute + 16*time.Second, 0},
 		"it cannot be asked":                 {channels.CannotTell, fields{}, 0, time.Hour + 3*time.Minute},
@@ -176,7 +176,7 @@ func TestScenario32_TimeoutThatTheProviderNeverGot(t *testing.T) {
 	}
 }
 
-// Scenario 33: what was said twice counts once.
+// Scenario 33: duplicate acks count once.
 func TestScenario33_DuplicateAcksCountOnce(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.channel("ch", 3)
@@ -187,7 +187,7 @@ func TestScenario33_DuplicateAcksCountOnce(t *testing.T) {
 				w.Fatalf("the ack was answered %d", status)
 			}
 		}
-		w.sent(2) // one unit, one more contact
+		w.sent(2) // one slot freed, one more contact dispatched
 		w.use("ch", 3)
 		w.report("a", "1", "completed")
 		w.report("a", "2", "completed")
@@ -210,7 +210,7 @@ func TestScenario33_DuplicateAcksCountOnce(t *testing.T) {
 	})
 }
 
-// Scenario 34: a message fails by one route and arrives by the next.
+// Scenario 34: a message fails on one route and is delivered on the next.
 func TestScenario34_FailedThenDeliveredEndsDelivered(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.channel("ch", 3)
@@ -238,7 +238,7 @@ func TestScenario34_FailedThenDeliveredEndsDelivered(t *testing.T) {
 		}
 		w.sent(5)
 		w.use("ch", 3)
-		w.report("one", "0", "failed") // and nothing takes it back
+		w.report("one", "0", "failed") // and a later failure does not revoke the delivery
 		w.rest()
 		if o := w.done(ids["one"]); o != "completed" {
 			w.Fatalf("ended as %s", o)
@@ -275,8 +275,8 @@ func TestScenario35_EndBeforeBeginning(t *testing.T) {
 	})
 }
 
-// Scenario 36: the end of attempt 1, scenario 37: its ringing, scenario 38: an
-// ack of it come late, when attempt 2 is queued.
+// Scenarios 36 to 38: the end (36), the ringing (37) and an ack (38) of attempt 1
+// arrive late, when attempt 2 is queued.
 func TestScenario36To38_LateWordOfAnEarlierAttempt(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.lab.behave(func(l *lab) {
@@ -312,7 +312,7 @@ func TestScenario36To38_LateWordOfAnEarlierAttempt(t *testing.T) {
 		w.sent(1)
 		w.patch("ch", fields{"paused": false})
 		w.until("attempt 2 goes out", func() bool { return w.sends("a") == 2 })
-		w.reportAttempt(first, "all", "failed") // still of attempt 1
+		w.reportAttempt(first, "all", "failed") // late, about attempt 1
 		w.rest()
 		w.becomes(id, "active")
 		w.finish("a")

@@ -8,7 +8,7 @@ import (
 	"weir/channels"
 )
 
-// Scenario 69: a cancel that fails keeps the slot and is tried again.
+// Scenario 69: a cancel that fails keeps the slot and is retried.
 func TestScenario69_FailedCancelKeepsTheSlot(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		fail := true
@@ -44,7 +44,7 @@ func TestScenario69_FailedCancelKeepsTheSlot(t *testing.T) {
 	})
 }
 
-// Scenario 69 where the provider cannot take it back: the real end counts.
+// Scenario 69 where the provider cannot cancel the contact: its real outcome counts.
 func TestScenario69_CancelThatComesTooLate(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.lab.behave(func(l *lab) {
@@ -67,7 +67,7 @@ func TestScenario69_CancelThatComesTooLate(t *testing.T) {
 	})
 }
 
-// canceledKeys lists what the lab was asked to take back.
+// canceledKeys lists the contacts that the lab was asked to cancel.
 func (l *lab) canceledKeys() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -11,8 +11,8 @@ import (
 	"weir/channels"
 )
 
-// Scenario 1: capacity 5, 10 contacts: exactly the first 5 are sent.
-// Scenario 2: each that ends lets exactly one more go.
+// Scenario 1: capacity 5, 10 contacts: exactly the first 5 are dispatched.
+// Scenario 2: each contact that ends lets exactly one more start.
 func TestScenario01And02_FirstFiveThenOneForOne(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.channel("ch", 5)
@@ -32,7 +32,7 @@ func TestScenario01And02_FirstFiveThenOneForOne(t *testing.T) {
 	})
 }
 
-// Scenario 3: acks of messages free their slots: four acks, four more go.
+// Scenario 3: acks of messages free their slots: four acks, four more contacts.
 func TestScenario03_AcksLetAsManyGo(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.channel("ch", 4)
@@ -51,8 +51,8 @@ func TestScenario03_AcksLetAsManyGo(t *testing.T) {
 	})
 }
 
-// Scenario 4: of a contact of three messages each ack frees one slot; the
-// contact is over after the third.
+// Scenario 4: each ack of a contact with three messages frees one slot; the
+// contact is done after the third.
 func TestScenario04_PartsFreeSlotsOneByOne(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.channel("ch", 3)
@@ -78,7 +78,7 @@ func TestScenario04_PartsFreeSlotsOneByOne(t *testing.T) {
 }
 
 // Scenario 5: a contact that does not fit waits at the head of the queue, and
-// what is behind it does not overtake it.
+// contacts behind it do not overtake it.
 func TestScenario05_LargeContactWaitsAtTheHead(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.channel("ch", 4)
@@ -99,7 +99,7 @@ func TestScenario05_LargeContactWaitsAtTheHead(t *testing.T) {
 	})
 }
 
-// Scenario 5, the API: a contact larger than the channel is refused, with the
+// Scenario 5, the API: a contact larger than the channel is rejected, with the
 // whole request.
 func TestScenario05_LargerThanTheChannelIsRefused(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
@@ -117,8 +117,8 @@ func TestScenario05_LargerThanTheChannelIsRefused(t *testing.T) {
 }
 
 // Scenario 5, later: a contact that became larger than the channel, because
-// the capacity was lowered, is shown as blocked and lets others pass; it goes
-// when it fits again.
+// the capacity was lowered, is shown as blocked and lets others pass; it is
+// dispatched when it fits again.
 func TestScenario05_BlockedByALoweredCapacity(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.channel("ch", 4)
@@ -137,7 +137,7 @@ func TestScenario05_BlockedByALoweredCapacity(t *testing.T) {
 		if state := w.contact(ids["large"])["state"]; state != "queued" {
 			w.Fatalf("the blocked contact is %v", state)
 		}
-		// A new start counts the same.
+		// A restart counts the same.
 		w.restart()
 		w.until("the blocked contact is shown after a restart", func() bool { return w.figure("ch", "blocked") == 1 })
 		w.use("ch", 2)
@@ -159,7 +159,7 @@ func TestScenario05_BlockedByALoweredCapacity(t *testing.T) {
 	})
 }
 
-// Scenario 6: a channel that names no capacity has the default, 100.
+// Scenario 6: a channel without a capacity has the default, 100.
 func TestScenario06_DefaultCapacity(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.want(http.StatusCreated, "PUT", "/v1/channels/ch", fields{"type": "lab"})
@@ -169,7 +169,7 @@ func TestScenario06_DefaultCapacity(t *testing.T) {
 	})
 }
 
-// Scenario 8: null means the default; a text is refused; nothing ever means
+// Scenario 8: null means the default; a string is rejected; no value means
 // "unlimited".
 func TestScenario08_CapacityOfAWrongKind(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
@@ -195,8 +195,8 @@ func TestScenario08_CapacityOfAWrongKind(t *testing.T) {
 	})
 }
 
-// Scenario 9: a capacity that is raised counts at once, not at the next event
-// or collection.
+// Scenario 9: a raised capacity takes effect at once, not at the next event or
+// reconciler run.
 func TestScenario09_RaisedCapacityCountsAtOnce(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.channel("ch", 4)
@@ -210,8 +210,8 @@ func TestScenario09_RaisedCapacityCountsAtOnce(t *testing.T) {
 	})
 }
 
-// Scenario 10: a capacity that is lowered recalls nothing, and starts nothing
-// until enough have ended.
+// Scenario 10: a lowered capacity cancels nothing in flight, and starts nothing
+// until enough contacts have ended.
 func TestScenario10_LoweredCapacityDrains(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.channel("ch", 10)
@@ -233,8 +233,8 @@ func TestScenario10_LoweredCapacityDrains(t *testing.T) {
 	})
 }
 
-// Scenario 11: a capacity counts from its 200 on, whatever crashes then: the
-// program, or the broker on the very message that tells it.
+// Scenario 11: a capacity is durable from its 200 on, whatever crashes then: the
+// program, or the broker while it processes the message that announces it.
 func TestScenario11_CapacitySurvivesACrash(t *testing.T) {
 	t.Run("program", func(t *testing.T) {
 		onStores(t, func(w *world) {
@@ -272,7 +272,7 @@ func TestScenario11_CapacitySurvivesACrash(t *testing.T) {
 	})
 }
 
-// Scenario 13: whatever frees a slot, the next contact has it in the same
+// Scenario 13: whatever frees a slot, the next contact takes it in the same
 // instant.
 func TestScenario13_FreedSlotIsRefilledAtOnce(t *testing.T) {
 	free := map[string]func(w *world, id string){
@@ -327,7 +327,7 @@ func TestScenario13_FreedSlotIsRefilledAtOnce(t *testing.T) {
 	}
 }
 
-// refuseFirst has a provider that does not want the contact "first".
+// refuseFirst returns a Send that refuses the contact "first" and accepts all others.
 func refuseFirst(l *lab) func(context.Context, labAttempt) channels.Sent {
 	return func(_ context.Context, a labAttempt) channels.Sent {
 		if a.key == "first" {
@@ -337,7 +337,7 @@ func refuseFirst(l *lab) func(context.Context, labAttempt) channels.Sent {
 	}
 }
 
-// The slots of reply_reserve are for replies alone, count as part of the
+// The slots of reply_reserve are for replies only, count as part of the
 // capacity, and can be changed at run time.
 func TestReplyReserveKeepsSlots(t *testing.T) {
 	onStores(t, func(w *world) {
@@ -349,13 +349,13 @@ func TestReplyReserveKeepsSlots(t *testing.T) {
 		if got := fmt.Sprint(w.sentSet()); got != "[n-0001 n-0002 r-0001 r-0002]" {
 			w.Fatalf("sent %s", got)
 		}
-		// A slot that is no reply's may go to a reply, which is first in line.
+		// A free slot outside of the reserve may be taken by a reply, which is first in line.
 		w.finish("n-0001")
 		w.sent(5)
 		w.use("ch", 4)
-		// One that a reply gives back stays kept.
+		// A slot that a reply frees stays reserved.
 		w.finish("r-0001", "r-0002")
-		w.sent(6) // r-0003 and n-0002 are out; one more fits beside them
+		w.sent(6) // r-0003 and n-0002 are in flight; one more fits beside them
 		w.use("ch", 3)
 		w.want(http.StatusOK, "PATCH", "/v1/channels/ch", fields{"settings": fields{"reply_reserve": 0}})
 		w.sent(7)
@@ -364,7 +364,7 @@ func TestReplyReserveKeepsSlots(t *testing.T) {
 	})
 }
 
-// A contact that waits for slots does not keep replies from theirs.
+// A contact that waits for slots does not block the slots reserved for replies.
 func TestReplyReserveIsOpenWhileALargeContactWaits(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.channel("ch", 5, fields{"settings": fields{"reply_reserve": 2}})
@@ -373,7 +373,7 @@ func TestReplyReserveIsOpenWhileALargeContactWaits(t *testing.T) {
 		w.accept("ch", sms("r-1", fields{"priority": "reply"}), sms("r-2", fields{"priority": "reply"}))
 		w.sent(3)
 		w.want(http.StatusUnprocessableEntity, "POST", "/v1/channels/ch/contacts",
-			fields{"contacts": []fields{sms("huge", texts("huge", 4))}}) // larger than what is not kept
+			fields{"contacts": []fields{sms("huge", texts("huge", 4))}}) // larger than the capacity without the reserve
 		w.finish("out")
 		w.sent(4)
 		w.use("ch", 5)

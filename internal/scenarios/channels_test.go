@@ -13,8 +13,8 @@ import (
 	"weir/channels"
 )
 
-// Scenario 42: words about the progress of a call free nothing; its slot is
-// counted until the call has really ended.
+// Scenario 42: reports about the progress of a call free nothing; its slot is
+// held until the call has really ended.
 func TestScenario42_SlotIsHeldUntilTheCallHasEnded(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.channel("ch", 1, fields{"type": "labcall"})
@@ -28,7 +28,7 @@ func TestScenario42_SlotIsHeldUntilTheCallHasEnded(t *testing.T) {
 		w.sent(1)
 		w.use("ch", 1)
 		if w.virtual {
-			w.pass(90 * time.Second) // the person talks
+			w.pass(90 * time.Second) // the call continues
 			w.sent(1)
 		}
 		w.finish(callURL("c-0001"))
@@ -81,7 +81,7 @@ func TestScenario44_ForgedCallbacksChangeNothing(t *testing.T) {
 		if n := w.callbacks("unauthorised"); n != len(forged) {
 			t.Fatalf("%d forged callbacks were counted, want %d", n, len(forged))
 		}
-		// The right secret of another channel says nothing about this one's.
+		// A report with the valid URL of another channel is accepted and has no effect here.
 		if a := w.call("POST", w.lab.attempt("foreign").callback+report, nil); a.Status != http.StatusOK {
 			t.Fatalf("a callback about a foreign contact was answered %d", a.Status)
 		}
@@ -98,8 +98,8 @@ func TestScenario44_ForgedCallbacksChangeNothing(t *testing.T) {
 	})
 }
 
-// Scenario 71: a paused channel starts nothing; what is out ends, callbacks
-// and incoming messages are taken, what expires is reported; then it goes on.
+// Scenario 71: a paused channel starts nothing; contacts in flight end, callbacks
+// and incoming messages are accepted, expired contacts are reported; then it resumes.
 func TestScenario71_PausedChannelStartsNothing(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.channel("ch", 10)
@@ -139,7 +139,7 @@ func TestScenario71_PausedChannelStartsNothing(t *testing.T) {
 	})
 }
 
-// A pause counts from its 200 on, whatever crashes then.
+// A pause is durable from its 200 on, whatever crashes then.
 func TestPauseSurvivesACrash(t *testing.T) {
 	onStores(t, func(w *world) {
 		fuse := w.fuse()
@@ -153,13 +153,13 @@ func TestPauseSurvivesACrash(t *testing.T) {
 		if state := w.state("ch"); state != "paused" {
 			t.Fatalf("after a restart the channel is %s", state)
 		}
-		fuse.light() // the broker crashes on the news that the pause is over …
+		fuse.light() // the broker crashes on the message that the pause ended …
 		w.pause("ch", false)
 		w.sent(2)
 		if !fuse.blown() {
 			t.Fatal("the broker did not crash")
 		}
-		again := w.fuse() // … and on the news of a new one
+		again := w.fuse() // … and on the message of a new pause
 		again.light()
 		w.pause("ch", true)
 		w.until("the broker crashed", again.blown)
@@ -168,9 +168,9 @@ func TestPauseSurvivesACrash(t *testing.T) {
 	})
 }
 
-// Scenario 73: a channel with open contacts is deleted only when told to
+// Scenario 73: a channel with open contacts is deleted only if the request says to
 // cancel them; then every one of them ends and is reported, nothing is left,
-// and whatever comes afterwards does no harm.
+// and later callbacks do no harm.
 func TestScenario73_DeletedChannelLeavesNothing(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.channel("ch", 3)
@@ -198,7 +198,7 @@ func TestScenario73_DeletedChannelLeavesNothing(t *testing.T) {
 		if status := w.reportAttempt(late, "all", "completed"); status != http.StatusOK {
 			t.Fatalf("after a restart a callback of the deleted channel was answered %d", status)
 		}
-		// Its name is free, and its neighbour never noticed.
+		// Its name is free, and its neighbor is unaffected.
 		w.channel("ch", 1)
 		w.accept("ch", sms("new"))
 		w.finish("n-1")
@@ -211,8 +211,8 @@ func TestScenario73_DeletedChannelLeavesNothing(t *testing.T) {
 	})
 }
 
-// Scenario 73, a provider that gives nothing back: the channel does not wait
-// for it for ever.
+// Scenario 73, a provider whose cancels fail: the channel does not wait for it
+// forever.
 func TestScenario73_ProviderThatGivesNothingBack(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		w.lab.behave(func(l *lab) {
@@ -235,7 +235,7 @@ func TestScenario73_ProviderThatGivesNothingBack(t *testing.T) {
 	})
 }
 
-// delete deletes a channel with all it has, and waits until it is gone.
+// delete deletes a channel with all its contacts, and waits until it is gone.
 func (w *world) delete(channel string) {
 	w.Helper()
 	a := w.call("DELETE", "/v1/channels/"+channel+"?cancel=true", nil)
@@ -245,7 +245,7 @@ func (w *world) delete(channel string) {
 	w.until("the channel is gone", func() bool { return w.call("GET", "/v1/channels/"+channel, nil).Status == http.StatusNotFound })
 }
 
-// Scenario 75: as long as nobody knows how a provider is, it counts as up.
+// Scenario 75: while the status of a provider is unknown, it counts as up.
 func TestScenario75_UnknownStatusCountsAsUp(t *testing.T) {
 	onStores(t, func(w *world) {
 		asked, answer := make(chan struct{}, 100), make(chan struct{})

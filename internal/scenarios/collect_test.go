@@ -12,7 +12,8 @@ import (
 	"weir/channels"
 )
 
-// Scenario 51: who was silent for too long is asked about once per run.
+// Scenario 51: a contact without reports for too long is asked about once per
+// reconciler run.
 func TestScenario51_OnlyTheSilentAreAskedAbout(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		w.lab.behave(func(l *lab) {
@@ -29,7 +30,7 @@ func TestScenario51_OnlyTheSilentAreAskedAbout(t *testing.T) {
 		w.sent(3)
 		heard := time.Now()
 		for len(w.lab.askedKeys()) == 0 {
-			w.report("speaks", "all", "") // it is never silent for as long as the limit
+			w.report("speaks", "all", "") // never silent for as long as IdleAfter
 			w.pass(30 * time.Second)
 			if time.Since(heard) > 10*time.Minute {
 				t.Fatal("nobody was asked about")
@@ -61,7 +62,7 @@ func TestScenario51_OnlyTheSilentAreAskedAbout(t *testing.T) {
 	})
 }
 
-// Scenario 53: a thousand questions of 100 ms hold nobody up.
+// Scenario 53: a thousand questions of 100 ms each delay no other work.
 func TestScenario53_CollectingHoldsNobodyUp(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		var mu sync.Mutex
@@ -101,8 +102,8 @@ func TestScenario53_CollectingHoldsNobodyUp(t *testing.T) {
 	})
 }
 
-// Scenario 54: a contact in flight without a name at the provider is not kept
-// for ever.
+// Scenario 54: a contact in flight whose provider id is unknown does not hold its
+// slot forever.
 func TestScenario54_ActiveWithoutAReference(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		w.core.LostAfter = 20 * time.Minute
@@ -123,7 +124,7 @@ func TestScenario54_ActiveWithoutAReference(t *testing.T) {
 		begun := time.Now()
 		ids := w.accept("ch", sms("nameless"), sms("rings"), sms("lost"))
 		w.sent(3)
-		w.report("rings", "all", "") // and its name is not known either
+		w.report("rings", "all", "") // its provider id is unknown, too
 		for key, id := range ids {
 			if o := w.done(id); o != "lost" {
 				t.Fatalf("%s ended as %s", key, o)
@@ -137,10 +138,10 @@ func TestScenario54_ActiveWithoutAReference(t *testing.T) {
 	})
 }
 
-// Scenario 55: the provider cannot be asked for hours.
+// Scenario 55: every question to the provider fails for hours.
 func TestScenario55_QuestionsFailForHours(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
-		w.core.AskConcurrency = 1 // so that their order can be seen
+		w.core.AskConcurrency = 1 // so that the order of the questions is observable
 		w.restart()
 		w.lab.behave(func(l *lab) {
 			l.onAsk = func(context.Context, labAttempt) channels.Answer {
@@ -157,7 +158,7 @@ func TestScenario55_QuestionsFailForHours(t *testing.T) {
 		})
 		w.channel("ch", 20)
 		ids := map[string]string{}
-		for i := range 10 { // each a little longer silent than the one before it
+		for i := range 10 { // each silent a little longer than the next
 			key := fmt.Sprintf("a-%02d", i)
 			ids[key] = w.accept("ch", sms(key))[key]
 			w.speaks(key)
@@ -208,7 +209,7 @@ func TestScenario56_FullDesyncHeals(t *testing.T) {
 			l.open, l.inFlight = map[string]labFlight{}, map[string]int{}
 		})
 		w.pass(w.core.IdleAfter + w.core.CollectEvery)
-		w.pass(10 * time.Millisecond) // that the next hundred were taken is written a moment later
+		w.pass(10 * time.Millisecond) // the next hundred are stored as accepted a moment later
 		if got := fmt.Sprint(w.outcomes("ch")); got != "map[active:100 lost:100]" {
 			t.Fatalf("within the idle limit and one interval: %s", got)
 		}
@@ -217,8 +218,8 @@ func TestScenario56_FullDesyncHeals(t *testing.T) {
 	})
 }
 
-// Scenario 57: a question about one contact of a person frees nothing of
-// another, such as a reply in flight.
+// Scenario 57: a question about one contact of a person frees no slot of another
+// contact, such as a reply in flight.
 func TestScenario57_RepliesKeepTheirUnits(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		w.lab.behave(func(l *lab) {

@@ -42,8 +42,8 @@ func TestScenario07_DefaultCapacityFromTheEnvironment(t *testing.T) {
 	w.use("ch", 50)
 }
 
-// Scenario 7: what is no capacity is refused at the start, with a sentence
-// that names the variable, the value and what is allowed.
+// Scenario 7: an invalid default capacity is refused at startup, with an error
+// that names the variable, the value and the allowed values.
 func TestScenario07_WrongDefaultCapacityIsRefused(t *testing.T) {
 	t.Parallel()
 	for _, value := range []string{"abc", "0", "-1", "5x", "1.5", "1000001", "unlimited"} {

@@ -11,7 +11,8 @@ import (
 	"weir/channels"
 )
 
-// Scenario 58: accepted, and the program ends before anything is sent.
+// Scenario 58: the program ends after contacts are accepted and before any is
+// dispatched.
 func TestScenario58_CrashAfterAcceptance(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.lab.behave(func(l *lab) { l.onPrepare = func() error { return fmt.Errorf("not yet") } })
@@ -40,8 +41,8 @@ func TestScenario58_CrashAfterAcceptance(t *testing.T) {
 	})
 }
 
-// Scenario 59: claimed, and the provider never heard of it. Scenario 60: the
-// provider has it, and its answer was never stored.
+// Scenario 59: claimed, and the request never reached the provider. Scenario 60:
+// the provider accepted the contact, and its answer was never stored.
 func TestScenario59And60_CrashAroundTheProvidersAnswer(t *testing.T) {
 	for name, tc := range map[string]struct{ reached, asks bool }{
 		"59, a provider that can be asked":    {reached: false, asks: true},
@@ -75,15 +76,15 @@ func TestScenario59And60_CrashAroundTheProvidersAnswer(t *testing.T) {
 					t.Fatalf("after the start %d slots are in flight, want 2", n)
 				}
 				w.sent(2)
-				w.pass(2 * time.Minute) // they are asked about
+				w.pass(2 * time.Minute) // the reconciler asks about them
 				switch {
-				case tc.reached: // not again; the callback resolves it
+				case tc.reached: // not dispatched again; the callback resolves it
 					w.sent(2)
 					w.finish("c-0001", "c-0002")
-				case tc.asks: // sent again, for the provider says that it has nothing
+				case tc.asks: // dispatched again, because the provider reports that it has nothing
 					w.sent(4)
 					w.finish("c-0001", "c-0002")
-				default: // reported
+				default: // ends as lost
 					w.sent(2)
 					w.pass(w.core.LostAfter + w.core.CollectEvery)
 				}
@@ -108,7 +109,7 @@ func TestScenario59And60_CrashAroundTheProvidersAnswer(t *testing.T) {
 	}
 }
 
-// Scenario 61: in flight over a restart.
+// Scenario 61: contacts stay in flight across a restart.
 func TestScenario61_CallbackAfterTheRestart(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.channel("ch", 2)
@@ -142,7 +143,7 @@ func TestScenario62_CrashAfterTheCallbackWasAcknowledged(t *testing.T) {
 				w.Fatalf("answered %d", status)
 			}
 			if i%10 == 9 {
-				w.restart() // at once: nothing waits for the broker to settle
+				w.restart() // at once, without waiting for the broker to process the reports
 			}
 		}
 		for key, id := range ids {
@@ -154,8 +155,8 @@ func TestScenario62_CrashAfterTheCallbackWasAcknowledged(t *testing.T) {
 	})
 }
 
-// Scenario 63: crashes while the provider is asked, while a contact is taken
-// back, and when windows close.
+// Scenario 63: crashes while the provider is asked, while a contact is canceled,
+// and when windows close.
 func TestScenario63_CrashWhileCollectingCancelingExpiring(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		var crashing atomic.Bool
@@ -187,7 +188,7 @@ func TestScenario63_CrashWhileCollectingCancelingExpiring(t *testing.T) {
 		window := fields{"not_after": at(3 * time.Minute)}
 		expires := w.accept("expires", append([]fields{sms("holds")}, many("e", 20, window)...)...)
 		for range 5 {
-			w.pass(time.Minute) // through the collection and the windows' end
+			w.pass(time.Minute) // past the reconciler run and the end of the windows
 			w.restart()
 		}
 		crashing.Store(false)
@@ -210,7 +211,7 @@ func TestScenario63_CrashWhileCollectingCancelingExpiring(t *testing.T) {
 	})
 }
 
-// Scenario 64: ten thousand queued and a hundred active over a restart.
+// Scenario 64: ten thousand queued and a hundred active contacts across a restart.
 func TestScenario64_ResumesByItself(t *testing.T) {
 	onStores(t, func(w *world) {
 		const queued = 10_000
@@ -223,7 +224,7 @@ func TestScenario64_ResumesByItself(t *testing.T) {
 		})
 		w.sent(100)
 		w.crash()
-		for _, key := range w.lab.sentKeys() { // they end while nobody listens
+		for _, key := range w.lab.sentKeys() { // they end while no process runs
 			w.lab.end(w.lab.attempt(key), "all", "completed")
 		}
 		w.lab.behave(func(l *lab) {

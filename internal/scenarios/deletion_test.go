@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// A channel that is deleted leaves no series behind, whether its broker runs
-// or has stopped, and nobody waits for anything.
+// A deleted channel leaves no metric series behind, whether its broker runs or
+// has stopped, and the deletion does not wait.
 func TestDeletedChannelLeavesNoSeries(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		for _, name := range []string{"runs", "stopped"} {
@@ -34,8 +34,8 @@ func TestDeletedChannelLeavesNoSeries(t *testing.T) {
 	})
 }
 
-// The process dies when a deletion was begun and nothing is open any more: it
-// goes on by itself after the restart.
+// The process dies after a deletion has begun, with no contact left open: the
+// deletion continues by itself after the restart.
 func TestDeletionGoesOnAfterACrash(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.channel("ch", 5)

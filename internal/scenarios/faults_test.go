@@ -12,7 +12,7 @@ import (
 	verboice "weir/channels/verboice/simulator"
 )
 
-// Scenario 41: delivered, confirmed, or both: one message, one unit.
+// Scenario 41: delivered, confirmed, or both: one message frees one slot.
 func TestScenario41_ConfirmedAfterDelivered(t *testing.T) {
 	for outcome, acks := range map[string]int{nuntium.Confirmed: 2, nuntium.ConfirmedOnly: 1, nuntium.Reversed: 2, nuntium.Delivered: 1} {
 		t.Run(outcome, func(t *testing.T) {
@@ -45,7 +45,8 @@ func TestScenario41_ConfirmedAfterDelivered(t *testing.T) {
 	}
 }
 
-// Scenario 39, the unknown path: where the provider would repeat it for ever.
+// Scenario 39, an unknown path: any answer other than 2xx would make the provider
+// repeat the callback forever.
 func TestScenario39_UnknownPath(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		w.channel("sms", 1, fields{"type": "nuntium", "settings": fields{
@@ -62,7 +63,7 @@ func TestScenario39_UnknownPath(t *testing.T) {
 	})
 }
 
-// Scenario 46: five minutes of 500.
+// Scenario 46: the provider answers 500 for five minutes.
 func TestScenario46_ProviderFailsForMinutes(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		p := withProviders(w, nuntium.Options{Outcomes: []string{nuntium.Delivered}, DeliverTime: 10 * time.Minute}, verboice.Options{})
@@ -91,7 +92,7 @@ func TestScenario46_ProviderFailsForMinutes(t *testing.T) {
 		if s := p.state("sms"); s != "up" {
 			t.Fatalf("the channel is %s", s)
 		}
-		p.pass(31 * time.Minute) // three rounds of what a message takes
+		p.pass(31 * time.Minute) // long enough for three batches of messages
 		if got := fmt.Sprint(p.outcomes("sms")); got != "map[completed:250]" {
 			t.Fatalf("contacts: %s", got)
 		}
@@ -102,13 +103,13 @@ func TestScenario46_ProviderFailsForMinutes(t *testing.T) {
 	})
 }
 
-// Scenario 47: Verboice finds that the window has closed.
+// Scenario 47: Verboice reports that the window has closed.
 func TestScenario47_WindowClosedAtTheProvider(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		p := withProviders(w, nuntium.Options{}, verboice.Options{Channels: []verboice.Channel{{ID: 1, Name: "main", Limit: 10}}})
 		p.meddles(func(_ http.ResponseWriter, r *http.Request) bool {
 			if r.URL.Path == "/api/call" {
-				time.Sleep(2 * time.Second) // on the way
+				time.Sleep(2 * time.Second) // in transit
 			}
 			return false
 		})
@@ -137,7 +138,7 @@ func TestScenario47_WindowClosedAtTheProvider(t *testing.T) {
 	})
 }
 
-// Scenario 48: the token is no longer good; a new one is given to the channel.
+// Scenario 48: the provider's token expires; the channel gets a new one.
 func TestScenario48_TokenExpires(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		p := withProviders(w, nuntium.Options{
@@ -157,8 +158,8 @@ func TestScenario48_TokenExpires(t *testing.T) {
 		before := p.asked()
 		p.accept("sms", many("b", 50)...)
 		p.pass(10 * time.Minute)
-		// All fifty at once, then the breaker's probes with a look at the status
-		// for each, and the five are asked about every two minutes.
+		// All fifty at once, then the breaker's probes with a status check for each, and
+		// five contacts that the reconciler asks about every two minutes.
 		if n := p.asked() - before; n > 50+2*20+5*5 {
 			t.Fatalf("the provider was called %d times", n)
 		}
@@ -187,7 +188,7 @@ func TestScenario48_TokenExpires(t *testing.T) {
 	})
 }
 
-// Scenario 49: a provider that takes half a minute holds nobody else up.
+// Scenario 49: a provider that takes half a minute delays no other channel.
 func TestScenario49_SlowProviderHoldsNobodyUp(t *testing.T) {
 	onStores(t, func(w *world) {
 		slow := newGate()
@@ -231,7 +232,7 @@ func TestScenario49_SlowProviderHoldsNobodyUp(t *testing.T) {
 	})
 }
 
-// Scenario 49 with the limit of our own patience: half a minute of silence.
+// Scenario 49 at the limit of Weir's own timeout: half a minute without an answer.
 func TestScenario49_SlowProviderInVirtualTime(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		w.lab.behave(func(l *lab) {

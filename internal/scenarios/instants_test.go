@@ -15,7 +15,7 @@ import (
 	"weir/config"
 )
 
-// program is the whole daemon on a SQLite file, with the lab as its provider.
+// program returns the whole daemon on a SQLite file, with the lab as its provider.
 func program(t *testing.T, environment ...string) *world {
 	t.Helper()
 	return programOn(t, "sqlite://"+filepath.Join(t.TempDir(), "weir.db"), environment...)
@@ -39,7 +39,7 @@ func programOn(t *testing.T, store string, environment ...string) *world {
 	return &world{T: t, lab: l, url: store, handler: d.Handler()}
 }
 
-// outside are instants that are well-formed and outside of 1970 to 9999 in UTC.
+// outside returns instants that are well-formed and outside of 1970 to 9999 in UTC.
 func outside() []string {
 	return []string{
 		"9999-12-31T23:59:59-23:59", "9999-12-31T23:59:59.9999999-00:01", "0000-01-01T00:00:00Z", "0000-01-01T00:00:00+23:59",
@@ -69,7 +69,7 @@ func list(v any) []map[string]any {
 }
 
 // Scenario 130: every instant in a request must be in the range that every view
-// can show. The parameters come from the description of the API.
+// can show. The parameters are read from the API description.
 func TestScenario130_InstantsOutsideOfTheRangeAreRefused(t *testing.T) {
 	t.Parallel()
 	w := program(t)
@@ -102,8 +102,8 @@ func TestScenario130_InstantsOutsideOfTheRangeAreRefused(t *testing.T) {
 	}
 }
 
-// instantParameters are the query parameters of the API that are instants, with
-// the path of their operation.
+// instantParameters returns the API's query parameters that are instants, with
+// the paths of their operations.
 func (w *world) instantParameters() [][2]string {
 	w.Helper()
 	var out [][2]string
@@ -123,7 +123,7 @@ func (w *world) instantParameters() [][2]string {
 	return out
 }
 
-// Scenario 130, dates: every instant that follows from a survey's first, last and
+// Scenario 130, dates: every instant derived from a survey's first, last and
 // blocked days can be shown.
 func TestScenario130_DatesOutsideOfTheRangeAreRefused(t *testing.T) {
 	t.Parallel()
@@ -150,7 +150,7 @@ func TestScenario130_DatesOutsideOfTheRangeAreRefused(t *testing.T) {
 	}
 }
 
-// Scenario 130, the router: its own format of errors.
+// Scenario 130, the router, which has its own error format.
 func TestScenario130_RouterRefusesInstantsOutsideOfTheRange(t *testing.T) {
 	t.Parallel()
 	w := program(t)

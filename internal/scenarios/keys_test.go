@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// reused posts contacts that reuse keys for other content, and requires an error
-// with the difference for each, and that no contact was queued.
+// reused posts contacts that reuse keys for other content. It requires an error
+// that names the difference for each, and that no contact was queued.
 func (w *world) reused(want map[int]string, contacts ...fields) {
 	w.Helper()
 	before := w.known()
@@ -51,8 +51,8 @@ func (w *world) again(contacts ...fields) {
 	}
 }
 
-// Scenario 132: a key that is reused for other content is refused, since a duplicate
-// would lose the message silently.
+// Scenario 132: a key reused for other content is rejected, because treating it as
+// a duplicate would lose the message silently.
 func TestScenario132_KeyReusedForOtherContent(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.channel("ch", 10)
@@ -79,7 +79,7 @@ func TestScenario132_KeyReusedForOtherContent(t *testing.T) {
 			w.reused(map[int]string{1: "differs in to, messages", 3: "differs in labels"},
 				sms("new"), sms("p", fields{"to": "+15550198", "messages": []string{"q"}}), waiting, other(delayed, "labels", fields{"x": "y"}))
 		}
-		// The same contact twice in a request is refused before that.
+		// The same contact twice in one request is rejected before that check.
 		w.want(http.StatusUnprocessableEntity, "POST", "/v1/channels/ch/contacts", fields{"contacts": []fields{plain, plain}})
 		w.report("k", "0", "completed")
 		check()
@@ -90,7 +90,7 @@ func TestScenario132_KeyReusedForOtherContent(t *testing.T) {
 		check()
 		w.restart()
 		check()
-		// k failed; what is made of it has another key, and k keeps its own.
+		// k failed; the contact requeued from it has another key, and k keeps its own.
 		w.want(http.StatusOK, "POST", "/v1/dead-letters:requeue", fields{"all": true})
 		w.sent(3)
 		check()
@@ -98,7 +98,7 @@ func TestScenario132_KeyReusedForOtherContent(t *testing.T) {
 	})
 }
 
-// Scenario 132, at once: of many requests with one new key and different
+// Scenario 132, concurrently: of many requests with one new key and different
 // content the first is accepted, and a request is stored whole or not at all.
 func TestScenario132_KeysReusedAtOnce(t *testing.T) {
 	onStores(t, func(w *world) {
@@ -109,7 +109,7 @@ func TestScenario132_KeysReusedAtOnce(t *testing.T) {
 			var all sync.WaitGroup
 			for i := range writers {
 				all.Go(func() {
-					// Two keys that others want, in changing company, and one of its own.
+					// Two keys that other requests use, in varying combinations, and one of its own.
 					key := func(n int) fields {
 						return sms(fmt.Sprintf("r%d-%d", round, n), fields{"messages": []string{fmt.Sprint("text ", i%3)}})
 					}
@@ -145,8 +145,8 @@ func TestScenario132_KeysReusedAtOnce(t *testing.T) {
 	})
 }
 
-// Scenario 132, surveys: a report that comes again with other messages is a
-// repeat, as when an application is asked twice about one event.
+// Scenario 132, surveys: a report repeated with the same key and other messages is
+// a duplicate, as when an application is asked twice about one event.
 func TestScenario132_ReportsThatComeAgainAreRepeats(t *testing.T) {
 	onSurveys(t, func(w *world) {
 		w.channel("texts", 5)

@@ -14,31 +14,31 @@ import (
 	"weir/channels"
 )
 
-// lab is a provider that does what a test tells it, and keeps its own count of
-// what it has in flight. By default it takes everything and stays silent.
+// lab is a provider that behaves as a test specifies, and keeps its own count of
+// what it has in flight. By default it accepts everything and reports nothing.
 type lab struct {
 	t testing.TB
 
 	mu       sync.Mutex
 	sends    []labAttempt         // every call of Send, in order
-	taken    []string             // keys of what it accepted, in order
+	taken    []string             // keys of accepted contacts, in order
 	inFlight map[string]int       // slots at the provider, by channel
 	held     map[string]int       // calls of Send that have not returned, by channel
-	most     map[string]int       // the most there ever was
+	most     map[string]int       // peak of inFlight, by channel
 	open     map[string]labFlight // by attempt id
-	early    map[string][]string  // parts that ended before the attempt was taken, by attempt id
+	early    map[string][]string  // parts that ended before the attempt was accepted, by attempt id
 	limit    map[string]int       // capacity of each channel, as the API last answered it
-	latest   map[weir.Ref]string  // by contact: the attempt that the lab took last
-	breaches []string             // of what Weir promises whatever happens
-	repeats  bool                 // a contact may be sent while an attempt of it is out (at_least_once)
-	asked    []string             // keys of contacts that were asked about, in order
+	latest   map[weir.Ref]string  // by contact: the attempt that the lab accepted last
+	breaches []string             // of Weir's invariants
+	repeats  bool                 // a contact may be sent while an attempt of it is in flight (at_least_once)
+	asked    []string             // keys of the contacts that Weir asked about, in order
 	canceled []string
-	prepared map[string]int    // how often, by channel
+	prepared map[string]int    // number of Prepare calls, by channel
 	address  map[string]string // of each channel's callbacks
 	sick     map[string]channels.Status
 	unready  map[string]error // of channels that cannot be prepared
 
-	// Behaviours; nil: the default.
+	// Behaviors; nil: the default.
 	onSend    func(ctx context.Context, a labAttempt) channels.Sent
 	onAsk     func(ctx context.Context, a labAttempt) channels.Answer
 	onCancel  func(ctx context.Context, a labAttempt) channels.Cancellation
@@ -47,7 +47,7 @@ type lab struct {
 	lost      chan struct{} // closed when the callers' process has crashed
 }
 
-// labAttempt is what the lab was told about one attempt.
+// labAttempt is one attempt as the driver received it.
 type labAttempt struct {
 	id       string
 	key      string // the first message, or the callback URL of a call
@@ -75,9 +75,9 @@ func newLab(t testing.TB) *lab {
 	return l
 }
 
-// judge fails the test if Weir broke a promise at any time: every scenario
-// holds it to never having more in flight than the capacity, and to never
-// contacting anybody a second time while the first attempt is out.
+// judge fails the test if Weir violated an invariant at any time: in no scenario
+// may it have more in flight than the capacity, or contact a person a second time
+// while the first attempt is in flight.
 func (l *lab) judge() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -90,9 +90,9 @@ func (l *lab) breach(format string, args ...any) {
 	l.breaches = append(l.breaches, fmt.Sprintf(format, args...))
 }
 
-// promise notes the capacity that a request gives a channel. While it is under
-// way the larger of the old and the new one holds. Tests lower a capacity when
-// nothing is just being handed over.
+// promise records the capacity that a request gives a channel. During the request
+// the limit is the larger of the old and the new capacity. Tests lower a capacity
+// only while no dispatch is under way.
 func (l *lab) promise(method, path string, send func() answer) answer {
 	name, ok := strings.CutPrefix(path, "/v1/channels/")
 	if !ok || method != "PUT" && method != "PATCH" {
@@ -118,7 +118,7 @@ func (l *lab) promise(method, path string, send func() answer) answer {
 	return a
 }
 
-// Type is a channel type whose driver is the lab.
+// Type returns a channel type whose driver is the lab.
 func (l *lab) Type(name string, content channels.Content) channels.Type {
 	return channels.Type{
 		Name: name, Content: content, Summary: "a provider for tests",
@@ -151,8 +151,8 @@ func (d *labDriver) told(a channels.Attempt) labAttempt {
 	return la
 }
 
-// Send implements channels.Driver. What is taken by default is in flight from
-// the instant on at which a test can see that it was sent: the test may end it
+// Send implements channels.Driver. By default the attempt is in flight from the
+// instant at which a test can see that it was sent, so that the test may end it
 // at once.
 func (d *labDriver) Send(ctx context.Context, a channels.Attempt) channels.Sent {
 	la := d.told(a)
@@ -169,7 +169,7 @@ func (d *labDriver) Send(ctx context.Context, a channels.Attempt) channels.Sent 
 	return act(ctx, la)
 }
 
-// take has the provider accept an attempt.
+// take makes the provider accept an attempt.
 func (l *lab) take(a labAttempt) channels.Sent {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -205,10 +205,10 @@ func (l *lab) accept(a labAttempt) channels.Sent {
 	return channels.Sent{Fate: channels.Accepted, ProviderRef: "ref-" + a.id}
 }
 
-// end notes that a part of an attempt, or all of it, is over at the provider.
-// What was sent and is not taken yet is over when it is taken: a test that
-// says how the lab behaves may be heard between the two. Of an attempt that
-// was never sent nothing is noted.
+// end records that a part of an attempt, or all of it, has ended at the provider.
+// An attempt that was sent and not yet accepted ends when it is accepted: with its
+// own onSend, a test may report an end between the two. For an attempt that was
+// never sent, end does nothing.
 func (l *lab) end(a labAttempt, part, outcome string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -222,7 +222,7 @@ func (l *lab) end(a labAttempt, part, outcome string) {
 	}
 }
 
-// close ends a part of an attempt that was taken, or all of it.
+// close ends a part of an accepted attempt, or all of it.
 func (l *lab) close(id, part string) {
 	f := l.open[id]
 	for p := range f.open {
@@ -233,7 +233,7 @@ func (l *lab) close(id, part string) {
 	}
 }
 
-// out lists the attempts that a channel has at the provider, a few of them.
+// out lists a few of the attempts that a channel has at the provider.
 func (l *lab) out(channel string) []string {
 	var ids []string
 	for id, f := range l.open {
@@ -248,7 +248,8 @@ func (l *lab) out(channel string) []string {
 	return ids
 }
 
-// Ask implements channels.Driver. By default the provider still has it.
+// Ask implements channels.Driver. By default the contact is still in progress at
+// the provider.
 func (d *labDriver) Ask(ctx context.Context, a channels.Attempt) channels.Answer {
 	la := d.told(a)
 	d.mu.Lock()
@@ -266,7 +267,7 @@ func (d *labDriver) Ask(ctx context.Context, a channels.Attempt) channels.Answer
 	}
 }
 
-// Cancel implements channels.Driver. By default it works.
+// Cancel implements channels.Driver. By default it succeeds.
 func (d *labDriver) Cancel(ctx context.Context, a channels.Attempt) channels.Cancellation {
 	la := d.told(a)
 	d.mu.Lock()
@@ -281,7 +282,7 @@ func (d *labDriver) Cancel(ctx context.Context, a channels.Attempt) channels.Can
 }
 
 // Read implements channels.Driver: report/{attempt}?part=&outcome=. With
-// whichever=1 it is about the attempt that is current, as Nuntium's acks are.
+// whichever=1 the report is about the current attempt, as Nuntium's acks are.
 func (d *labDriver) Read(c channels.Callback) (channels.Reading, error) {
 	kind, id, _ := strings.Cut(c.Path, "/")
 	if kind == "incoming" {
@@ -334,7 +335,7 @@ func (d *labDriver) Status(context.Context) channels.Status {
 	return channels.Status{Health: weir.Up}
 }
 
-// behave changes what the lab does.
+// behave changes the lab under its lock.
 func (l *lab) behave(change func(*lab)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -352,7 +353,7 @@ func (l *lab) sentKeys() []string {
 	return keys
 }
 
-// attempt is the latest attempt of a contact that the lab was told.
+// attempt returns the latest attempt of a contact that the lab received.
 func (l *lab) attempt(key string) labAttempt {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -365,16 +366,16 @@ func (l *lab) attempt(key string) labAttempt {
 	return labAttempt{}
 }
 
-// use is the slots that a channel has at the provider now, and the most that
-// it ever had.
+// use returns the slots that a channel uses at the provider now, and the most that
+// it ever used.
 func (l *lab) use(channel string) (now, most int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.inFlight[channel], l.most[channel]
 }
 
-// crashed is closed when the callers' process has crashed: a Send that is held
-// returns then, and nobody hears its result.
+// crashed returns a channel that is closed when the callers' process has crashed:
+// a held Send returns then, and its result is discarded.
 func (l *lab) crashed() <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()

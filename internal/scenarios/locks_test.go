@@ -10,8 +10,8 @@ import (
 	"weir/internal/mariadb"
 )
 
-// Scenario 174: a living process keeps its channels when the connection of its
-// lock ends: killed, or lost in a restart of the server, a fail-over, a proxy.
+// Scenario 174: a live process keeps its channels when the connection of its
+// lock ends: killed, or lost in a server restart, a fail-over or a proxy.
 func TestScenario174_TheConnectionOfTheLockEnds(t *testing.T) {
 	t.Parallel()
 	a, b := pair(t)
@@ -39,7 +39,7 @@ func TestScenario174_TheConnectionOfTheLockEnds(t *testing.T) {
 }
 
 // killLock ends the connection that holds the lock of a process, as an operator
-// would. It reports whether there was one: a lost lock is taken again after a while.
+// would. It reports whether there was one: a lost lock is reacquired after a while.
 func (w *world) killLock() bool {
 	w.Helper()
 	db, err := mariadb.Open(w.url)

@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// Half of the scenarios wait for a database server most of their time: unless
-// the command line says otherwise twice as many run at once as there are
-// processors.
+// TestMain runs twice as many scenarios at once as there are processors, unless
+// the command line sets -parallel: half of the scenarios wait for a database
+// server most of the time.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	chosen := false

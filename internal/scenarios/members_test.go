@@ -13,7 +13,7 @@ import (
 	"weir/persistence/testmysql"
 )
 
-// pair is two worlds on one database, with one provider.
+// pair returns two worlds on one database, with one provider.
 func pair(t *testing.T) (first, second *world) {
 	url := testmysql.URL(t)
 	first = newWorld(t, url)
@@ -24,7 +24,7 @@ func pair(t *testing.T) (first, second *world) {
 	return first, second
 }
 
-// owner is who runs a channel, as the database says.
+// runs reports whether this process holds the channel's lease, by the database.
 func (w *world) runs(channel string) bool {
 	w.Helper()
 	ch, err := w.store.Channel(w.Context(), channel)
@@ -43,7 +43,7 @@ func (w *world) runs(channel string) bool {
 	return false
 }
 
-// oneOwner fails the test unless exactly one of two runs a channel.
+// oneOwner fails the test unless exactly one of the two processes runs a channel.
 func oneOwner(t *testing.T, channel string, a, b *world) {
 	t.Helper()
 	if x, y := a.runs(channel), b.runs(channel); x == y {
@@ -60,7 +60,7 @@ func TestScenario66_TwoProcessesOneOwner(t *testing.T) {
 	a.until("the first sends", func() bool { return a.figure("ch", "active") == 5 })
 	oneOwner(t, "ch", a, b)
 
-	// What reaches the other process reaches the owner.
+	// Requests to the other process reach the owner.
 	maps.Copy(ids, b.accept("ch", many("b", 4)...))
 	b.finish("a-0001", "a-0002")
 	a.until("the callbacks count", func() bool { return len(a.lab.sentKeys()) == 7 })
@@ -83,8 +83,8 @@ func TestScenario66_TwoProcessesOneOwner(t *testing.T) {
 	a.once()
 }
 
-// Scenario 66: the owner dies; the other takes over within a lease and knows
-// what is in flight.
+// Scenario 66: the owner dies; the other process takes over within a lease and
+// recovers what is in flight.
 func TestScenario66_HandOverOnDeath(t *testing.T) {
 	t.Parallel()
 	a, b := pair(t)
@@ -94,10 +94,10 @@ func TestScenario66_HandOverOnDeath(t *testing.T) {
 	a.crash()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
-	if err := a.store.Close(ctx); err != nil { // and with it the lock that says that it lives
+	if err := a.store.Close(ctx); err != nil { // this also ends the lock that shows it is alive
 		t.Fatal(err)
 	}
-	b.finish("c-0001") // a provider repeats it until it is taken; here it is at once
+	b.finish("c-0001") // a provider repeats it until it is answered 2xx; here that is at once
 	b.within(12*time.Second, "the hand-over", func() {
 		b.until("the second sends on", func() bool { return len(b.lab.sentKeys()) == 6 })
 	})
@@ -115,7 +115,7 @@ func TestScenario66_HandOverOnDeath(t *testing.T) {
 	b.once()
 }
 
-// Scenario 66: an owner that ends in order hands over at once.
+// Scenario 66: an owner that shuts down in order hands its channels over at once.
 func TestScenario66_HandOverOnDrain(t *testing.T) {
 	t.Parallel()
 	a, b := pair(t)
@@ -131,7 +131,7 @@ func TestScenario66_HandOverOnDrain(t *testing.T) {
 	for i := 1; i <= 10; i++ {
 		key := fmt.Sprintf("c-%04d", i)
 		b.speaks(key)
-		b.finish(key) // the first of them is what the second takes the channel for
+		b.finish(key) // on the first of them the second process takes the channel over
 	}
 	for _, id := range ids {
 		b.done(id)
@@ -142,7 +142,7 @@ func TestScenario66_HandOverOnDrain(t *testing.T) {
 	b.once()
 }
 
-// Scenario 66 on SQLite: the second process stands by until the first ends.
+// Scenario 66 on SQLite: the second process is a standby until the first ends.
 func TestScenario66_SecondProcessStandsByOnSQLite(t *testing.T) {
 	t.Parallel()
 	url := "sqlite://" + filepath.Join(t.TempDir(), "weir.db")

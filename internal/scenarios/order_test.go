@@ -31,8 +31,8 @@ func TestScenario14_PriorityThenArrival(t *testing.T) {
 	})
 }
 
-// Scenario 16: contacts that arrive within one second go in strict order of
-// arrival, within a request and from one to the next; a restart in between
+// Scenario 16: contacts that arrive within one second are dispatched in strict
+// order of arrival, within a request and across requests; a restart in between
 // changes nothing.
 func TestScenario16_StrictArrivalOrder(t *testing.T) {
 	onStores(t, func(w *world) {
@@ -40,7 +40,7 @@ func TestScenario16_StrictArrivalOrder(t *testing.T) {
 		var want []string
 		for i := range 4 {
 			batch := many(fmt.Sprint("c", i), 8)
-			slices.Reverse(batch) // so that the order is not that of the keys
+			slices.Reverse(batch) // so that order of arrival differs from order of keys
 			w.accept("ch", batch...)
 			for _, c := range batch {
 				want = append(want, c["key"].(string))
@@ -59,8 +59,8 @@ func TestScenario16_StrictArrivalOrder(t *testing.T) {
 }
 
 // Scenario 17: whatever the traffic of higher priorities, a contact of a lower
-// one goes within a bounded number of others, and takes no more than its small
-// share.
+// priority is dispatched after a bounded number of others, and gets no more than
+// its small share.
 func TestScenario17_NothingStarves(t *testing.T) {
 	for _, traffic := range []string{"high", "reply"} {
 		t.Run(traffic, func(t *testing.T) {
@@ -97,8 +97,8 @@ func TestScenario17_NothingStarves(t *testing.T) {
 	}
 }
 
-// Scenario 18: two surveys share a channel half and half, though one of them
-// had queued all it has before the other one came.
+// Scenario 18: two surveys share a channel half and half, although one of them
+// had queued all its contacts before the other.
 func TestScenario18_SurveysShareAChannel(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.channel("ch", 200, fields{"paused": true})
@@ -111,7 +111,7 @@ func TestScenario18_SurveysShareAChannel(t *testing.T) {
 		w.finish(first[:40]...)
 		w.sent(240)
 		w.half(w.lab.sentKeys()[200:])
-		// Within a survey it is the oldest that went.
+		// Within a survey the oldest contacts were dispatched.
 		for _, prefix := range []string{"a", "b"} {
 			if key := fmt.Sprintf("%s-%04d", prefix, 110); !slices.Contains(w.lab.sentKeys(), key) {
 				t.Fatalf("120 contacts of survey %s went, and %s was not among them", prefix, key)
@@ -120,8 +120,8 @@ func TestScenario18_SurveysShareAChannel(t *testing.T) {
 	})
 }
 
-// Scenario 18, a survey that comes late: it has its share from then on, and
-// makes up for nothing that it missed.
+// Scenario 18, a survey that starts late: it has its share from then on, without
+// compensation for the time before.
 func TestScenario18_LateSurveyHasItsShare(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		w.channel("ch", 20)
@@ -138,7 +138,7 @@ func TestScenario18_LateSurveyHasItsShare(t *testing.T) {
 	})
 }
 
-// half wants two surveys' contacts, a-… and b-…, to be about as many.
+// half requires that the keys of two surveys, a-… and b-…, are about equally many.
 func (w *world) half(keys []string) {
 	w.Helper()
 	a := 0
@@ -153,7 +153,7 @@ func (w *world) half(keys []string) {
 }
 
 // Scenario 19: while the provider fails, contacts keep their priority and
-// place, and calls of it are few. When it works again all of them go.
+// place, and it is called rarely. When it works again all of them are dispatched.
 func TestScenario19_FailingProviderKeepsTheOrder(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		w.fail(10 * time.Minute)
@@ -168,7 +168,7 @@ func TestScenario19_FailingProviderKeepsTheOrder(t *testing.T) {
 			t.Fatalf("after 9 minutes of failures the channel is %s", state)
 		}
 		w.pass(time.Minute)
-		// One more back-off step is all that it takes.
+		// One more back-off interval is enough.
 		if calls := len(w.lab.sentKeys()); calls < 10 || calls > 40 {
 			t.Fatalf("the provider was called %d times in 10 minutes", calls)
 		}
@@ -186,8 +186,8 @@ func TestScenario19_FailingProviderKeepsTheOrder(t *testing.T) {
 	})
 }
 
-// Scenario 19, many at once: the back-off bounds the calls of a large channel
-// as it does those of a small one, and every contact goes in the end.
+// Scenario 19, many at once: the back-off limits the calls of a large channel
+// as it does for a small one, and every contact is dispatched in the end.
 func TestScenario19_FailingProviderOfALargeChannel(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		w.fail(10 * time.Minute)
@@ -209,7 +209,7 @@ func TestScenario19_FailingProviderOfALargeChannel(t *testing.T) {
 	})
 }
 
-// fail has the provider answer errors for a while.
+// fail makes the provider answer errors for a while.
 func (w *world) fail(d time.Duration) {
 	until := time.Now().Add(d)
 	w.lab.behave(func(l *lab) {

@@ -10,8 +10,8 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// SHUT_DOWN_MINUTES stops an idle broker, and only an idle one; it comes back
-// on demand, with everything that it had.
+// SHUT_DOWN_MINUTES stops an idle broker, and only an idle one; it restarts
+// on demand, with all its state.
 func TestPassivationStopsTheIdleOnly(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		running := func() int { return int(w.metric("weir_brokers_running")) }
@@ -38,7 +38,7 @@ func TestPassivationStopsTheIdleOnly(t *testing.T) {
 		w.until("it runs", func() bool { return running() == 3 })
 		w.finish("b")
 		w.pass(w.core.StopAfter + time.Minute)
-		w.report("a", "0", "failed") // a callback brings it back too, and is judged
+		w.report("a", "0", "failed") // a callback also starts it again, and is processed
 		w.until("the late word was counted", func() bool { return w.callbacks("late")+w.callbacks("duplicate") == 1 })
 		w.pass(time.Hour)
 		w.until("what waited for its instant is sent", func() bool { return w.sends("waits") == 1 })
@@ -51,9 +51,9 @@ func TestPassivationStopsTheIdleOnly(t *testing.T) {
 	})
 }
 
-// A contact that is accepted in the very moment in which the broker decides to
-// stop is not lost: it is accepted just before the broker hears of the tick
-// that finds it idle.
+// A contact that is accepted at the moment in which the broker decides to stop is
+// not lost: the test accepts it just before the broker processes the tick at which
+// it finds itself idle.
 func TestPassivationLosesNoWakeUp(t *testing.T) {
 	onStores(t, func(w *world) {
 		var armed atomic.Pointer[string]
@@ -79,7 +79,7 @@ func TestPassivationLosesNoWakeUp(t *testing.T) {
 			w.speaks(first)
 			armed.Store(&second)
 			w.finish(first)                                                            // from now on it is idle, and its timer runs
-			w.within(5*time.Second, "the second contact", func() { w.speaks(second) }) // not by the sweep
+			w.within(5*time.Second, "the second contact", func() { w.speaks(second) }) // without waiting for the sweep
 			w.finish(second)
 			if i%4 == 0 {
 				w.until("the broker has stopped", func() bool { return w.metric("weir_brokers_running") == 0 })
@@ -93,8 +93,8 @@ func TestPassivationLosesNoWakeUp(t *testing.T) {
 	})
 }
 
-// Many accept contacts while a broker that stops as soon as it may comes and
-// goes.
+// Many requests accept contacts while a broker repeatedly starts, and stops as
+// soon as it may.
 func TestPassivationRaces(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.core.StopAfter = time.Nanosecond
@@ -110,7 +110,7 @@ func TestPassivationRaces(t *testing.T) {
 				}
 			}
 			wg.Wait()
-			w.within(5*time.Second, "a round", func() { // not by the sweep
+			w.within(5*time.Second, "a round", func() { // without waiting for the sweep
 				w.until("all of the round are sent", func() bool { return len(w.lab.sentKeys()) == each*(i+1) })
 			})
 			if w.virtual {

@@ -9,8 +9,8 @@ import (
 	"weir/channels"
 )
 
-// Scenario 134: nothing begins before the instant until which the provider asked
-// for a pause: not when a dispatch that began before succeeds meanwhile, and not
+// Scenario 134: no dispatch begins before the end of the pause that the provider
+// asked for: not when a dispatch that began earlier succeeds meanwhile, and not
 // when a setting is changed.
 func TestScenario134_RetryAfterIsKept(t *testing.T) {
 	onVirtualTime(t, func(w *world) {

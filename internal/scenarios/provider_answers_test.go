@@ -11,8 +11,8 @@ import (
 	verboice "weir/channels/verboice/simulator"
 )
 
-// Scenario 75, providers: an answer about a channel without a status counts as up, and
-// one with the status of a channel that is down does not.
+// Scenario 75, providers: a channel answer without a status counts as up; an answer
+// with the status of a channel that is down does not.
 func TestScenario75_AnswerWithoutAStatusCountsAsUp(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		p := withProviders(w, nuntium.Options{}, verboice.Options{})
@@ -54,7 +54,7 @@ func TestScenario75_AnswerWithoutAStatusCountsAsUp(t *testing.T) {
 	})
 }
 
-// Scenario 136: an ack that overtakes the answer to the dispatch names the
+// Scenario 136: an ack that arrives before the answer to its dispatch identifies the
 // attempt, too: a Nuntium contact's name at the provider is Weir's own token.
 func TestScenario136_AckBeforeTheAnswerGivesTheReference(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
@@ -83,7 +83,7 @@ func TestScenario136_AckBeforeTheAnswerGivesTheReference(t *testing.T) {
 			if o := w.done(id); o != "completed" {
 				t.Errorf("%s ended as %s", key, o)
 			}
-			w.pass(10 * time.Second) // the answer comes
+			w.pass(10 * time.Second) // the answer arrives
 			if ref := w.attempts(id)[0]["provider_ref"]; ref != id {
 				t.Errorf("%s has the provider_ref %v, want %s", key, ref, id)
 			}

@@ -12,8 +12,8 @@ import (
 	verboice "weir/channels/verboice/simulator"
 )
 
-// providers are the simulated ones, behind the real drivers and a network in
-// memory: for scenarios that depend on what a provider really says.
+// providers are the simulated providers, behind the real drivers and an in-memory
+// network: for scenarios that depend on a provider's real answers.
 type providers struct {
 	*world
 	sms   *nuntium.Server
@@ -21,7 +21,7 @@ type providers struct {
 
 	mu       sync.Mutex
 	requests []string                                          // paths, in order
-	meddle   func(w http.ResponseWriter, r *http.Request) bool // answers in a provider's place
+	meddle   func(w http.ResponseWriter, r *http.Request) bool // answers instead of a provider
 }
 
 // withProviders connects a world to simulated providers. Virtual time only.
@@ -47,11 +47,11 @@ func withProviders(w *world, sms nuntium.Options, voice verboice.Options) *provi
 		outgoing.CloseIdleConnections()
 		incoming.CloseIdleConnections()
 	})
-	w.restart() // with the drivers' way out
+	w.restart() // so that the drivers use the new transport
 	return p
 }
 
-// watched notes each request and lets the test answer it.
+// watched records each request and lets the test answer it.
 func (p *providers) watched(provider http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p.mu.Lock()
@@ -65,7 +65,7 @@ func (p *providers) watched(provider http.Handler) http.Handler {
 	})
 }
 
-// meddles sets what answers in the providers' place; nil: nothing.
+// meddles sets the handler that answers instead of the providers; nil: none.
 func (p *providers) meddles(f func(w http.ResponseWriter, r *http.Request) bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -77,7 +77,7 @@ func (p *providers) fails(status int) {
 	p.meddles(func(w http.ResponseWriter, _ *http.Request) bool { w.WriteHeader(status); return true })
 }
 
-// asked counts the requests so far.
+// asked returns the number of requests so far.
 func (p *providers) asked() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -125,5 +125,5 @@ func (w *world) outcomes(channel string) map[string]int {
 	}
 }
 
-// at is an instant as the API takes it.
+// at formats an instant d from now as the API takes it.
 func at(d time.Duration) string { return time.Now().Add(d).UTC().Format(time.RFC3339Nano) }

@@ -20,8 +20,8 @@ import (
 	"weir/persistence/testmysql"
 )
 
-// views are the paths that can be read: those that the API describes, with the ids
-// of its lists, and the lists of the router.
+// views returns the paths that can be read: the paths of the API description, with
+// ids from its lists, and the lists of the router.
 func (w *world) views() []string {
 	w.Helper()
 	ids := map[string][]string{"channel": {"ch"}, "survey": {"s"}}
@@ -59,9 +59,9 @@ func (w *world) views() []string {
 	return out
 }
 
-// readable requests every view and every linked page, and fails if the server has
-// an error. It leaves out pages about a single contact, respondent or job that known
-// has, and adds those that it requested.
+// readable requests every view and every linked page, and fails on a server error.
+// It leaves out pages about a single contact, respondent or job that are in known,
+// and adds the pages that it requested.
 func (w *world) readable(t rapid.TB, known map[string]bool) {
 	t.Helper()
 	link := regexp.MustCompile(`(?:href|hx-get)="(/[^"#]*)"`)
@@ -95,8 +95,8 @@ func (w *world) readable(t rapid.TB, known map[string]bool) {
 	}
 }
 
-// hostile are texts that have broken views before: control characters, markup,
-// formulas, directions, broken UTF-8, zero bytes, sizes.
+// hostile generates texts that have broken views before: control characters, markup,
+// formulas, text direction marks, broken UTF-8, zero bytes, sizes.
 func hostile() *rapid.Generator[string] {
 	return rapid.OneOf(
 		rapid.String(),
@@ -175,7 +175,7 @@ func acceptedCanBeRead(t *testing.T, w *world) {
 	})
 }
 
-// takes makes a request that may be refused and reports whether it was accepted.
+// takes makes a request that may be rejected and reports whether it was accepted.
 func (w *world) takes(method, path string, body any) bool {
 	w.Helper()
 	a := w.call(method, path, body)
@@ -204,8 +204,8 @@ func (w *world) populated() {
 	w.want(http.StatusCreated, "PATCH", "/routing/workers/w"+version, fields{"capacity": 1, "queues": []string{"q"}, "channels": []fields{{"channelId": "voice", "capacityCostPerJob": 1}}, "availableForOffers": true})
 }
 
-// Scenario 131, the store: unknown instants, words and numbers, as a newer version may
-// have stored them, make no view fail.
+// Scenario 131, the store: no view fails on unknown instants, words and numbers that
+// a newer version may have stored.
 func TestScenario131_WhatANewerVersionStoredCanBeRead(t *testing.T) {
 	t.Parallel()
 	w := program(t)
@@ -252,7 +252,7 @@ func TestScenario131_WhatANewerVersionStoredCanBeRead(t *testing.T) {
 	}
 }
 
-// overwrite sets a column of every row and returns what it was, by row.
+// overwrite sets a column in every row and returns its previous values, by row.
 func (w *world) overwrite(db *sql.DB, table, column string, value any) map[int64]any {
 	w.Helper()
 	rows, err := db.QueryContext(w.Context(), "SELECT id, "+column+" FROM "+table)

@@ -12,15 +12,15 @@ import (
 )
 
 const (
-	restPolls = 4 // that must agree; the first is no later than the sweep
+	restPolls = 4 // consecutive polls that must agree; the first is no later than the sweep
 	restEvery = 110 * time.Millisecond
 	restLimit = 15 * time.Second
 )
 
-// rest waits until nothing more happens without an event from outside. In virtual
+// rest waits until nothing more happens without an external event. In virtual
 // time that is exact. In real time the brokers sweep their queues, and then several
-// polls in turn must find the same records of the provider, the brokers and the
-// store, without a dispatch under way.
+// consecutive polls must find the same records of the provider, the brokers and the
+// store, with no dispatch under way.
 func (w *world) rest() {
 	w.Helper()
 	if w.virtual {
@@ -47,8 +47,8 @@ func (w *world) rest() {
 	}
 }
 
-// signs returns what changes when anything is sent, claimed or committed. It
-// fails while a claimed contact is on its way to the lab or its result on its
+// signs returns a text that changes whenever anything is sent, claimed or committed.
+// It fails while a claimed contact is on its way to the lab or its result on its
 // way to the store.
 func (w *world) signs() (string, error) {
 	var out strings.Builder

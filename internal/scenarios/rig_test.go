@@ -9,16 +9,16 @@ import (
 	"weir/channels"
 )
 
-// The lab judges whether a capacity was exceeded. It must neither miss that
-// nor count what is over.
+// The lab judges whether a capacity was exceeded. It must neither miss a breach
+// nor count finished attempts.
 
 func labAttemptNumber(n int) channels.Attempt {
 	ref := weir.AttemptRef{Ref: weir.Ref{Channel: 1, ID: weir.ContactID(n + 1)}, Number: 1}
 	return channels.Attempt{ID: ref, Messages: []string{ref.String()}}
 }
 
-// A test ends a contact as soon as it sees that it was sent. By then it is in
-// flight, or its end would be lost and it would be in flight for ever.
+// A test ends a contact as soon as it sees that it was sent. The contact must be in
+// flight by then: otherwise the end would be lost and it would stay in flight forever.
 func TestLab_WhatIsSeenAsSentIsInFlight(t *testing.T) {
 	t.Parallel()
 	const senders, each = 8, 250
@@ -42,8 +42,8 @@ func TestLab_WhatIsSeenAsSentIsInFlight(t *testing.T) {
 	}
 }
 
-// Where a test says how the lab behaves, an end can come before the taking.
-// It ends that attempt and no other; what is out for longer still counts.
+// With a test's own onSend, an end can arrive before the attempt is accepted. It
+// ends that attempt and no other; attempts in flight for longer still count.
 func TestLab_WhatEndedBeforeItWasTakenIsOver(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
@@ -55,7 +55,7 @@ func TestLab_WhatEndedBeforeItWasTakenIsOver(t *testing.T) {
 		}
 		return l.take(a)
 	}
-	l.end(d.told(labAttemptNumber(1)), "all", "completed") // which the provider was never sent
+	l.end(d.told(labAttemptNumber(1)), "all", "completed") // this attempt was never sent to the provider
 	for n, want := range []int{0, 1, 2} {
 		d.Send(context.Background(), labAttemptNumber(n))
 		if now, _ := l.use("ch"); now != want {

@@ -16,7 +16,7 @@ import (
 	"weir/channels/verboice"
 )
 
-// wiretap answers every request of a driver and notes what carries a secret where.
+// wiretap answers every request of a driver and records which secret goes to which host.
 type wiretap struct {
 	mu   sync.Mutex
 	sent map[string]bool // host and secret
@@ -77,7 +77,7 @@ func TestScenario135_SecretsAreNotSentToANewPlace(t *testing.T) {
 					if places == 0 {
 						t.Fatal("no setting is a place")
 					}
-					w.patch("ch", fields{"settings": fields{"channel": "y"}}) // no place: the secret stays
+					w.patch("ch", fields{"settings": fields{"channel": "y"}}) // not an address: the secret stays
 					w.patch("ch", fields{"settings": fields{"base_url": "http://evil.test", kind: "new"}})
 					contact := sms("a")
 					if typ.Content == channels.Voice {

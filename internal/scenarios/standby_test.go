@@ -5,15 +5,15 @@ import (
 	"testing"
 )
 
-// The figures of a channel come from the process that runs it, and from no
-// other: whoever adds up what all processes say gets the truth.
+// Only the process that runs a channel exports its metrics, so that a sum over all
+// processes is correct.
 func TestStandbyShowsNoFigures(t *testing.T) {
 	t.Parallel()
 	a, b := pair(t)
 	a.channel("ch", 5)
 	a.accept("ch", sms("a"))
 	a.speaks("a")
-	b.accept("ch", sms("b")) // now its process has a broker for it too
+	b.accept("ch", sms("b")) // now its process has a broker for the channel, too
 	a.speaks("b")
 	b.until("it stands by", func() bool { return b.metric("weir_brokers_running") == 1 })
 	oneOwner(t, "ch", a, b)

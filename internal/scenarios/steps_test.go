@@ -8,7 +8,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// Steps that several scenarios take.
+// Steps shared by several scenarios.
 
 // capacity changes the capacity of a channel.
 func (w *world) capacity(channel string, n int) {
@@ -16,15 +16,15 @@ func (w *world) capacity(channel string, n int) {
 	w.patch(channel, fields{"capacity": n})
 }
 
-// pause pauses a channel, or lets it go on.
+// pause pauses or resumes a channel.
 func (w *world) pause(channel string, paused bool) {
 	w.Helper()
 	w.patch(channel, fields{"paused": paused})
 }
 
-// atOnce does something that must not need time to pass. In real time it is
-// the patience of until that shows it: the periodic looks at the queue and at
-// the provider are further apart.
+// atOnce runs a step that must not need time to pass. In real time the limit of
+// until checks that: the periodic sweeps of the queue and questions to the provider
+// are further apart.
 func (w *world) atOnce(do func()) {
 	w.Helper()
 	begun := time.Now()
@@ -34,9 +34,9 @@ func (w *world) atOnce(do func()) {
 	}
 }
 
-// oneByOne plays a channel of capacity 1 on: n times, whatever is out ends
-// and the next may go. It gives the keys in the order in which they went, the
-// one that is out first.
+// oneByOne plays a channel of capacity 1: n times, the contact in flight ends and
+// the next may start. It returns the keys in order of dispatch, beginning with the
+// contact in flight.
 func (w *world) oneByOne(n int, after ...func(key string)) []string {
 	w.Helper()
 	begin := len(w.lab.sentKeys()) - 1
@@ -50,19 +50,19 @@ func (w *world) oneByOne(n int, after ...func(key string)) []string {
 	return w.lab.sentKeys()[begin : begin+n]
 }
 
-// nth waits for the contact that is sent as number n, from 0, and gives its
-// key.
+// nth waits for the contact that is sent as number n, counted from 0, and returns
+// its key.
 func (w *world) nth(n int) string {
 	w.Helper()
 	w.until("the next contact is sent", func() bool { return len(w.lab.sentKeys()) > n })
 	return w.lab.sentKeys()[n]
 }
 
-// sentSet is what was sent, sorted: contacts that were claimed together are
-// sent together, in no order.
+// sentSet returns the keys of all sent contacts, sorted: contacts that were claimed
+// together are sent together, in any order.
 func (w *world) sentSet() []string { return slices.Sorted(slices.Values(w.lab.sentKeys())) }
 
-// instant reads an instant of a contact or an attempt; zero if it has none.
+// instant parses an instant of a contact or an attempt; zero if it has none.
 func instant(w *world, from map[string]any, name string) time.Time {
 	w.Helper()
 	text, ok := from[name].(string)
@@ -76,7 +76,7 @@ func instant(w *world, from map[string]any, name string) time.Time {
 	return at
 }
 
-// claimed is when the latest attempt of a contact was claimed.
+// claimed returns when the latest attempt of a contact was claimed.
 func (w *world) claimed(id string) time.Time {
 	w.Helper()
 	attempts := w.contact(id)["attempts"].([]any)
@@ -86,19 +86,19 @@ func (w *world) claimed(id string) time.Time {
 	return instant(w, attempts[len(attempts)-1].(map[string]any), "claimed_at")
 }
 
-// finished is when a contact ended.
+// finished returns when a contact ended.
 func (w *world) finished(id string) time.Time {
 	w.Helper()
 	return instant(w, w.contact(id), "finished_at")
 }
 
-// fuse does something to the next message of a broker, once, when it was lit.
+// fuse acts once on the next message of a broker after it was lit.
 type fuse struct{ lit, out atomic.Bool }
 
 func (f *fuse) light()      { f.lit.Store(true) }
 func (f *fuse) blown() bool { return f.out.Load() }
 
-// fuse builds one into the brokers, by a restart, that makes them panic.
+// fuse restarts the brokers with a fuse that makes them panic.
 func (w *world) fuse() *fuse {
 	w.Helper()
 	return w.fuseThat(func() { panic("a fuse blew") })
@@ -120,21 +120,21 @@ func (w *world) fuseThat(blows func()) *fuse {
 	return f
 }
 
-// calledBack lists the contacts that the provider was asked to give back.
+// calledBack lists the contacts that the provider was asked to cancel.
 func (l *lab) calledBack() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Clone(l.canceled)
 }
 
-// takenKeys lists the contacts that the provider took, in order.
+// takenKeys lists the contacts that the provider accepted, in order.
 func (l *lab) takenKeys() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Clone(l.taken)
 }
 
-// outKeys lists the contacts that the provider has now.
+// outKeys lists the contacts that are in flight at the provider now.
 func (l *lab) outKeys() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

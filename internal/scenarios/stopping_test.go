@@ -9,8 +9,8 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// A broker that crashes while it is told to stop stops nevertheless, and its
-// successor gets what came meanwhile.
+// A broker that crashes on its stop message stops nevertheless, and its successor
+// gets everything that arrived meanwhile.
 func TestCrashWhileStoppingStrandsNothing(t *testing.T) {
 	t.Parallel()
 	for _, message := range []string{"actors.drain", "*actor.PoisonPill"} {
@@ -46,8 +46,7 @@ func TestCrashWhileStoppingStrandsNothing(t *testing.T) {
 	}
 }
 
-// A broker that crashed after the last word from outside still stops when it
-// is idle.
+// A broker that crashed after the last external event still stops when it is idle.
 func TestCrashedBrokerStillStops(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		var armed atomic.Bool

@@ -2,7 +2,7 @@ package scenarios_test
 
 import "testing"
 
-// Scenario 39: callbacks about what does not exist.
+// Scenario 39: callbacks about unknown contacts, channels and attempts.
 func TestScenario39_CallbacksAboutNothing(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.channel("ch", 1)
@@ -16,7 +16,7 @@ func TestScenario39_CallbacksAboutNothing(t *testing.T) {
 			{id: "zz-1-1", callback: a.callback},                                                                  // no such channel
 			{id: a.id[:2] + "zzzz-1", callback: a.callback},                                                       // no such contact
 			{id: ids["b"] + "-1", callback: a.callback},                                                           // never sent
-			{id: a.id, callback: o.callback}, {id: "respondent-77", callback: a.callback}, {callback: a.callback}, // not its own; not ours
+			{id: a.id, callback: o.callback}, {id: "respondent-77", callback: a.callback}, {callback: a.callback}, // another channel's; not Weir's; empty
 		} {
 			for _, outcome := range []string{"completed", ""} {
 				if status := w.reportAttempt(attempt, "all", outcome); status != 200 {
@@ -35,7 +35,7 @@ func TestScenario39_CallbacksAboutNothing(t *testing.T) {
 	})
 }
 
-// Scenario 40: a callback for a channel that is gone.
+// Scenario 40: a callback for a deleted channel.
 func TestScenario40_CallbackOfADeletedChannel(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.channel("ch", 1)
@@ -59,7 +59,7 @@ func TestScenario40_CallbackOfADeletedChannel(t *testing.T) {
 		if c := w.contact(id); c["outcome"] != "completed" {
 			w.Fatalf("the finished contact became %v", c)
 		}
-		w.channel("ch", 1) // the name is free again, and the old word is not about the new channel
+		w.channel("ch", 1) // the name is free again, and the old callback does not concern the new channel
 		next := w.accept("ch", sms("b"))["b"]
 		w.speaks("b")
 		w.reportAttempt(a, "all", "completed")
@@ -71,7 +71,7 @@ func TestScenario40_CallbackOfADeletedChannel(t *testing.T) {
 	})
 }
 
-// Scenario 42: however much a call says, its slot is free when it has ended.
+// Scenario 42: progress reports of a call free no slot; its end does.
 func TestScenario42_ProgressDoesNotFreeTheSlot(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.channel("calls", 1, fields{"type": "labcall"})

@@ -14,7 +14,7 @@ import (
 	"weir/channels"
 )
 
-// Scenario 65: twenty contacts in a row that nothing can be done with.
+// Scenario 65: twenty contacts in a row that cannot be dispatched.
 func TestScenario65_PoisonContactsEndInTheDeadLetters(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		w.lab.behave(func(l *lab) {
@@ -72,11 +72,11 @@ func TestScenario65_PoisonContactsEndInTheDeadLetters(t *testing.T) {
 	})
 }
 
-// Scenario 67: fifty at once use a channel for the first time.
+// Scenario 67: fifty concurrent requests use a channel for the first time.
 func TestScenario67_ManyFirstUses(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.channel("ch", 100)
-		w.until("the wake for other processes is dealt with", func() bool { // it would start the broker again
+		w.until("the wake for other processes is dealt with", func() bool { // otherwise it would start the broker again
 			items, err := w.store.Inbox(w.Context(), 1)
 			return err == nil && len(items) == 0
 		})
@@ -105,7 +105,7 @@ func TestScenario67_ManyFirstUses(t *testing.T) {
 	})
 }
 
-// preparations is how often a channel was set up.
+// preparations returns how often channels were prepared.
 func (l *lab) preparations() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -116,9 +116,9 @@ func (l *lab) preparations() int {
 	return n
 }
 
-// saboteur is a middleware of the brokers that panics in some messages of
-// those that belong to one channel, named by the prefix of its actor. It counts
-// the broker's own wake-ups among them, whether it panics or not.
+// saboteur is a broker middleware that panics in every nth message to the actors
+// of one channel, which it finds by a part of their id. It also counts the ticks that
+// the broker sends itself, whether it panics or not.
 type saboteur struct {
 	target  atomic.Pointer[string]
 	every   int64
@@ -151,7 +151,7 @@ func (s *saboteur) middleware(next actor.ReceiverFunc) actor.ReceiverFunc {
 	}
 }
 
-// aim makes the saboteur work on a channel.
+// aim directs the saboteur at a channel.
 func (s *saboteur) aim(w *world, channel string) {
 	w.Helper()
 	ch, err := w.store.Channel(w.Context(), channel)
@@ -162,8 +162,8 @@ func (s *saboteur) aim(w *world, channel string) {
 	s.target.Store(&prefix)
 }
 
-// A panic in one of a hundred messages of one channel's broker: the other
-// channels do not notice, and it does its own work nevertheless.
+// Panics in one of a hundred messages of one channel's broker do not affect the
+// other channels, and the channel still does its own work.
 func TestPanicsOfOneChannelHurtNoOther(t *testing.T) {
 	throughput := func(t *testing.T, sabotage bool) (others int, panics int64) {
 		onVirtualTimeHere(t, func(w *world) {
@@ -177,7 +177,7 @@ func TestPanicsOfOneChannelHurtNoOther(t *testing.T) {
 					go func() {
 						time.Sleep(time.Second)
 						for w.reportAttempt(a, "all", "completed") != 200 {
-							time.Sleep(time.Second) // as providers do
+							time.Sleep(time.Second) // providers repeat a callback until it is answered 200
 						}
 					}()
 					return result
@@ -219,8 +219,8 @@ func TestPanicsOfOneChannelHurtNoOther(t *testing.T) {
 	}
 }
 
-// After a thousand restarts a broker has one timer: it wakes up, and collects,
-// as often as one that was never restarted.
+// After a thousand restarts a broker still has one timer: it ticks, and reconciles,
+// as often as a broker that was never restarted.
 func TestOneTimerAfterAThousandRestarts(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		s := &saboteur{every: 1}
@@ -245,7 +245,7 @@ func TestOneTimerAfterAThousandRestarts(t *testing.T) {
 		for w.metric("weir_actor_restarts_total") < 1000 {
 			s.silence.Store(false) // a panic in each message, until the back-off is long
 			w.pass(15 * time.Second)
-			s.silence.Store(true) // and quiet for long enough that it is short again
+			s.silence.Store(true) // then quiet for long enough that the back-off is short again
 			w.pass(2*time.Minute + time.Minute)
 		}
 		w.pass(10 * time.Minute)
@@ -253,21 +253,21 @@ func TestOneTimerAfterAThousandRestarts(t *testing.T) {
 		if collections != 10 || collectionsAfter != collections {
 			t.Errorf("%v collections in 20 minutes, %v after the restarts; want 10", collections, collectionsAfter)
 		}
-		if diff := ticksAfter - ticks; diff > 2 || diff < -2 { // a wake-up more or less at either end
+		if diff := ticksAfter - ticks; diff > 2 || diff < -2 { // one tick more or less at either end
 			t.Errorf("%d wake-ups in 20 minutes, %d after the restarts", ticks, ticksAfter)
 		}
 		w.use("ch", 1)
 	})
 }
 
-// onVirtualTimeHere is onVirtualTime without a parallel test of its own.
+// onVirtualTimeHere is onVirtualTime without t.Parallel.
 func onVirtualTimeHere(t *testing.T, play func(*world)) {
 	t.Helper()
 	inBubble(t, play)
 }
 
-// Scenario 65 where it is the provider that chokes: a contact to which it
-// answers 500 each time does not keep the way shut for those behind it.
+// Scenario 65 with a provider that answers 500 to one contact each time: that
+// contact does not keep the breaker open for the contacts behind it.
 func TestScenario65_ContactThatTheProviderChokesOn(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		w.lab.behave(func(l *lab) {
@@ -291,7 +291,7 @@ func TestScenario65_ContactThatTheProviderChokesOn(t *testing.T) {
 				}
 			})
 		}
-		for key, id := range poison { // given up only while the provider is known to take others
+		for key, id := range poison { // given up only while the provider is known to accept others
 			if c := w.contact(id); c["state"] == "done" && c["outcome"] != "dead_letter" {
 				t.Fatalf("%s is %v", key, c)
 			}

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// bySex are quotas on an answer that no respondent has given before the launch.
+// bySex returns a survey with quotas on an answer that no respondent has given
+// before the launch.
 func bySex(each int, more ...fields) fields {
 	body := bySMS("1h", fields{"quotas": []fields{
 		{"where": fields{"sex": fields{"in": []string{"f"}}}, "quota": each},
@@ -19,8 +20,8 @@ func bySex(each int, more ...fields) fields {
 	return body
 }
 
-// Scenario 91: quotas on answers. With an application the attributes may come
-// later and the launch does not warn; without one it does.
+// Scenario 91: quotas on answers. With an application the attributes may be set
+// later and the launch does not warn; without an application it does.
 func TestScenario91_QuotasOnAnswers(t *testing.T) {
 	onSurveys(t, func(w *world) {
 		w.channel("texts", 20)
@@ -46,9 +47,9 @@ func TestScenario91_QuotasOnAnswers(t *testing.T) {
 	})
 }
 
-// Scenario 92: the answer that decides the bucket finds it full. The question that
-// the application wanted to ask does not go out; the survey's own message does, once,
-// and the application gets a notice in the response and an event.
+// Scenario 92: the bucket is full when an answer decides it. The question that the
+// application wanted to ask is not sent; the survey's own message is, once, and the
+// application gets a notice in the response and an event.
 func TestScenario92_FullQuotaEndsTheConversation(t *testing.T) {
 	onSurveys(t, func(w *world) {
 		w.channel("texts", 20)
@@ -57,7 +58,7 @@ func TestScenario92_FullQuotaEndsTheConversation(t *testing.T) {
 		w.sent(4)
 		for survey, ids := range map[string][]string{"s": ids, "silent": silent} {
 			w.reported(survey, ids[0], fields{"disposition": "completed", "answers": fields{"sex": "f"}})
-			for range 2 { // the answer to the first request may be lost
+			for range 2 { // the response to the first request may be lost
 				got := w.reported(survey, ids[1], fields{"disposition": "started", "answers": fields{"sex": "f"}, "messages": []string{survey + " next question"}, "key": "q2"})
 				if got["status"] != "rejected" || got["disposition"] != "rejected" || got["messages_withheld"] != true {
 					t.Errorf("%s: the application hears %v", survey, got)
@@ -95,7 +96,8 @@ func TestScenario92_FullQuotaEndsTheConversation(t *testing.T) {
 	})
 }
 
-// Scenario 93: a respondent counts once, in the bucket, whichever is known first.
+// Scenario 93: a respondent counts once in the bucket, whether the bucket or the
+// result is known first.
 func TestScenario93_CountedOnceInTheBucket(t *testing.T) {
 	onSurveys(t, func(w *world) {
 		w.channel("texts", 20)
@@ -130,8 +132,8 @@ func TestScenario93_CountedOnceInTheBucket(t *testing.T) {
 	})
 }
 
-// Scenario 94: where partial respondents count, they are successes for the pacing: as
-// many respondents are active as are still needed.
+// Scenario 94: where partial respondents count, the pacing treats them as successes:
+// as many respondents are active as are still needed.
 func TestScenario94_PartialsAreSuccessesWhereTheyCount(t *testing.T) {
 	onSurveysFrom(t, monday(9, 0), func(w *world) {
 		w.channel("texts", 100)

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// An interview by a person is a mode as any other: its ladder, its windows, its
-// end. The worker is chosen by an attribute of the respondent, who is called
-// again when nobody picks up, and what the interviewer enters is the result.
+// An interview by a person is a mode like any other, with its own retry schedule,
+// windows and end. The worker is chosen by an attribute of the respondent, who is
+// called again if no worker picks up, and the interviewer's entry is the result.
 func TestInterviewsOfASurvey(t *testing.T) {
 	onSurveys(t, func(w *world) {
 		s := hire(w, 5, false, nil)
@@ -44,7 +44,7 @@ func TestInterviewsOfASurvey(t *testing.T) {
 	})
 }
 
-// A channel to machines is no channel to people.
+// A channel whose provider is a machine cannot be used for interviews by people.
 func TestInterviewsNeedPeople(t *testing.T) {
 	onSurveysFrom(t, monday(9, 0), func(w *world) {
 		w.channel("calls", 1, fields{"type": "labcall"})
@@ -56,8 +56,8 @@ func TestInterviewsNeedPeople(t *testing.T) {
 	})
 }
 
-// interview waits for a contact of a respondent, by the attempt's number, and
-// gives its id.
+// interview waits for the contact of a respondent with this attempt number, and
+// returns its id.
 func (s *staff) interview(respondent string, attempt int) (contact string) {
 	s.Helper()
 	s.until("an interview with "+respondent, func() bool {
@@ -73,8 +73,8 @@ func (s *staff) interview(respondent string, attempt int) (contact string) {
 	return contact
 }
 
-// interviewing launches a survey of one respondent, Ann, for whom an interviewer
-// is at hand.
+// interviewing launches a survey of one respondent, for whom the interviewer Ann is
+// available.
 func interviewing(w *world, retries string, settings fields) (s *staff, respondent string) {
 	w.Helper()
 	s = hire(w, 5, false, settings)
@@ -89,8 +89,8 @@ func interviewing(w *world, retries string, settings fields) (s *staff, responde
 	return s, ids[0]
 }
 
-// The disposition code with which an interview is closed ends the respondent,
-// without an application that reports it.
+// The disposition code with which an interview is closed ends the respondent;
+// no application has to report it.
 func TestScenario145_InterviewsConclude(t *testing.T) {
 	for code, want := range map[string]string{
 		"completed": "completed, completed", "Refused": "completed, refused", "ineligible": "completed, ineligible",
@@ -115,7 +115,7 @@ func TestScenario145_InterviewsConclude(t *testing.T) {
 	}
 }
 
-// A respondent who asks for a later call gets it at that instant, also when no
+// A respondent who asks for a later call gets it at that instant, even if no
 // retry is left.
 func TestScenario145_CallBackAtAnInstant(t *testing.T) {
 	onSurveysFrom(t, monday(9, 0), func(w *world) {
@@ -150,7 +150,7 @@ func TestScenario146_InterviewsAreRetriedAfterTheirEnd(t *testing.T) {
 	})
 }
 
-// next waits for a contact of a respondent that follows another.
+// next waits for a contact of a respondent other than after, and returns its id.
 func (s *staff) next(respondent, after string) (contact string) {
 	s.Helper()
 	s.until(fmt.Sprintf("a contact of %s after %s", respondent, after), func() bool {

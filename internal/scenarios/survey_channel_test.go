@@ -13,7 +13,7 @@ import (
 	"weir/channels"
 )
 
-// fallen makes a channel say that it does not work; recovered ends that.
+// fallen makes a channel report that it does not work; recovered ends that.
 func (w *world) fallen(channel string, h weir.Health) {
 	w.lab.behave(func(l *lab) { l.sick[channel] = channels.Status{Health: h, Reason: "unplugged"} })
 }
@@ -22,7 +22,7 @@ func (w *world) recovered(channel string) {
 	w.lab.behave(func(l *lab) { delete(l.sick, channel) })
 }
 
-// states lists what was told of a channel.
+// states lists the states of a channel that were published as events.
 func (w *world) states(channel string) string {
 	w.Helper()
 	var out []string
@@ -34,7 +34,7 @@ func (w *world) states(channel string) string {
 	return strings.Join(out, " ")
 }
 
-// called counts what was sent over a channel.
+// called counts the contacts sent over a channel.
 func (w *world) called(channel string) int {
 	w.lab.mu.Lock()
 	defer w.lab.mu.Unlock()
@@ -47,10 +47,10 @@ func (w *world) called(channel string) int {
 	return n
 }
 
-// Scenario 74: while a channel is down or in error the surveys that use it start
-// and retry nobody over it. That is told once, however many surveys there are and
-// whatever crashes; other channels go on, and a survey notices that it is over.
-// The recovery is told once, too, and what was held goes on.
+// Scenario 74: while a channel is down or in error, the surveys that use it neither
+// start nor retry respondents over it. One event reports the failure, however many
+// surveys there are and whatever crashes; other channels continue, and a survey
+// notices that it is done. One event reports the recovery, and held work continues.
 func TestScenario74_ChannelDown(t *testing.T) {
 	for _, health := range []weir.Health{weir.Down, weir.Erring} {
 		t.Run(string(health), func(t *testing.T) {
@@ -64,7 +64,7 @@ func TestScenario74_ChannelDown(t *testing.T) {
 				w.pass(3 * time.Minute)
 				w.fallen("calls", health)
 				w.until("it is told", func() bool { return w.states("calls") == string(health) })
-				w.pass(time.Minute) // what waited in the channel goes
+				w.pass(time.Minute) // contacts that waited in the channel are dispatched
 				before := w.called("calls")
 				w.pass(20 * time.Minute)
 				w.restart()
@@ -109,9 +109,9 @@ func TestScenario74_ChannelDown(t *testing.T) {
 	}
 }
 
-// Scenario 74: a channel that works again is noticed soon: sooner than those that
-// work are checked, at once when its user has changed it, and at once when a
-// contact that waited went through.
+// Scenario 74: a recovered channel is noticed soon: sooner than working channels are
+// checked, at once when its user has changed it, and at once when a waiting contact
+// is accepted.
 func TestScenario74_RecoveryIsNoticedSoon(t *testing.T) {
 	for name, c := range map[string]struct {
 		recover func(*world)
@@ -145,8 +145,8 @@ func TestScenario74_RecoveryIsNoticedSoon(t *testing.T) {
 	}
 }
 
-// A channel that its user pauses starts nobody from that instant, and goes on at
-// once: it is not the next look that brings it about.
+// A channel that its user pauses starts no respondents from that instant on. When
+// resumed it continues at once, without waiting for the next poll.
 func TestScenario74_PausesAreNoticedAtOnce(t *testing.T) {
 	onSurveysFrom(t, monday(9, 0), func(w *world) {
 		w.polls.every = 30 * time.Minute
@@ -175,8 +175,8 @@ func TestScenario74_PausesAreNoticedAtOnce(t *testing.T) {
 	})
 }
 
-// Scenario 76: a launch prepares every channel of the survey. One that cannot be
-// prepared is named, and nothing is changed.
+// Scenario 76: a launch prepares every channel of the survey. The error names any
+// channel that cannot be prepared, and nothing is changed.
 func TestScenario76_LaunchPreparesEveryChannel(t *testing.T) {
 	onSurveys(t, func(w *world) {
 		w.channel("calls", 5, fields{"type": "labcall"})
@@ -217,9 +217,9 @@ func TestScenario76_LaunchPreparesEveryChannel(t *testing.T) {
 	})
 }
 
-// Scenario 73: a channel is deleted under a survey that runs: what it had is
-// over, the survey is told of it in its figures, starts nobody over it, and can
-// be stopped.
+// Scenario 73: a channel of a running survey is deleted: its contacts are done, the
+// survey's figures show it as down, the survey starts no respondents over it, and it
+// can be stopped.
 func TestScenario73_ChannelOfARunningSurveyIsDeleted(t *testing.T) {
 	onSurveys(t, func(w *world) {
 		w.channel("calls", 2, fields{"type": "labcall"})

@@ -22,11 +22,11 @@ func TestScenario110_BlockedContactHoldsNoSurveyUp(t *testing.T) {
 }
 
 // Scenario 111: a backlog of direct contacts leaves a survey its fair share of
-// the channel: every second slot, as the lanes take turns.
+// the channel: every second slot, because the lanes take turns.
 func TestScenario111_DirectBacklogStarvesNoSurvey(t *testing.T) {
 	onSurveys(t, func(w *world) {
 		hold, backlog, limit := time.Second, 900, 100
-		if !w.virtual { // the survey broker takes its own time
+		if !w.virtual { // in real time the survey broker needs longer
 			hold, backlog, limit = 100*time.Millisecond, 600, 300
 		}
 		const people = 10

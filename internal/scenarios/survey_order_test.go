@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// answered brings a respondent of three to the point where it has no contact any
-// more, has written, and its application answers with two messages.
+// answered prepares a respondent who has no open contact any more, has written,
+// and whose application answers with two messages.
 func answered(w *world, capacity, reserve int) []string {
 	w.Helper()
 	w.channel("texts", capacity, fields{"settings": fields{"reply_reserve": reserve}})
@@ -21,10 +21,10 @@ func answered(w *world, capacity, reserve int) []string {
 	return ids
 }
 
-// Scenario 12: what answers an incoming message takes slots, although the
-// respondent has no contact any more. With slots kept for replies it goes at
-// once; new contacts get none of these slots, and each part that arrives frees
-// its own.
+// Scenario 12: the reply to an incoming message takes slots, although the
+// respondent has no open contact any more. With slots reserved for replies it is
+// dispatched at once; new contacts get none of these slots, and each delivered
+// part frees its own.
 func TestScenario12_RepliesGoAtOnceAndTakeSlots(t *testing.T) {
 	onSurveys(t, func(w *world) {
 		ids := answered(w, 4, 2)
@@ -45,8 +45,8 @@ func TestScenario12_RepliesGoAtOnceAndTakeSlots(t *testing.T) {
 	})
 }
 
-// Scenario 12: without slots of its own a reply is the next to go, and new
-// contacts are held back until it is out.
+// Scenario 12: without reserved slots a reply is the next to be dispatched, and new
+// contacts are held back until it is in flight.
 func TestScenario12_RepliesComeBeforeNewContacts(t *testing.T) {
 	onSurveys(t, func(w *world) {
 		ids := answered(w, 3, 0)
@@ -65,8 +65,8 @@ func TestScenario12_RepliesComeBeforeNewContacts(t *testing.T) {
 	})
 }
 
-// Scenario 15: a first attempt is normal, a retry is high, and so is a first
-// attempt with somebody who has been reached.
+// Scenario 15: a first attempt has normal priority, a retry high, and so does a first
+// attempt with a respondent who has been reached.
 func TestScenario15_PriorityFollowsTheRespondent(t *testing.T) {
 	onSurveysFrom(t, monday(9, 0), func(w *world) {
 		w.channel("texts", 1)
@@ -77,8 +77,8 @@ func TestScenario15_PriorityFollowsTheRespondent(t *testing.T) {
 		if got := [2]any{priority(ids[0]), priority(ids[1])}; got != [2]any{"normal", "normal"} {
 			t.Errorf("first attempts are %v", got)
 		}
-		// The second turns out to have been reached by other ways: what waits is
-		// taken back, and what follows is a first attempt again.
+		// The second respondent turns out to have been reached by other means: the waiting
+		// contact is canceled, and the next contact is a first attempt again.
 		w.reported("s", ids[1], fields{"disposition": "contacted"})
 		w.report(textKey("s", ids[0], 1), "all", "no_answer")
 		w.until("both are tried again", func() bool {
@@ -97,8 +97,8 @@ func TestScenario15_PriorityFollowsTheRespondent(t *testing.T) {
 	})
 }
 
-// Scenario 45: a number that two surveys have, each on its own channel: what
-// comes in on the second belongs to the second survey.
+// Scenario 45: two surveys have the same number, each on its own channel: messages
+// that arrive on the second channel belong to the second survey.
 func TestScenario45_IncomingGoesToTheSurveyOfItsChannel(t *testing.T) {
 	onSurveys(t, func(w *world) {
 		w.channel("texts", 5)
@@ -107,7 +107,7 @@ func TestScenario45_IncomingGoesToTheSurveyOfItsChannel(t *testing.T) {
 		first := w.launch("first", body, 0, 1)[0]
 		body["modes"].(fields)["sms"].(fields)["channel"] = "more"
 		second := w.launch("second", body, 0, 1)[0]
-		// The first survey is the one that has spoken to the person last.
+		// The first survey is the last one that contacted this person.
 		w.speaks(textKey("second", second, 1))
 		w.finish(textKey("second", second, 1))
 		w.standing("second", second, "active, contacted")
@@ -134,8 +134,8 @@ func TestScenario45_IncomingGoesToTheSurveyOfItsChannel(t *testing.T) {
 	})
 }
 
-// Scenario 43: a respondent answers while a retry waits for its turn: it is not
-// sent, whatever the answer is and by whatever way it comes.
+// Scenario 43: a respondent answers while a retry is queued: the retry is not
+// sent, whatever the answer is and however it arrives.
 func TestScenario43_AnAnswerTakesTheWaitingRetryBack(t *testing.T) {
 	answers := map[string]struct {
 		answer func(w *world, id string)
@@ -172,7 +172,7 @@ func TestScenario43_AnAnswerTakesTheWaitingRetryBack(t *testing.T) {
 				if first == "ivr" {
 					other = call("other")
 				}
-				// Somebody else takes the only slot before the retry is due.
+				// Another contact takes the only slot before the retry is due.
 				w.accept(channel, other)
 				w.reportAttempt(attempt, "all", "no_answer")
 				w.until("the retry waits", func() bool { return w.person("s", id)["serial"] == 2.0 })
@@ -200,8 +200,8 @@ func TestScenario43_AnAnswerTakesTheWaitingRetryBack(t *testing.T) {
 	}
 }
 
-// Scenario 86: who cannot be reached by a call is failed with the call's end if
-// nothing is left to be tried; else the next step is waited for.
+// Scenario 86: a respondent whose call fails is failed at the end of the call if
+// no step is left; otherwise the respondent waits for the next step.
 func TestScenario86_FailedAtOnceOnlyIfNothingIsLeft(t *testing.T) {
 	for _, outcome := range []string{"failed", "busy", "no_answer"} {
 		t.Run(outcome, func(t *testing.T) {

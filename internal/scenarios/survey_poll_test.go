@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// settled waits until a survey has counts by status, and sees that they stay so.
+// settled waits until a survey has these counts by status, and checks that they stay.
 func (w *world) settled(survey, want string) {
 	w.Helper()
 	got := ""
@@ -22,8 +22,8 @@ func (w *world) settled(survey, want string) {
 	}
 }
 
-// Scenario 77: without a target a batch is kept active; whoever ends makes room
-// for another.
+// Scenario 77: without a target a batch of respondents is kept active; each one that
+// ends is replaced.
 func TestScenario77_BatchesAreKeptFull(t *testing.T) {
 	onSurveys(t, func(w *world) {
 		w.channel("calls", 100, fields{"type": "labcall"})
@@ -35,8 +35,8 @@ func TestScenario77_BatchesAreKeptFull(t *testing.T) {
 	})
 }
 
-// Scenario 78: a cut-off of 50 makes 50 active if everybody is expected to
-// complete, and 500 if one of ten is; no more than a minute lets through.
+// Scenario 78: a cut-off of 50 makes 50 respondents active if all are expected to
+// complete, and 500 if one in ten is; never more than the limit per minute allows.
 func TestScenario78_CutoffAndExpectedRate(t *testing.T) {
 	onSurveysFrom(t, monday(9, 0), func(w *world) {
 		w.channel("texts", 2000)
@@ -53,7 +53,7 @@ func TestScenario78_CutoffAndExpectedRate(t *testing.T) {
 	})
 }
 
-// Scenario 78: as a survey comes to its target, what was observed counts.
+// Scenario 78: as a survey approaches its target, the observed rate counts.
 func TestScenario78_ObservedRate(t *testing.T) {
 	onSurveysFrom(t, monday(9, 0), func(w *world) {
 		w.channel("calls", 100, fields{"type": "labcall"})
@@ -70,8 +70,8 @@ func TestScenario78_ObservedRate(t *testing.T) {
 	})
 }
 
-// Scenario 79: with the cut-off reached nobody is started, and nobody who was is
-// cut off; when none is active the survey is done.
+// Scenario 79: with the cut-off reached no respondent is started, and no started
+// respondent is interrupted; when none is active the survey is done.
 func TestScenario79_CutoffReached(t *testing.T) {
 	onSurveys(t, func(w *world) {
 		w.channel("calls", 100, fields{"type": "labcall"})
@@ -100,8 +100,8 @@ func quotas(young, old int) fields {
 	}}
 }
 
-// Scenario 79: one full bucket of two keeps only its own people from being
-// started; with both full it is as with a cut-off.
+// Scenario 79: one full bucket of two stops starts of its own respondents only; with
+// both full it is as with a cut-off.
 func TestScenario79_QuotasReached(t *testing.T) {
 	onSurveys(t, func(w *world) {
 		w.channel("calls", 100, fields{"type": "labcall"})
@@ -123,7 +123,7 @@ func TestScenario79_QuotasReached(t *testing.T) {
 		w.reported("s", ids[1], fields{"disposition": "completed"})
 		w.reported("s", ids[3], fields{"disposition": "completed"})
 		w.rest()
-		for _, id := range ids[4:] { // whoever was started meanwhile is not cut off
+		for _, id := range ids[4:] { // respondents started meanwhile are not interrupted
 			if w.stands("s", id) == "active, queued" {
 				w.report(callKey("s", id, 1), "all", "failed")
 			}
@@ -135,15 +135,15 @@ func TestScenario79_QuotasReached(t *testing.T) {
 	})
 }
 
-// Scenario 80: nobody is expected to complete; the survey begins nevertheless,
-// with as many as one without a target.
+// Scenario 80: the expected rate of completion is zero; the survey begins nevertheless,
+// with as many respondents as a survey without a target.
 func TestScenario80_ExpectedRateOfZero(t *testing.T) {
 	onSurveysFrom(t, monday(9, 0), func(w *world) {
 		w.channel("texts", 100)
 		zero := fields{"initial_success_rate": 0, "cutoff": 5, "batch_size": 30}
 		ids := w.launch("s", bySMS("", zero), 0, 60)
 		w.settled("s", "map[active:30 pending:30]")
-		// With one of five completed, and nobody else over: 4 / (0.2 * 1).
+		// With one of five completed and no other respondent done: 4 / (0.2 * 1).
 		w.reported("s", ids[0], fields{"disposition": "completed"})
 		w.pass(time.Minute)
 		if got := w.counts("s"); got["active"] != 29 {

@@ -12,8 +12,8 @@ func (w *world) pickedUp(a labAttempt) {
 	w.want(200, "POST", a.callback+"/report/"+a.id+"?answered=1", nil)
 }
 
-// Scenario 96: a respondent who picks a call up was contacted, even if it is hung up at
-// once without a report: the end is unresponsive, not failed.
+// Scenario 96: a respondent who picks up a call was contacted, even if the call is hung
+// up at once without a report: the end is unresponsive, not failed.
 func TestScenario96_AnsweredCallsReachTheRespondent(t *testing.T) {
 	onSurveys(t, func(w *world) {
 		w.channel("calls", 10, fields{"type": "labcall"})
@@ -65,8 +65,8 @@ func TestScenario97_TheFirstReplyStartsTheConversation(t *testing.T) {
 	})
 }
 
-// Scenario 98: the provider's reason is in the log of the survey, as JSON and as CSV, whose
-// ids are texts.
+// Scenario 98: the provider's reason is in the log of the survey, as JSON and as CSV; the
+// ids in the CSV are text.
 func TestScenario98_ReasonsInTheLog(t *testing.T) {
 	onSurveys(t, func(w *world) {
 		w.channel("calls", 10, fields{"type": "labcall"})
@@ -95,8 +95,8 @@ func TestScenario98_ReasonsInTheLog(t *testing.T) {
 	})
 }
 
-// Scenario 100: ids of respondents follow one another; what goes into links cannot be
-// guessed, and stands for the id in paths.
+// Scenario 100: ids of respondents are consecutive; the tokens used in links cannot be
+// guessed, and can replace the id in paths.
 func TestScenario100_TokensCannotBeGuessed(t *testing.T) {
 	onSurveys(t, func(w *world) {
 		w.channel("texts", 10)

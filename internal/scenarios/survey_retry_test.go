@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// minutes says when the contacts with keys that begin so were sent, in minutes
+// minutes returns when the contacts whose keys begin with prefix were sent, in minutes
 // since an instant.
 func (w *world) minutes(since time.Time, prefix string) string {
 	w.lab.mu.Lock()
@@ -23,15 +23,15 @@ func (w *world) minutes(since time.Time, prefix string) string {
 	return strings.Join(out, " ")
 }
 
-// Scenario 82: what follows an attempt, and when: the ladder; then the fallback
-// after its delay, with its own ladder; then the end.
+// Scenario 82: the steps after an attempt, and their times: the retry schedule; then the
+// fallback after its delay, with its own retry schedule; then the end.
 func TestScenario82_LaddersAndFallback(t *testing.T) {
 	both := asking([]string{"ivr", "sms"}, fields{"fallback_delay": "45m"})
 	ladder(both, "ivr", "10m")
 	ladder(both, "sms", "5m")
 	for name, c := range map[string]struct {
 		body         fields
-		calls, texts string // minutes in which there are attempts
+		calls, texts string // minutes at which attempts are made
 		end          int    // minutes after which the respondent is given up
 	}{
 		"two retries":             {bySMS("10m 2h"), "", "0 10 130", 250},
@@ -41,10 +41,10 @@ func TestScenario82_LaddersAndFallback(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			onSurveysFrom(t, monday(9, 0), func(w *world) {
-				// A message stays out for a moment, a call for a minute.
+				// A message is in flight for a moment, a call for a minute.
 				w.fate(func(a labAttempt) (time.Duration, string) {
 					if a.channel == "texts" {
-						return 2 * time.Second, "completed" // delivered, and not answered
+						return 2 * time.Second, "completed" // delivered, but not answered
 					}
 					return time.Minute, "no_answer"
 				})
@@ -72,7 +72,7 @@ func TestScenario82_LaddersAndFallback(t *testing.T) {
 	}
 }
 
-// Scenario 82: a contact that still waits, or is still out, when its time is over
+// Scenario 82: a contact that is still queued or in flight when its time is over
 // consumes nothing: no attempt, no retry, no change of mode.
 func TestScenario82_WhatIsUnderWayConsumesNothing(t *testing.T) {
 	onSurveysFrom(t, monday(9, 0), func(w *world) {
@@ -82,9 +82,9 @@ func TestScenario82_WhatIsUnderWayConsumesNothing(t *testing.T) {
 		ladder(body, "ivr", "10m")
 		ids := w.launch("s", body, 0, 2)
 		w.sent(1)
-		w.pass(90 * time.Minute) // the first call does not end, the second waits
+		w.pass(90 * time.Minute) // the first call does not end, so the second waits
 		w.sent(1)
-		for i, made := range []int{0, 0} { // it is not known yet what became of the call
+		for i, made := range []int{0, 0} { // the outcome of the call is still unknown
 			if n, serial := w.tried("s", ids[i], "ivr"), w.person("s", ids[i])["serial"]; n != made || serial != 1.0 {
 				t.Errorf("respondent %d: %d attempts, contact number %v", i, n, serial)
 			}
@@ -99,8 +99,8 @@ func TestScenario82_WhatIsUnderWayConsumesNothing(t *testing.T) {
 	})
 }
 
-// Scenario 83: the delay to the next attempt counts from when the provider took
-// the contact, and is moved into the schedule.
+// Scenario 83: the delay to the next attempt counts from when the provider accepted
+// the contact, and the attempt is moved into the schedule.
 func TestScenario83_DelaysCountFromTheHandOver(t *testing.T) {
 	onSurveysFrom(t, monday(17, 0), func(w *world) {
 		w.channel("texts", 1)
@@ -118,7 +118,7 @@ func TestScenario83_DelaysCountFromTheHandOver(t *testing.T) {
 		}
 		w.finish(second.key)
 		w.rest()
-		// 17:17 and 45 minutes is after the end of the day.
+		// 45 minutes after 17:17 is past the end of the day.
 		w.night(monday(32, 59))
 		third := w.speaks(textKey("s", id, 3))
 		if want := monday(33, 0); third.at.Before(want) || third.at.After(want.Add(2*time.Second)) {
@@ -128,16 +128,16 @@ func TestScenario83_DelaysCountFromTheHandOver(t *testing.T) {
 	})
 }
 
-// Scenario 84: respondents complete in the very instant in which their retries
-// are due: each is completed, nothing crashes, and whoever's retry came first is
-// taken back or was out already.
+// Scenario 84: respondents complete at the instant at which their retries are due:
+// each is completed, nothing crashes, and a retry that was created first is canceled
+// or was already in flight.
 func TestScenario84_CompletedWhileTheTimeoutIsTaken(t *testing.T) {
 	onSurveys(t, func(w *world) {
 		const people = 60
 		w.channel("texts", people)
 		ladder := "2s"
 		if !w.virtual {
-			ladder = "10s" // a busy machine has to see all of them before it is over
+			ladder = "10s" // a busy machine must observe all of them before the delay ends
 		}
 		ids := w.launch("s", bySMS(ladder), 0, people)
 		w.sent(people)
@@ -157,7 +157,7 @@ func TestScenario84_CompletedWhileTheTimeoutIsTaken(t *testing.T) {
 			}
 			return true
 		})
-		w.accept("texts", many("other", people)...) // no slot is free: what is due waits
+		w.accept("texts", many("other", people)...) // no slot is free, so that due retries wait
 		w.sent(2 * people)
 		var wg sync.WaitGroup
 		wait := time.Until(due)
@@ -198,13 +198,13 @@ func TestScenario84_CompletedWhileTheTimeoutIsTaken(t *testing.T) {
 	})
 }
 
-// Scenario 85: those whose contacts cannot be made are set aside for longer each
-// time, and nobody else waits for them.
+// Scenario 85: respondents whose contacts cannot be created are delayed for longer each
+// time, and no other respondent waits for them.
 func TestScenario85_PoisonHoldsNobodyUp(t *testing.T) {
 	onSurveysFrom(t, monday(9, 0), func(w *world) {
 		w.channel("texts", 5)
 		w.fate(func(labAttempt) (time.Duration, string) { return time.Second, "completed" })
-		// Nobody is sent a text that is longer than any may be.
+		// The name makes the text longer than any channel may send.
 		body := bySMS("", fields{"fallback_delay": "1m", "questionnaires": fields{"q": fields{"sms": []fields{{"messages": []string{"{{respondent}} " + strings.Repeat("{{name}} ", 4)}}}}}})
 		w.draft("s", body, 0, 0)
 		var poison, good []fields

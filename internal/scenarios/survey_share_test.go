@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// Scenario 52: whoever is over is not contacted any more: what waits is taken
-// back without asking the provider; what is out keeps its slots until it is over
-// there, also if nobody ever says so.
+// Scenario 52: respondents who are done are not contacted any more: queued contacts are
+// canceled without asking the provider; contacts in flight keep their slots until they
+// end at the provider, even if their end is never reported.
 func TestScenario52_ContactsOfThoseWhoAreOver(t *testing.T) {
 	onSurveysFrom(t, monday(9, 0), func(w *world) {
 		w.channel("calls", 2, fields{"type": "labcall"})
@@ -29,12 +29,12 @@ func TestScenario52_ContactsOfThoseWhoAreOver(t *testing.T) {
 		if asked, back := w.lab.askedKeys(), w.lab.calledBack(); len(asked)+len(back) > 0 {
 			t.Errorf("the provider was asked about %v and for %v", asked, back)
 		}
-		w.use("calls", 2) // they are still talking
+		w.use("calls", 2) // the calls are still going on
 		w.until("the provider is asked about the silent", func() bool { return len(w.lab.askedKeys()) > 0 })
 		w.use("calls", 2)
 		attempt := w.lab.attempt(callKey("s", ids[0], 1))
 		w.lab.end(attempt, "all", "completed")
-		w.lab.behave(func(l *lab) { delete(l.open, attempt.id) }) // it has forgotten the call
+		w.lab.behave(func(l *lab) { delete(l.open, attempt.id) }) // the provider has forgotten the call
 		if got := w.done(out); got != "lost" {
 			t.Errorf("what was out ended as %s", got)
 		}
@@ -47,7 +47,7 @@ func TestScenario52_ContactsOfThoseWhoAreOver(t *testing.T) {
 	})
 }
 
-// enqueued lists when the contacts of a survey were enqueued, by attempt.
+// enqueued lists when the contacts of a survey were enqueued, with their attempt numbers.
 func (w *world) enqueued(survey string) (all []time.Time, attempts []int) {
 	w.Helper()
 	cursor := ""
@@ -68,9 +68,9 @@ func (w *world) enqueued(survey string) (all []time.Time, attempts []int) {
 	}
 }
 
-// Scenario 81: the limit of a minute holds for every minute, however rarely the
-// survey is looked at and whatever crashes. Retries and starts share it, and a
-// survey that it holds up holds up no other.
+// Scenario 81: the limit per minute holds for every minute, however rarely the
+// survey is polled and whatever crashes. Retries and starts share it, and a
+// survey that has reached its limit does not delay other surveys.
 func TestScenario81_LimitPerMinute(t *testing.T) {
 	onSurveysFrom(t, monday(9, 0), func(w *world) {
 		const limit, people = 6, 60
@@ -100,8 +100,8 @@ func TestScenario81_LimitPerMinute(t *testing.T) {
 		if took, most := sorted[len(sorted)-1].Sub(sorted[0]), 2*people/limit+2; took > time.Duration(most)*time.Minute {
 			t.Errorf("it took %v, want at most %d minutes", took, most)
 		}
-		// While both wait neither gets everything: from the fifth to the tenth
-		// minute there are retries and starts.
+		// While both wait, neither starves the other: from the fifth to the tenth
+		// minute there are both retries and starts.
 		kinds := map[int]int{}
 		for i, at := range all {
 			if d := at.Sub(sorted[0]); d >= 5*time.Minute && d < 10*time.Minute {
@@ -115,8 +115,8 @@ func TestScenario81_LimitPerMinute(t *testing.T) {
 	})
 }
 
-// Scenario 85: what no store would take, as one person's attributes make it too
-// much, holds up neither the others nor the other surveys.
+// Scenario 85: a contact that no store accepts, because one respondent's attributes make
+// it too large, delays neither other respondents nor other surveys.
 func TestScenario85_CallThatIsTooLong(t *testing.T) {
 	onSurveysFrom(t, monday(9, 0), func(w *world) {
 		w.channel("calls", 5, fields{"type": "labcall"})

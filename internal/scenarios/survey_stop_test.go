@@ -10,10 +10,9 @@ import (
 	"weir/channels"
 )
 
-// Scenarios 68 and 70: a survey that is stopped takes back what is queued, has
-// the provider give back what is out, cancels everybody and starts and retries
-// nobody. It is done after the last one, and a crash in the middle changes
-// nothing of that.
+// Scenarios 68 and 70: a stopped survey cancels its queued contacts, asks the provider to
+// cancel those in flight, cancels every respondent and starts and retries none. It is
+// done after the last respondent, and a crash in the middle changes none of that.
 func TestScenario68And70_StoppingASurvey(t *testing.T) {
 	for _, crashes := range []bool{false, true} {
 		t.Run(fmt.Sprintf("crash %v", crashes), func(t *testing.T) {
@@ -22,7 +21,7 @@ func TestScenario68And70_StoppingASurvey(t *testing.T) {
 				w.channel("calls", out, fields{"type": "labcall"})
 				ids := w.launch("s", byIVR("1s"), 0, people)
 				w.sent(out)
-				// One is due for a retry, one has completed.
+				// One respondent is due for a retry, one has completed.
 				w.report(callKey("s", ids[0], 1), "all", "no_answer")
 				w.reported("s", ids[1], fields{"disposition": "completed"})
 				w.finish(callKey("s", ids[1], 1))
@@ -51,7 +50,7 @@ func TestScenario68And70_StoppingASurvey(t *testing.T) {
 				if w.virtual {
 					w.pass(10 * time.Minute)
 				} else {
-					w.wait(time.Now().Add(2 * time.Second)) // the retry would be due
+					w.wait(time.Now().Add(2 * time.Second)) // the retry would be due now
 				}
 				if n := len(w.lab.sentKeys()) - before; n > 0 {
 					t.Errorf("%d were called after the stop", n)
@@ -62,8 +61,8 @@ func TestScenario68And70_StoppingASurvey(t *testing.T) {
 	}
 }
 
-// Scenario 70: while the end of a survey takes its time, as contacts cannot be
-// taken back, nobody is retried or started; it ends when that works again.
+// Scenario 70: while contacts of a stopped survey cannot be canceled, no respondent is
+// retried or started; the contacts end when canceling works again.
 func TestScenario70_NobodyIsContactedWhileASurveyStops(t *testing.T) {
 	onSurveysFrom(t, monday(9, 0), func(w *world) {
 		w.channel("calls", 2, fields{"type": "labcall"})
@@ -78,15 +77,15 @@ func TestScenario70_NobodyIsContactedWhileASurveyStops(t *testing.T) {
 		if got := fmt.Sprint(w.counts("s"), w.surveyState("s")); got != "map[canceled:700]done stopped" && got != "map[canceled:700] done stopped" {
 			t.Errorf("it is %s", got)
 		}
-		// Their slots are held until they are free at the provider.
+		// The contacts keep their slots until they end at the provider.
 		w.use("calls", 2)
 		w.lab.behave(func(l *lab) { l.onCancel = nil })
 		w.inFlight("calls", 0)
 	})
 }
 
-// Scenario 72: of two surveys on a channel one is paused: only the other's
-// contacts go out, at once; the paused one goes on where it was.
+// Scenario 72: of two surveys on a channel one is paused: only the other's contacts are
+// dispatched, without delay; the paused survey later continues where it was.
 func TestScenario72_PausingOneSurveyOfTwo(t *testing.T) {
 	onSurveys(t, func(w *world) {
 		w.channel("texts", 4)
@@ -109,7 +108,7 @@ func TestScenario72_PausingOneSurveyOfTwo(t *testing.T) {
 				t.Errorf("%s was sent while its survey was paused", key)
 			}
 		}
-		// Answers are taken meanwhile.
+		// Reports are accepted meanwhile.
 		w.reported("a", a[0], fields{"disposition": "completed"})
 		w.step("a", "resume")
 		w.until("both go on", func() bool {
@@ -127,7 +126,7 @@ func TestScenario72_PausingOneSurveyOfTwo(t *testing.T) {
 	})
 }
 
-// waitingOf counts the contacts of a survey that wait in its channels.
+// waitingOf counts the queued contacts of a survey.
 func (w *world) waitingOf(survey string) int {
 	w.Helper()
 	n := 0
@@ -139,9 +138,9 @@ func (w *world) waitingOf(survey string) int {
 	return n
 }
 
-// Scenario 87: a survey whose last window has closed is stopped five minutes
-// later; until then who is being called may answer. Whoever waited for a slot
-// when it closed has failed.
+// Scenario 87: a survey is stopped five minutes after its last window has closed;
+// until then respondents in a call may still answer. A respondent who waited for a
+// slot when the window closed has failed.
 func TestScenario87_PastTheLastWindow(t *testing.T) {
 	onSurveysFrom(t, monday(17, 0), func(w *world) {
 		w.channel("calls", 2, fields{"type": "labcall"})
@@ -168,7 +167,7 @@ func TestScenario87_PastTheLastWindow(t *testing.T) {
 	})
 }
 
-// failingCancel is a provider that gives nothing back now.
+// failingCancel is the onCancel of a provider that fails every cancel.
 func failingCancel(context.Context, labAttempt) channels.Cancellation {
 	return channels.Cancellation{Failed: true, Reason: "unreachable"}
 }

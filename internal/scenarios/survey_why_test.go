@@ -12,8 +12,8 @@ import (
 	"weir/channels"
 )
 
-// surveyBecause waits until a survey and its figures name a reason for which it
-// contacts no respondents.
+// surveyBecause waits until a survey and its figures name this reason for contacting
+// no respondents.
 func (w *world) surveyBecause(name, code, sentence string) {
 	w.Helper()
 	var v map[string]any
@@ -29,7 +29,7 @@ func (w *world) surveyBecause(name, code, sentence string) {
 	}
 }
 
-// personBecause waits until a respondent waits for a reason.
+// personBecause waits until a respondent waits for this reason.
 func (w *world) personBecause(survey, id, code, sentence string) {
 	w.Helper()
 	w.until(id+" waits because of "+code, func() bool { return w.person(survey, id)["why_code"] == code })
@@ -38,8 +38,8 @@ func (w *world) personBecause(survey, id, code, sentence string) {
 	}
 }
 
-// Scenario 117: a survey that contacts no respondents says why: a draft, a pause, its
-// channel, no room, its batch, its limit of a minute, its target.
+// Scenario 117: a survey that contacts no respondents names the reason: a draft, a pause,
+// its channel, no free slots, its batch, its limit per minute, its target.
 func TestScenario117_SurveysNameTheirReason(t *testing.T) {
 	onSurveys(t, func(w *world) {
 		w.channel("texts", 2)
@@ -80,7 +80,7 @@ func TestScenario117_SurveysNameTheirReason(t *testing.T) {
 	})
 }
 
-// Scenario 117: the survey gives a reason, too, when none of its respondents can be started.
+// Scenario 117: the survey also names a reason if none of its respondents can be started.
 func TestScenario117_AllRespondentsAreSetAside(t *testing.T) {
 	onSurveys(t, func(w *world) {
 		w.channel("texts", 5)
@@ -93,8 +93,8 @@ func TestScenario117_AllRespondentsAreSetAside(t *testing.T) {
 	})
 }
 
-// Scenario 117: a survey says that its channel is deleted, is gone or has become one of
-// another type, that it is stopping, and that its definition cannot be run.
+// Scenario 117: a survey reports that its channel is being deleted, is gone or has become
+// one of another type, that it is stopping, and that its definition cannot be run.
 func TestScenario117_SurveysNameWhatEnded(t *testing.T) {
 	onSurveys(t, func(w *world) {
 		w.channel("calls", 2, fields{"type": "labcall"})
@@ -131,20 +131,20 @@ func TestScenario117_SurveysNameWhatEnded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		survey.Definition.Arms = nil // as another version of Weir would allow it
+		survey.Definition.Arms = nil // as another version of Weir might allow it
 		if _, err := w.store.UpdateSurvey(w.Context(), survey); err != nil {
 			t.Fatal(err)
 		}
 		w.personBecause("s", ids[9], "survey_broken", "the definition cannot be run any more: ")
-		if got := w.want(200, "GET", "/v1/surveys/s", nil).Body["why_code"]; got != "survey_broken" { // it has no figures
+		if got := w.want(200, "GET", "/v1/surveys/s", nil).Body["why_code"]; got != "survey_broken" { // such a survey has no figures
 			t.Errorf("it waits because of %v", got)
 		}
 		w.unbroken()
 	})
 }
 
-// Scenario 118: near the end of a window a survey names it as the reason; who is in a
-// full quota while the schedule is closed names that.
+// Scenario 118: near the end of a window a survey names it as the reason; while the
+// schedule is closed, respondents of a full quota name the quota instead.
 func TestScenario118_TheEndOfAWindow(t *testing.T) {
 	onSurveysFrom(t, monday(17, 50), func(w *world) {
 		w.channel("texts", 20)
@@ -205,8 +205,8 @@ func TestScenario118_RespondentsNameTheirReason(t *testing.T) {
 	})
 }
 
-// Scenario 119: what the provider reports of a channel is the state of the channel
-// everywhere: the API, the metric, the survey that uses it, and the reason.
+// Scenario 119: the provider's report about a channel is the state of the channel
+// everywhere: in the API, the metric, the survey that uses it, and the reason.
 func TestScenario119_AChannelHasOneState(t *testing.T) {
 	onSurveys(t, func(w *world) {
 		w.channel("texts", 5)

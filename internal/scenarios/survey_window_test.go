@@ -10,9 +10,9 @@ import (
 	"weir/channels"
 )
 
-// Scenarios 23 and 24: a contact whose window closes before its turn comes, or
-// while the provider has it, is made again for the next window. No attempt and
-// no retry is counted, nothing was sent, and the next step is put off.
+// Scenarios 23 and 24: a contact whose window closes while it is queued or while the
+// provider has it is created again for the next window. It counts as no attempt and no
+// retry, nothing was sent, and the next step is postponed.
 func TestScenario23And24_ExpiredComesAgain(t *testing.T) {
 	for mode, c := range map[string]struct {
 		channel, typ string
@@ -98,9 +98,9 @@ func (w *world) ended(survey string) map[string]int {
 	return out
 }
 
-// Scenario 25: 1,600 contacts expire at once, as the provider failed. All are
-// made again for the next day, nothing turns in circles, nobody is called, and
-// another survey on the channel, whose day is longer, goes on.
+// Scenario 25: 1,600 contacts expire at once because the provider failed. All are created
+// again for the next day, once each, no respondent is called meanwhile, and another
+// survey on the channel, whose schedule closes later, continues.
 func TestScenario25_ManyExpireAtOnce(t *testing.T) {
 	onSurveysFrom(t, monday(17, 55), func(w *world) {
 		const people = 1600
@@ -144,7 +144,7 @@ func TestScenario25_ManyExpireAtOnce(t *testing.T) {
 }
 
 // Scenario 26: an invitation to the mobile web that waits at the end of the day is
-// held until the next, although its turn would come in the evening.
+// held until the next day, although its turn would come in the evening.
 func TestScenario26_InvitationsKeepToTheWindow(t *testing.T) {
 	onSurveysFrom(t, monday(17, 59), func(w *world) {
 		w.channel("links", 1)
@@ -166,7 +166,7 @@ func TestScenario26_InvitationsKeepToTheWindow(t *testing.T) {
 	})
 }
 
-// Scenario 27: weekdays, blocked days and hours are those of the schedule's zone.
+// Scenario 27: weekdays, blocked days and hours are in the schedule's zone.
 func TestScenario27_TheZoneDecides(t *testing.T) {
 	schedule := func(days []string, blocked ...string) fields {
 		blocked = append([]string{"2025-12-25"}, blocked...)
@@ -214,13 +214,13 @@ func TestScenario27_TheZoneDecides(t *testing.T) {
 }
 
 // Scenario 28: a window that ends in a local hour which is skipped or repeated
-// ends at a certain instant, and the survey goes on in the next one.
+// ends at a defined instant, and the survey continues in the next window.
 func TestScenario28_ClocksAreChanged(t *testing.T) {
 	for name, c := range map[string]struct{ opens, closes, next time.Time }{
-		"skipped": { // 02:30 is not there: the clocks go from 02:00 to 03:00
+		"skipped": { // 02:30 does not exist: the clocks go from 02:00 to 03:00
 			time.Date(2026, 3, 29, 0, 0, 0, 0, time.UTC), time.Date(2026, 3, 29, 1, 0, 0, 0, time.UTC), time.Date(2026, 3, 29, 23, 0, 0, 0, time.UTC),
 		},
-		"repeated": { // 02:30 is there twice: the first counts
+		"repeated": { // 02:30 occurs twice: the first counts
 			time.Date(2026, 10, 24, 23, 0, 0, 0, time.UTC), time.Date(2026, 10, 25, 0, 30, 0, 0, time.UTC), time.Date(2026, 10, 26, 0, 0, 0, 0, time.UTC),
 		},
 	} {

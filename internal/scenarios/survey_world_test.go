@@ -19,7 +19,7 @@ import (
 	"weir/web"
 )
 
-// polls is how a world runs surveys.
+// polls configures how a world runs surveys.
 type polls struct {
 	every time.Duration // the longest pause between rounds
 	check time.Duration // between checks of channels
@@ -48,7 +48,7 @@ func onSurveysFrom(t *testing.T, from time.Time, play func(*world)) {
 	inBubbleOfSurveys(t, from, play)
 }
 
-// monday is a day on which nothing happens that a scenario does not bring about.
+// monday returns an instant of a day on which only the scenario's own events happen.
 func monday(hour, minute int) time.Time { return time.Date(2026, 1, 12, hour, minute, 0, 0, time.UTC) }
 
 func inBubbleOfSurveys(t *testing.T, from time.Time, play func(*world)) {
@@ -57,8 +57,8 @@ func inBubbleOfSurveys(t *testing.T, from time.Time, play func(*world)) {
 		time.Sleep(time.Until(from))
 		w := newWorld(t, "sqlite://:memory:")
 		w.virtual = true
-		// What is looked at only from time to time costs much in a virtual day;
-		// everything that matters is told.
+		// Periodic polls are expensive in a virtual day, so they are rare here; everything
+		// that matters is signaled.
 		w.polls = &polls{every: 10 * time.Minute, check: 5 * time.Minute, lease: time.Hour}
 		w.core.CollectEvery = 10 * time.Minute
 		w.start()
@@ -66,8 +66,8 @@ func inBubbleOfSurveys(t *testing.T, from time.Time, play func(*world)) {
 	})
 }
 
-// leaseTTL is short where others may wait for it, and long where each renewal
-// of a virtual hour costs time and nobody else can want the lease.
+// leaseTTL is short where another process may wait for the lease, and long where
+// renewals in virtual time are expensive and no other process can want the lease.
 func (w *world) leaseTTL() time.Duration {
 	switch {
 	case w.polls != nil && w.virtual:
@@ -78,8 +78,8 @@ func (w *world) leaseTTL() time.Duration {
 	return 3 * time.Second
 }
 
-// night lets time pass until an instant while no process runs: a virtual night
-// costs nothing then.
+// night lets time pass until an instant while no process runs, so that a virtual
+// night costs nothing.
 func (w *world) night(until time.Time) {
 	w.Helper()
 	w.crash()
@@ -88,7 +88,7 @@ func (w *world) night(until time.Time) {
 	synctest.Wait()
 }
 
-// startSurveys starts the survey broker and gives the API its surveys.
+// startSurveys starts the survey broker and connects the API to it.
 func (w *world) startSurveys(directory *channels.Directory, o *web.Options) {
 	w.Helper()
 	key, err := w.store.TokenKey(w.Context())
@@ -109,10 +109,10 @@ func (w *world) startSurveys(directory *channels.Directory, o *web.Options) {
 	o.Surveys, o.SurveyStore, o.Events = w.surveys, w.store, w.store
 }
 
-// always is a schedule that is always open.
+// always returns a schedule that is always open.
 func always() fields { return daily("UTC", "00:00", "24:00") }
 
-// daily is a schedule that is open every day from one local time to another.
+// daily returns a schedule that is open every day from one local time to another.
 func daily(zone, from, to string) fields {
 	return fields{
 		"time_zone": zone, "weekdays": []string{"mon", "tue", "wed", "thu", "fri", "sat", "sun"},
@@ -120,9 +120,9 @@ func daily(zone, from, to string) fields {
 	}
 }
 
-// asking is a body of a survey that tries modes one after the other, each over a
-// channel: sms over texts, ivr over calls, mobileweb over links. The lab knows
-// its contacts by the keys that textKey, callKey and linkKey give.
+// asking returns the body of a survey that tries modes one after the other, each over
+// a channel: sms over texts, ivr over calls, mobileweb over links. The lab identifies
+// its contacts by the keys that textKey, callKey and linkKey return.
 func asking(modes []string, more ...fields) fields {
 	channel := map[string]string{"sms": "texts", "ivr": "calls", "mobileweb": "links"}
 	content := map[string]fields{
@@ -141,10 +141,10 @@ func asking(modes []string, more ...fields) fields {
 	return body
 }
 
-// bySMS is a survey by text with a ladder.
+// bySMS returns a survey by text with a retry schedule.
 func bySMS(retries string, more ...fields) fields { return laddered("sms", retries, more) }
 
-// byIVR is a survey by calls with a ladder.
+// byIVR returns a survey by calls with a retry schedule.
 func byIVR(retries string, more ...fields) fields { return laddered("ivr", retries, more) }
 
 func laddered(mode, retries string, more []fields) fields {
@@ -170,11 +170,11 @@ func callKey(survey, respondent string, attempt int) string {
 	return callURL(fmt.Sprintf("%s/%s/%d", survey, respondent, attempt))
 }
 
-// number is a phone number.
+// number returns a phone number.
 func number(n int) string { return "+1202" + strconv.Itoa(2000000+n) }
 
-// draft stores a survey with so many respondents, whose numbers begin at a number,
-// and gives their ids.
+// draft stores a survey with this many respondents, whose numbers begin at first,
+// and returns their ids.
 func (w *world) draft(name string, body fields, first, people int) []string {
 	w.Helper()
 	a := w.call("PUT", "/v1/surveys/"+name, body)
@@ -188,7 +188,7 @@ func (w *world) draft(name string, body fields, first, people int) []string {
 	return w.join(name, list...)
 }
 
-// join adds respondents to a survey and gives their ids.
+// join adds respondents to a survey and returns their ids.
 func (w *world) join(name string, list ...fields) []string {
 	w.Helper()
 	var ids []string
@@ -203,7 +203,7 @@ func (w *world) join(name string, list ...fields) []string {
 	return ids
 }
 
-// launch stores a survey with respondents and begins with it.
+// launch stores a survey with respondents and launches it.
 func (w *world) launch(name string, body fields, first, people int) []string {
 	w.Helper()
 	ids := w.draft(name, body, first, people)
@@ -217,7 +217,7 @@ func (w *world) step(name, step string) {
 	w.want(http.StatusOK, "POST", "/v1/surveys/"+name+":"+step, nil)
 }
 
-// surveyState is the state of a survey and its cause.
+// surveyState returns the state of a survey and its cause.
 func (w *world) surveyState(name string) string {
 	w.Helper()
 	v := w.want(http.StatusOK, "GET", "/v1/surveys/"+name, nil).Body
@@ -233,27 +233,27 @@ func (w *world) person(survey, id string) map[string]any {
 	return w.want(http.StatusOK, "GET", "/v1/surveys/"+survey+"/respondents/"+id, nil).Body
 }
 
-// stands is the status and the disposition of a respondent.
+// stands returns the status and the disposition of a respondent.
 func (w *world) stands(survey, id string) string {
 	w.Helper()
 	p := w.person(survey, id)
 	return p["status"].(string) + ", " + p["disposition"].(string)
 }
 
-// standing waits until a respondent has a status and a disposition.
+// standing waits until a respondent has this status and disposition.
 func (w *world) standing(survey, id, want string) {
 	w.Helper()
 	w.until(id+" is "+want, func() bool { return w.stands(survey, id) == want })
 }
 
-// tried is how many attempts of a mode were made with a respondent.
+// tried returns how many attempts of a mode were made with a respondent.
 func (w *world) tried(survey, id, mode string) int {
 	w.Helper()
 	n, _ := w.person(survey, id)["attempts"].(map[string]any)[mode].(float64)
 	return int(n)
 }
 
-// counts are the respondents of a survey by status.
+// counts returns the number of a survey's respondents by status.
 func (w *world) counts(survey string) map[string]int {
 	w.Helper()
 	out := map[string]int{}
@@ -265,13 +265,13 @@ func (w *world) counts(survey string) map[string]int {
 	return out
 }
 
-// reported has the application report something of a respondent.
+// reported makes the application report about a respondent.
 func (w *world) reported(survey, id string, body fields) map[string]any {
 	w.Helper()
 	return w.want(http.StatusOK, "POST", "/v1/surveys/"+survey+"/respondents/"+id+"/disposition", body).Body
 }
 
-// say has a person send a message to a channel.
+// say makes a person send a message to a channel.
 func (w *world) say(channel, from, text string) {
 	w.Helper()
 	w.until("channel "+channel+" has an address", func() bool {
@@ -283,7 +283,7 @@ func (w *world) say(channel, from, text string) {
 	w.want(http.StatusOK, "POST", w.lab.address[channel]+"/incoming?"+q.Encode(), nil)
 }
 
-// told lists the events of a type.
+// told lists the published events of a type.
 func (w *world) told(kind string) []map[string]any {
 	w.Helper()
 	var out []map[string]any
@@ -293,7 +293,7 @@ func (w *world) told(kind string) []map[string]any {
 	return out
 }
 
-// fate has the provider take everything and end it after a while, in virtual
+// fate makes the provider accept everything and end it after a while, in virtual
 // time.
 func (w *world) fate(of func(labAttempt) (time.Duration, string)) {
 	w.Helper()
@@ -302,7 +302,7 @@ func (w *world) fate(of func(labAttempt) (time.Duration, string)) {
 	})
 }
 
-// unbroken fails the test if anything in the survey broker crashed or stumbled.
+// unbroken fails the test if anything in the survey broker panicked or failed.
 func (w *world) unbroken() {
 	w.Helper()
 	for _, name := range []string{"weir_survey_broker_panics_total", "weir_survey_broker_restarts_total", "weir_survey_respondents_stumbled_total", "weir_survey_rounds_failed_total"} {
@@ -322,7 +322,7 @@ func fated(w *world, of func(labAttempt) (time.Duration, string)) func(context.C
 	}
 }
 
-// after does something later, but not once the test has ended.
+// after runs do after wait, but not once the test has ended.
 func (w *world) after(wait time.Duration, do func()) {
 	var done sync.WaitGroup
 	done.Add(1)

@@ -11,8 +11,8 @@ import (
 	"weir/channels"
 )
 
-// metric adds up the series of a family that have these labels, given as name
-// and value in turn.
+// metric returns the sum of the series of a family that have these labels, given as
+// alternating names and values.
 func (w *world) metric(name string, labels ...string) float64 {
 	w.Helper()
 	families, err := w.metrics.Gather()
@@ -46,14 +46,14 @@ func has(m *dto.Metric, labels []string) bool {
 	return true
 }
 
-// callbacks is how many reports of callbacks were judged so.
+// callbacks returns how many callback reports got this verdict.
 func (w *world) callbacks(verdict string) int {
 	w.Helper()
 	return int(w.metric("weir_callbacks_total", "result", verdict))
 }
 
-// use fails the test unless a channel has so many slots in flight by Weir's
-// own count and by the provider's.
+// use fails the test unless a channel has this many slots in flight by Weir's own
+// count and by the provider's.
 func (w *world) use(channel string, want int) {
 	w.Helper()
 	now, _ := w.lab.use(channel)
@@ -62,7 +62,7 @@ func (w *world) use(channel string, want int) {
 	}
 }
 
-// inFlight waits until Weir counts so many slots in flight.
+// inFlight waits until Weir counts this many slots in flight.
 func (w *world) inFlight(channel string, want int) {
 	w.Helper()
 	w.until(fmt.Sprintf("%d slots in flight", want), func() bool { return w.figure(channel, "in_flight") == want })
@@ -92,7 +92,7 @@ func (w *world) patch(channel string, change fields) {
 	w.want(200, "PATCH", "/v1/channels/"+channel, change)
 }
 
-// within fails the test when doing something takes longer, on the clock of the
+// within fails the test if do takes longer than the limit, on the clock of the
 // world: inside a bubble that is exact.
 func (w *world) within(limit time.Duration, what string, do func()) {
 	w.Helper()
@@ -103,8 +103,8 @@ func (w *world) within(limit time.Duration, what string, do func()) {
 	}
 }
 
-// quick is the longest that Weir may take for what needs no provider: no time
-// at all in a bubble, and on a busy machine a moment.
+// quick returns the longest that Weir may take for work that needs no provider: next
+// to nothing in a bubble, and some seconds on a busy machine.
 func (w *world) quick() time.Duration {
 	if w.virtual {
 		return 50 * time.Millisecond
@@ -112,7 +112,7 @@ func (w *world) quick() time.Duration {
 	return 3 * time.Second
 }
 
-// speaks waits until the lab was called for a contact and gives its latest
+// speaks waits until the lab was called for a contact and returns its latest
 // attempt.
 func (w *world) speaks(key string) labAttempt {
 	w.Helper()
@@ -120,7 +120,7 @@ func (w *world) speaks(key string) labAttempt {
 	return w.lab.attempt(key)
 }
 
-// sends counts the calls for one contact.
+// sends counts the calls of Send for one contact.
 func (w *world) sends(key string) int {
 	n := 0
 	for _, k := range w.lab.sentKeys() {
@@ -143,7 +143,7 @@ func (w *world) once() {
 	}
 }
 
-// asked lists the keys of the contacts that the lab was asked about.
+// askedKeys lists the keys of the contacts that the lab was asked about.
 func (l *lab) askedKeys() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -170,12 +170,12 @@ func newGate() gate {
 	}
 }
 
-// lost is the answer to a hand-over whose result nobody heard.
+// lost returns the result of a dispatch whose answer did not arrive.
 func lost() channels.Sent {
 	return channels.Sent{Fate: channels.Unclear, Reason: "timeout", ChannelFault: true}
 }
 
-// calls is n contacts for a channel of type labcall.
+// calls returns n contacts for a channel of type labcall.
 func calls(prefix string, n int) []fields {
 	var list []fields
 	for i := range n {
@@ -185,5 +185,5 @@ func calls(prefix string, n int) []fields {
 	return list
 }
 
-// callURL is what the lab knows a call by.
+// callURL returns the callback URL by which the lab identifies a call.
 func callURL(key string) string { return "http://flow.test/" + key }

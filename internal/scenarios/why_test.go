@@ -13,7 +13,7 @@ import (
 	"weir/channels"
 )
 
-// because fails the test unless a contact waits for a reason: its code, and a
+// because fails the test unless a contact waits for this reason: its code, and a
 // part of the sentence.
 func (w *world) because(id, code, sentence string) {
 	w.Helper()
@@ -29,7 +29,7 @@ func (w *world) because(id, code, sentence string) {
 	}
 }
 
-// channelBecause waits until a channel starts no contact for a reason.
+// channelBecause waits until a channel dispatches nothing for this reason.
 func (w *world) channelBecause(name, code string) {
 	w.Helper()
 	w.until(name+" starts none because of "+code, func() bool {
@@ -37,7 +37,7 @@ func (w *world) channelBecause(name, code string) {
 	})
 }
 
-// unexplained fails the test if a contact has a reason to wait.
+// unexplained fails the test if a contact names a reason to wait.
 func (w *world) unexplained(id string) {
 	w.Helper()
 	if why := w.contact(id)["why"]; why != nil {
@@ -45,11 +45,11 @@ func (w *world) unexplained(id string) {
 	}
 }
 
-// stamp is an instant as sentences show it.
+// stamp formats an instant as sentences show it.
 func stamp(t time.Time) string { return weir.WhyAt(t) }
 
-// Scenario 112: a contact in the queue names what holds it up: its window, slots,
-// its size, the pause, slots that are kept for replies, or those before it.
+// Scenario 112: a queued contact names what delays it: its window, slots, its size,
+// the pause, slots reserved for replies, or the contacts ahead of it.
 func TestScenario112_QueuedContactsNameTheirReason(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.channel("ch", 4)
@@ -61,7 +61,7 @@ func TestScenario112_QueuedContactsNameTheirReason(t *testing.T) {
 		w.because(ids["large"], "capacity", "channel ch: 4 of 4 slots are in flight and it takes 3")
 		w.because(ids["second"], "capacity", "channel ch: 4 of 4 slots are in flight; behind 1 of higher priority and 1 older")
 		w.finish("out-0001")
-		w.because(ids["first"], "turn", "behind 1 of higher priority") // it would fit, the large one does not
+		w.because(ids["first"], "turn", "behind 1 of higher priority") // it would fit, but the large one does not
 		w.pause("ch", true)
 		w.because(ids["first"], "channel_paused", "channel ch is paused")
 		w.channelBecause("ch", "channel_paused")
@@ -80,7 +80,7 @@ func TestScenario112_QueuedContactsNameTheirReason(t *testing.T) {
 	})
 }
 
-// Scenario 112: contacts name their reason also while their process shuts down, and
+// Scenario 112: contacts also name their reason while their process shuts down, and
 // while their channel is deleted.
 func TestScenario112_ContactsNameTheEndOfTheirChannel(t *testing.T) {
 	onStores(t, func(w *world) {
@@ -119,7 +119,7 @@ func TestScenario112_ContactsNameTheEndOfTheirChannel(t *testing.T) {
 	})
 }
 
-// Scenario 113: while the provider fails, a contact names what is waited for: the
+// Scenario 113: while the provider fails, a contact names what it waits for: the
 // set-up, the breaker, the pause that the provider asked for, the next attempt.
 func TestScenario113_TroubleNamesItsReason(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
@@ -164,7 +164,7 @@ func TestScenario113_TroubleNamesItsReason(t *testing.T) {
 	})
 }
 
-// waiting is the first of some contacts that is in the queue.
+// waiting returns the first of some contacts that is queued.
 func (w *world) waiting(ids ...string) string {
 	w.Helper()
 	for _, id := range ids {
@@ -176,8 +176,8 @@ func (w *world) waiting(ids ...string) string {
 	return ""
 }
 
-// Scenario 114: a contact in flight says what it waits for and until when: the
-// provider's answer, its report, the end of an unclear dispatch, a cancellation.
+// Scenario 114: a contact in flight names what it waits for and until when: the
+// provider's answer, its report, the resolution of a dispatch in doubt, a cancellation.
 func TestScenario114_FlightsNameTheirReason(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		release := make(chan struct{})
@@ -212,8 +212,8 @@ func TestScenario114_FlightsNameTheirReason(t *testing.T) {
 	})
 }
 
-// Scenario 115: at a process that does not run the channel a contact is explained
-// from its row.
+// Scenario 115: a process that does not run the channel explains a contact from its
+// row.
 func TestScenario115_ReasonsAtAnotherProcess(t *testing.T) {
 	t.Parallel()
 	a, b := pair(t)
@@ -234,8 +234,8 @@ func TestScenario115_ReasonsAtAnotherProcess(t *testing.T) {
 	b.channelBecause("ch", "channel_paused")
 }
 
-// Scenario 116: as many contacts are dispatched at one time as the channel has
-// slots, however slow the provider; a limit that was set and binds is visible.
+// Scenario 116: as many contacts are dispatched concurrently as the channel has slots,
+// however slow the provider; a configured limit that binds is visible.
 func TestScenario116_DispatchesFollowTheCapacity(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		slow := func(_ context.Context, a labAttempt) channels.Sent {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// call is a contact with a call; the lab knows it by its callback URL.
+// call returns a contact with a call; the lab identifies it by its callback URL.
 func call(key string, more ...fields) fields {
 	c := sms(key, more...)
 	delete(c, "messages")
@@ -18,8 +18,8 @@ func call(key string, more ...fields) fields {
 func notBefore(at time.Time) fields { return fields{"not_before": at.UTC().Format(time.RFC3339Nano)} }
 func notAfter(at time.Time) fields  { return fields{"not_after": at.UTC().Format(time.RFC3339Nano)} }
 
-// soon is an instant that is not far away: d in virtual time, a moment in real
-// time.
+// soon returns an instant in the near future: after d in virtual time, after a moment
+// in real time.
 func (w *world) soon(d time.Duration) time.Time {
 	if !w.virtual {
 		d = 3 * time.Second
@@ -27,7 +27,7 @@ func (w *world) soon(d time.Duration) time.Time {
 	return time.Now().Add(d).Truncate(time.Millisecond)
 }
 
-// wait lets time go by until an instant.
+// wait lets time pass until an instant.
 func (w *world) wait(until time.Time) {
 	if w.virtual {
 		w.pass(time.Until(until))
@@ -36,8 +36,8 @@ func (w *world) wait(until time.Time) {
 	w.until("the instant has come", func() bool { return !time.Now().Before(until) })
 }
 
-// Scenario 20: a contact with a window that opens later waits, and those
-// without are not held up by it; when it opens the contact goes at once.
+// Scenario 20: a contact whose window opens later waits without delaying contacts
+// without a window; when the window opens it is dispatched at once.
 func TestScenario20_OthersOvertakeUntilTheWindowOpens(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		w.channel("ch", 2, fields{"type": "labcall"})
@@ -61,8 +61,8 @@ func TestScenario20_OthersOvertakeUntilTheWindowOpens(t *testing.T) {
 	})
 }
 
-// Scenario 20 again: several windows open one after the other, each contact
-// goes in its own time, whatever the order of acceptance.
+// Scenario 20 again: several windows open one after the other, and each contact is
+// dispatched in its own time, whatever the order of acceptance.
 func TestScenario20_EachInItsOwnTime(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		w.channel("ch", 5, fields{"type": "labcall"})
@@ -81,7 +81,7 @@ func TestScenario20_EachInItsOwnTime(t *testing.T) {
 	})
 }
 
-// Scenario 21: a message never leaves before its window, not by a second, not
+// Scenario 21: a message is never dispatched before its window, not by a second, not
 // after a restart, not when a slot becomes free.
 func TestScenario21_NeverBeforeTheWindow(t *testing.T) {
 	onStores(t, func(w *world) {
@@ -105,8 +105,8 @@ func TestScenario21_NeverBeforeTheWindow(t *testing.T) {
 	})
 }
 
-// Scenario 22: what could not go before its window closed is not sent, ends as
-// expired exactly once, and is in nobody's way.
+// Scenario 22: a contact that was not dispatched before its window closed is not sent,
+// ends as expired exactly once, and delays no other contact.
 func TestScenario22_ExpiredIsReportedOnceAndNotSent(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.channel("ch", 1)
@@ -148,9 +148,9 @@ func TestScenario22_ExpiredIsReportedOnceAndNotSent(t *testing.T) {
 	})
 }
 
-// Scenario 22, the same event: a slot becomes free when windows have closed
-// and nobody has noticed yet, because the broker was busy in between. The first
-// whose window is open has the slot at once.
+// Scenario 22, the same event: a slot becomes free after windows have closed but
+// before the broker, busy in between, has noticed. The first contact whose window is
+// open takes the slot at once.
 func TestScenario22_SlotOfAnExpiredGoesToTheNext(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		stall := w.fuseThat(func() { time.Sleep(2 * time.Millisecond) })
@@ -177,8 +177,8 @@ func TestScenario22_SlotOfAnExpiredGoesToTheNext(t *testing.T) {
 	})
 }
 
-// Scenario 22 with a whole queue, while the program is down: more than fit
-// into memory expire, once each, none is sent, and the others go on.
+// Scenario 22 with a whole queue, while the program is down: more contacts than fit
+// into memory expire, once each, none is sent, and the others are dispatched.
 func TestScenario22_WholeQueueExpiresWhileDown(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		w.channel("ch", 3)

@@ -16,17 +16,17 @@ import (
 	"weir/routing"
 )
 
-// staff is a world with a router and people behind it.
+// staff is a world with a router and people as workers.
 type staff struct {
 	*world
-	deaf   bool // what happens in the router is told to nobody
+	deaf   bool // router events reach no broker
 	router *router.Router
 	stop   context.CancelFunc
-	lose   atomic.Int32 // answers of the router to be lost
+	lose   atomic.Int32 // number of router answers still to lose
 	hold   chan struct{}
 }
 
-// hire gives a world a router, a queue and a channel that leads there.
+// hire gives a world a router, a queue and a channel that uses the queue.
 func hire(w *world, capacity int, deaf bool, settings fields) *staff {
 	w.Helper()
 	s := &staff{world: w, deaf: deaf}
@@ -60,7 +60,7 @@ func hire(w *world, capacity int, deaf bool, settings fields) *staff {
 	return s
 }
 
-// Do implements routing.Engine: the router's, but that answers may be lost.
+// Do implements routing.Engine by the router, but its answers may be lost.
 func (s *staff) Do(ctx context.Context, build func(*routing.State, time.Time) (routing.Command, error), see func(*routing.State, []routing.Event)) error {
 	err := s.router.Do(ctx, build, see)
 	if err == nil && s.lose.Add(-1) >= 0 {
@@ -77,7 +77,7 @@ func (s *staff) View(ctx context.Context, see func(*routing.State, time.Time)) e
 	return s.router.View(ctx, see)
 }
 
-// restart is a crash of the whole process, and a new start.
+// restart crashes the whole process and starts it again.
 func (s *staff) restart() {
 	s.Helper()
 	s.stop()
@@ -97,7 +97,7 @@ func (s *staff) do(c routing.Command) {
 	}
 }
 
-// worker makes a worker who speaks a language.
+// worker creates a worker who speaks a language.
 func (s *staff) worker(id, language string) {
 	s.Helper()
 	s.do(routing.PutWorker{ID: id, Spec: routing.WorkerSpec{
@@ -114,7 +114,7 @@ func (s *staff) jobs() (ids []string) {
 	return ids
 }
 
-// accept waits until a worker is offered a contact and has it take it; it gives
+// accept waits until a worker is offered a contact, accepts the offer and returns
 // the assignment.
 func (s *staff) accept(worker, contact string) (assignment string) {
 	s.Helper()
@@ -132,7 +132,7 @@ func (s *staff) accept(worker, contact string) (assignment string) {
 	return assignment
 }
 
-// close has a worker finish a contact.
+// close makes a worker finish a contact.
 func (s *staff) close(contact, assignment, code string) {
 	s.Helper()
 	s.do(routing.CompleteJob{JobID: contact + "-1", AssignmentID: assignment})
@@ -141,9 +141,9 @@ func (s *staff) close(contact, assignment, code string) {
 
 func speaks(language string) fields { return fields{"labels": fields{"language": language}} }
 
-// A contact becomes a job, goes to who speaks the language, and ends as the
-// worker says; no more are out than the channel has slots; what waits can be
-// taken back.
+// A contact becomes a job, goes to a worker who speaks the language, and ends with the
+// worker's result; no more are in flight than the channel has slots; a waiting contact
+// can be canceled.
 func TestWorkersDealWithContacts(t *testing.T) {
 	onStores(t, func(w *world) {
 		s := hire(w, 2, false, nil)
@@ -166,7 +166,7 @@ func TestWorkersDealWithContacts(t *testing.T) {
 		if got := w.done(ids["b"]); got != "canceled" {
 			t.Errorf("b ended as %s", got)
 		}
-		w.want(202, "DELETE", "/v1/contacts/"+ids["c"], nil) // she has it: it is hers to end
+		w.want(202, "DELETE", "/v1/contacts/"+ids["c"], nil) // the worker has accepted it, so only the worker ends it
 		w.rest()
 		s.close(ids["c"], c, "")
 		if got := w.done(ids["c"]); got != "completed" {
@@ -175,8 +175,8 @@ func TestWorkersDealWithContacts(t *testing.T) {
 	})
 }
 
-// The answer to a hand-over is lost, or the process dies before it comes: the
-// contact is one job, and goes on.
+// The answer to a dispatch is lost, or the process dies before it arrives: the
+// contact is one job, and continues.
 func TestWorkersAreAskedOnce(t *testing.T) {
 	for _, dies := range []bool{false, true} {
 		t.Run(fmt.Sprintf("dies %v", dies), func(t *testing.T) {
@@ -205,17 +205,17 @@ func TestWorkersAreAskedOnce(t *testing.T) {
 	}
 }
 
-// Word of the router that is lost is found by asking; so is that of a crash.
+// A lost event of the router is found by reconciling; so are events lost in a crash.
 func TestWorkersWordIsFoundOut(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		s := hire(w, 5, true, nil)
 		s.worker("ann", "English")
 		ids := w.accept("people", sms("a", speaks("English")), sms("c", speaks("Latin"), fields{"not_after": time.Now().Add(time.Hour).UTC().Format(time.RFC3339)}))
 		s.close(ids["a"], s.accept("ann", ids["a"]), "")
-		// Not before: contacts are handed over side by side, and either could come first.
+		// Not earlier: contacts are dispatched concurrently, and either could be first.
 		maps.Copy(ids, w.accept("people", sms("b", speaks("English"))))
 		assignment := s.accept("ann", ids["b"])
-		w.becomes(ids["a"], "active") // as nobody told
+		w.becomes(ids["a"], "active") // because the event was lost
 		s.restart()
 		s.close(ids["b"], assignment, "failed")
 		for key, want := range map[string]string{"a": "completed", "b": "failed", "c": "expired"} {

@@ -1,6 +1,6 @@
 // Package scenarios_test plays the scenarios of docs/scenarios.md through
 // Weir's public seams: the HTTP API, the callbacks and a provider. Where the
-// store matters each is played on SQLite and on MariaDB; on SQLite inside a
+// store matters a scenario is played on SQLite and on MariaDB; on SQLite inside a
 // bubble of virtual time, so that hours cost nothing and instants are exact.
 package scenarios_test
 
@@ -42,14 +42,14 @@ type world struct {
 	url     string // of the store
 	virtual bool   // time is virtual
 	running bool   // the brokers run
-	quiet   bool   // it panics on purpose, a thousand times: nothing is logged
+	quiet   bool   // the test panics on purpose, a thousand times: nothing is logged
 	core    core.Config
 	wrap    []actor.ReceiverMiddleware
-	// transport leads to the providers of real drivers; nil: over sockets.
+	// transport is the network of the real drivers; nil: sockets.
 	transport func(weir.Channel) http.RoundTripper
-	more      func() []channels.Type    // channel types beside the usual
+	more      func() []channels.Type    // additional channel types
 	begun     func(*channels.Directory) // called at each start
-	polls     *polls                    // surveys run in this world; nil: they do not
+	polls     *polls                    // how surveys run in this world; nil: they do not run
 
 	store   *persistence.Store
 	system  *actors.System
@@ -81,8 +81,8 @@ func onVirtualTime(t *testing.T, play func(*world)) {
 
 func inBubble(t *testing.T, play func(*world)) {
 	synctest.Test(t, func(t *testing.T) {
-		// The last thing to do, when all is closed: the actor library counts
-		// what came too late for a second, and a bubble ends with its time.
+		// This runs last, when everything is closed: the actor library counts dead
+		// letters for a second, and the clock of a bubble stops when its test returns.
 		t.Cleanup(func() { time.Sleep(2 * time.Second) })
 		w := newWorld(t, "sqlite://:memory:")
 		w.virtual = true
@@ -92,8 +92,8 @@ func inBubble(t *testing.T, play func(*world)) {
 }
 
 func newWorld(t *testing.T, url string) *world {
-	// Nobody listens in this network: a driver that is not the lab is refused.
-	// The real one would look names up, which a bubble does not survive twice.
+	// This network has no servers: a driver other than the lab gets its connections
+	// refused. A real one would resolve names, which fails in the second bubble that does it.
 	var nowhere memnet.Network
 	refusing := nowhere.Transport()
 	return &world{T: t, url: url, lab: newLab(t), transport: func(weir.Channel) http.RoundTripper { return refusing }, core: core.Config{
@@ -149,9 +149,9 @@ func (w *world) start() {
 	}
 }
 
-// crash ends the actors where they stand, as a crash of the process would: what
-// is in the store stays, what is in memory is gone. Provider calls that are
-// under way reach the provider, and their answers are lost.
+// crash ends the actors at once, as a crash of the process would: stored state
+// stays, memory is lost. Provider calls under way reach the provider, and their
+// answers are lost.
 func (w *world) crash() {
 	w.Helper()
 	if w.surveys != nil {
@@ -163,7 +163,7 @@ func (w *world) crash() {
 	w.lab.forgetCallers()
 }
 
-// restart is a crash and a new start on the same store.
+// restart crashes the process and starts it again on the same store.
 func (w *world) restart() {
 	w.Helper()
 	w.crash()
@@ -185,7 +185,7 @@ type answer struct {
 	Text   string
 }
 
-// call makes a request of the API.
+// call makes an API request.
 func (w *world) call(method, path string, body any) answer {
 	w.Helper()
 	return w.lab.promise(method, path, func() answer { return w.request(method, path, body) })
@@ -201,7 +201,7 @@ func (w *world) request(method, path string, body any) answer {
 		}
 	}
 	r := httptest.NewRequestWithContext(w.Context(), method, path, bytes.NewReader(b))
-	r.Host = "localhost" // the only name while there is no token
+	r.Host = "localhost" // the only allowed name while there is no token
 	if body != nil {
 		r.Header.Set("Content-Type", "application/json")
 	}
@@ -212,7 +212,7 @@ func (w *world) request(method, path string, body any) answer {
 	return a
 }
 
-// want makes a request that must have a status.
+// want makes a request that must be answered with this status.
 func (w *world) want(status int, method, path string, body any) answer {
 	w.Helper()
 	a := w.call(method, path, body)
@@ -224,7 +224,7 @@ func (w *world) want(status int, method, path string, body any) answer {
 
 type fields = map[string]any
 
-// channel makes a channel of type lab (messages); more overrides its fields.
+// channel creates a channel of type lab (messages); more overrides its fields.
 func (w *world) channel(name string, capacity int, more ...fields) {
 	w.Helper()
 	body := fields{"type": "lab", "capacity": capacity, "settings": fields{}}
@@ -237,7 +237,7 @@ func (w *world) channel(name string, capacity int, more ...fields) {
 	}
 }
 
-// sms is a contact with a message; its key is part of the message, so that the
+// sms returns a contact with a message; its key is part of the message, so that the
 // lab tells contacts apart by their keys.
 func sms(key string, more ...fields) fields {
 	c := fields{"key": key, "to": "+15550100", "messages": []string{key}}
@@ -256,7 +256,7 @@ func texts(key string, n int) fields {
 	return fields{"messages": list}
 }
 
-// many is n contacts with keys prefix-0001 and so on.
+// many returns n contacts with keys prefix-0001 and so on.
 func many(prefix string, n int, more ...fields) []fields {
 	var list []fields
 	for i := range n {
@@ -265,7 +265,7 @@ func many(prefix string, n int, more ...fields) []fields {
 	return list
 }
 
-// accept hands contacts over and gives their ids by key.
+// accept posts contacts and returns their ids by key.
 func (w *world) accept(channel string, contacts ...fields) map[string]string {
 	w.Helper()
 	ids := map[string]string{}
@@ -303,8 +303,8 @@ func (w *world) state(channel string) string {
 	return fmt.Sprint(w.want(http.StatusOK, "GET", "/v1/channels/"+channel, nil).Body["state"])
 }
 
-// until waits for something to become true: at most a virtual day, or 15
-// seconds of real time.
+// until waits until a condition holds: at most a virtual day, or 15 seconds of real
+// time.
 func (w *world) until(what string, cond func() bool) {
 	w.Helper()
 	if w.virtual {
@@ -323,7 +323,7 @@ func (w *world) until(what string, cond func() bool) {
 	w.Fatalf("it never came to pass: %s; the lab saw %v", what, w.lab.sentKeys())
 }
 
-// pass lets time go by; virtual time only.
+// pass lets time pass; virtual time only.
 func (w *world) pass(d time.Duration) {
 	w.Helper()
 	if !w.virtual {
@@ -333,7 +333,7 @@ func (w *world) pass(d time.Duration) {
 	synctest.Wait()
 }
 
-// sent waits until the lab was called for exactly n contacts, and sees that it
+// sent waits until the lab was called for exactly n contacts, and checks that it
 // stays so.
 func (w *world) sent(n int) {
 	w.Helper()
@@ -344,7 +344,7 @@ func (w *world) sent(n int) {
 	}
 }
 
-// done waits until a contact is done and gives its outcome.
+// done waits until a contact is done and returns its outcome.
 func (w *world) done(id string) string {
 	w.Helper()
 	var c map[string]any
@@ -352,7 +352,7 @@ func (w *world) done(id string) string {
 	return fmt.Sprint(c["outcome"])
 }
 
-// report sends the callback of the lab about a contact, by key, and gives its
+// report sends the lab's callback about a contact, by key, and returns the response
 // status. part is the index of a message, or "all".
 func (w *world) report(key, part, outcome string) int {
 	w.Helper()
@@ -366,7 +366,7 @@ func (w *world) reportAttempt(attempt labAttempt, part, outcome string) int {
 	return w.call("POST", attempt.callback+"/report/"+attempt.id+"?part="+part+"&outcome="+outcome, nil).Status
 }
 
-// finish reports contacts as completed, whole.
+// finish reports contacts as completed, all parts.
 func (w *world) finish(keys ...string) {
 	w.Helper()
 	for _, k := range keys {
