@@ -6,7 +6,7 @@ import "context"
 // statement, so that polling can be frequent.
 type Looker interface {
 	// Look lists the inbox as [Inbox] does and, if orphans is set, the orphans as
-	// [Leaser] does. It also wakes those who wait for events or tokens of other
+	// [Leaser] does. It also wakes waiters for events or tokens of other
 	// processes.
 	Look(ctx context.Context, limit int, orphans bool) (Look, error)
 }

@@ -138,7 +138,7 @@ func (m *minutes) turn(now time.Time) {
 	m.begun = now.Truncate(time.Minute)
 }
 
-// current lists what is not in the store: the current minute, and those that
+// current lists what is not in the store: the current minute, and minutes that
 // wait to be written.
 func (m *minutes) current() []weir.Minute {
 	m.mu.RLock()
@@ -172,7 +172,7 @@ func (m *minutes) perMinute(channel weir.ChannelID, now time.Time) float64 {
 	return float64(n) / max(now.Sub(from).Minutes(), 1)
 }
 
-// write submits the waiting minutes to the store. Only those that could not be
+// write submits the waiting minutes to the store. Only minutes that could not be
 // written keep waiting, so that no minute is counted twice. Calls must not overlap
 // with each other or with turn.
 func (m *minutes) write(ctx context.Context, store weir.MinuteStore) (lost int, err error) {

@@ -164,7 +164,7 @@ func (s *seat) held() (hands map[weir.AttemptRef]core.Hand, results map[weir.Att
 }
 
 // adopted forgets the claims that were refused, when a new incarnation has
-// taken over what is in flight. It requeues those that were not sent; they are
+// taken over what is in flight. It requeues contacts that were not sent; they are
 // forgotten once that is durable.
 func (s *seat) adopted(inFlight []weir.Contact) {
 	sending := map[weir.AttemptRef]bool{}

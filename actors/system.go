@@ -52,7 +52,7 @@ type System struct {
 	closed sync.Once
 }
 
-// Start builds the tree. Brokers start on demand; Resume starts those that have
+// Start builds the tree. Brokers start on demand; Resume starts brokers that have
 // work.
 func Start(o Options) (*System, error) {
 	s := &System{
@@ -139,7 +139,7 @@ func (s *System) Accept(ctx context.Context, ch weir.Channel, specs []weir.Spec)
 }
 
 // Announce passes contacts that were stored elsewhere to the channel's broker.
-// The sweep finds those that it misses.
+// The sweep finds contacts that it misses.
 func (s *System) Announce(channel weir.ChannelID, fresh []weir.Contact) {
 	s.minutes.of(channel).count(weir.CountAccepted, len(fresh))
 	s.deliver(channel, accepted{fresh})

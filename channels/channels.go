@@ -108,7 +108,7 @@ type Driver interface {
 	Status(ctx context.Context) Status
 }
 
-// Attempt is what a driver receives about a contact.
+// Attempt holds everything that a driver receives about a contact.
 type Attempt struct {
 	ID          weir.AttemptRef
 	To          string

@@ -190,7 +190,7 @@ func TestFirstInFirstOut(t *testing.T) {
 	}
 }
 
-// FIFO-7: all workers become available except those that have a job.
+// FIFO-7: all workers without a job become available.
 func TestSetAvailable(t *testing.T) {
 	t.Parallel()
 	r := newRouter(t).queue("q", routing.Mode{}).agent("a", nil).agent("b", nil).chat("j")

@@ -202,8 +202,8 @@ func TestShortestIdle(t *testing.T) {
 	r.chat("4").offeredTo("4", "a").chat("5").offeredTo("5", "b")
 }
 
-// "active expedite selector first; then higher priority; then earlier
-// enqueuedAt", and "a job nobody can take does not block the ones behind it".
+// Jobs with an active expedite selector come first, then higher priority, then the
+// earlier enqueuedAt. A job that no worker can take does not block the jobs behind it.
 func TestOrderOfJobs(t *testing.T) {
 	t.Parallel()
 	r := newRouter(t).queue("q", routing.Mode{})

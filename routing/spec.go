@@ -72,7 +72,7 @@ type QueueSpec struct {
 	Closed               Closed `json:"closed,omitempty"`
 }
 
-// Closed is what a queue does with new jobs while it is closed. Empty is open.
+// Closed names how a queue handles new jobs while it is closed. Empty is open.
 type Closed string
 
 // The values of Closed.

@@ -140,7 +140,7 @@ type Reading interface {
 	// ByPhone returns the respondents of all surveys with a number, newest first.
 	ByPhone(ctx context.Context, phone string, limit int) ([]Respondent, error)
 	// Startable returns pending respondents that are not delayed, in order of
-	// acceptance; of those that were delayed, the earliest due first. Full buckets are skipped.
+	// acceptance; of delayed ones, the earliest due first. Full buckets are skipped.
 	Startable(ctx context.Context, survey int64, now time.Time, full []int, limit int) ([]Respondent, error)
 	// Rejectable returns pending respondents of the given buckets.
 	Rejectable(ctx context.Context, survey int64, full []int, limit int) ([]Respondent, error)

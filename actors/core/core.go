@@ -62,8 +62,8 @@ type Snapshot struct {
 	InFlight []weir.Contact
 	Lanes    []weir.Lane
 	Queued   int64
-	// Hands are the local attempts: those that this process itself had begun
-	// before the broker was restarted. How far any other attempt in state
+	// Hands are the local attempts, which this process itself had begun before
+	// the broker was restarted. How far any other attempt in state
 	// sending got is unknown.
 	Hands map[weir.AttemptRef]Hand
 }

@@ -19,7 +19,7 @@ type queue struct {
 	unread []weir.Contact                  // accepted; the event has not arrived
 	pages  []pageUnderWay
 	next   weir.ContactID
-	anew   bool // read again from the start: contacts in memory go before those that this brings
+	anew   bool // read again from the start: contacts in memory go before the contacts read
 }
 
 type pageUnderWay struct {

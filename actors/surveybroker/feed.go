@@ -140,7 +140,7 @@ func (s *System) replay(ctx context.Context, survey int64, minute *surveys.Minut
 }
 
 // due reads the respondents that are due. It checks open contacts and ends
-// respondents without a next step; it returns those that need a channel.
+// respondents without a next step; it returns respondents that need a channel.
 func (r *round) due(ctx context.Context, k *known, room func(weir.ChannelID) int) (out []item, _ error) {
 	type read struct {
 		page []surveys.Respondent

@@ -11,7 +11,7 @@ import (
 	"weir/surveys"
 )
 
-// fate is what happens to a contact at the provider.
+// fate describes how a contact ends at the provider.
 type fate struct {
 	lasts    time.Duration
 	outcome  weir.Outcome

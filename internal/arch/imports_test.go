@@ -202,7 +202,7 @@ func matches(patterns []string, folder string) bool {
 	})
 }
 
-// channelTypes lists the folders of channel types: those that have a simulator.
+// channelTypes lists the folders of channel types, which have a simulator.
 func channelTypes(tr tree) []string {
 	var out []string
 	for _, p := range tr.packages() {

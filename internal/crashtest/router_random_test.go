@@ -101,7 +101,7 @@ func worker(i int) string { return fmt.Sprint("workers/w", i) }
 
 func (w *routerWorld) put(path string, body any) { w.api.must(http.MethodPatch, path, body, nil) }
 
-// begin starts the goroutines that create jobs and those that work on them.
+// begin starts the goroutines that create jobs and the goroutines that work on them.
 func (w *routerWorld) begin() {
 	w.t.Cleanup(w.end)
 	w.makers.Go(func() {

@@ -180,7 +180,7 @@ func (v *verdict) stops() {
 }
 
 // after fails the test for contacts claimed for a respondent after an instant. It
-// counts those that were claimed earlier and sent later.
+// counts contacts that were claimed earlier and sent later.
 func (v *verdict) after(who string, at time.Time) {
 	v.t.Helper()
 	for _, seen := range []*records{v.callSeen, v.textSeen} {

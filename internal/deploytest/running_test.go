@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// A working Weir exports every metric that rules and dashboard use, except those that
+// A working Weir exports every metric that rules and dashboard use, except metrics that
 // appear only after a fault or on first use.
 func TestARunningWeirShowsWhatIsUsed(t *testing.T) {
 	t.Parallel()

@@ -202,7 +202,7 @@ func TestCheck(t *testing.T) {
 }
 
 // TestRebinding makes a name resolve to a public address first and to this
-// machine ever after: what is dialed is what was checked, each time.
+// machine ever after: the address that was checked is dialed, each time.
 func TestRebinding(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil, func(w http.ResponseWriter, r *http.Request) {

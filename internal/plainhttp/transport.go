@@ -141,7 +141,7 @@ type host struct {
 	mu     sync.Mutex
 	idle   []*conn // last in, first out
 	closed bool
-	timer  *time.Timer // closes those that were idle for too long; nil if there are none
+	timer  *time.Timer // closes connections that were idle for too long; nil if there are none
 }
 
 // take returns the connection that was used last, or nil.
@@ -191,7 +191,7 @@ func (h *host) tidy() {
 	}
 }
 
-// close closes the idle connections, and those that are put back later.
+// close closes the idle connections, and connections that are put back later.
 func (h *host) close() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -30,7 +30,7 @@ type script struct {
 	Commit bool
 }
 
-// told is what a program observes of a transaction.
+// told records what a program observes of a transaction.
 type told struct {
 	Committed, Failed bool
 	Answers           []int64

@@ -22,7 +22,7 @@ type stamped struct {
 }
 
 // stampArrivals enables kernel timestamps of received data on the connections of a
-// listener, including those that wait to be accepted. If the kernel refuses, the
+// listener, including connections that wait to be accepted. If the kernel refuses, the
 // time of reading is used.
 func stampArrivals(l net.Listener) {
 	s, ok := l.(syscall.Conn)
