@@ -618,10 +618,10 @@ type DeadBody struct {
 	// Reason as groups have it; an empty one means those without
 	Reason string `json:"reason,omitempty,omitzero"`
 
-	// Since those that became one at that instant or later
+	// Since contacts that became dead letters at that instant or later
 	Since time.Time `json:"since,omitempty,omitzero"`
 
-	// Until those that became one before
+	// Until contacts that became dead letters before
 	Until time.Time `json:"until,omitempty,omitzero"`
 }
 
@@ -1284,7 +1284,7 @@ type StatsView struct {
 	// Channels by name
 	Channels []ChannelUseView `json:"channels"`
 
-	// Counted those that count towards the cutoff
+	// Counted respondents that count towards the cutoff
 	Counted int `json:"counted"`
 
 	// EndsAt an estimate; absent: nothing can be said
@@ -1800,7 +1800,7 @@ type ListContactsParams struct {
 	// State one or more states, joined by commas: queued, sending, active, unknown, done
 	State string `form:"state,omitempty" json:"state,omitempty,omitzero"`
 
-	// Outcome of those that are done: how they ended: completed, busy, no_answer, failed, expired, canceled, lost, dead_letter
+	// Outcome only contacts that ended so: completed, busy, no_answer, failed, expired, canceled, lost, dead_letter
 	Outcome string `form:"outcome,omitempty" json:"outcome,omitempty,omitzero"`
 
 	// Survey name of the survey
@@ -1809,10 +1809,10 @@ type ListContactsParams struct {
 	// Key the client's own name for it
 	Key string `form:"key,omitempty" json:"key,omitempty,omitzero"`
 
-	// Since an instant (RFC 3339), to the millisecond: those that were accepted then or later
+	// Since an instant (RFC 3339), to the millisecond: contacts accepted then or later
 	Since time.Time `form:"since,omitempty" json:"since,omitempty,omitzero"`
 
-	// Until an instant (RFC 3339), to the millisecond: those that were accepted before
+	// Until an instant (RFC 3339), to the millisecond: contacts accepted before
 	Until time.Time `form:"until,omitempty" json:"until,omitempty,omitzero"`
 
 	// FinishedSince an instant (RFC 3339): only contacts that finished at or after it
@@ -1842,10 +1842,10 @@ type ListDeadLettersParams struct {
 	// Reason as groups have it; an empty one means those without
 	Reason string `form:"reason,omitempty" json:"reason,omitempty,omitzero"`
 
-	// Since an instant (RFC 3339): those that became one then or later
+	// Since an instant (RFC 3339): contacts that became dead letters then or later
 	Since time.Time `form:"since,omitempty" json:"since,omitempty,omitzero"`
 
-	// Until an instant (RFC 3339): those that became one before
+	// Until an instant (RFC 3339): contacts that became dead letters before
 	Until time.Time `form:"until,omitempty" json:"until,omitempty,omitzero"`
 
 	// Limit most entries of a page
@@ -1866,10 +1866,10 @@ type GroupDeadLettersParams struct {
 	// Reason as groups have it; an empty one means those without
 	Reason string `form:"reason,omitempty" json:"reason,omitempty,omitzero"`
 
-	// Since an instant (RFC 3339): those that became one then or later
+	// Since an instant (RFC 3339): contacts that became dead letters then or later
 	Since time.Time `form:"since,omitempty" json:"since,omitempty,omitzero"`
 
-	// Until an instant (RFC 3339): those that became one before
+	// Until an instant (RFC 3339): contacts that became dead letters before
 	Until time.Time `form:"until,omitempty" json:"until,omitempty,omitzero"`
 }
 
@@ -1998,7 +1998,7 @@ type GetResultsParams struct {
 
 // ListAudit Who changed what, newest first.
 //
-// Changes of channels, surveys and respondents and cancellations of contacts, also those that were refused for lack of a scope. Queued contacts and reported dispositions are not in it. Entries appear within seconds and stay for 90 days. A change of a channel or survey has the value of each changed field before and after; of a secret only that it changed.
+// Changes of channels, surveys and respondents and cancellations of contacts, including requests that were refused for lack of a scope. Queued contacts and reported dispositions are not in it. Entries appear within seconds and stay for 90 days. A change of a channel or survey has the value of each changed field before and after; of a secret only that it changed.
 //
 // GET /v1/audit
 func (c *Client) ListAudit(ctx context.Context, params ListAuditParams) (*AuditList, error) {

@@ -126,7 +126,7 @@ func (s *service) auditRoutes() []*route {
 	return []*route{{
 		method: "GET", path: "/v1/audit", id: "list-audit", tag: "access",
 		summary: "Who changed what, newest first",
-		description: "Changes of channels, surveys and respondents and cancellations of contacts, also those that were refused for lack of a scope. " +
+		description: "Changes of channels, surveys and respondents and cancellations of contacts, including requests that were refused for lack of a scope. " +
 			"Queued contacts and reported dispositions are not in it. Entries appear within seconds and stay for 90 days. " +
 			"A change of a channel or survey has the value of each changed field before and after; of a secret only that it changed.",
 		query: append([]parameter{

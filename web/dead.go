@@ -51,8 +51,8 @@ type DeadBody struct {
 	Channel  string     `json:"channel,omitempty" minLength:"1" maxLength:"63" doc:"name of the channel"`
 	Outcome  string     `json:"outcome,omitempty" enum:"failed,lost,dead_letter"`
 	Reason   string     `json:"reason,omitempty" maxLength:"200" doc:"as groups have it; an empty one means those without"`
-	Since    *time.Time `json:"since,omitempty" doc:"those that became one at that instant or later"`
-	Until    *time.Time `json:"until,omitempty" doc:"those that became one before"`
+	Since    *time.Time `json:"since,omitempty" doc:"contacts that became dead letters at that instant or later"`
+	Until    *time.Time `json:"until,omitempty" doc:"contacts that became dead letters before"`
 	Contacts []string   `json:"contacts,omitempty" minItems:"1" maxItems:"200" doc:"these contacts, and nothing else says which"`
 	Limit    int        `json:"limit,omitempty" minimum:"1" maximum:"10000" doc:"most that are dealt with; absent: 10000"`
 	DryRun   bool       `json:"dry_run,omitempty" doc:"only count"`
@@ -73,8 +73,8 @@ func (s *service) deadRoutes() []*route {
 		{name: "channel", kind: "string", description: "name of the channel"},
 		{name: "outcome", kind: "string", enum: deadWords(), single: true, description: "how they ended"},
 		{name: "reason", kind: "string", description: "as groups have it; an empty one means those without"},
-		{name: "since", kind: "string", format: "date-time", description: "an instant (RFC 3339): those that became one then or later"},
-		{name: "until", kind: "string", format: "date-time", description: "an instant (RFC 3339): those that became one before"},
+		{name: "since", kind: "string", format: "date-time", description: "an instant (RFC 3339): contacts that became dead letters then or later"},
+		{name: "until", kind: "string", format: "date-time", description: "an instant (RFC 3339): contacts that became dead letters before"},
 	}
 	post := func(step, summary, help string, handle func(*call) (reply, error)) *route {
 		return &route{

@@ -175,7 +175,7 @@ type StatsView struct {
 	Respondents   int                         `json:"respondents" doc:"the sum by status, and by disposition"`
 	Statuses      map[surveys.Status]int      `json:"by_status"`
 	Dispositions  map[surveys.Disposition]int `json:"by_disposition"`
-	Counted       int                         `json:"counted" doc:"those that count towards the cutoff"`
+	Counted       int                         `json:"counted" doc:"respondents that count towards the cutoff"`
 	Target        int                         `json:"target,omitempty" doc:"how many are wanted; absent: everybody"`
 	Quotas        []QuotaView                 `json:"quotas"`
 	Attempts      []AttemptsView              `json:"attempts" doc:"attempts that ended"`

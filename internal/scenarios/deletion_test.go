@@ -44,16 +44,23 @@ func TestDeletionGoesOnAfterACrash(t *testing.T) {
 		w.finish("a")
 		w.done(id)
 		w.crash()
-		ch, err := w.store.Channel(w.Context(), "ch")
-		if err != nil {
-			t.Fatal(err)
-		}
-		ch.Deleting = true
-		if _, err := w.store.UpdateChannel(w.Context(), ch); err != nil {
-			t.Fatal(err)
-		}
+		w.markDeleting("ch")
 		w.start()
 		w.until("the channel is gone", func() bool { return w.call("GET", "/v1/channels/ch", nil).Status == 404 })
 		w.channel("ch", 5) // the name is free
 	})
+}
+
+// markDeleting sets the mark of a deletion in a channel's row, as a process does that
+// dies right after it.
+func (w *world) markDeleting(name string) {
+	w.Helper()
+	ch, err := w.store.Channel(w.Context(), name)
+	if err != nil {
+		w.Fatal(err)
+	}
+	ch.Deleting = true
+	if _, err := w.store.UpdateChannel(w.Context(), ch); err != nil {
+		w.Fatal(err)
+	}
 }

@@ -73,8 +73,7 @@ func (s *staff) interview(respondent string, attempt int) (contact string) {
 	return contact
 }
 
-// interviewing launches a survey of one respondent, for whom the interviewer Ann is
-// available.
+// interviewing launches a survey of one respondent; the interviewer Ann is available.
 func interviewing(w *world, retries string, settings fields) (s *staff, respondent string) {
 	w.Helper()
 	s = hire(w, 5, false, settings)

@@ -103,14 +103,7 @@ func TestScenario112_ContactsNameTheEndOfTheirChannel(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.crash()
-		ch, err := w.store.Channel(w.Context(), "ch")
-		if err != nil {
-			t.Fatal(err)
-		}
-		ch.Deleting = true
-		if _, err := w.store.UpdateChannel(w.Context(), ch); err != nil {
-			t.Fatal(err)
-		}
+		w.markDeleting("ch")
 		w.because(id, "channel_deleting", "channel ch is being deleted; its contacts are being canceled")
 		w.start()
 		if got := w.done(id); got != "canceled" {

@@ -73,14 +73,14 @@ type deadFlags struct{ filter deadFilter }
 func (d *deadFlags) add(a *app, c *cobra.Command, r *remote) {
 	f := c.Flags()
 	f.StringVar(&d.filter.Channel, "channel", "", "only those of this channel")
-	f.StringVar(&d.filter.Outcome, "outcome", "", "only those that are failed, lost or dead_letter")
+	f.StringVar(&d.filter.Outcome, "outcome", "", "only dead letters that are failed, lost or dead_letter")
 	f.Func("reason", "only those with this reason, as \"weir dlq groups\" shows it; empty: those without", func(text string) error {
 		d.filter.Reason = &text
 		return nil
 	})
 	for name, into := range map[string]**time.Time{"since": &d.filter.Since, "until": &d.filter.Until} {
 		when := map[string]string{"since": "then or later", "until": "before"}[name]
-		f.Func(name, "only those that became one "+when+": an instant, or how long ago, such as 24h", func(text string) error {
+		f.Func(name, "only contacts that became dead letters "+when+": an instant, or how long ago, such as 24h", func(text string) error {
 			at, err := a.ago(text)
 			*into = &at
 			return err
@@ -269,7 +269,7 @@ func (a *app) deadAll(ctx context.Context, r *remote, to *client.Client, step, d
 		text += fmt.Sprintf(", %s stay because their channel is gone", grouped(sum.ChannelGone))
 	}
 	if sum.Remaining > 0 {
-		text += fmt.Sprintf("; %s of those that are meant are still there", grouped(sum.Remaining))
+		text += fmt.Sprintf("; %s of the matching ones remain", grouped(sum.Remaining))
 	}
 	return a.deadTold(r, sum, text)
 }

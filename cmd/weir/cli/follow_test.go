@@ -106,7 +106,7 @@ func TestDeadLettersFromTheCommandLine(t *testing.T) {
 	check(t, at(t, f.url, "", "dlq", "requeue", "--channel", "sms"), cli.Misuse, "^$", "this queues 12,345 dead letters again; say --yes")
 	same(t, at(t, f.url, "", "dlq", "requeue", "--channel", "sms", "--dry-run"), cli.OK, "12,345 dead letters are meant; nothing was done\n", "")
 	same(t, at(t, f.url, "", "dlq", "requeue", "--channel", "sms", "--outcome", "lost", "--since", "2026-05-01T00:00:00Z", "--yes"), cli.OK,
-		"12,340 dead letters queued again, 5 stay because their time is over; 5 of those that are meant are still there\n", "")
+		"12,340 dead letters queued again, 5 stay because their time is over; 5 of the matching ones remain\n", "")
 	same(t, at(t, f.url, "", "dlq", "discard", "--all", "--yes"), cli.OK, "0 dead letters are meant; nothing was done\n", "")
 	want := `POST /v1/dead-letters:requeue application/json {"channel":"sms","outcome":"lost","since":"2026-05-01T00:00:00Z","limit":10000}`
 	if got := strings.Join(f.requests(), "\n"); !strings.Contains(got, want) || !strings.Contains(got, `{"channel":"sms","outcome":"lost","since":"2026-05-01T00:00:00Z","limit":2345}`) || !strings.Contains(got, "reason=") {

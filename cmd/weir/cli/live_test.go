@@ -3,6 +3,7 @@ package cli_test
 import (
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -101,21 +102,33 @@ func TestWatchOnATerminalIsWrittenInPlace(t *testing.T) {
 	}
 }
 
-func topRemote(t *testing.T) *remote {
+// topRemote answers once; then its channels fail until it is back.
+func topRemote(t *testing.T) (f *remote, back *atomic.Bool) {
 	t.Helper()
-	return newRemote(t, map[string]http.HandlerFunc{
-		"GET /v1/channels":          turns(channelsPage(1234), "503", "503", "503", "503", "503", "503", "503", "503", channelsPage(77)),
+	back = new(atomic.Bool)
+	failing := turns(channelsPage(1234), "503")
+	channels := func(w http.ResponseWriter, r *http.Request) {
+		if back.Load() {
+			answers(http.StatusOK, channelsPage(77))(w, r)
+			return
+		}
+		failing(w, r)
+	}
+	f = newRemote(t, map[string]http.HandlerFunc{
+		"GET /v1/channels":          channels,
 		"GET /v1/minutes":           answers(http.StatusOK, `{"since":"2026-05-04T11:58:00Z","until":"2026-05-04T12:01:00Z","step":"1m","channels":[{"channel":"sms","accepted":[1,41,2],"finished":[3,42,4]}]}`),
 		"GET /v1/surveys":           answers(http.StatusOK, `{"surveys":[{"survey":"flu","state":"running"}]}`),
 		"GET /v1/surveys/flu/stats": answers(http.StatusOK, stats),
 		"GET /metrics":              answers(http.StatusOK, "# HELP x\nweir_router_jobs{state=\"queued\"} 3\nweir_router_workers{state=\"active\"} 2\nweir_router_offers_out 1\nweir_router_oldest_waiting_seconds 61.5\nweir_other 9\n"),
 	})
+	return f, back
 }
 
 func TestTopOnce(t *testing.T) {
 	t.Parallel()
 	s := &screenful{}
-	code, out, err := ticking(t, s, topRemote(t).url, nil, 0, "top")
+	f, _ := topRemote(t)
+	code, out, err := ticking(t, s, f.url, nil, 0, "top")
 	for _, want := range []string{"channels: 1 (1 up)", "waiting 1,234", "last minute: 41 accepted, 42 done", "\nsms ", "\nflu ", "590 of 1,000*", "ROUTER  offers out 1, longest wait 1m01s; workers: 2 active; jobs: 3 queued"} {
 		if code != cli.OK || err != "" || !strings.Contains(out, want) {
 			t.Errorf("%d %s, it lacks %q:\n%s", code, err, want, out)
@@ -137,6 +150,7 @@ func TestTopShowsWhatTheTokenAllows(t *testing.T) {
 type keyboard struct {
 	s     *screenful
 	steps [][2]string // the cue on the screen, and the keys typed then
+	typed func(keys string)
 }
 
 func (k *keyboard) Read(p []byte) (int, error) {
@@ -151,14 +165,20 @@ func (k *keyboard) Read(p []byte) (int, error) {
 	}) {
 		return 0, fmt.Errorf("the screen never showed %q", step[0])
 	}
+	k.typed(step[1])
 	return copy(p, step[1]), nil
 }
 
 func TestTopOnATerminal(t *testing.T) {
 	t.Parallel()
 	s := &screenful{columns: 100, rows: 20}
-	keys := &keyboard{s, [][2]string{{"[n name]", "w"}, {"[w waiting]", "r"}, {"waiting 77", "q"}}} // 77 alone may occur in the address
-	code, out, err := ticking(t, s, topRemote(t).url, keys, 100_000, "top")
+	f, back := topRemote(t)
+	keys := &keyboard{s, [][2]string{{"[n name]", "w"}, {"[w waiting]", "r"}, {"answered 503", "n"}, {"waiting 77", "q"}}, func(keys string) { // 77 alone may occur in the address
+		if keys == "n" {
+			back.Store(true)
+		}
+	}}
+	code, out, err := ticking(t, s, f.url, keys, math.MaxInt, "top") // keys end it
 	if code != cli.OK || err != "" {
 		t.Errorf("%d %s", code, err)
 	}
@@ -166,11 +186,12 @@ func TestTopOnATerminal(t *testing.T) {
 		t.Errorf("the screen is not taken and given back: %q … %q", out[:40], out[len(out)-40:])
 	}
 	if !strings.Contains(out, "since 12:00:00: Weir answered 503 (x): not now") {
-		t.Error("it does not say that Weir did not answer for a while")
+		t.Error("it does not show since when Weir has not answered")
 	}
 	// In raw mode, Ctrl-C arrives as a key.
 	s = &screenful{columns: 100, rows: 20}
-	if code, _, _ := ticking(t, s, topRemote(t).url, strings.NewReader("\x03"), 100_000, "top"); code != cli.OK {
+	f, _ = topRemote(t)
+	if code, _, _ := ticking(t, s, f.url, strings.NewReader("\x03"), math.MaxInt, "top"); code != cli.OK {
 		t.Errorf("Ctrl-C: %d", code)
 	}
 }

@@ -12,7 +12,7 @@ import (
 
 func (a *app) serve() *cobra.Command {
 	var paused bool
-	c := plain("serve", "Run the broker", `Runs the broker until it is told to end.
+	c := plain("serve", "Run the broker", `Runs the broker until SIGTERM or SIGINT.
 
 The first SIGTERM or SIGINT makes it drain: it starts nothing new, finishes what
 is being handed over and exits with 0 within 25 seconds. A second one ends it at

@@ -20,7 +20,7 @@ func (a *app) surveyList(r *remote) *cobra.Command {
 			query := client.ListSurveysParams{State: strings.Join(states, ",")}
 			return a.follow(ctx, &r.printing, &w, func(out io.Writer) error { return a.listSurveys(ctx, r, to, query, out) })
 		})
-	c.Flags().StringSliceVar(&states, "state", nil, "only those that are draft, running, paused, stopping or done; may be given several times")
+	c.Flags().StringSliceVar(&states, "state", nil, "only surveys that are draft, running, paused, stopping or done; may be given several times")
 	_ = c.RegisterFlagCompletionFunc("state", cobra.FixedCompletions([]string{"draft", "running", "paused", "stopping", "done"}, cobra.ShellCompDirectiveNoFileComp))
 	w.flag(c)
 	return c
