@@ -66,10 +66,10 @@ type Figures struct {
 	Breaker        Breaker
 	RetryBudget    float64 // share of the retry budget that is left, 0 to 1
 	BreakerUntil   time.Time
-	Collection     Collection // the last one since the broker started; zero: none
-	NextDue        time.Time  // when the next delayed contact is due; zero: none
-	SentPerMinute  float64    // dispatches by this process over the last minutes
-	Why            Why        // why no waiting contact starts, as far as this process knows
+	Reconciliation Reconciliation // the last one since the broker started; zero: none
+	NextDue        time.Time      // when the next delayed contact is due; zero: none
+	SentPerMinute  float64        // dispatches by this process over the last minutes
+	Why            Why            // why no waiting contact starts, as far as this process knows
 }
 
 // Lease is the right of one process to run a channel. The epoch grows with

@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// Collection is one reconciliation pass of a channel's broker over contacts
+// Reconciliation is one reconciliation pass of a channel's broker over contacts
 // whose reports are overdue.
-type Collection struct {
-	At      time.Time
-	Checked int // contacts to ask the provider about
-	Settled int // contacts reconciled by asking, then and since
+type Reconciliation struct {
+	At       time.Time
+	Checked  int // contacts to ask the provider about
+	Resolved int // contacts reconciled by asking, then and since
 }
 
 // Backlog is the number and age of the waiting contacts of a channel.

@@ -24,11 +24,11 @@ const (
 	CountApplied // from here on callback reports, by verdict
 	CountDuplicate
 	CountLate
-	CountNotOurs
+	CountUnknownAttempt
 	CountForwarded
-	CountCollections // reconciliation passes begun
-	CountReconciled  // contacts reconciled by asking the provider
-	Counters         // number of counters
+	CountReconciliations // reconciliation passes begun
+	CountReconciled      // contacts reconciled by asking the provider
+	Counters             // number of counters
 )
 
 // CounterOf returns the counter of contacts that are done with an outcome.
@@ -42,7 +42,7 @@ func CounterOf(o Outcome) (Counter, bool) {
 }
 
 // Verdicts returns every verdict, in the order of their counters.
-func Verdicts() []Verdict { return []Verdict{Applied, Duplicate, Late, NotOurs, Forwarded} }
+func Verdicts() []Verdict { return []Verdict{Applied, Duplicate, Late, UnknownAttempt, Forwarded} }
 
 // CounterOfVerdict returns the counter of reports with a verdict.
 func CounterOfVerdict(v Verdict) (Counter, bool) {
@@ -66,11 +66,11 @@ type Minute struct {
 	Counts  [Counters]int64
 	// Gauged reports whether the gauges below are known. Only the process that
 	// runs the channel knows them.
-	Gauged       bool
-	InFlight     int64 // slots, at the end of the minute
-	InFlightMost int64
-	Queued       int64 // at the end of the minute
-	Capacity     int64
+	Gauged      bool
+	InFlight    int64 // slots, at the end of the minute
+	MaxInFlight int64
+	Queued      int64 // at the end of the minute
+	Capacity    int64
 }
 
 // Empty reports whether all counters are zero.
@@ -84,7 +84,7 @@ func (m *Minute) Add(o *Minute) {
 	if !o.Gauged {
 		return
 	}
-	m.InFlightMost = max(m.InFlightMost, o.InFlightMost)
+	m.MaxInFlight = max(m.MaxInFlight, o.MaxInFlight)
 	m.Gauged, m.InFlight, m.Queued, m.Capacity = true, o.InFlight, o.Queued, o.Capacity
 }
 

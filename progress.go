@@ -17,8 +17,8 @@ const (
 	PartFailed    = 'f'
 )
 
-// answeredCall is the value of Parts for an answered call: its only part is open.
-const answeredCall = ".a"
+// answeredParts is the value of Parts for an answered call: its only part is open.
+const answeredParts = ".a"
 
 // Progress is the mutable half of a contact. Every transition returns a whole
 // new Progress with the next revision; the store replaces it as one.
@@ -36,19 +36,19 @@ type Progress struct {
 	Attempt  int       // dispatches begun so far
 	Failures int       // attempts that failed for a reason of the contact itself
 
-	ClaimedAt   time.Time
-	SentAt      time.Time // the provider accepted it
-	HeardAt     time.Time // the provider's last report about it
-	FinishedAt  time.Time
-	ProviderRef string
-	Parts       string // a letter per message; empty until the first report
-	Outcome     Outcome
-	Reason      string
-	CancelAsked bool // a client requested cancellation while it is in flight
+	ClaimedAt       time.Time
+	SentAt          time.Time // the provider accepted it
+	HeardAt         time.Time // the provider's last report about it
+	FinishedAt      time.Time
+	ProviderRef     string
+	Parts           string // a letter per message; empty until the first report
+	Outcome         Outcome
+	Reason          string
+	CancelRequested bool // a client requested cancellation while it is in flight
 }
 
-// Fresh returns the progress of a contact at the moment it is accepted.
-func Fresh(now, notBefore time.Time) Progress {
+// NewProgress returns the progress of a contact at the moment it is accepted.
+func NewProgress(now, notBefore time.Time) Progress {
 	if notBefore.After(now) {
 		return Progress{State: Delayed, DueAt: notBefore}
 	}
@@ -116,9 +116,9 @@ func (p Progress) Accept(now time.Time, ref string) (Progress, error) {
 	return p.next(), nil
 }
 
-// LoseSight marks the contact as unknown: the result of a dispatch was lost, and
+// MarkUnknown marks the contact as unknown: the result of a dispatch was lost, and
 // the provider may or may not have the contact. It keeps its slots.
-func (p Progress) LoseSight(reason string) (Progress, error) {
+func (p Progress) MarkUnknown(reason string) (Progress, error) {
 	if p.State != Sending {
 		return p, ErrTransition
 	}
@@ -169,13 +169,13 @@ func (p Progress) ReportPart(now time.Time, size, part int, state byte) (_ Progr
 	return p.next(), true, nil
 }
 
-// PickUp records that the person answered the call. changed is false if that was
+// MarkAnswered records that the person answered the call. changed is false if that was
 // already known.
-func (p Progress) PickUp() (_ Progress, changed bool) {
+func (p Progress) MarkAnswered() (_ Progress, changed bool) {
 	if !p.State.InFlight() || p.Parts != "" {
 		return p, false
 	}
-	p.Parts = answeredCall
+	p.Parts = answeredParts
 	return p, true
 }
 
@@ -191,12 +191,12 @@ func (p Progress) PartsOutcome() (_ Outcome, ok bool) {
 	return Completed, true
 }
 
-// AskCancel records that a client requested the cancellation of a contact in flight.
-func (p Progress) AskCancel() (Progress, error) {
+// RequestCancel records that a client requested the cancellation of a contact in flight.
+func (p Progress) RequestCancel() (Progress, error) {
 	if !p.State.InFlight() {
 		return p, ErrTransition
 	}
-	p.CancelAsked = true
+	p.CancelRequested = true
 	return p.next(), nil
 }
 
@@ -210,11 +210,11 @@ func (p Progress) Finish(now time.Time, outcome Outcome, reason string) (Progres
 	return p.next(), nil
 }
 
-// Amend corrects a contact that is done as failed when the provider later
+// CorrectPart corrects a contact that is done as failed when the provider later
 // reports that a message was delivered after all, as a failover route does.
 // changed is false if the report changes nothing. It frees no slot: a done
 // contact holds none.
-func (p Progress) Amend(part int) (_ Progress, changed bool) {
+func (p Progress) CorrectPart(part int) (_ Progress, changed bool) {
 	if p.State != Done || p.Outcome != Failed || part < 0 || part >= len(p.Parts) || p.Parts[part] != PartFailed {
 		return p, false
 	}

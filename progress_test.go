@@ -49,7 +49,7 @@ func TestTransitions(t *testing.T) {
 		{"Claim", func(p weir.Progress) (weir.Progress, error) { return two(p.Claim(t1)) }, [6]weir.State{weir.Sending, no, no, no, no, no}},
 		{"Unclaim", weir.Progress.Unclaim, [6]weir.State{no, no, weir.Queued, no, no, no}},
 		{"Accept", func(p weir.Progress) (weir.Progress, error) { return p.Accept(t1, "new") }, [6]weir.State{no, no, weir.Active, weir.Active, weir.Active, no}},
-		{"LoseSight", func(p weir.Progress) (weir.Progress, error) { return p.LoseSight("x") }, [6]weir.State{no, no, weir.Unknown, no, no, no}},
+		{"LoseSight", func(p weir.Progress) (weir.Progress, error) { return p.MarkUnknown("x") }, [6]weir.State{no, no, weir.Unknown, no, no, no}},
 		{"Requeue", func(p weir.Progress) (weir.Progress, error) { q, _, err := p.Requeue(t1, t1, "x"); return q, err },
 			[6]weir.State{no, no, weir.Queued, weir.Queued, weir.Queued, no}},
 		{"Requeue later", func(p weir.Progress) (weir.Progress, error) { q, _, err := p.Requeue(t1, t2, "x"); return q, err },
@@ -59,7 +59,7 @@ func TestTransitions(t *testing.T) {
 			return q, err
 		},
 			[6]weir.State{no, no, weir.Active, weir.Active, weir.Active, no}},
-		{"AskCancel", weir.Progress.AskCancel, [6]weir.State{no, no, weir.Sending, weir.Active, weir.Unknown, no}},
+		{"AskCancel", weir.Progress.RequestCancel, [6]weir.State{no, no, weir.Sending, weir.Active, weir.Unknown, no}},
 		{"Finish", func(p weir.Progress) (weir.Progress, error) { return p.Finish(t1, weir.Completed, "") },
 			[6]weir.State{weir.Done, weir.Done, weir.Done, weir.Done, weir.Done, no}},
 		{"Finish without outcome", func(p weir.Progress) (weir.Progress, error) { return p.Finish(t1, "", "") }, [6]weir.State{}},
@@ -107,10 +107,10 @@ func TestTransitionsFillTheirFields(t *testing.T) {
 	}
 	got, err = in(weir.Delayed).Finish(t1, weir.Expired, "late")
 	check("Finish", got, err, weir.Progress{Rev: 6, State: weir.Done, Attempt: 2, Failures: 1, FinishedAt: t1, Outcome: weir.Expired, Reason: "late"})
-	if p := weir.Fresh(t1, t2); p.State != weir.Delayed || !p.DueAt.Equal(t2) {
+	if p := weir.NewProgress(t1, t2); p.State != weir.Delayed || !p.DueAt.Equal(t2) {
 		t.Errorf("Fresh before its instant: %+v", p)
 	}
-	if p := weir.Fresh(t1, t1); p.State != weir.Queued || !p.DueAt.IsZero() {
+	if p := weir.NewProgress(t1, t1); p.State != weir.Queued || !p.DueAt.IsZero() {
 		t.Errorf("Fresh at its instant: %+v", p)
 	}
 }
@@ -149,20 +149,20 @@ func TestReportPart(t *testing.T) {
 func TestAmend(t *testing.T) {
 	t.Parallel()
 	p := weir.Progress{Rev: 1, State: weir.Done, Outcome: weir.Failed, Parts: "ffd", Reason: "x"}
-	p, changed := p.Amend(0)
+	p, changed := p.CorrectPart(0)
 	if !changed || p.Outcome != weir.Failed || p.Parts != "dfd" || p.Reason != "x" || p.Rev != 2 {
 		t.Fatalf("%+v", p)
 	}
 	for _, part := range []int{0, 2, 3, -1} {
-		if _, changed := p.Amend(part); changed {
+		if _, changed := p.CorrectPart(part); changed {
 			t.Fatalf("part %d changed", part)
 		}
 	}
-	p, changed = p.Amend(1)
+	p, changed = p.CorrectPart(1)
 	if !changed || p.Outcome != weir.Completed || p.Reason != "" || p.Slots(3) != 0 {
 		t.Fatalf("%+v", p)
 	}
-	if _, changed := p.Amend(1); changed {
+	if _, changed := p.CorrectPart(1); changed {
 		t.Fatalf("a completed contact changed")
 	}
 }

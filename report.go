@@ -29,9 +29,9 @@ type Verdict string
 
 // The verdicts.
 const (
-	Applied   Verdict = "applied"
-	Duplicate Verdict = "duplicate" // it reports what was already known
-	Late      Verdict = "late"      // its attempt has ended
-	NotOurs   Verdict = "unknown"   // no such attempt
-	Forwarded Verdict = "forwarded" // stored for the process that runs the channel
+	Applied        Verdict = "applied"
+	Duplicate      Verdict = "duplicate" // it reports what was already known
+	Late           Verdict = "late"      // its attempt has ended
+	UnknownAttempt Verdict = "unknown"   // no such attempt
+	Forwarded      Verdict = "forwarded" // stored for the process that runs the channel
 )

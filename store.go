@@ -28,8 +28,8 @@ type Transition struct {
 	From    int64    // the revision that it replaces
 	Was     State    // the state that it replaces
 	Ended   *Attempt // an attempt that ended while the contact continues; kept for the record
-	// PickedUp is set if the person answered the call and that was not known before.
-	PickedUp bool
+	// Answered is set if the person answered the call and that was not known before.
+	Answered bool
 	Result   Result // of the conversation, at the end of the contact
 }
 

@@ -17,31 +17,31 @@ import (
 // and carries out the core's effects.
 type broker struct {
 	*System
-	seat *seat
-	log  *slog.Logger
+	state *channelState
+	log   *slog.Logger
 
-	self   *actor.PID
-	parent *actor.PID
-	gen    int64
-	life   context.Context // of this incarnation's reads
-	end    context.CancelFunc
-	timer  *time.Timer
-	wakeAt time.Time
-	last   *write // last change of this incarnation; nil before the first
+	self        *actor.PID
+	parent      *actor.PID
+	gen         int64
+	lifetime    context.Context // of this incarnation's reads
+	endLifetime context.CancelFunc
+	timer       *time.Timer
+	wakeAt      time.Time
+	lastWrite   *write // lastWrite change of this incarnation; nil before the first
 
-	core     *core.Core // nil until it is loaded, and in standby
-	ch       weir.Channel
-	driver   channels.Driver
-	figures  *channelFigures
-	lease    weir.Lease
-	standby  bool
-	failures int // consecutive failed loads
-	refusals int // consecutive changes that the store refused
-	waits    int // consecutive attempts that found the lease taken
-	stash    []any
-	missed   bool // contacts were accepted while it was loading
-	draining bool
-	stopping bool
+	core              *core.Core // nil until it is loaded, and in standby
+	ch                weir.Channel
+	driver            channels.Driver
+	series            *channelSeries
+	lease             weir.Lease
+	standby           bool
+	failures          int // consecutive failed loads
+	rejectedWrites    int // consecutive changes that the store refused
+	standbyPolls      int // consecutive attempts that found the lease taken
+	stash             []any
+	acceptedMeanwhile bool // contacts were accepted while it was loading
+	draining          bool
+	stopping          bool
 }
 
 // Receive implements actor.Actor.
@@ -49,53 +49,53 @@ func (b *broker) Receive(ctx actor.Context) {
 	switch m := ctx.Message().(type) {
 	case *actor.Started:
 		b.self, b.parent = ctx.Self(), ctx.Parent()
-		b.seat.actor.Store(b.self)
-		b.begin()
+		b.state.actor.Store(b.self)
+		b.start()
 	case *actor.Stopping, *actor.Restarting:
 		b.halt()
 	case *actor.Stopped:
 	case numbered:
-		b.seat.seen = m.seq
+		b.state.lastSeen = m.seq
 		b.handle(m.msg)
 	default:
 		b.handle(m)
 	}
 }
 
-// begin starts an incarnation: a new generation and a new epoch.
-func (b *broker) begin() {
-	b.next()
-	go b.load(b.life, b.gen)
+// start starts an incarnation: a new generation and a new epoch.
+func (b *broker) start() {
+	b.newIncarnation()
+	go b.load(b.lifetime, b.gen)
 }
 
-// next ends the incarnation and begins the next one with a new number.
-func (b *broker) next() {
+// newIncarnation ends the incarnation and begins the next one with a new number.
+func (b *broker) newIncarnation() {
 	b.halt()
 	b.gen = b.generations.Add(1)
-	b.life, b.end = context.WithCancel(b.ctx)
-	b.core, b.last = nil, nil
-	b.draining = b.seat.drains.Load()
+	b.lifetime, b.endLifetime = context.WithCancel(b.ctx)
+	b.core, b.lastWrite = nil, nil
+	b.draining = b.state.stopping.Load()
 }
 
-// beginLater starts an incarnation after a growing delay: otherwise a change that
+// restartLater starts an incarnation after a growing delay: otherwise a change that
 // the store refuses permanently would be decided again at once.
-func (b *broker) beginLater() {
-	b.next()
-	b.refusals++
+func (b *broker) restartLater() {
+	b.newIncarnation()
+	b.rejectedWrites++
 	now := time.Now()
-	b.armAt(now, now.Add(min(reloadAfter<<min(b.refusals, 6), reloadMost)))
+	b.armAt(now, now.Add(min(minReloadDelay<<min(b.rejectedWrites, 6), maxReloadDelay)))
 }
 
-// halt ends an incarnation: its timer and its reads.
+// stopLoops ends an incarnation: its timer and its reads.
 func (b *broker) halt() {
 	b.gen = -1
-	b.seat.meter.gauged.Store(false)
+	b.state.meter.gauged.Store(false)
 	if b.timer != nil {
 		b.timer.Stop()
 	}
 	b.wakeAt = time.Time{}
-	if b.end != nil {
-		b.end()
+	if b.endLifetime != nil {
+		b.endLifetime()
 	}
 }
 
@@ -105,7 +105,7 @@ func (b *broker) handle(msg any) {
 		b.onLoaded(m)
 	case tick:
 		b.onTick(m)
-	case swept:
+	case sweepHint:
 		if b.core != nil && !b.core.Busy() {
 			b.event(func(c *core.Core, now time.Time) { c.Woken(core.Origin{}, now) })
 		}
@@ -113,7 +113,7 @@ func (b *broker) handle(msg any) {
 		b.onLeaseGone()
 	case renewed:
 		if b.core != nil {
-			b.seat.until.Store(&m.until)
+			b.state.until.Store(&m.until)
 		}
 	case drain:
 		b.onDrain()
@@ -122,10 +122,10 @@ func (b *broker) handle(msg any) {
 			b.onWithoutCore(msg)
 			return
 		}
-		go b.readChannel(b.life, b.gen, m.done)
-	case figuresOf:
+		go b.readChannel(b.lifetime, b.gen, m.done)
+	case figuresRequest:
 		b.onFigures(m)
-	case whysOf:
+	case whyRequest:
 		b.onWhys(m)
 	case observed:
 		if b.core != nil && !b.draining {
@@ -157,9 +157,9 @@ func (b *broker) onEvent(msg any) {
 		b.event(func(c *core.Core, now time.Time) { c.Accepted(m.contacts, now) })
 	case reported:
 		b.event(func(c *core.Core, now time.Time) { c.Report(m.report, m.from, now) })
-	case canceled:
+	case cancelRequest:
 		b.event(func(c *core.Core, now time.Time) { c.Cancel(m.ref, m.from, now) })
-	case woken:
+	case wake:
 		b.event(func(c *core.Core, now time.Time) { c.Woken(m.from, now) })
 	case sendDone:
 		b.event(func(c *core.Core, now time.Time) { c.SendDone(m.attempt, m.sent, now) })
@@ -184,12 +184,12 @@ func (b *broker) onEvent(msg any) {
 func (b *broker) onRead(msg any) {
 	switch m := msg.(type) {
 	case pageRead:
-		b.read(m.gen, m.err, core.WhatPage, m.page, func(c *core.Core, now time.Time) { c.PageRead(m.page, m.contacts, now) })
+		b.read(m.gen, m.err, core.KindPage, m.page, func(c *core.Core, now time.Time) { c.PageRead(m.page, m.contacts, now) })
 	case lanesRead:
-		b.read(m.gen, m.err, core.WhatLanes, core.Page{}, func(c *core.Core, now time.Time) { c.LanesRead(m.lanes, m.queued, now) })
+		b.read(m.gen, m.err, core.KindLanes, core.Page{}, func(c *core.Core, now time.Time) { c.LanesRead(m.lanes, m.queued, now) })
 	case instantRead:
 		b.read(m.gen, m.err, m.what, core.Page{}, func(c *core.Core, now time.Time) {
-			if m.what == core.WhatDue {
+			if m.what == core.KindDue {
 				c.DueRead(m.contacts, m.next, now)
 			} else {
 				c.OverdueRead(m.contacts, m.next, now)
@@ -210,7 +210,7 @@ func (b *broker) onRead(msg any) {
 		}
 	case statusDone:
 		if m.gen == b.gen {
-			b.healths.Store(b.seat.channel, health{b.ch.Name, m.status})
+			b.healths.Store(b.state.channel, health{b.ch.Name, m.status})
 			b.event(func(c *core.Core, now time.Time) { c.StatusDone(m.status, now) })
 		}
 	case removeDone:
@@ -222,7 +222,7 @@ func (b *broker) onRead(msg any) {
 	}
 }
 
-func (b *broker) read(gen int64, err error, what core.What, page core.Page, tell func(*core.Core, time.Time)) {
+func (b *broker) read(gen int64, err error, what core.ReadKind, page core.Page, tell func(*core.Core, time.Time)) {
 	if gen != b.gen {
 		return
 	}
@@ -239,7 +239,7 @@ func (b *broker) onTick(m tick) {
 	}
 	b.wakeAt = time.Time{}
 	if b.core == nil {
-		b.begin() // standby, or a load that failed: try again
+		b.start() // standby, or a load that failed: try again
 		return
 	}
 	b.event(func(c *core.Core, now time.Time) { c.Tick(now) })
@@ -276,15 +276,15 @@ func (b *broker) onWritten(m written) {
 		if !b.draining {
 			b.log.Error("a change could not be written; the broker reads its state anew", "error", m.result.Err)
 			b.metrics.reloads.Inc()
-			b.beginLater()
+			b.restartLater()
 		}
 	case len(m.claimed) > 0:
-		b.refusals = 0
+		b.rejectedWrites = 0
 		b.event(func(c *core.Core, now time.Time) { c.ClaimsCommitted(m.claimed, m.result.Stale, now) })
 	case len(m.result.Stale) > 0:
 		b.log.Error("the store disagrees about contacts; the broker reads its state anew", "contacts", len(m.result.Stale))
 		b.metrics.reloads.Inc()
-		b.begin()
+		b.start()
 	default:
 		b.event(func(c *core.Core, now time.Time) { c.Written(m.then, now) })
 	}
@@ -297,8 +297,8 @@ func (b *broker) onLeaseGone() {
 	}
 	b.log.Warn("another process took the channel over")
 	b.metrics.leasesLost.WithLabelValues(b.ch.Name).Inc()
-	b.seat.until.Store(nil)
-	b.begin()
+	b.state.until.Store(nil)
+	b.start()
 }
 
 // reply answers the waiter, if any, and never blocks.

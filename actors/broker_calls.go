@@ -7,14 +7,14 @@ import (
 	"time"
 
 	"weir"
-	"weir/actors/care"
+	"weir/actors/supervise"
 	"weir/channels"
 	"weir/internal/deadline"
 	"weir/internal/failpoint"
 )
 
 // call bounds one provider call and counts it.
-func (b *broker) call(f *channelFigures, operation string, timeout time.Duration, do func(context.Context) string) {
+func (b *broker) call(f *channelSeries, operation string, timeout time.Duration, do func(context.Context) string) {
 	ctx := deadline.In(b.ctx, timeout)
 	defer ctx.End()
 	begun := time.Now()
@@ -31,29 +31,29 @@ func (b *broker) panicked(r any, name, operation string) {
 		return
 	}
 	b.metrics.panics.Inc()
-	b.logger.Error("a driver panicked", "channel", name, "operation", operation, "panic", care.PanicText(r), "stack", string(debug.Stack()))
+	b.logger.Error("a driver panicked", "channel", name, "operation", operation, "panic", supervise.PanicText(r), "stack", string(debug.Stack()))
 }
 
-func (b *broker) send(d channels.Driver, f *channelFigures, a channels.Attempt) {
-	result := channels.Sent{Fate: channels.Unclear, Reason: "the driver failed while sending", Answered: true}
+func (b *broker) send(d channels.Driver, f *channelSeries, a channels.Attempt) {
+	result := channels.SendResult{Fate: channels.Unclear, Reason: "the driver failed while sending", Answered: true}
 	defer func() {
 		b.panicked(recover(), f.name, "send")
-		b.seat.sending(a.ID, &result)
+		b.state.recordSend(a.ID, &result)
 		if result.Fate == channels.Accepted {
-			b.seat.meter.count(weir.CountSent, 1)
+			b.state.meter.count(weir.CountSent, 1)
 		} else {
-			b.seat.meter.count(weir.CountSendFailed, 1)
+			b.state.meter.count(weir.CountSendFailed, 1)
 		}
-		b.root.Send(b.seat.actor.Load(), sendDone{a.ID, result}) // may be a later incarnation
+		b.root.Send(b.state.actor.Load(), sendDone{a.ID, result}) // may be a later incarnation
 	}()
 	if !b.leased() {
-		result = channels.Sent{Fate: channels.NotSent, ChannelFault: true, Reason: "the lease ran out before it was sent"}
+		result = channels.SendResult{Fate: channels.NotSent, ChannelFault: true, Reason: "the lease ran out before it was sent"}
 		return
 	}
 	failpoint.Hit("send.before")
 	b.call(f, "send", b.sendTimeout, func(ctx context.Context) string {
 		result = d.Send(ctx, a)
-		return fateWord(result.Fate)
+		return fateLabel(result.Fate)
 	})
 	failpoint.Hit("send.answered")
 }
@@ -63,8 +63,8 @@ func (b *broker) send(d channels.Driver, f *channelFigures, a channels.Attempt) 
 // worth a wait: the stored claim shows that no other process had taken it by then.
 func (b *broker) leased() bool {
 	limit := time.Now().Add(b.sendTimeout)
-	for !b.seat.leased(time.Now()) {
-		if b.seat.until.Load() == nil || time.Now().After(limit) {
+	for !b.state.leased(time.Now()) {
+		if b.state.until.Load() == nil || time.Now().After(limit) {
 			return false
 		}
 		select {
@@ -76,7 +76,7 @@ func (b *broker) leased() bool {
 	return true
 }
 
-func fateWord(f channels.Fate) string {
+func fateLabel(f channels.Fate) string {
 	switch f {
 	case channels.Accepted:
 		return "accepted"
@@ -89,7 +89,7 @@ func fateWord(f channels.Fate) string {
 	}
 }
 
-func (b *broker) ask(d channels.Driver, f *channelFigures, gen int64, a channels.Attempt) {
+func (b *broker) ask(d channels.Driver, f *channelSeries, gen int64, a channels.Attempt) {
 	answer := channels.Answer{Knowledge: channels.AskFailed, Reason: "the driver failed while asking"}
 	defer func() {
 		b.panicked(recover(), f.name, "ask")
@@ -97,16 +97,16 @@ func (b *broker) ask(d channels.Driver, f *channelFigures, gen int64, a channels
 	}()
 	b.call(f, "ask", b.askTimeout, func(ctx context.Context) string {
 		answer = d.Ask(ctx, a)
-		return knowledgeWord(answer.Knowledge)
+		return knowledgeLabel(answer.Knowledge)
 	})
 	failpoint.Hit("ask.answered")
 }
 
-func knowledgeWord(k channels.Knowledge) string {
+func knowledgeLabel(k channels.Knowledge) string {
 	switch k {
 	case channels.Underway:
 		return "underway"
-	case channels.Over:
+	case channels.Finished:
 		return "over"
 	case channels.Absent:
 		return "absent"
@@ -119,15 +119,15 @@ func knowledgeWord(k channels.Knowledge) string {
 
 // cancel waits for its turn: a channel that is being deleted may have very many
 // contacts to cancel.
-func (b *broker) cancel(life context.Context, d channels.Driver, f *channelFigures, gen int64, a channels.Attempt) {
+func (b *broker) cancel(life context.Context, d channels.Driver, f *channelSeries, gen int64, a channels.Attempt) {
 	done := channels.Cancellation{Failed: true, Reason: "the driver failed while canceling"}
 	defer func() {
 		b.panicked(recover(), f.name, "cancel")
 		b.root.Send(b.self, cancelDone{gen, a.ID, done})
 	}()
 	select {
-	case b.seat.cancels <- struct{}{}:
-		defer func() { <-b.seat.cancels }()
+	case b.state.cancels <- struct{}{}:
+		defer func() { <-b.state.cancels }()
 	case <-life.Done():
 		return
 	}
@@ -137,7 +137,7 @@ func (b *broker) cancel(life context.Context, d channels.Driver, f *channelFigur
 		switch {
 		case done.Failed:
 			return "failed"
-		case done.Gone:
+		case done.Canceled:
 			return "gone"
 		default:
 			return "too_late"
@@ -146,7 +146,7 @@ func (b *broker) cancel(life context.Context, d channels.Driver, f *channelFigur
 	failpoint.Hit("take.answered")
 }
 
-func (b *broker) prepare(d channels.Driver, f *channelFigures, gen int64) {
+func (b *broker) prepare(d channels.Driver, f *channelSeries, gen int64) {
 	err := fmt.Errorf("the driver failed while preparing")
 	defer func() {
 		b.panicked(recover(), f.name, "prepare")
@@ -160,7 +160,7 @@ func (b *broker) prepare(d channels.Driver, f *channelFigures, gen int64) {
 	})
 }
 
-func (b *broker) status(d channels.Driver, f *channelFigures, gen int64) {
+func (b *broker) status(d channels.Driver, f *channelSeries, gen int64) {
 	status := channels.Status{Health: weir.Erring, Reason: "the driver failed while asking for the status"}
 	defer func() {
 		b.panicked(recover(), f.name, "status")

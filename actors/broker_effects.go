@@ -13,9 +13,9 @@ import (
 func (b *broker) execute(e core.Effects) {
 	// A local attempt is forgotten once its outcome is durable. The writer keeps
 	// the order, so the event's last change covers those before it.
-	forget := b.seat.claims(e.Forget)
+	forget := b.state.claims(e.Forget)
 	if len(e.Commits) == 0 {
-		b.seat.drop(forget)
+		b.state.drop(forget)
 	}
 	for i, k := range e.Commits {
 		if i < len(e.Commits)-1 {
@@ -25,9 +25,9 @@ func (b *broker) execute(e core.Effects) {
 		}
 	}
 	b.count(e)
-	b.seat.meter.gauge(b.core.Load())
+	b.state.meter.gauge(b.core.Load())
 	for _, r := range e.Replies {
-		b.behind(func(err error) {
+		b.afterWrites(func(err error) {
 			if err != nil {
 				r.Err = err
 			}
@@ -35,32 +35,32 @@ func (b *broker) execute(e core.Effects) {
 		})
 	}
 	for _, a := range e.Sends {
-		b.seat.sending(a.ID, nil)
-		driver, figures := b.driver, b.figures
-		b.crew.Go(func() { b.send(driver, figures, a) })
+		b.state.recordSend(a.ID, nil)
+		driver, figures := b.driver, b.series
+		b.pool.Go(func() { b.send(driver, figures, a) })
 	}
 	for _, a := range e.Asks {
-		go b.ask(b.driver, b.figures, b.gen, a)
+		go b.ask(b.driver, b.series, b.gen, a)
 	}
 	for _, a := range e.Cancels {
-		go b.cancel(b.life, b.driver, b.figures, b.gen, a)
+		go b.cancel(b.lifetime, b.driver, b.series, b.gen, a)
 	}
 	if e.Reads() {
 		b.reads(e)
 	}
 	if e.Prepare {
-		go b.prepare(b.driver, b.figures, b.gen)
+		go b.prepare(b.driver, b.series, b.gen)
 	}
 	if e.Status {
-		go b.status(b.driver, b.figures, b.gen)
+		go b.status(b.driver, b.series, b.gen)
 	}
 	switch {
 	case e.Remove:
-		go b.remove(b.life, b.gen)
+		go b.remove(b.lifetime, b.gen)
 	case e.Drained:
 		b.stopSelf()
-	case e.Rest:
-		b.root.Send(b.parent, passivate{b.seat.channel, b.seat.seen})
+	case e.Passivate:
+		b.root.Send(b.parent, passivate{b.state.channel, b.state.lastSeen})
 	}
 }
 
@@ -68,29 +68,29 @@ func (b *broker) execute(e core.Effects) {
 func (b *broker) count(e core.Effects) {
 	name := b.ch.Name
 	for _, f := range e.Finished {
-		b.figures.finish(f.Outcome).Inc()
+		b.series.finish(f.Outcome).Inc()
 		if c, ok := weir.CounterOf(f.Outcome); ok {
-			b.seat.meter.count(c, 1)
+			b.state.meter.count(c, 1)
 		}
 		if f.Active > 0 {
-			b.figures.active().Observe(f.Active.Seconds())
+			b.series.active().Observe(f.Active.Seconds())
 		}
 		if f.Outcome == weir.DeadLetter {
 			b.metrics.deadLetters.WithLabelValues(name).Inc()
 		}
 	}
-	if e.Collected {
+	if e.ReconcileBegun {
 		b.metrics.gcRuns.Inc()
-		b.seat.meter.count(weir.CountCollections, 1)
-		if e.CollectedWell {
+		b.state.meter.count(weir.CountReconciliations, 1)
+		if e.ReconcileClean {
 			b.metrics.gcLast.WithLabelValues(name).SetToCurrentTime()
 		}
 	}
 	for _, k := range e.Reconciled {
 		if k != channels.AskFailed {
-			b.seat.meter.count(weir.CountReconciled, 1)
+			b.state.meter.count(weir.CountReconciled, 1)
 		}
-		b.metrics.gcReconciled.WithLabelValues(name, knowledgeWord(k)).Inc()
+		b.metrics.gcReconciled.WithLabelValues(name, knowledgeLabel(k)).Inc()
 	}
 }
 
@@ -99,22 +99,22 @@ func (b *broker) count(e core.Effects) {
 // are dropped when the change is durable.
 func (b *broker) commit(k core.Commit, forget []*claim) {
 	for _, ref := range k.Claimed {
-		b.seat.claimed(ref)
+		b.state.recordClaim(ref)
 	}
 	for i := range k.Transitions {
 		if t := &k.Transitions[i]; t.Was == weir.Queued && t.Contact.State == weir.Sending {
-			b.figures.wait().Observe(t.Contact.ClaimedAt.Sub(t.Contact.QueuedAt).Seconds())
+			b.series.wait().Observe(t.Contact.ClaimedAt.Sub(t.Contact.QueuedAt).Seconds())
 		}
 	}
-	mark(k, "before")
+	hitFailpoint(k, "before")
 	gen, self := b.gen, b.self
 	w := &write{done: make(chan struct{})}
-	b.last = w
-	b.seat.writes.begin()
+	b.lastWrite = w
+	b.state.writes.begin()
 	b.store.Commit(weir.Change{Lease: b.lease, Transitions: k.Transitions, InboxDone: k.InboxDone}, func(r weir.CommitResult) {
-		mark(k, "committed")
+		hitFailpoint(k, "committed")
 		if r.Err == nil {
-			b.seat.drop(forget)
+			b.state.drop(forget)
 		}
 		if len(k.Claimed) > 0 || k.Then != 0 || r.Err != nil || len(r.Stale) > 0 {
 			b.root.Send(self, written{gen, k.Claimed, k.Then, r})
@@ -127,7 +127,7 @@ func (b *broker) commit(k core.Commit, forget []*claim) {
 		}
 		w.failed = r.Err != nil || len(r.Stale) > 0
 		close(w.done)
-		b.seat.writes.end()
+		b.state.writes.end()
 	})
 }
 
@@ -137,11 +137,11 @@ type write struct {
 	failed bool // read it only after done is closed
 }
 
-// behind runs do once the changes issued so far are written, at once if they are.
+// afterWrites runs do once the changes issued so far are written, at once if they are.
 // An earlier read would find contacts in their old state; an earlier reply could
 // confirm something that a crash may still undo.
-func (b *broker) behind(do func(error)) {
-	w, life := b.last, b.life
+func (b *broker) afterWrites(do func(error)) {
+	w, life := b.lastWrite, b.lifetime
 	if w == nil {
 		do(nil)
 		return
@@ -169,8 +169,8 @@ func (w *write) err() error {
 	return nil
 }
 
-// mark names the durable boundaries for the crash tests.
-func mark(k core.Commit, when string) {
+// hitFailpoint names the durable boundaries for the crash tests.
+func hitFailpoint(k core.Commit, when string) {
 	switch {
 	case len(k.Claimed) > 0:
 		failpoint.Hit("claim." + when)
@@ -186,6 +186,6 @@ func mark(k core.Commit, when string) {
 func (b *broker) remove(ctx context.Context, gen int64) {
 	io, cancel := background(ctx, ioTimeout)
 	defer cancel()
-	b.seat.writes.wait()
-	b.root.Send(b.self, removeDone{gen, b.store.DeleteChannel(io, b.seat.channel)})
+	b.state.writes.wait()
+	b.root.Send(b.self, removeDone{gen, b.store.DeleteChannel(io, b.state.channel)})
 }

@@ -18,7 +18,7 @@ func (b *broker) load(ctx context.Context, gen int64) {
 	m.err = func() error {
 		io, cancel := background(ctx, ioTimeout)
 		defer cancel()
-		ch, err := b.store.ChannelByID(io, b.seat.channel)
+		ch, err := b.store.ChannelByID(io, b.state.channel)
 		if err != nil {
 			return err
 		}
@@ -32,7 +32,7 @@ func (b *broker) load(ctx context.Context, gen int64) {
 			m.standby = !ok
 			return err
 		}
-		b.seat.took(lease.Epoch)
+		b.state.leaseAcquired(lease.Epoch)
 		if b.shared { // another process may have changed the row before it could know who runs the channel
 			if m.snapshot.Channel, err = b.store.ChannelByID(io, ch.ID); err != nil {
 				return err
@@ -50,7 +50,7 @@ func (b *broker) load(ctx context.Context, gen int64) {
 		}
 		// The local attempts are read after the epoch was raised: a claim that
 		// commits now is refused, so none can slip between the two reads.
-		m.snapshot.Hands, m.results = b.seat.held()
+		m.snapshot.LocalAttempts, m.results = b.state.localAttempts()
 		if m.snapshot.Lanes, err = b.store.Lanes(io, ch.ID); err != nil {
 			return err
 		}
@@ -77,7 +77,7 @@ func (b *broker) onLoaded(m loaded) {
 			b.log.Warn("the channel could not be loaded; trying again", "error", m.err)
 		}
 		b.refuseStash(&weir.Error{Code: weir.CodeUnavailable, Message: "the store cannot be read", RetryAfter: time.Second, Cause: m.err})
-		wait := min(reloadAfter<<min(b.failures, 6), reloadMost)
+		wait := min(minReloadDelay<<min(b.failures, 6), maxReloadDelay)
 		b.armAt(now, now.Add(wait/2+rand.N(wait/2)))
 		return
 	case m.standby && b.draining:
@@ -90,18 +90,18 @@ func (b *broker) onLoaded(m loaded) {
 		}
 		b.standby, b.ch = true, m.snapshot.Channel
 		// The owner may have died a moment ago, with its connection not yet missed.
-		b.armAt(now, now.Add(min(standbyFirst<<min(b.waits, 6), standbyEvery)))
-		b.waits++
+		b.armAt(now, now.Add(min(minStandbyPoll<<min(b.standbyPolls, 6), maxStandbyPoll)))
+		b.standbyPolls++
 		b.unstash()
 		return
 	}
-	b.standby, b.failures, b.waits = false, 0, 0
+	b.standby, b.failures, b.standbyPolls = false, 0, 0
 	b.ch, b.driver, b.lease = m.snapshot.Channel, m.driver, m.lease
 	b.log = b.logger.With("channel", b.ch.Name)
-	b.figures = b.metrics.known(b.ch.Name)
-	b.seat.until.Store(&m.until)
+	b.series = b.metrics.known(b.ch.Name)
+	b.state.until.Store(&m.until)
 	b.core = core.New(b.coreConfig, m.snapshot, now)
-	b.seat.adopted(m.snapshot.InFlight)
+	b.state.dropRefused(m.snapshot.InFlight)
 	if b.draining {
 		b.core.Drain(now)
 	}
@@ -110,8 +110,8 @@ func (b *broker) onLoaded(m loaded) {
 	for ref, sent := range m.results {
 		b.event(func(c *core.Core, now time.Time) { c.SendDone(ref, sent, now) })
 	}
-	if b.missed {
-		b.missed = false
+	if b.acceptedMeanwhile {
+		b.acceptedMeanwhile = false
 		b.event(func(c *core.Core, now time.Time) { c.Woken(core.Origin{}, now) })
 	}
 	b.unstash()
@@ -121,8 +121,8 @@ func (b *broker) onLoaded(m loaded) {
 // process that runs the channel.
 func (b *broker) onWithoutCore(msg any) {
 	switch m := msg.(type) {
-	case accepted, woken:
-		b.missed = true // the load finds them in the store
+	case accepted, wake:
+		b.acceptedMeanwhile = true // the load finds them in the store
 		return
 	case written, channelRead, prepareDone, statusDone, removeDone, pageRead, lanesRead, instantRead, askDone, cancelDone:
 		return // from an earlier incarnation
@@ -134,7 +134,7 @@ func (b *broker) onWithoutCore(msg any) {
 		b.forward(msg)
 		return
 	}
-	if len(b.stash) < stashMost {
+	if len(b.stash) < maxStash {
 		b.stash = append(b.stash, msg)
 		return
 	}
@@ -165,7 +165,7 @@ func (b *broker) refuse(msg any, err error) {
 	switch m := msg.(type) {
 	case reported:
 		b.reply(core.Reply{Waiter: m.from.Waiter, Err: err})
-	case canceled:
+	case cancelRequest:
 		b.reply(core.Reply{Waiter: m.from.Waiter, Err: err})
 	case changed:
 		m.answer(err)
@@ -174,13 +174,13 @@ func (b *broker) refuse(msg any, err error) {
 
 // forward stores a message for the process that runs the channel.
 func (b *broker) forward(msg any) {
-	item := weir.InboxItem{Channel: b.seat.channel}
+	item := weir.InboxItem{Channel: b.state.channel}
 	var from core.Origin
 	switch m := msg.(type) {
 	case reported:
 		item.Kind, from = weir.InboxReport, m.from
 		item.Payload, _ = json.Marshal([]weir.Report{m.report})
-	case canceled:
+	case cancelRequest:
 		item.Kind, from = weir.InboxCancel, m.from
 		item.Payload = []byte(m.ref.String())
 	case changed:
@@ -205,7 +205,7 @@ func (b *broker) readChannel(ctx context.Context, gen int64, done chan<- core.Re
 	io, cancel := background(ctx, ioTimeout)
 	defer cancel()
 	m := channelRead{gen: gen, done: done}
-	m.ch, m.err = b.store.ChannelByID(io, b.seat.channel)
+	m.ch, m.err = b.store.ChannelByID(io, b.state.channel)
 	if m.err == nil && !m.ch.Deleted {
 		m.driver, m.err = b.directory.Driver(m.ch)
 	}
@@ -218,7 +218,7 @@ func (b *broker) onChannelRead(m channelRead) {
 	case m.gen != b.gen || m.ch.Version < b.ch.Version:
 	case m.err != nil:
 		b.log.Warn("the channel's row could not be read; the broker reads its state anew", "error", m.err)
-		b.begin()
+		b.start()
 	case m.ch.Deleted:
 		b.forget(m.ch)
 		b.stopSelf()
@@ -249,9 +249,9 @@ func (b *broker) onRemoved(m removeDone) {
 // forget drops what this process keeps about a deleted channel.
 func (b *broker) forget(ch weir.Channel) {
 	b.metrics.forget(ch.Name)
-	b.directory.Forget(b.seat.channel)
-	b.minutes.forget(b.seat.channel)
-	b.healths.Delete(b.seat.channel)
+	b.directory.Forget(b.state.channel)
+	b.minutes.forget(b.state.channel)
+	b.healths.Delete(b.state.channel)
 }
 
 func (b *broker) onDrain() {
@@ -272,7 +272,7 @@ func (b *broker) stopSelf() {
 	b.stopping = true
 	lease, held, self := b.lease, b.core != nil, b.self.Id
 	go func() {
-		b.seat.writes.wait()
+		b.state.writes.wait()
 		if held {
 			ctx, cancel := background(b.ctx, ioTimeout)
 			defer cancel()
@@ -280,11 +280,11 @@ func (b *broker) stopSelf() {
 				b.log.Warn("the lease could not be released; it will expire", "error", err)
 			}
 		}
-		b.root.Send(b.parent, ended{b.seat.channel, self})
+		b.root.Send(b.parent, brokerEnded{b.state.channel, self})
 	}()
 }
 
-func (b *broker) onFigures(m figuresOf) {
+func (b *broker) onFigures(m figuresRequest) {
 	if (b.core == nil || b.stopping) && m.absent != nil && !b.supervision.faulted(b.self.Id) {
 		m.absent()
 		return
@@ -301,5 +301,5 @@ func (b *broker) onFigures(m figuresOf) {
 	if b.supervision.faulted(b.self.Id) {
 		f.Health, f.HealthReason = weir.Faulted, "the channel's broker keeps crashing"
 	}
-	m.answer(live{ch, f, b.lease.Epoch, b.core != nil, b.seat.handed.Load() - b.seat.seen})
+	m.answer(liveReport{ch, f, b.lease.Epoch, b.core != nil, b.state.lastSent.Load() - b.state.lastSeen})
 }

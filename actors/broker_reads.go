@@ -11,8 +11,8 @@ import (
 // read runs even if its change failed: its incarnation is over, so the result is
 // dropped.
 func (b *broker) reads(e core.Effects) {
-	life, gen := b.life, b.gen
-	read := func(do func()) { b.behind(func(error) { go do() }) }
+	life, gen := b.lifetime, b.gen
+	read := func(do func()) { b.afterWrites(func(error) { go do() }) }
 	for _, p := range e.Pages {
 		read(func() { b.readPage(life, gen, p) })
 	}
@@ -20,10 +20,10 @@ func (b *broker) reads(e core.Effects) {
 		read(func() { b.readLanes(life, gen) })
 	}
 	if e.Due != nil {
-		read(func() { b.readInstant(life, gen, core.WhatDue, *e.Due) })
+		read(func() { b.readInstant(life, gen, core.KindDue, *e.Due) })
 	}
 	if e.Overdue != nil {
-		read(func() { b.readInstant(life, gen, core.WhatOverdue, *e.Overdue) })
+		read(func() { b.readInstant(life, gen, core.KindOverdue, *e.Overdue) })
 	}
 	for _, l := range e.Loads {
 		read(func() { b.readContact(life, gen, l) })
@@ -34,7 +34,7 @@ func (b *broker) readPage(ctx context.Context, gen int64, p core.Page) {
 	io, cancel := background(ctx, ioTimeout)
 	defer cancel()
 	m := pageRead{gen: gen, page: p}
-	m.contacts, m.err = b.store.Head(io, b.seat.channel, p.Lane, p.After, p.Limit)
+	m.contacts, m.err = b.store.Head(io, b.state.channel, p.Lane, p.After, p.Limit)
 	b.root.Send(b.self, m)
 }
 
@@ -42,21 +42,21 @@ func (b *broker) readLanes(ctx context.Context, gen int64) {
 	io, cancel := background(ctx, ioTimeout)
 	defer cancel()
 	m := lanesRead{gen: gen}
-	if m.lanes, m.err = b.store.Lanes(io, b.seat.channel); m.err == nil {
-		m.queued, m.err = b.store.QueuedCount(io, b.seat.channel)
+	if m.lanes, m.err = b.store.Lanes(io, b.state.channel); m.err == nil {
+		m.queued, m.err = b.store.QueuedCount(io, b.state.channel)
 	}
 	b.root.Send(b.self, m)
 }
 
-func (b *broker) readInstant(ctx context.Context, gen int64, what core.What, r core.Read) {
+func (b *broker) readInstant(ctx context.Context, gen int64, what core.ReadKind, r core.Read) {
 	io, cancel := background(ctx, ioTimeout)
 	defer cancel()
 	m := instantRead{gen: gen, what: what}
 	read := b.store.Due
-	if what == core.WhatOverdue {
+	if what == core.KindOverdue {
 		read = b.store.Overdue
 	}
-	m.contacts, m.next, m.err = read(io, b.seat.channel, r.Until, r.Limit)
+	m.contacts, m.next, m.err = read(io, b.state.channel, r.Until, r.Limit)
 	b.root.Send(b.self, m)
 }
 

@@ -26,7 +26,7 @@ func (s *System) FiguresOf(ctx context.Context, list []weir.Channel) ([]weir.Fig
 	for i := range list {
 		ids[i] = list[i].ID
 	}
-	heard, elsewhere := s.brokers(ctx, ids)
+	heard, elsewhere := s.askBrokers(ctx, ids)
 	absent := make(map[weir.ChannelID]bool, len(elsewhere))
 	if len(elsewhere) > 0 {
 		flights, err := s.store.Flights(ctx, elsewhere)
@@ -62,10 +62,10 @@ func (s *System) FiguresOf(ctx context.Context, list []weir.Channel) ([]weir.Fig
 	return out, nil
 }
 
-// brokers requests the figures of channels from their brokers. elsewhere lists the
+// askBrokers requests the figures of channels from their brokers. elsewhere lists the
 // channels that no broker of this process runs; one whose broker does not answer
 // is in neither.
-func (s *System) brokers(ctx context.Context, ids []weir.ChannelID) (heard map[weir.ChannelID]weir.Figures, elsewhere []weir.ChannelID) {
+func (s *System) askBrokers(ctx context.Context, ids []weir.ChannelID) (heard map[weir.ChannelID]weir.Figures, elsewhere []weir.ChannelID) {
 	ctx, cancel := background(ctx, figuresTimeout)
 	defer cancel()
 	type answer struct {
@@ -76,8 +76,8 @@ func (s *System) brokers(ctx context.Context, ids []weir.ChannelID) (heard map[w
 	answers := make(chan answer, len(ids)) // room for all, so that no broker blocks
 	for _, id := range ids {
 		missing := func() { answers <- answer{channel: id, absent: true} }
-		s.root.Send(s.manager, peek{id, figuresOf{
-			answer: func(l live) { answers <- answer{channel: id, figures: l.figures} },
+		s.root.Send(s.manager, ifRunning{id, figuresRequest{
+			answer: func(l liveReport) { answers <- answer{channel: id, figures: l.figures} },
 			absent: missing,
 		}, missing})
 	}
@@ -98,17 +98,17 @@ func (s *System) brokers(ctx context.Context, ids []weir.ChannelID) (heard map[w
 }
 
 // allFigures requests the figures of every running broker.
-func (s *System) allFigures(ctx context.Context) map[string]live {
+func (s *System) allFigures(ctx context.Context) map[string]liveReport {
 	count := make(chan int, 1)
-	answers := make(chan live, changesAtOnce)
-	answer := func(l live) {
+	answers := make(chan liveReport, changesAtOnce)
+	answer := func(l liveReport) {
 		select {
 		case answers <- l:
 		case <-ctx.Done():
 		}
 	}
-	s.root.Send(s.manager, everybody{figuresOf{answer: answer}, count})
-	all := map[string]live{}
+	s.root.Send(s.manager, broadcast{figuresRequest{answer: answer}, count})
+	all := map[string]liveReport{}
 	select {
 	case n := <-count:
 		for range n {
@@ -126,9 +126,9 @@ func (s *System) allFigures(ctx context.Context) map[string]live {
 	return all
 }
 
-// silentHealths returns, by name, the last known provider health of channels that
+// healthsWithoutBroker returns, by name, the last known provider health of channels that
 // no broker of this process runs.
-func (s *System) silentHealths(running map[string]live) map[string]weir.Health {
+func (s *System) healthsWithoutBroker(running map[string]liveReport) map[string]weir.Health {
 	out := map[string]weir.Health{}
 	for _, h := range s.healths.Range {
 		if h := h.(health); h.status.Health != "" {

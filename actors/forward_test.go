@@ -27,16 +27,16 @@ func TestWhatCameFromTheInboxIsNotForwarded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		store := &letterbox{}
-		b := &broker{System: &System{store: store, ctx: t.Context()}, seat: newSeat(1, 1), standby: true}
+		b := &broker{System: &System{store: store, ctx: t.Context()}, state: newChannelState(1, 1), standby: true}
 		ref := weir.Ref{Channel: 1, ID: 1}
 		b.handle(reported{from: core.Origin{Inbox: 7}})
-		b.handle(canceled{ref: ref, from: core.Origin{Inbox: 8}})
+		b.handle(cancelRequest{ref: ref, from: core.Origin{Inbox: 8}})
 		synctest.Wait()
 		if n := store.items.Load(); n != 0 {
 			t.Errorf("%d items were delivered again", n)
 		}
 		wait := make(chan core.Reply, 1)
-		b.handle(canceled{ref: ref, from: core.Origin{Waiter: wait}})
+		b.handle(cancelRequest{ref: ref, from: core.Origin{Waiter: wait}})
 		if r := <-wait; r.Err != nil || r.Verdict != weir.Forwarded || store.items.Load() != 1 {
 			t.Errorf("a client's cancel: %+v, %d items", r, store.items.Load())
 		}

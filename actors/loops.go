@@ -53,14 +53,14 @@ func (s *System) sweep(ctx context.Context) {
 	}
 }
 
-// watch polls for work left by other processes, more often while there is some.
-func (s *System) watch(ctx context.Context) {
+// pollLoop polls for work left by other processes, more often while there is some.
+func (s *System) pollLoop(ctx context.Context) {
 	third := s.leaseTTL / 3
 	busy, asked := time.Time{}, time.Now() // when something was found, and when orphans were last requested
 	for {
-		pause := min(lookEvery, third)
-		if time.Since(busy) > quietAfter {
-			pause = min(lookQuiet, third)
+		pause := min(pollEvery, third)
+		if time.Since(busy) > pollIdleAfter {
+			pause = min(pollIdleEvery, third)
 		}
 		timer := time.NewTimer(pause)
 		select {
@@ -74,19 +74,19 @@ func (s *System) watch(ctx context.Context) {
 		if orphans {
 			asked = now
 		}
-		if s.look(ctx, orphans) {
+		if s.poll(ctx, orphans) {
 			busy = now
 		}
 	}
 }
 
-// look passes inbox items that reached other processes to the brokers, and finds
+// poll passes inbox items that reached other processes to the brokers, and finds
 // channels with work whose owner died or released them. It reports whether there
 // was anything.
-func (s *System) look(ctx context.Context, orphans bool) bool {
+func (s *System) poll(ctx context.Context, orphans bool) bool {
 	io, cancel := background(ctx, ioTimeout)
 	defer cancel()
-	found, err := s.store.Look(io, inboxBatch, orphans)
+	found, err := s.store.Poll(io, inboxBatch, orphans)
 	if err != nil {
 		s.logger.Warn("it could not be seen what other processes have left", "error", err)
 		return false
@@ -95,7 +95,7 @@ func (s *System) look(ctx context.Context, orphans bool) bool {
 		s.fromInbox(item)
 	}
 	for _, id := range found.Orphans {
-		s.deliver(id, swept{})
+		s.deliver(id, sweepHint{})
 	}
 	return found.News || len(found.Items) > 0 || len(found.Orphans) > 0
 }
@@ -107,7 +107,7 @@ func (s *System) fromInbox(item weir.InboxItem) {
 		var reports []weir.Report
 		if err := json.Unmarshal(item.Payload, &reports); err != nil || len(reports) != 1 {
 			s.logger.Error("an inbox item cannot be read; it is dropped", "item", item.ID)
-			s.deliver(item.Channel, woken{from})
+			s.deliver(item.Channel, wake{from})
 			return
 		}
 		s.deliver(item.Channel, reported{reports[0], from})
@@ -115,12 +115,12 @@ func (s *System) fromInbox(item weir.InboxItem) {
 		ref, err := weir.ParseRef(string(item.Payload))
 		if err != nil {
 			s.logger.Error("an inbox item cannot be read; it is dropped", "item", item.ID)
-			s.deliver(item.Channel, woken{from})
+			s.deliver(item.Channel, wake{from})
 			return
 		}
-		s.deliver(item.Channel, canceled{ref, from})
+		s.deliver(item.Channel, cancelRequest{ref, from})
 	default:
-		s.deliver(item.Channel, woken{from})
+		s.deliver(item.Channel, wake{from})
 		s.deliver(item.Channel, changed{})
 	}
 }

@@ -26,7 +26,7 @@ type manager struct {
 
 // child is one broker as the manager sees it.
 type child struct {
-	*way
+	*mailboxRef
 	stopping bool  // its way is closed
 	poisoned bool  // it takes no more messages
 	waiting  []any // messages for its successor
@@ -39,24 +39,24 @@ func (m *manager) Receive(ctx actor.Context) {
 		m.self = ctx.Self()
 		m.children = map[weir.ChannelID]*child{}
 		m.byID = map[string]weir.ChannelID{}
-		for id := range m.seats { // their brokers ended in a crash, together with the messages on their way
-			m.root.Send(m.self, deliver{id, swept{}})
+		for id := range m.states { // their brokers ended in a crash, together with the messages on their way
+			m.root.Send(m.self, deliver{id, sweepHint{}})
 		}
 	case *actor.Restarting:
 		m.crashed = true
-		m.ways.closeAll()
+		m.mailboxes.closeAll()
 	case deliver:
 		m.deliver(ctx, msg.channel, msg.msg)
-	case peek:
-		m.peek(ctx, msg)
-	case everybody:
+	case ifRunning:
+		m.deliverIfRunning(ctx, msg)
+	case broadcast:
 		for _, c := range m.children {
 			ctx.Send(c.pid, msg.msg)
 		}
 		msg.count <- len(m.children)
 	case passivate:
 		m.passivate(ctx, msg)
-	case ended:
+	case brokerEnded:
 		// A broker that crashed while it ended may send this twice.
 		if c := m.children[msg.channel]; c != nil && c.pid.Id == msg.actor {
 			c.stop()
@@ -96,8 +96,8 @@ func (m *manager) deliver(ctx actor.Context, id weir.ChannelID, msg any) {
 	}
 }
 
-// peek passes a request to a broker, even to one that is stopping.
-func (m *manager) peek(ctx actor.Context, p peek) {
+// deliverIfRunning passes a request to a broker, even to one that is stopping.
+func (m *manager) deliverIfRunning(ctx actor.Context, p ifRunning) {
 	if c := m.children[p.channel]; c != nil && !c.poisoned {
 		ctx.Send(c.pid, p.msg)
 		return
@@ -109,29 +109,29 @@ func (m *manager) peek(ctx actor.Context, p peek) {
 // send concurrency is low, and never as many as a channel may have in flight.
 func (m *manager) cancels() int {
 	if n := m.coreConfig.SendConcurrency; n > 0 {
-		return min(n, cancelsAtOnce)
+		return min(n, maxCancels)
 	}
-	return cancelsAtOnce
+	return maxCancels
 }
 
 // spawn starts a broker, with the channel state that a crash of the manager left,
 // if any: provider calls may still be under way.
 func (m *manager) spawn(ctx actor.Context, id weir.ChannelID) *child {
-	s := m.seats[id]
+	s := m.states[id]
 	if s == nil {
-		s = newSeat(id, m.cancels())
+		s = newChannelState(id, m.cancels())
 		s.meter = m.minutes.of(id)
-		m.seats[id] = s
+		m.states[id] = s
 	}
-	s.seen = 0
-	s.handed.Store(0)
-	s.drains.Store(false)
+	s.lastSeen = 0
+	s.lastSent.Store(0)
+	s.stopping.Store(false)
 	props := actor.PropsFromProducer(func() actor.Actor {
-		return &broker{System: m.System, seat: s, log: m.logger.With("channel_id", int64(id))}
-	}, actor.WithReceiverMiddleware(m.brokerMiddleware...), actor.WithDispatcher(m.crew))
+		return &broker{System: m.System, state: s, log: m.logger.With("channel_id", int64(id))}
+	}, actor.WithReceiverMiddleware(m.brokerMiddleware...), actor.WithDispatcher(m.pool))
 	pid := ctx.SpawnPrefix(props, "channel-"+strconv.FormatInt(int64(id), 10)+"-")
-	c := &child{way: &way{pid: pid, seat: s}}
-	m.ways.open(id, c.way)
+	c := &child{mailboxRef: &mailboxRef{pid: pid, state: s}}
+	m.mailboxes.add(id, c.mailboxRef)
 	m.children[id], m.byID[pid.Id] = c, id
 	m.metrics.brokers.Set(float64(len(m.children)))
 	return c
@@ -140,13 +140,13 @@ func (m *manager) spawn(ctx actor.Context, id weir.ChannelID) *child {
 // passivate lets an idle broker stop, unless a message is on its way to it.
 func (m *manager) passivate(ctx actor.Context, p passivate) {
 	c := m.children[p.channel]
-	if c == nil || c.stopping || !c.closeAfter(p.seen) {
+	if c == nil || c.stopping || !c.closeIfIdle(p.lastSeen) {
 		return
 	}
 	c.drain(ctx)
 }
 
-// stop closes the way to a broker that is to end.
+// stop closes the mailbox of a broker that is to end.
 func (c *child) stop() {
 	c.stopping = true
 	c.close()
@@ -155,7 +155,7 @@ func (c *child) stop() {
 // drain stops a broker, even if it crashes before it receives the message.
 func (c *child) drain(ctx actor.Context) {
 	c.stop()
-	c.seat.drains.Store(true)
+	c.state.stopping.Store(true)
 	ctx.Send(c.pid, drain{})
 }
 
@@ -167,7 +167,7 @@ func (m *manager) terminated(ctx actor.Context, who *actor.PID) {
 	c := m.children[id]
 	delete(m.byID, who.Id)
 	delete(m.children, id)
-	m.ways.remove(id, c.way)
+	m.mailboxes.remove(id, c.mailboxRef)
 	m.supervision.forget(who.Id)
 	m.metrics.brokers.Set(float64(len(m.children)))
 	if len(m.draining) > 0 {
@@ -180,7 +180,7 @@ func (m *manager) terminated(ctx actor.Context, who *actor.PID) {
 		}
 		return
 	}
-	delete(m.seats, id)
+	delete(m.states, id)
 	if len(c.waiting) == 0 {
 		return
 	}
@@ -228,7 +228,7 @@ func (m *manager) renewed(ctx actor.Context, r leasesRenewed) {
 	for id, c := range m.children {
 		if _, ours := r.channels[id]; ours {
 			ctx.Send(c.pid, renewed{r.until})
-		} else if until := c.seat.until.Load(); until != nil && until.Before(r.asked.Add(m.leaseTTL-m.margin())) {
+		} else if until := c.state.until.Load(); until != nil && until.Before(r.asked.Add(m.leaseTTL-m.margin())) {
 			ctx.Send(c.pid, leaseGone{})
 		}
 	}

@@ -20,13 +20,13 @@ import (
 // slow is a provider that takes five seconds to accept a contact.
 type slow struct{ sends atomic.Int32 }
 
-func (s *slow) Send(ctx context.Context, _ channels.Attempt) channels.Sent {
+func (s *slow) Send(ctx context.Context, _ channels.Attempt) channels.SendResult {
 	s.sends.Add(1)
 	select {
 	case <-time.After(5 * time.Second):
 	case <-ctx.Done():
 	}
-	return channels.Sent{Fate: channels.Accepted, ProviderRef: "known"}
+	return channels.SendResult{Fate: channels.Accepted, ProviderRef: "known"}
 }
 
 func (*slow) Ask(context.Context, channels.Attempt) channels.Answer {
@@ -54,7 +54,7 @@ func TestManagerCrash(t *testing.T) {
 			Store: store, Directory: channels.NewDirectory(types, "http://weir.test", nil), Logger: slog.New(slog.DiscardHandler),
 			Metrics: NewMetrics(prometheus.NewRegistry()), SendTimeout: 15 * time.Second, AskTimeout: time.Second,
 			LeaseTTL: 15 * time.Second, Core: core.Config{
-				IdleAfter: time.Hour, CollectEvery: time.Minute, SettleAfter: time.Minute, LostAfter: time.Hour,
+				IdleAfter: time.Hour, ReconcileEvery: time.Minute, SettleAfter: time.Minute, LostAfter: time.Hour,
 				StopAfter: time.Hour, SendConcurrency: 4, AskConcurrency: 4, Chance: func() float64 { return 0.5 },
 			},
 		})
@@ -75,7 +75,7 @@ func TestManagerCrash(t *testing.T) {
 		}
 		first := accept()
 		time.Sleep(time.Second) // it is being sent
-		s.root.Send(s.manager, peek{channel: 99, missing: func() { panic("a fault in the test") }})
+		s.root.Send(s.manager, ifRunning{channel: 99, missing: func() { panic("a fault in the test") }})
 		second := accept()
 		time.Sleep(20 * time.Second)
 		for name, ref := range map[string]weir.Ref{"the one that was being sent": first, "the one that came then": second} {

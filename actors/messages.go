@@ -16,23 +16,23 @@ type (
 		channel weir.ChannelID
 		msg     any
 	}
-	// peek passes a message to the broker only if it is running.
-	peek struct {
+	// deliverIfRunning passes a message to the broker only if it is running.
+	ifRunning struct {
 		channel weir.ChannelID
 		msg     any
 		missing func()
 	}
-	// everybody passes a message to every running broker; count receives their
+	// broadcast passes a message to every running broker; count receives their
 	// number.
-	everybody struct {
+	broadcast struct {
 		msg   any
 		count chan int
 	}
 	passivate struct {
-		channel weir.ChannelID
-		seen    int64
+		channel  weir.ChannelID
+		lastSeen int64
 	}
-	ended struct {
+	brokerEnded struct {
 		channel weir.ChannelID
 		actor   string
 	}
@@ -51,17 +51,17 @@ type (
 		report weir.Report
 		from   core.Origin
 	}
-	canceled struct {
+	cancelRequest struct {
 		ref  weir.Ref
 		from core.Origin
 	}
-	changed struct{ done chan<- core.Reply }
-	woken   struct{ from core.Origin }
-	swept   struct{}
-	// figuresOf requests the live numbers. absent, if it is not nil, is called
+	changed   struct{ done chan<- core.Reply }
+	wake      struct{ from core.Origin }
+	sweepHint struct{}
+	// figuresRequest requests the live numbers. absent, if it is not nil, is called
 	// instead of answer by a broker that does not run its channel (yet).
-	figuresOf struct {
-		answer func(live)
+	figuresRequest struct {
+		answer func(liveReport)
 		absent func()
 	}
 	// observed carries a provider health that another request has returned.
@@ -87,7 +87,7 @@ type (
 		snapshot core.Snapshot
 		lease    weir.Lease
 		until    time.Time
-		results  map[weir.AttemptRef]channels.Sent
+		results  map[weir.AttemptRef]channels.SendResult
 		driver   channels.Driver
 		standby  bool
 		err      error
@@ -102,12 +102,12 @@ type (
 	written struct {
 		gen     int64
 		claimed []weir.AttemptRef
-		then    core.What
+		then    core.ReadKind
 		result  weir.CommitResult
 	}
 	sendDone struct {
 		attempt weir.AttemptRef
-		sent    channels.Sent
+		sent    channels.SendResult
 	}
 	askDone struct {
 		gen     int64
@@ -133,7 +133,7 @@ type (
 	}
 	instantRead struct {
 		gen      int64
-		what     core.What
+		what     core.ReadKind
 		contacts []weir.Contact
 		next     time.Time
 		err      error

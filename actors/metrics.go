@@ -80,11 +80,11 @@ func (m *Metrics) forget(name string) {
 	m.gcLast.DeletePartialMatch(label)
 }
 
-// channelFigures holds the series of one channel that every contact counts into,
+// channelSeries holds the series of one channel that every contact counts into,
 // looked up once. They outlive forget: a call that is still under way then counts
 // into series that are no longer exported. A series first used after forget is
 // registered again.
-type channelFigures struct {
+type channelSeries struct {
 	name     string
 	metrics  *Metrics
 	wait     func() prometheus.Observer
@@ -99,7 +99,7 @@ type request struct {
 	seconds prometheus.Observer
 }
 
-func (f *channelFigures) finish(o weir.Outcome) prometheus.Counter {
+func (f *channelSeries) finish(o weir.Outcome) prometheus.Counter {
 	c, ok := f.finished.Load(o)
 	if !ok {
 		c, _ = f.finished.LoadOrStore(o, f.metrics.finished.WithLabelValues(f.name, string(o)))
@@ -107,7 +107,7 @@ func (f *channelFigures) finish(o weir.Outcome) prometheus.Counter {
 	return c.(prometheus.Counter) //nolint:forcetypeassert // nothing else is in it
 }
 
-func (f *channelFigures) request(operation, result string) *request {
+func (f *channelSeries) request(operation, result string) *request {
 	key := [2]string{operation, result}
 	if r, ok := f.requests.Load(key); ok {
 		return r.(*request)
@@ -121,8 +121,8 @@ func (f *channelFigures) request(operation, result string) *request {
 
 // known returns the series of a channel. A series begins with its first event,
 // except those whose first increase triggers an alert: rates need a start at zero.
-func (m *Metrics) known(name string) *channelFigures {
-	f := &channelFigures{
+func (m *Metrics) known(name string) *channelSeries {
+	f := &channelSeries{
 		name: name, metrics: m,
 		wait:   sync.OnceValue(func() prometheus.Observer { return m.wait.WithLabelValues(name) }),
 		active: sync.OnceValue(func() prometheus.Observer { return m.active.WithLabelValues(name) }),
@@ -138,12 +138,12 @@ type liveFigures struct {
 	capacity, inFlight, sending, active, unknown, queued, blocked, oldest, health *prometheus.Desc
 	breaker, retries, held, epoch, mailbox                                        *prometheus.Desc
 
-	source func(context.Context) map[string]live
-	silent func(running map[string]live) map[string]weir.Health // channels without a broker
+	source        func(context.Context) map[string]liveReport
+	withoutBroker func(running map[string]liveReport) map[string]weir.Health // channels without a broker
 }
 
-// live is a broker's report on itself.
-type live struct {
+// liveReport is a broker's report on itself.
+type liveReport struct {
 	channel weir.Channel
 	figures weir.Figures
 	epoch   int64 // of its lease
@@ -197,7 +197,7 @@ func (l *liveFigures) Collect(ch chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), figuresTimeout)
 	defer cancel()
 	waiting, running := int64(0), l.source(ctx)
-	for name, is := range l.silent(running) {
+	for name, is := range l.withoutBroker(running) {
 		ch <- prometheus.MustNewConstMetric(l.health, prometheus.GaugeValue, 1, name, string(is))
 	}
 	for name, v := range running {

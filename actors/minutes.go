@@ -11,11 +11,11 @@ import (
 
 // Parameters of the per-minute counters.
 const (
-	mostMinutes   = 20_000 // max minutes waiting to be written while the store is down
-	minutesTime   = 10 * time.Second
-	farewellTime  = 2 * time.Second
-	rateOver      = 5 // whole minutes, in addition to the current one
-	minutesBehind = 20 * time.Millisecond
+	maxWaitingMinutes  = 20_000 // max minutes waiting to be written while the store is down
+	minutesTimeout     = 10 * time.Second
+	lastMinutesTimeout = 2 * time.Second
+	rateOver           = 5 // whole minutes, in addition to the current one
+	minutesDelay       = 20 * time.Millisecond
 )
 
 // meter counts the events of one channel that this process sees in the current
@@ -24,7 +24,7 @@ type meter struct {
 	counts   [weir.Counters]atomic.Int64
 	gauged   atomic.Bool // a broker of this process runs the channel
 	inFlight atomic.Int64
-	most     atomic.Int64
+	peak     atomic.Int64
 	queued   atomic.Int64
 	capacity atomic.Int64
 
@@ -50,7 +50,7 @@ func (m *meter) gauge(inFlight int, queued int64, capacity int) {
 	m.inFlight.Store(int64(inFlight))
 	m.queued.Store(queued)
 	m.capacity.Store(int64(capacity))
-	for most := m.most.Load(); int64(inFlight) > most && !m.most.CompareAndSwap(most, int64(inFlight)); most = m.most.Load() {
+	for most := m.peak.Load(); int64(inFlight) > most && !m.peak.CompareAndSwap(most, int64(inFlight)); most = m.peak.Load() {
 	}
 	m.gauged.Store(true)
 }
@@ -63,16 +63,16 @@ func (m *meter) read(channel weir.ChannelID, at time.Time, take func(*atomic.Int
 	}
 	if out.Gauged {
 		out.InFlight, out.Queued, out.Capacity = m.inFlight.Load(), m.queued.Load(), m.capacity.Load()
-		out.InFlightMost = max(m.most.Load(), out.InFlight)
+		out.MaxInFlight = max(m.peak.Load(), out.InFlight)
 	}
 	return out
 }
 
-// news reports whether a minute has counts, or gauges that differ from those
+// changed reports whether a minute has counts, or gauges that differ from those
 // written last.
-func (m *meter) news(is *weir.Minute) bool {
+func (m *meter) changed(is *weir.Minute) bool {
 	w := &m.written
-	return !is.Empty() || is.Gauged && (!w.Gauged || is.InFlight != w.InFlight || is.InFlightMost != w.InFlightMost ||
+	return !is.Empty() || is.Gauged && (!w.Gauged || is.InFlight != w.InFlight || is.MaxInFlight != w.MaxInFlight ||
 		is.Queued != w.Queued || is.Capacity != w.Capacity)
 }
 
@@ -113,17 +113,17 @@ func (m *minutes) forget(channel weir.ChannelID) {
 	delete(m.meters, channel)
 }
 
-// turn ends the current minute.
-func (m *minutes) turn(now time.Time) {
+// endMinute ends the current minute.
+func (m *minutes) endMinute(now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	take := func(n *atomic.Int64) int64 { return n.Swap(0) }
 	for id, meter := range m.meters {
 		is := meter.read(id, m.begun, take)
-		meter.most.Store(is.InFlight)
+		meter.peak.Store(is.InFlight)
 		copy(meter.sent[1:], meter.sent[:])
 		meter.sent[0] = is.Counts[weir.CountSent]
-		if !meter.news(&is) {
+		if !meter.changed(&is) {
 			continue
 		}
 		if is.Gauged {
@@ -131,7 +131,7 @@ func (m *minutes) turn(now time.Time) {
 		}
 		m.waiting = append(m.waiting, is)
 	}
-	if over := len(m.waiting) - mostMinutes; over > 0 {
+	if over := len(m.waiting) - maxWaitingMinutes; over > 0 {
 		m.waiting = append([]weir.Minute(nil), m.waiting[over:]...)
 		m.lost += over
 	}
@@ -189,18 +189,18 @@ func (m *minutes) write(ctx context.Context, store weir.MinuteStore) (lost int, 
 	return lost, err
 }
 
-// keepMinutes writes each minute when it has ended.
-func (s *System) keepMinutes(ctx context.Context) {
+// minutesLoop writes each minute when it has ended.
+func (s *System) minutesLoop(ctx context.Context) {
 	for {
 		now := time.Now()
-		next := now.Truncate(time.Minute).Add(time.Minute + minutesBehind)
+		next := now.Truncate(time.Minute).Add(time.Minute + minutesDelay)
 		select {
 		case <-ctx.Done():
 			return
 		case <-time.After(next.Sub(now)):
 		}
-		s.minutes.turn(time.Now())
-		s.writeMinutes(ctx, minutesTime)
+		s.minutes.endMinute(time.Now())
+		s.writeMinutes(ctx, minutesTimeout)
 	}
 }
 

@@ -67,7 +67,7 @@ func keeper(t *testing.T) (*System, *ledger, *bytes.Buffer) {
 	s := &System{minutes: newMinutes(time.Now()), minuteStore: store, logger: slog.New(slog.NewTextHandler(log, nil))}
 	ctx, cancel := context.WithCancel(t.Context())
 	var loop sync.WaitGroup
-	loop.Go(func() { s.keepMinutes(ctx) })
+	loop.Go(func() { s.minutesLoop(ctx) })
 	t.Cleanup(func() { cancel(); loop.Wait() })
 	return s, store, log
 }
@@ -92,7 +92,7 @@ func TestMinutesAreWrittenWhenTheyAreOver(t *testing.T) {
 		if d := cmp.Diff([]weir.Minute{want}, s.CurrentMinutes()); d != "" {
 			t.Errorf("the minute under way (-want +got):\n%s", d)
 		}
-		later(30*time.Second + minutesBehind)
+		later(30*time.Second + minutesDelay)
 		if d := cmp.Diff([]weir.Minute{want}, store.kept); d != "" {
 			t.Errorf("written (-want +got):\n%s", d)
 		}
@@ -100,7 +100,7 @@ func TestMinutesAreWrittenWhenTheyAreOver(t *testing.T) {
 			t.Errorf("%+v", list)
 		}
 		later(time.Hour)
-		if len(store.kept) != 1 || len(store.at) != 1 || !store.at[0].Equal(begun.Add(time.Minute+minutesBehind)) {
+		if len(store.kept) != 1 || len(store.at) != 1 || !store.at[0].Equal(begun.Add(time.Minute+minutesDelay)) {
 			t.Errorf("in an hour in which nothing happened: %d minutes, written at %v", len(store.kept), store.at)
 		}
 		if log.Len() > 0 {
@@ -129,7 +129,7 @@ func TestGaugesAreWrittenWhenTheyChange(t *testing.T) {
 			if !k.Gauged || !k.Empty() {
 				t.Errorf("%+v", k)
 			}
-			got = append(got, [4]int64{k.InFlight, k.InFlightMost, k.Queued, k.Capacity})
+			got = append(got, [4]int64{k.InFlight, k.MaxInFlight, k.Queued, k.Capacity})
 		}
 		if d := cmp.Diff([][4]int64{{3, 9, 1, 10}, {3, 3, 1, 10}, {3, 3, 0, 20}}, got); d != "" {
 			t.Errorf("(-want +got):\n%s", d)
@@ -148,7 +148,7 @@ func TestMinutesThatCouldNotBeWritten(t *testing.T) {
 			for id := range weir.ChannelID(3) {
 				s.minutes.of(id+1).count(weir.CountSent, 1)
 			}
-			later(time.Minute + minutesBehind)
+			later(time.Minute + minutesDelay)
 			if want := 3*(i+1) - len(store.kept); len(s.CurrentMinutes()) != want || len(store.kept) != i+1 {
 				t.Errorf("%d minutes are written, %d wait, want %d", len(store.kept), len(s.CurrentMinutes()), want)
 			}
@@ -169,19 +169,19 @@ func TestMinutesAreDroppedWhenThereAreTooMany(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, store, log := keeper(t)
 		store.weather(0)
-		const channels = mostMinutes/2 + 1
+		const channels = maxWaitingMinutes/2 + 1
 		for range 2 {
 			for id := range weir.ChannelID(channels) {
 				s.minutes.of(id+1).count(weir.CountSent, 1)
 			}
-			later(time.Minute + minutesBehind)
+			later(time.Minute + minutesDelay)
 		}
-		if n := len(s.CurrentMinutes()); n != mostMinutes || !strings.Contains(log.String(), "minutes=2") {
+		if n := len(s.CurrentMinutes()); n != maxWaitingMinutes || !strings.Contains(log.String(), "minutes=2") {
 			t.Errorf("%d wait\n%s", n, log)
 		}
 		store.weather(-1)
 		later(time.Minute)
-		if n := store.total(weir.CountSent); n != mostMinutes || strings.Count(log.String(), "dropped") != 1 {
+		if n := store.total(weir.CountSent); n != maxWaitingMinutes || strings.Count(log.String(), "dropped") != 1 {
 			t.Errorf("%d were written\n%s", n, log)
 		}
 	})
@@ -228,7 +228,7 @@ func TestCountingWhileMinutesEnd(t *testing.T) {
 				over = true // once more
 			default:
 			}
-			m.turn(time.Now())
+			m.endMinute(time.Now())
 			if _, err := m.write(t.Context(), store); err != nil {
 				t.Error(err)
 			}

@@ -3,8 +3,8 @@
 // providers and the clock, and their results come back as messages.
 //
 // Invariants:
-//   - only the manager spawns and stops the brokers; messages reach them along
-//     ways that it opens and closes, or through it
+//   - only the manager spawns and stops the brokers; messages reach their
+//     mailboxes, which it opens and closes, directly or through it
 //   - a broker acts only under its channel's lease; each incarnation takes a
 //     new epoch, so that whatever an earlier one left in the writer is refused
 //   - mailboxes carry hints; what must not be lost is in the store
@@ -33,7 +33,7 @@ type Store interface {
 	weir.ChannelStore
 	weir.Leaser
 	weir.Inbox
-	weir.Looker
+	weir.Poller
 }
 
 // Options configures a System.
@@ -58,24 +58,24 @@ type Options struct {
 
 // Fixed parameters.
 const (
-	replyWithin    = 10 * time.Second // for callers that wait for a broker
+	replyTimeout   = 10 * time.Second // for callers that wait for a broker
 	ioTimeout      = 10 * time.Second // for one access to the store
-	lookEvery      = time.Second      // poll interval for work left by other processes
-	lookQuiet      = 2 * time.Second  // the same, if they have left nothing for quietAfter
-	quietAfter     = 10 * time.Second
+	pollEvery      = time.Second      // poll interval for work left by other processes
+	pollIdleEvery  = 2 * time.Second  // the same, if they have left nothing for pollIdleAfter
+	pollIdleAfter  = 10 * time.Second
 	sweepEvery     = 30 * time.Second
-	standbyFirst   = 100 * time.Millisecond // first interval between polls of a lease that is taken
-	standbyEvery   = 5 * time.Second        // max interval between them
-	stashMost      = 10_000
+	minStandbyPoll = 100 * time.Millisecond // first interval between polls of a lease that is taken
+	maxStandbyPoll = 5 * time.Second        // max interval between them
+	maxStash       = 10_000
 	renewRetry     = 250 * time.Millisecond // after a failed renewal
 	leasePoll      = 50 * time.Millisecond  // poll interval while a lease that ran out may be renewed
 	leaseMargin    = 2 * time.Second        // or a fifth of the lease, if that is shorter
 	inboxBatch     = 500
-	reloadAfter    = 200 * time.Millisecond
-	reloadMost     = 5 * time.Second
+	minReloadDelay = 200 * time.Millisecond
+	maxReloadDelay = 5 * time.Second
 	changesAtOnce  = 1000
-	cancelsAtOnce  = 64  // max concurrent cancels of one channel
-	crewRests      = 256 // max idle goroutines of the pool for brokers and provider calls
+	maxCancels     = 64  // max concurrent cancels of one channel
+	maxIdleWorkers = 256 // max idle goroutines of the pool for brokers and provider calls
 	figuresTimeout = 2 * time.Second
 )
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"weir/actors/care"
+	"weir/actors/supervise"
 )
 
 // TestPanicTextQuotesNobody: a driver that panics with a phone number in the value
@@ -13,12 +13,12 @@ import (
 func TestPanicTextQuotesNobody(t *testing.T) {
 	t.Parallel()
 	for _, value := range []any{"bad number +15550100", errors.New("bad number +15550100")} {
-		if text := care.PanicText(value); strings.Contains(text, "5550100") {
+		if text := supervise.PanicText(value); strings.Contains(text, "5550100") {
 			t.Errorf("%q", text)
 		}
 	}
 	text := func() (text string) {
-		defer func() { text = care.PanicText(recover()) }()
+		defer func() { text = supervise.PanicText(recover()) }()
 		var list []int
 		return string(rune(list[len(list)]))
 	}()

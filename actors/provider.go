@@ -6,7 +6,7 @@ import (
 	"runtime/debug"
 
 	"weir"
-	"weir/actors/care"
+	"weir/actors/supervise"
 	"weir/channels"
 )
 
@@ -19,7 +19,7 @@ func (s *System) Status(ctx context.Context, ch weir.Channel) (status channels.S
 	defer func() {
 		if r := recover(); r != nil {
 			s.metrics.panics.Inc()
-			s.logger.Error("a driver panicked", "channel", ch.Name, "operation", "status", "panic", care.PanicText(r), "stack", string(debug.Stack()))
+			s.logger.Error("a driver panicked", "channel", ch.Name, "operation", "status", "panic", supervise.PanicText(r), "stack", string(debug.Stack()))
 			status = channels.Status{Health: weir.Erring, Reason: "the driver failed while asking for the status"}
 		}
 	}()
@@ -28,7 +28,7 @@ func (s *System) Status(ctx context.Context, ch weir.Channel) (status channels.S
 	status = driver.Status(ctx)
 	if ctx.Err() == nil {
 		s.healths.Store(ch.ID, health{ch.Name, status})
-		s.root.Send(s.manager, peek{ch.ID, observed{status}, func() {}})
+		s.root.Send(s.manager, ifRunning{ch.ID, observed{status}, func() {}})
 	}
 	return status
 }
@@ -59,7 +59,7 @@ func (s *System) Prepare(ctx context.Context, ch weir.Channel) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			s.metrics.panics.Inc()
-			s.logger.Error("a driver panicked", "channel", ch.Name, "operation", "prepare", "panic", care.PanicText(r), "stack", string(debug.Stack()))
+			s.logger.Error("a driver panicked", "channel", ch.Name, "operation", "prepare", "panic", supervise.PanicText(r), "stack", string(debug.Stack()))
 			err = errors.New("the driver failed while preparing")
 		}
 	}()

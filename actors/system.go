@@ -11,8 +11,8 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"weir"
-	"weir/actors/care"
 	"weir/actors/core"
+	"weir/actors/supervise"
 	"weir/channels"
 	"weir/internal/deadline"
 	"weir/internal/failpoint"
@@ -38,18 +38,18 @@ type System struct {
 	manager          *actor.PID
 	supervision      *supervision
 	brokerMiddleware []actor.ReceiverMiddleware
-	crew             *care.Crew // runs the brokers and their calls of providers
+	pool             *supervise.Pool // runs the brokers and their calls of providers
 	generations      atomic.Int64
-	ways             ways
-	healths          sync.Map                 // of health by weir.ChannelID
-	timers           sync.Pool                // of *time.Timer, for callers that wait for a broker's reply
-	seats            map[weir.ChannelID]*seat // used by the manager, and by its next incarnation after a crash
+	mailboxes        mailboxRefs
+	healths          sync.Map                         // of health by weir.ChannelID
+	timers           sync.Pool                        // of *time.Timer, for callers that wait for a broker's reply
+	states           map[weir.ChannelID]*channelState // used by the manager, and by its next incarnation after a crash
 
-	ctx    context.Context // ends when no work may continue
-	kill   context.CancelFunc
-	loops  sync.WaitGroup
-	halt   context.CancelFunc // ends the loops
-	closed sync.Once
+	ctx       context.Context // ends when no work may continue
+	cancelAll context.CancelFunc
+	loops     sync.WaitGroup
+	stopLoops context.CancelFunc // ends the loops
+	closed    sync.Once
 }
 
 // Start builds the tree. Brokers start on demand; Resume starts brokers that have
@@ -58,32 +58,32 @@ func Start(o Options) (*System, error) {
 	s := &System{
 		store: o.Store, directory: o.Directory, logger: o.Logger, metrics: o.Metrics, coreConfig: o.Core,
 		sendTimeout: o.SendTimeout, askTimeout: o.AskTimeout, leaseTTL: o.LeaseTTL, shared: o.Shared,
-		seats: map[weir.ChannelID]*seat{}, minuteStore: o.Minutes, minutes: newMinutes(time.Now()),
+		states: map[weir.ChannelID]*channelState{}, minuteStore: o.Minutes, minutes: newMinutes(time.Now()),
 	}
-	s.crew = care.NewCrew(crewRests)
-	s.ctx, s.kill = context.WithCancel(context.Background())
-	quiet := care.Quiet(o.Logger)
+	s.pool = supervise.NewPool(maxIdleWorkers)
+	s.ctx, s.cancelAll = context.WithCancel(context.Background())
+	quiet := supervise.Quiet(o.Logger)
 	s.system = actor.NewActorSystem(actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger { return quiet }))
 	s.root = s.system.Root
 	s.supervision = newSupervision(o.Logger, o.Metrics)
-	s.brokerMiddleware = append([]actor.ReceiverMiddleware{care.Guard(o.Logger, o.Metrics.panics)}, o.Middleware...)
+	s.brokerMiddleware = append([]actor.ReceiverMiddleware{supervise.Guard(o.Logger, o.Metrics.panics)}, o.Middleware...)
 	props := actor.PropsFromProducer(func() actor.Actor { return &manager{System: s} },
-		actor.WithReceiverMiddleware(care.Guard(o.Logger, o.Metrics.panics)), actor.WithDispatcher(s.crew),
+		actor.WithReceiverMiddleware(supervise.Guard(o.Logger, o.Metrics.panics)), actor.WithDispatcher(s.pool),
 		actor.WithSupervisor(s.supervision), actor.WithGuardian(s.supervision))
 	var err error
 	if s.manager, err = s.root.SpawnNamed(props, managerName); err != nil {
 		return nil, fmt.Errorf("start the channels' manager: %w", err)
 	}
-	s.metrics.live.source, s.metrics.live.silent = s.allFigures, s.silentHealths
+	s.metrics.live.source, s.metrics.live.withoutBroker = s.allFigures, s.healthsWithoutBroker
 	loops, halt := context.WithCancel(s.ctx)
-	s.halt = halt
+	s.stopLoops = halt
 	s.loop(loops, s.leaseTTL/3, s.renew)
 	s.loop(loops, sweepEvery, s.sweep)
 	if s.minuteStore != nil {
-		s.loops.Go(func() { s.keepMinutes(loops) })
+		s.loops.Go(func() { s.minutesLoop(loops) })
 	}
 	if s.shared {
-		s.loops.Go(func() { s.watch(loops) })
+		s.loops.Go(func() { s.pollLoop(loops) })
 	}
 	return s, nil
 }
@@ -112,7 +112,7 @@ func (s *System) Resume(ctx context.Context) error {
 		return fmt.Errorf("find the channels with open contacts: %w", err)
 	}
 	for _, id := range ids {
-		s.deliver(id, swept{})
+		s.deliver(id, sweepHint{})
 	}
 	return nil
 }
@@ -168,7 +168,7 @@ func (s *System) Report(ctx context.Context, channel weir.ChannelID, reports []w
 // state means that the provider is being asked to cancel it.
 func (s *System) Cancel(ctx context.Context, ref weir.Ref) (weir.State, error) {
 	wait := make(chan core.Reply, 1)
-	s.deliver(ref.Channel, canceled{ref, core.Origin{Waiter: wait}})
+	s.deliver(ref.Channel, cancelRequest{ref, core.Origin{Waiter: wait}})
 	r, err := s.await(ctx, wait)
 	if err == nil && r.Verdict == weir.Forwarded {
 		contact, _, err := s.store.Contact(ctx, ref)
@@ -255,16 +255,16 @@ func (s *System) Drain(ctx context.Context) error {
 // Close ends everything at once. It may be called more than once.
 func (s *System) Close() {
 	s.closed.Do(func() {
-		s.halt()
-		s.kill()
+		s.stopLoops()
+		s.cancelAll()
 		s.loops.Wait()
 		if s.minuteStore != nil {
-			s.minutes.turn(time.Now())
-			s.writeMinutes(context.Background(), farewellTime)
+			s.minutes.endMinute(time.Now())
+			s.writeMinutes(context.Background(), lastMinutesTimeout)
 		}
 		s.root.Stop(s.manager)
 		s.system.Shutdown()
-		s.crew.Close()
+		s.pool.Close()
 	})
 }
 
@@ -273,9 +273,9 @@ func (s *System) Close() {
 func (s *System) await(ctx context.Context, wait <-chan core.Reply) (core.Reply, error) {
 	late, _ := s.timers.Get().(*time.Timer)
 	if late == nil {
-		late = time.NewTimer(replyWithin)
+		late = time.NewTimer(replyTimeout)
 	} else {
-		late.Reset(replyWithin)
+		late.Reset(replyTimeout)
 	}
 	defer func() { late.Stop(); s.timers.Put(late) }()
 	select {
@@ -289,24 +289,24 @@ func (s *System) await(ctx context.Context, wait <-chan core.Reply) (core.Reply,
 			return core.Reply{}, errDraining()
 		}
 	case <-late.C:
-		return core.Reply{}, errSilent(context.DeadlineExceeded)
-	case <-over(ctx):
-		return core.Reply{}, errSilent(ctx.Err())
+		return core.Reply{}, errNoReply(context.DeadlineExceeded)
+	case <-doneOf(ctx):
+		return core.Reply{}, errNoReply(ctx.Err())
 	}
 }
 
-// over returns the Done channel of a context. If a deadline.Context lasts longer
+// doneOf returns the Done channel of a context. If a deadline.Context lasts longer
 // than any caller waits for a broker, it returns the Done channel of the parent,
 // which exists already.
-func over(ctx context.Context) <-chan struct{} {
+func doneOf(ctx context.Context) <-chan struct{} {
 	if c, ok := ctx.(*deadline.Context); ok {
-		if at, _ := c.Deadline(); time.Until(at) > replyWithin {
+		if at, _ := c.Deadline(); time.Until(at) > replyTimeout {
 			return c.Parent().Done()
 		}
 	}
 	return ctx.Done()
 }
 
-func errSilent(cause error) error {
+func errNoReply(cause error) error {
 	return &weir.Error{Code: weir.CodeUnavailable, Message: "the channel's broker did not answer in time; try again", RetryAfter: 2 * time.Second, Cause: cause}
 }

@@ -8,9 +8,9 @@ import (
 	"weir/actors/core"
 )
 
-// whysOf requests the reasons why contacts of its channel wait. absent is called
+// whyRequest requests the reasons why contacts of its channel wait. absent is called
 // instead of answer by a broker that does not run its channel.
-type whysOf struct {
+type whyRequest struct {
 	contacts []weir.Contact
 	answer   func([]weir.Why)
 	absent   func()
@@ -24,7 +24,7 @@ func (s *System) Whys(ctx context.Context, ch weir.Channel, contacts []weir.Cont
 	defer cancel()
 	answers := make(chan []weir.Why, 2) // room for all, so that no broker blocks
 	absent := func() { answers <- nil }
-	s.root.Send(s.manager, peek{ch.ID, whysOf{contacts, func(list []weir.Why) { answers <- list }, absent}, absent})
+	s.root.Send(s.manager, ifRunning{ch.ID, whyRequest{contacts, func(list []weir.Why) { answers <- list }, absent}, absent})
 	select {
 	case list := <-answers:
 		if list != nil {
@@ -43,7 +43,7 @@ func (s *System) Whys(ctx context.Context, ch weir.Channel, contacts []weir.Cont
 	return list, nil
 }
 
-func (b *broker) onWhys(m whysOf) {
+func (b *broker) onWhys(m whyRequest) {
 	if b.core == nil || b.stopping { // then another process may hold the lease
 		m.absent()
 		return

@@ -93,7 +93,7 @@ type Config struct {
 type Driver interface {
 	// Send dispatches an attempt. It never returns an error: an uncertain outcome
 	// is a result, too.
-	Send(ctx context.Context, a Attempt) Sent
+	Send(ctx context.Context, a Attempt) SendResult
 	// Ask finds out the outcome of an attempt.
 	Ask(ctx context.Context, a Attempt) Answer
 	// Cancel cancels an attempt, as far as the provider can.
@@ -119,7 +119,7 @@ type Attempt struct {
 	Call        *weir.Call
 	NotBefore   time.Time
 	NotAfter    time.Time
-	ProviderRef string // from Sent or a report, if either returned one
+	ProviderRef string // from SendResult or a report, if either returned one
 }
 
 // Fate is the certain part of a Send's result.
@@ -138,8 +138,8 @@ const (
 	Unclear
 )
 
-// Sent is the result of a Send.
-type Sent struct {
+// SendResult is the result of a Send.
+type SendResult struct {
 	Fate        Fate
 	ProviderRef string
 	Outcome     weir.Outcome // of Refused: Failed or Expired
@@ -161,8 +161,8 @@ type Knowledge int
 const (
 	// Underway: the provider has it and it is not done.
 	Underway Knowledge = iota + 1
-	// Over: it is done; Reports hold its outcome.
-	Over
+	// Finished: it is done; Reports hold its outcome.
+	Finished
 	// Absent: the provider certainly does not have it.
 	Absent
 	// CannotTell: this provider has no way to find out.
@@ -176,7 +176,7 @@ type Answer struct {
 	Knowledge   Knowledge
 	ProviderRef string
 	// Reports hold the provider's information: the end of an attempt that is
-	// Over, the parts that are done of one Underway.
+	// Finished, the parts that are done of one Underway.
 	Reports []weir.Report
 	Reason  string
 	// Partial qualifies Absent: the provider accepted some of the contact's
@@ -193,11 +193,11 @@ type Answer struct {
 
 // Cancellation is the result of a Cancel.
 type Cancellation struct {
-	// Gone: the provider will not carry it out and sends no report of it.
+	// Canceled: the provider will not carry it out and sends no report of it.
 	// Otherwise the contact keeps its slots until its end is reported.
-	Gone   bool
-	Failed bool // the provider could not be asked; retry
-	Reason string
+	Canceled bool
+	Failed   bool // the provider could not be asked; retry
+	Reason   string
 }
 
 // Callback is an inbound request of a provider with a valid secret.

@@ -29,7 +29,7 @@ func appendRecord(b []byte, r *record) []byte {
 	for _, n := range [...]int64{int64(r.ref.Channel), int64(r.ref.ID), r.base, p.Rev} {
 		b = binary.AppendUvarint(b, uint64(n))
 	}
-	b = append(b, byte(p.State), byte(number(p.CancelAsked)))
+	b = append(b, byte(p.State), byte(number(p.CancelRequested)))
 	for _, n := range [...]int64{int64(p.Attempt), int64(p.Failures)} {
 		b = binary.AppendUvarint(b, uint64(n))
 	}
@@ -71,7 +71,7 @@ func (r *recordReader) record() record {
 	p := &x.progress
 	p.Rev = r.count()
 	p.State = weir.State(r.byte())
-	p.CancelAsked = r.byte() == 1
+	p.CancelRequested = r.byte() == 1
 	p.Attempt, p.Failures = int(r.count()), int(r.count())
 	for _, t := range [...]*time.Time{&p.DueAt, &p.ClaimedAt, &p.SentAt, &p.HeardAt, &p.FinishedAt} {
 		*t = r.instant()

@@ -253,7 +253,7 @@ func records() *rapid.Generator[[]persistence.Record] {
 				DueAt: instant.Draw(t, "due"), Attempt: count.Draw(t, "attempt"), Failures: count.Draw(t, "failures"),
 				ClaimedAt: instant.Draw(t, "claimed"), SentAt: instant.Draw(t, "sent"), HeardAt: instant.Draw(t, "heard"), FinishedAt: instant.Draw(t, "finished"),
 				ProviderRef: rapid.String().Draw(t, "ref"), Parts: rapid.StringOf(rapid.RuneFrom([]rune(".df"))).Draw(t, "parts"),
-				Outcome: weir.Outcome(rapid.String().Draw(t, "outcome")), Reason: rapid.String().Draw(t, "reason"), CancelAsked: rapid.Bool().Draw(t, "cancel"),
+				Outcome: weir.Outcome(rapid.String().Draw(t, "outcome")), Reason: rapid.String().Draw(t, "reason"), CancelRequested: rapid.Bool().Draw(t, "cancel"),
 			},
 		}
 	}))

@@ -50,8 +50,8 @@ func (s *Store) Inbox(ctx context.Context, limit int) ([]weir.InboxItem, error) 
 	return itemsOf(rows), s.failure("read the inbox", err)
 }
 
-// Look implements [weir.Looker].
-func (s *Store) Look(ctx context.Context, limit int, orphans bool) (weir.Look, error) {
+// Poll implements [weir.Poller].
+func (s *Store) Poll(ctx context.Context, limit int, orphans bool) (weir.Polled, error) {
 	text, args := "SELECT * FROM ("+inboxSQL+") AS items"+newsSQL, []any{s.owner, limit}
 	if orphans {
 		text += " UNION ALL SELECT 0, channel_id, 0, '" + seenOrphan + "', '' FROM leases WHERE " + s.orphaned()
@@ -59,9 +59,9 @@ func (s *Store) Look(ctx context.Context, limit int, orphans bool) (weir.Look, e
 	}
 	var rows, items []lookRow
 	if err := s.read.SelectContext(ctx, &rows, text, args...); err != nil {
-		return weir.Look{}, s.failure("look for news", err)
+		return weir.Polled{}, s.failure("look for news", err)
 	}
-	var found weir.Look
+	var found weir.Polled
 	for _, r := range rows {
 		switch r.Kind {
 		case seenEvents:

@@ -107,7 +107,7 @@ func appendMinute(args []any, m *weir.Minute) []any {
 	if !m.Gauged {
 		return append(args, nil, nil, nil, nil)
 	}
-	return append(args, m.InFlight, m.InFlightMost, m.Queued, m.Capacity)
+	return append(args, m.InFlight, m.MaxInFlight, m.Queued, m.Capacity)
 }
 
 // The statements of minutes. Each reads a range of an index.
@@ -161,7 +161,7 @@ func (s *Store) selectMinutes(ctx context.Context, text string, args ...any) ([]
 			return nil, s.failure("read the minutes", err)
 		}
 		m.At, m.Gauged = time.Unix(minute*60, 0).UTC(), gauges[3].Valid
-		m.InFlight, m.InFlightMost, m.Queued, m.Capacity = gauges[0].Int64, gauges[1].Int64, gauges[2].Int64, gauges[3].Int64
+		m.InFlight, m.MaxInFlight, m.Queued, m.Capacity = gauges[0].Int64, gauges[1].Int64, gauges[2].Int64, gauges[3].Int64
 		list = append(list, m)
 	}
 	return list, s.failure("read the minutes", rows.Err())

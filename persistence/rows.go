@@ -83,7 +83,7 @@ type content struct {
 func newContact(ref weir.Ref, spec weir.Spec, now time.Time) weir.Contact {
 	spec.NotBefore, spec.NotAfter = instant(micros(spec.NotBefore)), instant(micros(spec.NotAfter))
 	now = instant(micros(now))
-	return weir.Contact{Ref: ref, Spec: spec, QueuedAt: now, Progress: weir.Fresh(now, spec.NotBefore)}
+	return weir.Contact{Ref: ref, Spec: spec, QueuedAt: now, Progress: weir.NewProgress(now, spec.NotBefore)}
 }
 
 // place is where a contact stands in the queue index.
@@ -188,7 +188,7 @@ func (r *contactRow) progress() weir.Progress {
 	return weir.Progress{
 		Rev: r.Rev, State: weir.State(r.State), DueAt: instant(r.DueAt), Attempt: r.Attempt, Failures: r.Failures,
 		ClaimedAt: instant(r.ClaimedAt), SentAt: instant(r.SentAt), HeardAt: instant(r.HeardAt), FinishedAt: instant(r.FinishedAt),
-		ProviderRef: r.ProviderRef, Parts: r.Parts, Outcome: weir.Outcome(r.Outcome), Reason: r.Reason, CancelAsked: r.CancelAsked,
+		ProviderRef: r.ProviderRef, Parts: r.Parts, Outcome: weir.Outcome(r.Outcome), Reason: r.Reason, CancelRequested: r.CancelAsked,
 	}
 }
 

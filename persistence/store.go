@@ -76,7 +76,7 @@ var (
 	_ weir.Leaser        = (*Store)(nil)
 	_ weir.RoleLeaser    = (*Store)(nil)
 	_ weir.Inbox         = (*Store)(nil)
-	_ weir.Looker        = (*Store)(nil)
+	_ weir.Poller        = (*Store)(nil)
 	_ weir.IncomingStore = (*Store)(nil)
 )
 

@@ -69,7 +69,7 @@ func happenings(tr *weir.Transition) (list []happening) {
 	if is.State == weir.Active && tr.Was != weir.Active {
 		list = append(list, happening{surveys.HandedOver, is.SentAt})
 	}
-	if tr.PickedUp {
+	if tr.Answered {
 		list = append(list, happening{surveys.Answered, is.HeardAt})
 	}
 	if is.State == weir.Done && tr.Was != weir.Done {

@@ -72,7 +72,7 @@ func fill(args []any, places, rows int) []any {
 func shapeOf(steps []step) dialect.Shape {
 	for i := range steps {
 		c := &steps[i].last.Contact
-		if c.State.Waiting() || !c.DueAt.IsZero() || c.Failures != 0 || c.CancelAsked || c.Parts != "" || c.Reason != "" {
+		if c.State.Waiting() || !c.DueAt.IsZero() || c.Failures != 0 || c.CancelRequested || c.Parts != "" || c.Reason != "" {
 			return dialect.Whole
 		}
 	}
@@ -88,7 +88,7 @@ func (s *step) bind(shape dialect.Shape, args []any) []any {
 	if shape == dialect.Plain {
 		return args
 	}
-	return append(args, number(c.State.Waiting()), micros(c.DueAt), int64(c.Failures), number(c.CancelAsked), textOrNull(c.Parts), textOrNull(clip(c.Reason)))
+	return append(args, number(c.State.Waiting()), micros(c.DueAt), int64(c.Failures), number(c.CancelRequested), textOrNull(c.Parts), textOrNull(clip(c.Reason)))
 }
 
 // textOrNull is NULL for an empty text, which costs less to bind.
@@ -126,7 +126,7 @@ func (s *step) encode(shape dialect.Shape, b []byte) []byte {
 	if shape == dialect.Plain {
 		return b
 	}
-	for _, n := range [...]int64{number(c.State.Waiting()), micros(c.DueAt), int64(c.Failures), number(c.CancelAsked)} {
+	for _, n := range [...]int64{number(c.State.Waiting()), micros(c.DueAt), int64(c.Failures), number(c.CancelRequested)} {
 		b = strconv.AppendInt(append(b, ','), n, 10)
 	}
 	return appendText(append(appendText(append(b, ','), c.Parts), ','), clip(c.Reason))

@@ -32,7 +32,7 @@ const (
 
 func callbackResults() []string {
 	return []string{
-		string(weir.Applied), string(weir.Duplicate), string(weir.Late), string(weir.NotOurs), string(weir.Forwarded),
+		string(weir.Applied), string(weir.Duplicate), string(weir.Late), string(weir.UnknownAttempt), string(weir.Forwarded),
 		resultUnauthorised, resultInvalid, resultDeleted, resultUnavailable, resultIgnored,
 	}
 }
@@ -186,7 +186,7 @@ func (s *service) takeReport(ctx context.Context, ch weir.Channel, report weir.R
 	}
 	switch {
 	case !ok: // this channel's secret proves nothing about the other's contacts
-		return string(weir.NotOurs), nil
+		return string(weir.UnknownAttempt), nil
 	case about.Deleted:
 		return resultDeleted, nil
 	}

@@ -342,8 +342,8 @@ func (s *service) shownChannel(ch weir.Channel, f weir.Figures) ChannelView {
 	if f.NextDue.After(s.Now()) {
 		v.NextDueAt = instant(f.NextDue)
 	}
-	if at := f.Collection.At; !at.IsZero() {
-		v.LastCollection = &CollectView{at.UTC(), f.Collection.Checked, f.Collection.Settled}
+	if at := f.Reconciliation.At; !at.IsZero() {
+		v.LastCollection = &CollectView{at.UTC(), f.Reconciliation.Checked, f.Reconciliation.Resolved}
 	}
 	return v
 }

@@ -267,7 +267,7 @@ func (m *memory) Accept(_ context.Context, ch weir.Channel, specs []weir.Spec) (
 		}
 		c := weir.Contact{
 			Ref: weir.Ref{Channel: ch.ID, ID: weir.ContactID(len(m.contacts) + 1)}, Spec: s,
-			QueuedAt: m.now(), Progress: weir.Fresh(m.now(), s.NotBefore),
+			QueuedAt: m.now(), Progress: weir.NewProgress(m.now(), s.NotBefore),
 		}
 		m.contacts = append(m.contacts, c)
 		out = append(out, weir.Accepted{Contact: c})
@@ -288,7 +288,7 @@ func (m *memory) Report(_ context.Context, id weir.ChannelID, reports []weir.Rep
 		case slices.ContainsFunc(m.reports, func(have weir.Report) bool { return have.Attempt == r.Attempt }):
 			v = weir.Duplicate
 		case !slices.ContainsFunc(m.contacts, func(c weir.Contact) bool { return c.Ref == r.Attempt.Ref }):
-			v = weir.NotOurs
+			v = weir.UnknownAttempt
 		}
 		m.reports = append(m.reports, r)
 		out = append(out, v)
@@ -309,7 +309,7 @@ func (m *memory) Cancel(_ context.Context, ref weir.Ref) (weir.State, error) {
 		case c.State == weir.Done:
 			return 0, weir.Errorf(weir.CodeConflict, "done")
 		case c.State.InFlight():
-			c.CancelAsked = true
+			c.CancelRequested = true
 			return c.State, nil
 		default:
 			c.State, c.Outcome, c.FinishedAt = weir.Done, weir.Canceled, m.now()

@@ -40,7 +40,7 @@ func TestFiguresOfAChannel(t *testing.T) {
 		"open":    {weir.Figures{Breaker: weir.BreakerOpen, BreakerUntil: later}, web.BreakerView{State: "open", Until: &later}, nil, nil},
 		"probing": {weir.Figures{Breaker: weir.BreakerProbing, BreakerUntil: start}, web.BreakerView{State: "half_open"}, nil, nil},
 		"busy": {
-			weir.Figures{Collection: weir.Collection{At: start, Checked: 7, Settled: 3}, NextDue: later},
+			weir.Figures{Reconciliation: weir.Reconciliation{At: start, Checked: 7, Resolved: 3}, NextDue: later},
 			web.BreakerView{State: "closed"}, &web.CollectView{At: start, Checked: 7, Settled: 3}, &later,
 		},
 		"due": {weir.Figures{NextDue: start}, web.BreakerView{State: "closed"}, nil, nil},

@@ -232,7 +232,7 @@ func minuteViews(p span, list []weir.Minute, last *weir.Minute) []MinuteView {
 	for i := range all {
 		m := &all[i]
 		if last != nil && last.Gauged {
-			m.InFlightMost = max(m.InFlightMost, last.InFlight)
+			m.MaxInFlight = max(m.MaxInFlight, last.InFlight)
 			if !m.Gauged {
 				m.Gauged, m.InFlight, m.Queued, m.Capacity = true, last.InFlight, last.Queued, last.Capacity
 			}
@@ -253,12 +253,12 @@ func minuteView(at time.Time, m *weir.Minute) MinuteView {
 		},
 		Callbacks: CallbacksView{
 			Applied: n[weir.CountApplied], Duplicate: n[weir.CountDuplicate], Late: n[weir.CountLate],
-			Unknown: n[weir.CountNotOurs], Forwarded: n[weir.CountForwarded],
+			Unknown: n[weir.CountUnknownAttempt], Forwarded: n[weir.CountForwarded],
 		},
-		CollectorRuns: n[weir.CountCollections], Reconciled: n[weir.CountReconciled],
+		CollectorRuns: n[weir.CountReconciliations], Reconciled: n[weir.CountReconciled],
 	}
 	if m.Gauged {
-		v.InFlight, v.InFlightMost, v.Queued, v.Capacity = &m.InFlight, &m.InFlightMost, &m.Queued, &m.Capacity
+		v.InFlight, v.InFlightMost, v.Queued, v.Capacity = &m.InFlight, &m.MaxInFlight, &m.Queued, &m.Capacity
 	}
 	return v
 }
@@ -315,7 +315,7 @@ func sparks(name string, p span, list []weir.Minute) ChannelMinutes {
 			v.Finished[k] += m.Counts[o]
 		}
 		if m.Gauged {
-			v.InFlightMost[k] = max(v.InFlightMost[k], m.InFlightMost)
+			v.InFlightMost[k] = max(v.InFlightMost[k], m.MaxInFlight)
 			v.Queued[k] = m.Queued
 		}
 	}

@@ -22,9 +22,9 @@ func minutesRig(t *testing.T) *rig {
 	a := r.channel("a", "texts")
 	r.channel("b", "texts")
 	minute := func(back time.Duration, sent, inFlight, most, queued int64) weir.Minute {
-		m := weir.Minute{Channel: a.ID, At: start.Add(-back), Gauged: true, InFlight: inFlight, InFlightMost: most, Queued: queued, Capacity: 10}
+		m := weir.Minute{Channel: a.ID, At: start.Add(-back), Gauged: true, InFlight: inFlight, MaxInFlight: most, Queued: queued, Capacity: 10}
 		m.Counts[weir.CountAccepted], m.Counts[weir.CountSent] = sent+1, sent
-		m.Counts[weir.CountCompleted], m.Counts[weir.CountLost], m.Counts[weir.CountNotOurs] = 2, 1, 7
+		m.Counts[weir.CountCompleted], m.Counts[weir.CountLost], m.Counts[weir.CountUnknownAttempt] = 2, 1, 7
 		return m
 	}
 	if _, err := store.AddMinutes(t.Context(), []weir.Minute{minute(4*time.Hour, 1, 4, 5, 6), minute(3*time.Minute, 2, 1, 9, 3)}); err != nil {

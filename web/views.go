@@ -24,7 +24,7 @@ func contactView(c *weir.Contact, channel string, attempts []AttemptView) Contac
 		ID: c.Ref.String(), Channel: channel, Key: c.Key, To: c.To, Priority: priorityWord(c.Priority),
 		Survey: c.Survey, Labels: c.Labels, Messages: c.Messages, Call: c.Call,
 		NotBefore: instant(c.NotBefore), NotAfter: instant(c.NotAfter), Size: c.Size(),
-		State: c.State.String(), Canceling: c.CancelAsked && c.State.InFlight(),
+		State: c.State.String(), Canceling: c.CancelRequested && c.State.InFlight(),
 		Outcome: c.Outcome, Reason: c.Reason, QueuedAt: c.QueuedAt.UTC(), FinishedAt: instant(c.FinishedAt),
 		Attempts: attempts,
 	}

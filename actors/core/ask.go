@@ -16,48 +16,48 @@ func (c *Core) askUnknown(f *flight, at time.Time) {
 	c.unknownAt = earlier(c.unknownAt, at)
 }
 
-// collect reconciles contacts that have been silent for too long: it queues one
+// reconcile reconciles contacts that have been silent for too long: it queues one
 // status request for each, the longest silent first. It also repeats cancels that
 // failed.
-func (c *Core) collect(now time.Time) {
-	c.collectAt = now.Add(c.cfg.CollectEvery)
-	c.out.Collected, c.out.CollectedWell = true, !c.askFailed
+func (c *Core) reconcile(now time.Time) {
+	c.reconcileAt = now.Add(c.cfg.ReconcileEvery)
+	c.out.ReconcileBegun, c.out.ReconcileClean = true, !c.askFailed
 	c.askFailed = false
 	asked := len(c.askQueue)
-	c.ask(func(f *flight) bool {
+	c.queueAsks(func(f *flight) bool {
 		return f.c.State == weir.Active && !now.Before(f.askDue(c.cfg.IdleAfter))
 	})
-	c.collected = weir.Collection{At: now, Checked: len(c.askQueue) - asked}
+	c.reconciled = weir.Reconciliation{At: now, Checked: len(c.askQueue) - asked}
 	for _, f := range c.inOrder() {
-		if f.c.CancelAsked && f.c.State == weir.Active {
-			c.takeBack(f)
+		if f.c.CancelRequested && f.c.State == weir.Active {
+			c.cancelAtProvider(f)
 		}
 	}
 }
 
-// resolve queues the status requests for unclear dispatches that are due.
-func (c *Core) resolve(now time.Time) {
-	c.ask(func(f *flight) bool { return f.c.State == weir.Unknown && !now.Before(f.askAt) })
+// reconcileUnknown queues the status requests for unclear dispatches that are due.
+func (c *Core) reconcileUnknown(now time.Time) {
+	c.queueAsks(func(f *flight) bool { return f.c.State == weir.Unknown && !now.Before(f.askAt) })
 	c.unknownAt = time.Time{}
 	for _, f := range c.flights {
-		if f.c.State == weir.Unknown && !f.queued && !c.isAsked(f) {
+		if f.c.State == weir.Unknown && !f.askQueued && !c.isAsked(f) {
 			c.unknownAt = earlier(c.unknownAt, f.askAt)
 		}
 	}
 }
 
-func (c *Core) ask(due func(*flight) bool) {
+func (c *Core) queueAsks(due func(*flight) bool) {
 	var found []*flight
 	for _, f := range c.flights {
-		if !f.queued && !c.isAsked(f) && f.goneAt.IsZero() && due(f) {
+		if !f.askQueued && !c.isAsked(f) && f.canceledAt.IsZero() && due(f) {
 			found = append(found, f)
 		}
 	}
 	slices.SortFunc(found, func(a, b *flight) int {
-		return cmp.Or(a.lastWord().Compare(b.lastWord()), cmp.Compare(a.c.ID, b.c.ID))
+		return cmp.Or(a.lastHeard().Compare(b.lastHeard()), cmp.Compare(a.c.ID, b.c.ID))
 	})
 	for _, f := range found {
-		f.queued = true
+		f.askQueued = true
 		c.askQueue = append(c.askQueue, f.c.ID)
 	}
 }
@@ -67,15 +67,15 @@ func (c *Core) isAsked(f *flight) bool {
 	return asked
 }
 
-// pumpAsks starts queued status requests up to the concurrency limit.
-func (c *Core) pumpAsks() {
+// startAsks starts queued status requests up to the concurrency limit.
+func (c *Core) startAsks() {
 	for len(c.askQueue) > 0 && len(c.asks) < c.cfg.AskConcurrency && !c.draining {
 		f := c.flights[c.askQueue[0]]
 		c.askQueue = c.askQueue[1:]
-		if f == nil || !f.queued {
+		if f == nil || !f.askQueued {
 			continue
 		}
-		f.queued = false
+		f.askQueued = false
 		if f.c.State != weir.Active && f.c.State != weir.Unknown {
 			continue
 		}
@@ -89,14 +89,14 @@ func (c *Core) AskDone(ref weir.AttemptRef, a channels.Answer, now time.Time) {
 	delete(c.asks, ref)
 	f := c.flights[ref.ID]
 	if f != nil && f.c.Attempt == ref.Number && (f.c.State == weir.Active || f.c.State == weir.Unknown) {
-		c.answered(f, a, now)
+		c.applyAnswer(f, a, now)
 	}
 	c.run(now)
 }
 
-func (c *Core) answered(f *flight, a channels.Answer, now time.Time) {
+func (c *Core) applyAnswer(f *flight, a channels.Answer, now time.Time) {
 	if a.Knowledge != channels.AskFailed && f.asks > 0 {
-		c.hurry(now)
+		c.askUnknownNow(now)
 	}
 	var ts []weir.Transition
 	switch a.Knowledge {
@@ -107,25 +107,25 @@ func (c *Core) answered(f *flight, a channels.Answer, now time.Time) {
 		if f.asks == 1 {
 			f.askFailedAt = now
 		}
-		if c.silentFor(f, now, unheardMost) && now.Sub(f.askFailedAt) >= c.cfg.LostAfter {
+		if c.silentFor(f, now, maxSilence) && now.Sub(f.askFailedAt) >= c.cfg.LostAfter {
 			c.commit(Commit{Transitions: []weir.Transition{c.finish(f, now, weir.Lost, "the provider could not be asked about it for a day")}})
 			return
 		}
 		c.askAgain(f, now.Add(jitter(backoff(f.asks), c.cfg.Chance())))
 		return
 	case channels.CannotTell:
-		ts = c.nobodyKnows(f, now)
+		ts = c.outcomeUnknown(f, now)
 	case channels.Absent:
 		ts = c.absent(f, a.Partial, now)
 	case channels.Underway:
 		ts = c.underway(f, a, now)
 	default:
-		ts = c.over(f, a, now)
+		ts = c.finishedAtProvider(f, a, now)
 	}
 	f.asks = 0
 	if len(ts) > 0 {
 		c.out.Reconciled = append(c.out.Reconciled, a.Knowledge)
-		c.collected.Settled++
+		c.reconciled.Resolved++
 	}
 	c.commit(Commit{Transitions: ts})
 }
@@ -140,9 +140,9 @@ func (c *Core) askAgain(f *flight, at time.Time) {
 	f.askAt = at
 }
 
-// hurry brings forward the status requests that were postponed while the
+// askUnknownNow brings forward the status requests that were postponed while the
 // provider could not be asked: it answers again.
-func (c *Core) hurry(now time.Time) {
+func (c *Core) askUnknownNow(now time.Time) {
 	for _, f := range c.flights {
 		if f.asks > 0 && f.c.State == weir.Unknown {
 			c.askUnknown(f, now)
@@ -152,19 +152,19 @@ func (c *Core) hurry(now time.Time) {
 
 // underway keeps a contact that the provider is still working on.
 func (c *Core) underway(f *flight, a channels.Answer, now time.Time) []weir.Transition {
-	ts := c.hearAll(f, a.Reports, now)
+	ts := c.applyReports(f, a.Reports, now)
 	if !f.c.State.InFlight() {
 		return ts
 	}
 	if f.c.State == weir.Unknown || a.ProviderRef != "" && a.ProviderRef != f.c.ProviderRef {
 		p, _ := f.c.Accept(now, a.ProviderRef)
 		f.askAt = time.Time{}
-		ts = append(ts, c.step(f, p))
-		if f.c.CancelAsked {
-			c.takeBack(f)
+		ts = append(ts, c.apply(f, p))
+		if f.c.CancelRequested {
+			c.cancelAtProvider(f)
 		}
 	}
-	switch limit := c.patience(a); {
+	switch limit := c.silenceLimit(a); {
 	case a.Bounded || !c.silentFor(f, now, limit):
 	case a.Silent:
 		ts = append(ts, c.finish(f, now, weir.Lost, "the provider has it and does not say how it stands"))
@@ -174,37 +174,37 @@ func (c *Core) underway(f *flight, a channels.Answer, now time.Time) []weir.Tran
 	return ts
 }
 
-// patience returns how long an attempt keeps its slots while the provider only
+// silenceLimit returns how long an attempt keeps its slots while the provider only
 // confirms that it has it.
-func (c *Core) patience(a channels.Answer) time.Duration {
+func (c *Core) silenceLimit(a channels.Answer) time.Duration {
 	if a.Silent {
 		return c.cfg.LostAfter
 	}
-	return unheardMost
+	return maxSilence
 }
 
 // silentFor reports whether nothing was heard of an attempt for at least limit,
 // and for at least as long as an attempt of unknown outcome is kept.
 func (c *Core) silentFor(f *flight, now time.Time, limit time.Duration) bool {
-	return now.Sub(f.lastWord()) >= max(limit, c.cfg.LostAfter)
+	return now.Sub(f.lastHeard()) >= max(limit, c.cfg.LostAfter)
 }
 
-// over ends a contact that is done at the provider.
-func (c *Core) over(f *flight, a channels.Answer, now time.Time) []weir.Transition {
-	ts := c.hearAll(f, a.Reports, now)
+// finishedAtProvider ends a contact that is done at the provider.
+func (c *Core) finishedAtProvider(f *flight, a channels.Answer, now time.Time) []weir.Transition {
+	ts := c.applyReports(f, a.Reports, now)
 	if f.c.State.InFlight() {
 		ts = append(ts, c.finish(f, now, weir.Lost, "the provider is done with it and does not say how it ended"))
 	}
 	return ts
 }
 
-func (c *Core) hearAll(f *flight, reports []weir.Report, now time.Time) []weir.Transition {
+func (c *Core) applyReports(f *flight, reports []weir.Report, now time.Time) []weir.Transition {
 	var ts []weir.Transition
 	for _, r := range reports {
 		if !f.c.State.InFlight() {
 			break
 		}
-		if t, _ := c.hear(f, r, now); t != nil {
+		if t, _ := c.applyReport(f, r, now); t != nil {
 			ts = append(ts, *t)
 		}
 	}
@@ -218,31 +218,31 @@ func (c *Core) hearAll(f *flight, reports []weir.Report, now time.Time) []weir.T
 // only the rest.
 func (c *Core) absent(f *flight, partial bool, now time.Time) []weir.Transition {
 	switch {
-	case !f.goneAt.IsZero():
+	case !f.canceledAt.IsZero():
 		return []weir.Transition{c.finish(f, now, weir.Canceled, "canceled at the provider")}
 	case f.c.State == weir.Active && !partial:
 		return []weir.Transition{c.finish(f, now, weir.Lost, "the provider no longer knows it")}
-	case f.c.CancelAsked:
+	case f.c.CancelRequested:
 		return []weir.Transition{c.finish(f, now, weir.Canceled, "the provider never had it")}
 	case windowOver(&f.c.Spec, now):
 		return []weir.Transition{c.finish(f, now, weir.Expired, "the provider never had it")}
 	default:
-		return []weir.Transition{c.again(f, now, now, "the provider never had it")}
+		return []weir.Transition{c.retry(f, now, now, "the provider never had it")}
 	}
 }
 
-// nobodyKnows handles a contact whose outcome the provider cannot determine. It
+// outcomeUnknown handles a contact whose outcome the provider cannot determine. It
 // keeps its slots until the limit, or is dispatched again if the channel allows
 // it.
-func (c *Core) nobodyKnows(f *flight, now time.Time) []weir.Transition {
+func (c *Core) outcomeUnknown(f *flight, now time.Time) []weir.Transition {
 	switch {
-	case f.c.State == weir.Unknown && channels.AtLeastOnce(c.ch.Settings) && !f.c.CancelAsked && !windowOver(&f.c.Spec, now):
-		return []weir.Transition{c.again(f, now, now, "sent again: the channel is set to at least once")}
-	case now.Sub(f.lastWord()) >= c.cfg.LostAfter:
+	case f.c.State == weir.Unknown && channels.AtLeastOnce(c.ch.Settings) && !f.c.CancelRequested && !windowOver(&f.c.Spec, now):
+		return []weir.Transition{c.retry(f, now, now, "sent again: the channel is set to at least once")}
+	case now.Sub(f.lastHeard()) >= c.cfg.LostAfter:
 		return []weir.Transition{c.finish(f, now, weir.Lost, "nobody can tell what became of it")}
 	}
-	again := now.Add(c.cfg.CollectEvery)
-	if limit := f.lastWord().Add(c.cfg.LostAfter); limit.Before(again) {
+	again := now.Add(c.cfg.ReconcileEvery)
+	if limit := f.lastHeard().Add(c.cfg.LostAfter); limit.Before(again) {
 		again = limit
 	}
 	if f.c.State == weir.Unknown { // an active one is asked about by the next collection

@@ -8,15 +8,15 @@ import (
 
 // Parameters of the breaker and of the back-off between probes.
 const (
-	breakerSpan     = 30 * time.Second // failures are weighed over this span
-	breakerLeast    = 20               // min dispatches in the span before the ratio counts
-	breakerRow      = 5                // consecutive failures that open it at once
-	backoffBase     = 500 * time.Millisecond
-	backoffMost     = time.Minute
-	faultedAfter    = 8 // consecutive openings after which the channel counts as faulted
-	retryAfterLimit = 15 * time.Minute
-	probeTime       = time.Second     // time for another contact to be the probe
-	probeWaitMost   = 4 * time.Minute // max wait of a contact that was the probe often
+	breakerSpan   = 30 * time.Second // failures are weighed over this span
+	minDispatches = 20               // min dispatches in the span before the ratio counts
+	maxFailures   = 5                // consecutive failures that open it at once
+	minBackoff    = 500 * time.Millisecond
+	maxBackoff    = time.Minute
+	faultedAfter  = 8 // consecutive openings after which the channel counts as faulted
+	maxRetryAfter = 15 * time.Minute
+	probeTime     = time.Second     // time for another contact to be the probe
+	maxProbeWait  = 4 * time.Minute // max wait of a contact that was the probe often
 )
 
 // breaker decides whether a channel's provider may be called. Closed, it lets
@@ -24,15 +24,15 @@ const (
 // whose result closes it or opens it for longer. The caller supplies time and
 // chance.
 type breaker struct {
-	span     time.Time // start of the current span
-	good     int
-	bad      int
-	row      int       // consecutive failures
-	openings int       // consecutive openings
-	until    time.Time // open until then; zero: closed
-	asked    time.Time // end of the pause that the provider last asked for
-	probing  bool      // a probe is under way
-	reason   string
+	span        time.Time // start of the current span
+	good        int
+	bad         int
+	streak      int       // consecutive failures
+	openings    int       // consecutive openings
+	until       time.Time // open until then; zero: closed
+	pausedUntil time.Time // endRead of the pause that the provider last asked for
+	probing     bool      // a probe is under way
+	reason      string
 }
 
 // allows returns how many dispatches may begin now, at most want, and if none, the
@@ -45,7 +45,7 @@ func (b *breaker) allows(now time.Time, want int) (int, weir.WhyCode) {
 		return 0, weir.WhyProbing
 	case !now.Before(b.until):
 		return min(1, want), ""
-	case !b.until.After(b.asked):
+	case !b.until.After(b.pausedUntil):
 		return 0, weir.WhyProviderPause
 	case b.faulted():
 		return 0, weir.WhyFaulted
@@ -70,8 +70,8 @@ func (b *breaker) why(code weir.WhyCode) weir.Why {
 	return weir.Why{Code: code, Text: text}.And(b.reason)
 }
 
-// begun records that dispatches were let through.
-func (b *breaker) begun() {
+// recordDispatch records that dispatches were let through.
+func (b *breaker) recordDispatch() {
 	if !b.until.IsZero() {
 		b.probing = true
 	}
@@ -80,11 +80,11 @@ func (b *breaker) begun() {
 // success closes the breaker, unless a pause that the provider asked for still
 // lasts: what succeeded then began before the pause.
 func (b *breaker) success(now time.Time) {
-	b.roll(now)
+	b.rollSpan(now)
 	b.good++
-	b.row, b.openings, b.probing = 0, 0, false
-	if now.Before(b.asked) {
-		b.until = b.asked
+	b.streak, b.openings, b.probing = 0, 0, false
+	if now.Before(b.pausedUntil) {
+		b.until = b.pausedUntil
 		return
 	}
 	b.until, b.reason = time.Time{}, ""
@@ -93,37 +93,37 @@ func (b *breaker) success(now time.Time) {
 // failure counts a failure of the provider or of our account there. retryAfter
 // is the pause that the provider asked for; chance is in [0,1).
 func (b *breaker) failure(now time.Time, retryAfter time.Duration, reason string, chance float64) {
-	b.roll(now)
+	b.rollSpan(now)
 	if retryAfter > 0 {
-		b.asked = latest(b.asked, now.Add(min(retryAfter, retryAfterLimit)))
+		b.pausedUntil = latest(b.pausedUntil, now.Add(min(retryAfter, maxRetryAfter)))
 	}
 	b.bad++
-	b.row++
+	b.streak++
 	wasProbe := b.probing
 	b.probing = false
 	b.reason = reason
-	ratio := b.good+b.bad >= breakerLeast && b.bad >= b.good
+	ratio := b.good+b.bad >= minDispatches && b.bad >= b.good
 	switch {
 	case now.Before(b.until) && !wasProbe:
 		// One of the calls that were under way when the breaker opened: not another
 		// opening, but the provider may ask for more time.
-		b.until = latest(b.until, now.Add(min(retryAfter, retryAfterLimit)))
-	case retryAfter > 0 || wasProbe || b.until.IsZero() && (b.row >= breakerRow || ratio):
+		b.until = latest(b.until, now.Add(min(retryAfter, maxRetryAfter)))
+	case retryAfter > 0 || wasProbe || b.until.IsZero() && (b.streak >= maxFailures || ratio):
 		b.open(now, retryAfter, chance)
 	}
 }
 
-// hope lets a probe through at once, or when the provider's pause ends: a user
+// probeNow lets a probe through at once, or when the provider's pause ends: a user
 // changed what may have been wrong.
-func (b *breaker) hope(now time.Time) {
+func (b *breaker) probeNow(now time.Time) {
 	if b.until.After(now) {
-		b.until = latest(now, b.asked)
+		b.until = latest(now, b.pausedUntil)
 	}
 }
 
-// released records that a probe ended without a result, for example because its
+// probeAborted records that a probe ended without a result, for example because its
 // contact was canceled.
-func (b *breaker) released() { b.probing = false }
+func (b *breaker) probeAborted() { b.probing = false }
 
 // open blocks dispatches for a time that doubles with each consecutive opening,
 // jittered between half of it and the whole. A faulted channel waits the whole
@@ -132,19 +132,19 @@ func (b *breaker) open(now time.Time, retryAfter time.Duration, chance float64) 
 	b.openings++
 	wait := jitter(backoff(b.openings), chance)
 	if b.faulted() {
-		wait = backoffMost
+		wait = maxBackoff
 	}
-	wait = max(wait, min(retryAfter, retryAfterLimit))
+	wait = max(wait, min(retryAfter, maxRetryAfter))
 	if until := now.Add(wait); until.After(b.until) {
 		b.until = until
 	}
 }
 
-// relent closes the breaker when there is no contact to probe with and the
+// closeIdle closes the breaker when there is no contact to probe with and the
 // provider reports itself up. The next failure opens it again.
-func (b *breaker) relent(now time.Time) {
+func (b *breaker) closeIdle(now time.Time) {
 	if !b.until.IsZero() && !b.probing && !now.Before(b.until) {
-		b.until, b.row, b.reason = time.Time{}, breakerRow-1, ""
+		b.until, b.streak, b.reason = time.Time{}, maxFailures-1, ""
 		b.openings = min(b.openings, faultedAfter-1)
 	}
 }
@@ -152,26 +152,26 @@ func (b *breaker) relent(now time.Time) {
 // faulted reports whether the channel keeps failing.
 func (b *breaker) faulted() bool { return b.openings >= faultedAfter }
 
-// works reports whether the breaker is closed and the provider handled other
+// workedRecently reports whether the breaker is closed and the provider handled other
 // dispatches recently.
-func (b *breaker) works() bool { return b.closed() && b.good > 0 }
+func (b *breaker) workedRecently() bool { return b.closed() && b.good > 0 }
 
 // closed reports whether every dispatch may pass.
 func (b *breaker) closed() bool { return b.until.IsZero() }
 
-func (b *breaker) roll(now time.Time) {
+func (b *breaker) rollSpan(now time.Time) {
 	if now.Sub(b.span) > breakerSpan {
 		b.span, b.good, b.bad = now, 0, 0
 	}
 }
 
-// backoff doubles with each try: base, 2·base, … up to backoffMost.
+// backoff doubles with each try: base, 2·base, … up to maxBackoff.
 func backoff(try int) time.Duration {
-	d := backoffBase
-	for i := 1; i < try && d < backoffMost; i++ {
+	d := minBackoff
+	for i := 1; i < try && d < maxBackoff; i++ {
 		d *= 2
 	}
-	return min(d, backoffMost)
+	return min(d, maxBackoff)
 }
 
 // jitter spreads a wait over its upper half, so that many retries do not
@@ -200,14 +200,14 @@ type budget struct {
 }
 
 const (
-	budgetMost    = 10.0
+	maxBudget     = 10.0
 	budgetPerSend = 0.1
-	budgetDebt    = 60.0 // max debt: no retry waits longer, or the debt would outlast the trouble by hours
+	maxBudgetDebt = 60.0 // max debt: no retry waits longer, or the debt would outlast the trouble by hours
 )
 
-func (b *budget) sent(now time.Time) {
+func (b *budget) recordDispatch(now time.Time) {
 	b.fill(now)
-	b.tokens = min(budgetMost, b.tokens+budgetPerSend)
+	b.tokens = min(maxBudget, b.tokens+budgetPerSend)
 }
 
 // left returns the share of the budget that was left when it was last used.
@@ -215,14 +215,14 @@ func (b *budget) left() float64 {
 	if b.at.IsZero() {
 		return 1
 	}
-	return max(0, b.tokens/budgetMost)
+	return max(0, b.tokens/maxBudget)
 }
 
 // reserve takes one retry and returns the earliest instant at which it may
 // happen.
 func (b *budget) reserve(now time.Time) time.Time {
 	b.fill(now)
-	b.tokens = max(b.tokens-1, -budgetDebt)
+	b.tokens = max(b.tokens-1, -maxBudgetDebt)
 	if b.tokens >= 0 {
 		return now
 	}
@@ -231,9 +231,9 @@ func (b *budget) reserve(now time.Time) time.Time {
 
 func (b *budget) fill(now time.Time) {
 	if b.at.IsZero() {
-		b.tokens = budgetMost
+		b.tokens = maxBudget
 	} else if d := now.Sub(b.at); d > 0 {
-		b.tokens = min(budgetMost, b.tokens+d.Seconds())
+		b.tokens = min(maxBudget, b.tokens+d.Seconds())
 	}
 	b.at = now
 }

@@ -12,7 +12,7 @@ func (c *Core) Cancel(ref weir.Ref, from Origin, now time.Time) {
 	c.touch(now)
 	if f := c.flights[ref.ID]; f != nil {
 		c.cancelFlight(f, from)
-	} else if contact, ok := c.win.find(ref.ID); ok {
+	} else if contact, ok := c.window.find(ref.ID); ok {
 		c.cancelWaiting(*contact, from, now)
 	} else {
 		c.load(Load{Ref: ref, Origin: from})
@@ -23,7 +23,7 @@ func (c *Core) Cancel(ref weir.Ref, from Origin, now time.Time) {
 // load requests the row of a contact.
 func (c *Core) load(l Load) {
 	c.loads++
-	l.read = c.win.changes.begin()
+	l.read = c.window.changes.beginRead()
 	c.out.Loads = append(c.out.Loads, l)
 }
 
@@ -31,12 +31,12 @@ func (c *Core) load(l Load) {
 // contact keeps its slots until the provider is certainly done with it.
 func (c *Core) cancelFlight(f *flight, from Origin) {
 	k := Commit{}
-	if !f.c.CancelAsked {
-		p, _ := f.c.AskCancel()
-		k.Transitions = append(k.Transitions, c.step(f, p))
+	if !f.c.CancelRequested {
+		p, _ := f.c.RequestCancel()
+		k.Transitions = append(k.Transitions, c.apply(f, p))
 	}
 	if f.c.State == weir.Active {
-		c.takeBack(f)
+		c.cancelAtProvider(f)
 	}
 	if from.Waiter != nil {
 		k.Replies = []Reply{{Waiter: from.Waiter, State: f.c.State}}
@@ -58,7 +58,7 @@ func (c *Core) cancelWaiting(contact weir.Contact, from Origin, now time.Time) {
 	}
 	t, ok := c.finishWaiting(&contact, now, weir.Canceled, "canceled before it was sent")
 	if !ok {
-		c.reply(from, Reply{Err: weir.Errorf(weir.CodeConflict, "the contact changed meanwhile; look again")})
+		c.reply(from, Reply{Err: weir.Errorf(weir.CodeConflict, "the contact has changed; read it again")})
 		return
 	}
 	k := Commit{Transitions: []weir.Transition{t}}
@@ -71,12 +71,12 @@ func (c *Core) cancelWaiting(contact weir.Contact, from Origin, now time.Time) {
 	c.commit(k)
 }
 
-// takeBack asks the provider to cancel an attempt.
-func (c *Core) takeBack(f *flight) {
-	if f.taking || f.refused || !f.goneAt.IsZero() {
+// cancelAtProvider asks the provider to cancel an attempt.
+func (c *Core) cancelAtProvider(f *flight) {
+	if f.canceling || f.cancelTooLate || !f.canceledAt.IsZero() {
 		return
 	}
-	f.taking = true
+	f.canceling = true
 	c.out.Cancels = append(c.out.Cancels, attemptOf(&f.c))
 }
 
@@ -86,28 +86,28 @@ func (c *Core) takeBack(f *flight) {
 func (c *Core) CancelDone(ref weir.AttemptRef, done channels.Cancellation, now time.Time) {
 	f := c.flights[ref.ID]
 	if f != nil && f.c.Attempt == ref.Number {
-		f.taking, f.refused = false, !done.Gone && !done.Failed
-		if done.Gone {
-			f.goneAt = now.Add(cancelGrace)
-			c.goneAt = earlier(c.goneAt, f.goneAt)
+		f.canceling, f.cancelTooLate = false, !done.Canceled && !done.Failed
+		if done.Canceled {
+			f.canceledAt = now.Add(cancelGrace)
+			c.confirmCancelAt = earlier(c.confirmCancelAt, f.canceledAt)
 		}
 	}
 	c.run(now)
 }
 
-// gone ends the contacts whose cancel is confirmed: the provider stayed silent,
+// confirmCancels ends the contacts whose cancel is confirmed: the provider stayed silent,
 // so the attempt did not begin at the moment of the cancel.
-func (c *Core) gone(now time.Time) {
-	if !reached(c.goneAt, now) {
+func (c *Core) confirmCancels(now time.Time) {
+	if !reached(c.confirmCancelAt, now) {
 		return
 	}
-	c.goneAt = time.Time{}
+	c.confirmCancelAt = time.Time{}
 	var ts []weir.Transition
 	for _, f := range c.inOrder() {
-		if reached(f.goneAt, now) {
+		if reached(f.canceledAt, now) {
 			ts = append(ts, c.finish(f, now, weir.Canceled, "canceled at the provider"))
 		} else {
-			c.goneAt = earlier(c.goneAt, f.goneAt)
+			c.confirmCancelAt = earlier(c.confirmCancelAt, f.canceledAt)
 		}
 	}
 	c.commit(Commit{Transitions: ts})
@@ -118,23 +118,23 @@ func (c *Core) beginDelete(now time.Time) {
 	c.deleteAt = now.Add(deleteGrace)
 	var ts []weir.Transition
 	for _, f := range c.inOrder() {
-		if !f.c.CancelAsked {
-			p, _ := f.c.AskCancel()
-			ts = append(ts, c.step(f, p))
+		if !f.c.CancelRequested {
+			p, _ := f.c.RequestCancel()
+			ts = append(ts, c.apply(f, p))
 		}
 		if f.c.State == weir.Active {
-			c.takeBack(f)
+			c.cancelAtProvider(f)
 		}
 	}
 	c.commit(Commit{Transitions: ts})
 	c.dueAt, c.sweepAt = now, now
 }
 
-// clearOut ends waiting contacts, and contacts in flight once the grace period is
+// cancelEverything ends waiting contacts, and contacts in flight once the grace period is
 // over. The slots of a channel that is being deleted need no protection any more.
-func (c *Core) clearOut(now time.Time) {
+func (c *Core) cancelEverything(now time.Time) {
 	var ts []weir.Transition
-	for _, l := range c.win.lanes {
+	for _, l := range c.window.lanes {
 		for len(l.entries) > 0 {
 			if t, ok := c.finishWaiting(l.entries[0], now, weir.Canceled, "its channel was deleted"); ok {
 				ts = append(ts, t)
@@ -143,13 +143,13 @@ func (c *Core) clearOut(now time.Time) {
 	}
 	if !now.Before(c.deleteAt) {
 		for _, f := range c.inOrder() {
-			if _, sending := c.sends[f.c.AttemptRef()]; !sending && !f.claimed {
+			if _, sending := c.sends[f.c.AttemptRef()]; !sending && !f.claiming {
 				ts = append(ts, c.finish(f, now, weir.Canceled, "its channel was deleted"))
 			}
 		}
 	}
 	c.commit(Commit{Transitions: ts})
-	if c.swept && !c.removing && len(c.flights) == 0 && len(c.sends) == 0 && c.win.empty() {
+	if c.storeEmpty && !c.removing && len(c.flights) == 0 && len(c.sends) == 0 && c.window.empty() {
 		c.removing, c.out.Remove = true, true
 	}
 }

@@ -19,15 +19,15 @@ type changes struct {
 	next    int
 }
 
-// reading identifies a read.
-type reading struct {
+// readToken identifies a read.
+type readToken struct {
 	generation int
 	count      int64 // changes when it was requested
 }
 
 const (
-	generationMost = 1024 // changes after which new reads join the other generation
-	recentMost     = 1024
+	maxGeneration = 1024 // changes after which new reads join the other generation
+	maxRecent     = 1024
 )
 
 func newChanges() changes {
@@ -37,26 +37,26 @@ func newChanges() changes {
 	}
 }
 
-// begin records that a read was requested.
-func (c *changes) begin() reading {
+// beginRead records that a read was requested.
+func (c *changes) beginRead() readToken {
 	other := 1 - c.now
-	if len(c.changed[c.now]) > generationMost && c.open[other] == 0 {
+	if len(c.changed[c.now]) > maxGeneration && c.open[other] == 0 {
 		c.now = other
 	}
 	c.open[c.now]++
-	return reading{c.now, c.count}
+	return readToken{c.now, c.count}
 }
 
-// end records that a read has arrived.
-func (c *changes) end(r reading) {
+// endRead records that a read has arrived.
+func (c *changes) endRead(r readToken) {
 	c.open[r.generation]--
 	if c.open[r.generation] == 0 {
 		clear(c.changed[r.generation])
 	}
 }
 
-// note records that a contact changed.
-func (c *changes) note(id weir.ContactID) {
+// record records that a contact changed.
+func (c *changes) record(id weir.ContactID) {
 	c.count++
 	for g := range c.changed {
 		if c.open[g] > 0 {
@@ -66,23 +66,23 @@ func (c *changes) note(id weir.ContactID) {
 	if _, known := c.recent[id]; known {
 		return
 	}
-	if len(c.order) < recentMost {
+	if len(c.order) < maxRecent {
 		c.order = append(c.order, id)
 	} else {
 		delete(c.recent, c.order[c.next])
 		c.order[c.next] = id
-		c.next = (c.next + 1) % recentMost
+		c.next = (c.next + 1) % maxRecent
 	}
 	c.recent[id] = struct{}{}
 }
 
-// since reports whether a contact changed after a read was requested.
-func (c *changes) since(r reading, id weir.ContactID) bool {
+// changedSince reports whether a contact changed after a read was requested.
+func (c *changes) changedSince(r readToken, id weir.ContactID) bool {
 	return c.changed[r.generation][id] > r.count
 }
 
-// lately reports whether a contact is among the last that changed.
-func (c *changes) lately(id weir.ContactID) bool {
+// recently reports whether a contact is among the last that changed.
+func (c *changes) recently(id weir.ContactID) bool {
 	_, ok := c.recent[id]
 	return ok
 }

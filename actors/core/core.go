@@ -24,7 +24,7 @@ import (
 // Config holds a broker's parameters.
 type Config struct {
 	IdleAfter       time.Duration // silence after which the provider is asked about a contact
-	CollectEvery    time.Duration // pause between collections
+	ReconcileEvery  time.Duration // pause between collections
 	SettleAfter     time.Duration // wait after an unclear dispatch before the provider is asked
 	LostAfter       time.Duration // how long an attempt of unknown outcome keeps its slots
 	StopAfter       time.Duration // idle time after which the broker may stop
@@ -35,25 +35,25 @@ type Config struct {
 
 // Fixed parameters.
 const (
-	cancelGrace = 2 * time.Second  // after a successful cancel: a call may have begun at that moment
-	deleteGrace = 10 * time.Second // for contacts in flight when their channel is deleted
-	unheardMost = 24 * time.Hour   // how long an attempt that the provider neither ends nor reports on keeps its slots
-	statusEvery = 5 * time.Minute
-	sweepEvery  = 30 * time.Second // interval at which the queue is read even without a hint
-	readRetry   = time.Second
-	pageLimit   = 500 // rows of a read that is not a page of the window
-	poisonAfter = 5   // failures caused by the contact itself before it becomes a dead letter
-	windowLeast = 32
-	windowMost  = 1000
+	cancelGrace     = 2 * time.Second  // after a successful cancel: a call may have begun at that moment
+	deleteGrace     = 10 * time.Second // for contacts in flight when their channel is deleted
+	maxSilence      = 24 * time.Hour   // how long an attempt that the provider neither ends nor reports on keeps its slots
+	statusEvery     = 5 * time.Minute
+	sweepEvery      = 30 * time.Second // interval at which the queue is read even without a hint
+	readRetry       = time.Second
+	pageLimit       = 500 // rows of a read that is not a page of the window
+	deadLetterAfter = 5   // failures caused by the contact itself before it becomes a dead letter
+	minWindow       = 32
+	maxWindow       = 1000
 )
 
-// Hand is how far this process had got with an attempt.
-type Hand int
+// LocalProgress is how far this process had got with an attempt.
+type LocalProgress int
 
-// The values of Hand.
+// The values of LocalProgress.
 const (
-	HandClaimed Hand = iota + 1 // the claim was submitted to the writer; the provider was not called
-	HandSending                 // the provider was called, or is being called
+	LocalClaimed LocalProgress = iota + 1 // the claim was submitted to the writer; the provider was not called
+	LocalSending                          // the provider was called, or is being called
 )
 
 // Snapshot is the stored state that a broker starts from.
@@ -62,74 +62,74 @@ type Snapshot struct {
 	InFlight []weir.Contact
 	Lanes    []weir.Lane
 	Queued   int64
-	// Hands are the local attempts, which this process itself had begun before
+	// LocalAttempts are the local attempts, which this process itself had begun before
 	// the broker was restarted. How far any other attempt in state
 	// sending got is unknown.
-	Hands map[weir.AttemptRef]Hand
+	LocalAttempts map[weir.AttemptRef]LocalProgress
 }
 
 // flight is a contact that holds slots.
 type flight struct {
-	c       weir.Contact
-	slots   int
-	claimed bool // the claim is not committed yet
-	queued  bool // queued for a status request
-	asks    int  // consecutive status requests that failed
+	c         weir.Contact
+	slots     int
+	claiming  bool // the claim is not committed yet
+	askQueued bool // askQueued for a status request
+	asks      int  // consecutive status requests that failed
 	// askFailedAt is when the first of them failed. Silence alone does not end a
 	// contact that could not be asked about: Weir itself may have been down.
-	askFailedAt time.Time
-	askAt       time.Time // earliest instant of the next status request; zero: when silent for too long
-	refused     bool      // a cancel came too late
-	goneAt      time.Time // canceled at the provider; done at this instant unless a report comes before
-	taking      bool      // a cancel is under way
+	askFailedAt   time.Time
+	askAt         time.Time // earliest instant of the next status request; zero: when silent for too long
+	cancelTooLate bool      // a cancel came too late
+	canceledAt    time.Time // canceled at the provider; done at this instant unless a report comes before
+	canceling     bool      // a cancel is under way
 }
 
-func (f *flight) lastWord() time.Time { return lastWord(&f.c) }
+func (f *flight) lastHeard() time.Time { return lastHeard(&f.c) }
 
 // askDue returns the instant from which a collection asks about an active contact.
 func (f *flight) askDue(idleAfter time.Duration) time.Time {
-	return latest(f.lastWord().Add(idleAfter), f.askAt)
+	return latest(f.lastHeard().Add(idleAfter), f.askAt)
 }
 
-// lastWord returns when a contact was last heard of.
-func lastWord(c *weir.Contact) time.Time { return latest(c.ClaimedAt, latest(c.SentAt, c.HeardAt)) }
+// lastHeard returns when a contact was last heard of.
+func lastHeard(c *weir.Contact) time.Time { return latest(c.ClaimedAt, latest(c.SentAt, c.HeardAt)) }
 
 // Core is the state of one channel's broker. It is not safe for concurrent
 // use.
 type Core struct {
-	cfg       Config
-	ch        weir.Channel
-	led       weir.Ledger
-	win       *window
-	flights   map[weir.ContactID]*flight
-	counts    [weir.Done + 1]int           // flights by state
-	sends     map[weir.AttemptRef]struct{} // provider calls under way
-	claims    int                          // claims issued and not committed
-	asks      map[weir.AttemptRef]struct{}
-	askFailed bool // since the last collection
-	collected weir.Collection
-	askQueue  []weir.ContactID
-	loads     int // reads of single contacts under way
-	brk       breaker
-	retries   budget
-	queued    int64
+	cfg         Config
+	ch          weir.Channel
+	ledger      weir.Ledger
+	window      *window
+	flights     map[weir.ContactID]*flight
+	counts      [weir.Done + 1]int           // flights by state
+	sends       map[weir.AttemptRef]struct{} // provider calls under way
+	claims      int                          // claims issued and not committed
+	asks        map[weir.AttemptRef]struct{}
+	askFailed   bool // changedSince the last collection
+	reconciled  weir.Reconciliation
+	askQueue    []weir.ContactID
+	loads       int // reads of single contacts under way
+	breaker     breaker
+	retryBudget budget
+	queued      int64
 
 	prepared, preparing, checking   bool
 	prepareFails                    int
 	status                          channels.Status
 	dueBusy, overdueBusy, lanesBusy bool // reads under way, or waiting for a commit
-	dueRead, overdueRead            reading
+	dueRead, overdueRead            readToken
 	woken                           bool // list the lanes regardless of what is known
 	reconnect                       bool // the set-up under way uses the old settings
-	checked                         bool // the status was requested at least once
+	statusAsked                     bool // the status was requested at least once
 	draining, drained               bool
-	rested                          bool      // Rest was issued to the shell
-	deleteAt                        time.Time // end of the flights' grace period while the channel is being deleted
-	swept                           bool      // the store reported an empty queue
+	passivated                      bool      // Passivate was issued to the shell
+	deleteAt                        time.Time // endRead of the flights' grace period while the channel is being deleted
+	storeEmpty                      bool      // the store reported an empty queue
 	removing                        bool      // Remove was issued to the shell
 
-	dueAt, overdueAt, collectAt, unknownAt, sweepAt, prepareAt, statusAt, retryAt, goneAt time.Time
-	idleSince                                                                             time.Time
+	dueAt, overdueAt, reconcileAt, unknownAt, sweepAt, prepareAt, statusAt, retryAt, confirmCancelAt time.Time
+	idleSince                                                                                        time.Time
 
 	out Effects
 }
@@ -139,15 +139,15 @@ func New(cfg Config, s Snapshot, now time.Time) *Core {
 	c := &Core{
 		cfg: cfg, flights: map[weir.ContactID]*flight{}, sends: map[weir.AttemptRef]struct{}{},
 		asks: map[weir.AttemptRef]struct{}{}, queued: s.Queued, status: channels.Status{Health: weir.Up},
-		collectAt: now.Add(cfg.CollectEvery), sweepAt: now.Add(sweepEvery), prepareAt: now, statusAt: now,
+		reconcileAt: now.Add(cfg.ReconcileEvery), sweepAt: now.Add(sweepEvery), prepareAt: now, statusAt: now,
 		dueAt: now, overdueAt: now, idleSince: now,
 	}
-	c.win = newWindow(0)
+	c.window = newWindow(0)
 	for _, id := range s.Lanes {
-		c.win.lane(id).more = true
+		c.window.lane(id).more = true
 	}
 	c.restore(s, now)
-	c.adopt(s.Channel, now)
+	c.applyChannel(s.Channel, now)
 	c.Tick(now)
 	return c
 }
@@ -157,40 +157,40 @@ func New(cfg Config, s Snapshot, now time.Time) *Core {
 func (c *Core) restore(s Snapshot, now time.Time) {
 	var ts []weir.Transition
 	for _, contact := range s.InFlight {
-		f := c.fly(contact)
+		f := c.addFlight(contact)
 		switch {
-		case contact.State == weir.Sending && s.Hands[contact.AttemptRef()] == HandSending:
+		case contact.State == weir.Sending && s.LocalAttempts[contact.AttemptRef()] == LocalSending:
 			c.sends[contact.AttemptRef()] = struct{}{}
-		case contact.State == weir.Sending && s.Hands[contact.AttemptRef()] == HandClaimed:
+		case contact.State == weir.Sending && s.LocalAttempts[contact.AttemptRef()] == LocalClaimed:
 			ts = append(ts, c.unclaim(f))
 		case contact.State == weir.Sending:
-			p, _ := f.c.LoseSight("the program stopped while it was being sent")
-			ts = append(ts, c.step(f, p))
+			p, _ := f.c.MarkUnknown("the program stopped while it was being sent")
+			ts = append(ts, c.apply(f, p))
 			// Counted from now, not from the claim: its commit may have been slow, and
 			// the call of the process that is gone may still be under way at the
 			// provider.
-			c.askUnknown(f, now.Add(c.settle()))
+			c.askUnknown(f, now.Add(c.unclearDelay()))
 		case contact.State == weir.Unknown:
-			c.askUnknown(f, latest(now, contact.ClaimedAt.Add(c.settle())))
+			c.askUnknown(f, latest(now, contact.ClaimedAt.Add(c.unclearDelay())))
 		}
-		if contact.CancelAsked && f.c.State == weir.Active {
-			c.takeBack(f)
+		if contact.CancelRequested && f.c.State == weir.Active {
+			c.cancelAtProvider(f)
 		}
 	}
 	c.commit(Commit{Transitions: ts})
 }
 
-// settle returns how long an unclear dispatch may still be under way.
-func (c *Core) settle() time.Duration { return min(c.cfg.SettleAfter, c.cfg.IdleAfter) }
+// unclearDelay returns how long an unclear dispatch may still be under way.
+func (c *Core) unclearDelay() time.Duration { return min(c.cfg.SettleAfter, c.cfg.IdleAfter) }
 
-// adopt applies the channel's row.
-func (c *Core) adopt(ch weir.Channel, now time.Time) {
-	grown := ch.Capacity > c.ch.Capacity || channels.ReplyReserve(ch.Settings) < c.led.Reserve
+// applyChannel applies the channel's row.
+func (c *Core) applyChannel(ch weir.Channel, now time.Time) {
+	grown := ch.Capacity > c.ch.Capacity || channels.ReplyReserve(ch.Settings) < c.ledger.Reserve
 	c.ch = ch
-	c.led.Capacity, c.led.Reserve = ch.Capacity, channels.ReplyReserve(ch.Settings)
-	c.win.bound = min(max(2*ch.Capacity, windowLeast), windowMost)
-	if grown && c.win.blocked() > 0 || ch.Deleting {
-		c.win.rescan()
+	c.ledger.Capacity, c.ledger.Reserve = ch.Capacity, channels.ReplyReserve(ch.Settings)
+	c.window.limit = min(max(2*ch.Capacity, minWindow), maxWindow)
+	if grown && c.window.blocked() > 0 || ch.Deleting {
+		c.window.rescan()
 	}
 	if ch.Deleting && c.deleteAt.IsZero() {
 		c.beginDelete(now)
@@ -201,10 +201,10 @@ func (c *Core) adopt(ch weir.Channel, now time.Time) {
 // to be set up again.
 func (c *Core) Configure(ch weir.Channel, reconnect bool, now time.Time) {
 	c.touch(now)
-	c.adopt(ch, now)
+	c.applyChannel(ch, now)
 	if reconnect {
 		c.prepared, c.prepareAt, c.statusAt, c.reconnect = false, now, now, c.preparing
-		c.brk.hope(now)
+		c.breaker.probeNow(now)
 	}
 	c.run(now)
 }
@@ -218,12 +218,12 @@ func (c *Core) Take() Effects {
 }
 
 // touch records outside activity, which restarts the idle time.
-func (c *Core) touch(now time.Time) { c.idleSince, c.rested = now, false }
+func (c *Core) touch(now time.Time) { c.idleSince, c.passivated = now, false }
 
-// fly adds a contact to the flights and takes its slots.
-func (c *Core) fly(contact weir.Contact) *flight {
+// addFlight adds a contact to the flights and takes its slots.
+func (c *Core) addFlight(contact weir.Contact) *flight {
 	f := &flight{c: contact, slots: contact.Slots(contact.Size())}
-	c.led.Take(contact.Priority, f.slots)
+	c.ledger.Take(contact.Priority, f.slots)
 	c.flights[contact.ID] = f
 	c.counts[contact.State]++
 	return f
@@ -234,20 +234,20 @@ func (c *Core) inOrder() []*flight {
 	return slices.SortedFunc(maps.Values(c.flights), func(a, b *flight) int { return cmp.Compare(a.c.ID, b.c.ID) })
 }
 
-// step replaces a flight's progress and frees the slots that it no longer
+// apply replaces a flight's progress and frees the slots that it no longer
 // holds. A flight that is done or back in the queue is removed.
-func (c *Core) step(f *flight, p weir.Progress) weir.Transition {
+func (c *Core) apply(f *flight, p weir.Progress) weir.Transition {
 	t := weir.Transition{From: f.c.Rev, Was: f.c.State}
 	slots := p.Slots(f.c.Size())
 	f.c.Progress = p
 	t.Contact = f.c
-	c.led.Give(f.c.Priority, f.slots-slots)
+	c.ledger.Give(f.c.Priority, f.slots-slots)
 	f.slots = slots
 	c.counts[t.Was]--
 	c.counts[p.State]++
 	if !p.State.InFlight() {
 		delete(c.flights, f.c.ID)
-		c.win.changes.note(f.c.ID)
+		c.window.changes.record(f.c.ID)
 	}
 	return t
 }
@@ -259,7 +259,7 @@ func (c *Core) finish(f *flight, now time.Time, o weir.Outcome, reason string) w
 		panic("core: a flight was done already")
 	}
 	c.out.Finished = append(c.out.Finished, Finished{Outcome: o, Active: now.Sub(f.c.ClaimedAt)})
-	return c.step(f, p)
+	return c.apply(f, p)
 }
 
 // finishWaiting ends a contact that is waiting.
@@ -269,8 +269,8 @@ func (c *Core) finishWaiting(contact *weir.Contact, now time.Time, o weir.Outcom
 	if err != nil {
 		return t, false
 	}
-	if !c.win.remove(contact.ID, contact.Lane()) && c.led.Blocked(contact.Priority, contact.Size()) {
-		c.win.unblock(contact)
+	if !c.window.remove(contact.ID, contact.Lane()) && c.ledger.Blocked(contact.Priority, contact.Size()) {
+		c.window.unblock(contact)
 	}
 	c.queued--
 	t.Contact = *contact

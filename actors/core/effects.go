@@ -12,26 +12,26 @@ import (
 // before them. A reply outside a Commit is given only when every such change is
 // durable: it may confirm that an earlier one was already applied.
 type Effects struct {
-	Commits       []Commit
-	Sends         []channels.Attempt   // call the provider; then SendDone
-	Asks          []channels.Attempt   // ask the provider about an attempt; then AskDone
-	Cancels       []channels.Attempt   // cancel at the provider; then CancelDone
-	Pages         []Page               // read a part of a lane; then PageRead or ReadFailed
-	Lanes         bool                 // list the lanes and count the queue; then LanesRead or ReadFailed
-	Due           *Read                // read delayed contacts that are due; then DueRead or ReadFailed
-	Overdue       *Read                // read waiting contacts whose window closed; then OverdueRead or ReadFailed
-	Loads         []Load               // read one contact; then Loaded or LoadFailed
-	Prepare       bool                 // set the provider up; then PrepareDone
-	Status        bool                 // request the provider's status; then StatusDone
-	Replies       []Reply              // give these once everything issued before is durable
-	Forget        []weir.AttemptRef    // drop the local state of these attempts
-	Finished      []Finished           // for the metrics
-	Collected     bool                 // a collection began
-	CollectedWell bool                 // no status request failed since the collection before
-	Reconciled    []channels.Knowledge // the answers that changed contacts, and failed status requests
-	Remove        bool                 // nothing is open: delete the channel's row; RemoveFailed if that is impossible
-	Rest          bool                 // idle for long enough to stop
-	Drained       bool                 // nothing is under way any more
+	Commits        []Commit
+	Sends          []channels.Attempt   // call the provider; then SendDone
+	Asks           []channels.Attempt   // queueAsks the provider about an attempt; then AskDone
+	Cancels        []channels.Attempt   // cancel at the provider; then CancelDone
+	Pages          []Page               // read a part of a lane; then PageRead or ReadFailed
+	Lanes          bool                 // list the lanes and count the queue; then LanesRead or ReadFailed
+	Due            *Read                // read delayed contacts that are due; then DueRead or ReadFailed
+	Overdue        *Read                // read waiting contacts whose window closed; then OverdueRead or ReadFailed
+	Loads          []Load               // read one contact; then Loaded or LoadFailed
+	Prepare        bool                 // set the provider up; then PrepareDone
+	Status         bool                 // request the provider's status; then StatusDone
+	Replies        []Reply              // give these once everything issued before is durable
+	Forget         []weir.AttemptRef    // drop the local state of these attempts
+	Finished       []Finished           // for the metrics
+	ReconcileBegun bool                 // a collection began
+	ReconcileClean bool                 // no status request failed since the collection before
+	Reconciled     []channels.Knowledge // the answers that changed contacts, and failed status requests
+	Remove         bool                 // nothing is open: delete the channel's row; RemoveFailed if that is impossible
+	Passivate      bool                 // idle for long enough to stop
+	Drained        bool                 // nothing is under way any more
 }
 
 // Reads reports whether the effects include reads of the store.
@@ -45,7 +45,7 @@ type Commit struct {
 	InboxDone   []int64
 	Claimed     []weir.AttemptRef // claims among the transitions; then ClaimsCommitted
 	Replies     []Reply           // given once the change is durable
-	Then        What              // a read that waits for this commit; then Written
+	Then        ReadKind          // a read that waits for this commit; then Written
 }
 
 // Page requests the oldest contacts of a lane after a given one.
@@ -72,7 +72,7 @@ type Load struct {
 	Ref    weir.Ref
 	Report *weir.Report // nil: a cancel
 	Origin Origin
-	read   reading
+	read   readToken
 }
 
 // Reply answers the origin of an event.
@@ -86,7 +86,7 @@ type Reply struct {
 // Finished describes one contact that is done.
 type Finished struct {
 	Outcome weir.Outcome
-	Active  time.Duration // since its claim; 0: it was never claimed
+	Active  time.Duration // changedSince its claim; 0: it was never claimed
 }
 
 func attemptOf(c *weir.Contact) channels.Attempt {

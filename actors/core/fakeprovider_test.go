@@ -71,7 +71,7 @@ func (p *provider) inUse() int {
 }
 
 // receive handles a dispatch that arrives.
-func (p *provider) receive(a channels.Attempt, m manner, now time.Time) channels.Sent {
+func (p *provider) receive(a channels.Attempt, m manner, now time.Time) channels.SendResult {
 	delete(p.wire, a.ID)
 	p.received[a.ID]++
 	if m == accepts || m == loses {
@@ -81,23 +81,23 @@ func (p *provider) receive(a channels.Attempt, m manner, now time.Time) channels
 	}
 	switch m {
 	case accepts:
-		return channels.Sent{Fate: channels.Accepted, ProviderRef: "p" + a.ID.String()}
+		return channels.SendResult{Fate: channels.Accepted, ProviderRef: "p" + a.ID.String()}
 	case refuses:
-		return channels.Sent{Fate: channels.Refused, Outcome: weir.Failed, Reason: "refused"}
+		return channels.SendResult{Fate: channels.Refused, Outcome: weir.Failed, Reason: "refused"}
 	case cannotNow:
-		return channels.Sent{Fate: channels.NotSent, Reason: "not now"}
+		return channels.SendResult{Fate: channels.NotSent, Reason: "not now"}
 	case isDown:
-		return channels.Sent{Fate: channels.NotSent, ChannelFault: true, Reason: "down", RetryAfter: p.retry}
+		return channels.SendResult{Fate: channels.NotSent, ChannelFault: true, Reason: "down", RetryAfter: p.retry}
 	case chokes:
-		return channels.Sent{Fate: channels.Unclear, Reason: "the driver failed", Answered: true}
+		return channels.SendResult{Fate: channels.Unclear, Reason: "the driver failed", Answered: true}
 	case stumbles:
-		return channels.Sent{Fate: channels.Unclear, Reason: "status 500", ChannelFault: true, Answered: true}
+		return channels.SendResult{Fate: channels.Unclear, Reason: "status 500", ChannelFault: true, Answered: true}
 	default:
-		return channels.Sent{Fate: channels.Unclear, Reason: "timeout", ChannelFault: true}
+		return channels.SendResult{Fate: channels.Unclear, Reason: "timeout", ChannelFault: true}
 	}
 }
 
-// ask answers a status request as of now.
+// queueAsks answers a status request as of now.
 func (p *provider) ask(a channels.Attempt) channels.Answer {
 	t := p.tickets[a.ID]
 	switch {
@@ -106,7 +106,7 @@ func (p *provider) ask(a channels.Attempt) channels.Answer {
 	case t == nil, t.gone:
 		return channels.Answer{Knowledge: channels.Absent}
 	case t.over:
-		return channels.Answer{Knowledge: channels.Over, Reports: t.reports()}
+		return channels.Answer{Knowledge: channels.Finished, Reports: t.reports()}
 	default:
 		return channels.Answer{Knowledge: channels.Underway, ProviderRef: "p" + a.ID.String(), Reports: t.reports()}
 	}
@@ -143,10 +143,10 @@ func (p *provider) cancel(a channels.Attempt) channels.Cancellation {
 	if t != nil {
 		t.over, t.gone = true, true
 	}
-	return channels.Cancellation{Gone: true}
+	return channels.Cancellation{Canceled: true}
 }
 
-// end ends an attempt, or the next part of it, and returns the report.
+// endRead ends an attempt, or the next part of it, and returns the report.
 func (p *provider) end(t *ticket, o weir.Outcome) weir.Report {
 	if len(t.part) == 1 {
 		t.over = true

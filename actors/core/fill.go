@@ -10,25 +10,25 @@ import (
 // status requests.
 func (c *Core) run(now time.Time) {
 	if c.deleteAt.IsZero() {
-		c.fill(now)
+		c.claimContacts(now)
 	} else {
-		c.clearOut(now)
+		c.cancelEverything(now)
 	}
 	if !now.Before(c.retryAt) {
 		c.retryAt = time.Time{}
-		for _, p := range c.win.wanted() {
+		for _, p := range c.window.pagesToRead() {
 			c.out.Pages = append(c.out.Pages, Page{p.lane, p.after, p.limit})
 		}
 	}
-	c.pumpAsks()
-	c.settleDown(now)
+	c.startAsks()
+	c.checkIdle(now)
 }
 
-// fill claims contacts as far as capacity, breaker and concurrency allow.
-func (c *Core) fill(now time.Time) {
+// claimContacts claims contacts as far as capacity, breaker and concurrency allow.
+func (c *Core) claimContacts(now time.Time) {
 	k := Commit{}
 	for room, _ := c.gate(now); room > 0; {
-		next := c.win.next(&c.led)
+		next := c.window.next(&c.ledger)
 		if next == nil {
 			break
 		}
@@ -47,16 +47,16 @@ func (c *Core) fill(now time.Time) {
 
 // claim takes a contact from the window and its slots from the ledger.
 func (c *Core) claim(next *weir.Contact, now time.Time) weir.Transition {
-	c.win.take(next)
+	c.window.take(next)
 	t := weir.Transition{From: next.Rev, Was: next.State}
 	contact := *next
 	contact.Progress, _ = next.Claim(now)
-	f := c.fly(contact)
-	f.claimed = true
+	f := c.addFlight(contact)
+	f.claiming = true
 	c.claims++
 	c.queued--
-	c.brk.begun()
-	c.retries.sent(now)
+	c.breaker.recordDispatch()
+	c.retryBudget.recordDispatch(now)
 	t.Contact = contact
 	return t
 }
@@ -66,10 +66,10 @@ func (c *Core) claim(next *weir.Contact, now time.Time) weir.Transition {
 func (c *Core) unclaim(f *flight) weir.Transition {
 	p, _ := f.c.Unclaim()
 	c.out.Forget = append(c.out.Forget, f.c.AttemptRef())
-	t := c.step(f, p)
+	t := c.apply(f, p)
 	c.queued++
 	contact := f.c
-	c.win.putBack(&contact)
+	c.window.putBack(&contact)
 	c.overdueAt = earlier(c.overdueAt, contact.NotAfter)
 	return t
 }
@@ -77,7 +77,7 @@ func (c *Core) unclaim(f *flight) weir.Transition {
 // mayNotSend reports whether something came between a claim and its dispatch that
 // forbids the dispatch; the claim is then undone.
 func (c *Core) mayNotSend(now time.Time) bool {
-	return c.shut() != "" || c.led.InUse() > c.led.Capacity || now.Before(c.brk.until)
+	return c.blockedBy() != "" || c.ledger.InUse() > c.ledger.Capacity || now.Before(c.breaker.until)
 }
 
 // ClaimsCommitted starts the dispatch of claims that are durable, unless something
@@ -95,26 +95,26 @@ func (c *Core) ClaimsCommitted(claimed []weir.AttemptRef, stale []weir.ContactID
 		if f == nil || f.c.Attempt != ref.Number {
 			continue
 		}
-		f.claimed = false
+		f.claiming = false
 		_, gone := lost[ref.ID]
 		switch {
 		case gone:
-			c.led.Give(f.c.Priority, f.slots)
+			c.ledger.Give(f.c.Priority, f.slots)
 			c.counts[f.c.State]--
 			delete(c.flights, ref.ID)
 			c.out.Forget = append(c.out.Forget, ref)
-			c.brk.released()
+			c.breaker.probeAborted()
 			c.sweepAt = now
-		case f.c.CancelAsked:
+		case f.c.CancelRequested:
 			c.out.Forget = append(c.out.Forget, ref)
-			c.brk.released()
+			c.breaker.probeAborted()
 			ts = append(ts, c.finish(f, now, weir.Canceled, "canceled before it was sent"))
 		case windowOver(&f.c.Spec, now):
 			c.out.Forget = append(c.out.Forget, ref)
-			c.brk.released()
+			c.breaker.probeAborted()
 			ts = append(ts, c.finish(f, now, weir.Expired, "its window closed before it was sent"))
 		case c.mayNotSend(now):
-			c.brk.released()
+			c.breaker.probeAborted()
 			ts = append(ts, c.unclaim(f))
 		default:
 			c.sends[ref] = struct{}{}

@@ -46,8 +46,8 @@ type rig struct {
 	issued  int // changes issued
 	written int
 
-	hands    map[weir.AttemptRef]core.Hand
-	results  map[weir.AttemptRef]channels.Sent
+	local    map[weir.AttemptRef]core.LocalProgress
+	results  map[weir.AttemptRef]channels.SendResult
 	hold     map[string]bool // kinds of jobs that settle leaves alone
 	manner   func(channels.Attempt) manner
 	readErr  func() bool // reports whether a read fails
@@ -77,7 +77,7 @@ type rig struct {
 
 func config() core.Config {
 	return core.Config{
-		IdleAfter: 2 * time.Minute, CollectEvery: 2 * time.Minute, SettleAfter: time.Minute, LostAfter: time.Hour,
+		IdleAfter: 2 * time.Minute, ReconcileEvery: 2 * time.Minute, SettleAfter: time.Minute, LostAfter: time.Hour,
 		StopAfter: 30 * time.Minute, SendConcurrency: 8, AskConcurrency: 4, Chance: func() float64 { return 0.5 },
 	}
 }
@@ -87,7 +87,7 @@ func newRig(t failer, capacity int, change ...func(*rig)) *rig {
 	r := &rig{
 		t: t, now: start, cfg: config(), store: rows{}, shadow: rows{}, prov: newProvider(), nextID: 1,
 		ch:    weir.Channel{ID: 7, Name: "c", Type: "fake", Capacity: capacity, Settings: weir.Settings{}},
-		hands: map[weir.AttemptRef]core.Hand{}, results: map[weir.AttemptRef]channels.Sent{}, hold: map[string]bool{},
+		local: map[weir.AttemptRef]core.LocalProgress{}, results: map[weir.AttemptRef]channels.SendResult{}, hold: map[string]bool{},
 		manner: func(channels.Attempt) manner { return accepts }, readErr: func() bool { return false },
 		askErr: func() bool { return false }, status: channels.Status{Health: weir.Up},
 		canceled: func(channels.Attempt) *channels.Cancellation { return nil },
@@ -101,7 +101,7 @@ func newRig(t failer, capacity int, change ...func(*rig)) *rig {
 }
 
 // boot starts a core from the written state.
-func (r *rig) boot(hands map[weir.AttemptRef]core.Hand) {
+func (r *rig) boot(local map[weir.AttemptRef]core.LocalProgress) {
 	r.shadow = maps.Clone(r.store)
 	r.drained, r.rested = false, false
 	r.slots, r.counts = 0, [weir.Done + 1]int{}
@@ -109,7 +109,7 @@ func (r *rig) boot(hands map[weir.AttemptRef]core.Hand) {
 		r.tally(c, 1)
 	}
 	r.core = core.New(r.cfg, core.Snapshot{
-		Channel: r.ch, InFlight: r.store.inFlight(), Lanes: r.store.lanes(), Queued: int64(len(r.store.waiting())), Hands: hands,
+		Channel: r.ch, InFlight: r.store.inFlight(), Lanes: r.store.lanes(), Queued: int64(len(r.store.waiting())), LocalAttempts: local,
 	}, r.now)
 	r.execute(r.core.Take())
 	r.check()
@@ -132,7 +132,7 @@ func (r *rig) execute(e core.Effects) {
 		r.commit(k)
 	}
 	for _, ref := range e.Forget {
-		delete(r.hands, ref)
+		delete(r.local, ref)
 		delete(r.results, ref)
 	}
 	for _, reply := range e.Replies {
@@ -160,11 +160,11 @@ func (r *rig) execute(e core.Effects) {
 		r.add(&job{what: "status", do: func() { r.tell(func(c *core.Core, now time.Time) { c.StatusDone(r.status, now) }) }})
 	}
 	r.finished = append(r.finished, e.Finished...)
-	if e.Collected {
+	if e.ReconcileBegun {
 		r.collected++
 	}
 	r.drained = r.drained || e.Drained
-	r.rested = r.rested || e.Rest
+	r.rested = r.rested || e.Passivate
 	if e.Remove {
 		r.add(&job{what: "remove", after: r.issued, do: r.remove})
 	}
@@ -182,7 +182,7 @@ func (r *rig) commit(k core.Commit) {
 		r.tally(t.Contact, 1)
 	}
 	for _, ref := range k.Claimed {
-		r.hands[ref] = core.HandClaimed
+		r.local[ref] = core.LocalClaimed
 	}
 	r.issued++
 	r.add(&job{what: "commit", fifo: true, do: func() { r.write(k) }})
@@ -245,7 +245,7 @@ func (r *rig) send(a channels.Attempt) {
 		r.t.Fatalf("%v is sent while %d of %d slots are taken", a.ID, n, r.ch.Capacity)
 	}
 	r.sent, r.sentAt = append(r.sent, a.ID), append(r.sentAt, r.now)
-	r.hands[a.ID] = core.HandSending
+	r.local[a.ID] = core.LocalSending
 	r.prov.wire[a.ID] = max(1, len(a.Messages))
 	r.add(&job{what: "receive", stays: true, do: func() {
 		m := r.manner(a)

@@ -12,11 +12,11 @@ import (
 func (c *Core) Report(r weir.Report, from Origin, now time.Time) {
 	c.touch(now)
 	f := c.flights[r.Attempt.ID]
-	if f == nil || f.claimed {
+	if f == nil || f.claiming {
 		c.load(Load{Ref: r.Attempt.Ref, Report: &r, Origin: from})
 		return
 	}
-	t, verdict := c.hear(f, r, now)
+	t, verdict := c.applyReport(f, r, now)
 	c.answer(t, verdict, from)
 	c.run(now)
 }
@@ -36,73 +36,73 @@ func (c *Core) answer(t *weir.Transition, v weir.Verdict, from Origin) {
 	c.commit(k)
 }
 
-// hear applies a report to a contact in flight.
-func (c *Core) hear(f *flight, r weir.Report, now time.Time) (*weir.Transition, weir.Verdict) {
+// applyReport applies a report to a contact in flight.
+func (c *Core) applyReport(f *flight, r weir.Report, now time.Time) (*weir.Transition, weir.Verdict) {
 	switch {
 	case r.Attempt.Number > f.c.Attempt:
-		return nil, weir.NotOurs
+		return nil, weir.UnknownAttempt
 	case r.Attempt.Number != 0 && r.Attempt.Number != f.c.Attempt:
 		return nil, weir.Late
 	}
 	if r.Part != weir.WholeContact {
-		return c.hearPart(f, r, now)
+		return c.applyPartReport(f, r, now)
 	}
 	pickedUp := false
 	if r.Answered && f.c.Size() == 1 {
-		f.c.Progress, pickedUp = f.c.PickUp()
+		f.c.Progress, pickedUp = f.c.MarkAnswered()
 	}
 	if r.Outcome != "" {
 		f.c.ProviderRef = cmp.Or(f.c.ProviderRef, r.ProviderRef)
 		t := c.finish(f, now, r.Outcome, r.Reason)
 		t.Result = r.Result
-		t.PickedUp = pickedUp
+		t.Answered = pickedUp
 		return &t, weir.Applied
 	}
 	p, err := f.c.Accept(now, r.ProviderRef)
 	if err != nil {
 		return nil, weir.Late
 	}
-	t := c.step(f, p)
-	t.PickedUp = pickedUp
-	c.spoke(f)
+	t := c.apply(f, p)
+	t.Answered = pickedUp
+	c.confirmed(f)
 	return &t, weir.Applied
 }
 
-// spoke records that the provider has the contact. A cancel that had seemed to
+// confirmed records that the provider has the contact. A cancel that had seemed to
 // work came too late. A cancel that had to wait for this is sent now, or once the
 // dispatch under way has returned the provider's reference.
-func (c *Core) spoke(f *flight) {
-	f.asks, f.askAt, f.goneAt = 0, time.Time{}, time.Time{}
-	if _, sending := c.sends[f.c.AttemptRef()]; f.c.CancelAsked && !sending {
-		c.takeBack(f)
+func (c *Core) confirmed(f *flight) {
+	f.asks, f.askAt, f.canceledAt = 0, time.Time{}, time.Time{}
+	if _, sending := c.sends[f.c.AttemptRef()]; f.c.CancelRequested && !sending {
+		c.cancelAtProvider(f)
 	}
 }
 
-func (c *Core) hearPart(f *flight, r weir.Report, now time.Time) (*weir.Transition, weir.Verdict) {
+func (c *Core) applyPartReport(f *flight, r weir.Report, now time.Time) (*weir.Transition, weir.Verdict) {
 	if r.Outcome == "" {
 		p, err := f.c.Accept(now, r.ProviderRef)
 		if err != nil {
 			return nil, weir.Late
 		}
-		t := c.step(f, p)
-		c.spoke(f)
+		t := c.apply(f, p)
+		c.confirmed(f)
 		return &t, weir.Applied
 	}
 	p, changed, err := f.c.ReportPart(now, f.c.Size(), r.Part, partState(r.Outcome))
 	switch {
 	case err != nil:
-		return nil, weir.NotOurs
+		return nil, weir.UnknownAttempt
 	case !changed:
 		return nil, weir.Duplicate
 	}
 	p.ProviderRef = cmp.Or(p.ProviderRef, r.ProviderRef) // the report may arrive before the provider's answer
 	was := weir.Transition{From: f.c.Rev, Was: f.c.State}
-	t := c.step(f, p)
+	t := c.apply(f, p)
 	if o, over := p.PartsOutcome(); over {
 		t = c.finish(f, now, o, partsReason(o, r.Reason))
 		t.From, t.Was = was.From, was.Was
 	} else {
-		c.spoke(f)
+		c.confirmed(f)
 	}
 	return &t, weir.Applied
 }
@@ -127,52 +127,52 @@ func partState(o weir.Outcome) byte {
 // found is false if there is no such row.
 func (c *Core) Loaded(l Load, contact weir.Contact, found bool, now time.Time) {
 	c.loads--
-	changed := found && c.win.changes.since(l.read, contact.ID)
-	c.win.changes.end(l.read)
-	switch newer, waiting := c.win.find(l.Ref.ID); {
+	changed := found && c.window.changes.changedSince(l.read, contact.ID)
+	c.window.changes.endRead(l.read)
+	switch newer, waiting := c.window.find(l.Ref.ID); {
 	case !found && l.Report == nil:
 		c.reply(l.Origin, Reply{Err: weir.Errorf(weir.CodeNotFound, "no such contact")})
 	case !found:
-		c.answer(nil, weir.NotOurs, l.Origin)
+		c.answer(nil, weir.UnknownAttempt, l.Origin)
 	case c.flights[contact.ID] != nil && l.Report == nil:
 		c.cancelFlight(c.flights[contact.ID], l.Origin)
-	case c.flights[contact.ID] != nil && !c.flights[contact.ID].claimed:
-		t, v := c.hear(c.flights[contact.ID], *l.Report, now)
+	case c.flights[contact.ID] != nil && !c.flights[contact.ID].claiming:
+		t, v := c.applyReport(c.flights[contact.ID], *l.Report, now)
 		c.answer(t, v, l.Origin)
 	case waiting && l.Report == nil:
 		c.cancelWaiting(*newer, l.Origin, now)
-	case changed && !c.flying(contact.ID):
+	case changed && !c.inFlight(contact.ID):
 		c.load(l) // the row is older than the change
 	case l.Report == nil:
 		c.cancelWaiting(contact, l.Origin, now)
 	default:
-		c.overhear(contact, *l.Report, l.Origin)
+		c.applyLateReport(contact, *l.Report, l.Origin)
 	}
 	c.run(now)
 }
 
-// overhear judges a report about a contact that is not in flight. It changes
+// applyLateReport judges a report about a contact that is not in flight. It changes
 // something only if a message was delivered after all.
-func (c *Core) overhear(contact weir.Contact, r weir.Report, from Origin) {
+func (c *Core) applyLateReport(contact weir.Contact, r weir.Report, from Origin) {
 	switch {
 	case r.Attempt.Number > contact.Attempt || contact.Attempt == 0:
-		c.answer(nil, weir.NotOurs, from)
+		c.answer(nil, weir.UnknownAttempt, from)
 		return
 	case contact.State == weir.Done && r.Outcome == weir.Completed && r.Part != weir.WholeContact:
-		if p, changed := contact.Amend(r.Part); changed {
+		if p, changed := contact.CorrectPart(r.Part); changed {
 			t := weir.Transition{From: contact.Rev, Was: contact.State}
 			t.Contact = contact
 			t.Contact.Progress = p
-			c.win.changes.note(contact.ID)
+			c.window.changes.record(contact.ID)
 			c.answer(&t, weir.Applied, from)
 			return
 		}
 	}
-	c.answer(nil, judge(contact, r), from)
+	c.answer(nil, lateVerdict(contact, r), from)
 }
 
-// judge distinguishes a repeated report from a late one.
-func judge(contact weir.Contact, r weir.Report) weir.Verdict {
+// lateVerdict distinguishes a repeated report from a late one.
+func lateVerdict(contact weir.Contact, r weir.Report) weir.Verdict {
 	if contact.State != weir.Done || r.Attempt.Number != 0 && r.Attempt.Number != contact.Attempt {
 		return weir.Late
 	}

@@ -13,7 +13,7 @@ import (
 // reads turns each read into two jobs: the store is read, and later the core
 // receives the result.
 func (r *rig) reads(e core.Effects) {
-	read := func(what core.What, p core.Page, do func() func(*core.Core, time.Time)) {
+	read := func(what core.ReadKind, p core.Page, do func() func(*core.Core, time.Time)) {
 		r.add(&job{what: "read", after: r.issued, do: func() {
 			tell := func(c *core.Core, now time.Time) { c.ReadFailed(what, p, now) }
 			if !r.readErr() {
@@ -24,25 +24,25 @@ func (r *rig) reads(e core.Effects) {
 	}
 	for _, p := range e.Pages {
 		r.pages++
-		read(core.WhatPage, p, func() func(*core.Core, time.Time) {
+		read(core.KindPage, p, func() func(*core.Core, time.Time) {
 			list := r.store.head(p)
 			return func(c *core.Core, now time.Time) { c.PageRead(p, list, now) }
 		})
 	}
 	if e.Lanes {
-		read(core.WhatLanes, core.Page{}, func() func(*core.Core, time.Time) {
+		read(core.KindLanes, core.Page{}, func() func(*core.Core, time.Time) {
 			lanes, n := r.store.lanes(), int64(len(r.store.waiting()))
 			return func(c *core.Core, now time.Time) { c.LanesRead(lanes, n, now) }
 		})
 	}
 	if q := e.Due; q != nil {
-		read(core.WhatDue, core.Page{}, func() func(*core.Core, time.Time) {
+		read(core.KindDue, core.Page{}, func() func(*core.Core, time.Time) {
 			list, next := r.store.due(*q)
 			return func(c *core.Core, now time.Time) { c.DueRead(list, next, now) }
 		})
 	}
 	if q := e.Overdue; q != nil {
-		read(core.WhatOverdue, core.Page{}, func() func(*core.Core, time.Time) {
+		read(core.KindOverdue, core.Page{}, func() func(*core.Core, time.Time) {
 			list, next := r.store.overdue(*q)
 			return func(c *core.Core, now time.Time) { c.OverdueRead(list, next, now) }
 		})
@@ -103,7 +103,7 @@ func (r *rig) run(j *job) {
 	j.do()
 }
 
-// settle runs everything that is under way, at this instant.
+// unclearDelay runs everything that is under way, at this instant.
 func (r *rig) settle() {
 	r.t.Helper()
 	for n := 0; ; n++ {
@@ -142,7 +142,7 @@ func (r *rig) pass(d time.Duration) {
 func (r *rig) insert(specs ...weir.Spec) []weir.Contact {
 	var list []weir.Contact
 	for _, s := range specs {
-		c := weir.Contact{Ref: weir.Ref{Channel: r.ch.ID, ID: r.nextID}, Spec: s, QueuedAt: r.now, Progress: weir.Fresh(r.now, s.NotBefore)}
+		c := weir.Contact{Ref: weir.Ref{Channel: r.ch.ID, ID: r.nextID}, Spec: s, QueuedAt: r.now, Progress: weir.NewProgress(r.now, s.NotBefore)}
 		r.nextID++
 		r.store[c.ID], r.shadow[c.ID] = c, c
 		r.tally(c, 1)
@@ -260,16 +260,16 @@ func (r *rig) crash(actor bool, n int, keep func(weir.AttemptRef) bool) {
 		}
 	}
 	r.jobs, r.issued, r.written = stay, 0, 0
-	hands := map[weir.AttemptRef]core.Hand{}
+	local := map[weir.AttemptRef]core.LocalProgress{}
 	if actor {
-		hands = maps.Clone(r.hands)
+		local = maps.Clone(r.local)
 	} else {
 		clear(r.results)
 		r.abandonWire(keep)
 	}
-	maps.DeleteFunc(r.hands, func(_ weir.AttemptRef, h core.Hand) bool { return !actor || h == core.HandClaimed })
+	maps.DeleteFunc(r.local, func(_ weir.AttemptRef, h core.LocalProgress) bool { return !actor || h == core.LocalClaimed })
 	results := maps.Clone(r.results)
-	r.boot(hands)
+	r.boot(local)
 	for _, ref := range slices.SortedFunc(maps.Keys(results), func(a, b weir.AttemptRef) int { return int(a.ID - b.ID) }) {
 		r.tell(func(c *core.Core, now time.Time) { c.SendDone(ref, results[ref], now) })
 	}

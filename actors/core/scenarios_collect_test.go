@@ -9,7 +9,7 @@ import (
 	"weir/channels"
 )
 
-// Collection, its limits, and crashes.
+// Reconciliation, its limits, and crashes.
 
 func TestScenario50_PurgedByTheProvider(t *testing.T) {
 	t.Parallel()
@@ -75,7 +75,7 @@ func TestScenario54_LostAfter(t *testing.T) {
 			if c := r.store[1]; !c.State.InFlight() {
 				t.Fatalf("it is %v before the limit", c.State)
 			}
-			r.pass(time.Second + r.cfg.CollectEvery)
+			r.pass(time.Second + r.cfg.ReconcileEvery)
 			wantDone(t, r, 1, weir.Lost)
 		})
 	}
@@ -93,9 +93,9 @@ func TestFirstFailedQuestionAfterLongDowntimeEndsNothing(t *testing.T) {
 	r.now = r.now.Add(48 * time.Hour)
 	r.askErr = func() bool { return true }
 	r.crash(false, 0, func(weir.AttemptRef) bool { return true })
-	r.pass(r.cfg.LostAfter - r.cfg.CollectEvery)
+	r.pass(r.cfg.LostAfter - r.cfg.ReconcileEvery)
 	wantState(t, r, 1, weir.Active)
-	r.pass(3 * r.cfg.CollectEvery)
+	r.pass(3 * r.cfg.ReconcileEvery)
 	wantDone(t, r, 1, weir.Lost)
 }
 
@@ -104,7 +104,7 @@ func TestScenario56_DesyncHeals(t *testing.T) {
 	r := newRig(t, 100)
 	r.accept(calls(200)...)
 	clear(r.prov.tickets)
-	r.pass(r.cfg.IdleAfter + r.cfg.CollectEvery)
+	r.pass(r.cfg.IdleAfter + r.cfg.ReconcileEvery)
 	wantCounts(t, r, 200, 100)
 }
 
@@ -169,7 +169,7 @@ func TestRestartOfTheActorAlone(t *testing.T) {
 	r.settle()
 	r.hold["written"] = true
 	r.accept(calls(2)...)
-	r.crash(true, 0, nil) // claimed and not sent: the provider does not have it, and it is no attempt
+	r.crash(true, 0, nil) // claiming and not sent: the provider does not have it, and it is no attempt
 	delete(r.hold, "written")
 	r.hold["answer"] = true
 	r.settle()

@@ -163,7 +163,7 @@ func TestScenario36_37_38_LateReportOfAnEarlierAttempt(t *testing.T) {
 func TestScenario39_ReportOfNothingKnown(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1)
-	wantVerdict(t, r.report(whole(weir.AttemptRef{Ref: weir.Ref{Channel: 7, ID: 99}, Number: 1}, weir.Completed)), weir.NotOurs)
+	wantVerdict(t, r.report(whole(weir.AttemptRef{Ref: weir.Ref{Channel: 7, ID: 99}, Number: 1}, weir.Completed)), weir.UnknownAttempt)
 }
 
 func TestScenario42_SlotIsHeldUntilTheCallHasEnded(t *testing.T) {

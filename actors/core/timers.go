@@ -10,19 +10,19 @@ import (
 // Tick handles everything that is due. The shell calls it at the instant that
 // NextWake returned; it may be called at any time.
 func (c *Core) Tick(now time.Time) {
-	if reached(c.collectAt, now) && len(c.flights) > 0 {
-		c.collect(now)
+	if reached(c.reconcileAt, now) && len(c.flights) > 0 {
+		c.reconcile(now)
 	}
 	if reached(c.unknownAt, now) {
-		c.resolve(now)
+		c.reconcileUnknown(now)
 	}
-	c.gone(now)
+	c.confirmCancels(now)
 	c.readDue(now)
 	if !c.prepared && !c.preparing && !c.ch.Held && reached(c.prepareAt, now) && !c.draining {
 		c.preparing, c.out.Prepare = true, true
 	}
 	if c.wantsStatus() && reached(c.statusAt, now) {
-		c.checking, c.checked, c.out.Status = true, true, true
+		c.checking, c.statusAsked, c.out.Status = true, true, true
 	}
 	c.run(now)
 }
@@ -38,11 +38,11 @@ func (c *Core) readDue(now time.Time) {
 			until = now.AddDate(100, 0, 0) // a channel that is being deleted waits for nothing
 		}
 		c.dueBusy, c.dueAt, c.out.Due = true, time.Time{}, &Read{until, pageLimit}
-		c.dueRead = c.win.changes.begin()
+		c.dueRead = c.window.changes.beginRead()
 	}
 	if reached(c.overdueAt, now) && !c.overdueBusy {
 		c.overdueBusy, c.overdueAt, c.out.Overdue = true, time.Time{}, &Read{now, pageLimit}
-		c.overdueRead = c.win.changes.begin()
+		c.overdueRead = c.window.changes.beginRead()
 	}
 }
 
@@ -70,8 +70,8 @@ func (c *Core) PrepareDone(err error, now time.Time) {
 // StatusDone applies the provider's status.
 func (c *Core) StatusDone(s channels.Status, now time.Time) {
 	c.checking, c.status, c.statusAt = false, s, now.Add(statusEvery)
-	if s.Health == weir.Up && c.win.empty() {
-		c.brk.relent(now)
+	if s.Health == weir.Up && c.window.empty() {
+		c.breaker.closeIdle(now)
 	}
 	c.run(now)
 }
@@ -87,13 +87,13 @@ func (c *Core) Observed(s channels.Status, now time.Time) {
 // wantsStatus reports whether the provider's status is worth a request: once, and
 // then as long as there is work or the provider is known to fail.
 func (c *Core) wantsStatus() bool {
-	return c.prepared && !c.checking && !c.draining && (!c.checked || !c.idle() || !c.brk.closed() || c.ailing())
+	return c.prepared && !c.checking && !c.draining && (!c.statusAsked || !c.idle() || !c.breaker.closed() || c.unhealthy())
 }
 
-// ailing reports whether the provider's last status was not up. The broker then
+// unhealthy reports whether the provider's last status was not up. The broker then
 // keeps running and asks until it is: a channel whose broker has stopped would
 // show its last status forever.
-func (c *Core) ailing() bool { return c.prepared && c.status.Health != weir.Up }
+func (c *Core) unhealthy() bool { return c.prepared && c.status.Health != weir.Up }
 
 // NextWake returns the instant at which Tick has something to do; zero: none.
 func (c *Core) NextWake(now time.Time) time.Time {
@@ -103,44 +103,44 @@ func (c *Core) NextWake(now time.Time) time.Time {
 			at = earlier(at, t)
 		}
 	}
-	add(len(c.flights) > 0, c.collectAt)
+	add(len(c.flights) > 0, c.reconcileAt)
 	add(true, c.unknownAt)
 	add(!c.lanesBusy && !c.idle(), c.sweepAt)
 	add(!c.dueBusy, c.dueAt)
 	add(!c.overdueBusy, c.overdueAt)
 	add(!c.prepared && !c.preparing && !c.draining, c.prepareAt)
 	add(c.wantsStatus(), c.statusAt)
-	add(!c.brk.probing && c.brk.until.After(now), c.brk.until)
+	add(!c.breaker.probing && c.breaker.until.After(now), c.breaker.until)
 	add(true, c.retryAt)
 	add(c.deleteAt.After(now) && len(c.flights) > 0, c.deleteAt)
-	if !c.idleSince.IsZero() && !c.rested && !c.ailing() {
+	if !c.idleSince.IsZero() && !c.passivated && !c.unhealthy() {
 		add(true, c.idleSince.Add(c.cfg.StopAfter))
 	}
-	add(true, c.goneAt)
+	add(true, c.confirmCancelAt)
 	return at
 }
 
-// settleDown detects that nothing is left to do.
-func (c *Core) settleDown(now time.Time) {
+// checkIdle detects that nothing is left to do.
+func (c *Core) checkIdle(now time.Time) {
 	if c.draining && !c.drained && len(c.sends) == 0 && c.claims == 0 && c.loads == 0 {
 		c.drained, c.out.Drained = true, true
 	}
 	if !c.idle() {
-		c.idleSince, c.rested = time.Time{}, false
+		c.idleSince, c.passivated = time.Time{}, false
 		return
 	}
 	if c.idleSince.IsZero() {
 		c.idleSince = now
 	}
-	if !c.rested && !c.ailing() && now.Sub(c.idleSince) >= c.cfg.StopAfter {
-		c.rested, c.out.Rest = true, true
+	if !c.passivated && !c.unhealthy() && now.Sub(c.idleSince) >= c.cfg.StopAfter {
+		c.passivated, c.out.Passivate = true, true
 	}
 }
 
 // idle reports whether the broker could stop without any work being delayed.
 func (c *Core) idle() bool {
 	return len(c.flights) == 0 && len(c.sends) == 0 && c.claims == 0 && c.loads == 0 && !c.woken && c.deleteAt.IsZero() &&
-		c.win.empty() && c.dueAt.IsZero() && !c.dueBusy && !c.overdueBusy && !c.lanesBusy
+		c.window.empty() && c.dueAt.IsZero() && !c.dueBusy && !c.overdueBusy && !c.lanesBusy
 }
 
 // Busy reports whether the broker has work and must not be stopped.
@@ -149,25 +149,25 @@ func (c *Core) Busy() bool { return !c.idle() }
 // Drain stops claiming contacts. Dispatches under way are waited for.
 func (c *Core) Drain(now time.Time) {
 	c.draining = true
-	c.settleDown(now)
+	c.checkIdle(now)
 }
 
 // Load returns how full the channel is: slots in flight, waiting contacts as far
 // as this broker knows, and the capacity.
 func (c *Core) Load() (inFlight int, queued int64, capacity int) {
-	return c.led.InUse(), max(0, c.queued), c.led.Capacity
+	return c.ledger.InUse(), max(0, c.queued), c.ledger.Capacity
 }
 
 // Figures returns the live numbers. Queued and OldestQueuedAt are estimates; the
 // store has the exact values.
 func (c *Core) Figures() weir.Figures {
 	f := weir.Figures{
-		InFlight: c.led.InUse(), Queued: max(0, c.queued), Blocked: c.win.blocked(), OldestQueuedAt: c.win.oldest(),
+		InFlight: c.ledger.InUse(), Queued: max(0, c.queued), Blocked: c.window.blocked(), OldestQueuedAt: c.window.oldest(),
 		Sending: c.counts[weir.Sending], Active: c.counts[weir.Active], Unknown: c.counts[weir.Unknown],
 	}
 	f.Health, f.HealthReason = c.health()
-	f.Breaker, f.RetryBudget, f.BreakerUntil = c.brk.state(), c.retries.left(), c.brk.until
-	f.Collection, f.NextDue = c.collected, c.dueAt
+	f.Breaker, f.RetryBudget, f.BreakerUntil = c.breaker.state(), c.retryBudget.left(), c.breaker.until
+	f.Reconciliation, f.NextDue = c.reconciled, c.dueAt
 	return f
 }
 
@@ -177,10 +177,10 @@ func (c *Core) health() (weir.Health, string) {
 		return weir.Paused, c.ch.WhyShut().Text
 	case c.ch.Paused:
 		return weir.Paused, ""
-	case c.brk.faulted():
-		return weir.Faulted, c.brk.reason
-	case !c.brk.closed():
-		return weir.Erring, c.brk.reason
+	case c.breaker.faulted():
+		return weir.Faulted, c.breaker.reason
+	case !c.breaker.closed():
+		return weir.Erring, c.breaker.reason
 	default:
 		return c.status.Health, c.status.Reason
 	}

@@ -19,8 +19,8 @@ func (c *Core) Accepted(contacts []weir.Contact, now time.Time) {
 			continue
 		}
 		// A page may have returned it before this event arrived.
-		if !c.flying(contact.ID) && !c.win.changes.lately(contact.ID) {
-			c.win.offer(contact)
+		if !c.inFlight(contact.ID) && !c.window.changes.recently(contact.ID) {
+			c.window.offer(contact)
 		}
 	}
 	c.run(now)
@@ -30,7 +30,7 @@ func (c *Core) Accepted(contacts []weir.Contact, now time.Time) {
 // event, for example through another process.
 func (c *Core) Woken(from Origin, now time.Time) {
 	c.touch(now)
-	c.win.rescan()
+	c.window.rescan()
 	c.woken = true
 	c.sweepAt, c.dueAt, c.overdueAt = now, now, now
 	c.reply(from, Reply{})
@@ -39,11 +39,11 @@ func (c *Core) Woken(from Origin, now time.Time) {
 
 // PageRead adds a page of a lane.
 func (c *Core) PageRead(p Page, contacts []weir.Contact, now time.Time) {
-	c.win.merge(p.Lane, contacts, len(contacts) == p.Limit, c.flying)
+	c.window.merge(p.Lane, contacts, len(contacts) == p.Limit, c.inFlight)
 	c.run(now)
 }
 
-func (c *Core) flying(id weir.ContactID) bool {
+func (c *Core) inFlight(id weir.ContactID) bool {
 	_, ok := c.flights[id]
 	return ok
 }
@@ -52,12 +52,12 @@ func (c *Core) flying(id weir.ContactID) bool {
 // waiting contacts.
 func (c *Core) LanesRead(lanes []weir.Lane, queued int64, now time.Time) {
 	c.lanesBusy = false
-	c.swept = len(lanes) == 0 && queued == 0
-	if !c.deleteAt.IsZero() && !c.swept {
+	c.storeEmpty = len(lanes) == 0 && queued == 0
+	if !c.deleteAt.IsZero() && !c.storeEmpty {
 		c.sweepAt, c.dueAt = now.Add(readRetry), now
 	}
 	for _, id := range lanes {
-		if l := c.win.lane(id); len(l.entries) == 0 && !l.loading && l.blocked == 0 {
+		if l := c.window.lane(id); len(l.entries) == 0 && !l.loading && l.blocked == 0 {
 			l.horizon, l.more = 0, true
 		}
 	}
@@ -71,10 +71,10 @@ func (c *Core) LanesRead(lanes []weir.Lane, queued int64, now time.Time) {
 // due.
 func (c *Core) DueRead(contacts []weir.Contact, next time.Time, now time.Time) {
 	c.dueAt = earlier(c.dueAt, next)
-	k := Commit{Then: WhatDue}
+	k := Commit{Then: KindDue}
 	for i := range contacts {
 		contact := &contacts[i]
-		if c.flying(contact.ID) || c.win.changes.since(c.dueRead, contact.ID) {
+		if c.inFlight(contact.ID) || c.window.changes.changedSince(c.dueRead, contact.ID) {
 			continue
 		}
 		t := weir.Transition{From: contact.Rev, Was: contact.State}
@@ -85,11 +85,11 @@ func (c *Core) DueRead(contacts []weir.Contact, next time.Time, now time.Time) {
 		contact.Progress = p
 		t.Contact = *contact
 		k.Transitions = append(k.Transitions, t)
-		c.win.changes.note(contact.ID)
+		c.window.changes.record(contact.ID)
 		c.overdueAt = earlier(c.overdueAt, contact.NotAfter)
-		c.win.offer(contact)
+		c.window.offer(contact)
 	}
-	c.win.changes.end(c.dueRead)
+	c.window.changes.endRead(c.dueRead)
 	c.commit(k)
 	c.dueBusy = len(k.Transitions) > 0
 	c.run(now)
@@ -99,19 +99,19 @@ func (c *Core) DueRead(contacts []weir.Contact, next time.Time, now time.Time) {
 // next window closes.
 func (c *Core) OverdueRead(contacts []weir.Contact, next time.Time, now time.Time) {
 	c.overdueAt = earlier(c.overdueAt, next)
-	k := Commit{Then: WhatOverdue}
+	k := Commit{Then: KindOverdue}
 	for i := range contacts {
 		contact := &contacts[i]
-		if newer, ok := c.win.find(contact.ID); ok {
+		if newer, ok := c.window.find(contact.ID); ok {
 			contact = newer
-		} else if c.flying(contact.ID) || c.win.changes.since(c.overdueRead, contact.ID) {
+		} else if c.inFlight(contact.ID) || c.window.changes.changedSince(c.overdueRead, contact.ID) {
 			continue
 		}
 		if t, ok := c.finishWaiting(contact, now, weir.Expired, "its window closed while it waited"); ok {
 			k.Transitions = append(k.Transitions, t)
 		}
 	}
-	c.win.changes.end(c.overdueRead)
+	c.window.changes.endRead(c.overdueRead)
 	c.commit(k)
 	c.overdueBusy = len(k.Transitions) > 0
 	c.run(now)
@@ -119,59 +119,59 @@ func (c *Core) OverdueRead(contacts []weir.Contact, next time.Time, now time.Tim
 
 // Written records that a commit is durable for which a read waited: before it, the
 // store would have returned the same contacts again.
-func (c *Core) Written(what What, now time.Time) {
+func (c *Core) Written(what ReadKind, now time.Time) {
 	switch what {
-	case WhatDue:
+	case KindDue:
 		c.dueBusy = false
-	case WhatOverdue:
+	case KindOverdue:
 		c.overdueBusy = false
 	default: // no other read waits for a commit
 	}
 	c.Tick(now)
 }
 
-// What identifies a kind of read.
-type What int
+// ReadKind identifies a kind of read.
+type ReadKind int
 
 // The reads that can fail.
 const (
-	WhatPage What = iota + 1
-	WhatLanes
-	WhatDue
-	WhatOverdue
+	KindPage ReadKind = iota + 1
+	KindLanes
+	KindDue
+	KindOverdue
 )
 
 // ReadFailed handles a failed read of the store. It is repeated soon.
-func (c *Core) ReadFailed(what What, p Page, now time.Time) {
+func (c *Core) ReadFailed(what ReadKind, p Page, now time.Time) {
 	switch what {
-	case WhatPage:
-		c.win.failed(p.Lane)
+	case KindPage:
+		c.window.failed(p.Lane)
 		c.retryAt = now.Add(readRetry)
-	case WhatLanes:
+	case KindLanes:
 		c.lanesBusy, c.sweepAt = false, now.Add(readRetry)
-	case WhatDue:
+	case KindDue:
 		c.dueBusy, c.dueAt = false, now.Add(readRetry)
-		c.win.changes.end(c.dueRead)
-	case WhatOverdue:
+		c.window.changes.endRead(c.dueRead)
+	case KindOverdue:
 		c.overdueBusy, c.overdueAt = false, now.Add(readRetry)
-		c.win.changes.end(c.overdueRead)
+		c.window.changes.endRead(c.overdueRead)
 	}
-	c.settleDown(now)
+	c.checkIdle(now)
 }
 
 // LoadFailed handles a failed read of a contact's row.
 func (c *Core) LoadFailed(l Load, err error, now time.Time) {
 	c.loads--
-	c.win.changes.end(l.read)
+	c.window.changes.endRead(l.read)
 	if l.Origin.Waiter != nil {
 		c.out.Replies = append(c.out.Replies, Reply{Waiter: l.Origin.Waiter, Err: err})
 	}
-	c.settleDown(now)
+	c.checkIdle(now)
 }
 
 // RemoveFailed handles that the channel's row could not be deleted yet.
 func (c *Core) RemoveFailed(now time.Time) {
-	c.removing, c.swept = false, false
+	c.removing, c.storeEmpty = false, false
 	c.sweepAt = now.Add(readRetry)
-	c.settleDown(now)
+	c.checkIdle(now)
 }

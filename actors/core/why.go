@@ -8,9 +8,9 @@ import (
 	"weir/channels"
 )
 
-// sendMost bounds the concurrent dispatches of a channel without a limit of its
+// maxSends bounds the concurrent dispatches of a channel without a limit of its
 // own: each has a goroutine and a connection.
-const sendMost = 4096
+const maxSends = 4096
 
 // sendLimit returns the max number of concurrent claims and provider calls: the
 // configured number, or as many as the channel has slots.
@@ -18,17 +18,17 @@ func (c *Core) sendLimit() int {
 	if c.cfg.SendConcurrency > 0 {
 		return c.cfg.SendConcurrency
 	}
-	return min(max(c.ch.Capacity, 1), sendMost)
+	return min(max(c.ch.Capacity, 1), maxSends)
 }
 
 // gate returns how many contacts may be claimed now, whichever they are, and if
 // none, the code of the reason; whyGate returns its sentence.
 func (c *Core) gate(now time.Time) (room int, shut weir.WhyCode) {
-	if shut := c.shut(); shut != "" {
+	if shut := c.blockedBy(); shut != "" {
 		return 0, shut
 	}
 	limit := c.sendLimit()
-	if room, shut = c.brk.allows(now, limit); room == 0 {
+	if room, shut = c.breaker.allows(now, limit); room == 0 {
 		return 0, shut
 	}
 	if room = min(room, limit-len(c.sends)-c.claims); room <= 0 {
@@ -37,9 +37,9 @@ func (c *Core) gate(now time.Time) (room int, shut weir.WhyCode) {
 	return room, ""
 }
 
-// shut returns the code of the reason that keeps the channel from calling its
+// blockedBy returns the code of the reason that keeps the channel from calling its
 // provider, regardless of the provider's health; empty if there is none.
-func (c *Core) shut() weir.WhyCode {
+func (c *Core) blockedBy() weir.WhyCode {
 	switch {
 	case c.ch.Shut() != "":
 		return c.ch.Shut()
@@ -70,7 +70,7 @@ func (c *Core) whyGate(shut weir.WhyCode) weir.Why {
 	case weir.WhySendConcurrency:
 		return weir.Why{Code: shut, Text: fmt.Sprintf("channel %s: %d dispatches to the provider are under way, the limit at one time", c.ch.Name, len(c.sends)+c.claims)}
 	default:
-		return c.brk.why(shut)
+		return c.breaker.why(shut)
 	}
 }
 
@@ -81,24 +81,24 @@ func (c *Core) Why(contact *weir.Contact, now time.Time) weir.Why {
 		return c.whyFlight(f)
 	}
 	if contact.State.InFlight() { // it is done since the row was read, or queued again
-		if queued, ok := c.win.find(contact.ID); ok {
+		if queued, ok := c.window.find(contact.ID); ok {
 			contact = queued
 		}
 	}
 	if !contact.State.Waiting() {
 		return weir.Why{}
 	}
-	own := whyOwn(contact, &c.led, &c.ch)
+	own := whyOwn(contact, &c.ledger, &c.ch)
 	_, shut := c.gate(now)
 	switch {
 	case own.Code == weir.WhyTooLarge, own.Code == weir.WhyNotBefore, own.Code == weir.WhyRetry:
 		return own
 	case shut != "":
-		return c.whyGate(shut).And(c.win.before(contact))
+		return c.whyGate(shut).And(c.window.position(contact))
 	case !own.IsZero():
-		return own.And(c.win.before(contact))
+		return own.And(c.window.position(contact))
 	}
-	if before := c.win.before(contact); before != "" {
+	if before := c.window.position(contact); before != "" {
 		return weir.Why{Code: weir.WhyTurn, Text: before}
 	}
 	return weir.Why{Code: weir.WhyTurn, Text: "its turn has come"}
@@ -142,16 +142,16 @@ func reserved(led *weir.Ledger, p weir.Priority) string {
 // whyFlight explains why a contact still holds its slots.
 func (c *Core) whyFlight(f *flight) weir.Why {
 	switch {
-	case f.c.CancelAsked && f.refused:
+	case f.c.CancelRequested && f.cancelTooLate:
 		return weir.Why{Code: weir.WhyReport, Text: "the cancellation came too late; its report is awaited"}
-	case f.c.CancelAsked:
+	case f.c.CancelRequested:
 		return weir.Why{Code: weir.WhyCanceling, Text: "cancellation requested; its slots are held until the provider is certainly done with it"}
 	case f.c.State == weir.Sending:
 		return weir.Why{Code: weir.WhyDispatching, Text: "being dispatched to the provider since " + weir.WhyAt(f.c.ClaimedAt)}
 	case f.c.State == weir.Unknown:
 		return whyUnknown(&f.c, f.askAt, c.cfg.LostAfter)
 	default:
-		return whyReport(c.askedAt(f), f.lastWord().Add(c.cfg.LostAfter))
+		return whyReport(c.askedAt(f), f.lastHeard().Add(c.cfg.LostAfter))
 	}
 }
 
@@ -163,7 +163,7 @@ func whyUnknown(contact *weir.Contact, asked time.Time, lostAfter time.Duration)
 	if !asked.IsZero() {
 		text += "; the provider is asked at " + weir.WhyAt(asked)
 	}
-	return weir.Why{Code: weir.WhyUnknown, Text: text + "; lost at " + weir.WhyAt(lastWord(contact).Add(lostAfter)) + " if it cannot tell"}
+	return weir.Why{Code: weir.WhyUnknown, Text: text + "; lost at " + weir.WhyAt(lastHeard(contact).Add(lostAfter)) + " if it cannot tell"}
 }
 
 func whyReport(asked, lost time.Time) weir.Why {
@@ -173,8 +173,8 @@ func whyReport(asked, lost time.Time) weir.Why {
 // askedAt returns the instant of the collection that asks about an active contact
 // unless a report arrives before.
 func (c *Core) askedAt(f *flight) time.Time {
-	at, due := c.collectAt, f.askDue(c.cfg.IdleAfter)
-	if late, every := due.Sub(at), c.cfg.CollectEvery; late > 0 && every > 0 {
+	at, due := c.reconcileAt, f.askDue(c.cfg.IdleAfter)
+	if late, every := due.Sub(at), c.cfg.ReconcileEvery; late > 0 && every > 0 {
 		at = at.Add((late + every - 1).Truncate(every))
 	}
 	return at
@@ -189,12 +189,12 @@ func (c *Core) WhyNext(now time.Time) weir.Why {
 	if _, shut := c.gate(now); shut != "" {
 		return c.whyGate(shut)
 	}
-	heads := c.win.heads(&c.led)
-	if p, ok := c.win.first(heads); ok {
-		return whyOwn(heads[p].entries[0], &c.led, &c.ch)
+	heads := c.window.heads(&c.ledger)
+	if p, ok := c.window.first(heads); ok {
+		return whyOwn(heads[p].entries[0], &c.ledger, &c.ch)
 	}
-	if n := c.win.blocked(); n > 0 {
-		return weir.Why{Code: weir.WhyTooLarge, Text: fmt.Sprintf("%d contacts are larger than the capacity of channel %s, which is %d%s", n, c.ch.Name, c.led.Capacity, reserved(&c.led, weir.Normal))}
+	if n := c.window.blocked(); n > 0 {
+		return weir.Why{Code: weir.WhyTooLarge, Text: fmt.Sprintf("%d contacts are larger than the capacity of channel %s, which is %d%s", n, c.ch.Name, c.ledger.Capacity, reserved(&c.ledger, weir.Normal))}
 	}
 	if !c.dueAt.IsZero() {
 		return weir.Why{Code: weir.WhyNotBefore, Text: "the next contact is due at " + weir.WhyAt(c.dueAt)}
@@ -206,10 +206,10 @@ func (c *Core) WhyNext(now time.Time) weir.Why {
 // whose channel is run by another process or by none.
 func WhyStored(cfg Config, ch *weir.Channel, inFlight int, contact *weir.Contact) weir.Why {
 	led := storedLedger(ch, inFlight)
-	switch heard := lastWord(contact); {
+	switch heard := lastHeard(contact); {
 	case contact.State == weir.Done:
 		return weir.Why{}
-	case contact.State.InFlight() && contact.CancelAsked:
+	case contact.State.InFlight() && contact.CancelRequested:
 		return weir.Why{Code: weir.WhyCanceling, Text: "cancellation requested; its slots are held until the provider is certainly done with it"}
 	case contact.State == weir.Sending:
 		return weir.Why{Code: weir.WhyDispatching, Text: "being dispatched to the provider since " + weir.WhyAt(contact.ClaimedAt)}

@@ -20,7 +20,7 @@ const ageLimit = 9
 // read page by page as the window empties, so that memory does not grow with
 // the queue. The window decides which contact is next.
 type window struct {
-	bound   int // max contacts to hold, over all lanes
+	limit   int // max contacts to hold, over all lanes
 	lanes   map[weir.Lane]*lane
 	clock   [3]int64 // by priority: turn of the lane served last
 	skipped [3]int   // by priority: how often it was passed over
@@ -34,9 +34,9 @@ type lane struct {
 	horizon weir.ContactID  // every contact up to this one was read
 	more    bool            // the store may have contacts beyond the horizon
 	loading bool            // a page is being read
-	read    reading         // the page that is being read
+	read    readToken       // the page that is being read
 	missed  weir.ContactID  // lowest contact that joined beyond the horizon while the page was being read
-	again   bool            // read again from its start once that page has arrived
+	reread  bool            // read again from its start once that page has arrived
 	held    bool            // nothing is taken until its start is read: older blocked contacts may fit now
 	turn    int64           // slots served so far, in the lane's virtual time
 	blocked int             // contacts up to the horizon that are too large for the channel
@@ -44,7 +44,7 @@ type lane struct {
 }
 
 func newWindow(bound int) *window {
-	return &window{bound: bound, lanes: map[weir.Lane]*lane{}, changes: newChanges()}
+	return &window{limit: bound, lanes: map[weir.Lane]*lane{}, changes: newChanges()}
 }
 
 // lane finds or creates a lane. A new lane starts at the current turn and does not
@@ -63,36 +63,36 @@ func (w *window) lane(id weir.Lane) *lane {
 func (w *window) offer(c *weir.Contact) {
 	l := w.lane(c.Lane())
 	if len(l.entries) >= w.share() && c.ID > l.horizon {
-		l.leave(c.ID)
+		l.leaveInStore(c.ID)
 		return
 	}
-	l.join(c)
+	l.add(c)
 	if len(l.entries) > 2*w.share() {
 		l.trim(w.share())
 	}
 }
 
 // putBack returns a contact that had been taken.
-func (w *window) putBack(c *weir.Contact) { w.lane(c.Lane()).join(c) }
+func (w *window) putBack(c *weir.Contact) { w.lane(c.Lane()).add(c) }
 
-// join inserts a contact at its place, unless that place is in a part of the
+// add inserts a contact at its place, unless that place is in a part of the
 // queue that is not read yet.
-func (l *lane) join(c *weir.Contact) {
+func (l *lane) add(c *weir.Contact) {
 	switch {
 	case c.ID <= l.horizon:
 		l.insert(c)
 	case l.more || l.loading:
-		l.leave(c.ID)
+		l.leaveInStore(c.ID)
 	default:
 		l.insert(c)
 		l.horizon = c.ID
 	}
 }
 
-// leave leaves a contact to the store, to be read with a later page. A page that
+// leaveInStore leaves a contact to the store, to be read with a later page. A page that
 // is being read may have been read before the contact joined, and must not move
 // the horizon past it.
-func (l *lane) leave(id weir.ContactID) {
+func (l *lane) leaveInStore(id weir.ContactID) {
 	l.more = true
 	if l.loading && (l.missed == 0 || id < l.missed) {
 		l.missed = id
@@ -103,12 +103,12 @@ func (l *lane) leave(id weir.ContactID) {
 // many contacts that become due at once may all be before the horizon.
 func (l *lane) trim(n int) {
 	last := l.entries[n-1].ID
-	l.leave(last + 1)
+	l.leaveInStore(last + 1)
 	l.entries = slices.Delete(l.entries, n, len(l.entries))
 	l.horizon = min(l.horizon, last)
 	if l.blocked > 0 {
 		l.horizon, l.blocked, l.oldest = 0, 0, nil // some of them may be read again
-		l.again = l.loading
+		l.reread = l.loading
 	}
 }
 
@@ -134,29 +134,29 @@ func (w *window) merge(id weir.Lane, page []weir.Contact, full bool, flying func
 			break // the next page has these, and the one that joined
 		}
 		l.horizon = max(l.horizon, c.ID)
-		if !w.changes.since(l.read, c.ID) && !flying(c.ID) {
+		if !w.changes.changedSince(l.read, c.ID) && !flying(c.ID) {
 			l.insert(c)
 		}
 	}
-	if l.again {
-		l.again, l.horizon, l.more = false, 0, true
+	if l.reread {
+		l.reread, l.horizon, l.more = false, 0, true
 	} else {
 		l.held = false
 	}
-	w.changes.end(l.read)
+	w.changes.endRead(l.read)
 }
 
 // failed records that a page could not be read.
 func (w *window) failed(id weir.Lane) {
 	l := w.lane(id)
-	l.loading, l.again, l.missed = false, false, 0
-	w.changes.end(l.read)
+	l.loading, l.reread, l.missed = false, false, 0
+	w.changes.endRead(l.read)
 }
 
 // remove removes a contact wherever it is, and reports whether it was in the
 // window.
 func (w *window) remove(c weir.ContactID, in weir.Lane) bool {
-	w.changes.note(c)
+	w.changes.record(c)
 	l := w.lanes[in]
 	if l == nil {
 		return false
@@ -218,7 +218,7 @@ func (w *window) next(led *weir.Ledger) *weir.Contact {
 func (w *window) heads(led *weir.Ledger) [3]*lane {
 	var heads [3]*lane
 	for _, l := range w.lanes {
-		l.setAside(led)
+		l.removeBlocked(led)
 		if len(l.entries) == 0 || l.held {
 			continue
 		}
@@ -229,9 +229,9 @@ func (w *window) heads(led *weir.Ledger) [3]*lane {
 	return heads
 }
 
-// setAside removes entries from the lane's head that could never fit, and counts
+// removeBlocked removes entries from the lane's head that could never fit, and counts
 // them as blocked.
-func (l *lane) setAside(led *weir.Ledger) {
+func (l *lane) removeBlocked(led *weir.Ledger) {
 	n := 0
 	for n < len(l.entries) && led.Blocked(l.id.Priority(), l.entries[n].Size()) {
 		n++
@@ -295,8 +295,8 @@ type page struct {
 	limit int
 }
 
-// wanted lists the pages to read now, and removes lanes that are exhausted.
-func (w *window) wanted() []page {
+// pagesToRead lists the pages to read now, and removes lanes that are exhausted.
+func (w *window) pagesToRead() []page {
 	var pages []page
 	if w.empty() {
 		clear(w.lanes)
@@ -304,7 +304,7 @@ func (w *window) wanted() []page {
 	}
 	for id, l := range w.lanes {
 		if l.more && !l.loading && (l.held || len(l.entries) <= w.share()/2) {
-			l.loading, l.read = true, w.changes.begin()
+			l.loading, l.read = true, w.changes.beginRead()
 			pages = append(pages, page{id, l.horizon, w.share()})
 		} else if len(l.entries) == 0 && !l.more && !l.loading && l.blocked == 0 && l.turn <= w.clock[id.Priority()] {
 			delete(w.lanes, id)
@@ -318,19 +318,19 @@ func (w *window) wanted() []page {
 // contacts, whose ids may be before the horizon.
 func (w *window) rescan() {
 	for _, l := range w.lanes {
-		l.horizon, l.more, l.again = 0, true, l.loading
+		l.horizon, l.more, l.reread = 0, true, l.loading
 		l.held = l.held || l.blocked > 0
 		l.blocked, l.oldest = 0, nil
 	}
 }
 
 // share returns how many contacts of one lane the window holds.
-func (w *window) share() int { return max(16, w.bound/max(1, len(w.lanes))) }
+func (w *window) share() int { return max(16, w.limit/max(1, len(w.lanes))) }
 
-// before describes, as a clause, the contacts that go before a waiting one: those
+// position describes, as a clause, the contacts that go before a waiting one: those
 // of higher priority and the older ones of its lane. From other lanes of its
 // priority one goes in each turn. It is empty if there are none in memory.
-func (w *window) before(contact *weir.Contact) string {
+func (w *window) position(contact *weir.Contact) string {
 	higher, older, beyond := 0, 0, false
 	for id, l := range w.lanes {
 		switch {

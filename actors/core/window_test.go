@@ -48,7 +48,7 @@ func (q *queue) word(t *rapid.T) {
 	i := rapid.IntRange(0, len(q.unread)-1).Draw(t, "whose")
 	c := q.unread[i]
 	q.unread = slices.Delete(q.unread, i, i+1)
-	if !q.flying(c.ID) && !q.w.changes.lately(c.ID) {
+	if !q.flying(c.ID) && !q.w.changes.recently(c.ID) {
 		q.w.offer(&c)
 	}
 }
@@ -58,7 +58,7 @@ func (q *queue) flying(id weir.ContactID) bool {
 }
 
 func (q *queue) ask(*rapid.T) {
-	for _, p := range q.w.wanted() {
+	for _, p := range q.w.pagesToRead() {
 		q.pages = append(q.pages, pageUnderWay{page: p})
 	}
 }
@@ -116,11 +116,11 @@ func (q *queue) back(t *rapid.T) {
 	c := q.out[i]
 	q.out = slices.Delete(q.out, i, i+1)
 	if rapid.Bool().Draw(t, "is over") {
-		q.w.changes.note(c.ID)
+		q.w.changes.record(c.ID)
 		return
 	}
 	q.rows[c.ID] = c
-	q.w.changes.note(c.ID)
+	q.w.changes.record(c.ID)
 	q.w.putBack(&c)
 }
 
@@ -144,7 +144,7 @@ func (q *queue) check(*rapid.T) {
 		if !slices.IsSortedFunc(l.entries, func(a, b *weir.Contact) int { return int(a.ID - b.ID) }) {
 			q.t.Fatalf("lane %d is not in order of acceptance", id)
 		}
-		if n := len(l.entries); n > 3*q.w.bound {
+		if n := len(l.entries); n > 3*q.w.limit {
 			q.t.Fatalf("lane %d holds %d contacts in memory", id, n)
 		}
 		for _, e := range l.entries {
@@ -194,7 +194,7 @@ func (q *queue) drain(t *rapid.T) {
 func TestWindow(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		q := &queue{t: t, w: newWindow(windowLeast), led: weir.Ledger{Capacity: 10}, rows: map[weir.ContactID]weir.Contact{}, next: 1}
+		q := &queue{t: t, w: newWindow(minWindow), led: weir.Ledger{Capacity: 10}, rows: map[weir.ContactID]weir.Contact{}, next: 1}
 		t.Repeat(map[string]func(*rapid.T){
 			"accept": q.accept, "word": q.words, "ask": q.ask, "read": q.read, "take": q.take, "back": q.back,
 			"leaves": q.leaves, "rescan": q.rescan, "": q.check,
@@ -208,20 +208,20 @@ func TestWindow(t *testing.T) {
 func TestChangesAreBounded(t *testing.T) {
 	t.Parallel()
 	c := newChanges()
-	old := c.begin()
+	old := c.beginRead()
 	for id := range weir.ContactID(50_000) {
-		young := c.begin() // one is always under way
-		c.note(id)
-		if !c.since(young, id) || !c.since(old, id) || c.since(young, id-1) {
+		young := c.beginRead() // one is always under way
+		c.record(id)
+		if !c.changedSince(young, id) || !c.changedSince(old, id) || c.changedSince(young, id-1) {
 			t.Fatalf("at %d", id)
 		}
-		c.end(old)
+		c.endRead(old)
 		old = young
 	}
-	if n := len(c.changed[0]) + len(c.changed[1]) + len(c.recent); n > 5*generationMost {
+	if n := len(c.changed[0]) + len(c.changed[1]) + len(c.recent); n > 5*maxGeneration {
 		t.Fatalf("%d changes are remembered", n)
 	}
-	if !c.lately(49_999) || c.lately(40_000) {
+	if !c.recently(49_999) || c.recently(40_000) {
 		t.Fatalf("the last changes are not those that are remembered")
 	}
 }
@@ -244,7 +244,7 @@ func TestBlockedContactGoesFirstWhenItFits(t *testing.T) {
 	if next := w.next(&led); next != nil {
 		t.Fatalf("contact %d goes before its lane was read again", next.ID)
 	}
-	pages := w.wanted()
+	pages := w.pagesToRead()
 	if len(pages) != 1 || pages[0].after != 0 {
 		t.Fatalf("pages wanted: %v", pages)
 	}

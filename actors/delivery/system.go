@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"weir"
-	"weir/actors/care"
+	"weir/actors/supervise"
 )
 
 // System delivers events while this process has the role.
@@ -134,7 +134,7 @@ func (s *System) lead(lease weir.Lease, asked time.Time) {
 // It returns how many runners have ended.
 func (s *System) renew(ctx context.Context, lease weir.Lease, asked time.Time, ended <-chan struct{}) int {
 	until := asked.Add(s.o.LeaseTTL * 4 / 5)
-	tick := time.NewTimer(care.Beat(asked, s.o.LeaseTTL/3))
+	tick := time.NewTimer(supervise.Beat(asked, s.o.LeaseTTL/3))
 	defer tick.Stop()
 	for {
 		select {
@@ -148,7 +148,7 @@ func (s *System) renew(ctx context.Context, lease weir.Lease, asked time.Time, e
 		renewing, cancel := context.WithDeadline(ctx, until)
 		ok, err := s.o.Store.RenewRole(renewing, weir.EventDelivery, lease)
 		cancel()
-		tick.Reset(care.Beat(time.Now(), s.o.LeaseTTL/3))
+		tick.Reset(supervise.Beat(time.Now(), s.o.LeaseTTL/3))
 		switch {
 		case err == nil && !ok:
 			return 0

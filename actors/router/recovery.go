@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"weir"
-	"weir/actors/care"
+	"weir/actors/supervise"
 	"weir/routing"
 )
 
@@ -34,7 +34,7 @@ func (d *desk) load() {
 // refused.
 func (r *Router) recover(ctx context.Context, gen int64, row int, h heard) {
 	for wait := standbyFirst; ; wait = min(2*wait, standbyEvery) {
-		if row > 0 && !sleep(ctx, care.BackOff(row, care.RestartBase, care.RestartMost)) {
+		if row > 0 && !sleep(ctx, supervise.BackOff(row, supervise.MinRestartDelay, supervise.MaxRestartDelay)) {
 			return
 		}
 		row = 0
@@ -254,7 +254,7 @@ func (d *desk) serve(l loaded) {
 
 // renew extends the lease repeatedly until it is lost or ctx ends.
 func (r *Router) renew(ctx context.Context, l weir.Lease, say func(ok bool, until time.Time)) {
-	wait := care.Beat(time.Now(), r.o.LeaseTTL/3)
+	wait := supervise.Beat(time.Now(), r.o.LeaseTTL/3)
 	for sleep(ctx, wait) {
 		asked := time.Now()
 		io, cancel := context.WithTimeout(ctx, r.o.LeaseTTL/3)
@@ -272,7 +272,7 @@ func (r *Router) renew(ctx context.Context, l weir.Lease, say func(ok bool, unti
 		if !ok {
 			return
 		}
-		wait = care.Beat(time.Now(), r.o.LeaseTTL/3)
+		wait = supervise.Beat(time.Now(), r.o.LeaseTTL/3)
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"weir"
-	"weir/actors/care"
+	"weir/actors/supervise"
 	"weir/routing"
 )
 
@@ -55,15 +55,15 @@ func Start(o Options) (*Router, error) {
 		r.Watch(o.Watch)
 	}
 	r.functions = newFunctions(r)
-	quiet := care.Quiet(o.Logger)
+	quiet := supervise.Quiet(o.Logger)
 	// Messages to a stopped actor are harmless. The short interval ends the
 	// library's throttle goroutine soon.
 	r.system = actor.NewActorSystem(actor.WithDeadLetterThrottleInterval(time.Millisecond),
 		actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger { return quiet }))
 	r.root = r.system.Root
-	middleware := append([]actor.ReceiverMiddleware{care.Guard(o.Logger, o.Metrics.panics)}, o.Middleware...)
+	middleware := append([]actor.ReceiverMiddleware{supervise.Guard(o.Logger, o.Metrics.panics)}, o.Middleware...)
 	props := actor.PropsFromProducer(func() actor.Actor { return &desk{Router: r} },
-		actor.WithReceiverMiddleware(middleware...), actor.WithGuardian(&care.Alone{Restarts: o.Metrics.restarts}),
+		actor.WithReceiverMiddleware(middleware...), actor.WithGuardian(&supervise.Restarter{Restarts: o.Metrics.restarts}),
 		actor.WithDispatcher(r.thread))
 	var err error
 	if r.pid, err = r.root.SpawnNamed(props, "router"); err != nil {

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"weir"
-	"weir/actors/care"
+	"weir/actors/supervise"
 	"weir/events"
 	"weir/surveys"
 )
@@ -50,7 +50,7 @@ func (d *desk) try(p surveys.Progress, step rule) (_ surveys.Progress, _ surveys
 	defer func() {
 		if r := recover(); r != nil {
 			d.crashed(r, debug.Stack())
-			err = fmt.Errorf("%w: %s", errUnmakeable, care.PanicText(r))
+			err = fmt.Errorf("%w: %s", errUnmakeable, supervise.PanicText(r))
 		}
 	}()
 	return step(p)

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"weir"
-	"weir/actors/care"
+	"weir/actors/supervise"
 	"weir/surveys"
 )
 
@@ -64,7 +64,7 @@ func (r *round) bids(ctx context.Context, k *known, traffic map[weir.ChannelID]*
 	defer func() {
 		if p := recover(); p != nil {
 			out, err = nil, nil
-			r.broke(k, care.PanicText(p), debug.Stack())
+			r.broke(k, supervise.PanicText(p), debug.Stack())
 		}
 	}()
 	if err := r.replay(ctx, k); err != nil {

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"weir"
-	"weir/actors/care"
+	"weir/actors/supervise"
 	"weir/events"
 	"weir/surveys"
 )
@@ -183,7 +183,7 @@ func (s *System) healthOf(ctx context.Context, ch weir.Channel) (health weir.Hea
 	defer func() {
 		if r := recover(); r != nil {
 			s.metrics.panics.Inc()
-			s.logger.Error("the check of a channel panicked", "channel", ch.Name, "panic", care.PanicText(r), "stack", string(debug.Stack()))
+			s.logger.Error("the check of a channel panicked", "channel", ch.Name, "panic", supervise.PanicText(r), "stack", string(debug.Stack()))
 			health, reason = weir.Erring, "the check failed"
 		}
 	}()

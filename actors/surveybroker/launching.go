@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"weir"
-	"weir/actors/care"
+	"weir/actors/supervise"
 	"weir/surveys"
 )
 
@@ -118,7 +118,7 @@ func (s *System) launchNow(survey surveys.Survey) (out surveys.Survey, err error
 	defer func() {
 		if p := recover(); p != nil {
 			s.metrics.panics.Inc()
-			s.logger.Error("panic in the launch of a survey", "survey", survey.Name, "panic", care.PanicText(p), "stack", string(debug.Stack()))
+			s.logger.Error("panic in the launch of a survey", "survey", survey.Name, "panic", supervise.PanicText(p), "stack", string(debug.Stack()))
 			out, err = survey, weir.Errorf(weir.CodeInternal, "the launch failed")
 		}
 	}()

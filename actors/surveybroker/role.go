@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"weir"
-	"weir/actors/care"
+	"weir/actors/supervise"
 )
 
 // role is the right to run the surveys, held under a lease.
@@ -57,7 +57,7 @@ func (s *System) keepRole() {
 		}
 		select {
 		case <-s.looping.Done():
-		case <-time.After(care.Beat(time.Now(), s.leaseTTL/3)):
+		case <-time.After(supervise.Beat(time.Now(), s.leaseTTL/3)):
 		}
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"weir"
-	"weir/actors/care"
+	"weir/actors/supervise"
 	"weir/surveys"
 )
 
@@ -59,8 +59,8 @@ func (s *System) runRound(ctx context.Context, mem *memory, hinted bool) (out re
 	defer func() {
 		if p := recover(); p != nil {
 			s.metrics.panics.Inc()
-			s.logger.Error("panic in a round of the survey broker", "panic", care.PanicText(p), "stack", string(debug.Stack()))
-			out.err = fmt.Errorf("the round crashed: %s", care.PanicText(p))
+			s.logger.Error("panic in a round of the survey broker", "panic", supervise.PanicText(p), "stack", string(debug.Stack()))
+			out.err = fmt.Errorf("the round crashed: %s", supervise.PanicText(p))
 		}
 		s.metrics.rounds.Observe(time.Since(r.now).Seconds())
 	}()
@@ -262,7 +262,7 @@ func (s *System) newDesk(k *known, now time.Time, channels map[weir.ChannelID]we
 		crashed: func(p any, stack []byte) {
 			s.metrics.panics.Inc()
 			s.metrics.stumbled.WithLabelValues(k.survey.Name).Inc()
-			s.logger.Error("the rules panicked over a respondent", "survey", k.survey.Name, "panic", care.PanicText(p), "stack", string(stack))
+			s.logger.Error("the rules panicked over a respondent", "survey", k.survey.Name, "panic", supervise.PanicText(p), "stack", string(stack))
 		},
 	}
 }

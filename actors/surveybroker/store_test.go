@@ -152,7 +152,7 @@ func (m *memory) enqueue(ch weir.ChannelID, s weir.Spec) (weir.Contact, bool) {
 	if ref, ok := m.keys[ch][s.Key]; ok && s.Key != "" {
 		return *m.contacts[ref], true
 	}
-	c := &weir.Contact{Ref: weir.Ref{Channel: ch, ID: weir.ContactID(m.id())}, Spec: s, QueuedAt: time.Now(), Progress: weir.Fresh(time.Now(), s.NotBefore)}
+	c := &weir.Contact{Ref: weir.Ref{Channel: ch, ID: weir.ContactID(m.id())}, Spec: s, QueuedAt: time.Now(), Progress: weir.NewProgress(time.Now(), s.NotBefore)}
 	m.contacts[c.Ref], m.keys[ch][s.Key] = c, c.Ref
 	m.waiting[ch] = append(m.waiting[ch], c)
 	return *c, false

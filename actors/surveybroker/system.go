@@ -10,7 +10,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
-	"weir/actors/care"
+	"weir/actors/supervise"
 	"weir/surveys"
 )
 
@@ -64,11 +64,11 @@ func Start(o Options) (*System, error) {
 	}
 	s.ctx, s.kill = context.WithCancel(context.Background())
 	s.looping, s.halt = context.WithCancel(s.ctx)
-	quiet := care.Quiet(o.Logger)
+	quiet := supervise.Quiet(o.Logger)
 	s.system = actor.NewActorSystem(actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger { return quiet }))
-	sup := &care.Alone{Restarts: o.Metrics.restarts}
+	sup := &supervise.Restarter{Restarts: o.Metrics.restarts}
 	props := actor.PropsFromProducer(func() actor.Actor { return &broker{System: s} },
-		actor.WithReceiverMiddleware(care.Guard(o.Logger, o.Metrics.panics)), actor.WithGuardian(sup))
+		actor.WithReceiverMiddleware(supervise.Guard(o.Logger, o.Metrics.panics)), actor.WithGuardian(sup))
 	var err error
 	if s.broker, err = s.system.Root.SpawnNamed(props, actorName); err != nil {
 		s.kill()

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"weir"
-	"weir/actors/care"
+	"weir/actors/supervise"
 	"weir/surveys"
 )
 
@@ -31,7 +31,7 @@ func (r *round) tend(ctx context.Context, k *known) (open bool, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			open, err = false, nil
-			r.broke(k, care.PanicText(p), debug.Stack())
+			r.broke(k, supervise.PanicText(p), debug.Stack())
 		}
 	}()
 	if k.survey.State == surveys.Paused && k.allHeld && !r.hinted && !k.plan.Schedule.Over(r.now) {

@@ -93,7 +93,7 @@ func judge(final finalState, ref weir.Ref, parts int, list []listed, now time.Ti
 			answer.Reports = append(answer.Reports, report(ref, i, lost, now))
 		}
 	}
-	answer.Knowledge = channels.Over
+	answer.Knowledge = channels.Finished
 	return answer
 }
 

@@ -19,7 +19,7 @@ import (
 // asked summarizes an answer: its knowledge and a word for each report.
 func asked(a channels.Answer) string {
 	words := []string{map[channels.Knowledge]string{
-		channels.Underway: "underway", channels.Over: "over", channels.Absent: "absent",
+		channels.Underway: "underway", channels.Finished: "over", channels.Absent: "absent",
 		channels.CannotTell: "cannot tell", channels.AskFailed: "ask failed",
 	}[a.Knowledge]}
 	if a.Partial {
@@ -125,7 +125,7 @@ func TestAskReadsEveryPage(t *testing.T) {
 				w.driver.Send(w.t.Context(), a)
 				w.after(time.Second)
 				got := w.driver.Ask(w.t.Context(), a)
-				if got.Knowledge != channels.Over || len(got.Reports) != 120 {
+				if got.Knowledge != channels.Finished || len(got.Reports) != 120 {
 					t.Errorf("got %d reports of knowledge %d", len(got.Reports), got.Knowledge)
 				}
 			})
@@ -245,7 +245,7 @@ func FuzzAsk(f *testing.F) {
 			}
 			seen[r.Part] = true
 		}
-		if (got.Knowledge == channels.Over) != (len(seen) == 2) || got.Knowledge == channels.Absent && len(seen) > 0 {
+		if (got.Knowledge == channels.Finished) != (len(seen) == 2) || got.Knowledge == channels.Absent && len(seen) > 0 {
 			t.Errorf("answer %+v", got)
 		}
 	})

@@ -28,14 +28,14 @@ const (
 )
 
 // Send dispatches all messages of a contact in one request.
-func (d *driver) Send(ctx context.Context, a channels.Attempt) channels.Sent {
+func (d *driver) Send(ctx context.Context, a channels.Attempt) channels.SendResult {
 	body, err := d.batch(a)
 	if err != nil {
-		return channels.Sent{Fate: channels.Refused, Outcome: weir.Failed, Reason: err.Error()}
+		return channels.SendResult{Fate: channels.Refused, Outcome: weir.Failed, Reason: err.Error()}
 	}
 	r := d.send.Post(ctx, body, maxList)
 	if r.Delivery == provider.Answered && r.Status/100 == 2 && soundsLikeNuntium(r) {
-		return channels.Sent{Fate: channels.Accepted, ProviderRef: tokenInForce(r.Header, a.ID.Ref)}
+		return channels.SendResult{Fate: channels.Accepted, ProviderRef: tokenInForce(r.Header, a.ID.Ref)}
 	}
 	return r.Sent()
 }

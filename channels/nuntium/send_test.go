@@ -29,7 +29,7 @@ func TestSendNamesMessagesByContact(t *testing.T) {
 			t.Parallel()
 			inWorld(t, simulator.Options{QueueTime: time.Hour}, settings, func(w *world) {
 				got := w.driver.Send(w.t.Context(), attempt(71, "hello <1> & é", "hello 2"))
-				if diff := cmp.Diff(channels.Sent{Fate: channels.Accepted, ProviderRef: "7-1z"}, got); diff != "" {
+				if diff := cmp.Diff(channels.SendResult{Fate: channels.Accepted, ProviderRef: "7-1z"}, got); diff != "" {
 					t.Fatal(diff)
 				}
 				_, _, body := w.request("GET", "/acme/weir/get_ao.json?token=7-1z", "acme/weir", password, "")
@@ -55,23 +55,23 @@ func TestSendNamesMessagesByContact(t *testing.T) {
 
 func TestSendResults(t *testing.T) {
 	t.Parallel()
-	unclear := func(reason string, answered bool) channels.Sent {
-		return channels.Sent{Fate: channels.Unclear, Reason: reason, ChannelFault: true, Answered: answered}
+	unclear := func(reason string, answered bool) channels.SendResult {
+		return channels.SendResult{Fate: channels.Unclear, Reason: reason, ChannelFault: true, Answered: answered}
 	}
-	notSent := func(reason string) channels.Sent {
-		return channels.Sent{Fate: channels.NotSent, Reason: reason, ChannelFault: true}
+	notSent := func(reason string) channels.SendResult {
+		return channels.SendResult{Fate: channels.NotSent, Reason: reason, ChannelFault: true}
 	}
-	later := func(reason string) channels.Sent {
+	later := func(reason string) channels.SendResult {
 		s := notSent(reason)
 		s.RetryAfter = time.Second
 		return s
 	}
-	accepted := channels.Sent{Fate: channels.Accepted, ProviderRef: "7-1"}
+	accepted := channels.SendResult{Fate: channels.Accepted, ProviderRef: "7-1"}
 	tests := map[string]struct {
 		fault    string
 		settings weir.Settings
 		to       string
-		want     channels.Sent
+		want     channels.SendResult
 		stored   int
 	}{
 		"fine":               {want: accepted, stored: 2},
@@ -80,8 +80,8 @@ func TestSendResults(t *testing.T) {
 		"502 of a proxy":     {fault: "after=502@send", want: unclear("gateway error", false), stored: 2},
 		"503":                {fault: "status=503@send", want: later("provider unavailable")},
 		"429":                {fault: "status=429@send", want: later("too many requests")},
-		"400":                {fault: "status=400@send", want: channels.Sent{Fate: channels.NotSent, Reason: "request refused"}},
-		"413":                {fault: "status=413@send", want: channels.Sent{Fate: channels.Refused, Outcome: weir.Failed, Reason: "request refused"}},
+		"400":                {fault: "status=400@send", want: channels.SendResult{Fate: channels.NotSent, Reason: "request refused"}},
+		"413":                {fault: "status=413@send", want: channels.SendResult{Fate: channels.Refused, Outcome: weir.Failed, Reason: "request refused"}},
 		"redirect":           {fault: "status=302@send", want: notSent("provider redirects")},
 		"hang":               {fault: "hang@send", want: unclear("timeout", false)},
 		"late":               {fault: "late=9s@send", want: accepted, stored: 2},
@@ -94,7 +94,7 @@ func TestSendResults(t *testing.T) {
 		"a page":             {settings: weir.Settings{"base_url": "http://page.test"}, want: unclear("answer not understood", true)},
 		"empty page":         {settings: weir.Settings{"base_url": "http://blank.test"}, want: accepted},
 		"another account":    {settings: weir.Settings{"account": "other"}, want: notSent("credentials refused")},
-		"not a number":       {to: "hello", want: channels.Sent{Fate: channels.Refused, Outcome: weir.Failed, Reason: "the address is not a phone number"}},
+		"not a number":       {to: "hello", want: channels.SendResult{Fate: channels.Refused, Outcome: weir.Failed, Reason: "the address is not a phone number"}},
 		"number with spaces": {to: "+1 (555) 000-1234", want: accepted, stored: 2},
 		"crash half-way":     {fault: "crash", want: unclear("provider error", true), stored: 1},
 	}
@@ -153,7 +153,7 @@ func TestHandingOverAgainNeverDoubles(t *testing.T) {
 		crash := rapid.IntRange(1, 6).Draw(rt, "crash")
 		inWorld(t, simulator.Options{Outcomes: []string{fmt.Sprintf("crash:#%d", crash)}}, basicSettings(), func(w *world) {
 			a := attempt(1, strings.Split("abcd", "")[:parts]...)
-			send := func(fault string) channels.Sent {
+			send := func(fault string) channels.SendResult {
 				if err := w.sim.Faults().Set(fault); err != nil {
 					t.Fatal(err)
 				}
@@ -174,7 +174,7 @@ func TestHandingOverAgainNeverDoubles(t *testing.T) {
 				rt.Errorf("records %+v, line %+v, want %d messages once", r, line, parts)
 			}
 			answer := w.driver.Ask(w.t.Context(), a)
-			if answer.Knowledge != channels.Over || len(answer.Reports) != parts {
+			if answer.Knowledge != channels.Finished || len(answer.Reports) != parts {
 				rt.Errorf("asked: %+v", answer)
 			}
 		})
@@ -214,7 +214,7 @@ func TestManyContactsAtOnce(t *testing.T) {
 func TestCancelSaysThatItCannot(t *testing.T) {
 	t.Parallel()
 	inWorld(t, simulator.Options{}, basicSettings(), func(w *world) {
-		if got := w.driver.Cancel(w.t.Context(), attempt(1, "a")); got.Gone || got.Failed {
+		if got := w.driver.Cancel(w.t.Context(), attempt(1, "a")); got.Canceled || got.Failed {
 			t.Errorf("got %+v", got)
 		}
 	})

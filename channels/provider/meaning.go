@@ -19,8 +19,8 @@ import (
 // itself determines it. A driver first handles the answers that have a specific
 // meaning at its provider: 2xx always, mostly 400. For 2xx, Sent reports that the
 // answer was not understood.
-func (r Result) Sent() channels.Sent {
-	s := channels.Sent{Fate: channels.NotSent, Reason: r.Reason(), ChannelFault: true, RetryAfter: r.RetryAfter}
+func (r Result) Sent() channels.SendResult {
+	s := channels.SendResult{Fate: channels.NotSent, Reason: r.Reason(), ChannelFault: true, RetryAfter: r.RetryAfter}
 	switch {
 	case r.Delivery == NeverSent:
 		s.ChannelFault = !errors.Is(r.Err, context.Canceled) // our own doing
@@ -35,7 +35,7 @@ func (r Result) Sent() channels.Sent {
 		http.StatusProxyAuthRequired, http.StatusTooManyRequests, http.StatusServiceUnavailable:
 		return s
 	case http.StatusRequestEntityTooLarge, http.StatusRequestURITooLong, http.StatusRequestHeaderFieldsTooLarge:
-		return channels.Sent{Fate: channels.Refused, Outcome: weir.Failed, Reason: s.Reason}
+		return channels.SendResult{Fate: channels.Refused, Outcome: weir.Failed, Reason: s.Reason}
 	case http.StatusRequestTimeout, http.StatusBadGateway, http.StatusGatewayTimeout:
 		// A proxy answered. The server behind it may still be at work.
 		s.Fate = channels.Unclear

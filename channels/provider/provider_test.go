@@ -323,21 +323,21 @@ func TestSentByStatus(t *testing.T) {
 	t.Parallel()
 	cases := []struct {
 		status int
-		want   channels.Sent
+		want   channels.SendResult
 	}{
-		{200, channels.Sent{Fate: channels.Unclear, Answered: true, ChannelFault: true, Reason: "answer not understood"}},
-		{302, channels.Sent{Fate: channels.NotSent, ChannelFault: true, Reason: "provider redirects"}},
-		{400, channels.Sent{Fate: channels.NotSent, Reason: "request refused"}},
-		{401, channels.Sent{Fate: channels.NotSent, ChannelFault: true, Reason: "credentials refused"}},
-		{403, channels.Sent{Fate: channels.NotSent, ChannelFault: true, Reason: "credentials refused"}},
-		{404, channels.Sent{Fate: channels.NotSent, ChannelFault: true, Reason: "not found at the provider"}},
-		{408, channels.Sent{Fate: channels.Unclear, ChannelFault: true, Reason: "request refused"}},
-		{413, channels.Sent{Fate: channels.Refused, Outcome: weir.Failed, Reason: "request refused"}},
-		{429, channels.Sent{Fate: channels.NotSent, ChannelFault: true, Reason: "too many requests"}},
-		{500, channels.Sent{Fate: channels.Unclear, Answered: true, ChannelFault: true, Reason: "provider error"}},
-		{502, channels.Sent{Fate: channels.Unclear, ChannelFault: true, Reason: "gateway error"}},
-		{503, channels.Sent{Fate: channels.NotSent, ChannelFault: true, Reason: "provider unavailable"}},
-		{504, channels.Sent{Fate: channels.Unclear, ChannelFault: true, Reason: "gateway error"}},
+		{200, channels.SendResult{Fate: channels.Unclear, Answered: true, ChannelFault: true, Reason: "answer not understood"}},
+		{302, channels.SendResult{Fate: channels.NotSent, ChannelFault: true, Reason: "provider redirects"}},
+		{400, channels.SendResult{Fate: channels.NotSent, Reason: "request refused"}},
+		{401, channels.SendResult{Fate: channels.NotSent, ChannelFault: true, Reason: "credentials refused"}},
+		{403, channels.SendResult{Fate: channels.NotSent, ChannelFault: true, Reason: "credentials refused"}},
+		{404, channels.SendResult{Fate: channels.NotSent, ChannelFault: true, Reason: "not found at the provider"}},
+		{408, channels.SendResult{Fate: channels.Unclear, ChannelFault: true, Reason: "request refused"}},
+		{413, channels.SendResult{Fate: channels.Refused, Outcome: weir.Failed, Reason: "request refused"}},
+		{429, channels.SendResult{Fate: channels.NotSent, ChannelFault: true, Reason: "too many requests"}},
+		{500, channels.SendResult{Fate: channels.Unclear, Answered: true, ChannelFault: true, Reason: "provider error"}},
+		{502, channels.SendResult{Fate: channels.Unclear, ChannelFault: true, Reason: "gateway error"}},
+		{503, channels.SendResult{Fate: channels.NotSent, ChannelFault: true, Reason: "provider unavailable"}},
+		{504, channels.SendResult{Fate: channels.Unclear, ChannelFault: true, Reason: "gateway error"}},
 	}
 	for _, c := range cases {
 		got := provider.Result{Delivery: provider.Answered, Status: c.status}.Sent()

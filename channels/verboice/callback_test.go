@@ -135,7 +135,7 @@ func FuzzAnswers(f *testing.F) {
 			t.Errorf("%d %q: %+v", status, body, sent)
 		}
 		a.ProviderRef = "55"
-		if answer := d.Ask(t.Context(), a); answer.Knowledge == 0 || answer.Knowledge == channels.Over && len(answer.Reports) != 1 || answer.Knowledge == channels.Absent {
+		if answer := d.Ask(t.Context(), a); answer.Knowledge == 0 || answer.Knowledge == channels.Finished && len(answer.Reports) != 1 || answer.Knowledge == channels.Absent {
 			t.Errorf("%d %q: %+v", status, body, answer)
 		}
 		d.Cancel(t.Context(), a)

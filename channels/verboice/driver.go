@@ -30,7 +30,7 @@ var _ channels.Driver = (*Driver)(nil)
 // Send makes Verboice queue a call. Everything is in the query of a GET: on a POST
 // Verboice takes the body, even an empty one, as the call's flow. That is used on
 // purpose for inline TwiML, and for nothing else.
-func (d *Driver) Send(ctx context.Context, a channels.Attempt) channels.Sent {
+func (d *Driver) Send(ctx context.Context, a channels.Attempt) channels.SendResult {
 	query := url.Values{
 		"address":             {a.To},
 		"status_callback_url": {d.callbacks + "/" + statusPath + a.ID.String()},
@@ -60,7 +60,7 @@ func (d *Driver) Send(ctx context.Context, a channels.Attempt) channels.Sent {
 	switch {
 	case r.OK():
 		if id, _, ok := callOf(r.Body); ok {
-			return channels.Sent{Fate: channels.Accepted, ProviderRef: id}
+			return channels.SendResult{Fate: channels.Accepted, ProviderRef: id}
 		}
 	case r.Status == http.StatusBadRequest && r.Err == nil:
 		return refusal(errorOf(r.Body))
@@ -72,15 +72,15 @@ func (d *Driver) Send(ctx context.Context, a channels.Attempt) channels.Sent {
 // zone.
 func instant(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05Z") }
 
-func refused(reason string) channels.Sent {
-	return channels.Sent{Fate: channels.Refused, Outcome: weir.Failed, Reason: reason}
+func refused(reason string) channels.SendResult {
+	return channels.SendResult{Fate: channels.Refused, Outcome: weir.Failed, Reason: reason}
 }
 
 // refusal interprets the text of a 400. Verboice answers 400 to everything that
 // goes wrong; only the text distinguishes the causes.
-func refusal(text string) channels.Sent {
-	expired := channels.Sent{Fate: channels.Refused, Outcome: weir.Expired, Reason: "window closed"}
-	ours := channels.Sent{Fate: channels.NotSent, ChannelFault: true}
+func refusal(text string) channels.SendResult {
+	expired := channels.SendResult{Fate: channels.Refused, Outcome: weir.Expired, Reason: "window closed"}
+	ours := channels.SendResult{Fate: channels.NotSent, ChannelFault: true}
 	switch {
 	case text == "Not After date can't be in the past",
 		text == "Not After date can't be before Not Before date", // a window under a second, after rounding
@@ -103,7 +103,7 @@ func refusal(text string) channels.Sent {
 	default:
 		// The cause may be this contact or temporary trouble at Verboice: retried,
 		// and counted, so that it is not retried forever.
-		return channels.Sent{Fate: channels.NotSent, Reason: "refused for an unknown reason"}
+		return channels.SendResult{Fate: channels.NotSent, Reason: "refused for an unknown reason"}
 	}
 	return ours
 }
@@ -120,7 +120,7 @@ func (d *Driver) Ask(ctx context.Context, a channels.Attempt) channels.Answer {
 			Attempt: a.ID, Part: weir.WholeContact, Outcome: outcome,
 			ProviderRef: a.ProviderRef, Reason: reason, At: time.Now(),
 		}
-		return channels.Answer{Knowledge: channels.Over, ProviderRef: a.ProviderRef, Reports: []weir.Report{report}}
+		return channels.Answer{Knowledge: channels.Finished, ProviderRef: a.ProviderRef, Reports: []weir.Report{report}}
 	}
 	switch state {
 	case "queued", "active":
@@ -172,7 +172,7 @@ func (d *Driver) Cancel(ctx context.Context, a channels.Attempt) channels.Cancel
 	case "":
 		return channels.Cancellation{Failed: true, Reason: r.Reason()}
 	case "cancelled", purged:
-		return channels.Cancellation{Gone: true}
+		return channels.Cancellation{Canceled: true}
 	case "queued":
 	case "active":
 		return channels.Cancellation{Reason: "the call is being held"}
@@ -183,7 +183,7 @@ func (d *Driver) Cancel(ctx context.Context, a channels.Attempt) channels.Cancel
 	if !r.OK() {
 		return channels.Cancellation{Failed: true, Reason: r.Reason()}
 	}
-	return channels.Cancellation{Gone: true}
+	return channels.Cancellation{Canceled: true}
 }
 
 // Prepare does nothing: each call carries its callback URL.

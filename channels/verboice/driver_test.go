@@ -45,7 +45,7 @@ func TestSendRequest(t *testing.T) {
 			wire := &canned{status: 200, body: `{"call_id": 55, "state": "queued"}`}
 			c.attempt.ID = weir.AttemptRef{Ref: weir.Ref{Channel: 1, ID: 35}, Number: 1}
 			got := newDriver(t, c.settings, wire).Send(t.Context(), c.attempt)
-			if d := cmp.Diff(channels.Sent{Fate: channels.Accepted, ProviderRef: "55"}, got); d != "" {
+			if d := cmp.Diff(channels.SendResult{Fate: channels.Accepted, ProviderRef: "55"}, got); d != "" {
 				t.Errorf("sent (-want +got):\n%s", d)
 			}
 			if wire.last.Method != c.method || wire.last.URL.Path != "/api/call" || wire.sent != c.body || !strings.HasPrefix(wire.last.Header.Get("Authorization"), c.auth) {
@@ -61,19 +61,19 @@ func TestSendRequest(t *testing.T) {
 // The meaning of each answer for the contact.
 func TestSendAnswers(t *testing.T) {
 	t.Parallel()
-	refused := func(reason string) channels.Sent {
-		return channels.Sent{Fate: channels.Refused, Outcome: weir.Failed, Reason: reason}
+	refused := func(reason string) channels.SendResult {
+		return channels.SendResult{Fate: channels.Refused, Outcome: weir.Failed, Reason: reason}
 	}
-	expired := channels.Sent{Fate: channels.Refused, Outcome: weir.Expired, Reason: "window closed"}
-	fault := func(reason string) channels.Sent {
-		return channels.Sent{Fate: channels.NotSent, ChannelFault: true, Reason: reason}
+	expired := channels.SendResult{Fate: channels.Refused, Outcome: weir.Expired, Reason: "window closed"}
+	fault := func(reason string) channels.SendResult {
+		return channels.SendResult{Fate: channels.NotSent, ChannelFault: true, Reason: reason}
 	}
-	unknown := channels.Sent{Fate: channels.NotSent, Reason: "refused for an unknown reason"}
-	unread := channels.Sent{Fate: channels.Unclear, Answered: true, ChannelFault: true, Reason: "answer not understood"}
+	unknown := channels.SendResult{Fate: channels.NotSent, Reason: "refused for an unknown reason"}
+	unread := channels.SendResult{Fate: channels.Unclear, Answered: true, ChannelFault: true, Reason: "answer not understood"}
 	cases := []struct {
 		status int
 		body   string
-		want   channels.Sent
+		want   channels.SendResult
 	}{
 		{400, `{"error":"Channel not found: x"}`, fault("channel not found")},
 		{400, `{"error":"Channel is disabled"}`, fault("channel disabled")},
@@ -96,8 +96,8 @@ func TestSendAnswers(t *testing.T) {
 		{401, ``, fault("credentials refused")},
 		{404, ``, fault("not found at the provider")},
 		{429, ``, fault("too many requests")},
-		{500, ``, channels.Sent{Fate: channels.Unclear, Answered: true, ChannelFault: true, Reason: "provider error"}},
-		{502, ``, channels.Sent{Fate: channels.Unclear, ChannelFault: true, Reason: "gateway error"}},
+		{500, ``, channels.SendResult{Fate: channels.Unclear, Answered: true, ChannelFault: true, Reason: "provider error"}},
+		{502, ``, channels.SendResult{Fate: channels.Unclear, ChannelFault: true, Reason: "gateway error"}},
 		{503, ``, fault("provider unavailable")},
 	}
 	for _, c := range cases {
@@ -122,15 +122,15 @@ func TestCallsToTheirEnd(t *testing.T) {
 		asked   channels.Knowledge
 		says    weir.Outcome
 	}{
-		{"completed", []string{" ", " ", "completed "}, channels.Over, weir.Completed},
-		{"busy", []string{" ", "busy "}, channels.Over, weir.Failed},
-		{"no-answer", []string{" ", "no_answer "}, channels.Over, weir.Failed},
-		{"hangup", []string{" ", " ", "failed hung up"}, channels.Over, weir.Failed},
-		{"failed=twilio:21211:1", []string{" ", " ", "failed flow failed (twilio:21211)"}, channels.Over, weir.Failed},
-		{"dial-failed", []string{" ", "failed dial failed"}, channels.Over, weir.Failed},
-		{"double", []string{" ", "busy ", "expired "}, channels.Over, weir.Expired},
-		{"refused", nil, channels.Over, weir.Failed}, // only asking finds out
-		{"silent", []string{" "}, channels.Over, weir.Failed},
+		{"completed", []string{" ", " ", "completed "}, channels.Finished, weir.Completed},
+		{"busy", []string{" ", "busy "}, channels.Finished, weir.Failed},
+		{"no-answer", []string{" ", "no_answer "}, channels.Finished, weir.Failed},
+		{"hangup", []string{" ", " ", "failed hung up"}, channels.Finished, weir.Failed},
+		{"failed=twilio:21211:1", []string{" ", " ", "failed flow failed (twilio:21211)"}, channels.Finished, weir.Failed},
+		{"dial-failed", []string{" ", "failed dial failed"}, channels.Finished, weir.Failed},
+		{"double", []string{" ", "busy ", "expired "}, channels.Finished, weir.Expired},
+		{"refused", nil, channels.Finished, weir.Failed}, // only asking finds out
+		{"silent", []string{" "}, channels.Finished, weir.Failed},
 		{"stuck", []string{" ", " "}, channels.Underway, ""},
 		{"unreachable", nil, channels.Underway, ""},
 	}
@@ -193,7 +193,7 @@ func TestPurgedCallIsLost(t *testing.T) {
 		a.ProviderRef = w.send(1, "1").ProviderRef
 		w.pass(10 * time.Minute)
 		got := w.driver.Ask(w.t.Context(), a)
-		if got.Knowledge != channels.Over || len(got.Reports) != 1 || got.Reports[0].Outcome != weir.Lost {
+		if got.Knowledge != channels.Finished || len(got.Reports) != 1 || got.Reports[0].Outcome != weir.Lost {
 			t.Errorf("got %+v", got)
 		}
 	})
@@ -226,10 +226,10 @@ func TestCancel(t *testing.T) {
 		if err := w.sim.Faults().Set(); err != nil {
 			t.Fatal(err)
 		}
-		check("canceled before", queued, channels.Cancellation{Gone: true})
+		check("canceled before", queued, channels.Cancellation{Canceled: true})
 		another := attempt(4, "4")
 		another.ProviderRef = w.send(4, "4").ProviderRef
-		check("queued", another, channels.Cancellation{Gone: true})
+		check("queued", another, channels.Cancellation{Canceled: true})
 		w.pass(time.Minute)
 		check("over", active, channels.Cancellation{Reason: "the call is over"})
 		if got := w.sim.Tally().Line("line one"); got.Active != 0 || got.Finished != 3 || len(w.reports()) != 3 {

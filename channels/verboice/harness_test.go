@@ -117,7 +117,7 @@ func (w *world) pass(d time.Duration) {
 }
 
 // send dispatches the contact with this number.
-func (w *world) send(id int64, to string) channels.Sent {
+func (w *world) send(id int64, to string) channels.SendResult {
 	ctx, cancel := context.WithTimeout(w.t.Context(), 30*time.Second)
 	defer cancel()
 	return w.driver.Send(ctx, attempt(id, to))

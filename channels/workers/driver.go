@@ -25,7 +25,7 @@ var errTaken = errors.New("the router has another job of this name")
 func nothing() routing.Command { return routing.Tick{} }
 
 // Send creates the attempt's job. One that exists already is left unchanged.
-func (d *driver) Send(ctx context.Context, a channels.Attempt) channels.Sent {
+func (d *driver) Send(ctx context.Context, a channels.Attempt) channels.SendResult {
 	id, begun := a.ID.String(), false
 	var refused error // caused by the contact itself
 	err := d.router.Do(ctx, func(s *routing.State, now time.Time) (routing.Command, error) {
@@ -42,17 +42,17 @@ func (d *driver) Send(ctx context.Context, a channels.Attempt) channels.Sent {
 	}, nil)
 	switch {
 	case refused != nil:
-		return channels.Sent{Fate: channels.Refused, Outcome: weir.Failed, Reason: refused.Error()}
+		return channels.SendResult{Fate: channels.Refused, Outcome: weir.Failed, Reason: refused.Error()}
 	case err != nil:
 		return failed(ctx, err, begun)
 	}
-	return channels.Sent{Fate: channels.Accepted, ProviderRef: id}
+	return channels.SendResult{Fate: channels.Accepted, ProviderRef: id}
 }
 
 // failed interprets an error for a job that was to be created. If the router had
 // not begun to handle the request, the job certainly was not created.
-func failed(ctx context.Context, err error, begun bool) channels.Sent {
-	s := channels.Sent{Fate: channels.NotSent, Reason: unreachable(ctx), ChannelFault: !errors.Is(ctx.Err(), context.Canceled)}
+func failed(ctx context.Context, err error, begun bool) channels.SendResult {
+	s := channels.SendResult{Fate: channels.NotSent, Reason: unreachable(ctx), ChannelFault: !errors.Is(ctx.Err(), context.Canceled)}
 	e, _ := errors.AsType[*weir.Error](err)
 	if e != nil {
 		s.RetryAfter = e.RetryAfter
@@ -64,7 +64,7 @@ func failed(ctx context.Context, err error, begun bool) channels.Sent {
 	case code == weir.CodeInvalid && namesNothing(e):
 		s.Reason = "the router has no such queue or policy"
 	case code == weir.CodeInvalid:
-		return channels.Sent{Fate: channels.Refused, Outcome: weir.Failed, Reason: "the router refused the job"}
+		return channels.SendResult{Fate: channels.Refused, Outcome: weir.Failed, Reason: "the router refused the job"}
 	default:
 		s.Fate = channels.Unclear
 	}
@@ -127,7 +127,7 @@ func (d *driver) look(s *routing.State, a weir.AttemptRef, now time.Time) (answe
 		return channels.Answer{Knowledge: channels.Absent, Reason: "the router has no such job"}, nil
 	}
 	if r, over := d.ended(a, &j, now); over {
-		return channels.Answer{Knowledge: channels.Over, ProviderRef: r.ProviderRef, Reports: []weir.Report{r}}, nil
+		return channels.Answer{Knowledge: channels.Finished, ProviderRef: r.ProviderRef, Reports: []weir.Report{r}}, nil
 	}
 	for _, has := range j.Assignments {
 		switch {
@@ -149,13 +149,13 @@ func (d *driver) Cancel(ctx context.Context, a channels.Attempt) channels.Cancel
 		j, ok := s.Job(a.ID.String())
 		switch {
 		case !ok || !ours(&j, a.ID):
-			done = channels.Cancellation{Gone: true, Reason: "the router has no such job"}
+			done = channels.Cancellation{Canceled: true, Reason: "the router has no such job"}
 		case j.Status == routing.JobAssigned || j.Status == routing.JobCompleted:
 			done = channels.Cancellation{Reason: "a worker has it"}
 		case j.Status == routing.JobClosed || j.Status == routing.JobCancelled || j.Status == routing.JobScheduleFailed:
 			done = channels.Cancellation{Reason: "it has ended"}
 		default:
-			done = channels.Cancellation{Gone: true}
+			done = channels.Cancellation{Canceled: true}
 			return routing.CancelJob{ID: a.ID.String(), DispositionCode: codeCanceled}, nil
 		}
 		return nothing(), nil

@@ -115,7 +115,7 @@ func TestAContactBecomesAJob(t *testing.T) {
 	a := attempt(1)
 	a.Priority, a.Survey, a.Call = weir.High, "flu", &weir.Call{CallbackURL: "https://form.example/71"}
 	a.NotAfter = s.now.Add(time.Hour)
-	if diff := cmp.Diff(channels.Sent{Fate: channels.Accepted, ProviderRef: "7-1z-1"}, s.d.Send(t.Context(), a)); diff != "" {
+	if diff := cmp.Diff(channels.SendResult{Fate: channels.Accepted, ProviderRef: "7-1z-1"}, s.d.Send(t.Context(), a)); diff != "" {
 		t.Fatal(diff)
 	}
 	j, _ := s.e.Job("7-1z-1")
@@ -192,27 +192,27 @@ func TestResultsOfAHandOver(t *testing.T) {
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
 	elsewhere := broken{&weir.Error{Code: weir.CodeUnavailable, Message: "elsewhere", RetryAfter: time.Second}}
-	refused := func(reason string) channels.Sent {
-		return channels.Sent{Fate: channels.Refused, Outcome: weir.Failed, Reason: reason}
+	refused := func(reason string) channels.SendResult {
+		return channels.SendResult{Fate: channels.Refused, Outcome: weir.Failed, Reason: reason}
 	}
 	for name, c := range map[string]struct {
 		ctx      context.Context
 		engine   routing.Engine
 		settings weir.Settings
 		change   func(*channels.Attempt)
-		want     channels.Sent
+		want     channels.SendResult
 	}{
-		"no such queue":  {settings: weir.Settings{"queue": "none"}, want: channels.Sent{Fate: channels.NotSent, ChannelFault: true, Reason: "the router has no such queue or policy"}},
-		"no such policy": {settings: weir.Settings{"classification_policy": "none"}, want: channels.Sent{Fate: channels.NotSent, ChannelFault: true, Reason: "the router has no such queue or policy"}},
-		"closed queue":   {settings: weir.Settings{"queue": "shut"}, want: channels.Sent{Fate: channels.NotSent, ChannelFault: true, Reason: "the queue is closed", RetryAfter: 30 * time.Second}},
+		"no such queue":  {settings: weir.Settings{"queue": "none"}, want: channels.SendResult{Fate: channels.NotSent, ChannelFault: true, Reason: "the router has no such queue or policy"}},
+		"no such policy": {settings: weir.Settings{"classification_policy": "none"}, want: channels.SendResult{Fate: channels.NotSent, ChannelFault: true, Reason: "the router has no such queue or policy"}},
+		"closed queue":   {settings: weir.Settings{"queue": "shut"}, want: channels.SendResult{Fate: channels.NotSent, ChannelFault: true, Reason: "the queue is closed", RetryAfter: 30 * time.Second}},
 		"lacks a label":  {settings: weir.Settings{"selectors": "absent!"}, want: refused("the contact lacks a label that the channel needs")},
 		"no number":      {settings: weir.Settings{"selectors": "region>=region"}, want: refused("a label of the contact is no number and has to be one")},
 		"TwiML":          {change: func(a *channels.Attempt) { a.Call = &weir.Call{TwiML: "<Response/>"} }, want: refused("instructions for machines are not for people")},
 		"long label":     {settings: weir.Settings{"selectors": "long=*"}, change: func(a *channels.Attempt) { a.Labels["long"] = strings.Repeat("ä", 200) }, want: refused("the router refused the job")},
 		"taken id":       {change: func(a *channels.Attempt) { a.ID.Number = 9 }, want: refused("the router has another job of this name")},
-		"elsewhere":      {engine: elsewhere, want: channels.Sent{Fate: channels.NotSent, ChannelFault: true, RetryAfter: time.Second, Reason: "the router is not available"}},
-		"draining":       {engine: broken{weir.Errorf(weir.CodeDraining, "x")}, want: channels.Sent{Fate: channels.NotSent, ChannelFault: true, Reason: "the router is not available"}},
-		"given up":       {ctx: gone, want: channels.Sent{Fate: channels.NotSent, Reason: "given up by us"}},
+		"elsewhere":      {engine: elsewhere, want: channels.SendResult{Fate: channels.NotSent, ChannelFault: true, RetryAfter: time.Second, Reason: "the router is not available"}},
+		"draining":       {engine: broken{weir.Errorf(weir.CodeDraining, "x")}, want: channels.SendResult{Fate: channels.NotSent, ChannelFault: true, Reason: "the router is not available"}},
+		"given up":       {ctx: gone, want: channels.SendResult{Fate: channels.NotSent, Reason: "given up by us"}},
 	} {
 		a, e, ctx := attempt(1), routing.Engine(s.e), t.Context()
 		if c.change != nil {

@@ -151,7 +151,7 @@ func (h *run) carry(ctx context.Context, id weir.ChannelID, attempts []weir.Atte
 	for _, a := range attempts {
 		answer := d.Ask(ctx, channels.Attempt{ID: a})
 		switch answer.Knowledge {
-		case channels.Over:
+		case channels.Finished:
 			reports = append(reports, answer.Reports...)
 		case channels.Underway:
 			reports = append(reports, weir.Report{Attempt: a, Part: weir.WholeContact, ProviderRef: answer.ProviderRef})

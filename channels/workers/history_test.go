@@ -38,7 +38,7 @@ func TestHistories(t *testing.T) {
 					accepted[n] = true
 				}
 			case "cancel":
-				if done := s.d.Cancel(rt.Context(), attempt(n)); done.Gone && accepted[n] {
+				if done := s.d.Cancel(rt.Context(), attempt(n)); done.Canceled && accepted[n] {
 					gone[n] = true
 				}
 			case "worker":
@@ -90,11 +90,11 @@ func (s *shop) hold(rt *rapid.T, accepted, gone map[int]bool, over map[int]weir.
 		switch {
 		case got.Knowledge == channels.Absent && accepted[n]:
 			rt.Fatalf("attempt %d was accepted and is absent", n)
-		case ended && got.Knowledge != channels.Over:
+		case ended && got.Knowledge != channels.Finished:
 			rt.Fatalf("attempt %d was over and is not", n)
-		case gone[n] && (got.Knowledge != channels.Over || got.Reports[0].Outcome != weir.Canceled):
+		case gone[n] && (got.Knowledge != channels.Finished || got.Reports[0].Outcome != weir.Canceled):
 			rt.Fatalf("attempt %d was taken back: %+v", n, got)
-		case got.Knowledge == channels.Over:
+		case got.Knowledge == channels.Finished:
 			r := got.Reports[0]
 			if r.At = was.At; ended && r != was {
 				rt.Fatalf("attempt %d ended as %+v and then as %+v", n, was, r)

@@ -36,7 +36,7 @@ func TestOutcomes(t *testing.T) {
 		if code == "Completed" {
 			report.Result.Disposition = "completed"
 		}
-		if diff := cmp.Diff(channels.Answer{Knowledge: channels.Over, ProviderRef: got.ProviderRef, Reports: []weir.Report{report}}, got); diff != "" {
+		if diff := cmp.Diff(channels.Answer{Knowledge: channels.Finished, ProviderRef: got.ProviderRef, Reports: []weir.Report{report}}, got); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", code, diff)
 		}
 		if !strings.HasPrefix(got.ProviderRef, "7-1z-1/a-") {
@@ -64,7 +64,7 @@ func TestCancelledJobs(t *testing.T) {
 		s.d.Send(t.Context(), a)
 		c.do(s)
 		got := s.asked(1)
-		if got.Knowledge != channels.Over || len(got.Reports) != 1 || got.Reports[0].Outcome != c.outcome || got.Reports[0].Reason != c.reason {
+		if got.Knowledge != channels.Finished || len(got.Reports) != 1 || got.Reports[0].Outcome != c.outcome || got.Reports[0].Reason != c.reason {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
@@ -80,7 +80,7 @@ func TestCancel(t *testing.T) {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 	}
-	check(channels.Cancellation{Gone: true, Reason: "the router has no such job"})
+	check(channels.Cancellation{Canceled: true, Reason: "the router has no such job"})
 	s.d.Send(t.Context(), attempt(1))
 	s.worker("ann")
 	s.e.Fail(routingtest.LosesWrite)
@@ -88,7 +88,7 @@ func TestCancel(t *testing.T) {
 	_, a := s.accept("ann")
 	check(channels.Cancellation{Reason: "a worker has it"})
 	s.e.Must(routing.UnassignJob{JobID: "7-1z-1", AssignmentID: a})
-	check(channels.Cancellation{Gone: true})
+	check(channels.Cancellation{Canceled: true})
 	check(channels.Cancellation{Reason: "it has ended"})
 }
 
@@ -110,7 +110,7 @@ func TestWorkLimit(t *testing.T) {
 			t.Errorf("too early: %+v", got)
 		}
 		s.now = s.now.Add(time.Minute)
-		if got := s.asked(1); got.Knowledge != channels.Over || got.Reports[0].Outcome != want {
+		if got := s.asked(1); got.Knowledge != channels.Finished || got.Reports[0].Outcome != want {
 			t.Errorf("completed %v: %+v", completed, got)
 		}
 		s.worker("ann")

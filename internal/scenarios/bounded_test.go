@@ -116,7 +116,7 @@ func TestScenario133_EverySlotHasAnEnd(t *testing.T) {
 // ends requires that each contact is done within its time: 0 means a day.
 func (w *world) ends(begun time.Time, due map[string]time.Duration) {
 	w.Helper()
-	slack := w.core.IdleAfter + 2*w.core.CollectEvery + 5*time.Minute
+	slack := w.core.IdleAfter + 2*w.core.ReconcileEvery + 5*time.Minute
 	for _, limit := range []time.Duration{time.Hour, 24 * time.Hour} {
 		w.pass(time.Until(begun.Add(limit + slack)))
 		for id, within := range due {
@@ -135,18 +135,18 @@ func (w *world) ends(begun time.Time, due map[string]time.Duration) {
 func TestScenario133_EveryStateHasAnEnd(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		knowledge := map[string]channels.Answer{
-			"underway": {Knowledge: channels.Underway}, "silent": {Knowledge: channels.Underway, Silent: true}, "over": {Knowledge: channels.Over},
+			"underway": {Knowledge: channels.Underway}, "silent": {Knowledge: channels.Underway, Silent: true}, "over": {Knowledge: channels.Finished},
 			"absent": {Knowledge: channels.Absent}, "cannot": {Knowledge: channels.CannotTell}, "failed": {Knowledge: channels.AskFailed},
 		}
 		w.lab.behave(func(l *lab) {
 			l.repeats = true
-			l.onSend = func(ctx context.Context, a labAttempt) channels.Sent {
+			l.onSend = func(ctx context.Context, a labAttempt) channels.SendResult {
 				switch s := l.take(a); {
 				case strings.Contains(a.key, "unknown"):
-					return channels.Sent{Fate: channels.Unclear, Reason: "timeout"}
+					return channels.SendResult{Fate: channels.Unclear, Reason: "timeout"}
 				case strings.Contains(a.key, "sending"): // the provider never answers
 					<-ctx.Done()
-					return channels.Sent{Fate: channels.Unclear, Reason: "timeout"}
+					return channels.SendResult{Fate: channels.Unclear, Reason: "timeout"}
 				default:
 					return s
 				}

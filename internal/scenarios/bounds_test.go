@@ -24,7 +24,7 @@ func TestCancelsAreBounded(t *testing.T) {
 			time.Sleep(10 * time.Millisecond)
 			now.Add(-1)
 			w.lab.end(a, "all", "canceled")
-			return channels.Cancellation{Gone: true}
+			return channels.Cancellation{Canceled: true}
 		}
 		w.channel("ch", contacts)
 		w.accept("ch", many("c", contacts)...)

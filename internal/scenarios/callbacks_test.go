@@ -14,7 +14,7 @@ func TestScenario29_CallbackBeforeTheSendAnswers(t *testing.T) {
 	onStores(t, func(w *world) {
 		held := newGate()
 		w.lab.behave(func(l *lab) {
-			l.onSend = func(ctx context.Context, a labAttempt) channels.Sent {
+			l.onSend = func(ctx context.Context, a labAttempt) channels.SendResult {
 				s := l.take(a)
 				held.wait(l, ctx)
 				return s
@@ -55,7 +55,7 @@ func TestScenario29_CallbackBeforeTheSendAnswers(t *testing.T) {
 func TestScenario30_CallbackAfterALostAnswer(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.lab.behave(func(l *lab) {
-			l.onSend = func(_ context.Context, a labAttempt) channels.Sent { l.take(a); return lost() }
+			l.onSend = func(_ context.Context, a labAttempt) channels.SendResult { l.take(a); return lost() }
 		})
 		w.channel("ch", 1)
 		ids := w.accept("ch", sms("a"), sms("b"))
@@ -80,7 +80,7 @@ func TestScenario30_CallbackAfterALostAnswer(t *testing.T) {
 func TestScenario31_TimeoutThatTheProviderAccepted(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		w.lab.behave(func(l *lab) {
-			l.onSend = func(ctx context.Context, a labAttempt) channels.Sent {
+			l.onSend = func(ctx context.Context, a labAttempt) channels.SendResult {
 				l.take(a)
 				<-ctx.Done() // the answer never comes
 				return lost()
@@ -133,7 +133,7 @@ func TestScenario32_TimeoutThatTheProviderNeverGot(t *testing.T) {
 				begun := time.Now()
 				var again time.Duration
 				w.lab.behave(func(l *lab) {
-					l.onSend = func(ctx context.Context, a labAttempt) channels.Sent {
+					l.onSend = func(ctx context.Context, a labAttempt) channels.SendResult {
 						if a.key == "a" && a.ref.Number == 1 {
 							<-ctx.Done()
 							return lost()
@@ -280,9 +280,9 @@ func TestScenario35_EndBeforeBeginning(t *testing.T) {
 func TestScenario36To38_LateWordOfAnEarlierAttempt(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.lab.behave(func(l *lab) {
-			l.onSend = func(_ context.Context, a labAttempt) channels.Sent {
+			l.onSend = func(_ context.Context, a labAttempt) channels.SendResult {
 				if a.ref.Number == 1 && a.key == "a" {
-					return channels.Sent{Fate: channels.Unclear, Reason: "cut off", ChannelFault: true, Answered: true}
+					return channels.SendResult{Fate: channels.Unclear, Reason: "cut off", ChannelFault: true, Answered: true}
 				}
 				return l.take(a)
 			}

@@ -21,7 +21,7 @@ func TestScenario69_FailedCancelKeepsTheSlot(t *testing.T) {
 					return channels.Cancellation{Failed: true, Reason: "provider error"}
 				}
 				l.end(a, "all", "canceled")
-				return channels.Cancellation{Gone: true}
+				return channels.Cancellation{Canceled: true}
 			}
 		})
 		w.channel("ch", 1)
@@ -35,7 +35,7 @@ func TestScenario69_FailedCancelKeepsTheSlot(t *testing.T) {
 			t.Fatalf("the provider was asked %d times in ten minutes", n)
 		}
 		w.lab.behave(func(*lab) { fail = false })
-		w.pass(w.core.CollectEvery + 3*time.Second)
+		w.pass(w.core.ReconcileEvery + 3*time.Second)
 		if o := w.done(ids["a"]); o != "canceled" {
 			t.Fatalf("ended as %s", o)
 		}

@@ -287,7 +287,7 @@ func TestScenario13_FreedSlotIsRefilledAtOnce(t *testing.T) {
 			w.lab.behave(func(l *lab) {
 				l.onAsk = func(_ context.Context, a labAttempt) channels.Answer {
 					l.end(a, "all", "completed")
-					return channels.Answer{Knowledge: channels.Over, Reports: []weir.Report{{Attempt: a.ref, Part: weir.WholeContact, Outcome: weir.Completed}}}
+					return channels.Answer{Knowledge: channels.Finished, Reports: []weir.Report{{Attempt: a.ref, Part: weir.WholeContact, Outcome: weir.Completed}}}
 				}
 			})
 		},
@@ -328,10 +328,10 @@ func TestScenario13_FreedSlotIsRefilledAtOnce(t *testing.T) {
 }
 
 // refuseFirst returns a Send that refuses the contact "first" and accepts all others.
-func refuseFirst(l *lab) func(context.Context, labAttempt) channels.Sent {
-	return func(_ context.Context, a labAttempt) channels.Sent {
+func refuseFirst(l *lab) func(context.Context, labAttempt) channels.SendResult {
+	return func(_ context.Context, a labAttempt) channels.SendResult {
 		if a.key == "first" {
-			return channels.Sent{Fate: channels.Refused, Outcome: weir.Failed, Reason: "no such number"}
+			return channels.SendResult{Fate: channels.Refused, Outcome: weir.Failed, Reason: "no such number"}
 		}
 		return l.take(a)
 	}

@@ -85,7 +85,7 @@ func TestScenario44_ForgedCallbacksChangeNothing(t *testing.T) {
 		if a := w.call("POST", w.lab.attempt("foreign").callback+report, nil); a.Status != http.StatusOK {
 			t.Fatalf("a callback about a foreign contact was answered %d", a.Status)
 		}
-		if n := w.callbacks(string(weir.NotOurs)); n != 1 {
+		if n := w.callbacks(string(weir.UnknownAttempt)); n != 1 {
 			t.Fatalf("%d callbacks about nothing were counted, want 1", n)
 		}
 		w.sent(2)

@@ -20,7 +20,7 @@ func TestScenario51_OnlyTheSilentAreAskedAbout(t *testing.T) {
 			l.onAsk = func(_ context.Context, a labAttempt) channels.Answer {
 				if a.key == "over" {
 					l.end(a, "all", "busy")
-					return channels.Answer{Knowledge: channels.Over, Reports: []weir.Report{{Attempt: a.ref, Part: weir.WholeContact, Outcome: weir.Busy}}}
+					return channels.Answer{Knowledge: channels.Finished, Reports: []weir.Report{{Attempt: a.ref, Part: weir.WholeContact, Outcome: weir.Busy}}}
 				}
 				return channels.Answer{Knowledge: channels.Underway}
 			}
@@ -109,10 +109,10 @@ func TestScenario54_ActiveWithoutAReference(t *testing.T) {
 		w.core.LostAfter = 20 * time.Minute
 		w.restart()
 		w.lab.behave(func(l *lab) {
-			l.onSend = func(_ context.Context, a labAttempt) channels.Sent {
+			l.onSend = func(_ context.Context, a labAttempt) channels.SendResult {
 				l.take(a)
 				if a.key == "nameless" {
-					return channels.Sent{Fate: channels.Accepted}
+					return channels.SendResult{Fate: channels.Accepted}
 				}
 				return lost()
 			}
@@ -129,7 +129,7 @@ func TestScenario54_ActiveWithoutAReference(t *testing.T) {
 			if o := w.done(id); o != "lost" {
 				t.Fatalf("%s ended as %s", key, o)
 			}
-			if took := time.Since(begun); took > w.core.LostAfter+w.core.CollectEvery+20*time.Second {
+			if took := time.Since(begun); took > w.core.LostAfter+w.core.ReconcileEvery+20*time.Second {
 				t.Fatalf("%s was kept for %v", key, took)
 			}
 		}
@@ -147,7 +147,7 @@ func TestScenario55_QuestionsFailForHours(t *testing.T) {
 			l.onAsk = func(context.Context, labAttempt) channels.Answer {
 				return channels.Answer{Knowledge: channels.AskFailed, Reason: "provider error"}
 			}
-			l.onSend = func(_ context.Context, a labAttempt) channels.Sent {
+			l.onSend = func(_ context.Context, a labAttempt) channels.SendResult {
 				s := l.take(a)
 				if a.key == "unknown" {
 					return lost()
@@ -208,7 +208,7 @@ func TestScenario56_FullDesyncHeals(t *testing.T) {
 		w.lab.behave(func(l *lab) {
 			l.open, l.inFlight = map[string]labFlight{}, map[string]int{}
 		})
-		w.pass(w.core.IdleAfter + w.core.CollectEvery)
+		w.pass(w.core.IdleAfter + w.core.ReconcileEvery)
 		w.pass(10 * time.Millisecond) // the next hundred are stored as accepted a moment later
 		if got := fmt.Sprint(w.outcomes("ch")); got != "map[active:100 lost:100]" {
 			t.Fatalf("within the idle limit and one interval: %s", got)
@@ -228,7 +228,7 @@ func TestScenario57_RepliesKeepTheirUnits(t *testing.T) {
 					return channels.Answer{Knowledge: channels.Underway}
 				}
 				l.end(a, "all", "completed")
-				return channels.Answer{Knowledge: channels.Over, Reports: []weir.Report{{Attempt: a.ref, Part: 0, Outcome: weir.Completed}}}
+				return channels.Answer{Knowledge: channels.Finished, Reports: []weir.Report{{Attempt: a.ref, Part: 0, Outcome: weir.Completed}}}
 			}
 		})
 		w.channel("ch", 4)
@@ -236,7 +236,7 @@ func TestScenario57_RepliesKeepTheirUnits(t *testing.T) {
 		reply := w.accept("ch", sms("reply", texts("reply", 3), fields{"priority": "reply"}))["reply"]
 		w.sent(2)
 		w.accept("ch", sms("waits", texts("waits", 2)))
-		w.pass(w.core.IdleAfter + w.core.CollectEvery)
+		w.pass(w.core.IdleAfter + w.core.ReconcileEvery)
 		w.done(first)
 		w.use("ch", 3)
 		w.report("reply", "1", "completed")

@@ -53,7 +53,7 @@ func TestScenario59And60_CrashAroundTheProvidersAnswer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			onVirtualTime(t, func(w *world) {
 				w.lab.behave(func(l *lab) {
-					l.onSend = func(_ context.Context, a labAttempt) channels.Sent {
+					l.onSend = func(_ context.Context, a labAttempt) channels.SendResult {
 						if tc.reached {
 							l.take(a)
 						}
@@ -86,7 +86,7 @@ func TestScenario59And60_CrashAroundTheProvidersAnswer(t *testing.T) {
 					w.finish("c-0001", "c-0002")
 				default: // ends as lost
 					w.sent(2)
-					w.pass(w.core.LostAfter + w.core.CollectEvery)
+					w.pass(w.core.LostAfter + w.core.ReconcileEvery)
 				}
 				want := "completed"
 				if !tc.reached && !tc.asks {
@@ -170,12 +170,12 @@ func TestScenario63_CrashWhileCollectingCancelingExpiring(t *testing.T) {
 			l.onAsk = func(_ context.Context, a labAttempt) channels.Answer {
 				l.end(a, "all", "busy")
 				hold(l)
-				return channels.Answer{Knowledge: channels.Over, Reports: []weir.Report{{Attempt: a.ref, Part: weir.WholeContact, Outcome: weir.Busy}}}
+				return channels.Answer{Knowledge: channels.Finished, Reports: []weir.Report{{Attempt: a.ref, Part: weir.WholeContact, Outcome: weir.Busy}}}
 			}
 			l.onCancel = func(_ context.Context, a labAttempt) channels.Cancellation {
 				l.end(a, "all", "canceled")
 				hold(l)
-				return channels.Cancellation{Gone: true}
+				return channels.Cancellation{Canceled: true}
 			}
 		})
 		w.channel("asked", 1)
@@ -229,12 +229,12 @@ func TestScenario64_ResumesByItself(t *testing.T) {
 		}
 		w.lab.behave(func(l *lab) {
 			l.onAsk = func(_ context.Context, a labAttempt) channels.Answer {
-				return channels.Answer{Knowledge: channels.Over, Reports: []weir.Report{{Attempt: a.ref, Part: weir.WholeContact, Outcome: weir.Completed}}}
+				return channels.Answer{Knowledge: channels.Finished, Reports: []weir.Report{{Attempt: a.ref, Part: weir.WholeContact, Outcome: weir.Completed}}}
 			}
 		})
-		w.core.IdleAfter, w.core.CollectEvery = 200*time.Millisecond, 200*time.Millisecond
+		w.core.IdleAfter, w.core.ReconcileEvery = 200*time.Millisecond, 200*time.Millisecond
 		w.start()
-		w.within(w.core.IdleAfter+w.core.CollectEvery+w.quick(), "the first new contact", func() {
+		w.within(w.core.IdleAfter+w.core.ReconcileEvery+w.quick(), "the first new contact", func() {
 			w.until("sending resumes", func() bool { return len(w.lab.sentKeys()) > 100 })
 		})
 		w.once()

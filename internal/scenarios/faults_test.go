@@ -193,7 +193,7 @@ func TestScenario49_SlowProviderHoldsNobodyUp(t *testing.T) {
 	onStores(t, func(w *world) {
 		slow := newGate()
 		w.lab.behave(func(l *lab) {
-			l.onSend = func(ctx context.Context, a labAttempt) channels.Sent {
+			l.onSend = func(ctx context.Context, a labAttempt) channels.SendResult {
 				s := l.take(a)
 				if a.channel == "slow" && a.key != "quick" {
 					slow.wait(l, ctx)
@@ -236,7 +236,7 @@ func TestScenario49_SlowProviderHoldsNobodyUp(t *testing.T) {
 func TestScenario49_SlowProviderInVirtualTime(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		w.lab.behave(func(l *lab) {
-			l.onSend = func(ctx context.Context, a labAttempt) channels.Sent {
+			l.onSend = func(ctx context.Context, a labAttempt) channels.SendResult {
 				s := l.take(a)
 				if a.channel != "slow" {
 					return s

@@ -39,7 +39,7 @@ type lab struct {
 	unready  map[string]error // of channels that cannot be prepared
 
 	// Behaviors; nil: the default.
-	onSend    func(ctx context.Context, a labAttempt) channels.Sent
+	onSend    func(ctx context.Context, a labAttempt) channels.SendResult
 	onAsk     func(ctx context.Context, a labAttempt) channels.Answer
 	onCancel  func(ctx context.Context, a labAttempt) channels.Cancellation
 	onStatus  func() channels.Status
@@ -154,7 +154,7 @@ func (d *labDriver) told(a channels.Attempt) labAttempt {
 // Send implements channels.Driver. By default the attempt is in flight from the
 // instant at which a test can see that it was sent, so that the test may end it
 // at once.
-func (d *labDriver) Send(ctx context.Context, a channels.Attempt) channels.Sent {
+func (d *labDriver) Send(ctx context.Context, a channels.Attempt) channels.SendResult {
 	la := d.told(a)
 	d.mu.Lock()
 	d.sends = append(d.sends, la)
@@ -170,14 +170,14 @@ func (d *labDriver) Send(ctx context.Context, a channels.Attempt) channels.Sent 
 }
 
 // take makes the provider accept an attempt.
-func (l *lab) take(a labAttempt) channels.Sent {
+func (l *lab) take(a labAttempt) channels.SendResult {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.accept(a)
 }
 
 // accept is take for callers that hold mu.
-func (l *lab) accept(a labAttempt) channels.Sent {
+func (l *lab) accept(a labAttempt) channels.SendResult {
 	f := labFlight{a.channel, map[string]bool{}}
 	for i := range a.parts {
 		f.open[strconv.Itoa(i)] = true
@@ -202,7 +202,7 @@ func (l *lab) accept(a labAttempt) channels.Sent {
 		l.breach("%d in flight on %s, whose capacity is %d, when %s was taken: %v", l.inFlight[a.channel], a.channel, limit, a.id, l.out(a.channel))
 	}
 	l.most[a.channel] = max(l.most[a.channel], l.inFlight[a.channel])
-	return channels.Sent{Fate: channels.Accepted, ProviderRef: "ref-" + a.id}
+	return channels.SendResult{Fate: channels.Accepted, ProviderRef: "ref-" + a.id}
 }
 
 // end records that a part of an attempt, or all of it, has ended at the provider.
@@ -278,7 +278,7 @@ func (d *labDriver) Cancel(ctx context.Context, a channels.Attempt) channels.Can
 		return act(ctx, la)
 	}
 	d.end(la, "all", "canceled")
-	return channels.Cancellation{Gone: true}
+	return channels.Cancellation{Canceled: true}
 }
 
 // Read implements channels.Driver: report/{attempt}?part=&outcome=. With

@@ -213,9 +213,9 @@ func TestScenario19_FailingProviderOfALargeChannel(t *testing.T) {
 func (w *world) fail(d time.Duration) {
 	until := time.Now().Add(d)
 	w.lab.behave(func(l *lab) {
-		l.onSend = func(_ context.Context, a labAttempt) channels.Sent {
+		l.onSend = func(_ context.Context, a labAttempt) channels.SendResult {
 			if time.Now().Before(until) {
-				return channels.Sent{Fate: channels.NotSent, ChannelFault: true, Reason: "status 500"}
+				return channels.SendResult{Fate: channels.NotSent, ChannelFault: true, Reason: "status 500"}
 			}
 			return l.take(a)
 		}

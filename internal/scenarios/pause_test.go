@@ -17,7 +17,7 @@ func TestScenario134_RetryAfterIsKept(t *testing.T) {
 		const pause = 10 * time.Second
 		var asked time.Time
 		w.lab.behave(func(l *lab) {
-			l.onSend = func(_ context.Context, a labAttempt) channels.Sent {
+			l.onSend = func(_ context.Context, a labAttempt) channels.SendResult {
 				switch a.key {
 				case "slow":
 					time.Sleep(300 * time.Millisecond)
@@ -27,7 +27,7 @@ func TestScenario134_RetryAfterIsKept(t *testing.T) {
 					if asked.IsZero() {
 						time.Sleep(100 * time.Millisecond)
 						asked = time.Now()
-						return channels.Sent{Fate: channels.NotSent, ChannelFault: true, Reason: "too many requests", RetryAfter: pause}
+						return channels.SendResult{Fate: channels.NotSent, ChannelFault: true, Reason: "too many requests", RetryAfter: pause}
 					}
 				}
 				return l.take(a)

@@ -49,7 +49,7 @@ func TestLab_WhatEndedBeforeItWasTakenIsOver(t *testing.T) {
 	l := newLab(t)
 	l.limit["ch"] = 1
 	d := &labDriver{lab: l, channel: "ch"}
-	l.onSend = func(_ context.Context, a labAttempt) channels.Sent {
+	l.onSend = func(_ context.Context, a labAttempt) channels.SendResult {
 		if a.ref.ID == 1 {
 			l.end(a, "all", "completed")
 		}

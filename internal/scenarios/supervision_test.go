@@ -18,12 +18,12 @@ import (
 func TestScenario65_PoisonContactsEndInTheDeadLetters(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		w.lab.behave(func(l *lab) {
-			l.onSend = func(_ context.Context, a labAttempt) channels.Sent {
+			l.onSend = func(_ context.Context, a labAttempt) channels.SendResult {
 				switch {
 				case strings.HasPrefix(a.key, "panics"):
 					panic("a driver that chokes on " + a.key)
 				case strings.HasPrefix(a.key, "own"):
-					return channels.Sent{Fate: channels.NotSent, Reason: "refused for an unknown reason"}
+					return channels.SendResult{Fate: channels.NotSent, Reason: "refused for an unknown reason"}
 				}
 				return l.take(a)
 			}
@@ -172,7 +172,7 @@ func TestPanicsOfOneChannelHurtNoOther(t *testing.T) {
 			w.restart()
 			// Each contact takes a second at the provider.
 			w.lab.behave(func(l *lab) {
-				l.onSend = func(_ context.Context, a labAttempt) channels.Sent {
+				l.onSend = func(_ context.Context, a labAttempt) channels.SendResult {
 					result := l.take(a)
 					go func() {
 						time.Sleep(time.Second)
@@ -271,9 +271,9 @@ func onVirtualTimeHere(t *testing.T, play func(*world)) {
 func TestScenario65_ContactThatTheProviderChokesOn(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		w.lab.behave(func(l *lab) {
-			l.onSend = func(_ context.Context, a labAttempt) channels.Sent {
+			l.onSend = func(_ context.Context, a labAttempt) channels.SendResult {
 				if strings.HasPrefix(a.key, "chokes") {
-					return channels.Sent{Fate: channels.Unclear, Reason: "provider error", ChannelFault: true, Answered: true}
+					return channels.SendResult{Fate: channels.Unclear, Reason: "provider error", ChannelFault: true, Answered: true}
 				}
 				return l.take(a)
 			}

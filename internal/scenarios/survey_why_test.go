@@ -108,7 +108,7 @@ func TestScenario117_SurveysNameWhatEnded(t *testing.T) {
 		w.lab.behave(func(l *lab) {
 			l.onCancel = func(context.Context, labAttempt) channels.Cancellation {
 				<-held
-				return channels.Cancellation{Gone: true}
+				return channels.Cancellation{Canceled: true}
 			}
 		})
 		both := func(code, sentence string) {

@@ -106,8 +106,8 @@ func TestScenario25_ManyExpireAtOnce(t *testing.T) {
 		const people = 1600
 		w.channel("calls", people, fields{"type": "labcall"})
 		w.lab.behave(func(l *lab) {
-			l.onSend = func(_ context.Context, a labAttempt) channels.Sent {
-				return channels.Sent{Fate: channels.NotSent, Reason: "unreachable", ChannelFault: true}
+			l.onSend = func(_ context.Context, a labAttempt) channels.SendResult {
+				return channels.SendResult{Fate: channels.NotSent, Reason: "unreachable", ChannelFault: true}
 			}
 		})
 		w.launch("s", byIVR("", fields{"schedule": daily("UTC", "09:00", "18:00")}), 0, people)

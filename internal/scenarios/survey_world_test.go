@@ -60,7 +60,7 @@ func inBubbleOfSurveys(t *testing.T, from time.Time, play func(*world)) {
 		// Periodic polls are expensive in a virtual day, so they are rare here; everything
 		// that matters is signaled.
 		w.polls = &polls{every: 10 * time.Minute, check: 5 * time.Minute, lease: time.Hour}
-		w.core.CollectEvery = 10 * time.Minute
+		w.core.ReconcileEvery = 10 * time.Minute
 		w.start()
 		play(w)
 	})
@@ -312,8 +312,8 @@ func (w *world) unbroken() {
 	}
 }
 
-func fated(w *world, of func(labAttempt) (time.Duration, string)) func(context.Context, labAttempt) channels.Sent {
-	return func(_ context.Context, a labAttempt) channels.Sent {
+func fated(w *world, of func(labAttempt) (time.Duration, string)) func(context.Context, labAttempt) channels.SendResult {
+	return func(_ context.Context, a labAttempt) channels.SendResult {
 		sent := w.lab.take(a)
 		if after, outcome := of(a); outcome != "" {
 			w.after(after, func() { w.reportAttempt(a, "all", outcome) })

@@ -171,8 +171,8 @@ func newGate() gate {
 }
 
 // lost returns the result of a dispatch whose answer did not arrive.
-func lost() channels.Sent {
-	return channels.Sent{Fate: channels.Unclear, Reason: "timeout", ChannelFault: true}
+func lost() channels.SendResult {
+	return channels.SendResult{Fate: channels.Unclear, Reason: "timeout", ChannelFault: true}
 }
 
 // calls returns n contacts for a channel of type labcall.

@@ -88,7 +88,7 @@ func TestScenario112_ContactsNameTheEndOfTheirChannel(t *testing.T) {
 		release := sync.OnceFunc(func() { close(held) })
 		defer release()
 		w.lab.behave(func(l *lab) {
-			l.onSend = func(_ context.Context, a labAttempt) channels.Sent { <-held; return w.lab.take(a) }
+			l.onSend = func(_ context.Context, a labAttempt) channels.SendResult { <-held; return w.lab.take(a) }
 		})
 		w.channel("ch", 1)
 		first := w.accept("ch", sms("first"))["first"]
@@ -127,23 +127,23 @@ func TestScenario113_TroubleNamesItsReason(t *testing.T) {
 		w.because(id, "channel_error", "channel ch is in error: no such account; tried again at ")
 		w.lab.behave(func(l *lab) {
 			l.onPrepare = nil
-			l.onSend = func(context.Context, labAttempt) channels.Sent {
-				return channels.Sent{Fate: channels.NotSent, ChannelFault: true, Reason: "the provider is out of order"}
+			l.onSend = func(context.Context, labAttempt) channels.SendResult {
+				return channels.SendResult{Fate: channels.NotSent, ChannelFault: true, Reason: "the provider is out of order"}
 			}
 		})
 		w.because(id, "provider_failing", "; the provider is out of order")
 		w.because(id, "channel_faulted", "the provider keeps failing; tried again at ")
 		w.lab.behave(func(l *lab) {
-			l.onSend = func(context.Context, labAttempt) channels.Sent {
-				return channels.Sent{Fate: channels.NotSent, ChannelFault: true, Reason: "too many requests", RetryAfter: 10 * time.Minute}
+			l.onSend = func(context.Context, labAttempt) channels.SendResult {
+				return channels.SendResult{Fate: channels.NotSent, ChannelFault: true, Reason: "too many requests", RetryAfter: 10 * time.Minute}
 			}
 		})
 		w.because(id, "provider_pause", "the provider asked for a pause until "+stamp(time.Now())[:10])
 		release := make(chan struct{})
 		w.lab.behave(func(l *lab) {
-			l.onSend = func(_ context.Context, a labAttempt) channels.Sent {
+			l.onSend = func(_ context.Context, a labAttempt) channels.SendResult {
 				<-release
-				return channels.Sent{Fate: channels.NotSent, Reason: "it chokes on this one"}
+				return channels.SendResult{Fate: channels.NotSent, Reason: "it chokes on this one"}
 			}
 		})
 		other := w.accept("ch", sms("b"), sms("c"))
@@ -175,12 +175,12 @@ func TestScenario114_FlightsNameTheirReason(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		release := make(chan struct{})
 		w.lab.behave(func(l *lab) {
-			l.onSend = func(_ context.Context, a labAttempt) channels.Sent {
+			l.onSend = func(_ context.Context, a labAttempt) channels.SendResult {
 				switch a.key {
 				case "slow":
 					<-release
 				case "unclear":
-					return channels.Sent{Fate: channels.Unclear, ChannelFault: true, Reason: "no answer in time"}
+					return channels.SendResult{Fate: channels.Unclear, ChannelFault: true, Reason: "no answer in time"}
 				}
 				return w.lab.take(a)
 			}
@@ -231,7 +231,7 @@ func TestScenario115_ReasonsAtAnotherProcess(t *testing.T) {
 // however slow the provider; a configured limit that binds is visible.
 func TestScenario116_DispatchesFollowTheCapacity(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
-		slow := func(_ context.Context, a labAttempt) channels.Sent {
+		slow := func(_ context.Context, a labAttempt) channels.SendResult {
 			time.Sleep(400 * time.Millisecond)
 			return w.lab.take(a)
 		}

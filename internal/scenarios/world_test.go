@@ -97,7 +97,7 @@ func newWorld(t *testing.T, url string) *world {
 	var nowhere memnet.Network
 	refusing := nowhere.Transport()
 	return &world{T: t, url: url, lab: newLab(t), transport: func(weir.Channel) http.RoundTripper { return refusing }, core: core.Config{
-		IdleAfter: 2 * time.Minute, CollectEvery: 2 * time.Minute, SettleAfter: time.Minute, LostAfter: time.Hour,
+		IdleAfter: 2 * time.Minute, ReconcileEvery: 2 * time.Minute, SettleAfter: time.Minute, LostAfter: time.Hour,
 		StopAfter: 30 * time.Minute, SendConcurrency: 64, AskConcurrency: 4, Chance: func() float64 { return 0.5 },
 	}}
 }

@@ -184,7 +184,7 @@ func testDeadEnds(t *testing.T, backend Backend) {
 	if n := len(b.deadLetters(weir.DeadFilter{})); n != 2 {
 		t.Errorf("%d dead letters", n)
 	}
-	if p, changed := failed.Contact.Amend(0); !changed {
+	if p, changed := failed.Contact.CorrectPart(0); !changed {
 		t.Error("nothing to amend")
 	} else {
 		b.commitAll(lease, to(failed.Contact, p, nil))

@@ -57,6 +57,6 @@ func (b *bench) flyAll(lease weir.Lease, list []weir.Contact) {
 	b.commitAll(lease, ts...)
 	p, _, err := ts[2].Contact.ReportPart(now(), 2, 1, weir.PartDelivered)
 	half := to(ts[2].Contact, p, err)
-	p, err = ts[3].Contact.LoseSight("who knows")
+	p, err = ts[3].Contact.MarkUnknown("who knows")
 	b.commitAll(lease, half, to(ts[3].Contact, p, err))
 }

@@ -18,7 +18,7 @@ func testLook(t *testing.T, backend Backend) {
 	events0, tokens0 := 0, 0
 	defer a.OnEvents(func() { events0++ })()
 	defer a.OnTokens(func() { tokens0++ })()
-	look := func(orphans bool) weir.Look { return must[weir.Look](t)(a.Look(a.ctx, 10, orphans)) }
+	look := func(orphans bool) weir.Polled { return must[weir.Polled](t)(a.Poll(a.ctx, 10, orphans)) }
 	if found := look(true); found.News || len(found.Items)+len(found.Orphans) > 0 {
 		t.Errorf("nothing was left, and there is %+v", found)
 	}

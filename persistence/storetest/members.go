@@ -181,7 +181,7 @@ func testInbox(t *testing.T, backend Backend) {
 		b.ok(b.Deliver(b.ctx, item))
 	}
 	items := must[[]weir.InboxItem](t)(b.Inbox(b.ctx, 10))
-	same(t, "a look", must[weir.Look](t)(b.Look(b.ctx, 10, true)).Items, items)
+	same(t, "a look", must[weir.Polled](t)(b.Poll(b.ctx, 10, true)).Items, items)
 	var got []string
 	for _, it := range items {
 		got = append(got, it.Kind+" "+string(it.Payload))

@@ -19,7 +19,7 @@ func minuteAt(channel weir.ChannelID, at time.Time, n int64) weir.Minute {
 }
 
 func gauged(m weir.Minute, inFlight, most, queued int64) weir.Minute {
-	m.Gauged, m.InFlight, m.InFlightMost, m.Queued, m.Capacity = true, inFlight, most, queued, 100
+	m.Gauged, m.InFlight, m.MaxInFlight, m.Queued, m.Capacity = true, inFlight, most, queued, 100
 	return m
 }
 

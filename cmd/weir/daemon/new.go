@@ -159,7 +159,7 @@ func routerSettings(c config.Config) routing.Settings {
 
 func coreConfig(c config.Config) core.Config {
 	return core.Config{
-		IdleAfter: c.GCIdle.Duration(), CollectEvery: c.GCInterval.Duration(),
+		IdleAfter: c.GCIdle.Duration(), ReconcileEvery: c.GCInterval.Duration(),
 		SettleAfter: c.SettleAfter.Duration(), LostAfter: c.LostAfter.Duration(), StopAfter: c.ShutDown.Duration(),
 		SendConcurrency: c.SendConcurrency, AskConcurrency: c.CollectConcurrency, Chance: rand.Float64,
 	}

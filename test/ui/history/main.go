@@ -73,11 +73,11 @@ func past(c weir.Channel, until time.Time, seed uint64) []weir.Minute {
 		queued += accepted - sent
 		m.Counts[weir.CountAccepted], m.Counts[weir.CountSent] = accepted, sent
 		outcomes(&m, sent, c.Type != "nuntium", chance)
-		m.InFlightMost = min(m.Capacity, 1+sent*m.Capacity/int64(most))
+		m.MaxInFlight = min(m.Capacity, 1+sent*m.Capacity/int64(most))
 		if slow {
-			m.InFlightMost = m.Capacity
+			m.MaxInFlight = m.Capacity
 		}
-		m.InFlight, m.Queued = m.InFlightMost, queued
+		m.InFlight, m.Queued = m.MaxInFlight, queued
 		list = append(list, m)
 	}
 	return list
@@ -95,6 +95,6 @@ func outcomes(m *weir.Minute, sent int64, calls bool, chance *rand.Rand) {
 	m.Counts[weir.CountCompleted] = max(0, sent-busy-unanswered-failed)
 	m.Counts[weir.CountApplied], m.Counts[weir.CountDuplicate], m.Counts[weir.CountLate] = 2*sent, part(.02), part(.01)
 	if m.At.Minute()%2 == 0 {
-		m.Counts[weir.CountCollections], m.Counts[weir.CountReconciled] = 1, part(.03)
+		m.Counts[weir.CountReconciliations], m.Counts[weir.CountReconciled] = 1, part(.03)
 	}
 }

@@ -1,4 +1,4 @@
-package care
+package supervise
 
 import (
 	"runtime"
@@ -14,7 +14,7 @@ func TestCrewRunsEverythingAndEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const most, many = 3, 50
-		c := NewCrew(most)
+		c := NewPool(most)
 		var ran atomic.Int32
 		for range 4 {
 			hold := make(chan struct{})
@@ -45,7 +45,7 @@ func TestCrewRunsEverythingAndEnds(t *testing.T) {
 func TestCrewUsesWarmGoroutines(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c := NewCrew(3)
+		c := NewPool(3)
 		defer c.Close()
 		seen := map[string]bool{}
 		for range 20 {

@@ -1,4 +1,4 @@
-package care
+package supervise
 
 import (
 	"errors"
@@ -9,16 +9,16 @@ import (
 
 func TestPausesGrowUntilItWasQuiet(t *testing.T) {
 	t.Parallel()
-	var a Alone
+	var a Restarter
 	now := time.Unix(0, 0).Add(time.Hour)
 	last := time.Duration(0)
 	for range 30 {
 		last = a.crashed(now)
 	}
-	if first := (&Alone{}).crashed(now); first > RestartBase || last < RestartMost/2 || last > RestartMost {
+	if first := (&Restarter{}).crashed(now); first > MinRestartDelay || last < MaxRestartDelay/2 || last > MaxRestartDelay {
 		t.Errorf("pauses from %v to %v", first, last)
 	}
-	if again := a.crashed(now.Add(restartQuiet + time.Second)); again > RestartBase {
+	if again := a.crashed(now.Add(restartQuiet + time.Second)); again > MinRestartDelay {
 		t.Errorf("after a quiet time the pause is %v", again)
 	}
 }

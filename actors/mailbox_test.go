@@ -23,13 +23,13 @@ func TestWayKeepsItsNumbers(t *testing.T) {
 				seen = append(seen, m.seq)
 			}
 		}))
-		w := &way{pid: pid, seat: newSeat(1, 1)}
+		w := &mailboxRef{pid: pid, state: newChannelState(1, 1)}
 		var all sync.WaitGroup
 		for range senders {
 			all.Go(func() {
 				for range each {
-					if !w.send(system.Root, swept{}) {
-						t.Error("the way was shut")
+					if !w.send(system.Root, sweepHint{}) {
+						t.Error("the mailbox was closed")
 					}
 				}
 			})
@@ -41,14 +41,14 @@ func TestWayKeepsItsNumbers(t *testing.T) {
 				t.Fatalf("message %d came as the %dth", seq, i+1)
 			}
 		}
-		if len(seen) != senders*each || w.seat.handed.Load() != senders*each {
+		if len(seen) != senders*each || w.state.lastSent.Load() != senders*each {
 			t.Fatalf("%d messages came of %d", len(seen), senders*each)
 		}
-		if w.closeAfter(senders*each-1) || !w.send(system.Root, swept{}) {
-			t.Error("the way was shut behind a message that nobody had seen")
+		if w.closeIfIdle(senders*each-1) || !w.send(system.Root, sweepHint{}) {
+			t.Error("the mailbox was closed behind a message that nobody had seen")
 		}
-		if !w.closeAfter(senders*each+1) || w.send(system.Root, swept{}) {
-			t.Error("the way stays open at rest")
+		if !w.closeIfIdle(senders*each+1) || w.send(system.Root, sweepHint{}) {
+			t.Error("an idle mailbox stays open")
 		}
 		system.Root.Stop(pid)
 		synctest.Wait()

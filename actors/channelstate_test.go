@@ -9,7 +9,7 @@ import (
 // results of status requests arrive until it has ended.
 func TestWaitingForWritesWhileMoreBegin(t *testing.T) {
 	t.Parallel()
-	s := newSeat(1, 1)
+	s := newChannelState(1, 1)
 	var writers, waiters sync.WaitGroup
 	stop := make(chan struct{})
 	waiters.Go(func() {

@@ -65,9 +65,9 @@ func (s *claimStore) Lanes(ctx context.Context, id weir.ChannelID) ([]weir.Lane,
 // mute is a provider that accepts everything and cannot report any outcome.
 type mute struct{ sends *atomic.Int32 }
 
-func (m mute) Send(context.Context, channels.Attempt) channels.Sent {
+func (m mute) Send(context.Context, channels.Attempt) channels.SendResult {
 	m.sends.Add(1)
-	return channels.Sent{Fate: channels.Accepted}
+	return channels.SendResult{Fate: channels.Accepted}
 }
 
 func (mute) Ask(context.Context, channels.Attempt) channels.Answer {
@@ -92,7 +92,7 @@ func afterClaim(t *testing.T, set func(*claimStore), wrap ...actor.ReceiverMiddl
 		Store: s, Directory: channels.NewDirectory(types, "http://weir.test", nil), Logger: slog.New(slog.DiscardHandler),
 		Metrics: actors.NewMetrics(prometheus.NewRegistry()), SendTimeout: time.Second, AskTimeout: time.Second,
 		LeaseTTL: 15 * time.Second, Middleware: wrap, Core: core.Config{
-			IdleAfter: time.Minute, CollectEvery: time.Minute, SettleAfter: time.Minute, LostAfter: time.Hour,
+			IdleAfter: time.Minute, ReconcileEvery: time.Minute, SettleAfter: time.Minute, LostAfter: time.Hour,
 			StopAfter: time.Hour, SendConcurrency: 4, AskConcurrency: 4, Chance: func() float64 { return 0.5 },
 		},
 	})

@@ -1,7 +1,7 @@
-// Package care holds what every actor system here shares: panic logging without
+// Package supervise holds what every actor system here shares: panic logging without
 // the data that a panic may hold, restarts with back-off, and a quiet logger for
 // the actor library.
-package care
+package supervise
 
 import (
 	"context"
@@ -19,38 +19,38 @@ import (
 
 // Parameters of restarts.
 const (
-	RestartBase  = 50 * time.Millisecond
-	RestartMost  = time.Minute
-	restartQuiet = 2 * time.Minute // time without a crash that resets the count
+	MinRestartDelay = 50 * time.Millisecond
+	MaxRestartDelay = time.Minute
+	restartQuiet    = 2 * time.Minute // time without a crash that resets the count
 )
 
-// Alone supervises a tree of one actor: it restarts the actor after a crash, with
+// Restarter supervises a tree of one actor: it restarts the actor after a crash, with
 // back-off, and never gives up.
-type Alone struct {
+type Restarter struct {
 	Restarts prometheus.Counter
 
-	mu   sync.Mutex
-	row  int
-	last time.Time
+	mu     sync.Mutex
+	streak int
+	last   time.Time
 }
 
 // HandleFailure implements actor.SupervisorStrategy. The mailbox stays suspended
 // until the restart; messages wait in it.
-func (a *Alone) HandleFailure(_ *actor.ActorSystem, sup actor.Supervisor, child *actor.PID, _ *actor.RestartStatistics, _, _ any) {
+func (a *Restarter) HandleFailure(_ *actor.ActorSystem, sup actor.Supervisor, child *actor.PID, _ *actor.RestartStatistics, _, _ any) {
 	a.Restarts.Inc()
 	time.AfterFunc(a.crashed(time.Now()), func() { sup.RestartChildren(child) })
 }
 
 // crashed counts a crash and returns the pause before the restart.
-func (a *Alone) crashed(now time.Time) time.Duration {
+func (a *Restarter) crashed(now time.Time) time.Duration {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if now.Sub(a.last) > restartQuiet {
-		a.row = 0
+		a.streak = 0
 	}
-	a.row++
+	a.streak++
 	a.last = now
-	return BackOff(a.row, RestartBase, RestartMost)
+	return BackOff(a.streak, MinRestartDelay, MaxRestartDelay)
 }
 
 // BackOff returns the pause after the nth consecutive failure: it doubles from

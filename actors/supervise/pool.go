@@ -1,28 +1,28 @@
-package care
+package supervise
 
 import "sync"
 
-// crewThroughput is how many messages an actor handles before others may run; the
+// poolThroughput is how many messages an actor handles before others may run; the
 // value is the actor library's default.
-const crewThroughput = 300
+const poolThroughput = 300
 
-// Crew is a worker pool: it keeps goroutines for reuse. A new goroutine begins
+// Pool is a worker pool: it keeps goroutines for reuse. A new goroutine begins
 // with a small stack, which is copied several times before a deep call has room;
-// those of a crew have grown already. It is safe for concurrent use.
-type Crew struct {
-	most int // max idle goroutines
+// those of a pool have grown already. It is safe for concurrent use.
+type Pool struct {
+	maxIdle int // max idle goroutines
 
 	mu     sync.Mutex
 	idle   []chan func() // last in, first out: the latest to have finished has a warm stack
 	closed bool
 }
 
-// NewCrew returns a crew that keeps at most most idle goroutines.
-func NewCrew(most int) *Crew { return &Crew{most: most} }
+// NewPool returns a pool that keeps at most maxIdle idle goroutines.
+func NewPool(most int) *Pool { return &Pool{maxIdle: most} }
 
 // Go runs a function on a goroutine, never on the caller's. It never waits, no
 // matter how many run already.
-func (c *Crew) Go(do func()) {
+func (c *Pool) Go(do func()) {
 	c.mu.Lock()
 	if last := len(c.idle) - 1; last >= 0 {
 		next := c.idle[last]
@@ -35,22 +35,22 @@ func (c *Crew) Go(do func()) {
 	go c.run(do)
 }
 
-func (c *Crew) run(do func()) {
+func (c *Pool) run(do func()) {
 	next := make(chan func(), 1)
 	for do != nil {
 		do()
-		if !c.rest(next) {
+		if !c.park(next) {
 			return
 		}
 		do = <-next
 	}
 }
 
-// rest adds a goroutine to the idle ones, unless there are enough.
-func (c *Crew) rest(next chan func()) bool {
+// park adds a goroutine to the idle ones, unless there are enough.
+func (c *Pool) park(next chan func()) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.closed || len(c.idle) >= c.most {
+	if c.closed || len(c.idle) >= c.maxIdle {
 		return false
 	}
 	c.idle = append(c.idle, next)
@@ -59,7 +59,7 @@ func (c *Crew) rest(next chan func()) bool {
 
 // Close ends the idle goroutines. Running functions finish by themselves, and a
 // goroutine started later ends with its function. It may be called more than once.
-func (c *Crew) Close() {
+func (c *Pool) Close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.closed = true
@@ -70,7 +70,7 @@ func (c *Crew) Close() {
 }
 
 // Schedule implements actor.Dispatcher.
-func (c *Crew) Schedule(do func()) { c.Go(do) }
+func (c *Pool) Schedule(do func()) { c.Go(do) }
 
 // Throughput implements actor.Dispatcher.
-func (c *Crew) Throughput() int { return crewThroughput }
+func (c *Pool) Throughput() int { return poolThroughput }
