@@ -31,9 +31,9 @@ func hears(t *testing.T) (*client.Client, *[]string) {
 	return dial(t, server.URL), &heard
 }
 
-// TestRequestsAreWrittenAsTheAPIReadsThem checks that zero values are omitted, except
+// TestRequestEncoding checks that zero values are omitted, except
 // where zero is a value.
-func TestRequestsAreWrittenAsTheAPIReadsThem(t *testing.T) {
+func TestRequestEncoding(t *testing.T) {
 	t.Parallel()
 	c, heard := hears(t)
 	ctx := t.Context()
@@ -66,8 +66,8 @@ func TestRequestsAreWrittenAsTheAPIReadsThem(t *testing.T) {
 	}
 }
 
-// TestBodiesSayWhetherTheyMayBeRepeated checks that keys make bodies repeatable.
-func TestBodiesSayWhetherTheyMayBeRepeated(t *testing.T) {
+// TestIdempotentBodies checks that keys make bodies idempotent.
+func TestIdempotentBodies(t *testing.T) {
 	t.Parallel()
 	contacts := func(keys ...string) func(c *client.Client) error {
 		return func(c *client.Client) error {
@@ -92,7 +92,7 @@ func TestBodiesSayWhetherTheyMayBeRepeated(t *testing.T) {
 		"messages":              {hearing(client.HearingBody{Messages: []string{"hello"}}), 1},
 		"messages with a key":   {hearing(client.HearingBody{Messages: []string{"hello"}, Key: "a"}), 2},
 		"a step of a survey":    {func(c *client.Client) error { _, err := c.PauseSurvey(t.Context(), "s"); return err }, 2},
-		"respondents, of which none knows": {func(c *client.Client) error {
+		"respondents": {func(c *client.Client) error {
 			_, err := c.PostRespondents(t.Context(), "s", client.RespondentsBody{}, client.PostRespondentsParams{})
 			return err
 		}, 1},
@@ -107,21 +107,21 @@ func TestBodiesSayWhetherTheyMayBeRepeated(t *testing.T) {
 	}
 }
 
-// TestAnswersAreReadAndKept checks the decoded answers and the raw ones.
-func TestAnswersAreReadAndKept(t *testing.T) {
+// TestResponses checks decoded and captured responses.
+func TestResponses(t *testing.T) {
 	t.Parallel()
 	const text = `{"channel":"texts","state":"a_word_of_later","in_flight":3,"new":{"a":[1]}}`
 	to, _ := to(t, says(200, text), says(404, missing), says(204, ""), says(200, "a,b\n1,2\n"))
 	var raw []byte
-	v, err := to.Keeping(&raw).GetChannel(t.Context(), "texts")
+	v, err := to.CaptureBody(&raw).GetChannel(t.Context(), "texts")
 	if err != nil || v.Channel != "texts" || v.State != "a_word_of_later" || v.InFlight != 3 || string(raw) != text {
 		t.Errorf("%+v, %v: %s", v, err, raw)
 	}
-	if v, err := to.Keeping(&raw).GetChannel(t.Context(), "none"); v != nil || client.StatusOf(err) != 404 || string(raw) != text {
+	if v, err := to.CaptureBody(&raw).GetChannel(t.Context(), "none"); v != nil || client.StatusOf(err) != 404 || string(raw) != text {
 		t.Errorf("%+v, %v: %s", v, err, raw)
 	}
 	if v, err := to.DeleteChannel(t.Context(), "texts", client.DeleteChannelParams{}); v != nil || err != nil {
-		t.Errorf("an answer without a body: %+v, %v", v, err)
+		t.Errorf("a response without a body: %+v, %v", v, err)
 	}
 	file, err := to.GetResults(t.Context(), "flu", client.GetResultsParams{})
 	if err != nil {
@@ -133,7 +133,7 @@ func TestAnswersAreReadAndKept(t *testing.T) {
 	}
 }
 
-func TestErrorsNameTheRequest(t *testing.T) {
+func TestErrorRequestID(t *testing.T) {
 	t.Parallel()
 	to, _ := to(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Request-Id", "id-1")
@@ -145,8 +145,8 @@ func TestErrorsNameTheRequest(t *testing.T) {
 	}
 }
 
-// TestAListEndsWithItsFirstError checks this, and that the caller can stop early.
-func TestAListEndsWithItsFirstError(t *testing.T) {
+// TestListStopsAtTheFirstError checks this, and that the caller can stop early.
+func TestListStopsAtTheFirstError(t *testing.T) {
 	t.Parallel()
 	page := says(200, `{"channels":[{"channel":"a"},{"channel":"b"}],"next_cursor":"b"}`)
 	first, tries := to(t, page, says(404, missing))

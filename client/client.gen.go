@@ -2004,11 +2004,11 @@ type GetResultsParams struct {
 func (c *Client) ListAudit(ctx context.Context, params ListAuditParams) (*AuditList, error) {
 	r := Request{Method: "GET", Path: "/v1/audit"}
 	r.Query = url.Values{}
-	set(r.Query, "since", params.Since)
-	set(r.Query, "until", params.Until)
-	set(r.Query, "limit", params.Limit)
-	set(r.Query, "cursor", params.Cursor)
-	return answer[AuditList](ctx, c, r)
+	setQuery(r.Query, "since", params.Since)
+	setQuery(r.Query, "until", params.Until)
+	setQuery(r.Query, "limit", params.Limit)
+	setQuery(r.Query, "cursor", params.Cursor)
+	return call[AuditList](ctx, c, r)
 }
 
 // ListChannels List channels by name, with live figures.
@@ -2019,9 +2019,9 @@ func (c *Client) ListAudit(ctx context.Context, params ListAuditParams) (*AuditL
 func (c *Client) ListChannels(ctx context.Context, params ListChannelsParams) (*ChannelList, error) {
 	r := Request{Method: "GET", Path: "/v1/channels"}
 	r.Query = url.Values{}
-	set(r.Query, "limit", params.Limit)
-	set(r.Query, "cursor", params.Cursor)
-	return answer[ChannelList](ctx, c, r)
+	setQuery(r.Query, "limit", params.Limit)
+	setQuery(r.Query, "cursor", params.Cursor)
+	return call[ChannelList](ctx, c, r)
 }
 
 // DeleteChannel Delete a channel.
@@ -2032,8 +2032,8 @@ func (c *Client) ListChannels(ctx context.Context, params ListChannelsParams) (*
 func (c *Client) DeleteChannel(ctx context.Context, channel string, params DeleteChannelParams) (*DeletingView, error) {
 	r := Request{Method: "DELETE", Path: fmt.Sprintf("/v1/channels/%s", url.PathEscape(channel))}
 	r.Query = url.Values{}
-	set(r.Query, "cancel", params.Cancel)
-	return answer[DeletingView](ctx, c, r)
+	setQuery(r.Query, "cancel", params.Cancel)
+	return call[DeletingView](ctx, c, r)
 }
 
 // GetChannel A channel with its live figures.
@@ -2043,7 +2043,7 @@ func (c *Client) DeleteChannel(ctx context.Context, channel string, params Delet
 // GET /v1/channels/{channel}
 func (c *Client) GetChannel(ctx context.Context, channel string) (*ChannelView, error) {
 	r := Request{Method: "GET", Path: fmt.Sprintf("/v1/channels/%s", url.PathEscape(channel))}
-	return answer[ChannelView](ctx, c, r)
+	return call[ChannelView](ctx, c, r)
 }
 
 // PatchChannel Change some of a channel.
@@ -2052,10 +2052,10 @@ func (c *Client) GetChannel(ctx context.Context, channel string) (*ChannelView, 
 //
 // PATCH /v1/channels/{channel}
 func (c *Client) PatchChannel(ctx context.Context, channel string, body ChannelPatch, params PatchChannelParams) (*ChannelView, error) {
-	r := Request{Method: "PATCH", Path: fmt.Sprintf("/v1/channels/%s", url.PathEscape(channel)), Body: body, Repeatable: repeatable(body)}
+	r := Request{Method: "PATCH", Path: fmt.Sprintf("/v1/channels/%s", url.PathEscape(channel)), Body: body, Idempotent: idempotent(body)}
 	r.Query = url.Values{}
-	set(r.Query, "force", params.Force)
-	return answer[ChannelView](ctx, c, r)
+	setQuery(r.Query, "force", params.Force)
+	return call[ChannelView](ctx, c, r)
 }
 
 // PutChannel Create or replace a channel.
@@ -2103,10 +2103,10 @@ func (c *Client) PatchChannel(ctx context.Context, channel string, body ChannelP
 //
 // PUT /v1/channels/{channel}
 func (c *Client) PutChannel(ctx context.Context, channel string, body ChannelBody, params PutChannelParams) (*ChannelView, error) {
-	r := Request{Method: "PUT", Path: fmt.Sprintf("/v1/channels/%s", url.PathEscape(channel)), Body: body, Repeatable: repeatable(body)}
+	r := Request{Method: "PUT", Path: fmt.Sprintf("/v1/channels/%s", url.PathEscape(channel)), Body: body, Idempotent: idempotent(body)}
 	r.Query = url.Values{}
-	set(r.Query, "force", params.Force)
-	return answer[ChannelView](ctx, c, r)
+	setQuery(r.Query, "force", params.Force)
+	return call[ChannelView](ctx, c, r)
 }
 
 // PostContacts Queue contacts on a channel.
@@ -2115,8 +2115,8 @@ func (c *Client) PutChannel(ctx context.Context, channel string, body ChannelBod
 //
 // POST /v1/channels/{channel}/contacts
 func (c *Client) PostContacts(ctx context.Context, channel string, body ContactsBody) (*AcceptedList, error) {
-	r := Request{Method: "POST", Path: fmt.Sprintf("/v1/channels/%s/contacts", url.PathEscape(channel)), Body: body, Repeatable: repeatable(body)}
-	return answer[AcceptedList](ctx, c, r)
+	r := Request{Method: "POST", Path: fmt.Sprintf("/v1/channels/%s/contacts", url.PathEscape(channel)), Body: body, Idempotent: idempotent(body)}
+	return call[AcceptedList](ctx, c, r)
 }
 
 // ListIncoming Messages that people sent to a channel, oldest first.
@@ -2127,9 +2127,9 @@ func (c *Client) PostContacts(ctx context.Context, channel string, body Contacts
 func (c *Client) ListIncoming(ctx context.Context, channel string, params ListIncomingParams) (*IncomingList, error) {
 	r := Request{Method: "GET", Path: fmt.Sprintf("/v1/channels/%s/incoming", url.PathEscape(channel))}
 	r.Query = url.Values{}
-	set(r.Query, "after", params.After)
-	set(r.Query, "limit", params.Limit)
-	return answer[IncomingList](ctx, c, r)
+	setQuery(r.Query, "after", params.After)
+	setQuery(r.Query, "limit", params.Limit)
+	return call[IncomingList](ctx, c, r)
 }
 
 // GetMinutes What happened on a channel, minute by minute.
@@ -2140,10 +2140,10 @@ func (c *Client) ListIncoming(ctx context.Context, channel string, params ListIn
 func (c *Client) GetMinutes(ctx context.Context, channel string, params GetMinutesParams) (*MinutesView, error) {
 	r := Request{Method: "GET", Path: fmt.Sprintf("/v1/channels/%s/minutes", url.PathEscape(channel))}
 	r.Query = url.Values{}
-	set(r.Query, "since", params.Since)
-	set(r.Query, "until", params.Until)
-	set(r.Query, "step", params.Step)
-	return answer[MinutesView](ctx, c, r)
+	setQuery(r.Query, "since", params.Since)
+	setQuery(r.Query, "until", params.Until)
+	setQuery(r.Query, "step", params.Step)
+	return call[MinutesView](ctx, c, r)
 }
 
 // ListContacts List contacts.
@@ -2154,19 +2154,19 @@ func (c *Client) GetMinutes(ctx context.Context, channel string, params GetMinut
 func (c *Client) ListContacts(ctx context.Context, params ListContactsParams) (*ContactList, error) {
 	r := Request{Method: "GET", Path: "/v1/contacts"}
 	r.Query = url.Values{}
-	set(r.Query, "channel", params.Channel)
-	set(r.Query, "state", params.State)
-	set(r.Query, "outcome", params.Outcome)
-	set(r.Query, "survey", params.Survey)
-	set(r.Query, "key", params.Key)
-	set(r.Query, "since", params.Since)
-	set(r.Query, "until", params.Until)
-	set(r.Query, "finished_since", params.FinishedSince)
-	set(r.Query, "finished_until", params.FinishedUntil)
-	set(r.Query, "order", params.Order)
-	set(r.Query, "limit", params.Limit)
-	set(r.Query, "cursor", params.Cursor)
-	return answer[ContactList](ctx, c, r)
+	setQuery(r.Query, "channel", params.Channel)
+	setQuery(r.Query, "state", params.State)
+	setQuery(r.Query, "outcome", params.Outcome)
+	setQuery(r.Query, "survey", params.Survey)
+	setQuery(r.Query, "key", params.Key)
+	setQuery(r.Query, "since", params.Since)
+	setQuery(r.Query, "until", params.Until)
+	setQuery(r.Query, "finished_since", params.FinishedSince)
+	setQuery(r.Query, "finished_until", params.FinishedUntil)
+	setQuery(r.Query, "order", params.Order)
+	setQuery(r.Query, "limit", params.Limit)
+	setQuery(r.Query, "cursor", params.Cursor)
+	return call[ContactList](ctx, c, r)
 }
 
 // CancelContact Take a contact back.
@@ -2176,7 +2176,7 @@ func (c *Client) ListContacts(ctx context.Context, params ListContactsParams) (*
 // DELETE /v1/contacts/{id}
 func (c *Client) CancelContact(ctx context.Context, id string) (*CanceledView, error) {
 	r := Request{Method: "DELETE", Path: fmt.Sprintf("/v1/contacts/%s", url.PathEscape(id))}
-	return answer[CanceledView](ctx, c, r)
+	return call[CanceledView](ctx, c, r)
 }
 
 // GetContact A contact with its attempts.
@@ -2186,7 +2186,7 @@ func (c *Client) CancelContact(ctx context.Context, id string) (*CanceledView, e
 // GET /v1/contacts/{id}
 func (c *Client) GetContact(ctx context.Context, id string) (*ContactView, error) {
 	r := Request{Method: "GET", Path: fmt.Sprintf("/v1/contacts/%s", url.PathEscape(id))}
-	return answer[ContactView](ctx, c, r)
+	return call[ContactView](ctx, c, r)
 }
 
 // GetTimeline What is known of the life of a contact.
@@ -2196,7 +2196,7 @@ func (c *Client) GetContact(ctx context.Context, id string) (*ContactView, error
 // GET /v1/contacts/{id}/timeline
 func (c *Client) GetTimeline(ctx context.Context, id string) (*TimelineView, error) {
 	r := Request{Method: "GET", Path: fmt.Sprintf("/v1/contacts/%s/timeline", url.PathEscape(id))}
-	return answer[TimelineView](ctx, c, r)
+	return call[TimelineView](ctx, c, r)
 }
 
 // SearchContacts Find the contacts of a phone number.
@@ -2205,8 +2205,8 @@ func (c *Client) GetTimeline(ctx context.Context, id string) (*TimelineView, err
 //
 // POST /v1/contacts:search
 func (c *Client) SearchContacts(ctx context.Context, body SearchBody) (*ContactList, error) {
-	r := Request{Method: "POST", Path: "/v1/contacts:search", Body: body, Repeatable: repeatable(body)}
-	return answer[ContactList](ctx, c, r)
+	r := Request{Method: "POST", Path: "/v1/contacts:search", Body: body, Idempotent: idempotent(body)}
+	return call[ContactList](ctx, c, r)
 }
 
 // ListDeadLetters Contacts that ended badly and that nobody will retry.
@@ -2217,14 +2217,14 @@ func (c *Client) SearchContacts(ctx context.Context, body SearchBody) (*ContactL
 func (c *Client) ListDeadLetters(ctx context.Context, params ListDeadLettersParams) (*DeadList, error) {
 	r := Request{Method: "GET", Path: "/v1/dead-letters"}
 	r.Query = url.Values{}
-	set(r.Query, "channel", params.Channel)
-	set(r.Query, "outcome", params.Outcome)
-	set(r.Query, "reason", params.Reason)
-	set(r.Query, "since", params.Since)
-	set(r.Query, "until", params.Until)
-	set(r.Query, "limit", params.Limit)
-	set(r.Query, "cursor", params.Cursor)
-	return answer[DeadList](ctx, c, r)
+	setQuery(r.Query, "channel", params.Channel)
+	setQuery(r.Query, "outcome", params.Outcome)
+	setQuery(r.Query, "reason", params.Reason)
+	setQuery(r.Query, "since", params.Since)
+	setQuery(r.Query, "until", params.Until)
+	setQuery(r.Query, "limit", params.Limit)
+	setQuery(r.Query, "cursor", params.Cursor)
+	return call[DeadList](ctx, c, r)
 }
 
 // GroupDeadLetters How many dead letters ended alike.
@@ -2235,12 +2235,12 @@ func (c *Client) ListDeadLetters(ctx context.Context, params ListDeadLettersPara
 func (c *Client) GroupDeadLetters(ctx context.Context, params GroupDeadLettersParams) (*DeadGroups, error) {
 	r := Request{Method: "GET", Path: "/v1/dead-letters/groups"}
 	r.Query = url.Values{}
-	set(r.Query, "channel", params.Channel)
-	set(r.Query, "outcome", params.Outcome)
-	set(r.Query, "reason", params.Reason)
-	set(r.Query, "since", params.Since)
-	set(r.Query, "until", params.Until)
-	return answer[DeadGroups](ctx, c, r)
+	setQuery(r.Query, "channel", params.Channel)
+	setQuery(r.Query, "outcome", params.Outcome)
+	setQuery(r.Query, "reason", params.Reason)
+	setQuery(r.Query, "since", params.Since)
+	setQuery(r.Query, "until", params.Until)
+	return call[DeadGroups](ctx, c, r)
 }
 
 // DiscardDeadLetters Discard dead letters.
@@ -2249,8 +2249,8 @@ func (c *Client) GroupDeadLetters(ctx context.Context, params GroupDeadLettersPa
 //
 // POST /v1/dead-letters:discard
 func (c *Client) DiscardDeadLetters(ctx context.Context, body DeadBody) (*DeadDone, error) {
-	r := Request{Method: "POST", Path: "/v1/dead-letters:discard", Body: body, Repeatable: repeatable(body)}
-	return answer[DeadDone](ctx, c, r)
+	r := Request{Method: "POST", Path: "/v1/dead-letters:discard", Body: body, Idempotent: idempotent(body)}
+	return call[DeadDone](ctx, c, r)
 }
 
 // RequeueDeadLetters Queue dead letters again.
@@ -2259,8 +2259,8 @@ func (c *Client) DiscardDeadLetters(ctx context.Context, body DeadBody) (*DeadDo
 //
 // POST /v1/dead-letters:requeue
 func (c *Client) RequeueDeadLetters(ctx context.Context, body DeadBody) (*DeadDone, error) {
-	r := Request{Method: "POST", Path: "/v1/dead-letters:requeue", Body: body, Repeatable: repeatable(body)}
-	return answer[DeadDone](ctx, c, r)
+	r := Request{Method: "POST", Path: "/v1/dead-letters:requeue", Body: body, Idempotent: idempotent(body)}
+	return call[DeadDone](ctx, c, r)
 }
 
 // ListEvents What happened, oldest first, or as it happens.
@@ -2271,14 +2271,14 @@ func (c *Client) RequeueDeadLetters(ctx context.Context, body DeadBody) (*DeadDo
 func (c *Client) ListEvents(ctx context.Context, params ListEventsParams) (*EventList, error) {
 	r := Request{Method: "GET", Path: "/v1/events"}
 	r.Query = url.Values{}
-	set(r.Query, "after", params.After)
-	set(r.Query, "tail", params.Tail)
-	set(r.Query, "type", params.Type)
-	set(r.Query, "subject", params.Subject)
-	set(r.Query, "source", params.Source)
-	set(r.Query, "limit", params.Limit)
-	set(r.Query, "cursor", params.Cursor)
-	return answer[EventList](ctx, c, r)
+	setQuery(r.Query, "after", params.After)
+	setQuery(r.Query, "tail", params.Tail)
+	setQuery(r.Query, "type", params.Type)
+	setQuery(r.Query, "subject", params.Subject)
+	setQuery(r.Query, "source", params.Source)
+	setQuery(r.Query, "limit", params.Limit)
+	setQuery(r.Query, "cursor", params.Cursor)
+	return call[EventList](ctx, c, r)
 }
 
 // ReleaseHold Resume a Weir that was started with --paused.
@@ -2288,7 +2288,7 @@ func (c *Client) ListEvents(ctx context.Context, params ListEventsParams) (*Even
 // DELETE /v1/hold
 func (c *Client) ReleaseHold(ctx context.Context) (*HoldView, error) {
 	r := Request{Method: "DELETE", Path: "/v1/hold"}
-	return answer[HoldView](ctx, c, r)
+	return call[HoldView](ctx, c, r)
 }
 
 // GetHold Whether Weir was started with --paused and sends nothing.
@@ -2298,7 +2298,7 @@ func (c *Client) ReleaseHold(ctx context.Context) (*HoldView, error) {
 // GET /v1/hold
 func (c *Client) GetHold(ctx context.Context) (*HoldView, error) {
 	r := Request{Method: "GET", Path: "/v1/hold"}
-	return answer[HoldView](ctx, c, r)
+	return call[HoldView](ctx, c, r)
 }
 
 // ListMinutes What happened on all channels, for small charts.
@@ -2309,12 +2309,12 @@ func (c *Client) GetHold(ctx context.Context) (*HoldView, error) {
 func (c *Client) ListMinutes(ctx context.Context, params ListMinutesParams) (*AllMinutesView, error) {
 	r := Request{Method: "GET", Path: "/v1/minutes"}
 	r.Query = url.Values{}
-	set(r.Query, "since", params.Since)
-	set(r.Query, "until", params.Until)
-	set(r.Query, "step", params.Step)
-	set(r.Query, "limit", params.Limit)
-	set(r.Query, "cursor", params.Cursor)
-	return answer[AllMinutesView](ctx, c, r)
+	setQuery(r.Query, "since", params.Since)
+	setQuery(r.Query, "until", params.Until)
+	setQuery(r.Query, "step", params.Step)
+	setQuery(r.Query, "limit", params.Limit)
+	setQuery(r.Query, "cursor", params.Cursor)
+	return call[AllMinutesView](ctx, c, r)
 }
 
 // ListSurveys List surveys by name.
@@ -2325,10 +2325,10 @@ func (c *Client) ListMinutes(ctx context.Context, params ListMinutesParams) (*Al
 func (c *Client) ListSurveys(ctx context.Context, params ListSurveysParams) (*SurveyList, error) {
 	r := Request{Method: "GET", Path: "/v1/surveys"}
 	r.Query = url.Values{}
-	set(r.Query, "state", params.State)
-	set(r.Query, "limit", params.Limit)
-	set(r.Query, "cursor", params.Cursor)
-	return answer[SurveyList](ctx, c, r)
+	setQuery(r.Query, "state", params.State)
+	setQuery(r.Query, "limit", params.Limit)
+	setQuery(r.Query, "cursor", params.Cursor)
+	return call[SurveyList](ctx, c, r)
 }
 
 // DeleteSurvey Delete a survey with its respondents and its log.
@@ -2348,7 +2348,7 @@ func (c *Client) DeleteSurvey(ctx context.Context, survey string) error {
 // GET /v1/surveys/{survey}
 func (c *Client) GetSurvey(ctx context.Context, survey string) (*SurveyView, error) {
 	r := Request{Method: "GET", Path: fmt.Sprintf("/v1/surveys/%s", url.PathEscape(survey))}
-	return answer[SurveyView](ctx, c, r)
+	return call[SurveyView](ctx, c, r)
 }
 
 // PatchSurvey Change some of a survey.
@@ -2357,10 +2357,10 @@ func (c *Client) GetSurvey(ctx context.Context, survey string) (*SurveyView, err
 //
 // PATCH /v1/surveys/{survey}
 func (c *Client) PatchSurvey(ctx context.Context, survey string, body SurveyPatch, params PatchSurveyParams) (*SurveyView, error) {
-	r := Request{Method: "PATCH", Path: fmt.Sprintf("/v1/surveys/%s", url.PathEscape(survey)), Body: body, Repeatable: repeatable(body)}
+	r := Request{Method: "PATCH", Path: fmt.Sprintf("/v1/surveys/%s", url.PathEscape(survey)), Body: body, Idempotent: idempotent(body)}
 	r.Query = url.Values{}
-	set(r.Query, "version", params.Version)
-	return answer[SurveyView](ctx, c, r)
+	setQuery(r.Query, "version", params.Version)
+	return call[SurveyView](ctx, c, r)
 }
 
 // PutSurvey Create a survey, or replace one that is a draft.
@@ -2369,8 +2369,8 @@ func (c *Client) PatchSurvey(ctx context.Context, survey string, body SurveyPatc
 //
 // PUT /v1/surveys/{survey}
 func (c *Client) PutSurvey(ctx context.Context, survey string, body SurveyBody) (*SurveyView, error) {
-	r := Request{Method: "PUT", Path: fmt.Sprintf("/v1/surveys/%s", url.PathEscape(survey)), Body: body, Repeatable: repeatable(body)}
-	return answer[SurveyView](ctx, c, r)
+	r := Request{Method: "PUT", Path: fmt.Sprintf("/v1/surveys/%s", url.PathEscape(survey)), Body: body, Idempotent: idempotent(body)}
+	return call[SurveyView](ctx, c, r)
 }
 
 // ListSurveyLog What happened in a survey, newest first.
@@ -2381,12 +2381,12 @@ func (c *Client) PutSurvey(ctx context.Context, survey string, body SurveyBody) 
 func (c *Client) ListSurveyLog(ctx context.Context, survey string, params ListSurveyLogParams) (*SurveyLogList, error) {
 	r := Request{Method: "GET", Path: fmt.Sprintf("/v1/surveys/%s/log", url.PathEscape(survey))}
 	r.Query = url.Values{}
-	set(r.Query, "respondent", params.Respondent)
-	set(r.Query, "since", params.Since)
-	set(r.Query, "until", params.Until)
-	set(r.Query, "limit", params.Limit)
-	set(r.Query, "cursor", params.Cursor)
-	return answer[SurveyLogList](ctx, c, r)
+	setQuery(r.Query, "respondent", params.Respondent)
+	setQuery(r.Query, "since", params.Since)
+	setQuery(r.Query, "until", params.Until)
+	setQuery(r.Query, "limit", params.Limit)
+	setQuery(r.Query, "cursor", params.Cursor)
+	return call[SurveyLogList](ctx, c, r)
 }
 
 // GetSurveyLog What happened in a survey, oldest first.
@@ -2397,7 +2397,7 @@ func (c *Client) ListSurveyLog(ctx context.Context, survey string, params ListSu
 func (c *Client) GetSurveyLog(ctx context.Context, survey string, params GetSurveyLogParams) (io.ReadCloser, error) {
 	r := Request{Method: "GET", Path: fmt.Sprintf("/v1/surveys/%s/log.csv", url.PathEscape(survey))}
 	r.Query = url.Values{}
-	set(r.Query, "after", params.After)
+	setQuery(r.Query, "after", params.After)
 	return c.Open(ctx, r)
 }
 
@@ -2409,12 +2409,12 @@ func (c *Client) GetSurveyLog(ctx context.Context, survey string, params GetSurv
 func (c *Client) ListRespondents(ctx context.Context, survey string, params ListRespondentsParams) (*RespondentList, error) {
 	r := Request{Method: "GET", Path: fmt.Sprintf("/v1/surveys/%s/respondents", url.PathEscape(survey))}
 	r.Query = url.Values{}
-	set(r.Query, "status", params.Status)
-	set(r.Query, "disposition", params.Disposition)
-	set(r.Query, "phone", params.Phone)
-	set(r.Query, "limit", params.Limit)
-	set(r.Query, "cursor", params.Cursor)
-	return answer[RespondentList](ctx, c, r)
+	setQuery(r.Query, "status", params.Status)
+	setQuery(r.Query, "disposition", params.Disposition)
+	setQuery(r.Query, "phone", params.Phone)
+	setQuery(r.Query, "limit", params.Limit)
+	setQuery(r.Query, "cursor", params.Cursor)
+	return call[RespondentList](ctx, c, r)
 }
 
 // PostRespondents Add respondents.
@@ -2423,12 +2423,12 @@ func (c *Client) ListRespondents(ctx context.Context, survey string, params List
 //
 // POST /v1/surveys/{survey}/respondents
 func (c *Client) PostRespondents(ctx context.Context, survey string, body RespondentsBody, params PostRespondentsParams) (*ImportView, error) {
-	r := Request{Method: "POST", Path: fmt.Sprintf("/v1/surveys/%s/respondents", url.PathEscape(survey)), Body: body, Repeatable: repeatable(body)}
+	r := Request{Method: "POST", Path: fmt.Sprintf("/v1/surveys/%s/respondents", url.PathEscape(survey)), Body: body, Idempotent: idempotent(body)}
 	r.Query = url.Values{}
-	set(r.Query, "on_error", params.OnError)
-	set(r.Query, "duplicates", params.Duplicates)
-	set(r.Query, "encoding", params.Encoding)
-	return answer[ImportView](ctx, c, r)
+	setQuery(r.Query, "on_error", params.OnError)
+	setQuery(r.Query, "duplicates", params.Duplicates)
+	setQuery(r.Query, "encoding", params.Encoding)
+	return call[ImportView](ctx, c, r)
 }
 
 // GetRespondent A respondent.
@@ -2438,7 +2438,7 @@ func (c *Client) PostRespondents(ctx context.Context, survey string, body Respon
 // GET /v1/surveys/{survey}/respondents/{id}
 func (c *Client) GetRespondent(ctx context.Context, survey string, id string) (*RespondentView, error) {
 	r := Request{Method: "GET", Path: fmt.Sprintf("/v1/surveys/%s/respondents/%s", url.PathEscape(survey), url.PathEscape(id))}
-	return answer[RespondentView](ctx, c, r)
+	return call[RespondentView](ctx, c, r)
 }
 
 // PostDisposition Report how the conversation with a respondent goes.
@@ -2447,8 +2447,8 @@ func (c *Client) GetRespondent(ctx context.Context, survey string, id string) (*
 //
 // POST /v1/surveys/{survey}/respondents/{id}/disposition
 func (c *Client) PostDisposition(ctx context.Context, survey string, id string, body HearingBody) (*HeardView, error) {
-	r := Request{Method: "POST", Path: fmt.Sprintf("/v1/surveys/%s/respondents/%s/disposition", url.PathEscape(survey), url.PathEscape(id)), Body: body, Repeatable: repeatable(body)}
-	return answer[HeardView](ctx, c, r)
+	r := Request{Method: "POST", Path: fmt.Sprintf("/v1/surveys/%s/respondents/%s/disposition", url.PathEscape(survey), url.PathEscape(id)), Body: body, Idempotent: idempotent(body)}
+	return call[HeardView](ctx, c, r)
 }
 
 // GetResults A row for each respondent.
@@ -2459,7 +2459,7 @@ func (c *Client) PostDisposition(ctx context.Context, survey string, id string, 
 func (c *Client) GetResults(ctx context.Context, survey string, params GetResultsParams) (io.ReadCloser, error) {
 	r := Request{Method: "GET", Path: fmt.Sprintf("/v1/surveys/%s/results.csv", url.PathEscape(survey))}
 	r.Query = url.Values{}
-	set(r.Query, "status", params.Status)
+	setQuery(r.Query, "status", params.Status)
 	return c.Open(ctx, r)
 }
 
@@ -2470,7 +2470,7 @@ func (c *Client) GetResults(ctx context.Context, survey string, params GetResult
 // GET /v1/surveys/{survey}/stats
 func (c *Client) GetSurveyStats(ctx context.Context, survey string) (*StatsView, error) {
 	r := Request{Method: "GET", Path: fmt.Sprintf("/v1/surveys/%s/stats", url.PathEscape(survey))}
-	return answer[StatsView](ctx, c, r)
+	return call[StatsView](ctx, c, r)
 }
 
 // LaunchSurvey Begin with a draft.
@@ -2479,8 +2479,8 @@ func (c *Client) GetSurveyStats(ctx context.Context, survey string) (*StatsView,
 //
 // POST /v1/surveys/{survey}:launch
 func (c *Client) LaunchSurvey(ctx context.Context, survey string) (*SurveyView, error) {
-	r := Request{Method: "POST", Path: fmt.Sprintf("/v1/surveys/%s:launch", url.PathEscape(survey)), Repeatable: true}
-	return answer[SurveyView](ctx, c, r)
+	r := Request{Method: "POST", Path: fmt.Sprintf("/v1/surveys/%s:launch", url.PathEscape(survey)), Idempotent: true}
+	return call[SurveyView](ctx, c, r)
 }
 
 // PauseSurvey Start nobody and retry nobody.
@@ -2489,8 +2489,8 @@ func (c *Client) LaunchSurvey(ctx context.Context, survey string) (*SurveyView, 
 //
 // POST /v1/surveys/{survey}:pause
 func (c *Client) PauseSurvey(ctx context.Context, survey string) (*SurveyView, error) {
-	r := Request{Method: "POST", Path: fmt.Sprintf("/v1/surveys/%s:pause", url.PathEscape(survey)), Repeatable: true}
-	return answer[SurveyView](ctx, c, r)
+	r := Request{Method: "POST", Path: fmt.Sprintf("/v1/surveys/%s:pause", url.PathEscape(survey)), Idempotent: true}
+	return call[SurveyView](ctx, c, r)
 }
 
 // ResumeSurvey Go on with a paused survey.
@@ -2499,8 +2499,8 @@ func (c *Client) PauseSurvey(ctx context.Context, survey string) (*SurveyView, e
 //
 // POST /v1/surveys/{survey}:resume
 func (c *Client) ResumeSurvey(ctx context.Context, survey string) (*SurveyView, error) {
-	r := Request{Method: "POST", Path: fmt.Sprintf("/v1/surveys/%s:resume", url.PathEscape(survey)), Repeatable: true}
-	return answer[SurveyView](ctx, c, r)
+	r := Request{Method: "POST", Path: fmt.Sprintf("/v1/surveys/%s:resume", url.PathEscape(survey)), Idempotent: true}
+	return call[SurveyView](ctx, c, r)
 }
 
 // StopSurvey End a survey.
@@ -2509,8 +2509,8 @@ func (c *Client) ResumeSurvey(ctx context.Context, survey string) (*SurveyView, 
 //
 // POST /v1/surveys/{survey}:stop
 func (c *Client) StopSurvey(ctx context.Context, survey string) (*SurveyView, error) {
-	r := Request{Method: "POST", Path: fmt.Sprintf("/v1/surveys/%s:stop", url.PathEscape(survey)), Repeatable: true}
-	return answer[SurveyView](ctx, c, r)
+	r := Request{Method: "POST", Path: fmt.Sprintf("/v1/surveys/%s:stop", url.PathEscape(survey)), Idempotent: true}
+	return call[SurveyView](ctx, c, r)
 }
 
 // Whoami Who one is, and what one may do.
@@ -2520,5 +2520,5 @@ func (c *Client) StopSurvey(ctx context.Context, survey string) (*SurveyView, er
 // GET /v1/whoami
 func (c *Client) Whoami(ctx context.Context) (*WhoView, error) {
 	r := Request{Method: "GET", Path: "/v1/whoami"}
-	return answer[WhoView](ctx, c, r)
+	return call[WhoView](ctx, c, r)
 }

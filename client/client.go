@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/url"
@@ -23,54 +22,55 @@ const DefaultURL = "http://127.0.0.1:8080"
 type Options struct {
 	URL   string // empty: [DefaultURL]
 	Token string // empty: none is sent
-	Tries int    // max tries of requests that may be repeated; 0: 4
-	// Pause is the delay before the second try; it doubles before each further try.
-	// 0: a quarter of a second. A longer Retry-After of the server takes precedence.
-	Pause time.Duration
-	// Timeout bounds each request except uploads and downloads; 0: half a minute.
+	// MaxTries is the maximum number of tries of an idempotent request; 0: 4.
+	MaxTries int
+	// RetryDelay is the delay before the second try; it doubles before each further
+	// try, up to 10 s. 0: 250 ms. A longer Retry-After of the server takes precedence.
+	RetryDelay time.Duration
+	// Timeout bounds each try of a request, except imports and downloads; 0: 30 s.
 	Timeout time.Duration
 	// UserAgent is the value of the User-Agent header; empty: weir-client.
 	UserAgent string
 }
 
 const (
-	usualTries   = 4
-	usualPause   = 250 * time.Millisecond
-	longestPause = 10 * time.Second
-	usualTimeout = 30 * time.Second
-	mostAnswer   = 64 << 20 // max bytes of an answer that is read whole
+	defaultMaxTries   = 4
+	defaultRetryDelay = 250 * time.Millisecond
+	maxRetryDelay     = 10 * time.Second
+	defaultTimeout    = 30 * time.Second
+	maxResponse       = 64 << 20 // bytes of a response that is read into memory
 )
 
 // Client is a client of one Weir. It is safe for concurrent use.
 type Client struct {
-	base    string
-	token   string
-	tries   int
-	pause   time.Duration
-	timeout time.Duration
-	agent   string
-	http    *http.Client
-	heard   *[]byte // receives the body of each successful answer; may be nil
+	base       string
+	token      string
+	maxTries   int
+	retryDelay time.Duration
+	timeout    time.Duration
+	userAgent  string
+	http       *http.Client
+	captured   *[]byte // receives the body of each successful response; may be nil
 }
 
 // New returns a client. Close it when it is no longer needed.
 func New(o Options) (*Client, error) {
-	base, err := baseOf(o.URL)
+	base, err := parseBaseURL(o.URL)
 	if err != nil {
 		return nil, err
 	}
 	if strings.ContainsFunc(o.Token, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return nil, errors.New("the token has characters other than printable ASCII without blanks")
+		return nil, errors.New("the token must be printable ASCII without blanks")
 	}
-	c := &Client{base: base, token: o.Token, tries: o.Tries, pause: o.Pause, timeout: o.Timeout, agent: cmp.Or(o.UserAgent, "weir-client")}
-	if c.tries <= 0 {
-		c.tries = usualTries
+	c := &Client{base: base, token: o.Token, maxTries: o.MaxTries, retryDelay: o.RetryDelay, timeout: o.Timeout, userAgent: cmp.Or(o.UserAgent, "weir-client")}
+	if c.maxTries <= 0 {
+		c.maxTries = defaultMaxTries
 	}
-	if c.pause <= 0 {
-		c.pause = usualPause
+	if c.retryDelay <= 0 {
+		c.retryDelay = defaultRetryDelay
 	}
 	if c.timeout <= 0 {
-		c.timeout = usualTimeout
+		c.timeout = defaultTimeout
 	}
 	c.http = &http.Client{
 		Transport: &http.Transport{
@@ -84,9 +84,9 @@ func New(o Options) (*Client, error) {
 	return c, nil
 }
 
-// baseOf checks the address of the server. Errors must not quote it, because it may
+// parseBaseURL checks the address of the server. Errors must not quote it, because it may
 // contain a password.
-func baseOf(text string) (string, error) {
+func parseBaseURL(text string) (string, error) {
 	if text == "" {
 		text = DefaultURL
 	}
@@ -95,9 +95,9 @@ func baseOf(text string) (string, error) {
 	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
 		return "", errors.New("the address of Weir must be an http or https URL, such as " + DefaultURL)
 	case u.User != nil:
-		return "", errors.New("the address of Weir must hold no user and no password; Weir takes a token")
+		return "", errors.New("the address of Weir must not contain a user or a password; use a token")
 	case u.RawQuery != "" || u.Fragment != "":
-		return "", errors.New("the address of Weir must have neither query nor fragment")
+		return "", errors.New("the address of Weir must not have a query or a fragment")
 	}
 	return strings.TrimRight(u.String(), "/"), nil
 }
@@ -108,39 +108,41 @@ func (c *Client) URL() string { return c.base }
 // Close closes idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// Keeping returns a copy of the client for one goroutine that also stores the body
-// of each successful answer in raw. The copy needs no Close of its own.
-func (c *Client) Keeping(raw *[]byte) *Client {
-	other := *c
-	other.heard = raw
-	return &other
+// CaptureBody returns a copy of the client that also stores the body of each
+// successful response in body, for use by one goroutine. The copy needs no Close of
+// its own.
+func (c *Client) CaptureBody(body *[]byte) *Client {
+	capturing := *c
+	capturing.captured = body
+	return &capturing
 }
 
-// Request is one request with a JSON body, or none. The operations of the API are
-// generated; Request is for operations that only a later API has, and for bodies
-// that are already JSON.
+// Request is a request with a JSON body, or with no body. The operations of the API
+// are generated methods of [Client]; Request is for operations that only a later
+// version of the API has, and for bodies that are already JSON.
 type Request struct {
 	Method string
 	Path   string // with the leading slash, escaped
 	Query  url.Values
 	Body   any // marshaled, unless it is json.RawMessage; nil: none
-	// Repeatable marks a POST or PATCH whose repetition has no effect.
-	// GET, PUT and DELETE are always repeatable.
-	Repeatable bool
+	// Idempotent marks a POST or PATCH that may be retried because repeating it has no
+	// further effect. GET, PUT and DELETE always are.
+	Idempotent bool
 }
 
-// answer makes a request and decodes its JSON answer. It is nil if the answer is empty.
-func answer[T any](ctx context.Context, c *Client, r Request) (*T, error) {
+// call makes a request and decodes its JSON response. It returns nil if the response
+// has no body.
+func call[T any](ctx context.Context, c *Client, r Request) (*T, error) {
 	text, err := c.Raw(ctx, r)
 	if err != nil || len(text) == 0 {
 		return nil, err
 	}
 	out := new(T)
-	return out, c.read(text, out)
+	return out, c.decode(text, out)
 }
 
-// set adds a parameter to a query, unless its value is zero.
-func set[T comparable](q url.Values, name string, value T) {
+// setQuery sets a query parameter, unless its value is zero.
+func setQuery[T comparable](q url.Values, name string, value T) {
 	if value == *new(T) {
 		return
 	}
@@ -151,40 +153,24 @@ func set[T comparable](q url.Values, name string, value T) {
 	q.Set(name, fmt.Sprint(value))
 }
 
-// repeatable reports whether repeating a POST or PATCH with this body has no
-// effect.
-func repeatable(body any) bool {
-	b, ok := body.(interface{ repeatable() bool })
-	return ok && b.repeatable()
-}
-
-func (r Request) repeatable() bool {
-	switch r.Method {
-	case http.MethodGet, http.MethodHead, http.MethodPut, http.MethodDelete:
-		return true
-	default:
-		return r.Repeatable
-	}
-}
-
-// Do makes a request and decodes the JSON answer into out, if that is not nil.
-// The error is an *[Error] if the server has answered.
+// Do makes a request and decodes the JSON response into out, unless out is nil.
+// The error is an *[Error] if the server returned an error response.
 func (c *Client) Do(ctx context.Context, r Request, out any) error {
 	text, err := c.Raw(ctx, r)
 	if err != nil || out == nil || len(text) == 0 {
 		return err
 	}
-	return c.read(text, out)
+	return c.decode(text, out)
 }
 
-func (c *Client) read(text []byte, out any) error {
+func (c *Client) decode(text []byte, out any) error {
 	if err := json.Unmarshal(text, out); err != nil {
-		return fmt.Errorf("the answer of %s is no JSON as it is expected from Weir: %w", c.base, err)
+		return fmt.Errorf("unexpected response of Weir at %s: %w", c.base, err)
 	}
 	return nil
 }
 
-// Raw makes a request and returns the body of the answer unchanged.
+// Raw makes a request and returns the body of the response unchanged.
 func (c *Client) Raw(ctx context.Context, r Request) ([]byte, error) {
 	var body []byte
 	if r.Body != nil {
@@ -193,40 +179,37 @@ func (c *Client) Raw(ctx context.Context, r Request) ([]byte, error) {
 			return nil, err
 		}
 	}
-	text, err := c.try(ctx, r, body)
-	if err == nil && c.heard != nil {
-		*c.heard = text
+	text, err := c.sendWithRetry(ctx, r, body)
+	if err == nil && c.captured != nil {
+		*c.captured = text
 	}
 	return text, err
 }
 
-// try makes a request and repeats it while that is safe and may succeed.
-func (c *Client) try(ctx context.Context, r Request, body []byte) ([]byte, error) {
-	unclear := false // an earlier try may have been carried out
-	for try := 1; ; try++ {
-		text, err := c.once(ctx, r, body)
-		if err == nil || r.Method == http.MethodDelete && unclear && StatusOf(err) == http.StatusNotFound {
-			return text, nil
-		}
-		if try >= c.tries || ctx.Err() != nil || !passing(err) || !r.repeatable() && !neverArrived(err) {
-			return nil, err
-		}
-		unclear = unclear || !neverArrived(err)
-		if wait(ctx, c.before(try, err)) != nil {
-			return nil, err
-		}
+// Open makes a GET request and returns the body of the response, of any size. The
+// caller closes it. Reading fails with [io.ErrUnexpectedEOF] if the body ends too
+// early.
+func (c *Client) Open(ctx context.Context, r Request) (io.ReadCloser, error) {
+	request, err := c.newRequest(ctx, r.Method, r.Path, r.Query, nil)
+	if err != nil {
+		return nil, err
 	}
+	response, err := c.send(request, nil)
+	if err != nil {
+		return nil, err
+	}
+	return response.Body, nil
 }
 
-// once makes one try.
-func (c *Client) once(ctx context.Context, r Request, body []byte) ([]byte, error) {
+// sendOnce makes one try.
+func (c *Client) sendOnce(ctx context.Context, r Request, body []byte) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	var reader io.Reader
 	if r.Body != nil {
 		reader = bytes.NewReader(body)
 	}
-	request, err := c.request(ctx, r.Method, r.Path, r.Query, reader)
+	request, err := c.newRequest(ctx, r.Method, r.Path, r.Query, reader)
 	if err != nil {
 		return nil, err
 	}
@@ -238,17 +221,17 @@ func (c *Client) once(ctx context.Context, r Request, body []byte) ([]byte, erro
 		return nil, err
 	}
 	defer func() { _ = response.Body.Close() }()
-	text, err := io.ReadAll(io.LimitReader(response.Body, mostAnswer+1))
+	text, err := io.ReadAll(io.LimitReader(response.Body, maxResponse+1))
 	switch {
 	case err != nil:
-		return nil, &unansweredError{c.base, err}
-	case len(text) > mostAnswer:
-		return nil, fmt.Errorf("the answer is longer than %d bytes", mostAnswer)
+		return nil, &noResponseError{c.base, err}
+	case len(text) > maxResponse:
+		return nil, fmt.Errorf("the response exceeds %d bytes", maxResponse)
 	}
 	return text, nil
 }
 
-func (c *Client) request(ctx context.Context, method, path string, query url.Values, body io.Reader) (*http.Request, error) {
+func (c *Client) newRequest(ctx context.Context, method, path string, query url.Values, body io.Reader) (*http.Request, error) {
 	target := c.base + path
 	if len(query) > 0 {
 		target += "?" + query.Encode()
@@ -257,47 +240,27 @@ func (c *Client) request(ctx context.Context, method, path string, query url.Val
 	if err != nil {
 		return nil, err
 	}
-	r.Header.Set("User-Agent", c.agent)
+	r.Header.Set("User-Agent", c.userAgent)
 	if c.token != "" {
 		r.Header.Set("Authorization", "Bearer "+c.token)
 	}
 	return r, nil
 }
 
-// send returns a successful answer; the caller closes its body.
+// send makes a request and returns a successful response, whose body the caller
+// closes. It passes unknown members of an error response to other; see [readError].
 func (c *Client) send(r *http.Request, other func(name string, d *json.Decoder) error) (*http.Response, error) {
 	response, err := c.http.Do(r)
 	if err != nil {
-		// net/http adds the method and the URL; the address is enough.
+		// net/http adds method and URL; noResponseError adds the address.
 		if u := (*url.Error)(nil); errors.As(err, &u) {
 			err = u.Err
 		}
-		return nil, &unansweredError{c.base, err}
+		return nil, &noResponseError{c.base, err}
 	}
 	if response.StatusCode >= 200 && response.StatusCode < 300 {
 		return response, nil
 	}
 	defer func() { _ = response.Body.Close() }()
-	return nil, problem(response, other)
-}
-
-// before returns the delay after a try, with a jitter of a quarter either way.
-func (c *Client) before(try int, err error) time.Duration {
-	d := min(c.pause<<(try-1), longestPause)
-	d = time.Duration(float64(d) * (0.75 + rand.Float64()/2))
-	if e := (*Error)(nil); errors.As(err, &e) {
-		d = max(d, min(e.RetryAfter, longestPause))
-	}
-	return d
-}
-
-func wait(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-t.C:
-		return nil
-	}
+	return nil, readError(response, other)
 }

@@ -23,7 +23,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const token = "s3cret-token"
 
-// to returns a client of a server that answers each try with the next handler;
+// to returns a client of a server that handles each try with the next handler;
 // the last one is repeated. tries counts the tries.
 func to(t *testing.T, answers ...http.HandlerFunc) (c *client.Client, tries *atomic.Int32) {
 	t.Helper()
@@ -41,7 +41,7 @@ func to(t *testing.T, answers ...http.HandlerFunc) (c *client.Client, tries *ato
 
 func dial(t *testing.T, address string) *client.Client {
 	t.Helper()
-	c, err := client.New(client.Options{URL: address, Token: token, Pause: time.Millisecond})
+	c, err := client.New(client.Options{URL: address, Token: token, RetryDelay: time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +56,7 @@ func says(status int, body string) http.HandlerFunc {
 	}
 }
 
-// hangsUp reads the request and closes the connection without an answer.
+// hangsUp reads the request and closes the connection without a response.
 func hangsUp(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(io.Discard, r.Body)
 	panic(http.ErrAbortHandler)
@@ -70,33 +70,33 @@ const (
 	fine        = `{"state":"running"}`
 )
 
-func TestRequestsAreRepeatedWhereThatIsSafe(t *testing.T) {
+func TestRetries(t *testing.T) {
 	t.Parallel()
 	get, post := client.Request{Method: http.MethodGet}, client.Request{Method: http.MethodPost, Body: 1}
 	again := post
-	again.Repeatable = true
+	again.Idempotent = true
 	remove := client.Request{Method: http.MethodDelete}
 	for _, c := range []struct {
 		name    string
 		request client.Request
 		answers []http.HandlerFunc
 		tries   int32
-		status  int // of the error; -1: no answer; 0: none
+		status  int // of the error; -1: no response; 0: none
 	}{
-		{"a good answer", get, []http.HandlerFunc{says(200, fine)}, 1, 0},
-		{"GET, no answer", get, []http.HandlerFunc{hangsUp, hangsUp, says(200, fine)}, 3, 0},
+		{"success", get, []http.HandlerFunc{says(200, fine)}, 1, 0},
+		{"GET, no response", get, []http.HandlerFunc{hangsUp, hangsUp, says(200, fine)}, 3, 0},
 		{"GET, store down", get, []http.HandlerFunc{says(503, unavailable), says(200, fine)}, 2, 0},
 		{"GET, a proxy without Weir", get, []http.HandlerFunc{says(502, "<html>"), says(200, fine)}, 2, 0},
 		{"GET, down for good", get, []http.HandlerFunc{says(503, unavailable)}, 4, 503},
-		{"GET, refused", get, []http.HandlerFunc{says(409, conflict)}, 1, 409},
-		{"POST, no answer", post, []http.HandlerFunc{hangsUp, says(200, fine)}, 1, -1},
-		{"POST, store down: nobody knows", post, []http.HandlerFunc{says(503, unavailable), says(200, fine)}, 1, 503},
-		{"POST, draining: not carried out", post, []http.HandlerFunc{says(503, draining), says(200, fine)}, 2, 0},
-		{"POST, too many: not carried out", post, []http.HandlerFunc{says(429, ""), says(200, fine)}, 2, 0},
-		{"repeatable POST, no answer", again, []http.HandlerFunc{hangsUp, says(200, fine)}, 2, 0},
+		{"GET, rejected", get, []http.HandlerFunc{says(409, conflict)}, 1, 409},
+		{"POST, no response", post, []http.HandlerFunc{hangsUp, says(200, fine)}, 1, -1},
+		{"POST, store down: in doubt", post, []http.HandlerFunc{says(503, unavailable), says(200, fine)}, 1, 503},
+		{"POST, draining: not executed", post, []http.HandlerFunc{says(503, draining), says(200, fine)}, 2, 0},
+		{"POST, too many: not executed", post, []http.HandlerFunc{says(429, ""), says(200, fine)}, 2, 0},
+		{"idempotent POST, no response", again, []http.HandlerFunc{hangsUp, says(200, fine)}, 2, 0},
 		{"DELETE, the first one did it", remove, []http.HandlerFunc{hangsUp, says(404, missing)}, 2, 0},
 		{"DELETE, there is none", remove, []http.HandlerFunc{says(404, missing)}, 1, 404},
-		{"DELETE, not carried out, there is none", remove, []http.HandlerFunc{says(503, draining), says(404, missing)}, 2, 404},
+		{"DELETE, not executed, there is none", remove, []http.HandlerFunc{says(503, draining), says(404, missing)}, 2, 404},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -104,7 +104,7 @@ func TestRequestsAreRepeatedWhereThatIsSafe(t *testing.T) {
 			c.request.Path = "/v1/x"
 			err := to.Do(t.Context(), c.request, nil)
 			status := client.StatusOf(err)
-			if client.Unanswered(err) {
+			if client.NoResponse(err) {
 				status = -1
 			}
 			if tries.Load() != c.tries || status != c.status || (err == nil) != (c.status == 0) {
@@ -114,7 +114,7 @@ func TestRequestsAreRepeatedWhereThatIsSafe(t *testing.T) {
 	}
 }
 
-func TestNobodyListens(t *testing.T) {
+func TestServerUnreachable(t *testing.T) {
 	t.Parallel()
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -125,12 +125,12 @@ func TestNobodyListens(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = dial(t, "http://"+addr).Do(t.Context(), client.Request{Method: http.MethodPost, Path: "/v1/x"}, nil)
-	if !client.Unanswered(err) || !strings.Contains(err.Error(), "http://"+addr) {
+	if !client.NoResponse(err) || !strings.Contains(err.Error(), "http://"+addr) {
 		t.Errorf("got %v", err)
 	}
 }
 
-func TestAWaitEndsWithItsContext(t *testing.T) {
+func TestRetryDelayEndsWithTheContext(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	to, tries := to(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -144,7 +144,7 @@ func TestAWaitEndsWithItsContext(t *testing.T) {
 }
 
 // An error contains all details of the problem, and no secret.
-func TestErrorsKeepWhatTheProblemSays(t *testing.T) {
+func TestErrorDetails(t *testing.T) {
 	t.Parallel()
 	to, _ := to(t, says(422, `{"type":"about:blank","title":"Unprocessable","status":422,"code":"invalid","detail":"the request has mistakes",
 		"more":[1,{"a":2}],"errors":[{"pointer":"/cutoff","code":"range","detail":"must be from 0 to 9"},{"pointer":"","code":"x","detail":"y"}]}`))
@@ -159,13 +159,13 @@ func TestErrorsKeepWhatTheProblemSays(t *testing.T) {
 	if diff := cmp.Diff(want, e); diff != "" {
 		t.Error(diff)
 	}
-	text := "Weir answered 422 (invalid): the request has mistakes\n  /cutoff: must be from 0 to 9\n  (the whole): y"
+	text := "Weir answered 422 (invalid): the request has mistakes\n  /cutoff: must be from 0 to 9\n  (body): y"
 	if diff := cmp.Diff(text, err.Error()); diff != "" {
 		t.Error(diff)
 	}
 }
 
-func TestAnswersOfOthersAreNamed(t *testing.T) {
+func TestResponsesOfOtherServers(t *testing.T) {
 	t.Parallel()
 	for _, answer := range []http.HandlerFunc{
 		says(404, "<html>no such page, "+token+"</html>"), says(404, `{"error":"`+token+`"}`), says(404, ""), says(400, `[]`),
@@ -183,7 +183,7 @@ func TestAnswersOfOthersAreNamed(t *testing.T) {
 	}
 }
 
-func TestBadOptionsAreNamedWithoutTheirSecrets(t *testing.T) {
+func TestInvalidOptions(t *testing.T) {
 	t.Parallel()
 	for _, o := range []client.Options{
 		{URL: "localhost:8080"}, {URL: "ftp://weir"}, {URL: "http://"}, {URL: "http://ann:hunter2@weir"}, {URL: "http://weir?token=hunter2"},

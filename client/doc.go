@@ -1,12 +1,11 @@
 // Package client is a Go client of Weir's HTTP API.
 //
-// The API itself is in client.gen.go, which is generated from its description
+// The operations are in client.gen.go, which is generated from the API description
 // (docs/openapi.json): a type for each body and a method of [Client] for each
 // operation, with the names of the description. The other files add what a
-// description cannot express: which requests may be repeated ([Options]), errors
-// ([Error]), iterators over whole lists ([Client.Surveys] and others), imports and
-// downloads of any size ([Client.Import], [Client.Download]), and live events
-// ([Client.Follow]).
+// description cannot express: retries ([Options]), errors ([Error]), iterators over
+// whole lists ([Client.Channels] and others), streamed imports ([Client.Import]) and
+// live events ([Client.Follow]).
 //
 //	c, err := client.New(client.Options{URL: "https://weir.example", Token: token})
 //	...
@@ -19,10 +18,10 @@
 //
 //   - The token is sent in the Authorization header and nowhere else: no error
 //     and no other value of this package contains it.
-//   - A request is repeated only if that cannot have a second effect: it never
+//   - A request is retried only if that cannot have a second effect: it never
 //     reached the server, or its method, its body or its caller makes it
-//     idempotent. An upload that has begun is never repeated.
+//     idempotent. An import is never retried once it has begun.
 //   - Bodies of any size are streamed in bounded memory.
-//   - Enumerated values in answers, such as states, are strings: a value that a
-//     later Weir adds is no error.
+//   - Enumerated values in responses, such as states, are strings: a value that a
+//     later version of Weir adds is no error.
 package client

@@ -4,25 +4,23 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 )
 
-// Error is an unsuccessful answer, with Weir's problem details.
+// Error is an error response: its HTTP status and Weir's problem details.
 type Error struct {
 	Status     int
-	Code       string // stable; empty if the answer was not from Weir
+	Code       string // stable; empty if the response was not from Weir
 	Detail     string // a sentence for people
 	Fields     []FieldError
 	RetryAfter time.Duration
 	RequestID  string // id of the request in Weir's log
 }
 
-// Error returns all details, with one line per mistake.
+// Error returns the details, with one line per invalid field.
 func (e *Error) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Weir answered %d", e.Status)
@@ -35,19 +33,15 @@ func (e *Error) Error() string {
 	for _, f := range e.Fields {
 		at := f.Pointer
 		if at == "" {
-			at = "(the whole)"
+			at = "(body)"
 		}
 		fmt.Fprintf(&b, "\n  %s: %s", at, f.Detail)
 	}
 	return b.String()
 }
 
-// codeDraining is the code of an answer to a request that was not carried out,
-// because the server is shutting down.
-const codeDraining = "draining"
-
-// StatusOf returns the HTTP status of an unsuccessful answer; 0 if there was no
-// answer, or no error.
+// StatusOf returns the HTTP status of an error response; 0 if err is no error
+// response.
 func StatusOf(err error) int {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Status
@@ -55,16 +49,16 @@ func StatusOf(err error) int {
 	return 0
 }
 
-// problem reads an unsuccessful answer. It passes members that not every problem
-// has to other, which reads their value; nil skips them.
-func problem(r *http.Response, other func(name string, d *json.Decoder) error) error {
+// readError reads an error response. It passes members that are not part of every
+// problem to other, which reads their value; if other is nil, they are skipped.
+func readError(r *http.Response, other func(name string, d *json.Decoder) error) error {
 	e := &Error{Status: r.StatusCode, RequestID: r.Header.Get("X-Request-Id")}
 	if seconds, err := strconv.Atoi(r.Header.Get("Retry-After")); err == nil && seconds > 0 {
 		e.RetryAfter = time.Duration(seconds) * time.Second
 	}
 	var title string
 	d := json.NewDecoder(r.Body)
-	err := members(d, func(name string) error {
+	err := readObject(d, func(name string) error {
 		switch name {
 		case "title":
 			return d.Decode(&title)
@@ -82,7 +76,7 @@ func problem(r *http.Response, other func(name string, d *json.Decoder) error) e
 	})
 	switch {
 	case e.Code == "":
-		e.Fields, e.Detail = nil, "this is no answer of Weir's; is the address right?"
+		e.Fields, e.Detail = nil, "not a response of Weir; check the address"
 	case err != nil:
 		return errors.Join(e, err)
 	case e.Detail == "":
@@ -91,11 +85,12 @@ func problem(r *http.Response, other func(name string, d *json.Decoder) error) e
 	return e
 }
 
-// members reads an object; each is called with a member's name and reads its value.
-func members(d *json.Decoder, each func(name string) error) error {
+// readObject reads a JSON object. It calls each with the name of every member; each
+// reads the value.
+func readObject(d *json.Decoder, each func(name string) error) error {
 	t, err := d.Token()
 	if err == nil && t != json.Delim('{') {
-		err = fmt.Errorf("%v where an object is expected", t)
+		err = fmt.Errorf("unexpected %v; want an object", t)
 	}
 	for err == nil && d.More() {
 		if t, err = d.Token(); err == nil {
@@ -109,47 +104,21 @@ func members(d *json.Decoder, each func(name string) error) error {
 	return err
 }
 
-// unansweredError is the error of a request without an answer.
-type unansweredError struct {
+// noResponseError is the error of a request without a complete response.
+type noResponseError struct {
 	base  string
 	cause error
 }
 
-func (u *unansweredError) Error() string {
-	return fmt.Sprintf("no answer from Weir at %s: %v", u.base, u.cause)
+func (u *noResponseError) Error() string {
+	return fmt.Sprintf("no response from Weir at %s: %v", u.base, u.cause)
 }
 
-func (u *unansweredError) Unwrap() error { return u.cause }
+func (u *noResponseError) Unwrap() error { return u.cause }
 
-// Unanswered reports whether the outcome of a request is unknown, or the server was
-// unreachable.
-func Unanswered(err error) bool {
-	_, ok := errors.AsType[*unansweredError](err)
-	return ok
-}
-
-// neverArrived reports whether the server certainly did not carry out the request.
-func neverArrived(err error) bool {
-	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {
-		return true
-	}
-	if errors.Is(err, syscall.ECONNREFUSED) {
-		return true
-	}
-	e, ok := errors.AsType[*Error](err)
-	return ok && (e.Code == codeDraining || e.Status == http.StatusTooManyRequests)
-}
-
-// passing reports whether another try may succeed.
-func passing(err error) bool {
-	if e, ok := errors.AsType[*Error](err); ok {
-		switch e.Status {
-		case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-			return true
-		default:
-			return false
-		}
-	}
-	_, ok := errors.AsType[*unansweredError](err)
+// NoResponse reports whether err is the error of a request without a complete
+// response: the server was unreachable, or the outcome of the request is unknown.
+func NoResponse(err error) bool {
+	_, ok := errors.AsType[*noResponseError](err)
 	return ok
 }

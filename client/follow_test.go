@@ -15,7 +15,7 @@ import (
 	"weir/client"
 )
 
-// streams answers each request for events with the next text, and records the ids
+// streams serves each request for events with the next text, and records the ids
 // after which the requests start.
 type streams struct {
 	mu     sync.Mutex
@@ -46,33 +46,33 @@ func followed(t *testing.T, s *streams, f client.Follow) (ids []string, lost int
 	t.Helper()
 	server := httptest.NewServer(s)
 	defer server.Close()
-	c, err := client.New(client.Options{URL: server.URL, Pause: time.Millisecond})
+	c, err := client.New(client.Options{URL: server.URL, RetryDelay: time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	event := f.Event
-	f.Event = func(e client.EventView) error {
+	event := f.OnEvent
+	f.OnEvent = func(e client.EventView) error {
 		ids = append(ids, e.ID+" "+e.Type)
 		if event != nil {
 			return event(e)
 		}
 		return nil
 	}
-	f.Lost = func(error) { lost++ }
+	f.OnReconnect = func(error) { lost++ }
 	err = c.Follow(t.Context(), f)
 	return ids, lost, err
 }
 
 // An event that was cut off is requested again, after the last complete one; a
 // heartbeat advances the position.
-func TestFollowGoesOnBehindTheLastEvent(t *testing.T) {
+func TestFollowReconnects(t *testing.T) {
 	t.Parallel()
 	s := &streams{texts: []string{
 		"retry: 1\n\nid: 7\ndata: {\"id\":\"7\",\"type\":\"a\"}\n\n:\n\nid: 8\ndata: {\"id\":\"8\",",
 		"", "id: 8\ndata: {\"id\":\"8\",\"type\":\"b\"}\n\n:\nid: 11\n\n", ": nothing\n\n",
 	}}
-	ids, lost, err := followed(t, s, client.Follow{Behind: "6", Params: client.ListEventsParams{Type: "a,b", Subject: "x"}})
+	ids, lost, err := followed(t, s, client.Follow{After: "6", Params: client.ListEventsParams{Type: "a,b", Subject: "x"}})
 	if diff := cmp.Diff([]string{"7 a", "8 b"}, ids); diff != "" || client.StatusOf(err) != http.StatusForbidden {
 		t.Errorf("%s%v", diff, err)
 	}
@@ -86,7 +86,7 @@ func TestFollowEnds(t *testing.T) {
 	t.Parallel()
 	const one = "id: 7\ndata: {\"id\":\"7\"}\n\n"
 	enough := errors.New("enough")
-	if _, _, err := followed(t, &streams{texts: []string{one}}, client.Follow{Event: func(client.EventView) error { return enough }}); !errors.Is(err, enough) {
+	if _, _, err := followed(t, &streams{texts: []string{one}}, client.Follow{OnEvent: func(client.EventView) error { return enough }}); !errors.Is(err, enough) {
 		t.Errorf("the error of who is told: %v", err)
 	}
 	if _, lost, err := followed(t, &streams{texts: []string{"", "", "", "", ""}}, client.Follow{}); client.StatusOf(err) != http.StatusServiceUnavailable || lost != 0 {
@@ -100,7 +100,7 @@ func TestFollowEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	if err := c.Follow(ctx, client.Follow{Event: func(client.EventView) error { cancel(); return nil }}); !errors.Is(err, context.Canceled) {
+	if err := c.Follow(ctx, client.Follow{OnEvent: func(client.EventView) error { cancel(); return nil }}); !errors.Is(err, context.Canceled) {
 		t.Errorf("after its context: %v", err)
 	}
 }

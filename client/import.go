@@ -3,26 +3,30 @@ package client
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"net/url"
+	"sync"
 )
 
 // Import is a file of respondents to load into a survey.
 type Import struct {
-	Survey string
-	Params PostRespondentsParams
-	Type   string // text/csv or application/x-ndjson
-	Body   io.Reader
-	Size   int64 // 0: not known
-	Sent   func(part []byte)
-	// Bad is called for each rejected row in the answer, while the answer is
-	// read.
-	Bad func(RowError) error
+	Survey      string
+	Params      PostRespondentsParams
+	ContentType string // text/csv or application/x-ndjson
+	Body        io.Reader
+	Size        int64 // of the body, in bytes; 0: unknown
+	// Progress is called with each part of the body that was read for sending; may be
+	// nil.
+	Progress func(part []byte)
+	// OnRejected is called for each rejected row while the response is read; may be nil.
+	OnRejected func(RowError) error
 }
 
-// Imported is the result of an import.
-type Imported struct {
+// ImportResult is the result of an import.
+type ImportResult struct {
 	Added      int64 `json:"added"`
 	Duplicates int64 `json:"duplicates"`
 	Rejected   int64 `json:"rejected"`
@@ -30,30 +34,47 @@ type Imported struct {
 	LastLine int64 `json:"last_line,omitempty"`
 }
 
-// Import loads respondents. The answer may list any number of rejected rows; they are
-// not kept in memory. With an *[Error] the sums show how far the import got.
-func (c *Client) Import(ctx context.Context, i Import) (done Imported, err error) {
-	read := func(d *json.Decoder) error { return done.read(d, i.Bad) }
+// Import loads respondents. It makes a single try, because the body cannot be read
+// again. The response may list any number of rejected rows; they are not kept in
+// memory. If the error is an *[Error], the result shows how far the import got.
+func (c *Client) Import(ctx context.Context, i Import) (result ImportResult, err error) {
 	query := url.Values{}
-	set(query, "on_error", i.Params.OnError)
-	set(query, "duplicates", i.Params.Duplicates)
-	set(query, "encoding", i.Params.Encoding)
-	err = c.Upload(ctx, Upload{
-		Path: "/v1/surveys/" + url.PathEscape(i.Survey) + "/respondents", Query: query, Type: i.Type, Body: i.Body, Size: i.Size, Sent: i.Sent,
-		Answer: read,
-		Problem: func(name string, d *json.Decoder) error {
-			if name == "import" {
-				return read(d)
-			}
-			return d.Decode(&json.RawMessage{})
-		},
+	setQuery(query, "on_error", i.Params.OnError)
+	setQuery(query, "duplicates", i.Params.Duplicates)
+	setQuery(query, "encoding", i.Params.Encoding)
+	body := &progressReader{from: i.Body, report: i.Progress}
+	r, err := c.newRequest(ctx, http.MethodPost, "/v1/surveys/"+url.PathEscape(i.Survey)+"/respondents", query, body)
+	if err != nil {
+		return result, err
+	}
+	if i.Size > 0 {
+		r.ContentLength = i.Size
+	}
+	r.Header.Set("Content-Type", i.ContentType)
+	r.Header.Set("Expect", "100-continue") // the server can reject the request before the body is sent
+	response, err := c.send(r, func(name string, d *json.Decoder) error {
+		if name == "import" {
+			return result.read(d, i.OnRejected)
+		}
+		return d.Decode(&json.RawMessage{})
 	})
-	return done, err
+	failed := body.stop()
+	switch {
+	case err != nil && failed != nil:
+		return result, fmt.Errorf("read the file to import: %w", failed)
+	case err != nil:
+		return result, err
+	}
+	defer func() { _ = response.Body.Close() }()
+	if err := result.read(json.NewDecoder(response.Body), i.OnRejected); err != nil {
+		return result, &noResponseError{c.base, fmt.Errorf("incomplete or unexpected response: %w", err)}
+	}
+	return result, nil
 }
 
-// read decodes the sums as they arrive, and passes rejected rows to bad.
-func (i *Imported) read(d *json.Decoder, bad func(RowError) error) error {
-	return members(d, func(name string) error {
+// read decodes the counts as they arrive, and passes rejected rows to onRejected.
+func (i *ImportResult) read(d *json.Decoder, onRejected func(RowError) error) error {
+	return readObject(d, func(name string) error {
 		switch name {
 		case "added":
 			return d.Decode(&i.Added)
@@ -64,31 +85,67 @@ func (i *Imported) read(d *json.Decoder, bad func(RowError) error) error {
 		case "last_line":
 			return d.Decode(&i.LastLine)
 		case "errors":
-			return readBad(d, bad)
+			return readRejected(d, onRejected)
 		default:
 			return d.Decode(&json.RawMessage{})
 		}
 	})
 }
 
-func readBad(d *json.Decoder, bad func(RowError) error) error {
+func readRejected(d *json.Decoder, onRejected func(RowError) error) error {
 	if t, err := d.Token(); err != nil || t == nil { // null
 		return err
 	} else if t != json.Delim('[') {
-		return fmt.Errorf("%v where a list is expected", t)
+		return fmt.Errorf("unexpected %v; want a list", t)
 	}
 	for d.More() {
 		var row RowError
 		if err := d.Decode(&row); err != nil {
 			return err
 		}
-		if bad == nil {
+		if onRejected == nil {
 			continue
 		}
-		if err := bad(row); err != nil {
+		if err := onRejected(row); err != nil {
 			return err
 		}
 	}
 	_, err := d.Token()
 	return err
+}
+
+// progressReader reports everything that is read, until stop is called. The
+// transport may still be reading when the response has already arrived.
+type progressReader struct {
+	from   io.Reader
+	report func([]byte)
+
+	mu      sync.Mutex
+	stopped bool
+	failed  error
+}
+
+// Read implements io.Reader.
+func (r *progressReader) Read(p []byte) (int, error) {
+	n, err := r.from.Read(p)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.stopped && n > 0 { // not io.EOF: an error would close the connection of a response in progress
+		return 0, errors.New("the response arrived before the end of the body")
+	}
+	if n > 0 && r.report != nil {
+		r.report(p[:n])
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		r.failed = err
+	}
+	return n, err
+}
+
+// stop stops the reports and returns the read error, if any.
+func (r *progressReader) stop() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.stopped = true
+	return r.failed
 }

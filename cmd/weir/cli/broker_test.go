@@ -228,7 +228,7 @@ func TestSendingResumesAfterACut(t *testing.T) {
 	way.lose.Store(3)
 	way.most.Store(8)
 	args := []string{"contact", "send", "sms", "--file", file(t, "people.csv", people(rows)), "--batch", "250", "--tries", "3"}
-	check(t, at(t, through, "", args...), cli.Unreachable, "^$", `(?s)no answer from Weir.*it came to line \d+: 1,[0-9]+ contacts queued.*nobody is contacted twice; --from-line \d+`)
+	check(t, at(t, through, "", args...), cli.Unreachable, "^$", `(?s)no response from Weir.*it came to line \d+: 1,[0-9]+ contacts queued.*nobody is contacted twice; --from-line \d+`)
 	way.most.Store(0)
 	check(t, at(t, through, "", args...), cli.OK, `^sms: [0-9,]+ contacts queued, [0-9,]+ known already, 0 rows refused\n$`, "^$")
 	got := b.run("contact", "list", "--channel", "sms", "--limit", "0", "--output", "jsonl").out

@@ -100,7 +100,7 @@ func (a *app) channelShow(r *remote) *cobra.Command {
 
 func (a *app) showChannel(ctx context.Context, r *remote, to *client.Client, name string, out io.Writer) error {
 	var raw []byte
-	ch, err := to.Keeping(&raw).GetChannel(ctx, name)
+	ch, err := to.CaptureBody(&raw).GetChannel(ctx, name)
 	if err != nil {
 		return err
 	}

@@ -81,7 +81,7 @@ func (a *app) drained(ctx context.Context, to *client.Client, name string, limit
 	ticks, stop := a.tick(drainPause)
 	defer stop()
 	for {
-		ch, err := to.Keeping(&raw).GetChannel(ctx, name)
+		ch, err := to.CaptureBody(&raw).GetChannel(ctx, name)
 		switch {
 		case err != nil && (ctx.Err() != nil || !passing(err)):
 			return nil, err

@@ -226,13 +226,13 @@ func (a *app) secretVariables(c *cobra.Command, f *channelFlags, into map[string
 
 // sendChannel creates or changes a channel.
 func (a *app) sendChannel(ctx context.Context, r *remote, to *client.Client, method, name string, body map[string]any, force bool, done string) error {
-	request := client.Request{Method: method, Path: "/v1/channels/" + url.PathEscape(name), Body: body, Repeatable: true}
+	request := client.Request{Method: method, Path: "/v1/channels/" + url.PathEscape(name), Body: body, Idempotent: true}
 	if force {
 		request.Query = url.Values{"force": {"true"}}
 	}
 	var raw []byte
 	var ch client.ChannelView
-	if err := to.Keeping(&raw).Do(ctx, request, &ch); err != nil {
+	if err := to.CaptureBody(&raw).Do(ctx, request, &ch); err != nil {
 		return err
 	}
 	state := channelState(&ch)

@@ -31,7 +31,7 @@ func (a *app) names(r *remote, ask naming) cobra.CompletionFunc {
 }
 
 func (a *app) known(c *cobra.Command, r *remote, ask naming, begun string) []cobra.Completion {
-	to, err := a.connectWith(c, r, client.Options{Tries: 1, Timeout: completionTime})
+	to, err := a.connectWith(c, r, client.Options{MaxTries: 1, Timeout: completionTime})
 	if err != nil {
 		return nil
 	}

@@ -183,7 +183,7 @@ func (a *app) contactShow(r *remote) *cobra.Command {
 		func(ctx context.Context, _ *cobra.Command, to *client.Client, args []string) error {
 			return a.follow(ctx, &r.printing, &w, func(out io.Writer) error {
 				var raw []byte
-				x, err := to.Keeping(&raw).GetContact(ctx, args[0])
+				x, err := to.CaptureBody(&raw).GetContact(ctx, args[0])
 				if err != nil {
 					return err
 				}
@@ -270,7 +270,7 @@ is asked, and it ends when it is known how.`, "  weir contact cancel 1-1w9gn3k1c
 				return err
 			}
 			var raw []byte
-			x, err := to.Keeping(&raw).CancelContact(ctx, args[0])
+			x, err := to.CaptureBody(&raw).CancelContact(ctx, args[0])
 			if err != nil {
 				return err
 			}

@@ -66,7 +66,7 @@ func (a *app) contactSend(r *remote) *cobra.Command {
 			if err := a.complete(c, s); err != nil {
 				return err
 			}
-			to, err := a.connectWith(c, r, client.Options{Tries: s.tries})
+			to, err := a.connectWith(c, r, client.Options{MaxTries: s.tries})
 			if err != nil {
 				return err
 			}

@@ -50,7 +50,7 @@ API.`, "  weir contact timeline 1-1w9gn3k1c740\n  weir contact timeline 1-1w9gn3
 				var raw []byte
 				var x timeline
 				get := client.Request{Method: http.MethodGet, Path: "/v1/contacts/" + url.PathEscape(args[0]) + "/timeline"}
-				if err := to.Keeping(&raw).Do(ctx, get, &x); err != nil {
+				if err := to.CaptureBody(&raw).Do(ctx, get, &x); err != nil {
 					return err
 				}
 				if r.json() {

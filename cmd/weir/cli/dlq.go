@@ -239,7 +239,7 @@ const mostDead = 10_000 // in one request; the API's maximum
 // dead makes one request. It is safe to repeat after a lost response.
 func dead(ctx context.Context, to *client.Client, step string, f deadFilter, limit int, dry bool) (out deadDone, err error) {
 	f.Limit, f.DryRun = limit, dry
-	return out, to.Do(ctx, client.Request{Method: http.MethodPost, Path: "/v1/dead-letters:" + step, Body: f, Repeatable: true}, &out)
+	return out, to.Do(ctx, client.Request{Method: http.MethodPost, Path: "/v1/dead-letters:" + step, Body: f, Idempotent: true}, &out)
 }
 
 // deadAll processes all matching dead letters, with as many requests as needed.

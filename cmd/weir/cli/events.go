@@ -97,8 +97,8 @@ func (a *app) listen(ctx context.Context, r *remote, to *client.Client, o listen
 		}
 	}
 	err := to.Follow(ctx, client.Follow{
-		Params: p, Behind: behind, Event: write,
-		Lost: func(err error) {
+		Params: p, After: behind, OnEvent: write,
+		OnReconnect: func(err error) {
 			text, _, _ := strings.Cut(err.Error(), "\n")
 			a.complain(terminal.Visible(text) + "; trying again")
 		},

@@ -93,7 +93,7 @@ func statusOf(err error) int {
 }
 
 // unanswered reports whether no response of Weir arrived.
-func unanswered(err error) bool { return client.Unanswered(err) || routerclient.Unanswered(err) }
+func unanswered(err error) bool { return client.NoResponse(err) || routerclient.Unanswered(err) }
 
 // passing reports whether a later attempt may succeed.
 func passing(err error) bool {

@@ -41,7 +41,7 @@ func TestEventsAreFollowed(t *testing.T) {
 		`{"data":1,"id":"7","source":"surveys","subject":"s","time":"2026-05-04T12:00:00Z","type":"x"}` + "\n"; out != want {
 		t.Errorf("it writes\n%s\nwant\n%s", out, want)
 	}
-	if code != cli.Refused || !strings.HasPrefix(err, "warning: no answer from Weir") || !strings.Contains(err, "; trying again\nweir: Weir answered 403") {
+	if code != cli.Refused || !strings.HasPrefix(err, "warning: no response from Weir") || !strings.Contains(err, "; trying again\nweir: Weir answered 403") {
 		t.Errorf("%d %s", code, err)
 	}
 	if got := f.requests(); !strings.Contains(got[0], "cursor=0") || !strings.Contains(got[0], "type=a%2Cb") {

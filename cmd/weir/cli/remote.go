@@ -42,7 +42,7 @@ func (a *app) connectWith(c *cobra.Command, r *remote, o client.Options) (*clien
 	if o.Token, err = a.token(c, r.tokenFile); err != nil {
 		return nil, err
 	}
-	o.UserAgent, o.Pause = "weir", a.Pause
+	o.UserAgent, o.RetryDelay = "weir", a.Pause
 	if o.URL = r.url; o.URL == "" {
 		o.URL = a.environment("WEIR_URL")
 	}

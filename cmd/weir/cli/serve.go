@@ -32,7 +32,7 @@ func (a *app) resume() *cobra.Command {
 		"Resumes a Weir that was started with --paused: it dispatches contacts, delivers events\nand calls functions. Channels that are paused themselves stay paused.", "  weir resume",
 		func(ctx context.Context, _ *cobra.Command, to *client.Client, _ []string) error {
 			var raw []byte
-			if _, err := to.Keeping(&raw).ReleaseHold(ctx); err != nil {
+			if _, err := to.CaptureBody(&raw).ReleaseHold(ctx); err != nil {
 				return err
 			}
 			return a.told(r, raw, "resumed")

@@ -42,7 +42,7 @@ func (a *app) survey() *cobra.Command {
 func (a *app) surveyStep(r *remote, step, short, long string, take func(*client.Client, context.Context, string) (*client.SurveyView, error)) *cobra.Command {
 	c := a.speaking(r, step+" NAME", short, long, "  weir survey "+step+" flu", func(ctx context.Context, _ *cobra.Command, to *client.Client, args []string) error {
 		var raw []byte
-		s, err := take(to.Keeping(&raw), ctx, args[0])
+		s, err := take(to.CaptureBody(&raw), ctx, args[0])
 		if err != nil {
 			return err
 		}
@@ -68,7 +68,7 @@ contacts too, as far as that is possible. A survey that is stopped cannot be res
 				}
 			}
 			var raw []byte
-			s, err := to.Keeping(&raw).StopSurvey(ctx, args[0])
+			s, err := to.CaptureBody(&raw).StopSurvey(ctx, args[0])
 			if err != nil {
 				return err
 			}

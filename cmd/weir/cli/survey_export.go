@@ -5,7 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
 	"io/fs"
+	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -29,24 +32,37 @@ func (a *app) exportOf(r *remote, what, short, long string) *cobra.Command {
 An export that breaks off leaves no file behind.`, `  weir survey export `+what+` flu
   weir survey export `+what+` flu --file - | head`,
 		func(ctx context.Context, c *cobra.Command, to *client.Client, args []string) error {
-			d := client.Download{Path: "/v1/surveys/" + url.PathEscape(args[0]) + "/" + what + ".csv"}
+			export := client.Request{Method: http.MethodGet, Path: "/v1/surveys/" + url.PathEscape(args[0]) + "/" + what + ".csv"}
 			if file == "-" {
-				out := bufio.NewWriter(a.Stdout)
-				d.To = out
-				return errors.Join(to.Download(ctx, d), out.Flush())
+				return download(ctx, to, export, a.Stdout)
 			}
 			if file == "" {
 				file = filepath.Base(args[0]) + "-" + what + ".csv"
 			}
-			return a.exportTo(ctx, c, r, to, d, file, force)
+			return a.exportTo(ctx, c, r, to, export, file, force)
 		})
 	c.Flags().StringVarP(&file, "file", "f", "", `where to; "-" for the standard output (default NAME-`+what+`.csv)`)
 	c.Flags().BoolVar(&force, "force", false, "write over a file that exists")
 	return c
 }
 
+// download writes the body of a response of any size.
+func download(ctx context.Context, to *client.Client, r client.Request, out io.Writer) error {
+	body, err := to.Open(ctx, r)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = body.Close() }()
+	buffered := bufio.NewWriterSize(out, 64<<10)
+	if _, err := io.Copy(buffered, body); err != nil {
+		err = fmt.Errorf("the export is incomplete: %w", err)
+		return errors.Join(err, buffered.Flush())
+	}
+	return buffered.Flush()
+}
+
 // exportTo writes to a temporary file, which gets its final name once it is complete.
-func (a *app) exportTo(ctx context.Context, c *cobra.Command, r *remote, to *client.Client, d client.Download, file string, force bool) (err error) {
+func (a *app) exportTo(ctx context.Context, c *cobra.Command, r *remote, to *client.Client, export client.Request, file string, force bool) (err error) {
 	if _, err := os.Lstat(file); err == nil && !force {
 		return misuse(c, file+" exists; say --force to write over it")
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -61,12 +77,10 @@ func (a *app) exportTo(ctx context.Context, c *cobra.Command, r *remote, to *cli
 			_ = os.Remove(part.Name())
 		}
 	}()
-	out := bufio.NewWriterSize(part, 64<<10)
 	p := a.newProgress(filepath.Base(file), "rows", 0, true)
-	d.To, d.Begun, d.Got = out, p.begin, p.add
-	err = to.Download(ctx, d)
+	err = download(ctx, to, export, io.MultiWriter(part, watcher(p.add)))
 	p.clear()
-	if err = errors.Join(err, out.Flush(), part.Sync(), part.Close()); err != nil {
+	if err = errors.Join(err, part.Sync(), part.Close()); err != nil {
 		return err
 	}
 	if err := os.Rename(part.Name(), file); err != nil {

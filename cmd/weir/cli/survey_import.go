@@ -78,7 +78,7 @@ func (a *app) runImport(ctx context.Context, c *cobra.Command, r *remote, to *cl
 	}
 	p := a.newProgress(filepath.Base(file), "rows", bytes, kind == "text/csv")
 	sum, err := to.Import(ctx, client.Import{
-		Survey: survey, Params: client.PostRespondentsParams{OnError: o.onError.value, Duplicates: o.duplicates.value, Encoding: o.encoding}, Type: kind, Body: from, Size: bytes, Sent: p.add, Bad: refused.add,
+		Survey: survey, Params: client.PostRespondentsParams{OnError: o.onError.value, Duplicates: o.duplicates.value, Encoding: o.encoding}, ContentType: kind, Body: from, Size: bytes, Progress: p.add, OnRejected: refused.add,
 	})
 	p.clear()
 	if closing := refused.close(); closing != nil {
@@ -91,12 +91,12 @@ func (a *app) runImport(ctx context.Context, c *cobra.Command, r *remote, to *cl
 }
 
 // importFailed adds to an error what was imported and how to continue.
-func importFailed(err error, sum client.Imported) error {
+func importFailed(err error, sum client.ImportResult) error {
 	text := ""
 	if sum.LastLine > 0 {
 		text = fmt.Sprintf("\nit came to line %d: %s, %s", sum.LastLine, plural(sum.Added, "respondent loaded", "respondents loaded"), plural(sum.Rejected, "row refused", "rows refused"))
 	}
-	if text != "" || client.Unanswered(err) {
+	if text != "" || client.NoResponse(err) {
 		text += "\nwhat is loaded stays so, unless --on-error none was given; the same import can be made again"
 	}
 	return fmt.Errorf("%w%s", err, text)
@@ -121,11 +121,11 @@ func kindOf(file, format string) (string, error) {
 }
 
 // imported prints the result of an import.
-func (a *app) imported(r *remote, survey string, sum client.Imported, o importing, refused *refused) error {
+func (a *app) imported(r *remote, survey string, sum client.ImportResult, o importing, refused *refused) error {
 	if r.json() {
 		raw, err := json.Marshal(struct {
 			Survey string `json:"survey"`
-			client.Imported
+			client.ImportResult
 			Errors []client.RowError `json:"errors"`
 		}{survey, sum, refused.first})
 		if err != nil {
@@ -143,7 +143,7 @@ func (a *app) imported(r *remote, survey string, sum client.Imported, o importin
 	return nil
 }
 
-func refusal(sum client.Imported, o importing) string {
+func refusal(sum client.ImportResult, o importing) string {
 	text := plural(sum.Rejected, "row was refused", "rows were refused")
 	if o.onError.value == "none" {
 		text += "; nothing was loaded"
@@ -151,7 +151,7 @@ func refusal(sum client.Imported, o importing) string {
 	return text
 }
 
-func (a *app) importTable(survey string, sum client.Imported, o importing, refused *refused) error {
+func (a *app) importTable(survey string, sum client.ImportResult, o importing, refused *refused) error {
 	return a.refusedTable(fmt.Sprintf("%s: %s, %s, %s\n", survey, plural(sum.Added, "respondent loaded", "respondents loaded"),
 		plural(sum.Duplicates, "duplicate", "duplicates"), plural(sum.Rejected, "row refused", "rows refused")), o.errors, refused)
 }

@@ -91,7 +91,7 @@ it came to line 80: 70 respondents loaded, 2 rows refused
 what is loaded stays so, unless --on-error none was given; the same import can be made again
 `)
 	f = newRemote(t, map[string]http.HandlerFunc{respondents: answers(http.StatusOK, `{"added":70,"err`)})
-	check(t, f.run("", "import", file(t, "people.csv", "phone\n1\n"), "flu"), cli.Unreachable, "^$", "broke off(.|\n)*can be made again")
+	check(t, f.run("", "import", file(t, "people.csv", "phone\n1\n"), "flu"), cli.Unreachable, "^$", "incomplete(.|\n)*can be made again")
 }
 
 // The progress of a long import on a wide terminal.

@@ -47,7 +47,7 @@ func (a *app) launch(ctx context.Context, to *client.Client, survey string, wait
 	ticks, stop := a.tick(launchPause)
 	defer stop()
 	for told := false; ; {
-		s, err = to.Keeping(&raw).LaunchSurvey(ctx, survey)
+		s, err = to.CaptureBody(&raw).LaunchSurvey(ctx, survey)
 		if client.StatusOf(err) != http.StatusServiceUnavailable || a.now().Sub(began) >= wait {
 			return s, raw, err
 		}

@@ -53,9 +53,6 @@ func columnsOf(w io.Writer) int {
 	return usualWidth
 }
 
-// begin sets the size of the stream, in bytes, once it is known.
-func (p *progress) begin(size int64) { p.size = max(0, size) }
-
 // add counts a part of the stream.
 func (p *progress) add(part []byte) {
 	p.bytes += int64(len(part))

@@ -47,7 +47,7 @@ func (a *app) surveyPut(r *remote) *cobra.Command {
 			var raw []byte
 			var s client.SurveyView
 			put := client.Request{Method: http.MethodPut, Path: "/v1/surveys/" + url.PathEscape(args[1]), Body: definition}
-			if err := to.Keeping(&raw).Do(ctx, put, &s); err != nil {
+			if err := to.CaptureBody(&raw).Do(ctx, put, &s); err != nil {
 				return err
 			}
 			return a.told(r, raw, "%s: saved, %s", args[1], state(s.State, s.Cause))

@@ -20,7 +20,7 @@ func (a *app) surveyShow(r *remote) *cobra.Command {
 complete, including the texts.`, "  weir survey show flu\n  weir survey show flu --output json | jq .questionnaires",
 		func(ctx context.Context, _ *cobra.Command, to *client.Client, args []string) error {
 			var raw []byte
-			s, err := to.Keeping(&raw).GetSurvey(ctx, args[0])
+			s, err := to.CaptureBody(&raw).GetSurvey(ctx, args[0])
 			if err != nil {
 				return err
 			}

@@ -39,7 +39,7 @@ restarted. With --output json it shows what the API says, one line each time.`, 
 // showSurvey shows a survey once and reports whether it is done.
 func (a *app) showSurvey(ctx context.Context, r *remote, to *client.Client, survey string, out io.Writer) (done bool, err error) {
 	var raw []byte
-	st, err := to.Keeping(&raw).GetSurveyStats(ctx, survey)
+	st, err := to.CaptureBody(&raw).GetSurveyStats(ctx, survey)
 	if err != nil {
 		return false, err
 	}

@@ -214,8 +214,8 @@ func TestSurveyExport(t *testing.T) {
 	check(t, f.run("", "export", "results", "flu", "--file", name, "--force", "-o", "json"), cli.OK, `^\{"bytes":30,"file":".*out.csv","rows":2\}\n$`, "^$")
 	same(t, f.run("", "export", "results", "flu", "--file", "-"), cli.OK, csv, "")
 	// An interrupted export leaves no file, and does not change an existing one.
-	check(t, f.run("", "export", "log", "flu", "--file", filepath.Join(folder, "log.csv")), cli.Failure, "^$", "ended too early")
-	check(t, f.run("", "export", "log", "flu", "--file", name, "--force"), cli.Failure, "^$", "ended too early")
+	check(t, f.run("", "export", "log", "flu", "--file", filepath.Join(folder, "log.csv")), cli.Failure, "^$", "the export is incomplete")
+	check(t, f.run("", "export", "log", "flu", "--file", name, "--force"), cli.Failure, "^$", "the export is incomplete")
 	check(t, f.run("", "export", "log", "gone", "--file", filepath.Join(folder, "gone.csv")), cli.NotFound, "^$", "404")
 	entries, err := os.ReadDir(folder)
 	if err != nil || len(entries) != 1 || read(t, name) != csv {
@@ -234,7 +234,7 @@ func TestSurveyConnections(t *testing.T) {
 		code    int
 		err     string
 	}{
-		{"nobody listens", []string{"WEIR_URL=http://127.0.0.1:1"}, "", cli.Unreachable, "no answer from Weir at http://127.0.0.1:1(?s:.*)is Weir running there"},
+		{"nobody listens", []string{"WEIR_URL=http://127.0.0.1:1"}, "", cli.Unreachable, "no response from Weir at http://127.0.0.1:1(?s:.*)is Weir running there"},
 		{"no token", nil, "--url " + f.url, cli.Refused, `401 \(unauthorised\)(?s:.*)WEIR_TOKEN_FILE or --token-file give the token`},
 		{"token in a file", []string{"WEIR_TOKEN_FILE=" + good}, "--url " + f.url, cli.OK, "^$"},
 		{"the flag goes before", []string{"WEIR_TOKEN=another", "WEIR_URL=http://127.0.0.1:1"}, "--token-file " + good + " --url " + f.url, cli.OK, "^$"},

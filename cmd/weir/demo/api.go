@@ -26,7 +26,7 @@ type api struct {
 func newAPI(base string) (*api, error) {
 	a := &api{base: base, token: secret()}
 	var err error
-	a.Client, err = client.New(client.Options{URL: base, Token: a.token, Tries: 1, Timeout: 10 * time.Second})
+	a.Client, err = client.New(client.Options{URL: base, Token: a.token, MaxTries: 1, Timeout: 10 * time.Second})
 	return a, err
 }
 

@@ -56,7 +56,7 @@ const (
 
 // startApplication starts the application; weirURL is the future address of Weir.
 func startApplication(ctx context.Context, weirURL, token string) (*application, error) {
-	to, err := client.New(client.Options{URL: weirURL, Token: token, Tries: patience, Pause: retryPause})
+	to, err := client.New(client.Options{URL: weirURL, Token: token, MaxTries: patience, RetryDelay: retryPause})
 	if err != nil {
 		return nil, err
 	}

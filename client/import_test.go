@@ -1,7 +1,6 @@
 package client_test
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -31,23 +30,23 @@ func TestImportStreamsBothWays(t *testing.T) {
 	body := strings.Repeat("+15550001,x\n", 100_000)
 	sent, bad := 0, 0
 	done, err := to.Import(t.Context(), client.Import{
-		Survey: "s", Params: client.PostRespondentsParams{OnError: "skip"}, Type: "text/csv", Body: strings.NewReader(body), Size: int64(len(body)),
-		Sent: func(part []byte) { sent += len(part) },
-		Bad: func(row client.RowError) error {
+		Survey: "s", Params: client.PostRespondentsParams{OnError: "skip"}, ContentType: "text/csv", Body: strings.NewReader(body), Size: int64(len(body)),
+		Progress: func(part []byte) { sent += len(part) },
+		OnRejected: func(row client.RowError) error {
 			if bad++; row != (client.RowError{Line: bad + 1, Column: "phone", Reason: "is none"}) {
 				return fmt.Errorf("row %+v", row)
 			}
 			return nil
 		},
 	})
-	want := client.Imported{Added: int64(len(body)), Duplicates: 2, Rejected: rows}
+	want := client.ImportResult{Added: int64(len(body)), Duplicates: 2, Rejected: rows}
 	if diff := cmp.Diff(want, done); diff != "" || err != nil || sent != len(body) || bad != rows || tries.Load() != 1 {
 		t.Errorf("%v; %d bytes, %d bad rows, %d tries\n%s", err, sent, bad, tries.Load(), diff)
 	}
 }
 
-// A rejection arrives before the body, so that no body is sent in vain.
-func TestAnUploadIsRefusedBeforeItBegins(t *testing.T) {
+// A rejection arrives before the body, so that no body is sent for nothing.
+func TestImportIsRejectedBeforeTheBodyIsSent(t *testing.T) {
 	t.Parallel()
 	to, tries := to(t, says(401, `{"code":"unauthorised","detail":"no"}`))
 	read := 0
@@ -64,7 +63,7 @@ type reader func([]byte) (int, error)
 
 func (r reader) Read(p []byte) (int, error) { return r(p) }
 
-func TestUploadsThatFail(t *testing.T) {
+func TestImportFailures(t *testing.T) {
 	t.Parallel()
 	drain := func(then http.HandlerFunc) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
@@ -77,23 +76,23 @@ func TestUploadsThatFail(t *testing.T) {
 		name   string
 		answer http.HandlerFunc
 		body   io.Reader
-		done   client.Imported
+		done   client.ImportResult
 		bad    int
 		err    string
 	}{
-		{"no answer", drain(hangsUp), strings.NewReader("x"), client.Imported{}, 0, "no answer from Weir"},
-		{"store down", drain(says(503, unavailable)), strings.NewReader("x"), client.Imported{}, 0, "503 (store_unavailable)"},
-		{"half an answer", drain(says(200, `{"added":3,"errors":[{"line":2},`)), strings.NewReader("x"), client.Imported{Added: 3}, 1, "broke off"},
-		{"another answer", drain(says(200, `[]`)), strings.NewReader("x"), client.Imported{}, 0, "not Weir's"},
+		{"no response", drain(hangsUp), strings.NewReader("x"), client.ImportResult{}, 0, "no response from Weir"},
+		{"store down", drain(says(503, unavailable)), strings.NewReader("x"), client.ImportResult{}, 0, "503 (store_unavailable)"},
+		{"half a response", drain(says(200, `{"added":3,"errors":[{"line":2},`)), strings.NewReader("x"), client.ImportResult{Added: 3}, 1, "incomplete"},
+		{"another response", drain(says(200, `[]`)), strings.NewReader("x"), client.ImportResult{}, 0, "unexpected [; want an object"},
 		{"nothing was loaded", drain(says(422, `{"code":"invalid","detail":"bad rows","import":{"added":0,"rejected":2,"errors":[{"line":2},{"line":3}]}}`)),
-			strings.NewReader("x"), client.Imported{Rejected: 2}, 2, "422 (invalid): bad rows"},
-		{"the file cannot be read", drain(says(200, `{}`)), reader(broken), client.Imported{}, 0, "read what is to be sent: the disk is gone"},
+			strings.NewReader("x"), client.ImportResult{Rejected: 2}, 2, "422 (invalid): bad rows"},
+		{"the file cannot be read", drain(says(200, `{}`)), reader(broken), client.ImportResult{}, 0, "read the file to import: the disk is gone"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			to, tries := to(t, c.answer)
 			bad := 0
-			done, err := to.Import(t.Context(), client.Import{Survey: "s", Body: c.body, Bad: func(client.RowError) error { bad++; return nil }})
+			done, err := to.Import(t.Context(), client.Import{Survey: "s", Body: c.body, OnRejected: func(client.RowError) error { bad++; return nil }})
 			if err == nil || !strings.Contains(err.Error(), c.err) || done != c.done || bad != c.bad || tries.Load() > 1 {
 				t.Errorf("%+v, %d bad rows, %d tries: %v; want %+v, %d, %q", done, bad, tries.Load(), err, c.done, c.bad, c.err)
 			}
@@ -101,22 +100,27 @@ func TestUploadsThatFail(t *testing.T) {
 	}
 }
 
-func TestDownload(t *testing.T) {
+func TestOpen(t *testing.T) {
 	t.Parallel()
 	const text = "a,b\n1,2\n"
+	read := func(c *client.Client) (string, error) {
+		body, err := c.Open(t.Context(), client.Request{Method: http.MethodGet, Path: "/x.csv"})
+		if err != nil {
+			return "", err
+		}
+		got, err := io.ReadAll(body)
+		return string(got), errors.Join(err, body.Close())
+	}
 	whole, _ := to(t, says(200, text))
-	var out bytes.Buffer
-	size, got := int64(0), 0
-	d := client.Download{Path: "/x.csv", To: &out, Begun: func(n int64) { size = n }, Got: func(part []byte) { got += len(part) }}
-	if err := whole.Download(t.Context(), d); err != nil || out.String() != text || size != int64(len(text)) || got != len(text) {
-		t.Errorf("%v: %q, announced %d, told of %d", err, out.String(), size, got)
+	if got, err := read(whole); err != nil || got != text {
+		t.Errorf("got %q, %v", got, err)
 	}
 	half, _ := to(t, func(w http.ResponseWriter, r *http.Request) {
 		says(200, text)(w, r)
 		_ = http.NewResponseController(w).Flush()
 		panic(http.ErrAbortHandler)
 	})
-	if err := half.Download(t.Context(), client.Download{Path: "/x.csv", To: io.Discard}); err == nil || !strings.Contains(err.Error(), "ended too early") {
+	if _, err := read(half); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("half a file: %v", err)
 	}
 }

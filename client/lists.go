@@ -5,9 +5,9 @@ import (
 	"iter"
 )
 
-// The iterators below read a list up to its last page. They end with the first
-// error, which comes with a zero value. Without a limit they request the largest
-// pages that the API allows.
+// The iterators below read a whole list, page by page. They stop at the first error,
+// which they yield with a zero value. The Limit of the parameters is the page size;
+// if it is 0, pages are as large as the API allows.
 
 // Channels iterates over all channels, by name.
 func (c *Client) Channels(ctx context.Context, p ListChannelsParams) iter.Seq2[ChannelView, error] {
@@ -99,7 +99,7 @@ func (c *Client) Audit(ctx context.Context, p ListAuditParams) iter.Seq2[AuditVi
 }
 
 // Events iterates over all stored events that the parameters select, oldest first.
-// [Client.Follow] returns future ones.
+// [Client.Follow] waits for new ones.
 func (c *Client) Events(ctx context.Context, p ListEventsParams) iter.Seq2[EventView, error] {
 	return pages(&p.Limit, 1000, &p.Cursor, func() ([]EventView, string, error) {
 		l, err := c.ListEvents(ctx, p)
@@ -111,10 +111,10 @@ func (c *Client) Events(ctx context.Context, p ListEventsParams) iter.Seq2[Event
 }
 
 // pages reads page after page; next requests the page at limit and cursor.
-func pages[T any](limit *int, most int, cursor *string, next func() ([]T, string, error)) iter.Seq2[T, error] {
+func pages[T any](limit *int, maxLimit int, cursor *string, next func() ([]T, string, error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		if *limit == 0 {
-			*limit = most
+			*limit = maxLimit
 		}
 		for {
 			list, following, err := next()
