@@ -1,4 +1,7 @@
-# One static program in an image without anything else.
+# One static program in an image without anything else. The target weirlab is an image
+# with the simulated providers and the demonstration beside it:
+#
+#   docker build --target weirlab -t weirlab . && docker run weirlab demo
 #
 #   docker build --build-arg VERSION="$(git describe --tags --always)" -t weir .
 #   docker run -p 8080:8080 -v weir:/data -e WEIR_API_TOKENS=… weir
@@ -12,9 +15,15 @@ COPY go.mod go.sum ./
 RUN go mod download
 COPY . .
 ARG VERSION=devel
-RUN CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=${VERSION}" -o /out/weir ./cmd/weir
+RUN CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=${VERSION}" -o /out/ ./cmd/weir ./cmd/weirlab
 # A volume takes the owner of the folder that it covers.
 RUN mkdir -p /out/data
+
+FROM gcr.io/distroless/static-debian12:nonroot AS weirlab
+COPY --from=build /out/weir /out/weirlab /
+USER 65532:65532
+STOPSIGNAL SIGTERM
+ENTRYPOINT ["/weirlab"]
 
 FROM gcr.io/distroless/static-debian12:nonroot
 COPY --from=build /out/weir /weir

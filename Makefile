@@ -9,7 +9,7 @@ FUZZSECONDS ?=
 # These fill tables with many rows, measure, or read source; the race detector would only
 # make them slow, and what runs at the same time is tested elsewhere. Or they are pure, code
 # and tests: nothing in them runs at the same time.
-UNRACED   := -e weir/cmd/weir/bench -e weir/persistence/plantest -e weir/internal/scaletest -e weir/internal/arch \
+UNRACED   := -e weir/cmd/weirlab/bench -e weir/persistence/plantest -e weir/internal/scaletest -e weir/internal/arch \
 	-e weir/routing -e weir/actors/core -e weir/surveys
 # With the race detector, which the script adds, comes a check of each conversion of an unsafe pointer. In what SQLite
 # stands on, which is C in the shape of Go, that is a fifth of the time of all tests. In SQLite itself the detector, too, is
@@ -29,12 +29,12 @@ help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 .PHONY: build
-build: ## bin/weir, one static program
-	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/weir ./cmd/weir
+build: ## bin/weir, one static program, and bin/weirlab: simulated providers, the demonstration, measurements
+	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/weir ./cmd/weirlab
 
 .PHONY: demo
 demo: build ## two surveys of 2,000 respondents through simulated providers, with a kill -9 on the way (about a minute)
-	bin/weir demo
+	bin/weirlab demo
 
 .PHONY: test
 test: ## every test, with the race detector, on SQLite and on a private MariaDB (or the server that WEIR_TEST_MYSQL names)
@@ -81,7 +81,7 @@ test-router-sdk: build ## the router's API driven with Microsoft's JavaScript pa
 .PHONY: test-ui
 test-ui: build ## the dashboard in a headless Chromium: every page and action, keyboard, rights, accessibility; needs Node 20, apt installs Chromium (some three minutes)
 	@scripts/need-browser
-	cd test/ui && npm ci --no-audit --no-fund --loglevel=error && WEIR=../../bin/weir node main.mjs
+	cd test/ui && npm ci --no-audit --no-fund --loglevel=error && WEIR=../../bin/weir WEIRLAB=../../bin/weirlab node main.mjs
 
 .PHONY: screenshots
 screenshots: LDFLAGS = -s -w -X main.version=devel
@@ -89,7 +89,7 @@ screenshots: build ## the pictures of the dashboard in docs/images, taken from a
 	@scripts/need-browser
 	@mkdir -p .build
 	$(GO) build -o .build/history ./test/ui/history
-	cd test/ui && npm ci --no-audit --no-fund --loglevel=error && HISTORY=../../.build/history WEIR=../../bin/weir node screenshots.mjs
+	cd test/ui && npm ci --no-audit --no-fund --loglevel=error && HISTORY=../../.build/history WEIR=../../bin/weir WEIRLAB=../../bin/weirlab node screenshots.mjs
 
 .PHONY: test-deploy
 test-deploy: ## what is under deploy/: its files, alerts and dashboard, against a real Prometheus, and Weir behind nginx and Caddy; installs all three with apt (half a minute)
@@ -98,19 +98,19 @@ test-deploy: ## what is under deploy/: its files, alerts and dashboard, against 
 
 .PHONY: bench
 bench: build ## the aims and what is reached, on SQLite and on a private MariaDB, beside a floor without a store, in small runs (about 6 minutes)
-	bin/weir bench --set short --n 10000 --latency 5s --idle 15s
+	bin/weirlab bench --set short --n 10000 --latency 5s --idle 15s
 
 .PHONY: bench-full
 bench-full: build ## the same in runs of the size that docs/performance.md has (about an hour)
-	bin/weir bench --set full
+	bin/weirlab bench --set full
 
 .PHONY: bench-growth
 bench-growth: build ## how a contact's cost grows beside 0, 1,000,000 and 10,000,000 rows, on both stores (about 25 minutes, 15 GB of disk)
-	bin/weir bench --mode growth --peer inside --database sqlite,mysql
+	bin/weirlab bench --mode growth --peer inside --database sqlite,mysql
 
 .PHONY: test-bench
 test-bench: build ## the broker against the release before, in turns on this machine; fails if it is slower (some two minutes)
-	@GO='$(GO)' scripts/bench-against bin/weir
+	@GO='$(GO)' scripts/bench-against bin/weirlab
 
 .PHONY: fuzz
 fuzz: ## every fuzz target for FUZZTIME (10s) each, or for FUZZSECONDS together: make fuzz FUZZSECONDS=600
@@ -147,10 +147,12 @@ baseline: ## at a release: from now on the API is held against the description o
 	cp docs/openapi.json docs/openapi-baseline.json
 
 .PHONY: man
-man: ## write docs/man/weir.1 and docs/cli.md from the commands
+man: ## write the man pages in docs/man, docs/cli.md and docs/weirlab.md from the commands
 	@mkdir -p docs/man
 	$(GO) run ./cmd/weir docs man >docs/man/weir.1.new && mv docs/man/weir.1.new docs/man/weir.1
 	$(GO) run ./cmd/weir docs markdown >docs/cli.md.new && mv docs/cli.md.new docs/cli.md
+	$(GO) run ./cmd/weirlab docs man >docs/man/weirlab.1.new && mv docs/man/weirlab.1.new docs/man/weirlab.1
+	$(GO) run ./cmd/weirlab docs markdown >docs/weirlab.md.new && mv docs/weirlab.md.new docs/weirlab.md
 
 .PHONY: clean
 clean: ## remove what was built

@@ -9,6 +9,7 @@ import (
 	"syscall"
 	_ "time/tzdata" // surveys name time zones, and images contain no zone data
 
+	"weir/cmd/internal/command"
 	"weir/cmd/weir/cli"
 )
 
@@ -34,7 +35,7 @@ func run() int {
 func endings(args []string) []os.Signal {
 	all := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	switch {
-	case cli.Terminal(os.Stderr):
+	case command.IsTerminal(os.Stderr):
 		return append(all, syscall.SIGHUP)
 	case slices.Contains(args, "serve"):
 		signal.Ignore(syscall.SIGHUP)

@@ -47,14 +47,17 @@ func rules() []rule {
 		{"web/dashboard", []string{".", "surveys", "web"}, "a client of the API, which it knows by the forms of its answers; no store, no actor"},
 		{"web/docs", nil, "a page is made of the description, and knows nothing else"},
 		{"web", []string{".", "channels", "events", "surveys", "web/docs", "internal/deadline", "internal/failpoint", "internal/plainjson"}, "HTTP sees the broker through an interface of its own"},
-		{"cmd/weir", []string{"cmd/weir/cli"}, "main holds no logic"},
+		{"cmd/weir", []string{"cmd/internal/command", "cmd/weir/cli"}, "main holds no logic"},
 		{"cmd/weir/daemon", []string{".", "actors", "actors/*", "channels", "channels/all", "channels/workers", "config", "events", "internal/outbound", "persistence", "routing", "surveys", "web", "web/*"}, "the composition root knows every part, and only it does"},
-		{"cmd/weir/bench", []string{".", "config", "cmd/weir/daemon", "internal/mariadb", "persistence/fill"}, "it measures the broker whole, from outside or with calls instead of HTTP"},
-		{"cmd/weir/cli/*", []string{"cmd/weir/cli/terminal"}, "what is shown is a function of what is to be shown: no broker, no client, no clock"},
-		{"cmd/weir/cli", []string{".", "client", "cmd/weir/*", "cmd/weir/cli/*", "config", "internal/hmacsign", "persistence", "routing", "routing/acd", "channels/all", "channels/simulation", "channels/*/simulator"}, "commands parse, call and print"},
+		{"cmd/weir/cli/*", []string{"cmd/internal/terminal"}, "what is shown is a function of what is to be shown: no broker, no client, no clock"},
+		{"cmd/weir/cli", []string{".", "client", "cmd/internal/*", "cmd/weir/*", "cmd/weir/cli/*", "config", "internal/hmacsign", "persistence", "routing", "routing/acd", "channels/all"}, "commands parse, call and print"},
+		{"cmd/internal/*", nil, "both command lines use it; it knows neither"},
+		{"cmd/weirlab", []string{"cmd/internal/command", "cmd/weirlab/cli"}, "main holds no logic"},
+		{"cmd/weirlab/cli", []string{"cmd/internal/*", "cmd/weirlab/*", "config", "routing/acd", "channels/simulation", "channels/*/simulator"}, "commands parse, call and print"},
+		{"cmd/weirlab/bench", []string{".", "config", "cmd/weir/daemon", "internal/mariadb", "persistence/fill"}, "it measures the broker whole, from outside or with calls instead of HTTP"},
 		{"client", nil, "a client knows the API, not what is behind it; whoever takes it along takes nothing else"},
 		{"cmd/weir/routerclient", []string{".", "internal/hmacsign", "routing"}, "a client knows the API and the words of the router, not what runs it"},
-		{"cmd/weir/demo", []string{".", "client", "config", "channels/simulation", "channels/*/simulator"}, "the demo judges the broker from outside: over HTTP and by the providers' records"},
+		{"cmd/weirlab/demo", []string{".", "client", "config", "channels/simulation", "channels/*/simulator"}, "the demo judges the broker from outside: over HTTP and by the providers' records"},
 		{"internal/outbound", nil, "whom to call is no matter of the domain"},
 		{"internal/compat", nil, "it compares two texts"},
 		{"internal/failpoint", nil, "it is called from everywhere"},
@@ -108,6 +111,43 @@ func TestNobodyButTestsImportsTestHelpers(t *testing.T) {
 	}
 }
 
+// lab returns the packages for trying, showing and measuring Weir.
+func lab() []string {
+	return []string{"cmd/weirlab", "cmd/weirlab/*", "cmd/weirlab/*/*", "channels/simulation", "channels/*/simulator", "persistence/fill", "internal/mariadb"}
+}
+
+// The program weir imports none of the lab, directly or not.
+func TestProductionDoesNotImportTheLab(t *testing.T) {
+	t.Parallel()
+	imports := map[string][]string{} // by package: the packages of this module that it imports
+	for _, f := range load(t).files {
+		for _, imported := range f.imports {
+			if to, ours := within(imported); ours && !f.test {
+				imports[f.folder] = append(imports[f.folder], to)
+			}
+		}
+	}
+	if !slices.Contains(imports["cmd/weirlab/bench"], "persistence/fill") {
+		t.Error("the lab is not found; adapt this test")
+	}
+	seen := map[string]bool{}
+	var walk func(folder, by string)
+	walk = func(folder, by string) {
+		if matches(lab(), folder) {
+			t.Errorf("%s imports %s: what ships contains no simulator, demonstration or measurement; it belongs into weirlab", by, folder)
+			return
+		}
+		if seen[folder] {
+			return
+		}
+		seen[folder] = true
+		for _, to := range imports[folder] {
+			walk(to, folder)
+		}
+	}
+	walk("cmd/weir", "")
+}
+
 // No file of a channel type or its simulator, tests included, imports another channel
 // type or its simulator.
 func TestChannelTypesAreStrangersInTestsToo(t *testing.T) {
@@ -139,11 +179,11 @@ func external() map[string][]string {
 		"github.com/asynkron/protoactor":   {"actors", "actors/*", "cmd/weir/daemon"}, // the daemon passes middleware on
 		"github.com/danielgtaylor/huma":    {"web"},
 		"github.com/kelseyhightower":       {"config"},
-		"github.com/spf13/cobra":           {"cmd/weir/cli", "cmd/weir/cli/manual"},
-		"github.com/spf13/pflag":           {"cmd/weir/cli/manual"},
+		"github.com/spf13/cobra":           {"cmd/weir/cli", "cmd/weirlab/cli", "cmd/internal/command", "cmd/internal/manual"},
+		"github.com/spf13/pflag":           {"cmd/internal/manual"},
 		"github.com/nyaruka/phonenumbers":  {"surveys"},
 		"golang.org/x/sync":                {"web"},
-		"golang.org/x/term":                {"cmd/weir/cli"},
+		"golang.org/x/term":                {"cmd/weir/cli", "cmd/weirlab/cli", "cmd/internal/command"},
 		"github.com/prometheus/client_gol": {"actors", "actors/*", "persistence", "persistence/*", "web", "cmd/weir/daemon", "channels"},
 	}
 }

@@ -15,7 +15,7 @@ const debianPackage = "mariadb-server-core"
 
 var errNoServer = errors.New("tests and measurements need a MariaDB (10.6 or later) or MySQL (8 or later) server program, and none is installed: " +
 	"install one (Debian, Ubuntu: apt-get install " + debianPackage + "; Fedora: dnf install mariadb-server; macOS: brew install mariadb), " +
-	"or name a running one whose user may create databases (tests: WEIR_TEST_MYSQL=mysql://user:password@host:port; weir bench: --database)")
+	"or name a running one whose user may create databases (tests: WEIR_TEST_MYSQL=mysql://user:password@host:port; weirlab bench: --database)")
 
 // Program is the environment variable with the path of the server program, to use
 // another one than the installed one.

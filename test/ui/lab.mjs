@@ -10,6 +10,7 @@ import { fileURLToPath } from "node:url";
 
 export const root = fileURLToPath(new URL("../../", import.meta.url));
 export const program = path.resolve(process.env.WEIR ?? path.join(root, "bin/weir"));
+const weirlab = path.resolve(process.env.WEIRLAB ?? path.join(root, "bin/weirlab"));
 
 export const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -44,14 +45,14 @@ export class Lab {
     this.children = [];
   }
 
-  // run starts weir with a log of its own.
-  run(name, args, env = {}) {
+  // run starts weir, or another program, with a log of its own.
+  run(name, args, env = {}, file = program) {
     const folder = path.join(this.folder, name);
     mkdirSync(folder, { recursive: true });
     const log = path.join(folder, "log");
-    const child = spawn(program, args, { cwd: folder, stdio: ["ignore", "pipe", "pipe"], env: { PATH: process.env.PATH, ...env } });
-    const file = createWriteStream(log, { mode: 0o600 });
-    for (const stream of [child.stdout, child.stderr]) stream.pipe(file, { end: false });
+    const child = spawn(file, args, { cwd: folder, stdio: ["ignore", "pipe", "pipe"], env: { PATH: process.env.PATH, ...env } });
+    const lines = createWriteStream(log, { mode: 0o600 });
+    for (const stream of [child.stdout, child.stderr]) stream.pipe(lines, { end: false });
     const entry = { child, folder, log, gone: false };
     entry.ended = new Promise((resolve) => { child.on("exit", resolve); child.on("error", resolve); });
     entry.ended.then(() => { entry.gone = true; });
@@ -70,7 +71,7 @@ export class Lab {
   // simulator starts a simulated provider and gives its address.
   async simulator(name, kind, args) {
     const address = `127.0.0.1:${await freePort()}`;
-    const entry = this.run(name, ["simulate", kind, "--listen", address, ...args]);
+    const entry = this.run(name, ["simulate", kind, "--listen", address, ...args], {}, weirlab);
     await this.ready(entry, `http://${address}/_simulator/records`, name);
     return `http://${address}`;
   }

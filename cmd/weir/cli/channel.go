@@ -13,7 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"weir/client"
-	"weir/cmd/weir/cli/terminal"
+	"weir/cmd/internal/command"
+	"weir/cmd/internal/terminal"
 )
 
 const channelAbout = `Speaks to a running Weir about its channels: what they are, what they do, how much
@@ -31,7 +32,7 @@ const channelExample = `  weir channel put sms --type nuntium --set base_url=htt
 
 func (a *app) channel() *cobra.Command {
 	r := newRemote()
-	c := group("channel", "Define, watch, pause and change channels", channelAbout,
+	c := command.Group("channel", "Define, watch, pause and change channels", channelAbout,
 		a.channelList(r), a.channelShow(r), a.channelPut(r), a.channelSet(r),
 		a.channelPause(r, "pause", true, "Start nothing more on a channel", "Starts nothing more on a channel until it is resumed. What is out goes on, and its\nresults are taken."),
 		a.channelPause(r, "resume", false, "Go on with a paused channel", "Goes on with a paused channel."),

@@ -13,7 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"weir/client"
-	"weir/cmd/weir/cli/terminal"
+	"weir/cmd/internal/command"
+	"weir/cmd/internal/terminal"
 )
 
 // drainPause is the interval between polls of a draining channel.
@@ -36,7 +37,7 @@ allows, nothing is started until it is below.`, "  weir channel capacity sms 20\
 			if args[1] != "default" {
 				n, err := strconv.Atoi(args[1])
 				if err != nil || n < 1 {
-					return misuse(c, "SLOTS must be a whole number from 1 on, or default")
+					return command.UsageError(c, "SLOTS must be a whole number from 1 on, or default")
 				}
 				capacity = n
 			}

@@ -15,6 +15,7 @@ import (
 
 	"weir/channels/all"
 	"weir/client"
+	"weir/cmd/internal/command"
 )
 
 const mostSecret = 64 << 10 // bytes
@@ -108,7 +109,7 @@ func (a *app) channelSet(r *remote) *cobra.Command {
 				return err
 			}
 			if len(body) == 0 {
-				return misuse(c, "nothing is to be changed")
+				return command.UsageError(c, "nothing is to be changed")
 			}
 			return a.sendChannel(ctx, r, to, http.MethodPatch, args[0], body, f.force, "changed")
 		})
@@ -161,11 +162,11 @@ func (a *app) settings(c *cobra.Command, f *channelFlags) (map[string]any, error
 	for _, text := range f.settings {
 		key, value, ok := strings.Cut(text, "=")
 		if !ok || key == "" {
-			return nil, misuse(c, "--set takes KEY=TEXT or KEY:=JSON")
+			return nil, command.UsageError(c, "--set takes KEY=TEXT or KEY:=JSON")
 		}
 		bare, isJSON := strings.CutSuffix(key, ":")
 		if slices.Contains(secret, bare) {
-			return nil, misuse(c, fmt.Sprintf("%s is a secret, which others could read on the command line; say --secret-file %s=FILE or --secret-env %s=NAME", bare, bare, bare))
+			return nil, command.UsageError(c, fmt.Sprintf("%s is a secret, which others could read on the command line; say --secret-file %s=FILE or --secret-env %s=NAME", bare, bare, bare))
 		}
 		if !isJSON {
 			out[key] = value
@@ -173,7 +174,7 @@ func (a *app) settings(c *cobra.Command, f *channelFlags) (map[string]any, error
 		}
 		var v any
 		if err := json.Unmarshal([]byte(value), &v); err != nil {
-			return nil, misuse(c, fmt.Sprintf("--set %s: %q is no JSON; for a text write %s=TEXT", bare, value, bare))
+			return nil, command.UsageError(c, fmt.Sprintf("--set %s: %q is no JSON; for a text write %s=TEXT", bare, value, bare))
 		}
 		out[bare] = v
 	}
@@ -187,7 +188,7 @@ func (a *app) secretFiles(c *cobra.Command, f *channelFlags, into map[string]any
 	for _, text := range f.secretFile {
 		key, name, ok := strings.Cut(text, "=")
 		if !ok || key == "" || name == "" {
-			return misuse(c, "--secret-file takes KEY=FILE")
+			return command.UsageError(c, "--secret-file takes KEY=FILE")
 		}
 		from, _, done, err := a.input(c, name)
 		if err != nil {
@@ -213,11 +214,11 @@ func (a *app) secretVariables(c *cobra.Command, f *channelFlags, into map[string
 	for _, text := range f.secretE {
 		key, name, ok := strings.Cut(text, "=")
 		if !ok || key == "" || name == "" {
-			return misuse(c, "--secret-env takes KEY=NAME of a variable")
+			return command.UsageError(c, "--secret-env takes KEY=NAME of a variable")
 		}
 		value := a.environment(name)
 		if value == "" {
-			return misuse(c, fmt.Sprintf("the secret %s: the variable %s is not set", key, name))
+			return command.UsageError(c, fmt.Sprintf("the secret %s: the variable %s is not set", key, name))
 		}
 		into[key] = value
 	}

@@ -6,12 +6,12 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"runtime/debug"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"weir/cmd/weir/cli/terminal"
+	"weir/cmd/internal/command"
+	"weir/cmd/internal/terminal"
 	"weir/config"
 )
 
@@ -39,10 +39,8 @@ type app struct {
 
 // Run runs the command named by args and returns the exit code of the process.
 func Run(ctx context.Context, args []string, o Options) int {
+	o.Version = command.Version(o.Version)
 	a := &app{Options: o}
-	if a.Version == "" {
-		a.Version = recorded()
-	}
 	root := a.root()
 	root.SetArgs(args)
 	c, err := root.ExecuteContextC(ctx)
@@ -52,14 +50,6 @@ func Run(ctx context.Context, args []string, o Options) int {
 	}
 	_, _ = fmt.Fprintf(o.Stderr, "weir: %s\n", terminal.VisibleLines(err.Error()+advice(err)))
 	return codeOf(err)
-}
-
-// recorded returns the version that the Go toolchain recorded in the binary.
-func recorded() string {
-	if info, ok := debug.ReadBuildInfo(); ok {
-		return info.Main.Version
-	}
-	return "unknown"
 }
 
 const about = `Weir is a durable contact broker. Programs hand it contacts (phone calls, SMS)
@@ -73,54 +63,16 @@ WEIR_TOKEN_FILE.
 ` + aboutExits
 
 func (a *app) root() *cobra.Command {
-	root := group("weir", "A durable contact broker", about,
-		a.serve(), a.resume(), a.migrate(), a.config(), a.healthcheck(), a.channel(), a.contact(), a.dlq(), a.events(), a.audit(), a.top(), a.survey(), a.route(), a.tokens(), a.simulate(), a.demo(), a.bench(), a.openapi(), a.docs(), a.version())
-	root.SilenceErrors, root.SilenceUsage = true, true
-	root.SetOut(a.Stdout)
-	root.SetErr(a.Stderr)
-	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return misuse(c, err.Error()) })
-	return root
+	return command.Root(command.Group("weir", "A durable contact broker", about,
+		a.serve(), a.resume(), a.migrate(), a.config(), a.healthcheck(), a.channel(), a.contact(), a.dlq(), a.events(), a.audit(), a.top(), a.survey(), a.route(), a.tokens(),
+		moved("simulate"), moved("demo"), moved("bench"), a.openapi(), a.docs(), a.version()), a.Stdout, a.Stderr)
 }
 
-// group makes a command that only has subcommands.
-func group(use, short, long string, commands ...*cobra.Command) *cobra.Command {
-	c := &cobra.Command{
-		Use: use, Short: short, Long: long,
-		Args: func(c *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return nil
-			}
-			text := fmt.Sprintf("unknown command %q", args[0])
-			if near := c.SuggestionsFor(args[0]); len(near) > 0 {
-				text += fmt.Sprintf("; did you mean %q?", near[0])
-			}
-			return misuse(c, text)
-		},
-		RunE: func(c *cobra.Command, _ []string) error {
-			if err := c.Help(); err != nil {
-				return err
-			}
-			return misuse(c, "a command is missing")
-		},
-		SuggestionsMinimumDistance: 2,
-	}
-	c.AddCommand(commands...)
-	return c
-}
-
-// plain makes a command without arguments.
-func plain(use, short, long string, run func(ctx context.Context) error) *cobra.Command {
-	return &cobra.Command{
-		Use: use, Short: short, Long: long, Args: nothing,
-		RunE: func(c *cobra.Command, _ []string) error { return run(c.Context()) },
-	}
-}
-
-func nothing(c *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return misuse(c, fmt.Sprintf("unexpected argument %q", args[0]))
-	}
-	return nil
+// moved makes a hidden command in place of one that the program weirlab has now.
+func moved(name string) *cobra.Command {
+	return &cobra.Command{Use: name, Hidden: true, DisableFlagParsing: true, RunE: func(*cobra.Command, []string) error {
+		return command.Exit(Misuse, "moved to weirlab: run `weirlab "+name+"`")
+	}}
 }
 
 // load reads the configuration and passes each of its warnings to warn.

@@ -55,15 +55,9 @@ func TestCommandLine(t *testing.T) {
 		{"migrate sideways", cli.Misuse, "^$", `unknown command "sideways"`},
 		{"migrate down", cli.Misuse, "^$", "takes back the newest 1 step of the schema and deletes what it holds; say --yes"},
 		{"migrate down --yes --steps 0", cli.Misuse, "^$", "--steps must be 1 or more"},
-		{"simulate", cli.Misuse, "verboice", "a command is missing"},
-		{"simulate verboice --outcome nonsense", cli.Misuse, "^$", "no such outcome"},
-		{"simulate verboice --fault nonsense", cli.Misuse, "^$", "nonsense"},
-		{"simulate verboice --channel main,limit=x", cli.Misuse, "^$", "limit must be a whole number"},
-		{"simulate verboice --channel main,lmit=1", cli.Misuse, "^$", `it has no "lmit"`},
-		{"simulate verboice --channel main,disabled=yes", cli.Misuse, "^$", "disabled takes no value"},
-		{"simulate verboice --channel main,pause=long", cli.Misuse, "^$", "pause must be a duration"},
-		{"simulate nuntium --application ,password=x", cli.Misuse, "^$", "begins with no name"},
-		{"simulate nuntium --listen 127.0.0.1:70000", cli.Failure, "^$", "--listen"},
+		{"simulate nuntium --listen 127.0.0.1:0", cli.Misuse, "^$", "^weir: moved to weirlab: run `weirlab simulate`\n$"},
+		{"demo", cli.Misuse, "^$", "^weir: moved to weirlab: run `weirlab demo`\n$"},
+		{"bench --set short", cli.Misuse, "^$", "^weir: moved to weirlab: run `weirlab bench`\n$"},
 		{"completion bash", cli.OK, "bash completion", "^$"},
 		{"completion zsh", cli.OK, "compdef", "^$"},
 	} {
@@ -79,7 +73,7 @@ func TestHelp(t *testing.T) {
 	t.Parallel()
 	for _, command := range []string{
 		"serve", "migrate", "migrate up", "migrate down", "migrate status", "config", "config check",
-		"healthcheck", "version", "simulate", "simulate verboice", "simulate nuntium", "simulate acd", "completion",
+		"healthcheck", "version", "completion",
 		"token", "token create", "token list", "token revoke", "survey show", "route", "route ask", "route seed", "route workers", "route queues", "route jobs", "route pools",
 	} {
 		t.Run(command, func(t *testing.T) {
@@ -87,13 +81,6 @@ func TestHelp(t *testing.T) {
 			check(t, run(t, nil, append(strings.Fields(command), "--help")...), cli.OK, "(?s)^[A-Z].*Usage:\n  weir "+command, "^$")
 		})
 	}
-}
-
-// The help of the simulators lists the words that a rule may contain.
-func TestSimulatorsSayWhatFaultsMayName(t *testing.T) {
-	t.Parallel()
-	check(t, run(t, nil, "simulate", "verboice", "--help"), cli.OK, `(?s)status=503.*send, state, cancel and channels.*CallStatus.*no-answer`, "^$")
-	check(t, run(t, nil, "simulate", "nuntium", "--help"), cli.OK, `(?s)status=503.*send, query and admin.*ack and\nincoming.*failover`, "^$")
 }
 
 func TestConfigShowsNoSecrets(t *testing.T) {

@@ -7,15 +7,16 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"weir/cmd/internal/command"
 	"weir/cmd/weir/daemon"
 	"weir/config"
 )
 
 func (a *app) config() *cobra.Command {
-	c := plain("config", "Show the configuration that serve would run with here", `Shows the configuration that "weir serve" would run with in this environment, without
+	c := command.Plain("config", "Show the configuration that serve would run with here", `Shows the configuration that "weir serve" would run with in this environment, without
 its secrets. A Weir that is running has the environment in which it was started.`, a.printConfig)
-	check := plain("check", "Report every mistake in the configuration", "Reports every mistake in the configuration at once, and variables that do nothing because\ntheir name is not quite one of Weir's; exit code 2 if there is any.", a.checkConfig)
-	markdown := plain("markdown", "Write the table of variables for the documentation", "", func(context.Context) error {
+	check := command.Plain("check", "Report every mistake in the configuration", "Reports every mistake in the configuration at once, and variables that do nothing because\ntheir name is not quite one of Weir's; exit code 2 if there is any.", a.checkConfig)
+	markdown := command.Plain("markdown", "Write the table of variables for the documentation", "", func(context.Context) error {
 		return config.Markdown(a.Stdout)
 	})
 	markdown.Hidden = true
@@ -43,10 +44,10 @@ func (a *app) checkConfig(context.Context) error {
 		wrong = append(wrong, err)
 	}
 	if err := daemon.CheckSubscriptions(cfg); err != nil {
-		wrong = append(wrong, &exitError{Misuse, err.Error()})
+		wrong = append(wrong, command.Exit(Misuse, err.Error()))
 	}
 	if unknown := config.Unknown(a.Environ); len(unknown) > 0 {
-		wrong = append(wrong, &exitError{Misuse, plural(int64(len(unknown)), "variable does nothing", "variables do nothing") + "; see the warnings"})
+		wrong = append(wrong, command.Exit(Misuse, plural(int64(len(unknown)), "variable does nothing", "variables do nothing")+"; see the warnings"))
 	}
 	if err := errors.Join(wrong...); err != nil {
 		return err

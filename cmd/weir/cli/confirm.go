@@ -7,7 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"weir/cmd/weir/cli/terminal"
+	"weir/cmd/internal/command"
+	"weir/cmd/internal/terminal"
 )
 
 // askable adds the flag --yes to a command that cannot be undone. Such a command
@@ -33,7 +34,7 @@ func (a *app) confirm(c *cobra.Command, what string) error {
 	}
 	_, _, hears := a.size(a.Stdin)
 	if _, _, sees := a.size(a.Stderr); !hears || !sees {
-		return misuse(c, what+"; say --yes if that is wanted")
+		return command.UsageError(c, what+"; say --yes if that is wanted")
 	}
 	_, _ = fmt.Fprintf(a.Stderr, "%s. Go on? [y/N] ", terminal.Visible(what))
 	answer, err := bufio.NewReader(a.Stdin).ReadString('\n')
@@ -43,5 +44,5 @@ func (a *app) confirm(c *cobra.Command, what string) error {
 	case err != nil && answer == "":
 		_, _ = fmt.Fprintln(a.Stderr)
 	}
-	return &exitError{Failure, "nothing was done"}
+	return command.Exit(Failure, "nothing was done")
 }

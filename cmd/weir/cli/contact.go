@@ -18,7 +18,8 @@ import (
 
 	"weir"
 	"weir/client"
-	"weir/cmd/weir/cli/terminal"
+	"weir/cmd/internal/command"
+	"weir/cmd/internal/terminal"
 )
 
 const contactAbout = `Speaks to a running Weir about contacts: queues one or a million of them, finds
@@ -36,7 +37,7 @@ const contactExample = `  weir contact send sms --to +15550001 --message "Please
 
 func (a *app) contact() *cobra.Command {
 	r := newRemote()
-	c := group("contact", "Queue, find, follow and cancel contacts", contactAbout,
+	c := command.Group("contact", "Queue, find, follow and cancel contacts", contactAbout,
 		a.contactSend(r), a.contactList(r), a.contactShow(r), a.contactTimeline(r), a.contactCancel(r))
 	c.Example = contactExample
 	a.addressed(c, r)
@@ -103,7 +104,7 @@ type contactQuery struct {
 // readQuery checks the flags of a list, and reads the phone number from standard input if asked to.
 func (a *app) readQuery(c *cobra.Command, q *contactQuery) error {
 	if q.most < 0 {
-		return misuse(c, "--limit must be 0 or more")
+		return command.UsageError(c, "--limit must be 0 or more")
 	}
 	q.p.State = strings.Join(q.states, ",")
 	if !c.Flags().Changed("to") {
@@ -111,7 +112,7 @@ func (a *app) readQuery(c *cobra.Command, q *contactQuery) error {
 	}
 	for _, other := range []string{"state", "outcome", "survey", "key", "order", "finished-since", "finished-until"} {
 		if c.Flags().Changed(other) {
-			return misuse(c, "--to goes with --channel, --since, --until and --limit, not with --"+other)
+			return command.UsageError(c, "--to goes with --channel, --since, --until and --limit, not with --"+other)
 		}
 	}
 	if q.number == "-" {
@@ -126,7 +127,7 @@ func (a *app) readQuery(c *cobra.Command, q *contactQuery) error {
 		q.number = strings.TrimSpace(line)
 	}
 	if q.number == "" {
-		return misuse(c, "--to needs a phone number")
+		return command.UsageError(c, "--to needs a phone number")
 	}
 	return nil
 }

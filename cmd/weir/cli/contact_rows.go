@@ -18,6 +18,7 @@ import (
 
 	"weir"
 	"weir/client"
+	"weir/cmd/internal/command"
 )
 
 // mostRow is the maximum length of an NDJSON line, in bytes: the body of one contact.
@@ -63,7 +64,7 @@ func newCSVRows(from io.Reader, usual client.ContactBody) (*csvRows, error) {
 	r.from.FieldsPerRecord, r.from.ReuseRecord = -1, true
 	head, err := r.from.Read()
 	if errors.Is(err, io.EOF) {
-		return nil, &exitError{Refused, "the file is empty; its first line names the columns, one of them to"}
+		return nil, command.Exit(Refused, "the file is empty; its first line names the columns, one of them to")
 	}
 	if err != nil {
 		return nil, err
@@ -77,15 +78,15 @@ func newCSVRows(from io.Reader, usual client.ContactBody) (*csvRows, error) {
 		case isLabel && label != "":
 			name = "label." + strings.TrimSpace(name)[len("label."):]
 		case !slices.Contains(contactColumns(), name):
-			return nil, &exitError{Refused, fmt.Sprintf("no contact has a %q; the columns may be %s and label.NAME", name, strings.Join(contactColumns(), ", "))}
+			return nil, command.Exit(Refused, fmt.Sprintf("no contact has a %q; the columns may be %s and label.NAME", name, strings.Join(contactColumns(), ", ")))
 		}
 		if name != "message" && slices.Contains(r.columns, name) {
-			return nil, &exitError{Refused, fmt.Sprintf("two columns are called %q", name)}
+			return nil, command.Exit(Refused, fmt.Sprintf("two columns are called %q", name))
 		}
 		r.columns = append(r.columns, name)
 	}
 	if !slices.Contains(r.columns, "to") {
-		return nil, &exitError{Refused, "no column is called to"}
+		return nil, command.Exit(Refused, "no column is called to")
 	}
 	return r, nil
 }

@@ -16,6 +16,7 @@ import (
 
 	"weir"
 	"weir/client"
+	"weir/cmd/internal/command"
 )
 
 const (
@@ -53,14 +54,14 @@ type sending struct {
 	labels              []string
 	twiml               string
 	file                string
-	format              choice
+	format              command.Choice
 	run, errors         string
 	batch, show, from   int
 	tries               int
 }
 
 func (a *app) contactSend(r *remote) *cobra.Command {
-	s := &sending{format: choice{"", []string{"csv", "ndjson"}}}
+	s := &sending{format: command.NewChoice("", "csv", "ndjson")}
 	c := a.speaking(r, "send CHANNEL", "Queue one contact, or those of a file", sendAbout, sendExample,
 		func(ctx context.Context, c *cobra.Command, _ *client.Client, args []string) error {
 			if err := a.complete(c, s); err != nil {
@@ -110,20 +111,20 @@ func (s *sending) flags(c *cobra.Command) {
 func (a *app) complete(c *cobra.Command, s *sending) error {
 	switch {
 	case s.file == "" && s.usual.To == "":
-		return misuse(c, "whom? --to names one, --file has many")
+		return command.UsageError(c, "whom? --to names one, --file has many")
 	case s.file != "" && s.usual.To != "":
-		return misuse(c, "--to and --file do not go together")
+		return command.UsageError(c, "--to and --file do not go together")
 	case s.file != "" && s.usual.Key != "":
-		return misuse(c, "--key is of one contact; a file may have a column key")
+		return command.UsageError(c, "--key is of one contact; a file may have a column key")
 	case s.batch < 1 || s.batch > mostBatch:
-		return misuse(c, fmt.Sprintf("--batch must be 1 to %d", mostBatch))
+		return command.UsageError(c, fmt.Sprintf("--batch must be 1 to %d", mostBatch))
 	case s.show < 0 || s.from < 0 || s.tries < 1:
-		return misuse(c, "--show and --from-line must be 0 or more, --tries 1 or more")
+		return command.UsageError(c, "--show and --from-line must be 0 or more, --tries 1 or more")
 	}
 	for _, text := range s.labels {
 		name, value, ok := strings.Cut(text, "=")
 		if !ok || name == "" {
-			return misuse(c, "--label takes NAME=VALUE")
+			return command.UsageError(c, "--label takes NAME=VALUE")
 		}
 		if s.usual.Labels == nil {
 			s.usual.Labels = map[string]string{}
@@ -136,7 +137,7 @@ func (a *app) complete(c *cobra.Command, s *sending) error {
 	}{"not-before": {s.notBefore, &s.usual.NotBefore}, "not-after": {s.notAfter, &s.usual.NotAfter}} {
 		var err error
 		if *x.into, err = a.instant(x.text); err != nil {
-			return misuse(c, "--"+flag+" must be an instant such as 2026-05-04T09:00:00Z, or a time from now on such as 2h")
+			return command.UsageError(c, "--"+flag+" must be an instant such as 2026-05-04T09:00:00Z, or a time from now on such as 2h")
 		}
 	}
 	if s.twiml != "" {
@@ -191,9 +192,9 @@ func (a *app) sendOne(ctx context.Context, r *remote, to *client.Client, s *send
 
 // sendFile queues the contacts of a file.
 func (a *app) sendFile(ctx context.Context, c *cobra.Command, r *remote, to *client.Client, s *sending, channel string) error {
-	kind, err := kindOf(s.file, s.format.value)
+	kind, err := kindOf(s.file, s.format.Value)
 	if err != nil {
-		return misuse(c, err.Error())
+		return command.UsageError(c, err.Error())
 	}
 	from, bytes, done, err := a.input(c, s.file)
 	if err != nil {
@@ -240,7 +241,7 @@ func (a *app) sent(r *remote, f *feed) error {
 		}
 	}
 	if f.refused.count > 0 {
-		return &exitError{Refused, plural(f.refused.count, "row was refused", "rows were refused")}
+		return command.Exit(Refused, plural(f.refused.count, "row was refused", "rows were refused"))
 	}
 	return nil
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"weir/client"
-	"weir/cmd/weir/cli/terminal"
+	"weir/cmd/internal/terminal"
 )
 
 // timeline is the API's timeline of a contact.

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"weir/client"
+	"weir/cmd/internal/command"
 )
 
 const dlqAbout = `Speaks to a running Weir about dead letters: contacts that ended as failed, lost or
@@ -111,7 +112,7 @@ func (d *deadFilter) query() url.Values {
 
 func (a *app) dlq() *cobra.Command {
 	r := newRemote()
-	c := group("dlq", "See dead letters, queue them again, discard them", dlqAbout,
+	c := command.Group("dlq", "See dead letters, queue them again, discard them", dlqAbout,
 		a.dlqGroups(r), a.dlqList(r),
 		a.dlqDo(r, "requeue", "Queue dead letters again", `Queues dead letters again, each as a new contact with the same content. Nobody is
 contacted twice for one, also when the command is given again. Those whose time is
@@ -153,7 +154,7 @@ func (a *app) dlqList(r *remote) *cobra.Command {
 	c := a.speaking(r, "list", "List dead letters", "Lists dead letters by channel, the latest first.", "  weir dlq list --channel sms --outcome lost\n  weir dlq list --limit 0 --output jsonl > dead.jsonl",
 		func(ctx context.Context, c *cobra.Command, to *client.Client, _ []string) error {
 			if most < 0 {
-				return misuse(c, "--limit must be 0 or more")
+				return command.UsageError(c, "--limit must be 0 or more")
 			}
 			return a.follow(ctx, &r.printing, &w, func(out io.Writer) error { return a.listDead(ctx, r, to, d.filter.query(), most, out) })
 		})
@@ -202,13 +203,13 @@ func (a *app) dlqDo(r *remote, step, short, long, asks, done string) *cobra.Comm
 		func(ctx context.Context, c *cobra.Command, to *client.Client, _ []string) error {
 			f := d.filter
 			if len(f.query()) == 0 && len(f.Contacts) == 0 && !f.All {
-				return misuse(c, "which? --channel, --outcome, --reason, --since, --until and --contact say it, --all takes every one")
+				return command.UsageError(c, "which? --channel, --outcome, --reason, --since, --until and --contact say it, --all takes every one")
 			}
 			if len(f.Contacts) > 0 && (len(f.query()) > 0 || f.All) {
-				return misuse(c, "--contact says which, and nothing else beside it")
+				return command.UsageError(c, "--contact says which, and nothing else beside it")
 			}
 			if f.Limit < 0 {
-				return misuse(c, "--limit must be 0 or more")
+				return command.UsageError(c, "--limit must be 0 or more")
 			}
 			count, err := dead(ctx, to, step, f, 1, true)
 			if err != nil {

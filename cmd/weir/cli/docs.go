@@ -5,7 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"weir/cmd/weir/cli/manual"
+	"weir/cmd/internal/command"
+	"weir/cmd/internal/manual"
 )
 
 // docs makes the hidden commands that write the documentation of all other commands.
@@ -14,9 +15,9 @@ func (a *app) docs() *cobra.Command {
 	paper := func() *manual.Paper {
 		return &manual.Paper{Root: c.Root(), Common: []string{aboutExits, aboutRemote}, Sections: sections()}
 	}
-	c = group("docs", "Write the papers about the commands", "Writes the papers about the commands.",
-		plain("man", "Write the man page", "", func(context.Context) error { return paper().Man(a.Stdout) }),
-		plain("markdown", "Write docs/cli.md", "", func(context.Context) error { return paper().Markdown(a.Stdout) }))
+	c = command.Group("docs", "Write the papers about the commands", "Writes the papers about the commands.",
+		command.Plain("man", "Write the man page", "", func(context.Context) error { return paper().Man(a.Stdout) }),
+		command.Plain("markdown", "Write docs/cli.md", "", func(context.Context) error { return paper().Markdown(a.Stdout) }))
 	c.Hidden = true
 	return c
 }

@@ -14,7 +14,8 @@ import (
 
 	"weir"
 	"weir/client"
-	"weir/cmd/weir/cli/terminal"
+	"weir/cmd/internal/command"
+	"weir/cmd/internal/terminal"
 )
 
 const eventsAbout = `Writes what happens in Weir, a line for each event, until it is interrupted. A
@@ -45,18 +46,18 @@ type listening struct {
 
 func (a *app) events() *cobra.Command {
 	r := newRemote()
-	r.output = choice{"jsonl", []string{"jsonl", "json", "table"}}
+	r.output = command.NewChoice("jsonl", "jsonl", "json", "table")
 	var o listening
 	c := a.speaking(r, "events", "Follow what happens, an event a line", eventsAbout, eventsExample,
 		func(ctx context.Context, c *cobra.Command, to *client.Client, _ []string) error {
 			if o.since != "" && o.after != "" {
-				return misuse(c, "--since and --after do not go together")
+				return command.UsageError(c, "--since and --after do not go together")
 			}
 			var since time.Time
 			if o.since != "" {
 				var err error
 				if since, err = a.ago(o.since); err != nil {
-					return misuse(c, "--since must be an instant such as 2026-05-04T09:00:00Z, or how long ago, such as 2h")
+					return command.UsageError(c, "--since must be an instant such as 2026-05-04T09:00:00Z, or how long ago, such as 2h")
 				}
 			}
 			return a.listen(ctx, r, to, o, since)
@@ -164,7 +165,7 @@ func (a *app) audit() *cobra.Command {
 	c := a.speaking(r, "audit", "List who changed what", auditAbout, "  weir audit --since 24h\n  weir audit --limit 0 --output jsonl > audit.jsonl",
 		func(ctx context.Context, c *cobra.Command, to *client.Client, _ []string) error {
 			if most < 0 {
-				return misuse(c, "--limit must be 0 or more")
+				return command.UsageError(c, "--limit must be 0 or more")
 			}
 			return a.follow(ctx, &r.printing, &w, func(out io.Writer) error { return a.listAudit(ctx, r, to, p, most, out) })
 		})

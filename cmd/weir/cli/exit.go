@@ -2,25 +2,23 @@ package cli
 
 import (
 	"errors"
-	"fmt"
 	"net/http"
-
-	"github.com/spf13/cobra"
 
 	"weir"
 	"weir/client"
+	"weir/cmd/internal/command"
 	"weir/cmd/weir/routerclient"
 	"weir/config"
 )
 
 // Exit codes, the same for every command.
 const (
-	OK          = 0
-	Failure     = 1
-	Misuse      = 2 // wrong command line or configuration
-	NotFound    = 3 // the object does not exist
-	Refused     = 4 // Weir rejected all or part of the request: permission, validation or conflict
-	Unreachable = 5 // no Weir answered, or it is unavailable
+	OK          = command.OK
+	Failure     = command.Failure
+	Misuse      = command.Usage // wrong command line or configuration
+	NotFound    = 3             // the object does not exist
+	Refused     = 4             // Weir rejected all or part of the request: permission, validation or conflict
+	Unreachable = 5             // no Weir answered, or it is unavailable
 )
 
 const aboutExits = `Exit codes, the same for every command:
@@ -32,30 +30,10 @@ const aboutExits = `Exit codes, the same for every command:
      or some rows of a file were
   5  no Weir answered there, or it could not work`
 
-// misuseError is a mistake on the command line.
-type misuseError struct{ text string }
-
-func (e *misuseError) Error() string { return e.text }
-
-// exitError is an error with its own exit code.
-type exitError struct {
-	code int
-	text string
-}
-
-func (e *exitError) Error() string { return e.text }
-
-func misuse(c *cobra.Command, text string) error {
-	return &misuseError{fmt.Sprintf("%s (see %s --help)", text, c.CommandPath())}
-}
-
 // codeOf returns the exit code for an error.
 func codeOf(err error) int {
-	if _, ok := errors.AsType[*misuseError](err); ok {
-		return Misuse
-	}
-	if exit, ok := errors.AsType[*exitError](err); ok {
-		return exit.code
+	if code, ok := command.CodeOf(err); ok {
+		return code
 	}
 	if _, ok := errors.AsType[*config.Error](err); ok {
 		return Misuse

@@ -10,13 +10,15 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"weir/cmd/internal/command"
 )
 
 // healthLimit is below the timeout that container engines give a check.
 const healthLimit = 5 * time.Second
 
 func (a *app) healthcheck() *cobra.Command {
-	return plain("healthcheck", "Ask the Weir on this machine whether it is ready",
+	return command.Plain("healthcheck", "Ask the Weir on this machine whether it is ready",
 		"Asks the Weir that listens on LISTEN_ADDR whether it is ready; exit code 1 if not.\nFor containers that hold no other program.", a.checkHealth)
 }
 

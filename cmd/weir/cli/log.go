@@ -3,10 +3,8 @@ package cli
 import (
 	"io"
 	"log/slog"
-	"os"
 
-	"golang.org/x/term"
-
+	"weir/cmd/internal/command"
 	"weir/config"
 )
 
@@ -14,7 +12,7 @@ import (
 // unless the configuration sets the format.
 func newLogger(w io.Writer, level config.LogLevel, format config.LogFormat) *slog.Logger {
 	o := &slog.HandlerOptions{Level: level.Level(), ReplaceAttr: readable}
-	if format == "text" || format == "" && Terminal(w) {
+	if format == "text" || format == "" && command.IsTerminal(w) {
 		return slog.New(slog.NewTextHandler(w, o))
 	}
 	return slog.New(slog.NewJSONHandler(w, o))
@@ -26,10 +24,4 @@ func readable(_ []string, a slog.Attr) slog.Attr {
 		a.Value = slog.StringValue(a.Value.Duration().String())
 	}
 	return a
-}
-
-// Terminal reports whether w is a terminal.
-func Terminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"weir/cmd/internal/command"
 	"weir/persistence"
 )
 
@@ -16,11 +17,11 @@ import (
 const closeLimit = 5 * time.Second
 
 func (a *app) migrate() *cobra.Command {
-	return group("migrate", "Change or show the schema of the database",
+	return command.Group("migrate", "Change or show the schema of the database",
 		"Changes or shows the schema of the database that DATABASE_URL names.",
-		plain("up", "Bring the schema up to date", "Takes every step that the schema lacks. Several at the same time do no harm.", a.migrateUp),
+		command.Plain("up", "Bring the schema up to date", "Takes every step that the schema lacks. Several at the same time do no harm.", a.migrateUp),
 		a.migrateDown(),
-		plain("status", "Show the steps of the schema", "", a.migrateStatus))
+		command.Plain("status", "Show the steps of the schema", "", a.migrateStatus))
 }
 
 func (a *app) migrateUp(ctx context.Context) error {
@@ -40,11 +41,11 @@ func (a *app) migrateUp(ctx context.Context) error {
 func (a *app) migrateDown() *cobra.Command {
 	var steps int
 	c := &cobra.Command{
-		Use: "down", Short: "Take back steps of the schema", Args: nothing,
+		Use: "down", Short: "Take back steps of the schema", Args: command.NoArgs,
 		Long: "Takes back the newest steps of the schema. What they hold is lost: contacts too,\nonce the step that made their table is taken back. Stop every Weir on this\ndatabase first: while one runs nothing is taken back.",
 		RunE: func(c *cobra.Command, _ []string) error {
 			if steps < 1 {
-				return misuse(c, "--steps must be 1 or more")
+				return command.UsageError(c, "--steps must be 1 or more")
 			}
 			if err := a.confirm(c, fmt.Sprintf("this takes back the newest %s of the schema and deletes what it holds", plural(int64(steps), "step", "steps"))); err != nil {
 				return err

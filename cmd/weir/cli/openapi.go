@@ -5,12 +5,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"weir/cmd/internal/command"
 	"weir/cmd/weir/daemon"
 )
 
 // openapi writes the description from which the client package is generated.
 func (a *app) openapi() *cobra.Command {
-	c := plain("openapi", "Write the description of the API, in OpenAPI 3.1", "", func(context.Context) error {
+	c := command.Plain("openapi", "Write the description of the API, in OpenAPI 3.1", "", func(context.Context) error {
 		text, err := daemon.Description()
 		if err != nil {
 			return err

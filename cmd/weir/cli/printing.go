@@ -5,55 +5,33 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"weir/cmd/weir/cli/terminal"
+	"weir/cmd/internal/command"
+	"weir/cmd/internal/terminal"
 )
-
-// choice is a flag that accepts one of several words.
-type choice struct {
-	value   string
-	allowed []string
-}
-
-func (c *choice) String() string { return c.value }
-
-// Type returns the name of the value in the help.
-func (c *choice) Type() string { return strings.Join(c.allowed, "|") }
-
-// Set parses the value.
-func (c *choice) Set(text string) error {
-	if !slices.Contains(c.allowed, text) {
-		last := len(c.allowed) - 1
-		return fmt.Errorf("want %s or %s", strings.Join(c.allowed[:last], ", "), c.allowed[last])
-	}
-	c.value = text
-	return nil
-}
 
 // printing is the output format of a command.
 type printing struct {
-	output choice
+	output command.Choice
 	plain  bool // without colors
 }
 
 func newPrinting() printing {
-	return printing{output: choice{"table", []string{"table", "json", "jsonl"}}}
+	return printing{output: command.NewChoice("table", "table", "json", "jsonl")}
 }
 
 // json reports whether the output is JSON, for programs.
-func (p *printing) json() bool { return p.output.value != "table" }
+func (p *printing) json() bool { return p.output.Value != "table" }
 
 // flags adds the flags of the output format to a command and its subcommands.
 func (p *printing) flags(c *cobra.Command) {
 	f := c.PersistentFlags()
 	f.VarP(&p.output, "output", "o", "form of the output: json is one value, of a list an array; jsonl has each element on a line")
 	f.BoolVar(&p.plain, "no-color", false, "no colours, also on a terminal (as with NO_COLOR)")
-	_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(p.output.allowed, cobra.ShellCompDirectiveNoFileComp))
+	_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(p.output.Allowed, cobra.ShellCompDirectiveNoFileComp))
 }
 
 // look describes the standard output.
@@ -97,7 +75,7 @@ type list struct {
 
 func (a *app) list(p *printing, out io.Writer, columns ...terminal.Column) *list {
 	l := a.look(p)
-	return &list{form: p.output.value, out: out, table: terminal.Table{Out: out, Columns: columns, Width: l.columns, Colours: l.colours}}
+	return &list{form: p.output.Value, out: out, table: terminal.Table{Out: out, Columns: columns, Width: l.columns, Colours: l.colours}}
 }
 
 // add adds an element; row is its row of the table.
@@ -161,3 +139,13 @@ func left(name string, least ...int) terminal.Column {
 }
 
 func right(name string) terminal.Column { return terminal.Column{Name: name, Right: true} }
+
+// line writes a value as one line of JSON.
+func (a *app) line(v any) error {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(a.Stdout, "%s\n", text)
+	return err
+}

@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"weir/client"
+	"weir/cmd/internal/command"
 )
 
 // remote holds what the commands share that send requests to a running Weir.
@@ -39,7 +39,7 @@ func (a *app) connect(c *cobra.Command, r *remote) (*client.Client, error) {
 // connectWith makes a client with other than the default options.
 func (a *app) connectWith(c *cobra.Command, r *remote, o client.Options) (*client.Client, error) {
 	var err error
-	if o.Token, err = a.token(c, r.tokenFile); err != nil {
+	if o.Token, err = command.Token(c, a.Environ, r.tokenFile); err != nil {
 		return nil, err
 	}
 	o.UserAgent, o.RetryDelay = "weir", a.Pause
@@ -48,29 +48,9 @@ func (a *app) connectWith(c *cobra.Command, r *remote, o client.Options) (*clien
 	}
 	out, err := client.New(o)
 	if err != nil {
-		return nil, misuse(c, err.Error())
+		return nil, command.UsageError(c, err.Error())
 	}
 	return out, nil
-}
-
-func (a *app) token(c *cobra.Command, file string) (string, error) {
-	token := a.environment("WEIR_TOKEN")
-	if file == "" {
-		if file = a.environment("WEIR_TOKEN_FILE"); file != "" && token != "" {
-			return "", misuse(c, "WEIR_TOKEN and WEIR_TOKEN_FILE are both set")
-		}
-	}
-	if file == "" {
-		return token, nil
-	}
-	text, err := os.ReadFile(file) //nolint:gosec // the user names it
-	if err != nil {
-		return "", fmt.Errorf("read the token: %w", err)
-	}
-	if token = strings.TrimSpace(string(text)); token == "" {
-		return "", fmt.Errorf("read the token: %s is empty", file)
-	}
-	return token, nil
 }
 
 // speaking makes a command that takes the named arguments and gets a client.
@@ -100,13 +80,13 @@ func named(names []string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		switch {
 		case len(args) < len(names):
-			return misuse(c, names[len(args)]+" is missing")
+			return command.UsageError(c, names[len(args)]+" is missing")
 		case len(args) > len(names):
-			return misuse(c, fmt.Sprintf("unexpected argument %q", args[len(names)]))
+			return command.UsageError(c, fmt.Sprintf("unexpected argument %q", args[len(names)]))
 		}
 		for i, arg := range args {
 			if strings.TrimSpace(arg) == "" {
-				return misuse(c, names[i]+" is empty")
+				return command.UsageError(c, names[i]+" is empty")
 			}
 		}
 		return nil

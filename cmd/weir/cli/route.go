@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"weir/cmd/internal/command"
 	"weir/cmd/weir/routerclient"
 	"weir/internal/hmacsign"
 )
@@ -37,7 +38,7 @@ const routeExample = `  weir route seed --agents 5
 
 func (a *app) route() *cobra.Command {
 	d := &desk{printing: newPrinting()}
-	c := group("route", "Ask the job router, fill it with examples, list what it has", routeAbout,
+	c := command.Group("route", "Ask the job router, fill it with examples, list what it has", routeAbout,
 		a.routeAsk(d), a.routeSeed(d), a.routeWorkers(d), a.routeQueues(d), a.routeJobs(d), a.routePools(d))
 	c.Example = routeExample
 	f := c.PersistentFlags()
@@ -60,10 +61,10 @@ func (a *app) reach(c *cobra.Command, d *desk) (*routerclient.Client, error) {
 	}
 	out, err := routerclient.New(where, key, a.now)
 	if err != nil {
-		return nil, misuse(c, err.Error())
+		return nil, command.UsageError(c, err.Error())
 	}
 	if key == nil {
-		token, err := a.token(c, d.tokenFile)
+		token, err := command.Token(c, a.Environ, d.tokenFile)
 		if err != nil {
 			return nil, err
 		}
@@ -76,7 +77,7 @@ func (a *app) routerKey(c *cobra.Command, d *desk) (*hmacsign.Key, error) {
 	file, text := d.keyFile, a.environment("WEIR_ROUTER_KEY")
 	if file == "" {
 		if file = a.environment("WEIR_ROUTER_KEY_FILE"); file != "" && text != "" {
-			return nil, misuse(c, "WEIR_ROUTER_KEY and WEIR_ROUTER_KEY_FILE are both set")
+			return nil, command.UsageError(c, "WEIR_ROUTER_KEY and WEIR_ROUTER_KEY_FILE are both set")
 		}
 	}
 	if file != "" {
@@ -93,7 +94,7 @@ func (a *app) routerKey(c *cobra.Command, d *desk) (*hmacsign.Key, error) {
 	}
 	key, err := hmacsign.ParseKey(text)
 	if err != nil {
-		return nil, misuse(c, err.Error())
+		return nil, command.UsageError(c, err.Error())
 	}
 	return &key, nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"weir/cmd/internal/command"
 	"weir/cmd/weir/routerclient"
 	"weir/routing"
 	"weir/routing/acd"
@@ -54,7 +55,7 @@ level>=3; operators are = != < <= > >=.`, `  weir route ask 'Q#Spanish#M'
 		var err error
 		q.filter = args[0]
 		if q.selectors, err = acd.ParseFilter(args[0]); err != nil {
-			return misuse(c, fmt.Sprintf("%q is no filter: write Q#Spanish#M, or Spanish,gender=M,level>=3", args[0]))
+			return command.UsageError(c, fmt.Sprintf("%q is no filter: write Q#Spanish#M, or Spanish,gender=M,level>=3", args[0]))
 		}
 		out, err := ask(c.Context(), to, q)
 		if err != nil {

@@ -12,7 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"weir/cmd/weir/cli/terminal"
+	"weir/cmd/internal/command"
+	"weir/cmd/internal/terminal"
 	"weir/cmd/weir/routerclient"
 	"weir/routing"
 )
@@ -136,7 +137,7 @@ func (a *app) routeJobs(d *desk) *cobra.Command {
 
 func (a *app) unmatchable(c *cobra.Command, d *desk, to *routerclient.Client, queue string, out io.Writer) error {
 	if queue == "" {
-		return misuse(c, "--unmatchable is about one queue; say which with --queue")
+		return command.UsageError(c, "--unmatchable is about one queue; say which with --queue")
 	}
 	ids, err := to.Unmatchable(c.Context(), queue)
 	if err != nil {

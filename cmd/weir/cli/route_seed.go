@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"weir/cmd/internal/command"
 	"weir/cmd/weir/routerclient"
 	"weir/routing/acd"
 )
@@ -21,7 +22,7 @@ two genders, and agents with one to three of the languages, all available. What 
 there already under the same id is made the same again; nothing is deleted.`, `  weir route seed --agents 5
   weir route seed --agents 200 --seed 7`, func(c *cobra.Command, to *routerclient.Client, _ []string) error {
 		if agents < 0 {
-			return misuse(c, "--agents must be 0 or more")
+			return command.UsageError(c, "--agents must be 0 or more")
 		}
 		x := acd.Seed(agents, seed)
 		if err := put(c.Context(), to, x); err != nil {

@@ -147,11 +147,3 @@ func TestRouteKeys(t *testing.T) {
 		}
 	}
 }
-
-func TestSimulateACD(t *testing.T) {
-	t.Parallel()
-	check(t, run(t, nil, "simulate", "acd", "--agents", "40", "--contacts", "100", "--seed", "0"), cli.OK,
-		`(?s)^contacts +100 +agents +40\nassigned +100 +available +40 .*abandoned +0 +queued +0 .*wait of an assigned contact 0s; 5\d.*s simulated`, "^$")
-	check(t, run(t, nil, "simulate", "acd", "-o", "json", "--agents", "4"), cli.OK, `^\{"agents":4,"contacts":100,"assigned":\d+,"abandoned":[1-9]\d*,"available_at_end":4,"queued_at_end":0,`, "^$")
-	check(t, run(t, nil, "simulate", "acd", "--agents", "0"), cli.Misuse, "^$", "must be 1 or more")
-}

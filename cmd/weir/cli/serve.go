@@ -2,17 +2,17 @@ package cli
 
 import (
 	"context"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"weir/client"
+	"weir/cmd/internal/command"
 	"weir/cmd/weir/daemon"
 )
 
 func (a *app) serve() *cobra.Command {
 	var paused bool
-	c := plain("serve", "Run the broker", `Runs the broker until SIGTERM or SIGINT.
+	c := command.Plain("serve", "Run the broker", `Runs the broker until SIGTERM or SIGINT.
 
 The first SIGTERM or SIGINT makes it drain: it starts nothing new, finishes what
 is being handed over and exits with 0 within 25 seconds. A second one ends it at
@@ -56,11 +56,4 @@ func (a *app) runServe(ctx context.Context, paused bool) error {
 }
 
 // environment returns an environment variable that is not part of Weir's configuration.
-func (a *app) environment(name string) string {
-	for _, entry := range a.Environ {
-		if value, ok := strings.CutPrefix(entry, name+"="); ok {
-			return value
-		}
-	}
-	return ""
-}
+func (a *app) environment(name string) string { return command.Environment(a.Environ, name) }

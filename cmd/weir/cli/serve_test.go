@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -86,27 +85,4 @@ func TestServeLogsTextOnDemand(t *testing.T) {
 		t.Errorf("first line: %q", lines.Text())
 	}
 	stop()
-}
-
-func TestSimulators(t *testing.T) {
-	t.Parallel()
-	for _, args := range []string{
-		"verboice --account ann,password=p,token=t --channel main,id=3,limit=2,pause=1s,problem=line --channel spare,disabled --call-flow 7 --outcome busy:0.2 --fault status=503@send:#1 --seed 4",
-		"nuntium --account demo --application weir,password=p,token=t,ack-url=http://127.0.0.1:1/ack,ack-method=get --channel sms,priority=2 --channel off,disabled --outcome failed:0.1 --time-scale 0.01",
-	} {
-		t.Run(args, func(t *testing.T) {
-			t.Parallel()
-			lines, stop := start(t, nil, append([]string{"simulate", "--listen", "127.0.0.1:0"}, strings.Fields(args)...)...)
-			if !lines.Scan() {
-				t.Fatal("it says nothing")
-			}
-			url := regexp.MustCompile(`http://[^ )]+/_simulator/records`).FindString(lines.Text())
-			if status, body := get(t, url); status != http.StatusOK || !strings.Contains(body, `"lines"`) {
-				t.Errorf("records at %q: %d %s", url, status, body)
-			}
-			if code := stop(); code != cli.OK {
-				t.Errorf("exit code %d", code)
-			}
-		})
-	}
 }

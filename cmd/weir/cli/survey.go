@@ -11,7 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"weir/client"
-	"weir/cmd/weir/cli/terminal"
+	"weir/cmd/internal/command"
+	"weir/cmd/internal/terminal"
 )
 
 const surveyAbout = `Speaks to a running Weir about its surveys.
@@ -28,7 +29,7 @@ const surveyExample = `  weir survey put flu.json flu
 
 func (a *app) survey() *cobra.Command {
 	r := newRemote()
-	c := group("survey", "Define, fill, run and follow surveys", surveyAbout,
+	c := command.Group("survey", "Define, fill, run and follow surveys", surveyAbout,
 		a.surveyPut(r), a.surveyImport(r), a.surveyLaunch(r),
 		a.surveyStep(r, "pause", "Start and retry nobody", "Starts and retries nobody until the survey is resumed. What is out goes on, and\nanswers are taken.", (*client.Client).PauseSurvey),
 		a.surveyStep(r, "resume", "Go on with a paused survey", "", (*client.Client).ResumeSurvey),

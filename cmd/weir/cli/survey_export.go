@@ -16,10 +16,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"weir/client"
+	"weir/cmd/internal/command"
 )
 
 func (a *app) surveyExport(r *remote) *cobra.Command {
-	return group("export", "Write the results or the log of a survey into a file", "Writes the results or the log of a survey into a CSV file.",
+	return command.Group("export", "Write the results or the log of a survey into a file", "Writes the results or the log of a survey into a CSV file.",
 		a.exportOf(r, "results", "One row for each respondent", "Writes one row for each respondent: status, disposition, attempts and attributes."),
 		a.exportOf(r, "log", "One row for everything that happened", "Writes one row for each contact, outcome, message and disposition, in order."))
 }
@@ -64,7 +65,7 @@ func download(ctx context.Context, to *client.Client, r client.Request, out io.W
 // exportTo writes to a temporary file, which gets its final name once it is complete.
 func (a *app) exportTo(ctx context.Context, c *cobra.Command, r *remote, to *client.Client, export client.Request, file string, force bool) (err error) {
 	if _, err := os.Lstat(file); err == nil && !force {
-		return misuse(c, file+" exists; say --force to write over it")
+		return command.UsageError(c, file+" exists; say --force to write over it")
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

@@ -17,12 +17,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"weir/client"
-	"weir/cmd/weir/cli/terminal"
+	"weir/cmd/internal/command"
+	"weir/cmd/internal/terminal"
 )
 
 // importing holds the flags of an import.
 type importing struct {
-	format, onError, duplicates choice
+	format, onError, duplicates command.Choice
 	encoding, errors            string
 	show                        int
 }
@@ -40,8 +41,8 @@ A row that cannot be loaded is named with its line, and the exit code is 4: with
 
 func (a *app) surveyImport(r *remote) *cobra.Command {
 	o := importing{
-		format:  choice{"", []string{"csv", "ndjson"}},
-		onError: choice{"skip", []string{"skip", "none"}}, duplicates: choice{"skip", []string{"skip", "error"}},
+		format:  command.NewChoice("", "csv", "ndjson"),
+		onError: command.NewChoice("skip", "skip", "none"), duplicates: command.NewChoice("skip", "skip", "error"),
 	}
 	c := a.speaking(r, "import FILE NAME", "Load respondents from a CSV or NDJSON file", importAbout, `  weir survey import people.csv flu
   weir survey import people.csv flu --encoding windows-1252 --on-error none --errors refused.csv
@@ -60,12 +61,12 @@ func (a *app) surveyImport(r *remote) *cobra.Command {
 }
 
 func (a *app) runImport(ctx context.Context, c *cobra.Command, r *remote, to *client.Client, o importing, file, survey string) error {
-	kind, err := kindOf(file, o.format.value)
+	kind, err := kindOf(file, o.format.Value)
 	if err != nil {
-		return misuse(c, err.Error())
+		return command.UsageError(c, err.Error())
 	}
 	if o.show < 0 {
-		return misuse(c, "--show must be 0 or more")
+		return command.UsageError(c, "--show must be 0 or more")
 	}
 	from, bytes, done, err := a.input(c, file)
 	if err != nil {
@@ -78,7 +79,7 @@ func (a *app) runImport(ctx context.Context, c *cobra.Command, r *remote, to *cl
 	}
 	p := a.newProgress(filepath.Base(file), "rows", bytes, kind == "text/csv")
 	sum, err := to.Import(ctx, client.Import{
-		Survey: survey, Params: client.PostRespondentsParams{OnError: o.onError.value, Duplicates: o.duplicates.value, Encoding: o.encoding}, ContentType: kind, Body: from, Size: bytes, Progress: p.add, OnRejected: refused.add,
+		Survey: survey, Params: client.PostRespondentsParams{OnError: o.onError.Value, Duplicates: o.duplicates.Value, Encoding: o.encoding}, ContentType: kind, Body: from, Size: bytes, Progress: p.add, OnRejected: refused.add,
 	})
 	p.clear()
 	if closing := refused.close(); closing != nil {
@@ -138,14 +139,14 @@ func (a *app) imported(r *remote, survey string, sum client.ImportResult, o impo
 		return err
 	}
 	if sum.Rejected > 0 {
-		return &exitError{Refused, refusal(sum, o)}
+		return command.Exit(Refused, refusal(sum, o))
 	}
 	return nil
 }
 
 func refusal(sum client.ImportResult, o importing) string {
 	text := plural(sum.Rejected, "row was refused", "rows were refused")
-	if o.onError.value == "none" {
+	if o.onError.Value == "none" {
 		text += "; nothing was loaded"
 	}
 	return text

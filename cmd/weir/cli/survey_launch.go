@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"weir/client"
-	"weir/cmd/weir/cli/terminal"
+	"weir/cmd/internal/terminal"
 )
 
 const (

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/term"
+
+	"weir/cmd/internal/command"
 )
 
 // progress shows the progress of a stream on standard error, if that is a terminal.
@@ -37,7 +39,7 @@ const (
 func (a *app) newProgress(name, unit string, size int64, head bool) *progress {
 	p := &progress{name: name, unit: unit, size: size, head: head, now: a.now, width: func() int { return columnsOf(a.Stderr) }}
 	p.began = p.now()
-	if Terminal(a.Stderr) && a.environment("TERM") != "dumb" {
+	if command.IsTerminal(a.Stderr) && a.environment("TERM") != "dumb" {
 		p.out = a.Stderr
 	}
 	return p

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"weir/client"
+	"weir/cmd/internal/command"
 )
 
 // mostDefinition is the maximum size of a definition in bytes, the same as in the API.
@@ -93,7 +94,7 @@ func position(text []byte, offset int64) (line, column int) {
 func (a *app) input(c *cobra.Command, name string) (_ io.Reader, bytes int64, done func(), err error) {
 	if name == "-" {
 		if a.Stdin == nil {
-			return nil, 0, nil, misuse(c, "there is no standard input")
+			return nil, 0, nil, command.UsageError(c, "there is no standard input")
 		}
 		return a.Stdin, 0, func() {}, nil
 	}

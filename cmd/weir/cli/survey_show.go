@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"weir/client"
-	"weir/cmd/weir/cli/terminal"
+	"weir/cmd/internal/terminal"
 )
 
 func (a *app) surveyShow(r *remote) *cobra.Command {

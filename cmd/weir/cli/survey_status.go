@@ -8,7 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"weir/client"
-	"weir/cmd/weir/cli/terminal"
+	"weir/cmd/internal/command"
+	"weir/cmd/internal/terminal"
 )
 
 func (a *app) surveyStatus(r *remote) *cobra.Command {
@@ -24,7 +25,7 @@ restarted. With --output json it shows what the API says, one line each time.`, 
 		func(ctx context.Context, c *cobra.Command, to *client.Client, args []string) error {
 			if c.Flags().Changed("interval") && w.every > 0 {
 				if interval < leastInterval {
-					return misuse(c, "--interval must be 100ms or more")
+					return command.UsageError(c, "--interval must be 100ms or more")
 				}
 				w.every = interval
 			}

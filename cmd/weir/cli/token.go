@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"weir"
+	"weir/cmd/internal/command"
 	"weir/config"
 	"weir/persistence"
 )
@@ -34,7 +35,7 @@ Scopes:
 
 func (a *app) tokens() *cobra.Command {
 	p := newPrinting()
-	c := group("token", "Make, list and revoke tokens of the API", aboutTokens, a.tokenCreate(&p), a.tokenList(&p), a.tokenRevoke(&p))
+	c := command.Group("token", "Make, list and revoke tokens of the API", aboutTokens, a.tokenCreate(&p), a.tokenList(&p), a.tokenRevoke(&p))
 	p.flags(c)
 	return c
 }
@@ -43,22 +44,22 @@ func (a *app) tokenCreate(p *printing) *cobra.Command {
 	var name, expires string
 	var words []string
 	c := &cobra.Command{
-		Use: "create", Short: "Make a token and show it once", Args: nothing,
+		Use: "create", Short: "Make a token and show it once", Args: command.NoArgs,
 		Long:    aboutTokens,
 		Example: "  weir token create --name surveda --scope contacts:write,contacts:read --expires 90d",
 		RunE: func(c *cobra.Command, _ []string) error {
 			if name == "" || len(name) > 200 || !printable(name) {
-				return misuse(c, "--name must be a name of up to 200 characters")
+				return command.UsageError(c, "--name must be a name of up to 200 characters")
 			}
 			scopes, err := scopesOf(words)
 			if err != nil {
-				return misuse(c, err.Error())
+				return command.UsageError(c, err.Error())
 			}
 			var until time.Time
 			if expires != "" {
 				var span config.Period
 				if err := span.Decode(expires); err != nil || span <= 0 {
-					return misuse(c, "--expires must be a time such as 12h or 90d")
+					return command.UsageError(c, "--expires must be a time such as 12h or 90d")
 				}
 				until = a.now().Add(span.Duration())
 			}
@@ -139,7 +140,7 @@ type shownToken struct {
 
 func (a *app) tokenList(p *printing) *cobra.Command {
 	var w watching
-	c := plain("list", "List all tokens", aboutTokens, func(ctx context.Context) error {
+	c := command.Plain("list", "List all tokens", aboutTokens, func(ctx context.Context) error {
 		return a.withTokens(ctx, func(s *persistence.Store) error {
 			return a.follow(ctx, p, &w, func(out io.Writer) error { return a.listTokens(ctx, p, s, out) })
 		})
@@ -193,7 +194,7 @@ func (a *app) tokenRevoke(p *printing) *cobra.Command {
 		Use: "revoke ID", Short: "Revoke a token for good", Long: aboutTokens,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return misuse(c, "name one token by its id; weir token list shows it")
+				return command.UsageError(c, "name one token by its id; weir token list shows it")
 			}
 			return nil
 		},
@@ -207,7 +208,7 @@ func (a *app) tokenRevoke(p *printing) *cobra.Command {
 			}
 			err := a.withTokens(c.Context(), func(s *persistence.Store) error { return s.RevokeToken(c.Context(), id, a.now()) })
 			if weir.CodeOf(err) == weir.CodeNotFound {
-				return &exitError{NotFound, fmt.Sprintf("there is no token with the id %q; weir token list shows all", id)}
+				return command.Exit(NotFound, fmt.Sprintf("there is no token with the id %q; weir token list shows all", id))
 			}
 			if err != nil {
 				return err

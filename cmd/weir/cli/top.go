@@ -13,6 +13,7 @@ import (
 	"golang.org/x/term"
 
 	"weir/client"
+	"weir/cmd/internal/command"
 	"weir/cmd/weir/cli/top"
 )
 
@@ -35,7 +36,7 @@ const (
 func (a *app) top() *cobra.Command {
 	r := newRemote()
 	every := watching{every: 2 * time.Second}
-	order := choice{"name", []string{"name", "in-flight", "waiting", "oldest", "done", "state"}}
+	order := command.NewChoice("name", "name", "in-flight", "waiting", "oldest", "done", "state")
 	c := a.speaking(r, "top", "Watch channels, surveys and the router live", `Shows what a running Weir is doing: each channel with what is in flight and what
 waits, surveys with their progress, the router. On a terminal it goes on until q is
 pressed; elsewhere it is written once.
@@ -53,11 +54,11 @@ figures of the router are those of the process that answers.
   weir top --interval 5s --sort waiting
   weir top --output json | jq '.channels[] | select(.state != "up")'`,
 		func(ctx context.Context, _ *cobra.Command, to *client.Client, _ []string) error {
-			return a.runTop(ctx, r, to, every.every, topOrder(order.value))
+			return a.runTop(ctx, r, to, every.every, topOrder(order.Value))
 		})
 	c.Flags().Var(&every, "interval", "how often it is looked")
 	c.Flags().Var(&order, "sort", "by what channels are sorted")
-	_ = c.RegisterFlagCompletionFunc("sort", cobra.FixedCompletions(order.allowed, cobra.ShellCompDirectiveNoFileComp))
+	_ = c.RegisterFlagCompletionFunc("sort", cobra.FixedCompletions(order.Allowed, cobra.ShellCompDirectiveNoFileComp))
 	a.addressed(c, r)
 	return c
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"weir/cmd/weir/cli/terminal"
+	"weir/cmd/internal/terminal"
 )
 
 const (

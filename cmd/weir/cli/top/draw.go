@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"weir/cmd/weir/cli/terminal"
+	"weir/cmd/internal/terminal"
 )
 
 // Heights of the parts of a picture in lines, and widths in cells.

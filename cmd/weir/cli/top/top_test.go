@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"weir/cmd/weir/cli/terminal"
+	"weir/cmd/internal/terminal"
 	"weir/cmd/weir/cli/top"
 )
 

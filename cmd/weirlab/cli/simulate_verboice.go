@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"weir/channels/verboice/simulator"
+	"weir/cmd/internal/command"
 )
 
 func (a *app) simulateVerboice() *cobra.Command {
@@ -13,7 +14,7 @@ func (a *app) simulateVerboice() *cobra.Command {
 	var listen string
 	var accounts, lines []string
 	c := &cobra.Command{
-		Use: "verboice", Short: "Run a simulated Verboice (phone calls)", Args: nothing,
+		Use: "verboice", Short: "Run a simulated Verboice (phone calls)", Args: command.NoArgs,
 		Long: "Runs a simulated Verboice: it takes calls, \"dials\" them and reports how they end.\n" + ruleHelp + "\n" + simulator.OperationHelp + "\nOutcomes:\n" + simulator.OutcomeHelp,
 		RunE: func(c *cobra.Command, _ []string) error {
 			var err, errLines error
@@ -21,11 +22,11 @@ func (a *app) simulateVerboice() *cobra.Command {
 			o.Channels, errLines = parseEntries(lines, verboiceChannel)
 			number(o.Channels)
 			if err := errors.Join(err, errLines); err != nil {
-				return misuse(c, err.Error())
+				return command.UsageError(c, err.Error())
 			}
 			s, err := simulator.New(o)
 			if err != nil {
-				return misuse(c, err.Error())
+				return command.UsageError(c, err.Error())
 			}
 			return a.runSimulator(c.Context(), "Verboice", listen, s)
 		},

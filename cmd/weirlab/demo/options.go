@@ -17,7 +17,7 @@ type Options struct {
 	Seed        uint64  // of all random choices
 	Speed       float64 // how many times faster than usual people and providers are
 
-	Program string    // the executable that has weir's commands
+	Program string    // the program weir
 	Out     io.Writer // where the demo is shown
 	// Terminal is set if Out can be redrawn in place; Width then returns its
 	// number of columns, which may change.

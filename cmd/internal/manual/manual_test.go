@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 
-	"weir/cmd/weir/cli/manual"
+	"weir/cmd/internal/manual"
 )
 
 func paper() *manual.Paper {
@@ -97,7 +97,7 @@ func TestMarkdown(t *testing.T) {
 	}
 	got := b.String()
 	for _, want := range []string{
-		"# The command line\n", "## Exit status\n\nSame everywhere.\n", "- [`weir many`](#weir-many): Hold others\n", "### weir many list\n",
+		"# The command line of weir\n", "## Exit status\n\nSame everywhere.\n", "- [`weir many`](#weir-many): Hold others\n", "### weir many list\n",
 		"```\n.dots and 'quotes' and \\back-slashes… stay:\n  a  list | of <things>\n```\n", "| `-f, --file NAME\\|-` | where NAME\\|- is, *perhaps* (default a.txt) |\n", "```sh\nweir one x\n    --more\n```\n",
 	} {
 		if !strings.Contains(got, want) {

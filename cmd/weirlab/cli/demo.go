@@ -6,13 +6,14 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"weir/cmd/weir/demo"
+	"weir/cmd/internal/command"
+	"weir/cmd/weirlab/demo"
 )
 
 func (a *app) demo() *cobra.Command {
-	o := demo.Defaults()
+	o, program := demo.Defaults(), ""
 	c := &cobra.Command{
-		Use: "demo", Short: "Watch two surveys run to their end although the broker is killed", Args: nothing,
+		Use: "demo", Short: "Watch two surveys run to their end although the broker is killed", Args: command.NoArgs,
 		Long: `Shows the main job, with nothing to set up and no traffic but on this machine:
 starts simulated Verboice and Nuntium servers, an application that holds the
 conversations, and a broker with a new SQLite file. Two surveys are imported from
@@ -25,20 +26,20 @@ what the simulated providers have recorded, and what became of every respondent.
 Exit code 0 only if every respondent of the files is accounted for, nobody was
 contacted twice for one attempt or more often than allowed, and no capacity was
 exceeded.`,
-		Example: `  weir demo
-  weir demo --kills 5 --capacity 20
-  weir demo --respondents 200 --speed 2`,
+		Example: `  weirlab demo
+  weirlab demo --kills 5 --capacity 20
+  weirlab demo --respondents 200 --speed 2`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := o.Check(); err != nil {
-				return misuse(c, err.Error())
+				return command.UsageError(c, err.Error())
 			}
-			program, err := os.Executable()
+			weir, err := weirProgram(program)
 			if err != nil {
 				return err
 			}
-			o.Program, o.Out = program, a.Stdout
-			o.Terminal = Terminal(a.Stdout) && a.environment("TERM") != "dumb"
-			o.Color = o.Terminal && a.environment("NO_COLOR") == ""
+			o.Program, o.Out = weir, a.Stdout
+			o.Terminal = command.IsTerminal(a.Stdout) && command.Environment(a.Environ, "TERM") != "dumb"
+			o.Color = o.Terminal && command.Environment(a.Environ, "NO_COLOR") == ""
 			o.Width = a.width
 			return demo.Run(c.Context(), o)
 		},
@@ -49,6 +50,7 @@ exceeded.`,
 	f.IntVar(&o.Kills, "kills", o.Kills, "how often the broker is killed, evenly spread")
 	f.Uint64Var(&o.Seed, "seed", o.Seed, "seed of what happens by chance")
 	f.Float64Var(&o.Speed, "speed", o.Speed, "how many times faster than usual people and providers are")
+	f.StringVar(&program, "weir", "", "the program `file` of weir to run (default: beside this program, or in PATH)")
 	return c
 }
 

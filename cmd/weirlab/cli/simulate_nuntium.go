@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"weir/channels/nuntium/simulator"
+	"weir/cmd/internal/command"
 )
 
 func (a *app) simulateNuntium() *cobra.Command {
@@ -13,7 +14,7 @@ func (a *app) simulateNuntium() *cobra.Command {
 	var listen string
 	var applications, ways []string
 	c := &cobra.Command{
-		Use: "nuntium", Short: "Run a simulated Nuntium (SMS)", Args: nothing,
+		Use: "nuntium", Short: "Run a simulated Nuntium (SMS)", Args: command.NoArgs,
 		Long: "Runs a simulated Nuntium: it takes messages, \"delivers\" them and sends acks.\n" + ruleHelp + "\n" + simulator.OperationHelp + `
 Outcomes: confirmed (the default), delivered, confirmed_only, reversed, twice,
 failed, failover, delayed, canceled, cancelled, null, stuck, crash.`,
@@ -22,11 +23,11 @@ failed, failover, delayed, canceled, cancelled, null, stuck, crash.`,
 			o.Applications, err = parseEntries(applications, nuntiumApplication)
 			o.Channels, errWays = parseEntries(ways, nuntiumChannel)
 			if err := errors.Join(err, errWays); err != nil {
-				return misuse(c, err.Error())
+				return command.UsageError(c, err.Error())
 			}
 			s, err := simulator.New(o)
 			if err != nil {
-				return misuse(c, err.Error())
+				return command.UsageError(c, err.Error())
 			}
 			return a.runSimulator(c.Context(), "Nuntium", listen, s)
 		},

@@ -6,7 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"weir/cmd/weir/bench"
+	"weir/cmd/internal/command"
+	"weir/cmd/weirlab/bench"
 )
 
 const aboutBench = `Puts one fixed workload through the broker and through a floor that keeps
@@ -36,21 +37,26 @@ at the end: for sizing an installation. It has to reach this program's provider
 (--provider). What needs a look at its process or store is 0 then.`
 
 func (a *app) bench() *cobra.Command {
-	o, tokenFile := bench.Defaults(), ""
+	o, tokenFile, weir := bench.Defaults(), "", ""
 	c := &cobra.Command{
-		Use: "bench", Short: "Measure the broker against a floor without a store", Args: nothing, Long: aboutBench,
-		Example: `  weir bench
-  weir bench --mode live,drain --peer floor,inside,http,http-batch --database sqlite,mysql
-  weir bench --mode live,latency --url https://weir.example --token-file token --provider 10.0.0.7:9000
-  weir bench --set short`,
+		Use: "bench", Short: "Measure the broker against a floor without a store", Args: command.NoArgs, Long: aboutBench,
+		Example: `  weirlab bench
+  weirlab bench --mode live,drain --peer floor,inside,http,http-batch --database sqlite,mysql
+  weirlab bench --mode live,latency --url https://weir.example --token-file token --provider 10.0.0.7:9000
+  weirlab bench --set short`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			program, err := os.Executable()
 			if err != nil {
 				return err
 			}
 			o.Program, o.Out, o.Err = program, a.Stdout, a.Stderr
+			if o.URL == "" {
+				if o.Weir, err = weirProgram(weir); err != nil {
+					return err
+				}
+			}
 			if o.URL != "" && o.Token == "" {
-				if o.Token, err = a.token(c, tokenFile); err != nil {
+				if o.Token, err = command.Token(c, a.Environ, tokenFile); err != nil {
 					return err
 				}
 			}
@@ -59,6 +65,7 @@ func (a *app) bench() *cobra.Command {
 	}
 	benchFlags(c, &o)
 	c.Flags().StringVar(&tokenFile, "token-file", "", "file with that token (default WEIR_TOKEN_FILE, or WEIR_TOKEN itself)")
+	c.Flags().StringVar(&weir, "weir", "", "the program `file` of weir to measure (default: beside this program, or in PATH)")
 	c.AddCommand(a.benchChild(), a.benchProvider())
 	return c
 }
@@ -83,14 +90,14 @@ func benchFlags(c *cobra.Command, o *bench.Options) {
 	f.StringVar(&o.URL, "url", "", "a running Weir that is measured instead")
 	f.StringVar(&o.Token, "token", "", "a token of it that may manage channels and contacts; others on this machine can read it, --token-file is better")
 	f.StringVar(&o.Provider, "provider", "", "where the provider listens (default: somewhere on loopback)")
-	f.StringVar(&o.Against, "against", "", "an earlier version of this program: fail if this one is slower")
+	f.StringVar(&o.Against, "against", "", "an earlier version of weir: fail if this one is slower")
 	f.BoolVar(&o.JSON, "json", false, "lines of JSON only")
 	f.StringVar(&o.Profile, "profile", "", "file for a CPU profile of the latest run with the load in the broker's process")
 }
 
 func (a *app) benchChild() *cobra.Command {
 	return &cobra.Command{
-		Use: "child", Short: "One run, with the load in the broker's process", Args: nothing, Hidden: true,
+		Use: "child", Short: "One run, with the load in the broker's process", Args: command.NoArgs, Hidden: true,
 		RunE: func(c *cobra.Command, _ []string) error { return bench.Child(c.Context(), a.Stdin, a.Stdout) },
 	}
 }
@@ -99,7 +106,7 @@ func (a *app) benchProvider() *cobra.Command {
 	var delay time.Duration
 	var listen string
 	c := &cobra.Command{
-		Use: "provider", Short: "The provider that the runs use", Args: nothing, Hidden: true,
+		Use: "provider", Short: "The provider that the runs use", Args: command.NoArgs, Hidden: true,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return bench.Provider(c.Context(), listen, delay, a.Stdout)
 		},

@@ -10,7 +10,7 @@ import (
 func (p *Paper) Man(w io.Writer) error {
 	var b strings.Builder
 	name := p.Root.Name()
-	fmt.Fprintf(&b, ".\\\" Written by \"weir docs man\"; do not change it.\n.TH %s 1 \"\" \"Weir\" \"User Commands\"\n", strings.ToUpper(name))
+	fmt.Fprintf(&b, ".\\\" Written by \"%s docs man\"; do not change it.\n.TH %s 1 \"\" \"Weir\" \"User Commands\"\n", name, strings.ToUpper(name))
 	fmt.Fprintf(&b, ".SH NAME\n%s \\- %s\n", name, roff(strings.ToLower(p.Root.Short[:1])+p.Root.Short[1:]))
 	fmt.Fprintf(&b, ".SH SYNOPSIS\n.B %s\n.I COMMAND\n[\\fIflags\\fR]\n", name)
 	b.WriteString(".SH DESCRIPTION\n")

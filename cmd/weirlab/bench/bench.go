@@ -13,7 +13,8 @@ import (
 
 // Options are the settings of a measurement.
 type Options struct {
-	Program   string // this program, which runs the parts as separate processes
+	Program   string // this program, which runs the load and the provider as separate processes
+	Weir      string // the program weir
 	Modes     []string
 	Peers     []string
 	Floor     bool // the baseline is among the peers
@@ -33,7 +34,7 @@ type Options struct {
 	Token     string
 	Provider  string // where the provider listens; empty: a free loopback port
 	Set       string // Short or Full: the runs that the targets need; empty: Modes × Peers
-	Against   string // the program of an earlier version, to compare with
+	Against   string // the program weir of an earlier version, to compare with
 	Out, Err  io.Writer
 	JSON      bool
 	Profile   string // file for a CPU profile of the runs with the load in the broker's process

@@ -168,7 +168,7 @@ func (s *session) newBroker(ctx context.Context, st step, d database) (*broker, 
 	if err := os.Mkdir(folder, 0o700); err != nil {
 		return nil, err
 	}
-	program := s.o.Program
+	program := s.o.Weir
 	if st.Peer == peerBefore {
 		program = s.o.Against
 	}

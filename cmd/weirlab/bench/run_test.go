@@ -16,21 +16,21 @@ import (
 	"weir/persistence/testmysql"
 )
 
-// program builds weir the way users run it.
+// program builds weir, and weirlab beside it, the way users run them.
 func program(t *testing.T) string {
 	t.Helper()
-	name := filepath.Join(t.TempDir(), "weir")
-	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", name, "weir/cmd/weir").CombinedOutput()
+	folder := t.TempDir()
+	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", folder, "weir/cmd/weir", "weir/cmd/weirlab").CombinedOutput()
 	if err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
-	return name
+	return filepath.Join(folder, "weir")
 }
 
 // small returns options for a trial that only shows that measuring works.
-func small(program string, out io.Writer) Options {
+func small(weir string, out io.Writer) Options {
 	o := Defaults()
-	o.Program, o.Out, o.Err = program, out, io.Discard
+	o.Weir, o.Program, o.Out, o.Err = weir, weir+"lab", out, io.Discard
 	o.N, o.Channels, o.Capacity, o.Repeat, o.Queued = 300, 3, 10, 1, 1500
 	o.Latency, o.Idle = 200*time.Millisecond, 200*time.Millisecond
 	return o

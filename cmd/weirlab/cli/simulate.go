@@ -12,13 +12,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"weir/channels/simulation"
+	"weir/cmd/internal/command"
 )
 
 // ruleHelp explains the rules of --outcome and --fault.
 const ruleHelp = "\n" + simulation.RuleHelp + "\n\n" + simulation.FaultHelp + "\n"
 
 func (a *app) simulate() *cobra.Command {
-	return group("simulate", "Run a simulated provider, to try Weir or another client with",
+	return command.Group("simulate", "Run a simulated provider, to try Weir or another client with",
 		`Runs a simulated provider: a real HTTP server that behaves like the real one,
 quirks included, and keeps its own record of what it was sent. It calls nobody.`,
 		a.simulateVerboice(), a.simulateNuntium(), a.simulateACD())

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"weir/cmd/weir/cli/terminal"
+	"weir/cmd/internal/terminal"
 )
 
 func TestVisible(t *testing.T) {

@@ -13,20 +13,20 @@ import (
 	"testing"
 	"time"
 
-	"weir/cmd/weir/demo"
+	"weir/cmd/weirlab/demo"
 )
 
-// program builds weir the way users run it.
+// program builds weirlab, and weir beside it, the way users run them.
 func program(t *testing.T) string {
 	t.Helper()
-	name := filepath.Join(t.TempDir(), "weir")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", name, "weir/cmd/weir")
+	folder := t.TempDir()
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", folder, "weir/cmd/weir", "weir/cmd/weirlab")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0") // also where the tests need cgo
 	out, err := build.CombinedOutput()
 	if err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
-	return name
+	return filepath.Join(folder, "weirlab")
 }
 
 // command returns a command of the program with its own folder for temporary files.
@@ -49,10 +49,10 @@ func left(t *testing.T, folder string) []string {
 
 func TestDemo(t *testing.T) {
 	t.Parallel()
-	weir := program(t)
+	weirlab := program(t)
 	t.Run("a kill on the way", func(t *testing.T) {
 		t.Parallel()
-		cmd, temp := command(t.Context(), t, weir, "demo", "--respondents", "120", "--capacity", "20", "--speed", "2")
+		cmd, temp := command(t.Context(), t, weirlab, "demo", "--respondents", "120", "--capacity", "20", "--speed", "2")
 		text, err := cmd.CombinedOutput()
 		if err != nil {
 			t.Fatalf("%v\n%s", err, text)
@@ -78,7 +78,7 @@ func TestDemo(t *testing.T) {
 	})
 	t.Run("interrupted", func(t *testing.T) {
 		t.Parallel()
-		cmd, temp := command(t.Context(), t, weir, "demo")
+		cmd, temp := command(t.Context(), t, weirlab, "demo")
 		var text bytes.Buffer
 		cmd.Stderr = &text
 		out, err := cmd.StdoutPipe()

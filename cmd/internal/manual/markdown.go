@@ -9,7 +9,7 @@ import (
 // Markdown writes the page of Markdown. The common sections come first.
 func (p *Paper) Markdown(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# The command line\n\n<!-- Written by \"weir docs markdown\"; do not change it. -->\n\n")
+	fmt.Fprintf(&b, "# The command line of %s\n\n<!-- Written by \"%[1]s docs markdown\"; do not change it. -->\n\n", p.Root.Name())
 	markdownText(&b, p.text(p.Root))
 	for _, s := range p.Sections {
 		fmt.Fprintf(&b, "## %s\n\n", s.Title)

@@ -7,30 +7,31 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"weir/cmd/internal/command"
 	"weir/routing/acd"
 )
 
 func (a *app) simulateACD() *cobra.Command {
 	var o acd.Simulation
-	output := choice{"text", []string{"text", "json"}}
+	output := command.NewChoice("text", "text", "json")
 	c := &cobra.Command{
-		Use: "acd", Short: "Play a small contact centre through on the router's engine", Args: nothing,
+		Use: "acd", Short: "Play a small contact centre through on the router's engine", Args: command.NoArgs,
 		Long: `Plays a contact centre through, in this process and on simulated time: agents
 with one language and one expertise each, and contacts that come at even
 intervals, need one of both and stay for a while. A contact that has got nobody
 by its end has abandoned. The same seed gives the same sums.`,
-		Example: `  weir simulate acd --agents 40 --contacts 100 --seed 0
-  weir simulate acd --agents 4        # too few: some abandon`,
+		Example: `  weirlab simulate acd --agents 40 --contacts 100 --seed 0
+  weirlab simulate acd --agents 4        # too few: some abandon`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if o.Agents < 1 || o.Contacts < 1 || o.Every <= 0 || o.Shortest <= 0 || o.Longest < o.Shortest {
-				return misuse(c, "--agents and --contacts must be 1 or more, and the durations positive and in order")
+				return command.UsageError(c, "--agents and --contacts must be 1 or more, and the durations positive and in order")
 			}
 			sums, err := o.Run()
 			if err != nil {
 				return err
 			}
-			if output.value == "json" {
-				return a.line(sums)
+			if output.Value == "json" {
+				return json.NewEncoder(a.Stdout).Encode(sums)
 			}
 			_, err = fmt.Fprintf(a.Stdout, `contacts   %6d   agents    %6d
 assigned   %6d   available %6d   at the end
@@ -50,14 +51,4 @@ longest wait of an assigned contact %s; %s simulated, %d events
 	f.DurationVar(&o.Longest, "longest", 3*time.Second, "longest stay of a contact")
 	f.VarP(&output, "output", "o", "form of the output")
 	return c
-}
-
-// line writes a value as one line of JSON.
-func (a *app) line(v any) error {
-	text, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(a.Stdout, "%s\n", text)
-	return err
 }

@@ -1,0 +1,148 @@
+// Package command holds what the command lines of weir and weirlab share: usage
+// errors, exit codes, groups of commands, and flags that accept one of several words.
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+)
+
+// Exit codes of both programs; weir has more of its own.
+const (
+	OK      = 0
+	Failure = 1
+	Usage   = 2 // wrong command line or configuration
+)
+
+// exitError is an error with its own exit code.
+type exitError struct {
+	code int
+	text string
+}
+
+func (e *exitError) Error() string { return e.text }
+
+// Exit returns an error with an exit code.
+func Exit(code int, text string) error { return &exitError{code, text} }
+
+// UsageError returns a mistake on the command line of c.
+func UsageError(c *cobra.Command, text string) error {
+	return Exit(Usage, fmt.Sprintf("%s (see %s --help)", text, c.CommandPath()))
+}
+
+// CodeOf returns the exit code that an error carries; false: it carries none.
+func CodeOf(err error) (code int, ok bool) {
+	if e, ok := errors.AsType[*exitError](err); ok {
+		return e.code, true
+	}
+	return 0, false
+}
+
+// Root prepares the command that stands for the whole program.
+func Root(root *cobra.Command, stdout, stderr io.Writer) *cobra.Command {
+	root.SilenceErrors, root.SilenceUsage = true, true
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return UsageError(c, err.Error()) })
+	return root
+}
+
+// Group makes a command that only has subcommands.
+func Group(use, short, long string, commands ...*cobra.Command) *cobra.Command {
+	c := &cobra.Command{
+		Use: use, Short: short, Long: long,
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return nil
+			}
+			text := fmt.Sprintf("unknown command %q", args[0])
+			if near := c.SuggestionsFor(args[0]); len(near) > 0 {
+				text += fmt.Sprintf("; did you mean %q?", near[0])
+			}
+			return UsageError(c, text)
+		},
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := c.Help(); err != nil {
+				return err
+			}
+			return UsageError(c, "a command is missing")
+		},
+		SuggestionsMinimumDistance: 2,
+	}
+	c.AddCommand(commands...)
+	return c
+}
+
+// Plain makes a command without arguments.
+func Plain(use, short, long string, run func(ctx context.Context) error) *cobra.Command {
+	return &cobra.Command{
+		Use: use, Short: short, Long: long, Args: NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return run(c.Context()) },
+	}
+}
+
+// NoArgs rejects all arguments.
+func NoArgs(c *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return UsageError(c, fmt.Sprintf("unexpected argument %q", args[0]))
+	}
+	return nil
+}
+
+// Version returns the version that the linker set, otherwise the one that the Go
+// toolchain recorded in the binary.
+func Version(linked string) string {
+	if linked != "" {
+		return linked
+	}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		return info.Main.Version
+	}
+	return "unknown"
+}
+
+// Environment returns the value of a variable; empty if it is not set.
+func Environment(environ []string, name string) string {
+	for _, entry := range environ {
+		if value, ok := strings.CutPrefix(entry, name+"="); ok {
+			return value
+		}
+	}
+	return ""
+}
+
+// Token returns the API token: from file, otherwise from WEIR_TOKEN or WEIR_TOKEN_FILE;
+// empty if none is given.
+func Token(c *cobra.Command, environ []string, file string) (string, error) {
+	token := Environment(environ, "WEIR_TOKEN")
+	if file == "" {
+		if file = Environment(environ, "WEIR_TOKEN_FILE"); file != "" && token != "" {
+			return "", UsageError(c, "WEIR_TOKEN and WEIR_TOKEN_FILE are both set")
+		}
+	}
+	if file == "" {
+		return token, nil
+	}
+	text, err := os.ReadFile(file) //nolint:gosec // the user names it
+	if err != nil {
+		return "", fmt.Errorf("read the token: %w", err)
+	}
+	if token = strings.TrimSpace(string(text)); token == "" {
+		return "", fmt.Errorf("read the token: %s is empty", file)
+	}
+	return token, nil
+}
+
+// IsTerminal reports whether w is a terminal.
+func IsTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}

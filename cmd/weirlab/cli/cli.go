@@ -1,0 +1,109 @@
+// Package cli is the command line of the program weirlab: simulated providers, the
+// demonstration and measurements. A command parses its arguments, calls other packages
+// and prints.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+
+	"github.com/spf13/cobra"
+
+	"weir/cmd/internal/command"
+	"weir/cmd/internal/manual"
+	"weir/cmd/internal/terminal"
+	"weir/config"
+)
+
+// Options are the inputs and outputs of the commands. Tests replace them.
+type Options struct {
+	Version        string // empty: the version recorded by the Go toolchain
+	Environ        []string
+	Stdin          io.Reader // nil: none
+	Stdout, Stderr io.Writer
+}
+
+// app holds what all commands share.
+type app struct{ Options }
+
+const aboutExits = `Exit codes, the same for every command:
+  0  done
+  1  failed, or interrupted
+  2  wrong command line or configuration`
+
+const about = `Weirlab is for trying, showing and measuring Weir: simulated providers, a
+demonstration and a benchmark. Nothing in it is needed to run Weir, which is the
+program weir. "demo" and "bench" start that program: the one beside weirlab,
+otherwise the one in PATH, unless --weir names another.
+
+` + aboutExits
+
+// Run runs the command named by args and returns the exit code of the process.
+func Run(ctx context.Context, args []string, o Options) int {
+	o.Version = command.Version(o.Version)
+	a := &app{o}
+	root := a.root()
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return command.OK
+	}
+	_, _ = fmt.Fprintf(o.Stderr, "weirlab: %s\n", terminal.VisibleLines(err.Error()))
+	if code, ok := command.CodeOf(err); ok {
+		return code
+	}
+	if _, ok := errors.AsType[*config.Error](err); ok {
+		return command.Usage
+	}
+	return command.Failure
+}
+
+func (a *app) root() *cobra.Command {
+	return command.Root(command.Group("weirlab", "Simulated providers, the demonstration and measurements of Weir", about,
+		a.simulate(), a.demo(), a.bench(), a.docs(), a.version()), a.Stdout, a.Stderr)
+}
+
+func (a *app) version() *cobra.Command {
+	return command.Plain("version", "Print the version", "", func(context.Context) error {
+		_, err := fmt.Fprintf(a.Stdout, "weirlab %s %s %s/%s\n", a.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+		return err
+	})
+}
+
+// docs makes the hidden commands that write the documentation of all other commands.
+func (a *app) docs() *cobra.Command {
+	var c *cobra.Command
+	paper := func() *manual.Paper {
+		return &manual.Paper{Root: c.Root(), Common: []string{aboutExits}, Sections: []manual.Section{{Title: "Exit status", Text: aboutExits}}}
+	}
+	c = command.Group("docs", "Write the documentation of the commands", "Writes the documentation of the commands.",
+		command.Plain("man", "Write the man page", "", func(context.Context) error { return paper().Man(a.Stdout) }),
+		command.Plain("markdown", "Write docs/weirlab.md", "", func(context.Context) error { return paper().Markdown(a.Stdout) }))
+	c.Hidden = true
+	return c
+}
+
+// weirProgram returns the path of the program weir: the named one, otherwise the one
+// beside this program, otherwise the one in PATH.
+func weirProgram(named string) (string, error) {
+	if named != "" {
+		return filepath.Abs(named) // brokers run in folders of their own
+	}
+	if self, err := os.Executable(); err == nil {
+		beside := filepath.Join(filepath.Dir(self), "weir")
+		if info, err := os.Stat(beside); err == nil && info.Mode().IsRegular() {
+			return beside, nil
+		}
+	}
+	found, err := exec.LookPath("weir")
+	if err != nil {
+		return "", errors.New("the program weir is neither beside weirlab nor in PATH; make build makes both, and --weir names it elsewhere")
+	}
+	return filepath.Abs(found)
+}
