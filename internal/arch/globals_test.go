@@ -13,6 +13,7 @@ import (
 func allowedGlobals() map[string]string {
 	return map[string]string{
 		"cmd/weir.version":          "the linker can set nothing but a variable",
+		"cmd/weirlab.version":       "the linker can set nothing but a variable",
 		"internal/failpoint.passes": "counts towards the end of the process; not in normal builds",
 		"web.description":           "tests: the description of the API, read once for all of them",
 	}

@@ -65,7 +65,7 @@ func (a *app) bench() *cobra.Command {
 	}
 	benchFlags(c, &o)
 	c.Flags().StringVar(&tokenFile, "token-file", "", "file with that token (default WEIR_TOKEN_FILE, or WEIR_TOKEN itself)")
-	c.Flags().StringVar(&weir, "weir", "", "the program `file` of weir to measure (default: beside this program, or in PATH)")
+	c.Flags().StringVar(&weir, "weir", "", "`file` of the program weir (default: the one beside weirlab, or in PATH)")
 	c.AddCommand(a.benchChild(), a.benchProvider())
 	return c
 }

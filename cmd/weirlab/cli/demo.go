@@ -50,7 +50,7 @@ exceeded.`,
 	f.IntVar(&o.Kills, "kills", o.Kills, "how often the broker is killed, evenly spread")
 	f.Uint64Var(&o.Seed, "seed", o.Seed, "seed of what happens by chance")
 	f.Float64Var(&o.Speed, "speed", o.Speed, "how many times faster than usual people and providers are")
-	f.StringVar(&program, "weir", "", "the program `file` of weir to run (default: beside this program, or in PATH)")
+	f.StringVar(&program, "weir", "", "`file` of the program weir (default: the one beside weirlab, or in PATH)")
 	return c
 }
 
