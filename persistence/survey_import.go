@@ -148,7 +148,7 @@ func (w *addition) insert(t *transaction, r *request, quotas surveys.Quotas) err
 	for i := range w.list {
 		full[i] = completed(w.list[i], w.survey, quotas, r.at)
 		if w.imp != 0 {
-			full[i].Progress = surveys.Fresh()
+			full[i].Progress = surveys.NewProgress()
 		}
 		w.added[i].ID = surveys.RespondentID(r.ids[i])
 		args = append(args, newRespondent(r.ids[i], w.imp, &full[i])...)

@@ -15,8 +15,8 @@ const noticeColumns = "id, kind, at, channel_id, contact_id, survey_id, responde
 
 const noticesSQL = "SELECT " + noticeColumns + " FROM notices WHERE id > ? ORDER BY id LIMIT ?"
 
-// OnNotices implements [surveys.Notifier].
-func (s *Store) OnNotices(committed func()) { s.onNotice.Store(&committed) }
+// OnOutboxEntries implements [surveys.Notifier].
+func (s *Store) OnOutboxEntries(committed func()) { s.onNotice.Store(&committed) }
 
 func (s *Store) noticed() {
 	if call := s.onNotice.Load(); call != nil {
@@ -40,7 +40,7 @@ func (t *transaction) notice(steps []step) error {
 					h.at = t.now
 				}
 				outcome, reason, result := "", "", ""
-				if h.kind == surveys.Ended {
+				if h.kind == surveys.ContactEnded {
 					outcome, reason, result = string(c.Outcome), clip(c.Reason), resultText(p.transition.Result)
 				}
 				args = append(args, t.w.s.ids.next(t.now), string(h.kind), micros(h.at), int64(c.Channel), int64(c.ID),
@@ -59,7 +59,7 @@ func (t *transaction) notice(steps []step) error {
 
 // happening is something that happened to a contact.
 type happening struct {
-	kind surveys.Happening
+	kind surveys.OutboxKind
 	at   time.Time
 }
 
@@ -67,13 +67,13 @@ type happening struct {
 func happenings(tr *weir.Transition) (list []happening) {
 	is := &tr.Contact
 	if is.State == weir.Active && tr.Was != weir.Active {
-		list = append(list, happening{surveys.HandedOver, is.SentAt})
+		list = append(list, happening{surveys.ContactAccepted, is.SentAt})
 	}
 	if tr.Answered {
-		list = append(list, happening{surveys.Answered, is.HeardAt})
+		list = append(list, happening{surveys.CallAnswered, is.HeardAt})
 	}
 	if is.State == weir.Done && tr.Was != weir.Done {
-		list = append(list, happening{surveys.Ended, is.FinishedAt})
+		list = append(list, happening{surveys.ContactEnded, is.FinishedAt})
 	}
 	return list
 }
@@ -86,7 +86,7 @@ func (s *Store) noticeIncoming(ctx context.Context, tx *sqlx.Tx, channel weir.Ch
 		return err
 	}
 	_, err = tx.ExecContext(ctx, "INSERT INTO notices ("+noticeColumns+") VALUES "+marks(11),
-		s.ids.next(time.Now()), string(surveys.Incoming), micros(m.ReceivedAt), int64(channel), 0, 0, 0, 0, "", "", string(text))
+		s.ids.next(time.Now()), string(surveys.MessageReceived), micros(m.ReceivedAt), int64(channel), 0, 0, 0, 0, "", "", string(text))
 	return err
 }
 
@@ -100,8 +100,8 @@ func resultText(r weir.Result) string {
 	return string(text)
 }
 
-// Notices implements [surveys.Reading].
-func (s *Store) Notices(ctx context.Context, after int64, limit int) ([]surveys.Notice, error) {
+// OutboxEntries implements [surveys.Reading].
+func (s *Store) OutboxEntries(ctx context.Context, after int64, limit int) ([]surveys.OutboxEntry, error) {
 	var rows []struct {
 		ID         int64  `db:"id"`
 		Kind       string `db:"kind"`
@@ -118,16 +118,16 @@ func (s *Store) Notices(ctx context.Context, after int64, limit int) ([]surveys.
 	if err := s.read.SelectContext(ctx, &rows, noticesSQL, after, limit); err != nil {
 		return nil, s.failure("read notices", err)
 	}
-	list := make([]surveys.Notice, 0, len(rows))
+	list := make([]surveys.OutboxEntry, 0, len(rows))
 	for _, r := range rows {
-		n := surveys.Notice{
-			ID: r.ID, Kind: surveys.Happening(r.Kind), At: instant(r.At), Channel: weir.ChannelID(r.Channel),
+		n := surveys.OutboxEntry{
+			ID: r.ID, Kind: surveys.OutboxKind(r.Kind), At: instant(r.At), Channel: weir.ChannelID(r.Channel),
 			Respondent: weir.Respondent{Survey: r.Survey, ID: r.Respondent, Serial: r.Serial}, Outcome: weir.Outcome(r.Outcome), Reason: r.Reason,
 		}
 		if r.Contact != 0 {
 			n.Contact = weir.Ref{Channel: n.Channel, ID: weir.ContactID(r.Contact)}
 		}
-		if r.Message != "" && n.Kind == surveys.Ended {
+		if r.Message != "" && n.Kind == surveys.ContactEnded {
 			if err := json.Unmarshal([]byte(r.Message), &n.Result); err != nil {
 				return nil, s.failure("read notices", err)
 			}

@@ -49,8 +49,8 @@ func (s *Store) Respondent(ctx context.Context, survey int64, id surveys.Respond
 	return list[0], nil
 }
 
-// Some implements [surveys.Reading].
-func (s *Store) Some(ctx context.Context, ids []surveys.RespondentID) ([]surveys.Respondent, error) {
+// RespondentsByID implements [surveys.Reading].
+func (s *Store) RespondentsByID(ctx context.Context, ids []surveys.RespondentID) ([]surveys.Respondent, error) {
 	var out []surveys.Respondent
 	for len(ids) > 0 {
 		n := min(len(ids), someAtATime)
@@ -147,11 +147,11 @@ func (s *Store) Open(ctx context.Context, survey int64, limit int) ([]surveys.Re
 }
 
 // Log implements [surveys.Reading].
-func (s *Store) Log(ctx context.Context, survey, after int64, limit int) ([]surveys.Entry, error) {
+func (s *Store) Log(ctx context.Context, survey, after int64, limit int) ([]surveys.LogEntry, error) {
 	return s.logged(ctx, surveyLog, survey, after, limit)
 }
 
-func (s *Store) logged(ctx context.Context, query string, args ...any) ([]surveys.Entry, error) {
+func (s *Store) logged(ctx context.Context, query string, args ...any) ([]surveys.LogEntry, error) {
 	var rows []struct {
 		Survey     int64  `db:"survey_id"`
 		ID         int64  `db:"id"`
@@ -169,9 +169,9 @@ func (s *Store) logged(ctx context.Context, query string, args ...any) ([]survey
 	if err := s.read.SelectContext(ctx, &rows, query, args...); err != nil {
 		return nil, s.failure("read the log of a survey", err)
 	}
-	list := make([]surveys.Entry, 0, len(rows))
+	list := make([]surveys.LogEntry, 0, len(rows))
 	for _, r := range rows {
-		list = append(list, surveys.Entry{
+		list = append(list, surveys.LogEntry{
 			ID: r.ID, At: instant(r.At), Respondent: surveys.RespondentID(r.Respondent), Event: r.Event, Mode: surveys.Mode(r.Mode),
 			Channel: r.Channel, Attempt: r.Attempt, Outcome: weir.Outcome(r.Outcome), Reason: r.Reason,
 			From: surveys.Disposition(r.Was), To: surveys.Disposition(r.Became),
@@ -180,8 +180,8 @@ func (s *Store) logged(ctx context.Context, query string, args ...any) ([]survey
 	return list, nil
 }
 
-// Begun implements [surveys.Reading].
-func (s *Store) Begun(ctx context.Context, survey int64, since time.Time) (map[time.Time]int, error) {
+// EnqueuedSince implements [surveys.Reading].
+func (s *Store) EnqueuedSince(ctx context.Context, survey int64, since time.Time) (map[time.Time]int, error) {
 	var rows []struct {
 		Second int64 `db:"second"`
 		N      int   `db:"n"`

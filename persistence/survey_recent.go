@@ -18,7 +18,7 @@ const (
 // Recent implements [surveys.Reading]. Ids are in the order of time and contain it. No
 // index has the respondents, because each new entry would write one more page: a
 // bounded range of the log is examined instead.
-func (s *Store) Recent(ctx context.Context, f surveys.LogFilter) (list []surveys.Entry, next int64, err error) {
+func (s *Store) Recent(ctx context.Context, f surveys.LogFilter) (list []surveys.LogEntry, next int64, err error) {
 	low, high := bounds(f.Since, f.Until)
 	high = min(high, cmp.Or(f.Before, math.MaxInt64))
 	if f.Respondent == 0 {

@@ -69,8 +69,8 @@ type further struct {
 
 func encodeProgress(p *surveys.Progress) string {
 	b, _ := json.Marshal(further{ // numbers always encode
-		p.Arm, p.Step, p.Tries, p.Attempts, p.Unproven, p.Contact, p.Serial,
-		micros(p.Closes), micros(p.DueAt), p.Stumbles, micros(p.AsideTill), p.Early,
+		p.Arm, p.Step, p.Tries, p.Attempts, p.Unconfirmed, p.Contact, p.Serial,
+		micros(p.WindowEnd), micros(p.DueAt), p.FailedSteps, micros(p.DelayedUntil), p.EarlyExpiries,
 	})
 	return string(b)
 }
@@ -99,8 +99,8 @@ func (r *respondentRow) respondent() (surveys.Respondent, error) {
 	}
 	out.Progress = surveys.Progress{
 		Status: statusOf(r.Status), Disposition: surveys.Disposition(r.Disposition), Counted: r.Counted,
-		Arm: f.Arm, Step: f.Step, Tries: f.Tries, Attempts: f.Attempts, Unproven: f.Unproven, Contact: f.Contact, Serial: f.Serial,
-		Closes: instant(f.Closes), DueAt: instant(f.DueAt), Stumbles: f.Stumbles, AsideTill: instant(f.AsideTill), Early: f.Early,
+		Arm: f.Arm, Step: f.Step, Tries: f.Tries, Attempts: f.Attempts, Unconfirmed: f.Unproven, Contact: f.Contact, Serial: f.Serial,
+		WindowEnd: instant(f.Closes), DueAt: instant(f.DueAt), FailedSteps: f.Stumbles, DelayedUntil: instant(f.AsideTill), EarlyExpiries: f.Early,
 	}
 	return out, nil
 }
@@ -121,7 +121,7 @@ func respondents(rows []respondentRow) ([]surveys.Respondent, error) {
 func stand(r *surveys.Respondent) (lane, lookAt int64) {
 	switch r.Status {
 	case surveys.Pending:
-		return int64(r.Bucket), micros(r.AsideTill)
+		return int64(r.Bucket), micros(r.DelayedUntil)
 	case surveys.Active:
 		return 0, micros(r.DueAt)
 	default:
@@ -183,7 +183,7 @@ func appendNumbers(b []byte, list ...int64) []byte {
 // completed fills in what a respondent who is added may leave out.
 func completed(r surveys.Respondent, survey int64, quotas surveys.Quotas, now time.Time) surveys.Respondent {
 	if r.Status == "" {
-		r.Progress = surveys.Fresh()
+		r.Progress = surveys.NewProgress()
 	}
 	if r.Added.IsZero() {
 		r.Added = now

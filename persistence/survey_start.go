@@ -61,8 +61,8 @@ func (s *Store) Startable(ctx context.Context, survey int64, now time.Time, full
 	if err != nil {
 		return nil, s.failure("read who may be started", err)
 	}
-	list, err := s.Some(ctx, ids)
-	list = slices.DeleteFunc(list, func(r surveys.Respondent) bool { return r.Status != surveys.Pending || r.AsideTill.After(now) })
+	list, err := s.RespondentsByID(ctx, ids)
+	list = slices.DeleteFunc(list, func(r surveys.Respondent) bool { return r.Status != surveys.Pending || r.DelayedUntil.After(now) })
 	slices.SortFunc(list, func(a, b surveys.Respondent) int { return cmp.Compare(a.ID, b.ID) })
 	return list, err
 }

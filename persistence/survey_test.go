@@ -184,7 +184,7 @@ func TestBrokenCommitOfWork(t *testing.T) {
 		v := newSurvey(t, s, nil)
 		const callers, each = 4, 5
 		ids := addPeople(t, s, v.ID, 0, 0, callers*each)
-		list, err := s.Some(t.Context(), ids)
+		list, err := s.RespondentsByID(t.Context(), ids)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -231,7 +231,7 @@ func start(r surveys.Respondent, channel weir.ChannelID) surveys.Move {
 	m.Is.Rev++
 	m.Is.Status, m.Is.Disposition, m.Is.Serial, m.Is.DueAt = surveys.Active, surveys.Queued, 1, time.Now()
 	m.Enqueue = &weir.Spec{Key: surveys.ContactKey(r.ID.String(), 1), To: r.Phone, For: weir.Respondent{Survey: r.Survey, ID: int64(r.ID), Serial: 1}}
-	m.Log = []surveys.Entry{{Event: "enqueued"}}
+	m.Log = []surveys.LogEntry{{Event: "enqueued"}}
 	return m
 }
 

@@ -8,18 +8,18 @@ import (
 // Candidate is a respondent with the number that sent a message. Respondents of
 // several surveys may have the same number.
 type Candidate struct {
-	Status    Status
-	Over      string    // channel of the latest contact; empty if there was none
-	Contacted time.Time // when the provider accepted that contact
-	Channels  []string  // channels that the survey uses
+	Status       Status
+	LastChannel  string    // channel of the latest contact; empty if there was none
+	LastAccepted time.Time // when the provider accepted that contact
+	Channels     []string  // channels that the survey uses
 }
 
-// Addressee returns the index of the respondent to which a message on a channel
+// FindSender returns the index of the respondent to which a message on a channel
 // is routed, or -1 if no candidate's survey uses the channel. Active respondents
 // precede pending ones, and those precede final ones; then the respondents whose
 // latest contact used the channel precede the others; then the newest contact
 // wins, and the first of equals.
-func Addressee(channel string, candidates []Candidate) int {
+func FindSender(channel string, candidates []Candidate) int {
 	best := -1
 	for i, c := range candidates {
 		if slices.Contains(c.Channels, channel) && (best < 0 || c.before(candidates[best], channel)) {
@@ -33,10 +33,10 @@ func (c Candidate) before(d Candidate, channel string) bool {
 	if a, b := c.rank(), d.rank(); a != b {
 		return a > b
 	}
-	if a, b := c.Over == channel, d.Over == channel; a != b {
+	if a, b := c.LastChannel == channel, d.LastChannel == channel; a != b {
 		return a
 	}
-	return c.Contacted.After(d.Contacted)
+	return c.LastAccepted.After(d.LastAccepted)
 }
 
 func (c Candidate) rank() int {

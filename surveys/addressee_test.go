@@ -11,7 +11,7 @@ import (
 func TestAddresseeOfAMessage(t *testing.T) {
 	t.Parallel()
 	on := func(over string, minute float64, status surveys.Status, channels ...string) surveys.Candidate {
-		return surveys.Candidate{Status: status, Over: over, Contacted: at(minute), Channels: channels}
+		return surveys.Candidate{Status: status, LastChannel: over, LastAccepted: at(minute), Channels: channels}
 	}
 	for _, tt := range []struct {
 		name       string
@@ -26,7 +26,7 @@ func TestAddresseeOfAMessage(t *testing.T) {
 		{"final if there is nobody else", []surveys.Candidate{on("2", 1, surveys.Completed, "2"), on("2", 9, surveys.Failed, "2")}, 1},
 		{"no survey uses it", []surveys.Candidate{on("1", 1, surveys.Active, "1")}, -1},
 	} {
-		if got := surveys.Addressee("2", tt.candidates); got != tt.want {
+		if got := surveys.FindSender("2", tt.candidates); got != tt.want {
 			t.Errorf("%s: %d, want %d", tt.name, got, tt.want)
 		}
 	}

@@ -44,7 +44,7 @@ func TestFormOfADefinition(t *testing.T) {
 		t.Fatal(err)
 	}
 	pl := plan(t, d)
-	if pl.InitialSuccessRate != 0 || pl.LimitPerMinute != 50 || pl.Target() != 100 || pl.Ladders[surveys.IVR].String() != "10m 2h" || pl.Channels[surveys.SMS] != "texts" {
+	if pl.InitialSuccessRate != 0 || pl.LimitPerMinute != 50 || pl.Target() != 100 || pl.Retries[surveys.IVR].String() != "10m 2h" || pl.Channels[surveys.SMS] != "texts" {
 		t.Errorf("%+v", pl)
 	}
 	text, err := json.Marshal(d)

@@ -6,8 +6,8 @@ import (
 	"weir"
 )
 
-// Hearing is an application's report about its conversation with a respondent.
-type Hearing struct {
+// Report is an application's report about its conversation with a respondent.
+type Report struct {
 	// Serial is the serial of the contact in which it happened; 0 if not known.
 	Serial int
 	// Disposition is the application's result of the conversation. Empty: the

@@ -14,8 +14,8 @@ type Arm struct {
 	Ratio         int    `json:"ratio,omitempty" doc:"per cent of the respondents; all have to reach 100; absent if there is one arm"`
 }
 
-// Choose returns the index of a respondent's arm for a random u in [0,1).
-func Choose(arms []Arm, u float64) int {
+// ChooseArm returns the index of a respondent's arm for a random u in [0,1).
+func ChooseArm(arms []Arm, u float64) int {
 	reach := 0
 	for i, a := range arms {
 		if reach += a.Ratio; u*100 < float64(reach) {
@@ -26,7 +26,7 @@ func Choose(arms []Arm, u float64) int {
 }
 
 // checkArms applies the defaults and checks the ratios and the modes.
-func checkArms(given []Arm, m *mistakes) []Arm {
+func checkArms(given []Arm, m *fieldErrors) []Arm {
 	arms := slices.Clone(given)
 	if len(arms) == 0 {
 		m.add("/arms", "required", "must have at least one arm, with its modes")
@@ -54,7 +54,7 @@ func checkArms(given []Arm, m *mistakes) []Arm {
 	return arms
 }
 
-func checkModes(modes []Mode, at string, m *mistakes) {
+func checkModes(modes []Mode, at string, m *fieldErrors) {
 	if len(modes) == 0 {
 		m.add(at+"/modes", "required", "must name at least one of %v", Modes())
 	}

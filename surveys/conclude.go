@@ -14,21 +14,21 @@ type Ending struct {
 	Result  weir.Result
 }
 
-// Concluded records the end of a contact and the interviewer's result, if there
+// ContactEnded records the end of a contact and the interviewer's result, if there
 // was an interviewer. A final disposition ends the respondent, even if it is
 // reported late. An agreed instant replaces the delay of the retry schedule and
 // uses up no retry. After an interview the delay counts from its end, because
 // the job may have waited for an interviewer.
-func (pl *Plan) Concluded(p Progress, now time.Time, end Ending) (Progress, Effects) {
+func (pl *Plan) ContactEnded(p Progress, now time.Time, end Ending) (Progress, Effects) {
 	latest := end.Serial == p.Serial && p.Contact != Idle && p.Status == Active
 	d := Disposition(end.Result.Disposition)
 	if d != "" && d.Final() && p.Status == Active {
 		if latest {
-			p = pl.proved(p, end.Serial)
+			p = pl.provenBy(p, end.Serial)
 			p.Contact = Idle
 		}
-		if !p.Disposition.Leads(d) {
-			d = p.Disposition.Stopped()
+		if !p.Disposition.CanBecome(d) {
+			d = p.Disposition.OptedOut()
 		}
 		return pl.finish(p, d.status(), d)
 	}
@@ -37,11 +37,11 @@ func (pl *Plan) Concluded(p Progress, now time.Time, end Ending) (Progress, Effe
 		end.Outcome = weir.Completed // an agreed call-back is no failure
 	}
 	interview := latest && pl.Mode(p) == CATI && end.Outcome != weir.Expired
-	p, e := pl.Ended(p, now, end.Serial, end.Outcome)
+	p, e := pl.ApplyOutcome(p, now, end.Serial, end.Outcome)
 	if !interview || p.Status != Active {
 		return p, e
 	}
-	p.DueAt = pl.wait(p, end.At)
+	p.DueAt = pl.nextStepAt(p, end.At)
 	if !again.IsZero() {
 		p.Tries = max(0, p.Tries-1)
 		p.DueAt = later(now, again)

@@ -21,7 +21,7 @@ const (
 	maxMessage  = 1600     // characters per message
 	maxTwiML    = 64 << 10 // bytes
 	maxURL      = 8 << 10  // bytes
-	maxContents = MaxRungs + 1
+	maxContents = MaxRetries + 1
 )
 
 // Content is the content of an attempt: messages in a text mode, a call in ivr,
@@ -63,7 +63,7 @@ func (pl *Plan) Contact(survey string, who Person, p Progress, o Outreach) (weir
 	all := pl.content[questionnaire][o.Mode]
 	t := all[min(max(o.Attempt, 1), len(all))-1]
 	for _, part := range t.texts() {
-		if missing := lacking(part.fields(), who.Attributes); len(missing) > 0 {
+		if missing := missingFrom(part.fields(), who.Attributes); len(missing) > 0 {
 			return weir.Spec{}, weir.Errorf(weir.CodeInvalid, "respondent %s lacks %s", who.ID, strings.Join(missing, ", "))
 		}
 	}
@@ -84,7 +84,7 @@ func (pl *Plan) Contact(survey string, who Person, p Progress, o Outreach) (weir
 	if t.called {
 		s.Call = &weir.Call{CallbackURL: t.url.fill(values, inURL), CallFlowID: t.flow, TwiML: t.twiml.fill(values, inXML)}
 	}
-	if overlong(&s) {
+	if tooLong(&s) {
 		return weir.Spec{}, weir.Errorf(weir.CodeInvalid, "the attributes of respondent %s make the content too long", who.ID)
 	}
 	return s, nil
@@ -111,8 +111,8 @@ func (who Person) values(survey string, mode Mode, attempt int) func(string) str
 	}
 }
 
-// overlong reports whether a person's values made a content longer than allowed.
-func overlong(s *weir.Spec) bool {
+// tooLong reports whether a person's values made a content longer than allowed.
+func tooLong(s *weir.Spec) bool {
 	for _, m := range s.Messages {
 		if utf8.RuneCountInString(m) > maxMessage {
 			return true
@@ -132,9 +132,9 @@ func (pl *Plan) Size(mode Mode) int {
 	return size
 }
 
-// Needs returns the attributes that the content uses, sorted. Each respondent
+// RequiredAttributes returns the attributes that the content uses, sorted. Each respondent
 // must have them all, because any respondent may get any arm and any attempt.
-func (pl *Plan) Needs() []string {
+func (pl *Plan) RequiredAttributes() []string {
 	names := map[string]bool{}
 	for _, modes := range pl.content {
 		for _, contents := range modes {
@@ -153,7 +153,7 @@ func (pl *Plan) Needs() []string {
 	return sortedKeys(names)
 }
 
-func lacking(needs []string, attributes map[string]string) []string {
+func missingFrom(needs []string, attributes map[string]string) []string {
 	var out []string
 	for _, name := range needs {
 		if strings.TrimSpace(attributes[name]) == "" {
@@ -163,25 +163,25 @@ func lacking(needs []string, attributes map[string]string) []string {
 	return out
 }
 
-// Lacking returns the attributes of [Plan.Needs] that one respondent lacks.
-func (pl *Plan) Lacking(attributes map[string]string) []string {
-	return lacking(pl.Needs(), attributes)
+// MissingAttributes returns the attributes of [Plan.RequiredAttributes] that one respondent lacks.
+func (pl *Plan) MissingAttributes(attributes map[string]string) []string {
+	return missingFrom(pl.RequiredAttributes(), attributes)
 }
 
 // maxGaps is the max number of mistakes that a refused launch lists.
 const maxGaps = 100
 
-// Gaps collects, before a launch, the respondents that lack an attribute that
+// MissingAttributes collects, before a launch, the respondents that lack an attribute that
 // the content uses. It keeps a bounded number of them and counts the rest.
-type Gaps struct {
+type MissingAttributes struct {
 	Needs       []string
 	Respondents int // number of respondents that lack something
-	first       mistakes
+	first       fieldErrors
 }
 
 // Check checks one respondent.
-func (g *Gaps) Check(id string, attributes map[string]string) {
-	missing := lacking(g.Needs, attributes)
+func (g *MissingAttributes) Check(id string, attributes map[string]string) {
+	missing := missingFrom(g.Needs, attributes)
 	if len(missing) == 0 {
 		return
 	}
@@ -194,7 +194,7 @@ func (g *Gaps) Check(id string, attributes map[string]string) {
 }
 
 // Err returns an error that refuses the launch if any respondent lacks anything.
-func (g *Gaps) Err() error {
+func (g *MissingAttributes) Err() error {
 	if g.Respondents == 0 {
 		return nil
 	}
@@ -207,7 +207,7 @@ func (g *Gaps) Err() error {
 // compileContent checks the contents of all questionnaires, and that each arm
 // has a content for each of its modes. An arm that names no questionnaire gets
 // the only one.
-func (d Definition) compileContent(arms []Arm, m *mistakes) map[string]map[Mode][]template {
+func (d Definition) compileContent(arms []Arm, m *fieldErrors) map[string]map[Mode][]template {
 	out := map[string]map[Mode][]template{}
 	for _, name := range sortedKeys(d.Questionnaires) {
 		out[name] = map[Mode][]template{}
@@ -237,13 +237,13 @@ func (d Definition) compileContent(arms []Arm, m *mistakes) map[string]map[Mode]
 }
 
 // attach sets and checks the questionnaire of an arm.
-func (d Definition) attach(a *Arm, at string, m *mistakes) {
+func (d Definition) attach(a *Arm, at string, m *fieldErrors) {
 	if a.Questionnaire == "" && len(d.Questionnaires) == 1 {
 		a.Questionnaire = sortedKeys(d.Questionnaires)[0]
 	}
 	modes, ok := d.Questionnaires[a.Questionnaire]
 	if !ok {
-		m.add(at+"/questionnaire", "unknown", "%q is not one of the questionnaires: %s", clip(a.Questionnaire), list(sortedKeys(d.Questionnaires)))
+		m.add(at+"/questionnaire", "unknown", "%q is not one of the questionnaires: %s", clip(a.Questionnaire), joinNames(sortedKeys(d.Questionnaires)))
 		return
 	}
 	for j, mode := range a.Modes {
@@ -254,7 +254,7 @@ func (d Definition) attach(a *Arm, at string, m *mistakes) {
 }
 
 // compile checks one content.
-func (c Content) compile(mode Mode, at string, m *mistakes) (t template) {
+func (c Content) compile(mode Mode, at string, m *fieldErrors) (t template) {
 	switch {
 	case mode == CATI:
 		return c.compileInterview(at, m)
@@ -273,7 +273,7 @@ func (c Content) compile(mode Mode, at string, m *mistakes) (t template) {
 }
 
 // compileInterview checks the content for an interviewer.
-func (c Content) compileInterview(at string, m *mistakes) (t template) {
+func (c Content) compileInterview(at string, m *fieldErrors) (t template) {
 	if c.Call == nil && len(c.Messages) == 0 || len(c.Messages) > maxMessages {
 		m.add(at, "content", "%s needs a call, up to %d messages as notes, or both", CATI, maxMessages)
 	}
@@ -287,7 +287,7 @@ func (c Content) compileInterview(at string, m *mistakes) (t template) {
 	return t
 }
 
-func (c Content) compileMessages(at string, m *mistakes) (out []text) {
+func (c Content) compileMessages(at string, m *fieldErrors) (out []text) {
 	for i, message := range c.Messages {
 		at := at + "/messages/" + strconv.Itoa(i)
 		if n := utf8.RuneCountInString(message); n > maxMessage || strings.TrimSpace(message) == "" {
@@ -298,7 +298,7 @@ func (c Content) compileMessages(at string, m *mistakes) (out []text) {
 	return out
 }
 
-func compileCall(c weir.Call, at string, m *mistakes) (t template) {
+func compileCall(c weir.Call, at string, m *fieldErrors) (t template) {
 	t.called = true
 	known := 0
 	for _, given := range []bool{c.CallbackURL != "", c.CallFlowID != 0, c.TwiML != ""} {
@@ -322,7 +322,7 @@ func compileCall(c weir.Call, at string, m *mistakes) (t template) {
 	return t
 }
 
-func parsed(parse func(string) (text, error), s, at string, m *mistakes) text {
+func parsed(parse func(string) (text, error), s, at string, m *fieldErrors) text {
 	t, err := parse(s)
 	if err != nil {
 		m.add(at, "format", "%v", err)

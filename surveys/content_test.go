@@ -173,7 +173,7 @@ func TestWrongContentsAreRefused(t *testing.T) {
 func TestMissingFieldsAreRefusedAtLaunch(t *testing.T) {
 	t.Parallel()
 	pl := plan(t, definition())
-	gaps := surveys.Gaps{Needs: pl.Needs()}
+	gaps := surveys.MissingAttributes{Needs: pl.RequiredAttributes()}
 	if diff := cmp.Diff([]string{"first_name"}, gaps.Needs); diff != "" {
 		t.Error(diff)
 	}
@@ -248,7 +248,7 @@ func FuzzContent(f *testing.F) {
 				continue
 			}
 			who := surveys.Person{ID: "r1", Attributes: map[string]string{}}
-			for _, name := range pl.Needs() {
+			for _, name := range pl.RequiredAttributes() {
 				who.Attributes[name] = "x" + value
 			}
 			spec, err := pl.Contact("s", who, surveys.Progress{}, surveys.Outreach{Mode: surveys.IVR, Attempt: 1})

@@ -9,11 +9,11 @@ import (
 // DefaultStopWords returns the stop words of surveys that define none.
 func DefaultStopWords() []string { return []string{"stop"} }
 
-// IsStop reports whether a message consists of a stop word alone, in any case,
+// IsOptOut reports whether a message consists of a stop word alone, in any case,
 // with or without punctuation around it. Respondents send one to ask not to be
 // contacted.
-func (pl *Plan) IsStop(message string) bool {
-	said := bare(message)
+func (pl *Plan) IsOptOut(message string) bool {
+	said := trimPunctuation(message)
 	for _, w := range pl.StopWords {
 		if said != "" && strings.EqualFold(said, w) {
 			return true
@@ -22,14 +22,14 @@ func (pl *Plan) IsStop(message string) bool {
 	return false
 }
 
-// bare returns a text without surrounding space and punctuation, and with runs
+// trimPunctuation returns a text without surrounding space and punctuation, and with runs
 // of inner space replaced by a single space.
-func bare(s string) string {
+func trimPunctuation(s string) string {
 	s = strings.TrimFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsPunct(r) || unicode.Is(unicode.Cf, r) })
 	return strings.Join(strings.Fields(s), " ")
 }
 
-// Heard records that a respondent answered, in any mode. disposition is the
+// Replied records that a respondent answered, in any mode. disposition is the
 // result reported by the application that holds the conversation; empty if only
 // the answer is known, which starts the conversation. serial is the serial of the
 // contact in which it happened, 0 if not known.
@@ -37,7 +37,7 @@ func bare(s string) string {
 // A waiting retry is canceled and the timeout starts again, because a respondent
 // who answers must not be contacted again at once. Repeated and late reports
 // change nothing.
-func (pl *Plan) Heard(p Progress, now time.Time, serial int, d Disposition) (Progress, Effects, error) {
+func (pl *Plan) Replied(p Progress, now time.Time, serial int, d Disposition) (Progress, Effects, error) {
 	if d == "" {
 		d = Started
 	}
@@ -46,11 +46,11 @@ func (pl *Plan) Heard(p Progress, now time.Time, serial int, d Disposition) (Pro
 		return p, Effects{}, nil
 	case p.Status.Final():
 		return p, Effects{}, ErrFinal
-	case !d.Reportable(), d.Final() && !p.Disposition.Leads(d):
+	case !d.Reportable(), d.Final() && !p.Disposition.CanBecome(d):
 		return p, Effects{}, ErrDisposition
 	}
-	p = pl.proved(p, serial)
-	p.Disposition = p.Disposition.Toward(d)
+	p = pl.provenBy(p, serial)
+	p.Disposition = p.Disposition.Advance(d)
 	if d.Final() {
 		p, e := pl.finish(p, d.status(), d)
 		return p, e, nil
@@ -59,28 +59,28 @@ func (pl *Plan) Heard(p Progress, now time.Time, serial int, d Disposition) (Pro
 		p, e := pl.count(p, Effects{})
 		return p, e, nil
 	}
-	p, e := pl.withdraw(p)
-	p.DueAt = pl.wait(p, now)
+	p, e := pl.cancelWaiting(p)
+	p.DueAt = pl.nextStepAt(p, now)
 	p, e = pl.count(p, e)
 	return p, e, nil
 }
 
-// proved records that a contact certainly took place, because of an answer in it.
-func (pl *Plan) proved(p Progress, serial int) Progress {
+// provenBy records that a contact certainly took place, because of an answer in it.
+func (pl *Plan) provenBy(p Progress, serial int) Progress {
 	if serial != p.Serial || p.Contact == Idle {
 		return p
 	}
-	p = pl.wentOut(p)
-	p.Contact, p.Unproven = Out, false
+	p = pl.dispatched(p)
+	p.Contact, p.Unconfirmed = Dispatched, false
 	return p
 }
 
-// Stop ends a respondent who asked not to be contacted any more.
-func (pl *Plan) Stop(p Progress) (Progress, Effects) {
+// OptOut ends a respondent who asked not to be contacted any more.
+func (pl *Plan) OptOut(p Progress) (Progress, Effects) {
 	if p.Status.Final() {
 		return p, Effects{}
 	}
-	return pl.finish(p, Failed, p.Disposition.Stopped())
+	return pl.finish(p, Failed, p.Disposition.OptedOut())
 }
 
 // Reject ends a respondent who is not needed because the bucket is full.
@@ -90,7 +90,7 @@ func (pl *Plan) Reject(p Progress) (Progress, Effects, error) {
 		return p, Effects{}, nil
 	case p.Status.Final():
 		return p, Effects{}, ErrFinal
-	case !p.Disposition.Leads(RejectedQuota):
+	case !p.Disposition.CanBecome(RejectedQuota):
 		return p, Effects{}, ErrDisposition
 	}
 	p.Counted = false // an interim partial without a bucket may have counted
@@ -107,34 +107,34 @@ func (pl *Plan) Cancel(p Progress) (Progress, Effects) {
 	open := p.Contact != Idle
 	p, e := pl.finish(p, Canceled, p.Disposition)
 	if open {
-		e.Withdraw, e.Recall = p.Serial, true
+		e.Cancel, e.CancelInFlight = p.Serial, true
 	}
 	return p, e
 }
 
 // Bounds of the delay of a respondent whose step failed.
 const (
-	firstAside   = 30 * time.Second
-	longestAside = time.Hour
-	maxStumbles  = 12 // about 6 hours in all
+	minDelay       = 30 * time.Second
+	maxDelay       = time.Hour
+	maxFailedSteps = 12 // about 6 hours in all
 )
 
-// Stumble delays a respondent whose step failed for a reason of its own, so that
+// DeferFailed delays a respondent whose step failed for a reason of its own, so that
 // it does not hold up others. The delay doubles each time from 30 s up to an hour,
 // with a jitter of a quarter either way by a random u in [0,1). After 12 delays in
 // a row, about 6 hours, the respondent is given up. Callers must not use it for
 // faults of the store or of a channel.
-func (pl *Plan) Stumble(p Progress, now time.Time, u float64) (Progress, Effects) {
+func (pl *Plan) DeferFailed(p Progress, now time.Time, u float64) (Progress, Effects) {
 	if p.Status.Final() {
 		return p, Effects{}
 	}
-	if p.Stumbles++; p.Stumbles > maxStumbles {
+	if p.FailedSteps++; p.FailedSteps > maxFailedSteps {
 		return pl.giveUp(p)
 	}
-	aside := min(longestAside, firstAside<<(p.Stumbles-1))
+	aside := min(maxDelay, minDelay<<(p.FailedSteps-1))
 	till := now.Add(time.Duration(float64(aside) * (0.75 + u/2)))
 	if p.Status == Pending {
-		p.AsideTill = till
+		p.DelayedUntil = till
 	} else {
 		p.DueAt = till
 	}

@@ -55,7 +55,7 @@ func TestAnswerWithdrawsTheWaitingRetry(t *testing.T) {
 				t.Errorf("the next step is at %v", l.p.DueAt)
 			}
 			l.ended(13, weir.Canceled)
-			if made := l.pl.Made(l.p); made.SMS != 1 || l.p.Attempts.SMS != 1 || l.p.Tries != 1 {
+			if made := l.pl.AttemptsMade(l.p); made.SMS != 1 || l.p.Attempts.SMS != 1 || l.p.Tries != 1 {
 				t.Errorf("the withdrawn retry counts: %+v, %d tries", made, l.p.Tries)
 			}
 		})
@@ -70,7 +70,7 @@ func TestWithdrawnTooLateItWasAnAttempt(t *testing.T) {
 	}
 	l.out(12.5)
 	l.ended(13, weir.Completed)
-	if made := l.pl.Made(l.p); made.SMS != 2 || l.p.Tries != 2 {
+	if made := l.pl.AttemptsMade(l.p); made.SMS != 2 || l.p.Tries != 2 {
 		t.Errorf("attempts %+v, %d tries", made, l.p.Tries)
 	}
 	if want := at(132.5); !l.p.DueAt.Equal(want) {
@@ -87,8 +87,8 @@ func TestFailureOfAWithdrawnRetryEndsNobody(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.ended(13, weir.Failed)
-	if l.p.Status != surveys.Active || l.pl.Made(l.p).SMS != 2 {
-		t.Errorf("%s, %s, attempts %+v", l.p.Status, l.p.Disposition, l.pl.Made(l.p))
+	if l.p.Status != surveys.Active || l.pl.AttemptsMade(l.p).SMS != 2 {
+		t.Errorf("%s, %s, attempts %+v", l.p.Status, l.p.Disposition, l.pl.AttemptsMade(l.p))
 	}
 	l.wait()
 	l.want("withdraw 2", "failed, breakoff")
@@ -101,7 +101,7 @@ func TestAnswersOfPendingRespondents(t *testing.T) {
 	d := smsOnly("10m")
 	d.CountPartial = true
 	pl := plan(t, d)
-	p, e, err := pl.Heard(surveys.Fresh(), start(), 0, surveys.InterimPartial)
+	p, e, err := pl.Replied(surveys.NewProgress(), start(), 0, surveys.InterimPartial)
 	if err != nil || p.Status != surveys.Pending || !e.Count || e.Enqueue != nil {
 		t.Errorf("%v %+v %+v", err, p, e)
 	}
@@ -109,7 +109,7 @@ func TestAnswersOfPendingRespondents(t *testing.T) {
 	if err != nil || p.Disposition != surveys.InterimPartial || e.Enqueue.Priority != weir.High {
 		t.Errorf("%v %+v %+v", err, p, e)
 	}
-	p, e, err = pl.Heard(surveys.Fresh(), start(), 0, surveys.Complete)
+	p, e, err = pl.Replied(surveys.NewProgress(), start(), 0, surveys.Complete)
 	if err != nil || p.Status != surveys.Completed || !e.Count || !e.Finished {
 		t.Errorf("%v %+v %+v", err, p, e)
 	}
@@ -119,9 +119,9 @@ func TestAnswersOfPendingRespondents(t *testing.T) {
 func TestAnswerInTheContactItself(t *testing.T) {
 	t.Parallel()
 	l := begin(t, definition())
-	p, e, err := l.pl.Heard(l.p, at(1), l.p.Serial, surveys.Started)
-	if l.note(p, e); err != nil || e.Withdraw != 0 || l.pl.Made(p).IVR != 1 {
-		t.Errorf("%v, %+v, attempts %+v", err, e, l.pl.Made(p))
+	p, e, err := l.pl.Replied(l.p, at(1), l.p.Serial, surveys.Started)
+	if l.note(p, e); err != nil || e.Cancel != 0 || l.pl.AttemptsMade(p).IVR != 1 {
+		t.Errorf("%v, %+v, attempts %+v", err, e, l.pl.AttemptsMade(p))
 	}
 	if !p.DueAt.Equal(at(11)) {
 		t.Errorf("the next step is at %v", p.DueAt)
@@ -136,15 +136,15 @@ func TestStopEndsTheSession(t *testing.T) {
 	} {
 		l := retrying(t, smsOnly("10m 2h"))
 		l.p.Disposition = d
-		l.note(l.pl.Stop(l.p))
+		l.note(l.pl.OptOut(l.p))
 		l.want("withdraw 2", "failed, "+string(want))
-		again, e := l.pl.Stop(l.p)
+		again, e := l.pl.OptOut(l.p)
 		if diff := cmp.Diff(l.p, again); diff != "" || e != (surveys.Effects{}) {
 			t.Errorf("stopped twice: %+v\n%s", e, diff)
 		}
 	}
-	pending, e := plan(t, definition()).Stop(surveys.Fresh())
-	if pending.Status != surveys.Failed || pending.Disposition != surveys.Refused || e.Withdraw != 0 {
+	pending, e := plan(t, definition()).OptOut(surveys.NewProgress())
+	if pending.Status != surveys.Failed || pending.Disposition != surveys.Refused || e.Cancel != 0 {
 		t.Errorf("who says stop before being contacted is %s, %s", pending.Status, pending.Disposition)
 	}
 }
@@ -158,12 +158,12 @@ func TestStopWords(t *testing.T) {
 		"stop": true, " Stop.\n": true, "¡NO MÁS!": true, "\u200eArrêter": true, "\"stop\"": true, "no  más": true, "No\n más": true,
 		"": false, "...": false, "please stop": false, "stop it": false, "no mas": false, "stopp": false,
 	} {
-		if got := pl.IsStop(message); got != want {
+		if got := pl.IsOptOut(message); got != want {
 			t.Errorf("%q is a stop word: %v", message, got)
 		}
 	}
 	d.StopWords = []string{}
-	if plan(t, d).IsStop("stop") {
+	if plan(t, d).IsOptOut("stop") {
 		t.Error("a survey without stop words has one")
 	}
 }
@@ -197,16 +197,16 @@ func TestDispositionsLeadOneWay(t *testing.T) {
 		{surveys.Complete, surveys.Partial, false},
 		{surveys.Refused, surveys.Complete, false},
 	} {
-		if got := tt.from.Leads(tt.to); got != tt.want {
+		if got := tt.from.CanBecome(tt.to); got != tt.want {
 			t.Errorf("%s leads to %s: %v", tt.from, tt.to, got)
 		}
 	}
 	for _, d := range surveys.Dispositions() {
-		if !d.Leads(d) || d.Final() != (d.Toward(surveys.Complete) == d && d.Toward(surveys.Unreached) == d && d.Toward(surveys.Partial) == d) {
+		if !d.CanBecome(d) || d.Final() != (d.Advance(surveys.Complete) == d && d.Advance(surveys.Unreached) == d && d.Advance(surveys.Partial) == d) {
 			t.Errorf("%s: final %v", d, d.Final())
 		}
-		if !d.GivenUp().Final() || !d.Stopped().Final() || !d.Leads(d.GivenUp()) || !d.Leads(d.Stopped()) {
-			t.Errorf("%s ends as %s or %s", d, d.GivenUp(), d.Stopped())
+		if !d.GivenUp().Final() || !d.OptedOut().Final() || !d.CanBecome(d.GivenUp()) || !d.CanBecome(d.OptedOut()) {
+			t.Errorf("%s ends as %s or %s", d, d.GivenUp(), d.OptedOut())
 		}
 	}
 }
@@ -270,16 +270,16 @@ func TestLateReportsOfAnOlderContact(t *testing.T) {
 	l.ended(1, weir.Lost)
 	l.wait()
 	for _, o := range []weir.Outcome{weir.Failed, weir.Expired, weir.Canceled} {
-		if p, e := l.pl.Ended(l.p, at(11), 1, o); !cmp.Equal(p, l.p) || e != (surveys.Effects{}) {
+		if p, e := l.pl.ApplyOutcome(l.p, at(11), 1, o); !cmp.Equal(p, l.p) || e != (surveys.Effects{}) {
 			t.Errorf("%s changed %+v: %+v", o, p, e)
 		}
 	}
-	p, e := l.pl.HandedOver(l.p, at(11), 1)
+	p, e := l.pl.ContactAccepted(l.p, at(11), 1)
 	if !cmp.Equal(p, l.p) || e != (surveys.Effects{}) {
 		t.Errorf("hand-over changed %+v: %+v", p, e)
 	}
 	// A late delivery proves that the respondent was reached.
-	p, _ = l.pl.Ended(l.p, at(11), 1, weir.Completed)
+	p, _ = l.pl.ApplyOutcome(l.p, at(11), 1, weir.Completed)
 	if p.Disposition != surveys.Contacted || p.Contact != surveys.Waiting || !p.DueAt.Equal(l.p.DueAt) {
 		t.Errorf("%+v", p)
 	}
@@ -296,18 +296,18 @@ func TestCancelTakesBackWhatIsOut(t *testing.T) {
 	idle.ended(1, weir.NoAnswer)
 	for name, l := range map[string]*life{"waiting": waiting, "out": out, "idle": idle} {
 		p, e := l.pl.Cancel(l.p)
-		want := surveys.Effects{Finished: true, Withdraw: 1, Recall: true}
+		want := surveys.Effects{Finished: true, Cancel: 1, CancelInFlight: true}
 		if name == "idle" {
 			want = surveys.Effects{Finished: true}
 		}
 		if diff := cmp.Diff(want, e); diff != "" || p.Status != surveys.Canceled || p.Disposition != surveys.Queued {
 			t.Errorf("%s: %s, %s\n%s", name, p.Status, p.Disposition, diff)
 		}
-		p, _ = l.pl.Ended(p, at(2), 1, weir.Canceled)
+		p, _ = l.pl.ApplyOutcome(p, at(2), 1, weir.Canceled)
 		if q, e := l.pl.Timeout(p, at(10_000)); !cmp.Equal(p, q) || e != (surveys.Effects{}) || p.Contact != surveys.Idle {
 			t.Errorf("%s goes on: %+v, %+v", name, q, e)
 		}
-		if made := l.pl.Made(p).Total(); name == "idle" && made != 1 || name != "idle" && made != 0 {
+		if made := l.pl.AttemptsMade(p).Total(); name == "idle" && made != 1 || name != "idle" && made != 0 {
 			t.Errorf("%s made %d attempts", name, made)
 		}
 	}
@@ -338,7 +338,7 @@ func TestCountsOnce(t *testing.T) {
 	d := smsOnly("")
 	l := begin(t, d)
 	l.p.Disposition = surveys.InterimPartial
-	l.note(l.pl.Stop(l.p))
+	l.note(l.pl.OptOut(l.p))
 	if l.p.Disposition != surveys.Partial || l.p.Counted {
 		t.Error("a partial counts where partials do not")
 	}
@@ -349,11 +349,11 @@ func TestCountsOnce(t *testing.T) {
 func TestStumblingBacksOff(t *testing.T) {
 	t.Parallel()
 	pl := plan(t, definition())
-	p, now, waits := surveys.Fresh(), start(), []time.Duration(nil)
+	p, now, waits := surveys.NewProgress(), start(), []time.Duration(nil)
 	for p.Status == surveys.Pending {
-		p, _ = pl.Stumble(p, now, 0.5)
-		waits = append(waits, p.AsideTill.Sub(now))
-		now = p.AsideTill
+		p, _ = pl.DeferFailed(p, now, 0.5)
+		waits = append(waits, p.DelayedUntil.Sub(now))
+		now = p.DelayedUntil
 	}
 	want := []time.Duration{30 * time.Second, time.Minute, 2 * time.Minute, 4 * time.Minute, 8 * time.Minute, 16 * time.Minute, 32 * time.Minute}
 	if diff := cmp.Diff(want, waits[:7]); diff != "" || slices.Max(waits) != time.Hour {
@@ -366,12 +366,12 @@ func TestStumblingBacksOff(t *testing.T) {
 	l := begin(t, definition())
 	l.out(0)
 	l.ended(1, weir.NoAnswer)
-	low, _ := l.pl.Stumble(l.p, at(10), 0)
-	high, _ := l.pl.Stumble(l.p, at(10), 0.999)
+	low, _ := l.pl.DeferFailed(l.p, at(10), 0)
+	high, _ := l.pl.DeferFailed(l.p, at(10), 0.999)
 	if low.DueAt.Sub(at(10)) != 22500*time.Millisecond || high.DueAt.Sub(at(10)) < 37*time.Second {
 		t.Errorf("from %v to %v", low.DueAt, high.DueAt)
 	}
-	if p, e := l.pl.Timeout(low, low.DueAt); e.Enqueue == nil || p.Stumbles != 0 {
+	if p, e := l.pl.Timeout(low, low.DueAt); e.Enqueue == nil || p.FailedSteps != 0 {
 		t.Errorf("after stumbling once: %+v, %+v", p, e)
 	}
 }

@@ -45,7 +45,7 @@ func (r *Reader) record() (fields []string, number int, err error) {
 			size += 1 + len(next.text)
 		}
 		if err != nil || next.tooLong || len(more) == maxRecordLines || size > maxLine {
-			r.lines.back(more)
+			r.lines.unread(more)
 			return nil, first.number, errOpenQuote
 		}
 		quotes += strings.Count(next.text, `"`)
@@ -55,7 +55,7 @@ func (r *Reader) record() (fields []string, number int, err error) {
 		text += "\n" + l.text
 	}
 	if fields, err = splitQuoted(text, r.comma[0]); err != nil {
-		r.lines.back(more)
+		r.lines.unread(more)
 	}
 	return fields, first.number, err
 }
@@ -79,7 +79,7 @@ func splitQuoted(s string, comma byte) ([]string, error) {
 			s = s[end+1:]
 			continue
 		}
-		field, rest, err := quoted(s[1:])
+		field, rest, err := readQuoted(s[1:])
 		if err != nil {
 			return nil, err
 		}
@@ -94,8 +94,8 @@ func splitQuoted(s string, comma byte) ([]string, error) {
 	}
 }
 
-// quoted reads a field up to its closing quote.
-func quoted(s string) (field, rest string, err error) {
+// readQuoted reads a field up to its closing quote.
+func readQuoted(s string) (field, rest string, err error) {
 	var b strings.Builder
 	for {
 		end := strings.IndexByte(s, '"')

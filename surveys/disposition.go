@@ -73,17 +73,17 @@ func (d Disposition) next() []Disposition {
 	}
 }
 
-// Leads reports whether e may follow d, directly or through others: a respondent
+// CanBecome reports whether e may follow d, directly or through others: a respondent
 // who completes has also been contacted, even if that was never reported. A
 // disposition leads to itself.
-func (d Disposition) Leads(e Disposition) bool {
-	return d == e || slices.ContainsFunc(d.next(), func(n Disposition) bool { return n.Leads(e) })
+func (d Disposition) CanBecome(e Disposition) bool {
+	return d == e || slices.ContainsFunc(d.next(), func(n Disposition) bool { return n.CanBecome(e) })
 }
 
-// Toward returns e if it may follow d, otherwise d, so that late and repeated
+// Advance returns e if it may follow d, otherwise d, so that late and repeated
 // reports revert nothing.
-func (d Disposition) Toward(e Disposition) Disposition {
-	if d.Leads(e) {
+func (d Disposition) Advance(e Disposition) Disposition {
+	if d.CanBecome(e) {
 		return e
 	}
 	return d
@@ -106,8 +106,8 @@ func (d Disposition) GivenUp() Disposition {
 	}
 }
 
-// Stopped returns the disposition of a respondent who asked not to be contacted.
-func (d Disposition) Stopped() Disposition {
+// OptedOut returns the disposition of a respondent who asked not to be contacted.
+func (d Disposition) OptedOut() Disposition {
 	switch d {
 	case Started:
 		return Breakoff

@@ -10,7 +10,7 @@
 //	Ladder              retry schedule: the delays before each further attempt
 //	Progress            the life of a respondent; methods of Plan return the next one
 //	Quotas, Tally       which respondents count where, and when there are enough
-//	Room, Minute, Rota  how many contacts are enqueued now, and for which surveys
+//	Room, MinuteLimit, FairShare  how many contacts are enqueued now, and for which surveys
 //	Arm, Content        the questionnaire, its modes and its texts
 //	Reader              respondents from CSV and NDJSON, row by row
 //

@@ -7,18 +7,18 @@ import (
 	"weir"
 )
 
-// mistakes collects the validation failures of a definition. Pointers are
+// fieldErrors collects the validation failures of a definition. Pointers are
 // relative to the part that is checked; in prefixes them with a parent pointer.
-type mistakes []weir.FieldError
+type fieldErrors []weir.FieldError
 
-func (m *mistakes) add(pointer, code, format string, args ...any) {
+func (m *fieldErrors) add(pointer, code, format string, args ...any) {
 	if len(*m) < weir.MaxMistakes {
 		*m = append(*m, weir.FieldError{Pointer: pointer, Code: code, Detail: fmt.Sprintf(format, args...)})
 	}
 }
 
 // in adds the validation failures of a part.
-func (m *mistakes) in(pointer string, part []weir.FieldError) {
+func (m *fieldErrors) in(pointer string, part []weir.FieldError) {
 	for _, f := range part {
 		f.Pointer = pointer + f.Pointer
 		*m = weir.AddMistakes(*m, f)

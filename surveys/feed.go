@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// Flow is the known state of a channel when a survey asks it for room. All counts
+// ChannelLoad is the known state of a channel when a survey asks it for room. All counts
 // are in slots.
-type Flow struct {
+type ChannelLoad struct {
 	Capacity int
 	Reserve  int // part of the capacity that is reserved for replies
 	InFlight int
@@ -36,7 +36,7 @@ const (
 //
 // A rate that was measured while there was little to do is too low; but free slots
 // may always be filled, so the rate recovers.
-func (f Flow) Room(size int, next, left time.Duration) (int, Shortage) {
+func (f ChannelLoad) Room(size int, next, left time.Duration) (int, Shortage) {
 	switch {
 	case left <= 0:
 		return 0, WindowClosed
@@ -57,7 +57,7 @@ func (f Flow) Room(size int, next, left time.Duration) (int, Shortage) {
 
 // left returns how many of the given slots the surveys may still enqueue: all that
 // no other contact waits for, or at least the surveys' fair share.
-func (f Flow) left(slots float64) int {
+func (f ChannelLoad) left(slots float64) int {
 	n := float64(max(1, f.Surveys))
 	return int(math.Ceil(max(slots-float64(f.Others), slots*n/(n+1)))) - f.Queued
 }
@@ -75,7 +75,7 @@ const (
 )
 
 // freed returns the number of slots that are freed in a duration.
-func (f Flow) freed(d time.Duration) float64 {
+func (f ChannelLoad) freed(d time.Duration) float64 {
 	rate := f.Rate
 	if rate <= 0 {
 		hold := f.Typical
@@ -87,9 +87,9 @@ func (f Flow) freed(d time.Duration) float64 {
 	return min(rate*d.Minutes(), math.MaxInt32)
 }
 
-// Meter measures a rate with exponential decay: an observation that is one
-// half-life old counts half. The zero Meter has observed nothing.
-type Meter struct {
+// RateMeter measures a rate with exponential decay: an observation that is one
+// half-life old counts half. The zero RateMeter has observed nothing.
+type RateMeter struct {
 	Weight float64   // decayed sum of the observed events
 	Time   float64   // decayed minutes of observation
 	Since  time.Time // of the last observation
@@ -100,41 +100,41 @@ const halfLife = 10 * time.Minute
 
 // Observe records n events since the last observation, a time with work. The
 // first call only starts the observation.
-func (m Meter) Observe(now time.Time, n int) Meter {
+func (m RateMeter) Observe(now time.Time, n int) RateMeter {
 	if m.Since.IsZero() || now.Before(m.Since) {
 		m.Since = now
 		return m
 	}
 	minutes := now.Sub(m.Since).Minutes()
 	keep := math.Exp2(-minutes / halfLife.Minutes())
-	return Meter{Weight: m.Weight*keep + float64(n), Time: m.Time*keep + minutes, Since: now}
+	return RateMeter{Weight: m.Weight*keep + float64(n), Time: m.Time*keep + minutes, Since: now}
 }
 
 // Skip records that there was no work since the last observation.
-func (m Meter) Skip(now time.Time) Meter {
+func (m RateMeter) Skip(now time.Time) RateMeter {
 	m.Since = now
 	return m
 }
 
 // PerMinute returns the rate; 0 if it is not known.
-func (m Meter) PerMinute() float64 {
+func (m RateMeter) PerMinute() float64 {
 	if m.Time <= 0 {
 		return 0
 	}
 	return m.Weight / m.Time
 }
 
-// Minute limits a survey's starts and retries per minute: it is a sliding window
+// MinuteLimit limits a survey's starts and retries per minute: it is a sliding window
 // of whole seconds, so the limit holds at whatever instant a minute begins. The zero
-// Minute is empty.
-type Minute struct {
+// MinuteLimit is empty.
+type MinuteLimit struct {
 	counts [61]int32 // per second: the present one and the sixty before it
 	second int64     // the present second, in Unix time
 }
 
 // Left returns how many more are allowed now.
-func (m *Minute) Left(now time.Time, limit int) int {
-	m.turn(now)
+func (m *MinuteLimit) Left(now time.Time, limit int) int {
+	m.advance(now)
 	sum := 0
 	for _, n := range m.counts {
 		sum += int(n)
@@ -142,16 +142,16 @@ func (m *Minute) Left(now time.Time, limit int) int {
 	return max(0, limit-sum)
 }
 
-// Take counts n now. After a restart, the starts of the last minute that the store
+// Add counts n now. After a restart, the starts of the last minute that the store
 // knows are taken first, each at its own instant and in order.
-func (m *Minute) Take(now time.Time, n int) {
-	m.turn(now)
+func (m *MinuteLimit) Add(now time.Time, n int) {
+	m.advance(now)
 	m.counts[m.second%int64(len(m.counts))] += int32(min(n, math.MaxInt32/2))
 }
 
 // Next returns the first instant from now at which one more is allowed, if nothing
 // is taken until then. With a limit below 1 it returns now plus a minute.
-func (m *Minute) Next(now time.Time, limit int) time.Time {
+func (m *MinuteLimit) Next(now time.Time, limit int) time.Time {
 	for t, n := now, 0; n <= len(m.counts); n++ {
 		ahead := *m
 		if ahead.Left(t, limit) > 0 {
@@ -162,10 +162,10 @@ func (m *Minute) Next(now time.Time, limit int) time.Time {
 	return now.Add(time.Minute)
 }
 
-// turn drops the seconds that have passed. If the clock goes back by at most a
+// advance drops the seconds that have passed. If the clock goes back by at most a
 // minute, the window stays where it was; if it goes back further, all counted
 // starts are moved to the present second, because they may be that recent.
-func (m *Minute) turn(now time.Time) {
+func (m *MinuteLimit) advance(now time.Time) {
 	if m.second-now.Unix() >= int64(len(m.counts)) {
 		sum := int32(0)
 		for _, n := range m.counts {

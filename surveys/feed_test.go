@@ -16,27 +16,27 @@ func TestRoomOfAChannel(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name string
-		flow surveys.Flow
+		flow surveys.ChannelLoad
 		size int
 		next time.Duration
 		left time.Duration
 		want int
 	}{
-		{"idle", surveys.Flow{Capacity: 100, Rate: 50}, 1, time.Minute, time.Hour, 150},
-		{"busy", surveys.Flow{Capacity: 100, InFlight: 100, Rate: 50}, 1, time.Minute, time.Hour, 50},
-		{"some wait", surveys.Flow{Capacity: 100, InFlight: 100, Queued: 30, Rate: 50}, 1, time.Minute, time.Hour, 20},
-		{"enough wait", surveys.Flow{Capacity: 100, InFlight: 100, Queued: 90, Rate: 50}, 1, time.Minute, time.Hour, 0},
-		{"the window is about to close", surveys.Flow{Capacity: 100, InFlight: 100, Rate: 50}, 1, time.Minute, 20 * time.Second, 15},
-		{"closed", surveys.Flow{Capacity: 100, Rate: 50}, 1, time.Minute, 0, 0},
-		{"no rate yet", surveys.Flow{Capacity: 100, Typical: 2 * time.Minute}, 1, time.Minute, time.Hour, 150},
-		{"nothing is known", surveys.Flow{Capacity: 100}, 1, time.Minute, time.Hour, 150},
-		{"three messages each", surveys.Flow{Capacity: 100, Rate: 50}, 3, time.Minute, time.Hour, 50},
-		{"larger than the channel", surveys.Flow{Capacity: 2, Rate: 50}, 3, time.Minute, time.Hour, 0},
-		{"others wait, but few", surveys.Flow{Capacity: 100, Others: 30, Rate: 50}, 1, time.Minute, time.Hour, 120},
-		{"others wait without end", surveys.Flow{Capacity: 100, Others: 900, Rate: 50}, 1, time.Minute, time.Hour, 75},
-		{"of three lanes two are surveys", surveys.Flow{Capacity: 100, Others: 900, Surveys: 2, Rate: 50}, 1, time.Minute, time.Hour, 100},
-		{"the fair share waits", surveys.Flow{Capacity: 100, InFlight: 100, Queued: 25, Others: 900, Rate: 50}, 1, time.Minute, time.Hour, 0},
-		{"the capacity was lowered", surveys.Flow{Capacity: 10, InFlight: 100, Rate: 5}, 1, time.Minute, time.Hour, 5},
+		{"idle", surveys.ChannelLoad{Capacity: 100, Rate: 50}, 1, time.Minute, time.Hour, 150},
+		{"busy", surveys.ChannelLoad{Capacity: 100, InFlight: 100, Rate: 50}, 1, time.Minute, time.Hour, 50},
+		{"some wait", surveys.ChannelLoad{Capacity: 100, InFlight: 100, Queued: 30, Rate: 50}, 1, time.Minute, time.Hour, 20},
+		{"enough wait", surveys.ChannelLoad{Capacity: 100, InFlight: 100, Queued: 90, Rate: 50}, 1, time.Minute, time.Hour, 0},
+		{"the window is about to close", surveys.ChannelLoad{Capacity: 100, InFlight: 100, Rate: 50}, 1, time.Minute, 20 * time.Second, 15},
+		{"closed", surveys.ChannelLoad{Capacity: 100, Rate: 50}, 1, time.Minute, 0, 0},
+		{"no rate yet", surveys.ChannelLoad{Capacity: 100, Typical: 2 * time.Minute}, 1, time.Minute, time.Hour, 150},
+		{"nothing is known", surveys.ChannelLoad{Capacity: 100}, 1, time.Minute, time.Hour, 150},
+		{"three messages each", surveys.ChannelLoad{Capacity: 100, Rate: 50}, 3, time.Minute, time.Hour, 50},
+		{"larger than the channel", surveys.ChannelLoad{Capacity: 2, Rate: 50}, 3, time.Minute, time.Hour, 0},
+		{"others wait, but few", surveys.ChannelLoad{Capacity: 100, Others: 30, Rate: 50}, 1, time.Minute, time.Hour, 120},
+		{"others wait without end", surveys.ChannelLoad{Capacity: 100, Others: 900, Rate: 50}, 1, time.Minute, time.Hour, 75},
+		{"of three lanes two are surveys", surveys.ChannelLoad{Capacity: 100, Others: 900, Surveys: 2, Rate: 50}, 1, time.Minute, time.Hour, 100},
+		{"the fair share waits", surveys.ChannelLoad{Capacity: 100, InFlight: 100, Queued: 25, Others: 900, Rate: 50}, 1, time.Minute, time.Hour, 0},
+		{"the capacity was lowered", surveys.ChannelLoad{Capacity: 10, InFlight: 100, Rate: 5}, 1, time.Minute, time.Hour, 5},
 	} {
 		if got, _ := tt.flow.Room(tt.size, tt.next, tt.left); got != tt.want {
 			t.Errorf("%s: %d, want %d", tt.name, got, tt.want)
@@ -55,7 +55,7 @@ func TestNothingExpiresByTheThousand(t *testing.T) {
 			const capacity, second = 100, time.Second
 			var queued, sent, idle int
 			var flying []int // ends of the contacts in flight, in seconds
-			meter, seen := surveys.Meter{}, 0
+			meter, seen := surveys.RateMeter{}, 0
 			day := int((8 * time.Hour) / second)
 			for now := range day {
 				for len(flying) > 0 && flying[0] <= now {
@@ -63,7 +63,7 @@ func TestNothingExpiresByTheThousand(t *testing.T) {
 				}
 				if now%60 == 0 { // the poll
 					meter, seen = meter.Observe(start().Add(time.Duration(now)*second), seen), 0
-					f := surveys.Flow{Capacity: capacity, InFlight: len(flying), Queued: queued, Rate: meter.PerMinute()}
+					f := surveys.ChannelLoad{Capacity: capacity, InFlight: len(flying), Queued: queued, Rate: meter.PerMinute()}
 					n, _ := f.Room(1, time.Minute, time.Duration(day-now)*second)
 					queued += n
 				}
@@ -94,7 +94,7 @@ func TestALimitPerMinuteIsPerMinute(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		limit := rapid.IntRange(1, 50).Draw(t, "limit")
-		var m surveys.Minute
+		var m surveys.MinuteLimit
 		var taken []time.Time
 		now := start()
 		for range rapid.IntRange(1, 60).Draw(t, "polls") {
@@ -109,7 +109,7 @@ func TestALimitPerMinuteIsPerMinute(t *testing.T) {
 				left = m.Left(now, limit)
 			}
 			n := rapid.IntRange(0, left).Draw(t, "n")
-			m.Take(now, n)
+			m.Add(now, n)
 			for range n {
 				taken = append(taken, now)
 			}
@@ -124,11 +124,11 @@ func TestALimitPerMinuteIsPerMinute(t *testing.T) {
 
 func TestTenMinutesAreTenTimesTheLimit(t *testing.T) {
 	t.Parallel()
-	var m surveys.Minute
+	var m surveys.MinuteLimit
 	total := 0
 	for now := start(); now.Before(start().Add(10 * time.Minute)); now = now.Add(time.Second) {
 		n := m.Left(now, 100)
-		m.Take(now, n)
+		m.Add(now, n)
 		total += n
 	}
 	if total != 1000 {
@@ -164,7 +164,7 @@ func TestRetriesAndStartsShareOneBudget(t *testing.T) {
 
 func TestMeter(t *testing.T) {
 	t.Parallel()
-	var m surveys.Meter
+	var m surveys.RateMeter
 	now := start()
 	m = m.Observe(now, 1000) // before the observation
 	if m.PerMinute() != 0 {
@@ -199,7 +199,7 @@ func TestSharesFollowTheWeights(t *testing.T) {
 			sum += w
 			claims = append(claims, surveys.Claim{Survey: fmt.Sprint(i), Weight: w, Wants: 1_000_000})
 		}
-		var rota surveys.Rota
+		var rota surveys.FairShare
 		total, room := make([]int, len(weights)), 0
 		for _, n := range rapid.SliceOfN(rapid.IntRange(0, 40), 1, 50).Draw(t, "rooms") {
 			var got []int
@@ -223,7 +223,7 @@ const slot = 720720
 func TestNoRoomIsWastedAndNobodyGetsTooMuch(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		var rota surveys.Rota
+		var rota surveys.FairShare
 		for range 20 {
 			var claims []surveys.Claim
 			wants := 0
@@ -251,7 +251,7 @@ func TestNoRoomIsWastedAndNobodyGetsTooMuch(t *testing.T) {
 			}
 		}
 	})
-	got, _ := surveys.Rota{}.Share(3, []surveys.Claim{{Survey: "a", Weight: 1, Wants: 9}, {Survey: "b", Weight: 1, Wants: 9}})
+	got, _ := surveys.FairShare{}.Share(3, []surveys.Claim{{Survey: "a", Weight: 1, Wants: 9}, {Survey: "b", Weight: 1, Wants: 9}})
 	slices.Sort(got)
 	if diff := cmp.Diff([]int{1, 2}, got); diff != "" {
 		t.Error(diff)
@@ -262,7 +262,7 @@ func TestNoRoomIsWastedAndNobodyGetsTooMuch(t *testing.T) {
 // survey nor the others have to wait.
 func TestDebtsStaySmall(t *testing.T) {
 	t.Parallel()
-	var rota surveys.Rota
+	var rota surveys.FairShare
 	for i := range 10_000 {
 		claims := []surveys.Claim{{Survey: "a", Weight: 3, Wants: 2 + i%2}, {Survey: "b", Weight: 5, Wants: 1 + i%3}, {Survey: "c", Weight: 1, Wants: 100}}
 		_, rota = rota.Share(1+i%4, claims[i%2:])

@@ -2,27 +2,27 @@ package surveys
 
 import "time"
 
-// Hold cancels a waiting contact because the survey is paused. The attempt was not
+// CancelWaiting cancels a waiting contact because the survey is paused. The attempt was not
 // made, and is due at once when the survey resumes.
-func (pl *Plan) Hold(p Progress, now time.Time) (Progress, Effects) {
+func (pl *Plan) CancelWaiting(p Progress, now time.Time) (Progress, Effects) {
 	if p.Status != Active {
 		return p, Effects{}
 	}
-	p, e := pl.withdraw(p)
-	if e.Withdraw != 0 {
+	p, e := pl.cancelWaiting(p)
+	if e.Cancel != 0 {
 		p.DueAt = now
 	}
 	return p, e
 }
 
-// Unsent records that the contact requested by the latest step is not enqueued
+// NotEnqueued records that the contact requested by the latest step is not enqueued
 // after all, because the survey or the channel does not accept it now. It was no
 // attempt, and is due again at the instant from which it could have been made.
-func (pl *Plan) Unsent(p Progress, o Outreach) Progress {
+func (pl *Plan) NotEnqueued(p Progress, o Outreach) Progress {
 	if p.Serial != o.Serial || p.Contact != Waiting {
 		return p
 	}
-	p, _ = pl.withdraw(p)
+	p, _ = pl.cancelWaiting(p)
 	p.Contact, p.DueAt = Idle, o.NotBefore
 	return p
 }

@@ -10,26 +10,26 @@ import (
 
 // Bounds of a retry schedule.
 const (
-	MaxRungs = 50
-	MaxDelay = 365 * 24 * time.Hour
+	MaxRetries = 50
+	MaxDelay   = 365 * 24 * time.Hour
 )
 
 // DefaultFallbackDelay is the delay from the last retry of a mode to the next
 // mode, and the delay after the only attempt of a mode without retries.
 const DefaultFallbackDelay = 120 * time.Minute
 
-// Ladder is a retry schedule: the delay before each retry of a mode. Delays count
+// RetrySchedule is a retry schedule: the delay before each retry of a mode. Delays count
 // from the instant at which the provider accepted the contact.
-type Ladder []time.Duration
+type RetrySchedule []time.Duration
 
-// ParseLadder parses delays like "10m 2h 1d". An empty text is a schedule without
+// ParseRetrySchedule parses delays like "10m 2h 1d". An empty text is a schedule without
 // retries.
-func ParseLadder(text string) (Ladder, error) {
+func ParseRetrySchedule(text string) (RetrySchedule, error) {
 	fields := strings.Fields(text)
-	if len(fields) > MaxRungs {
-		return nil, fmt.Errorf("has %d retries; at most %d", len(fields), MaxRungs)
+	if len(fields) > MaxRetries {
+		return nil, fmt.Errorf("has %d retries; at most %d", len(fields), MaxRetries)
 	}
-	var out Ladder
+	var out RetrySchedule
 	for _, f := range fields {
 		d, err := ParseDelay(f)
 		if err != nil {
@@ -61,8 +61,8 @@ func ParseDelay(text string) (time.Duration, error) {
 	return time.Duration(n) * unit, nil
 }
 
-// String returns the form that ParseLadder parses.
-func (l Ladder) String() string {
+// String returns the form that ParseRetrySchedule parses.
+func (l RetrySchedule) String() string {
 	parts := make([]string, len(l))
 	for i, d := range l {
 		parts[i] = formatDelay(d)
@@ -84,16 +84,16 @@ func formatDelay(d time.Duration) string {
 }
 
 // Attempts returns the number of attempts that the schedule allows.
-func (l Ladder) Attempts() int { return 1 + len(l) }
+func (l RetrySchedule) Attempts() int { return 1 + len(l) }
 
 // Retry reports whether another attempt follows after so many attempts.
-func (l Ladder) Retry(attempts int) bool { return attempts < l.Attempts() }
+func (l RetrySchedule) Retry(attempts int) bool { return attempts < l.Attempts() }
 
 // Delay returns the delay from the given attempt, counted from 1, to the next step:
 // the delay of the next retry, if there is one; after the last retry the fallback
 // delay if another mode follows, otherwise the last delay once more; the fallback
 // delay if the schedule has no retries.
-func (l Ladder) Delay(attempt int, another bool, fallback time.Duration) time.Duration {
+func (l RetrySchedule) Delay(attempt int, another bool, fallback time.Duration) time.Duration {
 	attempt = max(attempt, 1)
 	switch {
 	case attempt <= len(l):

@@ -13,7 +13,7 @@ import (
 
 func TestLaddersAreRead(t *testing.T) {
 	t.Parallel()
-	for text, want := range map[string]surveys.Ladder{
+	for text, want := range map[string]surveys.RetrySchedule{
 		"":                nil,
 		"10m 2h 1d":       {10 * time.Minute, 2 * time.Hour, 24 * time.Hour},
 		"  10m\t2h\n":     {10 * time.Minute, 2 * time.Hour},
@@ -21,7 +21,7 @@ func TestLaddersAreRead(t *testing.T) {
 		"365d":            {surveys.MaxDelay},
 		"060m 24h 1d 48h": {time.Hour, 24 * time.Hour, 24 * time.Hour, 48 * time.Hour},
 	} {
-		got, err := surveys.ParseLadder(text)
+		got, err := surveys.ParseRetrySchedule(text)
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
 			t.Errorf("%q: %v\n%s", text, err, diff)
 		}
@@ -48,7 +48,7 @@ func TestWrongLaddersAreRefused(t *testing.T) {
 		"99999999999999999999999h": `is too long`,
 		strings.Repeat("1m ", 51):  `has 51 retries; at most 50`,
 	} {
-		if _, err := surveys.ParseLadder(text); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := surveys.ParseRetrySchedule(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)
 		}
 	}
@@ -57,9 +57,9 @@ func TestWrongLaddersAreRefused(t *testing.T) {
 // Scenario 82: the delay after each attempt.
 func TestDelays(t *testing.T) {
 	t.Parallel()
-	two := surveys.Ladder{10 * time.Minute, 2 * time.Hour}
+	two := surveys.RetrySchedule{10 * time.Minute, 2 * time.Hour}
 	for _, tt := range []struct {
-		ladder  surveys.Ladder
+		ladder  surveys.RetrySchedule
 		attempt int
 		another bool
 		want    time.Duration
@@ -83,10 +83,10 @@ func TestDelays(t *testing.T) {
 func TestLaddersAreWrittenAsTheyAreRead(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		l := surveys.Ladder(rapid.SliceOfN(rapid.Custom(func(t *rapid.T) time.Duration {
+		l := surveys.RetrySchedule(rapid.SliceOfN(rapid.Custom(func(t *rapid.T) time.Duration {
 			return time.Duration(rapid.IntRange(1, 365*24*3600).Draw(t, "seconds")) * time.Second
-		}), 1, surveys.MaxRungs).Draw(t, "ladder"))
-		again, err := surveys.ParseLadder(l.String())
+		}), 1, surveys.MaxRetries).Draw(t, "ladder"))
+		again, err := surveys.ParseRetrySchedule(l.String())
 		if diff := cmp.Diff(l, again); err != nil || diff != "" {
 			t.Fatalf("%s: %v\n%s", l, err, diff)
 		}
@@ -98,7 +98,7 @@ func FuzzParseLadder(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		l, err := surveys.ParseLadder(s)
+		l, err := surveys.ParseRetrySchedule(s)
 		if err != nil {
 			return
 		}
@@ -107,7 +107,7 @@ func FuzzParseLadder(f *testing.F) {
 				t.Errorf("%q has a delay of %v", s, d)
 			}
 		}
-		if again, err := surveys.ParseLadder(l.String()); err != nil || !cmp.Equal(l, again) {
+		if again, err := surveys.ParseRetrySchedule(l.String()); err != nil || !cmp.Equal(l, again) {
 			t.Errorf("%q is written as %q, which is read as %v (%v)", s, l, again, err)
 		}
 	})

@@ -31,13 +31,13 @@ func (c *fakeChannel) apply(p surveys.Progress, e surveys.Effects) {
 	if before.Status.Final() && (p.Status != before.Status || p.Disposition != before.Disposition || e.Enqueue != nil || e.Finished) {
 		c.t.Fatalf("%s, %s goes on: %+v, %+v", before.Status, before.Disposition, p, e)
 	}
-	if !before.Disposition.Leads(p.Disposition) && before.Disposition != p.Disposition {
+	if !before.Disposition.CanBecome(p.Disposition) && before.Disposition != p.Disposition {
 		c.t.Fatalf("%s became %s", before.Disposition, p.Disposition)
 	}
 	if (p.Status == surveys.Active) == p.DueAt.IsZero() {
 		c.t.Fatalf("%s with the next step at %v", p.Status, p.DueAt)
 	}
-	if p.Tries < 0 || p.Tries > c.pl.Ladders[c.pl.Mode(p)].Attempts() || min(p.Attempts.IVR, p.Attempts.SMS) < 0 || c.pl.Made(p).Total() < 0 {
+	if p.Tries < 0 || p.Tries > c.pl.Retries[c.pl.Mode(p)].Attempts() || min(p.Attempts.IVR, p.Attempts.SMS) < 0 || c.pl.AttemptsMade(p).Total() < 0 {
 		c.t.Fatalf("tries beyond the ladder: %+v", p)
 	}
 	if e.Finished != (!before.Status.Final() && p.Status.Final()) {
@@ -60,8 +60,8 @@ func (c *fakeChannel) apply(p surveys.Progress, e surveys.Effects) {
 		}
 		c.serial, c.open[o.Serial] = o.Serial, *o
 	}
-	if _, ok := c.open[e.Withdraw]; e.Withdraw != 0 && !ok {
-		c.t.Fatalf("contact %d is withdrawn, and is over", e.Withdraw)
+	if _, ok := c.open[e.Cancel]; e.Cancel != 0 && !ok {
+		c.t.Fatalf("contact %d is withdrawn, and is over", e.Cancel)
 	}
 }
 
@@ -71,7 +71,7 @@ func (c *fakeChannel) report() {
 		if !c.out[serial] && rapid.Bool().Draw(c.t, "out") && !c.now.Before(o.NotBefore) && c.now.Before(o.NotAfter) {
 			c.out[serial] = true
 			c.sent[o.Mode]++
-			c.apply(c.pl.HandedOver(c.p, c.now, serial))
+			c.apply(c.pl.ContactAccepted(c.p, c.now, serial))
 			return
 		}
 		outcomes := []weir.Outcome{weir.Canceled}
@@ -82,7 +82,7 @@ func (c *fakeChannel) report() {
 			outcomes = []weir.Outcome{weir.Expired}
 		}
 		delete(c.open, serial)
-		c.apply(c.pl.Ended(c.p, c.now, serial, rapid.SampledFrom(outcomes).Draw(c.t, "outcome")))
+		c.apply(c.pl.ApplyOutcome(c.p, c.now, serial, rapid.SampledFrom(outcomes).Draw(c.t, "outcome")))
 		return
 	}
 }
@@ -93,7 +93,7 @@ func (c *fakeChannel) hear() {
 	if c.out[c.serial] {
 		serial = rapid.SampledFrom([]int{0, c.serial}).Draw(c.t, "serial")
 	}
-	if p, e, err := c.pl.Heard(c.p, c.now, serial, d); err == nil {
+	if p, e, err := c.pl.Replied(c.p, c.now, serial, d); err == nil {
 		c.apply(p, e)
 	}
 }
@@ -110,7 +110,7 @@ func TestLivesOfRespondents(t *testing.T) {
 		d.Modes[surveys.IVR] = surveys.ModeSpec{Channel: "calls", Retries: rapid.SampledFrom([]string{"", "10m", "10m 2h", "1d 1d 1d"}).Draw(t, "retries")}
 		d.Arms[0].Modes = rapid.SampledFrom([][]surveys.Mode{{surveys.IVR}, {surveys.SMS}, {surveys.IVR, surveys.SMS}, {surveys.SMS, surveys.IVR}}).Draw(t, "modes")
 		c := &fakeChannel{
-			t: t, pl: plan(t, d), p: surveys.Fresh(), now: start(),
+			t: t, pl: plan(t, d), p: surveys.NewProgress(), now: start(),
 			open: map[int]surveys.Outreach{}, out: map[int]bool{}, sent: map[surveys.Mode]int{},
 		}
 		p, e, err := c.pl.Start(c.p, c.now, 0)
@@ -124,11 +124,11 @@ func TestLivesOfRespondents(t *testing.T) {
 			case 0:
 				c.hear()
 			case 1:
-				c.apply(c.pl.Ended(c.p, c.now, c.serial-1, weir.Completed))
+				c.apply(c.pl.ApplyOutcome(c.p, c.now, c.serial-1, weir.Completed))
 			case 2, 3, 4, 5, 6, 7:
 				c.report()
 			case 8:
-				c.apply(c.pl.Stumble(c.p, c.now, 0.3))
+				c.apply(c.pl.DeferFailed(c.p, c.now, 0.3))
 			default:
 				c.apply(c.pl.Timeout(c.p, c.now))
 			}
@@ -147,18 +147,18 @@ func (c *fakeChannel) toTheEnd() {
 			c.now = slices.MaxFunc([]time.Time{c.now, o.NotBefore}, time.Time.Compare)
 			outcome := weir.NoAnswer
 			switch {
-			case c.p.Status != surveys.Active || c.p.Contact == surveys.Leaving:
+			case c.p.Status != surveys.Active || c.p.Contact == surveys.Canceling:
 				outcome = weir.Canceled
 			case c.out[serial]:
 			case c.now.Before(o.NotAfter):
 				c.out[serial] = true
 				c.sent[o.Mode]++
-				c.apply(c.pl.HandedOver(c.p, c.now, serial))
+				c.apply(c.pl.ContactAccepted(c.p, c.now, serial))
 			default:
 				outcome = weir.Expired
 			}
 			delete(c.open, serial)
-			c.apply(c.pl.Ended(c.p, c.now, serial, outcome))
+			c.apply(c.pl.ApplyOutcome(c.p, c.now, serial, outcome))
 		}
 		if len(c.open) == 0 {
 			c.now = slices.MaxFunc([]time.Time{c.now, c.p.DueAt}, time.Time.Compare)
@@ -169,8 +169,8 @@ func (c *fakeChannel) toTheEnd() {
 		c.t.Fatalf("ended %d times, counted %d times: %+v", c.ended, c.counted, c.p)
 	}
 	for mode, n := range c.sent {
-		if n > c.pl.Ladders[mode].Attempts() {
-			c.t.Fatalf("%d contacts by %s, the ladder is %v", n, mode, c.pl.Ladders[mode])
+		if n > c.pl.Retries[mode].Attempts() {
+			c.t.Fatalf("%d contacts by %s, the ladder is %v", n, mode, c.pl.Retries[mode])
 		}
 	}
 }

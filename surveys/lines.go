@@ -25,8 +25,8 @@ type line struct {
 	tooLong bool
 }
 
-// lines reads a file line by line in bounded memory, however long its lines are.
-type lines struct {
+// lineReader reads a file line by line in bounded memory, however long its lines are.
+type lineReader struct {
 	in     *bufio.Reader
 	number int
 	again  []line // lines to return again, in order
@@ -35,7 +35,7 @@ type lines struct {
 }
 
 // next returns the next line, and io.EOF after the last one.
-func (l *lines) next() (line, error) {
+func (l *lineReader) next() (line, error) {
 	if len(l.again) > 0 {
 		out := l.again[0]
 		l.again = l.again[1:]
@@ -53,14 +53,14 @@ func (l *lines) next() (line, error) {
 	return line{number: l.number, text: text, tooLong: tooLong}, nil
 }
 
-// back puts lines back, so that next returns them again.
-func (l *lines) back(lines []line) {
+// unread puts lines back, so that next returns them again.
+func (l *lineReader) unread(lines []line) {
 	l.again = append(slices.Clone(lines), l.again...)
 }
 
 // read reads up to the end of a line. At the end of the file it returns the rest
 // and io.EOF.
-func (l *lines) read() (text string, tooLong bool, err error) {
+func (l *lineReader) read() (text string, tooLong bool, err error) {
 	part, err := l.in.ReadSlice('\n')
 	if !errors.Is(err, bufio.ErrBufferFull) {
 		return ended(part), len(part) > maxLine, err
@@ -88,10 +88,10 @@ func errEmpty() error { return weir.Errorf(weir.CodeInvalid, "the file is empty"
 // encoding a file is UTF-8, unless it begins with a UTF-16 byte order mark.
 func Encodings() []string { return []string{"utf-8", "utf-16le", "utf-16be", "windows-1252"} }
 
-// decoded returns a reader of the file as UTF-8, without its byte order mark.
+// decode returns a reader of the file as UTF-8, without its byte order mark.
 // Invalid input becomes a byte that is invalid in UTF-8, so that the error is
 // reported for the row that holds it.
-func decoded(r io.Reader, encoding string) (*bufio.Reader, error) {
+func decode(r io.Reader, encoding string) (*bufio.Reader, error) {
 	in := bufio.NewReaderSize(r, 16<<10)
 	mark, err := in.Peek(3)
 	if len(mark) == 0 && err != nil {
@@ -117,11 +117,11 @@ func decoded(r io.Reader, encoding string) (*bufio.Reader, error) {
 	case "", "utf-8":
 		return in, nil
 	case "utf-16le":
-		return bufio.NewReader(&transcoder{next: wide(in, binary.LittleEndian)}), nil
+		return bufio.NewReader(&transcoder{next: utf16Runes(in, binary.LittleEndian)}), nil
 	case "utf-16be":
-		return bufio.NewReader(&transcoder{next: wide(in, binary.BigEndian)}), nil
+		return bufio.NewReader(&transcoder{next: utf16Runes(in, binary.BigEndian)}), nil
 	case "windows-1252", "iso-8859-1":
-		return bufio.NewReader(&transcoder{next: narrow(in)}), nil
+		return bufio.NewReader(&transcoder{next: windows1252Runes(in)}), nil
 	}
 	return nil, weir.Errorf(weir.CodeInvalid, "encoding %q is not one of %s", clip(encoding), strings.Join(Encodings(), ", "))
 }
@@ -159,8 +159,8 @@ func (t *transcoder) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// wide returns a reader of UTF-16 characters.
-func wide(in *bufio.Reader, order binary.ByteOrder) func() (rune, error) {
+// utf16Runes returns a reader of UTF-16 characters.
+func utf16Runes(in *bufio.Reader, order binary.ByteOrder) func() (rune, error) {
 	unit := func() (rune, error) {
 		var b [2]byte
 		if n, err := io.ReadFull(in, b[:]); n == 1 {
@@ -188,9 +188,9 @@ func wide(in *bufio.Reader, order binary.ByteOrder) func() (rune, error) {
 	}
 }
 
-// narrow returns a reader of Windows-1252 characters. ISO 8859-1, as used in
+// windows1252Runes returns a reader of Windows-1252 characters. ISO 8859-1, as used in
 // practice, is a subset.
-func narrow(in *bufio.Reader) func() (rune, error) {
+func windows1252Runes(in *bufio.Reader) func() (rune, error) {
 	upper := [32]rune{
 		'€', noRune, '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', noRune, 'Ž', noRune,
 		noRune, '‘', '’', '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', noRune, 'ž', 'Ÿ',

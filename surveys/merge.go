@@ -6,9 +6,9 @@ import (
 	"weir"
 )
 
-// Merge returns the attributes of a respondent with the answers merged in. Answers
+// MergeAnswers returns the attributes of a respondent with the answers merged in. Answers
 // must be valid attributes; an empty answer changes nothing.
-func Merge(attributes, answers map[string]string) (map[string]string, []weir.FieldError) {
+func MergeAnswers(attributes, answers map[string]string) (map[string]string, []weir.FieldError) {
 	if len(answers) == 0 {
 		return attributes, nil
 	}

@@ -15,8 +15,8 @@ func TestTheMinuteOverAClockThatGoesBack(t *testing.T) {
 	const limit = 5
 	now := time.Date(2026, 1, 15, 9, 0, 0, 0, time.UTC)
 	for _, ahead := range []time.Duration{time.Second, 59 * time.Second, 2 * time.Minute, 24 * time.Hour} {
-		var m surveys.Minute
-		m.Take(now.Add(ahead), limit)
+		var m surveys.MinuteLimit
+		m.Add(now.Add(ahead), limit)
 		if n := m.Left(now, limit); n != 0 {
 			t.Errorf("%v back: %d are left although a whole minute's were taken", ahead, n)
 		}
@@ -24,7 +24,7 @@ func TestTheMinuteOverAClockThatGoesBack(t *testing.T) {
 		for s := range 3 * 60 {
 			at := now.Add(time.Duration(s) * time.Second)
 			n := m.Left(at, limit)
-			m.Take(at, n)
+			m.Add(at, n)
 			taken += n
 		}
 		if taken < limit || taken > 2*limit {

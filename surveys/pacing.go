@@ -88,8 +88,8 @@ func (pl *Plan) Enough(t Tally) bool {
 	return pl.Cutoff > 0 && t.Counted >= pl.Cutoff || pl.Quotas.Reached(t.Buckets)
 }
 
-// Verdict is the decision of a poll about a running survey.
-type Verdict struct {
+// Decision is the decision of a poll about a running survey.
+type Decision struct {
 	Done  bool // no respondent is active and none is to be started
 	Stop  bool // its last window is over: stop it, as a user would
 	Start int  // how many pending respondents to start now, before any limit
@@ -97,40 +97,40 @@ type Verdict struct {
 	Why weir.Why
 }
 
-// Poll decides the next action of a running survey. It ignores the state of the
+// Decide decides the next action of a running survey. It ignores the state of the
 // channels, so that a survey is found done even if its channel is down or paused;
 // the caller must start no respondent on such a channel.
-func (pl *Plan) Poll(now time.Time, t Tally) Verdict {
+func (pl *Plan) Decide(now time.Time, t Tally) Decision {
 	enough := pl.Enough(t)
 	switch {
 	case t.Active == 0 && (t.Pending == 0 || enough):
-		return Verdict{Done: true}
+		return Decision{Done: true}
 	case pl.Schedule.Over(now):
-		return Verdict{Stop: true}
+		return Decision{Stop: true}
 	case enough:
-		return Verdict{Why: weir.Why{Code: weir.WhyTarget, Text: fmt.Sprintf("enough respondents are completed (%d); waiting for %d active ones", t.Counted, t.Active)}}
+		return Decision{Why: weir.Why{Code: weir.WhyTarget, Text: fmt.Sprintf("enough respondents are completed (%d); waiting for %d active ones", t.Counted, t.Active)}}
 	case !pl.Schedule.Contains(now):
-		return Verdict{Why: pl.Schedule.why(now)}
+		return Decision{Why: pl.Schedule.why(now)}
 	case t.Pending == 0:
-		return Verdict{Why: weir.Why{Code: weir.WhyActive, Text: fmt.Sprintf("all respondents have been started; waiting for %d active respondents", t.Active)}}
+		return Decision{Why: weir.Why{Code: weir.WhyActive, Text: fmt.Sprintf("all respondents have been started; waiting for %d active respondents", t.Active)}}
 	}
 	batch, active := pl.BatchSize(t), t.Active-t.Secured
 	if active >= batch {
-		return Verdict{Why: weir.Why{Code: weir.WhyBatch, Text: fmt.Sprintf("%d respondents are active, as many as wanted at a time (%d)", active, batch)}}
+		return Decision{Why: weir.Why{Code: weir.WhyBatch, Text: fmt.Sprintf("%d respondents are active, as many as wanted at a time (%d)", active, batch)}}
 	}
-	return Verdict{Start: min(batch-active, t.Pending)}
+	return Decision{Start: min(batch-active, t.Pending)}
 }
 
 // why returns when a closed schedule opens.
 func (s *Schedule) why(now time.Time) weir.Why {
 	if open, ok := s.NextOpen(now); ok {
-		return weir.Why{Code: weir.WhyWindow, Text: "the schedule opens " + s.local(open)}
+		return weir.Why{Code: weir.WhyWindow, Text: "the schedule opens " + s.formatLocal(open)}
 	}
 	return weir.Why{Code: weir.WhyWindow, Text: "the schedule does not open again"}
 }
 
-// local formats an instant in the zone of the schedule.
-func (s *Schedule) local(t time.Time) string {
+// formatLocal formats an instant in the zone of the schedule.
+func (s *Schedule) formatLocal(t time.Time) string {
 	return t.In(s.zone).Format("Mon 2006-01-02 15:04 ") + s.zone.String()
 }
 

@@ -54,7 +54,7 @@ func TestBatchSize(t *testing.T) {
 func TestAsManyAsAreMissing(t *testing.T) {
 	t.Parallel()
 	pl := paced(t, 50, 1, nil)
-	if v := pl.Poll(start(), surveys.Tally{Pending: 100, Ended: 30}); v.Start != 20 {
+	if v := pl.Decide(start(), surveys.Tally{Pending: 100, Ended: 30}); v.Start != 20 {
 		t.Errorf("%d are started", v.Start)
 	}
 }
@@ -75,7 +75,7 @@ func TestOneFollowsAnother(t *testing.T) {
 		{surveys.Tally{Pending: 3, Active: 0, Final: 18}, 3},
 		{surveys.Tally{Pending: 3, Active: 12, Final: 18}, 0},
 	} {
-		if got := pl.Poll(start(), tt.tally); got.Start != tt.want || got.Done || got.Stop || got.Why.IsZero() != (tt.want > 0) {
+		if got := pl.Decide(start(), tt.tally); got.Start != tt.want || got.Done || got.Stop || got.Why.IsZero() != (tt.want > 0) {
 			t.Errorf("%+v: %+v, want %d", tt.tally, got, tt.want)
 		}
 	}
@@ -96,22 +96,22 @@ func TestEndOfASurvey(t *testing.T) {
 		name  string
 		now   time.Time
 		tally surveys.Tally
-		want  surveys.Verdict
+		want  surveys.Decision
 	}{
-		{"runs", start(), surveys.Tally{Pending: 9, Active: 1}, surveys.Verdict{Start: 4}},
-		{"cut-off, some active", start(), surveys.Tally{Pending: 9, Active: 1, Counted: 5}, surveys.Verdict{Why: weir.Why{Code: weir.WhyTarget}}},
-		{"cut-off, none active", start(), surveys.Tally{Pending: 9, Counted: 5}, surveys.Verdict{Done: true}},
-		{"one bucket is full", start(), surveys.Tally{Pending: 9, Counted: 2, Ended: 2, Completed: 2, Final: 2, Buckets: []int{2, 0, 0}}, surveys.Verdict{Start: 3}},
-		{"all buckets full, some active", start(), surveys.Tally{Pending: 9, Active: 2, Counted: 4, Buckets: []int{2, 1, 1}}, surveys.Verdict{Why: weir.Why{Code: weir.WhyTarget}}},
-		{"all buckets full", start(), surveys.Tally{Pending: 9, Counted: 4, Buckets: []int{2, 1, 1}}, surveys.Verdict{Done: true}},
-		{"nobody left", start(), surveys.Tally{Final: 9}, surveys.Verdict{Done: true}},
-		{"nobody left at night", night, surveys.Tally{Final: 9}, surveys.Verdict{Done: true}},
-		{"night", night, surveys.Tally{Pending: 9}, surveys.Verdict{Why: weir.Why{Code: weir.WhyWindow}}},
-		{"in its grace", over.Add(-1), surveys.Tally{Pending: 9, Active: 1}, surveys.Verdict{Why: weir.Why{Code: weir.WhyWindow}}},
-		{"over", over, surveys.Tally{Pending: 9, Active: 1}, surveys.Verdict{Stop: true}},
-		{"over, none active", over, surveys.Tally{Pending: 9}, surveys.Verdict{Stop: true}},
+		{"runs", start(), surveys.Tally{Pending: 9, Active: 1}, surveys.Decision{Start: 4}},
+		{"cut-off, some active", start(), surveys.Tally{Pending: 9, Active: 1, Counted: 5}, surveys.Decision{Why: weir.Why{Code: weir.WhyTarget}}},
+		{"cut-off, none active", start(), surveys.Tally{Pending: 9, Counted: 5}, surveys.Decision{Done: true}},
+		{"one bucket is full", start(), surveys.Tally{Pending: 9, Counted: 2, Ended: 2, Completed: 2, Final: 2, Buckets: []int{2, 0, 0}}, surveys.Decision{Start: 3}},
+		{"all buckets full, some active", start(), surveys.Tally{Pending: 9, Active: 2, Counted: 4, Buckets: []int{2, 1, 1}}, surveys.Decision{Why: weir.Why{Code: weir.WhyTarget}}},
+		{"all buckets full", start(), surveys.Tally{Pending: 9, Counted: 4, Buckets: []int{2, 1, 1}}, surveys.Decision{Done: true}},
+		{"nobody left", start(), surveys.Tally{Final: 9}, surveys.Decision{Done: true}},
+		{"nobody left at night", night, surveys.Tally{Final: 9}, surveys.Decision{Done: true}},
+		{"night", night, surveys.Tally{Pending: 9}, surveys.Decision{Why: weir.Why{Code: weir.WhyWindow}}},
+		{"in its grace", over.Add(-1), surveys.Tally{Pending: 9, Active: 1}, surveys.Decision{Why: weir.Why{Code: weir.WhyWindow}}},
+		{"over", over, surveys.Tally{Pending: 9, Active: 1}, surveys.Decision{Stop: true}},
+		{"over, none active", over, surveys.Tally{Pending: 9}, surveys.Decision{Stop: true}},
 	} {
-		got := pl.Poll(tt.now, tt.tally)
+		got := pl.Decide(tt.now, tt.tally)
 		if got.Why.IsZero() != (got.Why.Text == "") {
 			t.Errorf("%s: %+v", tt.name, got.Why)
 		}

@@ -24,10 +24,10 @@ var scientific = regexp.MustCompile(`^[0-9]([.,][0-9]*)?[eE]\+?[0-9]+$`)
 // KnownRegion reports whether a region has phone numbers.
 func KnownRegion(region string) bool { return phonenumbers.GetSupportedRegions()[region] }
 
-// NormalisePhone converts a phone number to E.164. A number without a country code
+// NormalizePhone converts a phone number to E.164. A number without a country code
 // belongs to the region. A number has to be possible, not assigned: numbers are
 // often drawn at random, and countries open new ranges.
-func NormalisePhone(raw, region string) (string, error) {
+func NormalizePhone(raw, region string) (string, error) {
 	raw = strings.TrimSpace(raw)
 	if raw == "" {
 		return "", errNoPhone

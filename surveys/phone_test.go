@@ -19,7 +19,7 @@ func TestNumbersAreNormalised(t *testing.T) {
 		{"\u20072025550123", "US", "+12025550123"},
 		{"٠٢٠٢٥٥٥٠١٢٣", "EG", "+20202" + "5550123"},
 	} {
-		if got, err := surveys.NormalisePhone(tt.raw, tt.region); got != tt.want || err != nil {
+		if got, err := surveys.NormalizePhone(tt.raw, tt.region); got != tt.want || err != nil {
 			t.Errorf("%q in %q: %q %v, want %q", tt.raw, tt.region, got, err, tt.want)
 		}
 	}
@@ -44,7 +44,7 @@ func TestWrongNumbersAreRefusedWithoutBeingNamed(t *testing.T) {
 		{"----", "MX", "begins with no country code"},
 		{strings.Repeat("1", 1000), "MX", "too short or too long"},
 	} {
-		got, err := surveys.NormalisePhone(tt.raw, tt.region)
+		got, err := surveys.NormalizePhone(tt.raw, tt.region)
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%q in %q: %q %v, want %q", tt.raw, tt.region, got, err, tt.want)
 		} else if len(tt.raw) > 3 && strings.Contains(err.Error(), tt.raw) {
@@ -67,14 +67,14 @@ func FuzzNormalisePhone(f *testing.F) {
 		f.Add(s, "MX")
 	}
 	f.Fuzz(func(t *testing.T, raw, region string) {
-		got, err := surveys.NormalisePhone(raw, region)
+		got, err := surveys.NormalizePhone(raw, region)
 		if err != nil {
 			return
 		}
 		if !strings.HasPrefix(got, "+") || strings.Trim(got[1:], "0123456789") != "" || len(got) > 20 {
 			t.Fatalf("%q in %q is %q", raw, region, got)
 		}
-		if again, err := surveys.NormalisePhone(got, ""); err != nil || again != got {
+		if again, err := surveys.NormalizePhone(got, ""); err != nil || again != got {
 			t.Errorf("%q is normalised again as %q, %v", got, again, err)
 		}
 	})

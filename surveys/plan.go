@@ -47,7 +47,7 @@ type Defaults struct {
 type Plan struct {
 	Schedule           *Schedule
 	Arms               []Arm
-	Ladders            map[Mode]Ladder
+	Retries            map[Mode]RetrySchedule
 	Channels           map[Mode]string
 	FallbackDelay      time.Duration
 	Cutoff             int
@@ -75,10 +75,10 @@ const (
 )
 
 // Compile checks a definition and returns every validation failure. [Quotas.CheckKnown]
-// and [Gaps] check what depends on the respondents, [Schedule.CheckAhead] what depends
+// and [MissingAttributes] check what depends on the respondents, [Schedule.CheckAhead] what depends
 // on the instant.
 func (d Definition) Compile(def Defaults) (*Plan, []weir.FieldError) {
-	var m mistakes
+	var m fieldErrors
 	schedule, wrong := d.Schedule.Compile()
 	m.in("/schedule", wrong)
 	m.in("/quotas", d.Quotas.check())
@@ -105,7 +105,7 @@ func (d Definition) Compile(def Defaults) (*Plan, []weir.FieldError) {
 	if d.Region != "" && !KnownRegion(d.Region) {
 		m.add("/region", "unknown", "%q is not a region of phone numbers, like MX", clip(d.Region))
 	}
-	pl.Ladders, pl.Channels = d.modes(&m)
+	pl.Retries, pl.Channels = d.modes(&m)
 	pl.content = d.compileContent(pl.Arms, &m)
 	pl.quotaMessage = d.compileQuotaMessage(&m)
 	if len(m) > 0 {
@@ -115,7 +115,7 @@ func (d Definition) Compile(def Defaults) (*Plan, []weir.FieldError) {
 }
 
 // bounded returns n after checking its range, or the default if n is 0.
-func bounded(n, least, most, def int, pointer string, m *mistakes) int {
+func bounded(n, least, most, def int, pointer string, m *fieldErrors) int {
 	if n == 0 {
 		return def
 	}
@@ -125,7 +125,7 @@ func bounded(n, least, most, def int, pointer string, m *mistakes) int {
 	return n
 }
 
-func (d Definition) stopWords(m *mistakes) []string {
+func (d Definition) stopWords(m *fieldErrors) []string {
 	if d.StopWords == nil {
 		return DefaultStopWords()
 	}
@@ -135,7 +135,7 @@ func (d Definition) stopWords(m *mistakes) []string {
 	}
 	var out []string
 	for i, w := range d.StopWords {
-		if w = bare(w); w == "" || len(w) > maxStopWord {
+		if w = trimPunctuation(w); w == "" || len(w) > maxStopWord {
 			m.add("/stop_words/"+strconv.Itoa(i), "length", "must have 1 to %d bytes beside punctuation", maxStopWord)
 		}
 		out = append(out, w)
@@ -144,7 +144,7 @@ func (d Definition) stopWords(m *mistakes) []string {
 }
 
 // labels returns the attributes that contacts carry as labels.
-func (d Definition) labels(m *mistakes) []string {
+func (d Definition) labels(m *fieldErrors) []string {
 	if len(d.Labels) > maxLabels {
 		m.add("/labels", "length", "must have up to %d names", maxLabels)
 		return nil
@@ -152,7 +152,7 @@ func (d Definition) labels(m *mistakes) []string {
 	for i, name := range d.Labels {
 		at := "/labels/" + strconv.Itoa(i)
 		switch {
-		case !goodAttribute(name):
+		case !validAttributeName(name):
 			m.add(at, "format", attributeForm)
 		case builtIn(name) || name == fieldPhone || name == labelQuestionnaire:
 			m.add(at, "reserved", "is the name of something that contacts say anyway, or may not")
@@ -163,8 +163,8 @@ func (d Definition) labels(m *mistakes) []string {
 
 // modes parses the retry schedules and channels of the modes. Every mode that an arm
 // uses needs a channel.
-func (d Definition) modes(m *mistakes) (map[Mode]Ladder, map[Mode]string) {
-	ladders, names := map[Mode]Ladder{}, map[Mode]string{}
+func (d Definition) modes(m *fieldErrors) (map[Mode]RetrySchedule, map[Mode]string) {
+	ladders, names := map[Mode]RetrySchedule{}, map[Mode]string{}
 	for _, mode := range sortedKeys(d.Modes) {
 		spec, at := d.Modes[mode], "/modes/"+token(string(mode))
 		if !slices.Contains(Modes(), mode) {
@@ -174,7 +174,7 @@ func (d Definition) modes(m *mistakes) (map[Mode]Ladder, map[Mode]string) {
 		if spec.Channel == "" {
 			m.add(at+"/channel", "required", "must be the name of a channel")
 		}
-		l, err := ParseLadder(spec.Retries)
+		l, err := ParseRetrySchedule(spec.Retries)
 		if err != nil {
 			m.add(at+"/retries", "format", "%v", err)
 		}

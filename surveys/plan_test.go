@@ -127,13 +127,13 @@ func TestChanceChoosesByRatio(t *testing.T) {
 	t.Parallel()
 	arms := []surveys.Arm{{Ratio: 0}, {Ratio: 30}, {Ratio: 70}, {Ratio: 0}}
 	for u, want := range map[float64]int{0: 1, 0.2999: 1, 0.3: 2, 0.9999: 2} {
-		if got := surveys.Choose(arms, u); got != want {
+		if got := surveys.ChooseArm(arms, u); got != want {
 			t.Errorf("chance %v chooses arm %d, want %d", u, got, want)
 		}
 	}
 	var seen [4]int
 	for i := range 1000 {
-		seen[surveys.Choose(arms, float64(i)/1000)]++
+		seen[surveys.ChooseArm(arms, float64(i)/1000)]++
 	}
 	if diff := cmp.Diff([4]int{0, 300, 700, 0}, seen); diff != "" {
 		t.Error(diff)

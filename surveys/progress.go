@@ -62,10 +62,10 @@ type Stage int8
 
 // The stages.
 const (
-	Idle    Stage = iota // there is no contact, or it is done
-	Waiting              // queued by the channel's broker, not yet accepted by the provider
-	Out                  // accepted by the provider
-	Leaving              // canceled; the broker has yet to report whether in time
+	Idle       Stage = iota // there is no contact, or it is done
+	Waiting                 // queued by the channel's broker, not yet accepted by the provider
+	Dispatched              // accepted by the provider
+	Canceling               // canceled; the broker has yet to report whether in time
 )
 
 // Progress is the state of a respondent. It is a value: methods of [Plan] return
@@ -79,21 +79,21 @@ type Progress struct {
 	Step        int    // index into the arm's modes
 	Tries       int    // attempts begun in this step, without expired and canceled ones
 	Attempts    Counts // attempts begun in all
-	// Unproven is set while the latest attempt may yet turn out not to have been
-	// made. Attempts includes it, [Plan.Made] does not.
-	Unproven  bool
-	Contact   Stage
-	Serial    int       // serial of the latest contact; part of its key
-	Closes    time.Time // when the latest contact expires
-	DueAt     time.Time // when the next step is due; zero for pending and final respondents
-	Counted   bool      // counts toward the cutoff and a quota
-	Early     int       // times in a row that a contact expired before its window closed
-	Stumbles  int       // times in a row that a step failed
-	AsideTill time.Time // not to be started before: a step failed, or its channel had no room
+	// Unconfirmed is set while the latest attempt may yet turn out not to have been
+	// made. Attempts includes it, [Plan.AttemptsMade] does not.
+	Unconfirmed   bool
+	Contact       Stage
+	Serial        int       // serial of the latest contact; part of its key
+	WindowEnd     time.Time // when the latest contact expires
+	DueAt         time.Time // when the next step is due; zero for pending and final respondents
+	Counted       bool      // counts toward the cutoff and a quota
+	EarlyExpiries int       // times in a row that a contact expired before its window closed
+	FailedSteps   int       // times in a row that a step failed
+	DelayedUntil  time.Time // not to be started before: a step failed, or its channel had no room
 }
 
-// Fresh returns the progress of a newly registered respondent.
-func Fresh() Progress { return Progress{Status: Pending, Disposition: Registered} }
+// NewProgress returns the progress of a newly registered respondent.
+func NewProgress() Progress { return Progress{Status: Pending, Disposition: Registered} }
 
 // Outreach is a contact to enqueue.
 type Outreach struct {
@@ -107,12 +107,12 @@ type Outreach struct {
 
 // Effects are the actions to execute after a step. The zero Effects are none.
 type Effects struct {
-	Enqueue  *Outreach
-	Withdraw int  // serial of the contact to cancel on the channel; 0: none
-	Recall   bool // with Withdraw: cancel it also if the provider has it already
-	Inquire  int  // serial of a contact whose result is overdue; 0: none
-	Count    bool // the respondent counts from now on toward the cutoff and its bucket
-	Finished bool // the status has become final
+	Enqueue        *Outreach
+	Cancel         int  // serial of the contact to cancel on the channel; 0: none
+	CancelInFlight bool // with Cancel: cancel it also if the provider has it already
+	Inquire        int  // serial of a contact whose result is overdue; 0: none
+	Count          bool // the respondent counts from now on toward the cutoff and its bucket
+	Finished       bool // the status has become final
 }
 
 // ContactKey returns the key under which a contact is enqueued on its channel.

@@ -128,11 +128,11 @@ func (q Quotas) Attributes() []string {
 // CheckKnown returns a warning for each quota attribute that no respondent has yet: an
 // application may report it as an answer. known lists the respondents' attributes.
 func (q Quotas) CheckKnown(known []string) []weir.FieldError {
-	var m mistakes
+	var m fieldErrors
 	for i, b := range q {
 		for _, name := range slices.Sorted(maps.Keys(b.Where)) {
 			if !slices.Contains(known, name) {
-				m.add(fmt.Sprintf("/quotas/%d/where/%s", i, token(name)), "unknown", "no respondent has the attribute %q yet (they have: %s); no respondent counts for this quota until an answer sets it", clip(name), list(known))
+				m.add(fmt.Sprintf("/quotas/%d/where/%s", i, token(name)), "unknown", "no respondent has the attribute %q yet (they have: %s); no respondent counts for this quota until an answer sets it", clip(name), joinNames(known))
 			}
 		}
 	}
@@ -141,7 +141,7 @@ func (q Quotas) CheckKnown(known []string) []weir.FieldError {
 
 // check returns the validation failures of the quotas themselves.
 func (q Quotas) check() []weir.FieldError {
-	var m mistakes
+	var m fieldErrors
 	if len(q) > MaxBuckets {
 		m.add("", "length", "must have up to %d buckets", MaxBuckets)
 		return m
@@ -166,7 +166,7 @@ func (q Quotas) check() []weir.FieldError {
 	return m
 }
 
-func (b Bucket) check(at string, m *mistakes) {
+func (b Bucket) check(at string, m *fieldErrors) {
 	if b.Quota < 0 || b.Quota > math.MaxInt32 {
 		m.add(at+"/quota", "range", "must be from 0 to %d", math.MaxInt32)
 	}
@@ -177,7 +177,7 @@ func (b Bucket) check(at string, m *mistakes) {
 		match, at := b.Where[name], at+"/where/"+token(name)
 		ranged := match.From != nil || match.To != nil
 		switch {
-		case !goodAttribute(name):
+		case !validAttributeName(name):
 			m.add(at, "format", "%s", attributeForm)
 		case match.In != nil && ranged:
 			m.add(at, "format", "takes either in or from and to")
@@ -210,7 +210,7 @@ func (m Match) overlaps(o Match) bool {
 	return m.low() <= o.high() && o.low() <= m.high()
 }
 
-func list(names []string) string {
+func joinNames(names []string) string {
 	const most = 20
 	switch {
 	case len(names) == 0:

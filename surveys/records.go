@@ -83,35 +83,35 @@ type Respondent struct {
 	Finished time.Time // when the status became final
 }
 
-// Happening is the kind of a [Notice].
-type Happening string
+// OutboxKind is the kind of a [OutboxEntry].
+type OutboxKind string
 
 // The kinds of outbox entries.
 const (
-	HandedOver Happening = "handed_over" // the provider accepted a contact
-	Answered   Happening = "answered"    // the person answered a call
-	Ended      Happening = "ended"       // a contact is done
-	Incoming   Happening = "incoming"    // a person sent a message to a channel
+	ContactAccepted OutboxKind = "handed_over" // the provider accepted a contact
+	CallAnswered    OutboxKind = "answered"    // the person answered a call
+	ContactEnded    OutboxKind = "ended"       // a contact is done
+	MessageReceived OutboxKind = "incoming"    // a person sent a message to a channel
 )
 
-// Notice is an outbox entry: an event of a respondent's contact, or an incoming
+// OutboxEntry is an outbox entry: an event of a respondent's contact, or an incoming
 // message. The store writes it in the transaction of the event and keeps it until
 // a [Work] lists it in Taken.
-type Notice struct {
+type OutboxEntry struct {
 	ID         int64
-	Kind       Happening
+	Kind       OutboxKind
 	At         time.Time
 	Channel    weir.ChannelID
 	Respondent weir.Respondent // of a contact's event
 	Contact    weir.Ref
-	Outcome    weir.Outcome  // of Ended
-	Reason     string        // of Ended: the provider's
-	Message    weir.Incoming // of Incoming
-	Result     weir.Result   // of Ended: recorded by an interviewer
+	Outcome    weir.Outcome  // of ContactEnded
+	Reason     string        // of ContactEnded: the provider's
+	Message    weir.Incoming // of MessageReceived
+	Result     weir.Result   // of ContactEnded: recorded by an interviewer
 }
 
-// Entry is an entry of a survey's log.
-type Entry struct {
+// LogEntry is an entry of a survey's log.
+type LogEntry struct {
 	ID         int64 // assigned by the store, in order
 	At         time.Time
 	Respondent RespondentID

@@ -6,7 +6,7 @@ import (
 )
 
 // compileQuotaMessage checks the message to respondents whose quota is full.
-func (d Definition) compileQuotaMessage(m *mistakes) text {
+func (d Definition) compileQuotaMessage(m *fieldErrors) text {
 	const at = "/quota_message"
 	if n := utf8.RuneCountInString(d.QuotaMessage); n > maxMessage || n > 0 && strings.TrimSpace(d.QuotaMessage) == "" {
 		m.add(at, "length", "must have 1 to %d characters", maxMessage)
@@ -22,10 +22,10 @@ func (pl *Plan) QuotaMessage(survey string, who Person, p Progress) string {
 	return string(message[:min(len(message), maxMessage)])
 }
 
-// Withholds reports whether the messages of h must not be sent: the application
+// WithholdsMessages reports whether the messages of h must not be sent: the application
 // wrote them for a conversation that has ended because the quota is full. An
 // application that reports the rejection itself may say goodbye.
-func (h Hearing) Withholds(p Progress) bool {
+func (h Report) WithholdsMessages(p Progress) bool {
 	return p.Status == Rejected && h.Disposition != RejectedQuota
 }
 

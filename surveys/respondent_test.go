@@ -25,7 +25,7 @@ type life struct {
 
 func begin(t *testing.T, d surveys.Definition) *life {
 	t.Helper()
-	l := &life{t: t, pl: plan(t, d), p: surveys.Fresh()}
+	l := &life{t: t, pl: plan(t, d), p: surveys.NewProgress()}
 	p, e, err := l.pl.Start(l.p, start(), 0)
 	if err != nil {
 		t.Fatal(err)
@@ -39,8 +39,8 @@ func (l *life) note(p surveys.Progress, e surveys.Effects) {
 	if o := e.Enqueue; o != nil {
 		l.log = append(l.log, fmt.Sprintf("%s %d", o.Mode, o.Attempt))
 	}
-	if e.Withdraw != 0 {
-		l.log = append(l.log, fmt.Sprintf("withdraw %d", e.Withdraw))
+	if e.Cancel != 0 {
+		l.log = append(l.log, fmt.Sprintf("withdraw %d", e.Cancel))
 	}
 	if e.Inquire != 0 {
 		l.log = append(l.log, fmt.Sprintf("inquire %d", e.Inquire))
@@ -53,12 +53,12 @@ func (l *life) note(p surveys.Progress, e surveys.Effects) {
 func at(minutes float64) time.Time { return start().Add(time.Duration(minutes * float64(time.Minute))) }
 
 func (l *life) out(minutes float64) {
-	p, e := l.pl.HandedOver(l.p, at(minutes), l.p.Serial)
+	p, e := l.pl.ContactAccepted(l.p, at(minutes), l.p.Serial)
 	l.note(p, e)
 }
 
 func (l *life) ended(minutes float64, o weir.Outcome) {
-	p, e := l.pl.Ended(l.p, at(minutes), l.p.Serial, o)
+	p, e := l.pl.ApplyOutcome(l.p, at(minutes), l.p.Serial, o)
 	l.note(p, e)
 }
 
@@ -71,7 +71,7 @@ func (l *life) wait() float64 {
 }
 
 func (l *life) heard(minutes float64, d surveys.Disposition) error {
-	p, e, err := l.pl.Heard(l.p, at(minutes), 0, d)
+	p, e, err := l.pl.Replied(l.p, at(minutes), 0, d)
 	l.note(p, e)
 	return err
 }
@@ -97,7 +97,7 @@ func TestRetriesWithoutAnotherMode(t *testing.T) {
 		}
 	}
 	l.want("sms 1", "sms 2", "sms 3", "failed, unresponsive")
-	if diff := cmp.Diff(surveys.Counts{SMS: 3}, l.pl.Made(l.p)); diff != "" {
+	if diff := cmp.Diff(surveys.Counts{SMS: 3}, l.pl.AttemptsMade(l.p)); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -141,7 +141,7 @@ func TestFallbackToTheNextMode(t *testing.T) {
 		}
 	}
 	l.want("ivr 1", "ivr 2", "ivr 3", "sms 1", "sms 2", "failed, unresponsive")
-	if diff := cmp.Diff(surveys.Counts{IVR: 3, SMS: 2}, l.pl.Made(l.p)); diff != "" {
+	if diff := cmp.Diff(surveys.Counts{IVR: 3, SMS: 2}, l.pl.AttemptsMade(l.p)); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -195,7 +195,7 @@ func TestExpiredContactsConsumeNothing(t *testing.T) {
 				if o == nil || o.Attempt != 1 || o.Serial != day+2 || !o.NotBefore.Equal(at(float64((day+1)*24*60-180))) || o.Priority != weir.Normal {
 					t.Fatalf("after expiring %d times: %+v", day+1, o)
 				}
-				if made := l.pl.Made(l.p); made.Total() != 0 || l.p.Attempts.Total() != 1 {
+				if made := l.pl.AttemptsMade(l.p); made.Total() != 0 || l.p.Attempts.Total() != 1 {
 					t.Errorf("attempts made %+v, begun %+v", made, l.p.Attempts)
 				}
 			}
@@ -236,7 +236,7 @@ func TestNoWindowLeft(t *testing.T) {
 	if l.p.Attempts.Total() != 0 || l.p.Tries != 0 {
 		t.Errorf("attempts begun: %+v, %d tries", l.p.Attempts, l.p.Tries)
 	}
-	if _, _, err := l.pl.Start(surveys.Fresh(), at(300), 0); !errors.Is(err, surveys.ErrNoWindow) {
+	if _, _, err := l.pl.Start(surveys.NewProgress(), at(300), 0); !errors.Is(err, surveys.ErrNoWindow) {
 		t.Errorf("started after the last window: %v", err)
 	}
 }
@@ -326,8 +326,8 @@ func TestEndWithoutHandOver(t *testing.T) {
 	t.Parallel()
 	l := begin(t, smsOnly("10m"))
 	l.ended(5, weir.Completed)
-	if !l.p.DueAt.Equal(at(15)) || l.pl.Made(l.p).SMS != 1 {
-		t.Errorf("due at %v, attempts %+v", l.p.DueAt, l.pl.Made(l.p))
+	if !l.p.DueAt.Equal(at(15)) || l.pl.AttemptsMade(l.p).SMS != 1 {
+		t.Errorf("due at %v, attempts %+v", l.p.DueAt, l.pl.AttemptsMade(l.p))
 	}
 }
 
@@ -340,8 +340,8 @@ func TestExpiredAfterHandOver(t *testing.T) {
 	l := begin(t, d)
 	l.out(1)
 	l.ended(300, weir.Expired)
-	if o := l.last.Enqueue; o == nil || o.Attempt != 1 || l.pl.Made(l.p).SMS != 0 {
-		t.Errorf("%+v, attempts %+v", o, l.pl.Made(l.p))
+	if o := l.last.Enqueue; o == nil || o.Attempt != 1 || l.pl.AttemptsMade(l.p).SMS != 0 {
+		t.Errorf("%+v, attempts %+v", o, l.pl.AttemptsMade(l.p))
 	}
 }
 

@@ -13,14 +13,14 @@ type Claim struct {
 	More bool
 }
 
-// Rota divides a channel's room between surveys by weight (fair share) over many
+// FairShare divides a channel's room between surveys by weight (fair share) over many
 // polls: a survey that got less than its share is served first the next time. A
 // survey that cannot claim for a while, because its window is closed, keeps its
-// credit or debt; [Rota.Forget] drops a survey that is done. The values are
-// credits; negative ones are debts. The zero Rota is empty.
-type Rota map[string]int
+// credit or debt; [FairShare.Remove] drops a survey that is done. The values are
+// credits; negative ones are debts. The zero FairShare is empty.
+type FairShare map[string]int
 
-// slot is the value of one slot in a [Rota]. It does not depend on the claims, so that
+// slot is the value of one slot in a [FairShare]. It does not depend on the claims, so that
 // surveys that come and go do not change the balances of others. It is divisible by
 // the usual sums of weights.
 const slot = 720720
@@ -30,7 +30,7 @@ const slot = 720720
 // its share, and no slot is left while a survey wants it; the last contact may exceed
 // the room. It returns the new rota; a survey that wants nothing more builds up no
 // credit.
-func (r Rota) Share(room int, claims []Claim) ([]int, Rota) {
+func (r FairShare) Share(room int, claims []Claim) ([]int, FairShare) {
 	got := make([]int, len(claims))
 	for room > 0 {
 		weights, all, rounds := 0, common(claims), room
@@ -54,10 +54,10 @@ func (r Rota) Share(room int, claims []Claim) ([]int, Rota) {
 			continue
 		}
 		var i int
-		i, r = r.one(claims, got, weights)
+		i, r = r.giveOne(claims, got, weights)
 		room -= claims[i].size()
 	}
-	return got, r.keep(claims, got)
+	return got, r.settle(claims, got)
 }
 
 // common returns the least common multiple of all sizes, in slots.
@@ -73,8 +73,8 @@ func common(claims []Claim) int {
 	return all
 }
 
-// one gives one contact to the survey with the highest credit.
-func (r Rota) one(claims []Claim, got []int, weights int) (best int, _ Rota) {
+// giveOne gives one contact to the survey with the highest credit.
+func (r FairShare) giveOne(claims []Claim, got []int, weights int) (best int, _ FairShare) {
 	next := r.clone(len(claims))
 	best = -1
 	for i, c := range claims {
@@ -93,9 +93,9 @@ func (r Rota) one(claims []Claim, got []int, weights int) (best int, _ Rota) {
 	return best, next
 }
 
-// keep returns the balances relative to their mean, so that a new survey starts at
+// settle returns the balances relative to their mean, so that a new survey starts at
 // the mean. A survey that wants nothing more loses its credit, but keeps its debt.
-func (r Rota) keep(claims []Claim, got []int) Rota {
+func (r FairShare) settle(claims []Claim, got []int) FairShare {
 	out, sum := r.clone(len(claims)), 0
 	for i, c := range claims {
 		out[c.Survey] = r[c.Survey]
@@ -112,15 +112,15 @@ func (r Rota) keep(claims []Claim, got []int) Rota {
 	return out
 }
 
-// Forget removes a survey that is done.
-func (r Rota) Forget(survey string) Rota {
+// Remove removes a survey that is done.
+func (r FairShare) Remove(survey string) FairShare {
 	out := r.clone(0)
 	delete(out, survey)
 	return out
 }
 
-func (r Rota) clone(more int) Rota {
-	out := make(Rota, len(r)+more)
+func (r FairShare) clone(more int) FairShare {
+	out := make(FairShare, len(r)+more)
 	maps.Copy(out, r)
 	return out
 }

@@ -21,7 +21,7 @@ func TestSharesAreOfSlots(t *testing.T) {
 			c := surveys.Claim{Survey: fmt.Sprint(i), Weight: w, Wants: 1_000_000, Size: rapid.IntRange(1, 10).Draw(t, "size")}
 			claims, sum, largest = append(claims, c), sum+w, max(largest, c.Size)
 		}
-		var rota surveys.Rota
+		var rota surveys.FairShare
 		used, total := make([]int, len(claims)), 0
 		for _, room := range rapid.SliceOfN(rapid.IntRange(0, 300), 1, 60).Draw(t, "rooms") {
 			var got []int
@@ -50,7 +50,7 @@ func TestEqualSurveysGetTheSameWhoeverComesAndGoes(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		weight, other := rapid.IntRange(1, 5).Draw(t, "weight"), rapid.IntRange(1, 5).Draw(t, "weight of the other")
-		var rota surveys.Rota
+		var rota surveys.FairShare
 		total := [2]int{}
 		for range rapid.IntRange(1, 200).Draw(t, "polls") {
 			room := rapid.IntRange(1, 4).Draw(t, "room")
@@ -72,7 +72,7 @@ func TestEqualSurveysGetTheSameWhoeverComesAndGoes(t *testing.T) {
 func TestScenario18_DebtsOutlastClosedWindows(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		var rota surveys.Rota
+		var rota surveys.FairShare
 		total := [2]int{}
 		for range rapid.IntRange(1, 200).Draw(t, "polls") {
 			room, open := rapid.IntRange(1, 4).Draw(t, "room"), rapid.Bool().Draw(t, "open")

@@ -15,10 +15,10 @@ import (
 // row of a file. Attributes are as JSON decoding yields them. Pointers are relative
 // to the respondent. A row with mistakes contains its valid values.
 func RowOf(phone string, attributes map[string]any, region string) (Row, []weir.FieldError) {
-	var m mistakes
+	var m fieldErrors
 	var row Row
 	var err error
-	if row.Phone, err = NormalisePhone(phone, region); err != nil {
+	if row.Phone, err = NormalizePhone(phone, region); err != nil {
 		m.add("/phone", "format", "%v", err)
 	}
 	values, wrong := Attributes(attributes)
@@ -30,7 +30,7 @@ func RowOf(phone string, attributes map[string]any, region string) (Row, []weir.
 // Attributes checks attributes, as JSON decoding yields them, and returns the
 // nonempty ones as texts. Pointers are relative to the attributes.
 func Attributes(attributes map[string]any) (map[string]string, []weir.FieldError) {
-	var m mistakes
+	var m fieldErrors
 	if len(attributes) > MaxAttributes {
 		m.add("", "length", "must have up to %d attributes", MaxAttributes)
 		return nil, m

@@ -61,7 +61,7 @@ var (
 // Reader reads respondents row by row in bounded memory. It is not for
 // concurrent use.
 type Reader struct {
-	lines   lines
+	lines   lineReader
 	format  Format
 	region  string
 	comma   string
@@ -74,11 +74,11 @@ func NewReader(r io.Reader, format Format, encoding, region string) (*Reader, er
 	if format != CSV && format != NDJSON {
 		return nil, weir.Errorf(weir.CodeInvalid, "format %q is not one of csv and ndjson", clip(string(format)))
 	}
-	in, err := decoded(r, encoding)
+	in, err := decode(r, encoding)
 	if err != nil {
 		return nil, err
 	}
-	out := &Reader{lines: lines{in: bufio.NewReaderSize(&lineEnds{in: in}, 16<<10)}, format: format, region: region}
+	out := &Reader{lines: lineReader{in: bufio.NewReaderSize(&lineEnds{in: in}, 16<<10)}, format: format, region: region}
 	if format == NDJSON {
 		return out, nil
 	}
@@ -97,12 +97,12 @@ func (r *Reader) Columns() []string {
 // io.EOF after the last row, and otherwise the error that ended the reading.
 func (r *Reader) Next() (Row, error) {
 	for {
-		cells, number, err := r.cells()
+		cells, number, err := r.nextCells()
 		if errors.Is(err, errSkip) {
 			continue
 		}
 		if err != nil {
-			return Row{}, reported(number, err)
+			return Row{}, rowError(number, err)
 		}
 		row := Row{Line: number, Attributes: make(map[string]string, len(cells))}
 		phone := ""
@@ -117,7 +117,7 @@ func (r *Reader) Next() (Row, error) {
 				row.Attributes[c.name] = value
 			}
 		}
-		if row.Phone, err = NormalisePhone(phone, r.region); err != nil {
+		if row.Phone, err = NormalizePhone(phone, r.region); err != nil {
 			return Row{}, &RowError{Line: number, Column: fieldPhone, Reason: err.Error()}
 		}
 		return row, nil
@@ -129,8 +129,8 @@ var errSkip = errors.New("an empty line")
 
 type cell struct{ name, value string }
 
-// reported returns the error of a row: a *[RowError], unless reading failed.
-func reported(number int, err error) error {
+// rowError returns the error of a row: a *[RowError], unless reading failed.
+func rowError(number int, err error) error {
 	if number == 0 {
 		return err
 	}
@@ -140,16 +140,16 @@ func reported(number int, err error) error {
 	return &RowError{Line: number, Reason: err.Error()}
 }
 
-// cells returns the cells of the next row; the number is 0 if reading failed.
-func (r *Reader) cells() ([]cell, int, error) {
+// nextCells returns the cells of the next row; the number is 0 if reading failed.
+func (r *Reader) nextCells() ([]cell, int, error) {
 	if r.format == NDJSON {
-		return r.object()
+		return r.nextObject()
 	}
 	fields, number, err := r.record()
 	if err != nil {
 		return nil, number, err
 	}
-	if err := characters(fields...); err != nil {
+	if err := checkEncoding(fields...); err != nil {
 		return nil, number, err
 	}
 	for len(fields) > len(r.columns) && strings.TrimSpace(fields[len(fields)-1]) == "" {
@@ -168,7 +168,7 @@ func (r *Reader) cells() ([]cell, int, error) {
 	return out, number, nil
 }
 
-func characters(fields ...string) error {
+func checkEncoding(fields ...string) error {
 	for _, f := range fields {
 		if !utf8.ValidString(f) {
 			return errEncoding
@@ -189,11 +189,11 @@ func (r *Reader) header() error {
 	if err != nil {
 		return err
 	}
-	r.lines.back([]line{first})
+	r.lines.unread([]line{first})
 	r.comma = separator(first.text)
 	fields, _, err := r.record()
 	if err == nil {
-		err = characters(fields...)
+		err = checkEncoding(fields...)
 	}
 	switch {
 	case err != nil:
@@ -203,7 +203,7 @@ func (r *Reader) header() error {
 	}
 	for i, f := range fields {
 		name := AttributeName(f)
-		if err := r.column(name); err != nil {
+		if err := r.checkColumn(name); err != nil {
 			return weir.Errorf(weir.CodeInvalid, "column %d: %v", i+1, err)
 		}
 		r.columns = append(r.columns, name)
@@ -214,9 +214,9 @@ func (r *Reader) header() error {
 	return nil
 }
 
-func (r *Reader) column(name string) error {
+func (r *Reader) checkColumn(name string) error {
 	switch {
-	case !goodAttribute(name):
+	case !validAttributeName(name):
 		return errors.New(attributeForm) // the error must not quote the name: without a header it may be a phone number
 	case builtIn(name):
 		return fmt.Errorf("%s is a name that templates know already", name)
@@ -232,8 +232,8 @@ func AttributeName(s string) string {
 	return strings.NewReplacer(" ", "_", "-", "_").Replace(strings.ToLower(strings.TrimSpace(s)))
 }
 
-// object reads a row of NDJSON.
-func (r *Reader) object() ([]cell, int, error) {
+// nextObject reads a row of NDJSON.
+func (r *Reader) nextObject() ([]cell, int, error) {
 	l, err := r.lines.next()
 	switch {
 	case err != nil:
@@ -245,14 +245,14 @@ func (r *Reader) object() ([]cell, int, error) {
 	case !utf8.ValidString(l.text):
 		return nil, l.number, errEncoding
 	}
-	cells, err := flat(l)
+	cells, err := parseFlatObject(l)
 	return cells, l.number, err
 }
 
 var errObject = errors.New("is not one JSON object")
 
-// flat parses a flat object of texts, numbers, booleans and nulls.
-func flat(l line) ([]cell, error) {
+// parseFlatObject parses a flat object of texts, numbers, booleans and nulls.
+func parseFlatObject(l line) ([]cell, error) {
 	d := json.NewDecoder(strings.NewReader(l.text))
 	d.UseNumber()
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
@@ -293,7 +293,7 @@ func flat(l line) ([]cell, error) {
 // scalar returns the cell of a key and its value.
 func scalar(name string, value json.Token) (cell, error) {
 	c := cell{name: name}
-	if !goodAttribute(name) {
+	if !validAttributeName(name) {
 		return cell{}, errors.New(attributeForm)
 	}
 	if builtIn(name) {

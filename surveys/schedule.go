@@ -112,7 +112,7 @@ func (s *Schedule) spans(t time.Time) iter.Seq[Span] {
 		if first.Compare(s.start) < 0 {
 			first = s.start
 		}
-		for d, n := first, s.search(); n > 0 && (s.end.IsZero() || d.Compare(s.end) <= 0); d, n = d.Add(1), n-1 {
+		for d, n := first, s.maxSearchDays(); n > 0 && (s.end.IsZero() || d.Compare(s.end) <= 0); d, n = d.Add(1), n-1 {
 			for sp := range s.day(d) {
 				if sp.Close.After(t) && !yield(sp) {
 					return
@@ -122,9 +122,9 @@ func (s *Schedule) spans(t time.Time) iter.Seq[Span] {
 	}
 }
 
-// search returns how many days are searched before a schedule counts as never opening
+// maxSearchDays returns how many days are searched before a schedule counts as never opening
 // again: ten years, and enough for each blocked day to block a week.
-func (s *Schedule) search() int { return 3660 + 7*len(s.blocked) }
+func (s *Schedule) maxSearchDays() int { return 3660 + 7*len(s.blocked) }
 
 // day yields the windows of one day. They are in order, also across days, because
 // [instant] is monotonic in the local time.
@@ -152,7 +152,7 @@ func (s *Schedule) lastClose() (last time.Time) {
 	if s.end.IsZero() {
 		return time.Time{}
 	}
-	for d, n := s.end, s.search(); n > 0 && d.Compare(s.start) >= 0 && last.IsZero(); d, n = d.Add(-1), n-1 {
+	for d, n := s.end, s.maxSearchDays(); n > 0 && d.Compare(s.start) >= 0 && last.IsZero(); d, n = d.Add(-1), n-1 {
 		for sp := range s.day(d) {
 			last = sp.Close
 		}

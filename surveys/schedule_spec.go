@@ -36,7 +36,7 @@ type WindowSpec struct {
 // Compile checks a schedule and returns every validation failure. It loads the zone
 // from the program or the system.
 func (spec ScheduleSpec) Compile() (*Schedule, []weir.FieldError) {
-	var m mistakes
+	var m fieldErrors
 	s := &Schedule{zone: zoneOf(spec.TimeZone, &m)}
 	s.days = daysOf(spec.Weekdays, &m)
 	s.windows = windowsOf(spec.Windows, &m)
@@ -66,7 +66,7 @@ func (s *Schedule) CheckAhead(now time.Time) []weir.FieldError {
 	return []weir.FieldError{{Pointer: "/end_date", Code: "range", Detail: "the last window has closed; nobody could be contacted"}}
 }
 
-func zoneOf(name string, m *mistakes) *time.Location {
+func zoneOf(name string, m *fieldErrors) *time.Location {
 	// LoadLocation accepts two names that are not zones: the empty one and Local.
 	if name == "" {
 		m.add("/time_zone", "required", "must be the IANA name of a time zone, like America/Mexico_City")
@@ -80,7 +80,7 @@ func zoneOf(name string, m *mistakes) *time.Location {
 	return zone
 }
 
-func daysOf(names []string, m *mistakes) (days [7]bool) {
+func daysOf(names []string, m *fieldErrors) (days [7]bool) {
 	if len(names) == 0 {
 		m.add("/weekdays", "required", "must name at least one day of the week")
 	}
@@ -102,7 +102,7 @@ func daysOf(names []string, m *mistakes) (days [7]bool) {
 	return days
 }
 
-func windowsOf(specs []WindowSpec, m *mistakes) []window {
+func windowsOf(specs []WindowSpec, m *fieldErrors) []window {
 	if len(specs) == 0 || len(specs) > MaxWindows {
 		m.add("/windows", "length", "must have 1 to %d windows", MaxWindows)
 	}
@@ -141,7 +141,7 @@ func windowsOf(specs []WindowSpec, m *mistakes) []window {
 	return out
 }
 
-func blockedOf(days []string, m *mistakes) []Date {
+func blockedOf(days []string, m *fieldErrors) []Date {
 	if len(days) > MaxBlockedDays {
 		m.add("/blocked_days", "length", "must have up to %d days", MaxBlockedDays)
 		return nil
@@ -159,7 +159,7 @@ func blockedOf(days []string, m *mistakes) []Date {
 }
 
 // dateOf parses a date; an empty text is the zero Date.
-func dateOf(s, pointer string, m *mistakes) Date {
+func dateOf(s, pointer string, m *fieldErrors) Date {
 	if s == "" {
 		return Date{}
 	}

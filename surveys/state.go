@@ -30,9 +30,9 @@ const (
 	Finish Step = "finish"
 )
 
-// Take returns the state after a step. A step to the present state changes nothing,
+// Apply returns the state after a step. A step to the present state changes nothing,
 // so that it can be repeated; a step that the state does not allow is a conflict.
-func (s State) Take(step Step) (State, error) {
+func (s State) Apply(step Step) (State, error) {
 	var to State
 	from := []State{Running}
 	switch step {

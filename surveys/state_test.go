@@ -19,7 +19,7 @@ func TestStatesOfASurvey(t *testing.T) {
 		surveys.Finish: {"-", "done", "done", "done", "done"},
 	} {
 		for i, from := range surveys.States() {
-			got, err := from.Take(step)
+			got, err := from.Apply(step)
 			switch {
 			case want[i] == "-" && (got != from || weir.CodeOf(err) != weir.CodeConflict):
 				t.Errorf("%s of a survey that is %s: %s, %v", step, from, got, err)
@@ -28,7 +28,7 @@ func TestStatesOfASurvey(t *testing.T) {
 			}
 		}
 	}
-	if _, err := surveys.Draft.Take("explode"); weir.CodeOf(err) != weir.CodeInvalid {
+	if _, err := surveys.Draft.Apply("explode"); weir.CodeOf(err) != weir.CodeInvalid {
 		t.Errorf("an unknown step: %v", err)
 	}
 }

@@ -16,7 +16,7 @@ type Move struct {
 	Is      Respondent // with Rev one higher
 	Channel weir.ChannelID
 	Enqueue *weir.Spec // on Channel; its contact becomes Is.Contact
-	Log     []Entry
+	Log     []LogEntry
 	Events  []events.Event
 	Taken   []int64 // outbox entries that the move handles
 	Attempt *Made   // an attempt whose outcome is now known, for the sums
@@ -132,8 +132,8 @@ type Filter struct {
 // not grow with the number of respondents, apart from the returned ones.
 type Reading interface {
 	Respondent(ctx context.Context, survey int64, id RespondentID) (Respondent, error)
-	// Some returns respondents by their ids, in no order; unknown ids are skipped.
-	Some(ctx context.Context, ids []RespondentID) ([]Respondent, error)
+	// RespondentsByID returns respondents by their ids, in no order; unknown ids are skipped.
+	RespondentsByID(ctx context.Context, ids []RespondentID) ([]Respondent, error)
 	// Respondents lists by id. It reads a bounded number of rows, so a page may be
 	// short; next is zero on the last page.
 	Respondents(ctx context.Context, f Filter) (_ []Respondent, next RespondentID, err error)
@@ -151,17 +151,17 @@ type Reading interface {
 	Open(ctx context.Context, survey int64, limit int) ([]Respondent, error)
 	Counts(ctx context.Context, survey int64) (Sums, error)
 	// Log returns entries with a greater id, oldest first.
-	Log(ctx context.Context, survey, after int64, limit int) ([]Entry, error)
+	Log(ctx context.Context, survey, after int64, limit int) ([]LogEntry, error)
 	// Recent returns entries, newest first. next is the value of Before for the next
 	// page; 0: there is none. A page about one respondent may be short or empty,
 	// because a call examines a bounded number of entries.
-	Recent(ctx context.Context, f LogFilter) (_ []Entry, next int64, err error)
-	// Begun returns the number of contacts that a survey enqueued since, by second.
-	Begun(ctx context.Context, survey int64, since time.Time) (map[time.Time]int, error)
-	// Notices lists the oldest outbox entries with a greater id. Ids are only roughly
+	Recent(ctx context.Context, f LogFilter) (_ []LogEntry, next int64, err error)
+	// EnqueuedSince returns the number of contacts that a survey enqueued since, by second.
+	EnqueuedSince(ctx context.Context, survey int64, since time.Time) (map[time.Time]int, error)
+	// OutboxEntries lists the oldest outbox entries with a greater id. Ids are only roughly
 	// in the order of time: another process or connection may yet commit one with a
 	// smaller id, so a reader that has handled all starts at 0 again.
-	Notices(ctx context.Context, after int64, limit int) ([]Notice, error)
+	OutboxEntries(ctx context.Context, after int64, limit int) ([]OutboxEntry, error)
 	// ReadySlots sums the slots of a channel's queued contacts, without delayed ones:
 	// of at most limit contacts of the given lanes, and of about as many of all
 	// others. It skips contacts of more than largest slots: they are blocked, and no
@@ -177,10 +177,10 @@ type Ready struct {
 
 // Notifier announces new outbox entries.
 type Notifier interface {
-	// OnNotices registers a function that is called after each commit of this process
+	// OnOutboxEntries registers a function that is called after each commit of this process
 	// with outbox entries. The function must not block. It replaces the previous
 	// one.
-	OnNotices(committed func())
+	OnOutboxEntries(committed func())
 }
 
 // Sums are the store's counters of a survey.

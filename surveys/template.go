@@ -14,7 +14,7 @@ const attributeForm = "the name of an attribute begins with a letter and has up 
 
 var attributeName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,62}$`)
 
-func goodAttribute(name string) bool { return attributeName.MatchString(name) }
+func validAttributeName(name string) bool { return attributeName.MatchString(name) }
 
 // Names that templates resolve although they are not attributes of a respondent.
 const (
@@ -59,7 +59,7 @@ func parseText(s string) (text, error) {
 		}
 		name = strings.TrimSpace(name)
 		switch {
-		case !goodAttribute(name):
+		case !validAttributeName(name):
 			return nil, fmt.Errorf("{{%s}}: %s", clip(name), attributeForm)
 		case name == fieldPhone:
 			return nil, errors.New("{{phone}} cannot be used; {{respondent}} says who it is")
@@ -81,15 +81,15 @@ func (t text) fields() []string {
 	return out
 }
 
-// mostFilled is a length in bytes that exceeds the limit of any content; see overlong.
-const mostFilled = 2 * maxTwiML
+// maxFilled is a length in bytes that exceeds the limit of any content; see overlong.
+const maxFilled = 2 * maxTwiML
 
 // fill writes the values into the template, each through escape. It stops once the
 // text is too long for any content.
 func (t text) fill(values func(string) string, escape func(before, value string) string) string {
 	var b strings.Builder
 	for _, p := range t {
-		if b.Len() > mostFilled {
+		if b.Len() > maxFilled {
 			break
 		}
 		if p.field == "" {

@@ -31,10 +31,10 @@ func TestWhyARespondentWaits(t *testing.T) {
 		"another mode":       {active(func(p *surveys.Progress) { p.Tries = 3 }), weir.WhyRetry, "the first attempt by sms is due Mon 2026-01-05 13:00"},
 		"nothing left":       {active(func(p *surveys.Progress) { p.Step, p.Tries = 1, 2 }), weir.WhyAnswer, "an answer is awaited until Mon 2026-01-05 13:00"},
 		"an other schedule":  {active(func(p *surveys.Progress) { p.DueAt = now.Add(10 * time.Hour) }), weir.WhyWindow, "when the schedule opens Tue 2026-01-06 09:00"},
-		"set aside":          {active(func(p *surveys.Progress) { p.Stumbles = 2 }), weir.WhyAside, "set aside until 2026-01-05 19:00:00 UTC"},
-		"pending, set aside": {surveys.Progress{Status: surveys.Pending, AsideTill: due}, weir.WhyAside, "set aside until 2026-01-05 19:00:00 UTC"},
+		"set aside":          {active(func(p *surveys.Progress) { p.FailedSteps = 2 }), weir.WhyAside, "set aside until 2026-01-05 19:00:00 UTC"},
+		"pending, set aside": {surveys.Progress{Status: surveys.Pending, DelayedUntil: due}, weir.WhyAside, "set aside until 2026-01-05 19:00:00 UTC"},
 		"due":                {active(func(p *surveys.Progress) { p.DueAt = now }), "", ""},
-		"pending":            {surveys.Fresh(), "", ""},
+		"pending":            {surveys.NewProgress(), "", ""},
 		"final":              {surveys.Progress{Status: surveys.Completed}, "", ""},
 	} {
 		if got := pl.Why(tt.p, now); got.Code != tt.code || !strings.Contains(got.Text, tt.sentence) {

@@ -21,8 +21,8 @@ type world struct {
 	surveys  []*running
 	queue    []ticket // of the channel
 	flying   []ticket
-	rota     surveys.Rota
-	meter    surveys.Meter
+	rota     surveys.FairShare
+	meter    surveys.RateMeter
 	ended    int // since the last poll
 	expired  int
 	sent     int
@@ -31,7 +31,7 @@ type world struct {
 type running struct {
 	pl      *surveys.Plan
 	people  []surveys.Progress
-	minute  surveys.Minute
+	minute  surveys.MinuteLimit
 	begun   []time.Time // first attempts and retries
 	granted int         // while both wanted more
 }
@@ -50,7 +50,7 @@ func (w *world) apply(s, i int, p surveys.Progress, e surveys.Effects) {
 		}
 		w.queue = append(w.queue, ticket{survey: s, person: i, Outreach: *o})
 	}
-	if e.Withdraw != 0 || e.Inquire != 0 {
+	if e.Cancel != 0 || e.Inquire != 0 {
 		w.t.Errorf("nobody answers and nothing is lost: %+v", e)
 	}
 	r.people[i] = p
@@ -68,10 +68,10 @@ func (w *world) deliver() {
 		}
 		w.ended++
 		outcome := []weir.Outcome{weir.Completed, weir.NoAnswer, weir.Busy, weir.Lost}[w.chance.IntN(4)]
-		p, e := w.surveys[c.survey].pl.Ended(w.surveys[c.survey].people[c.person], w.now, c.Serial, outcome)
+		p, e := w.surveys[c.survey].pl.ApplyOutcome(w.surveys[c.survey].people[c.person], w.now, c.Serial, outcome)
 		if outcome == weir.Completed && w.chance.IntN(3) == 0 && p.Status == surveys.Active {
 			var err error
-			if p, e, err = w.surveys[c.survey].pl.Heard(p, w.now, c.Serial, surveys.Complete); err != nil {
+			if p, e, err = w.surveys[c.survey].pl.Replied(p, w.now, c.Serial, surveys.Complete); err != nil {
 				w.t.Error(err)
 			}
 		}
@@ -84,7 +84,7 @@ func (w *world) deliver() {
 		switch {
 		case !w.now.Before(c.NotAfter):
 			w.expired++
-			p, e := r.pl.Ended(r.people[c.person], w.now, c.Serial, weir.Expired)
+			p, e := r.pl.ApplyOutcome(r.people[c.person], w.now, c.Serial, weir.Expired)
 			w.apply(c.survey, c.person, p, e)
 		case len(w.flying) >= w.capacity || w.now.Before(c.NotBefore):
 			w.queue = append(w.queue, c)
@@ -95,7 +95,7 @@ func (w *world) deliver() {
 			w.sent++
 			c.until = w.now.Add(time.Duration(1+w.chance.IntN(4)) * time.Minute)
 			w.flying = append(w.flying, c)
-			p, e := r.pl.HandedOver(r.people[c.person], w.now, c.Serial)
+			p, e := r.pl.ContactAccepted(r.people[c.person], w.now, c.Serial)
 			w.apply(c.survey, c.person, p, e)
 		}
 	}
@@ -140,9 +140,9 @@ func (w *world) poll() {
 				due[s] = append(due[s], i)
 			}
 		}
-		flow := surveys.Flow{Capacity: w.capacity, InFlight: len(w.flying), Queued: waiting, Rate: w.meter.PerMinute()}
+		flow := surveys.ChannelLoad{Capacity: w.capacity, InFlight: len(w.flying), Queued: waiting, Rate: w.meter.PerMinute()}
 		rooms[s], _ = flow.Room(1, time.Minute, window.Close.Sub(w.now))
-		claims[s].Wants = min(rooms[s], len(due[s])+r.pl.Poll(w.now, r.tally()).Start)
+		claims[s].Wants = min(rooms[s], len(due[s])+r.pl.Decide(w.now, r.tally()).Start)
 	}
 	var shares []int
 	shares, w.rota = w.rota.Share(slices.Max(rooms), claims)
@@ -151,8 +151,8 @@ func (w *world) poll() {
 			r.granted += shares[s]
 		}
 		budget := min(shares[s], r.minute.Left(w.now, r.pl.LimitPerMinute))
-		retries, starts := surveys.SplitBudget(budget, len(due[s]), r.pl.Poll(w.now, r.tally()).Start)
-		r.minute.Take(w.now, retries+starts)
+		retries, starts := surveys.SplitBudget(budget, len(due[s]), r.pl.Decide(w.now, r.tally()).Start)
+		r.minute.Add(w.now, retries+starts)
 		for _, i := range due[s][:retries] {
 			p, e := r.pl.Timeout(r.people[i], w.now)
 			w.apply(s, i, p, e)
@@ -160,7 +160,7 @@ func (w *world) poll() {
 		for i := 0; i < len(r.people) && starts > 0; i++ {
 			if r.people[i].Status == surveys.Pending {
 				starts--
-				p, e, err := r.pl.Start(r.people[i], w.now, surveys.Choose(r.pl.Arms, w.chance.Float64()))
+				p, e, err := r.pl.Start(r.people[i], w.now, surveys.ChooseArm(r.pl.Arms, w.chance.Float64()))
 				if err != nil {
 					w.t.Error(err)
 				}
@@ -192,7 +192,7 @@ func TestSurveysRunByTheRules(t *testing.T) {
 				for range 2 {
 					r := &running{pl: plan(t, d)}
 					for range 60 {
-						r.people = append(r.people, surveys.Fresh())
+						r.people = append(r.people, surveys.NewProgress())
 					}
 					w.surveys = append(w.surveys, r)
 				}
@@ -206,7 +206,7 @@ func TestSurveysRunByTheRules(t *testing.T) {
 
 func (w *world) run() {
 	open, closings := false, 0
-	done := func(r *running) bool { return r.pl.Poll(w.now, r.tally()).Done }
+	done := func(r *running) bool { return r.pl.Decide(w.now, r.tally()).Done }
 	for minutes := 0; !done(w.surveys[0]) || !done(w.surveys[1]); minutes++ {
 		if minutes > 20*24*60 {
 			w.t.Fatalf("after 20 days: %+v", w.surveys[0].tally())
@@ -222,7 +222,7 @@ func (w *world) run() {
 	}
 	for s, r := range w.surveys {
 		for i, p := range r.people {
-			if !p.Status.Final() || !p.Disposition.Final() || r.pl.Made(p).Total() > r.pl.Ladders[surveys.SMS].Attempts() {
+			if !p.Status.Final() || !p.Disposition.Final() || r.pl.AttemptsMade(p).Total() > r.pl.Retries[surveys.SMS].Attempts() {
 				w.t.Errorf("respondent %d of survey %d ends as %+v", i, s, p)
 			}
 		}

@@ -12,7 +12,7 @@ import (
 func (p *people) Incoming(_ context.Context, _ weir.ChannelID, m weir.Incoming) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.heard = append(p.heard, surveys.Hearing{Key: m.GUID, Messages: []string{m.Body}})
+	p.heard = append(p.heard, surveys.Report{Key: m.GUID, Messages: []string{m.Body}})
 	return p.hearError
 }
 

@@ -23,8 +23,8 @@ type SurveyStore interface {
 	RemoveSurvey(ctx context.Context, id int64) error
 	Respondent(ctx context.Context, survey int64, id surveys.RespondentID) (surveys.Respondent, error)
 	Respondents(ctx context.Context, f surveys.Filter) (_ []surveys.Respondent, next surveys.RespondentID, err error)
-	Log(ctx context.Context, survey, after int64, limit int) ([]surveys.Entry, error)
-	Recent(ctx context.Context, f surveys.LogFilter) (_ []surveys.Entry, next int64, err error)
+	Log(ctx context.Context, survey, after int64, limit int) ([]surveys.LogEntry, error)
+	Recent(ctx context.Context, f surveys.LogFilter) (_ []surveys.LogEntry, next int64, err error)
 }
 
 // Surveys is the survey broker as the API uses it.
@@ -35,9 +35,9 @@ type Surveys interface {
 	// Step launches, pauses, resumes or stops a survey. The change is durable
 	// when it returns. A step without effect is not an error.
 	Step(ctx context.Context, name string, step surveys.Step) (surveys.Survey, error)
-	// Hear applies an application's report on a respondent. The report is
+	// Report applies an application's report on a respondent. The report is
 	// durable when it returns.
-	Hear(ctx context.Context, s surveys.Survey, id surveys.RespondentID, h surveys.Hearing) (surveys.Respondent, error)
+	Report(ctx context.Context, s surveys.Survey, id surveys.RespondentID, h surveys.Report) (surveys.Respondent, error)
 	// Incoming processes the urgent part of a stored message: when it returns,
 	// a person who opted out is not contacted any more. It may be repeated.
 	Incoming(ctx context.Context, channel weir.ChannelID, m weir.Incoming) error

@@ -278,7 +278,7 @@ func (s *service) surveyLog(c *call, w http.ResponseWriter) error {
 	return nil
 }
 
-func (d *download) entries(ctx context.Context, survey, after int64) ([]surveys.Entry, error) {
+func (d *download) entries(ctx context.Context, survey, after int64) ([]surveys.LogEntry, error) {
 	if err := d.goesOn(); err != nil {
 		return nil, err
 	}
@@ -287,7 +287,7 @@ func (d *download) entries(ctx context.Context, survey, after int64) ([]surveys.
 	return d.SurveyStore.Log(ctx, survey, after, pageRows)
 }
 
-func logRow(e *surveys.Entry) []string {
+func logRow(e *surveys.LogEntry) []string {
 	attempt := ""
 	if e.Attempt > 0 {
 		attempt = strconv.Itoa(e.Attempt)

@@ -18,8 +18,8 @@ type people struct {
 	surveys     []surveys.Survey
 	respondents []surveys.Respondent
 	imports     map[int64][]surveys.Respondent // not visible yet
-	log         []surveys.Entry
-	heard       []surveys.Hearing
+	log         []surveys.LogEntry
+	heard       []surveys.Report
 	changed     []int64
 	stats       surveys.Stats
 	wrong       []weir.FieldError // errors that depend on the channels
@@ -263,7 +263,7 @@ func (p *people) Respondents(_ context.Context, f surveys.Filter) ([]surveys.Res
 	return out, 0, nil
 }
 
-func (p *people) Log(_ context.Context, _, after int64, limit int) ([]surveys.Entry, error) {
+func (p *people) Log(_ context.Context, _, after int64, limit int) ([]surveys.LogEntry, error) {
 	end, err := p.begin(false)
 	if err != nil {
 		return nil, err
@@ -273,7 +273,7 @@ func (p *people) Log(_ context.Context, _, after int64, limit int) ([]surveys.En
 	return rest[:min(limit, len(rest))], nil
 }
 
-func (p *people) Recent(_ context.Context, f surveys.LogFilter) ([]surveys.Entry, int64, error) {
+func (p *people) Recent(_ context.Context, f surveys.LogFilter) ([]surveys.LogEntry, int64, error) {
 	end, err := p.begin(false)
 	if err != nil {
 		return nil, 0, err
@@ -307,7 +307,7 @@ func (p *people) Step(_ context.Context, name string, step surveys.Step) (survey
 	if err != nil {
 		return surveys.Survey{}, err
 	}
-	to, err := s.State.Take(step)
+	to, err := s.State.Apply(step)
 	if err != nil {
 		return surveys.Survey{}, err
 	}
@@ -318,7 +318,7 @@ func (p *people) Step(_ context.Context, name string, step surveys.Step) (survey
 	return *s, nil
 }
 
-func (p *people) Hear(_ context.Context, s surveys.Survey, id surveys.RespondentID, h surveys.Hearing) (surveys.Respondent, error) {
+func (p *people) Report(_ context.Context, s surveys.Survey, id surveys.RespondentID, h surveys.Report) (surveys.Respondent, error) {
 	end, err := p.begin(true)
 	if err != nil {
 		return surveys.Respondent{}, err

@@ -263,7 +263,7 @@ func (l *loading) complete(v surveys.Survey, rows []surveys.Row) ([]surveys.Row,
 func lackingIn(v surveys.Survey) func(attributes map[string]string) []string {
 	if v.State != surveys.Draft {
 		if plan, _ := v.Definition.Compile(surveys.Defaults{}); plan != nil {
-			return plan.Lacking
+			return plan.MissingAttributes
 		}
 	}
 	return func(map[string]string) []string { return nil }
@@ -307,7 +307,7 @@ func (l *loading) respondents(v surveys.Survey, rows []surveys.Row) []surveys.Re
 	for _, row := range rows {
 		out = append(out, surveys.Respondent{
 			Survey: v.ID, Phone: row.Phone, Attributes: row.Attributes,
-			Bucket: v.Definition.Quotas.Of(row.Attributes), Progress: surveys.Fresh(), Added: now,
+			Bucket: v.Definition.Quotas.Of(row.Attributes), Progress: surveys.NewProgress(), Added: now,
 		})
 	}
 	return out

@@ -47,7 +47,7 @@ func TestRespondentsAreAddedAsJSON(t *testing.T) {
 	}
 	p := r.people.respondents
 	if len(p) != 2 || p[0].Phone != phoneNumber(0) || p[0].Bucket != 1 || p[1].Bucket != surveys.NoBucket || !cmp.Equal(p[0].Attributes, map[string]string{"age": "34", "first_name": "Ana"}) ||
-		p[0].Progress != surveys.Fresh() || !p[0].Added.Equal(start) || len(r.people.changed) != 2 {
+		p[0].Progress != surveys.NewProgress() || !p[0].Added.Equal(start) || len(r.people.changed) != 2 {
 		t.Errorf("%+v %v", p, r.people.changed)
 	}
 	writes := r.people.writes

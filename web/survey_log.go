@@ -80,7 +80,7 @@ func (s *service) listSurveyLog(c *call) (reply, error) {
 	return reply{status: http.StatusOK, body: page}, nil
 }
 
-func logView(e *surveys.Entry) SurveyLogView {
+func logView(e *surveys.LogEntry) SurveyLogView {
 	v := SurveyLogView{
 		ID: strconv.FormatInt(e.ID, 10), At: e.At.UTC(), Event: e.Event, Mode: e.Mode, Channel: e.Channel, Attempt: e.Attempt,
 		Outcome: e.Outcome, Reason: e.Reason, From: e.From, To: e.To,

@@ -69,7 +69,7 @@ func respondentFilter(c *call, v surveys.Survey) (surveys.Filter, error) {
 		if strings.HasPrefix(phone, " ") { // an unescaped plus
 			phone = "+" + phone[1:]
 		}
-		if f.Phone, err = surveys.NormalisePhone(phone, v.Definition.Region); err != nil {
+		if f.Phone, err = surveys.NormalizePhone(phone, v.Definition.Region); err != nil {
 			c.wrong.add("/phone", "format", "%v", err)
 		}
 	}
@@ -119,7 +119,7 @@ func (s *service) postDisposition(c *call) (reply, error) {
 	if v.State == surveys.Draft {
 		return reply{}, weir.Errorf(weir.CodeConflict, "survey %s is a draft; nobody has been contacted", v.Name)
 	}
-	is, err := s.Surveys.Hear(c, v, r.ID, h)
+	is, err := s.Surveys.Report(c, v, r.ID, h)
 	switch {
 	case errors.Is(err, surveys.ErrFinal):
 		return reply{}, weir.Errorf(weir.CodeConflict, "the respondent's status is final: %s", r.Status)
@@ -128,13 +128,13 @@ func (s *service) postDisposition(c *call) (reply, error) {
 	case err != nil:
 		return reply{}, err
 	}
-	return reply{status: http.StatusOK, body: HeardView{s.shownRespondent(c, courseOf(v), &is), len(h.Messages) > 0 && h.Withholds(is.Progress)}}, nil
+	return reply{status: http.StatusOK, body: HeardView{s.shownRespondent(c, courseOf(v), &is), len(h.Messages) > 0 && h.WithholdsMessages(is.Progress)}}, nil
 }
 
 // hearing reads a report on a respondent. It skips values that do not fit the
 // schema, which were reported.
-func (s *service) hearing(c *call, r *surveys.Respondent) (surveys.Hearing, error) {
-	var h surveys.Hearing
+func (s *service) hearing(c *call, r *surveys.Respondent) (surveys.Report, error) {
+	var h surveys.Report
 	word, _ := c.body["disposition"].(string)
 	h.Disposition = surveys.Disposition(word)
 	h.Stop, _ = c.body["stop"].(bool)

@@ -20,7 +20,7 @@ func phoneNumber(i int) string { return fmt.Sprintf("+5255%08d", i) }
 func (r *rig) respondent(s int64, change ...func(*surveys.Respondent)) surveys.Respondent {
 	p := surveys.Respondent{
 		Survey: s, ID: surveys.RespondentID(len(r.people.respondents) + 1), Phone: phoneNumber(len(r.people.respondents)),
-		Attributes: map[string]string{"first_name": "Ana"}, Bucket: surveys.NoBucket, Progress: surveys.Fresh(), Added: start,
+		Attributes: map[string]string{"first_name": "Ana"}, Bucket: surveys.NoBucket, Progress: surveys.NewProgress(), Added: start,
 	}
 	for _, f := range change {
 		f(&p)
@@ -103,13 +103,13 @@ func TestHearing(t *testing.T) {
 	const path = "/v1/surveys/s1/respondents/r1/disposition"
 	for _, tc := range []struct {
 		body string
-		want surveys.Hearing
+		want surveys.Report
 	}{
-		{`{}`, surveys.Hearing{}},
-		{`{"disposition":"interim partial","serial":2,"stop":true}`, surveys.Hearing{Disposition: surveys.InterimPartial, Serial: 2, Stop: true}},
+		{`{}`, surveys.Report{}},
+		{`{"disposition":"interim partial","serial":2,"stop":true}`, surveys.Report{Disposition: surveys.InterimPartial, Serial: 2, Stop: true}},
 		{`{"contact":"` + p.Contact.String() + `","answers":{"age":34,"ok":true,"q1":" yes ","none":""},"messages":["Thank you"],"key":"k1"}`,
-			surveys.Hearing{Serial: 3, Answers: map[string]string{"age": "34", "ok": "true", "q1": "yes"}, Messages: []string{"Thank you"}, Key: "k1"}},
-		{`{"contact":"` + old.Ref.String() + `"}`, surveys.Hearing{Serial: 2}},
+			surveys.Report{Serial: 3, Answers: map[string]string{"age": "34", "ok": "true", "q1": "yes"}, Messages: []string{"Thank you"}, Key: "k1"}},
+		{`{"contact":"` + old.Ref.String() + `"}`, surveys.Report{Serial: 2}},
 	} {
 		v := into[web.RespondentView](t, r.do("POST", path, tc.body), 200)
 		if d := cmp.Diff(tc.want, r.people.heard[len(r.people.heard)-1]); d != "" || v.ID != "r1" {
@@ -235,7 +235,7 @@ func TestLog(t *testing.T) {
 		t.Error(g.body)
 	}
 	for i := range 2100 {
-		r.people.log = append(r.people.log, surveys.Entry{ID: int64(i + 1), At: start, Respondent: 36, Event: "ended", Mode: "sms", Channel: "texts", Attempt: 2, Outcome: "busy", From: "queued", To: "contacted"})
+		r.people.log = append(r.people.log, surveys.LogEntry{ID: int64(i + 1), At: start, Respondent: 36, Event: "ended", Mode: "sms", Channel: "texts", Attempt: 2, Outcome: "busy", From: "queued", To: "contacted"})
 	}
 	g := r.do("GET", "/v1/surveys/s1/log.csv", "")
 	if strings.Count(g.body, "\n") != 2101 || !strings.Contains(g.body, "\n2100,2026-03-01T12:00:00Z,r10,ended,sms,texts,2,busy,queued,contacted,\n") {
@@ -251,7 +251,7 @@ func TestLogNewestFirst(t *testing.T) {
 	r := newRig(t)
 	r.put("s1", "")
 	for i := range 3 {
-		r.people.log = append(r.people.log, surveys.Entry{ID: int64(i + 1), At: start, Respondent: 36, Event: "ended", Mode: "sms", Channel: "texts", Attempt: 2, Outcome: "busy"})
+		r.people.log = append(r.people.log, surveys.LogEntry{ID: int64(i + 1), At: start, Respondent: 36, Event: "ended", Mode: "sms", Channel: "texts", Attempt: 2, Outcome: "busy"})
 	}
 	page := into[web.SurveyLogList](t, r.do("GET", "/v1/surveys/s1/log?limit=2", ""), 200)
 	if len(page.Entries) != 2 || page.Entries[0].ID != "3" || page.Entries[0].Respondent != "r10" || page.NextCursor != "2" {

@@ -59,7 +59,7 @@ func (c course) mode(r *surveys.Respondent) surveys.Mode {
 // made counts the attempts that are known to have been made.
 func (c course) made(r *surveys.Respondent) surveys.Counts {
 	if c.plan != nil && c.mode(r) != "" {
-		return c.plan.Made(r.Progress)
+		return c.plan.AttemptsMade(r.Progress)
 	}
 	return r.Attempts
 }

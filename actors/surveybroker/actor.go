@@ -15,18 +15,18 @@ import (
 // that an incarnation of the actor started; results of other incarnations are
 // dropped.
 type (
-	hint      struct{} // a change was committed or found; a round should follow
-	led       struct{} // this process has acquired the role
-	unled     struct{} // this process has lost the role
-	tick      struct{ gen int64 }
-	checkTick struct{ gen int64 }
-	roundDone struct {
+	hint         struct{} // a change was committed or found; a round should follow
+	roleAcquired struct{} // this process has acquired the role
+	roleLost     struct{} // this process has lost the role
+	roundDue     struct{ gen int64 }
+	checkDue     struct{ gen int64 }
+	roundDone    struct {
 		gen int64
 		result
 	}
-	checked struct {
-		gen   int64
-		found map[weir.ChannelID]sight
+	checksDone struct {
+		gen      int64
+		observed map[weir.ChannelID]observation
 	}
 	drain struct{ done chan<- struct{} }
 )
@@ -34,25 +34,25 @@ type (
 // broker is the actor. It only decides when rounds and checks begin.
 type broker struct {
 	*System
-	gen  int64
-	life context.Context
-	end  context.CancelFunc
+	gen           int64
+	generationCtx context.Context
+	endGeneration context.CancelFunc
 
-	mem      *memory // owned by the running round, if there is one
-	leads    bool
-	running  bool
-	missed   bool // a hint arrived during the round
-	hinted   bool // the next round has a cause other than the regular interval
-	failures int
-	timer    *time.Timer
-	wakeAt   time.Time
-	draining []chan<- struct{}
+	memory            *memory // owned by the running round, if there is one
+	hasRole           bool
+	running           bool
+	hintedDuringRound bool // a hint arrived during the round
+	hinted            bool // the next round has a cause other than the regular interval
+	failures          int
+	timer             *time.Timer
+	nextRound         time.Time
+	draining          []chan<- struct{}
 
-	using    []weir.Channel
-	checking bool
-	checks   *time.Timer
-	checkups map[weir.ChannelID]checkup
-	states   map[weir.ChannelID]sight // found since the latest round began
+	channelsInUse []weir.Channel
+	checking      bool
+	checkTimer    *time.Timer
+	checkStates   map[weir.ChannelID]checkState
+	observed      map[weir.ChannelID]observation // found since the latest round began
 }
 
 // Receive implements actor.Actor.
@@ -60,60 +60,60 @@ func (b *broker) Receive(ctx actor.Context) {
 	switch m := ctx.Message().(type) {
 	case *actor.Started:
 		if b.leading() {
-			b.begin()
+			b.startGeneration()
 		}
 	case *actor.Stopping, *actor.Restarting:
-		b.stop()
-	case led:
-		b.begin()
-	case unled:
-		b.stop()
+		b.stopGeneration()
+	case roleAcquired:
+		b.startGeneration()
+	case roleLost:
+		b.stopGeneration()
 	case hint:
 		b.onHint()
-	case tick:
+	case roundDue:
 		if m.gen == b.gen {
-			b.wakeAt = time.Time{}
-			b.start()
+			b.nextRound = time.Time{}
+			b.startRound()
 		}
 	case roundDone:
 		if m.gen == b.gen {
-			b.onRound(m.result)
+			b.onRoundDone(m.result)
 		}
-	case checkTick:
+	case checkDue:
 		if m.gen == b.gen {
-			b.planCheck(time.Now())
+			b.scheduleChecks(time.Now())
 		}
-	case checked:
+	case checksDone:
 		if m.gen == b.gen {
-			b.onChecked(m.found)
+			b.onChecksDone(m.observed)
 		}
 	case drain:
 		b.draining = append(b.draining, m.done)
-		b.drained()
+		b.finishDrain()
 	}
 }
 
-// begin starts an incarnation, with empty memory.
-func (b *broker) begin() {
-	b.stop()
+// startGeneration starts an incarnation, with empty memory.
+func (b *broker) startGeneration() {
+	b.stopGeneration()
 	b.gen = b.gens.Add(1)
-	b.life, b.end = context.WithCancel(b.ctx)
-	b.mem, b.leads, b.failures, b.hinted = newMemory(), true, 0, true
-	b.states, b.checkups, b.using = map[weir.ChannelID]sight{}, map[weir.ChannelID]checkup{}, nil
-	b.start()
+	b.generationCtx, b.endGeneration = context.WithCancel(b.ctx)
+	b.memory, b.hasRole, b.failures, b.hinted = newMemory(), true, 0, true
+	b.observed, b.checkStates, b.channelsInUse = map[weir.ChannelID]observation{}, map[weir.ChannelID]checkState{}, nil
+	b.startRound()
 }
 
-// stop ends an incarnation and cancels the work that it started.
-func (b *broker) stop() {
-	b.gen, b.leads, b.running, b.missed, b.checking = -1, false, false, false, false
-	b.wakeAt = time.Time{}
-	for _, t := range []*time.Timer{b.timer, b.checks} {
+// stopGeneration ends an incarnation and cancels the work that it started.
+func (b *broker) stopGeneration() {
+	b.gen, b.hasRole, b.running, b.hintedDuringRound, b.checking = -1, false, false, false, false
+	b.nextRound = time.Time{}
+	for _, t := range []*time.Timer{b.timer, b.checkTimer} {
 		if t != nil {
 			t.Stop()
 		}
 	}
-	if b.end != nil {
-		b.end()
+	if b.endGeneration != nil {
+		b.endGeneration()
 	}
 }
 
@@ -121,102 +121,102 @@ func (b *broker) onHint() {
 	b.System.hinted.Store(false)
 	b.hinted = true
 	if b.running {
-		b.missed = true
+		b.hintedDuringRound = true
 		return
 	}
 	if b.failures == 0 {
-		b.arm(time.Now().Add(b.gather))
+		b.scheduleRound(time.Now().Add(b.batchDelay))
 	}
 }
 
-// start begins a round.
-func (b *broker) start() {
-	if !b.leads || b.running || len(b.draining) > 0 || b.ctx.Err() != nil {
+// startRound begins a round.
+func (b *broker) startRound() {
+	if !b.hasRole || b.running || len(b.draining) > 0 || b.ctx.Err() != nil {
 		return
 	}
 	if b.timer != nil {
 		b.timer.Stop()
 	}
-	b.wakeAt, b.running = time.Time{}, true
-	maps.Copy(b.mem.states, b.states)
-	clear(b.states)
-	gen, life, mem, hinted := b.gen, b.life, b.mem, b.hinted
-	b.hinted, b.missed = false, false
+	b.nextRound, b.running = time.Time{}, true
+	maps.Copy(b.memory.states, b.observed)
+	clear(b.observed)
+	gen, life, mem, hinted := b.gen, b.generationCtx, b.memory, b.hinted
+	b.hinted, b.hintedDuringRound = false, false
 	b.work.Go(func() {
 		b.post(roundDone{gen, b.runRound(life, mem, hinted)})
 	})
 }
 
-// onRound schedules the round after r.
-func (b *broker) onRound(r result) {
+// onRoundDone schedules the round after r.
+func (b *broker) onRoundDone(r result) {
 	b.running = false
-	b.using = r.using
-	b.drained()
+	b.channelsInUse = r.channelsInUse
+	b.finishDrain()
 	now := time.Now()
 	if r.err != nil {
-		b.failed(now, r.err)
+		b.retryRound(now, r.err)
 		return
 	}
 	b.failures = 0
 	switch {
-	case r.again:
+	case r.moreWork:
 		b.hinted = true
-		b.start()
-	case b.missed:
-		b.arm(now.Add(b.gather))
+		b.startRound()
+	case b.hintedDuringRound:
+		b.scheduleRound(now.Add(b.batchDelay))
 	default:
-		b.hinted = b.hinted || !r.next.IsZero() && r.next.Before(now.Add(b.every))
-		b.arm(soonest(now.Add(b.every), later(r.next, now.Add(b.gather))))
+		b.hinted = b.hinted || !r.nextWork.IsZero() && r.nextWork.Before(now.Add(b.roundInterval))
+		b.scheduleRound(earliest(now.Add(b.roundInterval), notBefore(r.nextWork, now.Add(b.batchDelay))))
 	}
 	for _, id := range r.recheck {
-		c := b.checkups[id]
-		c.soon = true
-		b.checkups[id] = c
+		c := b.checkStates[id]
+		c.hurry = true
+		b.checkStates[id] = c
 	}
-	b.planCheck(now)
+	b.scheduleChecks(now)
 }
 
-// failed schedules a retry of the round, with exponential back-off and jitter.
+// retryRound schedules a retry of the round, with exponential back-off and jitter.
 // After the loss of the role it waits for the regular interval.
-func (b *broker) failed(now time.Time, err error) {
-	if errors.Is(err, errRoleLost) || b.life.Err() != nil {
-		b.arm(now.Add(b.every))
+func (b *broker) retryRound(now time.Time, err error) {
+	if errors.Is(err, errRoleLost) || b.generationCtx.Err() != nil {
+		b.scheduleRound(now.Add(b.roundInterval))
 		return
 	}
-	b.metrics.failed.Inc()
+	b.metrics.roundsFailed.Inc()
 	if b.failures == 0 {
 		b.logger.Warn("a round of the survey broker failed; it is tried again", "error", err)
 	}
-	wait := min(retryFirst<<min(b.failures, 10), retryMost)
+	wait := min(retryFirst<<min(b.failures, 10), retryMax)
 	b.failures++
 	b.hinted = true
 	// hinted is set because the memory may be ahead of what was written.
-	b.arm(now.Add(wait/2 + time.Duration(b.chance()*float64(wait/2))))
+	b.scheduleRound(now.Add(wait/2 + time.Duration(b.random()*float64(wait/2))))
 }
 
-// later returns t, or least if t is earlier. A zero t stays zero.
-func later(t, least time.Time) time.Time {
+// notBefore returns t, or least if t is earlier. A zero t stays zero.
+func notBefore(t, least time.Time) time.Time {
 	if !t.IsZero() && t.Before(least) {
 		return least
 	}
 	return t
 }
 
-// arm schedules a round at an instant, unless one is scheduled before it.
-func (b *broker) arm(at time.Time) {
-	if !b.leads || !b.wakeAt.IsZero() && !at.Before(b.wakeAt) {
+// scheduleRound schedules a round at an instant, unless one is scheduled before it.
+func (b *broker) scheduleRound(at time.Time) {
+	if !b.hasRole || !b.nextRound.IsZero() && !at.Before(b.nextRound) {
 		return
 	}
 	if b.timer != nil {
 		b.timer.Stop()
 	}
-	b.wakeAt = at
+	b.nextRound = at
 	gen := b.gen
-	b.timer = time.AfterFunc(max(0, time.Until(at)), func() { b.post(tick{gen}) })
+	b.timer = time.AfterFunc(max(0, time.Until(at)), func() { b.post(roundDue{gen}) })
 }
 
-// drained releases the callers of Drain when no round is running.
-func (b *broker) drained() {
+// finishDrain releases the callers of Drain when no round is running.
+func (b *broker) finishDrain() {
 	if b.running {
 		return
 	}
@@ -225,6 +225,6 @@ func (b *broker) drained() {
 	}
 	if len(b.draining) > 0 {
 		b.draining = b.draining[:0]
-		b.stop()
+		b.stopGeneration()
 	}
 }

@@ -14,20 +14,20 @@ import (
 )
 
 // feed enqueues due steps and starts respondents, as far as channels have room.
-func (r *round) feed(ctx context.Context, list []*known) error {
-	slices.SortFunc(list, func(a, b *known) int { return int(a.survey.ID - b.survey.ID) })
+func (r *round) feed(ctx context.Context, list []*surveyState) error {
+	slices.SortFunc(list, func(a, b *surveyState) int { return int(a.survey.ID - b.survey.ID) })
 	// Credits are lost with the process. The next epoch starts at the other end
 	// of the list, so that restarts favor no survey.
 	if r.role.epoch()%2 == 0 {
 		slices.Reverse(list)
 	}
-	traffic, err := r.observe(ctx, list)
+	traffic, err := r.measureChannels(ctx, list)
 	if err != nil {
 		return err
 	}
 	lanes := map[weir.ChannelID][]*bid{}
-	for _, k := range list {
-		bids, err := r.bids(ctx, k, traffic)
+	for _, sv := range list {
+		bids, err := r.collectBids(ctx, sv, traffic)
 		if err != nil {
 			return err
 		}
@@ -36,134 +36,134 @@ func (r *round) feed(ctx context.Context, list []*known) error {
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(lanes)) {
-		road := r.mem.road(id)
+		road := r.memory.pace(id)
 		wanted, room := 0, 0
 		for _, b := range lanes[id] {
 			wanted += b.size()
 			room = max(room, b.room)
 		}
 		r.metrics.credit.WithLabelValues(r.channels[id].Name).Set(float64(room))
-		road.rota = deal(road.rota, lanes[id])
+		road.share = divideRoom(road.share, lanes[id])
 		for _, b := range lanes[id] {
 			if err := r.enqueue(ctx, b); err != nil {
 				return err
 			}
 		}
 	}
-	for _, k := range list {
-		if at := k.minute.Next(r.now, k.plan.LimitPerMinute); k.limited && at.After(r.now) {
-			r.wake(at)
+	for _, sv := range list {
+		if at := sv.limit.Next(r.now, sv.plan.LimitPerMinute); sv.rateLimited && at.After(r.now) {
+			r.wakeAt(at)
 		}
 	}
 	return nil
 }
 
-// bids determines what a survey would enqueue. It does at once what needs no
+// collectBids determines what a survey would enqueue. It does at once what needs no
 // channel.
-func (r *round) bids(ctx context.Context, k *known, traffic map[weir.ChannelID]*traffic) (out []*bid, err error) {
+func (r *round) collectBids(ctx context.Context, sv *surveyState, traffic map[weir.ChannelID]*channelLoad) (out []*bid, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			out, err = nil, nil
-			r.broke(k, supervise.PanicText(p), debug.Stack())
+			r.skipBroken(sv, supervise.PanicText(p), debug.Stack())
 		}
 	}()
-	if err := r.replay(ctx, k); err != nil {
+	if err := r.loadLimit(ctx, sv); err != nil {
 		return nil, err
 	}
-	window, ok := k.plan.Schedule.Window(r.now)
+	window, ok := sv.plan.Schedule.Window(r.now)
 	open := ok && !window.Open.After(r.now)
 	room := func(id weir.ChannelID) int {
 		t := traffic[id]
-		if t == nil || !t.why.IsZero() || !open || r.misled(k, t.channel) {
+		if t == nil || !t.why.IsZero() || !open || r.hasMismatch(sv, t.channel) {
 			return 0
 		}
-		n, _ := t.flow(r.mem.road(id).meter.PerMinute()).Room(k.size(r.named, id), ahead, window.Close.Sub(r.now))
+		n, _ := t.pacingLoad(r.memory.pace(id).rate.PerMinute()).Room(sv.contactSize(r.channelIDs, id), feedAhead, window.Close.Sub(r.now))
 		return n
 	}
-	retries, err := r.due(ctx, k, room)
+	retries, err := r.dueCandidates(ctx, sv, room)
 	if err != nil || !open {
 		return nil, err
 	}
-	k.wanted = r.wantedOf(k, retries, traffic)
-	starts, err := r.startable(ctx, k, room)
+	sv.backlog = r.backlogOf(sv, retries, traffic)
+	starts, err := r.startCandidates(ctx, sv, room)
 	if err != nil {
 		return nil, err
 	}
-	budget := k.minute.Left(r.now, k.plan.LimitPerMinute)
+	budget := sv.limit.Left(r.now, sv.plan.LimitPerMinute)
 	var channels []weir.ChannelID
 	for _, mode := range surveys.Modes() {
-		if id := r.named[k.plan.Channels[mode]]; id != 0 {
+		if id := r.channelIDs[sv.plan.Channels[mode]]; id != 0 {
 			channels = append(channels, id)
 		}
 	}
-	out, k.limited = bidsOf(k, channels, retries, starts, r.tallies[k.survey.ID].verdict.Start, budget, room)
+	out, sv.rateLimited = groupBids(sv, channels, retries, starts, r.tallies[sv.survey.ID].verdict.Start, budget, room)
 	for _, b := range out {
-		b.each = k.size(r.named, b.channel)
+		b.contactSize = sv.contactSize(r.channelIDs, b.channel)
 	}
 	return out, nil
 }
 
-// size returns the max slots of the survey's contacts on a channel.
-func (k *known) size(named map[string]weir.ChannelID, id weir.ChannelID) int {
+// contactSize returns the max slots of the survey's contacts on a channel.
+func (sv *surveyState) contactSize(named map[string]weir.ChannelID, id weir.ChannelID) int {
 	size := 1
-	for mode, name := range k.plan.Channels {
+	for mode, name := range sv.plan.Channels {
 		if named[name] == id {
-			size = max(size, k.plan.Size(mode))
+			size = max(size, sv.plan.Size(mode))
 		}
 	}
 	return size
 }
 
-// replay loads into k.minute what an earlier process began for the survey in
+// loadLimit loads into sv.minute what an earlier process began for the survey in
 // the last minute. It does so once.
-func (r *round) replay(ctx context.Context, k *known) error {
-	if k.replayed {
+func (r *round) loadLimit(ctx context.Context, sv *surveyState) error {
+	if sv.limitLoaded {
 		return nil
 	}
-	err := r.System.replay(ctx, k.survey.ID, &k.minute, r.now)
-	k.replayed = err == nil
+	err := r.System.loadLimit(ctx, sv.survey.ID, &sv.limit, r.now)
+	sv.limitLoaded = err == nil
 	return err
 }
 
-// replay loads into minute what a survey began in the last minute.
-func (s *System) replay(ctx context.Context, survey int64, minute *surveys.Minute, now time.Time) error {
+// loadLimit loads into minute what a survey began in the last minute.
+func (s *System) loadLimit(ctx context.Context, survey int64, minute *surveys.MinuteLimit, now time.Time) error {
 	begun, err := call(ctx, func(ctx context.Context) (map[time.Time]int, error) {
-		return s.store.Begun(ctx, survey, now.Add(-time.Minute))
+		return s.store.EnqueuedSince(ctx, survey, now.Add(-time.Minute))
 	})
 	if err != nil {
 		return fmt.Errorf("read what a survey has begun: %w", err)
 	}
 	for _, at := range slices.SortedFunc(maps.Keys(begun), time.Time.Compare) {
-		minute.Take(at, begun[at])
+		minute.Add(at, begun[at])
 	}
 	return nil
 }
 
-// due reads the respondents that are due. It checks open contacts and ends
+// dueCandidates reads the respondents that are due. It checks open contacts and ends
 // respondents without a next step; it returns respondents that need a channel.
-func (r *round) due(ctx context.Context, k *known, room func(weir.ChannelID) int) (out []item, _ error) {
+func (r *round) dueCandidates(ctx context.Context, sv *surveyState, room func(weir.ChannelID) int) (out []candidate, _ error) {
 	type read struct {
 		page []surveys.Respondent
 		next time.Time
 	}
 	got, err := call(ctx, func(ctx context.Context) (g read, err error) {
-		g.page, g.next, err = r.store.DueRespondents(ctx, k.survey.ID, r.now, duePage)
+		g.page, g.next, err = r.store.DueRespondents(ctx, sv.survey.ID, r.now, duePage)
 		return g, err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read whose time has come: %w", err)
 	}
-	r.wake(got.next)
+	r.wakeAt(got.next)
 	if len(got.page) == 0 {
 		return nil, nil
 	}
-	d, err := r.desk(ctx, k)
+	d, err := r.stepper(ctx, sv)
 	if err != nil {
 		return nil, err
 	}
 	var changes []change
 	for _, who := range got.page {
-		c, i, err := r.timeout(ctx, d, who)
+		c, i, err := r.stepDue(ctx, d, who)
 		if err != nil {
 			return nil, err
 		}
@@ -175,20 +175,20 @@ func (r *round) due(ctx context.Context, k *known, room func(weir.ChannelID) int
 		}
 	}
 	if slices.ContainsFunc(changes, func(c change) bool { return c.move.Is.Status.Final() }) {
-		r.wake(r.now) // the survey may be done
+		r.wakeAt(r.now) // the survey may be done
 	}
 	if len(got.page) == duePage {
-		r.again = r.again || len(changes) > 0
-		changes = append(changes, r.crossed(d, out, room)...)
+		r.moreWork = r.moreWork || len(changes) > 0
+		changes = append(changes, r.deferBlocked(d, out, room)...)
 	}
-	return out, r.write(ctx, k, changes)
+	return out, r.write(ctx, sv, changes)
 }
 
-// timeout takes the next step of a respondent that is due. If the step needs a
+// stepDue takes the next step of a respondent that is due. If the step needs a
 // channel, it returns an item instead of a change.
-func (r *round) timeout(ctx context.Context, d *desk, who surveys.Respondent) (*change, *item, error) {
+func (r *round) stepDue(ctx context.Context, d *stepper, who surveys.Respondent) (*change, *candidate, error) {
 	if who.Progress.Contact != surveys.Idle {
-		c, ok, err := r.inquire(ctx, d, who)
+		c, ok, err := r.checkOverdue(ctx, d, who)
 		if err != nil || !ok {
 			return nil, nil, err
 		}
@@ -204,101 +204,101 @@ func (r *round) timeout(ctx context.Context, d *desk, who surveys.Respondent) (*
 		return p, e, nil
 	})
 	if err != nil {
-		c := d.stumble(who)
+		c := d.deferFailed(who)
 		return &c, nil, nil //nolint:nilerr // it is the respondent's
 	}
 	if e.Enqueue == nil {
 		if p == who.Progress {
 			return nil, nil, nil
 		}
-		c := d.change(who, p, e)
+		c := d.buildChange(who, p, e)
 		return &c, nil, nil
 	}
-	ch, _ := d.over(e.Enqueue.Mode)
-	return nil, &item{who: who, p: p, e: e, over: ch.ID}, nil
+	ch, _ := d.channelFor(e.Enqueue.Mode)
+	return nil, &candidate{respondent: who, progress: p, effects: e, channel: ch.ID}, nil
 }
 
-// startable reads respondents that can be started and assigns them to arms. It
+// startCandidates reads respondents that can be started and assigns them to arms. It
 // rejects pending respondents of full buckets.
-func (r *round) startable(ctx context.Context, k *known, room func(weir.ChannelID) int) (out []item, _ error) {
-	t := r.tallies[k.survey.ID]
-	if err := r.reject(ctx, k, t); err != nil {
+func (r *round) startCandidates(ctx context.Context, sv *surveyState, room func(weir.ChannelID) int) (out []candidate, _ error) {
+	t := r.tallies[sv.survey.ID]
+	if err := r.rejectFull(ctx, sv, t); err != nil {
 		return nil, err
 	}
 	most := 0
-	for _, arm := range k.plan.Arms {
-		most = max(most, room(r.named[k.plan.Channels[arm.Modes[0]]]))
+	for _, arm := range sv.plan.Arms {
+		most = max(most, room(r.channelIDs[sv.plan.Channels[arm.Modes[0]]]))
 	}
 	limit := startPage
-	if len(k.plan.Arms) == 1 {
+	if len(sv.plan.Arms) == 1 {
 		limit = min(limit, most+1, t.verdict.Start) // one more than there is room for shows that the survey wants more
 	}
 	if t.verdict.Start <= 0 || most <= 0 {
 		return nil, nil
 	}
 	page, err := call(ctx, func(ctx context.Context) ([]surveys.Respondent, error) {
-		return r.store.Startable(ctx, k.survey.ID, r.now, t.full, limit)
+		return r.store.Startable(ctx, sv.survey.ID, r.now, t.full, limit)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read who can be started: %w", err)
 	}
-	if len(page) < limit && !k.aside.IsZero() {
-		if k.aside.After(r.now) {
-			r.wake(k.aside)
+	if len(page) < limit && !sv.firstDelayed.IsZero() {
+		if sv.firstDelayed.After(r.now) {
+			r.wakeAt(sv.firstDelayed)
 		} else {
-			k.aside = time.Time{}
+			sv.firstDelayed = time.Time{}
 		}
 	}
-	d, err := r.desk(ctx, k)
+	d, err := r.stepper(ctx, sv)
 	if err != nil {
 		return nil, err
 	}
 	var changes []change
 	for _, who := range page {
-		arm := surveys.Choose(k.plan.Arms, chosen(k.survey.ID, who.ID))
+		arm := surveys.ChooseArm(sv.plan.Arms, armHash(sv.survey.ID, who.ID))
 		p, e, err := d.try(who.Progress, func(p surveys.Progress) (surveys.Progress, surveys.Effects, error) {
-			return k.plan.Start(p, r.now, arm)
+			return sv.plan.Start(p, r.now, arm)
 		})
 		if err != nil {
-			changes = append(changes, d.stumble(who))
+			changes = append(changes, d.deferFailed(who))
 			continue
 		}
 		if e.Enqueue == nil {
 			continue
 		}
-		ch, _ := d.over(e.Enqueue.Mode)
-		out = append(out, item{who: who, p: p, e: e, over: ch.ID})
+		ch, _ := d.channelFor(e.Enqueue.Mode)
+		out = append(out, candidate{respondent: who, progress: p, effects: e, channel: ch.ID})
 	}
 	if len(page) == startPage {
-		r.again = r.again || len(changes) > 0
-		changes = append(changes, r.crossed(d, out, room)...)
+		r.moreWork = r.moreWork || len(changes) > 0
+		changes = append(changes, r.deferBlocked(d, out, room)...)
 	}
-	return out, r.write(ctx, k, changes)
+	return out, r.write(ctx, sv, changes)
 }
 
-// reject ends respondents that are not needed because their bucket is full.
-func (r *round) reject(ctx context.Context, k *known, t tally) error {
+// rejectFull ends respondents that are not needed because their bucket is full.
+func (r *round) rejectFull(ctx context.Context, sv *surveyState, t tally) error {
 	if len(t.full) == 0 || t.Pending == 0 {
 		return nil
 	}
 	page, err := call(ctx, func(ctx context.Context) ([]surveys.Respondent, error) {
-		return r.store.Rejectable(ctx, k.survey.ID, t.full, openPage)
+		return r.store.Rejectable(ctx, sv.survey.ID, t.full, openPage)
 	})
 	if err != nil {
 		return fmt.Errorf("read who is not needed: %w", err)
 	}
-	d, err := r.desk(ctx, k)
+	d, err := r.stepper(ctx, sv)
 	if err != nil {
 		return err
 	}
 	var changes []change
 	for _, p := range page {
-		if c, ok := d.step(p, k.plan.Reject); ok {
+		if c, ok := d.step(p, sv.plan.Reject); ok {
 			changes = append(changes, c)
 		}
 	}
-	r.again = r.again || len(changes) > 0
-	return r.write(ctx, k, changes)
+	r.moreWork = r.moreWork || len(changes) > 0
+	return r.write(ctx, sv, changes)
 }
 
 // enqueue writes the contacts that a bid was granted.
@@ -306,20 +306,20 @@ func (r *round) enqueue(ctx context.Context, b *bid) error {
 	if b.size() == 0 {
 		return nil
 	}
-	d, err := r.desk(ctx, b.survey)
+	d, err := r.stepper(ctx, b.survey)
 	if err != nil {
 		return err
 	}
 	var changes []change
 	for _, i := range slices.Concat(b.retries, b.starts) {
-		c := d.change(i.who, i.p, i.e)
-		c.begun = c.move.Enqueue != nil
+		c := d.buildChange(i.respondent, i.progress, i.effects)
+		c.newAttempt = c.move.Enqueue != nil
 		changes = append(changes, c)
 		// A respondent that is delayed now leaves room for the next.
-		r.again = r.again || c.move.Is.Stumbles > c.move.Was.Stumbles
+		r.moreWork = r.moreWork || c.move.Is.FailedSteps > c.move.Was.FailedSteps
 	}
 	if len(b.retries) == duePage || len(b.starts) == startPage {
-		r.again = true
+		r.moreWork = true
 	}
 	return r.write(ctx, b.survey, changes)
 }

@@ -46,7 +46,7 @@ func (s *simulation) onOver(c weir.Contact) {
 	mode := surveys.Mode(c.Labels["mode"])
 	s.handed[id] = s.handed[id].Add(mode, 1)
 	n := map[surveys.Mode]int{surveys.IVR: s.handed[id].IVR, surveys.SMS: s.handed[id].SMS}[mode]
-	if most := s.plans[c.For.Survey].Ladders[mode].Attempts(); n > most {
+	if most := s.plans[c.For.Survey].Retries[mode].Attempts(); n > most {
 		s.fail("%v was tried %d times by %s, at most %d", id, n, mode, most)
 	}
 }
@@ -125,10 +125,10 @@ func (s *simulation) judgeOne(r *surveys.Respondent, ends int) {
 		s.fail("%v came to its end %d times, the last at %v", r.ID, ends, r.Finished)
 	}
 	pl := s.plans[r.Survey]
-	if r.Attempts.IVR > pl.Ladders[surveys.IVR].Attempts() || r.Attempts.SMS > pl.Ladders[surveys.SMS].Attempts() {
+	if r.Attempts.IVR > pl.Retries[surveys.IVR].Attempts() || r.Attempts.SMS > pl.Retries[surveys.SMS].Attempts() {
 		s.fail("%v has made %+v", r.ID, r.Attempts)
 	}
-	if made := pl.Made(r.Progress); min(made.IVR, made.SMS) < 0 {
+	if made := pl.AttemptsMade(r.Progress); min(made.IVR, made.SMS) < 0 {
 		s.fail("%v has made %+v", r.ID, made)
 	}
 }

@@ -67,7 +67,7 @@ func (l *lab) start(owner string) *surveybroker.System {
 	sys, err := surveybroker.Start(surveybroker.Options{
 		Store: l.store, Channels: l.lines, Types: l.lines, Roles: leaser{l.store, owner, l.ttl}, Logger: slog.New(l.log),
 		Defaults: surveys.Defaults{Batch: 10000, LimitPerMinute: 1000, InitialSuccessRate: 1}, Metrics: surveybroker.NewMetrics(l.reg),
-		LeaseTTL: l.ttl, CheckEvery: l.check, CheckTimeout: 10 * time.Second, Every: l.every, Chance: func() float64 { return 0.5 },
+		LeaseTTL: l.ttl, CheckEvery: l.check, CheckTimeout: 10 * time.Second, RoundInterval: l.every, Random: func() float64 { return 0.5 },
 	})
 	if err != nil {
 		l.t.Fatal(err)

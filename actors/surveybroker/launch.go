@@ -5,11 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"weir"
+	"weir/actors/supervise"
 	"weir/surveys"
 )
 
@@ -42,15 +45,15 @@ func (s *System) checkChannels(ctx context.Context, d surveys.Definition) []weir
 			s.logger.Warn("a channel of a survey could not be read", "error", err)
 			wrong = append(wrong, weir.FieldError{Pointer: at, Code: "unavailable", Detail: "the store cannot say whether there is such a channel; try again"})
 		default:
-			wrong = append(wrong, s.fits(at, mode, ch)...)
+			wrong = append(wrong, s.checkMismatch(at, mode, ch)...)
 		}
 	}
 	return wrong
 }
 
-// fits returns an error if a channel cannot carry what a mode needs.
-func (s *System) fits(at string, mode surveys.Mode, ch weir.Channel) []weir.FieldError {
-	if why := s.unfit(mode, ch); why != "" {
+// checkMismatch returns an error if a channel cannot carry what a mode needs.
+func (s *System) checkMismatch(at string, mode surveys.Mode, ch weir.Channel) []weir.FieldError {
+	if why := s.mismatch(mode, ch); why != "" {
 		return []weir.FieldError{{Pointer: at, Code: "content", Detail: why}}
 	}
 	return nil
@@ -84,14 +87,14 @@ func (s *System) Step(ctx context.Context, name string, step surveys.Step) (surv
 }
 
 func (s *System) step(ctx context.Context, survey surveys.Survey, step surveys.Step) (surveys.Survey, error) {
-	to, err := survey.State.Take(step)
+	to, err := survey.State.Apply(step)
 	if err != nil || to == survey.State {
 		return survey, err
 	}
 	now := time.Now()
 	var warnings []weir.FieldError
 	if step == surveys.Launch {
-		if warnings, err = s.ready(ctx, &survey, now); err != nil {
+		if warnings, err = s.checkLaunch(ctx, &survey, now); err != nil {
 			return survey, err
 		}
 		survey.Launched = now
@@ -110,10 +113,10 @@ func (s *System) step(ctx context.Context, survey surveys.Survey, step surveys.S
 	return out, nil
 }
 
-// ready returns an error with everything that prevents a survey from being
+// checkLaunch returns an error with everything that prevents a survey from being
 // launched. If nothing does, it prepares the channels. The warnings name
 // attributes of quotas that no respondent has and no application can supply.
-func (s *System) ready(ctx context.Context, survey *surveys.Survey, now time.Time) (warnings []weir.FieldError, _ error) {
+func (s *System) checkLaunch(ctx context.Context, survey *surveys.Survey, now time.Time) (warnings []weir.FieldError, _ error) {
 	plan, wrong := s.Check(ctx, survey.Definition)
 	if plan == nil {
 		return nil, surveys.Invalid(wrong)
@@ -122,7 +125,7 @@ func (s *System) ready(ctx context.Context, survey *surveys.Survey, now time.Tim
 		f.Pointer = "/schedule" + f.Pointer
 		wrong = append(wrong, f)
 	}
-	people, err := s.inspect(ctx, survey.ID, plan)
+	people, err := s.inspectRespondents(ctx, survey.ID, plan)
 	if err != nil {
 		return nil, err
 	}
@@ -139,23 +142,23 @@ func (s *System) ready(ctx context.Context, survey *surveys.Survey, now time.Tim
 	if survey.Application.URL == "" {
 		warnings = plan.Quotas.CheckKnown(slices.Sorted(maps.Keys(people.attributes)))
 	}
-	return warnings, s.prepare(ctx, plan)
+	return warnings, s.prepareChannels(ctx, plan)
 }
 
-// people summarizes the respondents for the launch checks.
-type people struct {
+// launchSummary summarizes the respondents for the launch checks.
+type launchSummary struct {
 	count      int
 	attributes map[string]bool
-	gaps       surveys.Gaps
+	gaps       surveys.MissingAttributes
 }
 
-const inspectPage = 1000
+const respondentPage = 1000
 
-// inspect reads every respondent, page by page.
-func (s *System) inspect(ctx context.Context, survey int64, plan *surveys.Plan) (people, error) {
-	out := people{attributes: map[string]bool{}, gaps: surveys.Gaps{Needs: plan.Needs()}}
+// inspectRespondents reads every respondent, page by page.
+func (s *System) inspectRespondents(ctx context.Context, survey int64, plan *surveys.Plan) (launchSummary, error) {
+	out := launchSummary{attributes: map[string]bool{}, gaps: surveys.MissingAttributes{Needs: plan.RequiredAttributes()}}
 	for after := surveys.RespondentID(0); ; {
-		page, next, err := s.inspected(ctx, surveys.Filter{Survey: survey, After: after, Limit: inspectPage})
+		page, next, err := s.respondentsPage(ctx, surveys.Filter{Survey: survey, After: after, Limit: respondentPage})
 		if err != nil {
 			return out, err
 		}
@@ -173,8 +176,8 @@ func (s *System) inspect(ctx context.Context, survey int64, plan *surveys.Plan) 
 	}
 }
 
-// inspected returns one page of respondents.
-func (s *System) inspected(ctx context.Context, f surveys.Filter) ([]surveys.Respondent, surveys.RespondentID, error) {
+// respondentsPage returns one page of respondents.
+func (s *System) respondentsPage(ctx context.Context, f surveys.Filter) ([]surveys.Respondent, surveys.RespondentID, error) {
 	ctx, cancel := context.WithTimeout(ctx, ioTimeout)
 	defer cancel()
 	return s.store.Respondents(ctx, f)
@@ -187,4 +190,168 @@ func clip(s string) string {
 		return strings.ToValidUTF8(s[:most], "") + "…"
 	}
 	return s
+}
+
+// Limits of launches.
+const (
+	launchTimeout    = time.Hour
+	launchResultKept = 5 * time.Minute // how long a result is kept that no client waited for
+	launchRetryAfter = 5 * time.Second
+)
+
+// launchRun is a launch in progress. It reads every respondent, which may take
+// longer than a client waits, so it continues without the client.
+type launchRun struct {
+	survey   surveys.Survey // as it was before
+	waiters  int
+	done     chan struct{}
+	result   surveys.Survey
+	err      error
+	finished time.Time // when the launch finished; zero: not yet
+}
+
+// launches holds the launches of this process, by survey.
+type launches struct {
+	mu     sync.Mutex
+	runs   map[int64]*launchRun
+	closed bool
+}
+
+func newLaunches() *launches { return &launches{runs: map[int64]*launchRun{}} }
+
+// join returns the running launch of a survey, or a finished one of its present
+// version. Otherwise begin starts one. It returns false after close.
+func (l *launches) join(survey surveys.Survey, begin func(*launchRun)) (*launchRun, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for id, x := range l.runs {
+		if !x.finished.IsZero() && time.Since(x.finished) > launchResultKept {
+			delete(l.runs, id)
+		}
+	}
+	x := l.runs[survey.ID]
+	if x == nil || !x.finished.IsZero() && x.survey.Version != survey.Version {
+		if l.closed {
+			return nil, false
+		}
+		x = &launchRun{survey: survey, done: make(chan struct{})}
+		l.runs[survey.ID] = x
+		begin(x)
+	}
+	x.waiters++
+	return x, true
+}
+
+// leave ends a client's wait for a launch. A result is returned once: by the
+// next launch the respondents may have changed.
+func (l *launches) leave(x *launchRun) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	x.waiters--
+	if !x.finished.IsZero() && l.runs[x.survey.ID] == x {
+		delete(l.runs, x.survey.ID)
+	}
+}
+
+// finish stores the result of a launch.
+func (l *launches) finish(x *launchRun, out surveys.Survey, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	x.result, x.err, x.finished = out, err, time.Now()
+	if x.waiters > 0 {
+		delete(l.runs, x.survey.ID)
+	}
+	close(x.done)
+}
+
+// close prevents further launches.
+func (l *launches) close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = true
+}
+
+// launch launches a survey and waits for the result as long as the client does.
+func (s *System) launch(ctx context.Context, survey surveys.Survey, _ surveys.Step) (surveys.Survey, error) {
+	x, ok := s.launches.join(survey, func(x *launchRun) {
+		s.work.Go(func() {
+			out, err := s.runLaunch(survey)
+			s.launches.finish(x, out, err)
+		})
+	})
+	if !ok {
+		return survey, weir.Errorf(weir.CodeDraining, "this process is shutting down")
+	}
+	defer s.launches.leave(x)
+	select {
+	case <-x.done:
+		return x.result, x.err
+	case <-ctx.Done():
+		return survey, &weir.Error{
+			Code: weir.CodeUnavailable, RetryAfter: launchRetryAfter, Cause: ctx.Err(),
+			Message: "the launch takes long, as there are many respondents; it goes on, and who asks again hears what came of it",
+		}
+	}
+}
+
+// runLaunch launches a survey, independent of any waiting client.
+func (s *System) runLaunch(survey surveys.Survey) (out surveys.Survey, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			s.metrics.panics.Inc()
+			s.logger.Error("panic in the launch of a survey", "survey", survey.Name, "panic", supervise.PanicText(p), "stack", string(debug.Stack()))
+			out, err = survey, weir.Errorf(weir.CodeInternal, "the launch failed")
+		}
+	}()
+	ctx, cancel := context.WithTimeout(s.ctx, launchTimeout)
+	defer cancel()
+	return s.step(ctx, survey, surveys.Launch)
+}
+
+// prepareChannels sets up all channels of a survey at their providers, concurrently,
+// and returns an error that names each failure, because the survey would stand
+// still. A channel that its user has paused is prepared when it resumes. A
+// channel that its provider reports as down for now does not prevent the
+// launch: the survey waits for it.
+func (s *System) prepareChannels(ctx context.Context, plan *surveys.Plan) error {
+	modes := slices.Sorted(maps.Keys(plan.Channels))
+	wrong := make([]string, len(modes))
+	var wg sync.WaitGroup
+	for i, mode := range modes {
+		wg.Go(func() { wrong[i] = s.prepareChannel(ctx, plan.Channels[mode]) })
+	}
+	wg.Wait()
+	out := &weir.Error{Code: weir.CodeConflict, Message: "the survey stays a draft: a channel cannot be used"}
+	for i, mode := range modes {
+		if wrong[i] != "" {
+			out.Fields = append(out.Fields, weir.FieldError{
+				Pointer: "/modes/" + string(mode) + "/channel", Code: "unavailable", Detail: fmt.Sprintf("channel %q %s", plan.Channels[mode], wrong[i]),
+			})
+		}
+	}
+	if len(out.Fields) > 0 {
+		return out
+	}
+	return nil
+}
+
+// prepareChannel returns what prevents a channel from being used, or "".
+func (s *System) prepareChannel(ctx context.Context, name string) (wrong string) {
+	ch, err := call(ctx, func(ctx context.Context) (weir.Channel, error) { return s.store.Channel(ctx, name) })
+	if err != nil {
+		s.logger.Warn("a channel of a survey could not be read", "error", err)
+		return "could not be read; try again"
+	}
+	if ch.Paused {
+		return ""
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.checkTimeout)
+	defer cancel()
+	if err := s.channels.Prepare(ctx, ch); err != nil {
+		return "could not be prepared: " + err.Error()
+	}
+	if status := s.channels.Status(ctx, ch); status.Health == weir.Erring {
+		return "does not work: " + status.Reason
+	}
+	return ""
 }

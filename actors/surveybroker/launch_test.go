@@ -110,7 +110,7 @@ func TestStats(t *testing.T) {
 		l.step("s", surveys.Launch)
 		l.pass(5 * time.Minute)
 		for _, r := range l.all(s.ID)[:3] {
-			l.hear(s, r.ID, surveys.Hearing{Disposition: surveys.Complete})
+			l.hear(s, r.ID, surveys.Report{Disposition: surveys.Complete})
 		}
 		l.store.change(func() { l.store.channels[calls.ID].Paused = true })
 		got, err := l.sys.Stats(l.t.Context(), l.store.surveyNow(s.ID))

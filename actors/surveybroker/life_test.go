@@ -89,7 +89,7 @@ func TestCutoffEndsASurvey(t *testing.T) {
 		}
 		for _, r := range l.all(s.ID) {
 			if r.Status == surveys.Active {
-				l.hear(s, r.ID, surveys.Hearing{Disposition: surveys.Complete})
+				l.hear(s, r.ID, surveys.Report{Disposition: surveys.Complete})
 			}
 		}
 		l.pass(time.Minute)
@@ -113,7 +113,7 @@ func TestFullBucketsAreRejected(t *testing.T) {
 		s := l.survey("s", d, 20)
 		l.step("s", surveys.Launch)
 		l.pass(time.Minute)
-		l.hear(s, l.all(s.ID)[0].ID, surveys.Hearing{Disposition: surveys.Complete})
+		l.hear(s, l.all(s.ID)[0].ID, surveys.Report{Disposition: surveys.Complete})
 		l.pass(time.Minute)
 		for i, r := range l.all(s.ID) {
 			if young := i%2 == 0; young && r.Status == surveys.Pending || !young && r.Status == surveys.Rejected {
@@ -309,7 +309,7 @@ func TestCompletionIsNoticedWhileAChannelIsDown(t *testing.T) {
 		l.pass(5 * time.Minute)
 		l.store.change(func() { l.lines.status[texts.ID] = channels.Status{Health: weir.Erring, Reason: "unreachable"} })
 		l.pass(10 * time.Minute)
-		l.hear(s, l.all(s.ID)[0].ID, surveys.Hearing{Disposition: surveys.Complete})
+		l.hear(s, l.all(s.ID)[0].ID, surveys.Report{Disposition: surveys.Complete})
 		l.pass(time.Minute)
 		if st := l.store.surveyNow(s.ID); st.State != surveys.Done {
 			l.t.Errorf("it is %s", st.State)
@@ -390,9 +390,9 @@ func TestLostNotices(t *testing.T) {
 }
 
 // hear reports for the application, and fails the test if that is refused.
-func (l *lab) hear(s surveys.Survey, id surveys.RespondentID, h surveys.Hearing) surveys.Respondent {
+func (l *lab) hear(s surveys.Survey, id surveys.RespondentID, h surveys.Report) surveys.Respondent {
 	l.t.Helper()
-	r, err := l.sys.Hear(l.t.Context(), l.store.surveyNow(s.ID), id, h)
+	r, err := l.sys.Report(l.t.Context(), l.store.surveyNow(s.ID), id, h)
 	if err != nil {
 		l.t.Fatal(fmt.Errorf("%v: %w", id, err))
 	}

@@ -180,7 +180,7 @@ func (l *lines) send(c *weir.Contact) {
 	l.most[id] = max(l.most[id], l.flying[id])
 	c.State, c.SentAt, c.Attempt = weir.Active, time.Now(), c.Attempt+1
 	f := l.fate(*c)
-	l.hear(c, surveys.HandedOver, f.deaf, f)
+	l.hear(c, surveys.ContactAccepted, f.deaf, f)
 	time.AfterFunc(f.lasts, func() {
 		l.mu.Lock()
 		defer l.mu.Unlock()
@@ -194,11 +194,11 @@ func (l *lines) send(c *weir.Contact) {
 }
 
 // hear stores an outbox entry of a contact.
-func (l *lines) hear(c *weir.Contact, kind surveys.Happening, lost bool, f fate) {
+func (l *lines) hear(c *weir.Contact, kind surveys.OutboxKind, lost bool, f fate) {
 	if c.For == (weir.Respondent{}) || lost {
 		return
 	}
-	n := surveys.Notice{Kind: kind, At: time.Now(), Channel: c.Channel, Respondent: c.For, Contact: c.Ref, Outcome: c.Outcome}
+	n := surveys.OutboxEntry{Kind: kind, At: time.Now(), Channel: c.Channel, Respondent: c.For, Contact: c.Ref, Outcome: c.Outcome}
 	l.notice(n)
 	if f.twice {
 		l.notice(n)
@@ -209,14 +209,14 @@ func (l *lines) finish(c *weir.Contact, o weir.Outcome, f fate) {
 	l.waiting[c.Channel] = slices.DeleteFunc(l.waiting[c.Channel], func(o *weir.Contact) bool { return o == c })
 	c.State, c.Outcome, c.FinishedAt = weir.Done, o, time.Now()
 	l.over(*c)
-	l.hear(c, surveys.Ended, f.silent, f)
+	l.hear(c, surveys.ContactEnded, f.silent, f)
 }
 
 // say makes a respondent send a message to a channel.
 func (l *lines) say(id weir.ChannelID, phone, text string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.notice(surveys.Notice{Kind: surveys.Incoming, At: time.Now(), Channel: id, Message: weir.Incoming{
+	l.notice(surveys.OutboxEntry{Kind: surveys.MessageReceived, At: time.Now(), Channel: id, Message: weir.Incoming{
 		From: phone, Body: text, GUID: "m", ReceivedAt: time.Now(),
 	}})
 }

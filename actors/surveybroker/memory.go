@@ -2,6 +2,7 @@ package surveybroker
 
 import (
 	"fmt"
+	"sync"
 	"time"
 
 	"weir"
@@ -11,54 +12,54 @@ import (
 // memory is the state kept from round to round. Losing it in a crash loses no
 // work: it only makes rounds fast, shares fair and logs short.
 type memory struct {
-	surveys  map[int64]*known
-	roads    map[weir.ChannelID]*road
-	states   map[weir.ChannelID]sight
-	recalled bool // states were read from the store
-	live     bool // the latest poll of surveys found some that need rounds
-	looked   bool // the latest idle round polled the surveys, so the next one polls the outbox
+	surveys       map[int64]*surveyState
+	paces         map[weir.ChannelID]*channelPace
+	states        map[weir.ChannelID]observation
+	statesLoaded  bool // states were read from the store
+	hasActive     bool // the latest poll of surveys found some that need rounds
+	polledSurveys bool // the latest idle round polled the surveys, so the next one polls the outbox
 }
 
-// known is the state kept for a survey.
-type known struct {
-	survey   surveys.Survey
-	plan     *surveys.Plan // nil: its definition cannot be run
-	minute   surveys.Minute
-	replayed bool      // minute includes what earlier processes began
-	aside    time.Time // earliest instant at which a delayed respondent can be started; zero: none is known
-	rest     time.Time // the survey is not processed before
-	failures int
-	held     surveys.RespondentID // cursor of the sweep over active respondents; allHeld: the sweep is complete
-	allHeld  bool
-	moved    bool // its schedule has changed: contacts that wait in channels may have windows of the old one
-	missed   bool // it could not be run for a while: its outbox entries were dropped meanwhile
-	seen     bool // in this round
-	wanted   int  // backlog in this round, see wantedOf
-	limited  bool // in this round it wanted more than the limit per minute allows
+// surveyState is the state kept for a survey.
+type surveyState struct {
+	survey          surveys.Survey
+	plan            *surveys.Plan // nil: its definition cannot be run
+	limit           surveys.MinuteLimit
+	limitLoaded     bool      // minute includes what earlier processes began
+	firstDelayed    time.Time // earliest instant at which a delayed respondent can be started; zero: none is known
+	skippedUntil    time.Time // the survey is not processed before
+	failures        int
+	sweepCursor     surveys.RespondentID // cursor of the sweep over active respondents; sweepDone: the sweep is complete
+	sweepDone       bool
+	scheduleChanged bool // its schedule has changed: contacts that wait in channels may have windows of the old one
+	entriesDropped  bool // it could not be run for a while: its outbox entries were dropped meanwhile
+	polled          bool // in this round
+	backlog         int  // backlog in this round, see backlogOf
+	rateLimited     bool // in this round it wanted more than the limit per minute allows
 }
 
-// road is the state kept for a channel: its pacing.
-type road struct {
-	rota  surveys.Rota
-	meter surveys.Meter
-	ended int // slots that became free since the meter's latest observation
+// channelPace is the state kept for a channel: its pacing.
+type channelPace struct {
+	share      surveys.FairShare
+	rate       surveys.RateMeter
+	freedSlots int // slots that became free since the meter's latest observation
 }
 
 func newMemory() *memory {
-	return &memory{surveys: map[int64]*known{}, roads: map[weir.ChannelID]*road{}, states: map[weir.ChannelID]sight{}}
+	return &memory{surveys: map[int64]*surveyState{}, paces: map[weir.ChannelID]*channelPace{}, states: map[weir.ChannelID]observation{}}
 }
 
-func (m *memory) road(id weir.ChannelID) *road {
-	if m.roads[id] == nil {
-		m.roads[id] = &road{}
+func (m *memory) pace(id weir.ChannelID) *channelPace {
+	if m.paces[id] == nil {
+		m.paces[id] = &channelPace{}
 	}
-	return m.roads[id]
+	return m.paces[id]
 }
 
-// held explains why a channel must not be given contacts, according to the
+// whyUnavailable explains why a channel must not be given contacts, according to the
 // latest check. A channel that was never checked counts as up.
-func held(ch weir.Channel, s surveys.ChannelState) weir.Why {
-	if why := ch.WhyShut(); !why.IsZero() || works(s.Health) {
+func whyUnavailable(ch weir.Channel, s surveys.ChannelState) weir.Why {
+	if why := ch.WhyShut(); !why.IsZero() || usable(s.Health) {
 		return why
 	}
 	code := map[weir.Health]weir.WhyCode{weir.Down: weir.WhyDown, weir.Faulted: weir.WhyFaulted}[s.Health]
@@ -68,8 +69,41 @@ func held(ch weir.Channel, s surveys.ChannelState) weir.Why {
 	return weir.Why{Code: code, Text: fmt.Sprintf("channel %s is %s: %s", ch.Name, s.Health, s.Reason)}
 }
 
-// outdated reports whether a channel differs from what the latest check saw.
-func (m *memory) outdated(ch weir.Channel) bool {
+// checkOutdated reports whether a channel differs from what the latest check saw.
+func (m *memory) checkOutdated(ch weir.Channel) bool {
 	s, known := m.states[ch.ID]
 	return ch.Paused != (s.Health == weir.Paused) || known && s.version != 0 && s.version != ch.Version
+}
+
+// planCache is the cache of compiled definitions.
+type planCache struct {
+	mu    sync.Mutex
+	plans map[int64]compiledPlan
+}
+
+type compiledPlan struct {
+	version int64
+	plan    *surveys.Plan
+	wrong   []weir.FieldError
+}
+
+// maxCachedPlans is the max number of plans in the cache. A full cache is cleared.
+const maxCachedPlans = 1000
+
+func newPlanCache() *planCache { return &planCache{plans: map[int64]compiledPlan{}} }
+
+// compile returns the compiled definition of a survey. It compiles each version
+// once.
+func (l *planCache) compile(s *surveys.Survey, def surveys.Defaults) (*surveys.Plan, []weir.FieldError) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if c, ok := l.plans[s.ID]; ok && c.version == s.Version {
+		return c.plan, c.wrong
+	}
+	plan, wrong := s.Definition.Compile(def)
+	if len(l.plans) >= maxCachedPlans {
+		clear(l.plans)
+	}
+	l.plans[s.ID] = compiledPlan{s.Version, plan, wrong}
+	return plan, wrong
 }

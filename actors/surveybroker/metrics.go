@@ -11,18 +11,18 @@ import (
 // survey are names of surveys; those of channel are names of channels that
 // surveys use.
 type Metrics struct {
-	started  *prometheus.CounterVec
-	retried  *prometheus.CounterVec
-	finished *prometheus.CounterVec
-	stumbled *prometheus.CounterVec
-	wanted   *prometheus.GaugeVec
-	credit   *prometheus.GaugeVec
-	rounds   prometheus.Histogram
-	failed   prometheus.Counter
-	notices  prometheus.Gauge
-	leading  prometheus.Gauge
-	restarts prometheus.Counter
-	panics   prometheus.Counter
+	started       *prometheus.CounterVec
+	retried       *prometheus.CounterVec
+	finished      *prometheus.CounterVec
+	failedSteps   *prometheus.CounterVec
+	backlog       *prometheus.GaugeVec
+	credit        *prometheus.GaugeVec
+	roundDuration prometheus.Histogram
+	roundsFailed  prometheus.Counter
+	outboxEntries prometheus.Gauge
+	leading       prometheus.Gauge
+	restarts      prometheus.Counter
+	panics        prometheus.Counter
 }
 
 // NewMetrics registers the metrics.
@@ -33,27 +33,27 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 		return f.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
 	}
 	return &Metrics{
-		started:  counter("weir_survey_respondents_started_total", "Respondents whose first contact was enqueued.", survey...),
-		retried:  counter("weir_survey_respondents_retried_total", "Retries and changes of mode that were enqueued.", survey...),
-		finished: counter("weir_survey_respondents_finished_total", "Respondents who came to their end, by status.", "survey", "status"),
-		stumbled: counter("weir_survey_respondents_stumbled_total", "Steps of respondents that failed for a reason of their own.", survey...),
-		wanted:   f.NewGaugeVec(prometheus.GaugeOpts{Name: "weir_survey_wanted_contacts", Help: "Contacts that a survey lacks nothing for but room, at the latest look: its window is open and their channel works."}, survey),
-		credit:   f.NewGaugeVec(prometheus.GaugeOpts{Name: "weir_survey_credit_contacts", Help: "Contacts that a channel had room for at the latest look."}, []string{"channel"}),
-		rounds:   f.NewHistogram(prometheus.HistogramOpts{Name: "weir_survey_round_duration_seconds", Help: "How long rounds of the survey broker take.", Buckets: prometheus.DefBuckets, NativeHistogramBucketFactor: 1.1}),
-		failed:   f.NewCounter(prometheus.CounterOpts{Name: "weir_survey_rounds_failed_total", Help: "Rounds that ended early because the store failed."}),
-		notices:  f.NewGauge(prometheus.GaugeOpts{Name: "weir_survey_notices_waiting", Help: "Notices that the latest round found, up to a bound."}),
-		leading:  f.NewGauge(prometheus.GaugeOpts{Name: "weir_survey_broker_leading", Help: "1 while this process runs the surveys."}),
-		restarts: f.NewCounter(prometheus.CounterOpts{Name: "weir_survey_broker_restarts_total", Help: "Restarts of the survey broker after a crash."}),
-		panics:   f.NewCounter(prometheus.CounterOpts{Name: "weir_survey_broker_panics_total", Help: "Panics in the survey broker and in the rules for one respondent."}),
+		started:       counter("weir_survey_respondents_started_total", "Respondents whose first contact was enqueued.", survey...),
+		retried:       counter("weir_survey_respondents_retried_total", "Retries and changes of mode that were enqueued.", survey...),
+		finished:      counter("weir_survey_respondents_finished_total", "Respondents who came to their end, by status.", "survey", "status"),
+		failedSteps:   counter("weir_survey_respondents_stumbled_total", "Steps of respondents that failed for a reason of their own.", survey...),
+		backlog:       f.NewGaugeVec(prometheus.GaugeOpts{Name: "weir_survey_wanted_contacts", Help: "Contacts that a survey lacks nothing for but room, at the latest look: its window is open and their channel works."}, survey),
+		credit:        f.NewGaugeVec(prometheus.GaugeOpts{Name: "weir_survey_credit_contacts", Help: "Contacts that a channel had room for at the latest look."}, []string{"channel"}),
+		roundDuration: f.NewHistogram(prometheus.HistogramOpts{Name: "weir_survey_round_duration_seconds", Help: "How long rounds of the survey broker take.", Buckets: prometheus.DefBuckets, NativeHistogramBucketFactor: 1.1}),
+		roundsFailed:  f.NewCounter(prometheus.CounterOpts{Name: "weir_survey_rounds_failed_total", Help: "Rounds that ended early because the store failed."}),
+		outboxEntries: f.NewGauge(prometheus.GaugeOpts{Name: "weir_survey_notices_waiting", Help: "Notices that the latest round found, up to a bound."}),
+		leading:       f.NewGauge(prometheus.GaugeOpts{Name: "weir_survey_broker_leading", Help: "1 while this process runs the surveys."}),
+		restarts:      f.NewCounter(prometheus.CounterOpts{Name: "weir_survey_broker_restarts_total", Help: "Restarts of the survey broker after a crash."}),
+		panics:        f.NewCounter(prometheus.CounterOpts{Name: "weir_survey_broker_panics_total", Help: "Panics in the survey broker and in the rules for one respondent."}),
 	}
 }
 
-// known creates the series of a survey at zero, so that rates have a start.
-func (m *Metrics) known(name string) {
+// addSurvey creates the series of a survey at zero, so that rates have a start.
+func (m *Metrics) addSurvey(name string) {
 	m.started.WithLabelValues(name)
 	m.retried.WithLabelValues(name)
-	m.stumbled.WithLabelValues(name)
-	m.wanted.WithLabelValues(name)
+	m.failedSteps.WithLabelValues(name)
+	m.backlog.WithLabelValues(name)
 	for _, s := range surveys.Statuses() {
 		if s.Final() {
 			m.finished.WithLabelValues(name, string(s))
@@ -61,11 +61,11 @@ func (m *Metrics) known(name string) {
 	}
 }
 
-// forget drops the series of a survey that is done or deleted.
-func (m *Metrics) forget(name string) {
+// removeSurvey drops the series of a survey that is done or deleted.
+func (m *Metrics) removeSurvey(name string) {
 	label := prometheus.Labels{"survey": name}
-	for _, v := range []*prometheus.CounterVec{m.started, m.retried, m.finished, m.stumbled} {
+	for _, v := range []*prometheus.CounterVec{m.started, m.retried, m.finished, m.failedSteps} {
 		v.DeletePartialMatch(label)
 	}
-	m.wanted.DeletePartialMatch(label)
+	m.backlog.DeletePartialMatch(label)
 }

@@ -92,48 +92,48 @@ type Options struct {
 	// CheckTimeout the max duration of one check.
 	CheckEvery   time.Duration
 	CheckTimeout time.Duration
-	// Every is the max pause between two rounds. It bounds the delay of changes
+	// RoundInterval is the max pause between two rounds. It bounds the delay of changes
 	// that cause no hint. 0 means 5 s.
-	Every time.Duration
-	// Gather is the batch delay: how long a round waits for more changes after
+	RoundInterval time.Duration
+	// BatchDelay is the batch delay: how long a round waits for more changes after
 	// the first. 0 means 100 ms.
-	Gather time.Duration
+	BatchDelay time.Duration
 	// Tokens makes the values of {{token}}.
 	Tokens surveys.Tokens
-	// Chance returns random numbers in [0,1).
-	Chance func() float64
+	// Random returns random numbers in [0,1).
+	Random func() float64
 }
 
 // Fixed limits and delays.
 const (
-	defaultEvery  = 5 * time.Second
-	defaultGather = 100 * time.Millisecond
-	ahead         = 15 * time.Second // how far ahead channels are fed
-	ioTimeout     = 10 * time.Second // per call of the store
-	cancelTimeout = 3 * time.Second
-	retryFirst    = 250 * time.Millisecond // after a failed round
-	retryMost     = 30 * time.Second
-	crossAside    = time.Minute            // delay of respondents whose channel has no room; also the wait after a channel accepts nothing
-	crossPause    = 500 * time.Millisecond // between two pages of them
-	laterAfter    = 2 * time.Second        // before retrying a step that a channel's broker, or the store, does not allow now
-	brokenAside   = time.Minute            // for a survey whose own rules fail
-	noticePage    = 250
-	noticePages   = 4
-	duePage       = 200
-	startPage     = 200
-	openPage      = 500
-	surveyPage    = 200
-	candidates    = 100 // respondents with the same number
-	atOnce        = 8   // concurrent calls of the channels' brokers, and checks
-	leaseMargin   = 2 * time.Second
+	defaultRoundInterval = 5 * time.Second
+	defaultBatchDelay    = 100 * time.Millisecond
+	feedAhead            = 15 * time.Second // how far ahead channels are fed
+	ioTimeout            = 10 * time.Second // per call of the store
+	cancelTimeout        = 3 * time.Second
+	retryFirst           = 250 * time.Millisecond // after a failed round
+	retryMax             = 30 * time.Second
+	blockedDelay         = time.Minute            // delay of respondents whose channel has no room; also the wait after a channel accepts nothing
+	blockedPause         = 500 * time.Millisecond // between two pages of them
+	retryDelay           = 2 * time.Second        // before retrying a step that a channel's broker, or the store, does not allow now
+	brokenDelay          = time.Minute            // for a survey whose own rules fail
+	outboxPage           = 250
+	outboxPages          = 4
+	duePage              = 200
+	startPage            = 200
+	openPage             = 500
+	surveyPage           = 200
+	maxSamePhone         = 100 // respondents with the same number
+	maxConcurrent        = 8   // concurrent calls of the channels' brokers, and checks
+	leaseMargin          = 2 * time.Second
 )
 
 func (o Options) withDefaults() Options {
-	if o.Every <= 0 {
-		o.Every = defaultEvery
+	if o.RoundInterval <= 0 {
+		o.RoundInterval = defaultRoundInterval
 	}
-	if o.Gather <= 0 {
-		o.Gather = defaultGather
+	if o.BatchDelay <= 0 {
+		o.BatchDelay = defaultBatchDelay
 	}
 	if o.CheckEvery <= 0 {
 		o.CheckEvery = 5 * time.Minute

@@ -49,11 +49,11 @@ func (s *System) keepRole() {
 		case taken:
 			s.logger.Info("this process runs the surveys")
 			s.metrics.leading.Set(1)
-			s.post(led{})
+			s.post(roleAcquired{})
 		case lost:
 			s.logger.Warn("another process may run the surveys now")
 			s.metrics.leading.Set(0)
-			s.post(unled{})
+			s.post(roleLost{})
 		}
 		select {
 		case <-s.looping.Done():

@@ -41,7 +41,7 @@ type simulation struct {
 }
 
 type processOf struct {
-	hear func(surveys.Survey, surveys.RespondentID, surveys.Hearing) error
+	hear func(surveys.Survey, surveys.RespondentID, surveys.Report) error
 }
 
 // changes returns half a day before clock changes, in zones with different
@@ -105,8 +105,8 @@ func simulate(t *testing.T, seed uint64) {
 
 func (s *simulation) boot() {
 	sys := s.start("one")
-	s.process.Store(&processOf{func(sv surveys.Survey, id surveys.RespondentID, h surveys.Hearing) error {
-		_, err := sys.Hear(context.Background(), sv, id, h)
+	s.process.Store(&processOf{func(sv surveys.Survey, id surveys.RespondentID, h surveys.Report) error {
+		_, err := sys.Report(context.Background(), sv, id, h)
 		return err
 	}})
 }
@@ -247,7 +247,7 @@ func (s *simulation) report(c weir.Contact, f fate, tries int) {
 		again()
 		return
 	}
-	h := surveys.Hearing{Serial: c.For.Serial, Disposition: f.reports, Key: c.Key, Answers: map[string]string{"said": "something"}}
+	h := surveys.Report{Serial: c.For.Serial, Disposition: f.reports, Key: c.Key, Answers: map[string]string{"said": "something"}}
 	if tries < 50 && weir.CodeOf(p.hear(s.store.surveyNow(c.For.Survey), surveys.RespondentID(c.For.ID), h)) == weir.CodeUnavailable {
 		again()
 	}

@@ -37,7 +37,7 @@ func TestStopIsTakenBeforeItIsAcknowledged(t *testing.T) {
 			l.t.Errorf("another survey: %+v", l.store.person(twin).Progress)
 		}
 		for _, n := range l.store.notices {
-			if n.Kind == surveys.Incoming {
+			if n.Kind == surveys.MessageReceived {
 				l.t.Errorf("the notice is left for another: %+v", n)
 			}
 		}

@@ -162,7 +162,7 @@ func (m *memory) told(kind string) int {
 	return n
 }
 
-func (m *memory) Log(ctx context.Context, survey, after int64, limit int) ([]surveys.Entry, error) {
+func (m *memory) Log(ctx context.Context, survey, after int64, limit int) ([]surveys.LogEntry, error) {
 	done, err := m.enter(ctx, "Log")
 	if err != nil {
 		return nil, err
@@ -171,7 +171,7 @@ func (m *memory) Log(ctx context.Context, survey, after int64, limit int) ([]sur
 	return slices.Clone(m.log[survey]), nil
 }
 
-func (m *memory) Recent(ctx context.Context, f surveys.LogFilter) ([]surveys.Entry, int64, error) {
+func (m *memory) Recent(ctx context.Context, f surveys.LogFilter) ([]surveys.LogEntry, int64, error) {
 	done, err := m.enter(ctx, "Recent")
 	if err != nil {
 		return nil, 0, err
@@ -182,7 +182,7 @@ func (m *memory) Recent(ctx context.Context, f surveys.LogFilter) ([]surveys.Ent
 	return list[:min(f.Limit, len(list))], 0, nil
 }
 
-func (m *memory) Begun(ctx context.Context, survey int64, since time.Time) (map[time.Time]int, error) {
+func (m *memory) EnqueuedSince(ctx context.Context, survey int64, since time.Time) (map[time.Time]int, error) {
 	done, err := m.enter(ctx, "Begun")
 	if err != nil {
 		return nil, err
@@ -193,7 +193,7 @@ func (m *memory) Begun(ctx context.Context, survey int64, since time.Time) (map[
 	return out, nil
 }
 
-func (m *memory) Notices(ctx context.Context, after int64, limit int) (out []surveys.Notice, _ error) {
+func (m *memory) OutboxEntries(ctx context.Context, after int64, limit int) (out []surveys.OutboxEntry, _ error) {
 	done, err := m.enter(ctx, "Notices")
 	if err != nil {
 		return nil, err

@@ -20,14 +20,14 @@ type memory struct {
 	members    map[int64][]surveys.RespondentID // of each survey, in order
 	phones     map[string][]surveys.RespondentID
 	sums       map[int64]surveys.Sums
-	log        map[int64][]surveys.Entry
+	log        map[int64][]surveys.LogEntry
 	begun      map[int64]map[time.Time]int
 	channels   map[weir.ChannelID]*weir.Channel
 	states     map[weir.ChannelID]surveys.ChannelState
 	contacts   map[weir.Ref]*weir.Contact
 	waiting    map[weir.ChannelID][]*weir.Contact
 	keys       map[weir.ChannelID]map[string]weir.Ref
-	notices    []surveys.Notice
+	notices    []surveys.OutboxEntry
 	events     []events.Event
 	last       int64 // latest id
 	hook       func()
@@ -49,7 +49,7 @@ type memory struct {
 func newStore() *memory {
 	return &memory{
 		surveys: map[int64]*surveys.Survey{}, people: map[surveys.RespondentID]*surveys.Respondent{}, members: map[int64][]surveys.RespondentID{},
-		phones: map[string][]surveys.RespondentID{}, sums: map[int64]surveys.Sums{}, log: map[int64][]surveys.Entry{}, begun: map[int64]map[time.Time]int{},
+		phones: map[string][]surveys.RespondentID{}, sums: map[int64]surveys.Sums{}, log: map[int64][]surveys.LogEntry{}, begun: map[int64]map[time.Time]int{},
 		channels: map[weir.ChannelID]*weir.Channel{}, states: map[weir.ChannelID]surveys.ChannelState{}, contacts: map[weir.Ref]*weir.Contact{},
 		waiting: map[weir.ChannelID][]*weir.Contact{}, keys: map[weir.ChannelID]map[string]weir.Ref{}, hook: func() {},
 	}
@@ -118,7 +118,7 @@ func (m *memory) addSurvey(s surveys.Survey) surveys.Survey {
 func (m *memory) addPerson(survey int64, phone string, attributes map[string]string) surveys.RespondentID {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	r := surveys.Respondent{Survey: survey, ID: surveys.RespondentID(m.id()), Phone: phone, Attributes: attributes, Progress: surveys.Fresh()}
+	r := surveys.Respondent{Survey: survey, ID: surveys.RespondentID(m.id()), Phone: phone, Attributes: attributes, Progress: surveys.NewProgress()}
 	r.Bucket = m.surveys[survey].Definition.Quotas.Of(attributes)
 	m.people[r.ID] = &r
 	m.members[survey] = append(m.members[survey], r.ID)
@@ -135,13 +135,13 @@ func (m *memory) count(r *surveys.Respondent, n int) {
 }
 
 // notice stores an outbox entry. The caller holds the lock.
-func (m *memory) notice(n surveys.Notice) {
+func (m *memory) notice(n surveys.OutboxEntry) {
 	n.ID = m.id()
 	m.notices = append(m.notices, n)
 	m.hook()
 }
 
-func (m *memory) OnNotices(hook func()) {
+func (m *memory) OnOutboxEntries(hook func()) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.hook = hook
@@ -227,7 +227,7 @@ func (m *memory) Work(ctx context.Context, w surveys.Work) (out surveys.Written,
 
 func (m *memory) taken(ids []int64) {
 	if len(ids) > 0 {
-		m.notices = slices.DeleteFunc(m.notices, func(n surveys.Notice) bool { return slices.Contains(ids, n.ID) })
+		m.notices = slices.DeleteFunc(m.notices, func(n surveys.OutboxEntry) bool { return slices.Contains(ids, n.ID) })
 	}
 }
 
@@ -325,7 +325,7 @@ func (m *memory) Respondent(ctx context.Context, survey int64, id surveys.Respon
 	return surveys.Respondent{}, gone("respondent")
 }
 
-func (m *memory) Some(ctx context.Context, ids []surveys.RespondentID) (out []surveys.Respondent, _ error) {
+func (m *memory) RespondentsByID(ctx context.Context, ids []surveys.RespondentID) (out []surveys.Respondent, _ error) {
 	done, err := m.enter(ctx, "Some")
 	if err != nil {
 		return nil, err
@@ -363,7 +363,7 @@ func (m *memory) ByPhone(ctx context.Context, phone string, limit int) (out []su
 
 func (m *memory) Startable(ctx context.Context, survey int64, now time.Time, full []int, limit int) ([]surveys.Respondent, error) {
 	return m.pick(ctx, "Startable", survey, limit, func(r *surveys.Respondent) bool {
-		return r.Status == surveys.Pending && !r.AsideTill.After(now) && !slices.Contains(full, r.Bucket)
+		return r.Status == surveys.Pending && !r.DelayedUntil.After(now) && !slices.Contains(full, r.Bucket)
 	})
 }
 

@@ -17,24 +17,24 @@ import (
 // System is the survey broker, as seen by the rest of the program. Its methods
 // are safe for concurrent use.
 type System struct {
-	store        Store
-	channels     Channels
-	types        Types
-	role         role
-	defaults     surveys.Defaults
-	logger       *slog.Logger
-	metrics      *Metrics
-	leaseTTL     time.Duration
-	checkEvery   time.Duration
-	checkTimeout time.Duration
-	every        time.Duration
-	gather       time.Duration
-	chance       func() float64
-	tokens       surveys.Tokens
-	library      *library
-	launches     *launches
-	rates        sync.Map // slots that become free per minute, by weir.ChannelID, as the latest round measured them
-	users        atomic.Pointer[channelUsers]
+	store            Store
+	channels         Channels
+	types            Types
+	role             role
+	defaults         surveys.Defaults
+	logger           *slog.Logger
+	metrics          *Metrics
+	leaseTTL         time.Duration
+	checkEvery       time.Duration
+	checkTimeout     time.Duration
+	roundInterval    time.Duration
+	batchDelay       time.Duration
+	random           func() float64
+	tokens           surveys.Tokens
+	plans            *planCache
+	launches         *launches
+	freedPerMinute   sync.Map // slots that become free per minute, by weir.ChannelID, as the latest round measured them
+	surveysByChannel atomic.Pointer[runningByChannel]
 
 	system *actor.ActorSystem
 	broker *actor.PID
@@ -59,8 +59,8 @@ func Start(o Options) (*System, error) {
 	o = o.withDefaults()
 	s := &System{
 		store: o.Store, channels: o.Channels, types: o.Types, defaults: o.Defaults, logger: o.Logger, metrics: o.Metrics,
-		leaseTTL: o.LeaseTTL, checkEvery: o.CheckEvery, checkTimeout: o.CheckTimeout, every: o.Every, gather: o.Gather,
-		chance: o.Chance, tokens: o.Tokens, library: newLibrary(), launches: newLaunches(), role: role{leaser: o.Roles}, kept: make(chan struct{}),
+		leaseTTL: o.LeaseTTL, checkEvery: o.CheckEvery, checkTimeout: o.CheckTimeout, roundInterval: o.RoundInterval, batchDelay: o.BatchDelay,
+		random: o.Random, tokens: o.Tokens, plans: newPlanCache(), launches: newLaunches(), role: role{leaser: o.Roles}, kept: make(chan struct{}),
 	}
 	s.ctx, s.kill = context.WithCancel(context.Background())
 	s.looping, s.halt = context.WithCancel(s.ctx)
@@ -74,7 +74,7 @@ func Start(o Options) (*System, error) {
 		s.kill()
 		return nil, fmt.Errorf("start the survey broker: %w", err)
 	}
-	s.store.OnNotices(s.hint)
+	s.store.OnOutboxEntries(s.hint)
 	return s, nil
 }
 
@@ -93,7 +93,7 @@ func (s *System) Resume(context.Context) error {
 // Changed reports that a survey's definition, state or respondents, or a
 // channel, have changed. It requests a round.
 func (s *System) Changed(int64) {
-	s.users.Store(nil)
+	s.surveysByChannel.Store(nil)
 	s.hint()
 }
 
@@ -120,7 +120,7 @@ func (s *System) Drain(ctx context.Context) error {
 	if s.ctx.Err() == nil {
 		s.halt()
 		s.resumed.Do(func() { close(s.kept) })
-		if err = s.rounds(ctx); err == nil {
+		if err = s.waitForRound(ctx); err == nil {
 			s.role.release(ctx, s.logger)
 		}
 	}
@@ -128,9 +128,9 @@ func (s *System) Drain(ctx context.Context) error {
 	return err
 }
 
-// rounds waits until no round is running. The role's loop ends first: a role
+// waitForRound waits until no round is running. The role's loop ends first: a role
 // that it acquires at the last moment starts a round and has to be released.
-func (s *System) rounds(ctx context.Context) error {
+func (s *System) waitForRound(ctx context.Context) error {
 	done := make(chan struct{})
 	select {
 	case <-s.kept:
@@ -148,7 +148,7 @@ func (s *System) rounds(ctx context.Context) error {
 // Close ends all work at once. It is idempotent.
 func (s *System) Close() {
 	s.closed.Do(func() {
-		s.store.OnNotices(func() {})
+		s.store.OnOutboxEntries(func() {})
 		s.halt()
 		s.launches.close()
 		s.kill()

@@ -38,7 +38,7 @@ func TestAnswersTakeWaitingRetriesBack(t *testing.T) {
 				if c.say != "" {
 					l.lines.say(ch.ID, r.Phone[1:], c.say) // providers omit the plus sign
 				} else {
-					l.hear(s, r.ID, surveys.Hearing{Disposition: c.report})
+					l.hear(s, r.ID, surveys.Report{Disposition: c.report})
 				}
 				l.pass(time.Second)
 				l.store.change(func() { l.lines.idle = false })
@@ -65,7 +65,7 @@ func TestNobodyIsOverWhoseContactWaits(t *testing.T) {
 		l.pass(time.Minute)
 		r := l.all(s.ID)[0]
 		l.store.change(func() { l.lines.stuck[ch.ID] = true })
-		if _, err := l.sys.Hear(l.t.Context(), l.store.surveyNow(s.ID), r.ID, surveys.Hearing{Stop: true}); weir.CodeOf(err) != weir.CodeUnavailable {
+		if _, err := l.sys.Report(l.t.Context(), l.store.surveyNow(s.ID), r.ID, surveys.Report{Stop: true}); weir.CodeOf(err) != weir.CodeUnavailable {
 			l.t.Errorf("heard: %v", err)
 		}
 		l.lines.say(ch.ID, r.Phone, "stop")
@@ -142,7 +142,7 @@ func TestAnswered(t *testing.T) {
 			}
 		}
 		for range 3 {
-			if err := l.sys.Answered(l.t.Context(), e, []byte(`{"disposition":"started","messages":["how old are you?","really?"],"answers":{"name":"Ana","age":34,"ok":true}}`)); err != nil {
+			if err := l.sys.ApplyResponse(l.t.Context(), e, []byte(`{"disposition":"started","messages":["how old are you?","really?"],"answers":{"name":"Ana","age":34,"ok":true}}`)); err != nil {
 				l.t.Fatal(err)
 			}
 		}
@@ -155,18 +155,18 @@ func TestAnswered(t *testing.T) {
 		}
 		before := l.all(s.ID)[0].Rev
 		for _, body := range []string{"", " ", "{}", "OK", "<html>", `{"disposition":"queued"}`, `{"disposition":"unheard of"}`, `{"answers":{"Bad Name":"x"}}`, `{"answers":{"a":[]}}`, `{"messages":[""]}`} {
-			if err := l.sys.Answered(l.t.Context(), e, []byte(body)); err != nil || l.all(s.ID)[0].Rev != before {
+			if err := l.sys.ApplyResponse(l.t.Context(), e, []byte(body)); err != nil || l.all(s.ID)[0].Rev != before {
 				l.t.Errorf("%q would be delivered again: %v", body, err)
 			}
 		}
 		l.store.change(func() {
 			l.store.fault = func(string) error { return &weir.Error{Code: weir.CodeUnavailable, Message: "down"} }
 		})
-		if err := l.sys.Answered(l.t.Context(), e, []byte(`{"stop":true}`)); weir.CodeOf(err) != weir.CodeUnavailable {
+		if err := l.sys.ApplyResponse(l.t.Context(), e, []byte(`{"stop":true}`)); weir.CodeOf(err) != weir.CodeUnavailable {
 			l.t.Errorf("nobody could take it: %v", err)
 		}
 		l.store.change(func() { l.store.fault = nil })
-		if err := l.sys.Answered(l.t.Context(), e, []byte(`{"stop":true,"messages":["goodbye"]}`)); err != nil {
+		if err := l.sys.ApplyResponse(l.t.Context(), e, []byte(`{"stop":true,"messages":["goodbye"]}`)); err != nil {
 			l.t.Error(err)
 		}
 		if got := l.all(s.ID)[0]; got.Status != surveys.Failed || got.Disposition != surveys.Breakoff {
@@ -188,39 +188,39 @@ func TestHearing(t *testing.T) {
 		for i := range 4 {
 			l.store.addPerson(s.ID, phone(s.ID, i), map[string]string{"sex": "?"})
 		}
-		if _, err := l.sys.Hear(l.t.Context(), s, 1, surveys.Hearing{}); weir.CodeOf(err) != weir.CodeConflict {
+		if _, err := l.sys.Report(l.t.Context(), s, 1, surveys.Report{}); weir.CodeOf(err) != weir.CodeConflict {
 			l.t.Errorf("of a draft: %v", err)
 		}
 		l.step("s", surveys.Launch)
 		l.pass(10 * time.Minute)
 		people := l.all(s.ID)
 		f := map[string]string{"sex": "f"}
-		if got := l.hear(s, people[0].ID, surveys.Hearing{Disposition: surveys.Complete, Answers: f}); got.Bucket != 0 || !got.Counted || got.Status != surveys.Completed {
+		if got := l.hear(s, people[0].ID, surveys.Report{Disposition: surveys.Complete, Answers: f}); got.Bucket != 0 || !got.Counted || got.Status != surveys.Completed {
 			l.t.Errorf("the first: %+v", got)
 		}
-		if got := l.hear(s, people[1].ID, surveys.Hearing{Disposition: surveys.Started, Answers: f}); got.Status != surveys.Rejected || got.Disposition != surveys.RejectedQuota {
+		if got := l.hear(s, people[1].ID, surveys.Report{Disposition: surveys.Started, Answers: f}); got.Status != surveys.Rejected || got.Disposition != surveys.RejectedQuota {
 			l.t.Errorf("the second: %+v", got)
 		}
-		if got := l.hear(s, people[2].ID, surveys.Hearing{Disposition: surveys.Started, Answers: map[string]string{"sex": "M"}}); got.Status != surveys.Active || got.Bucket != 1 {
+		if got := l.hear(s, people[2].ID, surveys.Report{Disposition: surveys.Started, Answers: map[string]string{"sex": "M"}}); got.Status != surveys.Active || got.Bucket != 1 {
 			l.t.Errorf("the third: %+v", got)
 		}
-		again := l.hear(s, people[0].ID, surveys.Hearing{Disposition: surveys.Complete})
+		again := l.hear(s, people[0].ID, surveys.Report{Disposition: surveys.Complete})
 		if again.Rev != l.store.person(people[0].ID).Rev {
 			l.t.Errorf("said twice: %+v", again)
 		}
 		live := l.store.surveyNow(s.ID)
 		for name, c := range map[string]struct {
 			id   surveys.RespondentID
-			h    surveys.Hearing
+			h    surveys.Report
 			code weir.Code
 		}{
-			"over":        {people[0].ID, surveys.Hearing{Disposition: surveys.Refused}, weir.CodeConflict},
-			"backwards":   {people[2].ID, surveys.Hearing{Disposition: surveys.Unresponsive}, weir.CodeInvalid},
-			"impossible":  {people[3].ID, surveys.Hearing{Disposition: surveys.Partial, Stop: false}, ""},
-			"nobody":      {99999, surveys.Hearing{Disposition: surveys.Complete}, weir.CodeNotFound},
-			"empty words": {people[2].ID, surveys.Hearing{Messages: []string{" "}}, weir.CodeInvalid},
+			"over":        {people[0].ID, surveys.Report{Disposition: surveys.Refused}, weir.CodeConflict},
+			"backwards":   {people[2].ID, surveys.Report{Disposition: surveys.Unresponsive}, weir.CodeInvalid},
+			"impossible":  {people[3].ID, surveys.Report{Disposition: surveys.Partial, Stop: false}, ""},
+			"nobody":      {99999, surveys.Report{Disposition: surveys.Complete}, weir.CodeNotFound},
+			"empty words": {people[2].ID, surveys.Report{Messages: []string{" "}}, weir.CodeInvalid},
 		} {
-			if _, err := l.sys.Hear(l.t.Context(), live, c.id, c.h); weir.CodeOf(err) != c.code {
+			if _, err := l.sys.Report(l.t.Context(), live, c.id, c.h); weir.CodeOf(err) != c.code {
 				l.t.Errorf("%s: %v", name, err)
 			}
 		}
@@ -247,7 +247,7 @@ func TestHearingIsAllOrNothing(t *testing.T) {
 			code     weir.Code
 		}{{calls, "thanks", weir.CodeConflict}, {texts, " ", weir.CodeInvalid}} {
 			was := l.all(tc.survey.ID)[0]
-			_, err := l.sys.Hear(l.t.Context(), l.store.surveyNow(tc.survey.ID), was.ID, surveys.Hearing{Disposition: surveys.Complete, Messages: []string{tc.messages}})
+			_, err := l.sys.Report(l.t.Context(), l.store.surveyNow(tc.survey.ID), was.ID, surveys.Report{Disposition: surveys.Complete, Messages: []string{tc.messages}})
 			if now := l.all(tc.survey.ID)[0]; weir.CodeOf(err) != tc.code || now.Rev != was.Rev {
 				l.t.Errorf("%v; became %s", err, now.Disposition)
 			}
@@ -273,7 +273,7 @@ func TestHearingIsTriedAgain(t *testing.T) {
 				return nil
 			}
 		})
-		if got := l.hear(s, id, surveys.Hearing{Disposition: surveys.Complete}); got.Status != surveys.Completed || overtaken != 3 {
+		if got := l.hear(s, id, surveys.Report{Disposition: surveys.Complete}); got.Status != surveys.Completed || overtaken != 3 {
 			l.t.Errorf("%+v, overtaken %d times", got, overtaken)
 		}
 	})

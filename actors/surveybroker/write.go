@@ -17,57 +17,57 @@ import (
 // if that fails now, the respondent's change is dropped and the respondent is
 // processed again soon. Changes that lost against another writer are computed
 // again in the next round.
-func (r *round) write(ctx context.Context, k *known, changes []change) error {
-	changes = r.takeBack(ctx, changes)
+func (r *round) write(ctx context.Context, sv *surveyState, changes []change) error {
+	changes = r.cancelContacts(ctx, changes)
 	if len(changes) == 0 {
 		return nil
 	}
-	written, made, err := r.commit(ctx, k, changes)
+	written, made, err := r.commit(ctx, sv, changes)
 	if err != nil {
-		k.minute, k.replayed = surveys.Minute{}, false // the commit is in doubt; the store has the truth
+		sv.limit, sv.limitLoaded = surveys.MinuteLimit{}, false // the commit is in doubt; the store has the truth
 		return err
 	}
 	stale := map[surveys.RespondentID]bool{}
 	for _, id := range written.Stale {
 		stale[id] = true
-		r.again = r.again || !slices.Contains(written.Refused, id)
+		r.moreWork = r.moreWork || !slices.Contains(written.Refused, id)
 	}
 	for _, c := range made {
 		if !stale[c.move.Was.ID] {
-			r.counted(k, &c)
+			r.recordWritten(sv, &c)
 		}
 	}
 	r.announce(written.Contacts)
-	return r.rekey(ctx, k, made, written.Refused)
+	return r.deferKeyConflicts(ctx, sv, made, written.Refused)
 }
 
-// takeBack cancels contacts that must be canceled before the commit, and
+// cancelContacts cancels contacts that must be canceled before the commit, and
 // returns the changes without those for which that failed.
-func (r *round) takeBack(ctx context.Context, changes []change) []change {
+func (r *round) cancelContacts(ctx context.Context, changes []change) []change {
 	failed := make([]bool, len(changes))
 	var wg sync.WaitGroup
-	turns := make(chan struct{}, atOnce)
+	turns := make(chan struct{}, maxConcurrent)
 	for i, c := range changes {
-		if c.cancel == (weir.Ref{}) || c.late {
+		if c.cancel == (weir.Ref{}) || c.cancelAfterCommit {
 			continue
 		}
 		turns <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-turns }()
-			if failed[i] = r.hangs(c.cancel.Channel); failed[i] {
+			if failed[i] = r.cancelsHang(c.cancel.Channel); failed[i] {
 				return
 			}
 			begun := time.Now()
-			failed[i] = !r.cancel(ctx, c.cancel, c.recall)
-			r.hang(c.cancel.Channel, time.Since(begun), !failed[i])
+			failed[i] = !r.cancelContact(ctx, c.cancel, c.inFlightToo)
+			r.recordCancel(c.cancel.Channel, time.Since(begun), !failed[i])
 		})
 	}
 	wg.Wait()
 	out := changes[:0:0]
 	for i, c := range changes {
 		if failed[i] {
-			r.stuck++
-			r.wake(r.now.Add(laterAfter))
+			r.cancelFailures++
+			r.wakeAt(r.now.Add(retryDelay))
 			continue
 		}
 		out = append(out, c)
@@ -75,11 +75,11 @@ func (r *round) takeBack(ctx context.Context, changes []change) []change {
 	return out
 }
 
-// cancel cancels a contact and reports whether the change may be written. A
+// cancelContact cancels a contact and reports whether the change may be written. A
 // contact that is done or deleted needs nothing. Nor does one that is in flight
 // by now, unless recall is set: the respondent may be talking and must not be
 // cut off.
-func (s *System) cancel(ctx context.Context, ref weir.Ref, recall bool) bool {
+func (s *System) cancelContact(ctx context.Context, ref weir.Ref, recall bool) bool {
 	ctx, end := context.WithTimeout(ctx, cancelTimeout)
 	defer end()
 	if !recall {
@@ -98,11 +98,11 @@ func (s *System) cancel(ctx context.Context, ref weir.Ref, recall bool) bool {
 // commit writes changes. If a channel no longer accepts contacts, the changes
 // of other channels are written; those of this channel are dropped, and their
 // outbox entries are deleted.
-func (r *round) commit(ctx context.Context, k *known, changes []change) (surveys.Written, []change, error) {
-	written, err := r.work(ctx, workOf(k, changes))
+func (r *round) commit(ctx context.Context, sv *surveyState, changes []change) (surveys.Written, []change, error) {
+	written, err := r.commitWork(ctx, workOf(sv, changes))
 	switch {
-	case refused(err):
-		return r.isolate(ctx, k, changes)
+	case contentRejected(err):
+		return r.isolate(ctx, sv, changes)
 	case weir.CodeOf(err) != weir.CodeConflict:
 		return written, changes, err
 	}
@@ -113,20 +113,20 @@ func (r *round) commit(ctx context.Context, k *known, changes []change) (surveys
 	var made []change
 	var all surveys.Written
 	for channel, group := range groups {
-		w := workOf(k, group)
-		written, err := r.work(ctx, w)
-		if refused(err) {
-			written, group, err = r.isolate(ctx, k, group)
+		w := workOf(sv, group)
+		written, err := r.commitWork(ctx, w)
+		if contentRejected(err) {
+			written, group, err = r.isolate(ctx, sv, group)
 		}
 		if weir.CodeOf(err) == weir.CodeConflict {
-			r.logger.Warn("a channel takes no contacts of a survey any more", "survey", k.survey.Name, "channel_id", int64(channel))
-			r.wake(r.now.Add(crossAside))
-			taken := surveys.Work{Survey: k.survey.ID}
+			r.logger.Warn("a channel takes no contacts of a survey any more", "survey", sv.survey.Name, "channel_id", int64(channel))
+			r.wakeAt(r.now.Add(blockedDelay))
+			taken := surveys.Work{Survey: sv.survey.ID}
 			for _, m := range w.Moves {
 				taken.Taken = append(taken.Taken, m.Taken...)
 			}
 			if len(taken.Taken) > 0 {
-				_, err = r.work(ctx, taken)
+				_, err = r.commitWork(ctx, taken)
 			} else {
 				err = nil
 			}
@@ -142,21 +142,21 @@ func (r *round) commit(ctx context.Context, k *known, changes []change) (surveys
 	return all, made, nil
 }
 
-func workOf(k *known, changes []change) surveys.Work {
-	w := surveys.Work{Survey: k.survey.ID}
+func workOf(sv *surveyState, changes []change) surveys.Work {
+	w := surveys.Work{Survey: sv.survey.ID}
 	for _, c := range changes {
 		w.Moves = append(w.Moves, c.move)
 	}
 	return w
 }
 
-// work writes w if this process still has the role.
-func (r *round) work(ctx context.Context, w surveys.Work) (surveys.Written, error) {
-	if !r.until() {
+// commitWork writes w if this process still has the role.
+func (r *round) commitWork(ctx context.Context, w surveys.Work) (surveys.Written, error) {
+	if !r.mayWrite() {
 		return surveys.Written{}, errRoleLost
 	}
 	w.Lease = r.lease
-	written, err := call(ctx, func(ctx context.Context) (surveys.Written, error) { return r.commitWork(ctx, w) })
+	written, err := call(ctx, func(ctx context.Context) (surveys.Written, error) { return r.storeWork(ctx, w) })
 	if errors.Is(err, weir.ErrLeaseLost) {
 		return written, errRoleLost
 	}
@@ -166,8 +166,8 @@ func (r *round) work(ctx context.Context, w surveys.Work) (surveys.Written, erro
 	return written, nil
 }
 
-// commitWork makes moves durable.
-func (s *System) commitWork(ctx context.Context, w surveys.Work) (surveys.Written, error) {
+// storeWork makes moves durable.
+func (s *System) storeWork(ctx context.Context, w surveys.Work) (surveys.Written, error) {
 	failpoint.Hit("survey.before")
 	written, err := s.store.Work(ctx, w)
 	if err == nil {
@@ -176,39 +176,39 @@ func (s *System) commitWork(ctx context.Context, w surveys.Work) (surveys.Writte
 	return written, err
 }
 
-// counted updates the memory and the metrics for a change that was written.
-func (r *round) counted(k *known, c *change) {
+// recordWritten updates the memory and the metrics for a change that was written.
+func (r *round) recordWritten(sv *surveyState, c *change) {
 	m := &c.move
-	r.made++
-	if c.late && c.cancel != (weir.Ref{}) {
-		r.later = append(r.later, c.cancel)
+	r.applied++
+	if c.cancelAfterCommit && c.cancel != (weir.Ref{}) {
+		r.toCancel = append(r.toCancel, c.cancel)
 	}
-	r.measured(&k.survey, c)
+	r.recordMetrics(&sv.survey, c)
 	if a := m.Attempt; a != nil && a.Outcome != weir.Expired && a.Outcome != weir.Canceled {
-		r.mem.road(m.Was.Contact.Channel).ended += k.plan.Size(a.Mode)
+		r.memory.pace(m.Was.Contact.Channel).freedSlots += sv.plan.Size(a.Mode)
 	}
-	if m.Is.Status == surveys.Pending && !m.Is.AsideTill.IsZero() {
-		k.aside = soonest(k.aside, m.Is.AsideTill)
+	if m.Is.Status == surveys.Pending && !m.Is.DelayedUntil.IsZero() {
+		sv.firstDelayed = earliest(sv.firstDelayed, m.Is.DelayedUntil)
 	}
 	if m.Is.Status == surveys.Active {
-		r.wake(m.Is.DueAt)
+		r.wakeAt(m.Is.DueAt)
 	}
-	if c.begun {
-		k.minute.Take(r.now, 1)
+	if c.newAttempt {
+		sv.limit.Add(r.now, 1)
 	}
 }
 
-// measured updates the metrics for a change that was written.
-func (s *System) measured(survey *surveys.Survey, c *change) {
+// recordMetrics updates the metrics for a change that was written.
+func (s *System) recordMetrics(survey *surveys.Survey, c *change) {
 	m := &c.move
 	switch {
-	case c.begun && m.Was.Status == surveys.Pending:
+	case c.newAttempt && m.Was.Status == surveys.Pending:
 		s.metrics.started.WithLabelValues(survey.Name).Inc()
-	case c.begun:
+	case c.newAttempt:
 		s.metrics.retried.WithLabelValues(survey.Name).Inc()
 	}
-	if m.Is.Stumbles > m.Was.Stumbles {
-		s.metrics.stumbled.WithLabelValues(survey.Name).Inc()
+	if m.Is.FailedSteps > m.Was.FailedSteps {
+		s.metrics.failedSteps.WithLabelValues(survey.Name).Inc()
 	}
 	if m.Is.Status.Final() && !m.Was.Status.Final() {
 		s.metrics.finished.WithLabelValues(survey.Name, string(m.Is.Status)).Inc()
@@ -224,4 +224,96 @@ func (s *System) announce(fresh []weir.Contact) {
 	for id, list := range by {
 		s.channels.Announce(id, list)
 	}
+}
+
+// contentRejected reports whether the store rejected the content of a write rather than
+// failed itself: a retry would fail again.
+func contentRejected(err error) bool {
+	e, ok := errors.AsType[*weir.Error](err)
+	return ok && (e.Code == weir.CodeInvalid || e.Code == weir.CodeInternal)
+}
+
+// isolate finds the changes that the store rejects, by bisection. Their
+// respondents are delayed; the other changes are written. If even the delay
+// cannot be written, the fault is not the respondent's, and isolate returns the
+// error.
+func (r *round) isolate(ctx context.Context, sv *surveyState, changes []change) (all surveys.Written, made []change, _ error) {
+	if len(changes) == 1 {
+		return r.deferRejected(ctx, sv, changes[0])
+	}
+	half := len(changes) / 2
+	for _, some := range [][]change{changes[:half], changes[half:]} {
+		written, done, err := r.commit(ctx, sv, some)
+		if err != nil {
+			return all, made, err
+		}
+		made = append(made, done...)
+		all.Stale, all.Refused = append(all.Stale, written.Stale...), append(all.Refused, written.Refused...)
+		all.Contacts = append(all.Contacts, written.Contacts...)
+	}
+	return all, made, nil
+}
+
+// deferRejected delays a respondent whose change the store rejected.
+func (r *round) deferRejected(ctx context.Context, sv *surveyState, c change) (surveys.Written, []change, error) {
+	d, err := r.stepper(ctx, sv)
+	if err != nil {
+		return surveys.Written{}, nil, err
+	}
+	r.logger.Error("the store refused a respondent's step; the respondent is set aside",
+		"survey", sv.survey.Name, "respondent", c.move.Was.ID.String())
+	stumbles := d.deferFailed(c.move.Was)
+	stumbles.move.Taken = c.move.Taken
+	changes := r.cancelContacts(ctx, []change{stumbles})
+	if len(changes) == 0 {
+		return surveys.Written{}, nil, nil
+	}
+	written, err := r.commitWork(ctx, workOf(sv, changes))
+	return written, changes, err
+}
+
+// deferKeyConflicts delays respondents whose contact's key belongs to another contact;
+// their next contact has another key.
+func (r *round) deferKeyConflicts(ctx context.Context, sv *surveyState, changes []change, who []surveys.RespondentID) error {
+	if len(who) == 0 {
+		return nil
+	}
+	d, err := r.stepper(ctx, sv)
+	if err != nil {
+		return err
+	}
+	var out []change
+	for _, c := range changes {
+		if !slices.Contains(who, c.move.Was.ID) {
+			continue
+		}
+		next := d.deferFailed(c.move.Was)
+		next.move.Is.Serial = max(next.move.Is.Serial, c.move.Is.Serial)
+		out = append(out, next)
+	}
+	r.logger.Warn("contacts with the keys of respondents' contacts are somebody else's", "survey", sv.survey.Name, "respondents", len(out))
+	return r.write(ctx, sv, out)
+}
+
+// maxCancelTimeouts is the max number of a channel's cancellations that time out, each
+// after cancelTimeout, before the others of a round are left for later.
+const maxCancelTimeouts = maxConcurrent
+
+// recordCancel records the result of canceling a contact of a channel.
+func (r *round) recordCancel(channel weir.ChannelID, took time.Duration, ok bool) {
+	r.cancelMu.Lock()
+	defer r.cancelMu.Unlock()
+	switch {
+	case ok:
+		delete(r.cancelTimeouts, channel)
+	case took >= cancelTimeout:
+		r.cancelTimeouts[channel]++
+	}
+}
+
+// cancelsHang reports whether too many of a channel's cancellations have timed out.
+func (r *round) cancelsHang(channel weir.ChannelID) bool {
+	r.cancelMu.Lock()
+	defer r.cancelMu.Unlock()
+	return r.cancelTimeouts[channel] >= maxCancelTimeouts
 }

@@ -99,8 +99,8 @@ func (w *world) startSurveys(directory *channels.Directory, o *web.Options) {
 	w.surveys, err = surveybroker.Start(surveybroker.Options{
 		Store: w.store, Channels: w.system, Types: directory, Roles: w.store, Logger: w.logger(), Metrics: surveybroker.NewMetrics(w.metrics),
 		Defaults: surveys.Defaults{Batch: 10000, LimitPerMinute: 10000, InitialSuccessRate: 1},
-		LeaseTTL: w.leaseTTL(), Every: w.polls.every, CheckEvery: w.polls.check, CheckTimeout: 15 * time.Second,
-		Chance: func() float64 { return 0.5 }, Tokens: o.Tokens,
+		LeaseTTL: w.leaseTTL(), RoundInterval: w.polls.every, CheckEvery: w.polls.check, CheckTimeout: 15 * time.Second,
+		Random: func() float64 { return 0.5 }, Tokens: o.Tokens,
 	})
 	if err != nil {
 		w.Fatal(err)

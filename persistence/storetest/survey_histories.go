@@ -191,7 +191,7 @@ func drawMove(r *rapid.T, channel weir.ChannelID, p surveys.Respondent) surveys.
 		})
 	default:
 		return turn(p, func(p *surveys.Respondent) {
-			p.Status, p.AsideTill, p.Bucket = surveys.Pending, now(), rapid.IntRange(-1, 1).Draw(r, "bucket")
+			p.Status, p.DelayedUntil, p.Bucket = surveys.Pending, now(), rapid.IntRange(-1, 1).Draw(r, "bucket")
 		})
 	}
 }

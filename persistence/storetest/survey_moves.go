@@ -16,14 +16,14 @@ func testMoves(t *testing.T, d *desk) {
 	first := turn(list[0], func(r *surveys.Respondent) {
 		r.Progress = surveys.Progress{
 			Status: surveys.Active, Disposition: surveys.Contacted, Arm: 1, Step: 2, Tries: 3, Attempts: surveys.Counts{IVR: 1, SMS: 2},
-			Unproven: true, Contact: surveys.Out, Serial: 4, Closes: at.Add(time.Hour), DueAt: at.Add(time.Minute), Counted: true,
-			Stumbles: 5, AsideTill: at.Add(time.Second),
+			Unconfirmed: true, Contact: surveys.Dispatched, Serial: 4, WindowEnd: at.Add(time.Hour), DueAt: at.Add(time.Minute), Counted: true,
+			FailedSteps: 5, DelayedUntil: at.Add(time.Second),
 		}
 		r.Attributes = map[string]string{"sex": "m", "näme": "\"ü\"\n"}
 		r.Contact, r.Reached, r.Started, r.Finished = weir.Ref{Channel: 7, ID: 8}, at, at.Add(1e9), at.Add(2e9)
 	})
 	first.Attempt = &surveys.Made{Mode: surveys.SMS, Outcome: weir.NoAnswer}
-	first.Log = []surveys.Entry{
+	first.Log = []surveys.LogEntry{
 		{At: at, Event: "ended", Mode: surveys.SMS, Channel: "c", Attempt: 2, Outcome: weir.NoAnswer},
 		{At: at, Event: "disposition", From: surveys.Queued, To: surveys.Contacted},
 	}
@@ -46,13 +46,13 @@ func testMoves(t *testing.T, d *desk) {
 	want.ID, want.Respondent = lines[1].ID, list[0].ID
 	rest, err := d.Log(d.ctx, v.ID, lines[0].ID, 10)
 	d.ok(err)
-	same(t, "the log's second line", rest, []surveys.Entry{want})
+	same(t, "the log's second line", rest, []surveys.LogEntry{want})
 	recent, next, err := d.Recent(d.ctx, surveys.LogFilter{Survey: v.ID, Limit: 10})
 	d.ok(err)
 	if next != 0 {
 		t.Errorf("the last page goes on at %d", next)
 	}
-	same(t, "the log, newest first", recent, []surveys.Entry{lines[1], lines[0]})
+	same(t, "the log, newest first", recent, []surveys.LogEntry{lines[1], lines[0]})
 	recent, _, err = d.Recent(d.ctx, surveys.LogFilter{Survey: v.ID, Before: lines[1].ID, Limit: 10})
 	d.ok(err)
 	same(t, "the log before its second line", recent, lines[:1])
@@ -114,7 +114,7 @@ func testEnqueue(t *testing.T, d *desk) {
 	if err != nil || ready.Others != 2 {
 		t.Errorf("%+v are ready, want 2 (%v)", ready, err)
 	}
-	begun, err := d.Begun(d.ctx, v.ID, begin.Add(-time.Minute))
+	begun, err := d.EnqueuedSince(d.ctx, v.ID, begin.Add(-time.Minute))
 	d.ok(err)
 	sum := 0
 	for second, n := range begun {
@@ -126,7 +126,7 @@ func testEnqueue(t *testing.T, d *desk) {
 	if sum != 2 {
 		t.Errorf("%d were begun, want 2", sum)
 	}
-	if begun, err = d.Begun(d.ctx, v.ID, now().Add(time.Minute)); err != nil || len(begun) != 0 {
+	if begun, err = d.EnqueuedSince(d.ctx, v.ID, now().Add(time.Minute)); err != nil || len(begun) != 0 {
 		t.Errorf("begun in the future: %v (%v)", begun, err)
 	}
 	// Enqueuing the same contact again finds that contact and creates nothing.
@@ -175,7 +175,7 @@ func testStartable(t *testing.T, d *desk) {
 	list := d.people(v.ID, 1, 30) // men, women, others in turn
 	at := now()
 	aside := func(i int, till time.Time) {
-		d.work(v.ID, turn(list[i], func(r *surveys.Respondent) { r.Stumbles, r.AsideTill = 1, till }))
+		d.work(v.ID, turn(list[i], func(r *surveys.Respondent) { r.FailedSteps, r.DelayedUntil = 1, till }))
 	}
 	aside(0, at.Add(time.Hour))
 	aside(3, at.Add(-time.Hour))
@@ -269,7 +269,7 @@ func testDue(t *testing.T, d *desk) {
 }
 
 // recentOf reads the log of one respondent, which has all of the lines, and of time ranges.
-func (d *desk) recentOf(survey int64, list []surveys.Respondent, lines []surveys.Entry) {
+func (d *desk) recentOf(survey int64, list []surveys.Respondent, lines []surveys.LogEntry) {
 	d.t.Helper()
 	recent, next, err := d.Recent(d.ctx, surveys.LogFilter{Survey: survey, Respondent: list[0].ID, Limit: 1})
 	d.ok(err)

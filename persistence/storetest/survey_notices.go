@@ -28,7 +28,7 @@ func testFor(t *testing.T, backend Backend) {
 func testNotices(t *testing.T, backend Backend) {
 	b := newBench(t, backend)
 	var calls atomic.Int64
-	b.OnNotices(func() { calls.Add(1) })
+	b.OnOutboxEntries(func() { calls.Add(1) })
 	id, lease := b.owned("a")
 	list := b.accept(id, mine("a", 1), sms("b"), mine("c", 2), mine("d", 3))
 	at := now()
@@ -48,8 +48,8 @@ func testNotices(t *testing.T, backend Backend) {
 	}
 	other, first := active(claimed[1]), active(claimed[0])
 	b.commitAll(lease, other, first)
-	handed := surveys.Notice{
-		Kind: surveys.HandedOver, At: first.Contact.SentAt, Channel: id, Contact: list[0].Ref,
+	handed := surveys.OutboxEntry{
+		Kind: surveys.ContactAccepted, At: first.Contact.SentAt, Channel: id, Contact: list[0].Ref,
 		Respondent: list[0].For,
 	}
 	b.wantNotices(handed)
@@ -70,9 +70,9 @@ func testNotices(t *testing.T, backend Backend) {
 	}
 	handed2, ended2, ended := handed, handed, handed
 	handed2.Contact, handed2.Respondent, handed2.At = list[2].Ref, list[2].For, both.Contact.SentAt
-	ended2.Kind, ended2.Contact, ended2.Respondent, ended2.Outcome, ended2.At = surveys.Ended, list[2].Ref, list[2].For, weir.Completed, end.Contact.FinishedAt
+	ended2.Kind, ended2.Contact, ended2.Respondent, ended2.Outcome, ended2.At = surveys.ContactEnded, list[2].Ref, list[2].For, weir.Completed, end.Contact.FinishedAt
 	ended2.Reason, ended.Reason = "said so", "said so"
-	ended.Kind, ended.Outcome, ended.At = surveys.Ended, weir.Busy, at
+	ended.Kind, ended.Outcome, ended.At = surveys.ContactEnded, weir.Busy, at
 	got := b.wantNotices(handed, handed2, ended2, ended)
 	if calls.Load() == 0 {
 		t.Error("nobody was told of the notices")
@@ -81,40 +81,40 @@ func testNotices(t *testing.T, backend Backend) {
 }
 
 // takeNotices deletes outbox entries through works: the entries of a stale move stay.
-func (b *bench) takeNotices(got []surveys.Notice) {
+func (b *bench) takeNotices(got []surveys.OutboxEntry) {
 	b.t.Helper()
 	v, _, err := b.PutSurvey(b.ctx, surveys.Survey{Name: "s"})
 	b.ok(err)
 	added, err := b.Add(b.ctx, v.ID, 0, []surveys.Respondent{person(1, ""), person(2, "")})
 	b.ok(err)
-	list, err := b.Some(b.ctx, []surveys.RespondentID{added[0].ID, added[1].ID})
+	list, err := b.RespondentsByID(b.ctx, []surveys.RespondentID{added[0].ID, added[1].ID})
 	b.ok(err)
 	good, stale := activate(list[0], now()), activate(list[1], now())
 	stale.Was.Rev, stale.Is.Rev = 7, 8
 	good.Taken, stale.Taken = []int64{got[0].ID}, []int64{got[1].ID}
 	_, err = b.Work(b.ctx, surveys.Work{Survey: v.ID, Moves: []surveys.Move{good, stale}, Taken: []int64{got[2].ID}})
 	b.ok(err)
-	left, err := b.Notices(b.ctx, 0, 10)
+	left, err := b.OutboxEntries(b.ctx, 0, 10)
 	b.ok(err)
-	same(b.t, "what is left", left, []surveys.Notice{got[1], got[3]})
+	same(b.t, "what is left", left, []surveys.OutboxEntry{got[1], got[3]})
 	_, err = b.Work(b.ctx, surveys.Work{Survey: v.ID, Taken: []int64{got[1].ID, got[3].ID}})
 	b.ok(err)
 	b.wantNotices()
 }
 
 // wantNotices requires these outbox entries, ignoring their ids.
-func (b *bench) wantNotices(want ...surveys.Notice) []surveys.Notice {
+func (b *bench) wantNotices(want ...surveys.OutboxEntry) []surveys.OutboxEntry {
 	b.t.Helper()
-	got, err := b.Notices(b.ctx, 0, 10)
+	got, err := b.OutboxEntries(b.ctx, 0, 10)
 	b.ok(err)
-	bare := make([]surveys.Notice, len(got))
+	bare := make([]surveys.OutboxEntry, len(got))
 	for i, n := range got {
 		bare[i] = n
 		bare[i].ID = 0
 	}
 	same(b.t, "notices", bare, want)
 	for i := range got {
-		rest, err := b.Notices(b.ctx, got[i].ID, 1)
+		rest, err := b.OutboxEntries(b.ctx, got[i].ID, 1)
 		b.ok(err)
 		same(b.t, "the next one", rest, got[i+1:min(i+2, len(got))])
 	}
@@ -124,7 +124,7 @@ func (b *bench) wantNotices(want ...surveys.Notice) []surveys.Notice {
 func testIncomingNotices(t *testing.T, backend Backend) {
 	b := newBench(t, backend)
 	calls := 0
-	b.OnNotices(func() { calls++ })
+	b.OnOutboxEntries(func() { calls++ })
 	id, _ := b.owned("a")
 	m := weir.Incoming{From: "+15550001", To: "100", Body: "si, ¡claro! ✓", GUID: "g", ReceivedAt: now(), Fields: map[string]string{"a": "b"}}
 	for range 2 {
@@ -133,7 +133,7 @@ func testIncomingNotices(t *testing.T, backend Backend) {
 	}
 	list, err := b.IncomingSince(b.ctx, id, 0, 10)
 	b.ok(err)
-	b.wantNotices(surveys.Notice{Kind: surveys.Incoming, At: m.ReceivedAt, Channel: id, Message: list[0]})
+	b.wantNotices(surveys.OutboxEntry{Kind: surveys.MessageReceived, At: m.ReceivedAt, Channel: id, Message: list[0]})
 	if calls != 1 {
 		t.Errorf("%d calls, want 1", calls)
 	}

@@ -255,7 +255,7 @@ func testRemoval(t *testing.T, d *desk) {
 	d.people(kept.ID, 1, 3)
 	list := d.people(v.ID, 1, 20)
 	m := activate(list[0], now())
-	m.Log = []surveys.Entry{{Event: "enqueued"}, {Event: "handed_over"}}
+	m.Log = []surveys.LogEntry{{Event: "enqueued"}, {Event: "handed_over"}}
 	d.work(v.ID, m)
 	d.ok(d.RemoveSurvey(d.ctx, v.ID))
 	d.ok(d.RemoveSurvey(d.ctx, v.ID))

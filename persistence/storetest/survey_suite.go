@@ -113,7 +113,7 @@ func (d *desk) survey(name string) surveys.Survey {
 
 // person returns a respondent; sex may be empty.
 func person(phone int, sex string) surveys.Respondent {
-	r := surveys.Respondent{Phone: fmt.Sprintf("+1555%07d", phone), Bucket: surveys.NoBucket, Progress: surveys.Fresh()}
+	r := surveys.Respondent{Phone: fmt.Sprintf("+1555%07d", phone), Bucket: surveys.NoBucket, Progress: surveys.NewProgress()}
 	switch sex {
 	case "m":
 		r.Bucket = 0
@@ -147,7 +147,7 @@ func (d *desk) people(survey int64, first, n int) []surveys.Respondent {
 // read reads respondents in the order of ids.
 func (d *desk) read(ids ...surveys.RespondentID) []surveys.Respondent {
 	d.t.Helper()
-	list, err := d.Some(d.ctx, ids)
+	list, err := d.RespondentsByID(d.ctx, ids)
 	d.ok(err)
 	byID := map[surveys.RespondentID]surveys.Respondent{}
 	for _, r := range list {

@@ -145,7 +145,7 @@ func funnelOf(s *web.StatsView) (rows []row, apart int) {
 	}
 	reached := func(step surveys.Disposition) (n float64) {
 		for d, count := range s.Dispositions {
-			if step.Leads(d) && !slices.Contains(beside, d) {
+			if step.CanBecome(d) && !slices.Contains(beside, d) {
 				n += float64(count)
 			}
 		}

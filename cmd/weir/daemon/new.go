@@ -102,7 +102,7 @@ func (p *parts) start(ctx context.Context, o Options, undo *cleanups) (err error
 	p.surveys, err = surveybroker.Start(surveybroker.Options{
 		Store: held, Channels: p.channels, Types: p.directory, Roles: p.store, Defaults: surveyDefaults(c), Logger: o.Logger,
 		Metrics: surveybroker.NewMetrics(o.Registry), LeaseTTL: c.LeaseTTL.Duration(),
-		CheckEvery: c.ChannelCheck.Duration(), CheckTimeout: c.SendTimeout.Duration(), Chance: rand.Float64, Tokens: p.tokens,
+		CheckEvery: c.ChannelCheck.Duration(), CheckTimeout: c.SendTimeout.Duration(), Random: rand.Float64, Tokens: p.tokens,
 	})
 	if err != nil {
 		return err

@@ -88,7 +88,7 @@ func (p *parts) applications() delivery.Webhook {
 			if broker == nil {
 				return errors.New("the surveys have not started")
 			}
-			return broker.Answered(ctx, e, body)
+			return broker.ApplyResponse(ctx, e, body)
 		},
 	}
 }

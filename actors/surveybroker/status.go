@@ -11,13 +11,109 @@ import (
 	"weir/surveys"
 )
 
-// dueSeen is the max number of due respondents that are read for a reason.
-const dueSeen = 20
+// Stats returns the progress of a survey.
+func (s *System) Stats(ctx context.Context, survey surveys.Survey) (surveys.Stats, error) {
+	plan, wrong := s.plans.compile(&survey, s.defaults)
+	if plan == nil {
+		return surveys.Stats{}, surveys.Invalid(wrong)
+	}
+	sums, err := s.store.Counts(ctx, survey.ID)
+	if err != nil {
+		return surveys.Stats{}, err
+	}
+	now := time.Now()
+	out := surveys.Stats{Sums: sums, Tally: sums.Tally(len(plan.Quotas)), Target: plan.Target()}
+	for i, b := range plan.Quotas {
+		out.Quotas = append(out.Quotas, surveys.BucketStats{Bucket: b, Counted: out.Tally.Buckets[i]})
+	}
+	if out.Tally.Final > 0 {
+		out.Success = out.Tally.SuccessRate()
+	}
+	if w, ok := plan.Schedule.Window(now); ok {
+		out.Next, out.Open = w, !w.Open.After(now)
+	}
+	out.Rate = finishRate(plan, &survey, sums, now)
+	if survey.State == surveys.Running || survey.State == surveys.Paused {
+		out.EndsAt, _ = plan.EndsAt(now, out.Tally, out.Rate)
+	}
+	if out.Using, err = s.channelUses(ctx, plan); err != nil {
+		return out, err
+	}
+	if survey.State != surveys.Running {
+		out.Why = whyNotRun(survey.State, nil)
+		return out, nil
+	}
+	out.Why, err = s.whyRunning(ctx, &survey, plan, out.Tally, now)
+	return out, err
+}
+
+// finishRate returns how many respondents became final per minute in which the survey
+// was open.
+func finishRate(plan *surveys.Plan, survey *surveys.Survey, sums surveys.Sums, now time.Time) float64 {
+	if survey.Launched.IsZero() {
+		return 0
+	}
+	until, ended := now, 0
+	if !survey.Ended.IsZero() {
+		until = survey.Ended
+	}
+	for g, n := range sums.Respondents {
+		if g.Status.Final() {
+			ended += n
+		}
+	}
+	open := plan.Schedule.OpenBetween(survey.Launched, until).Minutes()
+	if open <= 0 {
+		return 0
+	}
+	return float64(ended) / open
+}
+
+// channelUses returns the state of the survey's channels, as far as it is known.
+func (s *System) channelUses(ctx context.Context, plan *surveys.Plan) ([]surveys.ChannelUse, error) {
+	states, err := s.store.ChannelStates(ctx)
+	if err != nil {
+		return nil, err
+	}
+	known := map[weir.ChannelID]surveys.ChannelState{}
+	for _, st := range states {
+		known[st.Channel] = st
+	}
+	var out []surveys.ChannelUse
+	for _, mode := range slices.Sorted(maps.Keys(plan.Channels)) {
+		use := surveys.ChannelUse{Mode: mode, Channel: plan.Channels[mode], Health: weir.Up}
+		ch, err := s.store.Channel(ctx, use.Channel)
+		switch {
+		case weir.CodeOf(err) == weir.CodeNotFound:
+			use.Health, use.Reason = weir.Down, "there is no such channel any more"
+		case err != nil:
+			return nil, err
+		case s.mismatch(mode, ch) != "":
+			use.Health, use.Reason = weir.Erring, s.mismatch(mode, ch)
+		case ch.Paused:
+			use.Health = weir.Paused
+		case known[ch.ID].Health != weir.Paused && known[ch.ID].Health != "":
+			use.Health, use.Reason, use.Since = known[ch.ID].Health, known[ch.ID].Reason, known[ch.ID].Since
+		}
+		if err == nil && use.Health == weir.Up {
+			f, err := s.channels.Figures(ctx, ch)
+			if err != nil {
+				return nil, err
+			}
+			use.Health, use.Reason = f.Health, f.HealthReason
+		}
+		out = append(out, use)
+	}
+	return out, nil
+}
+
+// maxDueForWhy is the max number of due respondents that are read for a reason.
+const maxDueForWhy = 20
 
 // Why explains why a survey contacts no respondent now; it is zero if it does,
 // or is done. It decides as a round does, from the present state of the store.
 func (s *System) Why(ctx context.Context, survey surveys.Survey) (weir.Why, error) {
-	plan, wrong := s.library.plan(&survey, s.defaults)
+	plan, wrong := s.plans.compile(&survey, s.defaults)
 	if plan == nil || survey.State != surveys.Running {
 		return whyNotRun(survey.State, wrong), nil
 	}
@@ -49,7 +145,7 @@ func whyNotRun(state surveys.State, wrong []weir.FieldError) weir.Why {
 
 // whyRunning is Why for a running survey.
 func (s *System) whyRunning(ctx context.Context, survey *surveys.Survey, plan *surveys.Plan, t surveys.Tally, now time.Time) (weir.Why, error) {
-	verdict := plan.Poll(now, t)
+	verdict := plan.Decide(now, t)
 	window, open := plan.Schedule.Window(now)
 	if verdict.Done || verdict.Stop || !open || window.Open.After(now) {
 		return verdict.Why, nil
@@ -66,7 +162,7 @@ func (s *System) whyRunning(ctx context.Context, survey *surveys.Survey, plan *s
 			verdict.Start, verdict.Why = 0, weir.Why{Code: weir.WhyAside, Text: "every pending respondent is set aside for a while, or its quota is full"}
 		}
 	}
-	modes, next, err := s.wantedModes(ctx, survey, plan, verdict, now)
+	modes, next, err := s.dueModes(ctx, survey, plan, verdict, now)
 	if err != nil {
 		return weir.Why{}, err
 	}
@@ -79,12 +175,12 @@ func (s *System) whyRunning(ctx context.Context, survey *surveys.Survey, plan *s
 	if why, err := s.whyNoRoom(ctx, plan, modes, window, now); err != nil || !why.IsZero() {
 		return why, err
 	}
-	return s.whyRate(ctx, survey, plan, now)
+	return s.whyRateLimited(ctx, survey, plan, now)
 }
 
-// wantedModes lists the modes by which the survey would contact respondents
+// dueModes lists the modes by which the survey would contact respondents
 // now, and returns when the next one is due.
-func (s *System) wantedModes(ctx context.Context, survey *surveys.Survey, plan *surveys.Plan, v surveys.Verdict, now time.Time) ([]surveys.Mode, time.Time, error) {
+func (s *System) dueModes(ctx context.Context, survey *surveys.Survey, plan *surveys.Plan, v surveys.Decision, now time.Time) ([]surveys.Mode, time.Time, error) {
 	wanted := map[surveys.Mode]bool{}
 	if v.Start > 0 {
 		for _, arm := range plan.Arms {
@@ -96,7 +192,7 @@ func (s *System) wantedModes(ctx context.Context, survey *surveys.Survey, plan *
 		next time.Time
 	}
 	got, err := call(ctx, func(ctx context.Context) (g read, err error) {
-		g.page, g.next, err = s.store.DueRespondents(ctx, survey.ID, now, dueSeen)
+		g.page, g.next, err = s.store.DueRespondents(ctx, survey.ID, now, maxDueForWhy)
 		return g, err
 	})
 	for i := range got.page {
@@ -116,7 +212,7 @@ func (s *System) whyNoRoom(ctx context.Context, plan *surveys.Plan, modes []surv
 	if err != nil {
 		return weir.Why{}, err
 	}
-	lanes, err := s.lanes(ctx)
+	lanes, err := s.runningByChannel(ctx)
 	if err != nil {
 		return weir.Why{}, err
 	}
@@ -143,39 +239,39 @@ func (s *System) whyChannel(ctx context.Context, plan *surveys.Plan, mode survey
 	if err != nil {
 		return weir.Why{}, err
 	}
-	if unfit := s.unfit(mode, ch); unfit != "" {
+	if unfit := s.mismatch(mode, ch); unfit != "" {
 		return weir.Why{Code: weir.WhyChannelUnfit, Text: unfit}, nil
 	}
 	var state surveys.ChannelState // stays zero for a channel that was never checked
 	if i := slices.IndexFunc(states, func(s surveys.ChannelState) bool { return s.Channel == ch.ID }); i >= 0 {
 		state = states[i]
 	}
-	if why := held(ch, state); !why.IsZero() {
+	if why := whyUnavailable(ch, state); !why.IsZero() {
 		return why, nil
 	}
-	rate, _ := s.rates.Load(ch.ID)
+	rate, _ := s.freedPerMinute.Load(ch.ID)
 	perMinute, _ := rate.(float64)
-	t := &traffic{channel: ch, most: mostOf(ch, perMinute)}
+	t := &channelLoad{channel: ch, queueLimit: queueLimitFor(ch, perMinute)}
 	for _, survey := range lanes[name] {
-		t.join(survey)
+		t.addSurvey(survey)
 	}
-	s.measure(ctx, t)
+	s.readLoad(ctx, t)
 	return t.whyNoRoom(plan.Size(mode), perMinute, now, window.Close), nil
 }
 
-// channelUsers are the running surveys by the names of their channels, as read
+// runningByChannel are the running surveys by the names of their channels, as read
 // at an instant.
-type channelUsers struct {
-	at time.Time
-	of map[string][]string
+type runningByChannel struct {
+	at      time.Time
+	surveys map[string][]string
 }
 
-// lanes lists the running surveys by the channels that they use. The list is
-// cached for Options.Every, because a page of surveys asks for each of them.
-func (s *System) lanes(ctx context.Context) (map[string][]string, error) {
+// runningByChannel lists the running surveys by the channels that they use. The list is
+// cached for Options.RoundInterval, because a page of surveys asks for each of them.
+func (s *System) runningByChannel(ctx context.Context) (map[string][]string, error) {
 	now := time.Now()
-	if kept := s.users.Load(); kept != nil && now.Sub(kept.at) < s.every {
-		return kept.of, nil
+	if kept := s.surveysByChannel.Load(); kept != nil && now.Sub(kept.at) < s.roundInterval {
+		return kept.surveys, nil
 	}
 	out := map[string][]string{}
 	for after := ""; ; {
@@ -186,24 +282,24 @@ func (s *System) lanes(ctx context.Context) (map[string][]string, error) {
 			return nil, err
 		}
 		for i := range page {
-			if plan, _ := s.library.plan(&page[i], s.defaults); plan != nil {
+			if plan, _ := s.plans.compile(&page[i], s.defaults); plan != nil {
 				for _, name := range plan.Channels {
 					out[name] = append(out[name], page[i].Name)
 				}
 			}
 		}
 		if len(page) < surveyPage {
-			s.users.Store(&channelUsers{now, out})
+			s.surveysByChannel.Store(&runningByChannel{now, out})
 			return out, nil
 		}
 		after = page[len(page)-1].Name
 	}
 }
 
-// whyRate explains that the limit per minute is reached; zero if it is not.
-func (s *System) whyRate(ctx context.Context, survey *surveys.Survey, plan *surveys.Plan, now time.Time) (weir.Why, error) {
-	var minute surveys.Minute
-	if err := s.replay(ctx, survey.ID, &minute, now); err != nil {
+// whyRateLimited explains that the limit per minute is reached; zero if it is not.
+func (s *System) whyRateLimited(ctx context.Context, survey *surveys.Survey, plan *surveys.Plan, now time.Time) (weir.Why, error) {
+	var minute surveys.MinuteLimit
+	if err := s.loadLimit(ctx, survey.ID, &minute, now); err != nil {
 		return weir.Why{}, err
 	}
 	if minute.Left(now, plan.LimitPerMinute) > 0 {
@@ -226,7 +322,7 @@ func (s *System) WhyRespondent(ctx context.Context, survey surveys.Survey, r sur
 		}
 		return why, err
 	}
-	plan, _ := s.library.plan(&survey, s.defaults)
+	plan, _ := s.plans.compile(&survey, s.defaults)
 	if plan != nil && survey.State == surveys.Running && r.Arm < len(plan.Arms) && r.Step < len(plan.Arms[r.Arm].Modes) {
 		if why := plan.Why(r.Progress, time.Now()); !why.IsZero() {
 			return why, nil

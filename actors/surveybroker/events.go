@@ -20,8 +20,8 @@ const (
 
 // Sources of these events.
 const (
-	fromSurveys  = "surveys"
-	fromChannels = "channels"
+	sourceSurveys  = "surveys"
+	sourceChannels = "channels"
 )
 
 // MessageData is the data of a [MessageEvent]. It contains no phone number.
@@ -55,9 +55,9 @@ type channelData struct {
 	Was     weir.Health `json:"was"`
 }
 
-// event builds an event. data must be a struct of strings and numbers, which
+// newEvent builds an event. data must be a struct of strings and numbers, which
 // always marshals.
-func event(kind, source, subject string, at time.Time, data any) events.Event {
+func newEvent(kind, source, subject string, at time.Time, data any) events.Event {
 	body, err := json.Marshal(data)
 	if err != nil {
 		body = []byte("{}")
@@ -92,20 +92,20 @@ func SurveyOf(subject string) string {
 }
 
 func stateEvent(s *surveys.Survey, now time.Time) events.Event {
-	return event(StateEvent, fromSurveys, surveySubject(s.Name), now, stateData{s.Name, s.State, s.Cause})
+	return newEvent(StateEvent, sourceSurveys, surveySubject(s.Name), now, stateData{s.Name, s.State, s.Cause})
 }
 
 func channelEvent(name string, was weir.Health, s surveys.ChannelState) events.Event {
-	return event(ChannelEvent, fromChannels, "channel/"+name, s.Since, channelData{name, s.Health, s.Reason, was})
+	return newEvent(ChannelEvent, sourceChannels, "channel/"+name, s.Since, channelData{name, s.Health, s.Reason, was})
 }
 
 // Events of a survey's log, in addition to the kinds of outbox entries.
 const (
 	logEnqueued    = "enqueued"
-	logWithdrawn   = "withdrawn"
+	logCanceled    = "withdrawn"
 	logDisposition = "disposition"
 	logMessage     = "message"
 	logReply       = "reply"
 	logFinished    = "finished"
-	logStumbled    = "stumbled"
+	logDeferred    = "stumbled"
 )

@@ -1,0 +1,366 @@
+package surveybroker
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"weir"
+	"weir/actors/supervise"
+	"weir/surveys"
+)
+
+// tally is a round's view of a survey as a whole.
+type tally struct {
+	surveys.Tally
+	verdict surveys.Decision
+	full    []int
+}
+
+// advanceSurvey advances a survey that is done, stopping or paused. open reports whether
+// the survey may contact respondents now.
+func (r *round) advanceSurvey(ctx context.Context, sv *surveyState) (open bool, err error) {
+	if sv.plan == nil {
+		return false, nil
+	}
+	if r.now.Before(sv.skippedUntil) {
+		r.wakeAt(sv.skippedUntil)
+		return false, nil
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			open, err = false, nil
+			r.skipBroken(sv, supervise.PanicText(p), debug.Stack())
+		}
+	}()
+	if sv.survey.State == surveys.Paused && sv.sweepDone && !r.hinted && !sv.plan.Schedule.Over(r.now) {
+		r.wakeForWindows(sv)
+		return false, nil
+	}
+	sums, err := call(ctx, func(ctx context.Context) (surveys.Sums, error) { return r.store.Counts(ctx, sv.survey.ID) })
+	if err != nil {
+		return false, fmt.Errorf("read a survey's counts: %w", err)
+	}
+	t := tally{Tally: sums.Tally(len(sv.plan.Quotas))}
+	t.full = sv.plan.Quotas.FullBuckets(t.Buckets)
+	if sv.survey.State == surveys.Stopping {
+		return false, r.cancelRespondents(ctx, sv, t)
+	}
+	t.verdict = sv.plan.Decide(r.now, t.Tally)
+	r.tallies[sv.survey.ID] = t
+	switch {
+	case t.verdict.Done && t.Pending > 0: // respondents that are no longer needed are canceled, too
+		return false, r.changeState(ctx, sv, surveys.Stop, sv.causeOf(t))
+	case t.verdict.Done:
+		return false, r.changeState(ctx, sv, surveys.Finish, sv.causeOf(t))
+	case t.verdict.Stop:
+		return false, r.changeState(ctx, sv, surveys.Stop, surveys.WindowOver)
+	case sv.survey.State == surveys.Paused:
+		r.wakeForWindows(sv)
+		return false, r.cancelWaiting(ctx, sv)
+	}
+	r.wakeForWindows(sv)
+	if err := r.readMissedOutcomes(ctx, sv); err != nil {
+		return false, err
+	}
+	return true, r.cancelOutsideWindows(ctx, sv)
+}
+
+// causeOf returns why a survey with no respondents left to contact is done.
+func (sv *surveyState) causeOf(t tally) surveys.Cause {
+	if sv.plan.Enough(t.Tally) {
+		return surveys.Reached
+	}
+	return surveys.Exhausted
+}
+
+// wakeForWindows schedules a round for when the survey's schedule opens, and for
+// the end of its last window plus grace.
+func (r *round) wakeForWindows(sv *surveyState) {
+	if last, bounded := sv.plan.Schedule.LastClose(); bounded {
+		r.wakeAt(last.Add(surveys.Grace))
+	}
+	if at, ok := sv.plan.Schedule.NextOpen(r.now); ok && at.After(r.now) {
+		r.wakeAt(at)
+	}
+}
+
+// skipBroken skips a survey whose own rules failed, for a time that grows.
+func (r *round) skipBroken(sv *surveyState, text string, stack []byte) {
+	r.metrics.panics.Inc()
+	if sv.failures++; sv.failures == 1 {
+		r.logger.Error("a survey's rules failed; it is left alone for a while", "survey", sv.survey.Name, "panic", text, "stack", string(stack))
+	}
+	sv.skippedUntil = r.now.Add(min(brokenDelay<<min(sv.failures-1, 6), time.Hour))
+	r.wakeAt(sv.skippedUntil)
+}
+
+// changeState changes a survey's state. If another writer has changed the survey,
+// the next round reads its new state.
+func (r *round) changeState(ctx context.Context, sv *surveyState, step surveys.Step, cause surveys.Cause) error {
+	to, err := sv.survey.State.Apply(step)
+	if err != nil || to == sv.survey.State {
+		return nil //nolint:nilerr // it has come so far already
+	}
+	if !r.mayWrite() {
+		return errRoleLost
+	}
+	s := sv.survey
+	s.State = to
+	if s.Cause == "" || sv.survey.State != surveys.Stopping {
+		s.Cause = cause
+	}
+	if to == surveys.Done {
+		s.Ended = r.now
+	}
+	changed, err := call(ctx, func(ctx context.Context) (surveys.Survey, error) {
+		return r.store.UpdateSurvey(ctx, s, stateEvent(&s, r.now))
+	})
+	switch weir.CodeOf(err) {
+	case "":
+		r.moreWork = true
+		r.logger.Info("a survey has come further", "survey", s.Name, "state", string(s.State), "cause", string(s.Cause))
+		r.setVersion(sv, changed)
+		return nil
+	case weir.CodeConflict, weir.CodeNotFound:
+		r.moreWork = true
+		return nil
+	case weir.CodePrecondition: // respondents are becoming visible in it
+		r.wakeAt(r.now.Add(retryDelay))
+		return nil
+	default:
+		return fmt.Errorf("change a survey: %w", err)
+	}
+}
+
+// cancelRespondents cancels a page of the respondents that are not final. The survey is
+// done when none is left. Respondents whose contacts wait come first, so that
+// their contacts cannot take a slot that becomes free when a provider releases
+// a canceled contact.
+func (r *round) cancelRespondents(ctx context.Context, sv *surveyState, t tally) error {
+	if t.Pending+t.Active == 0 {
+		return r.changeState(ctx, sv, surveys.Finish, surveys.ByUser)
+	}
+	if !sv.sweepDone {
+		r.moreWork = true
+		return r.sweepActive(ctx, sv, func(d *stepper, p surveys.Respondent) (change, bool) {
+			if p.Progress.Contact == surveys.Idle || p.Progress.Contact == surveys.Dispatched {
+				return change{}, false
+			}
+			return d.cancel(p)
+		})
+	}
+	page, err := call(ctx, func(ctx context.Context) ([]surveys.Respondent, error) {
+		return r.store.Open(ctx, sv.survey.ID, openPage)
+	})
+	if err != nil {
+		return fmt.Errorf("find who is to be canceled: %w", err)
+	}
+	d, err := r.stepper(ctx, sv)
+	if err != nil {
+		return err
+	}
+	var changes []change
+	for _, p := range page {
+		if c, ok := d.cancel(p); ok {
+			changes = append(changes, c)
+		}
+	}
+	before := r.cancelFailures
+	if err := r.write(ctx, sv, changes); err != nil {
+		return err
+	}
+	r.moreWork = r.moreWork || r.cancelFailures == before // otherwise it is retried after retryDelay
+	return nil
+}
+
+// cancel ends a respondent because its survey ends.
+func (d *stepper) cancel(p surveys.Respondent) (change, bool) {
+	return d.step(p, func(p surveys.Progress) (surveys.Progress, surveys.Effects, error) {
+		p, e := d.plan.Cancel(p)
+		return p, e, nil
+	})
+}
+
+// cancelWaiting cancels contacts that wait in channels, a page in each round.
+func (r *round) cancelWaiting(ctx context.Context, sv *surveyState) error {
+	if sv.sweepDone {
+		return nil
+	}
+	err := r.sweepActive(ctx, sv, func(d *stepper, p surveys.Respondent) (change, bool) {
+		if p.Progress.Contact == surveys.Canceling { // a crash may have happened between commit and cancel
+			r.toCancel = append(r.toCancel, p.Contact)
+			return change{}, false
+		}
+		c, ok := d.step(p, func(p surveys.Progress) (surveys.Progress, surveys.Effects, error) {
+			p, e := sv.plan.CancelWaiting(p, r.now)
+			return p, e, nil
+		})
+		c.cancelAfterCommit = true
+		return c, ok
+	})
+	if err != nil {
+		return err
+	}
+	r.cancelCollected(ctx)
+	return nil
+}
+
+// sweepActive goes once through the active respondents, a page in each round.
+func (r *round) sweepActive(ctx context.Context, sv *surveyState, of func(*stepper, surveys.Respondent) (change, bool)) error {
+	filter := surveys.Filter{Survey: sv.survey.ID, Statuses: []surveys.Status{surveys.Active}, After: sv.sweepCursor, Limit: openPage}
+	type listed struct {
+		page []surveys.Respondent
+		next surveys.RespondentID
+	}
+	got, err := call(ctx, func(ctx context.Context) (l listed, err error) {
+		l.page, l.next, err = r.store.Respondents(ctx, filter)
+		return l, err
+	})
+	if err != nil {
+		return fmt.Errorf("find whose contacts wait: %w", err)
+	}
+	d, err := r.stepper(ctx, sv)
+	if err != nil {
+		return err
+	}
+	var changes []change
+	for _, p := range got.page {
+		if c, ok := of(d, p); ok {
+			changes = append(changes, c)
+		}
+	}
+	if err := r.write(ctx, sv, changes); err != nil {
+		return err
+	}
+	sv.sweepCursor, sv.sweepDone = got.next, got.next == 0
+	r.moreWork = r.moreWork || !sv.sweepDone
+	return nil
+}
+
+// cancelCollected cancels contacts whose respondents' moves are already
+// committed.
+func (r *round) cancelCollected(ctx context.Context) {
+	changes := make([]change, len(r.toCancel))
+	for i, ref := range r.toCancel {
+		changes[i].cancel = ref
+	}
+	r.toCancel = nil
+	r.cancelContacts(ctx, changes)
+}
+
+// cancelOutsideWindows cancels contacts that wait in channels for windows that the schedule of
+// a running survey no longer has, a page in each round.
+func (r *round) cancelOutsideWindows(ctx context.Context, sv *surveyState) error {
+	if !sv.scheduleChanged {
+		return nil
+	}
+	err := r.sweepActive(ctx, sv, func(d *stepper, p surveys.Respondent) (change, bool) {
+		if p.Progress.Contact == surveys.Canceling { // a crash may have happened between commit and cancel
+			r.toCancel = append(r.toCancel, p.Contact)
+		}
+		w, ok := sv.plan.Schedule.Window(r.now)
+		if p.Progress.Contact != surveys.Waiting || ok && !w.Open.After(r.now) && !p.WindowEnd.After(w.Close) {
+			return change{}, false
+		}
+		c, ok := d.step(p, func(p surveys.Progress) (surveys.Progress, surveys.Effects, error) {
+			p, e := sv.plan.CancelWaiting(p, r.now)
+			return p, e, nil
+		})
+		c.cancelAfterCommit = true
+		return c, ok
+	})
+	if err != nil {
+		return err
+	}
+	r.cancelCollected(ctx)
+	sv.scheduleChanged = !sv.sweepDone
+	return nil
+}
+
+// readMissedOutcomes reads the outcome of the contacts of a survey that could not be run
+// for a while, a page in each round: the respondents' own due times may be a
+// week away.
+func (r *round) readMissedOutcomes(ctx context.Context, sv *surveyState) error {
+	if !sv.entriesDropped {
+		return nil
+	}
+	var failed error
+	err := r.sweepActive(ctx, sv, func(d *stepper, p surveys.Respondent) (change, bool) {
+		if p.Progress.Contact == surveys.Idle || failed != nil {
+			return change{}, false
+		}
+		c, ok, err := r.checkOverdue(ctx, d, p)
+		failed = err
+		return c, ok && err == nil
+	})
+	if err == nil {
+		err = failed
+	}
+	if err != nil {
+		sv.sweepCursor, sv.sweepDone = 0, false
+		return err
+	}
+	if sv.entriesDropped = !sv.sweepDone; !sv.entriesDropped {
+		sv.sweepCursor, sv.sweepDone = 0, false // for the next sweep
+	}
+	return nil
+}
+
+// checkOverdue reads a contact that is overdue and returns the change that follows.
+// ok is false if there is nothing to do.
+func (r *round) checkOverdue(ctx context.Context, d *stepper, who surveys.Respondent) (_ change, ok bool, _ error) {
+	type found struct {
+		contact weir.Contact
+		gone    bool
+	}
+	got, err := call(ctx, func(ctx context.Context) (f found, err error) {
+		f.contact, _, err = r.store.Contact(ctx, who.Contact)
+		if weir.CodeOf(err) == weir.CodeNotFound {
+			return found{gone: true}, nil
+		}
+		return f, err
+	})
+	if err != nil {
+		return change{}, false, fmt.Errorf("read a contact: %w", err)
+	}
+	switch c := &got.contact; {
+	case got.gone:
+		return r.endContact(d, who, weir.Lost, ""), true, nil
+	case c.State == weir.Done:
+		return r.endContact(d, who, c.Outcome, c.Reason), true, nil
+	case c.State.Waiting() && who.Progress.Contact == surveys.Canceling:
+		r.toCancel = append(r.toCancel, who.Contact)
+		r.cancelCollected(ctx)
+	case !c.SentAt.IsZero() && who.Progress.Contact == surveys.Waiting:
+		n := surveys.OutboxEntry{Kind: surveys.ContactAccepted, At: c.SentAt, Channel: c.Channel, Respondent: respondentRef(who), Contact: c.Ref}
+		out, _ := d.applyEntries(who, []surveys.OutboxEntry{n})
+		out.move.Taken = nil
+		return out, true, nil
+	}
+	out, ok := d.step(who, func(p surveys.Progress) (surveys.Progress, surveys.Effects, error) {
+		p, e := d.plan.Timeout(p, r.now)
+		if !p.DueAt.After(r.now) { // do not check it again at once
+			p.DueAt = r.now.Add(time.Minute)
+		}
+		return p, e, nil
+	})
+	return out, ok, nil
+}
+
+// endContact applies the end of a contact as if an outbox entry had reported it.
+func (r *round) endContact(d *stepper, who surveys.Respondent, outcome weir.Outcome, reason string) change {
+	n := surveys.OutboxEntry{
+		Kind: surveys.ContactEnded, At: r.now, Channel: who.Contact.Channel, Contact: who.Contact, Outcome: outcome, Reason: reason,
+		Respondent: respondentRef(who),
+	}
+	out, _ := d.applyEntries(who, []surveys.OutboxEntry{n})
+	out.move.Taken = nil
+	return out
+}
+
+// respondentRef returns the reference to the respondent's latest contact.
+func respondentRef(who surveys.Respondent) weir.Respondent {
+	return weir.Respondent{Survey: who.Survey, ID: int64(who.ID), Serial: who.Serial}
+}

@@ -1,0 +1,311 @@
+package surveybroker
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"weir"
+	"weir/events"
+	"weir/surveys"
+)
+
+// maxTries is the max number of tries of a report or a stop message that loses
+// against other writers.
+const maxTries = 10
+
+// Report applies an application's report about a respondent. It may be repeated:
+// the second time it changes nothing, and messages with a key are not sent
+// again.
+func (s *System) Report(ctx context.Context, survey surveys.Survey, id surveys.RespondentID, h surveys.Report) (surveys.Respondent, error) {
+	if survey.State == surveys.Draft {
+		return surveys.Respondent{}, weir.Errorf(weir.CodeConflict, "the survey was not launched")
+	}
+	plan, wrong := s.plans.compile(&survey, s.defaults)
+	if plan == nil {
+		return surveys.Respondent{}, surveys.Invalid(wrong)
+	}
+	sv := &surveyState{survey: survey, plan: plan}
+	for try := range maxTries {
+		is, again, err := s.applyReport(ctx, sv, id, h)
+		if err != nil {
+			return is, err
+		}
+		if !again {
+			return is, s.sendReply(ctx, sv, &is, h)
+		}
+		select {
+		case <-ctx.Done():
+			return is, ctx.Err()
+		case <-time.After(time.Duration(try) * 5 * time.Millisecond):
+		}
+	}
+	return surveys.Respondent{}, &weir.Error{Code: weir.CodeUnavailable, Message: "the respondent is being changed by others; try again", RetryAfter: time.Second}
+}
+
+// applyReport tries once. again reports that another writer changed the respondent.
+func (s *System) applyReport(ctx context.Context, sv *surveyState, id surveys.RespondentID, h surveys.Report) (_ surveys.Respondent, again bool, _ error) {
+	was, err := s.store.Respondent(ctx, sv.survey.ID, id)
+	if err != nil {
+		return was, false, err
+	}
+	if err := s.checkMessages(ctx, sv, &was, h.Messages); err != nil {
+		return was, false, err
+	}
+	d := s.newStepper(sv, time.Now(), nil, nil)
+	attributes, wrong := surveys.MergeAnswers(was.Attributes, h.Answers)
+	if len(wrong) > 0 {
+		return was, false, &weir.Error{Code: weir.CodeInvalid, Message: "the answers cannot be taken", Fields: wrong}
+	}
+	bucket := was.Bucket
+	if len(h.Answers) > 0 {
+		bucket = sv.plan.Assign(&was, attributes)
+	}
+	full, err := s.fullWithout(ctx, sv, &was, h, bucket)
+	if err != nil {
+		return was, false, err
+	}
+	p, e, err := d.try(was.Progress, reportRule(sv.plan, d.now, h, full))
+	if err != nil {
+		return was, false, reportError(err, was, h)
+	}
+	if p == was.Progress && maps.Equal(attributes, was.Attributes) && bucket == was.Bucket {
+		return was, false, nil
+	}
+	c := d.buildChange(was, p, e)
+	c.move.Is.Attributes, c.move.Is.Bucket = attributes, bucket
+	if len(s.replyMessages(sv, &c.move.Is, h)) > 0 {
+		d.log(&c, surveys.LogEntry{Event: logReply, Mode: surveys.SMS})
+	}
+	return s.commitReport(ctx, sv, c)
+}
+
+// fullWithout reports whether a respondent that stays in the survey is no longer
+// needed, because its bucket is full without it.
+func (s *System) fullWithout(ctx context.Context, sv *surveyState, was *surveys.Respondent, h surveys.Report, bucket int) (bool, error) {
+	ends := h.Disposition != "" && h.Disposition.Final() || h.Stop || was.Status.Final()
+	if bucket == surveys.NoBucket || ends || was.Counted && bucket == was.Bucket {
+		return false, nil
+	}
+	sums, err := s.store.Counts(ctx, sv.survey.ID)
+	return err == nil && sv.plan.Quotas.Full(sums.Tally(len(sv.plan.Quotas)).Buckets, bucket), err
+}
+
+// commitReport writes a change, after canceling its contact.
+func (s *System) commitReport(ctx context.Context, sv *surveyState, c change) (_ surveys.Respondent, again bool, _ error) {
+	if c.cancel != (weir.Ref{}) && !s.cancelContact(ctx, c.cancel, c.inFlightToo) {
+		return c.move.Was, false, &weir.Error{Code: weir.CodeUnavailable, Message: "the respondent's next contact could not be taken back now; try again", RetryAfter: 2 * time.Second}
+	}
+	written, err := s.storeWork(ctx, workOf(sv, []change{c}))
+	if err != nil {
+		return c.move.Was, false, err
+	}
+	if slices.Contains(written.Stale, c.move.Was.ID) {
+		return c.move.Was, true, nil
+	}
+	s.recordMetrics(&sv.survey, &c)
+	s.hint()
+	return c.move.Is, false, nil
+}
+
+// reportRule returns the rule that applies a report. A respondent that turns out
+// to be in a full bucket is rejected, unless the report ends it.
+func reportRule(plan *surveys.Plan, now time.Time, h surveys.Report, full bool) rule {
+	return func(p surveys.Progress) (surveys.Progress, surveys.Effects, error) {
+		if p.Status.Final() && (h.Disposition == "" || p.Status == surveys.Rejected && h.Disposition.Reportable() && !h.Disposition.Final()) {
+			return p, surveys.Effects{}, nil // a message after the end, or the repetition of a report that found the quota full
+		}
+		if h.Stop && h.Disposition == "" {
+			p, e := plan.OptOut(p)
+			return p, e, nil
+		}
+		q, e, err := plan.Replied(p, now, h.Serial, h.Disposition)
+		switch {
+		case err != nil || q.Status.Final():
+			return q, e, err
+		case h.Stop:
+			q, f := plan.OptOut(q)
+			return q, mergeEffects(e, f), nil
+		case full:
+			if r, f, err := plan.Reject(q); err == nil {
+				return r, mergeEffects(e, f), nil
+			}
+		}
+		return q, e, nil
+	}
+}
+
+// mergeEffects merges the effects of two consecutive steps, neither of which enqueues.
+func mergeEffects(a, b surveys.Effects) surveys.Effects {
+	b.Cancel, b.CancelInFlight = max(a.Cancel, b.Cancel), a.CancelInFlight || b.CancelInFlight
+	b.Count, b.Finished = a.Count || b.Count, a.Finished || b.Finished
+	return b
+}
+
+// reportError returns the client's error for a step that cannot be taken.
+func reportError(err error, was surveys.Respondent, h surveys.Report) error {
+	switch {
+	case errors.Is(err, surveys.ErrFinal):
+		return weir.Errorf(weir.CodeConflict, "the respondent has come to its end: %s, %s", was.Status, was.Disposition)
+	case errors.Is(err, surveys.ErrDisposition) && !h.Disposition.Reportable():
+		return &weir.Error{Code: weir.CodeInvalid, Message: "the report cannot be taken", Fields: []weir.FieldError{
+			{Pointer: "/disposition", Code: "enum", Detail: "this disposition cannot be reported"},
+		}}
+	case errors.Is(err, surveys.ErrDisposition):
+		return weir.Errorf(weir.CodeConflict, "a respondent who is %s cannot become %s", was.Disposition, h.Disposition)
+	default:
+		return &weir.Error{Code: weir.CodeInternal, Message: "the report could not be taken", Cause: err}
+	}
+}
+
+// replyKey returns the key of a contact that holds messages of a report.
+func replyKey(id surveys.RespondentID, key string, part int) string {
+	if key == "" {
+		return ""
+	}
+	return id.String() + "-reply-" + key + "-" + strconv.Itoa(part)
+}
+
+// checkMessages checks, before anything of a report is applied, whether its messages
+// can be sent.
+func (s *System) checkMessages(ctx context.Context, sv *surveyState, r *surveys.Respondent, messages []string) error {
+	if len(messages) == 0 {
+		return nil
+	}
+	for i, m := range messages {
+		if strings.TrimSpace(m) == "" {
+			return &weir.Error{Code: weir.CodeInvalid, Message: "a message cannot be sent", Fields: []weir.FieldError{
+				{Pointer: "/messages/" + strconv.Itoa(i), Code: "length", Detail: "must not be empty"},
+			}}
+		}
+	}
+	_, err := s.textChannel(ctx, sv, r)
+	return err
+}
+
+// sendReply sends the messages of a report, before all other waiting contacts and
+// regardless of the schedule, because the respondent is waiting for them. A
+// respondent that turned out not to be needed gets the survey's quota message
+// instead, once.
+func (s *System) sendReply(ctx context.Context, sv *surveyState, r *surveys.Respondent, h surveys.Report) error {
+	messages, key := s.replyMessages(sv, r, h), func(part int) string { return replyKey(r.ID, h.Key, part) }
+	if len(messages) == 0 {
+		return nil
+	}
+	if h.WithholdsMessages(r.Progress) {
+		key = func(int) string { return r.ID.String() + "-quota" }
+	}
+	ch, err := s.textChannel(ctx, sv, r)
+	if err != nil {
+		return err
+	}
+	var specs []weir.Spec
+	for part := range slices.Chunk(messages, max(1, min(len(messages), ch.Capacity))) {
+		specs = append(specs, weir.Spec{
+			Key: key(len(specs)), To: r.Phone, Priority: surveys.ReplyPriority(), Survey: sv.survey.Name,
+			Labels: map[string]string{"respondent": r.ID.String(), "mode": string(surveys.SMS)}, Messages: part,
+		})
+	}
+	_, err = s.channels.Accept(ctx, ch, specs)
+	if weir.CodeOf(err) == weir.CodeKeyReused {
+		return nil // the first report with this key was answered; its messages stand
+	}
+	return err
+}
+
+// replyMessages returns the messages that a report sends to a respondent in its
+// present state.
+func (s *System) replyMessages(sv *surveyState, r *surveys.Respondent, h surveys.Report) []string {
+	if !h.WithholdsMessages(r.Progress) {
+		return h.Messages
+	}
+	text := sv.plan.QuotaMessage(sv.survey.Name, person(r, s.tokens), r.Progress)
+	if text == "" || len(h.Messages) == 0 && sv.plan.Mode(r.Progress).Voice() {
+		return nil
+	}
+	return []string{text}
+}
+
+// textChannel returns the channel for answers to a respondent: the channel of
+// its latest contact if that was by text, otherwise the survey's.
+func (s *System) textChannel(ctx context.Context, sv *surveyState, r *surveys.Respondent) (weir.Channel, error) {
+	d := &stepper{survey: &sv.survey, plan: sv.plan}
+	if m := d.mode(r.Progress); r.Contact != (weir.Ref{}) && m != "" && !m.Voice() {
+		ch, err := s.store.ChannelByID(ctx, r.Contact.Channel)
+		if weir.CodeOf(err) != weir.CodeNotFound && (err != nil || !ch.Deleting && !ch.Deleted) {
+			return ch, err
+		}
+	}
+	for _, m := range []surveys.Mode{surveys.SMS, surveys.MobileWeb} {
+		if name := sv.plan.Channels[m]; name != "" {
+			return s.store.Channel(ctx, name)
+		}
+	}
+	return weir.Channel{}, weir.Errorf(weir.CodeConflict, "the survey has no channel for texts, so that nothing can be answered")
+}
+
+// appResponse is an application's response to a [MessageEvent].
+type appResponse struct {
+	Disposition surveys.Disposition `json:"disposition"`
+	Messages    []string            `json:"messages"`
+	Answers     map[string]any      `json:"answers"`
+	Stop        bool                `json:"stop"`
+}
+
+// ApplyResponse applies the body with which an application responded to an event. An
+// empty body means nothing, and so does a body that is no answer, such as "OK".
+// ApplyResponse may be called again: the event's id is the idempotency key.
+//
+// An error means that the event must be delivered again, to get the same
+// answer. That helps only if the answer could not be applied now; a rejected
+// answer would be rejected again and hold up the respondent's next messages.
+func (s *System) ApplyResponse(ctx context.Context, e events.Event, body []byte) error {
+	if e.Type != MessageEvent || len(bytes.TrimSpace(body)) == 0 {
+		return nil
+	}
+	err := s.applyResponse(ctx, e, body)
+	switch weir.CodeOf(err) {
+	case weir.CodeInvalid, weir.CodeNotFound, weir.CodeConflict:
+		s.logger.WarnContext(ctx, "what an application answered to a message was not taken", "subject", e.Subject, "error", err)
+		return nil
+	default:
+		return err
+	}
+}
+
+func (s *System) applyResponse(ctx context.Context, e events.Event, body []byte) error {
+	var about MessageData
+	if err := json.Unmarshal(e.Data, &about); err != nil {
+		return &weir.Error{Code: weir.CodeInternal, Message: "the event cannot be read", Cause: err}
+	}
+	id, err := surveys.ParseRespondentID(about.Respondent)
+	if err != nil {
+		return &weir.Error{Code: weir.CodeInternal, Message: "the event cannot be read", Cause: err}
+	}
+	var a appResponse
+	if err := json.Unmarshal(body, &a); err != nil {
+		return weir.Errorf(weir.CodeInvalid, "the application's answer is not a JSON object of disposition, messages, answers and stop")
+	}
+	if a.Disposition == "" && len(a.Messages) == 0 && len(a.Answers) == 0 && !a.Stop {
+		return nil
+	}
+	survey, err := s.store.Survey(ctx, about.Survey)
+	if err != nil {
+		return err
+	}
+	answers, wrong := surveys.Attributes(a.Answers)
+	if err := surveys.Invalid(wrong); err != nil {
+		return err
+	}
+	_, err = s.Report(ctx, survey, id, surveys.Report{
+		Serial: about.Serial, Disposition: a.Disposition, Answers: answers, Messages: a.Messages, Stop: a.Stop,
+		Key: "e" + strconv.FormatInt(e.ID, 36),
+	})
+	return err
+}

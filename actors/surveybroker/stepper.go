@@ -1,0 +1,267 @@
+package surveybroker
+
+import (
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"weir"
+	"weir/actors/supervise"
+	"weir/events"
+	"weir/surveys"
+)
+
+// stepper is the stepper: it turns the decisions of the rules about a survey's
+// respondents into moves. It does no I/O.
+type stepper struct {
+	survey *surveys.Survey
+	plan   *surveys.Plan
+	now    time.Time
+	random func() float64
+	tokens surveys.Tokens
+	// channelFor returns the channel of a mode; ok is false if none accepts contacts.
+	channelFor func(surveys.Mode) (_ weir.Channel, ok bool)
+	// channelName returns the name of a channel, for the log; empty if it is not
+	// known.
+	channelName func(weir.ChannelID) string
+	// onPanic is called with panics in the rules.
+	onPanic func(panicked any, stack []byte)
+}
+
+// change is a move that is to be written to the store.
+type change struct {
+	move              surveys.Move
+	cancel            weir.Ref // the contact to cancel; zero: none
+	inFlightToo       bool     // cancel it even if its provider has it
+	cancelAfterCommit bool     // cancel it after the commit, not before
+	newAttempt        bool     // the move begins a first attempt or a retry
+}
+
+// rule is a step of package surveys.
+type rule func(surveys.Progress) (surveys.Progress, surveys.Effects, error)
+
+// errStepFailed reports that a step failed for a reason of the respondent's
+// own: a rule panicked.
+var errStepFailed = errors.New("the step of a respondent failed")
+
+// try takes a step. A panic in a rule fails the step of this respondent only.
+func (d *stepper) try(p surveys.Progress, step rule) (_ surveys.Progress, _ surveys.Effects, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			d.onPanic(r, debug.Stack())
+			err = fmt.Errorf("%w: %s", errStepFailed, supervise.PanicText(r))
+		}
+	}()
+	return step(p)
+}
+
+// buildChange builds the move of a step. If the contact cannot be built, the
+// respondent is delayed instead.
+func (d *stepper) buildChange(was surveys.Respondent, p surveys.Progress, e surveys.Effects) change {
+	c := change{move: surveys.Move{Was: was}}
+	if o := e.Enqueue; o != nil {
+		ch, ok := d.channelFor(o.Mode)
+		if !ok || d.survey.State != surveys.Running {
+			p = d.plan.NotEnqueued(p, *o)
+		} else if spec, err := d.buildContact(&was, p, *o); err != nil {
+			return d.deferFailed(was)
+		} else {
+			c.move.Enqueue, c.move.Channel = &spec, ch.ID
+			d.log(&c, surveys.LogEntry{Event: logEnqueued, Mode: o.Mode, Channel: ch.Name, Attempt: o.Attempt})
+		}
+	}
+	if e.Cancel != 0 && was.Contact != (weir.Ref{}) {
+		c.cancel, c.inFlightToo = was.Contact, e.CancelInFlight
+		d.log(&c, surveys.LogEntry{Event: logCanceled, Mode: d.mode(was.Progress), Channel: d.channelName(was.Contact.Channel), Attempt: was.Tries})
+	}
+	d.setNewState(&c, p, e)
+	return c
+}
+
+// buildContact builds the content of a contact. It may fail or panic on one
+// respondent's data, so it runs under try.
+func (d *stepper) buildContact(r *surveys.Respondent, p surveys.Progress, o surveys.Outreach) (spec weir.Spec, err error) {
+	_, _, err = d.try(p, func(p surveys.Progress) (surveys.Progress, surveys.Effects, error) {
+		var err error
+		spec, err = d.plan.Contact(d.survey.Name, person(r, d.tokens), p, o)
+		return p, surveys.Effects{}, err
+	})
+	spec.For = weir.Respondent{Survey: r.Survey, ID: int64(r.ID), Serial: o.Serial}
+	return spec, err
+}
+
+// person returns the data of a respondent for templates.
+func person(r *surveys.Respondent, tokens surveys.Tokens) surveys.Person {
+	return surveys.Person{ID: r.ID.String(), Token: tokens.Of(r.ID), Phone: r.Phone, Attributes: r.Attributes}
+}
+
+// setNewState sets the respondent's state after the move.
+func (d *stepper) setNewState(c *change, p surveys.Progress, e surveys.Effects) {
+	was := &c.move.Was
+	is := *was
+	is.Rev++
+	is.Progress = p
+	if was.Status == surveys.Pending && p.Status == surveys.Active {
+		is.Started = d.now
+	}
+	if was.Disposition != p.Disposition && p.Disposition != surveys.Queued {
+		d.log(c, surveys.LogEntry{Event: logDisposition, From: was.Disposition, To: p.Disposition})
+	}
+	if e.Finished && !was.Status.Final() {
+		is.Finished = d.now
+		d.log(c, surveys.LogEntry{Event: logFinished, From: was.Disposition, To: p.Disposition})
+		c.move.Events = append(c.move.Events, newEvent(RespondentEvent, sourceSurveys, respondentSubject(d.survey.Name, was.ID), d.now,
+			respondentData{d.survey.Name, was.ID.String(), p.Status, p.Disposition, d.attemptsMade(p)}))
+	}
+	c.move.Is = is
+}
+
+// attemptsMade counts the attempts of a respondent. The progress may belong to another
+// plan.
+func (d *stepper) attemptsMade(p surveys.Progress) (n surveys.Counts) {
+	_, _, _ = d.try(p, func(p surveys.Progress) (surveys.Progress, surveys.Effects, error) {
+		n = d.plan.AttemptsMade(p)
+		return p, surveys.Effects{}, nil
+	})
+	return n
+}
+
+// deferFailed delays a respondent.
+func (d *stepper) deferFailed(was surveys.Respondent) change {
+	c := change{move: surveys.Move{Was: was}}
+	p, e, err := d.try(was.Progress, func(p surveys.Progress) (surveys.Progress, surveys.Effects, error) {
+		p, e := d.plan.DeferFailed(p, d.now, d.random())
+		return p, e, nil
+	})
+	if err != nil { // the rules fail even at this
+		p, e = was.Progress, surveys.Effects{}
+		if p.DueAt = d.now.Add(time.Hour); p.Status == surveys.Pending {
+			p.DueAt, p.DelayedUntil = time.Time{}, d.now.Add(time.Hour)
+		}
+	}
+	if e.Cancel != 0 {
+		c.cancel = was.Contact
+	}
+	d.log(&c, surveys.LogEntry{Event: logDeferred})
+	d.setNewState(&c, p, e)
+	return c
+}
+
+// mode returns the mode of a progress, or "" if the progress belongs to another
+// plan.
+func (d *stepper) mode(p surveys.Progress) surveys.Mode {
+	if p.Arm < len(d.plan.Arms) && p.Step < len(d.plan.Arms[p.Arm].Modes) {
+		return d.plan.Mode(p)
+	}
+	return ""
+}
+
+func (d *stepper) log(c *change, e surveys.LogEntry) {
+	e.At, e.Respondent = d.now, c.move.Was.ID
+	c.move.Log = append(c.move.Log, e)
+}
+
+// step takes one step of a respondent. ok is false if there is nothing to do.
+func (d *stepper) step(was surveys.Respondent, step rule) (_ change, ok bool) {
+	p, e, err := d.try(was.Progress, step)
+	switch {
+	case errors.Is(err, errStepFailed):
+		return d.deferFailed(was), true
+	case err != nil || p == was.Progress && e == (surveys.Effects{}):
+		return change{}, false
+	}
+	return d.buildChange(was, p, e), true
+}
+
+// applyEntries applies the outbox entries of one respondent, in order. It stops after
+// an entry whose effects must be executed before the next one; left are the
+// remaining entries.
+func (d *stepper) applyEntries(was surveys.Respondent, notices []surveys.OutboxEntry) (_ change, left []surveys.OutboxEntry) {
+	p, e := was.Progress, surveys.Effects{}
+	var c change
+	c.move.Was = was
+	for len(notices) > 0 && e.Enqueue == nil && e.Cancel == 0 {
+		n := notices[0]
+		q, f, err := d.try(p, d.ruleFor(&n))
+		if errors.Is(err, errStepFailed) {
+			if len(c.move.Taken) > 0 {
+				break // the respondent is delayed when this entry is processed next
+			}
+			c = d.deferFailed(was)
+			c.move.Taken = append(c.move.Taken, n.ID)
+			return c, notices[1:]
+		}
+		d.recordEntry(&c, p, &n)
+		c.move.Taken = append(c.move.Taken, n.ID)
+		notices = notices[1:]
+		if err == nil {
+			f.Finished, f.Count = f.Finished || e.Finished, f.Count || e.Count
+			p, e = q, f
+		}
+	}
+	out := d.buildChange(was, p, e)
+	out.move.Log = append(c.move.Log, out.move.Log...)
+	out.move.Events = append(c.move.Events, out.move.Events...)
+	out.move.Taken, out.move.Attempt = c.move.Taken, c.move.Attempt
+	if out.move.Is.Reached = was.Reached; !c.move.Is.Reached.IsZero() {
+		out.move.Is.Reached = c.move.Is.Reached
+	}
+	return out, notices
+}
+
+// ruleFor returns the rule that applies an outbox entry.
+func (d *stepper) ruleFor(n *surveys.OutboxEntry) rule {
+	return func(p surveys.Progress) (surveys.Progress, surveys.Effects, error) {
+		switch n.Kind {
+		case surveys.ContactAccepted:
+			q, e := d.plan.ContactAccepted(p, n.At, n.Respondent.Serial)
+			return q, e, nil
+		case surveys.CallAnswered:
+			q, e := d.plan.CallAnswered(p, n.Respondent.Serial)
+			return q, e, nil
+		case surveys.ContactEnded:
+			q, e := d.plan.ContactEnded(p, d.now, surveys.Ending{At: n.At, Serial: n.Respondent.Serial, Outcome: n.Outcome, Result: n.Result})
+			return q, e, nil
+		case surveys.MessageReceived:
+			if d.plan.IsOptOut(n.Message.Body) {
+				q, e := d.plan.OptOut(p)
+				return q, e, nil
+			}
+			return d.plan.Replied(p, d.now, 0, "")
+		default:
+			return p, surveys.Effects{}, nil
+		}
+	}
+}
+
+// recordEntry adds to c what an outbox entry reports in addition to its step: log,
+// events, attempt and the instant of acceptance.
+func (d *stepper) recordEntry(c *change, p surveys.Progress, n *surveys.OutboxEntry) {
+	entry := surveys.LogEntry{At: n.At, Respondent: c.move.Was.ID, Event: string(n.Kind), Channel: d.channelName(n.Channel), Outcome: n.Outcome, Reason: n.Reason}
+	if n.Kind == surveys.MessageReceived {
+		entry.Event = logMessage
+		c.move.Events = append(c.move.Events, d.messageEvent(&c.move.Was, p, n)...)
+	} else if n.Respondent.Serial == p.Serial {
+		entry.Mode, entry.Attempt = d.mode(p), max(p.Tries, 1)
+		if n.Kind == surveys.ContactEnded && p.Contact != surveys.Idle {
+			c.move.Attempt = &surveys.Made{Mode: d.mode(p), Outcome: n.Outcome}
+		}
+		if n.Kind == surveys.ContactAccepted && p.Contact != surveys.Idle {
+			c.move.Is.Reached = n.At
+		}
+	}
+	c.move.Log = append(c.move.Log, entry)
+}
+
+// messageEvent returns the event that passes a message to the application that holds
+// the conversation.
+func (d *stepper) messageEvent(r *surveys.Respondent, p surveys.Progress, n *surveys.OutboxEntry) []events.Event {
+	if d.survey.Application.URL == "" || d.survey.State == surveys.Done {
+		return nil
+	}
+	return []events.Event{newEvent(MessageEvent, sourceSurveys, respondentSubject(d.survey.Name, r.ID), d.now, MessageData{
+		Survey: d.survey.Name, Respondent: r.ID.String(), Channel: d.channelName(n.Channel), Text: n.Message.Body,
+		ReceivedAt: n.Message.ReceivedAt.UTC(), Serial: p.Serial,
+	})}
+}
