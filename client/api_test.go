@@ -41,6 +41,8 @@ func TestRequestEncoding(t *testing.T) {
 	stop := []string{}
 	var errs []error
 	add := func(_ any, err error) { errs = append(errs, err) }
+	noReason := ""
+	add(c.ListDeadLetters(ctx, client.ListDeadLettersParams{Reason: &noReason}))
 	add(c.ListContacts(ctx, client.ListContactsParams{}))
 	add(c.ListContacts(ctx, client.ListContactsParams{State: "queued,done", Limit: 5, Key: "a&b"}))
 	add(c.PatchChannel(ctx, "texts", client.ChannelPatch{Paused: &no}, client.PatchChannelParams{}))
@@ -51,6 +53,7 @@ func TestRequestEncoding(t *testing.T) {
 	add(c.LaunchSurvey(ctx, "flu"))
 	errs = append(errs, c.DeleteSurvey(ctx, "flu"))
 	want := []string{
+		"GET /v1/dead-letters?reason=",
 		"GET /v1/contacts",
 		"GET /v1/contacts?key=a%26b&limit=5&state=queued%2Cdone",
 		`PATCH /v1/channels/texts {"paused":false}`,

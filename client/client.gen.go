@@ -616,7 +616,7 @@ type DeadBody struct {
 	Outcome string `json:"outcome,omitempty,omitzero"`
 
 	// Reason as groups have it; an empty one means those without
-	Reason string `json:"reason,omitempty,omitzero"`
+	Reason *string `json:"reason,omitempty"`
 
 	// Since contacts that became dead letters at that instant or later
 	Since time.Time `json:"since,omitempty,omitzero"`
@@ -1840,7 +1840,7 @@ type ListDeadLettersParams struct {
 	Outcome string `form:"outcome,omitempty" json:"outcome,omitempty,omitzero"`
 
 	// Reason as groups have it; an empty one means those without
-	Reason string `form:"reason,omitempty" json:"reason,omitempty,omitzero"`
+	Reason *string `form:"reason,omitempty" json:"reason,omitempty"`
 
 	// Since an instant (RFC 3339): contacts that became dead letters then or later
 	Since time.Time `form:"since,omitempty" json:"since,omitempty,omitzero"`
@@ -1864,7 +1864,7 @@ type GroupDeadLettersParams struct {
 	Outcome string `form:"outcome,omitempty" json:"outcome,omitempty,omitzero"`
 
 	// Reason as groups have it; an empty one means those without
-	Reason string `form:"reason,omitempty" json:"reason,omitempty,omitzero"`
+	Reason *string `form:"reason,omitempty" json:"reason,omitempty"`
 
 	// Since an instant (RFC 3339): contacts that became dead letters then or later
 	Since time.Time `form:"since,omitempty" json:"since,omitempty,omitzero"`
@@ -2205,7 +2205,7 @@ func (c *Client) GetTimeline(ctx context.Context, id string) (*TimelineView, err
 //
 // POST /v1/contacts:search
 func (c *Client) SearchContacts(ctx context.Context, body SearchBody) (*ContactList, error) {
-	r := Request{Method: "POST", Path: "/v1/contacts:search", Body: body, Idempotent: idempotent(body)}
+	r := Request{Method: "POST", Path: "/v1/contacts:search", Body: body, Idempotent: true}
 	return call[ContactList](ctx, c, r)
 }
 
@@ -2249,7 +2249,7 @@ func (c *Client) GroupDeadLetters(ctx context.Context, params GroupDeadLettersPa
 //
 // POST /v1/dead-letters:discard
 func (c *Client) DiscardDeadLetters(ctx context.Context, body DeadBody) (*DeadDone, error) {
-	r := Request{Method: "POST", Path: "/v1/dead-letters:discard", Body: body, Idempotent: idempotent(body)}
+	r := Request{Method: "POST", Path: "/v1/dead-letters:discard", Body: body, Idempotent: true}
 	return call[DeadDone](ctx, c, r)
 }
 
@@ -2259,7 +2259,7 @@ func (c *Client) DiscardDeadLetters(ctx context.Context, body DeadBody) (*DeadDo
 //
 // POST /v1/dead-letters:requeue
 func (c *Client) RequeueDeadLetters(ctx context.Context, body DeadBody) (*DeadDone, error) {
-	r := Request{Method: "POST", Path: "/v1/dead-letters:requeue", Body: body, Idempotent: idempotent(body)}
+	r := Request{Method: "POST", Path: "/v1/dead-letters:requeue", Body: body, Idempotent: true}
 	return call[DeadDone](ctx, c, r)
 }
 

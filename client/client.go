@@ -146,11 +146,14 @@ func setQuery[T comparable](q url.Values, name string, value T) {
 	if value == *new(T) {
 		return
 	}
-	if at, ok := any(value).(time.Time); ok {
-		q.Set(name, at.UTC().Format(time.RFC3339Nano))
-		return
+	switch value := any(value).(type) {
+	case time.Time:
+		q.Set(name, value.UTC().Format(time.RFC3339Nano))
+	case *string: // of a parameter for which an empty text is a value
+		q.Set(name, *value)
+	default:
+		q.Set(name, fmt.Sprint(value))
 	}
-	q.Set(name, fmt.Sprint(value))
 }
 
 // Do makes a request and decodes the JSON response into out, unless out is nil.

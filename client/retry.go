@@ -26,8 +26,6 @@ func (b ContactsBody) idempotent() bool {
 
 func (b HearingBody) idempotent() bool { return len(b.Messages) == 0 || b.Key != "" }
 
-func (b SearchBody) idempotent() bool { return true }
-
 func (r Request) idempotent() bool {
 	switch r.Method {
 	case http.MethodGet, http.MethodHead, http.MethodPut, http.MethodDelete:

@@ -58,17 +58,11 @@ contacts wait, and for how long the oldest has.`, `  weir channel list
 func (a *app) listChannels(ctx context.Context, r *remote, to *client.Client, out io.Writer) error {
 	l := a.list(&r.printing, out, left("CHANNEL", 8), left("TYPE"), left("STATE"), right("IN FLIGHT"), right("CAPACITY"),
 		right("SENDING"), right("UNKNOWN"), right("QUEUED"), left("OLDEST"), left("REASON", 8))
-	for ch, err := range to.Channels(ctx, client.ListChannelsParams{}) {
-		if err != nil {
-			return err
-		}
-		err = l.add(ch, cells(ch.Channel, ch.Type, stateCell(channelState(&ch)), grouped(int64(ch.InFlight)), grouped(int64(ch.Capacity)),
-			grouped(int64(ch.Sending)), grouped(int64(ch.Unknown)), grouped(int64(ch.Queued)), a.since(ch.OldestQueuedAt), ch.StateReason)...)
-		if err != nil {
-			return err
-		}
-	}
-	return l.end()
+	_, err := printList(l, to.Channels(ctx, client.ListChannelsParams{}), 0, func(ch client.ChannelView) []terminal.Cell {
+		return cells(ch.Channel, ch.Type, stateCell(channelState(&ch)), grouped(int64(ch.InFlight)), grouped(int64(ch.Capacity)),
+			grouped(int64(ch.Sending)), grouped(int64(ch.Unknown)), grouped(int64(ch.Queued)), a.since(ch.OldestQueuedAt), ch.StateReason)
+	})
+	return err
 }
 
 func channelState(ch *client.ChannelView) string {

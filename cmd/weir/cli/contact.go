@@ -134,15 +134,11 @@ func (a *app) readQuery(c *cobra.Command, q *contactQuery) error {
 
 // contacts lists the contacts that the query selects.
 func (q *contactQuery) contacts(ctx context.Context, to *client.Client) iter.Seq2[client.ContactView, error] {
-	limit := 0
-	if q.most > 0 {
-		limit = min(q.most, 1000)
-	}
 	if q.number != "" {
-		return to.ContactsOf(ctx, client.SearchBody{To: q.number, Channel: q.p.Channel, Since: q.p.Since, Until: q.p.Until, Limit: limit})
+		return to.ContactsOf(ctx, client.SearchBody{To: q.number, Channel: q.p.Channel, Since: q.p.Since, Until: q.p.Until, Limit: pageSize(q.most)})
 	}
 	p := q.p
-	p.Limit = limit
+	p.Limit = pageSize(q.most)
 	return to.Contacts(ctx, p)
 }
 
@@ -156,26 +152,17 @@ func (a *app) moment(c *cobra.Command, into *time.Time, name, about string) {
 
 func (a *app) listContacts(ctx context.Context, r *remote, to *client.Client, q contactQuery, out io.Writer) error {
 	l := a.list(&r.printing, out, left("CONTACT"), left("CHANNEL", 8), left("KEY", 10), left("TO"), left("STATE"), left("OUTCOME"), right("ATTEMPTS"), left("ACCEPTED"), left("FINISHED"), left("REASON", 10))
-	for x, err := range q.contacts(ctx, to) {
-		if err != nil {
-			return err
-		}
-		if q.most > 0 && l.count == q.most {
-			if !r.json() {
-				_, _ = fmt.Fprintln(a.Stderr, "there are more; --limit says how many are listed, 0 lists all")
-			}
-			break
-		}
+	more, err := printList(l, q.contacts(ctx, to), q.most, func(x client.ContactView) []terminal.Cell {
 		attempts := 0
 		for _, t := range x.Attempts {
 			attempts = max(attempts, t.Number)
 		}
-		err = l.add(x, cells(x.ID, x.Channel, x.Key, x.To, stateCell(x.State), stateCell(x.Outcome), attempts, a.minute(x.QueuedAt), a.minute(x.FinishedAt), cmp.Or(x.Why, x.Reason))...)
-		if err != nil {
-			return err
-		}
+		return cells(x.ID, x.Channel, x.Key, x.To, stateCell(x.State), stateCell(x.Outcome), attempts, a.minute(x.QueuedAt), a.minute(x.FinishedAt), cmp.Or(x.Why, x.Reason))
+	})
+	if more && err == nil && !r.json() {
+		a.note("there are more; --limit says how many are listed, 0 lists all")
 	}
-	return l.end()
+	return err
 }
 
 func (a *app) contactShow(r *remote) *cobra.Command {

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
@@ -15,31 +13,6 @@ import (
 	"weir/cmd/internal/terminal"
 )
 
-// timeline is the API's timeline of a contact.
-type timeline struct {
-	ID      string      `json:"id"`
-	Channel string      `json:"channel"`
-	Events  []happening `json:"events"`
-	For     *struct {
-		Survey     string `json:"survey"`
-		Respondent string `json:"respondent"`
-	} `json:"for"`
-	NotRecorded []string `json:"not_recorded"`
-}
-
-// happening is one entry of a timeline.
-type happening struct {
-	At      time.Time `json:"at"`
-	What    string    `json:"what"`
-	Attempt int       `json:"attempt"`
-	Outcome string    `json:"outcome"`
-	Reason  string    `json:"reason"`
-	Contact string    `json:"contact"`
-	By      string    `json:"by"`
-	Action  string    `json:"action"`
-	Status  int       `json:"status"`
-}
-
 func (a *app) contactTimeline(r *remote) *cobra.Command {
 	var w watching
 	c := a.speaking(r, "timeline ID", "Show what happened to a contact, in order", `Shows what happened to a contact, in order: its acceptance, each hand-over to the
@@ -48,15 +21,14 @@ API.`, "  weir contact timeline 1-1w9gn3k1c740\n  weir contact timeline 1-1w9gn3
 		func(ctx context.Context, _ *cobra.Command, to *client.Client, args []string) error {
 			return a.follow(ctx, &r.printing, &w, func(out io.Writer) error {
 				var raw []byte
-				var x timeline
-				get := client.Request{Method: http.MethodGet, Path: "/v1/contacts/" + url.PathEscape(args[0]) + "/timeline"}
-				if err := to.CaptureBody(&raw).Do(ctx, get, &x); err != nil {
+				x, err := to.CaptureBody(&raw).GetTimeline(ctx, args[0])
+				if err != nil {
 					return err
 				}
 				if r.json() {
 					return rawLine(out, raw)
 				}
-				_, err := io.WriteString(out, a.timelineText(&x, a.look(&r.printing).colours))
+				_, err = io.WriteString(out, a.timelineText(x, a.look(&r.printing).colours))
 				return err
 			})
 		})
@@ -64,10 +36,10 @@ API.`, "  weir contact timeline 1-1w9gn3k1c740\n  weir contact timeline 1-1w9gn3
 	return c
 }
 
-func (a *app) timelineText(x *timeline, colours bool) string {
+func (a *app) timelineText(x *client.TimelineView, colours bool) string {
 	var b strings.Builder
 	head := x.ID + " on " + x.Channel
-	if x.For != nil {
+	if x.For.Survey != "" {
 		head += ", for respondent " + x.For.Respondent + " of survey " + x.For.Survey
 	}
 	fmt.Fprintf(&b, "%s\n", terminal.Visible(head))
@@ -79,7 +51,7 @@ func (a *app) timelineText(x *timeline, colours bool) string {
 			gap = "+" + span(d)
 		}
 		before = h.At
-		text := terminal.Visible(h.text())
+		text := terminal.Visible(timelineEventText(h))
 		if h.At.After(a.now()) {
 			text = terminal.Faint.Paint(text+" (to come)", colours)
 		}
@@ -91,8 +63,8 @@ func (a *app) timelineText(x *timeline, colours bool) string {
 	return b.String()
 }
 
-// text describes the entry for people.
-func (h *happening) text() string {
+// timelineEventText describes an event for people.
+func timelineEventText(h *client.TimelineEvent) string {
 	said := map[string]string{
 		"accepted": "accepted", "made_of": "made of dead letter " + h.Contact, "waits_until": "waits until here", "claimed": "being handed over",
 		"handed_over": "the provider has it", "last_heard": "last word of the provider", "back_in_queue": "back in the queue", "ended": "done",

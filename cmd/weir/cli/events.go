@@ -179,31 +179,15 @@ func (a *app) audit() *cobra.Command {
 
 func (a *app) listAudit(ctx context.Context, r *remote, to *client.Client, p client.ListAuditParams, most int, out io.Writer) error {
 	l := a.list(&r.printing, out, left("AT"), left("TOKEN", 8), left("ACTION"), left("SUBJECT", 10), right("STATUS"), left("CHANGES", 12), left("REQUEST", 8))
-	p.Limit = 1000
-	if most > 0 {
-		p.Limit = min(most, 1000)
-	}
-	for {
-		page, err := to.ListAudit(ctx, p)
-		if err != nil {
-			return err
+	p.Limit = pageSize(most)
+	_, err := printList(l, to.Audit(ctx, p), most, func(e client.AuditView) []terminal.Cell {
+		status := plainCell(fmt.Sprint(e.Status))
+		if e.Status >= 400 {
+			status.Style = terminal.Bad
 		}
-		for _, e := range page.Entries {
-			status := plainCell(fmt.Sprint(e.Status))
-			if e.Status >= 400 {
-				status.Style = terminal.Bad
-			}
-			if err := l.add(e, cells(a.second(e.At), e.Token, e.Action, e.Subject, status, changesText(e.Changes), e.Request)...); err != nil {
-				return err
-			}
-			if most > 0 && l.count == most {
-				return l.end()
-			}
-		}
-		if p.Cursor = page.NextCursor; p.Cursor == "" {
-			return l.end()
-		}
-	}
+		return cells(a.second(e.At), e.Token, e.Action, e.Subject, status, changesText(e.Changes), e.Request)
+	})
+	return err
 }
 
 // changesText formats the changes of a request on one line.

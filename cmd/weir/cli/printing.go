@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -113,6 +114,32 @@ func (l *list) end() error {
 		_, err := fmt.Fprintln(l.out, "\n]")
 		return err
 	}
+}
+
+// printList prints a list, at most limit of its elements; 0: all. It returns true if
+// there are more.
+func printList[T any](l *list, items iter.Seq2[T, error], limit int, row func(T) []terminal.Cell) (more bool, err error) {
+	for item, err := range items {
+		if err != nil {
+			return false, err
+		}
+		if limit > 0 && l.count == limit {
+			return true, l.end()
+		}
+		if err := l.add(item, row(item)...); err != nil {
+			return false, err
+		}
+	}
+	return false, l.end()
+}
+
+// pageSize returns the size of the pages of a list of which at most limit elements
+// are printed, one more to see whether there are more; 0: as large as the API allows.
+func pageSize(limit int) int {
+	if limit == 0 {
+		return 0
+	}
+	return min(limit+1, 1000)
 }
 
 // plainCell is a cell without a style.

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"weir/client"
+	"weir/cmd/internal/terminal"
 )
 
 func (a *app) surveyList(r *remote) *cobra.Command {
@@ -28,15 +29,10 @@ func (a *app) surveyList(r *remote) *cobra.Command {
 
 func (a *app) listSurveys(ctx context.Context, r *remote, to *client.Client, query client.ListSurveysParams, out io.Writer) error {
 	l := a.list(&r.printing, out, left("SURVEY", 8), left("STATE"), left("LAUNCHED"), left("ENDED"), left("TITLE", 8))
-	for s, err := range to.Surveys(ctx, query) {
-		if err == nil {
-			err = l.add(s, plainCell(s.Survey), stateCell(s.State), plainCell(a.minute(s.LaunchedAt)), plainCell(a.minute(s.EndedAt)), plainCell(s.Title))
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return l.end()
+	_, err := printList(l, to.Surveys(ctx, query), 0, func(s client.SurveySummary) []terminal.Cell {
+		return cells(s.Survey, stateCell(s.State), a.minute(s.LaunchedAt), a.minute(s.EndedAt), s.Title)
+	})
+	return err
 }
 
 // minute formats an instant for a column, to the minute.
