@@ -13,7 +13,7 @@ type action struct {
 	path   string
 	scopes []weir.Scope // one is needed; the API checks again
 	ask    func(*visit) (*question, error)
-	do     func(*visit) (*done, error)
+	run    func(*visit) (*done, error)
 }
 
 // question asks for confirmation of an action.
@@ -83,10 +83,10 @@ func (d *Dashboard) act(a *action) handler {
 		if err := v.readForm(w); err != nil {
 			return err
 		}
-		out, err := a.do(v)
+		out, err := a.run(v)
 		if err == nil {
 			d.setFlash(v, w, flash{Text: out.text})
-			d.redirect(w, goodPath(out.to))
+			d.redirect(w, localPath(out.to))
 			return nil
 		}
 		status, p := statusOf(err)

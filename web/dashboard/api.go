@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 
 	"weir"
@@ -71,7 +72,7 @@ func (v *visit) call(method, path string, body, into any) error {
 }
 
 // transport sends requests to the API.
-func (v *visit) transport() http.RoundTripper { return memory{v.d.API} }
+func (v *visit) transport() http.RoundTripper { return handlerTransport{v.d.API} }
 
 // forward lets the API answer the browser directly, for files too large to buffer
 // in memory.
@@ -124,12 +125,12 @@ func (v *visit) request(method, path string, body any) (*http.Request, error) {
 func problemOf(res *http.Response) error {
 	var said struct {
 		problem
-		Router *fault `json:"error"`
+		Router *routerError `json:"error"`
 	}
 	_ = json.NewDecoder(res.Body).Decode(&said) // an unreadable body leaves only the status
 	p := &said.problem
 	if said.Router != nil {
-		said.Router.tell(p)
+		said.Router.fill(p)
 	}
 	if p.Detail == "" {
 		p.Detail = http.StatusText(res.StatusCode)
@@ -138,12 +139,12 @@ func problemOf(res *http.Response) error {
 	return p
 }
 
-// memory sends requests to a handler in the same process.
-type memory struct{ handler http.Handler }
+// handlerTransport sends requests to a handler in the same process.
+type handlerTransport struct{ handler http.Handler }
 
 // RoundTrip returns when the response is complete.
-func (m memory) RoundTrip(r *http.Request) (*http.Response, error) {
-	w := &held{header: http.Header{}}
+func (m handlerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	w := &responseBuffer{header: http.Header{}}
 	m.handler.ServeHTTP(w, r)
 	if err := r.Context().Err(); err != nil {
 		return nil, err
@@ -158,25 +159,113 @@ func (m memory) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// held buffers a response in memory.
-type held struct {
+// responseBuffer buffers a response in memory.
+type responseBuffer struct {
 	header http.Header
 	status int
 	body   bytes.Buffer
 }
 
 // Header implements http.ResponseWriter.
-func (h *held) Header() http.Header { return h.header }
+func (h *responseBuffer) Header() http.Header { return h.header }
 
 // WriteHeader implements http.ResponseWriter.
-func (h *held) WriteHeader(status int) {
+func (h *responseBuffer) WriteHeader(status int) {
 	if h.status == 0 {
 		h.status = status
 	}
 }
 
 // Write implements http.ResponseWriter.
-func (h *held) Write(b []byte) (int, error) {
+func (h *responseBuffer) Write(b []byte) (int, error) {
 	h.WriteHeader(http.StatusOK)
 	return h.body.Write(b)
+}
+
+// routerVersion is the version of the router's API that the pages use.
+const routerVersion = "2024-01-18-preview"
+
+// routerError is an error in the format of the router's API.
+type routerError struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+	Details []struct {
+		Message string `json:"message"`
+	} `json:"details"`
+}
+
+// fill copies the error in the format of Weir's own API.
+func (f *routerError) fill(p *problem) {
+	p.Code, p.Detail = weir.Code(f.Code), f.Message
+	for _, d := range f.Details {
+		p.Errors = append(p.Errors, weir.FieldError{Detail: d.Message})
+	}
+}
+
+// routerList is a page of a list of the router.
+type routerList[T any] struct {
+	Value    []T    `json:"value"`
+	NextLink string `json:"nextLink"`
+}
+
+// cursorOf returns the token in the router's link to its next page.
+func cursorOf(nextLink string) string {
+	u, err := url.Parse(nextLink)
+	if err != nil {
+		return ""
+	}
+	return u.Query().Get("skipToken")
+}
+
+// routerPath returns a path of the router's API. Text after a colon would be an
+// action, so colons in ids are escaped.
+func routerPath(segments ...string) string {
+	return "/routing" + strings.ReplaceAll(apiPath(segments...), ":", "%3A")
+}
+
+// getRouter reads a resource of the router.
+func (v *visit) getRouter(path string, query url.Values, into any) error {
+	return v.callRouter(http.MethodGet, path, query, nil, into)
+}
+
+// callRouter sends a request to the router. Errors that explain why the router
+// cannot answer are worded for readers of a page.
+func (v *visit) callRouter(method, path string, query url.Values, body, into any) error {
+	if query == nil {
+		query = url.Values{}
+	}
+	query.Set("api-version", routerVersion)
+	err := v.call(method, path+"?"+query.Encode(), body, into)
+	switch status, p := statusOf(err); {
+	case err == nil:
+		return nil
+	case status == http.StatusServiceUnavailable:
+		return &problem{Status: status, Code: weir.CodeUnavailable, wait: p.wait, Detail: "The router cannot be asked here now: " + p.Detail +
+			". One process at a time runs it. Look at this page of the process that does, or try again: it moves when that one ends."}
+	case status == http.StatusUnauthorized && v.who.Open:
+		return &problem{Status: http.StatusForbidden, Code: weir.CodeForbidden, Detail: "The router here asks for an access key or a token, " +
+			"and this session has none. Make a token and log in with it: weir token create --name ann --scope router --scope pii:read"}
+	}
+	return err
+}
+
+// listPage reads a page of a list of the router.
+func listPage[T any](v *visit, path string, query url.Values, size int) (list []T, p pager, err error) {
+	query.Set("maxpagesize", strconv.Itoa(size))
+	if cursor := v.r.URL.Query().Get("cursor"); cursor != "" {
+		query.Set("skipToken", cursor)
+	}
+	var page routerList[T]
+	if err := v.getRouter(path, query, &page); err != nil {
+		return nil, p, err
+	}
+	return page.Value, v.more(cursorOf(page.NextLink)), nil
+}
+
+// firstEntries reads the beginning of a list.
+func firstEntries[T any](v *visit, path string, query url.Values) ([]T, error) {
+	query.Set("maxpagesize", strconv.Itoa(maxListed))
+	var page routerList[T]
+	err := v.getRouter(path, query, &page)
+	return page.Value, err
 }

@@ -55,7 +55,7 @@ func (f *files) hashed(name string) string {
 
 // serve serves a file.
 func (f *files) serve(w http.ResponseWriter, r *http.Request) {
-	harden(w.Header())
+	setSecurityHeaders(w.Header())
 	name := r.PathValue("file")
 	text, ok := f.texts[name]
 	if !ok {

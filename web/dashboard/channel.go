@@ -9,9 +9,10 @@ import (
 
 	"weir"
 	"weir/web"
+	"weir/web/dashboard/display"
 )
 
-const mostListed = 10 // contacts and messages in each list on a channel's page
+const maxListed = 10 // contacts and messages in each list on a channel's page
 
 func channelPage() *page {
 	admin := []weir.Scope{weir.ScopeChannelsAdmin}
@@ -20,10 +21,10 @@ func channelPage() *page {
 		name: "channel", path: one, scopes: readers(),
 		load: loadChannel, live: []string{"state", "figures", "charts", "contacts"},
 		actions: []action{
-			{path: one + "/pause", scopes: admin, ask: askPause, do: pauseChannel(true)},
-			{path: one + "/resume", scopes: admin, ask: askResume, do: pauseChannel(false)},
-			{path: one + "/capacity", scopes: admin, ask: askCapacity, do: setCapacity},
-			{path: one + "/delete", scopes: admin, ask: askDelete, do: deleteChannel},
+			{path: one + "/pause", scopes: admin, ask: askPause, run: pauseChannel(true)},
+			{path: one + "/resume", scopes: admin, ask: askResume, run: pauseChannel(false)},
+			{path: one + "/capacity", scopes: admin, ask: askCapacity, run: setCapacity},
+			{path: one + "/delete", scopes: admin, ask: askDelete, run: deleteChannel},
 		},
 	}
 }
@@ -31,14 +32,14 @@ func channelPage() *page {
 // channelData is the data of a channel's page.
 type channelData struct {
 	channelCard
-	Settings []fact
-	Charts   *charts // nil: not available
-	Period   period
-	Periods  []period
-	Queue    []web.ContactView
-	Out      []web.ContactView
-	Incoming []web.IncomingView
-	Blind    bool // the token may not read contacts
+	Settings     []fact
+	Charts       *charts // nil: not available
+	Period       period
+	Periods      []period
+	Queue        []web.ContactView
+	OpenContacts []web.ContactView
+	Incoming     []web.IncomingView
+	NoContacts   bool // the token may not read contacts
 }
 
 func (v *visit) channel() (ch web.ChannelView, err error) {
@@ -51,33 +52,33 @@ func loadChannel(v *visit) (*content, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &channelData{channelCard: channelCardOf(ch, v.Now()), Settings: settingsOf(ch), Periods: hours(), Period: hoursOf(v.r.URL.Query().Get("hours"))}
+	d := &channelData{channelCard: channelCardOf(ch, v.Now()), Settings: settingsOf(ch), Periods: periods(), Period: periodOf(v.r.URL.Query().Get("hours"))}
 	if d.Charts, err = v.charts(ch.Channel, d.Period); err != nil {
 		if status, _ := statusOf(err); status != http.StatusNotFound {
 			return nil, err
 		}
 	}
-	d.Blind = !v.may([]weir.Scope{weir.ScopeContactsRead})
-	if !d.Blind {
-		if err := d.read(v); err != nil {
+	d.NoContacts = !v.may([]weir.Scope{weir.ScopeContactsRead})
+	if !d.NoContacts {
+		if err := d.readLists(v); err != nil {
 			return nil, err
 		}
 	}
 	return &content{title: "Channel " + ch.Channel, crumbs: []crumb{{Text: ch.Channel}}, data: d}, nil
 }
 
-// read reads the contacts and messages that the page lists.
-func (d *channelData) read(v *visit) error {
-	for states, into := range map[string]*[]web.ContactView{"queued": &d.Queue, "sending,active,unknown": &d.Out} {
+// readLists reads the contacts and messages that the page lists.
+func (d *channelData) readLists(v *visit) error {
+	for states, into := range map[string]*[]web.ContactView{"queued": &d.Queue, "sending,active,unknown": &d.OpenContacts} {
 		var page web.ContactList
-		query := url.Values{"channel": {d.Channel}, "state": {states}, "limit": {strconv.Itoa(mostListed)}}
+		query := url.Values{"channel": {d.Channel}, "state": {states}, "limit": {strconv.Itoa(maxListed)}}
 		if err := v.get("/v1/contacts", query, &page); err != nil {
 			return err
 		}
 		*into = page.Contacts
 	}
 	var incoming web.IncomingList
-	if err := v.get(apiPath("v1", "channels", d.Channel, "incoming"), url.Values{"limit": {strconv.Itoa(mostListed)}}, &incoming); err != nil {
+	if err := v.get(apiPath("v1", "channels", d.Channel, "incoming"), url.Values{"limit": {strconv.Itoa(maxListed)}}, &incoming); err != nil {
 		return err
 	}
 	d.Incoming = incoming.Incoming
@@ -88,7 +89,7 @@ func (d *channelData) read(v *visit) error {
 func settingsOf(ch web.ChannelView) []fact {
 	var list []fact
 	for name, value := range ch.Settings {
-		list = append(list, fact{Name: name, Value: settingText(value)})
+		list = append(list, fact{Name: name, Value: display.SettingText(value)})
 	}
 	slices.SortFunc(list, func(a, b fact) int { return strings.Compare(a.Name, b.Name) })
 	return list
@@ -105,8 +106,8 @@ func channelQuestion(v *visit, title, button string) (web.ChannelView, *question
 		title: title + " " + ch.Channel, Button: button, back: back,
 		crumbs: []crumb{{Text: ch.Channel, Link: back}, {Text: button}},
 		Facts: []fact{
-			{"In flight", number(ch.InFlight) + " of " + number(ch.Capacity) + " slots"},
-			{"Queued", plural(ch.Queued, "contact", "contacts")},
+			{"In flight", display.Number(ch.InFlight) + " of " + display.Number(ch.Capacity) + " slots"},
+			{"Queued", display.Plural(ch.Queued, "contact", "contacts")},
 		},
 	}, nil
 }
@@ -157,7 +158,7 @@ func setCapacity(v *visit) (*done, error) {
 		return nil, &problem{Status: http.StatusUnprocessableEntity, Code: weir.CodeInvalid, Detail: "the capacity must be a whole number"}
 	}
 	err = v.call(http.MethodPatch, apiPath("v1", "channels", name), map[string]any{"capacity": n}, nil)
-	return &done{text: "Channel " + name + " has a capacity of " + number(n) + ".", to: "/channels/" + url.PathEscape(name)}, err
+	return &done{text: "Channel " + name + " has a capacity of " + display.Number(n) + ".", to: "/channels/" + url.PathEscape(name)}, err
 }
 
 func askDelete(v *visit) (*question, error) {
@@ -168,7 +169,7 @@ func askDelete(v *visit) (*question, error) {
 		q.Text = "It cannot be brought back. Its finished contacts stay readable for a while."
 		if open > 0 {
 			q.Text += " It has open contacts: those that wait end as canceled, and the provider is asked to drop the others."
-			q.Fields = []field{{Name: "cancel", Label: "End " + plural(open, "open contact", "open contacts"), Type: "checkbox"}}
+			q.Fields = []field{{Name: "cancel", Label: "End " + display.Plural(open, "open contact", "open contacts"), Type: "checkbox"}}
 		}
 	}
 	return q, err

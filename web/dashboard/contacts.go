@@ -9,6 +9,7 @@ import (
 
 	"weir"
 	"weir/web"
+	"weir/web/dashboard/display"
 )
 
 // contactReaders and contactWriters return the scopes for pages and actions of
@@ -23,7 +24,7 @@ func contactsPage() *page {
 // contactList is the data of the contact search.
 type contactList struct {
 	Text, Channel, State, Outcome, Survey string // search terms; empty: any
-	Ended                                 bool   // the interval bounds when they finished
+	ByFinished                            bool   // the interval bounds when they finished
 	Interval                              interval
 	Channels, States                      []string
 	Outcomes                              []weir.Outcome
@@ -39,9 +40,9 @@ func (l *contactList) Filtered() bool {
 
 // Limits of the contact search.
 const (
-	// mostChannelNames is the maximum number of channels that the search offers;
+	// maxChannelNames is the maximum number of channels that the search offers;
 	// others are reachable from their own page.
-	mostChannelNames = 500
+	maxChannelNames = 500
 	// maxEmptyPages is the maximum number of pages without a match that one request
 	// skips.
 	maxEmptyPages = 10
@@ -59,9 +60,9 @@ func loadContacts(v *visit) (*content, error) {
 func (v *visit) contactList(asked url.Values) (*contactList, error) {
 	l := &contactList{
 		Text: strings.TrimSpace(asked.Get("q")), Channel: asked.Get("channel"), Survey: strings.TrimSpace(asked.Get("survey")),
-		Ended:    asked.Get("time") == "finished",
-		States:   []string{"queued", "sending", "active", "unknown", "done"},
-		Outcomes: []weir.Outcome{weir.Completed, weir.Busy, weir.NoAnswer, weir.Failed, weir.Expired, weir.Canceled, weir.Lost, weir.DeadLetter},
+		ByFinished: asked.Get("time") == "finished",
+		States:     []string{"queued", "sending", "active", "unknown", "done"},
+		Outcomes:   []weir.Outcome{weir.Completed, weir.Busy, weir.NoAnswer, weir.Failed, weir.Expired, weir.Canceled, weir.Lost, weir.DeadLetter},
 	}
 	if outcome := asked.Get("outcome"); slices.Contains(l.Outcomes, weir.Outcome(outcome)) {
 		l.Outcome = outcome
@@ -74,7 +75,7 @@ func (v *visit) contactList(asked url.Values) (*contactList, error) {
 		return nil, err
 	}
 	var channels web.ChannelList
-	if err := v.get("/v1/channels", url.Values{"limit": {strconv.Itoa(mostChannelNames)}}, &channels); err != nil {
+	if err := v.get("/v1/channels", url.Values{"limit": {strconv.Itoa(maxChannelNames)}}, &channels); err != nil {
 		return nil, err
 	}
 	for _, ch := range channels.Channels {
@@ -105,7 +106,7 @@ func (l *contactList) search(v *visit, cursor string) error {
 			query.Set(name, value)
 		}
 	}
-	if l.Ended {
+	if l.ByFinished {
 		l.Interval.put(query, "finished_since", "finished_until")
 	} else {
 		l.Interval.put(query, "since", "until")
@@ -164,18 +165,18 @@ func searchNumber(v *visit) (*content, error) {
 func contactPage() *page {
 	return &page{
 		name: "contact", path: "/contacts/{id}", scopes: contactReaders(), load: loadContact, live: []string{"contact"},
-		actions: []action{{path: "/contacts/{id}/cancel", scopes: contactWriters(), ask: askCancel, do: cancelContact}},
+		actions: []action{{path: "/contacts/{id}/cancel", scopes: contactWriters(), ask: askCancel, run: cancelContact}},
 	}
 }
 
 // contactData is the data of a contact's page.
 type contactData struct {
 	web.ContactView
-	Labels   []fact
-	Open     bool
-	Dead     bool // it is currently a dead letter
-	Which    deadWhich
-	Timeline web.TimelineView
+	Labels     []fact
+	Open       bool
+	Dead       bool // it is currently a dead letter
+	DeadFilter deadFilter
+	Timeline   web.TimelineView
 }
 
 func (v *visit) contact() (c web.ContactView, err error) {
@@ -194,7 +195,7 @@ func loadContact(v *visit) (*content, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &contactData{ContactView: c, Open: c.State != weir.Done.String(), Which: deadWhich{url.Values{"contact": {c.ID}}}}
+	d := &contactData{ContactView: c, Open: c.State != weir.Done.String(), DeadFilter: deadFilter{url.Values{"contact": {c.ID}}}}
 	if err := v.get(apiPath("v1", "contacts", c.ID, "timeline"), nil, &d.Timeline); err != nil {
 		return nil, err
 	}
@@ -217,7 +218,7 @@ func askCancel(v *visit) (*question, error) {
 	}
 	return &question{
 		title: "Cancel contact " + c.ID, Text: text, Button: "Cancel the contact", Danger: true, back: contactLink(c.ID),
-		Facts:  []fact{{"Channel", c.Channel}, {"State", words(c.State)}, {"Attempts", number(len(c.Attempts))}},
+		Facts:  []fact{{"Channel", c.Channel}, {"State", display.Words(c.State)}, {"Attempts", display.Number(len(c.Attempts))}},
 		crumbs: contactCrumbs(c.ID, crumb{Text: "Cancel"}),
 	}, nil
 }

@@ -45,23 +45,23 @@ type Sessions interface {
 // Dashboard serves the pages. The server of the API mounts its patterns.
 type Dashboard struct {
 	Options
-	public  *url.URL
-	files   *files
-	sets    *templates
-	streams *web.Seats
-	shared  *shared[[]fragment]
-	sparks  *shared[sparks]
-	charts  *shared[*charts]
-	surveys *shared[[]surveyCard]
-	pasts   pasts
-	history *shared[respondentPast]
-	origins *http.CrossOriginProtection
-	routes  map[string]http.Handler
-	nav     []navItem
+	public          *url.URL
+	files           *files
+	sets            *templates
+	streams         *web.Seats
+	fragmentCache   *cache[[]fragment]
+	sparkCache      *cache[sparks]
+	chartCache      *cache[*charts]
+	surveyCache     *cache[[]surveyCard]
+	workerHistories workerHistories
+	respondentCache *cache[respondentHistory]
+	origins         *http.CrossOriginProtection
+	routes          map[string]http.Handler
+	nav             []navItem
 }
 
-// goodPrefix matches a path of plain segments.
-var goodPrefix = regexp.MustCompile(`^(/[A-Za-z0-9._~-]+)*$`)
+// validPrefix matches a path of plain segments.
+var validPrefix = regexp.MustCompile(`^(/[A-Za-z0-9._~-]+)*$`)
 
 // New returns a dashboard. It parses every template, so that a broken one fails
 // here and not on the first request.
@@ -69,7 +69,7 @@ func New(o Options) (*Dashboard, error) {
 	if o.API == nil || o.Logger == nil {
 		return nil, errors.New("dashboard: API and Logger are needed")
 	}
-	if !goodPrefix.MatchString(o.Prefix) {
+	if !validPrefix.MatchString(o.Prefix) {
 		return nil, fmt.Errorf("dashboard: %q is no prefix of a path", o.Prefix)
 	}
 	if o.Now == nil {
@@ -80,9 +80,9 @@ func New(o Options) (*Dashboard, error) {
 	}
 	d := &Dashboard{
 		Options: o, public: &url.URL{}, streams: web.NewSeats(web.MaxStreams, web.StreamShare),
-		shared: newShared[[]fragment](fragmentsLife, o.Now), sparks: newShared[sparks](chartsLife, o.Now),
-		history: newShared[respondentPast](chartsLife, o.Now),
-		charts:  newShared[*charts](chartsLife, o.Now), surveys: newShared[[]surveyCard](chartsLife, o.Now),
+		fragmentCache: newCache[[]fragment](fragmentLife, o.Now), sparkCache: newCache[sparks](chartsLife, o.Now),
+		respondentCache: newCache[respondentHistory](chartsLife, o.Now),
+		chartCache:      newCache[*charts](chartsLife, o.Now), surveyCache: newCache[[]surveyCard](chartsLife, o.Now),
 		origins: http.NewCrossOriginProtection(), routes: map[string]http.Handler{},
 	}
 	if o.PublicURL != "" {
@@ -124,26 +124,26 @@ func (d *Dashboard) route() error {
 		if p.nav != "" {
 			d.nav = append(d.nav, navItem{Text: p.nav, path: p.path, scopes: p.scopes})
 		}
-		d.routes["GET "+exact(p.path)] = d.guard(p.scopes, d.page(p))
+		d.routes["GET "+exact(p.path)] = d.withSession(p.scopes, d.page(p))
 		if len(p.live) > 0 {
-			d.routes["GET /live"+exact(p.path)] = d.guard(p.scopes, d.stream(p))
+			d.routes["GET /live"+exact(p.path)] = d.withSession(p.scopes, d.stream(p))
 		}
 		if p.posted != nil {
-			d.routes["POST "+exact(p.path)] = d.guard(p.scopes, d.answerForm(p))
+			d.routes["POST "+exact(p.path)] = d.withSession(p.scopes, d.serveForm(p))
 		}
 		for i := range p.actions {
 			a := &p.actions[i]
-			d.routes["GET "+a.path] = d.guard(a.scopes, d.ask(a))
-			d.routes["POST "+a.path] = d.guard(a.scopes, d.act(a))
+			d.routes["GET "+a.path] = d.withSession(a.scopes, d.ask(a))
+			d.routes["POST "+a.path] = d.withSession(a.scopes, d.act(a))
 		}
 		for path, serve := range p.files {
-			d.routes["GET "+path] = d.guard(p.scopes, serve)
+			d.routes["GET "+path] = d.withSession(p.scopes, serve)
 		}
 	}
-	d.routes["GET /login"] = d.plain(d.loginPage)
-	d.routes["POST /login"] = d.plain(d.login)
-	d.routes["POST /logout"] = d.plain(d.logout)
-	d.routes["POST /theme"] = d.plain(d.changeTheme)
+	d.routes["GET /login"] = d.withoutSession(d.loginPage)
+	d.routes["POST /login"] = d.withoutSession(d.login)
+	d.routes["POST /logout"] = d.withoutSession(d.logout)
+	d.routes["POST /theme"] = d.withoutSession(d.changeTheme)
 	d.routes["GET /assets/{file}"] = http.HandlerFunc(d.files.serve)
 	return nil
 }

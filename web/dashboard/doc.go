@@ -27,7 +27,7 @@
 //		return &page{
 //			name: "thing", path: "/things/{id}", scopes: readers(),
 //			load: loadThing, live: []string{"figures"},
-//			actions: []action{{path: "/things/{id}/stop", scopes: …, ask: askStop, do: doStop}},
+//			actions: []action{{path: "/things/{id}/stop", scopes: …, ask: askStop, run: stopThing}},
 //		}
 //	}
 //
@@ -40,10 +40,10 @@
 // .}}</div>. In both, the dot is a view: .Data is the page's data, .Link "/things"
 // .ID builds paths, .May "surveys:admin" reports whether to show a button, .Now is
 // for {{ago .Now .At}}. parts.html has empty, act, badge, chart, rows, pages and
-// wrong; format.go the template functions; bars.go and chart.go the pictures.
+// wrong; package display has the template functions and the pictures.
 //
 // An action's ask returns what will happen, to how many, and the fields to fill in;
-// its do reads v.r.PostForm, calls v.call(method, path, body, nil) and returns a
+// its run reads v.r.PostForm, calls v.call(method, path, body, nil) and returns a
 // message and the next page. Link to it with {{template "act" dict "id" … "link" …
 // "label" …}} within {{if .May …}}. Elements in live regions that can have the
 // focus need a stable id, so that an update keeps the focus.

@@ -14,17 +14,17 @@ import (
 const (
 	// updateEvery is how often a stream checks for changes.
 	updateEvery = 2 * time.Second
-	// updateRest makes a stream wait that many times the duration of its last
+	// updatePause makes a stream wait that many times the duration of its last
 	// update before the next, because an expensive page may stay open for days.
-	updateRest = 10
-	// lookEvery is how often a stream checks whether the process is draining.
-	lookEvery = 500 * time.Millisecond
-	beatEvery = 15 * time.Second
-	// sendWithin is the write deadline of an update.
-	sendWithin = 10 * time.Second
-	// renderWithin bounds the work for an update. It does not depend on the request
+	updatePause = 10
+	// drainCheckEvery is how often a stream checks whether the process is draining.
+	drainCheckEvery = 500 * time.Millisecond
+	heartbeatEvery  = 15 * time.Second
+	// writeTimeout is the write deadline of an update.
+	writeTimeout = 10 * time.Second
+	// renderTimeout bounds the work for an update. It does not depend on the request
 	// that started it, because other streams may wait for the result.
-	renderWithin = 10 * time.Second
+	renderTimeout = 10 * time.Second
 )
 
 // fragment is the current state of a live region.
@@ -76,19 +76,19 @@ func (d *Dashboard) stream(p *page) handler {
 // stream is one browser that watches a page.
 type stream struct {
 	*Dashboard
-	page  *page
-	visit *visit
-	conn  *http.ResponseController
-	out   http.ResponseWriter
-	sent  map[string]uint64 // hash of the version the browser has, by region
-	beat  time.Time
-	due   time.Time // earliest time of the next update
+	page      *page
+	visit     *visit
+	conn      *http.ResponseController
+	out       http.ResponseWriter
+	sent      map[string]uint64 // hash of the version the browser has, by region
+	lastWrite time.Time
+	due       time.Time // earliest time of the next update
 }
 
 // follow sends updates until the browser disconnects, the session ends or the
 // process drains.
 func (s *stream) follow() {
-	look := time.NewTicker(lookEvery)
+	look := time.NewTicker(drainCheckEvery)
 	defer look.Stop()
 	// The page was rendered a moment ago, possibly after a change. A shared
 	// fragment from before would revert it.
@@ -118,14 +118,14 @@ func (s *stream) follow() {
 // update sends the regions that changed, or an occasional heartbeat. The regions
 // must be as they were at since, or later.
 func (s *stream) update(since time.Time) bool {
-	err := s.visit.introduce()
+	err := s.visit.readIdentity()
 	if err == nil && !s.visit.may(s.page.scopes) {
 		err = &problem{Status: http.StatusForbidden, Detail: "the token may not see this any more"}
 	}
 	var list []fragment
 	if began := time.Now(); err == nil && !began.Before(s.due) {
 		list, err = s.fragments(s.page, s.visit, since)
-		s.due = time.Now().Add(updateRest * time.Since(began))
+		s.due = time.Now().Add(updatePause * time.Since(began))
 	}
 	if status, _ := statusOf(err); err != nil {
 		if status < http.StatusInternalServerError && status != http.StatusTooManyRequests {
@@ -146,7 +146,7 @@ func (s *stream) update(since time.Time) bool {
 		}
 		sent = true
 	}
-	if !sent && time.Since(s.beat) < beatEvery {
+	if !sent && time.Since(s.lastWrite) < heartbeatEvery {
 		return true
 	}
 	return s.send(":\n\n")
@@ -157,8 +157,8 @@ func (s *stream) send(text string) bool {
 }
 
 func (s *stream) write(text []byte) bool {
-	s.beat = time.Now()
-	_ = s.conn.SetWriteDeadline(s.beat.Add(sendWithin)) // not supported in tests
+	s.lastWrite = time.Now()
+	_ = s.conn.SetWriteDeadline(s.lastWrite.Add(writeTimeout)) // not supported in tests
 	_, err := s.out.Write(text)
 	return err == nil
 }
@@ -167,8 +167,8 @@ func (s *stream) write(text []byte) bool {
 // rights, not earlier than since.
 func (d *Dashboard) fragments(p *page, v *visit, since time.Time) ([]fragment, error) {
 	key := strings.Join([]string{p.name, v.r.URL.EscapedPath(), v.r.URL.RawQuery, v.rights()}, "\n")
-	return d.shared.since(key, since, func() ([]fragment, error) {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(v.r.Context()), renderWithin)
+	return d.fragmentCache.getSince(key, since, func() ([]fragment, error) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(v.r.Context()), renderTimeout)
 		defer cancel()
 		own := *v
 		own.r = v.r.WithContext(ctx)

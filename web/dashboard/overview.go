@@ -3,21 +3,21 @@ package dashboard
 import (
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"weir"
 	"weir/web"
+	"weir/web/dashboard/display"
 )
 
-// mostChannels is the maximum number of channels on the overview; the others are
+// maxChannels is the maximum number of channels on the overview; the others are
 // reachable by name.
-const mostChannels = 2000
+const maxChannels = 2000
 
-// waitingLong is how long a contact may wait in the queue before a channel with
+// longWait is how long a contact may wait in the queue before a channel with
 // free slots needs attention.
-const waitingLong = 15 * time.Minute
+const longWait = 15 * time.Minute
 
 func overviewPage() *page {
 	return &page{
@@ -28,30 +28,30 @@ func overviewPage() *page {
 
 // overview is the data of the overview page.
 type overview struct {
-	Blind    bool // the token may not read channels
-	Channels []channelCard
-	More     bool // there are more channels
-	Sum      sums
-	Surveys  []surveyCard
-	Omitted  omitted
-	Router   *wallboard // nil: nothing to show
+	NoChannels bool // the token may not read channels
+	Channels   []channelCard
+	More       bool // there are more channels
+	Totals     totals
+	Surveys    []surveyCard
+	Omitted    omitted
+	Router     *wallboard // nil: nothing to show
 }
 
-// sums holds the totals of all channels.
-type sums struct {
-	Channels, Troubled                   int
+// totals holds the totals of all channels.
+type totals struct {
+	Channels, NeedAttention              int
 	InFlight, Capacity, Sending, Unknown int
 	Queued                               int64
 	Oldest                               *time.Time
-	Bar                                  bar
+	Bar                                  display.Bar
 }
 
 // channelCard is a channel on the overview.
 type channelCard struct {
 	web.ChannelView
-	Bar    bar
+	Bar    display.Bar
 	Spark  *spark // nil: the last hours are unknown
-	Rank   int    // 0: broken; less than rankCalm: needs attention
+	Rank   int    // 0: broken; less than rankOK: needs attention
 	Advice string // why it needs attention
 }
 
@@ -63,7 +63,7 @@ func loadOverview(v *visit) (*content, error) {
 		return nil, err
 	}
 	if !v.may(readers()) {
-		o.Blind = true
+		o.NoChannels = true
 		return c, nil
 	}
 	list, more, err := v.channels()
@@ -76,10 +76,10 @@ func loadOverview(v *visit) (*content, error) {
 		card := channelCardOf(list[i], v.Now())
 		card.Spark = small[list[i].Channel]
 		o.Channels = append(o.Channels, card)
-		o.Sum.add(&card)
+		o.Totals.add(&card)
 	}
 	slices.SortStableFunc(o.Channels, func(a, b channelCard) int { return a.Rank - b.Rank })
-	o.Sum.finish()
+	o.Totals.finish()
 	if v.Wall() {
 		o.fitWall()
 	}
@@ -93,15 +93,15 @@ const (
 )
 
 // omitted counts what does not fit on the wall.
-type omitted struct{ Channels, Troubled, Surveys int }
+type omitted struct{ Channels, NeedAttention, Surveys int }
 
 // fitWall removes what does not fit on one screen.
 func (o *overview) fitWall() {
 	if n := len(o.Channels); n > maxWallChannels {
 		o.Omitted.Channels = n - maxWallChannels
 		for i := range o.Channels[maxWallChannels:] {
-			if o.Channels[maxWallChannels+i].Rank < rankCalm {
-				o.Omitted.Troubled++
+			if o.Channels[maxWallChannels+i].Rank < rankOK {
+				o.Omitted.NeedAttention++
 			}
 		}
 		o.Channels = o.Channels[:maxWallChannels]
@@ -125,7 +125,7 @@ func (v *visit) channels() (list []web.ChannelView, more bool, err error) {
 		}
 		list = append(list, page.Channels...)
 		cursor = page.NextCursor
-		if cursor == "" || len(list) >= mostChannels {
+		if cursor == "" || len(list) >= maxChannels {
 			return list, cursor != "", nil
 		}
 	}
@@ -134,29 +134,29 @@ func (v *visit) channels() (list []web.ChannelView, more bool, err error) {
 // Ranks of channels: the lowest are shown first.
 const (
 	rankBroken = iota
-	rankHeld
+	rankBlocked
 	rankSlow
-	rankUnsure
+	rankInDoubt
 	rankPaused
-	rankCalm
+	rankOK
 )
 
 func channelCardOf(ch web.ChannelView, now time.Time) channelCard {
-	c := channelCard{ChannelView: ch, Bar: capacityBar(ch), Rank: rankCalm}
-	waits := since(now, ch.OldestQueuedAt)
+	c := channelCard{ChannelView: ch, Bar: capacityBar(ch), Rank: rankOK}
+	waits := display.Since(now, ch.OldestQueuedAt)
 	switch {
 	case ch.State == weir.Erring || ch.State == weir.Down || ch.State == weir.Faulted:
 		c.Rank, c.Advice = rankBroken, ch.StateReason
 	case ch.Breaker.State == breakerOpen:
 		c.Rank, c.Advice = rankBroken, "the breaker is open: nothing is handed over for a while"
 	case ch.Blocked > 0:
-		c.Rank, c.Advice = rankHeld, "contacts wait that are larger than the capacity"
+		c.Rank, c.Advice = rankBlocked, "contacts wait that are larger than the capacity"
 	case ch.Paused && ch.Queued > 0:
-		c.Rank, c.Advice = rankHeld, "paused while contacts wait"
-	case waits > waitingLong && ch.InFlight < ch.Capacity:
+		c.Rank, c.Advice = rankBlocked, "paused while contacts wait"
+	case waits > longWait && ch.InFlight < ch.Capacity:
 		c.Rank, c.Advice = rankSlow, "contacts wait although there are free slots"
 	case ch.Unknown*20 > ch.Capacity:
-		c.Rank, c.Advice = rankUnsure, "of many contacts it is not known whether the provider has them"
+		c.Rank, c.Advice = rankInDoubt, "of many contacts it is not known whether the provider has them"
 	case ch.Paused:
 		c.Rank, c.Advice = rankPaused, "paused"
 	}
@@ -174,7 +174,7 @@ func (c channelCard) Class() string {
 	switch c.Rank {
 	case rankBroken:
 		return "broken"
-	case rankCalm:
+	case rankOK:
 		return ""
 	default:
 		return "attention"
@@ -183,7 +183,7 @@ func (c channelCard) Class() string {
 
 // capacityBar shows what holds slots. A contact may hold several, so each state's
 // share of the slots is estimated from its share of the contacts in flight.
-func capacityBar(ch web.ChannelView) bar {
+func capacityBar(ch web.ChannelView) display.Bar {
 	contacts := ch.Sending + ch.Active + ch.Unknown
 	share := func(n int) float64 {
 		if contacts == 0 {
@@ -191,16 +191,16 @@ func capacityBar(ch web.ChannelView) bar {
 		}
 		return float64(ch.InFlight) * float64(n) / float64(contacts)
 	}
-	return bar{
+	return display.Bar{
 		Title: "Slots", Whole: float64(max(ch.Capacity, ch.InFlight)),
-		Segments: []segment{{"active", "c1", share(ch.Active)}, {"sending", "c5", share(ch.Sending)}, {"unknown", "c2", share(ch.Unknown)}},
+		Segments: []display.Segment{{Name: "active", Class: "c1", Value: share(ch.Active)}, {Name: "sending", Class: "c5", Value: share(ch.Sending)}, {Name: "unknown", Class: "c2", Value: share(ch.Unknown)}},
 	}
 }
 
-func (s *sums) add(c *channelCard) {
+func (s *totals) add(c *channelCard) {
 	s.Channels++
-	if c.Rank < rankCalm {
-		s.Troubled++
+	if c.Rank < rankOK {
+		s.NeedAttention++
 	}
 	s.InFlight += c.InFlight
 	s.Capacity += c.Capacity
@@ -212,45 +212,6 @@ func (s *sums) add(c *channelCard) {
 	}
 }
 
-func (s *sums) finish() {
-	s.Bar = bar{Title: "Slots of all channels", Whole: float64(s.Capacity), Segments: []segment{{"in flight", "c1", float64(s.InFlight)}}}
-}
-
-// pageLink returns the link to another page of the current list: the same query
-// with another cursor.
-func (v *visit) pageLink(cursor string) string {
-	q := v.r.URL.Query()
-	q.Del("cursor")
-	if cursor != "" {
-		q.Set("cursor", cursor)
-	}
-	link := v.d.Prefix + v.r.URL.EscapedPath()
-	if len(q) > 0 {
-		link += "?" + q.Encode()
-	}
-	return link
-}
-
-// more returns the links to a list's next page and back to its first, each empty if
-// there is none.
-func (v *visit) more(cursor string) pager {
-	var p pager
-	if cursor != "" {
-		p.Next = v.pageLink(cursor)
-	}
-	if v.r.URL.Query().Get("cursor") != "" {
-		p.First = v.pageLink("")
-	}
-	return p
-}
-
-// pager holds the links of one page of a list.
-type pager struct{ Next, First string }
-
-// plural formats a count with its noun.
-func plural(n int64, one, many string) string {
-	if n == 1 {
-		return strconv.FormatInt(n, 10) + " " + one
-	}
-	return grouped(n) + " " + many
+func (s *totals) finish() {
+	s.Bar = display.Bar{Title: "Slots of all channels", Whole: float64(s.Capacity), Segments: []display.Segment{{Name: "in flight", Class: "c1", Value: float64(s.InFlight)}}}
 }

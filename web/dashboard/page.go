@@ -10,6 +10,8 @@ import (
 	"path"
 	"strings"
 
+	"weir/web/dashboard/display"
+
 	"weir"
 )
 
@@ -71,7 +73,7 @@ type templates struct {
 // parseTemplates gives each page its own template set, so that the blocks of one
 // page cannot replace those of another.
 func parseTemplates() (*templates, error) {
-	base, err := template.New("base").Funcs(functions()).ParseFS(templateFiles, "templates/base.html", "templates/parts.html")
+	base, err := template.New("base").Funcs(display.Functions()).Funcs(routerFunctions()).ParseFS(templateFiles, "templates/base.html", "templates/parts.html")
 	if err != nil {
 		return nil, fmt.Errorf("dashboard: %w", err)
 	}
@@ -108,9 +110,9 @@ func (d *Dashboard) page(p *page) handler {
 	}
 }
 
-// answerForm serves a page for a posted form. It has no live regions, because a
+// serveForm serves a page for a posted form. It has no live regions, because a
 // stream needs a URL.
-func (d *Dashboard) answerForm(p *page) handler {
+func (d *Dashboard) serveForm(p *page) handler {
 	return func(v *visit, w http.ResponseWriter) error {
 		if err := v.readForm(w); err != nil {
 			return err
@@ -125,7 +127,7 @@ func (d *Dashboard) answerForm(p *page) handler {
 
 // readForm parses the posted form.
 func (v *visit) readForm(w http.ResponseWriter) error {
-	v.r.Body = http.MaxBytesReader(w, v.r.Body, mostForm)
+	v.r.Body = http.MaxBytesReader(w, v.r.Body, maxForm)
 	if err := v.r.ParseForm(); err != nil {
 		return &problem{Status: http.StatusBadRequest, Code: weir.CodeInvalid, Detail: "the form cannot be read"}
 	}
@@ -191,11 +193,11 @@ func (d *Dashboard) write(w http.ResponseWriter, status int, name string, x *vie
 	return nil
 }
 
-// failed writes an error response.
-func (d *Dashboard) failed(v *visit, w http.ResponseWriter, err error) {
+// writeError writes an error response.
+func (d *Dashboard) writeError(v *visit, w http.ResponseWriter, err error) {
 	status, p := statusOf(err)
 	if status == http.StatusUnauthorized {
-		d.ended(v, w)
+		d.toLogin(v, w)
 		return
 	}
 	if status == http.StatusInternalServerError {

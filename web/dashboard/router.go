@@ -2,34 +2,36 @@ package dashboard
 
 import (
 	"cmp"
-	"encoding/json"
+	"html/template"
+	"maps"
+	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
+	"time"
 
 	"weir"
+	"weir/routing"
+	"weir/web/dashboard/display"
 )
 
 const (
-	routerRows  = 50
-	boardQueues = 100 // on the wallboard
+	routerRows     = 50
+	maxBoardQueues = 100 // on the wallboard
 )
 
 // routerUsers returns the scope for pages of the router; its API also requires
 // pii:read.
 func routerUsers() []weir.Scope { return []weir.Scope{weir.ScopeRouter} }
 
-func routerPage() *page {
-	return &page{name: "router", path: "/router", nav: "Router", scopes: routerUsers(), load: loadRouter, live: []string{"board", "queues"}}
-}
-
 // routerListPage returns the page of all workers, queues or jobs.
 func routerListPage(what string, load func(*visit) (*content, error)) *page {
 	return &page{name: "router_" + what, path: "/router/" + what, scopes: routerUsers(), load: load, live: []string{what}}
 }
 
-func policiesPage() *page {
-	return &page{name: "router_policies", path: "/router/policies", scopes: routerUsers(), load: loadPolicies}
+func routerPage() *page {
+	return &page{name: "router", path: "/router", nav: "Router", scopes: routerUsers(), load: loadRouter, live: []string{"board", "queues"}}
 }
 
 // routerCrumbs returns the crumbs of a page of the router.
@@ -40,12 +42,51 @@ func routerCrumbs(more ...crumb) []crumb {
 	return append([]crumb{{Text: "Router", Link: "/router"}}, more...)
 }
 
+// wallboard is a summary of the router.
+type wallboard struct {
+	Down           bool           // it does not respond
+	Jobs           map[string]int `json:"jobs"`
+	Workers        map[string]int `json:"workers"`
+	OpenOffers     int            `json:"offersOut"`
+	OldestQueuedAt *time.Time     `json:"oldestQueuedAt"`
+}
+
+// wallboard reads the summary; nil: the token may not see it, or the router has no
+// workers and no jobs.
+func (v *visit) wallboard() *wallboard {
+	if !v.May(weir.ScopeRouter) || !v.May(weir.ScopePIIRead) {
+		return nil
+	}
+	var w wallboard
+	err := v.get("/routing/figures", url.Values{"api-version": {routerVersion}, "maxpagesize": {"1"}}, &w)
+	if status, _ := statusOf(err); err != nil {
+		if status >= http.StatusInternalServerError {
+			return &wallboard{Down: true}
+		}
+		return nil // it accepts only requests signed with an access key
+	}
+	if len(w.Workers) == 0 && len(w.Jobs) == 0 {
+		return nil
+	}
+	return &w
+}
+
+// JobsWaiting returns the number of jobs that wait for a worker.
+func (w *wallboard) JobsWaiting() int { return w.Jobs["queued"] }
+
+// Bar shows the workers by state.
+func (w *wallboard) Bar() display.Bar {
+	return display.Bar{Title: "Workers", Segments: []display.Segment{
+		{Name: "active", Class: "c3", Value: float64(w.Workers["active"])}, {Name: "draining", Class: "c2", Value: float64(w.Workers["draining"])}, {Name: "inactive", Class: "c8", Value: float64(w.Workers["inactive"])},
+	}}
+}
+
 // routerBoard is the data of the wallboard.
 type routerBoard struct {
 	wallboard
-	Failing []failingFunction `json:"failingFunctions"`
-	Queues  []queueFigures    `json:"queues"`
-	Next    string            `json:"nextLink"`
+	FailingFunctions []failingFunction `json:"failingFunctions"`
+	Queues           []queueFigures    `json:"queues"`
+	Next             string            `json:"nextLink"`
 }
 
 // Unused reports whether the router is still empty.
@@ -55,11 +96,48 @@ func (b *routerBoard) Unused() bool {
 
 func loadRouter(v *visit) (*content, error) {
 	b := &routerBoard{}
-	if err := v.askRouter("/routing/figures", url.Values{"maxpagesize": {strconv.Itoa(boardQueues)}}, b); err != nil {
+	if err := v.getRouter("/routing/figures", url.Values{"maxpagesize": {strconv.Itoa(maxBoardQueues)}}, b); err != nil {
 		return nil, err
 	}
 	slices.SortStableFunc(b.Queues, func(x, y queueFigures) int { return cmp.Compare(y.Length, x.Length) })
 	return &content{title: "Router", crumbs: routerCrumbs(), data: b}, nil
+}
+
+// queueFigures holds the statistics of a queue.
+type queueFigures struct {
+	routing.Statistics
+	Name   string         `json:"name"`
+	Closed routing.Closed `json:"closed"`
+}
+
+// Longest returns how long the longest-waiting job has waited.
+func (q queueFigures) Longest() string {
+	if q.LongestJobWaitTimeMinutes == nil {
+		return "–"
+	}
+	return display.Span(time.Duration(*q.LongestJobWaitTimeMinutes * float64(time.Minute)))
+}
+
+// Estimate returns the estimated wait of the last job in the queue.
+func (q queueFigures) Estimate() string {
+	most := 0
+	for _, n := range q.EstimatedWaitTimeMinutes {
+		most = max(most, n)
+	}
+	if most == 0 {
+		return "–"
+	}
+	return display.Span(time.Duration(most) * time.Minute)
+}
+
+// failingFunction is a function of a policy whose last call failed.
+type failingFunction struct {
+	PolicyKind string    `json:"policyKind"`
+	PolicyID   string    `json:"policyId"`
+	Host       string    `json:"host"`
+	Since      time.Time `json:"since"`
+	LastAt     time.Time `json:"lastAt"`
+	Reason     string    `json:"reason"`
 }
 
 // queueList is the data of the page of all queues.
@@ -74,145 +152,109 @@ func loadQueues(v *visit) (*content, error) {
 		query.Set("skipToken", cursor)
 	}
 	var b routerBoard
-	if err := v.askRouter("/routing/figures", query, &b); err != nil {
+	if err := v.getRouter("/routing/figures", query, &b); err != nil {
 		return nil, err
 	}
 	l := &queueList{b.Queues, v.more(cursorOf(b.Next))}
 	return &content{title: "Queues of the router", crumbs: routerCrumbs(crumb{Text: "Queues"}), data: l}, nil
 }
 
-// workerList is the data of the page of all workers.
-type workerList struct {
-	State, Queue string // filters; empty: none
-	States       []string
-	List         []routerWorker
-	Pager        pager
+func routerQueuePage() *page {
+	return &page{name: "router_queue", path: "/router/queues/{id}", scopes: routerUsers(), load: loadQueue, live: []string{"queue"}}
 }
 
-// Filtered reports whether the list may omit workers.
-func (l *workerList) Filtered() bool { return l.State != "" || l.Queue != "" || l.Pager.First != "" }
+// queueResource is a queue as the router's API returns it.
+type queueResource struct {
+	ID string `json:"id"`
+	routing.QueueSpec
+}
 
-func loadWorkers(v *visit) (*content, error) {
-	asked := v.r.URL.Query()
-	l := &workerList{States: []string{"active", "draining", "inactive"}, Queue: asked.Get("queue")}
-	query := url.Values{}
-	if state := asked.Get("state"); slices.Contains(l.States, state) {
-		l.State = state
-		query.Set("state", state)
+// queueData is the data of a queue's page.
+type queueData struct {
+	queueResource
+	Figures     queueFigures
+	Jobs        []routerJob // waiting jobs
+	Workers     []routing.Worker
+	Unmatchable []string // ids of jobs that no worker could take
+	TooLong     bool     // the queue is too long to search for unmatchable jobs
+}
+
+func loadQueue(v *visit) (*content, error) {
+	id := v.r.PathValue("id")
+	d := &queueData{}
+	if err := v.getRouter(routerPath("queues", id), nil, &d.queueResource); err != nil {
+		return nil, err
 	}
-	if l.Queue != "" {
-		query.Set("queueId", l.Queue)
+	if err := v.getRouter(routerPath("queues", id)+"/statistics", nil, &d.Figures); err != nil {
+		return nil, err
 	}
-	var err error
-	l.List, l.Pager, err = paged[routerWorker](v, "/routing/workers", query, routerRows)
-	return &content{title: "Workers of the router", crumbs: routerCrumbs(crumb{Text: "Workers"}), data: l}, err
-}
-
-// jobList is the data of the page of all jobs.
-type jobList struct {
-	Status, Queue string // filters; empty: none
-	Statuses      []option
-	List          []routerJob
-	Pager         pager
-}
-
-// Filtered reports whether the list may omit jobs.
-func (l *jobList) Filtered() bool { return l.Status != "" || l.Queue != "" || l.Pager.First != "" }
-
-// jobStatuses returns the statuses by which jobs can be filtered, as displayed.
-func jobStatuses() []option {
-	return []option{
-		{"active", "not over"}, {"queued", "queued"}, {"assigned", "assigned"}, {"completed", "completed"}, {"closed", "closed"}, {"cancelled", "cancelled"},
-		{"created", "created"}, {"pendingClassification", "pending classification"}, {"classificationFailed", "classification failed"},
-		{"pendingSchedule", "pending schedule"}, {"scheduled", "scheduled"}, {"scheduleFailed", "schedule failed"}, {"waitingForActivation", "waiting for activation"},
-	}
-}
-
-// statusText returns a job status in words.
-func statusText(status string) string {
-	for _, o := range jobStatuses()[1:] {
-		if o.Value == status {
-			return o.Text
-		}
-	}
-	return status
-}
-
-// StatusText returns the job's status in words.
-func (j routerJob) StatusText() string { return statusText(j.Status) }
-
-// Over reports whether the status is final.
-func (j routerJob) Over() bool {
-	return slices.Contains([]string{"closed", "cancelled", "scheduleFailed"}, j.Status)
-}
-
-// Held returns the assignment that is not closed; nil: none.
-func (j routerJob) Held() *routerAssignment {
-	for _, a := range j.Assignments {
-		if a.ClosedAt.IsZero() && j.Status != "cancelled" {
-			return &a
-		}
-	}
-	return nil
-}
-
-func loadJobs(v *visit) (*content, error) {
-	asked := v.r.URL.Query()
-	l := &jobList{Statuses: jobStatuses(), Queue: asked.Get("queue")}
-	query := url.Values{}
-	if status := asked.Get("status"); slices.ContainsFunc(l.Statuses, func(o option) bool { return o.Value == status }) {
-		l.Status = status
-		query.Set("status", status)
-	}
-	if l.Queue != "" {
-		query.Set("queueId", l.Queue)
-	}
-	var err error
-	l.List, l.Pager, err = paged[routerJob](v, "/routing/jobs", query, routerRows)
-	return &content{title: "Jobs of the router", crumbs: routerCrumbs(crumb{Text: "Jobs"}), data: l}, err
-}
-
-// policyKind holds the policies of a kind.
-type policyKind struct {
-	Title, Use string
-	List       []policyRow
-	More       bool
-}
-
-// policyRow is a policy, with its definition as JSON. The API redacts secrets in
-// it.
-type policyRow struct {
-	ID, Name, About, JSON string
-}
-
-func loadPolicies(v *visit) (*content, error) {
-	var kinds []policyKind
-	for _, k := range []struct{ path, title, use string }{
-		{"distributionPolicies", "Distribution policies", "who is offered a job, for how long, and how many at once"},
-		{"classificationPolicies", "Classification policies", "which queue, priority and selectors a job gets"},
-		{"exceptionPolicies", "Exception policies", "what happens to jobs that wait too long, or in too long a queue"},
-	} {
-		var page routerList[json.RawMessage]
-		if err := v.askRouter("/routing/"+k.path, url.Values{"maxpagesize": {strconv.Itoa(boardQueues)}}, &page); err != nil {
+	if d.TooLong = d.Figures.Length > maxSearchedQueue; !d.TooLong {
+		var nobody routerList[string]
+		if err := v.getRouter(routerPath("queues", id)+"/unmatchable", url.Values{"maxpagesize": {strconv.Itoa(maxListed)}}, &nobody); err != nil {
 			return nil, err
 		}
-		kind := policyKind{Title: k.title, Use: k.use, More: page.NextLink != ""}
-		for _, raw := range page.Value {
-			row, err := policyRowOf(raw)
-			if err != nil {
-				return nil, err
-			}
-			kind.List = append(kind.List, row)
-		}
-		kinds = append(kinds, kind)
+		d.Unmatchable = nobody.Value
 	}
-	return &content{title: "Policies of the router", crumbs: routerCrumbs(crumb{Text: "Policies"}), data: kinds}, nil
+	var err error
+	if d.Jobs, err = firstEntries[routerJob](v, "/routing/jobs", url.Values{"queueId": {id}, "status": {"queued"}}); err != nil {
+		return nil, err
+	}
+	if d.Workers, err = firstEntries[routing.Worker](v, "/routing/workers", url.Values{"queueId": {id}}); err != nil {
+		return nil, err
+	}
+	return &content{title: "Queue " + id, crumbs: routerCrumbs(crumb{Text: "Queues", Link: "/router/queues"}, crumb{Text: id}), data: d}, nil
 }
 
-func policyRowOf(raw json.RawMessage) (policyRow, error) {
-	var p routerPolicy
-	if err := json.Unmarshal(raw, &p); err != nil {
-		return policyRow{}, err
+// maxSearchedQueue is the longest queue that is searched for unmatchable jobs, because
+// the search blocks all users of the router.
+const maxSearchedQueue = 5000
+
+// routerFunctions returns the functions that the templates of the router's pages
+// call.
+func routerFunctions() template.FuncMap {
+	return template.FuncMap{"labels": labelFacts, "labelLine": labelLine, "selector": selectorText}
+}
+
+// labelFacts lists labels or tags by name.
+func labelFacts(l routing.Labels) []fact {
+	list := make([]fact, 0, len(l))
+	for _, name := range slices.Sorted(maps.Keys(l)) {
+		list = append(list, fact{name, labelText(l[name])})
 	}
-	return policyRow{p.ID, p.Name, p.about(), indented(raw)}, nil
+	return list
+}
+
+// labelLine lists labels on one line: labels that are true by name only, and
+// without Id, which the router itself adds.
+func labelLine(l routing.Labels) string {
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(l)) {
+		switch value := l[name]; {
+		case name == "Id":
+		case value == routing.Bool(true):
+			parts = append(parts, name)
+		default:
+			parts = append(parts, name+" "+labelText(value))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func labelText(v routing.Value) string {
+	if f, ok := v.Number(); ok {
+		return strconv.FormatFloat(f, 'f', -1, 64)
+	}
+	return v.String()
+}
+
+// selectorText returns a selector's condition.
+func selectorText(s routing.WorkerSelector) string {
+	signs := map[routing.Operator]string{
+		routing.Equal: "=", routing.NotEqual: "≠", routing.LessThan: "<", routing.LessOrEqual: "≤", routing.GreaterThan: ">", routing.GreaterOrEqual: "≥",
+	}
+	value := ""
+	if !s.Value.IsZero() {
+		value = " " + labelText(s.Value)
+	}
+	return s.Key + " " + cmp.Or(signs[s.Operator], string(s.Operator)) + value
 }

@@ -87,7 +87,7 @@ func TestOneOfEachOfTheRouter(t *testing.T) {
 	b.get("/router/jobs/one").want(200).has("level &gt; 2", "1 of 2", "&lt;script&gt;x", "called &lt;i&gt;twice", "2026-01-02 03:04:05 UTC", "queued", `id="cancel"`).
 		hasNot("<script>x", "<i>twice", `id="complete"`)
 	b.get("/router/queues/calls").want(200).has("<dt>site</dt><dd>north</dd>", "first", "late", `href="/router/jobs/two"`, "No worker who is registered", `href="/router/workers/bob"`)
-	b.get("/router/policies").want(200).has("longest idle; offers for 10 min", "after 1 d: cancel", "else queue calls; priority by static", "&#34;thresholdSeconds&#34;: 86400")
+	b.get("/router/policies").want(200).has("longest idle; offers expire after 10 min", "after 1 d: cancel", "fallback queue calls; priority by static", "&#34;thresholdSeconds&#34;: 86400")
 	for _, path := range []string{"/router", "/router/workers/ann", "/router/jobs/one", "/router/queues/calls", "/router/policies"} {
 		if title := b.get(path).title(); strings.ContainsAny(title, "<>") || title == "" {
 			t.Errorf("%s: title %q", path, title)

@@ -14,8 +14,8 @@ const (
 	flashCookie   = "weir_flash"
 	themeCookie   = "weir_theme"
 	themeLife     = 365 * 24 * time.Hour
-	mostForm      = 64 << 10
-	mostToken     = 512
+	maxForm       = 64 << 10
+	maxToken      = 512
 )
 
 // cookie returns a cookie that no request from another site carries and no script
@@ -31,8 +31,8 @@ func (d *Dashboard) cookie(r *http.Request, name, value string, life time.Durati
 	}
 }
 
-// resume reads the session from the browser's cookie.
-func (v *visit) resume() {
+// readSession reads the session from the browser's cookie.
+func (v *visit) readSession() {
 	if c, err := v.r.Cookie(sessionCookie); err == nil {
 		v.token, v.session = c.Value, true
 	}
@@ -40,12 +40,12 @@ func (v *visit) resume() {
 
 // loginPage asks for a token, or reports that none is needed.
 func (d *Dashboard) loginPage(v *visit, w http.ResponseWriter) error {
-	v.resume()
-	if err := v.introduce(); err == nil {
+	v.readSession()
+	if err := v.readIdentity(); err == nil {
 		if v.who.Open {
 			return d.render(v, w, http.StatusOK, "login", &content{title: "No token needed", data: loginForm{}})
 		}
-		d.redirect(w, goodPath(v.r.URL.Query().Get("next")))
+		d.redirect(w, localPath(v.r.URL.Query().Get("next")))
 		return nil
 	} else if status, _ := statusOf(err); status != http.StatusUnauthorized && status != http.StatusTooManyRequests {
 		return err // a 429 shows the form; the limit is reported when a token is submitted: behind a proxy, others may have reached it
@@ -54,14 +54,14 @@ func (d *Dashboard) loginPage(v *visit, w http.ResponseWriter) error {
 	if _, err := v.r.Cookie(sessionCookie); err != nil && v.r.Header.Get("Sec-Fetch-Site") == "cross-site" && v.r.URL.Query().Get("again") == "" {
 		return d.render(v, w, http.StatusOK, "again", &content{title: "Log in", data: d.again(v)})
 	}
-	return d.render(v, w, http.StatusOK, "login", &content{title: "Log in", data: loginForm{Next: goodPath(v.r.URL.Query().Get("next"))}})
+	return d.render(v, w, http.StatusOK, "login", &content{title: "Log in", data: loginForm{Next: localPath(v.r.URL.Query().Get("next"))}})
 }
 
 // again returns the login page's address with a mark that a page of the dashboard
 // requests it: after a link from another site, the browser withholds the session's
 // cookie from the first request.
 func (d *Dashboard) again(v *visit) string {
-	return d.Prefix + "/login?" + url.Values{"again": {"1"}, "next": {goodPath(v.r.URL.Query().Get("next"))}}.Encode()
+	return d.Prefix + "/login?" + url.Values{"again": {"1"}, "next": {localPath(v.r.URL.Query().Get("next"))}}.Encode()
 }
 
 // loginForm is the data of the login page.
@@ -70,14 +70,14 @@ type loginForm struct{ Next, Wrong string }
 // login begins a session. The API checks the token and limits the attempts per
 // address.
 func (d *Dashboard) login(v *visit, w http.ResponseWriter) error {
-	v.r.Body = http.MaxBytesReader(w, v.r.Body, mostForm)
-	text, next := strings.TrimSpace(v.r.PostFormValue("token")), goodPath(v.r.PostFormValue("next"))
+	v.r.Body = http.MaxBytesReader(w, v.r.Body, maxForm)
+	text, next := strings.TrimSpace(v.r.PostFormValue("token")), localPath(v.r.PostFormValue("next"))
 	form := loginForm{Next: next, Wrong: "This token does not open the dashboard: it is wrong, revoked or expired."}
-	if text == "" || len(text) > mostToken || strings.ContainsFunc(text, func(c rune) bool { return c <= ' ' || c > '~' }) {
+	if text == "" || len(text) > maxToken || strings.ContainsFunc(text, func(c rune) bool { return c <= ' ' || c > '~' }) {
 		return d.render(v, w, http.StatusUnprocessableEntity, "login", &content{title: "Log in", data: form})
 	}
 	v.token = text
-	err, session := v.introduce(), ""
+	err, session := v.readIdentity(), ""
 	v.token = ""
 	if err == nil {
 		session, err = d.Sessions.Begin(v.r.Context(), text)
@@ -101,8 +101,8 @@ func (d *Dashboard) login(v *visit, w http.ResponseWriter) error {
 // logout ends the session if there is one: requests without a session cause no
 // write.
 func (d *Dashboard) logout(v *visit, w http.ResponseWriter) error {
-	v.resume()
-	err := v.introduce()
+	v.readSession()
+	err := v.readIdentity()
 	if err == nil && v.session {
 		err = d.Sessions.End(v.r.Context(), v.token)
 	}
@@ -116,14 +116,14 @@ func (d *Dashboard) logout(v *visit, w http.ResponseWriter) error {
 
 // changeTheme stores light or dark; any other value follows the system.
 func (d *Dashboard) changeTheme(v *visit, w http.ResponseWriter) error {
-	v.r.Body = http.MaxBytesReader(w, v.r.Body, mostForm)
+	v.r.Body = http.MaxBytesReader(w, v.r.Body, maxForm)
 	life := themeLife
 	theme := themeOf(v.r.PostFormValue("theme"))
 	if theme == "" {
 		life = -time.Second
 	}
 	http.SetCookie(w, d.cookie(v.r, themeCookie, theme, life))
-	d.redirect(w, goodPath(v.r.PostFormValue("back")))
+	d.redirect(w, localPath(v.r.PostFormValue("back")))
 	return nil
 }
 
@@ -143,9 +143,9 @@ func (v *visit) Theme() string {
 	return themeOf(c.Value)
 }
 
-// goodPath returns a path below the prefix that is safe for a redirect. Anything
+// localPath returns a path below the prefix that is safe for a redirect. Anything
 // that could lead elsewhere becomes the overview.
-func goodPath(path string) string {
+func localPath(path string) string {
 	u, err := url.Parse(path)
 	if err != nil || u.Scheme != "" || u.Host != "" || u.User != nil || !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//") ||
 		strings.ContainsAny(path, "\\\r\n\t") || strings.HasPrefix(path, "/login") {
@@ -160,8 +160,8 @@ func (d *Dashboard) redirect(w http.ResponseWriter, path string) {
 	w.WriteHeader(http.StatusSeeOther)
 }
 
-// ended sends a browser without a valid session to the login page.
-func (d *Dashboard) ended(v *visit, w http.ResponseWriter) {
+// toLogin sends a browser without a valid session to the login page.
+func (d *Dashboard) toLogin(v *visit, w http.ResponseWriter) {
 	if _, err := v.r.Cookie(sessionCookie); err == nil {
 		http.SetCookie(w, d.cookie(v.r, sessionCookie, "", -time.Second))
 	}
@@ -183,7 +183,7 @@ type flash struct {
 	Bad  bool
 }
 
-const mostFlash = 1000
+const maxFlash = 1000
 
 func (d *Dashboard) setFlash(v *visit, w http.ResponseWriter, f flash) {
 	mark := "+"
@@ -191,8 +191,8 @@ func (d *Dashboard) setFlash(v *visit, w http.ResponseWriter, f flash) {
 		mark = "-"
 	}
 	text := f.Text
-	if len(text) > mostFlash {
-		text = strings.ToValidUTF8(text[:mostFlash], "") + "…"
+	if len(text) > maxFlash {
+		text = strings.ToValidUTF8(text[:maxFlash], "") + "…"
 	}
 	http.SetCookie(w, d.cookie(v.r, flashCookie, mark+url.QueryEscape(text), time.Minute))
 }

@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"fmt"
+	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -10,26 +11,27 @@ import (
 	"weir"
 	"weir/surveys"
 	"weir/web"
+	"weir/web/dashboard/display"
 )
 
 const (
-	onePath = "/surveys/{name}"
-	// mostRecent is how many log entries a survey's own page shows.
-	mostRecent = 15
+	surveyPath = "/surveys/{name}"
+	// maxRecent is how many log entries a survey's own page shows.
+	maxRecent = 15
 )
 
 func surveyPage() *page {
 	admin := []weir.Scope{weir.ScopeSurveysAdmin}
 	return &page{
-		name: "survey", path: onePath, scopes: surveyReaders(),
+		name: "survey", path: surveyPath, scopes: surveyReaders(),
 		load: loadSurvey, live: []string{"state", "figures", "people", "calendar", "recent"},
 		actions: []action{
-			{path: onePath + "/launch", scopes: admin, ask: askLaunch, do: take(surveys.Launch, "is launched")},
-			{path: onePath + "/pause", scopes: admin, ask: askPauseSurvey, do: take(surveys.Pause, "is paused")},
-			{path: onePath + "/resume", scopes: admin, ask: askResumeSurvey, do: take(surveys.Resume, "goes on")},
-			{path: onePath + "/stop", scopes: admin, ask: askStop, do: take(surveys.Stop, "is being stopped")},
+			{path: surveyPath + "/launch", scopes: admin, ask: askLaunch, run: surveyStep(surveys.Launch, "is launched")},
+			{path: surveyPath + "/pause", scopes: admin, ask: askPauseSurvey, run: surveyStep(surveys.Pause, "is paused")},
+			{path: surveyPath + "/resume", scopes: admin, ask: askResumeSurvey, run: surveyStep(surveys.Resume, "goes on")},
+			{path: surveyPath + "/stop", scopes: admin, ask: askStop, run: surveyStep(surveys.Stop, "is being stopped")},
 		},
-		files: map[string]handler{onePath + "/results.csv": surveyFile("results.csv"), onePath + "/log.csv": surveyFile("log.csv")},
+		files: map[string]handler{surveyPath + "/results.csv": surveyFile("results.csv"), surveyPath + "/log.csv": surveyFile("log.csv")},
 	}
 }
 
@@ -37,9 +39,9 @@ func surveyPage() *page {
 type surveyData struct {
 	surveyCard
 	Why          string // why no respondents are contacted; empty: they are, or the survey is done
-	Funnel       []row
-	Apart        int // respondents outside the funnel
-	Dispositions []row
+	Funnel       []display.Row
+	Others       int // respondents outside the funnel
+	Dispositions []display.Row
 	Attempts     []attemptRows
 	Buckets      []bucketRow
 	OverQuota    bool // a bucket exceeds its quota
@@ -51,14 +53,14 @@ type surveyData struct {
 // attemptRows holds the attempts of a mode, by outcome.
 type attemptRows struct {
 	Mode surveys.Mode
-	Rows []row
+	Rows []display.Row
 }
 
 // bucketRow is a quota bucket.
 type bucketRow struct {
 	Where string
 	web.QuotaView
-	Bar  bar
+	Bar  display.Bar
 	Full bool
 }
 
@@ -95,31 +97,31 @@ func loadSurvey(v *visit) (*content, error) {
 	}
 	if stats != nil {
 		d.fill(stats)
-		d.count(v, stats)
+		d.addStats(v, stats)
 	}
 	if schedule, wrong := s.Schedule.Compile(); len(wrong) == 0 {
 		d.Calendar = calendarOf(s.Schedule, schedule, v.Now())
 	}
 	var log web.SurveyLogList
-	if err := v.get(apiPath("v1", "surveys", s.Survey, "log"), url.Values{"limit": {strconv.Itoa(mostRecent)}}, &log); err != nil {
+	if err := v.get(apiPath("v1", "surveys", s.Survey, "log"), url.Values{"limit": {strconv.Itoa(maxRecent)}}, &log); err != nil {
 		return nil, err
 	}
 	d.Log = log.Entries
 	return &content{title: "Survey " + s.Survey, crumbs: surveyCrumbs(s.Survey), data: d}, nil
 }
 
-// count builds the charts of the statistics.
-func (d *surveyData) count(v *visit, s *web.StatsView) {
-	d.Funnel, d.Apart = funnelOf(s)
+// addStats builds the charts of the statistics.
+func (d *surveyData) addStats(v *visit, s *web.StatsView) {
+	d.Funnel, d.Others = funnelOf(s)
 	link := v.Link("/surveys", s.Survey, "respondents")
-	var rows []row
+	var rows []display.Row
 	for _, x := range surveys.Dispositions() {
-		rows = append(rows, row{
+		rows = append(rows, display.Row{
 			Name: string(x), Value: float64(s.Dispositions[x]), Class: dispositionClass(x),
 			Link: link + "?" + url.Values{"disposition": {string(x)}}.Encode(),
 		})
 	}
-	d.Dispositions = rowsOf(float64(s.Respondents), rows)
+	d.Dispositions = display.Rows(float64(s.Respondents), rows)
 	d.Attempts = attemptsOf(s.Attempts)
 	for _, q := range s.Quotas {
 		full := q.Counted >= q.Quota
@@ -129,8 +131,8 @@ func (d *surveyData) count(v *visit, s *web.StatsView) {
 		}
 		where := whereText(q.Where)
 		d.OverQuota = d.OverQuota || q.Counted > q.Quota
-		d.Buckets = append(d.Buckets, bucketRow{where, q, bar{
-			Title: where, Whole: float64(q.Quota), Segments: []segment{{"counted", class, float64(q.Counted)}},
+		d.Buckets = append(d.Buckets, bucketRow{where, q, display.Bar{
+			Title: where, Whole: float64(q.Quota), Segments: []display.Segment{{Name: "counted", Class: class, Value: float64(q.Counted)}},
 		}, full})
 	}
 }
@@ -138,7 +140,7 @@ func (d *surveyData) count(v *visit, s *web.StatsView) {
 // funnelOf counts how many respondents reached at least each step. Respondents who
 // were ineligible, were rejected by a full quota or refused may have been at any
 // step, so they are counted apart.
-func funnelOf(s *web.StatsView) (rows []row, apart int) {
+func funnelOf(s *web.StatsView) (rows []display.Row, apart int) {
 	beside := []surveys.Disposition{surveys.Ineligible, surveys.RejectedQuota, surveys.Refused}
 	for _, d := range beside {
 		apart += s.Dispositions[d]
@@ -152,7 +154,7 @@ func funnelOf(s *web.StatsView) (rows []row, apart int) {
 		return n
 	}
 	all := float64(s.Respondents)
-	return rowsOf(max(1, all), []row{
+	return display.Rows(max(1, all), []display.Row{
 		{Name: "in the survey", Class: "c8", Value: all},
 		{Name: "begun with", Class: "c5", Value: reached(surveys.Queued)},
 		{Name: "contacted", Class: "c1", Value: reached(surveys.Contacted)},
@@ -183,14 +185,14 @@ func dispositionClass(d surveys.Disposition) string {
 func attemptsOf(list []web.AttemptsView) []attemptRows {
 	var out []attemptRows
 	for _, mode := range surveys.Modes() {
-		var rows []row
+		var rows []display.Row
 		for _, a := range list {
 			if a.Mode == mode {
-				rows = append(rows, row{Name: words(a.Outcome), Value: float64(a.Count), Class: outcomeClass(a.Outcome)})
+				rows = append(rows, display.Row{Name: display.Words(a.Outcome), Value: float64(a.Count), Class: outcomeClass(a.Outcome)})
 			}
 		}
 		if len(rows) > 0 {
-			out = append(out, attemptRows{mode, rowsOf(0, rows)})
+			out = append(out, attemptRows{mode, display.Rows(0, rows)})
 		}
 	}
 	return out
@@ -211,7 +213,7 @@ func outcomeClass(o weir.Outcome) string {
 func whereText(where map[string]surveys.Match) string {
 	var parts []string
 	for name, m := range where {
-		parts = append(parts, words(name)+" "+matchText(m))
+		parts = append(parts, display.Words(name)+" "+matchText(m))
 	}
 	slices.Sort(parts)
 	if len(parts) == 0 {
@@ -248,4 +250,95 @@ func armsOf(arms []surveys.Arm) []armRow {
 		out = append(out, armRow{a.Questionnaire, strings.Join(modes, ", then "), a.Ratio})
 	}
 	return out
+}
+
+// surveyQuestion builds the common part of the questions about a survey. Without
+// statistics, all counts in stats are 0.
+func surveyQuestion(v *visit, title, button string) (s web.SurveyView, stats *web.StatsView, q *question, err error) {
+	if s, err = v.survey(); err != nil {
+		return s, nil, nil, err
+	}
+	if stats, err = v.surveyStats(s.Survey); err != nil {
+		return s, nil, nil, err
+	}
+	q = &question{title: title + " " + s.Survey, Button: button, back: surveyLink(s.Survey), crumbs: surveyCrumbs(s.Survey, crumb{Text: button})}
+	if stats == nil {
+		return s, &web.StatsView{}, q, nil
+	}
+	q.Facts = []fact{{"Respondents", display.Number(stats.Respondents)}}
+	return s, stats, q, nil
+}
+
+func askLaunch(v *visit) (*question, error) {
+	s, stats, q, err := surveyQuestion(v, "Launch survey", "Launch")
+	if err != nil {
+		return nil, err
+	}
+	q.Text = "From now on its respondents are contacted whenever its windows are open. Its channels, arms and words cannot be changed any more."
+	if stats.Respondents == 0 {
+		q.Text = "Nobody is in it yet. Import respondents first: weir survey import people.csv " + s.Survey
+	}
+	for _, mode := range surveys.Modes() {
+		if m, ok := s.Modes[mode]; ok {
+			q.Facts = append(q.Facts, fact{"Over " + string(mode), "channel " + m.Channel})
+		}
+	}
+	if schedule, wrong := s.Schedule.Compile(); len(wrong) == 0 {
+		q.Facts = append(q.Facts, fact{"Window", calendarOf(s.Schedule, schedule, v.Now()).Next})
+	}
+	return q, nil
+}
+
+func askPauseSurvey(v *visit) (*question, error) {
+	_, stats, q, err := surveyQuestion(v, "Pause survey", "Pause")
+	if err == nil {
+		q.Text = "Nobody is started and nobody is tried again until it is resumed. What waits for its turn is taken back; what is out goes on, and answers are taken."
+		q.Facts = append(q.Facts, fact{"Active now", display.Number(stats.Statuses[surveys.Active])})
+	}
+	return q, err
+}
+
+func askResumeSurvey(v *visit) (*question, error) {
+	_, stats, q, err := surveyQuestion(v, "Resume survey", "Resume")
+	if err == nil {
+		q.Text = "It goes on where it stopped, as soon as its window is open."
+		q.Facts = append(q.Facts, fact{"Not started yet", display.Number(stats.Statuses[surveys.Pending])}, fact{"Active", display.Number(stats.Statuses[surveys.Active])})
+	}
+	return q, err
+}
+
+func askStop(v *visit) (*question, error) {
+	_, stats, q, err := surveyQuestion(v, "Stop survey", "Stop")
+	if err == nil {
+		active, pending := stats.Statuses[surveys.Active], stats.Statuses[surveys.Pending]
+		q.Danger = true
+		q.Text = "It cannot be taken up again. What waits for its turn is withdrawn, providers are asked to drop what they have, and everybody who is not over ends as canceled. Results stay."
+		q.Facts = append(q.Facts, fact{"Will be canceled", display.Number(active + pending)}, fact{"Of them being contacted now", display.Number(active)})
+	}
+	return q, err
+}
+
+// surveyStep applies a step to a survey. Errors of a launch, such as respondents without
+// a required attribute, are listed above the question.
+func surveyStep(step surveys.Step, became string) func(*visit) (*done, error) {
+	return func(v *visit) (*done, error) {
+		name := v.r.PathValue("name")
+		var s web.SurveyView
+		err := v.call(http.MethodPost, apiPath("v1", "surveys", name)+":"+string(step), nil, &s)
+		text := "Survey " + name + " " + became + "."
+		for _, w := range s.Warnings {
+			text += " Warning: " + w.Detail + "."
+		}
+		return &done{text: text, to: surveyLink(name)}, err
+	}
+}
+
+// surveyFile forwards a file from the API to the browser.
+func surveyFile(file string) handler {
+	return func(v *visit, w http.ResponseWriter) error {
+		if _, err := v.survey(); err != nil {
+			return err // rendered as a page
+		}
+		return v.forward(w, apiPath("v1", "surveys", v.r.PathValue("name"), file))
+	}
 }

@@ -9,16 +9,15 @@ import (
 	"time"
 
 	"weir/surveys"
+	"weir/web/dashboard/display"
 )
 
 const (
 	calendarDays = 7
-	// clocksAhead is how long in advance a clock change is announced.
-	clocksAhead = 28 * 24 * time.Hour
-	mostBlocked = 12
-	dayMinutes  = 24 * 60.0
-	dayHeight   = 40.0
-	localForm   = "Mon 2006-01-02 15:04"
+	// clockNotice is how long in advance a clock change is announced.
+	clockNotice    = 28 * 24 * time.Hour
+	maxBlockedDays = 12
+	localForm      = "Mon 2006-01-02 15:04"
 )
 
 // calendar shows when a survey may contact respondents, in the survey's time zone.
@@ -29,7 +28,7 @@ type calendar struct {
 	Days        []calendarDay
 	Blocked     []string // upcoming blocked days
 	More        int      // number of blocked days beyond those listed
-	Clocks      string   // an upcoming clock change; empty: none soon
+	ClockChange string   // an upcoming clock change; empty: none soon
 	From, To    string   // first and last date, if set
 }
 
@@ -45,7 +44,7 @@ func calendarOf(spec surveys.ScheduleSpec, s *surveys.Schedule, now time.Time) *
 	local := now.In(s.Zone())
 	c := &calendar{
 		Zone: spec.TimeZone, Clock: local.Format(localForm), From: spec.StartDate, To: spec.EndDate,
-		Open: s.Contains(now), Next: nextOpening(s, now), Clocks: clocksChange(local),
+		Open: s.Contains(now), Next: nextOpening(s, now), ClockChange: clockChange(local),
 	}
 	days := spec.BlockedDays
 	slices.Sort(days)
@@ -53,7 +52,7 @@ func calendarOf(spec surveys.ScheduleSpec, s *surveys.Schedule, now time.Time) *
 		if d < local.Format(time.DateOnly) {
 			continue
 		}
-		if len(c.Blocked) == mostBlocked {
+		if len(c.Blocked) == maxBlockedDays {
 			c.More++
 			continue
 		}
@@ -80,10 +79,10 @@ func nextOpening(s *surveys.Schedule, now time.Time) string {
 	}
 }
 
-// clocksChange describes a clock change within clocksAhead.
-func clocksChange(local time.Time) string {
+// clockChange describes a clock change within clockNotice.
+func clockChange(local time.Time) string {
 	_, end := local.ZoneBounds()
-	if end.IsZero() || end.Sub(local) > clocksAhead {
+	if end.IsZero() || end.Sub(local) > clockNotice {
 		return ""
 	}
 	_, before := end.Add(-time.Second).Zone()
@@ -94,9 +93,9 @@ func clocksChange(local time.Time) string {
 	at := end.In(time.FixedZone("", before)).Format(localForm)
 	moved := time.Duration(after-before) * time.Second
 	if moved > 0 {
-		return fmt.Sprintf("Clocks go forward by %s on %s. A window that begins in the time that is skipped opens at its end.", span(moved), at)
+		return fmt.Sprintf("Clocks go forward by %s on %s. A window that begins in the time that is skipped opens at its end.", display.Span(moved), at)
 	}
-	return fmt.Sprintf("Clocks go back by %s on %s. The time that comes twice counts once, the first time.", span(-moved), at)
+	return fmt.Sprintf("Clocks go back by %s on %s. The time that comes twice counts once, the first time.", display.Span(-moved), at)
 }
 
 // dayOf draws the windows of a date.
@@ -116,26 +115,19 @@ func dayOf(spec surveys.ScheduleSpec, date time.Time, today bool, now time.Time)
 		open = slices.SortedFunc(slices.Values(spec.Windows), func(a, b surveys.WindowSpec) int { return cmp.Compare(a.From, b.From) })
 	}
 	var texts []string
-	var b svg
+	var parts []display.DaySpan
 	for _, w := range open {
 		texts = append(texts, w.From+"–"+w.To)
+		parts = append(parts, display.DaySpan{From: minuteOf(w.From), To: minuteOf(w.To)})
 	}
 	if open != nil {
 		d.Text = strings.Join(texts, ", ")
 	}
-	b.open("bar", dayMinutes, dayHeight, d.Name+": "+d.Text, true)
-	b.part("track", 0, dayMinutes)
-	for _, w := range open {
-		from, to := minuteOf(w.From), minuteOf(w.To)
-		b.part("c3", from, max(0, to-from))
-	}
-	for hour := 6.0; hour < 24; hour += 6 {
-		b.part("hour", hour*60-1, 2)
-	}
+	mark := -1.0
 	if today {
-		b.part("mark", float64(now.Hour()*60+now.Minute())-2, 5)
+		mark = float64(now.Hour()*60 + now.Minute())
 	}
-	d.Bar = b.close()
+	d.Bar = display.Day(d.Name+": "+d.Text, parts, mark)
 	return d
 }
 
@@ -146,9 +138,4 @@ func minuteOf(clock string) float64 {
 		return 0
 	}
 	return float64(hour*60 + minute)
-}
-
-// part draws some minutes of a day.
-func (b *svg) part(class string, from, minutes float64) {
-	b.WriteString(`<rect class="` + class + `" x="` + coord(from) + `" y="0" width="` + coord(minutes) + `" height="` + coord(dayHeight) + `"/>`)
 }

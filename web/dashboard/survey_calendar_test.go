@@ -63,12 +63,12 @@ func TestACalendarTellsOfClocksThatChange(t *testing.T) {
 		"2026-03-01T16:00:00Z": "Clocks go forward by 1 h on Sun 2026-03-08 02:00. A window that begins in the time that is skipped opens at its end.",
 		"2026-06-01T16:00:00Z": "",
 	} {
-		if got := calendarAt(t, always, now).Clocks; got != want {
+		if got := calendarAt(t, always, now).ClockChange; got != want {
 			t.Errorf("%s: %q, want %q", now, got, want)
 		}
 	}
 	always.TimeZone = "UTC"
-	if got := calendarAt(t, always, "2026-10-20T16:00:00Z").Clocks; got != "" {
+	if got := calendarAt(t, always, "2026-10-20T16:00:00Z").ClockChange; got != "" {
 		t.Error(got)
 	}
 }

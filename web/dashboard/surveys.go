@@ -10,6 +10,7 @@ import (
 	"weir"
 	"weir/surveys"
 	"weir/web"
+	"weir/web/dashboard/display"
 )
 
 // surveysPerPage is the page size of the list, small because each survey is
@@ -62,13 +63,65 @@ func loadSurveys(v *visit) (*content, error) {
 	return &content{title: "Surveys", crumbs: []crumb{{Text: "Surveys"}}, data: l}, err
 }
 
+// surveyCard is a survey on the overview.
+type surveyCard struct {
+	web.SurveySummary
+	Stats      *web.StatsView // nil: not available
+	Bar        display.Bar    // its progress
+	FullQuotas int
+}
+
+// maxSurveys is the maximum number of surveys on the overview.
+const maxSurveys = 50
+
+// OtherwiseDone returns the number of respondents who are done without having completed.
+func (c surveyCard) OtherwiseDone() int {
+	return c.Stats.Statuses[surveys.Failed] + c.Stats.Statuses[surveys.Rejected] + c.Stats.Statuses[surveys.Canceled]
+}
+
+// Of returns the number of respondents with a status.
+func (c surveyCard) Of(status surveys.Status) int { return c.Stats.Statuses[status] }
+
+// surveyCards lists the running, paused and stopping surveys. Their statistics are
+// cached for a few seconds, not computed for each browser.
+func (v *visit) surveyCards() ([]surveyCard, error) {
+	if !v.may([]weir.Scope{weir.ScopeContactsRead, weir.ScopeSurveysAdmin}) {
+		return nil, nil
+	}
+	return v.d.surveyCache.get(v.rights(), func() ([]surveyCard, error) {
+		var list web.SurveyList
+		query := url.Values{"state": {"running,paused,stopping"}, "limit": {strconv.Itoa(maxSurveys)}}
+		if err := v.get("/v1/surveys", query, &list); err != nil {
+			if status, _ := statusOf(err); status == http.StatusNotFound {
+				return nil, nil // this instance has no surveys
+			}
+			return nil, err
+		}
+		cards := []surveyCard{}
+		for _, s := range list.Surveys {
+			card := surveyCard{SurveySummary: s}
+			var stats web.StatsView
+			switch err := v.get(apiPath("v1", "surveys", s.Survey, "stats"), nil, &stats); {
+			case err == nil:
+				card.fill(&stats)
+			default:
+				if status, _ := statusOf(err); status != http.StatusNotFound && status != http.StatusUnprocessableEntity {
+					return nil, err
+				}
+			}
+			cards = append(cards, card)
+		}
+		return cards, nil
+	})
+}
+
 // counted reads the statistics of surveys.
 func (v *visit) counted(list []web.SurveySummary) ([]surveyCard, error) {
 	key := []string{"list", v.rights()}
 	for _, s := range list {
 		key = append(key, s.Survey, string(s.State))
 	}
-	return v.d.surveys.of(strings.Join(key, "\n"), func() ([]surveyCard, error) {
+	return v.d.surveyCache.get(strings.Join(key, "\n"), func() ([]surveyCard, error) {
 		cards := make([]surveyCard, len(list))
 		for i, s := range list {
 			cards[i].SurveySummary = s
@@ -84,6 +137,26 @@ func (v *visit) counted(list []web.SurveySummary) ([]surveyCard, error) {
 	})
 }
 
+// fill draws a survey's progress: toward its target, or otherwise through its
+// respondents.
+func (c *surveyCard) fill(s *web.StatsView) {
+	c.Stats = s
+	if s.Target > 0 {
+		c.Bar = display.Bar{Title: "Wanted", Whole: float64(s.Target), Segments: []display.Segment{{Name: "counted", Class: "c3", Value: float64(s.Counted)}}}
+	} else {
+		c.Bar = display.Bar{Title: "Respondents", Whole: float64(max(1, s.Respondents)), Segments: []display.Segment{
+			{Name: "completed", Class: "c3", Value: float64(s.Statuses[surveys.Completed])},
+			{Name: "over in another way", Class: "c8", Value: float64(s.Statuses[surveys.Failed] + s.Statuses[surveys.Rejected] + s.Statuses[surveys.Canceled])},
+			{Name: "active", Class: "c1", Value: float64(s.Statuses[surveys.Active])},
+		}}
+	}
+	for _, q := range s.Quotas {
+		if q.Counted >= q.Quota {
+			c.FullQuotas++
+		}
+	}
+}
+
 // surveyStats reads the statistics of a survey; nil: not available, because its
 // definition is no longer valid or it was deleted.
 func (v *visit) surveyStats(name string) (*web.StatsView, error) {
@@ -94,11 +167,3 @@ func (v *visit) surveyStats(name string) (*web.StatsView, error) {
 	}
 	return &stats, err
 }
-
-// Over returns the number of respondents who are done without having completed.
-func (c surveyCard) Over() int {
-	return c.Stats.Statuses[surveys.Failed] + c.Stats.Statuses[surveys.Rejected] + c.Stats.Statuses[surveys.Canceled]
-}
-
-// Of returns the number of respondents with a status.
-func (c surveyCard) Of(status surveys.Status) int { return c.Stats.Statuses[status] }

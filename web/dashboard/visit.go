@@ -27,8 +27,8 @@ type visit struct {
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; " +
 	"frame-ancestors 'none'; base-uri 'none'"
 
-// harden sets the security headers of every response.
-func harden(h http.Header) {
+// setSecurityHeaders sets the security headers of every response.
+func setSecurityHeaders(h http.Header) {
 	h.Set("Content-Security-Policy", policy)
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("X-Frame-Options", "DENY")
@@ -40,27 +40,27 @@ func harden(h http.Header) {
 // handler serves a visit.
 type handler func(*visit, http.ResponseWriter) error
 
-// plain serves requests that need no session.
-func (d *Dashboard) plain(h handler) http.Handler {
+// withoutSession serves requests that need no session.
+func (d *Dashboard) withoutSession(h handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		harden(w.Header())
+		setSecurityHeaders(w.Header())
 		v := &visit{d: d, r: r, id: w.Header().Get(requestID)}
 		err := v.checkOrigin()
 		if err == nil {
 			err = h(v, w)
 		}
 		if err != nil {
-			d.failed(v, w, err)
+			d.writeError(v, w, err)
 		}
 	})
 }
 
-// guard requires a session whose token has one of the scopes; nil: any token. The
+// withSession requires a session whose token has one of the scopes; nil: any token. The
 // API checks again.
-func (d *Dashboard) guard(oneOf []weir.Scope, h handler) http.Handler {
-	return d.plain(func(v *visit, w http.ResponseWriter) error {
-		v.resume()
-		if err := v.introduce(); err != nil {
+func (d *Dashboard) withSession(oneOf []weir.Scope, h handler) http.Handler {
+	return d.withoutSession(func(v *visit, w http.ResponseWriter) error {
+		v.readSession()
+		if err := v.readIdentity(); err != nil {
 			return err
 		}
 		if !v.may(oneOf) {
@@ -70,8 +70,8 @@ func (d *Dashboard) guard(oneOf []weir.Scope, h handler) http.Handler {
 	})
 }
 
-// introduce reads the identity and scopes of the session.
-func (v *visit) introduce() error {
+// readIdentity reads the identity and scopes of the session.
+func (v *visit) readIdentity() error {
 	var who web.WhoView
 	if err := v.get("/v1/whoami", nil, &who); err != nil {
 		return err

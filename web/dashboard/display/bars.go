@@ -1,4 +1,4 @@
-package dashboard
+package display
 
 import (
 	"fmt"
@@ -13,25 +13,25 @@ import (
 // not allowed. The title describes the content. Colors are the classes c1 to c8;
 // patterns are not needed because each picture has a table or a legend beside it.
 
-// segment is a part of a bar.
-type segment struct {
+// Segment is a part of a bar.
+type Segment struct {
 	Name  string
 	Class string // of the color: c1 to c8, good, bad, warn, quiet
 	Value float64
 }
 
-// bar is a row of segments of a whole.
-type bar struct {
+// Bar is a row of segments of a whole.
+type Bar struct {
 	Title    string
 	Whole    float64 // 0: the sum of the segments
 	Mark     float64 // a line at this value; 0: none
-	Segments []segment
+	Segments []Segment
 }
 
 const barWidth, barHeight = 1000.0, 40.0
 
 // SVG draws a bar that fills the width of its container.
-func (b bar) SVG() template.HTML {
+func (b Bar) SVG() template.HTML {
 	sum := 0.0
 	for _, s := range b.Segments {
 		sum += max(0, s.Value)
@@ -55,20 +55,43 @@ func (b bar) SVG() template.HTML {
 	return out.close()
 }
 
-func (b bar) describe() string {
+func (b Bar) describe() string {
 	var parts []string
 	for _, s := range b.Segments {
-		parts = append(parts, number(s.Value)+" "+s.Name)
+		parts = append(parts, Number(s.Value)+" "+s.Name)
 	}
 	text := b.Title + ": " + strings.Join(parts, ", ")
 	if b.Whole > 0 {
-		text += " of " + number(b.Whole)
+		text += " of " + Number(b.Whole)
 	}
 	return text
 }
 
-// row is a line of a funnel or a histogram.
-type row struct {
+// DaySpan is a part of a day, in minutes from midnight.
+type DaySpan struct{ From, To float64 }
+
+const dayMinutes = 24 * 60.0
+
+// Day draws parts of a day, with a line at every sixth hour and a mark at now, in
+// minutes; negative: none.
+func Day(title string, parts []DaySpan, now float64) template.HTML {
+	var out svg
+	out.open("bar", dayMinutes, barHeight, title, true)
+	out.rect("track", 0, dayMinutes, barHeight)
+	for _, p := range parts {
+		out.rect("c3", p.From, max(0, p.To-p.From), barHeight)
+	}
+	for hour := 6.0; hour < 24; hour += 6 {
+		out.rect("hour", hour*60-1, 2, barHeight)
+	}
+	if now >= 0 {
+		out.rect("mark", now-2, 5, barHeight)
+	}
+	return out.close()
+}
+
+// Row is a line of a funnel or a histogram.
+type Row struct {
 	Name, Link string
 	Class      string
 	Value      float64
@@ -76,9 +99,9 @@ type row struct {
 	Share      string // of whole if it is given, otherwise of the sum
 }
 
-// rowsOf draws a bar for each value. whole is the value of a full bar; 0: the
+// Rows draws a bar for each value. whole is the value of a full bar; 0: the
 // greatest value.
-func rowsOf(whole float64, rows []row) []row {
+func Rows(whole float64, rows []Row) []Row {
 	greatest := whole
 	sum := 0.0
 	for _, r := range rows {
@@ -92,10 +115,10 @@ func rowsOf(whole float64, rows []row) []row {
 		if r.Class == "" {
 			r.Class = "c1"
 		}
-		r.Bar = bar{Title: r.Name, Whole: max(1, greatest), Segments: []segment{{Name: r.Name, Class: r.Class, Value: r.Value}}}.SVG()
-		r.Share = percent(r.Value, sum)
+		r.Bar = Bar{Title: r.Name, Whole: max(1, greatest), Segments: []Segment{{Name: r.Name, Class: r.Class, Value: r.Value}}}.SVG()
+		r.Share = Percent(r.Value, sum)
 		if whole > 0 {
-			r.Share = percent(r.Value, whole)
+			r.Share = Percent(r.Value, whole)
 		}
 	}
 	return rows

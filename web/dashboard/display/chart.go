@@ -1,4 +1,4 @@
-package dashboard
+package display
 
 import (
 	"fmt"
@@ -9,36 +9,37 @@ import (
 	"time"
 )
 
-// series is one line of a chart.
-type series struct {
+// Series is one line of a chart.
+type Series struct {
 	Name   string
 	Class  string // of the color: c1 to c8
 	Values []float64
-	Kind   kind
+	Kind   Kind
 }
 
-// kind is the way a series is drawn.
-type kind int
+// Kind is the way a series is drawn.
+type Kind int
 
 const (
-	area  kind = iota
-	line       // leaves the series behind it visible
-	limit      // a dashed line for an upper limit
+	Area  Kind = iota
+	Line       // leaves the series behind it visible
+	Limit      // a dashed line for an upper limit
 )
 
-// chart shows values over time. Areas are drawn on top of each other if Stacked.
-type chart struct {
+// Chart shows values over time. Areas are drawn on top of each other if Stacked.
+type Chart struct {
 	Title   string
 	Unit    string // of the values, as displayed
 	Stacked bool
+	Levels  bool // the values are levels, such as slots in flight, and not counts
 	Begin   time.Time
 	Step    time.Duration
-	Series  []series
+	Series  []Series
 	Open    bool // the last step is not over: its values are incomplete
 }
 
-// through marks the last step as incomplete if it ends after now.
-func (c chart) through(now time.Time) chart {
+// Through marks the last step as incomplete if it ends after now.
+func (c Chart) Through(now time.Time) Chart {
 	c.Open = c.Begin.Add(time.Duration(c.length()) * c.Step).After(now)
 	return c
 }
@@ -48,18 +49,18 @@ const (
 	chartLeft, chartBottom  = 46.0, 22.0
 	chartTop                = 8.0
 	sparkWidth, sparkHeight = 200.0, 40.0
-	mostTableRows           = 60
-	mostTicks, ticksUp      = 6, 4
+	maxTableRows            = 60
+	maxXTicks, yTicks       = 6, 4
 	chartInnerWidth         = chartWidth - chartLeft
 	chartInnerHeight        = chartHeight - chartBottom - chartTop
-	chartFloor              = chartHeight - chartBottom
+	chartBaseline           = chartHeight - chartBottom
 )
 
 // Empty reports whether all values except limits are 0.
-func (c chart) Empty() bool {
+func (c Chart) Empty() bool {
 	for _, s := range c.Series {
 		for _, v := range s.Values {
-			if v != 0 && s.Kind != limit {
+			if v != 0 && s.Kind != Limit {
 				return false
 			}
 		}
@@ -68,7 +69,7 @@ func (c chart) Empty() bool {
 }
 
 // Sum adds the values of the first series.
-func (c chart) Sum() float64 {
+func (c Chart) Sum() float64 {
 	sum := 0.0
 	if len(c.Series) > 0 {
 		for _, v := range c.Series[0].Values {
@@ -78,7 +79,7 @@ func (c chart) Sum() float64 {
 	return sum
 }
 
-func (c chart) length() int {
+func (c Chart) length() int {
 	n := 0
 	for _, s := range c.Series {
 		n = max(n, len(s.Values))
@@ -86,13 +87,13 @@ func (c chart) length() int {
 	return n
 }
 
-// greatest returns the value at the top of the chart: a round number.
-func (c chart) greatest() float64 {
+// maxValue returns the value at the top of the chart: a round number.
+func (c Chart) maxValue() float64 {
 	top := 0.0
 	for i := range c.length() {
 		sum := 0.0
 		for _, s := range c.Series {
-			if v := at(s.Values, i); c.Stacked && s.Kind == area {
+			if v := at(s.Values, i); c.Stacked && s.Kind == Area {
 				sum += v
 			} else {
 				top = max(top, v)
@@ -112,8 +113,8 @@ func at(values []float64, i int) float64 {
 
 // roundUp returns a number not below x that is easy to divide.
 func roundUp(x float64) float64 {
-	if x <= ticksUp {
-		return ticksUp
+	if x <= yTicks {
+		return yTicks
 	}
 	unit := math.Pow(10, math.Floor(math.Log10(x)))
 	for _, f := range []float64{1, 2, 4, 6, 8} {
@@ -125,14 +126,14 @@ func roundUp(x float64) float64 {
 }
 
 // SVG draws the chart with axes.
-func (c chart) SVG() template.HTML {
+func (c Chart) SVG() template.HTML {
 	var b svg
 	b.open("chart", chartWidth, chartHeight, c.describe(), false)
-	top, n := c.greatest(), c.length()
-	for i := range ticksUp + 1 {
-		y := chartFloor - chartInnerHeight*float64(i)/ticksUp
+	top, n := c.maxValue(), c.length()
+	for i := range yTicks + 1 {
+		y := chartBaseline - chartInnerHeight*float64(i)/yTicks
 		b.line("grid", chartLeft, y, chartWidth, y)
-		b.text("y", chartLeft-6, y+4, number(top*float64(i)/ticksUp))
+		b.text("y", chartLeft-6, y+4, Number(top*float64(i)/yTicks))
 	}
 	for _, when := range c.ticks() {
 		x := chartLeft + chartInnerWidth*float64(when.Sub(c.Begin))/float64(c.Step)/float64(max(1, n-1))
@@ -143,25 +144,25 @@ func (c chart) SVG() template.HTML {
 }
 
 // Spark draws the chart small, without axes.
-func (c chart) Spark() template.HTML {
+func (c Chart) Spark() template.HTML {
 	var b svg
 	b.open("spark", sparkWidth, sparkHeight, c.describe(), true)
 	b.line("grid", 0, sparkHeight-.5, sparkWidth, sparkHeight-.5)
-	c.draw(&b, 0, 2, sparkWidth, sparkHeight-2, c.greatest())
+	c.draw(&b, 0, 2, sparkWidth, sparkHeight-2, c.maxValue())
 	return b.close()
 }
 
 // ticks returns the round instants labeled on the axis.
-func (c chart) ticks() []time.Time {
+func (c Chart) ticks() []time.Time {
 	whole := c.Step * time.Duration(max(0, c.length()-1))
 	every := time.Minute
 	for _, minutes := range []int{5, 10, 15, 30, 60, 120, 240, 480, 720, 1440} {
-		if every = time.Duration(minutes) * time.Minute; whole/every < mostTicks {
+		if every = time.Duration(minutes) * time.Minute; whole/every < maxXTicks {
 			break
 		}
 	}
 	var list []time.Time
-	for at := c.Begin.UTC().Truncate(every); at.Before(c.Begin.Add(whole)) && len(list) <= mostTicks; at = at.Add(every) {
+	for at := c.Begin.UTC().Truncate(every); at.Before(c.Begin.Add(whole)) && len(list) <= maxXTicks; at = at.Add(every) {
 		if !at.Before(c.Begin) {
 			list = append(list, at)
 		}
@@ -170,7 +171,7 @@ func (c chart) ticks() []time.Time {
 }
 
 // draw draws every series into a rectangle.
-func (c chart) draw(b *svg, left, top, width, height, greatest float64) {
+func (c Chart) draw(b *svg, left, top, width, height, greatest float64) {
 	n := c.length()
 	if n == 0 {
 		return
@@ -187,7 +188,7 @@ func (c chart) draw(b *svg, left, top, width, height, greatest float64) {
 		upper, lower := make([]string, n), make([]string, n)
 		for i := range n {
 			v := at(s.Values, i)
-			if c.Stacked && s.Kind == area {
+			if c.Stacked && s.Kind == Area {
 				v += below[i]
 			}
 			upper[i], lower[i] = coord(x(i))+","+coord(y(v)), coord(x(i))+","+coord(y(below[i]))
@@ -198,7 +199,7 @@ func (c chart) draw(b *svg, left, top, width, height, greatest float64) {
 		} else {
 			s.draw(b, "", upper, lower)
 		}
-		if c.Stacked && s.Kind == area {
+		if c.Stacked && s.Kind == Area {
 			for i := range n {
 				below[i] += at(s.Values, i)
 			}
@@ -207,9 +208,9 @@ func (c chart) draw(b *svg, left, top, width, height, greatest float64) {
 }
 
 // draw draws some of the points of a series, each as x,y.
-func (s *series) draw(b *svg, class string, upper, lower []string) {
-	if s.Kind != area {
-		b.write(`<polyline class="%s %s" points="%s"/>`, map[kind]string{line: "line", limit: "line limit"}[s.Kind]+class, s.Class, strings.Join(upper, " "))
+func (s *Series) draw(b *svg, class string, upper, lower []string) {
+	if s.Kind != Area {
+		b.write(`<polyline class="%s %s" points="%s"/>`, map[Kind]string{Line: "line", Limit: "line limit"}[s.Kind]+class, s.Class, strings.Join(upper, " "))
 		return
 	}
 	around := slices.Clone(lower)
@@ -218,22 +219,22 @@ func (s *series) draw(b *svg, class string, upper, lower []string) {
 }
 
 // describe describes the chart in words.
-func (c chart) describe() string {
+func (c Chart) describe() string {
 	var parts []string
 	for _, s := range c.Series {
 		sum, most, last := 0.0, 0.0, 0.0
 		for _, v := range s.Values {
 			sum, most, last = sum+v, max(most, v), v
 		}
-		if s.Kind == limit {
-			parts = append(parts, fmt.Sprintf("%s %s", s.Name, number(last)))
+		if s.Kind == Limit {
+			parts = append(parts, fmt.Sprintf("%s %s", s.Name, Number(last)))
 			continue
 		}
 		when := "now"
 		if c.Open {
 			when = "in the step under way"
 		}
-		parts = append(parts, fmt.Sprintf("%s %s %s, at most %s", s.Name, when, number(last), number(most)))
+		parts = append(parts, fmt.Sprintf("%s %s %s, at most %s", s.Name, when, Number(last), Number(most)))
 	}
 	text := c.Title
 	if c.Unit != "" {
@@ -242,30 +243,34 @@ func (c chart) describe() string {
 	return text + ": " + strings.Join(parts, "; ")
 }
 
-// tableRow is a row of the table that shows the values of a chart.
-type tableRow struct {
+// TableRow is a row of the table that shows the values of a chart.
+type TableRow struct {
 	At     time.Time
 	Values []string
 	Open   bool // includes the incomplete step
 }
 
 // Table returns the values in rows, newest first. If there are many steps, several
-// share a row, which shows the greatest of their values, as the caption says. For
-// counts a sum would be needed.
-func (c chart) Table() []tableRow {
+// share a row: counts are added, levels and limits are shown by their maximum.
+func (c Chart) Table() []TableRow {
 	n := c.length()
-	every := max(1, (n+mostTableRows-1)/mostTableRows)
-	var rows []tableRow
+	every := max(1, (n+maxTableRows-1)/maxTableRows)
+	var rows []TableRow
 	for begin := 0; begin < n; begin += every {
-		r := tableRow{At: c.Begin.Add(time.Duration(begin) * c.Step), Open: c.Open && begin+every >= n}
+		end := min(n, begin+every)
+		r := TableRow{At: c.Begin.Add(time.Duration(begin) * c.Step), Open: c.Open && end == n}
 		for _, s := range c.Series {
-			most := 0.0
-			for i := begin; i < min(n, begin+every); i++ {
-				most = max(most, at(s.Values, i))
+			sum, highest := 0.0, 0.0
+			for i := begin; i < end; i++ {
+				sum, highest = sum+at(s.Values, i), max(highest, at(s.Values, i))
 			}
-			r.Values = append(r.Values, number(most))
+			if c.Levels || s.Kind == Limit {
+				sum = highest
+			}
+			r.Values = append(r.Values, Number(sum))
 		}
-		rows = append([]tableRow{r}, rows...)
+		rows = append(rows, r)
 	}
+	slices.Reverse(rows)
 	return rows
 }

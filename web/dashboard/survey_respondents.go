@@ -9,20 +9,15 @@ import (
 
 	"weir/surveys"
 	"weir/web"
+	"weir/web/dashboard/display"
 )
 
-const rowsPerPage = 50
-
 func respondentsPage() *page {
-	return &page{name: "survey_respondents", path: onePath + "/respondents", scopes: surveyReaders(), load: loadRespondents}
+	return &page{name: "survey_respondents", path: surveyPath + "/respondents", scopes: surveyReaders(), load: loadRespondents}
 }
 
 func respondentPage() *page {
-	return &page{name: "survey_respondent", path: onePath + "/respondents/{id}", scopes: surveyReaders(), load: loadRespondent, live: []string{"respondent"}}
-}
-
-func surveyLogPage() *page {
-	return &page{name: "survey_log", path: onePath + "/log", scopes: surveyReaders(), load: loadSurveyLog}
+	return &page{name: "survey_respondent", path: surveyPath + "/respondents/{id}", scopes: surveyReaders(), load: loadRespondent, live: []string{"respondent"}}
 }
 
 // respondentList is the data of the page of respondents.
@@ -31,7 +26,7 @@ type respondentList struct {
 	Status, Disposition string // filters; empty: none
 	Statuses            []surveys.Status
 	Dispositions        []surveys.Disposition
-	List                []web.RespondentView
+	Respondents         []web.RespondentView
 	Pager               pager
 }
 
@@ -59,20 +54,20 @@ func loadRespondents(v *visit) (*content, error) {
 	if err := v.get(apiPath("v1", "surveys", name, "respondents"), query, &page); err != nil {
 		return nil, err
 	}
-	l.List, l.Pager = page.Respondents, v.more(page.NextCursor)
+	l.Respondents, l.Pager = page.Respondents, v.more(page.NextCursor)
 	return &content{title: "Respondents of " + name, crumbs: surveyCrumbs(name, crumb{Text: "Respondents"}), data: l}, nil
 }
 
 // respondentData is the data of a respondent's page.
 type respondentData struct {
 	web.RespondentView
-	Tries      []fact
-	Attributes []fact
-	respondentPast
+	AttemptsByMode []fact
+	Attributes     []fact
+	respondentHistory
 }
 
-// respondentPast is the part of a survey's log about one respondent.
-type respondentPast struct {
+// respondentHistory is the part of a survey's log about one respondent.
+type respondentHistory struct {
 	History []web.SurveyLogView // oldest first
 	More    bool                // there is more than is shown
 }
@@ -82,8 +77,8 @@ const maxHistory = 200
 
 // history reads a respondent's events from the survey's log. It is cached for a few
 // seconds, because the log has no index by respondent.
-func (v *visit) history(r *web.RespondentView) (respondentPast, error) {
-	return v.d.history.of(strings.Join([]string{r.Survey, r.ID, v.rights()}, "\n"), func() (past respondentPast, err error) {
+func (v *visit) history(r *web.RespondentView) (respondentHistory, error) {
+	return v.d.respondentCache.get(strings.Join([]string{r.Survey, r.ID, v.rights()}, "\n"), func() (past respondentHistory, err error) {
 		query := url.Values{"respondent": {r.ID}, "limit": {strconv.Itoa(maxHistory)}, "since": {r.AddedAt.Format(time.RFC3339)}}
 		for range maxEmptyPages {
 			var page web.SurveyLogList
@@ -112,7 +107,7 @@ func loadRespondent(v *visit) (*content, error) {
 	}
 	slices.SortFunc(d.Attributes, func(a, b fact) int { return strings.Compare(a.Name, b.Name) })
 	var err error
-	if d.respondentPast, err = v.history(&d.RespondentView); err != nil {
+	if d.respondentHistory, err = v.history(&d.RespondentView); err != nil {
 		return nil, err
 	}
 	a := d.RespondentView.Attempts
@@ -121,38 +116,9 @@ func loadRespondent(v *visit) (*content, error) {
 		count int
 	}{{surveys.IVR, a.IVR}, {surveys.SMS, a.SMS}, {surveys.MobileWeb, a.MobileWeb}, {surveys.CATI, a.CATI}} {
 		if m.count > 0 {
-			d.Tries = append(d.Tries, fact{string(m.mode), number(m.count)})
+			d.AttemptsByMode = append(d.AttemptsByMode, fact{string(m.mode), display.Number(m.count)})
 		}
 	}
 	crumbs := surveyCrumbs(name, crumb{Text: "Respondents", Link: surveyLink(name) + "/respondents"}, crumb{Text: d.ID})
 	return &content{title: "Respondent " + d.ID + " of " + name, crumbs: crumbs, data: d}, nil
-}
-
-// surveyLog is the data of the page of a survey's log.
-type surveyLog struct {
-	Survey   string
-	Log      []web.SurveyLogView
-	Interval interval
-	Pager    pager
-}
-
-func loadSurveyLog(v *visit) (*content, error) {
-	name := v.r.PathValue("name")
-	query := url.Values{"limit": {strconv.Itoa(rowsPerPage)}}
-	if cursor := v.r.URL.Query().Get("cursor"); cursor != "" {
-		query.Set("cursor", cursor)
-	}
-	span, err := readInterval(v.r.URL.Query())
-	if err != nil {
-		return nil, err
-	}
-	span.put(query, "since", "until")
-	var page web.SurveyLogList
-	if err := v.get(apiPath("v1", "surveys", name, "log"), query, &page); err != nil {
-		return nil, err
-	}
-	return &content{
-		title: "Log of " + name, crumbs: surveyCrumbs(name, crumb{Text: "Log"}),
-		data: &surveyLog{name, page.Entries, span, v.more(page.NextCursor)},
-	}, nil
 }

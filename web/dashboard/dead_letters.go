@@ -9,29 +9,30 @@ import (
 	"time"
 
 	"weir/web"
+	"weir/web/dashboard/display"
 )
 
-const deadPath = "/dead-letters"
+const deadLettersPath = "/dead-letters"
 
 func deadPage() *page {
 	return &page{
-		name: "dead", path: deadPath, nav: "Dead letters", scopes: contactReaders(), load: loadDeadGroups, live: []string{"groups"},
+		name: "dead", path: deadLettersPath, nav: "Dead letters", scopes: contactReaders(), load: loadDeadGroups, live: []string{"groups"},
 		actions: []action{
-			{path: deadPath + "/requeue", scopes: contactWriters(), ask: askRequeue, do: bulkDead("requeue", "queued again")},
-			{path: deadPath + "/discard", scopes: contactWriters(), ask: askDiscard, do: bulkDead("discard", "discarded")},
+			{path: deadLettersPath + "/requeue", scopes: contactWriters(), ask: askRequeue, run: bulkDeadLetters("requeue", "queued again")},
+			{path: deadLettersPath + "/discard", scopes: contactWriters(), ask: askDiscard, run: bulkDeadLetters("discard", "discarded")},
 		},
 	}
 }
 
 func deadListPage() *page {
-	return &page{name: "dead_list", path: deadPath + "/list", scopes: contactReaders(), load: loadDeadList}
+	return &page{name: "dead_list", path: deadLettersPath + "/list", scopes: contactReaders(), load: loadDeadList}
 }
 
-// deadWhich is a filter of dead letters, with the same names in page addresses and
+// deadFilter is a filter of dead letters, with the same names in page addresses and
 // in the API.
-type deadWhich struct{ query url.Values }
+type deadFilter struct{ query url.Values }
 
-func (v *visit) deadWhich() (deadWhich, error) {
+func (v *visit) deadFilter() (deadFilter, error) {
 	out := url.Values{}
 	for name, values := range v.r.URL.Query() {
 		switch name {
@@ -44,22 +45,22 @@ func (v *visit) deadWhich() (deadWhich, error) {
 		}
 	}
 	_, err := readInterval(out)
-	return deadWhich{out}, err
+	return deadFilter{out}, err
 }
 
 // group narrows the filter to one group.
-func (w deadWhich) group(g web.DeadGroupView) deadWhich {
+func (w deadFilter) group(g web.DeadGroupView) deadFilter {
 	out := url.Values{"channel": {g.Channel}, "outcome": {string(g.Outcome)}, "reason": {g.Reason}}
 	for _, name := range []string{"from", "until"} {
 		if w.query.Has(name) {
 			out[name] = w.query[name]
 		}
 	}
-	return deadWhich{out}
+	return deadFilter{out}
 }
 
-// Others returns the filter without its interval.
-func (w deadWhich) Others() url.Values {
+// WithoutInterval returns the filter without its interval.
+func (w deadFilter) WithoutInterval() url.Values {
 	out := maps.Clone(w.query)
 	out.Del("from")
 	out.Del("until")
@@ -68,19 +69,19 @@ func (w deadWhich) Others() url.Values {
 
 // Interval returns the filter's interval, which bounds when contacts became dead
 // letters.
-func (w deadWhich) Interval() interval {
+func (w deadFilter) Interval() interval {
 	span, _ := readInterval(w.query) // validated when it was read
 	return span
 }
 
 // Link returns the path of a step for the filtered dead letters.
-func (w deadWhich) Link(v *view, step string) string {
-	return v.Link(deadPath, step) + "?" + w.query.Encode()
+func (w deadFilter) Link(v *view, step string) string {
+	return v.Link(deadLettersPath, step) + "?" + w.query.Encode()
 }
 
 // body returns the request body for the API. until is the time at which they were
 // counted, which excludes later ones; empty: no such limit.
-func (w deadWhich) body(until string) map[string]any {
+func (w deadFilter) body(until string) map[string]any {
 	out := map[string]any{}
 	if w.query.Has("contact") {
 		return map[string]any{"contacts": w.query["contact"]}
@@ -100,7 +101,7 @@ func (w deadWhich) body(until string) map[string]any {
 }
 
 // apiQuery returns the filter under the API's names.
-func (w deadWhich) apiQuery() url.Values {
+func (w deadFilter) apiQuery() url.Values {
 	out := url.Values{}
 	for _, name := range []string{"channel", "outcome", "reason"} {
 		if w.query.Has(name) {
@@ -112,14 +113,14 @@ func (w deadWhich) apiQuery() url.Values {
 }
 
 // facts describes the filter in words.
-func (w deadWhich) facts() []fact {
+func (w deadFilter) facts() []fact {
 	if id := w.query.Get("contact"); id != "" {
 		return []fact{{"Contact", id}}
 	}
 	list := []fact{}
 	for _, name := range []string{"channel", "outcome", "reason", "from", "until"} {
 		if w.query.Has(name) {
-			list = append(list, fact{name, deadReason(words(w.query.Get(name)))})
+			list = append(list, fact{name, deadReason(display.Words(w.query.Get(name)))})
 		}
 	}
 	if len(list) == 0 {
@@ -138,18 +139,18 @@ func deadReason(text string) string {
 // deadGroup is a group with its filter.
 type deadGroup struct {
 	web.DeadGroupView
-	Which deadWhich
+	Filter deadFilter
 }
 
 // deadData is the data of the page of all dead letters.
 type deadData struct {
 	Groups []deadGroup
 	Total  int64
-	All    deadWhich
+	All    deadFilter
 }
 
 func loadDeadGroups(v *visit) (*content, error) {
-	which, err := v.deadWhich()
+	which, err := v.deadFilter()
 	if err != nil {
 		return nil, err
 	}
@@ -167,19 +168,19 @@ func loadDeadGroups(v *visit) (*content, error) {
 
 // deadListData is the data of a list of dead letters.
 type deadListData struct {
-	Which deadWhich
-	Facts []fact
-	List  []deadEntry
-	Pager pager
+	Filter deadFilter
+	Facts  []fact
+	List   []deadEntry
+	Pager  pager
 }
 
 type deadEntry struct {
 	web.DeadView
-	Which deadWhich
+	Filter deadFilter
 }
 
 func loadDeadList(v *visit) (*content, error) {
-	which, err := v.deadWhich()
+	which, err := v.deadFilter()
 	if err != nil {
 		return nil, err
 	}
@@ -192,16 +193,16 @@ func loadDeadList(v *visit) (*content, error) {
 	if err := v.get("/v1/dead-letters", query, &page); err != nil {
 		return nil, err
 	}
-	d := &deadListData{Which: which, Facts: which.facts(), Pager: v.more(page.NextCursor)}
+	d := &deadListData{Filter: which, Facts: which.facts(), Pager: v.more(page.NextCursor)}
 	for _, dead := range page.DeadLetters {
-		d.List = append(d.List, deadEntry{dead, deadWhich{url.Values{"contact": {dead.Contact.ID}}}})
+		d.List = append(d.List, deadEntry{dead, deadFilter{url.Values{"contact": {dead.Contact.ID}}}})
 	}
-	return &content{title: "Some dead letters", crumbs: []crumb{{Text: "Dead letters", Link: deadPath}, {Text: "List"}}, data: d}, nil
+	return &content{title: "Some dead letters", crumbs: []crumb{{Text: "Dead letters", Link: deadLettersPath}, {Text: "List"}}, data: d}, nil
 }
 
-// deadQuestion counts the dead letters before it asks for confirmation.
-func deadQuestion(v *visit, step, title, button string) (*question, web.DeadDone, error) {
-	which, err := v.deadWhich()
+// deadLetterQuestion counts the dead letters before it asks for confirmation.
+func deadLetterQuestion(v *visit, step, title, button string) (*question, web.DeadDone, error) {
+	which, err := v.deadFilter()
 	if err != nil {
 		return nil, web.DeadDone{}, err
 	}
@@ -212,28 +213,28 @@ func deadQuestion(v *visit, step, title, button string) (*question, web.DeadDone
 	if err := v.call(http.MethodPost, "/v1/dead-letters:"+step, body, &count); err != nil {
 		return nil, count, err
 	}
-	back := deadPath
+	back := deadLettersPath
 	if id := which.query.Get("contact"); id != "" {
 		back = contactLink(id)
 	}
 	return &question{
-		title: title, Button: button, back: back, Facts: append([]fact{{"How many", number(count.Matching)}}, which.facts()...),
-		crumbs: []crumb{{Text: "Dead letters", Link: deadPath}, {Text: button}}, Fields: []field{until},
+		title: title, Button: button, back: back, Facts: append([]fact{{"How many", display.Number(count.Matching)}}, which.facts()...),
+		crumbs: []crumb{{Text: "Dead letters", Link: deadLettersPath}, {Text: button}}, Fields: []field{until},
 	}, count, nil
 }
 
 func askRequeue(v *visit) (*question, error) {
-	q, count, err := deadQuestion(v, "requeue", "Queue dead letters again", "Queue again")
+	q, count, err := deadLetterQuestion(v, "requeue", "Queue dead letters again", "Queue again")
 	if err != nil {
 		return nil, err
 	}
 	q.Text = fmt.Sprintf("%s contacted once more: each becomes a new contact with the same content, at the end of the queue. "+
-		"Look first at why they ended here: of those that were lost nobody knows whether the person was reached.", plural(count.Matching, "person is", "people are"))
+		"Look first at why they ended here: of those that were lost nobody knows whether the person was reached.", display.Plural(count.Matching, "person is", "people are"))
 	return q, nil
 }
 
 func askDiscard(v *visit) (*question, error) {
-	q, _, err := deadQuestion(v, "discard", "Discard dead letters", "Discard")
+	q, _, err := deadLetterQuestion(v, "discard", "Discard dead letters", "Discard")
 	if err != nil {
 		return nil, err
 	}
@@ -242,9 +243,9 @@ func askDiscard(v *visit) (*question, error) {
 	return q, nil
 }
 
-func bulkDead(step, did string) func(*visit) (*done, error) {
+func bulkDeadLetters(step, did string) func(*visit) (*done, error) {
 	return func(v *visit) (*done, error) {
-		which, err := v.deadWhich()
+		which, err := v.deadFilter()
 		if err != nil {
 			return nil, err
 		}
@@ -252,17 +253,17 @@ func bulkDead(step, did string) func(*visit) (*done, error) {
 		if err := v.call(http.MethodPost, "/v1/dead-letters:"+step, which.body(v.r.PostForm.Get("until")), &out); err != nil {
 			return nil, err
 		}
-		text := plural(out.Done, "dead letter is", "dead letters are") + " " + did + "."
+		text := display.Plural(out.Done, "dead letter is", "dead letters are") + " " + did + "."
 		if out.WindowClosed > 0 {
-			text += " " + number(out.WindowClosed) + " stay: the time for them is over."
+			text += " " + display.Number(out.WindowClosed) + " stay: the time for them is over."
 		}
 		if out.ChannelGone > 0 {
-			text += " " + number(out.ChannelGone) + " stay: their channel is gone."
+			text += " " + display.Number(out.ChannelGone) + " stay: their channel is gone."
 		}
 		if rest := out.Remaining - out.WindowClosed - out.ChannelGone; rest > 0 {
-			text += " " + number(rest) + " remain: do it once more."
+			text += " " + display.Number(rest) + " remain: do it once more."
 		}
-		to := deadPath
+		to := deadLettersPath
 		if id := which.query.Get("contact"); id != "" {
 			to = contactLink(id)
 		}

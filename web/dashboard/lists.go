@@ -8,6 +8,8 @@ import (
 	"weir"
 )
 
+const rowsPerPage = 50
+
 // interval bounds a list in time, as entered in its form.
 type interval struct {
 	From, Until  string // values of datetime-local inputs; empty: open
@@ -50,4 +52,35 @@ func (i interval) put(query url.Values, since, until string) {
 			query.Set(name, t.Format(time.RFC3339))
 		}
 	}
+}
+
+// pager holds the links of one page of a list.
+type pager struct{ Next, First string }
+
+// more returns the links to a list's next page and back to its first, each empty if
+// there is none.
+func (v *visit) more(cursor string) pager {
+	var p pager
+	if cursor != "" {
+		p.Next = v.pageLink(cursor)
+	}
+	if v.r.URL.Query().Get("cursor") != "" {
+		p.First = v.pageLink("")
+	}
+	return p
+}
+
+// pageLink returns the link to another page of the current list: the same query
+// with another cursor.
+func (v *visit) pageLink(cursor string) string {
+	q := v.r.URL.Query()
+	q.Del("cursor")
+	if cursor != "" {
+		q.Set("cursor", cursor)
+	}
+	link := v.d.Prefix + v.r.URL.EscapedPath()
+	if len(q) > 0 {
+		link += "?" + q.Encode()
+	}
+	return link
 }

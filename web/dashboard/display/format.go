@@ -1,4 +1,6 @@
-package dashboard
+// Package display defines how values appear on pages: texts for times, durations and
+// numbers, and SVG pictures of bars, charts and days. Its functions are pure.
+package display
 
 import (
 	"fmt"
@@ -10,19 +12,20 @@ import (
 	"time"
 )
 
-// functions returns the functions that templates can call.
-func functions() template.FuncMap {
+// Functions returns the functions that templates can call.
+func Functions() template.FuncMap {
 	return template.FuncMap{
-		"instant":  instant,
-		"ago":      ago,
-		"since":    since,
-		"span":     span,
-		"number":   number,
-		"percent":  percent,
-		"words":    words,
+		"instant":  Instant,
+		"ago":      Ago,
+		"since":    Since,
+		"span":     Span,
+		"number":   Number,
+		"percent":  Percent,
+		"words":    Words,
 		"dict":     dict,
 		"minus":    func(a, b int) int { return a - b },
-		"truncate": truncate,
+		"truncate": Truncate,
+		"minutes":  func(n int) string { return Span(time.Duration(n) * time.Minute) },
 	}
 }
 
@@ -39,8 +42,8 @@ func timeOf(v any) time.Time {
 	return time.Time{}
 }
 
-// instant formats an instant in UTC.
-func instant(v any) template.HTML {
+// Instant formats an instant in UTC.
+func Instant(v any) template.HTML {
 	t := timeOf(v).UTC()
 	if t.IsZero() {
 		return `<span class="quiet">–</span>`
@@ -48,14 +51,14 @@ func instant(v any) template.HTML {
 	return template.HTML(`<time datetime="` + t.Format(time.RFC3339) + `">` + t.Format("2006-01-02 15:04:05") + ` UTC</time>`) //nolint:gosec // digits only
 }
 
-// ago formats how long ago an instant was, or how far in the future it is, with the
+// Ago formats how long ago an instant was, or how far in the future it is, with the
 // instant itself as the title.
-func ago(now time.Time, v any) template.HTML {
+func Ago(now time.Time, v any) template.HTML {
 	t := timeOf(v).UTC()
 	if t.IsZero() {
 		return `<span class="quiet">–</span>`
 	}
-	text := span(now.Sub(t).Abs())
+	text := Span(now.Sub(t).Abs())
 	switch d := now.Sub(t); {
 	case d.Abs() < 5*time.Second:
 		text = "now"
@@ -67,8 +70,8 @@ func ago(now time.Time, v any) template.HTML {
 	return template.HTML(`<time datetime="` + t.Format(time.RFC3339) + `" title="` + t.Format("2006-01-02 15:04:05.000") + ` UTC">` + text + `</time>`) //nolint:gosec // digits and our own words
 }
 
-// since returns how long ago an instant was; 0 if it is absent or in the future.
-func since(now time.Time, v any) time.Duration {
+// Since returns how long ago an instant was; 0 if it is absent or in the future.
+func Since(now time.Time, v any) time.Duration {
 	t := timeOf(v)
 	if t.IsZero() {
 		return 0
@@ -76,48 +79,48 @@ func since(now time.Time, v any) time.Duration {
 	return max(0, now.Sub(t))
 }
 
-// span formats a duration in one or two units. Durations below a minute are rounded
+// Span formats a duration in one or two units. Durations below a minute are rounded
 // down to five seconds, so that not every update changes the page.
-func span(d time.Duration) string {
+func Span(d time.Duration) string {
 	switch d = max(0, d); {
 	case d < time.Minute:
 		return strconv.Itoa(int(d.Seconds())/5*5) + " s"
 	case d < time.Hour:
 		return strconv.Itoa(int(d.Minutes())) + " min"
 	case d < 24*time.Hour:
-		return two(int(d.Hours()), "h", int(d.Minutes())%60, "min")
+		return twoUnits(int(d.Hours()), "h", int(d.Minutes())%60, "min")
 	default:
-		return two(int(d.Hours())/24, "d", int(d.Hours())%24, "h")
+		return twoUnits(int(d.Hours())/24, "d", int(d.Hours())%24, "h")
 	}
 }
 
-func two(a int, unit string, b int, smaller string) string {
+func twoUnits(a int, unit string, b int, smaller string) string {
 	if b == 0 {
 		return strconv.Itoa(a) + " " + unit
 	}
 	return fmt.Sprintf("%d %s %d %s", a, unit, b, smaller)
 }
 
-// number formats a number of any type with commas between thousands, as the command
+// Number formats a number of any type with commas between thousands, as the command
 // line does.
-func number(v any) string {
+func Number(v any) string {
 	x := reflect.ValueOf(v)
 	switch {
 	case x.CanInt():
-		return grouped(x.Int())
+		return Grouped(x.Int())
 	case x.CanUint():
-		return grouped(int64(min(x.Uint(), math.MaxInt64)))
+		return Grouped(int64(min(x.Uint(), math.MaxInt64)))
 	case x.CanFloat():
 		f := x.Float()
 		if math.Abs(f) < 100 && f != math.Trunc(f) {
 			return strconv.FormatFloat(f, 'f', 1, 64)
 		}
-		return grouped(int64(math.Round(f)))
+		return Grouped(int64(math.Round(f)))
 	}
 	return fmt.Sprint(v)
 }
 
-func grouped(n int64) string {
+func Grouped(n int64) string {
 	digits := strconv.FormatInt(n, 10)
 	sign := ""
 	if strings.HasPrefix(digits, "-") {
@@ -133,8 +136,8 @@ func grouped(n int64) string {
 	return sign + b.String()
 }
 
-// percent formats a share of a whole.
-func percent(part, whole any) string {
+// Percent formats a share of a whole.
+func Percent(part, whole any) string {
 	p, w := floatOf(part), floatOf(whole)
 	if w == 0 {
 		return "–"
@@ -156,11 +159,11 @@ func floatOf(v any) float64 {
 	return 0
 }
 
-// words turns a name of the API into words.
-func words(v any) string { return strings.ReplaceAll(fmt.Sprint(v), "_", " ") }
+// Words turns a name of the API into words.
+func Words(v any) string { return strings.ReplaceAll(fmt.Sprint(v), "_", " ") }
 
-// truncate shortens a text from an outside source.
-func truncate(most int, text string) string {
+// Truncate shortens a text from an outside source.
+func Truncate(most int, text string) string {
 	runes := []rune(text)
 	if len(runes) <= most {
 		return text
@@ -184,14 +187,35 @@ func dict(pairs ...any) (map[string]any, error) {
 	return out, nil
 }
 
-// settingText formats the value of a setting.
-func settingText(v any) string {
+// SettingText formats the value of a setting.
+func SettingText(v any) string {
 	if list, ok := v.([]any); ok {
 		texts := make([]string, len(list))
 		for i := range list {
-			texts[i] = settingText(list[i])
+			texts[i] = SettingText(list[i])
 		}
 		return strings.Join(texts, ", ")
 	}
 	return fmt.Sprint(v)
+}
+
+// Plural formats a count with its noun.
+func Plural(n int64, one, many string) string {
+	if n == 1 {
+		return strconv.FormatInt(n, 10) + " " + one
+	}
+	return Grouped(n) + " " + many
+}
+
+// CamelWords splits a name such as longestIdle into words.
+func CamelWords(name string) string {
+	var b strings.Builder
+	for _, c := range name {
+		if c >= 'A' && c <= 'Z' {
+			b.WriteByte(' ')
+			c += 'a' - 'A'
+		}
+		b.WriteRune(c)
+	}
+	return b.String()
 }

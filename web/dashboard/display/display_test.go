@@ -1,4 +1,4 @@
-package dashboard
+package display
 
 import (
 	"encoding/xml"
@@ -51,14 +51,14 @@ func values(t *rapid.T, name string) []float64 {
 func TestStepUnderWayIsMarked(t *testing.T) {
 	t.Parallel()
 	begin := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	c := chart{Title: "Contacts", Begin: begin, Step: 15 * time.Minute, Series: []series{
-		{Name: "sent", Class: "c1", Values: []float64{40, 41, 2}}, {Name: "accepted", Class: "c8", Values: []float64{40, 41, 2}, Kind: line},
+	c := Chart{Title: "Contacts", Begin: begin, Step: 15 * time.Minute, Series: []Series{
+		{Name: "sent", Class: "c1", Values: []float64{40, 41, 2}}, {Name: "accepted", Class: "c8", Values: []float64{40, 41, 2}, Kind: Line},
 	}}
-	ended := c.through(begin.Add(45 * time.Minute))
+	ended := c.Through(begin.Add(45 * time.Minute))
 	if strings.Contains(string(ended.SVG()), "open") || ended.Table()[0].Open {
 		t.Error("a step that has ended is marked")
 	}
-	under := c.through(begin.Add(31 * time.Minute))
+	under := c.Through(begin.Add(31 * time.Minute))
 	for _, picture := range []string{string(under.SVG()), string(under.Spark())} {
 		wellFormed(t, picture)
 		for _, want := range []string{`class="area open c1"`, `class="line open c8"`, "sent in the step under way 2, at most 41"} {
@@ -75,22 +75,22 @@ func TestStepUnderWayIsMarked(t *testing.T) {
 func TestPicturesOfAnything(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		c := chart{
+		c := Chart{
 			Title: rapid.String().Draw(t, "title"), Stacked: rapid.Bool().Draw(t, "stacked"), Begin: time.Unix(rapid.Int64Range(0, 4e9).Draw(t, "begin"), 0),
 			Step: time.Duration(rapid.IntRange(1, 240).Draw(t, "step")) * time.Minute,
 		}
 		c.Title = strings.ToValidUTF8(strings.Map(printable, c.Title), "")
 		for i := range rapid.IntRange(0, 4).Draw(t, "series") {
-			c.Series = append(c.Series, series{Name: "a<b", Class: "c1", Values: values(t, "values"), Kind: kind(i % 3)})
+			c.Series = append(c.Series, Series{Name: "a<b", Class: "c1", Values: values(t, "values"), Kind: Kind(i % 3)})
 		}
 		wellFormed(t, string(c.SVG()))
 		wellFormed(t, string(c.Spark()))
-		if n := len(c.Table()); n > mostTableRows {
+		if n := len(c.Table()); n > maxTableRows {
 			t.Errorf("%d rows", n)
 		}
-		b := bar{Title: c.Title, Whole: rapid.Float64Range(0, 100).Draw(t, "whole"), Mark: rapid.Float64Range(0, 200).Draw(t, "mark")}
+		b := Bar{Title: c.Title, Whole: rapid.Float64Range(0, 100).Draw(t, "whole"), Mark: rapid.Float64Range(0, 200).Draw(t, "mark")}
 		for _, v := range values(t, "segments") {
-			b.Segments = append(b.Segments, segment{"x", "c2", v})
+			b.Segments = append(b.Segments, Segment{"x", "c2", v})
 		}
 		wellFormed(t, string(b.SVG()))
 	})
@@ -106,7 +106,7 @@ func printable(r rune) rune {
 
 func TestBarsAreToScale(t *testing.T) {
 	t.Parallel()
-	b := bar{Title: "Slots", Whole: 10, Segments: []segment{{"active", "c1", 5}, {"sending", "c5", 0}, {"unknown", "c2", 2}}}
+	b := Bar{Title: "Slots", Whole: 10, Segments: []Segment{{"active", "c1", 5}, {"sending", "c5", 0}, {"unknown", "c2", 2}}}
 	got := string(b.SVG())
 	for _, want := range []string{
 		"<title>Slots: 5 active, 0 sending, 2 unknown of 10</title>",
@@ -119,7 +119,7 @@ func TestBarsAreToScale(t *testing.T) {
 	if strings.Contains(got, "c5") {
 		t.Errorf("an empty segment is drawn: %s", got)
 	}
-	over := bar{Whole: 4, Segments: []segment{{"active", "c1", 8}}} // the capacity was lowered
+	over := Bar{Whole: 4, Segments: []Segment{{"active", "c1", 8}}} // the capacity was lowered
 	if got := string(over.SVG()); !strings.Contains(got, `width="1000" height="40"/></svg>`) {
 		t.Errorf("more than the whole: %s", got)
 	}
@@ -127,9 +127,9 @@ func TestBarsAreToScale(t *testing.T) {
 
 func TestChartsSayWhatTheyShow(t *testing.T) {
 	t.Parallel()
-	c := chart{
+	c := Chart{
 		Title: "Contacts", Unit: "per 5 min", Begin: time.Date(2026, 3, 1, 8, 50, 0, 0, time.UTC), Step: 5 * time.Minute,
-		Series: []series{{Name: "sent", Class: "c1", Values: []float64{0, 1200, 3}}, {Name: "capacity", Class: "c4", Values: []float64{7, 7, 7}, Kind: limit}},
+		Series: []Series{{Name: "sent", Class: "c1", Values: []float64{0, 1200, 3}}, {Name: "capacity", Class: "c4", Values: []float64{7, 7, 7}, Kind: Limit}},
 	}
 	got := string(c.SVG())
 	for _, want := range []string{"Contacts, per 5 min: sent now 3, at most 1,200; capacity 7", ">08:50<", ">2,000<", `class="line limit c4"`} {
@@ -141,7 +141,7 @@ func TestChartsSayWhatTheyShow(t *testing.T) {
 	if len(rows) != 3 || rows[0].Values[0] != "3" || !rows[2].At.Equal(c.Begin) {
 		t.Errorf("table %+v", rows)
 	}
-	if (chart{Series: []series{{Values: []float64{0, 0}}, {Values: []float64{7}, Kind: limit}}}).Empty() != true {
+	if (Chart{Series: []Series{{Values: []float64{0, 0}}, {Values: []float64{7}, Kind: Limit}}}).Empty() != true {
 		t.Error("a chart of nothing is not empty")
 	}
 }
@@ -153,24 +153,43 @@ func TestTimesAndNumbers(t *testing.T) {
 		0: "now", 3 * time.Second: "now", 17 * time.Second: "15 s ago", 90 * time.Second: "1 min ago", 3 * time.Hour: "3 h ago",
 		26*time.Hour + 5*time.Minute: "1 d 2 h ago", -10 * time.Minute: "in 10 min",
 	} {
-		text := string(ago(now, now.Add(-d)))
+		text := string(Ago(now, now.Add(-d)))
 		if inner := regexp.MustCompile(`>([^<]*)<`).FindStringSubmatch(text); inner[1] != want || !strings.Contains(text, " UTC\"") {
 			t.Errorf("%v ago: %s, want %s", d, text, want)
 		}
 	}
 	var never *time.Time
-	if got := string(ago(now, never)); strings.Contains(got, "time") {
+	if got := string(Ago(now, never)); strings.Contains(got, "time") {
 		t.Errorf("never: %s", got)
 	}
 	for want, n := range map[string]any{"0": 0, "999": int64(999), "1,000": 1000, "-12,345,678": -12345678, "1.5": 1.5, "200": 199.7} {
-		if got := number(n); got != want {
+		if got := Number(n); got != want {
 			t.Errorf("%v: %q, want %q", n, got, want)
 		}
 	}
-	if got := percent(1, 3); got != "33 %" {
+	if got := Percent(1, 3); got != "33 %" {
 		t.Errorf("a third: %s", got)
 	}
-	if got := percent(1, 0); got != "–" {
+	if got := Percent(1, 0); got != "–" {
 		t.Errorf("of nothing: %s", got)
+	}
+}
+
+// A row for several steps shows the total of counts, and the maximum of levels and
+// limits.
+func TestTableRowsForSeveralSteps(t *testing.T) {
+	t.Parallel()
+	values := make([]float64, 2*maxTableRows)
+	for i := range values {
+		values[i] = float64(i % 10)
+	}
+	c := Chart{Step: time.Minute, Series: []Series{{Values: values}, {Values: values, Kind: Limit}}}
+	rows := c.Table()
+	if len(rows) != maxTableRows || rows[0].Values[0] != "17" || rows[0].Values[1] != "9" { // 8 and 9
+		t.Errorf("%d rows of counts, the last %+v", len(rows), rows[0])
+	}
+	c.Levels = true
+	if got := c.Table()[0].Values[0]; got != "9" {
+		t.Errorf("a row of levels shows %s", got)
 	}
 }

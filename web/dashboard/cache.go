@@ -1,0 +1,80 @@
+package dashboard
+
+import (
+	"sync"
+	"time"
+
+	"weir/web"
+)
+
+// maxCached is the maximum number of entries kept of a kind; beyond it, values are
+// computed every time. There are never more streams than that, and entries created
+// by requesting ever new addresses would be of no use.
+const maxCached = web.MaxStreams
+
+// cache keeps a value computed for one browser for a moment, for all with the same
+// rights: ten browsers cost about as much as one. The keys include the rights.
+type cache[T any] struct {
+	life    time.Duration
+	now     func() time.Time
+	mu      sync.Mutex
+	swept   time.Time
+	entries map[string]*cacheEntry[T]
+}
+
+type cacheEntry[T any] struct {
+	asked time.Time // guarded by the lock of shared
+	mu    sync.Mutex
+	made  time.Time // start of the computation
+	value T
+}
+
+func newCache[T any](life time.Duration, now func() time.Time) *cache[T] {
+	return &cache[T]{life: life, now: now, entries: map[string]*cacheEntry[T]{}}
+}
+
+// get returns the value of a key. Concurrent callers wait for one computation. A
+// failed computation is not cached.
+func (s *cache[T]) get(key string, read func() (T, error)) (T, error) {
+	return s.getSince(key, time.Time{}, read)
+}
+
+// getSince returns the value of a key as of at or later, for a caller that has already
+// seen the state at that time.
+func (s *cache[T]) getSince(key string, at time.Time, read func() (T, error)) (T, error) {
+	e := s.entryOf(key)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	now := s.now()
+	if !e.made.IsZero() && !e.made.Before(at) && now.Sub(e.made) < s.life {
+		return e.value, nil
+	}
+	value, err := read()
+	if err == nil {
+		e.value, e.made = value, now
+	}
+	return value, err
+}
+
+func (s *cache[T]) entryOf(key string) *cacheEntry[T] {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.now()
+	if now.Sub(s.swept) > 10*s.life {
+		s.swept = now
+		for k, e := range s.entries {
+			if now.Sub(e.asked) > 10*s.life {
+				delete(s.entries, k)
+			}
+		}
+	}
+	e := s.entries[key]
+	if e == nil {
+		e = &cacheEntry[T]{}
+		if len(s.entries) < maxCached {
+			s.entries[key] = e
+		}
+	}
+	e.asked = now
+	return e
+}

@@ -1,0 +1,185 @@
+package dashboard
+
+import (
+	"html/template"
+	"net/url"
+	"slices"
+	"time"
+
+	"weir/web"
+	"weir/web/dashboard/display"
+)
+
+const (
+	// fragmentLife is how long a rendered region is shared.
+	fragmentLife = time.Second
+	// chartsLife is how long charts are cached: their steps are minutes long.
+	chartsLife  = 10 * time.Second
+	historySpan = 6 * time.Hour
+)
+
+// sparks holds the small charts of all channels, by name. They are drawn once per
+// cache lifetime.
+type sparks map[string]*spark
+
+type spark struct {
+	SVG template.HTML
+	Sum float64
+}
+
+// sparks returns charts of the last hours of every channel, or nil if they cannot
+// be read: charts are no reason to fail a page.
+func (v *visit) sparks() sparks {
+	all, err := v.d.sparkCache.get(v.rights(), v.readSparks)
+	if err != nil {
+		return nil
+	}
+	return all
+}
+
+func (v *visit) readSparks() (sparks, error) {
+	all := sparks{}
+	query := url.Values{"step": {"15m"}, "limit": {"500"}, "since": {v.Now().Add(-historySpan).UTC().Format(time.RFC3339)}}
+	for {
+		var some web.AllMinutesView
+		if err := v.get("/v1/minutes", query, &some); err != nil {
+			return nil, err
+		}
+		for i := range some.Channels {
+			c := &some.Channels[i]
+			drawn := display.Chart{
+				Title: "Sent in the last 6 hours", Unit: "contacts per quarter of an hour", Begin: some.Since, Step: 15 * time.Minute,
+				Series: []display.Series{{Name: "sent", Class: "c1", Values: floats(c.Sent)}},
+			}
+			all[c.Channel] = &spark{drawn.Through(v.Now()).Spark(), drawn.Sum()}
+		}
+		if some.NextCursor == "" || len(all) > maxChannels {
+			return all, nil
+		}
+		query.Set("cursor", some.NextCursor)
+	}
+}
+
+// periods returns the periods that a channel's page can show, and their steps.
+func periods() []period {
+	return []period{{"3", "3 hours", 3 * time.Hour, "5m", 5 * time.Minute}, {"12", "12 hours", 12 * time.Hour, "15m", 15 * time.Minute}, {"47", "2 days", 47 * time.Hour, "1h", time.Hour}}
+}
+
+// period is a time span that charts cover.
+type period struct {
+	Hours, Text string
+	length      time.Duration
+	stepText    string
+	step        time.Duration
+}
+
+// periodOf returns the period that a query asks for, by default the first.
+func periodOf(word string) period {
+	all := periods()
+	i := max(0, slices.IndexFunc(all, func(s period) bool { return s.Hours == word }))
+	return all[i]
+}
+
+// charts holds the charts of a channel's page.
+type charts struct {
+	Traffic, Finished, Slots, Callbacks, Collector display.Chart
+	Outcomes                                       []display.Row
+}
+
+func (v *visit) charts(channel string, s period) (*charts, error) {
+	return v.d.chartCache.get(channel+"\n"+s.stepText+"\n"+v.rights(), func() (*charts, error) {
+		var m web.MinutesView
+		query := url.Values{"step": {s.stepText}, "since": {v.Now().Add(-s.length).UTC().Format(time.RFC3339)}}
+		if err := v.get(apiPath("v1", "channels", channel, "minutes"), query, &m); err != nil {
+			return nil, err
+		}
+		return chartsOf(&m, s, v.Now()), nil
+	})
+}
+
+// seriesOf returns a series of one number of each step.
+func seriesOf(m *web.MinutesView, name, class string, of func(*web.MinuteView) int64) display.Series {
+	s := display.Series{Name: name, Class: class}
+	for i := range m.Minutes {
+		s.Values = append(s.Values, float64(of(&m.Minutes[i])))
+	}
+	return s
+}
+
+func valueOrZero(n *int64) int64 {
+	if n == nil {
+		return 0
+	}
+	return *n
+}
+
+func chartsOf(m *web.MinutesView, s period, now time.Time) *charts {
+	unit := "per " + display.Span(s.step)
+	draw := func(title string, stacked bool, list ...display.Series) display.Chart {
+		return display.Chart{Title: title, Unit: unit, Stacked: stacked, Begin: m.Since, Step: s.step, Series: list}.Through(now)
+	}
+	outcomes := outcomeSeries(m)
+	c := &charts{
+		Traffic: draw("Contacts", false,
+			seriesOf(m, "accepted", "c8", func(x *web.MinuteView) int64 { return x.Accepted }),
+			seriesOf(m, "sent", "c1", func(x *web.MinuteView) int64 { return x.Sent }),
+			seriesOf(m, "not taken", "c4", func(x *web.MinuteView) int64 { return x.SendFailed })),
+		Finished: draw("Finished, by outcome", true, outcomes...),
+		Slots: draw("Slots in flight, most at one moment", false,
+			seriesOf(m, "in flight", "c1", func(x *web.MinuteView) int64 { return valueOrZero(x.InFlightMost) }),
+			seriesOf(m, "capacity", "c4", func(x *web.MinuteView) int64 { return valueOrZero(x.Capacity) })),
+		Callbacks: draw("Callbacks", true,
+			seriesOf(m, "applied", "c3", func(x *web.MinuteView) int64 { return x.Callbacks.Applied }),
+			seriesOf(m, "duplicate", "c8", func(x *web.MinuteView) int64 { return x.Callbacks.Duplicate }),
+			seriesOf(m, "late", "c2", func(x *web.MinuteView) int64 { return x.Callbacks.Late }),
+			seriesOf(m, "unknown", "c4", func(x *web.MinuteView) int64 { return x.Callbacks.Unknown }),
+			seriesOf(m, "passed on", "c5", func(x *web.MinuteView) int64 { return x.Callbacks.Forwarded })),
+		Collector: draw("Collector", false,
+			seriesOf(m, "runs", "c8", func(x *web.MinuteView) int64 { return x.CollectorRuns }),
+			seriesOf(m, "contacts settled by asking", "c5", func(x *web.MinuteView) int64 { return x.Reconciled })),
+	}
+	c.Slots.Unit, c.Slots.Levels = "", true
+	c.Slots.Series[1].Kind = display.Limit
+	fillLeadingZeros(c.Slots.Series[1].Values)
+	c.Traffic.Series[0].Kind, c.Traffic.Series[2].Kind = display.Line, display.Line
+	c.Collector.Series[0].Kind, c.Collector.Series[1].Kind = display.Line, display.Line
+	for _, o := range outcomes {
+		sum := 0.0
+		for _, n := range o.Values {
+			sum += n
+		}
+		c.Outcomes = append(c.Outcomes, display.Row{Name: o.Name, Class: o.Class, Value: sum})
+	}
+	c.Outcomes = display.Rows(0, c.Outcomes)
+	return c
+}
+
+// fillLeadingZeros fills unknown values at the beginning with the first known one: a
+// capacity does not rise from 0.
+func fillLeadingZeros(values []float64) {
+	first := slices.IndexFunc(values, func(v float64) bool { return v > 0 })
+	for i := range max(0, first) {
+		values[i] = values[first]
+	}
+}
+
+func outcomeSeries(m *web.MinutesView) []display.Series {
+	return []display.Series{
+		seriesOf(m, "completed", "c3", func(x *web.MinuteView) int64 { return x.Finished.Completed }),
+		seriesOf(m, "busy", "c2", func(x *web.MinuteView) int64 { return x.Finished.Busy }),
+		seriesOf(m, "no answer", "c5", func(x *web.MinuteView) int64 { return x.Finished.NoAnswer }),
+		seriesOf(m, "failed", "c4", func(x *web.MinuteView) int64 { return x.Finished.Failed }),
+		seriesOf(m, "expired", "c6", func(x *web.MinuteView) int64 { return x.Finished.Expired }),
+		seriesOf(m, "canceled", "c8", func(x *web.MinuteView) int64 { return x.Finished.Canceled }),
+		seriesOf(m, "lost", "c7", func(x *web.MinuteView) int64 { return x.Finished.Lost }),
+		seriesOf(m, "dead letter", "c1", func(x *web.MinuteView) int64 { return x.Finished.DeadLetter }),
+	}
+}
+
+func floats(list []int64) []float64 {
+	out := make([]float64, len(list))
+	for i, n := range list {
+		out[i] = float64(n)
+	}
+	return out
+}

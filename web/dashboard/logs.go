@@ -1,0 +1,70 @@
+package dashboard
+
+import (
+	"net/url"
+	"strconv"
+
+	"weir"
+	"weir/web"
+)
+
+func auditPage() *page {
+	return &page{name: "audit", path: "/audit", nav: "Audit", scopes: []weir.Scope{weir.ScopeChannelsAdmin}, load: loadAudit, live: []string{"entries"}}
+}
+
+// auditData is the data of the audit log page.
+type auditData struct {
+	Entries  []web.AuditView
+	Interval interval
+	Pager    pager
+}
+
+func loadAudit(v *visit) (*content, error) {
+	query := url.Values{"limit": {strconv.Itoa(rowsPerPage)}}
+	if cursor := v.r.URL.Query().Get("cursor"); cursor != "" {
+		query.Set("cursor", cursor)
+	}
+	span, err := readInterval(v.r.URL.Query())
+	if err != nil {
+		return nil, err
+	}
+	span.put(query, "since", "until")
+	var page web.AuditList
+	if err := v.get("/v1/audit", query, &page); err != nil {
+		return nil, err
+	}
+	return &content{title: "Audit log", crumbs: []crumb{{Text: "Audit log"}}, data: &auditData{page.Entries, span, v.more(page.NextCursor)}}, nil
+}
+
+func surveyLogPage() *page {
+	return &page{name: "survey_log", path: surveyPath + "/log", scopes: surveyReaders(), load: loadSurveyLog}
+}
+
+// surveyLog is the data of the page of a survey's log.
+type surveyLog struct {
+	Survey   string
+	Log      []web.SurveyLogView
+	Interval interval
+	Pager    pager
+}
+
+func loadSurveyLog(v *visit) (*content, error) {
+	name := v.r.PathValue("name")
+	query := url.Values{"limit": {strconv.Itoa(rowsPerPage)}}
+	if cursor := v.r.URL.Query().Get("cursor"); cursor != "" {
+		query.Set("cursor", cursor)
+	}
+	span, err := readInterval(v.r.URL.Query())
+	if err != nil {
+		return nil, err
+	}
+	span.put(query, "since", "until")
+	var page web.SurveyLogList
+	if err := v.get(apiPath("v1", "surveys", name, "log"), query, &page); err != nil {
+		return nil, err
+	}
+	return &content{
+		title: "Log of " + name, crumbs: surveyCrumbs(name, crumb{Text: "Log"}),
+		data: &surveyLog{name, page.Entries, span, v.more(page.NextCursor)},
+	}, nil
+}

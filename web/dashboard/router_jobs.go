@@ -1,0 +1,246 @@
+package dashboard
+
+import (
+	"cmp"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+
+	"weir"
+	"weir/routing"
+	"weir/web/dashboard/display"
+)
+
+// routerJob adds to a job what its tables show.
+type routerJob struct{ routing.Job }
+
+// jobList is the data of the page of all jobs.
+type jobList struct {
+	Status, Queue string // filters; empty: none
+	Statuses      []option
+	List          []routerJob
+	Pager         pager
+}
+
+// Filtered reports whether the list may omit jobs.
+func (l *jobList) Filtered() bool { return l.Status != "" || l.Queue != "" || l.Pager.First != "" }
+
+// jobStatuses returns the statuses by which jobs can be filtered, as displayed.
+func jobStatuses() []option {
+	return []option{
+		{"active", "not over"}, {"queued", "queued"}, {"assigned", "assigned"}, {"completed", "completed"}, {"closed", "closed"}, {"cancelled", "cancelled"},
+		{"created", "created"}, {"pendingClassification", "pending classification"}, {"classificationFailed", "classification failed"},
+		{"pendingSchedule", "pending schedule"}, {"scheduled", "scheduled"}, {"scheduleFailed", "schedule failed"}, {"waitingForActivation", "waiting for activation"},
+	}
+}
+
+// statusText returns a job status in words.
+func statusText(status routing.JobStatus) string {
+	for _, o := range jobStatuses()[1:] {
+		if o.Value == string(status) {
+			return o.Text
+		}
+	}
+	return string(status)
+}
+
+// StatusText returns the job's status in words.
+func (j routerJob) StatusText() string { return statusText(j.Status) }
+
+// Done reports whether the status is final.
+func (j routerJob) Done() bool {
+	return slices.Contains([]routing.JobStatus{routing.JobClosed, routing.JobCancelled, routing.JobScheduleFailed}, j.Status)
+}
+
+// CurrentAssignment returns the assignment that is not closed; nil: none.
+func (j routerJob) CurrentAssignment() *routing.Assignment {
+	for _, a := range j.Assignments {
+		if a.ClosedAt.IsZero() && j.Status != routing.JobCancelled {
+			return &a
+		}
+	}
+	return nil
+}
+
+func loadJobs(v *visit) (*content, error) {
+	asked := v.r.URL.Query()
+	l := &jobList{Statuses: jobStatuses(), Queue: asked.Get("queue")}
+	query := url.Values{}
+	if status := asked.Get("status"); slices.ContainsFunc(l.Statuses, func(o option) bool { return o.Value == status }) {
+		l.Status = status
+		query.Set("status", status)
+	}
+	if l.Queue != "" {
+		query.Set("queueId", l.Queue)
+	}
+	var err error
+	l.List, l.Pager, err = listPage[routerJob](v, "/routing/jobs", query, routerRows)
+	return &content{title: "Jobs of the router", crumbs: routerCrumbs(crumb{Text: "Jobs"}), data: l}, err
+}
+
+func routerJobPage() *page {
+	const one = "/router/jobs/{id}"
+	const held = one + "/assignments/{assignment}"
+	return &page{
+		name: "router_job", path: one, scopes: routerUsers(), load: loadJob, live: []string{"job"},
+		actions: []action{
+			{path: one + "/cancel", scopes: routerUsers(), ask: askCancelJob, run: cancelJob},
+			{path: held + "/complete", scopes: routerUsers(), ask: askAssignment("Complete", "The worker has done what was asked; the job is then to be closed."), run: endAssignment("complete", "is completed")},
+			{path: held + "/close", scopes: routerUsers(), ask: askAssignment("Close", "The worker is free again, and nothing follows for the job."), run: endAssignment("close", "is closed")},
+			{path: held + "/unassign", scopes: routerUsers(), ask: askAssignment("Give back", "The job goes back to its queue, and is offered again. The worker is free at once."), run: endAssignment("unassign", "waits again")},
+		},
+	}
+}
+
+// jobData is the data of a job's page.
+type jobData struct {
+	routerJob
+	Assigned []routing.Assignment // oldest first
+	Place    *routing.Position    // nil: it does not wait in a queue
+	Why      string               // why it waits; empty: it does not
+	Timeline []timelineEntry
+}
+
+func (v *visit) job() (j routerJob, err error) {
+	err = v.getRouter(routerPath("jobs", v.r.PathValue("id")), nil, &j)
+	return j, err
+}
+
+func jobLink(id string) string { return "/router/jobs/" + url.PathEscape(id) }
+
+func jobCrumbs(id string, more ...crumb) []crumb {
+	own := crumb{Text: id}
+	if len(more) > 0 {
+		own.Link = jobLink(id)
+	}
+	return routerCrumbs(append([]crumb{{Text: "Jobs", Link: "/router/jobs"}, own}, more...)...)
+}
+
+func loadJob(v *visit) (*content, error) {
+	j, err := v.job()
+	if err != nil {
+		return nil, err
+	}
+	d := &jobData{routerJob: j}
+	d.Assigned = slices.SortedFunc(maps.Values(j.Assignments), func(a, b routing.Assignment) int {
+		return cmp.Or(a.AssignedAt.Compare(b.AssignedAt), cmp.Compare(a.AssignmentID, b.AssignmentID))
+	})
+	if j.Status == routing.JobQueued {
+		place := &routing.Position{}
+		switch err := v.getRouter(routerPath("jobs", j.ID)+"/position", nil, place); {
+		case err == nil:
+			d.Place = place
+		default:
+			if status, _ := statusOf(err); status != http.StatusNotFound {
+				return nil, err // on 404 it has just left its queue
+			}
+		}
+	}
+	var why struct{ Why string }
+	if err := v.getRouter(routerPath("jobs", j.ID)+"/why", nil, &why); err != nil {
+		return nil, err
+	}
+	d.Why = why.Why
+	d.Timeline = d.timeline(v)
+	return &content{title: "Job " + j.ID, crumbs: jobCrumbs(j.ID), data: d}, nil
+}
+
+// timeline lists the events of a job.
+func (d *jobData) timeline(v *visit) []timelineEntry {
+	list := []timelineEntry{{At: d.ScheduledAt, What: "scheduled"}, {At: d.EnqueuedAt, What: "queued"}, {At: d.NotAfter, What: "gives up if it waits still"}}
+	for _, a := range d.Assigned {
+		link := v.Link("/router/workers", a.WorkerID)
+		list = append(list, timelineEntry{a.AssignedAt, "assigned to", link, a.WorkerID}, timelineEntry{a.CompletedAt, "completed by", link, a.WorkerID},
+			timelineEntry{a.ClosedAt, "closed with", link, a.WorkerID})
+	}
+	for _, n := range d.Notes {
+		list = append(list, timelineEntry{At: n.AddedAt, What: "note: " + display.Truncate(200, n.Message)})
+	}
+	for _, s := range slices.Concat(d.RequestedWorkerSelectors, d.AttachedWorkerSelectors) {
+		list = append(list, timelineEntry{At: s.ExpiresAt, What: "no longer asks for " + selectorText(s)})
+	}
+	return sortTimeline(list)
+}
+
+func askCancelJob(v *visit) (*question, error) {
+	j, err := v.job()
+	if err != nil {
+		return nil, err
+	}
+	q := &question{
+		title: "Cancel job " + j.ID, Button: "Cancel the job", Danger: true, back: jobLink(j.ID), crumbs: jobCrumbs(j.ID, crumb{Text: "Cancel"}),
+		Text:   "It cannot be brought back. Offers of it are taken back, and a worker who has it is free at once.",
+		Facts:  []fact{{"State", j.StatusText()}, {"Queue", cmp.Or(j.QueueID, "none")}},
+		Fields: []field{noteField(), {Name: "disposition", Label: "Disposition code", Type: "text", Help: "Optional."}},
+	}
+	if a := j.CurrentAssignment(); a != nil {
+		q.Facts = append(q.Facts, fact{"Worker", a.WorkerID})
+	}
+	return q, nil
+}
+
+func cancelJob(v *visit) (*done, error) {
+	id := v.r.PathValue("id")
+	err := v.callRouter(http.MethodPost, routerPath("jobs", id)+":cancel", nil, actionBody(v, map[string]string{"dispositionCode": "disposition"}), nil)
+	return &done{text: "Job " + id + " is cancelled.", to: jobLink(id)}, err
+}
+
+func askAssignment(button, text string) func(*visit) (*question, error) {
+	return func(v *visit) (*question, error) {
+		j, err := v.job()
+		if err != nil {
+			return nil, err
+		}
+		a, ok := j.Assignments[v.r.PathValue("assignment")]
+		if !ok {
+			return nil, notFound("the job has no such assignment")
+		}
+		q := &question{
+			title: button + " job " + j.ID, Button: button, Text: text, back: jobLink(j.ID), crumbs: jobCrumbs(j.ID, crumb{Text: button}),
+			Facts: []fact{{"State", j.StatusText()}, {"Worker", a.WorkerID}, {"Assigned for", display.Span(display.Since(v.Now(), a.AssignedAt))}},
+		}
+		switch button {
+		case "Close":
+			q.Fields = []field{noteField(), {Name: "disposition", Label: "Disposition code", Type: "text", Help: "Optional."}}
+		case "Complete":
+			q.Fields = []field{noteField()}
+		}
+		return q, nil
+	}
+}
+
+func endAssignment(step, became string) func(*visit) (*done, error) {
+	return func(v *visit) (*done, error) {
+		id := v.r.PathValue("id")
+		body := map[string]any{}
+		if step != "unassign" {
+			body = actionBody(v, map[string]string{"dispositionCode": "disposition"})
+		}
+		err := v.callRouter(http.MethodPost, routerPath("jobs", id, "assignments", v.r.PathValue("assignment"))+":"+step, nil, body, nil)
+		return &done{text: "Job " + id + " " + became + ".", to: jobLink(id)}, err
+	}
+}
+
+// noteField returns the field for the note of an action.
+func noteField() field {
+	return field{Name: "note", Label: "Note", Type: "text", Help: "Optional. It stays with the job."}
+}
+
+// actionBody returns the body of an action with an optional note.
+func actionBody(v *visit, more map[string]string) map[string]any {
+	body := map[string]any{}
+	if note := v.r.PostForm.Get("note"); note != "" {
+		body["note"] = note
+	}
+	for name, form := range more {
+		if value := v.r.PostForm.Get(form); value != "" {
+			body[name] = value
+		}
+	}
+	return body
+}
+
+func notFound(what string) error {
+	return &problem{Status: http.StatusNotFound, Code: weir.CodeNotFound, Detail: what}
+}

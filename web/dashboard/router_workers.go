@@ -1,0 +1,253 @@
+package dashboard
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"weir/routing"
+	"weir/web"
+	"weir/web/dashboard/display"
+)
+
+// workerList is the data of the page of all workers.
+type workerList struct {
+	State, Queue string // filters; empty: none
+	States       []string
+	List         []routing.Worker
+	Pager        pager
+}
+
+// Filtered reports whether the list may omit workers.
+func (l *workerList) Filtered() bool { return l.State != "" || l.Queue != "" || l.Pager.First != "" }
+
+func loadWorkers(v *visit) (*content, error) {
+	asked := v.r.URL.Query()
+	l := &workerList{States: []string{"active", "draining", "inactive"}, Queue: asked.Get("queue")}
+	query := url.Values{}
+	if state := asked.Get("state"); slices.Contains(l.States, state) {
+		l.State = state
+		query.Set("state", state)
+	}
+	if l.Queue != "" {
+		query.Set("queueId", l.Queue)
+	}
+	var err error
+	l.List, l.Pager, err = listPage[routing.Worker](v, "/routing/workers", query, routerRows)
+	return &content{title: "Workers of the router", crumbs: routerCrumbs(crumb{Text: "Workers"}), data: l}, err
+}
+
+func routerWorkerPage() *page {
+	const one = "/router/workers/{id}"
+	return &page{
+		name: "router_worker", path: one, scopes: routerUsers(), load: loadWorker, live: []string{"worker"},
+		actions: []action{
+			{path: one + "/on", scopes: routerUsers(), ask: askAvailable(true), run: setAvailable(true)},
+			{path: one + "/off", scopes: routerUsers(), ask: askAvailable(false), run: setAvailable(false)},
+		},
+	}
+}
+
+// workerData is the data of a worker's page.
+type workerData struct {
+	routing.Worker
+	Timeline []timelineEntry
+}
+
+func (v *visit) worker() (w routing.Worker, err error) {
+	err = v.getRouter(routerPath("workers", v.r.PathValue("id")), nil, &w)
+	return w, err
+}
+
+func workerCrumbs(id string, more ...crumb) []crumb {
+	own := crumb{Text: id}
+	if len(more) > 0 {
+		own.Link = workerLink(id)
+	}
+	return routerCrumbs(append([]crumb{{Text: "Workers", Link: "/router/workers"}, own}, more...)...)
+}
+
+func workerLink(id string) string { return "/router/workers/" + url.PathEscape(id) }
+
+func loadWorker(v *visit) (*content, error) {
+	w, err := v.worker()
+	if err != nil {
+		return nil, err
+	}
+	d := &workerData{Worker: w}
+	if d.Timeline, err = v.workerTimeline(w.ID); err != nil {
+		return nil, err
+	}
+	var now []timelineEntry
+	for _, o := range w.Offers {
+		link := v.Link("/router/jobs", o.JobID)
+		now = append(now, timelineEntry{o.OfferedAt, "was offered job", link, o.JobID}, timelineEntry{o.ExpiresAt, "the offer expires, of job", link, o.JobID})
+	}
+	for _, a := range w.AssignedJobs {
+		now = append(now, timelineEntry{a.AssignedAt, "accepted job", v.Link("/router/jobs", a.JobID), a.JobID})
+	}
+	d.Timeline = sortTimeline(append(d.Timeline, withoutMatches(now, d.Timeline)...))
+	return &content{title: "Worker " + w.ID, crumbs: workerCrumbs(w.ID), data: d}, nil
+}
+
+func askAvailable(on bool) func(*visit) (*question, error) {
+	return func(v *visit) (*question, error) {
+		w, err := v.worker()
+		if err != nil {
+			return nil, err
+		}
+		q := &question{
+			title: "Give no offers to " + w.ID, Button: "Give no offers", back: workerLink(w.ID),
+			Text:  "The worker gets no new offers. Offers that are out are taken back; what is assigned stays, and is to be ended.",
+			Facts: []fact{{"Offers out", display.Number(len(w.Offers))}, {"Assigned jobs", display.Number(len(w.AssignedJobs))}},
+		}
+		if on {
+			q.title, q.Button, q.Text = "Make "+w.ID+" available", "Make available", "The worker gets offers of jobs that wait in its queues, as far as there is room."
+		}
+		q.crumbs = workerCrumbs(w.ID, crumb{Text: q.Button})
+		return q, nil
+	}
+}
+
+func setAvailable(on bool) func(*visit) (*done, error) {
+	return func(v *visit) (*done, error) {
+		id := v.r.PathValue("id")
+		word := "gets no more offers"
+		if on {
+			word = "is available"
+		}
+		err := v.callRouter(http.MethodPatch, routerPath("workers", id), nil, map[string]any{"availableForOffers": on}, nil)
+		return &done{text: "Worker " + id + " " + word + ".", to: workerLink(id)}, err
+	}
+}
+
+// Limits of the history of workers.
+const (
+	// eventTail is how many of the latest events are read at first. When more
+	// entries than that were read, the cache starts over.
+	eventTail = 20_000
+	// maxPerWorker is how many entries are kept per worker.
+	maxPerWorker = 100
+)
+
+const routerPrefix = "Microsoft.Communication."
+
+// workerWords maps the types of events about workers to the words displayed.
+func workerWords() map[string]string {
+	return map[string]string{
+		"RouterWorkerOfferIssued": "was offered job", "RouterWorkerOfferAccepted": "accepted job", "RouterWorkerOfferDeclined": "declined job",
+		"RouterWorkerOfferRevoked": "lost the offer of job", "RouterWorkerOfferExpired": "let the offer expire of job",
+		"RouterJobUnassigned": "was unassigned from job", "RouterJobCompleted": "completed job", "RouterJobClosed": "closed job",
+	}
+}
+
+// workerHistories caches the event log's entries of workers, by the rights of the reader.
+// Each read adds the events since the last one.
+type workerHistories struct {
+	mu sync.Mutex
+	by map[string]*workerHistory
+}
+
+type workerHistory struct {
+	mu      sync.Mutex
+	after   string // id of the last event read; empty: none yet
+	workers map[string][]timelineEntry
+	count   int
+}
+
+func (p *workerHistories) forRights(rights string) *workerHistory {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.by == nil || len(p.by) >= maxCached {
+		p.by = map[string]*workerHistory{}
+	}
+	if p.by[rights] == nil {
+		p.by[rights] = &workerHistory{}
+	}
+	return p.by[rights]
+}
+
+// workerTimeline lists what a worker did, oldest first.
+func (v *visit) workerTimeline(worker string) ([]timelineEntry, error) {
+	p := v.d.workerHistories.forRights(v.rights())
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.count > eventTail {
+		p.after, p.workers, p.count = "", nil, 0
+	}
+	if err := v.readWorkerEvents(p); err != nil {
+		return nil, err
+	}
+	return slices.Clone(p.workers[worker]), nil
+}
+
+// readWorkerEvents adds the events since the last read.
+func (v *visit) readWorkerEvents(p *workerHistory) error {
+	words := workerWords()
+	var types []string
+	for name := range words {
+		types = append(types, routerPrefix+name)
+	}
+	slices.Sort(types)
+	query := url.Values{"type": {strings.Join(types, ",")}, "source": {"router"}, "limit": {"1000"}}
+	if p.after == "" {
+		query.Set("tail", strconv.Itoa(eventTail))
+	} else {
+		query.Set("after", p.after)
+	}
+	for {
+		var page web.EventList
+		if err := v.get("/v1/events", query, &page); err != nil {
+			return err
+		}
+		for i := range page.Events {
+			e := &page.Events[i]
+			data, _ := e.Data.(map[string]any)
+			worker, _ := data["workerId"].(string)
+			job, _ := data["jobId"].(string)
+			p.add(worker, timelineEntry{e.At, words[strings.TrimPrefix(e.Type, routerPrefix)], v.Link("/router/jobs", job), job})
+			p.after = e.ID
+		}
+		if page.NextCursor == "" {
+			return nil
+		}
+		p.after = page.NextCursor
+		query.Del("tail")
+		query.Set("cursor", page.NextCursor)
+	}
+}
+
+func (p *workerHistory) add(worker string, h timelineEntry) {
+	if p.workers == nil {
+		p.workers = map[string][]timelineEntry{}
+	}
+	list := append(p.workers[worker], h)
+	p.workers[worker] = list[max(0, len(list)-maxPerWorker):]
+	p.count++
+}
+
+// withoutMatches returns the entries of list that have no match in others. Two match if
+// they have the same job and are less than a second apart.
+func withoutMatches(list, others []timelineEntry) []timelineEntry {
+	return slices.DeleteFunc(list, func(h timelineEntry) bool {
+		return slices.ContainsFunc(others, func(o timelineEntry) bool { return o.Text == h.Text && o.At.Sub(h.At).Abs() < time.Second })
+	})
+}
+
+// timelineEntry is an event in the life of a job or a worker.
+type timelineEntry struct {
+	At         time.Time
+	What       string
+	Link, Text string // what it refers to; empty: nothing
+}
+
+// sortTimeline sorts entries by time and removes those without a time.
+func sortTimeline(list []timelineEntry) []timelineEntry {
+	list = slices.DeleteFunc(list, func(h timelineEntry) bool { return h.At.IsZero() })
+	slices.SortStableFunc(list, func(a, b timelineEntry) int { return a.At.Compare(b.At) })
+	return list
+}
