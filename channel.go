@@ -42,36 +42,6 @@ const (
 	Faulted Health = "faulted" // it failed repeatedly; retried at most once a minute
 )
 
-// Breaker is the state of a channel's circuit breaker.
-type Breaker int
-
-// The states of a breaker.
-const (
-	BreakerClosed  Breaker = iota // every dispatch passes
-	BreakerProbing                // a single dispatch probes the provider
-	BreakerOpen                   // no dispatch passes for a while
-)
-
-// Figures is a snapshot of the live numbers of a channel.
-type Figures struct {
-	InFlight       int // slots of sending, active and unknown contacts
-	Sending        int // contacts
-	Active         int
-	Unknown        int
-	Queued         int64
-	Blocked        int // queued contacts larger than the capacity, counted only in the broker's window
-	OldestQueuedAt time.Time
-	Health         Health
-	HealthReason   string
-	Breaker        Breaker
-	RetryBudget    float64 // share of the retry budget that is left, 0 to 1
-	BreakerUntil   time.Time
-	Reconciliation Reconciliation // the last one since the broker started; zero: none
-	NextDue        time.Time      // when the next delayed contact is due; zero: none
-	SentPerMinute  float64        // dispatches by this process over the last minutes
-	Why            Why            // why no waiting contact starts, as far as this process knows
-}
-
 // Lease is the right of one process to run a channel. The epoch grows with
 // each owner; the store rejects a write with an older one.
 type Lease struct {

@@ -167,3 +167,15 @@ type Attempt struct {
 	Outcome     Outcome // of this attempt; empty if the contact was queued again
 	Reason      string
 }
+
+// DeadOutcomes returns the outcomes that make a dead letter: an operator should
+// inspect the contact, because neither the person nor the client ended it. A
+// busy line, an unanswered call, a closed window and a cancellation make none.
+func DeadOutcomes() []Outcome { return []Outcome{Failed, Lost, DeadLetter} }
+
+// Dead reports whether a contact is a dead letter: it ended in one of
+// [DeadOutcomes] and has no survey that retries it. A survey handles the
+// failed contacts of its respondents itself.
+func (c *Contact) Dead() bool {
+	return c.State == Done && c.For.ID == 0 && (c.Outcome == Failed || c.Outcome == Lost || c.Outcome == DeadLetter)
+}

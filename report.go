@@ -35,3 +35,6 @@ const (
 	UnknownAttempt Verdict = "unknown"   // no such attempt
 	Forwarded      Verdict = "forwarded" // stored for the process that runs the channel
 )
+
+// Verdicts returns every verdict, in the order of their counters.
+func Verdicts() []Verdict { return []Verdict{Applied, Duplicate, Late, UnknownAttempt, Forwarded} }

@@ -178,29 +178,6 @@ type Leaser interface {
 	Orphans(ctx context.Context) ([]ChannelID, error)
 }
 
-// RoleLeaser decides which process has a role that only one may have at a time:
-// the survey broker, the router, the delivery of events. Leases of roles carry
-// no channel. The store's clock measures expiry.
-type RoleLeaser interface {
-	// AcquireRole takes a role if it is free, expired or ours. Each success
-	// raises the epoch by one. ok is false while another process has it.
-	AcquireRole(ctx context.Context, role Role) (_ Lease, ok bool, err error)
-	// RenewRole extends it; ok is false if it is no longer ours.
-	RenewRole(ctx context.Context, role Role, l Lease) (ok bool, err error)
-	// ReleaseRole gives it up. One that is no longer ours is left alone.
-	ReleaseRole(ctx context.Context, role Role, l Lease) error
-}
-
-// Role is the name of a role.
-type Role string
-
-// The roles.
-const (
-	SurveyBroker  Role = "surveys"
-	Router        Role = "router"
-	EventDelivery Role = "delivery"
-)
-
 // Inbox carries items from processes that do not run a channel to the process
 // that does.
 type Inbox interface {

@@ -11,6 +11,7 @@ import (
 	"weir/channels"
 	"weir/internal/deadline"
 	"weir/internal/failpoint"
+	"weir/ops"
 )
 
 // call bounds one provider call and counts it.
@@ -40,9 +41,9 @@ func (b *broker) send(d channels.Driver, f *channelSeries, a channels.Attempt) {
 		b.panicked(recover(), f.name, "send")
 		b.state.recordSend(a.ID, &result)
 		if result.Fate == channels.Accepted {
-			b.state.meter.count(weir.CountSent, 1)
+			b.state.meter.count(ops.CountSent, 1)
 		} else {
-			b.state.meter.count(weir.CountSendFailed, 1)
+			b.state.meter.count(ops.CountSendFailed, 1)
 		}
 		b.root.Send(b.state.actor.Load(), sendDone{a.ID, result}) // may be a later incarnation
 	}()

@@ -7,6 +7,7 @@ import (
 	"weir/actors/core"
 	"weir/channels"
 	"weir/internal/failpoint"
+	"weir/ops"
 )
 
 // execute carries out what the core decided.
@@ -69,7 +70,7 @@ func (b *broker) count(e core.Effects) {
 	name := b.ch.Name
 	for _, f := range e.Finished {
 		b.series.finish(f.Outcome).Inc()
-		if c, ok := weir.CounterOf(f.Outcome); ok {
+		if c, ok := ops.OutcomeCounter(f.Outcome); ok {
 			b.state.meter.count(c, 1)
 		}
 		if f.Active > 0 {
@@ -81,14 +82,14 @@ func (b *broker) count(e core.Effects) {
 	}
 	if e.ReconcileBegun {
 		b.metrics.gcRuns.Inc()
-		b.state.meter.count(weir.CountReconciliations, 1)
+		b.state.meter.count(ops.CountReconciliations, 1)
 		if e.ReconcileClean {
 			b.metrics.gcLast.WithLabelValues(name).SetToCurrentTime()
 		}
 	}
 	for _, k := range e.Reconciled {
 		if k != channels.AskFailed {
-			b.state.meter.count(weir.CountReconciled, 1)
+			b.state.meter.count(ops.CountReconciled, 1)
 		}
 		b.metrics.gcReconciled.WithLabelValues(name, knowledgeLabel(k)).Inc()
 	}

@@ -10,6 +10,7 @@ import (
 
 	"weir"
 	"weir/actors/core"
+	"weir/ops"
 )
 
 // load acquires the lease and reads the state that the core starts from.
@@ -289,7 +290,7 @@ func (b *broker) onFigures(m figuresRequest) {
 		m.absent()
 		return
 	}
-	f := weir.Figures{Health: weir.Up}
+	f := ops.Figures{Health: weir.Up}
 	ch := b.ch
 	switch {
 	case b.core != nil:

@@ -5,11 +5,12 @@ import (
 
 	"weir"
 	"weir/internal/failpoint"
+	"weir/ops"
 )
 
 // Requeue creates new contacts from dead letters of a channel and passes them to
 // its broker. If the process ends between the two, the sweep finds the contacts.
-func (s *System) Requeue(ctx context.Context, channel weir.ChannelID, contacts []weir.ContactID, token string) (weir.Requeued, error) {
+func (s *System) Requeue(ctx context.Context, channel weir.ChannelID, contacts []weir.ContactID, token string) (ops.Requeued, error) {
 	failpoint.Hit("requeue.before")
 	made, err := s.store.Requeue(ctx, channel, contacts, token)
 	failpoint.Hit("requeue.committed")

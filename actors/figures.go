@@ -6,14 +6,15 @@ import (
 
 	"weir"
 	"weir/actors/core"
+	"weir/ops"
 )
 
 // Figures returns a channel's live numbers: from its broker, or from the store
 // if no broker of this process runs the channel.
-func (s *System) Figures(ctx context.Context, ch weir.Channel) (weir.Figures, error) {
+func (s *System) Figures(ctx context.Context, ch weir.Channel) (ops.Figures, error) {
 	list, err := s.FiguresOf(ctx, []weir.Channel{ch})
 	if err != nil {
-		return weir.Figures{}, err
+		return ops.Figures{}, err
 	}
 	return list[0], nil
 }
@@ -21,7 +22,7 @@ func (s *System) Figures(ctx context.Context, ch weir.Channel) (weir.Figures, er
 // FiguresOf returns the live numbers of channels, in their order. It takes two or
 // three statements of the store regardless of their number, and queries the
 // brokers concurrently.
-func (s *System) FiguresOf(ctx context.Context, list []weir.Channel) ([]weir.Figures, error) {
+func (s *System) FiguresOf(ctx context.Context, list []weir.Channel) ([]ops.Figures, error) {
 	ids := make([]weir.ChannelID, len(list))
 	for i := range list {
 		ids[i] = list[i].ID
@@ -43,11 +44,11 @@ func (s *System) FiguresOf(ctx context.Context, list []weir.Channel) ([]weir.Fig
 	if err != nil {
 		return nil, err
 	}
-	now, out := time.Now(), make([]weir.Figures, len(list))
+	now, out := time.Now(), make([]ops.Figures, len(list))
 	for i, ch := range list {
 		f, ok := heard[ch.ID]
 		if !ok {
-			f = weir.Figures{Health: weir.Faulted, HealthReason: "the channel's broker does not answer"}
+			f = ops.Figures{Health: weir.Faulted, HealthReason: "the channel's broker does not answer"}
 		}
 		if ch.Paused {
 			f.Health, f.HealthReason = weir.Paused, ""
@@ -65,12 +66,12 @@ func (s *System) FiguresOf(ctx context.Context, list []weir.Channel) ([]weir.Fig
 // askBrokers requests the figures of channels from their brokers. elsewhere lists the
 // channels that no broker of this process runs; one whose broker does not answer
 // is in neither.
-func (s *System) askBrokers(ctx context.Context, ids []weir.ChannelID) (heard map[weir.ChannelID]weir.Figures, elsewhere []weir.ChannelID) {
+func (s *System) askBrokers(ctx context.Context, ids []weir.ChannelID) (heard map[weir.ChannelID]ops.Figures, elsewhere []weir.ChannelID) {
 	ctx, cancel := background(ctx, figuresTimeout)
 	defer cancel()
 	type answer struct {
 		channel weir.ChannelID
-		figures weir.Figures
+		figures ops.Figures
 		absent  bool
 	}
 	answers := make(chan answer, len(ids)) // room for all, so that no broker blocks
@@ -81,7 +82,7 @@ func (s *System) askBrokers(ctx context.Context, ids []weir.ChannelID) (heard ma
 			absent: missing,
 		}, missing})
 	}
-	heard = make(map[weir.ChannelID]weir.Figures, len(ids))
+	heard = make(map[weir.ChannelID]ops.Figures, len(ids))
 	for range ids {
 		select {
 		case a := <-answers:

@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"weir"
+	"weir/ops"
 )
 
 // Metrics holds the metrics of the actors. The label channel takes only names of
@@ -145,7 +146,7 @@ type liveFigures struct {
 // liveReport is a broker's report on itself.
 type liveReport struct {
 	channel weir.Channel
-	figures weir.Figures
+	figures ops.Figures
 	epoch   int64 // of its lease
 	runs    bool  // it holds the lease and works
 	waiting int64 // messages in its mailbox

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"weir"
+	"weir/ops"
 )
 
 // Parameters of the per-minute counters.
@@ -21,7 +22,7 @@ const (
 // meter counts the events of one channel that this process sees in the current
 // minute. Counting is one addition in memory; a crash loses the last minute.
 type meter struct {
-	counts   [weir.Counters]atomic.Int64
+	counts   [ops.Counters]atomic.Int64
 	gauged   atomic.Bool // a broker of this process runs the channel
 	inFlight atomic.Int64
 	peak     atomic.Int64
@@ -29,18 +30,18 @@ type meter struct {
 	capacity atomic.Int64
 
 	// The fields below are guarded by the lock of minutes.
-	written weir.Minute     // the gauges written last
+	written ops.Minute      // the gauges written last
 	sent    [rateOver]int64 // dispatches of the previous minutes, latest first
 }
 
-func (m *meter) count(c weir.Counter, n int) {
+func (m *meter) count(c ops.Counter, n int) {
 	if n > 0 {
 		m.counts[c].Add(int64(n))
 	}
 }
 
 func (m *meter) verdict(v weir.Verdict) {
-	if c, ok := weir.CounterOfVerdict(v); ok {
+	if c, ok := ops.VerdictCounter(v); ok {
 		m.counts[c].Add(1)
 	}
 }
@@ -56,8 +57,8 @@ func (m *meter) gauge(inFlight int, queued int64, capacity int) {
 }
 
 // read returns the current minute so far; take reads a counter and may reset it.
-func (m *meter) read(channel weir.ChannelID, at time.Time, take func(*atomic.Int64) int64) weir.Minute {
-	out := weir.Minute{Channel: channel, At: at, Gauged: m.gauged.Load()}
+func (m *meter) read(channel weir.ChannelID, at time.Time, take func(*atomic.Int64) int64) ops.Minute {
+	out := ops.Minute{Channel: channel, At: at, Gauged: m.gauged.Load()}
 	for i := range m.counts {
 		out.Counts[i] = take(&m.counts[i])
 	}
@@ -70,7 +71,7 @@ func (m *meter) read(channel weir.ChannelID, at time.Time, take func(*atomic.Int
 
 // changed reports whether a minute has counts, or gauges that differ from those
 // written last.
-func (m *meter) changed(is *weir.Minute) bool {
+func (m *meter) changed(is *ops.Minute) bool {
 	w := &m.written
 	return !is.Empty() || is.Gauged && (!w.Gauged || is.InFlight != w.InFlight || is.MaxInFlight != w.MaxInFlight ||
 		is.Queued != w.Queued || is.Capacity != w.Capacity)
@@ -82,8 +83,8 @@ type minutes struct {
 	meters  map[weir.ChannelID]*meter
 	begun   time.Time // start of the current minute
 	started time.Time
-	waiting []weir.Minute // finished minutes that are not written
-	lost    int           // minutes of channels dropped for lack of room
+	waiting []ops.Minute // finished minutes that are not written
+	lost    int          // minutes of channels dropped for lack of room
 }
 
 func newMinutes(now time.Time) *minutes {
@@ -122,7 +123,7 @@ func (m *minutes) endMinute(now time.Time) {
 		is := meter.read(id, m.begun, take)
 		meter.peak.Store(is.InFlight)
 		copy(meter.sent[1:], meter.sent[:])
-		meter.sent[0] = is.Counts[weir.CountSent]
+		meter.sent[0] = is.Counts[ops.CountSent]
 		if !meter.changed(&is) {
 			continue
 		}
@@ -132,7 +133,7 @@ func (m *minutes) endMinute(now time.Time) {
 		m.waiting = append(m.waiting, is)
 	}
 	if over := len(m.waiting) - maxWaitingMinutes; over > 0 {
-		m.waiting = append([]weir.Minute(nil), m.waiting[over:]...)
+		m.waiting = append([]ops.Minute(nil), m.waiting[over:]...)
 		m.lost += over
 	}
 	m.begun = now.Truncate(time.Minute)
@@ -140,10 +141,10 @@ func (m *minutes) endMinute(now time.Time) {
 
 // current lists what is not in the store: the current minute, and minutes that
 // wait to be written.
-func (m *minutes) current() []weir.Minute {
+func (m *minutes) current() []ops.Minute {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	list := append([]weir.Minute(nil), m.waiting...)
+	list := append([]ops.Minute(nil), m.waiting...)
 	for id, meter := range m.meters {
 		is := meter.read(id, m.begun, (*atomic.Int64).Load)
 		if is.Gauged || !is.Empty() {
@@ -161,7 +162,7 @@ func (m *minutes) perMinute(channel weir.ChannelID, now time.Time) float64 {
 	if meter == nil {
 		return 0
 	}
-	n := meter.counts[weir.CountSent].Load()
+	n := meter.counts[ops.CountSent].Load()
 	for _, sent := range meter.sent {
 		n += sent
 	}
@@ -175,7 +176,7 @@ func (m *minutes) perMinute(channel weir.ChannelID, now time.Time) float64 {
 // write submits the waiting minutes to the store. Only minutes that could not be
 // written keep waiting, so that no minute is counted twice. Calls must not overlap
 // with each other or with turn.
-func (m *minutes) write(ctx context.Context, store weir.MinuteStore) (lost int, err error) {
+func (m *minutes) write(ctx context.Context, store ops.MinuteStore) (lost int, err error) {
 	m.mu.RLock()
 	list := m.waiting
 	m.mu.RUnlock()
@@ -218,4 +219,4 @@ func (s *System) writeMinutes(ctx context.Context, limit time.Duration) {
 
 // CurrentMinutes lists what this process has counted and not written yet, mainly
 // the current minute.
-func (s *System) CurrentMinutes() []weir.Minute { return s.minutes.current() }
+func (s *System) CurrentMinutes() []ops.Minute { return s.minutes.current() }

@@ -14,19 +14,20 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"weir"
+	"weir/ops"
 )
 
 // ledger is a store of minutes whose writes can fail halfway.
 type ledger struct {
-	weir.MinuteStore
+	ops.MinuteStore
 	mu    sync.Mutex
 	at    []time.Time // of each write
-	kept  []weir.Minute
+	kept  []ops.Minute
 	take  int // how many of each write it accepts; the rest fails
 	fails bool
 }
 
-func (l *ledger) AddMinutes(_ context.Context, list []weir.Minute) ([]weir.Minute, error) {
+func (l *ledger) AddMinutes(_ context.Context, list []ops.Minute) ([]ops.Minute, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.at = append(l.at, time.Now())
@@ -50,7 +51,7 @@ func (l *ledger) weather(n int) {
 }
 
 // total sums a counter over the stored minutes.
-func (l *ledger) total(c weir.Counter) (n int64) {
+func (l *ledger) total(c ops.Counter) (n int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for i := range l.kept {
@@ -83,17 +84,17 @@ func TestMinutesAreWrittenWhenTheyAreOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, store, log := keeper(t)
 		begun := time.Now().UTC()
-		s.minutes.of(7).count(weir.CountSent, 3)
+		s.minutes.of(7).count(ops.CountSent, 3)
 		later(30 * time.Second)
 		s.minutes.of(7).verdict(weir.Late)
 		s.minutes.of(8) // exists, without any events
-		want := weir.Minute{Channel: 7, At: begun}
-		want.Counts[weir.CountSent], want.Counts[weir.CountLate] = 3, 1
-		if d := cmp.Diff([]weir.Minute{want}, s.CurrentMinutes()); d != "" {
+		want := ops.Minute{Channel: 7, At: begun}
+		want.Counts[ops.CountSent], want.Counts[ops.CountLate] = 3, 1
+		if d := cmp.Diff([]ops.Minute{want}, s.CurrentMinutes()); d != "" {
 			t.Errorf("the minute under way (-want +got):\n%s", d)
 		}
 		later(30*time.Second + minutesDelay)
-		if d := cmp.Diff([]weir.Minute{want}, store.kept); d != "" {
+		if d := cmp.Diff([]ops.Minute{want}, store.kept); d != "" {
 			t.Errorf("written (-want +got):\n%s", d)
 		}
 		if list := s.CurrentMinutes(); len(list) != 0 {
@@ -146,7 +147,7 @@ func TestMinutesThatCouldNotBeWritten(t *testing.T) {
 		store.weather(1)
 		for i := range 4 {
 			for id := range weir.ChannelID(3) {
-				s.minutes.of(id+1).count(weir.CountSent, 1)
+				s.minutes.of(id+1).count(ops.CountSent, 1)
 			}
 			later(time.Minute + minutesDelay)
 			if want := 3*(i+1) - len(store.kept); len(s.CurrentMinutes()) != want || len(store.kept) != i+1 {
@@ -155,7 +156,7 @@ func TestMinutesThatCouldNotBeWritten(t *testing.T) {
 		}
 		store.weather(-1)
 		later(time.Minute)
-		if n := store.total(weir.CountSent); n != 12 || len(store.kept) != 12 || len(s.CurrentMinutes()) != 0 {
+		if n := store.total(ops.CountSent); n != 12 || len(store.kept) != 12 || len(s.CurrentMinutes()) != 0 {
 			t.Errorf("12 were counted and %d written, in %d minutes; %d wait", n, len(store.kept), len(s.CurrentMinutes()))
 		}
 		if n := strings.Count(log.String(), "could not be written"); n != 4 {
@@ -172,7 +173,7 @@ func TestMinutesAreDroppedWhenThereAreTooMany(t *testing.T) {
 		const channels = maxWaitingMinutes/2 + 1
 		for range 2 {
 			for id := range weir.ChannelID(channels) {
-				s.minutes.of(id+1).count(weir.CountSent, 1)
+				s.minutes.of(id+1).count(ops.CountSent, 1)
 			}
 			later(time.Minute + minutesDelay)
 		}
@@ -181,7 +182,7 @@ func TestMinutesAreDroppedWhenThereAreTooMany(t *testing.T) {
 		}
 		store.weather(-1)
 		later(time.Minute)
-		if n := store.total(weir.CountSent); n != maxWaitingMinutes || strings.Count(log.String(), "dropped") != 1 {
+		if n := store.total(ops.CountSent); n != maxWaitingMinutes || strings.Count(log.String(), "dropped") != 1 {
 			t.Errorf("%d were written\n%s", n, log)
 		}
 	})
@@ -195,7 +196,7 @@ func TestRateOfTheLastMinutes(t *testing.T) {
 		if got := rate(); got != 0 {
 			t.Errorf("of a channel that nobody knows: %v", got)
 		}
-		s.minutes.of(7).count(weir.CountSent, 30)
+		s.minutes.of(7).count(ops.CountSent, 30)
 		later(10 * time.Second)
 		if got := rate(); got != 30 { // less than a minute counts as one
 			t.Errorf("after ten seconds: %v", got)
@@ -240,7 +241,7 @@ func TestCountingWhileMinutesEnd(t *testing.T) {
 	for range 4 {
 		counting.Go(func() {
 			for range each {
-				m.of(1).count(weir.CountSent, 1)
+				m.of(1).count(ops.CountSent, 1)
 				m.of(2).gauge(1, 1, 1)
 			}
 		})
@@ -248,7 +249,7 @@ func TestCountingWhileMinutesEnd(t *testing.T) {
 	counting.Wait()
 	close(stop)
 	ending.Wait()
-	if n := store.total(weir.CountSent); n != 4*each {
+	if n := store.total(ops.CountSent); n != 4*each {
 		t.Errorf("%d were counted and %d written", 4*each, n)
 	}
 }

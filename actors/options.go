@@ -20,6 +20,7 @@ import (
 	"weir"
 	"weir/actors/core"
 	"weir/channels"
+	"weir/ops"
 )
 
 // Store is the part of the store that the actors need.
@@ -28,12 +29,12 @@ type Store interface {
 	weir.Committer
 	weir.ContactReader
 	weir.QueueReader
-	weir.FiguresReader
-	weir.DeadStore
+	ops.FiguresReader
+	ops.DeadLetterStore
 	weir.ChannelStore
 	weir.Leaser
 	weir.Inbox
-	weir.Poller
+	ops.Poller
 }
 
 // Options configures a System.
@@ -41,7 +42,7 @@ type Options struct {
 	Store     Store
 	Directory *channels.Directory
 	// Minutes stores the counters of each minute; nil: they are not stored.
-	Minutes weir.MinuteStore
+	Minutes ops.MinuteStore
 	Core    core.Config
 	Logger  *slog.Logger
 	Metrics *Metrics

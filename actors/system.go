@@ -16,6 +16,7 @@ import (
 	"weir/channels"
 	"weir/internal/deadline"
 	"weir/internal/failpoint"
+	"weir/ops"
 )
 
 // System is the tree of actors as the rest of the program sees it. Its methods
@@ -30,7 +31,7 @@ type System struct {
 	askTimeout  time.Duration
 	leaseTTL    time.Duration
 	shared      bool
-	minuteStore weir.MinuteStore
+	minuteStore ops.MinuteStore
 	minutes     *minutes
 
 	root             *actor.RootContext
@@ -141,7 +142,7 @@ func (s *System) Accept(ctx context.Context, ch weir.Channel, specs []weir.Spec)
 // Announce passes contacts that were stored elsewhere to the channel's broker.
 // The sweep finds contacts that it misses.
 func (s *System) Announce(channel weir.ChannelID, fresh []weir.Contact) {
-	s.minutes.of(channel).count(weir.CountAccepted, len(fresh))
+	s.minutes.of(channel).count(ops.CountAccepted, len(fresh))
 	s.deliver(channel, accepted{fresh})
 }
 

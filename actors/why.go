@@ -6,25 +6,26 @@ import (
 
 	"weir"
 	"weir/actors/core"
+	"weir/ops"
 )
 
 // whyRequest requests the reasons why contacts of its channel wait. absent is called
 // instead of answer by a broker that does not run its channel.
 type whyRequest struct {
 	contacts []weir.Contact
-	answer   func([]weir.Why)
+	answer   func([]ops.Why)
 	absent   func()
 }
 
 // Whys explains why each of some contacts of one channel waits: from the memory
 // of its broker, or from the contacts' rows if no broker of this process runs the
 // channel.
-func (s *System) Whys(ctx context.Context, ch weir.Channel, contacts []weir.Contact) ([]weir.Why, error) {
+func (s *System) Whys(ctx context.Context, ch weir.Channel, contacts []weir.Contact) ([]ops.Why, error) {
 	asked, cancel := background(ctx, figuresTimeout)
 	defer cancel()
-	answers := make(chan []weir.Why, 2) // room for all, so that no broker blocks
+	answers := make(chan []ops.Why, 2) // room for all, so that no broker blocks
 	absent := func() { answers <- nil }
-	s.root.Send(s.manager, ifRunning{ch.ID, whyRequest{contacts, func(list []weir.Why) { answers <- list }, absent}, absent})
+	s.root.Send(s.manager, ifRunning{ch.ID, whyRequest{contacts, func(list []ops.Why) { answers <- list }, absent}, absent})
 	select {
 	case list := <-answers:
 		if list != nil {
@@ -36,7 +37,7 @@ func (s *System) Whys(ctx context.Context, ch weir.Channel, contacts []weir.Cont
 	if err != nil {
 		return nil, err
 	}
-	list := make([]weir.Why, len(contacts))
+	list := make([]ops.Why, len(contacts))
 	for i := range contacts {
 		list[i] = core.WhyStored(s.coreConfig, &ch, flights[ch.ID].InFlight, &contacts[i])
 	}
@@ -48,7 +49,7 @@ func (b *broker) onWhys(m whyRequest) {
 		m.absent()
 		return
 	}
-	now, list := time.Now(), make([]weir.Why, len(m.contacts))
+	now, list := time.Now(), make([]ops.Why, len(m.contacts))
 	for i := range m.contacts {
 		list[i] = b.core.Why(&m.contacts[i], now)
 	}

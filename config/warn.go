@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"weir"
+	"weir/ops"
 )
 
 // shortToken is the length in bytes below which a key can be guessed.
@@ -18,9 +18,9 @@ const shortToken = 16
 func (c *Config) warnings() []string {
 	var out []string
 	for _, t := range c.APITokens {
-		if weir.WeakToken(t) {
+		if ops.WeakToken(t) {
 			out = append(out, fmt.Sprintf("WEIR_API_TOKENS has a token of less than %d bits by its length and characters; it can be guessed, and wrong tokens of others hold it up; "+
-				"use openssl rand -hex 16", weir.StrongBits))
+				"use openssl rand -hex 16", ops.StrongBits))
 			break
 		}
 	}

@@ -16,7 +16,7 @@ type Receivers interface {
 	// Progress returns the progress of a receiver. An unknown one is at 0.
 	Progress(ctx context.Context, receiver string) (Progress, error)
 	// Advance stores a step. It returns weir.ErrLeaseLost if the lease
-	// of weir.EventDelivery is no longer valid.
+	// of ops.RoleEventDelivery is no longer valid.
 	Advance(ctx context.Context, l weir.Lease, s Step) error
 }
 

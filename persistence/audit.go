@@ -9,15 +9,15 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
-	"weir"
+	"weir/ops"
 )
 
-var _ weir.AuditStore = (*Store)(nil)
+var _ ops.AuditStore = (*Store)(nil)
 
 const auditColumns = "id, at, token, action, subject, status, request, changes"
 
-// AddAudit implements [weir.AuditStore].
-func (s *Store) AddAudit(ctx context.Context, list []weir.AuditEntry) error {
+// AddAudit implements [ops.AuditStore].
+func (s *Store) AddAudit(ctx context.Context, list []ops.AuditEntry) error {
 	ids := make([]int64, len(list))
 	for i := range list {
 		ids[i] = s.ids.next(list[i].At)
@@ -46,8 +46,8 @@ func (s *Store) AddAudit(ctx context.Context, list []weir.AuditEntry) error {
 	return s.failure("write the audit log", err)
 }
 
-// Audit implements [weir.AuditStore].
-func (s *Store) Audit(ctx context.Context, f weir.AuditFilter) ([]weir.AuditEntry, error) {
+// Audit implements [ops.AuditStore].
+func (s *Store) Audit(ctx context.Context, f ops.AuditFilter) ([]ops.AuditEntry, error) {
 	low, high := bounds(f.Since, f.Until)
 	return s.selectAudit(ctx, auditSQL, low, min(high, cmp.Or(f.Before, math.MaxInt64)), f.Limit)
 }
@@ -57,12 +57,12 @@ const auditSQL = "SELECT " + auditColumns + " FROM audit WHERE id >= ? AND id < 
 
 const auditOfSQL = "SELECT " + auditColumns + " FROM audit WHERE subject = ? ORDER BY id LIMIT ?"
 
-// AuditOf implements [weir.AuditStore].
-func (s *Store) AuditOf(ctx context.Context, subject string, limit int) ([]weir.AuditEntry, error) {
+// AuditOf implements [ops.AuditStore].
+func (s *Store) AuditOf(ctx context.Context, subject string, limit int) ([]ops.AuditEntry, error) {
 	return s.selectAudit(ctx, auditOfSQL, subject, limit)
 }
 
-func (s *Store) selectAudit(ctx context.Context, text string, args ...any) ([]weir.AuditEntry, error) {
+func (s *Store) selectAudit(ctx context.Context, text string, args ...any) ([]ops.AuditEntry, error) {
 	var rows []struct {
 		ID      int64  `db:"id"`
 		At      int64  `db:"at"`
@@ -74,9 +74,9 @@ func (s *Store) selectAudit(ctx context.Context, text string, args ...any) ([]we
 		Changes []byte `db:"changes"`
 	}
 	err := s.read.SelectContext(ctx, &rows, text, args...)
-	list := make([]weir.AuditEntry, 0, len(rows))
+	list := make([]ops.AuditEntry, 0, len(rows))
 	for _, r := range rows {
-		e := weir.AuditEntry{
+		e := ops.AuditEntry{
 			ID: r.ID, At: instant(r.At), Token: r.Token, Action: r.Action, Subject: r.Subject, Status: r.Status, Request: r.Request,
 		}
 		if len(r.Changes) > 0 && err == nil {
@@ -87,7 +87,7 @@ func (s *Store) selectAudit(ctx context.Context, text string, args ...any) ([]we
 	return list, s.failure("read the audit log", err)
 }
 
-// PurgeAudit implements [weir.AuditStore]. Ids are in the order of time, so that
+// PurgeAudit implements [ops.AuditStore]. Ids are in the order of time, so that
 // the oldest are found without an index on it.
 func (s *Store) PurgeAudit(ctx context.Context, before time.Time, limit int) (int, error) {
 	var old []int64

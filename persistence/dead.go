@@ -12,9 +12,10 @@ import (
 	"time"
 
 	"weir"
+	"weir/ops"
 )
 
-var _ weir.DeadStore = (*Store)(nil)
+var _ ops.DeadLetterStore = (*Store)(nil)
 
 // bury makes dead letters of the contacts whose end leaves one, in the
 // transaction of that end. Contacts that end well cost nothing.
@@ -26,7 +27,7 @@ func (t *transaction) bury(steps []step) error {
 		switch was := s.first.Was == weir.Done; {
 		case c.State != weir.Done:
 		case !was && c.Dead():
-			args = append(args, int64(c.Channel), t.w.s.ids.next(t.now), int64(c.ID), string(c.Outcome), weir.GroupReason(c.Reason))
+			args = append(args, int64(c.Channel), t.w.s.ids.next(t.now), int64(c.ID), string(c.Outcome), ops.GroupReason(c.Reason))
 		case was && !c.Dead():
 			if raised == nil {
 				raised = map[weir.ChannelID][]any{}
@@ -69,8 +70,8 @@ type deadRow struct {
 	Reason  string `db:"reason"`
 }
 
-func (r *deadRow) dead() weir.Dead {
-	return weir.Dead{At: instantOf(r.ID), Outcome: weir.Outcome(r.Outcome), Reason: r.Reason}
+func (r *deadRow) dead() ops.DeadLetter {
+	return ops.DeadLetter{At: instantOf(r.ID), Outcome: weir.Outcome(r.Outcome), Reason: r.Reason}
 }
 
 const (
@@ -92,7 +93,7 @@ func (s *Store) deadAlike() string {
 // deadPage collects one page of dead letters.
 type deadPage struct {
 	s          *Store
-	f          weir.DeadFilter
+	f          ops.DeadLetterFilter
 	low, high  int64
 	found      []deadRow
 	budget     int
@@ -100,8 +101,8 @@ type deadPage struct {
 	lastPassed int64
 }
 
-// DeadLetters implements [weir.DeadStore].
-func (s *Store) DeadLetters(ctx context.Context, f weir.DeadFilter) ([]weir.Dead, string, error) {
+// DeadLetters implements [ops.DeadLetterStore].
+func (s *Store) DeadLetters(ctx context.Context, f ops.DeadLetterFilter) ([]ops.DeadLetter, string, error) {
 	f.Limit = min(cmp.Or(max(f.Limit, 0), defaultPage), maxPage)
 	p := &deadPage{s: s, f: f, budget: maxExamined}
 	p.low, p.high = bounds(f.Since, f.Until)
@@ -204,8 +205,8 @@ func (p *deadPage) read(ctx context.Context) (more bool, err error) {
 }
 
 // withContacts reads the contacts of dead letters.
-func (s *Store) withContacts(ctx context.Context, rows []deadRow) ([]weir.Dead, error) {
-	list := make([]weir.Dead, 0, len(rows))
+func (s *Store) withContacts(ctx context.Context, rows []deadRow) ([]ops.DeadLetter, error) {
+	list := make([]ops.DeadLetter, 0, len(rows))
 	for len(rows) > 0 {
 		channel, n := rows[0].Channel, 0
 		args := []any{channel}
@@ -240,7 +241,7 @@ func (s *Store) withContacts(ctx context.Context, rows []deadRow) ([]weir.Dead, 
 // deadWhere is the condition of a filter. It says nothing of what the filter
 // leaves open: a range that holds everything would draw a database to the index
 // that has it.
-func deadWhere(f weir.DeadFilter) (where string, args []any) {
+func deadWhere(f ops.DeadLetterFilter) (where string, args []any) {
 	word := " WHERE "
 	add := func(condition string, value any) {
 		where, args, word = where+word+condition, append(args, value), " AND "
@@ -269,9 +270,9 @@ func deadGroups(where string) string {
 		" GROUP BY channel_id, outcome, reason ORDER BY channel_id, outcome, reason LIMIT ?"
 }
 
-// DeadGroups implements [weir.DeadStore]. It reads an index from end to end, or
+// DeadGroups implements [ops.DeadLetterStore]. It reads an index from end to end, or
 // a channel's part of it.
-func (s *Store) DeadGroups(ctx context.Context, f weir.DeadFilter, limit int) ([]weir.DeadGroup, error) {
+func (s *Store) DeadGroups(ctx context.Context, f ops.DeadLetterFilter, limit int) ([]ops.DeadLetterGroup, error) {
 	var rows []struct {
 		Channel int64  `db:"channel_id"`
 		Outcome string `db:"outcome"`
@@ -284,28 +285,28 @@ func (s *Store) DeadGroups(ctx context.Context, f weir.DeadFilter, limit int) ([
 	if err := s.read.SelectContext(ctx, &rows, deadGroups(where), append(args, limit)...); err != nil {
 		return nil, s.failure("group dead letters", err)
 	}
-	list := make([]weir.DeadGroup, 0, len(rows))
+	list := make([]ops.DeadLetterGroup, 0, len(rows))
 	for _, r := range rows {
-		list = append(list, weir.DeadGroup{
+		list = append(list, ops.DeadLetterGroup{
 			Channel: weir.ChannelID(r.Channel), Outcome: weir.Outcome(r.Outcome), Reason: r.Reason, Count: r.N,
 			Oldest: instantOf(r.Oldest), Newest: instantOf(r.Newest),
 		})
 	}
-	slices.SortStableFunc(list, func(a, b weir.DeadGroup) int { return cmp.Compare(b.Count, a.Count) })
+	slices.SortStableFunc(list, func(a, b ops.DeadLetterGroup) int { return cmp.Compare(b.Count, a.Count) })
 	return list, nil
 }
 
-// CountDead implements [weir.DeadStore].
-func (s *Store) CountDead(ctx context.Context, f weir.DeadFilter) (int64, error) {
+// CountDead implements [ops.DeadLetterStore].
+func (s *Store) CountDead(ctx context.Context, f ops.DeadLetterFilter) (int64, error) {
 	var n int64
 	where, args := deadWhere(f)
 	err := s.read.GetContext(ctx, &n, deadCount+where, args...)
 	return n, s.failure("count dead letters", err)
 }
 
-// Afterlife implements [weir.DeadStore].
-func (s *Store) Afterlife(ctx context.Context, ref weir.Ref) (weir.Afterlife, error) {
-	var out weir.Afterlife
+// Afterlife implements [ops.DeadLetterStore].
+func (s *Store) Afterlife(ctx context.Context, ref weir.Ref) (ops.DeadLetterHistory, error) {
+	var out ops.DeadLetterHistory
 	var row deadRow
 	err := s.read.GetContext(ctx, &row, deadContactSQL, int64(ref.Channel), int64(ref.ID))
 	if err == nil {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"weir"
+	"weir/ops"
 )
 
 // WatchStatements lists the statements of what people look at — dead letters,
@@ -43,18 +44,18 @@ func (s *Store) CountStatements(channel weir.ChannelID, reason string, since, un
 	list := []Statement{{"count by channel", deadByChannel, nil}}
 	for _, f := range []struct {
 		name string
-		weir.DeadFilter
+		ops.DeadLetterFilter
 	}{
-		{"all", weir.DeadFilter{}},
-		{"of a channel", weir.DeadFilter{Channel: channel}},
-		{"of a channel and outcome", weir.DeadFilter{Channel: channel, Outcome: weir.Lost}},
-		{"alike", weir.DeadFilter{Channel: channel, Outcome: weir.Lost, Reason: &reason}},
-		{"of an outcome", weir.DeadFilter{Outcome: weir.Lost}},
-		{"of a reason", weir.DeadFilter{Reason: &reason}},
-		{"of a channel between two instants", weir.DeadFilter{Channel: channel, Since: since, Until: until}},
-		{"between two instants", weir.DeadFilter{Since: since, Until: until}},
+		{"all", ops.DeadLetterFilter{}},
+		{"of a channel", ops.DeadLetterFilter{Channel: channel}},
+		{"of a channel and outcome", ops.DeadLetterFilter{Channel: channel, Outcome: weir.Lost}},
+		{"alike", ops.DeadLetterFilter{Channel: channel, Outcome: weir.Lost, Reason: &reason}},
+		{"of an outcome", ops.DeadLetterFilter{Outcome: weir.Lost}},
+		{"of a reason", ops.DeadLetterFilter{Reason: &reason}},
+		{"of a channel between two instants", ops.DeadLetterFilter{Channel: channel, Since: since, Until: until}},
+		{"between two instants", ops.DeadLetterFilter{Since: since, Until: until}},
 	} {
-		where, args := deadWhere(f.DeadFilter)
+		where, args := deadWhere(f.DeadLetterFilter)
 		list = append(list, Statement{"count " + f.name, deadCount + where, args}, Statement{"groups " + f.name, deadGroups(where), append(args, 1000)})
 	}
 	return list

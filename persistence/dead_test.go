@@ -11,6 +11,7 @@ import (
 
 	"weir"
 	"weir/internal/polling"
+	"weir/ops"
 	"weir/persistence"
 	"weir/persistence/storetest"
 )
@@ -69,7 +70,7 @@ func copies(t *testing.T, s *persistence.Store, id weir.ChannelID) map[weir.Ref]
 		t.Fatal(next, err)
 	}
 	for i := range list {
-		old, ok := weir.RequeueOf(list[i].Key)
+		old, ok := ops.ParseRequeueKey(list[i].Key)
 		if !ok {
 			t.Errorf("contact %s waits with the key %q", list[i].Ref, list[i].Key)
 		}
@@ -244,9 +245,9 @@ func TestBrokenMinutes(t *testing.T) {
 		s, f := openFaulty(t, url)
 		id, _ := openChannel(t, s, "a")
 		begin := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-		list := make([]weir.Minute, 500)
+		list := make([]ops.Minute, 500)
 		for i := range list {
-			list[len(list)-1-i] = weir.Minute{Channel: id, At: begin.Add(time.Duration(i) * time.Minute), Counts: [weir.Counters]int64{1}}
+			list[len(list)-1-i] = ops.Minute{Channel: id, At: begin.Add(time.Duration(i) * time.Minute), Counts: [ops.Counters]int64{1}}
 		}
 		n := 0
 		f.breakAll(func() fault {

@@ -6,6 +6,7 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"weir"
+	"weir/ops"
 )
 
 // requeueWork makes new contacts of dead letters. What is no dead letter when
@@ -46,7 +47,7 @@ func (w *requeueWork) write(t *transaction, r *request) error {
 			w.closed++
 			continue
 		}
-		spec.Key = weir.RequeueKey(c.Ref)
+		spec.Key = ops.RequeueKey(c.Ref)
 		fresh := newContact(weir.Ref{Channel: w.channel, ID: weir.ContactID(r.ids[i])}, spec, r.at)
 		list = append(list, insertion{contact: fresh, into: &r.outcome.accepted[i]})
 		gone = append(gone, int64(id))
@@ -101,20 +102,20 @@ func (w *requeueWork) dead(t *transaction) (map[weir.ContactID]weir.Contact, err
 	return out, err
 }
 
-// Requeue implements [weir.DeadStore]. A contact that has the key of a new one
+// Requeue implements [ops.DeadLetterStore]. A contact that has the key of a new one
 // already stands in its place, as in every acceptance.
-func (s *Store) Requeue(ctx context.Context, channel weir.ChannelID, list []weir.ContactID, token string) (weir.Requeued, error) {
+func (s *Store) Requeue(ctx context.Context, channel weir.ChannelID, list []weir.ContactID, token string) (ops.Requeued, error) {
 	if len(list) == 0 {
-		return weir.Requeued{}, nil
+		return ops.Requeued{}, nil
 	}
 	w := &requeueWork{channel: channel, old: list, token: token}
 	got, err := s.await(ctx, func(ctx context.Context, answer func(outcome)) *request {
 		return newWork(ctx, w, len(list), 700*len(list), answer)
 	})
 	if err != nil {
-		return weir.Requeued{}, err
+		return ops.Requeued{}, err
 	}
-	out := weir.Requeued{Closed: w.closed}
+	out := ops.Requeued{Closed: w.closed}
 	for i := range got.accepted {
 		if a := &got.accepted[i]; a.Contact.ID != 0 && !a.Duplicate {
 			out.Contacts = append(out.Contacts, a.Contact)
@@ -123,7 +124,7 @@ func (s *Store) Requeue(ctx context.Context, channel weir.ChannelID, list []weir
 	return out, nil
 }
 
-// Discard implements [weir.DeadStore].
+// Discard implements [ops.DeadLetterStore].
 func (s *Store) Discard(ctx context.Context, channel weir.ChannelID, list []weir.ContactID) (int, error) {
 	if len(list) == 0 {
 		return 0, nil

@@ -7,6 +7,7 @@ import (
 
 	"weir"
 	"weir/events"
+	"weir/ops"
 )
 
 var _ events.Receivers = (*Store)(nil)
@@ -67,7 +68,7 @@ type advance struct {
 }
 
 func (a *advance) write(t *transaction, r *request) error {
-	ours, err := t.holdsRole(weir.EventDelivery, a.lease)
+	ours, err := t.holdsRole(ops.RoleEventDelivery, a.lease)
 	if err != nil {
 		return err
 	}

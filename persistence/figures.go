@@ -5,9 +5,10 @@ import (
 	"slices"
 
 	"weir"
+	"weir/ops"
 )
 
-var _ weir.FiguresReader = (*Store)(nil)
+var _ ops.FiguresReader = (*Store)(nil)
 
 // figuresChunk is how many channels one statement is about.
 const figuresChunk = 500
@@ -41,12 +42,12 @@ func idArguments(channels []weir.ChannelID) []any {
 	return args
 }
 
-// Backlogs implements [weir.FiguresReader].
-func (s *Store) Backlogs(ctx context.Context, channels []weir.ChannelID) (map[weir.ChannelID]weir.Backlog, error) {
+// Backlogs implements [ops.FiguresReader].
+func (s *Store) Backlogs(ctx context.Context, channels []weir.ChannelID) (map[weir.ChannelID]ops.Backlog, error) {
 	if err := s.settled(ctx); err != nil {
 		return nil, err
 	}
-	out := map[weir.ChannelID]weir.Backlog{}
+	out := map[weir.ChannelID]ops.Backlog{}
 	for part := range slices.Chunk(channels, figuresChunk) {
 		var rows []struct {
 			Channel int64 `db:"channel_id"`
@@ -57,7 +58,7 @@ func (s *Store) Backlogs(ctx context.Context, channels []weir.ChannelID) (map[we
 			return nil, s.failure("read what waits", err)
 		}
 		for _, r := range rows {
-			out[weir.ChannelID(r.Channel)] = weir.Backlog{Queued: r.Queued, OldestQueuedAt: instant(r.Oldest)}
+			out[weir.ChannelID(r.Channel)] = ops.Backlog{Queued: r.Queued, OldestQueuedAt: instant(r.Oldest)}
 		}
 	}
 	return out, nil
@@ -74,12 +75,12 @@ func flightArguments(channels []weir.ChannelID) []any {
 	return append(idArguments(channels), int64(weir.Sending), int64(weir.Unknown))
 }
 
-// Flights implements [weir.FiguresReader].
-func (s *Store) Flights(ctx context.Context, channels []weir.ChannelID) (map[weir.ChannelID]weir.Figures, error) {
+// Flights implements [ops.FiguresReader].
+func (s *Store) Flights(ctx context.Context, channels []weir.ChannelID) (map[weir.ChannelID]ops.Figures, error) {
 	if err := s.settled(ctx); err != nil {
 		return nil, err
 	}
-	out := map[weir.ChannelID]weir.Figures{}
+	out := map[weir.ChannelID]ops.Figures{}
 	for part := range slices.Chunk(channels, figuresChunk) {
 		var rows []struct {
 			Channel  int64 `db:"channel_id"`

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"weir"
+	"weir/ops"
 )
 
 // inboxSQL takes turns between the channels, so that the items of one that
@@ -50,8 +51,8 @@ func (s *Store) Inbox(ctx context.Context, limit int) ([]weir.InboxItem, error) 
 	return itemsOf(rows), s.failure("read the inbox", err)
 }
 
-// Poll implements [weir.Poller].
-func (s *Store) Poll(ctx context.Context, limit int, orphans bool) (weir.Polled, error) {
+// Poll implements [ops.Poller].
+func (s *Store) Poll(ctx context.Context, limit int, orphans bool) (ops.Polled, error) {
 	text, args := "SELECT * FROM ("+inboxSQL+") AS items"+newsSQL, []any{s.owner, limit}
 	if orphans {
 		text += " UNION ALL SELECT 0, channel_id, 0, '" + seenOrphan + "', '' FROM leases WHERE " + s.orphaned()
@@ -59,9 +60,9 @@ func (s *Store) Poll(ctx context.Context, limit int, orphans bool) (weir.Polled,
 	}
 	var rows, items []lookRow
 	if err := s.read.SelectContext(ctx, &rows, text, args...); err != nil {
-		return weir.Polled{}, s.failure("look for news", err)
+		return ops.Polled{}, s.failure("look for news", err)
 	}
-	var found weir.Polled
+	var found ops.Polled
 	for _, r := range rows {
 		switch r.Kind {
 		case seenEvents:

@@ -10,9 +10,10 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"weir"
+	"weir/ops"
 )
 
-var _ weir.MinuteStore = (*Store)(nil)
+var _ ops.MinuteStore = (*Store)(nil)
 
 // countColumns are the columns of the counters, in their order.
 func countColumns() []string {
@@ -24,7 +25,7 @@ func countColumns() []string {
 
 const (
 	gaugeColumns = "in_flight, in_flight_most, queued, capacity"
-	minuteWidth  = 2 + int(weir.Counters) + 4
+	minuteWidth  = 2 + int(ops.Counters) + 4
 	minuteChunk  = 200 // rows of one statement, which is a transaction
 )
 
@@ -54,18 +55,18 @@ func (s *Store) addMinutes() string {
 	return s.sql.Merge("channel_id", "minute") + strings.Join(set, ", ")
 }
 
-// AddMinutes implements [weir.MinuteStore]. Each two statements are a
+// AddMinutes implements [ops.MinuteStore]. Each two statements are a
 // transaction of their own, so that the queue waits for a short one only; what
 // was committed is no part of the rest. When a connection breaks in the middle
 // of a commit, repeating may count that one transaction's minutes twice: they
 // are for charts.
-func (s *Store) AddMinutes(ctx context.Context, list []weir.Minute) (rest []weir.Minute, err error) {
+func (s *Store) AddMinutes(ctx context.Context, list []ops.Minute) (rest []ops.Minute, err error) {
 	// One order for all, so that two processes do not wait for each other.
 	list = slices.SortedFunc(slices.Values(list), compareMinutes)
 	suffix := s.addMinutes()
 	for len(list) > 0 {
 		part := list[:min(len(list), minuteChunk)]
-		minutes, quarters := minuteRows(part, time.Minute), minuteRows(part, weir.Quarter)
+		minutes, quarters := minuteRows(part, time.Minute), minuteRows(part, ops.Quarter)
 		err := s.transaction(ctx, func(tx *sqlx.Tx) error {
 			rows := " (" + minuteColumns() + ") VALUES " + rowsOf(len(part), minuteWidth) + suffix
 			if _, err := tx.ExecContext(ctx, "INSERT INTO channel_minutes"+rows, minutes...); err != nil {
@@ -82,7 +83,7 @@ func (s *Store) AddMinutes(ctx context.Context, list []weir.Minute) (rest []weir
 	return nil, nil
 }
 
-func minuteRows(list []weir.Minute, width time.Duration) []any {
+func minuteRows(list []ops.Minute, width time.Duration) []any {
 	args := make([]any, 0, len(list)*minuteWidth)
 	for i := range list {
 		m := list[i]
@@ -92,14 +93,14 @@ func minuteRows(list []weir.Minute, width time.Duration) []any {
 	return args
 }
 
-func compareMinutes(a, b weir.Minute) int {
+func compareMinutes(a, b ops.Minute) int {
 	if a.Channel != b.Channel {
 		return int(a.Channel - b.Channel)
 	}
 	return a.At.Compare(b.At)
 }
 
-func appendMinute(args []any, m *weir.Minute) []any {
+func appendMinute(args []any, m *ops.Minute) []any {
 	args = append(args, int64(m.Channel), minuteOf(m.At))
 	for _, n := range m.Counts {
 		args = append(args, n)
@@ -128,8 +129,8 @@ func dropMinutesSQL(table string, channels int) string {
 	return "DELETE FROM " + table + " WHERE minute = ? AND channel_id IN " + marks(channels)
 }
 
-// Minutes implements [weir.MinuteStore].
-func (s *Store) Minutes(ctx context.Context, channel weir.ChannelID, from, until time.Time) ([]weir.Minute, *weir.Minute, error) {
+// Minutes implements [ops.MinuteStore].
+func (s *Store) Minutes(ctx context.Context, channel weir.ChannelID, from, until time.Time) ([]ops.Minute, *ops.Minute, error) {
 	first := firstMinute(from)
 	list, err := s.selectMinutes(ctx, minutesSQL("channel_minutes", minutesWhere), int64(channel), first, firstMinute(until))
 	if err != nil {
@@ -142,15 +143,15 @@ func (s *Store) Minutes(ctx context.Context, channel weir.ChannelID, from, until
 	return list, &before[0], nil
 }
 
-func (s *Store) selectMinutes(ctx context.Context, text string, args ...any) ([]weir.Minute, error) {
+func (s *Store) selectMinutes(ctx context.Context, text string, args ...any) ([]ops.Minute, error) {
 	rows, err := s.read.QueryContext(ctx, text, args...)
 	if err != nil {
 		return nil, s.failure("read the minutes", err)
 	}
 	defer func() { _ = rows.Close() }()
-	var list []weir.Minute
+	var list []ops.Minute
 	for rows.Next() {
-		var m weir.Minute
+		var m ops.Minute
 		var minute int64
 		var gauges [4]sql.NullInt64
 		into := []any{&m.Channel, &minute}
@@ -174,9 +175,9 @@ func quartersWhere(channels int) string {
 	return "channel_id IN " + marks(channels) + " AND minute >= ? AND minute < ?"
 }
 
-// Quarters implements [weir.MinuteStore].
-func (s *Store) Quarters(ctx context.Context, channels []weir.ChannelID, from, until time.Time) ([]weir.Minute, error) {
-	var list []weir.Minute
+// Quarters implements [ops.MinuteStore].
+func (s *Store) Quarters(ctx context.Context, channels []weir.ChannelID, from, until time.Time) ([]ops.Minute, error) {
+	var list []ops.Minute
 	for part := range slices.Chunk(channels, quartersChunk) {
 		found, err := s.selectMinutes(ctx, minutesSQL("channel_quarters", quartersWhere(len(part))), append(idArguments(part), firstMinute(from), firstMinute(until))...)
 		if err != nil {
@@ -188,7 +189,7 @@ func (s *Store) Quarters(ctx context.Context, channels []weir.ChannelID, from, u
 	return list, nil
 }
 
-// PurgeMinutes implements [weir.MinuteStore].
+// PurgeMinutes implements [ops.MinuteStore].
 func (s *Store) PurgeMinutes(ctx context.Context, before time.Time, limit int) (int, error) {
 	total := 0
 	for _, table := range []string{"channel_minutes", "channel_quarters"} {

@@ -10,10 +10,11 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"weir"
+	"weir/ops"
 )
 
-// AcquireRole implements [weir.RoleLeaser].
-func (s *Store) AcquireRole(ctx context.Context, role weir.Role) (weir.Lease, bool, error) {
+// AcquireRole implements [ops.RoleLeaser].
+func (s *Store) AcquireRole(ctx context.Context, role ops.Role) (weir.Lease, bool, error) {
 	lease, ok := weir.Lease{Owner: s.owner}, false
 	s.roles.forget(role)
 	err := s.transaction(ctx, func(tx *sqlx.Tx) error {
@@ -36,13 +37,13 @@ func (s *Store) AcquireRole(ctx context.Context, role weir.Role) (weir.Lease, bo
 	return lease, true, nil
 }
 
-// RenewRole implements [weir.RoleLeaser]. A lease that expired and was not
+// RenewRole implements [ops.RoleLeaser]. A lease that expired and was not
 // taken is still ours. As with [Store.Renew], there is nothing to write where no
 // other process can be a member, and nothing to read either: what this process took
 // is its own until it gives it back. Otherwise the roles that were renewed a while
 // ago come along, so that their keepers, who ask in the same moment, need no
 // statement.
-func (s *Store) RenewRole(ctx context.Context, role weir.Role, l weir.Lease) (bool, error) {
+func (s *Store) RenewRole(ctx context.Context, role ops.Role, l weir.Lease) (bool, error) {
 	if l.Owner != s.owner {
 		return false, nil
 	}
@@ -90,12 +91,12 @@ func (s *Store) renewRoles(ctx context.Context, list []keptRole) (int64, error) 
 type keptRoles struct {
 	turn  chan struct{} // holds the one who renews
 	mu    sync.Mutex
-	taken map[weir.Role]int64 // with the epoch of each
-	list  []keptRole          // whose keepers ask
+	taken map[ops.Role]int64 // with the epoch of each
+	list  []keptRole         // whose keepers ask
 }
 
 type keptRole struct {
-	role    weir.Role
+	role    ops.Role
 	epoch   int64
 	asked   time.Time // by its keeper
 	renewed time.Time // or a moment before
@@ -104,7 +105,7 @@ type keptRole struct {
 // ask notes that a keeper asks for a renewal. fresh says that the last one is no
 // older than breath; else list has those to renew: this one, and behind it those
 // who asked within lately. A keeper who is stuck is none of them for long.
-func (k *keptRoles) ask(role weir.Role, l weir.Lease, now time.Time, breath, lately time.Duration) (list []keptRole, fresh bool) {
+func (k *keptRoles) ask(role ops.Role, l weir.Lease, now time.Time, breath, lately time.Duration) (list []keptRole, fresh bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	is := keptRole{role: role, epoch: l.Epoch, asked: now}
@@ -139,17 +140,17 @@ func (k *keptRoles) renewed(list []keptRole, at time.Time) {
 }
 
 // took notes a role that was taken.
-func (k *keptRoles) took(role weir.Role, epoch int64) {
+func (k *keptRoles) took(role ops.Role, epoch int64) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.taken == nil {
-		k.taken = map[weir.Role]int64{}
+		k.taken = map[ops.Role]int64{}
 	}
 	k.taken[role] = epoch
 }
 
 // holds tells whether a role is this process's in that epoch.
-func (k *keptRoles) holds(role weir.Role, epoch int64) bool {
+func (k *keptRoles) holds(role ops.Role, epoch int64) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	is, ok := k.taken[role]
@@ -157,7 +158,7 @@ func (k *keptRoles) holds(role weir.Role, epoch int64) bool {
 }
 
 // forget drops a role that is taken anew.
-func (k *keptRoles) forget(role weir.Role) {
+func (k *keptRoles) forget(role ops.Role) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	delete(k.taken, role)
@@ -165,7 +166,7 @@ func (k *keptRoles) forget(role weir.Role) {
 }
 
 // gave drops a role that is given back, unless it was taken anew.
-func (k *keptRoles) gave(role weir.Role, epoch int64) {
+func (k *keptRoles) gave(role ops.Role, epoch int64) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.taken[role] == epoch {
@@ -174,8 +175,8 @@ func (k *keptRoles) gave(role weir.Role, epoch int64) {
 	k.list = slices.DeleteFunc(k.list, func(r keptRole) bool { return r.role == role && r.epoch == epoch })
 }
 
-// ReleaseRole implements [weir.RoleLeaser].
-func (s *Store) ReleaseRole(ctx context.Context, role weir.Role, l weir.Lease) error {
+// ReleaseRole implements [ops.RoleLeaser].
+func (s *Store) ReleaseRole(ctx context.Context, role ops.Role, l weir.Lease) error {
 	s.roles.gave(role, l.Epoch)
 	err := s.transaction(ctx, func(tx *sqlx.Tx) error {
 		_, err := tx.ExecContext(ctx, "UPDATE roles SET owner = '', expires_at = 0 WHERE name = ? AND owner = ? AND epoch = ?",
@@ -187,7 +188,7 @@ func (s *Store) ReleaseRole(ctx context.Context, role weir.Role, l weir.Lease) e
 
 // holdsRole finds out, inside a batch and until its end, whether a lease of a
 // role is still good.
-func (t *transaction) holdsRole(role weir.Role, l weir.Lease) (bool, error) {
+func (t *transaction) holdsRole(role ops.Role, l weir.Lease) (bool, error) {
 	var n int64
 	err := t.get(&n, "SELECT COUNT(*) FROM roles WHERE name = ? AND owner = ? AND epoch = ?"+t.w.s.sql.ForShare, string(role), l.Owner, l.Epoch)
 	return n == 1, err

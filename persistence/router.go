@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"weir"
+	"weir/ops"
 	"weir/routing"
 )
 
@@ -41,7 +42,7 @@ type routed struct {
 // write implements work. The row of the head orders groups: one that was
 // refused keeps back all that follow it.
 func (w *routed) write(t *transaction, r *request) error {
-	ours, err := t.holdsRole(weir.Router, w.lease)
+	ours, err := t.holdsRole(ops.RoleRouter, w.lease)
 	if err != nil {
 		return err
 	}

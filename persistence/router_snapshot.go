@@ -8,6 +8,7 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"weir"
+	"weir/ops"
 	"weir/routing"
 )
 
@@ -55,7 +56,7 @@ func (s *Store) asRouter(ctx context.Context, lease weir.Lease, fn func(*sqlx.Tx
 	err := s.transaction(ctx, func(tx *sqlx.Tx) error {
 		var n int
 		err := tx.GetContext(ctx, &n, "SELECT COUNT(*) FROM roles WHERE name = ? AND owner = ? AND epoch = ?"+s.sql.ForShare,
-			string(weir.Router), lease.Owner, lease.Epoch)
+			string(ops.RoleRouter), lease.Owner, lease.Epoch)
 		if lost = n != 1; err != nil || lost {
 			return err
 		}

@@ -5,20 +5,20 @@ import (
 	"encoding/hex"
 	"time"
 
-	"weir"
+	"weir/ops"
 )
 
-var _ weir.SessionStore = (*Store)(nil)
+var _ ops.SessionStore = (*Store)(nil)
 
-// AddSession implements [weir.SessionStore].
-func (s *Store) AddSession(ctx context.Context, x weir.Session) error {
+// AddSession implements [ops.SessionStore].
+func (s *Store) AddSession(ctx context.Context, x ops.Session) error {
 	_, err := s.exec(ctx, "INSERT INTO sessions (id, token, created_at, expires_at) VALUES "+rowsOf(1, 4),
 		hex.EncodeToString(x.ID[:]), x.Token, micros(x.Created), micros(x.Expires))
 	return s.failure("keep a session", err)
 }
 
-// Session implements [weir.SessionStore].
-func (s *Store) Session(ctx context.Context, id weir.TokenHash, now time.Time) (weir.Session, bool, error) {
+// Session implements [ops.SessionStore].
+func (s *Store) Session(ctx context.Context, id ops.TokenHash, now time.Time) (ops.Session, bool, error) {
 	var rows []struct {
 		Token   string `db:"token"`
 		Created int64  `db:"created_at"`
@@ -26,24 +26,24 @@ func (s *Store) Session(ctx context.Context, id weir.TokenHash, now time.Time) (
 	}
 	err := s.read.SelectContext(ctx, &rows, "SELECT token, created_at, expires_at FROM sessions WHERE id = ? AND expires_at > ?", hex.EncodeToString(id[:]), micros(now))
 	if err != nil || len(rows) == 0 {
-		return weir.Session{}, false, s.failure("read a session", err)
+		return ops.Session{}, false, s.failure("read a session", err)
 	}
-	return weir.Session{ID: id, Token: rows[0].Token, Created: instant(rows[0].Created), Expires: instant(rows[0].Expires)}, true, nil
+	return ops.Session{ID: id, Token: rows[0].Token, Created: instant(rows[0].Created), Expires: instant(rows[0].Expires)}, true, nil
 }
 
-// ExtendSession implements [weir.SessionStore].
-func (s *Store) ExtendSession(ctx context.Context, id weir.TokenHash, expires time.Time) error {
+// ExtendSession implements [ops.SessionStore].
+func (s *Store) ExtendSession(ctx context.Context, id ops.TokenHash, expires time.Time) error {
 	_, err := s.exec(ctx, "UPDATE sessions SET expires_at = ? WHERE id = ? AND expires_at < ?", micros(expires), hex.EncodeToString(id[:]), micros(expires))
 	return s.failure("extend a session", err)
 }
 
-// EndSession implements [weir.SessionStore].
-func (s *Store) EndSession(ctx context.Context, id weir.TokenHash) error {
+// EndSession implements [ops.SessionStore].
+func (s *Store) EndSession(ctx context.Context, id ops.TokenHash) error {
 	_, err := s.exec(ctx, "DELETE FROM sessions WHERE id = ?", hex.EncodeToString(id[:]))
 	return s.failure("end a session", err)
 }
 
-// PurgeSessions implements [weir.SessionStore]. A session that is extended in between
+// PurgeSessions implements [ops.SessionStore]. A session that is extended in between
 // stays.
 func (s *Store) PurgeSessions(ctx context.Context, now time.Time, limit int) (int, error) {
 	var old []string

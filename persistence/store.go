@@ -18,6 +18,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"weir"
+	"weir/ops"
 	"weir/persistence/dialect"
 	"weir/persistence/mysql"
 	"weir/persistence/sqlite"
@@ -74,9 +75,9 @@ var (
 	_ weir.QueueReader   = (*Store)(nil)
 	_ weir.ChannelStore  = (*Store)(nil)
 	_ weir.Leaser        = (*Store)(nil)
-	_ weir.RoleLeaser    = (*Store)(nil)
+	_ ops.RoleLeaser     = (*Store)(nil)
 	_ weir.Inbox         = (*Store)(nil)
-	_ weir.Poller        = (*Store)(nil)
+	_ ops.Poller         = (*Store)(nil)
 	_ weir.IncomingStore = (*Store)(nil)
 )
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"weir"
+	"weir/ops"
 	"weir/surveys"
 )
 
@@ -76,7 +77,7 @@ func (w *surveyWork) channels() []weir.ChannelID {
 func (w *surveyWork) write(t *transaction, r *request) error {
 	w.written = surveys.Written{}
 	if l := w.work.Lease; l != (weir.Lease{}) {
-		ours, err := t.holdsRole(weir.SurveyBroker, l)
+		ours, err := t.holdsRole(ops.RoleSurveyBroker, l)
 		if err != nil {
 			return err
 		}

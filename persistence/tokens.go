@@ -10,9 +10,10 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"weir"
+	"weir/ops"
 )
 
-var _ weir.TokenStore = (*Store)(nil)
+var _ ops.TokenStore = (*Store)(nil)
 
 const tokenColumns = "id, name, scopes, hash, created_at, expires_at, used_at, revoked_at" //nolint:gosec // names of columns
 
@@ -31,12 +32,12 @@ type tokenRow struct {
 	Revoked int64  `db:"revoked_at"`
 }
 
-func (r *tokenRow) token() (weir.Token, error) {
-	t := weir.Token{
+func (r *tokenRow) token() (ops.Token, error) {
+	t := ops.Token{
 		ID: r.ID, Name: r.Name, Created: instant(r.Created), Expires: instant(r.Expires), Used: instant(r.Used), Revoked: instant(r.Revoked),
 	}
 	for word := range strings.SplitSeq(r.Scopes, ",") {
-		t.Scopes = append(t.Scopes, weir.Scope(word))
+		t.Scopes = append(t.Scopes, ops.Scope(word))
 	}
 	if n, err := hex.Decode(t.Hash[:], []byte(r.Hash)); err != nil || n != len(t.Hash) {
 		return t, fmt.Errorf("token %s: its hash cannot be read", r.ID)
@@ -44,8 +45,8 @@ func (r *tokenRow) token() (weir.Token, error) {
 	return t, nil
 }
 
-func tokens(rows []tokenRow) ([]weir.Token, error) {
-	list := make([]weir.Token, len(rows))
+func tokens(rows []tokenRow) ([]ops.Token, error) {
+	list := make([]ops.Token, len(rows))
 	for i := range rows {
 		var err error
 		if list[i], err = rows[i].token(); err != nil {
@@ -55,9 +56,9 @@ func tokens(rows []tokenRow) ([]weir.Token, error) {
 	return list, nil
 }
 
-// AddToken implements [weir.TokenStore]. It needs no [Store.Join]: tokens are
+// AddToken implements [ops.TokenStore]. It needs no [Store.Join]: tokens are
 // made by a process of their own, beside those that run.
-func (s *Store) AddToken(ctx context.Context, t weir.Token, now time.Time) error {
+func (s *Store) AddToken(ctx context.Context, t ops.Token, now time.Time) error {
 	words := make([]string, len(t.Scopes))
 	for i, scope := range t.Scopes {
 		words[i] = string(scope)
@@ -67,7 +68,7 @@ func (s *Store) AddToken(ctx context.Context, t weir.Token, now time.Time) error
 		if err := tx.GetContext(ctx, &live, "SELECT COUNT(*) FROM tokens WHERE "+liveToken, micros(now)); err != nil {
 			return err
 		}
-		if live >= weir.MostTokens {
+		if live >= ops.MaxTokens {
 			return weir.Errorf(weir.CodeConflict, "there are %d tokens, which is the most; revoke some", live)
 		}
 		_, err := tx.ExecContext(ctx, "INSERT INTO tokens ("+tokenColumns+") VALUES "+rowsOf(1, 8),
@@ -77,8 +78,8 @@ func (s *Store) AddToken(ctx context.Context, t weir.Token, now time.Time) error
 	return s.failure("keep a token", err)
 }
 
-// Tokens implements [weir.TokenStore].
-func (s *Store) Tokens(ctx context.Context) ([]weir.Token, error) {
+// Tokens implements [ops.TokenStore].
+func (s *Store) Tokens(ctx context.Context) ([]ops.Token, error) {
 	var rows []tokenRow
 	err := s.read.SelectContext(ctx, &rows, "SELECT "+tokenColumns+" FROM tokens ORDER BY created_at, id")
 	if err != nil {
@@ -88,9 +89,9 @@ func (s *Store) Tokens(ctx context.Context) ([]weir.Token, error) {
 	return list, s.failure("read the tokens", err)
 }
 
-// LiveTokens implements [weir.TokenStore]. The first token of all comes along,
+// LiveTokens implements [ops.TokenStore]. The first token of all comes along,
 // live or not, so that one statement tells both.
-func (s *Store) LiveTokens(ctx context.Context, now time.Time) (live []weir.Token, ever bool, err error) {
+func (s *Store) LiveTokens(ctx context.Context, now time.Time) (live []ops.Token, ever bool, err error) {
 	var rows []tokenRow
 	text := "SELECT " + tokenColumns + " FROM tokens WHERE " + liveToken + " OR id = (SELECT MIN(id) FROM tokens)"
 	if err := s.read.SelectContext(ctx, &rows, text, micros(now)); err != nil {
@@ -108,7 +109,7 @@ func (s *Store) LiveTokens(ctx context.Context, now time.Time) (live []weir.Toke
 	return live, len(list) > 0, nil
 }
 
-// RevokeToken implements [weir.TokenStore].
+// RevokeToken implements [ops.TokenStore].
 func (s *Store) RevokeToken(ctx context.Context, id string, now time.Time) error {
 	err := s.transaction(ctx, func(tx *sqlx.Tx) error {
 		var there int
@@ -124,7 +125,7 @@ func (s *Store) RevokeToken(ctx context.Context, id string, now time.Time) error
 	return s.failure("revoke a token", err)
 }
 
-// TokensUsed implements [weir.TokenStore]. Several processes may have seen the
+// TokensUsed implements [ops.TokenStore]. Several processes may have seen the
 // same token; the latest instant stays.
 func (s *Store) TokensUsed(ctx context.Context, seen map[string]time.Time) error {
 	err := s.transaction(ctx, func(tx *sqlx.Tx) error {

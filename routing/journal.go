@@ -11,7 +11,7 @@ import (
 )
 
 // Journal stores a router durably: a snapshot of its state and the events after
-// it. Only the holder of the role [weir.Router] may write; a write under a
+// it. Only the holder of the role [ops.RoleRouter] may write; a write under a
 // lease that is not the latest is refused.
 type Journal interface {
 	// Append passes a group to the group-commit writer and returns at once. done

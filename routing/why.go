@@ -3,7 +3,7 @@ package routing
 import (
 	"fmt"
 
-	"weir"
+	"weir/ops"
 )
 
 // maxWhyLooks bounds the workers that are examined to explain a job.
@@ -12,45 +12,45 @@ const maxWhyLooks = 100_000
 // Why explains why a job waits; ok is false if there is no such job. The reason is
 // zero for a job that a worker has and for a finished one. It uses the predicates
 // of the matcher.
-func (s *State) Why(id string) (_ weir.Why, ok bool) {
+func (s *State) Why(id string) (_ ops.Why, ok bool) {
 	j := s.jobs[id]
 	if j == nil {
-		return weir.Why{}, false
+		return ops.Why{}, false
 	}
 	switch {
 	case j.Status == JobScheduled || j.Status == JobPendingSchedule:
-		return weir.Why{Code: "scheduled", Text: "scheduled for " + weir.WhyAt(j.ScheduledAt)}, true
+		return ops.Why{Code: "scheduled", Text: "scheduled for " + ops.WhyAt(j.ScheduledAt)}, true
 	case j.Status == JobWaitingForActivation:
-		return weir.Why{Code: "activation", Text: "waiting for activation: its matching mode is set to queue and match it"}, true
+		return ops.Why{Code: "activation", Text: "waiting for activation: its matching mode is set to queue and match it"}, true
 	case j.Status == JobCreated || j.Status == JobPendingClassification:
-		return weir.Why{Code: "classification", Text: "its classification is under way"}, true
+		return ops.Why{Code: "classification", Text: "its classification is under way"}, true
 	case j.Status == JobClassificationFailed:
-		return weir.Why{Code: "classification_failed", Text: "its classification failed: reclassify it, or change its labels, queue or policy"}, true
+		return ops.Why{Code: "classification_failed", Text: "its classification failed: reclassify it, or change its labels, queue or policy"}, true
 	case j.Status == JobCompleted:
-		return weir.Why{Code: "closing", Text: "completed, and not closed yet"}, true
+		return ops.Why{Code: "closing", Text: "completed, and not closed yet"}, true
 	case j.queue == nil:
-		return weir.Why{}, true
+		return ops.Why{}, true
 	case len(j.Offers) > 0:
 		o := j.Offers[0]
-		return weir.Why{Code: "offer_pending", Text: fmt.Sprintf("offered to worker %s; the offer expires at %s", o.WorkerID, weir.WhyAt(o.ExpiresAt))}, true
+		return ops.Why{Code: "offer_pending", Text: fmt.Sprintf("offered to worker %s; the offer expires at %s", o.WorkerID, ops.WhyAt(o.ExpiresAt))}, true
 	case j.MatchingMode.Kind == Suspend:
-		return weir.Why{Code: "suspended", Text: "its matching is suspended: set its matching mode to queue and match it"}, true
+		return ops.Why{Code: "suspended", Text: "its matching is suspended: set its matching mode to queue and match it"}, true
 	case j.kin.queue.closed:
-		return weir.Why{Code: "queue_closed", Text: fmt.Sprintf("queue %s is closed", j.QueueID)}, true
+		return ops.Why{Code: "queue_closed", Text: fmt.Sprintf("queue %s is closed", j.QueueID)}, true
 	case j.Asks == AskScores:
-		return weir.Why{Code: "scoring", Text: "a scoring function is being asked which worker suits it best"}, true
+		return ops.Why{Code: "scoring", Text: "a scoring function is being asked which worker suits it best"}, true
 	}
 	return s.whyUnmatched(j), true
 }
 
 // whyUnmatched explains why no worker is offered a job that waits in its queue.
-func (s *State) whyUnmatched(j *job) weir.Why {
+func (s *State) whyUnmatched(j *job) ops.Why {
 	looks := 0
 	if !s.anybodyFor(j, &looks) {
 		if !s.anybodyListens(j) {
-			return weir.Why{Code: "no_worker", Text: fmt.Sprintf("no worker of queue %s serves channel %s", j.QueueID, j.ChannelID)}
+			return ops.Why{Code: "no_worker", Text: fmt.Sprintf("no worker of queue %s serves channel %s", j.QueueID, j.ChannelID)}
 		}
-		return weir.Why{Code: "no_match", Text: fmt.Sprintf("no worker of queue %s matches the selectors of the job", j.QueueID)}
+		return ops.Why{Code: "no_match", Text: fmt.Sprintf("no worker of queue %s matches the selectors of the job", j.QueueID)}
 	}
 	p := &pool{PoolSpec: PoolSpec{QueueID: j.QueueID, Selectors: j.activeSelectors()}}
 	away, busy, excluded := 0, 0, 0
@@ -70,11 +70,11 @@ func (s *State) whyUnmatched(j *job) weir.Why {
 	}
 	switch {
 	case busy == 0 && excluded > 0:
-		return weir.Why{Code: "declined", Text: fmt.Sprintf("all available workers who could take it declined it or let its offer expire (%d)", excluded)}
+		return ops.Why{Code: "declined", Text: fmt.Sprintf("all available workers who could take it declined it or let its offer expire (%d)", excluded)}
 	case busy == 0 && away > 0:
-		return weir.Why{Code: "workers_away", Text: fmt.Sprintf("no worker who could take it is available for work (%d are not)", away)}
+		return ops.Why{Code: "workers_away", Text: fmt.Sprintf("no worker who could take it is available for work (%d are not)", away)}
 	default:
-		return weir.Why{Code: "workers_busy", Text: fmt.Sprintf("all workers who could take it are busy (%d); %d jobs of queue %s go first", busy, j.queue.line.ahead(j.place), j.QueueID)}
+		return ops.Why{Code: "workers_busy", Text: fmt.Sprintf("all workers who could take it are busy (%d); %d jobs of queue %s go first", busy, j.queue.line.ahead(j.place), j.QueueID)}
 	}
 }
 

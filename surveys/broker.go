@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"weir"
+	"weir/ops"
 )
 
 // Report is an application's report about its conversation with a respondent.
@@ -36,7 +37,7 @@ type Stats struct {
 	Open    bool    // the schedule is open now
 	Next    Span    // the window that is open or opens next; zero: none
 	Using   []ChannelUse
-	Why     weir.Why // why no respondent is being contacted; zero if some are
+	Why     ops.Why // why no respondent is being contacted; zero if some are
 }
 
 // BucketStats is the progress of one bucket.

@@ -5,7 +5,7 @@ import (
 	"math"
 	"time"
 
-	"weir"
+	"weir/ops"
 )
 
 // Tally holds the sums of a survey. The store maintains them; no poll counts
@@ -94,7 +94,7 @@ type Decision struct {
 	Stop  bool // its last window is over: stop it, as a user would
 	Start int  // how many pending respondents to start now, before any limit
 	// Why is the reason why Start is 0 while the survey continues.
-	Why weir.Why
+	Why ops.Why
 }
 
 // Decide decides the next action of a running survey. It ignores the state of the
@@ -108,25 +108,25 @@ func (pl *Plan) Decide(now time.Time, t Tally) Decision {
 	case pl.Schedule.Over(now):
 		return Decision{Stop: true}
 	case enough:
-		return Decision{Why: weir.Why{Code: weir.WhyTarget, Text: fmt.Sprintf("enough respondents are completed (%d); waiting for %d active ones", t.Counted, t.Active)}}
+		return Decision{Why: ops.Why{Code: ops.WhyTarget, Text: fmt.Sprintf("enough respondents are completed (%d); waiting for %d active ones", t.Counted, t.Active)}}
 	case !pl.Schedule.Contains(now):
 		return Decision{Why: pl.Schedule.why(now)}
 	case t.Pending == 0:
-		return Decision{Why: weir.Why{Code: weir.WhyActive, Text: fmt.Sprintf("all respondents have been started; waiting for %d active respondents", t.Active)}}
+		return Decision{Why: ops.Why{Code: ops.WhyActive, Text: fmt.Sprintf("all respondents have been started; waiting for %d active respondents", t.Active)}}
 	}
 	batch, active := pl.BatchSize(t), t.Active-t.Secured
 	if active >= batch {
-		return Decision{Why: weir.Why{Code: weir.WhyBatch, Text: fmt.Sprintf("%d respondents are active, as many as wanted at a time (%d)", active, batch)}}
+		return Decision{Why: ops.Why{Code: ops.WhyBatch, Text: fmt.Sprintf("%d respondents are active, as many as wanted at a time (%d)", active, batch)}}
 	}
 	return Decision{Start: min(batch-active, t.Pending)}
 }
 
 // why returns when a closed schedule opens.
-func (s *Schedule) why(now time.Time) weir.Why {
+func (s *Schedule) why(now time.Time) ops.Why {
 	if open, ok := s.NextOpen(now); ok {
-		return weir.Why{Code: weir.WhyWindow, Text: "the schedule opens " + s.formatLocal(open)}
+		return ops.Why{Code: ops.WhyWindow, Text: "the schedule opens " + s.formatLocal(open)}
 	}
-	return weir.Why{Code: weir.WhyWindow, Text: "the schedule does not open again"}
+	return ops.Why{Code: ops.WhyWindow, Text: "the schedule does not open again"}
 }
 
 // formatLocal formats an instant in the zone of the schedule.

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"weir"
+	"weir/ops"
 	"weir/surveys"
 )
 
@@ -24,15 +24,15 @@ func TestWhyARespondentWaits(t *testing.T) {
 	}
 	for name, tt := range map[string]struct {
 		p        surveys.Progress
-		code     weir.WhyCode
+		code     ops.WhyCode
 		sentence string
 	}{
-		"another call":       {active(func(*surveys.Progress) {}), weir.WhyRetry, "attempt 2 by ivr is due Mon 2026-01-05 13:00 America/Mexico_City"},
-		"another mode":       {active(func(p *surveys.Progress) { p.Tries = 3 }), weir.WhyRetry, "the first attempt by sms is due Mon 2026-01-05 13:00"},
-		"nothing left":       {active(func(p *surveys.Progress) { p.Step, p.Tries = 1, 2 }), weir.WhyAnswer, "an answer is awaited until Mon 2026-01-05 13:00"},
-		"an other schedule":  {active(func(p *surveys.Progress) { p.DueAt = now.Add(10 * time.Hour) }), weir.WhyWindow, "when the schedule opens Tue 2026-01-06 09:00"},
-		"set aside":          {active(func(p *surveys.Progress) { p.FailedSteps = 2 }), weir.WhyAside, "set aside until 2026-01-05 19:00:00 UTC"},
-		"pending, set aside": {surveys.Progress{Status: surveys.Pending, DelayedUntil: due}, weir.WhyAside, "set aside until 2026-01-05 19:00:00 UTC"},
+		"another call":       {active(func(*surveys.Progress) {}), ops.WhyRetry, "attempt 2 by ivr is due Mon 2026-01-05 13:00 America/Mexico_City"},
+		"another mode":       {active(func(p *surveys.Progress) { p.Tries = 3 }), ops.WhyRetry, "the first attempt by sms is due Mon 2026-01-05 13:00"},
+		"nothing left":       {active(func(p *surveys.Progress) { p.Step, p.Tries = 1, 2 }), ops.WhyAnswer, "an answer is awaited until Mon 2026-01-05 13:00"},
+		"an other schedule":  {active(func(p *surveys.Progress) { p.DueAt = now.Add(10 * time.Hour) }), ops.WhyWindow, "when the schedule opens Tue 2026-01-06 09:00"},
+		"set aside":          {active(func(p *surveys.Progress) { p.FailedSteps = 2 }), ops.WhyAside, "set aside until 2026-01-05 19:00:00 UTC"},
+		"pending, set aside": {surveys.Progress{Status: surveys.Pending, DelayedUntil: due}, ops.WhyAside, "set aside until 2026-01-05 19:00:00 UTC"},
 		"due":                {active(func(p *surveys.Progress) { p.DueAt = now }), "", ""},
 		"pending":            {surveys.NewProgress(), "", ""},
 		"final":              {surveys.Progress{Status: surveys.Completed}, "", ""},

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"weir"
+	"weir/ops"
 )
 
 // GateOptions configure a [Gate].
@@ -19,9 +20,9 @@ type GateOptions struct {
 	// Configured are tokens that have every scope.
 	Configured []string
 	// Store holds the other tokens; nil: there are none.
-	Store weir.TokenStore
+	Store ops.TokenStore
 	// Sessions stores the dashboard's sessions; nil: every login fails.
-	Sessions weir.SessionStore
+	Sessions ops.SessionStore
 	// Rate is the rate limit of each token, in requests per second; 0: no
 	// limit.
 	Rate float64
@@ -38,7 +39,7 @@ type GateOptions struct {
 // even after the last one is revoked or expires: losing a token must not grant
 // rights to everyone.
 type Gate struct {
-	store      weir.TokenStore
+	store      ops.TokenStore
 	rate       float64
 	now        func() time.Time
 	configured []*key
@@ -54,13 +55,13 @@ type Gate struct {
 // store.
 func NewGate(o GateOptions) *Gate {
 	g := &Gate{store: o.Store, rate: o.Rate, now: o.Now, addresses: newAddresses(o.Rate), origins: http.NewCrossOriginProtection()}
-	g.sessions = sessions{store: o.Sessions, known: map[weir.TokenHash]*session{}}
+	g.sessions = sessions{store: o.Sessions, known: map[ops.TokenHash]*session{}}
 	if g.now == nil {
 		g.now = time.Now
 	}
 	for i, text := range o.Configured {
 		g.configured = append(g.configured, &key{
-			Token: weir.Token{ID: fmt.Sprintf("configured-%d", i+1), Hash: weir.HashToken(text)}, scopes: allScopes(), weak: weir.WeakToken(text),
+			Token: ops.Token{ID: fmt.Sprintf("configured-%d", i+1), Hash: ops.HashToken(text)}, scopes: allScopes(), weak: ops.WeakToken(text),
 		})
 	}
 	g.kept.Store(&map[string]*key{})
@@ -127,7 +128,7 @@ func (g *Gate) Note(ctx context.Context) error {
 
 // Admit admits a request whose token has all the scopes, and returns the
 // token's id. While the gate is open it admits every request, with an empty id.
-func (g *Gate) Admit(r *http.Request, all ...weir.Scope) (id string, err error) {
+func (g *Gate) Admit(r *http.Request, all ...ops.Scope) (id string, err error) {
 	v, err := g.enter(r)
 	if err != nil {
 		return "", err
@@ -157,7 +158,7 @@ func (g *Gate) enter(r *http.Request) (*visitor, error) {
 	if !given {
 		return nil, g.refuse(from, nil, now)
 	}
-	hash := weir.HashToken(text)
+	hash := ops.HashToken(text)
 	k, err := g.identify(r, text, hash, now)
 	if err != nil {
 		return nil, err
@@ -180,7 +181,7 @@ func (g *Gate) enter(r *http.Request) (*visitor, error) {
 }
 
 // identify returns the key of a bearer token; nil: none.
-func (g *Gate) identify(r *http.Request, text string, hash weir.TokenHash, now time.Time) (*key, error) {
+func (g *Gate) identify(r *http.Request, text string, hash ops.TokenHash, now time.Time) (*key, error) {
 	from := addressOf(r)
 	if r.Context().Value(sessionMark{}) != nil {
 		return g.session(r.Context(), text, from)
@@ -198,14 +199,14 @@ func (g *Gate) identify(r *http.Request, text string, hash weir.TokenHash, now t
 
 // find compares hash with every configured token, and with the store's token
 // that text names, in constant time.
-func (g *Gate) find(text string, hash weir.TokenHash) *key {
+func (g *Gate) find(text string, hash ops.TokenHash) *key {
 	var found *key
 	for _, k := range g.configured {
 		if k.is(hash) {
 			found = k
 		}
 	}
-	if id, ok := weir.TokenID(text); ok {
+	if id, ok := ops.TokenID(text); ok {
 		if k := (*g.kept.Load())[id]; k != nil && k.is(hash) {
 			found = k
 		}
@@ -213,7 +214,7 @@ func (g *Gate) find(text string, hash weir.TokenHash) *key {
 	return found
 }
 
-func (g *Gate) refuse(from netip.Addr, wrong *weir.TokenHash, now time.Time) error {
+func (g *Gate) refuse(from netip.Addr, wrong *ops.TokenHash, now time.Time) error {
 	if wait := g.addresses.refusal(from, wrong, now); wait > 0 {
 		return errLimited(wait)
 	}
@@ -241,11 +242,11 @@ func errWrongToken() error {
 	return &weir.Error{Code: weir.CodeUnauthorised, Message: "the bearer token is not valid: it is mistyped, revoked or expired, or of another installation", Cause: errInvalidToken}
 }
 
-func errForbidden(oneOf ...weir.Scope) error {
+func errForbidden(oneOf ...ops.Scope) error {
 	return weir.Errorf(weir.CodeForbidden, "the token lacks the scope: %s", scopeWords(oneOf, " or "))
 }
 
-func scopeWords(list []weir.Scope, between string) string {
+func scopeWords(list []ops.Scope, between string) string {
 	words := make([]string, len(list))
 	for i, scope := range list {
 		words[i] = string(scope)
@@ -268,12 +269,12 @@ func (v *visitor) id() string {
 	return v.key.ID
 }
 
-func (v *visitor) has(scope weir.Scope) bool {
+func (v *visitor) has(scope ops.Scope) bool {
 	return v.key == nil || v.key.scopes&scopeBit(scope) != 0
 }
 
 // may returns an error if the visitor has none of the scopes.
-func (v *visitor) may(oneOf []weir.Scope) error {
+func (v *visitor) may(oneOf []ops.Scope) error {
 	if slices.ContainsFunc(oneOf, v.has) {
 		return nil
 	}

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"weir"
+	"weir/ops"
 )
 
 // mostWaiting is the max number of entries that wait in memory while the store
@@ -20,16 +20,16 @@ const mostWaiting = 10_000
 // Trail buffers audit log entries on their way to the store, so that no request
 // waits for it. Call [Trail.Write] every second, and at shutdown.
 type Trail struct {
-	store   weir.AuditStore
+	store   ops.AuditStore
 	mu      sync.Mutex
-	waiting []weir.AuditEntry
+	waiting []ops.AuditEntry
 	lost    int
 }
 
 // NewTrail returns a trail that writes to a store.
-func NewTrail(store weir.AuditStore) *Trail { return &Trail{store: store} }
+func NewTrail(store ops.AuditStore) *Trail { return &Trail{store: store} }
 
-func (t *Trail) add(e weir.AuditEntry) {
+func (t *Trail) add(e ops.AuditEntry) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if len(t.waiting) >= mostWaiting {
@@ -92,7 +92,7 @@ func subject(r *http.Request) string {
 // remember adds a request to the audit log if it belongs there.
 func (s *service) remember(rec *recorder, r *http.Request, id string, at time.Time) {
 	if s.Trail != nil && rec.audited() {
-		s.Trail.add(weir.AuditEntry{At: at, Token: rec.who, Action: rec.route.id, Subject: subject(r), Status: rec.status, Request: id, Changes: rec.changes})
+		s.Trail.add(ops.AuditEntry{At: at, Token: rec.who, Action: rec.route.id, Subject: subject(r), Status: rec.status, Request: id, Changes: rec.changes})
 	}
 }
 
@@ -139,7 +139,7 @@ func (s *service) auditRoutes() []*route {
 
 func (s *service) listAudit(c *call) (reply, error) {
 	most := c.query.number("limit")
-	f := weir.AuditFilter{Limit: most + 1}
+	f := ops.AuditFilter{Limit: most + 1}
 	f.Since, _ = c.instant("since")
 	f.Until, _ = c.instant("until")
 	if cursor := c.query.text("cursor"); cursor != "" {

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"weir"
+	"weir/ops"
 	"weir/surveys"
 )
 
@@ -20,22 +21,22 @@ const (
 
 // changesOf lists the fields that differ between two documents, by path. For a
 // secret it records only that it changed.
-func changesOf(before, after map[string]any, secret func(path string) bool) []weir.FieldChange {
+func changesOf(before, after map[string]any, secret func(path string) bool) []ops.FieldChange {
 	was, is := map[string]string{}, map[string]string{}
 	flatten("", before, was)
 	flatten("", after, is)
 	paths := maps.Clone(was)
 	maps.Copy(paths, is)
-	var list []weir.FieldChange
+	var list []ops.FieldChange
 	for _, path := range slices.Sorted(maps.Keys(paths)) {
 		switch {
 		case was[path] == is[path]:
 		case len(list) == maxChanges:
-			return append(list, weir.FieldChange{Field: "…"})
+			return append(list, ops.FieldChange{Field: "…"})
 		case secret(path):
-			list = append(list, weir.FieldChange{Field: path, Secret: true})
+			list = append(list, ops.FieldChange{Field: path, Secret: true})
 		default:
-			list = append(list, weir.FieldChange{Field: path, Before: shorten(was[path]), After: shorten(is[path])})
+			list = append(list, ops.FieldChange{Field: path, Before: shorten(was[path]), After: shorten(is[path])})
 		}
 	}
 	return list
@@ -75,7 +76,7 @@ func shorten(text string) string {
 // channelChanges lists the differences between two versions of a channel.
 // Settings that the channel type does not show, or of an unknown type, count as
 // secret.
-func (s *service) channelChanges(before, after weir.Channel) []weir.FieldChange {
+func (s *service) channelChanges(before, after weir.Channel) []ops.FieldChange {
 	doc := func(ch weir.Channel) map[string]any {
 		settings := map[string]any{}
 		maps.Copy(settings, ch.Settings)
@@ -105,7 +106,7 @@ func (s *service) channelChanges(before, after weir.Channel) []weir.FieldChange 
 
 // surveyChanges lists the differences between two versions of a survey. An
 // empty name in before means that there was none.
-func surveyChanges(before, after surveys.Survey) []weir.FieldChange {
+func surveyChanges(before, after surveys.Survey) []ops.FieldChange {
 	was := map[string]any{}
 	if before.Name != "" {
 		was, _ = document(bodyOf(before)) // cannot fail: it was encoded when stored
@@ -119,7 +120,7 @@ func surveySecret(path string) bool { return path == "application.secret" }
 
 // changeViews returns the view of changes, with phone numbers masked unless
 // pii.
-func changeViews(list []weir.FieldChange, pii bool) []AuditChangeView {
+func changeViews(list []ops.FieldChange, pii bool) []AuditChangeView {
 	var out []AuditChangeView
 	for _, c := range list {
 		v := AuditChangeView(c)

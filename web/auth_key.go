@@ -7,12 +7,12 @@ import (
 	"sync/atomic"
 	"time"
 
-	"weir"
+	"weir/ops"
 )
 
 // key is a token, with what the gate records about it.
 type key struct {
-	weir.Token
+	ops.Token
 	scopes scopeSet
 	weak   bool         // short enough to be guessed
 	seen   atomic.Int64 // in microseconds; 0: unused since the last Note
@@ -22,7 +22,7 @@ type key struct {
 	bucket bucket
 }
 
-func newKey(t weir.Token) *key {
+func newKey(t ops.Token) *key {
 	k := &key{Token: t}
 	for _, scope := range t.Scopes {
 		k.scopes |= scopeBit(scope)
@@ -31,7 +31,7 @@ func newKey(t weir.Token) *key {
 }
 
 // is compares in constant time.
-func (k *key) is(hash weir.TokenHash) bool {
+func (k *key) is(hash ops.TokenHash) bool {
 	return subtle.ConstantTimeCompare(hash[:], k.Hash[:]) == 1
 }
 
@@ -48,11 +48,11 @@ func (k *key) take(now time.Time, rate float64) time.Duration {
 // scopeSet is a set of scopes, a bit for each.
 type scopeSet uint16
 
-func allScopes() scopeSet { return 1<<len(weir.Scopes()) - 1 }
+func allScopes() scopeSet { return 1<<len(ops.Scopes()) - 1 }
 
 // scopeBit returns the bit of a scope; 0 for an unknown scope.
-func scopeBit(s weir.Scope) scopeSet {
-	i := slices.Index(weir.Scopes(), s)
+func scopeBit(s ops.Scope) scopeSet {
+	i := slices.Index(ops.Scopes(), s)
 	if i < 0 {
 		return 0
 	}

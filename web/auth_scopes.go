@@ -3,7 +3,7 @@ package web
 import (
 	"fmt"
 
-	"weir"
+	"weir/ops"
 )
 
 // metricsPath is the one route outside the JSON API that requires a scope.
@@ -11,14 +11,14 @@ const metricsPath = "/metrics"
 
 // routeScopes is the authorization table. For each route id it lists scopes; a
 // token needs one of them. A route without a row is an error: see [grant].
-func routeScopes() map[string][]weir.Scope {
-	readContacts := []weir.Scope{weir.ScopeContactsRead}
-	writeContacts := []weir.Scope{weir.ScopeContactsWrite}
-	readChannels := []weir.Scope{weir.ScopeContactsRead, weir.ScopeChannelsAdmin}
-	changeChannels := []weir.Scope{weir.ScopeChannelsAdmin}
-	readSurveys := []weir.Scope{weir.ScopeContactsRead, weir.ScopeSurveysAdmin}
-	changeSurveys := []weir.Scope{weir.ScopeSurveysAdmin}
-	return map[string][]weir.Scope{
+func routeScopes() map[string][]ops.Scope {
+	readContacts := []ops.Scope{ops.ScopeContactsRead}
+	writeContacts := []ops.Scope{ops.ScopeContactsWrite}
+	readChannels := []ops.Scope{ops.ScopeContactsRead, ops.ScopeChannelsAdmin}
+	changeChannels := []ops.Scope{ops.ScopeChannelsAdmin}
+	readSurveys := []ops.Scope{ops.ScopeContactsRead, ops.ScopeSurveysAdmin}
+	changeSurveys := []ops.Scope{ops.ScopeSurveysAdmin}
+	return map[string][]ops.Scope{
 		"list-channels":  readChannels,
 		"get-channel":    readChannels,
 		"put-channel":    changeChannels,
@@ -60,16 +60,16 @@ func routeScopes() map[string][]weir.Scope {
 		"post-respondents": changeSurveys,
 		// Called by the application that holds the conversation. It queues
 		// contacts and needs no other access to the survey.
-		"post-disposition": {weir.ScopeContactsWrite, weir.ScopeSurveysAdmin},
+		"post-disposition": {ops.ScopeContactsWrite, ops.ScopeSurveysAdmin},
 
 		"get-hold":     readChannels,
 		"release-hold": changeChannels,
 
 		"list-audit": changeChannels,
-		"whoami":     weir.Scopes(), // any scope
+		"whoami":     ops.Scopes(), // any scope
 
 		// With router alone, only the router's events.
-		"list-events": {weir.ScopeContactsRead, weir.ScopeRouter},
+		"list-events": {ops.ScopeContactsRead, ops.ScopeRouter},
 	}
 }
 
@@ -85,7 +85,7 @@ func grant(routes []*route) error {
 }
 
 // security states in the API description that a token needs one of the scopes.
-func security(oneOf []weir.Scope) []map[string][]string {
+func security(oneOf []ops.Scope) []map[string][]string {
 	out := make([]map[string][]string, len(oneOf))
 	for i, scope := range oneOf {
 		out[i] = map[string][]string{"token": {string(scope)}}
@@ -96,6 +96,6 @@ func security(oneOf []weir.Scope) []map[string][]string {
 // tokenHelp explains tokens in the API description.
 func tokenHelp() string {
 	return "A token that weir token create made, with scopes, or one of WEIR_API_TOKENS, which have all. " +
-		"The scopes are " + scopeWords(weir.Scopes(), ", ") + "; a token needs one of those that an operation lists. " +
-		"Without " + string(weir.ScopePIIRead) + " all but the last two digits of phone numbers are masked in answers, in texts too, and filters by number are refused."
+		"The scopes are " + scopeWords(ops.Scopes(), ", ") + "; a token needs one of those that an operation lists. " +
+		"Without " + string(ops.ScopePIIRead) + " all but the last two digits of phone numbers are masked in answers, in texts too, and filters by number are refused."
 }

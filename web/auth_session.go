@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"weir"
+	"weir/ops"
 )
 
 const (
@@ -39,9 +39,9 @@ func sessionEnd(created, now time.Time) time.Time {
 
 // sessions caches sessions of the store, including ids without one.
 type sessions struct {
-	store weir.SessionStore
+	store ops.SessionStore
 	mu    sync.Mutex
-	known map[weir.TokenHash]*session
+	known map[ops.TokenHash]*session
 }
 
 // session is a cached row of the store. It is immutable.
@@ -59,7 +59,7 @@ func (s *session) opens(now time.Time) *key {
 	return s.key
 }
 
-func (c *sessions) get(id weir.TokenHash) *session {
+func (c *sessions) get(id ops.TokenHash) *session {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.known[id]
@@ -68,7 +68,7 @@ func (c *sessions) get(id weir.TokenHash) *session {
 // put replaces the cached entry, unless it changed during the read: a session
 // that ended meanwhile stays ended. If the entry was evicted meanwhile, put
 // caches it again. It returns the entry now cached.
-func (c *sessions) put(id weir.TokenHash, was, is *session, now time.Time) *session {
+func (c *sessions) put(id ops.TokenHash, was, is *session, now time.Time) *session {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if cur := c.known[id]; cur != was && cur != nil {
@@ -79,7 +79,7 @@ func (c *sessions) put(id weir.TokenHash, was, is *session, now time.Time) *sess
 }
 
 // set evicts entries if the cache is full. The caller holds the lock.
-func (c *sessions) set(id weir.TokenHash, is *session, now time.Time) {
+func (c *sessions) set(id ops.TokenHash, is *session, now time.Time) {
 	if len(c.known) >= maxSessions {
 		for old, s := range c.known {
 			if !now.Before(s.stale) || len(c.known) >= maxSessions {
@@ -109,19 +109,19 @@ func (g *Gate) Begin(ctx context.Context, token string) (text string, err error)
 	if g.sessions.store == nil {
 		return "", errors.New("sessions need a store")
 	}
-	now, k := g.now(), g.find(token, weir.HashToken(token))
+	now, k := g.now(), g.find(token, ops.HashToken(token))
 	if k == nil || !k.Live(now) {
 		return "", errWrongToken()
 	}
 	text = strings.ToLower(rand.Text() + rand.Text())
-	return text, g.sessions.store.AddSession(ctx, weir.Session{
-		ID: weir.HashToken(text), Token: g.nameFor(k, text), Created: now, Expires: sessionEnd(now, now),
+	return text, g.sessions.store.AddSession(ctx, ops.Session{
+		ID: ops.HashToken(text), Token: g.nameFor(k, text), Created: now, Expires: sessionEnd(now, now),
 	})
 }
 
 // End ends a session: in this process at once, in others within [sessionFresh].
 func (g *Gate) End(ctx context.Context, text string) error {
-	id, now := weir.HashToken(text), g.now()
+	id, now := ops.HashToken(text), g.now()
 	if g.sessions.store == nil {
 		return nil
 	}
@@ -141,7 +141,7 @@ func (g *Gate) nameFor(k *key, text string) string {
 	if !slices.Contains(g.configured, k) {
 		return k.ID
 	}
-	digest := weir.HashToken(text + hex.EncodeToString(k.Hash[:]))
+	digest := ops.HashToken(text + hex.EncodeToString(k.Hash[:]))
 	return hex.EncodeToString(digest[:])
 }
 
@@ -160,7 +160,7 @@ func (g *Gate) named(name, text string) *key {
 // session returns the key of the session with a text; nil: none. While the
 // store is down, cached sessions stay valid.
 func (g *Gate) session(ctx context.Context, text string, from netip.Addr) (*key, error) {
-	now, id := g.now(), weir.HashToken(text)
+	now, id := g.now(), ops.HashToken(text)
 	was := g.sessions.get(id)
 	if was != nil && now.Before(was.stale) {
 		return was.opens(now), nil
@@ -182,7 +182,7 @@ func (g *Gate) session(ctx context.Context, text string, from netip.Addr) (*key,
 }
 
 // readSession reads a session and extends it.
-func (g *Gate) readSession(ctx context.Context, text string, id weir.TokenHash, now time.Time) (*session, error) {
+func (g *Gate) readSession(ctx context.Context, text string, id ops.TokenHash, now time.Time) (*session, error) {
 	if g.sessions.store == nil {
 		return &session{}, nil
 	}

@@ -10,20 +10,21 @@ import (
 	"time"
 
 	"weir"
+	"weir/ops"
 	"weir/web"
 )
 
 // countedSessions counts reads, and fails on demand.
 type countedSessions struct {
-	weir.SessionStore
+	ops.SessionStore
 	reads, extended int
 	down            bool
 	during          func() // called during a read
 }
 
-func (c *countedSessions) Session(ctx context.Context, id weir.TokenHash, now time.Time) (weir.Session, bool, error) {
+func (c *countedSessions) Session(ctx context.Context, id ops.TokenHash, now time.Time) (ops.Session, bool, error) {
 	if c.reads++; c.down {
-		return weir.Session{}, false, errors.New("down")
+		return ops.Session{}, false, errors.New("down")
 	}
 	if c.during != nil {
 		c.during()
@@ -31,7 +32,7 @@ func (c *countedSessions) Session(ctx context.Context, id weir.TokenHash, now ti
 	return c.SessionStore.Session(ctx, id, now)
 }
 
-func (c *countedSessions) ExtendSession(ctx context.Context, id weir.TokenHash, expires time.Time) error {
+func (c *countedSessions) ExtendSession(ctx context.Context, id ops.TokenHash, expires time.Time) error {
 	c.extended++
 	return c.SessionStore.ExtendSession(ctx, id, expires)
 }
@@ -71,7 +72,7 @@ func (k *sessionKeeper) opens(what string, g *web.Gate, text string, want weir.C
 		k.t.Fatal(err)
 	}
 	r.Header.Set("Authorization", "Bearer "+text)
-	if id, err := g.Admit(r, weir.ScopeRouter); weir.CodeOf(err) != want || err == nil && id != "configured-1" {
+	if id, err := g.Admit(r, ops.ScopeRouter); weir.CodeOf(err) != want || err == nil && id != "configured-1" {
 		k.t.Errorf("%s: %q %v, want %q", what, id, err, want)
 	}
 }
@@ -81,7 +82,7 @@ func TestSessionsAreNoTokens(t *testing.T) {
 	k := newSessionKeeper(t)
 	text := k.begin()
 	k.opens("a session", k.gate, text, "")
-	k.wants("a session sent to the API", text, weir.ScopeRouter, weir.CodeUnauthorised)
+	k.wants("a session sent to the API", text, ops.ScopeRouter, weir.CodeUnauthorised)
 	k.opens("a token in place of a session", k.gate, apiCanary, weir.CodeUnauthorised)
 	if _, err := k.gate.Begin(t.Context(), "wrong"); weir.CodeOf(err) != weir.CodeUnauthorised {
 		t.Errorf("a session of a wrong token: %v", err)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"weir"
+	"weir/ops"
 	"weir/persistence"
 	"weir/persistence/storetest"
 	"weir/web"
@@ -36,9 +37,9 @@ func (k *keeper) refresh() {
 	}
 }
 
-func (k *keeper) add(expires time.Time, scopes ...weir.Scope) (weir.Token, string) {
+func (k *keeper) add(expires time.Time, scopes ...ops.Scope) (ops.Token, string) {
 	k.t.Helper()
-	token, text := weir.NewToken("n", scopes, k.clock.Now(), expires)
+	token, text := ops.NewToken("n", scopes, k.clock.Now(), expires)
 	if err := k.store.AddToken(k.t.Context(), token, k.clock.Now()); err != nil {
 		k.t.Fatal(err)
 	}
@@ -46,7 +47,7 @@ func (k *keeper) add(expires time.Time, scopes ...weir.Scope) (weir.Token, strin
 }
 
 // wants tries a token for a scope.
-func (k *keeper) wants(what, text string, scope weir.Scope, want weir.Code) {
+func (k *keeper) wants(what, text string, scope ops.Scope, want weir.Code) {
 	k.t.Helper()
 	r, err := http.NewRequestWithContext(k.t.Context(), "GET", "http://x/", nil)
 	if err != nil {
@@ -68,17 +69,17 @@ func TestTheGateStaysClosed(t *testing.T) {
 	if !k.gate.Open() {
 		t.Fatal("closed without a token")
 	}
-	k.wants("without any token", "", weir.ScopeChannelsAdmin, "")
-	token, text := k.add(start.Add(time.Hour), weir.ScopeRouter)
-	k.wants("before the gate has heard of it", "", weir.ScopeChannelsAdmin, "")
+	k.wants("without any token", "", ops.ScopeChannelsAdmin, "")
+	token, text := k.add(start.Add(time.Hour), ops.ScopeRouter)
+	k.wants("before the gate has heard of it", "", ops.ScopeChannelsAdmin, "")
 	k.refresh()
-	k.wants("closed by the first token", "", weir.ScopeRouter, weir.CodeUnauthorised)
-	k.wants("the token", text, weir.ScopeRouter, "")
-	k.wants("another scope", text, weir.ScopeChannelsAdmin, weir.CodeForbidden)
+	k.wants("closed by the first token", "", ops.ScopeRouter, weir.CodeUnauthorised)
+	k.wants("the token", text, ops.ScopeRouter, "")
+	k.wants("another scope", text, ops.ScopeChannelsAdmin, weir.CodeForbidden)
 	k.clock.advance(time.Hour)
-	k.wants("the instant it expires, before a refresh", text, weir.ScopeRouter, weir.CodeUnauthorised)
+	k.wants("the instant it expires, before a refresh", text, ops.ScopeRouter, weir.CodeUnauthorised)
 	k.refresh()
-	k.wants("expired", "", weir.ScopeRouter, weir.CodeUnauthorised)
+	k.wants("expired", "", ops.ScopeRouter, weir.CodeUnauthorised)
 	if err := k.store.RevokeToken(t.Context(), token.ID, k.clock.Now()); err != nil {
 		t.Fatal(err)
 	}
@@ -101,19 +102,19 @@ func TestTheGateStaysClosed(t *testing.T) {
 func TestConfiguredTokensHaveEveryScope(t *testing.T) {
 	t.Parallel()
 	k := newKeeper(t, "configured")
-	_, text := k.add(time.Time{}, weir.ScopeMetricsRead)
+	_, text := k.add(time.Time{}, ops.ScopeMetricsRead)
 	k.refresh()
-	for _, scope := range weir.Scopes() {
+	for _, scope := range ops.Scopes() {
 		k.wants(string(scope), "configured", scope, "")
 	}
-	k.wants("of the store", text, weir.ScopeMetricsRead, "")
-	k.wants("nobody's", "nobody", weir.ScopeMetricsRead, weir.CodeUnauthorised)
+	k.wants("of the store", text, ops.ScopeMetricsRead, "")
+	k.wants("nobody's", "nobody", ops.ScopeMetricsRead, weir.CodeUnauthorised)
 }
 
 func TestUsesAreNotedLazily(t *testing.T) {
 	t.Parallel()
 	k := newKeeper(t)
-	token, text := k.add(time.Time{}, weir.ScopeRouter)
+	token, text := k.add(time.Time{}, ops.ScopeRouter)
 	k.refresh()
 	used := func() time.Time {
 		t.Helper()
@@ -125,7 +126,7 @@ func TestUsesAreNotedLazily(t *testing.T) {
 	}
 	for range 5 {
 		k.clock.advance(time.Second)
-		k.wants("it", text, weir.ScopeRouter, "")
+		k.wants("it", text, ops.ScopeRouter, "")
 	}
 	if !used().IsZero() {
 		t.Error("a request wrote to the store")
@@ -141,11 +142,11 @@ func TestUsesAreNotedLazily(t *testing.T) {
 
 // brokenTokens is a store that does not respond.
 type brokenTokens struct {
-	weir.TokenStore
+	ops.TokenStore
 	down bool
 }
 
-func (b *brokenTokens) LiveTokens(ctx context.Context, now time.Time) ([]weir.Token, bool, error) {
+func (b *brokenTokens) LiveTokens(ctx context.Context, now time.Time) ([]ops.Token, bool, error) {
 	if b.down {
 		return nil, false, errors.New("down")
 	}
@@ -156,7 +157,7 @@ func (b *brokenTokens) LiveTokens(ctx context.Context, now time.Time) ([]weir.To
 func TestTheGateWorksWithoutItsStore(t *testing.T) {
 	t.Parallel()
 	k := newKeeper(t)
-	_, text := k.add(time.Time{}, weir.ScopeRouter)
+	_, text := k.add(time.Time{}, ops.ScopeRouter)
 	store := &brokenTokens{TokenStore: k.store}
 	k.gate = web.NewGate(web.GateOptions{Store: store, Now: k.clock.Now})
 	k.refresh()
@@ -165,8 +166,8 @@ func TestTheGateWorksWithoutItsStore(t *testing.T) {
 		t.Error("the first failure is not told")
 	}
 	k.refresh()
-	k.wants("a known token", text, weir.ScopeRouter, "")
-	k.wants("no token", "", weir.ScopeRouter, weir.CodeUnauthorised)
+	k.wants("a known token", text, ops.ScopeRouter, "")
+	k.wants("no token", "", ops.ScopeRouter, weir.CodeUnauthorised)
 	store.down = false
 	k.refresh()
 	if store.down = true; k.gate.Refresh(t.Context()) == nil {

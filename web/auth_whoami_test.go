@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"weir"
+	"weir/ops"
 	"weir/web"
 )
 
@@ -15,18 +15,18 @@ func TestWhoami(t *testing.T) {
 	b := newBearers(t, clock.Now)
 	r := newRig(t, func(o *web.Options) { o.Gate, o.Now = b.gate, clock.Now })
 	who := into[web.WhoView](t, r.as("GET", "/v1/whoami", "", b.text["router"]), 200)
-	id, _ := weir.TokenID(b.text["router"])
-	if d := cmp.Diff(web.WhoView{Token: id, Name: "router", Scopes: []weir.Scope{weir.ScopeRouter}}, who); d != "" {
+	id, _ := ops.TokenID(b.text["router"])
+	if d := cmp.Diff(web.WhoView{Token: id, Name: "router", Scopes: []ops.Scope{ops.ScopeRouter}}, who); d != "" {
 		t.Error(d)
 	}
 	who = into[web.WhoView](t, r.as("GET", "/v1/whoami", "", b.text["configured"]), 200)
-	if d := cmp.Diff(web.WhoView{Token: "configured-1", Scopes: weir.Scopes()}, who); d != "" {
+	if d := cmp.Diff(web.WhoView{Token: "configured-1", Scopes: ops.Scopes()}, who); d != "" {
 		t.Error(d)
 	}
 
 	open := newRig(t, func(o *web.Options) { o.Gate = web.NewGate(web.GateOptions{}) })
 	who = into[web.WhoView](t, open.as("GET", "/v1/whoami", "", ""), 200)
-	if d := cmp.Diff(web.WhoView{Open: true, Scopes: weir.Scopes()}, who); d != "" {
+	if d := cmp.Diff(web.WhoView{Open: true, Scopes: ops.Scopes()}, who); d != "" {
 		t.Errorf("without any token: %s", d)
 	}
 }

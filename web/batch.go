@@ -15,6 +15,7 @@ import (
 
 	"weir"
 	"weir/channels"
+	"weir/ops"
 )
 
 // Limits that schema keywords cannot express.
@@ -76,8 +77,8 @@ func (b *batchReader) key(key string, i int, at string) {
 	if key == "" {
 		return
 	}
-	if strings.HasPrefix(key, weir.RequeuePrefix) {
-		b.wrong.add(at+"/key", "reserved", "must not begin with %s: such keys are of contacts that Weir made of dead letters", weir.RequeuePrefix)
+	if strings.HasPrefix(key, ops.RequeuePrefix) {
+		b.wrong.add(at+"/key", "reserved", "must not begin with %s: such keys are of contacts that Weir made of dead letters", ops.RequeuePrefix)
 		return
 	}
 	if first, ok := b.keys[key]; ok {

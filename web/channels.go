@@ -9,6 +9,7 @@ import (
 
 	"weir"
 	"weir/channels"
+	"weir/ops"
 )
 
 // channelName matches a valid channel name.
@@ -320,7 +321,7 @@ func (s *service) channelView(ctx context.Context, ch weir.Channel) (ChannelView
 	return s.shownChannel(ch, f), nil
 }
 
-func (s *service) shownChannel(ch weir.Channel, f weir.Figures) ChannelView {
+func (s *service) shownChannel(ch weir.Channel, f ops.Figures) ChannelView {
 	v := ChannelView{
 		Channel: ch.Name, Type: ch.Type, Name: ch.Title, Capacity: ch.Capacity, Paused: ch.Paused,
 		Settings: weir.Settings{}, State: f.Health, StateReason: f.HealthReason, Deleting: ch.Deleting,
@@ -336,7 +337,7 @@ func (s *service) shownChannel(ch weir.Channel, f weir.Figures) ChannelView {
 			v.Settings = shown
 		}
 	}
-	if f.Breaker == weir.BreakerOpen {
+	if f.Breaker == ops.BreakerOpen {
 		v.Breaker.Until = instant(f.BreakerUntil)
 	}
 	if f.NextDue.After(s.Now()) {
@@ -348,11 +349,11 @@ func (s *service) shownChannel(ch weir.Channel, f weir.Figures) ChannelView {
 	return v
 }
 
-func breakerWord(b weir.Breaker) string {
+func breakerWord(b ops.Breaker) string {
 	switch b {
-	case weir.BreakerOpen:
+	case ops.BreakerOpen:
 		return "open"
-	case weir.BreakerProbing:
+	case ops.BreakerProbing:
 		return "half_open"
 	default:
 		return "closed"

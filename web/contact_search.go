@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"weir"
+	"weir/ops"
 )
 
 // orderNewest is the list order that begins with the latest.
@@ -25,7 +26,7 @@ func (s *service) searchRoute() *route {
 	return &route{
 		method: "POST", path: "/v1/contacts:search", id: "search-contacts", tag: "contacts",
 		summary: "Find the contacts of a phone number",
-		description: "The number is in the body so that no address, log or history keeps it. Needs the scope " + string(weir.ScopePIIRead) + " besides, and is in the audit log, without the number. " +
+		description: "The number is in the body so that no address, log or history keeps it. Needs the scope " + string(ops.ScopePIIRead) + " besides, and is in the audit log, without the number. " +
 			"By channel, the latest accepted first. No index has numbers: a request examines up to 100,000 contacts, so that a page may be empty and yet not be the last. " +
 			"A channel and an interval make a search short.",
 		body: typeOf[SearchBody](), bodyTypes: []string{jsonType}, bodyLimit: mostBody, handle: s.searchContacts, repeatable: true,
@@ -36,7 +37,7 @@ func (s *service) searchRoute() *route {
 
 func (s *service) searchContacts(c *call) (reply, error) {
 	if !c.pii() { // otherwise numbers could be found by trial
-		return reply{}, errForbidden(weir.ScopePIIRead)
+		return reply{}, errForbidden(ops.ScopePIIRead)
 	}
 	number, _ := c.body["to"].(string)
 	number = digitsOf(number)
@@ -53,9 +54,9 @@ func (s *service) searchContacts(c *call) (reply, error) {
 	f.Cursor, _ = c.body["cursor"].(string)
 	channel, _ := c.body["channel"].(string)
 	out, err := s.contactsOf(c, f, strings.TrimSpace(channel))
-	out.changes = []weir.FieldChange{{Field: "to", After: maskNumber(number)}}
+	out.changes = []ops.FieldChange{{Field: "to", After: maskNumber(number)}}
 	if channel != "" {
-		out.changes = append(out.changes, weir.FieldChange{Field: "channel", After: channel})
+		out.changes = append(out.changes, ops.FieldChange{Field: "channel", After: channel})
 	}
 	return out, err
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"weir"
+	"weir/ops"
 )
 
 // Limits of one request on dead letters.
@@ -118,8 +119,8 @@ func deadWords() []string {
 }
 
 // deadFilter reads the filter of a list.
-func (s *service) deadFilter(c *call) (weir.DeadFilter, error) {
-	f := weir.DeadFilter{Outcome: weir.Outcome(c.query.text("outcome")), Limit: c.query.number("limit"), Cursor: c.query.text("cursor")}
+func (s *service) deadFilter(c *call) (ops.DeadLetterFilter, error) {
+	f := ops.DeadLetterFilter{Outcome: weir.Outcome(c.query.text("outcome")), Limit: c.query.number("limit"), Cursor: c.query.text("cursor")}
 	if reason, ok := c.query["reason"].(string); ok {
 		f.Reason = &reason
 	}

@@ -7,12 +7,13 @@ import (
 	"time"
 
 	"weir"
+	"weir/ops"
 )
 
 // bulk is one request to requeue or discard many dead letters.
 type bulk struct {
 	s      *service
-	filter weir.DeadFilter
+	filter ops.DeadLetterFilter
 	refs   []weir.Ref // if the body lists contacts
 	limit  int
 	dry    bool

@@ -8,22 +8,23 @@ import (
 	"time"
 
 	"weir"
+	"weir/ops"
 	"weir/persistence"
 	"weir/persistence/storetest"
 	"weir/web"
 )
 
-func (m *memory) Requeue(context.Context, weir.ChannelID, []weir.ContactID, string) (weir.Requeued, error) {
-	return weir.Requeued{}, nil
+func (m *memory) Requeue(context.Context, weir.ChannelID, []weir.ContactID, string) (ops.Requeued, error) {
+	return ops.Requeued{}, nil
 }
 
 // undertaker is a broker that stores contacts and requeues dead letters.
 type undertaker struct {
 	direct
-	dead weir.DeadStore
+	dead ops.DeadLetterStore
 }
 
-func (u undertaker) Requeue(ctx context.Context, channel weir.ChannelID, list []weir.ContactID, token string) (weir.Requeued, error) {
+func (u undertaker) Requeue(ctx context.Context, channel weir.ChannelID, list []weir.ContactID, token string) (ops.Requeued, error) {
 	return u.dead.Requeue(ctx, channel, list, token)
 }
 

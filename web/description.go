@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 
-	"weir"
 	"weir/channels"
 	"weir/events"
+	"weir/ops"
 )
 
 // APIVersion is the major version of the API: the number in its paths. The
@@ -22,7 +22,7 @@ func Description(directory *channels.Directory) ([]byte, error) {
 	s := &service{Options: Options{
 		Version: APIVersion, Directory: directory,
 		Surveys: struct{ Surveys }{}, SurveyStore: struct{ SurveyStore }{}, Events: struct{ events.Log }{},
-		Trail: NewTrail(struct{ weir.AuditStore }{}), Minutes: struct{ weir.MinuteStore }{}, Dead: struct{ weir.DeadStore }{},
+		Trail: NewTrail(struct{ ops.AuditStore }{}), Minutes: struct{ ops.MinuteStore }{}, Dead: struct{ ops.DeadLetterStore }{},
 	}}
 	routes := s.routes()
 	if err := grant(routes); err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"weir"
 	"weir/events"
+	"weir/ops"
 )
 
 // Limits and intervals of the event stream.
@@ -74,12 +75,12 @@ func (f *eventFilter) passes(e *events.Event) bool {
 
 func (s *service) events(c *call, w http.ResponseWriter) error {
 	f := &eventFilter{types: c.query.words("type"), subject: c.query.text("subject"), source: c.query.text("source")}
-	if !c.who.has(weir.ScopeContactsRead) {
+	if !c.who.has(ops.ScopeContactsRead) {
 		if f.source == "" {
 			f.source = routerSource
 		}
 		if f.source != routerSource {
-			return errForbidden(weir.ScopeContactsRead)
+			return errForbidden(ops.ScopeContactsRead)
 		}
 	}
 	if acceptsStream(c.r) {

@@ -4,7 +4,7 @@ import (
 	"net/netip"
 	"time"
 
-	"weir"
+	"weir/ops"
 )
 
 // Served makes the handler call f with every pattern that it serves.
@@ -27,7 +27,7 @@ func NewAddresses(rate float64) Addresses { return Addresses{newAddresses(rate)}
 
 // Refusal counts a request with a wrong token.
 func (a Addresses) Refusal(from netip.Addr, wrong string, now time.Time) time.Duration {
-	hash := weir.HashToken(wrong)
+	hash := ops.HashToken(wrong)
 	return a.a.refusal(from, &hash, now)
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"weir"
+	"weir/ops"
 	"weir/web"
 )
 
@@ -28,7 +29,7 @@ type memory struct {
 	deleting  bool
 	down      error
 	now       func() time.Time
-	current   []weir.Minute
+	current   []ops.Minute
 }
 
 var errDown = &weir.Error{Code: weir.CodeUnavailable, Message: "the store is not reachable", Cause: errors.New("dial tcp CANARY-cause")}
@@ -319,12 +320,12 @@ func (m *memory) Cancel(_ context.Context, ref weir.Ref) (weir.State, error) {
 	return 0, notFound()
 }
 
-func (m *memory) Whys(_ context.Context, _ weir.Channel, contacts []weir.Contact) ([]weir.Why, error) {
-	return make([]weir.Why, len(contacts)), nil
+func (m *memory) Whys(_ context.Context, _ weir.Channel, contacts []weir.Contact) ([]ops.Why, error) {
+	return make([]ops.Why, len(contacts)), nil
 }
 
-func (m *memory) FiguresOf(ctx context.Context, list []weir.Channel) ([]weir.Figures, error) {
-	out := make([]weir.Figures, len(list))
+func (m *memory) FiguresOf(ctx context.Context, list []weir.Channel) ([]ops.Figures, error) {
+	out := make([]ops.Figures, len(list))
 	for i, ch := range list {
 		var err error
 		if out[i], err = m.Figures(ctx, ch); err != nil {
@@ -334,7 +335,7 @@ func (m *memory) FiguresOf(ctx context.Context, list []weir.Channel) ([]weir.Fig
 	return out, nil
 }
 
-func (m *memory) CurrentMinutes() []weir.Minute {
+func (m *memory) CurrentMinutes() []ops.Minute {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.current)
@@ -360,13 +361,13 @@ func (m *memory) Delete(ctx context.Context, id weir.ChannelID) (bool, error) {
 	return true, m.DeleteChannel(ctx, id)
 }
 
-func (m *memory) Figures(_ context.Context, ch weir.Channel) (weir.Figures, error) {
+func (m *memory) Figures(_ context.Context, ch weir.Channel) (ops.Figures, error) {
 	end, err := m.begin(false)
 	if err != nil {
-		return weir.Figures{}, err
+		return ops.Figures{}, err
 	}
 	defer end()
-	f := weir.Figures{Health: weir.Up}
+	f := ops.Figures{Health: weir.Up}
 	if ch.Paused {
 		f.Health = weir.Paused
 	}

@@ -8,19 +8,20 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"weir"
+	"weir/ops"
 	"weir/web"
 )
 
 // figured is a broker whose channels all have the same figures.
 type figured struct {
 	*memory
-	figures weir.Figures
+	figures ops.Figures
 }
 
-func (f figured) Figures(context.Context, weir.Channel) (weir.Figures, error) { return f.figures, nil }
+func (f figured) Figures(context.Context, weir.Channel) (ops.Figures, error) { return f.figures, nil }
 
-func (f figured) FiguresOf(_ context.Context, list []weir.Channel) ([]weir.Figures, error) {
-	out := make([]weir.Figures, len(list))
+func (f figured) FiguresOf(_ context.Context, list []weir.Channel) ([]ops.Figures, error) {
+	out := make([]ops.Figures, len(list))
 	for i := range out {
 		out[i] = f.figures
 	}
@@ -31,19 +32,19 @@ func TestFiguresOfAChannel(t *testing.T) {
 	t.Parallel()
 	later := start.Add(time.Minute)
 	for name, x := range map[string]struct {
-		figures weir.Figures
+		figures ops.Figures
 		breaker web.BreakerView
 		collect *web.CollectView
 		due     *time.Time
 	}{
-		"idle":    {weir.Figures{}, web.BreakerView{State: "closed"}, nil, nil},
-		"open":    {weir.Figures{Breaker: weir.BreakerOpen, BreakerUntil: later}, web.BreakerView{State: "open", Until: &later}, nil, nil},
-		"probing": {weir.Figures{Breaker: weir.BreakerProbing, BreakerUntil: start}, web.BreakerView{State: "half_open"}, nil, nil},
+		"idle":    {ops.Figures{}, web.BreakerView{State: "closed"}, nil, nil},
+		"open":    {ops.Figures{Breaker: ops.BreakerOpen, BreakerUntil: later}, web.BreakerView{State: "open", Until: &later}, nil, nil},
+		"probing": {ops.Figures{Breaker: ops.BreakerProbing, BreakerUntil: start}, web.BreakerView{State: "half_open"}, nil, nil},
 		"busy": {
-			weir.Figures{Reconciliation: weir.Reconciliation{At: start, Checked: 7, Resolved: 3}, NextDue: later},
+			ops.Figures{Reconciliation: ops.Reconciliation{At: start, Checked: 7, Resolved: 3}, NextDue: later},
 			web.BreakerView{State: "closed"}, &web.CollectView{At: start, Checked: 7, Settled: 3}, &later,
 		},
-		"due": {weir.Figures{NextDue: start}, web.BreakerView{State: "closed"}, nil, nil},
+		"due": {ops.Figures{NextDue: start}, web.BreakerView{State: "closed"}, nil, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

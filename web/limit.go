@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"weir"
+	"weir/ops"
 )
 
 // Limits for unauthenticated clients. They apply regardless of the rate limit.
@@ -56,7 +57,7 @@ type address struct {
 	requests bucket // without a token, while the gate is open
 	refusals bucket
 	guesses  bucket
-	wrong    []weir.TokenHash // the latest distinct wrong tokens
+	wrong    []ops.TokenHash // the latest distinct wrong tokens
 	seen     time.Time
 }
 
@@ -116,7 +117,7 @@ func (a *addresses) request(from netip.Addr, now time.Time) time.Duration {
 // refusal counts an unauthenticated request. wrong is the token that it
 // carried, if any. Only a token that is not among the latest counts as another
 // guess, so that a client with an outdated token never locks out its neighbors.
-func (a *addresses) refusal(from netip.Addr, wrong *weir.TokenHash, now time.Time) time.Duration {
+func (a *addresses) refusal(from netip.Addr, wrong *ops.TokenHash, now time.Time) time.Duration {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	x := a.of(from, now)

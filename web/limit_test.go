@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"weir"
+	"weir/ops"
 	"weir/persistence/storetest"
 	"weir/web"
 )
@@ -65,7 +66,7 @@ func limited(t *testing.T) (*rig, bearers) {
 	store := storetest.SQLite(t)
 	b := bearers{web.NewGate(web.GateOptions{Configured: []string{apiCanary}, Store: store, Rate: 10, Now: clock.Now}), map[string]string{}}
 	for _, name := range []string{"one", "two"} {
-		token, text := weir.NewToken(name, weir.Scopes(), start, time.Time{})
+		token, text := ops.NewToken(name, ops.Scopes(), start, time.Time{})
 		if err := store.AddToken(t.Context(), token, start); err != nil {
 			t.Fatal(err)
 		}

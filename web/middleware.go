@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"weir"
+	"weir/ops"
 )
 
 // requestID is the header that identifies a request, in the response and in the
@@ -26,13 +27,13 @@ var goodRequestID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 type recorder struct {
 	http.ResponseWriter
 	status  int
-	matched bool               // a route took the request
-	muted   bool               // the mux's own response was replaced by a problem
-	err     error              // for the log
-	who     string             // id of the token; empty: none was valid, or none was needed
-	route   *route             // of the JSON API; nil: another route
-	tried   bool               // a dry run
-	changes []weir.FieldChange // for the audit log
+	matched bool              // a route took the request
+	muted   bool              // the mux's own response was replaced by a problem
+	err     error             // for the log
+	who     string            // id of the token; empty: none was valid, or none was needed
+	route   *route            // of the JSON API; nil: another route
+	tried   bool              // a dry run
+	changes []ops.FieldChange // for the audit log
 }
 
 // Unwrap gives http.ResponseController access to the underlying writer.
@@ -86,7 +87,7 @@ func note(w http.ResponseWriter, err error) {
 
 // admit identifies the sender of a request, for the log too, and rejects a
 // sender with none of the scopes.
-func (s *service) admit(w http.ResponseWriter, r *http.Request, oneOf []weir.Scope) (*visitor, error) {
+func (s *service) admit(w http.ResponseWriter, r *http.Request, oneOf []ops.Scope) (*visitor, error) {
 	who, err := s.Gate.enter(r)
 	if err != nil {
 		return nil, err

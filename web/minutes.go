@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"weir"
+	"weir/ops"
 )
 
 // Limits of one request for minutes.
@@ -168,7 +169,7 @@ func (c *call) instant(name string) (time.Time, bool) {
 // unwritten returns the minutes that are counted but not stored yet, consistent
 // with a read of the store. If minutes were stored meanwhile, it reads again,
 // up to mostTries times, so that nothing is counted twice or missed.
-func (s *service) unwritten(read func() error) ([]weir.Minute, error) {
+func (s *service) unwritten(read func() error) ([]ops.Minute, error) {
 	for try := 1; ; try++ {
 		before := oldest(s.Broker.CurrentMinutes())
 		if err := read(); err != nil {
@@ -181,7 +182,7 @@ func (s *service) unwritten(read func() error) ([]weir.Minute, error) {
 	}
 }
 
-func oldest(list []weir.Minute) time.Time {
+func oldest(list []ops.Minute) time.Time {
 	var at time.Time
 	for i := range list {
 		if at.IsZero() || list[i].At.Before(at) {
@@ -200,8 +201,8 @@ func (s *service) channelMinutes(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	var list []weir.Minute
-	var before *weir.Minute
+	var list []ops.Minute
+	var before *ops.Minute
 	current, err := s.unwritten(func() (err error) {
 		list, before, err = s.Minutes.Minutes(c, ch.ID, p.since, p.until)
 		return err
@@ -221,8 +222,8 @@ func (s *service) channelMinutes(c *call) (reply, error) {
 
 // minuteViews sums minutes into steps. A gauge keeps its last value where
 // nothing changed.
-func minuteViews(p span, list []weir.Minute, last *weir.Minute) []MinuteView {
-	all := make([]weir.Minute, p.until.Sub(p.since)/p.step)
+func minuteViews(p span, list []ops.Minute, last *ops.Minute) []MinuteView {
+	all := make([]ops.Minute, p.until.Sub(p.since)/p.step)
 	for i := range list {
 		if at := list[i].At; !at.Before(p.since) && at.Before(p.until) {
 			all[at.Sub(p.since)/p.step].Add(&list[i])
@@ -243,19 +244,19 @@ func minuteViews(p span, list []weir.Minute, last *weir.Minute) []MinuteView {
 	return views
 }
 
-func minuteView(at time.Time, m *weir.Minute) MinuteView {
+func minuteView(at time.Time, m *ops.Minute) MinuteView {
 	n := &m.Counts
 	v := MinuteView{
-		At: at, Accepted: n[weir.CountAccepted], Sent: n[weir.CountSent], SendFailed: n[weir.CountSendFailed],
+		At: at, Accepted: n[ops.CountAccepted], Sent: n[ops.CountSent], SendFailed: n[ops.CountSendFailed],
 		Finished: FinishedView{
-			Completed: n[weir.CountCompleted], Busy: n[weir.CountBusy], NoAnswer: n[weir.CountNoAnswer], Failed: n[weir.CountFailed],
-			Expired: n[weir.CountExpired], Canceled: n[weir.CountCanceled], Lost: n[weir.CountLost], DeadLetter: n[weir.CountDeadLetter],
+			Completed: n[ops.CountCompleted], Busy: n[ops.CountBusy], NoAnswer: n[ops.CountNoAnswer], Failed: n[ops.CountFailed],
+			Expired: n[ops.CountExpired], Canceled: n[ops.CountCanceled], Lost: n[ops.CountLost], DeadLetter: n[ops.CountDeadLetter],
 		},
 		Callbacks: CallbacksView{
-			Applied: n[weir.CountApplied], Duplicate: n[weir.CountDuplicate], Late: n[weir.CountLate],
-			Unknown: n[weir.CountUnknownAttempt], Forwarded: n[weir.CountForwarded],
+			Applied: n[ops.CountApplied], Duplicate: n[ops.CountDuplicate], Late: n[ops.CountLate],
+			Unknown: n[ops.CountUnknownAttempt], Forwarded: n[ops.CountForwarded],
 		},
-		CollectorRuns: n[weir.CountReconciliations], Reconciled: n[weir.CountReconciled],
+		CollectorRuns: n[ops.CountReconciliations], Reconciled: n[ops.CountReconciled],
 	}
 	if m.Gauged {
 		v.InFlight, v.InFlightMost, v.Queued, v.Capacity = &m.InFlight, &m.MaxInFlight, &m.Queued, &m.Capacity
@@ -276,7 +277,7 @@ func (s *service) allMinutes(c *call) (reply, error) {
 	for i := range rows {
 		ids[i] = rows[i].ID
 	}
-	var list []weir.Minute
+	var list []ops.Minute
 	current, err := s.unwritten(func() (err error) {
 		list, err = s.Minutes.Quarters(c, ids, p.since, p.until)
 		return err
@@ -284,7 +285,7 @@ func (s *service) allMinutes(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	byChannel := map[weir.ChannelID][]weir.Minute{}
+	byChannel := map[weir.ChannelID][]ops.Minute{}
 	for _, m := range append(list, current...) {
 		byChannel[m.Channel] = append(byChannel[m.Channel], m)
 	}
@@ -297,7 +298,7 @@ func (s *service) allMinutes(c *call) (reply, error) {
 	return reply{status: http.StatusOK, body: v}, nil
 }
 
-func sparks(name string, p span, list []weir.Minute) ChannelMinutes {
+func sparks(name string, p span, list []ops.Minute) ChannelMinutes {
 	n := int(p.until.Sub(p.since) / p.step)
 	row := func() []int64 { return make([]int64, n) }
 	v := ChannelMinutes{name, row(), row(), row(), row(), row(), row(), row()}
@@ -307,11 +308,11 @@ func sparks(name string, p span, list []weir.Minute) ChannelMinutes {
 			continue
 		}
 		k := m.At.Sub(p.since) / p.step
-		v.Accepted[k] += m.Counts[weir.CountAccepted]
-		v.Sent[k] += m.Counts[weir.CountSent]
-		v.SendFailed[k] += m.Counts[weir.CountSendFailed]
-		v.Completed[k] += m.Counts[weir.CountCompleted]
-		for o := weir.CountCompleted; o <= weir.CountDeadLetter; o++ {
+		v.Accepted[k] += m.Counts[ops.CountAccepted]
+		v.Sent[k] += m.Counts[ops.CountSent]
+		v.SendFailed[k] += m.Counts[ops.CountSendFailed]
+		v.Completed[k] += m.Counts[ops.CountCompleted]
+		for o := ops.CountCompleted; o <= ops.CountDeadLetter; o++ {
 			v.Finished[k] += m.Counts[o]
 		}
 		if m.Gauged {

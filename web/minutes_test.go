@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"weir"
+	"weir/ops"
 	"weir/persistence/storetest"
 	"weir/web"
 )
@@ -21,16 +21,16 @@ func minutesRig(t *testing.T) *rig {
 	r := newRig(t, func(o *web.Options) { o.Minutes = store })
 	a := r.channel("a", "texts")
 	r.channel("b", "texts")
-	minute := func(back time.Duration, sent, inFlight, most, queued int64) weir.Minute {
-		m := weir.Minute{Channel: a.ID, At: start.Add(-back), Gauged: true, InFlight: inFlight, MaxInFlight: most, Queued: queued, Capacity: 10}
-		m.Counts[weir.CountAccepted], m.Counts[weir.CountSent] = sent+1, sent
-		m.Counts[weir.CountCompleted], m.Counts[weir.CountLost], m.Counts[weir.CountUnknownAttempt] = 2, 1, 7
+	minute := func(back time.Duration, sent, inFlight, most, queued int64) ops.Minute {
+		m := ops.Minute{Channel: a.ID, At: start.Add(-back), Gauged: true, InFlight: inFlight, MaxInFlight: most, Queued: queued, Capacity: 10}
+		m.Counts[ops.CountAccepted], m.Counts[ops.CountSent] = sent+1, sent
+		m.Counts[ops.CountCompleted], m.Counts[ops.CountLost], m.Counts[ops.CountUnknownAttempt] = 2, 1, 7
 		return m
 	}
-	if _, err := store.AddMinutes(t.Context(), []weir.Minute{minute(4*time.Hour, 1, 4, 5, 6), minute(3*time.Minute, 2, 1, 9, 3)}); err != nil {
+	if _, err := store.AddMinutes(t.Context(), []ops.Minute{minute(4*time.Hour, 1, 4, 5, 6), minute(3*time.Minute, 2, 1, 9, 3)}); err != nil {
 		t.Fatal(err)
 	}
-	r.current = []weir.Minute{minute(0, 3, 2, 2, 1)}
+	r.current = []ops.Minute{minute(0, 3, 2, 2, 1)}
 	r.clock.advance(30 * time.Second)
 	return r
 }

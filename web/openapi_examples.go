@@ -8,6 +8,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"weir"
+	"weir/ops"
 	"weir/surveys"
 )
 
@@ -191,7 +192,7 @@ func otherExamples() []any {
 		EventList{Events: []EventView{{ID: "42", Type: "survey.launched", Source: "surveys", Subject: "survey/flu", At: exampleTime(0), Data: map[string]any{"survey": "flu"}}}},
 		AuditList{Entries: []AuditView{{ID: "7", At: exampleTime(0), Token: "k3", Action: "put-channel", Subject: "texts", Status: 200, Request: "0193…", Changes: []AuditChangeView{{Field: "capacity", Before: "50", After: "100"}}}}},
 		HoldView{Held: true, Since: new(exampleTime(0))},
-		WhoView{Token: "k3", Name: "ann", Scopes: []weir.Scope{weir.ScopeContactsRead, weir.ScopeChannelsAdmin}},
+		WhoView{Token: "k3", Name: "ann", Scopes: []ops.Scope{ops.ScopeContactsRead, ops.ScopeChannelsAdmin}},
 		MinutesView{
 			Channel: "texts", Step: "1m", Since: exampleTime(0), Until: exampleTime(1),
 			Minutes: []MinuteView{{

@@ -8,6 +8,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"weir"
+	"weir/ops"
 )
 
 const textType = "text/plain"
@@ -32,20 +33,20 @@ func (d *describer) plainOperations() []*huma.Operation {
 	metrics := plainOperation(metricsPath, "metrics", "Measurements for Prometheus", "In the text format, or in another that the request asks for. Needs a token if the API does.")
 	metrics.Responses["200"] = d.good(answer{http.StatusOK, "the measurements", nil}, textType)
 	d.problems(metrics, nil, false, []weir.Code{weir.CodeUnauthorised, weir.CodeForbidden, weir.CodeLimited, weir.CodeUnavailable, weir.CodeInternal})
-	ops := []*huma.Operation{live, ready, router}
+	list := []*huma.Operation{live, ready, router}
 	for path, id := range map[string]string{"/openapi.json": "openapi-json", "/openapi.yaml": "openapi-yaml"} {
 		kind := strings.TrimPrefix(path, "/openapi.")
 		op := plainOperation(path, id, "This description, as "+strings.ToUpper(kind), "OpenAPI 3.1. GET /docs is a page for people with the same content.")
 		op.Responses["200"] = d.good(answer{http.StatusOK, "the description", nil}, "application/openapi+"+kind)
 		d.problems(op, nil, false, []weir.Code{weir.CodeInternal})
-		ops = append(ops, op)
+		list = append(list, op)
 	}
-	ops = append(ops, d.callbacks()...)
-	for _, op := range ops {
+	list = append(list, d.callbacks()...)
+	for _, op := range list {
 		op.Security = nobody
 	}
-	metrics.Security = security([]weir.Scope{weir.ScopeMetricsRead})
-	return append(ops, metrics)
+	metrics.Security = security([]ops.Scope{ops.ScopeMetricsRead})
+	return append(list, metrics)
 }
 
 // callbacks documents the requests of providers.

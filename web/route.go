@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"weir"
+	"weir/ops"
 )
 
 // requestTime is the time limit of one API request. It is less than the
@@ -28,7 +29,7 @@ type route struct {
 	answers      []answer
 	codes        []weir.Code // in addition to the codes of every route
 	handle       func(*call) (reply, error)
-	scopes       []weir.Scope // the token needs one of them; set by grant
+	scopes       []ops.Scope // the token needs one of them; set by grant
 
 	// lenient: the route itself checks the body against its schema.
 	lenient bool
@@ -79,7 +80,7 @@ type call struct {
 }
 
 // pii reports whether phone numbers may be shown.
-func (c *call) pii() bool { return c.who.has(weir.ScopePIIRead) }
+func (c *call) pii() bool { return c.who.has(ops.ScopePIIRead) }
 
 // refuse returns the error that lists all mistakes found so far; nil if there
 // are none.
@@ -90,8 +91,8 @@ type reply struct {
 	status   int
 	body     any // nil: none
 	location string
-	tried    bool               // a dry run
-	changes  []weir.FieldChange // for the audit log
+	tried    bool              // a dry run
+	changes  []ops.FieldChange // for the audit log
 }
 
 // handler serves a route: it checks the token, query and body, then runs the

@@ -8,6 +8,7 @@ import (
 
 	"weir"
 	"weir/events"
+	"weir/ops"
 	"weir/surveys"
 )
 
@@ -45,8 +46,8 @@ type Surveys interface {
 	// Why explains why a survey contacts no respondent now; WhyRespondent
 	// explains why a respondent waits. Both return the zero value if nothing
 	// waits.
-	Why(ctx context.Context, s surveys.Survey) (weir.Why, error)
-	WhyRespondent(ctx context.Context, s surveys.Survey, r surveys.Respondent) (weir.Why, error)
+	Why(ctx context.Context, s surveys.Survey) (ops.Why, error)
+	WhyRespondent(ctx context.Context, s surveys.Survey, r surveys.Respondent) (ops.Why, error)
 	// Changed reports that a survey or its respondents changed; survey 0: a
 	// channel changed, which any survey may use.
 	Changed(survey int64)

@@ -9,6 +9,7 @@ import (
 
 	"weir"
 	"weir/events"
+	"weir/ops"
 	"weir/surveys"
 )
 
@@ -334,10 +335,10 @@ func (p *people) Report(_ context.Context, s surveys.Survey, id surveys.Responde
 	return surveys.Respondent{}, p.hearError
 }
 
-func (p *people) Why(context.Context, surveys.Survey) (weir.Why, error) { return weir.Why{}, nil }
+func (p *people) Why(context.Context, surveys.Survey) (ops.Why, error) { return ops.Why{}, nil }
 
-func (p *people) WhyRespondent(context.Context, surveys.Survey, surveys.Respondent) (weir.Why, error) {
-	return weir.Why{}, nil
+func (p *people) WhyRespondent(context.Context, surveys.Survey, surveys.Respondent) (ops.Why, error) {
+	return ops.Why{}, nil
 }
 
 func (p *people) Stats(context.Context, surveys.Survey) (surveys.Stats, error) {

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"weir"
+	"weir/ops"
 	"weir/surveys"
 )
 
@@ -64,7 +65,7 @@ func respondentFilter(c *call, v surveys.Survey) (surveys.Filter, error) {
 	}
 	if phone := c.query.text("phone"); phone != "" {
 		if !c.pii() { // otherwise numbers could be found by trial
-			return f, errForbidden(weir.ScopePIIRead)
+			return f, errForbidden(ops.ScopePIIRead)
 		}
 		if strings.HasPrefix(phone, " ") { // an unescaped plus
 			phone = "+" + phone[1:]

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"weir"
+	"weir/ops"
 	"weir/surveys"
 )
 
@@ -66,7 +67,7 @@ type SurveySummary struct {
 type SurveyView struct {
 	SurveySummary
 	Why         string            `json:"why,omitempty" doc:"why no respondent is being contacted, in one sentence for people; absent when nothing waits" example:"the schedule opens Mon 2026-01-12 09:00 America/Mexico_City"`
-	WhyCode     weir.WhyCode      `json:"why_code,omitempty" doc:"the same as a stable code for programs; there may be more codes in later versions" example:"window"`
+	WhyCode     ops.WhyCode       `json:"why_code,omitempty" doc:"the same as a stable code for programs; there may be more codes in later versions" example:"window"`
 	Application *ApplicationView  `json:"application,omitempty"`
 	Warnings    []weir.FieldError `json:"warnings,omitempty" doc:"warnings of the launch; only in its response"`
 	surveys.Definition
@@ -138,7 +139,7 @@ type RespondentView struct {
 	Serial        int                 `json:"serial,omitempty" doc:"how many contacts there were; the number of the latest"`
 	DueAt         *time.Time          `json:"due_at,omitempty" doc:"when the next step is looked at"`
 	Why           string              `json:"why,omitempty" doc:"why the respondent waits; not in lists, in one sentence for people; absent when nothing waits" example:"attempt 2 by sms is due Mon 2026-01-12 09:00 America/Mexico_City"`
-	WhyCode       weir.WhyCode        `json:"why_code,omitempty" doc:"the same as a stable code for programs; there may be more codes in later versions" example:"retry"`
+	WhyCode       ops.WhyCode         `json:"why_code,omitempty" doc:"the same as a stable code for programs; there may be more codes in later versions" example:"retry"`
 	ReachedAt     *time.Time          `json:"reached_at,omitempty" doc:"when the latest contact was handed over"`
 	AddedAt       time.Time           `json:"added_at"`
 	StartedAt     *time.Time          `json:"started_at,omitempty"`
@@ -184,7 +185,7 @@ type StatsView struct {
 	EndsAt        *time.Time                  `json:"ends_at,omitempty" doc:"an estimate; absent: nothing can be said"`
 	Open          bool                        `json:"open" doc:"the schedule is open now"`
 	Why           string                      `json:"why,omitempty" doc:"why no respondent is being contacted, in one sentence for people; absent when nothing waits" example:"channel texts is paused"`
-	WhyCode       weir.WhyCode                `json:"why_code,omitempty" doc:"the same as a stable code for programs; there may be more codes in later versions" example:"channel_paused"`
+	WhyCode       ops.WhyCode                 `json:"why_code,omitempty" doc:"the same as a stable code for programs; there may be more codes in later versions" example:"channel_paused"`
 	Window        *SpanView                   `json:"window,omitempty" doc:"the window that is open or opens next; absent: none"`
 	Channels      []ChannelUseView            `json:"channels"`
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"weir"
+	"weir/ops"
 	"weir/surveys"
 )
 
@@ -152,7 +153,7 @@ func (s *service) afterwards(ctx context.Context, c *weir.Contact, list []Timeli
 		if !after.RequeuedAt.IsZero() {
 			list = append(list, TimelineEvent{At: after.RequeuedAt, What: "requeued", Contact: after.RequeuedAs.String(), By: after.RequeuedBy})
 		}
-		if old, ok := weir.RequeueOf(c.Key); ok {
+		if old, ok := ops.ParseRequeueKey(c.Key); ok {
 			from, err := s.Dead.Afterlife(ctx, old)
 			if err != nil {
 				return nil, err

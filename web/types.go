@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"weir"
+	"weir/ops"
 )
 
 // The types below are the bodies of the API. Their tags define both the
@@ -38,7 +39,7 @@ type ChannelView struct {
 	State          weir.Health    `json:"state" enum:"up,down,error,paused,faulted"`
 	StateReason    string         `json:"state_reason,omitempty"`
 	Why            string         `json:"why,omitempty" doc:"why no queued contact starts, in one sentence for people; absent when some do, or none is queued; as far as the answering process knows" example:"channel texts is paused"`
-	WhyCode        weir.WhyCode   `json:"why_code,omitempty" doc:"the same as a stable code for programs; there may be more codes in later versions" example:"channel_paused"`
+	WhyCode        ops.WhyCode    `json:"why_code,omitempty" doc:"the same as a stable code for programs; there may be more codes in later versions" example:"channel_paused"`
 	Deleting       bool           `json:"deleting,omitempty" doc:"its open contacts are being ended; then it is gone"`
 	InFlight       int            `json:"in_flight" doc:"slots of sending, active and unknown contacts; never more than the capacity"`
 	Sending        int            `json:"sending" doc:"contacts of which the provider may or may not know yet"`
@@ -133,7 +134,7 @@ type ContactView struct {
 	Outcome    weir.Outcome      `json:"outcome,omitempty" enum:"completed,busy,no_answer,failed,expired,canceled,lost,dead_letter"`
 	Reason     string            `json:"reason,omitempty"`
 	Why        string            `json:"why,omitempty" doc:"why it waits now, in one sentence for people; absent when it is done" example:"channel texts: 4 of 4 slots are in flight; behind 12 of higher priority"`
-	WhyCode    weir.WhyCode      `json:"why_code,omitempty" doc:"the same as a stable code for programs; there may be more codes in later versions" example:"capacity"`
+	WhyCode    ops.WhyCode       `json:"why_code,omitempty" doc:"the same as a stable code for programs; there may be more codes in later versions" example:"capacity"`
 	QueuedAt   time.Time         `json:"queued_at" doc:"when it was accepted"`
 	FinishedAt *time.Time        `json:"finished_at,omitempty"`
 	Attempts   []AttemptView     `json:"attempts" doc:"oldest first; a list of contacts has only the latest"`

@@ -17,6 +17,7 @@ import (
 	"weir"
 	"weir/channels"
 	"weir/events"
+	"weir/ops"
 	"weir/surveys"
 	"weir/web/docs"
 )
@@ -45,16 +46,16 @@ type Broker interface {
 	// is false while that is still in progress.
 	Delete(ctx context.Context, channel weir.ChannelID) (done bool, err error)
 	// Requeue creates new contacts from dead letters of a channel.
-	Requeue(ctx context.Context, channel weir.ChannelID, contacts []weir.ContactID, token string) (weir.Requeued, error)
+	Requeue(ctx context.Context, channel weir.ChannelID, contacts []weir.ContactID, token string) (ops.Requeued, error)
 	// CurrentMinutes lists the counts that are not in the store yet.
-	CurrentMinutes() []weir.Minute
+	CurrentMinutes() []ops.Minute
 	// Figures returns the live figures of a channel.
-	Figures(ctx context.Context, ch weir.Channel) (weir.Figures, error)
+	Figures(ctx context.Context, ch weir.Channel) (ops.Figures, error)
 	// Whys explains why each of some contacts of a channel waits, in their
 	// order.
-	Whys(ctx context.Context, ch weir.Channel, contacts []weir.Contact) ([]weir.Why, error)
+	Whys(ctx context.Context, ch weir.Channel, contacts []weir.Contact) ([]ops.Why, error)
 	// FiguresOf returns the figures of many channels, in their order.
-	FiguresOf(ctx context.Context, list []weir.Channel) ([]weir.Figures, error)
+	FiguresOf(ctx context.Context, list []weir.Channel) ([]ops.Figures, error)
 }
 
 // Options configure the handler.
@@ -85,9 +86,9 @@ type Options struct {
 	Events events.Log
 	// Minutes stores the per-minute counters of channels. Without it there are
 	// no routes for minutes.
-	Minutes weir.MinuteStore
+	Minutes ops.MinuteStore
 	// Dead stores the dead letters. Without it there are no routes for them.
-	Dead weir.DeadStore
+	Dead ops.DeadLetterStore
 	// Trail records the audit log. Without it there is none.
 	Trail *Trail
 	// Hold keeps Weir from dispatching anything; nil: there is no hold.
@@ -173,7 +174,7 @@ func New(o Options) (http.Handler, error) {
 	s.plain("GET /livez", http.HandlerFunc(livez))
 	s.plain("GET /readyz", http.HandlerFunc(s.readyz))
 	s.plain("GET /readyz/router", http.HandlerFunc(s.readyRouter))
-	s.plain("GET "+metricsPath, s.guarded(promhttp.HandlerFor(o.Gatherer, promhttp.HandlerOpts{}), weir.ScopeMetricsRead))
+	s.plain("GET "+metricsPath, s.guarded(promhttp.HandlerFor(o.Gatherer, promhttp.HandlerOpts{}), ops.ScopeMetricsRead))
 	for _, path := range []string{callbackRoute, callbackRouteBare} {
 		s.plain("GET "+path, http.HandlerFunc(s.callback))
 		s.plain("POST "+path, http.HandlerFunc(s.callback))
@@ -202,7 +203,7 @@ func (s *service) plain(pattern string, h http.Handler) {
 }
 
 // guarded requires a token with one of the scopes.
-func (s *service) guarded(h http.Handler, oneOf ...weir.Scope) http.Handler {
+func (s *service) guarded(h http.Handler, oneOf ...ops.Scope) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, err := s.admit(w, r, oneOf); err != nil {
 			writeProblem(w, err)

@@ -4,17 +4,18 @@ import (
 	"context"
 
 	"weir"
+	"weir/ops"
 )
 
 // whyOf explains why a contact waits; the result is zero for a contact that is
 // done.
-func (s *service) whyOf(ctx context.Context, ch weir.Channel, contact *weir.Contact) (weir.Why, error) {
+func (s *service) whyOf(ctx context.Context, ch weir.Channel, contact *weir.Contact) (ops.Why, error) {
 	if contact.State == weir.Done {
-		return weir.Why{}, nil
+		return ops.Why{}, nil
 	}
 	list, err := s.Broker.Whys(ctx, ch, []weir.Contact{*contact})
 	if err != nil {
-		return weir.Why{}, err
+		return ops.Why{}, err
 	}
 	return list[0], nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"weir"
 	"weir/channels"
+	"weir/ops"
 )
 
 // askUnknown schedules the status request for an attempt whose dispatch was
@@ -27,7 +28,7 @@ func (c *Core) reconcile(now time.Time) {
 	c.queueAsks(func(f *flight) bool {
 		return f.c.State == weir.Active && !now.Before(f.askDue(c.cfg.IdleAfter))
 	})
-	c.reconciled = weir.Reconciliation{At: now, Checked: len(c.askQueue) - asked}
+	c.reconciled = ops.Reconciliation{At: now, Checked: len(c.askQueue) - asked}
 	for _, f := range c.inOrder() {
 		if f.c.CancelRequested && f.c.State == weir.Active {
 			c.cancelAtProvider(f)

@@ -3,7 +3,7 @@ package core
 import (
 	"time"
 
-	"weir"
+	"weir/ops"
 )
 
 // Parameters of the breaker and of the back-off between probes.
@@ -37,37 +37,37 @@ type breaker struct {
 
 // allows returns how many dispatches may begin now, at most want, and if none, the
 // code of the reason.
-func (b *breaker) allows(now time.Time, want int) (int, weir.WhyCode) {
+func (b *breaker) allows(now time.Time, want int) (int, ops.WhyCode) {
 	switch {
 	case b.until.IsZero():
 		return want, ""
 	case b.probing:
-		return 0, weir.WhyProbing
+		return 0, ops.WhyProbing
 	case !now.Before(b.until):
 		return min(1, want), ""
 	case !b.until.After(b.pausedUntil):
-		return 0, weir.WhyProviderPause
+		return 0, ops.WhyProviderPause
 	case b.faulted():
-		return 0, weir.WhyFaulted
+		return 0, ops.WhyFaulted
 	default:
-		return 0, weir.WhyFailing
+		return 0, ops.WhyFailing
 	}
 }
 
 // why explains what allows returned.
-func (b *breaker) why(code weir.WhyCode) weir.Why {
+func (b *breaker) why(code ops.WhyCode) ops.Why {
 	var text string
 	switch code {
-	case weir.WhyProbing:
+	case ops.WhyProbing:
 		text = "the provider failed; one contact is finding out if it works again"
-	case weir.WhyProviderPause:
-		text = "the provider asked for a pause until " + weir.WhyAt(b.until)
-	case weir.WhyFaulted:
-		text = "the provider keeps failing; tried again at " + weir.WhyAt(b.until)
+	case ops.WhyProviderPause:
+		text = "the provider asked for a pause until " + ops.WhyAt(b.until)
+	case ops.WhyFaulted:
+		text = "the provider keeps failing; tried again at " + ops.WhyAt(b.until)
 	default:
-		text = "the provider fails; tried again at " + weir.WhyAt(b.until)
+		text = "the provider fails; tried again at " + ops.WhyAt(b.until)
 	}
-	return weir.Why{Code: code, Text: text}.And(b.reason)
+	return ops.Why{Code: code, Text: text}.And(b.reason)
 }
 
 // recordDispatch records that dispatches were let through.
@@ -181,14 +181,14 @@ func jitter(d time.Duration, chance float64) time.Duration {
 }
 
 // state returns the state that users see.
-func (b *breaker) state() weir.Breaker {
+func (b *breaker) state() ops.Breaker {
 	switch {
 	case b.closed():
-		return weir.BreakerClosed
+		return ops.BreakerClosed
 	case b.probing:
-		return weir.BreakerProbing
+		return ops.BreakerProbing
 	default:
-		return weir.BreakerOpen
+		return ops.BreakerOpen
 	}
 }
 

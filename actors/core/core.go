@@ -19,6 +19,7 @@ import (
 
 	"weir"
 	"weir/channels"
+	"weir/ops"
 )
 
 // Config holds a broker's parameters.
@@ -107,7 +108,7 @@ type Core struct {
 	claims      int                          // claims issued and not committed
 	asks        map[weir.AttemptRef]struct{}
 	askFailed   bool // changedSince the last collection
-	reconciled  weir.Reconciliation
+	reconciled  ops.Reconciliation
 	askQueue    []weir.ContactID
 	loads       int // reads of single contacts under way
 	breaker     breaker

@@ -5,6 +5,7 @@ import (
 
 	"weir"
 	"weir/channels"
+	"weir/ops"
 )
 
 // Tick handles everything that is due. The shell calls it at the instant that
@@ -160,8 +161,8 @@ func (c *Core) Load() (inFlight int, queued int64, capacity int) {
 
 // Figures returns the live numbers. Queued and OldestQueuedAt are estimates; the
 // store has the exact values.
-func (c *Core) Figures() weir.Figures {
-	f := weir.Figures{
+func (c *Core) Figures() ops.Figures {
+	f := ops.Figures{
 		InFlight: c.ledger.InUse(), Queued: max(0, c.queued), Blocked: c.window.blocked(), OldestQueuedAt: c.window.oldest(),
 		Sending: c.counts[weir.Sending], Active: c.counts[weir.Active], Unknown: c.counts[weir.Unknown],
 	}
@@ -174,7 +175,7 @@ func (c *Core) Figures() weir.Figures {
 func (c *Core) health() (weir.Health, string) {
 	switch {
 	case c.ch.Held:
-		return weir.Paused, c.ch.WhyShut().Text
+		return weir.Paused, ops.WhyBlocked(&c.ch).Text
 	case c.ch.Paused:
 		return weir.Paused, ""
 	case c.breaker.faulted():

@@ -6,6 +6,7 @@ import (
 
 	"weir"
 	"weir/channels"
+	"weir/ops"
 )
 
 // maxSends bounds the concurrent dispatches of a channel without a limit of its
@@ -23,7 +24,7 @@ func (c *Core) sendLimit() int {
 
 // gate returns how many contacts may be claimed now, whichever they are, and if
 // none, the code of the reason; whyGate returns its sentence.
-func (c *Core) gate(now time.Time) (room int, shut weir.WhyCode) {
+func (c *Core) gate(now time.Time) (room int, shut ops.WhyCode) {
 	if shut := c.blockedBy(); shut != "" {
 		return 0, shut
 	}
@@ -32,43 +33,43 @@ func (c *Core) gate(now time.Time) (room int, shut weir.WhyCode) {
 		return 0, shut
 	}
 	if room = min(room, limit-len(c.sends)-c.claims); room <= 0 {
-		return 0, weir.WhySendConcurrency
+		return 0, ops.WhySendConcurrency
 	}
 	return room, ""
 }
 
 // blockedBy returns the code of the reason that keeps the channel from calling its
 // provider, regardless of the provider's health; empty if there is none.
-func (c *Core) blockedBy() weir.WhyCode {
+func (c *Core) blockedBy() ops.WhyCode {
 	switch {
-	case c.ch.Shut() != "":
-		return c.ch.Shut()
+	case ops.BlockedBy(&c.ch) != "":
+		return ops.BlockedBy(&c.ch)
 	case c.draining:
-		return weir.WhyStopping
+		return ops.WhyStopping
 	case c.prepared:
 		return ""
 	case c.prepareFails > 0:
-		return weir.WhyError
+		return ops.WhyError
 	default:
-		return weir.WhyPreparing
+		return ops.WhyPreparing
 	}
 }
 
 // whyGate explains what gate returned.
-func (c *Core) whyGate(shut weir.WhyCode) weir.Why {
+func (c *Core) whyGate(shut ops.WhyCode) ops.Why {
 	switch shut {
 	case "":
-		return weir.Why{}
-	case weir.WhyDeleting, weir.WhyPaused:
-		return c.ch.WhyShut()
-	case weir.WhyStopping:
-		return weir.Why{Code: shut, Text: "the process that runs the channel is shutting down; the next one to run it goes on"}
-	case weir.WhyError:
-		return weir.Why{Code: shut, Text: fmt.Sprintf("channel %s is in error: %s; tried again at %s", c.ch.Name, c.status.Reason, weir.WhyAt(c.prepareAt))}
-	case weir.WhyPreparing:
-		return weir.Why{Code: shut, Text: fmt.Sprintf("the provider of channel %s is being set up", c.ch.Name)}
-	case weir.WhySendConcurrency:
-		return weir.Why{Code: shut, Text: fmt.Sprintf("channel %s: %d dispatches to the provider are under way, the limit at one time", c.ch.Name, len(c.sends)+c.claims)}
+		return ops.Why{}
+	case ops.WhyDeleting, ops.WhyPaused:
+		return ops.WhyBlocked(&c.ch)
+	case ops.WhyStopping:
+		return ops.Why{Code: shut, Text: "the process that runs the channel is shutting down; the next one to run it goes on"}
+	case ops.WhyError:
+		return ops.Why{Code: shut, Text: fmt.Sprintf("channel %s is in error: %s; tried again at %s", c.ch.Name, c.status.Reason, ops.WhyAt(c.prepareAt))}
+	case ops.WhyPreparing:
+		return ops.Why{Code: shut, Text: fmt.Sprintf("the provider of channel %s is being set up", c.ch.Name)}
+	case ops.WhySendConcurrency:
+		return ops.Why{Code: shut, Text: fmt.Sprintf("channel %s: %d dispatches to the provider are under way, the limit at one time", c.ch.Name, len(c.sends)+c.claims)}
 	default:
 		return c.breaker.why(shut)
 	}
@@ -76,7 +77,7 @@ func (c *Core) whyGate(shut weir.WhyCode) weir.Why {
 
 // Why explains why a contact waits, from the latest row that its reader has seen
 // and from the broker's state. It is zero for a contact that is done.
-func (c *Core) Why(contact *weir.Contact, now time.Time) weir.Why {
+func (c *Core) Why(contact *weir.Contact, now time.Time) ops.Why {
 	if f := c.flights[contact.ID]; f != nil {
 		return c.whyFlight(f)
 	}
@@ -86,12 +87,12 @@ func (c *Core) Why(contact *weir.Contact, now time.Time) weir.Why {
 		}
 	}
 	if !contact.State.Waiting() {
-		return weir.Why{}
+		return ops.Why{}
 	}
 	own := whyOwn(contact, &c.ledger, &c.ch)
 	_, shut := c.gate(now)
 	switch {
-	case own.Code == weir.WhyTooLarge, own.Code == weir.WhyNotBefore, own.Code == weir.WhyRetry:
+	case own.Code == ops.WhyTooLarge, own.Code == ops.WhyNotBefore, own.Code == ops.WhyRetry:
 		return own
 	case shut != "":
 		return c.whyGate(shut).And(c.window.position(contact))
@@ -99,37 +100,37 @@ func (c *Core) Why(contact *weir.Contact, now time.Time) weir.Why {
 		return own.And(c.window.position(contact))
 	}
 	if before := c.window.position(contact); before != "" {
-		return weir.Why{Code: weir.WhyTurn, Text: before}
+		return ops.Why{Code: ops.WhyTurn, Text: before}
 	}
-	return weir.Why{Code: weir.WhyTurn, Text: "its turn has come"}
+	return ops.Why{Code: ops.WhyTurn, Text: "its turn has come"}
 }
 
 // whyOwn explains why a waiting contact would not start even if it were next.
-func whyOwn(contact *weir.Contact, led *weir.Ledger, ch *weir.Channel) weir.Why {
+func whyOwn(contact *weir.Contact, led *weir.Ledger, ch *weir.Channel) ops.Why {
 	size, p := contact.Size(), contact.Priority
 	switch {
 	case led.Blocked(p, size):
-		return weir.Why{Code: weir.WhyTooLarge, Text: fmt.Sprintf("it takes %d slots and channel %s has %d%s; raise the capacity, or cancel it",
+		return ops.Why{Code: ops.WhyTooLarge, Text: fmt.Sprintf("it takes %d slots and channel %s has %d%s; raise the capacity, or cancel it",
 			size, ch.Name, led.Capacity, reserved(led, p))}
 	case contact.State == weir.Delayed && contact.Attempt > 0:
-		return weir.Why{Code: weir.WhyRetry, Text: fmt.Sprintf("attempt %d is due at %s", contact.Attempt+1, weir.WhyAt(contact.DueAt))}.And(contact.Reason)
+		return ops.Why{Code: ops.WhyRetry, Text: fmt.Sprintf("attempt %d is due at %s", contact.Attempt+1, ops.WhyAt(contact.DueAt))}.And(contact.Reason)
 	case contact.State == weir.Delayed:
-		return weir.Why{Code: weir.WhyNotBefore, Text: "its window opens at " + weir.WhyAt(contact.DueAt)}
+		return ops.Why{Code: ops.WhyNotBefore, Text: "its window opens at " + ops.WhyAt(contact.DueAt)}
 	case led.Fits(p, size):
-		return weir.Why{}
+		return ops.Why{}
 	case led.InUse()+size <= led.Capacity:
-		return weir.Why{Code: weir.WhyReplyReserve, Text: fmt.Sprintf("channel %s: %d of %d slots are in flight and the free ones are kept for replies", ch.Name, led.InUse(), led.Capacity)}
+		return ops.Why{Code: ops.WhyReplyReserve, Text: fmt.Sprintf("channel %s: %d of %d slots are in flight and the free ones are kept for replies", ch.Name, led.InUse(), led.Capacity)}
 	default:
 		return whyFull(led, ch.Name, size)
 	}
 }
 
-func whyFull(led *weir.Ledger, channel string, size int) weir.Why {
+func whyFull(led *weir.Ledger, channel string, size int) ops.Why {
 	text := fmt.Sprintf("channel %s: %d of %d slots are in flight", channel, led.InUse(), led.Capacity)
 	if size > 1 {
 		text += fmt.Sprintf(" and it takes %d", size)
 	}
-	return weir.Why{Code: weir.WhyCapacity, Text: text}
+	return ops.Why{Code: ops.WhyCapacity, Text: text}
 }
 
 func reserved(led *weir.Ledger, p weir.Priority) string {
@@ -140,14 +141,14 @@ func reserved(led *weir.Ledger, p weir.Priority) string {
 }
 
 // whyFlight explains why a contact still holds its slots.
-func (c *Core) whyFlight(f *flight) weir.Why {
+func (c *Core) whyFlight(f *flight) ops.Why {
 	switch {
 	case f.c.CancelRequested && f.cancelTooLate:
-		return weir.Why{Code: weir.WhyReport, Text: "the cancellation came too late; its report is awaited"}
+		return ops.Why{Code: ops.WhyReport, Text: "the cancellation came too late; its report is awaited"}
 	case f.c.CancelRequested:
-		return weir.Why{Code: weir.WhyCanceling, Text: "cancellation requested; its slots are held until the provider is certainly done with it"}
+		return ops.Why{Code: ops.WhyCanceling, Text: "cancellation requested; its slots are held until the provider is certainly done with it"}
 	case f.c.State == weir.Sending:
-		return weir.Why{Code: weir.WhyDispatching, Text: "being dispatched to the provider since " + weir.WhyAt(f.c.ClaimedAt)}
+		return ops.Why{Code: ops.WhyDispatching, Text: "being dispatched to the provider since " + ops.WhyAt(f.c.ClaimedAt)}
 	case f.c.State == weir.Unknown:
 		return whyUnknown(&f.c, f.askAt, c.cfg.LostAfter)
 	default:
@@ -155,19 +156,19 @@ func (c *Core) whyFlight(f *flight) weir.Why {
 	}
 }
 
-func whyUnknown(contact *weir.Contact, asked time.Time, lostAfter time.Duration) weir.Why {
+func whyUnknown(contact *weir.Contact, asked time.Time, lostAfter time.Duration) ops.Why {
 	text := "the result of its dispatch was lost"
 	if contact.Reason != "" {
 		text += " (" + contact.Reason + ")"
 	}
 	if !asked.IsZero() {
-		text += "; the provider is asked at " + weir.WhyAt(asked)
+		text += "; the provider is asked at " + ops.WhyAt(asked)
 	}
-	return weir.Why{Code: weir.WhyUnknown, Text: text + "; lost at " + weir.WhyAt(lastHeard(contact).Add(lostAfter)) + " if it cannot tell"}
+	return ops.Why{Code: ops.WhyUnknown, Text: text + "; lost at " + ops.WhyAt(lastHeard(contact).Add(lostAfter)) + " if it cannot tell"}
 }
 
-func whyReport(asked, lost time.Time) weir.Why {
-	return weir.Why{Code: weir.WhyReport, Text: fmt.Sprintf("waiting for the provider's report; asked about at %s, lost at %s if it cannot tell", weir.WhyAt(asked), weir.WhyAt(lost))}
+func whyReport(asked, lost time.Time) ops.Why {
+	return ops.Why{Code: ops.WhyReport, Text: fmt.Sprintf("waiting for the provider's report; asked about at %s, lost at %s if it cannot tell", ops.WhyAt(asked), ops.WhyAt(lost))}
 }
 
 // askedAt returns the instant of the collection that asks about an active contact
@@ -182,9 +183,9 @@ func (c *Core) askedAt(f *flight) time.Time {
 
 // WhyNext explains why the channel starts nothing although contacts wait; it is
 // zero if it does, or if none wait.
-func (c *Core) WhyNext(now time.Time) weir.Why {
+func (c *Core) WhyNext(now time.Time) ops.Why {
 	if c.queued <= 0 {
-		return weir.Why{}
+		return ops.Why{}
 	}
 	if _, shut := c.gate(now); shut != "" {
 		return c.whyGate(shut)
@@ -194,50 +195,50 @@ func (c *Core) WhyNext(now time.Time) weir.Why {
 		return whyOwn(heads[p].entries[0], &c.ledger, &c.ch)
 	}
 	if n := c.window.blocked(); n > 0 {
-		return weir.Why{Code: weir.WhyTooLarge, Text: fmt.Sprintf("%d contacts are larger than the capacity of channel %s, which is %d%s", n, c.ch.Name, c.ledger.Capacity, reserved(&c.ledger, weir.Normal))}
+		return ops.Why{Code: ops.WhyTooLarge, Text: fmt.Sprintf("%d contacts are larger than the capacity of channel %s, which is %d%s", n, c.ch.Name, c.ledger.Capacity, reserved(&c.ledger, weir.Normal))}
 	}
 	if !c.dueAt.IsZero() {
-		return weir.Why{Code: weir.WhyNotBefore, Text: "the next contact is due at " + weir.WhyAt(c.dueAt)}
+		return ops.Why{Code: ops.WhyNotBefore, Text: "the next contact is due at " + ops.WhyAt(c.dueAt)}
 	}
-	return weir.Why{}
+	return ops.Why{}
 }
 
 // WhyStored explains, from its row and the slots in flight, why a contact waits
 // whose channel is run by another process or by none.
-func WhyStored(cfg Config, ch *weir.Channel, inFlight int, contact *weir.Contact) weir.Why {
+func WhyStored(cfg Config, ch *weir.Channel, inFlight int, contact *weir.Contact) ops.Why {
 	led := storedLedger(ch, inFlight)
 	switch heard := lastHeard(contact); {
 	case contact.State == weir.Done:
-		return weir.Why{}
+		return ops.Why{}
 	case contact.State.InFlight() && contact.CancelRequested:
-		return weir.Why{Code: weir.WhyCanceling, Text: "cancellation requested; its slots are held until the provider is certainly done with it"}
+		return ops.Why{Code: ops.WhyCanceling, Text: "cancellation requested; its slots are held until the provider is certainly done with it"}
 	case contact.State == weir.Sending:
-		return weir.Why{Code: weir.WhyDispatching, Text: "being dispatched to the provider since " + weir.WhyAt(contact.ClaimedAt)}
+		return ops.Why{Code: ops.WhyDispatching, Text: "being dispatched to the provider since " + ops.WhyAt(contact.ClaimedAt)}
 	case contact.State == weir.Unknown:
 		return whyUnknown(contact, time.Time{}, cfg.LostAfter)
 	case contact.State == weir.Active:
 		return whyReport(heard.Add(cfg.IdleAfter), heard.Add(cfg.LostAfter))
 	}
 	own := whyOwn(contact, &led, ch)
-	if own.Code == weir.WhyTooLarge || own.Code == weir.WhyNotBefore || own.Code == weir.WhyRetry {
+	if own.Code == ops.WhyTooLarge || own.Code == ops.WhyNotBefore || own.Code == ops.WhyRetry {
 		return own
 	}
-	if why := ch.WhyShut(); !why.IsZero() {
+	if why := ops.WhyBlocked(ch); !why.IsZero() {
 		return why
 	}
 	if own.IsZero() {
-		return weir.Why{Code: weir.WhyTurn, Text: "queued; another process runs the channel"}
+		return ops.Why{Code: ops.WhyTurn, Text: "queued; another process runs the channel"}
 	}
 	return own
 }
 
 // WhyNextStored explains, from its row and its figures, why a channel whose broker
 // runs elsewhere starts nothing although contacts wait.
-func WhyNextStored(ch *weir.Channel, f weir.Figures) weir.Why {
+func WhyNextStored(ch *weir.Channel, f ops.Figures) ops.Why {
 	if f.Queued == 0 {
-		return weir.Why{}
+		return ops.Why{}
 	}
-	if why := ch.WhyShut(); !why.IsZero() {
+	if why := ops.WhyBlocked(ch); !why.IsZero() {
 		return why
 	}
 	led := storedLedger(ch, f.InFlight)

@@ -13,6 +13,7 @@ import (
 	"weir"
 	"weir/actors/delivery"
 	"weir/events"
+	"weir/ops"
 	"weir/persistence"
 	"weir/persistence/storetest"
 )
@@ -197,7 +198,7 @@ type taken struct {
 	free atomic.Bool
 }
 
-func (s *taken) AcquireRole(ctx context.Context, role weir.Role) (weir.Lease, bool, error) {
+func (s *taken) AcquireRole(ctx context.Context, role ops.Role) (weir.Lease, bool, error) {
 	if !s.free.Load() {
 		return weir.Lease{}, false, nil
 	}
@@ -219,7 +220,7 @@ func TestOnlyOneProcessDelivers(t *testing.T) {
 		after(10 * time.Second)
 		g.wantAll("a", 10)
 		s.free.Store(false)
-		if _, ok, err := g.store.AcquireRole(t.Context(), weir.EventDelivery); err != nil || !ok { // as the other process would
+		if _, ok, err := g.store.AcquireRole(t.Context(), ops.RoleEventDelivery); err != nil || !ok { // as the other process would
 			t.Fatal(ok, err)
 		}
 		after(20 * time.Second)

@@ -6,8 +6,8 @@ import (
 	"log/slog"
 	"time"
 
-	"weir"
 	"weir/events"
+	"weir/ops"
 )
 
 // Receiver receives events.
@@ -47,7 +47,7 @@ type Store interface {
 	events.Log
 	events.Picker
 	events.Receivers
-	weir.RoleLeaser
+	ops.RoleLeaser
 }
 
 // Options configures a System. Everything except Store has a default.

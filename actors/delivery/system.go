@@ -8,6 +8,7 @@ import (
 
 	"weir"
 	"weir/actors/supervise"
+	"weir/ops"
 )
 
 // System delivers events while this process has the role.
@@ -85,7 +86,7 @@ func (s *System) keepRole() {
 	for s.running.Err() == nil {
 		asked := time.Now()
 		ctx, cancel := context.WithTimeout(s.running, s.o.LeaseTTL/3)
-		lease, ok, err := s.o.Store.AcquireRole(ctx, weir.EventDelivery)
+		lease, ok, err := s.o.Store.AcquireRole(ctx, ops.RoleEventDelivery)
 		cancel()
 		if err != nil && s.running.Err() == nil {
 			s.o.Logger.Warn("the role of the delivery of events could not be taken; trying again", "error", err)
@@ -124,7 +125,7 @@ func (s *System) lead(lease weir.Lease, asked time.Time) {
 	if s.last.Err() == nil {
 		ctx, cancel := context.WithTimeout(s.last, s.o.LeaseTTL/3)
 		defer cancel()
-		if err := s.o.Store.ReleaseRole(ctx, weir.EventDelivery, lease); err != nil {
+		if err := s.o.Store.ReleaseRole(ctx, ops.RoleEventDelivery, lease); err != nil {
 			s.o.Logger.Warn("the role of the delivery of events was not given back", "error", err)
 		}
 	}
@@ -146,7 +147,7 @@ func (s *System) renew(ctx context.Context, lease weir.Lease, asked time.Time, e
 		}
 		asked := time.Now()
 		renewing, cancel := context.WithDeadline(ctx, until)
-		ok, err := s.o.Store.RenewRole(renewing, weir.EventDelivery, lease)
+		ok, err := s.o.Store.RenewRole(renewing, ops.RoleEventDelivery, lease)
 		cancel()
 		tick.Reset(supervise.Beat(time.Now(), s.o.LeaseTTL/3))
 		switch {

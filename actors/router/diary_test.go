@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"weir"
+	"weir/ops"
 	"weir/routing"
 )
 
@@ -83,17 +84,17 @@ func (d *diary) LoadSnapshot(context.Context) (routing.Saved, error) {
 	return d.saved, nil
 }
 
-func (d *diary) AcquireRole(context.Context, weir.Role) (weir.Lease, bool, error) {
+func (d *diary) AcquireRole(context.Context, ops.Role) (weir.Lease, bool, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.epoch++
 	return weir.Lease{Epoch: d.epoch}, true, nil
 }
 
-func (d *diary) RenewRole(_ context.Context, _ weir.Role, l weir.Lease) (bool, error) {
+func (d *diary) RenewRole(_ context.Context, _ ops.Role, l weir.Lease) (bool, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return l.Epoch == d.epoch, nil
 }
 
-func (d *diary) ReleaseRole(context.Context, weir.Role, weir.Lease) error { return nil }
+func (d *diary) ReleaseRole(context.Context, ops.Role, weir.Lease) error { return nil }

@@ -13,6 +13,7 @@ import (
 
 	"weir"
 	"weir/actors/router"
+	"weir/ops"
 	"weir/persistence/storetest"
 	"weir/routing"
 )
@@ -160,7 +161,7 @@ func TestTheRoleIsLostAndFoundAgain(t *testing.T) {
 		r := start(t, store, func(o *router.Options) { o.Shared = true })
 		r.furnish(1)
 		store.take(true)
-		other, ok, err := inner.AcquireRole(t.Context(), weir.Router) // a new epoch
+		other, ok, err := inner.AcquireRole(t.Context(), ops.RoleRouter) // a new epoch
 		if err != nil || !ok {
 			t.Fatal(ok, err)
 		}
@@ -172,7 +173,7 @@ func TestTheRoleIsLostAndFoundAgain(t *testing.T) {
 		if e, _ := errors.AsType[*weir.Error](err); weir.CodeOf(err) != weir.CodeUnavailable || !strings.Contains(err.Error(), "another process") || e.RetryAfter <= 0 {
 			t.Fatalf("a stand-by was asked: %v", err)
 		}
-		if err := inner.ReleaseRole(t.Context(), weir.Router, other); err != nil {
+		if err := inner.ReleaseRole(t.Context(), ops.RoleRouter, other); err != nil {
 			t.Fatal(err)
 		}
 		store.take(false)

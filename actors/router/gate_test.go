@@ -7,6 +7,7 @@ import (
 
 	"weir"
 	"weir/actors/router"
+	"weir/ops"
 	"weir/routing"
 )
 
@@ -131,7 +132,7 @@ func (s *tenant) take(taken bool) {
 	s.taken = taken
 }
 
-func (s *tenant) AcquireRole(ctx context.Context, role weir.Role) (weir.Lease, bool, error) {
+func (s *tenant) AcquireRole(ctx context.Context, role ops.Role) (weir.Lease, bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.taken {
@@ -140,7 +141,7 @@ func (s *tenant) AcquireRole(ctx context.Context, role weir.Role) (weir.Lease, b
 	return s.Store.AcquireRole(ctx, role)
 }
 
-func (s *tenant) RenewRole(ctx context.Context, role weir.Role, l weir.Lease) (bool, error) {
+func (s *tenant) RenewRole(ctx context.Context, role ops.Role, l weir.Lease) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.taken {

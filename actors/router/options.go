@@ -2,7 +2,7 @@
 // and applies commands; everything that does I/O runs outside the actor.
 //
 // Invariants:
-//   - only the holder of the role [weir.Router] applies commands; its writes are
+//   - only the holder of the role [ops.RoleRouter] applies commands; its writes are
 //     refused once another process has taken the role
 //   - nothing leaves the router, neither a reply nor an event nor a request to a
 //     function, before the events that caused it are durable
@@ -19,15 +19,15 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
-	"weir"
 	"weir/events"
+	"weir/ops"
 	"weir/routing"
 )
 
 // Store is the part of the store that the router uses.
 type Store interface {
 	routing.Journal
-	weir.RoleLeaser
+	ops.RoleLeaser
 }
 
 // Caller calls functions over HTTP. It bounds the size of responses and the

@@ -13,6 +13,7 @@ import (
 
 	"weir"
 	"weir/actors/router"
+	"weir/ops"
 	"weir/persistence/storetest"
 	"weir/routing"
 )
@@ -70,7 +71,7 @@ func TestAnOutageKeepsNobodyWhoLeft(t *testing.T) {
 // unready is a store that cannot be reached.
 type unready struct{ router.Store }
 
-func (unready) AcquireRole(context.Context, weir.Role) (weir.Lease, bool, error) {
+func (unready) AcquireRole(context.Context, ops.Role) (weir.Lease, bool, error) {
 	return weir.Lease{}, false, errBroken
 }
 

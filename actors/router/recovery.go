@@ -10,6 +10,7 @@ import (
 
 	"weir"
 	"weir/actors/supervise"
+	"weir/ops"
 	"weir/routing"
 )
 
@@ -70,7 +71,7 @@ func (r *Router) recover(ctx context.Context, gen int64, row int, h heard) {
 func (r *Router) acquire(ctx context.Context) (weir.Lease, bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, ioTimeout)
 	defer cancel()
-	return r.o.Store.AcquireRole(ctx, weir.Router)
+	return r.o.Store.AcquireRole(ctx, ops.RoleRouter)
 }
 
 // restore builds the state from the snapshot and the events after it. A
@@ -258,7 +259,7 @@ func (r *Router) renew(ctx context.Context, l weir.Lease, say func(ok bool, unti
 	for sleep(ctx, wait) {
 		asked := time.Now()
 		io, cancel := context.WithTimeout(ctx, r.o.LeaseTTL/3)
-		ok, err := r.o.Store.RenewRole(io, weir.Router, l)
+		ok, err := r.o.Store.RenewRole(io, ops.RoleRouter, l)
 		cancel()
 		switch {
 		case err != nil && ctx.Err() == nil:
@@ -279,7 +280,7 @@ func (r *Router) renew(ctx context.Context, l weir.Lease, say func(ok bool, unti
 func (r *Router) releaseRole(l weir.Lease) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), ioTimeout)
 	defer cancel()
-	if err := r.o.Store.ReleaseRole(ctx, weir.Router, l); err != nil && !errors.Is(err, context.Canceled) {
+	if err := r.o.Store.ReleaseRole(ctx, ops.RoleRouter, l); err != nil && !errors.Is(err, context.Canceled) {
 		r.log.Warn("the router's role could not be given back; it ends by itself", "error", err)
 	}
 }

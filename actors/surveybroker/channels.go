@@ -13,18 +13,19 @@ import (
 	"weir/actors/supervise"
 	"weir/channels"
 	"weir/events"
+	"weir/ops"
 	"weir/surveys"
 )
 
 // channelLoad is a round's view of a channel.
 type channelLoad struct {
 	channel    weir.Channel
-	figures    weir.Figures
+	figures    ops.Figures
 	ready      surveys.Ready // slots of contacts that wait for their turn
 	lanes      []weir.Lane   // of the surveys
 	surveys    int           // that use it
 	queueLimit int           // queued contacts that suffice to leave no room
-	why        weir.Why      // why it is given nothing; zero: it works
+	why        ops.Why       // why it is given nothing; zero: it works
 }
 
 // measureChannels reads the load of the channels that the surveys use.
@@ -109,21 +110,21 @@ func (t *channelLoad) pacingLoad(rate float64) surveys.ChannelLoad {
 // whyNoRoom explains why no contact of size slots may be enqueued on the
 // channel now; zero if one may. Rounds use Room alone, because they need no
 // text.
-func (t *channelLoad) whyNoRoom(size int, rate float64, now, closes time.Time) weir.Why {
+func (t *channelLoad) whyNoRoom(size int, rate float64, now, closes time.Time) ops.Why {
 	if !t.why.IsZero() {
 		return t.why
 	}
 	f := t.pacingLoad(rate)
 	switch _, short := f.Room(size, feedAhead, closes.Sub(now)); short {
 	case surveys.TooLarge:
-		return weir.Why{Code: weir.WhyTooLarge, Text: fmt.Sprintf("a contact takes %d slots and channel %s has %d for it", size, t.channel.Name, f.Capacity-f.Reserve)}
+		return ops.Why{Code: ops.WhyTooLarge, Text: fmt.Sprintf("a contact takes %d slots and channel %s has %d for it", size, t.channel.Name, f.Capacity-f.Reserve)}
 	case surveys.ClosesSoon, surveys.WindowClosed:
-		return weir.Why{Code: weir.WhyWindow, Text: fmt.Sprintf("the window closes at %s, before channel %s could dispatch another contact", weir.WhyAt(closes), t.channel.Name)}
+		return ops.Why{Code: ops.WhyWindow, Text: fmt.Sprintf("the window closes at %s, before channel %s could dispatch another contact", ops.WhyAt(closes), t.channel.Name)}
 	case surveys.NoRoom:
-		return weir.Why{Code: weir.WhyCapacity, Text: fmt.Sprintf("channel %s: %d of %d slots are in flight; %d of surveys and %d of others wait",
+		return ops.Why{Code: ops.WhyCapacity, Text: fmt.Sprintf("channel %s: %d of %d slots are in flight; %d of surveys and %d of others wait",
 			t.channel.Name, f.InFlight, f.Capacity, f.Queued, f.Others)}
 	default:
-		return weir.Why{}
+		return ops.Why{}
 	}
 }
 
@@ -137,10 +138,10 @@ func (s *System) readLoad(ctx context.Context, t *channelLoad) {
 	})
 	if err == nil {
 		t.ready = ready
-		t.figures, err = call(ctx, func(ctx context.Context) (weir.Figures, error) { return s.channels.Figures(ctx, t.channel) })
+		t.figures, err = call(ctx, func(ctx context.Context) (ops.Figures, error) { return s.channels.Figures(ctx, t.channel) })
 	}
 	if err != nil {
-		t.why = weir.Why{Code: weir.WhyError, Text: fmt.Sprintf("the figures of channel %s could not be read", t.channel.Name)}
+		t.why = ops.Why{Code: ops.WhyError, Text: fmt.Sprintf("the figures of channel %s could not be read", t.channel.Name)}
 		s.logger.Warn("a channel's figures could not be read; it is given nothing in this round", "channel", t.channel.Name, "error", err)
 	}
 }

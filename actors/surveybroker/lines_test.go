@@ -8,6 +8,7 @@ import (
 
 	"weir"
 	"weir/channels"
+	"weir/ops"
 	"weir/surveys"
 )
 
@@ -62,14 +63,14 @@ func (l *lines) Type(name string) (*channels.Type, bool) {
 	return nil, false
 }
 
-func (l *lines) Whys(_ context.Context, _ weir.Channel, contacts []weir.Contact) ([]weir.Why, error) {
-	return make([]weir.Why, len(contacts)), nil
+func (l *lines) Whys(_ context.Context, _ weir.Channel, contacts []weir.Contact) ([]ops.Why, error) {
+	return make([]ops.Why, len(contacts)), nil
 }
 
-func (l *lines) Figures(_ context.Context, ch weir.Channel) (weir.Figures, error) {
+func (l *lines) Figures(_ context.Context, ch weir.Channel) (ops.Figures, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return weir.Figures{InFlight: l.flying[ch.ID], Queued: int64(len(l.waiting[ch.ID])), Health: weir.Up}, nil
+	return ops.Figures{InFlight: l.flying[ch.ID], Queued: int64(len(l.waiting[ch.ID])), Health: weir.Up}, nil
 }
 
 func (l *lines) Status(_ context.Context, ch weir.Channel) channels.Status {

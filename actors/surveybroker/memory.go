@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"weir"
+	"weir/ops"
 	"weir/surveys"
 )
 
@@ -58,15 +59,15 @@ func (m *memory) pace(id weir.ChannelID) *channelPace {
 
 // whyUnavailable explains why a channel must not be given contacts, according to the
 // latest check. A channel that was never checked counts as up.
-func whyUnavailable(ch weir.Channel, s surveys.ChannelState) weir.Why {
-	if why := ch.WhyShut(); !why.IsZero() || usable(s.Health) {
+func whyUnavailable(ch weir.Channel, s surveys.ChannelState) ops.Why {
+	if why := ops.WhyBlocked(&ch); !why.IsZero() || usable(s.Health) {
 		return why
 	}
-	code := map[weir.Health]weir.WhyCode{weir.Down: weir.WhyDown, weir.Faulted: weir.WhyFaulted}[s.Health]
+	code := map[weir.Health]ops.WhyCode{weir.Down: ops.WhyDown, weir.Faulted: ops.WhyFaulted}[s.Health]
 	if code == "" {
-		code = weir.WhyError
+		code = ops.WhyError
 	}
-	return weir.Why{Code: code, Text: fmt.Sprintf("channel %s is %s: %s", ch.Name, s.Health, s.Reason)}
+	return ops.Why{Code: code, Text: fmt.Sprintf("channel %s is %s: %s", ch.Name, s.Health, s.Reason)}
 }
 
 // checkOutdated reports whether a channel differs from what the latest check saw.

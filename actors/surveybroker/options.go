@@ -1,7 +1,7 @@
 // Package surveybroker runs the surveys: it starts their respondents, retries
 // them, applies the outcomes of their contacts and the messages that they send,
 // and ends surveys that are done. One process at a time does this, under the
-// role [weir.SurveyBroker]; the others are standbys.
+// role [ops.RoleSurveyBroker]; the others are standbys.
 //
 // # Where to look
 //
@@ -34,14 +34,15 @@ import (
 	"weir"
 	"weir/channels"
 	"weir/events"
+	"weir/ops"
 	"weir/surveys"
 )
 
 // Channels is the survey broker's interface to the channels' brokers.
 type Channels interface {
-	Figures(ctx context.Context, ch weir.Channel) (weir.Figures, error)
+	Figures(ctx context.Context, ch weir.Channel) (ops.Figures, error)
 	// Whys explains why contacts of a channel wait.
-	Whys(ctx context.Context, ch weir.Channel, contacts []weir.Contact) ([]weir.Why, error)
+	Whys(ctx context.Context, ch weir.Channel, contacts []weir.Contact) ([]ops.Why, error)
 	// Cancel cancels a contact, durably: what cannot be done at once is done
 	// later.
 	Cancel(ctx context.Context, ref weir.Ref) (weir.State, error)
@@ -81,7 +82,7 @@ type Options struct {
 	Store    Store
 	Channels Channels
 	Types    Types
-	Roles    weir.RoleLeaser
+	Roles    ops.RoleLeaser
 	Defaults surveys.Defaults
 	Logger   *slog.Logger
 	Metrics  *Metrics

@@ -8,11 +8,12 @@ import (
 
 	"weir"
 	"weir/actors/supervise"
+	"weir/ops"
 )
 
 // role is the right to run the surveys, held under a lease.
 type role struct {
-	leaser weir.RoleLeaser
+	leaser ops.RoleLeaser
 
 	mu    sync.Mutex
 	lease weir.Lease
@@ -70,9 +71,9 @@ func (r *role) keep(ctx context.Context, until time.Time, logger *slog.Logger) (
 	var ok bool
 	var err error
 	if had {
-		ok, err = r.leaser.RenewRole(ctx, weir.SurveyBroker, lease)
+		ok, err = r.leaser.RenewRole(ctx, ops.RoleSurveyBroker, lease)
 	} else {
-		lease, ok, err = r.leaser.AcquireRole(ctx, weir.SurveyBroker)
+		lease, ok, err = r.leaser.AcquireRole(ctx, ops.RoleSurveyBroker)
 	}
 	if err != nil {
 		if ctx.Err() == nil || had {
@@ -98,7 +99,7 @@ func (r *role) release(ctx context.Context, logger *slog.Logger) {
 	if !had {
 		return
 	}
-	if err := r.leaser.ReleaseRole(ctx, weir.SurveyBroker, lease); err != nil {
+	if err := r.leaser.ReleaseRole(ctx, ops.RoleSurveyBroker, lease); err != nil {
 		logger.Warn("the role of the survey broker could not be given back; it expires", "error", err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"weir"
+	"weir/ops"
 	"weir/surveys"
 )
 
@@ -63,7 +64,7 @@ func TestReasonsReadTheSurveysOnce(t *testing.T) {
 			if err != nil {
 				l.t.Fatal(err)
 			}
-			if why, err := l.sys.Why(l.t.Context(), s); err != nil || why.Code != weir.WhyCapacity {
+			if why, err := l.sys.Why(l.t.Context(), s); err != nil || why.Code != ops.WhyCapacity {
 				l.t.Errorf("%s: %+v, %v", name, why, err)
 			}
 		}

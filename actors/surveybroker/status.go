@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"weir"
+	"weir/ops"
 	"weir/surveys"
 )
 
@@ -112,39 +113,39 @@ const maxDueForWhy = 20
 
 // Why explains why a survey contacts no respondent now; it is zero if it does,
 // or is done. It decides as a round does, from the present state of the store.
-func (s *System) Why(ctx context.Context, survey surveys.Survey) (weir.Why, error) {
+func (s *System) Why(ctx context.Context, survey surveys.Survey) (ops.Why, error) {
 	plan, wrong := s.plans.compile(&survey, s.defaults)
 	if plan == nil || survey.State != surveys.Running {
 		return whyNotRun(survey.State, wrong), nil
 	}
 	sums, err := call(ctx, func(ctx context.Context) (surveys.Sums, error) { return s.store.Counts(ctx, survey.ID) })
 	if err != nil {
-		return weir.Why{}, err
+		return ops.Why{}, err
 	}
 	return s.whyRunning(ctx, &survey, plan, sums.Tally(len(plan.Quotas)), time.Now())
 }
 
 // whyNotRun explains why a survey is not run. wrong are the errors of its
 // definition.
-func whyNotRun(state surveys.State, wrong []weir.FieldError) weir.Why {
+func whyNotRun(state surveys.State, wrong []weir.FieldError) ops.Why {
 	switch {
 	case state == surveys.Done:
-		return weir.Why{}
+		return ops.Why{}
 	case state == surveys.Draft:
-		return weir.Why{Code: weir.WhyDraft, Text: "a draft contacts no respondents; launch it"}
+		return ops.Why{Code: ops.WhyDraft, Text: "a draft contacts no respondents; launch it"}
 	case state == surveys.Stopping:
-		return weir.Why{Code: weir.WhySurveyStopping, Text: "the survey is stopping; its respondents are being canceled"}
+		return ops.Why{Code: ops.WhySurveyStopping, Text: "the survey is stopping; its respondents are being canceled"}
 	case len(wrong) > 0:
-		return weir.Why{Code: weir.WhyBroken, Text: fmt.Sprintf("the definition cannot be run any more: %v", surveys.Invalid(wrong))}
+		return ops.Why{Code: ops.WhyBroken, Text: fmt.Sprintf("the definition cannot be run any more: %v", surveys.Invalid(wrong))}
 	case state == surveys.Paused:
-		return weir.Why{Code: weir.WhySurveyPaused, Text: "the survey is paused"}
+		return ops.Why{Code: ops.WhySurveyPaused, Text: "the survey is paused"}
 	default:
-		return weir.Why{}
+		return ops.Why{}
 	}
 }
 
 // whyRunning is Why for a running survey.
-func (s *System) whyRunning(ctx context.Context, survey *surveys.Survey, plan *surveys.Plan, t surveys.Tally, now time.Time) (weir.Why, error) {
+func (s *System) whyRunning(ctx context.Context, survey *surveys.Survey, plan *surveys.Plan, t surveys.Tally, now time.Time) (ops.Why, error) {
 	verdict := plan.Decide(now, t)
 	window, open := plan.Schedule.Window(now)
 	if verdict.Done || verdict.Stop || !open || window.Open.After(now) {
@@ -156,19 +157,19 @@ func (s *System) whyRunning(ctx context.Context, survey *surveys.Survey, plan *s
 			return s.store.Startable(ctx, survey.ID, now, full, 1)
 		})
 		if err != nil {
-			return weir.Why{}, err
+			return ops.Why{}, err
 		}
 		if len(page) == 0 {
-			verdict.Start, verdict.Why = 0, weir.Why{Code: weir.WhyAside, Text: "every pending respondent is set aside for a while, or its quota is full"}
+			verdict.Start, verdict.Why = 0, ops.Why{Code: ops.WhyAside, Text: "every pending respondent is set aside for a while, or its quota is full"}
 		}
 	}
 	modes, next, err := s.dueModes(ctx, survey, plan, verdict, now)
 	if err != nil {
-		return weir.Why{}, err
+		return ops.Why{}, err
 	}
 	if len(modes) == 0 {
 		if !next.IsZero() {
-			return verdict.Why.And("the next step of one of them is due at " + weir.WhyAt(next)), nil
+			return verdict.Why.And("the next step of one of them is due at " + ops.WhyAt(next)), nil
 		}
 		return verdict.Why, nil
 	}
@@ -207,19 +208,19 @@ func (s *System) dueModes(ctx context.Context, survey *surveys.Survey, plan *sur
 
 // whyNoRoom explains why no channel of the given modes has room; it is zero if
 // one has.
-func (s *System) whyNoRoom(ctx context.Context, plan *surveys.Plan, modes []surveys.Mode, window surveys.Span, now time.Time) (first weir.Why, _ error) {
+func (s *System) whyNoRoom(ctx context.Context, plan *surveys.Plan, modes []surveys.Mode, window surveys.Span, now time.Time) (first ops.Why, _ error) {
 	states, err := call(ctx, s.store.ChannelStates)
 	if err != nil {
-		return weir.Why{}, err
+		return ops.Why{}, err
 	}
 	lanes, err := s.runningByChannel(ctx)
 	if err != nil {
-		return weir.Why{}, err
+		return ops.Why{}, err
 	}
 	for _, mode := range modes {
 		why, err := s.whyChannel(ctx, plan, mode, states, lanes, window, now)
 		if err != nil || why.IsZero() {
-			return weir.Why{}, err
+			return ops.Why{}, err
 		}
 		if first.IsZero() {
 			first = why
@@ -230,17 +231,17 @@ func (s *System) whyNoRoom(ctx context.Context, plan *surveys.Plan, modes []surv
 
 func (s *System) whyChannel(ctx context.Context, plan *surveys.Plan, mode surveys.Mode, states []surveys.ChannelState,
 	lanes map[string][]string, window surveys.Span, now time.Time,
-) (weir.Why, error) {
+) (ops.Why, error) {
 	name := plan.Channels[mode]
 	ch, err := call(ctx, func(ctx context.Context) (weir.Channel, error) { return s.store.Channel(ctx, name) })
 	if weir.CodeOf(err) == weir.CodeNotFound {
-		return weir.Why{Code: weir.WhyChannelGone, Text: fmt.Sprintf("there is no channel %s any more", name)}, nil
+		return ops.Why{Code: ops.WhyChannelGone, Text: fmt.Sprintf("there is no channel %s any more", name)}, nil
 	}
 	if err != nil {
-		return weir.Why{}, err
+		return ops.Why{}, err
 	}
 	if unfit := s.mismatch(mode, ch); unfit != "" {
-		return weir.Why{Code: weir.WhyChannelUnfit, Text: unfit}, nil
+		return ops.Why{Code: ops.WhyChannelUnfit, Text: unfit}, nil
 	}
 	var state surveys.ChannelState // stays zero for a channel that was never checked
 	if i := slices.IndexFunc(states, func(s surveys.ChannelState) bool { return s.Channel == ch.ID }); i >= 0 {
@@ -297,28 +298,28 @@ func (s *System) runningByChannel(ctx context.Context) (map[string][]string, err
 }
 
 // whyRateLimited explains that the limit per minute is reached; zero if it is not.
-func (s *System) whyRateLimited(ctx context.Context, survey *surveys.Survey, plan *surveys.Plan, now time.Time) (weir.Why, error) {
+func (s *System) whyRateLimited(ctx context.Context, survey *surveys.Survey, plan *surveys.Plan, now time.Time) (ops.Why, error) {
 	var minute surveys.MinuteLimit
 	if err := s.loadLimit(ctx, survey.ID, &minute, now); err != nil {
-		return weir.Why{}, err
+		return ops.Why{}, err
 	}
 	if minute.Left(now, plan.LimitPerMinute) > 0 {
-		return weir.Why{}, nil
+		return ops.Why{}, nil
 	}
-	return weir.Why{Code: weir.WhyRate, Text: fmt.Sprintf("the limit of %d a minute is reached; the next is contacted at %s",
-		plan.LimitPerMinute, weir.WhyAt(minute.Next(now, plan.LimitPerMinute)))}, nil
+	return ops.Why{Code: ops.WhyRate, Text: fmt.Sprintf("the limit of %d a minute is reached; the next is contacted at %s",
+		plan.LimitPerMinute, ops.WhyAt(minute.Next(now, plan.LimitPerMinute)))}, nil
 }
 
 // WhyRespondent explains why a respondent waits: for its next step, for its
 // contact, or for its survey. It is zero for a final respondent.
-func (s *System) WhyRespondent(ctx context.Context, survey surveys.Survey, r surveys.Respondent) (weir.Why, error) {
+func (s *System) WhyRespondent(ctx context.Context, survey surveys.Survey, r surveys.Respondent) (ops.Why, error) {
 	if r.Status.Final() {
-		return weir.Why{}, nil
+		return ops.Why{}, nil
 	}
 	if r.Progress.Contact != surveys.Idle && r.Contact != (weir.Ref{}) {
 		why, err := s.whyContact(ctx, r.Contact)
 		if err == nil && why.IsZero() {
-			why = weir.Why{Code: weir.WhyTurn, Text: "its contact has ended; what follows is decided at once"}
+			why = ops.Why{Code: ops.WhyTurn, Text: "its contact has ended; what follows is decided at once"}
 		}
 		return why, err
 	}
@@ -328,32 +329,32 @@ func (s *System) WhyRespondent(ctx context.Context, survey surveys.Survey, r sur
 			return why, nil
 		}
 		if full, err := s.bucketFull(ctx, plan, &r); err != nil || full {
-			return weir.Why{Code: weir.WhyQuota, Text: "enough respondents of its quota are completed; it is about to be rejected"}, err
+			return ops.Why{Code: ops.WhyQuota, Text: "enough respondents of its quota are completed; it is about to be rejected"}, err
 		}
 	}
 	why, err := s.Why(ctx, survey)
 	if err == nil && why.IsZero() {
-		why = weir.Why{Code: weir.WhyTurn, Text: "respondents are being contacted; its turn has yet to come"}
+		why = ops.Why{Code: ops.WhyTurn, Text: "respondents are being contacted; its turn has yet to come"}
 	}
 	return why, err
 }
 
 // whyContact explains why a respondent's contact waits; zero if it is done.
-func (s *System) whyContact(ctx context.Context, ref weir.Ref) (weir.Why, error) {
+func (s *System) whyContact(ctx context.Context, ref weir.Ref) (ops.Why, error) {
 	contact, err := call(ctx, func(ctx context.Context) (weir.Contact, error) {
 		c, _, err := s.store.Contact(ctx, ref)
 		return c, err
 	})
 	if err != nil || contact.State == weir.Done {
-		return weir.Why{}, notFoundIsNone(err)
+		return ops.Why{}, notFoundIsNone(err)
 	}
 	ch, err := call(ctx, func(ctx context.Context) (weir.Channel, error) { return s.store.ChannelByID(ctx, ref.Channel) })
 	if err != nil {
-		return weir.Why{}, notFoundIsNone(err)
+		return ops.Why{}, notFoundIsNone(err)
 	}
 	list, err := s.channels.Whys(ctx, ch, []weir.Contact{contact})
 	if err != nil || len(list) != 1 {
-		return weir.Why{}, err
+		return ops.Why{}, err
 	}
 	list[0].Text = "its contact: " + list[0].Text
 	return list[0], nil

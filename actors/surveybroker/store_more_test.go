@@ -8,6 +8,7 @@ import (
 
 	"weir"
 	"weir/events"
+	"weir/ops"
 	"weir/surveys"
 )
 
@@ -80,7 +81,7 @@ type leaser struct {
 	ttl  time.Duration
 }
 
-func (l leaser) AcquireRole(ctx context.Context, _ weir.Role) (weir.Lease, bool, error) {
+func (l leaser) AcquireRole(ctx context.Context, _ ops.Role) (weir.Lease, bool, error) {
 	lease, ok, err := l.acquire(ctx)
 	if l.answerLate != nil && ok {
 		l.answerLate(ctx)
@@ -102,7 +103,7 @@ func (l leaser) acquire(ctx context.Context) (weir.Lease, bool, error) {
 	return weir.Lease{Owner: l.name, Epoch: r.epoch}, true, nil
 }
 
-func (l leaser) RenewRole(ctx context.Context, _ weir.Role, lease weir.Lease) (bool, error) {
+func (l leaser) RenewRole(ctx context.Context, _ ops.Role, lease weir.Lease) (bool, error) {
 	done, err := l.enter(ctx, "RenewRole")
 	if err != nil {
 		return false, err
@@ -116,7 +117,7 @@ func (l leaser) RenewRole(ctx context.Context, _ weir.Role, lease weir.Lease) (b
 	return true, nil
 }
 
-func (l leaser) ReleaseRole(ctx context.Context, _ weir.Role, lease weir.Lease) error {
+func (l leaser) ReleaseRole(ctx context.Context, _ ops.Role, lease weir.Lease) error {
 	done, err := l.enter(ctx, "ReleaseRole")
 	if err != nil {
 		return err

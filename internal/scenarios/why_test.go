@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"weir"
 	"weir/channels"
+	"weir/ops"
 )
 
 // because fails the test unless a contact waits for this reason: its code, and a
@@ -46,7 +46,7 @@ func (w *world) unexplained(id string) {
 }
 
 // stamp formats an instant as sentences show it.
-func stamp(t time.Time) string { return weir.WhyAt(t) }
+func stamp(t time.Time) string { return ops.WhyAt(t) }
 
 // Scenario 112: a queued contact names what delays it: its window, slots, its size,
 // the pause, slots reserved for replies, or the contacts ahead of it.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"weir"
+	"weir/ops"
 	"weir/persistence"
 	"weir/persistence/dialect"
 	"weir/persistence/fill"
@@ -191,19 +192,19 @@ func (g *grave) checkCounts(t *testing.T) {
 	since, until := idBegin().Add(400*time.Second), idBegin().Add(401*time.Second)
 	for _, x := range []struct {
 		name   string
-		f      weir.DeadFilter
+		f      ops.DeadLetterFilter
 		n      int64
 		groups int
 	}{
-		{"all", weir.DeadFilter{}, million + 4000, 47},
-		{"a channel", weir.DeadFilter{Channel: 1}, million, 6},
-		{"an outcome", weir.DeadFilter{Outcome: weir.Lost}, 101, 2},
-		{"a channel and an outcome", weir.DeadFilter{Channel: 1, Outcome: weir.Failed}, million - 100, 5},
-		{"a reason", weir.DeadFilter{Reason: &reason}, 100_400, 7},
-		{"alike", weir.DeadFilter{Channel: 1, Outcome: weir.Failed, Reason: &reason}, 99_900, 1},
-		{"a second", weir.DeadFilter{Since: since, Until: until}, 1000, 6},
-		{"a channel's second", weir.DeadFilter{Channel: 1, Since: since, Until: until}, 1000, 6},
-		{"since", weir.DeadFilter{Since: since}, 604_001, 47},
+		{"all", ops.DeadLetterFilter{}, million + 4000, 47},
+		{"a channel", ops.DeadLetterFilter{Channel: 1}, million, 6},
+		{"an outcome", ops.DeadLetterFilter{Outcome: weir.Lost}, 101, 2},
+		{"a channel and an outcome", ops.DeadLetterFilter{Channel: 1, Outcome: weir.Failed}, million - 100, 5},
+		{"a reason", ops.DeadLetterFilter{Reason: &reason}, 100_400, 7},
+		{"alike", ops.DeadLetterFilter{Channel: 1, Outcome: weir.Failed, Reason: &reason}, 99_900, 1},
+		{"a second", ops.DeadLetterFilter{Since: since, Until: until}, 1000, 6},
+		{"a channel's second", ops.DeadLetterFilter{Channel: 1, Since: since, Until: until}, 1000, 6},
+		{"since", ops.DeadLetterFilter{Since: since}, 604_001, 47},
 	} {
 		begin := time.Now()
 		n, err := g.CountDead(t.Context(), x.f)

@@ -12,6 +12,7 @@ import (
 
 	"weir"
 	"weir/events"
+	"weir/ops"
 	"weir/persistence"
 )
 
@@ -235,7 +236,7 @@ func testReceivers(t *testing.T, backend Backend) {
 			t.Errorf("%s is at %+v, want %d", name, p, want)
 		}
 	}
-	lease, ok, err := b.AcquireRole(b.ctx, weir.EventDelivery)
+	lease, ok, err := b.AcquireRole(b.ctx, ops.RoleEventDelivery)
 	if err != nil || !ok {
 		t.Fatal("the role was not to be had", err)
 	}
@@ -253,7 +254,7 @@ func testReceivers(t *testing.T, backend Backend) {
 	if p := must[events.Progress](t)(b.Progress(b.ctx, "later")); len(p.Aside) != 2100 || !slices.Equal(p.Aside, many.Put) {
 		t.Errorf("%d are aside", len(p.Aside))
 	}
-	b.ok(b.ReleaseRole(b.ctx, weir.EventDelivery, lease))
+	b.ok(b.ReleaseRole(b.ctx, ops.RoleEventDelivery, lease))
 	if err := b.Advance(b.ctx, lease, events.Step{Receiver: "late", Cursor: 10, Done: []int64{4}}); !errors.Is(err, weir.ErrLeaseLost) {
 		t.Errorf("the former owner wrote: %v", err)
 	}

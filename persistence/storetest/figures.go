@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"weir"
+	"weir/ops"
 )
 
 // testFigures compares a read of many channels at once with a read of each channel.
@@ -34,13 +35,13 @@ func testFigures(t *testing.T, backend Backend) {
 		}
 		b.flyAll(lease, got[:4])
 	}
-	backlogs := must[map[weir.ChannelID]weir.Backlog](t)(b.Backlogs(b.ctx, append(all, 999)))
-	flights := must[map[weir.ChannelID]weir.Figures](t)(b.Flights(b.ctx, append(all, 999)))
+	backlogs := must[map[weir.ChannelID]ops.Backlog](t)(b.Backlogs(b.ctx, append(all, 999)))
+	flights := must[map[weir.ChannelID]ops.Figures](t)(b.Flights(b.ctx, append(all, 999)))
 	for _, id := range all {
 		oldest := must[time.Time](t)(b.OldestQueued(b.ctx, id))
-		same(t, fmt.Sprintf("backlog of %d", id), backlogs[id], weir.Backlog{Queued: must[int64](t)(b.QueuedCount(b.ctx, id)), OldestQueuedAt: oldest})
+		same(t, fmt.Sprintf("backlog of %d", id), backlogs[id], ops.Backlog{Queued: must[int64](t)(b.QueuedCount(b.ctx, id)), OldestQueuedAt: oldest})
 	}
-	same(t, "in flight", flights, map[weir.ChannelID]weir.Figures{all[0]: {InFlight: 2 + 2 + 1 + 2, Sending: 2, Active: 1, Unknown: 1}})
+	same(t, "in flight", flights, map[weir.ChannelID]ops.Figures{all[0]: {InFlight: 2 + 2 + 1 + 2, Sending: 2, Active: 1, Unknown: 1}})
 	if backlogs[all[0]].Queued != 8 || backlogs[all[2]].Queued != 12 || len(backlogs) != 3 {
 		t.Errorf("%+v", backlogs)
 	}

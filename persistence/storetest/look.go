@@ -6,6 +6,7 @@ import (
 
 	"weir"
 	"weir/events"
+	"weir/ops"
 	"weir/persistence"
 )
 
@@ -18,7 +19,7 @@ func testLook(t *testing.T, backend Backend) {
 	events0, tokens0 := 0, 0
 	defer a.OnEvents(func() { events0++ })()
 	defer a.OnTokens(func() { tokens0++ })()
-	look := func(orphans bool) weir.Polled { return must[weir.Polled](t)(a.Poll(a.ctx, 10, orphans)) }
+	look := func(orphans bool) ops.Polled { return must[ops.Polled](t)(a.Poll(a.ctx, 10, orphans)) }
 	if found := look(true); found.News || len(found.Items)+len(found.Orphans) > 0 {
 		t.Errorf("nothing was left, and there is %+v", found)
 	}
@@ -34,7 +35,7 @@ func testLook(t *testing.T, backend Backend) {
 	if found = look(false); !found.News || events0 != 1 || tokens0 != 0 {
 		t.Errorf("an event: %+v, told of events %d times, of tokens %d times", found, events0, tokens0)
 	}
-	token, _ := weir.NewToken("n", []weir.Scope{weir.ScopeMetricsRead}, now(), time.Time{})
+	token, _ := ops.NewToken("n", []ops.Scope{ops.ScopeMetricsRead}, now(), time.Time{})
 	for i, change := range []func() error{
 		func() error { return b.AddToken(b.ctx, token, now()) },
 		func() error { return b.RevokeToken(b.ctx, token.ID, now()) },

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"weir"
+	"weir/ops"
 	"weir/persistence"
 )
 
@@ -181,7 +182,7 @@ func testInbox(t *testing.T, backend Backend) {
 		b.ok(b.Deliver(b.ctx, item))
 	}
 	items := must[[]weir.InboxItem](t)(b.Inbox(b.ctx, 10))
-	same(t, "a look", must[weir.Polled](t)(b.Poll(b.ctx, 10, true)).Items, items)
+	same(t, "a look", must[ops.Polled](t)(b.Poll(b.ctx, 10, true)).Items, items)
 	var got []string
 	for _, it := range items {
 		got = append(got, it.Kind+" "+string(it.Payload))

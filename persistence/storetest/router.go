@@ -9,6 +9,7 @@ import (
 
 	"weir"
 	"weir/events"
+	"weir/ops"
 	"weir/persistence"
 	"weir/routing"
 )
@@ -16,7 +17,7 @@ import (
 // asRouter acquires the router's role.
 func (b *bench) asRouter() weir.Lease {
 	b.t.Helper()
-	l, ok, err := b.AcquireRole(b.ctx, weir.Router)
+	l, ok, err := b.AcquireRole(b.ctx, ops.RoleRouter)
 	if err != nil || !ok {
 		b.t.Fatalf("the router's role: %v, %v", ok, err)
 	}
@@ -149,7 +150,7 @@ func testRouterMoves(t *testing.T, backend Backend) {
 	var second weir.Lease
 	for ok := false; !ok; {
 		var err error
-		second, ok, err = b.AcquireRole(b.ctx, weir.Router)
+		second, ok, err = b.AcquireRole(b.ctx, ops.RoleRouter)
 		b.ok(err)
 	}
 	if err := a.routed(first, groupOf(segment(3, 3, "late"))); !errors.Is(err, weir.ErrLeaseLost) {

@@ -4,15 +4,15 @@ import (
 	"testing"
 	"time"
 
-	"weir"
+	"weir/ops"
 )
 
 func testSessions(t *testing.T, backend Backend) {
 	b := newBench(t, backend)
 	at := now()
-	one := weir.Session{ID: weir.HashToken("one"), Token: "token", Created: at, Expires: at.Add(time.Hour)}
-	two := weir.Session{ID: weir.HashToken("two"), Token: "token", Created: at, Expires: at.Add(time.Minute)}
-	read := func(what string, id weir.TokenHash, at time.Time, want weir.Session) {
+	one := ops.Session{ID: ops.HashToken("one"), Token: "token", Created: at, Expires: at.Add(time.Hour)}
+	two := ops.Session{ID: ops.HashToken("two"), Token: "token", Created: at, Expires: at.Add(time.Minute)}
+	read := func(what string, id ops.TokenHash, at time.Time, want ops.Session) {
 		t.Helper()
 		got, ok, err := b.Session(b.ctx, id, at)
 		b.ok(err)
@@ -21,12 +21,12 @@ func testSessions(t *testing.T, backend Backend) {
 		}
 		same(t, what, got, want)
 	}
-	read("before it begins", one.ID, at, weir.Session{})
+	read("before it begins", one.ID, at, ops.Session{})
 	b.ok(b.AddSession(b.ctx, one))
 	b.ok(b.AddSession(b.ctx, two))
 	read("the first", one.ID, at, one)
 	read("the second", two.ID, at, two)
-	read("the second at its end", two.ID, two.Expires, weir.Session{})
+	read("the second at its end", two.ID, two.Expires, ops.Session{})
 
 	two.Expires = at.Add(2 * time.Hour)
 	b.ok(b.ExtendSession(b.ctx, two.ID, two.Expires))
@@ -36,7 +36,7 @@ func testSessions(t *testing.T, backend Backend) {
 	b.ok(b.EndSession(b.ctx, one.ID))
 	b.ok(b.EndSession(b.ctx, one.ID))
 	b.ok(b.ExtendSession(b.ctx, one.ID, two.Expires))
-	read("after its end", one.ID, at, weir.Session{})
+	read("after its end", one.ID, at, ops.Session{})
 	read("the other one", two.ID, at, two)
 
 	b.ok(b.AddSession(b.ctx, one))

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"weir"
+	"weir/ops"
 	"weir/surveys"
 )
 
@@ -45,7 +46,7 @@ func testSurveyRole(t *testing.T, backend Backend) {
 	b := newBench(t, backend)
 	d := newDesk(t, SurveyStores{Worker: b, Store: b, Importer: b, Reading: b, ChannelStates: b})
 	lease := func() weir.Lease {
-		l, ok, err := b.AcquireRole(b.ctx, weir.SurveyBroker)
+		l, ok, err := b.AcquireRole(b.ctx, ops.RoleSurveyBroker)
 		if err != nil || !ok {
 			t.Fatalf("the role was not given: %v", err)
 		}
@@ -54,7 +55,7 @@ func testSurveyRole(t *testing.T, backend Backend) {
 	v := d.survey("a")
 	p := d.people(v.ID, 1, 1)[0]
 	was := lease()
-	b.ok(b.ReleaseRole(b.ctx, weir.SurveyBroker, was))
+	b.ok(b.ReleaseRole(b.ctx, ops.RoleSurveyBroker, was))
 	is := lease()
 	w := surveys.Work{Lease: was, Survey: v.ID, Moves: []surveys.Move{outreach(b.channel("c").ID, p)}}
 	if _, err := d.Work(d.ctx, w); !errors.Is(err, weir.ErrLeaseLost) {

@@ -5,35 +5,36 @@ import (
 	"time"
 
 	"weir"
+	"weir/ops"
 	"weir/persistence"
 )
 
 func testTokens(t *testing.T, backend Backend) {
 	b := newBench(t, backend)
 	at := now()
-	live := func(want ...weir.Token) {
+	live := func(want ...ops.Token) {
 		t.Helper()
 		got, ever, err := b.LiveTokens(b.ctx, at)
 		b.ok(err)
-		byID := map[string]weir.Token{}
+		byID := map[string]ops.Token{}
 		for _, token := range got {
 			byID[token.ID] = token
 		}
-		wanted := map[string]weir.Token{}
+		wanted := map[string]ops.Token{}
 		for _, token := range want {
 			wanted[token.ID] = token
 		}
 		same(t, "live tokens", byID, wanted)
-		if all := must[[]weir.Token](t)(b.Tokens(b.ctx)); ever != (len(all) > 0) {
+		if all := must[[]ops.Token](t)(b.Tokens(b.ctx)); ever != (len(all) > 0) {
 			t.Errorf("ever %v with %d tokens", ever, len(all))
 		}
 	}
 	live()
-	one, _ := weir.NewToken("the ü program", []weir.Scope{weir.ScopeContactsWrite, weir.ScopePIIRead}, at.Add(-time.Hour), time.Time{})
-	two, _ := weir.NewToken("", []weir.Scope{weir.ScopeRouter}, at, at.Add(time.Minute))
+	one, _ := ops.NewToken("the ü program", []ops.Scope{ops.ScopeContactsWrite, ops.ScopePIIRead}, at.Add(-time.Hour), time.Time{})
+	two, _ := ops.NewToken("", []ops.Scope{ops.ScopeRouter}, at, at.Add(time.Minute))
 	b.ok(b.AddToken(b.ctx, two, at))
 	b.ok(b.AddToken(b.ctx, one, at))
-	same(t, "all tokens", must[[]weir.Token](t)(b.Tokens(b.ctx)), []weir.Token{one, two})
+	same(t, "all tokens", must[[]ops.Token](t)(b.Tokens(b.ctx)), []ops.Token{one, two})
 	live(one, two)
 	at = at.Add(time.Minute)
 	live(one)
@@ -48,7 +49,7 @@ func testTokens(t *testing.T, backend Backend) {
 	wantCode(t, b.RevokeToken(b.ctx, "nobody", at), weir.CodeNotFound)
 	live()
 	one.Revoked = at
-	same(t, "all tokens", must[[]weir.Token](t)(b.Tokens(b.ctx)), []weir.Token{one, two})
+	same(t, "all tokens", must[[]ops.Token](t)(b.Tokens(b.ctx)), []ops.Token{one, two})
 }
 
 // Tokens are made by a process that is not a member, while another one is.
@@ -59,7 +60,7 @@ func testTokensBeside(t *testing.T, backend Backend) {
 	url := backend.URL(t)
 	running := benchOn(t, url, persistence.Options{})
 	beside := OpenOnly(t, url, persistence.Options{})
-	token, _ := weir.NewToken("n", []weir.Scope{weir.ScopeRouter}, now(), time.Time{})
+	token, _ := ops.NewToken("n", []ops.Scope{ops.ScopeRouter}, now(), time.Time{})
 	running.ok(beside.AddToken(running.ctx, token, now()))
 	got, ever, err := running.LiveTokens(running.ctx, now())
 	if err != nil || !ever || len(got) != 1 || got[0].ID != token.ID {
@@ -70,15 +71,15 @@ func testTokensBeside(t *testing.T, backend Backend) {
 func testMostTokens(t *testing.T, backend Backend) {
 	b := newBench(t, backend)
 	at := now()
-	for i := range weir.MostTokens {
+	for i := range ops.MaxTokens {
 		expires := time.Time{}
 		if i == 0 {
 			expires = at.Add(time.Second)
 		}
-		token, _ := weir.NewToken("n", []weir.Scope{weir.ScopeRouter}, at, expires)
+		token, _ := ops.NewToken("n", []ops.Scope{ops.ScopeRouter}, at, expires)
 		b.ok(b.AddToken(b.ctx, token, at))
 	}
-	more, _ := weir.NewToken("n", []weir.Scope{weir.ScopeRouter}, at, time.Time{})
+	more, _ := ops.NewToken("n", []ops.Scope{ops.ScopeRouter}, at, time.Time{})
 	wantCode(t, b.AddToken(b.ctx, more, at), weir.CodeConflict)
 	b.ok(b.AddToken(b.ctx, more, at.Add(time.Second)))
 }

@@ -3,7 +3,7 @@ package dashboard
 import (
 	"net/http"
 
-	"weir"
+	"weir/ops"
 )
 
 // action is something a user can do: a GET of its path asks for confirmation and
@@ -11,7 +11,7 @@ import (
 // the script shows as a dialog.
 type action struct {
 	path   string
-	scopes []weir.Scope // one is needed; the API checks again
+	scopes []ops.Scope // one is needed; the API checks again
 	ask    func(*visit) (*question, error)
 	run    func(*visit) (*done, error)
 }

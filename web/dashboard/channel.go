@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"weir"
+	"weir/ops"
 	"weir/web"
 	"weir/web/dashboard/display"
 )
@@ -15,7 +16,7 @@ import (
 const maxListed = 10 // contacts and messages in each list on a channel's page
 
 func channelPage() *page {
-	admin := []weir.Scope{weir.ScopeChannelsAdmin}
+	admin := []ops.Scope{ops.ScopeChannelsAdmin}
 	const one = "/channels/{name}"
 	return &page{
 		name: "channel", path: one, scopes: readers(),
@@ -58,7 +59,7 @@ func loadChannel(v *visit) (*content, error) {
 			return nil, err
 		}
 	}
-	d.NoContacts = !v.may([]weir.Scope{weir.ScopeContactsRead})
+	d.NoContacts = !v.may([]ops.Scope{ops.ScopeContactsRead})
 	if !d.NoContacts {
 		if err := d.readLists(v); err != nil {
 			return nil, err

@@ -8,14 +8,15 @@ import (
 	"strings"
 
 	"weir"
+	"weir/ops"
 	"weir/web"
 	"weir/web/dashboard/display"
 )
 
 // contactReaders and contactWriters return the scopes for pages and actions of
 // contacts; one is needed.
-func contactReaders() []weir.Scope { return []weir.Scope{weir.ScopeContactsRead} }
-func contactWriters() []weir.Scope { return []weir.Scope{weir.ScopeContactsWrite} }
+func contactReaders() []ops.Scope { return []ops.Scope{ops.ScopeContactsRead} }
+func contactWriters() []ops.Scope { return []ops.Scope{ops.ScopeContactsWrite} }
 
 func contactsPage() *page {
 	return &page{name: "contacts", path: "/contacts", nav: "Contacts", scopes: contactReaders(), load: loadContacts, live: []string{"list"}, posted: searchNumber}

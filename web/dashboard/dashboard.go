@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"weir"
+	"weir/ops"
 	"weir/web"
 )
 
@@ -161,4 +161,4 @@ func exact(path string) string {
 func (d *Dashboard) Routes() map[string]http.Handler { return d.routes }
 
 // readers returns the scopes for lists of channels and contacts; one is needed.
-func readers() []weir.Scope { return []weir.Scope{weir.ScopeContactsRead, weir.ScopeChannelsAdmin} }
+func readers() []ops.Scope { return []ops.Scope{ops.ScopeContactsRead, ops.ScopeChannelsAdmin} }

@@ -4,12 +4,12 @@ import (
 	"net/url"
 	"strconv"
 
-	"weir"
+	"weir/ops"
 	"weir/web"
 )
 
 func auditPage() *page {
-	return &page{name: "audit", path: "/audit", nav: "Audit", scopes: []weir.Scope{weir.ScopeChannelsAdmin}, load: loadAudit, live: []string{"entries"}}
+	return &page{name: "audit", path: "/audit", nav: "Audit", scopes: []ops.Scope{ops.ScopeChannelsAdmin}, load: loadAudit, live: []string{"entries"}}
 }
 
 // auditData is the data of the audit log page.

@@ -13,15 +13,16 @@ import (
 	"weir/web/dashboard/display"
 
 	"weir"
+	"weir/ops"
 )
 
 // page is one page: its content and its actions. Its template is
 // templates/<name>.html, which defines "main" and a block for each live region.
 type page struct {
 	name   string
-	path   string       // pattern without a method, below the prefix
-	nav    string       // text in the navigation; empty: not listed
-	scopes []weir.Scope // one is needed to see it; nil: any token
+	path   string      // pattern without a method, below the prefix
+	nav    string      // text in the navigation; empty: not listed
+	scopes []ops.Scope // one is needed to see it; nil: any token
 	load   func(*visit) (*content, error)
 	// live lists the blocks that are sent again when they change. Each is inside an
 	// element whose id is the block's name.
@@ -48,7 +49,7 @@ type navItem struct {
 	Text, Link string
 	Current    bool
 	path       string
-	scopes     []weir.Scope
+	scopes     []ops.Scope
 }
 
 // view is the data of a template.

@@ -16,10 +16,10 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"weir"
 	"weir/cmd/weir/daemon"
 	"weir/config"
 	"weir/internal/daemontest"
+	"weir/ops"
 	"weir/persistence"
 	"weir/persistence/storetest"
 )
@@ -83,11 +83,11 @@ func (r *rig) addTokens(scopes []string) {
 	store := r.open()
 	defer func() { _ = store.Close(r.t.Context()) }()
 	for _, list := range scopes {
-		var set []weir.Scope
+		var set []ops.Scope
 		for _, s := range strings.Fields(list) {
-			set = append(set, weir.Scope(s))
+			set = append(set, ops.Scope(s))
 		}
-		token, text := weir.NewToken("of the tests", set, time.Now(), time.Time{})
+		token, text := ops.NewToken("of the tests", set, time.Now(), time.Time{})
 		if err := store.AddToken(r.t.Context(), token, time.Now()); err != nil {
 			r.t.Fatal(err)
 		}
@@ -128,7 +128,7 @@ func (r *rig) revoke(scopes string) {
 	r.t.Helper()
 	store := r.open()
 	defer func() { _ = store.Close(r.t.Context()) }()
-	id, _ := weir.TokenID(r.tokens[scopes])
+	id, _ := ops.TokenID(r.tokens[scopes])
 	if err := store.RevokeToken(r.t.Context(), id, time.Now()); err != nil {
 		r.t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"weir"
+	"weir/ops"
 	"weir/routing"
 	"weir/web/dashboard/display"
 )
@@ -23,7 +23,7 @@ const (
 
 // routerUsers returns the scope for pages of the router; its API also requires
 // pii:read.
-func routerUsers() []weir.Scope { return []weir.Scope{weir.ScopeRouter} }
+func routerUsers() []ops.Scope { return []ops.Scope{ops.ScopeRouter} }
 
 // routerListPage returns the page of all workers, queues or jobs.
 func routerListPage(what string, load func(*visit) (*content, error)) *page {
@@ -54,7 +54,7 @@ type wallboard struct {
 // wallboard reads the summary; nil: the token may not see it, or the router has no
 // workers and no jobs.
 func (v *visit) wallboard() *wallboard {
-	if !v.May(weir.ScopeRouter) || !v.May(weir.ScopePIIRead) {
+	if !v.May(ops.ScopeRouter) || !v.May(ops.ScopePIIRead) {
 		return nil
 	}
 	var w wallboard

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"weir"
+	"weir/ops"
 	"weir/web"
 	"weir/web/dashboard"
 )
@@ -36,7 +37,7 @@ func (s *script) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			w.WriteHeader(int(status))
 			return
 		}
-		answer(web.WhoView{Open: true, Scopes: weir.Scopes()})
+		answer(web.WhoView{Open: true, Scopes: ops.Scopes()})
 	case "/v1/channels":
 		s.asked.Add(1)
 		if s.take != nil {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"weir"
+	"weir/ops"
 	"weir/surveys"
 	"weir/web"
 	"weir/web/dashboard/display"
@@ -21,7 +22,7 @@ const (
 )
 
 func surveyPage() *page {
-	admin := []weir.Scope{weir.ScopeSurveysAdmin}
+	admin := []ops.Scope{ops.ScopeSurveysAdmin}
 	return &page{
 		name: "survey", path: surveyPath, scopes: surveyReaders(),
 		load: loadSurvey, live: []string{"state", "figures", "people", "calendar", "recent"},

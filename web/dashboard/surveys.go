@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"weir"
+	"weir/ops"
 	"weir/surveys"
 	"weir/web"
 	"weir/web/dashboard/display"
@@ -18,8 +18,8 @@ import (
 const surveysPerPage = 20
 
 // surveyReaders returns the scopes for reading surveys; one is needed.
-func surveyReaders() []weir.Scope {
-	return []weir.Scope{weir.ScopeContactsRead, weir.ScopeSurveysAdmin}
+func surveyReaders() []ops.Scope {
+	return []ops.Scope{ops.ScopeContactsRead, ops.ScopeSurveysAdmin}
 }
 
 func surveysPage() *page {
@@ -85,7 +85,7 @@ func (c surveyCard) Of(status surveys.Status) int { return c.Stats.Statuses[stat
 // surveyCards lists the running, paused and stopping surveys. Their statistics are
 // cached for a few seconds, not computed for each browser.
 func (v *visit) surveyCards() ([]surveyCard, error) {
-	if !v.may([]weir.Scope{weir.ScopeContactsRead, weir.ScopeSurveysAdmin}) {
+	if !v.may([]ops.Scope{ops.ScopeContactsRead, ops.ScopeSurveysAdmin}) {
 		return nil, nil
 	}
 	return v.d.surveyCache.get(v.rights(), func() ([]surveyCard, error) {

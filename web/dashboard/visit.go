@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"weir"
+	"weir/ops"
 	"weir/web"
 )
 
@@ -57,7 +58,7 @@ func (d *Dashboard) withoutSession(h handler) http.Handler {
 
 // withSession requires a session whose token has one of the scopes; nil: any token. The
 // API checks again.
-func (d *Dashboard) withSession(oneOf []weir.Scope, h handler) http.Handler {
+func (d *Dashboard) withSession(oneOf []ops.Scope, h handler) http.Handler {
 	return d.withoutSession(func(v *visit, w http.ResponseWriter) error {
 		v.readSession()
 		if err := v.readIdentity(); err != nil {
@@ -89,12 +90,12 @@ func (v *visit) checkOrigin() error {
 }
 
 // may reports whether the token has one of the scopes.
-func (v *visit) may(oneOf []weir.Scope) bool {
-	return oneOf == nil || slices.ContainsFunc(oneOf, func(s weir.Scope) bool { return slices.Contains(v.who.Scopes, s) })
+func (v *visit) may(oneOf []ops.Scope) bool {
+	return oneOf == nil || slices.ContainsFunc(oneOf, func(s ops.Scope) bool { return slices.Contains(v.who.Scopes, s) })
 }
 
 // May reports whether the token has one of the scopes, for templates.
-func (v *visit) May(oneOf ...weir.Scope) bool { return v.may(oneOf) }
+func (v *visit) May(oneOf ...ops.Scope) bool { return v.may(oneOf) }
 
 // rights returns a key that is equal for all who see the same.
 func (v *visit) rights() string { return scopeWords(v.who.Scopes) }
@@ -119,7 +120,7 @@ func (v *visit) Wall() bool { return v.r.URL.Query().Get("wall") == "1" }
 // Version returns the running version.
 func (v *visit) Version() string { return v.d.Version }
 
-func scopeWords(list []weir.Scope) string {
+func scopeWords(list []ops.Scope) string {
 	words := make([]string, len(list))
 	for i, s := range list {
 		words[i] = string(s)

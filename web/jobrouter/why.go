@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"time"
 
-	"weir"
+	"weir/ops"
 	"weir/routing"
 )
 
@@ -17,7 +17,7 @@ type whyView struct {
 // why reports why a job waits. It is a separate route, an extension of Weir, so
 // that the job resource stays as clients expect it.
 func (s *service) why(c *call) (answer, error) {
-	var why weir.Why
+	var why ops.Why
 	found := false
 	err := s.Engine.View(c.r.Context(), func(st *routing.State, _ time.Time) { why, found = st.Why(c.ids[0]) })
 	if err == nil && !found {

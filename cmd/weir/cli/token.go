@@ -14,6 +14,7 @@ import (
 	"weir"
 	"weir/cmd/internal/command"
 	"weir/config"
+	"weir/ops"
 	"weir/persistence"
 )
 
@@ -77,10 +78,10 @@ func printable(name string) bool {
 	return !strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f })
 }
 
-func scopesOf(words []string) ([]weir.Scope, error) {
-	var scopes []weir.Scope
+func scopesOf(words []string) ([]ops.Scope, error) {
+	var scopes []ops.Scope
 	for _, word := range words {
-		scope := weir.Scope(strings.TrimSpace(word))
+		scope := ops.Scope(strings.TrimSpace(word))
 		if !scope.Known() {
 			return nil, fmt.Errorf("there is no scope %q; want some of %s", word, strings.Join(scopeWords(), ", "))
 		}
@@ -95,8 +96,8 @@ func scopesOf(words []string) ([]weir.Scope, error) {
 }
 
 func scopeWords() []string {
-	known := make([]string, 0, len(weir.Scopes()))
-	for _, s := range weir.Scopes() {
+	known := make([]string, 0, len(ops.Scopes()))
+	for _, s := range ops.Scopes() {
 		known = append(known, string(s))
 	}
 	return known
@@ -104,8 +105,8 @@ func scopeWords() []string {
 
 // makeToken prints only the token on standard output, so that it can be redirected to
 // a file, and its description on standard error.
-func (a *app) makeToken(ctx context.Context, p *printing, name string, scopes []weir.Scope, until time.Time) error {
-	t, text := weir.NewToken(name, scopes, a.now(), until)
+func (a *app) makeToken(ctx context.Context, p *printing, name string, scopes []ops.Scope, until time.Time) error {
+	t, text := ops.NewToken(name, scopes, a.now(), until)
 	err := a.withTokens(ctx, func(s *persistence.Store) error {
 		live, ever, err := s.LiveTokens(ctx, a.now())
 		if err != nil {
@@ -129,13 +130,13 @@ func (a *app) makeToken(ctx context.Context, p *printing, name string, scopes []
 
 // shownToken is the JSON form of a token.
 type shownToken struct {
-	ID      string       `json:"id"`
-	Name    string       `json:"name"`
-	State   string       `json:"state"`
-	Scopes  []weir.Scope `json:"scopes"`
-	Created time.Time    `json:"created_at"`
-	Expires time.Time    `json:"expires_at,omitzero"`
-	Used    time.Time    `json:"used_at,omitzero"`
+	ID      string      `json:"id"`
+	Name    string      `json:"name"`
+	State   string      `json:"state"`
+	Scopes  []ops.Scope `json:"scopes"`
+	Created time.Time   `json:"created_at"`
+	Expires time.Time   `json:"expires_at,omitzero"`
+	Used    time.Time   `json:"used_at,omitzero"`
 }
 
 func (a *app) tokenList(p *printing) *cobra.Command {
@@ -171,7 +172,7 @@ func (a *app) listTokens(ctx context.Context, p *printing, s *persistence.Store,
 	return l.end()
 }
 
-func stateOf(t *weir.Token, now time.Time) string {
+func stateOf(t *ops.Token, now time.Time) string {
 	switch {
 	case !t.Revoked.IsZero():
 		return "revoked"
@@ -200,7 +201,7 @@ func (a *app) tokenRevoke(p *printing) *cobra.Command {
 		},
 		RunE: func(c *cobra.Command, args []string) error {
 			id := args[0]
-			if inText, ok := weir.TokenID(id); ok { // the argument is the whole token
+			if inText, ok := ops.TokenID(id); ok { // the argument is the whole token
 				id = inText
 			}
 			if err := a.confirm(c, "this revokes token "+id+" for good: requests that carry it are refused"); err != nil {

@@ -13,23 +13,23 @@ import (
 	"testing"
 	"time"
 
-	"weir"
 	"weir/channels/nuntium/simulator"
 	"weir/cmd/weir/daemon"
 	"weir/config"
 	"weir/internal/daemontest"
+	"weir/ops"
 	"weir/persistence"
 	"weir/persistence/storetest"
 )
 
 // makeToken makes a token as weir token create does: outside the daemon.
-func makeToken(t *testing.T, database string, scopes ...weir.Scope) (id, text string) {
+func makeToken(t *testing.T, database string, scopes ...ops.Scope) (id, text string) {
 	t.Helper()
 	s := storetest.OpenOnly(t, database, persistence.Options{})
 	if err := s.MigrateUp(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	token, text := weir.NewToken("n", scopes, time.Now(), time.Time{})
+	token, text := ops.NewToken("n", scopes, time.Now(), time.Time{})
 	if err := s.AddToken(t.Context(), token, time.Now()); err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +58,7 @@ func TestReachableAddressNeedsAToken(t *testing.T) {
 		"configured": start(database, "WEIR_API_TOKENS=a-token-that-is-long"),
 		"in the store": func() error {
 			other := "sqlite://" + filepath.Join(t.TempDir(), "weir.db")
-			makeToken(t, other, weir.ScopeRouter)
+			makeToken(t, other, ops.ScopeRouter)
 			return start(other)
 		}(),
 	} {
@@ -97,9 +97,9 @@ func TestATokenMadeBesideIsHeardOf(t *testing.T) {
 	if got := r.status("/v1/channels", ""); got != 200 {
 		t.Fatal(got)
 	}
-	id, text := makeToken(t, database, weir.ScopeChannelsAdmin)
-	_, both := makeToken(t, database, weir.ScopeRouter, weir.ScopePIIRead)
-	_, one := makeToken(t, database, weir.ScopeRouter)
+	id, text := makeToken(t, database, ops.ScopeChannelsAdmin)
+	_, both := makeToken(t, database, ops.ScopeRouter, ops.ScopePIIRead)
+	_, one := makeToken(t, database, ops.ScopeRouter)
 	r.eventually("a request without a token is refused", func() bool { return r.status("/v1/channels", "") == 401 })
 	r.eventually("the tokens are known", func() bool { return r.status(router, one) == 403 })
 	for _, x := range []struct {
@@ -128,7 +128,7 @@ func TestCanaries(t *testing.T) {
 	t.Parallel()
 	const number, channelSecret, applicationSecret, configured = "15559871234", "CANARY-channel-secret", "CANARY-application-secret", "CANARY-configured-token"
 	database := "sqlite://" + filepath.Join(t.TempDir(), "weir.db")
-	_, made := makeToken(t, database, weir.Scopes()...)
+	_, made := makeToken(t, database, ops.Scopes()...)
 	log, r := &daemontest.Log{}, &rig{t: t}
 	var urls daemontest.Log
 	note := func(h http.Handler) http.Handler {

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"weir"
 	"weir/actors"
 	"weir/actors/core"
 	"weir/actors/delivery"
@@ -19,6 +18,7 @@ import (
 	"weir/channels/workers"
 	"weir/config"
 	"weir/internal/outbound"
+	"weir/ops"
 	"weir/persistence"
 	"weir/routing"
 	"weir/surveys"
@@ -127,7 +127,7 @@ func (p *parts) drain(ctx context.Context) error {
 // bearer admits a request to the router by its token. The router returns its data
 // unmasked, phone numbers included, so the token needs both scopes.
 func (p *parts) bearer(r *http.Request) error {
-	_, err := p.gate.Admit(r, weir.ScopeRouter, weir.ScopePIIRead)
+	_, err := p.gate.Admit(r, ops.ScopeRouter, ops.ScopePIIRead)
 	return err
 }
 

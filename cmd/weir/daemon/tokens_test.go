@@ -8,17 +8,17 @@ import (
 	"testing/synctest"
 	"time"
 
-	"weir"
+	"weir/ops"
 	"weir/web"
 )
 
 // shaky is a token store whose reads fail a given number of times.
 type shaky struct {
-	weir.TokenStore
+	ops.TokenStore
 	fails, reads int
 }
 
-func (s *shaky) LiveTokens(context.Context, time.Time) ([]weir.Token, bool, error) {
+func (s *shaky) LiveTokens(context.Context, time.Time) ([]ops.Token, bool, error) {
 	if s.reads++; s.fails > 0 {
 		s.fails--
 		return nil, false, errors.New("down")

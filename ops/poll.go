@@ -1,19 +1,23 @@
-package weir
+package ops
 
-import "context"
+import (
+	"context"
+
+	"weir"
+)
 
 // Poller polls for work that other processes left for this one. It uses a single
 // statement, so that polling can be frequent.
 type Poller interface {
-	// Poll lists the inbox as [Inbox] does and, if orphans is set, the orphans as
-	// [Leaser] does. It also wakes waiters for events or tokens of other
+	// Poll lists the inbox as [weir.Inbox] does and, if orphans is set, the orphans as
+	// [weir.Leaser] does. It also wakes waiters for events or tokens of other
 	// processes.
 	Poll(ctx context.Context, limit int, orphans bool) (Polled, error)
 }
 
-// Poll is the result of one poll.
+// Polled is the result of one poll.
 type Polled struct {
-	Items   []InboxItem
-	Orphans []ChannelID
+	Items   []weir.InboxItem
+	Orphans []weir.ChannelID
 	News    bool // there are events or tokens that the previous poll did not see
 }

@@ -1,8 +1,10 @@
-package weir
+package ops
 
 import (
 	"context"
 	"time"
+
+	"weir"
 )
 
 // Counter names one of the counts of a [Minute].
@@ -32,8 +34,8 @@ const (
 )
 
 // CounterOf returns the counter of contacts that are done with an outcome.
-func CounterOf(o Outcome) (Counter, bool) {
-	for i, known := range Outcomes() {
+func OutcomeCounter(o weir.Outcome) (Counter, bool) {
+	for i, known := range weir.Outcomes() {
 		if o == known {
 			return CountCompleted + Counter(i), true
 		}
@@ -41,12 +43,9 @@ func CounterOf(o Outcome) (Counter, bool) {
 	return 0, false
 }
 
-// Verdicts returns every verdict, in the order of their counters.
-func Verdicts() []Verdict { return []Verdict{Applied, Duplicate, Late, UnknownAttempt, Forwarded} }
-
 // CounterOfVerdict returns the counter of reports with a verdict.
-func CounterOfVerdict(v Verdict) (Counter, bool) {
-	for i, known := range Verdicts() {
+func VerdictCounter(v weir.Verdict) (Counter, bool) {
+	for i, known := range weir.Verdicts() {
 		if v == known {
 			return CountApplied + Counter(i), true
 		}
@@ -61,7 +60,7 @@ const Quarter = 15 * time.Minute
 // Minute is the activity on a channel in one minute, as seen by one process or
 // summed over all of them.
 type Minute struct {
-	Channel ChannelID
+	Channel weir.ChannelID
 	At      time.Time // start of the minute
 	Counts  [Counters]int64
 	// Gauged reports whether the gauges below are known. Only the process that
@@ -96,10 +95,10 @@ type MinuteStore interface {
 	// Minutes lists the minutes of a channel in [from, until), oldest first.
 	// Minutes in which nothing happened and nothing changed are absent. before is
 	// the last minute earlier than from; nil: none.
-	Minutes(ctx context.Context, channel ChannelID, from, until time.Time) (list []Minute, before *Minute, err error)
+	Minutes(ctx context.Context, channel weir.ChannelID, from, until time.Time) (list []Minute, before *Minute, err error)
 	// Quarters lists quarters of an hour of many channels in [from, until), by
 	// channel, then oldest first. A quarter is the sum of its minutes.
-	Quarters(ctx context.Context, channels []ChannelID, from, until time.Time) ([]Minute, error)
+	Quarters(ctx context.Context, channels []weir.ChannelID, from, until time.Time) ([]Minute, error)
 	// PurgeMinutes deletes minutes and quarters from before an instant, at most
 	// limit of each, and returns how many it deleted.
 	PurgeMinutes(ctx context.Context, before time.Time, limit int) (int, error)

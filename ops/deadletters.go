@@ -1,4 +1,4 @@
-package weir
+package ops
 
 import (
 	"context"
@@ -6,22 +6,12 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"weir"
 )
 
-// DeadOutcomes returns the outcomes that make a dead letter: an operator should
-// inspect the contact, because neither the person nor the client ended it. A
-// busy line, an unanswered call, a closed window and a cancellation make none.
-func DeadOutcomes() []Outcome { return []Outcome{Failed, Lost, DeadLetter} }
-
-// Dead reports whether a contact is a dead letter: it ended in one of
-// [DeadOutcomes] and has no survey that retries it. A survey handles the
-// failed contacts of its respondents itself.
-func (c *Contact) Dead() bool {
-	return c.State == Done && c.For.ID == 0 && (c.Outcome == Failed || c.Outcome == Lost || c.Outcome == DeadLetter)
-}
-
-// mostReason is the max length, in runes, of a reason that groups dead letters.
-const mostReason = 200
+// maxReason is the max length, in runes, of a reason that groups dead letters.
+const maxReason = 200
 
 // numberLike matches a phone number as people write it, also with separators.
 var numberLike = regexp.MustCompile(`\+?\(?[0-9](?:[ ().\-/]{0,2}[0-9]){6,}`)
@@ -61,7 +51,7 @@ func GroupReason(reason string) string {
 	flush()
 	// Again: collapsing space may have brought digits together into a phone number.
 	out := []rune(strings.TrimSpace(numberLike.ReplaceAllString(b.String(), "…")))
-	return strings.TrimSpace(string(out[:min(len(out), mostReason)]))
+	return strings.TrimSpace(string(out[:min(len(out), maxReason)]))
 }
 
 // RequeuePrefix begins the key of a contact that was made from a dead letter.
@@ -71,30 +61,30 @@ const RequeuePrefix = "requeue:"
 
 // RequeueKey returns the key of the contact that is made from a dead letter. It
 // is unique per dead letter, so that a person is not contacted twice for one.
-func RequeueKey(old Ref) string { return RequeuePrefix + old.String() }
+func RequeueKey(old weir.Ref) string { return RequeuePrefix + old.String() }
 
 // RequeueOf returns the contact that a requeue key names.
-func RequeueOf(key string) (Ref, bool) {
+func ParseRequeueKey(key string) (weir.Ref, bool) {
 	text, ok := strings.CutPrefix(key, RequeuePrefix)
 	if !ok {
-		return Ref{}, false
+		return weir.Ref{}, false
 	}
-	ref, err := ParseRef(text)
+	ref, err := weir.ParseRef(text)
 	return ref, err == nil
 }
 
 // Dead is one dead letter.
-type Dead struct {
-	Contact Contact
+type DeadLetter struct {
+	Contact weir.Contact
 	At      time.Time // when it became a dead letter
-	Outcome Outcome
+	Outcome weir.Outcome
 	Reason  string // normalized by GroupReason
 }
 
 // DeadFilter selects dead letters. Zero fields select everything.
-type DeadFilter struct {
-	Channel      ChannelID
-	Outcome      Outcome
+type DeadLetterFilter struct {
+	Channel      weir.ChannelID
+	Outcome      weir.Outcome
 	Reason       *string // as in DeadGroup
 	Since, Until time.Time
 	Cursor       string
@@ -102,9 +92,9 @@ type DeadFilter struct {
 }
 
 // DeadGroup counts dead letters of one channel with the same outcome and reason.
-type DeadGroup struct {
-	Channel        ChannelID
-	Outcome        Outcome
+type DeadLetterGroup struct {
+	Channel        weir.ChannelID
+	Outcome        weir.Outcome
 	Reason         string
 	Count          int64
 	Oldest, Newest time.Time
@@ -112,33 +102,33 @@ type DeadGroup struct {
 
 // Requeued is the result of requeueing dead letters.
 type Requeued struct {
-	Contacts []Contact // the new ones
-	Closed   int       // dead letters left in place because their window has closed
+	Contacts []weir.Contact // the new ones
+	Closed   int            // dead letters left in place because their window has closed
 }
 
 // Afterlife describes what happened to a contact after it was done.
-type Afterlife struct {
-	Dead       *Dead // Contact is not set; nil: not a dead letter now
-	RequeuedAs Ref   // zero: not requeued
+type DeadLetterHistory struct {
+	Dead       *DeadLetter // Contact is not set; nil: not a dead letter now
+	RequeuedAs weir.Ref    // zero: not requeued
 	RequeuedAt time.Time
 	RequeuedBy string // id of the token
 }
 
 // DeadStore stores the dead letters.
-type DeadStore interface {
+type DeadLetterStore interface {
 	// DeadLetters lists by channel, newest first. It reads a bounded number of
 	// rows, so a page may be short; the cursor is empty on the last page.
-	DeadLetters(ctx context.Context, f DeadFilter) (_ []Dead, next string, err error)
+	DeadLetters(ctx context.Context, f DeadLetterFilter) (_ []DeadLetter, next string, err error)
 	// DeadGroups counts by channel, outcome and reason, at most limit groups.
-	DeadGroups(ctx context.Context, f DeadFilter, limit int) ([]DeadGroup, error)
+	DeadGroups(ctx context.Context, f DeadLetterFilter, limit int) ([]DeadLetterGroup, error)
 	// CountDead returns the number of matching dead letters.
-	CountDead(ctx context.Context, f DeadFilter) (int64, error)
+	CountDead(ctx context.Context, f DeadLetterFilter) (int64, error)
 	// Requeue replaces dead letters of a channel by new contacts, in one
 	// transaction. Contacts that are not dead letters (any more) are skipped, so
 	// repeating the call is harmless.
-	Requeue(ctx context.Context, channel ChannelID, contacts []ContactID, token string) (Requeued, error)
+	Requeue(ctx context.Context, channel weir.ChannelID, contacts []weir.ContactID, token string) (Requeued, error)
 	// Discard deletes dead letters, keeps their contacts, and returns how many it deleted.
-	Discard(ctx context.Context, channel ChannelID, contacts []ContactID) (int, error)
+	Discard(ctx context.Context, channel weir.ChannelID, contacts []weir.ContactID) (int, error)
 	// Afterlife returns what happened to a contact after it was done.
-	Afterlife(ctx context.Context, ref Ref) (Afterlife, error)
+	Afterlife(ctx context.Context, ref weir.Ref) (DeadLetterHistory, error)
 }

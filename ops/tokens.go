@@ -1,9 +1,10 @@
-package weir
+package ops
 
 import (
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -79,7 +80,7 @@ func TokenID(text string) (id string, ok bool) {
 }
 
 // MostTokens is the max number of tokens that are live at once.
-const MostTokens = 1000
+const MaxTokens = 1000
 
 // TokenStore stores tokens. They are never deleted: the id of a revoked token
 // still identifies the author of past changes.
@@ -95,4 +96,38 @@ type TokenStore interface {
 	RevokeToken(ctx context.Context, id string, now time.Time) error
 	// TokensUsed records when tokens were last used.
 	TokensUsed(ctx context.Context, seen map[string]time.Time) error
+}
+
+// StrongBits is the entropy from which guessing a token is infeasible.
+const StrongBits = 128
+
+// WeakToken reports whether a configured token could be guessed: it has fewer than
+// [StrongBits] for the characters that it uses, or repeats a few of them.
+// Punctuation does not count.
+func WeakToken(text string) bool {
+	var digits, hex, lower, upper, length int
+	seen := map[rune]bool{}
+	for _, r := range text {
+		switch {
+		case '0' <= r && r <= '9':
+			digits = 10
+		case 'a' <= r && r <= 'f':
+			hex = 6
+		case 'g' <= r && r <= 'z':
+			lower = 20
+		case 'A' <= r && r <= 'Z':
+			upper = 26
+		default:
+			continue
+		}
+		length++
+		seen[r] = true
+	}
+	if lower > 0 {
+		hex = 6
+	}
+	if upper > 0 && lower > 0 {
+		digits = 12 // base64
+	}
+	return float64(length)*math.Log2(float64(max(1, digits+hex+lower+upper))) < StrongBits || len(seen) < 8
 }

@@ -1,8 +1,10 @@
-package weir
+package ops
 
 import (
 	"fmt"
 	"time"
+
+	"weir"
 )
 
 // Why explains why something waits: a stable code for programs and one sentence
@@ -71,9 +73,9 @@ func (w Why) And(clause string) Why {
 	return w
 }
 
-// Shut returns why the channel starts no contacts, regardless of its provider;
+// BlockedBy returns why a channel starts no contacts, regardless of its provider;
 // empty if it may start them.
-func (c *Channel) Shut() WhyCode {
+func BlockedBy(c *weir.Channel) WhyCode {
 	switch {
 	case c.Deleting, c.Deleted:
 		return WhyDeleting
@@ -84,9 +86,9 @@ func (c *Channel) Shut() WhyCode {
 	}
 }
 
-// WhyShut returns the explanation of [Channel.Shut].
-func (c *Channel) WhyShut() Why {
-	w := Why{Code: c.Shut()}
+// WhyBlocked returns the explanation of [BlockedBy].
+func WhyBlocked(c *weir.Channel) Why {
+	w := Why{Code: BlockedBy(c)}
 	switch {
 	case w.Code == WhyDeleting:
 		w.Text = fmt.Sprintf("channel %s is being deleted; its contacts are being canceled", c.Name)
