@@ -123,6 +123,10 @@ lint: ## formatting, go vet and golangci-lint
 	@if command -v golangci-lint >/dev/null; then golangci-lint run; \
 	else $(GO) run $(LINTER) run || { echo "To have it at hand: go install $(LINTER)"; exit 1; }; fi
 
+.PHONY: house
+house: ## the tree's own figures beside their targets: path of a contact, sizes, words, arrows between files (a minute; HOUSE=-v lists what is behind them)
+	@$(GO) run ./internal/house $(HOUSE)
+
 .PHONY: fmt
 fmt: ## format all Go files
 	gofmt -w .

@@ -68,7 +68,7 @@ func TestDeadLinksAreFound(t *testing.T) {
 		{"[a](../README.md)", ""},
 		{"# Here it is\n[a](#here-it-is)", ""},
 		{"[a](https://example.org/no/such#place)", ""},
-		{"[a](mailto:somebody@example.org)", ""},
+		{"[a](mailto:user@example.org)", ""},
 		{"`[a](gone.md)`", ""},
 		{"```\n[a](gone.md)\n```", ""},
 		{"[a](gone.md)", "gone.md, which does not exist"},

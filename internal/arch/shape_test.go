@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	mostLines     = 400 // of a file
+	maxLines      = 400 // of a file
 	shortFunction = 40  // lines; most functions are no longer
 	longFunction  = 80  // no function is longer, outside tests
 	fewLong       = 0.05
@@ -19,8 +19,8 @@ const (
 func TestFilesCanBeReadInOneSitting(t *testing.T) {
 	t.Parallel()
 	for _, f := range load(t).files {
-		if !f.made && f.lines > mostLines+1 { // a final newline begins one more line
-			t.Errorf("%s has %d lines; at most %d", f.path, f.lines-1, mostLines)
+		if !f.made && f.lines > maxLines+1 { // a final newline begins one more line
+			t.Errorf("%s has %d lines; at most %d", f.path, f.lines-1, maxLines)
 		}
 	}
 }
@@ -129,7 +129,7 @@ func TestPurePackagesHaveNoClockAndNoGoroutines(t *testing.T) {
 			case *ast.SelectorExpr:
 				for _, name := range []string{"Now", "Since", "Until", "After", "AfterFunc", "NewTimer", "NewTicker", "Tick"} {
 					if selector(n, "time", name) {
-						t.Errorf("%s: package %s is told the time; time.%s asks for it", tr.position(n), f.folder, name)
+						t.Errorf("%s: package %s receives the time as an argument; time.%s reads the clock", tr.position(n), f.folder, name)
 					}
 				}
 			}

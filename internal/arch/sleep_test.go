@@ -11,7 +11,7 @@ import (
 
 // A sleep in a test is either too long or too short, unless time is simulated.
 // Tests poll with polling.Until, wait for an event, or run in a bubble.
-func TestNobodySleeps(t *testing.T) {
+func TestNoSleeps(t *testing.T) {
 	t.Parallel()
 	for _, fault := range load(t).sleeps() {
 		t.Error(fault)

@@ -1,0 +1,273 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/ast"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"weir/channels/nuntium/simulator"
+)
+
+const (
+	window     = time.Second // a contact takes half of it, its checkpoint included
+	executions = 3           // contacts, and as many windows without one
+	secret     = "a-token-of-this-trace"
+)
+
+// step is a function on the path of a contact.
+type step struct {
+	file, name  string
+	first, last int
+}
+
+func (s step) lines() int { return s.last - s.first + 1 }
+
+// block is a stretch of code without branches, as the compiler's coverage counts it.
+type block struct {
+	file       string
+	line, last int
+}
+
+// trace runs a broker on SQLite and a simulated Nuntium, dispatches single contacts, and
+// returns the functions that every one of them executes from its request until it is done.
+// A block counts if each contact executes it more often than any idle period of the same
+// length, so that timers and pollers do not.
+func (t *tree) trace(ctx context.Context) ([]step, error) {
+	dir, err := os.MkdirTemp("", "weir-house-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	b, err := start(ctx, t.root, dir)
+	if err != nil {
+		return nil, err
+	}
+	idle, busy, err := b.measure(ctx)
+	if err = errors.Join(err, b.stop()); err != nil {
+		return nil, fmt.Errorf("%w\n%s", err, &b.errs)
+	}
+	executed := map[string][]block{}
+	for at, n := range busy {
+		if n > idle[at] {
+			executed[at.file] = append(executed[at.file], at)
+		}
+	}
+	return t.steps(executed), nil
+}
+
+// measure returns how often each block was executed: at most in an idle period, at least
+// in a period with one contact.
+func (b *broker) measure(ctx context.Context) (idle, busy map[block]int, err error) {
+	if err = b.contact(ctx); err != nil { // what only a first contact does is not counted
+		return nil, nil, err
+	}
+	if _, err = b.during(ctx, func(context.Context) error { return nil }); err != nil {
+		return nil, nil, err
+	}
+	idle = map[block]int{}
+	for i := range executions {
+		counts, err := b.during(ctx, func(context.Context) error { return nil })
+		if err != nil {
+			return nil, nil, err
+		}
+		for at, n := range counts {
+			idle[at] = max(idle[at], n)
+		}
+		if counts, err = b.during(ctx, b.contact); err != nil {
+			return nil, nil, err
+		}
+		if i == 0 {
+			busy = counts
+		}
+		for at, n := range busy {
+			busy[at] = min(n, counts[at])
+		}
+	}
+	return idle, busy, b.allDone(ctx)
+}
+
+// steps returns the functions that hold the given blocks.
+func (t *tree) steps(executed map[string][]block) (out []step) {
+	for _, f := range t.files {
+		for _, d := range f.syntax.Decls {
+			fn, ok := d.(*ast.FuncDecl)
+			if !ok || fn.Body == nil {
+				continue
+			}
+			s := step{f.path, fn.Name.Name, t.fset.Position(fn.Pos()).Line, t.fset.Position(fn.End()).Line}
+			if slices.ContainsFunc(executed[f.path], func(b block) bool { return s.first <= b.line && b.last <= s.last }) {
+				out = append(out, s)
+			}
+		}
+	}
+	return out
+}
+
+// broker is the traced process, its simulated provider and a client of it.
+type broker struct {
+	dir      string
+	process  *exec.Cmd
+	commands io.WriteCloser
+	answers  *bufio.Scanner
+	errs     bytes.Buffer
+	url      string
+	provider *http.Server
+}
+
+func start(ctx context.Context, root, dir string) (_ *broker, err error) {
+	b := &broker{dir: dir}
+	program := filepath.Join(dir, "traced")
+	build := exec.CommandContext(ctx, "go", "build", "-cover", "-covermode=atomic", "-coverpkg="+module+"/...", "-o", program, "./internal/house/traced")
+	build.Dir = root
+	if out, err := build.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("go build -cover: %w\n%s", err, out)
+	}
+	nuntium, err := simulator.New(simulator.Options{
+		Applications: []simulator.Application{{Name: "weir", Tokens: []string{secret}}},
+		Channels:     []simulator.Channel{{Name: "sms", Application: "weir", Enabled: true}},
+		Outcomes:     []string{simulator.Delivered}, DeliverTime: 50 * time.Millisecond,
+	})
+	if err != nil {
+		return nil, err
+	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	b.provider = &http.Server{Handler: nuntium, ReadHeaderTimeout: time.Second}
+	go func() { _ = b.provider.Serve(listener) }()
+	go nuntium.Run(ctx)
+
+	b.process = exec.CommandContext(ctx, program) //nolint:gosec // built above
+	b.process.Env = append(os.Environ(), "DATABASE_URL=sqlite://"+filepath.Join(dir, "weir.db"), "LISTEN_ADDR=127.0.0.1:0", "WEIR_API_TOKENS="+secret, "GOCOVERDIR="+dir)
+	b.process.Stderr = &b.errs
+	if b.commands, err = b.process.StdinPipe(); err != nil {
+		return nil, err
+	}
+	out, err := b.process.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	b.answers = bufio.NewScanner(out)
+	if err := b.process.Start(); err != nil {
+		return nil, err
+	}
+	if !b.answers.Scan() {
+		return nil, errors.Join(fmt.Errorf("the traced broker did not start: %s", &b.errs), b.stop())
+	}
+	b.url = "http://" + b.answers.Text()
+	_, err = b.request(ctx, "PUT", "/v1/channels/sms", map[string]any{"type": "nuntium", "capacity": 5, "settings": map[string]any{
+		"base_url": "http://" + listener.Addr().String(), "account": "demo", "application": "weir", "token": secret, "channel": "sms",
+	}})
+	return b, err
+}
+
+func (b *broker) stop() error {
+	return errors.Join(b.commands.Close(), b.process.Wait(), b.provider.Close())
+}
+
+// command sends a line to the traced process and waits for its answer.
+func (b *broker) command(line string) error {
+	if _, err := fmt.Fprintln(b.commands, line); err != nil {
+		return err
+	}
+	if !b.answers.Scan() {
+		return fmt.Errorf("%s: the traced broker has ended", line)
+	}
+	return nil
+}
+
+// during returns how often each block was executed in one window, which begins with act.
+func (b *broker) during(ctx context.Context, act func(context.Context) error) (map[block]int, error) {
+	dir, err := os.MkdirTemp(b.dir, "counts-")
+	if err != nil {
+		return nil, err
+	}
+	end := time.After(window)
+	if err := errors.Join(b.command("clear"), act(ctx)); err != nil {
+		return nil, err
+	}
+	select {
+	case <-end:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if err := b.command("write " + dir); err != nil {
+		return nil, err
+	}
+	profile := filepath.Join(dir, "profile")
+	if out, err := exec.CommandContext(ctx, "go", "tool", "covdata", "textfmt", "-i="+dir, "-o="+profile).CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("go tool covdata: %w\n%s", err, out)
+	}
+	text, err := os.ReadFile(profile) //nolint:gosec // written above
+	if err != nil {
+		return nil, err
+	}
+	counts := map[block]int{}
+	row := regexp.MustCompile(`(?m)^` + module + `/(.*):(\d+)\.\d+,(\d+)\.\d+ \d+ (\d+)$`)
+	for _, m := range row.FindAllStringSubmatch(string(text), -1) {
+		line, _ := strconv.Atoi(m[2])
+		last, _ := strconv.Atoi(m[3])
+		n, _ := strconv.Atoi(m[4])
+		file := m[1]
+		if !strings.HasPrefix(file, "internal/house/") {
+			counts[block{file, line, last}] += n
+		}
+	}
+	return counts, nil
+}
+
+// contact sends one contact.
+func (b *broker) contact(ctx context.Context) error {
+	_, err := b.request(ctx, "POST", "/v1/channels/sms/contacts", map[string]any{"contacts": []any{
+		map[string]any{"key": strconv.FormatInt(time.Now().UnixNano(), 36), "to": "+12025550100", "messages": []string{"hello"}},
+	}})
+	return err
+}
+
+// allDone reports an error unless every contact was delivered.
+func (b *broker) allDone(ctx context.Context) error {
+	text, err := b.request(ctx, "GET", "/v1/contacts?state=done&limit=100", nil)
+	if err == nil && bytes.Count(text, []byte(`"state":"done","outcome":"completed"`)) != executions+1 {
+		err = fmt.Errorf("%d contacts should have been completed: %s", executions+1, text)
+	}
+	return err
+}
+
+func (b *broker) request(ctx context.Context, method, path string, body any) ([]byte, error) {
+	text, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	r, err := http.NewRequestWithContext(ctx, method, b.url+path, bytes.NewReader(text))
+	if err != nil {
+		return nil, err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Authorization", "Bearer "+secret)
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = answer.Body.Close() }()
+	text, err = io.ReadAll(answer.Body)
+	if err == nil && answer.StatusCode >= 300 {
+		err = fmt.Errorf("%s %s: %s %s", method, path, answer.Status, text)
+	}
+	return text, err
+}
