@@ -9,7 +9,7 @@
 // It only reads FROM. Repeating it updates policies, queues and workers and adds
 // missing jobs. New workers are not available; the availability of workers that
 // TO has already stays as it is, and so do its jobs. A job's worker selectors and
-// labels are those that it has now.
+// labels are its current ones.
 import { getClient } from "@azure-rest/core-client";
 import { createCommunicationAuthPolicy, parseClientArguments } from "@azure/communication-common";
 

@@ -8,12 +8,12 @@ import (
 	"weir/internal/house/words"
 )
 
-// unwritten lists the folders that still hold words and phrases of the old language, in
-// them or below. A folder leaves this list for good once it is clean.
+// unwritten lists the folders and files that still hold words and phrases of the old
+// language, in them or below. What is clean leaves this list for good.
 func unwritten() []string {
 	return []string{
-		"actors", "channels", "client", "cmd", "config", "docs", "events", "internal", "migrations", "ops", "persistence", "routing", "scripts", "surveys", "test", "web",
-		"deploy",
+		"actors", "channels", "client", "cmd", "config", "docs/configuration.md", "docs/demo.md", "events", "internal/plainhttp", "internal/plainjson", "migrations",
+		"ops", "persistence", "routing", "surveys", "test/ui", "web",
 	}
 }
 
@@ -25,7 +25,7 @@ func TestSentencesAreReadOnce(t *testing.T) {
 	}
 	left := map[string]bool{}
 	for _, f := range found {
-		i := slices.IndexFunc(unwritten(), func(folder string) bool { return strings.HasPrefix(f.Path, folder+"/") })
+		i := slices.IndexFunc(unwritten(), func(folder string) bool { return f.Path == folder || strings.HasPrefix(f.Path, folder+"/") })
 		if i >= 0 {
 			left[unwritten()[i]] = true
 		} else {

@@ -7,9 +7,9 @@ import (
 	"weir/internal/compat"
 )
 
-// TestNobodyIsBroken: clients of the last release still work. An intended breaking
+// TestNoClientBreaks: clients of the last release still work. An intended breaking
 // change follows "A breaking change of the API" in CONTRIBUTING.md.
-func TestNobodyIsBroken(t *testing.T) {
+func TestNoClientBreaks(t *testing.T) {
 	t.Parallel()
 	var texts [2][]byte
 	for i, name := range []string{"../../docs/openapi-baseline.json", "../../docs/openapi.json"} {

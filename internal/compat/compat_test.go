@@ -163,7 +163,7 @@ func TestWhatBreaksClients(t *testing.T) {
 	}
 }
 
-func TestWhatBreaksNobody(t *testing.T) {
+func TestCompatibleChanges(t *testing.T) {
 	t.Parallel()
 	for name, edits := range map[string]map[string]string{
 		"nothing":                                 {},

@@ -95,7 +95,7 @@ func (r *rig) check(what string, l *load, took, extra time.Duration) {
 		}
 	}
 	switch {
-	case o.tells && lost > 0:
+	case o.reports && lost > 0:
 		r.t.Errorf("%s: %d contacts ended as lost although the provider can tell", o.channel, lost)
 	case lost > r.kills*sendsAtOnce:
 		r.t.Errorf("%s: %d contacts ended as lost; %d kills can lose sight of %d", o.channel, lost, r.kills, r.kills*sendsAtOnce)
@@ -163,7 +163,7 @@ func (r *rig) checkTruth(l *load, contacts []contact) {
 	}
 	for key := range sent {
 		if !ours[contactOf(key)] {
-			r.t.Errorf("%s: the provider was given %s, which is nobody's", o.channel, key)
+			r.t.Errorf("%s: the provider received %s, which belongs to no contact", o.channel, key)
 		}
 	}
 }

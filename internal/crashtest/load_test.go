@@ -87,7 +87,7 @@ func (l *load) feed(ctx context.Context) {
 		batch = l.fresh(batchSize)
 	}
 	l.mu.Unlock()
-	l.hand(batch, known)
+	l.post(batch, known)
 }
 
 // fresh creates contacts. The caller holds the lock.
@@ -106,9 +106,9 @@ func (l *load) fresh(size int) []map[string]any {
 	return batch
 }
 
-// hand posts a batch until it is acknowledged, even after feeding has ended:
+// post sends a batch until it is acknowledged, even after feeding has ended:
 // without an answer it is unknown whether the batch was stored.
-func (l *load) hand(batch []map[string]any, known bool) {
+func (l *load) post(batch []map[string]any, known bool) {
 	var a answer
 	if !polling.Until(time.Minute, 10*time.Millisecond, func() bool {
 		a = l.api.do(context.Background(), http.MethodPost, "/v1/channels/"+l.out.channel+"/contacts", map[string]any{"contacts": batch})

@@ -29,8 +29,8 @@ type outside struct {
 	keyOf func(id string) string
 	// alike counts messages that were sent twice under two keys.
 	alike func() int
-	// tells is true if the provider can always report the outcome of a contact.
-	tells bool
+	// reports is true if the provider can always report the outcome of a contact.
+	reports bool
 }
 
 // longestCall bounds the time of a contact at a provider, queueing included.
@@ -95,9 +95,9 @@ func newSMS(t *testing.T, capacity int) *outside {
 			messages := []string{fmt.Sprint("first ", n), fmt.Sprint("second ", n)}
 			contact["messages"] = messages[:1+n%2]
 		},
-		keyOf: func(id string) string { return id + ".0" },
-		alike: func() int { return s.Records().Alike },
-		tells: true,
+		keyOf:   func(id string) string { return id + ".0" },
+		alike:   func() int { return s.Records().Alike },
+		reports: true,
 	}
 	o.serve(t, httptest.NewUnstartedServer(s), s.Run)
 	return o

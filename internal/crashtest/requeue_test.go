@@ -13,7 +13,7 @@ import (
 const (
 	deadContacts = 90
 	requeuedOnce = 2 // in each request, so that there are many
-	mostRounds   = 8 // each removes at most ten
+	maxRounds    = 8 // each removes at most ten
 )
 
 // TestCrashRequeue kills the program before and after dead letters are requeued.
@@ -28,9 +28,9 @@ func TestCrashRequeue(t *testing.T) {
 			chance := rand.New(rand.NewPCG(from, 6))
 			o := newSMS(t, capacity)
 			r := newRig(t, database(t, store), from, false, o)
-			dead := r.bury(o)
+			dead := r.refuseAll(o)
 			r.broker.terminate()
-			for range min(max(1, size().cell), mostRounds) {
+			for range min(max(1, size().cell), maxRounds) {
 				for _, point := range []string{"requeue.before", "requeue.committed"} {
 					failpoint := fmt.Sprintf("%s:%d", point, 1+chance.IntN(3))
 					r.broker.start(failpoint)
@@ -50,14 +50,14 @@ func TestCrashRequeue(t *testing.T) {
 	}
 }
 
-// bury makes the provider refuse contacts, and returns the ids of the dead letters.
-func (r *rig) bury(o *outside) []string {
+// refuseAll makes the provider refuse contacts, and returns the ids of the dead letters.
+func (r *rig) refuseAll(o *outside) []string {
 	r.t.Helper()
 	if err := o.faults.Set("status=413@send"); err != nil {
 		r.t.Fatal(err)
 	}
 	l := r.loads[0]
-	l.hand(l.fresh(deadContacts), false)
+	l.post(l.fresh(deadContacts), false)
 	r.finished(o)
 	if err := o.faults.Set(o.usual...); err != nil {
 		r.t.Fatal(err)
@@ -133,6 +133,6 @@ func (r *rig) checkRequeued(o *outside, dead []string) {
 		sent[contactOf(key)] = true
 	}
 	if len(made) != 2*len(dead) || len(sent) != len(dead) {
-		r.t.Errorf("of %d dead letters there are %d contacts, %d of which the provider was given", len(dead), len(made), len(sent))
+		r.t.Errorf("of %d dead letters there are %d contacts; the provider received %d of them", len(dead), len(made), len(sent))
 	}
 }

@@ -64,7 +64,7 @@ func (r *rig) refuses() {
 			r.t.Errorf("%s: without its store the program answered %d, Retry-After %q: %s", l.out.channel, a.status, a.retryAfter, a.body)
 		}
 		r.t.Logf("%s: refused after %v", l.out.channel, time.Since(began).Round(time.Millisecond))
-		l.work.Go(func() { l.hand(batch, false) }) // it may have been stored
+		l.work.Go(func() { l.post(batch, false) }) // it may have been stored
 	}
 	if a := r.api.do(r.t.Context(), http.MethodGet, "/livez", nil); a.status != http.StatusOK {
 		r.t.Errorf("/livez: %d", a.status)

@@ -103,7 +103,7 @@ func (v *verdict) outreaches(o *outside, seen *records) {
 	}
 	for _, k := range o.tally.Keys(o.line) {
 		if words[k.Key] == "" || v.contacts[contactOf(k.Key)].ID == "" {
-			v.t.Errorf("%s: the provider was given %s, which is nobody's", o.channel, k.Key)
+			v.t.Errorf("%s: the provider received %s, which belongs to no respondent", o.channel, k.Key)
 		}
 		v.sent[words[k.Key]] += k.Taken
 	}
@@ -151,7 +151,7 @@ func (v *verdict) reports() {
 		}
 	}
 	if len(v.app.completed) == 0 || len(v.app.told) == 0 {
-		v.t.Errorf("the application made %d reports and was told of %d messages; want some", len(v.app.completed), len(v.app.told))
+		v.t.Errorf("the application made %d reports and received %d messages; want some", len(v.app.completed), len(v.app.told))
 	}
 }
 
@@ -175,7 +175,7 @@ func (v *verdict) stops() {
 		v.after(who, taken)
 	}
 	if v.stopped == 0 {
-		v.t.Error("nobody said STOP")
+		v.t.Error("no respondent said STOP")
 	}
 }
 

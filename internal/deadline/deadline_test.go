@@ -42,7 +42,7 @@ func compare(limit, of time.Duration, steps []string) string {
 		switch step {
 		case "wait":
 			if over(want) != over(got) {
-				return "whoever waits is told otherwise"
+				return "a waiting goroutine sees another state"
 			}
 		case "sleep":
 			time.Sleep(time.Second)

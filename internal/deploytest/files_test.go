@@ -269,7 +269,7 @@ func TestKubernetesWithMySQL(t *testing.T) {
 		t.Error("the router's access keys are not mounted")
 	}
 	if dig(readYAML(t, file), "spec", "replicas") != "2" {
-		t.Error("nobody stands by")
+		t.Error("there is no standby")
 	}
 	if secret := readYAML(t, "deploy/kubernetes/secret.example.yaml"); dig(secret, "stringData", "database_url") != "" || dig(secret, "stringData", "api_tokens") != "" {
 		t.Error("the example of the Secret holds values, or not the names that are mounted")

@@ -166,7 +166,7 @@ func (r *rig) centre() {
 	for _, w := range x.Agents {
 		patch("workers", w.ID, w.Spec)
 	}
-	patch("jobs", "j1", object{"channelId": acd.Channel, "queueId": acd.Callers, "requestedWorkerSelectors": []object{{"key": "nobody", "labelOperator": "equal", "value": true}}})
+	patch("jobs", "j1", object{"channelId": acd.Channel, "queueId": acd.Callers, "requestedWorkerSelectors": []object{{"key": "none", "labelOperator": "equal", "value": true}}})
 	patch("jobs", "j2", object{"channelId": acd.Channel, "queueId": acd.Callers})
 }
 

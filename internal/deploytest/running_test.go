@@ -17,7 +17,7 @@ func TestARunningWeirShowsWhatIsUsed(t *testing.T) {
 		"weir_router_function_calls_total", // appears with the first function rule
 		"weir_dead_letters_contacts",       // only for channels that have dead letters
 	}
-	want := wanted(t)
+	want := usedMetrics(t)
 	round := 0
 	var missing []string
 	defer func() {
@@ -42,8 +42,8 @@ func TestARunningWeirShowsWhatIsUsed(t *testing.T) {
 	})
 }
 
-// wanted returns the metrics that rules and dashboard use.
-func wanted(t *testing.T) (out []string) {
+// usedMetrics returns the metrics that rules and dashboard use.
+func usedMetrics(t *testing.T) (out []string) {
 	t.Helper()
 	var exprs []string
 	for _, expr := range recorded(t) {

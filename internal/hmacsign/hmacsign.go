@@ -20,7 +20,7 @@ import (
 const (
 	DateHeader = "X-Ms-Date"
 	HashHeader = "X-Ms-Content-Sha256"
-	leastKey   = 8
+	minKey     = 8
 )
 
 // Key is an access key. It prints only as a placeholder.
@@ -29,7 +29,7 @@ type Key struct{ bytes []byte }
 // ParseKey parses the base64 form in which keys are issued.
 func ParseKey(text string) (Key, error) {
 	b, err := base64.StdEncoding.DecodeString(strings.TrimSpace(text))
-	if err != nil || len(b) < leastKey {
+	if err != nil || len(b) < minKey {
 		return Key{}, errors.New("the access key must be the base64 form of 8 bytes or more")
 	}
 	return Key{b}, nil

@@ -11,7 +11,7 @@
 //
 //   - A request is written once. The only exception are kept connections that
 //     are found dead before a single byte was written.
-//   - Unwritten is reported only for a request of which nothing was sent.
+//   - Unwritten is reported only if no byte of the request was sent.
 //   - A connection is kept only after a whole answer with nothing after it, and
 //     only if nothing can still disturb it.
 //   - A call ends with its context; heads and bodies of answers are bounded.

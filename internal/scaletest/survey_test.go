@@ -161,7 +161,7 @@ func (m *measured) rounds(t *testing.T, p *program) {
 	const rounds, seconds = "weir_survey_round_duration_seconds_count", "weir_survey_round_duration_seconds_sum"
 	const begun, statements = `weir_survey_respondents_started_total{survey="big"}`, "weir_db_statements_total"
 	if !polling.Until(time.Minute, 20*time.Millisecond, func() bool { return p.figure(begun) > 0 }) {
-		t.Fatal("nobody is started")
+		t.Fatal("no respondent is started")
 	}
 	const slots, used = `weir_channel_capacity_contacts{channel="sms"}`, `weir_channel_in_flight_slots{channel="sms"}`
 	if !polling.Until(time.Minute, 20*time.Millisecond, func() bool { return p.figure(used) >= p.figure(slots) }) {

@@ -33,7 +33,7 @@ func TestCancelsAreBounded(t *testing.T) {
 		w.call("DELETE", "/v1/channels/ch?cancel=true", nil)
 		w.until("the channel is gone", func() bool { return w.call("GET", "/v1/channels/ch", nil).Status == 404 })
 		if n := len(w.lab.canceledKeys()); n != contacts {
-			t.Errorf("%d were taken back, want %d", n, contacts)
+			t.Errorf("%d were canceled, want %d", n, contacts)
 		}
 		if most.Load() > 5 {
 			t.Errorf("%d cancels at once, want at most 5", most.Load())

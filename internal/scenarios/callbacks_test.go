@@ -223,7 +223,7 @@ func TestScenario34_FailedThenDeliveredEndsDelivered(t *testing.T) {
 		}
 		w.sent(3)
 		w.report("one", "0", "completed")
-		w.until("the word of the other route counts", func() bool { return w.contact(ids["one"])["outcome"] == "completed" })
+		w.until("the report of the other route counts", func() bool { return w.contact(ids["one"])["outcome"] == "completed" })
 		w.sent(3)
 		w.use("ch", 3)
 
@@ -277,7 +277,7 @@ func TestScenario35_EndBeforeBeginning(t *testing.T) {
 
 // Scenarios 36 to 38: the end (36), the ringing (37) and an ack (38) of attempt 1
 // arrive late, when attempt 2 is queued.
-func TestScenario36To38_LateWordOfAnEarlierAttempt(t *testing.T) {
+func TestScenario36To38_LateReportOfAnEarlierAttempt(t *testing.T) {
 	onStores(t, func(w *world) {
 		w.lab.behave(func(l *lab) {
 			l.onSend = func(_ context.Context, a labAttempt) channels.SendResult {

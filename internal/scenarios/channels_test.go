@@ -70,7 +70,7 @@ func TestScenario44_ForgedCallbacksChangeNothing(t *testing.T) {
 			"/callbacks/ch/" + secret[1:] + report,
 			"/callbacks/ch/x" + report,
 			"/callbacks/ch" + report, // no secret at all
-			"/callbacks/nobody/" + secret + report,
+			"/callbacks/unknown/" + secret + report,
 			"/callbacks/other/" + secret + report,
 		}
 		for _, path := range forged {
@@ -259,7 +259,7 @@ func TestScenario75_UnknownStatusCountsAsUp(t *testing.T) {
 		defer close(answer)
 		w.channel("ch", 2)
 		if state := w.state("ch"); state != "up" {
-			t.Fatalf("a channel of which nothing is known is %s", state)
+			t.Fatalf("a channel without any report is %s", state)
 		}
 		w.accept("ch", many("c", 3)...)
 		w.sent(2)

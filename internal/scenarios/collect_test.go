@@ -33,7 +33,7 @@ func TestScenario51_OnlyTheSilentAreAskedAbout(t *testing.T) {
 			w.report("speaks", "all", "") // never silent for as long as IdleAfter
 			w.pass(30 * time.Second)
 			if time.Since(heard) > 10*time.Minute {
-				t.Fatal("nobody was asked about")
+				t.Fatal("the provider was never asked")
 			}
 		}
 		if got := slices.Sorted(slices.Values(w.lab.askedKeys())); fmt.Sprint(got) != "[goes on over]" {
@@ -63,7 +63,7 @@ func TestScenario51_OnlyTheSilentAreAskedAbout(t *testing.T) {
 }
 
 // Scenario 53: a thousand questions of 100 ms each delay no other work.
-func TestScenario53_CollectingHoldsNobodyUp(t *testing.T) {
+func TestScenario53_ReconcilingDelaysNoContact(t *testing.T) {
 	onVirtualTime(t, func(w *world) {
 		var mu sync.Mutex
 		now, most := 0, 0

@@ -121,7 +121,7 @@ func TestScenario47_WindowClosedAtTheProvider(t *testing.T) {
 			t.Fatalf("ended as %s", o)
 		}
 		if n := len(p.attempts(a)); n != 1 {
-			t.Fatalf("%d attempts, want the one that Verboice refused", n)
+			t.Fatalf("%d attempts, want one, which Verboice refused", n)
 		}
 		if reason := p.contact(a)["reason"]; reason != "window closed" {
 			t.Fatalf("the reason is %v: Verboice's answer was not understood", reason)
@@ -189,7 +189,7 @@ func TestScenario48_TokenExpires(t *testing.T) {
 }
 
 // Scenario 49: a provider that takes half a minute delays no other channel.
-func TestScenario49_SlowProviderHoldsNobodyUp(t *testing.T) {
+func TestScenario49_SlowProviderDelaysNoOther(t *testing.T) {
 	onStores(t, func(w *world) {
 		slow := newGate()
 		w.lab.behave(func(l *lab) {

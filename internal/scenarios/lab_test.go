@@ -183,11 +183,11 @@ func (l *lab) accept(a labAttempt) channels.SendResult {
 		f.open[strconv.Itoa(i)] = true
 	}
 	if _, twice := l.open[a.id]; twice {
-		l.breach("attempt %s was handed over twice", a.id)
+		l.breach("attempt %s was dispatched twice", a.id)
 	}
 	for _, open := range l.open[l.latest[a.ref.Ref]].open {
 		if open && !l.repeats {
-			l.breach("contact %s was handed over as %s while %s was out", a.key, a.id, l.latest[a.ref.Ref])
+			l.breach("contact %s was dispatched as %s while %s was in flight", a.key, a.id, l.latest[a.ref.Ref])
 			break
 		}
 	}

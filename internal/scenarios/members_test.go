@@ -85,7 +85,7 @@ func TestScenario66_TwoProcessesOneOwner(t *testing.T) {
 
 // Scenario 66: the owner dies; the other process takes over within a lease and
 // recovers what is in flight.
-func TestScenario66_HandOverOnDeath(t *testing.T) {
+func TestScenario66_FailOverOnDeath(t *testing.T) {
 	t.Parallel()
 	a, b := pair(t)
 	a.channel("ch", 5)
@@ -98,7 +98,7 @@ func TestScenario66_HandOverOnDeath(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.finish("c-0001") // a provider repeats it until it is answered 2xx; here that is at once
-	b.within(12*time.Second, "the hand-over", func() {
+	b.within(12*time.Second, "the fail-over", func() {
 		b.until("the second sends on", func() bool { return len(b.lab.sentKeys()) == 6 })
 	})
 	if now, _ := b.lab.use("ch"); now != 5 || !b.runs("ch") {
@@ -116,7 +116,7 @@ func TestScenario66_HandOverOnDeath(t *testing.T) {
 }
 
 // Scenario 66: an owner that shuts down in order hands its channels over at once.
-func TestScenario66_HandOverOnDrain(t *testing.T) {
+func TestScenario66_FailOverOnDrain(t *testing.T) {
 	t.Parallel()
 	a, b := pair(t)
 	a.channel("ch", 5)

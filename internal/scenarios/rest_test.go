@@ -79,7 +79,7 @@ func (w *world) signs() (string, error) {
 			channel, ours, held := m.GetLabel()[0].GetValue(), false, 0
 			w.lab.behave(func(l *lab) { _, ours = l.address[channel]; held = l.held[channel] })
 			if n := int(m.GetGauge().GetValue()); name == "weir_channel_sending_contacts" && ours && n > held {
-				return "", fmt.Errorf("channel %s is sending %d contacts, of which the lab holds %d", channel, n, held)
+				return "", fmt.Errorf("channel %s is sending %d contacts; the lab holds %d", channel, n, held)
 			}
 		}
 	}

@@ -22,7 +22,7 @@ func TestStandbyShowsNoFigures(t *testing.T) {
 	}
 	a.until("the owner shows the channel", func() bool { return shows(a) })
 	if shows(b) {
-		t.Error("the one that stands by shows it too")
+		t.Error("the standby shows it too")
 	}
 	a.finish("a", "b")
 }

@@ -63,7 +63,7 @@ func TestScenario74_ChannelDown(t *testing.T) {
 				w.launch("other", bySMS("10m"), 200, 5)
 				w.pass(3 * time.Minute)
 				w.fallen("calls", health)
-				w.until("it is told", func() bool { return w.states("calls") == string(health) })
+				w.until("the event is published", func() bool { return w.states("calls") == string(health) })
 				w.pass(time.Minute) // contacts that waited in the channel are dispatched
 				before := w.called("calls")
 				w.pass(20 * time.Minute)
@@ -73,7 +73,7 @@ func TestScenario74_ChannelDown(t *testing.T) {
 					t.Errorf("%d were called while the channel was down", n)
 				}
 				if got := w.states("calls"); got != string(health) {
-					t.Errorf("it was told: %s", got)
+					t.Errorf("events: %s", got)
 				}
 				for _, name := range []string{"held", "nearly"} {
 					use := w.want(200, "GET", "/v1/surveys/"+name+"/stats", nil).Body["channels"].([]any)[0].(map[string]any)
@@ -90,7 +90,7 @@ func TestScenario74_ChannelDown(t *testing.T) {
 					t.Errorf("the survey whose last respondent completed is %s", got)
 				}
 				w.recovered("calls")
-				w.until("the recovery is told", func() bool { return w.states("calls") == string(health)+" up" })
+				w.until("the recovery is published", func() bool { return w.states("calls") == string(health)+" up" })
 				w.pass(time.Hour)
 				if got := w.surveyState("held"); got != "done exhausted" {
 					t.Errorf("the survey that was held is %s: %v", got, w.counts("held"))
@@ -101,7 +101,7 @@ func TestScenario74_ChannelDown(t *testing.T) {
 					}
 				}
 				if got := w.states("calls"); got != string(health)+" up" {
-					t.Errorf("it was told: %s", got)
+					t.Errorf("events: %s", got)
 				}
 				w.unbroken()
 			})
@@ -122,7 +122,7 @@ func TestScenario74_RecoveryIsNoticedSoon(t *testing.T) {
 			w.recovered("texts")
 			w.patch("texts", fields{"settings": fields{"note": "a new token"}})
 		}, 3 * time.Second},
-		"handed over": {func(w *world) { w.recovered("texts"); w.finish(w.lab.outKeys()...) }, 3 * time.Second},
+		"dispatched": {func(w *world) { w.recovered("texts"); w.finish(w.lab.outKeys()...) }, 3 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			onSurveysFrom(t, monday(9, 0), func(w *world) {
@@ -134,11 +134,11 @@ func TestScenario74_RecoveryIsNoticedSoon(t *testing.T) {
 				w.until("the second waits", func() bool { return w.waitingOf("s") == 1 })
 				w.fallen("texts", weir.Down)
 				w.patch("texts", fields{"settings": fields{"note": "looked at now"}})
-				w.until("it is told", func() bool { return w.states("texts") == "down" })
+				w.until("the event is published", func() bool { return w.states("texts") == "down" })
 				w.pass(time.Minute)
 				c.recover(w)
 				w.within(c.within, "noticing it", func() {
-					w.until("the recovery is told", func() bool { return w.states("texts") == "down up" })
+					w.until("the recovery is published", func() bool { return w.states("texts") == "down up" })
 				})
 			})
 		})
@@ -166,7 +166,7 @@ func TestScenario74_PausesAreNoticedAtOnce(t *testing.T) {
 		w.pass(10 * time.Second)
 		w.within(time.Second, "the pause", func() {
 			w.pause("texts", true)
-			w.until("it is told", func() bool { return strings.HasSuffix(w.states("texts"), "paused") })
+			w.until("the event is published", func() bool { return strings.HasSuffix(w.states("texts"), "paused") })
 		})
 		w.finish(w.lab.outKeys()...)
 		w.pass(time.Hour)
@@ -203,7 +203,7 @@ func TestScenario76_LaunchPreparesEveryChannel(t *testing.T) {
 		w.rest()
 		w.sent(0)
 		if n := len(w.told("weir.survey.state")); n > 0 {
-			t.Errorf("%d changes were told", n)
+			t.Errorf("%d changes were published", n)
 		}
 		w.lab.behave(func(l *lab) { clear(l.unready); clear(l.sick); clear(l.prepared) })
 		w.step("s", "launch")

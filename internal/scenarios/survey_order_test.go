@@ -85,7 +85,7 @@ func TestScenario15_PriorityFollowsTheRespondent(t *testing.T) {
 			return w.person("s", ids[0])["serial"] == 2.0 && w.person("s", ids[1])["serial"] == 2.0
 		})
 		if got := [2]any{priority(ids[0]), priority(ids[1])}; got != [2]any{"high", "high"} {
-			t.Errorf("a second attempt, and a first one with somebody who was reached, are %v", got)
+			t.Errorf("a second attempt, and a first one of a respondent who was reached, are %v", got)
 		}
 		if got := [2]string{w.stands("s", ids[0]), w.stands("s", ids[1])}; got != [2]string{"active, queued", "active, contacted"} {
 			t.Errorf("they are %v", got)
@@ -165,7 +165,7 @@ func TestScenario43_AnAnswerTakesTheWaitingRetryBack(t *testing.T) {
 				} else {
 					w.channel("calls", 1, fields{"type": "labcall"})
 				}
-				ladder(body, first, "1s")
+				retrySchedule(body, first, "1s")
 				id := w.launch("s", body, 0, 1)[0]
 				attempt := w.speaks(key("s", id, 1))
 				other := sms("other")

@@ -130,7 +130,7 @@ func TestScenario79_QuotasReached(t *testing.T) {
 		}
 		w.until("the survey is done", func() bool { return w.surveyState("s") == "done reached" })
 		if slices.ContainsFunc(w.lab.sentKeys(), func(k string) bool { return k == callKey("s", ids[4], 1) }) {
-			t.Error("somebody of the full bucket was called")
+			t.Error("a respondent of the full bucket was called")
 		}
 	})
 }

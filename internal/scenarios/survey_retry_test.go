@@ -27,8 +27,8 @@ func (w *world) minutes(since time.Time, prefix string) string {
 // fallback after its delay, with its own retry schedule; then the end.
 func TestScenario82_LaddersAndFallback(t *testing.T) {
 	both := asking([]string{"ivr", "sms"}, fields{"fallback_delay": "45m"})
-	ladder(both, "ivr", "10m")
-	ladder(both, "sms", "5m")
+	retrySchedule(both, "ivr", "10m")
+	retrySchedule(both, "sms", "5m")
 	for name, c := range map[string]struct {
 		body         fields
 		calls, texts string // minutes at which attempts are made
@@ -79,7 +79,7 @@ func TestScenario82_WhatIsUnderWayConsumesNothing(t *testing.T) {
 		w.channel("calls", 1, fields{"type": "labcall"})
 		w.channel("texts", 5)
 		body := asking([]string{"ivr", "sms"}, fields{"fallback_delay": "20m"})
-		ladder(body, "ivr", "10m")
+		retrySchedule(body, "ivr", "10m")
 		ids := w.launch("s", body, 0, 2)
 		w.sent(1)
 		w.pass(90 * time.Minute) // the first call does not end, so the second waits
@@ -101,7 +101,7 @@ func TestScenario82_WhatIsUnderWayConsumesNothing(t *testing.T) {
 
 // Scenario 83: the delay to the next attempt counts from when the provider accepted
 // the contact, and the attempt is moved into the schedule.
-func TestScenario83_DelaysCountFromTheHandOver(t *testing.T) {
+func TestScenario83_DelaysCountFromTheDispatch(t *testing.T) {
 	onSurveysFrom(t, monday(17, 0), func(w *world) {
 		w.channel("texts", 1)
 		w.accept("texts", sms("other"))
@@ -135,11 +135,11 @@ func TestScenario84_CompletedWhileTheTimeoutIsTaken(t *testing.T) {
 	onSurveys(t, func(w *world) {
 		const people = 60
 		w.channel("texts", people)
-		ladder := "2s"
+		retrySchedule := "2s"
 		if !w.virtual {
-			ladder = "10s" // a busy machine must observe all of them before the delay ends
+			retrySchedule = "10s" // a busy machine must observe all of them before the delay ends
 		}
-		ids := w.launch("s", bySMS(ladder), 0, people)
+		ids := w.launch("s", bySMS(retrySchedule), 0, people)
 		w.sent(people)
 		for _, id := range ids {
 			w.finish(textKey("s", id, 1))
@@ -192,7 +192,7 @@ func TestScenario84_CompletedWhileTheTimeoutIsTaken(t *testing.T) {
 			t.Errorf("%d contacts of completed respondents wait", n)
 		}
 		if w.outcomes("texts")["canceled"] == 0 {
-			t.Error("no contact waited that could be taken back")
+			t.Error("no contact waited that could be canceled")
 		}
 		w.unbroken()
 	})
@@ -200,7 +200,7 @@ func TestScenario84_CompletedWhileTheTimeoutIsTaken(t *testing.T) {
 
 // Scenario 85: respondents whose contacts cannot be created are delayed for longer each
 // time, and no other respondent waits for them.
-func TestScenario85_PoisonHoldsNobodyUp(t *testing.T) {
+func TestScenario85_PoisonDelaysNoOther(t *testing.T) {
 	onSurveysFrom(t, monday(9, 0), func(w *world) {
 		w.channel("texts", 5)
 		w.fate(func(labAttempt) (time.Duration, string) { return time.Second, "completed" })

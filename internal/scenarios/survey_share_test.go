@@ -11,7 +11,7 @@ import (
 // Scenario 52: respondents who are done are not contacted any more: queued contacts are
 // canceled without asking the provider; contacts in flight keep their slots until they
 // end at the provider, even if their end is never reported.
-func TestScenario52_ContactsOfThoseWhoAreOver(t *testing.T) {
+func TestScenario52_ContactsOfFinishedRespondents(t *testing.T) {
 	onSurveysFrom(t, monday(9, 0), func(w *world) {
 		w.channel("calls", 2, fields{"type": "labcall"})
 		ids := w.launch("s", byIVR("10m"), 0, 3)

@@ -63,7 +63,7 @@ func TestScenario68And70_StoppingASurvey(t *testing.T) {
 
 // Scenario 70: while contacts of a stopped survey cannot be canceled, no respondent is
 // retried or started; the contacts end when canceling works again.
-func TestScenario70_NobodyIsContactedWhileASurveyStops(t *testing.T) {
+func TestScenario70_NoContactWhileASurveyStops(t *testing.T) {
 	onSurveysFrom(t, monday(9, 0), func(w *world) {
 		w.channel("calls", 2, fields{"type": "labcall"})
 		ids := w.launch("s", byIVR("10m"), 0, 700)
@@ -96,7 +96,7 @@ func TestScenario72_PausingOneSurveyOfTwo(t *testing.T) {
 			return w.counts("a")["active"] > 2 && w.counts("b")["active"] > 1 || w.figure("texts", "queued") > 0
 		})
 		w.step("a", "pause")
-		w.until("what waited is taken back", func() bool { return w.waitingOf("a") == 0 })
+		w.until("waiting contacts are canceled", func() bool { return w.waitingOf("a") == 0 })
 		begin := len(w.lab.sentKeys())
 		for n := range 12 { // one by one
 			w.finish(w.lab.outKeys()[0])

@@ -81,7 +81,7 @@ func TestScenario117_SurveysNameTheirReason(t *testing.T) {
 }
 
 // Scenario 117: the survey also names a reason if none of its respondents can be started.
-func TestScenario117_AllRespondentsAreSetAside(t *testing.T) {
+func TestScenario117_AllRespondentsAreDelayed(t *testing.T) {
 	onSurveys(t, func(w *world) {
 		w.channel("texts", 5)
 		texts := []fields{{"messages": []string{strings.Repeat("{{name}}", 4)}}}
@@ -89,7 +89,7 @@ func TestScenario117_AllRespondentsAreSetAside(t *testing.T) {
 		id := w.join("s", fields{"phone": number(0), "attributes": fields{"name": strings.Repeat("x", 500)}})[0]
 		w.step("s", "launch")
 		w.personBecause("s", id, "aside", "its contact could not be made")
-		w.surveyBecause("s", "aside", "every pending respondent is set aside")
+		w.surveyBecause("s", "aside", "every pending respondent is delayed")
 	})
 }
 

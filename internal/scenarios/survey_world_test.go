@@ -149,12 +149,12 @@ func byIVR(retries string, more ...fields) fields { return laddered("ivr", retri
 
 func laddered(mode, retries string, more []fields) fields {
 	body := asking([]string{mode}, more...)
-	ladder(body, mode, retries)
+	retrySchedule(body, mode, retries)
 	return body
 }
 
-// ladder sets the retries of a mode.
-func ladder(body fields, mode, retries string) {
+// retrySchedule sets the retries of a mode.
+func retrySchedule(body fields, mode, retries string) {
 	body["modes"].(fields)[mode].(fields)["retries"] = retries
 }
 

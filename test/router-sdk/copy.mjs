@@ -49,7 +49,7 @@ async function fill(router) {
   await router.put("workers", "a b/c:d%é", { queues: ["q5"], capacity: 1 });
 
   const job = (id, members) => router.put("jobs", id, { channelId: "chat", ...members });
-  const selector = { key: "Nobody", labelOperator: "equal", value: true };
+  const selector = { key: "Absent", labelOperator: "equal", value: true };
   await job("held", { queueId: "q0", matchingMode: { kind: "scheduleAndSuspend", scheduleAt: new Date(Date.now() + 3600_000).toISOString() } });
   for (let i = 0; i < 130; i++) await job(`j${i}`, { queueId: "q1", priority: i % 5, labels: { Name: `J${i}`, N: i, Yes: true }, tags: { t: i }, requestedWorkerSelectors: [selector] });
   await job("notes", { queueId: "q1", channelReference: "ref", notes: [{ message: "hello", addedAt: "2024-05-01T10:00:00Z" }], dispositionCode: "early",

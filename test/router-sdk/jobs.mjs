@@ -159,7 +159,7 @@ export async function exceptions(router, coverage) {
   const moved = await soon(async () => {
     const job = await router.get("jobs", lab.id("first"));
     return job.priority === 42 && job;
-  }, "the rule for those who wait");
+  }, "the rule for waiting jobs");
   assert.deepEqual(moved.requestedWorkerSelectors.map((s) => s.key), ["Slow"]);
 }
 

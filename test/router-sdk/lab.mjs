@@ -36,7 +36,7 @@ export async function refused(status, promise) {
 
 let labs = 0;
 
-// Lab is a queue with a policy, and names that nobody else uses.
+// Lab is a queue with a policy, and names of its own.
 export class Lab {
   constructor(router, coverage) {
     this.router = router;

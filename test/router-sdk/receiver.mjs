@@ -45,7 +45,7 @@ export class Receiver {
     return Math.min(new Set(this.grid.map((e) => e.eventType)).size, new Set(this.cloud.map((e) => e.type)).size);
   }
 
-  // check looks at every event, and notes those that came in both schemas.
+  // check checks every event, and notes the ones that came in both schemas.
   check(coverage) {
     const both = this.cloud.map((e) => e.type);
     for (const event of this.cloud) {

@@ -53,7 +53,7 @@ export async function offers(router, coverage) {
   short.changed("offer: expired");
 }
 
-// Each reason for which an offer is taken back.
+// Each reason for which an offer is revoked.
 export async function revoked(router, coverage) {
   const pair = await Lab.open(router, coverage, { mode: { kind: "longestIdle", maxConcurrentOffers: 2 } });
   await pair.worker("w");

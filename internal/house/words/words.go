@@ -16,8 +16,8 @@ import (
 
 // phrases matches what no sentence contains. A plain sentence names who does what:
 // "returns", "reports whether", "no client", "the contacts that", "except".
-var phrases = regexp.MustCompile(`(?i)\b(tells whether|(is|are|was|were) (what|told)|those (that|who)|nobody|somebody|but for|the one that|word of|(of|for|to) whom|of which|` +
-	`hand(s|ed|ing)?[ -]over|tak(e|es|en|ing) back|sets? aside|hopeful|wary|disappointed|chores?|crews?|stumbl(e|es|ed)|rota|glances?)\b`)
+var phrases = regexp.MustCompile(`(?i)\b(tells whether|(is|are|was|were) (what|told)|those (that|who)|nobody|somebody|but for|the one that|word of|(of|for) whom|of which|` +
+	`hand(s|ed|ing)?[ -]over|tak(e|es|en|ing) back|sets? aside|hopeful|wary|disappointed|chores?|crews?|stumbles?|rota|glances?)\b`)
 
 // coined returns the words that no name contains, with the standard term for each.
 func coined() map[string]string {
