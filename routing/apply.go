@@ -88,7 +88,7 @@ func (s *State) fireJob(j *job) {
 	case s.fireOffers(j), s.fireClose(j), s.fireDeclines(j):
 	case j.Status == JobScheduled && due(j.MatchingMode.ScheduleAt, s.now):
 		s.emit(&JobWaitingForActivationEvent{
-			JobHead: s.jobHead(j), Priority: j.priority(), Requested: j.RequestedWorkerSelectors,
+			JobHead: s.jobHead(j), Priority: j.EffectivePriority(), Requested: j.RequestedWorkerSelectors,
 			Attached: j.Attached, ScheduledAt: j.ScheduledAt,
 		})
 	case s.fireSelectors(j), s.fireWaits(j):
@@ -165,7 +165,7 @@ func (s *State) fireWaits(j *job) bool {
 func (s *State) expireJob(j *job) {
 	if j.Status == JobPendingSchedule || j.Status == JobScheduled {
 		s.emit(&JobSchedulingFailedEvent{
-			JobHead: s.jobHead(j), Priority: j.priority(), Requested: j.RequestedWorkerSelectors,
+			JobHead: s.jobHead(j), Priority: j.EffectivePriority(), Requested: j.RequestedWorkerSelectors,
 			Attached: j.Attached, ScheduledAt: j.ScheduledAt, FailureReason: "Expired Job",
 		})
 		return

@@ -2,12 +2,15 @@ package routing
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
+
+	"weir"
 )
 
 // classify sets a job's queue, priority and attached selectors, or asks the
@@ -68,10 +71,10 @@ func (s *State) classifyWith(j *job, results map[string]Result) {
 		fmt.Fprintf(h, "%d\x00%s\x00%d\x00%s", s.settings.Seed, j.ID, j.Tries, path)
 		return float64(mix(h.Sum64())>>11) / (1 << 53)
 	}}
-	priority, f := c.priority(policy.PrioritizationRule, j.priority())
+	priority, f := c.priority(policy.PrioritizationRule, j.EffectivePriority())
 	if f == nil {
 		var workers []WorkerSelector
-		if workers, f = c.workerSelectors(policy.WorkerSelectorAttachments); f == nil {
+		if workers, f = c.workerSelectors(policy); f == nil {
 			var queue string
 			if queue, f = s.classifyQueue(&c, policy, j); f == nil {
 				s.classified(j, queue, priority, workers)
@@ -103,7 +106,7 @@ func (s *State) classified(j *job, queue string, priority int, workers []WorkerS
 // one with the smallest id if several do; otherwise the fallback queue. A
 // policy that yields no queue selectors leaves the job in its own queue.
 func (s *State) classifyQueue(c *classifier, policy *classification, j *job) (string, *Failure) {
-	selectors, f := c.queueSelectors(policy.QueueSelectorAttachments)
+	selectors, f := c.queueSelectors(policy)
 	if f != nil {
 		return "", f
 	}
@@ -145,7 +148,7 @@ func (c *classifier) priority(rule *Rule, own int) (int, *Failure) {
 	if !ok || n != n {
 		return own, nil
 	}
-	return int(min(max(n, minPriority), maxPriority)), nil
+	return int(min(max(n, MinPriority), MaxPriority)), nil
 }
 
 // eval returns the result of a rule for the job.
@@ -154,7 +157,7 @@ func (c *classifier) eval(rule *Rule, path string) (Result, *Failure) {
 	case RuleStatic:
 		return Result{Value: rule.Value}, nil
 	case RuleExpression:
-		expr, err := parseExpression(rule.Expression)
+		expr, err := ParseExpression(rule.Expression)
 		if err == nil {
 			var v Value
 			if v, err = expr.eval(scope{job: c.labels}); err == nil {
@@ -181,24 +184,6 @@ func (c *classifier) directMap() (r Result) {
 	return r
 }
 
-func (c *classifier) holds(rule *Rule, path string) (bool, *Failure) {
-	r, f := c.eval(rule, path)
-	if f != nil {
-		return false, f
-	}
-	return truth(r.Value), nil
-}
-
-// truth evaluates a condition: true itself, or a text equal to "true" in any
-// case.
-func truth(v Value) bool {
-	if b, ok := v.Bool(); ok {
-		return b
-	}
-	text, _ := v.Text()
-	return strings.EqualFold(text, "true")
-}
-
 // selectorsIn decodes a JSON array of selectors from the text that a rule
 // yielded.
 func selectorsIn[T any](v Value, path string) ([]T, *Failure) {
@@ -213,17 +198,107 @@ func selectorsIn[T any](v Value, path string) ([]T, *Failure) {
 	return out, nil
 }
 
-// drawn returns the index of the allocation that a number in [0, 1) falls on.
-func drawn(weights []float64, at float64) int {
-	sum := 0.0
-	for _, w := range weights {
-		sum += w
-	}
-	at *= sum
-	for i, w := range weights {
-		if at -= w; at < 0 {
-			return i
+// collect returns the selectors of all attachments. resultOf picks the selectors of
+// a rule's result; passThrough makes those of a label, and reports whether they
+// replace all others.
+func collect[S interface{ Validate() error }](
+	c *classifier, list []Attachment[S], resultOf func(Result) []S, passThrough func(*Attachment[S]) (_ []S, only bool),
+) (out []S, f *Failure) {
+	for _, a := range list {
+		switch a.Kind {
+		case AttachStatic:
+			out = append(out, *a.Selector)
+		case AttachConditional:
+			r, f := c.eval(a.Condition, a.Path+"/condition")
+			if f != nil {
+				return nil, f
+			}
+			if r.Value.IsTrue() {
+				out = append(out, a.Selectors...)
+			}
+		case AttachPassThrough:
+			made, only := passThrough(&a)
+			if only {
+				return made, nil
+			}
+			out = append(out, made...)
+		case AttachRuleEngine:
+			r, f := c.eval(a.Rule, a.Path+"/rule")
+			made := resultOf(r)
+			if f == nil && made == nil && !r.Value.IsZero() {
+				made, f = selectorsIn[S](r.Value, a.Path)
+			}
+			if f != nil {
+				return nil, f
+			}
+			out = append(out, made...)
+		case AttachWeighted:
+			out = append(out, draw(a.Allocations, c.random(a.Path))...)
 		}
 	}
-	return len(weights) - 1
+	for _, s := range out {
+		if e, invalid := errors.AsType[*weir.Error](s.Validate()); invalid {
+			return out, &Failure{Code: string(weir.CodeInvalid), Message: "a rule's selector is invalid: " + e.Fields[0].Detail}
+		}
+	}
+	return out, nil
+}
+
+// queueSelectors collects the queue selectors of a policy. A pass-through of a label
+// that the job lacks compares with the empty value, so that no queue matches.
+func (c *classifier) queueSelectors(policy *classification) ([]QueueSelector, *Failure) {
+	return collect(c, policy.QueueAttachments(), func(r Result) []QueueSelector { return r.Queues },
+		func(a *Attachment[QueueSelector]) ([]QueueSelector, bool) {
+			v, ok := c.labels[a.Key]
+			if !ok {
+				return []QueueSelector{{Key: a.Key, Operator: Equal}}, true
+			}
+			return []QueueSelector{{Key: a.Key, Operator: a.Operator, Value: v}}, false
+		})
+}
+
+// workerSelectors collects the worker selectors of a policy. A pass-through of a
+// label that the job lacks attaches nothing.
+func (c *classifier) workerSelectors(policy *classification) ([]WorkerSelector, *Failure) {
+	return collect(c, policy.WorkerAttachments(), func(r Result) []WorkerSelector { return r.Workers },
+		func(a *Attachment[WorkerSelector]) (made []WorkerSelector, _ bool) {
+			if v, ok := c.labels[a.Key]; ok {
+				made = []WorkerSelector{{Key: a.Key, Operator: a.Operator, Value: v, ExpiresAfterSeconds: a.ExpiresAfterSeconds}}
+			}
+			return made, false
+		})
+}
+
+// remoteRules returns the rules of a policy that only the caller can evaluate.
+func (c *classification) remoteRules() (out []AskedRule) {
+	add := func(r *Rule, path string) {
+		if r.remote() {
+			out = append(out, AskedRule{Path: path, Rule: *r})
+		}
+	}
+	add(c.PrioritizationRule, "prioritizationRule")
+	for _, a := range c.QueueAttachments() {
+		add(a.Condition, a.Path+"/condition")
+		add(a.Rule, a.Path+"/rule")
+	}
+	for _, a := range c.WorkerAttachments() {
+		add(a.Condition, a.Path+"/condition")
+		add(a.Rule, a.Path+"/rule")
+	}
+	return out
+}
+
+// draw returns the selectors of the allocation that a number in [0, 1) falls on.
+func draw[S any](list []Allocation[S], at float64) []S {
+	sum := 0.0
+	for _, a := range list {
+		sum += a.Weight
+	}
+	at *= sum
+	for _, a := range list {
+		if at -= a.Weight; at < 0 {
+			return a.Selectors
+		}
+	}
+	return list[len(list)-1].Selectors
 }

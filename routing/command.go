@@ -1,6 +1,7 @@
 package routing
 
 import (
+	"encoding/json"
 	"time"
 
 	"weir"
@@ -14,19 +15,18 @@ type If struct {
 	UnmodifiedSince time.Time // it has not changed after this second
 }
 
-// check evaluates the condition against the stamp of an existing resource; st
-// is nil if there is none.
-func (c If) check(st *stamp) error {
-	wants := c.Any || c.Version != 0 || c.Unmatchable || !c.UnmodifiedSince.IsZero()
+// check evaluates the condition on the version and the last change of a resource;
+// version 0 means that it does not exist.
+func (c If) check(version Version, changedAt time.Time) error {
 	switch {
-	case !wants:
+	case !c.Any && c.Version == 0 && !c.Unmatchable && c.UnmodifiedSince.IsZero():
 		return nil
-	case st == nil, c.Unmatchable, c.Version != 0 && c.Version != st.Version:
-	case !c.UnmodifiedSince.IsZero() && st.ChangedAt.Truncate(time.Second).After(c.UnmodifiedSince):
+	case version == 0, c.Unmatchable, c.Version != 0 && c.Version != version:
+	case !c.UnmodifiedSince.IsZero() && changedAt.Truncate(time.Second).After(c.UnmodifiedSince):
 	default:
 		return nil
 	}
-	return weir.Errorf(weir.CodePrecondition, "it has changed")
+	return weir.Errorf(weir.CodePrecondition, "the resource has changed")
 }
 
 // PutWorker creates a worker or replaces the members that a client stated.
@@ -158,4 +158,61 @@ type SupplyScores struct {
 	JobID  string
 	Round  uint64
 	Scores map[string]float64
+}
+
+// Patch merges a JSON merge patch (RFC 7396) into what a client has stated
+// about a resource and returns the command that puts the result. Members that
+// clients cannot set are ignored, because clients send whole resources back.
+// The result is valid for this state only: nothing may be applied in between.
+func (s *State) Patch(kind Resource, id string, body []byte, cond If) (Command, error) {
+	var patch map[string]any
+	if err := json.Unmarshal(body, &patch); err != nil || patch == nil {
+		return nil, weir.Errorf(weir.CodeInvalid, "the body must be a JSON object")
+	}
+	return s.PatchMembers(kind, id, patch, cond)
+}
+
+// PatchMembers is Patch for a patch that encoding/json has already decoded, so
+// that the goroutine of the engine need not. It does not modify the patch.
+func (s *State) PatchMembers(kind Resource, id string, patch map[string]any, cond If) (Command, error) {
+	switch kind {
+	case ResourceWorker:
+		w, _ := s.Worker(id)
+		spec, err := Merge(w.WorkerSpec, patch)
+		return PutWorker{id, spec, cond}, err
+	case ResourceJob:
+		return s.patchJob(id, patch, cond)
+	case ResourceQueue:
+		q, _ := s.Queue(id)
+		spec, err := Merge(q.Spec, patch)
+		return PutQueue{id, spec, cond}, err
+	case ResourceDistribution:
+		d, _ := s.Distribution(id)
+		spec, err := Merge(d.Spec, patch)
+		return PutDistribution{id, spec, cond}, err
+	case ResourceClassification:
+		c, _ := s.Classification(id)
+		spec, err := Merge(c.Spec, patch)
+		return PutClassification{id, spec, cond}, err
+	case ResourceException:
+		x, _ := s.Exception(id)
+		spec, err := Merge(x.Spec, patch)
+		return PutException{id, spec, cond}, err
+	case ResourcePool:
+		p, _ := s.Pool(id)
+		spec, err := Merge(p.Spec, patch)
+		return PutPool{id, spec, cond}, err
+	}
+	return nil, Invalid("/resource", "unknown", "unknown kind of resource %q", kind)
+}
+
+func (s *State) patchJob(id string, patch map[string]any, cond If) (Command, error) {
+	var before JobSpec
+	if j := s.jobs[id]; j != nil {
+		before = j.JobSpec
+	} else if spec, ok := MergeNewJob(patch); ok {
+		return PutJob{ID: id, Spec: *spec, If: cond}, nil
+	}
+	spec, err := Merge(before, patch)
+	return PutJob{ID: id, Spec: spec, If: cond}, err
 }

@@ -8,15 +8,18 @@ import (
 
 func (c PutJob) decide(s *State) error {
 	j := s.jobs[c.ID]
-	var st *stamp
+	var last stamp
 	if j != nil {
-		st = &j.stamp
+		last = j.stamp
 	}
-	if err := c.If.check(st); err != nil {
+	if err := c.If.check(last.Version, last.ChangedAt); err != nil {
 		return err
 	}
 	spec := c.Spec
-	if err := s.validateJob(c.ID, &spec, j); err != nil {
+	if q := s.queues[spec.QueueID]; j == nil && q != nil && q.Closed == ClosedRefuse {
+		return conflict("queue %q is closed", spec.QueueID)
+	}
+	if err := spec.Validate(c.ID, s.known, j != nil && j.Status.over(), s.now); err != nil {
 		return err
 	}
 	if j == nil {
@@ -148,17 +151,10 @@ func (s *State) compareJobs(a, b *JobSpec) (d jobChanges) {
 	d.place = a.QueueID != b.QueueID || a.ChannelID != b.ChannelID || !sameSelectors(a.RequestedWorkerSelectors, b.RequestedWorkerSelectors)
 	d.labels = !a.Labels.equal(b.Labels)
 	d.policy = a.ClassificationPolicyID != b.ClassificationPolicyID
-	d.priority = priorityOf(a) != priorityOf(b)
+	d.priority = a.EffectivePriority() != b.EffectivePriority()
 	d.any = d.mode || d.place || d.labels || d.policy || d.priority || a.ChannelReference != b.ChannelReference ||
 		!a.Tags.equal(b.Tags) || !slices.Equal(a.Notes, b.Notes) || a.DispositionCode != b.DispositionCode || !a.NotAfter.Equal(b.NotAfter)
 	return d
-}
-
-func priorityOf(s *JobSpec) int {
-	if s.Priority == nil {
-		return defaultPriority
-	}
-	return *s.Priority
 }
 
 func (s *State) revokeAll(j *job) {
@@ -176,7 +172,7 @@ func (s *State) enqueue(j *job) {
 		return
 	}
 	s.emit(&JobQueuedEvent{
-		JobHead: s.jobHead(j), Priority: j.priority(),
+		JobHead: s.jobHead(j), Priority: j.EffectivePriority(),
 		Requested: wound(j.RequestedWorkerSelectors, s.now), Attached: wound(j.Attached, s.now),
 	})
 }

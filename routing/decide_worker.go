@@ -7,24 +7,21 @@ import (
 )
 
 func (c PutWorker) decide(s *State) error {
-	w := s.workers[c.ID]
-	if err := c.If.check(stampOf(w)); err != nil {
+	var last stamp
+	var queues []string
+	if w := s.workers[c.ID]; w != nil {
+		last, queues = w.stamp, w.Queues
+	}
+	if err := c.If.check(last.Version, last.ChangedAt); err != nil {
 		return err
 	}
 	spec := c.Spec
-	if err := s.validateWorker(c.ID, &spec); err != nil {
+	if err := spec.Validate(c.ID, s.known, queues); err != nil {
 		return err
 	}
 	spec.Labels = spec.Labels.with("Id", Text(c.ID))
 	s.putWorker(c.ID, spec)
 	return nil
-}
-
-func stampOf(w *worker) *stamp {
-	if w == nil {
-		return nil
-	}
-	return &w.stamp
 }
 
 func (s *State) putWorker(id string, spec WorkerSpec) {

@@ -142,20 +142,6 @@ type PoolPutEvent struct {
 	Spec PoolSpec `json:"spec"`
 }
 
-// Resource names a kind of resource.
-type Resource string
-
-// The kinds of resources.
-const (
-	ResourceWorker         Resource = "worker"
-	ResourceJob            Resource = "job"
-	ResourceQueue          Resource = "queue"
-	ResourceDistribution   Resource = "distribution policy"
-	ResourceClassification Resource = "classification policy"
-	ResourceException      Resource = "exception policy"
-	ResourcePool           Resource = "pool"
-)
-
 // DeletedEvent reports that a queue, a policy or a pool was deleted.
 type DeletedEvent struct {
 	Header

@@ -3,7 +3,6 @@ package routing
 import (
 	"encoding/json"
 	"maps"
-	"math"
 	"slices"
 	"strconv"
 	"time"
@@ -167,22 +166,13 @@ func (w *eventWriter) labels(key string, l Labels) {
 }
 
 func (w *eventWriter) value(key string, v Value) {
-	switch v.kind {
-	case kindText:
-		w.text(key, v.str)
-	case kindNumber:
-		w.number(key, v.num)
-	case kindBool:
-		w.b = strconv.AppendBool(append(w.b, key...), v.num == 1)
-	case kindNone:
-		w.b = append(append(w.b, key...), "null"...)
-	}
+	var ok bool
+	w.b, ok = v.AppendJSON(append(w.b, key...))
+	w.odd = w.odd || !ok
 }
 
 func (w *eventWriter) number(key string, f float64) {
-	a := math.Abs(f)
-	w.odd = w.odd || a != 0 && a < 1e-6 || !(a < 1e21) // encoding/json uses exponents here, or refuses the value
-	w.b = strconv.AppendFloat(append(w.b, key...), f, 'f', -1, 64)
+	w.value(key, Number(f))
 }
 
 func (w *eventWriter) selectors(key string, list []WorkerSelector) {

@@ -32,7 +32,7 @@ func (s *State) tooLong(j *job) *ExceptionRule {
 		if seq == 0 {
 			seq = s.seq + 1
 		}
-		if q.line.ahead(placeOf(j.expedited(), j.priority(), seq)) >= r.Trigger.Threshold {
+		if q.line.ahead(placeOf(j.expedited(), j.EffectivePriority(), seq)) >= r.Trigger.Threshold {
 			return &r
 		}
 	}

@@ -139,15 +139,6 @@ func auditSets(s *State) (faults []string) {
 	return faults
 }
 
-// PlainJob is plainJob; MergedJob is the slow path that it replaces.
-func PlainJob(patch map[string]any) (*JobSpec, bool) { return plainJob(patch) }
-
-// MergedJob merges a patch into an empty specification.
-func MergedJob(patch map[string]any) (spec JobSpec, err error) {
-	err = merge(&spec, patch)
-	return spec, err
-}
-
 // Rewritten decodes and re-encodes a line of a snapshot with encoding/json. It
 // also checks that the handwritten reader decodes the same.
 func Rewritten(line []byte) ([]byte, error) {

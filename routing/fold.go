@@ -47,14 +47,14 @@ func (s *State) settle(j *job) {
 	var place uint64
 	if j.Status == JobQueued {
 		q = s.queues[j.QueueID]
-		place = placeOf(j.expedited(), j.priority(), j.Enqueued)
+		place = placeOf(j.expedited(), j.EffectivePriority(), j.Enqueued)
 	}
 	if q != j.queue || place != j.place {
 		s.unplace(j)
 		if q != nil {
 			j.queue, j.place = q, place
 			q.line.add(place, j)
-			q.ranks[j.priority()]++
+			q.ranks[j.EffectivePriority()]++
 		}
 	}
 	s.settleClass(j)
@@ -71,7 +71,7 @@ func (s *State) unplace(j *job) {
 		j.kin.remove(j.place)
 	}
 	j.queue.line.remove(j.place)
-	rank := maxPriority - int(j.place<<1>>(seqBits+1))
+	rank := MaxPriority - int(j.place<<1>>(seqBits+1))
 	if j.queue.ranks[rank]--; j.queue.ranks[rank] == 0 {
 		delete(j.queue.ranks, rank)
 	}

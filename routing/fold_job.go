@@ -2,7 +2,6 @@ package routing
 
 import (
 	"slices"
-	"sort"
 	"strconv"
 	"time"
 )
@@ -220,23 +219,12 @@ func (j *job) note(text string, at time.Time) {
 	if text == "" {
 		return
 	}
-	j.Notes = sortedNotes(append(slices.Clone(j.Notes), Note{text, at}))
-}
-
-func sortedNotes(notes []Note) []Note {
-	sort.SliceStable(notes, func(a, b int) bool { return notes[a].AddedAt.Before(notes[b].AddedAt) })
-	return notes
+	j.Notes = append(slices.Clone(j.Notes), Note{text, at})
+	SortNotes(j.Notes)
 }
 
 func (j *job) assignment(id string) int {
 	return slices.IndexFunc(j.Assignments, func(a *assignment) bool { return a.ID == id })
-}
-
-func (j *job) priority() int {
-	if j.Priority == nil {
-		return defaultPriority
-	}
-	return *j.Priority
 }
 
 // expedited reports whether an active selector moves the job to the front.

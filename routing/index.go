@@ -192,7 +192,7 @@ func (x *index) classOf(queue, channel string, bypass bool, lists ...[]WorkerSel
 	}
 	for _, s := range c.checks {
 		key = append(append(append(key, 0xff), s.Key...), 0)
-		key = append(append(append(key, s.Operator...), 0, byte(s.Value.kind)), s.Value.String()...)
+		key, _ = s.Value.AppendJSON(append(append(key, s.Operator...), 0))
 	}
 	x.scratch = key
 	if found := x.classes[string(key)]; found != nil {

@@ -31,7 +31,7 @@ const (
 // placeOf packs the order of a queue's jobs into one number: expedited jobs
 // first, then by falling priority, then by queueing order.
 func placeOf(expedite bool, priority int, seq uint64) uint64 {
-	p := uint64(maxPriority-priority) << seqBits
+	p := uint64(MaxPriority-priority) << seqBits
 	if !expedite {
 		p |= 1 << 63
 	}

@@ -247,7 +247,7 @@ func (s *State) offerHead(j *job, w *worker, offerID string) OfferHead {
 
 func offerData(j *job, w *worker) OfferData {
 	return OfferData{
-		JobPriority: j.priority(), JobLabels: j.Labels, JobTags: j.Tags,
+		JobPriority: j.EffectivePriority(), JobLabels: j.Labels, JobTags: j.Tags,
 		WorkerLabels: w.Labels, WorkerTags: w.Tags,
 	}
 }

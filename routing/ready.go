@@ -71,7 +71,7 @@ func (s *State) WhilePool(id string, count uint64, c Command) (Command, error) {
 	case p == nil:
 		return nil, notFound("pool", id)
 	case p.Count != count:
-		return nil, If{Unmatchable: true}.check(nil)
+		return nil, If{Unmatchable: true}.check(0, time.Time{})
 	}
 	return c, nil
 }

@@ -18,7 +18,7 @@ func (s *State) scorer(j *job, mode *Mode) func(*worker) float64 {
 	if rule.Kind != RuleExpression {
 		return func(*worker) float64 { return 0 } // the same for every worker
 	}
-	expr, err := parseExpression(rule.Expression)
+	expr, err := ParseExpression(rule.Expression)
 	if err != nil {
 		return func(*worker) float64 { return 0 }
 	}

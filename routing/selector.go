@@ -2,59 +2,9 @@ package routing
 
 import (
 	"slices"
+	"strings"
 	"time"
 )
-
-// Operator compares a label with a selector's value.
-type Operator string
-
-// The operators.
-const (
-	Equal          Operator = "equal"
-	NotEqual       Operator = "notEqual"
-	LessThan       Operator = "lessThan"
-	LessOrEqual    Operator = "lessThanOrEqual"
-	GreaterThan    Operator = "greaterThan"
-	GreaterOrEqual Operator = "greaterThanOrEqual"
-)
-
-func (o Operator) valid() bool {
-	switch o {
-	case Equal, NotEqual, LessThan, LessOrEqual, GreaterThan, GreaterOrEqual:
-		return true
-	}
-	return false
-}
-
-// Holds compares a label with a value. equal and notEqual compare kind and
-// value; the other operators compare numbers only. A missing label (the zero
-// Value) fails every operator except notEqual.
-func (o Operator) Holds(label, want Value) bool {
-	switch o {
-	case Equal:
-		return !label.IsZero() && label == want
-	case NotEqual:
-		return label.IsZero() || label != want
-	case LessThan, LessOrEqual, GreaterThan, GreaterOrEqual:
-		return label.kind == kindNumber && want.kind == kindNumber && o.orders(label.num, want.num)
-	}
-	return false
-}
-
-func (o Operator) orders(label, want float64) bool {
-	switch o {
-	case LessThan:
-		return label < want
-	case LessOrEqual:
-		return label <= want
-	case GreaterThan:
-		return label > want
-	case GreaterOrEqual:
-		return label >= want
-	case Equal, NotEqual:
-	}
-	return false
-}
 
 // SelectorStatus is whether a selector still restricts matching.
 type SelectorStatus string
@@ -150,4 +100,41 @@ func seconds(f float64) time.Duration {
 		f = most
 	}
 	return time.Duration(f * float64(time.Second)).Truncate(time.Microsecond)
+}
+
+// ParseSelectors parses worker selectors as people write them: parts joined by
+// commas. A part is a label alone (it must be true), or a label, an operator
+// (=, !=, <, <=, >, >=) and a value. true and false are truth values; a value
+// that parses as a number is a number; any other value, or one in double
+// quotes, is a text.
+func ParseSelectors(text string) ([]WorkerSelector, error) {
+	var out []WorkerSelector
+	for part := range strings.SplitSeq(text, ",") {
+		s, ok := parseSelector(strings.TrimSpace(part))
+		if !ok {
+			return nil, Invalid("", "format", "a selector is a label, or a label, an operator (= != < <= > >=) and a value")
+		}
+		out = append(out, s)
+	}
+	return out, nil
+}
+
+func parseSelector(part string) (WorkerSelector, bool) {
+	i := strings.IndexAny(part, "=!<>")
+	if i < 0 {
+		return WorkerSelector{Key: part, Operator: Equal, Value: Bool(true)}, part != ""
+	}
+	key, rest := strings.TrimSpace(part[:i]), part[i:]
+	for _, o := range []struct {
+		sign string
+		op   Operator
+	}{{"!=", NotEqual}, {"<=", LessOrEqual}, {">=", GreaterOrEqual}, {"=", Equal}, {"<", LessThan}, {">", GreaterThan}} {
+		if value, found := strings.CutPrefix(rest, o.sign); found {
+			v := ParseValue(strings.TrimSpace(value))
+			_, number := v.Number()
+			orders := o.op != Equal && o.op != NotEqual
+			return WorkerSelector{Key: key, Operator: o.op, Value: v}, key != "" && !v.IsZero() && (number || !orders)
+		}
+	}
+	return WorkerSelector{}, false
 }

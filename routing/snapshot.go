@@ -196,12 +196,12 @@ func (s *State) rebuild(workers []*worker) error {
 
 // sane checks the invariants of a job that the engine relies on.
 func (s *State) sane(j *job) error {
-	p := j.priority()
+	p := j.EffectivePriority()
 	switch {
 	case j.Status == JobQueued && s.queues[j.QueueID] == nil,
 		!j.Status.over() && j.ClassificationPolicyID != "" && s.classes[j.ClassificationPolicyID] == nil,
 		len(j.Offers) > 0 && j.Status != JobQueued,
-		p < minPriority, p > maxPriority, j.Enqueued > s.seq:
+		p < MinPriority, p > MaxPriority, j.Enqueued > s.seq:
 		return fmt.Errorf("the snapshot's job %q cannot be", j.ID)
 	}
 	return nil

@@ -40,6 +40,14 @@ type JobSpec struct {
 	NotAfter                 time.Time        `json:"notAfter,omitzero"` // Weir's own: canceled if not assigned by then
 }
 
+// EffectivePriority returns the priority, or the default if none is stated.
+func (s *JobSpec) EffectivePriority() int {
+	if s.Priority == nil {
+		return DefaultPriority
+	}
+	return *s.Priority
+}
+
 // Note is a remark on a job.
 type Note struct {
 	Message string    `json:"message"`

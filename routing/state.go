@@ -72,16 +72,6 @@ type stamp struct {
 
 func (s *stamp) touch(h *Header) { s.Version, s.ChangedAt = Version(h.Seq), h.At }
 
-// WorkerState is the state of a worker.
-type WorkerState string
-
-// The states of a worker.
-const (
-	WorkerActive   WorkerState = "active"
-	WorkerDraining WorkerState = "draining"
-	WorkerInactive WorkerState = "inactive"
-)
-
 // workerData is the part of a worker that a snapshot keeps. Offers and
 // assignments are kept with their jobs.
 type workerData struct {
@@ -111,38 +101,6 @@ type worker struct {
 	seats     []seat
 	idle      timer
 	marked    bool // on the agenda
-}
-
-// JobStatus is the state of a job.
-type JobStatus string
-
-// The states of a job.
-const (
-	JobCreated               JobStatus = "created"
-	JobPendingClassification JobStatus = "pendingClassification"
-	JobPendingSchedule       JobStatus = "pendingSchedule"
-	JobScheduled             JobStatus = "scheduled"
-	JobScheduleFailed        JobStatus = "scheduleFailed"
-	JobWaitingForActivation  JobStatus = "waitingForActivation"
-	JobQueued                JobStatus = "queued"
-	JobAssigned              JobStatus = "assigned"
-	JobCompleted             JobStatus = "completed"
-	JobClosed                JobStatus = "closed"
-	JobCancelled             JobStatus = "cancelled"
-	JobClassificationFailed  JobStatus = "classificationFailed"
-)
-
-// over reports whether the job is finished for good.
-func (s JobStatus) over() bool {
-	return s == JobClosed || s == JobCancelled || s == JobScheduleFailed
-}
-
-// Active reports whether the API counts the job as active.
-func (s JobStatus) Active() bool { return s != JobClosed && s != JobCancelled }
-
-// waits reports whether the job waits for something other than a worker.
-func (s JobStatus) waits() bool {
-	return s == JobPendingSchedule || s == JobScheduled || s == JobWaitingForActivation
 }
 
 // jobData is the part of a job that a snapshot keeps.

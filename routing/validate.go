@@ -12,162 +12,215 @@ import (
 
 // Limits of the API, and Weir's own limits where the API has none.
 const (
-	minPriority     = -100
-	maxPriority     = 100
-	defaultPriority = 1
-	maxID           = 256       // bytes of an id
-	maxItems        = 500       // labels, selectors, queues, channels, notes of one resource
-	maxText         = 16 << 10  // bytes of a text
-	maxSpec         = 128 << 10 // bytes of a resource as JSON: events repeat it
-	maxNumber       = 1<<31 - 1 // of an int32
+	MinPriority     = -100
+	MaxPriority     = 100
+	DefaultPriority = 1
+
+	maxID     = 256       // bytes of an id
+	maxItems  = 500       // labels, selectors, queues, channels, notes of one resource
+	maxText   = 16 << 10  // bytes of a text
+	maxSpec   = 128 << 10 // bytes of a resource as JSON: events repeat it
+	maxNumber = 1<<31 - 1 // of an int32
 )
 
-func (m *mistakes) id(pointer, id string) {
-	if id == "" {
-		m.add(pointer, "required", "it must not be empty")
-	}
-	m.text(pointer, id, maxID)
+// Known reports whether a resource exists.
+type Known func(kind Resource, id string) bool
+
+// fieldErrors collects the validation errors of a specification.
+type fieldErrors []weir.FieldError
+
+// Invalid returns a validation error about one field.
+func Invalid(pointer, code, format string, args ...any) error {
+	var f fieldErrors
+	f.add(pointer, code, format, args...)
+	return f.err()
 }
 
-func (m *mistakes) text(pointer, text string, most int) {
-	if len(text) > most {
-		m.add(pointer, "length", "at most %d bytes", most)
+func (f *fieldErrors) add(pointer, code, format string, args ...any) {
+	if len(*f) < weir.MaxMistakes {
+		*f = append(*f, weir.FieldError{Pointer: pointer, Code: code, Detail: fmt.Sprintf(format, args...)})
+	}
+}
+
+func (f fieldErrors) err() error {
+	if len(f) == 0 {
+		return nil
+	}
+	return &weir.Error{Code: weir.CodeInvalid, Message: "one or more validation errors occurred", Fields: f}
+}
+
+func (f *fieldErrors) id(pointer, id string) {
+	if id == "" {
+		f.add(pointer, "required", "must not be empty")
+	}
+	f.text(pointer, id, maxID)
+}
+
+func (f *fieldErrors) text(pointer, text string, limit int) {
+	if len(text) > limit {
+		f.add(pointer, "length", "must have at most %d bytes", limit)
 	}
 	if !utf8.ValidString(text) {
-		m.add(pointer, "format", "it has to be UTF-8") // otherwise the store would return another text
+		f.add(pointer, "format", "must be valid UTF-8") // otherwise the store would return another text
 	}
 }
 
-func (m *mistakes) between(pointer string, n, low, high int) {
+func (f *fieldErrors) between(pointer string, n, low, high int) {
 	if n < low || n > high {
-		m.add(pointer, "range", "between %d and %d", low, high)
+		f.add(pointer, "range", "must be between %d and %d", low, high)
 	}
 }
 
-func (m *mistakes) count(pointer string, n int) { m.between(pointer, n, 0, maxItems) }
+func (f *fieldErrors) count(pointer string, n int) { f.between(pointer, n, 0, maxItems) }
 
-func (m *mistakes) seconds(pointer string, f float64) {
-	if f < 0 || math.IsNaN(f) || math.IsInf(f, 0) {
-		m.add(pointer, "range", "0 or more seconds")
+func (f *fieldErrors) seconds(pointer string, n float64) {
+	if n < 0 || math.IsNaN(n) || math.IsInf(n, 0) {
+		f.add(pointer, "range", "must be 0 or more seconds")
 	}
 }
 
-func (m *mistakes) labels(pointer string, l Labels) {
-	m.count(pointer, len(l))
+func (f *fieldErrors) priority(pointer string, p *int) {
+	if p != nil {
+		f.between(pointer, *p, MinPriority, MaxPriority)
+	}
+}
+
+// exists checks a reference to another resource; an empty one is allowed.
+func (f *fieldErrors) exists(known Known, pointer string, kind Resource, id string) {
+	if id != "" && !known(kind, id) {
+		f.add(pointer, "not_found", "there is no %s %q", kind, id)
+	}
+}
+
+func (f *fieldErrors) labels(pointer string, l Labels) {
+	f.count(pointer, len(l))
 	for k, v := range l {
-		m.text(pointer, k, maxID)
-		m.text(pointer+"/"+k, v.str, maxText)
-		if v.IsZero() || !v.valid() {
-			m.add(pointer+"/"+k, "type", "a string, a number or a boolean")
+		f.text(pointer, k, maxID)
+		f.value(pointer+"/"+k, v)
+		if v.IsZero() {
+			f.add(pointer+"/"+k, "type", mustBeValue)
 		}
 	}
 }
 
-// validateWorker validates the specification of a worker. Queues that the worker
-// already has may be missing, as in old journals: clients send back what they
-// read.
-func (s *State) validateWorker(id string, w *WorkerSpec) error {
-	var m mistakes
-	var has []string
-	if old := s.workers[id]; old != nil {
-		has = old.Queues
+const mustBeValue = "must be a string, a number or a boolean"
+
+func (f *fieldErrors) value(pointer string, v Value) {
+	text, _ := v.Text()
+	f.text(pointer, text, maxText)
+	if !v.valid() {
+		f.add(pointer, "type", mustBeValue)
 	}
-	m.id("/id", id)
-	m.labels("/labels", w.Labels)
-	m.labels("/tags", w.Tags)
-	m.between("/capacity", w.Capacity, 0, maxNumber)
-	m.between("/maxConcurrentOffers", w.MaxConcurrentOffers, 0, maxNumber)
-	m.count("/queues", len(w.Queues))
+}
+
+func (f *fieldErrors) selector(pointer, key string, op Operator, v Value) {
+	f.id(pointer+"/key", key)
+	if !op.valid() {
+		f.add(pointer+"/labelOperator", "unknown", "unknown operator %q", op)
+	}
+	f.value(pointer+"/value", v)
+}
+
+func (f *fieldErrors) workerSelectors(pointer string, list []WorkerSelector) {
+	f.count(pointer, len(list))
+	for i, s := range list {
+		f.workerSelector(fmt.Sprintf("%s/%d", pointer, i), s)
+	}
+}
+
+func (f *fieldErrors) workerSelector(pointer string, s WorkerSelector) {
+	f.selector(pointer, s.Key, s.Operator, s.Value)
+	f.seconds(pointer+"/expiresAfterSeconds", s.ExpiresAfterSeconds)
+}
+
+// Validate checks a selector that a rule computed.
+func (s WorkerSelector) Validate() error {
+	var f fieldErrors
+	f.workerSelector("", s)
+	return f.err()
+}
+
+// Validate checks a selector that a rule computed.
+func (s QueueSelector) Validate() error {
+	var f fieldErrors
+	f.selector("", s.Key, s.Operator, s.Value)
+	return f.err()
+}
+
+func (f *fieldErrors) queueSelectors(pointer string, list []QueueSelector) {
+	f.count(pointer, len(list))
+	for i, s := range list {
+		f.selector(fmt.Sprintf("%s/%d", pointer, i), s.Key, s.Operator, s.Value)
+	}
+}
+
+// Validate checks the specification of a worker. Queues that the worker already
+// has may be missing, as in old journals: clients send back what they read.
+func (w *WorkerSpec) Validate(id string, known Known, has []string) error {
+	var f fieldErrors
+	f.id("/id", id)
+	f.labels("/labels", w.Labels)
+	f.labels("/tags", w.Tags)
+	f.between("/capacity", w.Capacity, 0, maxNumber)
+	f.between("/maxConcurrentOffers", w.MaxConcurrentOffers, 0, maxNumber)
+	f.count("/queues", len(w.Queues))
 	for i, q := range w.Queues {
 		at := fmt.Sprintf("/queues/%d", i)
-		m.id(at, q)
-		if q != "" && s.queues[q] == nil && !slices.Contains(has, q) {
-			m.add(at, "not_found", "there is no queue %q", q)
+		f.id(at, q)
+		if !slices.Contains(has, q) {
+			f.exists(known, at, ResourceQueue, q)
 		}
 	}
-	m.count("/channels", len(w.Channels))
+	f.count("/channels", len(w.Channels))
 	for i, c := range w.Channels {
 		at := fmt.Sprintf("/channels/%d", i)
-		m.id(at+"/channelId", c.ChannelID)
-		m.between(at+"/capacityCostPerJob", c.CapacityCostPerJob, 1, maxNumber) // a cost of 0 would allow endless jobs
-		m.between(at+"/maxNumberOfJobs", c.MaxNumberOfJobs, 0, maxNumber)
+		f.id(at+"/channelId", c.ChannelID)
+		f.between(at+"/capacityCostPerJob", c.CapacityCostPerJob, 1, maxNumber) // a cost of 0 would allow endless jobs
+		f.between(at+"/maxNumberOfJobs", c.MaxNumberOfJobs, 0, maxNumber)
 		if slices.ContainsFunc(w.Channels[:i], func(o Channel) bool { return o.ChannelID == c.ChannelID }) {
-			m.add(at+"/channelId", "duplicate", "the channel is there twice")
+			f.add(at+"/channelId", "duplicate", "duplicate channel")
 		}
 	}
-	return m.err()
+	return f.err()
 }
 
-func checkSelector(m *mistakes, pointer, key string, op Operator, v Value) {
-	m.id(pointer+"/key", key)
-	if !op.valid() {
-		m.add(pointer+"/labelOperator", "unknown", "there is no operator %q", op)
-	}
-	m.text(pointer+"/value", v.str, maxText)
-	if !v.valid() {
-		m.add(pointer+"/value", "type", "a string, a number or a boolean")
-	}
-}
-
-func checkWorkerSelector(m *mistakes, pointer string, s *WorkerSelector) {
-	checkSelector(m, pointer, s.Key, s.Operator, s.Value)
-	m.seconds(pointer+"/expiresAfterSeconds", s.ExpiresAfterSeconds)
-}
-
-func (m *mistakes) workerSelectors(pointer string, list []WorkerSelector) {
-	m.count(pointer, len(list))
-	for i := range list {
-		checkWorkerSelector(m, fmt.Sprintf("%s/%d", pointer, i), &list[i])
-	}
-}
-
-func (m *mistakes) priority(pointer string, p *int) {
-	if p != nil {
-		m.between(pointer, *p, minPriority, maxPriority)
-	}
-}
-
-// validateJob validates a job and fills in its defaults. before is nil for a
-// new job.
-func (s *State) validateJob(id string, j *JobSpec, before *job) error {
-	var m mistakes
-	m.id("/id", id)
-	m.id("/channelId", j.ChannelID)
-	m.text("/channelReference", j.ChannelReference, maxText)
-	m.text("/dispositionCode", j.DispositionCode, maxText)
-	m.labels("/labels", j.Labels)
-	m.labels("/tags", j.Tags)
-	m.priority("/priority", j.Priority)
-	m.workerSelectors("/requestedWorkerSelectors", j.RequestedWorkerSelectors)
+// Validate checks a job and fills in its defaults. A finished job may refer to
+// resources that no longer exist.
+func (j *JobSpec) Validate(id string, known Known, finished bool, now time.Time) error {
+	var f fieldErrors
+	f.id("/id", id)
+	f.id("/channelId", j.ChannelID)
+	f.text("/channelReference", j.ChannelReference, maxText)
+	f.text("/dispositionCode", j.DispositionCode, maxText)
+	f.labels("/labels", j.Labels)
+	f.labels("/tags", j.Tags)
+	f.priority("/priority", j.Priority)
+	f.workerSelectors("/requestedWorkerSelectors", j.RequestedWorkerSelectors)
 	if j.QueueID == "" && j.ClassificationPolicyID == "" {
-		m.add("/queueId", "required", "a job needs a queue or a classification policy")
+		f.add("/queueId", "required", "a job needs a queue or a classification policy")
 	}
-	changed := before == nil || !before.Status.over()
-	if q := s.queues[j.QueueID]; j.QueueID != "" && q == nil && changed {
-		m.add("/queueId", "not_found", "there is no queue %q", j.QueueID)
-	} else if q != nil && q.Closed == ClosedRefuse && before == nil {
-		return conflict("queue %q is closed", j.QueueID)
+	if !finished {
+		f.exists(known, "/queueId", ResourceQueue, j.QueueID)
+		f.exists(known, "/classificationPolicyId", ResourceClassification, j.ClassificationPolicyID)
 	}
-	if j.ClassificationPolicyID != "" && s.classes[j.ClassificationPolicyID] == nil && changed {
-		m.add("/classificationPolicyId", "not_found", "there is no classification policy %q", j.ClassificationPolicyID)
-	}
-	s.validateMode(&m, &j.MatchingMode)
+	f.mode(&j.MatchingMode)
 	j.NotAfter = j.NotAfter.UTC().Truncate(time.Microsecond)
-	m.count("/notes", len(j.Notes))
+	f.count("/notes", len(j.Notes))
 	j.Notes = slices.Clone(j.Notes)
 	for i := range j.Notes {
 		n := &j.Notes[i]
-		m.text(fmt.Sprintf("/notes/%d/message", i), n.Message, maxText)
+		f.text(fmt.Sprintf("/notes/%d/message", i), n.Message, maxText)
 		if n.AddedAt.IsZero() {
-			n.AddedAt = s.now
+			n.AddedAt = now
 		}
 		n.AddedAt = n.AddedAt.UTC().Truncate(time.Microsecond)
 	}
-	sortedNotes(j.Notes)
-	return m.err()
+	SortNotes(j.Notes)
+	return f.err()
 }
 
-func (s *State) validateMode(m *mistakes, mode *MatchingMode) {
+// mode checks a matching mode and drops the members that its kind does not have.
+func (f *fieldErrors) mode(mode *MatchingMode) {
 	switch mode.Kind {
 	case "", QueueAndMatch:
 		*mode = MatchingMode{Kind: QueueAndMatch}
@@ -176,23 +229,14 @@ func (s *State) validateMode(m *mistakes, mode *MatchingMode) {
 	case ScheduleAndSuspend:
 		mode.ScheduleAt = mode.ScheduleAt.UTC().Truncate(time.Microsecond)
 		if mode.ScheduleAt.IsZero() {
-			m.add("/matchingMode/scheduleAt", "required", "a scheduled job needs an instant")
+			f.add("/matchingMode/scheduleAt", "required", "a scheduled job needs an instant")
 		}
 	default:
-		m.add("/matchingMode/kind", "unknown", "there is no matching mode %q", mode.Kind)
+		f.add("/matchingMode/kind", "unknown", "unknown matching mode %q", mode.Kind)
 	}
 }
 
-func invalid(pointer, code, format string, args ...any) error {
-	var m mistakes
-	m.add(pointer, code, format, args...)
-	return m.err()
-}
-
-// inUse returns the error for deleting a policy that is in use, in the form
-// that clients expect.
-func inUse(detail, text string) error {
-	var m mistakes
-	m.add("", detail, "%s", text)
-	return refused(weir.CodeInvalid, m)
+// SortNotes sorts notes by time, in place.
+func SortNotes(notes []Note) {
+	slices.SortStableFunc(notes, func(a, b Note) int { return a.AddedAt.Compare(b.AddedAt) })
 }

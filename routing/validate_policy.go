@@ -5,162 +5,220 @@ import (
 	"slices"
 )
 
-func (c PutClassification) decide(s *State) error {
-	old := s.classes[c.ID]
-	var st *stamp
-	if old != nil {
-		st = &old.stamp
+// Validate checks a queue.
+func (q *QueueSpec) Validate(id string, known Known) error {
+	var f fieldErrors
+	f.id("/id", id)
+	f.text("/name", q.Name, maxText)
+	f.labels("/labels", q.Labels)
+	f.exists(known, "/distributionPolicyId", ResourceDistribution, q.DistributionPolicyID)
+	f.exists(known, "/exceptionPolicyId", ResourceException, q.ExceptionPolicyID)
+	if q.Closed != Open && q.Closed != ClosedHold && q.Closed != ClosedRefuse {
+		f.add("/closed", "unknown", "must be hold or refuse")
 	}
-	if err := c.If.check(st); err != nil {
-		return err
-	}
-	if err := s.validateClassification(c.ID, &c.Spec); err != nil {
-		return err
-	}
-	if old == nil || !alike(old.ClassificationSpec, c.Spec) {
-		s.emit(&ClassificationPutEvent{ID: c.ID, Spec: c.Spec})
-	}
-	return nil
+	return f.err()
 }
 
-func (s *State) validateClassification(id string, c *ClassificationSpec) error {
-	var m mistakes
-	m.id("/id", id)
-	m.text("/name", c.Name, maxText)
-	if c.FallbackQueueID != "" && s.queues[c.FallbackQueueID] == nil {
-		m.add("/fallbackQueueId", "not_found", "there is no queue %q", c.FallbackQueueID)
-	}
-	m.rule("/prioritizationRule", c.PrioritizationRule)
-	m.count("/queueSelectorAttachments", len(c.QueueSelectorAttachments))
-	for i, a := range c.QueueSelectorAttachments {
-		at := "/" + queuePath(i)
-		m.attachment(at, attachment{a.Kind, a.QueueSelector != nil, a.Condition, a.Rule, a.Key, a.Operator, weightsOf(a.Allocations)})
-		if a.QueueSelector != nil {
-			m.queueSelectors(at+"/queueSelector", []QueueSelector{*a.QueueSelector})
-		}
-		m.queueSelectors(at+"/queueSelectors", a.QueueSelectors)
-		for _, w := range a.Allocations {
-			m.queueSelectors(at+"/allocations", w.QueueSelectors)
-		}
-	}
-	m.count("/workerSelectorAttachments", len(c.WorkerSelectorAttachments))
-	for i, a := range c.WorkerSelectorAttachments {
-		at := "/" + workerPath(i)
-		var weights []float64
-		for _, w := range a.Allocations {
-			weights = append(weights, w.Weight)
-			m.workerSelectors(at+"/allocations", w.WorkerSelectors)
-		}
-		m.attachment(at, attachment{a.Kind, a.WorkerSelector != nil, a.Condition, a.Rule, a.Key, a.Operator, weights})
-		if a.WorkerSelector != nil {
-			m.workerSelectors(at+"/workerSelector", []WorkerSelector{*a.WorkerSelector})
-		}
-		m.workerSelectors(at+"/workerSelectors", a.WorkerSelectors)
-		m.seconds(at+"/expiresAfterSeconds", a.ExpiresAfterSeconds)
-	}
-	return m.err()
+// Validate checks a pool.
+func (p *PoolSpec) Validate(id string) error {
+	var f fieldErrors
+	f.id("/id", id)
+	f.id("/channelId", p.ChannelID)
+	f.workerSelectors("/selectors", p.Selectors)
+	return f.err()
 }
 
-// attachment is the common part of queue and worker attachments.
-type attachment struct {
-	kind      AttachmentKind
-	selector  bool
-	condition *Rule
-	rule      *Rule
-	key       string
-	operator  Operator
-	weights   []float64
+// DefaultOfferSeconds is the default life of an offer. The API publishes no
+// default; its examples use one minute.
+const DefaultOfferSeconds = 60
+
+// Validate checks a distribution policy and fills in its defaults.
+func (d *DistributionSpec) Validate(id string) error {
+	var f fieldErrors
+	f.id("/id", id)
+	f.text("/name", d.Name, maxText)
+	f.seconds("/offerExpiresAfterSeconds", d.OfferExpiresAfterSeconds)
+	if d.OfferExpiresAfterSeconds == 0 {
+		d.OfferExpiresAfterSeconds = DefaultOfferSeconds
+	}
+	mode := &d.Mode
+	switch mode.Kind {
+	case "":
+		mode.Kind = LongestIdle
+	case LongestIdle, RoundRobin, BestWorker, ShortestIdle:
+	default:
+		f.add("/mode/kind", "unknown", "unknown mode %q", mode.Kind)
+	}
+	f.between("/mode/minConcurrentOffers", mode.MinConcurrentOffers, 0, maxNumber)
+	f.between("/mode/maxConcurrentOffers", mode.MaxConcurrentOffers, 0, maxNumber)
+	mode.MinConcurrentOffers = max(1, mode.MinConcurrentOffers)
+	if mode.MaxConcurrentOffers == 0 {
+		mode.MaxConcurrentOffers = mode.MinConcurrentOffers
+	}
+	if mode.MaxConcurrentOffers < mode.MinConcurrentOffers {
+		f.add("/mode/maxConcurrentOffers", "range", "must be at least minConcurrentOffers")
+	}
+	if mode.Kind == BestWorker {
+		mode.ScoringRuleOptions = mode.ScoringRuleOptions.withDefaults()
+	} else {
+		mode.ScoringRule, mode.ScoringRuleOptions = nil, nil
+	}
+	f.rule("/mode/scoringRule", mode.ScoringRule)
+	return f.err()
 }
 
-func weightsOf(list []QueueAllocation) (out []float64) {
+// withDefaults returns the options with defaults filled in; clients see the
+// defaults and send them back.
+func (o *ScoringOptions) withDefaults() *ScoringOptions {
+	out := ScoringOptions{}
+	if o != nil {
+		out = *o
+	}
+	if out.DescendingOrder == nil {
+		out.DescendingOrder = new(true)
+	}
+	if out.BatchSize == 0 {
+		out.BatchSize = 20
+	}
+	if len(out.ScoringParameters) == 0 {
+		out.ScoringParameters = []string{"jobLabels", "workerSelectors"}
+	}
+	return &out
+}
+
+// rule checks a rule; nil is allowed.
+func (f *fieldErrors) rule(pointer string, r *Rule) {
+	if r == nil {
+		return
+	}
+	switch r.Kind {
+	case RuleStatic, RuleDirectMap:
+	case RuleExpression:
+		if r.Language != "" && r.Language != "powerFx" {
+			f.add(pointer+"/language", "unknown", "must be powerFx")
+		}
+		if _, err := ParseExpression(r.Expression); err != nil {
+			f.add(pointer+"/expression", "format", "%v", err)
+		}
+	case RuleFunction:
+		f.required(pointer+"/functionUri", r.FunctionURI)
+	case RuleWebhook:
+		f.required(pointer+"/webhookUri", r.WebhookURI)
+	default:
+		f.add(pointer+"/kind", "unknown", "unknown rule %q", r.Kind)
+	}
+}
+
+func (f *fieldErrors) required(pointer, text string) {
+	if text == "" {
+		f.add(pointer, "required", "must not be empty")
+	}
+	f.text(pointer, text, maxText)
+}
+
+// Validate checks a classification policy.
+func (c *ClassificationSpec) Validate(id string, known Known) error {
+	var f fieldErrors
+	f.id("/id", id)
+	f.text("/name", c.Name, maxText)
+	f.exists(known, "/fallbackQueueId", ResourceQueue, c.FallbackQueueID)
+	f.rule("/prioritizationRule", c.PrioritizationRule)
+	checkAttachments(&f, "queueSelector", c.QueueAttachments(), f.queueSelectors)
+	checkAttachments(&f, "workerSelector", c.WorkerAttachments(), f.workerSelectors)
+	return f.err()
+}
+
+// checkAttachments checks attachments; member is the name of their selector in JSON.
+func checkAttachments[S any](f *fieldErrors, member string, list []Attachment[S], check func(string, []S)) {
+	f.count("/"+member+"Attachments", len(list))
 	for _, a := range list {
-		out = append(out, a.Weight)
+		at := "/" + a.Path
+		f.rule(at+"/condition", a.Condition)
+		f.rule(at+"/rule", a.Rule)
+		checkKind(f, at, &a)
+		if a.Selector != nil {
+			check(at+"/"+member, []S{*a.Selector})
+		}
+		check(at+"/"+member+"s", a.Selectors)
+		for _, w := range a.Allocations {
+			check(at+"/allocations", w.Selectors)
+		}
+		f.seconds(at+"/expiresAfterSeconds", a.ExpiresAfterSeconds)
 	}
-	return out
 }
 
-func (m *mistakes) attachment(at string, a attachment) {
-	m.rule(at+"/condition", a.condition)
-	m.rule(at+"/rule", a.rule)
-	missing := func(what string, is bool) {
-		if is {
-			m.add(at+"/"+what, "required", "an attachment of kind %s needs it", a.kind)
+// checkKind checks that an attachment has what its kind requires.
+func checkKind[S any](f *fieldErrors, at string, a *Attachment[S]) {
+	require := func(member string, present bool) {
+		if !present {
+			f.add(at+"/"+member, "required", "required in an attachment of kind %s", a.Kind)
 		}
 	}
-	switch a.kind {
+	switch a.Kind {
 	case AttachStatic:
-		missing("selector", !a.selector)
+		require("selector", a.Selector != nil)
 	case AttachConditional:
-		missing("condition", a.condition == nil)
+		require("condition", a.Condition != nil)
 	case AttachPassThrough:
-		checkSelector(m, at, a.key, a.operator, Value{})
+		f.selector(at, a.Key, a.Operator, Value{})
 	case AttachRuleEngine:
-		missing("rule", a.rule == nil)
+		require("rule", a.Rule != nil)
 	case AttachWeighted:
-		sum := 0.0
-		for _, w := range a.weights {
-			sum += w
+		sum, valid := 0.0, true
+		for _, w := range a.Allocations {
+			sum += w.Weight
+			valid = valid && w.Weight >= 0
 		}
-		if slices.ContainsFunc(a.weights, func(w float64) bool { return !(w >= 0) }) || !(sum > 0) || !Number(sum).valid() {
-			m.add(at+"/allocations", "range", "weights are 0 or more, and some weight is above 0")
+		if !valid || !(sum > 0) || !Number(sum).valid() {
+			f.add(at+"/allocations", "range", "each weight must be 0 or more, and at least one must be above 0")
 		}
 	default:
-		m.add(at+"/kind", "unknown", "there is no attachment %q", a.kind)
+		f.add(at+"/kind", "unknown", "unknown attachment %q", a.Kind)
 	}
 }
 
-func (m *mistakes) queueSelectors(pointer string, list []QueueSelector) {
-	m.count(pointer, len(list))
-	for i, q := range list {
-		checkSelector(m, fmt.Sprintf("%s/%d", pointer, i), q.Key, q.Operator, q.Value)
-	}
-}
-
-func (s *State) validateException(id string, x *ExceptionSpec) error {
-	var m mistakes
-	m.id("/id", id)
-	m.text("/name", x.Name, maxText)
-	m.count("/exceptionRules", len(x.ExceptionRules))
+// Validate checks an exception policy.
+func (x *ExceptionSpec) Validate(id string, known Known) error {
+	var f fieldErrors
+	f.id("/id", id)
+	f.text("/name", x.Name, maxText)
+	f.count("/exceptionRules", len(x.ExceptionRules))
 	for i, r := range x.ExceptionRules {
 		at := fmt.Sprintf("/exceptionRules/%d", i)
-		m.id(at+"/id", r.ID)
+		f.id(at+"/id", r.ID)
 		if slices.ContainsFunc(x.ExceptionRules[:i], func(o ExceptionRule) bool { return o.ID == r.ID }) {
-			m.add(at+"/id", "duplicate", "the rule is there twice")
+			f.add(at+"/id", "duplicate", "duplicate rule id")
 		}
 		switch r.Trigger.Kind {
 		case TriggerQueueLength:
-			m.between(at+"/trigger/threshold", r.Trigger.Threshold, 0, maxNumber)
+			f.between(at+"/trigger/threshold", r.Trigger.Threshold, 0, maxNumber)
 		case TriggerWaitTime:
-			m.seconds(at+"/trigger/thresholdSeconds", r.Trigger.ThresholdSeconds)
+			f.seconds(at+"/trigger/thresholdSeconds", r.Trigger.ThresholdSeconds)
 		default:
-			m.add(at+"/trigger/kind", "unknown", "there is no trigger %q", r.Trigger.Kind)
+			f.add(at+"/trigger/kind", "unknown", "unknown trigger %q", r.Trigger.Kind)
 		}
-		m.count(at+"/actions", len(r.Actions))
+		f.count(at+"/actions", len(r.Actions))
 		for k, a := range r.Actions {
-			s.validateAction(&m, fmt.Sprintf("%s/actions/%d", at, k), &a)
+			f.action(fmt.Sprintf("%s/actions/%d", at, k), &a, known)
 		}
 	}
-	return m.err()
+	return f.err()
 }
 
-func (s *State) validateAction(m *mistakes, at string, a *Action) {
-	m.text(at+"/id", a.ID, maxID)
+func (f *fieldErrors) action(at string, a *Action, known Known) {
+	f.text(at+"/id", a.ID, maxID)
 	switch a.Kind {
 	case ActionCancel:
-		m.text(at+"/note", a.Note, maxText)
-		m.text(at+"/dispositionCode", a.DispositionCode, maxText)
+		f.text(at+"/note", a.Note, maxText)
+		f.text(at+"/dispositionCode", a.DispositionCode, maxText)
 	case ActionManualReclassify:
-		if a.QueueID != "" && s.queues[a.QueueID] == nil {
-			m.add(at+"/queueId", "not_found", "there is no queue %q", a.QueueID)
-		}
-		m.priority(at+"/priority", a.Priority)
-		m.workerSelectors(at+"/workerSelectors", a.WorkerSelectors)
+		f.exists(known, at+"/queueId", ResourceQueue, a.QueueID)
+		f.priority(at+"/priority", a.Priority)
+		f.workerSelectors(at+"/workerSelectors", a.WorkerSelectors)
 	case ActionReclassify:
-		if a.ClassificationPolicyID != "" && s.classes[a.ClassificationPolicyID] == nil {
-			m.add(at+"/classificationPolicyId", "not_found", "there is no classification policy %q", a.ClassificationPolicyID)
-		}
-		m.labels(at+"/labelsToUpsert", a.LabelsToUpsert)
+		f.exists(known, at+"/classificationPolicyId", ResourceClassification, a.ClassificationPolicyID)
+		f.labels(at+"/labelsToUpsert", a.LabelsToUpsert)
 	default:
-		m.add(at+"/kind", "unknown", "there is no action %q", a.Kind)
+		f.add(at+"/kind", "unknown", "unknown action %q", a.Kind)
 	}
 }

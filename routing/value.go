@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"strconv"
+	"strings"
 
 	"weir/internal/plainjson"
 )
@@ -85,6 +87,22 @@ func (v Value) MarshalJSON() ([]byte, error) {
 	return []byte("null"), nil
 }
 
+// AppendJSON appends the Value as encoding/json writes it. ok is false for numbers
+// that encoding/json writes with an exponent, or refuses.
+func (v Value) AppendJSON(b []byte) (_ []byte, ok bool) {
+	switch v.kind {
+	case kindText:
+		return plainjson.AppendText(b, v.str), true
+	case kindNumber:
+		abs := math.Abs(v.num)
+		return strconv.AppendFloat(b, v.num, 'f', -1, 64), abs == 0 || abs >= 1e-6 && abs < 1e21
+	case kindBool:
+		return strconv.AppendBool(b, v.num == 1), true
+	case kindNone:
+	}
+	return append(b, "null"...), true
+}
+
 // UnmarshalJSON implements json.Unmarshaler. Objects and arrays are refused.
 func (v *Value) UnmarshalJSON(data []byte) error {
 	value, ok := plainjson.Value(data)
@@ -121,3 +139,32 @@ func (l Labels) with(key string, v Value) Labels {
 }
 
 func (l Labels) equal(other Labels) bool { return maps.Equal(l, other) }
+
+// ParseValue parses the value of a label as people write it; an empty text is
+// the zero Value.
+func ParseValue(text string) Value {
+	switch text {
+	case "":
+		return Value{}
+	case "true", "false":
+		return Bool(text == "true")
+	}
+	if quoted, ok := strings.CutPrefix(text, `"`); ok && strings.HasSuffix(quoted, `"`) {
+		return Text(strings.TrimSuffix(quoted, `"`))
+	}
+	if f, err := strconv.ParseFloat(text, 64); err == nil {
+		if v := Number(f); v.valid() {
+			return v
+		}
+	}
+	return Text(text)
+}
+
+// IsTrue reports whether the Value is true, or a text equal to "true" in any case.
+func (v Value) IsTrue() bool {
+	if b, ok := v.Bool(); ok {
+		return b
+	}
+	text, _ := v.Text()
+	return strings.EqualFold(text, "true")
+}

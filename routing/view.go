@@ -125,7 +125,7 @@ func (s *State) Job(id string) (Job, bool) {
 		EnqueuedAt: j.EnqueuedAt, ScheduledAt: j.ScheduledAt, AttachedWorkerSelectors: slices.Clone(j.Attached),
 		Assignments: map[string]Assignment{}, CreatedAt: j.CreatedAt, Unassigned: j.Unassigned, Asks: j.Asks, Round: j.Round,
 	}
-	v.Priority = new(j.priority())
+	v.Priority = new(j.EffectivePriority())
 	for _, a := range j.Assignments {
 		v.Assignments[a.ID] = Assignment{a.ID, a.WorkerID, a.AssignedAt, a.CompletedAt, a.ClosedAt}
 	}

@@ -60,7 +60,7 @@ func (c call) eval(s scope) (Value, error) {
 	}
 	switch c.op {
 	case "not":
-		return Bool(!truth(args[0])), nil
+		return Bool(!args[0].IsTrue()), nil
 	case "=":
 		return Bool(args[0] == args[1]), nil
 	case "<>":
@@ -118,7 +118,7 @@ func (c call) evalIf(s scope) (Value, error) {
 		if err != nil {
 			return Value{}, err
 		}
-		if truth(v) {
+		if v.IsTrue() {
 			return c.args[i+1].eval(s)
 		}
 	}
@@ -134,7 +134,7 @@ func (c call) evalLogic(s scope) (Value, error) {
 		if err != nil {
 			return Value{}, err
 		}
-		if truth(v) == (c.op == "or") {
+		if v.IsTrue() == (c.op == "or") {
 			return Bool(c.op == "or"), nil
 		}
 	}
@@ -147,7 +147,7 @@ type parser struct {
 	depth  int
 }
 
-func parseExpression(text string) (expression, error) {
+func ParseExpression(text string) (expression, error) {
 	tokens, err := scan(strings.TrimPrefix(strings.TrimSpace(text), "="))
 	if err != nil {
 		return nil, err

@@ -12,7 +12,7 @@ import (
 
 // A new job decoded without the JSON round trip equals the result of the round
 // trip.
-func TestPlainJobs(t *testing.T) {
+func TestMergeNewJob(t *testing.T) {
 	t.Parallel()
 	text := rapid.OneOf(rapid.SampledFrom([]any{"", "chat", "é<&>", "\u2028", nil, 1.0, true}), rapid.Map(rapid.String(), func(s string) any { return s }))
 	value := rapid.OneOf(text, rapid.Map(rapid.Float64(), func(f float64) any { return f }))
@@ -45,12 +45,12 @@ func TestPlainJobs(t *testing.T) {
 		if err := json.Unmarshal(body, &decoded); err != nil {
 			t.Fatal(err)
 		}
-		got, ok := routing.PlainJob(decoded)
+		got, ok := routing.MergeNewJob(decoded)
 		if !ok {
 			return
 		}
 		plain++
-		want, err := routing.MergedJob(decoded)
+		want, err := routing.Merge(routing.JobSpec{}, decoded)
 		if err != nil {
 			t.Fatalf("%s: %v", body, err)
 		}

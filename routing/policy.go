@@ -1,0 +1,187 @@
+package routing
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"time"
+
+	"weir"
+)
+
+func (q *queue) mode() Mode {
+	if q.dist == nil {
+		return Mode{Kind: LongestIdle}
+	}
+	return q.dist.Mode
+}
+
+func (q *queue) bypass() bool { return q.dist != nil && q.dist.Mode.BypassSelectors }
+
+func (q *queue) maxOffers() int {
+	if q.dist == nil {
+		return 1
+	}
+	return max(1, q.dist.Mode.MaxConcurrentOffers)
+}
+
+func (q *queue) offerLife() time.Duration {
+	if q.dist == nil {
+		return DefaultOfferSeconds * time.Second
+	}
+	return seconds(q.dist.OfferExpiresAfterSeconds)
+}
+
+// put replaces a specification if the condition holds and the new one is valid and
+// differs. check also fills in defaults; event makes the event that stores the
+// result.
+func put[T any](s *State, old Named[T], cond If, spec T, check func(*T) error, event func(T) Event) error {
+	if err := cond.check(old.Version, old.ChangedAt); err != nil {
+		return err
+	}
+	if err := check(&spec); err != nil {
+		return err
+	}
+	if old.Version == 0 || !sameJSON(old.Spec, spec) {
+		s.emit(event(spec))
+	}
+	return nil
+}
+
+// sameJSON reports whether two specifications have the same JSON form, so that an
+// absent list equals an empty one. Clients see an empty list for an absent one
+// and send back what they see.
+func sameJSON[T any](a, b T) bool {
+	x, errX := json.Marshal(a)
+	y, errY := json.Marshal(b)
+	return errX == nil && errY == nil && bytes.Equal(x, y)
+}
+
+func (c PutQueue) decide(s *State) error {
+	old, _ := s.Queue(c.ID)
+	return put(s, old, c.If, c.Spec, func(q *QueueSpec) error {
+		err := q.Validate(c.ID, s.known)
+		q.Labels = q.Labels.with("Id", Text(c.ID))
+		return err
+	}, func(q QueueSpec) Event { return &QueuePutEvent{ID: c.ID, Spec: q} })
+}
+
+func (c PutDistribution) decide(s *State) error {
+	old, _ := s.Distribution(c.ID)
+	return put(s, old, c.If, c.Spec, func(d *DistributionSpec) error { return d.Validate(c.ID) },
+		func(d DistributionSpec) Event { return &DistributionPutEvent{ID: c.ID, Spec: d} })
+}
+
+func (c PutClassification) decide(s *State) error {
+	old, _ := s.Classification(c.ID)
+	return put(s, old, c.If, c.Spec, func(p *ClassificationSpec) error { return p.Validate(c.ID, s.known) },
+		func(p ClassificationSpec) Event { return &ClassificationPutEvent{ID: c.ID, Spec: p} })
+}
+
+func (c PutException) decide(s *State) error {
+	old, _ := s.Exception(c.ID)
+	return put(s, old, c.If, c.Spec, func(x *ExceptionSpec) error {
+		err := x.Validate(c.ID, s.known)
+		x.ExceptionRules = s.withActionIDs(x.ExceptionRules)
+		return err
+	}, func(x ExceptionSpec) Event { return &ExceptionPutEvent{ID: c.ID, Spec: x} })
+}
+
+// withActionIDs returns a copy of the rules in which every action has an id.
+func (s *State) withActionIDs(rules []ExceptionRule) []ExceptionRule {
+	out := slices.Clone(rules)
+	n := 0
+	for i := range out {
+		out[i].Actions = slices.Clone(out[i].Actions)
+		for k := range out[i].Actions {
+			if a := &out[i].Actions[k]; a.ID == "" {
+				n++
+				a.ID = "x-" + strconv.FormatUint(s.seq+1, 36) + "-" + strconv.Itoa(n)
+			}
+		}
+	}
+	return out
+}
+
+func (c PutPool) decide(s *State) error {
+	old, _ := s.Pool(c.ID)
+	return put(s, old, c.If, c.Spec, func(p *PoolSpec) error { return p.Validate(c.ID) },
+		func(p PoolSpec) Event { return &PoolPutEvent{ID: c.ID, Spec: p} })
+}
+
+// known reports whether a resource exists.
+func (s *State) known(kind Resource, id string) bool {
+	switch kind {
+	case ResourceWorker:
+		return s.workers[id] != nil
+	case ResourceJob:
+		return s.jobs[id] != nil
+	case ResourceQueue:
+		return s.queues[id] != nil
+	case ResourceDistribution:
+		return s.dists[id] != nil
+	case ResourceClassification:
+		return s.classes[id] != nil
+	case ResourceException:
+		return s.excepts[id] != nil
+	case ResourcePool:
+		return s.pools[id] != nil
+	}
+	return false
+}
+
+func (c Delete) decide(s *State) error {
+	if c.Resource == ResourceWorker || c.Resource == ResourceJob {
+		return Invalid("/resource", "unknown", "workers and jobs have commands of their own")
+	}
+	if !s.known(c.Resource, c.ID) {
+		return notFound(string(c.Resource), c.ID)
+	}
+	if err := s.deletable(c.Resource, c.ID); err != nil {
+		return err
+	}
+	s.emit(&DeletedEvent{Resource: c.Resource, ID: c.ID})
+	return nil
+}
+
+// deletable returns an error that lists every reason why a resource cannot be
+// deleted, or nil.
+func (s *State) deletable(kind Resource, id string) error {
+	code := weir.CodeInvalid
+	var reasons []weir.FieldError
+	refuse := func(used bool, detail, text string) {
+		if used {
+			reasons = append(reasons, weir.FieldError{Code: detail, Detail: text})
+		}
+	}
+	switch kind {
+	case ResourceQueue:
+		code = weir.CodeConflict
+		refuse(some(s.jobs, func(j *job) bool { return j.QueueID == id && !j.Status.over() }), JobInQueue, "an active job is in this queue")
+		refuse(some(s.classes, func(c *classification) bool { return c.FallbackQueueID == id }),
+			ClassificationFallsBack, "a classification policy falls back to this queue")
+		refuse(some(s.workers, func(w *worker) bool { return slices.Contains(w.Queues, id) }), WorkerOnQueue, "a worker is assigned to this queue")
+	case ResourceDistribution:
+		refuse(some(s.queues, func(q *queue) bool { return q.DistributionPolicyID == id }), QueueUsesDistribution, "a queue uses it")
+	case ResourceException:
+		refuse(some(s.queues, func(q *queue) bool { return q.ExceptionPolicyID == id }), QueueUsesException, "a queue uses it")
+	case ResourceClassification:
+		refuse(some(s.jobs, func(j *job) bool { return j.ClassificationPolicyID == id && !j.Status.over() }), JobUsesClassification, "an active job uses it")
+	case ResourceWorker, ResourceJob, ResourcePool:
+	}
+	if reasons == nil {
+		return nil
+	}
+	return &weir.Error{Code: code, Message: "the resource is in use", Fields: reasons}
+}
+
+// some reports whether any value of a map satisfies a condition.
+func some[V any](m map[string]V, is func(V) bool) bool {
+	for _, v := range m {
+		if is(v) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,57 @@
+package routing
+
+// WorkerState is the state of a worker.
+type WorkerState string
+
+// The states of a worker.
+const (
+	WorkerActive   WorkerState = "active"
+	WorkerDraining WorkerState = "draining"
+	WorkerInactive WorkerState = "inactive"
+)
+
+// JobStatus is the state of a job.
+type JobStatus string
+
+// The states of a job.
+const (
+	JobCreated               JobStatus = "created"
+	JobPendingClassification JobStatus = "pendingClassification"
+	JobPendingSchedule       JobStatus = "pendingSchedule"
+	JobScheduled             JobStatus = "scheduled"
+	JobScheduleFailed        JobStatus = "scheduleFailed"
+	JobWaitingForActivation  JobStatus = "waitingForActivation"
+	JobQueued                JobStatus = "queued"
+	JobAssigned              JobStatus = "assigned"
+	JobCompleted             JobStatus = "completed"
+	JobClosed                JobStatus = "closed"
+	JobCancelled             JobStatus = "cancelled"
+	JobClassificationFailed  JobStatus = "classificationFailed"
+)
+
+// over reports whether the job is finished for good.
+func (s JobStatus) over() bool {
+	return s == JobClosed || s == JobCancelled || s == JobScheduleFailed
+}
+
+// Active reports whether the API counts the job as active.
+func (s JobStatus) Active() bool { return s != JobClosed && s != JobCancelled }
+
+// waits reports whether the job waits for something other than a worker.
+func (s JobStatus) waits() bool {
+	return s == JobPendingSchedule || s == JobScheduled || s == JobWaitingForActivation
+}
+
+// Resource names a kind of resource.
+type Resource string
+
+// The kinds of resources.
+const (
+	ResourceWorker         Resource = "worker"
+	ResourceJob            Resource = "job"
+	ResourceQueue          Resource = "queue"
+	ResourceDistribution   Resource = "distribution policy"
+	ResourceClassification Resource = "classification policy"
+	ResourceException      Resource = "exception policy"
+	ResourcePool           Resource = "pool"
+)
