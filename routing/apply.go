@@ -2,6 +2,7 @@ package routing
 
 import (
 	"time"
+	"weir/routing/resource"
 )
 
 // Command is a request by a client or the shell to change the state.
@@ -86,7 +87,7 @@ func (s *State) fireJob(j *job) {
 	case due(j.NotAfter, s.now) && j.unclaimed():
 		s.cancel(j, "", ExpiredJob)
 	case s.fireOffers(j), s.fireClose(j), s.fireDeclines(j):
-	case j.Status == JobScheduled && due(j.MatchingMode.ScheduleAt, s.now):
+	case j.Status == resource.JobScheduled && due(j.MatchingMode.ScheduleAt, s.now):
 		s.emit(&JobWaitingForActivationEvent{
 			JobHead: s.jobHead(j), Priority: j.EffectivePriority(), Requested: j.RequestedWorkerSelectors,
 			Attached: j.Attached, ScheduledAt: j.ScheduledAt,
@@ -122,7 +123,7 @@ func (s *State) fireClose(j *job) bool {
 }
 
 func (s *State) fireDeclines(j *job) bool {
-	if j.Status != JobQueued {
+	if j.Status != resource.JobQueued {
 		return false
 	}
 	for _, d := range j.Declines {
@@ -135,11 +136,11 @@ func (s *State) fireDeclines(j *job) bool {
 }
 
 func (s *State) fireSelectors(j *job) bool {
-	if j.Status != JobQueued {
+	if j.Status != resource.JobQueued {
 		return false
 	}
-	_, requested := expire(j.RequestedWorkerSelectors, s.now)
-	_, attached := expire(j.Attached, s.now)
+	_, requested := resource.Expire(j.RequestedWorkerSelectors, s.now)
+	_, attached := resource.Expire(j.Attached, s.now)
 	if requested == nil && attached == nil {
 		return false
 	}
@@ -148,12 +149,12 @@ func (s *State) fireSelectors(j *job) bool {
 }
 
 func (s *State) fireWaits(j *job) bool {
-	if j.Status != JobQueued {
+	if j.Status != resource.JobQueued {
 		return false
 	}
 	for _, r := range s.rulesOf(j.queue) {
-		if r.Trigger.Kind == TriggerWaitTime && !j.hasFired(j.QueueID, r.ID) &&
-			due(j.WaitsSince.Add(seconds(r.Trigger.ThresholdSeconds)), s.now) {
+		if r.Trigger.Kind == resource.TriggerWaitTime && !j.hasFired(j.QueueID, r.ID) &&
+			due(j.WaitsSince.Add(resource.Seconds(r.Trigger.ThresholdSeconds)), s.now) {
 			s.trigger(j, r)
 			return true
 		}
@@ -163,7 +164,7 @@ func (s *State) fireWaits(j *job) bool {
 
 // expireJob ends a job that has reached its maximum life.
 func (s *State) expireJob(j *job) {
-	if j.Status == JobPendingSchedule || j.Status == JobScheduled {
+	if j.Status == resource.JobPendingSchedule || j.Status == resource.JobScheduled {
 		s.emit(&JobSchedulingFailedEvent{
 			JobHead: s.jobHead(j), Priority: j.EffectivePriority(), Requested: j.RequestedWorkerSelectors,
 			Attached: j.Attached, ScheduledAt: j.ScheduledAt, FailureReason: "Expired Job",
@@ -180,7 +181,7 @@ func (s *State) cancelUnserved() {
 	}
 	j := s.unserved
 	s.unserved = nil
-	if s.jobs[j.ID] == j && !j.Status.over() && j.Asks == AskNothing && len(j.Offers) == 0 && len(j.Assignments) == 0 {
+	if s.jobs[j.ID] == j && !j.Status.Finished() && j.Asks == AskNothing && len(j.Offers) == 0 && len(j.Assignments) == 0 {
 		s.cancel(j, "", NobodyAvailable)
 	}
 }

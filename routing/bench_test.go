@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"weir/routing"
+	"weir/routing/label"
+	"weir/routing/resource"
 )
 
 const (
@@ -28,19 +30,19 @@ func floor(b *testing.B, workers, waiting int) (*routing.State, time.Time) {
 			b.Fatal(err)
 		}
 	}
-	do(routing.PutDistribution{ID: "d", Spec: routing.DistributionSpec{Mode: routing.Mode{Kind: routing.LongestIdle}}})
-	do(routing.PutQueue{ID: "q", Spec: routing.QueueSpec{DistributionPolicyID: "d"}})
+	do(routing.PutDistribution{ID: "d", Spec: resource.DistributionSpec{Mode: resource.Mode{Kind: resource.LongestIdle}}})
+	do(routing.PutQueue{ID: "q", Spec: resource.QueueSpec{DistributionPolicyID: "d"}})
 	for i := range workers {
-		labels := routing.Labels{}
+		labels := label.Set{}
 		for k := range benchSkills {
-			labels["skill"+strconv.Itoa(k)] = routing.Bool(false)
+			labels["skill"+strconv.Itoa(k)] = label.Bool(false)
 		}
 		for _, k := range r.Perm(benchSkills)[:3] {
-			labels["skill"+strconv.Itoa(k)] = routing.Bool(true)
+			labels["skill"+strconv.Itoa(k)] = label.Bool(true)
 		}
-		do(routing.PutWorker{ID: fmt.Sprintf("w%05d", i), Spec: routing.WorkerSpec{
+		do(routing.PutWorker{ID: fmt.Sprintf("w%05d", i), Spec: resource.WorkerSpec{
 			Queues: []string{"q"}, Capacity: 1, Labels: labels, AvailableForOffers: true,
-			Channels: []routing.Channel{{ChannelID: "voice", CapacityCostPerJob: 1}},
+			Channels: []resource.Channel{{ChannelID: "voice", CapacityCostPerJob: 1}},
 		}})
 	}
 	for i := range waiting {
@@ -50,21 +52,21 @@ func floor(b *testing.B, workers, waiting int) (*routing.State, time.Time) {
 		if i%10 == 0 {
 			language = "Klingon" + strconv.Itoa(i%1000)
 		}
-		do(routing.PutJob{ID: "blocked" + strconv.Itoa(i), Spec: routing.JobSpec{
+		do(routing.PutJob{ID: "blocked" + strconv.Itoa(i), Spec: resource.JobSpec{
 			ChannelID: "voice", QueueID: "q",
-			RequestedWorkerSelectors: append(wants(i), routing.WorkerSelector{Key: "language", Operator: routing.Equal, Value: routing.Text(language)}),
+			RequestedWorkerSelectors: append(wants(i), resource.WorkerSelector{Key: "language", Operator: label.Equal, Value: label.Text(language)}),
 		}})
 	}
 	return s, now
 }
 
 // wants requires two of ten skills.
-func wants(i int) []routing.WorkerSelector {
+func wants(i int) []resource.WorkerSelector {
 	a := i % benchSkills
 	b := (a + 1 + i/benchSkills%(benchSkills-1)) % benchSkills
-	return []routing.WorkerSelector{
-		{Key: "skill" + strconv.Itoa(a), Operator: routing.Equal, Value: routing.Bool(true)},
-		{Key: "skill" + strconv.Itoa(b), Operator: routing.Equal, Value: routing.Bool(true)},
+	return []resource.WorkerSelector{
+		{Key: "skill" + strconv.Itoa(a), Operator: label.Equal, Value: label.Bool(true)},
+		{Key: "skill" + strconv.Itoa(b), Operator: label.Equal, Value: label.Bool(true)},
 	}
 }
 
@@ -82,9 +84,9 @@ func BenchmarkMatch(b *testing.B) {
 		for _, waiting := range []int{0, blocked()} {
 			b.Run(fmt.Sprintf("workers=%d/blocked=%d", workers, waiting), func(b *testing.B) {
 				s, now := floor(b, workers, waiting)
-				specs := make([]routing.JobSpec, 90)
+				specs := make([]resource.JobSpec, 90)
 				for i := range specs {
-					specs[i] = routing.JobSpec{ChannelID: "voice", QueueID: "q", RequestedWorkerSelectors: wants(i)}
+					specs[i] = resource.JobSpec{ChannelID: "voice", QueueID: "q", RequestedWorkerSelectors: wants(i)}
 				}
 				benchMatch(b, s, now, specs)
 			})
@@ -94,7 +96,7 @@ func BenchmarkMatch(b *testing.B) {
 
 // benchMatch measures the match alone: a waiting job finds its worker, and the
 // offer is revoked.
-func benchMatch(b *testing.B, s *routing.State, now time.Time, specs []routing.JobSpec) {
+func benchMatch(b *testing.B, s *routing.State, now time.Time, specs []resource.JobSpec) {
 	ids := make([]string, len(specs))
 	for i, spec := range specs {
 		ids[i] = "j" + strconv.Itoa(i)
@@ -148,7 +150,7 @@ func perSecond(b *testing.B, what string, n int, used time.Duration) {
 
 func cycle(b *testing.B, s *routing.State, now time.Time, i int) {
 	id := "job" + strconv.Itoa(i)
-	events, err := s.Apply(routing.PutJob{ID: id, Spec: routing.JobSpec{ChannelID: "voice", QueueID: "q", RequestedWorkerSelectors: wants(i)}}, now)
+	events, err := s.Apply(routing.PutJob{ID: id, Spec: resource.JobSpec{ChannelID: "voice", QueueID: "q", RequestedWorkerSelectors: wants(i)}}, now)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -175,7 +177,7 @@ func crowd(b *testing.B, jobs int) *routing.State {
 	for i := range jobs {
 		if i%10 == 0 {
 			id := "job" + strconv.Itoa(i)
-			events, err := s.Apply(routing.PutJob{ID: id, Spec: routing.JobSpec{ChannelID: "voice", QueueID: "q"}}, now)
+			events, err := s.Apply(routing.PutJob{ID: id, Spec: resource.JobSpec{ChannelID: "voice", QueueID: "q"}}, now)
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -193,9 +195,9 @@ func crowd(b *testing.B, jobs int) *routing.State {
 			}
 			continue
 		}
-		if _, err := s.Apply(routing.PutJob{ID: "job" + strconv.Itoa(i), Spec: routing.JobSpec{
-			ChannelID: "voice", QueueID: "q", Labels: routing.Labels{"contact": routing.Text("+85512" + strconv.Itoa(i))},
-			RequestedWorkerSelectors: append(wants(i), routing.WorkerSelector{Key: "language", Operator: routing.Equal, Value: routing.Text("Klingon")}),
+		if _, err := s.Apply(routing.PutJob{ID: "job" + strconv.Itoa(i), Spec: resource.JobSpec{
+			ChannelID: "voice", QueueID: "q", Labels: label.Set{"contact": label.Text("+85512" + strconv.Itoa(i))},
+			RequestedWorkerSelectors: append(wants(i), resource.WorkerSelector{Key: "language", Operator: label.Equal, Value: label.Text("Klingon")}),
 		}}, now); err != nil {
 			b.Fatal(err)
 		}

@@ -9,17 +9,19 @@ import (
 
 	"weir"
 	"weir/routing"
+	"weir/routing/label"
+	"weir/routing/resource"
 )
 
 // article loads the table of the article on FIFO queues with filters: agents
 // with languages and a gender, and one pool for each combination in use, with
 // the versions that the article prints.
-func article(t *testing.T, mode routing.ModeKind) *router {
+func article(t *testing.T, mode resource.ModeKind) *router {
 	t.Helper()
 	r := newRouter(t)
 	r.now = time.Date(2022, 1, 5, 14, 0, 0, 0, time.UTC)
-	r.do(routing.PutDistribution{ID: "d", Spec: routing.DistributionSpec{AutoAccept: true, Mode: routing.Mode{Kind: mode}}})
-	r.do(routing.PutQueue{ID: "q", Spec: routing.QueueSpec{DistributionPolicyID: "d"}})
+	r.do(routing.PutDistribution{ID: "d", Spec: resource.DistributionSpec{AutoAccept: true, Mode: resource.Mode{Kind: mode}}})
+	r.do(routing.PutQueue{ID: "q", Spec: resource.QueueSpec{DistributionPolicyID: "d"}})
 	for _, a := range []struct{ id, at, gender, languages string }{
 		{"Remy", "14:01:19.416341", "T", "E"}, {"Billy", "14:01:29.257873", "M", "EFS"}, {"Christine", "14:01:34.330782", "F", "S"},
 		{"Courtney", "14:01:37.370825", "F", "ES"}, {"Ellen", "14:01:39.416341", "F", "EFS"},
@@ -29,24 +31,24 @@ func article(t *testing.T, mode routing.ModeKind) *router {
 			t.Fatal(err)
 		}
 		r.now = at
-		labels := routing.Labels{"gender": routing.Text(a.gender)}
+		labels := label.Set{"gender": label.Text(a.gender)}
 		for _, l := range a.languages {
-			labels[string(l)] = routing.Bool(true)
+			labels[string(l)] = label.Bool(true)
 		}
 		r.agent(a.id, labels)
 	}
 	// Andrew is in a call, so he is not registered.
-	r.do(routing.PutWorker{ID: "Andrew", Spec: routing.WorkerSpec{Labels: routing.Labels{"gender": routing.Text("M"), "E": routing.Bool(true), "F": routing.Bool(true)}}})
+	r.do(routing.PutWorker{ID: "Andrew", Spec: resource.WorkerSpec{Labels: label.Set{"gender": label.Text("M"), "E": label.Bool(true), "F": label.Bool(true)}}})
 	for id, version := range map[string]uint64{"EF": 12, "EM": 14, "ET": 13, "FF": 44, "FM": 35, "SF": 46, "SM": 15} {
-		r.do(routing.PutPool{ID: id, Spec: routing.PoolSpec{QueueID: "q", ChannelID: "chat", Selectors: combination(id), CountFrom: version}})
+		r.do(routing.PutPool{ID: id, Spec: resource.PoolSpec{QueueID: "q", ChannelID: "chat", Selectors: combination(id), CountFrom: version}})
 	}
 	return r
 }
 
 // combination returns the filter of a pool that is named by language and
 // gender.
-func combination(id string) []routing.WorkerSelector {
-	return []routing.WorkerSelector{is(id[:1]), where("gender", routing.Equal, routing.Text(id[1:]))}
+func combination(id string) []resource.WorkerSelector {
+	return []resource.WorkerSelector{is(id[:1]), where("gender", label.Equal, label.Text(id[1:]))}
 }
 
 // ask requests an agent of a combination now or not at all.
@@ -74,7 +76,7 @@ func (r *router) pools() (figures map[string]string, items int) {
 
 func TestArticleOnFilteredQueues(t *testing.T) {
 	t.Parallel()
-	r := article(t, routing.LongestIdle)
+	r := article(t, resource.LongestIdle)
 	want := map[string]string{"EF": "12/2", "EM": "14/1", "ET": "13/1", "FF": "44/1", "FM": "35/1", "SF": "46/3", "SM": "15/1"}
 	check := func(step string, items int) {
 		t.Helper()
@@ -112,13 +114,13 @@ func TestArticleOnFilteredQueues(t *testing.T) {
 
 func TestArticleLastInFirstOut(t *testing.T) {
 	t.Parallel()
-	r := article(t, routing.ShortestIdle)
+	r := article(t, resource.ShortestIdle)
 	for i, want := range []string{"Ellen", "Courtney", "Christine", "none"} {
 		if got := r.ask(i, "SF"); got != want {
 			t.Errorf("%d: %s, not %s", i, got, want)
 		}
 	}
-	r = article(t, routing.ShortestIdle)
+	r = article(t, resource.ShortestIdle)
 	for i, want := range []string{"Ellen", "Courtney", "none"} {
 		if got := r.ask(i, "EF"); got != want {
 			t.Errorf("%d: %s, not %s", i, got, want)
@@ -130,8 +132,8 @@ func TestArticleLastInFirstOut(t *testing.T) {
 // agent who becomes available twice is counted once.
 func TestArticleRaces(t *testing.T) {
 	t.Parallel()
-	r := article(t, routing.LongestIdle)
-	andrew := agentSpec(1, routing.Labels{"gender": routing.Text("M"), "E": routing.Bool(true), "F": routing.Bool(true)})
+	r := article(t, resource.LongestIdle)
+	andrew := agentSpec(1, label.Set{"gender": label.Text("M"), "E": label.Bool(true), "F": label.Bool(true)})
 	r.do(routing.PutWorker{ID: "Andrew", Spec: andrew}).do(routing.PutWorker{ID: "Andrew", Spec: andrew}).saw()
 	for i, c := range []struct{ pool, agent string }{{"SM", "Billy"}, {"FM", "Andrew"}, {"EM", "none"}} {
 		if got := r.ask(i, c.pool); got != c.agent {
@@ -140,8 +142,8 @@ func TestArticleRaces(t *testing.T) {
 	}
 	// From an empty state version = depth = agents; two events at the same
 	// instant do not conflict.
-	r = newRouter(t).queue("q", routing.Mode{})
-	r.do(routing.PutPool{ID: "p", Spec: routing.PoolSpec{ChannelID: "chat"}}).agent("x", nil).agent("y", nil)
+	r = newRouter(t).queue("q", resource.Mode{})
+	r.do(routing.PutPool{ID: "p", Spec: resource.PoolSpec{ChannelID: "chat"}}).agent("x", nil).agent("y", nil)
 	if got := r.s.Pools(); got[0] != (routing.PoolDepth{ID: "p", Depth: 2, Version: 2}) {
 		t.Errorf("%+v", got)
 	}
@@ -152,10 +154,10 @@ func TestArticleRaces(t *testing.T) {
 // and a skill added later does not change that (R8).
 func TestSkillsAndAvailability(t *testing.T) {
 	t.Parallel()
-	r := newRouter(t).queue("q", routing.Mode{}).agent("es", skills("English", "Support")).agent("ss", skills("Spanish", "Support")).
+	r := newRouter(t).queue("q", resource.Mode{}).agent("es", skills("English", "Support")).agent("ss", skills("Spanish", "Support")).
 		agent("esb", skills("English", "Spanish", "Billing"))
 	r.chat("1", is("English"), is("Support")).offeredTo("1", "es").chat("2", is("English"), is("Billing")).offeredTo("2", "esb")
-	r = newRouter(t).queue("q", routing.Mode{}).agent("old", nil).wait(time.Second).agent("new", skills("X"))
+	r = newRouter(t).queue("q", resource.Mode{}).agent("old", nil).wait(time.Second).agent("new", skills("X"))
 	r.wait(time.Second).agent("old", skills("X")).chat("1", is("X")).offeredTo("1", "old")
 	// ACD-4: after a skill is deleted everywhere, no agent has it.
 	r.do(routing.RemoveLabel{Key: "X"}).chat("2", is("X")).offeredTo("2")
@@ -164,11 +166,11 @@ func TestSkillsAndAvailability(t *testing.T) {
 // ACD-6: a closed queue accepts jobs without assigning them, or refuses them.
 func TestOpenAndClosed(t *testing.T) {
 	t.Parallel()
-	r := newRouter(t).queue("q", routing.Mode{}).agent("w", nil)
-	r.do(routing.PutQueue{ID: "q", Spec: routing.QueueSpec{Closed: routing.ClosedHold}}).chat("a").chat("b").offeredTo("a")
+	r := newRouter(t).queue("q", resource.Mode{}).agent("w", nil)
+	r.do(routing.PutQueue{ID: "q", Spec: resource.QueueSpec{Closed: resource.ClosedHold}}).chat("a").chat("b").offeredTo("a")
 	r.agent("v", nil).offeredTo("a")
-	r.do(routing.PutQueue{ID: "q", Spec: routing.QueueSpec{}}).offeredTo("a", "w").offeredTo("b", "v")
-	r.do(routing.PutQueue{ID: "q", Spec: routing.QueueSpec{Closed: routing.ClosedRefuse}})
+	r.do(routing.PutQueue{ID: "q", Spec: resource.QueueSpec{}}).offeredTo("a", "w").offeredTo("b", "v")
+	r.do(routing.PutQueue{ID: "q", Spec: resource.QueueSpec{Closed: resource.ClosedRefuse}})
 	r.refused(weir.CodeConflict, routing.PutJob{ID: "c", Spec: chatSpec()})
 }
 
@@ -176,7 +178,7 @@ func TestOpenAndClosed(t *testing.T) {
 // skipping jobs that no worker can take.
 func TestFirstInFirstOut(t *testing.T) {
 	t.Parallel()
-	r := newRouter(t).queue("q", routing.Mode{})
+	r := newRouter(t).queue("q", resource.Mode{})
 	for i := range 2000 {
 		r.chat(fmt.Sprint("blocked", i), is("Klingon"))
 	}
@@ -193,35 +195,35 @@ func TestFirstInFirstOut(t *testing.T) {
 // FIFO-7: all workers without a job become available.
 func TestSetAvailable(t *testing.T) {
 	t.Parallel()
-	r := newRouter(t).queue("q", routing.Mode{}).agent("a", nil).agent("b", nil).chat("j")
+	r := newRouter(t).queue("q", resource.Mode{}).agent("a", nil).agent("b", nil).chat("j")
 	r.accept("j", "a")
-	r.do(routing.SetAvailable{}).state("a", routing.WorkerDraining).state("b", routing.WorkerInactive)
-	r.do(routing.SetAvailable{Available: true}).state("a", routing.WorkerDraining).state("b", routing.WorkerActive)
+	r.do(routing.SetAvailable{}).state("a", resource.WorkerDraining).state("b", resource.WorkerInactive)
+	r.do(routing.SetAvailable{Available: true}).state("a", resource.WorkerDraining).state("b", resource.WorkerActive)
 	r.do(routing.SetAvailable{Available: true}).saw()
-	r.do(routing.SetAvailable{Available: true, Workers: []string{"a"}}).state("a", routing.WorkerActive)
+	r.do(routing.SetAvailable{Available: true, Workers: []string{"a"}}).state("a", resource.WorkerActive)
 	r.refused(weir.CodeNotFound, routing.SetAvailable{Workers: []string{"b", "nobody"}})
 }
 
 // FIFO-11: more than a hundred combinations, many labels and selectors.
 func TestManyLabelsAndSelectors(t *testing.T) {
 	t.Parallel()
-	r := newRouter(t).queue("q", routing.Mode{})
-	labels, half := routing.Labels{}, routing.Labels{}
-	var all []routing.WorkerSelector
+	r := newRouter(t).queue("q", resource.Mode{})
+	labels, half := label.Set{}, label.Set{}
+	var all []resource.WorkerSelector
 	for i := range 50 {
 		key := fmt.Sprint("label", i)
-		labels[key] = routing.Number(float64(i))
+		labels[key] = label.Number(float64(i))
 		if i < 25 {
-			half[key] = routing.Number(float64(i))
+			half[key] = label.Number(float64(i))
 		}
 		if i < 30 {
-			op := []routing.Operator{routing.Equal, routing.GreaterOrEqual, routing.LessOrEqual}[i%3]
-			all = append(all, where(key, op, routing.Number(float64(i))))
+			op := []label.Operator{label.Equal, label.GreaterOrEqual, label.LessOrEqual}[i%3]
+			all = append(all, where(key, op, label.Number(float64(i))))
 		}
 	}
 	for i := range 200 {
-		r.do(routing.PutPool{ID: fmt.Sprint(i), Spec: routing.PoolSpec{ChannelID: "chat", Selectors: []routing.WorkerSelector{
-			where(fmt.Sprint("label", i%50), routing.Equal, routing.Number(float64(i%50))), where("label0", routing.LessThan, routing.Number(float64(i/50))),
+		r.do(routing.PutPool{ID: fmt.Sprint(i), Spec: resource.PoolSpec{ChannelID: "chat", Selectors: []resource.WorkerSelector{
+			where(fmt.Sprint("label", i%50), label.Equal, label.Number(float64(i%50))), where("label0", label.LessThan, label.Number(float64(i/50))),
 		}}})
 	}
 	r.agent("half", half).agent("whole", labels).chat("j", all...).offeredTo("j", "whole")
@@ -237,7 +239,7 @@ func TestManyLabelsAndSelectors(t *testing.T) {
 // Pages of jobs are in order of creation and miss no job that stays.
 func TestPagesOfJobs(t *testing.T) {
 	t.Parallel()
-	r := newRouter(t).queue("q", routing.Mode{})
+	r := newRouter(t).queue("q", resource.Mode{})
 	for i := range 25 {
 		r.chat(fmt.Sprint(i))
 	}

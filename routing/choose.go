@@ -3,6 +3,7 @@ package routing
 import (
 	"slices"
 	"strings"
+	"weir/routing/resource"
 )
 
 // choose picks the worker for a job's next offer. If ask is true, it has
@@ -10,13 +11,13 @@ import (
 func (s *State) choose(j *job) (w *worker, ask bool) {
 	mode := j.queue.mode()
 	switch mode.Kind {
-	case RoundRobin:
+	case resource.RoundRobin:
 		return s.nextInTurn(j), false
-	case BestWorker:
+	case resource.BestWorker:
 		return s.best(j, &mode)
-	case ShortestIdle:
+	case resource.ShortestIdle:
 		return s.byIdleness(j, true), false
-	case LongestIdle:
+	case resource.LongestIdle:
 	}
 	return s.byIdleness(j, false), false
 }
@@ -97,7 +98,7 @@ func (s *State) nextInTurn(j *job) *worker {
 
 // best returns the worker with the highest score; ties go to the worker that
 // has been idle longest.
-func (s *State) best(j *job, mode *Mode) (w *worker, ask bool) {
+func (s *State) best(j *job, mode *resource.Mode) (w *worker, ask bool) {
 	var all []*worker
 	q := &j.kin.query
 	for pos := q.next(0); pos >= 0; pos = q.next(pos + 1) {
@@ -108,7 +109,7 @@ func (s *State) best(j *job, mode *Mode) (w *worker, ask bool) {
 	if len(all) <= 1 {
 		return slices.Concat(all, []*worker{nil})[0], false
 	}
-	if mode.ScoringRule.remote() && s.work.scored != j {
+	if mode.ScoringRule.Remote() && s.work.scored != j {
 		s.askScores(j, mode, all)
 		return nil, true
 	}
@@ -131,7 +132,7 @@ func moreIdle(a, b *worker) int {
 	return a.pos - b.pos
 }
 
-func (s *State) askScores(j *job, mode *Mode, all []*worker) {
+func (s *State) askScores(j *job, mode *resource.Mode, all []*worker) {
 	ids := make([]string, len(all))
 	for i, w := range all {
 		ids[i] = w.ID

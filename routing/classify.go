@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"weir/routing/label"
+	"weir/routing/resource"
 
 	"weir"
 )
@@ -59,7 +61,7 @@ func (s *State) classificationFailed(j *job, f Failure) {
 
 // classifier evaluates a policy for one job.
 type classifier struct {
-	labels  Labels
+	labels  label.Set
 	results map[string]Result
 	random  func(path string) float64 // in [0, 1)
 }
@@ -73,7 +75,7 @@ func (s *State) classifyWith(j *job, results map[string]Result) {
 	}}
 	priority, f := c.priority(policy.PrioritizationRule, j.EffectivePriority())
 	if f == nil {
-		var workers []WorkerSelector
+		var workers []resource.WorkerSelector
 		if workers, f = c.workerSelectors(policy); f == nil {
 			var queue string
 			if queue, f = s.classifyQueue(&c, policy, j); f == nil {
@@ -92,12 +94,12 @@ func mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-func (s *State) classified(j *job, queue string, priority int, workers []WorkerSelector) {
+func (s *State) classified(j *job, queue string, priority int, workers []resource.WorkerSelector) {
 	head := s.jobHead(j)
 	head.QueueID = queue
 	s.emit(&JobClassifiedEvent{
 		JobHead: head, ClassificationPolicyID: j.ClassificationPolicyID, Priority: priority,
-		Attached: keepClocks(workers, nil), Queue: s.queueInfo(queue),
+		Attached: resource.KeepExpiry(workers, nil), Queue: s.queueInfo(queue),
 	})
 	s.enqueue(j)
 }
@@ -128,11 +130,11 @@ func (s *State) classifyQueue(c *classifier, policy *classification, j *job) (st
 	return "", &Failure{Code: "QueueNotFound", Message: "no queue matches and there is no fallback queue", Target: policy.ID}
 }
 
-func holdAll(selectors []QueueSelector, labels Labels) bool {
-	return !slices.ContainsFunc(selectors, func(q QueueSelector) bool { return !q.Operator.Holds(labels[q.Key], q.Value) })
+func holdAll(selectors []resource.QueueSelector, labels label.Set) bool {
+	return !slices.ContainsFunc(selectors, func(q resource.QueueSelector) bool { return !q.Operator.Holds(labels[q.Key], q.Value) })
 }
 
-func (c *classifier) priority(rule *Rule, own int) (int, *Failure) {
+func (c *classifier) priority(rule *resource.Rule, own int) (int, *Failure) {
 	if rule == nil {
 		return own, nil
 	}
@@ -148,26 +150,26 @@ func (c *classifier) priority(rule *Rule, own int) (int, *Failure) {
 	if !ok || n != n {
 		return own, nil
 	}
-	return int(min(max(n, MinPriority), MaxPriority)), nil
+	return int(min(max(n, resource.MinPriority), resource.MaxPriority)), nil
 }
 
-// eval returns the result of a rule for the job.
-func (c *classifier) eval(rule *Rule, path string) (Result, *Failure) {
+// Eval returns the result of a rule for the job.
+func (c *classifier) eval(rule *resource.Rule, path string) (Result, *Failure) {
 	switch rule.Kind {
-	case RuleStatic:
+	case resource.RuleStatic:
 		return Result{Value: rule.Value}, nil
-	case RuleExpression:
-		expr, err := ParseExpression(rule.Expression)
+	case resource.RuleExpression:
+		expr, err := label.ParseExpression(rule.Expression)
 		if err == nil {
-			var v Value
-			if v, err = expr.eval(scope{job: c.labels}); err == nil {
+			var v label.Value
+			if v, err = expr.Eval(label.Scope{Job: c.labels}); err == nil {
 				return Result{Value: v}, nil
 			}
 		}
 		return Result{}, &Failure{Code: "ExpressionFailed", Message: err.Error(), Target: path}
-	case RuleDirectMap:
+	case resource.RuleDirectMap:
 		return c.directMap(), nil
-	case RuleFunction, RuleWebhook:
+	case resource.RuleFunction, resource.RuleWebhook:
 		if r, ok := c.results[path]; ok {
 			return r, nil
 		}
@@ -178,15 +180,15 @@ func (c *classifier) eval(rule *Rule, path string) (Result, *Failure) {
 // directMap turns every label of the job into a selector for an equal label.
 func (c *classifier) directMap() (r Result) {
 	for _, k := range slices.SortedFunc(maps.Keys(c.labels), strings.Compare) {
-		r.Queues = append(r.Queues, QueueSelector{Key: k, Operator: Equal, Value: c.labels[k]})
-		r.Workers = append(r.Workers, WorkerSelector{Key: k, Operator: Equal, Value: c.labels[k]})
+		r.Queues = append(r.Queues, resource.QueueSelector{Key: k, Operator: label.Equal, Value: c.labels[k]})
+		r.Workers = append(r.Workers, resource.WorkerSelector{Key: k, Operator: label.Equal, Value: c.labels[k]})
 	}
 	return r
 }
 
 // selectorsIn decodes a JSON array of selectors from the text that a rule
 // yielded.
-func selectorsIn[T any](v Value, path string) ([]T, *Failure) {
+func selectorsIn[T any](v label.Value, path string) ([]T, *Failure) {
 	text, ok := v.Text()
 	if !ok {
 		return nil, &Failure{Code: "RuleFailed", Message: "the rule yields no selectors", Target: path}
@@ -202,13 +204,13 @@ func selectorsIn[T any](v Value, path string) ([]T, *Failure) {
 // a rule's result; passThrough makes those of a label, and reports whether they
 // replace all others.
 func collect[S interface{ Validate() error }](
-	c *classifier, list []Attachment[S], resultOf func(Result) []S, passThrough func(*Attachment[S]) (_ []S, only bool),
+	c *classifier, list []resource.Attachment[S], resultOf func(Result) []S, passThrough func(*resource.Attachment[S]) (_ []S, only bool),
 ) (out []S, f *Failure) {
 	for _, a := range list {
 		switch a.Kind {
-		case AttachStatic:
+		case resource.AttachStatic:
 			out = append(out, *a.Selector)
-		case AttachConditional:
+		case resource.AttachConditional:
 			r, f := c.eval(a.Condition, a.Path+"/condition")
 			if f != nil {
 				return nil, f
@@ -216,13 +218,13 @@ func collect[S interface{ Validate() error }](
 			if r.Value.IsTrue() {
 				out = append(out, a.Selectors...)
 			}
-		case AttachPassThrough:
+		case resource.AttachPassThrough:
 			made, only := passThrough(&a)
 			if only {
 				return made, nil
 			}
 			out = append(out, made...)
-		case AttachRuleEngine:
+		case resource.AttachRuleEngine:
 			r, f := c.eval(a.Rule, a.Path+"/rule")
 			made := resultOf(r)
 			if f == nil && made == nil && !r.Value.IsZero() {
@@ -232,7 +234,7 @@ func collect[S interface{ Validate() error }](
 				return nil, f
 			}
 			out = append(out, made...)
-		case AttachWeighted:
+		case resource.AttachWeighted:
 			out = append(out, draw(a.Allocations, c.random(a.Path))...)
 		}
 	}
@@ -246,24 +248,24 @@ func collect[S interface{ Validate() error }](
 
 // queueSelectors collects the queue selectors of a policy. A pass-through of a label
 // that the job lacks compares with the empty value, so that no queue matches.
-func (c *classifier) queueSelectors(policy *classification) ([]QueueSelector, *Failure) {
-	return collect(c, policy.QueueAttachments(), func(r Result) []QueueSelector { return r.Queues },
-		func(a *Attachment[QueueSelector]) ([]QueueSelector, bool) {
+func (c *classifier) queueSelectors(policy *classification) ([]resource.QueueSelector, *Failure) {
+	return collect(c, policy.QueueAttachments(), func(r Result) []resource.QueueSelector { return r.Queues },
+		func(a *resource.Attachment[resource.QueueSelector]) ([]resource.QueueSelector, bool) {
 			v, ok := c.labels[a.Key]
 			if !ok {
-				return []QueueSelector{{Key: a.Key, Operator: Equal}}, true
+				return []resource.QueueSelector{{Key: a.Key, Operator: label.Equal}}, true
 			}
-			return []QueueSelector{{Key: a.Key, Operator: a.Operator, Value: v}}, false
+			return []resource.QueueSelector{{Key: a.Key, Operator: a.Operator, Value: v}}, false
 		})
 }
 
 // workerSelectors collects the worker selectors of a policy. A pass-through of a
 // label that the job lacks attaches nothing.
-func (c *classifier) workerSelectors(policy *classification) ([]WorkerSelector, *Failure) {
-	return collect(c, policy.WorkerAttachments(), func(r Result) []WorkerSelector { return r.Workers },
-		func(a *Attachment[WorkerSelector]) (made []WorkerSelector, _ bool) {
+func (c *classifier) workerSelectors(policy *classification) ([]resource.WorkerSelector, *Failure) {
+	return collect(c, policy.WorkerAttachments(), func(r Result) []resource.WorkerSelector { return r.Workers },
+		func(a *resource.Attachment[resource.WorkerSelector]) (made []resource.WorkerSelector, _ bool) {
 			if v, ok := c.labels[a.Key]; ok {
-				made = []WorkerSelector{{Key: a.Key, Operator: a.Operator, Value: v, ExpiresAfterSeconds: a.ExpiresAfterSeconds}}
+				made = []resource.WorkerSelector{{Key: a.Key, Operator: a.Operator, Value: v, ExpiresAfterSeconds: a.ExpiresAfterSeconds}}
 			}
 			return made, false
 		})
@@ -271,8 +273,8 @@ func (c *classifier) workerSelectors(policy *classification) ([]WorkerSelector, 
 
 // remoteRules returns the rules of a policy that only the caller can evaluate.
 func (c *classification) remoteRules() (out []AskedRule) {
-	add := func(r *Rule, path string) {
-		if r.remote() {
+	add := func(r *resource.Rule, path string) {
+		if r.Remote() {
 			out = append(out, AskedRule{Path: path, Rule: *r})
 		}
 	}
@@ -289,7 +291,7 @@ func (c *classification) remoteRules() (out []AskedRule) {
 }
 
 // draw returns the selectors of the allocation that a number in [0, 1) falls on.
-func draw[S any](list []Allocation[S], at float64) []S {
+func draw[S any](list []resource.Allocation[S], at float64) []S {
 	sum := 0.0
 	for _, a := range list {
 		sum += a.Weight

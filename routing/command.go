@@ -3,6 +3,8 @@ package routing
 import (
 	"encoding/json"
 	"time"
+	"weir/routing/label"
+	"weir/routing/resource"
 
 	"weir"
 )
@@ -32,7 +34,7 @@ func (c If) check(version Version, changedAt time.Time) error {
 // PutWorker creates a worker or replaces the members that a client stated.
 type PutWorker struct {
 	ID   string
-	Spec WorkerSpec
+	Spec resource.WorkerSpec
 	If   If
 }
 
@@ -54,7 +56,7 @@ type RemoveLabel struct{ Key string }
 // NoWait a new job that finds no worker at once is canceled.
 type PutJob struct {
 	ID     string
-	Spec   JobSpec
+	Spec   resource.JobSpec
 	If     If
 	NoWait bool
 }
@@ -97,41 +99,41 @@ type DeclineOffer struct {
 // PutQueue creates or replaces a queue.
 type PutQueue struct {
 	ID   string
-	Spec QueueSpec
+	Spec resource.QueueSpec
 	If   If
 }
 
 // PutDistribution creates or replaces a distribution policy.
 type PutDistribution struct {
 	ID   string
-	Spec DistributionSpec
+	Spec resource.DistributionSpec
 	If   If
 }
 
 // PutClassification creates or replaces a classification policy.
 type PutClassification struct {
 	ID   string
-	Spec ClassificationSpec
+	Spec resource.ClassificationSpec
 	If   If
 }
 
 // PutException creates or replaces an exception policy.
 type PutException struct {
 	ID   string
-	Spec ExceptionSpec
+	Spec resource.ExceptionSpec
 	If   If
 }
 
 // PutPool creates or replaces a pool.
 type PutPool struct {
 	ID   string
-	Spec PoolSpec
+	Spec resource.PoolSpec
 	If   If
 }
 
 // Delete deletes a queue, a policy or a pool that nothing uses.
 type Delete struct {
-	Resource Resource
+	Resource resource.Kind
 	ID       string
 }
 
@@ -147,9 +149,9 @@ type SupplyRules struct {
 // Result is the result of a rule: a value or, for rules that yield selectors,
 // the selectors. Selectors may also be a JSON array in a text value.
 type Result struct {
-	Value   Value            `json:"value,omitzero"`
-	Queues  []QueueSelector  `json:"queueSelectors,omitempty"`
-	Workers []WorkerSelector `json:"workerSelectors,omitempty"`
+	Value   label.Value               `json:"value,omitzero"`
+	Queues  []resource.QueueSelector  `json:"queueSelectors,omitempty"`
+	Workers []resource.WorkerSelector `json:"workerSelectors,omitempty"`
 }
 
 // SupplyScores answers a [JobScoresAskedEvent]. A worker without a score has
@@ -164,7 +166,7 @@ type SupplyScores struct {
 // about a resource and returns the command that puts the result. Members that
 // clients cannot set are ignored, because clients send whole resources back.
 // The result is valid for this state only: nothing may be applied in between.
-func (s *State) Patch(kind Resource, id string, body []byte, cond If) (Command, error) {
+func (s *State) Patch(kind resource.Kind, id string, body []byte, cond If) (Command, error) {
 	var patch map[string]any
 	if err := json.Unmarshal(body, &patch); err != nil || patch == nil {
 		return nil, weir.Errorf(weir.CodeInvalid, "the body must be a JSON object")
@@ -174,45 +176,45 @@ func (s *State) Patch(kind Resource, id string, body []byte, cond If) (Command, 
 
 // PatchMembers is Patch for a patch that encoding/json has already decoded, so
 // that the goroutine of the engine need not. It does not modify the patch.
-func (s *State) PatchMembers(kind Resource, id string, patch map[string]any, cond If) (Command, error) {
+func (s *State) PatchMembers(kind resource.Kind, id string, patch map[string]any, cond If) (Command, error) {
 	switch kind {
-	case ResourceWorker:
+	case resource.Worker:
 		w, _ := s.Worker(id)
-		spec, err := Merge(w.WorkerSpec, patch)
+		spec, err := resource.Merge(w.WorkerSpec, patch)
 		return PutWorker{id, spec, cond}, err
-	case ResourceJob:
+	case resource.Job:
 		return s.patchJob(id, patch, cond)
-	case ResourceQueue:
+	case resource.Queue:
 		q, _ := s.Queue(id)
-		spec, err := Merge(q.Spec, patch)
+		spec, err := resource.Merge(q.Spec, patch)
 		return PutQueue{id, spec, cond}, err
-	case ResourceDistribution:
+	case resource.Distribution:
 		d, _ := s.Distribution(id)
-		spec, err := Merge(d.Spec, patch)
+		spec, err := resource.Merge(d.Spec, patch)
 		return PutDistribution{id, spec, cond}, err
-	case ResourceClassification:
+	case resource.Classification:
 		c, _ := s.Classification(id)
-		spec, err := Merge(c.Spec, patch)
+		spec, err := resource.Merge(c.Spec, patch)
 		return PutClassification{id, spec, cond}, err
-	case ResourceException:
+	case resource.Exception:
 		x, _ := s.Exception(id)
-		spec, err := Merge(x.Spec, patch)
+		spec, err := resource.Merge(x.Spec, patch)
 		return PutException{id, spec, cond}, err
-	case ResourcePool:
+	case resource.Pool:
 		p, _ := s.Pool(id)
-		spec, err := Merge(p.Spec, patch)
+		spec, err := resource.Merge(p.Spec, patch)
 		return PutPool{id, spec, cond}, err
 	}
-	return nil, Invalid("/resource", "unknown", "unknown kind of resource %q", kind)
+	return nil, resource.Invalid("/resource", "unknown", "unknown kind of resource %q", kind)
 }
 
 func (s *State) patchJob(id string, patch map[string]any, cond If) (Command, error) {
-	var before JobSpec
+	var before resource.JobSpec
 	if j := s.jobs[id]; j != nil {
 		before = j.JobSpec
-	} else if spec, ok := MergeNewJob(patch); ok {
+	} else if spec, ok := resource.MergeNewJob(patch); ok {
 		return PutJob{ID: id, Spec: *spec, If: cond}, nil
 	}
-	spec, err := Merge(before, patch)
+	spec, err := resource.Merge(before, patch)
 	return PutJob{ID: id, Spec: spec, If: cond}, err
 }

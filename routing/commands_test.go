@@ -6,34 +6,36 @@ import (
 	"pgregory.net/rapid"
 
 	"weir/routing"
+	"weir/routing/label"
+	"weir/routing/resource"
 )
 
 // furnish creates the resources that histories use.
 func (h *history) furnish() {
 	h.do(routing.PutDistribution{ID: "d0", Spec: h.distribution()})
 	h.do(routing.PutDistribution{ID: "d1", Spec: h.distribution()})
-	h.do(routing.PutQueue{ID: "q0", Spec: routing.QueueSpec{DistributionPolicyID: "d0", Labels: routing.Labels{"Region": routing.Text("north")}}})
-	h.do(routing.PutQueue{ID: "q1", Spec: routing.QueueSpec{DistributionPolicyID: "d1", Labels: routing.Labels{"Region": routing.Text("south")}}})
-	h.do(routing.PutClassification{ID: "c0", Spec: routing.ClassificationSpec{
+	h.do(routing.PutQueue{ID: "q0", Spec: resource.QueueSpec{DistributionPolicyID: "d0", Labels: label.Set{"Region": label.Text("north")}}})
+	h.do(routing.PutQueue{ID: "q1", Spec: resource.QueueSpec{DistributionPolicyID: "d1", Labels: label.Set{"Region": label.Text("south")}}})
+	h.do(routing.PutClassification{ID: "c0", Spec: resource.ClassificationSpec{
 		FallbackQueueID:    "q0",
-		PrioritizationRule: &routing.Rule{Kind: routing.RuleExpression, Expression: `If(job.Vip = true, 10, 2)`},
-		QueueSelectorAttachments: []routing.QueueAttachment{
-			{Kind: routing.AttachPassThrough, Key: "Region", Operator: routing.Equal},
+		PrioritizationRule: &resource.Rule{Kind: resource.RuleExpression, Expression: `If(job.Vip = true, 10, 2)`},
+		QueueSelectorAttachments: []resource.QueueAttachment{
+			{Kind: resource.AttachPassThrough, Key: "Region", Operator: label.Equal},
 		},
-		WorkerSelectorAttachments: []routing.WorkerAttachment{
-			{Kind: routing.AttachPassThrough, Key: "Lang", Operator: routing.Equal, ExpiresAfterSeconds: 30},
-			{Kind: routing.AttachWeighted, Allocations: []routing.WorkerAllocation{
-				{Weight: 1, WorkerSelectors: []routing.WorkerSelector{{Key: "Skill", Operator: routing.GreaterOrEqual, Value: routing.Number(3)}}}, {Weight: 2},
+		WorkerSelectorAttachments: []resource.WorkerAttachment{
+			{Kind: resource.AttachPassThrough, Key: "Lang", Operator: label.Equal, ExpiresAfterSeconds: 30},
+			{Kind: resource.AttachWeighted, Allocations: []resource.WorkerAllocation{
+				{Weight: 1, WorkerSelectors: []resource.WorkerSelector{{Key: "Skill", Operator: label.GreaterOrEqual, Value: label.Number(3)}}}, {Weight: 2},
 			}},
 		},
 	}})
-	h.do(routing.PutClassification{ID: "c1", Spec: routing.ClassificationSpec{PrioritizationRule: rule(routing.RuleFunction, "https://f"), FallbackQueueID: "q1"}})
-	h.do(routing.PutException{ID: "e0", Spec: routing.ExceptionSpec{ExceptionRules: []routing.ExceptionRule{
-		{ID: "long", Trigger: routing.Trigger{Kind: routing.TriggerQueueLength, Threshold: 3}, Actions: []routing.Action{{Kind: routing.ActionManualReclassify, QueueID: "q1", Priority: new(7)}}},
-		{ID: "slow", Trigger: routing.Trigger{Kind: routing.TriggerWaitTime, ThresholdSeconds: 45}, Actions: []routing.Action{{Kind: routing.ActionReclassify, ClassificationPolicyID: "c0", LabelsToUpsert: routing.Labels{"Vip": routing.Bool(true)}}}},
-		{ID: "never", Trigger: routing.Trigger{Kind: routing.TriggerWaitTime, ThresholdSeconds: 4000}, Actions: []routing.Action{{Kind: routing.ActionCancel, Note: "waited too long"}}},
+	h.do(routing.PutClassification{ID: "c1", Spec: resource.ClassificationSpec{PrioritizationRule: rule(resource.RuleFunction, "https://f"), FallbackQueueID: "q1"}})
+	h.do(routing.PutException{ID: "e0", Spec: resource.ExceptionSpec{ExceptionRules: []resource.ExceptionRule{
+		{ID: "long", Trigger: resource.Trigger{Kind: resource.TriggerQueueLength, Threshold: 3}, Actions: []resource.Action{{Kind: resource.ActionManualReclassify, QueueID: "q1", Priority: new(7)}}},
+		{ID: "slow", Trigger: resource.Trigger{Kind: resource.TriggerWaitTime, ThresholdSeconds: 45}, Actions: []resource.Action{{Kind: resource.ActionReclassify, ClassificationPolicyID: "c0", LabelsToUpsert: label.Set{"Vip": label.Bool(true)}}}},
+		{ID: "never", Trigger: resource.Trigger{Kind: resource.TriggerWaitTime, ThresholdSeconds: 4000}, Actions: []resource.Action{{Kind: resource.ActionCancel, Note: "waited too long"}}},
 	}}})
-	h.do(routing.PutPool{ID: "p0", Spec: routing.PoolSpec{ChannelID: "chat", Selectors: []routing.WorkerSelector{{Key: "Lang", Operator: routing.Equal, Value: routing.Text("es")}}}})
+	h.do(routing.PutPool{ID: "p0", Spec: resource.PoolSpec{ChannelID: "chat", Selectors: []resource.WorkerSelector{{Key: "Lang", Operator: label.Equal, Value: label.Text("es")}}}})
 	for i := range 4 {
 		h.do(routing.PutWorker{ID: fmt.Sprint("w", i), Spec: h.worker()})
 	}
@@ -43,66 +45,66 @@ func pick[T any](h *history, label string, from ...T) T {
 	return rapid.SampledFrom(from).Draw(h.t, label)
 }
 
-func (h *history) distribution() routing.DistributionSpec {
-	m := routing.Mode{
-		Kind:                pick(h, "mode", routing.LongestIdle, routing.RoundRobin, routing.BestWorker, routing.ShortestIdle),
+func (h *history) distribution() resource.DistributionSpec {
+	m := resource.Mode{
+		Kind:                pick(h, "mode", resource.LongestIdle, resource.RoundRobin, resource.BestWorker, resource.ShortestIdle),
 		MinConcurrentOffers: 1, MaxConcurrentOffers: pick(h, "offers", 1, 1, 2, 3),
 		BypassSelectors: pick(h, "bypass", false, false, true),
 	}
-	if m.Kind == routing.BestWorker && pick(h, "remote", false, true) {
-		m.ScoringRule = rule(routing.RuleFunction, "https://scores")
+	if m.Kind == resource.BestWorker && pick(h, "remote", false, true) {
+		m.ScoringRule = rule(resource.RuleFunction, "https://scores")
 	}
 	if pick(h, "ascending", false, true) {
-		m.ScoringRuleOptions = &routing.ScoringOptions{DescendingOrder: new(false)}
+		m.ScoringRuleOptions = &resource.ScoringOptions{DescendingOrder: new(false)}
 	}
-	return routing.DistributionSpec{OfferExpiresAfterSeconds: pick(h, "life", 0.0, 20, 90, 5000), Mode: m, AutoAccept: pick(h, "auto", false, false, false, true)}
+	return resource.DistributionSpec{OfferExpiresAfterSeconds: pick(h, "life", 0.0, 20, 90, 5000), Mode: m, AutoAccept: pick(h, "auto", false, false, false, true)}
 }
 
-func (h *history) labels() routing.Labels {
-	l := routing.Labels{}
+func (h *history) labels() label.Set {
+	l := label.Set{}
 	if v := pick(h, "lang", "", "en", "es"); v != "" {
-		l["Lang"] = routing.Text(v)
+		l["Lang"] = label.Text(v)
 	}
 	if v := pick(h, "skill", 0.0, 1, 3, 5.5); v != 0 {
-		l["Skill"] = routing.Number(v)
+		l["Skill"] = label.Number(v)
 	}
 	if v := pick(h, "vip", 0, 1, 2); v != 0 {
-		l["Vip"] = routing.Bool(v == 1)
+		l["Vip"] = label.Bool(v == 1)
 	}
 	return l
 }
 
-func (h *history) worker() routing.WorkerSpec {
-	s := routing.WorkerSpec{
+func (h *history) worker() resource.WorkerSpec {
+	s := resource.WorkerSpec{
 		Queues:   pick(h, "queues", []string{"q0"}, []string{"q0", "q1"}, []string{"q1"}, []string{"q1", "q1", "nowhere"}),
 		Capacity: pick(h, "capacity", 0, 1, 2, 3, 5), Labels: h.labels(), AvailableForOffers: pick(h, "available", true, true, true, false),
 		MaxConcurrentOffers: pick(h, "most", 0, 0, 0, 1, 2),
 	}
-	s.Channels = []routing.Channel{{ChannelID: "chat", CapacityCostPerJob: 1, MaxNumberOfJobs: pick(h, "jobs", 0, 0, 1)}}
+	s.Channels = []resource.Channel{{ChannelID: "chat", CapacityCostPerJob: 1, MaxNumberOfJobs: pick(h, "jobs", 0, 0, 1)}}
 	if pick(h, "voice", true, false) {
-		s.Channels = append(s.Channels, routing.Channel{ChannelID: "voice", CapacityCostPerJob: 2})
+		s.Channels = append(s.Channels, resource.Channel{ChannelID: "voice", CapacityCostPerJob: 2})
 	}
 	return s
 }
 
-func (h *history) selectors() []routing.WorkerSelector {
-	var out []routing.WorkerSelector
+func (h *history) selectors() []resource.WorkerSelector {
+	var out []resource.WorkerSelector
 	for range pick(h, "selectors", 0, 0, 1, 1, 2) {
-		s := routing.WorkerSelector{ExpiresAfterSeconds: pick(h, "ttl", 0.0, 0, 0.5, 30), Expedite: pick(h, "expedite", false, false, true)}
+		s := resource.WorkerSelector{ExpiresAfterSeconds: pick(h, "ttl", 0.0, 0, 0.5, 30), Expedite: pick(h, "expedite", false, false, true)}
 		if pick(h, "by", true, false) {
-			s.Key, s.Value = "Lang", routing.Text(pick(h, "which", "en", "es", "fr"))
-			s.Operator = pick(h, "is", routing.Equal, routing.NotEqual, routing.LessThan)
+			s.Key, s.Value = "Lang", label.Text(pick(h, "which", "en", "es", "fr"))
+			s.Operator = pick(h, "is", label.Equal, label.NotEqual, label.LessThan)
 		} else {
-			s.Key, s.Value = "Skill", routing.Number(pick(h, "least", -1.0, 0, 1, 3, 4))
-			s.Operator = pick(h, "than", routing.Equal, routing.NotEqual, routing.LessThan, routing.LessOrEqual, routing.GreaterThan, routing.GreaterOrEqual)
+			s.Key, s.Value = "Skill", label.Number(pick(h, "least", -1.0, 0, 1, 3, 4))
+			s.Operator = pick(h, "than", label.Equal, label.NotEqual, label.LessThan, label.LessOrEqual, label.GreaterThan, label.GreaterOrEqual)
 		}
 		out = append(out, s)
 	}
 	return out
 }
 
-func (h *history) job() routing.JobSpec {
-	s := routing.JobSpec{
+func (h *history) job() resource.JobSpec {
+	s := resource.JobSpec{
 		ChannelID: pick(h, "channel", "chat", "chat", "voice", "fax"), QueueID: pick(h, "queue", "q0", "q0", "q1"),
 		Labels: h.labels(), RequestedWorkerSelectors: h.selectors(),
 	}
@@ -111,13 +113,13 @@ func (h *history) job() routing.JobSpec {
 	}
 	if pick(h, "classified", false, false, true) {
 		s.ClassificationPolicyID = pick(h, "classes", "c0", "c0", "c1")
-		s.Labels["Region"] = routing.Text(pick(h, "region", "north", "south", "west"))
+		s.Labels["Region"] = label.Text(pick(h, "region", "north", "south", "west"))
 	}
 	switch pick(h, "matching", 0, 0, 0, 0, 0, 1, 2) {
 	case 1:
-		s.MatchingMode.Kind = routing.Suspend
+		s.MatchingMode.Kind = resource.Suspend
 	case 2:
-		s.MatchingMode = routing.MatchingMode{Kind: routing.ScheduleAndSuspend, ScheduleAt: h.now.Add(h.pause())}
+		s.MatchingMode = resource.MatchingMode{Kind: resource.ScheduleAndSuspend, ScheduleAt: h.now.Add(h.pause())}
 	}
 	if pick(h, "limited", false, false, false, true) {
 		s.NotAfter = h.now.Add(h.pause())
@@ -140,7 +142,7 @@ func (h *history) offer() (worker, offer string) {
 
 // assignment returns a job with an open assignment, if there is one.
 func (h *history) assignment() (job, assignment string) {
-	for _, id := range h.live.IDs(routing.ResourceJob, "", 100) {
+	for _, id := range h.live.IDs(resource.Job, "", 100) {
 		j, _ := h.live.Job(id)
 		for a, v := range j.Assignments {
 			if v.ClosedAt.IsZero() && rapid.Bool().Draw(h.t, "this") {
@@ -204,7 +206,7 @@ func (h *history) answer(id string) routing.Command {
 	if pick(h, "fails", false, false, true) {
 		return routing.SupplyRules{JobID: id, Round: j.Round, Failure: &routing.Failure{Code: "Status", Message: "500"}}
 	}
-	return routing.SupplyRules{JobID: id, Round: j.Round, Results: map[string]routing.Result{"prioritizationRule": {Value: routing.Number(3)}}}
+	return routing.SupplyRules{JobID: id, Round: j.Round, Results: map[string]routing.Result{"prioritizationRule": {Value: label.Number(3)}}}
 }
 
 func (h *history) rareCommand() routing.Command {
@@ -216,17 +218,17 @@ func (h *history) rareCommand() routing.Command {
 	case 2, 3:
 		return routing.PutDistribution{ID: pick(h, "policy", "d0", "d1"), Spec: h.distribution()}
 	case 4, 5:
-		return routing.PutQueue{ID: pick(h, "which queue", "q0", "q1"), Spec: routing.QueueSpec{
+		return routing.PutQueue{ID: pick(h, "which queue", "q0", "q1"), Spec: resource.QueueSpec{
 			DistributionPolicyID: pick(h, "distribution", "d0", "d1", ""), ExceptionPolicyID: pick(h, "exception", "e0", ""),
-			Labels: routing.Labels{"Region": routing.Text(pick(h, "queue region", "north", "south"))},
-			Closed: pick(h, "closed", routing.Open, routing.Open, routing.ClosedHold, routing.ClosedRefuse),
+			Labels: label.Set{"Region": label.Text(pick(h, "queue region", "north", "south"))},
+			Closed: pick(h, "closed", resource.Open, resource.Open, resource.ClosedHold, resource.ClosedRefuse),
 		}}
 	case 6:
 		return routing.SetAvailable{Available: pick(h, "all", true, false)}
 	case 7:
 		return routing.RemoveLabel{Key: "Lang"}
 	case 8:
-		return routing.Delete{Resource: pick(h, "resource", routing.ResourceQueue, routing.ResourceDistribution, routing.ResourceException), ID: pick(h, "id", "q0", "d1", "e0")}
+		return routing.Delete{Resource: pick(h, "resource", resource.Queue, resource.Distribution, resource.Exception), ID: pick(h, "id", "q0", "d1", "e0")}
 	}
 	return routing.Tick{}
 }

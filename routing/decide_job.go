@@ -2,6 +2,7 @@ package routing
 
 import (
 	"slices"
+	"weir/routing/resource"
 
 	"weir"
 )
@@ -16,10 +17,10 @@ func (c PutJob) decide(s *State) error {
 		return err
 	}
 	spec := c.Spec
-	if q := s.queues[spec.QueueID]; j == nil && q != nil && q.Closed == ClosedRefuse {
+	if q := s.queues[spec.QueueID]; j == nil && q != nil && q.Closed == resource.ClosedRefuse {
 		return conflict("queue %q is closed", spec.QueueID)
 	}
-	if err := spec.Validate(c.ID, s.known, j != nil && j.Status.over(), s.now); err != nil {
+	if err := spec.Validate(c.ID, s.known, j != nil && j.Status.Finished(), s.now); err != nil {
 		return err
 	}
 	if j == nil {
@@ -29,14 +30,14 @@ func (c PutJob) decide(s *State) error {
 	return s.updateJob(j, spec)
 }
 
-func (s *State) createJob(c PutJob, spec JobSpec) {
-	spec.RequestedWorkerSelectors = keepClocks(spec.RequestedWorkerSelectors, nil)
-	status := JobCreated
+func (s *State) createJob(c PutJob, spec resource.JobSpec) {
+	spec.RequestedWorkerSelectors = resource.KeepExpiry(spec.RequestedWorkerSelectors, nil)
+	status := resource.JobCreated
 	switch {
-	case spec.MatchingMode.Kind == ScheduleAndSuspend:
-		status = JobPendingSchedule
+	case spec.MatchingMode.Kind == resource.ScheduleAndSuspend:
+		status = resource.JobPendingSchedule
 	case spec.ClassificationPolicyID != "":
-		status = JobPendingClassification
+		status = resource.JobPendingClassification
 	}
 	head := JobHead{
 		JobID: c.ID, ChannelReference: spec.ChannelReference, ChannelID: spec.ChannelID,
@@ -54,7 +55,7 @@ func (s *State) createJob(c PutJob, spec JobSpec) {
 // classified or queued.
 func (s *State) start(j *job) {
 	switch {
-	case j.MatchingMode.Kind == ScheduleAndSuspend:
+	case j.MatchingMode.Kind == resource.ScheduleAndSuspend:
 		s.emit(&JobScheduledEvent{JobHead: s.jobHead(j), ScheduledAt: j.MatchingMode.ScheduleAt})
 	case j.ClassificationPolicyID != "":
 		s.classify(j)
@@ -64,20 +65,20 @@ func (s *State) start(j *job) {
 }
 
 // updateJob replaces the members of a job that a client stated.
-func (s *State) updateJob(j *job, spec JobSpec) error {
-	spec.RequestedWorkerSelectors = keepClocks(spec.RequestedWorkerSelectors, j.RequestedWorkerSelectors)
+func (s *State) updateJob(j *job, spec resource.JobSpec) error {
+	spec.RequestedWorkerSelectors = resource.KeepExpiry(spec.RequestedWorkerSelectors, j.RequestedWorkerSelectors)
 	d := s.compareJobs(&j.JobSpec, &spec)
 	if !d.any {
 		return nil
 	}
-	if j.Status.over() {
+	if j.Status.Finished() {
 		if d.mode || d.place || d.policy || d.priority {
 			return conflict("job %q is over", j.ID)
 		}
 		s.updated(j, spec, j.Status)
 		return nil
 	}
-	if j.Status == JobAssigned || j.Status == JobCompleted {
+	if j.Status == resource.JobAssigned || j.Status == resource.JobCompleted {
 		s.updated(j, spec, j.Status)
 		return nil
 	}
@@ -86,27 +87,27 @@ func (s *State) updateJob(j *job, spec JobSpec) error {
 }
 
 // updateOpen changes a job that is not assigned yet.
-func (s *State) updateOpen(j *job, spec JobSpec, d jobChanges) {
+func (s *State) updateOpen(j *job, spec resource.JobSpec, d jobChanges) {
 	kind := spec.MatchingMode.Kind
-	if (d.mode && kind != QueueAndMatch) || d.place || d.labels || d.policy {
+	if (d.mode && kind != resource.QueueAndMatch) || d.place || d.labels || d.policy {
 		s.revokeAll(j)
 	}
 	classifies := spec.ClassificationPolicyID != "" &&
-		(d.labels || d.policy || d.place && j.Status == JobPendingClassification)
+		(d.labels || d.policy || d.place && j.Status == resource.JobPendingClassification)
 	switch {
-	case kind == ScheduleAndSuspend && (d.mode || j.Status.waits()):
+	case kind == resource.ScheduleAndSuspend && (d.mode || j.Status.HasSchedule()):
 		if !d.mode {
 			s.updated(j, spec, j.Status)
 			return
 		}
-		s.updated(j, spec, JobPendingSchedule)
+		s.updated(j, spec, resource.JobPendingSchedule)
 		s.start(j)
-	case j.Status.waits():
+	case j.Status.HasSchedule():
 		s.activate(j, spec)
 	case classifies:
-		s.updated(j, spec, JobPendingClassification)
+		s.updated(j, spec, resource.JobPendingClassification)
 		s.classify(j)
-	case d.place || d.labels || j.Status == JobClassificationFailed && spec.QueueID != "" && d.policy:
+	case d.place || d.labels || j.Status == resource.JobClassificationFailed && spec.QueueID != "" && d.policy:
 		if spec.QueueID == "" {
 			s.updated(j, spec, j.Status)
 			return
@@ -119,17 +120,17 @@ func (s *State) updateOpen(j *job, spec JobSpec, d jobChanges) {
 }
 
 // activate classifies or queues a job whose schedule no longer applies.
-func (s *State) activate(j *job, spec JobSpec) {
+func (s *State) activate(j *job, spec resource.JobSpec) {
 	if spec.ClassificationPolicyID != "" {
-		s.updated(j, spec, JobPendingClassification)
+		s.updated(j, spec, resource.JobPendingClassification)
 		s.classify(j)
 		return
 	}
-	s.updated(j, spec, JobCreated)
+	s.updated(j, spec, resource.JobCreated)
 	s.enqueue(j)
 }
 
-func (s *State) updated(j *job, spec JobSpec, status JobStatus) {
+func (s *State) updated(j *job, spec resource.JobSpec, status resource.JobStatus) {
 	head := s.jobHead(j)
 	head.ChannelID, head.ChannelReference, head.QueueID = spec.ChannelID, spec.ChannelReference, spec.QueueID
 	head.Labels, head.Tags = spec.Labels, spec.Tags
@@ -146,14 +147,14 @@ type jobChanges struct {
 	priority bool
 }
 
-func (s *State) compareJobs(a, b *JobSpec) (d jobChanges) {
+func (s *State) compareJobs(a, b *resource.JobSpec) (d jobChanges) {
 	d.mode = a.MatchingMode.Kind != b.MatchingMode.Kind || !a.MatchingMode.ScheduleAt.Equal(b.MatchingMode.ScheduleAt)
-	d.place = a.QueueID != b.QueueID || a.ChannelID != b.ChannelID || !sameSelectors(a.RequestedWorkerSelectors, b.RequestedWorkerSelectors)
-	d.labels = !a.Labels.equal(b.Labels)
+	d.place = a.QueueID != b.QueueID || a.ChannelID != b.ChannelID || !resource.EqualSelectors(a.RequestedWorkerSelectors, b.RequestedWorkerSelectors)
+	d.labels = !a.Labels.Equal(b.Labels)
 	d.policy = a.ClassificationPolicyID != b.ClassificationPolicyID
 	d.priority = a.EffectivePriority() != b.EffectivePriority()
 	d.any = d.mode || d.place || d.labels || d.policy || d.priority || a.ChannelReference != b.ChannelReference ||
-		!a.Tags.equal(b.Tags) || !slices.Equal(a.Notes, b.Notes) || a.DispositionCode != b.DispositionCode || !a.NotAfter.Equal(b.NotAfter)
+		!a.Tags.Equal(b.Tags) || !slices.Equal(a.Notes, b.Notes) || a.DispositionCode != b.DispositionCode || !a.NotAfter.Equal(b.NotAfter)
 	return d
 }
 
@@ -173,7 +174,7 @@ func (s *State) enqueue(j *job) {
 	}
 	s.emit(&JobQueuedEvent{
 		JobHead: s.jobHead(j), Priority: j.EffectivePriority(),
-		Requested: wound(j.RequestedWorkerSelectors, s.now), Attached: wound(j.Attached, s.now),
+		Requested: resource.StartExpiry(j.RequestedWorkerSelectors, s.now), Attached: resource.StartExpiry(j.Attached, s.now),
 	})
 }
 
@@ -182,7 +183,7 @@ func (c CancelJob) decide(s *State) error {
 	if j == nil {
 		return notFound("job", c.ID)
 	}
-	if j.Status.over() {
+	if j.Status.Finished() {
 		return conflict("job %q is over", c.ID)
 	}
 	code := c.DispositionCode
@@ -214,7 +215,7 @@ func openWorkers(j *job) (out []*worker) {
 
 // drained makes a draining worker inactive once its last job is gone.
 func (s *State) drained(w *worker) {
-	if w.State == WorkerDraining && len(w.assigned) == 0 {
+	if w.State == resource.WorkerDraining && len(w.assigned) == 0 {
 		s.emit(&WorkerDrainedEvent{WorkerID: w.ID})
 	}
 }
@@ -226,16 +227,16 @@ func (c ReclassifyJob) decide(s *State) error {
 		return notFound("job", c.ID)
 	case j.ClassificationPolicyID == "":
 		return conflict("job %q has no classification policy", c.ID)
-	case j.Status.over(), j.Status == JobAssigned, j.Status == JobCompleted, j.Status.waits():
+	case j.Status.Finished(), j.Status == resource.JobAssigned, j.Status == resource.JobCompleted, j.Status.HasSchedule():
 		return conflict("job %q is %s", c.ID, j.Status)
 	}
 	s.reclassify(j, j.JobSpec)
 	return nil
 }
 
-func (s *State) reclassify(j *job, spec JobSpec) {
+func (s *State) reclassify(j *job, spec resource.JobSpec) {
 	s.revokeAll(j)
-	s.updated(j, spec, JobPendingClassification)
+	s.updated(j, spec, resource.JobPendingClassification)
 	s.classify(j)
 }
 
@@ -244,7 +245,7 @@ func (c DeleteJob) decide(s *State) error {
 	if j == nil {
 		return notFound("job", c.ID)
 	}
-	if !j.Status.over() {
+	if !j.Status.Finished() {
 		return weir.Errorf(weir.CodeConflict, "job %q is %s; it needs to be in a termination state", c.ID, j.Status)
 	}
 	s.emit(&JobDeletedEvent{s.jobHead(j)})

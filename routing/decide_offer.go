@@ -3,6 +3,7 @@ package routing
 import (
 	"slices"
 	"time"
+	"weir/routing/resource"
 
 	"weir"
 )
@@ -79,7 +80,7 @@ func (c DeclineOffer) decide(s *State) error {
 
 // openAssignment returns an open assignment whose job has the wanted status,
 // and a conflict if it has another.
-func (s *State) openAssignment(jobID, id string, want JobStatus) (*job, *assignment, error) {
+func (s *State) openAssignment(jobID, id string, want resource.JobStatus) (*job, *assignment, error) {
 	j := s.jobs[jobID]
 	if j == nil {
 		return nil, nil, notFound("job", jobID)
@@ -110,7 +111,7 @@ func (c CompleteJob) decide(s *State) error {
 	if s.repeated(c.JobID, c.AssignmentID, func(_ *job, a *assignment) bool { return !a.CompletedAt.IsZero() }) {
 		return nil
 	}
-	j, a, err := s.openAssignment(c.JobID, c.AssignmentID, JobAssigned)
+	j, a, err := s.openAssignment(c.JobID, c.AssignmentID, resource.JobAssigned)
 	if err != nil {
 		return err
 	}
@@ -120,11 +121,11 @@ func (c CompleteJob) decide(s *State) error {
 
 func (c CloseJob) decide(s *State) error {
 	if s.repeated(c.JobID, c.AssignmentID, func(j *job, a *assignment) bool {
-		return j.Status == JobClosed && !a.ClosedAt.IsZero() && (c.DispositionCode == "" || c.DispositionCode == j.DispositionCode)
+		return j.Status == resource.JobClosed && !a.ClosedAt.IsZero() && (c.DispositionCode == "" || c.DispositionCode == j.DispositionCode)
 	}) {
 		return nil
 	}
-	j, a, err := s.openAssignment(c.JobID, c.AssignmentID, JobCompleted)
+	j, a, err := s.openAssignment(c.JobID, c.AssignmentID, resource.JobCompleted)
 	if err != nil {
 		return err
 	}
@@ -145,7 +146,7 @@ func (s *State) closeNow(j *job, a *assignment, code, note string) {
 }
 
 func (c UnassignJob) decide(s *State) error {
-	j, a, err := s.openAssignment(c.JobID, c.AssignmentID, JobAssigned)
+	j, a, err := s.openAssignment(c.JobID, c.AssignmentID, resource.JobAssigned)
 	if err != nil {
 		return err
 	}

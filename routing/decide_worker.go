@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"weir/routing/label"
+	"weir/routing/resource"
 )
 
 func (c PutWorker) decide(s *State) error {
@@ -19,12 +21,12 @@ func (c PutWorker) decide(s *State) error {
 	if err := spec.Validate(c.ID, s.known, queues); err != nil {
 		return err
 	}
-	spec.Labels = spec.Labels.with("Id", Text(c.ID))
+	spec.Labels = spec.Labels.With("Id", label.Text(c.ID))
 	s.putWorker(c.ID, spec)
 	return nil
 }
 
-func (s *State) putWorker(id string, spec WorkerSpec) {
+func (s *State) putWorker(id string, spec resource.WorkerSpec) {
 	w := s.workers[id]
 	var changed []string
 	if w == nil {
@@ -38,9 +40,9 @@ func (s *State) putWorker(id string, spec WorkerSpec) {
 		s.emit(&WorkerPutEvent{WorkerID: id, Spec: spec})
 	}
 	switch {
-	case spec.AvailableForOffers && w.State != WorkerActive:
+	case spec.AvailableForOffers && w.State != resource.WorkerActive:
 		s.emit(&WorkerRegisteredEvent{WorkerID: id, WorkerInfo: s.workerInfo(w)})
-	case !spec.AvailableForOffers && w.State == WorkerActive:
+	case !spec.AvailableForOffers && w.State == resource.WorkerActive:
 		s.deregister(w)
 	default:
 		if len(changed) > 0 {
@@ -51,7 +53,7 @@ func (s *State) putWorker(id string, spec WorkerSpec) {
 
 // differences returns the names of the properties that differ, as they appear
 // in the event.
-func differences(a, b *WorkerSpec) (out []string) {
+func differences(a, b *resource.WorkerSpec) (out []string) {
 	add := func(name string, same bool) {
 		if !same {
 			out = append(out, name)
@@ -60,8 +62,8 @@ func differences(a, b *WorkerSpec) (out []string) {
 	add("AvailableForOffers", a.AvailableForOffers == b.AvailableForOffers)
 	add("TotalCapacity", a.Capacity == b.Capacity)
 	add("QueueAssignments", slices.Equal(a.Queues, b.Queues))
-	add("Labels", a.Labels.equal(b.Labels))
-	add("Tags", a.Tags.equal(b.Tags))
+	add("Labels", a.Labels.Equal(b.Labels))
+	add("Tags", a.Tags.Equal(b.Tags))
 	add("ChannelConfigurations", slices.Equal(a.Channels, b.Channels))
 	add("MaxConcurrentOffers", a.MaxConcurrentOffers == b.MaxConcurrentOffers)
 	return out
@@ -69,7 +71,7 @@ func differences(a, b *WorkerSpec) (out []string) {
 
 // revokeUnfit revokes, newest first, the offers that the worker would not
 // qualify for after the update.
-func (s *State) revokeUnfit(w *worker, spec *WorkerSpec) {
+func (s *State) revokeUnfit(w *worker, spec *resource.WorkerSpec) {
 	if !spec.AvailableForOffers {
 		return // deregistering revokes them all
 	}
@@ -105,7 +107,7 @@ func (w *worker) admits(o *offer) bool {
 
 // deregister revokes a worker's offers and makes it draining or inactive.
 func (s *State) deregister(w *worker) {
-	if w.State != WorkerActive {
+	if w.State != resource.WorkerActive {
 		return
 	}
 	for _, o := range slices.Clone(w.offers) {

@@ -3,6 +3,7 @@ package routing
 import (
 	"context"
 	"time"
+	"weir/routing/resource"
 )
 
 // Engine is a running router: one state, many callers, every answer durable.
@@ -22,7 +23,7 @@ type Engine interface {
 // FailingFunction is a function or webhook that a policy calls and whose last call
 // failed. It omits the address, which may contain a key.
 type FailingFunction struct {
-	PolicyKind Resource
+	PolicyKind resource.Kind
 	Policy     string
 	Host       string
 	Since      time.Time

@@ -1,6 +1,10 @@
 package routing
 
-import "time"
+import (
+	"time"
+	"weir/routing/label"
+	"weir/routing/resource"
+)
 
 // Event is a change of the state. Every change is an event; folding the events
 // in order rebuilds the state. Events that the API defines are announced once
@@ -26,36 +30,36 @@ func (h *Header) about() string { return "" }
 // JobHead is common to the events of jobs.
 type JobHead struct {
 	Header
-	JobID            string `json:"jobId"`
-	ChannelReference string `json:"channelReference,omitempty"`
-	ChannelID        string `json:"channelId"`
-	QueueID          string `json:"queueId,omitempty"`
-	Labels           Labels `json:"labels,omitempty"`
-	Tags             Labels `json:"tags,omitempty"`
+	JobID            string    `json:"jobId"`
+	ChannelReference string    `json:"channelReference,omitempty"`
+	ChannelID        string    `json:"channelId"`
+	QueueID          string    `json:"queueId,omitempty"`
+	Labels           label.Set `json:"labels,omitempty"`
+	Tags             label.Set `json:"tags,omitempty"`
 }
 
 func (e *JobHead) about() string { return e.JobID }
 
 // QueueInfo describes a queue inside an event.
 type QueueInfo struct {
-	ID     string `json:"id"`
-	Name   string `json:"name,omitempty"`
-	Labels Labels `json:"labels,omitempty"`
+	ID     string    `json:"id"`
+	Name   string    `json:"name,omitempty"`
+	Labels label.Set `json:"labels,omitempty"`
 }
 
 // JobReceivedEvent reports that a job was created.
 type JobReceivedEvent struct {
 	JobHead
-	Spec   JobSpec   `json:"spec"`
-	Status JobStatus `json:"status"` // created, pendingClassification or pendingSchedule
+	Spec   resource.JobSpec   `json:"spec"`
+	Status resource.JobStatus `json:"status"` // created, pendingClassification or pendingSchedule
 }
 
 // JobUpdatedEvent reports that a client or the action of an exception rule
 // changed a job. Status is the state after the change.
 type JobUpdatedEvent struct {
 	JobHead
-	Spec   JobSpec   `json:"spec"`
-	Status JobStatus `json:"status"`
+	Spec   resource.JobSpec   `json:"spec"`
+	Status resource.JobStatus `json:"status"`
 }
 
 // JobRulesAskedEvent asks the caller for the results of rules that only the
@@ -68,18 +72,18 @@ type JobRulesAskedEvent struct {
 
 // AskedRule is a rule to evaluate over the job's labels.
 type AskedRule struct {
-	Path string `json:"path"` // names the rule in its policy and its result in the answer
-	Rule Rule   `json:"rule"`
+	Path string        `json:"path"` // names the rule in its policy and its result in the answer
+	Rule resource.Rule `json:"rule"`
 }
 
 // JobScoresAskedEvent asks the caller to score workers for a job. Answer with
 // [SupplyScores]; the round is the event's number.
 type JobScoresAskedEvent struct {
 	JobHead
-	Workers   []string         `json:"workers"`
-	Rule      Rule             `json:"rule"`
-	Options   *ScoringOptions  `json:"options,omitempty"`
-	Selectors []WorkerSelector `json:"selectors,omitempty"`
+	Workers   []string                  `json:"workers"`
+	Rule      resource.Rule             `json:"rule"`
+	Options   *resource.ScoringOptions  `json:"options,omitempty"`
+	Selectors []resource.WorkerSelector `json:"selectors,omitempty"`
 }
 
 // JobScoredEvent reports that the scores of a round have arrived. They apply to
@@ -91,10 +95,10 @@ type JobScoredEvent struct {
 // JobClassifiedEvent carries the result of a job's classification.
 type JobClassifiedEvent struct {
 	JobHead
-	ClassificationPolicyID string           `json:"classificationPolicyId"`
-	Priority               int              `json:"priority"`
-	Attached               []WorkerSelector `json:"attachedWorkerSelectors,omitempty"`
-	Queue                  QueueInfo        `json:"queueDetails"`
+	ClassificationPolicyID string                    `json:"classificationPolicyId"`
+	Priority               int                       `json:"priority"`
+	Attached               []resource.WorkerSelector `json:"attachedWorkerSelectors,omitempty"`
+	Queue                  QueueInfo                 `json:"queueDetails"`
 }
 
 // JobClassificationFailedEvent reports that a job could not be classified.
@@ -115,9 +119,9 @@ type Failure struct {
 // again.
 type JobQueuedEvent struct {
 	JobHead
-	Priority  int              `json:"priority"`
-	Requested []WorkerSelector `json:"requestedWorkerSelectors,omitempty"`
-	Attached  []WorkerSelector `json:"attachedWorkerSelectors,omitempty"`
+	Priority  int                       `json:"priority"`
+	Requested []resource.WorkerSelector `json:"requestedWorkerSelectors,omitempty"`
+	Attached  []resource.WorkerSelector `json:"attachedWorkerSelectors,omitempty"`
 }
 
 // JobScheduledEvent reports that a job's schedule was set.
@@ -137,8 +141,8 @@ type JobExceptionTriggeredEvent struct {
 // longer restrict matching.
 type JobWorkerSelectorsExpiredEvent struct {
 	JobHead
-	Requested []WorkerSelector `json:"expiredRequestedWorkerSelectors,omitempty"`
-	Attached  []WorkerSelector `json:"expiredAttachedWorkerSelectors,omitempty"`
+	Requested []resource.WorkerSelector `json:"expiredRequestedWorkerSelectors,omitempty"`
+	Attached  []resource.WorkerSelector `json:"expiredAttachedWorkerSelectors,omitempty"`
 }
 
 // JobUnassignedEvent reports that an assigned job was returned to its queue.
@@ -186,20 +190,20 @@ type JobCancelledEvent struct {
 // JobWaitingForActivationEvent reports that a job's scheduled time has come.
 type JobWaitingForActivationEvent struct {
 	JobHead
-	Priority    int              `json:"priority"`
-	Requested   []WorkerSelector `json:"requestedWorkerSelectors,omitempty"`
-	Attached    []WorkerSelector `json:"attachedWorkerSelectors,omitempty"`
-	ScheduledAt time.Time        `json:"scheduledOn"`
+	Priority    int                       `json:"priority"`
+	Requested   []resource.WorkerSelector `json:"requestedWorkerSelectors,omitempty"`
+	Attached    []resource.WorkerSelector `json:"attachedWorkerSelectors,omitempty"`
+	ScheduledAt time.Time                 `json:"scheduledOn"`
 }
 
 // JobSchedulingFailedEvent reports that a job expired before its schedule.
 type JobSchedulingFailedEvent struct {
 	JobHead
-	Priority      int              `json:"priority"`
-	Requested     []WorkerSelector `json:"requestedWorkerSelectors,omitempty"`
-	Attached      []WorkerSelector `json:"attachedWorkerSelectors,omitempty"`
-	ScheduledAt   time.Time        `json:"scheduledOn"`
-	FailureReason string           `json:"failureReason"`
+	Priority      int                       `json:"priority"`
+	Requested     []resource.WorkerSelector `json:"requestedWorkerSelectors,omitempty"`
+	Attached      []resource.WorkerSelector `json:"attachedWorkerSelectors,omitempty"`
+	ScheduledAt   time.Time                 `json:"scheduledOn"`
+	FailureReason string                    `json:"failureReason"`
 }
 
 // JobDeletedEvent reports that a client deleted a job.

@@ -1,6 +1,10 @@
 package routing
 
-import "time"
+import (
+	"time"
+	"weir/routing/label"
+	"weir/routing/resource"
+)
 
 // OfferHead is common to the events of offers.
 type OfferHead struct {
@@ -17,11 +21,11 @@ func (h *OfferHead) about() string { return h.JobID }
 
 // OfferData is common to the events of a new offer and of an accepted one.
 type OfferData struct {
-	JobPriority  int    `json:"jobPriority"`
-	JobLabels    Labels `json:"jobLabels,omitempty"`
-	JobTags      Labels `json:"jobTags,omitempty"`
-	WorkerLabels Labels `json:"workerLabels,omitempty"`
-	WorkerTags   Labels `json:"workerTags,omitempty"`
+	JobPriority  int       `json:"jobPriority"`
+	JobLabels    label.Set `json:"jobLabels,omitempty"`
+	JobTags      label.Set `json:"jobTags,omitempty"`
+	WorkerLabels label.Set `json:"workerLabels,omitempty"`
+	WorkerTags   label.Set `json:"workerTags,omitempty"`
 }
 
 // OfferIssuedEvent reports that a job was offered to a worker.
@@ -57,11 +61,11 @@ type OfferExpiredEvent struct{ OfferHead }
 
 // WorkerInfo is common to the events of workers.
 type WorkerInfo struct {
-	TotalCapacity int         `json:"totalCapacity"`
-	Queues        []QueueInfo `json:"queueAssignments"`
-	Channels      []Channel   `json:"channelConfigurations"`
-	Labels        Labels      `json:"labels,omitempty"`
-	Tags          Labels      `json:"tags,omitempty"`
+	TotalCapacity int                `json:"totalCapacity"`
+	Queues        []QueueInfo        `json:"queueAssignments"`
+	Channels      []resource.Channel `json:"channelConfigurations"`
+	Labels        label.Set          `json:"labels,omitempty"`
+	Tags          label.Set          `json:"tags,omitempty"`
 }
 
 // WorkerPutEvent carries the specification that a client stated for a worker. A
@@ -69,8 +73,8 @@ type WorkerInfo struct {
 // event.
 type WorkerPutEvent struct {
 	Header
-	WorkerID string     `json:"workerId"`
-	Spec     WorkerSpec `json:"spec"`
+	WorkerID string              `json:"workerId"`
+	Spec     resource.WorkerSpec `json:"spec"`
 }
 
 // WorkerRegisteredEvent reports that a worker became active.
@@ -110,41 +114,41 @@ type WorkerDeletedEvent struct {
 // QueuePutEvent carries a queue.
 type QueuePutEvent struct {
 	Header
-	ID   string    `json:"id"`
-	Spec QueueSpec `json:"spec"`
+	ID   string             `json:"id"`
+	Spec resource.QueueSpec `json:"spec"`
 }
 
 // DistributionPutEvent carries a distribution policy.
 type DistributionPutEvent struct {
 	Header
-	ID   string           `json:"id"`
-	Spec DistributionSpec `json:"spec"`
+	ID   string                    `json:"id"`
+	Spec resource.DistributionSpec `json:"spec"`
 }
 
 // ClassificationPutEvent carries a classification policy.
 type ClassificationPutEvent struct {
 	Header
-	ID   string             `json:"id"`
-	Spec ClassificationSpec `json:"spec"`
+	ID   string                      `json:"id"`
+	Spec resource.ClassificationSpec `json:"spec"`
 }
 
 // ExceptionPutEvent carries an exception policy.
 type ExceptionPutEvent struct {
 	Header
-	ID   string        `json:"id"`
-	Spec ExceptionSpec `json:"spec"`
+	ID   string                 `json:"id"`
+	Spec resource.ExceptionSpec `json:"spec"`
 }
 
 // PoolPutEvent carries a pool.
 type PoolPutEvent struct {
 	Header
-	ID   string   `json:"id"`
-	Spec PoolSpec `json:"spec"`
+	ID   string            `json:"id"`
+	Spec resource.PoolSpec `json:"spec"`
 }
 
 // DeletedEvent reports that a queue, a policy or a pool was deleted.
 type DeletedEvent struct {
 	Header
-	Resource Resource `json:"resource"`
-	ID       string   `json:"id"`
+	Resource resource.Kind `json:"resource"`
+	ID       string        `json:"id"`
 }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"weir/internal/plainjson"
+	"weir/routing/label"
+	"weir/routing/resource"
 )
 
 // appendEvent appends the JSON form of an event, identical to that of
@@ -96,7 +98,7 @@ func (w *eventWriter) job(h *JobHead) {
 	w.labels(`,"tags":`, h.Tags)
 }
 
-func (w *eventWriter) spec(s *JobSpec) {
+func (w *eventWriter) spec(s *resource.JobSpec) {
 	w.b = append(w.b, `,"spec":{`...)
 	w.wishes(`"channelId":`, s)
 	w.b = append(w.b, '}')
@@ -104,7 +106,7 @@ func (w *eventWriter) spec(s *JobSpec) {
 
 // wishes writes the members of a job specification; key is the full key of the
 // first.
-func (w *eventWriter) wishes(key string, s *JobSpec) {
+func (w *eventWriter) wishes(key string, s *resource.JobSpec) {
 	w.text(key, s.ChannelID)
 	w.optional(`,"channelReference":`, s.ChannelReference)
 	w.optional(`,"queueId":`, s.QueueID)
@@ -150,7 +152,7 @@ func (w *eventWriter) offer(h *OfferHead, d *OfferData) {
 	w.labels(`,"workerTags":`, d.WorkerTags)
 }
 
-func (w *eventWriter) labels(key string, l Labels) {
+func (w *eventWriter) labels(key string, l label.Set) {
 	if len(l) == 0 {
 		return
 	}
@@ -165,17 +167,17 @@ func (w *eventWriter) labels(key string, l Labels) {
 	w.b = append(w.b, '}')
 }
 
-func (w *eventWriter) value(key string, v Value) {
+func (w *eventWriter) value(key string, v label.Value) {
 	var ok bool
 	w.b, ok = v.AppendJSON(append(w.b, key...))
 	w.odd = w.odd || !ok
 }
 
 func (w *eventWriter) number(key string, f float64) {
-	w.value(key, Number(f))
+	w.value(key, label.Number(f))
 }
 
-func (w *eventWriter) selectors(key string, list []WorkerSelector) {
+func (w *eventWriter) selectors(key string, list []resource.WorkerSelector) {
 	if len(list) == 0 {
 		return
 	}

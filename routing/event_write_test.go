@@ -9,6 +9,8 @@ import (
 	"pgregory.net/rapid"
 
 	"weir/routing"
+	"weir/routing/label"
+	"weir/routing/resource"
 )
 
 // Events written by hand are identical to the output of encoding/json.
@@ -17,14 +19,14 @@ func TestEventsAreWrittenAsTheyWere(t *testing.T) {
 	text := rapid.OneOf(rapid.SampledFrom([]string{"", "q", `"`, `\`, "<&>", "é", "\u2028", "\xff", "a\nb", "\x7f"}), rapid.String())
 	number := rapid.OneOf(rapid.SampledFrom([]float64{0, math.Copysign(0, -1), 1, 0.5, 1e-7, 1e-6, 1e20, 1e21, -1e300, math.NaN(), math.Inf(1)}), rapid.Float64Range(-1e9, 1e9))
 	whole := rapid.IntRange(-300, 1<<40)
-	value := rapid.OneOf(rapid.Map(text, routing.Text), rapid.Map(number, routing.Number), rapid.Map(rapid.Bool(), routing.Bool), rapid.Just(routing.Value{}))
-	labels := rapid.Map(rapid.MapOfN(text, value, 0, 3), func(m map[string]routing.Value) routing.Labels { return m })
+	value := rapid.OneOf(rapid.Map(text, label.Text), rapid.Map(number, label.Number), rapid.Map(rapid.Bool(), label.Bool), rapid.Just(label.Value{}))
+	labels := rapid.Map(rapid.MapOfN(text, value, 0, 3), func(m map[string]label.Value) label.Set { return m })
 	at := rapid.OneOf(
 		rapid.SampledFrom([]time.Time{{}, time.Date(10_000, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, 1, 1, 0, 0, 0, 120, time.FixedZone("", 3600))}),
 		rapid.Map(rapid.Int64Range(-1e15, 1e17), func(n int64) time.Time { return time.UnixMicro(n).UTC() }))
-	selectors := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) routing.WorkerSelector {
-		return routing.WorkerSelector{
-			Key: text.Draw(t, "key"), Operator: routing.Operator(text.Draw(t, "operator")), Value: value.Draw(t, "value"), Status: routing.SelectorStatus(text.Draw(t, "status")),
+	selectors := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) resource.WorkerSelector {
+		return resource.WorkerSelector{
+			Key: text.Draw(t, "key"), Operator: label.Operator(text.Draw(t, "operator")), Value: value.Draw(t, "value"), Status: resource.SelectorStatus(text.Draw(t, "status")),
 			ExpiresAfterSeconds: number.Draw(t, "expires"), Expedite: rapid.Bool().Draw(t, "expedite"), ExpiresAt: at.Draw(t, "at"),
 		}
 	}), 0, 2)
@@ -42,13 +44,13 @@ func TestEventsAreWrittenAsTheyWere(t *testing.T) {
 			JobPriority: whole.Draw(t, "priority"), JobLabels: job.Labels, JobTags: job.Tags, WorkerLabels: labels.Draw(t, "labels"), WorkerTags: labels.Draw(t, "tags"),
 		}
 		note, code := text.Draw(t, "note"), text.Draw(t, "code")
-		spec := routing.JobSpec{
+		spec := resource.JobSpec{
 			ChannelID: note, ChannelReference: code, QueueID: job.QueueID, ClassificationPolicyID: code, RequestedWorkerSelectors: selectors.Draw(t, "wanted"),
 			Labels: job.Labels, Tags: job.Tags, DispositionCode: code, NotAfter: at.Draw(t, "not after"),
-			MatchingMode: routing.MatchingMode{Kind: routing.MatchingKind(text.Draw(t, "mode")), ScheduleAt: at.Draw(t, "schedule")},
+			MatchingMode: resource.MatchingMode{Kind: resource.MatchingKind(text.Draw(t, "mode")), ScheduleAt: at.Draw(t, "schedule")},
 		}
 		if rapid.Bool().Draw(t, "more") {
-			spec.Priority, spec.Notes = new(whole.Draw(t, "priority")), []routing.Note{{Message: note}}
+			spec.Priority, spec.Notes = new(whole.Draw(t, "priority")), []resource.Note{{Message: note}}
 		}
 		if rapid.Bool().Draw(t, "urgent") {
 			spec.Priority, spec.Notes, spec.MatchingMode.ScheduleAt = new(whole.Draw(t, "priority")), nil, time.Time{}
@@ -59,7 +61,7 @@ func TestEventsAreWrittenAsTheyWere(t *testing.T) {
 			&routing.OfferAcceptedEvent{OfferHead: offer, OfferData: data, AssignmentID: note},
 			&routing.JobCompletedEvent{JobHead: job, AssignmentID: code, WorkerID: offer.WorkerID, Note: note},
 			&routing.JobClosedEvent{JobHead: job, AssignmentID: code, WorkerID: offer.WorkerID, Note: note, DispositionCode: code},
-			&routing.JobReceivedEvent{JobHead: job, Spec: spec, Status: routing.JobStatus(code)},
+			&routing.JobReceivedEvent{JobHead: job, Spec: spec, Status: resource.JobStatus(code)},
 			&routing.JobUpdatedEvent{JobHead: job, Spec: spec},
 		} {
 			want, wantErr := json.Marshal(e)

@@ -3,10 +3,12 @@ package routing
 import (
 	"maps"
 	"slices"
+	"weir/routing/label"
+	"weir/routing/resource"
 )
 
 // rulesOf returns the exception rules of a queue.
-func (s *State) rulesOf(q *queue) []ExceptionRule {
+func (s *State) rulesOf(q *queue) []resource.ExceptionRule {
 	if q == nil {
 		return nil
 	}
@@ -19,13 +21,13 @@ func (s *State) rulesOf(q *queue) []ExceptionRule {
 // tooLong returns the queue-length rule that fires when a job joins its queue,
 // nil if there is none. Each rule fires once per queue, so that jobs that are
 // sent in circles come to rest.
-func (s *State) tooLong(j *job) *ExceptionRule {
+func (s *State) tooLong(j *job) *resource.ExceptionRule {
 	q := s.queues[j.QueueID]
 	if q == nil || j.WaitsIn == j.QueueID {
 		return nil
 	}
 	for _, r := range s.rulesOf(q) {
-		if r.Trigger.Kind != TriggerQueueLength || j.hasFired(q.ID, r.ID) {
+		if r.Trigger.Kind != resource.TriggerQueueLength || j.hasFired(q.ID, r.ID) {
 			continue
 		}
 		seq := j.Enqueued
@@ -41,23 +43,23 @@ func (s *State) tooLong(j *job) *ExceptionRule {
 
 // trigger fires a rule. Its actions change the job in order; then the job is
 // classified, queued or left where it was.
-func (s *State) trigger(j *job, r ExceptionRule) {
-	waiting := j.Status == JobQueued
+func (s *State) trigger(j *job, r resource.ExceptionRule) {
+	waiting := j.Status == resource.JobQueued
 	s.emit(&JobExceptionTriggeredEvent{JobHead: s.jobHead(j), RuleKey: r.ID, RuleID: r.ID})
 	spec, changed, classifies := j.JobSpec, false, false
 	for _, a := range r.Actions {
 		switch a.Kind {
-		case ActionCancel:
+		case resource.ActionCancel:
 			code := a.DispositionCode
 			if code == "" {
 				code = "Cancelled"
 			}
 			s.cancel(j, a.Note, code)
 			return
-		case ActionManualReclassify:
+		case resource.ActionManualReclassify:
 			changed = true
 			s.reclassifyByHand(&spec, &a)
-		case ActionReclassify:
+		case resource.ActionReclassify:
 			changed = true
 			classifies = classifies || a.ClassificationPolicyID != "" || spec.ClassificationPolicyID != ""
 			if a.ClassificationPolicyID != "" {
@@ -65,7 +67,7 @@ func (s *State) trigger(j *job, r ExceptionRule) {
 			}
 			labels := maps.Clone(spec.Labels)
 			if labels == nil {
-				labels = Labels{}
+				labels = label.Set{}
 			}
 			maps.Copy(labels, a.LabelsToUpsert)
 			spec.Labels = labels
@@ -76,7 +78,7 @@ func (s *State) trigger(j *job, r ExceptionRule) {
 		s.reclassify(j, spec)
 	case changed:
 		s.revokeAll(j)
-		s.updated(j, spec, JobCreated)
+		s.updated(j, spec, resource.JobCreated)
 		s.enqueue(j)
 	case !waiting:
 		s.enqueue(j)
@@ -85,13 +87,13 @@ func (s *State) trigger(j *job, r ExceptionRule) {
 
 // reclassifyByHand sets the members that the action names and appends its
 // selectors. A queue that was deleted meanwhile is ignored.
-func (s *State) reclassifyByHand(spec *JobSpec, a *Action) {
+func (s *State) reclassifyByHand(spec *resource.JobSpec, a *resource.Action) {
 	if s.queues[a.QueueID] != nil {
 		spec.QueueID = a.QueueID
 	}
 	if a.Priority != nil {
 		spec.Priority = a.Priority
 	}
-	added := keepClocks(a.WorkerSelectors, nil)
+	added := resource.KeepExpiry(a.WorkerSelectors, nil)
 	spec.RequestedWorkerSelectors = slices.Concat(spec.RequestedWorkerSelectors, added)
 }

@@ -6,37 +6,39 @@ import (
 	"time"
 
 	"weir/routing"
+	"weir/routing/label"
+	"weir/routing/resource"
 )
 
 // guarded returns a router with a queue q that has one exception rule, and a
 // queue "other".
-func guarded(t *testing.T, trigger routing.Trigger, actions ...routing.Action) *router {
+func guarded(t *testing.T, trigger resource.Trigger, actions ...resource.Action) *router {
 	t.Helper()
-	r := newRouter(t).queue("q", routing.Mode{}).queue("other", routing.Mode{})
-	r.do(routing.PutClassification{ID: "c", Spec: routing.ClassificationSpec{
-		FallbackQueueID: "other", PrioritizationRule: rule(routing.RuleExpression, `If(job.Urgent = true, 9, 2)`),
+	r := newRouter(t).queue("q", resource.Mode{}).queue("other", resource.Mode{})
+	r.do(routing.PutClassification{ID: "c", Spec: resource.ClassificationSpec{
+		FallbackQueueID: "other", PrioritizationRule: rule(resource.RuleExpression, `If(job.Urgent = true, 9, 2)`),
 	}})
-	r.do(routing.PutException{ID: "e", Spec: routing.ExceptionSpec{ExceptionRules: []routing.ExceptionRule{{ID: "r", Trigger: trigger, Actions: actions}}}})
-	return r.do(routing.PutQueue{ID: "q", Spec: routing.QueueSpec{DistributionPolicyID: "of q", ExceptionPolicyID: "e"}})
+	r.do(routing.PutException{ID: "e", Spec: resource.ExceptionSpec{ExceptionRules: []resource.ExceptionRule{{ID: "r", Trigger: trigger, Actions: actions}}}})
+	return r.do(routing.PutQueue{ID: "q", Spec: resource.QueueSpec{DistributionPolicyID: "of q", ExceptionPolicyID: "e"}})
 }
 
-func full() routing.Trigger {
-	return routing.Trigger{Kind: routing.TriggerQueueLength, Threshold: 10}
+func full() resource.Trigger {
+	return resource.Trigger{Kind: resource.TriggerQueueLength, Threshold: 10}
 }
 
-func slow() routing.Trigger {
-	return routing.Trigger{Kind: routing.TriggerWaitTime, ThresholdSeconds: 10}
+func slow() resource.Trigger {
+	return resource.Trigger{Kind: resource.TriggerWaitTime, ThresholdSeconds: 10}
 }
 
 // "threshold 10, ten jobs stay, the eleventh fires. With cancel the job never
 // joins."
 func TestQueueLengthCancel(t *testing.T) {
 	t.Parallel()
-	r := guarded(t, full(), routing.Action{Kind: routing.ActionCancel, Note: "full", DispositionCode: "Overflow"})
+	r := guarded(t, full(), resource.Action{Kind: resource.ActionCancel, Note: "full", DispositionCode: "Overflow"})
 	for i := range 10 {
 		r.chat(fmt.Sprint(i)).saw("RouterJobReceived", "RouterJobQueued")
 	}
-	r.chat("j").saw("RouterJobReceived", "RouterJobExceptionTriggered", "RouterJobCancelled").status("j", routing.JobCancelled)
+	r.chat("j").saw("RouterJobReceived", "RouterJobExceptionTriggered", "RouterJobCancelled").status("j", resource.JobCancelled)
 	if j := r.job("j"); j.DispositionCode != "Overflow" || j.Notes[0].Message != "full" {
 		t.Errorf("%+v", j)
 	}
@@ -47,23 +49,23 @@ func TestQueueLengthCancel(t *testing.T) {
 	// a place.
 	first := chatSpec()
 	first.Priority = new(50)
-	r.do(routing.PutJob{ID: "first", Spec: first}).status("first", routing.JobQueued)
-	r.do(routing.CancelJob{ID: "first"}).do(routing.CancelJob{ID: "3"}).chat("k").status("k", routing.JobQueued)
+	r.do(routing.PutJob{ID: "first", Spec: first}).status("first", resource.JobQueued)
+	r.do(routing.CancelJob{ID: "first"}).do(routing.CancelJob{ID: "3"}).chat("k").status("k", resource.JobQueued)
 }
 
 // "manualReclassify sets what it names and appends its selectors to
 // requestedWorkerSelectors", for both triggers.
 func TestManualReclassify(t *testing.T) {
 	t.Parallel()
-	action := routing.Action{Kind: routing.ActionManualReclassify, QueueID: "other", Priority: new(8), WorkerSelectors: []routing.WorkerSelector{is("B")}}
+	action := resource.Action{Kind: resource.ActionManualReclassify, QueueID: "other", Priority: new(8), WorkerSelectors: []resource.WorkerSelector{is("B")}}
 	check := func(r *router) {
 		t.Helper()
 		j := r.job("j")
-		if j.QueueID != "other" || *j.Priority != 8 || len(j.RequestedWorkerSelectors) != 2 || j.Status != routing.JobQueued {
+		if j.QueueID != "other" || *j.Priority != 8 || len(j.RequestedWorkerSelectors) != 2 || j.Status != resource.JobQueued {
 			t.Errorf("%+v", j)
 		}
 	}
-	r := guarded(t, routing.Trigger{Kind: routing.TriggerQueueLength}, action).chat("j", is("A"))
+	r := guarded(t, resource.Trigger{Kind: resource.TriggerQueueLength}, action).chat("j", is("A"))
 	r.saw("RouterJobReceived", "RouterJobExceptionTriggered", "jobUpdated", "RouterJobQueued")
 	check(r)
 	r = guarded(t, slow(), action).agent("w", skills("A")).chat("j", is("A")).offeredTo("j", "w")
@@ -75,8 +77,8 @@ func TestManualReclassify(t *testing.T) {
 // and classifies again."
 func TestReclassifyAction(t *testing.T) {
 	t.Parallel()
-	r := guarded(t, slow(), routing.Action{Kind: routing.ActionReclassify, ClassificationPolicyID: "c", LabelsToUpsert: skills("Urgent")})
-	r.do(routing.PutJob{ID: "j", Spec: routing.JobSpec{ChannelID: "chat", QueueID: "q", Labels: skills("Old")}})
+	r := guarded(t, slow(), resource.Action{Kind: resource.ActionReclassify, ClassificationPolicyID: "c", LabelsToUpsert: skills("Urgent")})
+	r.do(routing.PutJob{ID: "j", Spec: resource.JobSpec{ChannelID: "chat", QueueID: "q", Labels: skills("Old")}})
 	if at, _ := r.s.NextWake(); !at.Equal(r.now.Add(10 * time.Second)) {
 		t.Errorf("wakes at %v", at)
 	}
@@ -92,27 +94,27 @@ func TestReclassifyAction(t *testing.T) {
 // not for assigned jobs."
 func TestWaitTime(t *testing.T) {
 	t.Parallel()
-	r := guarded(t, slow(), routing.Action{Kind: routing.ActionCancel}).agent("w", nil).chat("taken").chat("waiting")
+	r := guarded(t, slow(), resource.Action{Kind: resource.ActionCancel}).agent("w", nil).chat("taken").chat("waiting")
 	a := r.accept("taken", "w")
-	r.wait(9*time.Second).status("waiting", routing.JobQueued)
-	r.wait(time.Second).saw("RouterJobExceptionTriggered", "RouterJobCancelled").status("taken", routing.JobAssigned)
+	r.wait(9*time.Second).status("waiting", resource.JobQueued)
+	r.wait(time.Second).saw("RouterJobExceptionTriggered", "RouterJobCancelled").status("taken", resource.JobAssigned)
 	// An unassigned job does not count the time during which it was assigned.
-	r.wait(time.Minute).do(routing.UnassignJob{JobID: "taken", AssignmentID: a}).wait(9*time.Second).status("taken", routing.JobQueued)
-	r.wait(time.Second).status("taken", routing.JobCancelled)
+	r.wait(time.Minute).do(routing.UnassignJob{JobID: "taken", AssignmentID: a}).wait(9*time.Second).status("taken", resource.JobQueued)
+	r.wait(time.Second).status("taken", resource.JobCancelled)
 	// After its rules are removed, a job no longer waits for them.
-	r.chat("late").do(routing.PutQueue{ID: "q", Spec: routing.QueueSpec{}}).wait(time.Hour)
-	r.status("late", routing.JobQueued).do(routing.PutQueue{ID: "q", Spec: routing.QueueSpec{ExceptionPolicyID: "e"}}).status("late", routing.JobCancelled)
+	r.chat("late").do(routing.PutQueue{ID: "q", Spec: resource.QueueSpec{}}).wait(time.Hour)
+	r.status("late", resource.JobQueued).do(routing.PutQueue{ID: "q", Spec: resource.QueueSpec{ExceptionPolicyID: "e"}}).status("late", resource.JobCancelled)
 }
 
 // Two queues that send each other's overflow in circles come to rest.
 func TestOverflowRoundAndRound(t *testing.T) {
 	t.Parallel()
-	r := newRouter(t).queue("q", routing.Mode{}).queue("p", routing.Mode{})
+	r := newRouter(t).queue("q", resource.Mode{}).queue("p", resource.Mode{})
 	for from, to := range map[string]string{"q": "p", "p": "q"} {
-		r.do(routing.PutException{ID: from, Spec: routing.ExceptionSpec{ExceptionRules: []routing.ExceptionRule{
-			{ID: "r", Trigger: routing.Trigger{Kind: routing.TriggerQueueLength}, Actions: []routing.Action{{Kind: routing.ActionManualReclassify, QueueID: to}}},
+		r.do(routing.PutException{ID: from, Spec: resource.ExceptionSpec{ExceptionRules: []resource.ExceptionRule{
+			{ID: "r", Trigger: resource.Trigger{Kind: resource.TriggerQueueLength}, Actions: []resource.Action{{Kind: resource.ActionManualReclassify, QueueID: to}}},
 		}}})
-		r.do(routing.PutQueue{ID: from, Spec: routing.QueueSpec{ExceptionPolicyID: from}})
+		r.do(routing.PutQueue{ID: from, Spec: resource.QueueSpec{ExceptionPolicyID: from}})
 	}
 	r.chat("j").saw("RouterJobReceived", "RouterJobExceptionTriggered", "jobUpdated", "RouterJobExceptionTriggered", "jobUpdated", "RouterJobQueued")
 	if got := r.job("j").QueueID; got != "q" {
@@ -124,16 +126,16 @@ func TestOverflowRoundAndRound(t *testing.T) {
 // matching, and RouterJobWorkerSelectorsExpired is sent."
 func TestSelectorExpiry(t *testing.T) {
 	t.Parallel()
-	r := newRouter(t).queue("q", routing.Mode{}).agent("w", routing.Labels{"Skill": routing.Number(3)})
-	sel := where("Skill", routing.GreaterThan, routing.Number(10))
+	r := newRouter(t).queue("q", resource.Mode{}).agent("w", label.Set{"Skill": label.Number(3)})
+	sel := where("Skill", label.GreaterThan, label.Number(10))
 	sel.ExpiresAfterSeconds = 300
 	r.chat("j", sel).offeredTo("j").wait(299 * time.Second).saw()
 	r.wait(time.Second).saw("RouterJobWorkerSelectorsExpired", "RouterWorkerOfferIssued").offeredTo("j", "w")
-	if e := r.job("j").RequestedWorkerSelectors[0]; e.Status != routing.SelectorExpired {
+	if e := r.job("j").RequestedWorkerSelectors[0]; e.Status != resource.SelectorExpired {
 		t.Errorf("%+v", e)
 	}
 	// Sending the resource back does not restart the clock.
-	c, err := r.s.Patch(routing.ResourceJob, "j", []byte(`{"tags":{"a":1}}`), routing.If{})
+	c, err := r.s.Patch(resource.Job, "j", []byte(`{"tags":{"a":1}}`), routing.If{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +146,7 @@ func TestSelectorExpiry(t *testing.T) {
 // minutes, one at least.
 func TestStatistics(t *testing.T) {
 	t.Parallel()
-	r := newRouter(t).queue("q", routing.Mode{}).agent("w", nil)
+	r := newRouter(t).queue("q", resource.Mode{}).agent("w", nil)
 	for i := range 4 {
 		id := fmt.Sprint("d", i)
 		r.chat(id)

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"reflect"
 	"time"
+	"weir/routing/resource"
 )
 
 // Rematch revokes a job's offers and matches it again, to benchmark the match
@@ -38,7 +39,7 @@ func Audit(s *State) (faults []string) {
 			active++
 			add(w.pos >= len(x.at) || x.at[w.pos] != w, "worker "+w.ID+" is not at its position")
 		}
-		add((w.pos >= 0) != (w.State == WorkerActive), "worker "+w.ID+" has the wrong place")
+		add((w.pos >= 0) != (w.State == resource.WorkerActive), "worker "+w.ID+" has the wrong place")
 	}
 	add(active != x.active, "the active workers are miscounted")
 	last := -1
@@ -50,7 +51,7 @@ func Audit(s *State) (faults []string) {
 		}
 	}
 	queued := 0
-	counts, oldest := map[JobStatus]int{}, time.Time{}
+	counts, oldest := map[resource.JobStatus]int{}, time.Time{}
 	for _, j := range s.jobs {
 		counts[j.Status]++
 		if j.queue != nil {
@@ -62,7 +63,7 @@ func Audit(s *State) (faults []string) {
 		if j.queue != nil {
 			queued++
 		}
-		add((j.queue != nil) != (j.Status == JobQueued), "job "+j.ID+" is in the wrong line")
+		add((j.queue != nil) != (j.Status == resource.JobQueued), "job "+j.ID+" is in the wrong line")
 		add(j.wants && j.kin == nil, "job "+j.ID+" wants without a class")
 		add(j.mark, "job "+j.ID+" is marked")
 	}

@@ -4,19 +4,20 @@ import (
 	"maps"
 	"slices"
 	"time"
+	"weir/routing/resource"
 )
 
 // Figures are counts of jobs, workers and offers.
 type Figures struct {
-	Jobs           map[JobStatus]int
-	Workers        map[WorkerState]int
+	Jobs           map[resource.JobStatus]int
+	Workers        map[resource.WorkerState]int
 	Offers         int       // open ones
 	OldestQueuedAt time.Time // zero when no job is queued
 }
 
 // Figures returns the current counts. It does not walk the jobs.
 func (s *State) Figures() Figures {
-	f := Figures{Jobs: maps.Clone(s.counts), Workers: map[WorkerState]int{}, Offers: len(s.offers)}
+	f := Figures{Jobs: maps.Clone(s.counts), Workers: map[resource.WorkerState]int{}, Offers: len(s.offers)}
 	for _, q := range s.queues {
 		for p := range q.ranks {
 			f.OldestQueuedAt = sooner(f.OldestQueuedAt, sooner(q.oldest(true, p), q.oldest(false, p)))
@@ -29,7 +30,7 @@ func (s *State) Figures() Figures {
 }
 
 // count keeps the number of jobs in each state.
-func (s *State) count(j *job, now JobStatus) {
+func (s *State) count(j *job, now resource.JobStatus) {
 	if j.counted == now {
 		return
 	}

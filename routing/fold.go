@@ -3,6 +3,7 @@ package routing
 import (
 	"fmt"
 	"time"
+	"weir/routing/resource"
 )
 
 // Fold applies events that Apply made, in order. A gap or a repetition is an
@@ -45,7 +46,7 @@ func (s *State) settle(j *job) {
 	s.count(j, j.Status)
 	var q *queue
 	var place uint64
-	if j.Status == JobQueued {
+	if j.Status == resource.JobQueued {
 		q = s.queues[j.QueueID]
 		place = placeOf(j.expedited(), j.EffectivePriority(), j.Enqueued)
 	}
@@ -71,7 +72,7 @@ func (s *State) unplace(j *job) {
 		j.kin.remove(j.place)
 	}
 	j.queue.line.remove(j.place)
-	rank := MaxPriority - int(j.place<<1>>(seqBits+1))
+	rank := resource.MaxPriority - int(j.place<<1>>(seqBits+1))
 	if j.queue.ranks[rank]--; j.queue.ranks[rank] == 0 {
 		delete(j.queue.ranks, rank)
 	}
@@ -97,7 +98,7 @@ func (s *State) settleClass(j *job) {
 		s.disown(j)
 		return
 	}
-	wants := j.MatchingMode.Kind == QueueAndMatch && j.Asks == AskNothing && len(j.Offers) < j.queue.maxOffers()
+	wants := j.MatchingMode.Kind == resource.QueueAndMatch && j.Asks == AskNothing && len(j.Offers) < j.queue.maxOffers()
 	if j.kin == nil {
 		j.kin = s.index.classOf(j.QueueID, j.ChannelID, j.queue.bypass(), j.RequestedWorkerSelectors, j.Attached)
 		j.kin.refs++
@@ -117,7 +118,7 @@ func (s *State) settleClass(j *job) {
 // arm sets a job's timers to its nearest deadlines.
 func (s *State) arm(j *job) {
 	kind, at := timerLife, j.CreatedAt.Add(s.settings.JobLife)
-	if j.Status.over() {
+	if j.Status.Finished() {
 		kind, at = timerForget, time.Time{}
 		if s.settings.KeepFinished > 0 {
 			at = j.FinishedAt.Add(s.settings.KeepFinished)
@@ -133,7 +134,7 @@ func (s *State) arm(j *job) {
 
 // unclaimed reports whether the job is open and not assigned or completed.
 func (j *job) unclaimed() bool {
-	return !j.Status.over() && j.Status != JobAssigned && j.Status != JobCompleted
+	return !j.Status.Finished() && j.Status != resource.JobAssigned && j.Status != resource.JobCompleted
 }
 
 // deadline returns the first instant at which something about a job is due,
@@ -152,19 +153,19 @@ func (s *State) deadline(j *job) time.Time {
 		at = sooner(at, j.NotAfter)
 	}
 	switch j.Status {
-	case JobScheduled:
+	case resource.JobScheduled:
 		at = sooner(at, j.MatchingMode.ScheduleAt)
-	case JobQueued:
+	case resource.JobQueued:
 		for _, d := range j.Declines {
 			at = sooner(at, d.Until)
 		}
 		for _, sel := range j.RequestedWorkerSelectors {
-			if sel.active() {
+			if sel.Active() {
 				at = sooner(at, sel.ExpiresAt)
 			}
 		}
 		for _, sel := range j.Attached {
-			if sel.active() {
+			if sel.Active() {
 				at = sooner(at, sel.ExpiresAt)
 			}
 		}
@@ -180,8 +181,8 @@ func (s *State) nextWait(j *job) (at time.Time) {
 		return at
 	}
 	for _, r := range s.rulesOf(j.queue) {
-		if r.Trigger.Kind == TriggerWaitTime && !j.hasFired(j.QueueID, r.ID) {
-			at = sooner(at, j.WaitsSince.Add(seconds(r.Trigger.ThresholdSeconds)))
+		if r.Trigger.Kind == resource.TriggerWaitTime && !j.hasFired(j.QueueID, r.ID) {
+			at = sooner(at, j.WaitsSince.Add(resource.Seconds(r.Trigger.ThresholdSeconds)))
 		}
 	}
 	return at
@@ -197,7 +198,7 @@ func sooner(a, b time.Time) time.Time {
 // rest sets the idle timer of a worker that has no offers and no assignments.
 func (s *State) rest(w *worker) {
 	var at time.Time
-	if w.State == WorkerActive && len(w.offers) == 0 && len(w.assigned) == 0 && s.settings.IdleLife > 0 {
+	if w.State == resource.WorkerActive && len(w.offers) == 0 && len(w.assigned) == 0 && s.settings.IdleLife > 0 {
 		at = w.ActiveAt.Add(s.settings.IdleLife)
 	}
 	s.timers[timerIdle].set(&w.idle, at)

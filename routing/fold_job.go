@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 	"time"
+	"weir/routing/resource"
 )
 
 func (e *JobReceivedEvent) fold(s *State) {
@@ -32,7 +33,7 @@ func (e *JobHead) of(s *State) *job {
 
 func (e *JobUpdatedEvent) fold(s *State) {
 	j := e.of(s)
-	if !sameSelectors(j.RequestedWorkerSelectors, e.Spec.RequestedWorkerSelectors) || j.QueueID != e.Spec.QueueID || j.ChannelID != e.Spec.ChannelID {
+	if !resource.EqualSelectors(j.RequestedWorkerSelectors, e.Spec.RequestedWorkerSelectors) || j.QueueID != e.Spec.QueueID || j.ChannelID != e.Spec.ChannelID {
 		s.disown(j)
 	}
 	j.JobSpec, j.Status = e.Spec, e.Status
@@ -70,7 +71,7 @@ func (e *JobClassifiedEvent) fold(s *State) {
 
 func (e *JobClassificationFailedEvent) fold(s *State) {
 	j := e.of(s)
-	j.Asks, j.Status = AskNothing, JobClassificationFailed
+	j.Asks, j.Status = AskNothing, resource.JobClassificationFailed
 	j.Tries++
 	s.settle(j)
 }
@@ -78,7 +79,7 @@ func (e *JobClassificationFailedEvent) fold(s *State) {
 func (e *JobQueuedEvent) fold(s *State) {
 	j := e.of(s)
 	s.disown(j)
-	j.Status, j.QueueID, j.Asks = JobQueued, e.QueueID, AskNothing
+	j.Status, j.QueueID, j.Asks = resource.JobQueued, e.QueueID, AskNothing
 	j.RequestedWorkerSelectors, j.Attached = e.Requested, e.Attached
 	if j.Enqueued == 0 {
 		j.Enqueued, j.EnqueuedAt = e.Seq, e.At
@@ -91,19 +92,19 @@ func (e *JobQueuedEvent) fold(s *State) {
 
 func (e *JobScheduledEvent) fold(s *State) {
 	j := e.of(s)
-	j.Status, j.ScheduledAt, j.Asks = JobScheduled, e.ScheduledAt, AskNothing
+	j.Status, j.ScheduledAt, j.Asks = resource.JobScheduled, e.ScheduledAt, AskNothing
 	s.settle(j)
 }
 
 func (e *JobWaitingForActivationEvent) fold(s *State) {
 	j := e.of(s)
-	j.Status = JobWaitingForActivation
+	j.Status = resource.JobWaitingForActivation
 	s.settle(j)
 }
 
 func (e *JobSchedulingFailedEvent) fold(s *State) {
 	j := e.of(s)
-	j.Status, j.FinishedAt = JobScheduleFailed, e.At
+	j.Status, j.FinishedAt = resource.JobScheduleFailed, e.At
 	s.settle(j)
 }
 
@@ -115,8 +116,8 @@ func (e *JobExceptionTriggeredEvent) fold(s *State) {
 
 func (e *JobWorkerSelectorsExpiredEvent) fold(s *State) {
 	j := e.of(s)
-	j.RequestedWorkerSelectors, _ = expire(j.RequestedWorkerSelectors, e.At)
-	j.Attached, _ = expire(j.Attached, e.At)
+	j.RequestedWorkerSelectors, _ = resource.Expire(j.RequestedWorkerSelectors, e.At)
+	j.Attached, _ = resource.Expire(j.Attached, e.At)
 	s.disown(j)
 	s.settle(j)
 }
@@ -127,9 +128,9 @@ func (e *JobUnassignedEvent) fold(s *State) {
 	s.release(j.Assignments[i], &e.Header)
 	j.Assignments = slices.Delete(slices.Clone(j.Assignments), i, i+1)
 	j.Unassigned++
-	j.Status, j.WaitsIn = JobCreated, ""
+	j.Status, j.WaitsIn = resource.JobCreated, ""
 	if e.Suspended {
-		j.MatchingMode = MatchingMode{Kind: Suspend}
+		j.MatchingMode = resource.MatchingMode{Kind: resource.Suspend}
 	}
 	s.settle(j)
 }
@@ -139,7 +140,7 @@ func (e *JobCompletedEvent) fold(s *State) {
 	a := j.Assignments[j.assignment(e.AssignmentID)]
 	a.CompletedAt = e.At
 	a.worker.touch(&e.Header)
-	j.Status = JobCompleted
+	j.Status = resource.JobCompleted
 	j.note(e.Note, e.At)
 	s.settle(j)
 }
@@ -157,7 +158,7 @@ func (e *JobClosedEvent) fold(s *State) {
 	a := j.Assignments[j.assignment(e.AssignmentID)]
 	a.ClosedAt = e.At
 	s.release(a, &e.Header)
-	j.Status, j.FinishedAt = JobClosed, e.At
+	j.Status, j.FinishedAt = resource.JobClosed, e.At
 	if e.DispositionCode != "" {
 		j.DispositionCode = e.DispositionCode
 	}
@@ -173,7 +174,7 @@ func (e *JobCancelledEvent) fold(s *State) {
 			s.release(a, &e.Header)
 		}
 	}
-	j.Status, j.FinishedAt, j.Asks = JobCancelled, e.At, AskNothing
+	j.Status, j.FinishedAt, j.Asks = resource.JobCancelled, e.At, AskNothing
 	j.DispositionCode = e.DispositionCode
 	j.note(e.Note, e.At)
 	s.end(j)
@@ -219,8 +220,8 @@ func (j *job) note(text string, at time.Time) {
 	if text == "" {
 		return
 	}
-	j.Notes = append(slices.Clone(j.Notes), Note{text, at})
-	SortNotes(j.Notes)
+	j.Notes = append(slices.Clone(j.Notes), resource.Note{Message: text, AddedAt: at})
+	resource.SortNotes(j.Notes)
 }
 
 func (j *job) assignment(id string) int {
@@ -229,7 +230,7 @@ func (j *job) assignment(id string) int {
 
 // expedited reports whether an active selector moves the job to the front.
 func (j *job) expedited() bool {
-	pushes := func(s WorkerSelector) bool { return s.Expedite && s.active() }
+	pushes := func(s resource.WorkerSelector) bool { return s.Expedite && s.Active() }
 	return slices.ContainsFunc(j.RequestedWorkerSelectors, pushes) || slices.ContainsFunc(j.Attached, pushes)
 }
 
@@ -284,7 +285,7 @@ func (e *OfferAcceptedEvent) fold(s *State) {
 	if q := s.queues[e.QueueID]; q != nil {
 		q.Pace.took(e.At)
 	}
-	j.Status = JobAssigned
+	j.Status = resource.JobAssigned
 	s.loaded(w)
 	s.settle(j)
 }

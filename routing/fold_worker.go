@@ -1,12 +1,15 @@
 package routing
 
-import "slices"
+import (
+	"slices"
+	"weir/routing/resource"
+)
 
 func (e *WorkerPutEvent) fold(s *State) {
 	w := s.workers[e.WorkerID]
 	if w == nil {
 		w = &worker{pos: -1}
-		w.ID, w.State, w.Created = e.WorkerID, WorkerInactive, e.Seq
+		w.ID, w.State, w.Created = e.WorkerID, resource.WorkerInactive, e.Seq
 		w.idle = timer{kind: timerIdle, order: e.Seq, work: w}
 		s.workers[e.WorkerID] = w
 	}
@@ -72,7 +75,7 @@ func (w *worker) uses() {
 func (e *WorkerRegisteredEvent) fold(s *State) {
 	w := s.workers[e.WorkerID]
 	w.touch(&e.Header)
-	w.State, w.Registered = WorkerActive, e.Seq
+	w.State, w.Registered = resource.WorkerActive, e.Seq
 	w.AvailableSince, w.Place, w.ActiveAt = e.At, e.Seq, e.At
 	s.index.enter(w)
 	s.seat(w)
@@ -86,9 +89,9 @@ func (e *WorkerDeregisteredEvent) fold(s *State) {
 	w := s.workers[e.WorkerID]
 	w.touch(&e.Header)
 	s.withdraw(w)
-	w.AvailableForOffers, w.State = false, WorkerInactive
+	w.AvailableForOffers, w.State = false, resource.WorkerInactive
 	if len(w.assigned) > 0 {
-		w.State = WorkerDraining
+		w.State = resource.WorkerDraining
 	}
 	s.rest(w)
 }
@@ -96,7 +99,7 @@ func (e *WorkerDeregisteredEvent) fold(s *State) {
 func (e *WorkerDrainedEvent) fold(s *State) {
 	w := s.workers[e.WorkerID]
 	w.touch(&e.Header)
-	w.State = WorkerInactive
+	w.State = resource.WorkerInactive
 }
 
 func (e *WorkerDeletedEvent) fold(s *State) {
@@ -191,22 +194,22 @@ func (s *State) fill(p *pool) {
 
 func (e *DeletedEvent) fold(s *State) {
 	switch e.Resource {
-	case ResourceQueue:
+	case resource.Queue:
 		s.index.queue(e.ID).closed = false
 		delete(s.queues, e.ID)
-	case ResourceDistribution:
+	case resource.Distribution:
 		delete(s.dists, e.ID)
-	case ResourceClassification:
+	case resource.Classification:
 		delete(s.classes, e.ID)
-	case ResourceException:
+	case resource.Exception:
 		delete(s.excepts, e.ID)
-	case ResourcePool:
+	case resource.Pool:
 		p := s.pools[e.ID]
 		delete(s.pools, e.ID)
 		for _, w := range s.workers {
 			w.seats = slices.DeleteFunc(w.seats, func(seat seat) bool { return seat.pool == p })
 		}
-	case ResourceWorker, ResourceJob:
+	case resource.Worker, resource.Job:
 	}
 }
 
@@ -227,8 +230,8 @@ func (s *State) refit(q *queue) {
 	bypass, most := q.bypass(), q.maxOffers()
 	q.dist = s.dists[q.DistributionPolicyID]
 	x := s.index.queue(q.ID)
-	opened := x.closed && q.Closed == Open
-	x.closed = q.Closed != Open
+	opened := x.closed && q.Closed == resource.Open
+	x.closed = q.Closed != resource.Open
 	classes := bypass != q.bypass()
 	if classes || most != q.maxOffers() || q.ExceptionPolicyID != "" || q.hadException {
 		for j := range q.line.all {

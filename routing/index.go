@@ -3,6 +3,8 @@ package routing
 import (
 	"encoding/binary"
 	"slices"
+	"weir/routing/label"
+	"weir/routing/resource"
 )
 
 // The index answers two questions without examining jobs that no worker can
@@ -22,8 +24,8 @@ type predicate struct {
 
 type predicateKey struct {
 	label string
-	op    Operator // never notEqual, which is the complement of equal
-	value Value
+	op    label.Operator // never notEqual, which is the complement of equal
+	value label.Value
 }
 
 // class is a set of waiting jobs that the same workers can take.
@@ -33,8 +35,8 @@ type class struct {
 	channel  *channelIndex
 	all      []*predicate
 	none     []*predicate
-	checks   []WorkerSelector // ranges beyond the number that is indexed
-	query    query            // all of the above as sets; their order does not matter
+	checks   []resource.WorkerSelector // ranges beyond the number that is indexed
+	query    query                     // all of the above as sets; their order does not matter
 	jobs     line
 	refs     int        // queued jobs of the class, in the line or not
 	home     *predicate // where a worker finds the class; nil: at its queue
@@ -47,7 +49,7 @@ type class struct {
 // that id exists.
 type queueIndex struct {
 	id      uint32
-	members bitset    // active workers that serve the queue
+	members bitset    // Active workers that serve the queue
 	ring    []*worker // the same workers by id, for round robin
 	home    []*class  // non-empty classes that have no predicate as home
 	closed  bool
@@ -55,14 +57,14 @@ type queueIndex struct {
 
 type channelIndex struct {
 	id  uint32
-	can bitset // active workers with room for one more job
+	can bitset // Active workers with room for one more job
 }
 
 type index struct {
 	predicates map[predicateKey]*predicate
-	ranges     map[string][]*predicate        // by label: all that are not equalities
-	nRanges    int                            // total number
-	labels     map[string]map[Value][]*worker // of active workers
+	ranges     map[string][]*predicate              // by label: all that are not equalities
+	nRanges    int                                  // total number
+	labels     map[string]map[label.Value][]*worker // of active workers
 	classes    map[string]*class
 	sweepAt    int // number of classes that triggers a sweep
 	queues     map[string]*queueIndex
@@ -98,7 +100,7 @@ type limits struct {
 func newIndex() index {
 	return index{
 		predicates: map[predicateKey]*predicate{}, ranges: map[string][]*predicate{},
-		labels: map[string]map[Value][]*worker{}, classes: map[string]*class{}, sweepAt: 8192,
+		labels: map[string]map[label.Value][]*worker{}, classes: map[string]*class{}, sweepAt: 8192,
 		queues: map[string]*queueIndex{}, channels: map[string]*channelIndex{},
 		limits: limits{ranges: 512, classes: 8192, loads: 64, crowd: 16, gaps: 4096},
 	}
@@ -126,13 +128,13 @@ func (x *index) channel(id string) *channelIndex {
 
 // predicate returns the predicate for a condition and makes it if needed. It
 // returns nil for a range if there are too many ranges already.
-func (x *index) predicate(label string, op Operator, v Value) *predicate {
-	key := predicateKey{label, op, v}
+func (x *index) predicate(name string, op label.Operator, v label.Value) *predicate {
+	key := predicateKey{name, op, v}
 	p := x.predicates[key]
 	if p != nil {
 		return p
 	}
-	if op != Equal {
+	if op != label.Equal {
 		if x.nRanges >= x.limits.ranges {
 			return nil
 		}
@@ -148,7 +150,7 @@ func (x *index) predicate(label string, op Operator, v Value) *predicate {
 // populate fills a new predicate from the labels of active workers.
 func (x *index) populate(p *predicate) {
 	values := x.labels[p.key.label]
-	if p.key.op == Equal {
+	if p.key.op == label.Equal {
 		for _, w := range values[p.key.value] {
 			p.members.set(w.pos)
 			w.satisfies = append(w.satisfies, p)
@@ -169,7 +171,7 @@ func (x *index) populate(p *predicate) {
 
 // classOf returns the class of a job and makes it if needed. bypass ignores the
 // selectors.
-func (x *index) classOf(queue, channel string, bypass bool, lists ...[]WorkerSelector) *class {
+func (x *index) classOf(queue, channel string, bypass bool, lists ...[]resource.WorkerSelector) *class {
 	q, ch := x.queue(queue), x.channel(channel)
 	c := &x.draft
 	*c = class{queue: q, channel: ch, all: c.all[:0], none: c.none[:0], checks: c.checks[:0]}
@@ -202,18 +204,18 @@ func (x *index) classOf(queue, channel string, bypass bool, lists ...[]WorkerSel
 }
 
 // require adds one selector to the draft of a class.
-func (x *index) require(c *class, s *WorkerSelector, ids []uint32) []uint32 {
-	if !s.active() {
+func (x *index) require(c *class, s *resource.WorkerSelector, ids []uint32) []uint32 {
+	if !s.Active() {
 		return ids
 	}
-	if s.Operator == NotEqual {
-		p := x.predicate(s.Key, Equal, s.Value)
+	if s.Operator == label.NotEqual {
+		p := x.predicate(s.Key, label.Equal, s.Value)
 		c.none = append(c.none, p)
 		return append(ids, p.id<<1|1)
 	}
 	p := x.predicate(s.Key, s.Operator, s.Value)
 	if p == nil {
-		c.checks = append(c.checks, s.asked())
+		c.checks = append(c.checks, s.Stated())
 		return ids
 	}
 	c.all = append(c.all, p)
@@ -266,7 +268,7 @@ func (x *index) sweep() {
 			continue
 		}
 		delete(x.predicates, key)
-		if key.op != Equal {
+		if key.op != label.Equal {
 			x.nRanges--
 			x.ranges[key.label] = slices.DeleteFunc(x.ranges[key.label], func(o *predicate) bool { return o == p })
 		}

@@ -8,14 +8,16 @@ import (
 
 	"weir"
 	"weir/routing"
+	"weir/routing/label"
+	"weir/routing/resource"
 )
 
 // The example of the Azure page: register, submit, offer, deregister.
 func TestAzurePage(t *testing.T) {
 	t.Parallel()
 	r := newRouter(t)
-	r.do(routing.PutQueue{ID: "queue1", Spec: routing.QueueSpec{}})
-	patch := func(kind routing.Resource, id, body string) {
+	r.do(routing.PutQueue{ID: "queue1", Spec: resource.QueueSpec{}})
+	patch := func(kind resource.Kind, id, body string) {
 		t.Helper()
 		c, err := r.s.Patch(kind, id, []byte(body), routing.If{})
 		if err != nil {
@@ -24,21 +26,21 @@ func TestAzurePage(t *testing.T) {
 		r.do(c)
 	}
 	r.do(routing.PutQueue{ID: "queue2"})
-	patch(routing.ResourceWorker, "worker-1", `{"availableForOffers":true,"capacity":2,"queues":["queue1","queue2"],
+	patch(resource.Worker, "worker-1", `{"availableForOffers":true,"capacity":2,"queues":["queue1","queue2"],
 		"channels":[{"channelId":"voice","capacityCostPerJob":2},{"channelId":"chat","capacityCostPerJob":1}],
 		"labels":{"Skill":11,"English":true,"French":false,"Vendor":"Acme"}}`)
-	r.saw("workerPut", "RouterWorkerRegistered").state("worker-1", routing.WorkerActive)
-	patch(routing.ResourceJob, "job1", `{"channelId":"chat","queueId":"queue1","requestedWorkerSelectors":[
+	r.saw("workerPut", "RouterWorkerRegistered").state("worker-1", resource.WorkerActive)
+	patch(resource.Job, "job1", `{"channelId":"chat","queueId":"queue1","requestedWorkerSelectors":[
 		{"key":"English","labelOperator":"equal","value":true},
 		{"key":"Skill","labelOperator":"greaterThan","value":10,"expiresAfterSeconds":300}],"labels":{"name":"John"}}`)
 	r.saw("RouterJobReceived", "RouterJobQueued", "RouterWorkerOfferIssued")
 	o := last[*routing.OfferIssuedEvent](r)
-	if o.ExpiresAt.Sub(o.At) != time.Minute || o.JobLabels["name"] != routing.Text("John") || o.JobPriority != 1 || o.QueueID != "queue1" {
+	if o.ExpiresAt.Sub(o.At) != time.Minute || o.JobLabels["name"] != label.Text("John") || o.JobPriority != 1 || o.QueueID != "queue1" {
 		t.Errorf("the offer: %+v", o)
 	}
-	patch(routing.ResourceWorker, "worker-1", `{"availableForOffers":false}`)
-	r.saw("workerPut", "RouterWorkerOfferRevoked", "RouterWorkerDeregistered").state("worker-1", routing.WorkerInactive)
-	if w := r.worker("worker-1"); len(w.Labels) != 5 || w.Labels["Id"] != routing.Text("worker-1") {
+	patch(resource.Worker, "worker-1", `{"availableForOffers":false}`)
+	r.saw("workerPut", "RouterWorkerOfferRevoked", "RouterWorkerDeregistered").state("worker-1", resource.WorkerInactive)
+	if w := r.worker("worker-1"); len(w.Labels) != 5 || w.Labels["Id"] != label.Text("worker-1") {
 		t.Errorf("labels %v", w.Labels)
 	}
 }
@@ -47,26 +49,26 @@ func TestAzurePage(t *testing.T) {
 // closing frees it.
 func TestLifeOfAJob(t *testing.T) {
 	t.Parallel()
-	r := newRouter(t).queue("q", routing.Mode{}).agent("w", nil).chat("j")
-	r.status("j", routing.JobQueued)
+	r := newRouter(t).queue("q", resource.Mode{}).agent("w", nil).chat("j")
+	r.status("j", resource.JobQueued)
 	if p, ok := r.s.Position("j"); !ok || p.QueueLength != 1 {
 		t.Errorf("an offered job counts in the queue: %+v", p)
 	}
 	a := r.accept("j", "w")
-	r.saw("RouterWorkerOfferAccepted").status("j", routing.JobAssigned)
+	r.saw("RouterWorkerOfferAccepted").status("j", resource.JobAssigned)
 	if _, ok := r.s.Position("j"); ok {
 		t.Error("an assigned job has a position")
 	}
 	r.refused(weir.CodeConflict, routing.CloseJob{JobID: "j", AssignmentID: a})
-	r.do(routing.CompleteJob{JobID: "j", AssignmentID: a, Note: "one"}).saw("RouterJobCompleted").status("j", routing.JobCompleted)
-	r.do(routing.CompleteJob{JobID: "j", AssignmentID: a, Note: "one"}).saw().status("j", routing.JobCompleted) // repeated: the response was lost
+	r.do(routing.CompleteJob{JobID: "j", AssignmentID: a, Note: "one"}).saw("RouterJobCompleted").status("j", resource.JobCompleted)
+	r.do(routing.CompleteJob{JobID: "j", AssignmentID: a, Note: "one"}).saw().status("j", resource.JobCompleted) // repeated: the response was lost
 	r.refused(weir.CodeConflict, routing.UnassignJob{JobID: "j", AssignmentID: a})
 	r.refused(weir.CodeNotFound, routing.CloseJob{JobID: "j", AssignmentID: "a-0"})
 	r.refused(weir.CodeConflict, routing.DeleteJob{ID: "j"})
 	r.refused(weir.CodeConflict, routing.DeleteWorker{ID: "w"})
 	r.chat("k").offeredTo("k")
 	r.do(routing.CloseJob{JobID: "j", AssignmentID: a, DispositionCode: "Resolved", Note: "two"})
-	r.saw("RouterJobClosed", "RouterWorkerOfferIssued").status("j", routing.JobClosed)
+	r.saw("RouterJobClosed", "RouterWorkerOfferIssued").status("j", resource.JobClosed)
 	j := r.job("j")
 	if as := j.Assignments[a]; len(j.Notes) != 2 || j.DispositionCode != "Resolved" || as.CompletedAt.IsZero() || as.ClosedAt.IsZero() {
 		t.Errorf("the closed job: %+v", j)
@@ -79,12 +81,12 @@ func TestLifeOfAJob(t *testing.T) {
 // "With closeAt in the future, both the release and the event happen then."
 func TestCloseLater(t *testing.T) {
 	t.Parallel()
-	r := newRouter(t).queue("q", routing.Mode{}).agent("w", nil).chat("j")
+	r := newRouter(t).queue("q", resource.Mode{}).agent("w", nil).chat("j")
 	a := r.accept("j", "w")
 	r.do(routing.CompleteJob{JobID: "j", AssignmentID: a})
 	r.do(routing.CloseJob{JobID: "j", AssignmentID: a, DispositionCode: "d", CloseAt: r.now.Add(time.Hour)}).saw("jobCloseArranged")
-	r.chat("k").wait(59*time.Minute).status("j", routing.JobCompleted).offeredTo("k")
-	r.wait(time.Minute).saw("RouterJobClosed", "RouterWorkerOfferIssued").status("j", routing.JobClosed)
+	r.chat("k").wait(59*time.Minute).status("j", resource.JobCompleted).offeredTo("k")
+	r.wait(time.Minute).saw("RouterJobClosed", "RouterWorkerOfferIssued").status("j", resource.JobClosed)
 	if r.job("j").DispositionCode != "d" {
 		t.Error("the disposition got lost")
 	}
@@ -93,7 +95,7 @@ func TestCloseLater(t *testing.T) {
 // "unassign: back to the queue unless suspendMatching; count at most 3."
 func TestUnassign(t *testing.T) {
 	t.Parallel()
-	r := newRouter(t).queue("q", routing.Mode{}).agent("w", nil).chat("j")
+	r := newRouter(t).queue("q", resource.Mode{}).agent("w", nil).chat("j")
 	first := r.job("j").EnqueuedAt
 	for i := range 3 {
 		r.wait(time.Second)
@@ -106,8 +108,8 @@ func TestUnassign(t *testing.T) {
 	r.refused(weir.CodeConflict, routing.UnassignJob{JobID: "j", AssignmentID: r.accept("j", "w")})
 	r.do(routing.CancelJob{ID: "j"}).chat("k")
 	r.do(routing.UnassignJob{JobID: "k", AssignmentID: r.accept("k", "w"), SuspendMatching: true})
-	r.saw("RouterJobUnassigned", "RouterJobQueued").status("k", routing.JobQueued)
-	if got := r.job("k").MatchingMode.Kind; got != routing.Suspend {
+	r.saw("RouterJobUnassigned", "RouterJobQueued").status("k", resource.JobQueued)
+	if got := r.job("k").MatchingMode.Kind; got != resource.Suspend {
 		t.Errorf("matching mode %s", got)
 	}
 }
@@ -117,7 +119,7 @@ func TestUnassign(t *testing.T) {
 // with it.
 func TestCancel(t *testing.T) {
 	t.Parallel()
-	r := newRouter(t).queue("q", routing.Mode{}).chat("abandoned")
+	r := newRouter(t).queue("q", resource.Mode{}).chat("abandoned")
 	r.do(routing.CancelJob{ID: "abandoned", Note: "hung up"}).saw("RouterJobCancelled").agent("w", nil)
 	if st, _ := r.s.Statistics("q", r.now); st.Length != 0 || r.worker("w").LoadRatio != 0 {
 		t.Error("an abandoned job counts or has a worker")
@@ -137,27 +139,27 @@ func TestCancel(t *testing.T) {
 // scheduledAt stays."
 func TestSchedule(t *testing.T) {
 	t.Parallel()
-	r := newRouter(t).queue("q", routing.Mode{}).agent("w", nil)
+	r := newRouter(t).queue("q", resource.Mode{}).agent("w", nil)
 	spec := chatSpec()
-	spec.MatchingMode = routing.MatchingMode{Kind: routing.ScheduleAndSuspend, ScheduleAt: r.now.Add(time.Hour)}
-	r.do(routing.PutJob{ID: "j", Spec: spec}).saw("RouterJobReceived", "jobScheduled").status("j", routing.JobScheduled)
+	spec.MatchingMode = resource.MatchingMode{Kind: resource.ScheduleAndSuspend, ScheduleAt: r.now.Add(time.Hour)}
+	r.do(routing.PutJob{ID: "j", Spec: spec}).saw("RouterJobReceived", "jobScheduled").status("j", resource.JobScheduled)
 	if at, ok := r.s.NextWake(); !ok || !at.Equal(r.now.Add(time.Hour)) {
 		t.Errorf("wakes at %v", at)
 	}
-	r.wait(time.Hour).saw("RouterJobWaitingForActivation").status("j", routing.JobWaitingForActivation).offeredTo("j")
-	spec.MatchingMode = routing.MatchingMode{}
+	r.wait(time.Hour).saw("RouterJobWaitingForActivation").status("j", resource.JobWaitingForActivation).offeredTo("j")
+	spec.MatchingMode = resource.MatchingMode{}
 	spec.Priority = new(100)
-	r.do(routing.PutJob{ID: "j", Spec: spec}).saw("jobUpdated", "RouterJobQueued", "RouterWorkerOfferIssued").status("j", routing.JobQueued)
+	r.do(routing.PutJob{ID: "j", Spec: spec}).saw("jobUpdated", "RouterJobQueued", "RouterWorkerOfferIssued").status("j", resource.JobQueued)
 	if r.job("j").ScheduledAt.IsZero() {
 		t.Error("scheduledAt is gone")
 	}
 	// Early activation, and a schedule beyond the maximum life of a job.
-	spec.MatchingMode = routing.MatchingMode{Kind: routing.ScheduleAndSuspend, ScheduleAt: r.now.Add(100 * 24 * time.Hour)}
+	spec.MatchingMode = resource.MatchingMode{Kind: resource.ScheduleAndSuspend, ScheduleAt: r.now.Add(100 * 24 * time.Hour)}
 	r.do(routing.PutJob{ID: "early", Spec: spec}).do(routing.PutJob{ID: "late", Spec: spec})
-	spec.MatchingMode = routing.MatchingMode{}
-	r.do(routing.PutJob{ID: "early", Spec: spec}).status("early", routing.JobQueued)
+	spec.MatchingMode = resource.MatchingMode{}
+	r.do(routing.PutJob{ID: "early", Spec: spec}).status("early", resource.JobQueued)
 	r.now = r.now.Add(90 * 24 * time.Hour)
-	r.do(routing.Tick{}).status("late", routing.JobScheduleFailed).status("early", routing.JobCancelled)
+	r.do(routing.Tick{}).status("late", resource.JobScheduleFailed).status("early", resource.JobCancelled)
 	if e := last[*routing.JobSchedulingFailedEvent](r); e.JobID != "late" || e.FailureReason != "Expired Job" {
 		t.Errorf("%+v", e)
 	}
@@ -166,10 +168,10 @@ func TestSchedule(t *testing.T) {
 // "suspend: not matched until patched to queueAndMatch."
 func TestSuspend(t *testing.T) {
 	t.Parallel()
-	r := newRouter(t).queue("q", routing.Mode{}).agent("w", nil)
+	r := newRouter(t).queue("q", resource.Mode{}).agent("w", nil)
 	suspended, going := chatSpec(), chatSpec()
-	suspended.MatchingMode.Kind = routing.Suspend
-	r.do(routing.PutJob{ID: "j", Spec: suspended}).status("j", routing.JobQueued).offeredTo("j")
+	suspended.MatchingMode.Kind = resource.Suspend
+	r.do(routing.PutJob{ID: "j", Spec: suspended}).status("j", resource.JobQueued).offeredTo("j")
 	r.do(routing.PutJob{ID: "j", Spec: going}).offeredTo("j", "w")
 	r.do(routing.PutJob{ID: "j", Spec: suspended}).saw("RouterWorkerOfferRevoked", "jobUpdated").offeredTo("j")
 }
@@ -181,21 +183,21 @@ func TestUpdateOfAnOfferedJob(t *testing.T) {
 	t.Parallel()
 	requeued := []string{"RouterWorkerOfferRevoked", "jobUpdated", "RouterJobQueued", "RouterWorkerOfferIssued"}
 	for name, c := range map[string]struct {
-		change func(*routing.JobSpec)
+		change func(*resource.JobSpec)
 		events []string
 	}{
-		"labels":    {func(j *routing.JobSpec) { j.Labels = skills("x") }, requeued},
-		"queue":     {func(j *routing.JobSpec) { j.QueueID = "q2" }, requeued},
-		"channel":   {func(j *routing.JobSpec) { j.ChannelID = "voice" }, requeued},
-		"selectors": {func(j *routing.JobSpec) { j.RequestedWorkerSelectors = nil }, requeued},
-		"priority":  {func(j *routing.JobSpec) { j.Priority = new(3) }, []string{"jobUpdated"}},
-		"tags":      {func(j *routing.JobSpec) { j.Tags = skills("x") }, []string{"jobUpdated"}},
-		"nothing":   {func(*routing.JobSpec) {}, nil},
-		"default":   {func(j *routing.JobSpec) { j.Priority = new(1) }, nil},
+		"labels":    {func(j *resource.JobSpec) { j.Labels = skills("x") }, requeued},
+		"queue":     {func(j *resource.JobSpec) { j.QueueID = "q2" }, requeued},
+		"channel":   {func(j *resource.JobSpec) { j.ChannelID = "voice" }, requeued},
+		"selectors": {func(j *resource.JobSpec) { j.RequestedWorkerSelectors = nil }, requeued},
+		"priority":  {func(j *resource.JobSpec) { j.Priority = new(3) }, []string{"jobUpdated"}},
+		"tags":      {func(j *resource.JobSpec) { j.Tags = skills("x") }, []string{"jobUpdated"}},
+		"nothing":   {func(*resource.JobSpec) {}, nil},
+		"default":   {func(j *resource.JobSpec) { j.Priority = new(1) }, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newRouter(t).queue("q", routing.Mode{}).queue("q2", routing.Mode{})
+			r := newRouter(t).queue("q", resource.Mode{}).queue("q2", resource.Mode{})
 			w := agentSpec(2, skills("A"))
 			w.Queues = []string{"q", "q2"}
 			r.do(routing.PutWorker{ID: "w", Spec: w}).chat("j", is("A")).wait(time.Second)
@@ -219,9 +221,9 @@ func TestUpdateOfAnOfferedJob(t *testing.T) {
 // registered again". "Declining does not deregister."
 func TestDecline(t *testing.T) {
 	t.Parallel()
-	r := newRouter(t).queue("q", routing.Mode{}).agent("a", nil).agent("b", nil).chat("j").offeredTo("j", "a")
+	r := newRouter(t).queue("q", resource.Mode{}).agent("a", nil).agent("b", nil).chat("j").offeredTo("j", "a")
 	r.do(routing.DeclineOffer{WorkerID: "a", OfferID: r.offer("j", "a")}).saw("RouterWorkerOfferDeclined", "RouterWorkerOfferIssued")
-	r.offeredTo("j", "b").state("a", routing.WorkerActive)
+	r.offeredTo("j", "b").state("a", resource.WorkerActive)
 	r.do(routing.DeclineOffer{WorkerID: "b", OfferID: r.offer("j", "b"), RetryOfferAt: r.now.Add(time.Minute)}).offeredTo("j")
 	r.wait(time.Minute).saw("declineLapsed", "RouterWorkerOfferIssued").offeredTo("j", "b")
 	r.do(routing.DeclineOffer{WorkerID: "b", OfferID: r.offer("j", "b")}).offeredTo("j")
@@ -234,11 +236,11 @@ func TestDecline(t *testing.T) {
 // OfferExpired"; the next worker then gets an offer.
 func TestOfferExpiry(t *testing.T) {
 	t.Parallel()
-	r := newRouter(t).queue("q", routing.Mode{}).agent("a", nil).agent("b", nil).chat("j")
+	r := newRouter(t).queue("q", resource.Mode{}).agent("a", nil).agent("b", nil).chat("j")
 	offer := r.offer("j", "a")
 	r.wait(59 * time.Second).saw().wait(time.Second)
 	r.saw("RouterWorkerOfferExpired", "RouterWorkerDeregistered", "RouterWorkerOfferIssued").offeredTo("j", "b")
-	r.state("a", routing.WorkerInactive).refused(weir.CodeNotFound, routing.AcceptOffer{WorkerID: "a", OfferID: offer})
+	r.state("a", resource.WorkerInactive).refused(weir.CodeNotFound, routing.AcceptOffer{WorkerID: "a", OfferID: offer})
 	if r.worker("a").AvailableForOffers {
 		t.Error("the worker is available still")
 	}
@@ -254,23 +256,23 @@ func TestOfferExpiry(t *testing.T) {
 // Draining, the idle week, and jobs that end by age.
 func TestWorkerStates(t *testing.T) {
 	t.Parallel()
-	r := newRouter(t).queue("q", routing.Mode{}).agent("w", nil).chat("j")
+	r := newRouter(t).queue("q", resource.Mode{}).agent("w", nil).chat("j")
 	a := r.accept("j", "w")
 	off := agentSpec(1, nil)
 	off.AvailableForOffers = false
-	r.do(routing.PutWorker{ID: "w", Spec: off}).saw("workerPut", "RouterWorkerDeregistered").state("w", routing.WorkerDraining)
-	r.finish("j", a).saw("RouterJobClosed", "workerDrained").state("w", routing.WorkerInactive)
+	r.do(routing.PutWorker{ID: "w", Spec: off}).saw("workerPut", "RouterWorkerDeregistered").state("w", resource.WorkerDraining)
+	r.finish("j", a).saw("RouterJobClosed", "workerDrained").state("w", resource.WorkerInactive)
 	r.agent("w", nil).chat("k")
 	a = r.accept("k", "w")
-	r.do(routing.PutWorker{ID: "w", Spec: off}).agent("w", nil).saw("workerPut", "RouterWorkerRegistered").state("w", routing.WorkerActive)
-	r.wait(8*24*time.Hour).state("w", routing.WorkerActive).finish("k", a)
-	r.wait(7*24*time.Hour-time.Second).state("w", routing.WorkerActive)
-	r.wait(time.Second).state("w", routing.WorkerInactive)
+	r.do(routing.PutWorker{ID: "w", Spec: off}).agent("w", nil).saw("workerPut", "RouterWorkerRegistered").state("w", resource.WorkerActive)
+	r.wait(8*24*time.Hour).state("w", resource.WorkerActive).finish("k", a)
+	r.wait(7*24*time.Hour-time.Second).state("w", resource.WorkerActive)
+	r.wait(time.Second).state("w", resource.WorkerInactive)
 	last[*routing.WorkerDeregisteredEvent](r)
 	// "A job lives at most 90 days", assigned ones included.
 	r.agent("w", nil).chat("old")
 	r.accept("old", "w")
-	r.wait(90*24*time.Hour).status("old", routing.JobCancelled)
+	r.wait(90*24*time.Hour).status("old", resource.JobCancelled)
 	if got := r.job("old").DispositionCode; got != "Expired" || r.worker("w").LoadRatio != 0 {
 		t.Errorf("disposition %q", got)
 	}
@@ -282,7 +284,7 @@ func TestWorkerStates(t *testing.T) {
 
 func TestRoomOfAWorkerByChannel(t *testing.T) {
 	t.Parallel()
-	r := newRouter(t).queue("q", routing.Mode{})
+	r := newRouter(t).queue("q", resource.Mode{})
 	r.do(routing.PutWorker{ID: "w", Spec: agentSpec(2, nil)}) // a chat costs 1, a call 2
 	room := func(some, chat, voice, mail bool) {
 		t.Helper()

@@ -3,6 +3,7 @@ package routing
 import (
 	"slices"
 	"sort"
+	"weir/routing/resource"
 )
 
 // line is a list of jobs ordered by place (see placeOf). It is kept in chunks,
@@ -31,7 +32,7 @@ const (
 // placeOf packs the order of a queue's jobs into one number: expedited jobs
 // first, then by falling priority, then by queueing order.
 func placeOf(expedite bool, priority int, seq uint64) uint64 {
-	p := uint64(MaxPriority-priority) << seqBits
+	p := uint64(resource.MaxPriority-priority) << seqBits
 	if !expedite {
 		p |= 1 << 63
 	}

@@ -7,59 +7,61 @@ import (
 
 	"weir"
 	"weir/routing"
+	"weir/routing/label"
+	"weir/routing/resource"
 )
 
 // "equal/notEqual compare value and type; the other four compare numbers. A
 // missing label fails every operator except notEqual, which it satisfies."
 func TestOperators(t *testing.T) {
 	t.Parallel()
-	none := routing.Value{}
-	num, text, yes := routing.Number, routing.Text, routing.Bool(true)
+	none := label.Value{}
+	num, text, yes := label.Number, label.Text, label.Bool(true)
 	for _, c := range []struct {
-		label routing.Value
-		op    routing.Operator
-		want  routing.Value
+		label label.Value
+		op    label.Operator
+		want  label.Value
 		holds bool
 	}{
-		{num(10), routing.Equal, num(10), true},
-		{num(10), routing.Equal, num(11), false},
-		{num(10), routing.Equal, text("10"), false},
-		{text("a"), routing.Equal, text("a"), true},
-		{text("a"), routing.Equal, text("A"), false},
-		{text("true"), routing.Equal, yes, false},
-		{num(1), routing.Equal, yes, false},
-		{yes, routing.Equal, yes, true},
-		{none, routing.Equal, yes, false},
-		{num(10), routing.NotEqual, num(10), false},
-		{num(10), routing.NotEqual, num(11), true},
-		{num(10), routing.NotEqual, text("10"), true},
-		{none, routing.NotEqual, yes, true},
-		{num(9), routing.LessThan, num(10), true},
-		{num(10), routing.LessThan, num(10), false},
-		{num(10), routing.LessOrEqual, num(10), true},
-		{num(11), routing.LessOrEqual, num(10), false},
-		{num(11), routing.GreaterThan, num(10), true},
-		{num(10), routing.GreaterThan, num(10), false},
-		{num(10), routing.GreaterOrEqual, num(10), true},
-		{num(9.5), routing.GreaterOrEqual, num(10), false},
-		{text("11"), routing.GreaterThan, num(10), false},
-		{text("b"), routing.GreaterThan, text("a"), false},
-		{yes, routing.GreaterOrEqual, routing.Bool(false), false},
-		{none, routing.LessThan, num(10), false},
-		{none, routing.LessOrEqual, num(10), false},
-		{none, routing.GreaterThan, num(-1), false},
-		{none, routing.GreaterOrEqual, num(-1), false},
+		{num(10), label.Equal, num(10), true},
+		{num(10), label.Equal, num(11), false},
+		{num(10), label.Equal, text("10"), false},
+		{text("a"), label.Equal, text("a"), true},
+		{text("a"), label.Equal, text("A"), false},
+		{text("true"), label.Equal, yes, false},
+		{num(1), label.Equal, yes, false},
+		{yes, label.Equal, yes, true},
+		{none, label.Equal, yes, false},
+		{num(10), label.NotEqual, num(10), false},
+		{num(10), label.NotEqual, num(11), true},
+		{num(10), label.NotEqual, text("10"), true},
+		{none, label.NotEqual, yes, true},
+		{num(9), label.LessThan, num(10), true},
+		{num(10), label.LessThan, num(10), false},
+		{num(10), label.LessOrEqual, num(10), true},
+		{num(11), label.LessOrEqual, num(10), false},
+		{num(11), label.GreaterThan, num(10), true},
+		{num(10), label.GreaterThan, num(10), false},
+		{num(10), label.GreaterOrEqual, num(10), true},
+		{num(9.5), label.GreaterOrEqual, num(10), false},
+		{text("11"), label.GreaterThan, num(10), false},
+		{text("b"), label.GreaterThan, text("a"), false},
+		{yes, label.GreaterOrEqual, label.Bool(false), false},
+		{none, label.LessThan, num(10), false},
+		{none, label.LessOrEqual, num(10), false},
+		{none, label.GreaterThan, num(-1), false},
+		{none, label.GreaterOrEqual, num(-1), false},
 	} {
 		t.Run(fmt.Sprint(c.label, c.op, c.want), func(t *testing.T) {
 			t.Parallel()
-			labels := routing.Labels{}
+			labels := label.Set{}
 			if !c.label.IsZero() {
 				labels["L"] = c.label
 			}
 			sel := where("L", c.op, c.want)
 			// Once with the worker first, once with the job first.
-			r := newRouter(t).queue("q", routing.Mode{}).agent("w", labels).chat("j", sel)
-			late := newRouter(t).queue("q", routing.Mode{}).chat("j", sel).agent("w", labels)
+			r := newRouter(t).queue("q", resource.Mode{}).agent("w", labels).chat("j", sel)
+			late := newRouter(t).queue("q", resource.Mode{}).chat("j", sel).agent("w", labels)
 			for _, r := range []*router{r, late} {
 				if got := len(r.offered("j")) == 1; got != c.holds {
 					t.Errorf("matched: %v", got)
@@ -74,19 +76,19 @@ func TestOperators(t *testing.T) {
 // not reached."
 func TestEligibility(t *testing.T) {
 	t.Parallel()
-	for name, change := range map[string]func(*routing.WorkerSpec){
-		"inactive":      func(w *routing.WorkerSpec) { w.AvailableForOffers = false },
-		"other queue":   func(w *routing.WorkerSpec) { w.Queues = []string{"elsewhere"} },
-		"no queue":      func(w *routing.WorkerSpec) { w.Queues = nil },
-		"other channel": func(w *routing.WorkerSpec) { w.Channels[0].ChannelID = "sms" },
-		"too costly":    func(w *routing.WorkerSpec) { w.Channels[0].CapacityCostPerJob = 2 },
-		"no capacity":   func(w *routing.WorkerSpec) { w.Capacity = 0 },
+	for name, change := range map[string]func(*resource.WorkerSpec){
+		"inactive":      func(w *resource.WorkerSpec) { w.AvailableForOffers = false },
+		"other queue":   func(w *resource.WorkerSpec) { w.Queues = []string{"elsewhere"} },
+		"no queue":      func(w *resource.WorkerSpec) { w.Queues = nil },
+		"other channel": func(w *resource.WorkerSpec) { w.Channels[0].ChannelID = "sms" },
+		"too costly":    func(w *resource.WorkerSpec) { w.Channels[0].CapacityCostPerJob = 2 },
+		"no capacity":   func(w *resource.WorkerSpec) { w.Capacity = 0 },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			spec := agentSpec(1, nil)
 			change(&spec)
-			r := newRouter(t).queue("q", routing.Mode{}).queue("elsewhere", routing.Mode{})
+			r := newRouter(t).queue("q", resource.Mode{}).queue("elsewhere", resource.Mode{})
 			r.do(routing.PutWorker{ID: "w", Spec: spec}).chat("j").offeredTo("j")
 			// Once nothing prevents it, the job is offered.
 			r.do(routing.PutWorker{ID: "w", Spec: agentSpec(1, nil)}).offeredTo("j", "w")
@@ -96,7 +98,7 @@ func TestEligibility(t *testing.T) {
 		t.Parallel()
 		spec := agentSpec(5, nil)
 		spec.Channels[0].MaxNumberOfJobs = 2
-		r := newRouter(t).queue("q", routing.Mode{}).do(routing.PutWorker{ID: "w", Spec: spec})
+		r := newRouter(t).queue("q", resource.Mode{}).do(routing.PutWorker{ID: "w", Spec: spec})
 		r.chat("a").chat("b").chat("c").offeredTo("b", "w").offeredTo("c")
 		r.finish("a", r.accept("a", "w")).offeredTo("c", "w")
 	})
@@ -104,16 +106,16 @@ func TestEligibility(t *testing.T) {
 		t.Parallel()
 		spec := agentSpec(5, nil)
 		spec.MaxConcurrentOffers = 1
-		r := newRouter(t).queue("q", routing.Mode{}).do(routing.PutWorker{ID: "w", Spec: spec})
+		r := newRouter(t).queue("q", resource.Mode{}).do(routing.PutWorker{ID: "w", Spec: spec})
 		r.chat("a").chat("b").offeredTo("b")
 		r.accept("a", "w")
 		r.offeredTo("b", "w")
 	})
 	t.Run("bypassSelectors", func(t *testing.T) {
 		t.Parallel()
-		r := newRouter(t).queue("q", routing.Mode{BypassSelectors: true}).agent("w", nil).chat("j", is("Skill")).offeredTo("j", "w")
+		r := newRouter(t).queue("q", resource.Mode{BypassSelectors: true}).agent("w", nil).chat("j", is("Skill")).offeredTo("j", "w")
 		// Removing the bypass affects the jobs that already wait.
-		r.chat("k", is("Skill")).queue("q", routing.Mode{}).agent("v", nil).offeredTo("k")
+		r.chat("k", is("Skill")).queue("q", resource.Mode{}).agent("v", nil).offeredTo("k")
 	})
 }
 
@@ -121,7 +123,7 @@ func TestEligibility(t *testing.T) {
 // capacity like an assignment.
 func TestCapacityOfTheExample(t *testing.T) {
 	t.Parallel()
-	r := newRouter(t).queue("q", routing.Mode{}).do(routing.PutWorker{ID: "w", Spec: agentSpec(2, nil)})
+	r := newRouter(t).queue("q", resource.Mode{}).do(routing.PutWorker{ID: "w", Spec: agentSpec(2, nil)})
 	voice := chatSpec()
 	voice.ChannelID = "voice"
 	r.do(routing.PutJob{ID: "v", Spec: voice}).offeredTo("v", "w")
@@ -138,9 +140,9 @@ func TestCapacityOfTheExample(t *testing.T) {
 // order D, C, A, B."
 func TestLongestIdleExample(t *testing.T) {
 	t.Parallel()
-	r := newRouter(t).queue("q", routing.Mode{})
+	r := newRouter(t).queue("q", resource.Mode{})
 	register := func(id string, capacity, busy int) {
-		r.do(routing.PutQueue{ID: "own " + id, Spec: routing.QueueSpec{}})
+		r.do(routing.PutQueue{ID: "own " + id, Spec: resource.QueueSpec{}})
 		spec := agentSpec(capacity, nil)
 		spec.Queues = []string{"own " + id}
 		r.do(routing.PutWorker{ID: id, Spec: spec})
@@ -176,7 +178,7 @@ func TestLongestIdleExample(t *testing.T) {
 func TestRoundRobin(t *testing.T) {
 	t.Parallel()
 	for _, agents := range []int{4, 300} { // few and many eligible workers take different code paths
-		r := newRouter(t).queue("q", routing.Mode{Kind: routing.RoundRobin})
+		r := newRouter(t).queue("q", resource.Mode{Kind: resource.RoundRobin})
 		for i := agents; i > 0; i-- {
 			labels := skills("any")
 			if i%2 == 0 {
@@ -196,7 +198,7 @@ func TestRoundRobin(t *testing.T) {
 // LIFO: the worker that became available last is first.
 func TestShortestIdle(t *testing.T) {
 	t.Parallel()
-	r := newRouter(t).queue("q", routing.Mode{Kind: routing.ShortestIdle}).agent("a", nil).agent("b", nil).agent("c", nil)
+	r := newRouter(t).queue("q", resource.Mode{Kind: resource.ShortestIdle}).agent("a", nil).agent("b", nil).agent("c", nil)
 	r.chat("1").offeredTo("1", "c").chat("2").offeredTo("2", "b").chat("3").offeredTo("3", "a")
 	r.finish("2", r.accept("2", "b")).finish("3", r.accept("3", "a"))
 	r.chat("4").offeredTo("4", "a").chat("5").offeredTo("5", "b")
@@ -206,8 +208,8 @@ func TestShortestIdle(t *testing.T) {
 // earlier enqueuedAt. A job that no worker can take does not block the jobs behind it.
 func TestOrderOfJobs(t *testing.T) {
 	t.Parallel()
-	r := newRouter(t).queue("q", routing.Mode{})
-	put := func(id string, priority int, sel ...routing.WorkerSelector) {
+	r := newRouter(t).queue("q", resource.Mode{})
+	put := func(id string, priority int, sel ...resource.WorkerSelector) {
 		spec := chatSpec(sel...)
 		spec.Priority = &priority
 		r.do(routing.PutJob{ID: id, Spec: spec})
@@ -246,7 +248,7 @@ func TestOrderOfJobs(t *testing.T) {
 // worker accepted the job".
 func TestConcurrentOffers(t *testing.T) {
 	t.Parallel()
-	r := newRouter(t).queue("q", routing.Mode{MaxConcurrentOffers: 2}).agent("a", nil).agent("b", nil).agent("c", nil)
+	r := newRouter(t).queue("q", resource.Mode{MaxConcurrentOffers: 2}).agent("a", nil).agent("b", nil).agent("c", nil)
 	r.chat("j").offeredTo("j", "a", "b")
 	lost := r.offer("j", "a")
 	won := r.offer("j", "b")

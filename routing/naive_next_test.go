@@ -5,13 +5,14 @@ import (
 	"slices"
 	"sort"
 
-	"weir/routing"
+	"weir/routing/label"
+	"weir/routing/resource"
 )
 
-func (n *naive) dist(queue string) routing.DistributionSpec {
+func (n *naive) dist(queue string) resource.DistributionSpec {
 	d, ok := n.dists[n.queues[queue].DistributionPolicyID]
 	if !ok {
-		d.Mode = routing.Mode{Kind: routing.LongestIdle, MaxConcurrentOffers: 1}
+		d.Mode = resource.Mode{Kind: resource.LongestIdle, MaxConcurrentOffers: 1}
 	}
 	return d
 }
@@ -21,8 +22,8 @@ func (n *naive) dist(queue string) routing.DistributionSpec {
 func (n *naive) next() (job, worker string, ok bool) {
 	var jobs []*naiveJob
 	for _, j := range n.jobs {
-		if j.status == routing.JobQueued && !j.asks && j.spec.MatchingMode.Kind == routing.QueueAndMatch &&
-			len(j.offers) < n.dist(j.queue).Mode.MaxConcurrentOffers && n.queues[j.queue].Closed == routing.Open {
+		if j.status == resource.JobQueued && !j.asks && j.spec.MatchingMode.Kind == resource.QueueAndMatch &&
+			len(j.offers) < n.dist(j.queue).Mode.MaxConcurrentOffers && n.queues[j.queue].Closed == resource.Open {
 			jobs = append(jobs, j)
 		}
 	}
@@ -34,7 +35,7 @@ func (n *naive) next() (job, worker string, ok bool) {
 				all = append(all, w)
 			}
 		}
-		if m := n.dist(j.queue).Mode; len(all) > 1 && m.Kind == routing.BestWorker && m.ScoringRule != nil && n.scored != j.id {
+		if m := n.dist(j.queue).Mode; len(all) > 1 && m.Kind == resource.BestWorker && m.ScoringRule != nil && n.scored != j.id {
 			return j.id, "", true
 		}
 		if len(all) > 0 {
@@ -61,9 +62,9 @@ func (j *naiveJob) priority() int {
 	return *j.spec.Priority
 }
 
-func (j *naiveJob) selectors() (out []routing.WorkerSelector) {
+func (j *naiveJob) selectors() (out []resource.WorkerSelector) {
 	for _, s := range slices.Concat(j.requested, j.attached) {
-		if s.Status != routing.SelectorExpired {
+		if s.Status != resource.SelectorExpired {
 			out = append(out, s)
 		}
 	}
@@ -71,7 +72,7 @@ func (j *naiveJob) selectors() (out []routing.WorkerSelector) {
 }
 
 func (j *naiveJob) expedited() bool {
-	return slices.ContainsFunc(j.selectors(), func(s routing.WorkerSelector) bool { return s.Expedite })
+	return slices.ContainsFunc(j.selectors(), func(s resource.WorkerSelector) bool { return s.Expedite })
 }
 
 func (n *naive) eligible(j *naiveJob, w *naiveWorker) bool {
@@ -98,7 +99,7 @@ func (n *naive) eligible(j *naiveJob, w *naiveWorker) bool {
 			on++
 		}
 	}
-	i := slices.IndexFunc(w.spec.Channels, func(c routing.Channel) bool { return c.ChannelID == j.spec.ChannelID })
+	i := slices.IndexFunc(w.spec.Channels, func(c resource.Channel) bool { return c.ChannelID == j.spec.ChannelID })
 	if i < 0 {
 		return false
 	}
@@ -109,25 +110,25 @@ func (n *naive) eligible(j *naiveJob, w *naiveWorker) bool {
 	if n.dist(j.queue).Mode.BypassSelectors {
 		return true
 	}
-	return !slices.ContainsFunc(j.selectors(), func(s routing.WorkerSelector) bool { return !naiveHolds(s, w.spec.Labels) })
+	return !slices.ContainsFunc(j.selectors(), func(s resource.WorkerSelector) bool { return !naiveHolds(s, w.spec.Labels) })
 }
 
 // naiveHolds is the table of operators, written in another way.
-func naiveHolds(s routing.WorkerSelector, labels routing.Labels) bool {
+func naiveHolds(s resource.WorkerSelector, labels label.Set) bool {
 	have, there := labels[s.Key]
 	a, isNumber := have.Number()
 	b, wantsNumber := s.Value.Number()
 	both := there && isNumber && wantsNumber
 	switch s.Operator {
-	case routing.Equal:
+	case label.Equal:
 		return there && have == s.Value
-	case routing.NotEqual:
+	case label.NotEqual:
 		return !there || have != s.Value
-	case routing.LessThan:
+	case label.LessThan:
 		return both && a < b
-	case routing.LessOrEqual:
+	case label.LessOrEqual:
 		return both && a <= b
-	case routing.GreaterThan:
+	case label.GreaterThan:
 		return both && a > b
 	default:
 		return both && a >= b
@@ -152,14 +153,14 @@ func (n *naive) pick(j *naiveJob, all []*naiveWorker) *naiveWorker {
 	sort.Slice(all, func(x, y int) bool {
 		a, b := all[x], all[y]
 		switch mode.Kind {
-		case routing.ShortestIdle:
+		case resource.ShortestIdle:
 			return a.since > b.since
-		case routing.RoundRobin:
+		case resource.RoundRobin:
 			if after := a.id > n.last[j.queue]; after != (b.id > n.last[j.queue]) {
 				return after
 			}
 			return a.id < b.id
-		case routing.BestWorker:
+		case resource.BestWorker:
 			sa, sb := n.score(j, a), n.score(j, b)
 			if mode.ScoringRuleOptions != nil && !*mode.ScoringRuleOptions.DescendingOrder {
 				sa, sb = -sa, -sb
@@ -167,7 +168,7 @@ func (n *naive) pick(j *naiveJob, all []*naiveWorker) *naiveWorker {
 			if sa != sb {
 				return sa > sb
 			}
-		case routing.LongestIdle:
+		case resource.LongestIdle:
 		}
 		return idle(a, b)
 	})
@@ -194,16 +195,16 @@ func (n *naive) score(j *naiveJob, w *naiveWorker) float64 {
 	for _, s := range selectors {
 		have, isNumber := w.spec.Labels[s.Key].Number()
 		want, wantsNumber := s.Value.Number()
-		unequal := s.Operator != routing.Equal && s.Operator != routing.NotEqual
+		unequal := s.Operator != label.Equal && s.Operator != label.NotEqual
 		if unequal && !(isNumber && wantsNumber) {
 			continue
 		}
 		switch s.Operator {
-		case routing.Equal, routing.NotEqual:
+		case label.Equal, label.NotEqual:
 			if naiveHolds(s, w.spec.Labels) {
 				sum++
 			}
-		case routing.GreaterThan, routing.GreaterOrEqual:
+		case label.GreaterThan, label.GreaterOrEqual:
 			sum += naiveSigmoid(have-want, want)
 		default:
 			sum += naiveSigmoid(want-have, want)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"weir/routing"
+	"weir/routing/resource"
 )
 
 // naive is the simplest matcher: it keeps the content of events in plain maps
@@ -13,8 +14,8 @@ type naive struct {
 	now     time.Time
 	workers map[string]*naiveWorker
 	jobs    map[string]*naiveJob
-	queues  map[string]routing.QueueSpec
-	dists   map[string]routing.DistributionSpec
+	queues  map[string]resource.QueueSpec
+	dists   map[string]resource.DistributionSpec
 	last    map[string]string  // by queue: the worker with the last offer
 	scores  map[string]float64 // of the running command
 	scored  string             // the job that the scores belong to
@@ -23,7 +24,7 @@ type naive struct {
 
 type naiveWorker struct {
 	id       string
-	spec     routing.WorkerSpec
+	spec     resource.WorkerSpec
 	active   bool
 	since    uint64 // event since which it is available
 	reg      uint64
@@ -38,10 +39,10 @@ type naiveLoad struct {
 
 type naiveJob struct {
 	id                  string
-	spec                routing.JobSpec
-	status              routing.JobStatus
+	spec                resource.JobSpec
+	status              resource.JobStatus
 	queue               string
-	requested, attached []routing.WorkerSelector
+	requested, attached []resource.WorkerSelector
 	queued              uint64
 	offers              map[string]string // offer to worker
 	declined            map[string]naiveDecline
@@ -56,8 +57,8 @@ type naiveDecline struct {
 
 func newNaive() *naive {
 	return &naive{
-		workers: map[string]*naiveWorker{}, jobs: map[string]*naiveJob{}, queues: map[string]routing.QueueSpec{},
-		dists: map[string]routing.DistributionSpec{}, last: map[string]string{}, lowered: map[string]bool{},
+		workers: map[string]*naiveWorker{}, jobs: map[string]*naiveJob{}, queues: map[string]resource.QueueSpec{},
+		dists: map[string]resource.DistributionSpec{}, last: map[string]string{}, lowered: map[string]bool{},
 	}
 }
 
@@ -75,10 +76,10 @@ func (n *naive) see(e routing.Event) {
 		n.dists[e.ID] = e.Spec
 	case *routing.DeletedEvent:
 		switch e.Resource {
-		case routing.ResourceQueue:
+		case resource.Queue:
 			delete(n.queues, e.ID)
 			delete(n.last, e.ID)
-		case routing.ResourceDistribution:
+		case resource.Distribution:
 			delete(n.dists, e.ID)
 		default:
 		}
@@ -121,7 +122,7 @@ func (n *naive) seeOffer(e routing.Event, h *routing.Header) {
 		j, w := lift(e.OfferHead)
 		w.assigned[e.AssignmentID] = w.offers[e.OfferID]
 		delete(w.offers, e.OfferID)
-		j.status = routing.JobAssigned
+		j.status = resource.JobAssigned
 		j.assignments++
 	case *routing.OfferDeclinedEvent:
 		j, w := lift(e.OfferHead)
@@ -148,7 +149,7 @@ func (n *naive) seeJob(e routing.Event, h *routing.Header) {
 		j.spec, j.status, j.requested = e.Spec, e.Status, e.Spec.RequestedWorkerSelectors
 	case *routing.JobQueuedEvent:
 		j := n.jobs[e.JobID]
-		j.status, j.queue, j.requested, j.attached = routing.JobQueued, e.QueueID, e.Requested, e.Attached
+		j.status, j.queue, j.requested, j.attached = resource.JobQueued, e.QueueID, e.Requested, e.Attached
 		j.asks = false
 		j.spec.Priority = new(e.Priority)
 		if j.queued == 0 {
@@ -162,16 +163,16 @@ func (n *naive) seeJob(e routing.Event, h *routing.Header) {
 		n.leave(e.WorkerID, e.AssignmentID, h)
 		j.assignments--
 		if e.Suspended {
-			j.spec.MatchingMode.Kind = routing.Suspend
+			j.spec.MatchingMode.Kind = resource.Suspend
 		}
 	case *routing.JobCompletedEvent:
-		n.jobs[e.JobID].status = routing.JobCompleted
+		n.jobs[e.JobID].status = resource.JobCompleted
 	case *routing.JobClosedEvent:
-		n.jobs[e.JobID].status = routing.JobClosed
+		n.jobs[e.JobID].status = resource.JobClosed
 		n.jobs[e.JobID].assignments--
 		n.leave(e.WorkerID, e.AssignmentID, h)
 	case *routing.JobCancelledEvent:
-		n.jobs[e.JobID].status = routing.JobCancelled
+		n.jobs[e.JobID].status = resource.JobCancelled
 		n.jobs[e.JobID].assignments = 0
 		for _, w := range n.workers {
 			for id, l := range w.assigned {
@@ -186,13 +187,13 @@ func (n *naive) seeJob(e routing.Event, h *routing.Header) {
 		n.jobs[e.JobID].asks = false
 		n.scored = e.JobID
 	case *routing.JobScheduledEvent:
-		n.jobs[e.JobID].status = routing.JobScheduled
+		n.jobs[e.JobID].status = resource.JobScheduled
 	case *routing.JobWaitingForActivationEvent:
-		n.jobs[e.JobID].status = routing.JobWaitingForActivation
+		n.jobs[e.JobID].status = resource.JobWaitingForActivation
 	case *routing.JobClassificationFailedEvent:
-		n.jobs[e.JobID].status = routing.JobClassificationFailed
+		n.jobs[e.JobID].status = resource.JobClassificationFailed
 	case *routing.JobSchedulingFailedEvent:
-		n.jobs[e.JobID].status = routing.JobScheduleFailed
+		n.jobs[e.JobID].status = resource.JobScheduleFailed
 	case *routing.JobDeletedEvent:
 		delete(n.jobs, e.JobID)
 	case *routing.JobForgottenEvent:
@@ -206,11 +207,11 @@ func (n *naive) leave(worker, assignment string, h *routing.Header) {
 	w.since = h.Seq
 }
 
-func (n *naive) expired(in []routing.WorkerSelector) []routing.WorkerSelector {
+func (n *naive) expired(in []resource.WorkerSelector) []resource.WorkerSelector {
 	out := slices.Clone(in)
 	for i := range out {
 		if !out[i].ExpiresAt.IsZero() && !out[i].ExpiresAt.After(n.now) {
-			out[i].Status = routing.SelectorExpired
+			out[i].Status = resource.SelectorExpired
 		}
 	}
 	return out
@@ -219,7 +220,7 @@ func (n *naive) expired(in []routing.WorkerSelector) []routing.WorkerSelector {
 // crowded returns the jobs that have more than one winner.
 func (n *naive) crowded() (out []string) {
 	for id, j := range n.jobs {
-		if j.assignments > 1 || j.assignments == 1 && len(j.offers) > 0 && j.status != routing.JobAssigned {
+		if j.assignments > 1 || j.assignments == 1 && len(j.offers) > 0 && j.status != resource.JobAssigned {
 			out = append(out, id)
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"weir/routing/label"
+	"weir/routing/resource"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -200,17 +202,17 @@ func TestBlockedJobsAreInNobodysWay(t *testing.T) {
 	}
 	do(PutQueue{ID: "q"})
 	for i := range 1000 {
-		do(PutJob{ID: Number(float64(i)).String(), Spec: JobSpec{ChannelID: "c", QueueID: "q", RequestedWorkerSelectors: []WorkerSelector{
-			{Key: "Common", Operator: Equal, Value: Bool(true)}, {Key: "Rare", Operator: Equal, Value: Number(float64(i))},
+		do(PutJob{ID: label.Number(float64(i)).String(), Spec: resource.JobSpec{ChannelID: "c", QueueID: "q", RequestedWorkerSelectors: []resource.WorkerSelector{
+			{Key: "Common", Operator: label.Equal, Value: label.Bool(true)}, {Key: "Rare", Operator: label.Equal, Value: label.Number(float64(i))},
 		}}})
 	}
-	common := s.index.predicate("Common", Equal, Bool(true))
+	common := s.index.predicate("Common", label.Equal, label.Bool(true))
 	if len(common.home) != 1000 {
 		t.Fatalf("%d classes are found by what is common", len(common.home))
 	}
-	do(PutWorker{ID: "w", Spec: WorkerSpec{
-		Queues: []string{"q"}, Capacity: 1, AvailableForOffers: true, Channels: []Channel{{ChannelID: "c", CapacityCostPerJob: 1}},
-		Labels: Labels{"Common": Bool(true), "Rare": Number(500)},
+	do(PutWorker{ID: "w", Spec: resource.WorkerSpec{
+		Queues: []string{"q"}, Capacity: 1, AvailableForOffers: true, Channels: []resource.Channel{{ChannelID: "c", CapacityCostPerJob: 1}},
+		Labels: label.Set{"Common": label.Bool(true), "Rare": label.Number(500)},
 	}})
 	if j, _ := s.Job("500"); len(common.home) > 1 || len(j.Offers) != 1 {
 		t.Errorf("%d classes are in the way still; offers of the job: %v", len(common.home), j.Offers)

@@ -3,11 +3,13 @@ package routing
 import (
 	"slices"
 	"strings"
+	"weir/routing/label"
+	"weir/routing/resource"
 )
 
 // channelUse is a worker's channel as the index sees it.
 type channelUse struct {
-	Channel
+	resource.Channel
 	index *channelIndex
 	jobs  int  // open assignments and open offers on it
 	can   bool // the worker has room for one more
@@ -48,14 +50,14 @@ func (x *index) enterAt(w *worker, pos int) {
 
 func byWorkerID(w *worker, id string) int { return strings.Compare(w.ID, id) }
 
-func (x *index) enterLabel(w *worker, key string, v Value) {
+func (x *index) enterLabel(w *worker, key string, v label.Value) {
 	values := x.labels[key]
 	if values == nil {
-		values = map[Value][]*worker{}
+		values = map[label.Value][]*worker{}
 		x.labels[key] = values
 	}
 	values[v] = append(values[v], w)
-	if p := x.predicates[predicateKey{key, Equal, v}]; p != nil {
+	if p := x.predicates[predicateKey{key, label.Equal, v}]; p != nil {
 		w.satisfies = append(w.satisfies, p)
 		p.members.set(w.pos)
 	}

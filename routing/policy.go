@@ -6,13 +6,15 @@ import (
 	"slices"
 	"strconv"
 	"time"
+	"weir/routing/label"
+	"weir/routing/resource"
 
 	"weir"
 )
 
-func (q *queue) mode() Mode {
+func (q *queue) mode() resource.Mode {
 	if q.dist == nil {
-		return Mode{Kind: LongestIdle}
+		return resource.Mode{Kind: resource.LongestIdle}
 	}
 	return q.dist.Mode
 }
@@ -28,9 +30,9 @@ func (q *queue) maxOffers() int {
 
 func (q *queue) offerLife() time.Duration {
 	if q.dist == nil {
-		return DefaultOfferSeconds * time.Second
+		return resource.DefaultOfferSeconds * time.Second
 	}
-	return seconds(q.dist.OfferExpiresAfterSeconds)
+	return resource.Seconds(q.dist.OfferExpiresAfterSeconds)
 }
 
 // put replaces a specification if the condition holds and the new one is valid and
@@ -60,36 +62,36 @@ func sameJSON[T any](a, b T) bool {
 
 func (c PutQueue) decide(s *State) error {
 	old, _ := s.Queue(c.ID)
-	return put(s, old, c.If, c.Spec, func(q *QueueSpec) error {
+	return put(s, old, c.If, c.Spec, func(q *resource.QueueSpec) error {
 		err := q.Validate(c.ID, s.known)
-		q.Labels = q.Labels.with("Id", Text(c.ID))
+		q.Labels = q.Labels.With("Id", label.Text(c.ID))
 		return err
-	}, func(q QueueSpec) Event { return &QueuePutEvent{ID: c.ID, Spec: q} })
+	}, func(q resource.QueueSpec) Event { return &QueuePutEvent{ID: c.ID, Spec: q} })
 }
 
 func (c PutDistribution) decide(s *State) error {
 	old, _ := s.Distribution(c.ID)
-	return put(s, old, c.If, c.Spec, func(d *DistributionSpec) error { return d.Validate(c.ID) },
-		func(d DistributionSpec) Event { return &DistributionPutEvent{ID: c.ID, Spec: d} })
+	return put(s, old, c.If, c.Spec, func(d *resource.DistributionSpec) error { return d.Validate(c.ID) },
+		func(d resource.DistributionSpec) Event { return &DistributionPutEvent{ID: c.ID, Spec: d} })
 }
 
 func (c PutClassification) decide(s *State) error {
 	old, _ := s.Classification(c.ID)
-	return put(s, old, c.If, c.Spec, func(p *ClassificationSpec) error { return p.Validate(c.ID, s.known) },
-		func(p ClassificationSpec) Event { return &ClassificationPutEvent{ID: c.ID, Spec: p} })
+	return put(s, old, c.If, c.Spec, func(p *resource.ClassificationSpec) error { return p.Validate(c.ID, s.known) },
+		func(p resource.ClassificationSpec) Event { return &ClassificationPutEvent{ID: c.ID, Spec: p} })
 }
 
 func (c PutException) decide(s *State) error {
 	old, _ := s.Exception(c.ID)
-	return put(s, old, c.If, c.Spec, func(x *ExceptionSpec) error {
+	return put(s, old, c.If, c.Spec, func(x *resource.ExceptionSpec) error {
 		err := x.Validate(c.ID, s.known)
 		x.ExceptionRules = s.withActionIDs(x.ExceptionRules)
 		return err
-	}, func(x ExceptionSpec) Event { return &ExceptionPutEvent{ID: c.ID, Spec: x} })
+	}, func(x resource.ExceptionSpec) Event { return &ExceptionPutEvent{ID: c.ID, Spec: x} })
 }
 
 // withActionIDs returns a copy of the rules in which every action has an id.
-func (s *State) withActionIDs(rules []ExceptionRule) []ExceptionRule {
+func (s *State) withActionIDs(rules []resource.ExceptionRule) []resource.ExceptionRule {
 	out := slices.Clone(rules)
 	n := 0
 	for i := range out {
@@ -106,34 +108,34 @@ func (s *State) withActionIDs(rules []ExceptionRule) []ExceptionRule {
 
 func (c PutPool) decide(s *State) error {
 	old, _ := s.Pool(c.ID)
-	return put(s, old, c.If, c.Spec, func(p *PoolSpec) error { return p.Validate(c.ID) },
-		func(p PoolSpec) Event { return &PoolPutEvent{ID: c.ID, Spec: p} })
+	return put(s, old, c.If, c.Spec, func(p *resource.PoolSpec) error { return p.Validate(c.ID) },
+		func(p resource.PoolSpec) Event { return &PoolPutEvent{ID: c.ID, Spec: p} })
 }
 
 // known reports whether a resource exists.
-func (s *State) known(kind Resource, id string) bool {
+func (s *State) known(kind resource.Kind, id string) bool {
 	switch kind {
-	case ResourceWorker:
+	case resource.Worker:
 		return s.workers[id] != nil
-	case ResourceJob:
+	case resource.Job:
 		return s.jobs[id] != nil
-	case ResourceQueue:
+	case resource.Queue:
 		return s.queues[id] != nil
-	case ResourceDistribution:
+	case resource.Distribution:
 		return s.dists[id] != nil
-	case ResourceClassification:
+	case resource.Classification:
 		return s.classes[id] != nil
-	case ResourceException:
+	case resource.Exception:
 		return s.excepts[id] != nil
-	case ResourcePool:
+	case resource.Pool:
 		return s.pools[id] != nil
 	}
 	return false
 }
 
 func (c Delete) decide(s *State) error {
-	if c.Resource == ResourceWorker || c.Resource == ResourceJob {
-		return Invalid("/resource", "unknown", "workers and jobs have commands of their own")
+	if c.Resource == resource.Worker || c.Resource == resource.Job {
+		return resource.Invalid("/resource", "unknown", "workers and jobs have commands of their own")
 	}
 	if !s.known(c.Resource, c.ID) {
 		return notFound(string(c.Resource), c.ID)
@@ -147,7 +149,7 @@ func (c Delete) decide(s *State) error {
 
 // deletable returns an error that lists every reason why a resource cannot be
 // deleted, or nil.
-func (s *State) deletable(kind Resource, id string) error {
+func (s *State) deletable(kind resource.Kind, id string) error {
 	code := weir.CodeInvalid
 	var reasons []weir.FieldError
 	refuse := func(used bool, detail, text string) {
@@ -156,19 +158,19 @@ func (s *State) deletable(kind Resource, id string) error {
 		}
 	}
 	switch kind {
-	case ResourceQueue:
+	case resource.Queue:
 		code = weir.CodeConflict
-		refuse(some(s.jobs, func(j *job) bool { return j.QueueID == id && !j.Status.over() }), JobInQueue, "an active job is in this queue")
+		refuse(some(s.jobs, func(j *job) bool { return j.QueueID == id && !j.Status.Finished() }), JobInQueue, "an active job is in this queue")
 		refuse(some(s.classes, func(c *classification) bool { return c.FallbackQueueID == id }),
 			ClassificationFallsBack, "a classification policy falls back to this queue")
 		refuse(some(s.workers, func(w *worker) bool { return slices.Contains(w.Queues, id) }), WorkerOnQueue, "a worker is assigned to this queue")
-	case ResourceDistribution:
+	case resource.Distribution:
 		refuse(some(s.queues, func(q *queue) bool { return q.DistributionPolicyID == id }), QueueUsesDistribution, "a queue uses it")
-	case ResourceException:
+	case resource.Exception:
 		refuse(some(s.queues, func(q *queue) bool { return q.ExceptionPolicyID == id }), QueueUsesException, "a queue uses it")
-	case ResourceClassification:
-		refuse(some(s.jobs, func(j *job) bool { return j.ClassificationPolicyID == id && !j.Status.over() }), JobUsesClassification, "an active job uses it")
-	case ResourceWorker, ResourceJob, ResourcePool:
+	case resource.Classification:
+		refuse(some(s.jobs, func(j *job) bool { return j.ClassificationPolicyID == id && !j.Status.Finished() }), JobUsesClassification, "an active job uses it")
+	case resource.Worker, resource.Job, resource.Pool:
 	}
 	if reasons == nil {
 		return nil

@@ -10,31 +10,33 @@ import (
 
 	"weir"
 	"weir/routing"
+	"weir/routing/label"
+	"weir/routing/resource"
 )
 
 // Resources in use cannot be deleted, and the reasons are the ones that clients
 // know.
 func TestDeletion(t *testing.T) {
 	t.Parallel()
-	r := newRouter(t).queue("q", routing.Mode{})
-	r.do(routing.PutException{ID: "e", Spec: routing.ExceptionSpec{}})
-	r.do(routing.PutQueue{ID: "q", Spec: routing.QueueSpec{DistributionPolicyID: "of q", ExceptionPolicyID: "e"}})
-	r.do(routing.PutClassification{ID: "c", Spec: routing.ClassificationSpec{FallbackQueueID: "q"}})
+	r := newRouter(t).queue("q", resource.Mode{})
+	r.do(routing.PutException{ID: "e", Spec: resource.ExceptionSpec{}})
+	r.do(routing.PutQueue{ID: "q", Spec: resource.QueueSpec{DistributionPolicyID: "of q", ExceptionPolicyID: "e"}})
+	r.do(routing.PutClassification{ID: "c", Spec: resource.ClassificationSpec{FallbackQueueID: "q"}})
 	r.agent("w", nil)
-	r.do(routing.PutJob{ID: "j", Spec: routing.JobSpec{ChannelID: "chat", ClassificationPolicyID: "c"}})
+	r.do(routing.PutJob{ID: "j", Spec: resource.JobSpec{ChannelID: "chat", ClassificationPolicyID: "c"}})
 	for _, c := range []struct {
-		kind    routing.Resource
+		kind    resource.Kind
 		id      string
 		code    weir.Code
 		details []string
 	}{
-		{routing.ResourceDistribution, "of q", weir.CodeInvalid, []string{routing.QueueUsesDistribution}},
-		{routing.ResourceException, "e", weir.CodeInvalid, []string{routing.QueueUsesException}},
-		{routing.ResourceClassification, "c", weir.CodeInvalid, []string{routing.JobUsesClassification}},
-		{routing.ResourceQueue, "q", weir.CodeConflict, []string{routing.JobInQueue, routing.ClassificationFallsBack, routing.WorkerOnQueue}},
-		{routing.ResourceQueue, "nothing", weir.CodeNotFound, nil},
-		{routing.ResourcePool, "nothing", weir.CodeNotFound, nil},
-		{routing.ResourceJob, "j", weir.CodeInvalid, []string{"unknown"}},
+		{resource.Distribution, "of q", weir.CodeInvalid, []string{routing.QueueUsesDistribution}},
+		{resource.Exception, "e", weir.CodeInvalid, []string{routing.QueueUsesException}},
+		{resource.Classification, "c", weir.CodeInvalid, []string{routing.JobUsesClassification}},
+		{resource.Queue, "q", weir.CodeConflict, []string{routing.JobInQueue, routing.ClassificationFallsBack, routing.WorkerOnQueue}},
+		{resource.Queue, "nothing", weir.CodeNotFound, nil},
+		{resource.Pool, "nothing", weir.CodeNotFound, nil},
+		{resource.Job, "j", weir.CodeInvalid, []string{"unknown"}},
 	} {
 		var got []string
 		for _, f := range r.refusal(c.code, routing.Delete{Resource: c.kind, ID: c.id}) {
@@ -46,8 +48,8 @@ func TestDeletion(t *testing.T) {
 	}
 	r.do(routing.CancelJob{ID: "j"}).do(routing.DeleteWorker{ID: "w"}).saw("RouterWorkerDeleted")
 	for _, c := range []routing.Delete{
-		{Resource: routing.ResourceClassification, ID: "c"}, {Resource: routing.ResourceQueue, ID: "q"},
-		{Resource: routing.ResourceDistribution, ID: "of q"}, {Resource: routing.ResourceException, ID: "e"},
+		{Resource: resource.Classification, ID: "c"}, {Resource: resource.Queue, ID: "q"},
+		{Resource: resource.Distribution, ID: "of q"}, {Resource: resource.Exception, ID: "e"},
 	} {
 		r.do(c)
 	}
@@ -58,9 +60,9 @@ func TestDeletion(t *testing.T) {
 // not create it."
 func TestConditions(t *testing.T) {
 	t.Parallel()
-	r := newRouter(t).queue("q", routing.Mode{})
+	r := newRouter(t).queue("q", resource.Mode{})
 	put := func(c routing.If, name string) routing.Command {
-		return routing.PutQueue{ID: "q", Spec: routing.QueueSpec{Name: name}, If: c}
+		return routing.PutQueue{ID: "q", Spec: resource.QueueSpec{Name: name}, If: c}
 	}
 	r.wait(1500 * time.Millisecond).do(put(routing.If{}, "a"))
 	q, _ := r.s.Queue("q")
@@ -94,10 +96,10 @@ func TestConditions(t *testing.T) {
 // read-only members are ignored."
 func TestMergePatch(t *testing.T) {
 	t.Parallel()
-	r := newRouter(t).queue("q", routing.Mode{})
+	r := newRouter(t).queue("q", resource.Mode{})
 	patch := func(body string) {
 		t.Helper()
-		c, err := r.s.Patch(routing.ResourceJob, "j", []byte(body), routing.If{})
+		c, err := r.s.Patch(resource.Job, "j", []byte(body), routing.If{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -106,16 +108,16 @@ func TestMergePatch(t *testing.T) {
 	patch(`{"channelId":"chat","queueId":"q","priority":7,"labels":{"a":1,"b":"x"},"tags":{"t":true},"dispositionCode":"d",
 		"notes":[{"message":"n"}],"requestedWorkerSelectors":[{"key":"a","labelOperator":"equal","value":1}]}`)
 	patch(`{"labels":{},"etag":"\"x\"","status":"closed","assignments":{"a":1},"unknown":[1]}`)
-	if j := r.job("j"); len(j.Labels) != 2 || *j.Priority != 7 || j.Status != routing.JobQueued {
+	if j := r.job("j"); len(j.Labels) != 2 || *j.Priority != 7 || j.Status != resource.JobQueued {
 		t.Errorf("%+v", j)
 	}
 	patch(`{"labels":{"a":null},"tags":null,"priority":null,"dispositionCode":null,"requestedWorkerSelectors":[]}`)
 	if j := r.job("j"); len(j.Labels) != 1 || len(j.Tags) != 0 || *j.Priority != 1 || j.DispositionCode != "" || len(j.RequestedWorkerSelectors) != 0 || len(j.Notes) != 1 {
 		t.Errorf("%+v", j)
 	}
-	for _, kind := range []routing.Resource{
-		routing.ResourceWorker, routing.ResourceJob, routing.ResourceQueue, routing.ResourceDistribution,
-		routing.ResourceClassification, routing.ResourceException, routing.ResourcePool,
+	for _, kind := range []resource.Kind{
+		resource.Worker, resource.Job, resource.Queue, resource.Distribution,
+		resource.Classification, resource.Exception, resource.Pool,
 	} {
 		if _, err := r.s.Patch(kind, "x", []byte(`{}`), routing.If{}); err != nil {
 			t.Errorf("%s: %v", kind, err)
@@ -127,7 +129,7 @@ func TestMergePatch(t *testing.T) {
 		}
 	}
 	for _, body := range []string{`{"labels":{"a":[1]}}`, `{"priority":"high"}`, `{"priority":1.5}`, `{"channelId":7}`} {
-		if _, err := r.s.Patch(routing.ResourceJob, "j", []byte(body), routing.If{}); weir.CodeOf(err) != weir.CodeInvalid {
+		if _, err := r.s.Patch(resource.Job, "j", []byte(body), routing.If{}); weir.CodeOf(err) != weir.CodeInvalid {
 			t.Errorf("%s: %v", body, err)
 		}
 	}
@@ -136,58 +138,58 @@ func TestMergePatch(t *testing.T) {
 // Invalid requests are refused with the member that is wrong.
 func TestMistakes(t *testing.T) {
 	t.Parallel()
-	r := newRouter(t).queue("q", routing.Mode{})
+	r := newRouter(t).queue("q", resource.Mode{})
 	many := make([]string, 501)
 	for i := range many {
 		many[i] = "q"
 	}
-	job := func(change func(*routing.JobSpec)) routing.Command {
+	job := func(change func(*resource.JobSpec)) routing.Command {
 		spec := chatSpec()
 		change(&spec)
 		return routing.PutJob{ID: "j", Spec: spec}
 	}
-	dist := func(m routing.Mode) routing.Command {
-		return routing.PutDistribution{ID: "d", Spec: routing.DistributionSpec{Mode: m}}
+	dist := func(m resource.Mode) routing.Command {
+		return routing.PutDistribution{ID: "d", Spec: resource.DistributionSpec{Mode: m}}
 	}
-	class := func(c routing.ClassificationSpec) routing.Command {
+	class := func(c resource.ClassificationSpec) routing.Command {
 		return routing.PutClassification{ID: "c", Spec: c}
 	}
 	for pointer, c := range map[string]routing.Command{
 		"/id":                             routing.PutQueue{},
-		"/distributionPolicyId":           routing.PutQueue{ID: "x", Spec: routing.QueueSpec{DistributionPolicyID: "none"}},
-		"/exceptionPolicyId":              routing.PutQueue{ID: "x", Spec: routing.QueueSpec{ExceptionPolicyID: "none"}},
-		"/closed":                         routing.PutQueue{ID: "x", Spec: routing.QueueSpec{Closed: "ajar"}},
-		"/queues":                         routing.PutWorker{ID: "w", Spec: routing.WorkerSpec{Queues: many}},
-		"/capacity":                       routing.PutWorker{ID: "w", Spec: routing.WorkerSpec{Capacity: -1}},
-		"/channels/1/channelId":           routing.PutWorker{ID: "w", Spec: routing.WorkerSpec{Channels: []routing.Channel{{ChannelID: "a", CapacityCostPerJob: 1}, {ChannelID: "a", CapacityCostPerJob: 1}}}},
-		"/channels/0/capacityCostPerJob":  routing.PutWorker{ID: "w", Spec: routing.WorkerSpec{Channels: []routing.Channel{{ChannelID: "a"}}}},
-		"/channels/0/maxNumberOfJobs":     routing.PutWorker{ID: "w", Spec: routing.WorkerSpec{Channels: []routing.Channel{{ChannelID: "a", CapacityCostPerJob: 1, MaxNumberOfJobs: -1}}}},
-		"/labels/x":                       routing.PutWorker{ID: "w", Spec: routing.WorkerSpec{Labels: routing.Labels{"x": {}}}},
-		"/priority":                       job(func(j *routing.JobSpec) { j.Priority = new(101) }),
-		"/channelId":                      job(func(j *routing.JobSpec) { j.ChannelID = "" }),
-		"/queueId":                        job(func(j *routing.JobSpec) { j.QueueID = "" }),
-		"/classificationPolicyId":         job(func(j *routing.JobSpec) { j.ClassificationPolicyID = "none" }),
-		"/matchingMode/kind":              job(func(j *routing.JobSpec) { j.MatchingMode.Kind = "never" }),
-		"/matchingMode/scheduleAt":        job(func(j *routing.JobSpec) { j.MatchingMode.Kind = routing.ScheduleAndSuspend }),
-		"/requestedWorkerSelectors/0/key": job(func(j *routing.JobSpec) { j.RequestedWorkerSelectors = []routing.WorkerSelector{is("")} }),
-		"/requestedWorkerSelectors/0/labelOperator": job(func(j *routing.JobSpec) {
-			j.RequestedWorkerSelectors = []routing.WorkerSelector{where("a", "like", routing.Number(1))}
+		"/distributionPolicyId":           routing.PutQueue{ID: "x", Spec: resource.QueueSpec{DistributionPolicyID: "none"}},
+		"/exceptionPolicyId":              routing.PutQueue{ID: "x", Spec: resource.QueueSpec{ExceptionPolicyID: "none"}},
+		"/closed":                         routing.PutQueue{ID: "x", Spec: resource.QueueSpec{Closed: "ajar"}},
+		"/queues":                         routing.PutWorker{ID: "w", Spec: resource.WorkerSpec{Queues: many}},
+		"/capacity":                       routing.PutWorker{ID: "w", Spec: resource.WorkerSpec{Capacity: -1}},
+		"/channels/1/channelId":           routing.PutWorker{ID: "w", Spec: resource.WorkerSpec{Channels: []resource.Channel{{ChannelID: "a", CapacityCostPerJob: 1}, {ChannelID: "a", CapacityCostPerJob: 1}}}},
+		"/channels/0/capacityCostPerJob":  routing.PutWorker{ID: "w", Spec: resource.WorkerSpec{Channels: []resource.Channel{{ChannelID: "a"}}}},
+		"/channels/0/maxNumberOfJobs":     routing.PutWorker{ID: "w", Spec: resource.WorkerSpec{Channels: []resource.Channel{{ChannelID: "a", CapacityCostPerJob: 1, MaxNumberOfJobs: -1}}}},
+		"/labels/x":                       routing.PutWorker{ID: "w", Spec: resource.WorkerSpec{Labels: label.Set{"x": {}}}},
+		"/priority":                       job(func(j *resource.JobSpec) { j.Priority = new(101) }),
+		"/channelId":                      job(func(j *resource.JobSpec) { j.ChannelID = "" }),
+		"/queueId":                        job(func(j *resource.JobSpec) { j.QueueID = "" }),
+		"/classificationPolicyId":         job(func(j *resource.JobSpec) { j.ClassificationPolicyID = "none" }),
+		"/matchingMode/kind":              job(func(j *resource.JobSpec) { j.MatchingMode.Kind = "never" }),
+		"/matchingMode/scheduleAt":        job(func(j *resource.JobSpec) { j.MatchingMode.Kind = resource.ScheduleAndSuspend }),
+		"/requestedWorkerSelectors/0/key": job(func(j *resource.JobSpec) { j.RequestedWorkerSelectors = []resource.WorkerSelector{is("")} }),
+		"/requestedWorkerSelectors/0/labelOperator": job(func(j *resource.JobSpec) {
+			j.RequestedWorkerSelectors = []resource.WorkerSelector{where("a", "like", label.Number(1))}
 		}),
-		"/mode/kind":                               dist(routing.Mode{Kind: "fastest"}),
-		"/mode/maxConcurrentOffers":                dist(routing.Mode{MinConcurrentOffers: 3, MaxConcurrentOffers: 2}),
-		"/mode/scoringRule/expression":             dist(routing.Mode{Kind: routing.BestWorker, ScoringRule: rule(routing.RuleExpression, "1 +")}),
-		"/mode/scoringRule/functionUri":            dist(routing.Mode{Kind: routing.BestWorker, ScoringRule: rule(routing.RuleFunction, "")}),
-		"/fallbackQueueId":                         class(routing.ClassificationSpec{FallbackQueueID: "none"}),
-		"/prioritizationRule/kind":                 class(routing.ClassificationSpec{PrioritizationRule: &routing.Rule{Kind: "guess"}}),
-		"/queueSelectorAttachments/0/selector":     class(routing.ClassificationSpec{QueueSelectorAttachments: []routing.QueueAttachment{{Kind: routing.AttachStatic}}}),
-		"/queueSelectorAttachments/0/rule":         class(routing.ClassificationSpec{QueueSelectorAttachments: []routing.QueueAttachment{{Kind: routing.AttachRuleEngine}}}),
-		"/workerSelectorAttachments/0/condition":   class(routing.ClassificationSpec{WorkerSelectorAttachments: []routing.WorkerAttachment{{Kind: routing.AttachConditional}}}),
-		"/workerSelectorAttachments/0/allocations": class(routing.ClassificationSpec{WorkerSelectorAttachments: []routing.WorkerAttachment{{Kind: routing.AttachWeighted, Allocations: []routing.WorkerAllocation{{Weight: 0}}}}}),
-		"/exceptionRules/0/trigger/kind":           routing.PutException{ID: "e", Spec: routing.ExceptionSpec{ExceptionRules: []routing.ExceptionRule{{ID: "r"}}}},
-		"/exceptionRules/0/actions/0/queueId": routing.PutException{ID: "e", Spec: routing.ExceptionSpec{ExceptionRules: []routing.ExceptionRule{{
-			ID: "r", Trigger: full(), Actions: []routing.Action{{Kind: routing.ActionManualReclassify, QueueID: "none"}},
+		"/mode/kind":                               dist(resource.Mode{Kind: "fastest"}),
+		"/mode/maxConcurrentOffers":                dist(resource.Mode{MinConcurrentOffers: 3, MaxConcurrentOffers: 2}),
+		"/mode/scoringRule/expression":             dist(resource.Mode{Kind: resource.BestWorker, ScoringRule: rule(resource.RuleExpression, "1 +")}),
+		"/mode/scoringRule/functionUri":            dist(resource.Mode{Kind: resource.BestWorker, ScoringRule: rule(resource.RuleFunction, "")}),
+		"/fallbackQueueId":                         class(resource.ClassificationSpec{FallbackQueueID: "none"}),
+		"/prioritizationRule/kind":                 class(resource.ClassificationSpec{PrioritizationRule: &resource.Rule{Kind: "guess"}}),
+		"/queueSelectorAttachments/0/selector":     class(resource.ClassificationSpec{QueueSelectorAttachments: []resource.QueueAttachment{{Kind: resource.AttachStatic}}}),
+		"/queueSelectorAttachments/0/rule":         class(resource.ClassificationSpec{QueueSelectorAttachments: []resource.QueueAttachment{{Kind: resource.AttachRuleEngine}}}),
+		"/workerSelectorAttachments/0/condition":   class(resource.ClassificationSpec{WorkerSelectorAttachments: []resource.WorkerAttachment{{Kind: resource.AttachConditional}}}),
+		"/workerSelectorAttachments/0/allocations": class(resource.ClassificationSpec{WorkerSelectorAttachments: []resource.WorkerAttachment{{Kind: resource.AttachWeighted, Allocations: []resource.WorkerAllocation{{Weight: 0}}}}}),
+		"/exceptionRules/0/trigger/kind":           routing.PutException{ID: "e", Spec: resource.ExceptionSpec{ExceptionRules: []resource.ExceptionRule{{ID: "r"}}}},
+		"/exceptionRules/0/actions/0/queueId": routing.PutException{ID: "e", Spec: resource.ExceptionSpec{ExceptionRules: []resource.ExceptionRule{{
+			ID: "r", Trigger: full(), Actions: []resource.Action{{Kind: resource.ActionManualReclassify, QueueID: "none"}},
 		}}}},
-		"/selectors/0/labelOperator": routing.PutPool{ID: "p", Spec: routing.PoolSpec{ChannelID: "c", Selectors: []routing.WorkerSelector{{Key: "a"}}}},
+		"/selectors/0/labelOperator": routing.PutPool{ID: "p", Spec: resource.PoolSpec{ChannelID: "c", Selectors: []resource.WorkerSelector{{Key: "a"}}}},
 	} {
 		if got := r.refusal(weir.CodeInvalid, c); len(got) != 1 || got[0].Pointer != pointer {
 			t.Errorf("%s: %v", pointer, got)
@@ -204,11 +206,11 @@ func TestMistakes(t *testing.T) {
 // A snapshot that is truncated, of another version or inconsistent is refused;
 // one that is accepted is written back unchanged.
 func FuzzRestore(f *testing.F) {
-	r := newRouter(f).queue("q", routing.Mode{MaxConcurrentOffers: 2}).agent("a", nil).agent("b", skills("X"))
-	r.do(routing.PutPool{ID: "p", Spec: routing.PoolSpec{ChannelID: "chat"}})
+	r := newRouter(f).queue("q", resource.Mode{MaxConcurrentOffers: 2}).agent("a", nil).agent("b", skills("X"))
+	r.do(routing.PutPool{ID: "p", Spec: resource.PoolSpec{ChannelID: "chat"}})
 	sel := is("X")
 	sel.ExpiresAfterSeconds = 100
-	r.chat("j", sel).chat("k").chat("l", where("A", routing.LessThan, routing.Number(2)))
+	r.chat("j", sel).chat("k").chat("l", where("A", label.LessThan, label.Number(2)))
 	r.accept("k", "a")
 	whole := snapshot(f, r.s)
 	f.Add(whole)
@@ -247,28 +249,28 @@ func FuzzRestore(f *testing.F) {
 func TestPoliciesSentBackAsTheyAreSeenDoNotChange(t *testing.T) {
 	t.Parallel()
 	r := newRouter(t)
-	r.do(routing.PutDistribution{ID: "d", Spec: routing.DistributionSpec{Mode: routing.Mode{Kind: routing.BestWorker}}})
+	r.do(routing.PutDistribution{ID: "d", Spec: resource.DistributionSpec{Mode: resource.Mode{Kind: resource.BestWorker}}})
 	d, _ := r.s.Distribution("d")
-	want := routing.DistributionSpec{OfferExpiresAfterSeconds: 60, Mode: routing.Mode{
-		Kind: routing.BestWorker, MinConcurrentOffers: 1, MaxConcurrentOffers: 1,
-		ScoringRuleOptions: &routing.ScoringOptions{BatchSize: 20, ScoringParameters: []string{"jobLabels", "workerSelectors"}, DescendingOrder: new(true)},
+	want := resource.DistributionSpec{OfferExpiresAfterSeconds: 60, Mode: resource.Mode{
+		Kind: resource.BestWorker, MinConcurrentOffers: 1, MaxConcurrentOffers: 1,
+		ScoringRuleOptions: &resource.ScoringOptions{BatchSize: 20, ScoringParameters: []string{"jobLabels", "workerSelectors"}, DescendingOrder: new(true)},
 	}}
 	if diff := cmp.Diff(want, d.Spec); diff != "" {
 		t.Errorf("defaults (-want +got):\n%s", diff)
 	}
 	r.do(routing.PutDistribution{ID: "d", Spec: want}).saw()
 	r.do(routing.PutClassification{ID: "c"})
-	r.do(routing.PutClassification{ID: "c", Spec: routing.ClassificationSpec{QueueSelectorAttachments: []routing.QueueAttachment{}}}).saw()
+	r.do(routing.PutClassification{ID: "c", Spec: resource.ClassificationSpec{QueueSelectorAttachments: []resource.QueueAttachment{}}}).saw()
 	r.do(routing.PutException{ID: "x"})
-	r.do(routing.PutException{ID: "x", Spec: routing.ExceptionSpec{ExceptionRules: []routing.ExceptionRule{}}}).saw()
+	r.do(routing.PutException{ID: "x", Spec: resource.ExceptionSpec{ExceptionRules: []resource.ExceptionRule{}}}).saw()
 }
 
 func TestIdsAndSizesThatNoStoreKeeps(t *testing.T) {
 	t.Parallel()
-	r := newRouter(t).queue("q", routing.Mode{})
+	r := newRouter(t).queue("q", resource.Mode{})
 	for _, c := range []routing.Command{
-		routing.PutQueue{ID: "\xff"}, routing.PutWorker{ID: "w", Spec: routing.WorkerSpec{Labels: routing.Labels{"a": routing.Text("\xc3")}}},
-		routing.PutJob{ID: "j", Spec: routing.JobSpec{ChannelID: "\xed\xa0\x80", QueueID: "q"}},
+		routing.PutQueue{ID: "\xff"}, routing.PutWorker{ID: "w", Spec: resource.WorkerSpec{Labels: label.Set{"a": label.Text("\xc3")}}},
+		routing.PutJob{ID: "j", Spec: resource.JobSpec{ChannelID: "\xed\xa0\x80", QueueID: "q"}},
 	} {
 		r.refused(weir.CodeInvalid, c)
 	}
@@ -280,12 +282,12 @@ func TestIdsAndSizesThatNoStoreKeeps(t *testing.T) {
 		}
 		return `{"channelId":"chat","queueId":"q","labels":{` + strings.Join(labels, ",") + `}}`
 	}
-	c, err := r.s.Patch(routing.ResourceJob, "j", []byte(part(0, 12)), routing.If{})
+	c, err := r.s.Patch(resource.Job, "j", []byte(part(0, 12)), routing.If{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.do(c)
-	if _, err := r.s.Patch(routing.ResourceJob, "j", []byte(part(12, 14)), routing.If{}); weir.CodeOf(err) != weir.CodeInvalid {
+	if _, err := r.s.Patch(resource.Job, "j", []byte(part(12, 14)), routing.If{}); weir.CodeOf(err) != weir.CodeInvalid {
 		t.Errorf("a job of 140 kB: %v", err)
 	}
 }

@@ -3,6 +3,8 @@ package routing
 import (
 	"slices"
 	"time"
+	"weir/routing/label"
+	"weir/routing/resource"
 )
 
 // Ready is a worker that has room now, and the time since when it has been
@@ -16,7 +18,7 @@ type Ready struct {
 // channel, longest available first, at most limit. With the longest-available
 // order, a new job with the same requirements goes to the first of them. With
 // newest the order is reversed.
-func (s *State) Ready(p PoolSpec, newest bool, limit int) []Ready {
+func (s *State) Ready(p resource.PoolSpec, newest bool, limit int) []Ready {
 	var out []Ready
 	look := func(w *worker) bool {
 		if w != nil && w.passes(&pool{PoolSpec: p}) && w.hasRoom(p.ChannelID) {
@@ -44,12 +46,12 @@ func (s *State) Ready(p PoolSpec, newest bool, limit int) []Ready {
 }
 
 // Pool returns a pool.
-func (s *State) Pool(id string) (Named[PoolSpec], bool) {
+func (s *State) Pool(id string) (Named[resource.PoolSpec], bool) {
 	p := s.pools[id]
 	if p == nil {
-		return Named[PoolSpec]{}, false
+		return Named[resource.PoolSpec]{}, false
 	}
-	return Named[PoolSpec]{id, p.PoolSpec, p.Version, p.ChangedAt}, true
+	return Named[resource.PoolSpec]{id, p.PoolSpec, p.Version, p.ChangedAt}, true
 }
 
 // PoolDepth returns the depth of a pool; zero if there is no such pool.
@@ -112,17 +114,17 @@ func (s *State) Unmatchable(queueID string, limit int) []string {
 // anybodyFor reports whether any worker, registered or not, has the queue, the
 // channel and the labels that a job requires.
 func (s *State) anybodyFor(j *job, looks *int) bool {
-	p := &pool{PoolSpec: PoolSpec{QueueID: j.QueueID}}
+	p := &pool{PoolSpec: resource.PoolSpec{QueueID: j.QueueID}}
 	can := func(w *worker) bool {
 		*looks++
 		return w != nil && w.passes(p) && w.cost(j.ChannelID) > 0
 	}
 	only, direct := "", false // a job may require one particular worker
-	for _, list := range [][]WorkerSelector{j.RequestedWorkerSelectors, j.Attached} {
+	for _, list := range [][]resource.WorkerSelector{j.RequestedWorkerSelectors, j.Attached} {
 		for _, sel := range list {
-			if sel.active() {
+			if sel.Active() {
 				p.Selectors = append(p.Selectors, sel)
-				if id, is := sel.Value.Text(); is && sel.Key == "Id" && sel.Operator == Equal {
+				if id, is := sel.Value.Text(); is && sel.Key == "Id" && sel.Operator == label.Equal {
 					only, direct = id, true
 				}
 			}

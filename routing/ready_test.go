@@ -9,18 +9,20 @@ import (
 
 	"weir"
 	"weir/routing"
+	"weir/routing/label"
+	"weir/routing/resource"
 )
 
 // The first worker of the list gets the next job, in both orders.
 func TestReady(t *testing.T) {
 	t.Parallel()
 	for _, newest := range []bool{false, true} {
-		mode := routing.LongestIdle
+		mode := resource.LongestIdle
 		if newest {
-			mode = routing.ShortestIdle
+			mode = resource.ShortestIdle
 		}
-		r := newRouter(t).queue("q", routing.Mode{Kind: mode}).agent("a", skills("X")).wait(time.Second).agent("b", nil).agent("c", skills("X"))
-		p := routing.PoolSpec{QueueID: "q", ChannelID: "chat", Selectors: []routing.WorkerSelector{is("X")}}
+		r := newRouter(t).queue("q", resource.Mode{Kind: mode}).agent("a", skills("X")).wait(time.Second).agent("b", nil).agent("c", skills("X"))
+		p := resource.PoolSpec{QueueID: "q", ChannelID: "chat", Selectors: []resource.WorkerSelector{is("X")}}
 		for _, id := range []string{"1", "2"} {
 			next := r.s.Ready(p, newest, 1)[0]
 			if want := r.worker(next.WorkerID).AvailableSince; !next.Since.Equal(want) {
@@ -37,8 +39,8 @@ func TestReady(t *testing.T) {
 // Of several clients that saw the same version of a pool, exactly one acts.
 func TestWhilePool(t *testing.T) {
 	t.Parallel()
-	r := newRouter(t).queue("q", routing.Mode{}).agent("a", nil).agent("b", nil)
-	r.do(routing.PutPool{ID: "p", Spec: routing.PoolSpec{ChannelID: "chat"}})
+	r := newRouter(t).queue("q", resource.Mode{}).agent("a", nil).agent("b", nil)
+	r.do(routing.PutPool{ID: "p", Spec: resource.PoolSpec{ChannelID: "chat"}})
 	seen := r.s.Pools()[0].Version
 	for i, want := range []weir.Code{"", weir.CodePrecondition} {
 		c, err := r.s.WhilePool("p", seen, routing.PutJob{ID: "j", Spec: chatSpec()})
@@ -59,7 +61,7 @@ func TestWhilePool(t *testing.T) {
 // Exactly the jobs that no worker at all could take are found.
 func TestUnmatchable(t *testing.T) {
 	t.Parallel()
-	r := newRouter(t).queue("q", routing.Mode{}).agent("busy", skills("X")).chat("1", is("X")).chat("2", is("X")).chat("3", is("Y")).chat("4", is("Y"))
+	r := newRouter(t).queue("q", resource.Mode{}).agent("busy", skills("X")).chat("1", is("X")).chat("2", is("X")).chat("3", is("Y")).chat("4", is("Y"))
 	if diff := cmp.Diff([]string{"3", "4"}, r.s.Unmatchable("q", 10)); diff != "" {
 		t.Error(diff)
 	}
@@ -77,8 +79,8 @@ func TestUnmatchable(t *testing.T) {
 // job is not, until it is unassigned.
 func TestNotAfter(t *testing.T) {
 	t.Parallel()
-	r := newRouter(t).queue("q", routing.Mode{}).agent("w", skills("X"))
-	limited := func(id string, after time.Duration, s ...routing.WorkerSelector) {
+	r := newRouter(t).queue("q", resource.Mode{}).agent("w", skills("X"))
+	limited := func(id string, after time.Duration, s ...resource.WorkerSelector) {
 		spec := chatSpec(s...)
 		spec.NotAfter = r.now.Add(after)
 		r.do(routing.PutJob{ID: id, Spec: spec})
@@ -86,19 +88,19 @@ func TestNotAfter(t *testing.T) {
 	limited("taken", time.Minute, is("X"))
 	a := r.accept("taken", "w")
 	limited("waits", 30*time.Second)
-	r.wait(29*time.Second).status("waits", routing.JobQueued).wait(2*time.Second).status("waits", routing.JobCancelled)
+	r.wait(29*time.Second).status("waits", resource.JobQueued).wait(2*time.Second).status("waits", resource.JobCancelled)
 	if j := r.job("waits"); j.DispositionCode != routing.ExpiredJob || last[*routing.JobCancelledEvent](r).At != start().Add(30*time.Second) {
 		t.Errorf("%+v", j)
 	}
-	r.wait(time.Hour).status("taken", routing.JobAssigned)
-	r.do(routing.UnassignJob{JobID: "taken", AssignmentID: a}).status("taken", routing.JobCancelled)
+	r.wait(time.Hour).status("taken", resource.JobAssigned)
+	r.do(routing.UnassignJob{JobID: "taken", AssignmentID: a}).status("taken", resource.JobCancelled)
 	limited("offered", time.Second, is("X"))
 	offer := r.offer("offered", "w")
 	r.wait(time.Second).refused(weir.CodeNotFound, routing.AcceptOffer{WorkerID: "w", OfferID: offer})
 	limited("moved", time.Minute)
 	spec := chatSpec()
 	spec.NotAfter = r.now.Add(2 * time.Hour)
-	r.do(routing.PutJob{ID: "moved", Spec: spec}).wait(time.Hour).status("moved", routing.JobQueued)
+	r.do(routing.PutJob{ID: "moved", Spec: spec}).wait(time.Hour).status("moved", resource.JobQueued)
 }
 
 // Unmatchable blocks the engine, so it must stop early however many agents
@@ -115,19 +117,19 @@ func TestUnmatchableDoesNotTakeForEver(t *testing.T) {
 	do(routing.PutQueue{ID: "q"})
 	const agents, jobs = 3000, 4000
 	for i := range agents {
-		do(routing.PutWorker{ID: strconv.Itoa(i), Spec: routing.WorkerSpec{
-			Queues: []string{"q"}, Capacity: 1, Channels: []routing.Channel{{ChannelID: "c", CapacityCostPerJob: 1}},
-			Labels: routing.Labels{"desk": routing.Number(float64(i))},
+		do(routing.PutWorker{ID: strconv.Itoa(i), Spec: resource.WorkerSpec{
+			Queues: []string{"q"}, Capacity: 1, Channels: []resource.Channel{{ChannelID: "c", CapacityCostPerJob: 1}},
+			Labels: label.Set{"desk": label.Number(float64(i))},
 		}})
 	}
 	for _, key := range []string{"Id", "desk"} {
 		for i := range jobs {
-			value := routing.Number(float64(i % agents))
+			value := label.Number(float64(i % agents))
 			if key == "Id" {
-				value = routing.Text(strconv.Itoa(i % agents))
+				value = label.Text(strconv.Itoa(i % agents))
 			}
-			do(routing.PutJob{ID: key + strconv.Itoa(i), Spec: routing.JobSpec{ChannelID: "c", QueueID: "q", RequestedWorkerSelectors: []routing.WorkerSelector{
-				where(key, routing.Equal, value), where("n", routing.NotEqual, routing.Number(float64(i))),
+			do(routing.PutJob{ID: key + strconv.Itoa(i), Spec: resource.JobSpec{ChannelID: "c", QueueID: "q", RequestedWorkerSelectors: []resource.WorkerSelector{
+				where(key, label.Equal, value), where("n", label.NotEqual, label.Number(float64(i))),
 			}}})
 		}
 	}

@@ -10,6 +10,8 @@ import (
 
 	"weir"
 	"weir/routing"
+	"weir/routing/label"
+	"weir/routing/resource"
 )
 
 // router is an engine with a clock that the test moves.
@@ -109,7 +111,7 @@ func (r *router) worker(id string) routing.Worker {
 	return w
 }
 
-func (r *router) status(id string, want routing.JobStatus) *router {
+func (r *router) status(id string, want resource.JobStatus) *router {
 	r.t.Helper()
 	if got := r.job(id).Status; got != want {
 		r.t.Fatalf("job %s is %s; want %s", id, got, want)
@@ -117,7 +119,7 @@ func (r *router) status(id string, want routing.JobStatus) *router {
 	return r
 }
 
-func (r *router) state(id string, want routing.WorkerState) *router {
+func (r *router) state(id string, want resource.WorkerState) *router {
 	r.t.Helper()
 	if got := r.worker(id).State; got != want {
 		r.t.Fatalf("worker %s is %s; want %s", id, got, want)
@@ -126,33 +128,33 @@ func (r *router) state(id string, want routing.WorkerState) *router {
 }
 
 // queue creates a queue with a mode.
-func (r *router) queue(id string, mode routing.Mode) *router {
+func (r *router) queue(id string, mode resource.Mode) *router {
 	r.t.Helper()
-	r.do(routing.PutDistribution{ID: "of " + id, Spec: routing.DistributionSpec{OfferExpiresAfterSeconds: 60, Mode: mode}})
-	return r.do(routing.PutQueue{ID: id, Spec: routing.QueueSpec{DistributionPolicyID: "of " + id}})
+	r.do(routing.PutDistribution{ID: "of " + id, Spec: resource.DistributionSpec{OfferExpiresAfterSeconds: 60, Mode: mode}})
+	return r.do(routing.PutQueue{ID: id, Spec: resource.QueueSpec{DistributionPolicyID: "of " + id}})
 }
 
 // agent creates a registered worker on queue q for one chat at a time.
-func (r *router) agent(id string, labels routing.Labels) *router {
+func (r *router) agent(id string, labels label.Set) *router {
 	r.t.Helper()
 	return r.do(routing.PutWorker{ID: id, Spec: agentSpec(1, labels)})
 }
 
-func agentSpec(capacity int, labels routing.Labels) routing.WorkerSpec {
-	return routing.WorkerSpec{
+func agentSpec(capacity int, labels label.Set) resource.WorkerSpec {
+	return resource.WorkerSpec{
 		Queues: []string{"q"}, Capacity: capacity, Labels: labels, AvailableForOffers: true,
-		Channels: []routing.Channel{{ChannelID: "chat", CapacityCostPerJob: 1}, {ChannelID: "voice", CapacityCostPerJob: 2}},
+		Channels: []resource.Channel{{ChannelID: "chat", CapacityCostPerJob: 1}, {ChannelID: "voice", CapacityCostPerJob: 2}},
 	}
 }
 
 // chat submits a job on queue q.
-func (r *router) chat(id string, selectors ...routing.WorkerSelector) *router {
+func (r *router) chat(id string, selectors ...resource.WorkerSelector) *router {
 	r.t.Helper()
 	return r.do(routing.PutJob{ID: id, Spec: chatSpec(selectors...)})
 }
 
-func chatSpec(selectors ...routing.WorkerSelector) routing.JobSpec {
-	return routing.JobSpec{ChannelID: "chat", QueueID: "q", RequestedWorkerSelectors: selectors}
+func chatSpec(selectors ...resource.WorkerSelector) resource.JobSpec {
+	return resource.JobSpec{ChannelID: "chat", QueueID: "q", RequestedWorkerSelectors: selectors}
 }
 
 // offered returns the workers with an open offer of a job.
@@ -196,17 +198,17 @@ func (r *router) finish(job, assignment string) *router {
 	return r.do(routing.CloseJob{JobID: job, AssignmentID: assignment})
 }
 
-func where(key string, op routing.Operator, v routing.Value) routing.WorkerSelector {
-	return routing.WorkerSelector{Key: key, Operator: op, Value: v}
+func where(key string, op label.Operator, v label.Value) resource.WorkerSelector {
+	return resource.WorkerSelector{Key: key, Operator: op, Value: v}
 }
 
 // is requires a label to be true.
-func is(key string) routing.WorkerSelector { return where(key, routing.Equal, routing.Bool(true)) }
+func is(key string) resource.WorkerSelector { return where(key, label.Equal, label.Bool(true)) }
 
-func skills(names ...string) routing.Labels {
-	l := routing.Labels{}
+func skills(names ...string) label.Set {
+	l := label.Set{}
 	for _, n := range names {
-		l[n] = routing.Bool(true)
+		l[n] = label.Bool(true)
 	}
 	return l
 }

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"sync"
 	"time"
+	"weir/routing/resource"
 )
 
 // A snapshot is one line of JSON per entity, after a header line and before a
@@ -173,7 +174,7 @@ func (s *State) rebuild(workers []*worker) error {
 		w.order()
 		w.uses()
 		w.idle = timer{kind: timerIdle, order: w.Created, work: w}
-		if w.State == WorkerActive {
+		if w.State == resource.WorkerActive {
 			s.index.enter(w)
 		}
 		s.rest(w)
@@ -198,10 +199,10 @@ func (s *State) rebuild(workers []*worker) error {
 func (s *State) sane(j *job) error {
 	p := j.EffectivePriority()
 	switch {
-	case j.Status == JobQueued && s.queues[j.QueueID] == nil,
-		!j.Status.over() && j.ClassificationPolicyID != "" && s.classes[j.ClassificationPolicyID] == nil,
-		len(j.Offers) > 0 && j.Status != JobQueued,
-		p < MinPriority, p > MaxPriority, j.Enqueued > s.seq:
+	case j.Status == resource.JobQueued && s.queues[j.QueueID] == nil,
+		!j.Status.Finished() && j.ClassificationPolicyID != "" && s.classes[j.ClassificationPolicyID] == nil,
+		len(j.Offers) > 0 && j.Status != resource.JobQueued,
+		p < resource.MinPriority, p > resource.MaxPriority, j.Enqueued > s.seq:
 		return fmt.Errorf("the snapshot's job %q cannot be", j.ID)
 	}
 	return nil

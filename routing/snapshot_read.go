@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"weir/internal/plainjson"
+	"weir/routing/label"
+	"weir/routing/resource"
 )
 
 // namesMost bounds the names that a recordReader interns.
@@ -20,7 +22,7 @@ type recordReader struct {
 	names map[string]string // interned
 }
 
-// job decodes the job of a line; ok is false for a line in another form.
+// Job decodes the job of a line; ok is false for a line in another form.
 func (r *recordReader) job(line []byte) (_ *jobData, ok bool) {
 	r.b, r.odd = line, !bytes.HasPrefix(line, []byte(`{"job":{"id":`))
 	j := &jobData{}
@@ -48,7 +50,7 @@ func (r *recordReader) job(line []byte) (_ *jobData, ok bool) {
 	return j, r.has("}}\n") && len(r.b) == 0
 }
 
-func (r *recordReader) wishes(s *JobSpec) {
+func (r *recordReader) wishes(s *resource.JobSpec) {
 	name(r, `,"channelId":`, &s.ChannelID)
 	r.text(`,"channelReference":`, &s.ChannelReference)
 	name(r, `,"queueId":`, &s.QueueID)
@@ -140,9 +142,9 @@ func (r *recordReader) instant(key string, into *time.Time) {
 	}
 }
 
-func (r *recordReader) value() (v Value) {
+func (r *recordReader) value() (v label.Value) {
 	if len(r.b) > 0 && r.b[0] == '"' {
-		return Text(string(r.raw()))
+		return label.Text(string(r.raw()))
 	}
 	end := bytes.IndexAny(r.b, ",}")
 	if end < 0 {
@@ -153,9 +155,9 @@ func (r *recordReader) value() (v Value) {
 	r.b = r.b[end:]
 	switch x := decoded.(type) {
 	case float64:
-		v = Number(x)
+		v = label.Number(x)
 	case bool:
-		v = Bool(x)
+		v = label.Bool(x)
 	default:
 		ok = false
 	}
@@ -163,11 +165,11 @@ func (r *recordReader) value() (v Value) {
 	return v
 }
 
-func (r *recordReader) labels(key string, into *Labels) {
+func (r *recordReader) labels(key string, into *label.Set) {
 	if !r.has(key) {
 		return
 	}
-	*into = Labels{}
+	*into = label.Set{}
 	for before := "{"; !r.odd; before = "," {
 		var label string
 		name(r, before, &label)
@@ -182,9 +184,9 @@ func (r *recordReader) labels(key string, into *Labels) {
 	}
 }
 
-func (r *recordReader) selectors(key string, into *[]WorkerSelector) {
+func (r *recordReader) selectors(key string, into *[]resource.WorkerSelector) {
 	r.list(key, func() {
-		var s WorkerSelector
+		var s resource.WorkerSelector
 		name(r, `"key":`, &s.Key)
 		name(r, `,"labelOperator":`, &s.Operator)
 		if r.has(`,"value":`) {

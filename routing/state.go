@@ -2,6 +2,7 @@ package routing
 
 import (
 	"time"
+	"weir/routing/resource"
 )
 
 // State is the complete state of the router. Only [State.Apply], [State.Fold]
@@ -21,8 +22,8 @@ type State struct {
 	offers   map[string]*offer // open offers
 	taken    map[string]*job   // offers revoked because another worker accepted
 
-	byAge  line              // jobs by creation, for paging
-	counts map[JobStatus]int // jobs by status
+	byAge  line                       // jobs by creation, for paging
+	counts map[resource.JobStatus]int // jobs by status
 
 	index    index
 	timers   [timerKinds]heap
@@ -56,7 +57,7 @@ func New(settings Settings) *State {
 		dists: map[string]*distribution{}, classes: map[string]*classification{},
 		excepts: map[string]*exception{}, pools: map[string]*pool{},
 		offers: map[string]*offer{}, taken: map[string]*job{},
-		counts: map[JobStatus]int{}, index: newIndex(),
+		counts: map[resource.JobStatus]int{}, index: newIndex(),
 	}
 }
 
@@ -77,13 +78,13 @@ func (s *stamp) touch(h *Header) { s.Version, s.ChangedAt = Version(h.Seq), h.At
 type workerData struct {
 	ID string `json:"id"`
 	stamp
-	WorkerSpec
-	Created        uint64      `json:"created"` // the event
-	State          WorkerState `json:"state"`
-	Registered     uint64      `json:"registered,omitempty"` // event that made it active
-	AvailableSince time.Time   `json:"availableSince,omitzero"`
-	Place          uint64      `json:"place,omitempty"` // event since which it is available; orders workers
-	ActiveAt       time.Time   `json:"activeAt,omitzero"`
+	resource.WorkerSpec
+	Created        uint64               `json:"created"` // the event
+	State          resource.WorkerState `json:"state"`
+	Registered     uint64               `json:"registered,omitempty"` // event that made it active
+	AvailableSince time.Time            `json:"availableSince,omitzero"`
+	Place          uint64               `json:"place,omitempty"` // event since which it is available; orders workers
+	ActiveAt       time.Time            `json:"activeAt,omitzero"`
 }
 
 type worker struct {
@@ -107,9 +108,9 @@ type worker struct {
 type jobData struct {
 	ID string `json:"id"`
 	stamp
-	JobSpec                   // with its current queue, priority and requested selectors
-	Attached []WorkerSelector `json:"attached,omitempty"`
-	Status   JobStatus        `json:"status"`
+	resource.JobSpec                           // With its current queue, priority and requested selectors
+	Attached         []resource.WorkerSelector `json:"attached,omitempty"`
+	Status           resource.JobStatus        `json:"status"`
 
 	CreatedAt   time.Time `json:"createdAt"`
 	Created     uint64    `json:"created"` // the event
@@ -151,7 +152,7 @@ type job struct {
 	life  timer  // until it expires, then until it is dropped
 	mark  bool   // on the agenda
 
-	counted JobStatus // the status under which it is counted
+	counted resource.JobStatus // the status under which it is counted
 }
 
 // offer is a job offered to a worker.
@@ -209,7 +210,7 @@ type queue struct {
 type queueData struct {
 	ID string `json:"id"`
 	stamp
-	QueueSpec
+	resource.QueueSpec
 	LastOffered string `json:"lastOffered,omitempty"`
 	Pace        pace   `json:"pace,omitzero"`
 }
@@ -217,25 +218,25 @@ type queueData struct {
 type distribution struct {
 	ID string `json:"id"`
 	stamp
-	DistributionSpec
+	resource.DistributionSpec
 }
 
 type classification struct {
 	ID string `json:"id"`
 	stamp
-	ClassificationSpec
+	resource.ClassificationSpec
 }
 
 type exception struct {
 	ID string `json:"id"`
 	stamp
-	ExceptionSpec
+	resource.ExceptionSpec
 }
 
 type pool struct {
 	ID string `json:"id"`
 	stamp
-	PoolSpec
+	resource.PoolSpec
 	Count uint64 `json:"count"` // version: number of depth changes so far
 	depth int
 }
@@ -243,7 +244,7 @@ type pool struct {
 // pace measures how fast a queue's jobs are assigned, for estimates.
 type pace struct {
 	LastAt time.Time `json:"lastAt,omitzero"`
-	Mean   float64   `json:"mean,omitempty"` // seconds between assignments
+	Mean   float64   `json:"mean,omitempty"` // Seconds between assignments
 	Count  int       `json:"count,omitempty"`
 }
 

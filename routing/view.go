@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"weir/routing/resource"
 )
 
 // Offer is an open offer as a worker's view shows it.
@@ -29,15 +30,15 @@ type AssignedJob struct {
 // Worker is a worker as clients see it.
 type Worker struct {
 	ID string `json:"id"`
-	WorkerSpec
-	Version        Version       `json:"-"`
-	ChangedAt      time.Time     `json:"-"`
-	State          WorkerState   `json:"state"`
-	Offers         []Offer       `json:"offers"`
-	AssignedJobs   []AssignedJob `json:"assignedJobs"`
-	LoadRatio      float64       `json:"loadRatio"`
-	AvailableSince time.Time     `json:"-"`
-	HasCapacity    bool          `json:"-"` // room on some channel
+	resource.WorkerSpec
+	Version        Version              `json:"-"`
+	ChangedAt      time.Time            `json:"-"`
+	State          resource.WorkerState `json:"state"`
+	Offers         []Offer              `json:"offers"`
+	AssignedJobs   []AssignedJob        `json:"assignedJobs"`
+	LoadRatio      float64              `json:"loadRatio"`
+	AvailableSince time.Time            `json:"-"`
+	HasCapacity    bool                 `json:"-"` // room on some channel
 }
 
 // Assignment is an assignment as a job's view shows it.
@@ -52,19 +53,19 @@ type Assignment struct {
 // Job is a job as clients see it.
 type Job struct {
 	ID string `json:"id"`
-	JobSpec
-	Version                 Version               `json:"-"`
-	ChangedAt               time.Time             `json:"-"`
-	Status                  JobStatus             `json:"status"`
-	EnqueuedAt              time.Time             `json:"enqueuedAt,omitzero"`
-	ScheduledAt             time.Time             `json:"scheduledAt,omitzero"`
-	AttachedWorkerSelectors []WorkerSelector      `json:"attachedWorkerSelectors"`
-	Assignments             map[string]Assignment `json:"assignments"`
-	CreatedAt               time.Time             `json:"-"`
-	Offers                  []Offer               `json:"-"`
-	Unassigned              int                   `json:"-"`
-	Asks                    Asking                `json:"-"`
-	Round                   uint64                `json:"-"`
+	resource.JobSpec
+	Version                 Version                   `json:"-"`
+	ChangedAt               time.Time                 `json:"-"`
+	Status                  resource.JobStatus        `json:"status"`
+	EnqueuedAt              time.Time                 `json:"enqueuedAt,omitzero"`
+	ScheduledAt             time.Time                 `json:"scheduledAt,omitzero"`
+	AttachedWorkerSelectors []resource.WorkerSelector `json:"attachedWorkerSelectors"`
+	Assignments             map[string]Assignment     `json:"assignments"`
+	CreatedAt               time.Time                 `json:"-"`
+	Offers                  []Offer                   `json:"-"`
+	Unassigned              int                       `json:"-"`
+	Asks                    Asking                    `json:"-"`
+	Round                   uint64                    `json:"-"`
 }
 
 // Named is a queue, a policy or a pool as clients see it.
@@ -136,39 +137,39 @@ func (s *State) Job(id string) (Job, bool) {
 }
 
 // Queue returns a queue.
-func (s *State) Queue(id string) (Named[QueueSpec], bool) {
+func (s *State) Queue(id string) (Named[resource.QueueSpec], bool) {
 	q := s.queues[id]
 	if q == nil {
-		return Named[QueueSpec]{}, false
+		return Named[resource.QueueSpec]{}, false
 	}
-	return Named[QueueSpec]{id, q.QueueSpec, q.Version, q.ChangedAt}, true
+	return Named[resource.QueueSpec]{id, q.QueueSpec, q.Version, q.ChangedAt}, true
 }
 
 // Distribution returns a distribution policy.
-func (s *State) Distribution(id string) (Named[DistributionSpec], bool) {
+func (s *State) Distribution(id string) (Named[resource.DistributionSpec], bool) {
 	d := s.dists[id]
 	if d == nil {
-		return Named[DistributionSpec]{}, false
+		return Named[resource.DistributionSpec]{}, false
 	}
-	return Named[DistributionSpec]{id, d.DistributionSpec, d.Version, d.ChangedAt}, true
+	return Named[resource.DistributionSpec]{id, d.DistributionSpec, d.Version, d.ChangedAt}, true
 }
 
 // Classification returns a classification policy. Its rules hold secrets.
-func (s *State) Classification(id string) (Named[ClassificationSpec], bool) {
+func (s *State) Classification(id string) (Named[resource.ClassificationSpec], bool) {
 	c := s.classes[id]
 	if c == nil {
-		return Named[ClassificationSpec]{}, false
+		return Named[resource.ClassificationSpec]{}, false
 	}
-	return Named[ClassificationSpec]{id, c.ClassificationSpec, c.Version, c.ChangedAt}, true
+	return Named[resource.ClassificationSpec]{id, c.ClassificationSpec, c.Version, c.ChangedAt}, true
 }
 
 // Exception returns an exception policy.
-func (s *State) Exception(id string) (Named[ExceptionSpec], bool) {
+func (s *State) Exception(id string) (Named[resource.ExceptionSpec], bool) {
 	x := s.excepts[id]
 	if x == nil {
-		return Named[ExceptionSpec]{}, false
+		return Named[resource.ExceptionSpec]{}, false
 	}
-	return Named[ExceptionSpec]{id, x.ExceptionSpec, x.Version, x.ChangedAt}, true
+	return Named[resource.ExceptionSpec]{id, x.ExceptionSpec, x.Version, x.ChangedAt}, true
 }
 
 // PoolDepth is the number of available workers that pass a pool's filter, and a
@@ -190,7 +191,7 @@ func (s *State) Pools() []PoolDepth {
 
 // IDs returns the ids of one kind of resource that sort after the given id, in
 // order, at most limit.
-func (s *State) IDs(kind Resource, after string, limit int) []string {
+func (s *State) IDs(kind resource.Kind, after string, limit int) []string {
 	var ids []string
 	add := func(id string) {
 		if id > after {
@@ -198,19 +199,19 @@ func (s *State) IDs(kind Resource, after string, limit int) []string {
 		}
 	}
 	switch kind {
-	case ResourceWorker:
+	case resource.Worker:
 		eachKey(s.workers, add)
-	case ResourceJob:
+	case resource.Job:
 		eachKey(s.jobs, add)
-	case ResourceQueue:
+	case resource.Queue:
 		eachKey(s.queues, add)
-	case ResourceDistribution:
+	case resource.Distribution:
 		eachKey(s.dists, add)
-	case ResourceClassification:
+	case resource.Classification:
 		eachKey(s.classes, add)
-	case ResourceException:
+	case resource.Exception:
 		eachKey(s.excepts, add)
-	case ResourcePool:
+	case resource.Pool:
 		eachKey(s.pools, add)
 	}
 	slices.SortFunc(ids, strings.Compare)

@@ -2,6 +2,7 @@ package routing
 
 import (
 	"fmt"
+	"weir/routing/resource"
 
 	"weir/ops"
 )
@@ -18,22 +19,22 @@ func (s *State) Why(id string) (_ ops.Why, ok bool) {
 		return ops.Why{}, false
 	}
 	switch {
-	case j.Status == JobScheduled || j.Status == JobPendingSchedule:
+	case j.Status == resource.JobScheduled || j.Status == resource.JobPendingSchedule:
 		return ops.Why{Code: "scheduled", Text: "scheduled for " + ops.WhyAt(j.ScheduledAt)}, true
-	case j.Status == JobWaitingForActivation:
+	case j.Status == resource.JobWaitingForActivation:
 		return ops.Why{Code: "activation", Text: "waiting for activation: its matching mode is set to queue and match it"}, true
-	case j.Status == JobCreated || j.Status == JobPendingClassification:
+	case j.Status == resource.JobCreated || j.Status == resource.JobPendingClassification:
 		return ops.Why{Code: "classification", Text: "its classification is under way"}, true
-	case j.Status == JobClassificationFailed:
+	case j.Status == resource.JobClassificationFailed:
 		return ops.Why{Code: "classification_failed", Text: "its classification failed: reclassify it, or change its labels, queue or policy"}, true
-	case j.Status == JobCompleted:
+	case j.Status == resource.JobCompleted:
 		return ops.Why{Code: "closing", Text: "completed, and not closed yet"}, true
 	case j.queue == nil:
 		return ops.Why{}, true
 	case len(j.Offers) > 0:
 		o := j.Offers[0]
 		return ops.Why{Code: "offer_pending", Text: fmt.Sprintf("offered to worker %s; the offer expires at %s", o.WorkerID, ops.WhyAt(o.ExpiresAt))}, true
-	case j.MatchingMode.Kind == Suspend:
+	case j.MatchingMode.Kind == resource.Suspend:
 		return ops.Why{Code: "suspended", Text: "its matching is suspended: set its matching mode to queue and match it"}, true
 	case j.kin.queue.closed:
 		return ops.Why{Code: "queue_closed", Text: fmt.Sprintf("queue %s is closed", j.QueueID)}, true
@@ -52,7 +53,7 @@ func (s *State) whyUnmatched(j *job) ops.Why {
 		}
 		return ops.Why{Code: "no_match", Text: fmt.Sprintf("no worker of queue %s matches the selectors of the job", j.QueueID)}
 	}
-	p := &pool{PoolSpec: PoolSpec{QueueID: j.QueueID, Selectors: j.activeSelectors()}}
+	p := &pool{PoolSpec: resource.PoolSpec{QueueID: j.QueueID, Selectors: j.activeSelectors()}}
 	away, busy, excluded := 0, 0, 0
 	for _, w := range s.workers {
 		if looks++; looks > maxWhyLooks {
@@ -81,7 +82,7 @@ func (s *State) whyUnmatched(j *job) ops.Why {
 // anybodyListens reports whether any worker serves the queue and the channel of a
 // job.
 func (s *State) anybodyListens(j *job) bool {
-	p := &pool{PoolSpec: PoolSpec{QueueID: j.QueueID}}
+	p := &pool{PoolSpec: resource.PoolSpec{QueueID: j.QueueID}}
 	for _, w := range s.workers {
 		if w.passes(p) && w.cost(j.ChannelID) > 0 {
 			return true

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"weir/routing"
+	"weir/routing/resource"
 )
 
 // Limits of the circuit breaker of a function.
@@ -101,8 +102,8 @@ func (c *circuit) note(failed bool, now time.Time) {
 }
 
 // addressOf returns the address of a rule's function.
-func addressOf(rule *routing.Rule) string {
-	if rule.Kind == routing.RuleWebhook {
+func addressOf(rule *resource.Rule) string {
+	if rule.Kind == resource.RuleWebhook {
 		return rule.WebhookURI
 	}
 	return rule.FunctionURI

@@ -11,6 +11,7 @@ import (
 	"weir/actors/router"
 	"weir/persistence/storetest"
 	"weir/routing"
+	"weir/routing/resource"
 )
 
 // Scenario 190: a function that hangs delays only the jobs whose policy calls it,
@@ -27,7 +28,7 @@ func TestScenario190_HangingFunctionHoldsUpNoOther(t *testing.T) {
 		r := start(t, storetest.SQLite(t), func(options *router.Options) { options.Caller = o })
 		r.furnish(0)
 		for _, name := range []string{"hangs", "works"} {
-			r.do(routing.PutClassification{ID: name, Spec: routing.ClassificationSpec{FallbackQueueID: "q", PrioritizationRule: function(name)}})
+			r.do(routing.PutClassification{ID: name, Spec: resource.ClassificationSpec{FallbackQueueID: "q", PrioritizationRule: function(name)}})
 		}
 		const jobs = 100
 		put := func(name string, i int) {
@@ -45,7 +46,7 @@ func TestScenario190_HangingFunctionHoldsUpNoOther(t *testing.T) {
 		queued := func(name string) (n int) {
 			if err := r.View(t.Context(), func(s *routing.State, _ time.Time) {
 				for i := range jobs {
-					if j, _ := s.Job(fmt.Sprint(name, i)); j.Status == routing.JobQueued {
+					if j, _ := s.Job(fmt.Sprint(name, i)); j.Status == resource.JobQueued {
 						n++
 					}
 				}
@@ -85,7 +86,7 @@ func TestScenario190_HangingFunctionHoldsUpNoOther(t *testing.T) {
 		if err := r.View(t.Context(), func(s *routing.State, _ time.Time) { f = s.Figures() }); err != nil {
 			t.Fatal(err)
 		}
-		if n := f.Jobs[routing.JobQueued]; n < 2*jobs {
+		if n := f.Jobs[resource.JobQueued]; n < 2*jobs {
 			t.Errorf("after the function works again %d jobs are queued, want at least %d", n, 2*jobs)
 		}
 	})

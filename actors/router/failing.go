@@ -12,6 +12,7 @@ import (
 
 	"weir/events"
 	"weir/routing"
+	"weir/routing/resource"
 )
 
 // FunctionEvent reports that the function of a policy fails, or works again.
@@ -23,7 +24,7 @@ const tellEvery = time.Minute
 
 // used is a function in the context of the policy that uses it.
 type used struct {
-	kind    routing.Resource
+	kind    resource.Kind
 	policy  string
 	address string // may contain a key
 }
@@ -56,12 +57,12 @@ type failure struct {
 
 // functionData is the data of a [FunctionEvent].
 type functionData struct {
-	Policy     string           `json:"policy"`
-	PolicyKind routing.Resource `json:"policyKind"`
-	Host       string           `json:"host"`
-	State      string           `json:"state"` // failing, working
-	Since      time.Time        `json:"since"`
-	Reason     string           `json:"reason,omitempty"`
+	Policy     string        `json:"policy"`
+	PolicyKind resource.Kind `json:"policyKind"`
+	Host       string        `json:"host"`
+	State      string        `json:"state"` // failing, working
+	Since      time.Time     `json:"since"`
+	Reason     string        `json:"reason,omitempty"`
 	at         time.Time
 }
 
@@ -132,7 +133,7 @@ func (f *failing) works(u used, e *failure, now time.Time) (tell *functionData) 
 }
 
 // forget drops the functions of a policy that was changed or deleted.
-func (f *failing) forget(kind routing.Resource, policy string) {
+func (f *failing) forget(kind resource.Kind, policy string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for u := range f.known {
@@ -193,9 +194,9 @@ func (f *functions) emit(ctx context.Context, d *functionData) {
 func (f *functions) changed(e routing.Event) {
 	switch e := e.(type) {
 	case *routing.DistributionPutEvent:
-		f.failing.forget(routing.ResourceDistribution, e.ID)
+		f.failing.forget(resource.Distribution, e.ID)
 	case *routing.ClassificationPutEvent:
-		f.failing.forget(routing.ResourceClassification, e.ID)
+		f.failing.forget(resource.Classification, e.ID)
 	case *routing.DeletedEvent:
 		f.failing.forget(e.Resource, e.ID)
 	}

@@ -13,6 +13,7 @@ import (
 	"weir/events"
 	"weir/persistence/storetest"
 	"weir/routing"
+	"weir/routing/resource"
 )
 
 // emitted records events.
@@ -63,7 +64,7 @@ func TestScenario160_EventsOfFunctionsInOrder(t *testing.T) {
 		o, l := &outside{reply: func(string, string) (int, string, error) { return 400, "", nil }}, &slowEmitter{wait: func() { time.Sleep(time.Second) }}
 		r := start(t, storetest.SQLite(t), func(options *router.Options) { options.Caller, options.Events = o, l })
 		r.furnish(0)
-		r.do(routing.PutClassification{ID: "c", Spec: routing.ClassificationSpec{FallbackQueueID: "q", PrioritizationRule: function("p")}})
+		r.do(routing.PutClassification{ID: "c", Spec: resource.ClassificationSpec{FallbackQueueID: "q", PrioritizationRule: function("p")}})
 		spec := job()
 		spec.QueueID, spec.ClassificationPolicyID = "", "c"
 		for _, id := range []string{"fails", "works"} {
@@ -87,13 +88,13 @@ func functionsAreTold(t *testing.T, kind, policy string) {
 	works := func(string, string) (int, string, error) { return 200, "5", nil }
 	r := start(t, storetest.SQLite(t), func(options *router.Options) { options.Caller, options.Events = o, l })
 	r.furnish(3)
-	spec, uses := job(), &routing.Rule{Kind: routing.RuleFunction, FunctionURI: "https://u:CANARY@f.example/CANARY?code=CANARY"}
+	spec, uses := job(), &resource.Rule{Kind: resource.RuleFunction, FunctionURI: "https://u:CANARY@f.example/CANARY?code=CANARY"}
 	put := func(name string) {
 		if policy == "d" {
-			r.do(routing.PutDistribution{ID: "d", Spec: routing.DistributionSpec{Name: name, Mode: routing.Mode{Kind: routing.BestWorker, ScoringRule: uses}}})
+			r.do(routing.PutDistribution{ID: "d", Spec: resource.DistributionSpec{Name: name, Mode: resource.Mode{Kind: resource.BestWorker, ScoringRule: uses}}})
 			return
 		}
-		r.do(routing.PutClassification{ID: "c", Spec: routing.ClassificationSpec{Name: name, FallbackQueueID: "q", PrioritizationRule: uses}})
+		r.do(routing.PutClassification{ID: "c", Spec: resource.ClassificationSpec{Name: name, FallbackQueueID: "q", PrioritizationRule: uses}})
 		spec.QueueID, spec.ClassificationPolicyID = "", "c"
 	}
 	put("")

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"weir/routing"
+	"weir/routing/label"
+	"weir/routing/resource"
 )
 
 // Limits of calls of functions.
@@ -121,7 +123,7 @@ func (f *functions) see(gen int64, s *routing.State, e routing.Event) {
 			return f.rules(ctx, e, j.ClassificationPolicyID, asked)
 		}})
 	case *routing.JobScoresAskedEvent:
-		workers := make([]map[string]routing.Value, len(e.Workers))
+		workers := make([]map[string]label.Value, len(e.Workers))
 		for i, id := range e.Workers {
 			w, _ := s.Worker(id)
 			workers[i] = w.Labels
@@ -129,7 +131,7 @@ func (f *functions) see(gen int64, s *routing.State, e routing.Event) {
 		q, _ := s.Queue(e.QueueID)
 		f.add(&f.ratings, ask{gen, addressOf(&e.Rule), asked, func(ctx context.Context, asked time.Time) routing.Command {
 			answer, err := f.scores(ctx, e, workers, asked)
-			f.served(used{routing.ResourceDistribution, q.Spec.DistributionPolicyID, addressOf(&e.Rule)}, err)
+			f.served(used{resource.Distribution, q.Spec.DistributionPolicyID, addressOf(&e.Rule)}, err)
 			return answer
 		}})
 	default:
@@ -171,7 +173,7 @@ func (f *functions) rules(ctx context.Context, e *routing.JobRulesAskedEvent, po
 			if err == nil {
 				results[i].Value, err = valueOf(answer)
 			}
-			f.served(used{routing.ResourceClassification, policy, addressOf(&e.Rules[i].Rule)}, err)
+			f.served(used{resource.Classification, policy, addressOf(&e.Rules[i].Rule)}, err)
 			if err != nil {
 				failures[i] = &routing.Failure{Code: "FunctionFailed", Message: err.Error(), Target: e.Rules[i].Path}
 			}
@@ -191,20 +193,20 @@ func (f *functions) rules(ctx context.Context, e *routing.JobRulesAskedEvent, po
 
 // valueOf decodes a function's answer. Any JSON other than a text, a number or
 // a truth value stays text; a list of selectors is decoded from it later.
-func valueOf(answer []byte) (routing.Value, error) {
+func valueOf(answer []byte) (label.Value, error) {
 	if !json.Valid(answer) {
-		return routing.Value{}, errAnswer
+		return label.Value{}, errAnswer
 	}
-	var v routing.Value
+	var v label.Value
 	if err := json.Unmarshal(answer, &v); err == nil {
 		return v, nil
 	}
-	return routing.Text(string(answer)), nil
+	return label.Text(string(answer)), nil
 }
 
 // scores requests scores for workers, one or several per call. A worker without
 // a score gets 0; the error gives the reason.
-func (f *functions) scores(ctx context.Context, e *routing.JobScoresAskedEvent, workers []map[string]routing.Value, asked time.Time) (_ routing.Command, first error) {
+func (f *functions) scores(ctx context.Context, e *routing.JobScoresAskedEvent, workers []map[string]label.Value, asked time.Time) (_ routing.Command, first error) {
 	ctx, cancel := context.WithDeadline(ctx, asked.Add(answerWithin))
 	defer cancel()
 	size := 1
@@ -240,7 +242,7 @@ func (f *functions) scores(ctx context.Context, e *routing.JobScoresAskedEvent, 
 
 // score returns the scores of some workers in their order, or none after a
 // failure.
-func (f *functions) score(ctx context.Context, e *routing.JobScoresAskedEvent, ids []string, workers []map[string]routing.Value) ([]float64, error) {
+func (f *functions) score(ctx context.Context, e *routing.JobScoresAskedEvent, ids []string, workers []map[string]label.Value) ([]float64, error) {
 	batch := e.Options != nil && e.Options.IsBatchScoringEnabled
 	answer, err := f.call(ctx, &e.Rule, scoreRequest(e, workers, batch))
 	if err != nil {
@@ -270,7 +272,7 @@ func (f *functions) score(ctx context.Context, e *routing.JobScoresAskedEvent, i
 
 // scoreRequest builds the body for a scoring function: the job's labels and
 // selectors unless the policy omits them, and one worker or several.
-func scoreRequest(e *routing.JobScoresAskedEvent, workers []map[string]routing.Value, batch bool) []byte {
+func scoreRequest(e *routing.JobScoresAskedEvent, workers []map[string]label.Value, batch bool) []byte {
 	wants := func(parameter string) bool {
 		if e.Options == nil || len(e.Options.ScoringParameters) == 0 {
 			return true
@@ -287,7 +289,7 @@ func scoreRequest(e *routing.JobScoresAskedEvent, workers []map[string]routing.V
 		o.labels("job", e.Labels)
 	}
 	if wants("workerSelectors") {
-		list(&o, "selectors", e.Selectors, func(s *object, selector *routing.WorkerSelector) {
+		list(&o, "selectors", e.Selectors, func(s *object, selector *resource.WorkerSelector) {
 			s.text("key", selector.Key)
 			s.text("operator", string(selector.Operator))
 			s.key("value")

@@ -18,6 +18,7 @@ import (
 	"weir/actors/router"
 	"weir/persistence/storetest"
 	"weir/routing"
+	"weir/routing/resource"
 )
 
 // outside is the external service that functions run on.
@@ -39,8 +40,8 @@ func (o *outside) Post(ctx context.Context, url string, header http.Header, body
 	return status, []byte(text), err
 }
 
-func function(name string) *routing.Rule {
-	return &routing.Rule{Kind: routing.RuleFunction, FunctionURI: "https://f/" + name, Credential: &routing.Credential{FunctionKey: "key"}}
+func function(name string) *resource.Rule {
+	return &resource.Rule{Kind: resource.RuleFunction, FunctionURI: "https://f/" + name, Credential: &resource.Credential{FunctionKey: "key"}}
 }
 
 // classified creates a job whose classification calls functions, and returns it
@@ -49,9 +50,9 @@ func classified(t *testing.T, o *outside) routing.Job {
 	t.Helper()
 	r := start(t, storetest.SQLite(t), func(options *router.Options) { options.Caller = o })
 	r.furnish(1)
-	r.do(routing.PutClassification{ID: "c", Spec: routing.ClassificationSpec{
+	r.do(routing.PutClassification{ID: "c", Spec: resource.ClassificationSpec{
 		FallbackQueueID: "q", PrioritizationRule: function("priority"),
-		WorkerSelectorAttachments: []routing.WorkerAttachment{{Kind: routing.AttachRuleEngine, Rule: function("selectors")}},
+		WorkerSelectorAttachments: []resource.WorkerAttachment{{Kind: resource.AttachRuleEngine, Rule: function("selectors")}},
 	}})
 	spec := job()
 	spec.QueueID, spec.ClassificationPolicyID = "", "c"
@@ -84,14 +85,14 @@ func TestFunctionsClassify(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		reply  func(string, string) (int, string, error)
-		status routing.JobStatus
+		status resource.JobStatus
 		calls  int
 	}{
-		"answers":                  {answers, routing.JobQueued, 2},
-		"an answer after failures": {failing(2), routing.JobQueued, 4},
-		"refusals":                 {func(string, string) (int, string, error) { return 403, "", nil }, routing.JobClassificationFailed, 2},
-		"no reach":                 {func(string, string) (int, string, error) { return 0, "", errors.New("secret") }, routing.JobClassificationFailed, 6},
-		"no JSON":                  {func(string, string) (int, string, error) { return 200, "<html>", nil }, routing.JobClassificationFailed, 2},
+		"answers":                  {answers, resource.JobQueued, 2},
+		"an answer after failures": {failing(2), resource.JobQueued, 4},
+		"refusals":                 {func(string, string) (int, string, error) { return 403, "", nil }, resource.JobClassificationFailed, 2},
+		"no reach":                 {func(string, string) (int, string, error) { return 0, "", errors.New("secret") }, resource.JobClassificationFailed, 6},
+		"no JSON":                  {func(string, string) (int, string, error) { return 200, "<html>", nil }, resource.JobClassificationFailed, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -105,7 +106,7 @@ func TestFunctionsClassify(t *testing.T) {
 						t.Errorf("a call was %s", call)
 					}
 				}
-				if c.status == routing.JobQueued && (*j.Priority != 17 || len(j.AttachedWorkerSelectors) != 1 || len(j.Offers) != 1) {
+				if c.status == resource.JobQueued && (*j.Priority != 17 || len(j.AttachedWorkerSelectors) != 1 || len(j.Offers) != 1) {
 					t.Errorf("the job became %+v", j)
 				}
 			})
@@ -124,9 +125,9 @@ func TestWebhooksAreAuthorized(t *testing.T) {
 		}}
 		r := start(t, storetest.SQLite(t), func(options *router.Options) { options.Caller = o })
 		r.furnish(1)
-		r.do(routing.PutClassification{ID: "c", Spec: routing.ClassificationSpec{FallbackQueueID: "q", PrioritizationRule: &routing.Rule{
-			Kind: routing.RuleWebhook, WebhookURI: "https://hook", AuthorizationServerURI: "https://auth/token",
-			ClientCredential: &routing.Credential{ClientID: "me", ClientSecret: "s&s"},
+		r.do(routing.PutClassification{ID: "c", Spec: resource.ClassificationSpec{FallbackQueueID: "q", PrioritizationRule: &resource.Rule{
+			Kind: resource.RuleWebhook, WebhookURI: "https://hook", AuthorizationServerURI: "https://auth/token",
+			ClientCredential: &resource.Credential{ClientID: "me", ClientSecret: "s&s"},
 		}}})
 		spec := job()
 		spec.QueueID, spec.ClassificationPolicyID = "", "c"
@@ -145,35 +146,35 @@ func TestWebhooksAreAuthorized(t *testing.T) {
 // Functions score workers, one by one or in batches; a failure is score 0.
 func TestFunctionsScore(t *testing.T) {
 	for name, c := range map[string]struct {
-		options routing.ScoringOptions
+		options resource.ScoringOptions
 		reply   func(string, string) (int, string, error)
 		winner  string
 		calls   int
 	}{
-		"one by one": {routing.ScoringOptions{}, func(_, body string) (int, string, error) {
+		"one by one": {resource.ScoringOptions{}, func(_, body string) (int, string, error) {
 			if strings.Contains(body, `"worker":{"Id":"w1"`) && strings.Contains(body, `"selectors":[{"key":"level"`) {
 				return 200, "0.9", nil
 			}
 			return 200, "0.1", nil
 		}, "w1", 3},
-		"many at once": {routing.ScoringOptions{IsBatchScoringEnabled: true, ScoringParameters: []string{"jobLabels"}}, func(_, body string) (int, string, error) {
+		"many at once": {resource.ScoringOptions{IsBatchScoringEnabled: true, ScoringParameters: []string{"jobLabels"}}, func(_, body string) (int, string, error) {
 			if strings.Contains(body, "selectors") || !strings.Contains(body, `"job":{"topic"`) {
 				return 400, "", nil
 			}
 			return 200, "[1,2,3]", nil
 		}, "w2", 1},
-		"many by name": {routing.ScoringOptions{IsBatchScoringEnabled: true, BatchSize: 2}, func(_, body string) (int, string, error) {
+		"many by name": {resource.ScoringOptions{IsBatchScoringEnabled: true, BatchSize: 2}, func(_, body string) (int, string, error) {
 			return 200, `{"w1":4,"w0":2}`, nil
 		}, "w1", 2},
-		"failures": {routing.ScoringOptions{}, func(string, string) (int, string, error) { return 404, "", nil }, "w0", 3},
+		"failures": {resource.ScoringOptions{}, func(string, string) (int, string, error) { return 404, "", nil }, "w0", 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				o := &outside{reply: c.reply}
 				r := start(t, storetest.SQLite(t), func(options *router.Options) { options.Caller = o })
 				r.furnish(3)
-				r.do(routing.PutDistribution{ID: "d", Spec: routing.DistributionSpec{Mode: routing.Mode{
-					Kind: routing.BestWorker, ScoringRule: function("score"), ScoringRuleOptions: &c.options,
+				r.do(routing.PutDistribution{ID: "d", Spec: resource.DistributionSpec{Mode: resource.Mode{
+					Kind: resource.BestWorker, ScoringRule: function("score"), ScoringRuleOptions: &c.options,
 				}}})
 				r.do(routing.PutJob{ID: "j", Spec: job()})
 				time.Sleep(time.Minute / 2)
@@ -203,9 +204,9 @@ func TestFunctionsAreAskedAgain(t *testing.T) {
 				r.furnish(2)
 				spec := job()
 				if rule == "score" {
-					r.do(routing.PutDistribution{ID: "d", Spec: routing.DistributionSpec{Mode: routing.Mode{Kind: routing.BestWorker, ScoringRule: function("score")}}})
+					r.do(routing.PutDistribution{ID: "d", Spec: resource.DistributionSpec{Mode: resource.Mode{Kind: resource.BestWorker, ScoringRule: function("score")}}})
 				} else {
-					r.do(routing.PutClassification{ID: "c", Spec: routing.ClassificationSpec{FallbackQueueID: "q", PrioritizationRule: function("priority")}})
+					r.do(routing.PutClassification{ID: "c", Spec: resource.ClassificationSpec{FallbackQueueID: "q", PrioritizationRule: function("priority")}})
 					spec.QueueID, spec.ClassificationPolicyID = "", "c"
 				}
 				r.do(routing.PutJob{ID: "j", Spec: spec})
@@ -236,7 +237,7 @@ func TestManyClassificationsWaitForTheirTurn(t *testing.T) {
 		}}
 		r := start(t, storetest.SQLite(t), func(options *router.Options) { options.Caller = o })
 		r.furnish(0)
-		r.do(routing.PutClassification{ID: "c", Spec: routing.ClassificationSpec{FallbackQueueID: "q", PrioritizationRule: function("priority")}})
+		r.do(routing.PutClassification{ID: "c", Spec: resource.ClassificationSpec{FallbackQueueID: "q", PrioritizationRule: function("priority")}})
 		spec := job()
 		spec.QueueID, spec.ClassificationPolicyID = "", "c"
 		const jobs = 600
@@ -249,7 +250,7 @@ func TestManyClassificationsWaitForTheirTurn(t *testing.T) {
 		if err := r.View(t.Context(), func(s *routing.State, _ time.Time) { f = s.Figures() }); err != nil {
 			t.Fatal(err)
 		}
-		if f.Jobs[routing.JobQueued] != jobs || len(o.calls) != jobs {
+		if f.Jobs[resource.JobQueued] != jobs || len(o.calls) != jobs {
 			t.Errorf("%v after %d calls", f.Jobs, len(o.calls))
 		}
 	})

@@ -10,6 +10,7 @@ import (
 	"weir/actors/router"
 	"weir/persistence/storetest"
 	"weir/routing"
+	"weir/routing/resource"
 )
 
 // Jobs that need a function during a hold are classified after the hold, however
@@ -30,7 +31,7 @@ func TestScenario192_JobsAreClassifiedAfterTheHold(t *testing.T) {
 			}
 		})
 		r.furnish(0)
-		r.do(routing.PutClassification{ID: "c", Spec: routing.ClassificationSpec{FallbackQueueID: "q", PrioritizationRule: function("p")}})
+		r.do(routing.PutClassification{ID: "c", Spec: resource.ClassificationSpec{FallbackQueueID: "q", PrioritizationRule: function("p")}})
 		const jobs = 40
 		for i := range jobs {
 			spec := job()
@@ -45,7 +46,7 @@ func TestScenario192_JobsAreClassifiedAfterTheHold(t *testing.T) {
 		if err := r.View(t.Context(), func(s *routing.State, _ time.Time) { f = s.Figures() }); err != nil {
 			t.Fatal(err)
 		}
-		if f.Jobs[routing.JobQueued] != jobs {
+		if f.Jobs[resource.JobQueued] != jobs {
 			t.Errorf("jobs after the hold: %v, want %d queued", f.Jobs, jobs)
 		}
 	})

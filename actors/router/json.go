@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"time"
 
-	"weir/routing"
+	"weir/routing/label"
 )
 
 // object writes a JSON object member by member. The data of public events is
@@ -59,7 +59,7 @@ func (o *object) instant(older, newer string, v time.Time) {
 	}
 }
 
-func (o *object) labels(k string, v routing.Labels) {
+func (o *object) labels(k string, v label.Set) {
 	o.key(k)
 	o.b = appendLabels(o.b, v)
 }
@@ -68,7 +68,7 @@ func appendTime(b []byte, t time.Time) []byte {
 	return append(t.UTC().AppendFormat(append(b, '"'), time.RFC3339Nano), '"')
 }
 
-func appendLabels(b []byte, labels routing.Labels) []byte {
+func appendLabels(b []byte, labels label.Set) []byte {
 	b = append(b, '{')
 	switch len(labels) {
 	case 0:
@@ -87,7 +87,7 @@ func appendLabels(b []byte, labels routing.Labels) []byte {
 	return append(b, '}')
 }
 
-func appendValue(b []byte, v routing.Value) []byte {
+func appendValue(b []byte, v label.Value) []byte {
 	if text, ok := v.Text(); ok {
 		return appendText(b, text)
 	}

@@ -16,6 +16,7 @@ import (
 	"weir/ops"
 	"weir/persistence/storetest"
 	"weir/routing"
+	"weir/routing/resource"
 )
 
 // kept reads the state for a client that gives up, and reports whether the
@@ -138,7 +139,7 @@ func TestWhatIsOverdueIsDoneInSteps(t *testing.T) {
 		if err := r.View(t.Context(), func(s *routing.State, _ time.Time) { f = s.Figures() }); err != nil {
 			t.Fatal(err)
 		}
-		if f.Jobs[routing.JobCancelled] != jobs || s.most.Load() > 6000 {
+		if f.Jobs[resource.JobCancelled] != jobs || s.most.Load() > 6000 {
 			t.Errorf("%v, the largest group had %d events", f.Jobs, s.most.Load())
 		}
 		r.do(routing.PutJob{ID: "next", Spec: job()})

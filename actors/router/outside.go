@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"weir/actors/supervise"
-	"weir/routing"
+	"weir/routing/resource"
 )
 
 var (
@@ -24,7 +24,7 @@ var (
 
 // call calls a rule's function and retries failures that may be temporary. Its
 // errors contain no address, because an address may hold a key.
-func (f *functions) call(ctx context.Context, rule *routing.Rule, body []byte) ([]byte, error) {
+func (f *functions) call(ctx context.Context, rule *resource.Rule, body []byte) ([]byte, error) {
 	if f.o.Caller == nil {
 		return nil, errNoCaller
 	}
@@ -54,7 +54,7 @@ func (f *functions) call(ctx context.Context, rule *routing.Rule, body []byte) (
 
 // warn logs a failing function at most once per [warnEvery]; otherwise every job might
 // log a line.
-func (f *functions) warn(rule *routing.Rule, err error) {
+func (f *functions) warn(rule *resource.Rule, err error) {
 	now := time.Now().UnixNano()
 	last := f.warned.Load()
 	if now-last < int64(warnEvery) || !f.warned.CompareAndSwap(last, now) {
@@ -64,7 +64,7 @@ func (f *functions) warn(rule *routing.Rule, err error) {
 }
 
 // once makes one call of a function, unless its circuit breaker is open.
-func (f *functions) once(ctx context.Context, at *address, rule *routing.Rule, body []byte) (answer []byte, again bool, err error) {
+func (f *functions) once(ctx context.Context, at *address, rule *resource.Rule, body []byte) (answer []byte, again bool, err error) {
 	select {
 	case at.slots <- struct{}{}:
 		defer func() { <-at.slots }()
@@ -84,11 +84,11 @@ func (f *functions) once(ctx context.Context, at *address, rule *routing.Rule, b
 	return answer, again, err
 }
 
-func (f *functions) post(ctx context.Context, rule *routing.Rule, body []byte) (answer []byte, again bool, err error) {
+func (f *functions) post(ctx context.Context, rule *resource.Rule, body []byte) (answer []byte, again bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	header := http.Header{"Content-Type": {"application/json"}}
-	if rule.Kind == routing.RuleWebhook {
+	if rule.Kind == resource.RuleWebhook {
 		if again, err := f.authorize(ctx, rule, header); err != nil {
 			return nil, again, err
 		}
@@ -107,7 +107,7 @@ func (f *functions) post(ctx context.Context, rule *routing.Rule, body []byte) (
 }
 
 // setKeys sets the key of a function or, without one, of its application.
-func setKeys(h http.Header, c *routing.Credential) {
+func setKeys(h http.Header, c *resource.Credential) {
 	key := c.FunctionKey
 	if key == "" {
 		key = c.AppKey
@@ -122,7 +122,7 @@ func setKeys(h http.Header, c *routing.Credential) {
 
 // authorize adds the access token for a webhook that has an authorization
 // server.
-func (f *functions) authorize(ctx context.Context, rule *routing.Rule, h http.Header) (again bool, err error) {
+func (f *functions) authorize(ctx context.Context, rule *resource.Rule, h http.Header) (again bool, err error) {
 	if rule.AuthorizationServerURI == "" || rule.ClientCredential == nil {
 		return false, nil
 	}

@@ -7,6 +7,7 @@ import (
 
 	"weir/events"
 	"weir/routing"
+	"weir/routing/resource"
 )
 
 // source is the source of the router's events.
@@ -168,10 +169,10 @@ func (o *object) received(e *routing.JobReceivedEvent) {
 		o.key("notAfter") // Weir's own
 		o.b = appendTime(o.b, s.NotAfter)
 	}
-	o.truth("unavailableForMatching", s.MatchingMode.Kind == routing.Suspend || s.MatchingMode.Kind == routing.ScheduleAndSuspend)
+	o.truth("unavailableForMatching", s.MatchingMode.Kind == resource.Suspend || s.MatchingMode.Kind == resource.ScheduleAndSuspend)
 }
 
-func (o *object) wants(priority int, requested, attached []routing.WorkerSelector) {
+func (o *object) wants(priority int, requested, attached []resource.WorkerSelector) {
 	o.integer("priority", priority)
 	o.selectors("requestedWorkerSelectors", requested)
 	o.selectors("attachedWorkerSelectors", attached)
@@ -207,7 +208,7 @@ func (o *object) worker(id string, w *routing.WorkerInfo) {
 	o.text("workerId", id)
 	o.integer("totalCapacity", w.TotalCapacity)
 	list(o, "queueAssignments", w.Queues, func(q *object, info *routing.QueueInfo) { q.queueInfo(info) })
-	list(o, "channelConfigurations", w.Channels, func(c *object, channel *routing.Channel) {
+	list(o, "channelConfigurations", w.Channels, func(c *object, channel *resource.Channel) {
 		c.text("channelId", channel.ChannelID)
 		c.integer("capacityCostPerJob", channel.CapacityCostPerJob)
 		if channel.MaxNumberOfJobs > 0 {
@@ -243,8 +244,8 @@ func (o *object) failures(errs []routing.Failure) {
 	})
 }
 
-func (o *object) selectors(k string, selectors []routing.WorkerSelector) {
-	list(o, k, selectors, func(s *object, selector *routing.WorkerSelector) {
+func (o *object) selectors(k string, selectors []resource.WorkerSelector) {
+	list(o, k, selectors, func(s *object, selector *resource.WorkerSelector) {
 		s.text("key", selector.Key)
 		s.text("labelOperator", capital(string(selector.Operator)))
 		s.key("value")
@@ -255,7 +256,7 @@ func (o *object) selectors(k string, selectors []routing.WorkerSelector) {
 		}
 		status := selector.Status
 		if status == "" {
-			status = routing.SelectorActive
+			status = resource.SelectorActive
 		}
 		s.text("state", capital(string(status)))
 		if !selector.ExpiresAt.IsZero() {

@@ -12,6 +12,8 @@ import (
 
 	"weir/actors/router"
 	"weir/routing"
+	"weir/routing/label"
+	"weir/routing/resource"
 )
 
 // told returns subject and data of each event of the API.
@@ -24,17 +26,17 @@ func told() map[string]struct {
 	later := at.Add(time.Minute)
 	head := routing.JobHead{
 		Header: routing.Header{Seq: 7, At: at}, JobID: "j", ChannelID: "voice", ChannelReference: `a "b"`, QueueID: "q",
-		Labels: routing.Labels{"z": routing.Number(1.5), "a": routing.Text("é<"), "b": routing.Bool(true)}, Tags: routing.Labels{"t": routing.Text("1")},
+		Labels: label.Set{"z": label.Number(1.5), "a": label.Text("é<"), "b": label.Bool(true)}, Tags: label.Set{"t": label.Text("1")},
 	}
 	bare := routing.JobHead{Header: routing.Header{Seq: 8, At: at}, JobID: "j", ChannelID: "voice"}
 	offer := routing.OfferHead{Header: head.Header, WorkerID: "w", JobID: "j", ChannelReference: "r", ChannelID: "voice", QueueID: "q", OfferID: "o-7"}
-	pair := routing.OfferData{JobPriority: 3, JobLabels: routing.Labels{"a": routing.Number(1e300)}, WorkerLabels: routing.Labels{"Id": routing.Text("w")}}
-	requested := []routing.WorkerSelector{{Key: "lang", Operator: routing.Equal, Value: routing.Text("es"), Status: routing.SelectorActive}}
-	attached := []routing.WorkerSelector{{Key: "n", Operator: routing.GreaterOrEqual, Value: routing.Number(5), ExpiresAfterSeconds: 60, Status: routing.SelectorExpired, ExpiresAt: later}}
+	pair := routing.OfferData{JobPriority: 3, JobLabels: label.Set{"a": label.Number(1e300)}, WorkerLabels: label.Set{"Id": label.Text("w")}}
+	requested := []resource.WorkerSelector{{Key: "lang", Operator: label.Equal, Value: label.Text("es"), Status: resource.SelectorActive}}
+	attached := []resource.WorkerSelector{{Key: "n", Operator: label.GreaterOrEqual, Value: label.Number(5), ExpiresAfterSeconds: 60, Status: resource.SelectorExpired, ExpiresAt: later}}
 	info := routing.WorkerInfo{
-		TotalCapacity: 9, Queues: []routing.QueueInfo{{ID: "q", Name: "Q", Labels: routing.Labels{"Id": routing.Text("q")}}},
-		Channels: []routing.Channel{{ChannelID: "voice", CapacityCostPerJob: 2, MaxNumberOfJobs: 3}, {ChannelID: "chat", CapacityCostPerJob: 1}},
-		Labels:   routing.Labels{"Id": routing.Text("w")},
+		TotalCapacity: 9, Queues: []routing.QueueInfo{{ID: "q", Name: "Q", Labels: label.Set{"Id": label.Text("q")}}},
+		Channels: []resource.Channel{{ChannelID: "voice", CapacityCostPerJob: 2, MaxNumberOfJobs: 3}, {ChannelID: "chat", CapacityCostPerJob: 1}},
+		Labels:   label.Set{"Id": label.Text("w")},
 	}
 	const (
 		job      = `"jobId":"j","channelReference":"a \"b\"","channelId":"voice","queueId":"q","labels":{"a":"é<","b":true,"z":1.5},"tags":{"t":"1"}`
@@ -57,11 +59,11 @@ func told() map[string]struct {
 		data    string
 	}
 	return map[string]row{
-		"received": {&routing.JobReceivedEvent{JobHead: head, Status: routing.JobPendingSchedule, Spec: routing.JobSpec{
+		"received": {&routing.JobReceivedEvent{JobHead: head, Status: resource.JobPendingSchedule, Spec: resource.JobSpec{
 			ClassificationPolicyID: "c", Priority: new(-4), RequestedWorkerSelectors: requested,
-			MatchingMode: routing.MatchingMode{Kind: routing.ScheduleAndSuspend, ScheduleAt: later}, NotAfter: later,
+			MatchingMode: resource.MatchingMode{Kind: resource.ScheduleAndSuspend, ScheduleAt: later}, NotAfter: later,
 		}}, "job/j/channel/voice", job + `,"jobStatus":"PendingSchedule","classificationPolicyId":"c","priority":-4,"requestedWorkerSelectors":[` + want + `],` + schedule + `,"notAfter":"2026-03-01T09:01:00.0005Z","unavailableForMatching":true`},
-		"received bare": {&routing.JobReceivedEvent{JobHead: bare, Status: routing.JobCreated}, "job/j/channel/voice",
+		"received bare": {&routing.JobReceivedEvent{JobHead: bare, Status: resource.JobCreated}, "job/j/channel/voice",
 			naked + `,"jobStatus":"Created","requestedWorkerSelectors":[],"unavailableForMatching":false`},
 		"classified": {&routing.JobClassifiedEvent{JobHead: head, ClassificationPolicyID: "c", Priority: 2, Attached: attached, Queue: routing.QueueInfo{ID: "q2", Name: "Two"}},
 			"job/j/channel/voice/queue/q", job + `,"classificationPolicyId":"c","priority":2,"attachedWorkerSelectors":[` + attach + `],"queueInfo":` + queue + `,"queueDetails":` + queue},

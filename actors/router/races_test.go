@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"weir/routing"
+	"weir/routing/resource"
 )
 
 const (
@@ -169,11 +170,11 @@ func prepare(t *testing.T, r *rig, clock *atomic.Int64, i int) *race {
 	x := &race{id: "job-" + strconv.Itoa(i), issued: clock.Add(1)}
 	q := "q" + strconv.Itoa(i)
 	if i == 0 {
-		r.do(routing.PutDistribution{ID: "d", Spec: routing.DistributionSpec{
-			OfferExpiresAfterSeconds: expires.Seconds(), Mode: routing.Mode{Kind: routing.LongestIdle, MinConcurrentOffers: racers, MaxConcurrentOffers: racers},
+		r.do(routing.PutDistribution{ID: "d", Spec: resource.DistributionSpec{
+			OfferExpiresAfterSeconds: expires.Seconds(), Mode: resource.Mode{Kind: resource.LongestIdle, MinConcurrentOffers: racers, MaxConcurrentOffers: racers},
 		}})
 	}
-	r.do(routing.PutQueue{ID: q, Spec: routing.QueueSpec{DistributionPolicyID: "d"}})
+	r.do(routing.PutQueue{ID: q, Spec: resource.QueueSpec{DistributionPolicyID: "d"}})
 	for w := range racers {
 		spec := worker()
 		spec.Queues = []string{q}
@@ -238,7 +239,7 @@ func (x *race) check(t *testing.T, r *rig, now int64) string {
 		t.Fatal(err)
 	}
 	open := 0
-	x.add(operation[deed, bool]{input: deed{what: "over"}, output: j.Status == routing.JobCancelled, called: now, returned: now})
+	x.add(operation[deed, bool]{input: deed{what: "over"}, output: j.Status == resource.JobCancelled, called: now, returned: now})
 	for w := range racers {
 		won := false
 		for _, a := range j.Assignments {
@@ -259,7 +260,7 @@ func (x *race) check(t *testing.T, r *rig, now int64) string {
 		t.Errorf("no order explains what happened to job %s:\n%+v", x.id, x.history)
 	}
 	switch {
-	case j.Status == routing.JobCancelled:
+	case j.Status == resource.JobCancelled:
 		return "cancelled"
 	case open == 1:
 		return "won"

@@ -13,6 +13,7 @@ import (
 	"weir/actors/router"
 	"weir/persistence/storetest"
 	"weir/routing"
+	"weir/routing/resource"
 )
 
 // body returns a snapshot without its first line, which holds the clock: the
@@ -115,7 +116,7 @@ func live(r *rig, seed uint64, life int, dead <-chan struct{}) (answered uint64)
 func something(ctx context.Context, r *router.Router, random *rand.Rand, id string) (events []routing.Event, err error) {
 	var jobs, offers, assigned []string
 	view := func(s *routing.State) {
-		for _, job := range s.IDs(routing.ResourceJob, "", 1000) {
+		for _, job := range s.IDs(resource.Job, "", 1000) {
 			j, _ := s.Job(job)
 			jobs = append(jobs, job)
 			for _, o := range j.Offers {

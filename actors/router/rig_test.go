@@ -11,6 +11,8 @@ import (
 	"weir"
 	"weir/actors/router"
 	"weir/routing"
+	"weir/routing/label"
+	"weir/routing/resource"
 )
 
 // rig is a running router on a store, with shorthands.
@@ -68,25 +70,25 @@ func (r *rig) bytes() string {
 // furnish creates a queue and workers that serve it.
 func (r *rig) furnish(workers int) {
 	r.t.Helper()
-	r.do(routing.PutDistribution{ID: "d", Spec: routing.DistributionSpec{OfferExpiresAfterSeconds: 3600}})
-	r.do(routing.PutQueue{ID: "q", Spec: routing.QueueSpec{DistributionPolicyID: "d"}})
+	r.do(routing.PutDistribution{ID: "d", Spec: resource.DistributionSpec{OfferExpiresAfterSeconds: 3600}})
+	r.do(routing.PutQueue{ID: "q", Spec: resource.QueueSpec{DistributionPolicyID: "d"}})
 	for i := range workers {
 		r.do(routing.PutWorker{ID: "w" + strconv.Itoa(i), Spec: worker()})
 	}
 }
 
-func worker() routing.WorkerSpec {
-	return routing.WorkerSpec{
+func worker() resource.WorkerSpec {
+	return resource.WorkerSpec{
 		Queues: []string{"q"}, Capacity: 1, AvailableForOffers: true,
-		Labels:   routing.Labels{"language": routing.Text("es"), "level": routing.Number(7)},
-		Channels: []routing.Channel{{ChannelID: "voice", CapacityCostPerJob: 1}},
+		Labels:   label.Set{"language": label.Text("es"), "level": label.Number(7)},
+		Channels: []resource.Channel{{ChannelID: "voice", CapacityCostPerJob: 1}},
 	}
 }
 
-func job() routing.JobSpec {
-	return routing.JobSpec{
-		ChannelID: "voice", QueueID: "q", Labels: routing.Labels{"topic": routing.Text("visa")},
-		RequestedWorkerSelectors: []routing.WorkerSelector{{Key: "level", Operator: routing.GreaterThan, Value: routing.Number(5)}},
+func job() resource.JobSpec {
+	return resource.JobSpec{
+		ChannelID: "voice", QueueID: "q", Labels: label.Set{"topic": label.Text("visa")},
+		RequestedWorkerSelectors: []resource.WorkerSelector{{Key: "level", Operator: label.GreaterThan, Value: label.Number(5)}},
 	}
 }
 

@@ -9,6 +9,8 @@ import (
 	"weir/persistence"
 	"weir/persistence/storetest"
 	"weir/routing"
+	"weir/routing/label"
+	"weir/routing/resource"
 )
 
 // The default limits are days, which take long even on simulated time.
@@ -50,15 +52,15 @@ func deadlines() map[string]struct {
 	kind  string
 	after time.Duration
 } {
-	put := func(change func(*routing.JobSpec)) func(*rig) {
+	put := func(change func(*resource.JobSpec)) func(*rig) {
 		return func(r *rig) {
 			spec := job()
 			change(&spec)
 			r.do(routing.PutJob{ID: "j", Spec: spec})
 		}
 	}
-	nobody := func(s *routing.JobSpec) {
-		s.RequestedWorkerSelectors = []routing.WorkerSelector{{Key: "none", Operator: routing.Equal, Value: routing.Bool(true), ExpiresAfterSeconds: 500}}
+	nobody := func(s *resource.JobSpec) {
+		s.RequestedWorkerSelectors = []resource.WorkerSelector{{Key: "none", Operator: label.Equal, Value: label.Bool(true), ExpiresAfterSeconds: 500}}
 	}
 	type deadline = struct {
 		set   func(*rig)
@@ -66,24 +68,24 @@ func deadlines() map[string]struct {
 		after time.Duration
 	}
 	return map[string]deadline{
-		"an offer expires":     {put(func(*routing.JobSpec) {}), "RouterWorkerOfferExpired", time.Hour},
+		"an offer expires":     {put(func(*resource.JobSpec) {}), "RouterWorkerOfferExpired", time.Hour},
 		"a selector expires":   {put(nobody), "RouterJobWorkerSelectorsExpired", 500 * time.Second},
-		"a job waits for long": {func(r *rig) { impatient(r); put(func(s *routing.JobSpec) { s.ChannelID = "none" })(r) }, "RouterJobExceptionTriggered", 200 * time.Second},
-		"a job's schedule comes": {put(func(s *routing.JobSpec) {
-			s.MatchingMode = routing.MatchingMode{Kind: routing.ScheduleAndSuspend, ScheduleAt: time.Now().Add(time.Hour)}
+		"a job waits for long": {func(r *rig) { impatient(r); put(func(s *resource.JobSpec) { s.ChannelID = "none" })(r) }, "RouterJobExceptionTriggered", 200 * time.Second},
+		"a job's schedule comes": {put(func(s *resource.JobSpec) {
+			s.MatchingMode = resource.MatchingMode{Kind: resource.ScheduleAndSuspend, ScheduleAt: time.Now().Add(time.Hour)}
 		}), "RouterJobWaitingForActivation", time.Hour},
 		"a worker is idle":  {func(*rig) {}, "RouterWorkerDeregistered", idleLife},
-		"a job is very old": {put(func(s *routing.JobSpec) { s.MatchingMode.Kind = routing.Suspend }), "RouterJobCancelled", jobLife},
+		"a job is very old": {put(func(s *resource.JobSpec) { s.MatchingMode.Kind = resource.Suspend }), "RouterJobCancelled", jobLife},
 	}
 }
 
 // impatient sets an exception policy that acts on waiting jobs.
 func impatient(r *rig) {
-	r.do(routing.PutException{ID: "x", Spec: routing.ExceptionSpec{ExceptionRules: []routing.ExceptionRule{{
-		ID: "late", Trigger: routing.Trigger{Kind: routing.TriggerWaitTime, ThresholdSeconds: 200},
-		Actions: []routing.Action{{Kind: routing.ActionManualReclassify, Priority: new(9)}},
+	r.do(routing.PutException{ID: "x", Spec: resource.ExceptionSpec{ExceptionRules: []resource.ExceptionRule{{
+		ID: "late", Trigger: resource.Trigger{Kind: resource.TriggerWaitTime, ThresholdSeconds: 200},
+		Actions: []resource.Action{{Kind: resource.ActionManualReclassify, Priority: new(9)}},
 	}}}})
-	r.do(routing.PutQueue{ID: "q", Spec: routing.QueueSpec{DistributionPolicyID: "d", ExceptionPolicyID: "x"}})
+	r.do(routing.PutQueue{ID: "q", Spec: resource.QueueSpec{DistributionPolicyID: "d", ExceptionPolicyID: "x"}})
 }
 
 // A timer that came due while no process ran fires at the next start; one that

@@ -8,6 +8,7 @@ import (
 	"weir"
 	"weir/channels"
 	"weir/routing"
+	"weir/routing/resource"
 )
 
 // driver reaches workers through the router. It has no state.
@@ -36,7 +37,7 @@ func (d *driver) Send(ctx context.Context, a channels.Attempt) channels.SendResu
 			}
 			return nothing(), refused
 		}
-		var spec routing.JobSpec
+		var spec resource.JobSpec
 		spec, refused = d.job(a, now)
 		return routing.PutJob{ID: id, Spec: spec}, refused
 	}, nil)
@@ -132,7 +133,7 @@ func (d *driver) look(s *routing.State, a weir.AttemptRef, now time.Time) (answe
 	for _, has := range j.Assignments {
 		switch {
 		case d.work == 0 || !has.ClosedAt.IsZero() || now.Before(has.AssignedAt.Add(d.work)):
-		case j.Status == routing.JobCompleted:
+		case j.Status == resource.JobCompleted:
 			overdue = routing.CloseJob{JobID: j.ID, AssignmentID: has.AssignmentID}
 		default:
 			overdue = routing.CancelJob{ID: j.ID, DispositionCode: codeOverdue}
@@ -150,9 +151,9 @@ func (d *driver) Cancel(ctx context.Context, a channels.Attempt) channels.Cancel
 		switch {
 		case !ok || !ours(&j, a.ID):
 			done = channels.Cancellation{Canceled: true, Reason: "the router has no such job"}
-		case j.Status == routing.JobAssigned || j.Status == routing.JobCompleted:
+		case j.Status == resource.JobAssigned || j.Status == resource.JobCompleted:
 			done = channels.Cancellation{Reason: "a worker has it"}
-		case j.Status == routing.JobClosed || j.Status == routing.JobCancelled || j.Status == routing.JobScheduleFailed:
+		case j.Status == resource.JobClosed || j.Status == resource.JobCancelled || j.Status == resource.JobScheduleFailed:
 			done = channels.Cancellation{Reason: "it has ended"}
 		default:
 			done = channels.Cancellation{Canceled: true}
@@ -184,7 +185,7 @@ func (d *driver) Status(ctx context.Context) channels.Status {
 		switch {
 		case d.queue != "" && !ok, d.policy != "" && !policy:
 			up = channels.Status{Health: weir.Erring, Reason: "the router has no such queue or policy"}
-		case q.Spec.Closed == routing.ClosedRefuse:
+		case q.Spec.Closed == resource.ClosedRefuse:
 			up = channels.Status{Health: weir.Down, Reason: "the queue is closed"}
 		}
 	})

@@ -12,6 +12,8 @@ import (
 	"weir/channels"
 	"weir/channels/workers"
 	"weir/routing"
+	"weir/routing/label"
+	"weir/routing/resource"
 	"weir/routing/routingtest"
 )
 
@@ -29,8 +31,8 @@ func newShop(t *testing.T, more ...weir.Settings) *shop {
 	t.Helper()
 	s := &shop{t: t, now: time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)}
 	s.e = routingtest.New(func() time.Time { return s.now })
-	s.e.Must(routing.PutDistribution{ID: "d", Spec: routing.DistributionSpec{OfferExpiresAfterSeconds: 600}})
-	s.e.Must(routing.PutQueue{ID: "interviews", Spec: routing.QueueSpec{DistributionPolicyID: "d"}})
+	s.e.Must(routing.PutDistribution{ID: "d", Spec: resource.DistributionSpec{OfferExpiresAfterSeconds: 600}})
+	s.e.Must(routing.PutQueue{ID: "interviews", Spec: resource.QueueSpec{DistributionPolicyID: "d"}})
 	settings := weir.Settings{"queue": "interviews"}
 	for _, m := range more {
 		for k, v := range m {
@@ -65,9 +67,9 @@ func attempt(number int) channels.Attempt {
 func (s *shop) worker(id string) { s.e.Must(workerPut(id)) }
 
 func workerPut(id string) routing.Command {
-	return routing.PutWorker{ID: id, Spec: routing.WorkerSpec{
+	return routing.PutWorker{ID: id, Spec: resource.WorkerSpec{
 		Queues: []string{"interviews"}, Capacity: 1, AvailableForOffers: true,
-		Channels: []routing.Channel{{ChannelID: "contact", CapacityCostPerJob: 1}},
+		Channels: []resource.Channel{{ChannelID: "contact", CapacityCostPerJob: 1}},
 	}}
 }
 
@@ -119,24 +121,24 @@ func TestAContactBecomesAJob(t *testing.T) {
 		t.Fatal(diff)
 	}
 	j, _ := s.e.Job("7-1z-1")
-	is := func(key string, op routing.Operator, v routing.Value) routing.WorkerSelector {
-		return routing.WorkerSelector{Key: key, Operator: op, Value: v, Status: routing.SelectorActive}
+	is := func(key string, op label.Operator, v label.Value) resource.WorkerSelector {
+		return resource.WorkerSelector{Key: key, Operator: op, Value: v, Status: resource.SelectorActive}
 	}
-	want := routing.JobSpec{
+	want := resource.JobSpec{
 		ChannelID: "voice", ChannelReference: "weir:7-1z-1", QueueID: "interviews", Priority: new(100),
-		RequestedWorkerSelectors: []routing.WorkerSelector{
-			is("cati", routing.Equal, routing.Bool(true)), is("Vendor", routing.NotEqual, routing.Text("Acme")), is("Spanish", routing.Equal, routing.Bool(true)),
-			is("region", routing.Equal, routing.Text("north")), is("skill", routing.LessOrEqual, routing.Number(3)), is("post", routing.Equal, routing.Text("007")),
+		RequestedWorkerSelectors: []resource.WorkerSelector{
+			is("cati", label.Equal, label.Bool(true)), is("Vendor", label.NotEqual, label.Text("Acme")), is("Spanish", label.Equal, label.Bool(true)),
+			is("region", label.Equal, label.Text("north")), is("skill", label.LessOrEqual, label.Number(3)), is("post", label.Equal, label.Text("007")),
 		},
-		Labels: routing.Labels{"language": routing.Text("Spanish"), "region": routing.Text("north"), "level": routing.Number(3), "zip": routing.Text("007")},
-		Tags:   routing.Labels{"to": routing.Text(phone), "contact": routing.Text("7-1z"), "survey": routing.Text("flu"), "link": routing.Text("https://form.example/71")},
-		Notes:  []routing.Note{{Message: "Ask about the flu", AddedAt: s.now}, {Message: "Then thank", AddedAt: s.now}}, NotAfter: s.now.Add(30 * time.Minute),
-		MatchingMode: routing.MatchingMode{Kind: routing.QueueAndMatch},
+		Labels: label.Set{"language": label.Text("Spanish"), "region": label.Text("north"), "level": label.Number(3), "zip": label.Text("007")},
+		Tags:   label.Set{"to": label.Text(phone), "contact": label.Text("7-1z"), "survey": label.Text("flu"), "link": label.Text("https://form.example/71")},
+		Notes:  []resource.Note{{Message: "Ask about the flu", AddedAt: s.now}, {Message: "Then thank", AddedAt: s.now}}, NotAfter: s.now.Add(30 * time.Minute),
+		MatchingMode: resource.MatchingMode{Kind: resource.QueueAndMatch},
 	}
-	same := cmp.Comparer(func(a, b routing.Value) bool { return a == b })
-	blank := func(sel []routing.WorkerSelector) []routing.WorkerSelector {
+	same := cmp.Comparer(func(a, b label.Value) bool { return a == b })
+	blank := func(sel []resource.WorkerSelector) []resource.WorkerSelector {
 		for i := range sel {
-			sel[i].Status = routing.SelectorActive
+			sel[i].Status = resource.SelectorActive
 		}
 		return sel
 	}
@@ -164,7 +166,7 @@ func TestHandingOverAgainChangesNothing(t *testing.T) {
 	if got := s.d.Send(t.Context(), attempt(1)); got.Fate != channels.Accepted || len(s.e.Log()) != before {
 		t.Errorf("again: %+v, %d writes", got, len(s.e.Log())-before)
 	}
-	if j, _ := s.e.Job(job); j.Status != routing.JobAssigned {
+	if j, _ := s.e.Job(job); j.Status != resource.JobAssigned {
 		t.Errorf("it is %s", j.Status)
 	}
 	s = newShop(t)
@@ -187,8 +189,8 @@ func (b broken) View(context.Context, func(*routing.State, time.Time)) error { r
 func TestResultsOfAHandOver(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
-	s.e.Must(routing.PutQueue{ID: "shut", Spec: routing.QueueSpec{Closed: routing.ClosedRefuse}})
-	s.e.Must(routing.PutJob{ID: "7-1z-9", Spec: routing.JobSpec{ChannelID: "x", QueueID: "interviews"}})
+	s.e.Must(routing.PutQueue{ID: "shut", Spec: resource.QueueSpec{Closed: resource.ClosedRefuse}})
+	s.e.Must(routing.PutJob{ID: "7-1z-9", Spec: resource.JobSpec{ChannelID: "x", QueueID: "interviews"}})
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
 	elsewhere := broken{&weir.Error{Code: weir.CodeUnavailable, Message: "elsewhere", RetryAfter: time.Second}}

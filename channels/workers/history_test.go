@@ -16,6 +16,7 @@ import (
 	"weir/channels"
 	"weir/channels/workers"
 	"weir/routing"
+	"weir/routing/resource"
 	"weir/routing/routingtest"
 )
 
@@ -164,7 +165,7 @@ func TestAttempts(t *testing.T) {
 	s.e.Must(routing.CancelJob{ID: attempt(2).ID.String()})
 	want(attempt(2).ID)
 	for _, reference := range []string{"", "weir:", "weir:7-1z", "other:7-1z-1", "7-1z-1"} {
-		s.e.Must(routing.PutJob{ID: "x", Spec: routing.JobSpec{ChannelID: "c", QueueID: "interviews", ChannelReference: reference}})
+		s.e.Must(routing.PutJob{ID: "x", Spec: resource.JobSpec{ChannelID: "c", QueueID: "interviews", ChannelReference: reference}})
 		s.e.Must(routing.CancelJob{ID: "x"})
 		s.e.Must(routing.DeleteJob{ID: "x"})
 	}

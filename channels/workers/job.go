@@ -9,6 +9,8 @@ import (
 	"weir"
 	"weir/channels"
 	"weir/routing"
+	"weir/routing/label"
+	"weir/routing/resource"
 )
 
 // Tags of a job that instruct its worker.
@@ -26,7 +28,7 @@ const referencePrefix = "weir:"
 // mapping derives a selector from a label of the contact.
 type mapping struct {
 	label  string
-	op     routing.Operator
+	op     label.Operator
 	key    string // of the worker's label; with named, the part before the value
 	suffix string // the part after the value
 	named  bool   // the value is part of the name of a label that must be true
@@ -37,22 +39,22 @@ type mapping struct {
 // each followed by ! if the contact must have the label.
 func parseMapping(part string) (m mapping, ok bool) {
 	part, m.must = strings.CutSuffix(part, "!")
-	m.op = routing.Equal
-	label, key, given := strings.Cut(part, "=")
+	m.op = label.Equal
+	name, key, given := strings.Cut(part, "=")
 	switch {
 	case !given:
-		key = label
-	case strings.HasSuffix(label, ">"):
-		label, m.op = strings.TrimSuffix(label, ">"), routing.GreaterOrEqual
-	case strings.HasSuffix(label, "<"):
-		label, m.op = strings.TrimSuffix(label, "<"), routing.LessOrEqual
+		key = name
+	case strings.HasSuffix(name, ">"):
+		name, m.op = strings.TrimSuffix(name, ">"), label.GreaterOrEqual
+	case strings.HasSuffix(name, "<"):
+		name, m.op = strings.TrimSuffix(name, "<"), label.LessOrEqual
 	}
-	m.label, m.key = strings.TrimSpace(label), strings.TrimSpace(key)
+	m.label, m.key = strings.TrimSpace(name), strings.TrimSpace(key)
 	if before, after, named := strings.Cut(m.key, "*"); named {
 		m.key, m.suffix, m.named = before, after, true
 	}
 	plain := !strings.ContainsAny(m.label, "<>=!*") && !strings.ContainsAny(m.key+m.suffix, "<>=!*")
-	return m, plain && m.label != "" && (m.key != "" || m.named) && (!m.named || m.op == routing.Equal)
+	return m, plain && m.label != "" && (m.key != "" || m.named) && (!m.named || m.op == label.Equal)
 }
 
 var (
@@ -62,7 +64,7 @@ var (
 )
 
 // selector returns the selector for a contact; ok is false if there is none.
-func (m mapping) selector(labels map[string]string) (s routing.WorkerSelector, ok bool, err error) {
+func (m mapping) selector(labels map[string]string) (s resource.WorkerSelector, ok bool, err error) {
 	value := labels[m.label]
 	switch {
 	case value == "" && m.must:
@@ -70,24 +72,24 @@ func (m mapping) selector(labels map[string]string) (s routing.WorkerSelector, o
 	case value == "":
 		return s, false, nil
 	case m.named:
-		return routing.WorkerSelector{Key: m.key + value + m.suffix, Operator: routing.Equal, Value: routing.Bool(true)}, true, nil
-	case m.op != routing.Equal:
+		return resource.WorkerSelector{Key: m.key + value + m.suffix, Operator: label.Equal, Value: label.Bool(true)}, true, nil
+	case m.op != label.Equal:
 		n, err := strconv.ParseFloat(value, 64)
 		if err != nil {
 			return s, false, errNumber
 		}
-		return routing.WorkerSelector{Key: m.key, Operator: m.op, Value: routing.Number(n)}, true, nil
+		return resource.WorkerSelector{Key: m.key, Operator: m.op, Value: label.Number(n)}, true, nil
 	}
-	return routing.WorkerSelector{Key: m.key, Operator: routing.Equal, Value: typed(value)}, true, nil
+	return resource.WorkerSelector{Key: m.key, Operator: label.Equal, Value: typed(value)}, true, nil
 }
 
 // job returns the job of an attempt.
-func (s *settings) job(a channels.Attempt, now time.Time) (routing.JobSpec, error) {
-	j := routing.JobSpec{
+func (s *settings) job(a channels.Attempt, now time.Time) (resource.JobSpec, error) {
+	j := resource.JobSpec{
 		ChannelID: s.channel, ChannelReference: reference(a.ID), QueueID: s.queue, ClassificationPolicyID: s.policy,
 		Priority: new(s.priorityOf(a.Priority)), Labels: labelsOf(a.Labels),
-		Tags:     routing.Labels{tagTo: routing.Text(a.To), tagContact: routing.Text(a.ID.Ref.String())},
-		NotAfter: a.NotAfter, RequestedWorkerSelectors: append([]routing.WorkerSelector(nil), s.require...),
+		Tags:     label.Set{tagTo: label.Text(a.To), tagContact: label.Text(a.ID.Ref.String())},
+		NotAfter: a.NotAfter, RequestedWorkerSelectors: append([]resource.WorkerSelector(nil), s.require...),
 	}
 	for _, m := range s.mappings {
 		sel, ok, err := m.selector(a.Labels)
@@ -102,20 +104,20 @@ func (s *settings) job(a channels.Attempt, now time.Time) (routing.JobSpec, erro
 		j.NotAfter = limit
 	}
 	if a.Survey != "" {
-		j.Tags[tagSurvey] = routing.Text(a.Survey)
+		j.Tags[tagSurvey] = label.Text(a.Survey)
 	}
 	for _, text := range a.Messages {
-		j.Notes = append(j.Notes, routing.Note{Message: text})
+		j.Notes = append(j.Notes, resource.Note{Message: text})
 	}
 	if c := a.Call; c != nil {
 		if c.TwiML != "" {
 			return j, errMachine
 		}
 		if c.CallbackURL != "" {
-			j.Tags[tagLink] = routing.Text(c.CallbackURL)
+			j.Tags[tagLink] = label.Text(c.CallbackURL)
 		}
 		if c.CallFlowID != 0 {
-			j.Tags[tagFlow] = routing.Number(float64(c.CallFlowID))
+			j.Tags[tagFlow] = label.Number(float64(c.CallFlowID))
 		}
 	}
 	return j, nil

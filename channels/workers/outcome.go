@@ -6,6 +6,7 @@ import (
 
 	"weir"
 	"weir/routing"
+	"weir/routing/resource"
 )
 
 // Disposition codes with which this package cancels jobs.
@@ -70,12 +71,12 @@ func (s *settings) cancelled(code string) (weir.Outcome, string) {
 func (s *settings) ended(a weir.AttemptRef, j *routing.Job, now time.Time) (r weir.Report, ok bool) {
 	r = weir.Report{Attempt: a, Part: weir.WholeContact, ProviderRef: referenceAt(j), At: now}
 	switch j.Status {
-	case routing.JobClosed:
+	case resource.JobClosed:
 		r.Outcome, r.Reason = s.closed(j.DispositionCode)
 		r.Result = s.result(j.DispositionCode)
-	case routing.JobCancelled:
+	case resource.JobCancelled:
 		r.Outcome, r.Reason = s.cancelled(j.DispositionCode)
-	case routing.JobScheduleFailed:
+	case resource.JobScheduleFailed:
 		r.Outcome, r.Reason = weir.Failed, "the job's schedule failed"
 	default:
 		return r, false

@@ -11,6 +11,7 @@ import (
 	"weir/channels"
 	"weir/channels/workers"
 	"weir/routing"
+	"weir/routing/resource"
 	"weir/routing/routingtest"
 )
 
@@ -122,7 +123,7 @@ func TestWorkLimit(t *testing.T) {
 func TestAbsentAndUnavailable(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
-	s.e.Must(routing.PutJob{ID: "7-1z-9", Spec: routing.JobSpec{ChannelID: "x", QueueID: "interviews"}})
+	s.e.Must(routing.PutJob{ID: "7-1z-9", Spec: resource.JobSpec{ChannelID: "x", QueueID: "interviews"}})
 	for _, n := range []int{1, 9} { // no job, and one of another origin
 		if got := s.asked(n); got.Knowledge != channels.Absent {
 			t.Errorf("%d: %+v", n, got)
@@ -150,9 +151,9 @@ func TestStatusAndCallbacks(t *testing.T) {
 		}
 	}
 	health(weir.Up)
-	s.e.Must(routing.PutQueue{ID: "interviews", Spec: routing.QueueSpec{Closed: routing.ClosedRefuse}})
+	s.e.Must(routing.PutQueue{ID: "interviews", Spec: resource.QueueSpec{Closed: resource.ClosedRefuse}})
 	health(weir.Down)
-	s.e.Must(routing.Delete{Resource: routing.ResourceQueue, ID: "interviews"})
+	s.e.Must(routing.Delete{Resource: resource.Queue, ID: "interviews"})
 	health(weir.Erring)
 	if _, err := s.d.Read(channels.Callback{}); err == nil {
 		t.Error("a callback was read")

@@ -12,6 +12,8 @@ import (
 	"weir"
 	"weir/channels"
 	"weir/routing"
+	"weir/routing/label"
+	"weir/routing/resource"
 )
 
 // Name is the name of the channel type.
@@ -50,7 +52,7 @@ func Type(router routing.Engine) channels.Type {
 type settings struct {
 	queue, policy, channel string
 	mappings               []mapping
-	require                []routing.WorkerSelector
+	require                []resource.WorkerSelector
 	priority               int
 	wait, work             time.Duration
 	outcomes               map[string]weir.Outcome
@@ -131,7 +133,7 @@ func (r *reader) selectors(s *settings) {
 	}
 	if text := r.text("require"); text != "" {
 		var err error
-		if s.require, err = routing.ParseSelectors(text); err != nil {
+		if s.require, err = resource.ParseSelectors(text); err != nil {
 			r.add("require", "format", "must be like cati,level>=2: labels alone, or with an operator (= != < <= > >=) and a value")
 		}
 	}
@@ -188,20 +190,20 @@ func newDriver(c channels.Config, router routing.Engine) (channels.Driver, error
 // typed converts the value of a contact's label, which is a text, to the type that
 // a worker's label would have: true and false are booleans, and a number in its
 // usual notation is a number; 007 stays a text.
-func typed(text string) routing.Value {
-	v := routing.ParseValue(text)
-	if n, ok := v.Number(); ok && routing.Number(n).String() != text {
-		return routing.Text(text)
+func typed(text string) label.Value {
+	v := label.ParseValue(text)
+	if n, ok := v.Number(); ok && label.Number(n).String() != text {
+		return label.Text(text)
 	}
 	if strings.HasPrefix(text, `"`) {
-		return routing.Text(text)
+		return label.Text(text)
 	}
 	return v
 }
 
 // labelsOf converts a contact's labels to those of a job.
-func labelsOf(labels map[string]string) routing.Labels {
-	out := routing.Labels{}
+func labelsOf(labels map[string]string) label.Set {
+	out := label.Set{}
 	for _, k := range slices.Sorted(maps.Keys(labels)) {
 		if v := typed(labels[k]); !v.IsZero() {
 			out[k] = v

@@ -14,6 +14,8 @@ import (
 	"weir/channels"
 	"weir/channels/workers"
 	"weir/routing"
+	"weir/routing/label"
+	"weir/routing/resource"
 )
 
 // staff is a world with a router and people as workers.
@@ -50,8 +52,8 @@ func hire(w *world, capacity int, deaf bool, settings fields) *staff {
 		go hints.Run(ctx, w.store, d, w.system)
 	}
 	w.restart()
-	s.do(routing.PutDistribution{ID: "d", Spec: routing.DistributionSpec{OfferExpiresAfterSeconds: 86400}})
-	s.do(routing.PutQueue{ID: "interviews", Spec: routing.QueueSpec{DistributionPolicyID: "d"}})
+	s.do(routing.PutDistribution{ID: "d", Spec: resource.DistributionSpec{OfferExpiresAfterSeconds: 86400}})
+	s.do(routing.PutQueue{ID: "interviews", Spec: resource.QueueSpec{DistributionPolicyID: "d"}})
 	all := fields{"queue": "interviews", "selectors": "language=*"}
 	for k, v := range settings {
 		all[k] = v
@@ -100,16 +102,16 @@ func (s *staff) do(c routing.Command) {
 // worker creates a worker who speaks a language.
 func (s *staff) worker(id, language string) {
 	s.Helper()
-	s.do(routing.PutWorker{ID: id, Spec: routing.WorkerSpec{
-		Queues: []string{"interviews"}, Capacity: 1, Labels: routing.Labels{language: routing.Bool(true)}, AvailableForOffers: true,
-		Channels: []routing.Channel{{ChannelID: "contact", CapacityCostPerJob: 1}},
+	s.do(routing.PutWorker{ID: id, Spec: resource.WorkerSpec{
+		Queues: []string{"interviews"}, Capacity: 1, Labels: label.Set{language: label.Bool(true)}, AvailableForOffers: true,
+		Channels: []resource.Channel{{ChannelID: "contact", CapacityCostPerJob: 1}},
 	}})
 }
 
 func (s *staff) jobs() (ids []string) {
 	s.Helper()
 	s.until("the router answers", func() bool {
-		return s.router.View(s.Context(), func(st *routing.State, _ time.Time) { ids = st.IDs(routing.ResourceJob, "", 1000) }) == nil
+		return s.router.View(s.Context(), func(st *routing.State, _ time.Time) { ids = st.IDs(resource.Job, "", 1000) }) == nil
 	})
 	return ids
 }

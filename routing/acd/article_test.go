@@ -10,6 +10,7 @@ import (
 
 	"weir/routing"
 	"weir/routing/acd"
+	"weir/routing/resource"
 )
 
 // The agents of the article, in the order in which they became available.
@@ -22,7 +23,7 @@ const (
 	andrew    = "929bb98b85fe"
 )
 
-func andrewSpec() routing.WorkerSpec { return acd.Agent("Andrew", "M", "English", "French") }
+func andrewSpec() resource.WorkerSpec { return acd.Agent("Andrew", "M", "English", "French") }
 
 // article loads the article's table: six agents, one of whom is in a call, and
 // seven queues with the versions that it prints.
@@ -36,7 +37,7 @@ func article(t testing.TB) *desk {
 	}
 	for _, a := range []struct {
 		id, at string
-		spec   routing.WorkerSpec
+		spec   resource.WorkerSpec
 	}{
 		{remy, "14:01:19.416341", acd.Agent("Remy", "T", "English")},
 		{billy, "14:01:29.257873", acd.Agent("Billy", "M", "English", "French", "Spanish")},
@@ -57,7 +58,7 @@ func article(t testing.TB) *desk {
 	for id, version := range map[string]uint64{
 		"Q#English#F": 12, "Q#English#M": 14, "Q#English#T": 13, "Q#French#F": 44, "Q#French#M": 35, "Q#Spanish#F": 46, "Q#Spanish#M": 15,
 	} {
-		d.e.Must(routing.PutPool{ID: id, Spec: routing.PoolSpec{
+		d.e.Must(routing.PutPool{ID: id, Spec: resource.PoolSpec{
 			QueueID: acd.Agents, ChannelID: acd.Channel, Selectors: selectors(t, id), CountFrom: version,
 		}})
 	}
@@ -69,7 +70,7 @@ func article(t testing.TB) *desk {
 func (d *desk) table() (figures map[string]string, items int) {
 	figures = map[string]string{}
 	d.see(func(s *routing.State) {
-		items = len(s.IDs(routing.ResourceWorker, "", 100))
+		items = len(s.IDs(resource.Worker, "", 100))
 		for _, p := range s.Pools() {
 			figures[p.ID] = fmt.Sprint(p.Version, "/", p.Depth)
 			items += 1 + p.Depth
@@ -204,7 +205,7 @@ func articleRaceToQueue(t *testing.T) {
 func articleQueuedMeanwhile(t *testing.T) {
 	d := article(t)
 	d.see(func(s *routing.State) { // the first step: who is next
-		next := s.Ready(routing.PoolSpec{QueueID: acd.Agents, ChannelID: acd.Channel, Selectors: selectors(t, "Q#Spanish#M")}, false, 1)
+		next := s.Ready(resource.PoolSpec{QueueID: acd.Agents, ChannelID: acd.Channel, Selectors: selectors(t, "Q#Spanish#M")}, false, 1)
 		if len(next) != 1 || next[0].WorkerID != billy {
 			t.Errorf("next is %v", next)
 		}
@@ -222,7 +223,7 @@ func articleQueuedMeanwhile(t *testing.T) {
 // assigned.
 func articleDemonstration(t *testing.T) {
 	d := newDesk(t)
-	for _, a := range []acd.Named[routing.WorkerSpec]{
+	for _, a := range []acd.Named[resource.WorkerSpec]{
 		{ID: "chad", Spec: acd.Agent("Chad", "M", "English", "French", "Spanish")}, {ID: "alicia", Spec: acd.Agent("Alicia", "F", "English", "Spanish")},
 		{ID: "m1", Spec: acd.Agent("A", "M", "English", "French", "Spanish")}, {ID: "m2", Spec: acd.Agent("B", "M", "English", "Spanish")},
 		{ID: "m3", Spec: acd.Agent("C", "M", "French", "Spanish")},

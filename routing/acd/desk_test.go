@@ -11,6 +11,7 @@ import (
 	"weir"
 	"weir/routing"
 	"weir/routing/acd"
+	"weir/routing/resource"
 	"weir/routing/routingtest"
 )
 
@@ -41,7 +42,7 @@ func newDesk(t testing.TB) *desk {
 // lifo makes the agent available last go first.
 func (d *desk) lifo() *desk {
 	p := acd.Furnish().Distribution[acd.Policy]
-	p.Mode.Kind = routing.ShortestIdle
+	p.Mode.Kind = resource.ShortestIdle
 	d.e.Must(routing.PutDistribution{ID: acd.Policy, Spec: p})
 	return d
 }
@@ -71,7 +72,7 @@ func (d *desk) agent(id string, skills ...string) *desk {
 	return d
 }
 
-func selectors(t testing.TB, filter string) []routing.WorkerSelector {
+func selectors(t testing.TB, filter string) []resource.WorkerSelector {
 	t.Helper()
 	if filter == "" {
 		return nil
@@ -86,7 +87,7 @@ func selectors(t testing.TB, filter string) []routing.WorkerSelector {
 // call creates a call in the callers' queue, where callers wait.
 func (d *desk) call(id string, skills ...string) *desk {
 	d.t.Helper()
-	d.e.Must(routing.PutJob{ID: id, Spec: routing.JobSpec{
+	d.e.Must(routing.PutJob{ID: id, Spec: resource.JobSpec{
 		ChannelID: acd.Channel, QueueID: acd.Callers, RequestedWorkerSelectors: selectors(d.t, strings.Join(skills, ",")),
 	}})
 	return d
@@ -95,7 +96,7 @@ func (d *desk) call(id string, skills ...string) *desk {
 // ask requests an agent now or not at all; it returns the agent's id or "".
 func (d *desk) ask(id, filter string) (who string) {
 	d.t.Helper()
-	c := routing.PutJob{ID: id, Spec: routing.JobSpec{ChannelID: acd.Channel, QueueID: acd.Agents, RequestedWorkerSelectors: selectors(d.t, filter)}}
+	c := routing.PutJob{ID: id, Spec: resource.JobSpec{ChannelID: acd.Channel, QueueID: acd.Agents, RequestedWorkerSelectors: selectors(d.t, filter)}}
 	err := d.e.Do(context.Background(), func(*routing.State, time.Time) (routing.Command, error) { return c, nil },
 		func(s *routing.State, _ []routing.Event) { who = holder(s, id) })
 	if err != nil {
@@ -132,7 +133,7 @@ func (d *desk) has(agent, call string) *desk {
 	return d
 }
 
-func (d *desk) status(call string, want routing.JobStatus) *desk {
+func (d *desk) status(call string, want resource.JobStatus) *desk {
 	d.t.Helper()
 	if j, ok := d.e.Job(call); !ok || j.Status != want {
 		d.t.Errorf("%s is %q, not %s", call, j.Status, want)

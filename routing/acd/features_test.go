@@ -14,6 +14,8 @@ import (
 	"weir"
 	"weir/routing"
 	"weir/routing/acd"
+	"weir/routing/label"
+	"weir/routing/resource"
 	"weir/routing/routingtest"
 )
 
@@ -52,7 +54,7 @@ func agentsChange(t *testing.T) {
 	d.wait(time.Minute)
 	renamed := acd.Agent("Somebody Else", "F", "English")
 	d.e.Must(routing.PutWorker{ID: "a", Spec: renamed})
-	if w := d.worker("a"); w.Tags["name"] != routing.Text("Somebody Else") || !w.AvailableSince.Equal(before) {
+	if w := d.worker("a"); w.Tags["name"] != label.Text("Somebody Else") || !w.AvailableSince.Equal(before) {
 		t.Errorf("renamed: %+v", w)
 	}
 	depth := func(pool string, want int) {
@@ -88,7 +90,7 @@ func sameStateAgain(t *testing.T) {
 }
 
 // open sets whether the callers' queue is open or how it is closed.
-func (d *desk) open(c routing.Closed) *desk {
+func (d *desk) open(c resource.Closed) *desk {
 	spec := acd.Furnish().Queues[acd.Callers]
 	spec.Closed = c
 	d.e.Must(routing.PutQueue{ID: acd.Callers, Spec: spec})
@@ -96,11 +98,11 @@ func (d *desk) open(c routing.Closed) *desk {
 }
 
 func openAndClosed(t *testing.T) {
-	d := newDesk(t).agent("a").open(routing.ClosedHold).call("1").has("", "1")
+	d := newDesk(t).agent("a").open(resource.ClosedHold).call("1").has("", "1")
 	d.agent("late").has("", "1").e.Reopen() // R12: the state is durable
-	d.has("", "1").open(routing.Open).has("a", "1").open(routing.ClosedRefuse)
-	d.refused(weir.CodeConflict, routing.PutJob{ID: "2", Spec: routing.JobSpec{ChannelID: acd.Channel, QueueID: acd.Callers}})
-	d.open(routing.Open).call("3").has("late", "3") // an agent who arrived while it was closed is available, too
+	d.has("", "1").open(resource.Open).has("a", "1").open(resource.ClosedRefuse)
+	d.refused(weir.CodeConflict, routing.PutJob{ID: "2", Spec: resource.JobSpec{ChannelID: acd.Channel, QueueID: acd.Callers}})
+	d.open(resource.Open).call("3").has("late", "3") // an agent who arrived while it was closed is available, too
 }
 
 func abandons(t *testing.T) {
@@ -109,7 +111,7 @@ func abandons(t *testing.T) {
 	if n := d.waiting(); n != 1 {
 		t.Errorf("%d wait", n)
 	}
-	d.agent("a", "X").has("", "1").has("a", "2").status("1", routing.JobCancelled)
+	d.agent("a", "X").has("", "1").has("a", "2").status("1", resource.JobCancelled)
 	// A caller who hangs up during the call frees the agent at once.
 	d.call("3", "X").e.Must(routing.CancelJob{ID: "2", DispositionCode: "Abandoned"})
 	d.has("a", "3")
@@ -119,7 +121,7 @@ func finishedIsKept(t *testing.T) {
 	if kept := routing.DefaultSettings().KeepFinished; kept < time.Hour {
 		t.Errorf("kept for %v", kept)
 	}
-	d := newDesk(t).agent("a").call("1").finish("1").wait(59*time.Minute).status("1", routing.JobClosed)
+	d := newDesk(t).agent("a").call("1").finish("1").wait(59*time.Minute).status("1", resource.JobClosed)
 	if _, ok := d.wait(routing.DefaultSettings().KeepFinished).e.Job("1"); ok {
 		t.Error("it is kept for ever")
 	}
@@ -152,7 +154,7 @@ func manyDispatchers(t *testing.T) {
 	}
 	d.see(func(s *routing.State) {
 		for i := range calls {
-			if j, ok := s.Job(fmt.Sprint(i)); !ok || j.Status != routing.JobClosed || len(j.Assignments) != 1 {
+			if j, ok := s.Job(fmt.Sprint(i)); !ok || j.Status != resource.JobClosed || len(j.Assignments) != 1 {
 				t.Errorf("call %d: %s with %d assignments", i, j.Status, len(j.Assignments))
 				return
 			}
@@ -166,7 +168,7 @@ func manyDispatchers(t *testing.T) {
 
 func (d *desk) free() (n int) {
 	d.see(func(s *routing.State) {
-		n = len(s.Ready(routing.PoolSpec{QueueID: acd.Callers, ChannelID: acd.Channel}, false, 1000))
+		n = len(s.Ready(resource.PoolSpec{QueueID: acd.Callers, ChannelID: acd.Channel}, false, 1000))
 	})
 	return n
 }
@@ -260,13 +262,13 @@ func crashAnywhere(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		for _, id := range s.IDs(routing.ResourceJob, "", 10) { // no call is between two states, and no agent is busy without a call
+		for _, id := range s.IDs(resource.Job, "", 10) { // no call is between two states, and no agent is busy without a call
 			j, _ := s.Job(id)
-			if h := holder(s, id); (j.Status == routing.JobAssigned || j.Status == routing.JobCompleted) != (h != "") {
+			if h := holder(s, id); (j.Status == resource.JobAssigned || j.Status == resource.JobCompleted) != (h != "") {
 				t.Errorf("after %d writes call %s is %s and with %q", n, id, j.Status, h)
 			}
 		}
-		for _, id := range s.IDs(routing.ResourceWorker, "", 10) {
+		for _, id := range s.IDs(resource.Worker, "", 10) {
 			w, _ := s.Worker(id)
 			for _, a := range w.AssignedJobs {
 				if holder(s, a.JobID) != id {
@@ -284,7 +286,7 @@ func crashAnywhere(t *testing.T) {
 			d.refused(weir.CodeUnavailable, routing.CompleteJob{JobID: "waits", AssignmentID: id})
 		}
 		d.e.Reopen()
-		want := map[routingtest.Fault]routing.JobStatus{routingtest.LosesWrite: routing.JobAssigned, routingtest.LosesAnswer: routing.JobCompleted}[fault]
-		d.status("waits", want).has("a", "waits").status("next", routing.JobQueued)
+		want := map[routingtest.Fault]resource.JobStatus{routingtest.LosesWrite: resource.JobAssigned, routingtest.LosesAnswer: resource.JobCompleted}[fault]
+		d.status("waits", want).has("a", "waits").status("next", resource.JobQueued)
 	}
 }

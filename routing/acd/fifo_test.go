@@ -13,6 +13,8 @@ import (
 	"weir"
 	"weir/routing"
 	"weir/routing/acd"
+	"weir/routing/label"
+	"weir/routing/resource"
 	"weir/routing/routingtest"
 )
 
@@ -47,7 +49,7 @@ func versionsOfQueues(t *testing.T) {
 	for i := range 8 {
 		all.Go(func() {
 			err := d.e.Do(t.Context(), func(s *routing.State, _ time.Time) (routing.Command, error) {
-				return s.WhilePool("Q#English#F", seen, routing.PutJob{ID: fmt.Sprint(i), Spec: routing.JobSpec{
+				return s.WhilePool("Q#English#F", seen, routing.PutJob{ID: fmt.Sprint(i), Spec: resource.JobSpec{
 					ChannelID: acd.Channel, QueueID: acd.Agents, RequestedWorkerSelectors: selectors(t, "Q#English#F"),
 				}})
 			}, nil)
@@ -108,10 +110,10 @@ func depthIsTrue(t *testing.T) {
 }
 
 // countFree counts by examining every agent.
-func countFree(s *routing.State, p routing.PoolSpec) (n int) {
-	for _, id := range s.IDs(routing.ResourceWorker, "", 1000) {
+func countFree(s *routing.State, p resource.PoolSpec) (n int) {
+	for _, id := range s.IDs(resource.Worker, "", 1000) {
 		w, _ := s.Worker(id)
-		if w.State == routing.WorkerActive && len(w.AssignedJobs)+len(w.Offers) == 0 && acd.Holds(p.Selectors, w.Labels) {
+		if w.State == resource.WorkerActive && len(w.AssignedJobs)+len(w.Offers) == 0 && acd.Holds(p.Selectors, w.Labels) {
 			n++
 		}
 	}
@@ -124,7 +126,7 @@ func stateOfAgents(t *testing.T) {
 	d := newDesk(t).agent("a", "X").agent("b", "X").call("1", "X").has("a", "1")
 	d.e.Must(routing.SetAvailable{})
 	d.e.Must(routing.SetAvailable{Available: true})
-	if a, b := d.worker("a"), d.worker("b"); a.State != routing.WorkerDraining || b.State != routing.WorkerActive {
+	if a, b := d.worker("a"), d.worker("b"); a.State != resource.WorkerDraining || b.State != resource.WorkerActive {
 		t.Errorf("after the reset: %s, %s", a.State, b.State)
 	}
 	d.has("a", "1").finish("1")
@@ -163,7 +165,7 @@ func seededAgents(t *testing.T) {
 	if len(ids) != 100 || len(shared) > 50 {
 		t.Errorf("%d ids, %d names", len(ids), len(shared))
 	}
-	same := cmp.Comparer(func(a, b routing.Value) bool { return a == b })
+	same := cmp.Comparer(func(a, b label.Value) bool { return a == b })
 	if diff := cmp.Diff(x, acd.Seed(100, 7), same); diff != "" || cmp.Equal(x, acd.Seed(100, 8), same) {
 		t.Errorf("the seed does not say who: %s", diff)
 	}
@@ -178,7 +180,7 @@ func seededAgents(t *testing.T) {
 
 // Both forms of a filter mean the same.
 func filterForms(t *testing.T) {
-	same := cmp.Comparer(func(a, b routing.Value) bool { return a == b })
+	same := cmp.Comparer(func(a, b label.Value) bool { return a == b })
 	for _, text := range []string{"language=Spanish,gender=M", "Spanish,gender=M", " skill=Spanish , gender=M "} {
 		if diff := cmp.Diff(selectors(t, "Q#Spanish#M"), selectors(t, text), same); diff != "" {
 			t.Errorf("%q: %s", text, diff)

@@ -6,7 +6,8 @@ import (
 	"unicode/utf8"
 
 	"weir"
-	"weir/routing"
+	"weir/routing/label"
+	"weir/routing/resource"
 )
 
 // gender is the attribute that the short form of a filter names second.
@@ -20,7 +21,7 @@ func several(attribute string) bool { return attribute == "language" || attribut
 // language=Spanish,gender=M, or selectors as in [routing.ParseSelectors]. In
 // selectors, language=Spanish requires the skill Spanish, as does Spanish
 // alone.
-func ParseFilter(text string) ([]routing.WorkerSelector, error) {
+func ParseFilter(text string) ([]resource.WorkerSelector, error) {
 	if !utf8.ValidString(text) {
 		return nil, weir.Errorf(weir.CodeInvalid, "the filter %q has to be UTF-8", text)
 	}
@@ -31,25 +32,25 @@ func ParseFilter(text string) ([]routing.WorkerSelector, error) {
 		}
 		return combination(language, sex), nil
 	}
-	out, err := routing.ParseSelectors(text)
+	out, err := resource.ParseSelectors(text)
 	for i, s := range out {
-		if value, ok := s.Value.Text(); ok && several(s.Key) && (s.Operator == routing.Equal || s.Operator == routing.NotEqual) {
-			out[i].Key, out[i].Value = value, routing.Bool(true)
+		if value, ok := s.Value.Text(); ok && several(s.Key) && (s.Operator == label.Equal || s.Operator == label.NotEqual) {
+			out[i].Key, out[i].Value = value, label.Bool(true)
 		}
 	}
 	return out, err
 }
 
 // combination requires a language and a gender.
-func combination(language, sex string) []routing.WorkerSelector {
-	return []routing.WorkerSelector{
-		{Key: language, Operator: routing.Equal, Value: routing.Bool(true)},
-		{Key: gender, Operator: routing.Equal, Value: routing.Text(sex)},
+func combination(language, sex string) []resource.WorkerSelector {
+	return []resource.WorkerSelector{
+		{Key: language, Operator: label.Equal, Value: label.Bool(true)},
+		{Key: gender, Operator: label.Equal, Value: label.Text(sex)},
 	}
 }
 
 // Holds reports whether labels pass a filter.
-func Holds(filter []routing.WorkerSelector, labels routing.Labels) bool {
+func Holds(filter []resource.WorkerSelector, labels label.Set) bool {
 	for _, s := range filter {
 		if !s.Operator.Holds(labels[s.Key], s.Value) {
 			return false
@@ -60,10 +61,10 @@ func Holds(filter []routing.WorkerSelector, labels routing.Labels) bool {
 
 // SameFilter reports whether two filters have the same conditions, in any
 // order.
-func SameFilter(a, b []routing.WorkerSelector) bool {
-	within := func(a, b []routing.WorkerSelector) bool {
+func SameFilter(a, b []resource.WorkerSelector) bool {
+	within := func(a, b []resource.WorkerSelector) bool {
 		for _, s := range a {
-			if !slices.ContainsFunc(b, func(o routing.WorkerSelector) bool {
+			if !slices.ContainsFunc(b, func(o resource.WorkerSelector) bool {
 				return s.Key == o.Key && s.Operator == o.Operator && s.Value == o.Value
 			}) {
 				return false

@@ -7,6 +7,7 @@ import (
 	"weir"
 	"weir/routing"
 	"weir/routing/acd"
+	"weir/routing/resource"
 )
 
 // A job with a filter that parses never panics the engine, and a short filter
@@ -26,7 +27,7 @@ func FuzzParseFilter(f *testing.F) {
 		s := routing.New(routing.DefaultSettings())
 		now := time.Unix(0, 0)
 		_, _ = s.Apply(routing.PutQueue{ID: "q"}, now)
-		_, err = s.Apply(routing.PutJob{ID: "j", Spec: routing.JobSpec{ChannelID: "c", QueueID: "q", RequestedWorkerSelectors: filter}}, now)
+		_, err = s.Apply(routing.PutJob{ID: "j", Spec: resource.JobSpec{ChannelID: "c", QueueID: "q", RequestedWorkerSelectors: filter}}, now)
 		if err != nil && len(text) < 200 {
 			t.Errorf("%q was read and is refused: %v", text, err)
 		}

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 
 	"weir/routing"
+	"weir/routing/label"
+	"weir/routing/resource"
 )
 
 // Names of the resources that Seed creates.
@@ -19,11 +21,11 @@ const (
 // Example is a contact center for trying the router: the resources to put, in
 // the order of the fields.
 type Example struct {
-	Distribution map[string]routing.DistributionSpec
-	Exception    map[string]routing.ExceptionSpec
-	Queues       map[string]routing.QueueSpec
-	Pools        []Named[routing.PoolSpec]
-	Agents       []Named[routing.WorkerSpec]
+	Distribution map[string]resource.DistributionSpec
+	Exception    map[string]resource.ExceptionSpec
+	Queues       map[string]resource.QueueSpec
+	Pools        []Named[resource.PoolSpec]
+	Agents       []Named[resource.WorkerSpec]
 }
 
 // Named is a specification with an id.
@@ -55,7 +57,7 @@ func Seed(agents int, seed uint64) Example {
 		all := languages()
 		chance.Shuffle(len(all), func(a, b int) { all[a], all[b] = all[b], all[a] })
 		id := fmt.Sprintf("agent-%03d-%08x", i+1, chance.Uint32())
-		x.Agents = append(x.Agents, Named[routing.WorkerSpec]{id, Agent(name, sex, all[:1+chance.IntN(3)]...)})
+		x.Agents = append(x.Agents, Named[resource.WorkerSpec]{id, Agent(name, sex, all[:1+chance.IntN(3)]...)})
 	}
 	return x
 }
@@ -64,20 +66,20 @@ func Seed(agents int, seed uint64) Example {
 // for each language and gender.
 func Furnish() Example {
 	x := Example{
-		Distribution: map[string]routing.DistributionSpec{Policy: {AutoAccept: true, Mode: routing.Mode{Kind: routing.LongestIdle}}},
-		Exception: map[string]routing.ExceptionSpec{NoWait: {ExceptionRules: []routing.ExceptionRule{{
-			ID: NoWait, Trigger: routing.Trigger{Kind: routing.TriggerWaitTime},
-			Actions: []routing.Action{{ID: "cancel", Kind: routing.ActionCancel, DispositionCode: routing.NobodyAvailable}},
+		Distribution: map[string]resource.DistributionSpec{Policy: {AutoAccept: true, Mode: resource.Mode{Kind: resource.LongestIdle}}},
+		Exception: map[string]resource.ExceptionSpec{NoWait: {ExceptionRules: []resource.ExceptionRule{{
+			ID: NoWait, Trigger: resource.Trigger{Kind: resource.TriggerWaitTime},
+			Actions: []resource.Action{{ID: "cancel", Kind: resource.ActionCancel, DispositionCode: routing.NobodyAvailable}},
 		}}}},
-		Queues: map[string]routing.QueueSpec{
+		Queues: map[string]resource.QueueSpec{
 			Agents:  {DistributionPolicyID: Policy, ExceptionPolicyID: NoWait},
 			Callers: {DistributionPolicyID: Policy},
 		},
 	}
 	for _, l := range languages() {
 		for _, sex := range []string{"F", "M"} {
-			x.Pools = append(x.Pools, Named[routing.PoolSpec]{
-				"Q#" + l + "#" + sex, routing.PoolSpec{QueueID: Agents, ChannelID: Channel, Selectors: combination(l, sex)},
+			x.Pools = append(x.Pools, Named[resource.PoolSpec]{
+				"Q#" + l + "#" + sex, resource.PoolSpec{QueueID: Agents, ChannelID: Channel, Selectors: combination(l, sex)},
 			})
 		}
 	}
@@ -85,14 +87,14 @@ func Furnish() Example {
 }
 
 // Agent returns an available agent who takes one call at a time.
-func Agent(name, sex string, skills ...string) routing.WorkerSpec {
-	w := routing.WorkerSpec{
+func Agent(name, sex string, skills ...string) resource.WorkerSpec {
+	w := resource.WorkerSpec{
 		Queues: []string{Agents, Callers}, Capacity: 1, AvailableForOffers: true,
-		Channels: []routing.Channel{{ChannelID: Channel, CapacityCostPerJob: 1}},
-		Labels:   routing.Labels{gender: routing.Text(sex)}, Tags: routing.Labels{"name": routing.Text(name)},
+		Channels: []resource.Channel{{ChannelID: Channel, CapacityCostPerJob: 1}},
+		Labels:   label.Set{gender: label.Text(sex)}, Tags: label.Set{"name": label.Text(name)},
 	}
 	for _, s := range skills {
-		w.Labels[s] = routing.Bool(true)
+		w.Labels[s] = label.Bool(true)
 	}
 	return w
 }

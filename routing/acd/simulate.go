@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"weir/routing"
+	"weir/routing/label"
+	"weir/routing/resource"
 )
 
 // Simulation is a simulated contact center: agents with one language and one
@@ -41,7 +43,7 @@ type Sums struct {
 type contact struct {
 	id        string
 	at, until time.Duration
-	skills    []routing.WorkerSelector
+	skills    []resource.WorkerSelector
 }
 
 // centre is a running simulation with a clock of its own.
@@ -63,7 +65,7 @@ func (o Simulation) Run() (Sums, error) {
 		if h.ends {
 			c.leave(h.contact, h.at)
 		} else {
-			c.do(h.at, routing.PutJob{ID: h.id, Spec: routing.JobSpec{ChannelID: Channel, QueueID: Callers, RequestedWorkerSelectors: h.skills}})
+			c.do(h.at, routing.PutJob{ID: h.id, Spec: resource.JobSpec{ChannelID: Channel, QueueID: Callers, RequestedWorkerSelectors: h.skills}})
 		}
 		c.sums.Lasted = h.at
 	}
@@ -85,7 +87,7 @@ func draw(chance *rand.Rand) (language, expertise string) {
 // furnish sets the center up while it is closed, and then opens it.
 func (c *centre) furnish(agents int, chance *rand.Rand) {
 	spec := Furnish().Queues[Callers]
-	spec.Closed = routing.ClosedHold
+	spec.Closed = resource.ClosedHold
 	for id, p := range Furnish().Distribution {
 		c.do(0, routing.PutDistribution{ID: id, Spec: p})
 	}
@@ -97,7 +99,7 @@ func (c *centre) furnish(agents int, chance *rand.Rand) {
 		c.do(0, routing.PutWorker{ID: fmt.Sprintf("agent:%d", i), Spec: a})
 	}
 	c.do(0, routing.SetAvailable{Available: true})
-	spec.Closed = routing.Open
+	spec.Closed = resource.Open
 	c.do(0, routing.PutQueue{ID: Callers, Spec: spec})
 }
 
@@ -115,7 +117,7 @@ func (o Simulation) happenings(chance *rand.Rand) []happening {
 		k := contact{id: fmt.Sprintf("contact:%d", i), at: time.Duration(i) * o.Every}
 		k.until = k.at + o.Shortest + time.Duration(chance.Int64N(int64(o.Longest-o.Shortest)+1))
 		for _, s := range []string{language, expertise} {
-			k.skills = append(k.skills, routing.WorkerSelector{Key: s, Operator: routing.Equal, Value: routing.Bool(true)})
+			k.skills = append(k.skills, resource.WorkerSelector{Key: s, Operator: label.Equal, Value: label.Bool(true)})
 		}
 		out = append(out, happening{k, k.at, false}, happening{k, k.until, true})
 	}
@@ -126,7 +128,7 @@ func (o Simulation) happenings(chance *rand.Rand) []happening {
 // leave ends a contact: its agent becomes free, or the contact has abandoned.
 func (c *centre) leave(k contact, at time.Duration) {
 	j, _ := c.state.Job(k.id)
-	if j.Status != routing.JobAssigned {
+	if j.Status != resource.JobAssigned {
 		c.sums.Abandoned++
 		c.do(at, routing.CancelJob{ID: k.id, DispositionCode: "Abandoned"})
 		return
@@ -142,11 +144,11 @@ func (c *centre) leave(k contact, at time.Duration) {
 // end counts the available agents and the queued contacts, and closes the
 // center.
 func (c *centre) end() (Sums, error) {
-	c.sums.Available = len(c.state.Ready(routing.PoolSpec{QueueID: Callers, ChannelID: Channel}, false, c.sums.Agents+1))
+	c.sums.Available = len(c.state.Ready(resource.PoolSpec{QueueID: Callers, ChannelID: Channel}, false, c.sums.Agents+1))
 	figures, _ := c.state.Statistics(Callers, c.start)
 	c.sums.Queued = figures.Length
 	spec := Furnish().Queues[Callers]
-	spec.Closed = routing.ClosedRefuse
+	spec.Closed = resource.ClosedRefuse
 	c.do(c.sums.Lasted, routing.PutQueue{ID: Callers, Spec: spec})
 	c.do(c.sums.Lasted, routing.SetAvailable{})
 	c.sums.Events = int(c.state.Seq())

@@ -9,6 +9,8 @@ import (
 	"weir"
 	"weir/routing"
 	"weir/routing/acd"
+	"weir/routing/label"
+	"weir/routing/resource"
 	"weir/routing/routingtest"
 )
 
@@ -20,15 +22,15 @@ func crashWhileAssigning(t *testing.T) {
 	d.e.Fail(routingtest.LosesWrite)
 	d.refused(weir.CodeUnavailable, routing.PutWorker{ID: "a", Spec: acd.Agent("A", "F", "X")})
 	d.e.Reopen()
-	d.status("1", routing.JobQueued).agent("a", "X").has("a", "1")
+	d.status("1", resource.JobQueued).agent("a", "X").has("a", "1")
 }
 
 // R4: a call without requirements gets any agent, and a refused call blocks no
 // other call.
 func poison(t *testing.T) {
 	d := newDesk(t).agent("a").call("1").has("a", "1").agent("b", "X")
-	d.refused(weir.CodeInvalid, routing.PutJob{ID: "bad", Spec: routing.JobSpec{
-		ChannelID: acd.Channel, QueueID: acd.Callers, RequestedWorkerSelectors: []routing.WorkerSelector{{Key: "X", Operator: "resembles"}},
+	d.refused(weir.CodeInvalid, routing.PutJob{ID: "bad", Spec: resource.JobSpec{
+		ChannelID: acd.Channel, QueueID: acd.Callers, RequestedWorkerSelectors: []resource.WorkerSelector{{Key: "X", Operator: "resembles"}},
 	}})
 	d.call("2", "X").has("b", "2")
 }
@@ -36,7 +38,7 @@ func poison(t *testing.T) {
 // R5: a waiting job is not dropped because of its age before its maximum life.
 func waitingOutlivesFinished(t *testing.T) {
 	d := newDesk(t).agent("a").call("over").finish("over").call("waits", "Klingon")
-	d.wait(routing.DefaultSettings().KeepFinished+time.Hour).call("new", "Klingon").status("waits", routing.JobQueued)
+	d.wait(routing.DefaultSettings().KeepFinished+time.Hour).call("new", "Klingon").status("waits", resource.JobQueued)
 	if _, ok := d.e.Job("over"); ok {
 		t.Error("the finished one is still there")
 	}
@@ -76,7 +78,7 @@ func nobodyInTheWay(t *testing.T) {
 // R9: an agent without skills is available like any other.
 func withoutSkills(t *testing.T) {
 	d := newDesk(t).agent("a")
-	if w := d.worker("a"); w.State != routing.WorkerActive || w.AvailableSince.IsZero() {
+	if w := d.worker("a"); w.State != resource.WorkerActive || w.AvailableSince.IsZero() {
 		t.Errorf("%+v", w)
 	}
 	d.call("1").has("a", "1")
@@ -93,10 +95,10 @@ func oneWrite(t *testing.T) {
 	for _, fault := range []routingtest.Fault{routingtest.LosesWrite, routingtest.LosesAnswer} {
 		d = newDesk(t).agent("a", "X")
 		d.e.Fail(fault)
-		d.refused(weir.CodeUnavailable, routing.PutJob{ID: "1", Spec: routing.JobSpec{ChannelID: acd.Channel, QueueID: acd.Callers}})
+		d.refused(weir.CodeUnavailable, routing.PutJob{ID: "1", Spec: resource.JobSpec{ChannelID: acd.Channel, QueueID: acd.Callers}})
 		d.e.Reopen()
 		j, known := d.e.Job("1")
-		if taken := len(d.worker("a").AssignedJobs) == 1; known != taken || known && j.Status != routing.JobAssigned {
+		if taken := len(d.worker("a").AssignedJobs) == 1; known != taken || known && j.Status != resource.JobAssigned {
 			t.Errorf("fault %d: known %v, %s, the agent is taken: %v", fault, known, j.Status, taken)
 		}
 	}
@@ -127,13 +129,13 @@ func refusalsHaveCodes(t *testing.T) {
 	d := newDesk(t).agent("a").call("1").finish("1")
 	for _, c := range []routing.Command{
 		routing.DeleteWorker{ID: "x"}, routing.CancelJob{ID: "x"}, routing.AcceptOffer{WorkerID: "a", OfferID: "x"},
-		routing.CloseJob{JobID: "1", AssignmentID: "x"}, routing.SetAvailable{Workers: []string{"x"}}, routing.Delete{Resource: routing.ResourcePool, ID: "x"},
+		routing.CloseJob{JobID: "1", AssignmentID: "x"}, routing.SetAvailable{Workers: []string{"x"}}, routing.Delete{Resource: resource.Pool, ID: "x"},
 	} {
 		d.refused(weir.CodeNotFound, c)
 	}
 	d.refused(weir.CodeConflict, routing.CancelJob{ID: "1"})
 	d.refused(weir.CodeInvalid, routing.PutWorker{ID: ""})
-	d.refused(weir.CodeInvalid, routing.PutJob{ID: "2", Spec: routing.JobSpec{ChannelID: acd.Channel, QueueID: "x"}})
+	d.refused(weir.CodeInvalid, routing.PutJob{ID: "2", Spec: resource.JobSpec{ChannelID: acd.Channel, QueueID: "x"}})
 }
 
 // R16: skills are a set.
@@ -171,7 +173,7 @@ func staleWritesAreRefused(t *testing.T) {
 func answeredIsDurable(t *testing.T) {
 	d := newDesk(t).agent("a", "X").call("1", "X").call("2", "X")
 	d.e.Reopen()
-	d.has("a", "1").status("2", routing.JobQueued)
+	d.has("a", "1").status("2", resource.JobQueued)
 }
 
 // R21, D8: the order is that of arrival, whatever the clocks show.
@@ -206,7 +208,7 @@ func agentsAreTold(t *testing.T) {
 	d.agent("a").wait(time.Second).agent("b").call("1")
 	d.e.Must(routing.DeclineOffer{WorkerID: "a", OfferID: told[0].OfferID})
 	d.wait(61 * time.Second).e.Must(routing.Tick{}) // b does not answer
-	if d.worker("b").State != routing.WorkerInactive || len(told) != 2 || told[0].WorkerID != "a" || told[1].WorkerID != "b" {
+	if d.worker("b").State != resource.WorkerInactive || len(told) != 2 || told[0].WorkerID != "a" || told[1].WorkerID != "b" {
 		t.Fatalf("told %d times", len(told))
 	}
 	d.agent("c")
@@ -252,7 +254,7 @@ func anyAttribute(t *testing.T) {
 func richQuestions(t *testing.T) {
 	d := newDesk(t)
 	spec := acd.Agent("A", "F", "English", "Spanish", "French")
-	spec.Labels["level"] = routing.Number(4)
+	spec.Labels["level"] = label.Number(4)
 	d.e.Must(routing.PutWorker{ID: "a", Spec: spec})
 	if got := d.ask("1", "language=English,language=Spanish,language!=Klingon,level>=3,level<5,gender!=M"); got != "a" {
 		t.Errorf("got %q", got)
@@ -277,11 +279,11 @@ func listsAreBounded(t *testing.T) {
 		d.agent(fmt.Sprintf("a%03d", i), "X").call(fmt.Sprint("c", i), "Klingon")
 	}
 	d.see(func(s *routing.State) {
-		if n := len(s.Ready(routing.PoolSpec{ChannelID: acd.Channel}, false, 1)); n != 1 {
+		if n := len(s.Ready(resource.PoolSpec{ChannelID: acd.Channel}, false, 1)); n != 1 {
 			t.Errorf("%d are first", n)
 		}
 		var all []string
-		for page := s.IDs(routing.ResourceWorker, "", 30); len(page) > 0; page = s.IDs(routing.ResourceWorker, all[len(all)-1], 30) {
+		for page := s.IDs(resource.Worker, "", 30); len(page) > 0; page = s.IDs(resource.Worker, all[len(all)-1], 30) {
 			all = append(all, page...)
 		}
 		if len(all) != 100 || !slices.IsSorted(all) {

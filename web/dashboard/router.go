@@ -13,6 +13,8 @@ import (
 
 	"weir/ops"
 	"weir/routing"
+	"weir/routing/label"
+	"weir/routing/resource"
 	"weir/web/dashboard/display"
 )
 
@@ -106,8 +108,8 @@ func loadRouter(v *visit) (*content, error) {
 // queueFigures holds the statistics of a queue.
 type queueFigures struct {
 	routing.Statistics
-	Name   string         `json:"name"`
-	Closed routing.Closed `json:"closed"`
+	Name   string          `json:"name"`
+	Closed resource.Closed `json:"closed"`
 }
 
 // Longest returns how long the longest-waiting job has waited.
@@ -166,7 +168,7 @@ func routerQueuePage() *page {
 // queueResource is a queue as the router's API returns it.
 type queueResource struct {
 	ID string `json:"id"`
-	routing.QueueSpec
+	resource.QueueSpec
 }
 
 // queueData is the data of a queue's page.
@@ -216,7 +218,7 @@ func routerFunctions() template.FuncMap {
 }
 
 // labelFacts lists labels or tags by name.
-func labelFacts(l routing.Labels) []fact {
+func labelFacts(l label.Set) []fact {
 	list := make([]fact, 0, len(l))
 	for _, name := range slices.Sorted(maps.Keys(l)) {
 		list = append(list, fact{name, labelText(l[name])})
@@ -226,12 +228,12 @@ func labelFacts(l routing.Labels) []fact {
 
 // labelLine lists labels on one line: labels that are true by name only, and
 // without Id, which the router itself adds.
-func labelLine(l routing.Labels) string {
+func labelLine(l label.Set) string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(l)) {
 		switch value := l[name]; {
 		case name == "Id":
-		case value == routing.Bool(true):
+		case value == label.Bool(true):
 			parts = append(parts, name)
 		default:
 			parts = append(parts, name+" "+labelText(value))
@@ -240,7 +242,7 @@ func labelLine(l routing.Labels) string {
 	return strings.Join(parts, ", ")
 }
 
-func labelText(v routing.Value) string {
+func labelText(v label.Value) string {
 	if f, ok := v.Number(); ok {
 		return strconv.FormatFloat(f, 'f', -1, 64)
 	}
@@ -248,9 +250,9 @@ func labelText(v routing.Value) string {
 }
 
 // selectorText returns a selector's condition.
-func selectorText(s routing.WorkerSelector) string {
-	signs := map[routing.Operator]string{
-		routing.Equal: "=", routing.NotEqual: "≠", routing.LessThan: "<", routing.LessOrEqual: "≤", routing.GreaterThan: ">", routing.GreaterOrEqual: "≥",
+func selectorText(s resource.WorkerSelector) string {
+	signs := map[label.Operator]string{
+		label.Equal: "=", label.NotEqual: "≠", label.LessThan: "<", label.LessOrEqual: "≤", label.GreaterThan: ">", label.GreaterOrEqual: "≥",
 	}
 	value := ""
 	if !s.Value.IsZero() {

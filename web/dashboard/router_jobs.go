@@ -9,6 +9,7 @@ import (
 
 	"weir"
 	"weir/routing"
+	"weir/routing/resource"
 	"weir/web/dashboard/display"
 )
 
@@ -36,7 +37,7 @@ func jobStatuses() []option {
 }
 
 // statusText returns a job status in words.
-func statusText(status routing.JobStatus) string {
+func statusText(status resource.JobStatus) string {
 	for _, o := range jobStatuses()[1:] {
 		if o.Value == string(status) {
 			return o.Text
@@ -50,13 +51,13 @@ func (j routerJob) StatusText() string { return statusText(j.Status) }
 
 // Done reports whether the status is final.
 func (j routerJob) Done() bool {
-	return slices.Contains([]routing.JobStatus{routing.JobClosed, routing.JobCancelled, routing.JobScheduleFailed}, j.Status)
+	return slices.Contains([]resource.JobStatus{resource.JobClosed, resource.JobCancelled, resource.JobScheduleFailed}, j.Status)
 }
 
 // CurrentAssignment returns the assignment that is not closed; nil: none.
 func (j routerJob) CurrentAssignment() *routing.Assignment {
 	for _, a := range j.Assignments {
-		if a.ClosedAt.IsZero() && j.Status != routing.JobCancelled {
+		if a.ClosedAt.IsZero() && j.Status != resource.JobCancelled {
 			return &a
 		}
 	}
@@ -126,7 +127,7 @@ func loadJob(v *visit) (*content, error) {
 	d.Assigned = slices.SortedFunc(maps.Values(j.Assignments), func(a, b routing.Assignment) int {
 		return cmp.Or(a.AssignedAt.Compare(b.AssignedAt), cmp.Compare(a.AssignmentID, b.AssignmentID))
 	})
-	if j.Status == routing.JobQueued {
+	if j.Status == resource.JobQueued {
 		place := &routing.Position{}
 		switch err := v.getRouter(routerPath("jobs", j.ID)+"/position", nil, place); {
 		case err == nil:

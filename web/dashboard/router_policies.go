@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"weir/routing"
+	"weir/routing/resource"
 	"weir/web/dashboard/display"
 )
 
@@ -76,7 +76,7 @@ func policyRowOf[T any](about func(*T) []string) func(json.RawMessage) (policyRo
 	}
 }
 
-func aboutDistribution(p *routing.DistributionSpec) []string {
+func aboutDistribution(p *resource.DistributionSpec) []string {
 	parts := []string{
 		display.CamelWords(string(p.Mode.Kind)), "offers expire after " + display.Span(seconds(p.OfferExpiresAfterSeconds)),
 		"at most " + display.Plural(int64(p.Mode.MaxConcurrentOffers), "offer", "offers") + " of a job at once",
@@ -87,7 +87,7 @@ func aboutDistribution(p *routing.DistributionSpec) []string {
 	return parts
 }
 
-func aboutClassification(p *routing.ClassificationSpec) (parts []string) {
+func aboutClassification(p *resource.ClassificationSpec) (parts []string) {
 	if n := len(p.QueueSelectorAttachments); n > 0 {
 		parts = append(parts, display.Plural(int64(n), "rule", "rules")+" for the queue")
 	}
@@ -103,10 +103,10 @@ func aboutClassification(p *routing.ClassificationSpec) (parts []string) {
 	return parts
 }
 
-func aboutException(p *routing.ExceptionSpec) (parts []string) {
+func aboutException(p *resource.ExceptionSpec) (parts []string) {
 	for _, r := range p.ExceptionRules {
 		when := "after " + display.Span(seconds(r.Trigger.ThresholdSeconds))
-		if r.Trigger.Kind == routing.TriggerQueueLength {
+		if r.Trigger.Kind == resource.TriggerQueueLength {
 			when = "when " + display.Plural(int64(r.Trigger.Threshold), "job waits", "jobs wait")
 		}
 		actions := make([]string, len(r.Actions))

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"weir/routing"
+	"weir/routing/resource"
 )
 
 // options holds the members that the bodies of actions may have.
@@ -157,7 +158,7 @@ func (s *service) statistics(c *call) (answer, error) {
 		return answer{}, err
 	}
 	if !found {
-		return answer{}, missing(routing.ResourceQueue, c.ids[0])
+		return answer{}, missing(resource.Queue, c.ids[0])
 	}
 	return answer{status: http.StatusOK, body: viewStatistics(f)}, nil
 }

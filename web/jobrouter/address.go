@@ -6,15 +6,15 @@ import (
 	"strconv"
 
 	"weir"
-	"weir/routing"
+	"weir/routing/resource"
 )
 
 // addressesOf returns a mistake for each function or webhook address in a patch
 // that must not be called: once set, every call to it would fail. Only distribution
 // and classification policies are searched, because elsewhere a label may have any
 // name.
-func (s *service) addressesOf(kind routing.Resource, patch map[string]any) []weir.FieldError {
-	if s.Address != nil && (kind == routing.ResourceDistribution || kind == routing.ResourceClassification) {
+func (s *service) addressesOf(kind resource.Kind, patch map[string]any) []weir.FieldError {
+	if s.Address != nil && (kind == resource.Distribution || kind == resource.Classification) {
 		return s.addresses("", patch)
 	}
 	return nil

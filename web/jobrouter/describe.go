@@ -6,7 +6,8 @@ import (
 	"reflect"
 	"strings"
 
-	"weir/routing"
+	"weir/routing/label"
+	"weir/routing/resource"
 )
 
 // The description of the API is generated from the table of routes, the shapes of
@@ -178,7 +179,7 @@ func bodyOf(schema any, types ...string) map[string]any {
 func ref(name string) map[string]any { return map[string]any{"$ref": "#/components/schemas/" + name} }
 
 // markReadOnly marks the members of a resource that clients cannot set.
-func (d *describer) markReadOnly(view any, kind routing.Resource) {
+func (d *describer) markReadOnly(view any, kind resource.Kind) {
 	shape := resourceShapes(version2024)[kind]
 	s, _ := d.schemas[schemaName(reflect.TypeOf(view))].(map[string]any)
 	members, _ := s["properties"].(map[string]any)
@@ -224,7 +225,7 @@ func (d *describer) schema(t reflect.Type) map[string]any {
 	switch t {
 	case reflect.TypeFor[instant](), reflect.TypeFor[options]().Field(2).Type:
 		return map[string]any{"type": "string", "format": "date-time"}
-	case reflect.TypeFor[routing.Value]():
+	case reflect.TypeFor[label.Value]():
 		return map[string]any{"type": []string{"string", "number", "boolean"}}
 	}
 	switch t.Kind() {

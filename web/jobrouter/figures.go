@@ -5,19 +5,20 @@ import (
 	"time"
 
 	"weir/routing"
+	"weir/routing/resource"
 )
 
 // figuresView is an overview of the router for wallboards, an extension that
 // Azure's API does not have. Its queues are paged; the other figures cover the
 // whole router.
 type figuresView struct {
-	Jobs           map[routing.JobStatus]int   `json:"jobs"`    // by status; absent: none
-	Workers        map[routing.WorkerState]int `json:"workers"` // by state; absent: none
-	OffersOut      int                         `json:"offersOut"`
-	OldestQueuedAt instant                     `json:"oldestQueuedAt,omitzero"` // of the waiting jobs
-	Failing        []failingView               `json:"failingFunctions,omitempty"`
-	Queues         []queueFiguresView          `json:"queues"`
-	NextLink       string                      `json:"nextLink,omitempty"`
+	Jobs           map[resource.JobStatus]int   `json:"jobs"`    // by status; absent: none
+	Workers        map[resource.WorkerState]int `json:"workers"` // by state; absent: none
+	OffersOut      int                          `json:"offersOut"`
+	OldestQueuedAt instant                      `json:"oldestQueuedAt,omitzero"` // of the waiting jobs
+	Failing        []failingView                `json:"failingFunctions,omitempty"`
+	Queues         []queueFiguresView           `json:"queues"`
+	NextLink       string                       `json:"nextLink,omitempty"`
 }
 
 // failingView is a function or webhook of a policy whose last call failed.
@@ -47,7 +48,7 @@ func (s *service) figures(c *call) (answer, error) {
 	err := s.Engine.View(c.r.Context(), func(st *routing.State, now time.Time) {
 		f := st.Figures()
 		out.Jobs, out.Workers, out.OffersOut, out.OldestQueuedAt = f.Jobs, f.Workers, f.Offers, instant(f.OldestQueuedAt)
-		ids := st.IDs(routing.ResourceQueue, after, size+1)
+		ids := st.IDs(resource.Queue, after, size+1)
 		if len(ids) > size {
 			ids = ids[:size]
 			out.NextLink = s.next(c, ids[size-1])

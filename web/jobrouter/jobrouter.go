@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"weir/routing"
+	"weir/routing/resource"
 )
 
 // Options configures the handler.
@@ -72,7 +73,7 @@ type service struct {
 	queries    map[string]url.Values // parsed queries that contain only a version, by raw query; read-only
 	headers    headers
 	buffers    sync.Pool // for responses
-	shapes     map[version]map[routing.Resource]object
+	shapes     map[version]map[resource.Kind]object
 	actions    map[string]object
 }
 
@@ -100,7 +101,7 @@ func New(o Options) (http.Handler, error) {
 		queries:    map[string]url.Values{},
 		headers:    headers{versions: []string{supported}, noSniffing: []string{"nosniff"}, json: []string{jsonType}},
 		buffers:    sync.Pool{New: func() any { return new([]byte) }},
-		shapes:     map[version]map[routing.Resource]object{},
+		shapes:     map[version]map[resource.Kind]object{},
 		actions:    actionShapes(),
 	}
 	for _, v := range versions() {

@@ -11,6 +11,7 @@ import (
 
 	"weir"
 	"weir/routing"
+	"weir/routing/resource"
 )
 
 // mostExamined is the maximum number of resources examined for one page.
@@ -127,13 +128,13 @@ func (s *service) origin(r *http.Request) string {
 }
 
 // list returns the handler that lists a kind of resource by id.
-func (s *service) list(res resource) handle {
+func (s *service) list(res resourceKind) handle {
 	return func(c *call) (answer, error) {
 		return s.listBy(c, res, &parameters{query: c.query}, func(*routing.State, string) bool { return true })
 	}
 }
 
-func (s *service) listBy(c *call, res resource, p *parameters, keep func(*routing.State, string) bool) (answer, error) {
+func (s *service) listBy(c *call, res resourceKind, p *parameters, keep func(*routing.State, string) bool) (answer, error) {
 	size, after := p.size(s.Limits), p.token()
 	if err := p.err(); err != nil {
 		return answer{}, err
@@ -157,17 +158,17 @@ func (s *service) listBy(c *call, res resource, p *parameters, keep func(*routin
 
 func (s *service) listWorkers(c *call) (answer, error) {
 	p := &parameters{query: c.query}
-	state := p.word("state", "all", string(routing.WorkerActive), string(routing.WorkerDraining), string(routing.WorkerInactive))
+	state := p.word("state", "all", string(resource.WorkerActive), string(resource.WorkerDraining), string(resource.WorkerInactive))
 	channel, queue := p.get("channelId"), p.get("queueId")
 	capacity := p.word("hasCapacity", "true", "false") == "true"
 	keep := func(st *routing.State, id string) bool {
 		w, _ := st.Worker(id)
 		return (state == "" || state == "all" || state == string(w.State)) &&
 			(queue == "" || slices.Contains(w.Queues, queue)) &&
-			(channel == "" || slices.ContainsFunc(w.Channels, func(c routing.Channel) bool { return c.ChannelID == channel })) &&
+			(channel == "" || slices.ContainsFunc(w.Channels, func(c resource.Channel) bool { return c.ChannelID == channel })) &&
 			(!capacity || st.HasRoom(id, channel))
 	}
-	return s.listBy(c, resource{kind: routing.ResourceWorker, see: seeWorker}, p, keep)
+	return s.listBy(c, resourceKind{kind: resource.Worker, see: seeWorker}, p, keep)
 }
 
 func (s *service) listJobs(c *call) (answer, error) {
@@ -198,10 +199,10 @@ func (s *service) listJobs(c *call) (answer, error) {
 }
 
 func jobFilter(p *parameters) func(*routing.Job) bool {
-	status := p.word("status", "all", "active", string(routing.JobCreated), string(routing.JobPendingClassification),
-		string(routing.JobPendingSchedule), string(routing.JobScheduled), string(routing.JobScheduleFailed),
-		string(routing.JobWaitingForActivation), string(routing.JobQueued), string(routing.JobAssigned), string(routing.JobCompleted),
-		string(routing.JobClosed), string(routing.JobCancelled), string(routing.JobClassificationFailed))
+	status := p.word("status", "all", "active", string(resource.JobCreated), string(resource.JobPendingClassification),
+		string(resource.JobPendingSchedule), string(resource.JobScheduled), string(resource.JobScheduleFailed),
+		string(resource.JobWaitingForActivation), string(resource.JobQueued), string(resource.JobAssigned), string(resource.JobCompleted),
+		string(resource.JobClosed), string(resource.JobCancelled), string(resource.JobClassificationFailed))
 	queue, channel, policy := p.get("queueId"), p.get("channelId"), p.get("classificationPolicyId")
 	before, after := p.date("scheduledBefore"), p.date("scheduledAfter")
 	return func(j *routing.Job) bool {

@@ -7,6 +7,7 @@ import (
 
 	"weir/routing"
 	"weir/routing/acd"
+	"weir/routing/resource"
 )
 
 // poolView is a filter of available workers, an extension that Azure's router does
@@ -45,7 +46,7 @@ type readyView struct {
 // longest available first, or newest first if the queue's policy says so.
 func (s *service) ready(c *call) (answer, error) {
 	p := &parameters{query: c.query}
-	spec := routing.PoolSpec{QueueID: p.get("queueId"), ChannelID: p.get("channelId")}
+	spec := resource.PoolSpec{QueueID: p.get("queueId"), ChannelID: p.get("channelId")}
 	if spec.ChannelID == "" {
 		p.wrong("channelId", "required", "it has to be there")
 	}
@@ -62,17 +63,17 @@ func (s *service) ready(c *call) (answer, error) {
 	out := readyListView{Value: []readyView{}}
 	known := false
 	err := s.Engine.View(c.r.Context(), func(st *routing.State, _ time.Time) {
-		var q routing.Named[routing.QueueSpec]
+		var q routing.Named[resource.QueueSpec]
 		q, known = st.Queue(spec.QueueID)
 		d, _ := st.Distribution(q.Spec.DistributionPolicyID)
-		all := st.Ready(spec, d.Spec.Mode.Kind == routing.ShortestIdle, math.MaxInt)
+		all := st.Ready(spec, d.Spec.Mode.Kind == resource.ShortestIdle, math.MaxInt)
 		out.Depth = len(all)
 		for _, w := range all[:min(size, len(all))] {
 			out.Value = append(out.Value, readyView{w.WorkerID, instant(w.Since)})
 		}
 	})
 	if err == nil && !known {
-		err = missing(routing.ResourceQueue, spec.QueueID)
+		err = missing(resource.Queue, spec.QueueID)
 	}
 	if err != nil {
 		return answer{}, err
@@ -100,7 +101,7 @@ func (s *service) unmatchable(c *call) (answer, error) {
 		out.Value = append(out.Value, st.Unmatchable(c.ids[0], size)...)
 	})
 	if err == nil && !known {
-		err = missing(routing.ResourceQueue, c.ids[0])
+		err = missing(resource.Queue, c.ids[0])
 	}
 	return answer{status: http.StatusOK, body: out}, err
 }

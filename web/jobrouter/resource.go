@@ -6,6 +6,7 @@ import (
 
 	"weir"
 	"weir/routing"
+	"weir/routing/resource"
 )
 
 func (x seen) answer(status int) answer {
@@ -13,7 +14,7 @@ func (x seen) answer(status int) answer {
 }
 
 // get returns the handler that reads a resource.
-func (s *service) get(res resource) handle {
+func (s *service) get(res resourceKind) handle {
 	return func(c *call) (answer, error) {
 		var x seen
 		found := false
@@ -30,12 +31,12 @@ func (s *service) get(res resource) handle {
 	}
 }
 
-func missing(kind routing.Resource, id string) error {
+func missing(kind resource.Kind, id string) error {
 	return weir.Errorf(weir.CodeNotFound, "there is no %s %q", kind, id)
 }
 
 // patch returns the handler that creates or changes a resource.
-func (s *service) patch(res resource) handle {
+func (s *service) patch(res resourceKind) handle {
 	return func(c *call) (answer, error) {
 		in := &reading{}
 		patch, err := s.shapes[c.version][res.kind].decode(c.body, in)
@@ -97,7 +98,7 @@ func asAnswered(body any, id string, events []routing.Event) any {
 				return v.asCreated(e)
 			}
 		case *routing.JobUpdatedEvent:
-			if e.JobID == id && (e.Status == routing.JobPendingClassification || e.Status == routing.JobPendingSchedule) {
+			if e.JobID == id && (e.Status == resource.JobPendingClassification || e.Status == resource.JobPendingSchedule) {
 				v.Status = string(e.Status)
 				return v
 			}
@@ -108,7 +109,7 @@ func asAnswered(body any, id string, events []routing.Event) any {
 
 // remove returns the handler that deletes a resource. Deleting a missing one
 // succeeds.
-func (s *service) remove(res resource) handle {
+func (s *service) remove(res resourceKind) handle {
 	return func(c *call) (answer, error) {
 		err := s.do(c, res.remove(c.ids[0]), nil)
 		if err != nil && weir.CodeOf(err) != weir.CodeNotFound {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"weir/routing"
+	"weir/routing/resource"
 )
 
 // redacted replaces a credential in responses. In a request it means: keep the
@@ -21,14 +22,14 @@ func secret(in *reading, at string, v any) any {
 
 // credentials holds the credentials of a policy by the address they are for, in the
 // policy's order. They are never sent to another address.
-type credentials map[string][]*routing.Credential
+type credentials map[string][]*resource.Credential
 
-func (c credentials) add(r *routing.Rule) {
+func (c credentials) add(r *resource.Rule) {
 	switch {
 	case r == nil:
-	case r.Kind == routing.RuleFunction:
+	case r.Kind == resource.RuleFunction:
 		c[r.FunctionURI] = append(c[r.FunctionURI], r.Credential)
-	case r.Kind == routing.RuleWebhook:
+	case r.Kind == resource.RuleWebhook:
 		for _, at := range []string{r.WebhookURI, webhookAddress(r.WebhookURI, r.AuthorizationServerURI)} {
 			c[at] = append(c[at], r.ClientCredential)
 		}
@@ -51,13 +52,13 @@ func webhookOf(m map[string]any) any {
 	return m["webhookUri"]
 }
 
-func credentialsOf(s *routing.State, kind routing.Resource, id string) credentials {
+func credentialsOf(s *routing.State, kind resource.Kind, id string) credentials {
 	c := credentials{}
-	if kind == routing.ResourceDistribution {
+	if kind == resource.Distribution {
 		d, _ := s.Distribution(id)
 		c.add(d.Spec.Mode.ScoringRule)
 	}
-	if kind == routing.ResourceClassification {
+	if kind == resource.Classification {
 		p, _ := s.Classification(id)
 		c.add(p.Spec.PrioritizationRule)
 		for _, a := range p.Spec.QueueSelectorAttachments {
@@ -123,7 +124,7 @@ func (r *restoring) walkObject(at string, m map[string]any) map[string]any {
 // unchanged, so redacted members are dropped and stay unchanged too.
 func (r *restoring) credential(at string, address any, m map[string]any) map[string]any {
 	uri, addressed := address.(string)
-	var known routing.Credential
+	var known resource.Credential
 	if list := r.known[uri]; addressed && len(list) > 0 {
 		if c := list[min(r.used[uri], len(list)-1)]; c != nil {
 			known = *c
@@ -150,16 +151,16 @@ func (r *restoring) credential(at string, address any, m map[string]any) map[str
 // moved returns an error if a patch changes the address of a rule but keeps its
 // credential, which would then be sent to the new address. Rules in arrays are
 // replaced as a whole and keep no credential.
-func moved(s *routing.State, kind routing.Resource, id string, patch map[string]any) error {
+func moved(s *routing.State, kind resource.Kind, id string, patch map[string]any) error {
 	within := func(m map[string]any, name string) map[string]any {
 		inside, _ := m[name].(map[string]any)
 		return inside
 	}
 	switch kind {
-	case routing.ResourceDistribution:
+	case resource.Distribution:
 		d, _ := s.Distribution(id)
 		return movedRule(d.Spec.Mode.ScoringRule, within(within(patch, "mode"), "scoringRule"), "/mode/scoringRule")
-	case routing.ResourceClassification:
+	case resource.Classification:
 		p, _ := s.Classification(id)
 		return movedRule(p.Spec.PrioritizationRule, within(patch, "prioritizationRule"), "/prioritizationRule")
 	default:
@@ -167,7 +168,7 @@ func moved(s *routing.State, kind routing.Resource, id string, patch map[string]
 	}
 }
 
-func movedRule(r *routing.Rule, patch map[string]any, at string) error {
+func movedRule(r *resource.Rule, patch map[string]any, at string) error {
 	other := func(name, is string) bool {
 		uri, stated := patch[name].(string)
 		return stated && uri != is
@@ -184,7 +185,7 @@ func movedRule(r *routing.Rule, patch map[string]any, at string) error {
 
 // restated returns an error unless a patch sets or removes every secret of a
 // credential.
-func restated(known *routing.Credential, patch map[string]any, name, at string) error {
+func restated(known *resource.Credential, patch map[string]any, name, at string) error {
 	at += "/" + name
 	given, stated := patch[name]
 	if stated && given == nil {

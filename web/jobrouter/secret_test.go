@@ -6,7 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"weir/routing"
+	"weir/routing/label"
+	"weir/routing/resource"
 )
 
 const secretPolicy = `{"prioritizationRule":{"kind":"function","functionUri":"https://f.example/p","credential":{"functionKey":"hush-1","clientId":"me"}},
@@ -53,7 +54,7 @@ func TestCredentialsComeInAndNeverGoOut(t *testing.T) {
 	}
 	r.put("/routing/classificationPolicies/c", `{"prioritizationRule":{"kind":"static","value":1}}`)
 	c, _ := r.engine.state.Classification("c")
-	if diff := cmp.Diff(&routing.Rule{Kind: routing.RuleStatic, Value: routing.Number(1)}, c.Spec.PrioritizationRule, cmp.Comparer(func(a, b routing.Value) bool { return a == b })); diff != "" {
+	if diff := cmp.Diff(&resource.Rule{Kind: resource.RuleStatic, Value: label.Number(1)}, c.Spec.PrioritizationRule, cmp.Comparer(func(a, b label.Value) bool { return a == b })); diff != "" {
 		t.Errorf("what belonged to the other kind (-want +got):\n%s", diff)
 	}
 }

@@ -3,50 +3,51 @@ package jobrouter
 import (
 	"maps"
 
-	"weir/routing"
+	"weir/routing/label"
+	"weir/routing/resource"
 )
 
 // resourceShapes returns the shapes of PATCH bodies. Members that are not in
 // Microsoft's published schema are extensions of Weir, shown only if set: closed of
 // a queue, autoAccept of a distribution policy, the mode shortestIdle, notAfter of
 // a job. Pools and the list of ready workers are extensions as a whole.
-func resourceShapes(v version) map[routing.Resource]object {
-	out := map[routing.Resource]object{
-		routing.ResourceWorker: {
+func resourceShapes(v version) map[resource.Kind]object {
+	out := map[resource.Kind]object{
+		resource.Worker: {
 			"id": nil, "etag": nil, "state": nil, "offers": nil, "assignedJobs": nil, "loadRatio": nil,
 			"queues": list(text), "capacity": integer(0), "labels": labels, "tags": labels, "availableForOffers": boolean,
 			"channels": list(object{"channelId": text, "capacityCostPerJob": integer(1), "maxNumberOfJobs": integer(1)}.form),
 		},
-		routing.ResourceJob: {
+		resource.Job: {
 			"id": nil, "etag": nil, "status": nil, "enqueuedAt": nil, "scheduledAt": nil, "assignments": nil, "attachedWorkerSelectors": nil,
 			"channelId": text, "channelReference": text, "queueId": text, "classificationPolicyId": text, "priority": integer(-100),
 			"requestedWorkerSelectors": list(workerSelector().form), "labels": labels, "tags": labels, "dispositionCode": text,
 			"notes": list(object{"message": text, "addedAt": date}.form), "matchingMode": matchingMode,
 			"notAfter": date,
 		},
-		routing.ResourceQueue: {
+		resource.Queue: {
 			"id": nil, "etag": nil, "name": text, "distributionPolicyId": text, "exceptionPolicyId": text, "labels": labels,
-			"closed": oneOf(string(routing.ClosedHold), string(routing.ClosedRefuse)),
+			"closed": oneOf(string(resource.ClosedHold), string(resource.ClosedRefuse)),
 		},
-		routing.ResourceDistribution: {
+		resource.Distribution: {
 			"id": nil, "etag": nil, "name": text, "offerExpiresAfterSeconds": number, "mode": distributionMode().form, "autoAccept": boolean,
 		},
-		routing.ResourceClassification: {
+		resource.Classification: {
 			"id": nil, "etag": nil, "name": text, "fallbackQueueId": text, "prioritizationRule": rule().form,
 			"queueSelectorAttachments":  list(attachment("queueSelector", queueSelector(), nil).form),
 			"workerSelectorAttachments": list(attachment("workerSelector", workerSelector(), number).form),
 		},
-		routing.ResourcePool: {
+		resource.Pool: {
 			"id": nil, "etag": nil, "depth": nil, "version": nil,
 			"queueId": text, "channelId": text, "selectors": list(workerSelector().form),
 		},
-		routing.ResourceException: {
+		resource.Exception: {
 			"id": nil, "etag": nil, "name": text,
 			"exceptionRules": list(object{"id": text, "trigger": trigger().form, "actions": list(action().form)}.form),
 		},
 	}
 	if v != version2023 {
-		out[routing.ResourceWorker]["maxConcurrentOffers"] = integer(0)
+		out[resource.Worker]["maxConcurrentOffers"] = integer(0)
 	}
 	return out
 }
@@ -65,8 +66,8 @@ func actionShapes() map[string]object {
 }
 
 func operator() form {
-	return oneOf(string(routing.Equal), string(routing.NotEqual), string(routing.LessThan), string(routing.LessOrEqual),
-		string(routing.GreaterThan), string(routing.GreaterOrEqual))
+	return oneOf(string(label.Equal), string(label.NotEqual), string(label.LessThan), string(label.LessOrEqual),
+		string(label.GreaterThan), string(label.GreaterOrEqual))
 }
 
 func queueSelector() object {
@@ -92,7 +93,7 @@ func matchingMode(in *reading, at string, v any) any {
 			return nil
 		}
 		m = maps.Clone(m)
-		m["kind"] = string(routing.ScheduleAndSuspend)
+		m["kind"] = string(resource.ScheduleAndSuspend)
 		v = m
 	}
 	return matchingModes().form(in, at, v)
@@ -100,8 +101,8 @@ func matchingMode(in *reading, at string, v any) any {
 
 func matchingModes() kinds {
 	return kinds{
-		string(routing.QueueAndMatch): {}, string(routing.Suspend): {},
-		string(routing.ScheduleAndSuspend): {"scheduleAt": date},
+		string(resource.QueueAndMatch): {}, string(resource.Suspend): {},
+		string(resource.ScheduleAndSuspend): {"scheduleAt": date},
 	}
 }
 
@@ -116,21 +117,21 @@ func distributionMode() kinds {
 		"isBatchScoringEnabled": boolean, "descendingOrder": boolean,
 	}.form
 	return kinds{
-		string(routing.LongestIdle): common(), string(routing.RoundRobin): common(), string(routing.ShortestIdle): common(),
-		string(routing.BestWorker): best,
+		string(resource.LongestIdle): common(), string(resource.RoundRobin): common(), string(resource.ShortestIdle): common(),
+		string(resource.BestWorker): best,
 	}
 }
 
 func rule() kinds {
 	return kinds{
-		string(routing.RuleStatic):     {"value": primitive},
-		string(routing.RuleDirectMap):  {},
-		string(routing.RuleExpression): {"language": language, "expression": text},
-		string(routing.RuleFunction): {
+		string(resource.RuleStatic):     {"value": primitive},
+		string(resource.RuleDirectMap):  {},
+		string(resource.RuleExpression): {"language": language, "expression": text},
+		string(resource.RuleFunction): {
 			"functionUri": text,
 			"credential":  object{"functionKey": secret, "appKey": secret, "clientId": text}.form,
 		},
-		string(routing.RuleWebhook): {
+		string(resource.RuleWebhook): {
 			"authorizationServerUri": text, "webhookUri": text,
 			"clientCredential": object{"clientId": text, "clientSecret": secret}.form,
 		},
@@ -145,26 +146,26 @@ func attachment(name string, selector object, expires form) kinds {
 		pass["expiresAfterSeconds"] = expires
 	}
 	return kinds{
-		string(routing.AttachStatic):      {name: selector.form},
-		string(routing.AttachConditional): {"condition": rule().form, name + "s": several},
-		string(routing.AttachPassThrough): pass,
-		string(routing.AttachRuleEngine):  {"rule": rule().form},
-		string(routing.AttachWeighted):    {"allocations": list(object{"weight": number, name + "s": several}.form)},
+		string(resource.AttachStatic):      {name: selector.form},
+		string(resource.AttachConditional): {"condition": rule().form, name + "s": several},
+		string(resource.AttachPassThrough): pass,
+		string(resource.AttachRuleEngine):  {"rule": rule().form},
+		string(resource.AttachWeighted):    {"allocations": list(object{"weight": number, name + "s": several}.form)},
 	}
 }
 
 func trigger() kinds {
 	return kinds{
-		string(routing.TriggerQueueLength): {"threshold": integer(0)},
-		string(routing.TriggerWaitTime):    {"thresholdSeconds": number},
+		string(resource.TriggerQueueLength): {"threshold": integer(0)},
+		string(resource.TriggerWaitTime):    {"thresholdSeconds": number},
 	}
 }
 
 func action() kinds {
 	return kinds{
-		string(routing.ActionCancel):           {"id": text, "note": text, "dispositionCode": text},
-		string(routing.ActionManualReclassify): {"id": text, "queueId": text, "priority": integer(-100), "workerSelectors": list(workerSelector().form)},
-		string(routing.ActionReclassify):       {"id": text, "classificationPolicyId": text, "labelsToUpsert": labels},
+		string(resource.ActionCancel):           {"id": text, "note": text, "dispositionCode": text},
+		string(resource.ActionManualReclassify): {"id": text, "queueId": text, "priority": integer(-100), "workerSelectors": list(workerSelector().form)},
+		string(resource.ActionReclassify):       {"id": text, "classificationPolicyId": text, "labelsToUpsert": labels},
 	}
 }
 

@@ -5,11 +5,12 @@ import (
 	"time"
 
 	"weir/routing"
+	"weir/routing/resource"
 )
 
-// resource describes a kind of resource.
-type resource struct {
-	kind routing.Resource
+// resourceKind describes a kind of resource.
+type resourceKind struct {
+	kind resource.Kind
 	// see returns a resource as clients see it; ok is false if it does not exist.
 	see    func(s *routing.State, id string, v version) (r seen, ok bool)
 	remove func(id string) routing.Command
@@ -23,24 +24,24 @@ type seen struct {
 }
 
 // resources maps the names in paths to the kinds of resources.
-func resources() map[string]resource {
-	remover := func(kind routing.Resource) func(string) routing.Command {
+func resources() map[string]resourceKind {
+	remover := func(kind resource.Kind) func(string) routing.Command {
 		return func(id string) routing.Command { return routing.Delete{Resource: kind, ID: id} }
 	}
-	return map[string]resource{
-		"workers": {routing.ResourceWorker, seeWorker, func(id string) routing.Command { return routing.DeleteWorker{ID: id} }},
-		"jobs":    {routing.ResourceJob, seeJob, func(id string) routing.Command { return routing.DeleteJob{ID: id} }},
-		"queues":  {routing.ResourceQueue, seeNamed((*routing.State).Queue, viewQueue), remover(routing.ResourceQueue)},
+	return map[string]resourceKind{
+		"workers": {resource.Worker, seeWorker, func(id string) routing.Command { return routing.DeleteWorker{ID: id} }},
+		"jobs":    {resource.Job, seeJob, func(id string) routing.Command { return routing.DeleteJob{ID: id} }},
+		"queues":  {resource.Queue, seeNamed((*routing.State).Queue, viewQueue), remover(resource.Queue)},
 		"distributionPolicies": {
-			routing.ResourceDistribution, seeNamed((*routing.State).Distribution, viewDistribution), remover(routing.ResourceDistribution),
+			resource.Distribution, seeNamed((*routing.State).Distribution, viewDistribution), remover(resource.Distribution),
 		},
 		"classificationPolicies": {
-			routing.ResourceClassification, seeNamed((*routing.State).Classification, viewClassification), remover(routing.ResourceClassification),
+			resource.Classification, seeNamed((*routing.State).Classification, viewClassification), remover(resource.Classification),
 		},
 		"exceptionPolicies": {
-			routing.ResourceException, seeNamed((*routing.State).Exception, viewException), remover(routing.ResourceException),
+			resource.Exception, seeNamed((*routing.State).Exception, viewException), remover(resource.Exception),
 		},
-		"pools": {routing.ResourcePool, seePool, remover(routing.ResourcePool)},
+		"pools": {resource.Pool, seePool, remover(resource.Pool)},
 	}
 }
 

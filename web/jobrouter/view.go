@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"weir/routing"
+	"weir/routing/label"
+	"weir/routing/resource"
 )
 
 // instant is a time in the API's format: seven fractional digits and an offset.
@@ -20,9 +22,9 @@ func (t instant) MarshalJSON() ([]byte, error) {
 func (t instant) IsZero() bool { return time.Time(t).IsZero() }
 
 // labelsView is never null in JSON.
-type labelsView map[string]routing.Value
+type labelsView map[string]label.Value
 
-func viewLabels(l routing.Labels) labelsView {
+func viewLabels(l label.Set) labelsView {
 	if l == nil {
 		return labelsView{}
 	}
@@ -30,21 +32,21 @@ func viewLabels(l routing.Labels) labelsView {
 }
 
 type selectorView struct {
-	Key                 string        `json:"key"`
-	LabelOperator       string        `json:"labelOperator"`
-	Value               routing.Value `json:"value,omitzero"`
-	ExpiresAfterSeconds float64       `json:"expiresAfterSeconds,omitzero"`
-	Expedite            bool          `json:"expedite"`
-	Status              string        `json:"status"`
-	ExpiresAt           instant       `json:"expiresAt,omitzero"`
+	Key                 string      `json:"key"`
+	LabelOperator       string      `json:"labelOperator"`
+	Value               label.Value `json:"value,omitzero"`
+	ExpiresAfterSeconds float64     `json:"expiresAfterSeconds,omitzero"`
+	Expedite            bool        `json:"expedite"`
+	Status              string      `json:"status"`
+	ExpiresAt           instant     `json:"expiresAt,omitzero"`
 }
 
-func viewSelectors(list []routing.WorkerSelector) []selectorView {
+func viewSelectors(list []resource.WorkerSelector) []selectorView {
 	out := make([]selectorView, len(list))
 	for i, s := range list {
 		status := s.Status
 		if status == "" {
-			status = routing.SelectorActive
+			status = resource.SelectorActive
 		}
 		out[i] = selectorView{s.Key, string(s.Operator), s.Value, s.ExpiresAfterSeconds, s.Expedite, string(status), instant(s.ExpiresAt)}
 	}

@@ -2,12 +2,14 @@ package jobrouter
 
 import (
 	"weir/routing"
+	"weir/routing/label"
+	"weir/routing/resource"
 )
 
 type queueSelectorView struct {
-	Key           string        `json:"key"`
-	LabelOperator string        `json:"labelOperator"`
-	Value         routing.Value `json:"value,omitzero"`
+	Key           string      `json:"key"`
+	LabelOperator string      `json:"labelOperator"`
+	Value         label.Value `json:"value,omitzero"`
 }
 
 // queueAttachmentView shows only the members of the attachment's kind.
@@ -27,20 +29,20 @@ type queueAllocationView struct {
 	QueueSelectors []queueSelectorView `json:"queueSelectors"`
 }
 
-func viewQueueAttachment(a *routing.QueueAttachment) queueAttachmentView {
+func viewQueueAttachment(a *resource.QueueAttachment) queueAttachmentView {
 	out := queueAttachmentView{Kind: string(a.Kind)}
 	switch a.Kind {
-	case routing.AttachStatic:
+	case resource.AttachStatic:
 		if a.QueueSelector != nil {
-			out.QueueSelector = &viewQueueSelectors([]routing.QueueSelector{*a.QueueSelector})[0]
+			out.QueueSelector = &viewQueueSelectors([]resource.QueueSelector{*a.QueueSelector})[0]
 		}
-	case routing.AttachConditional:
+	case resource.AttachConditional:
 		out.Condition, out.QueueSelectors = viewRule(a.Condition), viewQueueSelectors(a.QueueSelectors)
-	case routing.AttachPassThrough:
+	case resource.AttachPassThrough:
 		out.Key, out.LabelOperator = a.Key, string(a.Operator)
-	case routing.AttachRuleEngine:
+	case resource.AttachRuleEngine:
 		out.Rule = viewRule(a.Rule)
-	case routing.AttachWeighted:
+	case resource.AttachWeighted:
 		out.Allocations = make([]queueAllocationView, len(a.Allocations))
 		for i, w := range a.Allocations {
 			out.Allocations[i] = queueAllocationView{w.Weight, viewQueueSelectors(w.QueueSelectors)}
@@ -49,7 +51,7 @@ func viewQueueAttachment(a *routing.QueueAttachment) queueAttachmentView {
 	return out
 }
 
-func viewQueueSelectors(list []routing.QueueSelector) []queueSelectorView {
+func viewQueueSelectors(list []resource.QueueSelector) []queueSelectorView {
 	out := make([]queueSelectorView, len(list))
 	for i, s := range list {
 		out[i] = queueSelectorView{s.Key, string(s.Operator), s.Value}
@@ -78,27 +80,27 @@ type workerAllocationView struct {
 // statedSelectorView is a selector in a policy. It is not attached to a job, so it
 // has no status and no expiry time.
 type statedSelectorView struct {
-	Key                 string        `json:"key"`
-	LabelOperator       string        `json:"labelOperator"`
-	Value               routing.Value `json:"value,omitzero"`
-	ExpiresAfterSeconds float64       `json:"expiresAfterSeconds,omitzero"`
-	Expedite            bool          `json:"expedite"`
+	Key                 string      `json:"key"`
+	LabelOperator       string      `json:"labelOperator"`
+	Value               label.Value `json:"value,omitzero"`
+	ExpiresAfterSeconds float64     `json:"expiresAfterSeconds,omitzero"`
+	Expedite            bool        `json:"expedite"`
 }
 
-func viewWorkerAttachment(a *routing.WorkerAttachment) workerAttachmentView {
+func viewWorkerAttachment(a *resource.WorkerAttachment) workerAttachmentView {
 	out := workerAttachmentView{Kind: string(a.Kind)}
 	switch a.Kind {
-	case routing.AttachStatic:
+	case resource.AttachStatic:
 		if a.WorkerSelector != nil {
-			out.WorkerSelector = &viewStated([]routing.WorkerSelector{*a.WorkerSelector})[0]
+			out.WorkerSelector = &viewStated([]resource.WorkerSelector{*a.WorkerSelector})[0]
 		}
-	case routing.AttachConditional:
+	case resource.AttachConditional:
 		out.Condition, out.WorkerSelectors = viewRule(a.Condition), viewStated(a.WorkerSelectors)
-	case routing.AttachPassThrough:
+	case resource.AttachPassThrough:
 		out.Key, out.LabelOperator, out.ExpiresAfterSeconds = a.Key, string(a.Operator), a.ExpiresAfterSeconds
-	case routing.AttachRuleEngine:
+	case resource.AttachRuleEngine:
 		out.Rule = viewRule(a.Rule)
-	case routing.AttachWeighted:
+	case resource.AttachWeighted:
 		out.Allocations = make([]workerAllocationView, len(a.Allocations))
 		for i, w := range a.Allocations {
 			out.Allocations[i] = workerAllocationView{w.Weight, viewStated(w.WorkerSelectors)}
@@ -107,7 +109,7 @@ func viewWorkerAttachment(a *routing.WorkerAttachment) workerAttachmentView {
 	return out
 }
 
-func viewStated(list []routing.WorkerSelector) []statedSelectorView {
+func viewStated(list []resource.WorkerSelector) []statedSelectorView {
 	out := make([]statedSelectorView, len(list))
 	for i, s := range list {
 		out[i] = statedSelectorView{s.Key, string(s.Operator), s.Value, s.ExpiresAfterSeconds, s.Expedite}
@@ -147,11 +149,11 @@ type actionView struct {
 	LabelsToUpsert         labelsView           `json:"labelsToUpsert,omitzero"`
 }
 
-func viewException(x *routing.Named[routing.ExceptionSpec]) exceptionView {
+func viewException(x *routing.Named[resource.ExceptionSpec]) exceptionView {
 	out := exceptionView{Etag: etag(x.Version), ID: x.ID, Name: x.Spec.Name, ExceptionRules: make([]exceptionRuleView, len(x.Spec.ExceptionRules))}
 	for i, r := range x.Spec.ExceptionRules {
 		rule := exceptionRuleView{ID: r.ID, Trigger: triggerView{Kind: string(r.Trigger.Kind)}, Actions: make([]actionView, len(r.Actions))}
-		if r.Trigger.Kind == routing.TriggerQueueLength {
+		if r.Trigger.Kind == resource.TriggerQueueLength {
 			rule.Trigger.Threshold = &r.Trigger.Threshold
 		} else {
 			rule.Trigger.ThresholdSeconds = &r.Trigger.ThresholdSeconds
@@ -164,14 +166,14 @@ func viewException(x *routing.Named[routing.ExceptionSpec]) exceptionView {
 	return out
 }
 
-func viewAction(a *routing.Action) actionView {
+func viewAction(a *resource.Action) actionView {
 	out := actionView{Kind: string(a.Kind), ID: a.ID}
 	switch a.Kind {
-	case routing.ActionCancel:
+	case resource.ActionCancel:
 		out.Note, out.DispositionCode = a.Note, a.DispositionCode
-	case routing.ActionManualReclassify:
+	case resource.ActionManualReclassify:
 		out.QueueID, out.Priority, out.WorkerSelectors = a.QueueID, a.Priority, viewStated(a.WorkerSelectors)
-	case routing.ActionReclassify:
+	case resource.ActionReclassify:
 		out.ClassificationPolicyID, out.LabelsToUpsert = a.ClassificationPolicyID, viewLabels(a.LabelsToUpsert)
 	}
 	return out

@@ -2,6 +2,8 @@ package jobrouter
 
 import (
 	"weir/routing"
+	"weir/routing/label"
+	"weir/routing/resource"
 )
 
 type queueView struct {
@@ -14,7 +16,7 @@ type queueView struct {
 	Closed               string     `json:"closed,omitzero"`
 }
 
-func viewQueue(q *routing.Named[routing.QueueSpec]) queueView {
+func viewQueue(q *routing.Named[resource.QueueSpec]) queueView {
 	s := &q.Spec
 	return queueView{etag(q.Version), q.ID, s.Name, s.DistributionPolicyID, viewLabels(s.Labels), s.ExceptionPolicyID, string(s.Closed)}
 }
@@ -44,21 +46,21 @@ type scoringRuleView struct {
 	DescendingOrder       bool     `json:"descendingOrder"`
 }
 
-func viewDistribution(d *routing.Named[routing.DistributionSpec]) distributionView {
+func viewDistribution(d *routing.Named[resource.DistributionSpec]) distributionView {
 	m := &d.Spec.Mode
 	out := distributionView{
 		Etag: etag(d.Version), ID: d.ID, Name: d.Spec.Name, OfferExpiresAfterSeconds: d.Spec.OfferExpiresAfterSeconds,
 		AutoAccept: d.Spec.AutoAccept,
 		Mode:       modeView{string(m.Kind), m.MinConcurrentOffers, m.MaxConcurrentOffers, m.BypassSelectors, nil, nil},
 	}
-	if m.Kind == routing.BestWorker {
+	if m.Kind == resource.BestWorker {
 		out.Mode.ScoringRule = viewRule(m.ScoringRule)
 		out.Mode.ScoringRuleOptions = viewOptions(m.ScoringRuleOptions)
 	}
 	return out
 }
 
-func viewOptions(o *routing.ScoringOptions) *scoringRuleView {
+func viewOptions(o *resource.ScoringOptions) *scoringRuleView {
 	if o == nil {
 		return nil
 	}
@@ -68,7 +70,7 @@ func viewOptions(o *routing.ScoringOptions) *scoringRuleView {
 // ruleView shows only the members of the rule's kind.
 type ruleView struct {
 	Kind                   string           `json:"kind"`
-	Value                  routing.Value    `json:"value,omitzero"`
+	Value                  label.Value      `json:"value,omitzero"`
 	Language               string           `json:"language,omitzero"`
 	Expression             string           `json:"expression,omitzero"`
 	FunctionURI            string           `json:"functionUri,omitzero"`
@@ -89,27 +91,27 @@ type oauthSecretView struct {
 	ClientSecret string `json:"clientSecret,omitzero"`
 }
 
-func viewRule(r *routing.Rule) *ruleView {
+func viewRule(r *resource.Rule) *ruleView {
 	if r == nil {
 		return nil
 	}
 	out := &ruleView{Kind: string(r.Kind)}
 	switch r.Kind {
-	case routing.RuleStatic:
+	case resource.RuleStatic:
 		out.Value = r.Value
-	case routing.RuleExpression:
+	case resource.RuleExpression:
 		out.Language, out.Expression = "powerFx", r.Expression
-	case routing.RuleFunction:
+	case resource.RuleFunction:
 		out.FunctionURI = r.FunctionURI
 		if c := r.Credential; c != nil {
 			out.Credential = &credentialView{hidden(c.FunctionKey), hidden(c.AppKey), c.ClientID}
 		}
-	case routing.RuleWebhook:
+	case resource.RuleWebhook:
 		out.AuthorizationServerURI, out.WebhookURI = r.AuthorizationServerURI, r.WebhookURI
 		if c := r.ClientCredential; c != nil {
 			out.ClientCredential = &oauthSecretView{c.ClientID, hidden(c.ClientSecret)}
 		}
-	case routing.RuleDirectMap:
+	case resource.RuleDirectMap:
 	}
 	return out
 }
@@ -131,7 +133,7 @@ type classificationView struct {
 	WorkerSelectorAttachments []workerAttachmentView `json:"workerSelectorAttachments"`
 }
 
-func viewClassification(c *routing.Named[routing.ClassificationSpec]) classificationView {
+func viewClassification(c *routing.Named[resource.ClassificationSpec]) classificationView {
 	s := &c.Spec
 	out := classificationView{
 		Etag: etag(c.Version), ID: c.ID, Name: s.Name, FallbackQueueID: s.FallbackQueueID, PrioritizationRule: viewRule(s.PrioritizationRule),

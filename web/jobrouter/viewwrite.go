@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"weir/internal/plainjson"
-	"weir/routing"
+	"weir/routing/label"
 )
 
 // appendView writes a view exactly as encoding/json does. The views of the most
@@ -80,7 +80,7 @@ func (w *writer) since(key string, t instant) {
 	}
 }
 
-func (w *writer) value(key string, v routing.Value) {
+func (w *writer) value(key string, v label.Value) {
 	if s, is := v.Text(); is {
 		w.text(key, s)
 	} else if n, is := v.Number(); is {

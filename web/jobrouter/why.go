@@ -6,6 +6,7 @@ import (
 
 	"weir/ops"
 	"weir/routing"
+	"weir/routing/resource"
 )
 
 type whyView struct {
@@ -21,7 +22,7 @@ func (s *service) why(c *call) (answer, error) {
 	found := false
 	err := s.Engine.View(c.r.Context(), func(st *routing.State, _ time.Time) { why, found = st.Why(c.ids[0]) })
 	if err == nil && !found {
-		err = missing(routing.ResourceJob, c.ids[0])
+		err = missing(resource.Job, c.ids[0])
 	}
 	return answer{status: http.StatusOK, body: whyView{c.ids[0], why.Text, string(why.Code)}}, err
 }

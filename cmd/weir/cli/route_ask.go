@@ -17,27 +17,28 @@ import (
 	"weir/cmd/weir/routerclient"
 	"weir/routing"
 	"weir/routing/acd"
+	"weir/routing/resource"
 )
 
 // question is a request for a worker.
 type question struct {
 	filter, queue, channel, id string
-	selectors                  []routing.WorkerSelector
+	selectors                  []resource.WorkerSelector
 	peek                       bool
 }
 
 // answerToAsk is the printed result.
 type answerToAsk struct {
-	Filter   string            `json:"filter"`
-	Depth    int               `json:"depth"`             // before the request
-	Pool     string            `json:"pool,omitempty"`    // the pool with this filter
-	Version  *uint64           `json:"version,omitempty"` // of the pool, after the request
-	Job      string            `json:"job,omitempty"`
-	Status   routing.JobStatus `json:"status,omitempty"`
-	Worker   string            `json:"worker,omitempty"` // who has the job, or would be next
-	Name     string            `json:"name,omitempty"`
-	Since    *time.Time        `json:"available_since,omitempty"`
-	Position *routing.Position `json:"position,omitempty"` // of a waiting job
+	Filter   string             `json:"filter"`
+	Depth    int                `json:"depth"`             // before the request
+	Pool     string             `json:"pool,omitempty"`    // the pool with this filter
+	Version  *uint64            `json:"version,omitempty"` // of the pool, after the request
+	Job      string             `json:"job,omitempty"`
+	Status   resource.JobStatus `json:"status,omitempty"`
+	Worker   string             `json:"worker,omitempty"` // who has the job, or would be next
+	Name     string             `json:"name,omitempty"`
+	Since    *time.Time         `json:"available_since,omitempty"`
+	Position *routing.Position  `json:"position,omitempty"` // of a waiting job
 }
 
 func (a *app) routeAsk(d *desk) *cobra.Command {
@@ -127,7 +128,7 @@ func assign(ctx context.Context, to *routerclient.Client, q question, out *answe
 			out.Worker = a.WorkerID
 		}
 	}
-	if j.Status != routing.JobQueued {
+	if j.Status != resource.JobQueued {
 		return nil
 	}
 	p, err := to.Position(ctx, out.Job)

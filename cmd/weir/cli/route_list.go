@@ -15,7 +15,8 @@ import (
 	"weir/cmd/internal/command"
 	"weir/cmd/internal/terminal"
 	"weir/cmd/weir/routerclient"
-	"weir/routing"
+	"weir/routing/label"
+	"weir/routing/resource"
 )
 
 // listing returns the function that prints a list of the router.
@@ -122,7 +123,7 @@ func (a *app) routeJobs(d *desk) *cobra.Command {
 					return row, nil
 				}
 				reason, err := "", error(nil)
-				if j.Status.Active() && j.Status != routing.JobAssigned {
+				if j.Status.Active() && j.Status != resource.JobAssigned {
 					reason, err = to.Why(c.Context(), j.ID)
 				}
 				return append(row, cells(reason)...), err
@@ -166,7 +167,7 @@ func (a *app) routePools(d *desk) *cobra.Command {
 }
 
 // labelsText formats labels on one line; a label that is true appears as its name only.
-func labelsText(l routing.Labels) string {
+func labelsText(l label.Set) string {
 	var out []string
 	for _, k := range slices.Sorted(maps.Keys(l)) {
 		if is, ok := l[k].Bool(); ok && is {
@@ -178,13 +179,13 @@ func labelsText(l routing.Labels) string {
 	return strings.Join(out, " ")
 }
 
-func filterText(list []routing.WorkerSelector) string {
-	signs := map[routing.Operator]string{
-		routing.Equal: "=", routing.NotEqual: "!=", routing.LessThan: "<", routing.LessOrEqual: "<=", routing.GreaterThan: ">", routing.GreaterOrEqual: ">=",
+func filterText(list []resource.WorkerSelector) string {
+	signs := map[label.Operator]string{
+		label.Equal: "=", label.NotEqual: "!=", label.LessThan: "<", label.LessOrEqual: "<=", label.GreaterThan: ">", label.GreaterOrEqual: ">=",
 	}
 	var out []string
 	for _, s := range list {
-		if is, ok := s.Value.Bool(); ok && is && s.Operator == routing.Equal {
+		if is, ok := s.Value.Bool(); ok && is && s.Operator == label.Equal {
 			out = append(out, s.Key)
 			continue
 		}

@@ -13,6 +13,7 @@ import (
 	"weir/cmd/weir/cli"
 	"weir/routing"
 	"weir/routing/acd"
+	"weir/routing/resource"
 	"weir/routing/routingtest"
 	"weir/web/jobrouter"
 )
@@ -66,7 +67,7 @@ func TestRouteAsk(t *testing.T) {
 	t.Parallel()
 	s := newSwitchboard(t)
 	check(t, s.run("seed", "--agents", "0"), cli.OK, "^0 agents, 6 pools, queues agents and callers\n$", "^$")
-	for i, a := range []routing.WorkerSpec{acd.Agent("Chad", "M", "English", "French", "Spanish"), acd.Agent("Alicia", "F", "Spanish"), acd.Agent("Chad", "M", "Spanish")} {
+	for i, a := range []resource.WorkerSpec{acd.Agent("Chad", "M", "English", "French", "Spanish"), acd.Agent("Alicia", "F", "Spanish"), acd.Agent("Chad", "M", "Spanish")} {
 		s.now = s.now.Add(time.Second)
 		s.engine.Must(routing.PutWorker{ID: []string{"chad-1", "alicia", "chad-2"}[i], Spec: a})
 	}

@@ -18,6 +18,8 @@ import (
 
 	"weir/internal/hmacsign"
 	"weir/routing"
+	"weir/routing/label"
+	"weir/routing/resource"
 )
 
 const (
@@ -133,7 +135,7 @@ func (c *Client) Cancel(ctx context.Context, job, disposition string) error {
 // Job is a job in the form of the API.
 type Job struct {
 	ID              string                        `json:"id"`
-	Status          routing.JobStatus             `json:"status"`
+	Status          resource.JobStatus            `json:"status"`
 	ChannelID       string                        `json:"channelId"`
 	QueueID         string                        `json:"queueId"`
 	Priority        int                           `json:"priority"`
@@ -150,11 +152,11 @@ func (c *Client) Job(ctx context.Context, id string) (out Job, err error) {
 // Worker is a worker in the form of the API.
 type Worker struct {
 	ID           string                `json:"id"`
-	State        routing.WorkerState   `json:"state"`
+	State        resource.WorkerState  `json:"state"`
 	Queues       []string              `json:"queues"`
 	Capacity     int                   `json:"capacity"`
-	Labels       routing.Labels        `json:"labels"`
-	Tags         routing.Labels        `json:"tags"`
+	Labels       label.Set             `json:"labels"`
+	Tags         label.Set             `json:"tags"`
 	Offers       []routing.Offer       `json:"offers"`
 	AssignedJobs []routing.AssignedJob `json:"assignedJobs"`
 	LoadRatio    float64               `json:"loadRatio"`
@@ -167,21 +169,21 @@ func (c *Client) Worker(ctx context.Context, id string) (out Worker, err error) 
 
 // Queue is a queue in the form of the API.
 type Queue struct {
-	ID                   string         `json:"id"`
-	Name                 string         `json:"name"`
-	DistributionPolicyID string         `json:"distributionPolicyId"`
-	ExceptionPolicyID    string         `json:"exceptionPolicyId"`
-	Closed               routing.Closed `json:"closed"`
+	ID                   string          `json:"id"`
+	Name                 string          `json:"name"`
+	DistributionPolicyID string          `json:"distributionPolicyId"`
+	ExceptionPolicyID    string          `json:"exceptionPolicyId"`
+	Closed               resource.Closed `json:"closed"`
 }
 
 // Pool is a pool in the form of the API.
 type Pool struct {
-	ID        string                   `json:"id"`
-	QueueID   string                   `json:"queueId"`
-	ChannelID string                   `json:"channelId"`
-	Selectors []routing.WorkerSelector `json:"selectors"`
-	Depth     int                      `json:"depth"`
-	Version   uint64                   `json:"version"`
+	ID        string                    `json:"id"`
+	QueueID   string                    `json:"queueId"`
+	ChannelID string                    `json:"channelId"`
+	Selectors []resource.WorkerSelector `json:"selectors"`
+	Depth     int                       `json:"depth"`
+	Version   uint64                    `json:"version"`
 }
 
 // Ready lists the available workers, the next one first, and their total number.

@@ -1,4 +1,4 @@
-package routing
+package resource
 
 // WorkerState is the state of a worker.
 type WorkerState string
@@ -29,29 +29,29 @@ const (
 	JobClassificationFailed  JobStatus = "classificationFailed"
 )
 
-// over reports whether the job is finished for good.
-func (s JobStatus) over() bool {
+// Finished reports whether the job is finished for good.
+func (s JobStatus) Finished() bool {
 	return s == JobClosed || s == JobCancelled || s == JobScheduleFailed
 }
 
 // Active reports whether the API counts the job as active.
 func (s JobStatus) Active() bool { return s != JobClosed && s != JobCancelled }
 
-// waits reports whether the job waits for something other than a worker.
-func (s JobStatus) waits() bool {
+// HasSchedule reports whether the job waits for something other than a worker.
+func (s JobStatus) HasSchedule() bool {
 	return s == JobPendingSchedule || s == JobScheduled || s == JobWaitingForActivation
 }
 
-// Resource names a kind of resource.
-type Resource string
+// Kind names a kind of resource.
+type Kind string
 
 // The kinds of resources.
 const (
-	ResourceWorker         Resource = "worker"
-	ResourceJob            Resource = "job"
-	ResourceQueue          Resource = "queue"
-	ResourceDistribution   Resource = "distribution policy"
-	ResourceClassification Resource = "classification policy"
-	ResourceException      Resource = "exception policy"
-	ResourcePool           Resource = "pool"
+	Worker         Kind = "worker"
+	Job            Kind = "job"
+	Queue          Kind = "queue"
+	Distribution   Kind = "distribution policy"
+	Classification Kind = "classification policy"
+	Exception      Kind = "exception policy"
+	Pool           Kind = "pool"
 )

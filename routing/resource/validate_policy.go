@@ -1,8 +1,9 @@
-package routing
+package resource
 
 import (
 	"fmt"
 	"slices"
+	"weir/routing/label"
 )
 
 // Validate checks a queue.
@@ -11,8 +12,8 @@ func (q *QueueSpec) Validate(id string, known Known) error {
 	f.id("/id", id)
 	f.text("/name", q.Name, maxText)
 	f.labels("/labels", q.Labels)
-	f.exists(known, "/distributionPolicyId", ResourceDistribution, q.DistributionPolicyID)
-	f.exists(known, "/exceptionPolicyId", ResourceException, q.ExceptionPolicyID)
+	f.exists(known, "/distributionPolicyId", Distribution, q.DistributionPolicyID)
+	f.exists(known, "/exceptionPolicyId", Exception, q.ExceptionPolicyID)
 	if q.Closed != Open && q.Closed != ClosedHold && q.Closed != ClosedRefuse {
 		f.add("/closed", "unknown", "must be hold or refuse")
 	}
@@ -97,7 +98,7 @@ func (f *fieldErrors) rule(pointer string, r *Rule) {
 		if r.Language != "" && r.Language != "powerFx" {
 			f.add(pointer+"/language", "unknown", "must be powerFx")
 		}
-		if _, err := ParseExpression(r.Expression); err != nil {
+		if _, err := label.ParseExpression(r.Expression); err != nil {
 			f.add(pointer+"/expression", "format", "%v", err)
 		}
 	case RuleFunction:
@@ -121,7 +122,7 @@ func (c *ClassificationSpec) Validate(id string, known Known) error {
 	var f fieldErrors
 	f.id("/id", id)
 	f.text("/name", c.Name, maxText)
-	f.exists(known, "/fallbackQueueId", ResourceQueue, c.FallbackQueueID)
+	f.exists(known, "/fallbackQueueId", Queue, c.FallbackQueueID)
 	f.rule("/prioritizationRule", c.PrioritizationRule)
 	checkAttachments(&f, "queueSelector", c.QueueAttachments(), f.queueSelectors)
 	checkAttachments(&f, "workerSelector", c.WorkerAttachments(), f.workerSelectors)
@@ -160,7 +161,7 @@ func checkKind[S any](f *fieldErrors, at string, a *Attachment[S]) {
 	case AttachConditional:
 		require("condition", a.Condition != nil)
 	case AttachPassThrough:
-		f.selector(at, a.Key, a.Operator, Value{})
+		f.selector(at, a.Key, a.Operator, label.Value{})
 	case AttachRuleEngine:
 		require("rule", a.Rule != nil)
 	case AttachWeighted:
@@ -169,7 +170,7 @@ func checkKind[S any](f *fieldErrors, at string, a *Attachment[S]) {
 			sum += w.Weight
 			valid = valid && w.Weight >= 0
 		}
-		if !valid || !(sum > 0) || !Number(sum).valid() {
+		if !valid || !(sum > 0) || !label.Number(sum).Valid() {
 			f.add(at+"/allocations", "range", "each weight must be 0 or more, and at least one must be above 0")
 		}
 	default:
@@ -212,11 +213,11 @@ func (f *fieldErrors) action(at string, a *Action, known Known) {
 		f.text(at+"/note", a.Note, maxText)
 		f.text(at+"/dispositionCode", a.DispositionCode, maxText)
 	case ActionManualReclassify:
-		f.exists(known, at+"/queueId", ResourceQueue, a.QueueID)
+		f.exists(known, at+"/queueId", Queue, a.QueueID)
 		f.priority(at+"/priority", a.Priority)
 		f.workerSelectors(at+"/workerSelectors", a.WorkerSelectors)
 	case ActionReclassify:
-		f.exists(known, at+"/classificationPolicyId", ResourceClassification, a.ClassificationPolicyID)
+		f.exists(known, at+"/classificationPolicyId", Classification, a.ClassificationPolicyID)
 		f.labels(at+"/labelsToUpsert", a.LabelsToUpsert)
 	default:
 		f.add(at+"/kind", "unknown", "unknown action %q", a.Kind)

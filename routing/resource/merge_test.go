@@ -1,4 +1,4 @@
-package routing_test
+package resource_test
 
 import (
 	"encoding/json"
@@ -7,7 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"weir/routing"
+	"weir/routing/label"
+	"weir/routing/resource"
 )
 
 // A new job decoded without the JSON round trip equals the result of the round
@@ -45,16 +46,16 @@ func TestMergeNewJob(t *testing.T) {
 		if err := json.Unmarshal(body, &decoded); err != nil {
 			t.Fatal(err)
 		}
-		got, ok := routing.MergeNewJob(decoded)
+		got, ok := resource.MergeNewJob(decoded)
 		if !ok {
 			return
 		}
 		plain++
-		want, err := routing.Merge(routing.JobSpec{}, decoded)
+		want, err := resource.Merge(resource.JobSpec{}, decoded)
 		if err != nil {
 			t.Fatalf("%s: %v", body, err)
 		}
-		if diff := cmp.Diff(want, *got, cmp.Comparer(func(a, b routing.Value) bool { return a == b })); diff != "" {
+		if diff := cmp.Diff(want, *got, cmp.Comparer(func(a, b label.Value) bool { return a == b })); diff != "" {
 			t.Errorf("%s is another (-want +got):\n%s", body, diff)
 		}
 	})

@@ -1,9 +1,10 @@
-package routing
+package resource
 
 import (
 	"encoding/json"
 	"errors"
 	"math"
+	"weir/routing/label"
 
 	"weir"
 )
@@ -118,25 +119,25 @@ func (p *patchReader) integer(v any) *int {
 	return new(int(f))
 }
 
-func (p *patchReader) value(v any) Value {
+func (p *patchReader) value(v any) label.Value {
 	p.charge("")
 	switch v := v.(type) {
 	case string:
 		p.charge(v)
-		return Text(v)
+		return label.Text(v)
 	case float64:
-		return Number(v)
+		return label.Number(v)
 	case bool:
-		return Bool(v)
+		return label.Bool(v)
 	}
 	p.unusual = true
-	return Value{}
+	return label.Value{}
 }
 
-func (p *patchReader) labels(v any) Labels {
+func (p *patchReader) labels(v any) label.Set {
 	m, ok := v.(map[string]any)
 	p.unusual = p.unusual || !ok
-	out := make(Labels, len(m))
+	out := make(label.Set, len(m))
 	for key, v := range m {
 		p.charge(key)
 		out[key] = p.value(v)
@@ -157,7 +158,7 @@ func (p *patchReader) selectors(v any) []WorkerSelector {
 			case "key":
 				out[i].Key = p.text(v)
 			case "labelOperator":
-				out[i].Operator = Operator(p.text(v))
+				out[i].Operator = label.Operator(p.text(v))
 			case "value":
 				out[i].Value = p.value(v)
 			default:

@@ -1,4 +1,4 @@
-package routing
+package label
 
 import (
 	"encoding/json"
@@ -54,8 +54,8 @@ func (v Value) Number() (float64, bool) { return v.num, v.kind == kindNumber }
 // Bool returns the truth value and whether the Value holds one.
 func (v Value) Bool() (bool, bool) { return v.num == 1, v.kind == kindBool }
 
-// valid reports whether the Value survives a JSON round trip.
-func (v Value) valid() bool {
+// Valid reports whether the Value survives a JSON round trip.
+func (v Value) Valid() bool {
 	return v.kind != kindNumber || !math.IsNaN(v.num) && !math.IsInf(v.num, 0)
 }
 
@@ -126,19 +126,20 @@ func (v *Value) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Labels are the labels or the tags of a resource. A Labels must not be changed
-// once it was passed to the engine: events and state share it.
-type Labels map[string]Value
+// Set is the labels or the tags of a resource. It must not be changed once it was
+// passed to the engine: events and state share it.
+type Set map[string]Value
 
-// with returns a copy with one label set.
-func (l Labels) with(key string, v Value) Labels {
-	out := make(Labels, len(l)+1)
+// With returns a copy with one label set.
+func (l Set) With(key string, v Value) Set {
+	out := make(Set, len(l)+1)
 	maps.Copy(out, l)
 	out[key] = v
 	return out
 }
 
-func (l Labels) equal(other Labels) bool { return maps.Equal(l, other) }
+// Equal reports whether both sets have the same labels and values.
+func (l Set) Equal(other Set) bool { return maps.Equal(l, other) }
 
 // ParseValue parses the value of a label as people write it; an empty text is
 // the zero Value.
@@ -153,7 +154,7 @@ func ParseValue(text string) Value {
 		return Text(strings.TrimSuffix(quoted, `"`))
 	}
 	if f, err := strconv.ParseFloat(text, 64); err == nil {
-		if v := Number(f); v.valid() {
+		if v := Number(f); v.Valid() {
 			return v
 		}
 	}

@@ -1,4 +1,4 @@
-package routing
+package label
 
 import (
 	"errors"
@@ -10,12 +10,12 @@ import (
 // (also as &&, || and !) and If. A missing label is blank and equals only
 // blank.
 
-// scope holds the labels that an expression can read.
-type scope struct{ job, worker Labels }
+// Scope holds the labels that an expression can read.
+type Scope struct{ Job, Worker Set }
 
-// expression is a parsed rule.
-type expression interface {
-	eval(scope) (Value, error)
+// Expression is a parsed rule.
+type Expression interface {
+	Eval(Scope) (Value, error)
 }
 
 var (
@@ -25,26 +25,26 @@ var (
 
 type literal struct{ v Value }
 
-func (l literal) eval(scope) (Value, error) { return l.v, nil }
+func (l literal) Eval(Scope) (Value, error) { return l.v, nil }
 
 type labelOf struct {
 	worker bool
 	key    string
 }
 
-func (l labelOf) eval(s scope) (Value, error) {
+func (l labelOf) Eval(s Scope) (Value, error) {
 	if l.worker {
-		return s.worker[l.key], nil
+		return s.Worker[l.key], nil
 	}
-	return s.job[l.key], nil
+	return s.Job[l.key], nil
 }
 
 type call struct {
 	op   string
-	args []expression
+	args []Expression
 }
 
-func (c call) eval(s scope) (Value, error) {
+func (c call) Eval(s Scope) (Value, error) {
 	switch c.op {
 	case "if":
 		return c.evalIf(s)
@@ -54,7 +54,7 @@ func (c call) eval(s scope) (Value, error) {
 	args := make([]Value, len(c.args))
 	for i, a := range c.args {
 		var err error
-		if args[i], err = a.eval(s); err != nil {
+		if args[i], err = a.Eval(s); err != nil {
 			return Value{}, err
 		}
 	}
@@ -105,32 +105,32 @@ func (c call) number(args []Value) (Value, error) {
 	case "/":
 		out = Number(n[0] / n[1])
 	}
-	if out.IsZero() || !out.valid() {
+	if out.IsZero() || !out.Valid() {
 		return Value{}, errOperands
 	}
 	return out, nil
 }
 
 // evalIf evaluates pairs of condition and result, and an optional default.
-func (c call) evalIf(s scope) (Value, error) {
+func (c call) evalIf(s Scope) (Value, error) {
 	for i := 0; i+1 < len(c.args); i += 2 {
-		v, err := c.args[i].eval(s)
+		v, err := c.args[i].Eval(s)
 		if err != nil {
 			return Value{}, err
 		}
 		if v.IsTrue() {
-			return c.args[i+1].eval(s)
+			return c.args[i+1].Eval(s)
 		}
 	}
 	if len(c.args)%2 == 1 {
-		return c.args[len(c.args)-1].eval(s)
+		return c.args[len(c.args)-1].Eval(s)
 	}
 	return Value{}, nil
 }
 
-func (c call) evalLogic(s scope) (Value, error) {
+func (c call) evalLogic(s Scope) (Value, error) {
 	for _, a := range c.args {
-		v, err := a.eval(s)
+		v, err := a.Eval(s)
 		if err != nil {
 			return Value{}, err
 		}
@@ -147,7 +147,7 @@ type parser struct {
 	depth  int
 }
 
-func ParseExpression(text string) (expression, error) {
+func ParseExpression(text string) (Expression, error) {
 	tokens, err := scan(strings.TrimPrefix(strings.TrimSpace(text), "="))
 	if err != nil {
 		return nil, err
@@ -165,7 +165,7 @@ func levels() [][]string {
 	return [][]string{{"||", "or"}, {"&&", "and"}, {"=", "<>", "<", "<=", ">", ">="}, {"&"}, {"+", "-"}, {"*", "/"}}
 }
 
-func (p *parser) binary(level int) (expression, error) {
+func (p *parser) binary(level int) (Expression, error) {
 	all := levels()
 	if level == len(all) {
 		return p.unary()
@@ -182,14 +182,14 @@ func (p *parser) binary(level int) (expression, error) {
 		case "&&":
 			op = "and"
 		}
-		var right expression
+		var right Expression
 		right, err = p.binary(level + 1)
-		left = call{op, []expression{left, right}}
+		left = call{op, []Expression{left, right}}
 	}
 	return left, err
 }
 
-func (p *parser) unary() (expression, error) {
+func (p *parser) unary() (Expression, error) {
 	p.depth++
 	defer func() { p.depth-- }()
 	if p.depth > 100 {
@@ -198,14 +198,14 @@ func (p *parser) unary() (expression, error) {
 	if op, ok := p.takeAny([]string{"!", "not", "-"}); ok {
 		e, err := p.unary()
 		if op == "-" {
-			return call{"-", []expression{literal{Number(0)}, e}}, err
+			return call{"-", []Expression{literal{Number(0)}, e}}, err
 		}
-		return call{"not", []expression{e}}, err
+		return call{"not", []Expression{e}}, err
 	}
 	return p.primary()
 }
 
-func (p *parser) primary() (expression, error) {
+func (p *parser) primary() (Expression, error) {
 	if len(p.tokens) == 0 {
 		return nil, errExpression
 	}
@@ -234,7 +234,7 @@ func (p *parser) primary() (expression, error) {
 	return nil, errExpression
 }
 
-func (p *parser) label(worker bool) (expression, error) {
+func (p *parser) label(worker bool) (Expression, error) {
 	if !p.take(".") || len(p.tokens) == 0 || p.tokens[0].kind != tokenWord {
 		return nil, errExpression
 	}
@@ -243,11 +243,11 @@ func (p *parser) label(worker bool) (expression, error) {
 	return labelOf{worker, key}, nil
 }
 
-func (p *parser) function(name string) (expression, error) {
+func (p *parser) function(name string) (Expression, error) {
 	if !p.take("(") {
 		return nil, errExpression
 	}
-	var args []expression
+	var args []Expression
 	for {
 		e, err := p.binary(0)
 		if err != nil {

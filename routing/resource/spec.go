@@ -1,19 +1,20 @@
-package routing
+package resource
 
 import (
 	"time"
+	"weir/routing/label"
 )
 
 // WorkerSpec holds the members that a client states about a worker. The member
 // names of all specs are those of the API.
 type WorkerSpec struct {
-	Queues              []string  `json:"queues,omitempty"`
-	Capacity            int       `json:"capacity,omitempty"`
-	Channels            []Channel `json:"channels,omitempty"`
-	Labels              Labels    `json:"labels,omitempty"`
-	Tags                Labels    `json:"tags,omitempty"`
-	AvailableForOffers  bool      `json:"availableForOffers,omitempty"`
-	MaxConcurrentOffers int       `json:"maxConcurrentOffers,omitempty"` // 0 is no limit
+	Queues              []string     `json:"queues,omitempty"`
+	Capacity            int          `json:"capacity,omitempty"`
+	Channels            []Channel    `json:"channels,omitempty"`
+	Labels              label.Set `json:"labels,omitempty"`
+	Tags                label.Set `json:"tags,omitempty"`
+	AvailableForOffers  bool         `json:"availableForOffers,omitempty"`
+	MaxConcurrentOffers int          `json:"maxConcurrentOffers,omitempty"` // 0 is no limit
 }
 
 // Channel is the cost of a job on a channel for a worker, and the limit of such
@@ -32,8 +33,8 @@ type JobSpec struct {
 	ClassificationPolicyID   string           `json:"classificationPolicyId,omitempty"`
 	Priority                 *int             `json:"priority,omitempty"` // nil is 1
 	RequestedWorkerSelectors []WorkerSelector `json:"requestedWorkerSelectors,omitempty"`
-	Labels                   Labels           `json:"labels,omitempty"`
-	Tags                     Labels           `json:"tags,omitempty"`
+	Labels                   label.Set     `json:"labels,omitempty"`
+	Tags                     label.Set     `json:"tags,omitempty"`
 	Notes                    []Note           `json:"notes,omitempty"`
 	DispositionCode          string           `json:"dispositionCode,omitempty"`
 	MatchingMode             MatchingMode     `json:"matchingMode,omitzero"`
@@ -73,11 +74,11 @@ const (
 // QueueSpec holds the members that a client states about a queue. Closed is
 // Weir's own: the opening and closing of a contact center.
 type QueueSpec struct {
-	Name                 string `json:"name,omitempty"`
-	DistributionPolicyID string `json:"distributionPolicyId,omitempty"`
-	ExceptionPolicyID    string `json:"exceptionPolicyId,omitempty"`
-	Labels               Labels `json:"labels,omitempty"`
-	Closed               Closed `json:"closed,omitempty"`
+	Name                 string       `json:"name,omitempty"`
+	DistributionPolicyID string       `json:"distributionPolicyId,omitempty"`
+	ExceptionPolicyID    string       `json:"exceptionPolicyId,omitempty"`
+	Labels               label.Set `json:"labels,omitempty"`
+	Closed               Closed       `json:"closed,omitempty"`
 }
 
 // Closed names how a queue handles new jobs while it is closed. Empty is open.
@@ -145,7 +146,7 @@ const (
 // Rule yields a value from the labels of a job (and of a worker, for scores).
 type Rule struct {
 	Kind                   RuleKind    `json:"kind"`
-	Value                  Value       `json:"value,omitzero"`
+	Value                  label.Value `json:"value,omitzero"`
 	Language               string      `json:"language,omitempty"`
 	Expression             string      `json:"expression,omitempty"`
 	FunctionURI            string      `json:"functionUri,omitempty"`
@@ -163,8 +164,8 @@ type Credential struct {
 	ClientSecret string `json:"clientSecret,omitempty"`
 }
 
-// remote reports whether only the caller can evaluate the rule.
-func (r *Rule) remote() bool {
+// Remote reports whether only the caller can evaluate the rule.
+func (r *Rule) Remote() bool {
 	return r != nil && (r.Kind == RuleFunction || r.Kind == RuleWebhook)
 }
 
@@ -196,7 +197,7 @@ type QueueAttachment struct {
 	Condition      *Rule             `json:"condition,omitempty"`
 	QueueSelectors []QueueSelector   `json:"queueSelectors,omitempty"`
 	Key            string            `json:"key,omitempty"`
-	Operator       Operator          `json:"labelOperator,omitempty"`
+	Operator       label.Operator    `json:"labelOperator,omitempty"`
 	Rule           *Rule             `json:"rule,omitempty"`
 	Allocations    []QueueAllocation `json:"allocations,omitempty"`
 }
@@ -214,7 +215,7 @@ type WorkerAttachment struct {
 	Condition           *Rule              `json:"condition,omitempty"`
 	WorkerSelectors     []WorkerSelector   `json:"workerSelectors,omitempty"`
 	Key                 string             `json:"key,omitempty"`
-	Operator            Operator           `json:"labelOperator,omitempty"`
+	Operator            label.Operator     `json:"labelOperator,omitempty"`
 	ExpiresAfterSeconds float64            `json:"expiresAfterSeconds,omitempty"`
 	Rule                *Rule              `json:"rule,omitempty"`
 	Allocations         []WorkerAllocation `json:"allocations,omitempty"`
@@ -275,7 +276,7 @@ type Action struct {
 	Priority               *int             `json:"priority,omitempty"`
 	WorkerSelectors        []WorkerSelector `json:"workerSelectors,omitempty"`
 	ClassificationPolicyID string           `json:"classificationPolicyId,omitempty"`
-	LabelsToUpsert         Labels           `json:"labelsToUpsert,omitempty"`
+	LabelsToUpsert         label.Set     `json:"labelsToUpsert,omitempty"`
 }
 
 // PoolSpec is a filter whose available workers are counted as they come and go.

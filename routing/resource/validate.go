@@ -1,4 +1,4 @@
-package routing
+package resource
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 	"unicode/utf8"
+	"weir/routing/label"
 
 	"weir"
 )
@@ -24,7 +25,7 @@ const (
 )
 
 // Known reports whether a resource exists.
-type Known func(kind Resource, id string) bool
+type Known func(kind Kind, id string) bool
 
 // fieldErrors collects the validation errors of a specification.
 type fieldErrors []weir.FieldError
@@ -86,13 +87,13 @@ func (f *fieldErrors) priority(pointer string, p *int) {
 }
 
 // exists checks a reference to another resource; an empty one is allowed.
-func (f *fieldErrors) exists(known Known, pointer string, kind Resource, id string) {
+func (f *fieldErrors) exists(known Known, pointer string, kind Kind, id string) {
 	if id != "" && !known(kind, id) {
 		f.add(pointer, "not_found", "there is no %s %q", kind, id)
 	}
 }
 
-func (f *fieldErrors) labels(pointer string, l Labels) {
+func (f *fieldErrors) labels(pointer string, l label.Set) {
 	f.count(pointer, len(l))
 	for k, v := range l {
 		f.text(pointer, k, maxID)
@@ -105,17 +106,17 @@ func (f *fieldErrors) labels(pointer string, l Labels) {
 
 const mustBeValue = "must be a string, a number or a boolean"
 
-func (f *fieldErrors) value(pointer string, v Value) {
+func (f *fieldErrors) value(pointer string, v label.Value) {
 	text, _ := v.Text()
 	f.text(pointer, text, maxText)
-	if !v.valid() {
+	if !v.Valid() {
 		f.add(pointer, "type", mustBeValue)
 	}
 }
 
-func (f *fieldErrors) selector(pointer, key string, op Operator, v Value) {
+func (f *fieldErrors) selector(pointer, key string, op label.Operator, v label.Value) {
 	f.id(pointer+"/key", key)
-	if !op.valid() {
+	if !op.Valid() {
 		f.add(pointer+"/labelOperator", "unknown", "unknown operator %q", op)
 	}
 	f.value(pointer+"/value", v)
@@ -168,7 +169,7 @@ func (w *WorkerSpec) Validate(id string, known Known, has []string) error {
 		at := fmt.Sprintf("/queues/%d", i)
 		f.id(at, q)
 		if !slices.Contains(has, q) {
-			f.exists(known, at, ResourceQueue, q)
+			f.exists(known, at, Queue, q)
 		}
 	}
 	f.count("/channels", len(w.Channels))
@@ -200,8 +201,8 @@ func (j *JobSpec) Validate(id string, known Known, finished bool, now time.Time)
 		f.add("/queueId", "required", "a job needs a queue or a classification policy")
 	}
 	if !finished {
-		f.exists(known, "/queueId", ResourceQueue, j.QueueID)
-		f.exists(known, "/classificationPolicyId", ResourceClassification, j.ClassificationPolicyID)
+		f.exists(known, "/queueId", Queue, j.QueueID)
+		f.exists(known, "/classificationPolicyId", Classification, j.ClassificationPolicyID)
 	}
 	f.mode(&j.MatchingMode)
 	j.NotAfter = j.NotAfter.UTC().Truncate(time.Microsecond)

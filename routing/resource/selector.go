@@ -1,9 +1,10 @@
-package routing
+package resource
 
 import (
 	"slices"
 	"strings"
 	"time"
+	"weir/routing/label"
 )
 
 // SelectorStatus is whether a selector still restricts matching.
@@ -18,8 +19,8 @@ const (
 // WorkerSelector is a condition of a job on a worker's label.
 type WorkerSelector struct {
 	Key                 string         `json:"key"`
-	Operator            Operator       `json:"labelOperator"`
-	Value               Value          `json:"value,omitzero"`
+	Operator            label.Operator `json:"labelOperator"`
+	Value               label.Value    `json:"value,omitzero"`
 	ExpiresAfterSeconds float64        `json:"expiresAfterSeconds,omitempty"`
 	Expedite            bool           `json:"expedite,omitempty"`
 	Status              SelectorStatus `json:"status,omitempty"`
@@ -28,32 +29,32 @@ type WorkerSelector struct {
 
 // QueueSelector is a condition of a classification policy on a queue's label.
 type QueueSelector struct {
-	Key      string   `json:"key"`
-	Operator Operator `json:"labelOperator"`
-	Value    Value    `json:"value,omitzero"`
+	Key      string         `json:"key"`
+	Operator label.Operator `json:"labelOperator"`
+	Value    label.Value    `json:"value,omitzero"`
 }
 
-// asked returns the part of a selector that a client states.
-func (s WorkerSelector) asked() WorkerSelector {
+// Stated returns the part of a selector that a client states.
+func (s WorkerSelector) Stated() WorkerSelector {
 	s.Status, s.ExpiresAt = "", time.Time{}
 	return s
 }
 
-func (s WorkerSelector) active() bool { return s.Status != SelectorExpired }
+func (s WorkerSelector) Active() bool { return s.Status != SelectorExpired }
 
-func sameSelectors(a, b []WorkerSelector) bool {
-	return slices.EqualFunc(a, b, func(x, y WorkerSelector) bool { return x.asked() == y.asked() })
+func EqualSelectors(a, b []WorkerSelector) bool {
+	return slices.EqualFunc(a, b, func(x, y WorkerSelector) bool { return x.Stated() == y.Stated() })
 }
 
-// keepClocks returns a client's selectors with the status and expiry of equal
+// KeepExpiry returns a client's selectors with the status and expiry of equal
 // existing ones, so that sending a resource back does not restart their clocks.
-func keepClocks(now, before []WorkerSelector) []WorkerSelector {
+func KeepExpiry(now, before []WorkerSelector) []WorkerSelector {
 	out := make([]WorkerSelector, len(now))
 	for i, s := range now {
-		out[i] = s.asked()
+		out[i] = s.Stated()
 		out[i].Status = SelectorActive
 		for _, b := range before {
-			if b.asked() == s.asked() {
+			if b.Stated() == s.Stated() {
 				out[i].Status, out[i].ExpiresAt = b.Status, b.ExpiresAt
 			}
 		}
@@ -61,27 +62,27 @@ func keepClocks(now, before []WorkerSelector) []WorkerSelector {
 	return out
 }
 
-// wound returns the selectors with expiry clocks started at now, unless they
+// StartExpiry returns the selectors with expiry clocks started at now, unless they
 // already run. It copies only if something changes.
-func wound(in []WorkerSelector, now time.Time) []WorkerSelector {
+func StartExpiry(in []WorkerSelector, now time.Time) []WorkerSelector {
 	out := in
 	for i, s := range in {
 		if s.ExpiresAfterSeconds > 0 && s.ExpiresAt.IsZero() {
 			if &out[0] == &in[0] {
 				out = slices.Clone(in)
 			}
-			out[i].ExpiresAt = now.Add(seconds(s.ExpiresAfterSeconds))
+			out[i].ExpiresAt = now.Add(Seconds(s.ExpiresAfterSeconds))
 		}
 	}
 	return out
 }
 
-// expire returns all selectors with the due ones marked expired, and the ones
+// Expire returns all selectors with the due ones marked expired, and the ones
 // it marked.
-func expire(in []WorkerSelector, now time.Time) (all, due []WorkerSelector) {
+func Expire(in []WorkerSelector, now time.Time) (all, due []WorkerSelector) {
 	all = in
 	for i, s := range in {
-		if s.active() && !s.ExpiresAt.IsZero() && !s.ExpiresAt.After(now) {
+		if s.Active() && !s.ExpiresAt.IsZero() && !s.ExpiresAt.After(now) {
 			if due == nil {
 				all = slices.Clone(in)
 			}
@@ -92,9 +93,9 @@ func expire(in []WorkerSelector, now time.Time) (all, due []WorkerSelector) {
 	return all, due
 }
 
-// seconds converts the API's fractional seconds into a duration, bounded so
+// Seconds converts the API's fractional seconds into a duration, bounded so
 // that adding it to an instant cannot overflow.
-func seconds(f float64) time.Duration {
+func Seconds(f float64) time.Duration {
 	const most = 100 * 365 * 24 * 3600
 	if f > most {
 		f = most
@@ -122,17 +123,17 @@ func ParseSelectors(text string) ([]WorkerSelector, error) {
 func parseSelector(part string) (WorkerSelector, bool) {
 	i := strings.IndexAny(part, "=!<>")
 	if i < 0 {
-		return WorkerSelector{Key: part, Operator: Equal, Value: Bool(true)}, part != ""
+		return WorkerSelector{Key: part, Operator: label.Equal, Value: label.Bool(true)}, part != ""
 	}
 	key, rest := strings.TrimSpace(part[:i]), part[i:]
 	for _, o := range []struct {
 		sign string
-		op   Operator
-	}{{"!=", NotEqual}, {"<=", LessOrEqual}, {">=", GreaterOrEqual}, {"=", Equal}, {"<", LessThan}, {">", GreaterThan}} {
+		op   label.Operator
+	}{{"!=", label.NotEqual}, {"<=", label.LessOrEqual}, {">=", label.GreaterOrEqual}, {"=", label.Equal}, {"<", label.LessThan}, {">", label.GreaterThan}} {
 		if value, found := strings.CutPrefix(rest, o.sign); found {
-			v := ParseValue(strings.TrimSpace(value))
+			v := label.ParseValue(strings.TrimSpace(value))
 			_, number := v.Number()
-			orders := o.op != Equal && o.op != NotEqual
+			orders := o.op != label.Equal && o.op != label.NotEqual
 			return WorkerSelector{Key: key, Operator: o.op, Value: v}, key != "" && !v.IsZero() && (number || !orders)
 		}
 	}

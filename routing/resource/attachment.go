@@ -1,6 +1,9 @@
-package routing
+package resource
 
-import "fmt"
+import (
+	"fmt"
+	"weir/routing/label"
+)
 
 // Attachment is the common form of queue and worker selector attachments.
 type Attachment[S any] struct {
@@ -10,7 +13,7 @@ type Attachment[S any] struct {
 	Condition           *Rule
 	Selectors           []S
 	Key                 string
-	Operator            Operator
+	Operator            label.Operator
 	ExpiresAfterSeconds float64
 	Rule                *Rule
 	Allocations         []Allocation[S]

@@ -1,4 +1,4 @@
-package routing
+package label
 
 // Operator compares a label with a selector's value.
 type Operator string
@@ -13,7 +13,7 @@ const (
 	GreaterOrEqual Operator = "greaterThanOrEqual"
 )
 
-func (o Operator) valid() bool {
+func (o Operator) Valid() bool {
 	switch o {
 	case Equal, NotEqual, LessThan, LessOrEqual, GreaterThan, GreaterOrEqual:
 		return true

@@ -1,4 +1,4 @@
-package routing
+package label
 
 import (
 	"strings"
@@ -8,9 +8,9 @@ import (
 // Results of the Power Fx expressions in rules.
 func TestExpressions(t *testing.T) {
 	t.Parallel()
-	s := scope{
-		job:    Labels{"Age": Number(4), "Name": Text("Jo"), "Vip": Bool(true), "two words": Number(2)},
-		worker: Labels{"Age": Number(6)},
+	s := Scope{
+		Job:    Set{"Age": Number(4), "Name": Text("Jo"), "Vip": Bool(true), "two words": Number(2)},
+		Worker: Set{"Age": Number(6)},
 	}
 	for text, want := range map[string]Value{
 		`1 + 2 * 3`:                         Number(7),
@@ -43,7 +43,7 @@ func TestExpressions(t *testing.T) {
 			t.Errorf("%s: %v", text, err)
 			continue
 		}
-		if got, err := e.eval(s); got != want || err != nil {
+		if got, err := e.Eval(s); got != want || err != nil {
 			t.Errorf("%s gives %v, %v; want %v", text, got, err, want)
 		}
 	}
@@ -57,7 +57,7 @@ func TestExpressions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if v, err := e.eval(s); err == nil {
+		if v, err := e.Eval(s); err == nil {
 			t.Errorf("%s gives %v", text, v)
 		}
 	}
@@ -71,7 +71,7 @@ func FuzzExpression(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if v, err := e.eval(scope{job: Labels{"Vip": Bool(true)}}); err == nil && !v.valid() {
+		if v, err := e.Eval(Scope{Job: Set{"Vip": Bool(true)}}); err == nil && !v.Valid() {
 			t.Errorf("%v", v)
 		}
 	})
