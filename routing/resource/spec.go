@@ -8,13 +8,13 @@ import (
 // WorkerSpec holds the members that a client states about a worker. The member
 // names of all specs are those of the API.
 type WorkerSpec struct {
-	Queues              []string     `json:"queues,omitempty"`
-	Capacity            int          `json:"capacity,omitempty"`
-	Channels            []Channel    `json:"channels,omitempty"`
+	Queues              []string  `json:"queues,omitempty"`
+	Capacity            int       `json:"capacity,omitempty"`
+	Channels            []Channel `json:"channels,omitempty"`
 	Labels              label.Set `json:"labels,omitempty"`
 	Tags                label.Set `json:"tags,omitempty"`
-	AvailableForOffers  bool         `json:"availableForOffers,omitempty"`
-	MaxConcurrentOffers int          `json:"maxConcurrentOffers,omitempty"` // 0 is no limit
+	AvailableForOffers  bool      `json:"availableForOffers,omitempty"`
+	MaxConcurrentOffers int       `json:"maxConcurrentOffers,omitempty"` // 0 is no limit
 }
 
 // Channel is the cost of a job on a channel for a worker, and the limit of such
@@ -33,8 +33,8 @@ type JobSpec struct {
 	ClassificationPolicyID   string           `json:"classificationPolicyId,omitempty"`
 	Priority                 *int             `json:"priority,omitempty"` // nil is 1
 	RequestedWorkerSelectors []WorkerSelector `json:"requestedWorkerSelectors,omitempty"`
-	Labels                   label.Set     `json:"labels,omitempty"`
-	Tags                     label.Set     `json:"tags,omitempty"`
+	Labels                   label.Set        `json:"labels,omitempty"`
+	Tags                     label.Set        `json:"tags,omitempty"`
 	Notes                    []Note           `json:"notes,omitempty"`
 	DispositionCode          string           `json:"dispositionCode,omitempty"`
 	MatchingMode             MatchingMode     `json:"matchingMode,omitzero"`
@@ -74,11 +74,11 @@ const (
 // QueueSpec holds the members that a client states about a queue. Closed is
 // Weir's own: the opening and closing of a contact center.
 type QueueSpec struct {
-	Name                 string       `json:"name,omitempty"`
-	DistributionPolicyID string       `json:"distributionPolicyId,omitempty"`
-	ExceptionPolicyID    string       `json:"exceptionPolicyId,omitempty"`
+	Name                 string    `json:"name,omitempty"`
+	DistributionPolicyID string    `json:"distributionPolicyId,omitempty"`
+	ExceptionPolicyID    string    `json:"exceptionPolicyId,omitempty"`
 	Labels               label.Set `json:"labels,omitempty"`
-	Closed               Closed       `json:"closed,omitempty"`
+	Closed               Closed    `json:"closed,omitempty"`
 }
 
 // Closed names how a queue handles new jobs while it is closed. Empty is open.
@@ -276,7 +276,7 @@ type Action struct {
 	Priority               *int             `json:"priority,omitempty"`
 	WorkerSelectors        []WorkerSelector `json:"workerSelectors,omitempty"`
 	ClassificationPolicyID string           `json:"classificationPolicyId,omitempty"`
-	LabelsToUpsert         label.Set     `json:"labelsToUpsert,omitempty"`
+	LabelsToUpsert         label.Set        `json:"labelsToUpsert,omitempty"`
 }
 
 // PoolSpec is a filter whose available workers are counted as they come and go.
