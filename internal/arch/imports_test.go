@@ -54,8 +54,11 @@ func rules() []rule {
 		{"web", []string{".", "channels", "events", "surveys", "web/docs", "internal/deadline", "internal/failpoint", "internal/plainjson"}, "HTTP sees the broker through an interface of its own"},
 		{"cmd/weir", []string{"cmd/internal/command", "cmd/weir/cli"}, "main holds no logic"},
 		{"cmd/weir/daemon", []string{".", "actors", "actors/*", "channels", "channels/all", "channels/workers", "config", "events", "internal/outbound", "persistence", "routing", "surveys", "web", "web/*"}, "the composition root knows every part, and only it does"},
-		{"cmd/weir/cli/*", []string{"cmd/internal/terminal"}, "what is shown is a function of what is to be shown: no broker, no client, no clock"},
-		{"cmd/weir/cli", []string{".", "client", "cmd/internal/*", "cmd/weir/*", "cmd/weir/cli/*", "config", "internal/hmacsign", "persistence", "routing", "routing/*", "channels/all"}, "commands parse, call and print"},
+		{"cmd/weir/cli/app", []string{".", "client", "cmd/internal/*", "cmd/weir/routerclient", "config"}, "the commands share it; it knows none of them"},
+		{"cmd/weir/cli/server", []string{".", "client", "cmd/internal/*", "cmd/weir/cli/app", "cmd/weir/daemon", "config", "persistence"}, "only commands on the machine of the broker know more than its API"},
+		{"cmd/weir/cli/router", []string{"cmd/internal/*", "cmd/weir/cli/app", "cmd/weir/routerclient", "internal/hmacsign", "routing", "routing/*"}, "commands parse, call the router's API and print"},
+		{"cmd/weir/cli/*", []string{".", "channels/all", "client", "cmd/internal/*", "cmd/weir/cli/app"}, "commands parse, call the API and print; no group knows another"},
+		{"cmd/weir/cli", []string{"cmd/internal/*", "cmd/weir/cli/*", "cmd/weir/daemon"}, "it lists the commands"},
 		{"cmd/internal/*", nil, "both command lines use it; it knows neither"},
 		{"cmd/weirlab", []string{"cmd/internal/command", "cmd/weirlab/cli"}, "main holds no logic"},
 		{"cmd/weirlab/cli", []string{"cmd/internal/*", "cmd/weirlab/*", "config", "routing/acd", "channels/simulation", "channels/*/simulator"}, "commands parse, call and print"},
@@ -188,11 +191,11 @@ func external() map[string][]string {
 		"github.com/asynkron/protoactor":   {"actors", "actors/*", "cmd/weir/daemon"}, // the daemon passes middleware on
 		"github.com/danielgtaylor/huma":    {"web"},
 		"github.com/kelseyhightower":       {"config"},
-		"github.com/spf13/cobra":           {"cmd/weir/cli", "cmd/weirlab/cli", "cmd/internal/command", "cmd/internal/manual"},
+		"github.com/spf13/cobra":           {"cmd/weir/cli", "cmd/weir/cli/*", "cmd/weirlab/cli", "cmd/internal/command", "cmd/internal/manual"},
 		"github.com/spf13/pflag":           {"cmd/internal/manual"},
 		"github.com/nyaruka/phonenumbers":  {"surveys"},
 		"golang.org/x/sync":                {"web"},
-		"golang.org/x/term":                {"cmd/weir/cli", "cmd/weirlab/cli", "cmd/internal/command"},
+		"golang.org/x/term":                {"cmd/weir/cli/*", "cmd/weirlab/cli", "cmd/internal/command"},
 		"github.com/prometheus/client_gol": {"actors", "actors/*", "persistence", "persistence/*", "web", "cmd/weir/daemon", "channels"},
 	}
 }

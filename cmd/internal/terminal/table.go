@@ -9,9 +9,9 @@ import (
 type Column struct {
 	Name  string
 	Right bool // right-aligned
-	// Least is the width in cells to which the column may be shortened on a narrow
+	// MinWidth is the width in cells to which the column may be shortened on a narrow
 	// terminal; 0: it is never shortened.
-	Least int
+	MinWidth int
 }
 
 // Columns returns columns with these names that are never shortened.
@@ -38,23 +38,23 @@ func Cells(texts ...string) []Cell {
 	return out
 }
 
-// mostHeld is the maximum number of rows that are buffered to determine the column
+// maxBuffered is the maximum number of rows that are buffered to determine the column
 // widths, so that a table may be of any length.
-const mostHeld = 500
+const maxBuffered = 500
 
 // Table writes rows in aligned columns. Cells may hold untrusted text.
 type Table struct {
 	Out     io.Writer
 	Columns []Column
 	Width   int // of the terminal, in cells; 0: no terminal, nothing is shortened
-	Colours bool
+	Colors  bool
 
 	rows   [][]Cell
 	widths []int
 	headed bool
 }
 
-const between = 2 // blanks between columns
+const columnGap = 2 // blanks between columns
 
 // Add adds a row. It may write the buffered rows.
 func (t *Table) Add(row []Cell) error {
@@ -63,7 +63,7 @@ func (t *Table) Add(row []Cell) error {
 			row[i].Text = "-"
 		}
 	}
-	if t.rows = append(t.rows, row); len(t.rows) < mostHeld {
+	if t.rows = append(t.rows, row); len(t.rows) < maxBuffered {
 		return nil
 	}
 	return t.Flush()
@@ -109,14 +109,14 @@ func (t *Table) measure() {
 	if t.Width <= 0 {
 		return
 	}
-	over := between*(len(t.widths)-1) - t.Width
+	over := columnGap*(len(t.widths)-1) - t.Width
 	for _, w := range t.widths {
 		over += w
 	}
 	for ; over > 0; over-- {
 		widest := -1
 		for i, c := range t.Columns {
-			if c.Least > 0 && t.widths[i] > max(c.Least, Width(c.Name)) && (widest < 0 || t.widths[i] > t.widths[widest]) {
+			if c.MinWidth > 0 && t.widths[i] > max(c.MinWidth, Width(c.Name)) && (widest < 0 || t.widths[i] > t.widths[widest]) {
 				widest = i
 			}
 		}
@@ -130,7 +130,7 @@ func (t *Table) measure() {
 func (t *Table) line(b *strings.Builder, row []Cell) {
 	for i, c := range row {
 		if i > 0 {
-			b.WriteString(strings.Repeat(" ", between))
+			b.WriteString(strings.Repeat(" ", columnGap))
 		}
 		text := Cut(c.Text, t.widths[i])
 		blank := strings.Repeat(" ", max(0, t.widths[i]-Width(text)))
@@ -140,7 +140,7 @@ func (t *Table) line(b *strings.Builder, row []Cell) {
 		if t.Columns[i].Right {
 			b.WriteString(blank)
 		}
-		b.WriteString(c.Style.Paint(text, t.Colours))
+		b.WriteString(c.Style.Paint(text, t.Colors))
 		if !t.Columns[i].Right {
 			b.WriteString(blank)
 		}

@@ -66,8 +66,8 @@ func TestBar(t *testing.T) {
 
 func table(width int, colours bool) string {
 	var b strings.Builder
-	t := terminal.Table{Out: &b, Width: width, Colours: colours, Columns: []terminal.Column{
-		{Name: "CHANNEL", Least: 6}, {Name: "STATE"}, {Name: "QUEUED", Right: true}, {Name: "REASON", Least: 8},
+	t := terminal.Table{Out: &b, Width: width, Colors: colours, Columns: []terminal.Column{
+		{Name: "CHANNEL", MinWidth: 6}, {Name: "STATE"}, {Name: "QUEUED", Right: true}, {Name: "REASON", MinWidth: 8},
 	}}
 	for _, row := range [][]terminal.Cell{
 		{{"sms", 0}, {"up", terminal.Good}, {"12,345", 0}, {"", 0}},

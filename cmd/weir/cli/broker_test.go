@@ -14,56 +14,56 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"weir/cmd/weir/cli"
+	"weir/cmd/weir/cli/app"
 )
 
 func TestChannelsFromTheCommandLine(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t)
-	same(t, b.run("channel", "list"), cli.OK, "CHANNEL  TYPE  STATE  IN FLIGHT  CAPACITY  SENDING  UNKNOWN  QUEUED  OLDEST  REASON\n", "")
-	same(t, b.run("channel", "list", "--output", "json"), cli.OK, "[]\n", "")
+	same(t, b.run("channel", "list"), app.OK, "CHANNEL  TYPE  STATE  IN FLIGHT  CAPACITY  SENDING  UNKNOWN  QUEUED  OLDEST  REASON\n", "")
+	same(t, b.run("channel", "list", "--output", "json"), app.OK, "[]\n", "")
 	b.channel("sms")
 	b.channel("texts")
-	same(t, b.run("channel", "list"), cli.OK, `CHANNEL  TYPE     STATE   IN FLIGHT  CAPACITY  SENDING  UNKNOWN  QUEUED  OLDEST  REASON
+	same(t, b.run("channel", "list"), app.OK, `CHANNEL  TYPE     STATE   IN FLIGHT  CAPACITY  SENDING  UNKNOWN  QUEUED  OLDEST  REASON
 sms      nuntium  paused          0         5        0        0       0  -       -
 texts    nuntium  paused          0         5        0        0       0  -       -
 `, "")
-	same(t, b.run("channel", "capacity", "sms", "7"), cli.OK, "sms: changed, paused, capacity 7\n", "")
-	same(t, b.run("channel", "capacity", "sms", "default"), cli.OK, "sms: changed, paused, capacity 100\n", "")
-	check(t, b.run("channel", "capacity", "sms", "many"), cli.Misuse, "^$", "SLOTS must be")
-	same(t, b.run("channel", "set", "sms", "--title", "Text \x1b[31mmessages", "--set", "at_least_once:=true"), cli.OK, "sms: changed, paused, capacity 100\n", "")
-	check(t, b.run("channel", "show", "sms"), cli.OK, `(?s)^sms \(nuntium\): Text \\x1b\[31mmessages\n  state +paused\n  in flight +0 of 100 slots \[\.{20}\]: 0 sending.*account +demo\n.*at_least_once +true\n`, "^$")
-	check(t, b.run("channel", "set", "sms", "--unset", "at_least_once"), cli.OK, "changed", "^$")
+	same(t, b.run("channel", "capacity", "sms", "7"), app.OK, "sms: changed, paused, capacity 7\n", "")
+	same(t, b.run("channel", "capacity", "sms", "default"), app.OK, "sms: changed, paused, capacity 100\n", "")
+	check(t, b.run("channel", "capacity", "sms", "many"), app.Usage, "^$", "SLOTS must be")
+	same(t, b.run("channel", "set", "sms", "--title", "Text \x1b[31mmessages", "--set", "at_least_once:=true"), app.OK, "sms: changed, paused, capacity 100\n", "")
+	check(t, b.run("channel", "show", "sms"), app.OK, `(?s)^sms \(nuntium\): Text \\x1b\[31mmessages\n  state +paused\n  in flight +0 of 100 slots \[\.{20}\]: 0 sending.*account +demo\n.*at_least_once +true\n`, "^$")
+	check(t, b.run("channel", "set", "sms", "--unset", "at_least_once"), app.OK, "changed", "^$")
 	if r := b.run("channel", "show", "sms", "-o", "json"); !json.Valid([]byte(r.out)) || strings.Contains(r.out, `"at_least_once":true`) {
 		t.Errorf("%+v", r)
 	}
-	check(t, b.run("channel", "drain", "sms"), cli.OK, "^sms: paused, and nothing is in flight\n$", "^$")
-	check(t, b.run("channel", "resume", "texts"), cli.OK, "^texts: resumed, ", "^$")
-	check(t, b.run("channel", "pause", "texts", "--output", "jsonl"), cli.OK, `^\{.*"paused":true.*\}\n$`, "^$")
-	check(t, b.run("channel", "incoming", "sms"), cli.OK, "^ID  RECEIVED  FROM  TO  TEXT\n$", "^$")
-	check(t, b.run("audit", "--limit", "3"), cli.OK, "^AT +TOKEN +ACTION", "^$")
-	check(t, b.run("top"), cli.OK, `(?s)^weir top .*channels: 2 \(2 paused\).*\nsms +paused +0/100 `, "^$")
-	check(t, b.run("top", "-o", "json"), cli.OK, `"channels":\[\{"name":"sms","type":"nuntium","state":"paused"`, "^$")
-	check(t, b.run("contact", "send", "sms", "--to", "+15550001", "-m", "hello"), cli.OK, "queued", "^$")
-	check(t, b.run("channel", "delete", "sms", "--yes"), cli.Refused, "^$", `(?s)409.*--cancel ends its open contacts first`)
-	check(t, b.run("channel", "delete", "sms", "--cancel", "--yes"), cli.OK, "^sms: (deleted|its open contacts are being ended)", "^$")
-	check(t, b.run("channel", "delete", "texts", "--yes"), cli.OK, "^texts: deleted\n$", "^$")
-	check(t, b.run("channel", "show", "texts"), cli.NotFound, "^$", "404")
+	check(t, b.run("channel", "drain", "sms"), app.OK, "^sms: paused, and nothing is in flight\n$", "^$")
+	check(t, b.run("channel", "resume", "texts"), app.OK, "^texts: resumed, ", "^$")
+	check(t, b.run("channel", "pause", "texts", "--output", "jsonl"), app.OK, `^\{.*"paused":true.*\}\n$`, "^$")
+	check(t, b.run("channel", "incoming", "sms"), app.OK, "^ID  RECEIVED  FROM  TO  TEXT\n$", "^$")
+	check(t, b.run("audit", "--limit", "3"), app.OK, "^AT +TOKEN +ACTION", "^$")
+	check(t, b.run("top"), app.OK, `(?s)^weir top .*channels: 2 \(2 paused\).*\nsms +paused +0/100 `, "^$")
+	check(t, b.run("top", "-o", "json"), app.OK, `"channels":\[\{"name":"sms","type":"nuntium","state":"paused"`, "^$")
+	check(t, b.run("contact", "send", "sms", "--to", "+15550001", "-m", "hello"), app.OK, "queued", "^$")
+	check(t, b.run("channel", "delete", "sms", "--yes"), app.Rejected, "^$", `(?s)409.*--cancel ends its open contacts first`)
+	check(t, b.run("channel", "delete", "sms", "--cancel", "--yes"), app.OK, "^sms: (deleted|its open contacts are being ended)", "^$")
+	check(t, b.run("channel", "delete", "texts", "--yes"), app.OK, "^texts: deleted\n$", "^$")
+	check(t, b.run("channel", "show", "texts"), app.NotFound, "^$", "404")
 }
 
 func TestSecretsAreNotOnTheCommandLine(t *testing.T) {
 	t.Parallel()
-	f := newRemote(t, map[string]http.HandlerFunc{"PUT /v1/channels/sms": answers(http.StatusCreated, `{"channel":"sms","state":"up","capacity":5,"settings":{}}`)})
+	f := newFakeWeir(t, map[string]http.HandlerFunc{"PUT /v1/channels/sms": answers(http.StatusCreated, `{"channel":"sms","state":"up","capacity":5,"settings":{}}`)})
 	secret := file(t, "secret", "hunter2\n")
-	check(t, at(t, f.url, "", "channel", "put", "sms", "--type", "nuntium", "--set", "password=x"), cli.Misuse, "^$", "password is a secret.*--secret-file password=FILE")
-	check(t, at(t, f.url, "", "channel", "put", "sms", "--secret-env", "password=NONE"), cli.Misuse, "^$", "NONE is not set")
-	check(t, at(t, f.url, "", "channel", "put", "sms", "--secret-file", "password="+secret+"x"), cli.Failure, "^$", "no such file")
-	check(t, at(t, f.url, "", "channel", "put", "sms", "--secret-file", "password="+file(t, "none", "\n")), cli.Failure, "^$", "is empty")
-	check(t, at(t, f.url, "", "channel", "put", "sms", "--set", "reply_reserve:=x"), cli.Misuse, "^$", "is no JSON")
-	check(t, at(t, f.url, "", "channel", "set", "sms"), cli.Misuse, "^$", "nothing is to be changed")
+	check(t, at(t, f.url, "", "channel", "put", "sms", "--type", "nuntium", "--set", "password=x"), app.Usage, "^$", "password is a secret.*--secret-file password=FILE")
+	check(t, at(t, f.url, "", "channel", "put", "sms", "--secret-env", "password=NONE"), app.Usage, "^$", "NONE is not set")
+	check(t, at(t, f.url, "", "channel", "put", "sms", "--secret-file", "password="+secret+"x"), app.Failure, "^$", "no such file")
+	check(t, at(t, f.url, "", "channel", "put", "sms", "--secret-file", "password="+file(t, "none", "\n")), app.Failure, "^$", "is empty")
+	check(t, at(t, f.url, "", "channel", "put", "sms", "--set", "reply_reserve:=x"), app.Usage, "^$", "is no JSON")
+	check(t, at(t, f.url, "", "channel", "set", "sms"), app.Usage, "^$", "nothing is to be changed")
 	body := file(t, "sms.json", `{"type":"nuntium","capacity":9,"settings":{"account":"a","password":"old"}}`)
-	same(t, at(t, f.url, "", "channel", "put", "sms", "--file", body, "--capacity", "5", "--secret-file", "password="+secret), cli.OK, "sms: saved, provider not checked yet, capacity 5\n", "")
-	same(t, at(t, f.url, "hunter2", "channel", "put", "sms", "--force", "--secret-file", "token=-"), cli.OK, "sms: saved, provider not checked yet, capacity 5\n", "")
+	same(t, at(t, f.url, "", "channel", "put", "sms", "--file", body, "--capacity", "5", "--secret-file", "password="+secret), app.OK, "sms: saved, provider not checked yet, capacity 5\n", "")
+	same(t, at(t, f.url, "hunter2", "channel", "put", "sms", "--force", "--secret-file", "token=-"), app.OK, "sms: saved, provider not checked yet, capacity 5\n", "")
 	want := []string{
 		`PUT /v1/channels/sms application/json {"capacity":5,"settings":{"account":"a","password":"hunter2"},"type":"nuntium"}`,
 		`PUT /v1/channels/sms?force=true application/json {"settings":{"token":"hunter2"}}`,
@@ -78,36 +78,36 @@ func TestContactsFromTheCommandLine(t *testing.T) {
 	b := newBroker(t)
 	b.channel("sms")
 	send := []string{"contact", "send", "sms", "--to", "+15550001", "--message", "one\ntwo", "--key", "k1", "--priority", "high", "--label", "region=north", "--not-after", "2099-01-02T03:04:05Z"}
-	check(t, b.run(send...), cli.OK, "^[^ ]+: queued\n$", "^$")
-	check(t, b.run(append(send, "-o", "json")...), cli.OK, `"duplicate":true`, "^$")
-	check(t, b.run("contact", "send", "sms", "--to", "+15550001", "--message", "one", "--key", "k1"), cli.Refused, "^$", "409 .key_reused")
-	check(t, b.run("contact", "send", "sms", "--to", "nobody", "--message", "one"), cli.Refused, "^$", `(?s)422.*/contacts/0/to`)
-	check(t, b.run("contact", "send", "none", "--to", "+15550001", "--message", "one"), cli.NotFound, "^$", "404")
+	check(t, b.run(send...), app.OK, "^[^ ]+: queued\n$", "^$")
+	check(t, b.run(append(send, "-o", "json")...), app.OK, `"duplicate":true`, "^$")
+	check(t, b.run("contact", "send", "sms", "--to", "+15550001", "--message", "one", "--key", "k1"), app.Rejected, "^$", "409 .key_reused")
+	check(t, b.run("contact", "send", "sms", "--to", "nobody", "--message", "one"), app.Rejected, "^$", `(?s)422.*/contacts/0/to`)
+	check(t, b.run("contact", "send", "none", "--to", "+15550001", "--message", "one"), app.NotFound, "^$", "404")
 	r := b.run("contact", "list", "--channel", "sms", "--output", "jsonl")
 	var x struct{ ID string }
 	if err := json.Unmarshal([]byte(r.out), &x); err != nil {
 		t.Fatalf("%v: %+v", err, r)
 	}
-	check(t, b.run("contact", "list", "--state", "queued"), cli.OK, `^CONTACT +CHANNEL +KEY +TO +STATE +OUTCOME +ATTEMPTS +ACCEPTED +FINISHED +REASON\n`+x.ID+` +sms +k1 +\+15550001 +queued +- +0 +\d{4}-.*- +channel sms is paused\n$`, "^$")
-	check(t, b.run("contact", "show", x.ID), cli.OK, `(?s)^`+x.ID+`: queued\n +why +channel sms is paused\n.*priority +high\n.*label +region=north\n.*message +one\\ntwo\n$`, "^$")
-	check(t, b.run("channel", "show", "sms"), cli.OK, `(?m)^  why +channel sms is paused$`, "^$")
-	check(t, b.run("contact", "timeline", x.ID), cli.OK, `^`+x.ID+` on sms\n\d{4}-\d\d-\d\d \d\d:\d\d:\d\d +accepted\n`, "^$")
-	same(t, b.run("contact", "cancel", x.ID, "--yes"), cli.OK, x.ID+": canceled\n", "")
-	check(t, b.run("contact", "timeline", x.ID), cli.OK, `(?m)done, canceled`, "^$")
+	check(t, b.run("contact", "list", "--state", "queued"), app.OK, `^CONTACT +CHANNEL +KEY +TO +STATE +OUTCOME +ATTEMPTS +ACCEPTED +FINISHED +REASON\n`+x.ID+` +sms +k1 +\+15550001 +queued +- +0 +\d{4}-.*- +channel sms is paused\n$`, "^$")
+	check(t, b.run("contact", "show", x.ID), app.OK, `(?s)^`+x.ID+`: queued\n +why +channel sms is paused\n.*priority +high\n.*label +region=north\n.*message +one\\ntwo\n$`, "^$")
+	check(t, b.run("channel", "show", "sms"), app.OK, `(?m)^  why +channel sms is paused$`, "^$")
+	check(t, b.run("contact", "timeline", x.ID), app.OK, `^`+x.ID+` on sms\n\d{4}-\d\d-\d\d \d\d:\d\d:\d\d +accepted\n`, "^$")
+	same(t, b.run("contact", "cancel", x.ID, "--yes"), app.OK, x.ID+": canceled\n", "")
+	check(t, b.run("contact", "timeline", x.ID), app.OK, `(?m)done, canceled`, "^$")
 	for args, listed := range map[string]bool{"--outcome canceled": true, "--outcome lost": false, "--since 1h": true, "--until 1h": false, "--since 1h --outcome canceled": true} {
 		r := b.run(append([]string{"contact", "list", "-o", "jsonl"}, strings.Fields(args)...)...)
-		if r.code != cli.OK || strings.Contains(r.out, x.ID) != listed {
+		if r.code != app.OK || strings.Contains(r.out, x.ID) != listed {
 			t.Errorf("%s: %+v", args, r)
 		}
 	}
-	check(t, b.run("contact", "list", "--since", "yesterday"), cli.Misuse, "^$", "must be an instant")
-	check(t, b.run("contact", "list", "--outcome", "gone"), cli.Refused, "^$", "/outcome: must be one of")
-	check(t, b.run("contact", "show", "1-zzzzzz"), cli.NotFound, "^$", "404")
+	check(t, b.run("contact", "list", "--since", "yesterday"), app.Usage, "^$", "must be an instant")
+	check(t, b.run("contact", "list", "--outcome", "gone"), app.Rejected, "^$", "/outcome: must be one of")
+	check(t, b.run("contact", "show", "1-zzzzzz"), app.NotFound, "^$", "404")
 	for args, want := range map[string]string{
 		"--to +15550001 --file x.csv": "do not go together", "": "whom", "--file x.csv --key k": "may have a column key", "--file x.xlsx": "say --format", "--to +15550001 --label x": "NAME=VALUE",
 		"--to +15550001 --not-before soon": "must be an instant", "--file x.csv --batch 0": "--batch must be", "--file x.csv --from-line -1": "must be 0 or more",
 	} {
-		check(t, b.run(append([]string{"contact", "send", "sms"}, strings.Fields(args)...)...), cli.Misuse, "^$", want)
+		check(t, b.run(append([]string{"contact", "send", "sms"}, strings.Fields(args)...)...), app.Usage, "^$", want)
 	}
 }
 
@@ -117,7 +117,7 @@ func TestContactsAreListedNewestFirst(t *testing.T) {
 	b.channel("one")
 	b.channel("two")
 	for i, channel := range []string{"two", "one", "two"} {
-		check(t, b.run("contact", "send", channel, "--to", fmt.Sprintf("+1555000%d", i%2), "--message", "x", "--key", fmt.Sprint("k", i)), cli.OK, "queued", "^$")
+		check(t, b.run("contact", "send", channel, "--to", fmt.Sprintf("+1555000%d", i%2), "--message", "x", "--key", fmt.Sprint("k", i)), app.OK, "queued", "^$")
 	}
 	keys := func(args ...string) (list []string) {
 		t.Helper()
@@ -139,12 +139,12 @@ func TestContactsAreListedNewestFirst(t *testing.T) {
 			t.Errorf("%s: %v, want %v", args, got, want)
 		}
 	}
-	check(t, b.run("contact", "list", "--to", "+15550001", "--state", "done"), cli.Misuse, "^$", "not with --state")
-	check(t, b.run("contact", "list", "--to", "ann"), cli.Refused, "^$", "/to")
+	check(t, b.run("contact", "list", "--to", "+15550001", "--state", "done"), app.Usage, "^$", "not with --state")
+	check(t, b.run("contact", "list", "--to", "ann"), app.Rejected, "^$", "/to")
 	for _, empty := range []string{"", "-"} { // an empty filter must not select all contacts
-		check(t, b.run("contact", "list", "--to", empty), cli.Misuse, "^$", "--to needs a phone number")
+		check(t, b.run("contact", "list", "--to", empty), app.Usage, "^$", "--to needs a phone number")
 	}
-	check(t, b.run("resume", "-o", "json"), cli.OK, `^{"held":false}\n$`, "^$")
+	check(t, b.run("resume", "-o", "json"), app.OK, `^{"held":false}\n$`, "^$")
 }
 
 // people returns a CSV file with a number of valid rows.
@@ -162,7 +162,7 @@ func TestSendingAFile(t *testing.T) {
 	b := newBroker(t)
 	b.channel("sms")
 	bad, all := "\xef\xbb\xbf"+people(3)+"nobody,x,y\n+15550009,x\n+15550000000,\"Hello, 0\",n0\n,x,y\n", file(t, "refused.csv", "")
-	check(t, at(t, b.url, bad, "contact", "send", "sms", "--file", "-", "--format", "csv", "--errors", all), cli.Refused, `^sms: 3 contacts queued, 1 known already, 3 rows refused
+	check(t, at(t, b.url, bad, "contact", "send", "sms", "--file", "-", "--format", "csv", "--errors", all), app.Rejected, `^sms: 3 contacts queued, 1 known already, 3 rows refused
   line 6: has 2 fields, but there are 3 columns
   line 8, to: is missing
   line 5, to: must .*
@@ -173,18 +173,18 @@ $`, "^weir: 3 rows were refused\n$")
 	}
 	// Sending the corrected file queues only its new contacts; under the name of a run all contacts are new.
 	mended := strings.ReplaceAll(bad, "nobody,x,y", "+15550008,x,y")
-	check(t, at(t, b.url, mended, "contact", "send", "sms", "--file", "-", "--format", "csv"), cli.Refused, "^sms: 1 contact queued, 4 known already, 2 rows refused\n", "")
-	check(t, at(t, b.url, people(3), "contact", "send", "sms", "--file", "-", "--format", "csv", "--run", "may", "--batch", "2", "-o", "json"), cli.OK, `^\{"channel":"sms","duplicates":0,"errors":\[\],"last_line":4,"queued":3,"rejected":0\}\n$`, "^$")
-	check(t, at(t, b.url, people(3), "contact", "send", "sms", "--file", "-", "--format", "csv", "--run", "june", "--from-line", "4"), cli.OK, "^sms: 1 contact queued, 0 known", "^$")
+	check(t, at(t, b.url, mended, "contact", "send", "sms", "--file", "-", "--format", "csv"), app.Rejected, "^sms: 1 contact queued, 4 known already, 2 rows refused\n", "")
+	check(t, at(t, b.url, people(3), "contact", "send", "sms", "--file", "-", "--format", "csv", "--run", "may", "--batch", "2", "-o", "json"), app.OK, `^\{"channel":"sms","duplicates":0,"errors":\[\],"last_line":4,"queued":3,"rejected":0\}\n$`, "^$")
+	check(t, at(t, b.url, people(3), "contact", "send", "sms", "--file", "-", "--format", "csv", "--run", "june", "--from-line", "4"), app.OK, "^sms: 1 contact queued, 0 known", "^$")
 	lines := `{"to":"+15550100","key":"a","messages":["x"]}` + "\n\n" + `{"to":"+15550101","nonsense":1}` + "\n" + `{"to":"+15550102"} {}` + "\n" + `{"to":"+15550103","messages":["own"]}` + "\n"
-	check(t, at(t, b.url, lines, "contact", "send", "sms", "--file", "-", "--format", "ndjson", "--message", "usual", "--label", "a=b"), cli.Refused, `(?s)^sms: 2 contacts queued, 0 known already, 2 rows refused\n  line 3: is no contact: .*nonsense.*\n  line 4: is no contact: more follows`, "")
+	check(t, at(t, b.url, lines, "contact", "send", "sms", "--file", "-", "--format", "ndjson", "--message", "usual", "--label", "a=b"), app.Rejected, `(?s)^sms: 2 contacts queued, 0 known already, 2 rows refused\n  line 3: is no contact: .*nonsense.*\n  line 4: is no contact: more follows`, "")
 	if got := b.run("contact", "list", "--key", "a", "--channel", "sms", "-o", "jsonl").out; !strings.Contains(got, `"messages":["x"]`) || !strings.Contains(got, `"a":"b"`) {
 		t.Error(got)
 	}
 	for head, want := range map[string]string{"": "is empty", "to,age\n": `no contact has a "age"`, "to,to\n": "two columns", "message\n": "no column is called to"} {
-		check(t, at(t, b.url, head, "contact", "send", "sms", "--file", "-", "--format", "csv"), cli.Refused, "^$", want)
+		check(t, at(t, b.url, head, "contact", "send", "sms", "--file", "-", "--format", "csv"), app.Rejected, "^$", want)
 	}
-	check(t, at(t, b.url, people(1), "contact", "send", "none", "--file", "-", "--format", "csv"), cli.NotFound, "^$", "404")
+	check(t, at(t, b.url, people(1), "contact", "send", "none", "--file", "-", "--format", "csv"), app.NotFound, "^$", "404")
 }
 
 // cutting is a proxy to a broker that fails: every lose-th response is lost after
@@ -228,9 +228,9 @@ func TestSendingResumesAfterACut(t *testing.T) {
 	way.lose.Store(3)
 	way.most.Store(8)
 	args := []string{"contact", "send", "sms", "--file", file(t, "people.csv", people(rows)), "--batch", "250", "--tries", "3"}
-	check(t, at(t, through, "", args...), cli.Unreachable, "^$", `(?s)no response from Weir.*it came to line \d+: 1,[0-9]+ contacts queued.*nobody is contacted twice; --from-line \d+`)
+	check(t, at(t, through, "", args...), app.Unreachable, "^$", `(?s)no response from Weir.*it came to line \d+: 1,[0-9]+ contacts queued.*nobody is contacted twice; --from-line \d+`)
 	way.most.Store(0)
-	check(t, at(t, through, "", args...), cli.OK, `^sms: [0-9,]+ contacts queued, [0-9,]+ known already, 0 rows refused\n$`, "^$")
+	check(t, at(t, through, "", args...), app.OK, `^sms: [0-9,]+ contacts queued, [0-9,]+ known already, 0 rows refused\n$`, "^$")
 	got := b.run("contact", "list", "--channel", "sms", "--limit", "0", "--output", "jsonl").out
 	seen := map[string]int{}
 	for d := json.NewDecoder(strings.NewReader(got)); ; {

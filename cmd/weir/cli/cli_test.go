@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"weir/cmd/weir/cli"
+	"weir/cmd/weir/cli/app"
 )
 
 type result struct {
@@ -45,21 +46,21 @@ func TestCommandLine(t *testing.T) {
 		code     int
 		out, err string
 	}{
-		{"", cli.Misuse, "Usage:", "a command is missing"},
-		{"--help", cli.OK, "Exit codes, the same for every command", "^$"},
-		{"sevre", cli.Misuse, "^$", `unknown command "sevre"; did you mean "serve"\?`},
-		{"serve --fast", cli.Misuse, "^$", "unknown flag: --fast"},
-		{"serve now", cli.Misuse, "^$", `unexpected argument "now"`},
-		{"version", cli.OK, `^weir v9\.9\.9 go1\.`, "^$"},
-		{"migrate", cli.Misuse, "status", "a command is missing"},
-		{"migrate sideways", cli.Misuse, "^$", `unknown command "sideways"`},
-		{"migrate down", cli.Misuse, "^$", "takes back the newest 1 step of the schema and deletes what it holds; say --yes"},
-		{"migrate down --yes --steps 0", cli.Misuse, "^$", "--steps must be 1 or more"},
-		{"simulate nuntium --listen 127.0.0.1:0", cli.Misuse, "^$", "^weir: moved to weirlab: run `weirlab simulate`\n$"},
-		{"demo", cli.Misuse, "^$", "^weir: moved to weirlab: run `weirlab demo`\n$"},
-		{"bench --set short", cli.Misuse, "^$", "^weir: moved to weirlab: run `weirlab bench`\n$"},
-		{"completion bash", cli.OK, "bash completion", "^$"},
-		{"completion zsh", cli.OK, "compdef", "^$"},
+		{"", app.Usage, "Usage:", "a command is missing"},
+		{"--help", app.OK, "Exit codes, the same for every command", "^$"},
+		{"sevre", app.Usage, "^$", `unknown command "sevre"; did you mean "serve"\?`},
+		{"serve --fast", app.Usage, "^$", "unknown flag: --fast"},
+		{"serve now", app.Usage, "^$", `unexpected argument "now"`},
+		{"version", app.OK, `^weir v9\.9\.9 go1\.`, "^$"},
+		{"migrate", app.Usage, "status", "a command is missing"},
+		{"migrate sideways", app.Usage, "^$", `unknown command "sideways"`},
+		{"migrate down", app.Usage, "^$", "takes back the newest 1 step of the schema and deletes what it holds; say --yes"},
+		{"migrate down --yes --steps 0", app.Usage, "^$", "--steps must be 1 or more"},
+		{"simulate nuntium --listen 127.0.0.1:0", app.Usage, "^$", "^weir: moved to weirlab: run `weirlab simulate`\n$"},
+		{"demo", app.Usage, "^$", "^weir: moved to weirlab: run `weirlab demo`\n$"},
+		{"bench --set short", app.Usage, "^$", "^weir: moved to weirlab: run `weirlab bench`\n$"},
+		{"completion bash", app.OK, "bash completion", "^$"},
+		{"completion zsh", app.OK, "compdef", "^$"},
 	} {
 		t.Run("weir "+c.args, func(t *testing.T) {
 			t.Parallel()
@@ -78,7 +79,7 @@ func TestHelp(t *testing.T) {
 	} {
 		t.Run(command, func(t *testing.T) {
 			t.Parallel()
-			check(t, run(t, nil, append(strings.Fields(command), "--help")...), cli.OK, "(?s)^[A-Z].*Usage:\n  weir "+command, "^$")
+			check(t, run(t, nil, append(strings.Fields(command), "--help")...), app.OK, "(?s)^[A-Z].*Usage:\n  weir "+command, "^$")
 		})
 	}
 }
@@ -86,7 +87,7 @@ func TestHelp(t *testing.T) {
 func TestConfigShowsNoSecrets(t *testing.T) {
 	t.Parallel()
 	r := run(t, []string{"DATABASE_URL=mysql://ann:hunter2@db.example:3306/weir", "WEIR_API_TOKNS=hunter2"}, "config")
-	check(t, r, cli.OK, `DATABASE_URL +mysql://ann:REDACTED@db.example:3306/weir +environment`, "WEIR_API_TOKNS is not a variable.*WEIR_API_TOKENS(?s:.*)the configuration of this environment; a Weir that runs already may have another")
+	check(t, r, app.OK, `DATABASE_URL +mysql://ann:REDACTED@db.example:3306/weir +environment`, "WEIR_API_TOKNS is not a variable.*WEIR_API_TOKENS(?s:.*)the configuration of this environment; a Weir that runs already may have another")
 	if strings.Contains(r.out+r.err, "hunter2") {
 		t.Errorf("the password is shown:\n%s%s", r.out, r.err)
 	}
@@ -98,32 +99,32 @@ func TestEveryCommandReportsAllMistakesOfTheConfiguration(t *testing.T) {
 	for _, command := range []string{"serve", "migrate up", "config", "config check", "healthcheck"} {
 		t.Run(command, func(t *testing.T) {
 			t.Parallel()
-			check(t, run(t, environ, strings.Fields(command)...), cli.Misuse, "^$", `(?s)LISTEN_ADDR is "0.0.0.0".*SHUT_DOWN_MINUTES is "never".*LOG_LEVEL is "loud"`)
+			check(t, run(t, environ, strings.Fields(command)...), app.Usage, "^$", `(?s)LISTEN_ADDR is "0.0.0.0".*SHUT_DOWN_MINUTES is "never".*LOG_LEVEL is "loud"`)
 		})
 	}
-	check(t, run(t, nil, "config", "check"), cli.OK, "fine", "^$")
-	check(t, run(t, []string{"JOB_ROUTER_EVENT_SUBSCRIPTIONS=https://a.example,http://b.example"}, "config", "check"), cli.Misuse, "^$", "address 2 of 2")
+	check(t, run(t, nil, "config", "check"), app.OK, "fine", "^$")
+	check(t, run(t, []string{"JOB_ROUTER_EVENT_SUBSCRIPTIONS=https://a.example,http://b.example"}, "config", "check"), app.Usage, "^$", "address 2 of 2")
 	check(t, run(t, []string{"JOB_ROUTER_EVENT_SUBSCRIPTIONS=http://a.example,http://b.example", "DEFAULT_CHANEL_CAPACITY=5", "WEIR_TLS_CERT=none.pem", "WEIR_TLS_KEY=none.key"}, "config", "check"),
-		cli.Misuse, "^$", "(?s)WEIR_TLS_CERT.*address 1 of 2.*address 2 of 2.*1 variable does nothing")
-	check(t, run(t, []string{"WEIR_API_TOKENS=hunter2"}, "config", "check"), cli.OK, "fine", "^[^\n]*less than 128 bits[^\n]*\n$")
-	check(t, run(t, []string{"DEFAULT_CHANEL_CAPACITY=5"}, "config", "check"), cli.Misuse, "^$", "did you mean DEFAULT_CHANNEL_CAPACITY(?s:.*)1 variable does nothing")
+		app.Usage, "^$", "(?s)WEIR_TLS_CERT.*address 1 of 2.*address 2 of 2.*1 variable does nothing")
+	check(t, run(t, []string{"WEIR_API_TOKENS=hunter2"}, "config", "check"), app.OK, "fine", "^[^\n]*less than 128 bits[^\n]*\n$")
+	check(t, run(t, []string{"DEFAULT_CHANEL_CAPACITY=5"}, "config", "check"), app.Usage, "^$", "did you mean DEFAULT_CHANNEL_CAPACITY(?s:.*)1 variable does nothing")
 }
 
 func TestMigrateUpStatusDown(t *testing.T) {
 	t.Parallel()
 	environ := []string{"DATABASE_URL=sqlite://" + filepath.Join(t.TempDir(), "weir.db")}
-	check(t, run(t, environ, "migrate", "up"), cli.OK, `steps taken: [1-9]`, "^$")
-	check(t, run(t, environ, "migrate", "up"), cli.OK, `steps taken: 0`, "^$")
-	check(t, run(t, environ, "migrate", "status"), cli.OK, `(?m)^1 .* 20\d\d-.*Z$`, "^$")
-	check(t, run(t, environ, "migrate", "down", "--yes", "--steps", "2"), cli.OK, `steps taken back: 2; .* lacks 2 now`, "^$")
-	check(t, run(t, environ, "migrate", "down", "--yes", "--steps", "999"), cli.OK, `steps taken back: \d\d; `, "^$")
-	check(t, run(t, environ, "migrate", "status"), cli.OK, `(?m)^1 .* not yet$`, "^$")
+	check(t, run(t, environ, "migrate", "up"), app.OK, `steps taken: [1-9]`, "^$")
+	check(t, run(t, environ, "migrate", "up"), app.OK, `steps taken: 0`, "^$")
+	check(t, run(t, environ, "migrate", "status"), app.OK, `(?m)^1 .* 20\d\d-.*Z$`, "^$")
+	check(t, run(t, environ, "migrate", "down", "--yes", "--steps", "2"), app.OK, `steps taken back: 2; .* lacks 2 now`, "^$")
+	check(t, run(t, environ, "migrate", "down", "--yes", "--steps", "999"), app.OK, `steps taken back: \d\d; `, "^$")
+	check(t, run(t, environ, "migrate", "status"), app.OK, `(?m)^1 .* not yet$`, "^$")
 }
 
 func TestMigrateSaysWhenTheDatabaseIsNotThere(t *testing.T) {
 	t.Parallel()
 	r := run(t, []string{"DATABASE_URL=mysql://ann:hunter2@127.0.0.1:1/weir"}, "migrate", "up")
-	check(t, r, cli.Failure, "^$", "weir: ")
+	check(t, r, app.Failure, "^$", "weir: ")
 	if strings.Contains(r.err, "hunter2") {
 		t.Errorf("the password is shown: %s", r.err)
 	}
@@ -140,10 +141,10 @@ func TestHealthcheck(t *testing.T) {
 		_, _ = w.Write([]byte(`{"reasons":["store: it does not answer"]}`))
 	}))
 	environ := []string{"LISTEN_ADDR=" + server.Listener.Addr().String()}
-	check(t, run(t, environ, "healthcheck"), cli.OK, "^ready\n$", "^$")
+	check(t, run(t, environ, "healthcheck"), app.OK, "^ready\n$", "^$")
 	status = http.StatusServiceUnavailable
-	check(t, run(t, environ, "healthcheck"), cli.Failure, "^$", "not ready: 503 .*store: it does not answer")
+	check(t, run(t, environ, "healthcheck"), app.Failure, "^$", "not ready: 503 .*store: it does not answer")
 	server.Close()
-	check(t, run(t, environ, "healthcheck"), cli.Failure, "^$", "not ready: ")
-	check(t, run(t, []string{"LISTEN_ADDR=127.0.0.1:0"}, "healthcheck"), cli.Failure, "^$", "LISTEN_ADDR leaves the port open")
+	check(t, run(t, environ, "healthcheck"), app.Failure, "^$", "not ready: ")
+	check(t, run(t, []string{"LISTEN_ADDR=127.0.0.1:0"}, "healthcheck"), app.Failure, "^$", "LISTEN_ADDR leaves the port open")
 }

@@ -7,13 +7,15 @@ import (
 
 	"weir/cmd/internal/command"
 	"weir/cmd/internal/manual"
+	"weir/cmd/weir/cli/app"
+	"weir/cmd/weir/daemon"
 )
 
 // docs makes the hidden commands that write the documentation of all other commands.
-func (a *app) docs() *cobra.Command {
+func docs(a *app.App) *cobra.Command {
 	var c *cobra.Command
 	paper := func() *manual.Paper {
-		return &manual.Paper{Root: c.Root(), Common: []string{aboutExits, aboutRemote}, Sections: sections()}
+		return &manual.Paper{Root: c.Root(), Common: []string{app.AboutExitCodes, app.AboutConnection}, Sections: sections()}
 	}
 	c = command.Group("docs", "Write the papers about the commands", "Writes the papers about the commands.",
 		command.Plain("man", "Write the man page", "", func(context.Context) error { return paper().Man(a.Stdout) }),
@@ -46,7 +48,7 @@ an interruption ends it with exit code 0.`},
 		{Title: "Questions", Text: `A command that cannot be undone (cancel, delete, discard, requeue, revoke, stop,
 migrate down) asks first on a terminal. Elsewhere it needs --yes; without it nothing is
 done (exit code 2).`},
-		{Title: "Exit status", Text: aboutExits},
+		{Title: "Exit status", Text: app.AboutExitCodes},
 		{Title: "Environment", Text: `  WEIR_URL              address of Weir; http://127.0.0.1:8080 without it
   WEIR_TOKEN            token of the API
   WEIR_TOKEN_FILE       file that holds it
@@ -67,4 +69,18 @@ the Weir that WEIR_URL names, for less than a second.
   fish        weir completion fish | source
   powershell  weir completion powershell | Out-String | Invoke-Expression`},
 	}
+}
+
+// openapi writes the description from which the client package is generated.
+func openapi(a *app.App) *cobra.Command {
+	c := command.Plain("openapi", "Write the description of the API, in OpenAPI 3.1", "", func(context.Context) error {
+		text, err := daemon.Description()
+		if err != nil {
+			return err
+		}
+		_, err = a.Stdout.Write(text)
+		return err
+	})
+	c.Hidden = true
+	return c
 }

@@ -4,7 +4,7 @@ import (
 	"os"
 	"testing"
 
-	"weir/cmd/weir/cli"
+	"weir/cmd/weir/cli/app"
 )
 
 // The documentation of the commands matches the commands.
@@ -12,7 +12,7 @@ func TestPapersAreNotStale(t *testing.T) {
 	t.Parallel()
 	for what, file := range map[string]string{"man": "../../../docs/man/weir.1", "markdown": "../../../docs/cli.md"} {
 		r := run(t, nil, "docs", what)
-		if r.code != cli.OK || r.err != "" {
+		if r.code != app.OK || r.err != "" {
 			t.Fatalf("weir docs %s: %d %s", what, r.code, r.err)
 		}
 		if text, err := os.ReadFile(file); err != nil || string(text) != r.out {

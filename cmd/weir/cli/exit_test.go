@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"weir/cmd/weir/cli"
+	"weir/cmd/weir/cli/app"
 )
 
 // remoteCommands returns all commands that send requests to Weir, with arguments.
@@ -36,10 +37,10 @@ func TestExitCodesAreTheSameForAllCommands(t *testing.T) {
 		status int // 0: no server listens
 		code   int
 	}{
-		{"nobody listens", 0, cli.Unreachable}, {"it cannot work", http.StatusServiceUnavailable, cli.Unreachable}, {"too many", http.StatusTooManyRequests, cli.Unreachable},
-		{"a proxy alone", http.StatusBadGateway, cli.Unreachable}, {"not there", http.StatusNotFound, cli.NotFound}, {"conflict", http.StatusConflict, cli.Refused},
-		{"mistakes", http.StatusUnprocessableEntity, cli.Refused}, {"no token", http.StatusUnauthorized, cli.Refused}, {"no scope", http.StatusForbidden, cli.Refused},
-		{"broken", http.StatusInternalServerError, cli.Failure},
+		{"nobody listens", 0, app.Unreachable}, {"it cannot work", http.StatusServiceUnavailable, app.Unreachable}, {"too many", http.StatusTooManyRequests, app.Unreachable},
+		{"a proxy alone", http.StatusBadGateway, app.Unreachable}, {"not there", http.StatusNotFound, app.NotFound}, {"conflict", http.StatusConflict, app.Rejected},
+		{"mistakes", http.StatusUnprocessableEntity, app.Rejected}, {"no token", http.StatusUnauthorized, app.Rejected}, {"no scope", http.StatusForbidden, app.Rejected},
+		{"broken", http.StatusInternalServerError, app.Failure},
 	} {
 		for command, args := range remoteCommands(t) {
 			t.Run(c.name+"/"+command, func(t *testing.T) {
@@ -64,19 +65,19 @@ func TestMisuseIsTheSameForAllCommands(t *testing.T) {
 	t.Parallel()
 	for command, args := range remoteCommands(t) {
 		for _, wrong := range []string{"--nonsense", "--output yaml", "--url ftp://x"} {
-			check(t, at(t, "http://127.0.0.1:1", "", strings.Fields(command+" "+args+" "+wrong)...), cli.Misuse, "^$", `\(see weir `)
+			check(t, at(t, "http://127.0.0.1:1", "", strings.Fields(command+" "+args+" "+wrong)...), app.Usage, "^$", `\(see weir `)
 		}
-		check(t, at(t, "http://127.0.0.1:1", "", strings.Fields(command+" "+args+" one two three")...), cli.Misuse, "^$", "unexpected argument")
+		check(t, at(t, "http://127.0.0.1:1", "", strings.Fields(command+" "+args+" one two three")...), app.Usage, "^$", "unexpected argument")
 	}
 	both := []string{"WEIR_TOKEN=a", "WEIR_TOKEN_FILE=b"}
-	check(t, run(t, both, "channel", "list"), cli.Misuse, "^$", "both set")
-	check(t, run(t, nil, "channel", "list", "--token-file", filepath.Join(t.TempDir(), "none")), cli.Failure, "^$", "read the token")
+	check(t, run(t, both, "channel", "list"), app.Usage, "^$", "both set")
+	check(t, run(t, nil, "channel", "list", "--token-file", filepath.Join(t.TempDir(), "none")), app.Failure, "^$", "read the token")
 }
 
 func TestWhatCannotBeTakenBackIsAskedAbout(t *testing.T) {
 	t.Parallel()
 	view := `{"channel":"sms","type":"nuntium","state":"up","capacity":5,"in_flight":2,"queued":12345,"settings":{}}`
-	f := newRemote(t, map[string]http.HandlerFunc{
+	f := newFakeWeir(t, map[string]http.HandlerFunc{
 		"GET /v1/channels/sms": answers(http.StatusOK, view), "DELETE /v1/channels/sms": answers(http.StatusNoContent, ""),
 		"GET /v1/surveys/flu/stats": answers(http.StatusOK, `{"survey":"flu","state":"running","by_status":{"pending":1200,"active":34,"completed":7}}`),
 		"POST /v1/surveys/flu:stop": answers(http.StatusOK, `{"survey":"flu","state":"stopping","cause":"stopped"}`),
@@ -90,14 +91,14 @@ func TestWhatCannotBeTakenBackIsAskedAbout(t *testing.T) {
 	} {
 		s := &screenful{columns: 80, rows: 24}
 		code := cli.Run(t.Context(), strings.Fields(c.args), s.options(f.url, strings.NewReader(c.typed), nil))
-		if out, err := s.text(); code != cli.OK || out != c.done || err != c.asked {
+		if out, err := s.text(); code != app.OK || out != c.done || err != c.asked {
 			t.Errorf("%s: %d %q %q", c.args, code, out, err)
 		}
 		before := len(f.requests())
 		for _, typed := range []string{"n\n", "\n", "", "yesterday\n"} {
 			s := &screenful{columns: 80, rows: 24}
 			code := cli.Run(t.Context(), strings.Fields(c.args), s.options(f.url, strings.NewReader(typed), nil))
-			if out, err := s.text(); code != cli.Failure || out != "" || !strings.Contains(err, "nothing was done") {
+			if out, err := s.text(); code != app.Failure || out != "" || !strings.Contains(err, "nothing was done") {
 				t.Errorf("%s, %q: %d %q %q", c.args, typed, code, out, err)
 			}
 		}
@@ -107,7 +108,7 @@ func TestWhatCannotBeTakenBackIsAskedAbout(t *testing.T) {
 			}
 		}
 		// Without a terminal for the prompt, the command needs --yes.
-		check(t, at(t, f.url, "y\n", strings.Fields(c.args)...), cli.Misuse, "^$", "say --yes")
-		check(t, at(t, f.url, "", strings.Fields(c.args+" --yes")...), cli.OK, c.done, "^$")
+		check(t, at(t, f.url, "y\n", strings.Fields(c.args)...), app.Usage, "^$", "say --yes")
+		check(t, at(t, f.url, "", strings.Fields(c.args+" --yes")...), app.OK, c.done, "^$")
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"weir/cmd/weir/cli"
+	"weir/cmd/weir/cli/app"
 )
 
 const eventsPage = `{"events":[
@@ -17,7 +18,7 @@ const eventsPage = `{"events":[
 func TestEventsAreFollowed(t *testing.T) {
 	t.Parallel()
 	n := 0
-	f := newRemote(t, map[string]http.HandlerFunc{"GET /v1/events": func(w http.ResponseWriter, r *http.Request) {
+	f := newFakeWeir(t, map[string]http.HandlerFunc{"GET /v1/events": func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Accept") != "text/event-stream" {
 			answers(http.StatusOK, eventsPage)(w, r)
 			return
@@ -41,7 +42,7 @@ func TestEventsAreFollowed(t *testing.T) {
 		`{"data":1,"id":"7","source":"surveys","subject":"s","time":"2026-05-04T12:00:00Z","type":"x"}` + "\n"; out != want {
 		t.Errorf("it writes\n%s\nwant\n%s", out, want)
 	}
-	if code != cli.Refused || !strings.HasPrefix(err, "warning: no response from Weir") || !strings.Contains(err, "; trying again\nweir: Weir answered 403") {
+	if code != app.Rejected || !strings.HasPrefix(err, "warning: no response from Weir") || !strings.Contains(err, "; trying again\nweir: Weir answered 403") {
 		t.Errorf("%d %s", code, err)
 	}
 	if got := f.requests(); !strings.Contains(got[0], "cursor=0") || !strings.Contains(got[0], "type=a%2Cb") {
@@ -51,18 +52,18 @@ func TestEventsAreFollowed(t *testing.T) {
 
 func TestEventsOnce(t *testing.T) {
 	t.Parallel()
-	f := newRemote(t, map[string]http.HandlerFunc{"GET /v1/events": answers(http.StatusOK, eventsPage)})
-	check(t, at(t, f.url, "", "events", "--no-follow", "--output", "table"), cli.OK,
+	f := newFakeWeir(t, map[string]http.HandlerFunc{"GET /v1/events": answers(http.StatusOK, eventsPage)})
+	check(t, at(t, f.url, "", "events", "--no-follow", "--output", "table"), app.OK,
 		`^2026-05-04 08:00:00  weir\.survey\.state +survey/flu  \{"state":"running"\}\n2026-05-04 11:00:00  weir\.channel\.state +channel/a\\x1b\[2J  null\n$`, "^$")
-	check(t, at(t, f.url, "", "events", "--since", "soon"), cli.Misuse, "^$", "--since must be")
-	check(t, at(t, f.url, "", "events", "--since", "2h", "--after", "3"), cli.Misuse, "^$", "do not go together")
+	check(t, at(t, f.url, "", "events", "--since", "soon"), app.Usage, "^$", "--since must be")
+	check(t, at(t, f.url, "", "events", "--since", "2h", "--after", "3"), app.Usage, "^$", "do not go together")
 }
 
 func TestEventsOfARunningWeir(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t)
-	check(t, b.run("route", "seed", "--agents", "2"), cli.OK, "^", "^$")
-	check(t, b.run("events", "--no-follow", "--source", "router"), cli.OK, `^\{.*RouterWorkerRegistered`, "^$")
+	check(t, b.run("route", "seed", "--agents", "2"), app.OK, "^", "^$")
+	check(t, b.run("events", "--no-follow", "--source", "router"), app.OK, `^\{.*RouterWorkerRegistered`, "^$")
 	ctx, cancel := contextOf(t)
 	var out strings.Builder
 	done := make(chan int)
@@ -80,7 +81,7 @@ func TestEventsOfARunningWeir(t *testing.T) {
 	}()
 	<-first
 	cancel()
-	if code := <-done; code != cli.OK || !strings.HasPrefix(out.String(), `{"data":`) {
+	if code := <-done; code != app.OK || !strings.HasPrefix(out.String(), `{"data":`) {
 		t.Errorf("%d %s", code, out.String())
 	}
 }
@@ -92,22 +93,22 @@ func (w writer) Write(p []byte) (int, error) { w(p); return len(p), nil }
 
 func TestDeadLettersFromTheCommandLine(t *testing.T) {
 	t.Parallel()
-	f := newRemote(t, map[string]http.HandlerFunc{
+	f := newFakeWeir(t, map[string]http.HandlerFunc{
 		"GET /v1/dead-letters/groups": answers(http.StatusOK, `{"groups":[{"channel":"sms","outcome":"lost","reason":"no word \u001b[1m","count":12345,"oldest":"2026-05-01T08:00:00Z","newest":"2026-05-02T08:00:00Z"}]}`),
 		"GET /v1/dead-letters":        turns(`{"dead_letters":[{"at":"2026-05-01T08:00:00Z","outcome":"lost","reason":"x","contact":{"id":"c1","channel":"sms","to":"••01"}}],"next_cursor":"n"}`, `{"dead_letters":[]}`),
 		"POST /v1/dead-letters:requeue": turns(`{"dry_run":true,"matching":12345,"remaining":12345}`, `{"dry_run":true,"matching":12345,"remaining":12345}`, `{"dry_run":true,"matching":12345,"remaining":12345}`,
 			`{"matching":12345,"done":10000,"remaining":2345}`, `{"matching":2345,"done":2340,"window_closed":5,"remaining":5}`, `{"matching":5,"done":0,"window_closed":5,"remaining":5}`),
 		"POST /v1/dead-letters:discard": answers(http.StatusOK, `{"matching":0,"remaining":0}`),
 	})
-	same(t, at(t, f.url, "", "dlq", "groups"), cli.OK, " COUNT  CHANNEL  OUTCOME  OLDEST            NEWEST            REASON\n12,345  sms      lost     2026-05-01 08:00  2026-05-02 08:00  no word \\x1b[1m\n", "")
-	same(t, at(t, f.url, "", "dlq", "list", "--channel", "sms", "--reason", ""), cli.OK, "CONTACT  CHANNEL  TO    OUTCOME  AT                REASON\nc1       sms      ••01  lost     2026-05-01 08:00  x\n", "")
-	check(t, at(t, f.url, "", "dlq", "requeue"), cli.Misuse, "^$", "which.*--all takes every one")
-	check(t, at(t, f.url, "", "dlq", "requeue", "--all", "--contact", "c1"), cli.Misuse, "^$", "nothing else beside it")
-	check(t, at(t, f.url, "", "dlq", "requeue", "--channel", "sms"), cli.Misuse, "^$", "this queues 12,345 dead letters again; say --yes")
-	same(t, at(t, f.url, "", "dlq", "requeue", "--channel", "sms", "--dry-run"), cli.OK, "12,345 dead letters are meant; nothing was done\n", "")
-	same(t, at(t, f.url, "", "dlq", "requeue", "--channel", "sms", "--outcome", "lost", "--since", "2026-05-01T00:00:00Z", "--yes"), cli.OK,
+	same(t, at(t, f.url, "", "dlq", "groups"), app.OK, " COUNT  CHANNEL  OUTCOME  OLDEST            NEWEST            REASON\n12,345  sms      lost     2026-05-01 08:00  2026-05-02 08:00  no word \\x1b[1m\n", "")
+	same(t, at(t, f.url, "", "dlq", "list", "--channel", "sms", "--reason", ""), app.OK, "CONTACT  CHANNEL  TO    OUTCOME  AT                REASON\nc1       sms      ••01  lost     2026-05-01 08:00  x\n", "")
+	check(t, at(t, f.url, "", "dlq", "requeue"), app.Usage, "^$", "which.*--all takes every one")
+	check(t, at(t, f.url, "", "dlq", "requeue", "--all", "--contact", "c1"), app.Usage, "^$", "nothing else beside it")
+	check(t, at(t, f.url, "", "dlq", "requeue", "--channel", "sms"), app.Usage, "^$", "this queues 12,345 dead letters again; say --yes")
+	same(t, at(t, f.url, "", "dlq", "requeue", "--channel", "sms", "--dry-run"), app.OK, "12,345 dead letters are meant; nothing was done\n", "")
+	same(t, at(t, f.url, "", "dlq", "requeue", "--channel", "sms", "--outcome", "lost", "--since", "2026-05-01T00:00:00Z", "--yes"), app.OK,
 		"12,340 dead letters queued again, 5 stay because their time is over; 5 of the matching ones remain\n", "")
-	same(t, at(t, f.url, "", "dlq", "discard", "--all", "--yes"), cli.OK, "0 dead letters are meant; nothing was done\n", "")
+	same(t, at(t, f.url, "", "dlq", "discard", "--all", "--yes"), app.OK, "0 dead letters are meant; nothing was done\n", "")
 	want := `POST /v1/dead-letters:requeue application/json {"channel":"sms","limit":10000,"outcome":"lost","since":"2026-05-01T00:00:00Z"}`
 	if got := strings.Join(f.requests(), "\n"); !strings.Contains(got, want) || !strings.Contains(got, `{"channel":"sms","limit":2345,"outcome":"lost","since":"2026-05-01T00:00:00Z"}`) || !strings.Contains(got, "reason=") {
 		t.Errorf("asked\n%s", got)
@@ -116,7 +117,7 @@ func TestDeadLettersFromTheCommandLine(t *testing.T) {
 
 func TestNamesAreCompleted(t *testing.T) {
 	t.Parallel()
-	f := newRemote(t, map[string]http.HandlerFunc{
+	f := newFakeWeir(t, map[string]http.HandlerFunc{
 		"GET /v1/channels": answers(http.StatusOK, `{"channels":[{"channel":"sms","type":"nuntium","state":"up"},{"channel":"calls","type":"verboice","state":"down"}]}`),
 		"GET /v1/surveys":  answers(http.StatusOK, `{"surveys":[{"survey":"flu","state":"running"}]}`),
 	})
@@ -138,11 +139,11 @@ func TestNamesAreCompleted(t *testing.T) {
 		if last := len(all) - 1; all[last] == "," {
 			all[last] = ""
 		}
-		if r := at(t, f.url, "", all...); r.code != cli.OK || strings.ReplaceAll(r.out, "\t\n", "\n") != want {
+		if r := at(t, f.url, "", all...); r.code != app.OK || strings.ReplaceAll(r.out, "\t\n", "\n") != want {
 			t.Errorf("%s: %d %q, want %q", args, r.code, r.out, want)
 		}
 	}
 	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
-		check(t, run(t, nil, "completion", shell), cli.OK, "weir", "^$")
+		check(t, run(t, nil, "completion", shell), app.OK, "weir", "^$")
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"weir/cmd/weir/cli"
+	"weir/cmd/weir/cli/app"
 	"weir/internal/polling"
 )
 
@@ -71,29 +72,29 @@ func channelLine(queued string) string {
 // while; interrupting it is no failure.
 func TestWatch(t *testing.T) {
 	t.Parallel()
-	f := newRemote(t, map[string]http.HandlerFunc{"GET /v1/channels": turns(channelsPage(10), "500", channelsPage(9), channelsPage(8))})
+	f := newFakeWeir(t, map[string]http.HandlerFunc{"GET /v1/channels": turns(channelsPage(10), "500", channelsPage(9), channelsPage(8))})
 	code, out, err := ticking(t, &screenful{}, f.url, nil, 3, "channel", "list", "--watch")
-	if want := channelHead + channelLine("10") + "\n" + channelHead + channelLine("9"); code != cli.OK || !strings.HasPrefix(out, want) || err != "warning: Weir answered 500 (x): not now\n" {
+	if want := channelHead + channelLine("10") + "\n" + channelHead + channelLine("9"); code != app.OK || !strings.HasPrefix(out, want) || err != "warning: Weir answered 500 (x): not now\n" {
 		t.Errorf("%d\n%s\n%s", code, out, err)
 	}
 	// For programs each refresh is a separate value.
 	code, out, _ = ticking(t, &screenful{}, f.url, nil, 1, "channel", "list", "--watch=5s", "--output", "jsonl")
-	if lines := strings.Split(strings.TrimSpace(out), "\n"); code != cli.OK || len(lines) < 1 || !strings.HasPrefix(lines[0], `{"active":0`) {
+	if lines := strings.Split(strings.TrimSpace(out), "\n"); code != app.OK || len(lines) < 1 || !strings.HasPrefix(lines[0], `{"active":0`) {
 		t.Errorf("%d %q", code, out)
 	}
 	// If the first request finds nothing, watching ends.
-	code, _, err = ticking(t, &screenful{}, newRemote(t, nil).url, nil, 5, "channel", "show", "sms", "--watch")
-	if code != cli.NotFound || !strings.Contains(err, "404") {
+	code, _, err = ticking(t, &screenful{}, newFakeWeir(t, nil).url, nil, 5, "channel", "show", "sms", "--watch")
+	if code != app.NotFound || !strings.Contains(err, "404") {
 		t.Errorf("%d %s", code, err)
 	}
-	check(t, at(t, f.url, "", "channel", "list", "--watch=1ms"), cli.Misuse, "^$", "100ms or more")
+	check(t, at(t, f.url, "", "channel", "list", "--watch=1ms"), app.Usage, "^$", "100ms or more")
 }
 
 func TestWatchOnATerminalIsWrittenInPlace(t *testing.T) {
 	t.Parallel()
-	f := newRemote(t, map[string]http.HandlerFunc{"GET /v1/channels": turns(channelsPage(10), channelsPage(9))})
+	f := newFakeWeir(t, map[string]http.HandlerFunc{"GET /v1/channels": turns(channelsPage(10), channelsPage(9))})
 	code, out, _ := ticking(t, &screenful{columns: 100, rows: 24}, f.url, nil, 1, "channel", "list", "--watch", "--no-color")
-	if want := channelHead + channelLine("10") + "\x1b[2A\x1b[J" + channelHead + channelLine("9"); code != cli.OK || !strings.HasPrefix(want, out) && out != want {
+	if want := channelHead + channelLine("10") + "\x1b[2A\x1b[J" + channelHead + channelLine("9"); code != app.OK || !strings.HasPrefix(want, out) && out != want {
 		t.Errorf("%d\n%q\nwant\n%q", code, out, want)
 	}
 	_, out, _ = ticking(t, &screenful{columns: 100, rows: 24}, f.url, nil, 0, "channel", "list")
@@ -103,7 +104,7 @@ func TestWatchOnATerminalIsWrittenInPlace(t *testing.T) {
 }
 
 // topRemote answers once; then its channels fail until it is back.
-func topRemote(t *testing.T) (f *remote, back *atomic.Bool) {
+func topRemote(t *testing.T) (f *fakeWeir, back *atomic.Bool) {
 	t.Helper()
 	back = new(atomic.Bool)
 	failing := turns(channelsPage(1234), "503")
@@ -114,7 +115,7 @@ func topRemote(t *testing.T) (f *remote, back *atomic.Bool) {
 		}
 		failing(w, r)
 	}
-	f = newRemote(t, map[string]http.HandlerFunc{
+	f = newFakeWeir(t, map[string]http.HandlerFunc{
 		"GET /v1/channels":          channels,
 		"GET /v1/minutes":           answers(http.StatusOK, `{"since":"2026-05-04T11:58:00Z","until":"2026-05-04T12:01:00Z","step":"1m","channels":[{"channel":"sms","accepted":[1,41,2],"finished":[3,42,4]}]}`),
 		"GET /v1/surveys":           answers(http.StatusOK, `{"surveys":[{"survey":"flu","state":"running"}]}`),
@@ -130,7 +131,7 @@ func TestTopOnce(t *testing.T) {
 	f, _ := topRemote(t)
 	code, out, err := ticking(t, s, f.url, nil, 0, "top")
 	for _, want := range []string{"channels: 1 (1 up)", "waiting 1,234", "last minute: 41 accepted, 42 done", "\nsms ", "\nflu ", "590 of 1,000*", "ROUTER  offers out 1, longest wait 1m01s; workers: 2 active; jobs: 3 queued"} {
-		if code != cli.OK || err != "" || !strings.Contains(out, want) {
+		if code != app.OK || err != "" || !strings.Contains(out, want) {
 			t.Errorf("%d %s, it lacks %q:\n%s", code, err, want, out)
 		}
 	}
@@ -142,8 +143,8 @@ func TestTopOnce(t *testing.T) {
 // A token that may only read channels gets the channels.
 func TestTopShowsWhatTheTokenAllows(t *testing.T) {
 	t.Parallel()
-	f := newRemote(t, map[string]http.HandlerFunc{"GET /v1/channels": turns(channelsPage(5)), "GET /v1/surveys": turns("403"), "GET /v1/minutes": turns("403"), "GET /metrics": turns("403")})
-	check(t, at(t, f.url, "", "top"), cli.OK, `(?s)\nsms .*`, "^$")
+	f := newFakeWeir(t, map[string]http.HandlerFunc{"GET /v1/channels": turns(channelsPage(5)), "GET /v1/surveys": turns("403"), "GET /v1/minutes": turns("403"), "GET /metrics": turns("403")})
+	check(t, at(t, f.url, "", "top"), app.OK, `(?s)\nsms .*`, "^$")
 }
 
 // keyboard types each key once the screen shows its cue.
@@ -179,7 +180,7 @@ func TestTopOnATerminal(t *testing.T) {
 		}
 	}}
 	code, out, err := ticking(t, s, f.url, keys, math.MaxInt, "top") // keys end it
-	if code != cli.OK || err != "" {
+	if code != app.OK || err != "" {
 		t.Errorf("%d %s", code, err)
 	}
 	if !strings.HasPrefix(out, "\x1b[?1049h\x1b[?25l\x1b[2J\x1b[H") || !strings.HasSuffix(out, "\x1b[?25h\x1b[?1049l") {
@@ -191,7 +192,7 @@ func TestTopOnATerminal(t *testing.T) {
 	// In raw mode, Ctrl-C arrives as a key.
 	s = &screenful{columns: 100, rows: 20}
 	f, _ = topRemote(t)
-	if code, _, _ := ticking(t, s, f.url, strings.NewReader("\x03"), math.MaxInt, "top"); code != cli.OK {
+	if code, _, _ := ticking(t, s, f.url, strings.NewReader("\x03"), math.MaxInt, "top"); code != app.OK {
 		t.Errorf("Ctrl-C: %d", code)
 	}
 }
@@ -199,13 +200,13 @@ func TestTopOnATerminal(t *testing.T) {
 // Launching a very large survey takes longer than the limit of a request.
 func TestLaunchIsAskedForUntilItIsDone(t *testing.T) {
 	t.Parallel()
-	f := newRemote(t, map[string]http.HandlerFunc{"POST /v1/surveys/flu:launch": turns("503", "503", "503", "503", "503", "503", "503", "503", `{"survey":"flu","state":"running"}`)})
+	f := newFakeWeir(t, map[string]http.HandlerFunc{"POST /v1/surveys/flu:launch": turns("503", "503", "503", "503", "503", "503", "503", "503", `{"survey":"flu","state":"running"}`)})
 	code, out, err := ticking(t, &screenful{}, f.url, nil, 100, "survey", "launch", "flu")
-	if code != cli.OK || out != "flu: running\n" || !strings.HasPrefix(err, "not yet launched, asking again for up to 15 min 00 s: Weir answered 503") || strings.Count(err, "\n") != 1 {
+	if code != app.OK || out != "flu: running\n" || !strings.HasPrefix(err, "not yet launched, asking again for up to 15 min 00 s: Weir answered 503") || strings.Count(err, "\n") != 1 {
 		t.Errorf("%d %q %q", code, out, err)
 	}
-	f = newRemote(t, map[string]http.HandlerFunc{"POST /v1/surveys/flu:launch": turns("503")})
-	if code, _, _ := ticking(t, &screenful{}, f.url, nil, 0, "survey", "launch", "flu", "--wait", "0s"); code != cli.Unreachable {
+	f = newFakeWeir(t, map[string]http.HandlerFunc{"POST /v1/surveys/flu:launch": turns("503")})
+	if code, _, _ := ticking(t, &screenful{}, f.url, nil, 0, "survey", "launch", "flu", "--wait", "0s"); code != app.Unreachable {
 		t.Errorf("%d", code)
 	}
 }
@@ -215,15 +216,15 @@ func TestDrainWaits(t *testing.T) {
 	view := func(n int) string {
 		return fmt.Sprintf(`{"channel":"sms","state":"paused","in_flight":%d,"capacity":5,"settings":{}}`, n)
 	}
-	f := newRemote(t, map[string]http.HandlerFunc{"PATCH /v1/channels/sms": answers(http.StatusOK, view(3)), "GET /v1/channels/sms": turns(view(3), "503", "503", "503", "503", view(1), view(0))})
+	f := newFakeWeir(t, map[string]http.HandlerFunc{"PATCH /v1/channels/sms": answers(http.StatusOK, view(3)), "GET /v1/channels/sms": turns(view(3), "503", "503", "503", "503", view(1), view(0))})
 	s := &screenful{columns: 80, rows: 24}
 	code, out, err := ticking(t, s, f.url, nil, 10, "channel", "drain", "sms")
-	if code != cli.OK || out != "sms: paused, and nothing is in flight\n" || !strings.Contains(err, "\r\x1b[Ksms [#############.......]  1 slot in flight") || !strings.HasSuffix(err, "\r\x1b[K") {
+	if code != app.OK || out != "sms: paused, and nothing is in flight\n" || !strings.Contains(err, "\r\x1b[Ksms [#############.......]  1 slot in flight") || !strings.HasSuffix(err, "\r\x1b[K") {
 		t.Errorf("%d %q %q", code, out, err)
 	}
-	f = newRemote(t, map[string]http.HandlerFunc{"PATCH /v1/channels/sms": answers(http.StatusOK, view(3)), "GET /v1/channels/sms": turns(view(3))})
+	f = newFakeWeir(t, map[string]http.HandlerFunc{"PATCH /v1/channels/sms": answers(http.StatusOK, view(3)), "GET /v1/channels/sms": turns(view(3))})
 	code, _, err = ticking(t, &screenful{}, f.url, nil, 0, "channel", "drain", "sms", "--timeout", "0s")
-	if code != cli.Failure || !strings.Contains(err, "weir contact list --channel sms") {
+	if code != app.Failure || !strings.Contains(err, "weir contact list --channel sms") {
 		t.Errorf("%d %q", code, err)
 	}
 }

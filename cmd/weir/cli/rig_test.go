@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"weir/cmd/weir/cli"
+	"weir/cmd/weir/cli/app"
 	"weir/persistence/storetest"
 )
 
@@ -50,7 +51,7 @@ func at(t *testing.T, url, stdin string, args ...string) result {
 	var out, err strings.Builder
 	code := cli.Run(t.Context(), args, cli.Options{
 		Environ: []string{"WEIR_URL=" + url, "WEIR_TOKEN=" + surveyToken, "TZ=UTC", "SMS_PASSWORD=hunter2"},
-		Stdin:   strings.NewReader(stdin), Stdout: &out, Stderr: &err, Pause: time.Millisecond,
+		Stdin:   strings.NewReader(stdin), Stdout: &out, Stderr: &err, RetryDelay: time.Millisecond,
 	})
 	if text := out.String() + err.String(); strings.Contains(text, surveyToken) || strings.Contains(text, "hunter2") {
 		t.Errorf("a secret is shown:\n%s", text)
@@ -64,7 +65,7 @@ func (b *broker) run(args ...string) result { b.t.Helper(); return at(b.t, b.url
 func (b *broker) channel(name string) {
 	b.t.Helper()
 	check(b.t, b.run("channel", "put", name, "--type", "nuntium", "--paused", "--capacity", "5", "--set", "base_url=http://127.0.0.1:9",
-		"--set", "account=demo", "--set", "application=weir", "--set", "channel=line", "--secret-env", "password=SMS_PASSWORD"), cli.OK, "^"+name+": saved, paused, capacity 5\n$", "^$")
+		"--set", "account=demo", "--set", "application=weir", "--set", "channel=line", "--secret-env", "password=SMS_PASSWORD"), app.OK, "^"+name+": saved, paused, capacity 5\n$", "^$")
 }
 
 // screenful is a terminal whose content a test reads.
@@ -79,10 +80,10 @@ type screenful struct {
 func (s *screenful) options(url string, stdin io.Reader, ticks <-chan time.Time) cli.Options {
 	return cli.Options{
 		Environ: []string{"WEIR_URL=" + url, "WEIR_TOKEN=" + surveyToken, "TZ=UTC", "TERM=xterm"}, Stdin: stdin,
-		Stdout: locked{s, &s.out}, Stderr: locked{s, &s.err}, Pause: time.Millisecond,
+		Stdout: locked{s, &s.out}, Stderr: locked{s, &s.err}, RetryDelay: time.Millisecond,
 		Now:  func() time.Time { return time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC) },
 		Size: func(any) (int, int, bool) { s.mu.Lock(); defer s.mu.Unlock(); return s.columns, s.rows, true },
-		Every: func(d time.Duration) (<-chan time.Time, func()) {
+		NewTicker: func(d time.Duration) (<-chan time.Time, func()) {
 			if d == 250*time.Millisecond { // polls of the terminal size
 				return nil, func() {}
 			}

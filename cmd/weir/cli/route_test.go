@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"weir/cmd/weir/cli"
+	"weir/cmd/weir/cli/app"
 	"weir/routing"
 	"weir/routing/acd"
 	"weir/routing/resource"
@@ -66,7 +67,7 @@ func (s *switchboard) runIn(environ []string, args ...string) result {
 func TestRouteAsk(t *testing.T) {
 	t.Parallel()
 	s := newSwitchboard(t)
-	check(t, s.run("seed", "--agents", "0"), cli.OK, "^0 agents, 6 pools, queues agents and callers\n$", "^$")
+	check(t, s.run("seed", "--agents", "0"), app.OK, "^0 agents, 6 pools, queues agents and callers\n$", "^$")
 	for i, a := range []resource.WorkerSpec{acd.Agent("Chad", "M", "English", "French", "Spanish"), acd.Agent("Alicia", "F", "Spanish"), acd.Agent("Chad", "M", "Spanish")} {
 		s.now = s.now.Add(time.Second)
 		s.engine.Must(routing.PutWorker{ID: []string{"chad-1", "alicia", "chad-2"}[i], Spec: a})
@@ -76,26 +77,26 @@ func TestRouteAsk(t *testing.T) {
 		code     int
 		out, err string
 	}{
-		{"Q#Spanish#M --peek", cli.OK, `^Q#Spanish#M: next is Chad \(chad-1\), available since 2026-03-01 09:00:01\.000000 UTC\navailable: 2; version of pool Q#Spanish#M: 2\n$`, "^$"},
-		{"Q#Spanish#M", cli.OK, `^Q#Spanish#M: Chad \(chad-1\), available since 2026-03-01 09:00:01\.000000 UTC has job ask-[a-z0-9]{26}\navailable: 2 before; version of pool Q#Spanish#M: 3\n$`, "^$"},
-		{"Q#French#M", cli.Failure, `^Q#French#M: nobody is available\navailable: 0 before; version of pool Q#French#M: 2\n$`, "nobody is available"},
-		{"language=Spanish,gender!=M", cli.OK, `Alicia \(alicia\).*\navailable: 1 before\n$`, "^$"},
-		{"Klingon --queue callers --job k", cli.OK, `^Klingon: job k waits, place 1 of 1\navailable: 0 before\n$`, "^$"},
-		{"Spanish --output json --job last", cli.OK, `^\{"filter":"Spanish","depth":1,"job":"last","status":"assigned","worker":"chad-2","name":"Chad","available_since":"2026-03-01T09:00:03Z"\}\n$`, "^$"},
-		{"Q#Spanish", cli.Misuse, "^$", `"Q#Spanish" is no filter`},
-		{"Spanish --queue none", cli.NotFound, "^$", "404 NotFound|404"},
-		{"", cli.Misuse, "^$", "FILTER is missing"},
+		{"Q#Spanish#M --peek", app.OK, `^Q#Spanish#M: next is Chad \(chad-1\), available since 2026-03-01 09:00:01\.000000 UTC\navailable: 2; version of pool Q#Spanish#M: 2\n$`, "^$"},
+		{"Q#Spanish#M", app.OK, `^Q#Spanish#M: Chad \(chad-1\), available since 2026-03-01 09:00:01\.000000 UTC has job ask-[a-z0-9]{26}\navailable: 2 before; version of pool Q#Spanish#M: 3\n$`, "^$"},
+		{"Q#French#M", app.Failure, `^Q#French#M: nobody is available\navailable: 0 before; version of pool Q#French#M: 2\n$`, "nobody is available"},
+		{"language=Spanish,gender!=M", app.OK, `Alicia \(alicia\).*\navailable: 1 before\n$`, "^$"},
+		{"Klingon --queue callers --job k", app.OK, `^Klingon: job k waits, place 1 of 1\navailable: 0 before\n$`, "^$"},
+		{"Spanish --output json --job last", app.OK, `^\{"filter":"Spanish","depth":1,"job":"last","status":"assigned","worker":"chad-2","name":"Chad","available_since":"2026-03-01T09:00:03Z"\}\n$`, "^$"},
+		{"Q#Spanish", app.Usage, "^$", `"Q#Spanish" is no filter`},
+		{"Spanish --queue none", app.NotFound, "^$", "404 NotFound|404"},
+		{"", app.Usage, "^$", "FILTER is missing"},
 	} {
 		check(t, s.run(append([]string{"ask"}, strings.Fields(c.args)...)...), c.code, c.out, c.err)
 	}
-	check(t, s.run("pools"), cli.OK, `(?m)^Q#Spanish#M +0 +4 +agents +call +Spanish,gender=M$`, "^$")
-	check(t, s.run("queues"), cli.OK, `(?m)^agents +0 +- +- +longest-idle +nobody-waits$`, "^$")
-	check(t, s.run("jobs", "--status", "queued"), cli.OK, `^JOB.*\nk +queued +callers +call +1 +2026-03-01 09:00 +- +-\n$`, "^$")
-	check(t, s.run("jobs", "--status", "queued", "--why"), cli.OK, `(?m)^k +queued .* no worker of queue callers matches the selectors of the job$`, "^$")
-	check(t, s.run("jobs", "--unmatchable", "--queue", "callers"), cli.OK, "^JOB\nk\n$", "^$")
-	check(t, s.run("jobs", "--unmatchable"), cli.Misuse, "^$", "say which with --queue")
-	check(t, s.run("jobs", "--status", "nonsense"), cli.Refused, "", "status")
-	check(t, s.run("workers", "--state", "active"), cli.OK, `(?m)^alicia +active +1 +0 +100% +agents,callers +Spanish gender=F$`, "^$")
+	check(t, s.run("pools"), app.OK, `(?m)^Q#Spanish#M +0 +4 +agents +call +Spanish,gender=M$`, "^$")
+	check(t, s.run("queues"), app.OK, `(?m)^agents +0 +- +- +longest-idle +nobody-waits$`, "^$")
+	check(t, s.run("jobs", "--status", "queued"), app.OK, `^JOB.*\nk +queued +callers +call +1 +2026-03-01 09:00 +- +-\n$`, "^$")
+	check(t, s.run("jobs", "--status", "queued", "--why"), app.OK, `(?m)^k +queued .* no worker of queue callers matches the selectors of the job$`, "^$")
+	check(t, s.run("jobs", "--unmatchable", "--queue", "callers"), app.OK, "^JOB\nk\n$", "^$")
+	check(t, s.run("jobs", "--unmatchable"), app.Usage, "^$", "say which with --queue")
+	check(t, s.run("jobs", "--status", "nonsense"), app.Rejected, "", "status")
+	check(t, s.run("workers", "--state", "active"), app.OK, `(?m)^alicia +active +1 +0 +100% +agents,callers +Spanish gender=F$`, "^$")
 	for line := range strings.Lines(s.run("workers", "-o", "jsonl").out) {
 		if !json.Valid([]byte(line)) {
 			t.Errorf("no JSON: %s", line)
@@ -109,7 +110,7 @@ func TestRouteSeed(t *testing.T) {
 	t.Parallel()
 	s := newSwitchboard(t)
 	first := s.run("seed", "--agents", "250")
-	check(t, first, cli.OK, `(?m)^agent-001-[0-9a-f]{8} +[A-Z][a-z]+ +.*gender=[FM]$`, "^$")
+	check(t, first, app.OK, `(?m)^agent-001-[0-9a-f]{8} +[A-Z][a-z]+ +.*gender=[FM]$`, "^$")
 	writes := len(s.engine.Log())
 	if again := s.run("seed", "--agents", "250"); again.out != first.out || len(s.engine.Log()) != writes {
 		t.Errorf("seeding again: %d writes more\n%s", len(s.engine.Log())-writes, again.out)
@@ -117,7 +118,7 @@ func TestRouteSeed(t *testing.T) {
 	if n := strings.Count(s.run("workers").out, "\n"); n != 251 {
 		t.Errorf("%d lines of 250 workers", n)
 	}
-	check(t, s.run("seed", "--agents", "1", "--seed", "9", "--output", "json"), cli.OK, `^\{"queues":\["agents","callers"\],"pools":\["Q#English#F",.*\],"agents":\["agent-001-[0-9a-f]{8}"\]\}\n$`, "^$")
+	check(t, s.run("seed", "--agents", "1", "--seed", "9", "--output", "json"), app.OK, `^\{"queues":\["agents","callers"\],"pools":\["Q#English#F",.*\],"agents":\["agent-001-[0-9a-f]{8}"\]\}\n$`, "^$")
 }
 
 func TestRouteKeys(t *testing.T) {
@@ -130,17 +131,17 @@ func TestRouteKeys(t *testing.T) {
 		code    int
 		err     string
 	}{
-		{[]string{at}, "", cli.Refused, "401.*give a key"},
-		{[]string{at, "WEIR_ROUTER_KEY=c29tZSBvdGhlciBrZXk="}, "", cli.Refused, "401"},
-		{[]string{at, "WEIR_ROUTER_KEY=x"}, "", cli.Misuse, "base64 form of 8 bytes"},
-		{[]string{at, "WEIR_ROUTER_KEY=" + routerKey, "WEIR_ROUTER_KEY_FILE=f"}, "", cli.Misuse, "both set"},
-		{[]string{at}, "--key-file " + file(t, "key", routerKey+"\n"), cli.OK, "^$"},
-		{[]string{at, "WEIR_ROUTER_KEY_FILE=" + file(t, "key", routerKey)}, "", cli.OK, "^$"},
-		{[]string{at}, "--key-file " + file(t, "key", "\n"), cli.Failure, "is empty"},
-		{[]string{at}, "--key-file " + filepath.Join(t.TempDir(), "none"), cli.Failure, "read the key"},
-		{[]string{"WEIR_URL=http://u:p@x"}, "", cli.Misuse, "without user"},
-		{[]string{"WEIR_URL=http://127.0.0.1:1"}, "", cli.Unreachable, "refused"},
-		{[]string{at}, "--output yaml", cli.Misuse, "want table, json or jsonl"},
+		{[]string{at}, "", app.Rejected, "401.*give a key"},
+		{[]string{at, "WEIR_ROUTER_KEY=c29tZSBvdGhlciBrZXk="}, "", app.Rejected, "401"},
+		{[]string{at, "WEIR_ROUTER_KEY=x"}, "", app.Usage, "base64 form of 8 bytes"},
+		{[]string{at, "WEIR_ROUTER_KEY=" + routerKey, "WEIR_ROUTER_KEY_FILE=f"}, "", app.Usage, "both set"},
+		{[]string{at}, "--key-file " + file(t, "key", routerKey+"\n"), app.OK, "^$"},
+		{[]string{at, "WEIR_ROUTER_KEY_FILE=" + file(t, "key", routerKey)}, "", app.OK, "^$"},
+		{[]string{at}, "--key-file " + file(t, "key", "\n"), app.Failure, "is empty"},
+		{[]string{at}, "--key-file " + filepath.Join(t.TempDir(), "none"), app.Failure, "read the key"},
+		{[]string{"WEIR_URL=http://u:p@x"}, "", app.Usage, "without user"},
+		{[]string{"WEIR_URL=http://127.0.0.1:1"}, "", app.Unreachable, "refused"},
+		{[]string{at}, "--output yaml", app.Usage, "want table, json or jsonl"},
 	} {
 		r := s.runIn(c.environ, append([]string{"queues"}, strings.Fields(c.flags)...)...)
 		if r.code != c.code || !regexp.MustCompile(c.err).MatchString(r.err) {

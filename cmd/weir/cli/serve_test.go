@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"weir/cmd/weir/cli"
+	"weir/cmd/weir/cli/app"
 )
 
 // start runs a command that serves until it is canceled, and returns its output
@@ -72,8 +73,8 @@ func TestServeUntilToldToEnd(t *testing.T) {
 	if status, body := get(t, "http://"+addr+"/readyz"); status != http.StatusOK {
 		t.Errorf("/readyz: %d %s", status, body)
 	}
-	check(t, run(t, []string{"LISTEN_ADDR=" + addr}, "healthcheck"), cli.OK, "^ready", "^$")
-	if code := stop(); code != cli.OK {
+	check(t, run(t, []string{"LISTEN_ADDR=" + addr}, "healthcheck"), app.OK, "^ready", "^$")
+	if code := stop(); code != app.OK {
 		t.Errorf("exit code %d after being told to end", code)
 	}
 }

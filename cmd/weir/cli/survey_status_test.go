@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"weir/cmd/weir/cli"
+	"weir/cmd/weir/cli/app"
 )
 
 const stats = `{"survey":"flu","state":"running","respondents":2000,
@@ -31,17 +31,17 @@ Respondents: 2,000
   pending              1,200   60.0 %  [############........]
   active                 100    5.0 %  [#...................]
   completed              600   30.0 %  [######..............]
-  failed                  80    4.0 %  [....................]
-  rejected                20    1.0 %  [....................]
+  failed                  80    4.0 %  [#...................]
+  rejected                20    1.0 %  [#...................]
 
 Dispositions: 2,000
   registered           1,200   60.0 %  [############........]
-  queued                  60    3.0 %  [....................]
-  contacted               40    2.0 %  [....................]
+  queued                  60    3.0 %  [#...................]
+  contacted               40    2.0 %  [#...................]
   completed              590   29.5 %  [#####...............]
-  rejected                20    1.0 %  [....................]
-  refused                 10    0.5 %  [....................]
-  failed                  80    4.0 %  [....................]
+  rejected                20    1.0 %  [#...................]
+  refused                 10    0.5 %  [#...................]
+  failed                  80    4.0 %  [#...................]
 
 Quotas
   age 18 to 29, region north or east      590 of 500      [####################]
@@ -60,16 +60,16 @@ Channels
 
 func TestSurveyStatus(t *testing.T) {
 	t.Parallel()
-	f := newRemote(t, map[string]http.HandlerFunc{
+	f := newFakeWeir(t, map[string]http.HandlerFunc{
 		"GET /v1/surveys/flu/stats": answers(http.StatusOK, stats), "GET /v1/surveys/flu": answers(http.StatusOK, summary),
 		"GET /v1/surveys/new/stats": answers(http.StatusOK, `{"survey":"new","state":"draft","why":"a draft contacts no respondents; launch it","why_code":"draft","open":false,"window":{"opens_at":"2026-05-06T09:00:00Z","closes_at":"2026-05-06T18:00:00Z"}}`),
 		"GET /v1/surveys/new":       answers(http.StatusOK, `{"survey":"new","state":"draft"}`),
 		"GET /v1/surveys/old/stats": answers(http.StatusOK, `{"survey":"old","state":"done","respondents":1,"by_status":{"canceled":1},"by_disposition":{"queued":1},"rate_per_minute":3}`),
 		"GET /v1/surveys/old":       answers(http.StatusOK, `{"survey":"old","state":"done","cause":"window_over","ended_at":"2026-05-01T18:00:00Z"}`),
 	})
-	same(t, f.run("", "status", "flu"), cli.OK, status, "")
-	same(t, f.run("", "status", "flu", "--output", "json"), cli.OK, stats+"\n", "")
-	same(t, f.run("", "status", "new"), cli.OK, `new: draft
+	same(t, f.run("", "status", "flu"), app.OK, status, "")
+	same(t, f.run("", "status", "flu", "--output", "json"), app.OK, stats+"\n", "")
+	same(t, f.run("", "status", "new"), app.OK, `new: draft
   why         a draft contacts no respondents; launch it
   window      closed; opens Wed 2026-05-06 09:00 UTC, in 45 h 00 min
 
@@ -77,7 +77,7 @@ Respondents: 0
 
 Dispositions: 0
 `, "")
-	same(t, f.run("", "status", "old"), cli.OK, `old: done, because its last window has closed
+	same(t, f.run("", "status", "old"), app.OK, `old: done, because its last window has closed
   ended       Fri 2026-05-01 18:00 UTC
   window      closed for good
   success     0.0 % of those who are over
@@ -88,15 +88,15 @@ Respondents: 1
 Dispositions: 1
   queued                   1  100.0 %  [####################]
 `, "")
-	check(t, f.run("", "status", "none"), cli.NotFound, "^$", "404")
-	check(t, f.run("", "status", "flu", "--watch", "--interval", "1ms"), cli.Misuse, "^$", "--interval")
+	check(t, f.run("", "status", "none"), app.NotFound, "^$", "404")
+	check(t, f.run("", "status", "flu", "--watch", "--interval", "1ms"), app.Usage, "^$", "--interval")
 }
 
 // A survey is watched until it is done, also while Weir does not answer.
 func TestSurveyStatusWatches(t *testing.T) {
 	t.Parallel()
 	var looks atomic.Int32
-	f := newRemote(t, map[string]http.HandlerFunc{
+	f := newFakeWeir(t, map[string]http.HandlerFunc{
 		"GET /v1/surveys/flu/stats": func(w http.ResponseWriter, r *http.Request) {
 			switch looks.Add(1) {
 			case 1:
@@ -110,21 +110,10 @@ func TestSurveyStatusWatches(t *testing.T) {
 		"GET /v1/surveys/flu": answers(http.StatusOK, summary),
 	})
 	r := f.run("", "status", "flu", "--watch", "--interval", "100ms")
-	check(t, r, cli.OK, `(?s)^flu \(Flu 2026\): running\n.*\nflu \(Flu 2026\): done\n`, "^warning: Weir answered 500")
+	check(t, r, app.OK, `(?s)^flu \(Flu 2026\): running\n.*\nflu \(Flu 2026\): done\n`, "^warning: Weir answered 500")
 	if n := looks.Load(); n != 3 {
 		t.Errorf("it looked %d times", n)
 	}
-	gone := newRemote(t, nil)
-	check(t, gone.run("", "status", "flu", "--watch"), cli.NotFound, "^$", "404")
-}
-
-func TestOnATerminalTheStatusIsWrittenInPlace(t *testing.T) {
-	t.Parallel()
-	var out strings.Builder
-	if err := cli.OnTerminal(&out, 21, "one\nécoutez, a line that is too long\n", "two\n"); err != nil {
-		t.Fatal(err)
-	}
-	if got, want := out.String(), "one\nécoutez, a line that\n\x1b[2A\x1b[Jtwo\n"; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
+	gone := newFakeWeir(t, nil)
+	check(t, gone.run("", "status", "flu", "--watch"), app.NotFound, "^$", "404")
 }

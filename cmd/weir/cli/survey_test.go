@@ -17,13 +17,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"weir/cmd/weir/cli"
+	"weir/cmd/weir/cli/app"
 )
 
 const surveyToken = "s3cret-token"
 
-// remote is a fake Weir with set responses by method and path. It records the
+// fakeWeir is a fake Weir with set responses by method and path. It records the
 // requests.
-type remote struct {
+type fakeWeir struct {
 	t       *testing.T
 	url     string
 	answers map[string]http.HandlerFunc
@@ -32,16 +33,16 @@ type remote struct {
 	asked []string
 }
 
-func newRemote(t *testing.T, answers map[string]http.HandlerFunc) *remote {
+func newFakeWeir(t *testing.T, answers map[string]http.HandlerFunc) *fakeWeir {
 	t.Helper()
-	f := &remote{t: t, answers: answers}
+	f := &fakeWeir{t: t, answers: answers}
 	server := httptest.NewServer(f)
 	t.Cleanup(server.Close)
 	f.url = server.URL
 	return f
 }
 
-func (f *remote) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (f *fakeWeir) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if got := r.Header.Get("Authorization"); got != "Bearer "+surveyToken {
 		answers(http.StatusUnauthorized, `{"code":"unauthorised","detail":"who are you?"}`)(w, r)
 		return
@@ -60,7 +61,7 @@ func (f *remote) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	answer(w, r)
 }
 
-func (f *remote) requests() []string {
+func (f *fakeWeir) requests() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.asked
@@ -74,7 +75,7 @@ func answers(status int, body string) http.HandlerFunc {
 }
 
 // run runs a command line against it, with a standard input, at a fixed instant.
-func (f *remote) run(stdin string, args ...string) result {
+func (f *fakeWeir) run(stdin string, args ...string) result {
 	f.t.Helper()
 	var out, err strings.Builder
 	code := cli.Run(f.t.Context(), append([]string{"survey"}, args...), cli.Options{
@@ -118,25 +119,25 @@ const summary = `{"survey":"flu","title":"Flu 2026","state":"running","version":
 
 func TestSurveyPut(t *testing.T) {
 	t.Parallel()
-	f := newRemote(t, map[string]http.HandlerFunc{"PUT /v1/surveys/flu": answers(http.StatusCreated, `{"survey":"flu","state":"draft"}`)})
+	f := newFakeWeir(t, map[string]http.HandlerFunc{"PUT /v1/surveys/flu": answers(http.StatusCreated, `{"survey":"flu","state":"draft"}`)})
 	name := file(t, "flu.json", "{\n \"cutoff\": 5\n}\n")
-	same(t, f.run("", "put", name, "flu"), cli.OK, "flu: saved, draft\n", "")
-	same(t, f.run(`{"cutoff":6}`, "put", "-", "flu", "--output", "json"), cli.OK, `{"survey":"flu","state":"draft"}`+"\n", "")
+	same(t, f.run("", "put", name, "flu"), app.OK, "flu: saved, draft\n", "")
+	same(t, f.run(`{"cutoff":6}`, "put", "-", "flu", "--output", "json"), app.OK, `{"survey":"flu","state":"draft"}`+"\n", "")
 	want := []string{`PUT /v1/surveys/flu application/json {"cutoff":5}`, `PUT /v1/surveys/flu application/json {"cutoff":6}`}
 	if diff := cmp.Diff(want, f.requests()); diff != "" {
 		t.Error(diff)
 	}
 	bad := file(t, "bad.json", "{\n \"cutoff\": 5,\n}\n")
-	same(t, f.run("", "put", bad, "flu"), cli.Failure, "", "weir: "+bad+": line 3, column 1: invalid character '}' looking for beginning of object key string\n")
-	check(t, f.run("", "put", bad+"x", "flu"), cli.Failure, "^$", "no such file")
+	same(t, f.run("", "put", bad, "flu"), app.Failure, "", "weir: "+bad+": line 3, column 1: invalid character '}' looking for beginning of object key string\n")
+	check(t, f.run("", "put", bad+"x", "flu"), app.Failure, "^$", "no such file")
 }
 
 func TestSurveyRefusalsNameEveryMistake(t *testing.T) {
 	t.Parallel()
-	f := newRemote(t, map[string]http.HandlerFunc{"PUT /v1/surveys/flu": answers(http.StatusUnprocessableEntity,
+	f := newFakeWeir(t, map[string]http.HandlerFunc{"PUT /v1/surveys/flu": answers(http.StatusUnprocessableEntity,
 		`{"code":"invalid","detail":"the request has mistakes; nothing was changed","errors":[{"pointer":"/cutoff","code":"range","detail":"must be from 0 to 9"},
 		{"pointer":"/arms","code":"required","detail":"must have at least one arm, with its modes"}]}`)})
-	same(t, f.run("{}", "put", "-", "flu"), cli.Refused, "", `weir: Weir answered 422 (invalid): the request has mistakes; nothing was changed
+	same(t, f.run("{}", "put", "-", "flu"), app.Rejected, "", `weir: Weir answered 422 (invalid): the request has mistakes; nothing was changed
   /cutoff: must be from 0 to 9
   /arms: must have at least one arm, with its modes
 `)
@@ -144,7 +145,7 @@ func TestSurveyRefusalsNameEveryMistake(t *testing.T) {
 
 func TestSurveySteps(t *testing.T) {
 	t.Parallel()
-	f := newRemote(t, map[string]http.HandlerFunc{
+	f := newFakeWeir(t, map[string]http.HandlerFunc{
 		"POST /v1/surveys/flu:launch": answers(http.StatusOK, summary),
 		"POST /v1/surveys/flu:pause":  answers(http.StatusOK, `{"survey":"flu","state":"paused"}`),
 		"POST /v1/surveys/flu:resume": answers(http.StatusOK, summary),
@@ -152,27 +153,27 @@ func TestSurveySteps(t *testing.T) {
 		"POST /v1/surveys/old:pause":  answers(http.StatusConflict, `{"code":"conflict","detail":"a survey that is done cannot pause"}`),
 		"DELETE /v1/surveys/flu":      answers(http.StatusNoContent, ""),
 	})
-	same(t, f.run("", "launch", "flu"), cli.OK, "flu: running\n", "")
-	same(t, f.run("", "pause", "flu"), cli.OK, "flu: paused\n", "")
-	same(t, f.run("", "resume", "flu", "-o", "json"), cli.OK, summary+"\n", "")
-	same(t, f.run("", "stop", "flu", "--yes"), cli.OK, "flu: done, because it was stopped\n", "")
-	same(t, f.run("", "pause", "old"), cli.Refused, "", "weir: Weir answered 409 (conflict): a survey that is done cannot pause\n")
-	same(t, f.run("", "launch", "none"), cli.NotFound, "", "weir: Weir answered 404 (not_found): there is no survey flu\n")
-	check(t, f.run("", "delete", "flu"), cli.Misuse, "^$", "say --yes")
-	same(t, f.run("", "delete", "flu", "--yes"), cli.OK, "flu: deleted\n", "")
-	same(t, f.run("", "delete", "flu", "--yes", "--output", "json"), cli.OK, `{"deleted":true,"survey":"flu"}`+"\n", "")
+	same(t, f.run("", "launch", "flu"), app.OK, "flu: running\n", "")
+	same(t, f.run("", "pause", "flu"), app.OK, "flu: paused\n", "")
+	same(t, f.run("", "resume", "flu", "-o", "json"), app.OK, summary+"\n", "")
+	same(t, f.run("", "stop", "flu", "--yes"), app.OK, "flu: done, because it was stopped\n", "")
+	same(t, f.run("", "pause", "old"), app.Rejected, "", "weir: Weir answered 409 (conflict): a survey that is done cannot pause\n")
+	same(t, f.run("", "launch", "none"), app.NotFound, "", "weir: Weir answered 404 (not_found): there is no survey flu\n")
+	check(t, f.run("", "delete", "flu"), app.Usage, "^$", "say --yes")
+	same(t, f.run("", "delete", "flu", "--yes"), app.OK, "flu: deleted\n", "")
+	same(t, f.run("", "delete", "flu", "--yes", "--output", "json"), app.OK, `{"deleted":true,"survey":"flu"}`+"\n", "")
 }
 
 func TestSurveyList(t *testing.T) {
 	t.Parallel()
-	f := newRemote(t, map[string]http.HandlerFunc{"GET /v1/surveys": func(w http.ResponseWriter, r *http.Request) {
+	f := newFakeWeir(t, map[string]http.HandlerFunc{"GET /v1/surveys": func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Query().Get("cursor") == "" {
 			answers(http.StatusOK, `{"surveys":[`+summary+`],"next_cursor":"flu"}`)(w, r)
 			return
 		}
 		answers(http.StatusOK, `{"surveys":[{"survey":"old-one","state":"done","launched_at":"2026-01-02T03:04:05Z","ended_at":"2026-01-03T03:04:05Z"}]}`)(w, r)
 	}})
-	same(t, f.run("", "list", "--state", "running", "--state", "done"), cli.OK, `SURVEY   STATE    LAUNCHED          ENDED             TITLE
+	same(t, f.run("", "list", "--state", "running", "--state", "done"), app.OK, `SURVEY   STATE    LAUNCHED          ENDED             TITLE
 flu      running  2026-05-04 08:30  -                 Flu 2026
 old-one  done     2026-01-02 03:04  2026-01-03 03:04  -
 `, "")
@@ -188,7 +189,7 @@ old-one  done     2026-01-02 03:04  2026-01-03 03:04  -
 			t.Errorf("no JSON: %s", line)
 		}
 	}
-	if n := strings.Count(r.out, "\n"); n != 2 || r.code != cli.OK {
+	if n := strings.Count(r.out, "\n"); n != 2 || r.code != app.OK {
 		t.Errorf("%d lines, code %d", n, r.code)
 	}
 }
@@ -196,7 +197,7 @@ old-one  done     2026-01-02 03:04  2026-01-03 03:04  -
 func TestSurveyExport(t *testing.T) {
 	t.Parallel()
 	const csv = "id,answer\nr1,\"two\nlines\"\nr2,x\n"
-	f := newRemote(t, map[string]http.HandlerFunc{
+	f := newFakeWeir(t, map[string]http.HandlerFunc{
 		"GET /v1/surveys/flu/results.csv": answers(http.StatusOK, csv),
 		"GET /v1/surveys/flu/log.csv": func(w http.ResponseWriter, r *http.Request) {
 			answers(http.StatusOK, csv)(w, r)
@@ -206,17 +207,17 @@ func TestSurveyExport(t *testing.T) {
 	})
 	folder := t.TempDir()
 	name := filepath.Join(folder, "out.csv")
-	same(t, f.run("", "export", "results", "flu", "--file", name), cli.OK, name+": 2 rows, 30 B\n", "")
+	same(t, f.run("", "export", "results", "flu", "--file", name), app.OK, name+": 2 rows, 30 B\n", "")
 	if diff := cmp.Diff(csv, read(t, name)); diff != "" {
 		t.Error(diff)
 	}
-	check(t, f.run("", "export", "results", "flu", "--file", name), cli.Misuse, "^$", "exists; say --force")
-	check(t, f.run("", "export", "results", "flu", "--file", name, "--force", "-o", "json"), cli.OK, `^\{"bytes":30,"file":".*out.csv","rows":2\}\n$`, "^$")
-	same(t, f.run("", "export", "results", "flu", "--file", "-"), cli.OK, csv, "")
+	check(t, f.run("", "export", "results", "flu", "--file", name), app.Usage, "^$", "exists; say --force")
+	check(t, f.run("", "export", "results", "flu", "--file", name, "--force", "-o", "json"), app.OK, `^\{"bytes":30,"file":".*out.csv","rows":2\}\n$`, "^$")
+	same(t, f.run("", "export", "results", "flu", "--file", "-"), app.OK, csv, "")
 	// An interrupted export leaves no file, and does not change an existing one.
-	check(t, f.run("", "export", "log", "flu", "--file", filepath.Join(folder, "log.csv")), cli.Failure, "^$", "the export is incomplete")
-	check(t, f.run("", "export", "log", "flu", "--file", name, "--force"), cli.Failure, "^$", "the export is incomplete")
-	check(t, f.run("", "export", "log", "gone", "--file", filepath.Join(folder, "gone.csv")), cli.NotFound, "^$", "404")
+	check(t, f.run("", "export", "log", "flu", "--file", filepath.Join(folder, "log.csv")), app.Failure, "^$", "the export is incomplete")
+	check(t, f.run("", "export", "log", "flu", "--file", name, "--force"), app.Failure, "^$", "the export is incomplete")
+	check(t, f.run("", "export", "log", "gone", "--file", filepath.Join(folder, "gone.csv")), app.NotFound, "^$", "404")
 	entries, err := os.ReadDir(folder)
 	if err != nil || len(entries) != 1 || read(t, name) != csv {
 		t.Errorf("%v, %v", entries, err)
@@ -225,7 +226,7 @@ func TestSurveyExport(t *testing.T) {
 
 func TestSurveyConnections(t *testing.T) {
 	t.Parallel()
-	f := newRemote(t, map[string]http.HandlerFunc{"GET /v1/surveys": answers(http.StatusOK, `{"surveys":[]}`)})
+	f := newFakeWeir(t, map[string]http.HandlerFunc{"GET /v1/surveys": answers(http.StatusOK, `{"surveys":[]}`)})
 	good, bad, empty := file(t, "token", surveyToken+"\n"), file(t, "bad", "another\n"), file(t, "empty", "\n")
 	for _, c := range []struct {
 		name    string
@@ -234,16 +235,16 @@ func TestSurveyConnections(t *testing.T) {
 		code    int
 		err     string
 	}{
-		{"nobody listens", []string{"WEIR_URL=http://127.0.0.1:1"}, "", cli.Unreachable, "no response from Weir at http://127.0.0.1:1(?s:.*)is Weir running there"},
-		{"no token", nil, "--url " + f.url, cli.Refused, `401 \(unauthorised\)(?s:.*)WEIR_TOKEN_FILE or --token-file give the token`},
-		{"token in a file", []string{"WEIR_TOKEN_FILE=" + good}, "--url " + f.url, cli.OK, "^$"},
-		{"the flag goes before", []string{"WEIR_TOKEN=another", "WEIR_URL=http://127.0.0.1:1"}, "--token-file " + good + " --url " + f.url, cli.OK, "^$"},
-		{"the wrong one", []string{"WEIR_TOKEN=" + surveyToken}, "--token-file " + bad + " --url " + f.url, cli.Refused, "401"},
-		{"two tokens", []string{"WEIR_TOKEN=a", "WEIR_TOKEN_FILE=" + good}, "", cli.Misuse, "both set"},
-		{"an empty file", nil, "--token-file " + empty, cli.Failure, "is empty"},
-		{"no file", nil, "--token-file " + empty + "x", cli.Failure, "read the token: .*no such file"},
-		{"no URL", nil, "--url weir.example", cli.Misuse, "must be an http or https URL"},
-		{"no such form", nil, "--output yaml", cli.Misuse, "want table, json or jsonl"},
+		{"nobody listens", []string{"WEIR_URL=http://127.0.0.1:1"}, "", app.Unreachable, "no response from Weir at http://127.0.0.1:1(?s:.*)is Weir running there"},
+		{"no token", nil, "--url " + f.url, app.Rejected, `401 \(unauthorised\)(?s:.*)WEIR_TOKEN_FILE or --token-file give the token`},
+		{"token in a file", []string{"WEIR_TOKEN_FILE=" + good}, "--url " + f.url, app.OK, "^$"},
+		{"the flag goes before", []string{"WEIR_TOKEN=another", "WEIR_URL=http://127.0.0.1:1"}, "--token-file " + good + " --url " + f.url, app.OK, "^$"},
+		{"the wrong one", []string{"WEIR_TOKEN=" + surveyToken}, "--token-file " + bad + " --url " + f.url, app.Rejected, "401"},
+		{"two tokens", []string{"WEIR_TOKEN=a", "WEIR_TOKEN_FILE=" + good}, "", app.Usage, "both set"},
+		{"an empty file", nil, "--token-file " + empty, app.Failure, "is empty"},
+		{"no file", nil, "--token-file " + empty + "x", app.Failure, "read the token: .*no such file"},
+		{"no URL", nil, "--url weir.example", app.Usage, "must be an http or https URL"},
+		{"no such form", nil, "--output yaml", app.Usage, "want table, json or jsonl"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -261,24 +262,24 @@ func TestSurveyHelp(t *testing.T) {
 	for _, command := range []string{"put", "import", "launch", "pause", "resume", "stop", "status", "show", "list", "export results", "export log", "delete"} {
 		t.Run(command, func(t *testing.T) {
 			t.Parallel()
-			check(t, run(t, nil, append(append([]string{"survey"}, strings.Fields(command)...), "--help")...), cli.OK,
+			check(t, run(t, nil, append(append([]string{"survey"}, strings.Fields(command)...), "--help")...), app.OK,
 				`(?s)^[A-Z].*Usage:\n  weir survey `+command+`.*Examples:.*weir survey `+command+`.*--output`, "^$")
 			if command != "list" {
-				check(t, run(t, nil, append([]string{"survey"}, strings.Fields(command)...)...), cli.Misuse, "^$", "(NAME|FILE) is missing")
+				check(t, run(t, nil, append([]string{"survey"}, strings.Fields(command)...)...), app.Usage, "^$", "(NAME|FILE) is missing")
 			}
 		})
 	}
-	check(t, run(t, nil, "survey", "--help"), cli.OK, "(?s)Exit codes.*4  refused.*Examples:", "^$")
-	check(t, run(t, nil, "survey", "lanch"), cli.Misuse, "^$", `did you mean "launch"`)
-	check(t, run(t, nil, "survey", "launch", "a", "b"), cli.Misuse, "^$", `unexpected argument "b"`)
-	check(t, run(t, nil, "survey", "launch", ""), cli.Misuse, "^$", "NAME is empty")
+	check(t, run(t, nil, "survey", "--help"), app.OK, "(?s)Exit codes.*4  refused.*Examples:", "^$")
+	check(t, run(t, nil, "survey", "lanch"), app.Usage, "^$", `did you mean "launch"`)
+	check(t, run(t, nil, "survey", "launch", "a", "b"), app.Usage, "^$", `unexpected argument "b"`)
+	check(t, run(t, nil, "survey", "launch", ""), app.Usage, "^$", "NAME is empty")
 }
 
 // An interrupted command reports the interruption and nothing more.
 func TestSurveyInterrupted(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
-	f := newRemote(t, map[string]http.HandlerFunc{
+	f := newFakeWeir(t, map[string]http.HandlerFunc{
 		"GET /v1/surveys/flu/stats": answers(http.StatusOK, `{"survey":"flu","state":"running"}`),
 		"GET /v1/surveys/flu": func(w http.ResponseWriter, r *http.Request) {
 			answers(http.StatusOK, summary)(w, r)
@@ -286,16 +287,16 @@ func TestSurveyInterrupted(t *testing.T) {
 		},
 	})
 	r := runIn(ctx, []string{"WEIR_URL=" + f.url, "WEIR_TOKEN=" + surveyToken}, "survey", "status", "flu", "--watch")
-	check(t, r, cli.Failure, "", "^weir: interrupted\n$")
+	check(t, r, app.Failure, "", "^weir: interrupted\n$")
 }
 
 func TestSurveyShow(t *testing.T) {
 	t.Parallel()
-	f := newRemote(t, map[string]http.HandlerFunc{"GET /v1/surveys/flu": answers(http.StatusOK, `{"survey":"flu","title":"Flu 2026","state":"running","created_at":"2026-05-01T08:00:00Z","updated_at":"2026-05-02T08:00:00Z",
+	f := newFakeWeir(t, map[string]http.HandlerFunc{"GET /v1/surveys/flu": answers(http.StatusOK, `{"survey":"flu","title":"Flu 2026","state":"running","created_at":"2026-05-01T08:00:00Z","updated_at":"2026-05-02T08:00:00Z",
 		"schedule":{"time_zone":"America/Mexico_City","weekdays":["mon","tue"],"windows":[{"from":"09:00","to":"18:00"}],"end_date":"2026-06-30"},
 		"modes":{"ivr":{"channel":"calls","retries":"2h 1d"},"sms":{"channel":"texts"}},"arms":[{"modes":["ivr","sms"]}],"cutoff":1000,"fallback_delay":"2h",
 		"quotas":[{"where":{"region":{"in":["north"]}},"quota":500}],"application":{"url":"https://app.example/messages","has_secret":true}}`)})
-	same(t, f.run("", "show", "flu"), cli.OK, `flu (Flu 2026): running
+	same(t, f.run("", "show", "flu"), app.OK, `flu (Flu 2026): running
   created        2026-05-01 08:00:00
   changed        2026-05-02 08:00:00
   schedule       mon tue 09:00 to 18:00 America/Mexico_City; until 2026-06-30
@@ -307,5 +308,5 @@ func TestSurveyShow(t *testing.T) {
   quota          region north: 500
   application    https://app.example/messages
 `, "")
-	check(t, f.run("", "show", "none"), cli.NotFound, "^$", "404")
+	check(t, f.run("", "show", "none"), app.NotFound, "^$", "404")
 }

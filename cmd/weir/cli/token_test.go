@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"weir/cmd/weir/cli"
+	"weir/cmd/weir/cli/app"
 )
 
 // tokenAt runs a token command at an instant.
@@ -22,25 +23,25 @@ func tokenAt(t *testing.T, database string, now time.Time, args ...string) resul
 func TestTokensAreMadeListedAndRevoked(t *testing.T) {
 	t.Parallel()
 	file, now := filepath.Join(t.TempDir(), "weir.db"), time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	check(t, run(t, []string{"DATABASE_URL=sqlite://" + file}, "migrate", "up"), cli.OK, "steps taken", "^$")
+	check(t, run(t, []string{"DATABASE_URL=sqlite://" + file}, "migrate", "up"), app.OK, "steps taken", "^$")
 	made := tokenAt(t, file, now, "create", "--name", "the dashboard", "--scope", "contacts:read,metrics:read", "--scope", "metrics:read", "--expires", "90d")
-	check(t, made, cli.OK, `^weir_[a-z2-7]{12}_[a-z2-7]{52}\n$`, `first token of this database(?s:.*)shown this once`)
+	check(t, made, app.OK, `^weir_[a-z2-7]{12}_[a-z2-7]{52}\n$`, `first token of this database(?s:.*)shown this once`)
 	text := strings.TrimSpace(made.out)
 	id := strings.Split(text, "_")[1]
-	check(t, tokenAt(t, file, now, "create", "--name", "b", "--scope", "router"), cli.OK, "^weir_", "^token [a-z2-7]{12} was made")
+	check(t, tokenAt(t, file, now, "create", "--name", "b", "--scope", "router"), app.OK, "^weir_", "^token [a-z2-7]{12} was made")
 
 	list := tokenAt(t, file, now, "list")
-	check(t, list, cli.OK, id+`  the dashboard  live  +contacts:read,metrics:read  2026-03-01T12:00:00Z  2026-05-30T12:00:00Z  never`, "^$")
+	check(t, list, app.OK, id+`  the dashboard  live  +contacts:read,metrics:read  2026-03-01T12:00:00Z  2026-05-30T12:00:00Z  never`, "^$")
 	if strings.Contains(list.out, text) || strings.Contains(list.out, strings.Split(text, "_")[2]) {
 		t.Error("the list shows a token")
 	}
-	check(t, tokenAt(t, file, now.AddDate(0, 3, 0), "list"), cli.OK, id+`  the dashboard  expired`, "^$")
-	check(t, tokenAt(t, file, now, "revoke", text), cli.Misuse, "^$", "this revokes token "+id+" for good.*say --yes")
-	check(t, tokenAt(t, file, now, "list"), cli.OK, id+`  the dashboard  live`, "^$")
-	check(t, tokenAt(t, file, now, "revoke", text, "--yes"), cli.OK, "^token "+id+" is revoked\n$", "^$")
-	check(t, tokenAt(t, file, now, "revoke", id, "--yes"), cli.OK, "is revoked", "^$")
-	check(t, tokenAt(t, file, now, "list"), cli.OK, id+`  the dashboard  revoked`, "^$")
-	check(t, tokenAt(t, file, now, "revoke", "nobody", "--yes"), cli.NotFound, "^$", `no token with the id "nobody"`)
+	check(t, tokenAt(t, file, now.AddDate(0, 3, 0), "list"), app.OK, id+`  the dashboard  expired`, "^$")
+	check(t, tokenAt(t, file, now, "revoke", text), app.Usage, "^$", "this revokes token "+id+" for good.*say --yes")
+	check(t, tokenAt(t, file, now, "list"), app.OK, id+`  the dashboard  live`, "^$")
+	check(t, tokenAt(t, file, now, "revoke", text, "--yes"), app.OK, "^token "+id+" is revoked\n$", "^$")
+	check(t, tokenAt(t, file, now, "revoke", id, "--yes"), app.OK, "is revoked", "^$")
+	check(t, tokenAt(t, file, now, "list"), app.OK, id+`  the dashboard  revoked`, "^$")
+	check(t, tokenAt(t, file, now, "revoke", "nobody", "--yes"), app.NotFound, "^$", `no token with the id "nobody"`)
 }
 
 func TestMistakesWithTokens(t *testing.T) {
@@ -57,9 +58,9 @@ func TestMistakesWithTokens(t *testing.T) {
 		"revoke":     "name one token by its id",
 		"revoke a b": "name one token by its id",
 	} {
-		check(t, tokenAt(t, file, time.Now(), strings.Split(args, " ")...), cli.Misuse, "^$", want)
+		check(t, tokenAt(t, file, time.Now(), strings.Split(args, " ")...), app.Usage, "^$", want)
 	}
-	check(t, run(t, []string{"DATABASE_URL=sqlite://" + file}, "migrate", "up"), cli.OK, "steps taken", "^$")
-	check(t, run(t, []string{"DATABASE_URL=sqlite://" + file}, "migrate", "down", "--yes"), cli.OK, "taken back", "^$")
-	check(t, tokenAt(t, file, time.Now(), "list"), cli.Failure, "^$", "lacks 1 steps; run: weir migrate up")
+	check(t, run(t, []string{"DATABASE_URL=sqlite://" + file}, "migrate", "up"), app.OK, "steps taken", "^$")
+	check(t, run(t, []string{"DATABASE_URL=sqlite://" + file}, "migrate", "down", "--yes"), app.OK, "taken back", "^$")
+	check(t, tokenAt(t, file, time.Now(), "list"), app.Failure, "^$", "lacks 1 steps; run: weir migrate up")
 }

@@ -7,24 +7,25 @@ import (
 	_ "time/tzdata" // as in the program
 
 	"weir/cmd/weir/cli"
+	"weir/cmd/weir/cli/app"
 )
 
 // Times are shown in the reader's time zone; on a terminal the last line names it.
 func TestTimesNameTheirZone(t *testing.T) {
 	t.Parallel()
-	f := newRemote(t, map[string]http.HandlerFunc{"GET /v1/surveys": answers(http.StatusOK, `{"surveys":[`+summary+`]}`)})
+	f := newFakeWeir(t, map[string]http.HandlerFunc{"GET /v1/surveys": answers(http.StatusOK, `{"surveys":[`+summary+`]}`)})
 	s := &screenful{columns: 120, rows: 24}
 	o := s.options(f.url, strings.NewReader(""), nil)
 	for zone, want := range map[string][2]string{"UTC": {"2026-05-04 08:30", "times are in UTC (UTC+00:00)"}, "Asia/Kathmandu": {"2026-05-04 14:15", "times are in +0545 (UTC+05:45)"}} {
 		o.Environ = append([]string{"TZ=" + zone}, o.Environ...)
 		code := cli.Run(t.Context(), []string{"survey", "list"}, o)
-		if out, err := s.text(); code != cli.OK || !strings.Contains(out, want[0]) || !strings.Contains(err, want[1]) {
+		if out, err := s.text(); code != app.OK || !strings.Contains(out, want[0]) || !strings.Contains(err, want[1]) {
 			t.Errorf("%s: %d\n%s%s", zone, code, out, err)
 		}
 	}
 	_, before := s.text()
 	code := cli.Run(t.Context(), []string{"survey", "list", "-o", "json"}, o) // JSON has UTC instants and no zone note
-	if _, err := s.text(); code != cli.OK || err != before {
+	if _, err := s.text(); code != app.OK || err != before {
 		t.Errorf("%d %s", code, strings.TrimPrefix(err, before))
 	}
 }

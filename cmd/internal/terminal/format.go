@@ -1,0 +1,56 @@
+package terminal
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+)
+
+// Number formats a number with its thousands separated.
+func Number[N int | int64](n N) string {
+	s := strconv.FormatInt(int64(n), 10)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// Plural formats a number with the noun that belongs to it.
+func Plural[N int | int64](n N, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return Number(n) + " " + many
+}
+
+// Bytes formats a number of bytes.
+func Bytes(n int64) string {
+	const kilo = 1000
+	switch {
+	case n < kilo:
+		return strconv.FormatInt(n, 10) + " B"
+	case n < kilo*kilo:
+		return fmt.Sprintf("%.1f kB", float64(n)/kilo)
+	case n < kilo*kilo*kilo:
+		return fmt.Sprintf("%.1f MB", float64(n)/(kilo*kilo))
+	default:
+		return fmt.Sprintf("%.2f GB", float64(n)/(kilo*kilo*kilo))
+	}
+}
+
+// Duration formats a duration in at most two units.
+func Duration(d time.Duration) string {
+	switch d = d.Round(time.Second); {
+	case d < time.Minute:
+		return fmt.Sprintf("%d s", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%d min %02d s", int(d.Minutes()), int(d.Seconds())%60)
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d h %02d min", int(d.Hours()), int(d.Minutes())%60)
+	default:
+		return fmt.Sprintf("%d days %d h", int(d.Hours())/24, int(d.Hours())%24)
+	}
+}
+
+// Meter draws n of all as a bar of 20 cells in brackets.
+func Meter[N int | int64](n, all N) string { return "[" + Bar(int64(n), int64(all), 20) + "]" }

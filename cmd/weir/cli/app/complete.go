@@ -1,0 +1,74 @@
+package app
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"weir/client"
+)
+
+// completionTime is the maximum time that shell completion waits for names.
+const completionTime = 800 * time.Millisecond
+
+const maxCompletions = 100
+
+// NameSource asks Weir for names and passes them to found, which returns false when
+// enough are found. If a request fails, the names found before are still offered.
+type NameSource func(ctx context.Context, to *client.Client, found func(name, about string) bool) error
+
+// CompleteArgs completes an argument with names from a running Weir. If Weir does not
+// answer within completionTime, only the names received so far are offered.
+func (a *App) CompleteArgs(r *Connection, ask NameSource) cobra.CompletionFunc {
+	return func(c *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if wanted := len(strings.Fields(c.Use)) - 1; len(args) >= wanted {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return a.CompleteNames(c, r, ask, begun), cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+func (a *App) CompleteNames(c *cobra.Command, r *Connection, ask NameSource, begun string) []cobra.Completion {
+	to, err := a.ConnectWith(c, r, client.Options{MaxTries: 1, Timeout: completionTime})
+	if err != nil {
+		return nil
+	}
+	defer to.Close()
+	ctx, cancel := context.WithTimeout(c.Context(), completionTime)
+	defer cancel()
+	var out []cobra.Completion
+	_ = ask(ctx, to, func(name, about string) bool {
+		if strings.HasPrefix(name, begun) {
+			out = append(out, cobra.CompletionWithDesc(name, about))
+		}
+		return len(out) < maxCompletions
+	})
+	return out
+}
+
+func SurveyNames(ctx context.Context, to *client.Client, found func(name, about string) bool) error {
+	for s, err := range to.Surveys(ctx, client.ListSurveysParams{}) {
+		if err != nil || !found(s.Survey, s.State) {
+			return err
+		}
+	}
+	return nil
+}
+
+func ChannelNames(ctx context.Context, to *client.Client, found func(name, about string) bool) error {
+	for c, err := range to.Channels(ctx, client.ListChannelsParams{}) {
+		if err != nil || !found(c.Channel, c.Type+", "+c.State) {
+			return err
+		}
+	}
+	return nil
+}
+
+// CompleteFlag completes a flag with names from a running Weir.
+func (a *App) CompleteFlag(c *cobra.Command, r *Connection, flag string, ask NameSource) {
+	_ = c.RegisterFlagCompletionFunc(flag, func(c *cobra.Command, _ []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		return a.CompleteNames(c, r, ask, begun), cobra.ShellCompDirectiveNoFileComp
+	})
+}

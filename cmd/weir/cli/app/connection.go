@@ -1,0 +1,94 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"weir/client"
+	"weir/cmd/internal/command"
+)
+
+// Connection holds what the commands share that send requests to a running Weir.
+type Connection struct {
+	Output
+	url, tokenFile string
+}
+
+func NewConnection() *Connection { return &Connection{Output: NewOutput()} }
+
+const AboutConnection = `Which one: --url or WEIR_URL (http://127.0.0.1:8080 if neither is given). The
+token: --token-file, WEIR_TOKEN or WEIR_TOKEN_FILE.`
+
+// AddConnectionFlags adds the flags for the address of Weir and the output format.
+func (a *App) AddConnectionFlags(c *cobra.Command, r *Connection) {
+	f := c.PersistentFlags()
+	f.StringVar(&r.url, "url", "", "address of Weir (default WEIR_URL, or "+client.DefaultURL+")")
+	f.StringVar(&r.tokenFile, "token-file", "", "file with the API token (default WEIR_TOKEN_FILE, or WEIR_TOKEN itself)")
+	r.AddFlags(c)
+}
+
+// Connect makes the client that flags and environment configure.
+func (a *App) Connect(c *cobra.Command, r *Connection) (*client.Client, error) {
+	return a.ConnectWith(c, r, client.Options{})
+}
+
+// ConnectWith makes a client with other than the default options.
+func (a *App) ConnectWith(c *cobra.Command, r *Connection, o client.Options) (*client.Client, error) {
+	var err error
+	if o.Token, err = command.Token(c, a.Environ, r.tokenFile); err != nil {
+		return nil, err
+	}
+	o.UserAgent, o.RetryDelay = "weir", a.RetryDelay
+	if o.URL = r.url; o.URL == "" {
+		o.URL = a.Environment("WEIR_URL")
+	}
+	out, err := client.New(o)
+	if err != nil {
+		return nil, command.UsageError(c, err.Error())
+	}
+	return out, nil
+}
+
+// APICommand makes a command that takes the named arguments and gets a client.
+func (a *App) APICommand(r *Connection, use, short, long, example string, do func(ctx context.Context, c *cobra.Command, to *client.Client, args []string) error) *cobra.Command {
+	if long == "" {
+		long = short + "."
+	}
+	return &cobra.Command{
+		Use: use, Short: short, Long: long, Example: example,
+		Args: NamedArgs(strings.Fields(use)[1:]), ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(c *cobra.Command, args []string) error {
+			to, err := a.Connect(c, r)
+			if err != nil {
+				return err
+			}
+			defer to.Close()
+			if err = do(c.Context(), c, to, args); err != nil && c.Context().Err() != nil {
+				return errors.New("interrupted")
+			}
+			return err
+		},
+	}
+}
+
+// NamedArgs checks that exactly the named arguments are present.
+func NamedArgs(names []string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		switch {
+		case len(args) < len(names):
+			return command.UsageError(c, names[len(args)]+" is missing")
+		case len(args) > len(names):
+			return command.UsageError(c, fmt.Sprintf("unexpected argument %q", args[len(names)]))
+		}
+		for i, arg := range args {
+			if strings.TrimSpace(arg) == "" {
+				return command.UsageError(c, names[i]+" is empty")
+			}
+		}
+		return nil
+	}
+}

@@ -1,0 +1,161 @@
+package app
+
+import (
+	"bufio"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"weir/client"
+	"weir/cmd/internal/command"
+	"weir/cmd/internal/terminal"
+)
+
+// ContentType returns the content type of a file.
+func ContentType(file, format string) (string, error) {
+	if format == "" {
+		switch strings.ToLower(filepath.Ext(file)) {
+		case ".csv", ".tsv", ".txt":
+			format = "csv"
+		case ".ndjson", ".jsonl":
+			format = "ndjson"
+		default:
+			return "", fmt.Errorf("nobody can tell the form of %q; say --format csv or --format ndjson", file)
+		}
+	}
+	if format == "csv" {
+		return "text/csv", nil
+	}
+	return "application/x-ndjson", nil
+}
+
+// PrintRejected prints the result for a file, and the rejected rows.
+func (a *App) PrintRejected(head, file string, refused *RejectedRows) error {
+	var b strings.Builder
+	b.WriteString(head)
+	for _, row := range refused.First {
+		fmt.Fprintf(&b, "  line %d%s: %s\n", row.Line, column(row.Column), row.Reason)
+	}
+	more := refused.Count - int64(len(refused.First))
+	switch {
+	case file != "" && refused.Count > 0:
+		fmt.Fprintf(&b, "  %s in %s\n", terminal.Plural(refused.Count, "refused row is", "refused rows are"), file)
+	case more > 0:
+		fmt.Fprintf(&b, "  and %s more; --errors FILE takes them all\n", terminal.Number(more))
+	}
+	_, err := io.WriteString(a.Stdout, terminal.VisibleLines(b.String()))
+	return err
+}
+
+func column(name string) string {
+	if name == "" {
+		return ""
+	}
+	return ", " + name
+}
+
+// RejectedRows collects the rejected rows: the first ones for printing, and all of them
+// in a file if one is given.
+type RejectedRows struct {
+	First []client.RowError
+	max   int
+	Count int64
+	file  *os.File
+	rows  *csv.Writer
+}
+
+func NewRejectedRows(file string, most int) (*RejectedRows, error) {
+	r := &RejectedRows{max: most, First: []client.RowError{}}
+	if file == "" {
+		return r, nil
+	}
+	var err error
+	if r.file, err = os.OpenFile(file, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600); err != nil { //nolint:gosec // the user names it
+		return nil, err
+	}
+	r.rows = csv.NewWriter(bufio.NewWriterSize(r.file, 64<<10))
+	return r, r.rows.Write([]string{"line", "column", "reason"})
+}
+
+func (r *RejectedRows) Add(row client.RowError) error {
+	r.Count++
+	if len(r.First) < r.max {
+		r.First = append(r.First, row)
+	}
+	if r.rows == nil {
+		return nil
+	}
+	return r.rows.Write([]string{strconv.Itoa(row.Line), row.Column, row.Reason})
+}
+
+func (r *RejectedRows) Close() error {
+	if r.file == nil {
+		return nil
+	}
+	r.rows.Flush()
+	return errors.Join(r.rows.Error(), r.file.Close())
+}
+
+// maxDefinition is the maximum size of a definition in bytes, the same as in the API.
+const maxDefinition = 8 << 20
+
+// ReadJSON reads a JSON file.
+func (a *App) ReadJSON(c *cobra.Command, name string) (json.RawMessage, error) {
+	from, _, done, err := a.OpenInput(c, name)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	text, err := io.ReadAll(io.LimitReader(from, maxDefinition+1))
+	switch {
+	case err != nil:
+		return nil, err
+	case len(text) > maxDefinition:
+		return nil, fmt.Errorf("%s is longer than %s", name, terminal.Bytes(maxDefinition))
+	}
+	var definition json.RawMessage
+	err = json.Unmarshal(text, &definition)
+	if at := (*json.SyntaxError)(nil); errors.As(err, &at) {
+		line, column := position(text, at.Offset)
+		return nil, fmt.Errorf("%s: line %d, column %d: %w", name, line, column, err)
+	}
+	return definition, err
+}
+
+// position returns line and column of the last byte read.
+func position(text []byte, offset int64) (line, column int) {
+	line = 1
+	for _, b := range text[:max(0, min(offset-1, int64(len(text))))] {
+		column++
+		if b == '\n' {
+			line, column = line+1, 0
+		}
+	}
+	return line, column + 1
+}
+
+// OpenInput opens a file, or the standard input; bytes is 0 if its size is unknown.
+func (a *App) OpenInput(c *cobra.Command, name string) (_ io.Reader, bytes int64, done func(), err error) {
+	if name == "-" {
+		if a.Stdin == nil {
+			return nil, 0, nil, command.UsageError(c, "there is no standard input")
+		}
+		return a.Stdin, 0, func() {}, nil
+	}
+	f, err := os.Open(name) //nolint:gosec // the user names it
+	if err != nil {
+		return nil, 0, nil, err
+	}
+	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
+		bytes = info.Size()
+	}
+	return f, bytes, func() { _ = f.Close() }, nil
+}

@@ -1,0 +1,217 @@
+package app
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"weir/client"
+	"weir/cmd/internal/command"
+	"weir/cmd/internal/terminal"
+)
+
+func ChannelState(ch *client.ChannelView) string {
+	if ch.Deleting {
+		return "deleting"
+	}
+	return ch.State
+}
+
+// Output is the output format of a command.
+type Output struct {
+	Format command.Choice
+	plain  bool // without colors
+}
+
+func NewOutput() Output {
+	return Output{Format: command.NewChoice("table", "table", "json", "jsonl")}
+}
+
+// JSON reports whether the output is JSON, for programs.
+func (p *Output) JSON() bool { return p.Format.Value != "table" }
+
+// AddFlags adds the flags of the output format to a command and its subcommands.
+func (p *Output) AddFlags(c *cobra.Command) {
+	f := c.PersistentFlags()
+	f.VarP(&p.Format, "output", "o", "form of the output: json is one value, of a list an array; jsonl has each element on a line")
+	f.BoolVar(&p.plain, "no-color", false, "no colours, also on a terminal (as with NO_COLOR)")
+	_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(p.Format.Allowed, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// Display describes the standard output.
+type Display struct {
+	Columns int // of the terminal; 0: no terminal
+	Colors  bool
+}
+
+func (a *App) Display(p *Output) Display {
+	columns, _, ok := a.TerminalSize(a.Stdout)
+	if !ok {
+		return Display{}
+	}
+	return Display{columns - 1, !p.plain && a.Environment("NO_COLOR") == "" && a.Environment("TERM") != "dumb"}
+}
+
+// TerminalSize returns the size of a terminal.
+func (a *App) TerminalSize(of any) (columns, lines int, ok bool) {
+	if a.Size != nil {
+		return a.Size(of)
+	}
+	f, is := of.(*os.File)
+	if !is || !term.IsTerminal(int(f.Fd())) {
+		return 0, 0, false
+	}
+	columns, lines, err := term.GetSize(int(f.Fd()))
+	if err != nil || columns <= 0 || lines <= 0 {
+		return DefaultWidth, DefaultHeight, true
+	}
+	return columns, lines, true
+}
+
+// List writes a list as a table, a JSON array, or one line of JSON for each
+// element. The list may be of any length.
+type List struct {
+	form  string
+	out   io.Writer
+	table terminal.Table
+	count int
+}
+
+func (a *App) NewList(p *Output, out io.Writer, columns ...terminal.Column) *List {
+	l := a.Display(p)
+	return &List{form: p.Format.Value, out: out, table: terminal.Table{Out: out, Columns: columns, Width: l.Columns, Colors: l.Colors}}
+}
+
+// Add adds an element; row is its row of the table.
+func (l *List) Add(element any, row ...terminal.Cell) error {
+	l.count++
+	if l.form == "table" {
+		return l.table.Add(row)
+	}
+	text, err := json.Marshal(element)
+	if err != nil {
+		return err
+	}
+	switch {
+	case l.form == "jsonl":
+		_, err = fmt.Fprintf(l.out, "%s\n", text)
+	case l.count == 1:
+		_, err = fmt.Fprintf(l.out, "[\n%s", text)
+	default:
+		_, err = fmt.Fprintf(l.out, ",\n%s", text)
+	}
+	return err
+}
+
+// Close completes the output.
+func (l *List) Close() error {
+	switch {
+	case l.form == "table":
+		return l.table.Flush()
+	case l.form == "jsonl":
+		return nil
+	case l.count == 0:
+		_, err := fmt.Fprintln(l.out, "[]")
+		return err
+	default:
+		_, err := fmt.Fprintln(l.out, "\n]")
+		return err
+	}
+}
+
+// PrintList prints a list, at most limit of its elements; 0: all. It returns true if
+// there are more.
+func PrintList[T any](l *List, items iter.Seq2[T, error], limit int, row func(T) []terminal.Cell) (more bool, err error) {
+	for item, err := range items {
+		if err != nil {
+			return false, err
+		}
+		if limit > 0 && l.count == limit {
+			return true, l.Close()
+		}
+		if err := l.Add(item, row(item)...); err != nil {
+			return false, err
+		}
+	}
+	return false, l.Close()
+}
+
+// PageSize returns the size of the pages of a list of which at most limit elements
+// are printed, one more to see whether there are more; 0: as large as the API allows.
+func PageSize(limit int) int {
+	if limit == 0 {
+		return 0
+	}
+	return min(limit+1, 1000)
+}
+
+// TextCell is a cell without a style.
+func TextCell(text string) terminal.Cell { return terminal.Cell{Text: text} }
+
+// StateCell is a cell for a state, with its color.
+func StateCell(state string) terminal.Cell {
+	style := map[string]terminal.Style{
+		"up": terminal.Good, "running": terminal.Good, "live": terminal.Good, "completed": terminal.Good, "active": terminal.Good, "assigned": terminal.Good,
+		"paused": terminal.Warning, "stopping": terminal.Warning, "unknown": terminal.Warning, "deleting": terminal.Warning, "draining": terminal.Warning,
+		"down": terminal.Bad, "error": terminal.Bad, "faulted": terminal.Bad, "failed": terminal.Bad, "lost": terminal.Bad, "dead_letter": terminal.Bad,
+		"done": terminal.Faint, "revoked": terminal.Faint, "expired": terminal.Faint, "canceled": terminal.Faint, "inactive": terminal.Faint,
+	}[state]
+	return terminal.Cell{Text: state, Style: style}
+}
+
+// Column and right return columns with that alignment; a column with a least width may be shortened to it.
+func Column(name string, least ...int) terminal.Column {
+	c := terminal.Column{Name: name}
+	for _, n := range least {
+		c.MinWidth = n
+	}
+	return c
+}
+
+func NumberColumn(name string) terminal.Column { return terminal.Column{Name: name, Right: true} }
+
+// PrintJSON writes a value as one line of JSON.
+func (a *App) PrintJSON(v any) error {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(a.Stdout, "%s\n", text)
+	return err
+}
+
+// Cells converts values to cells.
+func Cells(all ...any) []terminal.Cell {
+	out := make([]terminal.Cell, len(all))
+	for i, x := range all {
+		if cell, ok := x.(terminal.Cell); ok {
+			out[i] = cell
+		} else {
+			out[i] = TextCell(fmt.Sprint(x))
+		}
+	}
+	return out
+}
+
+// PrintResult prints the result of a request: a sentence, or the response body as received.
+func (a *App) PrintResult(r *Connection, raw []byte, format string, args ...any) error {
+	if r.JSON() {
+		return a.PrintRaw(raw)
+	}
+	_, err := fmt.Fprintln(a.Stdout, terminal.Visible(fmt.Sprintf(format, args...)))
+	return err
+}
+
+// WriteRaw writes a JSON value on a line of its own.
+func (a *App) PrintRaw(raw []byte) error { return WriteRaw(a.Stdout, raw) }
+
+func WriteRaw(out io.Writer, raw []byte) error {
+	_, err := fmt.Fprintf(out, "%s\n", strings.TrimSpace(string(raw)))
+	return err
+}

@@ -1,0 +1,141 @@
+package app
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"weir/cmd/internal/terminal"
+)
+
+// StatusLine is a line on standard error that is overwritten in place, if standard
+// error is a terminal.
+type StatusLine struct {
+	out   io.Writer // nil: no terminal
+	width func() int
+	shown bool
+}
+
+func (a *App) NewStatusLine() *StatusLine {
+	if _, _, ok := a.TerminalSize(a.Stderr); !ok || a.Environment("TERM") == "dumb" {
+		return &StatusLine{}
+	}
+	return &StatusLine{out: a.Stderr, width: func() int { columns, _, _ := a.TerminalSize(a.Stderr); return columns }}
+}
+
+func (l *StatusLine) Show(text string) {
+	if l.out != nil {
+		l.shown = true
+		_, _ = fmt.Fprintf(l.out, "\r\x1b[K%s", terminal.Cut(terminal.Visible(text), max(20, l.width()-1)))
+	}
+}
+
+func (l *StatusLine) Clear() {
+	if l.shown {
+		_, _ = io.WriteString(l.out, "\r\x1b[K")
+		l.shown = false
+	}
+}
+
+// Progress shows the progress of a stream on standard error, if that is a terminal.
+// Only one goroutine at a time may add parts.
+type Progress struct {
+	out   io.Writer // nil: no terminal
+	width func() int
+	now   func() time.Time
+	name  string
+	unit  string // the name of what a line holds
+	size  int64  // in bytes; 0: unknown
+	head  bool   // the first line is a header
+
+	began, drawn time.Time
+	Bytes, lines int64
+	quoted       bool // inside a quoted field
+	shown        bool
+}
+
+const (
+	drawEvery    = 100 * time.Millisecond
+	barWidth     = 20
+	DefaultWidth = 80
+)
+
+// NewProgress returns the progress of a stream of size bytes; 0: unknown. If head is
+// set, the first line is a header and not counted.
+func (a *App) NewProgress(name, unit string, size int64, head bool) *Progress {
+	p := &Progress{name: name, unit: unit, size: size, head: head, now: a.Now, width: func() int {
+		columns, _, _ := a.TerminalSize(a.Stderr)
+		return columns
+	}}
+	p.began = p.now()
+	if _, _, ok := a.TerminalSize(a.Stderr); ok && a.Environment("TERM") != "dumb" {
+		p.out = a.Stderr
+	}
+	return p
+}
+
+// Write implements io.Writer; it counts what is written.
+func (p *Progress) Write(part []byte) (int, error) { p.Add(part); return len(part), nil }
+
+// Add counts a part of the stream.
+func (p *Progress) Add(part []byte) {
+	p.Bytes += int64(len(part))
+	for _, b := range part {
+		switch {
+		case b == '"':
+			p.quoted = !p.quoted
+		case b == '\n' && !p.quoted:
+			p.lines++
+		}
+	}
+	if p.out == nil {
+		return
+	}
+	if now := p.now(); now.Sub(p.drawn) >= drawEvery || p.Bytes == p.size {
+		p.drawn, p.shown = now, true
+		_, _ = fmt.Fprintf(p.out, "\r\x1b[K%s", p.line(now, max(20, p.width()-1)))
+	}
+}
+
+// Rows returns the number of lines without the header.
+func (p *Progress) Rows() int64 {
+	if p.head {
+		return max(0, p.lines-1)
+	}
+	return p.lines
+}
+
+// line returns a line of at most width characters; it has only ASCII, except for the name.
+func (p *Progress) line(now time.Time, width int) string {
+	took := now.Sub(p.began).Seconds()
+	parts := []string{terminal.Bytes(p.Bytes)}
+	if p.size > 0 {
+		parts[0] = fmt.Sprintf("%s of %s", terminal.Bytes(p.Bytes), terminal.Bytes(p.size))
+	}
+	parts = append(parts, terminal.Number(p.Rows())+" "+p.unit)
+	if took >= 0.5 {
+		parts = append(parts, terminal.Number(int64(float64(p.Rows())/took))+"/s")
+	}
+	switch {
+	case p.size > 0 && p.Bytes >= p.size:
+		parts = append(parts, "waiting for the answer")
+	case p.size > 0 && took >= 0.5:
+		left := time.Duration(took / float64(p.Bytes) * float64(p.size-p.Bytes) * float64(time.Second))
+		parts = append(parts, terminal.Duration(left)+" left")
+	}
+	head := p.name
+	if p.size > 0 {
+		head += " " + terminal.Meter(int(p.Bytes), int(p.size)) + fmt.Sprintf(" %3d %%", 100*p.Bytes/p.size)
+	}
+	text := []rune(head + "  " + strings.Join(parts, ", "))
+	return string(text[:min(len(text), width)])
+}
+
+// Clear clears the line.
+func (p *Progress) Clear() {
+	if p.shown {
+		_, _ = io.WriteString(p.out, "\r\x1b[K")
+		p.shown = false
+	}
+}

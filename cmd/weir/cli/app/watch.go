@@ -1,0 +1,156 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"weir/cmd/internal/terminal"
+)
+
+const (
+	MinInterval   = 100 * time.Millisecond
+	DefaultHeight = 24
+)
+
+// WatchFlag is the flag --watch: the refresh interval. Zero: show once.
+type WatchFlag struct{ Every time.Duration }
+
+func (w *WatchFlag) String() string {
+	if w.Every == 0 {
+		return ""
+	}
+	return w.Every.String()
+}
+
+// Type returns the name of the value in the help.
+func (w *WatchFlag) Type() string { return "interval" }
+
+// Set parses the value.
+func (w *WatchFlag) Set(text string) error {
+	d, err := time.ParseDuration(text)
+	if err != nil || d < MinInterval {
+		return errors.New("want a duration of 100ms or more, such as --watch=2s")
+	}
+	w.Every = d
+	return nil
+}
+
+// AddTo adds the flag to a command.
+func (w *WatchFlag) AddTo(c *cobra.Command) {
+	c.Flags().VarP(w, "watch", "w", "show it again and again, on a terminal in place")
+	c.Flags().Lookup("watch").NoOptDefVal = "2s"
+}
+
+// Ticker starts a ticker.
+func (a *App) Ticker(d time.Duration) (ticks <-chan time.Time, stop func()) {
+	if a.NewTicker != nil {
+		return a.NewTicker(d)
+	}
+	t := time.NewTicker(d)
+	return t.C, t.Stop
+}
+
+// RepeatUntil shows something once, or repeatedly until it is done. After the first
+// success it continues even if Weir does not answer for a while.
+func (a *App) RepeatUntil(ctx context.Context, p *Output, every time.Duration, show func(out io.Writer) (done bool, err error)) error {
+	if every == 0 {
+		_, err := show(a.Stdout)
+		return err
+	}
+	on := a.newScreen(p)
+	ticks, stop := a.Ticker(every)
+	defer stop()
+	for seen := false; ; {
+		var text bytes.Buffer
+		done, err := show(&text)
+		switch {
+		case err == nil:
+			seen = true
+			if err := on.write(text.String()); err != nil || done {
+				return err
+			}
+		case !seen || ctx.Err() != nil || !Retryable(err):
+			return err
+		default:
+			a.Warn(terminal.Visible(err.Error()))
+			on.lines = 0
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-ticks:
+		}
+	}
+}
+
+// Repeat is [app.RepeatUntil] for a view without an end: interrupting it is no
+// error.
+func (a *App) Repeat(ctx context.Context, p *Output, w *WatchFlag, show func(out io.Writer) error) error {
+	err := a.RepeatUntil(ctx, p, w.Every, func(out io.Writer) (bool, error) { return false, show(out) })
+	if w.Every > 0 && ctx.Err() != nil {
+		err = nil
+	}
+	return err
+}
+
+// newScreen is updated in place on a terminal; otherwise blocks follow each other.
+type screen struct {
+	out    io.Writer
+	over   bool       // update in place
+	width  func() int // of the terminal, if any
+	height func() int
+	blank  bool // a blank line separates blocks
+	blocks int
+	lines  int
+}
+
+func (a *App) newScreen(p *Output) *screen {
+	_, _, over := a.TerminalSize(a.Stdout)
+	return &screen{
+		out: a.Stdout, over: over && !p.JSON() && a.Environment("TERM") != "dumb", blank: !p.JSON(),
+		width:  func() int { columns, _, _ := a.TerminalSize(a.Stdout); return columns },
+		height: func() int { _, lines, _ := a.TerminalSize(a.Stdout); return lines },
+	}
+}
+
+func (s *screen) write(text string) error {
+	head := ""
+	switch {
+	case s.over && s.lines > 0:
+		head = fmt.Sprintf("\x1b[%dA\x1b[J", s.lines)
+	case !s.over && s.blank && s.blocks > 0:
+		head = "\n"
+	}
+	if s.over {
+		text = clipped(text, max(20, s.width()-1), max(2, s.height()-1))
+	}
+	s.blocks++
+	s.lines = strings.Count(text, "\n")
+	_, err := io.WriteString(s.out, head+text)
+	return err
+}
+
+// clipped cuts long lines, because wrapped lines would not be overwritten, and leaves
+// out lines that would have scrolled away.
+func clipped(text string, width, height int) string {
+	var b strings.Builder
+	n, all := 0, strings.Count(text, "\n")
+	for line := range strings.Lines(text) {
+		if n++; n == height && all > height {
+			fmt.Fprintf(&b, "… %s below\n", terminal.Plural(int64(all-n+1), "line is", "lines are"))
+			break
+		}
+		b.WriteString(terminal.Clip(strings.TrimSuffix(line, "\n"), width))
+		if strings.HasSuffix(line, "\n") {
+			b.WriteByte('\n')
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,139 @@
+// Package channel holds the commands "weir channel".
+package channel
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"weir/client"
+	"weir/cmd/internal/command"
+	"weir/cmd/internal/terminal"
+	"weir/cmd/weir/cli/app"
+)
+
+const about = `Speaks to a running Weir about its channels: what they are, what they do, how much
+goes over them.
+
+` + app.AboutConnection + `
+
+` + app.AboutExitCodes
+
+const example = `  weir channel put sms --type nuntium --set base_url=https://nuntium.example --set account=demo \
+      --set application=weir --set channel=sms --secret-file password=nuntium.password --capacity 50
+  weir channel list --watch
+  weir channel capacity sms 20
+  weir channel drain sms`
+
+func Command(a *app.App) *cobra.Command {
+	r := app.NewConnection()
+	c := command.Group("channel", "Define, watch, pause and change channels", about,
+		listCommand(a, r), showCommand(a, r), putCommand(a, r), setCommand(a, r),
+		pauseCommand(a, r, "pause", true, "Start nothing more on a channel", "Starts nothing more on a channel until it is resumed. What is out goes on, and its\nresults are taken."),
+		pauseCommand(a, r, "resume", false, "Go on with a paused channel", "Goes on with a paused channel."),
+		capacityCommand(a, r), drainCommand(a, r), deleteCommand(a, r), incomingCommand(a, r))
+	c.Example = example
+	a.AddConnectionFlags(c, r)
+	return c
+}
+
+func listCommand(a *app.App, r *app.Connection) *cobra.Command {
+	var w app.WatchFlag
+	c := a.APICommand(r, "list", "List the channels with their figures", `Lists the channels by name: how many slots are in flight of how many, how many
+contacts wait, and for how long the oldest has.`, `  weir channel list
+  weir channel list --watch=5s
+  weir channel list --output jsonl | jq -r 'select(.state != "up").channel'`,
+		func(ctx context.Context, _ *cobra.Command, to *client.Client, _ []string) error {
+			return a.Repeat(ctx, &r.Output, &w, func(out io.Writer) error { return printChannels(ctx, a, r, to, out) })
+		})
+	w.AddTo(c)
+	return c
+}
+
+func printChannels(ctx context.Context, a *app.App, r *app.Connection, to *client.Client, out io.Writer) error {
+	l := a.NewList(&r.Output, out, app.Column("CHANNEL", 8), app.Column("TYPE"), app.Column("STATE"), app.NumberColumn("IN FLIGHT"), app.NumberColumn("CAPACITY"),
+		app.NumberColumn("SENDING"), app.NumberColumn("UNKNOWN"), app.NumberColumn("QUEUED"), app.Column("OLDEST"), app.Column("REASON", 8))
+	_, err := app.PrintList(l, to.Channels(ctx, client.ListChannelsParams{}), 0, func(ch client.ChannelView) []terminal.Cell {
+		return app.Cells(ch.Channel, ch.Type, app.StateCell(app.ChannelState(&ch)), terminal.Number(ch.InFlight), terminal.Number(ch.Capacity),
+			terminal.Number(ch.Sending), terminal.Number(ch.Unknown), terminal.Number(ch.Queued), a.FormatAge(ch.OldestQueuedAt), ch.StateReason)
+	})
+	return err
+}
+
+func showCommand(a *app.App, r *app.Connection) *cobra.Command {
+	var w app.WatchFlag
+	c := a.APICommand(r, "show NAME", "Show a channel with its figures and settings", "Shows a channel with its figures and its settings. Secrets are never shown.", `  weir channel show sms
+  weir channel show sms --watch
+  weir channel show sms --output json | jq .queued`,
+		func(ctx context.Context, _ *cobra.Command, to *client.Client, args []string) error {
+			return a.Repeat(ctx, &r.Output, &w, func(out io.Writer) error { return printChannel(ctx, a, r, to, args[0], out) })
+		})
+	w.AddTo(c)
+	c.ValidArgsFunction = a.CompleteArgs(r, app.ChannelNames)
+	return c
+}
+
+func printChannel(ctx context.Context, a *app.App, r *app.Connection, to *client.Client, name string, out io.Writer) error {
+	var raw []byte
+	ch, err := to.CaptureBody(&raw).GetChannel(ctx, name)
+	if err != nil {
+		return err
+	}
+	if r.JSON() {
+		return app.WriteRaw(out, raw)
+	}
+	_, err = io.WriteString(out, channelText(a, ch, a.Display(&r.Output).Colors))
+	return err
+}
+
+// channelText formats a channel for people.
+func channelText(a *app.App, ch *client.ChannelView, colours bool) string {
+	var b strings.Builder
+	title := ch.Channel + " (" + ch.Type + ")"
+	if ch.Name != "" {
+		title += ": " + ch.Name
+	}
+	state := app.StateCell(app.ChannelState(ch))
+	text := state.Style.Paint(terminal.Visible(state.Text), colours)
+	if ch.StateReason != "" {
+		text += ": " + terminal.Visible(ch.StateReason)
+	}
+	fmt.Fprintf(&b, "%s\n  %-11s %s\n", terminal.Visible(title), "state", text)
+	if ch.Why != "" {
+		fmt.Fprintf(&b, "  %-11s %s\n", "why", terminal.Visible(ch.Why))
+	}
+	fmt.Fprintf(&b, "  %-11s %s of %s slots %s: %s sending, %s active, %s unknown\n", "in flight", terminal.Number(ch.InFlight), terminal.Number(ch.Capacity), terminal.Meter(ch.InFlight, ch.Capacity),
+		terminal.Number(ch.Sending), terminal.Number(ch.Active), terminal.Number(ch.Unknown))
+	fmt.Fprintf(&b, "  %-11s %s", "queued", terminal.Plural(ch.Queued, "contact", "contacts"))
+	if !ch.OldestQueuedAt.IsZero() {
+		fmt.Fprintf(&b, ", the oldest for %s", a.FormatAge(ch.OldestQueuedAt))
+	}
+	if ch.Blocked > 0 {
+		fmt.Fprintf(&b, ", %s than the capacity", terminal.Plural(ch.Blocked, "one larger", "larger"))
+	}
+	fmt.Fprintf(&b, "\n  %-11s %s\n  %-11s %s\n", "created", a.FormatMinute(ch.CreatedAt), "changed", a.FormatMinute(ch.UpdatedAt))
+	if len(ch.Settings) > 0 {
+		b.WriteString("settings\n")
+	}
+	for _, key := range slices.Sorted(maps.Keys(ch.Settings)) {
+		fmt.Fprintf(&b, "  %-20s %s\n", terminal.Visible(key), terminal.Visible(settingText(ch.Settings[key])))
+	}
+	return b.String()
+}
+
+func settingText(v any) string {
+	if text, ok := v.(string); ok {
+		return text
+	}
+	text, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Sprint(v)
+	}
+	return string(text)
+}

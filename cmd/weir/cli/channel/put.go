@@ -1,0 +1,247 @@
+package channel
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"weir/channels/all"
+	"weir/client"
+	"weir/cmd/internal/command"
+	"weir/cmd/internal/terminal"
+	"weir/cmd/weir/cli/app"
+)
+
+const maxSecret = 64 << 10 // Bytes
+
+// flags are the flags that describe a channel.
+type flags struct {
+	file, typ, name     string
+	capacity            int
+	paused, force       bool
+	settings, unset     []string
+	secretFile, secretE []string
+}
+
+func (f *flags) add(c *cobra.Command, replaces bool) {
+	g := c.Flags()
+	if replaces {
+		g.StringVarP(&f.file, "file", "f", "", `file with the channel as JSON; "-" for the standard input; other flags go before it`)
+		g.StringVar(&f.typ, "type", "", "the channel type, which never changes")
+		_ = c.RegisterFlagCompletionFunc("type", func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			return typeNames(), cobra.ShellCompDirectiveNoFileComp
+		})
+	} else {
+		g.StringArrayVar(&f.unset, "unset", nil, "setting that is taken away; may be given several times")
+	}
+	g.StringVar(&f.name, "title", "", "name for people")
+	g.IntVar(&f.capacity, "capacity", 0, "most slots in flight")
+	g.BoolVar(&f.paused, "paused", false, "start nothing")
+	g.StringArrayVar(&f.settings, "set", nil, "setting: KEY=TEXT, or KEY:=JSON for what is no text; may be given several times")
+	g.StringArrayVar(&f.secretFile, "secret-file", nil, `secret setting: KEY=FILE that holds it, "-" for the standard input; may be given several times`)
+	g.StringArrayVar(&f.secretE, "secret-env", nil, "secret setting: KEY=NAME of the environment variable that holds it; may be given several times")
+	g.BoolVar(&f.force, "force", false, "let the channel move to another server or account although contacts are in flight at the present one")
+}
+
+// typeNames lists the channel types that this binary supports.
+func typeNames() []string {
+	out := []string{"workers"}
+	for _, t := range all.Types(nil) {
+		out = append(out, t.Name)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// secretSettings lists the settings whose values must not be on a command line.
+func secretSettings() []string {
+	var out []string
+	for _, t := range all.Types(nil) {
+		for _, s := range t.Settings {
+			if s.Secret {
+				out = append(out, s.Key)
+			}
+		}
+	}
+	return out
+}
+
+const aboutSettings = `Settings depend on the type. Secrets (passwords, tokens) are never given on the
+command line, where others could read them: --secret-file and --secret-env say
+where they are. They are written, and never read back.`
+
+func putCommand(a *app.App, r *app.Connection) *cobra.Command {
+	var f flags
+	c := a.APICommand(r, "put NAME", "Create a channel, or replace it whole", `Creates a channel, or replaces it whole, secrets included: what is not given is
+gone. "weir channel set" changes some of it. The provider is asked afterwards:
+"weir channel show" has the state, such as error for a wrong password.
+
+`+aboutSettings, `  weir channel put sms --type nuntium --set base_url=https://nuntium.example --set account=demo \
+      --set application=weir --set channel=sms --secret-env password=NUNTIUM_PASSWORD --capacity 50
+  weir channel put calls --file calls.json --secret-file password=verboice.password
+  weir channel put agents --type workers --set queue=callers --set at_least_once:=true`,
+		func(ctx context.Context, c *cobra.Command, to *client.Client, args []string) error {
+			body, err := requestBody(a, c, &f)
+			if err != nil {
+				return err
+			}
+			return sendRequest(ctx, a, r, to, http.MethodPut, args[0], body, f.force, "saved")
+		})
+	f.add(c, true)
+	c.ValidArgsFunction = a.CompleteArgs(r, app.ChannelNames)
+	return c
+}
+
+func setCommand(a *app.App, r *app.Connection) *cobra.Command {
+	var f flags
+	c := a.APICommand(r, "set NAME", "Change some of a channel", "Changes what is given of a channel. The rest stays as it is, secrets too.\n\n"+aboutSettings, `  weir channel set sms --title "Text messages" --set channel=sms2
+  weir channel set sms --secret-file password=new.password
+  weir channel set sms --unset reply_reserve`,
+		func(ctx context.Context, c *cobra.Command, to *client.Client, args []string) error {
+			body, err := requestBody(a, c, &f)
+			if err != nil {
+				return err
+			}
+			if len(body) == 0 {
+				return command.UsageError(c, "nothing is to be changed")
+			}
+			return sendRequest(ctx, a, r, to, http.MethodPatch, args[0], body, f.force, "changed")
+		})
+	f.add(c, false)
+	c.ValidArgsFunction = a.CompleteArgs(r, app.ChannelNames)
+	return c
+}
+
+// requestBody builds the request body from file and flags.
+func requestBody(a *app.App, c *cobra.Command, f *flags) (map[string]any, error) {
+	body := map[string]any{}
+	if f.file != "" {
+		text, err := a.ReadJSON(c, f.file)
+		if err != nil {
+			return nil, err
+		}
+		if err := json.Unmarshal(text, &body); err != nil || body == nil {
+			return nil, fmt.Errorf("%s: a channel is an object such as {\"type\": \"nuntium\", \"settings\": {…}}", f.file)
+		}
+	}
+	given := c.Flags().Changed
+	for name, value := range map[string]any{"type": f.typ, "name": f.name, "capacity": f.capacity, "paused": f.paused} {
+		flag := name
+		if name == "name" {
+			flag = "title"
+		}
+		if given(flag) {
+			body[name] = value
+		}
+	}
+	settings, err := settings(a, c, f)
+	if err != nil || len(settings) == 0 {
+		return body, err
+	}
+	all, _ := body["settings"].(map[string]any)
+	if all == nil {
+		all = map[string]any{}
+	}
+	for key, value := range settings {
+		all[key] = value
+	}
+	body["settings"] = all
+	return body, nil
+}
+
+// settings builds the settings from their flags.
+func settings(a *app.App, c *cobra.Command, f *flags) (map[string]any, error) {
+	out := map[string]any{}
+	secret := secretSettings()
+	for _, text := range f.settings {
+		key, value, ok := strings.Cut(text, "=")
+		if !ok || key == "" {
+			return nil, command.UsageError(c, "--set takes KEY=TEXT or KEY:=JSON")
+		}
+		bare, isJSON := strings.CutSuffix(key, ":")
+		if slices.Contains(secret, bare) {
+			return nil, command.UsageError(c, fmt.Sprintf("%s is a secret, which others could read on the command line; say --secret-file %s=FILE or --secret-env %s=NAME", bare, bare, bare))
+		}
+		if !isJSON {
+			out[key] = value
+			continue
+		}
+		var v any
+		if err := json.Unmarshal([]byte(value), &v); err != nil {
+			return nil, command.UsageError(c, fmt.Sprintf("--set %s: %q is no JSON; for a text write %s=TEXT", bare, value, bare))
+		}
+		out[bare] = v
+	}
+	for _, key := range f.unset {
+		out[key] = nil
+	}
+	return out, errors.Join(secretFiles(a, c, f, out), secretVariables(a, c, f, out))
+}
+
+func secretFiles(a *app.App, c *cobra.Command, f *flags, into map[string]any) error {
+	for _, text := range f.secretFile {
+		key, name, ok := strings.Cut(text, "=")
+		if !ok || key == "" || name == "" {
+			return command.UsageError(c, "--secret-file takes KEY=FILE")
+		}
+		from, _, done, err := a.OpenInput(c, name)
+		if err != nil {
+			return err
+		}
+		secret, err := io.ReadAll(io.LimitReader(from, maxSecret+1))
+		done()
+		switch value := strings.TrimRight(string(secret), "\r\n"); {
+		case err != nil:
+			return err
+		case value == "":
+			return fmt.Errorf("the secret %s: %s is empty", key, name)
+		case len(secret) > maxSecret:
+			return fmt.Errorf("the secret %s: %s is longer than %s", key, name, terminal.Bytes(maxSecret))
+		default:
+			into[key] = value
+		}
+	}
+	return nil
+}
+
+func secretVariables(a *app.App, c *cobra.Command, f *flags, into map[string]any) error {
+	for _, text := range f.secretE {
+		key, name, ok := strings.Cut(text, "=")
+		if !ok || key == "" || name == "" {
+			return command.UsageError(c, "--secret-env takes KEY=NAME of a variable")
+		}
+		value := a.Environment(name)
+		if value == "" {
+			return command.UsageError(c, fmt.Sprintf("the secret %s: the variable %s is not set", key, name))
+		}
+		into[key] = value
+	}
+	return nil
+}
+
+// sendRequest creates or changes a channel.
+func sendRequest(ctx context.Context, a *app.App, r *app.Connection, to *client.Client, method, name string, body map[string]any, force bool, done string) error {
+	request := client.Request{Method: method, Path: "/v1/channels/" + url.PathEscape(name), Body: body, Idempotent: true}
+	if force {
+		request.Query = url.Values{"force": {"true"}}
+	}
+	var raw []byte
+	var ch client.ChannelView
+	if err := to.CaptureBody(&raw).Do(ctx, request, &ch); err != nil {
+		return err
+	}
+	state := app.ChannelState(&ch)
+	if _, settings := body["settings"]; state == "up" && settings {
+		// A channel is reported as up before its provider has answered, even with a wrong password.
+		state = "provider not checked yet"
+	}
+	return a.PrintResult(r, raw, "%s: %s, %s, capacity %d", name, done, state, ch.Capacity)
+}

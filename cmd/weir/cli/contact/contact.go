@@ -1,0 +1,255 @@
+// Package contact holds the commands "weir contact" and "weir dlq".
+package contact
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"weir"
+	"weir/client"
+	"weir/cmd/internal/command"
+	"weir/cmd/internal/terminal"
+	"weir/cmd/weir/cli/app"
+)
+
+const about = `Speaks to a running Weir about contacts: queues one or a million of them, finds
+them, shows what happened to them, takes them back.
+
+` + app.AboutConnection + ` Without the scope pii:read numbers are
+shown masked.
+
+` + app.AboutExitCodes
+
+const example = `  weir contact send sms --to +15550001 --message "Please call us." --key reminder-17
+  weir contact send sms --file people.csv --errors refused.csv
+  weir contact list --channel sms --state queued
+  weir contact timeline 1-1w9gn3k1c740`
+
+func Command(a *app.App) *cobra.Command {
+	r := app.NewConnection()
+	c := command.Group("contact", "Queue, find, follow and cancel contacts", about,
+		sendCommand(a, r), listCommand(a, r), showCommand(a, r), timelineCommand(a, r), cancelCommand(a, r))
+	c.Example = example
+	a.AddConnectionFlags(c, r)
+	return c
+}
+
+func listCommand(a *app.App, r *app.Connection) *cobra.Command {
+	var w app.WatchFlag
+	q := contactQuery{most: 100}
+	p := &q.p
+	var outcomes []string
+	for _, o := range weir.Outcomes() {
+		outcomes = append(outcomes, string(o))
+	}
+	c := a.APICommand(r, "list", "List contacts", `Lists contacts, the latest accepted first; with --state or --outcome, the latest to
+enter that state first. --order oldest lists by channel and in order of acceptance.
+
+--to lists the contacts of a phone number, by channel and the latest first. It needs the
+scope pii:read, is recorded in the audit log and takes no state, outcome, survey, key or
+order. The server examines contact by contact: --channel and --since make it faster. With
+--to - the number is read from standard input, which keeps it out of shell histories.`, `  weir contact list --channel sms --state queued,sending
+  weir contact list --channel sms --key reminder-17 --output json
+  weir contact list --channel sms --outcome lost --finished-since 24h
+  weir contact list --to - --since 72h
+  weir contact list --channel sms --state done --order oldest --limit 0 --output jsonl > done.jsonl`,
+		func(ctx context.Context, c *cobra.Command, to *client.Client, _ []string) error {
+			if err := readQuery(a, c, &q); err != nil {
+				return err
+			}
+			return a.Repeat(ctx, &r.Output, &w, func(out io.Writer) error { return printContacts(ctx, a, r, to, q, out) })
+		})
+	f := c.Flags()
+	f.StringVar(&p.Channel, "channel", "", "only those of this channel")
+	f.StringSliceVar(&q.states, "state", nil, "only contacts that are queued, sending, active, unknown or done; several with commas")
+	f.StringVar(&p.Outcome, "outcome", "", "only contacts that ended as "+strings.Join(outcomes[:len(outcomes)-1], ", ")+" or "+outcomes[len(outcomes)-1])
+	f.StringVar(&p.Survey, "survey", "", "only those of this survey")
+	f.StringVar(&p.Key, "key", "", "only those with this key")
+	f.StringVar(&q.number, "to", "", "only those to this phone number; -: read it from standard input")
+	f.StringVar(&p.Order, "order", "newest", "which come first: newest or oldest")
+	a.TimeFlag(c, &p.Since, "since", "only contacts accepted then or later")
+	a.TimeFlag(c, &p.Until, "until", "only contacts accepted before")
+	a.TimeFlag(c, &p.FinishedSince, "finished-since", "only contacts that finished then or later")
+	a.TimeFlag(c, &p.FinishedUntil, "finished-until", "only contacts that finished before")
+	f.IntVar(&q.most, "limit", q.most, "most contacts that are listed; 0: all")
+	a.CompleteFlag(c, r, "channel", app.ChannelNames)
+	a.CompleteFlag(c, r, "survey", app.SurveyNames)
+	for flag, words := range map[string][]string{
+		"state": {"queued", "sending", "active", "unknown", "done"}, "outcome": outcomes, "order": {"newest", "oldest"},
+	} {
+		_ = c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
+	}
+	w.AddTo(c)
+	return c
+}
+
+// contactQuery selects the contacts of a list.
+type contactQuery struct {
+	p      client.ListContactsParams
+	states []string
+	number string
+	most   int
+}
+
+// readQuery checks the flags of a list, and reads the phone number from standard input if asked to.
+func readQuery(a *app.App, c *cobra.Command, q *contactQuery) error {
+	if q.most < 0 {
+		return command.UsageError(c, "--limit must be 0 or more")
+	}
+	q.p.State = strings.Join(q.states, ",")
+	if !c.Flags().Changed("to") {
+		return nil
+	}
+	for _, other := range []string{"state", "outcome", "survey", "key", "order", "finished-since", "finished-until"} {
+		if c.Flags().Changed(other) {
+			return command.UsageError(c, "--to goes with --channel, --since, --until and --limit, not with --"+other)
+		}
+	}
+	if q.number == "-" {
+		from, _, _, err := a.OpenInput(c, q.number)
+		if err != nil {
+			return err
+		}
+		line, err := bufio.NewReader(from).ReadString('\n')
+		if err != nil && !errors.Is(err, io.EOF) {
+			return err
+		}
+		q.number = strings.TrimSpace(line)
+	}
+	if q.number == "" {
+		return command.UsageError(c, "--to needs a phone number")
+	}
+	return nil
+}
+
+// contacts lists the contacts that the query selects.
+func (q *contactQuery) contacts(ctx context.Context, to *client.Client) iter.Seq2[client.ContactView, error] {
+	if q.number != "" {
+		return to.ContactsOf(ctx, client.SearchBody{To: q.number, Channel: q.p.Channel, Since: q.p.Since, Until: q.p.Until, Limit: app.PageSize(q.most)})
+	}
+	p := q.p
+	p.Limit = app.PageSize(q.most)
+	return to.Contacts(ctx, p)
+}
+
+func printContacts(ctx context.Context, a *app.App, r *app.Connection, to *client.Client, q contactQuery, out io.Writer) error {
+	l := a.NewList(&r.Output, out, app.Column("CONTACT"), app.Column("CHANNEL", 8), app.Column("KEY", 10), app.Column("TO"), app.Column("STATE"), app.Column("OUTCOME"), app.NumberColumn("ATTEMPTS"), app.Column("ACCEPTED"), app.Column("FINISHED"), app.Column("REASON", 10))
+	more, err := app.PrintList(l, q.contacts(ctx, to), q.most, func(x client.ContactView) []terminal.Cell {
+		attempts := 0
+		for _, t := range x.Attempts {
+			attempts = max(attempts, t.Number)
+		}
+		return app.Cells(x.ID, x.Channel, x.Key, x.To, app.StateCell(x.State), app.StateCell(x.Outcome), attempts, a.FormatMinute(x.QueuedAt), a.FormatMinute(x.FinishedAt), cmp.Or(x.Why, x.Reason))
+	})
+	if more && err == nil && !r.JSON() {
+		a.Note("there are more; --limit says how many are listed, 0 lists all")
+	}
+	return err
+}
+
+func showCommand(a *app.App, r *app.Connection) *cobra.Command {
+	var w app.WatchFlag
+	c := a.APICommand(r, "show ID", "Show a contact with its attempts", "Shows a contact, what it is to say, and its attempts.", "  weir contact show 1-1w9gn3k1c740\n  weir contact show 1-1w9gn3k1c740 --watch",
+		func(ctx context.Context, _ *cobra.Command, to *client.Client, args []string) error {
+			return a.Repeat(ctx, &r.Output, &w, func(out io.Writer) error {
+				var raw []byte
+				x, err := to.CaptureBody(&raw).GetContact(ctx, args[0])
+				if err != nil {
+					return err
+				}
+				if r.JSON() {
+					return app.WriteRaw(out, raw)
+				}
+				_, err = io.WriteString(out, contactText(a, x, a.Display(&r.Output).Colors))
+				return err
+			})
+		})
+	w.AddTo(c)
+	return c
+}
+
+func contactText(a *app.App, x *client.ContactView, colours bool) string {
+	var b strings.Builder
+	line := func(name, text string) {
+		if text != "" {
+			fmt.Fprintf(&b, "  %-10s  %s\n", name, terminal.Visible(text))
+		}
+	}
+	state := app.StateCell(cmp.Or(x.Outcome, x.State))
+	fmt.Fprintf(&b, "%s: %s", terminal.Visible(x.ID), x.State)
+	if x.Outcome != "" {
+		fmt.Fprintf(&b, ", %s", state.Style.Paint(terminal.Visible(x.Outcome), colours))
+	}
+	if x.Canceling {
+		b.WriteString(", being taken back")
+	}
+	b.WriteByte('\n')
+	line("reason", x.Reason)
+	line("why", x.Why)
+	line("channel", x.Channel)
+	line("to", x.To)
+	line("key", x.Key)
+	line("survey", x.Survey)
+	line("priority", x.Priority)
+	line("size", terminal.Plural(x.Size, "slot", "slots"))
+	line("not before", a.FormatSecond(x.NotBefore))
+	line("not after", a.FormatSecond(x.NotAfter))
+	line("accepted", a.FormatSecond(x.QueuedAt))
+	line("finished", a.FormatSecond(x.FinishedAt))
+	for _, name := range slices.Sorted(maps.Keys(x.Labels)) {
+		line("label", name+"="+x.Labels[name])
+	}
+	for _, text := range x.Messages {
+		line("message", text)
+	}
+	if call := callText(x.Call); call != "" {
+		line("call", call)
+	}
+	for i := range x.Attempts {
+		t := &x.Attempts[i]
+		end := "under way"
+		if !t.FinishedAt.IsZero() {
+			end = cmp.Or(t.Outcome, "back in the queue")
+		}
+		line(fmt.Sprintf("attempt %d", t.Number), strings.TrimSuffix(strings.Join([]string{t.ID, a.FormatSecond(t.ClaimedAt), end, t.Reason}, "  "), "  "))
+	}
+	return b.String()
+}
+
+func callText(call client.Call) string {
+	text, err := json.Marshal(call)
+	if err != nil || string(text) == "{}" {
+		return ""
+	}
+	return string(text)
+}
+
+func cancelCommand(a *app.App, r *app.Connection) *cobra.Command {
+	return app.Confirmable(a.APICommand(r, "cancel ID", "Take a contact back", `Takes a contact back. One that waits is done at once; of one in flight the provider
+is asked, and it ends when it is known how.`, "  weir contact cancel 1-1w9gn3k1c740 --yes",
+		func(ctx context.Context, c *cobra.Command, to *client.Client, args []string) error {
+			if err := a.Confirm(c, "this takes contact "+args[0]+" back"); err != nil {
+				return err
+			}
+			var raw []byte
+			x, err := to.CaptureBody(&raw).CancelContact(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			if x.State == "done" {
+				return a.PrintResult(r, raw, "%s: %s", args[0], cmp.Or(x.Outcome, x.State))
+			}
+			return a.PrintResult(r, raw, "%s: %s, being taken back", args[0], x.State)
+		}))
+}

@@ -1,0 +1,201 @@
+package contact
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"weir/client"
+	"weir/cmd/internal/command"
+	"weir/cmd/internal/terminal"
+	"weir/cmd/weir/cli/app"
+)
+
+const deadLettersAbout = `Speaks to a running Weir about dead letters: contacts that ended as failed, lost or
+dead_letter, and that nobody will retry. Those of respondents are not among them:
+their survey retries them.
+
+` + app.AboutConnection + `
+
+` + app.AboutExitCodes
+
+const deadLettersExample = `  weir dlq groups
+  weir dlq list --channel sms --outcome lost
+  weir dlq requeue --channel sms --reason "the provider refused it: 503" --since 24h
+  weir dlq discard --all --until 2026-01-01T00:00:00Z --yes`
+
+// deadLetterFilter holds the flags that select dead letters.
+type deadLetterFilter struct{ client.DeadBody }
+
+func (d *deadLetterFilter) add(a *app.App, c *cobra.Command, r *app.Connection) {
+	f := c.Flags()
+	f.StringVar(&d.Channel, "channel", "", "only those of this channel")
+	f.StringVar(&d.Outcome, "outcome", "", "only dead letters that are failed, lost or dead_letter")
+	f.Func("reason", "only those with this reason, as \"weir dlq groups\" shows it; empty: those without", func(text string) error {
+		d.Reason = &text
+		return nil
+	})
+	a.TimeFlag(c, &d.Since, "since", "only contacts that became dead letters then or later")
+	a.TimeFlag(c, &d.Until, "until", "only contacts that became dead letters before")
+	a.CompleteFlag(c, r, "channel", app.ChannelNames)
+	_ = c.RegisterFlagCompletionFunc("outcome", cobra.FixedCompletions([]string{"failed", "lost", "dead_letter"}, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// given reports whether a flag selects dead letters by what they are.
+func (d *deadLetterFilter) given() bool {
+	return d.Channel != "" || d.Outcome != "" || d.Reason != nil || !d.Since.IsZero() || !d.Until.IsZero()
+}
+
+func DeadLettersCommand(a *app.App) *cobra.Command {
+	r := app.NewConnection()
+	c := command.Group("dlq", "See dead letters, queue them again, discard them", deadLettersAbout,
+		deadLetterGroupsCommand(a, r), deadLetterListCommand(a, r),
+		deadLetterActionCommand(a, r, "requeue", "Queue dead letters again", `Queues dead letters again, each as a new contact with the same content. Nobody is
+contacted twice for one, also when the command is given again. Those whose time is
+over, or whose channel is gone, stay.`, "queues %s again", "queued again"),
+		deadLetterActionCommand(a, r, "discard", "Discard dead letters", "Discards dead letters. Their contacts stay readable until their retention ends.", "discards %s", "discarded"))
+	c.Example = deadLettersExample
+	a.AddConnectionFlags(c, r)
+	return c
+}
+
+func deadLetterGroupsCommand(a *app.App, r *app.Connection) *cobra.Command {
+	var d deadLetterFilter
+	var w app.WatchFlag
+	c := a.APICommand(r, "groups", "Count dead letters by channel, outcome and reason", "Counts dead letters by channel, outcome and reason, the most first.", "  weir dlq groups\n  weir dlq groups --since 24h --watch=10s",
+		func(ctx context.Context, _ *cobra.Command, to *client.Client, _ []string) error {
+			return a.Repeat(ctx, &r.Output, &w, func(out io.Writer) error {
+				page, err := to.GroupDeadLetters(ctx, client.GroupDeadLettersParams{Channel: d.Channel, Outcome: d.Outcome, Reason: d.Reason, Since: d.Since, Until: d.Until})
+				if err != nil {
+					return err
+				}
+				l := a.NewList(&r.Output, out, app.NumberColumn("COUNT"), app.Column("CHANNEL", 8), app.Column("OUTCOME"), app.Column("OLDEST"), app.Column("NEWEST"), app.Column("REASON", 12))
+				for _, g := range page.Groups {
+					if err := l.Add(g, app.Cells(terminal.Number(g.Count), g.Channel, app.StateCell(g.Outcome), a.FormatMinute(g.Oldest), a.FormatMinute(g.Newest), g.Reason)...); err != nil {
+						return err
+					}
+				}
+				return l.Close()
+			})
+		})
+	d.add(a, c, r)
+	w.AddTo(c)
+	return c
+}
+
+func deadLetterListCommand(a *app.App, r *app.Connection) *cobra.Command {
+	var d deadLetterFilter
+	var w app.WatchFlag
+	limit := 100
+	c := a.APICommand(r, "list", "List dead letters", "Lists dead letters by channel, the latest first.", "  weir dlq list --channel sms --outcome lost\n  weir dlq list --limit 0 --output jsonl > dead.jsonl",
+		func(ctx context.Context, c *cobra.Command, to *client.Client, _ []string) error {
+			if limit < 0 {
+				return command.UsageError(c, "--limit must be 0 or more")
+			}
+			p := client.ListDeadLettersParams{Channel: d.Channel, Outcome: d.Outcome, Reason: d.Reason, Since: d.Since, Until: d.Until, Limit: app.PageSize(limit)}
+			return a.Repeat(ctx, &r.Output, &w, func(out io.Writer) error {
+				l := a.NewList(&r.Output, out, app.Column("CONTACT"), app.Column("CHANNEL", 8), app.Column("TO"), app.Column("OUTCOME"), app.Column("AT"), app.Column("REASON", 12))
+				_, err := app.PrintList(l, to.DeadLetters(ctx, p), limit, func(d client.DeadView) []terminal.Cell {
+					return app.Cells(d.Contact.ID, d.Contact.Channel, d.Contact.To, app.StateCell(d.Outcome), a.FormatMinute(d.At), d.Reason)
+				})
+				return err
+			})
+		})
+	d.add(a, c, r)
+	c.Flags().IntVar(&limit, "limit", limit, "most that are listed; 0: all")
+	w.AddTo(c)
+	return c
+}
+
+// deadLetterActionCommand makes a command that changes dead letters.
+func deadLetterActionCommand(a *app.App, r *app.Connection, step, short, long, asks, done string) *cobra.Command {
+	var d deadLetterFilter
+	c := a.APICommand(r, step, short, long+"\n\nHow many are meant is counted before, and asked about; --dry-run only counts.", "  weir dlq "+step+" --channel sms --outcome lost --dry-run\n  weir dlq "+step+" --channel sms --outcome lost --yes",
+		func(ctx context.Context, c *cobra.Command, to *client.Client, _ []string) error {
+			f := d.DeadBody
+			if !d.given() && len(f.Contacts) == 0 && !f.All {
+				return command.UsageError(c, "which? --channel, --outcome, --reason, --since, --until and --contact say it, --all takes every one")
+			}
+			if len(f.Contacts) > 0 && (d.given() || f.All) {
+				return command.UsageError(c, "--contact says which, and nothing else beside it")
+			}
+			if f.Limit < 0 {
+				return command.UsageError(c, "--limit must be 0 or more")
+			}
+			count, err := actOnDeadLetters(ctx, to, step, f, 1, true)
+			if err != nil {
+				return err
+			}
+			meant := count.Matching
+			if f.Limit > 0 {
+				meant = min(meant, f.Limit)
+			}
+			if f.DryRun || meant == 0 {
+				return printDeadLetterResult(a, r, count, terminal.Plural(meant, "dead letter is meant", "dead letters are meant")+"; nothing was done")
+			}
+			if err := a.Confirm(c, "this "+fmt.Sprintf(asks, terminal.Plural(meant, "dead letter", "dead letters"))); err != nil {
+				return err
+			}
+			return actOnAllDeadLetters(ctx, a, r, to, step, done, f, meant)
+		})
+	d.add(a, c, r)
+	c.Flags().StringSliceVar(&d.Contacts, "contact", nil, "ids of the contacts that are meant, up to 200")
+	c.Flags().BoolVar(&d.All, "all", false, "all dead letters, if nothing else says which")
+	c.Flags().IntVar(&d.Limit, "limit", 0, "most that are dealt with; 0: all")
+	c.Flags().BoolVar(&d.DryRun, "dry-run", false, "only count")
+	return app.Confirmable(c)
+}
+
+const maxDeadLetters = 10_000 // in one request; the API's maximum
+
+// actOnDeadLetters makes one request. It is safe to repeat after a lost response.
+func actOnDeadLetters(ctx context.Context, to *client.Client, step string, f client.DeadBody, limit int, dry bool) (*client.DeadDone, error) {
+	f.Limit, f.DryRun = limit, dry
+	if step == "discard" {
+		return to.DiscardDeadLetters(ctx, f)
+	}
+	return to.RequeueDeadLetters(ctx, f)
+}
+
+// actOnAllDeadLetters processes all matching dead letters, with as many requests as needed.
+func actOnAllDeadLetters(ctx context.Context, a *app.App, r *app.Connection, to *client.Client, step, done string, f client.DeadBody, meant int) error {
+	line := a.NewStatusLine()
+	defer line.Clear()
+	sum := &client.DeadDone{Matching: meant}
+	for sum.Done < meant {
+		got, err := actOnDeadLetters(ctx, to, step, f, min(maxDeadLetters, meant-sum.Done), false)
+		if err != nil {
+			line.Clear()
+			return fmt.Errorf("%w\n%s %s before; the same command can be given again", err, terminal.Number(sum.Done), done)
+		}
+		sum.Done += got.Done
+		sum.WindowClosed, sum.ChannelGone, sum.Remaining = got.WindowClosed, got.ChannelGone, got.Remaining
+		line.Show(fmt.Sprintf("%s %s of %s %s", terminal.Meter(sum.Done, meant), terminal.Number(sum.Done), terminal.Number(meant), done))
+		if got.Done == 0 {
+			break
+		}
+	}
+	line.Clear()
+	text := terminal.Plural(sum.Done, "dead letter", "dead letters") + " " + done
+	if sum.WindowClosed > 0 {
+		text += fmt.Sprintf(", %s stay because their time is over", terminal.Number(sum.WindowClosed))
+	}
+	if sum.ChannelGone > 0 {
+		text += fmt.Sprintf(", %s stay because their channel is gone", terminal.Number(sum.ChannelGone))
+	}
+	if sum.Remaining > 0 {
+		text += fmt.Sprintf("; %s of the matching ones remain", terminal.Number(sum.Remaining))
+	}
+	return printDeadLetterResult(a, r, sum, text)
+}
+
+func printDeadLetterResult(a *app.App, r *app.Connection, sum *client.DeadDone, text string) error {
+	raw, err := json.Marshal(sum)
+	if err != nil {
+		return err
+	}
+	return a.PrintResult(r, raw, "%s", text)
+}

@@ -1,0 +1,225 @@
+package contact
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/base32"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"weir"
+	"weir/client"
+	"weir/cmd/internal/command"
+	"weir/cmd/internal/terminal"
+	"weir/cmd/weir/cli/app"
+)
+
+// maxRow is the maximum length of an NDJSON line, in bytes: the body of one contact.
+const maxRow = 1 << 20
+
+// row is one contact of a file.
+type row struct {
+	line    int
+	contact client.ContactBody
+	wrong   *client.RowError // why the row cannot be sent; nil: it can
+}
+
+// newRow returns a row with the default values, and shares no memory with them.
+func newRow(line int, usual *client.ContactBody) row {
+	out := row{line: line, contact: *usual}
+	out.contact.Labels, out.contact.Messages = maps.Clone(usual.Labels), slices.Clone(usual.Messages)
+	return out
+}
+
+// Rows reads the contacts of a file. next returns io.EOF at the end.
+type rows interface{ next() (row, error) }
+
+// contactColumns returns the columns that a CSV file of contacts may have, besides
+// label.NAME.
+func contactColumns() []string {
+	return []string{"to", "key", "priority", "not_before", "not_after", "survey", "message", "callback_url", "call_flow_id", "twiml"}
+}
+
+// csvRows reads CSV. The first line names the columns; message may occur
+// several times.
+type csvRows struct {
+	from    *csv.Reader
+	columns []string
+	usual   client.ContactBody // defaults for what a row leaves out
+}
+
+func newCSVRows(from io.Reader, usual client.ContactBody) (*csvRows, error) {
+	buffered := bufio.NewReaderSize(from, 64<<10)
+	if mark, err := buffered.Peek(3); err == nil && bytes.Equal(mark, []byte("\xef\xbb\xbf")) {
+		_, _ = buffered.Discard(3)
+	}
+	r := &csvRows{from: csv.NewReader(buffered), usual: usual}
+	r.from.FieldsPerRecord, r.from.ReuseRecord = -1, true
+	head, err := r.from.Read()
+	if errors.Is(err, io.EOF) {
+		return nil, command.Exit(app.Rejected, "the file is empty; its first line names the columns, one of them to")
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range head {
+		name = strings.ToLower(strings.TrimSpace(name))
+		label, isLabel := strings.CutPrefix(name, "label.")
+		switch {
+		case name == "phone":
+			name = "to"
+		case isLabel && label != "":
+			name = "label." + strings.TrimSpace(name)[len("label."):]
+		case !slices.Contains(contactColumns(), name):
+			return nil, command.Exit(app.Rejected, fmt.Sprintf("no contact has a %q; the columns may be %s and label.NAME", name, strings.Join(contactColumns(), ", ")))
+		}
+		if name != "message" && slices.Contains(r.columns, name) {
+			return nil, command.Exit(app.Rejected, fmt.Sprintf("two columns are called %q", name))
+		}
+		r.columns = append(r.columns, name)
+	}
+	if !slices.Contains(r.columns, "to") {
+		return nil, command.Exit(app.Rejected, "no column is called to")
+	}
+	return r, nil
+}
+
+func (r *csvRows) next() (row, error) {
+	fields, err := r.from.Read()
+	if parse, ok := errors.AsType[*csv.ParseError](err); ok {
+		// After a syntax error the start of the next row is unknown.
+		return row{}, fmt.Errorf("line %d: %w", parse.Line, parse.Err)
+	}
+	if err != nil {
+		return row{}, err
+	}
+	line, _ := r.from.FieldPos(0)
+	out := newRow(line, &r.usual)
+	if len(fields) != len(r.columns) {
+		return out.bad("", fmt.Sprintf("has %d fields, but there are %d columns", len(fields), len(r.columns))), nil
+	}
+	var messages []string
+	for i, value := range fields {
+		if value = strings.TrimSpace(value); value == "" {
+			continue
+		}
+		if !utf8.ValidString(value) {
+			return out.bad(r.columns[i], "is no UTF-8"), nil
+		}
+		if r.columns[i] == "message" {
+			messages = append(messages, value)
+		} else if why := out.set(r.columns[i], value); why != "" {
+			return out.bad(r.columns[i], why), nil
+		}
+	}
+	if len(messages) > 0 {
+		out.contact.Messages = messages
+	}
+	return out, nil
+}
+
+// set sets the field of a column.
+func (r *row) set(column, value string) (why string) {
+	c := &r.contact
+	var err error
+	switch column {
+	case "to":
+		c.To = value
+	case "key":
+		c.Key = value
+	case "priority":
+		c.Priority = value
+	case "survey":
+		c.Survey = value
+	case "not_before":
+		c.NotBefore, _, why = weir.ParseInstant(value)
+	case "not_after":
+		c.NotAfter, _, why = weir.ParseInstant(value)
+	case "callback_url":
+		c.Call.CallbackURL = value
+	case "twiml":
+		c.Call.TwiML = value
+	case "call_flow_id":
+		if c.Call.CallFlowID, err = strconv.Atoi(value); err != nil {
+			return "is no whole number"
+		}
+	default:
+		r.label(strings.TrimPrefix(column, "label."), value)
+	}
+	return why
+}
+
+func (r *row) label(name, value string) {
+	if r.contact.Labels == nil {
+		r.contact.Labels = map[string]string{}
+	}
+	r.contact.Labels[name] = value
+}
+
+// bad marks a row as one that cannot be sent.
+func (r row) bad(column, reason string) row {
+	r.wrong = &client.RowError{Line: r.line, Column: column, Reason: reason}
+	return r
+}
+
+// jsonRows reads NDJSON: one contact per line.
+type jsonRows struct {
+	lines *bufio.Scanner
+	line  int
+	usual client.ContactBody
+}
+
+func newJSONRows(from io.Reader, usual client.ContactBody) *jsonRows {
+	r := &jsonRows{lines: bufio.NewScanner(from), usual: usual}
+	r.lines.Buffer(make([]byte, 64<<10), maxRow)
+	return r
+}
+
+func (r *jsonRows) next() (row, error) {
+	for r.lines.Scan() {
+		r.line++
+		text := bytes.TrimSpace(r.lines.Bytes())
+		if len(text) == 0 {
+			continue
+		}
+		out := newRow(r.line, &r.usual)
+		d := json.NewDecoder(bytes.NewReader(text))
+		d.DisallowUnknownFields()
+		err := d.Decode(&out.contact)
+		if _, more := d.Token(); err == nil && !errors.Is(more, io.EOF) {
+			err = errors.New("more follows the object")
+		}
+		if err != nil {
+			return out.bad("", "is no contact: "+strings.TrimPrefix(err.Error(), "json: ")), nil
+		}
+		return out, nil
+	}
+	if err := r.lines.Err(); err != nil {
+		if errors.Is(err, bufio.ErrTooLong) {
+			err = fmt.Errorf("line %d is longer than %s", r.line+1, terminal.Bytes(maxRow))
+		}
+		return row{}, err
+	}
+	return row{}, io.EOF
+}
+
+// keyOf returns the idempotency key of a contact that has none: a hash of the run
+// and the contact's content, recipient included. The same file sent again has the
+// same keys, so no recipient is contacted twice.
+func keyOf(run string, c *client.ContactBody) (string, error) {
+	text, err := json.Marshal(c)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(append([]byte(run+"\n"), text...))
+	return "cli-" + strings.ToLower(base32.StdEncoding.EncodeToString(sum[:15])), nil
+}

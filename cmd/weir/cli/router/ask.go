@@ -1,0 +1,181 @@
+package router
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"weir/cmd/internal/command"
+	"weir/cmd/weir/cli/app"
+	"weir/cmd/weir/routerclient"
+	"weir/routing"
+	"weir/routing/acd"
+	"weir/routing/resource"
+)
+
+// request is a request for a worker.
+type request struct {
+	filter, queue, channel, id string
+	selectors                  []resource.WorkerSelector
+	peek                       bool
+}
+
+// askResult is the printed result.
+type askResult struct {
+	Filter   string             `json:"filter"`
+	Depth    int                `json:"depth"`             // before the request
+	Pool     string             `json:"pool,omitempty"`    // the pool with this filter
+	Version  *uint64            `json:"version,omitempty"` // of the pool, after the request
+	Job      string             `json:"job,omitempty"`
+	Status   resource.JobStatus `json:"status,omitempty"`
+	Worker   string             `json:"worker,omitempty"` // who has the job, or would be next
+	Name     string             `json:"name,omitempty"`
+	Since    *time.Time         `json:"available_since,omitempty"`
+	Position *routing.Position  `json:"position,omitempty"` // of a waiting job
+}
+
+func askCommand(a *app.App, d *connection) *cobra.Command {
+	var q request
+	c := newCommand(a, d, "ask FILTER", "Get an agent for a caller, or look who would be next", `Makes a job that asks for what the filter says, and tells who has got it and since
+when the agent was available. In the queue "agents" of "weir route seed" a caller
+gets somebody now or nobody (exit code 1); in a queue where callers wait it tells
+the place. With --peek it only looks.
+
+A filter is Q#language#gender, or labels with values joined by commas:
+language=Spanish,gender=M (language= and skill= ask for a label of that name), and
+level>=3; operators are = != < <= > >=.`, `  weir route ask 'Q#Spanish#M'
+  weir route ask 'language=Spanish,level>=3' --peek
+  weir route ask Spanish --queue callers`, func(c *cobra.Command, to *routerclient.Client, args []string) error {
+		var err error
+		q.filter = args[0]
+		if q.selectors, err = acd.ParseFilter(args[0]); err != nil {
+			return command.UsageError(c, fmt.Sprintf("%q is no filter: write Q#Spanish#M, or Spanish,gender=M,level>=3", args[0]))
+		}
+		out, err := ask(c.Context(), to, q)
+		if err != nil {
+			return err
+		}
+		if d.JSON() {
+			err = a.PrintJSON(out)
+		} else {
+			_, err = fmt.Fprint(a.Stdout, out.text(q.peek))
+		}
+		if err == nil && out.Worker == "" && out.Position == nil {
+			err = errors.New("nobody is available")
+		}
+		return err
+	})
+	f := c.Flags()
+	f.StringVar(&q.queue, "queue", acd.Agents, "queue in which to ask")
+	f.StringVar(&q.channel, "channel", acd.Channel, "the router's channel of the job")
+	f.StringVar(&q.id, "job", "", "id of the job (default: a new one)")
+	f.BoolVar(&q.peek, "peek", false, "only look: who would be next, how many there are")
+	return c
+}
+
+func ask(ctx context.Context, to *routerclient.Client, q request) (askResult, error) {
+	out := askResult{Filter: q.filter}
+	ready, err := to.Ready(ctx, q.queue, q.channel, q.filter, 1)
+	if err != nil {
+		return out, err
+	}
+	out.Depth = ready.Depth
+	if !q.peek {
+		if err := assign(ctx, to, q, &out); err != nil {
+			return out, err
+		}
+	} else if len(ready.Value) > 0 {
+		out.Worker, out.Since = ready.Value[0].WorkerID, &ready.Value[0].Since
+	}
+	for _, w := range ready.Value { // read before the request; another job may have been faster
+		if w.WorkerID == out.Worker {
+			out.Since = &w.Since
+		}
+	}
+	if out.Worker != "" {
+		w, err := to.Worker(ctx, out.Worker)
+		if err != nil {
+			return out, err
+		}
+		out.Name, _ = w.Tags["name"].Text()
+	}
+	return out, findPool(ctx, to, q, &out)
+}
+
+// assign makes the job and reads its result.
+func assign(ctx context.Context, to *routerclient.Client, q request, out *askResult) error {
+	out.Job = cmp.Or(q.id, "ask-"+strings.ToLower(rand.Text()))
+	err := to.Patch(ctx, "jobs", out.Job, map[string]any{
+		"channelId": q.channel, "queueId": q.queue, "requestedWorkerSelectors": q.selectors,
+	})
+	if err != nil {
+		return err
+	}
+	j, err := to.Job(ctx, out.Job)
+	if err != nil {
+		return err
+	}
+	out.Status = j.Status
+	for _, a := range j.Assignments {
+		if a.ClosedAt.IsZero() {
+			out.Worker = a.WorkerID
+		}
+	}
+	if j.Status != resource.JobQueued {
+		return nil
+	}
+	p, err := to.Position(ctx, out.Job)
+	if refused, ok := errors.AsType[*routerclient.Error](err); ok && refused.Status/100 == 4 {
+		return nil // the job no longer waits
+	}
+	out.Position = &p
+	return err
+}
+
+// findPool finds the pool with exactly the requested filter.
+func findPool(ctx context.Context, to *routerclient.Client, q request, out *askResult) error {
+	return routerclient.Each(ctx, to, "pools", url.Values{}, func(p routerclient.Pool, _ json.RawMessage) error {
+		if p.ChannelID == q.channel && p.QueueID == q.queue && acd.SameFilter(p.Selectors, q.selectors) {
+			out.Pool, out.Version = p.ID, &p.Version
+		}
+		return nil
+	})
+}
+
+// text formats the result for people.
+func (r askResult) text(peek bool) string {
+	var b strings.Builder
+	who := r.Worker
+	if r.Name != "" {
+		who = r.Name + " (" + r.Worker + ")"
+	}
+	if r.Since != nil {
+		who += ", available since " + r.Since.UTC().Format("2006-01-02 15:04:05.000000 MST")
+	}
+	switch {
+	case r.Worker == "" && r.Position != nil:
+		fmt.Fprintf(&b, "%s: job %s waits, place %d of %d\n", r.Filter, r.Job, r.Position.Position, r.Position.QueueLength)
+	case r.Worker == "":
+		fmt.Fprintf(&b, "%s: nobody is available\n", r.Filter)
+	case peek:
+		fmt.Fprintf(&b, "%s: next is %s\n", r.Filter, who)
+	default:
+		fmt.Fprintf(&b, "%s: %s has job %s\n", r.Filter, who, r.Job)
+	}
+	fmt.Fprintf(&b, "available: %d", r.Depth)
+	if !peek {
+		b.WriteString(" before")
+	}
+	if r.Version != nil {
+		fmt.Fprintf(&b, "; version of pool %s: %d", r.Pool, *r.Version)
+	}
+	return b.String() + "\n"
+}

@@ -1,0 +1,183 @@
+package router
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"weir/cmd/internal/command"
+	"weir/cmd/internal/terminal"
+	"weir/cmd/weir/cli/app"
+	"weir/cmd/weir/routerclient"
+	"weir/routing/label"
+	"weir/routing/resource"
+)
+
+// printList returns the function that prints a list of the router.
+func printList[T any](a *app.App, d *connection, c *cobra.Command, to *routerclient.Client, kind string, query url.Values, head []terminal.Column, row func(T) ([]terminal.Cell, error)) func(io.Writer) error {
+	return func(out io.Writer) error {
+		l := a.NewList(&d.Output, out, head...)
+		err := routerclient.Each(c.Context(), to, kind, query, func(x T, raw json.RawMessage) error {
+			if d.JSON() {
+				return l.Add(raw)
+			}
+			cells, err := row(x)
+			if err != nil {
+				return err
+			}
+			return l.Add(raw, cells...)
+		})
+		if err != nil {
+			return err
+		}
+		return l.Close()
+	}
+}
+
+// filters adds flags that set the parameters of a list.
+func filters(c *cobra.Command, into url.Values, names map[string]string) {
+	for flag, parameter := range names {
+		c.Flags().Func(flag, "only those with this "+flag, func(text string) error {
+			into.Set(parameter, text)
+			return nil
+		})
+	}
+}
+
+func workersCommand(a *app.App, d *connection) *cobra.Command {
+	query := url.Values{}
+	var w app.WatchFlag
+	c := newCommand(a, d, "workers", "List the workers", "Lists the workers by id.",
+		"  weir route workers --state active --queue agents", func(c *cobra.Command, to *routerclient.Client, _ []string) error {
+			head := []terminal.Column{app.Column("WORKER", 12), app.Column("STATE"), app.NumberColumn("JOBS"), app.NumberColumn("OFFERS"), app.NumberColumn("LOAD"), app.Column("QUEUES", 10), app.Column("LABELS", 10)}
+			return a.Repeat(c.Context(), &d.Output, &w, printList(a, d, c, to, "workers", query, head, func(w routerclient.Worker) ([]terminal.Cell, error) {
+				return app.Cells(w.ID, app.StateCell(string(w.State)), len(w.AssignedJobs), len(w.Offers), fmt.Sprintf("%.0f%%", 100*w.LoadRatio),
+					strings.Join(w.Queues, ","), labelsText(w.Labels)), nil
+			}))
+		})
+	w.AddTo(c)
+	filters(c, query, map[string]string{"state": "state", "queue": "queueId", "channel": "channelId"})
+	return c
+}
+
+func queuesCommand(a *app.App, d *connection) *cobra.Command {
+	var w app.WatchFlag
+	c := newCommand(a, d, "queues", "List the queues with their figures", "Lists the queues by id.",
+		"  weir route queues", func(c *cobra.Command, to *routerclient.Client, _ []string) error {
+			head := []terminal.Column{app.Column("QUEUE", 12), app.NumberColumn("LENGTH"), app.NumberColumn("LONGEST WAIT"), app.Column("CLOSED"), app.Column("DISTRIBUTION", 10), app.Column("EXCEPTIONS", 10)}
+			return a.Repeat(c.Context(), &d.Output, &w, printList(a, d, c, to, "queues", nil, head, func(q routerclient.Queue) ([]terminal.Cell, error) {
+				f, err := to.Statistics(c.Context(), q.ID)
+				if err != nil {
+					return nil, err
+				}
+				wait := ""
+				if f.LongestJobWaitTimeMinutes != nil {
+					wait = time.Duration(*f.LongestJobWaitTimeMinutes * float64(time.Minute)).Round(time.Second).String()
+				}
+				return app.Cells(q.ID, f.Length, wait, q.Closed, q.DistributionPolicyID, q.ExceptionPolicyID), nil
+			}))
+		})
+	w.AddTo(c)
+	return c
+}
+
+func jobsCommand(a *app.App, d *connection) *cobra.Command {
+	query := url.Values{}
+	unmatchable, why := false, false
+	var w app.WatchFlag
+	c := newCommand(a, d, "jobs", "List the jobs", "Lists the jobs in the order in which they came. --why adds the reason why\neach job waits, with one request for each that does.",
+		"  weir route jobs --status queued --why\n  weir route jobs --queue callers --unmatchable", func(c *cobra.Command, to *routerclient.Client, _ []string) error {
+			if unmatchable {
+				return a.Repeat(c.Context(), &d.Output, &w, func(out io.Writer) error { return printUnmatchable(a, c, d, to, query.Get("queueId"), out) })
+			}
+			head := []terminal.Column{app.Column("JOB", 12), app.Column("STATUS"), app.Column("QUEUE", 8), app.Column("CHANNEL", 8), app.NumberColumn("PRIORITY"), app.Column("QUEUED"), app.Column("WORKER", 8), app.Column("DISPOSITION", 8)}
+			if why {
+				head = append(head, app.Column("WHY", 20))
+			}
+			return a.Repeat(c.Context(), &d.Output, &w, printList(a, d, c, to, "jobs", query, head, func(j routerclient.Job) ([]terminal.Cell, error) {
+				worker := ""
+				for _, as := range j.Assignments {
+					worker = as.WorkerID
+				}
+				row := app.Cells(j.ID, app.StateCell(string(j.Status)), j.QueueID, j.ChannelID, j.Priority, a.FormatMinute(j.EnqueuedAt), worker, j.DispositionCode)
+				if !why {
+					return row, nil
+				}
+				reason, err := "", error(nil)
+				if j.Status.Active() && j.Status != resource.JobAssigned {
+					reason, err = to.Why(c.Context(), j.ID)
+				}
+				return append(row, app.Cells(reason)...), err
+			}))
+		})
+	w.AddTo(c)
+	filters(c, query, map[string]string{"status": "status", "queue": "queueId", "channel": "channelId"})
+	c.Flags().BoolVar(&why, "why", false, "show why each job waits")
+	c.Flags().BoolVar(&unmatchable, "unmatchable", false, "only the ids of those, of one queue, that no worker could take even if all were free")
+	return c
+}
+
+func printUnmatchable(a *app.App, c *cobra.Command, d *connection, to *routerclient.Client, queue string, out io.Writer) error {
+	if queue == "" {
+		return command.UsageError(c, "--unmatchable is about one queue; say which with --queue")
+	}
+	ids, err := to.Unmatchable(c.Context(), queue)
+	if err != nil {
+		return err
+	}
+	l := a.NewList(&d.Output, out, app.Column("JOB"))
+	for _, id := range ids {
+		if err := l.Add(map[string]string{"id": id}, app.TextCell(id)); err != nil {
+			return err
+		}
+	}
+	return l.Close()
+}
+
+func poolsCommand(a *app.App, d *connection) *cobra.Command {
+	var w app.WatchFlag
+	c := newCommand(a, d, "pools", "List the pools with depth and version", "Lists the pools by id: how many available workers pass each filter, and how often\nthat has changed.",
+		"  weir route pools", func(c *cobra.Command, to *routerclient.Client, _ []string) error {
+			head := []terminal.Column{app.Column("POOL", 12), app.NumberColumn("DEPTH"), app.NumberColumn("VERSION"), app.Column("QUEUE", 8), app.Column("CHANNEL", 8), app.Column("FILTER", 12)}
+			return a.Repeat(c.Context(), &d.Output, &w, printList(a, d, c, to, "pools", nil, head, func(p routerclient.Pool) ([]terminal.Cell, error) {
+				return app.Cells(p.ID, p.Depth, p.Version, p.QueueID, p.ChannelID, filterText(p.Selectors)), nil
+			}))
+		})
+	w.AddTo(c)
+	return c
+}
+
+// labelsText formats labels on one line; a label that is true appears as its name only.
+func labelsText(l label.Set) string {
+	var out []string
+	for _, k := range slices.Sorted(maps.Keys(l)) {
+		if is, ok := l[k].Bool(); ok && is {
+			out = append(out, k)
+		} else if k != "Id" { // Id only repeats the id
+			out = append(out, k+"="+l[k].String())
+		}
+	}
+	return strings.Join(out, " ")
+}
+
+func filterText(list []resource.WorkerSelector) string {
+	signs := map[label.Operator]string{
+		label.Equal: "=", label.NotEqual: "!=", label.LessThan: "<", label.LessOrEqual: "<=", label.GreaterThan: ">", label.GreaterOrEqual: ">=",
+	}
+	var out []string
+	for _, s := range list {
+		if is, ok := s.Value.Bool(); ok && is && s.Operator == label.Equal {
+			out = append(out, s.Key)
+			continue
+		}
+		out = append(out, s.Key+signs[s.Operator]+s.Value.String())
+	}
+	return strings.Join(out, ",")
+}

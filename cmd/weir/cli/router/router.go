@@ -1,0 +1,121 @@
+// Package router holds the commands "weir route", for the job router.
+package router
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"weir/cmd/internal/command"
+	"weir/cmd/weir/cli/app"
+	"weir/cmd/weir/routerclient"
+	"weir/internal/hmacsign"
+)
+
+// connection holds what the commands share that send requests to the job router.
+type connection struct {
+	app.Output
+	url, keyFile, tokenFile string
+}
+
+const about = `Speaks to the job router of a running Weir.
+
+Which one: --url or WEIR_URL (http://127.0.0.1:8080 if neither is given). Requests
+are signed with an access key, one of the server's JOB_ROUTER_ACCESS_KEYS:
+--key-file, WEIR_ROUTER_KEY or WEIR_ROUTER_KEY_FILE. Without one they carry the
+token of the API (--token-file, WEIR_TOKEN or WEIR_TOKEN_FILE), which needs the
+scopes router and pii:read. Without either they do for a server on this machine
+that has neither keys nor tokens.
+
+` + app.AboutExitCodes + `
+
+It is also a failure (1) when "weir route ask" finds nobody.`
+
+const example = `  weir route seed --agents 5
+  weir route ask 'Q#Spanish#M'
+  weir route workers --state active`
+
+func Command(a *app.App) *cobra.Command {
+	d := &connection{Output: app.NewOutput()}
+	c := command.Group("route", "Ask the job router, fill it with examples, list what it has", about,
+		askCommand(a, d), seedCommand(a, d), workersCommand(a, d), queuesCommand(a, d), jobsCommand(a, d), poolsCommand(a, d))
+	c.Example = example
+	f := c.PersistentFlags()
+	f.StringVar(&d.url, "url", "", "address of Weir (default WEIR_URL, or "+routerclient.DefaultURL+")")
+	f.StringVar(&d.keyFile, "key-file", "", "file with the access key (default WEIR_ROUTER_KEY_FILE, or WEIR_ROUTER_KEY itself)")
+	f.StringVar(&d.tokenFile, "token-file", "", "file with the API token, for when there is no key (default WEIR_TOKEN_FILE, or WEIR_TOKEN itself)")
+	d.AddFlags(c)
+	return c
+}
+
+// connect makes the client that flags and environment configure.
+func connect(a *app.App, c *cobra.Command, d *connection) (*routerclient.Client, error) {
+	key, err := accessKey(a, c, d)
+	if err != nil {
+		return nil, err
+	}
+	where := d.url
+	if where == "" {
+		where = a.Environment("WEIR_URL")
+	}
+	out, err := routerclient.New(where, key, a.Now)
+	if err != nil {
+		return nil, command.UsageError(c, err.Error())
+	}
+	if key == nil {
+		token, err := command.Token(c, a.Environ, d.tokenFile)
+		if err != nil {
+			return nil, err
+		}
+		out.SetToken(token)
+	}
+	return out, nil
+}
+
+func accessKey(a *app.App, c *cobra.Command, d *connection) (*hmacsign.Key, error) {
+	file, text := d.keyFile, a.Environment("WEIR_ROUTER_KEY")
+	if file == "" {
+		if file = a.Environment("WEIR_ROUTER_KEY_FILE"); file != "" && text != "" {
+			return nil, command.UsageError(c, "WEIR_ROUTER_KEY and WEIR_ROUTER_KEY_FILE are both set")
+		}
+	}
+	if file != "" {
+		read, err := os.ReadFile(file) //nolint:gosec // the user names it
+		if err != nil {
+			return nil, fmt.Errorf("read the key: %w", err)
+		}
+		if text = strings.TrimSpace(string(read)); text == "" {
+			return nil, fmt.Errorf("read the key: %s is empty", file)
+		}
+	}
+	if text == "" {
+		return nil, nil
+	}
+	key, err := hmacsign.ParseKey(text)
+	if err != nil {
+		return nil, command.UsageError(c, err.Error())
+	}
+	return &key, nil
+}
+
+// newCommand makes a command that takes the named arguments and gets a client of the router.
+func newCommand(a *app.App, d *connection, use, short, long, example string, do func(c *cobra.Command, to *routerclient.Client, args []string) error) *cobra.Command {
+	return &cobra.Command{
+		Use: use, Short: short, Long: long, Example: example,
+		Args: app.NamedArgs(strings.Fields(use)[1:]), ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(c *cobra.Command, args []string) error {
+			to, err := connect(a, c, d)
+			if err != nil {
+				return err
+			}
+			defer to.Close()
+			if err = do(c, to, args); err != nil && c.Context().Err() != nil {
+				return errors.New("interrupted")
+			}
+			return err
+		},
+	}
+}

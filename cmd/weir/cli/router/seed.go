@@ -1,0 +1,99 @@
+package router
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"weir/cmd/internal/command"
+	"weir/cmd/weir/cli/app"
+	"weir/cmd/weir/routerclient"
+	"weir/routing/acd"
+)
+
+func seedCommand(a *app.App, d *connection) *cobra.Command {
+	var agents int
+	var seed uint64
+	c := newCommand(a, d, "seed", "Fill the router with an example", `Puts an example into the router: the queues "agents" (somebody now or nobody) and
+"callers" (callers wait), their policies, a pool for each of three languages and
+two genders, and agents with one to three of the languages, all available. What is
+there already under the same id is made the same again; nothing is deleted.`, `  weir route seed --agents 5
+  weir route seed --agents 200 --seed 7`, func(c *cobra.Command, to *routerclient.Client, _ []string) error {
+		if agents < 0 {
+			return command.UsageError(c, "--agents must be 0 or more")
+		}
+		x := acd.Seed(agents, seed)
+		if err := put(c.Context(), to, x); err != nil {
+			return err
+		}
+		if d.JSON() {
+			return printSeededJSON(a, x)
+		}
+		return printSeeded(a, x)
+	})
+	c.Flags().IntVar(&agents, "agents", 5, "agents")
+	c.Flags().Uint64Var(&seed, "seed", 0, "seed of who they are")
+	return c
+}
+
+// put sends an example: referenced objects first.
+func put(ctx context.Context, to *routerclient.Client, x acd.Example) error {
+	if err := putAll(ctx, to, "distributionPolicies", x.Distribution); err != nil {
+		return err
+	}
+	if err := putAll(ctx, to, "exceptionPolicies", x.Exception); err != nil {
+		return err
+	}
+	if err := putAll(ctx, to, "queues", x.Queues); err != nil {
+		return err
+	}
+	for _, p := range x.Pools {
+		if err := to.Patch(ctx, "pools", p.ID, p.Spec); err != nil {
+			return fmt.Errorf("pools %s: %w", p.ID, err)
+		}
+	}
+	for _, w := range x.Agents {
+		if err := to.Patch(ctx, "workers", w.ID, w.Spec); err != nil {
+			return fmt.Errorf("workers %s: %w", w.ID, err)
+		}
+	}
+	return nil
+}
+
+func putAll[T any](ctx context.Context, to *routerclient.Client, kind string, specs map[string]T) error {
+	for _, id := range slices.Sorted(maps.Keys(specs)) {
+		if err := to.Patch(ctx, kind, id, specs[id]); err != nil {
+			return fmt.Errorf("%s %s: %w", kind, id, err)
+		}
+	}
+	return nil
+}
+
+func printSeeded(a *app.App, x acd.Example) error {
+	for _, w := range x.Agents {
+		name, _ := w.Spec.Tags["name"].Text()
+		if _, err := fmt.Fprintf(a.Stdout, "%-22s %-8s %s\n", w.ID, name, labelsText(w.Spec.Labels)); err != nil {
+			return err
+		}
+	}
+	_, err := fmt.Fprintf(a.Stdout, "%d agents, %d pools, queues %s\n", len(x.Agents), len(x.Pools), acd.Agents+" and "+acd.Callers)
+	return err
+}
+
+func printSeededJSON(a *app.App, x acd.Example) error {
+	out := struct {
+		Queues []string `json:"queues"`
+		Pools  []string `json:"pools"`
+		Agents []string `json:"agents"`
+	}{slices.Sorted(maps.Keys(x.Queues)), []string{}, []string{}}
+	for _, p := range x.Pools {
+		out.Pools = append(out.Pools, p.ID)
+	}
+	for _, w := range x.Agents {
+		out.Agents = append(out.Agents, w.ID)
+	}
+	return a.PrintJSON(out)
+}

@@ -1,0 +1,59 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"weir/cmd/internal/command"
+	"weir/cmd/internal/terminal"
+	"weir/cmd/weir/cli/app"
+	"weir/cmd/weir/daemon"
+	"weir/config"
+)
+
+func ConfigCommand(a *app.App) *cobra.Command {
+	c := a.PlainCommand("config", "Show the configuration that serve would run with here", `Shows the configuration that "weir serve" would run with in this environment, without
+its secrets. A Weir that is running has the environment in which it was started.`, printConfig)
+	check := a.PlainCommand("check", "Report every mistake in the configuration", "Reports every mistake in the configuration at once, and variables that do nothing because\ntheir name is not quite one of Weir's; exit code 2 if there is any.", checkConfig)
+	markdown := command.Plain("markdown", "Write the table of variables for the documentation", "", func(context.Context) error {
+		return config.Markdown(a.Stdout)
+	})
+	markdown.Hidden = true
+	c.AddCommand(check, markdown)
+	return c
+}
+
+func printConfig(_ context.Context, a *app.App) error {
+	cfg, err := a.LoadConfig(a.Warn)
+	if err != nil {
+		return err
+	}
+	a.Note("the configuration of this environment; a Weir that runs already may have another")
+	return cfg.Print(a.Stdout)
+}
+
+func checkConfig(_ context.Context, a *app.App) error {
+	cfg, err := a.LoadConfig(a.Warn)
+	if err != nil {
+		return err
+	}
+	var wrong []error
+	if cfg.TLS() {
+		_, err := cfg.LoadCertificate()
+		wrong = append(wrong, err)
+	}
+	if err := daemon.CheckSubscriptions(cfg); err != nil {
+		wrong = append(wrong, command.Exit(app.Usage, err.Error()))
+	}
+	if unknown := config.Unknown(a.Environ); len(unknown) > 0 {
+		wrong = append(wrong, command.Exit(app.Usage, terminal.Plural(int64(len(unknown)), "variable does nothing", "variables do nothing")+"; see the warnings"))
+	}
+	if err := errors.Join(wrong...); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(a.Stdout, "the configuration is fine")
+	return err
+}

@@ -1,0 +1,56 @@
+package server
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"weir/cmd/weir/cli/app"
+)
+
+// healthTimeout is below the timeout that container engines give a check.
+const healthTimeout = 5 * time.Second
+
+func HealthcheckCommand(a *app.App) *cobra.Command {
+	return a.PlainCommand("healthcheck", "Ask the Weir on this machine whether it is ready",
+		"Asks the Weir that listens on LISTEN_ADDR whether it is ready; exit code 1 if not.\nFor containers that hold no other program.", checkHealth)
+}
+
+func checkHealth(ctx context.Context, a *app.App) error {
+	cfg, err := a.LoadConfig(func(string) {}) // serve has logged the warnings
+	if err != nil {
+		return err
+	}
+	base := cfg.DerivePublicURL(cfg.ListenAddr)
+	if base == "" {
+		return errors.New("LISTEN_ADDR leaves the port open, so nobody can tell where Weir listens")
+	}
+	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/readyz", nil)
+	if err != nil {
+		return err
+	}
+	resp, err := (&http.Client{Transport: &http.Transport{
+		DisableKeepAlives: true,
+		// The certificate is for the public name, but this request goes to the
+		// loopback address; it holds no secret.
+		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // see above
+	}}).Do(req)
+	if err != nil {
+		return fmt.Errorf("not ready: %w", err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if resp.StatusCode != http.StatusOK {
+		body, _ := io.ReadAll(io.LimitReader(resp.Body, 1000))
+		return fmt.Errorf("not ready: %s %s", resp.Status, body)
+	}
+	_, err = fmt.Fprintln(a.Stdout, "ready")
+	return err
+}

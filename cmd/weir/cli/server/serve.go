@@ -1,0 +1,80 @@
+// Package server holds the commands that run on the machine of the broker: they read
+// its configuration, open its database, or run it.
+package server
+
+import (
+	"context"
+	"io"
+	"log/slog"
+
+	"github.com/spf13/cobra"
+
+	"weir/client"
+	"weir/cmd/internal/command"
+	"weir/cmd/weir/cli/app"
+	"weir/cmd/weir/daemon"
+	"weir/config"
+)
+
+// newLogger returns the logger of the process: text on a terminal, otherwise JSON,
+// unless the configuration sets the format.
+func newLogger(w io.Writer, level config.LogLevel, format config.LogFormat) *slog.Logger {
+	o := &slog.HandlerOptions{Level: level.Level(), ReplaceAttr: formatDuration}
+	if format == "text" || format == "" && command.IsTerminal(w) {
+		return slog.New(slog.NewTextHandler(w, o))
+	}
+	return slog.New(slog.NewJSONHandler(w, o))
+}
+
+// formatDuration formats durations with their units, which JSON would leave out.
+func formatDuration(_ []string, a slog.Attr) slog.Attr {
+	if a.Value.Kind() == slog.KindDuration {
+		a.Value = slog.StringValue(a.Value.Duration().String())
+	}
+	return a
+}
+
+func ServeCommand(a *app.App) *cobra.Command {
+	var paused bool
+	c := command.Plain("serve", "Run the broker", `Runs the broker until SIGTERM or SIGINT.
+
+The first SIGTERM or SIGINT makes it drain: it starts nothing new, finishes what
+is being handed over and exits with 0 within 25 seconds. A second one ends it at
+once; even then nothing that was acknowledged is lost. SIGHUP is ignored, unless
+the log goes to a terminal: then it means that the terminal is gone, and drains.
+
+With --paused nothing is sent until "weir resume", also after a restart: no contact is
+dispatched, no provider is set up, no event is delivered, no function is called. Use
+it to start on a restored copy of the database.`, func(ctx context.Context) error { return serve(ctx, a, paused) })
+	c.Flags().BoolVar(&paused, "paused", false, "send nothing until weir resume")
+	return c
+}
+
+func ResumeCommand(a *app.App) *cobra.Command {
+	r := app.NewConnection()
+	c := a.APICommand(r, "resume", "Resume a Weir that was started with --paused",
+		"Resumes a Weir that was started with --paused: it dispatches contacts, delivers events\nand calls functions. Channels that are paused themselves stay paused.", "  weir resume",
+		func(ctx context.Context, _ *cobra.Command, to *client.Client, _ []string) error {
+			var raw []byte
+			if _, err := to.CaptureBody(&raw).ReleaseHold(ctx); err != nil {
+				return err
+			}
+			return a.PrintResult(r, raw, "resumed")
+		})
+	a.AddConnectionFlags(c, r)
+	return c
+}
+
+func serve(ctx context.Context, a *app.App, paused bool) error {
+	var warnings []string
+	cfg, err := a.LoadConfig(func(w string) { warnings = append(warnings, w) })
+	if err != nil {
+		return err
+	}
+	cfg.Paused = cfg.Paused || paused
+	logger := newLogger(a.Stderr, cfg.LogLevel, cfg.LogFormat)
+	for _, w := range warnings {
+		logger.Warn("configuration", "warning", w)
+	}
+	return daemon.Run(ctx, daemon.Options{Config: cfg, Logger: logger, Version: a.Version, NotifySocket: a.Environment("NOTIFY_SOCKET")})
+}

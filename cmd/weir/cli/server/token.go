@@ -1,0 +1,252 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"weir"
+	"weir/cmd/internal/command"
+	"weir/cmd/weir/cli/app"
+	"weir/config"
+	"weir/ops"
+	"weir/persistence"
+)
+
+const tokenAbout = `Makes, lists and revokes tokens of the API. Works on the database that
+DATABASE_URL names, like "weir migrate", not through a running Weir; those on the
+same database take a change up within seconds.
+
+Once there was a token every request needs one, also when the last was revoked.
+The tokens in WEIR_API_TOKENS have every scope and are not listed here.
+
+Scopes:
+  contacts:write  queue contacts, take them back, report how conversations go
+  contacts:read   see contacts, respondents, messages, events, channels, surveys
+  channels:admin  make, change and delete channels, and see them
+  surveys:admin   make, change, run and delete surveys, and see them
+  router          see the router's events; with pii:read also its API
+  metrics:read    scrape /metrics
+  pii:read        see phone numbers, of which others see the last two digits`
+
+func TokenCommand(a *app.App) *cobra.Command {
+	p := app.NewOutput()
+	c := command.Group("token", "Make, list and revoke tokens of the API", tokenAbout, createTokenCommand(a, &p), listTokensCommand(a, &p), revokeTokenCommand(a, &p))
+	p.AddFlags(c)
+	return c
+}
+
+func createTokenCommand(a *app.App, p *app.Output) *cobra.Command {
+	var name, expires string
+	var words []string
+	c := &cobra.Command{
+		Use: "create", Short: "Make a token and show it once", Args: command.NoArgs,
+		Long:    tokenAbout,
+		Example: "  weir token create --name surveda --scope contacts:write,contacts:read --expires 90d",
+		RunE: func(c *cobra.Command, _ []string) error {
+			if name == "" || len(name) > 200 || !printable(name) {
+				return command.UsageError(c, "--name must be a name of up to 200 characters")
+			}
+			scopes, err := parseScopes(words)
+			if err != nil {
+				return command.UsageError(c, err.Error())
+			}
+			var until time.Time
+			if expires != "" {
+				var span config.Period
+				if err := span.Decode(expires); err != nil || span <= 0 {
+					return command.UsageError(c, "--expires must be a time such as 12h or 90d")
+				}
+				until = a.Now().Add(span.Duration())
+			}
+			return createToken(c.Context(), a, p, name, scopes, until)
+		},
+	}
+	c.Flags().StringVar(&name, "name", "", "what or whom the token is for")
+	c.Flags().StringSliceVar(&words, "scope", nil, "what it allows; several with commas, or by repeating the flag")
+	c.Flags().StringVar(&expires, "expires", "", "after how long it ends, such as 90d; absent: never")
+	_ = c.RegisterFlagCompletionFunc("scope", cobra.FixedCompletions(scopeNames(), cobra.ShellCompDirectiveNoFileComp))
+	return c
+}
+
+func printable(name string) bool {
+	return !strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f })
+}
+
+func parseScopes(words []string) ([]ops.Scope, error) {
+	var scopes []ops.Scope
+	for _, word := range words {
+		scope := ops.Scope(strings.TrimSpace(word))
+		if !scope.Known() {
+			return nil, fmt.Errorf("there is no scope %q; want some of %s", word, strings.Join(scopeNames(), ", "))
+		}
+		if !slices.Contains(scopes, scope) {
+			scopes = append(scopes, scope)
+		}
+	}
+	if len(scopes) == 0 {
+		return nil, errors.New("--scope is missing: a token without a scope is of no use")
+	}
+	return scopes, nil
+}
+
+func scopeNames() []string {
+	known := make([]string, 0, len(ops.Scopes()))
+	for _, s := range ops.Scopes() {
+		known = append(known, string(s))
+	}
+	return known
+}
+
+// createToken prints only the token on standard output, so that it can be redirected to
+// a file, and its description on standard error.
+func createToken(ctx context.Context, a *app.App, p *app.Output, name string, scopes []ops.Scope, until time.Time) error {
+	t, text := ops.NewToken(name, scopes, a.Now(), until)
+	err := withTokenStore(ctx, a, func(s *persistence.Store) error {
+		live, ever, err := s.LiveTokens(ctx, a.Now())
+		if err != nil {
+			return err
+		}
+		if !ever && len(live) == 0 {
+			_, _ = fmt.Fprintln(a.Stderr, "this is the first token of this database: from now on every request needs one")
+		}
+		return s.AddToken(ctx, t, a.Now())
+	})
+	if err != nil {
+		return err
+	}
+	_, _ = fmt.Fprintf(a.Stderr, "token %s was made; it is shown this once and kept nowhere:\n", t.ID)
+	if p.JSON() {
+		return a.PrintJSON(map[string]string{"id": t.ID, "token": text})
+	}
+	_, err = fmt.Fprintln(a.Stdout, text)
+	return err
+}
+
+// tokenView is the JSON form of a token.
+type tokenView struct {
+	ID      string      `json:"id"`
+	Name    string      `json:"name"`
+	State   string      `json:"state"`
+	Scopes  []ops.Scope `json:"scopes"`
+	Created time.Time   `json:"created_at"`
+	Expires time.Time   `json:"expires_at,omitzero"`
+	Used    time.Time   `json:"used_at,omitzero"`
+}
+
+func listTokensCommand(a *app.App, p *app.Output) *cobra.Command {
+	var w app.WatchFlag
+	c := command.Plain("list", "List all tokens", tokenAbout, func(ctx context.Context) error {
+		return withTokenStore(ctx, a, func(s *persistence.Store) error {
+			return a.Repeat(ctx, p, &w, func(out io.Writer) error { return printTokens(ctx, a, p, s, out) })
+		})
+	})
+	w.AddTo(c)
+	return c
+}
+
+func printTokens(ctx context.Context, a *app.App, p *app.Output, s *persistence.Store, out io.Writer) error {
+	all, err := s.Tokens(ctx)
+	if err != nil {
+		return err
+	}
+	l := a.NewList(p, out, app.Column("ID"), app.Column("NAME", 8), app.Column("STATE"), app.Column("SCOPES", 14), app.Column("CREATED"), app.Column("EXPIRES"), app.Column("LAST USED"))
+	for i := range all {
+		t := &all[i]
+		state := tokenState(t, a.Now())
+		words := make([]string, len(t.Scopes))
+		for j, scope := range t.Scopes {
+			words[j] = string(scope)
+		}
+		err := l.Add(tokenView{t.ID, t.Name, state, t.Scopes, t.Created, t.Expires, t.Used},
+			app.Cells(t.ID, t.Name, app.StateCell(state), strings.Join(words, ","), formatTime(t.Created), formatTime(t.Expires), formatTime(t.Used))...)
+		if err != nil {
+			return err
+		}
+	}
+	return l.Close()
+}
+
+func tokenState(t *ops.Token, now time.Time) string {
+	switch {
+	case !t.Revoked.IsZero():
+		return "revoked"
+	case !t.Live(now):
+		return "expired"
+	default:
+		return "live"
+	}
+}
+
+func formatTime(t time.Time) string {
+	if t.IsZero() {
+		return "never"
+	}
+	return t.UTC().Format(time.RFC3339)
+}
+
+func revokeTokenCommand(a *app.App, p *app.Output) *cobra.Command {
+	return app.Confirmable(&cobra.Command{
+		Use: "revoke ID", Short: "Revoke a token for good", Long: tokenAbout,
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return command.UsageError(c, "name one token by its id; weir token list shows it")
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			id := args[0]
+			if inText, ok := ops.TokenID(id); ok { // the argument is the whole token
+				id = inText
+			}
+			if err := a.Confirm(c, "this revokes token "+id+" for good: requests that carry it are refused"); err != nil {
+				return err
+			}
+			err := withTokenStore(c.Context(), a, func(s *persistence.Store) error { return s.RevokeToken(c.Context(), id, a.Now()) })
+			if weir.CodeOf(err) == weir.CodeNotFound {
+				return command.Exit(app.NotFound, fmt.Sprintf("there is no token with the id %q; weir token list shows all", id))
+			}
+			if err != nil {
+				return err
+			}
+			if p.JSON() {
+				return a.PrintJSON(map[string]any{"id": id, "revoked": true})
+			}
+			_, err = fmt.Fprintf(a.Stdout, "token %s is revoked\n", id)
+			return err
+		},
+	})
+}
+
+// withTokenStore opens the store, creates the schema of an empty database, and rejects
+// an old schema: migrating it could disrupt running processes.
+func withTokenStore(ctx context.Context, a *app.App, do func(*persistence.Store) error) error {
+	return withStore(ctx, a, true, func(s *persistence.Store) error {
+		steps, err := s.Status(ctx)
+		if err != nil {
+			return err
+		}
+		lacks := 0
+		for _, step := range steps {
+			if !step.Applied {
+				lacks++
+			}
+		}
+		if lacks == len(steps) {
+			if err := s.MigrateUp(ctx); err != nil {
+				return err
+			}
+			lacks = 0
+		}
+		if lacks > 0 {
+			return fmt.Errorf("the schema of the database lacks %d steps; run: weir migrate up", lacks)
+		}
+		return do(s)
+	})
+}

@@ -1,0 +1,105 @@
+package survey
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"weir/client"
+	"weir/cmd/internal/terminal"
+	"weir/cmd/weir/cli/app"
+)
+
+func showCommand(a *app.App, r *app.Connection) *cobra.Command {
+	c := a.APICommand(r, "show NAME", "Show the definition of a survey", `Shows how a survey is defined: schedule, modes and channels, arms, cutoff and quotas.
+"weir survey status" shows its progress. With --output json the definition is
+complete, including the texts.`, "  weir survey show flu\n  weir survey show flu --output json | jq .questionnaires",
+		func(ctx context.Context, _ *cobra.Command, to *client.Client, args []string) error {
+			var raw []byte
+			s, err := to.CaptureBody(&raw).GetSurvey(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			if r.JSON() {
+				return a.PrintRaw(raw)
+			}
+			_, err = io.WriteString(a.Stdout, terminal.VisibleLines(surveyText(a, s)))
+			return err
+		})
+	c.ValidArgsFunction = a.CompleteArgs(r, app.SurveyNames)
+	return c
+}
+
+// surveyText formats the definition of a survey for people.
+func surveyText(a *app.App, s *client.SurveyView) string {
+	var b strings.Builder
+	line := func(name, text string) {
+		if text != "" {
+			fmt.Fprintf(&b, "  %-13s  %s\n", name, text)
+		}
+	}
+	number := func(name string, n int) {
+		if n > 0 {
+			line(name, terminal.Number(n))
+		}
+	}
+	b.WriteString(s.Survey)
+	if s.Title != "" {
+		fmt.Fprintf(&b, " (%s)", s.Title)
+	}
+	fmt.Fprintf(&b, ": %s\n", stateText(s.State, s.Cause))
+	line("created", a.FormatSecond(s.CreatedAt))
+	line("changed", a.FormatSecond(s.UpdatedAt))
+	line("launched", a.FormatSecond(s.LaunchedAt))
+	line("ended", a.FormatSecond(s.EndedAt))
+	line("schedule", scheduleText(s.Schedule))
+	for _, mode := range slices.Sorted(maps.Keys(s.Modes)) {
+		line("mode "+mode, joined(", ", "channel "+s.Modes[mode].Channel, prefixed("retries after ", s.Modes[mode].Retries)))
+	}
+	for i, arm := range s.Arms {
+		share := ""
+		if arm.Ratio > 0 {
+			share = fmt.Sprintf("%d %%", arm.Ratio)
+		}
+		line(fmt.Sprintf("arm %d", i+1), joined(", ", strings.Join(arm.Modes, " then "), prefixed("questionnaire ", arm.Questionnaire), share))
+	}
+	line("fallback", prefixed("after ", s.FallbackDelay))
+	number("cutoff", s.Cutoff)
+	for _, q := range s.Quotas {
+		line("quota", bucket(client.QuotaView{Where: q.Where})+": "+terminal.Number(q.Quota))
+	}
+	number("batch", s.BatchSize)
+	number("per minute", s.LimitPerMinute)
+	number("weight", s.Weight)
+	line("labels", strings.Join(s.Labels, ", "))
+	line("region", s.Region)
+	line("application", s.Application.URL)
+	return b.String()
+}
+
+func scheduleText(s client.ScheduleSpec) string {
+	var windows []string
+	for _, w := range s.Windows {
+		windows = append(windows, w.From+" to "+w.To)
+	}
+	return joined("; ", joined(" ", strings.Join(s.Weekdays, " "), strings.Join(windows, ", "), s.TimeZone),
+		prefixed("from ", s.StartDate), prefixed("until ", s.EndDate), prefixed("not on ", strings.Join(s.BlockedDays, ", ")))
+}
+
+// joined joins the texts that are not empty.
+func joined(between string, texts ...string) string {
+	return strings.Join(slices.DeleteFunc(texts, func(text string) bool { return text == "" }), between)
+}
+
+// prefixed puts a prefix before a text that is not empty.
+func prefixed(prefix, text string) string {
+	if text == "" {
+		return ""
+	}
+	return prefix + text
+}

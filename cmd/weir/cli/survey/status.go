@@ -1,0 +1,250 @@
+package survey
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"weir/client"
+	"weir/cmd/internal/command"
+	"weir/cmd/internal/terminal"
+	"weir/cmd/weir/cli/app"
+)
+
+func statusCommand(a *app.App, r *app.Connection) *cobra.Command {
+	var w app.WatchFlag
+	interval := 2 * time.Second
+	c := a.APICommand(r, "status NAME", "Show how far a survey has come", `Shows the state of a survey, its respondents by status and disposition, quotas,
+attempts, rate, estimated end, window and channels.
+
+With --watch it goes on until the survey is done, also while Weir is being
+restarted. With --output json it shows what the API says, one line each time.`, `  weir survey status flu
+  weir survey status flu --watch=10s
+  weir survey status flu --output json | jq .by_status`,
+		func(ctx context.Context, c *cobra.Command, to *client.Client, args []string) error {
+			if c.Flags().Changed("interval") && w.Every > 0 {
+				if interval < app.MinInterval {
+					return command.UsageError(c, "--interval must be 100ms or more")
+				}
+				w.Every = interval
+			}
+			return a.RepeatUntil(ctx, &r.Output, w.Every, func(out io.Writer) (bool, error) { return printStatus(ctx, a, r, to, args[0], out) })
+		})
+	w.AddTo(c)
+	c.Flags().DurationVar(&interval, "interval", interval, "the same as a value of --watch")
+	c.ValidArgsFunction = a.CompleteArgs(r, app.SurveyNames)
+	return c
+}
+
+// printStatus shows a survey once and reports whether it is done.
+func printStatus(ctx context.Context, a *app.App, r *app.Connection, to *client.Client, survey string, out io.Writer) (done bool, err error) {
+	var raw []byte
+	st, err := to.CaptureBody(&raw).GetSurveyStats(ctx, survey)
+	if err != nil {
+		return false, err
+	}
+	done = st.State == "done"
+	if r.JSON() {
+		return done, app.WriteRaw(out, raw)
+	}
+	s, err := to.GetSurvey(ctx, survey)
+	if err != nil {
+		return false, err
+	}
+	v := statusView{now: a.Now(), zone: a.Zone()}
+	_, err = io.WriteString(out, terminal.VisibleLines(v.text(s, st)))
+	return done, err
+}
+
+// statusView formats the status of a survey for people.
+type statusView struct {
+	now  time.Time
+	zone *time.Location
+	b    strings.Builder
+}
+
+// text returns the complete status.
+func (v *statusView) text(s *client.SurveyView, st *client.StatsView) string {
+	v.b.Reset()
+	v.head(s, st)
+	v.counts("Respondents", statuses(), st.ByStatus, st.Respondents)
+	v.counts("Dispositions", dispositions(), st.ByDisposition, st.Respondents)
+	v.quotas(st)
+	v.attempts(st.Attempts)
+	v.channels(st.Channels)
+	return v.b.String()
+}
+
+// statuses and dispositions return the display order; the API may return values
+// that are not listed here.
+func statuses() []string {
+	return []string{"pending", "active", "completed", "failed", "rejected", "canceled"}
+}
+
+func dispositions() []string {
+	return []string{
+		"registered", "queued", "contacted", "started", "interim partial", "completed", "partial",
+		"breakoff", "unresponsive", "ineligible", "rejected", "refused", "failed",
+	}
+}
+
+func (v *statusView) head(s *client.SurveyView, st *client.StatsView) {
+	fmt.Fprintf(&v.b, "%s", s.Survey)
+	if s.Title != "" {
+		fmt.Fprintf(&v.b, " (%s)", s.Title)
+	}
+	fmt.Fprintf(&v.b, ": %s\n", stateText(st.State, s.Cause))
+	v.line("why", st.Why)
+	v.line("launched", v.at(s.LaunchedAt))
+	v.line("ended", v.at(s.EndedAt))
+	v.line("window", v.window(st))
+	if st.State != "done" {
+		if st.RatePerMinute > 0 {
+			v.line("rate", fmt.Sprintf("%.1f respondents a minute", st.RatePerMinute))
+		}
+		if !st.EndsAt.IsZero() {
+			v.line("likely end", v.at(st.EndsAt)+v.relative(st.EndsAt))
+		}
+	}
+	if st.Target > 0 {
+		v.line("wanted", fmt.Sprintf("%s of %s %s", terminal.Number(st.Counted), terminal.Number(st.Target), terminal.Meter(st.Counted, st.Target)))
+	}
+	if over := st.Respondents - st.ByStatus["pending"] - st.ByStatus["active"]; over > 0 {
+		v.line("success", fmt.Sprintf("%.1f %% of those who are over", 100*st.SuccessRate))
+	}
+}
+
+func (v *statusView) line(name, text string) {
+	if text != "" {
+		fmt.Fprintf(&v.b, "  %-10s  %s\n", name, text)
+	}
+}
+
+func (v *statusView) at(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.In(v.zone).Format("Mon 2006-01-02 15:04 MST")
+}
+
+func (v *statusView) relative(t time.Time) string {
+	if d := t.Sub(v.now); d > 0 {
+		return ", in " + terminal.Duration(d)
+	}
+	return ""
+}
+
+func (v *statusView) window(st *client.StatsView) string {
+	switch w := st.Window; {
+	case w.OpensAt.IsZero():
+		return "closed for good"
+	case st.Open:
+		return "open until " + v.at(w.ClosesAt)
+	default:
+		return "closed; opens " + v.at(w.OpensAt) + v.relative(w.OpensAt)
+	}
+}
+
+// counts writes a group of numbers that add up to all; numbers that are zero are
+// left out.
+func (v *statusView) counts(title string, order []string, n map[string]int, all int) {
+	fmt.Fprintf(&v.b, "\n%s: %s\n", title, terminal.Number(all))
+	for _, name := range slices.Sorted(maps.Keys(n)) {
+		if !slices.Contains(order, name) {
+			order = append(order, name)
+		}
+	}
+	for _, name := range order {
+		if n[name] != 0 {
+			fmt.Fprintf(&v.b, "  %-15s  %9s  %5.1f %%  %s\n", name, terminal.Number(int64(n[name])), 100*float64(n[name])/float64(max(1, all)), terminal.Meter(n[name], all))
+		}
+	}
+}
+
+func (v *statusView) quotas(st *client.StatsView) {
+	if len(st.Quotas) == 0 {
+		return
+	}
+	v.b.WriteString("\nQuotas\n")
+	var names []string
+	width := 0
+	for _, q := range st.Quotas {
+		names = append(names, bucket(q))
+		width = max(width, len([]rune(names[len(names)-1])))
+	}
+	over := false
+	for i, q := range st.Quotas {
+		over = over || q.Counted > q.Quota
+		fmt.Fprintf(&v.b, "  %-*s  %7s of %-7s  %s\n", width, names[i], terminal.Number(q.Counted), terminal.Number(q.Quota), terminal.Meter(q.Counted, q.Quota))
+	}
+	if over {
+		v.b.WriteString("  more than wanted: several were in conversation when the quota filled\n")
+	}
+}
+
+// bucket describes the respondents that a quota covers.
+func bucket(q client.QuotaView) string {
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(q.Where)) {
+		m := q.Where[name]
+		number := func(f *float64) string { return strconv.FormatFloat(*f, 'f', -1, 64) }
+		switch {
+		case len(m.In) > 0:
+			parts = append(parts, name+" "+strings.Join(m.In, " or "))
+		case m.From != nil && m.To == nil:
+			parts = append(parts, name+" from "+number(m.From))
+		case m.From == nil && m.To != nil:
+			parts = append(parts, name+" up to "+number(m.To))
+		case m.From != nil:
+			parts = append(parts, fmt.Sprintf("%s %s to %s", name, number(m.From), number(m.To)))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// attempts writes one line for each mode.
+func (v *statusView) attempts(all []client.AttemptsView) {
+	if len(all) == 0 {
+		return
+	}
+	v.b.WriteString("\nAttempts\n")
+	var modes []string
+	sums, ends := map[string]int{}, map[string][]string{}
+	for _, a := range all {
+		if !slices.Contains(modes, a.Mode) {
+			modes = append(modes, a.Mode)
+		}
+		sums[a.Mode] += a.Count
+		ends[a.Mode] = append(ends[a.Mode], fmt.Sprintf("%s %s", terminal.Number(a.Count), strings.ReplaceAll(a.Outcome, "_", " ")))
+	}
+	for _, mode := range modes {
+		fmt.Fprintf(&v.b, "  %-9s  %9s  %s\n", mode, terminal.Number(int64(sums[mode])), strings.Join(ends[mode], ", "))
+	}
+}
+
+func (v *statusView) channels(all []client.ChannelUseView) {
+	if len(all) == 0 {
+		return
+	}
+	v.b.WriteString("\nChannels\n")
+	for _, u := range all {
+		text := u.State
+		if text == "" {
+			text = "not known yet"
+		}
+		if u.StateReason != "" && u.State != "up" {
+			text += ": " + u.StateReason
+		}
+		if !u.Since.IsZero() {
+			text += ", since " + v.at(u.Since)
+		}
+		fmt.Fprintf(&v.b, "  %-9s  %-15s  %s\n", u.Mode, u.Channel, text)
+	}
+}

@@ -1,0 +1,225 @@
+// Package survey holds the commands "weir survey".
+package survey
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"weir/client"
+	"weir/cmd/internal/command"
+	"weir/cmd/internal/terminal"
+	"weir/cmd/weir/cli/app"
+)
+
+const about = `Speaks to a running Weir about its surveys.
+
+` + app.AboutConnection + `
+
+` + app.AboutExitCodes
+
+const example = `  weir survey put flu.json flu
+  weir survey import people.csv flu --errors refused.csv
+  weir survey launch flu
+  weir survey status flu --watch
+  weir survey export results flu`
+
+func Command(a *app.App) *cobra.Command {
+	r := app.NewConnection()
+	c := command.Group("survey", "Define, fill, run and follow surveys", about,
+		putCommand(a, r), importCommand(a, r), launchCommand(a, r),
+		stateCommand(a, r, "pause", "Start and retry nobody", "Starts and retries nobody until the survey is resumed. What is out goes on, and\nanswers are taken.", (*client.Client).PauseSurvey),
+		stateCommand(a, r, "resume", "Go on with a paused survey", "", (*client.Client).ResumeSurvey),
+		stopCommand(a, r), statusCommand(a, r), showCommand(a, r), listCommand(a, r), exportCommand(a, r), deleteCommand(a, r))
+	c.Example = example
+	a.AddConnectionFlags(c, r)
+	return c
+}
+
+// stateCommand makes a command that requests a state change of a survey.
+func stateCommand(a *app.App, r *app.Connection, step, short, long string, take func(*client.Client, context.Context, string) (*client.SurveyView, error)) *cobra.Command {
+	c := a.APICommand(r, step+" NAME", short, long, "  weir survey "+step+" flu", func(ctx context.Context, _ *cobra.Command, to *client.Client, args []string) error {
+		var raw []byte
+		s, err := take(to.CaptureBody(&raw), ctx, args[0])
+		if err != nil {
+			return err
+		}
+		return a.PrintResult(r, raw, "%s: %s", args[0], stateText(s.State, s.Cause))
+	})
+	c.ValidArgsFunction = a.CompleteArgs(r, app.SurveyNames)
+	return c
+}
+
+func stopCommand(a *app.App, r *app.Connection) *cobra.Command {
+	c := a.APICommand(r, "stop NAME", "End a survey for good", `Ends a survey for good: respondents who are not finished are canceled, and their
+contacts too, as far as that is possible. A survey that is stopped cannot be resumed;
+"weir survey pause" stops it for a while.`, "  weir survey stop flu\n  weir survey stop flu --yes",
+		func(ctx context.Context, c *cobra.Command, to *client.Client, args []string) error {
+			if !app.Confirmed(c) { // the prompt shows what ends
+				st, err := to.GetSurveyStats(ctx, args[0])
+				if err != nil {
+					return err
+				}
+				open := terminal.Plural(int64(st.ByStatus["pending"]+st.ByStatus["active"]), "unfinished respondent", "unfinished respondents")
+				if err := a.Confirm(c, fmt.Sprintf("this ends survey %s for good and cancels %s", args[0], open)); err != nil {
+					return err
+				}
+			}
+			var raw []byte
+			s, err := to.CaptureBody(&raw).StopSurvey(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			return a.PrintResult(r, raw, "%s: %s", args[0], stateText(s.State, s.Cause))
+		})
+	c.ValidArgsFunction = a.CompleteArgs(r, app.SurveyNames)
+	return app.Confirmable(c)
+}
+
+func deleteCommand(a *app.App, r *app.Connection) *cobra.Command {
+	c := a.APICommand(r, "delete NAME", "Remove a survey with everything that it has", `Removes a survey, its respondents, their results and its log. A survey that runs
+has to be stopped before.`, "  weir survey delete flu --yes",
+		func(ctx context.Context, c *cobra.Command, to *client.Client, args []string) error {
+			if err := a.Confirm(c, "this deletes survey "+args[0]+", its respondents and their results"); err != nil {
+				return err
+			}
+			if err := to.DeleteSurvey(ctx, args[0]); err != nil {
+				return err
+			}
+			raw, err := json.Marshal(map[string]any{"survey": args[0], "deleted": true})
+			if err != nil {
+				return err
+			}
+			return a.PrintResult(r, raw, "%s: deleted", args[0])
+		})
+	c.ValidArgsFunction = a.CompleteArgs(r, app.SurveyNames)
+	return app.Confirmable(c)
+}
+
+func stateText(stateText, cause string) string {
+	why := map[string]string{
+		"exhausted": "nobody is left to be contacted", "reached": "it has as many as are wanted",
+		"window_over": "its last window has closed", "stopped": "it was stopped",
+	}[cause]
+	if why == "" {
+		return stateText
+	}
+	return stateText + ", because " + why
+}
+
+const (
+	launchWait          = 15 * time.Minute
+	launchRetryInterval = 2 * time.Second
+)
+
+// launchCommand makes the command that launches a survey. Checking the texts of a
+// million respondents takes longer than a request may: the server then answers 503,
+// and the command repeats the request.
+func launchCommand(a *app.App, r *app.Connection) *cobra.Command {
+	wait := launchWait
+	c := a.APICommand(r, "launch NAME", "Begin to contact the respondents", `Checks that the survey can be run (its channels, its schedule, what its texts
+say of each respondent) and begins. A refusal names what is missing.
+
+Of a very large survey the check takes longer than one request may; the launch is
+then asked for again until it is done, for as long as --wait says.`, "  weir survey launch flu",
+		func(ctx context.Context, _ *cobra.Command, to *client.Client, args []string) error {
+			s, raw, err := launch(ctx, a, to, args[0], wait)
+			if err != nil {
+				return err
+			}
+			for _, w := range s.Warnings {
+				a.Warn(terminal.Visible(w.Pointer + ": " + w.Detail))
+			}
+			return a.PrintResult(r, raw, "%s: %s", args[0], stateText(s.State, s.Cause))
+		})
+	c.Flags().DurationVar(&wait, "wait", wait, "how long a launch is asked for that takes long")
+	c.ValidArgsFunction = a.CompleteArgs(r, app.SurveyNames)
+	return c
+}
+
+func launch(ctx context.Context, a *app.App, to *client.Client, survey string, wait time.Duration) (s *client.SurveyView, raw []byte, err error) {
+	began := a.Now()
+	ticks, stop := a.Ticker(launchRetryInterval)
+	defer stop()
+	for told := false; ; {
+		s, err = to.CaptureBody(&raw).LaunchSurvey(ctx, survey)
+		if client.StatusOf(err) != http.StatusServiceUnavailable || a.Now().Sub(began) >= wait {
+			return s, raw, err
+		}
+		if !told {
+			told = true
+			_, _ = fmt.Fprintf(a.Stderr, "not yet launched, asking again for up to %s: %s\n", terminal.Duration(wait), terminal.Visible(err.Error()))
+		}
+		select {
+		case <-ctx.Done():
+			return s, raw, ctx.Err()
+		case <-ticks:
+		}
+	}
+}
+
+func listCommand(a *app.App, r *app.Connection) *cobra.Command {
+	var states []string
+	var w app.WatchFlag
+	c := a.APICommand(r, "list", "List the surveys", "Lists the surveys by name.", `  weir survey list
+  weir survey list --state running --state paused --watch`,
+		func(ctx context.Context, _ *cobra.Command, to *client.Client, _ []string) error {
+			query := client.ListSurveysParams{State: strings.Join(states, ",")}
+			return a.Repeat(ctx, &r.Output, &w, func(out io.Writer) error { return printSurveys(ctx, a, r, to, query, out) })
+		})
+	c.Flags().StringSliceVar(&states, "state", nil, "only surveys that are draft, running, paused, stopping or done; may be given several times")
+	_ = c.RegisterFlagCompletionFunc("state", cobra.FixedCompletions([]string{"draft", "running", "paused", "stopping", "done"}, cobra.ShellCompDirectiveNoFileComp))
+	w.AddTo(c)
+	return c
+}
+
+func printSurveys(ctx context.Context, a *app.App, r *app.Connection, to *client.Client, query client.ListSurveysParams, out io.Writer) error {
+	l := a.NewList(&r.Output, out, app.Column("SURVEY", 8), app.Column("STATE"), app.Column("LAUNCHED"), app.Column("ENDED"), app.Column("TITLE", 8))
+	_, err := app.PrintList(l, to.Surveys(ctx, query), 0, func(s client.SurveySummary) []terminal.Cell {
+		return app.Cells(s.Survey, app.StateCell(s.State), a.FormatMinute(s.LaunchedAt), a.FormatMinute(s.EndedAt), s.Title)
+	})
+	return err
+}
+
+const putAbout = `Creates a survey, or replaces one that is still a draft, with the definition in a
+JSON file ("-" for the standard input). A refusal names every mistake.
+
+A definition, in short:
+
+  {"title": "Flu 2026",
+   "schedule": {"time_zone": "America/Mexico_City", "weekdays": ["mon", "tue"],
+                "windows": [{"from": "09:00", "to": "18:00"}]},
+   "modes": {"ivr": {"channel": "calls", "retries": "2h 1d"},
+             "sms": {"channel": "texts", "retries": "1d"}},
+   "arms": [{"modes": ["ivr", "sms"]}],
+   "questionnaires": {"flu": {
+      "ivr": [{"call": {"callback_url": "https://app.example/ivr?t={{token}}"}}],
+      "sms": [{"messages": ["Hello {{first_name}}, may we ask you something?"]}]}},
+   "fallback_delay": "2h", "cutoff": 1000,
+   "quotas": [{"where": {"region": {"in": ["north"]}}, "quota": 500}],
+   "application": {"url": "https://app.example/messages", "secret": "…"}}`
+
+func putCommand(a *app.App, r *app.Connection) *cobra.Command {
+	return a.APICommand(r, "put FILE NAME", "Create a survey, or replace a draft", putAbout, "  weir survey put flu.json flu",
+		func(ctx context.Context, c *cobra.Command, to *client.Client, args []string) error {
+			definition, err := a.ReadJSON(c, args[0])
+			if err != nil {
+				return err
+			}
+			// Sent as it is in the file: the server reports unknown fields.
+			var raw []byte
+			var s client.SurveyView
+			put := client.Request{Method: http.MethodPut, Path: "/v1/surveys/" + url.PathEscape(args[1]), Body: definition}
+			if err := to.CaptureBody(&raw).Do(ctx, put, &s); err != nil {
+				return err
+			}
+			return a.PrintResult(r, raw, "%s: saved, %s", args[1], stateText(s.State, s.Cause))
+		})
+}

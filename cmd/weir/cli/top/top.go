@@ -1,0 +1,231 @@
+package top
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"weir/client"
+	"weir/cmd/internal/command"
+	"weir/cmd/weir/cli/app"
+)
+
+const (
+	// resizeEvery is how often the size of the terminal is polled. Signals would
+	// be faster, but not every system has them.
+	resizeEvery = 250 * time.Millisecond
+	plainWidth  = 120 // without a terminal
+)
+
+// Escape sequences for the start, the end and the updates of the screen.
+const (
+	enterScreen = "\x1b[?1049h\x1b[?25l"
+	leaveScreen = "\x1b[?25h\x1b[?1049l"
+	cursorHome  = "\x1b[H"
+	clearLine   = "\x1b[K"
+	clearAll    = "\x1b[2J"
+)
+
+func Command(a *app.App) *cobra.Command {
+	r := app.NewConnection()
+	every := app.WatchFlag{Every: 2 * time.Second}
+	order := command.NewChoice("name", "name", "in-flight", "waiting", "oldest", "done", "state")
+	c := a.APICommand(r, "top", "Watch channels, surveys and the router live", `Shows what a running Weir is doing: each channel with what is in flight and what
+waits, surveys with their progress, the router. On a terminal it goes on until q is
+pressed; elsewhere it is written once.
+
+Keys: q ends it; n, f, w, o, d and s sort by name, share of slots in flight, waiting,
+oldest wait, contacts done in the last minute and state, and reverse that when
+pressed again, as r does; j, k, space and b move.
+
+The token needs the scope contacts:read; to see the router, metrics:read. The
+figures of the router are those of the process that answers.
+
+`+app.AboutConnection+`
+
+`+app.AboutExitCodes, `  weir top
+  weir top --interval 5s --sort waiting
+  weir top --output json | jq '.channels[] | select(.state != "up")'`,
+		func(ctx context.Context, _ *cobra.Command, to *client.Client, _ []string) error {
+			return run(ctx, a, r, to, every.Every, sortOrder(order.Value))
+		})
+	c.Flags().Var(&every, "interval", "how often it is looked")
+	c.Flags().Var(&order, "sort", "by what channels are sorted")
+	_ = c.RegisterFlagCompletionFunc("sort", cobra.FixedCompletions(order.Allowed, cobra.ShellCompDirectiveNoFileComp))
+	a.AddConnectionFlags(c, r)
+	return c
+}
+
+func sortOrder(word string) Sort {
+	return map[string]Sort{"in-flight": ByInFlight, "waiting": ByQueued, "oldest": ByOldest, "done": ByRate, "state": ByState}[word]
+}
+
+func run(ctx context.Context, a *app.App, r *app.Connection, to *client.Client, every time.Duration, order Sort) error {
+	state, err := poll(ctx, a, to)
+	if err != nil {
+		return err
+	}
+	state.Sort = order
+	_, _, sees := a.TerminalSize(a.Stdout)
+	switch {
+	case r.JSON():
+		return a.PrintJSON(state)
+	case !sees || a.Environment("TERM") == "dumb":
+		_, err := io.WriteString(a.Stdout, state.Text(plainWidth))
+		return err
+	}
+	back, err := rawMode(a.Stdin)
+	if err != nil {
+		return err
+	}
+	defer back()
+	l := &liveView{App: a, to: to, colours: a.Display(&r.Output).Colors, state: state}
+	_, _ = io.WriteString(a.Stdout, enterScreen)
+	defer func() { _, _ = io.WriteString(a.Stdout, leaveScreen) }()
+	return l.run(ctx, every)
+}
+
+// rawMode puts the terminal into raw mode, so that each key arrives at once; back
+// restores it.
+func rawMode(in io.Reader) (back func(), err error) {
+	f, ok := in.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return func() {}, nil
+	}
+	before, err := term.MakeRaw(int(f.Fd()))
+	if err != nil {
+		return nil, fmt.Errorf("take over the terminal: %w", err)
+	}
+	return func() { _ = term.Restore(int(f.Fd()), before) }, nil
+}
+
+// liveView is the view on a terminal.
+type liveView struct {
+	*app.App
+	to            *client.Client
+	colours       bool
+	state         State
+	width, height int
+}
+
+// pollResult is the result of one poll of Weir.
+type pollResult struct {
+	state State
+	err   error
+}
+
+// run draws until q or the end of ctx. Weir is polled in another goroutine, so that
+// keys respond even while Weir is slow.
+func (l *liveView) run(ctx context.Context, every time.Duration) error {
+	ctx, cancel := context.WithCancel(ctx)
+	var looking sync.WaitGroup
+	defer looking.Wait()
+	defer cancel()
+	ticks, stop := l.Ticker(every)
+	defer stop()
+	sizes, stopSizes := l.Ticker(resizeEvery)
+	defer stopSizes()
+	keys, news := l.keys(ctx), make(chan pollResult, 1)
+	for changed, busy := true, false; ; {
+		if l.resized() || changed {
+			if err := l.draw(); err != nil {
+				return err
+			}
+		}
+		changed = true
+		select {
+		case <-ctx.Done():
+			return nil
+		case key, ok := <-keys:
+			if !ok {
+				keys = nil
+			}
+			var quit bool
+			if l.state, quit = l.state.Press(key, l.state.Page(l.height)); quit {
+				return nil
+			}
+		case <-ticks:
+			if changed = false; !busy {
+				busy = true
+				looking.Go(func() { state, err := poll(ctx, l.App, l.to); news <- pollResult{state, err} })
+			}
+		case s := <-news:
+			busy = false
+			l.take(s)
+		case <-sizes:
+			changed = false
+		}
+	}
+}
+
+// take applies the result of a poll. After a failure the last state stays on the
+// screen, with the reason.
+func (l *liveView) take(s pollResult) {
+	if s.err != nil {
+		if l.state.Problem == "" {
+			l.state.Seen = l.state.Now
+		}
+		l.state.Problem, _, _ = strings.Cut(s.err.Error(), "\n")
+		l.state.Now = l.Now().In(l.Zone())
+		return
+	}
+	s.state.Sort, s.state.Reverse, s.state.Offset = l.state.Sort, l.state.Reverse, min(l.state.Offset, max(0, len(s.state.Channels)-1))
+	l.state = s.state
+}
+
+// resized reads the size of the terminal and reports whether it has changed.
+func (l *liveView) resized() bool {
+	width, height, ok := l.TerminalSize(l.Stdout)
+	if !ok {
+		width, height = app.DefaultWidth, app.DefaultHeight
+	}
+	if width == l.width && height == l.height {
+		return false
+	}
+	l.width, l.height = width, height
+	_, _ = io.WriteString(l.Stdout, clearAll)
+	return true
+}
+
+// draw draws the state over the previous picture.
+func (l *liveView) draw() error {
+	// Clear each line before writing it: clearing after a line of full width would
+	// erase its last character.
+	picture := strings.ReplaceAll(l.state.Draw(l.width, l.height, l.colours), "\n", "\r\n"+clearLine)
+	_, err := io.WriteString(l.Stdout, cursorHome+clearLine+picture)
+	return err
+}
+
+// keys returns a channel of the keys pressed. A read cannot be interrupted: the
+// goroutine remains until the next key, or the end of the process.
+func (l *liveView) keys(ctx context.Context) <-chan rune {
+	out := make(chan rune)
+	if l.Stdin == nil {
+		return out
+	}
+	go func() {
+		defer close(out)
+		var buffer [64]byte
+		for {
+			n, err := l.Stdin.Read(buffer[:])
+			for _, b := range buffer[:n] {
+				select {
+				case out <- rune(b):
+				case <-ctx.Done():
+					return
+				}
+			}
+			if err != nil {
+				return
+			}
+		}
+	}()
+	return out
+}
