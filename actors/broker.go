@@ -11,6 +11,7 @@ import (
 	"weir"
 	"weir/actors/core"
 	"weir/channels"
+	"weir/internal/backoff"
 )
 
 // broker is the actor of one channel: it turns messages into events of the core
@@ -83,7 +84,7 @@ func (b *broker) restartLater() {
 	b.newIncarnation()
 	b.rejectedWrites++
 	now := time.Now()
-	b.armAt(now, now.Add(min(minReloadDelay<<min(b.rejectedWrites, 6), maxReloadDelay)))
+	b.armAt(now, now.Add(backoff.Delay(b.rejectedWrites+1, minReloadDelay, maxReloadDelay)))
 }
 
 // stopLoops ends an incarnation: its timer and its reads.

@@ -3,7 +3,6 @@ package actors
 import (
 	"context"
 	"fmt"
-	"runtime/debug"
 	"time"
 
 	"weir"
@@ -28,11 +27,13 @@ func (b *broker) call(f *channelSeries, operation string, timeout time.Duration,
 // panicked logs a driver's panic, which only the deferred function itself can
 // recover. The caller reports a result that is true whatever the driver had done.
 func (b *broker) panicked(r any, name, operation string) {
-	if r == nil {
-		return
+	if r != nil {
+		b.driverPanicked(r, name, operation)
 	}
-	b.metrics.panics.Inc()
-	b.logger.Error("a driver panicked", "channel", name, "operation", operation, "panic", supervise.PanicText(r), "stack", string(debug.Stack()))
+}
+
+func (s *System) driverPanicked(r any, channel, operation string) {
+	supervise.LogPanic(s.logger, s.metrics.panics, "driver panicked", r, "channel", channel, "operation", operation)
 }
 
 func (b *broker) send(d channels.Driver, f *channelSeries, a channels.Attempt) {

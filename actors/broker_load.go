@@ -4,12 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"math/rand/v2"
 	"reflect"
 	"time"
 
 	"weir"
 	"weir/actors/core"
+	"weir/actors/supervise"
+	"weir/internal/backoff"
 	"weir/ops"
 )
 
@@ -42,7 +43,7 @@ func (b *broker) load(ctx context.Context, gen int64) {
 				return b.store.Release(io, lease)
 			}
 		}
-		m.lease, m.until = lease, asked.Add(b.leaseTTL-b.margin())
+		m.lease, m.until = lease, asked.Add(b.leaseTTL-supervise.LeaseMargin(b.leaseTTL))
 		if m.driver, err = b.directory.Driver(ch); err != nil {
 			return err
 		}
@@ -78,8 +79,7 @@ func (b *broker) onLoaded(m loaded) {
 			b.log.Warn("the channel could not be loaded; trying again", "error", m.err)
 		}
 		b.refuseStash(&weir.Error{Code: weir.CodeUnavailable, Message: "the store cannot be read", RetryAfter: time.Second, Cause: m.err})
-		wait := min(minReloadDelay<<min(b.failures, 6), maxReloadDelay)
-		b.armAt(now, now.Add(wait/2+rand.N(wait/2)))
+		b.armAt(now, now.Add(backoff.Random(b.failures+1, minReloadDelay, maxReloadDelay)))
 		return
 	case m.standby && b.draining:
 		b.stopSelf() // the new owner handles what this process had under way
@@ -91,7 +91,7 @@ func (b *broker) onLoaded(m loaded) {
 		}
 		b.standby, b.ch = true, m.snapshot.Channel
 		// The owner may have died a moment ago, with its connection not yet missed.
-		b.armAt(now, now.Add(min(minStandbyPoll<<min(b.standbyPolls, 6), maxStandbyPoll)))
+		b.armAt(now, now.Add(backoff.Delay(b.standbyPolls+1, minStandbyPoll, maxStandbyPoll)))
 		b.standbyPolls++
 		b.unstash()
 		return
@@ -286,7 +286,7 @@ func (b *broker) stopSelf() {
 }
 
 func (b *broker) onFigures(m figuresRequest) {
-	if (b.core == nil || b.stopping) && m.absent != nil && !b.supervision.faulted(b.self.Id) {
+	if (b.core == nil || b.stopping) && m.absent != nil && !b.restarter.Faulted(b.self.Id) {
 		m.absent()
 		return
 	}
@@ -299,7 +299,7 @@ func (b *broker) onFigures(m figuresRequest) {
 	case b.standby:
 		ch = weir.Channel{} // the owner reports its figures
 	}
-	if b.supervision.faulted(b.self.Id) {
+	if b.restarter.Faulted(b.self.Id) {
 		f.Health, f.HealthReason = weir.Faulted, "the channel's broker keeps crashing"
 	}
 	m.answer(liveReport{ch, f, b.lease.Epoch, b.core != nil, b.state.lastSent.Load() - b.state.lastSeen})

@@ -7,10 +7,9 @@ import (
 
 	"weir"
 	"weir/actors/core"
+	"weir/actors/supervise"
+	"weir/internal/backoff"
 )
-
-// margin is how long before the end of a lease no work is begun any more.
-func (s *System) margin() time.Duration { return min(leaseMargin, s.leaseTTL/5) }
 
 // renew extends the leases. While the store is down it retries every renewRetry:
 // between the store's return and the renewal nothing may be sent under an expired
@@ -28,10 +27,8 @@ func (s *System) renew(ctx context.Context) {
 		if try == 0 {
 			s.logger.Warn("the leases could not be renewed; trying again", "error", err)
 		}
-		select {
-		case <-ctx.Done():
+		if !backoff.Wait(ctx, renewRetry) {
 			return
-		case <-time.After(renewRetry):
 		}
 	}
 }
@@ -41,7 +38,7 @@ func (s *System) renewed(asked time.Time, ids []weir.ChannelID) {
 	for _, id := range ids {
 		held[id] = struct{}{}
 	}
-	s.root.Send(s.manager, leasesRenewed{asked, asked.Add(s.leaseTTL - s.margin()), held})
+	s.root.Send(s.manager, leasesRenewed{asked, asked.Add(s.leaseTTL - supervise.LeaseMargin(s.leaseTTL)), held})
 }
 
 // sweep finds channels with work whose broker missed a hint.
@@ -62,12 +59,8 @@ func (s *System) pollLoop(ctx context.Context) {
 		if time.Since(busy) > pollIdleAfter {
 			pause = min(pollIdleEvery, third)
 		}
-		timer := time.NewTimer(pause)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
+		if !backoff.Wait(ctx, pause) {
 			return
-		case <-timer.C:
 		}
 		now := time.Now()
 		orphans := now.Add(pause).Sub(asked) > third // the next poll would be too late

@@ -7,6 +7,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"weir"
+	"weir/actors/supervise"
 )
 
 // managerName is the manager's actor name.
@@ -168,7 +169,7 @@ func (m *manager) terminated(ctx actor.Context, who *actor.PID) {
 	delete(m.byID, who.Id)
 	delete(m.children, id)
 	m.mailboxes.remove(id, c.mailboxRef)
-	m.supervision.forget(who.Id)
+	m.restarter.Forget(who.Id)
 	m.metrics.brokers.Set(float64(len(m.children)))
 	if len(m.draining) > 0 {
 		m.finishDrain()
@@ -228,7 +229,7 @@ func (m *manager) renewed(ctx actor.Context, r leasesRenewed) {
 	for id, c := range m.children {
 		if _, ours := r.channels[id]; ours {
 			ctx.Send(c.pid, renewed{r.until})
-		} else if until := c.state.until.Load(); until != nil && until.Before(r.asked.Add(m.leaseTTL-m.margin())) {
+		} else if until := c.state.until.Load(); until != nil && until.Before(r.asked.Add(m.leaseTTL-supervise.LeaseMargin(m.leaseTTL))) {
 			ctx.Send(c.pid, leaseGone{})
 		}
 	}

@@ -53,6 +53,8 @@ type Options struct {
 	// Shared means that other processes may use the same store, so that the
 	// system polls for work that they left.
 	Shared bool
+	// System runs the actors; nil: one of their own.
+	System *actor.ActorSystem
 	// Middleware wraps the brokers' Receive; tests inject faults with it.
 	Middleware []actor.ReceiverMiddleware
 }
@@ -70,7 +72,6 @@ const (
 	maxStash       = 10_000
 	renewRetry     = 250 * time.Millisecond // after a failed renewal
 	leasePoll      = 50 * time.Millisecond  // poll interval while a lease that ran out may be renewed
-	leaseMargin    = 2 * time.Second        // or a fifth of the lease, if that is shorter
 	inboxBatch     = 500
 	minReloadDelay = 200 * time.Millisecond
 	maxReloadDelay = 5 * time.Second

@@ -3,10 +3,8 @@ package actors
 import (
 	"context"
 	"errors"
-	"runtime/debug"
 
 	"weir"
-	"weir/actors/supervise"
 	"weir/channels"
 )
 
@@ -18,8 +16,7 @@ func (s *System) Status(ctx context.Context, ch weir.Channel) (status channels.S
 	}
 	defer func() {
 		if r := recover(); r != nil {
-			s.metrics.panics.Inc()
-			s.logger.Error("a driver panicked", "channel", ch.Name, "operation", "status", "panic", supervise.PanicText(r), "stack", string(debug.Stack()))
+			s.driverPanicked(r, ch.Name, "status")
 			status = channels.Status{Health: weir.Erring, Reason: "the driver failed while asking for the status"}
 		}
 	}()
@@ -58,8 +55,7 @@ func (s *System) Prepare(ctx context.Context, ch weir.Channel) (err error) {
 	}
 	defer func() {
 		if r := recover(); r != nil {
-			s.metrics.panics.Inc()
-			s.logger.Error("a driver panicked", "channel", ch.Name, "operation", "prepare", "panic", supervise.PanicText(r), "stack", string(debug.Stack()))
+			s.driverPanicked(r, ch.Name, "prepare")
 			err = errors.New("the driver failed while preparing")
 		}
 	}()

@@ -14,6 +14,7 @@ import (
 	"weir/actors/core"
 	"weir/actors/supervise"
 	"weir/channels"
+	"weir/internal/backoff"
 	"weir/internal/deadline"
 	"weir/internal/failpoint"
 	"weir/ops"
@@ -35,9 +36,9 @@ type System struct {
 	minutes     *minutes
 
 	root             *actor.RootContext
-	system           *actor.ActorSystem
+	endSystem        func()
 	manager          *actor.PID
-	supervision      *supervision
+	restarter        *supervise.Restarter
 	brokerMiddleware []actor.ReceiverMiddleware
 	pool             *supervise.Pool // runs the brokers and their calls of providers
 	generations      atomic.Int64
@@ -63,14 +64,19 @@ func Start(o Options) (*System, error) {
 	}
 	s.pool = supervise.NewPool(maxIdleWorkers)
 	s.ctx, s.cancelAll = context.WithCancel(context.Background())
-	quiet := supervise.Quiet(o.Logger)
-	s.system = actor.NewActorSystem(actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger { return quiet }))
-	s.root = s.system.Root
-	s.supervision = newSupervision(o.Logger, o.Metrics)
+	system, endSystem := supervise.SystemOr(o.System, o.Logger)
+	s.root, s.endSystem = system.Root, endSystem
+	s.restarter = supervise.NewRestarter(func(id string) {
+		kind := kindBroker
+		if id == managerName {
+			kind = kindManager
+		}
+		o.Metrics.restarts.WithLabelValues(kind).Inc()
+	})
 	s.brokerMiddleware = append([]actor.ReceiverMiddleware{supervise.Guard(o.Logger, o.Metrics.panics)}, o.Middleware...)
 	props := actor.PropsFromProducer(func() actor.Actor { return &manager{System: s} },
 		actor.WithReceiverMiddleware(supervise.Guard(o.Logger, o.Metrics.panics)), actor.WithDispatcher(s.pool),
-		actor.WithSupervisor(s.supervision), actor.WithGuardian(s.supervision))
+		actor.WithSupervisor(s.restarter), actor.WithGuardian(s.restarter))
 	var err error
 	if s.manager, err = s.root.SpawnNamed(props, managerName); err != nil {
 		return nil, fmt.Errorf("start the channels' manager: %w", err)
@@ -92,16 +98,8 @@ func Start(o Options) (*System, error) {
 // loop runs a task repeatedly, with a pause between runs.
 func (s *System) loop(ctx context.Context, every time.Duration, task func(context.Context)) {
 	s.loops.Go(func() {
-		t := time.NewTimer(every)
-		defer t.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-t.C:
-				task(ctx)
-				t.Reset(every)
-			}
+		for backoff.Wait(ctx, every) {
+			task(ctx)
 		}
 	})
 }
@@ -264,7 +262,7 @@ func (s *System) Close() {
 			s.writeMinutes(context.Background(), lastMinutesTimeout)
 		}
 		s.root.Stop(s.manager)
-		s.system.Shutdown()
+		s.endSystem()
 		s.pool.Close()
 	})
 }

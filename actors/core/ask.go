@@ -112,7 +112,7 @@ func (c *Core) applyAnswer(f *flight, a channels.Answer, now time.Time) {
 			c.commit(Commit{Transitions: []weir.Transition{c.finish(f, now, weir.Lost, "the provider could not be asked about it for a day")}})
 			return
 		}
-		c.askAgain(f, now.Add(jitter(backoff(f.asks), c.cfg.Chance())))
+		c.askAgain(f, now.Add(c.backoff(f.asks)))
 		return
 	case channels.CannotTell:
 		ts = c.outcomeUnknown(f, now)

@@ -3,6 +3,7 @@ package core
 import (
 	"time"
 
+	"weir/internal/backoff"
 	"weir/ops"
 )
 
@@ -130,7 +131,7 @@ func (b *breaker) probeAborted() { b.probing = false }
 // minute.
 func (b *breaker) open(now time.Time, retryAfter time.Duration, chance float64) {
 	b.openings++
-	wait := jitter(backoff(b.openings), chance)
+	wait := backoff.Jitter(backoff.Delay(b.openings, minBackoff, maxBackoff), chance)
 	if b.faulted() {
 		wait = maxBackoff
 	}
@@ -163,21 +164,6 @@ func (b *breaker) rollSpan(now time.Time) {
 	if now.Sub(b.span) > breakerSpan {
 		b.span, b.good, b.bad = now, 0, 0
 	}
-}
-
-// backoff doubles with each try: base, 2·base, … up to maxBackoff.
-func backoff(try int) time.Duration {
-	d := minBackoff
-	for i := 1; i < try && d < maxBackoff; i++ {
-		d *= 2
-	}
-	return min(d, maxBackoff)
-}
-
-// jitter spreads a wait over its upper half, so that many retries do not
-// coincide and none is immediate.
-func jitter(d time.Duration, chance float64) time.Duration {
-	return d/2 + time.Duration(chance*float64(d/2))
 }
 
 // state returns the state that users see.

@@ -19,6 +19,7 @@ import (
 
 	"weir"
 	"weir/channels"
+	"weir/internal/backoff"
 	"weir/ops"
 )
 
@@ -287,6 +288,11 @@ func (c *Core) commit(k Commit) {
 		return
 	}
 	c.out.Replies = append(c.out.Replies, k.Replies...)
+}
+
+// backoff returns the jittered delay before the nth retry.
+func (c *Core) backoff(n int) time.Duration {
+	return backoff.Jitter(backoff.Delay(n, minBackoff, maxBackoff), c.cfg.Chance())
 }
 
 // windowOver reports whether a contact's time window has closed.

@@ -75,7 +75,7 @@ func (c *Core) applyResult(f *flight, s channels.SendResult, now time.Time) {
 		t = c.apply(f, p)
 		at := now.Add(c.unclearDelay())
 		if s.Answered {
-			at = now.Add(jitter(backoff(1), c.cfg.Chance()))
+			at = now.Add(c.backoff(1))
 		}
 		c.askUnknown(f, at)
 	}
@@ -105,7 +105,7 @@ func (c *Core) retry(f *flight, now, due time.Time, reason string) weir.Transiti
 		return c.finish(f, now, weir.DeadLetter, reason)
 	}
 	if f.c.Failures > 0 {
-		wait := jitter(backoff(f.c.Failures), c.cfg.Chance())
+		wait := c.backoff(f.c.Failures)
 		due = latest(due, latest(c.retryBudget.reserve(now), now.Add(wait)))
 	}
 	return c.requeue(f, now, latest(due, c.behindProbe(f)), reason)

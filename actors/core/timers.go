@@ -64,7 +64,7 @@ func (c *Core) PrepareDone(err error, now time.Time) {
 	}
 	c.prepareFails++
 	c.status = channels.Status{Health: weir.Erring, Reason: err.Error()}
-	c.prepareAt = now.Add(jitter(backoff(c.prepareFails), c.cfg.Chance()))
+	c.prepareAt = now.Add(c.backoff(c.prepareFails))
 	c.run(now)
 }
 

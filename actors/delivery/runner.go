@@ -3,11 +3,11 @@ package delivery
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"time"
 
 	"weir"
 	"weir/events"
+	"weir/internal/backoff"
 )
 
 const (
@@ -98,7 +98,7 @@ func (x *runner) restore(ctx context.Context) bool {
 			return true
 		}
 		x.o.Logger.Warn("the progress of a receiver of events cannot be read; trying again", "receiver", x.r.Name, "error", err)
-		if !sleep(ctx, time.Second) {
+		if !backoff.Wait(ctx, time.Second) {
 			return false
 		}
 	}
@@ -202,7 +202,7 @@ func (x *runner) took(r result, now time.Time) {
 		r.e.at = time.Time{}
 	default:
 		label = resultFailed
-		if x.book.fail(r.e, now, x.pause(r.e.tries)) {
+		if x.book.fail(r.e, now, backoff.Random(r.e.tries+1, x.o.FirstPause, x.o.LastPause)) {
 			label = resultDead
 		}
 	}
@@ -210,16 +210,6 @@ func (x *runner) took(r result, now time.Time) {
 	if label == resultDead {
 		x.o.Logger.Error("an event was not delivered and is given up", "receiver", x.r.Name, "event", r.e.id, "tries", r.e.tries+1)
 	}
-}
-
-// pause returns the retry pause: it doubles with each failure, jittered so that
-// events that failed together are not retried together.
-func (x *runner) pause(tries int) time.Duration {
-	d := x.o.LastPause
-	if tries < 30 && x.o.FirstPause<<tries < d {
-		d = x.o.FirstPause << tries
-	}
-	return d/2 + rand.N(d/2+1)
 }
 
 // flushAt returns the earliest instant of the next step.
@@ -248,7 +238,7 @@ func (x *runner) flush(ctx context.Context, now time.Time) {
 func (x *runner) write(ctx context.Context, step events.Step) error {
 	for {
 		err := x.o.Store.Advance(ctx, x.lease, step)
-		if err == nil || errors.Is(err, weir.ErrLeaseLost) || !sleep(ctx, time.Second) {
+		if err == nil || errors.Is(err, weir.ErrLeaseLost) || !backoff.Wait(ctx, time.Second) {
 			return err
 		}
 	}
@@ -339,14 +329,5 @@ func (x *runner) land(ctx context.Context) {
 		if err := x.o.Store.Advance(ctx, x.lease, step); err != nil {
 			x.o.Logger.Warn("the progress of a receiver of events was not written; some events will come twice", "receiver", x.r.Name, "error", err)
 		}
-	}
-}
-
-func sleep(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-ctx.Done():
-		return false
-	case <-time.After(d):
-		return true
 	}
 }

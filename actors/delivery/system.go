@@ -15,6 +15,7 @@ import (
 type System struct {
 	o     Options
 	wakes []chan struct{} // one token for each receiver: read the log
+	role  *supervise.Role
 
 	stop    context.CancelFunc // starts no more deliveries
 	cut     context.CancelFunc // interrupts the deliveries in flight
@@ -44,7 +45,8 @@ func Start(ctx context.Context, o Options) (*System, error) {
 	s.running, s.stop = context.WithCancel(s.last)
 	s.unhook = o.Store.OnEvents(s.poke)
 	if len(o.Receivers) > 0 {
-		s.done.Go(s.keepRole)
+		s.role = supervise.NewRole(o.Store, ops.RoleEventDelivery, o.LeaseTTL, o.Logger)
+		s.done.Go(func() { s.role.Run(s.running, s.lead) })
 	}
 	return s, nil
 }
@@ -81,26 +83,9 @@ func (s *System) Close(ctx context.Context) error {
 	}
 }
 
-// keepRole acquires the role when it is free, and delivers while it lasts.
-func (s *System) keepRole() {
-	for s.running.Err() == nil {
-		asked := time.Now()
-		ctx, cancel := context.WithTimeout(s.running, s.o.LeaseTTL/3)
-		lease, ok, err := s.o.Store.AcquireRole(ctx, ops.RoleEventDelivery)
-		cancel()
-		if err != nil && s.running.Err() == nil {
-			s.o.Logger.Warn("the role of the delivery of events could not be taken; trying again", "error", err)
-		}
-		if ok {
-			s.lead(lease, asked)
-		}
-		sleep(s.running, s.o.LeaseTTL/3)
-	}
-}
-
 // lead delivers until the role is lost or the system is closed.
-func (s *System) lead(lease weir.Lease, asked time.Time) {
-	s.o.Logger.Info("this process delivers events")
+func (s *System) lead(lease weir.Lease) {
+	s.o.Logger.Info("event delivery role acquired", "epoch", lease.Epoch)
 	last, cut := context.WithCancel(s.last)
 	defer cut()
 	ctx, stop := context.WithCancel(s.running)
@@ -113,50 +98,46 @@ func (s *System) lead(lease weir.Lease, asked time.Time) {
 			x.run(ctx, last)
 		}()
 	}
-	over := s.renew(ctx, lease, asked, ended)
+	kept := make(chan struct{})
+	go func() {
+		defer close(kept)
+		s.role.Keep(ctx, lease)
+	}()
+	over := s.untilLost(ctx, kept, ended)
 	if ctx.Err() == nil { // another process may deliver now
-		s.o.Logger.Warn("another process may deliver events now")
+		s.o.Logger.Warn("event delivery role lost", "epoch", lease.Epoch)
 		cut()
 	}
 	stop()
+	<-kept
 	for range len(s.o.Receivers) - over {
 		<-ended
 	}
 	if s.last.Err() == nil {
 		ctx, cancel := context.WithTimeout(s.last, s.o.LeaseTTL/3)
 		defer cancel()
-		if err := s.o.Store.ReleaseRole(ctx, ops.RoleEventDelivery, lease); err != nil {
-			s.o.Logger.Warn("the role of the delivery of events was not given back", "error", err)
-		}
+		s.role.Release(ctx, lease)
 	}
 }
 
-// renew extends the role until it is lost, a runner finds that it is, or ctx ends.
-// It returns how many runners have ended.
-func (s *System) renew(ctx context.Context, lease weir.Lease, asked time.Time, ended <-chan struct{}) int {
-	until := asked.Add(s.o.LeaseTTL * 4 / 5)
-	tick := time.NewTimer(supervise.Beat(asked, s.o.LeaseTTL/3))
-	defer tick.Stop()
+// untilLost waits until the role is lost, may be lost because it could not be
+// renewed in time, a runner finds that it is lost, or ctx ends. It returns how many
+// runners have ended.
+func (s *System) untilLost(ctx context.Context, kept, ended <-chan struct{}) int {
 	for {
+		timer := time.NewTimer(s.role.Remaining())
 		select {
 		case <-ctx.Done():
-			return 0
+		case <-kept:
 		case <-ended:
+			timer.Stop()
 			return 1
-		case <-tick.C:
+		case <-timer.C:
+			if s.role.Remaining() > 0 {
+				continue
+			}
 		}
-		asked := time.Now()
-		renewing, cancel := context.WithDeadline(ctx, until)
-		ok, err := s.o.Store.RenewRole(renewing, ops.RoleEventDelivery, lease)
-		cancel()
-		tick.Reset(supervise.Beat(time.Now(), s.o.LeaseTTL/3))
-		switch {
-		case err == nil && !ok:
-			return 0
-		case err == nil:
-			until = asked.Add(s.o.LeaseTTL * 4 / 5)
-		case !time.Now().Before(until):
-			return 0
-		}
+		timer.Stop()
+		return 0
 	}
 }

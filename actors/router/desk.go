@@ -30,7 +30,6 @@ type desk struct {
 	stop  func()
 	state *routing.State
 	lease weir.Lease
-	until time.Time // until then the lease is certainly valid
 
 	stash    []*call // calls that arrived while loading
 	slow     bool    // loading takes long: calls are refused
@@ -57,7 +56,6 @@ type (
 		restored
 		gen   int64
 		lease weir.Lease
-		until time.Time
 	}
 	restored struct {
 		state  *routing.State
@@ -67,10 +65,6 @@ type (
 	}
 	impatient struct{ gen int64 }
 	stoodBy   struct{ gen int64 }
-	renewed   struct {
-		gen   int64
-		until time.Time
-	}
 	leaseGone struct{ gen int64 }
 	supplied  struct {
 		gen     int64
@@ -129,10 +123,6 @@ func (d *desk) receiveRest(msg any) {
 			d.slow = true
 			d.refuseStash(errReplaying())
 		}
-	case renewed:
-		if msg.gen == d.gen {
-			d.until = msg.until
-		}
 	case leaseGone:
 		if msg.gen == d.gen {
 			d.fail(weir.ErrLeaseLost)
@@ -184,7 +174,7 @@ func (d *desk) take(c *call) {
 	}
 	now := time.Now()
 	switch {
-	case d.o.Shared && now.After(d.until):
+	case d.o.Shared && !d.role.Valid():
 		c.answer <- unavailable("the router's lease could not be renewed", time.Second, nil)
 		return
 	case c.look == nil && d.pipe.events >= pendingMost:

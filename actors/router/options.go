@@ -61,6 +61,8 @@ type Options struct {
 	// Watch is like [Router.Watch], from the very first commit on; it may be
 	// nil.
 	Watch func([]routing.Event)
+	// System runs the actor; nil: one of its own.
+	System *actor.ActorSystem
 	// Middleware wraps the actor's Receive; tests inject faults with it.
 	Middleware []actor.ReceiverMiddleware
 }
@@ -87,9 +89,7 @@ const (
 	patience      = 500 * time.Millisecond // how long callers wait while the state is loading
 	standbyFirst  = 100 * time.Millisecond // between attempts to acquire a role that is taken, at first
 	standbyEvery  = 5 * time.Second        // and eventually
-	renewRetry    = 250 * time.Millisecond
-	leaseMargin   = 2 * time.Second // or a fifth of the lease, if that is less
-	elsewhere     = 2 * time.Second // retry hint for callers
+	elsewhere     = 2 * time.Second        // retry hint for callers
 )
 
 func withDefaults(o Options) Options {
@@ -113,5 +113,3 @@ func withDefaults(o Options) Options {
 	}
 	return o
 }
-
-func (r *Router) margin() time.Duration { return min(leaseMargin, r.o.LeaseTTL/5) }

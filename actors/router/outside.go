@@ -9,7 +9,7 @@ import (
 	"net/url"
 	"time"
 
-	"weir/actors/supervise"
+	"weir/internal/backoff"
 	"weir/routing/resource"
 )
 
@@ -32,7 +32,7 @@ func (f *functions) call(ctx context.Context, rule *resource.Rule, body []byte) 
 	defer done()
 	var err error
 	for try := 1; try <= callTries; try++ {
-		if try > 1 && !sleep(ctx, supervise.BackOff(try, callRetry, time.Second)) {
+		if try > 1 && !backoff.Wait(ctx, backoff.Random(try, callRetry, time.Second)) {
 			break
 		}
 		answer, again, failed := f.once(ctx, at, rule, body)

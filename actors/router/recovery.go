@@ -10,7 +10,7 @@ import (
 
 	"weir"
 	"weir/actors/supervise"
-	"weir/ops"
+	"weir/internal/backoff"
 	"weir/routing"
 )
 
@@ -34,15 +34,14 @@ func (d *desk) load() {
 // epoch, so from then on anything that an earlier state left in the writer is
 // refused.
 func (r *Router) recover(ctx context.Context, gen int64, row int, h heard) {
-	for wait := standbyFirst; ; wait = min(2*wait, standbyEvery) {
-		if row > 0 && !sleep(ctx, supervise.BackOff(row, supervise.MinRestartDelay, supervise.MaxRestartDelay)) {
-			return
-		}
-		row = 0
+	if row > 0 && !backoff.Wait(ctx, supervise.RestartDelay(row)) {
+		return
+	}
+	for try := 1; ; try++ {
 		asked := time.Now()
-		l, ok, err := r.acquire(ctx)
+		l, ok, err := r.role.Acquire(ctx)
 		if ok {
-			found := loaded{gen: gen, lease: l, until: asked.Add(r.o.LeaseTTL - r.margin())}
+			found := loaded{gen: gen, lease: l}
 			r.phase.Store(Replaying)
 			if found.restored, err = r.restore(ctx, l, h); err == nil {
 				r.metrics.recovery.Observe(time.Since(asked).Seconds())
@@ -62,16 +61,17 @@ func (r *Router) recover(ctx context.Context, gen int64, row int, h heard) {
 			r.phase.Store(Standby)
 			r.tell(stoodBy{gen})
 		}
-		if !sleep(ctx, wait) {
+		if !backoff.Wait(ctx, backoff.Delay(try, standbyFirst, standbyEvery)) {
 			return
 		}
 	}
 }
 
-func (r *Router) acquire(ctx context.Context) (weir.Lease, bool, error) {
-	ctx, cancel := context.WithTimeout(ctx, ioTimeout)
+// releaseRole releases a lease even if the router is closing.
+func (r *Router) releaseRole(l weir.Lease) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), ioTimeout)
 	defer cancel()
-	return r.o.Store.AcquireRole(ctx, ops.RoleRouter)
+	r.role.Release(ctx, l)
 }
 
 // restore builds the state from the snapshot and the events after it. A
@@ -83,7 +83,10 @@ func (r *Router) restore(ctx context.Context, l weir.Lease, h heard) (out restor
 	ctx, cancel := context.WithCancel(ctx)
 	defer renew.Wait()
 	defer cancel()
-	renew.Go(func() { r.renew(ctx, l, func(ok bool, _ time.Time) { r.stopUnless(ok, cancel) }) })
+	renew.Go(func() {
+		r.role.Keep(ctx, l) // until the state is restored or the role is lost
+		cancel()
+	})
 	saved, err := r.o.Store.LoadSnapshot(ctx)
 	if err != nil {
 		return out, err
@@ -128,12 +131,6 @@ func unpack(saved routing.Saved, settings routing.Settings) (*routing.State, err
 		return nil, fmt.Errorf("the router's snapshot is of event %d, not %d", s.Seq(), saved.Seq)
 	}
 	return s, nil
-}
-
-func (r *Router) stopUnless(ok bool, cancel context.CancelFunc) {
-	if !ok {
-		cancel()
-	}
 }
 
 // replay folds the journal after the state. The next segments are read and
@@ -214,7 +211,7 @@ func (d *desk) serve(l loaded) {
 	if d.stop != nil {
 		d.stop()
 	}
-	d.mode, d.state, d.lease, d.until = serving, l.state, l.lease, l.until
+	d.mode, d.state, d.lease = serving, l.state, l.lease
 	ctx, stop := context.WithCancel(d.ctx)
 	d.stop = stop
 	in := make(chan group, groupsAhead)
@@ -223,13 +220,9 @@ func (d *desk) serve(l loaded) {
 	gen := d.gen
 	d.task(func(context.Context) { d.scribe(ctx, gen, in, l.lease) })
 	d.task(func(context.Context) {
-		d.renew(ctx, l.lease, func(ok bool, until time.Time) {
-			if ok {
-				d.tell(renewed{gen, until})
-			} else {
-				d.tell(leaseGone{gen})
-			}
-		})
+		if d.role.Keep(ctx, l.lease) {
+			d.tell(leaseGone{gen})
+		}
 	})
 	if len(l.missed) > 0 {
 		d.watchers.tell(l.missed)
@@ -250,49 +243,5 @@ func (d *desk) serve(l loaded) {
 	}
 	if d.state != nil {
 		d.settle()
-	}
-}
-
-// renew extends the lease repeatedly until it is lost or ctx ends.
-func (r *Router) renew(ctx context.Context, l weir.Lease, say func(ok bool, until time.Time)) {
-	wait := supervise.Beat(time.Now(), r.o.LeaseTTL/3)
-	for sleep(ctx, wait) {
-		asked := time.Now()
-		io, cancel := context.WithTimeout(ctx, r.o.LeaseTTL/3)
-		ok, err := r.o.Store.RenewRole(io, ops.RoleRouter, l)
-		cancel()
-		switch {
-		case err != nil && ctx.Err() == nil:
-			wait = renewRetry
-			r.log.Debug("the router's lease could not be renewed; trying again", "error", err)
-			continue
-		case err != nil:
-			return
-		}
-		say(ok, asked.Add(r.o.LeaseTTL-r.margin()))
-		if !ok {
-			return
-		}
-		wait = supervise.Beat(time.Now(), r.o.LeaseTTL/3)
-	}
-}
-
-func (r *Router) releaseRole(l weir.Lease) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), ioTimeout)
-	defer cancel()
-	if err := r.o.Store.ReleaseRole(ctx, ops.RoleRouter, l); err != nil && !errors.Is(err, context.Canceled) {
-		r.log.Warn("the router's role could not be given back; it ends by itself", "error", err)
-	}
-}
-
-// sleep waits for d and returns false if ctx ended first.
-func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-t.C:
-		return true
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"weir"
 	"weir/actors/supervise"
+	"weir/ops"
 	"weir/routing"
 )
 
@@ -23,7 +24,8 @@ type Router struct {
 	log         *slog.Logger
 	metrics     *Metrics
 	root        *actor.RootContext
-	system      *actor.ActorSystem
+	endSystem   func()
+	role        *supervise.Role
 	pid         *actor.PID
 	thread      *thread
 	spawned     chan struct{} // closed once pid is set
@@ -55,15 +57,12 @@ func Start(o Options) (*Router, error) {
 		r.Watch(o.Watch)
 	}
 	r.functions = newFunctions(r)
-	quiet := supervise.Quiet(o.Logger)
-	// Messages to a stopped actor are harmless. The short interval ends the
-	// library's throttle goroutine soon.
-	r.system = actor.NewActorSystem(actor.WithDeadLetterThrottleInterval(time.Millisecond),
-		actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger { return quiet }))
-	r.root = r.system.Root
+	r.role = supervise.NewRole(o.Store, ops.RoleRouter, o.LeaseTTL, o.Logger)
+	system, endSystem := supervise.SystemOr(o.System, o.Logger)
+	r.root, r.endSystem = system.Root, endSystem
 	middleware := append([]actor.ReceiverMiddleware{supervise.Guard(o.Logger, o.Metrics.panics)}, o.Middleware...)
 	props := actor.PropsFromProducer(func() actor.Actor { return &desk{Router: r} },
-		actor.WithReceiverMiddleware(middleware...), actor.WithGuardian(&supervise.Restarter{Restarts: o.Metrics.restarts}),
+		actor.WithReceiverMiddleware(middleware...), actor.WithGuardian(supervise.NewRestarter(func(string) { o.Metrics.restarts.Inc() })),
 		actor.WithDispatcher(r.thread))
 	var err error
 	if r.pid, err = r.root.SpawnNamed(props, "router"); err != nil {
@@ -189,7 +188,7 @@ func (r *Router) Close() {
 		_ = r.root.StopFuture(r.pid).Wait()
 		r.thread.end()
 		r.tasks.Wait()
-		r.system.Shutdown()
+		r.endSystem()
 	})
 }
 

@@ -1,13 +1,12 @@
-// Package supervise holds what every actor system here shares: panic logging without
-// the data that a panic may hold, restarts with back-off, and a quiet logger for
-// the actor library.
+// Package supervise holds what every actor here shares: the actor system, panic
+// logging without payloads, restart with back-off, a worker pool, and the keeping
+// of a role that only one process has.
 package supervise
 
 import (
 	"context"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"runtime"
 	"runtime/debug"
 	"sync"
@@ -15,54 +14,112 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/prometheus/client_golang/prometheus"
+
+	"weir/internal/backoff"
 )
+
+// NewSystem returns an actor system. It logs warnings and above.
+func NewSystem(logger *slog.Logger) *actor.ActorSystem {
+	quiet := slog.New(levelFilter{logger.Handler(), slog.LevelWarn})
+	// Messages to a stopped actor are harmless. The short interval ends the
+	// library's throttle goroutine soon.
+	return actor.NewActorSystem(actor.WithDeadLetterThrottleInterval(time.Millisecond),
+		actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger { return quiet }))
+}
+
+// SystemOr returns the shared actor system or, if there is none, a new one. end
+// shuts down the new one; the caller stops its actors before.
+func SystemOr(shared *actor.ActorSystem, logger *slog.Logger) (system *actor.ActorSystem, end func()) {
+	if shared != nil {
+		return shared, func() {}
+	}
+	system = NewSystem(logger)
+	return system, system.Shutdown
+}
+
+type levelFilter struct {
+	slog.Handler
+	minLevel slog.Level
+}
+
+// Enabled implements slog.Handler.
+func (f levelFilter) Enabled(ctx context.Context, level slog.Level) bool {
+	return level >= f.minLevel && f.Handler.Enabled(ctx, level)
+}
 
 // Parameters of restarts.
 const (
-	MinRestartDelay = 50 * time.Millisecond
-	MaxRestartDelay = time.Minute
-	restartQuiet    = 2 * time.Minute // time without a crash that resets the count
+	minRestartDelay = 50 * time.Millisecond
+	maxRestartDelay = time.Minute
+	restartReset    = 2 * time.Minute // time without a crash that resets the count
+	faultedAfter    = 10              // consecutive crashes after which an actor counts as faulted
 )
 
-// Restarter supervises a tree of one actor: it restarts the actor after a crash, with
-// back-off, and never gives up.
+// Restarter restarts crashed actors individually, each with its own back-off, and
+// never gives up. An actor that keeps crashing is restarted once a minute; others
+// are not affected.
 type Restarter struct {
-	Restarts prometheus.Counter
+	onRestart func(id string)
 
-	mu     sync.Mutex
+	mu      sync.Mutex
+	crashes map[string]crashes
+}
+
+type crashes struct {
 	streak int
 	last   time.Time
 }
 
+var _ actor.SupervisorStrategy = (*Restarter)(nil)
+
+// NewRestarter returns a strategy that calls onRestart, with the id of the actor,
+// for each crash.
+func NewRestarter(onRestart func(id string)) *Restarter {
+	return &Restarter{onRestart: onRestart, crashes: map[string]crashes{}}
+}
+
 // HandleFailure implements actor.SupervisorStrategy. The mailbox stays suspended
 // until the restart; messages wait in it.
-func (a *Restarter) HandleFailure(_ *actor.ActorSystem, sup actor.Supervisor, child *actor.PID, _ *actor.RestartStatistics, _, _ any) {
-	a.Restarts.Inc()
-	time.AfterFunc(a.crashed(time.Now()), func() { sup.RestartChildren(child) })
+func (r *Restarter) HandleFailure(_ *actor.ActorSystem, sup actor.Supervisor, child *actor.PID, _ *actor.RestartStatistics, _, _ any) {
+	r.onRestart(child.Id)
+	time.AfterFunc(r.crashed(child.Id, time.Now()), func() { sup.RestartChildren(child) })
 }
 
-// crashed counts a crash and returns the pause before the restart.
-func (a *Restarter) crashed(now time.Time) time.Duration {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if now.Sub(a.last) > restartQuiet {
-		a.streak = 0
+// crashed counts a crash and returns the delay before the restart.
+func (r *Restarter) crashed(id string, now time.Time) time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c := r.crashes[id]
+	if now.Sub(c.last) > restartReset {
+		c.streak = 0
 	}
-	a.streak++
-	a.last = now
-	return BackOff(a.streak, MinRestartDelay, MaxRestartDelay)
+	c.streak++
+	c.last = now
+	r.crashes[id] = c
+	if c.streak >= faultedAfter {
+		return maxRestartDelay
+	}
+	return backoff.Random(c.streak, minRestartDelay, maxRestartDelay)
 }
 
-// BackOff returns the pause after the nth consecutive failure: it doubles from
-// base up to most, jittered between half of it and the whole.
-func BackOff(n int, base, most time.Duration) time.Duration {
-	wait := base
-	for i := 1; i < n && wait < most; i++ {
-		wait *= 2
-	}
-	wait = min(wait, most)
-	return wait/2 + rand.N(wait/2)
+// Faulted reports whether an actor keeps crashing.
+func (r *Restarter) Faulted(id string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c := r.crashes[id]
+	return c.streak >= faultedAfter && time.Since(c.last) < restartReset
 }
+
+// Forget drops the crash count of an actor that has stopped.
+func (r *Restarter) Forget(id string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.crashes, id)
+}
+
+// RestartDelay returns the delay after the nth consecutive failure of something
+// that is started again like a crashed actor.
+func RestartDelay(n int) time.Duration { return backoff.Random(n, minRestartDelay, maxRestartDelay) }
 
 // Guard logs panics with their stack before the supervision sees them. Panics of
 // an actor that is stopping or restarting are swallowed: they would bring it back,
@@ -75,9 +132,7 @@ func Guard(logger *slog.Logger, panics prometheus.Counter) actor.ReceiverMiddlew
 				if r == nil {
 					return
 				}
-				panics.Inc()
-				logger.Error("panic in an actor", "actor", ctx.Self().Id,
-					"message", fmt.Sprintf("%T", env.Message), "panic", PanicText(r), "stack", string(debug.Stack()))
+				LogPanic(logger, panics, "actor panicked", r, "actor", ctx.Self().Id, "message", fmt.Sprintf("%T", env.Message))
 				switch env.Message.(type) {
 				case *actor.Stopping, *actor.Stopped, *actor.Restarting:
 				default:
@@ -89,6 +144,12 @@ func Guard(logger *slog.Logger, panics prometheus.Counter) actor.ReceiverMiddlew
 	}
 }
 
+// LogPanic counts and logs a panic that the caller has recovered, with its stack.
+func LogPanic(logger *slog.Logger, panics prometheus.Counter, text string, recovered any, fields ...any) {
+	panics.Inc()
+	logger.Error(text, append(fields, "panic", PanicText(recovered), "stack", string(debug.Stack()))...)
+}
+
 // PanicText returns the loggable text of a panic. Messages of the Go runtime hold
 // no data; those of a library may hold a number, a text or a secret.
 func PanicText(r any) string {
@@ -96,19 +157,4 @@ func PanicText(r any) string {
 		return err.Error()
 	}
 	return fmt.Sprintf("a value of type %T", r)
-}
-
-// Quiet returns the logger for the actor library: warnings and above.
-func Quiet(logger *slog.Logger) *slog.Logger {
-	return slog.New(floor{logger.Handler(), slog.LevelWarn})
-}
-
-type floor struct {
-	slog.Handler
-	least slog.Level
-}
-
-// Enabled implements slog.Handler.
-func (f floor) Enabled(ctx context.Context, level slog.Level) bool {
-	return level >= f.least && f.Handler.Enabled(ctx, level)
 }

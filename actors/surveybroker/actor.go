@@ -9,6 +9,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"weir"
+	"weir/internal/backoff"
 )
 
 // Messages to the broker. A message with a generation is the result of work
@@ -187,11 +188,11 @@ func (b *broker) retryRound(now time.Time, err error) {
 	if b.failures == 0 {
 		b.logger.Warn("a round of the survey broker failed; it is tried again", "error", err)
 	}
-	wait := min(retryFirst<<min(b.failures, 10), retryMax)
 	b.failures++
+	wait := backoff.Delay(b.failures, retryFirst, retryMax)
 	b.hinted = true
 	// hinted is set because the memory may be ahead of what was written.
-	b.scheduleRound(now.Add(wait/2 + time.Duration(b.random()*float64(wait/2))))
+	b.scheduleRound(now.Add(backoff.Jitter(wait, b.random())))
 }
 
 // notBefore returns t, or least if t is earlier. A zero t stays zero.

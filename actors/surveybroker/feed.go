@@ -18,7 +18,7 @@ func (r *round) feed(ctx context.Context, list []*surveyState) error {
 	slices.SortFunc(list, func(a, b *surveyState) int { return int(a.survey.ID - b.survey.ID) })
 	// Credits are lost with the process. The next epoch starts at the other end
 	// of the list, so that restarts favor no survey.
-	if r.role.epoch()%2 == 0 {
+	if r.role.Lease().Epoch%2 == 0 {
 		slices.Reverse(list)
 	}
 	traffic, err := r.measureChannels(ctx, list)

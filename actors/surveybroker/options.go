@@ -31,6 +31,8 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/asynkron/protoactor-go/actor"
+
 	"weir"
 	"weir/channels"
 	"weir/events"
@@ -86,6 +88,8 @@ type Options struct {
 	Defaults surveys.Defaults
 	Logger   *slog.Logger
 	Metrics  *Metrics
+	// System runs the actor; nil: one of its own.
+	System *actor.ActorSystem
 	// LeaseTTL is the time for which the role stays leased after its holder
 	// died.
 	LeaseTTL time.Duration
@@ -126,7 +130,6 @@ const (
 	surveyPage           = 200
 	maxSamePhone         = 100 // respondents with the same number
 	maxConcurrent        = 8   // concurrent calls of the channels' brokers, and checks
-	leaseMargin          = 2 * time.Second
 )
 
 func (o Options) withDefaults() Options {

@@ -53,7 +53,7 @@ var errRoleLost = fmt.Errorf("the role of the survey broker is not ours any more
 // the regular interval.
 func (s *System) runRound(ctx context.Context, mem *memory, hinted bool) (out result) {
 	r := &round{
-		System: s, memory: mem, now: time.Now(), mayWrite: s.leading, lease: s.role.held(), otherSurveys: map[int64]*surveyState{}, tallies: map[int64]tally{}, cancelTimeouts: map[weir.ChannelID]int{},
+		System: s, memory: mem, now: time.Now(), mayWrite: s.leading, lease: s.role.Lease(), otherSurveys: map[int64]*surveyState{}, tallies: map[int64]tally{}, cancelTimeouts: map[weir.ChannelID]int{},
 		channels: map[weir.ChannelID]weir.Channel{}, channelIDs: map[string]weir.ChannelID{},
 	}
 	defer func() {

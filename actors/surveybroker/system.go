@@ -11,6 +11,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"weir/actors/supervise"
+	"weir/ops"
 	"weir/surveys"
 )
 
@@ -20,7 +21,7 @@ type System struct {
 	store            Store
 	channels         Channels
 	types            Types
-	role             role
+	role             *supervise.Role
 	defaults         surveys.Defaults
 	logger           *slog.Logger
 	metrics          *Metrics
@@ -36,10 +37,11 @@ type System struct {
 	freedPerMinute   sync.Map // slots that become free per minute, by weir.ChannelID, as the latest round measured them
 	surveysByChannel atomic.Pointer[runningByChannel]
 
-	system *actor.ActorSystem
-	broker *actor.PID
-	gens   atomic.Int64
-	hinted atomic.Bool // a hint is in the broker's mailbox
+	system    *actor.ActorSystem
+	endSystem func()
+	broker    *actor.PID
+	gens      atomic.Int64
+	hinted    atomic.Bool // a hint is in the broker's mailbox
 
 	ctx     context.Context // canceled when all work must end
 	kill    context.CancelFunc
@@ -60,13 +62,12 @@ func Start(o Options) (*System, error) {
 	s := &System{
 		store: o.Store, channels: o.Channels, types: o.Types, defaults: o.Defaults, logger: o.Logger, metrics: o.Metrics,
 		leaseTTL: o.LeaseTTL, checkEvery: o.CheckEvery, checkTimeout: o.CheckTimeout, roundInterval: o.RoundInterval, batchDelay: o.BatchDelay,
-		random: o.Random, tokens: o.Tokens, plans: newPlanCache(), launches: newLaunches(), role: role{leaser: o.Roles}, kept: make(chan struct{}),
+		random: o.Random, tokens: o.Tokens, plans: newPlanCache(), launches: newLaunches(), role: supervise.NewRole(o.Roles, ops.RoleSurveyBroker, o.LeaseTTL, o.Logger), kept: make(chan struct{}),
 	}
 	s.ctx, s.kill = context.WithCancel(context.Background())
 	s.looping, s.halt = context.WithCancel(s.ctx)
-	quiet := supervise.Quiet(o.Logger)
-	s.system = actor.NewActorSystem(actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger { return quiet }))
-	sup := &supervise.Restarter{Restarts: o.Metrics.restarts}
+	s.system, s.endSystem = supervise.SystemOr(o.System, o.Logger)
+	sup := supervise.NewRestarter(func(string) { o.Metrics.restarts.Inc() })
 	props := actor.PropsFromProducer(func() actor.Actor { return &broker{System: s} },
 		actor.WithReceiverMiddleware(supervise.Guard(o.Logger, o.Metrics.panics)), actor.WithGuardian(sup))
 	var err error
@@ -121,7 +122,7 @@ func (s *System) Drain(ctx context.Context) error {
 		s.halt()
 		s.resumed.Do(func() { close(s.kept) })
 		if err = s.waitForRound(ctx); err == nil {
-			s.role.release(ctx, s.logger)
+			s.role.Release(ctx, s.role.Lease())
 		}
 	}
 	s.Close()
@@ -156,6 +157,6 @@ func (s *System) Close() {
 		// work.
 		_ = s.system.Root.StopFuture(s.broker).Wait()
 		s.work.Wait()
-		s.system.Shutdown()
+		s.endSystem()
 	})
 }

@@ -12,6 +12,7 @@ import (
 	"weir/actors/core"
 	"weir/actors/delivery"
 	"weir/actors/router"
+	"weir/actors/supervise"
 	"weir/actors/surveybroker"
 	"weir/channels"
 	"weir/channels/all"
@@ -67,10 +68,12 @@ func (p *parts) start(ctx context.Context, o Options, undo *cleanups) (err error
 	}
 	undo.add("delivery of events", p.delivery.Close)
 	shared := sharing(c)
+	system := supervise.NewSystem(o.Logger) // one for all actors of the process
+	undo.add("actor system", func(context.Context) error { system.Shutdown(); return nil })
 	hints := workers.NewHints(o.Logger)
 	p.router, err = router.Start(router.Options{
 		Store: p.store, Caller: calls, Events: p.store, Logger: o.Logger, Metrics: router.NewMetrics(o.Registry), LeaseTTL: c.LeaseTTL.Duration(), Shared: shared,
-		Watch: hints.Hear, Settings: routerSettings(c), Hold: p.hold.wait,
+		Watch: hints.Hear, Settings: routerSettings(c), Hold: p.hold.wait, System: system,
 	})
 	if err != nil {
 		return err
@@ -86,7 +89,7 @@ func (p *parts) start(ctx context.Context, o Options, undo *cleanups) (err error
 		Store: held, Minutes: p.store, Directory: p.directory, Core: coreConfig(c), Logger: o.Logger,
 		Metrics: actors.NewMetrics(o.Registry), LeaseTTL: c.LeaseTTL.Duration(),
 		SendTimeout: c.SendTimeout.Duration(), AskTimeout: c.SendTimeout.Duration(),
-		Shared: shared, Middleware: o.Middleware,
+		Shared: shared, Middleware: o.Middleware, System: system,
 	})
 	if err != nil {
 		return err
@@ -102,7 +105,7 @@ func (p *parts) start(ctx context.Context, o Options, undo *cleanups) (err error
 	p.surveys, err = surveybroker.Start(surveybroker.Options{
 		Store: held, Channels: p.channels, Types: p.directory, Roles: p.store, Defaults: surveyDefaults(c), Logger: o.Logger,
 		Metrics: surveybroker.NewMetrics(o.Registry), LeaseTTL: c.LeaseTTL.Duration(),
-		CheckEvery: c.ChannelCheck.Duration(), CheckTimeout: c.SendTimeout.Duration(), Random: rand.Float64, Tokens: p.tokens,
+		CheckEvery: c.ChannelCheck.Duration(), CheckTimeout: c.SendTimeout.Duration(), Random: rand.Float64, Tokens: p.tokens, System: system,
 	})
 	if err != nil {
 		return err
