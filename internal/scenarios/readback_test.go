@@ -64,7 +64,7 @@ func (w *world) views() []string {
 // and adds the pages that it requested.
 func (w *world) readable(t rapid.TB, known map[string]bool) {
 	t.Helper()
-	link := regexp.MustCompile(`(?:href|hx-get)="(/[^"#]*)"`)
+	link := regexp.MustCompile(`href="(/[^"#]*)"`)
 	single := regexp.MustCompile(`/(contacts|respondents|jobs)/[^/?]+`)
 	seen := map[string]bool{}
 	next := append(w.views(), "/", "/contacts", "/dead-letters", "/surveys", "/router", "/audit")

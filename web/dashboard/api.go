@@ -66,7 +66,7 @@ func (v *visit) call(method, path string, body, into any) error {
 		return nil
 	}
 	if err := json.NewDecoder(res.Body).Decode(into); err != nil {
-		return fmt.Errorf("an answer of the API: %w", err)
+		return fmt.Errorf("decode a response of the API: %w", err)
 	}
 	return nil
 }
@@ -240,11 +240,11 @@ func (v *visit) callRouter(method, path string, query url.Values, body, into any
 	case err == nil:
 		return nil
 	case status == http.StatusServiceUnavailable:
-		return &problem{Status: status, Code: weir.CodeUnavailable, wait: p.wait, Detail: "The router cannot be asked here now: " + p.Detail +
-			". One process at a time runs it. Look at this page of the process that does, or try again: it moves when that one ends."}
+		return &problem{Status: status, Code: weir.CodeUnavailable, wait: p.wait, Detail: "The router is unavailable in this process: " + p.Detail +
+			". One process at a time runs it. Open this page on that process, or try again after it has stopped."}
 	case status == http.StatusUnauthorized && v.who.Open:
-		return &problem{Status: http.StatusForbidden, Code: weir.CodeForbidden, Detail: "The router here asks for an access key or a token, " +
-			"and this session has none. Make a token and log in with it: weir token create --name ann --scope router --scope pii:read"}
+		return &problem{Status: http.StatusForbidden, Code: weir.CodeForbidden, Detail: "The router requires a token. " +
+			"Create one and log in with it: weir token create --name ann --scope router --scope pii:read"}
 	}
 	return err
 }

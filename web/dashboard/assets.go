@@ -12,8 +12,6 @@ import (
 	"strings"
 )
 
-// htmx is version 2.0.11 as published; its license is in the same folder.
-//
 //go:embed assets/*
 var assetFiles embed.FS
 
@@ -59,7 +57,7 @@ func (f *files) serve(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("file")
 	text, ok := f.texts[name]
 	if !ok {
-		http.Error(w, "there is no such file", http.StatusNotFound)
+		http.Error(w, "file not found", http.StatusNotFound)
 		return
 	}
 	kind := mime.TypeByExtension(path.Ext(name))
@@ -70,8 +68,6 @@ func (f *files) serve(w http.ResponseWriter, r *http.Request) {
 		kind = "text/css; charset=utf-8"
 	case ".svg":
 		kind = "image/svg+xml"
-	case ".LICENSE":
-		kind = "text/plain; charset=utf-8"
 	}
 	w.Header().Set("Content-Type", kind)
 	w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")

@@ -116,7 +116,7 @@ func channelQuestion(v *visit, title, button string) (web.ChannelView, *question
 func askPause(v *visit) (*question, error) {
 	_, q, err := channelQuestion(v, "Pause channel", "Pause")
 	if err == nil {
-		q.Text = "Nothing new is started until it is resumed. What is in flight goes on, and contacts can still be queued."
+		q.Text = "No new contacts are dispatched until the channel is resumed. Contacts in flight continue, and contacts can still be queued."
 	}
 	return q, err
 }
@@ -124,14 +124,14 @@ func askPause(v *visit) (*question, error) {
 func askResume(v *visit) (*question, error) {
 	_, q, err := channelQuestion(v, "Resume channel", "Resume")
 	if err == nil {
-		q.Text = "Waiting contacts are started at once, as many as there are free slots."
+		q.Text = "Queued contacts are dispatched at once, as many as there are free slots."
 	}
 	return q, err
 }
 
 func pauseChannel(paused bool) func(*visit) (*done, error) {
 	return func(v *visit) (*done, error) {
-		name, word := v.r.PathValue("name"), "goes on"
+		name, word := v.r.PathValue("name"), "is resumed"
 		if paused {
 			word = "is paused"
 		}
@@ -141,9 +141,9 @@ func pauseChannel(paused bool) func(*visit) (*done, error) {
 }
 
 func askCapacity(v *visit) (*question, error) {
-	ch, q, err := channelQuestion(v, "Capacity of channel", "Change")
+	ch, q, err := channelQuestion(v, "Change capacity of channel", "Change")
 	if err == nil {
-		q.Text = "The most slots that may be in flight at once. When it is lowered, the channel drains down to it before anything new is started."
+		q.Text = "The maximum number of slots in flight. If it is lowered, no new contacts are dispatched until the slots in flight are below it."
 		q.Fields = []field{{
 			Name: "capacity", Label: "Capacity", Type: "number", Value: strconv.Itoa(ch.Capacity), Required: true,
 			Min: strconv.Itoa(weir.MinCapacity), Max: strconv.Itoa(weir.MaxCapacity),
@@ -159,7 +159,7 @@ func setCapacity(v *visit) (*done, error) {
 		return nil, &problem{Status: http.StatusUnprocessableEntity, Code: weir.CodeInvalid, Detail: "the capacity must be a whole number"}
 	}
 	err = v.call(http.MethodPatch, apiPath("v1", "channels", name), map[string]any{"capacity": n}, nil)
-	return &done{text: "Channel " + name + " has a capacity of " + display.Number(n) + ".", to: "/channels/" + url.PathEscape(name)}, err
+	return &done{text: "The capacity of channel " + name + " is " + display.Number(n) + ".", to: "/channels/" + url.PathEscape(name)}, err
 }
 
 func askDelete(v *visit) (*question, error) {
@@ -167,10 +167,10 @@ func askDelete(v *visit) (*question, error) {
 	if err == nil {
 		open := ch.Queued + int64(ch.Sending+ch.Active+ch.Unknown)
 		q.Danger = true
-		q.Text = "It cannot be brought back. Its finished contacts stay readable for a while."
+		q.Text = "This cannot be undone. Finished contacts stay readable until their retention ends."
 		if open > 0 {
-			q.Text += " It has open contacts: those that wait end as canceled, and the provider is asked to drop the others."
-			q.Fields = []field{{Name: "cancel", Label: "End " + display.Plural(open, "open contact", "open contacts"), Type: "checkbox"}}
+			q.Text += " The channel has open contacts: queued ones end as canceled, and the provider is asked to cancel the others."
+			q.Fields = []field{{Name: "cancel", Label: "Cancel " + display.Plural(open, "open contact", "open contacts"), Type: "checkbox"}}
 		}
 	}
 	return q, err
@@ -186,7 +186,7 @@ func deleteChannel(v *visit) (*done, error) {
 		return nil, err
 	}
 	if still.Deleting {
-		return &done{text: "Channel " + name + " goes when the last of its contacts has ended.", to: "/"}, nil
+		return &done{text: "Channel " + name + " is deleted when its last contact is done.", to: "/"}, nil
 	}
 	return &done{text: "Channel " + name + " is deleted.", to: "/"}, nil
 }

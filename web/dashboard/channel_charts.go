@@ -48,8 +48,8 @@ func (v *visit) readSparks() (sparks, error) {
 		for i := range some.Channels {
 			c := &some.Channels[i]
 			drawn := display.Chart{
-				Title: "Sent in the last 6 hours", Unit: "contacts per quarter of an hour", Begin: some.Since, Step: 15 * time.Minute,
-				Series: []display.Series{{Name: "sent", Class: "c1", Values: floats(c.Sent)}},
+				Title: "Dispatched in the last 6 hours", Unit: "contacts per 15 min", Begin: some.Since, Step: 15 * time.Minute,
+				Series: []display.Series{{Name: "dispatched", Class: "c1", Values: floats(c.Sent)}},
 			}
 			all[c.Channel] = &spark{drawn.Through(v.Now()).Spark(), drawn.Sum()}
 		}
@@ -122,10 +122,10 @@ func chartsOf(m *web.MinutesView, s period, now time.Time) *charts {
 	c := &charts{
 		Traffic: draw("Contacts", false,
 			seriesOf(m, "accepted", "c8", func(x *web.MinuteView) int64 { return x.Accepted }),
-			seriesOf(m, "sent", "c1", func(x *web.MinuteView) int64 { return x.Sent }),
-			seriesOf(m, "not taken", "c4", func(x *web.MinuteView) int64 { return x.SendFailed })),
+			seriesOf(m, "dispatched", "c1", func(x *web.MinuteView) int64 { return x.Sent }),
+			seriesOf(m, "not accepted by the provider", "c4", func(x *web.MinuteView) int64 { return x.SendFailed })),
 		Finished: draw("Finished, by outcome", true, outcomes...),
-		Slots: draw("Slots in flight, most at one moment", false,
+		Slots: draw("Slots in flight, maximum", false,
 			seriesOf(m, "in flight", "c1", func(x *web.MinuteView) int64 { return valueOrZero(x.InFlightMost) }),
 			seriesOf(m, "capacity", "c4", func(x *web.MinuteView) int64 { return valueOrZero(x.Capacity) })),
 		Callbacks: draw("Callbacks", true,
@@ -133,10 +133,10 @@ func chartsOf(m *web.MinutesView, s period, now time.Time) *charts {
 			seriesOf(m, "duplicate", "c8", func(x *web.MinuteView) int64 { return x.Callbacks.Duplicate }),
 			seriesOf(m, "late", "c2", func(x *web.MinuteView) int64 { return x.Callbacks.Late }),
 			seriesOf(m, "unknown", "c4", func(x *web.MinuteView) int64 { return x.Callbacks.Unknown }),
-			seriesOf(m, "passed on", "c5", func(x *web.MinuteView) int64 { return x.Callbacks.Forwarded })),
-		Collector: draw("Collector", false,
+			seriesOf(m, "forwarded", "c5", func(x *web.MinuteView) int64 { return x.Callbacks.Forwarded })),
+		Collector: draw("Reconciliation", false,
 			seriesOf(m, "runs", "c8", func(x *web.MinuteView) int64 { return x.CollectorRuns }),
-			seriesOf(m, "contacts settled by asking", "c5", func(x *web.MinuteView) int64 { return x.Reconciled })),
+			seriesOf(m, "contacts reconciled", "c5", func(x *web.MinuteView) int64 { return x.Reconciled })),
 	}
 	c.Slots.Unit, c.Slots.Levels = "", true
 	c.Slots.Series[1].Kind = display.Limit

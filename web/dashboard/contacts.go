@@ -160,7 +160,7 @@ func searchNumber(v *visit) (*content, error) {
 			break
 		}
 	}
-	return &content{title: "Contacts of a number", crumbs: []crumb{{Text: "Contacts", Link: "/contacts"}, {Text: "Number"}}, data: l}, nil
+	return &content{title: "Contacts by phone number", crumbs: []crumb{{Text: "Contacts", Link: "/contacts"}, {Text: "Number"}}, data: l}, nil
 }
 
 func contactPage() *page {
@@ -213,12 +213,12 @@ func askCancel(v *visit) (*question, error) {
 	if err != nil {
 		return nil, err
 	}
-	text := "It waits, and ends as canceled at once."
+	text := "The contact is queued. It ends as canceled at once."
 	if c.State != weir.Queued.String() {
-		text = "It is in flight: the provider is asked to drop it, and it ends when it is known how. It may reach the person all the same."
+		text = "The contact is in flight. The provider is asked to cancel it, and it ends with the outcome that the provider reports. It may still reach the person."
 	}
 	return &question{
-		title: "Cancel contact " + c.ID, Text: text, Button: "Cancel the contact", Danger: true, back: contactLink(c.ID),
+		title: "Cancel contact " + c.ID, Text: text, Button: "Cancel contact", Danger: true, back: contactLink(c.ID),
 		Facts:  []fact{{"Channel", c.Channel}, {"State", display.Words(c.State)}, {"Attempts", display.Number(len(c.Attempts))}},
 		crumbs: contactCrumbs(c.ID, crumb{Text: "Cancel"}),
 	}, nil
@@ -231,7 +231,7 @@ func cancelContact(v *visit) (*done, error) {
 		return nil, err
 	}
 	if out.State != weir.Done.String() {
-		return &done{text: "The provider is being asked to drop contact " + id + ".", to: contactLink(id)}, nil
+		return &done{text: "The provider is asked to cancel contact " + id + ".", to: contactLink(id)}, nil
 	}
 	return &done{text: "Contact " + id + " is canceled.", to: contactLink(id)}, nil
 }

@@ -67,10 +67,10 @@ var validPrefix = regexp.MustCompile(`^(/[A-Za-z0-9._~-]+)*$`)
 // here and not on the first request.
 func New(o Options) (*Dashboard, error) {
 	if o.API == nil || o.Logger == nil {
-		return nil, errors.New("dashboard: API and Logger are needed")
+		return nil, errors.New("dashboard: API and Logger are required")
 	}
 	if !validPrefix.MatchString(o.Prefix) {
-		return nil, fmt.Errorf("dashboard: %q is no prefix of a path", o.Prefix)
+		return nil, fmt.Errorf("dashboard: %q is not a valid path prefix", o.Prefix)
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -88,7 +88,7 @@ func New(o Options) (*Dashboard, error) {
 	if o.PublicURL != "" {
 		u, err := url.Parse(o.PublicURL)
 		if err != nil {
-			return nil, errors.New("dashboard: the public URL cannot be read")
+			return nil, errors.New("dashboard: invalid public URL")
 		}
 		d.public = u
 	}

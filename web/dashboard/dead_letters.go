@@ -18,7 +18,7 @@ func deadPage() *page {
 	return &page{
 		name: "dead", path: deadLettersPath, nav: "Dead letters", scopes: contactReaders(), load: loadDeadGroups, live: []string{"groups"},
 		actions: []action{
-			{path: deadLettersPath + "/requeue", scopes: contactWriters(), ask: askRequeue, run: bulkDeadLetters("requeue", "queued again")},
+			{path: deadLettersPath + "/requeue", scopes: contactWriters(), ask: askRequeue, run: bulkDeadLetters("requeue", "requeued")},
 			{path: deadLettersPath + "/discard", scopes: contactWriters(), ask: askDiscard, run: bulkDeadLetters("discard", "discarded")},
 		},
 	}
@@ -124,14 +124,14 @@ func (w deadFilter) facts() []fact {
 		}
 	}
 	if len(list) == 0 {
-		return []fact{{"Which", "all of every channel"}}
+		return []fact{{"Filter", "all dead letters"}}
 	}
 	return list
 }
 
 func deadReason(text string) string {
 	if text == "" {
-		return "none given"
+		return "no reason"
 	}
 	return text
 }
@@ -197,7 +197,7 @@ func loadDeadList(v *visit) (*content, error) {
 	for _, dead := range page.DeadLetters {
 		d.List = append(d.List, deadEntry{dead, deadFilter{url.Values{"contact": {dead.Contact.ID}}}})
 	}
-	return &content{title: "Some dead letters", crumbs: []crumb{{Text: "Dead letters", Link: deadLettersPath}, {Text: "List"}}, data: d}, nil
+	return &content{title: "Filtered dead letters", crumbs: []crumb{{Text: "Dead letters", Link: deadLettersPath}, {Text: "List"}}, data: d}, nil
 }
 
 // deadLetterQuestion counts the dead letters before it asks for confirmation.
@@ -218,18 +218,18 @@ func deadLetterQuestion(v *visit, step, title, button string) (*question, web.De
 		back = contactLink(id)
 	}
 	return &question{
-		title: title, Button: button, back: back, Facts: append([]fact{{"How many", display.Number(count.Matching)}}, which.facts()...),
+		title: title, Button: button, back: back, Facts: append([]fact{{"Count", display.Number(count.Matching)}}, which.facts()...),
 		crumbs: []crumb{{Text: "Dead letters", Link: deadLettersPath}, {Text: button}}, Fields: []field{until},
 	}, count, nil
 }
 
 func askRequeue(v *visit) (*question, error) {
-	q, count, err := deadLetterQuestion(v, "requeue", "Queue dead letters again", "Queue again")
+	q, count, err := deadLetterQuestion(v, "requeue", "Requeue dead letters", "Requeue")
 	if err != nil {
 		return nil, err
 	}
-	q.Text = fmt.Sprintf("%s contacted once more: each becomes a new contact with the same content, at the end of the queue. "+
-		"Look first at why they ended here: of those that were lost nobody knows whether the person was reached.", display.Plural(count.Matching, "person is", "people are"))
+	q.Text = fmt.Sprintf("%s contacted again: each dead letter becomes a new contact with the same content, at the end of the queue. "+
+		"Check the reasons first: a lost contact may have reached the person.", display.Plural(count.Matching, "person is", "people are"))
 	return q, nil
 }
 
@@ -239,7 +239,7 @@ func askDiscard(v *visit) (*question, error) {
 		return nil, err
 	}
 	q.Danger = true
-	q.Text = "They are no longer listed here, and can then not be queued again from here. Their contacts stay readable until their retention ends."
+	q.Text = "Discarded dead letters are no longer listed and cannot be requeued. Their contacts stay readable until their retention ends."
 	return q, nil
 }
 
@@ -255,13 +255,13 @@ func bulkDeadLetters(step, did string) func(*visit) (*done, error) {
 		}
 		text := display.Plural(out.Done, "dead letter is", "dead letters are") + " " + did + "."
 		if out.WindowClosed > 0 {
-			text += " " + display.Number(out.WindowClosed) + " stay: the time for them is over."
+			text += " " + display.Number(out.WindowClosed) + " not requeued: their window has closed."
 		}
 		if out.ChannelGone > 0 {
-			text += " " + display.Number(out.ChannelGone) + " stay: their channel is gone."
+			text += " " + display.Number(out.ChannelGone) + " not requeued: their channel was deleted."
 		}
 		if rest := out.Remaining - out.WindowClosed - out.ChannelGone; rest > 0 {
-			text += " " + display.Number(rest) + " remain: do it once more."
+			text += " " + display.Number(rest) + " remain: repeat the action."
 		}
 		to := deadLettersPath
 		if id := which.query.Get("contact"); id != "" {

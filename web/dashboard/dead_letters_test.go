@@ -67,31 +67,31 @@ func TestDeadLettersAreCountedBeforeAnythingIsDone(t *testing.T) {
 	t.Parallel()
 	r := newRigAfter(t, func(r *rig) { r.bury("a", 3); r.bury("b", 2) }, nil, "contacts:read", "contacts:read contacts:write", "channels:admin")
 	b := r.login("contacts:read contacts:write")
-	page := b.get("/dead-letters").want(200).has("5 contacts ended badly", "&lt;b&gt;provider&lt;/b&gt; refused it", "Queue all again").hasNot(numberCanary, "<b>provider")
+	page := b.get("/dead-letters").want(200).has("5 contacts failed", "&lt;b&gt;provider&lt;/b&gt; refused it", "Requeue all").hasNot(numberCanary, "<b>provider")
 	link := regexp.MustCompile(`href="(/dead-letters/requeue\?[^"]*channel=a[^"]*)"`).FindStringSubmatch(page.body)
 	if link == nil {
 		t.Fatalf("no link to queue a group again:\n%s", page.body)
 	}
 	path := html.UnescapeString(link[1])
-	b.get(path).want(200).has("How many", "<dd>3</dd>", "3 people are contacted once more")
-	b.get("/dead-letters").has("5 contacts ended badly") // the question alone changes nothing
+	b.get(path).want(200).has("<dt>Count</dt>", "<dd>3</dd>", "3 people are contacted again")
+	b.get("/dead-letters").has("5 contacts failed") // the question alone changes nothing
 	if to := b.post(path, nil).want(303).header.Get("Location"); to != "/dead-letters" {
 		t.Errorf("it leads to %q", to)
 	}
-	b.get("/dead-letters").want(200).has("3 dead letters are queued again.", "2 contacts ended badly")
+	b.get("/dead-letters").want(200).has("3 dead letters are requeued.", "2 contacts failed")
 	b.post(path, nil).want(303) // a second time finds nothing
-	b.get("/dead-letters").has("0 dead letters are queued again.")
+	b.get("/dead-letters").has("0 dead letters are requeued.")
 	var waiting web.ContactList
 	r.api("GET", "/v1/contacts?channel=a&state=queued", "", &waiting)
 	if len(waiting.Contacts) != 3 {
 		t.Errorf("%d contacts wait, want 3", len(waiting.Contacts))
 	}
-	b.get("/dead-letters/discard").want(200).has("<dd>2</dd>", "all of every channel")
+	b.get("/dead-letters/discard").want(200).has("<dd>2</dd>", "all dead letters")
 	b.post("/dead-letters/discard", nil).want(303)
-	b.get("/dead-letters").want(200).has("2 dead letters are discarded.", "There are no dead letters")
+	b.get("/dead-letters").want(200).has("2 dead letters are discarded.", "No dead letters")
 
 	reader := r.login("contacts:read")
-	reader.get("/dead-letters").want(200).hasNot("Queue all again", "Discard")
+	reader.get("/dead-letters").want(200).hasNot("Requeue all", "Discard")
 	reader.get("/dead-letters/requeue").want(403)
 	reader.post("/dead-letters/requeue", nil).want(403)
 	r.login("channels:admin").get("/dead-letters").want(403)
@@ -113,9 +113,9 @@ func TestOnlyWhatWasCountedIsDone(t *testing.T) {
 		}
 		before := time.Now().Add(-time.Hour).UTC().Format(time.RFC3339)
 		b.post("/dead-letters/"+step, url.Values{"until": {before}}).want(303)
-		b.get("/dead-letters").want(200).has("0 dead letters are", "2 contacts ended badly")
+		b.get("/dead-letters").want(200).has("0 dead letters are", "2 contacts failed")
 		b.post("/dead-letters/"+step+"?until=2099-01-01T00:00", url.Values{"until": {before}}).want(303) // the page had a later end of its interval
-		b.get("/dead-letters").want(200).has("0 dead letters are", "2 contacts ended badly")
+		b.get("/dead-letters").want(200).has("0 dead letters are", "2 contacts failed")
 		b.get("/dead-letters/" + step + "?channel=a&outcome=failed&reason=").want(200).has("<dd>0</dd>") // only dead letters without a reason
 	}
 	b.post("/dead-letters/discard", url.Values{"until": {"x"}}).want(422).has("/until")
@@ -129,12 +129,12 @@ func TestOneDeadLetterIsQueuedAgain(t *testing.T) {
 	r := newRigAfter(t, func(r *rig) { ids = r.bury("a", 2) }, nil, "contacts:read contacts:write pii:read")
 	b := r.login("contacts:read contacts:write pii:read")
 	b.get("/dead-letters/list?channel=a").want(200).has(ids[0], ids[1], numberCanary)
-	b.get("/contacts/"+ids[0]).want(200).has("Queue again", "the &lt;b&gt;provider&lt;/b&gt; refused it")
+	b.get("/contacts/"+ids[0]).want(200).has("Requeue", "the &lt;b&gt;provider&lt;/b&gt; refused it")
 	to := b.post("/dead-letters/requeue?contact="+ids[0], nil).want(303).header.Get("Location")
 	if to != "/contacts/"+ids[0] {
 		t.Errorf("it leads to %q", to)
 	}
-	b.get(to).want(200).has("1 dead letter is queued again.").hasNot("dead-letters/requeue")
+	b.get(to).want(200).has("1 dead letter is requeued.").hasNot("dead-letters/requeue")
 	b.get("/dead-letters/list?channel=a").want(200).has(ids[1]).hasNot(ids[0])
 }
 
@@ -148,10 +148,10 @@ func TestContactsAreFoundAndTakenBack(t *testing.T) {
 		b.get("/contacts?" + query).want(200).has(id)
 	}
 	for _, query := range []string{"q=other", "state=active", "outcome=failed", "survey=none"} {
-		b.get("/contacts?" + query).want(200).has("No contact matches").hasNot(id)
+		b.get("/contacts?" + query).want(200).has("No matching contacts").hasNot(id)
 	}
 	b.get("/contacts?channel=none").want(404)
-	p := b.get("/contacts/"+id).want(200).has("k-1", "hello", "Cancel", "<strong>accepted</strong>", "What is not recorded").hasNot(numberCanary)
+	p := b.get("/contacts/"+id).want(200).has("k-1", "hello", "Cancel", "<strong>accepted</strong>", "Not recorded").hasNot(numberCanary)
 	if p.title() != "Contact "+id+" – Weir" {
 		t.Errorf("title %q", p.title())
 	}

@@ -33,14 +33,14 @@ func TestWorkersPageHasTheirHistory(t *testing.T) {
 	r.api("PATCH", "/routing/distributionPolicies/first"+version, `{"offerExpiresAfterSeconds":1}`, nil)
 	r.api("PATCH", "/routing/jobs/four"+version, `{"channelId":"voice","queueId":"calls"}`, nil)
 	r.soon(func() bool {
-		return strings.Contains(b.get("/router/workers/ann").want(200).body, "let the offer expire of job")
+		return strings.Contains(b.get("/router/workers/ann").want(200).body, "did not answer the offer of job")
 	})
 	page := b.get("/router/workers/ann").want(200).body
-	sortTimeline(t, page, "was offered job", "accepted job", "completed job", "closed job", "was offered job", "declined job", "was offered job", "let the offer expire of job")
+	sortTimeline(t, page, "was offered job", "accepted job", "completed job", "closed job", "was offered job", "declined job", "was offered job", "did not answer the offer of job")
 	if n := strings.Count(page, "accepted job"); n != 1 {
 		t.Errorf("%d times accepted", n)
 	}
-	b.get("/router/workers/bob").want(200).has("Nothing yet")
+	b.get("/router/workers/bob").want(200).has("No events yet")
 }
 
 // inOrder fails the test unless a page has parts in this order.
@@ -93,11 +93,11 @@ func TestListsAreFilteredByTime(t *testing.T) {
 	r.api("GET", "/v1/surveys/flu/respondents", "", &list)
 	r.api("POST", "/v1/surveys/flu/respondents/"+list.Respondents[0].ID+"/disposition", `{"disposition":"refused"}`, nil)
 	r.soon(func() bool {
-		return !strings.Contains(b.get("/surveys/flu/log").want(200).body, "Nothing has happened")
+		return !strings.Contains(b.get("/surveys/flu/log").want(200).body, "No entries yet")
 	})
-	b.get("/surveys/flu/log?until=" + later).want(200).hasNot("Nothing has happened")
-	b.get("/surveys/flu/log?from="+later).want(200).has("Nothing has happened", `value="`+later+`"`)
-	b.get("/dead-letters?from="+later).want(200).has("No contact became a dead letter in this time", `value="`+later+`"`)
+	b.get("/surveys/flu/log?until=" + later).want(200).hasNot("No entries yet")
+	b.get("/surveys/flu/log?from="+later).want(200).has("No entries yet", `value="`+later+`"`)
+	b.get("/dead-letters?from="+later).want(200).has("No dead letters in this period", `value="`+later+`"`)
 	b.get("/dead-letters/list?outcome=failed&from="+later).want(200).has(`<input type="hidden" name="outcome" value="failed">`, `value="`+later+`"`)
 	for _, path := range []string{"/surveys/flu/log", "/dead-letters", "/dead-letters/list", "/audit", "/contacts"} {
 		if status := r.login("admin").get(path + "?from=soon").status; status != 422 {

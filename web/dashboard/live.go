@@ -50,11 +50,11 @@ func fragmentOf(id string, html []byte, seed maphash.Seed) fragment {
 func (d *Dashboard) stream(p *page) handler {
 	return func(v *visit, w http.ResponseWriter) error {
 		if d.Draining() {
-			return &problem{Status: http.StatusServiceUnavailable, Code: weir.CodeDraining, Detail: "this process is ending", wait: "2"}
+			return &problem{Status: http.StatusServiceUnavailable, Code: weir.CodeDraining, Detail: "this process is shutting down", wait: "2"}
 		}
 		leave, ok := d.streams.Take(v.r.Context(), v.who.Token, 0)
 		if !ok {
-			return &problem{Status: http.StatusServiceUnavailable, Code: weir.CodeLimited, Detail: "too many pages are open", wait: "10"}
+			return &problem{Status: http.StatusServiceUnavailable, Code: weir.CodeLimited, Detail: "too many open pages; close some and try again", wait: "10"}
 		}
 		defer leave()
 		page := *v.r.URL // load runs as if the page itself were requested
@@ -120,7 +120,7 @@ func (s *stream) follow() {
 func (s *stream) update(since time.Time) bool {
 	err := s.visit.readIdentity()
 	if err == nil && !s.visit.may(s.page.scopes) {
-		err = &problem{Status: http.StatusForbidden, Detail: "the token may not see this any more"}
+		err = &problem{Status: http.StatusForbidden, Detail: "the token no longer has the required scope"}
 	}
 	var list []fragment
 	if began := time.Now(); err == nil && !began.Before(s.due) {

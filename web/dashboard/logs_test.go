@@ -34,7 +34,7 @@ func TestAuditLogSaysWhatChanged(t *testing.T) {
 	page.body = squeezed(page.body)
 	page.has("name none → Call +15557654321").hasNot(secret, numberCanary)
 	later := time.Now().UTC().Add(time.Hour).Format("2006-01-02T15:04")
-	b.get("/audit?from="+later).want(200).has("No entry in this time", `value="`+later+`"`).hasNot("capacity")
+	b.get("/audit?from="+later).want(200).has("No entries in this period", `value="`+later+`"`).hasNot("capacity")
 	b.get("/audit?until=" + later).want(200).has("patch-channel")
 	b.get("/audit?until=never").want(422)
 }

@@ -148,20 +148,20 @@ func channelCardOf(ch web.ChannelView, now time.Time) channelCard {
 	case ch.State == weir.Erring || ch.State == weir.Down || ch.State == weir.Faulted:
 		c.Rank, c.Advice = rankBroken, ch.StateReason
 	case ch.Breaker.State == breakerOpen:
-		c.Rank, c.Advice = rankBroken, "the breaker is open: nothing is handed over for a while"
+		c.Rank, c.Advice = rankBroken, "circuit breaker open: dispatch is suspended"
 	case ch.Blocked > 0:
-		c.Rank, c.Advice = rankBlocked, "contacts wait that are larger than the capacity"
+		c.Rank, c.Advice = rankBlocked, "queued contacts need more slots than the capacity"
 	case ch.Paused && ch.Queued > 0:
-		c.Rank, c.Advice = rankBlocked, "paused while contacts wait"
+		c.Rank, c.Advice = rankBlocked, "paused with queued contacts"
 	case waits > longWait && ch.InFlight < ch.Capacity:
-		c.Rank, c.Advice = rankSlow, "contacts wait although there are free slots"
+		c.Rank, c.Advice = rankSlow, "contacts wait although slots are free"
 	case ch.Unknown*20 > ch.Capacity:
-		c.Rank, c.Advice = rankInDoubt, "of many contacts it is not known whether the provider has them"
+		c.Rank, c.Advice = rankInDoubt, "many contacts have an unknown outcome"
 	case ch.Paused:
 		c.Rank, c.Advice = rankPaused, "paused"
 	}
 	if ch.Deleting {
-		c.Advice = strings.TrimPrefix(c.Advice+"; it is being deleted", "; ")
+		c.Advice = strings.TrimPrefix(c.Advice+"; being deleted", "; ")
 	}
 	return c
 }

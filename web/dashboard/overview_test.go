@@ -22,7 +22,7 @@ func TestWhatNeedsAttentionComesFirst(t *testing.T) {
 	if got := strings.Join(order, " "); got != "b-paused a-empty c-empty" {
 		t.Errorf("order %s", got)
 	}
-	p.has("paused while contacts wait", "<dt>Need attention</dt><dd>3</dd>", "<dt>Queued</dt><dd>1</dd>", "0 / 7")
+	p.has("paused with queued contacts", "<dt>Need attention</dt><dd>3</dd>", "<dt>Queued</dt><dd>1</dd>", "0 / 7")
 }
 
 func TestOverviewOfSurveysAndTheRouter(t *testing.T) {
@@ -32,12 +32,12 @@ func TestOverviewOfSurveysAndTheRouter(t *testing.T) {
 	r.api("PUT", "/v1/surveys/spring", `{"title":"Spring <b>","schedule":{"time_zone":"UTC","weekdays":["mon","tue","wed","thu","fri","sat","sun"],"windows":[{"from":"00:00","to":"23:59"}]},"modes":{"sms":{"channel":"a"}},"arms":[{"modes":["sms"]}],
 		"questionnaires":{"main":{"sms":[{"messages":["Hello"]}]}},"cutoff":10}`, nil)
 	r.api("POST", "/v1/surveys/spring/respondents", `{"respondents":[{"phone":"+254700000001"},{"phone":"+254700000002"}]}`, nil)
-	r.login("surveys:admin").get("/").want(200).hasNot("Surveys under way")
+	r.login("surveys:admin").get("/").want(200).hasNot("Active surveys")
 	r.api("POST", "/v1/surveys/spring:launch", "", nil)
 
 	reader := r.login("contacts:read").get("/").want(200)
-	reader.has("Surveys under way", `href="/surveys/spring"`, "Spring &lt;b&gt;", "<dt>counted</dt><dd>0 / 10</dd>", "<dt>respondents</dt><dd>2</dd>", "estimated end").hasNot("Router")
-	r.login("router").get("/").want(200).hasNot("Surveys under way", `id="router-head"`)
+	reader.has("Active surveys", `href="/surveys/spring"`, "Spring &lt;b&gt;", "<dt>counted</dt><dd>0 / 10</dd>", "<dt>respondents</dt><dd>2</dd>", "estimated end").hasNot("Router")
+	r.login("router").get("/").want(200).hasNot("Active surveys", `id="router-head"`)
 }
 
 func TestTheWallboardOfTheRouter(t *testing.T) {
@@ -50,7 +50,7 @@ func TestTheWallboardOfTheRouter(t *testing.T) {
 	r.api("PATCH", "/routing/queues/q"+version, `{"distributionPolicyId":"d"}`, nil)
 	r.api("PATCH", "/routing/workers/w"+version, `{"capacity":1,"queues":["q"],"channels":[{"channelId":"voice","capacityCostPerJob":1}],"availableForOffers":false}`, nil)
 	r.api("PATCH", "/routing/jobs/j"+version, `{"channelId":"voice","queueId":"q","priority":1}`, nil)
-	b.get("/").want(200).has(`href="/router"`, "<dt>Jobs waiting</dt><dd>1</dd>", "<dt>Inactive</dt><dd>1</dd>", "<dt>Offers out</dt><dd>0</dd>", "may not see channels")
+	b.get("/").want(200).has(`href="/router"`, "<dt>Jobs waiting</dt><dd>1</dd>", "<dt>Inactive</dt><dd>1</dd>", "<dt>Open offers</dt><dd>0</dd>", "cannot read channels")
 	for _, scopes := range []string{"contacts:read", "router"} {
 		r.login(scopes).get("/").want(200).hasNot(`id="router-head"`)
 	}

@@ -130,7 +130,7 @@ func (d *Dashboard) serveForm(p *page) handler {
 func (v *visit) readForm(w http.ResponseWriter) error {
 	v.r.Body = http.MaxBytesReader(w, v.r.Body, maxForm)
 	if err := v.r.ParseForm(); err != nil {
-		return &problem{Status: http.StatusBadRequest, Code: weir.CodeInvalid, Detail: "the form cannot be read"}
+		return &problem{Status: http.StatusBadRequest, Code: weir.CodeInvalid, Detail: "the form is malformed or larger than 64 KiB"}
 	}
 	return nil
 }
@@ -171,8 +171,11 @@ func (d *Dashboard) view(v *visit, w http.ResponseWriter, c *content) *view {
 	return x
 }
 
+// fragmentHeader marks a request of the script for the content of a page alone.
+const fragmentHeader = "Weir-Fragment"
+
 // Fragment reports whether the script requested a part of a page.
-func (v *visit) Fragment() bool { return v.r.Header.Get("HX-Request") != "" }
+func (v *visit) Fragment() bool { return v.r.Header.Get(fragmentHeader) != "" }
 
 // Here returns the path of the page, below the prefix.
 func (v *visit) Here() string { return v.r.URL.EscapedPath() }
@@ -188,7 +191,7 @@ func (d *Dashboard) write(w http.ResponseWriter, status int, name string, x *vie
 		return fmt.Errorf("template %s: %w", name, err)
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.Header().Set("Vary", "HX-Request")
+	w.Header().Set("Vary", fragmentHeader)
 	w.WriteHeader(status)
 	_, _ = w.Write(b.Bytes()) // the browser may have disconnected
 	return nil
@@ -202,7 +205,7 @@ func (d *Dashboard) writeError(v *visit, w http.ResponseWriter, err error) {
 		return
 	}
 	if status == http.StatusInternalServerError {
-		d.Logger.LogAttrs(v.r.Context(), slog.LevelError, "a page of the dashboard failed", slog.String("request", v.id), slog.Any("error", err))
+		d.Logger.LogAttrs(v.r.Context(), slog.LevelError, "dashboard page failed", slog.String("request", v.id), slog.Any("error", err))
 	}
 	if p.wait != "" {
 		w.Header().Set("Retry-After", p.wait)
@@ -226,14 +229,14 @@ func titleOf(status int) string {
 	case http.StatusNotFound:
 		return "Not found"
 	case http.StatusConflict:
-		return "In conflict"
+		return "Conflict"
 	case http.StatusUnprocessableEntity, http.StatusBadRequest:
-		return "Mistakes in what was asked"
+		return "Invalid request"
 	case http.StatusTooManyRequests:
 		return "Too many requests"
 	case http.StatusServiceUnavailable:
-		return "Not available now"
+		return "Unavailable"
 	default:
-		return "Something went wrong"
+		return "Internal error"
 	}
 }

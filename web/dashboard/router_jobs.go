@@ -30,7 +30,7 @@ func (l *jobList) Filtered() bool { return l.Status != "" || l.Queue != "" || l.
 // jobStatuses returns the statuses by which jobs can be filtered, as displayed.
 func jobStatuses() []option {
 	return []option{
-		{"active", "not over"}, {"queued", "queued"}, {"assigned", "assigned"}, {"completed", "completed"}, {"closed", "closed"}, {"cancelled", "cancelled"},
+		{"active", "not finished"}, {"queued", "queued"}, {"assigned", "assigned"}, {"completed", "completed"}, {"closed", "closed"}, {"cancelled", "cancelled"},
 		{"created", "created"}, {"pendingClassification", "pending classification"}, {"classificationFailed", "classification failed"},
 		{"pendingSchedule", "pending schedule"}, {"scheduled", "scheduled"}, {"scheduleFailed", "schedule failed"}, {"waitingForActivation", "waiting for activation"},
 	}
@@ -87,9 +87,9 @@ func routerJobPage() *page {
 		name: "router_job", path: one, scopes: routerUsers(), load: loadJob, live: []string{"job"},
 		actions: []action{
 			{path: one + "/cancel", scopes: routerUsers(), ask: askCancelJob, run: cancelJob},
-			{path: held + "/complete", scopes: routerUsers(), ask: askAssignment("Complete", "The worker has done what was asked; the job is then to be closed."), run: endAssignment("complete", "is completed")},
-			{path: held + "/close", scopes: routerUsers(), ask: askAssignment("Close", "The worker is free again, and nothing follows for the job."), run: endAssignment("close", "is closed")},
-			{path: held + "/unassign", scopes: routerUsers(), ask: askAssignment("Give back", "The job goes back to its queue, and is offered again. The worker is free at once."), run: endAssignment("unassign", "waits again")},
+			{path: held + "/complete", scopes: routerUsers(), ask: askAssignment("Complete", "The worker has done the job. Close the job to release the worker's capacity."), run: endAssignment("complete", "is completed")},
+			{path: held + "/close", scopes: routerUsers(), ask: askAssignment("Close", "The job ends, and the worker's capacity is released."), run: endAssignment("close", "is closed")},
+			{path: held + "/unassign", scopes: routerUsers(), ask: askAssignment("Unassign", "The job returns to its queue and is offered again. The worker's capacity is released at once."), run: endAssignment("unassign", "is back in its queue")},
 		},
 	}
 }
@@ -149,17 +149,17 @@ func loadJob(v *visit) (*content, error) {
 
 // timeline lists the events of a job.
 func (d *jobData) timeline(v *visit) []timelineEntry {
-	list := []timelineEntry{{At: d.ScheduledAt, What: "scheduled"}, {At: d.EnqueuedAt, What: "queued"}, {At: d.NotAfter, What: "gives up if it waits still"}}
+	list := []timelineEntry{{At: d.ScheduledAt, What: "scheduled"}, {At: d.EnqueuedAt, What: "queued"}, {At: d.NotAfter, What: "canceled if still waiting"}}
 	for _, a := range d.Assigned {
 		link := v.Link("/router/workers", a.WorkerID)
 		list = append(list, timelineEntry{a.AssignedAt, "assigned to", link, a.WorkerID}, timelineEntry{a.CompletedAt, "completed by", link, a.WorkerID},
-			timelineEntry{a.ClosedAt, "closed with", link, a.WorkerID})
+			timelineEntry{a.ClosedAt, "closed by", link, a.WorkerID})
 	}
 	for _, n := range d.Notes {
 		list = append(list, timelineEntry{At: n.AddedAt, What: "note: " + display.Truncate(200, n.Message)})
 	}
 	for _, s := range slices.Concat(d.RequestedWorkerSelectors, d.AttachedWorkerSelectors) {
-		list = append(list, timelineEntry{At: s.ExpiresAt, What: "no longer asks for " + selectorText(s)})
+		list = append(list, timelineEntry{At: s.ExpiresAt, What: "selector expires: " + selectorText(s)})
 	}
 	return sortTimeline(list)
 }
@@ -170,8 +170,8 @@ func askCancelJob(v *visit) (*question, error) {
 		return nil, err
 	}
 	q := &question{
-		title: "Cancel job " + j.ID, Button: "Cancel the job", Danger: true, back: jobLink(j.ID), crumbs: jobCrumbs(j.ID, crumb{Text: "Cancel"}),
-		Text:   "It cannot be brought back. Offers of it are taken back, and a worker who has it is free at once.",
+		title: "Cancel job " + j.ID, Button: "Cancel job", Danger: true, back: jobLink(j.ID), crumbs: jobCrumbs(j.ID, crumb{Text: "Cancel"}),
+		Text:   "This cannot be undone. Open offers are revoked, and the capacity of an assigned worker is released at once.",
 		Facts:  []fact{{"State", j.StatusText()}, {"Queue", cmp.Or(j.QueueID, "none")}},
 		Fields: []field{noteField(), {Name: "disposition", Label: "Disposition code", Type: "text", Help: "Optional."}},
 	}
@@ -195,7 +195,7 @@ func askAssignment(button, text string) func(*visit) (*question, error) {
 		}
 		a, ok := j.Assignments[v.r.PathValue("assignment")]
 		if !ok {
-			return nil, notFound("the job has no such assignment")
+			return nil, notFound("assignment not found on this job")
 		}
 		q := &question{
 			title: button + " job " + j.ID, Button: button, Text: text, back: jobLink(j.ID), crumbs: jobCrumbs(j.ID, crumb{Text: button}),
@@ -225,7 +225,7 @@ func endAssignment(step, became string) func(*visit) (*done, error) {
 
 // noteField returns the field for the note of an action.
 func noteField() field {
-	return field{Name: "note", Label: "Note", Type: "text", Help: "Optional. It stays with the job."}
+	return field{Name: "note", Label: "Note", Type: "text", Help: "Optional. Stored with the job."}
 }
 
 // actionBody returns the body of an action with an optional note.

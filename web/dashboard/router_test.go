@@ -57,11 +57,11 @@ func TestAnEmptyRouterSaysWhatToDo(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, routerScope)
 	b := r.login(routerScope)
-	b.get("/router").want(200).has("Nobody uses the router yet", "weir route seed", `data-stream="/live/router"`)
-	b.get("/router/workers").want(200).has("There is no worker")
-	b.get("/router/queues").want(200).has("There is no queue")
-	b.get("/router/jobs").want(200).has("There is no job")
-	b.get("/router/policies").want(200).has("None.")
+	b.get("/router").want(200).has("The router is empty", "weir route seed", `data-stream="/live/router"`)
+	b.get("/router/workers").want(200).has("No workers yet")
+	b.get("/router/queues").want(200).has("No queues yet")
+	b.get("/router/jobs").want(200).has("No jobs yet")
+	b.get("/router/policies").want(200).has("No policies of this kind.")
 	b.get("/router/jobs/none").want(404).has("none")
 }
 
@@ -70,7 +70,7 @@ func TestTheWallboard(t *testing.T) {
 	r := newRig(t, routerScope)
 	r.routed()
 	b := r.login(routerScope)
-	b.get("/router").want(200).has("<dt>Jobs waiting</dt><dd>2</dd>", "<dt>Offers out</dt><dd>1</dd>", "<dt>Active workers</dt><dd>1</dd>",
+	b.get("/router").want(200).has("<dt>Jobs waiting</dt><dd>2</dd>", "<dt>Open offers</dt><dd>1</dd>", "<dt>Active workers</dt><dd>1</dd>",
 		"<dt>Inactive</dt><dd>1</dd>", `href="/router/queues/calls"`, "Calls &lt;i&gt;", `href="/router?wall=1"`).hasNot("Calls <i>", "data-wall")
 	b.get("/router?wall=1").want(200).has("data-wall", `data-stream="/live/router?wall=1"`)
 	b.get("/router/queues").want(200).has(`href="/router/queues/calls"`)
@@ -81,12 +81,12 @@ func TestOneOfEachOfTheRouter(t *testing.T) {
 	r := newRig(t, routerScope)
 	r.routed()
 	b := r.login(routerScope)
-	b.get("/router/workers/ann").want(200).has("Offers out", `href="/router/jobs/one"`, "<dt>French</dt><dd>true</dd>", "<dt>level</dt><dd>3</dd>",
+	b.get("/router/workers/ann").want(200).has("Open offers", `href="/router/jobs/one"`, "<dt>French</dt><dd>true</dd>", "<dt>level</dt><dd>3</dd>",
 		"was offered job", "&lt;b&gt;Ann&lt;/b&gt;", `id="off"`).hasNot("<b>Ann")
 	b.get("/router/workers/bob").want(200).has(`id="on"`).hasNot(`id="off"`)
 	b.get("/router/jobs/one").want(200).has("level &gt; 2", "1 of 2", "&lt;script&gt;x", "called &lt;i&gt;twice", "2026-01-02 03:04:05 UTC", "queued", `id="cancel"`).
 		hasNot("<script>x", "<i>twice", `id="complete"`)
-	b.get("/router/queues/calls").want(200).has("<dt>site</dt><dd>north</dd>", "first", "late", `href="/router/jobs/two"`, "No worker who is registered", `href="/router/workers/bob"`)
+	b.get("/router/queues/calls").want(200).has("<dt>site</dt><dd>north</dd>", "first", "late", `href="/router/jobs/two"`, "No registered worker", `href="/router/workers/bob"`)
 	b.get("/router/policies").want(200).has("longest idle; offers expire after 10 min", "after 1 d: cancel", "fallback queue calls; priority by static", "&#34;thresholdSeconds&#34;: 86400")
 	for _, path := range []string{"/router", "/router/workers/ann", "/router/jobs/one", "/router/queues/calls", "/router/policies"} {
 		if title := b.get(path).title(); strings.ContainsAny(title, "<>") || title == "" {
@@ -108,8 +108,8 @@ func TestAJobIsCompletedAndClosed(t *testing.T) {
 	b.post(held+"/complete", url.Values{"note": {"done well"}}).want(303)
 	b.get("/router/jobs/one").want(200).has("Job one is completed.", "done well", `id="close"`).hasNot(`id="complete"`)
 	b.post(held+"/close", url.Values{"disposition": {"sold"}}).want(303)
-	b.get("/router/jobs/one").want(200).has("closed with", "<dd>sold</dd>").hasNot(`id="close"`, `id="cancel"`)
-	b.get("/router/jobs/one/assignments/none/close").want(404).has("no such assignment")
+	b.get("/router/jobs/one").want(200).has("closed by", "<dd>sold</dd>").hasNot(`id="close"`, `id="cancel"`)
+	b.get("/router/jobs/one/assignments/none/close").want(404).has("assignment not found")
 }
 
 func TestAJobIsGivenBackAndCancelled(t *testing.T) {
@@ -119,10 +119,10 @@ func TestAJobIsGivenBackAndCancelled(t *testing.T) {
 	r.accept()
 	b := r.login(routerScope)
 	held := regexp.MustCompile(`(/router/jobs/one/assignments/[^/"]+)/unassign`).FindStringSubmatch(b.get("/router/jobs/one").body)[1]
-	b.get(held + "/unassign").want(200).has("goes back to its queue")
+	b.get(held + "/unassign").want(200).has("returns to its queue")
 	b.post(held+"/unassign", nil).want(303)
-	b.get("/router/jobs/one").want(200).has("Job one waits again.")
-	b.get("/router/jobs/one/cancel").want(200).has("cannot be brought back", `class="danger"`)
+	b.get("/router/jobs/one").want(200).has("Job one is back in its queue.")
+	b.get("/router/jobs/one/cancel").want(200).has("cannot be undone", `class="danger"`)
 	b.post("/router/jobs/one/cancel", url.Values{"note": {"not needed"}, "disposition": {"gone"}}).want(303)
 	b.get("/router/jobs/one").want(200).has("cancelled", "not needed", "<dd>gone</dd>").hasNot(`id="cancel"`)
 	b.post("/router/jobs/one/cancel", nil).want(409).has(`role="alert"`)
@@ -133,9 +133,9 @@ func TestAWorkerIsTakenOutOfOffers(t *testing.T) {
 	r := newRig(t, routerScope)
 	r.routed()
 	b := r.login(routerScope)
-	b.get("/router/workers/ann/off").want(200).has("Offers out</dt><dd>1</dd>")
+	b.get("/router/workers/ann/off").want(200).has("Open offers</dt><dd>1</dd>")
 	b.post("/router/workers/ann/off", nil).want(303)
-	b.get("/router/workers/ann").want(200).has("gets no more offers", `id="on"`, "inactive")
+	b.get("/router/workers/ann").want(200).has("no longer gets offers", `id="on"`, "inactive")
 	b.post("/router/workers/ann/on", nil).want(303)
 	b.get("/router/workers/ann").want(200).has("is available", `id="off"`, "active")
 }
@@ -151,11 +151,11 @@ func TestListsOfTheRouterAreFilteredAndPaged(t *testing.T) {
 	first := b.get("/router/jobs?status=queued&queue=calls").want(200).has(`href="/router/jobs/one"`, "more-47").hasNot("more-48")
 	next := regexp.MustCompile(`href="(/router/jobs\?[^"]*)" rel="next"`).FindStringSubmatch(first.body)[1]
 	b.get(strings.ReplaceAll(next, "&amp;", "&")).want(200).has("more-48", "more-50", "First page").hasNot("more-47", "Next page")
-	b.get("/router/jobs?status=assigned").want(200).has("None.", "All jobs")
-	b.get("/router/jobs?queue=elsewhere").want(200).has("None.")
+	b.get("/router/jobs?status=assigned").want(200).has("No matching jobs", "all jobs")
+	b.get("/router/jobs?queue=elsewhere").want(200).has("No matching jobs")
 	b.get("/router/jobs?cursor=%25").want(400).has("nextLink")
 	b.get("/router/workers?state=inactive").want(200).has("bob").hasNot(">ann<")
-	b.get("/router/workers?queue=elsewhere").want(200).has("Nobody.")
+	b.get("/router/workers?queue=elsewhere").want(200).has("No matching workers")
 }
 
 // Ids may contain anything: slashes, and colons before the name of an action.
@@ -242,7 +242,7 @@ func TestARouterInAnotherProcessIsSaidSo(t *testing.T) {
 		w := httptest.NewRecorder()
 		d.Routes()["GET "+path].ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", "http://127.0.0.1"+path, nil))
 		a := answer{t, w.Code, w.Header(), w.Body.String()}
-		a.want(503).has("Not available now", "the router runs in another process", "One process at a time runs it")
+		a.want(503).has("Unavailable", "the router runs in another process", "One process at a time runs it")
 		if after := a.header.Get("Retry-After"); after != "7" {
 			t.Errorf("Retry-After %q", after)
 		}

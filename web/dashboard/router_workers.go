@@ -85,7 +85,7 @@ func loadWorker(v *visit) (*content, error) {
 	var now []timelineEntry
 	for _, o := range w.Offers {
 		link := v.Link("/router/jobs", o.JobID)
-		now = append(now, timelineEntry{o.OfferedAt, "was offered job", link, o.JobID}, timelineEntry{o.ExpiresAt, "the offer expires, of job", link, o.JobID})
+		now = append(now, timelineEntry{o.OfferedAt, "was offered job", link, o.JobID}, timelineEntry{o.ExpiresAt, "the offer expires for job", link, o.JobID})
 	}
 	for _, a := range w.AssignedJobs {
 		now = append(now, timelineEntry{a.AssignedAt, "accepted job", v.Link("/router/jobs", a.JobID), a.JobID})
@@ -101,12 +101,12 @@ func askAvailable(on bool) func(*visit) (*question, error) {
 			return nil, err
 		}
 		q := &question{
-			title: "Give no offers to " + w.ID, Button: "Give no offers", back: workerLink(w.ID),
-			Text:  "The worker gets no new offers. Offers that are out are taken back; what is assigned stays, and is to be ended.",
-			Facts: []fact{{"Offers out", display.Number(len(w.Offers))}, {"Assigned jobs", display.Number(len(w.AssignedJobs))}},
+			title: "Stop offers to " + w.ID, Button: "Stop offers", back: workerLink(w.ID),
+			Text:  "The worker gets no new offers. Open offers are revoked; assigned jobs stay until they are closed.",
+			Facts: []fact{{"Open offers", display.Number(len(w.Offers))}, {"Assigned jobs", display.Number(len(w.AssignedJobs))}},
 		}
 		if on {
-			q.title, q.Button, q.Text = "Make "+w.ID+" available", "Make available", "The worker gets offers of jobs that wait in its queues, as far as there is room."
+			q.title, q.Button, q.Text = "Make "+w.ID+" available", "Make available", "The worker is offered waiting jobs of its queues, up to its capacity."
 		}
 		q.crumbs = workerCrumbs(w.ID, crumb{Text: q.Button})
 		return q, nil
@@ -116,7 +116,7 @@ func askAvailable(on bool) func(*visit) (*question, error) {
 func setAvailable(on bool) func(*visit) (*done, error) {
 	return func(v *visit) (*done, error) {
 		id := v.r.PathValue("id")
-		word := "gets no more offers"
+		word := "no longer gets offers"
 		if on {
 			word = "is available"
 		}
@@ -140,7 +140,7 @@ const routerPrefix = "Microsoft.Communication."
 func workerWords() map[string]string {
 	return map[string]string{
 		"RouterWorkerOfferIssued": "was offered job", "RouterWorkerOfferAccepted": "accepted job", "RouterWorkerOfferDeclined": "declined job",
-		"RouterWorkerOfferRevoked": "lost the offer of job", "RouterWorkerOfferExpired": "let the offer expire of job",
+		"RouterWorkerOfferRevoked": "lost the offer of job", "RouterWorkerOfferExpired": "did not answer the offer of job",
 		"RouterJobUnassigned": "was unassigned from job", "RouterJobCompleted": "completed job", "RouterJobClosed": "closed job",
 	}
 }

@@ -43,7 +43,7 @@ func (d *Dashboard) loginPage(v *visit, w http.ResponseWriter) error {
 	v.readSession()
 	if err := v.readIdentity(); err == nil {
 		if v.who.Open {
-			return d.render(v, w, http.StatusOK, "login", &content{title: "No token needed", data: loginForm{}})
+			return d.render(v, w, http.StatusOK, "login", &content{title: "No token required", data: loginForm{}})
 		}
 		d.redirect(w, localPath(v.r.URL.Query().Get("next")))
 		return nil
@@ -72,7 +72,7 @@ type loginForm struct{ Next, Wrong string }
 func (d *Dashboard) login(v *visit, w http.ResponseWriter) error {
 	v.r.Body = http.MaxBytesReader(w, v.r.Body, maxForm)
 	text, next := strings.TrimSpace(v.r.PostFormValue("token")), localPath(v.r.PostFormValue("next"))
-	form := loginForm{Next: next, Wrong: "This token does not open the dashboard: it is wrong, revoked or expired."}
+	form := loginForm{Next: next, Wrong: "Invalid token: it is unknown, revoked or expired."}
 	if text == "" || len(text) > maxToken || strings.ContainsFunc(text, func(c rune) bool { return c <= ' ' || c > '~' }) {
 		return d.render(v, w, http.StatusUnprocessableEntity, "login", &content{title: "Log in", data: form})
 	}
@@ -90,7 +90,7 @@ func (d *Dashboard) login(v *visit, w http.ResponseWriter) error {
 	case status == http.StatusUnauthorized:
 		return d.render(v, w, status, "login", &content{title: "Log in", data: form})
 	case status == http.StatusTooManyRequests:
-		form.Wrong = "Too many wrong tokens came from here. Try again in " + p.wait + " seconds."
+		form.Wrong = "Too many invalid tokens from this address. Try again in " + p.wait + " seconds."
 		w.Header().Set("Retry-After", p.wait)
 		return d.render(v, w, status, "login", &content{title: "Log in", data: form})
 	default:
@@ -160,19 +160,19 @@ func (d *Dashboard) redirect(w http.ResponseWriter, path string) {
 	w.WriteHeader(http.StatusSeeOther)
 }
 
-// toLogin sends a browser without a valid session to the login page.
+// toLogin sends a browser without a valid session to the login page. The script,
+// which asked for a fragment, gets a 401 and loads its page again.
 func (d *Dashboard) toLogin(v *visit, w http.ResponseWriter) {
 	if _, err := v.r.Cookie(sessionCookie); err == nil {
 		http.SetCookie(w, d.cookie(v.r, sessionCookie, "", -time.Second))
 	}
-	to := "/login"
-	if v.r.Method == http.MethodGet && v.r.URL.Path != "/" && v.r.Header.Get("HX-Request") == "" {
-		to += "?next=" + url.QueryEscape(v.r.URL.Path) // without its query, which may contain search terms
-	}
-	if v.r.Header.Get("HX-Request") != "" {
-		w.Header().Set("HX-Redirect", d.Prefix+to)
-		w.WriteHeader(http.StatusOK)
+	if v.Fragment() {
+		w.WriteHeader(http.StatusUnauthorized)
 		return
+	}
+	to := "/login"
+	if v.r.Method == http.MethodGet && v.r.URL.Path != "/" {
+		to += "?next=" + url.QueryEscape(v.r.URL.Path) // without its query, which may contain search terms
 	}
 	d.redirect(w, to)
 }

@@ -196,7 +196,7 @@ func TestAStreamEndsWithItsSession(t *testing.T) {
 		l.heard()
 		s.status.Store(http.StatusServiceUnavailable) // no reason to end a stream
 		time.Sleep(3 * time.Second)
-		if text := l.heard(); !strings.Contains(text, "event: trouble\ndata: Not available now") {
+		if text := l.heard(); !strings.Contains(text, "event: trouble\ndata: Unavailable") {
 			t.Errorf("while the API is down: %q", text)
 		}
 		s.status.Store(http.StatusUnauthorized)
@@ -223,7 +223,7 @@ func TestStreamsEndWithTheProcess(t *testing.T) {
 		}
 		l, done := open(t.Context())
 		<-done
-		if text := l.heard(); !strings.Contains(text, "this process is ending") {
+		if text := l.heard(); !strings.Contains(text, "this process is shutting down") {
 			t.Errorf("a new one: %s", text)
 		}
 	})
@@ -241,7 +241,7 @@ func TestStreamsAreBounded(t *testing.T) {
 		}
 		l, done := open(t.Context())
 		<-done
-		if text := l.heard(); !strings.Contains(text, "too many pages are open") {
+		if text := l.heard(); !strings.Contains(text, "too many open pages; close some and try again") {
 			t.Errorf("one more: %s", text)
 		}
 		leave()

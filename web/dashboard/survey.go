@@ -29,8 +29,8 @@ func surveyPage() *page {
 		actions: []action{
 			{path: surveyPath + "/launch", scopes: admin, ask: askLaunch, run: surveyStep(surveys.Launch, "is launched")},
 			{path: surveyPath + "/pause", scopes: admin, ask: askPauseSurvey, run: surveyStep(surveys.Pause, "is paused")},
-			{path: surveyPath + "/resume", scopes: admin, ask: askResumeSurvey, run: surveyStep(surveys.Resume, "goes on")},
-			{path: surveyPath + "/stop", scopes: admin, ask: askStop, run: surveyStep(surveys.Stop, "is being stopped")},
+			{path: surveyPath + "/resume", scopes: admin, ask: askResumeSurvey, run: surveyStep(surveys.Resume, "is resumed")},
+			{path: surveyPath + "/stop", scopes: admin, ask: askStop, run: surveyStep(surveys.Stop, "is stopping")},
 		},
 		files: map[string]handler{surveyPath + "/results.csv": surveyFile("results.csv"), surveyPath + "/log.csv": surveyFile("log.csv")},
 	}
@@ -157,10 +157,10 @@ func funnelOf(s *web.StatsView) (rows []display.Row, apart int) {
 	all := float64(s.Respondents)
 	return display.Rows(max(1, all), []display.Row{
 		{Name: "in the survey", Class: "c8", Value: all},
-		{Name: "begun with", Class: "c5", Value: reached(surveys.Queued)},
+		{Name: "queued", Class: "c5", Value: reached(surveys.Queued)},
 		{Name: "contacted", Class: "c1", Value: reached(surveys.Contacted)},
 		{Name: "answered", Class: "c1", Value: reached(surveys.Started)},
-		{Name: "answered in part or more", Class: "c1", Value: reached(surveys.InterimPartial)},
+		{Name: "partially completed", Class: "c1", Value: reached(surveys.InterimPartial)},
 		{Name: "completed", Class: "c3", Value: reached(surveys.Complete)},
 	}), apart
 }
@@ -218,7 +218,7 @@ func whereText(where map[string]surveys.Match) string {
 	}
 	slices.Sort(parts)
 	if len(parts) == 0 {
-		return "everybody"
+		return "all respondents"
 	}
 	return strings.Join(parts, ", ")
 }
@@ -275,13 +275,13 @@ func askLaunch(v *visit) (*question, error) {
 	if err != nil {
 		return nil, err
 	}
-	q.Text = "From now on its respondents are contacted whenever its windows are open. Its channels, arms and words cannot be changed any more."
+	q.Text = "Respondents are contacted whenever a window is open. Channels, arms and texts can no longer be changed."
 	if stats.Respondents == 0 {
-		q.Text = "Nobody is in it yet. Import respondents first: weir survey import people.csv " + s.Survey
+		q.Text = "The survey has no respondents. Import them first: weir survey import people.csv " + s.Survey
 	}
 	for _, mode := range surveys.Modes() {
 		if m, ok := s.Modes[mode]; ok {
-			q.Facts = append(q.Facts, fact{"Over " + string(mode), "channel " + m.Channel})
+			q.Facts = append(q.Facts, fact{"Channel for " + string(mode), m.Channel})
 		}
 	}
 	if schedule, wrong := s.Schedule.Compile(); len(wrong) == 0 {
@@ -293,7 +293,7 @@ func askLaunch(v *visit) (*question, error) {
 func askPauseSurvey(v *visit) (*question, error) {
 	_, stats, q, err := surveyQuestion(v, "Pause survey", "Pause")
 	if err == nil {
-		q.Text = "Nobody is started and nobody is tried again until it is resumed. What waits for its turn is taken back; what is out goes on, and answers are taken."
+		q.Text = "No respondents are started or retried until the survey is resumed. Queued contacts are canceled; contacts in flight continue, and answers are recorded."
 		q.Facts = append(q.Facts, fact{"Active now", display.Number(stats.Statuses[surveys.Active])})
 	}
 	return q, err
@@ -302,7 +302,7 @@ func askPauseSurvey(v *visit) (*question, error) {
 func askResumeSurvey(v *visit) (*question, error) {
 	_, stats, q, err := surveyQuestion(v, "Resume survey", "Resume")
 	if err == nil {
-		q.Text = "It goes on where it stopped, as soon as its window is open."
+		q.Text = "The survey continues where it stopped, as soon as a window is open."
 		q.Facts = append(q.Facts, fact{"Not started yet", display.Number(stats.Statuses[surveys.Pending])}, fact{"Active", display.Number(stats.Statuses[surveys.Active])})
 	}
 	return q, err
@@ -313,8 +313,8 @@ func askStop(v *visit) (*question, error) {
 	if err == nil {
 		active, pending := stats.Statuses[surveys.Active], stats.Statuses[surveys.Pending]
 		q.Danger = true
-		q.Text = "It cannot be taken up again. What waits for its turn is withdrawn, providers are asked to drop what they have, and everybody who is not over ends as canceled. Results stay."
-		q.Facts = append(q.Facts, fact{"Will be canceled", display.Number(active + pending)}, fact{"Of them being contacted now", display.Number(active)})
+		q.Text = "This cannot be undone. Queued contacts are canceled, providers are asked to cancel contacts in flight, and respondents who are not done end as canceled. Results are kept."
+		q.Facts = append(q.Facts, fact{"Will be canceled", display.Number(active + pending)}, fact{"Being contacted now", display.Number(active)})
 	}
 	return q, err
 }

@@ -71,7 +71,7 @@ func nextOpening(s *surveys.Schedule, now time.Time) string {
 	w, ok := s.Window(now)
 	switch {
 	case !ok:
-		return "no window opens any more"
+		return "no further window"
 	case !w.Open.After(now):
 		return "open until " + w.Close.In(s.Zone()).Format(localForm+" MST")
 	default:
@@ -93,9 +93,9 @@ func clockChange(local time.Time) string {
 	at := end.In(time.FixedZone("", before)).Format(localForm)
 	moved := time.Duration(after-before) * time.Second
 	if moved > 0 {
-		return fmt.Sprintf("Clocks go forward by %s on %s. A window that begins in the time that is skipped opens at its end.", display.Span(moved), at)
+		return fmt.Sprintf("Clocks go forward by %s on %s. A window that begins in the skipped time opens at its end.", display.Span(moved), at)
 	}
-	return fmt.Sprintf("Clocks go back by %s on %s. The time that comes twice counts once, the first time.", display.Span(-moved), at)
+	return fmt.Sprintf("Clocks go back by %s on %s. Of the repeated time, only the first pass counts.", display.Span(-moved), at)
 }
 
 // dayOf draws the windows of a date.

@@ -59,8 +59,8 @@ func TestACalendarTellsOfClocksThatChange(t *testing.T) {
 	always := office()
 	always.EndDate = ""
 	for now, want := range map[string]string{
-		"2026-10-20T16:00:00Z": "Clocks go back by 1 h on Sun 2026-11-01 02:00. The time that comes twice counts once, the first time.",
-		"2026-03-01T16:00:00Z": "Clocks go forward by 1 h on Sun 2026-03-08 02:00. A window that begins in the time that is skipped opens at its end.",
+		"2026-10-20T16:00:00Z": "Clocks go back by 1 h on Sun 2026-11-01 02:00. Of the repeated time, only the first pass counts.",
+		"2026-03-01T16:00:00Z": "Clocks go forward by 1 h on Sun 2026-03-08 02:00. A window that begins in the skipped time opens at its end.",
 		"2026-06-01T16:00:00Z": "",
 	} {
 		if got := calendarAt(t, always, now).ClockChange; got != want {
@@ -78,7 +78,7 @@ func TestACalendarSaysWhatComesNext(t *testing.T) {
 	for now, want := range map[string]string{
 		"2026-10-26T14:00:00Z": "open until Mon 2026-10-26 12:30 EDT",
 		"2026-10-27T23:00:00Z": "opens Thu 2026-10-29 09:00 EDT",
-		"2026-10-30T14:00:00Z": "no window opens any more",
+		"2026-10-30T14:00:00Z": "no further window",
 	} {
 		if got := calendarAt(t, office(), now).Next; got != want {
 			t.Errorf("%s: %q, want %q", now, got, want)

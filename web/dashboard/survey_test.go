@@ -40,13 +40,13 @@ func TestWithoutASurveyThePageSaysWhatToDo(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, surveyScope)
 	b := r.login(surveyScope)
-	b.get("/surveys").want(200).has("There is no survey yet", "weir survey import people.csv flu", `data-stream="/live/surveys"`)
+	b.get("/surveys").want(200).has("No surveys yet", "weir survey import people.csv flu", `data-stream="/live/surveys"`)
 	r.survey("draft", 0)
-	b.get("/surveys/draft").want(200).has("Nobody is in it yet", "weir survey import people.csv draft")
+	b.get("/surveys/draft").want(200).has("No respondents yet", "weir survey import people.csv draft")
 	b.get("/surveys/draft/respondents").want(200).has("weir survey import people.csv draft")
-	b.get("/surveys/draft/launch").want(200).has("Nobody is in it yet")
-	b.get("/surveys/draft/log").want(200).has("Nothing has happened yet.")
-	b.get("/surveys?state=done").want(200).has("No survey is done", "All surveys").hasNot(`id="survey-draft"`)
+	b.get("/surveys/draft/launch").want(200).has("The survey has no respondents")
+	b.get("/surveys/draft/log").want(200).has("No entries yet.")
+	b.get("/surveys?state=done").want(200).has("No matching surveys", "all surveys").hasNot(`id="survey-draft"`)
 	b.get("/surveys?state=nothing").want(200).has(`id="survey-draft"`)
 	b.get("/surveys/none").want(404).has("there is no survey none")
 }
@@ -59,7 +59,7 @@ func TestASurveysPage(t *testing.T) {
 	b.get("/surveys").want(200).has("Flu &lt;b&gt;2026&lt;/b&gt;", "<dt>respondents</dt><dd>3</dd>", "<dt>quotas full</dt><dd>0 / 2</dd>", "<dt>counted</dt><dd>0 / 502</dd>")
 	p := b.get("/surveys/flu").want(200).has(
 		"age 18 to 40, sex f", "0 / 500", // quotas
-		"60 %", "What is compared", // arms
+		"60 %", "Arms</h2>", // arms
 		"America/Mexico_City", "09:00–13:00, 16:00–20:00", "2099-12-25", // calendar
 		`href="/channels/texts"`, "state-paused", // channels
 		"/surveys/flu/results.csv", "/surveys/flu/log.csv", `id="launch"`,
@@ -86,7 +86,7 @@ func TestASurveyIsLaunchedPausedResumedAndStopped(t *testing.T) {
 			t.Fatalf("the survey is %s, want %s", s.State, want)
 		}
 	}
-	b.get("/surveys/flu/launch").want(200).has("<dd>3</dd>", "channel texts", "<dt>Window</dt>")
+	b.get("/surveys/flu/launch").want(200).has("<dd>3</dd>", "<dd>texts</dd>", "<dt>Window</dt>")
 	b.post("/surveys/flu/launch", nil).want(303)
 	state("running")
 	b.get("/surveys/flu").want(200).has("Survey flu is launched.", `id="pause"`, `id="stop"`).hasNot(`id="launch"`)
@@ -96,7 +96,7 @@ func TestASurveyIsLaunchedPausedResumedAndStopped(t *testing.T) {
 	b.get("/surveys/flu").want(200).has(`id="resume"`, `id="stop"`).hasNot(`id="pause"`)
 	b.post("/surveys/flu/resume", nil).want(303)
 	state("running")
-	b.get("/surveys/flu/stop").want(200).has("Will be canceled</dt><dd>3</dd>", "cannot be taken up again", `class="danger"`)
+	b.get("/surveys/flu/stop").want(200).has("Will be canceled</dt><dd>3</dd>", "cannot be undone", `class="danger"`)
 	b.post("/surveys/flu/stop", nil).want(303)
 	b.post("/surveys/flu/launch", nil).want(409).has(`role="alert"`)
 }
@@ -126,7 +126,7 @@ func TestRespondentsAreFilteredAndPaged(t *testing.T) {
 		t.Errorf("%d on the second page", n)
 	}
 	b.get(all+"?status=pending&disposition=registered").want(200).has("Next page", "status=pending")
-	b.get(all+"?status=completed").want(200).has("Nobody.", "All respondents")
+	b.get(all+"?status=completed").want(200).has("No matching respondents.", "all respondents")
 	b.get(all + "?cursor=nonsense").want(422).has("next_cursor")
 
 	one := regexp.MustCompile(`href="(/surveys/flu/respondents/r[^"]*)"`).FindStringSubmatch(first.body)[1]

@@ -142,11 +142,11 @@ func (v *visit) counted(list []web.SurveySummary) ([]surveyCard, error) {
 func (c *surveyCard) fill(s *web.StatsView) {
 	c.Stats = s
 	if s.Target > 0 {
-		c.Bar = display.Bar{Title: "Wanted", Whole: float64(s.Target), Segments: []display.Segment{{Name: "counted", Class: "c3", Value: float64(s.Counted)}}}
+		c.Bar = display.Bar{Title: "Target", Whole: float64(s.Target), Segments: []display.Segment{{Name: "counted", Class: "c3", Value: float64(s.Counted)}}}
 	} else {
 		c.Bar = display.Bar{Title: "Respondents", Whole: float64(max(1, s.Respondents)), Segments: []display.Segment{
 			{Name: "completed", Class: "c3", Value: float64(s.Statuses[surveys.Completed])},
-			{Name: "over in another way", Class: "c8", Value: float64(s.Statuses[surveys.Failed] + s.Statuses[surveys.Rejected] + s.Statuses[surveys.Canceled])},
+			{Name: "not completed", Class: "c8", Value: float64(s.Statuses[surveys.Failed] + s.Statuses[surveys.Rejected] + s.Statuses[surveys.Canceled])},
 			{Name: "active", Class: "c1", Value: float64(s.Statuses[surveys.Active])},
 		}}
 	}

@@ -65,7 +65,7 @@ func (d *Dashboard) withSession(oneOf []ops.Scope, h handler) http.Handler {
 			return err
 		}
 		if !v.may(oneOf) {
-			return &problem{Status: http.StatusForbidden, Code: weir.CodeForbidden, Detail: "this needs a token with the scope " + scopeWords(oneOf)}
+			return &problem{Status: http.StatusForbidden, Code: weir.CodeForbidden, Detail: "this page requires a token with the scope " + scopeWords(oneOf)}
 		}
 		return h(v, w)
 	})
@@ -84,7 +84,7 @@ func (v *visit) readIdentity() error {
 // checkOrigin rejects requests that a page of another site made a browser send.
 func (v *visit) checkOrigin() error {
 	if v.d.origins.Check(v.r) != nil {
-		return &problem{Status: http.StatusForbidden, Code: weir.CodeForbidden, Detail: "a page of another site cannot act here"}
+		return &problem{Status: http.StatusForbidden, Code: weir.CodeForbidden, Detail: "requests from pages of other sites are rejected"}
 	}
 	return nil
 }
@@ -135,10 +135,10 @@ func statusOf(err error) (int, *problem) {
 	}
 	if code := weir.CodeOf(err); code == weir.CodeUnauthorised || code == weir.CodeUnavailable { // a session could not begin or end
 		status := map[weir.Code]int{weir.CodeUnauthorised: http.StatusUnauthorized, weir.CodeUnavailable: http.StatusServiceUnavailable}[code]
-		return status, &problem{Status: status, Code: code, Detail: "the session could not be changed; try again", wait: "2"}
+		return status, &problem{Status: status, Code: code, Detail: "the session could not be stored; try again", wait: "2"}
 	}
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) { // the browser disconnected, or it took too long
-		return http.StatusServiceUnavailable, &problem{Status: http.StatusServiceUnavailable, Code: weir.CodeUnavailable, Detail: "it took too long; try again", wait: "2"}
+		return http.StatusServiceUnavailable, &problem{Status: http.StatusServiceUnavailable, Code: weir.CodeUnavailable, Detail: "the request timed out; try again", wait: "2"}
 	}
-	return http.StatusInternalServerError, &problem{Status: http.StatusInternalServerError, Code: weir.CodeInternal, Detail: "something went wrong here; the log has it"}
+	return http.StatusInternalServerError, &problem{Status: http.StatusInternalServerError, Code: weir.CodeInternal, Detail: "internal error; details are in the log"}
 }

@@ -17,7 +17,7 @@ export async function channels({ report, browser, weir, operator, known }) {
     assert.deepEqual([...cards].sort(), list.map((c) => c.channel).sort());
     assert.ok(cards.indexOf("broken") < cards.indexOf("texts") && cards.indexOf("held") < cards.indexOf("spare"), cards.join(" "));
     const card = squeeze(await page.locator("article", { has: page.locator("#channel-texts") }).innerText());
-    assert.match(card, /texts up nuntium.*in flight \d+ \/ 24.*queued [\d\s]+.*sent [\d.]+ \/ min.*oldest/);
+    assert.match(card, /texts up nuntium.*in flight \d+ \/ 24.*queued [\d\s]+.*dispatched [\d.]+ \/ min.*oldest/);
     assert.match(squeeze(await page.locator("article", { has: page.locator("#channel-failing") }).innerText()), /breaker/);
     assert.match(squeeze(await page.locator("article", { has: page.locator("#channel-unsure") }).innerText()), /unknown \d/);
     assert.equal(Number(await tile(page, "Channels", "#summary")), list.length);
@@ -25,7 +25,7 @@ export async function channels({ report, browser, weir, operator, known }) {
   });
   await report.check("overview: surveys under way and the router are on it", page, async () => {
     assert.match(squeeze(await page.locator("#surveys").innerText()), /vaccines running.*counted \d+ \/ 66.*quotas full \d \/ 4/);
-    assert.match(squeeze(await page.locator("#wallboard").innerText()), /Active workers \d+.*Jobs waiting \d+.*Offers out \d+/);
+    assert.match(squeeze(await page.locator("#wallboard").innerText()), /Active workers \d+.*Jobs waiting \d+.*Open offers \d+/);
   });
   await report.check("overview: on a wall it is larger, without anything to press", page, async () => {
     await go("/?wall=1");
@@ -57,7 +57,7 @@ export async function channels({ report, browser, weir, operator, known }) {
     await shows(page, "#state .badge", "paused");
   });
   await report.check("channel: resumed from its page", page, async () => {
-    await act(page, "#resume", /spare goes on/);
+    await act(page, "#resume", /spare is resumed/);
     assert.equal((await channel(weir, "spare")).paused, false);
   });
   await report.check("channel: who changes their mind changes nothing", page, async () => {
@@ -86,20 +86,20 @@ export async function channels({ report, browser, weir, operator, known }) {
   });
   await report.check("channel: one with open contacts is not deleted by mistake, and is when that was said", page, async () => {
     await go("/channels/goner");
-    assert.match(await open(page, "#delete"), /End 2 open contacts/);
+    assert.match(await open(page, "#delete"), /Cancel 2 open contacts/);
     await page.locator("#dialog form button").click();
     await shows(page, "main [role=alert]", /open/);
     assert.equal((await channel(weir, "goner")).queued, 2);
     await page.check("input[name=cancel]");
     await page.locator("main form.form button").click();
-    assert.match(await flash(page), /goner (is deleted|goes when)/);
+    assert.match(await flash(page), /goner is deleted/);
     await assert.rejects(channel(weir, "goner"), /404/);
     assert.equal((await go("/channels/goner")).status(), 404);
   });
   await report.check("channel: its page has charts, its queue, what is in flight, messages and settings without secrets", page, async () => {
     await go("/channels/texts");
     assert.ok(await page.locator("#charts svg.chart").count() >= 5);
-    for (const label of ["Next in line, table", "In flight, table", "Messages that came in, table"]) {
+    for (const label of ["Next in the queue, table", "In flight, table", "Incoming messages, table"]) {
       assert.ok(await page.locator(`[aria-label="${label}"] tbody tr`).count() >= 1, label);
     }
     await shows(page, ".aside", /account demo.*Secrets are never shown/);
@@ -133,7 +133,7 @@ async function contacts({ report, page, weir, known, go }) {
     assert.equal(await rows.count(), 12);
     await page.fill("#q", "there-is-none");
     await page.press("#q", "Enter");
-    await shows(page, "main", "No contact matches");
+    await shows(page, "main", "No matching contacts");
   });
   await report.check("contacts: the newest come first, with their channel, and new ones appear", page, async () => {
     await go("/contacts");
@@ -169,7 +169,7 @@ async function contacts({ report, page, weir, known, go }) {
   });
   await report.check("contacts: one that waits is canceled", page, async () => {
     await go(`/contacts/${known.waiting}`);
-    assert.match(await open(page, "#cancel"), /It waits, and ends as canceled at once/);
+    assert.match(await open(page, "#cancel"), /The contact is queued\. It ends as canceled at once/);
     assert.equal(await fact(page, "Channel"), "held");
     assert.match(await answer(page), /is canceled/);
     const now = await weir.get(`/v1/contacts/${known.waiting}`);

@@ -17,14 +17,14 @@ export async function dead({ report, browser, weir, operator }) {
       assert.equal(squeeze(await row(g.reason).locator("td.number").innerText()), String(g.count), g.reason);
     }
   });
-  await report.check("dead letters: a group is queued again, its count shown before", page, async () => {
+  await report.check("dead letters: a group is requeued, its count shown before", page, async () => {
     const before = await groups(weir);
     const group = before.find((g) => g.reason.includes("503"));
     await open(page, `#${await row(group.reason).locator("a.button").first().getAttribute("id")}`);
-    assert.equal(await fact(page, "How many"), String(group.count));
+    assert.equal(await fact(page, "Count"), String(group.count));
     assert.match(await fact(page, "reason"), /503/);
     const said = await answer(page);
-    assert.match(said, new RegExp(`^${group.count} dead letters? (is|are) queued again`));
+    assert.match(said, new RegExp(`^${group.count} dead letters? (is|are) requeued`));
   });
   await report.check("dead letters: one of a list is discarded", page, async () => {
     const group = (await groups(weir)).find((g) => g.reason.includes("404"));
@@ -35,18 +35,18 @@ export async function dead({ report, browser, weir, operator }) {
     assert.equal(await rows.count(), group.count);
     const id = squeeze(await rows.first().locator("td.code").innerText());
     await open(page, "#discard-0");
-    assert.equal(await fact(page, "How many"), "1");
+    assert.equal(await fact(page, "Count"), "1");
     assert.match(await answer(page), /1 dead letter is discarded/);
     await shows(page, "h1", id);
     const rest = (await groups(weir)).find((g) => g.reason === group.reason && g.channel === group.channel);
     assert.equal(rest.count, group.count - 1);
     assert.equal(await page.locator("#discard").count(), 0, "it is none any more");
   });
-  await report.check("dead letters: one is queued again from its own page, which leads to the new contact", page, async () => {
+  await report.check("dead letters: one is requeued from its own page, which leads to the new contact", page, async () => {
     const { dead_letters: [one] } = await weir.get("/v1/dead-letters?limit=1&channel=calls&reason=" + encodeURIComponent((await groups(weir)).find((g) => g.reason.includes("404")).reason));
     await page.goto(`${weir.url}/contacts/${one.contact.id}`);
     await open(page, "#requeue");
-    assert.match(await answer(page), /1 dead letter is queued again/);
+    assert.match(await answer(page), /1 dead letter is requeued/);
     await page.locator("ol.life a").last().click();
     await shows(page, "h1", "Contact");
     assert.notEqual(new URL(page.url()).pathname, `/contacts/${one.contact.id}`);
@@ -56,7 +56,7 @@ export async function dead({ report, browser, weir, operator }) {
     const group = before.find((g) => g.channel === "texts");
     await page.goto(`${weir.url}/dead-letters`);
     await open(page, `#${await row(group.reason).locator("a.danger").getAttribute("id")}`);
-    const count = Number(await fact(page, "How many"));
+    const count = Number(await fact(page, "Count"));
     assert.ok(count >= group.count);
     assert.match(await answer(page), /discarded/);
     assert.ok(sum(await groups(weir)) < sum(before));

@@ -94,7 +94,7 @@ export async function keyboard({ report, browser, weir, operator }) {
     await press("Enter");
     await dialog(page);
     await press("Enter");
-    assert.match(await flash(page), /spare goes on/);
+    assert.match(await flash(page), /spare is resumed/);
   });
   await report.check("keyboard: change a capacity", page, async () => {
     await tabTo(page, "#capacity");
@@ -117,7 +117,7 @@ export async function keyboard({ report, browser, weir, operator }) {
     await press("Enter");
     await dialog(page);
     await press("Enter");
-    assert.match(await flash(page), /dead letters? (is|are) queued again/);
+    assert.match(await flash(page), /dead letters? (is|are) requeued/);
   });
   await report.check("keyboard: launch a survey", page, async () => {
     await tabTo(page, "Surveys");

@@ -22,7 +22,7 @@ export async function plain({ report, browser, weir, operator }) {
     assert.equal((await weir.get("/v1/channels/spare")).paused, true, "Cancel changes nothing");
     await page.click("#resume");
     await send();
-    assert.match(await flash(page), /spare goes on/);
+    assert.match(await flash(page), /spare is resumed/);
   });
   await report.check("without scripts: a wrong capacity is refused above the question", page, async () => {
     await page.click("#capacity");
@@ -33,12 +33,12 @@ export async function plain({ report, browser, weir, operator }) {
     await flash(page);
     assert.equal((await weir.get("/v1/channels/spare")).capacity, 8);
   });
-  await report.check("without scripts: dead letters are queued again, after they were counted", page, async () => {
+  await report.check("without scripts: dead letters are requeued, after they were counted", page, async () => {
     await page.click("header >> text=Dead letters");
     await page.click("#requeue-all");
-    await shows(page, "main", /How many [\d\s]+/);
+    await shows(page, "main", /Count [\d\s]+/);
     await send();
-    assert.match(await flash(page), /queued again/);
+    assert.match(await flash(page), /requeued/);
   });
   await report.check("without scripts: launch a survey and stop it", page, async () => {
     await page.goto(`${weir.url}/surveys/plain`);
@@ -48,7 +48,7 @@ export async function plain({ report, browser, weir, operator }) {
     assert.match(await flash(page), /plain is launched/);
     await page.click("#stop");
     await send();
-    assert.match(await flash(page), /plain is being stopped/);
+    assert.match(await flash(page), /plain is stopping/);
   });
   await report.check("without scripts: a job, the theme, and log out", page, async () => {
     await page.goto(`${weir.url}/router/jobs/call-12`);

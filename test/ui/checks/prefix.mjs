@@ -7,8 +7,8 @@ import { look4 } from "./look.mjs";
 import { act, heading, shows } from "../steps.mjs";
 
 const empty = {
-  "/": "There is no channel yet", "/contacts": "There are no contacts yet", "/dead-letters": "There are no dead letters", "/surveys": "There is no survey yet",
-  "/router": "Nobody uses the router yet", "/router/workers": "There is no worker", "/router/queues": "There is no queue", "/router/jobs": "There is no job", "/router/policies": "None.", "/audit": "Nobody has changed anything yet",
+  "/": "No channels yet", "/contacts": "No contacts yet", "/dead-letters": "No dead letters", "/surveys": "No surveys yet",
+  "/router": "The router is empty", "/router/workers": "No workers yet", "/router/queues": "No queues yet", "/router/jobs": "No jobs yet", "/router/policies": "No policies of this kind.", "/audit": "No changes yet",
 };
 
 export async function prefix({ report, browser, lab }) {
@@ -42,7 +42,7 @@ export async function prefix({ report, browser, lab }) {
     await weir.api("PUT", "/v1/channels/first", { type: "nuntium", capacity: 2, paused: true, settings: { base_url: "http://127.0.0.1:9", account: "a", application: "b", password: mark(), channel: "c" } });
     await shows(page, "#channels", /first/);
     assert.equal(await page.evaluate(() => window.stayed), true);
-    await act(page, "#resume-first", /first goes on/);
+    await act(page, "#resume-first", /first is resumed/);
     await page.click(".theme button[value=dark]");
     await heading(page, "first");
     await page.click("text=Log out");

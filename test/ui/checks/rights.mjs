@@ -23,7 +23,7 @@ export async function rights({ report, browser, weir, operator, known }) {
     for (const [name, path] of open) {
       const answer = await page.goto(weir.url + path);
       assert.equal(answer.status(), 200, name);
-      assert.deepEqual(await page.locator("[hx-get], main form[method=post]").allTextContents(), [], name);
+      assert.deepEqual(await page.locator("[data-dialog], main form[method=post]").allTextContents(), [], name);
       assert.ok(!number.test(await page.content()), `${name} shows a number`);
     }
     await page.goto(`${weir.url}/contacts?channel=held`);

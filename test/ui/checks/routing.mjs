@@ -16,7 +16,7 @@ export async function routing({ report, browser, weir, operator, known }) {
   await report.check("router: the wallboard counts workers, jobs, offers and queues", page, async () => {
     await soon(async () => { // offers expire and are made anew
       const figures = await weir.get(`/routing/figures?${version}`);
-      const shown = await Promise.all(["Jobs waiting", "Offers out", "Active workers", "Assigned jobs"].map((name) => tile(page, name, "#board")));
+      const shown = await Promise.all(["Jobs waiting", "Open offers", "Active workers", "Assigned jobs"].map((name) => tile(page, name, "#board")));
       assert.deepEqual(shown.map(Number), [figures.jobs.queued, figures.offersOut, figures.workers.active, figures.jobs.assigned]);
       return true;
     }, "the figures of the router");
@@ -38,13 +38,13 @@ export async function routing({ report, browser, weir, operator, known }) {
     await go("/router/queues");
     await page.click("text=billing");
     await heading(page, "billing");
-    await shows(page, "main", /Nobody could take 1.*nobody/);
+    await shows(page, "main", /Unmatchable jobs 1.*nobody/);
   });
   await report.check("router: a worker is taken out of offers and made available again", page, async () => {
     await go("/router/workers/bo");
     const asked = await open(page, "#off");
     assert.match(asked, /gets no new offers/);
-    assert.match(await answer(page), /bo gets no more offers/);
+    assert.match(await answer(page), /bo no longer gets offers/);
     assert.equal((await worker("bo")).availableForOffers, false);
     await act(page, "#on", /bo is available/);
     assert.equal((await worker("bo")).availableForOffers, true);
@@ -52,7 +52,7 @@ export async function routing({ report, browser, weir, operator, known }) {
   await report.check("router: a job is given back to its queue", page, async () => {
     await go(`/router/jobs/${known.givenBack}`);
     await open(page, "#unassign");
-    assert.match(await answer(page), /waits again/);
+    assert.match(await answer(page), /is back in its queue/);
     assert.ok(["queued", "assigned"].includes((await job(known.givenBack)).status));
   });
   await report.check("router: a job is completed with a note, and closed", page, async () => {

@@ -32,16 +32,16 @@ export async function survey({ report, browser, weir, operator }) {
     await shows(page, "#people", new RegExp(`completed ${by.completed}`));
     assert.equal(await page.locator("[aria-labelledby=quotas-head] tbody tr").count(), quotas.length);
     await shows(page, "[aria-labelledby=quotas-head]", "full");
-    await shows(page, "[aria-labelledby=attempts-head]", /Over (ivr|sms), by outcome/);
+    await shows(page, "[aria-labelledby=attempts-head]", /(ivr|sms), by outcome/);
     assert.ok(await page.locator("#calendar tbody tr").count() >= 7, "a week of windows");
     assert.ok(await page.locator("#recent tbody tr").count() >= 5);
   });
   await report.check("survey: launched after what it means was said", page, async () => {
     await go("/surveys/water");
     const asked = await open(page, "#launch");
-    assert.match(asked, /Launch survey water.*cannot be changed any more/);
+    assert.match(asked, /Launch survey water.*can no longer be changed/);
     assert.equal(await fact(page, "Respondents"), "40");
-    assert.equal(await fact(page, "Over sms"), "channel texts");
+    assert.equal(await fact(page, "Channel for sms"), "texts");
     assert.match(await answer(page), /water is launched/);
     assert.equal(await state(weir, "water"), "running");
     await shows(page, "#state .badge", "running");
@@ -49,11 +49,11 @@ export async function survey({ report, browser, weir, operator }) {
   await report.check("survey: paused, resumed and stopped", page, async () => {
     await act(page, "#pause", /water is paused/);
     assert.equal(await state(weir, "water"), "paused");
-    await act(page, "#resume", /water goes on/);
+    await act(page, "#resume", /water is resumed/);
     assert.equal(await state(weir, "water"), "running");
     await open(page, "#stop");
     assert.match(await fact(page, "Will be canceled"), /^\d+$/);
-    assert.match(await answer(page), /water is being stopped/);
+    assert.match(await answer(page), /water is stopping/);
     await soon(async () => (await state(weir, "water")) === "done", "the end of a survey");
     await shows(page, "#state .badge", "done");
     assert.equal(await page.locator("#state a.button").count(), 0, "nothing can be done with it any more");
@@ -61,7 +61,7 @@ export async function survey({ report, browser, weir, operator }) {
   await report.check("survey: without respondents it says what to do first", page, async () => {
     await go("/surveys/nobody");
     await shows(page, ".empty", "weir survey import people.csv nobody");
-    assert.match(await open(page, "#launch"), /Nobody is in it yet/);
+    assert.match(await open(page, "#launch"), /The survey has no respondents/);
     await page.keyboard.press("Escape");
   });
   await report.check("survey: results and log come as files", page, async () => {

@@ -1,6 +1,5 @@
-// What the dashboard does in a browser beside links and forms, all of which
-// work without it: questions become dialogs, and live regions are kept up to
-// date while somebody can see them.
+// Enhances pages that work without it: questions become dialogs, times become
+// local, and live regions are updated while the page is visible.
 (function () {
   "use strict";
 
@@ -11,18 +10,18 @@
     if (dialog && dialog.open) dialog.close();
   }
 
-  // Times. Pages have them in UTC; here they become those of the browser's zone, unless the reader prefers UTC.
-  // Charts get the same clock. Inputs of filters stay in UTC, as their labels say.
+  // Times arrive in UTC and are shown in the browser's zone, unless the reader chose UTC; labels of charts too.
+  // Filter inputs stay in UTC, as their labels say.
   var local = Intl.DateTimeFormat().resolvedOptions().timeZone || "UTC";
   var zone = local;
   try { if (localStorage.getItem("weir-zone") === "UTC") zone = "UTC"; } catch (e) { /* no storage: local */ }
 
-  // Formatters are slow to make, and pages have hundreds of times.
+  // Formatters are slow to create, and a page has hundreds of times.
   var day = new Intl.DateTimeFormat("sv-SE", { timeZone: zone, dateStyle: "short", timeStyle: "medium" });
   var named = new Intl.DateTimeFormat("en-GB", { timeZone: zone, timeZoneName: "short" });
   var hour = new Intl.DateTimeFormat("en-GB", { timeZone: zone, hour: "2-digit", minute: "2-digit" });
 
-  function written(at) {
+  function formatted(at) {
     return day.format(at) + " " + named.formatToParts(at).find(function (p) { return p.type === "timeZoneName"; }).value;
   }
 
@@ -30,8 +29,8 @@
     if (zone === "UTC") return;
     root.querySelectorAll("time[datetime]").forEach(function (t) {
       var at = new Date(t.getAttribute("datetime"));
-      if (/ UTC$/.test(t.textContent)) t.textContent = written(at);
-      if (/ UTC$/.test(t.title)) t.title = written(at);
+      if (/ UTC$/.test(t.textContent)) t.textContent = formatted(at);
+      if (/ UTC$/.test(t.title)) t.title = formatted(at);
     });
     root.querySelectorAll("text[data-at]").forEach(function (t) { t.textContent = hour.format(new Date(t.dataset.at)); });
   }
@@ -47,25 +46,28 @@
     });
   }
 
-  // Questions.
-  document.addEventListener("htmx:beforeRequest", function (e) {
-    if (e.detail.target === dialog && e.detail.elt) opener = e.detail.elt.id;
-  });
-  document.addEventListener("htmx:beforeSwap", function (e) {
-    if (e.detail.target === dialog) {
-      e.detail.shouldSwap = true; // a refusal is shown as such, too
-      e.detail.isError = false;
-    }
-  });
-  document.addEventListener("htmx:afterSwap", function (e) {
-    if (e.detail.target !== dialog) return;
-    localize(dialog);
-    if (!dialog.open) dialog.showModal();
-    var first = dialog.querySelector("input:not([type=hidden]), select, button");
-    if (first) first.focus();
+  // Questions: a link with data-dialog opens its page in the dialog.
+  function ask(link) {
+    fetch(link.href, { headers: { "Weir-Fragment": "1" } }).then(function (res) {
+      if (res.status === 401) return window.location.reload(); // the session has ended: the page leads to the log-in
+      return res.text().then(function (html) { // an error is shown in the dialog, too
+        opener = link.id;
+        dialog.innerHTML = html;
+        localize(dialog);
+        if (!dialog.open) dialog.showModal();
+        var first = dialog.querySelector("input:not([type=hidden]), select, button");
+        if (first) first.focus();
+      });
+    }).catch(function () { window.location.href = link.href; }); // the browser reports the failure
+  }
+  document.addEventListener("click", function (e) {
+    var a = e.target.closest ? e.target.closest("a[data-dialog]") : null;
+    if (!a || !dialog || e.button !== 0 || e.metaKey || e.ctrlKey || e.shiftKey || e.altKey) return; // a new tab, for example
+    e.preventDefault();
+    ask(a);
   });
   document.addEventListener("click", function (e) {
-    if (dialog && e.target === dialog) return close(); // beside it
+    if (dialog && e.target === dialog) return close(); // outside the dialog
     var a = e.target.closest ? e.target.closest("[data-close]") : null;
     if (a && dialog && dialog.contains(a)) {
       e.preventDefault();
@@ -82,22 +84,22 @@
 
   // Live regions.
   var from = document.body.dataset.stream;
-  var sign = document.getElementById("connection");
+  var status = document.getElementById("connection");
   if (!from || !window.EventSource) return;
   var source = null;
   var again = 0;
 
-  function say(text, state) {
-    if (!sign || sign.dataset.state === state) return;
-    sign.dataset.state = state;
-    sign.textContent = text;
+  function report(text, state) {
+    if (!status || status.dataset.state === state) return;
+    status.dataset.state = state;
+    status.textContent = text;
   }
 
   function replace(id, html) {
     var place = document.getElementById(id);
     if (!place) return;
     var at = document.activeElement;
-    if (at && place.contains(at) && /^(INPUT|SELECT|TEXTAREA)$/.test(at.tagName)) return; // somebody is writing there
+    if (at && place.contains(at) && /^(INPUT|SELECT|TEXTAREA)$/.test(at.tagName)) return; // the reader is typing there
     var open = [];
     place.querySelectorAll("details[open]").forEach(function (d) {
       open.push(d.id || Array.prototype.indexOf.call(place.querySelectorAll("details"), d));
@@ -114,7 +116,6 @@
       if (d) d.open = true;
     });
     place.querySelectorAll(".scroll").forEach(function (s, i) { if (left[i]) { s.scrollLeft = left[i][0]; s.scrollTop = left[i][1]; } });
-    if (window.htmx) window.htmx.process(place);
     if (!focused) return;
     var back = focused.id ? document.getElementById(focused.id) : place.querySelectorAll(stops)[nth];
     if (back && back.tagName === focused.tagName) back.focus({ preventScroll: true });
@@ -127,16 +128,16 @@
     source.addEventListener("part", function (e) {
       var cut = e.data.indexOf("\n");
       replace(cut < 0 ? e.data : e.data.slice(0, cut), cut < 0 ? "" : e.data.slice(cut + 1));
-      say("live", "live");
+      report("live", "live");
     });
-    source.addEventListener("trouble", function (e) { say(e.data, "trouble"); });
+    source.addEventListener("trouble", function (e) { report(e.data, "trouble"); });
     source.addEventListener("end", function () {
       stop();
       window.location.reload();
     });
     source.onerror = function () {
-      say("no connection", "trouble");
-      if (source && source.readyState === EventSource.CLOSED) { // refused: the browser does not try again
+      report("no connection", "trouble");
+      if (source && source.readyState === EventSource.CLOSED) { // refused: the browser does not retry
         stop();
         again = setTimeout(listen, 10000);
       }
@@ -152,7 +153,7 @@
     if (document.hidden) {
       stop();
       clearTimeout(again);
-      say("paused", "paused");
+      report("paused", "paused");
     } else {
       listen();
     }

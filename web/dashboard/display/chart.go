@@ -232,7 +232,7 @@ func (c Chart) describe() string {
 		}
 		when := "now"
 		if c.Open {
-			when = "in the step under way"
+			when = "in the current period"
 		}
 		parts = append(parts, fmt.Sprintf("%s %s %s, at most %s", s.Name, when, Number(last), Number(most)))
 	}

@@ -61,7 +61,7 @@ func TestStepUnderWayIsMarked(t *testing.T) {
 	under := c.Through(begin.Add(31 * time.Minute))
 	for _, picture := range []string{string(under.SVG()), string(under.Spark())} {
 		wellFormed(t, picture)
-		for _, want := range []string{`class="area open c1"`, `class="line open c8"`, "sent in the step under way 2, at most 41"} {
+		for _, want := range []string{`class="area open c1"`, `class="line open c8"`, "sent in the current period 2, at most 41"} {
 			if !strings.Contains(picture, want) {
 				t.Errorf("no %s in %s", want, picture)
 			}
