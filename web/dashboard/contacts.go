@@ -3,6 +3,7 @@ package dashboard
 import (
 	"net/http"
 	"net/url"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -173,11 +174,37 @@ func contactPage() *page {
 // contactData is the data of a contact's page.
 type contactData struct {
 	web.ContactView
+	Fields     []contactField
 	Labels     []fact
 	Open       bool
 	Dead       bool // it is currently a dead letter
 	DeadFilter deadFilter
 	Timeline   web.TimelineView
+}
+
+// contactField is a field of a contact, as the page's list of facts shows it.
+type contactField struct {
+	Name  string
+	Value any // a text, a number or a time
+}
+
+// contactFields lists the fields of a contact that the page does not show elsewhere,
+// in the API's order. A new field of the API appears without a change here.
+func contactFields(c *web.ContactView) (list []contactField) {
+	elsewhere := []string{
+		"id", "channel", "labels", "messages", "call", "state", "canceling", "outcome", "reason", "why", "why_code", "queued_at", "finished_at", "attempts",
+	}
+	for field, value := range reflect.ValueOf(c).Elem().Fields() {
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		if slices.Contains(elsewhere, name) || value.IsZero() {
+			continue
+		}
+		if name == "size" {
+			name = "slots"
+		}
+		list = append(list, contactField{strings.ToUpper(name[:1]) + display.Words(name[1:]), value.Interface()})
+	}
+	return list
 }
 
 func (v *visit) contact() (c web.ContactView, err error) {
@@ -196,7 +223,7 @@ func loadContact(v *visit) (*content, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &contactData{ContactView: c, Open: c.State != weir.Done.String(), DeadFilter: deadFilter{url.Values{"contact": {c.ID}}}}
+	d := &contactData{ContactView: c, Fields: contactFields(&c), Open: c.State != weir.Done.String(), DeadFilter: deadFilter{url.Values{"contact": {c.ID}}}}
 	if err := v.get(apiPath("v1", "contacts", c.ID, "timeline"), nil, &d.Timeline); err != nil {
 		return nil, err
 	}

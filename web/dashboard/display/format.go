@@ -25,6 +25,7 @@ func Functions() template.FuncMap {
 		"dict":     dict,
 		"minus":    func(a, b int) int { return a - b },
 		"truncate": Truncate,
+		"value":    value,
 		"minutes":  func(n int) string { return Span(time.Duration(n) * time.Minute) },
 	}
 }
@@ -49,6 +50,15 @@ func Instant(v any) template.HTML {
 		return `<span class="quiet">–</span>`
 	}
 	return template.HTML(`<time datetime="` + t.Format(time.RFC3339) + `">` + t.Format("2006-01-02 15:04:05") + ` UTC</time>`) //nolint:gosec // digits only
+}
+
+// value formats a value that may be a time.
+func value(v any) any {
+	switch v.(type) {
+	case time.Time, *time.Time:
+		return Instant(v)
+	}
+	return v
 }
 
 // Ago formats how long ago an instant was, or how far in the future it is, with the
