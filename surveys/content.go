@@ -13,6 +13,8 @@ import (
 	"unicode/utf8"
 
 	"weir"
+	"weir/internal/validation"
+	"weir/surveys/respondents"
 )
 
 // Bounds of contents.
@@ -71,7 +73,7 @@ func (pl *Plan) Contact(survey string, who Person, p Progress, o Outreach) (weir
 	s := weir.Spec{
 		Key: ContactKey(who.ID, o.Serial), To: who.Phone, Priority: o.Priority, Survey: survey,
 		NotBefore: o.NotBefore, NotAfter: o.NotAfter,
-		Labels: map[string]string{fieldRespondent: who.ID, fieldMode: string(o.Mode), fieldAttempt: strconv.Itoa(o.Attempt), labelQuestionnaire: questionnaire},
+		Labels: map[string]string{respondents.FieldRespondent: who.ID, respondents.FieldMode: string(o.Mode), respondents.FieldAttempt: strconv.Itoa(o.Attempt), labelQuestionnaire: questionnaire},
 	}
 	for _, name := range pl.Labels {
 		if value := who.Attributes[name]; value != "" && utf8.RuneCountInString(value) <= maxLabel {
@@ -94,16 +96,16 @@ func (pl *Plan) Contact(survey string, who Person, p Progress, o Outreach) (weir
 func (who Person) values(survey string, mode Mode, attempt int) func(string) string {
 	return func(name string) string {
 		switch name {
-		case fieldRespondent:
+		case respondents.FieldRespondent:
 			return who.ID
-		case fieldSurvey:
+		case respondents.FieldSurvey:
 			return survey
-		case fieldAttempt:
+		case respondents.FieldAttempt:
 			return strconv.Itoa(attempt)
-		case fieldMode:
+		case respondents.FieldMode:
 			return string(mode)
 		default:
-			if value := who.Attributes[name]; value != "" || name != fieldToken {
+			if value := who.Attributes[name]; value != "" || name != respondents.FieldToken {
 				return value
 			}
 			return who.Token
@@ -176,7 +178,7 @@ const maxGaps = 100
 type MissingAttributes struct {
 	Needs       []string
 	Respondents int // number of respondents that lack something
-	first       fieldErrors
+	first       validation.Errors
 }
 
 // Check checks one respondent.
@@ -188,7 +190,7 @@ func (g *MissingAttributes) Check(id string, attributes map[string]string) {
 	g.Respondents++
 	for _, name := range missing {
 		if len(g.first) < maxGaps {
-			g.first.add("/respondents/"+token(id)+"/attributes/"+name, "required", "the content says {{%s}}, and the respondent has no %s", name, name)
+			g.first.Add("/respondents/"+validation.Token(id)+"/attributes/"+name, "required", "the content says {{%s}}, and the respondent has no %s", name, name)
 		}
 	}
 }
@@ -207,19 +209,19 @@ func (g *MissingAttributes) Err() error {
 // compileContent checks the contents of all questionnaires, and that each arm
 // has a content for each of its modes. An arm that names no questionnaire gets
 // the only one.
-func (d Definition) compileContent(arms []Arm, m *fieldErrors) map[string]map[Mode][]template {
+func (d Definition) compileContent(arms []Arm, m *validation.Errors) map[string]map[Mode][]template {
 	out := map[string]map[Mode][]template{}
 	for _, name := range sortedKeys(d.Questionnaires) {
 		out[name] = map[Mode][]template{}
 		for _, mode := range sortedKeys(d.Questionnaires[name]) {
-			at := "/questionnaires/" + token(name) + "/" + token(string(mode))
+			at := "/questionnaires/" + validation.Token(name) + "/" + validation.Token(string(mode))
 			contents := d.Questionnaires[name][mode]
 			if !slices.Contains(Modes(), mode) {
-				m.add(at, "unknown", "is not one of %v", Modes())
+				m.Add(at, "unknown", "is not one of %v", Modes())
 				continue
 			}
 			if len(contents) == 0 || len(contents) > maxContents {
-				m.add(at, "length", "must have 1 to %d contents, one for each attempt", maxContents)
+				m.Add(at, "length", "must have 1 to %d contents, one for each attempt", maxContents)
 			}
 			for i, c := range contents {
 				out[name][mode] = append(out[name][mode], c.compile(mode, at+"/"+strconv.Itoa(i), m))
@@ -227,7 +229,7 @@ func (d Definition) compileContent(arms []Arm, m *fieldErrors) map[string]map[Mo
 		}
 	}
 	if len(d.Questionnaires) == 0 {
-		m.add("/questionnaires", "required", "must have at least one questionnaire")
+		m.Add("/questionnaires", "required", "must have at least one questionnaire")
 		return out
 	}
 	for i := range arms {
@@ -237,33 +239,33 @@ func (d Definition) compileContent(arms []Arm, m *fieldErrors) map[string]map[Mo
 }
 
 // attach sets and checks the questionnaire of an arm.
-func (d Definition) attach(a *Arm, at string, m *fieldErrors) {
+func (d Definition) attach(a *Arm, at string, m *validation.Errors) {
 	if a.Questionnaire == "" && len(d.Questionnaires) == 1 {
 		a.Questionnaire = sortedKeys(d.Questionnaires)[0]
 	}
 	modes, ok := d.Questionnaires[a.Questionnaire]
 	if !ok {
-		m.add(at+"/questionnaire", "unknown", "%q is not one of the questionnaires: %s", clip(a.Questionnaire), joinNames(sortedKeys(d.Questionnaires)))
+		m.Add(at+"/questionnaire", "unknown", "%q is not one of the questionnaires: %s", validation.Clip(a.Questionnaire), joinNames(sortedKeys(d.Questionnaires)))
 		return
 	}
 	for j, mode := range a.Modes {
 		if len(modes[mode]) == 0 && slices.Contains(Modes(), mode) {
-			m.add(at+"/modes/"+strconv.Itoa(j), "unknown", "questionnaire %q has no content for %s", clip(a.Questionnaire), mode)
+			m.Add(at+"/modes/"+strconv.Itoa(j), "unknown", "questionnaire %q has no content for %s", validation.Clip(a.Questionnaire), mode)
 		}
 	}
 }
 
 // compile checks one content.
-func (c Content) compile(mode Mode, at string, m *fieldErrors) (t template) {
+func (c Content) compile(mode Mode, at string, m *validation.Errors) (t template) {
 	switch {
 	case mode == CATI:
 		return c.compileInterview(at, m)
 	case mode.Voice() && (c.Call == nil || c.Messages != nil):
-		m.add(at, "content", "%s needs a call, and no messages", mode)
+		m.Add(at, "content", "%s needs a call, and no messages", mode)
 	case mode.Voice():
 		t = compileCall(*c.Call, at+"/call", m)
 	case c.Call != nil || len(c.Messages) == 0 || len(c.Messages) > maxMessages:
-		m.add(at, "content", "%s needs 1 to %d messages, and no call", mode, maxMessages)
+		m.Add(at, "content", "%s needs 1 to %d messages, and no call", mode, maxMessages)
 	}
 	if mode.Voice() {
 		return t
@@ -273,13 +275,13 @@ func (c Content) compile(mode Mode, at string, m *fieldErrors) (t template) {
 }
 
 // compileInterview checks the content for an interviewer.
-func (c Content) compileInterview(at string, m *fieldErrors) (t template) {
+func (c Content) compileInterview(at string, m *validation.Errors) (t template) {
 	if c.Call == nil && len(c.Messages) == 0 || len(c.Messages) > maxMessages {
-		m.add(at, "content", "%s needs a call, up to %d messages as notes, or both", CATI, maxMessages)
+		m.Add(at, "content", "%s needs a call, up to %d messages as notes, or both", CATI, maxMessages)
 	}
 	if c.Call != nil {
 		if c.Call.TwiML != "" {
-			m.add(at+"/call/twiml", "content", "is for machines; %s needs a callback_url or a call_flow_id", CATI)
+			m.Add(at+"/call/twiml", "content", "is for machines; %s needs a callback_url or a call_flow_id", CATI)
 		}
 		t = compileCall(*c.Call, at+"/call", m)
 	}
@@ -287,18 +289,18 @@ func (c Content) compileInterview(at string, m *fieldErrors) (t template) {
 	return t
 }
 
-func (c Content) compileMessages(at string, m *fieldErrors) (out []text) {
+func (c Content) compileMessages(at string, m *validation.Errors) (out []text) {
 	for i, message := range c.Messages {
 		at := at + "/messages/" + strconv.Itoa(i)
 		if n := utf8.RuneCountInString(message); n > maxMessage || strings.TrimSpace(message) == "" {
-			m.add(at, "length", "must have 1 to %d characters", maxMessage)
+			m.Add(at, "length", "must have 1 to %d characters", maxMessage)
 		}
 		out = append(out, parsed(parseText, message, at, m))
 	}
 	return out
 }
 
-func compileCall(c weir.Call, at string, m *fieldErrors) (t template) {
+func compileCall(c weir.Call, at string, m *validation.Errors) (t template) {
 	t.called = true
 	known := 0
 	for _, given := range []bool{c.CallbackURL != "", c.CallFlowID != 0, c.TwiML != ""} {
@@ -307,7 +309,7 @@ func compileCall(c weir.Call, at string, m *fieldErrors) (t template) {
 		}
 	}
 	if known != 1 {
-		m.add(at, "content", "must have exactly one of callback_url, call_flow_id and twiml")
+		m.Add(at, "content", "must have exactly one of callback_url, call_flow_id and twiml")
 		return t
 	}
 	switch {
@@ -316,16 +318,16 @@ func compileCall(c weir.Call, at string, m *fieldErrors) (t template) {
 	case c.TwiML != "":
 		t.twiml = parsed(parseTwiML, c.TwiML, at+"/twiml", m)
 	case c.CallFlowID < 1:
-		m.add(at+"/call_flow_id", "range", "must be 1 or more")
+		m.Add(at+"/call_flow_id", "range", "must be 1 or more")
 	}
 	t.flow = c.CallFlowID
 	return t
 }
 
-func parsed(parse func(string) (text, error), s, at string, m *fieldErrors) text {
+func parsed(parse func(string) (text, error), s, at string, m *validation.Errors) text {
 	t, err := parse(s)
 	if err != nil {
-		m.add(at, "format", "%v", err)
+		m.Add(at, "format", "%v", err)
 	}
 	return t
 }

@@ -1,9 +1,16 @@
 package surveys
 
 import (
+	"maps"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
+
+	"weir"
+	"weir/internal/validation"
+	"weir/surveys/respondents"
 )
 
 // DefaultStopWords returns the stop words of surveys that define none.
@@ -139,4 +146,129 @@ func (pl *Plan) DeferFailed(p Progress, now time.Time, u float64) (Progress, Eff
 		p.DueAt = till
 	}
 	return p, Effects{}
+}
+
+// Report is an application's report about its conversation with a respondent.
+type Report struct {
+	// Serial is the serial of the contact in which it happened; 0 if not known.
+	Serial int
+	// Disposition is the application's result of the conversation. Empty: the
+	// respondent has answered, nothing more is known.
+	Disposition Disposition
+	// Answers are merged into the respondent's attributes. They may assign the
+	// respondent to a quota bucket; if that is full, the respondent is rejected.
+	Answers map[string]string
+	// Messages are sent to the respondent with priority reply, over the channel
+	// of the latest contact by text. Key makes the report idempotent.
+	Messages []string
+	Key      string
+	// Stop is set if the respondent asked not to be contacted any more.
+	Stop bool
+}
+
+// MergeAnswers returns the attributes of a respondent with the answers merged in. Answers
+// must be valid attributes; an empty answer changes nothing.
+func MergeAnswers(attributes, answers map[string]string) (map[string]string, []weir.FieldError) {
+	if len(answers) == 0 {
+		return attributes, nil
+	}
+	given := make(map[string]any, len(answers))
+	for name, value := range answers {
+		given[name] = value
+	}
+	row, wrong := respondents.Attributes(given)
+	for i := range wrong {
+		wrong[i].Pointer = "/answers" + wrong[i].Pointer
+	}
+	if len(wrong) > 0 {
+		return attributes, wrong
+	}
+	out := maps.Clone(attributes)
+	if out == nil {
+		out = map[string]string{}
+	}
+	maps.Copy(out, row)
+	if len(out) > respondents.MaxAttributes {
+		return attributes, []weir.FieldError{{Pointer: "/answers", Code: "length", Detail: "the respondent would have too many attributes"}}
+	}
+	return out, nil
+}
+
+// compileQuotaMessage checks the message to respondents whose quota is full.
+func (d Definition) compileQuotaMessage(m *validation.Errors) text {
+	const at = "/quota_message"
+	if n := utf8.RuneCountInString(d.QuotaMessage); n > maxMessage || n > 0 && strings.TrimSpace(d.QuotaMessage) == "" {
+		m.Add(at, "length", "must have 1 to %d characters", maxMessage)
+	}
+	return parsed(parseText, d.QuotaMessage, at, m)
+}
+
+// QuotaMessage returns the message to a respondent whose quota turned out to be
+// full; empty: there is none.
+func (pl *Plan) QuotaMessage(survey string, who Person, p Progress) string {
+	mode := pl.Mode(p)
+	message := []rune(pl.quotaMessage.fill(who.values(survey, mode, p.Attempts.of(mode)), asIs))
+	return string(message[:min(len(message), maxMessage)])
+}
+
+// WithholdsMessages reports whether the messages of h must not be sent: the application
+// wrote them for a conversation that has ended because the quota is full. An
+// application that reports the rejection itself may say goodbye.
+func (h Report) WithholdsMessages(p Progress) bool {
+	return p.Status == Rejected && h.Disposition != RejectedQuota
+}
+
+// Assign returns the bucket of a respondent after answers. A respondent that counts in
+// a bucket stays there. One that was counted before its bucket was known is moved into
+// it, even after the end.
+func (pl *Plan) Assign(r *Respondent, attributes map[string]string) int {
+	if r.Counted && r.Bucket != NoBucket || !r.Counted && r.Status.Final() {
+		return r.Bucket
+	}
+	return pl.Quotas.Of(attributes)
+}
+
+// Candidate is a respondent with the number that sent a message. Respondents of
+// several surveys may have the same number.
+type Candidate struct {
+	Status       Status
+	LastChannel  string    // channel of the latest contact; empty if there was none
+	LastAccepted time.Time // when the provider accepted that contact
+	Channels     []string  // channels that the survey uses
+}
+
+// FindSender returns the index of the respondent to which a message on a channel
+// is routed, or -1 if no candidate's survey uses the channel. Active respondents
+// precede pending ones, and those precede final ones; then the respondents whose
+// latest contact used the channel precede the others; then the newest contact
+// wins, and the first of equals.
+func FindSender(channel string, candidates []Candidate) int {
+	best := -1
+	for i, c := range candidates {
+		if slices.Contains(c.Channels, channel) && (best < 0 || c.before(candidates[best], channel)) {
+			best = i
+		}
+	}
+	return best
+}
+
+func (c Candidate) before(d Candidate, channel string) bool {
+	if a, b := c.rank(), d.rank(); a != b {
+		return a > b
+	}
+	if a, b := c.LastChannel == channel, d.LastChannel == channel; a != b {
+		return a
+	}
+	return c.LastAccepted.After(d.LastAccepted)
+}
+
+func (c Candidate) rank() int {
+	switch {
+	case c.Status == Active:
+		return 2
+	case c.Status == Pending:
+		return 1
+	default:
+		return 0
+	}
 }

@@ -5,20 +5,23 @@
 //
 // # Where to look
 //
-//	Definition, Plan    a user's input, and its checked form
-//	Schedule            weekdays, windows, zone, blocked days, first and last date
-//	Ladder              retry schedule: the delays before each further attempt
-//	Progress            the life of a respondent; methods of Plan return the next one
-//	Quotas, Tally       which respondents count where, and when there are enough
-//	Room, MinuteLimit, FairShare  how many contacts are enqueued now, and for which surveys
-//	Arm, Content        the questionnaire, its modes and its texts
-//	Reader              respondents from CSV and NDJSON, row by row
+//	Definition, Plan    a user's input, and its checked form (plan.go)
+//	Arm, Content        the variants of a survey, their modes and their texts
+//	RetrySchedule       the delays before each further attempt
+//	Quotas              which respondents count where
+//	Progress            the state of a respondent; methods of Plan return the next one
+//	                    (respondent.go, conversation.go)
+//	Decision            what a running survey does next (decision.go)
+//	Survey, Respondent  the stored records (records.go), and the store (store.go)
+//	calendar            package: when the survey is open
+//	pacing              package: how many contacts are enqueued now, and for which surveys
+//	respondents         package: files of respondents, phone numbers, attributes
 //
 // # Invariants
 //
 //   - Nothing here does I/O, reads a clock, starts a goroutine or draws random
 //     numbers: the instant, the random number and the reader are arguments. The
-//     one exception is [ScheduleSpec.Compile], which loads the zone with
+//     one exception is [calendar.ScheduleSpec.Compile], which loads the zone with
 //     time.LoadLocation; a program that must run without the system's zones
 //     imports time/tzdata.
 //   - No contact is requested outside an open window, after the last retry of the

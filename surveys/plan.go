@@ -7,11 +7,14 @@ import (
 	"time"
 
 	"weir"
+	"weir/internal/validation"
+	"weir/surveys/calendar"
+	"weir/surveys/respondents"
 )
 
 // Definition is a survey as clients write it, without its respondents.
 type Definition struct {
-	Schedule       ScheduleSpec                  `json:"schedule"`
+	Schedule       calendar.ScheduleSpec         `json:"schedule"`
 	Modes          map[Mode]ModeSpec             `json:"modes" doc:"how each mode is used: ivr, sms, mobileweb, cati"`
 	Arms           []Arm                         `json:"arms" doc:"what is compared; one arm if nothing is"`
 	Questionnaires map[string]map[Mode][]Content `json:"questionnaires" doc:"for each questionnaire and mode the content of each attempt; the last one also of those that follow"`
@@ -45,7 +48,7 @@ type Defaults struct {
 
 // Plan is a checked definition. It is immutable.
 type Plan struct {
-	Schedule           *Schedule
+	Schedule           *calendar.Schedule
 	Arms               []Arm
 	Retries            map[Mode]RetrySchedule
 	Channels           map[Mode]string
@@ -78,10 +81,10 @@ const (
 // and [MissingAttributes] check what depends on the respondents, [Schedule.CheckAhead] what depends
 // on the instant.
 func (d Definition) Compile(def Defaults) (*Plan, []weir.FieldError) {
-	var m fieldErrors
+	var m validation.Errors
 	schedule, wrong := d.Schedule.Compile()
-	m.in("/schedule", wrong)
-	m.in("/quotas", d.Quotas.check())
+	m.AddPart("/schedule", wrong)
+	m.AddPart("/quotas", d.Quotas.check())
 	pl := &Plan{
 		Schedule: schedule, Arms: checkArms(d.Arms, &m), CountPartial: d.CountPartial, Quotas: d.Quotas,
 		FallbackDelay: DefaultFallbackDelay, StopWords: d.stopWords(&m), Labels: d.labels(&m), Region: d.Region,
@@ -94,16 +97,16 @@ func (d Definition) Compile(def Defaults) (*Plan, []weir.FieldError) {
 	if d.FallbackDelay != "" {
 		var err error
 		if pl.FallbackDelay, err = ParseDelay(d.FallbackDelay); err != nil {
-			m.add("/fallback_delay", "format", "%v", err)
+			m.Add("/fallback_delay", "format", "%v", err)
 		}
 	}
 	if r := d.InitialSuccessRate; r != nil {
 		if pl.InitialSuccessRate = *r; *r < 0 || *r > 1 {
-			m.add("/initial_success_rate", "range", "must be from 0 to 1")
+			m.Add("/initial_success_rate", "range", "must be from 0 to 1")
 		}
 	}
-	if d.Region != "" && !KnownRegion(d.Region) {
-		m.add("/region", "unknown", "%q is not a region of phone numbers, like MX", clip(d.Region))
+	if d.Region != "" && !respondents.KnownRegion(d.Region) {
+		m.Add("/region", "unknown", "%q is not a region of phone numbers, like MX", validation.Clip(d.Region))
 	}
 	pl.Retries, pl.Channels = d.modes(&m)
 	pl.content = d.compileContent(pl.Arms, &m)
@@ -115,28 +118,28 @@ func (d Definition) Compile(def Defaults) (*Plan, []weir.FieldError) {
 }
 
 // bounded returns n after checking its range, or the default if n is 0.
-func bounded(n, least, most, def int, pointer string, m *fieldErrors) int {
+func bounded(n, least, most, def int, pointer string, m *validation.Errors) int {
 	if n == 0 {
 		return def
 	}
 	if n < least || n > most {
-		m.add(pointer, "range", "must be from %d to %d", least, most)
+		m.Add(pointer, "range", "must be from %d to %d", least, most)
 	}
 	return n
 }
 
-func (d Definition) stopWords(m *fieldErrors) []string {
+func (d Definition) stopWords(m *validation.Errors) []string {
 	if d.StopWords == nil {
 		return DefaultStopWords()
 	}
 	if len(d.StopWords) > maxStopWords {
-		m.add("/stop_words", "length", "must have up to %d words", maxStopWords)
+		m.Add("/stop_words", "length", "must have up to %d words", maxStopWords)
 		return nil
 	}
 	var out []string
 	for i, w := range d.StopWords {
 		if w = trimPunctuation(w); w == "" || len(w) > maxStopWord {
-			m.add("/stop_words/"+strconv.Itoa(i), "length", "must have 1 to %d bytes beside punctuation", maxStopWord)
+			m.Add("/stop_words/"+strconv.Itoa(i), "length", "must have 1 to %d bytes beside punctuation", maxStopWord)
 		}
 		out = append(out, w)
 	}
@@ -144,18 +147,18 @@ func (d Definition) stopWords(m *fieldErrors) []string {
 }
 
 // labels returns the attributes that contacts carry as labels.
-func (d Definition) labels(m *fieldErrors) []string {
+func (d Definition) labels(m *validation.Errors) []string {
 	if len(d.Labels) > maxLabels {
-		m.add("/labels", "length", "must have up to %d names", maxLabels)
+		m.Add("/labels", "length", "must have up to %d names", maxLabels)
 		return nil
 	}
 	for i, name := range d.Labels {
 		at := "/labels/" + strconv.Itoa(i)
 		switch {
-		case !validAttributeName(name):
-			m.add(at, "format", attributeForm)
-		case builtIn(name) || name == fieldPhone || name == labelQuestionnaire:
-			m.add(at, "reserved", "is the name of something that contacts say anyway, or may not")
+		case !respondents.ValidName(name):
+			m.Add(at, "format", respondents.NameRule)
+		case respondents.BuiltIn(name) || name == respondents.FieldPhone || name == labelQuestionnaire:
+			m.Add(at, "reserved", "is the name of something that contacts say anyway, or may not")
 		}
 	}
 	return d.Labels
@@ -163,29 +166,38 @@ func (d Definition) labels(m *fieldErrors) []string {
 
 // modes parses the retry schedules and channels of the modes. Every mode that an arm
 // uses needs a channel.
-func (d Definition) modes(m *fieldErrors) (map[Mode]RetrySchedule, map[Mode]string) {
+func (d Definition) modes(m *validation.Errors) (map[Mode]RetrySchedule, map[Mode]string) {
 	ladders, names := map[Mode]RetrySchedule{}, map[Mode]string{}
 	for _, mode := range sortedKeys(d.Modes) {
-		spec, at := d.Modes[mode], "/modes/"+token(string(mode))
+		spec, at := d.Modes[mode], "/modes/"+validation.Token(string(mode))
 		if !slices.Contains(Modes(), mode) {
-			m.add(at, "unknown", "is not one of %v", Modes())
+			m.Add(at, "unknown", "is not one of %v", Modes())
 			continue
 		}
 		if spec.Channel == "" {
-			m.add(at+"/channel", "required", "must be the name of a channel")
+			m.Add(at+"/channel", "required", "must be the name of a channel")
 		}
 		l, err := ParseRetrySchedule(spec.Retries)
 		if err != nil {
-			m.add(at+"/retries", "format", "%v", err)
+			m.Add(at+"/retries", "format", "%v", err)
 		}
 		ladders[mode], names[mode] = l, spec.Channel
 	}
 	for i, a := range d.Arms {
 		for j, mode := range a.Modes {
 			if _, ok := d.Modes[mode]; !ok && slices.Contains(Modes(), mode) {
-				m.add("/arms/"+strconv.Itoa(i)+"/modes/"+strconv.Itoa(j), "unknown", "modes says nothing about %s", mode)
+				m.Add("/arms/"+strconv.Itoa(i)+"/modes/"+strconv.Itoa(j), "unknown", "modes says nothing about %s", mode)
 			}
 		}
 	}
 	return ladders, names
+}
+
+// Invalid returns one error for the validation failures of a definition; nil if
+// there are none.
+func Invalid(fields []weir.FieldError) error {
+	if len(fields) == 0 {
+		return nil
+	}
+	return &weir.Error{Code: weir.CodeInvalid, Message: "the survey definition is not valid", Fields: fields}
 }

@@ -1,12 +1,15 @@
 package surveys_test
 
 import (
+	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"weir"
 	"weir/surveys"
+	"weir/surveys/calendar"
 )
 
 func defaults() surveys.Defaults {
@@ -16,7 +19,7 @@ func defaults() surveys.Defaults {
 // definition returns a survey by calls, then SMS, in UTC around the clock.
 func definition() surveys.Definition {
 	return surveys.Definition{
-		Schedule: office("UTC", surveys.WindowSpec{From: "00:00", To: "24:00"}),
+		Schedule: office("UTC", calendar.WindowSpec{From: "00:00", To: "24:00"}),
 		Modes: map[surveys.Mode]surveys.ModeSpec{
 			surveys.IVR: {Channel: "calls", Retries: "10m 2h"},
 			surveys.SMS: {Channel: "texts", Retries: "1h"},
@@ -138,4 +141,71 @@ func TestChanceChoosesByRatio(t *testing.T) {
 	if diff := cmp.Diff([4]int{0, 300, 700, 0}, seen); diff != "" {
 		t.Error(diff)
 	}
+}
+
+// body is a survey as clients write it.
+const body = `{
+	"schedule": {
+		"time_zone": "America/Mexico_City", "weekdays": ["mon", "fri"],
+		"windows": [{"from": "09:00", "to": "13:00"}, {"from": "15:00", "to": "19:00"}],
+		"blocked_days": ["2026-12-25"], "start_date": "2026-11-02", "end_date": "2026-12-31"
+	},
+	"modes": {
+		"ivr": {"channel": "calls", "retries": "10m 2h"},
+		"sms": {"channel": "texts"}
+	},
+	"arms": [
+		{"questionnaire": "long", "modes": ["ivr", "sms"], "ratio": 30},
+		{"questionnaire": "short", "modes": ["sms"], "ratio": 70}
+	],
+	"questionnaires": {
+		"long": {"ivr": [{"call": {"call_flow_id": 7}}], "sms": [{"messages": ["Hello {{first_name}}"]}]},
+		"short": {"sms": [{"messages": ["Hi"]}, {"messages": ["Are you there?"]}]}
+	},
+	"fallback_delay": "90m", "cutoff": 100, "count_partial": true,
+	"quotas": [{"where": {"gender": {"in": ["f"]}, "age": {"from": 18}}, "quota": 60}],
+	"stop_words": ["stop", "alto"], "weight": 2, "limit_per_minute": 50,
+	"initial_success_rate": 0, "region": "MX"
+}`
+
+func TestDefinitionAsJSON(t *testing.T) {
+	t.Parallel()
+	var d surveys.Definition
+	in := json.NewDecoder(strings.NewReader(body))
+	in.DisallowUnknownFields()
+	if err := in.Decode(&d); err != nil {
+		t.Fatal(err)
+	}
+	pl := plan(t, d)
+	if pl.InitialSuccessRate != 0 || pl.LimitPerMinute != 50 || pl.Target() != 100 || pl.Retries[surveys.IVR].String() != "10m 2h" || pl.Channels[surveys.SMS] != "texts" {
+		t.Errorf("%+v", pl)
+	}
+	text, err := json.Marshal(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var again surveys.Definition
+	if err := json.Unmarshal(text, &again); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(d, again); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// office returns a schedule that is open every day in a zone, from 9 to 17 by default.
+func office(zone string, windows ...calendar.WindowSpec) calendar.ScheduleSpec {
+	if len(windows) == 0 {
+		windows = []calendar.WindowSpec{{From: "09:00", To: "17:00"}}
+	}
+	return calendar.ScheduleSpec{TimeZone: zone, Weekdays: []string{"mon", "tue", "wed", "thu", "fri", "sat", "sun"}, Windows: windows}
+}
+
+// codes lists validation failures as pointer and code.
+func codes(wrong []weir.FieldError) []string {
+	var out []string
+	for _, w := range wrong {
+		out = append(out, w.Pointer+" "+w.Code)
+	}
+	return out
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"weir"
+	"weir/internal/validation"
+	"weir/surveys/respondents"
 )
 
 // MaxBuckets is the max number of buckets of a survey.
@@ -128,11 +130,11 @@ func (q Quotas) Attributes() []string {
 // CheckKnown returns a warning for each quota attribute that no respondent has yet: an
 // application may report it as an answer. known lists the respondents' attributes.
 func (q Quotas) CheckKnown(known []string) []weir.FieldError {
-	var m fieldErrors
+	var m validation.Errors
 	for i, b := range q {
 		for _, name := range slices.Sorted(maps.Keys(b.Where)) {
 			if !slices.Contains(known, name) {
-				m.add(fmt.Sprintf("/quotas/%d/where/%s", i, token(name)), "unknown", "no respondent has the attribute %q yet (they have: %s); no respondent counts for this quota until an answer sets it", clip(name), joinNames(known))
+				m.Add(fmt.Sprintf("/quotas/%d/where/%s", i, validation.Token(name)), "unknown", "no respondent has the attribute %q yet (they have: %s); no respondent counts for this quota until an answer sets it", validation.Clip(name), joinNames(known))
 			}
 		}
 	}
@@ -141,9 +143,9 @@ func (q Quotas) CheckKnown(known []string) []weir.FieldError {
 
 // check returns the validation failures of the quotas themselves.
 func (q Quotas) check() []weir.FieldError {
-	var m fieldErrors
+	var m validation.Errors
 	if len(q) > MaxBuckets {
-		m.add("", "length", "must have up to %d buckets", MaxBuckets)
+		m.Add("", "length", "must have up to %d buckets", MaxBuckets)
 		return m
 	}
 	good := make([]bool, len(q))
@@ -153,12 +155,12 @@ func (q Quotas) check() []weir.FieldError {
 		good[i] = len(m) == before
 	}
 	if len(q) > 0 && len(m) == 0 && q.Sum() == 0 {
-		m.add("", "range", "at least one bucket must want somebody")
+		m.Add("", "range", "at least one bucket must want somebody")
 	}
 	for i, b := range q {
 		for j, c := range q[:i] {
 			if good[i] && good[j] && b.overlaps(c) {
-				m.add("/"+strconv.Itoa(i), "overlap", "a respondent could fall into bucket %d as well", j)
+				m.Add("/"+strconv.Itoa(i), "overlap", "a respondent could fall into bucket %d as well", j)
 				break
 			}
 		}
@@ -166,25 +168,25 @@ func (q Quotas) check() []weir.FieldError {
 	return m
 }
 
-func (b Bucket) check(at string, m *fieldErrors) {
+func (b Bucket) check(at string, m *validation.Errors) {
 	if b.Quota < 0 || b.Quota > math.MaxInt32 {
-		m.add(at+"/quota", "range", "must be from 0 to %d", math.MaxInt32)
+		m.Add(at+"/quota", "range", "must be from 0 to %d", math.MaxInt32)
 	}
 	if len(b.Where) == 0 {
-		m.add(at+"/where", "required", "must name at least one attribute")
+		m.Add(at+"/where", "required", "must name at least one attribute")
 	}
 	for _, name := range slices.Sorted(maps.Keys(b.Where)) {
-		match, at := b.Where[name], at+"/where/"+token(name)
+		match, at := b.Where[name], at+"/where/"+validation.Token(name)
 		ranged := match.From != nil || match.To != nil
 		switch {
-		case !validAttributeName(name):
-			m.add(at, "format", "%s", attributeForm)
+		case !respondents.ValidName(name):
+			m.Add(at, "format", "%s", respondents.NameRule)
 		case match.In != nil && ranged:
-			m.add(at, "format", "takes either in or from and to")
+			m.Add(at, "format", "takes either in or from and to")
 		case !ranged && len(match.In) == 0:
-			m.add(at, "required", "needs in with at least one text, or from or to")
+			m.Add(at, "required", "needs in with at least one text, or from or to")
 		case ranged && match.low() > match.high():
-			m.add(at, "range", "from is larger than to")
+			m.Add(at, "range", "from is larger than to")
 		}
 	}
 }

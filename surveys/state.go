@@ -1,6 +1,9 @@
 package surveys
 
-import "weir"
+import (
+	"weir"
+	"weir/internal/validation"
+)
 
 // State is the state of a survey.
 type State string
@@ -47,7 +50,7 @@ func (s State) Apply(step Step) (State, error) {
 	case Finish:
 		from, to = []State{Running, Paused, Stopping}, Done
 	default:
-		return s, weir.Errorf(weir.CodeInvalid, "%q is nothing that a survey does", clip(string(step)))
+		return s, weir.Errorf(weir.CodeInvalid, "%q is nothing that a survey does", validation.Clip(string(step)))
 	}
 	for _, f := range from {
 		if s == f {

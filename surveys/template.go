@@ -5,34 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"regexp"
 	"strings"
+
+	"weir/internal/validation"
+	"weir/surveys/respondents"
 )
-
-// attributeForm describes the names of attributes.
-const attributeForm = "the name of an attribute begins with a letter and has up to 63 of a-z, 0-9 and _"
-
-var attributeName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,62}$`)
-
-func validAttributeName(name string) bool { return attributeName.MatchString(name) }
-
-// Names that templates resolve although they are not attributes of a respondent.
-const (
-	fieldRespondent = "respondent" // the respondent's id
-	fieldToken      = "token"      // the id and an unguessable code; an attribute of this name takes precedence
-	fieldSurvey     = "survey"
-	fieldAttempt    = "attempt" // number of the attempt in its mode
-	fieldMode       = "mode"
-	fieldPhone      = "phone" // the column of the import; no template may show it
-)
-
-func builtIn(name string) bool {
-	return name == fieldRespondent || name == fieldSurvey || name == fieldAttempt || name == fieldMode
-}
-
-// Reserved reports whether a name cannot be that of an attribute because it has
-// another meaning.
-func Reserved(name string) bool { return builtIn(name) || name == fieldPhone }
 
 // text is a template: literal text and {{names}} in turn.
 type text []piece
@@ -59,9 +36,9 @@ func parseText(s string) (text, error) {
 		}
 		name = strings.TrimSpace(name)
 		switch {
-		case !validAttributeName(name):
-			return nil, fmt.Errorf("{{%s}}: %s", clip(name), attributeForm)
-		case name == fieldPhone:
+		case !respondents.ValidName(name):
+			return nil, fmt.Errorf("{{%s}}: %s", validation.Clip(name), respondents.NameRule)
+		case name == respondents.FieldPhone:
 			return nil, errors.New("{{phone}} cannot be used; {{respondent}} says who it is")
 		}
 		out = append(out, piece{field: name})
@@ -74,7 +51,7 @@ func parseText(s string) (text, error) {
 func (t text) fields() []string {
 	var out []string
 	for _, p := range t {
-		if p.field != "" && !builtIn(p.field) && p.field != fieldToken {
+		if p.field != "" && !respondents.BuiltIn(p.field) && p.field != respondents.FieldToken {
 			out = append(out, p.field)
 		}
 	}
@@ -141,7 +118,7 @@ func parseURL(s string) (text, error) {
 		return nil, errors.New("must have no fragment (#)")
 	}
 	for _, p := range t {
-		if p.field == fieldRespondent || p.field == fieldToken {
+		if p.field == respondents.FieldRespondent || p.field == respondents.FieldToken {
 			return t, nil
 		}
 	}
@@ -149,5 +126,5 @@ func parseURL(s string) (text, error) {
 	if strings.Contains(s, "?") {
 		join = "&"
 	}
-	return append(t, piece{literal: join + fieldRespondent + "="}, piece{field: fieldRespondent}), nil
+	return append(t, piece{literal: join + respondents.FieldRespondent + "="}, piece{field: respondents.FieldRespondent}), nil
 }

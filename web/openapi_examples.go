@@ -10,6 +10,8 @@ import (
 	"weir"
 	"weir/ops"
 	"weir/surveys"
+	"weir/surveys/calendar"
+	"weir/surveys/respondents"
 )
 
 // plainJSON encodes a value as JSON and decodes it again.
@@ -141,7 +143,7 @@ func exampleSummary() SurveySummary {
 
 func exampleDefinition() surveys.Definition {
 	return surveys.Definition{
-		Schedule: surveys.ScheduleSpec{TimeZone: "America/Mexico_City", Weekdays: []string{"mon", "tue", "wed"}, Windows: []surveys.WindowSpec{{From: "09:00", To: "18:00"}}},
+		Schedule: calendar.ScheduleSpec{TimeZone: "America/Mexico_City", Weekdays: []string{"mon", "tue", "wed"}, Windows: []calendar.WindowSpec{{From: "09:00", To: "18:00"}}},
 		Modes:    map[surveys.Mode]surveys.ModeSpec{"sms": {Channel: "texts", Retries: "2h 1d"}},
 		Arms:     []surveys.Arm{{Modes: []surveys.Mode{"sms"}}},
 		Questionnaires: map[string]map[surveys.Mode][]surveys.Content{
@@ -183,7 +185,7 @@ func respondentExamples() []any {
 		exampleRespondent(),
 		HeardView{RespondentView: exampleRespondent()},
 		RespondentList{Respondents: []RespondentView{exampleRespondent()}},
-		ImportView{Added: 1, Respondents: []AddedView{{ID: "r2s"}}, Errors: []surveys.RowError{}},
+		ImportView{Added: 1, Respondents: []AddedView{{ID: "r2s"}}, Errors: []respondents.RowError{}},
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"unicode"
 
 	"weir/surveys"
+	"weir/surveys/respondents"
 )
 
 // resultColumns are the columns that the results of every survey have. Columns
@@ -141,7 +142,7 @@ func (d *download) attributes(f surveys.Filter) ([]string, error) {
 	known := map[string]bool{}
 	err := d.pages(f, func(r *surveys.Respondent) {
 		for _, name := range slices.Sorted(maps.Keys(r.Attributes)) {
-			if len(known) < surveys.MaxAttributes {
+			if len(known) < respondents.MaxAttributes {
 				known[name] = true
 			}
 		}

@@ -14,6 +14,7 @@ import (
 
 	"weir"
 	"weir/surveys"
+	"weir/surveys/respondents"
 )
 
 const (
@@ -66,15 +67,15 @@ func takesRespondents(v surveys.Survey) error {
 }
 
 // formatOf returns the format by Content-Type; it is empty for JSON.
-func formatOf(r *http.Request, rt *route) (_ surveys.Format, encoding string, err error) {
+func formatOf(r *http.Request, rt *route) (_ respondents.Format, encoding string, err error) {
 	got, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	compression := r.Header.Get("Content-Encoding")
 	known := compression == "" || strings.EqualFold(compression, "identity")
 	switch {
 	case err == nil && known && got == csvType:
-		return surveys.CSV, params["charset"], nil
+		return respondents.CSV, params["charset"], nil
 	case err == nil && known && got == ndjsonType:
-		return surveys.NDJSON, params["charset"], nil
+		return respondents.NDJSON, params["charset"], nil
 	case err == nil && got == jsonType:
 		return "", "", nil // readJSON reports its errors
 	}
@@ -88,7 +89,7 @@ type loading struct {
 	imp      int64 // 0: rows are visible at once
 	strict   bool  // nothing is loaded if any row is bad
 	distinct bool  // a number twice is a bad row
-	rows     []surveys.Row
+	rows     []respondents.Row
 	size     int
 	line     int // of the last row read
 	stored   time.Time
@@ -96,7 +97,7 @@ type loading struct {
 	bad      spool
 }
 
-func (s *service) importRows(c *call, w http.ResponseWriter, v surveys.Survey, format surveys.Format, encoding string) error {
+func (s *service) importRows(c *call, w http.ResponseWriter, v surveys.Survey, format respondents.Format, encoding string) error {
 	if c.r.ContentLength > s.MostImport {
 		ignore(c.r.Body)
 		return broken(&http.MaxBytesError{Limit: s.MostImport})
@@ -113,7 +114,7 @@ func (s *service) importRows(c *call, w http.ResponseWriter, v surveys.Survey, f
 	defer l.bad.close()
 	p := newPace(w)
 	p.reading()
-	rows, err := surveys.NewReader(arriving{http.MaxBytesReader(w, c.r.Body, s.MostImport), p}, format, encoding, v.Definition.Region)
+	rows, err := respondents.NewReader(arriving{http.MaxBytesReader(w, c.r.Body, s.MostImport), p}, format, encoding, v.Definition.Region)
 	if err != nil {
 		err = broken(err)
 	} else {
@@ -131,7 +132,7 @@ func (s *service) importRows(c *call, w http.ResponseWriter, v surveys.Survey, f
 }
 
 // load reads to the end, then commits a strict import or rolls it back.
-func (l *loading) load(ctx context.Context, rows *surveys.Reader, p *pace) error {
+func (l *loading) load(ctx context.Context, rows *respondents.Reader, p *pace) error {
 	if err := l.begin(ctx); err != nil {
 		return err
 	}
@@ -164,7 +165,7 @@ func (l *loading) begin(ctx context.Context) (err error) {
 }
 
 // read reads rows and stores them in batches, except the last batch.
-func (l *loading) read(ctx context.Context, rows *surveys.Reader, p *pace) error {
+func (l *loading) read(ctx context.Context, rows *respondents.Reader, p *pace) error {
 	l.stored = time.Now()
 	for end := l.stored.Add(transferTime); ; {
 		p.reading()
@@ -175,7 +176,7 @@ func (l *loading) read(ctx context.Context, rows *surveys.Reader, p *pace) error
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
-		if bad, ok := errors.AsType[*surveys.RowError](err); ok {
+		if bad, ok := errors.AsType[*respondents.RowError](err); ok {
 			if l.line, err = bad.Line, l.reject(*bad); err != nil {
 				return err
 			}
@@ -197,7 +198,7 @@ func (l *loading) read(ctx context.Context, rows *surveys.Reader, p *pace) error
 	}
 }
 
-func (l *loading) reject(bad surveys.RowError) error {
+func (l *loading) reject(bad respondents.RowError) error {
 	if l.told.Rejected++; l.told.Rejected > mostRejected {
 		return weir.Errorf(weir.CodeInvalid, "more than %d rows are bad; is this a file of respondents?", mostRejected)
 	}
@@ -241,7 +242,7 @@ func (l *loading) flush(ctx context.Context) error {
 
 // complete rejects rows that lack an attribute used by the content of a
 // launched survey: the launch would have been refused because of them.
-func (l *loading) complete(v surveys.Survey, rows []surveys.Row) ([]surveys.Row, error) {
+func (l *loading) complete(v surveys.Survey, rows []respondents.Row) ([]respondents.Row, error) {
 	lacks := lackingIn(v)
 	out := rows[:0]
 	for _, row := range rows {
@@ -250,7 +251,7 @@ func (l *loading) complete(v surveys.Survey, rows []surveys.Row) ([]surveys.Row,
 			out = append(out, row)
 			continue
 		}
-		if err := l.reject(surveys.RowError{Line: row.Line, Column: names[0], Reason: errLacks(names[0])}); err != nil {
+		if err := l.reject(respondents.RowError{Line: row.Line, Column: names[0], Reason: errLacks(names[0])}); err != nil {
 			return nil, err
 		}
 	}
@@ -274,7 +275,7 @@ func errLacks(name string) string {
 }
 
 // count counts the results of rows.
-func (l *loading) count(rows []surveys.Row, added []surveys.Added) error {
+func (l *loading) count(rows []respondents.Row, added []surveys.Added) error {
 	unsure := false
 	for i, a := range added {
 		unsure = unsure || a.Unsure
@@ -284,7 +285,7 @@ func (l *loading) count(rows []surveys.Row, added []surveys.Added) error {
 		}
 		l.told.Duplicates++
 		if l.distinct {
-			if err := l.reject(surveys.RowError{Line: rows[i].Line, Column: "phone", Reason: errHasNumber}); err != nil {
+			if err := l.reject(respondents.RowError{Line: rows[i].Line, Column: "phone", Reason: errHasNumber}); err != nil {
 				return err
 			}
 		}
@@ -301,7 +302,7 @@ func errUnsure() error {
 	return weir.Errorf(weir.CodeConflict, "another import, which is under way or being taken back, has some of these numbers; load them again when it is over, in a few minutes")
 }
 
-func (l *loading) respondents(v surveys.Survey, rows []surveys.Row) []surveys.Respondent {
+func (l *loading) respondents(v surveys.Survey, rows []respondents.Row) []surveys.Respondent {
 	now := l.Now().UTC()
 	out := make([]surveys.Respondent, 0, len(rows))
 	for _, row := range rows {
@@ -350,7 +351,7 @@ func (l *loading) answer(w http.ResponseWriter, p *pace, err error) error {
 	if err != nil && l.line == 0 {
 		return err
 	}
-	l.told.Errors = []surveys.RowError{}
+	l.told.Errors = []respondents.RowError{}
 	if err == nil {
 		l.told.LastLine = 0
 	}

@@ -10,6 +10,7 @@ import (
 
 	"weir"
 	"weir/surveys"
+	"weir/surveys/respondents"
 )
 
 // importJSON adds up to 1,000 respondents, all or none.
@@ -30,7 +31,7 @@ func (s *service) importJSON(c *call, w http.ResponseWriter, v surveys.Survey, r
 	if err != nil {
 		return err
 	}
-	told := ImportView{Errors: []surveys.RowError{}, Respondents: make([]AddedView, 0, len(added))}
+	told := ImportView{Errors: []respondents.RowError{}, Respondents: make([]AddedView, 0, len(added))}
 	for _, a := range added {
 		told.Respondents = append(told.Respondents, AddedView{a.ID.String(), a.Duplicate})
 		if a.Duplicate {
@@ -59,7 +60,7 @@ func (l *loading) readJSON(c *call, body map[string]any) {
 			continue // reported by the schema
 		}
 		attributes, _ := o["attributes"].(map[string]any)
-		row, wrong := surveys.RowOf(phone, attributes, l.survey.Definition.Region)
+		row, wrong := respondents.RowOf(phone, attributes, l.survey.Definition.Region)
 		for _, f := range wrong {
 			f.Pointer = "/respondents/" + strconv.Itoa(i) + f.Pointer
 			c.wrong.take(f)

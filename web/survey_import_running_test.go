@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"weir/surveys"
+	"weir/surveys/respondents"
 )
 
 // A running survey rejects a respondent who lacks an attribute that its content
@@ -21,7 +22,7 @@ func TestRunningSurveyTakesNobodyWhomItCannotAddress(t *testing.T) {
 	}
 	r.people.surveys[0].State = surveys.Running
 	file = "phone,first_name\n+525500000002,Ana\n+525500000003,\n"
-	want := []surveys.RowError{{Line: 3, Column: "first_name", Reason: "the content of the survey, which was launched, says {{first_name}}, and the respondent has no first_name"}}
+	want := []respondents.RowError{{Line: 3, Column: "first_name", Reason: "the content of the survey, which was launched, says {{first_name}}, and the respondent has no first_name"}}
 	for _, query := range []string{"", "?on_error=skip"} {
 		v := importOf(t, r.load(query, "text/csv", file))
 		if d := cmp.Diff(want, v.Errors); d != "" || v.Rejected != 1 || (v.Added == 1) != (query != "") {

@@ -10,6 +10,7 @@ import (
 
 	"weir"
 	"weir/surveys"
+	"weir/surveys/respondents"
 	"weir/web"
 )
 
@@ -41,7 +42,7 @@ func TestRespondentsAreAddedAsJSON(t *testing.T) {
 	r := newRig(t)
 	r.put("s1", `"region":"MX",`)
 	g := r.do("POST", importPath, `{"respondents":[{"phone":"55 0000 0000","attributes":{"age":34,"first_name":" Ana ","none":null}},{"phone":"+525500000001"},{"phone":"+52 55 0000 0000"}]}`)
-	want := web.ImportView{Added: 2, Duplicates: 1, Respondents: []web.AddedView{{ID: "r1"}, {ID: "r2"}, {ID: "r1", Duplicate: true}}, Errors: []surveys.RowError{}}
+	want := web.ImportView{Added: 2, Duplicates: 1, Respondents: []web.AddedView{{ID: "r1"}, {ID: "r2"}, {ID: "r1", Duplicate: true}}, Errors: []respondents.RowError{}}
 	if d := cmp.Diff(want, into[web.ImportView](t, g, 200)); d != "" {
 		t.Error(d)
 	}
@@ -82,7 +83,7 @@ func TestBadRowsAreSkippedOrLetNothingIn(t *testing.T) {
 	t.Parallel()
 	csv := "Phone,First Name,age\n+525500000000,Ana,34\nCANARY,Bo,1\n+525500000001,Cy\n+525500000000,Di,9\n\n+525500000002,Ed,40\n"
 	ndjson := `{"phone":"+525500000000","first_name":"Ana","age":34}` + "\n" + `{"phone":"CANARY"}` + "\n{\n" + `{"phone":"+525500000000"}` + "\n\n" + `{"phone":"+525500000002","age":40}` + "\n"
-	dup := surveys.RowError{Line: 5, Column: "phone", Reason: "the survey has this number already, or it stands in a row before"}
+	dup := respondents.RowError{Line: 5, Column: "phone", Reason: "the survey has this number already, or it stands in a row before"}
 	for _, tc := range []struct {
 		format, query, body string
 		status              int
@@ -105,7 +106,7 @@ func TestBadRowsAreSkippedOrLetNothingIn(t *testing.T) {
 			if tc.format == "application/x-ndjson" {
 				first = 2
 			}
-			want := web.ImportView{Rejected: 2, Errors: []surveys.RowError{{Line: first, Column: "phone", Reason: badRow}, {Line: first + 1, Reason: tc.third}}}
+			want := web.ImportView{Rejected: 2, Errors: []respondents.RowError{{Line: first, Column: "phone", Reason: badRow}, {Line: first + 1, Reason: tc.third}}}
 			strict, distinct := tc.status == 422, strings.Contains(tc.query, "duplicates=error")
 			if !strict || distinct {
 				want.Duplicates = 1

@@ -11,6 +11,7 @@ import (
 	"weir"
 	"weir/ops"
 	"weir/surveys"
+	"weir/surveys/respondents"
 )
 
 func (s *service) listRespondents(c *call) (reply, error) {
@@ -70,7 +71,7 @@ func respondentFilter(c *call, v surveys.Survey) (surveys.Filter, error) {
 		if strings.HasPrefix(phone, " ") { // an unescaped plus
 			phone = "+" + phone[1:]
 		}
-		if f.Phone, err = surveys.NormalizePhone(phone, v.Definition.Region); err != nil {
+		if f.Phone, err = respondents.NormalizePhone(phone, v.Definition.Region); err != nil {
 			c.wrong.add("/phone", "format", "%v", err)
 		}
 	}
@@ -154,7 +155,7 @@ func (s *service) hearing(c *call, r *surveys.Respondent) (surveys.Report, error
 		h.Messages = append(h.Messages, text)
 	}
 	if answers, ok := c.body["answers"].(map[string]any); ok {
-		values, wrong := surveys.Attributes(answers)
+		values, wrong := respondents.Attributes(answers)
 		h.Answers = values
 		for _, f := range wrong {
 			f.Pointer = "/answers" + f.Pointer

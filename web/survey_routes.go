@@ -7,6 +7,7 @@ import (
 
 	"weir"
 	"weir/surveys"
+	"weir/surveys/respondents"
 )
 
 func (s *service) surveyRoutes() []*route {
@@ -101,7 +102,7 @@ func (s *service) respondentRoutes() []*route {
 		query: []parameter{
 			{name: "on_error", kind: "string", enum: []string{"none", "skip"}, single: true, fallback: "none", description: "of a file: load nothing if a row is bad, or skip bad rows"},
 			{name: "duplicates", kind: "string", enum: []string{"skip", "error"}, single: true, fallback: "skip", description: "pass over rows whose number the survey has, or take them for bad ones"},
-			{name: "encoding", kind: "string", enum: surveys.Encodings(), single: true, description: "of a file; absent: the charset of the content type, else UTF-16 if the file begins with its mark, else UTF-8"},
+			{name: "encoding", kind: "string", enum: respondents.Encodings(), single: true, description: "of a file; absent: the charset of the content type, else UTF-16 if the file begins with its mark, else UTF-8"},
 		},
 		body: typeOf[RespondentsBody](), bodyTypes: []string{jsonType}, bodyLimit: mostContactsBody, uploads: []string{csvType, ndjsonType},
 		example: map[string]any{"respondents": []any{map[string]any{"phone": "+525512345678", "attributes": map[string]any{"first_name": "Ana", "age": 34}}}},

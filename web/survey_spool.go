@@ -8,7 +8,7 @@ import (
 	"io"
 	"os"
 
-	"weir/surveys"
+	"weir/surveys/respondents"
 )
 
 // mostSpooled is the max number of bytes of bad rows kept in memory.
@@ -25,7 +25,7 @@ type spool struct {
 }
 
 // add appends a bad row.
-func (s *spool) add(e surveys.RowError) error {
+func (s *spool) add(e respondents.RowError) error {
 	raw, err := json.Marshal(e)
 	if err != nil {
 		return fmt.Errorf("web: a bad row as JSON: %w", err)

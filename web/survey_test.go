@@ -10,6 +10,7 @@ import (
 
 	"weir"
 	"weir/surveys"
+	"weir/surveys/calendar"
 	"weir/web"
 )
 
@@ -282,7 +283,7 @@ func TestStats(t *testing.T) {
 			},
 			Attempts: map[surveys.Made]int{{Mode: surveys.SMS, Outcome: weir.Completed}: 9, {Mode: surveys.IVR, Outcome: weir.Busy}: 2},
 		},
-		Tally: surveys.Tally{Counted: 5}, Target: 30, Rate: 1.5, EndsAt: start, Success: 0.25, Open: true, Next: surveys.Span{Open: start, Close: start.Add(1)},
+		Tally: surveys.Tally{Counted: 5}, Target: 30, Rate: 1.5, EndsAt: start, Success: 0.25, Open: true, Next: calendar.Span{Open: start, Close: start.Add(1)},
 		Quotas: []surveys.BucketStats{{Bucket: surveys.Bucket{Quota: 10}, Counted: 5}},
 		Using:  []surveys.ChannelUse{{Mode: surveys.SMS, Channel: "texts", Health: weir.Up, Since: start}},
 	}

@@ -6,6 +6,7 @@ import (
 	"weir"
 	"weir/ops"
 	"weir/surveys"
+	"weir/surveys/respondents"
 )
 
 // SurveyBody is the body of PUT: a survey without its respondents.
@@ -103,9 +104,9 @@ type ImportView struct {
 	Duplicates int `json:"duplicates" doc:"rows whose number the survey has, or had in a row before"`
 	Rejected   int `json:"rejected" doc:"rows that cannot be loaded"`
 	// LastLine is the last processed line of a failed import.
-	LastLine    int                `json:"last_line,omitempty" doc:"of an import that broke off: the last line whose row was dealt with; rows before it are in, unless nothing was to be loaded"`
-	Respondents []AddedView        `json:"respondents,omitempty" doc:"in the order of a request that was JSON"`
-	Errors      []surveys.RowError `json:"errors" doc:"every row that was rejected, in order"`
+	LastLine    int                    `json:"last_line,omitempty" doc:"of an import that broke off: the last line whose row was dealt with; rows before it are in, unless nothing was to be loaded"`
+	Respondents []AddedView            `json:"respondents,omitempty" doc:"in the order of a request that was JSON"`
+	Errors      []respondents.RowError `json:"errors" doc:"every row that was rejected, in order"`
 }
 
 // AddedView is one respondent of a JSON request.

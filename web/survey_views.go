@@ -6,6 +6,7 @@ import (
 
 	"weir"
 	"weir/surveys"
+	"weir/surveys/calendar"
 )
 
 func surveySummary(s surveys.Survey) SurveySummary {
@@ -120,7 +121,7 @@ func statsView(s surveys.Survey, st surveys.Stats) StatsView {
 		v.Channels = append(v.Channels, ChannelUseView{u.Mode, u.Channel, u.Health, u.Reason, instant(u.Since)})
 	}
 	v.Why, v.WhyCode = st.Why.Text, st.Why.Code
-	if st.Next != (surveys.Span{}) {
+	if st.Next != (calendar.Span{}) {
 		v.Window = &SpanView{st.Next.Open.UTC(), st.Next.Close.UTC()}
 	}
 	return v

@@ -15,6 +15,7 @@ import (
 	"weir/events"
 	"weir/ops"
 	"weir/surveys"
+	"weir/surveys/pacing"
 )
 
 // channelLoad is a round's view of a channel.
@@ -83,7 +84,7 @@ func (r *round) newChannelLoad(ch weir.Channel) *channelLoad {
 // queueLimitFor returns the number of queued contacts that suffices to leave a channel
 // no room.
 func queueLimitFor(ch weir.Channel, rate float64) int {
-	most, _ := surveys.ChannelLoad{Capacity: ch.Capacity, Rate: rate}.Room(1, feedAhead, math.MaxInt64)
+	most, _ := pacing.ChannelLoad{Capacity: ch.Capacity, Rate: rate}.Room(1, feedAhead, math.MaxInt64)
 	return most + 1
 }
 
@@ -100,8 +101,8 @@ func (t *channelLoad) addSurvey(survey string) {
 }
 
 // pacingLoad returns the channel's load in the form that the rules need.
-func (t *channelLoad) pacingLoad(rate float64) surveys.ChannelLoad {
-	return surveys.ChannelLoad{
+func (t *channelLoad) pacingLoad(rate float64) pacing.ChannelLoad {
+	return pacing.ChannelLoad{
 		Capacity: t.channel.Capacity, Reserve: channels.ReplyReserve(t.channel.Settings), InFlight: t.figures.InFlight,
 		Queued: t.ready.Ours, Others: t.ready.Others, Surveys: t.surveys, Rate: rate,
 	}
@@ -116,11 +117,11 @@ func (t *channelLoad) whyNoRoom(size int, rate float64, now, closes time.Time) o
 	}
 	f := t.pacingLoad(rate)
 	switch _, short := f.Room(size, feedAhead, closes.Sub(now)); short {
-	case surveys.TooLarge:
+	case pacing.TooLarge:
 		return ops.Why{Code: ops.WhyTooLarge, Text: fmt.Sprintf("a contact takes %d slots and channel %s has %d for it", size, t.channel.Name, f.Capacity-f.Reserve)}
-	case surveys.ClosesSoon, surveys.WindowClosed:
+	case pacing.ClosesSoon, pacing.WindowClosed:
 		return ops.Why{Code: ops.WhyWindow, Text: fmt.Sprintf("the window closes at %s, before channel %s could dispatch another contact", ops.WhyAt(closes), t.channel.Name)}
-	case surveys.NoRoom:
+	case pacing.NoRoom:
 		return ops.Why{Code: ops.WhyCapacity, Text: fmt.Sprintf("channel %s: %d of %d slots are in flight; %d of surveys and %d of others wait",
 			t.channel.Name, f.InFlight, f.Capacity, f.Queued, f.Others)}
 	default:

@@ -6,6 +6,7 @@ import (
 
 	"weir"
 	"weir/surveys"
+	"weir/surveys/pacing"
 )
 
 // candidate is a respondent who would be contacted now.
@@ -33,7 +34,7 @@ func (b *bid) size() int { return len(b.retries) + len(b.starts) }
 // limit reduces the bid to n contacts: half retries and half starts, as far as
 // both are wanted.
 func (b *bid) limit(n int) {
-	retries, starts := surveys.SplitBudget(min(n, b.size()), len(b.retries), len(b.starts))
+	retries, starts := pacing.SplitBudget(min(n, b.size()), len(b.retries), len(b.starts))
 	b.retries, b.starts = b.retries[:retries], b.starts[:starts]
 }
 
@@ -87,11 +88,11 @@ func groupBids(sv *surveyState, channels []weir.ChannelID, retries, starts []can
 // divideRoom divides a channel's room between the surveys that want it, by weight
 // over many rounds. A survey for which the channel has no room claims nothing
 // and loses no credit for that.
-func divideRoom(rota surveys.FairShare, bids []*bid) surveys.FairShare {
+func divideRoom(rota pacing.FairShare, bids []*bid) pacing.FairShare {
 	bids = slices.DeleteFunc(slices.Clone(bids), func(b *bid) bool { return b.room <= 0 })
-	claims, room := make([]surveys.Claim, len(bids)), 0
+	claims, room := make([]pacing.Claim, len(bids)), 0
 	for i, b := range bids {
-		claims[i] = surveys.Claim{Survey: b.survey.survey.Name, Weight: b.survey.plan.Weight, Wants: b.size(), Size: b.contactSize, More: b.wantsMore}
+		claims[i] = pacing.Claim{Survey: b.survey.survey.Name, Weight: b.survey.plan.Weight, Wants: b.size(), Size: b.contactSize, More: b.wantsMore}
 		room = max(room, (b.room-1)*b.contactSize+1) // the last contact may be larger than the rest of the room
 	}
 	if room == 0 {

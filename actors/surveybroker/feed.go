@@ -11,6 +11,7 @@ import (
 	"weir"
 	"weir/actors/supervise"
 	"weir/surveys"
+	"weir/surveys/pacing"
 )
 
 // feed enqueues due steps and starts respondents, as far as channels have room.
@@ -126,7 +127,7 @@ func (r *round) loadLimit(ctx context.Context, sv *surveyState) error {
 }
 
 // loadLimit loads into minute what a survey began in the last minute.
-func (s *System) loadLimit(ctx context.Context, survey int64, minute *surveys.MinuteLimit, now time.Time) error {
+func (s *System) loadLimit(ctx context.Context, survey int64, minute *pacing.MinuteLimit, now time.Time) error {
 	begun, err := call(ctx, func(ctx context.Context) (map[time.Time]int, error) {
 		return s.store.EnqueuedSince(ctx, survey, now.Add(-time.Minute))
 	})

@@ -13,6 +13,7 @@ import (
 	"weir"
 	"weir/actors/surveybroker"
 	"weir/surveys"
+	"weir/surveys/calendar"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -87,10 +88,10 @@ func (l *lab) pass(d time.Duration) {
 }
 
 // allDay returns a schedule that is always open.
-func allDay() surveys.ScheduleSpec {
-	return surveys.ScheduleSpec{
+func allDay() calendar.ScheduleSpec {
+	return calendar.ScheduleSpec{
 		TimeZone: "UTC", Weekdays: []string{"mon", "tue", "wed", "thu", "fri", "sat", "sun"},
-		Windows: []surveys.WindowSpec{{From: "00:00", To: "24:00"}},
+		Windows: []calendar.WindowSpec{{From: "00:00", To: "24:00"}},
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"weir"
 	"weir/channels"
 	"weir/surveys"
+	"weir/surveys/calendar"
 )
 
 // A survey runs from its launch to its end: each respondent is tried as often
@@ -158,7 +159,7 @@ func TestExpiredContactsComeAgain(t *testing.T) {
 	inLabFor(t, 2*time.Minute, quiet, func(l *lab) {
 		l.store.addChannel("texts", "text", 10)
 		d := byText("10m")
-		d.Schedule.Windows = []surveys.WindowSpec{{From: "09:00", To: "10:00"}}
+		d.Schedule.Windows = []calendar.WindowSpec{{From: "09:00", To: "10:00"}}
 		l.lines.idle = true
 		s := l.survey("s", d, 500)
 		l.step("s", surveys.Launch)
@@ -366,7 +367,7 @@ func TestLostNotices(t *testing.T) {
 			inLabFor(t, 5*time.Minute, func(weir.Contact) fate { return c.fate }, func(l *lab) {
 				l.store.addChannel("texts", "text", 5)
 				d := byText("10m")
-				d.Schedule.Windows = []surveys.WindowSpec{{From: "09:00", To: "18:00"}}
+				d.Schedule.Windows = []calendar.WindowSpec{{From: "09:00", To: "18:00"}}
 				s := l.survey("s", d, 3)
 				l.step("s", surveys.Launch)
 				for range 20 {

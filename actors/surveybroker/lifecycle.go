@@ -9,6 +9,7 @@ import (
 	"weir"
 	"weir/actors/supervise"
 	"weir/surveys"
+	"weir/surveys/calendar"
 )
 
 // tally is a round's view of a survey as a whole.
@@ -79,7 +80,7 @@ func (sv *surveyState) causeOf(t tally) surveys.Cause {
 // the end of its last window plus grace.
 func (r *round) wakeForWindows(sv *surveyState) {
 	if last, bounded := sv.plan.Schedule.LastClose(); bounded {
-		r.wakeAt(last.Add(surveys.Grace))
+		r.wakeAt(last.Add(calendar.Grace))
 	}
 	if at, ok := sv.plan.Schedule.NextOpen(r.now); ok && at.After(r.now) {
 		r.wakeAt(at)

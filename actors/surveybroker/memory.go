@@ -8,6 +8,7 @@ import (
 	"weir"
 	"weir/ops"
 	"weir/surveys"
+	"weir/surveys/pacing"
 )
 
 // memory is the state kept from round to round. Losing it in a crash loses no
@@ -25,7 +26,7 @@ type memory struct {
 type surveyState struct {
 	survey          surveys.Survey
 	plan            *surveys.Plan // nil: its definition cannot be run
-	limit           surveys.MinuteLimit
+	limit           pacing.MinuteLimit
 	limitLoaded     bool      // minute includes what earlier processes began
 	firstDelayed    time.Time // earliest instant at which a delayed respondent can be started; zero: none is known
 	skippedUntil    time.Time // the survey is not processed before
@@ -41,8 +42,8 @@ type surveyState struct {
 
 // channelPace is the state kept for a channel: its pacing.
 type channelPace struct {
-	share      surveys.FairShare
-	rate       surveys.RateMeter
+	share      pacing.FairShare
+	rate       pacing.RateMeter
 	freedSlots int // slots that became free since the meter's latest observation
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"weir"
 	"weir/surveys"
+	"weir/surveys/calendar"
 )
 
 // Contacts that wait in a channel when the schedule of a running survey changes
@@ -23,7 +24,7 @@ func TestAScheduleThatChanges(t *testing.T) {
 		l.store.change(func() {
 			waiting = len(l.store.waiting[texts.ID])
 			v := l.store.surveys[s.ID]
-			v.Definition.Schedule.Windows = []surveys.WindowSpec{{From: "08:00", To: "10:00"}}
+			v.Definition.Schedule.Windows = []calendar.WindowSpec{{From: "08:00", To: "10:00"}}
 			v.Version++
 		})
 		if waiting == 0 {

@@ -8,6 +8,7 @@ import (
 
 	"weir"
 	"weir/surveys"
+	"weir/surveys/respondents"
 )
 
 // processOutbox processes outbox entries, which report events of contacts and
@@ -156,9 +157,9 @@ func (r *round) entriesFor(ctx context.Context, boxes map[int64]*surveyEntries, 
 
 // findSender finds the respondent that sent a message.
 func (r *round) findSender(ctx context.Context, n *surveys.OutboxEntry) (_ surveys.Respondent, ok bool, _ error) {
-	number, err := surveys.NormalizePhone(n.Message.From, "")
+	number, err := respondents.NormalizePhone(n.Message.From, "")
 	if err != nil {
-		if number, err = surveys.NormalizePhone("+"+strings.TrimLeft(n.Message.From, "+"), ""); err != nil {
+		if number, err = respondents.NormalizePhone("+"+strings.TrimLeft(n.Message.From, "+"), ""); err != nil {
 			return surveys.Respondent{}, false, nil //nolint:nilerr // it is no number that a respondent has
 		}
 	}

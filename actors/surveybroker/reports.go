@@ -14,6 +14,7 @@ import (
 	"weir"
 	"weir/events"
 	"weir/surveys"
+	"weir/surveys/respondents"
 )
 
 // maxTries is the max number of tries of a report or a stop message that loses
@@ -299,7 +300,7 @@ func (s *System) applyResponse(ctx context.Context, e events.Event, body []byte)
 	if err != nil {
 		return err
 	}
-	answers, wrong := surveys.Attributes(a.Answers)
+	answers, wrong := respondents.Attributes(a.Answers)
 	if err := surveys.Invalid(wrong); err != nil {
 		return err
 	}

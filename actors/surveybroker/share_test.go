@@ -8,6 +8,7 @@ import (
 	"weir"
 	"weir/ops"
 	"weir/surveys"
+	"weir/surveys/calendar"
 )
 
 // Scenario 18: two equal surveys get the same, even if each of their windows
@@ -75,9 +76,9 @@ func TestReasonsReadTheSurveysOnce(t *testing.T) {
 }
 
 // halfHours returns windows of half an hour, every four hours.
-func halfHours(hour int) (out []surveys.WindowSpec) {
+func halfHours(hour int) (out []calendar.WindowSpec) {
 	for ; hour < 24; hour += 4 {
-		out = append(out, surveys.WindowSpec{From: fmt.Sprintf("%02d:00", hour), To: fmt.Sprintf("%02d:30", hour)})
+		out = append(out, calendar.WindowSpec{From: fmt.Sprintf("%02d:00", hour), To: fmt.Sprintf("%02d:30", hour)})
 	}
 	return out
 }

@@ -14,6 +14,7 @@ import (
 	"weir"
 	"weir/channels"
 	"weir/surveys"
+	"weir/surveys/calendar"
 )
 
 // simulation is one run: surveys over days of virtual time, with every kind of
@@ -169,7 +170,7 @@ func (s *simulation) definition(zone string) surveys.Definition {
 		d = byText(ladders[s.chance.IntN(len(ladders))])
 	}
 	d.Schedule.TimeZone = zone
-	windows := [][]surveys.WindowSpec{
+	windows := [][]calendar.WindowSpec{
 		{{From: "09:00", To: "18:00"}}, {{From: "01:30", To: "02:30"}, {From: "10:00", To: "12:00"}, {From: "22:00", To: "24:00"}},
 		{{From: "00:00", To: "24:00"}}, {{From: "00:00", To: "06:00"}, {From: "20:00", To: "24:00"}}, {{From: "02:00", To: "03:00"}, {From: "12:00", To: "20:00"}},
 	}

@@ -10,6 +10,8 @@ import (
 	"weir"
 	"weir/ops"
 	"weir/surveys"
+	"weir/surveys/calendar"
+	"weir/surveys/pacing"
 )
 
 // Stats returns the progress of a survey.
@@ -208,7 +210,7 @@ func (s *System) dueModes(ctx context.Context, survey *surveys.Survey, plan *sur
 
 // whyNoRoom explains why no channel of the given modes has room; it is zero if
 // one has.
-func (s *System) whyNoRoom(ctx context.Context, plan *surveys.Plan, modes []surveys.Mode, window surveys.Span, now time.Time) (first ops.Why, _ error) {
+func (s *System) whyNoRoom(ctx context.Context, plan *surveys.Plan, modes []surveys.Mode, window calendar.Span, now time.Time) (first ops.Why, _ error) {
 	states, err := call(ctx, s.store.ChannelStates)
 	if err != nil {
 		return ops.Why{}, err
@@ -230,7 +232,7 @@ func (s *System) whyNoRoom(ctx context.Context, plan *surveys.Plan, modes []surv
 }
 
 func (s *System) whyChannel(ctx context.Context, plan *surveys.Plan, mode surveys.Mode, states []surveys.ChannelState,
-	lanes map[string][]string, window surveys.Span, now time.Time,
+	lanes map[string][]string, window calendar.Span, now time.Time,
 ) (ops.Why, error) {
 	name := plan.Channels[mode]
 	ch, err := call(ctx, func(ctx context.Context) (weir.Channel, error) { return s.store.Channel(ctx, name) })
@@ -299,7 +301,7 @@ func (s *System) runningByChannel(ctx context.Context) (map[string][]string, err
 
 // whyRateLimited explains that the limit per minute is reached; zero if it is not.
 func (s *System) whyRateLimited(ctx context.Context, survey *surveys.Survey, plan *surveys.Plan, now time.Time) (ops.Why, error) {
-	var minute surveys.MinuteLimit
+	var minute pacing.MinuteLimit
 	if err := s.loadLimit(ctx, survey.ID, &minute, now); err != nil {
 		return ops.Why{}, err
 	}

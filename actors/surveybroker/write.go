@@ -11,6 +11,7 @@ import (
 	"weir"
 	"weir/internal/failpoint"
 	"weir/surveys"
+	"weir/surveys/pacing"
 )
 
 // write applies changes of one survey's respondents. It cancels contacts first;
@@ -24,7 +25,7 @@ func (r *round) write(ctx context.Context, sv *surveyState, changes []change) er
 	}
 	written, made, err := r.commit(ctx, sv, changes)
 	if err != nil {
-		sv.limit, sv.limitLoaded = surveys.MinuteLimit{}, false // the commit is in doubt; the store has the truth
+		sv.limit, sv.limitLoaded = pacing.MinuteLimit{}, false // the commit is in doubt; the store has the truth
 		return err
 	}
 	stale := map[surveys.RespondentID]bool{}

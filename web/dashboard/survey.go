@@ -47,7 +47,7 @@ type surveyData struct {
 	Buckets      []bucketRow
 	OverQuota    bool // a bucket exceeds its quota
 	Arms         []armRow
-	Calendar     *calendar // nil: the schedule is no longer valid
+	Calendar     *scheduleCalendar // nil: the schedule is no longer valid
 	Log          []web.SurveyLogView
 }
 

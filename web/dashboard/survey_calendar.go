@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"weir/surveys"
+	"weir/surveys/calendar"
 	"weir/web/dashboard/display"
 )
 
@@ -20,8 +20,8 @@ const (
 	localForm      = "Mon 2006-01-02 15:04"
 )
 
-// calendar shows when a survey may contact respondents, in the survey's time zone.
-type calendar struct {
+// scheduleCalendar shows when a survey may contact respondents, in the survey's time zone.
+type scheduleCalendar struct {
 	Zone, Clock string
 	Open        bool
 	Next        string // when its windows next close or open
@@ -40,9 +40,9 @@ type calendarDay struct {
 	Bar   template.HTML
 }
 
-func calendarOf(spec surveys.ScheduleSpec, s *surveys.Schedule, now time.Time) *calendar {
+func calendarOf(spec calendar.ScheduleSpec, s *calendar.Schedule, now time.Time) *scheduleCalendar {
 	local := now.In(s.Zone())
-	c := &calendar{
+	c := &scheduleCalendar{
 		Zone: spec.TimeZone, Clock: local.Format(localForm), From: spec.StartDate, To: spec.EndDate,
 		Open: s.Contains(now), Next: nextOpening(s, now), ClockChange: clockChange(local),
 	}
@@ -67,7 +67,7 @@ func calendarOf(spec surveys.ScheduleSpec, s *surveys.Schedule, now time.Time) *
 }
 
 // nextOpening describes when the windows next close or open.
-func nextOpening(s *surveys.Schedule, now time.Time) string {
+func nextOpening(s *calendar.Schedule, now time.Time) string {
 	w, ok := s.Window(now)
 	switch {
 	case !ok:
@@ -99,9 +99,9 @@ func clockChange(local time.Time) string {
 }
 
 // dayOf draws the windows of a date.
-func dayOf(spec surveys.ScheduleSpec, date time.Time, today bool, now time.Time) calendarDay {
+func dayOf(spec calendar.ScheduleSpec, date time.Time, today bool, now time.Time) calendarDay {
 	d := calendarDay{Name: date.Format("Mon 2 Jan"), Today: today}
-	var open []surveys.WindowSpec
+	var open []calendar.WindowSpec
 	switch key := date.Format(time.DateOnly); {
 	case spec.StartDate != "" && key < spec.StartDate:
 		d.Text = "before the first day"
@@ -112,7 +112,7 @@ func dayOf(spec surveys.ScheduleSpec, date time.Time, today bool, now time.Time)
 	case !slices.Contains(spec.Weekdays, strings.ToLower(date.Format("Mon"))):
 		d.Text = "closed"
 	default:
-		open = slices.SortedFunc(slices.Values(spec.Windows), func(a, b surveys.WindowSpec) int { return cmp.Compare(a.From, b.From) })
+		open = slices.SortedFunc(slices.Values(spec.Windows), func(a, b calendar.WindowSpec) int { return cmp.Compare(a.From, b.From) })
 	}
 	var texts []string
 	var parts []display.DaySpan

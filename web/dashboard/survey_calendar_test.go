@@ -7,10 +7,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"weir/surveys"
+	"weir/surveys/calendar"
 )
 
-func calendarAt(t *testing.T, spec surveys.ScheduleSpec, now string) *calendar {
+func calendarAt(t *testing.T, spec calendar.ScheduleSpec, now string) *scheduleCalendar {
 	t.Helper()
 	s, wrong := spec.Compile()
 	at, err := time.Parse(time.RFC3339, now)
@@ -20,10 +20,10 @@ func calendarAt(t *testing.T, spec surveys.ScheduleSpec, now string) *calendar {
 	return calendarOf(spec, s, at)
 }
 
-func office() surveys.ScheduleSpec {
-	return surveys.ScheduleSpec{
+func office() calendar.ScheduleSpec {
+	return calendar.ScheduleSpec{
 		TimeZone: "America/New_York", Weekdays: []string{"mon", "tue", "wed", "thu", "fri"},
-		Windows:     []surveys.WindowSpec{{From: "14:00", To: "18:00"}, {From: "09:00", To: "12:30"}},
+		Windows:     []calendar.WindowSpec{{From: "14:00", To: "18:00"}, {From: "09:00", To: "12:30"}},
 		BlockedDays: []string{"2026-12-25", "2026-10-28", "2026-10-01"}, EndDate: "2026-10-29",
 	}
 }

@@ -1,0 +1,72 @@
+package surveys
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"weir/internal/validation"
+)
+
+// Arm is one of the variants that a survey compares: a questionnaire, and the
+// modes in which respondents are contacted, one after the other.
+type Arm struct {
+	Questionnaire string `json:"questionnaire,omitempty" doc:"absent: the only one"`
+	Modes         []Mode `json:"modes" doc:"the first, and those to fall back on"`
+	Ratio         int    `json:"ratio,omitempty" doc:"per cent of the respondents; all have to reach 100; absent if there is one arm"`
+}
+
+// ChooseArm returns the index of a respondent's arm for a random u in [0,1).
+func ChooseArm(arms []Arm, u float64) int {
+	reach := 0
+	for i, a := range arms {
+		if reach += a.Ratio; u*100 < float64(reach) {
+			return i
+		}
+	}
+	return 0
+}
+
+// checkArms applies the defaults and checks the ratios and the modes.
+func checkArms(given []Arm, m *validation.Errors) []Arm {
+	arms := slices.Clone(given)
+	if len(arms) == 0 {
+		m.Add("/arms", "required", "must have at least one arm, with its modes")
+	}
+	if len(arms) == 1 && arms[0].Ratio == 0 {
+		arms[0].Ratio = 100
+	}
+	sum := 0
+	for i, a := range arms {
+		at := "/arms/" + strconv.Itoa(i)
+		checkModes(a.Modes, at, m)
+		if a.Ratio < 0 || a.Ratio > 100 {
+			m.Add(at+"/ratio", "range", "must be from 0 to 100")
+		}
+		for j, b := range arms[:i] {
+			if a.Questionnaire == b.Questionnaire && slices.Equal(a.Modes, b.Modes) {
+				m.Add(at, "duplicate", "is the same as arm %d", j)
+			}
+		}
+		sum += a.Ratio
+	}
+	if len(arms) > 0 && sum != 100 {
+		m.Add("/arms", "range", "the ratios of all arms have to reach 100; they reach %d", sum)
+	}
+	return arms
+}
+
+func checkModes(modes []Mode, at string, m *validation.Errors) {
+	if len(modes) == 0 {
+		m.Add(at+"/modes", "required", "must name at least one of %v", Modes())
+	}
+	for i, mode := range modes {
+		at := fmt.Sprintf("%s/modes/%d", at, i)
+		switch {
+		case !slices.Contains(Modes(), mode):
+			m.Add(at, "enum", "%q is not one of %v", validation.Clip(string(mode)), Modes())
+		case slices.Contains(modes[:i], mode):
+			m.Add(at, "duplicate", "%s is there twice", mode)
+		}
+	}
+}

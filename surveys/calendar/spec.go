@@ -1,0 +1,172 @@
+package calendar
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"weir"
+	"weir/internal/validation"
+)
+
+// Bounds of a schedule.
+const (
+	MaxWindows     = 24
+	MaxBlockedDays = 1000
+)
+
+// ScheduleSpec is a schedule as clients write it.
+type ScheduleSpec struct {
+	TimeZone    string       `json:"time_zone" doc:"IANA name" example:"America/Mexico_City"`
+	Weekdays    []string     `json:"weekdays" doc:"mon, tue, wed, thu, fri, sat, sun"`
+	Windows     []WindowSpec `json:"windows" doc:"the same on each of the weekdays"`
+	BlockedDays []string     `json:"blocked_days,omitempty" doc:"dates without contacts" example:"[\"2026-12-25\"]"`
+	StartDate   string       `json:"start_date,omitempty" doc:"first day; absent: at once"`
+	EndDate     string       `json:"end_date,omitempty" doc:"last day; absent: until the survey has enough"`
+}
+
+// WindowSpec is one window as clients write it: local times, excluding To.
+type WindowSpec struct {
+	From string `json:"from" example:"09:00"`
+	To   string `json:"to" doc:"24:00 is the end of the day" example:"18:00"`
+}
+
+// Compile checks a schedule and returns every validation failure. It loads the zone
+// from the program or the system.
+func (spec ScheduleSpec) Compile() (*Schedule, []weir.FieldError) {
+	var m validation.Errors
+	s := &Schedule{zone: zoneOf(spec.TimeZone, &m)}
+	s.days = daysOf(spec.Weekdays, &m)
+	s.windows = windowsOf(spec.Windows, &m)
+	s.blocked = blockedOf(spec.BlockedDays, &m)
+	s.start = dateOf(spec.StartDate, "/start_date", &m)
+	s.end = dateOf(spec.EndDate, "/end_date", &m)
+	if !s.end.IsZero() && s.end.Compare(s.start) < 0 {
+		m.Add("/end_date", "range", "is before start_date")
+	}
+	if len(m) > 0 {
+		return nil, m
+	}
+	s.last = s.lastClose()
+	if !s.end.IsZero() && s.last.IsZero() {
+		m.Add("", "range", "no window ever opens: no day up to end_date is one of the weekdays and not blocked")
+		return nil, m
+	}
+	return s, nil
+}
+
+// CheckAhead checks that a schedule still opens after now; a survey whose windows
+// have all passed cannot be launched.
+func (s *Schedule) CheckAhead(now time.Time) []weir.FieldError {
+	if _, ok := s.NextOpen(now); ok {
+		return nil
+	}
+	return []weir.FieldError{{Pointer: "/end_date", Code: "range", Detail: "the last window has closed; nobody could be contacted"}}
+}
+
+func zoneOf(name string, m *validation.Errors) *time.Location {
+	// LoadLocation accepts two names that are not zones: the empty one and Local.
+	if name == "" {
+		m.Add("/time_zone", "required", "must be the IANA name of a time zone, like America/Mexico_City")
+		return nil
+	}
+	zone, err := time.LoadLocation(name)
+	if err != nil || name == "Local" {
+		m.Add("/time_zone", "unknown", "%q is not an IANA time zone, like America/Mexico_City", validation.Clip(name))
+		return nil
+	}
+	return zone
+}
+
+func daysOf(names []string, m *validation.Errors) (days [7]bool) {
+	if len(names) == 0 {
+		m.Add("/weekdays", "required", "must name at least one day of the week")
+	}
+	for i, name := range names {
+		at := "/weekdays/" + strconv.Itoa(i)
+		known := false
+		for d := range days {
+			if name == strings.ToLower(time.Weekday(d).String()[:3]) {
+				if known = true; days[d] {
+					m.Add(at, "duplicate", "%s is there twice", name)
+				}
+				days[d] = true
+			}
+		}
+		if !known {
+			m.Add(at, "enum", "%q is not one of mon, tue, wed, thu, fri, sat, sun", validation.Clip(name))
+		}
+	}
+	return days
+}
+
+func windowsOf(specs []WindowSpec, m *validation.Errors) []window {
+	if len(specs) == 0 || len(specs) > MaxWindows {
+		m.Add("/windows", "length", "must have 1 to %d windows", MaxWindows)
+	}
+	sound := true
+	type numbered struct {
+		window
+		index int
+	}
+	var all []numbered
+	for i, spec := range specs {
+		at := fmt.Sprintf("/windows/%d", i)
+		from, errFrom := ParseClock(spec.From)
+		to, errTo := ParseClock(spec.To)
+		switch {
+		case errFrom != nil:
+			m.Add(at+"/from", "format", "%v", errFrom)
+		case from == endOfDay:
+			m.Add(at+"/from", "range", "no window opens at 24:00; the next day's 00:00 is meant")
+		case errTo == nil && to <= from:
+			m.Add(at+"/to", "range", "must be later than from; write a window over midnight as two, to 24:00 and from 00:00")
+		}
+		if errTo != nil {
+			m.Add(at+"/to", "format", "%v", errTo)
+		}
+		sound = sound && errFrom == nil && errTo == nil && from < to
+		all = append(all, numbered{window{from, to}, i})
+	}
+	slices.SortStableFunc(all, func(a, b numbered) int { return cmp.Compare(a.from, b.from) })
+	var out []window
+	for i, w := range all {
+		if i > 0 && w.from < all[i-1].to && sound {
+			m.Add(fmt.Sprintf("/windows/%d", w.index), "overlap", "overlaps the window from %s to %s", all[i-1].from, all[i-1].to)
+		}
+		out = append(out, w.window)
+	}
+	return out
+}
+
+func blockedOf(days []string, m *validation.Errors) []Date {
+	if len(days) > MaxBlockedDays {
+		m.Add("/blocked_days", "length", "must have up to %d days", MaxBlockedDays)
+		return nil
+	}
+	var out []Date
+	for i, day := range days {
+		if d := dateOf(day, "/blocked_days/"+strconv.Itoa(i), m); !d.IsZero() {
+			out = append(out, d)
+		} else if day == "" {
+			m.Add("/blocked_days/"+strconv.Itoa(i), "format", "must be a date like 2026-01-31")
+		}
+	}
+	slices.SortFunc(out, Date.Compare)
+	return slices.Compact(out)
+}
+
+// dateOf parses a date; an empty text is the zero Date.
+func dateOf(s, pointer string, m *validation.Errors) Date {
+	if s == "" {
+		return Date{}
+	}
+	d, err := ParseDate(s)
+	if err != nil {
+		m.Add(pointer, "format", "%v", err)
+	}
+	return d
+}

@@ -1,0 +1,194 @@
+package surveys
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"weir/ops"
+)
+
+// Tally holds the sums of a survey. The store maintains them; no poll counts
+// respondents.
+type Tally struct {
+	Pending   int
+	Active    int
+	Ended     int // status completed, or counted
+	Final     int // final disposition, or counted
+	Completed int // successes: disposition completed, or counted
+	Counted   int // count toward the target: completed, and partial ones if the survey counts them
+	Secured   int // active and counted already: nothing more is expected of them
+	// Buckets holds the number of counted respondents per bucket.
+	Buckets []int
+}
+
+// Target returns how many respondents are wanted: the cutoff or the sum of the
+// quotas, whichever is larger; 0 if there is neither.
+func (pl *Plan) Target() int { return max(pl.Quotas.Sum(), pl.Cutoff) }
+
+// CompletionRate returns the reached share of the target, from 0 to 1; 0 without a
+// target.
+func (pl *Plan) CompletionRate(t Tally) float64 {
+	target := pl.Target()
+	if target == 0 {
+		return 0
+	}
+	done := t.Counted
+	if len(pl.Quotas) > 0 {
+		done = pl.Quotas.Done(t.Buckets)
+	}
+	return min(1, float64(done)/float64(target))
+}
+
+// SuccessRate returns the share of successes among the respondents with a known
+// result; 1 while there is none.
+func (t Tally) SuccessRate() float64 {
+	if t.Final == 0 {
+		return 1
+	}
+	return float64(t.Completed) / float64(t.Final)
+}
+
+// ExpectedRate returns the share of respondents that are expected to complete: the
+// configured initial rate at first, the observed one as the survey nears its target.
+func (pl *Plan) ExpectedRate(t Tally) float64 {
+	c := pl.CompletionRate(t)
+	return (1-c)*pl.InitialSuccessRate + c*t.SuccessRate()
+}
+
+// BatchSize returns the max number of active respondents: as many as are needed, at
+// the expected rate, to reach the target.
+//
+// An expected rate of 0 does not tell how many are needed. Then the size is that
+// without a target, and no less than the number still missing: the survey continues,
+// and the first respondent that completes yields a rate.
+func (pl *Plan) BatchSize(t Tally) int {
+	target := pl.Target()
+	if target == 0 {
+		return pl.Batch
+	}
+	done := t.Ended
+	if len(pl.Quotas) > 0 {
+		done = pl.Quotas.Done(t.Buckets)
+	}
+	missing := max(0, target-done)
+	rate := pl.ExpectedRate(t)
+	if rate <= 0 {
+		if missing == 0 {
+			return 0
+		}
+		return max(pl.Batch, missing)
+	}
+	// Sums of fractions may fall just short of a whole number.
+	return int(min(float64(missing)/rate+1e-9, math.MaxInt32))
+}
+
+// Enough reports whether a survey has reached its cutoff, or all its quotas.
+func (pl *Plan) Enough(t Tally) bool {
+	return pl.Cutoff > 0 && t.Counted >= pl.Cutoff || pl.Quotas.Reached(t.Buckets)
+}
+
+// Decision is the decision of a poll about a running survey.
+type Decision struct {
+	Done  bool // no respondent is active and none is to be started
+	Stop  bool // its last window is over: stop it, as a user would
+	Start int  // how many pending respondents to start now, before any limit
+	// Why is the reason why Start is 0 while the survey continues.
+	Why ops.Why
+}
+
+// Decide decides the next action of a running survey. It ignores the state of the
+// channels, so that a survey is found done even if its channel is down or paused;
+// the caller must start no respondent on such a channel.
+func (pl *Plan) Decide(now time.Time, t Tally) Decision {
+	enough := pl.Enough(t)
+	switch {
+	case t.Active == 0 && (t.Pending == 0 || enough):
+		return Decision{Done: true}
+	case pl.Schedule.Over(now):
+		return Decision{Stop: true}
+	case enough:
+		return Decision{Why: ops.Why{Code: ops.WhyTarget, Text: fmt.Sprintf("enough respondents are completed (%d); waiting for %d active ones", t.Counted, t.Active)}}
+	case !pl.Schedule.Contains(now):
+		return Decision{Why: pl.Schedule.WhyClosed(now)}
+	case t.Pending == 0:
+		return Decision{Why: ops.Why{Code: ops.WhyActive, Text: fmt.Sprintf("all respondents have been started; waiting for %d active respondents", t.Active)}}
+	}
+	batch, active := pl.BatchSize(t), t.Active-t.Secured
+	if active >= batch {
+		return Decision{Why: ops.Why{Code: ops.WhyBatch, Text: fmt.Sprintf("%d respondents are active, as many as wanted at a time (%d)", active, batch)}}
+	}
+	return Decision{Start: min(batch-active, t.Pending)}
+}
+
+// Remaining returns how many more respondents have to be finished: all, or as many
+// as are needed to reach the target.
+func (pl *Plan) Remaining(t Tally) int {
+	left := t.Pending + t.Active
+	switch {
+	case pl.Enough(t):
+		return t.Active
+	case pl.Target() == 0:
+		return left
+	}
+	return min(left, max(pl.BatchSize(t), t.Active))
+}
+
+// EndsAt estimates when a survey is done that finishes perMinute respondents per
+// minute while its schedule is open; ok is false if there is no estimate.
+func (pl *Plan) EndsAt(now time.Time, t Tally, perMinute float64) (_ time.Time, ok bool) {
+	last, bounded := pl.Schedule.LastClose()
+	if n := pl.Remaining(t); n == 0 {
+		return now, true
+	} else if open := float64(n) / perMinute * float64(time.Minute); perMinute > 0 && open < math.MaxInt64/2 {
+		if end, ok := pl.Schedule.Later(now, time.Duration(open)); ok {
+			return end, true
+		}
+	}
+	return last, bounded
+}
+
+// Tally returns the totals that the rules need.
+func (s Sums) Tally(buckets int) Tally {
+	t := Tally{Buckets: make([]int, buckets)}
+	for g, n := range s.Respondents {
+		switch g.Status {
+		case Pending:
+			t.Pending += n
+		case Active:
+			t.Active += n
+		case Completed, Failed, Rejected, Canceled: // counted by their dispositions
+		}
+		if g.Status == Completed || g.Counted {
+			t.Ended += n
+		}
+		if g.Disposition.Final() || g.Counted {
+			t.Final += n
+		}
+		if g.Disposition == Complete || g.Counted {
+			t.Completed += n
+		}
+		if !g.Counted {
+			continue
+		}
+		t.Counted += n
+		if g.Status == Active {
+			t.Secured += n
+		}
+		if g.Bucket >= 0 && g.Bucket < buckets {
+			t.Buckets[g.Bucket] += n
+		}
+	}
+	return t
+}
+
+// FullBuckets returns the buckets that have reached their quotas.
+func (q Quotas) FullBuckets(counts []int) []int {
+	var out []int
+	for i := range q {
+		if q.Full(counts, i) {
+			out = append(out, i)
+		}
+	}
+	return out
+}

@@ -1,0 +1,97 @@
+package surveys_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"weir"
+	"weir/ops"
+	"weir/surveys"
+)
+
+// Why announces the step that Timeout then takes.
+func TestWhyARespondentWaits(t *testing.T) {
+	t.Parallel()
+	d := definition()
+	d.Schedule = office("America/Mexico_City")
+	pl := plan(t, d)
+	now := start().Add(6 * time.Hour) // Monday 12:00 local time
+	due := now.Add(time.Hour)
+	active := func(change func(*surveys.Progress)) surveys.Progress {
+		p := surveys.Progress{Status: surveys.Active, Disposition: surveys.Contacted, Tries: 1, Serial: 1, DueAt: due}
+		change(&p)
+		return p
+	}
+	for name, tt := range map[string]struct {
+		p        surveys.Progress
+		code     ops.WhyCode
+		sentence string
+	}{
+		"another call":       {active(func(*surveys.Progress) {}), ops.WhyRetry, "attempt 2 by ivr is due Mon 2026-01-05 13:00 America/Mexico_City"},
+		"another mode":       {active(func(p *surveys.Progress) { p.Tries = 3 }), ops.WhyRetry, "the first attempt by sms is due Mon 2026-01-05 13:00"},
+		"nothing left":       {active(func(p *surveys.Progress) { p.Step, p.Tries = 1, 2 }), ops.WhyAnswer, "an answer is awaited until Mon 2026-01-05 13:00"},
+		"an other schedule":  {active(func(p *surveys.Progress) { p.DueAt = now.Add(10 * time.Hour) }), ops.WhyWindow, "when the schedule opens Tue 2026-01-06 09:00"},
+		"set aside":          {active(func(p *surveys.Progress) { p.FailedSteps = 2 }), ops.WhyAside, "set aside until 2026-01-05 19:00:00 UTC"},
+		"pending, set aside": {surveys.Progress{Status: surveys.Pending, DelayedUntil: due}, ops.WhyAside, "set aside until 2026-01-05 19:00:00 UTC"},
+		"due":                {active(func(p *surveys.Progress) { p.DueAt = now }), "", ""},
+		"pending":            {surveys.NewProgress(), "", ""},
+		"final":              {surveys.Progress{Status: surveys.Completed}, "", ""},
+	} {
+		if got := pl.Why(tt.p, now); got.Code != tt.code || !strings.Contains(got.Text, tt.sentence) {
+			t.Errorf("%s: %+v, want %s: %s", name, got, tt.code, tt.sentence)
+		}
+	}
+}
+
+func TestStatesOfASurvey(t *testing.T) {
+	t.Parallel()
+	// want holds the states after each step from draft, running, paused, stopping
+	// and done; - means a conflict.
+	for step, want := range map[surveys.Step][5]surveys.State{
+		surveys.Launch: {"running", "running", "-", "-", "-"},
+		surveys.Pause:  {"-", "paused", "paused", "-", "-"},
+		surveys.Resume: {"-", "running", "running", "-", "-"},
+		surveys.Stop:   {"-", "stopping", "stopping", "stopping", "done"},
+		surveys.Finish: {"-", "done", "done", "done", "done"},
+	} {
+		for i, from := range surveys.States() {
+			got, err := from.Apply(step)
+			switch {
+			case want[i] == "-" && (got != from || weir.CodeOf(err) != weir.CodeConflict):
+				t.Errorf("%s of a survey that is %s: %s, %v", step, from, got, err)
+			case want[i] != "-" && (got != want[i] || err != nil):
+				t.Errorf("%s of a survey that is %s: %s, %v, want %s", step, from, got, err, want[i])
+			}
+		}
+	}
+	if _, err := surveys.Draft.Apply("explode"); weir.CodeOf(err) != weir.CodeInvalid {
+		t.Errorf("an unknown step: %v", err)
+	}
+}
+
+// Scenario 45: two running surveys have the same number. A message goes to the
+// respondent of the channel that received it, then to the newest contact.
+func TestAddresseeOfAMessage(t *testing.T) {
+	t.Parallel()
+	on := func(over string, minute float64, status surveys.Status, channels ...string) surveys.Candidate {
+		return surveys.Candidate{Status: status, LastChannel: over, LastAccepted: at(minute), Channels: channels}
+	}
+	for _, tt := range []struct {
+		name       string
+		candidates []surveys.Candidate
+		want       int
+	}{
+		{"nobody", nil, -1},
+		{"by channel", []surveys.Candidate{on("1", 9, surveys.Active, "1"), on("2", 1, surveys.Active, "2")}, 1},
+		{"by channel of the contact", []surveys.Candidate{on("1", 9, surveys.Active, "1", "2"), on("2", 1, surveys.Active, "2")}, 1},
+		{"by newest contact", []surveys.Candidate{on("2", 1, surveys.Active, "2"), on("2", 9, surveys.Active, "2"), on("2", 5, surveys.Active, "2")}, 1},
+		{"active before final", []surveys.Candidate{on("2", 9, surveys.Completed, "2"), on("1", 1, surveys.Active, "1", "2"), on("", 0, surveys.Pending, "2")}, 1},
+		{"final if there is nobody else", []surveys.Candidate{on("2", 1, surveys.Completed, "2"), on("2", 9, surveys.Failed, "2")}, 1},
+		{"no survey uses it", []surveys.Candidate{on("1", 1, surveys.Active, "1")}, -1},
+	} {
+		if got := surveys.FindSender("2", tt.candidates); got != tt.want {
+			t.Errorf("%s: %d, want %d", tt.name, got, tt.want)
+		}
+	}
+}

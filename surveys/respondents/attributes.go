@@ -1,0 +1,85 @@
+package respondents
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"weir"
+	"weir/internal/validation"
+)
+
+// NameRule is the rule for the names of attributes, for error messages.
+const NameRule = "the name of an attribute begins with a letter and has up to 63 of a-z, 0-9 and _"
+
+var attributeName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,62}$`)
+
+// ValidName reports whether a name satisfies [NameRule].
+func ValidName(name string) bool { return attributeName.MatchString(name) }
+
+// Fields that templates resolve although they are not attributes.
+const (
+	FieldRespondent = "respondent" // the respondent's id
+	FieldToken      = "token"      // the id and an unguessable code; an attribute of this name takes precedence
+	FieldSurvey     = "survey"
+	FieldAttempt    = "attempt" // number of the attempt in its mode
+	FieldMode       = "mode"
+	FieldPhone      = "phone" // the column of the import; no template may show it
+)
+
+// BuiltIn reports whether templates resolve a name without an attribute.
+func BuiltIn(name string) bool {
+	return name == FieldRespondent || name == FieldSurvey || name == FieldAttempt || name == FieldMode
+}
+
+// RowOf makes a row of a respondent from a request body, under the same rules as a
+// row of a file. Attributes are as JSON decoding yields them. Pointers are relative
+// to the respondent. A row with mistakes contains its valid values.
+func RowOf(phone string, attributes map[string]any, region string) (Row, []weir.FieldError) {
+	var m validation.Errors
+	var row Row
+	var err error
+	if row.Phone, err = NormalizePhone(phone, region); err != nil {
+		m.Add("/phone", "format", "%v", err)
+	}
+	values, wrong := Attributes(attributes)
+	m.AddPart("/attributes", wrong)
+	row.Attributes = values
+	return row, m
+}
+
+// Attributes checks attributes, as JSON decoding yields them, and returns the
+// nonempty ones as texts. Pointers are relative to the attributes.
+func Attributes(attributes map[string]any) (map[string]string, []weir.FieldError) {
+	var m validation.Errors
+	if len(attributes) > MaxAttributes {
+		m.Add("", "length", "must have up to %d attributes", MaxAttributes)
+		return nil, m
+	}
+	out := make(map[string]string, len(attributes))
+	for _, name := range slices.Sorted(maps.Keys(attributes)) {
+		value := attributes[name]
+		if f, ok := value.(float64); ok {
+			value = json.Number(strconv.FormatFloat(f, 'f', -1, 64))
+		}
+		c, err := scalar(name, value)
+		if err == nil && name == FieldPhone {
+			err = errors.New("is not an attribute")
+		}
+		if c.value = strings.TrimSpace(c.value); err == nil && utf8.RuneCountInString(c.value) > MaxAttribute {
+			err = fmt.Errorf("has more than %d characters", MaxAttribute)
+		}
+		if err != nil {
+			m.Add("/"+validation.Token(name), "format", "%v", err)
+		} else if c.value != "" {
+			out[name] = c.value
+		}
+	}
+	return out, m
+}

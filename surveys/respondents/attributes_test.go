@@ -1,0 +1,45 @@
+package respondents_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"weir"
+	"weir/surveys/respondents"
+)
+
+func TestRespondentFromRequestBody(t *testing.T) {
+	t.Parallel()
+	row, wrong := respondents.RowOf("55 1234 5678", map[string]any{"name": " Ana ", "age": 30.0, "big": 1e15, "ok": true, "none": nil, "empty": " "}, "MX")
+	want := respondents.Row{Phone: "+525512345678", Attributes: map[string]string{"name": "Ana", "age": "30", "big": "1000000000000000", "ok": "true"}}
+	if diff := cmp.Diff(want, row); diff != "" || wrong != nil {
+		t.Errorf("%v\n%s", wrong, diff)
+	}
+	_, wrong = respondents.RowOf("x", map[string]any{
+		"First Name": "Ana", "survey": "s", "phone": "1", "tags": []any{"a"}, "long": strings.Repeat("x", 501), "nul": "\x00", "good": "1",
+	}, "MX")
+	if diff := cmp.Diff([]string{
+		"/phone format", "/attributes/First Name format", "/attributes/long format", "/attributes/nul format",
+		"/attributes/phone format", "/attributes/survey format", "/attributes/tags format",
+	}, codes(wrong)); diff != "" {
+		t.Error(diff)
+	}
+	many := map[string]any{}
+	for i := range 101 {
+		many["a"+strings.Repeat("b", i%60)+string(rune('a'+i/60))] = "x"
+	}
+	if _, wrong := respondents.RowOf("5512345678", many, "MX"); len(wrong) != 1 || wrong[0].Pointer != "/attributes" {
+		t.Errorf("%d attributes: %v", len(many), wrong)
+	}
+}
+
+// codes lists validation failures as pointer and code.
+func codes(wrong []weir.FieldError) []string {
+	var out []string
+	for _, w := range wrong {
+		out = append(out, w.Pointer+" "+w.Code)
+	}
+	return out
+}

@@ -1,0 +1,124 @@
+package respondents
+
+import (
+	"errors"
+	"strings"
+)
+
+// maxRecordLines is the max number of lines of a record: quoted text may hold
+// line ends.
+const maxRecordLines = 20
+
+// Errors of records.
+var (
+	errOpenQuote  = errors.New("a quote is opened and not closed within 20 lines")
+	errAfterQuote = errors.New("a closing quote is followed by something other than the end of the field; a quote inside is written twice")
+	errBareQuote  = errors.New("there is a quote in a field that does not begin with one")
+)
+
+// record reads the fields of the next record, as defined by RFC 4180, and the
+// number of its first line. A malformed record costs one line: reading continues
+// with the line after its first, so that an unclosed quote does not swallow the
+// rows after it.
+func (r *Reader) record() (fields []string, number int, err error) {
+	first, err := r.lines.next()
+	if err != nil {
+		return nil, 0, err
+	}
+	if first.tooLong {
+		return nil, first.number, errTooLong
+	}
+	quotes := strings.Count(first.text, `"`)
+	if quotes == 0 {
+		return strings.Split(first.text, r.comma), first.number, nil
+	}
+	if quotes%2 != 0 { // a line that is malformed by itself must not look for its end in other lines
+		if _, err := splitQuoted(first.text, r.comma[0]); err != nil && !errors.Is(err, errOpenQuote) {
+			return nil, first.number, err
+		}
+	}
+	more, size := []line(nil), len(first.text)
+	for quotes%2 != 0 {
+		next, err := r.lines.next()
+		if err == nil {
+			more = append(more, next)
+			size += 1 + len(next.text)
+		}
+		if err != nil || next.tooLong || len(more) == maxRecordLines || size > maxLine {
+			r.lines.unread(more)
+			return nil, first.number, errOpenQuote
+		}
+		quotes += strings.Count(next.text, `"`)
+	}
+	text := first.text
+	for _, l := range more {
+		text += "\n" + l.text
+	}
+	if fields, err = splitQuoted(text, r.comma[0]); err != nil {
+		r.lines.unread(more)
+	}
+	return fields, first.number, err
+}
+
+// splitQuoted splits a record that contains quotes.
+func splitQuoted(s string, comma byte) ([]string, error) {
+	var out []string
+	for {
+		if !strings.HasPrefix(s, `"`) {
+			end := strings.IndexByte(s, comma)
+			field := s
+			if end >= 0 {
+				field = s[:end]
+			}
+			if strings.Contains(field, `"`) {
+				return nil, errBareQuote
+			}
+			if out = append(out, field); end < 0 {
+				return out, nil
+			}
+			s = s[end+1:]
+			continue
+		}
+		field, rest, err := readQuoted(s[1:])
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, field)
+		switch {
+		case rest == "":
+			return out, nil
+		case rest[0] != comma:
+			return nil, errAfterQuote
+		}
+		s = rest[1:]
+	}
+}
+
+// readQuoted reads a field up to its closing quote.
+func readQuoted(s string) (field, rest string, err error) {
+	var b strings.Builder
+	for {
+		end := strings.IndexByte(s, '"')
+		if end < 0 {
+			return "", "", errOpenQuote
+		}
+		b.WriteString(s[:end])
+		if s = s[end+1:]; !strings.HasPrefix(s, `"`) {
+			return b.String(), s, nil
+		}
+		b.WriteByte('"')
+		s = s[1:]
+	}
+}
+
+// separator guesses the field separator of a file from its header: a comma, or
+// a semicolon or tab, which spreadsheets of many countries write.
+func separator(header string) string {
+	best := ","
+	for _, s := range []string{";", "\t"} {
+		if strings.Count(header, s) > strings.Count(header, best) {
+			best = s
+		}
+	}
+	return best
+}

@@ -1,0 +1,81 @@
+package respondents_test
+
+import (
+	"strings"
+	"testing"
+
+	"weir/surveys/respondents"
+)
+
+func TestNumbersAreNormalised(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ raw, region, want string }{
+		{"+52 (55) 1234-5678", "", "+525512345678"},
+		{"55 1234 5678", "MX", "+525512345678"},
+		{"0176.123.45678", "DE", "+4917612345678"},
+		{"0049 176 12345678", "DE", "+4917612345678"},
+		{"(+44) 20 7946 0958", "", "+442079460958"},
+		{"+1 202/555-0123", "MX", "+12025550123"},
+		{"\u20072025550123", "US", "+12025550123"},
+		{"٠٢٠٢٥٥٥٠١٢٣", "EG", "+20202" + "5550123"},
+	} {
+		if got, err := respondents.NormalizePhone(tt.raw, tt.region); got != tt.want || err != nil {
+			t.Errorf("%q in %q: %q %v, want %q", tt.raw, tt.region, got, err, tt.want)
+		}
+	}
+}
+
+func TestWrongNumbersAreRefusedWithoutBeingNamed(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ raw, region, want string }{
+		{"", "MX", "there is no phone number"},
+		{"  ", "MX", "there is no phone number"},
+		{"5.2155E+11", "MX", "spreadsheets"},
+		{"5,2155e+11", "MX", "spreadsheets"},
+		{"1-800-FLOWERS", "US", "characters other"},
+		{"+52 55 1234 5678 ext. 5", "", "characters other"},
+		{"tel:+525512345678", "", "characters other"},
+		{"55+12345678", "MX", "characters other"},
+		{"5512345678", "", "no country code"},
+		{"12", "MX", "too short or too long"},
+		{"+52 55 1234 5678 5678 5678", "", "too short or too long"},
+		{"+999 1234567", "", "begins with no country code"},
+		{"+", "", "begins with no country code"},
+		{"----", "MX", "begins with no country code"},
+		{strings.Repeat("1", 1000), "MX", "too short or too long"},
+	} {
+		got, err := respondents.NormalizePhone(tt.raw, tt.region)
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%q in %q: %q %v, want %q", tt.raw, tt.region, got, err, tt.want)
+		} else if len(tt.raw) > 3 && strings.Contains(err.Error(), tt.raw) {
+			t.Errorf("the error names the number: %v", err)
+		}
+	}
+}
+
+func TestRegions(t *testing.T) {
+	t.Parallel()
+	for region, want := range map[string]bool{"MX": true, "DE": true, "": false, "ZZ": false, "mx": false, "001": false} {
+		if respondents.KnownRegion(region) != want {
+			t.Errorf("%q is a region: %v", region, !want)
+		}
+	}
+}
+
+func FuzzNormalisePhone(f *testing.F) {
+	for _, s := range []string{"+525512345678", "0176 1234567", "5.2E+11", "++", "(+44)", "\u0660\u0661"} {
+		f.Add(s, "MX")
+	}
+	f.Fuzz(func(t *testing.T, raw, region string) {
+		got, err := respondents.NormalizePhone(raw, region)
+		if err != nil {
+			return
+		}
+		if !strings.HasPrefix(got, "+") || strings.Trim(got[1:], "0123456789") != "" || len(got) > 20 {
+			t.Fatalf("%q in %q is %q", raw, region, got)
+		}
+		if again, err := respondents.NormalizePhone(got, ""); err != nil || again != got {
+			t.Errorf("%q is normalised again as %q, %v", got, again, err)
+		}
+	})
+}

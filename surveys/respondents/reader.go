@@ -1,0 +1,321 @@
+// Package respondents reads respondents as clients send them: CSV and NDJSON files in
+// several encodings, request bodies, phone numbers and attributes. It reads row by row
+// in bounded memory, and reports each bad row without its content.
+package respondents
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"weir"
+	"weir/internal/validation"
+)
+
+// Bounds of rows.
+const (
+	MaxAttributes = 100
+	MaxAttribute  = 500 // characters of a value
+)
+
+// Format is the format of a file of respondents.
+type Format string
+
+// The formats.
+const (
+	CSV    Format = "csv"    // the first line names the columns, one of them phone
+	NDJSON Format = "ndjson" // one flat object per line, with a key phone
+)
+
+// Row is one respondent of a file.
+type Row struct {
+	Line       int    // line on which the row begins, from 1
+	Phone      string // E.164
+	Attributes map[string]string
+}
+
+// RowError is a row that cannot be loaded. Reading can continue with the rows after
+// it. It must not contain any content of the row.
+type RowError struct {
+	Line   int    `json:"line"`
+	Column string `json:"column,omitempty"`
+	Reason string `json:"reason"`
+}
+
+// Error implements error.
+func (b *RowError) Error() string {
+	if b.Column == "" {
+		return fmt.Sprintf("line %d: %s", b.Line, b.Reason)
+	}
+	return fmt.Sprintf("line %d, %s: %s", b.Line, b.Column, b.Reason)
+}
+
+// Errors of rows.
+var (
+	errTooLong  = fmt.Errorf("the line is longer than %d bytes", maxLine)
+	errEncoding = errors.New("holds bytes that are no characters in the file's encoding; save it as UTF-8 or say its encoding")
+	errNUL      = errors.New("holds the character NUL; is the file UTF-16?")
+)
+
+// Reader reads respondents row by row in bounded memory. It is not for
+// concurrent use.
+type Reader struct {
+	lines   lineReader
+	format  Format
+	region  string
+	comma   string
+	columns []string // of CSV
+}
+
+// NewReader starts to read a file. region applies to numbers without a country
+// code. It fails if the file is empty or has no usable header.
+func NewReader(r io.Reader, format Format, encoding, region string) (*Reader, error) {
+	if format != CSV && format != NDJSON {
+		return nil, weir.Errorf(weir.CodeInvalid, "format %q is not one of csv and ndjson", validation.Clip(string(format)))
+	}
+	in, err := decode(r, encoding)
+	if err != nil {
+		return nil, err
+	}
+	out := &Reader{lines: lineReader{in: bufio.NewReaderSize(&lineEnds{in: in}, 16<<10)}, format: format, region: region}
+	if format == NDJSON {
+		return out, nil
+	}
+	if err := out.header(); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// Columns returns the attributes that the header of a CSV file names.
+func (r *Reader) Columns() []string {
+	return slices.DeleteFunc(slices.Clone(r.columns), func(c string) bool { return c == FieldPhone })
+}
+
+// Next returns the next row. The error is a *[RowError] if reading can continue,
+// io.EOF after the last row, and otherwise the error that ended the reading.
+func (r *Reader) Next() (Row, error) {
+	for {
+		cells, number, err := r.nextCells()
+		if errors.Is(err, errSkip) {
+			continue
+		}
+		if err != nil {
+			return Row{}, rowError(number, err)
+		}
+		row := Row{Line: number, Attributes: make(map[string]string, len(cells))}
+		phone := ""
+		for _, c := range cells {
+			value := strings.TrimSpace(c.value)
+			switch {
+			case c.name == FieldPhone:
+				phone = value
+			case utf8.RuneCountInString(value) > MaxAttribute:
+				return Row{}, &RowError{Line: number, Column: c.name, Reason: fmt.Sprintf("has more than %d characters", MaxAttribute)}
+			case value != "":
+				row.Attributes[c.name] = value
+			}
+		}
+		if row.Phone, err = NormalizePhone(phone, r.region); err != nil {
+			return Row{}, &RowError{Line: number, Column: FieldPhone, Reason: err.Error()}
+		}
+		return row, nil
+	}
+}
+
+// errSkip marks an empty line.
+var errSkip = errors.New("an empty line")
+
+type cell struct{ name, value string }
+
+// rowError returns the error of a row: a *[RowError], unless reading failed.
+func rowError(number int, err error) error {
+	if number == 0 {
+		return err
+	}
+	if bad, ok := errors.AsType[*RowError](err); ok {
+		return bad
+	}
+	return &RowError{Line: number, Reason: err.Error()}
+}
+
+// nextCells returns the cells of the next row; the number is 0 if reading failed.
+func (r *Reader) nextCells() ([]cell, int, error) {
+	if r.format == NDJSON {
+		return r.nextObject()
+	}
+	fields, number, err := r.record()
+	if err != nil {
+		return nil, number, err
+	}
+	if err := checkEncoding(fields...); err != nil {
+		return nil, number, err
+	}
+	for len(fields) > len(r.columns) && strings.TrimSpace(fields[len(fields)-1]) == "" {
+		fields = fields[:len(fields)-1] // spreadsheets pad rows
+	}
+	switch {
+	case strings.TrimSpace(strings.Join(fields, "")) == "":
+		return nil, number, errSkip
+	case len(fields) != len(r.columns):
+		return nil, number, fmt.Errorf("has %d fields; the header names %d", len(fields), len(r.columns))
+	}
+	out := make([]cell, len(fields))
+	for i, f := range fields {
+		out[i] = cell{r.columns[i], f}
+	}
+	return out, number, nil
+}
+
+func checkEncoding(fields ...string) error {
+	for _, f := range fields {
+		if !utf8.ValidString(f) {
+			return errEncoding
+		}
+		if strings.IndexByte(f, 0) >= 0 {
+			return errNUL
+		}
+	}
+	return nil
+}
+
+// header reads the names of the columns.
+func (r *Reader) header() error {
+	first, err := r.lines.next()
+	if errors.Is(err, io.EOF) {
+		return errEmpty()
+	}
+	if err != nil {
+		return err
+	}
+	r.lines.unread([]line{first})
+	r.comma = separator(first.text)
+	fields, _, err := r.record()
+	if err == nil {
+		err = checkEncoding(fields...)
+	}
+	switch {
+	case err != nil:
+		return weir.Errorf(weir.CodeInvalid, "the first line, which names the columns, cannot be read: %v", err)
+	case len(fields) > MaxAttributes+1:
+		return weir.Errorf(weir.CodeInvalid, "the file has %d columns; at most %d", len(fields), MaxAttributes+1)
+	}
+	for i, f := range fields {
+		name := AttributeName(f)
+		if err := r.checkColumn(name); err != nil {
+			return weir.Errorf(weir.CodeInvalid, "column %d: %v", i+1, err)
+		}
+		r.columns = append(r.columns, name)
+	}
+	if !slices.Contains(r.columns, FieldPhone) {
+		return weir.Errorf(weir.CodeInvalid, "the first line must name the columns, one of them phone")
+	}
+	return nil
+}
+
+func (r *Reader) checkColumn(name string) error {
+	switch {
+	case !ValidName(name):
+		return errors.New(NameRule) // the error must not quote the name: without a header it may be a phone number
+	case BuiltIn(name):
+		return fmt.Errorf("%s is a name that templates know already", name)
+	case slices.Contains(r.columns, name):
+		return fmt.Errorf("%s is there twice", name)
+	}
+	return nil
+}
+
+// AttributeName converts a name to that of an attribute: "First Name" becomes
+// first_name.
+func AttributeName(s string) string {
+	return strings.NewReplacer(" ", "_", "-", "_").Replace(strings.ToLower(strings.TrimSpace(s)))
+}
+
+// nextObject reads a row of NDJSON.
+func (r *Reader) nextObject() ([]cell, int, error) {
+	l, err := r.lines.next()
+	switch {
+	case err != nil:
+		return nil, 0, err
+	case l.tooLong:
+		return nil, l.number, errTooLong
+	case strings.TrimSpace(l.text) == "":
+		return nil, l.number, errSkip
+	case !utf8.ValidString(l.text):
+		return nil, l.number, errEncoding
+	}
+	cells, err := parseFlatObject(l)
+	return cells, l.number, err
+}
+
+var errObject = errors.New("is not one JSON object")
+
+// parseFlatObject parses a flat object of texts, numbers, booleans and nulls.
+func parseFlatObject(l line) ([]cell, error) {
+	d := json.NewDecoder(strings.NewReader(l.text))
+	d.UseNumber()
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return nil, errObject
+	}
+	var out []cell
+	for d.More() {
+		key, err := d.Token()
+		if err != nil {
+			return nil, errObject
+		}
+		name, _ := key.(string)
+		value, err := d.Token()
+		if err != nil {
+			return nil, errObject
+		}
+		c, err := scalar(name, value)
+		if err == nil && slices.ContainsFunc(out, func(o cell) bool { return o.name == c.name }) {
+			err = errors.New("is there twice")
+		}
+		if err == nil && len(out) > MaxAttributes {
+			err = fmt.Errorf("has more than %d attributes", MaxAttributes)
+		}
+		if err != nil {
+			return nil, &RowError{Line: l.number, Column: validation.Clip(c.name), Reason: err.Error()}
+		}
+		out = append(out, c)
+	}
+	if t, err := d.Token(); err != nil || t != json.Delim('}') {
+		return nil, errObject
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, errObject
+	}
+	return out, nil
+}
+
+// scalar returns the cell of a key and its value.
+func scalar(name string, value json.Token) (cell, error) {
+	c := cell{name: name}
+	if !ValidName(name) {
+		return cell{}, errors.New(NameRule)
+	}
+	if BuiltIn(name) {
+		return c, errors.New("is a name that templates know already")
+	}
+	switch v := value.(type) {
+	case string:
+		c.value = v
+		if strings.IndexByte(v, 0) >= 0 {
+			return c, errNUL
+		}
+	case json.Number:
+		c.value = v.String()
+	case bool:
+		c.value = fmt.Sprint(v)
+	case nil:
+	default:
+		return c, errors.New("must be a text, a number, true, false or null")
+	}
+	return c, nil
+}

@@ -1,0 +1,337 @@
+package respondents_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"unicode/utf16"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"weir"
+	"weir/surveys/respondents"
+)
+
+// load reads a whole file: valid rows as "line phone attributes", invalid ones as
+// their errors, in order.
+func load(r io.Reader, format respondents.Format, encoding string) ([]string, error) {
+	in, err := respondents.NewReader(r, format, encoding, "MX")
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for {
+		row, err := in.Next()
+		var bad *respondents.RowError
+		switch {
+		case errors.Is(err, io.EOF):
+			return out, nil
+		case errors.As(err, &bad):
+			out = append(out, bad.Error())
+		case err != nil:
+			return out, err
+		default:
+			out = append(out, fmt.Sprint(row.Line, " ", row.Phone, " ", row.Attributes))
+		}
+	}
+}
+
+func TestRowsOfCSV(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, file string
+		want       []string
+	}{
+		{"plain", "phone,First Name\n5512345678,Ana\r\n\n+52 55 1234 5679,\n", []string{"2 +525512345678 map[first_name:Ana]", "4 +525512345679 map[]"}},
+		{"a mark at the beginning, no newline at the end", "\ufeffphone,a\n5512345678,1", []string{"2 +525512345678 map[a:1]"}},
+		{"semicolons", "a;b;Phone\nx,y; z ;5512345678\n", []string{"2 +525512345678 map[a:x,y b:z]"}},
+		{"tabs", "a\tphone\n1\t5512345678\n", []string{"2 +525512345678 map[a:1]"}},
+		{"quotes", "\"a\",phone\n\"x \"\"y\"\", z\",5512345678\n\"\",\"5512345678\"\n", []string{`2 +525512345678 map[a:x "y", z]`, "3 +525512345678 map[]"}},
+		{"lines in quotes", "a,phone\n\"x\r\ny\n\",5512345678\nz,5512345679\n", []string{"2 +525512345678 map[a:x\ny]", "5 +525512345679 map[a:z]"}},
+		{"padding", "a,phone,b\n1,5512345678,2,,\n,,\n , ,\n,,,,\n", []string{"2 +525512345678 map[a:1 b:2]"}},
+		{"too few, too many", "a,phone,b\n1,5512345678\n1,5512345678,2,3\n", []string{"line 2: has 2 fields; the header names 3", "line 3: has 4 fields; the header names 3"}},
+		{"bad numbers", "phone,a\nx,1\n,2\n5.5E+9,3\n5512345678,4\n", []string{
+			"line 2, phone: the phone number has characters other than digits, +, space, -, ., / and brackets",
+			"line 3, phone: there is no phone number",
+			"line 4, phone: the phone number is written as 5.2E+11, as spreadsheets do; format the column as text",
+			"5 +525512345678 map[a:4]",
+		}},
+		{"a quote that is never closed", "a,phone\n\"x,5512345678\ny,5512345679\n\"z\",5512345670\n", []string{
+			"line 2: a quote is opened and not closed within 20 lines", "3 +525512345679 map[a:y]", "4 +525512345670 map[a:z]",
+		}},
+		{"text after a quote", "a,phone\n\"x\"y,5512345678\n\"x\ny,\"z,5512345679\ny,5512345670\n", []string{
+			"line 2: a closing quote is followed by something other than the end of the field; a quote inside is written twice",
+			"line 3: a closing quote is followed by something other than the end of the field; a quote inside is written twice",
+			"line 4: a quote is opened and not closed within 20 lines",
+			"5 +525512345670 map[a:y]",
+		}},
+		{"a quote that is never closed, and no other", "a,phone\n\"x,5512345678\ny,5512345679\nz,5512345670", []string{
+			"line 2: a quote is opened and not closed within 20 lines", "3 +525512345679 map[a:y]", "4 +525512345670 map[a:z]",
+		}},
+		{"a quote in a field", "a,phone\n5\"6,5512345678\n5\"6\",5512345678\ny,5512345679\n", []string{
+			"line 2: there is a quote in a field that does not begin with one",
+			"line 3: there is a quote in a field that does not begin with one",
+			"4 +525512345679 map[a:y]",
+		}},
+		{"not UTF-8", "a,phone\nJos\xe9,5512345678\nJosé,5512345679\n", []string{
+			"line 2: holds bytes that are no characters in the file's encoding; save it as UTF-8 or say its encoding", "3 +525512345679 map[a:José]",
+		}},
+		{"NUL", "a,phone\nx\x00,5512345678\ny,5512345679\n", []string{"line 2: holds the character NUL; is the file UTF-16?", "3 +525512345679 map[a:y]"}},
+		{"a long value", "a,phone\n" + strings.Repeat("é", 501) + ",5512345678\n" + strings.Repeat("é", 2) + ",5512345679\n", []string{"line 2, a: has more than 500 characters", "3 +525512345679 map[a:éé]"}},
+		{"only a header", "phone,a\n", nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			got, err := load(iotest.OneByteReader(strings.NewReader(tt.file)), respondents.CSV, "")
+			if diff := cmp.Diff(tt.want, got); diff != "" || err != nil {
+				t.Errorf("%v\n%s", err, diff)
+			}
+		})
+	}
+}
+
+func TestFilesThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ name, file, encoding, want string }{
+		{"empty", "", "", "the file is empty"},
+		{"nothing but the mark", "\ufeff", "", "the file is empty"},
+		{"no phone", "name,age\nAna,3\n", "", "one of them phone"},
+		{"no header", "5512345678\n5512345679\n", "", "column 1: the name of an attribute begins with a letter"},
+		{"a column twice", "phone,First Name,first_name\n", "", "column 3: first_name is there twice"},
+		{"phone twice", "phone,Phone\n", "", "column 2: phone is there twice"},
+		{"a name that is taken", "phone,respondent\n", "", "column 2: respondent is a name that templates know"},
+		{"no name", "phone,,a\n", "", "column 2: the name of an attribute"},
+		{"an open quote", "phone,\"a\n1,2\n", "", "the first line, which names the columns, cannot be read: a quote"},
+		{"a long header", "phone," + strings.Repeat("a", 70_000), "", "cannot be read: the line is longer than 65536 bytes"},
+		{"many columns", "phone" + strings.Repeat(",a", 101), "", "the file has 102 columns; at most 101"},
+		{"UTF-16 without saying so", "p\x00h\x00o\x00n\x00e\x00\n\x00", "", "NUL; is the file UTF-16?"},
+		{"unknown encoding", "phone\n", "ebcdic", `encoding "ebcdic" is not one of utf-8`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			got, err := load(strings.NewReader(tt.file), respondents.CSV, tt.encoding)
+			if weir.CodeOf(err) != weir.CodeInvalid || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("%v %v, want %q", got, err, tt.want)
+			}
+		})
+	}
+	if _, err := load(strings.NewReader("phone\n"), "xlsx", ""); weir.CodeOf(err) != weir.CodeInvalid {
+		t.Errorf("another format: %v", err)
+	}
+	broken := errors.New("the connection broke")
+	for _, head := range []string{"", "phone", "phone,a\n5512345678,1\n", "phone,a\n5512345678,\"1\n"} {
+		if _, err := load(io.MultiReader(strings.NewReader(head), iotest.ErrReader(broken)), respondents.CSV, ""); err == nil || !errors.Is(err, broken) && !strings.Contains(err.Error(), broken.Error()) {
+			t.Errorf("after %q: %v", head, err)
+		}
+	}
+}
+
+func TestEncodings(t *testing.T) {
+	t.Parallel()
+	const file = "phone,a\n5512345678,José €“x” 😀\n"
+	want := []string{"2 +525512345678 map[a:José €“x” 😀]"}
+	units := utf16.Encode([]rune(file))
+	little, big := []byte{}, []byte{}
+	for _, u := range units {
+		little = append(little, byte(u), byte(u>>8))
+		big = append(big, byte(u>>8), byte(u))
+	}
+	for _, tt := range []struct {
+		name, encoding string
+		file           []byte
+		want           []string
+	}{
+		{"UTF-8", "UTF-8", []byte(file), want},
+		{"UTF-16 by its mark", "", append([]byte{0xFF, 0xFE}, little...), want},
+		{"big-endian by its mark", "", append([]byte{0xFE, 0xFF}, big...), want},
+		{"UTF-16 as said", "utf-16le", little, want},
+		{"UTF-16 as said and marked", "utf-16be", append([]byte{0xFE, 0xFF}, big...), want},
+		{"Windows", "windows-1252", []byte("phone,a\n5512345678,Jos\xe9 \x80\x93x\x94 \x9f\n5512345679,\x81\n"), []string{
+			"2 +525512345678 map[a:José €“x” Ÿ]",
+			"line 3: holds bytes that are no characters in the file's encoding; save it as UTF-8 or say its encoding",
+		}},
+		{"half a pair, half a unit", "utf-16be", append([]byte("\x00p\x00h\x00o\x00n\x00e\x00\n\xd8\x3d\x00\n\xde\x00\x00\n"), 0), []string{
+			"line 2: holds bytes that are no characters in the file's encoding; save it as UTF-8 or say its encoding",
+			"line 3: holds bytes that are no characters in the file's encoding; save it as UTF-8 or say its encoding",
+			"line 4: holds bytes that are no characters in the file's encoding; save it as UTF-8 or say its encoding",
+		}},
+	} {
+		for name, r := range map[string]io.Reader{"at once": bytes.NewReader(tt.file), "byte by byte": iotest.OneByteReader(bytes.NewReader(tt.file))} {
+			got, err := load(r, respondents.CSV, tt.encoding)
+			if diff := cmp.Diff(tt.want, got); diff != "" || err != nil {
+				t.Errorf("%s, %s: %v\n%s", tt.name, name, err, diff)
+			}
+		}
+	}
+}
+
+func TestRowsOfNDJSON(t *testing.T) {
+	t.Parallel()
+	file := strings.Join([]string{
+		`{"phone":"5512345678","first_name":" Ana ","age":30,"big":12345678901234567890,"ok":true,"none":null}`,
+		``,
+		`{"phone":5512345679}`,
+		`{"first_name":"Ana"}`,
+		`{"phone":"5512345678","tags":["a"]}`,
+		`{"phone":"5512345678","a":1,"a":2}`,
+		`{"phone":"5512345678","First Name":1}`,
+		`{"phone":"5512345678","survey":1}`,
+		`["phone"]`, `{"phone":"5512345678"`, `{"phone":"5512345678"} {}`, `phone`, `{"phone":"5512345678",}`,
+		"{\"phone\":\"5512345678\",\"a\":\"\xff\"}", `{"phone":"5512345678","a":"x\u0000"}`,
+		`{"phone":"5512345670"}`,
+	}, "\n")
+	got, err := load(strings.NewReader("\ufeff"+file), respondents.NDJSON, "")
+	want := []string{
+		"1 +525512345678 map[age:30 big:12345678901234567890 first_name:Ana ok:true]",
+		"3 +525512345679 map[]",
+		"line 4, phone: there is no phone number",
+		"line 5, tags: must be a text, a number, true, false or null",
+		"line 6, a: is there twice",
+		"line 7: the name of an attribute begins with a letter and has up to 63 of a-z, 0-9 and _",
+		"line 8, survey: is a name that templates know already",
+		"line 9: is not one JSON object", "line 10: is not one JSON object", "line 11: is not one JSON object", "line 12: is not one JSON object", "line 13: is not one JSON object",
+		"line 14: holds bytes that are no characters in the file's encoding; save it as UTF-8 or say its encoding",
+		"line 15, a: holds the character NUL; is the file UTF-16?",
+		"16 +525512345670 map[]",
+	}
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("%v\n%s", err, diff)
+	}
+}
+
+// repeated is a reader of a text repeated n times.
+type repeated struct {
+	text string
+	n    int
+	rest string
+}
+
+func (r *repeated) Read(p []byte) (int, error) {
+	if r.rest == "" {
+		if r.n == 0 {
+			return 0, io.EOF
+		}
+		r.n--
+		r.rest = r.text
+	}
+	n := copy(p, r.rest)
+	r.rest = r.rest[n:]
+	return n, nil
+}
+
+// A line of 10 MB fails alone, and is not held in memory. The test is not parallel,
+// because it measures the allocations of the process.
+func TestLongLinesAreBounded(t *testing.T) {
+	for name, fill := range map[string]string{"text": strings.Repeat("x", 1<<10), "quotes": "\"" + strings.Repeat("x", 1<<10), "open quotes with lines": "\"x" + strings.Repeat("y", 1<<10) + "\n"} {
+		t.Run(name, func(t *testing.T) {
+			r := io.MultiReader(strings.NewReader("a,phone\n1,5512345678\n"), &repeated{text: fill, n: 10 << 10}, strings.NewReader("\n3,5512345679\n"))
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			in, err := respondents.NewReader(r, respondents.CSV, "", "MX")
+			if err != nil {
+				t.Fatal(err)
+			}
+			good, bad := 0, 0
+			for {
+				_, err := in.Next()
+				var b *respondents.RowError
+				if errors.Is(err, io.EOF) {
+					break
+				} else if errors.As(err, &b) {
+					bad++
+				} else if err != nil {
+					t.Fatal(err)
+				} else {
+					good++
+				}
+			}
+			runtime.ReadMemStats(&after)
+			oneLine := !strings.Contains(fill, "\n")
+			if spent := after.TotalAlloc - before.TotalAlloc; oneLine && spent > 1<<20 {
+				t.Errorf("a line of 10 MB takes %d bytes", spent)
+			}
+			if good != 2 || bad == 0 || oneLine && bad != 1 {
+				t.Errorf("%d good rows, %d bad ones", good, bad)
+			}
+		})
+	}
+}
+
+// Rows written as CSV are read back unchanged.
+func TestRowsSurviveBeingWritten(t *testing.T) {
+	t.Parallel()
+	value := rapid.StringMatching(`[a-z",;\n 	é]{0,12}`)
+	rapid.Check(t, func(t *rapid.T) {
+		values := rapid.SliceOfN(value, 1, 8).Draw(t, "values")
+		comma := rapid.SampledFrom([]string{",", ";", "\t"}).Draw(t, "comma")
+		file, want := "a"+comma+"b"+comma+"phone\n", []string(nil)
+		for i, v := range values {
+			file += `"` + strings.ReplaceAll(v, `"`, `""`) + `"` + comma + fmt.Sprint(i) + comma + "5512345678\n"
+			line := strings.Count(file, "\n") - strings.Count(v, "\n")
+			attributes := map[string]string{"b": fmt.Sprint(i)}
+			if v = strings.TrimSpace(v); v != "" {
+				attributes["a"] = v
+			}
+			want = append(want, fmt.Sprint(line, " +525512345678 ", attributes))
+		}
+		got, err := load(strings.NewReader(file), respondents.CSV, "")
+		if diff := cmp.Diff(want, got); diff != "" || err != nil {
+			t.Fatalf("%v\n%s\n%q", err, diff, file)
+		}
+	})
+}
+
+func FuzzReader(f *testing.F) {
+	for _, s := range []string{"phone,a\n5512345678,1\n", "\ufeffphone;a\n\"x\n\"\"", "{\"phone\":1}\n{", "\xff\xfep\x00", "phone\r\r\n\"\"\"\n"} {
+		f.Add([]byte(s), "")
+	}
+	f.Add([]byte("phone,a\n5512345678,\x81\n"), "windows-1252")
+	f.Fuzz(func(t *testing.T, file []byte, encoding string) {
+		for _, format := range []respondents.Format{respondents.CSV, respondents.NDJSON} {
+			in, err := respondents.NewReader(bytes.NewReader(file), format, encoding, "MX")
+			if err != nil {
+				continue
+			}
+			for last := 0; ; {
+				row, err := in.Next()
+				line := row.Line
+				var bad *respondents.RowError
+				if errors.As(err, &bad) {
+					line = bad.Line
+				} else if err != nil {
+					if !errors.Is(err, io.EOF) {
+						t.Fatalf("%v", err)
+					}
+					break
+				}
+				if line <= last || line > len(file)+1 {
+					t.Fatalf("line %d after line %d", line, last)
+				}
+				last = line
+				if err == nil && (!strings.HasPrefix(row.Phone, "+") || len(row.Attributes) > respondents.MaxAttributes) {
+					t.Fatalf("%+v", row)
+				}
+			}
+		}
+	})
+}
+
+// The minimum cost of an import: a million rows.
+func BenchmarkRows(b *testing.B) {
+	r, err := respondents.NewReader(io.MultiReader(strings.NewReader("phone,first_name,age\n"), &repeated{text: "+525512345678,Ana,30\n", n: 1 << 30}), respondents.CSV, "", "MX")
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := r.Next(); err != nil && !errors.Is(err, io.EOF) {
+			b.Fatal(err)
+		}
+	}
+}

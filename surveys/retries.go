@@ -1,0 +1,108 @@
+package surveys
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"weir/internal/validation"
+)
+
+// Bounds of a retry schedule.
+const (
+	MaxRetries = 50
+	MaxDelay   = 365 * 24 * time.Hour
+)
+
+// DefaultFallbackDelay is the delay from the last retry of a mode to the next
+// mode, and the delay after the only attempt of a mode without retries.
+const DefaultFallbackDelay = 120 * time.Minute
+
+// RetrySchedule is a retry schedule: the delay before each retry of a mode. Delays count
+// from the instant at which the provider accepted the contact.
+type RetrySchedule []time.Duration
+
+// ParseRetrySchedule parses delays like "10m 2h 1d". An empty text is a schedule without
+// retries.
+func ParseRetrySchedule(text string) (RetrySchedule, error) {
+	fields := strings.Fields(text)
+	if len(fields) > MaxRetries {
+		return nil, fmt.Errorf("has %d retries; at most %d", len(fields), MaxRetries)
+	}
+	var out RetrySchedule
+	for _, f := range fields {
+		d, err := ParseDelay(f)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, d)
+	}
+	return out, nil
+}
+
+// ParseDelay parses one delay: a whole number above zero and s, m, h or d.
+func ParseDelay(text string) (time.Duration, error) {
+	wrong := fmt.Errorf("%q is not a delay: want a whole number and s, m, h or d, like 10m", validation.Clip(text))
+	if text == "" {
+		return 0, wrong
+	}
+	unit, ok := map[byte]time.Duration{'s': time.Second, 'm': time.Minute, 'h': time.Hour, 'd': 24 * time.Hour}[text[len(text)-1]]
+	digits := text[:len(text)-1]
+	if !ok || strings.Trim(digits, "0123456789") != "" || digits == "" {
+		return 0, wrong
+	}
+	n, err := strconv.Atoi(digits)
+	switch {
+	case err != nil || n > int(MaxDelay/unit):
+		return 0, fmt.Errorf("%q is too long: at most 365d", validation.Clip(text))
+	case n == 0:
+		return 0, fmt.Errorf("%q is no delay: must be longer than zero", validation.Clip(text))
+	}
+	return time.Duration(n) * unit, nil
+}
+
+// String returns the form that ParseRetrySchedule parses.
+func (l RetrySchedule) String() string {
+	parts := make([]string, len(l))
+	for i, d := range l {
+		parts[i] = formatDelay(d)
+	}
+	return strings.Join(parts, " ")
+}
+
+func formatDelay(d time.Duration) string {
+	switch {
+	case d%(24*time.Hour) == 0:
+		return strconv.Itoa(int(d/(24*time.Hour))) + "d"
+	case d%time.Hour == 0:
+		return strconv.Itoa(int(d/time.Hour)) + "h"
+	case d%time.Minute == 0:
+		return strconv.Itoa(int(d/time.Minute)) + "m"
+	default:
+		return strconv.Itoa(int(math.Round(d.Seconds()))) + "s"
+	}
+}
+
+// Attempts returns the number of attempts that the schedule allows.
+func (l RetrySchedule) Attempts() int { return 1 + len(l) }
+
+// Retry reports whether another attempt follows after so many attempts.
+func (l RetrySchedule) Retry(attempts int) bool { return attempts < l.Attempts() }
+
+// Delay returns the delay from the given attempt, counted from 1, to the next step:
+// the delay of the next retry, if there is one; after the last retry the fallback
+// delay if another mode follows, otherwise the last delay once more; the fallback
+// delay if the schedule has no retries.
+func (l RetrySchedule) Delay(attempt int, another bool, fallback time.Duration) time.Duration {
+	attempt = max(attempt, 1)
+	switch {
+	case attempt <= len(l):
+		return l[attempt-1]
+	case another || len(l) == 0:
+		return fallback
+	default:
+		return l[len(l)-1]
+	}
+}

@@ -1,0 +1,39 @@
+package surveys
+
+import (
+	"time"
+
+	"weir"
+	"weir/ops"
+	"weir/surveys/calendar"
+)
+
+// Stats is the progress of a survey.
+type Stats struct {
+	Sums    Sums
+	Tally   Tally
+	Target  int // number of respondents wanted; 0: all
+	Quotas  []BucketStats
+	Rate    float64 // respondents finished per minute while the schedule is open; 0: not known
+	EndsAt  time.Time
+	Success float64       // share of successes among respondents with a known result
+	Open    bool          // the schedule is open now
+	Next    calendar.Span // the window that is open or opens next; zero: none
+	Using   []ChannelUse
+	Why     ops.Why // why no respondent is being contacted; zero if some are
+}
+
+// BucketStats is the progress of one bucket.
+type BucketStats struct {
+	Bucket
+	Counted int
+}
+
+// ChannelUse is the state of a channel that a survey uses.
+type ChannelUse struct {
+	Mode    Mode
+	Channel string
+	Health  weir.Health
+	Reason  string
+	Since   time.Time
+}
