@@ -24,8 +24,10 @@ import (
 )
 
 const (
-	window     = time.Second // a contact takes half of it, its checkpoint included
-	executions = 3           // contacts, and as many windows without one
+	idleTime   = 2 * time.Second        // longer than a contact takes
+	checkpoint = 600 * time.Millisecond // until the store has copied progress into a contact's row
+	limit      = 30 * time.Second       // for the callback about a contact
+	executions = 3                      // contacts, and as many idle periods
 	secret     = "a-token-of-this-trace"
 )
 
@@ -76,12 +78,12 @@ func (b *broker) measure(ctx context.Context) (idle, busy map[block]int, err err
 	if err = b.contact(ctx); err != nil { // what only a first contact does is not counted
 		return nil, nil, err
 	}
-	if _, err = b.during(ctx, func(context.Context) error { return nil }); err != nil {
+	if _, err = b.during(ctx, b.idle); err != nil {
 		return nil, nil, err
 	}
 	idle = map[block]int{}
 	for i := range executions {
-		counts, err := b.during(ctx, func(context.Context) error { return nil })
+		counts, err := b.during(ctx, b.idle)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -127,10 +129,12 @@ type broker struct {
 	errs     bytes.Buffer
 	url      string
 	provider *http.Server
+	// acknowledged receives a value for each callback that the broker has acknowledged.
+	acknowledged chan struct{}
 }
 
 func start(ctx context.Context, root, dir string) (_ *broker, err error) {
-	b := &broker{dir: dir}
+	b := &broker{dir: dir, acknowledged: make(chan struct{}, 100)}
 	program := filepath.Join(dir, "traced")
 	build := exec.CommandContext(ctx, "go", "build", "-cover", "-covermode=atomic", "-coverpkg="+module+"/...", "-o", program, "./internal/house/traced")
 	build.Dir = root
@@ -141,6 +145,7 @@ func start(ctx context.Context, root, dir string) (_ *broker, err error) {
 		Applications: []simulator.Application{{Name: "weir", Tokens: []string{secret}}},
 		Channels:     []simulator.Channel{{Name: "sms", Application: "weir", Enabled: true}},
 		Outcomes:     []string{simulator.Delivered}, DeliverTime: 50 * time.Millisecond,
+		Client: &http.Client{Transport: callbacks{b.acknowledged}, Timeout: limit},
 	})
 	if err != nil {
 		return nil, err
@@ -192,22 +197,13 @@ func (b *broker) command(line string) error {
 	return nil
 }
 
-// during returns how often each block was executed in one window, which begins with act.
+// during returns how often each block was executed while act ran.
 func (b *broker) during(ctx context.Context, act func(context.Context) error) (map[block]int, error) {
 	dir, err := os.MkdirTemp(b.dir, "counts-")
 	if err != nil {
 		return nil, err
 	}
-	end := time.After(window)
-	if err := errors.Join(b.command("clear"), act(ctx)); err != nil {
-		return nil, err
-	}
-	select {
-	case <-end:
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-	if err := b.command("write " + dir); err != nil {
+	if err := errors.Join(b.command("clear"), act(ctx), b.command("write "+dir)); err != nil {
 		return nil, err
 	}
 	profile := filepath.Join(dir, "profile")
@@ -232,12 +228,49 @@ func (b *broker) during(ctx context.Context, act func(context.Context) error) (m
 	return counts, nil
 }
 
-// contact sends one contact.
+// idle lets the broker be for a while.
+func (b *broker) idle(ctx context.Context) error {
+	select {
+	case <-time.After(idleTime):
+	case <-ctx.Done():
+	}
+	return ctx.Err()
+}
+
+// contact sends one contact, waits until the broker has acknowledged the provider's
+// callback about it, and for the checkpoint. It asks the broker nothing in between.
 func (b *broker) contact(ctx context.Context) error {
 	_, err := b.request(ctx, "POST", "/v1/channels/sms/contacts", map[string]any{"contacts": []any{
 		map[string]any{"key": strconv.FormatInt(time.Now().UnixNano(), 36), "to": "+12025550100", "messages": []string{"hello"}},
 	}})
-	return err
+	if err != nil {
+		return err
+	}
+	select {
+	case <-b.acknowledged:
+	case <-time.After(limit):
+		return errors.New("no callback was acknowledged")
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case <-time.After(checkpoint):
+	case <-ctx.Done():
+	}
+	return ctx.Err()
+}
+
+// callbacks is the transport of the provider's callbacks; it reports each that the broker
+// acknowledged.
+type callbacks struct{ acknowledged chan struct{} }
+
+// RoundTrip implements http.RoundTripper.
+func (c callbacks) RoundTrip(r *http.Request) (*http.Response, error) {
+	answer, err := http.DefaultTransport.RoundTrip(r)
+	if err == nil && answer.StatusCode < 300 {
+		c.acknowledged <- struct{}{}
+	}
+	return answer, err
 }
 
 // allDone reports an error unless every contact was delivered.
