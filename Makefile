@@ -132,8 +132,9 @@ fmt: ## format all Go files
 	gofmt -w .
 
 .PHONY: docs
-docs: ## write the table of variables into docs/configuration.md
+docs: ## write the table of variables into docs/configuration.md, and that of packages into docs/packages.md
 	$(GO) run ./cmd/weir config markdown | scripts/between config docs/configuration.md
+	$(GO) run ./internal/house -packages | scripts/between packages docs/packages.md
 
 # The generator is no dependency of Weir's: it is run as a program of its own.
 CODEGEN := github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v2.8.2

@@ -20,7 +20,7 @@
 //     shown but decides nothing, in the domain, the store, the API, the pages and the
 //     command line, and one migration for each dialect. See [fieldFiles].
 //   - New channel type: the files outside its folder that mention every channel type with a
-//     simulator, in Go code or on the map of packages. See [channelFiles].
+//     simulator, in Go code or in ARCHITECTURE.md. See [channelFiles].
 //   - Words: see package words.
 //   - Largest interface: methods, those of embedded interfaces included.
 //   - Arrows: an arrow runs from a file to another file of the same package that declares a
@@ -41,20 +41,37 @@ import (
 	"os/signal"
 	"slices"
 	"text/tabwriter"
+
+	"weir/internal/house/packages"
 )
 
 func main() {
 	root := flag.String("root", ".", "folder of the module")
 	path := flag.Bool("path", true, "trace the path of a contact, which takes half a minute")
 	verbose := flag.Bool("v", false, "list the files and names behind the figures")
+	table := flag.Bool("packages", false, "print the table of packages for docs/packages.md instead")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := run(ctx, os.Stdout, *root, *path, *verbose)
+	var err error
+	if *table {
+		err = printPackages(os.Stdout, *root)
+	} else {
+		err = run(ctx, os.Stdout, *root, *path, *verbose)
+	}
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+}
+
+func printPackages(out io.Writer, root string) error {
+	text, err := packages.Table(root)
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(out, text)
+	return err
 }
 
 // figure is one row of the table.

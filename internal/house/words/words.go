@@ -1,5 +1,5 @@
-// Package words finds words and phrases that a reader would have to read twice, or that
-// nobody would search for: coined names, and sentences that hide who does what. The
+// Package words finds words and phrases that a reader would have to read twice, or that no
+// reader would search for: coined names, and sentences that hide who does what. The
 // structure tests forbid them; the house program counts them.
 //
 // It reads comments, strings, struct tags and declared names of Go files, and the lines of
