@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
+
+	"weir/cmd/weirlab/bench/load"
 )
 
 // Options are the settings of a measurement.
@@ -22,10 +24,11 @@ type Options struct {
 	Channels  int
 	Capacity  int
 	Repeat    int
-	Queued    int   // contacts in the queue before backlog and restart begin
-	Rows      []int // contacts in the store before growth begins
-	Finished  int   // the percentage of them that is finished
-	Delay     time.Duration
+	Queued    int           // contacts in the queue before backlog and restart begin
+	Rows      []int         // contacts in the store before growth begins
+	Finished  int           // the percentage of them that is finished
+	Delay     time.Duration // from the provider's answer to its report
+	Answer    time.Duration // until the provider answers
 	Rate      int
 	Latency   time.Duration // how long latency takes
 	Idle      time.Duration // how long idle observes
@@ -43,7 +46,7 @@ type Options struct {
 // Defaults returns the options of the standard workload.
 func Defaults() Options {
 	return Options{
-		Modes: []string{Live}, Peers: []string{PeerFloor, PeerInside}, N: 50_000, Channels: 10, Capacity: 50, Repeat: 3,
+		Modes: []string{load.Live}, Peers: []string{PeerFloor, PeerInside}, N: 50_000, Channels: 10, Capacity: 50, Repeat: 3,
 		Queued: 1_000_000, Rows: []int{0, 1_000_000, 10_000_000}, Finished: 50, Delay: 10 * time.Millisecond, Rate: 200, Latency: 15 * time.Second, Idle: 30 * time.Second,
 		Databases: []string{"sqlite"},
 	}
@@ -93,10 +96,10 @@ func (o Options) completed() Options {
 // check rejects options that cannot be measured, before anything is started.
 func (o Options) check() error {
 	for _, m := range o.Modes {
-		if !slices.Contains(modes(), m) {
-			return fmt.Errorf("there is no mode %q; there are %v", m, modes())
+		if !slices.Contains(load.Modes(), m) {
+			return fmt.Errorf("there is no mode %q; there are %v", m, load.Modes())
 		}
-		if o.URL != "" && !slices.Contains([]string{Live, Drain, Latency, Turnaround}, m) {
+		if o.URL != "" && !slices.Contains([]string{load.Live, load.Drain, load.Latency, load.Turnaround}, m) {
 			return fmt.Errorf("mode %s needs a broker that it may start and stop, not a running one", m)
 		}
 	}

@@ -9,6 +9,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"time"
+
+	"weir/cmd/weirlab/bench/load"
+	"weir/cmd/weirlab/bench/machine"
 )
 
 const readyWithin = 60 * time.Second
@@ -26,14 +29,14 @@ type broker struct {
 // newBroker prepares a broker; nothing runs yet. Its rate limit is enforced but not
 // reached: one token makes all requests.
 func newBroker(ctx context.Context, program, database, folder, mode string) (*broker, error) {
-	addr, err := freeAddr(ctx)
+	addr, err := machine.FreeAddr(ctx)
 	if err != nil {
 		return nil, err
 	}
 	b := &broker{program: program, folder: folder, url: "http://" + addr, env: []string{
 		"DATABASE_URL=" + database, "LISTEN_ADDR=" + addr, "WEIR_API_TOKENS=" + token, "WEIR_RATE_LIMIT=1000000", "LOG_FORMAT=json", "LOG_LEVEL=info",
 	}}
-	if mode == Crash { // otherwise it would take minutes until the provider is asked
+	if mode == load.Crash { // otherwise it would take minutes until the provider is asked
 		b.env = append(b.env, "CHNL_BKR_GC_IDLE_MINUTES=0.05", "CHNL_BKR_GC_INTERVAL_MINUTES=0.02")
 	}
 	return b, nil
@@ -52,7 +55,7 @@ func (b *broker) start(ctx context.Context) error {
 			return fmt.Errorf("the broker has ended by itself: %s%s", b.cmd.ProcessState, b.lastWords())
 		default:
 		}
-		if !sleep(limit, 5*time.Millisecond) {
+		if !machine.Sleep(limit, 5*time.Millisecond) {
 			return errors.Join(ctx.Err(), fmt.Errorf("the broker is not ready after %s", readyWithin))
 		}
 	}
@@ -67,7 +70,7 @@ func (b *broker) spawn() (err error) {
 	defer func() { _ = log.Close() }()       // the child has it
 	b.cmd = exec.Command(b.program, "serve") //nolint:gosec,noctx // our own program; it is killed or stopped below
 	b.cmd.Env, b.cmd.Stdout, b.cmd.Stderr, b.cmd.Dir = b.env, log, log, b.folder
-	b.ended, err = spawn(b.cmd)
+	b.ended, err = machine.Spawn(b.cmd)
 	if err != nil {
 		b.cmd = nil
 	}
@@ -95,12 +98,12 @@ func (b *broker) kill() {
 // stop asks the process to end and waits for it.
 func (b *broker) stop() {
 	if b.cmd != nil {
-		endProcess(b.cmd, b.ended)
+		machine.End(b.cmd, b.ended)
 	}
 }
 
 // used returns the resources that the process has used.
-func (b *broker) used() (cost, error) { return costOf(b.cmd.Process.Pid) }
+func (b *broker) used() (cost, error) { return usageOf(b.cmd.Process.Pid) }
 
 func ready(ctx context.Context, url string) bool {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/readyz", nil)

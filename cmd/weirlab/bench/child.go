@@ -7,20 +7,23 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"os"
 	"runtime/pprof"
 	"time"
 
 	"weir"
 	"weir/cmd/weir/daemon"
+	"weir/cmd/weirlab/bench/judge"
+	"weir/cmd/weirlab/bench/load"
+	"weir/cmd/weirlab/bench/machine"
+	"weir/cmd/weirlab/bench/provider"
 	"weir/config"
 )
 
 // Task is the work of a child process: one workload on one broker, with the load
 // in the broker's process.
 type Task struct {
-	Workload Workload
+	Workload load.Workload
 	Floor    bool // instead of Weir
 	Provider string
 	Database string
@@ -37,7 +40,7 @@ func Child(ctx context.Context, in io.Reader, out io.Writer) error {
 	if err := json.NewDecoder(in).Decode(&t); err != nil {
 		return fmt.Errorf("read the task: %w", err)
 	}
-	p := provider{t.Provider}
+	p := provider.Client{URL: t.Provider}
 	s, end, err := t.subject(ctx, p)
 	if err != nil {
 		return err
@@ -53,7 +56,7 @@ func Child(ctx context.Context, in io.Reader, out io.Writer) error {
 	return json.NewEncoder(out).Encode(f)
 }
 
-func (t Task) measure(ctx context.Context, s subject, p provider) (Figures, error) {
+func (t Task) measure(ctx context.Context, s subject, p provider.Client) (Figures, error) {
 	r, err := t.Meter.open()
 	if err != nil {
 		return Figures{}, err
@@ -77,19 +80,7 @@ func profile(file string) (stop func() error, err error) {
 	return func() error { pprof.StopCPUProfile(); return f.Close() }, nil
 }
 
-// Provider runs the stub until ctx ends, and writes its URL to out.
-func Provider(ctx context.Context, addr string, delay time.Duration, out io.Writer) error {
-	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
-	if err != nil {
-		return err
-	}
-	if _, err := fmt.Fprintf(out, "http://%s\n", l.Addr()); err != nil {
-		return err
-	}
-	return newStub(delay).serve(ctx, l)
-}
-
-func (t Task) subject(ctx context.Context, p provider) (subject, func() error, error) {
+func (t Task) subject(ctx context.Context, p provider.Client) (subject, func() error, error) {
 	if t.Floor {
 		s, end, err := newFloorSubject(ctx, p, t.Workload)
 		return s, func() error { end(); return nil }, err
@@ -105,7 +96,7 @@ type inside struct {
 }
 
 // newInside runs a whole Weir in this process.
-func newInside(ctx context.Context, t Task, p provider) (subject, func() error, error) {
+func newInside(ctx context.Context, t Task, p provider.Client) (subject, func() error, error) {
 	c, _, err := config.Load([]string{"DATABASE_URL=" + t.Database, "LISTEN_ADDR=127.0.0.1:0", "WEIR_API_TOKENS=" + token, "WEIR_RATE_LIMIT=1000000"})
 	if err != nil {
 		return nil, nil, err
@@ -139,10 +130,10 @@ func newInside(ctx context.Context, t Task, p provider) (subject, func() error, 
 	return s, end, nil
 }
 
-func (s *inside) enqueue(ctx context.Context, channel int, list []contact, began time.Time) error {
+func (s *inside) Enqueue(ctx context.Context, channel int, list []load.Contact, began time.Time) error {
 	specs := make([]weir.Spec, len(list))
 	for i, c := range list {
-		specs[i] = weir.Spec{Key: keyOf(c.id, began), To: address(c.id), Priority: weir.Normal, Messages: []string{text(c.id, channel, began)}}
+		specs[i] = weir.Spec{Key: keyOf(c.ID, began), To: address(c.ID), Priority: weir.Normal, Messages: []string{judge.Text(c.ID, channel, began)}}
 	}
 	_, err := s.daemon.Accept(ctx, s.list[channel], specs)
 	return err
@@ -152,7 +143,5 @@ func (s *inside) enqueue(ctx context.Context, channel int, list []contact, began
 type self struct{}
 
 func (self) used() (cost, error) {
-	c := ownCost()
-	c.peak = ownPeak()
-	return c, nil
+	return cost{cpu: machine.Own().CPU, peak: machine.OwnPeak()}, nil
 }

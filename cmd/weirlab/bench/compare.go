@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"weir/cmd/weirlab/bench/load"
 )
 
 // Bounds of how much worse a version may be than the one before it.
@@ -47,9 +49,9 @@ func (s *session) compare(ctx context.Context) error {
 func comparison(o Options) []step {
 	var steps []step
 	for range o.Repeat {
-		steps = append(steps, o.steps(Live, PeerFloor)...)
-		steps = append(steps, o.steps(Live, peerBefore)...)
-		steps = append(steps, o.steps(Live, PeerSingle)...)
+		steps = append(steps, o.steps(load.Live, PeerFloor)...)
+		steps = append(steps, o.steps(load.Live, peerBefore)...)
+		steps = append(steps, o.steps(load.Live, PeerSingle)...)
 	}
 	return steps
 }
@@ -58,12 +60,12 @@ func comparison(o Options) []step {
 func regressions(all []Figures) []string {
 	m := medians(groups(all))
 	var worse []string
-	floor := m.find(Live, PeerFloor)
+	floor := m.find(load.Live, PeerFloor)
 	for _, g := range m {
-		if g.mode != Live || len(g.peer) < len(peerBefore) || g.peer[:len(peerBefore)] != peerBefore {
+		if g.mode != load.Live || len(g.peer) < len(peerBefore) || g.peer[:len(peerBefore)] != peerBefore {
 			continue
 		}
-		now := m.find(Live, PeerSingle+g.peer[len(peerBefore):])
+		now := m.find(load.Live, PeerSingle+g.peer[len(peerBefore):])
 		more, ok := ratio(now, g, cpu)
 		was, ok1 := ratio(g, floor, rate)
 		is, ok2 := ratio(now, floor, rate)

@@ -4,6 +4,9 @@ import (
 	"context"
 	"strings"
 	"time"
+
+	"weir/cmd/weirlab/bench/load"
+	"weir/cmd/weirlab/bench/machine"
 )
 
 // kills is how often a crash run kills the broker.
@@ -13,8 +16,8 @@ const kills = 2
 // and restarted each time. The callers retry until they are answered: every
 // contact is acknowledged, and the provider must see all of them.
 func (m measurement) crash(ctx context.Context) (Figures, error) {
-	w, f := m.w, m.w.figures()
-	if err := m.p.reset(ctx, w.expectation()); err != nil {
+	w, f := m.w, figuresOf(m.w)
+	if err := m.reset(ctx); err != nil {
 		return f, err
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -27,8 +30,8 @@ func (m measurement) crash(ctx context.Context) (Figures, error) {
 		}
 		killed <- err
 	}()
-	others, began := watchOthers(), time.Now()
-	if _, err := w.enqueueAll(ctx, insistent{m.s}); err != nil {
+	others, began := machine.WatchOthers(), time.Now()
+	if _, err := w.Enqueue(ctx, insistent{m.s}); err != nil {
 		return f, err
 	}
 	queued := time.Now()
@@ -41,7 +44,7 @@ func (m measurement) crash(ctx context.Context) (Figures, error) {
 	}
 	f.take(w, seen, began, queued)
 	f.Others = others(time.Duration(seen.CPU)) // a killed process's CPU time can no longer be read
-	f.Error = strings.Join(seen.faults(w.expectation(), kills), "; ")
+	f.Error = strings.Join(seen.Faults(w.Expectation(), kills), "; ")
 	return f, nil
 }
 
@@ -49,7 +52,7 @@ func (m measurement) crash(ctx context.Context) (Figures, error) {
 // again when it has two thirds.
 func (m measurement) killAtThirds(ctx context.Context) error {
 	for k := 1; k <= kills; {
-		seen, err := m.p.figures(ctx)
+		seen, err := m.p.Seen(ctx)
 		if err != nil {
 			return err
 		}
@@ -60,7 +63,7 @@ func (m measurement) killAtThirds(ctx context.Context) error {
 			}
 			k++
 		}
-		if !sleep(ctx, time.Millisecond) {
+		if !machine.Sleep(ctx, time.Millisecond) {
 			return ctx.Err()
 		}
 	}
@@ -74,13 +77,13 @@ type insistent struct{ subject }
 // insistence is how long a caller retries.
 const insistence = 60 * time.Second
 
-func (s insistent) enqueue(ctx context.Context, channel int, list []contact, began time.Time) error {
+func (s insistent) Enqueue(ctx context.Context, channel int, list []load.Contact, began time.Time) error {
 	for {
-		err := s.subject.enqueue(ctx, channel, list, began)
+		err := s.subject.Enqueue(ctx, channel, list, began)
 		if err == nil || time.Since(began) > insistence {
 			return err
 		}
-		if !sleep(ctx, 20*time.Millisecond) {
+		if !machine.Sleep(ctx, 20*time.Millisecond) {
 			return err
 		}
 	}

@@ -1,6 +1,12 @@
 package bench
 
-import "time"
+import (
+	"time"
+
+	"weir/cmd/weirlab/bench/judge"
+	"weir/cmd/weirlab/bench/load"
+	"weir/cmd/weirlab/bench/machine"
+)
 
 // Figures are the results of a run. Figures that a mode does not measure are 0 or absent.
 type Figures struct {
@@ -15,7 +21,7 @@ type Figures struct {
 	PerS      float64
 	P50       float64 `json:"P50ms"` // of turnaround: from a free slot to the next contact
 	P99       float64 `json:"P99ms"`
-	Turn      float64 `json:"TurnMs,omitempty"` // 1 ÷ drain/s − 10 ms
+	Turn      float64 `json:"TurnMs,omitempty"` // 1 ÷ drain/s − the delay
 	CPUClient float64 // CPU seconds of the broker for 10,000 contacts
 	CPUServer float64 // of the store, if it is a separate process
 	CPUStub   float64 // of the provider
@@ -40,24 +46,24 @@ type Figures struct {
 	Error     string `json:",omitempty"`
 }
 
-// figures returns the figures that are known before a run.
-func (w Workload) figures() Figures {
+// figuresOf returns the figures that are known before a run.
+func figuresOf(w load.Workload) Figures {
 	return Figures{Mode: w.Mode, N: w.N, Channels: w.Channels, Capacity: w.Capacity, Batch: w.Batch, Queued: w.Queued, Finished: w.Finished}
 }
 
 // take computes the figures that follow from the provider's record.
-func (f *Figures) take(w Workload, seen seenByProvider, began, queued time.Time) {
+func (f *Figures) take(w load.Workload, seen judge.Seen, began, queued time.Time) {
 	n := float64(w.N)
 	f.EnqueuePS = n / queued.Sub(began).Seconds()
 	if !seen.Last.IsZero() {
 		f.PerS = n / seen.Last.Sub(began).Seconds()
 	}
 	f.P50, f.P99 = seen.P50, seen.P99
-	if w.prepared() && !seen.Last.IsZero() {
+	if w.Prepared() && !seen.Last.IsZero() {
 		f.DrainPS = n / seen.Last.Sub(queued).Seconds()
 	}
-	if w.Mode == Turnaround && f.DrainPS > 0 {
-		f.Turn = 1000/f.DrainPS - 10
+	if w.Mode == load.Turnaround && f.DrainPS > 0 {
+		f.Turn = 1000/f.DrainPS - float64(w.Delay+w.Answer)/float64(time.Millisecond)
 		f.P50, f.P99 = seen.Gap50, seen.Gap99
 	}
 	f.MaxActive, f.Duplicate, f.Lost = seen.MaxActive, seen.Twice, max(0, w.N-seen.Distinct)
@@ -67,7 +73,7 @@ func (f *Figures) take(w Workload, seen seenByProvider, began, queued time.Time)
 func (f *Figures) charge(spent cost, n int) {
 	f.CPUClient = perTenThousand(spent.cpu, n)
 	f.CPUServer = perTenThousand(spent.server, n)
-	f.CPUStub = perTenThousand(spent.stub, n)
+	f.CPUStub = perTenThousand(spent.provider, n)
 	f.Commits = spent.commits / float64(n) * 1000
 	f.Statement = spent.statements / float64(n) * 1000
 	f.RSSClient = megabytes(spent.peak)
@@ -77,7 +83,7 @@ func (f *Figures) charge(spent cost, n int) {
 type cost struct {
 	cpu        time.Duration
 	server     time.Duration // of its store's process
-	stub       time.Duration
+	provider   time.Duration
 	peak       int64 // bytes
 	commits    float64
 	statements float64
@@ -85,9 +91,19 @@ type cost struct {
 
 // since returns the resources used after an earlier reading.
 func (c cost) since(before cost) cost {
-	c.cpu, c.server, c.stub = c.cpu-before.cpu, c.server-before.server, c.stub-before.stub
+	c.cpu, c.server, c.provider = c.cpu-before.cpu, c.server-before.server, c.provider-before.provider
 	c.commits, c.statements = c.commits-before.commits, c.statements-before.statements
 	return c
 }
 
+// megabytes converts bytes.
 func megabytes(n int64) float64 { return float64(n) / (1 << 20) }
+
+// perTenThousand returns the seconds for 10,000 contacts.
+func perTenThousand(d time.Duration, n int) float64 { return d.Seconds() / float64(n) * 10_000 }
+
+// usageOf returns what another process has used.
+func usageOf(pid int) (cost, error) {
+	u, err := machine.Of(pid)
+	return cost{cpu: u.CPU, peak: u.Peak}, err
+}

@@ -6,12 +6,14 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"weir/cmd/weirlab/bench/load"
 )
 
 func TestRunsThatDoNotCountAreLeftOut(t *testing.T) {
 	t.Parallel()
 	run := func(per, others float64, fault string) Figures {
-		return Figures{Mode: Live, Peer: PeerFloor, N: 1, PerS: per, Others: others, Error: fault}
+		return Figures{Mode: load.Live, Peer: PeerFloor, N: 1, PerS: per, Others: others, Error: fault}
 	}
 	for name, test := range map[string]struct {
 		runs            []Figures
@@ -37,11 +39,11 @@ func TestRunsThatDoNotCountAreLeftOut(t *testing.T) {
 
 func TestAimsAreJudgedByMedians(t *testing.T) {
 	t.Parallel()
-	floor := Figures{Mode: Live, Peer: PeerFloor, N: 10, PerS: 1000, CPUClient: 1}
-	inside := Figures{Mode: Live, Peer: "inside mysql", N: 10, PerS: 651, CPUClient: 1.5, Commits: 60, Statement: 251}
-	beside := Figures{Mode: Backlog, Peer: "inside mysql", N: 10, CPUClient: 1.6}
-	start := Figures{Mode: Restart, Peer: "http mysql", N: 10, FirstSend: 0.5, FullRate: 3.1, RSSClient: 149}
-	rest := Figures{Mode: Idle, Peer: "http mysql", N: 10, IdleCPU: 0.3, IdleStmts: 2}
+	floor := Figures{Mode: load.Live, Peer: PeerFloor, N: 10, PerS: 1000, CPUClient: 1}
+	inside := Figures{Mode: load.Live, Peer: "inside mysql", N: 10, PerS: 651, CPUClient: 1.5, Commits: 60, Statement: 251}
+	beside := Figures{Mode: load.Backlog, Peer: "inside mysql", N: 10, CPUClient: 1.6}
+	start := Figures{Mode: load.Restart, Peer: "http mysql", N: 10, FirstSend: 0.5, FullRate: 3.1, RSSClient: 149}
+	rest := Figures{Mode: load.Idle, Peer: "http mysql", N: 10, IdleCPU: 0.3, IdleStmts: 2}
 	m := medians(groups([]Figures{floor, inside, beside, start, rest}))
 	got := map[string]verdict{}
 	for _, a := range aims() {
@@ -80,16 +82,16 @@ func TestASlowerVersionIsFound(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			worse := regressions([]Figures{
-				{Mode: Live, Peer: PeerFloor, PerS: 5000, CPUClient: 0.4},
-				{Mode: Live, Peer: "before sqlite", PerS: 1000, CPUClient: 1},
-				{Mode: Live, Peer: "http sqlite", PerS: test.per, CPUClient: test.cpu},
+				{Mode: load.Live, Peer: PeerFloor, PerS: 5000, CPUClient: 0.4},
+				{Mode: load.Live, Peer: "before sqlite", PerS: 1000, CPUClient: 1},
+				{Mode: load.Live, Peer: "http sqlite", PerS: test.per, CPUClient: test.cpu},
 			})
 			if len(worse) != test.want {
 				t.Errorf("%v; want %d", worse, test.want)
 			}
 		})
 	}
-	if len(regressions([]Figures{{Mode: Live, Peer: "before sqlite", PerS: 1}})) == 0 {
+	if len(regressions([]Figures{{Mode: load.Live, Peer: "before sqlite", PerS: 1}})) == 0 {
 		t.Error("nothing was compared, and that was not said")
 	}
 }
@@ -113,7 +115,7 @@ func TestTheFullRateIsFoundInATimeLine(t *testing.T) {
 func TestAPlanHasEveryCandidateInEachRepetition(t *testing.T) {
 	t.Parallel()
 	o := Defaults()
-	o.Modes, o.Peers, o.Databases, o.Repeat = []string{Live, Idle}, []string{PeerFloor, PeerInside, PeerBatches}, []string{"sqlite", "mysql"}, 2
+	o.Modes, o.Peers, o.Databases, o.Repeat = []string{load.Live, load.Idle}, []string{PeerFloor, PeerInside, PeerBatches}, []string{"sqlite", "mysql"}, 2
 	var got []string
 	for _, st := range plan(o) {
 		got = append(got, st.Mode+" "+st.name())
@@ -133,11 +135,11 @@ func TestASetMeasuresEveryAim(t *testing.T) {
 		o = o.completed()
 		var all []Figures
 		for _, st := range plan(o) {
-			f := st.figures()
+			f := figuresOf(st.Workload)
 			f.Peer, f.PerS, f.DrainPS, f.CPUClient = st.name(), 1, 1, 1
 			all = append(all, f)
-			if st.Mode == Backlog {
-				all = append(all, Figures{Mode: Bulk, Peer: "http-1000 " + st.Store})
+			if st.Mode == load.Backlog {
+				all = append(all, Figures{Mode: load.Bulk, Peer: "http-1000 " + st.Store})
 			}
 		}
 		for _, a := range aims() {
@@ -169,8 +171,8 @@ func TestWhatCannotBeMeasuredIsRefused(t *testing.T) {
 		"mode":            func(o *Options) { o.Modes = []string{"fast"} },
 		"peer":            func(o *Options) { o.Peers = []string{"river"} },
 		"set":             func(o *Options) { o.Set = "medium" },
-		"running restart": func(o *Options) { o.URL, o.Modes = "http://x", []string{Restart} },
-		"running growth":  func(o *Options) { o.URL, o.Modes = "http://x", []string{Growth} },
+		"running restart": func(o *Options) { o.URL, o.Modes = "http://x", []string{load.Restart} },
+		"running growth":  func(o *Options) { o.URL, o.Modes = "http://x", []string{load.Growth} },
 		"no rows":         func(o *Options) { o.Rows = nil },
 		"negative rows":   func(o *Options) { o.Rows = []int{-1} },
 		"more than all":   func(o *Options) { o.Finished = 101 },

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"weir/cmd/weirlab/bench/provider"
 )
 
 // floor is the baseline: a broker without a store, with a queue and a number of free
@@ -96,12 +98,12 @@ func (c *floorChannel) send(guid string, contact floorContact) {
 	if err != nil {
 		return
 	}
-	r, err := http.NewRequestWithContext(context.Background(), http.MethodPost, c.f.url+"/"+account+"/"+c.name+"/send_ao.json", bytes.NewReader(body))
+	r, err := http.NewRequestWithContext(context.Background(), http.MethodPost, c.f.url+"/"+provider.Account+"/"+c.name+"/send_ao.json", bytes.NewReader(body))
 	if err != nil {
 		return
 	}
 	r.Header.Set("Content-Type", "application/json")
-	r.SetBasicAuth(account+"/"+c.name, "secret")
+	r.SetBasicAuth(provider.Account+"/"+c.name, "secret")
 	answer, err := c.f.client.Do(r)
 	if err == nil {
 		_, _ = io.Copy(io.Discard, answer.Body)

@@ -11,6 +11,10 @@ import (
 	"time"
 
 	"weir"
+	"weir/cmd/weirlab/bench/judge"
+	"weir/cmd/weirlab/bench/load"
+	"weir/cmd/weirlab/bench/machine"
+	"weir/cmd/weirlab/bench/provider"
 	"weir/persistence/fill"
 )
 
@@ -18,7 +22,7 @@ import (
 func (o Options) growthSteps(peer string) []step {
 	var steps []step
 	for _, rows := range o.Rows {
-		w := o.workload(Growth, peer)
+		w := o.workload(load.Growth, peer)
 		w.Finished = int(int64(rows) * int64(o.Finished) / 100)
 		w.Queued = rows - w.Finished
 		for _, store := range o.Databases {
@@ -30,15 +34,14 @@ func (o Options) growthSteps(peer string) []step {
 
 // kept reports whether the repetitions of a step use the same database, because it took
 // long to fill.
-func (st step) kept() bool { return st.Mode == Backlog || st.Mode == Growth && st.beside() > 0 }
+func (st step) kept() bool {
+	return st.Mode == load.Backlog || st.Mode == load.Growth && st.Beside() > 0
+}
 
 // place returns the name of a database that is kept.
 func (st step) place() string {
 	return fmt.Sprintf("%s %s %d %d", st.Mode, st.Store, st.Queued, st.Finished)
 }
-
-// beside returns how many contacts exist before the run.
-func (w Workload) beside() int { return w.Queued + w.Finished }
 
 // filledWith creates a database with the channels of a step, and a paused one, and
 // inserts the existing contacts.
@@ -80,13 +83,13 @@ func (s *session) fill(ctx context.Context, st step, d database) (err error) {
 	}
 	// The history of the live channels, then a younger queue. The youngest of these
 	// contacts is a minute old, so all are older than the run's.
-	begin := time.Now().Add(-time.Minute - time.Duration(st.beside())*time.Millisecond)
-	filler := strings.Repeat("x", len(text(0, 0, begin)))
+	begin := time.Now().Add(-time.Minute - time.Duration(st.Beside())*time.Millisecond)
+	filler := strings.Repeat("x", len(judge.Text(0, 0, begin)))
 	list := []fill.Contacts{
 		{Channels: live, Finished: true, Count: st.Finished, Begin: begin, Message: filler},
 		{Channels: []weir.ChannelID{paused}, First: st.Finished, Count: st.Queued, Begin: begin, Message: filler},
 	}
-	told, done := s.telling(st.beside()), 0
+	told, done := s.telling(st.Beside()), 0
 	for _, c := range list {
 		if err := target.Contacts(ctx, c, func(n int) { told(done + n) }); err != nil {
 			return err
@@ -106,12 +109,12 @@ func (s *session) createChannels(ctx context.Context, st step, d database) error
 	if err := b.start(ctx); err != nil {
 		return err
 	}
-	p := provider{s.stub.url}
+	p := provider.Client{URL: s.stub.url}
 	if err := newHTTPSubject(b.url, token, own, st.Channels).setUp(ctx, p, st.Workload); err != nil {
 		return err
 	}
 	w := st.Workload
-	w.Mode = Bulk // the paused one
+	w.Mode = load.Bulk // the paused one
 	full := newHTTPSubject(b.url, token, own, 1)
 	full.full = true
 	return full.setUp(ctx, p, w)
@@ -182,12 +185,12 @@ func bytesOf(st step) int64 {
 	if kindOf(st.Store) == "sqlite" {
 		row = sqliteRow
 	}
-	return int64(st.beside()) * row
+	return int64(st.Beside()) * row
 }
 
 // room fails if a folder has too little free space.
 func (s *session) room(folder string, need int64) error {
-	free, ok := freeBytes(folder)
+	free, ok := machine.FreeBytes(folder)
 	if need == 0 || !ok || free >= need+spare {
 		return nil
 	}
@@ -199,7 +202,7 @@ func (s *session) room(folder string, need int64) error {
 func (s *session) roomForAll(steps []step) error {
 	need, seen := map[string]int64{}, map[string]bool{}
 	for _, st := range steps {
-		if st.Mode != Growth || seen[st.place()] {
+		if st.Mode != load.Growth || seen[st.place()] {
 			continue
 		}
 		seen[st.place()] = true
@@ -229,13 +232,13 @@ func diskOf(store, folder string) string {
 
 // printGrowth prints the runs of growth as a table in Markdown.
 func printGrowth(out io.Writer, list []*group) {
-	if !slices.ContainsFunc(list, func(g *group) bool { return g.mode == Growth && len(g.runs) > 0 }) {
+	if !slices.ContainsFunc(list, func(g *group) bool { return g.mode == load.Growth && len(g.runs) > 0 }) {
 		return
 	}
 	_, _ = fmt.Fprint(out, "\n| store | queued beside | finished beside | runs | contacts/s | ÷ beside none | CPU of Weir, µs a contact | ÷ beside none | CPU of the server, µs | statements for 1,000 | peak MB | start, s | store on disk, MB |\n"+
 		"|---|---|---|---|---|---|---|---|---|---|---|---|---|\n")
 	for _, g := range list {
-		if g.mode != Growth || len(g.runs) == 0 {
+		if g.mode != load.Growth || len(g.runs) == 0 {
 			continue
 		}
 		none := emptyLike(list, g)

@@ -17,6 +17,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"weir/cmd/weirlab/bench/load"
+	"weir/cmd/weirlab/bench/machine"
+	"weir/cmd/weirlab/bench/provider"
 	"weir/persistence/testmysql"
 )
 
@@ -26,7 +29,7 @@ func TestGrowthIsMeasuredBesideRowsThatWereThere(t *testing.T) {
 	folder := t.TempDir()
 	var out bytes.Buffer
 	o := small(weir, &out)
-	o.Modes, o.Peers, o.Repeat = []string{Growth}, []string{PeerFloor, PeerInside}, 2
+	o.Modes, o.Peers, o.Repeat = []string{load.Growth}, []string{PeerFloor, PeerInside}, 2
 	o.Rows, o.Finished = []int{0, 3000}, 40
 	o.Databases = []string{"sqlite://" + filepath.Join(folder, "any.db"), testmysql.URL(t)}
 	if err := Run(t.Context(), o); err != nil {
@@ -64,7 +67,7 @@ func TestGrowthIsMeasuredBesideRowsThatWereThere(t *testing.T) {
 func TestRowsThatDoNotFitAreRefused(t *testing.T) {
 	t.Parallel()
 	o := small(program(t), io.Discard)
-	o.Modes, o.Peers, o.Rows = []string{Growth}, []string{PeerInside}, []int{0, 1e14}
+	o.Modes, o.Peers, o.Rows = []string{load.Growth}, []string{PeerInside}, []int{0, 1e14}
 	if err := Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), "GB free in") {
 		t.Errorf("100 million million rows: %v", err)
 	}
@@ -89,7 +92,7 @@ func TestFilledContactsAreLikeThoseOfTheProgram(t *testing.T) {
 					t.Error(err)
 				}
 			}()
-			w := Workload{Mode: Live, N: 3, Channels: 1, Capacity: 5, Batch: 1, Queued: 20, Finished: 1}
+			w := load.Workload{Mode: load.Live, N: 3, Channels: 1, Capacity: 5, Batch: 1, Queued: 20, Finished: 1, Delay: 10 * time.Millisecond}
 			compareFilled(t, s, step{w, PeerSingle, store})
 		})
 	}
@@ -117,7 +120,7 @@ func compareFilled(t *testing.T, s *session, st step) {
 		t.Fatal(err)
 	}
 	subject := newHTTPSubject(b.url, token, own, st.Channels)
-	p := provider{s.stub.url}
+	p := provider.Client{URL: s.stub.url}
 	if err := subject.setUp(ctx, p, st.Workload); err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +150,7 @@ func compareFilled(t *testing.T, s *session, st step) {
 		t.Fatal(err)
 	}
 	for began := time.Now(); len(contactsOf(t, subject, own+backlogChannel, "done")) < 21; {
-		if !sleep(ctx, lookFor) || time.Since(began) > stall {
+		if !machine.Sleep(ctx, lookFor) || time.Since(began) > stall {
 			t.Fatalf("not all that were queued have ended: %v", contactsOf(t, subject, own+backlogChannel, ""))
 		}
 	}
@@ -202,7 +205,7 @@ func alike(contact map[string]any) string {
 func TestGrowthIsMeasuredInTurnsAndFillsOnce(t *testing.T) {
 	t.Parallel()
 	o := Defaults()
-	o.Modes, o.Peers, o.Databases, o.Repeat, o.Rows = []string{Growth}, []string{PeerFloor, PeerInside}, []string{"sqlite", "mysql"}, 2, []int{0, 100_000}
+	o.Modes, o.Peers, o.Databases, o.Repeat, o.Rows = []string{load.Growth}, []string{PeerFloor, PeerInside}, []string{"sqlite", "mysql"}, 2, []int{0, 100_000}
 	steps := plan(o.completed())
 	var got []string
 	places := map[string]int{}

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"weir/cmd/weirlab/bench/load"
 )
 
 // The peers: the programs and interfaces that are measured.
@@ -29,7 +31,7 @@ const (
 
 // step is one run.
 type step struct {
-	Workload
+	load.Workload
 	Peer  string
 	Store string // "sqlite", "mysql" or a URL; empty for the baseline
 }
@@ -74,22 +76,22 @@ func plan(o Options) []step {
 // peersOf returns the peers of a mode. Modes that stop and start the program, or
 // measure only its process, run it as users do.
 func (o Options) peersOf(mode string) []string {
-	if slices.Contains([]string{Restart, Crash, Idle}, mode) {
+	if slices.Contains([]string{load.Restart, load.Crash, load.Idle}, mode) {
 		return []string{PeerSingle}
 	}
-	if mode == Bulk {
+	if mode == load.Bulk {
 		return []string{PeerBulk}
 	}
 	list := slices.Clone(o.Peers)
 	return slices.DeleteFunc(list, func(peer string) bool {
 		inside := peer == PeerInside || peer == PeerInBatch
-		return inside && o.URL != "" || peer == PeerFloor && (mode == Backlog || mode == Growth)
+		return inside && o.URL != "" || peer == PeerFloor && (mode == load.Backlog || mode == load.Growth)
 	})
 }
 
 // steps returns the runs of a mode and peer, on each store.
 func (o Options) steps(mode, peer string) []step {
-	if mode == Growth {
+	if mode == load.Growth {
 		return o.growthSteps(peer)
 	}
 	if peer == PeerFloor {
@@ -102,8 +104,8 @@ func (o Options) steps(mode, peer string) []step {
 	return steps
 }
 
-func (o Options) workload(mode, peer string) Workload {
-	w := Workload{Mode: mode, N: o.N, Channels: o.Channels, Capacity: o.Capacity, Batch: 1, Rate: o.Rate, Floor: peer == PeerFloor}
+func (o Options) workload(mode, peer string) load.Workload {
+	w := load.Workload{Mode: mode, N: o.N, Channels: o.Channels, Capacity: o.Capacity, Batch: 1, Rate: o.Rate, Delay: o.Delay, Answer: o.Answer, Floor: peer == PeerFloor}
 	switch peer {
 	case PeerBatches, PeerInBatch:
 		w.Batch = 100
@@ -111,17 +113,17 @@ func (o Options) workload(mode, peer string) Workload {
 		w.Batch = 1000
 	}
 	switch mode {
-	case Latency:
+	case load.Latency:
 		w.N, w.Batch = max(1, int(o.Latency.Seconds()*float64(o.Rate))), 1
-	case Turnaround:
+	case load.Turnaround:
 		w.N, w.Channels, w.Capacity, w.Batch = min(o.N, 300), 1, 1, 1
-	case Backlog:
+	case load.Backlog:
 		w.N, w.Queued = min(o.N, 20_000), o.Queued
-	case Growth:
+	case load.Growth:
 		w.N = min(o.N, 20_000)
-	case Restart, Bulk:
+	case load.Restart, load.Bulk:
 		w.N, w.Batch = o.Queued, 1000
-	case Idle:
+	case load.Idle:
 		w.N, w.Lasting = o.Channels, o.Idle // each channel has had a contact
 	}
 	return w
@@ -135,27 +137,27 @@ func setSteps(o Options, repetition int) []step {
 			steps = append(steps, o.steps(mode, peer)...)
 		}
 	}
-	add(Live, PeerFloor, PeerInside, PeerBatches, PeerSingle)
-	add(Drain, PeerFloor, PeerInside)
-	add(Turnaround, PeerInside)
-	add(Latency, PeerSingle)
+	add(load.Live, PeerFloor, PeerInside, PeerBatches, PeerSingle)
+	add(load.Drain, PeerFloor, PeerInside)
+	add(load.Turnaround, PeerInside)
+	add(load.Latency, PeerSingle)
 	if o.N > 20_000 { // a run beside a backlog is compared with one of as many contacts
 		small := o
 		small.N = 20_000
-		steps = append(steps, small.steps(Live, PeerInside)...)
+		steps = append(steps, small.steps(load.Live, PeerInside)...)
 	}
-	add(Backlog, PeerInside)
+	add(load.Backlog, PeerInside)
 	if repetition > 0 && o.Set == Short { // these take long and vary little
 		return steps
 	}
-	add(Restart, PeerSingle)
+	add(load.Restart, PeerSingle)
 	many := o
 	many.Channels = 1000
-	steps = append(steps, many.steps(Idle, PeerSingle)...)
+	steps = append(steps, many.steps(load.Idle, PeerSingle)...)
 	if o.Set == Full {
-		add(Idle, PeerSingle)
+		add(load.Idle, PeerSingle)
 	}
-	add(Crash, PeerSingle)
+	add(load.Crash, PeerSingle)
 	return steps
 }
 
@@ -166,18 +168,18 @@ func (st step) expected() time.Duration {
 	n := float64(st.N)
 	const around = 2 // a new store, a start, waiting for a quiet machine
 	switch st.Mode {
-	case Latency:
+	case load.Latency:
 		return seconds(around + n/float64(st.Rate))
-	case Turnaround:
+	case load.Turnaround:
 		return seconds(around + n*0.012)
-	case Restart, Bulk:
+	case load.Restart, load.Bulk:
 		return seconds(around + 15 + n/50_000)
-	case Crash:
+	case load.Crash:
 		return seconds(around + 5 + n/3_000)
-	case Idle:
+	case load.Idle:
 		return seconds(around+settle.Seconds()+n/500) + st.Lasting
 	}
-	if st.Mode == Growth {
+	if st.Mode == load.Growth {
 		return seconds(2*around + n/7_000) // the program is started twice
 	}
 	return seconds(around + n/7_000)

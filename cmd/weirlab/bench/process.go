@@ -7,30 +7,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"os/exec"
-	"runtime"
 	"strings"
-	"syscall"
-	"time"
-)
 
-// spawn starts a process and returns a channel that is closed when it has ended.
-// The process is watched on a separate thread because Linux can kill a child when the
-// thread that started it ends, so that the child never outlives this program.
-func spawn(cmd *exec.Cmd) (ended chan struct{}, err error) {
-	cmd.SysProcAttr = attributes()
-	begun, ended := make(chan error), make(chan struct{})
-	go func() {
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		err := cmd.Start()
-		begun <- err
-		if err == nil {
-			_ = cmd.Wait() // the state is in cmd
-			close(ended)
-		}
-	}()
-	return ended, <-begun
-}
+	"weir/cmd/weirlab/bench/machine"
+)
 
 // child runs a task in a separate process.
 func (s *session) child(ctx context.Context, t Task) (f Figures, err error) {
@@ -41,34 +21,20 @@ func (s *session) child(ctx context.Context, t Task) (f Figures, err error) {
 	var out bytes.Buffer
 	cmd := exec.Command(s.o.Program, "bench", "child") //nolint:gosec,noctx // our own program; it is ended below
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(in), &out, s.o.Err
-	ended, err := spawn(cmd)
+	ended, err := machine.Spawn(cmd)
 	if err != nil {
 		return f, err
 	}
 	select {
 	case <-ended:
 	case <-ctx.Done():
-		endProcess(cmd, ended)
+		machine.End(cmd, ended)
 		return f, ctx.Err()
 	}
 	if !cmd.ProcessState.Success() {
 		return f, fmt.Errorf("the run's process ended with %s", cmd.ProcessState)
 	}
 	return f, json.Unmarshal(out.Bytes(), &f)
-}
-
-// endLimit is the max time in which a process must end after it was asked to.
-const endLimit = 30 * time.Second
-
-// endProcess asks a process to end, waits for it, and kills it after endLimit.
-func endProcess(cmd *exec.Cmd, ended <-chan struct{}) {
-	_ = cmd.Process.Signal(syscall.SIGTERM)
-	select {
-	case <-ended:
-	case <-time.After(endLimit):
-		_ = cmd.Process.Kill()
-		<-ended
-	}
 }
 
 // stubProcess is the provider, a separate process.
@@ -81,7 +47,7 @@ type stubProcess struct {
 
 // startProvider starts the stub.
 func startProvider(o Options) (*stubProcess, error) {
-	args := []string{"bench", "provider", "--delay", o.Delay.String()}
+	args := []string{"bench", "provider"}
 	if o.Provider != "" {
 		args = append(args, "--listen", o.Provider)
 	}
@@ -91,7 +57,7 @@ func startProvider(o Options) (*stubProcess, error) {
 	if err != nil {
 		return nil, err
 	}
-	ended, err := spawn(cmd)
+	ended, err := machine.Spawn(cmd)
 	if err != nil {
 		return nil, err
 	}

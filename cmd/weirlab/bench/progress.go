@@ -29,7 +29,7 @@ func expectedOf(steps []step) time.Duration {
 		sum += st.expected()
 		if st.kept() && !filled[st.place()] {
 			filled[st.place()] = true
-			sum += time.Duration(st.beside()) * time.Second / filledPerS
+			sum += time.Duration(st.Beside()) * time.Second / filledPerS
 		}
 	}
 	return sum

@@ -5,21 +5,18 @@ import (
 	"errors"
 	"strings"
 	"time"
-)
 
-// contact is a contact of a workload.
-type contact struct {
-	id      int
-	channel int
-}
+	"weir/cmd/weirlab/bench/judge"
+	"weir/cmd/weirlab/bench/load"
+	"weir/cmd/weirlab/bench/machine"
+	"weir/cmd/weirlab/bench/provider"
+)
 
 // subject is the broker under test.
 type subject interface {
 	// pause closes or opens every channel.
 	pause(ctx context.Context, paused bool) error
-	// enqueue returns when the contacts are durable. began is when the call
-	// began; the contacts carry it.
-	enqueue(ctx context.Context, channel int, list []contact, began time.Time) error
+	load.Enqueuer
 	// open returns how many contacts are queued, and how many are in flight.
 	open(ctx context.Context) (queued, inFlight int, err error)
 	// used returns the resources used so far.
@@ -29,9 +26,9 @@ type subject interface {
 // measurement is a run: a workload, the broker that processes it, and the observers of
 // both.
 type measurement struct {
-	w      Workload
+	w      load.Workload
 	s      subject
-	p      provider
+	p      provider.Client
 	store  *reader
 	broker *broker // if it can be killed
 }
@@ -39,13 +36,13 @@ type measurement struct {
 // run runs the mode.
 func (m measurement) run(ctx context.Context) (Figures, error) {
 	switch m.w.Mode {
-	case Restart:
+	case load.Restart:
 		return m.restart(ctx)
-	case Crash:
+	case load.Crash:
 		return m.crash(ctx)
-	case Idle:
+	case load.Idle:
 		return m.idle(ctx)
-	case Bulk:
+	case load.Bulk:
 		return m.bulk(ctx)
 	}
 	return m.through(ctx)
@@ -60,18 +57,31 @@ func (m measurement) used(ctx context.Context) (cost, error) {
 	if c, err = m.store.add(ctx, c); err != nil {
 		return c, err
 	}
-	seen, err := m.p.figures(ctx)
-	c.stub = time.Duration(seen.CPU)
+	seen, err := m.p.Seen(ctx)
+	c.provider = time.Duration(seen.CPU)
 	return c, err
+}
+
+// reset prepares the provider for the run.
+func (m measurement) reset(ctx context.Context) error {
+	return m.p.Reset(ctx, provider.Run{Expectation: m.w.Expectation(), Delay: m.w.Delay, Answer: m.w.Answer})
+}
+
+// parts returns the CPU time of the run's processes without this one.
+func (m measurement) parts(spent cost) time.Duration {
+	if m.broker == nil { // the broker is in this process
+		spent.cpu = 0
+	}
+	return spent.cpu + spent.server + spent.provider
 }
 
 // through puts all contacts through and judges the run.
 func (m measurement) through(ctx context.Context) (Figures, error) {
-	w, f := m.w, m.w.figures()
-	if err := m.p.reset(ctx, w.expectation()); err != nil {
+	w, f := m.w, figuresOf(m.w)
+	if err := m.reset(ctx); err != nil {
 		return f, err
 	}
-	if w.prepared() {
+	if w.Prepared() {
 		if err := m.s.pause(ctx, true); err != nil {
 			return f, err
 		}
@@ -80,14 +90,14 @@ func (m measurement) through(ctx context.Context) (Figures, error) {
 	if err != nil {
 		return f, err
 	}
-	others := watchOthers()
+	others := machine.WatchOthers()
 	began := time.Now()
-	made, err := w.enqueueAll(ctx, m.s)
+	made, err := w.Enqueue(ctx, m.s)
 	if err != nil {
 		return f, err
 	}
 	queued := time.Now()
-	if w.prepared() {
+	if w.Prepared() {
 		if err := m.s.pause(ctx, false); err != nil {
 			return f, err
 		}
@@ -96,7 +106,7 @@ func (m measurement) through(ctx context.Context) (Figures, error) {
 	if err != nil {
 		return f, err
 	}
-	if seen.order, err = m.inOrder(ctx, made); err != nil {
+	if seen.Order, err = m.inOrder(ctx, made); err != nil {
 		return f, err
 	}
 	after, err := m.used(ctx)
@@ -108,20 +118,20 @@ func (m measurement) through(ctx context.Context) (Figures, error) {
 	f.take(w, seen, began, queued)
 	f.charge(spent, w.N)
 	f.RSSServer = megabytes(m.store.size())
-	f.Error = strings.Join(seen.faults(w.expectation(), 0), "; ")
+	f.Error = strings.Join(seen.Faults(w.Expectation(), 0), "; ")
 	return f, nil
 }
 
 // inOrder judges the order of a run, if the run has one.
-func (m measurement) inOrder(ctx context.Context, made *calls) (order, error) {
-	if !m.w.expectation().Order {
-		return order{}, nil
+func (m measurement) inOrder(ctx context.Context, made *judge.Calls) (judge.Order, error) {
+	if !m.w.Expectation().Order {
+		return judge.Order{}, nil
 	}
-	arrived, err := m.p.arrived(ctx)
+	arrived, err := m.p.Arrived(ctx)
 	if err != nil {
-		return order{}, err
+		return judge.Order{}, err
 	}
-	return made.judge(arrived), nil
+	return made.Judge(arrived), nil
 }
 
 // Limits of a run.
@@ -132,14 +142,14 @@ const (
 
 // finish waits until the provider has reported every end and the broker reports that
 // no contact is open.
-func (m measurement) finish(ctx context.Context) (seenByProvider, error) {
+func (m measurement) finish(ctx context.Context) (judge.Seen, error) {
 	best, since := -1, time.Now()
 	for {
-		seen, err := m.p.figures(ctx)
+		seen, err := m.p.Seen(ctx)
 		if err != nil {
 			return seen, err
 		}
-		reported := seen.Ended + seen.Unheard
+		reported := seen.Reported()
 		if reported >= m.w.N {
 			queued, inFlight, err := m.s.open(ctx)
 			if err != nil || queued+inFlight == 0 {
@@ -152,7 +162,7 @@ func (m measurement) finish(ctx context.Context) (seenByProvider, error) {
 		if time.Since(since) > stall {
 			return seen, nil // the gates report what is missing
 		}
-		if !sleep(ctx, lookFor) {
+		if !machine.Sleep(ctx, lookFor) {
 			return seen, errors.Join(ctx.Err(), errors.New("stopped"))
 		}
 	}

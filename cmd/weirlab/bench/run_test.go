@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"weir/cmd/weirlab/bench/load"
 	"weir/persistence/testmysql"
 )
 
@@ -61,11 +62,11 @@ func TestEveryModeIsMeasured(t *testing.T) {
 		mysql        bool
 		runs         int
 	}{
-		"in process, and the floor":  {[]string{Live, Drain, Turnaround}, []string{PeerFloor, PeerInside, PeerInBatch}, false, 9},
-		"over HTTP":                  {[]string{Live, Latency, Drain}, []string{PeerSingle, PeerBatches}, false, 6},
-		"on MySQL":                   {[]string{Live, Backlog}, []string{PeerInside}, true, 3},
-		"beside, restarted and idle": {[]string{Backlog, Restart, Idle, Bulk}, []string{PeerInside}, false, 5},
-		"killed":                     {[]string{Crash}, []string{PeerSingle}, false, 1},
+		"in process, and the floor":  {[]string{load.Live, load.Drain, load.Turnaround}, []string{PeerFloor, PeerInside, PeerInBatch}, false, 9},
+		"over HTTP":                  {[]string{load.Live, load.Latency, load.Drain}, []string{PeerSingle, PeerBatches}, false, 6},
+		"on MySQL":                   {[]string{load.Live, load.Backlog}, []string{PeerInside}, true, 3},
+		"beside, restarted and idle": {[]string{load.Backlog, load.Restart, load.Idle, load.Bulk}, []string{PeerInside}, false, 5},
+		"killed":                     {[]string{load.Crash}, []string{PeerSingle}, false, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -99,18 +100,18 @@ func look(t *testing.T, f Figures) {
 		"contacts per second": rate(f) > 0, "CPU": f.CPUClient > 0, "memory": f.RSSClient > 0, "CPU of the provider": f.CPUStub > 0,
 	}
 	switch f.Mode {
-	case Crash:
+	case load.Crash:
 		want = map[string]bool{"contacts per second": f.PerS > 0}
-	case Restart:
+	case load.Restart:
 		want = map[string]bool{"first send": f.FirstSend > 0, "full rate": f.FullRate >= f.FirstSend, "enqueueing": f.EnqueuePS > 0}
-	case Idle: // the CPU time of three contacts may be below the clock resolution of a process
+	case load.Idle: // the CPU time of three contacts may be below the clock resolution of a process
 		delete(want, "CPU")
-	case Bulk, Drain:
+	case load.Bulk, load.Drain:
 		want["enqueueing"] = f.EnqueuePS > 0
-	case Latency, Turnaround:
+	case load.Latency, load.Turnaround:
 		want["latency"] = f.P50 > 0 && f.P99 >= f.P50
 	}
-	if f.Peer != PeerFloor && f.Mode != Crash && f.Mode != Restart {
+	if f.Peer != PeerFloor && f.Mode != load.Crash && f.Mode != load.Restart {
 		want["commits"], want["statements"] = f.Commits > 0, f.Statement > f.Commits
 	}
 	for what, there := range want {
@@ -124,7 +125,7 @@ func look(t *testing.T, f Figures) {
 func running(t *testing.T, weir string) *broker {
 	t.Helper()
 	folder := t.TempDir()
-	b, err := newBroker(t.Context(), weir, "sqlite://"+filepath.Join(folder, "weir.db"), folder, Live)
+	b, err := newBroker(t.Context(), weir, "sqlite://"+filepath.Join(folder, "weir.db"), folder, load.Live)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +163,7 @@ func TestARunningWeirIsLeftAsItWas(t *testing.T) {
 	var out bytes.Buffer
 	o := small(weir, &out)
 	o.URL, o.Token = b.url, token
-	o.Modes, o.Peers = []string{Live, Drain}, []string{PeerFloor, PeerInside, PeerSingle}
+	o.Modes, o.Peers = []string{load.Live, load.Drain}, []string{PeerFloor, PeerInside, PeerSingle}
 	if err := Run(t.Context(), o); err != nil {
 		t.Fatalf("%v\n%s", err, out.String())
 	}

@@ -7,6 +7,10 @@ import (
 	"path/filepath"
 	"strconv"
 	"time"
+
+	"weir/cmd/weirlab/bench/load"
+	"weir/cmd/weirlab/bench/machine"
+	"weir/cmd/weirlab/bench/provider"
 )
 
 // session is one measurement: its provider, stores and figures.
@@ -34,15 +38,11 @@ func (s *session) quiet(ctx context.Context) {
 	if s.o.Set == Short || s.o.Against != "" {
 		most = min(most, max(time.Second, waitInAll-s.waited))
 	}
-	if s.o.N < patient {
+	if s.o.N < load.Measured {
 		most = 0
 	}
-	s.waited += quiet(ctx, most)
+	s.waited += machine.Quiet(ctx, most)
 }
-
-// patient is the min number of contacts of a run that waits for a quiet machine:
-// smaller runs are trials, not measurements.
-const patient = 1000
 
 func newSession(ctx context.Context, o Options) (*session, error) {
 	folder, err := os.MkdirTemp("", "weir-bench-")
@@ -107,7 +107,7 @@ func (s *session) once(ctx context.Context, st step) (f Figures, err error) {
 	if !st.kept() { // a kept database is used by the next repetition, too
 		defer func() { err = errors.Join(err, d.drop()) }()
 	}
-	if st.Mode == Growth {
+	if st.Mode == load.Growth {
 		return s.growth(ctx, st, d)
 	}
 	s.quiet(ctx)
@@ -129,7 +129,7 @@ func (s *session) database(ctx context.Context, st step) (database, error) {
 	if d, ok := s.filled[st.place()]; ok {
 		return d, nil
 	}
-	if st.Mode == Growth {
+	if st.Mode == load.Growth {
 		d, err := s.filledWith(ctx, st)
 		if err == nil && st.kept() {
 			s.filled[st.place()] = d
@@ -151,7 +151,7 @@ func (s *session) database(ctx context.Context, st step) (database, error) {
 // backlog queues contacts in a paused channel.
 func (s *session) backlog(ctx context.Context, st step, d database) error {
 	s.progress.say("%d contacts are queued in a paused channel", st.Queued)
-	bulk := step{Workload{Mode: Bulk, N: st.Queued, Channels: 1, Capacity: st.Capacity, Batch: 1000}, PeerBulk, st.Store}
+	bulk := step{load.Workload{Mode: load.Bulk, N: st.Queued, Channels: 1, Capacity: st.Capacity, Batch: 1000, Delay: st.Delay, Answer: st.Answer}, PeerBulk, st.Store}
 	s.quiet(ctx)
 	f, err := s.overHTTP(ctx, bulk, d)
 	f.Peer = bulk.name()
@@ -186,20 +186,20 @@ func (s *session) overHTTP(ctx context.Context, st step, d database) (f Figures,
 		return f, err
 	}
 	subject := newHTTPSubject(b.url, token, own, st.Channels)
-	subject.broker, subject.full = b, st.Mode == Bulk && st.Channels == 1
+	subject.broker, subject.full = b, st.Mode == load.Bulk && st.Channels == 1
 	r, err := d.meter.open()
 	if err != nil {
 		return f, err
 	}
 	defer func() { err = errors.Join(err, r.close()) }()
-	p := provider{s.stub.url}
+	p := provider.Client{URL: s.stub.url}
 	if err := subject.setUp(ctx, p, st.Workload); err != nil {
 		return f, err
 	}
-	load := ownCost().cpu
+	load := machine.Own().CPU
 	m := measurement{w: st.Workload, s: subject, p: p, store: r, broker: b}
 	f, err = m.run(ctx)
-	f.CPULoad = perTenThousand(ownCost().cpu-load, st.N)
+	f.CPULoad = perTenThousand(machine.Own().CPU-load, st.N)
 	return f, err
 }
 
@@ -208,7 +208,7 @@ func (s *session) overHTTP(ctx context.Context, st step, d database) (f Figures,
 func (s *session) running(ctx context.Context, st step) (f Figures, err error) {
 	prefix := "bench-" + strconv.FormatInt(time.Now().UnixMilli(), 36)
 	subject := newHTTPSubject(s.o.URL, s.o.Token, prefix, st.Channels)
-	p := provider{s.stub.url}
+	p := provider.Client{URL: s.stub.url}
 	defer func() {
 		limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanUpLimit)
 		defer cancel()
@@ -221,14 +221,12 @@ func (s *session) running(ctx context.Context, st step) (f Figures, err error) {
 	if err != nil {
 		return f, err
 	}
-	load := ownCost().cpu
+	load := machine.Own().CPU
 	f, err = measurement{w: st.Workload, s: subject, p: p, store: r}.run(ctx)
 	f.Others = 0 // the broker's share of it is unknown
-	f.CPULoad = perTenThousand(ownCost().cpu-load, st.N)
+	f.CPULoad = perTenThousand(machine.Own().CPU-load, st.N)
 	return f, err
 }
 
 // cleanUpLimit is the max time to remove the channels from a running Weir.
 const cleanUpLimit = time.Minute
-
-func perTenThousand(d time.Duration, n int) float64 { return d.Seconds() / float64(n) * 10_000 }

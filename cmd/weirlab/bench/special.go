@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"weir/cmd/weirlab/bench/judge"
+	"weir/cmd/weirlab/bench/machine"
 )
 
 // settle is the max time that a broker gets to come to rest before idle is measured; less
@@ -13,15 +16,15 @@ const settle = 5 * time.Second
 
 // bulk measures enqueuing alone. The contacts stay queued.
 func (m measurement) bulk(ctx context.Context) (Figures, error) {
-	f := m.w.figures()
-	if err := m.p.reset(ctx, m.w.expectation()); err != nil {
+	f := figuresOf(m.w)
+	if err := m.reset(ctx); err != nil {
 		return f, err
 	}
 	before, err := m.used(ctx)
 	if err != nil {
 		return f, err
 	}
-	others := watchOthers()
+	others := machine.WatchOthers()
 	if _, err := m.fill(ctx, &f); err != nil {
 		return f, err
 	}
@@ -41,12 +44,12 @@ func (m measurement) bulk(ctx context.Context) (Figures, error) {
 }
 
 // fill queues all contacts in closed channels.
-func (m measurement) fill(ctx context.Context, f *Figures) (*calls, error) {
+func (m measurement) fill(ctx context.Context, f *Figures) (*judge.Calls, error) {
 	if err := m.s.pause(ctx, true); err != nil {
 		return nil, err
 	}
 	began := time.Now()
-	made, err := m.w.enqueueAll(ctx, m.s)
+	made, err := m.w.Enqueue(ctx, m.s)
 	f.EnqueuePS = float64(m.w.N) / time.Since(began).Seconds()
 	return made, err
 }
@@ -58,15 +61,15 @@ func (m measurement) idle(ctx context.Context) (Figures, error) {
 	if err != nil || f.Error != "" {
 		return f, err
 	}
-	if !sleep(ctx, min(settle, m.w.Lasting)) {
+	if !machine.Sleep(ctx, min(settle, m.w.Lasting)) {
 		return f, ctx.Err()
 	}
 	before, err := m.used(ctx)
 	if err != nil {
 		return f, err
 	}
-	others, began := watchOthers(), time.Now()
-	if !sleep(ctx, m.w.Lasting) {
+	others, began := machine.WatchOthers(), time.Now()
+	if !machine.Sleep(ctx, m.w.Lasting) {
 		return f, ctx.Err()
 	}
 	after, err := m.used(ctx)
@@ -83,16 +86,15 @@ func (m measurement) idle(ctx context.Context) (Figures, error) {
 
 // Timing of a restart run.
 const (
-	watchRestart = 8 * time.Second        // after the first send
-	beat         = 100 * time.Millisecond // of the timeline
+	watchRestart = 8 * time.Second // after the first send
 )
 
 // restart measures a start with all contacts queued: they are queued in closed
 // channels, the channels are opened, and the broker is stopped and started again
 // immediately, so that it is up when the provider reports on contacts in flight.
 func (m measurement) restart(ctx context.Context) (Figures, error) {
-	f := m.w.figures()
-	if err := m.p.reset(ctx, m.w.expectation()); err != nil {
+	f := figuresOf(m.w)
+	if err := m.reset(ctx); err != nil {
 		return f, err
 	}
 	made, err := m.fill(ctx, &f)
@@ -103,10 +105,10 @@ func (m measurement) restart(ctx context.Context) (Figures, error) {
 		return f, err
 	}
 	m.broker.stop()
-	if err := m.p.mark(ctx); err != nil {
+	if err := m.p.Mark(ctx); err != nil {
 		return f, err
 	}
-	stub, err := m.p.figures(ctx)
+	stub, err := m.p.Seen(ctx)
 	if err != nil {
 		return f, err
 	}
@@ -114,7 +116,7 @@ func (m measurement) restart(ctx context.Context) (Figures, error) {
 	if err != nil {
 		return f, err
 	}
-	others, began := watchOthers(), time.Now()
+	others, began := machine.WatchOthers(), time.Now()
 	if err := m.broker.start(ctx); err != nil {
 		return f, err
 	}
@@ -126,19 +128,19 @@ func (m measurement) restart(ctx context.Context) (Figures, error) {
 	if err != nil {
 		return f, err
 	}
-	f.Others = others(spent.cpu + spent.stub - time.Duration(stub.CPU) + spent.server - server.server)
+	f.Others = others(spent.cpu + spent.provider - time.Duration(stub.CPU) + spent.server - server.server)
 	f.FirstSend = seen.First.Sub(began).Seconds()
-	f.FullRate, f.PerS = fullRate(seen.Timeline, beat)
+	f.FullRate, f.PerS = fullRate(seen.Timeline, judge.Beat)
 	f.FullRate -= began.Sub(seen.Marked).Seconds()
 	f.RSSClient, f.RSSServer = megabytes(spent.peak), megabytes(m.store.size())
 	return f, m.judgeRestart(ctx, &f, made)
 }
 
 // watchStart waits for the first send, and then until the rate can be measured.
-func (m measurement) watchStart(ctx context.Context) (seenByProvider, error) {
+func (m measurement) watchStart(ctx context.Context) (judge.Seen, error) {
 	began := time.Now()
 	for {
-		seen, err := m.p.figures(ctx)
+		seen, err := m.p.Seen(ctx)
 		switch {
 		case err != nil:
 			return seen, err
@@ -147,7 +149,7 @@ func (m measurement) watchStart(ctx context.Context) (seenByProvider, error) {
 		case !seen.First.IsZero() && (time.Since(seen.First) > watchRestart || seen.Distinct >= m.w.N):
 			return seen, nil
 		}
-		if !sleep(ctx, lookFor) {
+		if !machine.Sleep(ctx, lookFor) {
 			return seen, ctx.Err()
 		}
 	}
@@ -155,33 +157,33 @@ func (m measurement) watchStart(ctx context.Context) (seenByProvider, error) {
 
 // judgeRestart closes the channels and counts: contacts that were not sent must still
 // be queued.
-func (m measurement) judgeRestart(ctx context.Context, f *Figures, made *calls) error {
+func (m measurement) judgeRestart(ctx context.Context, f *Figures, made *judge.Calls) error {
 	if err := m.s.pause(ctx, true); err != nil {
 		return err
 	}
-	var seen seenByProvider
+	var seen judge.Seen
 	queued := 0
-	for began := time.Now(); time.Since(began) < endLimit; {
+	for began := time.Now(); time.Since(began) < machine.EndLimit; {
 		var err error
-		if seen, err = m.p.figures(ctx); err != nil {
+		if seen, err = m.p.Seen(ctx); err != nil {
 			return err
 		}
 		if queued, _, err = m.s.open(ctx); err != nil {
 			return err
 		}
-		if seen.Ended+seen.Unheard >= seen.Distinct && seen.Distinct+queued == m.w.N {
+		if seen.Reported() >= seen.Distinct && seen.Distinct+queued == m.w.N {
 			break
 		}
-		if !sleep(ctx, lookFor) {
+		if !machine.Sleep(ctx, lookFor) {
 			return ctx.Err()
 		}
 	}
 	var err error
-	if seen.order, err = m.inOrder(ctx, made); err != nil {
+	if seen.Order, err = m.inOrder(ctx, made); err != nil {
 		return err
 	}
 	f.MaxActive, f.Duplicate, f.Lost = seen.MaxActive, seen.Twice, m.w.N-seen.Distinct-queued
-	f.Error = strings.Join(seen.restartFaults(m.w.expectation(), queued), "; ")
+	f.Error = strings.Join(seen.RestartFaults(m.w.Expectation(), queued), "; ")
 	return nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"weir/cmd/weirlab/bench/machine"
 	"weir/internal/mariadb"
 )
 
@@ -129,7 +130,7 @@ func (r *reader) add(ctx context.Context, c cost) (cost, error) {
 	if c.statements, c.commits, err = r.w.Done(ctx); err != nil || r.m.PID == 0 {
 		return c, err
 	}
-	used, err := costOf(r.m.PID)
+	used, err := usageOf(r.m.PID)
 	c.server = used.cpu
 	return c, err
 }
@@ -147,5 +148,5 @@ func (r *reader) size() int64 {
 	if r.m.PID == 0 {
 		return 0
 	}
-	return pssOf(r.m.PID)
+	return machine.PSS(r.m.PID)
 }

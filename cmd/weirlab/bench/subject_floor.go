@@ -7,6 +7,10 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+
+	"weir/cmd/weirlab/bench/judge"
+	"weir/cmd/weirlab/bench/load"
+	"weir/cmd/weirlab/bench/provider"
 )
 
 // channelName returns the name of the i-th channel, and of its application at the
@@ -20,8 +24,8 @@ func address(id int) string { return "+1555" + strconv.Itoa(1_000_000+id) }
 type floorSubject struct{ f *floor }
 
 // newFloorSubject starts a baseline and registers its callbacks with the provider.
-func newFloorSubject(ctx context.Context, p provider, w Workload) (*floorSubject, func(), error) {
-	f := newFloor(p.url, w.Channels, w.Capacity)
+func newFloorSubject(ctx context.Context, p provider.Client, w load.Workload) (*floorSubject, func(), error) {
+	f := newFloor(p.URL, w.Channels, w.Capacity)
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, nil, err
@@ -31,7 +35,7 @@ func newFloorSubject(ctx context.Context, p provider, w Workload) (*floorSubject
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
 	go func() { _ = server.Serve(l) }()
 	for i := range w.Channels {
-		if err := p.announce(ctx, channelName(i), "http://"+l.Addr().String()+"/callbacks/"+channelName(i)+"/ack"); err != nil {
+		if err := p.Announce(ctx, channelName(i), "http://"+l.Addr().String()+"/callbacks/"+channelName(i)+"/ack"); err != nil {
 			return nil, nil, errors.Join(err, server.Close())
 		}
 	}
@@ -43,10 +47,10 @@ func (s *floorSubject) pause(_ context.Context, paused bool) error {
 	return nil
 }
 
-func (s *floorSubject) enqueue(_ context.Context, channel int, list []contact, began time.Time) error {
+func (s *floorSubject) Enqueue(_ context.Context, channel int, list []load.Contact, began time.Time) error {
 	out := make([]floorContact, len(list))
 	for i, c := range list {
-		out[i] = floorContact{address(c.id), text(c.id, channel, began)}
+		out[i] = floorContact{address(c.ID), judge.Text(c.ID, channel, began)}
 	}
 	s.f.accept(channel, out)
 	return nil

@@ -13,6 +13,11 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"weir/cmd/weirlab/bench/judge"
+	"weir/cmd/weirlab/bench/load"
+	"weir/cmd/weirlab/bench/machine"
+	"weir/cmd/weirlab/bench/provider"
 )
 
 // httpSubject is a Weir that is used through its API.
@@ -36,16 +41,16 @@ func newHTTPSubject(url, token, prefix string, channels int) *httpSubject {
 }
 
 // setUp creates the channels.
-func (s *httpSubject) setUp(ctx context.Context, p provider, w Workload) error {
+func (s *httpSubject) setUp(ctx context.Context, p provider.Client, w load.Workload) error {
 	return s.each(ctx, func(i int) error {
-		return s.put(ctx, p, s.channel(i), strings.TrimPrefix(s.channel(i), s.prefix+"-"), w.Capacity, w.prepared())
+		return s.put(ctx, p, s.channel(i), strings.TrimPrefix(s.channel(i), s.prefix+"-"), w.Capacity, w.Prepared())
 	})
 }
 
-func (s *httpSubject) put(ctx context.Context, p provider, name, application string, capacity int, paused bool) error {
+func (s *httpSubject) put(ctx context.Context, p provider.Client, name, application string, capacity int, paused bool) error {
 	return s.do(ctx, http.MethodPut, "/v1/channels/"+name, map[string]any{
 		"type": "nuntium", "capacity": capacity, "paused": paused, "settings": map[string]any{
-			"base_url": p.url, "account": account, "application": application, "password": "secret", "channel": application,
+			"base_url": p.URL, "account": provider.Account, "application": application, "password": "secret", "channel": application,
 		},
 	}, nil)
 }
@@ -79,7 +84,7 @@ func (s *httpSubject) remove(ctx context.Context) error {
 			if missing := (*refusedError)(nil); errors.As(err, &missing) && missing.status == http.StatusNotFound {
 				break
 			}
-			if !sleep(ctx, 100*time.Millisecond) { // deletion continues while contacts are in flight
+			if !machine.Sleep(ctx, 100*time.Millisecond) { // deletion continues while contacts are in flight
 				errs = append(errs, fmt.Errorf("channel %s could not be removed: %w", s.channel(i), errors.Join(err, ctx.Err())))
 				break
 			}
@@ -108,10 +113,10 @@ type apiContact struct {
 	Messages []string `json:"messages"`
 }
 
-func (s *httpSubject) enqueue(ctx context.Context, channel int, list []contact, began time.Time) error {
+func (s *httpSubject) Enqueue(ctx context.Context, channel int, list []load.Contact, began time.Time) error {
 	out := make([]apiContact, len(list))
 	for i, c := range list {
-		out[i] = apiContact{keyOf(c.id, began), address(c.id), []string{text(c.id, channel, began)}}
+		out[i] = apiContact{keyOf(c.ID, began), address(c.ID), []string{judge.Text(c.ID, channel, began)}}
 	}
 	return s.do(ctx, http.MethodPost, "/v1/channels/"+s.channel(channel)+"/contacts", map[string]any{"contacts": out}, nil)
 }

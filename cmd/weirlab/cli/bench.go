@@ -2,12 +2,12 @@ package cli
 
 import (
 	"os"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"weir/cmd/internal/command"
 	"weir/cmd/weirlab/bench"
+	"weir/cmd/weirlab/bench/provider"
 )
 
 const aboutBench = `Puts one fixed workload through the broker and through a floor that keeps
@@ -79,6 +79,8 @@ func benchFlags(c *cobra.Command, o *bench.Options) {
 	f.IntVar(&o.N, "n", o.N, "contacts of a run")
 	f.IntVar(&o.Channels, "channels", o.Channels, "channels")
 	f.IntVar(&o.Capacity, "capacity", o.Capacity, "capacity of each channel")
+	f.DurationVar(&o.Delay, "delay", o.Delay, "from the provider's answer to its report of the end: 10ms, 2s, 30s; raise --capacity with it")
+	f.DurationVar(&o.Answer, "answer", o.Answer, "how long the provider takes to answer a request")
 	f.IntVar(&o.Repeat, "repeat", o.Repeat, "repetitions of every run")
 	f.IntVar(&o.Queued, "queued", o.Queued, "contacts that are queued in backlog, restart and bulk")
 	f.IntSliceVar(&o.Rows, "rows", o.Rows, "contacts that are in the store before, in growth")
@@ -103,15 +105,11 @@ func (a *app) benchChild() *cobra.Command {
 }
 
 func (a *app) benchProvider() *cobra.Command {
-	var delay time.Duration
 	var listen string
 	c := &cobra.Command{
 		Use: "provider", Short: "The provider that the runs use", Args: command.NoArgs, Hidden: true,
-		RunE: func(c *cobra.Command, _ []string) error {
-			return bench.Provider(c.Context(), listen, delay, a.Stdout)
-		},
+		RunE: func(c *cobra.Command, _ []string) error { return provider.Serve(c.Context(), listen, a.Stdout) },
 	}
-	c.Flags().DurationVar(&delay, "delay", 10*time.Millisecond, "from taking a message to reporting its delivery")
 	c.Flags().StringVar(&listen, "listen", "127.0.0.1:0", "address to listen on")
 	return c
 }

@@ -25,14 +25,14 @@ quirks included, and keeps its own record of what it was sent. It calls nobody.`
 		a.simulateVerboice(), a.simulateNuntium(), a.simulateACD())
 }
 
-// provider is the interface of both simulated providers.
-type provider interface {
+// simulated is the interface of both simulated providers.
+type simulated interface {
 	http.Handler
 	Run(ctx context.Context)
 }
 
 // runSimulator serves a simulator until ctx ends.
-func (a *app) runSimulator(ctx context.Context, name, addr string, s provider) error {
+func (a *app) runSimulator(ctx context.Context, name, addr string, s simulated) error {
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
 	if err != nil {
 		return fmt.Errorf("--listen: %w", err)

@@ -1,4 +1,4 @@
-package bench
+package provider
 
 import (
 	"encoding/binary"
@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// stamped reads from a connection, with the kernel's timestamp of the data.
+// stamped reads from a connection, with the kernel's timestamp of the data: on a busy
+// machine, requests are read in another order than they arrived in.
 type stamped struct {
 	raw     syscall.RawConn
 	receive func(fd uintptr) bool // into the fields below, one read at a time
@@ -75,16 +76,14 @@ func (r *stamped) read(p []byte) (n int, at time.Time, err error) {
 	return r.n, stampOf(r.beside[:r.m]), nil
 }
 
-// stampOf returns the timestamp in ancillary data.
+// stampOf returns the timestamp in ancillary data: a header of 16 bytes (length, level
+// and type), then seconds and nanoseconds of 64 bits. Only this option is enabled, so
+// it comes first; on machines of 32 bits there is none.
 func stampOf(beside []byte) time.Time {
-	list, err := syscall.ParseSocketControlMessage(beside)
-	if err != nil {
+	const head, length = 16, 32
+	if len(beside) < length || binary.NativeEndian.Uint64(beside) != length ||
+		binary.NativeEndian.Uint32(beside[8:]) != syscall.SOL_SOCKET || binary.NativeEndian.Uint32(beside[12:]) != syscall.SO_TIMESTAMPNS {
 		return time.Time{}
 	}
-	for _, m := range list { // 16 bytes: seconds and nanoseconds of 64 bits
-		if m.Header.Level == syscall.SOL_SOCKET && m.Header.Type == syscall.SO_TIMESTAMPNS && len(m.Data) == 16 {
-			return time.Unix(int64(binary.NativeEndian.Uint64(m.Data)), int64(binary.NativeEndian.Uint64(m.Data[8:])))
-		}
-	}
-	return time.Time{}
+	return time.Unix(int64(binary.NativeEndian.Uint64(beside[head:])), int64(binary.NativeEndian.Uint64(beside[head+8:])))
 }

@@ -1,4 +1,4 @@
-package bench
+package machine
 
 import (
 	"context"
@@ -8,9 +8,9 @@ import (
 	"strconv"
 )
 
-// freeAddr finds a loopback port below the ephemeral range, so that no outgoing
+// FreeAddr finds a loopback port below the ephemeral range, so that no outgoing
 // connection of the load takes it.
-func freeAddr(ctx context.Context) (string, error) {
+func FreeAddr(ctx context.Context) (string, error) {
 	const low, high, tries = 20_000, 32_000, 100
 	var last error
 	for range tries {

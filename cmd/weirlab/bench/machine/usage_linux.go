@@ -1,4 +1,4 @@
-package bench
+package machine
 
 import (
 	"fmt"
@@ -12,42 +12,42 @@ import (
 // ticks per second of the figures in /proc; the same on every Linux.
 const ticks = 100
 
-// ownCost returns the resources that this process has used, without its peak memory.
-func ownCost() cost {
+// Own returns the resources that this process has used, without its peak memory.
+func Own() Usage {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
-		return cost{}
+		return Usage{}
 	}
-	return cost{cpu: time.Duration(u.Utime.Nano() + u.Stime.Nano())}
+	return Usage{CPU: time.Duration(u.Utime.Nano() + u.Stime.Nano())}
 }
 
-// ownPeak returns the peak memory of this process. The value of getrusage may be
+// OwnPeak returns the peak memory of this process. The value of getrusage may be
 // that of the process which started this one.
-func ownPeak() int64 { return peakOf(os.Getpid()) }
+func OwnPeak() int64 { return peakOf(os.Getpid()) }
 
-// costOf returns the resources that another process has used.
-func costOf(pid int) (cost, error) {
+// Of returns the resources that another process has used.
+func Of(pid int) (Usage, error) {
 	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
-		return cost{}, err
+		return Usage{}, err
 	}
 	_, rest, _ := strings.Cut(string(raw), ") ")
 	fields := strings.Fields(rest)
 	if len(fields) < 13 {
-		return cost{}, fmt.Errorf("/proc/%d/stat is short", pid)
+		return Usage{}, fmt.Errorf("/proc/%d/stat is short", pid)
 	}
 	user, err1 := strconv.ParseInt(fields[11], 10, 64)
 	system, err2 := strconv.ParseInt(fields[12], 10, 64)
 	if err1 != nil || err2 != nil {
-		return cost{}, fmt.Errorf("/proc/%d/stat has no times", pid)
+		return Usage{}, fmt.Errorf("/proc/%d/stat has no times", pid)
 	}
-	return cost{cpu: time.Duration(user+system) * time.Second / ticks, peak: peakOf(pid)}, nil
+	return Usage{CPU: time.Duration(user+system) * time.Second / ticks, Peak: peakOf(pid)}, nil
 }
 
 func peakOf(pid int) int64 { return memory(pid, "status", "VmHWM:") }
 
-// pssOf returns the proportional set size of a process in bytes.
-func pssOf(pid int) int64 { return memory(pid, "smaps_rollup", "Pss:") }
+// PSS returns the proportional set size of a process in bytes.
+func PSS(pid int) int64 { return memory(pid, "smaps_rollup", "Pss:") }
 
 // memory reads a line of one of the kernel's files about a process.
 func memory(pid int, file, name string) int64 {
@@ -86,8 +86,8 @@ func busy() time.Duration {
 	return time.Duration(sum) * time.Second / ticks
 }
 
-// freeBytes returns how many more bytes a folder can store; false if unknown.
-func freeBytes(folder string) (int64, bool) {
+// FreeBytes returns how many more bytes a folder can store; false if unknown.
+func FreeBytes(folder string) (int64, bool) {
 	var s syscall.Statfs_t
 	if syscall.Statfs(folder, &s) != nil {
 		return 0, false

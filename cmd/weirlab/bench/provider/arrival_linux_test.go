@@ -1,4 +1,4 @@
-package bench
+package provider
 
 import (
 	"net"
@@ -9,19 +9,19 @@ import (
 // Arrival follows the order of sending, whichever connection is read first.
 func TestArrivalDoesNotDependOnWhoReadsFirst(t *testing.T) {
 	t.Parallel()
-	plain, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = plain.Close() }()
-	l := newArrivals(plain)
-	connect := func() (client net.Conn, server *arriving) {
-		client, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", plain.Addr().String())
+	defer func() { _ = l.Close() }()
+	stampArrivals(l)
+	connect := func() *reader {
+		client, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", l.Addr().String())
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = client.Close() })
-		if _, err := client.Write([]byte("x")); err != nil {
+		if _, err := client.Write([]byte("GET / HTTP/1.1\r\n\r\n")); err != nil {
 			t.Fatal(err)
 		}
 		c, err := l.Accept()
@@ -29,28 +29,28 @@ func TestArrivalDoesNotDependOnWhoReadsFirst(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = c.Close() })
-		return client, c.(*arriving)
+		return &reader{conn: c, stamped: newStamped(c)}
 	}
-	read := func(c *arriving) time.Time {
-		if n, err := c.Read(make([]byte, 1)); n != 1 || err != nil {
-			t.Fatalf("%d, %v", n, err)
+	read := func(r *reader) time.Time {
+		m, err := r.next(false)
+		if err != nil {
+			t.Fatal(err)
 		}
-		return time.Unix(0, c.first.Load())
+		return m.arrived
 	}
 	// The system begins to record timestamps some time after they were enabled.
 	for tries, noted := 0, false; !noted; tries++ {
 		if tries == 1000 {
-			t.Fatal("the system notes no instants")
+			t.Fatal("the system records no timestamps")
 		}
-		_, c := connect()
-		_, at, err := c.stamped.read(make([]byte, 1))
+		_, at, err := connect().stamped.read(make([]byte, 64))
 		if err != nil {
 			t.Fatal(err)
 		}
 		noted = !at.IsZero()
 	}
-	_, first := connect()
-	_, second := connect()
+	first := connect()
+	second := connect()
 	sent := time.Now()
 	later, earlier := read(second), read(first)
 	if !earlier.Before(later) || later.After(sent) {

@@ -1,10 +1,14 @@
-package bench
+// Package load generates the contacts of a benchmark.
+package load
 
 import (
 	"context"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"weir/cmd/weirlab/bench/judge"
+	"weir/cmd/weirlab/bench/machine"
 )
 
 // Workload describes the contacts of a run and how they are enqueued.
@@ -15,10 +19,25 @@ type Workload struct {
 	Capacity int
 	Batch    int           // contacts in each call
 	Rate     int           // of latency: contacts per second
+	Delay    time.Duration // from the provider's answer to its report
+	Answer   time.Duration // until the provider answers
 	Queued   int           // of backlog and growth: existing queued contacts
 	Finished int           // of growth: existing finished contacts
 	Lasting  time.Duration // of idle: how long it observes
 	Floor    bool          // the baseline processes it
+}
+
+// Contact is a contact of a workload.
+type Contact struct {
+	ID      int
+	Channel int
+}
+
+// Enqueuer is the broker under test, as its callers see it.
+type Enqueuer interface {
+	// Enqueue returns when the contacts are durable. began is when the call
+	// began; the contacts carry it.
+	Enqueue(ctx context.Context, channel int, list []Contact, began time.Time) error
 }
 
 // The modes.
@@ -35,18 +54,22 @@ const (
 	Growth     = "growth"     // live, beside more and more queued and finished contacts
 )
 
-func modes() []string {
+// Modes lists the modes.
+func Modes() []string {
 	return []string{Live, Drain, Latency, Turnaround, Backlog, Restart, Crash, Idle, Bulk, Growth}
 }
 
-// prepared reports whether the channels are closed while contacts are queued.
-func (w Workload) prepared() bool {
+// Beside returns how many contacts exist before the run.
+func (w Workload) Beside() int { return w.Queued + w.Finished }
+
+// Prepared reports whether the channels are closed while contacts are queued.
+func (w Workload) Prepared() bool {
 	return w.Mode == Drain || w.Mode == Turnaround || w.Mode == Restart || w.Mode == Bulk
 }
 
-// expectation returns the description of the run for the provider.
-func (w Workload) expectation() expectation {
-	return expectation{N: w.N, Channels: w.Channels, Capacity: w.Capacity, Order: w.prepared(), Strict: w.strict()}
+// Expectation returns the description of the run for the provider.
+func (w Workload) Expectation() judge.Expectation {
+	return judge.Expectation{N: w.N, Channels: w.Channels, Capacity: w.Capacity, Order: w.Prepared(), Strict: w.strict()}
 }
 
 // strict reports whether every contact must arrive within as many places of its turn
@@ -54,8 +77,11 @@ func (w Workload) expectation() expectation {
 // for trial runs with few slots, all of which go to other contacts when the program is
 // delayed for a moment.
 func (w Workload) strict() bool {
-	return !w.Floor && (w.Mode == Drain && w.N >= patient || w.Mode == Turnaround)
+	return !w.Floor && (w.Mode == Drain && w.N >= Measured || w.Mode == Turnaround)
 }
+
+// Measured is the min number of contacts of a measurement: smaller runs are trials.
+const Measured = 1000
 
 // callersOf returns the number of concurrent callers.
 func (w Workload) callersOf() int {
@@ -68,9 +94,9 @@ func (w Workload) callersOf() int {
 	return 64
 }
 
-// enqueueAll enqueues everything: as fast as the callers can, or at a rate. It returns
+// Enqueue enqueues everything: as fast as the callers can, or at a rate. It returns
 // the calls of runs whose order is judged.
-func (w Workload) enqueueAll(ctx context.Context, s subject) (*calls, error) {
+func (w Workload) Enqueue(ctx context.Context, s Enqueuer) (*judge.Calls, error) {
 	if w.Mode == Latency {
 		return nil, w.enqueueAtRate(ctx, s)
 	}
@@ -78,10 +104,10 @@ func (w Workload) enqueueAll(ctx context.Context, s subject) (*calls, error) {
 	defer cancel(nil)
 	var next atomic.Int64
 	var all sync.WaitGroup
-	turns, made := newTurns(w), newCalls(w)
+	turns, made := newTurns(w), judge.NewCalls(w.Expectation(), w.Batch)
 	for range w.callersOf() {
 		all.Go(func() {
-			for k := int(next.Add(1)); k <= len(made.spans) && ctx.Err() == nil; k = int(next.Add(1)) {
+			for k := int(next.Add(1)); k <= made.Len() && ctx.Err() == nil; k = int(next.Add(1)) {
 				turns.wait(k - 1)
 				err := w.call(ctx, s, k-1, made)
 				turns.done(k - 1)
@@ -96,31 +122,18 @@ func (w Workload) enqueueAll(ctx context.Context, s subject) (*calls, error) {
 }
 
 // call makes the k-th call: one contact, or a batch of one channel.
-func (w Workload) call(ctx context.Context, s subject, k int, made *calls) error {
+func (w Workload) call(ctx context.Context, s Enqueuer, k int, made *judge.Calls) error {
 	channel := k % w.Channels
-	var list []contact
-	for _, id := range w.contactsOf(k) {
-		list = append(list, contact{id, channel})
+	var list []Contact
+	for _, id := range made.Contacts(k) {
+		list = append(list, Contact{id, channel})
 	}
 	if len(list) == 0 {
 		return nil
 	}
-	made.begin(k, len(list))
-	defer made.end(k)
-	return s.enqueue(ctx, channel, list, time.Now())
-}
-
-// contactsOf returns the numbers of the contacts of the k-th call. Contact i, from 1,
-// has channel (i − 1) mod Channels.
-func (w Workload) contactsOf(k int) []int {
-	var ids []int
-	first := k/w.Channels*w.Batch*w.Channels + k%w.Channels
-	for i := range w.Batch {
-		if id := first + i*w.Channels; id < w.N {
-			ids = append(ids, id+1)
-		}
-	}
-	return ids
+	made.Begin(k, len(list))
+	defer made.End(k)
+	return s.Enqueue(ctx, channel, list, time.Now())
 }
 
 // turns keeps the batches of a channel in order where order is judged: two batches in
@@ -136,7 +149,7 @@ type turns struct {
 func newTurns(w Workload) *turns {
 	t := &turns{channels: w.Channels}
 	t.changed = sync.NewCond(&t.mu)
-	if w.prepared() && w.Batch > 1 && w.Channels > 1 {
+	if w.Prepared() && w.Batch > 1 && w.Channels > 1 {
 		t.next = make([]int, w.Channels)
 	}
 	return t
@@ -165,18 +178,18 @@ func (t *turns) done(k int) {
 }
 
 // enqueueAtRate is an open loop: a slow call delays no other.
-func (w Workload) enqueueAtRate(ctx context.Context, s subject) error {
+func (w Workload) enqueueAtRate(ctx context.Context, s Enqueuer) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var all sync.WaitGroup
 	begin := time.Now()
 	for i := range w.N {
-		if !sleep(ctx, time.Until(begin.Add(time.Duration(i)*time.Second/time.Duration(w.Rate)))) {
+		if !machine.Sleep(ctx, time.Until(begin.Add(time.Duration(i)*time.Second/time.Duration(w.Rate)))) {
 			break
 		}
 		began := time.Now()
 		all.Go(func() {
-			if err := s.enqueue(ctx, i%w.Channels, []contact{{i + 1, i % w.Channels}}, began); err != nil {
+			if err := s.Enqueue(ctx, i%w.Channels, []Contact{{i + 1, i % w.Channels}}, began); err != nil {
 				cancel(err)
 			}
 		})

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"text/tabwriter"
+
+	"weir/cmd/weirlab/bench/load"
 )
 
 // mostOthers is the max number of cores that other programs may use during a run that counts.
@@ -76,9 +78,9 @@ func middle(values []float64) float64 {
 // rate returns the throughput that a mode measures.
 func rate(f Figures) float64 {
 	switch f.Mode {
-	case Drain, Turnaround:
+	case load.Drain, load.Turnaround:
 		return f.DrainPS
-	case Bulk:
+	case load.Bulk:
 		return f.EnqueuePS
 	}
 	return f.PerS
@@ -123,7 +125,7 @@ func floorOf(list []*group, g *group) *group {
 
 func line(w io.Writer, g, floor *group) {
 	mode, toFloor, cpuToFloor := g.mode, "", ""
-	if mode == Growth {
+	if mode == load.Growth {
 		mode = fmt.Sprintf("%s beside %d", mode, g.queued+g.finished)
 	}
 	if floor != nil {
@@ -150,13 +152,13 @@ func special(out io.Writer, list []*group) {
 			continue
 		}
 		switch g.mode {
-		case Restart:
+		case load.Restart:
 			_, _ = fmt.Fprintf(out, "restart, %s, %d queued: first send after %s s, full rate (%s/s) after %s s\n", g.peer, g.n,
 				m(g, func(f Figures) float64 { return f.FirstSend }), m(g, rate), m(g, func(f Figures) float64 { return f.FullRate }))
-		case Idle:
+		case load.Idle:
 			_, _ = fmt.Fprintf(out, "idle, %s, %d channels: %s CPU seconds a minute (store: %s), %s statements a second\n", g.peer, g.channels,
 				m(g, func(f Figures) float64 { return f.IdleCPU }), m(g, func(f Figures) float64 { return f.IdleStore }), m(g, func(f Figures) float64 { return f.IdleStmts }))
-		case Crash:
+		case load.Crash:
 			_, _ = fmt.Fprintf(out, "crash, %s, %d kills: %s lost, %s sent twice\n", g.peer, kills,
 				m(g, func(f Figures) float64 { return float64(f.Lost) }), m(g, func(f Figures) float64 { return float64(f.Duplicate) }))
 		}

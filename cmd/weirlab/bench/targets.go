@@ -5,6 +5,8 @@ import (
 	"io"
 	"strings"
 	"text/tabwriter"
+
+	"weir/cmd/weirlab/bench/load"
 )
 
 // aim is a line of the table of targets: one or more figures, each with a bound for
@@ -26,32 +28,32 @@ type part struct {
 // aims returns the table of targets.
 func aims() []aim {
 	return []aim{
-		{"live, enqueue in process: contacts/s ÷ floor", []part{{"%.2f", false, 0.65, 0.60, toFloor(Live, PeerInside)}}},
-		{"live over HTTP, batches of 100 ÷ floor", []part{{"%.2f", false, 0.55, 0.50, toFloor(Live, PeerBatches)}}},
-		{"live over HTTP, one contact per request ÷ floor", []part{{"%.2f", false, 0.38, 0.35, toFloor(Live, PeerSingle)}}},
-		{"drain ÷ floor", []part{{"%.2f", false, 0.70, 0.62, toFloor(Drain, PeerInside)}}},
+		{"live, enqueue in process: contacts/s ÷ floor", []part{{"%.2f", false, 0.65, 0.60, toFloor(load.Live, PeerInside)}}},
+		{"live over HTTP, batches of 100 ÷ floor", []part{{"%.2f", false, 0.55, 0.50, toFloor(load.Live, PeerBatches)}}},
+		{"live over HTTP, one contact per request ÷ floor", []part{{"%.2f", false, 0.38, 0.35, toFloor(load.Live, PeerSingle)}}},
+		{"drain ÷ floor", []part{{"%.2f", false, 0.70, 0.62, toFloor(load.Drain, PeerInside)}}},
 		{"CPU of Weir per contact ÷ floor", []part{{"%.2f", true, 1.5, 1.9, cpuToFloor}}},
 		{"latency at 200/s over HTTP, p50; p99", []part{
-			{"%.2f ms", true, 1.5, 1.2, of(Latency, PeerSingle, func(f Figures) float64 { return f.P50 })},
-			{"%.2f ms", true, 4, 3, of(Latency, PeerSingle, func(f Figures) float64 { return f.P99 })},
+			{"%.2f ms", true, 1.5, 1.2, of(load.Latency, PeerSingle, func(f Figures) float64 { return f.P50 })},
+			{"%.2f ms", true, 4, 3, of(load.Latency, PeerSingle, func(f Figures) float64 { return f.P99 })},
 		}},
 		{"live beside 1,000,000 queued in a paused channel: CPU per contact ÷ live", []part{{"%.2f", true, 1.05, 1.05, besideBacklog}}},
 		{"a freed slot: callback received → next contact at the provider, p50", []part{
-			{"%.2f ms", true, 3, 3, of(Turnaround, PeerInside, func(f Figures) float64 { return f.P50 })},
+			{"%.2f ms", true, 3, 3, of(load.Turnaround, PeerInside, func(f Figures) float64 { return f.P50 })},
 		}},
 		{"restart with 1,000,000 queued: first send; full rate; peak memory", []part{
-			{"%.2f s", true, 1, 1, of(Restart, PeerSingle, func(f Figures) float64 { return f.FirstSend })},
-			{"%.2f s", true, 3, 3, of(Restart, PeerSingle, func(f Figures) float64 { return f.FullRate })},
-			{"%.0f MB", true, 150, 150, of(Restart, PeerSingle, func(f Figures) float64 { return f.RSSClient })},
+			{"%.2f s", true, 1, 1, of(load.Restart, PeerSingle, func(f Figures) float64 { return f.FirstSend })},
+			{"%.2f s", true, 3, 3, of(load.Restart, PeerSingle, func(f Figures) float64 { return f.FullRate })},
+			{"%.0f MB", true, 150, 150, of(load.Restart, PeerSingle, func(f Figures) float64 { return f.RSSClient })},
 		}},
 		{"commits; statements at the store per 1,000 contacts, saturated", []part{
-			{"%.0f", true, 60, 60, of(Live, PeerInside, func(f Figures) float64 { return f.Commits })},
-			{"%.0f", true, 250, 250, of(Live, PeerInside, func(f Figures) float64 { return f.Statement })},
+			{"%.0f", true, 60, 60, of(load.Live, PeerInside, func(f Figures) float64 { return f.Commits })},
+			{"%.0f", true, 250, 250, of(load.Live, PeerInside, func(f Figures) float64 { return f.Statement })},
 		}},
-		{"bulk enqueue over HTTP (batches of 1,000)", []part{{"%.0f/s", false, 60_000, 60_000, of(Bulk, PeerBulk, func(f Figures) float64 { return f.EnqueuePS })}}},
+		{"bulk enqueue over HTTP (batches of 1,000)", []part{{"%.0f/s", false, 60_000, 60_000, of(load.Bulk, PeerBulk, func(f Figures) float64 { return f.EnqueuePS })}}},
 		{"idle, 1,000 channels: CPU; statements", []part{
 			{"%.2f %% of a core", true, 0.5, 0.5, idleShare},
-			{"%.1f/s", true, 2, 2, of(Idle, PeerSingle, func(f Figures) float64 { return f.IdleStmts })},
+			{"%.1f/s", true, 2, 2, of(load.Idle, PeerSingle, func(f Figures) float64 { return f.IdleStmts })},
 		}},
 	}
 }
@@ -89,17 +91,17 @@ func toFloor(mode, peer string) func(medians, string) (float64, bool) {
 }
 
 func cpuToFloor(m medians, store string) (float64, bool) {
-	return ratio(m.find(Live, PeerInside+" "+store), m.find(Live, PeerFloor), cpu)
+	return ratio(m.find(load.Live, PeerInside+" "+store), m.find(load.Live, PeerFloor), cpu)
 }
 
 // besideBacklog compares with a live run of as many contacts.
 func besideBacklog(m medians, store string) (float64, bool) {
-	beside := m.find(Backlog, PeerInside+" "+store)
+	beside := m.find(load.Backlog, PeerInside+" "+store)
 	if beside == nil {
 		return 0, false
 	}
 	for _, g := range m {
-		if g.mode == Live && g.peer == beside.peer && g.n == beside.n {
+		if g.mode == load.Live && g.peer == beside.peer && g.n == beside.n {
 			return ratio(beside, g, cpu)
 		}
 	}
@@ -108,7 +110,7 @@ func besideBacklog(m medians, store string) (float64, bool) {
 
 // idleShare converts the CPU seconds of a minute to hundredths of a core.
 func idleShare(m medians, store string) (float64, bool) {
-	seconds, ok := of(Idle, PeerSingle, func(f Figures) float64 { return f.IdleCPU })(m, store)
+	seconds, ok := of(load.Idle, PeerSingle, func(f Figures) float64 { return f.IdleCPU })(m, store)
 	return seconds / 60 * 100, ok
 }
 
@@ -166,7 +168,7 @@ func sizes(m medians) string {
 		return n
 	}
 	return fmt.Sprintf("live and drain N=%d and %d, latency N=%d, turnaround N=%d, backlog N=%d beside %d, restart with %d queued, idle with %d channels",
-		largest(Live), largest(Drain), largest(Latency), largest(Turnaround), largest(Backlog), largest(Bulk), largest(Restart), largest(Idle))
+		largest(load.Live), largest(load.Drain), largest(load.Latency), largest(load.Turnaround), largest(load.Backlog), largest(load.Bulk), largest(load.Restart), largest(load.Idle))
 }
 
 // printAims prints the table of targets and results.
