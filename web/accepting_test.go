@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"weir"
-	"weir/web"
+	"weir/web/api"
 )
 
 // A request with contacts does not read the channel's row each time, but
@@ -16,7 +16,7 @@ func TestContactsGoToTheChannelAsItIs(t *testing.T) {
 	first := r.channel("a", "texts", func(c *weir.Channel) { c.Capacity = 1 })
 	post := func(body string, want weir.ChannelID) {
 		t.Helper()
-		v := into[web.AcceptedList](t, r.do("POST", "/v1/channels/a/contacts", body), 202)
+		v := into[api.AcceptedList](t, r.do("POST", "/v1/channels/a/contacts", body), 202)
 		ref, err := weir.ParseRef(v.Contacts[0].ID)
 		if err != nil || ref.Channel != want {
 			t.Errorf("went to channel %d (%v), want %d", ref.Channel, err, want)

@@ -11,6 +11,7 @@ import (
 
 	"weir"
 	"weir/web"
+	"weir/web/api"
 )
 
 const goodTexts = `{"type":"texts","name":"Our texts","capacity":5,"settings":{"base_url":"http://p.test","token":"CANARY-provider-token","channel":"one"}}`
@@ -19,24 +20,24 @@ func TestChannelIsCreatedReplacedAndShown(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	g := r.do("PUT", "/v1/channels/a.b-c_1", goodTexts)
-	v := into[web.ChannelView](t, g, 201)
+	v := into[api.ChannelView](t, g, 201)
 	if g.header.Get("Location") != "/v1/channels/a.b-c_1" {
 		t.Errorf("Location %q", g.header.Get("Location"))
 	}
-	want := web.ChannelView{
+	want := api.ChannelView{
 		Channel: "a.b-c_1", Type: "texts", Name: "Our texts", Capacity: 5, State: weir.Up,
-		Settings: map[string]any{"base_url": "http://p.test", "channel": "one"}, Breaker: web.BreakerView{State: "closed"}, CreatedAt: start, UpdatedAt: start,
+		Settings: map[string]any{"base_url": "http://p.test", "channel": "one"}, Breaker: api.BreakerView{State: "closed"}, CreatedAt: start, UpdatedAt: start,
 	}
 	if d := cmp.Diff(want, v); d != "" {
 		t.Errorf("created (-want +got):\n%s", d)
 	}
 	want.Name, want.Capacity, want.Paused, want.State = "", 100, true, weir.Paused
 	want.Settings = map[string]any{"base_url": "http://q.test"}
-	v = into[web.ChannelView](t, r.do("PUT", "/v1/channels/a.b-c_1", `{"type":"texts","paused":true,"settings":{"base_url":"http://q.test","token":"CANARY-provider-token"}}`), 200)
+	v = into[api.ChannelView](t, r.do("PUT", "/v1/channels/a.b-c_1", `{"type":"texts","paused":true,"settings":{"base_url":"http://q.test","token":"CANARY-provider-token"}}`), 200)
 	if d := cmp.Diff(want, v); d != "" {
 		t.Errorf("replaced (-want +got):\n%s", d)
 	}
-	if d := cmp.Diff(want, into[web.ChannelView](t, r.do("GET", "/v1/channels/a.b-c_1", ""), 200)); d != "" {
+	if d := cmp.Diff(want, into[api.ChannelView](t, r.do("GET", "/v1/channels/a.b-c_1", ""), 200)); d != "" {
 		t.Errorf("read back (-want +got):\n%s", d)
 	}
 	if d := cmp.Diff([]weir.ChannelID{1, 1}, r.changed); d != "" {
@@ -52,7 +53,7 @@ func TestPutThatChangesNothingWritesNothing(t *testing.T) {
 	r := newRig(t)
 	r.do("PUT", "/v1/channels/a", goodTexts)
 	writes := r.writes
-	into[web.ChannelView](t, r.do("PUT", "/v1/channels/a", goodTexts), 200)
+	into[api.ChannelView](t, r.do("PUT", "/v1/channels/a", goodTexts), 200)
 	if r.writes != writes {
 		t.Error("written")
 	}
@@ -63,7 +64,7 @@ func TestPatchMerges(t *testing.T) {
 	r := newRig(t)
 	r.do("PUT", "/v1/channels/a", goodTexts)
 	g := r.do("PATCH", "/v1/channels/a", `{"capacity":7,"settings":{"channel":null,"reply_reserve":2}}`, "Content-Type", "application/merge-patch+json")
-	v := into[web.ChannelView](t, g, 200)
+	v := into[api.ChannelView](t, g, 200)
 	if v.Capacity != 7 || v.Name != "Our texts" {
 		t.Errorf("%+v", v)
 	}
@@ -75,7 +76,7 @@ func TestPatchMerges(t *testing.T) {
 	}
 	// A removed field takes its default.
 	r.do("PATCH", "/v1/channels/a", `{"paused":true}`)
-	v = into[web.ChannelView](t, r.do("PATCH", "/v1/channels/a", `{"name":null,"paused":null}`), 200)
+	v = into[api.ChannelView](t, r.do("PATCH", "/v1/channels/a", `{"name":null,"paused":null}`), 200)
 	if v.Name != "" || v.Paused || v.Capacity != 7 {
 		t.Errorf("%+v", v)
 	}
@@ -91,7 +92,7 @@ func TestChangesStartOverWhenSomebodyElseWasQuicker(t *testing.T) {
 	r := newRig(t)
 	r.do("PUT", "/v1/channels/a", goodTexts)
 	r.conflicts = 3
-	v := into[web.ChannelView](t, r.do("PATCH", "/v1/channels/a", `{"capacity":7}`), 200)
+	v := into[api.ChannelView](t, r.do("PATCH", "/v1/channels/a", `{"capacity":7}`), 200)
 	if v.Capacity != 7 || !strings.HasPrefix(v.Name, "somebody else's") {
 		t.Errorf("one change undid the other: %+v", v)
 	}
@@ -110,7 +111,7 @@ func TestChannelIsDeleted(t *testing.T) {
 		t.Fatalf("with open contacts: %d", g.status)
 	}
 	r.deleting = true
-	if v := into[web.DeletingView](t, r.do("DELETE", "/v1/channels/a?cancel=true", ""), 202); !v.Deleting {
+	if v := into[api.DeletingView](t, r.do("DELETE", "/v1/channels/a?cancel=true", ""), 202); !v.Deleting {
 		t.Error("not said to be under way")
 	}
 	r.deleting = false
@@ -123,7 +124,7 @@ func TestChannelIsDeleted(t *testing.T) {
 		}
 	}
 	// Its contacts stay readable under the channel's name.
-	v := into[web.ContactView](t, r.do("GET", "/v1/contacts/1-1", ""), 200)
+	v := into[api.ContactView](t, r.do("GET", "/v1/contacts/1-1", ""), 200)
 	if v.Channel != "a" || v.State != "done" {
 		t.Errorf("%+v", v)
 	}
@@ -147,7 +148,7 @@ func TestChannelsAreListedInPages(t *testing.T) {
 	var names []string
 	cursor := ""
 	for range 3 {
-		v := into[web.ChannelList](t, r.do("GET", "/v1/channels?limit=2&cursor="+cursor, ""), 200)
+		v := into[api.ChannelList](t, r.do("GET", "/v1/channels?limit=2&cursor="+cursor, ""), 200)
 		for _, c := range v.Channels {
 			names = append(names, c.Channel)
 		}
@@ -164,7 +165,7 @@ func TestChannelOfAForgottenTypeShowsNoSettings(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.channel("a", "fax")
-	if v := into[web.ChannelView](t, r.do("GET", "/v1/channels/a", ""), 200); len(v.Settings) != 0 {
+	if v := into[api.ChannelView](t, r.do("GET", "/v1/channels/a", ""), 200); len(v.Settings) != 0 {
 		t.Errorf("%v", v.Settings)
 	}
 	r.refuses(t, "POST", "/v1/channels/a/contacts", refused{body: batch(text("")), status: 409, code: weir.CodeConflict})
@@ -176,8 +177,8 @@ func TestContactsAreAccepted(t *testing.T) {
 	r.channel("a", "texts")
 	full := `{"key":"Schlüssel 1","to":"+15559998877","priority":"high","not_before":"2026-03-01T14:00:00.123456789+01:00","not_after":"2026-03-02T00:00:00Z",
 		"survey":"s1","labels":{"lang":"de","empty":""},"messages":["CANARY-text","zwei"]}`
-	v := into[web.AcceptedList](t, r.do("POST", "/v1/channels/a/contacts", batch(full, text(``), text(`,"priority":"reply"`)), "Content-Type", "application/json; charset=UTF-8"), 202)
-	want := []web.AcceptedView{{ID: "1-1", Key: "Schlüssel 1", State: "queued"}, {ID: "1-2", State: "queued"}, {ID: "1-3", State: "queued"}}
+	v := into[api.AcceptedList](t, r.do("POST", "/v1/channels/a/contacts", batch(full, text(``), text(`,"priority":"reply"`)), "Content-Type", "application/json; charset=UTF-8"), 202)
+	want := []api.AcceptedView{{ID: "1-1", Key: "Schlüssel 1", State: "queued"}, {ID: "1-2", State: "queued"}, {ID: "1-3", State: "queued"}}
 	if d := cmp.Diff(want, v.Contacts); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
@@ -191,8 +192,8 @@ func TestContactsAreAccepted(t *testing.T) {
 	if r.contacts[1].Priority != weir.Normal || r.contacts[2].Priority != weir.Reply {
 		t.Error("priorities")
 	}
-	v = into[web.AcceptedList](t, r.do("POST", "/v1/channels/a/contacts", batch(full)), 202)
-	if d := cmp.Diff([]web.AcceptedView{{ID: "1-1", Key: "Schlüssel 1", State: "queued", Duplicate: true}}, v.Contacts); d != "" {
+	v = into[api.AcceptedList](t, r.do("POST", "/v1/channels/a/contacts", batch(full)), 202)
+	if d := cmp.Diff([]api.AcceptedView{{ID: "1-1", Key: "Schlüssel 1", State: "queued", Duplicate: true}}, v.Contacts); d != "" {
 		t.Errorf("repeated (-want +got):\n%s", d)
 	}
 }
@@ -206,7 +207,7 @@ func TestCallsAreAccepted(t *testing.T) {
 		`{"call_flow_id":9007199254740991}`:                                         {CallFlowID: 1<<53 - 1},
 		`{"twiml":"<?xml version=\"1.0\"?>\n<Response><Say>hi</Say></Response>\n"}`: {TwiML: "<?xml version=\"1.0\"?>\n<Response><Say>hi</Say></Response>\n"},
 	} {
-		into[web.AcceptedList](t, r.do("POST", "/v1/channels/v/contacts", batch(call(body))), 202)
+		into[api.AcceptedList](t, r.do("POST", "/v1/channels/v/contacts", batch(Call(body))), 202)
 		if d := cmp.Diff(&want, r.contacts[len(r.contacts)-1].Call); d != "" {
 			t.Errorf("%s (-want +got):\n%s", body, d)
 		}
@@ -221,7 +222,7 @@ func TestBatchOfAThousandTextsFits(t *testing.T) {
 	for i := range contacts {
 		contacts[i] = fmt.Sprintf(`{"key":"k%d","to":"+15550001","messages":["%s"]}`, i, strings.Repeat("x", 1600))
 	}
-	if v := into[web.AcceptedList](t, r.do("POST", "/v1/channels/a/contacts", batch(contacts...)), 202); len(v.Contacts) != 1000 {
+	if v := into[api.AcceptedList](t, r.do("POST", "/v1/channels/a/contacts", batch(contacts...)), 202); len(v.Contacts) != 1000 {
 		t.Error(len(v.Contacts))
 	}
 }
@@ -234,20 +235,20 @@ func TestContactIsShownWithItsAttempts(t *testing.T) {
 	ptr := func(n int) *time.Time { t := at(n); return &t }
 	c := r.contact(ch, weir.Progress{State: weir.Done, Attempt: 2, ClaimedAt: at(3), SentAt: at(4), HeardAt: at(5), FinishedAt: at(6), ProviderRef: "g2", Outcome: weir.Completed})
 	r.ended[c.Ref] = []weir.Attempt{{Number: 1, ClaimedAt: at(1), FinishedAt: at(2), Reason: "refused_by_provider"}}
-	want := web.ContactView{
+	want := api.ContactView{
 		ID: "1-1", Channel: "a", To: phoneCanary, Priority: "normal", Messages: []string{textCanary}, Size: 1, State: "done",
-		Outcome: weir.Completed, QueuedAt: start, FinishedAt: ptr(6), Attempts: []web.AttemptView{
+		Outcome: weir.Completed, QueuedAt: start, FinishedAt: ptr(6), Attempts: []api.AttemptView{
 			{ID: "1-1-1", Number: 1, ClaimedAt: ptr(1), FinishedAt: ptr(2), Reason: "refused_by_provider"},
 			{ID: "1-1-2", Number: 2, ClaimedAt: ptr(3), SentAt: ptr(4), LastHeardAt: ptr(5), FinishedAt: ptr(6), ProviderRef: "g2", Outcome: weir.Completed},
 		},
 	}
-	if d := cmp.Diff(want, into[web.ContactView](t, r.do("GET", "/v1/contacts/1-1", ""), 200)); d != "" {
+	if d := cmp.Diff(want, into[api.ContactView](t, r.do("GET", "/v1/contacts/1-1", ""), 200)); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 	// Back in the queue after its first attempt: the attempt is listed once.
 	c = r.contact(ch, weir.Progress{State: weir.Queued, Attempt: 1, ClaimedAt: at(1)})
 	r.ended[c.Ref] = []weir.Attempt{{Number: 1, ClaimedAt: at(1), FinishedAt: at(2)}}
-	if v := into[web.ContactView](t, r.do("GET", "/v1/contacts/1-2", ""), 200); len(v.Attempts) != 1 || v.Attempts[0].FinishedAt == nil {
+	if v := into[api.ContactView](t, r.do("GET", "/v1/contacts/1-2", ""), 200); len(v.Attempts) != 1 || v.Attempts[0].FinishedAt == nil {
 		t.Errorf("%+v", v.Attempts)
 	}
 	for _, id := range []string{"1-99", "1", "1-01", "zz", "1-1-1", "%2e%2e"} {
@@ -282,7 +283,7 @@ func TestContactsAreListed(t *testing.T) {
 		if g.status == 422 && strings.HasSuffix(query, "a=") {
 			continue
 		}
-		v := into[web.ContactList](t, g, 200)
+		v := into[api.ContactList](t, g, 200)
 		var ids []string
 		for _, c := range v.Contacts {
 			ids = append(ids, c.ID)
@@ -308,15 +309,15 @@ func TestContactIsCanceled(t *testing.T) {
 	done := r.contact(ch, weir.Progress{State: weir.Done, Outcome: weir.Completed})
 	del := func(c weir.Contact) got { return r.do("DELETE", "/v1/contacts/"+c.Ref.String(), "") }
 	for range 2 { // a canceled contact may be canceled again
-		v := into[web.CanceledView](t, del(queued), 200)
-		if d := cmp.Diff(web.CanceledView{ID: "1-1", State: "done", Outcome: weir.Canceled}, v); d != "" {
+		v := into[api.CanceledView](t, del(queued), 200)
+		if d := cmp.Diff(api.CanceledView{ID: "1-1", State: "done", Outcome: weir.Canceled}, v); d != "" {
 			t.Error(d)
 		}
 	}
-	if d := cmp.Diff(web.CanceledView{ID: "1-2", State: "active"}, into[web.CanceledView](t, del(active), 202)); d != "" {
+	if d := cmp.Diff(api.CanceledView{ID: "1-2", State: "active"}, into[api.CanceledView](t, del(active), 202)); d != "" {
 		t.Error(d)
 	}
-	if v := into[web.ContactView](t, r.do("GET", "/v1/contacts/1-2", ""), 200); !v.Canceling {
+	if v := into[api.ContactView](t, r.do("GET", "/v1/contacts/1-2", ""), 200); !v.Canceling {
 		t.Error("not shown as canceling")
 	}
 	if g := del(done); g.status != 409 || g.problem(t).Code != weir.CodeConflict {
@@ -336,11 +337,11 @@ func TestIncomingIsReadOn(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	v := into[web.IncomingList](t, r.do("GET", "/v1/channels/a/incoming?limit=2", ""), 200)
+	v := into[api.IncomingList](t, r.do("GET", "/v1/channels/a/incoming?limit=2", ""), 200)
 	if len(v.Incoming) != 2 || v.NextCursor != "2" {
 		t.Fatalf("%+v", v)
 	}
-	v = into[web.IncomingList](t, r.do("GET", "/v1/channels/a/incoming?after="+v.NextCursor, ""), 200)
+	v = into[api.IncomingList](t, r.do("GET", "/v1/channels/a/incoming?after="+v.NextCursor, ""), 200)
 	if len(v.Incoming) != 1 || v.Incoming[0].ID != "3" || v.NextCursor != "" {
 		t.Errorf("%+v", v)
 	}
@@ -388,7 +389,7 @@ func (s racing) PutChannel(ctx context.Context, c weir.Channel) (weir.Channel, b
 func TestCreationsThatRaceEndAsOne(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, func(o *web.Options) { o.Store = racing{o.Store.(*memory)} })
-	v := into[web.ChannelView](t, r.do("PUT", "/v1/channels/a", goodTexts), 200)
+	v := into[api.ChannelView](t, r.do("PUT", "/v1/channels/a", goodTexts), 200)
 	if v.Name != "Our texts" || len(r.channels) != 1 {
 		t.Errorf("%+v", v)
 	}

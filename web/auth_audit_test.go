@@ -10,29 +10,31 @@ import (
 	"weir/ops"
 	"weir/persistence/storetest"
 	"weir/web"
+	"weir/web/api"
+	"weir/web/auth"
 )
 
 func TestAuditLog(t *testing.T) {
 	t.Parallel()
 	clock := &clock{now: start}
 	tokens, store := newBearers(t, clock.Now), storetest.SQLite(t)
-	trail := web.NewTrail(store)
+	trail := auth.NewTrail(store)
 	r := newRig(t, func(o *web.Options) { o.Gate, o.Now, o.Trail = tokens.gate, clock.Now, trail })
 	admin := tokens.text["channels:admin"]
 	for _, x := range []struct{ method, path, body, token string }{
 		{"PUT", "/v1/channels/a", goodTexts, admin},
 		{"GET", "/v1/channels/a", "", admin},                                        // no change
 		{"POST", "/v1/channels/a/contacts", batch(text("")), apiCanary},             // excluded: traffic
-		{"PUT", "/v1/channels/b", goodTexts, "nobody's"},                            // invalid token
+		{"PUT", "/v1/channels/b", goodTexts, "nobody's"},                            // Invalid token
 		{"PUT", "/v1/channels/b", goodTexts, tokens.text["contacts:write"]},         // lacks the scope
-		{"PATCH", "/v1/channels/a", `{"paused":1}`, admin},                          // invalid
+		{"PATCH", "/v1/channels/a", `{"paused":1}`, admin},                          // Invalid
 		{"PUT", "/v1/channels/" + phoneCanary[1:], goodTexts, admin},                // a name like a phone number
 		{"POST", "/v1/surveys/s:launch", "", apiCanary},                             // no such survey
 		{"DELETE", "/v1/contacts/CANARY%20text", "", tokens.text["contacts:write"]}, // not an id
 	} {
 		r.as(x.method, x.path, x.body, x.token)
 	}
-	if page := into[web.AuditList](t, r.as("GET", "/v1/audit", "", admin), 200); len(page.Entries) != 0 {
+	if page := into[api.AuditList](t, r.as("GET", "/v1/audit", "", admin), 200); len(page.Entries) != 0 {
 		t.Errorf("a request waited for the store: %+v", page)
 	}
 	if err := trail.Write(t.Context()); err != nil {
@@ -40,7 +42,7 @@ func TestAuditLog(t *testing.T) {
 	}
 	var got []string
 	for cursor := ""; ; {
-		page := into[web.AuditList](t, r.as("GET", "/v1/audit?limit=4&cursor="+cursor, "", admin), 200)
+		page := into[api.AuditList](t, r.as("GET", "/v1/audit?limit=4&cursor="+cursor, "", admin), 200)
 		for _, e := range page.Entries {
 			who := "nobody"
 			for name, text := range tokens.text {
@@ -90,7 +92,7 @@ func TestAuditLogWaitsForItsStore(t *testing.T) {
 	t.Parallel()
 	store := storetest.SQLite(t)
 	broken := &brokenAudit{store, true}
-	trail := web.NewTrail(broken)
+	trail := auth.NewTrail(broken)
 	r := newRig(t, func(o *web.Options) { o.Trail = trail })
 	change := func() { r.as("DELETE", "/v1/contacts/x", "", apiCanary) }
 	change()
@@ -117,7 +119,7 @@ func TestAuditLogWaitsForItsStore(t *testing.T) {
 func TestWhatWasOnlyTriedIsNotInTheAuditLog(t *testing.T) {
 	t.Parallel()
 	store := storetest.SQLite(t)
-	trail := web.NewTrail(store)
+	trail := auth.NewTrail(store)
 	r, _, list := deadRig(t, 3, func(o *web.Options) { o.Trail = trail })
 	for _, step := range []string{"requeue", "discard"} {
 		for _, body := range []string{`{"contacts":["` + list[0].Ref.String() + `"],"dry_run":true}`, `{"all":true,"dry_run":true}`} {

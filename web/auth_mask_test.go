@@ -13,6 +13,7 @@ import (
 	"weir/events"
 	"weir/surveys"
 	"weir/web"
+	"weir/web/auth"
 )
 
 func TestNumbersInTexts(t *testing.T) {
@@ -26,7 +27,7 @@ func TestNumbersInTexts(t *testing.T) {
 		"0155.5999.88":                  "***88",
 		"a 5559998 b 5559997":           "a ***98 b ***97",
 	} {
-		if got := web.MaskText(text); got != want {
+		if got := auth.MaskText(text); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}
@@ -35,7 +36,7 @@ func TestNumbersInTexts(t *testing.T) {
 		"2026-03-01T12:00:00Z": "2026-03-01T12:00:00Z", "1-hq3k9": "1-hq3k9", "tel:+15559998877;x": "tel:***77;x",
 		"3f2504e0-4f89-11d3-9a0c-0305e82c3301": "3f2504e0-4f89-11d3-9a0c-0305e82c3301",
 	} {
-		if got := web.MaskValue(value); got != want {
+		if got := auth.MaskValue(value); got != want {
 			t.Errorf("%q: %q, want %q", value, got, want)
 		}
 	}
@@ -47,7 +48,7 @@ func TestNoNumberSurvives(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		number := "+" + rapid.StringMatching(`[1-9][0-9]{7,14}`).Draw(t, "number")
 		text := rapid.String().Draw(t, "before") + number + rapid.String().Draw(t, "after")
-		for _, masked := range []string{web.MaskText(text), web.MaskValue(text)} {
+		for _, masked := range []string{auth.MaskText(text), auth.MaskValue(text)} {
 			if strings.Contains(masked, number[1:]) {
 				t.Fatalf("%q became %q", text, masked)
 			}

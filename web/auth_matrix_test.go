@@ -15,6 +15,7 @@ import (
 	"weir/ops"
 	"weir/persistence/storetest"
 	"weir/web"
+	"weir/web/auth"
 )
 
 // rights lists independently what every route requires: for each served
@@ -102,7 +103,7 @@ func served(t *testing.T) []string {
 // allParts sets the optional parts of a handler.
 func allParts(t *testing.T, o *web.Options) {
 	store := storetest.SQLite(t)
-	o.Events, o.Trail, o.Minutes, o.Dead = store, web.NewTrail(store), store, store
+	o.Events, o.Trail, o.Minutes, o.Dead = store, auth.NewTrail(store), store, store
 }
 
 func TestNoRouteIsForgotten(t *testing.T) {
@@ -114,14 +115,14 @@ func TestNoRouteIsForgotten(t *testing.T) {
 
 // bearers holds a gate over a store, with a token of every kind.
 type bearers struct {
-	gate *web.Gate
+	gate *auth.Gate
 	text map[string]string // scope, expired, revoked → the token
 }
 
 func newBearers(t *testing.T, now func() time.Time) bearers {
 	t.Helper()
 	store := storetest.SQLite(t)
-	b := bearers{web.NewGate(web.GateOptions{Configured: []string{apiCanary}, Store: store, Now: now}), map[string]string{"configured": apiCanary}}
+	b := bearers{auth.NewGate(auth.GateOptions{Configured: []string{apiCanary}, Store: store, Now: now}), map[string]string{"configured": apiCanary}}
 	add := func(name string, expires time.Time, scopes ...ops.Scope) ops.Token {
 		token, text := ops.NewToken(name, scopes, now().Add(-time.Hour), expires)
 		if err := store.AddToken(t.Context(), token, now()); err != nil {

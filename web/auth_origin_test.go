@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"weir/web"
+	"weir/web/auth"
 )
 
 // While no token is needed, a cross-origin page that is open on this machine
@@ -25,7 +26,7 @@ func TestOtherSitesCannotActWhileNoTokenIsNeeded(t *testing.T) {
 		{"a page of ours", []string{"Sec-Fetch-Site", "same-origin", "Origin", "http://example.com"}, 200},
 		{"a program", nil, 200},
 	} {
-		r := newRig(t, func(o *web.Options) { o.Gate = web.NewGate(web.GateOptions{}) })
+		r := newRig(t, func(o *web.Options) { o.Gate = auth.NewGate(auth.GateOptions{}) })
 		if g := r.do("PUT", "/v1/surveys/s", survey("")); g.status != 201 {
 			t.Fatal(g.body)
 		}

@@ -11,7 +11,7 @@ import (
 
 	"weir"
 	"weir/ops"
-	"weir/web"
+	"weir/web/auth"
 )
 
 // countedSessions counts reads, and fails on demand.
@@ -52,8 +52,8 @@ func newSessionKeeper(t *testing.T) *sessionKeeper {
 }
 
 // another returns the gate of another process on the same store.
-func (k *sessionKeeper) another() *web.Gate {
-	return web.NewGate(web.GateOptions{Configured: []string{apiCanary}, Store: k.store, Sessions: k.sessions, Now: k.clock.Now})
+func (k *sessionKeeper) another() *auth.Gate {
+	return auth.NewGate(auth.GateOptions{Configured: []string{apiCanary}, Store: k.store, Sessions: k.sessions, Now: k.clock.Now})
 }
 
 func (k *sessionKeeper) begin() string {
@@ -65,9 +65,9 @@ func (k *sessionKeeper) begin() string {
 	return text
 }
 
-func (k *sessionKeeper) opens(what string, g *web.Gate, text string, want weir.Code) {
+func (k *sessionKeeper) opens(what string, g *auth.Gate, text string, want weir.Code) {
 	k.t.Helper()
-	r, err := http.NewRequestWithContext(web.WithSession(k.t.Context()), "GET", "http://x/", nil)
+	r, err := http.NewRequestWithContext(auth.WithSession(k.t.Context()), "GET", "http://x/", nil)
 	if err != nil {
 		k.t.Fatal(err)
 	}
@@ -173,7 +173,7 @@ func TestSessionForgottenDuringItsRead(t *testing.T) {
 	k.sessions.during = func() {
 		k.sessions.during = nil
 		for i := range 4096 {
-			r := httptest.NewRequestWithContext(web.WithSession(t.Context()), "GET", "/", nil)
+			r := httptest.NewRequestWithContext(auth.WithSession(t.Context()), "GET", "/", nil)
 			r.RemoteAddr = fmt.Sprintf("10.0.%d.%d:1", i>>8, i&255)
 			r.Header.Set("Authorization", fmt.Sprint("Bearer wrong-", i))
 			if _, err := k.gate.Admit(r); weir.CodeOf(err) != weir.CodeUnauthorised {

@@ -11,21 +11,21 @@ import (
 	"weir/ops"
 	"weir/persistence"
 	"weir/persistence/storetest"
-	"weir/web"
+	"weir/web/auth"
 )
 
 // keeper is a gate over a store, with a clock.
 type keeper struct {
 	t     *testing.T
 	store *persistence.Store
-	gate  *web.Gate
+	gate  *auth.Gate
 	clock *clock
 }
 
 func newKeeper(t *testing.T, configured ...string) *keeper {
 	t.Helper()
 	k := &keeper{t, storetest.SQLite(t), nil, &clock{now: start}}
-	k.gate = web.NewGate(web.GateOptions{Configured: configured, Store: k.store, Now: k.clock.Now})
+	k.gate = auth.NewGate(auth.GateOptions{Configured: configured, Store: k.store, Now: k.clock.Now})
 	k.refresh()
 	return k
 }
@@ -88,7 +88,7 @@ func TestTheGateStaysClosed(t *testing.T) {
 		t.Error("the end of the last token opens the gate")
 	}
 	// Nor does a restart, or losing the table.
-	if again := web.NewGate(web.GateOptions{Store: k.store}); again.Refresh(t.Context()) != nil || again.Open() {
+	if again := auth.NewGate(auth.GateOptions{Store: k.store}); again.Refresh(t.Context()) != nil || again.Open() {
 		t.Error("a start opens the gate")
 	}
 	if err := k.store.MigrateDown(t.Context(), 100); err != nil {
@@ -159,7 +159,7 @@ func TestTheGateWorksWithoutItsStore(t *testing.T) {
 	k := newKeeper(t)
 	_, text := k.add(time.Time{}, ops.ScopeRouter)
 	store := &brokenTokens{TokenStore: k.store}
-	k.gate = web.NewGate(web.GateOptions{Store: store, Now: k.clock.Now})
+	k.gate = auth.NewGate(auth.GateOptions{Store: store, Now: k.clock.Now})
 	k.refresh()
 	store.down = true
 	if err := k.gate.Refresh(t.Context()); err == nil {

@@ -48,7 +48,7 @@ func TestCallbackResults(t *testing.T) {
 		name, method, path, body string
 		contentType              string
 		status                   int
-		answer                   string // body of a success response
+		answer                   string // Body of a success response
 		results                  map[string]float64
 	}{
 		{name: "report", path: "status/1-1-1/completed", status: 200, results: map[string]float64{"applied": 1}},
@@ -86,7 +86,7 @@ func TestCallbackResults(t *testing.T) {
 	}
 }
 
-// call sends a provider's request.
+// Call sends a provider's request.
 func (r *rig) call(method, path, body, contentType string) got {
 	r.t.Helper()
 	if method == "" {

@@ -10,6 +10,11 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"weir"
+	"weir/web/api"
+	"weir/web/auth"
+	"weir/web/wire"
 )
 
 // ConnectionLimits bound the number of concurrent connections.
@@ -95,10 +100,10 @@ func (c *conn) Close() error {
 	return err
 }
 
-// admit makes room for a new connection; nil: there is none.
+// Admit makes room for a new connection; nil: there is none.
 func (c *Connections) admit(raw net.Conn) *conn {
-	host := hostOf(raw.RemoteAddr().String())
-	in := &conn{Conn: raw, all: c, address: network(host), since: time.Now()}
+	host := auth.HostAddress(raw.RemoteAddr().String())
+	in := &conn{Conn: raw, all: c, address: auth.Network(host), since: time.Now()}
 	share := c.limits.Address
 	if c.proxies.Trust(host) { // a proxy carries the connections of all its clients
 		in.address, share = host, c.limits.All
@@ -276,7 +281,7 @@ func probesOnly(h http.Handler) http.Handler {
 			if r.Body != http.NoBody || !probe(r.URL.Path) {
 				// Otherwise the server would wait for the rest of the body.
 				_ = http.NewResponseController(w).SetReadDeadline(time.Now())
-				writeProblem(w, errConnections())
+				wire.WriteProblem(w, errConnections())
 				return
 			}
 		}
@@ -286,5 +291,9 @@ func probesOnly(h http.Handler) http.Handler {
 
 // probe reports whether a path, which may have a prefix, is a monitoring path.
 func probe(path string) bool {
-	return slices.ContainsFunc([]string{"/livez", "/readyz", "/readyz/router", metricsPath}, func(end string) bool { return strings.HasSuffix(path, end) })
+	return slices.ContainsFunc([]string{"/livez", "/readyz", "/readyz/router", api.MetricsPath}, func(end string) bool { return strings.HasSuffix(path, end) })
+}
+
+func errConnections() error {
+	return &weir.Error{Code: weir.CodeUnavailable, Message: "too many connections; only probes are answered on this one", RetryAfter: wire.RetryAfter}
 }

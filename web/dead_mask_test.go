@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"weir/ops"
-	"weir/web"
+	"weir/web/auth"
 )
 
 // The reason of a group is a parameter of operations on the group and appears
@@ -36,7 +36,7 @@ func TestReasonsOfGroupsAreTheSameForAll(t *testing.T) {
 		reason := ops.GroupReason(strings.Join(rapid.SliceOf(rapid.SampledFrom([]string{
 			"0", "12", "345", "6789", "12345", " ", "  ", "\t", "(", ")", ".", "-", "/", "+", "a", "…", "é", "٣",
 		})).Draw(t, "reason"), ""))
-		if masked := web.MaskText(reason); masked != reason {
+		if masked := auth.MaskText(reason); masked != reason {
 			t.Fatalf("%q is shown as %q", reason, masked)
 		}
 	})

@@ -12,6 +12,8 @@ import (
 	"weir/persistence"
 	"weir/persistence/storetest"
 	"weir/web"
+	"weir/web/api"
+	"weir/web/auth"
 )
 
 func (m *memory) Requeue(context.Context, weir.ChannelID, []weir.ContactID, string) (ops.Requeued, error) {
@@ -34,10 +36,10 @@ func deadRig(t *testing.T, n int, change ...func(*web.Options)) (*rig, *persiste
 	t.Helper()
 	store := storetest.SQLite(t)
 	r := newRig(t, append([]func(*web.Options){func(o *web.Options) {
-		o.Store, o.Dead, o.Trail, o.Broker = store, store, web.NewTrail(store), undertaker{direct{o.Broker.(*memory), store}, store}
+		o.Store, o.Dead, o.Trail, o.Broker = store, store, auth.NewTrail(store), undertaker{direct{o.Broker.(*memory), store}, store}
 	}}, change...)...)
-	into[web.ChannelView](t, r.do("PUT", "/v1/channels/a", goodTexts), 201)
-	into[web.ChannelView](t, r.do("PUT", "/v1/channels/b", goodTexts), 201)
+	into[api.ChannelView](t, r.do("PUT", "/v1/channels/a", goodTexts), 201)
+	into[api.ChannelView](t, r.do("PUT", "/v1/channels/b", goodTexts), 201)
 	ch, err := store.Channel(t.Context(), "a")
 	if err != nil {
 		t.Fatal(err)
@@ -84,19 +86,19 @@ func failAll(t *testing.T, store *persistence.Store, channel weir.ChannelID, spe
 func TestDeadLettersAreShown(t *testing.T) {
 	t.Parallel()
 	r, _, list := deadRig(t, 3)
-	page := into[web.DeadList](t, r.do("GET", "/v1/dead-letters?channel=a&outcome=failed&reason=refused:+%E2%80%A6&limit=2", ""), 200)
+	page := into[api.DeadList](t, r.do("GET", "/v1/dead-letters?channel=a&outcome=failed&reason=refused:+%E2%80%A6&limit=2", ""), 200)
 	if len(page.DeadLetters) != 2 || page.NextCursor == "" || page.DeadLetters[0].Contact.ID != list[2].Ref.String() || page.DeadLetters[0].Reason != "refused: …" {
 		t.Errorf("%+v", page)
 	}
-	rest := into[web.DeadList](t, r.do("GET", "/v1/dead-letters?channel=a&cursor="+page.NextCursor, ""), 200)
+	rest := into[api.DeadList](t, r.do("GET", "/v1/dead-letters?channel=a&cursor="+page.NextCursor, ""), 200)
 	if len(rest.DeadLetters) != 1 || rest.NextCursor != "" || rest.DeadLetters[0].Contact.ID != list[0].Ref.String() {
 		t.Errorf("%+v", rest)
 	}
-	groups := into[web.DeadGroups](t, r.do("GET", "/v1/dead-letters/groups", ""), 200)
+	groups := into[api.DeadGroups](t, r.do("GET", "/v1/dead-letters/groups", ""), 200)
 	if len(groups.Groups) != 1 || groups.Groups[0].Count != 3 || groups.Groups[0].Channel != "a" || groups.Groups[0].Reason != "refused: …" {
 		t.Errorf("%+v", groups)
 	}
-	if none := into[web.DeadList](t, r.do("GET", "/v1/dead-letters?channel=b", ""), 200); len(none.DeadLetters) != 0 {
+	if none := into[api.DeadList](t, r.do("GET", "/v1/dead-letters?channel=b", ""), 200); len(none.DeadLetters) != 0 {
 		t.Errorf("%+v", none)
 	}
 	r.refuses(t, "GET", "/v1/dead-letters?outcome=busy", refused{mistakes: []mistake{{"/outcome", "enum"}}})
@@ -112,7 +114,7 @@ func TestContactsBetweenTwoInstants(t *testing.T) {
 		"since=" + from + "&until=" + to + "&state=done&channel=a": len(list), "since=" + from + "&outcome=failed": len(list),
 		"since=" + to: 0, "until=" + from: 0,
 	} {
-		if page := into[web.ContactList](t, r.do("GET", "/v1/contacts?"+query, ""), 200); len(page.Contacts) != want {
+		if page := into[api.ContactList](t, r.do("GET", "/v1/contacts?"+query, ""), 200); len(page.Contacts) != want {
 			t.Errorf("%s: %d contacts, want %d", query, len(page.Contacts), want)
 		}
 	}
@@ -145,23 +147,23 @@ func TestDeadLettersHideNumbers(t *testing.T) {
 func TestDeadLettersInBulk(t *testing.T) {
 	t.Parallel()
 	r, store, list := deadRig(t, 450)
-	do := func(step, body string) web.DeadDone {
+	do := func(step, body string) api.DeadDone {
 		t.Helper()
-		return into[web.DeadDone](t, r.do("POST", "/v1/dead-letters:"+step, body), 200)
+		return into[api.DeadDone](t, r.do("POST", "/v1/dead-letters:"+step, body), 200)
 	}
 	for _, x := range []struct {
 		step, body string
-		want       web.DeadDone
+		want       api.DeadDone
 	}{
-		{"requeue", `{"channel":"a","dry_run":true}`, web.DeadDone{DryRun: true, Matching: 450, Remaining: 450}},
-		{"requeue", `{"channel":"b"}`, web.DeadDone{}},
-		{"requeue", `{"channel":"a","limit":210}`, web.DeadDone{Matching: 450, Done: 210, Remaining: 240}},
-		{"requeue", `{"contacts":["` + list[0].Ref.String() + `"]}`, web.DeadDone{Matching: 1, Done: 1}},
-		{"requeue", `{"contacts":["` + list[0].Ref.String() + `"]}`, web.DeadDone{}},
-		{"discard", `{"all":true,"limit":39}`, web.DeadDone{Matching: 239, Done: 39, Remaining: 200}},
-		{"discard", `{"outcome":"lost"}`, web.DeadDone{}},
-		{"requeue", `{"reason":"refused: …","since":"2020-01-01T00:00:00Z"}`, web.DeadDone{Matching: 200, Done: 200}},
-		{"requeue", `{"all":true}`, web.DeadDone{}},
+		{"requeue", `{"channel":"a","dry_run":true}`, api.DeadDone{DryRun: true, Matching: 450, Remaining: 450}},
+		{"requeue", `{"channel":"b"}`, api.DeadDone{}},
+		{"requeue", `{"channel":"a","limit":210}`, api.DeadDone{Matching: 450, Done: 210, Remaining: 240}},
+		{"requeue", `{"contacts":["` + list[0].Ref.String() + `"]}`, api.DeadDone{Matching: 1, Done: 1}},
+		{"requeue", `{"contacts":["` + list[0].Ref.String() + `"]}`, api.DeadDone{}},
+		{"discard", `{"all":true,"limit":39}`, api.DeadDone{Matching: 239, Done: 39, Remaining: 200}},
+		{"discard", `{"outcome":"lost"}`, api.DeadDone{}},
+		{"requeue", `{"reason":"refused: …","since":"2020-01-01T00:00:00Z"}`, api.DeadDone{Matching: 200, Done: 200}},
+		{"requeue", `{"all":true}`, api.DeadDone{}},
 	} {
 		if got := do(x.step, x.body); got != x.want {
 			t.Errorf("%s %s: %+v, want %+v", x.step, x.body, got, x.want)

@@ -7,6 +7,9 @@ import (
 	"weir/channels"
 	"weir/events"
 	"weir/ops"
+	"weir/web/auth"
+	"weir/web/openapi"
+	"weir/web/surveyapi"
 )
 
 // APIVersion is the major version of the API: the number in its paths. The
@@ -19,16 +22,16 @@ const APIVersion = "1"
 func Description(directory *channels.Directory) ([]byte, error) {
 	// Optional parts are set so that their routes are included; they are never
 	// called.
-	s := &service{Options: Options{
+	o := Options{
 		Version: APIVersion, Directory: directory,
-		Surveys: struct{ Surveys }{}, SurveyStore: struct{ SurveyStore }{}, Events: struct{ events.Log }{},
-		Trail: NewTrail(struct{ ops.AuditStore }{}), Minutes: struct{ ops.MinuteStore }{}, Dead: struct{ ops.DeadLetterStore }{},
-	}}
-	routes := s.routes()
-	if err := grant(routes); err != nil {
+		Surveys: struct{ AllSurveys }{}, SurveyStore: struct{ surveyapi.SurveyStore }{}, Events: struct{ events.Log }{},
+		Trail: auth.NewTrail(struct{ ops.AuditStore }{}), Minutes: struct{ ops.MinuteStore }{}, Dead: struct{ ops.DeadLetterStore }{},
+	}
+	routes, _, err := o.routes(nil)
+	if err != nil {
 		return nil, err
 	}
-	doc, err := describe(routes, s.Options)
+	doc, err := openapi.Describe(routes, o.Version, o.Prefix)
 	if err != nil {
 		return nil, err
 	}

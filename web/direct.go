@@ -3,6 +3,8 @@ package web
 import (
 	"net/http"
 	"strings"
+
+	"weir/web/route"
 )
 
 // direct passes requests below a mounted tree straight to its handler. The mux
@@ -61,7 +63,7 @@ func (d *direct) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		if first, _, _ := strings.Cut(below, "/"); !t.others[first] {
 			r.Pattern = t.pattern
-			matched(w)
+			route.MarkMatched(w)
 			t.handler.ServeHTTP(w, r)
 			return
 		}

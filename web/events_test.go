@@ -20,6 +20,7 @@ import (
 	"weir/persistence"
 	"weir/persistence/storetest"
 	"weir/web"
+	"weir/web/api"
 )
 
 // eventRig is an API on an event log.
@@ -61,7 +62,7 @@ func TestPagesOfEvents(t *testing.T) {
 		t.Helper()
 		w := httptest.NewRecorder()
 		r.handler.ServeHTTP(w, eventsRequest(t, t.Context(), query))
-		var list web.EventList
+		var list api.EventList
 		if err := json.Unmarshal(w.Body.Bytes(), &list); err != nil || w.Code != http.StatusOK {
 			t.Fatalf("%s: %d %s", query, w.Code, w.Body)
 		}

@@ -10,6 +10,7 @@ import (
 	"weir"
 	"weir/ops"
 	"weir/web"
+	"weir/web/api"
 )
 
 // figured is a broker whose channels all have the same figures.
@@ -33,18 +34,18 @@ func TestFiguresOfAChannel(t *testing.T) {
 	later := start.Add(time.Minute)
 	for name, x := range map[string]struct {
 		figures ops.Figures
-		breaker web.BreakerView
-		collect *web.CollectView
+		breaker api.BreakerView
+		collect *api.CollectView
 		due     *time.Time
 	}{
-		"idle":    {ops.Figures{}, web.BreakerView{State: "closed"}, nil, nil},
-		"open":    {ops.Figures{Breaker: ops.BreakerOpen, BreakerUntil: later}, web.BreakerView{State: "open", Until: &later}, nil, nil},
-		"probing": {ops.Figures{Breaker: ops.BreakerProbing, BreakerUntil: start}, web.BreakerView{State: "half_open"}, nil, nil},
+		"idle":    {ops.Figures{}, api.BreakerView{State: "closed"}, nil, nil},
+		"open":    {ops.Figures{Breaker: ops.BreakerOpen, BreakerUntil: later}, api.BreakerView{State: "open", Until: &later}, nil, nil},
+		"probing": {ops.Figures{Breaker: ops.BreakerProbing, BreakerUntil: start}, api.BreakerView{State: "half_open"}, nil, nil},
 		"busy": {
 			ops.Figures{Reconciliation: ops.Reconciliation{At: start, Checked: 7, Resolved: 3}, NextDue: later},
-			web.BreakerView{State: "closed"}, &web.CollectView{At: start, Checked: 7, Settled: 3}, &later,
+			api.BreakerView{State: "closed"}, &api.CollectView{At: start, Checked: 7, Settled: 3}, &later,
 		},
-		"due": {ops.Figures{NextDue: start}, web.BreakerView{State: "closed"}, nil, nil},
+		"due": {ops.Figures{NextDue: start}, api.BreakerView{State: "closed"}, nil, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -52,8 +53,8 @@ func TestFiguresOfAChannel(t *testing.T) {
 			r := newRig(t, func(o *web.Options) { o.Broker = figured{o.Broker.(*memory), x.figures} })
 			r.channel("a", "texts")
 			r.channel("b", "texts")
-			one := into[web.ChannelView](t, r.do("GET", "/v1/channels/a", ""), 200)
-			list := into[web.ChannelList](t, r.do("GET", "/v1/channels", ""), 200)
+			one := into[api.ChannelView](t, r.do("GET", "/v1/channels/a", ""), 200)
+			list := into[api.ChannelList](t, r.do("GET", "/v1/channels", ""), 200)
 			for _, v := range append(list.Channels, one) {
 				if v.SentPerMinute != 0.33 || !cmp.Equal(v.Breaker, x.breaker) || !cmp.Equal(v.LastCollection, x.collect) || !cmp.Equal(v.NextDueAt, x.due) {
 					t.Errorf("%+v", v)

@@ -11,6 +11,8 @@ import (
 
 	"weir"
 	"weir/web"
+	"weir/web/api"
+	"weir/web/auth"
 )
 
 func TestEveryRouteSays503WhileTheStoreIsDown(t *testing.T) {
@@ -66,7 +68,7 @@ func TestPanicIsA500(t *testing.T) {
 	if g.status != 500 || g.problem(t).Code != weir.CodeInternal {
 		t.Errorf("%d %s", g.status, g.body)
 	}
-	if log := r.logs.String(); !strings.Contains(log, "panic in a handler") || !strings.Contains(log, "web.(*service).channelView") {
+	if log := r.logs.String(); !strings.Contains(log, "panic in a handler") || !strings.Contains(log, ".channelView") {
 		t.Errorf("log without a stack: %s", log)
 	}
 	if n := r.counter("weir_http_requests_total", "route", "/v1/channels/{channel}", "method", "GET", "status", "5xx"); n != 1 {
@@ -104,16 +106,16 @@ func TestReadiness(t *testing.T) {
 	t.Parallel()
 	draining := false
 	r := newRig(t, func(o *web.Options) { o.Draining = func() bool { return draining } })
-	if v := into[web.Readiness](t, r.do("GET", "/readyz", ""), 200); !v.Ready {
+	if v := into[api.Readiness](t, r.do("GET", "/readyz", ""), 200); !v.Ready {
 		t.Errorf("%+v", v)
 	}
 	r.down, draining = errDown, true
-	v := into[web.Readiness](t, r.do("GET", "/readyz", ""), 503)
+	v := into[api.Readiness](t, r.do("GET", "/readyz", ""), 503)
 	if v.Ready || len(v.Reasons) != 2 || !strings.Contains(strings.Join(v.Reasons, ";"), "draining") {
 		t.Errorf("%+v", v)
 	}
 	r.down = fmt.Errorf("CANARY-cause")
-	if v := into[web.Readiness](t, r.do("GET", "/readyz", ""), 503); v.Reasons[1] != "store: it does not answer" {
+	if v := into[api.Readiness](t, r.do("GET", "/readyz", ""), 503); v.Reasons[1] != "store: it does not answer" {
 		t.Errorf("%+v", v)
 	}
 	if r.logs.String() != "" && strings.Contains(r.logs.String(), "readyz") {
@@ -141,7 +143,7 @@ func TestRequestsAreLoggedQuietlyAndByPattern(t *testing.T) {
 func TestEverythingIsOpenWithoutTokens(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, func(o *web.Options) {
-		o.Gate = web.NewGate(web.GateOptions{})
+		o.Gate = auth.NewGate(auth.GateOptions{})
 		o.Logger = slog.New(slog.DiscardHandler)
 	})
 	for _, path := range []string{"/v1/channels", "/metrics"} {
@@ -232,7 +234,7 @@ func TestEscapedCharactersAreTaken(t *testing.T) {
 	r := newRig(t)
 	r.channel("texts", "texts")
 	g := r.do("POST", "/v1/channels/texts/contacts", batch(text(`,"key":"\ud83d\ude00 \\ud800 \u00e9\/"`)))
-	if key := into[web.AcceptedList](t, g, 202).Contacts[0].Key; key != `😀 \ud800 é/` {
+	if key := into[api.AcceptedList](t, g, 202).Contacts[0].Key; key != `😀 \ud800 é/` {
 		t.Errorf("%q", key)
 	}
 }

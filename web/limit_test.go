@@ -3,68 +3,23 @@ package web_test
 import (
 	"fmt"
 	"net/http/httptest"
-	"net/netip"
 	"strconv"
 	"testing"
 	"time"
-
-	"pgregory.net/rapid"
 
 	"weir"
 	"weir/ops"
 	"weir/persistence/storetest"
 	"weir/web"
+	"weir/web/auth"
 )
-
-// At any sequence of times, a bucket never gives more than its burst plus what
-// it refilled since, and a client that waits as long as required gets one.
-func TestBucketKeepsItsRate(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		b := &web.Bucket{Rate: rapid.Float64Range(0.01, 1000).Draw(t, "rate"), Burst: rapid.Float64Range(1, 100).Draw(t, "burst")}
-		now, taken := start, 0
-		for range rapid.IntRange(1, 300).Draw(t, "n") {
-			now = now.Add(time.Duration(rapid.Int64Range(0, int64(time.Second)).Draw(t, "pause")))
-			wait := b.Take(now)
-			if wait == 0 {
-				taken++
-			}
-			if most := b.Burst + b.Rate*now.Sub(start).Seconds() + 1e-6; float64(taken) > most {
-				t.Fatalf("%d taken, at most %v allowed", taken, most)
-			}
-			if wait > 0 && rapid.Bool().Draw(t, "waits") {
-				if now = now.Add(wait); b.Take(now) != 0 {
-					t.Fatalf("nothing to be had after the wait of %v", wait)
-				}
-				taken++
-			}
-		}
-	})
-}
-
-func TestAddressesAreForgotten(t *testing.T) {
-	t.Parallel()
-	a, now := web.NewAddresses(1), start
-	first := netip.MustParseAddr("10.255.0.1")
-	for i := range 3 * web.MostAddresses {
-		now = now.Add(time.Millisecond)
-		a.Refusal(netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}), "x", now)
-		a.Refusal(first, "x", now) // is seen all the time, so it is not evicted
-		if a.Known() > web.MostAddresses {
-			t.Fatalf("%d addresses are remembered", a.Known())
-		}
-	}
-	if a.Refusal(first, "x", now) == 0 {
-		t.Error("the address that came all the time has a clean slate")
-	}
-}
 
 // limited returns a handler with a rate of 10 per second, and tokens.
 func limited(t *testing.T) (*rig, bearers) {
 	t.Helper()
 	clock := &clock{now: start}
 	store := storetest.SQLite(t)
-	b := bearers{web.NewGate(web.GateOptions{Configured: []string{apiCanary}, Store: store, Rate: 10, Now: clock.Now}), map[string]string{}}
+	b := bearers{auth.NewGate(auth.GateOptions{Configured: []string{apiCanary}, Store: store, Rate: 10, Now: clock.Now}), map[string]string{}}
 	for _, name := range []string{"one", "two"} {
 		token, text := ops.NewToken(name, ops.Scopes(), start, time.Time{})
 		if err := store.AddToken(t.Context(), token, start); err != nil {
@@ -119,7 +74,7 @@ func TestRateOfAToken(t *testing.T) {
 func TestRateOfAnAddressWhileEverythingIsOpen(t *testing.T) {
 	t.Parallel()
 	clock := &clock{now: start}
-	r := newRig(t, func(o *web.Options) { o.Gate = web.NewGate(web.GateOptions{Rate: 10, Now: clock.Now}) })
+	r := newRig(t, func(o *web.Options) { o.Gate = auth.NewGate(auth.GateOptions{Rate: 10, Now: clock.Now}) })
 	for range 20 {
 		if g := r.from("[2001:db8::1]:1", ""); g.status != 200 {
 			t.Fatal(g.status)

@@ -11,16 +11,17 @@ import (
 
 	"weir"
 	"weir/channels"
+	"weir/web/callbacks"
+	"weir/web/route"
 )
 
 // Metrics are the metrics of package web.
 type Metrics struct {
-	callbacks *prometheus.CounterVec
+	Callbacks *callbacks.CallbackMetrics
 	requests  *prometheus.CounterVec
 	seconds   *prometheus.HistogramVec
-	incoming  *prometheus.CounterVec
 	refusals  *prometheus.CounterVec
-	series    sync.Map // cache: of requests by requestKey, of callbacks by callbackKey
+	series    sync.Map // cache of requests: *requestSeries by requestKey
 }
 
 // requestKey holds the labels of requests. There are few: routes are fixed, and
@@ -39,10 +40,7 @@ type requestSeries struct {
 func NewMetrics(reg prometheus.Registerer) *Metrics {
 	with := promauto.With(reg)
 	return &Metrics{
-		callbacks: with.NewCounterVec(prometheus.CounterOpts{
-			Name: "weir_callbacks_total",
-			Help: "Callbacks of providers by what came of them; one that carries several reports counts once for each.",
-		}, []string{"type", "result"}),
+		Callbacks: callbacks.NewCallbackMetrics(reg),
 		requests: with.NewCounterVec(prometheus.CounterOpts{
 			Name: "weir_http_requests_total",
 			Help: "HTTP requests by route and class of status.",
@@ -57,10 +55,6 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 			Name: "weir_http_refusals_total",
 			Help: "Requests that were not let in: without a good token, without the scope, or sooner than a limit allows.",
 		}, []string{"reason"}),
-		incoming: with.NewCounterVec(prometheus.CounterOpts{
-			Name: "weir_incoming_messages_total",
-			Help: "Messages that people sent, without repeated ones.",
-		}, []string{"channel"}),
 	}
 }
 
@@ -73,37 +67,15 @@ const (
 
 // prepare creates at 0 the series whose first increase may trigger an alert.
 // The others are created on first use.
-func (m *Metrics) prepare(types []channels.Type, routes []*route) {
-	for _, result := range []string{resultUnauthorised, resultUnavailable} {
-		m.callbacks.WithLabelValues(typeNone, result)
-	}
+func (m *Metrics) prepare(types []channels.Type, routes []*route.Route) {
+	m.Callbacks.Prepare(types)
 	for status := range reasons() {
 		m.refused(status)
 	}
-	for i := range types {
-		for _, result := range callbackResults() {
-			m.callbacks.WithLabelValues(types[i].Name, result)
-		}
-	}
 	for _, rt := range routes {
-		m.requests.WithLabelValues(rt.path, rt.method, "5xx")
+		m.requests.WithLabelValues(rt.Path, rt.Method, "5xx")
 	}
 }
-
-// callbackKey holds the labels of callbacks. Types and results are fixed sets.
-type callbackKey struct{ typ, result string }
-
-func (m *Metrics) callback(typ, result string) {
-	key := callbackKey{typ, result}
-	c, ok := m.series.Load(key)
-	if !ok {
-		c, _ = m.series.LoadOrStore(key, m.callbacks.WithLabelValues(typ, result))
-	}
-	c.(prometheus.Counter).Inc() //nolint:forcetypeassert // nothing else is under such a key
-}
-
-// forget deletes the series of a deleted channel.
-func (m *Metrics) forget(channel string) { m.incoming.DeleteLabelValues(channel) }
 
 func (m *Metrics) request(route, method string, status int, took time.Duration) {
 	switch method {

@@ -13,90 +13,13 @@ import (
 
 	"weir"
 	"weir/ops"
+	"weir/web/auth"
+	"weir/web/route"
+	"weir/web/wire"
 )
-
-// requestID is the header that identifies a request, in the response and in the
-// log.
-const requestID = "X-Request-Id"
 
 // goodRequestID matches a request id that is accepted from a client or a proxy.
 var goodRequestID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
-
-// recorder records what the log, the metrics and the audit log need of a
-// response.
-type recorder struct {
-	http.ResponseWriter
-	status  int
-	matched bool              // a route took the request
-	muted   bool              // the mux's own response was replaced by a problem
-	err     error             // for the log
-	who     string            // id of the token; empty: none was valid, or none was needed
-	route   *route            // of the JSON API; nil: another route
-	tried   bool              // a dry run
-	changes []ops.FieldChange // for the audit log
-}
-
-// Unwrap gives http.ResponseController access to the underlying writer.
-func (w *recorder) Unwrap() http.ResponseWriter { return w.ResponseWriter }
-
-// WriteHeader replaces the mux's own responses (404, 405, a redirect to a
-// cleaned path) with a problem.
-func (w *recorder) WriteHeader(status int) {
-	if w.status != 0 {
-		return
-	}
-	if w.matched {
-		w.status = status
-		w.ResponseWriter.WriteHeader(status)
-		return
-	}
-	w.matched = true
-	w.Header().Del("Location")
-	if status == http.StatusMethodNotAllowed {
-		writeProblem(w, weir.Errorf(weir.CodeMethod, "this path takes %s", w.Header().Get("Allow")))
-	} else {
-		writeProblem(w, weir.Errorf(weir.CodeNotFound, "there is nothing here"))
-	}
-	w.muted = true
-}
-
-// Write writes the body, unless it is the mux's own.
-func (w *recorder) Write(b []byte) (int, error) {
-	if w.status == 0 {
-		w.WriteHeader(http.StatusOK)
-	}
-	if w.muted {
-		return len(b), nil
-	}
-	return w.ResponseWriter.Write(b)
-}
-
-// matched records that a route matched the request.
-func matched(w http.ResponseWriter) {
-	if rec, ok := w.(*recorder); ok {
-		rec.matched = true
-	}
-}
-
-// note records an error for the log.
-func note(w http.ResponseWriter, err error) {
-	if rec, ok := w.(*recorder); ok {
-		rec.err = err
-	}
-}
-
-// admit identifies the sender of a request, for the log too, and rejects a
-// sender with none of the scopes.
-func (s *service) admit(w http.ResponseWriter, r *http.Request, oneOf []ops.Scope) (*visitor, error) {
-	who, err := s.Gate.enter(r)
-	if err != nil {
-		return nil, err
-	}
-	if rec, ok := w.(*recorder); ok {
-		rec.who = who.id()
-	}
-	return who, who.may(oneOf)
-}
 
 // outermost gives every request an id, measures and logs it, and turns a panic
 // into a 500.
@@ -105,13 +28,13 @@ func (s *service) outermost(next http.Handler) http.Handler {
 	noSniffing, stayWithTLS := []string{"nosniff"}, []string{"max-age=31536000"}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		begin := s.Now()
-		id := r.Header.Get(requestID)
+		id := r.Header.Get(route.RequestID)
 		if id == "" || !goodRequestID.MatchString(id) {
 			id = rand.Text()
 		}
-		rec := &recorder{ResponseWriter: w}
+		rec := &route.Recorder{ResponseWriter: w}
 		header := rec.Header()
-		header[requestID] = []string{id}
+		header[route.RequestID] = []string{id}
 		header["X-Content-Type-Options"] = noSniffing
 		if s.HSTS {
 			header["Strict-Transport-Security"] = stayWithTLS
@@ -125,7 +48,7 @@ func (s *service) outermost(next http.Handler) http.Handler {
 			}
 			route := routeOf(r)
 			took := s.Now().Sub(begin)
-			s.Metrics.request(route, r.Method, rec.status, took)
+			s.Metrics.request(route, r.Method, rec.Status, took)
 			s.log(rec, r, route, id, took)
 			s.refused(rec, r, route)
 			s.remember(rec, r, id, begin)
@@ -134,7 +57,7 @@ func (s *service) outermost(next http.Handler) http.Handler {
 			}
 		}()
 		next.ServeHTTP(rec, r)
-		if rec.status == 0 {
+		if rec.Status == 0 {
 			rec.WriteHeader(http.StatusOK)
 		}
 	})
@@ -150,56 +73,78 @@ func routeOf(r *http.Request) string {
 	return path
 }
 
-func (s *service) crashed(rec *recorder, r *http.Request, id string, v any) {
+func (s *service) crashed(rec *route.Recorder, r *http.Request, id string, v any) {
 	s.Logger.ErrorContext(r.Context(), "panic in a handler", "route", routeOf(r), "method", r.Method,
 		"request", id, "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
-	if rec.status != 0 {
+	if rec.Status != 0 {
 		return // the client sees a truncated response
 	}
-	rec.matched = true
-	writeProblem(rec, weir.Errorf(weir.CodeInternal, "panic"))
+	rec.Matched = true
+	wire.WriteProblem(rec, weir.Errorf(weir.CodeInternal, "panic"))
 }
 
 // refused logs a request that was rejected, or that could not be served for
 // now.
-func (s *service) refused(rec *recorder, r *http.Request, route string) {
-	if rec.status < http.StatusBadRequest {
+func (s *service) refused(rec *route.Recorder, r *http.Request, route string) {
+	if rec.Status < http.StatusBadRequest {
 		return
 	}
-	kind := reasons()[rec.status]
-	if rec.status == http.StatusServiceUnavailable && rec.err != nil {
-		if kind = weir.CodeOf(rec.err); kind == weir.CodeInternal {
+	kind := reasons()[rec.Status]
+	if rec.Status == http.StatusServiceUnavailable && rec.Err != nil {
+		if kind = weir.CodeOf(rec.Err); kind == weir.CodeInternal {
 			kind = weir.CodeUnavailable
 		}
 	}
 	if kind != "" {
-		s.Refusals.note(string(kind), "route", route, "status", rec.status, "address", addressOf(r).String(), "error", rec.err)
+		s.Refusals.note(string(kind), "route", route, "status", rec.Status, "address", auth.ClientAddress(r).String(), "error", rec.Err)
 	}
 }
 
 // log writes one line for a request: no path, no query, no body. For 503s one
 // line per second is enough; see [service.refused].
-func (s *service) log(rec *recorder, r *http.Request, route, id string, took time.Duration) {
+func (s *service) log(rec *route.Recorder, r *http.Request, route, id string, took time.Duration) {
 	switch route {
 	case "/livez", "/readyz", "/readyz/router", "/metrics":
 		return
 	}
 	level := slog.LevelDebug
-	if rec.status >= http.StatusInternalServerError && rec.status != http.StatusServiceUnavailable || rec.audited() {
+	if rec.Status >= http.StatusInternalServerError && rec.Status != http.StatusServiceUnavailable || rec.Audited() {
 		level = slog.LevelInfo
 	}
 	if !s.Logger.Enabled(r.Context(), level) {
 		return
 	}
 	attrs := []slog.Attr{
-		slog.String("route", route), slog.String("method", r.Method), slog.Int("status", rec.status),
+		slog.String("route", route), slog.String("method", r.Method), slog.Int("status", rec.Status),
 		slog.String("request", id), slog.Duration("took", took),
 	}
-	if rec.who != "" {
-		attrs = append(attrs, slog.String("token", rec.who))
+	if rec.Token != "" {
+		attrs = append(attrs, slog.String("token", rec.Token))
 	}
-	if rec.status >= http.StatusInternalServerError && rec.err != nil {
-		attrs = append(attrs, slog.Any("error", rec.err))
+	if rec.Status >= http.StatusInternalServerError && rec.Err != nil {
+		attrs = append(attrs, slog.Any("error", rec.Err))
 	}
 	s.Logger.LogAttrs(r.Context(), level, "http request", attrs...)
+}
+
+// plainName matches names that cannot be one of our secrets: names and ids of
+// channels, surveys, contacts and respondents.
+var plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$`)
+
+// subject returns what a request is about, from the names in its path.
+func subject(r *http.Request) string {
+	var names []string
+	for _, part := range []string{"channel", "survey", "id"} {
+		if name := r.PathValue(part); plainName.MatchString(name) {
+			names = append(names, auth.MaskValue(name))
+		}
+	}
+	return strings.Join(names, "/")
+}
+
+// remember adds a request to the audit log if it belongs there.
+func (s *service) remember(rec *route.Recorder, r *http.Request, id string, at time.Time) {
+	if s.Trail != nil && rec.Audited() {
+		s.Trail.Add(ops.AuditEntry{At: at, Token: rec.Token, Action: rec.Route.ID, Subject: subject(r), Status: rec.Status, Request: id, Changes: rec.Changes})
+	}
 }

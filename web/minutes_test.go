@@ -10,6 +10,7 @@ import (
 	"weir/ops"
 	"weir/persistence/storetest"
 	"weir/web"
+	"weir/web/api"
 )
 
 // minutesRig is a rig whose minutes are in a store, with three of channel a:
@@ -38,7 +39,7 @@ func minutesRig(t *testing.T) *rig {
 func TestMinutesOfAChannel(t *testing.T) {
 	t.Parallel()
 	r := minutesRig(t)
-	v := into[web.MinutesView](t, r.do("GET", "/v1/channels/a/minutes?since="+start.Add(-5*time.Minute).Format(time.RFC3339), ""), 200)
+	v := into[api.MinutesView](t, r.do("GET", "/v1/channels/a/minutes?since="+start.Add(-5*time.Minute).Format(time.RFC3339), ""), 200)
 	if v.Channel != "a" || v.Step != "1m" || !v.Since.Equal(start.Add(-5*time.Minute)) || !v.Until.Equal(start.Add(time.Minute)) || len(v.Minutes) != 6 {
 		t.Fatalf("%+v", v)
 	}
@@ -64,10 +65,10 @@ func TestMinutesOfAChannel(t *testing.T) {
 	if d := cmp.Diff(want, lines); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
-	if m := v.Minutes[5]; m.Finished != (web.FinishedView{Completed: 2, Lost: 1}) || m.Callbacks != (web.CallbacksView{Unknown: 7}) {
+	if m := v.Minutes[5]; m.Finished != (api.FinishedView{Completed: 2, Lost: 1}) || m.Callbacks != (api.CallbacksView{Unknown: 7}) {
 		t.Errorf("%+v", m)
 	}
-	day := into[web.MinutesView](t, r.do("GET", "/v1/channels/a/minutes?step=1h&since="+start.Add(-40*time.Hour).Format(time.RFC3339), ""), 200)
+	day := into[api.MinutesView](t, r.do("GET", "/v1/channels/a/minutes?step=1h&since="+start.Add(-40*time.Hour).Format(time.RFC3339), ""), 200)
 	if n := len(day.Minutes); n != 41 || day.Minutes[0].InFlight != nil || day.Minutes[36].Sent != 1 || day.Minutes[39].Sent != 2 || day.Minutes[40].Sent != 3 {
 		t.Errorf("%d hours: %+v", n, day)
 	}
@@ -76,18 +77,18 @@ func TestMinutesOfAChannel(t *testing.T) {
 func TestMinutesOfAllChannels(t *testing.T) {
 	t.Parallel()
 	r := minutesRig(t)
-	v := into[web.AllMinutesView](t, r.do("GET", "/v1/minutes?since="+start.Add(-30*time.Minute).Format(time.RFC3339), ""), 200)
-	want := web.AllMinutesView{Step: "15m", Since: start.Add(-30 * time.Minute), Until: start.Add(15 * time.Minute), Channels: []web.ChannelMinutes{{
+	v := into[api.AllMinutesView](t, r.do("GET", "/v1/minutes?since="+start.Add(-30*time.Minute).Format(time.RFC3339), ""), 200)
+	want := api.AllMinutesView{Step: "15m", Since: start.Add(-30 * time.Minute), Until: start.Add(15 * time.Minute), Channels: []api.ChannelMinutes{{
 		Channel: "a", Accepted: []int64{0, 3, 4}, Sent: []int64{0, 2, 3}, SendFailed: []int64{0, 0, 0}, Finished: []int64{0, 3, 3}, Completed: []int64{0, 2, 2},
 		InFlightMost: []int64{0, 9, 2}, Queued: []int64{0, 3, 1},
 	}}}
 	if d := cmp.Diff(want, v); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
-	if v := into[web.AllMinutesView](t, r.do("GET", "/v1/minutes?limit=1", ""), 200); v.NextCursor != "Y2hhbm5lbHMvYQ" {
+	if v := into[api.AllMinutesView](t, r.do("GET", "/v1/minutes?limit=1", ""), 200); v.NextCursor != "Y2hhbm5lbHMvYQ" {
 		t.Errorf("%+v", v)
 	}
-	if v := into[web.AllMinutesView](t, r.do("GET", "/v1/minutes?limit=1&cursor=Y2hhbm5lbHMvYQ", ""), 200); v.NextCursor != "" || len(v.Channels) != 0 {
+	if v := into[api.AllMinutesView](t, r.do("GET", "/v1/minutes?limit=1&cursor=Y2hhbm5lbHMvYQ", ""), 200); v.NextCursor != "" || len(v.Channels) != 0 {
 		t.Errorf("%+v", v)
 	}
 }

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"weir"
-	"weir/web"
+	"weir/web/api"
 )
 
 // TestNoMoveWhileContactsAreInFlight: otherwise attempts in flight would be
@@ -32,8 +32,8 @@ func TestNoMoveWhileContactsAreInFlight(t *testing.T) {
 	if r.writes != writes {
 		t.Error("something was written")
 	}
-	into[web.ChannelView](t, r.do("PATCH", "/v1/channels/a", `{"capacity":5}`), 200)
-	into[web.ChannelView](t, r.do("PATCH", "/v1/channels/a?force=true", moved), 200)
+	into[api.ChannelView](t, r.do("PATCH", "/v1/channels/a", `{"capacity":5}`), 200)
+	into[api.ChannelView](t, r.do("PATCH", "/v1/channels/a?force=true", moved), 200)
 	r.contacts[0].State = weir.Done
-	into[web.ChannelView](t, r.do("PATCH", "/v1/channels/a", `{"settings":{"base_url":"http://p.test","token":"t"}}`), 200)
+	into[api.ChannelView](t, r.do("PATCH", "/v1/channels/a", `{"settings":{"base_url":"http://p.test","token":"t"}}`), 200)
 }

@@ -6,15 +6,15 @@ import (
 	"strings"
 	"testing"
 
-	"weir/web"
+	"weir/web/auth"
 )
 
 // A site that points its name at this machine is rejected.
 func TestOnlyOurOwnNamesWhileNoTokenIsNeeded(t *testing.T) {
 	t.Parallel()
 	h := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
-	open := web.Nearby(web.NewGate(web.GateOptions{}), "https://weir.example:8443/x", "/routing/", h)
-	closed := web.Nearby(web.NewGate(web.GateOptions{Configured: []string{"t"}}), "", "", h)
+	open := auth.LocalOnly(auth.NewGate(auth.GateOptions{}), "https://weir.example:8443/x", "/routing/", h)
+	closed := auth.LocalOnly(auth.NewGate(auth.GateOptions{Configured: []string{"t"}}), "", "", h)
 	for host, want := range map[string]int{
 		"localhost": 204, "localhost:8080": 204, "127.0.0.1:8080": 204, "[::1]:8080": 204, "127.1.2.3": 204, "": 204, "WEIR.example": 204, "weir.example:1": 204,
 		"evil.example": 403, "evil.example:8080": 403, "localhost.evil.example": 403, "127.0.0.1.evil.example": 403, "10.0.0.1:8080": 403, "0.0.0.0": 403,
@@ -38,7 +38,7 @@ func TestOnlyOurOwnNamesWhileNoTokenIsNeeded(t *testing.T) {
 func TestSignedPathsTakeAnyHost(t *testing.T) {
 	t.Parallel()
 	h := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
-	open := web.Nearby(web.NewGate(web.GateOptions{}), "", "/routing/", h)
+	open := auth.LocalOnly(auth.NewGate(auth.GateOptions{}), "", "/routing/", h)
 	for path, want := range map[string]int{
 		"/routing/queues": 204, "/routing/jobs/a%2Fb": 204, "/routing/": 403, "/routing/../v1/channels": 403, "/routing/%2e%2e/v1": 403, "/routings": 403,
 		"//routing/queues": 204, "/v1/channels": 403, "/": 403,

@@ -34,7 +34,7 @@ type openAPI struct {
 	patterns map[string]*regexp.Regexp // of the paths
 }
 
-// description is the API description that all responses in these tests are
+// Description is the API description that all responses in these tests are
 // checked against. Reading it takes longer than most tests, so they share it.
 // TestOneDescription checks that every rig serves the same one.
 var description = sync.OnceValues(func() (*openAPI, error) {
@@ -51,7 +51,7 @@ type operation struct {
 	Description string
 	Tags        []string
 	Security    []map[string][]string
-	Parameters  []parameter
+	Parameters  []Parameter
 	RequestBody struct {
 		Description string
 		Content     map[string]medium
@@ -64,7 +64,7 @@ type operation struct {
 	}
 }
 
-type parameter struct {
+type Parameter struct {
 	Name, In, Description string
 	Schema                map[string]any
 }

@@ -18,6 +18,8 @@ import (
 	"weir"
 	"weir/channels"
 	"weir/web"
+	"weir/web/api"
+	"weir/web/auth"
 )
 
 // TestOpenAPIListsEveryRoute: every served route is described, except pages for
@@ -66,7 +68,7 @@ func TestOpenAPIIsWellFormed(t *testing.T) {
 			}
 			ids[op.OperationID] = true
 			for _, name := range regexp.MustCompile(`\{[a-z]+\}`).FindAllString(path, -1) {
-				if !slices.ContainsFunc(op.Parameters, func(p parameter) bool { return "{"+p.Name+"}" == name && p.In == "path" }) {
+				if !slices.ContainsFunc(op.Parameters, func(p Parameter) bool { return "{"+p.Name+"}" == name && p.In == "path" }) {
 					t.Errorf("%s %s: %s is not described", method, path, name)
 				}
 			}
@@ -163,7 +165,7 @@ func TestOpenAPINamesEveryCode(t *testing.T) {
 func judge(t testing.TB) func(body any) []error {
 	t.Helper()
 	registry := huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer)
-	schema := registry.Schema(reflect.TypeFor[web.ContactsBody](), true, "")
+	schema := registry.Schema(reflect.TypeFor[api.ContactsBody](), true, "")
 	return func(body any) []error {
 		res := &huma.ValidateResult{}
 		huma.Validate(registry, schema, huma.NewPathBuffer(nil, 0), huma.ModeWriteToServer, body, res)
@@ -205,7 +207,7 @@ func FuzzContacts(f *testing.F) {
 		}
 	}
 	f.Add(batch(text(`,"key":"a","labels":{"a":"b"},"not_after":"2027-01-01T00:00:00Z"`)), false)
-	f.Add(batch(call(`{"twiml":"<Response/>"}`)), true)
+	f.Add(batch(Call(`{"twiml":"<Response/>"}`)), true)
 	r := newRig(f, func(o *web.Options) { o.Logger = slog.New(slog.DiscardHandler) })
 	r.channel("texts", "texts", func(c *weir.Channel) { c.Settings["reply_reserve"] = 3.0 })
 	r.channel("voice", "voice")
@@ -279,7 +281,7 @@ func TestTwoHandlersInOneProcess(t *testing.T) {
 	for range 2 {
 		if _, err := web.New(web.Options{
 			DefaultCapacity: 1, Directory: channels.NewDirectory(table(), "http://x", nil), Metrics: web.NewMetrics(prometheus.NewRegistry()), Gatherer: prometheus.NewRegistry(),
-			Gate: web.NewGate(web.GateOptions{}),
+			Gate: auth.NewGate(auth.GateOptions{}),
 		}); err != nil {
 			t.Fatal(err)
 		}

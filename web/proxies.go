@@ -6,6 +6,8 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+
+	"weir/web/auth"
 )
 
 // Proxies are the networks of reverse proxies trusted to report the client's
@@ -24,7 +26,7 @@ func (p Proxies) Clients(h http.Handler) http.Handler {
 		return h
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if peer := hostOf(r.RemoteAddr); p.Trust(peer) {
+		if peer := auth.HostAddress(r.RemoteAddr); p.Trust(peer) {
 			if client := p.client(peer, r.Header); client != peer {
 				own := *r
 				own.RemoteAddr = netip.AddrPortFrom(client, 0).String()

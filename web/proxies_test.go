@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"weir/web"
+	"weir/web/auth"
 )
 
 // Scenario 187: a token of 128 bits is admitted whatever else its address sent.
@@ -22,7 +23,7 @@ func TestScenario187_StrongTokenIsNeverLockedOut(t *testing.T) {
 		"0123456789abcdef0123456789abcde":                429,
 		"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa": 429,
 	} {
-		r := newRig(t, func(o *web.Options) { o.Gate = web.NewGate(web.GateOptions{Configured: []string{text}}) })
+		r := newRig(t, func(o *web.Options) { o.Gate = auth.NewGate(auth.GateOptions{Configured: []string{text}}) })
 		for i := range 30 {
 			r.from("10.0.0.1:1", fmt.Sprintf("guess-%d", i))
 		}

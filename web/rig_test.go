@@ -18,6 +18,8 @@ import (
 	"weir/channels"
 	"weir/surveys"
 	"weir/web"
+	"weir/web/auth"
+	"weir/web/wire"
 )
 
 // The canaries must not appear in any log line. All except the last two must
@@ -83,7 +85,7 @@ func newRig(t testing.TB, change ...func(*web.Options)) *rig {
 	r.memory = &memory{ended: map[weir.Ref][]weir.Attempt{}, incoming: map[weir.ChannelID][]weir.Incoming{}, now: r.clock.Now}
 	r.people = &people{imports: map[int64][]surveys.Respondent{}}
 	o := web.Options{
-		Gate:    web.NewGate(web.GateOptions{Configured: []string{"another", apiCanary}, Now: r.clock.Now}),
+		Gate:    auth.NewGate(auth.GateOptions{Configured: []string{"another", apiCanary}, Now: r.clock.Now}),
 		Surveys: r.people, SurveyStore: r.people,
 		Store: r.memory, Broker: r.memory, DefaultCapacity: 100,
 		Directory: channels.NewDirectory(table(), "http://weir.test", nil),
@@ -114,9 +116,9 @@ type got struct {
 	body   string
 }
 
-func (g got) problem(t testing.TB) web.Problem {
+func (g got) problem(t testing.TB) wire.Problem {
 	t.Helper()
-	var p web.Problem
+	var p wire.Problem
 	if err := json.Unmarshal([]byte(g.body), &p); err != nil {
 		t.Fatalf("%d: no problem body: %v\n%s", g.status, err, g.body)
 	}

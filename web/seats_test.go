@@ -9,12 +9,13 @@ import (
 	"time"
 
 	"weir/web"
+	"weir/web/auth"
 )
 
 const otherCanary = "CANARY-other-token"
 
 func twoTokens(o *web.Options) {
-	o.Gate = web.NewGate(web.GateOptions{Configured: []string{apiCanary, otherCanary}})
+	o.Gate = auth.NewGate(auth.GateOptions{Configured: []string{apiCanary, otherCanary}})
 }
 
 // Scenario 189: imports of one token leave seats to others.
@@ -66,17 +67,17 @@ func TestScenario189_StreamsOfOneTokenLeaveSeats(t *testing.T) {
 func TestScenario189_SeatGivenBack(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := web.NewSeats(1, 1)
-		leave, _ := s.Take(t.Context(), "a", 0)
+		s := auth.NewConcurrencyLimit(1, 1)
+		leave, _ := s.Acquire(t.Context(), "a", 0)
 		go func() {
 			time.Sleep(time.Second)
 			leave()
 			leave() // releases one seat, not two
 		}()
-		if _, ok := s.Take(t.Context(), "b", 2*time.Second); !ok {
+		if _, ok := s.Acquire(t.Context(), "b", 2*time.Second); !ok {
 			t.Error("the free seat was not given")
 		}
-		if _, ok := s.Take(t.Context(), "c", 2*time.Second); ok {
+		if _, ok := s.Acquire(t.Context(), "c", 2*time.Second); ok {
 			t.Error("a seat was given twice")
 		}
 	})

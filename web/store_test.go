@@ -10,6 +10,7 @@ import (
 	"weir"
 	"weir/persistence/storetest"
 	"weir/web"
+	"weir/web/api"
 )
 
 // direct is a broker that only stores.
@@ -29,24 +30,24 @@ func TestOverAStore(t *testing.T) {
 	r := newRig(t, func(o *web.Options) {
 		o.Store, o.Broker = store, direct{o.Broker.(*memory), store}
 	})
-	into[web.ChannelView](t, r.do("PUT", "/v1/channels/a", goodTexts), 201)
-	v := into[web.ChannelView](t, r.do("PUT", "/v1/channels/a", strings.Replace(goodTexts, `"capacity":5`, `"capacity":7`, 1)), 200)
+	into[api.ChannelView](t, r.do("PUT", "/v1/channels/a", goodTexts), 201)
+	v := into[api.ChannelView](t, r.do("PUT", "/v1/channels/a", strings.Replace(goodTexts, `"capacity":5`, `"capacity":7`, 1)), 200)
 	if v.Capacity != 7 || v.Settings["base_url"] != "http://p.test" || v.Settings["token"] != nil {
 		t.Errorf("%+v", v)
 	}
 	full := `{"key":"k","to":"+15559998877","priority":"reply","survey":"s","labels":{"a":"ü"},"messages":["CANARY-text"],"not_after":"2099-01-01T00:00:00Z"}`
-	list := into[web.AcceptedList](t, r.do("POST", "/v1/channels/a/contacts", batch(full, text(""), text(""))), 202)
-	again := into[web.AcceptedList](t, r.do("POST", "/v1/channels/a/contacts", batch(full)), 202)
+	list := into[api.AcceptedList](t, r.do("POST", "/v1/channels/a/contacts", batch(full, text(""), text(""))), 202)
+	again := into[api.AcceptedList](t, r.do("POST", "/v1/channels/a/contacts", batch(full)), 202)
 	if again.Contacts[0].ID != list.Contacts[0].ID || !again.Contacts[0].Duplicate {
 		t.Errorf("%+v", again)
 	}
-	one := into[web.ContactView](t, r.do("GET", "/v1/contacts/"+list.Contacts[0].ID, ""), 200)
+	one := into[api.ContactView](t, r.do("GET", "/v1/contacts/"+list.Contacts[0].ID, ""), 200)
 	if one.Channel != "a" || one.To != phoneCanary || one.Priority != "reply" || one.Labels["a"] != "ü" || one.State != "queued" || len(one.Attempts) != 0 {
 		t.Errorf("%+v", one)
 	}
 	var ids []string
 	for cursor, pages := "", 0; pages < 10; pages++ {
-		page := into[web.ContactList](t, r.do("GET", "/v1/contacts?channel=a&limit=2&cursor="+cursor, ""), 200)
+		page := into[api.ContactList](t, r.do("GET", "/v1/contacts?channel=a&limit=2&cursor="+cursor, ""), 200)
 		for _, c := range page.Contacts {
 			ids = append(ids, c.ID)
 		}
@@ -64,9 +65,9 @@ func TestOverAStore(t *testing.T) {
 	r.overAStoreCallbacks(t, store)
 }
 
-func (r *rig) overAStoreCallbacks(t *testing.T, store web.Store) {
+func (r *rig) overAStoreCallbacks(t *testing.T, store api.Store) {
 	t.Helper()
-	into[web.ChannelView](t, r.do("PUT", "/v1/channels/b", goodTexts), 201)
+	into[api.ChannelView](t, r.do("PUT", "/v1/channels/b", goodTexts), 201)
 	ch, err := store.Channel(t.Context(), "b")
 	if err != nil {
 		t.Fatal(err)
@@ -76,7 +77,7 @@ func (r *rig) overAStoreCallbacks(t *testing.T, store web.Store) {
 			t.Errorf("%d %s", g.status, g.body)
 		}
 	}
-	if v := into[web.IncomingList](t, r.do("GET", "/v1/channels/b/incoming", ""), 200); len(v.Incoming) != 1 {
+	if v := into[api.IncomingList](t, r.do("GET", "/v1/channels/b/incoming", ""), 200); len(v.Incoming) != 1 {
 		t.Errorf("%+v", v)
 	}
 	if g := r.do("DELETE", "/v1/channels/b", ""); g.status != 204 {

@@ -11,7 +11,7 @@ import (
 	"weir"
 	"weir/surveys"
 	"weir/surveys/respondents"
-	"weir/web"
+	"weir/web/surveyapi"
 )
 
 const importPath = "/v1/surveys/s1/respondents"
@@ -24,13 +24,13 @@ func (r *rig) load(query, contentType, body string) got {
 
 // importOf returns the import in a response, successful or failed; nil if the
 // response has none.
-func importOf(t *testing.T, g got) *web.ImportView {
+func importOf(t *testing.T, g got) *surveyapi.ImportView {
 	t.Helper()
 	if g.status == 200 {
-		v := into[web.ImportView](t, g, 200)
+		v := into[surveyapi.ImportView](t, g, 200)
 		return &v
 	}
-	var p web.ImportProblem
+	var p surveyapi.ImportProblem
 	if err := json.Unmarshal([]byte(g.body), &p); err != nil {
 		t.Fatalf("%v: %s", err, g.body)
 	}
@@ -42,8 +42,8 @@ func TestRespondentsAreAddedAsJSON(t *testing.T) {
 	r := newRig(t)
 	r.put("s1", `"region":"MX",`)
 	g := r.do("POST", importPath, `{"respondents":[{"phone":"55 0000 0000","attributes":{"age":34,"first_name":" Ana ","none":null}},{"phone":"+525500000001"},{"phone":"+52 55 0000 0000"}]}`)
-	want := web.ImportView{Added: 2, Duplicates: 1, Respondents: []web.AddedView{{ID: "r1"}, {ID: "r2"}, {ID: "r1", Duplicate: true}}, Errors: []respondents.RowError{}}
-	if d := cmp.Diff(want, into[web.ImportView](t, g, 200)); d != "" {
+	want := surveyapi.ImportView{Added: 2, Duplicates: 1, Respondents: []surveyapi.AddedView{{ID: "r1"}, {ID: "r2"}, {ID: "r1", Duplicate: true}}, Errors: []respondents.RowError{}}
+	if d := cmp.Diff(want, into[surveyapi.ImportView](t, g, 200)); d != "" {
 		t.Error(d)
 	}
 	p := r.people.respondents
@@ -106,7 +106,7 @@ func TestBadRowsAreSkippedOrLetNothingIn(t *testing.T) {
 			if tc.format == "application/x-ndjson" {
 				first = 2
 			}
-			want := web.ImportView{Rejected: 2, Errors: []respondents.RowError{{Line: first, Column: "phone", Reason: badRow}, {Line: first + 1, Reason: tc.third}}}
+			want := surveyapi.ImportView{Rejected: 2, Errors: []respondents.RowError{{Line: first, Column: "phone", Reason: badRow}, {Line: first + 1, Reason: tc.third}}}
 			strict, distinct := tc.status == 422, strings.Contains(tc.query, "duplicates=error")
 			if !strict || distinct {
 				want.Duplicates = 1
@@ -139,7 +139,7 @@ func TestGoodFileIsLoadedWhole(t *testing.T) {
 	r.put("s1", "")
 	for i, state := range []surveys.State{surveys.Draft, surveys.Running, surveys.Paused} {
 		r.stands("s1", state)
-		v := into[web.ImportView](t, r.load("", "text/csv", "phone,first_name\n"+phoneNumber(i)+",Ana\n"), 200)
+		v := into[surveyapi.ImportView](t, r.load("", "text/csv", "phone,first_name\n"+phoneNumber(i)+",Ana\n"), 200)
 		if v.Added != 1 || len(r.people.respondents) != i+1 {
 			t.Errorf("%+v", v)
 		}
@@ -246,7 +246,7 @@ func TestEncodings(t *testing.T) {
 		{"?encoding=utf-8", "text/csv; charset=iso-8859-1", "phone,name\n+525500000004,\"José\"\n"},
 	} {
 		g := r.load(tc.query, tc.contentType, tc.body)
-		if v := into[web.ImportView](t, g, 200); v.Added != 1 || len(r.people.respondents) != i+1 || r.people.respondents[i].Attributes["name"] != "José" {
+		if v := into[surveyapi.ImportView](t, g, 200); v.Added != 1 || len(r.people.respondents) != i+1 || r.people.respondents[i].Attributes["name"] != "José" {
 			t.Errorf("%d. %+v %+v", i, v, r.people.respondents)
 		}
 	}
@@ -260,7 +260,7 @@ func TestScenario102_LinesThatEndInCR(t *testing.T) {
 		r := newRig(t)
 		r.put("s1", `"region":"MX",`)
 		file := strings.Join([]string{"phone,first_name", "+525512345678,Ana", `55 8765 4321,"Luis, Juan"`, ""}, end)
-		v := into[web.ImportView](t, r.do("POST", importPath, file, "Content-Type", "text/csv"), 200)
+		v := into[surveyapi.ImportView](t, r.do("POST", importPath, file, "Content-Type", "text/csv"), 200)
 		if v.Added != 2 || v.Rejected != 0 {
 			t.Errorf("lines that end in %q: %+v", end, v)
 		}

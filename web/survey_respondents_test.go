@@ -10,7 +10,7 @@ import (
 
 	"weir"
 	"weir/surveys"
-	"weir/web"
+	"weir/web/surveyapi"
 )
 
 // phoneNumber returns a number that is possible in Mexico.
@@ -44,7 +44,7 @@ func TestRespondentsAreListed(t *testing.T) {
 	r.respondent(1, active)
 	r.respondent(2)
 	ids := func(query string) string {
-		l := into[web.RespondentList](t, r.do("GET", "/v1/surveys/s1/respondents"+query, ""), 200)
+		l := into[surveyapi.RespondentList](t, r.do("GET", "/v1/surveys/s1/respondents"+query, ""), 200)
 		out := ""
 		for _, p := range l.Respondents {
 			out += p.ID
@@ -72,16 +72,16 @@ func TestRespondentIsShown(t *testing.T) {
 	r.put("s1", "")
 	r.respondent(1)
 	p := r.respondent(1, active)
-	v := into[web.RespondentView](t, r.do("GET", "/v1/surveys/s1/respondents/r1", ""), 200)
+	v := into[surveyapi.RespondentView](t, r.do("GET", "/v1/surveys/s1/respondents/r1", ""), 200)
 	if v.Arm != nil || v.Mode != "" || v.Bucket != nil || v.Contact != "" || v.StartedAt != nil {
 		t.Errorf("%+v", v)
 	}
 	arm, bucket, began := 0, 1, start.Add(time.Second)
-	want := web.RespondentView{
+	want := surveyapi.RespondentView{
 		ID: "r2", Token: "r2", Survey: "s1", Phone: p.Phone, Attributes: p.Attributes, Status: "active", Disposition: "contacted", Arm: &arm, Questionnaire: "main", Mode: "ivr",
 		Attempts: surveys.Counts{SMS: 2, IVR: 1}, Bucket: &bucket, Contact: p.Contact.String(), Serial: 3, AddedAt: start, StartedAt: &began,
 	}
-	if d := cmp.Diff(want, into[web.RespondentView](t, r.do("GET", "/v1/surveys/s1/respondents/r2", ""), 200)); d != "" {
+	if d := cmp.Diff(want, into[surveyapi.RespondentView](t, r.do("GET", "/v1/surveys/s1/respondents/r2", ""), 200)); d != "" {
 		t.Error(d)
 	}
 	for _, path := range []string{"s1/respondents/r3", "s1/respondents/3", "s1/respondents/R1", "nobody/respondents/r1"} {
@@ -111,7 +111,7 @@ func TestHearing(t *testing.T) {
 			surveys.Report{Serial: 3, Answers: map[string]string{"age": "34", "ok": "true", "q1": "yes"}, Messages: []string{"Thank you"}, Key: "k1"}},
 		{`{"contact":"` + old.Ref.String() + `"}`, surveys.Report{Serial: 2}},
 	} {
-		v := into[web.RespondentView](t, r.do("POST", path, tc.body), 200)
+		v := into[surveyapi.RespondentView](t, r.do("POST", path, tc.body), 200)
 		if d := cmp.Diff(tc.want, r.people.heard[len(r.people.heard)-1]); d != "" || v.ID != "r1" {
 			t.Errorf("%s: %s", tc.body, d)
 		}
@@ -253,11 +253,11 @@ func TestLogNewestFirst(t *testing.T) {
 	for i := range 3 {
 		r.people.log = append(r.people.log, surveys.LogEntry{ID: int64(i + 1), At: start, Respondent: 36, Event: "ended", Mode: "sms", Channel: "texts", Attempt: 2, Outcome: "busy"})
 	}
-	page := into[web.SurveyLogList](t, r.do("GET", "/v1/surveys/s1/log?limit=2", ""), 200)
+	page := into[surveyapi.SurveyLogList](t, r.do("GET", "/v1/surveys/s1/log?limit=2", ""), 200)
 	if len(page.Entries) != 2 || page.Entries[0].ID != "3" || page.Entries[0].Respondent != "r10" || page.NextCursor != "2" {
 		t.Errorf("the newest of the log: %+v", page)
 	}
-	page = into[web.SurveyLogList](t, r.do("GET", "/v1/surveys/s1/log?cursor=3", ""), 200)
+	page = into[surveyapi.SurveyLogList](t, r.do("GET", "/v1/surveys/s1/log?cursor=3", ""), 200)
 	if len(page.Entries) != 2 || page.Entries[1].ID != "1" || page.NextCursor != "" {
 		t.Errorf("the last page of the log: %+v", page)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"weir/surveys"
 	"weir/web"
+	"weir/web/surveyapi"
 )
 
 // behind runs a test against the server with its timeouts, in virtual time.
@@ -126,7 +127,7 @@ func TestImportThatIsStoredSlowly(t *testing.T) {
 }
 
 // slowly is a store that takes long to commit an import.
-type slowly struct{ web.SurveyStore }
+type slowly struct{ surveyapi.SurveyStore }
 
 func (s slowly) CommitImport(ctx context.Context, survey, imp int64) error {
 	select {

@@ -170,7 +170,7 @@ func TestImportThatBreaksOff(t *testing.T) {
 		stay   int // with on_error=skip
 	}{
 		{name: "the body ends", body: rows{n: 5000, breaks: 2500}, status: 400, stay: 2500},
-		{name: "too large", option: func(o *web.Options) { o.MostImport = 100_000 }, body: rows{n: 5000}, status: 413, stay: 1300},
+		{name: "too large", option: func(o *web.Options) { o.MaxImport = 100_000 }, body: rows{n: 5000}, status: 413, stay: 1300},
 		{name: "the store", prep: func(r *rig) {
 			r.people.added = func(context.Context, int) error {
 				if len(r.people.respondents)+len(r.people.imports[1]) >= 2000 {
@@ -245,7 +245,7 @@ func TestClientThatLeavesAfterTheLastRow(t *testing.T) {
 
 func TestFileThatIsAnnouncedAsTooLargeIsRefusedAtOnce(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, func(o *web.Options) { o.MostImport = 100 })
+	r := newRig(t, func(o *web.Options) { o.MaxImport = 100 })
 	r.put("s1", "")
 	g := r.load("?on_error=skip", "text/csv", "phone\n"+strings.Repeat(phoneNumber(1)+"\n", 10))
 	if g.status != 413 || len(r.people.respondents) != 0 || importOf(t, g) != nil {

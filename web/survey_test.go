@@ -11,7 +11,7 @@ import (
 	"weir"
 	"weir/surveys"
 	"weir/surveys/calendar"
-	"weir/web"
+	"weir/web/surveyapi"
 )
 
 const applicationCanary = "CANARY-callback-secret-of-application" // begins with a canary that no response may hold
@@ -26,9 +26,9 @@ func survey(more string) string {
 	"quotas":[{"where":{"age":{"from":18,"to":30}},"quota":10},{"where":{"age":{"from":31}},"quota":20}]}`
 }
 
-func (r *rig) put(name, more string) web.SurveyView {
+func (r *rig) put(name, more string) surveyapi.SurveyView {
 	r.t.Helper()
-	return into[web.SurveyView](r.t, r.do("PUT", "/v1/surveys/"+name, survey(more)), 201)
+	return into[surveyapi.SurveyView](r.t, r.do("PUT", "/v1/surveys/"+name, survey(more)), 201)
 }
 
 // stands puts a survey into a state.
@@ -46,23 +46,23 @@ func TestSurveyIsWrittenAndRead(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	g := r.do("PUT", "/v1/surveys/s1", survey(`"title":"Spring","region":"MX","stop_words":[],"initial_success_rate":0,"application":{"url":"https://app.test/x","secret":"`+applicationCanary+`"},`))
-	v := into[web.SurveyView](t, g, 201)
+	v := into[surveyapi.SurveyView](t, g, 201)
 	if g.header.Get("Location") != "/v1/surveys/s1" || v.Survey != "s1" || v.Title != "Spring" || v.State != surveys.Draft || v.Version != 1 {
 		t.Errorf("%s %+v", g.header.Get("Location"), v)
 	}
-	if v.Application == nil || *v.Application != (web.ApplicationView{URL: "https://app.test/x", HasSecret: true}) {
+	if v.Application == nil || *v.Application != (surveyapi.ApplicationView{URL: "https://app.test/x", HasSecret: true}) {
 		t.Errorf("%+v", v.Application)
 	}
 	if d := v.Definition; d.StopWords == nil || d.InitialSuccessRate == nil || *d.InitialSuccessRate != 0 || *d.Quotas[1].Where["age"].From != 31 || d.Questionnaires["main"]["ivr"][0].Call.CallFlowID != 7 {
 		t.Errorf("%+v", v.Definition)
 	}
-	if d := cmp.Diff(v, into[web.SurveyView](t, r.do("GET", "/v1/surveys/s1", ""), 200)); d != "" {
+	if d := cmp.Diff(v, into[surveyapi.SurveyView](t, r.do("GET", "/v1/surveys/s1", ""), 200)); d != "" {
 		t.Error(d)
 	}
 	if r.people.surveys[0].Application.Secret != applicationCanary {
 		t.Error("the secret is not kept")
 	}
-	into[web.SurveyView](t, r.do("PUT", "/v1/surveys/s1", survey(`"title":"Summer",`)), 200)
+	into[surveyapi.SurveyView](t, r.do("PUT", "/v1/surveys/s1", survey(`"title":"Summer",`)), 200)
 	if got := r.people.surveys[0]; got.Title != "Summer" || got.Application != (surveys.Application{}) || len(r.people.changed) != 2 {
 		t.Errorf("%+v %v", got, r.people.changed)
 	}
@@ -80,7 +80,7 @@ func TestSurveysAreListed(t *testing.T) {
 	}
 	r.stands("b", surveys.Running)
 	names := func(query string) string {
-		l := into[web.SurveyList](t, r.do("GET", "/v1/surveys"+query, ""), 200)
+		l := into[surveyapi.SurveyList](t, r.do("GET", "/v1/surveys"+query, ""), 200)
 		out := ""
 		for _, s := range l.Surveys {
 			out += s.Survey
@@ -215,7 +215,7 @@ func TestPatchOfAnOtherVersionIsAConflict(t *testing.T) {
 		t.Errorf("%d", g.status)
 	}
 	r.people.meanwhile = nil
-	into[web.SurveyView](t, r.do("PATCH", "/v1/surveys/s1", `{"application":null,"title":null}`), 200)
+	into[surveyapi.SurveyView](t, r.do("PATCH", "/v1/surveys/s1", `{"application":null,"title":null}`), 200)
 	if s := r.people.surveys[0]; s.Title != "" || s.Application != (surveys.Application{}) {
 		t.Errorf("%+v", s)
 	}
@@ -237,7 +237,7 @@ func TestSteps(t *testing.T) {
 		if g.status != tc.status || r.people.surveys[0].State != tc.state {
 			t.Errorf("%s: %d %s", tc.step, g.status, g.body)
 		}
-		if g.status == 200 && into[web.SurveyView](t, g, 200).State != tc.state {
+		if g.status == 200 && into[surveyapi.SurveyView](t, g, 200).State != tc.state {
 			t.Errorf("%s: %s", tc.step, g.body)
 		}
 	}
@@ -287,7 +287,7 @@ func TestStats(t *testing.T) {
 		Quotas: []surveys.BucketStats{{Bucket: surveys.Bucket{Quota: 10}, Counted: 5}},
 		Using:  []surveys.ChannelUse{{Mode: surveys.SMS, Channel: "texts", Health: weir.Up, Since: start}},
 	}
-	v := into[web.StatsView](t, r.do("GET", "/v1/surveys/s1/stats", ""), 200)
+	v := into[surveyapi.StatsView](t, r.do("GET", "/v1/surveys/s1/stats", ""), 200)
 	sum := 0
 	for _, n := range v.Statuses {
 		sum += n
@@ -295,7 +295,7 @@ func TestStats(t *testing.T) {
 	if sum != 12 || v.Respondents != 12 || len(v.Statuses) != 6 || len(v.Dispositions) != 13 || v.Dispositions[surveys.Queued] != 7 || v.Counted != 5 || v.Target != 30 {
 		t.Errorf("%+v", v)
 	}
-	if d := cmp.Diff([]web.AttemptsView{{Mode: "ivr", Outcome: "busy", Count: 2}, {Mode: "sms", Outcome: "completed", Count: 9}}, v.Attempts); d != "" {
+	if d := cmp.Diff([]surveyapi.AttemptsView{{Mode: "ivr", Outcome: "busy", Count: 2}, {Mode: "sms", Outcome: "completed", Count: 9}}, v.Attempts); d != "" {
 		t.Error(d)
 	}
 	if v.Quotas[0].Counted != 5 || v.Channels[0].State != weir.Up || !v.Window.OpensAt.Equal(start) || v.RatePerMinute != 1.5 || !v.EndsAt.Equal(start) {
@@ -369,7 +369,7 @@ func FuzzSurvey(f *testing.F) {
 			g := r.do(req[0], "/v1/surveys/s", req[1]+" ")
 			switch g.status {
 			case 200, 201:
-				var v web.SurveyView
+				var v surveyapi.SurveyView
 				if err := json.Unmarshal([]byte(g.body), &v); err != nil {
 					t.Fatal(err)
 				}

@@ -11,12 +11,14 @@ import (
 	"weir"
 	"weir/persistence/storetest"
 	"weir/web"
+	"weir/web/api"
+	"weir/web/auth"
 )
 
 // life returns the events of a contact, one per line, without instants.
 func (r *rig) life(t *testing.T, id string) []string {
 	t.Helper()
-	v := into[web.TimelineView](t, r.do("GET", "/v1/contacts/"+id+"/timeline", ""), 200)
+	v := into[api.TimelineView](t, r.do("GET", "/v1/contacts/"+id+"/timeline", ""), 200)
 	var lines []string
 	for i, e := range v.Events {
 		if i > 0 && e.At.Before(v.Events[i-1].At) {
@@ -59,8 +61,8 @@ func TestTimeline(t *testing.T) {
 	if d := cmp.Diff(want, r.life(t, c.Ref.String())); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
-	v := into[web.TimelineView](t, r.do("GET", "/v1/contacts/"+c.Ref.String()+"/timeline", ""), 200)
-	if v.Channel != "a" || v.For == nil || *v.For != (web.TimelineFor{Survey: "flu", Respondent: "r2s", Serial: 2}) {
+	v := into[api.TimelineView](t, r.do("GET", "/v1/contacts/"+c.Ref.String()+"/timeline", ""), 200)
+	if v.Channel != "a" || v.For == nil || *v.For != (api.TimelineFor{Survey: "flu", Respondent: "r2s", Serial: 2}) {
 		t.Errorf("%+v", v)
 	}
 	waits := r.contact(ch, weir.Progress{State: weir.Delayed, Attempt: 1, DueAt: at(90)})
@@ -78,7 +80,7 @@ func TestTimeline(t *testing.T) {
 // timelines of both contacts.
 func TestTimelineOfADeadLetter(t *testing.T) {
 	t.Parallel()
-	var trail *web.Trail
+	var trail *auth.Trail
 	r, _, list := deadRig(t, 1, func(o *web.Options) { trail = o.Trail })
 	old := list[0].Ref.String()
 	reason := "refused: " + phoneCanary
@@ -86,13 +88,13 @@ func TestTimelineOfADeadLetter(t *testing.T) {
 	if d := cmp.Diff(want, r.life(t, old)); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
-	if done := into[web.DeadDone](t, r.do("POST", "/v1/dead-letters:requeue", `{"contacts":["`+old+`"]}`), 200); done.Done != 1 {
+	if done := into[api.DeadDone](t, r.do("POST", "/v1/dead-letters:requeue", `{"contacts":["`+old+`"]}`), 200); done.Done != 1 {
 		t.Fatalf("%+v", done)
 	}
 	if err := trail.Write(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	found := into[web.ContactList](t, r.do("GET", "/v1/contacts?channel=a&key=requeue:"+old, ""), 200)
+	found := into[api.ContactList](t, r.do("GET", "/v1/contacts?channel=a&key=requeue:"+old, ""), 200)
 	if len(found.Contacts) != 1 {
 		t.Fatalf("%+v", found)
 	}

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -19,53 +18,36 @@ import (
 	"weir/events"
 	"weir/ops"
 	"weir/surveys"
+	"weir/web/api"
+	"weir/web/auth"
+	"weir/web/callbacks"
 	"weir/web/docs"
+	"weir/web/openapi"
+	"weir/web/route"
+	"weir/web/surveyapi"
+	"weir/web/wire"
 )
-
-// Store is the part of the store that the API uses without the broker.
-type Store interface {
-	weir.ChannelStore
-	weir.ContactReader
-	weir.IncomingStore
-	// Ready returns an error if the store cannot be written to.
-	Ready(ctx context.Context) error
-}
 
 // Broker is the running broker as the API uses it.
 type Broker interface {
-	// Accept stores contacts. They are durable when it returns.
-	Accept(ctx context.Context, ch weir.Channel, specs []weir.Spec) ([]weir.Accepted, error)
-	// Report applies a provider's reports. They are durable when it returns.
-	Report(ctx context.Context, channel weir.ChannelID, reports []weir.Report) ([]weir.Verdict, error)
-	// Cancel cancels a contact. Done: it is canceled; any other state: the
-	// provider, or the process that runs the channel, is being asked.
-	Cancel(ctx context.Context, ref weir.Ref) (weir.State, error)
-	// Changed reports that the row of a channel was created or changed.
-	Changed(ctx context.Context, channel weir.ChannelID)
-	// Delete ends the open contacts of a channel and marks it as deleted. done
-	// is false while that is still in progress.
-	Delete(ctx context.Context, channel weir.ChannelID) (done bool, err error)
-	// Requeue creates new contacts from dead letters of a channel.
-	Requeue(ctx context.Context, channel weir.ChannelID, contacts []weir.ContactID, token string) (ops.Requeued, error)
-	// CurrentMinutes lists the counts that are not in the store yet.
-	CurrentMinutes() []ops.Minute
-	// Figures returns the live figures of a channel.
-	Figures(ctx context.Context, ch weir.Channel) (ops.Figures, error)
-	// Whys explains why each of some contacts of a channel waits, in their
-	// order.
-	Whys(ctx context.Context, ch weir.Channel, contacts []weir.Contact) ([]ops.Why, error)
-	// FiguresOf returns the figures of many channels, in their order.
-	FiguresOf(ctx context.Context, list []weir.Channel) ([]ops.Figures, error)
+	api.APIBroker
+	callbacks.CallbackBroker
+}
+
+// AllSurveys is the survey broker as the API uses it.
+type AllSurveys interface {
+	surveyapi.Surveys
+	callbacks.CallbackSurveys
 }
 
 // Options configure the handler.
 type Options struct {
-	Store     Store
+	Store     api.Store
 	Broker    Broker
 	Directory *channels.Directory
 	// Gate admits requests. While it is open the caller must listen on loopback
 	// only.
-	Gate            *Gate
+	Gate            *auth.Gate
 	DefaultCapacity int // of channels that set none
 	Logger          *slog.Logger
 	Metrics         *Metrics
@@ -77,10 +59,10 @@ type Options struct {
 	Router func() string
 	// Surveys and SurveyStore are the survey broker and its store. Without them
 	// there are no survey routes.
-	Surveys     Surveys
-	SurveyStore SurveyStore
+	Surveys     AllSurveys
+	SurveyStore surveyapi.SurveyStore
 	Tokens      surveys.Tokens // of respondents
-	MostImport  int64          // bytes of one import of respondents; 0: 1 GiB
+	MaxImport   int64          // bytes of one import of respondents; 0: 1 GiB
 	TempDir     string         // for lists of bad rows that are too long for memory; empty: the system's
 	// Events is the event log. Without it there are no event routes.
 	Events events.Log
@@ -90,9 +72,9 @@ type Options struct {
 	// Dead stores the dead letters. Without it there are no routes for them.
 	Dead ops.DeadLetterStore
 	// Trail records the audit log. Without it there is none.
-	Trail *Trail
+	Trail *auth.Trail
 	// Hold keeps Weir from dispatching anything; nil: there is no hold.
-	Hold Hold
+	Hold api.Hold
 	// MayCall returns why a URL must not be called; nil: every URL may be.
 	MayCall func(url string) error
 	// HSTS makes browsers require https. Set it if PUBLIC_URL is https.
@@ -112,10 +94,7 @@ type Options struct {
 // service is the state of the handler.
 type service struct {
 	Options
-	callbacks *callbackIndex
-	siblings  *siblings
-	seats     *Seats // of imports and downloads
-	streams   *Seats // of event streams
+	callbacks *callbacks.Handler
 	mux       *http.ServeMux
 }
 
@@ -139,45 +118,43 @@ func New(o Options) (http.Handler, error) {
 	if o.Gate == nil {
 		return nil, errors.New("web: a gate is needed")
 	}
-	if o.MostImport == 0 {
-		o.MostImport = mostImport
+	if o.MaxImport == 0 {
+		o.MaxImport = route.MaxImport
 	}
-	s := &service{
-		Options:   o,
-		callbacks: newCallbackIndex(o.Store, o.Now),
-		siblings:  newSiblings(o.Store, o.Directory, o.Now),
-		seats:     NewSeats(maxTransfers, transferShare),
-		streams:   NewSeats(MaxStreams, StreamShare),
-		mux:       http.NewServeMux(),
-	}
-	routes := s.routes()
-	if err := grant(routes); err != nil {
-		return nil, err
-	}
-	description, err := describe(routes, o)
+	s := &service{Options: o, mux: http.NewServeMux()}
+	index := callbacks.NewIndex(o.Store, o.Now)
+	s.callbacks = callbacks.NewHandler(callbacks.Handler{
+		Index: index, Store: o.Store, Broker: o.Broker, Directory: o.Directory, Surveys: o.Surveys,
+		Logger: o.Logger, Metrics: o.Metrics.Callbacks, Now: o.Now,
+	})
+	routes, probes, err := o.routes(index)
 	if err != nil {
 		return nil, err
 	}
-	steps := stepRoutes(routes)
+	description, err := openapi.Describe(routes, o.Version, o.Prefix)
+	if err != nil {
+		return nil, err
+	}
+	steps := surveyapi.StepRoutes(routes)
 	for _, rt := range routes {
 		if !slices.Contains(slices.Collect(maps.Values(steps)), rt) {
-			s.handle(rt.method+" "+rt.path, s.handler(rt))
+			s.handle(rt.Method+" "+rt.Path, rt.Handler(o.Gate))
 		}
 	}
 	if len(steps) > 0 {
-		s.handle("POST "+surveyPath, s.step(steps))
+		s.handle("POST "+surveyapi.Path, surveyapi.StepHandler(steps, o.Gate))
 	}
 	s.plain("GET /openapi.json", written("application/openapi+json", description.MarshalJSON))
 	s.plain("GET /openapi.yaml", written("application/openapi+yaml", description.YAML))
-	s.plain("GET /docs", docs.Page(description.MarshalJSON, writeProblem))
+	s.plain("GET /docs", docs.Page(description.MarshalJSON, wire.WriteProblem))
 	s.plain("GET /docs/style.css", docs.Style())
-	s.plain("GET /livez", http.HandlerFunc(livez))
-	s.plain("GET /readyz", http.HandlerFunc(s.readyz))
-	s.plain("GET /readyz/router", http.HandlerFunc(s.readyRouter))
-	s.plain("GET "+metricsPath, s.guarded(promhttp.HandlerFor(o.Gatherer, promhttp.HandlerOpts{}), ops.ScopeMetricsRead))
-	for _, path := range []string{callbackRoute, callbackRouteBare} {
-		s.plain("GET "+path, http.HandlerFunc(s.callback))
-		s.plain("POST "+path, http.HandlerFunc(s.callback))
+	s.plain("GET /livez", http.HandlerFunc(api.Livez))
+	s.plain("GET /readyz", http.HandlerFunc(probes.Readyz))
+	s.plain("GET /readyz/router", http.HandlerFunc(probes.ReadyRouter))
+	s.plain("GET "+api.MetricsPath, s.guarded(promhttp.HandlerFor(o.Gatherer, promhttp.HandlerOpts{}), ops.ScopeMetricsRead))
+	for _, path := range []string{callbacks.Pattern, callbacks.PatternBare} {
+		s.plain("GET "+path, s.callbacks)
+		s.plain("POST "+path, s.callbacks)
 	}
 	for pattern, h := range o.Mounted {
 		s.plain(pattern, h)
@@ -186,7 +163,31 @@ func New(o Options) (http.Handler, error) {
 	return s.outermost(newDirect(http.HandlerFunc(s.dispatch), o.Mounted)), nil
 }
 
-// handle registers a pattern.
+// routes returns the route table of the JSON API, with the scopes of each route.
+func (o *Options) routes(index *callbacks.Index) ([]*route.Route, *api.APIService, error) {
+	contacts := &api.APIService{
+		Store: o.Store, Broker: o.Broker, Directory: o.Directory, Index: index, DefaultCapacity: o.DefaultCapacity,
+		Now: o.Now, Draining: o.Draining, Router: o.Router, Events: o.Events, Minutes: o.Minutes, Dead: o.Dead, Trail: o.Trail, Hold: o.Hold,
+		Changed: func(weir.Channel) {
+			if o.Surveys != nil {
+				o.Surveys.Changed(0) // 0: all surveys, since any may use it
+			}
+		},
+		Deleted: func(ch weir.Channel) { o.Metrics.Callbacks.Forget(ch.Name) },
+		Streams: auth.NewConcurrencyLimit(auth.MaxStreams, auth.MaxStreamsPerToken),
+	}
+	routes := contacts.Routes()
+	if o.Surveys != nil {
+		respondents := &surveyapi.SurveyService{
+			Contacts: o.Store, Surveys: o.Surveys, SurveyStore: o.SurveyStore, Tokens: o.Tokens, MaxImport: o.MaxImport, TempDir: o.TempDir,
+			MayCall: o.MayCall, Logger: o.Logger, Draining: o.Draining, Now: o.Now, Transfers: auth.NewConcurrencyLimit(route.MaxTransfers, route.MaxTransfersPerToken),
+		}
+		routes = append(routes, respondents.Routes()...)
+	}
+	return routes, contacts, route.Grant(routes)
+}
+
+// Handle registers a pattern.
 func (s *service) handle(pattern string, h http.Handler) {
 	if s.served != nil {
 		s.served(pattern)
@@ -194,10 +195,18 @@ func (s *service) handle(pattern string, h http.Handler) {
 	s.mux.Handle(pattern, h)
 }
 
+// dispatch serves callbacks directly, which are the most frequent requests, and
+// all others through the mux.
+func (s *service) dispatch(w http.ResponseWriter, r *http.Request) {
+	if !s.callbacks.Serve(w, r) {
+		s.mux.ServeHTTP(w, r)
+	}
+}
+
 // plain registers a route outside the JSON API.
 func (s *service) plain(pattern string, h http.Handler) {
 	s.handle(pattern, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		matched(w)
+		route.MarkMatched(w)
 		h.ServeHTTP(w, r)
 	}))
 }
@@ -205,8 +214,8 @@ func (s *service) plain(pattern string, h http.Handler) {
 // guarded requires a token with one of the scopes.
 func (s *service) guarded(h http.Handler, oneOf ...ops.Scope) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if _, err := s.admit(w, r, oneOf); err != nil {
-			writeProblem(w, err)
+		if _, err := route.Admit(s.Gate, w, r, oneOf); err != nil {
+			wire.WriteProblem(w, err)
 			return
 		}
 		h.ServeHTTP(w, r)
@@ -220,7 +229,7 @@ func written(contentType string, write func() ([]byte, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		body, err := once()
 		if err != nil {
-			writeProblem(w, err)
+			wire.WriteProblem(w, err)
 			return
 		}
 		w.Header().Set("Content-Type", contentType)

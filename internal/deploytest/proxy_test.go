@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"weir/internal/daemontest"
-	"weir/web"
+	"weir/web/auth"
 )
 
 // proxied is a rig behind a proxy that is configured as in deploy/proxy.
@@ -176,7 +176,7 @@ func (p *proxied) passes() {
 	if line, err := bufio.NewReader(p.ask("127.0.0.3", "/v1/events", token).Body).ReadString('\n'); err != nil || time.Since(begin) > 10*time.Second {
 		p.Errorf("the stream began with %q after %v: %v", line, time.Since(begin), err)
 	}
-	for range web.StreamShare { // a stream closed by its client takes no slot
+	for range auth.MaxStreamsPerToken { // a stream closed by its client takes no slot
 		_ = p.ask("127.0.0.3", "/v1/events", token).Body.Close()
 	}
 	p.until("a closed stream gives its seat back", 10*time.Second, func() bool {

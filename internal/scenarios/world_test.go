@@ -33,6 +33,7 @@ import (
 	"weir/persistence/storetest"
 	"weir/persistence/testmysql"
 	"weir/web"
+	"weir/web/auth"
 )
 
 // world is one Weir with a scripted provider.
@@ -128,7 +129,7 @@ func (w *world) start() {
 	w.Cleanup(system.Close)
 	o := web.Options{
 		Store: w.store, Dead: w.store, Broker: w.system, Directory: directory, DefaultCapacity: 100, Logger: w.logger(),
-		Metrics: web.NewMetrics(w.metrics), Gatherer: w.metrics, Gate: web.NewGate(web.GateOptions{}),
+		Metrics: web.NewMetrics(w.metrics), Gatherer: w.metrics, Gate: auth.NewGate(auth.GateOptions{}),
 	}
 	if w.polls != nil {
 		w.startSurveys(directory, &o)

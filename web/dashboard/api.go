@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"weir"
-	"weir/web"
+	"weir/web/auth"
 )
 
 // requestID identifies a request in responses, in the log and in the audit log.
@@ -97,7 +97,7 @@ func (v *visit) request(method, path string, body any) (*http.Request, error) {
 	}
 	ctx := v.r.Context()
 	if v.session {
-		ctx = web.WithSession(ctx)
+		ctx = auth.WithSession(ctx)
 	}
 	req, err := http.NewRequestWithContext(ctx, method, "http://localhost"+path, r)
 	if err != nil {

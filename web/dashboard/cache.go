@@ -4,13 +4,13 @@ import (
 	"sync"
 	"time"
 
-	"weir/web"
+	"weir/web/auth"
 )
 
 // maxCached is the maximum number of entries kept of a kind; beyond it, values are
 // computed every time. There are never more streams than that, and entries created
 // by requesting ever new addresses would be of no use.
-const maxCached = web.MaxStreams
+const maxCached = auth.MaxStreams
 
 // cache keeps a value computed for one browser for a moment, for all with the same
 // rights: ten browsers cost about as much as one. The keys include the rights.

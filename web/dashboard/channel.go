@@ -9,7 +9,7 @@ import (
 
 	"weir"
 	"weir/ops"
-	"weir/web"
+	"weir/web/api"
 	"weir/web/dashboard/display"
 )
 
@@ -37,13 +37,13 @@ type channelData struct {
 	Charts       *charts // nil: not available
 	Period       period
 	Periods      []period
-	Queue        []web.ContactView
-	OpenContacts []web.ContactView
-	Incoming     []web.IncomingView
+	Queue        []api.ContactView
+	OpenContacts []api.ContactView
+	Incoming     []api.IncomingView
 	NoContacts   bool // the token may not read contacts
 }
 
-func (v *visit) channel() (ch web.ChannelView, err error) {
+func (v *visit) channel() (ch api.ChannelView, err error) {
 	err = v.get(apiPath("v1", "channels", v.r.PathValue("name")), nil, &ch)
 	return ch, err
 }
@@ -70,15 +70,15 @@ func loadChannel(v *visit) (*content, error) {
 
 // readLists reads the contacts and messages that the page lists.
 func (d *channelData) readLists(v *visit) error {
-	for states, into := range map[string]*[]web.ContactView{"queued": &d.Queue, "sending,active,unknown": &d.OpenContacts} {
-		var page web.ContactList
+	for states, into := range map[string]*[]api.ContactView{"queued": &d.Queue, "sending,active,unknown": &d.OpenContacts} {
+		var page api.ContactList
 		query := url.Values{"channel": {d.Channel}, "state": {states}, "limit": {strconv.Itoa(maxListed)}}
 		if err := v.get("/v1/contacts", query, &page); err != nil {
 			return err
 		}
 		*into = page.Contacts
 	}
-	var incoming web.IncomingList
+	var incoming api.IncomingList
 	if err := v.get(apiPath("v1", "channels", d.Channel, "incoming"), url.Values{"limit": {strconv.Itoa(maxListed)}}, &incoming); err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func (d *channelData) readLists(v *visit) error {
 }
 
 // settingsOf lists the settings that are not secret, by name.
-func settingsOf(ch web.ChannelView) []fact {
+func settingsOf(ch api.ChannelView) []fact {
 	var list []fact
 	for name, value := range ch.Settings {
 		list = append(list, fact{Name: name, Value: display.SettingText(value)})
@@ -97,7 +97,7 @@ func settingsOf(ch web.ChannelView) []fact {
 }
 
 // channelQuestion builds the common part of the questions about a channel.
-func channelQuestion(v *visit, title, button string) (web.ChannelView, *question, error) {
+func channelQuestion(v *visit, title, button string) (api.ChannelView, *question, error) {
 	ch, err := v.channel()
 	if err != nil {
 		return ch, nil, err
@@ -181,7 +181,7 @@ func deleteChannel(v *visit) (*done, error) {
 	if v.r.PostForm.Get("cancel") == "true" {
 		path += "?cancel=true"
 	}
-	var still web.DeletingView
+	var still api.DeletingView
 	if err := v.call(http.MethodDelete, path, nil, &still); err != nil {
 		return nil, err
 	}

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"weir/web"
+	"weir/web/api"
 	"weir/web/dashboard/display"
 )
 
@@ -41,7 +41,7 @@ func (v *visit) readSparks() (sparks, error) {
 	all := sparks{}
 	query := url.Values{"step": {"15m"}, "limit": {"500"}, "since": {v.Now().Add(-historySpan).UTC().Format(time.RFC3339)}}
 	for {
-		var some web.AllMinutesView
+		var some api.AllMinutesView
 		if err := v.get("/v1/minutes", query, &some); err != nil {
 			return nil, err
 		}
@@ -88,7 +88,7 @@ type charts struct {
 
 func (v *visit) charts(channel string, s period) (*charts, error) {
 	return v.d.chartCache.get(channel+"\n"+s.stepText+"\n"+v.rights(), func() (*charts, error) {
-		var m web.MinutesView
+		var m api.MinutesView
 		query := url.Values{"step": {s.stepText}, "since": {v.Now().Add(-s.length).UTC().Format(time.RFC3339)}}
 		if err := v.get(apiPath("v1", "channels", channel, "minutes"), query, &m); err != nil {
 			return nil, err
@@ -98,7 +98,7 @@ func (v *visit) charts(channel string, s period) (*charts, error) {
 }
 
 // seriesOf returns a series of one number of each step.
-func seriesOf(m *web.MinutesView, name, class string, of func(*web.MinuteView) int64) display.Series {
+func seriesOf(m *api.MinutesView, name, class string, of func(*api.MinuteView) int64) display.Series {
 	s := display.Series{Name: name, Class: class}
 	for i := range m.Minutes {
 		s.Values = append(s.Values, float64(of(&m.Minutes[i])))
@@ -113,7 +113,7 @@ func valueOrZero(n *int64) int64 {
 	return *n
 }
 
-func chartsOf(m *web.MinutesView, s period, now time.Time) *charts {
+func chartsOf(m *api.MinutesView, s period, now time.Time) *charts {
 	unit := "per " + display.Span(s.step)
 	draw := func(title string, stacked bool, list ...display.Series) display.Chart {
 		return display.Chart{Title: title, Unit: unit, Stacked: stacked, Begin: m.Since, Step: s.step, Series: list}.Through(now)
@@ -121,22 +121,22 @@ func chartsOf(m *web.MinutesView, s period, now time.Time) *charts {
 	outcomes := outcomeSeries(m)
 	c := &charts{
 		Traffic: draw("Contacts", false,
-			seriesOf(m, "accepted", "c8", func(x *web.MinuteView) int64 { return x.Accepted }),
-			seriesOf(m, "dispatched", "c1", func(x *web.MinuteView) int64 { return x.Sent }),
-			seriesOf(m, "not accepted by the provider", "c4", func(x *web.MinuteView) int64 { return x.SendFailed })),
+			seriesOf(m, "accepted", "c8", func(x *api.MinuteView) int64 { return x.Accepted }),
+			seriesOf(m, "dispatched", "c1", func(x *api.MinuteView) int64 { return x.Sent }),
+			seriesOf(m, "not accepted by the provider", "c4", func(x *api.MinuteView) int64 { return x.SendFailed })),
 		Finished: draw("Finished, by outcome", true, outcomes...),
 		Slots: draw("Slots in flight, maximum", false,
-			seriesOf(m, "in flight", "c1", func(x *web.MinuteView) int64 { return valueOrZero(x.InFlightMost) }),
-			seriesOf(m, "capacity", "c4", func(x *web.MinuteView) int64 { return valueOrZero(x.Capacity) })),
+			seriesOf(m, "in flight", "c1", func(x *api.MinuteView) int64 { return valueOrZero(x.InFlightMost) }),
+			seriesOf(m, "capacity", "c4", func(x *api.MinuteView) int64 { return valueOrZero(x.Capacity) })),
 		Callbacks: draw("Callbacks", true,
-			seriesOf(m, "applied", "c3", func(x *web.MinuteView) int64 { return x.Callbacks.Applied }),
-			seriesOf(m, "duplicate", "c8", func(x *web.MinuteView) int64 { return x.Callbacks.Duplicate }),
-			seriesOf(m, "late", "c2", func(x *web.MinuteView) int64 { return x.Callbacks.Late }),
-			seriesOf(m, "unknown", "c4", func(x *web.MinuteView) int64 { return x.Callbacks.Unknown }),
-			seriesOf(m, "forwarded", "c5", func(x *web.MinuteView) int64 { return x.Callbacks.Forwarded })),
+			seriesOf(m, "applied", "c3", func(x *api.MinuteView) int64 { return x.Callbacks.Applied }),
+			seriesOf(m, "duplicate", "c8", func(x *api.MinuteView) int64 { return x.Callbacks.Duplicate }),
+			seriesOf(m, "late", "c2", func(x *api.MinuteView) int64 { return x.Callbacks.Late }),
+			seriesOf(m, "unknown", "c4", func(x *api.MinuteView) int64 { return x.Callbacks.Unknown }),
+			seriesOf(m, "forwarded", "c5", func(x *api.MinuteView) int64 { return x.Callbacks.Forwarded })),
 		Collector: draw("Reconciliation", false,
-			seriesOf(m, "runs", "c8", func(x *web.MinuteView) int64 { return x.CollectorRuns }),
-			seriesOf(m, "contacts reconciled", "c5", func(x *web.MinuteView) int64 { return x.Reconciled })),
+			seriesOf(m, "runs", "c8", func(x *api.MinuteView) int64 { return x.CollectorRuns }),
+			seriesOf(m, "contacts reconciled", "c5", func(x *api.MinuteView) int64 { return x.Reconciled })),
 	}
 	c.Slots.Unit, c.Slots.Levels = "", true
 	c.Slots.Series[1].Kind = display.Limit
@@ -163,16 +163,16 @@ func fillLeadingZeros(values []float64) {
 	}
 }
 
-func outcomeSeries(m *web.MinutesView) []display.Series {
+func outcomeSeries(m *api.MinutesView) []display.Series {
 	return []display.Series{
-		seriesOf(m, "completed", "c3", func(x *web.MinuteView) int64 { return x.Finished.Completed }),
-		seriesOf(m, "busy", "c2", func(x *web.MinuteView) int64 { return x.Finished.Busy }),
-		seriesOf(m, "no answer", "c5", func(x *web.MinuteView) int64 { return x.Finished.NoAnswer }),
-		seriesOf(m, "failed", "c4", func(x *web.MinuteView) int64 { return x.Finished.Failed }),
-		seriesOf(m, "expired", "c6", func(x *web.MinuteView) int64 { return x.Finished.Expired }),
-		seriesOf(m, "canceled", "c8", func(x *web.MinuteView) int64 { return x.Finished.Canceled }),
-		seriesOf(m, "lost", "c7", func(x *web.MinuteView) int64 { return x.Finished.Lost }),
-		seriesOf(m, "dead letter", "c1", func(x *web.MinuteView) int64 { return x.Finished.DeadLetter }),
+		seriesOf(m, "completed", "c3", func(x *api.MinuteView) int64 { return x.Finished.Completed }),
+		seriesOf(m, "busy", "c2", func(x *api.MinuteView) int64 { return x.Finished.Busy }),
+		seriesOf(m, "no answer", "c5", func(x *api.MinuteView) int64 { return x.Finished.NoAnswer }),
+		seriesOf(m, "failed", "c4", func(x *api.MinuteView) int64 { return x.Finished.Failed }),
+		seriesOf(m, "expired", "c6", func(x *api.MinuteView) int64 { return x.Finished.Expired }),
+		seriesOf(m, "canceled", "c8", func(x *api.MinuteView) int64 { return x.Finished.Canceled }),
+		seriesOf(m, "lost", "c7", func(x *api.MinuteView) int64 { return x.Finished.Lost }),
+		seriesOf(m, "dead letter", "c1", func(x *api.MinuteView) int64 { return x.Finished.DeadLetter }),
 	}
 }
 

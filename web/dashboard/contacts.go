@@ -10,7 +10,7 @@ import (
 
 	"weir"
 	"weir/ops"
-	"weir/web"
+	"weir/web/api"
 	"weir/web/dashboard/display"
 )
 
@@ -30,7 +30,7 @@ type contactList struct {
 	Interval                              interval
 	Channels, States                      []string
 	Outcomes                              []weir.Outcome
-	List                                  []web.ContactView
+	List                                  []api.ContactView
 	Pager                                 pager
 	Number, Cursor                        string // of a search by number: the number, and the cursor of the next page
 }
@@ -76,7 +76,7 @@ func (v *visit) contactList(asked url.Values) (*contactList, error) {
 	if l.Interval, err = readInterval(asked); err != nil {
 		return nil, err
 	}
-	var channels web.ChannelList
+	var channels api.ChannelList
 	if err := v.get("/v1/channels", url.Values{"limit": {strconv.Itoa(maxChannelNames)}}, &channels); err != nil {
 		return nil, err
 	}
@@ -93,10 +93,10 @@ func (v *visit) contactList(asked url.Values) (*contactList, error) {
 // newest first.
 func (l *contactList) search(v *visit, cursor string) error {
 	if _, err := weir.ParseRef(l.Text); err == nil {
-		var found web.ContactView
+		var found api.ContactView
 		err := v.get(apiPath("v1", "contacts", l.Text), nil, &found)
 		if status, _ := statusOf(err); err == nil {
-			l.List = []web.ContactView{found}
+			l.List = []api.ContactView{found}
 			return nil
 		} else if status != http.StatusNotFound {
 			return err
@@ -113,12 +113,12 @@ func (l *contactList) search(v *visit, cursor string) error {
 	} else {
 		l.Interval.put(query, "since", "until")
 	}
-	var page web.ContactList
+	var page api.ContactList
 	for range maxEmptyPages {
 		if cursor != "" {
 			query.Set("cursor", cursor)
 		}
-		page = web.ContactList{}
+		page = api.ContactList{}
 		if err := v.get("/v1/contacts", query, &page); err != nil {
 			return err
 		}
@@ -152,7 +152,7 @@ func searchNumber(v *visit) (*content, error) {
 		if l.Cursor != "" {
 			body["cursor"] = l.Cursor
 		}
-		var page web.ContactList
+		var page api.ContactList
 		if err := v.call(http.MethodPost, "/v1/contacts:search", body, &page); err != nil {
 			return nil, err
 		}
@@ -173,13 +173,13 @@ func contactPage() *page {
 
 // contactData is the data of a contact's page.
 type contactData struct {
-	web.ContactView
+	api.ContactView
 	Fields     []contactField
 	Labels     []fact
 	Open       bool
 	Dead       bool // it is currently a dead letter
 	DeadFilter deadFilter
-	Timeline   web.TimelineView
+	Timeline   api.TimelineView
 }
 
 // contactField is a field of a contact, as the page's list of facts shows it.
@@ -190,7 +190,7 @@ type contactField struct {
 
 // contactFields lists the fields of a contact that the page does not show elsewhere,
 // in the API's order. A new field of the API appears without a change here.
-func contactFields(c *web.ContactView) (list []contactField) {
+func contactFields(c *api.ContactView) (list []contactField) {
 	elsewhere := []string{
 		"id", "channel", "labels", "messages", "call", "state", "canceling", "outcome", "reason", "why", "why_code", "queued_at", "finished_at", "attempts",
 	}
@@ -207,7 +207,7 @@ func contactFields(c *web.ContactView) (list []contactField) {
 	return list
 }
 
-func (v *visit) contact() (c web.ContactView, err error) {
+func (v *visit) contact() (c api.ContactView, err error) {
 	err = v.get(apiPath("v1", "contacts", v.r.PathValue("id")), nil, &c)
 	return c, err
 }
@@ -227,7 +227,7 @@ func loadContact(v *visit) (*content, error) {
 	if err := v.get(apiPath("v1", "contacts", c.ID, "timeline"), nil, &d.Timeline); err != nil {
 		return nil, err
 	}
-	d.Dead = slices.ContainsFunc(d.Timeline.Events, func(e web.TimelineEvent) bool { return e.What == "dead_letter" })
+	d.Dead = slices.ContainsFunc(d.Timeline.Events, func(e api.TimelineEvent) bool { return e.What == "dead_letter" })
 	for name, value := range c.Labels {
 		d.Labels = append(d.Labels, fact{name, value})
 	}
@@ -253,7 +253,7 @@ func askCancel(v *visit) (*question, error) {
 
 func cancelContact(v *visit) (*done, error) {
 	id := v.r.PathValue("id")
-	var out web.CanceledView
+	var out api.CanceledView
 	if err := v.call(http.MethodDelete, apiPath("v1", "contacts", id), nil, &out); err != nil {
 		return nil, err
 	}

@@ -10,14 +10,14 @@ import (
 	"time"
 
 	"weir/internal/polling"
-	"weir/web"
+	"weir/web/api"
 )
 
 // keysOf returns the keys of the contacts that a page lists, in the order of the
 // page.
 func keysOf(t *testing.T, r *rig, page string) []string {
 	t.Helper()
-	var all web.ContactList
+	var all api.ContactList
 	r.api("GET", "/v1/contacts?limit=1000", "", &all)
 	keys := map[string]string{}
 	for i := range all.Contacts {
@@ -43,7 +43,7 @@ func (r *rig) soon(look func() bool) {
 func threeContacts(r *rig) {
 	r.channel("a")
 	r.channel("b")
-	var list web.AcceptedList
+	var list api.AcceptedList
 	for i, channel := range []string{"b", "a", "b"} {
 		r.api("POST", "/v1/channels/"+channel+"/contacts", fmt.Sprintf(`{"contacts":[{"key":"n-%d","to":"+1555000%04d","messages":["hello"]}]}`, i, i), &list)
 		if i == 1 {
@@ -76,7 +76,7 @@ func TestContactsPageListsTheNewestFirst(t *testing.T) {
 	defer server.Close()
 	defer w.end()
 	w.until("list", "contact-")
-	var late web.AcceptedList
+	var late api.AcceptedList
 	r.api("POST", "/v1/channels/a/contacts", `{"contacts":[{"to":"+15550009","messages":["late"]}]}`, &late)
 	w.until("list", late.Contacts[0].ID)
 }

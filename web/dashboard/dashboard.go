@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"weir/ops"
-	"weir/web"
+	"weir/web/auth"
 )
 
 // Options configures a dashboard.
@@ -20,7 +20,7 @@ type Options struct {
 	// API serves every request of Weir's own API and of the router's. It is not
 	// called before the first page is requested.
 	API http.Handler
-	// Sessions stores log-ins. A request with [web.WithSession] carries the text of
+	// Sessions stores log-ins. A request with [auth.WithSession] carries the text of
 	// one.
 	Sessions Sessions
 	// Prefix precedes every path that browsers see, without a trailing slash;
@@ -48,7 +48,7 @@ type Dashboard struct {
 	public          *url.URL
 	files           *files
 	sets            *templates
-	streams         *web.Seats
+	streams         *auth.ConcurrencyLimit
 	fragmentCache   *cache[[]fragment]
 	sparkCache      *cache[sparks]
 	chartCache      *cache[*charts]
@@ -79,7 +79,7 @@ func New(o Options) (*Dashboard, error) {
 		o.Draining = func() bool { return false }
 	}
 	d := &Dashboard{
-		Options: o, public: &url.URL{}, streams: web.NewSeats(web.MaxStreams, web.StreamShare),
+		Options: o, public: &url.URL{}, streams: auth.NewConcurrencyLimit(auth.MaxStreams, auth.MaxStreamsPerToken),
 		fragmentCache: newCache[[]fragment](fragmentLife, o.Now), sparkCache: newCache[sparks](chartsLife, o.Now),
 		respondentCache: newCache[respondentHistory](chartsLife, o.Now),
 		chartCache:      newCache[*charts](chartsLife, o.Now), surveyCache: newCache[[]surveyCard](chartsLife, o.Now),

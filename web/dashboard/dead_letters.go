@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"time"
 
-	"weir/web"
+	"weir/web/api"
 	"weir/web/dashboard/display"
 )
 
@@ -49,7 +49,7 @@ func (v *visit) deadFilter() (deadFilter, error) {
 }
 
 // group narrows the filter to one group.
-func (w deadFilter) group(g web.DeadGroupView) deadFilter {
+func (w deadFilter) group(g api.DeadGroupView) deadFilter {
 	out := url.Values{"channel": {g.Channel}, "outcome": {string(g.Outcome)}, "reason": {g.Reason}}
 	for _, name := range []string{"from", "until"} {
 		if w.query.Has(name) {
@@ -138,7 +138,7 @@ func deadReason(text string) string {
 
 // deadGroup is a group with its filter.
 type deadGroup struct {
-	web.DeadGroupView
+	api.DeadGroupView
 	Filter deadFilter
 }
 
@@ -154,7 +154,7 @@ func loadDeadGroups(v *visit) (*content, error) {
 	if err != nil {
 		return nil, err
 	}
-	var groups web.DeadGroups
+	var groups api.DeadGroups
 	if err := v.get("/v1/dead-letters/groups", which.apiQuery(), &groups); err != nil {
 		return nil, err
 	}
@@ -175,7 +175,7 @@ type deadListData struct {
 }
 
 type deadEntry struct {
-	web.DeadView
+	api.DeadView
 	Filter deadFilter
 }
 
@@ -189,7 +189,7 @@ func loadDeadList(v *visit) (*content, error) {
 	if cursor := v.r.URL.Query().Get("cursor"); cursor != "" {
 		query.Set("cursor", cursor)
 	}
-	var page web.DeadList
+	var page api.DeadList
 	if err := v.get("/v1/dead-letters", query, &page); err != nil {
 		return nil, err
 	}
@@ -201,15 +201,15 @@ func loadDeadList(v *visit) (*content, error) {
 }
 
 // deadLetterQuestion counts the dead letters before it asks for confirmation.
-func deadLetterQuestion(v *visit, step, title, button string) (*question, web.DeadDone, error) {
+func deadLetterQuestion(v *visit, step, title, button string) (*question, api.DeadDone, error) {
 	which, err := v.deadFilter()
 	if err != nil {
-		return nil, web.DeadDone{}, err
+		return nil, api.DeadDone{}, err
 	}
 	until := field{Name: "until", Type: "hidden", Value: v.Now().Truncate(time.Millisecond).Add(time.Millisecond).UTC().Format(time.RFC3339Nano)}
 	body := which.body(until.Value)
 	body["dry_run"] = true
-	var count web.DeadDone
+	var count api.DeadDone
 	if err := v.call(http.MethodPost, "/v1/dead-letters:"+step, body, &count); err != nil {
 		return nil, count, err
 	}
@@ -249,7 +249,7 @@ func bulkDeadLetters(step, did string) func(*visit) (*done, error) {
 		if err != nil {
 			return nil, err
 		}
-		var out web.DeadDone
+		var out api.DeadDone
 		if err := v.call(http.MethodPost, "/v1/dead-letters:"+step, which.body(v.r.PostForm.Get("until")), &out); err != nil {
 			return nil, err
 		}

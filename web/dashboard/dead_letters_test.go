@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"weir"
-	"weir/web"
+	"weir/web/api"
 )
 
 // bury creates a paused channel with n contacts that the provider rejected, and
@@ -81,7 +81,7 @@ func TestDeadLettersAreCountedBeforeAnythingIsDone(t *testing.T) {
 	b.get("/dead-letters").want(200).has("3 dead letters are requeued.", "2 contacts failed")
 	b.post(path, nil).want(303) // a second time finds nothing
 	b.get("/dead-letters").has("0 dead letters are requeued.")
-	var waiting web.ContactList
+	var waiting api.ContactList
 	r.api("GET", "/v1/contacts?channel=a&state=queued", "", &waiting)
 	if len(waiting.Contacts) != 3 {
 		t.Errorf("%d contacts wait, want 3", len(waiting.Contacts))

@@ -52,7 +52,7 @@ func (d *Dashboard) stream(p *page) handler {
 		if d.Draining() {
 			return &problem{Status: http.StatusServiceUnavailable, Code: weir.CodeDraining, Detail: "this process is shutting down", wait: "2"}
 		}
-		leave, ok := d.streams.Take(v.r.Context(), v.who.Token, 0)
+		leave, ok := d.streams.Acquire(v.r.Context(), v.who.Token, 0)
 		if !ok {
 			return &problem{Status: http.StatusServiceUnavailable, Code: weir.CodeLimited, Detail: "too many open pages; close some and try again", wait: "10"}
 		}

@@ -5,7 +5,8 @@ import (
 	"strconv"
 
 	"weir/ops"
-	"weir/web"
+	"weir/web/api"
+	"weir/web/surveyapi"
 )
 
 func auditPage() *page {
@@ -14,7 +15,7 @@ func auditPage() *page {
 
 // auditData is the data of the audit log page.
 type auditData struct {
-	Entries  []web.AuditView
+	Entries  []api.AuditView
 	Interval interval
 	Pager    pager
 }
@@ -29,7 +30,7 @@ func loadAudit(v *visit) (*content, error) {
 		return nil, err
 	}
 	span.put(query, "since", "until")
-	var page web.AuditList
+	var page api.AuditList
 	if err := v.get("/v1/audit", query, &page); err != nil {
 		return nil, err
 	}
@@ -43,7 +44,7 @@ func surveyLogPage() *page {
 // surveyLog is the data of the page of a survey's log.
 type surveyLog struct {
 	Survey   string
-	Log      []web.SurveyLogView
+	Log      []surveyapi.SurveyLogView
 	Interval interval
 	Pager    pager
 }
@@ -59,7 +60,7 @@ func loadSurveyLog(v *visit) (*content, error) {
 		return nil, err
 	}
 	span.put(query, "since", "until")
-	var page web.SurveyLogList
+	var page surveyapi.SurveyLogList
 	if err := v.get(apiPath("v1", "surveys", name, "log"), query, &page); err != nil {
 		return nil, err
 	}

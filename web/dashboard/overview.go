@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"weir"
-	"weir/web"
+	"weir/web/api"
 	"weir/web/dashboard/display"
 )
 
@@ -48,7 +48,7 @@ type totals struct {
 
 // channelCard is a channel on the overview.
 type channelCard struct {
-	web.ChannelView
+	api.ChannelView
 	Bar    display.Bar
 	Spark  *spark // nil: the last hours are unknown
 	Rank   int    // 0: broken; less than rankOK: needs attention
@@ -113,9 +113,9 @@ func (o *overview) fitWall() {
 }
 
 // channels lists the channels by name.
-func (v *visit) channels() (list []web.ChannelView, more bool, err error) {
+func (v *visit) channels() (list []api.ChannelView, more bool, err error) {
 	for cursor := ""; ; {
-		var page web.ChannelList
+		var page api.ChannelList
 		query := url.Values{"limit": {"500"}}
 		if cursor != "" {
 			query.Set("cursor", cursor)
@@ -141,7 +141,7 @@ const (
 	rankOK
 )
 
-func channelCardOf(ch web.ChannelView, now time.Time) channelCard {
+func channelCardOf(ch api.ChannelView, now time.Time) channelCard {
 	c := channelCard{ChannelView: ch, Bar: capacityBar(ch), Rank: rankOK}
 	waits := display.Since(now, ch.OldestQueuedAt)
 	switch {
@@ -183,7 +183,7 @@ func (c channelCard) Class() string {
 
 // capacityBar shows what holds slots. A contact may hold several, so each state's
 // share of the slots is estimated from its share of the contacts in flight.
-func capacityBar(ch web.ChannelView) display.Bar {
+func capacityBar(ch api.ChannelView) display.Bar {
 	contacts := ch.Sending + ch.Active + ch.Unknown
 	share := func(n int) float64 {
 		if contacts == 0 {

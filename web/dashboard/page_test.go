@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"weir/web"
+	"weir/web/api"
 )
 
 func TestEveryAnswerIsHardened(t *testing.T) {
@@ -155,7 +155,7 @@ func TestActionsNeedTheirScope(t *testing.T) {
 	}
 	r.login("router").get("/").want(200).has("cannot read channels")
 	r.login("router").get("/channels/a").want(403)
-	var ch web.ChannelView
+	var ch api.ChannelView
 	r.api("GET", "/v1/channels/a", "", &ch)
 	if !ch.Paused || ch.Capacity != 7 {
 		t.Errorf("the channel changed: %+v", ch)
@@ -167,8 +167,8 @@ func TestChannelActions(t *testing.T) {
 	r := newRig(t, "channels:admin")
 	r.channel("a")
 	b := r.login("channels:admin")
-	var ch web.ChannelView
-	now := func() web.ChannelView { ch = web.ChannelView{}; r.api("GET", "/v1/channels/a", "", &ch); return ch }
+	var ch api.ChannelView
+	now := func() api.ChannelView { ch = api.ChannelView{}; r.api("GET", "/v1/channels/a", "", &ch); return ch }
 
 	b.get("/channels/a/capacity").want(200).has(`value="7"`, "0 of 7 slots", "1 contact")
 	b.post("/channels/a/capacity", url.Values{"capacity": {"12"}}).want(303)

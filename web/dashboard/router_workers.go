@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"weir/routing"
-	"weir/web"
+	"weir/web/api"
 	"weir/web/dashboard/display"
 )
 
@@ -200,7 +200,7 @@ func (v *visit) readWorkerEvents(p *workerHistory) error {
 		query.Set("after", p.after)
 	}
 	for {
-		var page web.EventList
+		var page api.EventList
 		if err := v.get("/v1/events", query, &page); err != nil {
 			return err
 		}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"weir/web"
+	"weir/web/auth"
 )
 
 const (
@@ -84,7 +84,7 @@ func (d *Dashboard) login(v *visit, w http.ResponseWriter) error {
 	}
 	switch status, p := statusOf(err); {
 	case err == nil:
-		http.SetCookie(w, d.cookie(v.r, sessionCookie, session, web.SessionLife))
+		http.SetCookie(w, d.cookie(v.r, sessionCookie, session, auth.SessionLife))
 		d.redirect(w, next)
 		return nil
 	case status == http.StatusUnauthorized:

@@ -15,13 +15,13 @@ import (
 
 	"weir"
 	"weir/ops"
-	"weir/web"
+	"weir/web/api"
 	"weir/web/dashboard"
 )
 
 // script is an API with scripted responses that counts requests.
 type script struct {
-	channels atomic.Pointer[web.ChannelList]
+	channels atomic.Pointer[api.ChannelList]
 	status   atomic.Int64 // of whoami; 0: 200
 	asked    atomic.Int64 // requests for channels
 	take     func()       // called on requests for channels; nil: nothing
@@ -37,7 +37,7 @@ func (s *script) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			w.WriteHeader(int(status))
 			return
 		}
-		answer(web.WhoView{Open: true, Scopes: ops.Scopes()})
+		answer(api.WhoView{Open: true, Scopes: ops.Scopes()})
 	case "/v1/channels":
 		s.asked.Add(1)
 		if s.take != nil {
@@ -50,7 +50,7 @@ func (s *script) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *script) set(queued int64) {
-	s.channels.Store(&web.ChannelList{Channels: []web.ChannelView{{Channel: "a", Capacity: 5, Queued: queued, State: weir.Up, Breaker: web.BreakerView{State: "closed"}}}})
+	s.channels.Store(&api.ChannelList{Channels: []api.ChannelView{{Channel: "a", Capacity: 5, Queued: queued, State: weir.Up, Breaker: api.BreakerView{State: "closed"}}}})
 }
 
 // listener is a browser that reads everything.

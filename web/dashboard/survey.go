@@ -11,8 +11,8 @@ import (
 	"weir"
 	"weir/ops"
 	"weir/surveys"
-	"weir/web"
 	"weir/web/dashboard/display"
+	"weir/web/surveyapi"
 )
 
 const (
@@ -48,7 +48,7 @@ type surveyData struct {
 	OverQuota    bool // a bucket exceeds its quota
 	Arms         []armRow
 	Calendar     *scheduleCalendar // nil: the schedule is no longer valid
-	Log          []web.SurveyLogView
+	Log          []surveyapi.SurveyLogView
 }
 
 // attemptRows holds the attempts of a mode, by outcome.
@@ -60,7 +60,7 @@ type attemptRows struct {
 // bucketRow is a quota bucket.
 type bucketRow struct {
 	Where string
-	web.QuotaView
+	surveyapi.QuotaView
 	Bar  display.Bar
 	Full bool
 }
@@ -71,7 +71,7 @@ type armRow struct {
 	Ratio                int
 }
 
-func (v *visit) survey() (s web.SurveyView, err error) {
+func (v *visit) survey() (s surveyapi.SurveyView, err error) {
 	err = v.get(apiPath("v1", "surveys", v.r.PathValue("name")), nil, &s)
 	return s, err
 }
@@ -103,7 +103,7 @@ func loadSurvey(v *visit) (*content, error) {
 	if schedule, wrong := s.Schedule.Compile(); len(wrong) == 0 {
 		d.Calendar = calendarOf(s.Schedule, schedule, v.Now())
 	}
-	var log web.SurveyLogList
+	var log surveyapi.SurveyLogList
 	if err := v.get(apiPath("v1", "surveys", s.Survey, "log"), url.Values{"limit": {strconv.Itoa(maxRecent)}}, &log); err != nil {
 		return nil, err
 	}
@@ -112,7 +112,7 @@ func loadSurvey(v *visit) (*content, error) {
 }
 
 // addStats builds the charts of the statistics.
-func (d *surveyData) addStats(v *visit, s *web.StatsView) {
+func (d *surveyData) addStats(v *visit, s *surveyapi.StatsView) {
 	d.Funnel, d.Others = funnelOf(s)
 	link := v.Link("/surveys", s.Survey, "respondents")
 	var rows []display.Row
@@ -141,7 +141,7 @@ func (d *surveyData) addStats(v *visit, s *web.StatsView) {
 // funnelOf counts how many respondents reached at least each step. Respondents who
 // were ineligible, were rejected by a full quota or refused may have been at any
 // step, so they are counted apart.
-func funnelOf(s *web.StatsView) (rows []display.Row, apart int) {
+func funnelOf(s *surveyapi.StatsView) (rows []display.Row, apart int) {
 	beside := []surveys.Disposition{surveys.Ineligible, surveys.RejectedQuota, surveys.Refused}
 	for _, d := range beside {
 		apart += s.Dispositions[d]
@@ -183,7 +183,7 @@ func dispositionClass(d surveys.Disposition) string {
 }
 
 // attemptsOf groups attempts by mode.
-func attemptsOf(list []web.AttemptsView) []attemptRows {
+func attemptsOf(list []surveyapi.AttemptsView) []attemptRows {
 	var out []attemptRows
 	for _, mode := range surveys.Modes() {
 		var rows []display.Row
@@ -255,7 +255,7 @@ func armsOf(arms []surveys.Arm) []armRow {
 
 // surveyQuestion builds the common part of the questions about a survey. Without
 // statistics, all counts in stats are 0.
-func surveyQuestion(v *visit, title, button string) (s web.SurveyView, stats *web.StatsView, q *question, err error) {
+func surveyQuestion(v *visit, title, button string) (s surveyapi.SurveyView, stats *surveyapi.StatsView, q *question, err error) {
 	if s, err = v.survey(); err != nil {
 		return s, nil, nil, err
 	}
@@ -264,7 +264,7 @@ func surveyQuestion(v *visit, title, button string) (s web.SurveyView, stats *we
 	}
 	q = &question{title: title + " " + s.Survey, Button: button, back: surveyLink(s.Survey), crumbs: surveyCrumbs(s.Survey, crumb{Text: button})}
 	if stats == nil {
-		return s, &web.StatsView{}, q, nil
+		return s, &surveyapi.StatsView{}, q, nil
 	}
 	q.Facts = []fact{{"Respondents", display.Number(stats.Respondents)}}
 	return s, stats, q, nil
@@ -324,7 +324,7 @@ func askStop(v *visit) (*question, error) {
 func surveyStep(step surveys.Step, became string) func(*visit) (*done, error) {
 	return func(v *visit) (*done, error) {
 		name := v.r.PathValue("name")
-		var s web.SurveyView
+		var s surveyapi.SurveyView
 		err := v.call(http.MethodPost, apiPath("v1", "surveys", name)+":"+string(step), nil, &s)
 		text := "Survey " + name + " " + became + "."
 		for _, w := range s.Warnings {

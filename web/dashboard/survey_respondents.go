@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"weir/surveys"
-	"weir/web"
 	"weir/web/dashboard/display"
+	"weir/web/surveyapi"
 )
 
 func respondentsPage() *page {
@@ -26,7 +26,7 @@ type respondentList struct {
 	Status, Disposition string // filters; empty: none
 	Statuses            []surveys.Status
 	Dispositions        []surveys.Disposition
-	Respondents         []web.RespondentView
+	Respondents         []surveyapi.RespondentView
 	Pager               pager
 }
 
@@ -50,7 +50,7 @@ func loadRespondents(v *visit) (*content, error) {
 	if cursor := asked.Get("cursor"); cursor != "" {
 		query.Set("cursor", cursor)
 	}
-	var page web.RespondentList
+	var page surveyapi.RespondentList
 	if err := v.get(apiPath("v1", "surveys", name, "respondents"), query, &page); err != nil {
 		return nil, err
 	}
@@ -60,7 +60,7 @@ func loadRespondents(v *visit) (*content, error) {
 
 // respondentData is the data of a respondent's page.
 type respondentData struct {
-	web.RespondentView
+	surveyapi.RespondentView
 	AttemptsByMode []fact
 	Attributes     []fact
 	respondentHistory
@@ -68,8 +68,8 @@ type respondentData struct {
 
 // respondentHistory is the part of a survey's log about one respondent.
 type respondentHistory struct {
-	History []web.SurveyLogView // oldest first
-	More    bool                // there is more than is shown
+	History []surveyapi.SurveyLogView // oldest first
+	More    bool                      // there is more than is shown
 }
 
 // maxHistory is the maximum number of entries of a respondent's history shown.
@@ -77,11 +77,11 @@ const maxHistory = 200
 
 // history reads a respondent's events from the survey's log. It is cached for a few
 // seconds, because the log has no index by respondent.
-func (v *visit) history(r *web.RespondentView) (respondentHistory, error) {
+func (v *visit) history(r *surveyapi.RespondentView) (respondentHistory, error) {
 	return v.d.respondentCache.get(strings.Join([]string{r.Survey, r.ID, v.rights()}, "\n"), func() (past respondentHistory, err error) {
 		query := url.Values{"respondent": {r.ID}, "limit": {strconv.Itoa(maxHistory)}, "since": {r.AddedAt.Format(time.RFC3339)}}
 		for range maxEmptyPages {
-			var page web.SurveyLogList
+			var page surveyapi.SurveyLogList
 			if err := v.get(apiPath("v1", "surveys", r.Survey, "log"), query, &page); err != nil {
 				return past, err
 			}

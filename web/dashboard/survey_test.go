@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"weir/web"
+	"weir/web/surveyapi"
 )
 
 const surveyScope = "surveys:admin contacts:read"
@@ -80,7 +80,7 @@ func TestASurveyIsLaunchedPausedResumedAndStopped(t *testing.T) {
 	b := r.login(surveyScope)
 	state := func(want string) {
 		t.Helper()
-		var s web.SurveyView
+		var s surveyapi.SurveyView
 		r.api("GET", "/v1/surveys/flu", "", &s)
 		if string(s.State) != want {
 			t.Fatalf("the survey is %s, want %s", s.State, want)

@@ -9,8 +9,8 @@ import (
 
 	"weir/ops"
 	"weir/surveys"
-	"weir/web"
 	"weir/web/dashboard/display"
+	"weir/web/surveyapi"
 )
 
 // surveysPerPage is the page size of the list, small because each survey is
@@ -51,7 +51,7 @@ func loadSurveys(v *visit) (*content, error) {
 	if cursor := asked.Get("cursor"); cursor != "" {
 		query.Set("cursor", cursor)
 	}
-	var page web.SurveyList
+	var page surveyapi.SurveyList
 	if err := v.get("/v1/surveys", query, &page); err != nil {
 		return nil, err
 	}
@@ -65,9 +65,9 @@ func loadSurveys(v *visit) (*content, error) {
 
 // surveyCard is a survey on the overview.
 type surveyCard struct {
-	web.SurveySummary
-	Stats      *web.StatsView // nil: not available
-	Bar        display.Bar    // its progress
+	surveyapi.SurveySummary
+	Stats      *surveyapi.StatsView // nil: not available
+	Bar        display.Bar          // its progress
 	FullQuotas int
 }
 
@@ -89,7 +89,7 @@ func (v *visit) surveyCards() ([]surveyCard, error) {
 		return nil, nil
 	}
 	return v.d.surveyCache.get(v.rights(), func() ([]surveyCard, error) {
-		var list web.SurveyList
+		var list surveyapi.SurveyList
 		query := url.Values{"state": {"running,paused,stopping"}, "limit": {strconv.Itoa(maxSurveys)}}
 		if err := v.get("/v1/surveys", query, &list); err != nil {
 			if status, _ := statusOf(err); status == http.StatusNotFound {
@@ -100,7 +100,7 @@ func (v *visit) surveyCards() ([]surveyCard, error) {
 		cards := []surveyCard{}
 		for _, s := range list.Surveys {
 			card := surveyCard{SurveySummary: s}
-			var stats web.StatsView
+			var stats surveyapi.StatsView
 			switch err := v.get(apiPath("v1", "surveys", s.Survey, "stats"), nil, &stats); {
 			case err == nil:
 				card.fill(&stats)
@@ -116,7 +116,7 @@ func (v *visit) surveyCards() ([]surveyCard, error) {
 }
 
 // counted reads the statistics of surveys.
-func (v *visit) counted(list []web.SurveySummary) ([]surveyCard, error) {
+func (v *visit) counted(list []surveyapi.SurveySummary) ([]surveyCard, error) {
 	key := []string{"list", v.rights()}
 	for _, s := range list {
 		key = append(key, s.Survey, string(s.State))
@@ -139,7 +139,7 @@ func (v *visit) counted(list []web.SurveySummary) ([]surveyCard, error) {
 
 // fill draws a survey's progress: toward its target, or otherwise through its
 // respondents.
-func (c *surveyCard) fill(s *web.StatsView) {
+func (c *surveyCard) fill(s *surveyapi.StatsView) {
 	c.Stats = s
 	if s.Target > 0 {
 		c.Bar = display.Bar{Title: "Target", Whole: float64(s.Target), Segments: []display.Segment{{Name: "counted", Class: "c3", Value: float64(s.Counted)}}}
@@ -159,8 +159,8 @@ func (c *surveyCard) fill(s *web.StatsView) {
 
 // surveyStats reads the statistics of a survey; nil: not available, because its
 // definition is no longer valid or it was deleted.
-func (v *visit) surveyStats(name string) (*web.StatsView, error) {
-	var stats web.StatsView
+func (v *visit) surveyStats(name string) (*surveyapi.StatsView, error) {
+	var stats surveyapi.StatsView
 	err := v.get(apiPath("v1", "surveys", name, "stats"), nil, &stats)
 	if status, _ := statusOf(err); err != nil && (status == http.StatusNotFound || status == http.StatusUnprocessableEntity) {
 		return nil, nil

@@ -10,7 +10,7 @@ import (
 
 	"weir"
 	"weir/ops"
-	"weir/web"
+	"weir/web/api"
 )
 
 // visit is one request to the dashboard, with a session that the API accepts.
@@ -21,7 +21,7 @@ type visit struct {
 	id      string // X-Request-Id
 	token   string // empty while no token is needed
 	session bool   // token is the text of a session
-	who     web.WhoView
+	who     api.WhoView
 }
 
 // policy allows pages to load only files of the dashboard, and no inline code.
@@ -73,7 +73,7 @@ func (d *Dashboard) withSession(oneOf []ops.Scope, h handler) http.Handler {
 
 // readIdentity reads the identity and scopes of the session.
 func (v *visit) readIdentity() error {
-	var who web.WhoView
+	var who api.WhoView
 	if err := v.get("/v1/whoami", nil, &who); err != nil {
 		return err
 	}
@@ -112,7 +112,7 @@ func (v *visit) Asset(name string) string { return v.d.Prefix + "/assets/" + v.d
 func (v *visit) Now() time.Time { return v.d.Now() }
 
 // Who returns the identity behind the session.
-func (v *visit) Who() web.WhoView { return v.who }
+func (v *visit) Who() api.WhoView { return v.who }
 
 // Wall reports whether the page is shown on a wall screen.
 func (v *visit) Wall() bool { return v.r.URL.Query().Get("wall") == "1" }

@@ -5,7 +5,8 @@ import (
 	"testing"
 
 	"weir/surveys"
-	"weir/web"
+	"weir/web/api"
+	"weir/web/surveyapi"
 )
 
 // Scenario 121: the page of anything that waits shows the reason.
@@ -20,7 +21,7 @@ func TestScenario121_PagesSayWhyTheirSubjectsWait(t *testing.T) {
 		b.get(path).want(200).has(`id="why"`, sentence)
 	}
 	r.channel("a")
-	var list web.ContactList
+	var list api.ContactList
 	r.api("GET", "/v1/contacts?channel=a&state=queued", "", &list)
 	if len(list.Contacts) == 0 || !strings.Contains(list.Contacts[0].Why, "channel a is paused") {
 		t.Fatalf("the contacts of the channel: %+v", list.Contacts)
@@ -29,7 +30,7 @@ func TestScenario121_PagesSayWhyTheirSubjectsWait(t *testing.T) {
 	reason("/channels/a", "channel a is paused")
 	b.get("/contacts?channel=a").want(200).has("channel a is paused")
 	reason("/surveys/flu", "a draft contacts no respondents; launch it")
-	var people web.RespondentList
+	var people surveyapi.RespondentList
 	r.api("GET", "/v1/surveys/flu/respondents", "", &people)
 	reason("/surveys/flu/respondents/"+people.Respondents[0].ID, "a draft contacts no respondents; launch it")
 	reason("/router/jobs/one", "offered to worker ann; the offer expires at ")

@@ -32,6 +32,7 @@ import (
 	"weir/config"
 	"weir/persistence"
 	"weir/web"
+	"weir/web/auth"
 )
 
 // Options configure a daemon.
@@ -109,7 +110,7 @@ func New(ctx context.Context, o Options) (_ *Daemon, err error) {
 	if err := p.start(ctx, o, &d.cleanups); err != nil {
 		return nil, err
 	}
-	p.trail = web.NewTrail(p.store)
+	p.trail = auth.NewTrail(p.store)
 	d.cleanups.add("audit log", p.trail.Write)
 	d.cleanups.add("uses of tokens", p.gate.Note)
 	d.cleanups.add("chores", run(append(chores(o.Config, p.store), append(guards(p, sharing(o.Config)), append(certificates.chores(), p.hold.chore())...)...), o.Logger))

@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"weir/web"
+	"weir/web/auth"
 	"weir/web/dashboard"
 )
 
@@ -29,6 +30,6 @@ func withDashboard(o Options, api web.Options) (http.Handler, error) {
 	if len(o.Config.RouterKeys) > 0 {
 		signed = routingPath
 	}
-	outer := web.Under(o.Config.PathPrefix, web.Nearby(api.Gate, o.Config.PublicURL, signed, whole))
+	outer := web.Under(o.Config.PathPrefix, auth.LocalOnly(api.Gate, o.Config.PublicURL, signed, whole))
 	return proxies(o.Config).Clients(outer), err
 }

@@ -7,6 +7,7 @@ import (
 	"weir/config"
 	"weir/persistence"
 	"weir/web"
+	"weir/web/auth"
 )
 
 const (
@@ -23,8 +24,8 @@ const (
 // openGate reads the tokens, and returns an error if the API would be open to
 // everyone at an address that other machines can reach. A gate that is closed never
 // opens again, so one check before the address is opened is enough.
-func openGate(ctx context.Context, o Options, store *persistence.Store) (*web.Gate, error) {
-	g := web.NewGate(web.GateOptions{Configured: o.Config.APITokens, Store: store, Sessions: store, Rate: float64(o.Config.RateLimit)})
+func openGate(ctx context.Context, o Options, store *persistence.Store) (*auth.Gate, error) {
+	g := auth.NewGate(auth.GateOptions{Configured: o.Config.APITokens, Store: store, Sessions: store, Rate: float64(o.Config.RateLimit)})
 	if err := g.Refresh(ctx); err != nil {
 		return nil, err
 	}
@@ -58,7 +59,7 @@ func guards(p *parts, shared bool) []chore {
 
 // tokensRead keeps the gate's tokens equal to the store's. Where processes share
 // a store, onTokens registers a function that is called once for each change.
-func tokensRead(gate *web.Gate, shared bool, onTokens func(changed func())) chore {
+func tokensRead(gate *auth.Gate, shared bool, onTokens func(changed func())) chore {
 	read := chore{name: "tokens are read", every: readTokens, step: func(ctx context.Context) (bool, error) { return false, gate.Refresh(ctx) }}
 	if !shared {
 		return read

@@ -24,6 +24,7 @@ import (
 	"weir/routing"
 	"weir/surveys"
 	"weir/web"
+	"weir/web/auth"
 	"weir/web/jobrouter"
 )
 
@@ -37,9 +38,9 @@ type parts struct {
 	tokens    surveys.Tokens                      // of respondents
 	hearing   atomic.Pointer[surveybroker.System] // surveys, for parts that start before them
 	delivery  *delivery.System
-	gate      *web.Gate
+	gate      *auth.Gate
 	hold      *hold
-	trail     *web.Trail
+	trail     *auth.Trail
 	deaf      func(context.Context) error // stops the goroutine of listen
 }
 

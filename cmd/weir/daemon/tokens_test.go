@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"weir/ops"
-	"weir/web"
+	"weir/web/auth"
 )
 
 // shaky is a token store whose reads fail a given number of times.
@@ -34,7 +34,7 @@ func TestTokensAreReadAgainSoonAfterAFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &shaky{}
 		var tell func()
-		read := tokensRead(web.NewGate(web.GateOptions{Store: store}), true, func(changed func()) { tell = changed })
+		read := tokensRead(auth.NewGate(auth.GateOptions{Store: store}), true, func(changed func()) { tell = changed })
 		stop := run([]chore{read}, slog.New(slog.DiscardHandler))
 		time.Sleep(time.Second) // the first read
 		synctest.Wait()

@@ -1,0 +1,104 @@
+package api
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"weir/ops"
+	"weir/web/auth"
+	"weir/web/route"
+	"weir/web/wire"
+)
+
+// AuditView is an entry of the audit log.
+type AuditView struct {
+	ID      string            `json:"id"`
+	At      time.Time         `json:"at"`
+	Token   string            `json:"token,omitempty" doc:"id of the token; absent: none was needed"`
+	Action  string            `json:"action" doc:"operationId of the request" example:"put-channel"`
+	Subject string            `json:"subject,omitempty" doc:"of what: the names in the path" example:"sms"`
+	Status  int               `json:"status" doc:"of the answer"`
+	Request string            `json:"request" doc:"X-Request-Id of the answer"`
+	Changes []AuditChangeView `json:"changes,omitempty" doc:"what the request changed, field by field; absent: nothing that is recorded"`
+}
+
+// AuditChangeView is a field that a request changed.
+type AuditChangeView struct {
+	Field  string `json:"field" doc:"the path to the field, its parts joined by dots" example:"capacity"`
+	Before string `json:"before,omitempty" doc:"absent: it was not set" example:"5"`
+	After  string `json:"after,omitempty" doc:"absent: it is no longer set" example:"50"`
+	Secret bool   `json:"secret,omitempty" doc:"a secret was changed; neither value is recorded"`
+}
+
+// AuditList is one page of the audit log.
+type AuditList struct {
+	Entries    []AuditView `json:"entries"`
+	NextCursor string      `json:"next_cursor,omitempty" doc:"absent on the last page"`
+}
+
+func (s *APIService) auditRoutes() []*route.Route {
+	return []*route.Route{{
+		Method: "GET", Path: "/v1/audit", ID: "list-audit", Tag: "access",
+		Summary: "Who changed what, newest first",
+		Description: "Changes of channels, surveys and respondents and cancellations of contacts, including requests that were refused for lack of a scope. " +
+			"Queued contacts and reported dispositions are not in it. Entries appear within seconds and stay for 90 days. " +
+			"A change of a channel or survey has the value of each changed field before and after; of a secret only that it changed.",
+		Query: append([]wire.Parameter{
+			{Name: "since", Kind: "string", Format: "date-time", Description: "an instant (RFC 3339): entries from then on"},
+			{Name: "until", Kind: "string", Format: "date-time", Description: "an instant (RFC 3339): entries before"},
+		}, route.Paging(100, 1000)...), Handle: s.listAudit,
+		Answers: []route.Answer{{Status: http.StatusOK, Description: "one page", Body: route.TypeOf[AuditList]()}},
+	}}
+}
+
+func (s *APIService) listAudit(c *route.Call) (route.Reply, error) {
+	most := c.Query.Int("limit")
+	f := ops.AuditFilter{Limit: most + 1}
+	f.Since, _ = c.Instant("since")
+	f.Until, _ = c.Instant("until")
+	if cursor := c.Query.Text("cursor"); cursor != "" {
+		var err error
+		if f.Before, err = strconv.ParseInt(cursor, 10, 64); err != nil || f.Before < 1 {
+			c.Errors.Add("/cursor", "format", "must be the next_cursor of a page before")
+		}
+	}
+	if err := c.Invalid(); err != nil {
+		return route.Reply{}, err
+	}
+	rows, err := s.Trail.Entries(c, f)
+	if err != nil {
+		return route.Reply{}, err
+	}
+	page := AuditList{Entries: []AuditView{}}
+	if len(rows) > most {
+		rows = rows[:most]
+		page.NextCursor = strconv.FormatInt(rows[most-1].ID, 10)
+	}
+	for _, e := range rows {
+		page.Entries = append(page.Entries, AuditView{
+			ID: strconv.FormatInt(e.ID, 10), At: e.At.UTC(), Token: e.Token, Action: e.Action, Subject: e.Subject, Status: e.Status, Request: e.Request,
+			Changes: changeViews(e.Changes, c.PII()),
+		})
+	}
+	return route.Reply{Status: http.StatusOK, Body: page}, nil
+}
+
+// changeViews returns the view of changes, with phone numbers masked unless
+// pii.
+func changeViews(list []ops.FieldChange, pii bool) []AuditChangeView {
+	var out []AuditChangeView
+	for _, c := range list {
+		v := AuditChangeView(c)
+		if !pii {
+			mask := auth.MaskValue
+			if strings.Contains(c.Field, "messages") {
+				mask = auth.MaskText
+			}
+			v.Before, v.After = mask(v.Before), mask(v.After)
+		}
+		out = append(out, v)
+	}
+	return out
+}

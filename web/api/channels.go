@@ -1,0 +1,400 @@
+package api
+
+import (
+	"context"
+	"maps"
+	"math"
+	"net/http"
+	"reflect"
+	"strings"
+
+	"weir"
+	"weir/channels"
+	"weir/ops"
+	"weir/web/callbacks"
+	"weir/web/route"
+	"weir/web/wire"
+)
+
+// maxTries is the max number of attempts at a change that conflicts with
+// concurrent changes.
+const maxTries = 5
+
+// pageOfChannels reads the page of channels that limit and cursor select.
+func (s *APIService) pageOfChannels(c *route.Call) (_ []weir.Channel, next string, err error) {
+	most := c.Query.Int("limit")
+	after, err := c.AfterName("channels")
+	if err != nil {
+		return nil, "", err
+	}
+	rows, err := s.Store.Channels(c, after, most+1)
+	if len(rows) > most {
+		rows = rows[:most]
+		next = wire.NameCursor("channels", rows[most-1].Name)
+	}
+	return rows, next, err
+}
+
+func (s *APIService) listChannels(c *route.Call) (route.Reply, error) {
+	rows, next, err := s.pageOfChannels(c)
+	if err != nil {
+		return route.Reply{}, err
+	}
+	page := ChannelList{Channels: []ChannelView{}, NextCursor: next}
+	figures, err := s.Broker.FiguresOf(c, rows)
+	if err != nil {
+		return route.Reply{}, err
+	}
+	for i := range rows {
+		page.Channels = append(page.Channels, s.shownChannel(rows[i], figures[i]))
+	}
+	return route.Reply{Status: http.StatusOK, Body: page}, nil
+}
+
+func (s *APIService) getChannel(c *route.Call) (route.Reply, error) {
+	ch, err := s.channel(c, c.Request.PathValue("channel"))
+	if err != nil {
+		return route.Reply{}, err
+	}
+	v, err := s.channelView(c, ch)
+	return route.Reply{Status: http.StatusOK, Body: v}, err
+}
+
+// channel finds a channel by the name in a path.
+func (s *APIService) channel(ctx context.Context, name string) (weir.Channel, error) {
+	if !callbacks.ChannelName.MatchString(name) {
+		return weir.Channel{}, weir.Errorf(weir.CodeNotFound, "there is no such channel")
+	}
+	ch, err := s.Store.Channel(ctx, name)
+	if err == nil && ch.Deleted || weir.CodeOf(err) == weir.CodeNotFound {
+		return weir.Channel{}, weir.Errorf(weir.CodeNotFound, "there is no channel %s", name)
+	}
+	return ch, err
+}
+
+func (s *APIService) putChannel(c *route.Call) (route.Reply, error) {
+	want := weir.Channel{Name: c.Request.PathValue("channel"), Capacity: s.DefaultCapacity, Settings: weir.Settings{}}
+	if !callbacks.ChannelName.MatchString(want.Name) {
+		c.Errors.Add("/channel", "format", "the name in the path must be 1 to 63 characters of a-z, 0-9, dot, underscore and hyphen, and begin with a letter or digit")
+	}
+	want.Type, _ = c.Body["type"].(string)
+	want.Title, _ = c.Body["name"].(string)
+	want.Paused, _ = c.Body["paused"].(bool)
+	if n, ok := c.Body["capacity"].(float64); ok && n >= weir.MinCapacity && n <= weir.MaxCapacity {
+		want.Capacity = int(n)
+	}
+	if given, ok := c.Body["settings"].(map[string]any); ok {
+		want.Settings = given
+	}
+	s.checkChannel(want, &c.Errors)
+	if err := c.Invalid(); err != nil {
+		return route.Reply{}, err
+	}
+	ch, before, created, err := s.put(c, want, c.Query.Bool("force"))
+	if err != nil {
+		return route.Reply{}, err
+	}
+	s.changed(c, ch)
+	if !created {
+		return s.channelReply(c, http.StatusOK, before, ch)
+	}
+	out, err := s.channelReply(c, http.StatusCreated, before, ch)
+	out.Location = "/v1/channels/" + ch.Name
+	return out, err
+}
+
+// checkChannel finds errors that depend on the channel type.
+func (s *APIService) checkChannel(ch weir.Channel, wrong *wire.FieldErrors) {
+	if ch.Type == "" {
+		return // reported by the schema
+	}
+	t, ok := s.Directory.Type(ch.Type)
+	if !ok {
+		wrong.Add("/type", "enum", "must be one of %s", typeNames(s.Directory.Types()))
+		return
+	}
+	for _, f := range t.CheckSettings(ch.Settings, ch.Capacity) {
+		f.Pointer = "/settings" + f.Pointer
+		wrong.Append(f)
+	}
+}
+
+// checkMove finds stored secrets that a patch would send to another place.
+func (s *APIService) checkMove(ch *weir.Channel, was weir.Settings, c *route.Call) {
+	t, ok := s.Directory.Type(ch.Type)
+	if !ok {
+		return // reported by checkChannel
+	}
+	given, _ := c.Body["settings"].(map[string]any)
+	for _, f := range t.CheckMove(was, ch.Settings, given) {
+		f.Pointer = "/settings" + f.Pointer
+		c.Errors.Append(f)
+	}
+}
+
+// put creates a channel or replaces the one with that name. If two requests
+// create it at once, the second one replaces it.
+func (s *APIService) put(ctx context.Context, want weir.Channel, force bool) (_, before weir.Channel, created bool, err error) {
+	have, err := s.Store.Channel(ctx, want.Name)
+	if weir.CodeOf(err) == weir.CodeNotFound {
+		have, created, err = s.Store.PutChannel(ctx, want)
+		if weir.CodeOf(err) != weir.CodeConflict {
+			return have, before, created, err
+		}
+		have, err = s.Store.Channel(ctx, want.Name)
+	}
+	if err != nil {
+		return weir.Channel{}, before, false, err
+	}
+	have, err = s.update(ctx, have, force, func(ch *weir.Channel) error {
+		before = *ch
+		if ch.Type != want.Type {
+			return errTypeChange(*ch)
+		}
+		ch.Title, ch.Capacity, ch.Paused, ch.Settings = want.Title, want.Capacity, want.Paused, want.Settings
+		return nil
+	})
+	return have, before, false, err
+}
+
+// update changes a channel under optimistic locking by version, and retries
+// after a concurrent change. A change without effect writes nothing. force
+// allows a move to another place at the provider while contacts are in flight.
+func (s *APIService) update(ctx context.Context, have weir.Channel, force bool, change func(*weir.Channel) error) (weir.Channel, error) {
+	for try := 1; ; try++ {
+		if have.Deleting {
+			return weir.Channel{}, weir.Errorf(weir.CodeConflict, "channel %s is being deleted", have.Name)
+		}
+		next := have
+		if err := change(&next); err != nil {
+			return weir.Channel{}, err
+		}
+		if reflect.DeepEqual(next, have) {
+			return have, nil
+		}
+		if err := s.refuseMove(ctx, have, next); err != nil && !force {
+			return weir.Channel{}, err
+		}
+		stored, err := s.Store.UpdateChannel(ctx, next)
+		if weir.CodeOf(err) != weir.CodeConflict || try == maxTries {
+			return stored, err
+		}
+		if have, err = s.channel(ctx, have.Name); err != nil {
+			return weir.Channel{}, err
+		}
+	}
+}
+
+// refuseMove rejects a change of place while attempts are in flight. Weir would
+// otherwise query or cancel them at a place where the same name may belong to
+// someone else's.
+func (s *APIService) refuseMove(ctx context.Context, from, to weir.Channel) error {
+	t, err := s.typeOfChannel(from)
+	if err != nil {
+		return err
+	}
+	keys := t.Moves(from.Settings, to.Settings)
+	if len(keys) == 0 {
+		return nil
+	}
+	f, err := s.Broker.Figures(ctx, from)
+	if err != nil || f.InFlight == 0 {
+		return err
+	}
+	out := &weir.Error{Code: weir.CodeConflict, Message: "contacts are in flight where the present settings point; pause the channel and wait for them, or use ?force=true"}
+	for _, k := range keys {
+		out.Fields = append(out.Fields, weir.FieldError{Pointer: "/settings/" + k, Code: "conflict", Detail: "says where the provider has the contacts in flight"})
+	}
+	return out
+}
+
+func errTypeChange(ch weir.Channel) error {
+	return &weir.Error{
+		Code: weir.CodeConflict, Message: "a channel's type never changes; delete the channel and create it anew",
+		Fields: []weir.FieldError{{Pointer: "/type", Code: "conflict", Detail: "is " + ch.Type}},
+	}
+}
+
+func (s *APIService) patchChannel(c *route.Call) (route.Reply, error) {
+	have, err := s.channel(c, c.Request.PathValue("channel"))
+	if err != nil {
+		return route.Reply{}, err
+	}
+	schemaWrong, before := c.Errors.List, have
+	ch, err := s.update(c, have, c.Query.Bool("force"), func(ch *weir.Channel) error {
+		before = *ch
+		s.patch(ch, c.Body)
+		c.Errors.List = schemaWrong[:len(schemaWrong):len(schemaWrong)]
+		s.checkChannel(*ch, &c.Errors)
+		s.checkMove(ch, before.Settings, c)
+		if err := c.Invalid(); err != nil {
+			return err
+		}
+		if t, ok := c.Body["type"]; ok && t != ch.Type {
+			return errTypeChange(*ch)
+		}
+		return nil
+	})
+	if err != nil {
+		return route.Reply{}, err
+	}
+	s.changed(c, ch)
+	return s.channelReply(c, http.StatusOK, before, ch)
+}
+
+// patch merges a patch into a channel. It ignores values of a wrong type; the
+// schema check reports them.
+func (s *APIService) patch(ch *weir.Channel, patch map[string]any) {
+	taken := func(name string) bool { v, given := patch[name]; return given && v == nil }
+	if v, ok := patch["name"].(string); ok || taken("name") {
+		ch.Title = v
+	}
+	if v, ok := patch["capacity"].(float64); ok && v >= weir.MinCapacity && v <= weir.MaxCapacity {
+		ch.Capacity = int(v)
+	} else if taken("capacity") {
+		ch.Capacity = s.DefaultCapacity // a removed field takes its default
+	}
+	if v, ok := patch["paused"].(bool); ok || taken("paused") {
+		ch.Paused = v
+	}
+	merged := weir.Settings{}
+	for k, v := range ch.Settings {
+		merged[k] = v
+	}
+	settings, _ := patch["settings"].(map[string]any)
+	for k, v := range settings {
+		if v == nil {
+			delete(merged, k)
+		} else {
+			merged[k] = v
+		}
+	}
+	ch.Settings = merged
+}
+
+// changed invalidates what this process caches of a channel.
+func (s *APIService) changed(ctx context.Context, ch weir.Channel) {
+	s.Index.Forget(ch.Name)
+	s.Broker.Changed(ctx, ch.ID)
+	s.Changed(ch)
+}
+
+func (s *APIService) deleteChannel(c *route.Call) (route.Reply, error) {
+	ch, err := s.channel(c, c.Request.PathValue("channel"))
+	if err != nil {
+		return route.Reply{}, err
+	}
+	done := true
+	if c.Query.Bool("cancel") {
+		done, err = s.Broker.Delete(c, ch.ID)
+	} else {
+		err = s.Store.DeleteChannel(c, ch.ID)
+	}
+	if weir.CodeOf(err) == weir.CodeConflict {
+		return route.Reply{}, weir.Errorf(weir.CodeConflict, "channel %s has open contacts; wait for them or delete it with ?cancel=true", ch.Name)
+	}
+	if err != nil {
+		return route.Reply{}, err
+	}
+	s.changed(c, ch)
+	if !done {
+		return route.Reply{Status: http.StatusAccepted, Body: DeletingView{ch.Name, true}}, nil
+	}
+	s.Directory.Forget(ch.ID)
+	s.Deleted(ch)
+	return route.Reply{Status: http.StatusNoContent}, nil
+}
+
+// channelReply returns the response to a change of a channel.
+func (s *APIService) channelReply(ctx context.Context, status int, before, ch weir.Channel) (route.Reply, error) {
+	v, err := s.channelView(ctx, ch)
+	return route.Reply{Status: status, Body: v, Changes: s.channelChanges(before, ch)}, err
+}
+
+// channelView returns a channel with its figures and without its secrets.
+func (s *APIService) channelView(ctx context.Context, ch weir.Channel) (ChannelView, error) {
+	f, err := s.Broker.Figures(ctx, ch)
+	if err != nil {
+		return ChannelView{}, err
+	}
+	return s.shownChannel(ch, f), nil
+}
+
+func (s *APIService) shownChannel(ch weir.Channel, f ops.Figures) ChannelView {
+	v := ChannelView{
+		Channel: ch.Name, Type: ch.Type, Name: ch.Title, Capacity: ch.Capacity, Paused: ch.Paused,
+		Settings: weir.Settings{}, State: f.Health, StateReason: f.HealthReason, Deleting: ch.Deleting,
+		InFlight: f.InFlight, Sending: f.Sending, Active: f.Active, Unknown: f.Unknown,
+		Queued: f.Queued, Blocked: f.Blocked, OldestQueuedAt: wire.Instant(f.OldestQueuedAt),
+		Why: f.Why.Text, WhyCode: f.Why.Code, Breaker: BreakerView{State: breakerWord(f.Breaker)}, SentPerMinute: math.Round(f.SentPerMinute*100) / 100,
+		CreatedAt: ch.Created.UTC(), UpdatedAt: ch.Updated.UTC(),
+	}
+	// For an unknown channel type, Weir cannot tell which settings are secret,
+	// so it shows none.
+	if t, ok := s.Directory.Type(ch.Type); ok {
+		if shown := t.Redact(ch.Settings); shown != nil {
+			v.Settings = shown
+		}
+	}
+	if f.Breaker == ops.BreakerOpen {
+		v.Breaker.Until = wire.Instant(f.BreakerUntil)
+	}
+	if f.NextDue.After(s.Now()) {
+		v.NextDueAt = wire.Instant(f.NextDue)
+	}
+	if at := f.Reconciliation.At; !at.IsZero() {
+		v.LastCollection = &CollectView{at.UTC(), f.Reconciliation.Checked, f.Reconciliation.Resolved}
+	}
+	return v
+}
+
+func breakerWord(b ops.Breaker) string {
+	switch b {
+	case ops.BreakerOpen:
+		return "open"
+	case ops.BreakerProbing:
+		return "half_open"
+	default:
+		return "closed"
+	}
+}
+
+// typeOfChannel returns the channel type of a stored channel.
+func (s *APIService) typeOfChannel(ch weir.Channel) (*channels.Type, error) {
+	t, ok := s.Directory.Type(ch.Type)
+	if !ok {
+		return nil, weir.Errorf(weir.CodeConflict, "this program has no channel type %s", ch.Type)
+	}
+	return t, nil
+}
+
+// channelChanges lists the differences between two versions of a channel.
+// Settings that the channel type does not show, or of an unknown type, count as
+// secret.
+func (s *APIService) channelChanges(before, after weir.Channel) []ops.FieldChange {
+	doc := func(ch weir.Channel) map[string]any {
+		settings := map[string]any{}
+		maps.Copy(settings, ch.Settings)
+		out := map[string]any{"settings": settings}
+		if ch.ID != 0 || ch.Capacity != 0 {
+			out["type"], out["capacity"], out["paused"] = ch.Type, ch.Capacity, ch.Paused
+		}
+		if ch.Title != "" {
+			out["name"] = ch.Title
+		}
+		return out
+	}
+	shown := map[string]any{}
+	if t, ok := s.Directory.Type(after.Type); ok {
+		for _, ch := range []weir.Channel{before, after} {
+			flattened := map[string]string{}
+			route.Flatten("settings", map[string]any(t.Redact(ch.Settings)), flattened)
+			for path := range flattened {
+				shown[path] = true
+			}
+		}
+	}
+	return route.ChangesOf(doc(before), doc(after), func(path string) bool {
+		return strings.HasPrefix(path, "settings.") && shown[path] == nil
+	})
+}

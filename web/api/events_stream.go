@@ -1,0 +1,156 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"time"
+
+	"weir/web/route"
+)
+
+// stream is one client that follows the log. It has no queue: events that it
+// has not read stay in the log, so a slow client costs no more than a fast one.
+// The deadline of its connection disconnects a client that reads nothing.
+type stream struct {
+	*APIService
+	c      *route.Call
+	filter *eventFilter
+	out    *route.Deadlines
+	after  int64 // how far the log was read
+	told   int64 // last id sent to the client
+	beat   time.Time
+}
+
+// streamEvents follows the log until the client disconnects or this process
+// shuts down.
+func (s *APIService) streamEvents(c *route.Call, w http.ResponseWriter, f *eventFilter) error {
+	if s.Draining() {
+		return route.ErrDraining()
+	}
+	leave, ok := s.Streams.Acquire(c, c.Principal.ID(), 0)
+	if !ok {
+		return errStreams()
+	}
+	defer leave()
+	after, err := s.beginning(c)
+	if err != nil {
+		return err
+	}
+	news := make(chan struct{}, 1)
+	defer s.Events.OnEvents(func() {
+		select {
+		case news <- struct{}{}:
+		default:
+		}
+	})()
+	st := &stream{APIService: s, c: c, filter: f, out: route.NewDeadlines(w), after: after, told: after, beat: time.Now()}
+	st.out.ClearRead()
+	w.Header().Set("Content-Type", StreamType)
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("X-Accel-Buffering", "no") // so that proxies do not buffer it
+	if c.Request.Method == http.MethodHead {  // a HEAD response has no body, so a write would never fail
+		w.WriteHeader(http.StatusOK)
+		return nil
+	}
+	if st.send("retry: "+strconv.Itoa(retryAfterEnd)+"\n\n") == nil {
+		st.follow(news)
+	}
+	return nil
+}
+
+// beginning returns the id after which a stream begins.
+func (s *APIService) beginning(c *route.Call) (int64, error) {
+	if text := c.Request.Header.Get("Last-Event-ID"); text != "" {
+		return place(c, text, "/Last-Event-ID")
+	}
+	if after, ok := c.Query["after"].(int64); ok {
+		return after, nil
+	}
+	ctx, cancel := route.StepTimeout(c)
+	defer cancel()
+	return s.Events.LatestEvent(ctx)
+}
+
+// follow sends events as they arrive.
+func (st *stream) follow(news <-chan struct{}) {
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	for !st.Draining() && st.c.Principal.StillAdmitted() {
+		more, err := st.next()
+		if err != nil {
+			return // the client reconnects with its last id
+		}
+		if more {
+			continue
+		}
+		select {
+		case <-st.c.Done():
+			return
+		case <-news:
+		case now := <-tick.C:
+			if now.Sub(st.beat) >= beatEvery && st.heartbeat() != nil {
+				return
+			}
+		}
+	}
+}
+
+// next sends a bounded number of events.
+func (st *stream) next() (more bool, err error) {
+	ctx, cancel := route.StepTimeout(st.c)
+	defer cancel()
+	list, err := st.Events.EventsSince(ctx, st.after, eventsRead)
+	if err != nil || len(list) == 0 {
+		return false, err
+	}
+	var b bytes.Buffer
+	for i := range list {
+		st.after = list[i].ID
+		if !st.filter.passes(&list[i]) {
+			continue
+		}
+		if err := writeEvent(&b, shownEvent(st.c, &list[i])); err != nil {
+			return false, err
+		}
+		st.told = list[i].ID
+		if b.Len() >= route.PageBytes {
+			break
+		}
+	}
+	if b.Len() == 0 {
+		return true, nil
+	}
+	return true, st.send(b.String())
+}
+
+// writeEvent writes one event. Its JSON has no line break.
+func writeEvent(b *bytes.Buffer, v EventView) error {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b.WriteString("id: " + v.ID + "\ndata: ")
+	b.Write(raw)
+	b.WriteString("\n\n")
+	return nil
+}
+
+// heartbeat shows that the stream is alive. An id without data gives the client
+// its position past filtered events without dispatching an event.
+func (st *stream) heartbeat() error {
+	if st.after > st.told {
+		st.told = st.after
+		return st.send(":\nid: " + strconv.FormatInt(st.after, 10) + "\n\n")
+	}
+	return st.send(":\n\n")
+}
+
+func (st *stream) send(text string) error {
+	st.beat = time.Now()
+	if _, err := st.out.Write([]byte(text)); err != nil {
+		return err
+	}
+	return st.out.Flush()
+}

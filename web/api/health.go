@@ -1,0 +1,93 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"weir"
+	"weir/web/wire"
+)
+
+// readyTime is the timeout of the store's readiness check.
+const readyTime = 2 * time.Second
+
+// MetricsPath is the one route outside the JSON API that requires a scope.
+const MetricsPath = "/metrics"
+
+// Readiness is the body of /readyz.
+type Readiness struct {
+	Ready   bool     `json:"ready"`
+	Reasons []string `json:"reasons,omitempty" doc:"what is wrong"`
+	Router  string   `json:"router,omitempty" enum:"serving,replaying,standby,stopping" doc:"what the job router does in this process: it answers only while it is serving; replaying: it reads its state; standby: another process runs it"`
+	// HeldSince does not affect readiness: requests are served.
+	HeldSince *time.Time `json:"held_since,omitempty" doc:"when it was started with --paused: nothing is sent until weir resume"`
+}
+
+// RouterServing is the phase in which the router serves requests.
+const RouterServing = "serving"
+
+// Liveness is the body of /livez.
+type Liveness struct {
+	Status string `json:"status" enum:"alive" doc:"always alive"`
+}
+
+// Livez reports that the process responds. It checks no dependency: a store
+// that is down is no reason to kill the process.
+func Livez(w http.ResponseWriter, _ *http.Request) {
+	wire.WriteJSON(w, http.StatusOK, Liveness{Status: "alive"})
+}
+
+// Readyz reports whether requests should come here. The router's phase is part
+// of the response but does not affect it: the rest of the API works without the
+// router.
+func (s *APIService) Readyz(w http.ResponseWriter, r *http.Request) {
+	writeReadiness(w, s.readiness(r.Context()))
+}
+
+// ReadyRouter reports whether requests below /routing/ should come here.
+func (s *APIService) ReadyRouter(w http.ResponseWriter, r *http.Request) {
+	out := s.readiness(r.Context())
+	if out.Router != RouterServing {
+		out.Reasons = append(out.Reasons, "router: "+cmp.Or(out.Router, "not part of this process"))
+	}
+	writeReadiness(w, out)
+}
+
+func (s *APIService) readiness(ctx context.Context) (out Readiness) {
+	ctx, cancel := context.WithTimeout(ctx, readyTime)
+	defer cancel()
+	if s.Router != nil {
+		out.Router = s.Router()
+	}
+	if s.Draining() {
+		out.Reasons = append(out.Reasons, "draining: the process is shutting down")
+	}
+	if err := s.Store.Ready(ctx); err != nil {
+		out.Reasons = append(out.Reasons, "store: "+storeTrouble(err))
+	}
+	if since := s.heldSince(); !since.IsZero() {
+		out.HeldSince = &since
+	}
+	return out
+}
+
+func writeReadiness(w http.ResponseWriter, out Readiness) {
+	out.Ready = out.Reasons == nil
+	status := http.StatusOK
+	if !out.Ready {
+		status = http.StatusServiceUnavailable
+	}
+	wire.WriteJSON(w, status, out)
+}
+
+// storeTrouble describes a store failure without the details that only the log
+// may hold.
+func storeTrouble(err error) string {
+	if e, ok := errors.AsType[*weir.Error](err); ok {
+		return wire.PublicMessage(e)
+	}
+	return "it does not answer"
+}

@@ -1,0 +1,64 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"weir/web/route"
+)
+
+// Hold keeps Weir from dispatching anything until it is released.
+type Hold interface {
+	// Since returns when the hold began; zero: there is none.
+	Since() time.Time
+	// Release ends the hold, durably and for every process.
+	Release(ctx context.Context) error
+}
+
+// HoldView reports whether Weir is held.
+type HoldView struct {
+	Held  bool       `json:"held" doc:"nothing is sent until DELETE /v1/hold"`
+	Since *time.Time `json:"since,omitempty" doc:"when that began"`
+}
+
+func (s *APIService) holdRoutes() []*route.Route {
+	return []*route.Route{
+		{
+			Method: "GET", Path: "/v1/hold", ID: "get-hold", Tag: "channels",
+			Summary: "Whether Weir was started with --paused and sends nothing", Handle: s.getHold,
+			Answers: []route.Answer{{Status: http.StatusOK, Description: "whether Weir sends", Body: route.TypeOf[HoldView]()}},
+		},
+		{
+			Method: "DELETE", Path: "/v1/hold", ID: "release-hold", Tag: "channels",
+			Summary:     "Resume a Weir that was started with --paused",
+			Description: "Channels, surveys, deliveries of events and calls of functions go on. Channels that are paused themselves stay paused.",
+			Handle:      s.releaseHold,
+			Answers:     []route.Answer{{Status: http.StatusOK, Description: "Weir sends", Body: route.TypeOf[HoldView]()}},
+		},
+	}
+}
+
+func (s *APIService) heldSince() time.Time {
+	if s.Hold == nil {
+		return time.Time{}
+	}
+	return s.Hold.Since()
+}
+
+func (s *APIService) getHold(*route.Call) (route.Reply, error) {
+	v := HoldView{}
+	if since := s.heldSince(); !since.IsZero() {
+		v = HoldView{Held: true, Since: &since}
+	}
+	return route.Reply{Status: http.StatusOK, Body: v}, nil
+}
+
+func (s *APIService) releaseHold(c *route.Call) (route.Reply, error) {
+	if s.Hold != nil {
+		if err := s.Hold.Release(c); err != nil {
+			return route.Reply{}, err
+		}
+	}
+	return s.getHold(c)
+}

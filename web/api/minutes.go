@@ -1,0 +1,313 @@
+package api
+
+import (
+	"net/http"
+	"time"
+
+	"weir"
+	"weir/ops"
+	"weir/web/route"
+	"weir/web/wire"
+)
+
+// Limits of one request for minutes.
+const (
+	minutesKept = 48 * time.Hour
+	maxSpan     = 24 * time.Hour // for all channels
+	usualSpan   = 3 * time.Hour
+	maxChannels = 500
+)
+
+// steps maps the names of the steps to their widths.
+func steps() map[string]time.Duration {
+	return map[string]time.Duration{"1m": time.Minute, "5m": 5 * time.Minute, "15m": 15 * time.Minute, "1h": time.Hour}
+}
+
+// MinutesView shows the activity of one channel, step by step.
+type MinutesView struct {
+	Channel string       `json:"channel"`
+	Step    string       `json:"step" enum:"1m,5m,15m,1h"`
+	Since   time.Time    `json:"since" doc:"the beginning of the first step"`
+	Until   time.Time    `json:"until" doc:"the end of the last step, which may be to come"`
+	Minutes []MinuteView `json:"minutes" nullable:"false" doc:"every step of that time, oldest first; the last one goes on if until is to come"`
+}
+
+// MinuteView is one step of a channel.
+type MinuteView struct {
+	At            time.Time     `json:"at" doc:"its beginning"`
+	Accepted      int64         `json:"accepted" doc:"contacts"`
+	Sent          int64         `json:"sent" doc:"hand-overs that the provider took"`
+	SendFailed    int64         `json:"send_failed" doc:"hand-overs that it did not take, or whose result was lost"`
+	Finished      FinishedView  `json:"finished" doc:"contacts that ended, by outcome; absent: none"`
+	Callbacks     CallbacksView `json:"callbacks" doc:"reports of the provider, by what they did; absent: none"`
+	CollectorRuns int64         `json:"collector_runs" doc:"how often silent contacts were looked for"`
+	Reconciled    int64         `json:"reconciled" doc:"contacts that were settled by asking the provider"`
+	InFlight      *int64        `json:"in_flight,omitempty" doc:"slots, at the end; this and the next three are absent when not known, and stand as they were where nothing changed"`
+	InFlightMost  *int64        `json:"in_flight_most,omitempty" doc:"most slots at one moment"`
+	Queued        *int64        `json:"queued,omitempty" doc:"contacts that waited at the end, as far as the broker knew"`
+	Capacity      *int64        `json:"capacity,omitempty" doc:"at the end"`
+}
+
+// FinishedView counts contacts that are done, by outcome.
+type FinishedView struct {
+	Completed  int64 `json:"completed,omitempty"`
+	Busy       int64 `json:"busy,omitempty"`
+	NoAnswer   int64 `json:"no_answer,omitempty"`
+	Failed     int64 `json:"failed,omitempty"`
+	Expired    int64 `json:"expired,omitempty"`
+	Canceled   int64 `json:"canceled,omitempty"`
+	Lost       int64 `json:"lost,omitempty"`
+	DeadLetter int64 `json:"dead_letter,omitempty"`
+}
+
+// CallbacksView counts reports of a provider, by verdict.
+type CallbacksView struct {
+	Applied   int64 `json:"applied,omitempty"`
+	Duplicate int64 `json:"duplicate,omitempty"`
+	Late      int64 `json:"late,omitempty"`
+	Unknown   int64 `json:"unknown,omitempty" doc:"of no attempt of ours"`
+	Forwarded int64 `json:"forwarded,omitempty" doc:"passed on to the process that runs the channel, which does not count them again"`
+}
+
+// AllMinutesView shows the activity of many channels, for small charts.
+type AllMinutesView struct {
+	Step       string           `json:"step" enum:"15m,1h"`
+	Since      time.Time        `json:"since" doc:"the beginning of the first step"`
+	Until      time.Time        `json:"until" doc:"the end of the last step, which may be to come"`
+	Channels   []ChannelMinutes `json:"channels" nullable:"false" doc:"by name; those on which nothing happened in that time are left out"`
+	NextCursor string           `json:"next_cursor,omitempty" doc:"absent on the last page"`
+}
+
+// ChannelMinutes holds the steps of one channel, one number per step.
+type ChannelMinutes struct {
+	Channel      string  `json:"channel"`
+	Accepted     []int64 `json:"accepted" nullable:"false"`
+	Sent         []int64 `json:"sent" nullable:"false"`
+	SendFailed   []int64 `json:"send_failed" nullable:"false"`
+	Finished     []int64 `json:"finished" nullable:"false" doc:"contacts that ended, however"`
+	Completed    []int64 `json:"completed" nullable:"false" doc:"contacts that ended well"`
+	InFlightMost []int64 `json:"in_flight_most" nullable:"false" doc:"most slots at one moment; 0 also where that is not known"`
+	Queued       []int64 `json:"queued" nullable:"false" doc:"contacts that waited at the end; 0 also where that is not known"`
+}
+
+func (s *APIService) minuteRoutes() []*route.Route {
+	span := func(words ...string) []wire.Parameter {
+		return []wire.Parameter{
+			{Name: "since", Kind: "string", Format: "date-time", Description: "an instant (RFC 3339); absent: three hours before until"},
+			{Name: "until", Kind: "string", Format: "date-time", Description: "an instant (RFC 3339); absent: now"},
+			{Name: "step", Kind: "string", Enum: words, Single: true, Default: words[0], Description: "width of a step; since and until are cut to whole ones"},
+		}
+	}
+	const help = "Counted in memory by each process and stored once a minute, so that a crash loses the last minute of the charts, and of nothing else. " +
+		"The minute under way is in it as far as the process that is asked has seen it. Minutes are kept for 48 hours."
+	return []*route.Route{
+		{
+			Method: "GET", Path: "/v1/channels/{channel}/minutes", ID: "get-minutes", Tag: "channels",
+			Summary: "What happened on a channel, minute by minute", Description: help,
+			Query: span("1m", "5m", "15m", "1h"), Handle: s.channelMinutes,
+			Answers: []route.Answer{{Status: http.StatusOK, Description: "every step of the time", Body: route.TypeOf[MinutesView]()}},
+			Codes:   []weir.Code{weir.CodeNotFound},
+		},
+		{
+			Method: "GET", Path: "/v1/minutes", ID: "list-minutes", Tag: "channels",
+			Summary:     "What happened on all channels, for small charts",
+			Description: help + " At most 24 hours in one call; a page is of so many channels by name, also of those that are left out.",
+			Query:       append(span("15m", "1h"), route.Paging(200, maxChannels)...), Handle: s.allMinutes,
+			Answers: []route.Answer{{Status: http.StatusOK, Description: "one page of channels", Body: route.TypeOf[AllMinutesView]()}},
+		},
+	}
+}
+
+// span is an interval in whole steps.
+type span struct {
+	word         string
+	step         time.Duration
+	since, until time.Time
+}
+
+func (s *APIService) span(c *route.Call, most time.Duration) (span, error) {
+	now := s.Now()
+	p := span{word: c.Query.Text("step"), until: now}
+	var ok bool
+	if p.step, ok = steps()[p.word]; !ok {
+		c.Errors.Add("/step", "enum", "must be one of the steps")
+		p.step = time.Minute
+	}
+	if t, given := c.Instant("until"); given && t.Before(now) {
+		p.until = t
+	}
+	p.since = p.until.Add(-usualSpan)
+	if t, given := c.Instant("since"); given {
+		p.since = t
+	}
+	switch {
+	case p.since.After(p.until):
+		c.Errors.Add("/since", "range", "must be before until, and not to come")
+	case p.until.Sub(p.since) > most:
+		c.Errors.Add("/since", "range", "must be at most %v before until", most)
+	}
+	p.since = p.since.UTC().Truncate(p.step)
+	if cut := p.until.UTC().Truncate(p.step); cut.Before(p.until) || cut.Equal(p.since) {
+		p.until = cut.Add(p.step)
+	} else {
+		p.until = cut
+	}
+	return p, c.Invalid()
+}
+
+// unwritten returns the minutes that are counted but not stored yet, consistent
+// with a read of the store. If minutes were stored meanwhile, it reads again,
+// up to maxTries times, so that nothing is counted twice or missed.
+func (s *APIService) unwritten(read func() error) ([]ops.Minute, error) {
+	for try := 1; ; try++ {
+		before := oldest(s.Broker.CurrentMinutes())
+		if err := read(); err != nil {
+			return nil, err
+		}
+		list := s.Broker.CurrentMinutes()
+		if oldest(list).Equal(before) || try == maxTries {
+			return list, nil
+		}
+	}
+}
+
+func oldest(list []ops.Minute) time.Time {
+	var at time.Time
+	for i := range list {
+		if at.IsZero() || list[i].At.Before(at) {
+			at = list[i].At
+		}
+	}
+	return at
+}
+
+func (s *APIService) channelMinutes(c *route.Call) (route.Reply, error) {
+	p, err := s.span(c, minutesKept)
+	if err != nil {
+		return route.Reply{}, err
+	}
+	ch, err := s.channel(c, c.Request.PathValue("channel"))
+	if err != nil {
+		return route.Reply{}, err
+	}
+	var list []ops.Minute
+	var before *ops.Minute
+	current, err := s.unwritten(func() (err error) {
+		list, before, err = s.Minutes.Minutes(c, ch.ID, p.since, p.until)
+		return err
+	})
+	if err != nil {
+		return route.Reply{}, err
+	}
+	for i := range current {
+		if current[i].Channel == ch.ID {
+			list = append(list, current[i])
+		}
+	}
+	return route.Reply{Status: http.StatusOK, Body: MinutesView{
+		Channel: ch.Name, Step: p.word, Since: p.since, Until: p.until, Minutes: minuteViews(p, list, before),
+	}}, nil
+}
+
+// minuteViews sums minutes into steps. A gauge keeps its last value where
+// nothing changed.
+func minuteViews(p span, list []ops.Minute, last *ops.Minute) []MinuteView {
+	all := make([]ops.Minute, p.until.Sub(p.since)/p.step)
+	for i := range list {
+		if at := list[i].At; !at.Before(p.since) && at.Before(p.until) {
+			all[at.Sub(p.since)/p.step].Add(&list[i])
+		}
+	}
+	views := make([]MinuteView, len(all))
+	for i := range all {
+		m := &all[i]
+		if last != nil && last.Gauged {
+			m.MaxInFlight = max(m.MaxInFlight, last.InFlight)
+			if !m.Gauged {
+				m.Gauged, m.InFlight, m.Queued, m.Capacity = true, last.InFlight, last.Queued, last.Capacity
+			}
+		}
+		last = m
+		views[i] = minuteView(p.since.Add(time.Duration(i)*p.step), m)
+	}
+	return views
+}
+
+func minuteView(at time.Time, m *ops.Minute) MinuteView {
+	n := &m.Counts
+	v := MinuteView{
+		At: at, Accepted: n[ops.CountAccepted], Sent: n[ops.CountSent], SendFailed: n[ops.CountSendFailed],
+		Finished: FinishedView{
+			Completed: n[ops.CountCompleted], Busy: n[ops.CountBusy], NoAnswer: n[ops.CountNoAnswer], Failed: n[ops.CountFailed],
+			Expired: n[ops.CountExpired], Canceled: n[ops.CountCanceled], Lost: n[ops.CountLost], DeadLetter: n[ops.CountDeadLetter],
+		},
+		Callbacks: CallbacksView{
+			Applied: n[ops.CountApplied], Duplicate: n[ops.CountDuplicate], Late: n[ops.CountLate],
+			Unknown: n[ops.CountUnknownAttempt], Forwarded: n[ops.CountForwarded],
+		},
+		CollectorRuns: n[ops.CountReconciliations], Reconciled: n[ops.CountReconciled],
+	}
+	if m.Gauged {
+		v.InFlight, v.InFlightMost, v.Queued, v.Capacity = &m.InFlight, &m.MaxInFlight, &m.Queued, &m.Capacity
+	}
+	return v
+}
+
+func (s *APIService) allMinutes(c *route.Call) (route.Reply, error) {
+	p, err := s.span(c, maxSpan)
+	if err != nil {
+		return route.Reply{}, err
+	}
+	rows, next, err := s.pageOfChannels(c)
+	if err != nil {
+		return route.Reply{}, err
+	}
+	ids := make([]weir.ChannelID, len(rows))
+	for i := range rows {
+		ids[i] = rows[i].ID
+	}
+	var list []ops.Minute
+	current, err := s.unwritten(func() (err error) {
+		list, err = s.Minutes.Quarters(c, ids, p.since, p.until)
+		return err
+	})
+	if err != nil {
+		return route.Reply{}, err
+	}
+	byChannel := map[weir.ChannelID][]ops.Minute{}
+	for _, m := range append(list, current...) {
+		byChannel[m.Channel] = append(byChannel[m.Channel], m)
+	}
+	v := AllMinutesView{Step: p.word, Since: p.since, Until: p.until, Channels: []ChannelMinutes{}, NextCursor: next}
+	for i := range rows {
+		if some := byChannel[rows[i].ID]; len(some) > 0 {
+			v.Channels = append(v.Channels, sparks(rows[i].Name, p, some))
+		}
+	}
+	return route.Reply{Status: http.StatusOK, Body: v}, nil
+}
+
+func sparks(name string, p span, list []ops.Minute) ChannelMinutes {
+	n := int(p.until.Sub(p.since) / p.step)
+	row := func() []int64 { return make([]int64, n) }
+	v := ChannelMinutes{name, row(), row(), row(), row(), row(), row(), row()}
+	for i := range list {
+		m := &list[i]
+		if m.At.Before(p.since) || !m.At.Before(p.until) {
+			continue
+		}
+		k := m.At.Sub(p.since) / p.step
+		v.Accepted[k] += m.Counts[ops.CountAccepted]
+		v.Sent[k] += m.Counts[ops.CountSent]
+		v.SendFailed[k] += m.Counts[ops.CountSendFailed]
+		v.Completed[k] += m.Counts[ops.CountCompleted]
+		for o := ops.CountCompleted; o <= ops.CountDeadLetter; o++ {
+			v.Finished[k] += m.Counts[o]
+		}
+		if m.Gauged {
+			v.InFlightMost[k] = max(v.InFlightMost[k], m.MaxInFlight)
+			v.Queued[k] = m.Queued
+		}
+	}
+	return v
+}

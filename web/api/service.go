@@ -1,0 +1,102 @@
+// Package api holds the routes of channels, contacts, dead letters, events, minutes,
+// the audit log and health, with the types of their bodies.
+package api
+
+import (
+	"context"
+	"time"
+
+	"weir"
+	"weir/channels"
+	"weir/events"
+	"weir/ops"
+	"weir/web/auth"
+	"weir/web/callbacks"
+	"weir/web/route"
+)
+
+// Store is the part of the store that the API uses without the broker.
+type Store interface {
+	weir.ChannelStore
+	weir.ContactReader
+	weir.IncomingStore
+	// Ready returns an error if the store cannot be written to.
+	Ready(ctx context.Context) error
+}
+
+// APIBroker is the running broker as the API uses it.
+type APIBroker interface {
+	// Accept stores contacts. They are durable when it returns.
+	Accept(ctx context.Context, ch weir.Channel, specs []weir.Spec) ([]weir.Accepted, error)
+	// Cancel cancels a contact. Done: it is canceled; any other state: the
+	// provider, or the process that runs the channel, is being asked.
+	Cancel(ctx context.Context, ref weir.Ref) (weir.State, error)
+	// Changed reports that the row of a channel was created or changed.
+	Changed(ctx context.Context, channel weir.ChannelID)
+	// Delete ends the open contacts of a channel and marks it as deleted. done
+	// is false while that is still in progress.
+	Delete(ctx context.Context, channel weir.ChannelID) (done bool, err error)
+	// Requeue creates new contacts from dead letters of a channel.
+	Requeue(ctx context.Context, channel weir.ChannelID, contacts []weir.ContactID, token string) (ops.Requeued, error)
+	// CurrentMinutes lists the counts that are not in the store yet.
+	CurrentMinutes() []ops.Minute
+	// Figures returns the live figures of a channel.
+	Figures(ctx context.Context, ch weir.Channel) (ops.Figures, error)
+	// Whys explains why each of some contacts of a channel waits, in their
+	// order.
+	Whys(ctx context.Context, ch weir.Channel, contacts []weir.Contact) ([]ops.Why, error)
+	// FiguresOf returns the figures of many channels, in their order.
+	FiguresOf(ctx context.Context, list []weir.Channel) ([]ops.Figures, error)
+}
+
+// APIService serves the routes of channels, contacts, events and access.
+type APIService struct {
+	Store     Store
+	Broker    APIBroker
+	Directory *channels.Directory
+	// Index caches channels by name.
+	Index           *callbacks.Index
+	DefaultCapacity int // of channels that set none
+	Now             func() time.Time
+	Draining        func() bool
+	// Router returns the phase of the job router in this process; nil: it has
+	// none.
+	Router func() string
+	// Events is the event log. Without it there are no event routes.
+	Events events.Log
+	// Minutes stores the per-minute counters of channels. Without it there are
+	// no routes for minutes.
+	Minutes ops.MinuteStore
+	// Dead stores the dead letters. Without it there are no routes for them.
+	Dead ops.DeadLetterStore
+	// Trail records the audit log. Without it there is none.
+	Trail *auth.Trail
+	// Hold keeps Weir from dispatching anything; nil: there is no hold.
+	Hold Hold
+	// Changed is called after a change of a channel.
+	Changed func(weir.Channel)
+	// Deleted is called after a channel was deleted.
+	Deleted func(weir.Channel)
+	// Streams limits the open event streams.
+	Streams *auth.ConcurrencyLimit
+}
+
+// Routes returns the route table.
+func (s *APIService) Routes() []*route.Route {
+	all := append(s.channelRoutes(), s.contactRoutes()...)
+	all = append(all, s.whoRoutes()...)
+	all = append(all, s.holdRoutes()...)
+	if s.Minutes != nil {
+		all = append(all, s.minuteRoutes()...)
+	}
+	if s.Dead != nil {
+		all = append(all, s.deadRoutes()...)
+	}
+	if s.Events != nil {
+		all = append(all, s.eventRoutes()...)
+	}
+	if s.Trail != nil {
+		all = append(all, s.auditRoutes()...)
+	}
+	return all
+}

@@ -1,0 +1,176 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"time"
+
+	"weir"
+	"weir/ops"
+	"weir/surveys"
+	"weir/web/auth"
+	"weir/web/route"
+)
+
+// maxEntries is the max number of audit log entries in a timeline.
+const maxEntries = 100
+
+// TimelineView is the recorded history of a contact.
+type TimelineView struct {
+	ID          string          `json:"id"`
+	Channel     string          `json:"channel"`
+	Events      []TimelineEvent `json:"events" nullable:"false" doc:"oldest first"`
+	For         *TimelineFor    `json:"for,omitempty" doc:"absent: it is of no survey"`
+	NotRecorded []string        `json:"not_recorded" nullable:"false" doc:"for people: what happened and is not in the events, because nobody wrote it down"`
+}
+
+// TimelineEvent is an event of a contact.
+type TimelineEvent struct {
+	At      time.Time    `json:"at"`
+	What    string       `json:"what" enum:"accepted,made_of,waits_until,claimed,handed_over,last_heard,back_in_queue,ended,dead_letter,requeued,request" doc:"made_of: it was made of a dead letter; waits_until: the instant before which it does not go; handed_over: the provider took it; last_heard: the provider's last word in an attempt; back_in_queue: an attempt ended and the contact goes on; requeued: a new contact was made of it; request: somebody asked for something through the API"`
+	Attempt int          `json:"attempt,omitempty" doc:"its number"`
+	Outcome weir.Outcome `json:"outcome,omitempty"`
+	Reason  string       `json:"reason,omitempty"`
+	Contact string       `json:"contact,omitempty" doc:"id of the other contact"`
+	By      string       `json:"by,omitempty" doc:"id of the token that asked for it"`
+	Action  string       `json:"action,omitempty" doc:"operationId of the request"`
+	Status  int          `json:"status,omitempty" doc:"of the answer to the request"`
+}
+
+// TimelineFor identifies the respondent for whom a survey created a contact.
+type TimelineFor struct {
+	Survey     string `json:"survey"`
+	Respondent string `json:"respondent" doc:"id of the respondent"`
+	Serial     int    `json:"serial" doc:"which of the respondent's contacts it is, from 1"`
+}
+
+func (s *APIService) timelineRoute() *route.Route {
+	return &route.Route{
+		Method: "GET", Path: "/v1/contacts/{id}/timeline", ID: "get-timeline", Tag: "contacts",
+		Summary: "What is known of the life of a contact",
+		Description: "From its row, its attempts, the dead letters and the audit log, whose entries appear within seconds. " +
+			"Of callbacks only what changed the contact is kept: the first and the last word in each attempt.",
+		Handle:  s.timeline,
+		Answers: []route.Answer{{Status: http.StatusOK, Description: "its events", Body: route.TypeOf[TimelineView]()}},
+		Codes:   []weir.Code{weir.CodeNotFound},
+	}
+}
+
+// NotRecorded lists what no store records.
+func NotRecorded() []string {
+	return []string{
+		"callbacks between the first and the last word of the provider in an attempt, and those that changed nothing: they are only counted",
+		"the moment at which the result of a hand-over was lost, and each question to the provider about it",
+		"a claim that was taken back before the provider was called: it is no attempt",
+		"that a dead letter was discarded with others, by a filter: the audit log has the request",
+	}
+}
+
+func (s *APIService) timeline(c *route.Call) (route.Reply, error) {
+	contact, ended, err := s.contact(c)
+	if err != nil {
+		return route.Reply{}, err
+	}
+	ch, err := s.Store.ChannelByID(c, contact.Channel)
+	if err != nil {
+		return route.Reply{}, err
+	}
+	v := TimelineView{ID: contact.Ref.String(), Channel: ch.Name, NotRecorded: NotRecorded()}
+	if f := contact.For; f.ID != 0 {
+		v.For = &TimelineFor{Survey: contact.Survey, Respondent: surveys.RespondentID(f.ID).String(), Serial: f.Serial}
+	}
+	v.Events = append(v.Events, begun(&contact)...)
+	for _, a := range attemptViews(&contact, ended) {
+		v.Events = append(v.Events, ofAttempt(&a, &contact)...)
+	}
+	if contact.State == weir.Done {
+		end := TimelineEvent{At: contact.FinishedAt, What: "ended", Outcome: contact.Outcome, Reason: contact.Reason}
+		if !contact.ClaimedAt.IsZero() {
+			end.Attempt = contact.Attempt
+		}
+		v.Events = append(v.Events, end)
+	}
+	if v.Events, err = s.afterwards(c, &contact, v.Events); err != nil {
+		return route.Reply{}, err
+	}
+	slices.SortStableFunc(v.Events, func(a, b TimelineEvent) int { return a.At.Compare(b.At) })
+	if !c.PII() {
+		for i := range v.Events {
+			v.Events[i].Reason = auth.MaskOwn(v.Events[i].Reason, contact.To)
+		}
+		if v.For != nil {
+			v.For.Survey = auth.MaskOwn(v.For.Survey, contact.To)
+		}
+	}
+	return route.Reply{Status: http.StatusOK, Body: v}, nil
+}
+
+// begun returns the events of a contact's creation and of its delays.
+func begun(c *weir.Contact) []TimelineEvent {
+	list := []TimelineEvent{{At: c.QueuedAt, What: "accepted"}}
+	if c.NotBefore.After(c.QueuedAt) {
+		list = append(list, TimelineEvent{At: c.NotBefore, What: "waits_until", Reason: "its window opens"})
+	}
+	if c.State == weir.Delayed && !c.DueAt.Equal(c.NotBefore) {
+		list = append(list, TimelineEvent{At: c.DueAt, What: "waits_until", Reason: "its next attempt", Attempt: c.Attempt + 1})
+	}
+	return list
+}
+
+// ofAttempt returns the events of an attempt, except the end of the contact.
+func ofAttempt(a *AttemptView, c *weir.Contact) []TimelineEvent {
+	var list []TimelineEvent
+	add := func(at *time.Time, what, reason string) {
+		if at != nil {
+			list = append(list, TimelineEvent{At: *at, What: what, Attempt: a.Number, Reason: reason})
+		}
+	}
+	add(a.ClaimedAt, "claimed", "")
+	add(a.SentAt, "handed_over", "")
+	if a.LastHeardAt != nil && (a.SentAt == nil || a.LastHeardAt.After(*a.SentAt)) {
+		add(a.LastHeardAt, "last_heard", "")
+	}
+	if a.Number != c.Attempt || c.State != weir.Done {
+		add(a.FinishedAt, "back_in_queue", a.Reason)
+	}
+	return list
+}
+
+// afterwards adds the events of the contact's dead letter and requeues, and the
+// API requests about the contact.
+func (s *APIService) afterwards(ctx context.Context, c *weir.Contact, list []TimelineEvent) ([]TimelineEvent, error) {
+	if s.Dead != nil {
+		after, err := s.Dead.Afterlife(ctx, c.Ref)
+		if err != nil {
+			return nil, err
+		}
+		if d := after.Dead; d != nil {
+			at := d.At
+			if at.Before(c.FinishedAt) { // dead letters have millisecond precision
+				at = c.FinishedAt
+			}
+			list = append(list, TimelineEvent{At: at, What: "dead_letter", Outcome: d.Outcome, Reason: d.Reason})
+		}
+		if !after.RequeuedAt.IsZero() {
+			list = append(list, TimelineEvent{At: after.RequeuedAt, What: "requeued", Contact: after.RequeuedAs.String(), By: after.RequeuedBy})
+		}
+		if old, ok := ops.ParseRequeueKey(c.Key); ok {
+			from, err := s.Dead.Afterlife(ctx, old)
+			if err != nil {
+				return nil, err
+			}
+			if from.RequeuedAs == c.Ref {
+				list = slices.Insert(list, 0, TimelineEvent{At: c.QueuedAt, What: "made_of", Contact: old.String(), By: from.RequeuedBy})
+			}
+		}
+	}
+	if s.Trail == nil {
+		return list, nil
+	}
+	entries, err := s.Trail.EntriesOf(ctx, c.Ref.String(), maxEntries)
+	for _, e := range entries {
+		list = append(list, TimelineEvent{At: e.At, What: "request", By: e.Token, Action: e.Action, Status: e.Status})
+	}
+	return list, err
+}

@@ -1,0 +1,40 @@
+package api
+
+import (
+	"net/http"
+
+	"weir/ops"
+	"weir/web/route"
+)
+
+// WhoView describes the sender of a request.
+type WhoView struct {
+	Token  string      `json:"token,omitempty" doc:"id of the token; absent: none was needed"`
+	Name   string      `json:"name,omitempty" doc:"what the token is called; absent for those of WEIR_API_TOKENS"`
+	Scopes []ops.Scope `json:"scopes" doc:"what the token allows"`
+	Held   bool        `json:"held,omitempty" doc:"Weir was started with --paused and sends nothing until DELETE /v1/hold"`
+	Open   bool        `json:"open" doc:"there is no token at all: everybody on this machine may do everything"`
+}
+
+func (s *APIService) whoRoutes() []*route.Route {
+	return []*route.Route{{
+		Method: "GET", Path: "/v1/whoami", ID: "whoami", Tag: "access",
+		Summary: "Who one is, and what one may do", Handle: s.whoami,
+		Answers: []route.Answer{{Status: http.StatusOK, Description: "the token that the request carries", Body: route.TypeOf[WhoView]()}},
+	}}
+}
+
+func (s *APIService) whoami(c *route.Call) (route.Reply, error) {
+	v := WhoView{Token: c.Principal.ID(), Scopes: []ops.Scope{}, Held: !s.heldSince().IsZero()}
+	if name, ok := c.Principal.Name(); ok {
+		v.Name = name
+	} else {
+		v.Open = true
+	}
+	for _, scope := range ops.Scopes() {
+		if c.Principal.Has(scope) {
+			v.Scopes = append(v.Scopes, scope)
+		}
+	}
+	return route.Reply{Status: http.StatusOK, Body: v}, nil
+}

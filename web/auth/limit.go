@@ -1,0 +1,169 @@
+package auth
+
+import (
+	"math"
+	"net/http"
+	"net/netip"
+	"slices"
+	"sync"
+	"time"
+
+	"weir"
+	"weir/ops"
+)
+
+// Limits for unauthenticated clients. They apply regardless of the rate limit.
+const (
+	refusalRate, refusalBurst = 10.0, 100.0   // 401s of an address: per second, and burst
+	guessRate, guessBurst     = 1.0 / 5, 20.0 // different wrong tokens of an address
+	maxAddresses              = 10_000        // max addresses remembered
+	maxWrong                  = 8             // max wrong tokens remembered per address
+)
+
+// bucket is a token bucket: it holds up to burst and refills at rate per
+// second. A new one is full. It stores the instant at which it will be full
+// again, so that no rounding error accumulates.
+type bucket struct{ full time.Time }
+
+// wait returns the time until one can be taken; zero: now.
+func (b *bucket) wait(now time.Time, rate, burst float64) time.Duration {
+	interval := intervalOf(rate)
+	return max(0, b.next(now, interval).Sub(now)-time.Duration(burst*float64(interval)))
+}
+
+// Append takes one, or returns how long to wait.
+func (b *bucket) take(now time.Time, rate, burst float64) time.Duration {
+	wait := b.wait(now, rate, burst)
+	if wait == 0 {
+		b.full = b.next(now, intervalOf(rate))
+	}
+	return wait
+}
+
+// next returns when the bucket would be full if one were taken now.
+func (b *bucket) next(now time.Time, interval time.Duration) time.Time {
+	if b.full.After(now) {
+		return b.full.Add(interval)
+	}
+	return now.Add(interval)
+}
+
+func intervalOf(rate float64) time.Duration {
+	return time.Duration(math.Ceil(float64(time.Second) / rate))
+}
+
+// address is the rate limit state of a client address.
+type address struct {
+	requests bucket // without a token, while the gate is open
+	refusals bucket
+	guesses  bucket
+	wrong    []ops.TokenHash // the latest distinct wrong tokens
+	seen     time.Time
+}
+
+// addresses holds a bounded number of addresses. One that was evicted starts
+// afresh.
+type addresses struct {
+	mu    sync.Mutex
+	known map[netip.Addr]*address
+	rate  float64 // of requests while the gate is open; 0: no limit
+}
+
+func newAddresses(rate float64) *addresses {
+	return &addresses{known: map[netip.Addr]*address{}, rate: rate}
+}
+
+// of returns the state of an address. The caller holds the lock.
+func (a *addresses) of(from netip.Addr, now time.Time) *address {
+	found := a.known[from]
+	if found == nil {
+		if len(a.known) >= maxAddresses {
+			a.forget()
+		}
+		found = &address{}
+		a.known[from] = found
+	}
+	found.seen = now
+	return found
+}
+
+// forget evicts the quarter of the addresses that was seen least recently.
+func (a *addresses) forget() {
+	seen := make([]time.Time, 0, len(a.known))
+	for _, x := range a.known {
+		seen = append(seen, x.seen)
+	}
+	slices.SortFunc(seen, time.Time.Compare)
+	left := len(seen) / 4
+	limit := seen[left]
+	for from, x := range a.known {
+		if left > 0 && !x.seen.After(limit) {
+			delete(a.known, from)
+			left--
+		}
+	}
+}
+
+// request counts a request while the gate is open.
+func (a *addresses) request(from netip.Addr, now time.Time) time.Duration {
+	if a.rate == 0 {
+		return 0
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.of(from, now).requests.take(now, a.rate, burstOf(a.rate))
+}
+
+// Refusal counts an unauthenticated request. wrong is the token that it
+// carried, if any. Only a token that is not among the latest counts as another
+// guess, so that a client with an outdated token never locks out its neighbors.
+func (a *addresses) refusal(from netip.Addr, wrong *ops.TokenHash, now time.Time) time.Duration {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	x := a.of(from, now)
+	var wait time.Duration
+	if wrong != nil && !slices.Contains(x.wrong, *wrong) {
+		if wait = x.guesses.take(now, guessRate, guessBurst); wait == 0 {
+			x.wrong = append(x.wrong[max(0, len(x.wrong)-maxWrong+1):], *wrong)
+		}
+	}
+	return max(wait, x.refusals.take(now, refusalRate, refusalBurst))
+}
+
+// guessing returns how long an address that guessed too often must wait.
+func (a *addresses) guessing(from netip.Addr, now time.Time) time.Duration {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if x := a.known[from]; x != nil {
+		return x.guesses.wait(now, guessRate, guessBurst)
+	}
+	return 0
+}
+
+// ClientAddress returns the address of a request's client, after [Proxies.Clients].
+func ClientAddress(r *http.Request) netip.Addr { return Network(HostAddress(r.RemoteAddr)) }
+
+// HostAddress returns the address in HOST:PORT; the zero address if there is none.
+func HostAddress(hostPort string) netip.Addr {
+	from, _ := netip.ParseAddrPort(hostPort)
+	return from.Addr().Unmap().WithZone("")
+}
+
+// Network returns the address that limits apply to. All addresses of an IPv6
+// /64 share one: they belong to one customer.
+func Network(ip netip.Addr) netip.Addr {
+	if ip.Is6() {
+		if network, err := ip.Prefix(64); err == nil {
+			return network.Addr()
+		}
+	}
+	return ip
+}
+
+// burstOf returns the burst at a rate: two seconds' worth, so that a client
+// that works in bursts is not slowed down.
+func burstOf(rate float64) float64 { return max(1, 2*rate) }
+
+func errLimited(wait time.Duration) error {
+	return &weir.Error{Code: weir.CodeLimited, Message: "too many requests; try again after the time in Retry-After", RetryAfter: wait}
+}

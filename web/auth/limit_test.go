@@ -1,0 +1,57 @@
+package auth
+
+import (
+	"net/netip"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"weir/ops"
+)
+
+// At any sequence of times, a bucket never gives more than its burst plus what
+// it refilled since, and a client that waits as long as required gets one.
+func TestBucketKeepsItsRate(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		b := bucket{}
+		rate, burst := rapid.Float64Range(0.01, 1000).Draw(t, "rate"), rapid.Float64Range(1, 100).Draw(t, "burst")
+		start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+		now, taken := start, 0
+		for range rapid.IntRange(1, 300).Draw(t, "n") {
+			now = now.Add(time.Duration(rapid.Int64Range(0, int64(time.Second)).Draw(t, "pause")))
+			wait := b.take(now, rate, burst)
+			if wait == 0 {
+				taken++
+			}
+			if most := burst + rate*now.Sub(start).Seconds() + 1e-6; float64(taken) > most {
+				t.Fatalf("%d taken, at most %v allowed", taken, most)
+			}
+			if wait > 0 && rapid.Bool().Draw(t, "waits") {
+				if now = now.Add(wait); b.take(now, rate, burst) != 0 {
+					t.Fatalf("nothing to be had after the wait of %v", wait)
+				}
+				taken++
+			}
+		}
+	})
+}
+
+func TestAddressesAreForgotten(t *testing.T) {
+	t.Parallel()
+	a, now := newAddresses(1), time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	wrong := ops.HashToken("x")
+	first := netip.MustParseAddr("10.255.0.1")
+	for i := range 3 * maxAddresses {
+		now = now.Add(time.Millisecond)
+		a.refusal(netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}), &wrong, now)
+		a.refusal(first, &wrong, now) // is seen all the time, so it is not evicted
+		if len(a.known) > maxAddresses {
+			t.Fatalf("%d addresses are remembered", len(a.known))
+		}
+	}
+	if a.refusal(first, &wrong, now) == 0 {
+		t.Error("the address that came all the time has a clean slate")
+	}
+}

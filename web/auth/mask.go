@@ -1,0 +1,79 @@
+package auth
+
+import (
+	"regexp"
+	"strings"
+)
+
+// shown is how many of a number's last digits stay readable.
+const shown = 2
+
+var (
+	// numberLike matches a phone number as people write it: seven or more
+	// digits, optionally with plus, spaces, dots, dashes, slashes and brackets.
+	numberLike = regexp.MustCompile(`\+?\(?[0-9](?:[ ().\-/]{0,2}[0-9]){6,}`)
+	// numberOnly matches a value that is only a number, as programs write it.
+	numberOnly = regexp.MustCompile(`^\+?[0-9]{7,15}$`)
+	// numberPlus matches a number with a plus inside another text.
+	numberPlus = regexp.MustCompile(`\+[0-9]{7,15}`)
+)
+
+// MaskNumber keeps the last digits of a number and hides its length.
+func MaskNumber(number string) string {
+	if len(number) <= shown {
+		return "***"
+	}
+	return "***" + number[len(number)-shown:]
+}
+
+// MaskText masks every number in a text written by people.
+func MaskText(text string) string { return numberLike.ReplaceAllStringFunc(text, MaskNumber) }
+
+// MaskValue masks the numbers in a value set by programs, but not the digits of
+// an id or an instant.
+func MaskValue(value string) string {
+	if numberOnly.MatchString(value) {
+		return MaskNumber(value)
+	}
+	return numberPlus.ReplaceAllStringFunc(value, MaskNumber)
+}
+
+func MaskValues(values map[string]string) map[string]string {
+	if values == nil {
+		return nil
+	}
+	out := make(map[string]string, len(values))
+	for name, value := range values {
+		out[name] = MaskValue(value)
+	}
+	return out
+}
+
+// telling is how many of a number's last digits identify it: this many remain
+// without the country code.
+const telling = 7
+
+// MaskOwn masks one number wherever it occurs, in any notation, with or without
+// its country code, and every other number with a plus.
+func MaskOwn(text, number string) string {
+	if digits := strings.TrimPrefix(number, "+"); len(digits) > shown {
+		text = strings.ReplaceAll(text, "+"+digits, MaskNumber(digits))
+		text = strings.ReplaceAll(text, digits, MaskNumber(digits))
+		text = numberLike.ReplaceAllStringFunc(text, func(found string) string {
+			if plain := Digits(found); strings.Contains(plain, digits[max(0, len(digits)-telling):]) {
+				return MaskNumber(plain)
+			}
+			return found
+		})
+	}
+	return numberPlus.ReplaceAllStringFunc(text, MaskNumber)
+}
+
+func Digits(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r < '0' || r > '9' {
+			return -1
+		}
+		return r
+	}, text)
+}

@@ -1,0 +1,74 @@
+package auth
+
+import "weir/ops"
+
+// RouteScopes is the authorization table. For each route id it lists scopes; a
+// token needs one of them. A route without a row is an error: see [Grant].
+func RouteScopes() map[string][]ops.Scope {
+	readContacts := []ops.Scope{ops.ScopeContactsRead}
+	writeContacts := []ops.Scope{ops.ScopeContactsWrite}
+	readChannels := []ops.Scope{ops.ScopeContactsRead, ops.ScopeChannelsAdmin}
+	changeChannels := []ops.Scope{ops.ScopeChannelsAdmin}
+	readSurveys := []ops.Scope{ops.ScopeContactsRead, ops.ScopeSurveysAdmin}
+	changeSurveys := []ops.Scope{ops.ScopeSurveysAdmin}
+	return map[string][]ops.Scope{
+		"list-channels":  readChannels,
+		"get-channel":    readChannels,
+		"put-channel":    changeChannels,
+		"patch-channel":  changeChannels,
+		"delete-channel": changeChannels,
+		"list-incoming":  readContacts,
+		"get-minutes":    readChannels,
+		"list-minutes":   readChannels,
+
+		"post-contacts":  writeContacts,
+		"cancel-contact": writeContacts,
+		"list-contacts":  readContacts,
+		"get-contact":    readContacts,
+		// It also requires pii:read; its handler checks that.
+		"search-contacts": readContacts,
+
+		"list-dead-letters":    readContacts,
+		"group-dead-letters":   readContacts,
+		"requeue-dead-letters": writeContacts,
+		"discard-dead-letters": writeContacts,
+
+		"get-timeline": readContacts,
+
+		"list-surveys":     readSurveys,
+		"get-survey":       readSurveys,
+		"get-survey-stats": readSurveys,
+		"get-survey-log":   readSurveys,
+		"list-survey-log":  readSurveys,
+		"get-results":      readSurveys,
+		"list-respondents": readSurveys,
+		"get-respondent":   readSurveys,
+		"put-survey":       changeSurveys,
+		"patch-survey":     changeSurveys,
+		"delete-survey":    changeSurveys,
+		"launch-survey":    changeSurveys,
+		"pause-survey":     changeSurveys,
+		"resume-survey":    changeSurveys,
+		"stop-survey":      changeSurveys,
+		"post-respondents": changeSurveys,
+		// Called by the application that holds the conversation. It queues
+		// contacts and needs no other access to the survey.
+		"post-disposition": {ops.ScopeContactsWrite, ops.ScopeSurveysAdmin},
+
+		"get-hold":     readChannels,
+		"release-hold": changeChannels,
+
+		"list-audit": changeChannels,
+		"whoami":     ops.Scopes(), // any scope
+
+		// With router alone, only the router's events.
+		"list-events": {ops.ScopeContactsRead, ops.ScopeRouter},
+	}
+}
+
+// TokenHelp explains tokens in the API description.
+func TokenHelp() string {
+	return "A token that weir token create made, with scopes, or one of WEIR_API_TOKENS, which have all. " +
+		"The scopes are " + scopeWords(ops.Scopes(), ", ") + "; a token needs one of those that an operation lists. " +
+		"Without " + string(ops.ScopePIIRead) + " all but the last two digits of phone numbers are masked in answers, in texts too, and filters by number are refused."
+}

@@ -1,0 +1,330 @@
+// Package callbacks serves the callbacks of providers. A 2xx is written only after
+// the commit; a URL holds a secret, so it is never logged.
+package callbacks
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"mime"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"weir"
+	"weir/channels"
+	"weir/internal/deadline"
+	"weir/web/route"
+	"weir/web/wire"
+)
+
+// Handler serves callbacks.
+type Handler struct {
+	Index     *Index
+	Store     CallbackStore
+	Broker    CallbackBroker
+	Directory *channels.Directory
+	// Surveys is the survey broker; nil: there is none.
+	Surveys CallbackSurveys
+	Logger  *slog.Logger
+	Metrics *CallbackMetrics
+	Now     func() time.Time
+
+	accounts *accounts
+}
+
+// CallbackStore is the part of the store that callbacks use.
+type CallbackStore interface {
+	accountReader
+	// Receive stores a message, or drops it if the channel has its GUID.
+	Receive(ctx context.Context, channel weir.ChannelID, m weir.Incoming) (duplicate bool, err error)
+}
+
+// CallbackBroker is the running broker as callbacks use it.
+type CallbackBroker interface {
+	// Report applies a provider's reports. They are durable when it returns.
+	Report(ctx context.Context, channel weir.ChannelID, reports []weir.Report) ([]weir.Verdict, error)
+}
+
+// CallbackSurveys is the survey broker as callbacks use it.
+type CallbackSurveys interface {
+	// Incoming processes the urgent part of a stored message: when it returns,
+	// a person who opted out is not contacted any more. It may be repeated.
+	Incoming(ctx context.Context, channel weir.ChannelID, m weir.Incoming) error
+}
+
+const (
+	Pattern     = "/callbacks/{channel}/{secret}/{path...}"
+	PatternBare = "/callbacks/{channel}/{secret}"
+	// callbackTime is the time limit for processing one callback.
+	callbackTime = 20 * time.Second
+)
+
+// Results of a callback, besides the verdicts on its reports.
+const (
+	resultUnauthorised = "unauthorised" // Errors secret or no such channel
+	resultInvalid      = "invalid"      // not a valid request of this provider
+	resultDeleted      = "deleted"      // right secret of a deleted channel
+	resultUnavailable  = "unavailable"  // the provider must retry
+	resultIgnored      = "ignored"      // nothing in it concerns Weir
+)
+
+func callbackResults() []string {
+	return []string{
+		string(weir.Applied), string(weir.Duplicate), string(weir.Late), string(weir.UnknownAttempt), string(weir.Forwarded),
+		resultUnauthorised, resultInvalid, resultDeleted, resultUnavailable, resultIgnored,
+	}
+}
+
+// typeNone is the type label of callbacks without a known channel.
+const typeNone = "none"
+
+// NewHandler returns a service with these fields.
+func NewHandler(s Handler) *Handler {
+	s.accounts = newAccounts(s.Store, s.Directory, s.Now)
+	return &s
+}
+
+// ServeHTTP handles one request of a provider. The response decides what the
+// provider does next: Nuntium drops an ack for good on 400, repeats it on any
+// status except 2xx, 3xx and 400, and sends a response body as a text to the
+// person. So Weir returns 400 only for a request that can never be understood
+// and 503 for every failure of its own, and writes no body except the driver's.
+func (s *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.callbackAt(w, r, callbackPlace{r.PathValue("channel"), r.PathValue("secret"), r.PathValue("path")})
+}
+
+// callbackPlace holds the parts of a callback's path.
+type callbackPlace struct{ channel, secret, path string }
+
+// usualCallback parses the path of a callback whose URL is as Weir gave it,
+// with the same result as the mux. Callbacks are the most frequent requests,
+// and the mux is slow at their three wildcards.
+func usualCallback(r *http.Request) (callbackPlace, bool) {
+	rest, ok := strings.CutPrefix(r.URL.Path, "/callbacks/")
+	if !ok || r.Method != http.MethodPost && r.Method != http.MethodGet || r.URL.RawPath != "" || strings.Contains(rest, "//") || strings.Contains(rest, "/.") {
+		return callbackPlace{}, false
+	}
+	var p callbackPlace
+	p.channel, rest, _ = strings.Cut(rest, "/")
+	p.secret, p.path, ok = strings.Cut(rest, "/")
+	return p, ok && p.channel != "" && p.channel[0] != '.' && p.secret != ""
+}
+
+// Serve serves a callback whose URL is as Weir gave it, and reports whether the
+// request is one. All others have to pass through the mux.
+func (s *Handler) Serve(w http.ResponseWriter, r *http.Request) bool {
+	place, ok := usualCallback(r)
+	if ok {
+		r.Pattern = "POST " + Pattern
+		if r.Method == http.MethodGet {
+			r.Pattern = "GET " + Pattern
+		}
+		route.MarkMatched(w)
+		s.callbackAt(w, r, place)
+	}
+	return ok
+}
+
+func (s *Handler) callbackAt(w http.ResponseWriter, r *http.Request, place callbackPlace) {
+	if r.Method == http.MethodHead { // the mux would treat it as GET
+		w.Header().Set("Allow", "GET, POST")
+		wire.WriteProblem(w, weir.Errorf(weir.CodeMethod, "a callback is a GET or a POST"))
+		return
+	}
+	// A provider may disconnect at once; its callback counts anyway.
+	ctx := deadline.In(context.WithoutCancel(r.Context()), callbackTime)
+	defer ctx.End()
+	ch, ok, err := s.Index.find(ctx, place.channel, place.secret)
+	switch {
+	case err != nil:
+		s.callbackUnavailable(w, typeNone, err)
+	case !ok:
+		s.Metrics.count(typeNone, resultUnauthorised)
+		wire.WriteProblem(w, weir.Errorf(weir.CodeNotFound, "there is nothing here"))
+	default:
+		s.channelCallback(ctx, w, r, ch, place.path)
+	}
+}
+
+// channelCallback handles a callback with the right secret.
+func (s *Handler) channelCallback(ctx context.Context, w http.ResponseWriter, r *http.Request, ch weir.Channel, path string) {
+	driver, err := s.Directory.Driver(ch)
+	if err != nil {
+		s.callbackUnavailable(w, ch.Type, err)
+		return
+	}
+	c, err := readCallback(w, r, path, s.Now())
+	if errors.Is(err, errCutShort) {
+		s.callbackUnavailable(w, ch.Type, err)
+		return
+	}
+	var reading channels.Reading
+	if err == nil {
+		reading, err = driver.Read(c)
+	}
+	if err != nil && ch.Deleted {
+		s.Metrics.count(ch.Type, resultDeleted)
+		w.WriteHeader(http.StatusOK)
+		return
+	}
+	if err != nil {
+		s.callbackInvalid(ctx, w, ch)
+		return
+	}
+	results, err := s.takeReading(ctx, ch, reading)
+	if weir.CodeOf(err) == weir.CodeInvalid { // it can never be stored
+		s.callbackInvalid(ctx, w, ch)
+		return
+	}
+	if err != nil {
+		s.callbackUnavailable(w, ch.Type, err)
+		return
+	}
+	for _, result := range results {
+		s.Metrics.count(ch.Type, result)
+	}
+	if reading.ContentType != "" {
+		w.Header().Set("Content-Type", reading.ContentType)
+		_, _ = w.Write(reading.Body) // a disconnected provider is not an error
+		return
+	}
+	w.WriteHeader(http.StatusOK)
+}
+
+// takeReading commits the content of a callback. It returns the result of each
+// part.
+func (s *Handler) takeReading(ctx context.Context, ch weir.Channel, reading channels.Reading) ([]string, error) {
+	var results []string
+	for _, report := range reading.Reports {
+		result, err := s.takeReport(ctx, ch, report)
+		if err != nil {
+			return nil, err
+		}
+		results = append(results, result)
+	}
+	for _, m := range reading.Incoming {
+		result, err := s.takeIncoming(ctx, ch, m)
+		if err != nil {
+			return nil, err
+		}
+		results = append(results, result)
+	}
+	switch {
+	case results != nil:
+	case ch.Deleted:
+		results = []string{resultDeleted}
+	default:
+		results = []string{resultIgnored}
+	}
+	return results, nil
+}
+
+// takeReport passes a report to the broker of the channel that it is about: the
+// channel whose URL received it, or another of the same account.
+func (s *Handler) takeReport(ctx context.Context, ch weir.Channel, report weir.Report) (string, error) {
+	about, ok := ch, true
+	if report.Attempt.Channel != ch.ID {
+		var err error
+		if about, ok, err = s.accounts.byID(ctx, ch, report.Attempt.Channel); err != nil {
+			return "", err
+		}
+	}
+	switch {
+	case !ok: // this channel's secret proves nothing about the other's contacts
+		return string(weir.UnknownAttempt), nil
+	case about.Deleted:
+		return resultDeleted, nil
+	}
+	verdicts, err := s.Broker.Report(ctx, about.ID, []weir.Report{report})
+	if weir.CodeOf(err) == weir.CodeNotFound { // deleted since the lookup
+		return resultDeleted, nil
+	}
+	if err != nil {
+		return "", err
+	}
+	return string(verdicts[0]), nil
+}
+
+func (s *Handler) takeIncoming(ctx context.Context, ch weir.Channel, m weir.Incoming) (string, error) {
+	to, err := s.accounts.byLine(ctx, ch, m.Line)
+	if err != nil {
+		return "", err
+	}
+	if to.Deleted {
+		return resultDeleted, nil
+	}
+	duplicate, err := s.Store.Receive(ctx, to.ID, m)
+	if err != nil {
+		return "", err
+	}
+	if !duplicate {
+		s.Metrics.incoming.WithLabelValues(to.Name).Inc()
+	}
+	// Also for a duplicate: the first delivery may have failed before this
+	// step.
+	if s.Surveys != nil {
+		if err := s.Surveys.Incoming(ctx, to.ID, m); err != nil {
+			return "", err
+		}
+	}
+	if duplicate {
+		return string(weir.Duplicate), nil
+	}
+	return string(weir.Applied), nil
+}
+
+// callbackInvalid rejects a callback for good. The error may quote a number or
+// a text and must not be logged.
+func (s *Handler) callbackInvalid(ctx context.Context, w http.ResponseWriter, ch weir.Channel) {
+	s.Logger.WarnContext(ctx, "callback refused: not a request that this provider makes", "channel", ch.Name, "type", ch.Type)
+	s.Metrics.count(ch.Type, resultInvalid)
+	wire.WriteProblem(w, &wire.Malformed{Detail: "this is not a callback of a " + ch.Type + " channel"})
+}
+
+// callbackUnavailable makes the provider retry, whatever the failure was.
+func (s *Handler) callbackUnavailable(w http.ResponseWriter, typ string, err error) {
+	s.Metrics.count(typ, resultUnavailable)
+	out := &weir.Error{Code: weir.CodeUnavailable, Message: "try again later", Cause: err}
+	if e, ok := errors.AsType[*weir.Error](err); ok {
+		out.RetryAfter = e.RetryAfter
+		if e.Code == weir.CodeDraining {
+			out.Code = e.Code
+		}
+	}
+	wire.WriteProblem(w, out)
+}
+
+const formType = "application/x-www-form-urlencoded"
+
+// errCutShort reports an incomplete body. The provider may send it again, so
+// this does not reject the callback for good.
+var errCutShort = errors.New("the body did not arrive whole")
+
+// readCallback reads the body, as a form if the Content-Type says so.
+func readCallback(w http.ResponseWriter, r *http.Request, path string, now time.Time) (channels.Callback, error) {
+	c := channels.Callback{Method: r.Method, Path: path, At: now}
+	raw, err := wire.ReadAll(http.MaxBytesReader(w, r.Body, wire.MaxCallbackBody), r.ContentLength, wire.MaxCallbackBody)
+	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); err != nil && !tooLarge {
+		return c, errCutShort
+	}
+	if err != nil {
+		return c, err
+	}
+	if r.URL.RawQuery != "" {
+		if c.Query, err = url.ParseQuery(r.URL.RawQuery); err != nil {
+			return c, err
+		}
+	}
+	contentType := r.Header.Get("Content-Type")
+	if contentType != formType {
+		contentType, _, _ = mime.ParseMediaType(contentType)
+	}
+	if contentType != formType {
+		c.Body = raw
+		return c, nil
+	}
+	c.Form, err = url.ParseQuery(string(raw))
+	return c, err
+}

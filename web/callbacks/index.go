@@ -1,0 +1,174 @@
+package callbacks
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"regexp"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/singleflight"
+
+	"weir"
+)
+
+const (
+	// callbackFresh is how long the channels of a name are served from memory.
+	// It bounds the delay until this process sees another process's change.
+	callbackFresh = 5 * time.Second
+	// acceptFresh is the same for the channel of a POST of contacts. The store
+	// decides whether the channel accepts them.
+	acceptFresh = time.Second
+	// callbackDoubt is the min age of an entry before a wrong secret causes
+	// another read of the store.
+	callbackDoubt = time.Second
+	// callbackNames is the max number of cached names, which bounds the memory
+	// that invented names can take.
+	callbackNames = 10_000
+	// callbackLookup is the timeout of one read of the store.
+	callbackLookup = 5 * time.Second
+)
+
+// ChannelName matches a valid channel name.
+var ChannelName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,62}$`)
+
+// callbackReader is the part of the store that the index reads.
+type callbackReader interface {
+	CallbackChannels(ctx context.Context, name string) ([]weir.Channel, error)
+}
+
+// Index finds the channel of a callback by name and secret without a
+// store read for every callback. It treats an unknown name exactly like a wrong
+// secret.
+type Index struct {
+	store callbackReader
+	now   func() time.Time
+	loads singleflight.Group
+
+	mu      sync.Mutex
+	changes int64 // calls of Forget so far: a read that began before one is not cached
+	names   map[string]callbackEntry
+}
+
+type callbackEntry struct {
+	channels []weir.Channel
+	secrets  [][sha256.Size]byte // by index in channels
+	read     time.Time
+}
+
+func NewIndex(store callbackReader, now func() time.Time) *Index {
+	return &Index{store: store, now: now, names: map[string]callbackEntry{}}
+}
+
+// find returns the channel of a callback. An error means that the channel could
+// not be determined.
+func (x *Index) find(ctx context.Context, name, secret string) (_ weir.Channel, ok bool, err error) {
+	x.mu.Lock()
+	e, known := x.names[name]
+	x.mu.Unlock()
+	age := x.now().Sub(e.read)
+	if known && age < callbackFresh {
+		if ch, ok := e.match(secret); ok || age < callbackDoubt {
+			return ch, ok, nil
+		}
+	}
+	if !ChannelName.MatchString(name) { // and is not cached either
+		return weir.Channel{}, false, nil
+	}
+	if e, err = x.load(ctx, name); err != nil {
+		return weir.Channel{}, false, err
+	}
+	ch, ok := e.match(secret)
+	return ch, ok, nil
+}
+
+// Live returns the current channel of a name; ok is false if there is none.
+func (x *Index) Live(ctx context.Context, name string) (_ weir.Channel, ok bool, err error) {
+	x.mu.Lock()
+	e, known := x.names[name]
+	x.mu.Unlock()
+	if !known || x.now().Sub(e.read) >= acceptFresh {
+		if !ChannelName.MatchString(name) {
+			return weir.Channel{}, false, nil
+		}
+		if e, err = x.load(ctx, name); err != nil {
+			return weir.Channel{}, false, err
+		}
+	}
+	for i := range e.channels {
+		if !e.channels[i].Deleted {
+			return e.channels[i], true, nil
+		}
+	}
+	return weir.Channel{}, false, nil
+}
+
+func newCallbackEntry(list []weir.Channel, read time.Time) callbackEntry {
+	e := callbackEntry{channels: list, read: read}
+	for i := range list {
+		e.secrets = append(e.secrets, sha256.Sum256([]byte(list[i].Secret)))
+	}
+	return e
+}
+
+// match compares with every candidate in constant time.
+func (e callbackEntry) match(secret string) (_ weir.Channel, ok bool) {
+	given := sha256.Sum256([]byte(secret))
+	found := -1
+	for i, right := range e.secrets {
+		if subtle.ConstantTimeCompare(given[:], right[:]) == 1 && e.channels[i].Secret != "" {
+			found = i
+		}
+	}
+	if found < 0 {
+		return weir.Channel{}, false
+	}
+	return e.channels[found], true
+}
+
+// load reads a name, once for all concurrent callers.
+func (x *Index) load(ctx context.Context, name string) (callbackEntry, error) {
+	v, err, _ := x.loads.Do(name, func() (any, error) {
+		// The first caller may disconnect while others still wait for the
+		// result.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callbackLookup)
+		defer cancel()
+		x.mu.Lock()
+		changes := x.changes
+		x.mu.Unlock()
+		read := x.now()
+		list, err := x.store.CallbackChannels(ctx, name)
+		if err != nil && weir.CodeOf(err) != weir.CodeNotFound {
+			return callbackEntry{}, err
+		}
+		e := newCallbackEntry(list, read)
+		x.keep(name, e, changes)
+		return e, nil
+	})
+	if err != nil {
+		return callbackEntry{}, err
+	}
+	return v.(callbackEntry), nil
+}
+
+func (x *Index) keep(name string, e callbackEntry, changes int64) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.changes != changes {
+		return
+	}
+	if len(x.names) >= callbackNames {
+		clear(x.names)
+	}
+	x.names[name] = e
+}
+
+// Forget makes the next callback of a name read the store.
+func (x *Index) Forget(name string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.changes++
+	delete(x.names, name)
+	x.loads.Forget(name)
+}

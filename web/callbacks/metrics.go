@@ -1,0 +1,60 @@
+package callbacks
+
+import (
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"weir/channels"
+)
+
+// CallbackMetrics are the metrics of callbacks.
+type CallbackMetrics struct {
+	callbacks *prometheus.CounterVec
+	incoming  *prometheus.CounterVec
+	series    sync.Map // cache of callbacks: counters by callbackKey
+}
+
+// NewCallbackMetrics registers the metrics.
+func NewCallbackMetrics(reg prometheus.Registerer) *CallbackMetrics {
+	with := promauto.With(reg)
+	return &CallbackMetrics{
+		callbacks: with.NewCounterVec(prometheus.CounterOpts{
+			Name: "weir_callbacks_total",
+			Help: "Callbacks of providers by what came of them; one that carries several reports counts once for each.",
+		}, []string{"type", "result"}),
+		incoming: with.NewCounterVec(prometheus.CounterOpts{
+			Name: "weir_incoming_messages_total",
+			Help: "Messages that people sent, without repeated ones.",
+		}, []string{"channel"}),
+	}
+}
+
+// Prepare creates at 0 the series whose first increase may trigger an alert.
+// The others are created on first use.
+func (m *CallbackMetrics) Prepare(types []channels.Type) {
+	for _, result := range []string{resultUnauthorised, resultUnavailable} {
+		m.callbacks.WithLabelValues(typeNone, result)
+	}
+	for i := range types {
+		for _, result := range callbackResults() {
+			m.callbacks.WithLabelValues(types[i].Name, result)
+		}
+	}
+}
+
+// callbackKey holds the labels of callbacks. Types and results are fixed sets.
+type callbackKey struct{ typ, result string }
+
+func (m *CallbackMetrics) count(typ, result string) {
+	key := callbackKey{typ, result}
+	c, ok := m.series.Load(key)
+	if !ok {
+		c, _ = m.series.LoadOrStore(key, m.callbacks.WithLabelValues(typ, result))
+	}
+	c.(prometheus.Counter).Inc() //nolint:forcetypeassert // nothing else is stored
+}
+
+// Forget deletes the series of a deleted channel.
+func (m *CallbackMetrics) Forget(channel string) { m.incoming.DeleteLabelValues(channel) }

@@ -1,0 +1,29 @@
+package web_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"weir/web"
+)
+
+// Scenario 194: an application at a URL that Weir must not call is rejected
+// when it is set, and the error names the field.
+func TestScenario194_ApplicationThatMustNotBeCalled(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, func(o *web.Options) {
+		o.MayCall = func(url string) error {
+			if strings.Contains(url, "10.0.0.1") {
+				return errors.New("the address is not public")
+			}
+			return nil
+		}
+	})
+	for url, want := range map[string]bool{"https://10.0.0.1/x": false, "https://app.example/x": true} {
+		g := r.do("PUT", "/v1/surveys/s", survey(`"application":{"url":"`+url+`"},`))
+		if said := strings.Contains(g.body, `"/application/url"`); said == want {
+			t.Errorf("%s: %d %s", url, g.status, g.body)
+		}
+	}
+}

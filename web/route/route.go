@@ -1,0 +1,76 @@
+// Package route is the model of a route of the JSON API: its declaration, from which
+// the API description is made too, and its handler, which checks the token, the query
+// and the body before the route runs.
+package route
+
+import (
+	"fmt"
+	"net/http"
+	"reflect"
+
+	"weir"
+	"weir/ops"
+	"weir/web/auth"
+	"weir/web/wire"
+)
+
+// Route is one operation of the JSON API: its handler and its API description.
+type Route struct {
+	Method, Path string
+	ID, Summary  string
+	Description  string
+	Tag          string
+	Query        []wire.Parameter
+	Body         reflect.Type // nil: none
+	BodyTypes    []string
+	BodyLimit    int64
+	Example      any // of the body; nil: none
+	Answers      []Answer
+	Codes        []weir.Code // in addition to the codes of every route
+	Handle       func(*Call) (Reply, error)
+	Scopes       []ops.Scope // the token needs one of them; set by grant
+
+	// Lenient: the route itself checks the body against its schema.
+	Lenient bool
+	// Repeatable: repeating the POST has no further effect, whatever its body.
+	Repeatable bool
+	// Serve replaces handle where a body or a response is too long for memory
+	// and for requestTime. It writes the response itself, unless it returns an
+	// error.
+	Serve func(*Call, http.ResponseWriter) error
+	// Uploads and download are the content types of such bodies and responses.
+	// refusal is the type of a problem with additional fields.
+	Uploads  []string
+	Download string
+	Refusal  reflect.Type
+
+	Check *wire.Checker // of the body; set by describe
+}
+
+// Answer is one success response of a route.
+type Answer struct {
+	Status      int
+	Description string
+	Body        reflect.Type // nil: no body
+}
+
+func TypeOf[T any]() reflect.Type { return reflect.TypeFor[T]() }
+
+func LimitParameter(usual, most int64) wire.Parameter {
+	return wire.Parameter{Name: "limit", Kind: "integer", Minimum: 1, Maximum: most, Default: usual, Description: "most entries of a page"}
+}
+
+func Paging(usual, most int64) []wire.Parameter {
+	return []wire.Parameter{LimitParameter(usual, most), {Name: "cursor", Kind: "string", Description: "next_cursor of the page before"}}
+}
+
+// Grant sets the scopes of each route.
+func Grant(routes []*Route) error {
+	table := auth.RouteScopes()
+	for _, rt := range routes {
+		if rt.Scopes = table[rt.ID]; len(rt.Scopes) == 0 {
+			return fmt.Errorf("the table of scopes has no row for route %s", rt.ID)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,325 @@
+package surveyapi
+
+import (
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"weir"
+	"weir/surveys"
+	"weir/surveys/respondents"
+	"weir/web/auth"
+	"weir/web/route"
+)
+
+// resultColumns are the columns that the results of every survey have. Columns
+// of attributes follow, in order, and last otherColumn with all other
+// attributes.
+func resultColumns() []string {
+	return []string{
+		"id", "phone", "status", "disposition", "arm", "questionnaire", "mode", "attempts_ivr", "attempts_sms", "attempts_mobileweb", "attempts_cati",
+		"bucket", "counted", "added_at", "started_at", "finished_at",
+	}
+}
+
+func logColumns() []string {
+	return []string{"id", "at", "respondent", "event", "mode", "channel", "attempt", "outcome", "from", "to", "reason"}
+}
+
+const otherColumn = "other_attributes"
+
+// Download is one CSV file in progress.
+type download struct {
+	*SurveyService
+	c      *route.Call
+	pace   *route.Deadlines
+	header http.Header
+	out    *csv.Writer
+}
+
+// Download begins a file. The header is written with the first row, so that
+// until then an error can be a normal problem response.
+func (s *SurveyService) download(c *route.Call, w http.ResponseWriter, name string) *download {
+	p := route.NewDeadlines(w)
+	p.ClearRead()
+	w.Header().Set("Content-Disposition", `attachment; filename="`+name+`.csv"`)
+	return &download{SurveyService: s, c: c, pace: p, header: w.Header(), out: csv.NewWriter(p)}
+}
+
+// Invalid returns an error to be sent as the response instead of the file.
+func (d *download) refuse(err error) error {
+	d.header.Del("Content-Disposition")
+	return err
+}
+
+func (d *download) row(cells []string) {
+	for i := range cells {
+		cells[i] = guarded(cells[i])
+	}
+	_ = d.out.Write(cells) // the writer keeps its error
+}
+
+// breakOff aborts the connection: a truncated file must not look complete.
+func (d *download) breakOff(err error) {
+	d.Logger.WarnContext(d.c, "a download broke off", slog.Any("error", err))
+	panic(http.ErrAbortHandler)
+}
+
+// plainNumber matches what a spreadsheet reads as a number, with or without a
+// sign.
+var plainNumber = regexp.MustCompile(`^[+-]?[0-9]+(\.[0-9]+)?$`)
+
+// formulaSigns are the characters that begin a formula, with all characters
+// that normalize to them.
+const formulaSigns = "=+-@＝＋－＠﹦﹢﹣﹫⁼⁺⁻₌₊₋−"
+
+// guarded prevents a spreadsheet from reading a text as a formula (CSV
+// injection), by prefixing an apostrophe. It examines the first visible
+// character in its normalized form: a full-width sign, or a sign after
+// whitespace or zero-width characters, begins a formula too. Numbers, including
+// phone numbers, stay unchanged.
+func guarded(cell string) string {
+	if plainNumber.MatchString(cell) {
+		return cell
+	}
+	for _, r := range cell {
+		switch {
+		case r == '\t' || r == '\r':
+			return "'" + cell
+		case unicode.IsSpace(r) || unicode.In(r, unicode.Cf, unicode.Cc, unicode.Variation_Selector):
+			continue
+		}
+		if strings.ContainsRune(formulaSigns, r) {
+			return "'" + cell
+		}
+		return cell
+	}
+	return cell
+}
+
+// results writes one row per respondent. A first pass collects the attribute
+// names; attributes beyond MaxAttributes, and new ones that appear meanwhile,
+// go into one column as JSON.
+func (s *SurveyService) results(c *route.Call, w http.ResponseWriter) error {
+	ctx, cancel := route.StepTimeout(c)
+	defer cancel()
+	v, err := s.survey(ctx, c.Request.PathValue("survey"))
+	if err != nil {
+		return err
+	}
+	f, err := respondentFilter(c, v)
+	if err != nil {
+		return err
+	}
+	leave, err := s.seat(c)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	d := s.download(c, w, v.Name+"-results")
+	names, err := d.attributes(f)
+	if err != nil {
+		return d.refuse(err)
+	}
+	w.Header().Set("Content-Type", CSVType+"; charset=utf-8")
+	d.row(resultHeader(names))
+	how := courseOf(v)
+	err = d.pages(f, func(r *surveys.Respondent) { d.row(resultRow(d.shownRespondent(c, how, r), r, names)) })
+	if err != nil {
+		d.breakOff(err)
+	}
+	return nil
+}
+
+// attributes returns the attribute names of the respondents, sorted: the first
+// MaxAttributes that occur.
+func (d *download) attributes(f surveys.Filter) ([]string, error) {
+	known := map[string]bool{}
+	err := d.pages(f, func(r *surveys.Respondent) {
+		for _, name := range slices.Sorted(maps.Keys(r.Attributes)) {
+			if len(known) < respondents.MaxAttributes {
+				known[name] = true
+			}
+		}
+	})
+	return slices.Sorted(maps.Keys(known)), err
+}
+
+// pages reads all respondents of a filter in pages of bounded memory, and
+// flushes the output after each page.
+func (d *download) pages(f surveys.Filter, each func(*surveys.Respondent)) error {
+	f.Limit = route.PageRows
+	for {
+		if err := d.goesOn(); err != nil {
+			return err
+		}
+		ctx, cancel := route.StepTimeout(d.c)
+		rows, next, err := d.SurveyStore.Respondents(ctx, f)
+		cancel()
+		if err != nil {
+			return err
+		}
+		size := 1
+		for i := range rows {
+			for name, value := range rows[i].Attributes {
+				size += len(name) + len(value)
+			}
+			each(&rows[i])
+		}
+		if d.out.Flush(); d.out.Error() != nil {
+			return d.out.Error()
+		}
+		if next == 0 {
+			return nil
+		}
+		f.After = next
+		f.Limit = min(route.PageRows, max(route.PageRows/100, f.Limit*2*route.PageBytes/size))
+	}
+}
+
+func (d *download) goesOn() error {
+	if d.Draining() {
+		return route.ErrDraining()
+	}
+	if !d.c.Principal.StillAdmitted() {
+		return auth.ErrWrongToken()
+	}
+	return d.c.Err()
+}
+
+func resultHeader(names []string) []string {
+	out := resultColumns()
+	for _, name := range names {
+		if slices.Contains(resultColumns(), name) || name == otherColumn {
+			name = "attributes." + name
+		}
+		out = append(out, name)
+	}
+	return append(out, otherColumn)
+}
+
+func resultRow(v RespondentView, r *surveys.Respondent, names []string) []string {
+	arm, bucket := "", ""
+	if v.Arm != nil {
+		arm = strconv.Itoa(*v.Arm)
+	}
+	if v.Bucket != nil {
+		bucket = strconv.Itoa(*v.Bucket)
+	}
+	out := []string{
+		v.ID, v.Phone, string(v.Status), string(v.Disposition), arm, v.Questionnaire, string(v.Mode),
+		strconv.Itoa(v.Attempts.IVR), strconv.Itoa(v.Attempts.SMS), strconv.Itoa(v.Attempts.MobileWeb), strconv.Itoa(v.Attempts.CATI),
+		bucket, strconv.FormatBool(v.Counted), moment(r.Added), moment(r.Started), moment(r.Finished),
+	}
+	for _, name := range names {
+		out = append(out, v.Attributes[name])
+	}
+	return append(out, others(v.Attributes, names))
+}
+
+// others returns the attributes without a column, as JSON.
+func others(attributes map[string]string, names []string) string {
+	rest := maps.Clone(attributes)
+	for _, name := range names {
+		delete(rest, name)
+	}
+	if len(rest) == 0 {
+		return ""
+	}
+	raw, _ := json.Marshal(rest) // encoding strings cannot fail
+	return string(raw)
+}
+
+// moment formats an instant; zero is empty.
+func moment(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339Nano)
+}
+
+// surveyLog writes the events of a survey, oldest first.
+func (s *SurveyService) surveyLog(c *route.Call, w http.ResponseWriter) error {
+	ctx, cancel := route.StepTimeout(c)
+	defer cancel()
+	v, err := s.survey(ctx, c.Request.PathValue("survey"))
+	if err != nil {
+		return err
+	}
+	leave, err := s.seat(c)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	d := s.download(c, w, v.Name+"-log")
+	after := int64(c.Query.Int("after"))
+	rows, err := d.entries(c, v.ID, after)
+	if err != nil {
+		return d.refuse(err)
+	}
+	w.Header().Set("Content-Type", CSVType+"; charset=utf-8")
+	d.row(logColumns())
+	for len(rows) > 0 {
+		for i := range rows {
+			d.row(logRow(&rows[i]))
+		}
+		if d.out.Flush(); d.out.Error() != nil {
+			d.breakOff(d.out.Error())
+		}
+		if rows, err = d.entries(c, v.ID, rows[len(rows)-1].ID); err != nil {
+			d.breakOff(err)
+		}
+	}
+	d.out.Flush() // the header of a log without entries
+	return nil
+}
+
+func (d *download) entries(ctx context.Context, survey, after int64) ([]surveys.LogEntry, error) {
+	if err := d.goesOn(); err != nil {
+		return nil, err
+	}
+	ctx, cancel := route.StepTimeout(ctx)
+	defer cancel()
+	return d.SurveyStore.Log(ctx, survey, after, route.PageRows)
+}
+
+func logRow(e *surveys.LogEntry) []string {
+	attempt := ""
+	if e.Attempt > 0 {
+		attempt = strconv.Itoa(e.Attempt)
+	}
+	who := ""
+	if e.Respondent != 0 {
+		who = e.Respondent.String()
+	}
+	return []string{
+		strconv.FormatInt(e.ID, 10), moment(e.At), who, e.Event, string(e.Mode), e.Channel, attempt,
+		string(e.Outcome), string(e.From), string(e.To), e.Reason,
+	}
+}
+
+// seat waits for a seat, so that memory stays bounded however many clients
+// connect at once.
+func (s *SurveyService) seat(c *route.Call) (leave func(), err error) {
+	leave, ok := s.Transfers.Acquire(c, c.Principal.ID(), route.AcquireTime)
+	if ok {
+		return leave, nil
+	}
+	if err := c.Err(); err != nil {
+		return nil, err
+	}
+	return nil, &weir.Error{
+		Code: weir.CodeUnavailable, RetryAfter: route.AcquireTime,
+		Message: fmt.Sprintf("too many imports and downloads at once (at most %d, %d with one token); try again later", route.MaxTransfers, route.MaxTransfersPerToken),
+	}
+}

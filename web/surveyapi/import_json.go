@@ -1,0 +1,109 @@
+package surveyapi
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"weir"
+	"weir/surveys"
+	"weir/surveys/respondents"
+	"weir/web/route"
+	"weir/web/wire"
+)
+
+// importJSON adds up to 1,000 respondents, all or none.
+func (s *SurveyService) importJSON(c *route.Call, w http.ResponseWriter, v surveys.Survey, rt *route.Route) error {
+	body, err := wire.ReadJSON(w, c.Request, rt.BodyTypes, rt.BodyLimit)
+	if err != nil {
+		wire.Discard(c.Request.Body)
+		return err
+	}
+	rt.Check.Check(body, "", &c.Errors)
+	l := &loading{SurveyService: s, survey: v, distinct: c.Query.Text("duplicates") == "error"}
+	object, _ := body.(map[string]any)
+	l.readJSON(c, object)
+	if err := c.Invalid(); err != nil {
+		return err
+	}
+	added, err := l.addJSON(c)
+	if err != nil {
+		return err
+	}
+	told := ImportView{Errors: []respondents.RowError{}, Respondents: make([]AddedView, 0, len(added))}
+	for _, a := range added {
+		told.Respondents = append(told.Respondents, AddedView{a.ID.String(), a.Duplicate})
+		if a.Duplicate {
+			told.Duplicates++
+		} else {
+			told.Added++
+		}
+	}
+	if told.Added > 0 {
+		s.Surveys.Changed(v.ID)
+	}
+	wire.WriteJSON(w, http.StatusOK, told)
+	return nil
+}
+
+func (l *loading) readJSON(c *route.Call, body map[string]any) {
+	list, _ := body["respondents"].([]any)
+	if len(list) > route.PageRows {
+		return // reported by the schema
+	}
+	lacks := lackingIn(l.survey)
+	for i, v := range list {
+		o, _ := v.(map[string]any)
+		phone, ok := o["phone"].(string)
+		if !ok {
+			continue // reported by the schema
+		}
+		attributes, _ := o["attributes"].(map[string]any)
+		row, wrong := respondents.RowOf(phone, attributes, l.survey.Definition.Region)
+		for _, f := range wrong {
+			f.Pointer = "/respondents/" + strconv.Itoa(i) + f.Pointer
+			c.Errors.Append(f)
+		}
+		if !slices.ContainsFunc(wrong, func(f weir.FieldError) bool { return strings.Contains(f.Pointer, "/attributes") }) {
+			for _, name := range lacks(row.Attributes) {
+				c.Errors.Add("/respondents/"+strconv.Itoa(i)+"/attributes/"+name, "required", "%s", errLacks(name))
+			}
+		}
+		l.rows = append(l.rows, row)
+	}
+}
+
+// addJSON stores the rows at once. If duplicates are an error, it uses an
+// import that is committed only if there are none.
+func (l *loading) addJSON(ctx context.Context) ([]surveys.Added, error) {
+	if !l.distinct {
+		added, err := l.SurveyStore.Add(ctx, l.survey.ID, 0, l.respondents(l.survey, l.rows))
+		if err == nil && slices.ContainsFunc(added, func(a surveys.Added) bool { return a.Unsure }) {
+			err = errUnsure()
+		}
+		return added, err
+	}
+	imp, err := l.SurveyStore.BeginImport(ctx, l.survey.ID)
+	if err != nil {
+		return nil, err
+	}
+	l.imp = imp
+	added, err := l.SurveyStore.Add(ctx, l.survey.ID, imp, l.respondents(l.survey, l.rows))
+	if err == nil {
+		taken := &weir.Error{Code: weir.CodeConflict, Message: "the survey has some of the numbers, or they are there twice; nothing was added"}
+		for i, a := range added {
+			if a.Duplicate {
+				taken.Fields = append(taken.Fields, weir.FieldError{Pointer: fmt.Sprintf("/respondents/%d/phone", i), Code: "duplicate", Detail: errHasNumber})
+			}
+		}
+		if len(taken.Fields) == 0 {
+			return added, l.SurveyStore.CommitImport(ctx, l.survey.ID, imp)
+		}
+		err = taken
+	}
+	l.abort(ctx)
+	return nil, err
+}

@@ -1,0 +1,188 @@
+package surveyapi
+
+import (
+	"math"
+	"net/http"
+	"strings"
+
+	"weir"
+	"weir/surveys"
+	"weir/surveys/respondents"
+	"weir/web/route"
+	"weir/web/wire"
+)
+
+// Routes returns the route table.
+func (s *SurveyService) Routes() []*route.Route {
+	view := route.TypeOf[SurveyView]()
+	put := &route.Route{
+		Method: "PUT", Path: Path, ID: "put-survey", Tag: "surveys",
+		Summary: "Create a survey, or replace one that is a draft",
+		Description: "The name in the path is 1 to 63 characters of a-z, 0-9, dot, underscore and hyphen, and begins with a letter or digit. " +
+			"A replacement carries the whole survey, the application's secret included; its respondents stay.",
+		Body: route.TypeOf[SurveyBody](), BodyTypes: []string{wire.JSONType}, BodyLimit: wire.MaxBody, Example: surveyExample(), Handle: s.putSurvey,
+		Answers: []route.Answer{{Status: http.StatusOK, Description: "replaced", Body: view}, {Status: http.StatusCreated, Description: "created", Body: view}},
+		Codes:   []weir.Code{weir.CodeConflict},
+	}
+	routes := []*route.Route{
+		{
+			Method: "GET", Path: "/v1/surveys", ID: "list-surveys", Tag: "surveys",
+			Summary: "List surveys by name",
+			Query: append([]wire.Parameter{{Name: "state", Kind: "string", Enum: surveyStateWords(), Description: "one or more states, joined by commas"}},
+				route.Paging(50, 100)...),
+			Handle:  s.listSurveys,
+			Answers: []route.Answer{{Status: http.StatusOK, Description: "one page", Body: route.TypeOf[SurveyList]()}},
+		},
+		put,
+		{
+			Method: "GET", Path: Path, ID: "get-survey", Tag: "surveys",
+			Summary: "A survey with its definition", Handle: s.getSurvey,
+			Answers: []route.Answer{{Status: http.StatusOK, Description: "the survey", Body: view}},
+			Codes:   []weir.Code{weir.CodeNotFound},
+		},
+		{
+			Method: "PATCH", Path: Path, ID: "patch-survey", Tag: "surveys",
+			Summary: "Change some of a survey",
+			Description: "A JSON merge patch (RFC 7396). A draft may change wholly. While a survey is running or paused, the arms, the questionnaires, the region, the channels of modes and what the quotas speak of stay; " +
+				"409 names what cannot change. Of a survey that is stopping or done, the title and the application may change.",
+			Query: []wire.Parameter{{Name: "version", Kind: "integer", Minimum: 1, Maximum: math.MaxInt64, Description: "change it only if this is still its version"}},
+			Body:  route.TypeOf[SurveyPatch](), BodyTypes: []string{wire.JSONType, wire.MergePatchType}, BodyLimit: wire.MaxBody, Lenient: true,
+			Example: map[string]any{"cutoff": 500, "modes": map[string]any{"ivr": map[string]any{"retries": "30m 4h"}}},
+			Handle:  func(c *route.Call) (route.Reply, error) { return s.patchSurvey(c, put.Check) },
+			Answers: []route.Answer{{Status: http.StatusOK, Description: "changed", Body: view}},
+			Codes:   []weir.Code{weir.CodeNotFound, weir.CodeConflict},
+		},
+		{
+			Method: "DELETE", Path: Path, ID: "delete-survey", Tag: "surveys",
+			Summary:     "Delete a survey with its respondents and its log",
+			Description: "Only of a survey that is a draft or done: stop it first. Its name is free at once.",
+			Handle:      s.deleteSurvey,
+			Answers:     []route.Answer{{Status: http.StatusNoContent, Description: "deleted"}},
+			Codes:       []weir.Code{weir.CodeNotFound, weir.CodeConflict},
+		},
+		{
+			Method: "GET", Path: Path + "/stats", ID: "get-survey-stats", Tag: "surveys",
+			Summary: "How far a survey has come", Handle: s.surveyStats,
+			Answers: []route.Answer{{Status: http.StatusOK, Description: "its figures", Body: route.TypeOf[StatsView]()}},
+			Codes:   []weir.Code{weir.CodeNotFound},
+		},
+		s.logRoute(),
+	}
+	routes = append(routes, s.stepRoutes()...)
+	return append(append(routes, s.respondentRoutes()...), s.exportRoutes()...)
+}
+
+func (s *SurveyService) stepRoutes() []*route.Route {
+	var routes []*route.Route
+	for _, x := range []struct {
+		step          surveys.Step
+		summary, more string
+	}{
+		{surveys.Launch, "Begin with a draft", "Refused, with what is wrong, if its windows have all passed, if the content speaks of an attribute that a respondent lacks, and (409) if one of its channels cannot be prepared. Quotas on an attribute that no respondent has yet are counted once an answer sets it; without an application the answer warns of them."},
+		{surveys.Pause, "Start nobody and retry nobody", "What is out goes on, and answers are taken."},
+		{surveys.Resume, "Go on with a paused survey", ""},
+		{surveys.Stop, "End a survey", "Its respondents are canceled and what is queued is withdrawn; then it is done."},
+	} {
+		routes = append(routes, &route.Route{
+			Method: "POST", Path: Path + ":" + string(x.step), ID: string(x.step) + "-survey", Tag: "surveys",
+			Summary: x.summary, Description: strings.TrimSpace(x.more + " Asking twice changes nothing."), Handle: s.takeStep(x.step), Repeatable: true,
+			Answers: []route.Answer{{Status: http.StatusOK, Description: "the survey", Body: route.TypeOf[SurveyView]()}},
+			Codes:   []weir.Code{weir.CodeNotFound, weir.CodeConflict},
+		})
+	}
+	return routes
+}
+
+func (s *SurveyService) respondentRoutes() []*route.Route {
+	const all, one = Path + "/respondents", Path + "/respondents/{id}"
+	post := &route.Route{
+		Method: "POST", Path: all, ID: "post-respondents", Tag: "respondents",
+		Summary: "Add respondents",
+		Description: "As JSON: 1 to 1000, all or none. As text/csv (the first line names the columns, one of them phone) or application/x-ndjson (one flat object a line): a file of any length, read row by row. " +
+			"Numbers are normalised to E.164; one that the survey has is a duplicate. Respondents of a survey that was launched must have what its content speaks of. Numbers that another import has, which is not over or being taken back, are a conflict. Of a file every bad row is reported with its line. " +
+			"A file that breaks off leaves nothing with on_error=none, and with skip the rows up to last_line of the answer. " +
+			"The connection is closed when no row has come for 30 seconds. Bounds: 64 kB a line, 100 attributes of 500 characters a row, a million bad rows.",
+		Query: []wire.Parameter{
+			{Name: "on_error", Kind: "string", Enum: []string{"none", "skip"}, Single: true, Default: "none", Description: "of a file: load nothing if a row is bad, or skip bad rows"},
+			{Name: "duplicates", Kind: "string", Enum: []string{"skip", "error"}, Single: true, Default: "skip", Description: "pass over rows whose number the survey has, or take them for bad ones"},
+			{Name: "encoding", Kind: "string", Enum: respondents.Encodings(), Single: true, Description: "of a file; absent: the charset of the content type, else UTF-16 if the file begins with its mark, else UTF-8"},
+		},
+		Body: route.TypeOf[RespondentsBody](), BodyTypes: []string{wire.JSONType}, BodyLimit: wire.MaxBatchBody, Uploads: []string{CSVType, NDJSONType},
+		Example: map[string]any{"respondents": []any{map[string]any{"phone": "+525512345678", "attributes": map[string]any{"first_name": "Ana", "age": 34}}}},
+		Answers: []route.Answer{{Status: http.StatusOK, Description: "what came of them", Body: route.TypeOf[ImportView]()}},
+		Refusal: route.TypeOf[ImportProblem](),
+		Codes:   []weir.Code{weir.CodeNotFound, weir.CodeConflict},
+	}
+	post.Serve = func(c *route.Call, w http.ResponseWriter) error { return s.postRespondents(c, w, post) }
+	view := route.TypeOf[RespondentView]()
+	return []*route.Route{
+		post,
+		{
+			Method: "GET", Path: all, ID: "list-respondents", Tag: "respondents",
+			Summary:     "List respondents by id",
+			Description: "A page may be short, or empty, and yet not be the last: that one has no next_cursor.",
+			Query: append([]wire.Parameter{
+				{Name: "status", Kind: "string", Enum: statusWords(), Description: "one or more, joined by commas"},
+				{Name: "disposition", Kind: "string", Enum: dispositionWords(), Description: "one or more, joined by commas"},
+				{Name: "phone", Kind: "string", Description: "a number, as in an import"},
+			}, route.Paging(100, 1000)...),
+			Handle:  s.listRespondents,
+			Answers: []route.Answer{{Status: http.StatusOK, Description: "one page", Body: route.TypeOf[RespondentList]()}},
+			Codes:   []weir.Code{weir.CodeNotFound},
+		},
+		{
+			Method: "GET", Path: one, ID: "get-respondent", Tag: "respondents",
+			Summary: "A respondent", Handle: s.getRespondent,
+			Answers: []route.Answer{{Status: http.StatusOK, Description: "the respondent", Body: view}},
+			Codes:   []weir.Code{weir.CodeNotFound},
+		},
+		{
+			Method: "POST", Path: one + "/disposition", ID: "post-disposition", Tag: "respondents",
+			Summary: "Report how the conversation with a respondent goes",
+			Description: "By the application that holds it. All of it is durable when the answer comes. A disposition that is reported twice, or late, changes nothing; " +
+				"one that cannot follow, or that comes after the end, is a conflict. If the answers put the respondent into a quota that is full, the answer says `rejected` and `messages_withheld`: only the survey's `quota_message` is sent.",
+			Body: route.TypeOf[HearingBody](), BodyTypes: []string{wire.JSONType}, BodyLimit: wire.MaxBody,
+			Example: map[string]any{"disposition": "completed", "answers": map[string]any{"q1": "yes"}, "messages": []any{"Thank you!"}, "key": "r2s-thanks"},
+			Handle:  s.postDisposition,
+			Answers: []route.Answer{{Status: http.StatusOK, Description: "the respondent as it is now", Body: route.TypeOf[HeardView]()}},
+			Codes:   []weir.Code{weir.CodeNotFound, weir.CodeConflict},
+		},
+	}
+}
+
+func (s *SurveyService) exportRoutes() []*route.Route {
+	const help = "A connection that breaks off before the end means that the file is not whole. " +
+		"A text that a spreadsheet would take for a formula has an apostrophe in front; numbers with a sign, like those of phones, have none."
+	return []*route.Route{
+		{
+			Method: "GET", Path: Path + "/results.csv", ID: "get-results", Tag: "surveys",
+			Summary: "A row for each respondent",
+			Description: "Columns that every survey has, then the attributes in order (up to 100; one with the name of another column is attributes.name), " +
+				"then other_attributes with the rest as JSON. " + help,
+			Query:    []wire.Parameter{{Name: "status", Kind: "string", Enum: statusWords(), Description: "one or more, joined by commas"}},
+			Download: CSVType, Serve: s.results,
+			Answers: []route.Answer{{Status: http.StatusOK, Description: "the file"}},
+			Codes:   []weir.Code{weir.CodeNotFound},
+		},
+		{
+			Method: "GET", Path: Path + "/log.csv", ID: "get-survey-log", Tag: "surveys",
+			Summary: "What happened in a survey, oldest first", Description: help,
+			Query:    []wire.Parameter{{Name: "after", Kind: "integer", Maximum: math.MaxInt64, Default: int64(0), Description: "only entries with a greater id"}},
+			Download: CSVType, Serve: s.surveyLog,
+			Answers: []route.Answer{{Status: http.StatusOK, Description: "the file"}},
+			Codes:   []weir.Code{weir.CodeNotFound},
+		},
+	}
+}
+
+func surveyExample() any {
+	return map[string]any{
+		"title":          "Vaccination, spring",
+		"schedule":       map[string]any{"time_zone": "America/Mexico_City", "weekdays": []any{"mon", "tue", "wed"}, "windows": []any{map[string]any{"from": "09:00", "to": "18:00"}}},
+		"modes":          map[string]any{"ivr": map[string]any{"channel": "calls", "retries": "10m 2h 1d"}, "sms": map[string]any{"channel": "texts"}},
+		"arms":           []any{map[string]any{"modes": []any{"ivr", "sms"}}},
+		"questionnaires": map[string]any{"main": map[string]any{"ivr": []any{map[string]any{"call": map[string]any{"callback_url": "https://interviews.example.org/ivr/{{token}}"}}}, "sms": []any{map[string]any{"messages": []any{"Hello {{first_name}}, may we ask you something?"}}}}},
+		"quotas":         []any{map[string]any{"where": map[string]any{"region": map[string]any{"in": []any{"north"}}}, "quota": 200}},
+		"application":    map[string]any{"url": "https://interviews.example.org/weir", "secret": "…"},
+	}
+}

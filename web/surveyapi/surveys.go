@@ -1,0 +1,215 @@
+// Package surveyapi holds the routes of surveys and respondents, with the types of
+// their bodies. Imports and downloads take bounded memory regardless of their length,
+// and end after half a minute without progress.
+package surveyapi
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"regexp"
+	"strings"
+	"time"
+
+	"weir"
+	"weir/events"
+	"weir/ops"
+	"weir/surveys"
+	"weir/web/auth"
+	"weir/web/route"
+	"weir/web/wire"
+)
+
+// SurveyStore is the part of the survey store that the API uses without the
+// broker.
+type SurveyStore interface {
+	surveys.Importer
+	PutSurvey(ctx context.Context, s surveys.Survey) (_ surveys.Survey, created bool, err error)
+	UpdateSurvey(ctx context.Context, s surveys.Survey, told ...events.Event) (surveys.Survey, error)
+	Survey(ctx context.Context, name string) (surveys.Survey, error)
+	SurveyByID(ctx context.Context, id int64) (surveys.Survey, error)
+	Surveys(ctx context.Context, states []surveys.State, after string, limit int) ([]surveys.Survey, error)
+	RemoveSurvey(ctx context.Context, id int64) error
+	Respondent(ctx context.Context, survey int64, id surveys.RespondentID) (surveys.Respondent, error)
+	Respondents(ctx context.Context, f surveys.Filter) (_ []surveys.Respondent, next surveys.RespondentID, err error)
+	Log(ctx context.Context, survey, after int64, limit int) ([]surveys.LogEntry, error)
+	Recent(ctx context.Context, f surveys.LogFilter) (_ []surveys.LogEntry, next int64, err error)
+}
+
+// Surveys is the survey broker as the API uses it.
+type Surveys interface {
+	// Check finds every error in a definition, including errors that depend on
+	// the channels.
+	Check(ctx context.Context, d surveys.Definition) (*surveys.Plan, []weir.FieldError)
+	// Step launches, pauses, resumes or stops a survey. The change is durable
+	// when it returns. A step without effect is not an error.
+	Step(ctx context.Context, name string, step surveys.Step) (surveys.Survey, error)
+	// Report applies an application's report on a respondent. The report is
+	// durable when it returns.
+	Report(ctx context.Context, s surveys.Survey, id surveys.RespondentID, h surveys.Report) (surveys.Respondent, error)
+	Stats(ctx context.Context, s surveys.Survey) (surveys.Stats, error)
+	// Why explains why a survey contacts no respondent now; WhyRespondent
+	// explains why a respondent waits. Both return the zero value if nothing
+	// waits.
+	Why(ctx context.Context, s surveys.Survey) (ops.Why, error)
+	WhyRespondent(ctx context.Context, s surveys.Survey, r surveys.Respondent) (ops.Why, error)
+	// Changed reports that a survey or its respondents changed; survey 0: a
+	// channel changed, which any survey may use.
+	Changed(survey int64)
+}
+
+// SurveyService serves the routes of surveys and respondents.
+type SurveyService struct {
+	Contacts    weir.ContactReader
+	Surveys     Surveys
+	SurveyStore SurveyStore
+	Tokens      surveys.Tokens // of respondents
+	MaxImport   int64          // bytes of one import of respondents
+	TempDir     string         // for lists of bad rows that are too long for memory; empty: the system's
+	// MayCall returns why a URL must not be called; nil: every URL may be.
+	MayCall   func(url string) error
+	Logger    *slog.Logger
+	Draining  func() bool
+	Now       func() time.Time
+	Transfers *auth.ConcurrencyLimit // limits imports and downloads
+}
+
+// surveyName matches a valid survey name. It has no colon: in a path, a step
+// follows the colon.
+var surveyName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,62}$`)
+
+const Path = "/v1/surveys/{survey}"
+
+// StepRoutes returns the routes of steps, like Path:launch, by the word
+// after the colon. The mux does not support such patterns.
+func StepRoutes(routes []*route.Route) map[string]*route.Route {
+	steps := map[string]*route.Route{}
+	for _, rt := range routes {
+		if word, ok := strings.CutPrefix(rt.Path, Path+":"); ok {
+			steps[word] = rt
+		}
+	}
+	return steps
+}
+
+// StepHandler dispatches to the route of a step. It sets the request's pattern
+// and the survey's name, as the mux would.
+func StepHandler(steps map[string]*route.Route, gate *auth.Gate) http.Handler {
+	handlers := map[string]http.Handler{}
+	for word, rt := range steps {
+		handlers[word] = rt.Handler(gate)
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		given := r.PathValue("survey")
+		colon := strings.LastIndexByte(given, ':')
+		if colon < 0 {
+			w.Header().Set("Allow", "DELETE, GET, HEAD, PATCH, PUT")
+			route.MarkMatched(w)
+			wire.WriteProblem(w, weir.Errorf(weir.CodeMethod, "this path takes DELETE, GET, HEAD, PATCH, PUT; steps are asked for as POST …:launch, :pause, :resume, :stop"))
+			return
+		}
+		h, ok := handlers[given[colon+1:]]
+		if !ok {
+			route.MarkMatched(w)
+			wire.WriteProblem(w, weir.Errorf(weir.CodeNotFound, "a survey is asked to :launch, :pause, :resume or :stop"))
+			return
+		}
+		r.SetPathValue("survey", given[:colon])
+		r.Pattern = "POST " + steps[given[colon+1:]].Path
+		h.ServeHTTP(w, r)
+	})
+}
+
+// survey finds a survey by the name in a path.
+func (s *SurveyService) survey(ctx context.Context, name string) (surveys.Survey, error) {
+	if !surveyName.MatchString(name) {
+		return surveys.Survey{}, weir.Errorf(weir.CodeNotFound, "there is no such survey")
+	}
+	v, err := s.SurveyStore.Survey(ctx, name)
+	if err == nil && v.Deleting || weir.CodeOf(err) == weir.CodeNotFound {
+		return surveys.Survey{}, weir.Errorf(weir.CodeNotFound, "there is no survey %s", name)
+	}
+	return v, err
+}
+
+func (s *SurveyService) listSurveys(c *route.Call) (route.Reply, error) {
+	most := c.Query.Int("limit")
+	after, err := c.AfterName("surveys")
+	if err != nil {
+		return route.Reply{}, err
+	}
+	var states []surveys.State
+	for _, word := range c.Query.List("state") {
+		states = append(states, surveys.State(word))
+	}
+	rows, err := s.SurveyStore.Surveys(c, states, after, most+1)
+	if err != nil {
+		return route.Reply{}, err
+	}
+	page := SurveyList{Surveys: []SurveySummary{}}
+	if len(rows) > most {
+		rows = rows[:most]
+		page.NextCursor = wire.NameCursor("surveys", rows[most-1].Name)
+	}
+	for i := range rows {
+		page.Surveys = append(page.Surveys, surveySummary(rows[i]))
+	}
+	return route.Reply{Status: http.StatusOK, Body: page}, nil
+}
+
+func (s *SurveyService) getSurvey(c *route.Call) (route.Reply, error) {
+	v, err := s.survey(c, c.Request.PathValue("survey"))
+	if err != nil {
+		return route.Reply{}, err
+	}
+	view := surveyView(v)
+	why, err := s.Surveys.Why(c, v)
+	view.Why, view.WhyCode = why.Text, why.Code
+	return route.Reply{Status: http.StatusOK, Body: view}, err
+}
+
+func (s *SurveyService) takeStep(step surveys.Step) func(*route.Call) (route.Reply, error) {
+	return func(c *route.Call) (route.Reply, error) {
+		have, err := s.survey(c, c.Request.PathValue("survey"))
+		if err != nil {
+			return route.Reply{}, err
+		}
+		v, err := s.Surveys.Step(c, have.Name, step)
+		if err != nil {
+			return route.Reply{}, err
+		}
+		return route.Reply{Status: http.StatusOK, Body: surveyView(v), Changes: route.ChangesOf(
+			map[string]any{"state": have.State}, map[string]any{"state": v.State}, surveySecret)}, nil
+	}
+}
+
+func (s *SurveyService) deleteSurvey(c *route.Call) (route.Reply, error) {
+	v, err := s.survey(c, c.Request.PathValue("survey"))
+	if err != nil {
+		return route.Reply{}, err
+	}
+	switch v.State {
+	case surveys.Draft, surveys.Done:
+	case surveys.Stopping:
+		return route.Reply{}, weir.Errorf(weir.CodeConflict, "survey %s is stopping; delete it when it is done", v.Name)
+	default:
+		return route.Reply{}, weir.Errorf(weir.CodeConflict, "survey %s is %s; stop it first, and delete it when it is done", v.Name, v.State)
+	}
+	if err := s.SurveyStore.RemoveSurvey(c, v.ID); err != nil {
+		return route.Reply{}, err
+	}
+	s.Surveys.Changed(v.ID)
+	return route.Reply{Status: http.StatusNoContent}, nil
+}
+
+func (s *SurveyService) surveyStats(c *route.Call) (route.Reply, error) {
+	v, err := s.survey(c, c.Request.PathValue("survey"))
+	if err != nil {
+		return route.Reply{}, err
+	}
+	stats, err := s.Surveys.Stats(c, v)
+	if err != nil {
+		return route.Reply{}, err
+	}
+	return route.Reply{Status: http.StatusOK, Body: statsView(v, stats)}, nil
+}

@@ -1,0 +1,117 @@
+package wire
+
+import (
+	"encoding/base64"
+	"maps"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// Query holds the query parameters of a request that are present or have
+// a default: string, int64 or bool, by the parameter's kind.
+type Query map[string]any
+
+func (q Query) Text(name string) string { v, _ := q[name].(string); return v }
+func (q Query) Int(name string) int     { v, _ := q[name].(int64); return int(v) }
+func (q Query) Bool(name string) bool   { v, _ := q[name].(bool); return v }
+
+// List splits a comma-separated list.
+func (q Query) List(name string) []string {
+	if q.Text(name) == "" {
+		return nil
+	}
+	return strings.Split(q.Text(name), ",")
+}
+
+// MaxParameter is the max length of a query parameter in bytes.
+const MaxParameter = 512
+
+// NameCursor returns the cursor after the row with this name, in a list sorted
+// by name.
+func NameCursor(list, name string) string {
+	return base64.RawURLEncoding.EncodeToString([]byte(list + "/" + name))
+}
+
+// Parameter is one query parameter.
+type Parameter struct {
+	Name, Description string
+	Kind              string // string, integer or boolean
+	Enum              []string
+	Single            bool   // one of enum; otherwise one or more, comma-separated
+	Format            string // of a string; the route validates it
+	Minimum, Maximum  int64  // of an integer
+	Default           any    // the default
+}
+
+// ReadQuery parses a query string. Errors point at /name, as if the parameters
+// were the members of an object.
+func ReadQuery(known []Parameter, raw string, wrong *FieldErrors) Query {
+	values, err := url.ParseQuery(raw)
+	if err != nil {
+		wrong.Add("", "format", "the query string is not well-formed")
+	}
+	out := Query{}
+	for _, p := range known {
+		given, ok := values[p.Name]
+		delete(values, p.Name)
+		switch {
+		case !ok && p.Default != nil:
+			out[p.Name] = p.Default
+		case ok && len(given) > 1:
+			wrong.Add("/"+p.Name, "duplicate", "may be given once")
+		case ok:
+			out[p.Name] = p.read(given[0], wrong)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		wrong.Add("/"+PointerToken(name), "unknown", "there is no such query parameter")
+	}
+	return out
+}
+
+func (p *Parameter) read(s string, wrong *FieldErrors) any {
+	at := "/" + p.Name
+	switch p.Kind {
+	case "integer":
+		n, err := strconv.ParseInt(s, 10, 64)
+		if err != nil {
+			wrong.Add(at, "type", "must be a whole number")
+		} else if n < p.Minimum || n > p.Maximum {
+			wrong.Add(at, "range", "must be from %d to %d", p.Minimum, p.Maximum)
+		}
+		return n
+	case "boolean":
+		if s != "true" && s != "false" {
+			wrong.Add(at, "type", "must be true or false")
+		}
+		return s == "true"
+	default:
+		if len(s) > MaxParameter || !utf8.ValidString(s) {
+			wrong.Add(at, "length", "must have up to %d bytes of UTF-8", MaxParameter)
+		}
+		p.readWords(s, wrong)
+		return s
+	}
+}
+
+// readWords checks a comma-separated list against the allowed words.
+func (p *Parameter) readWords(s string, wrong *FieldErrors) {
+	if p.Enum == nil || s == "" {
+		return
+	}
+	if p.Single {
+		if !slices.Contains(p.Enum, s) {
+			wrong.Add("/"+p.Name, "enum", "must be one of %s", strings.Join(p.Enum, ", "))
+		}
+		return
+	}
+	for word := range strings.SplitSeq(s, ",") {
+		if !slices.Contains(p.Enum, word) {
+			wrong.Add("/"+p.Name, "enum", "must be one or more of %s, joined by commas", strings.Join(p.Enum, ", "))
+			return
+		}
+	}
+}
