@@ -18,7 +18,7 @@ func TestEveryReasonIsShownByAScenario(t *testing.T) {
 		switch f.path {
 		case "ops/why.go", "routing/why.go":
 			codes[f.folder] = reasons(f.syntax)
-		case "internal/scenarios/why_test.go", "internal/scenarios/survey_why_test.go", "web/jobrouter/why_test.go":
+		case "internal/scenarios/why_test.go", "internal/scenarios/survey_why_test.go", "web/jobrouter/extensions_test.go":
 			of := map[bool]string{true: "routing", false: "ops"}[f.folder == "web/jobrouter"]
 			if shown[of] == nil {
 				shown[of] = map[string]bool{}

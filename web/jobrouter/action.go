@@ -35,40 +35,40 @@ func (s *service) options(c *call, action string) (o options, err error) {
 }
 
 // act applies an action's command and returns an empty response.
-func (s *service) act(c *call, action string, command func(options) routing.Command) (answer, error) {
+func (s *service) act(c *call, action string, command func(options) routing.Command) (response, error) {
 	o, err := s.options(c, action)
 	if err != nil {
-		return answer{}, err
+		return response{}, err
 	}
 	if err := s.do(c, command(o), nil); err != nil {
-		return answer{}, err
+		return response{}, err
 	}
-	return done(), nil
+	return emptyResponse(), nil
 }
 
-func (s *service) cancel(c *call) (answer, error) {
+func (s *service) cancel(c *call) (response, error) {
 	return s.act(c, "cancel", func(o options) routing.Command {
 		return routing.CancelJob{ID: c.ids[0], Note: o.Note, DispositionCode: o.DispositionCode}
 	})
 }
 
-func (s *service) reclassify(c *call) (answer, error) {
+func (s *service) reclassify(c *call) (response, error) {
 	return s.act(c, "reclassify", func(options) routing.Command { return routing.ReclassifyJob{ID: c.ids[0]} })
 }
 
-func (s *service) complete(c *call) (answer, error) {
+func (s *service) complete(c *call) (response, error) {
 	return s.act(c, "complete", func(o options) routing.Command {
 		return routing.CompleteJob{JobID: c.ids[0], AssignmentID: c.ids[1], Note: o.Note}
 	})
 }
 
-func (s *service) closeJob(c *call) (answer, error) {
+func (s *service) closeJob(c *call) (response, error) {
 	return s.act(c, "close", func(o options) routing.Command {
 		return routing.CloseJob{JobID: c.ids[0], AssignmentID: c.ids[1], DispositionCode: o.DispositionCode, Note: o.Note, CloseAt: o.CloseAt}
 	})
 }
 
-func (s *service) decline(c *call) (answer, error) {
+func (s *service) decline(c *call) (response, error) {
 	return s.act(c, "decline", func(o options) routing.Command {
 		return routing.DeclineOffer{WorkerID: c.ids[0], OfferID: c.ids[1], RetryOfferAt: o.RetryOfferAt}
 	})
@@ -79,10 +79,10 @@ type unassignedView struct {
 	UnassignmentCount int    `json:"unassignmentCount"`
 }
 
-func (s *service) unassign(c *call) (answer, error) {
+func (s *service) unassign(c *call) (response, error) {
 	o, err := s.options(c, "unassign")
 	if err != nil {
-		return answer{}, err
+		return response{}, err
 	}
 	out := unassignedView{JobID: c.ids[0]}
 	command := routing.UnassignJob{JobID: c.ids[0], AssignmentID: c.ids[1], SuspendMatching: o.SuspendMatching}
@@ -91,9 +91,9 @@ func (s *service) unassign(c *call) (answer, error) {
 		out.UnassignmentCount = j.Unassigned
 	})
 	if err != nil {
-		return answer{}, err
+		return response{}, err
 	}
-	return answer{status: http.StatusOK, body: out}, nil
+	return response{status: http.StatusOK, body: out}, nil
 }
 
 type acceptedView struct {
@@ -102,9 +102,9 @@ type acceptedView struct {
 	WorkerID     string `json:"workerId"`
 }
 
-func (s *service) accept(c *call) (answer, error) {
+func (s *service) accept(c *call) (response, error) {
 	if _, err := s.options(c, "accept"); err != nil {
-		return answer{}, err
+		return response{}, err
 	}
 	out := acceptedView{WorkerID: c.ids[0]}
 	err := s.do(c, routing.AcceptOffer{WorkerID: c.ids[0], OfferID: c.ids[1]}, func(st *routing.State, _ []routing.Event) {
@@ -117,48 +117,33 @@ func (s *service) accept(c *call) (answer, error) {
 		}
 	})
 	if err != nil {
-		return answer{}, err
+		return response{}, err
 	}
-	return answer{status: http.StatusOK, body: out}, nil
+	return response{status: http.StatusOK, body: out}, nil
 }
 
-type positionView struct {
-	JobID                    string `json:"jobId"`
-	Position                 int    `json:"position"`
-	QueueID                  string `json:"queueId"`
-	QueueLength              int    `json:"queueLength"`
-	EstimatedWaitTimeMinutes int    `json:"estimatedWaitTimeMinutes"`
-}
-
-func (s *service) position(c *call) (answer, error) {
+func (s *service) position(c *call) (response, error) {
 	var p routing.Position
 	found := false
 	err := s.Engine.View(c.r.Context(), func(st *routing.State, _ time.Time) { p, found = st.Position(c.ids[0]) })
 	if err != nil {
-		return answer{}, err
+		return response{}, err
 	}
 	if !found {
-		return answer{}, missing("queued job", c.ids[0])
+		return response{}, noSuchResource("queued job", c.ids[0])
 	}
-	return answer{status: http.StatusOK, body: positionView{p.JobID, p.Position, p.QueueID, p.QueueLength, p.EstimatedWaitTimeMinutes}}, nil
+	return response{status: http.StatusOK, body: p}, nil
 }
 
-type statisticsView struct {
-	QueueID                   string      `json:"queueId"`
-	Length                    int         `json:"length"`
-	EstimatedWaitTimeMinutes  map[int]int `json:"estimatedWaitTimeMinutes,omitempty"`
-	LongestJobWaitTimeMinutes *float64    `json:"longestJobWaitTimeMinutes,omitempty"`
-}
-
-func (s *service) statistics(c *call) (answer, error) {
+func (s *service) statistics(c *call) (response, error) {
 	var f routing.Statistics
 	found := false
 	err := s.Engine.View(c.r.Context(), func(st *routing.State, now time.Time) { f, found = st.Statistics(c.ids[0], now) })
 	if err != nil {
-		return answer{}, err
+		return response{}, err
 	}
 	if !found {
-		return answer{}, missing(resource.Queue, c.ids[0])
+		return response{}, noSuchResource(resource.Queue, c.ids[0])
 	}
-	return answer{status: http.StatusOK, body: viewStatistics(f)}, nil
+	return response{status: http.StatusOK, body: f}, nil
 }

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"strings"
 
+	"weir/routing"
 	"weir/routing/label"
 	"weir/routing/resource"
 )
@@ -13,8 +14,8 @@ import (
 // The description of the API is generated from the table of routes, the shapes of
 // request bodies and the views of responses. described adds the rest.
 
-// told holds the parts of a route's description that the table does not have.
-type told struct {
+// operationDoc holds the parts of a route's description that the table does not have.
+type operationDoc struct {
 	summary string
 	body    any      // a view; nil: no body
 	action  string   // action whose shape the request body has; empty: the shape of the resource, or no body
@@ -22,23 +23,23 @@ type told struct {
 	page    bool     // the response is a page of bodies
 }
 
-// described has a row for each method and route.
-func described() map[string]told {
+// operationDocs has a row for each method and route.
+func operationDocs() map[string]operationDoc {
 	paged := []string{"maxpagesize", skipToken}
-	out := map[string]told{
+	out := map[string]operationDoc{
 		"GET jobs":                           {"List jobs", jobView{}, "", append(paged, "status", "queueId", "channelId", "classificationPolicyId", "scheduledBefore", "scheduledAfter"), true},
 		"GET workers":                        {"List workers", workerView{}, "", append(paged, "state", "queueId", "channelId", "hasCapacity"), true},
-		"GET jobs/*/position":                {"Where a job stands in its queue", positionView{}, "", nil, false},
-		"GET jobs/*/why":                     {"Why a job waits (Weir's own)", whyView{}, "", nil, false},
-		"GET queues/*/statistics":            {"How long a queue is, and how long one waits", statisticsView{}, "", nil, false},
-		"GET queues/*/unmatchable":           {"Jobs of a queue that no worker suits (Weir's own)", unmatchableView{}, "", []string{"maxpagesize"}, false},
-		"GET ready":                          {"Who would be next (Weir's own)", readyListView{}, "", []string{"queueId", "channelId", "filter", "maxpagesize"}, false},
-		"GET figures":                        {"The queues and the workers in numbers (Weir's own)", figuresView{}, "", paged, false},
+		"GET jobs/*/position":                {"Position of a job in its queue", routing.Position{}, "", nil, false},
+		"GET jobs/*/why":                     {"Why a job waits (extension of Weir)", whyView{}, "", nil, false},
+		"GET queues/*/statistics":            {"Length and wait times of a queue", routing.Statistics{}, "", nil, false},
+		"GET queues/*/unmatchable":           {"Waiting jobs that no worker can take (extension of Weir)", unmatchableView{}, "", []string{"maxpagesize"}, false},
+		"GET ready":                          {"Available workers, the next one first (extension of Weir)", readyListView{}, "", []string{"queueId", "channelId", "filter", "maxpagesize"}, false},
+		"GET figures":                        {"Counts of jobs, workers and queues (extension of Weir)", figuresView{}, "", paged, false},
 		"POST jobs/*:cancel":                 {"Cancel a job", struct{}{}, "cancel", nil, false},
-		"POST jobs/*:reclassify":             {"Classify a job again", struct{}{}, "reclassify", nil, false},
+		"POST jobs/*:reclassify":             {"Reclassify a job", struct{}{}, "reclassify", nil, false},
 		"POST jobs/*/assignments/*:complete": {"Complete an assignment", struct{}{}, "complete", nil, false},
 		"POST jobs/*/assignments/*:close":    {"Close an assignment", struct{}{}, "close", nil, false},
-		"POST jobs/*/assignments/*:unassign": {"Give a job back to its queue", unassignedView{}, "unassign", nil, false},
+		"POST jobs/*/assignments/*:unassign": {"Unassign a job", unassignedView{}, "unassign", nil, false},
 		"POST workers/*/offers/*:accept":     {"Accept an offer", acceptedView{}, "accept", nil, false},
 		"POST workers/*/offers/*:decline":    {"Decline an offer", struct{}{}, "decline", nil, false},
 	}
@@ -48,21 +49,21 @@ func described() map[string]told {
 	}{
 		"workers": {"a worker", workerView{}}, "jobs": {"a job", jobView{}}, "queues": {"a queue", queueView{}},
 		"distributionPolicies": {"a distribution policy", distributionView{}}, "classificationPolicies": {"a classification policy", classificationView{}},
-		"exceptionPolicies": {"an exception policy", exceptionView{}}, "pools": {"a pool (Weir's own)", poolView{}},
+		"exceptionPolicies": {"an exception policy", exceptionView{}}, "pools": {"a pool (extension of Weir)", poolView{}},
 	} {
 		if _, ok := out["GET "+name]; !ok {
-			out["GET "+name] = told{"List: " + one.words, one.view, "", paged, true}
+			out["GET "+name] = operationDoc{"List: " + one.words, one.view, "", paged, true}
 		}
-		out["GET "+name+"/*"] = told{"Read " + one.words, one.view, "", nil, false}
-		out["PATCH "+name+"/*"] = told{"Create or change " + one.words, one.view, "", nil, false}
-		out["DELETE "+name+"/*"] = told{"Delete " + one.words, nil, "", nil, false}
+		out["GET "+name+"/*"] = operationDoc{"Read " + one.words, one.view, "", nil, false}
+		out["PATCH "+name+"/*"] = operationDoc{"Create or change " + one.words, one.view, "", nil, false}
+		out["DELETE "+name+"/*"] = operationDoc{"Delete " + one.words, nil, "", nil, false}
 	}
 	return out
 }
 
-const aboutRouter = `The router for work by people, as clients of Azure Communication Services Job Router speak it: api-versions 2023-11-01 and 2024-01-18-preview. docs/job-router.md says what differs, and what is Weir's own.
+const aboutRouter = `A job router for clients of Azure Communication Services Job Router, api-versions 2023-11-01 and 2024-01-18-preview. docs/job-router.md lists differences and extensions.
 
-Requests are signed with one of JOB_ROUTER_ACCESS_KEYS (HMAC-SHA256 over method, target, date, host and the hash of the body, as Azure has it), or carry a bearer token with the scopes router and pii:read. PATCH is a JSON merge patch: it creates what is not there. Members that are read-only may be sent back and are passed over.`
+Requests are signed with one of JOB_ROUTER_ACCESS_KEYS (HMAC-SHA256 over method, target, date, host and the hash of the body, as in Azure), or carry a bearer token with the scopes router and pii:read. PATCH is a JSON merge patch: it creates a missing resource. Read-only members may be sent back and are ignored.`
 
 // Description returns the OpenAPI 3.1 description of the API. server is the prefix
 // of its paths; empty: none.
@@ -77,7 +78,7 @@ func Description(server string) ([]byte, error) {
 		path, parameters := pathOf(route)
 		ops := map[string]any{"parameters": parameters}
 		for method := range methods {
-			ops[strings.ToLower(method)] = d.operation(method, route, described()[method+" "+route])
+			ops[strings.ToLower(method)] = d.operation(method, route, operationDocs()[method+" "+route])
 		}
 		paths[path] = ops
 	}
@@ -102,14 +103,14 @@ func pathOf(route string) (string, []any) {
 	parts := strings.Split(prefix+route, "/")
 	parameters := []any{map[string]any{
 		"name": "api-version", "in": "query", "required": true, "schema": map[string]any{"type": "string", "enum": versions()},
-		"description": "the version of the API that the client speaks",
+		"description": "API version",
 	}}
 	for i, part := range parts {
 		if rest, ok := strings.CutPrefix(part, "*"); ok {
 			name := singular(parts[i-1]) + "Id"
 			parts[i] = "{" + name + "}" + rest
 			parameters = append(parameters, map[string]any{
-				"name": name, "in": "path", "required": true, "schema": map[string]any{"type": "string", "minLength": 1}, "description": "its id",
+				"name": name, "in": "path", "required": true, "schema": map[string]any{"type": "string", "minLength": 1}, "description": "id of the resource",
 			})
 		}
 	}
@@ -126,7 +127,7 @@ func singular(name string) string {
 // describer collects schemas.
 type describer struct{ schemas map[string]any }
 
-func (d *describer) operation(method, route string, what told) map[string]any {
+func (d *describer) operation(method, route string, what operationDoc) map[string]any {
 	name := strings.ToLower(method) + " " + strings.NewReplacer("/*", " one", "/", " ", ":", " ").Replace(route)
 	op := map[string]any{
 		"operationId": strings.ReplaceAll(name, " ", "-"), "summary": what.summary, "tags": []string{strings.FieldsFunc(route, func(r rune) bool { return r == '/' || r == ':' })[0]},
@@ -136,18 +137,18 @@ func (d *describer) operation(method, route string, what told) map[string]any {
 		parameters = append(parameters, map[string]any{"name": q, "in": "query", "description": queryHelp()[q], "schema": map[string]any{"type": queryType(q)}})
 	}
 	responses := map[string]any{"default": answerOf("an error", ref("Error"))}
-	d.schemas["Error"] = map[string]any{"type": "object", "description": "What went wrong.", "properties": map[string]any{"error": ref("Fault")}}
+	d.schemas["Error"] = map[string]any{"type": "object", "description": "An error.", "properties": map[string]any{"error": ref("Fault")}}
 	switch method {
 	case http.MethodPatch:
 		for _, header := range []string{"If-Match", "If-Unmodified-Since"} {
-			parameters = append(parameters, map[string]any{"name": header, "in": "header", "description": "change it only if it is still as it was", "schema": map[string]any{"type": "string"}})
+			parameters = append(parameters, map[string]any{"name": header, "in": "header", "description": "apply only if unchanged", "schema": map[string]any{"type": "string"}})
 		}
 		body := d.schema(reflect.TypeOf(what.body))
 		d.markReadOnly(what.body, resources()[strings.TrimSuffix(route, "/*")].kind)
 		op["requestBody"] = bodyOf(body, mergePatchType, plainJSONType)
 		responses["200"], responses["201"] = answerOf("changed", body), answerOf("created", body)
 	case http.MethodDelete:
-		responses["204"] = map[string]any{"description": "it is not there any more"}
+		responses["204"] = map[string]any{"description": "deleted"}
 	case http.MethodPost:
 		op["requestBody"] = bodyOf(d.actionBody(what.action), plainJSONType)
 		fallthrough
@@ -212,11 +213,11 @@ func queryType(name string) string {
 
 func queryHelp() map[string]string {
 	return map[string]string{
-		"maxpagesize": "entries of a page", skipToken: "where a page begins; nextLink has it",
-		"status": "only jobs with this status; all, active or the name of one", "state": "only workers in this state; all or the name of one",
-		"queueId": "only those of this queue", "channelId": "only those of this channel", "classificationPolicyId": "only those of this policy",
+		"maxpagesize": "entries per page", skipToken: "start of the page, from nextLink",
+		"status": "filter by status: all, active or one status", "state": "filter by state: all or one state",
+		"queueId": "filter by queue", "channelId": "filter by channel", "classificationPolicyId": "filter by policy",
 		"scheduledBefore": "only jobs scheduled before this instant", "scheduledAfter": "only jobs scheduled after this instant",
-		"hasCapacity": "true: only workers with capacity to spare", "filter": "what a job asks of workers, such as Q#Spanish#M or Spanish,level>=3",
+		"hasCapacity": "true: only workers with capacity to spare", "filter": "worker selectors, such as Q#Spanish#M or Spanish,level>=3",
 	}
 }
 

@@ -14,7 +14,7 @@
 //   - A 2xx is written only after the engine has confirmed that its content is
 //     durable.
 //   - The wire format has its own types: shapes for requests, views for responses.
-//     The engine's types can change without changing it.
+//     The engine's own view is returned where its JSON form is the same.
 //   - Credentials of rules are accepted but never returned. A client that sends a
 //     policy back as it received it keeps them.
 //   - The package uses the engine through its interface and holds no state except

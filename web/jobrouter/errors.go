@@ -36,8 +36,8 @@ type inner struct {
 }
 
 const (
-	// mostDetails is the maximum number of mistakes listed in one response.
-	mostDetails = 100
+	// maxDetails is the maximum number of mistakes listed in one response.
+	maxDetails = 100
 	// retryAfter is the Retry-After of an error that has none of its own.
 	retryAfter = 2 * time.Second
 
@@ -49,7 +49,7 @@ const (
 func faultOf(err error) fault {
 	e, ok := errors.AsType[*weir.Error](err)
 	if !ok && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
-		e = weir.Errorf(weir.CodeUnavailable, "the store did not answer in time; it is not known whether the request was carried out")
+		e = weir.Errorf(weir.CodeUnavailable, "the store timed out; the request may have been carried out")
 	} else if !ok {
 		e = weir.Errorf(weir.CodeInternal, "")
 	}
@@ -57,7 +57,7 @@ func faultOf(err error) fault {
 	f.status, f.Code = statusOf(e.Code)
 	switch f.status {
 	case http.StatusInternalServerError:
-		f.Message = "something went wrong here; the log has it under this answer's x-ms-request-id"
+		f.Message = "internal error; details are in the log under this response's x-ms-request-id"
 		return f
 	case http.StatusServiceUnavailable, http.StatusTooManyRequests:
 		f.wait = e.RetryAfter
@@ -74,15 +74,15 @@ func faultOf(err error) fault {
 		if len(e.Fields) > 0 {
 			f.Message = manyMistakes
 		}
-		if len(e.Fields) > mostDetails {
-			f.Message += " The first " + strconv.Itoa(mostDetails) + " are listed."
+		if len(e.Fields) > maxDetails {
+			f.Message += " The first " + strconv.Itoa(maxDetails) + " are listed."
 		}
 	case http.StatusConflict:
 		for _, m := range e.Fields {
 			f.Message += "\n" + m.Detail // clients read the reasons from the message
 		}
 	}
-	for _, m := range e.Fields[:min(mostDetails, len(e.Fields))] {
+	for _, m := range e.Fields[:min(maxDetails, len(e.Fields))] {
 		f.Details = append(f.Details, detail{Code: camel(m.Code), Message: sentence(m), Target: m.Pointer})
 	}
 	return f
@@ -143,8 +143,8 @@ func camel(code string) string {
 	return string(out)
 }
 
-// mistake returns the error of a request with one mistake.
-func mistake(pointer, code, detail string) error {
+// invalid returns the error of a request with one mistake.
+func invalid(pointer, code, detail string) error {
 	return &weir.Error{Code: weir.CodeInvalid, Message: manyMistakes, Fields: []weir.FieldError{{Pointer: pointer, Code: code, Detail: detail}}}
 }
 

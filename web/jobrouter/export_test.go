@@ -7,7 +7,7 @@ import (
 )
 
 // Reserialise is reserialise, for fuzzing.
-func Reserialise(query string) string { return reserialise(query) }
+func Reserialise(query string) string { return reserializeForm(query) }
 
 // ParseAuthorization is parseAuthorization, for fuzzing.
 func ParseAuthorization(header string) (dateHeader string, signature []byte, err error) {
@@ -15,8 +15,8 @@ func ParseAuthorization(header string) (dateHeader string, signature []byte, err
 	return a.dateHeader, a.signature[:], err
 }
 
-// PlainForm is plainForm, for fuzzing.
-func PlainForm(query string) bool { return plainForm(query) }
+// PlainForm is isCanonicalForm, for fuzzing.
+func PlainForm(query string) bool { return isCanonicalForm(query) }
 
 // AppendView is appendView.
 func AppendView(body any) ([]byte, error) { return appendView(nil, body) }
@@ -38,7 +38,7 @@ func Kinds() (names []string) {
 // Undescribed returns the routes without a row in the description, and the rows
 // without a route.
 func Undescribed() []string {
-	rows := described()
+	rows := operationDocs()
 	var out []string
 	for route, methods := range (&service{}).table() {
 		for method := range methods {

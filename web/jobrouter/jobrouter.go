@@ -43,21 +43,21 @@ type Options struct {
 // Limits sets the bounds that the API does not specify. The zero value means the
 // defaults.
 type Limits struct {
-	Body     int64         // max bytes of a request body; 0: 1 MiB
-	Page     int           // entries per page if the client does not specify; 0: 100
-	MostPage int           // max entries per page; 0: 1000
-	Skew     time.Duration // max difference between a request's date and now; 0: 15 minutes
+	Body    int64         // max bytes of a request body; 0: 1 MiB
+	Page    int           // entries per page if the client does not specify; 0: 100
+	MaxPage int           // max entries per page; 0: 1000
+	Skew    time.Duration // max difference between a request's date and now; 0: 15 minutes
 }
 
-func (l Limits) orUsual() Limits {
+func (l Limits) withDefaults() Limits {
 	if l.Body == 0 {
 		l.Body = 1 << 20
 	}
 	if l.Page == 0 {
 		l.Page = 100
 	}
-	if l.MostPage == 0 {
-		l.MostPage = 1000
+	if l.MaxPage == 0 {
+		l.MaxPage = 1000
 	}
 	if l.Skew == 0 {
 		l.Skew = 15 * time.Minute
@@ -81,7 +81,7 @@ type service struct {
 // the path that the client sent, because the signature covers it.
 func New(o Options) (http.Handler, error) {
 	if o.Engine == nil || o.Logger == nil {
-		return nil, errors.New("a job router's API needs an engine and a logger")
+		return nil, errors.New("jobrouter: Engine and Logger are required")
 	}
 	for i, k := range o.Keys {
 		if len(k) == 0 {
@@ -94,7 +94,7 @@ func New(o Options) (http.Handler, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	o.Limits = o.Limits.orUsual()
+	o.Limits = o.Limits.withDefaults()
 	s := &service{
 		Options:    o,
 		signatures: newSignatures(o.Keys, o.Limits.Skew),

@@ -14,8 +14,8 @@ import (
 	"weir/routing/resource"
 )
 
-// mostExamined is the maximum number of resources examined for one page.
-const mostExamined = 10_000
+// maxExamined is the maximum number of resources examined for one page.
+const maxExamined = 10_000
 
 // pageView is a page of a list. The last page omits nextLink, because the client
 // library fails on a null.
@@ -36,7 +36,7 @@ type parameters struct {
 func (p *parameters) get(name string) string {
 	v := p.query[name]
 	if len(v) > 1 {
-		p.wrong(name, "duplicate", "it is there more than once")
+		p.add(name, "duplicate", "must be given once")
 	}
 	if len(v) == 0 {
 		return ""
@@ -44,14 +44,14 @@ func (p *parameters) get(name string) string {
 	return v[0]
 }
 
-func (p *parameters) wrong(name, code, sentence string) {
+func (p *parameters) add(name, code, sentence string) {
 	p.mistakes = append(p.mistakes, weir.FieldError{Pointer: name, Code: code, Detail: sentence})
 }
 
 func (p *parameters) word(name string, words ...string) string {
 	v := p.get(name)
 	if v != "" && !slices.Contains(words, v) {
-		p.wrong(name, "unknown", "it has to be one of "+strings.Join(words, ", "))
+		p.add(name, "unknown", "must be one of "+strings.Join(words, ", "))
 	}
 	return v
 }
@@ -63,7 +63,7 @@ func (p *parameters) date(name string) time.Time {
 	}
 	at, code, detail := weir.ParseInstant(v)
 	if code != "" {
-		p.wrong(name, code, detail)
+		p.add(name, code, detail)
 	}
 	return at
 }
@@ -75,10 +75,10 @@ func (p *parameters) size(l Limits) int {
 	}
 	n, err := strconv.ParseInt(v, 10, 64)
 	if err != nil || n < 1 {
-		p.wrong("maxpagesize", "range", "it has to be a whole number from 1")
+		p.add("maxpagesize", "range", "must be a whole number from 1")
 		return 0
 	}
-	return int(min(n, int64(l.MostPage)))
+	return int(min(n, int64(l.MaxPage)))
 }
 
 // token decodes the skipToken: the last entry before the page, empty on the first
@@ -86,7 +86,7 @@ func (p *parameters) size(l Limits) int {
 func (p *parameters) token() string {
 	text, err := base64.RawURLEncoding.Strict().DecodeString(p.get(skipToken))
 	if err != nil {
-		p.wrong(skipToken, "format", "it is not from a nextLink")
+		p.add(skipToken, "format", "must come from a nextLink")
 	}
 	return string(text)
 }
@@ -128,35 +128,35 @@ func (s *service) origin(r *http.Request) string {
 }
 
 // list returns the handler that lists a kind of resource by id.
-func (s *service) list(res resourceKind) handle {
-	return func(c *call) (answer, error) {
+func (s *service) list(res resourceKind) endpoint {
+	return func(c *call) (response, error) {
 		return s.listBy(c, res, &parameters{query: c.query}, func(*routing.State, string) bool { return true })
 	}
 }
 
-func (s *service) listBy(c *call, res resourceKind, p *parameters, keep func(*routing.State, string) bool) (answer, error) {
+func (s *service) listBy(c *call, res resourceKind, p *parameters, keep func(*routing.State, string) bool) (response, error) {
 	size, after := p.size(s.Limits), p.token()
 	if err := p.err(); err != nil {
-		return answer{}, err
+		return response{}, err
 	}
 	page := pageView{Value: []any{}}
 	err := s.Engine.View(c.r.Context(), func(st *routing.State, _ time.Time) {
-		ids := st.IDs(res.kind, after, mostExamined+1)
+		ids := st.IDs(res.kind, after, maxExamined+1)
 		for i, id := range ids {
-			if len(page.Value) == size || i == mostExamined {
+			if len(page.Value) == size || i == maxExamined {
 				page.NextLink = s.next(c, ids[i-1])
 				return
 			}
 			if keep(st, id) {
-				x, _ := res.see(st, id, c.version)
+				x, _ := res.render(st, id, c.version)
 				page.Value = append(page.Value, x.body)
 			}
 		}
 	})
-	return answer{status: http.StatusOK, body: page}, err
+	return response{status: http.StatusOK, body: page}, err
 }
 
-func (s *service) listWorkers(c *call) (answer, error) {
+func (s *service) listWorkers(c *call) (response, error) {
 	p := &parameters{query: c.query}
 	state := p.word("state", "all", string(resource.WorkerActive), string(resource.WorkerDraining), string(resource.WorkerInactive))
 	channel, queue := p.get("channelId"), p.get("queueId")
@@ -168,10 +168,10 @@ func (s *service) listWorkers(c *call) (answer, error) {
 			(channel == "" || slices.ContainsFunc(w.Channels, func(c resource.Channel) bool { return c.ChannelID == channel })) &&
 			(!capacity || st.HasRoom(id, channel))
 	}
-	return s.listBy(c, resourceKind{kind: resource.Worker, see: seeWorker}, p, keep)
+	return s.listBy(c, resourceKind{kind: resource.Worker, render: renderWorker}, p, keep)
 }
 
-func (s *service) listJobs(c *call) (answer, error) {
+func (s *service) listJobs(c *call) (response, error) {
 	p := &parameters{query: c.query}
 	keep := jobFilter(p)
 	size := p.size(s.Limits)
@@ -179,11 +179,11 @@ func (s *service) listJobs(c *call) (answer, error) {
 	if token != "" {
 		var err error
 		if after, err = strconv.ParseUint(token, 36, 64); err != nil {
-			p.wrong(skipToken, "format", "it is not from a nextLink")
+			p.add(skipToken, "format", "must come from a nextLink")
 		}
 	}
 	if err := p.err(); err != nil {
-		return answer{}, err
+		return response{}, err
 	}
 	page := pageView{Value: []any{}}
 	err := s.Engine.View(c.r.Context(), func(st *routing.State, _ time.Time) {
@@ -195,7 +195,7 @@ func (s *service) listJobs(c *call) (answer, error) {
 			page.NextLink = s.next(c, strconv.FormatUint(more, 36))
 		}
 	})
-	return answer{status: http.StatusOK, body: page}, err
+	return response{status: http.StatusOK, body: page}, err
 }
 
 func jobFilter(p *parameters) func(*routing.Job) bool {

@@ -105,7 +105,7 @@ func TestManyClientsAtOnce(t *testing.T) {
 		c := r.serve(clientsAtOnce)
 		r.live(func() (cycler, error) { return c, nil })
 	})
-	t.Run("lean", func(t *testing.T) {
+	t.Run("fastClient", func(t *testing.T) {
 		t.Parallel()
 		r := newRig(t)
 		r.live(r.leanly(r.serve(clientsAtOnce)))
@@ -140,11 +140,11 @@ func (r *rig) live(connect func() (cycler, error)) {
 	}
 }
 
-// leanly returns lean clients for the server that c is connected to.
+// leanly returns fastClient clients for the server that c is connected to.
 func (r *rig) leanly(c *caller) func() (cycler, error) {
 	address := strings.TrimPrefix(c.base, "http://")
 	return func() (cycler, error) {
-		l, err := r.lean(address)
+		l, err := r.fastClient(address)
 		if err == nil {
 			r.t.Cleanup(func() { _ = l.conn.Close() })
 		}
@@ -183,14 +183,14 @@ type cycler interface {
 
 // BenchmarkSignedCycles runs cycles of five signed requests each, over HTTP, from
 // 64 clients, against an engine in memory or the router whose connection string is
-// in WEIR_TEST_ROUTER. The clients are net/http clients or lean ones.
+// in WEIR_TEST_ROUTER. The clients are net/http clients or fastClient ones.
 func BenchmarkSignedCycles(b *testing.B) {
 	const clients = 64
 	b.Run("client=library", func(b *testing.B) {
 		c := newRig(b).target(clients)
 		cycles(b, clients, func() (cycler, error) { return c, nil })
 	})
-	b.Run("client=lean", func(b *testing.B) {
+	b.Run("client=fastClient", func(b *testing.B) {
 		c := newRig(b).target(clients)
 		cycles(b, clients, c.r.leanly(c))
 	})

@@ -2,6 +2,8 @@ package jobrouter
 
 import (
 	"net/http"
+	"strconv"
+	"strings"
 	"time"
 
 	"weir"
@@ -9,50 +11,117 @@ import (
 	"weir/routing/resource"
 )
 
-func (x seen) answer(status int) answer {
-	return answer{status: status, body: x.body, etag: etag(x.version), modified: x.changedAt}
+// condition holds the conditional headers of a request.
+type condition struct {
+	match        []string // If-Match
+	none         []string // If-None-Match
+	hasMatch     bool     // If-Match is present
+	hasNoneMatch bool     // If-None-Match is present
+	since        time.Time
+}
+
+func conditionOf(h http.Header) (condition, error) {
+	var c condition
+	c.match, c.hasMatch = tags(h, "If-Match")
+	c.none, c.hasNoneMatch = tags(h, "If-None-Match")
+	if v := h.Get("If-Unmodified-Since"); v != "" {
+		at, err := http.ParseTime(v)
+		if err != nil {
+			return c, invalid("If-Unmodified-Since", "format", "must be like Mon, 02 Jan 2006 15:04:05 GMT")
+		}
+		c.since = at
+	}
+	if c.hasMatch {
+		c.since = time.Time{} // If-Match is more exact and takes precedence (RFC 9110, 13.1.4)
+	}
+	return c, nil
+}
+
+// tags splits a list of entity tags. The tags of this API contain no comma.
+func tags(h http.Header, name string) (list []string, ok bool) {
+	for _, line := range h.Values(name) {
+		ok = true
+		for tag := range strings.SplitSeq(line, ",") {
+			list = append(list, strings.TrimSpace(tag))
+		}
+	}
+	return list, ok
+}
+
+// against returns the engine's condition for a resource whose current version is
+// now (0 if it does not exist).
+func (c condition) against(now routing.Version) (routing.If, error) {
+	if c.hasNoneMatch && now != 0 && matchesAny(c.none, now) {
+		return routing.If{}, weir.Errorf(weir.CodePrecondition, "the resource exists, or its version matches If-None-Match")
+	}
+	out := routing.If{UnmodifiedSince: c.since}
+	switch {
+	case !c.hasMatch:
+	case now != 0 && matchesAny(c.match, now):
+		out.Version = now
+	default:
+		out.Unmatchable = true
+	}
+	return out, nil
+}
+
+func matchesAny(list []string, now routing.Version) bool {
+	tag := etag(now)
+	for _, t := range list {
+		if t == "*" || t == tag {
+			return true
+		}
+	}
+	return false
+}
+
+// etag returns the entity tag of a version.
+func etag(v routing.Version) string { return `"` + strconv.FormatUint(uint64(v), 16) + `"` }
+
+func (x rendered) answer(status int) response {
+	return response{status: status, body: x.body, etag: etag(x.version), modified: x.changedAt}
 }
 
 // get returns the handler that reads a resource.
-func (s *service) get(res resourceKind) handle {
-	return func(c *call) (answer, error) {
-		var x seen
+func (s *service) get(res resourceKind) endpoint {
+	return func(c *call) (response, error) {
+		var x rendered
 		found := false
 		err := s.Engine.View(c.r.Context(), func(st *routing.State, _ time.Time) {
-			x, found = res.see(st, c.ids[0], c.version)
+			x, found = res.render(st, c.ids[0], c.version)
 		})
 		if err != nil {
-			return answer{}, err
+			return response{}, err
 		}
 		if !found {
-			return answer{}, missing(res.kind, c.ids[0])
+			return response{}, noSuchResource(res.kind, c.ids[0])
 		}
 		return x.answer(http.StatusOK), nil
 	}
 }
 
-func missing(kind resource.Kind, id string) error {
+func noSuchResource(kind resource.Kind, id string) error {
 	return weir.Errorf(weir.CodeNotFound, "there is no %s %q", kind, id)
 }
 
 // patch returns the handler that creates or changes a resource.
-func (s *service) patch(res resourceKind) handle {
-	return func(c *call) (answer, error) {
+func (s *service) patch(res resourceKind) endpoint {
+	return func(c *call) (response, error) {
 		in := &reading{}
 		patch, err := s.shapes[c.version][res.kind].decode(c.body, in)
 		if err != nil {
-			return answer{}, err
+			return response{}, err
 		}
 		if wrong := s.addressesOf(res.kind, patch); len(wrong) > 0 {
-			return answer{}, &weir.Error{Code: weir.CodeInvalid, Message: manyMistakes, Fields: wrong}
+			return response{}, &weir.Error{Code: weir.CodeInvalid, Message: manyMistakes, Fields: wrong}
 		}
 		cond, err := conditionOf(c.r.Header)
 		if err != nil {
-			return answer{}, err
+			return response{}, err
 		}
 		id, status := c.ids[0], 0
 		build := func(st *routing.State, _ time.Time) (routing.Command, error) {
-			before, exists := res.see(st, id, c.version)
+			before, exists := res.render(st, id, c.version)
 			status = http.StatusCreated
 			if exists {
 				status = http.StatusOK
@@ -61,32 +130,32 @@ func (s *service) patch(res resourceKind) handle {
 			if err != nil {
 				return nil, err
 			}
-			if err := moved(st, res.kind, id, patch); err != nil {
+			if err := checkAddressChange(st, res.kind, id, patch); err != nil {
 				return nil, err
 			}
 			full := patch
 			if in.redacted {
-				if full, err = restored(patch, credentialsOf(st, res.kind, id)); err != nil {
+				if full, err = withCredentials(patch, credentialsOf(st, res.kind, id)); err != nil {
 					return nil, err
 				}
 			}
 			return st.PatchMembers(res.kind, id, full, when)
 		}
-		var after seen
+		var after rendered
 		see := func(st *routing.State, events []routing.Event) {
-			after, _ = res.see(st, id, c.version)
-			after.body = asAnswered(after.body, id, events)
+			after, _ = res.render(st, id, c.version)
+			after.body = patchedView(after.body, id, events)
 		}
 		if err := s.Engine.Do(c.r.Context(), build, see); err != nil {
-			return answer{}, err
+			return response{}, err
 		}
 		return after.answer(status), nil
 	}
 }
 
-// asAnswered turns the view of a job into the one that a PATCH returns; see
+// patchedView turns the view of a job into the one that a PATCH returns; see
 // asCreated.
-func asAnswered(body any, id string, events []routing.Event) any {
+func patchedView(body any, id string, events []routing.Event) any {
 	v, ok := body.(jobView)
 	if !ok {
 		return body
@@ -109,13 +178,13 @@ func asAnswered(body any, id string, events []routing.Event) any {
 
 // remove returns the handler that deletes a resource. Deleting a missing one
 // succeeds.
-func (s *service) remove(res resourceKind) handle {
-	return func(c *call) (answer, error) {
+func (s *service) remove(res resourceKind) endpoint {
+	return func(c *call) (response, error) {
 		err := s.do(c, res.remove(c.ids[0]), nil)
 		if err != nil && weir.CodeOf(err) != weir.CodeNotFound {
-			return answer{}, err
+			return response{}, err
 		}
-		return answer{status: http.StatusNoContent}, nil
+		return response{status: http.StatusNoContent}, nil
 	}
 }
 

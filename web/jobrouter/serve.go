@@ -23,12 +23,12 @@ const (
 	jsonType       = "application/json; charset=utf-8"
 	plainJSONType  = "application/json"
 	mergePatchType = "application/merge-patch+json"
-	// mostIgnored is the maximum number of bytes drained from the body of a failed
+	// maxDrained is the maximum number of bytes drained from the body of a failed
 	// request.
-	mostIgnored = 16 << 20
-	// mostKept is the maximum size of buffers kept for later responses, and of
+	maxDrained = 16 << 20
+	// maxPooledBuffer is the maximum size of buffers kept for later responses, and of
 	// buffers allocated for a body from its Content-Length.
-	mostKept = 64 << 10
+	maxPooledBuffer = 64 << 10
 )
 
 // clientRequestID is a header that clients may set; the response echoes it.
@@ -41,27 +41,27 @@ var goodRequestID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,128}$`)
 type call struct {
 	r       *http.Request
 	ids     []string
-	room    [2]string // backing array of ids
+	idArray [2]string // backing array of ids
 	version version
 	query   url.Values
 	body    []byte
 }
 
-// answer is the result of a handler. Without a body the response is a 204.
-type answer struct {
+// response is the result of a handler. Without a body the response is a 204.
+type response struct {
 	status   int
 	body     any
 	etag     string
 	modified time.Time
 }
 
-// done is the answer of an action that returns nothing.
-func done() answer { return answer{status: http.StatusOK, body: struct{}{}} }
+// emptyResponse is the answer of an action that returns nothing.
+func emptyResponse() response { return response{status: http.StatusOK, body: struct{}{}} }
 
 // serve handles every request.
 func (s *service) serve(w http.ResponseWriter, r *http.Request) {
 	id := rand.Text()
-	watch := &watcher{ResponseWriter: w, id: [1]string{id}}
+	watch := &responseTracker{ResponseWriter: w, id: [1]string{id}}
 	h := w.Header()
 	h["X-Ms-Request-Id"] = watch.id[:]
 	h["Api-Supported-Versions"] = s.headers.versions
@@ -69,7 +69,7 @@ func (s *service) serve(w http.ResponseWriter, r *http.Request) {
 	if theirs := r.Header[clientRequestID]; len(theirs) > 0 && goodRequestID.MatchString(theirs[0]) {
 		h[clientRequestID] = theirs[:1:1]
 	}
-	defer func() { s.crashed(watch, r, id, recover()) }()
+	defer func() { s.recoverPanic(watch, r, id, recover()) }()
 	out, err := s.answer(watch, r)
 	if err == nil {
 		err = s.write(watch, out)
@@ -77,38 +77,38 @@ func (s *service) serve(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		return
 	}
-	_, _ = io.CopyN(io.Discard, r.Body, mostIgnored) // drain, so that a client that is still sending can read the response
+	_, _ = io.CopyN(io.Discard, r.Body, maxDrained) // drain, so that a client that is still sending can read the response
 	if status := writeFault(watch, r.URL.EscapedPath(), err); status >= http.StatusInternalServerError {
 		s.Logger.LogAttrs(r.Context(), slog.LevelInfo, "request to the job router failed", slog.String("method", r.Method),
 			slog.Int("status", status), slog.String("request", id), slog.Any("error", err))
 	}
 }
 
-// watcher records whether the response has begun.
-type watcher struct {
+// responseTracker records whether the response has begun.
+type responseTracker struct {
 	http.ResponseWriter
 	begun bool
 	id    [1]string // of the request, as a header value
 }
 
 // WriteHeader implements http.ResponseWriter.
-func (w *watcher) WriteHeader(status int) {
+func (w *responseTracker) WriteHeader(status int) {
 	w.begun = true
 	w.ResponseWriter.WriteHeader(status)
 }
 
 // Unwrap supports http.ResponseController.
-func (w *watcher) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+func (w *responseTracker) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// crashed turns a panic into a 500.
-func (s *service) crashed(w *watcher, r *http.Request, id string, v any) {
+// recoverPanic turns a panic into a 500.
+func (s *service) recoverPanic(w *responseTracker, r *http.Request, id string, v any) {
 	if v == nil {
 		return
 	}
 	if cause, _ := v.(error); errors.Is(cause, http.ErrAbortHandler) {
 		panic(v)
 	}
-	s.Logger.ErrorContext(r.Context(), "panic in the job router's API", "method", r.Method, "request", id,
+	s.Logger.ErrorContext(r.Context(), "panic in the job router API", "method", r.Method, "request", id,
 		"panic", fmt.Sprint(v), "stack", string(debug.Stack()))
 	if !w.begun {
 		writeFault(w, r.URL.EscapedPath(), weir.Errorf(weir.CodeInternal, "panic"))
@@ -116,32 +116,32 @@ func (s *service) crashed(w *watcher, r *http.Request, id string, v any) {
 }
 
 // answer admits a request and runs its handler.
-func (s *service) answer(w http.ResponseWriter, r *http.Request) (answer, error) {
+func (s *service) answer(w http.ResponseWriter, r *http.Request) (response, error) {
 	body, err := s.admit(w, r)
 	if err != nil {
-		return answer{}, err
+		return response{}, err
 	}
 	c := &call{r: r, body: body}
 	methods, err := s.routes.find(c)
 	if err != nil {
-		return answer{}, err
+		return response{}, err
 	}
 	handler, ok := methods[r.Method]
 	if !ok {
 		allow := strings.Join(slices.Sorted(maps.Keys(methods)), ", ")
 		w.Header().Set("Allow", allow)
-		return answer{}, weir.Errorf(weir.CodeMethod, "this path takes %s", allow)
+		return response{}, weir.Errorf(weir.CodeMethod, "method not allowed; allowed: %s", allow)
 	}
 	if c.query = s.queries[r.URL.RawQuery]; c.query == nil {
 		if c.query, err = url.ParseQuery(r.URL.RawQuery); err != nil {
-			return answer{}, mistake("query", "format", "the query cannot be read")
+			return response{}, invalid("query", "format", "malformed query")
 		}
 	}
 	if c.version, err = versionOf(c.query); err != nil {
-		return answer{}, err
+		return response{}, err
 	}
 	if err := checkContentType(r, body); err != nil {
-		return answer{}, err
+		return response{}, err
 	}
 	return handler(c)
 }
@@ -157,11 +157,11 @@ func (s *service) admit(w http.ResponseWriter, r *http.Request) ([]byte, error) 
 	}
 	if len(s.Keys) == 0 {
 		if !s.Open() {
-			return nil, flaw("NoAccessKeys", "this server has no access keys; set JOB_ROUTER_ACCESS_KEYS")
+			return nil, signatureError("NoAccessKeys", "this server has no access keys; set JOB_ROUTER_ACCESS_KEYS")
 		}
 		// A page in a browser on this machine must not reach an open server.
 		if err := http.NewCrossOriginProtection().Check(r); err != nil {
-			return nil, flaw("CrossOrigin", "a page of another origin cannot use a server that is open")
+			return nil, signatureError("CrossOrigin", "requests from pages of other origins are rejected while the server is open")
 		}
 		return s.read(w, r)
 	}
@@ -174,7 +174,7 @@ func (s *service) admit(w http.ResponseWriter, r *http.Request) ([]byte, error) 
 		return nil, err
 	}
 	if !sameHash(body, hash) {
-		return nil, flaw("ContentHashMismatch", "the body is not the one whose hash was signed")
+		return nil, signatureError("ContentHashMismatch", "the body does not match the signed hash")
 	}
 	return body, nil
 }
@@ -188,7 +188,7 @@ func (s *service) read(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if r.Body == http.NoBody {
 		return nil, nil
 	}
-	if n := r.ContentLength; 0 < n && n <= min(s.Limits.Body, mostKept) {
+	if n := r.ContentLength; 0 < n && n <= min(s.Limits.Body, maxPooledBuffer) {
 		body := make([]byte, n)
 		if _, err := io.ReadFull(r.Body, body); err != nil {
 			return nil, errBroken()
@@ -206,15 +206,15 @@ func (s *service) read(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 }
 
 func errBroken() error {
-	return weir.Errorf(weir.CodeInvalid, "the body could not be read to its end")
+	return weir.Errorf(weir.CodeInvalid, "the body is incomplete")
 }
 
 func versionOf(query url.Values) (version, error) {
 	switch given := query["api-version"]; {
 	case len(given) == 0:
-		return "", mistake("api-version", "required", "the parameter has to be there: "+supported)
+		return "", invalid("api-version", "required", "required; one of "+supported)
 	case len(given) > 1 || !slices.Contains(versions(), version(given[0])):
-		return "", mistake("api-version", "unknown", "the supported versions are "+supported)
+		return "", invalid("api-version", "unknown", "the supported versions are "+supported)
 	default:
 		return version(given[0]), nil
 	}
@@ -234,7 +234,7 @@ func checkContentType(r *http.Request, body []byte) error {
 	charset, encoding := params["charset"], r.Header.Get("Content-Encoding")
 	if err != nil || got != plainJSONType && got != mergePatchType || charset != "" && !strings.EqualFold(charset, "utf-8") ||
 		encoding != "" && !strings.EqualFold(encoding, "identity") {
-		return weir.Errorf(weir.CodeContentType, "send the body as %s or %s in UTF-8, not compressed", mergePatchType, plainJSONType)
+		return weir.Errorf(weir.CodeContentType, "the body must be %s or %s in UTF-8, uncompressed", mergePatchType, plainJSONType)
 	}
 	return nil
 }
@@ -243,7 +243,7 @@ func checkContentType(r *http.Request, body []byte) error {
 type headers struct{ versions, noSniffing, json []string }
 
 // write writes the response of a handler.
-func (s *service) write(w http.ResponseWriter, a answer) error {
+func (s *service) write(w http.ResponseWriter, a response) error {
 	h := w.Header()
 	if a.body == nil {
 		w.WriteHeader(http.StatusNoContent)
@@ -251,13 +251,13 @@ func (s *service) write(w http.ResponseWriter, a answer) error {
 	}
 	buffer := s.buffers.Get().(*[]byte) //nolint:forcetypeassert // the pool has nothing else
 	defer func() {
-		if cap(*buffer) <= mostKept {
+		if cap(*buffer) <= maxPooledBuffer {
 			s.buffers.Put(buffer)
 		}
 	}()
 	text, err := appendView((*buffer)[:0], a.body)
 	if err != nil {
-		return fmt.Errorf("writing an answer: %w", err)
+		return fmt.Errorf("encode a response: %w", err)
 	}
 	*buffer = text
 	h["Content-Type"] = s.headers.json

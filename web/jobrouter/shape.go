@@ -52,7 +52,7 @@ func (in *reading) below(at, name string) string {
 func (in *reading) wrong(at, code, format string, args ...any) {
 	if in.brief {
 		in.flawed = true
-	} else if len(in.mistakes) <= mostDetails {
+	} else if len(in.mistakes) <= maxDetails {
 		in.mistakes = append(in.mistakes, weir.FieldError{Pointer: at, Code: code, Detail: fmt.Sprintf(format, args...)})
 	}
 }
@@ -73,7 +73,7 @@ func (o object) decode(body []byte, in *reading) (map[string]any, error) {
 	}
 	m, ok := v.(map[string]any)
 	if !ok {
-		return nil, mistake("", "type", "the body has to be an object")
+		return nil, invalid("", "type", "the body must be an object")
 	}
 	brief := reading{whole: in.whole, brief: true}
 	out := o.read(&brief, "", m)
@@ -91,7 +91,7 @@ func (o object) read(in *reading, at string, m map[string]any) map[string]any {
 		here := in.below(at, name)
 		switch {
 		case !known:
-			in.wrong(here, "unknown", "there is no such member")
+			in.wrong(here, "unknown", "unknown member")
 		case member == nil:
 		case v == nil && in.whole > 0:
 		case v == nil:
@@ -107,7 +107,7 @@ func (o object) read(in *reading, at string, m map[string]any) map[string]any {
 func (o object) form(in *reading, at string, v any) any {
 	m, ok := v.(map[string]any)
 	if !ok {
-		in.wrong(at, "type", "it has to be an object")
+		in.wrong(at, "type", "must be an object")
 		return nil
 	}
 	return o.read(in, at, m)
@@ -118,7 +118,7 @@ func (o object) form(in *reading, at string, v any) any {
 func (k kinds) form(in *reading, at string, v any) any {
 	m, ok := v.(map[string]any)
 	if !ok {
-		in.wrong(at, "type", "it has to be an object")
+		in.wrong(at, "type", "must be an object")
 		return nil
 	}
 	all := object{"kind": text}
@@ -133,7 +133,7 @@ func (k kinds) form(in *reading, at string, v any) any {
 	}
 	o, known := k[kind]
 	if !known {
-		in.wrong(at+"/kind", "unknown", "there is no kind %q", kind)
+		in.wrong(at+"/kind", "unknown", "unknown kind %q", kind)
 		return nil
 	}
 	own := object{"kind": text}
@@ -153,7 +153,7 @@ func list(of form) form {
 	return func(in *reading, at string, v any) any {
 		items, ok := v.([]any)
 		if !ok {
-			in.wrong(at, "type", "it has to be an array")
+			in.wrong(at, "type", "must be an array")
 			return nil
 		}
 		in.whole++
@@ -174,7 +174,7 @@ func list(of form) form {
 func labels(in *reading, at string, v any) any {
 	m, ok := v.(map[string]any)
 	if !ok {
-		in.wrong(at, "type", "it has to be an object")
+		in.wrong(at, "type", "must be an object")
 		return nil
 	}
 	out := make(map[string]any, len(m))
@@ -194,14 +194,14 @@ func primitive(in *reading, at string, v any) any {
 	switch v.(type) {
 	case string, float64, bool:
 	default:
-		in.wrong(at, "type", "it has to be a string, a number or a boolean")
+		in.wrong(at, "type", "must be a string, a number or a boolean")
 	}
 	return v
 }
 
 func text(in *reading, at string, v any) any {
 	if _, ok := v.(string); !ok {
-		in.wrong(at, "type", "it has to be a string")
+		in.wrong(at, "type", "must be a string")
 	}
 	return v
 }
@@ -218,14 +218,14 @@ func short(in *reading, at string, v any) any {
 
 func boolean(in *reading, at string, v any) any {
 	if _, ok := v.(bool); !ok {
-		in.wrong(at, "type", "it has to be true or false")
+		in.wrong(at, "type", "must be true or false")
 	}
 	return v
 }
 
 func number(in *reading, at string, v any) any {
 	if _, ok := v.(float64); !ok {
-		in.wrong(at, "type", "it has to be a number")
+		in.wrong(at, "type", "must be a number")
 	}
 	return v
 }
@@ -236,7 +236,7 @@ func integer(least int) form {
 		f, ok := v.(float64)
 		switch {
 		case !ok || f != math.Trunc(f):
-			in.wrong(at, "type", "it has to be a whole number")
+			in.wrong(at, "type", "must be a whole number")
 		case f < float64(least) || f > math.MaxInt32:
 			in.wrong(at, "range", "between %d and %d", least, math.MaxInt32)
 		}
@@ -247,7 +247,7 @@ func integer(least int) form {
 func oneOf(words ...string) form {
 	return func(in *reading, at string, v any) any {
 		if s, ok := v.(string); !ok || !slices.Contains(words, s) {
-			in.wrong(at, "unknown", "it has to be one of %s", strings.Join(words, ", "))
+			in.wrong(at, "unknown", "must be one of %s", strings.Join(words, ", "))
 		}
 		return v
 	}

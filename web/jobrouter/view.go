@@ -53,12 +53,6 @@ func viewSelectors(list []resource.WorkerSelector) []selectorView {
 	return out
 }
 
-type channelView struct {
-	ChannelID          string `json:"channelId"`
-	CapacityCostPerJob int    `json:"capacityCostPerJob"`
-	MaxNumberOfJobs    int    `json:"maxNumberOfJobs,omitzero"`
-}
-
 type offerView struct {
 	OfferID      string  `json:"offerId"`
 	JobID        string  `json:"jobId"`
@@ -75,33 +69,30 @@ type assignedView struct {
 }
 
 type workerView struct {
-	Etag                string         `json:"etag"`
-	ID                  string         `json:"id"`
-	State               string         `json:"state"`
-	Queues              []string       `json:"queues"`
-	Capacity            int            `json:"capacity"`
-	Labels              labelsView     `json:"labels"`
-	Tags                labelsView     `json:"tags"`
-	Channels            []channelView  `json:"channels"`
-	Offers              []offerView    `json:"offers"`
-	AssignedJobs        []assignedView `json:"assignedJobs"`
-	LoadRatio           float64        `json:"loadRatio"`
-	AvailableForOffers  bool           `json:"availableForOffers"`
-	MaxConcurrentOffers int            `json:"maxConcurrentOffers,omitzero"`
+	Etag                string             `json:"etag"`
+	ID                  string             `json:"id"`
+	State               string             `json:"state"`
+	Queues              []string           `json:"queues"`
+	Capacity            int                `json:"capacity"`
+	Labels              labelsView         `json:"labels"`
+	Tags                labelsView         `json:"tags"`
+	Channels            []resource.Channel `json:"channels"`
+	Offers              []offerView        `json:"offers"`
+	AssignedJobs        []assignedView     `json:"assignedJobs"`
+	LoadRatio           float64            `json:"loadRatio"`
+	AvailableForOffers  bool               `json:"availableForOffers"`
+	MaxConcurrentOffers int                `json:"maxConcurrentOffers,omitzero"`
 }
 
 func viewWorker(w *routing.Worker, v version) workerView {
 	out := workerView{
 		Etag: etag(w.Version), ID: w.ID, State: string(w.State), Queues: append([]string{}, w.Queues...), Capacity: w.Capacity,
-		Labels: viewLabels(w.Labels), Tags: viewLabels(w.Tags), Channels: make([]channelView, len(w.Channels)),
+		Labels: viewLabels(w.Labels), Tags: viewLabels(w.Tags), Channels: append([]resource.Channel{}, w.Channels...),
 		Offers: make([]offerView, len(w.Offers)), AssignedJobs: make([]assignedView, len(w.AssignedJobs)),
 		LoadRatio: w.LoadRatio, AvailableForOffers: w.AvailableForOffers,
 	}
 	if v != version2023 {
 		out.MaxConcurrentOffers = w.MaxConcurrentOffers
-	}
-	for i, c := range w.Channels {
-		out.Channels[i] = channelView{c.ChannelID, c.CapacityCostPerJob, c.MaxNumberOfJobs}
 	}
 	for i, o := range w.Offers {
 		out.Offers[i] = offerView{o.OfferID, o.JobID, o.CapacityCost, instant(o.OfferedAt), instant(o.ExpiresAt)}

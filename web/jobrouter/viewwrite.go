@@ -10,6 +10,7 @@ import (
 
 	"weir/internal/plainjson"
 	"weir/routing/label"
+	"weir/routing/resource"
 )
 
 // appendView writes a view exactly as encoding/json does. The views of the most
@@ -144,7 +145,7 @@ func (w *writer) worker(v *workerView) {
 	w.integer(`,"capacity":`, v.Capacity)
 	w.labels(`,"labels":`, v.Labels)
 	w.labels(`,"tags":`, v.Tags)
-	array(w, `,"channels":`, v.Channels, func(w *writer, c *channelView) {
+	array(w, `,"channels":`, v.Channels, func(w *writer, c *resource.Channel) {
 		w.text(`{"channelId":`, c.ChannelID)
 		w.integer(`,"capacityCostPerJob":`, c.CapacityCostPerJob)
 		if c.MaxNumberOfJobs != 0 {

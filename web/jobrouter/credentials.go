@@ -3,7 +3,9 @@ package jobrouter
 import (
 	"maps"
 	"slices"
+	"strconv"
 
+	"weir"
 	"weir/routing"
 	"weir/routing/resource"
 )
@@ -73,22 +75,22 @@ func credentialsOf(s *routing.State, kind resource.Kind, id string) credentials 
 	return c
 }
 
-// restoring replaces redacted secrets with the known ones.
-type restoring struct {
+// credentialRestorer replaces redacted secrets with the known ones.
+type credentialRestorer struct {
 	known credentials
 	used  map[string]int
 	err   error
 }
 
-// restored returns a copy of a patch in which redacted credentials have their known
+// withCredentials returns a copy of a patch in which redacted credentials have their known
 // values.
-func restored(patch map[string]any, known credentials) (map[string]any, error) {
-	r := &restoring{known: known, used: map[string]int{}}
+func withCredentials(patch map[string]any, known credentials) (map[string]any, error) {
+	r := &credentialRestorer{known: known, used: map[string]int{}}
 	out, _ := r.walk("", patch).(map[string]any)
 	return out, r.err
 }
 
-func (r *restoring) walk(at string, v any) any {
+func (r *credentialRestorer) walk(at string, v any) any {
 	switch v := v.(type) {
 	case map[string]any:
 		return r.walkObject(at, v)
@@ -103,7 +105,7 @@ func (r *restoring) walk(at string, v any) any {
 	}
 }
 
-func (r *restoring) walkObject(at string, m map[string]any) map[string]any {
+func (r *credentialRestorer) walkObject(at string, m map[string]any) map[string]any {
 	out := make(map[string]any, len(m))
 	for _, name := range slices.Sorted(maps.Keys(m)) { // in the order of credentialsOf
 		here := at + "/" + name
@@ -122,7 +124,7 @@ func (r *restoring) walkObject(at string, m map[string]any) map[string]any {
 
 // credential fills in one credential. A patch without an address leaves the address
 // unchanged, so redacted members are dropped and stay unchanged too.
-func (r *restoring) credential(at string, address any, m map[string]any) map[string]any {
+func (r *credentialRestorer) credential(at string, address any, m map[string]any) map[string]any {
 	uri, addressed := address.(string)
 	var known resource.Credential
 	if list := r.known[uri]; addressed && len(list) > 0 {
@@ -140,7 +142,7 @@ func (r *restoring) credential(at string, address any, m map[string]any) map[str
 		case !addressed:
 			delete(out, name)
 		case is == "":
-			r.err = mistake(at+"/"+name, "required", "it is redacted, and none is known for this address")
+			r.err = invalid(at+"/"+name, "required", "redacted, and no credential is stored for this address")
 		default:
 			out[name] = is
 		}
@@ -148,10 +150,10 @@ func (r *restoring) credential(at string, address any, m map[string]any) map[str
 	return out
 }
 
-// moved returns an error if a patch changes the address of a rule but keeps its
+// checkAddressChange returns an error if a patch changes the address of a rule but keeps its
 // credential, which would then be sent to the new address. Rules in arrays are
 // replaced as a whole and keep no credential.
-func moved(s *routing.State, kind resource.Kind, id string, patch map[string]any) error {
+func checkAddressChange(s *routing.State, kind resource.Kind, id string, patch map[string]any) error {
 	within := func(m map[string]any, name string) map[string]any {
 		inside, _ := m[name].(map[string]any)
 		return inside
@@ -159,16 +161,16 @@ func moved(s *routing.State, kind resource.Kind, id string, patch map[string]any
 	switch kind {
 	case resource.Distribution:
 		d, _ := s.Distribution(id)
-		return movedRule(d.Spec.Mode.ScoringRule, within(within(patch, "mode"), "scoringRule"), "/mode/scoringRule")
+		return checkRuleAddress(d.Spec.Mode.ScoringRule, within(within(patch, "mode"), "scoringRule"), "/mode/scoringRule")
 	case resource.Classification:
 		p, _ := s.Classification(id)
-		return movedRule(p.Spec.PrioritizationRule, within(patch, "prioritizationRule"), "/prioritizationRule")
+		return checkRuleAddress(p.Spec.PrioritizationRule, within(patch, "prioritizationRule"), "/prioritizationRule")
 	default:
 		return nil
 	}
 }
 
-func movedRule(r *resource.Rule, patch map[string]any, at string) error {
+func checkRuleAddress(r *resource.Rule, patch map[string]any, at string) error {
 	other := func(name, is string) bool {
 		uri, stated := patch[name].(string)
 		return stated && uri != is
@@ -176,16 +178,16 @@ func movedRule(r *resource.Rule, patch map[string]any, at string) error {
 	switch {
 	case r == nil:
 	case r.Credential != nil && other("functionUri", r.FunctionURI):
-		return restated(r.Credential, patch, "credential", at)
+		return requireCredential(r.Credential, patch, "credential", at)
 	case r.ClientCredential != nil && (other("webhookUri", r.WebhookURI) || other("authorizationServerUri", r.AuthorizationServerURI)):
-		return restated(r.ClientCredential, patch, "clientCredential", at)
+		return requireCredential(r.ClientCredential, patch, "clientCredential", at)
 	}
 	return nil
 }
 
-// restated returns an error unless a patch sets or removes every secret of a
+// requireCredential returns an error unless a patch sets or removes every secret of a
 // credential.
-func restated(known *resource.Credential, patch map[string]any, name, at string) error {
+func requireCredential(known *resource.Credential, patch map[string]any, name, at string) error {
 	at += "/" + name
 	given, stated := patch[name]
 	if stated && given == nil {
@@ -200,7 +202,44 @@ func restated(known *resource.Credential, patch map[string]any, name, at string)
 		if object {
 			at += "/" + x.name
 		}
-		return mistake(at, "required", "another address needs its credential given anew, or null for none")
+		return invalid(at, "required", "a new address requires the credential again, or null for none")
 	}
 	return nil
+}
+
+// addressesOf returns a mistake for each function or webhook address in a patch
+// that must not be called: once set, every call to it would fail. Only distribution
+// and classification policies are searched, because elsewhere a label may have any
+// name.
+func (s *service) addressesOf(kind resource.Kind, patch map[string]any) []weir.FieldError {
+	if s.Address != nil && (kind == resource.Distribution || kind == resource.Classification) {
+		return s.addresses("", patch)
+	}
+	return nil
+}
+
+func (s *service) addresses(at string, v any) (wrong []weir.FieldError) {
+	switch v := v.(type) {
+	case []any:
+		for i := range v {
+			wrong = append(wrong, s.addresses(at+"/"+strconv.Itoa(i), v[i])...)
+		}
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			here := at + "/" + escapePointer(name)
+			uri, ok := v[name].(string)
+			switch name {
+			case "functionUri", "webhookUri", "authorizationServerUri":
+				if !ok || uri == "" {
+					continue
+				}
+				if err := s.Address(uri); err != nil {
+					wrong = weir.AddMistakes(wrong, weir.FieldError{Pointer: here, Code: "address", Detail: err.Error() + "; WEIR_OUTBOUND_ALLOW lists exceptions"})
+				}
+			default:
+				wrong = append(wrong, s.addresses(here, v[name])...)
+			}
+		}
+	}
+	return wrong
 }

@@ -15,11 +15,11 @@ import (
 	"time"
 )
 
-// lean is a client on one connection of its own that uses little CPU: in a
+// fastClient is a client on one connection of its own that uses little CPU: in a
 // benchmark on one machine, client and server share the cores, so the client's cost
 // lowers the server's result. It sends the same requests as any client, signs each
 // one, and checks status, tag and ids of every response.
-type lean struct {
+type fastClient struct {
 	conn net.Conn
 	in   *bufio.Reader
 	host string
@@ -41,16 +41,16 @@ type reply struct {
 	body   []byte
 }
 
-func (r *rig) lean(address string) (*lean, error) {
+func (r *rig) fastClient(address string) (*fastClient, error) {
 	conn, err := net.Dial("tcp", address)
 	if err != nil {
 		return nil, err
 	}
-	return &lean{conn: conn, in: bufio.NewReaderSize(conn, 8<<10), host: address, mac: hmac.New(sha256.New, r.key), now: r.engine.now}, nil
+	return &fastClient{conn: conn, in: bufio.NewReaderSize(conn, 8<<10), host: address, mac: hmac.New(sha256.New, r.key), now: r.engine.now}, nil
 }
 
 // send sends a signed request and reads the response.
-func (l *lean) send(method, target string, body []byte) error {
+func (l *fastClient) send(method, target string, body []byte) error {
 	if at := l.now(); at.Unix() != l.second {
 		l.second, l.date = at.Unix(), at.UTC().AppendFormat(l.date[:0], http.TimeFormat)
 	}
@@ -84,7 +84,7 @@ func (l *lean) send(method, target string, body []byte) error {
 }
 
 // receive reads a response that has a Content-Length.
-func (l *lean) receive() error {
+func (l *fastClient) receive() error {
 	line, err := l.in.ReadSlice('\n')
 	if err != nil {
 		return err
@@ -125,7 +125,7 @@ func (l *lean) receive() error {
 }
 
 // step sends a request and checks the status of the response.
-func (l *lean) step(method, target string, body []byte, want int) error {
+func (l *fastClient) step(method, target string, body []byte, want int) error {
 	if err := l.send(method, target, body); err != nil {
 		return err
 	}
@@ -137,7 +137,7 @@ func (l *lean) step(method, target string, body []byte, want int) error {
 
 // tagged reports whether a response is the resource id: it has that id, and the
 // same tag in the header and in the body, where JSON escapes the quotation marks.
-func (l *lean) tagged(id string) bool {
+func (l *fastClient) tagged(id string) bool {
 	bare := bytes.Trim(l.got.tag, `"`)
 	inside, _, _ := bytes.Cut(l.got.body, []byte(`","`))
 	return len(bare) > 0 && string(inside) == `{"etag":"\"`+string(bare)+`\"` && string(l.member("id")) == id
@@ -145,7 +145,7 @@ func (l *lean) tagged(id string) bool {
 
 // member returns the text of a member that occurs exactly once in the response,
 // otherwise nil.
-func (l *lean) member(name string) []byte {
+func (l *fastClient) member(name string) []byte {
 	key := []byte(`"` + name + `":"`)
 	_, after, _ := bytes.Cut(l.got.body, key)
 	value, _, ok := bytes.Cut(after, []byte{'"'})
@@ -161,7 +161,7 @@ var (
 )
 
 // cycle is like caller.cycle.
-func (l *lean) cycle(worker int, job string) error {
+func (l *fastClient) cycle(worker int, job string) error {
 	name := "w" + strconv.Itoa(worker)
 	w, j := "/routing/workers/"+name, "/routing/jobs/"+job
 	body := `{"channelId":"chat","queueId":"q","requestedWorkerSelectors":[{"key":"Id","labelOperator":"equal","value":"` + name + `"}]}`

@@ -58,9 +58,9 @@ func (s signatures) digest(text string) (d digest, ok bool) {
 	return digest(to[:sha256.Size]), err == nil && n == sha256.Size
 }
 
-// flaw returns the error for an invalid signature. The detail is no secret: the
+// signatureError returns the error for an invalid signature. The detail is no secret: the
 // sender knows what was signed.
-func flaw(code, detail string) error {
+func signatureError(code, detail string) error {
 	return &weir.Error{
 		Code: weir.CodeUnauthorised, Message: "the request is not signed with an access key of this server",
 		Fields: []weir.FieldError{{Code: code, Detail: detail}},
@@ -74,26 +74,26 @@ func (s signatures) check(r *http.Request, now time.Time) (hash digest, err erro
 	if err != nil {
 		return hash, err
 	}
-	date, ok := only(r.Header, a.dateHeader)
+	date, ok := singleHeader(r.Header, a.dateHeader)
 	if !ok {
-		return hash, flaw("MissingDate", "the header "+strings.ToLower(a.dateHeader)+" has to be there once")
+		return hash, signatureError("MissingDate", "the header "+strings.ToLower(a.dateHeader)+" must be given exactly once")
 	}
 	at, err := time.Parse(http.TimeFormat, date)
 	if err != nil {
-		return hash, flaw("InvalidDate", "the date has to be like Mon, 02 Jan 2006 15:04:05 GMT")
+		return hash, signatureError("InvalidDate", "the date must be like Mon, 02 Jan 2006 15:04:05 GMT")
 	}
-	text, ok := only(r.Header, headerHash)
+	text, ok := singleHeader(r.Header, headerHash)
 	if !ok {
-		return hash, flaw("MissingContentHash", "the header x-ms-content-sha256 has to be there once")
+		return hash, signatureError("MissingContentHash", "the header x-ms-content-sha256 must be given exactly once")
 	}
 	if hash, ok = s.digest(text); !ok {
-		return hash, flaw("InvalidContentHash", "x-ms-content-sha256 has to be the base64 form of a SHA-256")
+		return hash, signatureError("InvalidContentHash", "x-ms-content-sha256 must be the base64 form of a SHA-256")
 	}
 	if !s.signed(r, a.signature, date, text) {
-		return hash, flaw("SignatureMismatch", "the signature does not hold")
+		return hash, signatureError("SignatureMismatch", "the signature does not match")
 	}
 	if at.Before(now.Add(-s.skew)) || at.After(now.Add(s.skew)) {
-		return hash, flaw("DateOutOfRange", "the date of the request is too far from now")
+		return hash, signatureError("DateOutOfRange", "the date differs too much from the server's time")
 	}
 	return hash, nil
 }
@@ -153,7 +153,7 @@ func sameHash(body []byte, want digest) bool {
 	return subtle.ConstantTimeCompare(got[:], want[:]) == 1
 }
 
-func only(h http.Header, name string) (string, bool) {
+func singleHeader(h http.Header, name string) (string, bool) {
 	v := h[name]
 	if len(v) != 1 || v[0] == "" {
 		return "", false
@@ -170,10 +170,10 @@ func targets(r *http.Request) (sent, anew string) {
 	}
 	path, query, asked := strings.Cut(sent, "?")
 	switch {
-	case !asked || query != "" && plainForm(query):
+	case !asked || query != "" && isCanonicalForm(query):
 		return sent, sent
 	}
-	if form := reserialise(query); form != "" {
+	if form := reserializeForm(query); form != "" {
 		return sent, path + "?" + form
 	}
 	return sent, path
@@ -194,7 +194,7 @@ func (s signatures) parseAuthorization(values []string) (authorization, error) {
 	const usual = scheme + " SignedHeaders=x-ms-date;host;x-ms-content-sha256&Signature="
 	var a authorization
 	if len(values) != 1 {
-		return a, flaw("MissingAuthorization", "the header Authorization has to be there once")
+		return a, signatureError("MissingAuthorization", "the header Authorization must be given exactly once")
 	}
 	if text, ok := strings.CutPrefix(values[0], usual); ok {
 		if a.signature, ok = s.digest(text); ok {
@@ -204,17 +204,17 @@ func (s signatures) parseAuthorization(values []string) (authorization, error) {
 	}
 	name, rest, _ := strings.Cut(values[0], " ")
 	if !strings.EqualFold(name, scheme) {
-		return a, flaw("UnknownScheme", "the scheme has to be "+scheme)
+		return a, signatureError("UnknownScheme", "the scheme must be "+scheme)
 	}
 	parts := strings.Split(strings.TrimSpace(rest), "&")
 	slices.Sort(parts) // Signature first, whatever their order
 	if len(parts) != 2 {
-		return a, flaw("InvalidAuthorization", "there have to be SignedHeaders and a Signature")
+		return a, signatureError("InvalidAuthorization", "must have SignedHeaders and Signature")
 	}
 	signature, isSignature := strings.CutPrefix(parts[0], "Signature=")
 	signed, isSigned := strings.CutPrefix(parts[1], "SignedHeaders=")
 	if !isSignature || !isSigned {
-		return a, flaw("InvalidAuthorization", "there have to be SignedHeaders and a Signature")
+		return a, signatureError("InvalidAuthorization", "must have SignedHeaders and Signature")
 	}
 	switch strings.ToLower(signed) {
 	case "x-ms-date;host;x-ms-content-sha256":
@@ -222,11 +222,98 @@ func (s signatures) parseAuthorization(values []string) (authorization, error) {
 	case "date;host;x-ms-content-sha256":
 		a.dateHeader = "Date"
 	default:
-		return a, flaw("InvalidSignedHeaders", "SignedHeaders has to be x-ms-date;host;x-ms-content-sha256")
+		return a, signatureError("InvalidSignedHeaders", "SignedHeaders must be x-ms-date;host;x-ms-content-sha256")
 	}
 	var ok bool
 	if a.signature, ok = s.digest(signature); !ok {
-		return a, flaw("InvalidSignature", "the signature has to be the base64 form of an HMAC-SHA256")
+		return a, signatureError("InvalidSignature", "the signature must be the base64 form of an HMAC-SHA256")
 	}
 	return a, nil
+}
+
+// reserializeForm rewrites a query the way browsers serialize forms: in the same order,
+// a space as a plus sign, and everything except letters, digits and *-._ escaped.
+// [net/url.Values.Encode] sorts, and escapes differently.
+func reserializeForm(query string) string {
+	var b strings.Builder
+	for pair := range strings.SplitSeq(query, "&") {
+		if pair == "" {
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteByte('&')
+		}
+		name, value, _ := strings.Cut(pair, "=")
+		escapeForm(&b, unescapeForm(name))
+		b.WriteByte('=')
+		escapeForm(&b, unescapeForm(value))
+	}
+	return b.String()
+}
+
+// isCanonicalForm reports whether a query is certainly unchanged by [reserializeForm]. If it
+// is false, the query may or may not change.
+func isCanonicalForm(query string) bool {
+	named := false
+	for i := range len(query) {
+		switch c := query[i]; {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '*', c == '-', c == '.', c == '_', c == '+':
+		case c == '=' && !named:
+			named = true
+		case c == '&' && named:
+			named = false
+		default:
+			return false
+		}
+	}
+	return named
+}
+
+// unescapeForm decodes valid escapes and keeps invalid ones as they are. Invalid
+// UTF-8 becomes U+FFFD.
+func unescapeForm(s string) string {
+	out := make([]byte, 0, len(s))
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case c == '+':
+			out = append(out, ' ')
+		case c == '%' && i+2 < len(s) && isHex(s[i+1]) && isHex(s[i+2]):
+			out = append(out, unhex(s[i+1])<<4|unhex(s[i+2]))
+			i += 2
+		default:
+			out = append(out, c)
+		}
+	}
+	return strings.ToValidUTF8(string(out), "\uFFFD")
+}
+
+func escapeForm(b *strings.Builder, s string) {
+	const digits = "0123456789ABCDEF"
+	for i := range len(s) {
+		switch c := s[i]; {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', strings.IndexByte("*-._", c) >= 0:
+			b.WriteByte(c)
+		case c == ' ':
+			b.WriteByte('+')
+		default:
+			b.WriteByte('%')
+			b.WriteByte(digits[c>>4])
+			b.WriteByte(digits[c&15])
+		}
+	}
+}
+
+func isHex(c byte) bool {
+	return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F'
+}
+
+func unhex(c byte) byte {
+	switch {
+	case c <= '9':
+		return c - '0'
+	case c <= 'F':
+		return c - 'A' + 10
+	default:
+		return c - 'a' + 10
+	}
 }

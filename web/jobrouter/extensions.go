@@ -1,0 +1,185 @@
+package jobrouter
+
+import (
+	"math"
+	"net/http"
+	"time"
+
+	"weir/ops"
+	"weir/routing"
+	"weir/routing/acd"
+	"weir/routing/resource"
+)
+
+// figuresView is an overview of the router for wallboards, an extension that
+// Azure's API does not have. Its queues are paged; the other figures cover the
+// whole router.
+type figuresView struct {
+	Jobs           map[resource.JobStatus]int   `json:"jobs"`    // by status; absent: none
+	Workers        map[resource.WorkerState]int `json:"workers"` // by state; absent: none
+	OffersOut      int                          `json:"offersOut"`
+	OldestQueuedAt instant                      `json:"oldestQueuedAt,omitzero"` // of the waiting jobs
+	Failing        []failingView                `json:"failingFunctions,omitempty"`
+	Queues         []queueFiguresView           `json:"queues"`
+	NextLink       string                       `json:"nextLink,omitempty"`
+}
+
+// failingView is a function or webhook of a policy whose last call failed.
+type failingView struct {
+	PolicyKind string  `json:"policyKind"` // distribution policy or classification policy
+	PolicyID   string  `json:"policyId"`
+	Host       string  `json:"host"`
+	Since      instant `json:"since"`
+	LastAt     instant `json:"lastAt"`
+	Reason     string  `json:"reason"`
+}
+
+type queueFiguresView struct {
+	routing.Statistics
+	Name   string `json:"name,omitzero"`
+	Closed string `json:"closed,omitzero"`
+}
+
+// figures takes the counts and the queues from one snapshot of the router's state.
+func (s *service) figures(c *call) (response, error) {
+	p := &parameters{query: c.query}
+	size, after := p.size(s.Limits), p.token()
+	if err := p.err(); err != nil {
+		return response{}, err
+	}
+	out := figuresView{Queues: []queueFiguresView{}}
+	err := s.Engine.View(c.r.Context(), func(st *routing.State, now time.Time) {
+		f := st.Figures()
+		out.Jobs, out.Workers, out.OffersOut, out.OldestQueuedAt = f.Jobs, f.Workers, f.Offers, instant(f.OldestQueuedAt)
+		ids := st.IDs(resource.Queue, after, size+1)
+		if len(ids) > size {
+			ids = ids[:size]
+			out.NextLink = s.next(c, ids[size-1])
+		}
+		for _, id := range ids {
+			q, _ := st.Queue(id)
+			n, _ := st.Statistics(id, now)
+			out.Queues = append(out.Queues, queueFiguresView{n, q.Spec.Name, string(q.Spec.Closed)})
+		}
+	})
+	if s.Failing != nil {
+		for _, f := range s.Failing() {
+			out.Failing = append(out.Failing, failingView{string(f.PolicyKind), f.Policy, f.Host, instant(f.Since), instant(f.LastAt), f.Reason})
+		}
+	}
+	return response{status: http.StatusOK, body: out}, err
+}
+
+type whyView struct {
+	JobID   string `json:"jobId"`
+	Why     string `json:"why,omitempty"`
+	WhyCode string `json:"whyCode,omitempty"`
+}
+
+// why reports why a job waits. It is a separate route, an extension of Weir, so
+// that the job resource stays as clients expect it.
+func (s *service) why(c *call) (response, error) {
+	var why ops.Why
+	found := false
+	err := s.Engine.View(c.r.Context(), func(st *routing.State, _ time.Time) { why, found = st.Why(c.ids[0]) })
+	if err == nil && !found {
+		err = noSuchResource(resource.Job, c.ids[0])
+	}
+	return response{status: http.StatusOK, body: whyView{c.ids[0], why.Text, string(why.Code)}}, err
+}
+
+// poolView is a filter of available workers, an extension that Azure's router does
+// not have. Depth is their number; Version counts how often it has changed.
+type poolView struct {
+	Etag      string         `json:"etag"`
+	ID        string         `json:"id"`
+	QueueID   string         `json:"queueId,omitzero"`
+	ChannelID string         `json:"channelId"`
+	Selectors []selectorView `json:"selectors"`
+	Depth     int            `json:"depth"`
+	Version   uint64         `json:"version"`
+}
+
+func renderPool(s *routing.State, id string, _ version) (rendered, bool) {
+	p, ok := s.Pool(id)
+	if !ok {
+		return rendered{}, false
+	}
+	d := s.PoolDepth(id)
+	view := poolView{etag(p.Version), id, p.Spec.QueueID, p.Spec.ChannelID, viewSelectors(p.Spec.Selectors), d.Depth, d.Version}
+	return rendered{view, p.Version, p.ChangedAt}, true
+}
+
+type readyListView struct {
+	Depth int         `json:"depth"`
+	Value []readyView `json:"value"`
+}
+
+type readyView struct {
+	WorkerID       string  `json:"workerId"`
+	AvailableSince instant `json:"availableSince"`
+}
+
+// ready lists the workers that match a job's requirements, the next one first:
+// longest available first, or newest first if the queue's policy says so.
+func (s *service) ready(c *call) (response, error) {
+	p := &parameters{query: c.query}
+	spec := resource.PoolSpec{QueueID: p.get("queueId"), ChannelID: p.get("channelId")}
+	if spec.ChannelID == "" {
+		p.add("channelId", "required", "required")
+	}
+	if filter := p.get("filter"); filter != "" {
+		var err error
+		if spec.Selectors, err = acd.ParseFilter(filter); err != nil {
+			p.add("filter", "format", "must be like Q#Spanish#M or Spanish,level>=3")
+		}
+	}
+	size := p.size(s.Limits)
+	if err := p.err(); err != nil {
+		return response{}, err
+	}
+	out := readyListView{Value: []readyView{}}
+	known := false
+	err := s.Engine.View(c.r.Context(), func(st *routing.State, _ time.Time) {
+		var q routing.Named[resource.QueueSpec]
+		q, known = st.Queue(spec.QueueID)
+		d, _ := st.Distribution(q.Spec.DistributionPolicyID)
+		all := st.Ready(spec, d.Spec.Mode.Kind == resource.ShortestIdle, math.MaxInt)
+		out.Depth = len(all)
+		for _, w := range all[:min(size, len(all))] {
+			out.Value = append(out.Value, readyView{w.WorkerID, instant(w.Since)})
+		}
+	})
+	if err == nil && !known {
+		err = noSuchResource(resource.Queue, spec.QueueID)
+	}
+	if err != nil {
+		return response{}, err
+	}
+	return response{status: http.StatusOK, body: out}, nil
+}
+
+type unmatchableView struct {
+	QueueID string   `json:"queueId"`
+	Value   []string `json:"value"` // job ids
+}
+
+// unmatchable lists the waiting jobs of a queue that no worker could take even if
+// all workers were registered and free.
+func (s *service) unmatchable(c *call) (response, error) {
+	p := &parameters{query: c.query}
+	size := p.size(s.Limits)
+	if err := p.err(); err != nil {
+		return response{}, err
+	}
+	out := unmatchableView{QueueID: c.ids[0], Value: []string{}}
+	known := false
+	err := s.Engine.View(c.r.Context(), func(st *routing.State, _ time.Time) {
+		_, known = st.Queue(c.ids[0])
+		out.Value = append(out.Value, st.Unmatchable(c.ids[0], size)...)
+	})
+	if err == nil && !known {
+		err = noSuchResource(resource.Queue, c.ids[0])
+	}
+	return response{status: http.StatusOK, body: out}, err
+}
