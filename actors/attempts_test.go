@@ -3,7 +3,6 @@ package actors_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"sync/atomic"
 	"testing"
@@ -16,6 +15,7 @@ import (
 	"weir"
 	"weir/actors"
 	"weir/actors/core"
+	"weir/actors/supervise"
 	"weir/channels"
 	"weir/persistence"
 	"weir/persistence/storetest"
@@ -170,7 +170,7 @@ func TestClaimThatWasNotSentSurvivesAFailedLoad(t *testing.T) {
 		var crashed, failed atomic.Bool
 		crash := func(next actor.ReceiverFunc) actor.ReceiverFunc {
 			return func(c actor.ReceiverContext, env *actor.MessageEnvelope) {
-				if fmt.Sprintf("%T", env.Message) == "actors.written" && crashed.CompareAndSwap(false, true) {
+				if supervise.MessageType(env.Message) == "actors.written" && crashed.CompareAndSwap(false, true) {
 					panic("a fault in the test")
 				}
 				next(c, env)

@@ -3,6 +3,7 @@ package actors
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -58,6 +59,12 @@ func (b *broker) Receive(ctx actor.Context) {
 	case numbered:
 		b.state.lastSeen = m.seq
 		b.handle(m.msg)
+	case result:
+		if m.gen == b.gen {
+			b.onResult(m.msg)
+		} else {
+			b.onStale(m.msg)
+		}
 	default:
 		b.handle(m)
 	}
@@ -102,10 +109,6 @@ func (b *broker) halt() {
 
 func (b *broker) handle(msg any) {
 	switch m := msg.(type) {
-	case loaded:
-		b.onLoaded(m)
-	case tick:
-		b.onTick(m)
 	case sweepHint:
 		if b.core != nil && !b.core.Busy() {
 			b.event(func(c *core.Core, now time.Time) { c.Woken(core.Origin{}, now) })
@@ -142,16 +145,15 @@ func (b *broker) handle(msg any) {
 }
 
 // event passes an event to the core and carries out the effects.
-func (b *broker) event(tell func(*core.Core, time.Time)) {
+func (b *broker) event(apply func(*core.Core, time.Time)) {
 	now := time.Now()
-	tell(b.core, now)
+	apply(b.core, now)
 	b.execute(b.core.Take())
 	b.arm(now)
 }
 
-// onEvent passes on events from outside and results of this incarnation's own
-// reads. Results of provider calls count whichever incarnation began the call:
-// they name their attempt.
+// onEvent passes on events from outside, and what became of attempts to send: they
+// count whichever incarnation began them.
 func (b *broker) onEvent(msg any) {
 	switch m := msg.(type) {
 	case accepted:
@@ -164,80 +166,82 @@ func (b *broker) onEvent(msg any) {
 		b.event(func(c *core.Core, now time.Time) { c.Woken(m.from, now) })
 	case sendDone:
 		b.event(func(c *core.Core, now time.Time) { c.SendDone(m.attempt, m.sent, now) })
-	case askDone:
-		if m.gen == b.gen {
-			b.event(func(c *core.Core, now time.Time) { c.AskDone(m.attempt, m.answer, now) })
-		}
-	case cancelDone:
-		if m.gen == b.gen {
-			b.event(func(c *core.Core, now time.Time) { c.CancelDone(m.attempt, m.done, now) })
-		}
+	default:
+		b.log.Error("unknown message dropped", "type", fmt.Sprintf("%T", msg))
+	}
+}
+
+// onResult passes on the outcome of work that this incarnation started.
+func (b *broker) onResult(msg any) {
+	switch m := msg.(type) {
 	case written:
 		b.onWritten(m)
+	case askDone:
+		b.event(func(c *core.Core, now time.Time) { c.AskDone(m.attempt, m.answer, now) })
+	case cancelDone:
+		b.event(func(c *core.Core, now time.Time) { c.CancelDone(m.attempt, m.done, now) })
+	case tick:
+		b.onTick()
+	case loaded:
+		b.onLoaded(m)
 	case channelRead:
 		b.onChannelRead(m)
+	case prepareDone:
+		b.onPrepared(m)
+	case statusDone:
+		b.healths.Store(b.state.channel, health{b.ch.Name, m.status})
+		b.event(func(c *core.Core, now time.Time) { c.StatusDone(m.status, now) })
+	case removeDone:
+		b.onRemoved(m)
 	default:
 		b.onRead(msg)
 	}
 }
 
-// onRead passes on the results of reads.
+// onRead passes on the result of a read of the queue.
 func (b *broker) onRead(msg any) {
 	switch m := msg.(type) {
 	case pageRead:
-		b.read(m.gen, m.err, core.KindPage, m.page, func(c *core.Core, now time.Time) { c.PageRead(m.page, m.contacts, now) })
+		b.read(m.err, core.KindPage, m.page, func(c *core.Core, now time.Time) { c.PageRead(m.page, m.contacts, now) })
 	case lanesRead:
-		b.read(m.gen, m.err, core.KindLanes, core.Page{}, func(c *core.Core, now time.Time) { c.LanesRead(m.lanes, m.queued, now) })
+		b.read(m.err, core.KindLanes, core.Page{}, func(c *core.Core, now time.Time) { c.LanesRead(m.lanes, m.queued, now) })
 	case instantRead:
-		b.read(m.gen, m.err, m.what, core.Page{}, func(c *core.Core, now time.Time) {
-			if m.what == core.KindDue {
+		b.read(m.err, m.kind, core.Page{}, func(c *core.Core, now time.Time) {
+			if m.kind == core.KindDue {
 				c.DueRead(m.contacts, m.next, now)
 			} else {
 				c.OverdueRead(m.contacts, m.next, now)
 			}
 		})
 	case contactRead:
-		switch {
-		case m.gen != b.gen:
-			b.reply(core.Reply{Waiter: m.load.Origin.Waiter, Err: errRestarted()})
-		case m.err != nil:
+		if m.err != nil {
 			b.event(func(c *core.Core, now time.Time) { c.LoadFailed(m.load, m.err, now) })
-		default:
-			b.event(func(c *core.Core, now time.Time) { c.Loaded(m.load, m.contact, m.found, now) })
+			return
 		}
-	case prepareDone:
-		if m.gen == b.gen {
-			b.onPrepared(m)
-		}
-	case statusDone:
-		if m.gen == b.gen {
-			b.healths.Store(b.state.channel, health{b.ch.Name, m.status})
-			b.event(func(c *core.Core, now time.Time) { c.StatusDone(m.status, now) })
-		}
-	case removeDone:
-		if m.gen == b.gen {
-			b.onRemoved(m)
-		}
-	default:
-		b.log.Error("a broker got a message that it does not know")
+		b.event(func(c *core.Core, now time.Time) { c.Loaded(m.load, m.contact, m.found, now) })
 	}
 }
 
-func (b *broker) read(gen int64, err error, what core.ReadKind, page core.Page, tell func(*core.Core, time.Time)) {
-	if gen != b.gen {
-		return
+// onStale answers those who wait for the result of an earlier incarnation, which is
+// dropped.
+func (b *broker) onStale(msg any) {
+	switch m := msg.(type) {
+	case contactRead:
+		b.reply(core.Reply{Waiter: m.load.Origin.Waiter, Err: errRestarted()})
+	case channelRead:
+		changed{m.done}.answer(m.err)
 	}
+}
+
+func (b *broker) read(err error, kind core.ReadKind, page core.Page, apply func(*core.Core, time.Time)) {
 	if err != nil {
-		b.log.Warn("the queue could not be read", "error", err)
-		tell = func(c *core.Core, now time.Time) { c.ReadFailed(what, page, now) }
+		b.log.Warn("queue read failed; retrying", "error", err)
+		apply = func(c *core.Core, now time.Time) { c.ReadFailed(kind, page, now) }
 	}
-	b.event(tell)
+	b.event(apply)
 }
 
-func (b *broker) onTick(m tick) {
-	if m.gen != b.gen {
-		return
-	}
+func (b *broker) onTick() {
 	b.wakeAt = time.Time{}
 	if b.core == nil {
 		b.start() // standby, or a load that failed: try again
@@ -263,14 +267,13 @@ func (b *broker) armAt(now, at time.Time) {
 	if at.IsZero() {
 		return
 	}
-	gen, self := b.gen, b.self
-	b.timer = time.AfterFunc(max(at.Sub(now), time.Millisecond), func() { b.root.Send(self, tick{gen}) })
+	gen := b.gen
+	b.timer = time.AfterFunc(max(at.Sub(now), time.Millisecond), func() { b.post(gen, tick{}) })
 }
 
 // onWritten handles a change that failed or that the core waits for.
 func (b *broker) onWritten(m written) {
 	switch {
-	case m.gen != b.gen:
 	case errors.Is(m.result.Err, weir.ErrLeaseLost):
 		b.onLeaseGone()
 	case m.result.Err != nil:
@@ -301,6 +304,9 @@ func (b *broker) onLeaseGone() {
 	b.state.until.Store(nil)
 	b.start()
 }
+
+// post sends the broker a result of the incarnation gen.
+func (b *broker) post(gen int64, msg any) { b.root.Send(b.self, result{gen, msg}) }
 
 // reply answers the waiter, if any, and never blocks.
 func (b *broker) reply(r core.Reply) {

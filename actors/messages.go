@@ -79,11 +79,23 @@ func (c changed) answer(err error) {
 	}
 }
 
-// Messages to a broker, from its own goroutines. gen is the incarnation that
-// started the work.
+// result carries the outcome of work that an incarnation of the broker started. A
+// later incarnation drops it.
+type result struct {
+	gen int64
+	msg any
+}
+
+// Inner returns the message in the envelope.
+func (n numbered) Inner() any { return n.msg }
+
+// Inner returns the message in the envelope.
+func (r result) Inner() any { return r.msg }
+
+// Messages to a broker, from its own goroutines. All but sendDone come as a result:
+// an attempt is identified whichever incarnation began to send it.
 type (
 	loaded struct {
-		gen      int64
 		snapshot core.Snapshot
 		lease    weir.Lease
 		until    time.Time
@@ -93,14 +105,12 @@ type (
 		err      error
 	}
 	channelRead struct {
-		gen    int64
 		ch     weir.Channel
 		driver channels.Driver
 		err    error
 		done   chan<- core.Reply
 	}
 	written struct {
-		gen     int64
 		claimed []weir.AttemptRef
 		then    core.ReadKind
 		result  weir.CommitResult
@@ -110,52 +120,37 @@ type (
 		sent    channels.SendResult
 	}
 	askDone struct {
-		gen     int64
 		attempt weir.AttemptRef
 		answer  channels.Answer
 	}
 	cancelDone struct {
-		gen     int64
 		attempt weir.AttemptRef
 		done    channels.Cancellation
 	}
 	pageRead struct {
-		gen      int64
 		page     core.Page
 		contacts []weir.Contact
 		err      error
 	}
 	lanesRead struct {
-		gen    int64
 		lanes  []weir.Lane
 		queued int64
 		err    error
 	}
 	instantRead struct {
-		gen      int64
-		what     core.ReadKind
+		kind     core.ReadKind
 		contacts []weir.Contact
 		next     time.Time
 		err      error
 	}
 	contactRead struct {
-		gen     int64
 		load    core.Load
 		contact weir.Contact
 		found   bool
 		err     error
 	}
-	prepareDone struct {
-		gen int64
-		err error
-	}
-	statusDone struct {
-		gen    int64
-		status channels.Status
-	}
-	removeDone struct {
-		gen int64
-		err error
-	}
-	tick struct{ gen int64 }
+	prepareDone struct{ err error }
+	statusDone  struct{ status channels.Status }
+	removeDone  struct{ err error }
+	tick        struct{}
 )

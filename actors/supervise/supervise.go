@@ -132,7 +132,7 @@ func Guard(logger *slog.Logger, panics prometheus.Counter) actor.ReceiverMiddlew
 				if r == nil {
 					return
 				}
-				LogPanic(logger, panics, "actor panicked", r, "actor", ctx.Self().Id, "message", fmt.Sprintf("%T", env.Message))
+				LogPanic(logger, panics, "actor panicked", r, "actor", ctx.Self().Id, "message", MessageType(env.Message))
 				switch env.Message.(type) {
 				case *actor.Stopping, *actor.Stopped, *actor.Restarting:
 				default:
@@ -142,6 +142,15 @@ func Guard(logger *slog.Logger, panics prometheus.Counter) actor.ReceiverMiddlew
 			next(ctx, env)
 		}
 	}
+}
+
+// MessageType returns the type of a message or, of an envelope, of the message in
+// it.
+func MessageType(msg any) string {
+	if e, ok := msg.(interface{ Inner() any }); ok {
+		msg = e.Inner()
+	}
+	return fmt.Sprintf("%T", msg)
 }
 
 // LogPanic counts and logs a panic that the caller has recovered, with its stack.

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
+
+	"weir/actors/supervise"
 )
 
 // SHUT_DOWN_MINUTES stops an idle broker, and only an idle one; it restarts
@@ -60,7 +62,7 @@ func TestPassivationLosesNoWakeUp(t *testing.T) {
 		w.core.StopAfter = 30 * time.Millisecond
 		w.wrap = []actor.ReceiverMiddleware{func(next actor.ReceiverFunc) actor.ReceiverFunc {
 			return func(c actor.ReceiverContext, env *actor.MessageEnvelope) {
-				if fmt.Sprintf("%T", env.Message) == "actors.tick" {
+				if supervise.MessageType(env.Message) == "actors.tick" {
 					if key := armed.Swap(nil); key != nil {
 						a := w.call("POST", "/v1/channels/ch/contacts", fields{"contacts": []fields{sms(*key)}})
 						if a.Status != 202 {

@@ -1,12 +1,13 @@
 package scenarios_test
 
 import (
-	"fmt"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
+
+	"weir/actors/supervise"
 )
 
 // A broker that crashes on its stop message stops nevertheless, and its successor
@@ -19,7 +20,7 @@ func TestCrashWhileStoppingStrandsNothing(t *testing.T) {
 				var crashes atomic.Int32
 				w.wrap = []actor.ReceiverMiddleware{func(next actor.ReceiverFunc) actor.ReceiverFunc {
 					return func(c actor.ReceiverContext, env *actor.MessageEnvelope) {
-						if fmt.Sprintf("%T", env.Message) == message && crashes.Add(1) == 1 {
+						if supervise.MessageType(env.Message) == message && crashes.Add(1) == 1 {
 							panic("a fault in the test")
 						}
 						next(c, env)
@@ -52,7 +53,7 @@ func TestCrashedBrokerStillStops(t *testing.T) {
 		var armed atomic.Bool
 		w.wrap = []actor.ReceiverMiddleware{func(next actor.ReceiverFunc) actor.ReceiverFunc {
 			return func(c actor.ReceiverContext, env *actor.MessageEnvelope) {
-				if fmt.Sprintf("%T", env.Message) == "actors.tick" && armed.Swap(false) {
+				if supervise.MessageType(env.Message) == "actors.tick" && armed.Swap(false) {
 					panic("a fault in the test")
 				}
 				next(c, env)

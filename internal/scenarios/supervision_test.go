@@ -12,6 +12,8 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"weir/channels"
+
+	"weir/actors/supervise"
 )
 
 // Scenario 65: twenty contacts in a row that cannot be dispatched.
@@ -135,7 +137,7 @@ func (s *saboteur) middleware(next actor.ReceiverFunc) actor.ReceiverFunc {
 		if target == nil || !strings.Contains(c.Self().Id, *target) {
 			return
 		}
-		if fmt.Sprintf("%T", env.Message) == "actors.tick" {
+		if supervise.MessageType(env.Message) == "actors.tick" {
 			s.ticks.Add(1)
 		}
 		if s.silence.Load() {

@@ -108,7 +108,7 @@ func (b *broker) commit(k core.Commit, forget []*claim) {
 		}
 	}
 	hitFailpoint(k, "before")
-	gen, self := b.gen, b.self
+	gen := b.gen
 	w := &write{done: make(chan struct{})}
 	b.lastWrite = w
 	b.state.writes.begin()
@@ -118,7 +118,7 @@ func (b *broker) commit(k core.Commit, forget []*claim) {
 			b.state.drop(forget)
 		}
 		if len(k.Claimed) > 0 || k.Then != 0 || r.Err != nil || len(r.Stale) > 0 {
-			b.root.Send(self, written{gen, k.Claimed, k.Then, r})
+			b.post(gen, written{k.Claimed, k.Then, r})
 		}
 		for _, reply := range k.Replies {
 			if r.Err != nil || len(r.Stale) > 0 {
@@ -188,5 +188,5 @@ func (b *broker) remove(ctx context.Context, gen int64) {
 	io, cancel := background(ctx, ioTimeout)
 	defer cancel()
 	b.state.writes.wait()
-	b.root.Send(b.self, removeDone{gen, b.store.DeleteChannel(io, b.state.channel)})
+	b.post(gen, removeDone{b.store.DeleteChannel(io, b.state.channel)})
 }

@@ -16,7 +16,7 @@ import (
 
 // load acquires the lease and reads the state that the core starts from.
 func (b *broker) load(ctx context.Context, gen int64) {
-	m := loaded{gen: gen}
+	var m loaded
 	m.err = func() error {
 		io, cancel := background(ctx, ioTimeout)
 		defer cancel()
@@ -59,13 +59,10 @@ func (b *broker) load(ctx context.Context, gen int64) {
 		m.snapshot.Queued, err = b.store.QueuedCount(io, ch.ID)
 		return err
 	}()
-	b.root.Send(b.self, m)
+	b.post(gen, m)
 }
 
 func (b *broker) onLoaded(m loaded) {
-	if m.gen != b.gen {
-		return
-	}
 	now := time.Now()
 	switch {
 	case m.snapshot.Channel.Deleted, weir.CodeOf(m.err) == weir.CodeNotFound:
@@ -121,14 +118,9 @@ func (b *broker) onLoaded(m loaded) {
 // onWithoutCore stashes messages while there is no core, or forwards them to the
 // process that runs the channel.
 func (b *broker) onWithoutCore(msg any) {
-	switch m := msg.(type) {
+	switch msg.(type) {
 	case accepted, wake:
 		b.acceptedMeanwhile = true // the load finds them in the store
-		return
-	case written, channelRead, prepareDone, statusDone, removeDone, pageRead, lanesRead, instantRead, askDone, cancelDone:
-		return // from an earlier incarnation
-	case contactRead:
-		b.reply(core.Reply{Waiter: m.load.Origin.Waiter, Err: errRestarted()})
 		return
 	}
 	if b.standby {
@@ -205,18 +197,18 @@ func (b *broker) forward(msg any) {
 func (b *broker) readChannel(ctx context.Context, gen int64, done chan<- core.Reply) {
 	io, cancel := background(ctx, ioTimeout)
 	defer cancel()
-	m := channelRead{gen: gen, done: done}
+	m := channelRead{done: done}
 	m.ch, m.err = b.store.ChannelByID(io, b.state.channel)
 	if m.err == nil && !m.ch.Deleted {
 		m.driver, m.err = b.directory.Driver(m.ch)
 	}
-	b.root.Send(b.self, m)
+	b.post(gen, m)
 }
 
 func (b *broker) onChannelRead(m channelRead) {
 	defer func() { changed{m.done}.answer(m.err) }()
 	switch {
-	case m.gen != b.gen || m.ch.Version < b.ch.Version:
+	case m.ch.Version < b.ch.Version:
 	case m.err != nil:
 		b.log.Warn("the channel's row could not be read; the broker reads its state anew", "error", m.err)
 		b.start()
@@ -303,4 +295,56 @@ func (b *broker) onFigures(m figuresRequest) {
 		f.Health, f.HealthReason = weir.Faulted, "the channel's broker keeps crashing"
 	}
 	m.answer(liveReport{ch, f, b.lease.Epoch, b.core != nil, b.state.lastSent.Load() - b.state.lastSeen})
+}
+
+// reads starts the reads of the store, each after the changes issued before it. A
+// read runs even if its change failed: its incarnation is over, so the result is
+// dropped.
+func (b *broker) reads(e core.Effects) {
+	gen, lifetime, id := b.gen, b.lifetime, b.state.channel
+	read := func(do func(ctx context.Context) any) {
+		b.afterWrites(func(error) {
+			go func() {
+				ctx, cancel := background(lifetime, ioTimeout)
+				defer cancel()
+				b.post(gen, do(ctx))
+			}()
+		})
+	}
+	for _, p := range e.Pages {
+		read(func(ctx context.Context) any {
+			list, err := b.store.Head(ctx, id, p.Lane, p.After, p.Limit)
+			return pageRead{p, list, err}
+		})
+	}
+	if e.Lanes {
+		read(func(ctx context.Context) any {
+			m := lanesRead{}
+			if m.lanes, m.err = b.store.Lanes(ctx, id); m.err == nil {
+				m.queued, m.err = b.store.QueuedCount(ctx, id)
+			}
+			return m
+		})
+	}
+	if e.Due != nil {
+		read(func(ctx context.Context) any {
+			list, next, err := b.store.Due(ctx, id, e.Due.Until, e.Due.Limit)
+			return instantRead{core.KindDue, list, next, err}
+		})
+	}
+	if e.Overdue != nil {
+		read(func(ctx context.Context) any {
+			list, next, err := b.store.Overdue(ctx, id, e.Overdue.Until, e.Overdue.Limit)
+			return instantRead{core.KindOverdue, list, next, err}
+		})
+	}
+	for _, l := range e.Loads {
+		read(func(ctx context.Context) any {
+			contact, _, err := b.store.Contact(ctx, l.Ref)
+			if weir.CodeOf(err) == weir.CodeNotFound {
+				return contactRead{load: l}
+			}
+			return contactRead{l, contact, true, err}
+		})
+	}
 }

@@ -2,6 +2,7 @@ package actors
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -95,7 +96,7 @@ func (b *broker) ask(d channels.Driver, f *channelSeries, gen int64, a channels.
 	answer := channels.Answer{Knowledge: channels.AskFailed, Reason: "the driver failed while asking"}
 	defer func() {
 		b.panicked(recover(), f.name, "ask")
-		b.root.Send(b.self, askDone{gen, a.ID, answer})
+		b.post(gen, askDone{a.ID, answer})
 	}()
 	b.call(f, "ask", b.askTimeout, func(ctx context.Context) string {
 		answer = d.Ask(ctx, a)
@@ -125,7 +126,7 @@ func (b *broker) cancel(life context.Context, d channels.Driver, f *channelSerie
 	done := channels.Cancellation{Failed: true, Reason: "the driver failed while canceling"}
 	defer func() {
 		b.panicked(recover(), f.name, "cancel")
-		b.root.Send(b.self, cancelDone{gen, a.ID, done})
+		b.post(gen, cancelDone{a.ID, done})
 	}()
 	select {
 	case b.state.cancels <- struct{}{}:
@@ -152,7 +153,7 @@ func (b *broker) prepare(d channels.Driver, f *channelSeries, gen int64) {
 	err := fmt.Errorf("the driver failed while preparing")
 	defer func() {
 		b.panicked(recover(), f.name, "prepare")
-		b.root.Send(b.self, prepareDone{gen, err})
+		b.post(gen, prepareDone{err})
 	}()
 	b.call(f, "prepare", b.askTimeout, func(ctx context.Context) string {
 		if err = d.Prepare(ctx); err != nil {
@@ -166,10 +167,66 @@ func (b *broker) status(d channels.Driver, f *channelSeries, gen int64) {
 	status := channels.Status{Health: weir.Erring, Reason: "the driver failed while asking for the status"}
 	defer func() {
 		b.panicked(recover(), f.name, "status")
-		b.root.Send(b.self, statusDone{gen, status})
+		b.post(gen, statusDone{status})
 	}()
 	b.call(f, "status", b.askTimeout, func(ctx context.Context) string {
 		status = d.Status(ctx)
 		return string(status.Health)
 	})
+}
+
+// Status requests the health of a channel's provider.
+func (s *System) Status(ctx context.Context, ch weir.Channel) (status channels.Status) {
+	driver, err := s.directory.Driver(ch)
+	if err != nil {
+		return channels.Status{Health: weir.Erring, Reason: "this program has no driver for the channel"}
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			s.driverPanicked(r, ch.Name, "status")
+			status = channels.Status{Health: weir.Erring, Reason: "the driver failed while asking for the status"}
+		}
+	}()
+	ctx, cancel := background(ctx, s.askTimeout)
+	defer cancel()
+	status = driver.Status(ctx)
+	if ctx.Err() == nil {
+		s.healths.Store(ch.ID, health{ch.Name, status})
+		s.root.Send(s.manager, ifRunning{ch.ID, observed{status}, func() {}})
+	}
+	return status
+}
+
+// health is the last known provider health of a channel: all that is known of a
+// channel without a broker.
+type health struct {
+	channel string
+	status  channels.Status
+}
+
+// lastHealth returns the last known provider health of a channel; up if it was
+// never requested.
+func (s *System) lastHealth(id weir.ChannelID) (weir.Health, string) {
+	if h, ok := s.healths.Load(id); ok {
+		return h.(health).status.Health, h.(health).status.Reason
+	}
+	return weir.Up, ""
+}
+
+// Prepare sets a channel's provider up, as its broker does before the first
+// contact. It may be called at any time.
+func (s *System) Prepare(ctx context.Context, ch weir.Channel) (err error) {
+	driver, err := s.directory.Driver(ch)
+	if err != nil {
+		return errors.New("this program has no driver for the channel")
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			s.driverPanicked(r, ch.Name, "prepare")
+			err = errors.New("the driver failed while preparing")
+		}
+	}()
+	ctx, cancel := background(ctx, s.askTimeout)
+	defer cancel()
+	return driver.Prepare(ctx)
 }
