@@ -278,7 +278,7 @@ func (b *broker) onWritten(m written) {
 		b.onLeaseGone()
 	case m.result.Err != nil:
 		if !b.draining {
-			b.log.Error("a change could not be written; the broker reads its state anew", "error", m.result.Err)
+			b.log.Error("commit failed; broker reloads its state", "error", m.result.Err)
 			b.metrics.reloads.Inc()
 			b.restartLater()
 		}
@@ -286,7 +286,7 @@ func (b *broker) onWritten(m written) {
 		b.rejectedWrites = 0
 		b.event(func(c *core.Core, now time.Time) { c.ClaimsCommitted(m.claimed, m.result.Stale, now) })
 	case len(m.result.Stale) > 0:
-		b.log.Error("the store disagrees about contacts; the broker reads its state anew", "contacts", len(m.result.Stale))
+		b.log.Error("contacts stale; broker reloads its state", "contacts", len(m.result.Stale))
 		b.metrics.reloads.Inc()
 		b.start()
 	default:
@@ -299,7 +299,7 @@ func (b *broker) onLeaseGone() {
 	if b.core == nil {
 		return
 	}
-	b.log.Warn("another process took the channel over")
+	b.log.Warn("channel lease lost; another process runs the channel")
 	b.metrics.leasesLost.WithLabelValues(b.ch.Name).Inc()
 	b.state.until.Store(nil)
 	b.start()

@@ -164,7 +164,7 @@ func (b *broker) prepare(d channels.Driver, f *channelSeries, gen int64) {
 }
 
 func (b *broker) status(d channels.Driver, f *channelSeries, gen int64) {
-	status := channels.Status{Health: weir.Erring, Reason: "the driver failed while asking for the status"}
+	status := channels.Status{Health: weir.Erring, Reason: "the driver failed while requesting the status"}
 	defer func() {
 		b.panicked(recover(), f.name, "status")
 		b.post(gen, statusDone{status})
@@ -184,7 +184,7 @@ func (s *System) Status(ctx context.Context, ch weir.Channel) (status channels.S
 	defer func() {
 		if r := recover(); r != nil {
 			s.driverPanicked(r, ch.Name, "status")
-			status = channels.Status{Health: weir.Erring, Reason: "the driver failed while asking for the status"}
+			status = channels.Status{Health: weir.Erring, Reason: "the driver failed while requesting the status"}
 		}
 	}()
 	ctx, cancel := background(ctx, s.askTimeout)

@@ -73,7 +73,7 @@ func (b *broker) onLoaded(m loaded) {
 	case m.err != nil:
 		b.failures++
 		if !errors.Is(m.err, context.Canceled) {
-			b.log.Warn("the channel could not be loaded; trying again", "error", m.err)
+			b.log.Warn("channel load failed; retrying", "error", m.err)
 		}
 		b.refuseStash(&weir.Error{Code: weir.CodeUnavailable, Message: "the store cannot be read", RetryAfter: time.Second, Cause: m.err})
 		b.armAt(now, now.Add(backoff.Random(b.failures+1, minReloadDelay, maxReloadDelay)))
@@ -84,7 +84,7 @@ func (b *broker) onLoaded(m loaded) {
 		return
 	case m.standby:
 		if !b.standby {
-			b.log.Info("another process runs the channel; standing by")
+			b.log.Info("channel lease held by another process; standing by")
 		}
 		b.standby, b.ch = true, m.snapshot.Channel
 		// The owner may have died a moment ago, with its connection not yet missed.
@@ -210,7 +210,7 @@ func (b *broker) onChannelRead(m channelRead) {
 	switch {
 	case m.ch.Version < b.ch.Version:
 	case m.err != nil:
-		b.log.Warn("the channel's row could not be read; the broker reads its state anew", "error", m.err)
+		b.log.Warn("channel read failed; broker reloads its state", "error", m.err)
 		b.start()
 	case m.ch.Deleted:
 		b.forget(m.ch)
@@ -224,7 +224,7 @@ func (b *broker) onChannelRead(m channelRead) {
 
 func (b *broker) onPrepared(m prepareDone) {
 	if m.err != nil {
-		b.log.Warn("the provider could not be set up; nothing is sent before it is", "error", m.err)
+		b.log.Warn("provider setup failed; nothing is dispatched until it succeeds", "error", m.err)
 	}
 	b.event(func(c *core.Core, now time.Time) { c.PrepareDone(m.err, now) })
 }
@@ -234,7 +234,7 @@ func (b *broker) onRemoved(m removeDone) {
 		b.event(func(c *core.Core, now time.Time) { c.RemoveFailed(now) })
 		return
 	}
-	b.log.Info("the channel was deleted")
+	b.log.Info("channel deleted")
 	b.forget(b.ch)
 	b.stopSelf()
 }
@@ -270,7 +270,7 @@ func (b *broker) stopSelf() {
 			ctx, cancel := background(b.ctx, ioTimeout)
 			defer cancel()
 			if err := b.store.Release(ctx, lease); err != nil {
-				b.log.Warn("the lease could not be released; it will expire", "error", err)
+				b.log.Warn("lease release failed; it expires", "error", err)
 			}
 		}
 		b.root.Send(b.parent, brokerEnded{b.state.channel, self})

@@ -25,7 +25,7 @@ func (s *System) renew(ctx context.Context) {
 			return
 		}
 		if try == 0 {
-			s.logger.Warn("the leases could not be renewed; trying again", "error", err)
+			s.logger.Warn("lease renewal failed; retrying", "error", err)
 		}
 		if !backoff.Wait(ctx, renewRetry) {
 			return
@@ -46,7 +46,7 @@ func (s *System) sweep(ctx context.Context) {
 	io, cancel := background(ctx, ioTimeout)
 	defer cancel()
 	if err := s.Resume(io); err != nil {
-		s.logger.Warn("the sweep failed", "error", err)
+		s.logger.Warn("sweep failed", "error", err)
 	}
 }
 
@@ -81,7 +81,7 @@ func (s *System) poll(ctx context.Context, orphans bool) bool {
 	defer cancel()
 	found, err := s.store.Poll(io, inboxBatch, orphans)
 	if err != nil {
-		s.logger.Warn("it could not be seen what other processes have left", "error", err)
+		s.logger.Warn("poll for work of other processes failed", "error", err)
 		return false
 	}
 	for _, item := range found.Items {
@@ -99,7 +99,7 @@ func (s *System) fromInbox(item weir.InboxItem) {
 	case weir.InboxReport:
 		var reports []weir.Report
 		if err := json.Unmarshal(item.Payload, &reports); err != nil || len(reports) != 1 {
-			s.logger.Error("an inbox item cannot be read; it is dropped", "item", item.ID)
+			s.logger.Error("unreadable inbox item dropped", "item", item.ID)
 			s.deliver(item.Channel, wake{from})
 			return
 		}
@@ -107,7 +107,7 @@ func (s *System) fromInbox(item weir.InboxItem) {
 	case weir.InboxCancel:
 		ref, err := weir.ParseRef(string(item.Payload))
 		if err != nil {
-			s.logger.Error("an inbox item cannot be read; it is dropped", "item", item.ID)
+			s.logger.Error("unreadable inbox item dropped", "item", item.ID)
 			s.deliver(item.Channel, wake{from})
 			return
 		}

@@ -38,20 +38,20 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 	f := promauto.With(reg)
 	channel := []string{"channel"}
 	m := &Metrics{
-		accepted:       f.NewCounterVec(prometheus.CounterOpts{Name: "weir_contacts_accepted_total", Help: "Contacts that were accepted."}, channel),
-		finished:       f.NewCounterVec(prometheus.CounterOpts{Name: "weir_contacts_finished_total", Help: "Contacts that have ended, by outcome."}, []string{"channel", "outcome"}),
-		wait:           f.NewSummaryVec(prometheus.SummaryOpts{Name: "weir_contact_wait_seconds", Help: "From the acceptance of a contact to its claim."}, channel),
-		active:         f.NewSummaryVec(prometheus.SummaryOpts{Name: "weir_contact_active_seconds", Help: "From the claim of a contact to its end."}, channel),
+		accepted:       f.NewCounterVec(prometheus.CounterOpts{Name: "weir_contacts_accepted_total", Help: "Contacts accepted."}, channel),
+		finished:       f.NewCounterVec(prometheus.CounterOpts{Name: "weir_contacts_finished_total", Help: "Finished contacts, by outcome."}, []string{"channel", "outcome"}),
+		wait:           f.NewSummaryVec(prometheus.SummaryOpts{Name: "weir_contact_wait_seconds", Help: "Time from the acceptance of a contact to its claim."}, channel),
+		active:         f.NewSummaryVec(prometheus.SummaryOpts{Name: "weir_contact_active_seconds", Help: "Time from the claim of a contact to its end."}, channel),
 		requests:       f.NewCounterVec(prometheus.CounterOpts{Name: "weir_provider_requests_total", Help: "Calls of providers, by operation and result."}, []string{"channel", "operation", "result"}),
-		requestSeconds: f.NewHistogramVec(prometheus.HistogramOpts{Name: "weir_provider_request_duration_seconds", Help: "How long calls of providers take, over all channels.", Buckets: prometheus.DefBuckets, NativeHistogramBucketFactor: nativeFactor}, []string{"operation"}),
-		gcRuns:         f.NewCounter(prometheus.CounterOpts{Name: "weir_gc_runs_total", Help: "Collections of idle contacts, over all channels."}),
-		gcReconciled:   f.NewCounterVec(prometheus.CounterOpts{Name: "weir_gc_contacts_reconciled_total", Help: "Contacts that the provider was asked about and that this settled, by its answer; failed: it could not be asked."}, []string{"channel", "verdict"}),
-		gcLast:         f.NewGaugeVec(prometheus.GaugeOpts{Name: "weir_gc_last_success_timestamp_seconds", Help: "When a collection last began after one without a question that failed."}, channel),
-		deadLetters:    f.NewCounterVec(prometheus.CounterOpts{Name: "weir_dead_letters_total", Help: "Contacts that failed again and again for a reason of their own."}, channel),
+		requestSeconds: f.NewHistogramVec(prometheus.HistogramOpts{Name: "weir_provider_request_duration_seconds", Help: "Duration of calls of providers, over all channels.", Buckets: prometheus.DefBuckets, NativeHistogramBucketFactor: nativeFactor}, []string{"operation"}),
+		gcRuns:         f.NewCounter(prometheus.CounterOpts{Name: "weir_gc_runs_total", Help: "Reconciliation passes over contacts without news, over all channels."}),
+		gcReconciled:   f.NewCounterVec(prometheus.CounterOpts{Name: "weir_gc_contacts_reconciled_total", Help: "Contacts reconciled by asking the provider, by its answer; failed: the request failed."}, []string{"channel", "verdict"}),
+		gcLast:         f.NewGaugeVec(prometheus.GaugeOpts{Name: "weir_gc_last_success_timestamp_seconds", Help: "Start of the latest reconciliation pass whose predecessor had no failed request."}, channel),
+		deadLetters:    f.NewCounterVec(prometheus.CounterOpts{Name: "weir_dead_letters_total", Help: "Contacts that failed repeatedly for a reason of their own."}, channel),
 		restarts:       f.NewCounterVec(prometheus.CounterOpts{Name: "weir_actor_restarts_total", Help: "Restarts of crashed actors."}, []string{"kind"}),
 		panics:         f.NewCounter(prometheus.CounterOpts{Name: "weir_actor_panics_total", Help: "Panics in actors."}),
 		leasesLost:     f.NewCounterVec(prometheus.CounterOpts{Name: "weir_lease_lost_total", Help: "Leases that another process took over."}, channel),
-		reloads:        f.NewCounter(prometheus.CounterOpts{Name: "weir_broker_reloads_total", Help: "Brokers that read their state anew because the store disagreed."}),
+		reloads:        f.NewCounter(prometheus.CounterOpts{Name: "weir_broker_reloads_total", Help: "Broker reloads because a commit failed or the store had newer state."}),
 		brokers:        f.NewGauge(prometheus.GaugeOpts{Name: "weir_brokers_running", Help: "Channel actors that are running."}),
 	}
 	for _, kind := range []string{kindManager, kindBroker} {
@@ -161,20 +161,20 @@ func newLiveFigures(reg prometheus.Registerer) *liveFigures {
 		return desc("channel_"+name, help, append([]string{"channel"}, labels...)...)
 	}
 	l := &liveFigures{
-		capacity: d("capacity_contacts", "Most slots in flight; a contact takes one for each message."),
+		capacity: d("capacity_contacts", "Max slots in flight; a contact takes one for each message."),
 		inFlight: d("in_flight_slots", "Slots of sending, active and unknown contacts."),
 		sending:  d("sending_contacts", "Contacts that were claimed and are being sent."),
-		active:   d("active_contacts", "Contacts that the provider has."),
-		unknown:  d("unknown_contacts", "Contacts that the provider may or may not have."),
-		queued:   d("queued_contacts", "Contacts that wait."),
-		blocked:  d("blocked_contacts", "Waiting contacts that are larger than the capacity, among those in memory."),
-		oldest:   d("oldest_queued_timestamp_seconds", "Acceptance of the oldest contact that waits; 0 when none does."),
-		health:   d("state", "1 for the state in which the channel is; the other states have no series.", "state"),
-		breaker:  desc("provider_breaker_state", "0: closed, 1: one attempt is finding out, 2: open.", "channel"),
-		retries:  desc("provider_retry_budget_ratio", "Share of the retry budget that is left.", "channel"),
-		held:     desc("lease_held", "1 while this process runs the channel.", "channel"),
-		epoch:    desc("lease_epoch", "Number of the lease under which the channel is run.", "channel"),
-		mailbox:  desc("mailbox_messages", "Messages that wait for actors.", "kind"),
+		active:   d("active_contacts", "Contacts accepted by the provider and not done."),
+		unknown:  d("unknown_contacts", "Contacts whose dispatch has an unknown outcome."),
+		queued:   d("queued_contacts", "Waiting contacts."),
+		blocked:  d("blocked_contacts", "Waiting contacts larger than the capacity, among those in memory."),
+		oldest:   d("oldest_queued_timestamp_seconds", "Acceptance of the oldest waiting contact; 0 if none waits."),
+		health:   d("state", "1 for the current state of the channel; other states have no series.", "state"),
+		breaker:  desc("provider_breaker_state", "0: closed, 1: half-open, a single dispatch probes the provider, 2: open.", "channel"),
+		retries:  desc("provider_retry_budget_ratio", "Remaining share of the retry budget, 0 to 1.", "channel"),
+		held:     desc("lease_held", "1 while this process holds the channel's lease.", "channel"),
+		epoch:    desc("lease_epoch", "Epoch of the channel's lease.", "channel"),
+		mailbox:  desc("mailbox_messages", "Messages in the mailboxes of actors.", "kind"),
 	}
 	reg.MustRegister(l)
 	return l

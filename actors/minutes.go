@@ -210,10 +210,10 @@ func (s *System) writeMinutes(ctx context.Context, limit time.Duration) {
 	defer cancel()
 	lost, err := s.minutes.write(io, s.minuteStore)
 	if err != nil {
-		s.logger.Warn("the minutes of the channels could not be written; they are tried again", "error", err)
+		s.logger.Warn("channel minutes write failed; retrying", "error", err)
 	}
 	if lost > 0 {
-		s.logger.Warn("minutes of channels were dropped: there were too many to keep while the store was down", "minutes", lost)
+		s.logger.Warn("channel minutes dropped: the buffer is full", "minutes", lost)
 	}
 }
 

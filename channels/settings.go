@@ -14,7 +14,7 @@ import (
 // CommonSettings returns the keys that every channel takes, whatever its type.
 func CommonSettings() []Setting {
 	return []Setting{
-		{Key: "at_least_once", Kind: Boolean, Help: "send again when it cannot be known whether the provider has a contact (default false: never twice)"},
+		{Key: "at_least_once", Kind: Boolean, Help: "send again if it is unknown whether the provider has a contact (default false: never twice)"},
 		{Key: "reply_reserve", Kind: Integer, Help: "slots that only contacts of priority reply may take (default 0)"},
 	}
 }

@@ -2098,7 +2098,7 @@ func (c *Client) PatchChannel(ctx context.Context, channel string, body ChannelP
 //
 // Settings of every type:
 //
-// - `at_least_once` (boolean): send again when it cannot be known whether the provider has a contact (default false: never twice)
+// - `at_least_once` (boolean): send again if it is unknown whether the provider has a contact (default false: never twice)
 // - `reply_reserve` (integer): slots that only contacts of priority reply may take (default 0)
 //
 // PUT /v1/channels/{channel}

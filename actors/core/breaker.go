@@ -60,13 +60,13 @@ func (b *breaker) why(code ops.WhyCode) ops.Why {
 	var text string
 	switch code {
 	case ops.WhyProbing:
-		text = "the provider failed; one contact is finding out if it works again"
+		text = "the provider failed; a single contact probes whether it works again"
 	case ops.WhyProviderPause:
 		text = "the provider asked for a pause until " + ops.WhyAt(b.until)
 	case ops.WhyFaulted:
-		text = "the provider keeps failing; tried again at " + ops.WhyAt(b.until)
+		text = "the provider keeps failing; next try at " + ops.WhyAt(b.until)
 	default:
-		text = "the provider fails; tried again at " + ops.WhyAt(b.until)
+		text = "the provider fails; next try at " + ops.WhyAt(b.until)
 	}
 	return ops.Why{Code: code, Text: text}.And(b.reason)
 }

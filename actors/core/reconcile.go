@@ -168,9 +168,9 @@ func (c *Core) underway(f *flight, a channels.Answer, now time.Time) []weir.Tran
 	switch limit := c.silenceLimit(a); {
 	case a.Bounded || !c.silentFor(f, now, limit):
 	case a.Silent:
-		ts = append(ts, c.finish(f, now, weir.Lost, "the provider has it and does not say how it stands"))
+		ts = append(ts, c.finish(f, now, weir.Lost, "the provider has it and reports no progress"))
 	default:
-		ts = append(ts, c.finish(f, now, weir.Lost, "the provider has not been done with it for a day"))
+		ts = append(ts, c.finish(f, now, weir.Lost, "the provider has not finished it for a day"))
 	}
 	return ts
 }
@@ -194,7 +194,7 @@ func (c *Core) silentFor(f *flight, now time.Time, limit time.Duration) bool {
 func (c *Core) finishedAtProvider(f *flight, a channels.Answer, now time.Time) []weir.Transition {
 	ts := c.applyReports(f, a.Reports, now)
 	if f.c.State.InFlight() {
-		ts = append(ts, c.finish(f, now, weir.Lost, "the provider is done with it and does not say how it ended"))
+		ts = append(ts, c.finish(f, now, weir.Lost, "the provider has finished it and reports no outcome"))
 	}
 	return ts
 }
@@ -240,7 +240,7 @@ func (c *Core) outcomeUnknown(f *flight, now time.Time) []weir.Transition {
 	case f.c.State == weir.Unknown && channels.AtLeastOnce(c.ch.Settings) && !f.c.CancelRequested && !windowOver(&f.c.Spec, now):
 		return []weir.Transition{c.retry(f, now, now, "sent again: the channel is set to at least once")}
 	case now.Sub(f.lastHeard()) >= c.cfg.LostAfter:
-		return []weir.Transition{c.finish(f, now, weir.Lost, "nobody can tell what became of it")}
+		return []weir.Transition{c.finish(f, now, weir.Lost, "its outcome is unknown")}
 	}
 	again := now.Add(c.cfg.ReconcileEvery)
 	if limit := f.lastHeard().Add(c.cfg.LostAfter); limit.Before(again) {

@@ -65,7 +65,7 @@ func (c *Core) whyGate(shut ops.WhyCode) ops.Why {
 	case ops.WhyStopping:
 		return ops.Why{Code: shut, Text: "the process that runs the channel is shutting down; the next one to run it goes on"}
 	case ops.WhyError:
-		return ops.Why{Code: shut, Text: fmt.Sprintf("channel %s is in error: %s; tried again at %s", c.ch.Name, c.status.Reason, ops.WhyAt(c.prepareAt))}
+		return ops.Why{Code: shut, Text: fmt.Sprintf("channel %s is in error: %s; next try at %s", c.ch.Name, c.status.Reason, ops.WhyAt(c.prepareAt))}
 	case ops.WhyPreparing:
 		return ops.Why{Code: shut, Text: fmt.Sprintf("the provider of channel %s is being set up", c.ch.Name)}
 	case ops.WhySendConcurrency:

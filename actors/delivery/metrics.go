@@ -25,13 +25,13 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 	f := promauto.With(r)
 	return &Metrics{
 		deliveries: f.NewCounterVec(prometheus.CounterOpts{
-			Name: "weir_event_deliveries_total", Help: "Tries to hand an event to a receiver.",
+			Name: "weir_event_deliveries_total", Help: "Attempts to deliver an event, by receiver and result.",
 		}, []string{"receiver", "result"}),
 		oldest: f.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "weir_event_oldest_undelivered_seconds", Help: "Age of the oldest event that a receiver has not got; 0 without one.",
+			Name: "weir_event_oldest_undelivered_seconds", Help: "Age of the oldest undelivered event of a receiver; 0 if there is none.",
 		}, []string{"receiver"}),
 		aside: f.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "weir_event_deliveries_aside", Help: "Events that were put aside because they, or one ahead of them, failed.",
+			Name: "weir_event_deliveries_aside", Help: "Events deferred because they, or an event ahead of them, failed.",
 		}, []string{"receiver"}),
 	}
 }

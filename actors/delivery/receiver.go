@@ -73,7 +73,7 @@ func (o Options) check() (Options, error) {
 	names := map[string]bool{}
 	for _, r := range o.Receivers {
 		if r.Name == "" || len(r.Name) > 100 || names[r.Name] || r.Wants == nil && r.Types == nil || r.Deliver == nil {
-			return o, errors.New("delivery: a receiver needs a name of its own, Wants or Types, and Deliver")
+			return o, errors.New("delivery: a receiver needs a unique name, Wants or Types, and Deliver")
 		}
 		names[r.Name] = true
 	}

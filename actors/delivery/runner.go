@@ -97,7 +97,7 @@ func (x *runner) restore(ctx context.Context) bool {
 			}
 			return true
 		}
-		x.o.Logger.Warn("the progress of a receiver of events cannot be read; trying again", "receiver", x.r.Name, "error", err)
+		x.o.Logger.Warn("receiver progress read failed; retrying", "receiver", x.r.Name, "error", err)
 		if !backoff.Wait(ctx, time.Second) {
 			return false
 		}
@@ -115,7 +115,7 @@ func (x *runner) fill(ctx context.Context, now time.Time) {
 		part, err := x.read(ctx)
 		if x.failed = err != nil; x.failed {
 			x.more = false // until the next poll
-			x.o.Logger.Debug("events cannot be read; trying again", "receiver", x.r.Name, "error", err)
+			x.o.Logger.Debug("event read failed; retrying", "receiver", x.r.Name, "error", err)
 			return
 		}
 		if x.more = part.Last > 0; !x.more {
@@ -123,7 +123,7 @@ func (x *runner) fill(ctx context.Context, now time.Time) {
 		}
 		if lost := part.First - x.book.read - 1; lost > 0 {
 			x.o.Metrics.deliveries.WithLabelValues(x.r.Name, resultLost).Add(float64(lost))
-			x.o.Logger.Error("events were purged before a receiver got them", "receiver", x.r.Name, "events", lost)
+			x.o.Logger.Error("events purged before delivery", "receiver", x.r.Name, "events", lost)
 		}
 		for i := range part.Events {
 			if x.r.wants(part.Events[i]) {
@@ -175,7 +175,7 @@ func (x *runner) fly(ctx context.Context, e *entry, event *events.Event) result 
 func (x *runner) deliver(ctx context.Context, e events.Event) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			x.o.Logger.Error("panic while an event was delivered", "receiver", x.r.Name, "event", e.ID, "panic", v)
+			x.o.Logger.Error("event delivery panicked", "receiver", x.r.Name, "event", e.ID, "panic", v)
 			err = errors.New("panic")
 		}
 	}()
@@ -208,7 +208,7 @@ func (x *runner) took(r result, now time.Time) {
 	}
 	x.o.Metrics.deliveries.WithLabelValues(x.r.Name, label).Inc()
 	if label == resultDead {
-		x.o.Logger.Error("an event was not delivered and is given up", "receiver", x.r.Name, "event", r.e.id, "tries", r.e.tries+1)
+		x.o.Logger.Error("event delivery abandoned", "receiver", x.r.Name, "event", r.e.id, "tries", r.e.tries+1)
 	}
 }
 
@@ -327,7 +327,7 @@ func (x *runner) land(ctx context.Context) {
 	if step, ok := x.book.step(time.Now()); ok && ctx.Err() == nil {
 		step.Receiver = x.r.Name
 		if err := x.o.Store.Advance(ctx, x.lease, step); err != nil {
-			x.o.Logger.Warn("the progress of a receiver of events was not written; some events will come twice", "receiver", x.r.Name, "error", err)
+			x.o.Logger.Warn("receiver progress write failed; some events will be delivered twice", "receiver", x.r.Name, "error", err)
 		}
 	}
 }

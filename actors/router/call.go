@@ -66,7 +66,7 @@ func (c *call) run(s *routing.State, now time.Time) (events []routing.Event, gon
 	defer func() {
 		if p := recover(); p != nil {
 			broken = applying
-			err = &weir.Error{Code: weir.CodeInternal, Message: "the router could not do this", Cause: fmt.Errorf("panic: %v", p)}
+			err = &weir.Error{Code: weir.CodeInternal, Message: "the router failed on this request", Cause: fmt.Errorf("panic: %v", p)}
 		}
 	}()
 	if c.look != nil {

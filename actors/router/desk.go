@@ -98,7 +98,7 @@ func (d *desk) Receive(ctx actor.Context) {
 	case *actor.Started:
 		d.load()
 	case *actor.Restarting, *actor.Stopping:
-		d.leave(unavailable("it is not known whether this was done; try again", time.Second, nil))
+		d.leave(unavailable("the outcome is unknown; try again", time.Second, nil))
 	default:
 		d.receiveRest(msg)
 	}
@@ -179,18 +179,18 @@ func (d *desk) take(c *call) {
 		return
 	case c.look == nil && d.pipe.events >= pendingMost:
 		d.metrics.refused.Inc()
-		c.answer <- unavailable("the store does not keep up; try again", time.Second, nil)
+		c.answer <- unavailable("too many events wait for the store; try again", time.Second, nil)
 		return
 	}
 	if !d.advance(now) && c.look == nil {
-		c.answer <- unavailable("the router is behind with what has come due; try again", time.Second, nil)
+		c.answer <- unavailable("the router is catching up with overdue events; try again", time.Second, nil)
 		d.settle()
 		return
 	}
 	events, gone, broken, err := c.run(d.state, now)
 	if broken {
 		c.answer <- err
-		d.log.Error("applying a command failed; the router's state is built anew", "error", err)
+		d.log.Error("command failed; router state rebuilt", "error", err)
 		d.fail(err)
 		return
 	}
@@ -228,7 +228,7 @@ func (d *desk) supply(c routing.Command) {
 	}
 	events, err := d.state.Apply(c, now)
 	if err != nil {
-		d.log.Debug("a function's answer came too late", "error", err)
+		d.log.Debug("function answer arrived too late", "error", err)
 	}
 	d.collect(events)
 	d.settle()
@@ -263,10 +263,10 @@ func (d *desk) arm() {
 
 // fail discards the state, which is ahead of the journal, and rebuilds it.
 func (d *desk) fail(err error) {
-	d.log.Warn("the router's state could not be made durable and is built anew", "error", err)
+	d.log.Warn("router commit failed; state rebuilt", "error", err)
 	d.metrics.rebuilds.Inc()
 	d.row++
-	d.leave(unavailable("it is not known whether this was done; try again", time.Second, err))
+	d.leave(unavailable("the outcome is unknown; try again", time.Second, err))
 	d.load()
 }
 

@@ -14,11 +14,11 @@ import (
 )
 
 var (
-	errNoCaller = errors.New("functions cannot be called here")
+	errNoCaller = errors.New("no HTTP client for functions is configured")
 	errAnswer   = errors.New("the function's answer is not JSON")
 	errScores   = errors.New("the function's answer has no scores")
 	errLate     = errors.New("the function was not called in time")
-	errOpen     = errors.New("the function has failed several times in a row and is not called for some seconds")
+	errOpen     = errors.New("the circuit breaker of the function is open")
 	errToken    = errors.New("the authorization server gave no token")
 )
 
@@ -98,7 +98,7 @@ func (f *functions) post(ctx context.Context, rule *resource.Rule, body []byte) 
 	status, answer, err := f.o.Caller.Post(ctx, addressOf(rule), header, body)
 	switch {
 	case err != nil:
-		f.log.Debug("a function could not be called", "error", err)
+		f.log.Debug("function call failed", "error", err)
 		return nil, true, errors.New("the function could not be reached")
 	case status != http.StatusOK:
 		return nil, status >= 500 || status == http.StatusTooManyRequests, fmt.Errorf("the function answered %d", status)

@@ -25,7 +25,7 @@ func Announce(e routing.Event) (events.Event, error) {
 		subject, ok = tellWorker(&o, e)
 	}
 	if !ok {
-		return events.Event{}, fmt.Errorf("nothing is known to tell of an event of kind %s", e.Kind())
+		return events.Event{}, fmt.Errorf("no public form of event kind %s", e.Kind())
 	}
 	return events.Event{Type: "Microsoft.Communication." + e.Kind(), Source: source, Subject: subject, At: e.Head().At, Data: o.end()}, nil
 }

@@ -56,7 +56,7 @@ func (r *Router) recover(ctx context.Context, gen int64, row int, h heard) {
 		case ctx.Err() != nil:
 			return
 		case err != nil:
-			r.log.Warn("the router cannot start; trying again", "error", err)
+			r.log.Warn("router recovery failed; retrying", "error", err)
 		default:
 			r.phase.Store(Standby)
 			r.tell(stoodBy{gen})
@@ -230,7 +230,7 @@ func (d *desk) serve(l loaded) {
 	d.heard.told = max(d.heard.told, l.state.Seq())
 	d.metrics.serving.Set(1)
 	d.phase.Store(Serving)
-	d.log.Info("the router runs", "events", l.state.Seq())
+	d.log.Info("router started", "events", l.state.Seq())
 	d.functions.resume(gen, d.state)
 	if l.state.Seq()-l.seq >= replayMost {
 		d.beginCut(l.state.Seq()) // so that the next start replays less

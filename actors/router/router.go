@@ -158,7 +158,7 @@ func (r *Router) ask(ctx context.Context, c *call) error {
 	case err := <-c.answer: // it arrived in time
 		return err
 	default:
-		return unavailable("it is not known whether this was done", time.Second, cause)
+		return unavailable("the outcome is unknown", time.Second, cause)
 	}
 }
 

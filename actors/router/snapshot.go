@@ -93,7 +93,7 @@ func (d *desk) saved(m saved) {
 		d.fail(m.err)
 		return
 	case m.err != nil:
-		d.log.Warn("the router's snapshot could not be saved", "error", m.err)
+		d.log.Warn("router snapshot failed", "error", m.err)
 		d.metrics.snapshots.WithLabelValues(resultFailed).Inc()
 	default:
 		s.seq, s.size = m.seq, m.size

@@ -22,7 +22,7 @@ func readList(body []byte) ([]listed, error) {
 	var raw []map[string]json.RawMessage
 	if err := json.Unmarshal(body, &raw); err != nil {
 		// The decoder's error may quote the body.
-		return nil, errors.New("the list of messages is not what Nuntium answers")
+		return nil, errors.New("the answer is not a list of messages of Nuntium")
 	}
 	if raw == nil {
 		return nil, errors.New("the answer is not a list of messages")

@@ -23,7 +23,7 @@ const (
 // answered with success, so that Nuntium does not repeat it forever.
 func (d *driver) Read(c channels.Callback) (channels.Reading, error) {
 	if c.Method != http.MethodGet && c.Method != http.MethodPost {
-		return channels.Reading{}, errors.New("nuntium calls back with GET or POST")
+		return channels.Reading{}, errors.New("want GET or POST")
 	}
 	f := fields{c.Form, c.Query}
 	switch strings.Trim(c.Path, "/") {
@@ -41,7 +41,7 @@ func (d *driver) Read(c channels.Callback) (channels.Reading, error) {
 func (d *driver) readAck(c channels.Callback, f fields) (channels.Reading, error) {
 	guid := f.get("guid")
 	if guid == "" {
-		return channels.Reading{}, errors.New("an ack without a guid")
+		return channels.Reading{}, errors.New("guid is missing")
 	}
 	m := d.final.meaning(f.get("state"))
 	ref, part, ours := parseGUID(guid)
@@ -66,7 +66,7 @@ func (d *driver) readAck(c channels.Callback, f fields) (channels.Reading, error
 func readIncoming(c channels.Callback, f fields) (channels.Reading, error) {
 	from := strings.TrimPrefix(f.get("from"), protocol)
 	if from == "" {
-		return channels.Reading{}, errors.New("an incoming message without a sender")
+		return channels.Reading{}, errors.New("from is missing")
 	}
 	m := weir.Incoming{
 		From: from, To: strings.TrimPrefix(f.get("to"), protocol), Body: f.get("body"),

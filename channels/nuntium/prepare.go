@@ -39,7 +39,7 @@ func (d *driver) Prepare(ctx context.Context) error {
 		return errors.New("nuntium: setting the application's interface: the answer is not an application")
 	}
 	if d.application != "" && d.application != application.Name {
-		return errors.New("nuntium: the token acts for another application than the setting application names")
+		return errors.New("nuntium: the token belongs to another application than the setting application names")
 	}
 	return d.enable(ctx, application.Name)
 }

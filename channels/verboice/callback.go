@@ -20,7 +20,7 @@ const statusPath = "status/"
 func (d *Driver) Read(c channels.Callback) (channels.Reading, error) {
 	id, ok := strings.CutPrefix(c.Path, statusPath)
 	if !ok || id == "" || strings.Contains(id, "/") {
-		return channels.Reading{}, errors.New("no such callback; there is status/{attempt}")
+		return channels.Reading{}, errors.New("unknown callback path: want status/{attempt}")
 	}
 	if c.Method != http.MethodGet && c.Method != http.MethodPost {
 		return channels.Reading{}, errors.New("want GET or POST")

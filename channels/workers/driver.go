@@ -20,7 +20,7 @@ type driver struct {
 // closedRetry is the retry delay of a dispatch to a closed queue.
 const closedRetry = 30 * time.Second
 
-var errTaken = errors.New("the router has another job of this name")
+var errTaken = errors.New("the router has another job with this id")
 
 // nothing returns the command for a request that needs no change.
 func nothing() routing.Command { return routing.Tick{} }
@@ -169,7 +169,7 @@ func (d *driver) Cancel(ctx context.Context, a channels.Attempt) channels.Cancel
 
 // Read refuses everything: the router does not call back over HTTP.
 func (d *driver) Read(channels.Callback) (channels.Reading, error) {
-	return channels.Reading{}, errors.New("workers are heard of through the router, which does not call back")
+	return channels.Reading{}, errors.New("workers report through the router, which makes no callbacks")
 }
 
 // Prepare has nothing to set up: queues and workers are created through the

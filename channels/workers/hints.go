@@ -111,7 +111,7 @@ func (h *Hints) Run(ctx context.Context, c Channels, d Drivers, b Brokers) {
 		case a := <-h.queue:
 			for channel, attempts := range h.waiting(a) {
 				if err := to.carry(ctx, channel, attempts); err != nil && ctx.Err() == nil {
-					h.logger.Warn("what the router said of contacts was not passed on; they will be asked about", "contacts", len(attempts), "error", err)
+					h.logger.Warn("router events not applied; the contacts will be reconciled", "contacts", len(attempts), "error", err)
 				}
 			}
 		}

@@ -59,8 +59,8 @@ func parseMapping(part string) (m mapping, ok bool) {
 
 var (
 	errLacks   = errors.New("the contact lacks a label that the channel needs")
-	errNumber  = errors.New("a label of the contact is no number and has to be one")
-	errMachine = errors.New("instructions for machines are not for people")
+	errNumber  = errors.New("a label of the contact must be a number")
+	errMachine = errors.New("call instructions cannot be given to people")
 )
 
 // selector returns the selector for a contact; ok is false if there is none.

@@ -120,7 +120,7 @@ func (c *conn) readHead() (*http.Response, error) {
 	}
 }
 
-var errHead = errors.New("the head of the answer is too long")
+var errHead = errors.New("the header of the answer is too long")
 
 // reusable reports whether another request may follow on a connection whose answer
 // was read to its end.

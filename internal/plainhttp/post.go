@@ -80,7 +80,7 @@ func (r *Route) on(ctx context.Context, c *conn, reused bool, body []byte, most 
 	return answer, false, whole && c.reusable(response)
 }
 
-var errStale = errors.New("the connection was closed while nobody used it")
+var errStale = errors.New("the idle connection was closed by the server")
 
 // endOf returns the reason of an error: the context's end, if it has ended,
 // whatever effect that had on the connection.

@@ -124,7 +124,7 @@ func TestScenario113_TroubleNamesItsReason(t *testing.T) {
 		id := w.accept("ch", sms("a"))["a"]
 		w.because(id, "channel_preparing", "the provider of channel ch is being set up")
 		close(asked)
-		w.because(id, "channel_error", "channel ch is in error: no such account; tried again at ")
+		w.because(id, "channel_error", "channel ch is in error: no such account; next try at ")
 		w.lab.behave(func(l *lab) {
 			l.onPrepare = nil
 			l.onSend = func(context.Context, labAttempt) channels.SendResult {
@@ -132,7 +132,7 @@ func TestScenario113_TroubleNamesItsReason(t *testing.T) {
 			}
 		})
 		w.because(id, "provider_failing", "; the provider is out of order")
-		w.because(id, "channel_faulted", "the provider keeps failing; tried again at ")
+		w.because(id, "channel_faulted", "the provider keeps failing; next try at ")
 		w.lab.behave(func(l *lab) {
 			l.onSend = func(context.Context, labAttempt) channels.SendResult {
 				return channels.SendResult{Fate: channels.NotSent, ChannelFault: true, Reason: "too many requests", RetryAfter: 10 * time.Minute}

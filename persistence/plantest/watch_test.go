@@ -22,7 +22,7 @@ import (
 )
 
 const (
-	lostBySilence = "nobody can tell what became of it"
+	lostBySilence = "its outcome is unknown"
 	someSubject   = "1-7"
 	nowMinute     = 2_000_000 // of the minutes in the table
 	chunkRows     = 100_000
