@@ -72,7 +72,7 @@ func (t *tree) channelFiles() (out []string) {
 			kinds = append(kinds, path.Base(path.Dir(name)))
 		}
 	}
-	for _, name := range append(t.written(".", "actors", "channels", "client", "cmd", "config", "web"), "ARCHITECTURE.md") {
+	for _, name := range t.written(".", "actors", "channels", "client", "cmd", "config", "web") {
 		if slices.ContainsFunc(append(kinds, "/bench/", "/demo/"), func(k string) bool { return strings.Contains(name, k) }) {
 			continue
 		}

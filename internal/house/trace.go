@@ -108,7 +108,7 @@ func (t *tree) steps(executed map[string][]block) (out []step) {
 	for _, f := range t.files {
 		for _, d := range f.syntax.Decls {
 			fn, ok := d.(*ast.FuncDecl)
-			if !ok || fn.Body == nil {
+			if !ok || fn.Body == nil || len(fn.Body.List) == 0 {
 				continue
 			}
 			s := step{f.path, fn.Name.Name, t.fset.Position(fn.Pos()).Line, t.fset.Position(fn.End()).Line}
