@@ -162,7 +162,7 @@ func (s *System) whyRunning(ctx context.Context, survey *surveys.Survey, plan *s
 			return ops.Why{}, err
 		}
 		if len(page) == 0 {
-			verdict.Start, verdict.Why = 0, ops.Why{Code: ops.WhyAside, Text: "every pending respondent is set aside for a while, or its quota is full"}
+			verdict.Start, verdict.Why = 0, ops.Why{Code: ops.WhyAside, Text: "every pending respondent is delayed for a while, or its quota is full"}
 		}
 	}
 	modes, next, err := s.dueModes(ctx, survey, plan, verdict, now)
