@@ -3,8 +3,8 @@ package surveybroker
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
-	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
@@ -47,19 +47,11 @@ func (r *round) measureChannels(ctx context.Context, list []*surveyState) (map[w
 			out[ch.ID].addSurvey(sv.survey.Name)
 		}
 	}
-	var wg sync.WaitGroup
-	turns := make(chan struct{}, maxConcurrent)
-	for _, t := range out {
-		if !t.why.IsZero() {
-			continue
-		}
-		turns <- struct{}{}
-		wg.Go(func() {
-			defer func() { <-turns }()
+	concurrently(slices.Collect(maps.Values(out)), func(_ int, t *channelLoad) {
+		if t.why.IsZero() {
 			r.readLoad(ctx, t)
-		})
-	}
-	wg.Wait()
+		}
+	})
 	for id, t := range out {
 		road := r.memory.pace(id)
 		if t.figures.InFlight+t.ready.Ours+t.ready.Others > 0 || road.freedSlots > 0 {
@@ -143,7 +135,7 @@ func (s *System) readLoad(ctx context.Context, t *channelLoad) {
 	}
 	if err != nil {
 		t.why = ops.Why{Code: ops.WhyError, Text: fmt.Sprintf("the figures of channel %s could not be read", t.channel.Name)}
-		s.logger.Warn("a channel's figures could not be read; it is given nothing in this round", "channel", t.channel.Name, "error", err)
+		s.logger.Warn("channel figures not read; no contacts enqueued this round", "channel", t.channel.Name, "error", err)
 	}
 }
 
@@ -278,7 +270,7 @@ func (b *broker) onChecksDone(found map[weir.ChannelID]observation) {
 func (s *System) checkAll(ctx context.Context, list []weir.Channel) map[weir.ChannelID]observation {
 	stored, err := call(ctx, s.store.ChannelStates)
 	if err != nil {
-		s.logger.Warn("the states of channels could not be read; they are not checked now", "error", err)
+		s.logger.Warn("channel states not read; checks skipped", "error", err)
 		return nil
 	}
 	known := map[weir.ChannelID]surveys.ChannelState{}
@@ -287,32 +279,25 @@ func (s *System) checkAll(ctx context.Context, list []weir.Channel) map[weir.Cha
 	}
 	out := map[weir.ChannelID]observation{}
 	var mu sync.Mutex
-	var wg sync.WaitGroup
-	turns := make(chan struct{}, maxConcurrent)
-	for _, ch := range list {
+	concurrently(list, func(_ int, ch weir.Channel) {
 		was, ok := known[ch.ID]
 		if !ok {
 			was = surveys.ChannelState{Channel: ch.ID, Health: weir.Up}
 		}
-		turns <- struct{}{}
-		wg.Go(func() {
-			defer func() { <-turns }()
-			is, ok := s.checkOne(ctx, ch.ID, was)
-			if ok {
-				mu.Lock()
-				out[ch.ID] = is
-				mu.Unlock()
-			}
-		})
-	}
-	wg.Wait()
+		is, ok := s.checkOne(ctx, ch.ID, was)
+		if ok {
+			mu.Lock()
+			defer mu.Unlock()
+			out[ch.ID] = is
+		}
+	})
 	return out
 }
 
 // checkOne checks one channel, and stores and publishes a change. ok is false
 // if that failed.
 func (s *System) checkOne(ctx context.Context, id weir.ChannelID, was surveys.ChannelState) (_ observation, ok bool) {
-	ch, err := call(ctx, func(ctx context.Context) (weir.Channel, error) { return s.store.ChannelByID(ctx, id) })
+	ch, err := lookup(ctx, s.store.ChannelByID, id)
 	if err != nil || ch.Deleted {
 		return observation{was, ch.Version}, err == nil || weir.CodeOf(err) == weir.CodeNotFound
 	}
@@ -328,10 +313,10 @@ func (s *System) checkOne(ctx context.Context, id weir.ChannelID, was surveys.Ch
 		return struct{}{}, s.store.SetChannelState(ctx, is, []events.Event{channelEvent(ch.Name, was.Health, is)})
 	})
 	if err != nil {
-		s.logger.Warn("a channel's state could not be stored", "channel", ch.Name, "error", err)
+		s.logger.Warn("channel state not stored", "channel", ch.Name, "error", err)
 		return observation{}, false
 	}
-	s.logger.Info("a channel that surveys use has changed", "channel", ch.Name, "state", string(health), "was", string(was.Health), "reason", reason)
+	s.logger.Info("channel state changed", "channel", ch.Name, "state", string(health), "was", string(was.Health), "reason", reason)
 	return observation{is, ch.Version}, true
 }
 
@@ -346,8 +331,7 @@ func usable(h weir.Health) bool { return h != weir.Down && h != weir.Erring && h
 func (s *System) healthOf(ctx context.Context, ch weir.Channel) (health weir.Health, reason string) {
 	defer func() {
 		if r := recover(); r != nil {
-			s.metrics.panics.Inc()
-			s.logger.Error("the check of a channel panicked", "channel", ch.Name, "panic", supervise.PanicText(r), "stack", string(debug.Stack()))
+			supervise.LogPanic(s.logger, s.metrics.panics, "channel check panicked", r, "channel", ch.Name)
 			health, reason = weir.Erring, "the check failed"
 		}
 	}()

@@ -4,12 +4,10 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"runtime/debug"
 	"slices"
 	"time"
 
 	"weir"
-	"weir/actors/supervise"
 	"weir/surveys"
 	"weir/surveys/pacing"
 )
@@ -65,7 +63,7 @@ func (r *round) collectBids(ctx context.Context, sv *surveyState, traffic map[we
 	defer func() {
 		if p := recover(); p != nil {
 			out, err = nil, nil
-			r.skipBroken(sv, supervise.PanicText(p), debug.Stack())
+			r.skipBroken(sv, p)
 		}
 	}()
 	if err := r.loadLimit(ctx, sv); err != nil {
@@ -121,13 +119,13 @@ func (r *round) loadLimit(ctx context.Context, sv *surveyState) error {
 	if sv.limitLoaded {
 		return nil
 	}
-	err := r.System.loadLimit(ctx, sv.survey.ID, &sv.limit, r.now)
+	err := r.loadMinute(ctx, sv.survey.ID, &sv.limit, r.now)
 	sv.limitLoaded = err == nil
 	return err
 }
 
-// loadLimit loads into minute what a survey began in the last minute.
-func (s *System) loadLimit(ctx context.Context, survey int64, minute *pacing.MinuteLimit, now time.Time) error {
+// loadMinute loads into minute what a survey began in the last minute.
+func (s *System) loadMinute(ctx context.Context, survey int64, minute *pacing.MinuteLimit, now time.Time) error {
 	begun, err := call(ctx, func(ctx context.Context) (map[time.Time]int, error) {
 		return s.store.EnqueuedSince(ctx, survey, now.Add(-time.Minute))
 	})
@@ -143,19 +141,14 @@ func (s *System) loadLimit(ctx context.Context, survey int64, minute *pacing.Min
 // dueCandidates reads the respondents that are due. It checks open contacts and ends
 // respondents without a next step; it returns respondents that need a channel.
 func (r *round) dueCandidates(ctx context.Context, sv *surveyState, room func(weir.ChannelID) int) (out []candidate, _ error) {
-	type read struct {
-		page []surveys.Respondent
-		next time.Time
-	}
-	got, err := call(ctx, func(ctx context.Context) (g read, err error) {
-		g.page, g.next, err = r.store.DueRespondents(ctx, sv.survey.ID, r.now, duePage)
-		return g, err
+	page, next, err := call2(ctx, func(ctx context.Context) ([]surveys.Respondent, time.Time, error) {
+		return r.store.DueRespondents(ctx, sv.survey.ID, r.now, duePage)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read whose time has come: %w", err)
 	}
-	r.wakeAt(got.next)
-	if len(got.page) == 0 {
+	r.wakeAt(next)
+	if len(page) == 0 {
 		return nil, nil
 	}
 	d, err := r.stepper(ctx, sv)
@@ -163,60 +156,49 @@ func (r *round) dueCandidates(ctx context.Context, sv *surveyState, room func(we
 		return nil, err
 	}
 	var changes []change
-	for _, who := range got.page {
+	for _, who := range page {
 		c, i, err := r.stepDue(ctx, d, who)
 		if err != nil {
 			return nil, err
 		}
-		switch {
-		case i != nil:
-			out = append(out, *i)
-		case c != nil:
-			changes = append(changes, *c)
-		}
+		out, changes = append(out, i...), append(changes, c...)
 	}
 	if slices.ContainsFunc(changes, func(c change) bool { return c.move.Is.Status.Final() }) {
 		r.wakeAt(r.now) // the survey may be done
 	}
-	if len(got.page) == duePage {
+	if len(page) == duePage {
 		r.moreWork = r.moreWork || len(changes) > 0
 		changes = append(changes, r.deferBlocked(d, out, room)...)
 	}
 	return out, r.write(ctx, sv, changes)
 }
 
-// stepDue takes the next step of a respondent that is due. If the step needs a
-// channel, it returns an item instead of a change.
-func (r *round) stepDue(ctx context.Context, d *stepper, who surveys.Respondent) (*change, *candidate, error) {
+// stepDue takes the next step of a respondent that is due: a change, or a
+// candidate if the step needs a channel.
+func (r *round) stepDue(ctx context.Context, d *stepper, who surveys.Respondent) ([]change, []candidate, error) {
 	if who.Progress.Contact != surveys.Idle {
 		c, ok, err := r.checkOverdue(ctx, d, who)
 		if err != nil || !ok {
 			return nil, nil, err
 		}
-		return &c, nil, nil
+		return []change{c}, nil, nil
 	}
 	if !who.Counted && slices.Contains(r.tallies[who.Survey].full, who.Bucket) {
 		if c, ok := d.step(who, d.plan.Reject); ok {
-			return &c, nil, nil
+			return []change{c}, nil, nil
 		}
 	}
-	p, e, err := d.try(who.Progress, func(p surveys.Progress) (surveys.Progress, surveys.Effects, error) {
-		p, e := d.plan.Timeout(p, r.now)
-		return p, e, nil
-	})
-	if err != nil {
-		c := d.deferFailed(who)
-		return &c, nil, nil //nolint:nilerr // it is the respondent's
-	}
-	if e.Enqueue == nil {
-		if p == who.Progress {
-			return nil, nil, nil
-		}
-		c := d.buildChange(who, p, e)
-		return &c, nil, nil
+	p, e, err := d.try(who.Progress, certain(func(p surveys.Progress) (surveys.Progress, surveys.Effects) { return d.plan.Timeout(p, r.now) }))
+	switch {
+	case err != nil:
+		return []change{d.deferFailed(who)}, nil, nil //nolint:nilerr // the failure is recorded with the respondent
+	case e.Enqueue == nil && p == who.Progress:
+		return nil, nil, nil
+	case e.Enqueue == nil:
+		return []change{d.buildChange(who, p, e)}, nil, nil
 	}
 	ch, _ := d.channelFor(e.Enqueue.Mode)
-	return nil, &candidate{respondent: who, progress: p, effects: e, channel: ch.ID}, nil
+	return nil, []candidate{{respondent: who, progress: p, effects: e, channel: ch.ID}}, nil
 }
 
 // startCandidates reads respondents that can be started and assigns them to arms. It
@@ -288,18 +270,9 @@ func (r *round) rejectFull(ctx context.Context, sv *surveyState, t tally) error 
 	if err != nil {
 		return fmt.Errorf("read who is not needed: %w", err)
 	}
-	d, err := r.stepper(ctx, sv)
-	if err != nil {
-		return err
-	}
-	var changes []change
-	for _, p := range page {
-		if c, ok := d.step(p, sv.plan.Reject); ok {
-			changes = append(changes, c)
-		}
-	}
-	r.moreWork = r.moreWork || len(changes) > 0
-	return r.write(ctx, sv, changes)
+	n, err := r.stepEach(ctx, sv, page, func(d *stepper, p surveys.Respondent) (change, bool) { return d.step(p, sv.plan.Reject) })
+	r.moreWork = r.moreWork || n > 0
+	return err
 }
 
 // enqueue writes the contacts that a bid was granted.

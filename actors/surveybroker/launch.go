@@ -5,14 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"runtime/debug"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"weir"
 	"weir/actors/supervise"
+	"weir/internal/validation"
 	"weir/surveys"
 )
 
@@ -30,40 +29,34 @@ func (s *System) Check(ctx context.Context, d surveys.Definition) (*surveys.Plan
 // checkChannels reports channels that do not exist, or that cannot carry what
 // their mode needs.
 func (s *System) checkChannels(ctx context.Context, d surveys.Definition) []weir.FieldError {
-	var wrong []weir.FieldError
+	var wrong validation.Errors
 	for _, mode := range slices.Sorted(maps.Keys(d.Modes)) {
 		name := d.Modes[mode].Channel
 		if name == "" || !slices.Contains(surveys.Modes(), mode) {
 			continue // an error of the definition itself
 		}
 		at := "/modes/" + string(mode) + "/channel"
-		ch, err := call(ctx, func(ctx context.Context) (weir.Channel, error) { return s.store.Channel(ctx, name) })
+		ch, err := lookup(ctx, s.store.Channel, name)
 		switch {
 		case weir.CodeOf(err) == weir.CodeNotFound || err == nil && (ch.Deleting || ch.Deleted):
-			wrong = append(wrong, weir.FieldError{Pointer: at, Code: "unknown", Detail: fmt.Sprintf("there is no channel %q", clip(name))})
+			wrong.Add(at, "unknown", "channel %q does not exist", validation.Clip(name))
 		case err != nil:
-			s.logger.Warn("a channel of a survey could not be read", "error", err)
-			wrong = append(wrong, weir.FieldError{Pointer: at, Code: "unavailable", Detail: "the store cannot say whether there is such a channel; try again"})
+			s.logger.Warn("channel of a survey not read", "error", err)
+			wrong.Add(at, "unavailable", "the channel could not be read; try again")
 		default:
-			wrong = append(wrong, s.checkMismatch(at, mode, ch)...)
+			if why := s.mismatch(mode, ch); why != "" {
+				wrong.Add(at, "content", "%s", why)
+			}
 		}
 	}
 	return wrong
-}
-
-// checkMismatch returns an error if a channel cannot carry what a mode needs.
-func (s *System) checkMismatch(at string, mode surveys.Mode, ch weir.Channel) []weir.FieldError {
-	if why := s.mismatch(mode, ch); why != "" {
-		return []weir.FieldError{{Pointer: at, Code: "content", Detail: why}}
-	}
-	return nil
 }
 
 // Step applies a command of a user to a survey. A command that has been applied
 // already changes nothing.
 func (s *System) Step(ctx context.Context, name string, step surveys.Step) (surveys.Survey, error) {
 	if step == surveys.Finish {
-		return surveys.Survey{}, weir.Errorf(weir.CodeInvalid, "a survey finishes by itself")
+		return surveys.Survey{}, weir.Errorf(weir.CodeInvalid, "a survey finishes by itself; allowed are launch, pause, resume and stop")
 	}
 	for tries := 0; ; tries++ {
 		survey, err := s.store.Survey(ctx, name)
@@ -107,7 +100,7 @@ func (s *System) step(ctx context.Context, survey surveys.Survey, step surveys.S
 	if err != nil {
 		return survey, err
 	}
-	s.logger.Info("a survey was told what to do", "survey", survey.Name, "step", string(step), "state", string(to))
+	s.logger.Info("survey command applied", "survey", survey.Name, "step", string(step), "state", string(to))
 	s.Changed(out.ID)
 	out.Warnings = warnings
 	return out, nil
@@ -130,7 +123,7 @@ func (s *System) checkLaunch(ctx context.Context, survey *surveys.Survey, now ti
 		return nil, err
 	}
 	if people.count == 0 {
-		wrong = append(wrong, weir.FieldError{Pointer: "/respondents", Code: "required", Detail: "the survey has no respondents"})
+		wrong = append(wrong, weir.FieldError{Pointer: "/respondents", Code: "required", Detail: "the survey has no respondents; add some before the launch"})
 	}
 	if e, ok := errors.AsType[*weir.Error](people.gaps.Err()); ok {
 		e.Fields = append(wrong, e.Fields...)
@@ -158,7 +151,9 @@ const respondentPage = 1000
 func (s *System) inspectRespondents(ctx context.Context, survey int64, plan *surveys.Plan) (launchSummary, error) {
 	out := launchSummary{attributes: map[string]bool{}, gaps: surveys.MissingAttributes{Needs: plan.RequiredAttributes()}}
 	for after := surveys.RespondentID(0); ; {
-		page, next, err := s.respondentsPage(ctx, surveys.Filter{Survey: survey, After: after, Limit: respondentPage})
+		page, next, err := call2(ctx, func(ctx context.Context) ([]surveys.Respondent, surveys.RespondentID, error) {
+			return s.store.Respondents(ctx, surveys.Filter{Survey: survey, After: after, Limit: respondentPage})
+		})
 		if err != nil {
 			return out, err
 		}
@@ -174,22 +169,6 @@ func (s *System) inspectRespondents(ctx context.Context, survey int64, plan *sur
 		}
 		after = next
 	}
-}
-
-// respondentsPage returns one page of respondents.
-func (s *System) respondentsPage(ctx context.Context, f surveys.Filter) ([]surveys.Respondent, surveys.RespondentID, error) {
-	ctx, cancel := context.WithTimeout(ctx, ioTimeout)
-	defer cancel()
-	return s.store.Respondents(ctx, f)
-}
-
-// clip bounds untrusted text in an error message.
-func clip(s string) string {
-	const most = 64
-	if len(s) > most {
-		return strings.ToValidUTF8(s[:most], "") + "…"
-	}
-	return s
 }
 
 // Limits of launches.
@@ -289,7 +268,7 @@ func (s *System) launch(ctx context.Context, survey surveys.Survey, _ surveys.St
 	case <-ctx.Done():
 		return survey, &weir.Error{
 			Code: weir.CodeUnavailable, RetryAfter: launchRetryAfter, Cause: ctx.Err(),
-			Message: "the launch takes long, as there are many respondents; it goes on, and who asks again hears what came of it",
+			Message: "the launch is still running, because there are many respondents; it continues, repeat the request for its result",
 		}
 	}
 }
@@ -298,8 +277,7 @@ func (s *System) launch(ctx context.Context, survey surveys.Survey, _ surveys.St
 func (s *System) runLaunch(survey surveys.Survey) (out surveys.Survey, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			s.metrics.panics.Inc()
-			s.logger.Error("panic in the launch of a survey", "survey", survey.Name, "panic", supervise.PanicText(p), "stack", string(debug.Stack()))
+			supervise.LogPanic(s.logger, s.metrics.panics, "survey launch panicked", p, "survey", survey.Name)
 			out, err = survey, weir.Errorf(weir.CodeInternal, "the launch failed")
 		}
 	}()
@@ -316,12 +294,8 @@ func (s *System) runLaunch(survey surveys.Survey) (out surveys.Survey, err error
 func (s *System) prepareChannels(ctx context.Context, plan *surveys.Plan) error {
 	modes := slices.Sorted(maps.Keys(plan.Channels))
 	wrong := make([]string, len(modes))
-	var wg sync.WaitGroup
-	for i, mode := range modes {
-		wg.Go(func() { wrong[i] = s.prepareChannel(ctx, plan.Channels[mode]) })
-	}
-	wg.Wait()
-	out := &weir.Error{Code: weir.CodeConflict, Message: "the survey stays a draft: a channel cannot be used"}
+	concurrently(modes, func(i int, mode surveys.Mode) { wrong[i] = s.prepareChannel(ctx, plan.Channels[mode]) })
+	out := &weir.Error{Code: weir.CodeConflict, Message: "the survey was not launched: a channel cannot be used"}
 	for i, mode := range modes {
 		if wrong[i] != "" {
 			out.Fields = append(out.Fields, weir.FieldError{
@@ -337,9 +311,9 @@ func (s *System) prepareChannels(ctx context.Context, plan *surveys.Plan) error 
 
 // prepareChannel returns what prevents a channel from being used, or "".
 func (s *System) prepareChannel(ctx context.Context, name string) (wrong string) {
-	ch, err := call(ctx, func(ctx context.Context) (weir.Channel, error) { return s.store.Channel(ctx, name) })
+	ch, err := lookup(ctx, s.store.Channel, name)
 	if err != nil {
-		s.logger.Warn("a channel of a survey could not be read", "error", err)
+		s.logger.Warn("channel of a survey not read", "error", err)
 		return "could not be read; try again"
 	}
 	if ch.Paused {

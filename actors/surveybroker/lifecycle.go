@@ -3,7 +3,6 @@ package surveybroker
 import (
 	"context"
 	"fmt"
-	"runtime/debug"
 	"time"
 
 	"weir"
@@ -32,14 +31,14 @@ func (r *round) advanceSurvey(ctx context.Context, sv *surveyState) (open bool, 
 	defer func() {
 		if p := recover(); p != nil {
 			open, err = false, nil
-			r.skipBroken(sv, supervise.PanicText(p), debug.Stack())
+			r.skipBroken(sv, p)
 		}
 	}()
 	if sv.survey.State == surveys.Paused && sv.sweepDone && !r.hinted && !sv.plan.Schedule.Over(r.now) {
 		r.wakeForWindows(sv)
 		return false, nil
 	}
-	sums, err := call(ctx, func(ctx context.Context) (surveys.Sums, error) { return r.store.Counts(ctx, sv.survey.ID) })
+	sums, err := lookup(ctx, r.store.Counts, sv.survey.ID)
 	if err != nil {
 		return false, fmt.Errorf("read a survey's counts: %w", err)
 	}
@@ -59,7 +58,7 @@ func (r *round) advanceSurvey(ctx context.Context, sv *surveyState) (open bool, 
 		return false, r.changeState(ctx, sv, surveys.Stop, surveys.WindowOver)
 	case sv.survey.State == surveys.Paused:
 		r.wakeForWindows(sv)
-		return false, r.cancelWaiting(ctx, sv)
+		return false, r.cancelPaused(ctx, sv)
 	}
 	r.wakeForWindows(sv)
 	if err := r.readMissedOutcomes(ctx, sv); err != nil {
@@ -87,11 +86,13 @@ func (r *round) wakeForWindows(sv *surveyState) {
 	}
 }
 
-// skipBroken skips a survey whose own rules failed, for a time that grows.
-func (r *round) skipBroken(sv *surveyState, text string, stack []byte) {
-	r.metrics.panics.Inc()
+// skipBroken skips a survey whose own rules panicked, for a time that grows. Only
+// the first panic is logged.
+func (r *round) skipBroken(sv *surveyState, panicked any) {
 	if sv.failures++; sv.failures == 1 {
-		r.logger.Error("a survey's rules failed; it is left alone for a while", "survey", sv.survey.Name, "panic", text, "stack", string(stack))
+		supervise.LogPanic(r.logger, r.metrics.panics, "survey skipped: its rules panicked", panicked, "survey", sv.survey.Name)
+	} else {
+		r.metrics.panics.Inc()
 	}
 	sv.skippedUntil = r.now.Add(min(brokenDelay<<min(sv.failures-1, 6), time.Hour))
 	r.wakeAt(sv.skippedUntil)
@@ -104,7 +105,7 @@ func (r *round) changeState(ctx context.Context, sv *surveyState, step surveys.S
 	if err != nil || to == sv.survey.State {
 		return nil //nolint:nilerr // it has come so far already
 	}
-	if !r.mayWrite() {
+	if !r.leading() {
 		return errRoleLost
 	}
 	s := sv.survey
@@ -121,7 +122,7 @@ func (r *round) changeState(ctx context.Context, sv *surveyState, step surveys.S
 	switch weir.CodeOf(err) {
 	case "":
 		r.moreWork = true
-		r.logger.Info("a survey has come further", "survey", s.Name, "state", string(s.State), "cause", string(s.Cause))
+		r.logger.Info("survey state changed", "survey", s.Name, "state", string(s.State), "cause", string(s.Cause))
 		r.setVersion(sv, changed)
 		return nil
 	case weir.CodeConflict, weir.CodeNotFound:
@@ -156,20 +157,10 @@ func (r *round) cancelRespondents(ctx context.Context, sv *surveyState, t tally)
 		return r.store.Open(ctx, sv.survey.ID, openPage)
 	})
 	if err != nil {
-		return fmt.Errorf("find who is to be canceled: %w", err)
-	}
-	d, err := r.stepper(ctx, sv)
-	if err != nil {
-		return err
-	}
-	var changes []change
-	for _, p := range page {
-		if c, ok := d.cancel(p); ok {
-			changes = append(changes, c)
-		}
+		return fmt.Errorf("read respondents to cancel: %w", err)
 	}
 	before := r.cancelFailures
-	if err := r.write(ctx, sv, changes); err != nil {
+	if _, err := r.stepEach(ctx, sv, page, (*stepper).cancel); err != nil {
 		return err
 	}
 	r.moreWork = r.moreWork || r.cancelFailures == before // otherwise it is retried after retryDelay
@@ -178,66 +169,82 @@ func (r *round) cancelRespondents(ctx context.Context, sv *surveyState, t tally)
 
 // cancel ends a respondent because its survey ends.
 func (d *stepper) cancel(p surveys.Respondent) (change, bool) {
-	return d.step(p, func(p surveys.Progress) (surveys.Progress, surveys.Effects, error) {
-		p, e := d.plan.Cancel(p)
-		return p, e, nil
-	})
+	return d.step(p, certain(d.plan.Cancel))
 }
 
-// cancelWaiting cancels contacts that wait in channels, a page in each round.
-func (r *round) cancelWaiting(ctx context.Context, sv *surveyState) error {
-	if sv.sweepDone {
-		return nil
-	}
+// cancelWaiting cancels contacts that wait in channels, except those to keep, a
+// page in each round.
+func (r *round) cancelWaiting(ctx context.Context, sv *surveyState, keep func(surveys.Respondent) bool) error {
 	err := r.sweepActive(ctx, sv, func(d *stepper, p surveys.Respondent) (change, bool) {
 		if p.Progress.Contact == surveys.Canceling { // a crash may have happened between commit and cancel
 			r.toCancel = append(r.toCancel, p.Contact)
+		}
+		if p.Progress.Contact != surveys.Waiting || keep(p) {
 			return change{}, false
 		}
-		c, ok := d.step(p, func(p surveys.Progress) (surveys.Progress, surveys.Effects, error) {
-			p, e := sv.plan.CancelWaiting(p, r.now)
-			return p, e, nil
-		})
+		c, ok := d.step(p, certain(func(p surveys.Progress) (surveys.Progress, surveys.Effects) { return sv.plan.CancelWaiting(p, r.now) }))
 		c.cancelAfterCommit = true
 		return c, ok
 	})
-	if err != nil {
+	if err == nil {
+		r.cancelCollected(ctx)
+	}
+	return err
+}
+
+// cancelPaused cancels the waiting contacts of a paused survey.
+func (r *round) cancelPaused(ctx context.Context, sv *surveyState) error {
+	if sv.sweepDone {
+		return nil
+	}
+	return r.cancelWaiting(ctx, sv, func(surveys.Respondent) bool { return false })
+}
+
+// cancelOutsideWindows cancels contacts of a running survey that wait for windows
+// that its schedule no longer has.
+func (r *round) cancelOutsideWindows(ctx context.Context, sv *surveyState) error {
+	if !sv.scheduleChanged {
+		return nil
+	}
+	w, ok := sv.plan.Schedule.Window(r.now)
+	open := ok && !w.Open.After(r.now)
+	if err := r.cancelWaiting(ctx, sv, func(p surveys.Respondent) bool { return open && !p.WindowEnd.After(w.Close) }); err != nil {
 		return err
 	}
-	r.cancelCollected(ctx)
+	sv.scheduleChanged = !sv.sweepDone
 	return nil
 }
 
 // sweepActive goes once through the active respondents, a page in each round.
 func (r *round) sweepActive(ctx context.Context, sv *surveyState, of func(*stepper, surveys.Respondent) (change, bool)) error {
 	filter := surveys.Filter{Survey: sv.survey.ID, Statuses: []surveys.Status{surveys.Active}, After: sv.sweepCursor, Limit: openPage}
-	type listed struct {
-		page []surveys.Respondent
-		next surveys.RespondentID
-	}
-	got, err := call(ctx, func(ctx context.Context) (l listed, err error) {
-		l.page, l.next, err = r.store.Respondents(ctx, filter)
-		return l, err
+	page, next, err := call2(ctx, func(ctx context.Context) ([]surveys.Respondent, surveys.RespondentID, error) {
+		return r.store.Respondents(ctx, filter)
 	})
 	if err != nil {
-		return fmt.Errorf("find whose contacts wait: %w", err)
+		return fmt.Errorf("read active respondents: %w", err)
 	}
-	d, err := r.stepper(ctx, sv)
-	if err != nil {
+	if _, err := r.stepEach(ctx, sv, page, of); err != nil {
 		return err
 	}
+	sv.sweepCursor, sv.sweepDone = next, next == 0
+	r.moreWork = r.moreWork || !sv.sweepDone
+	return nil
+}
+
+// stepEach writes the changes of a page of respondents and returns their number.
+func (r *round) stepEach(ctx context.Context, sv *surveyState, page []surveys.Respondent, of func(*stepper, surveys.Respondent) (change, bool)) (int, error) {
+	d, err := r.stepper(ctx, sv)
+	if err != nil {
+		return 0, err
+	}
 	var changes []change
-	for _, p := range got.page {
+	for _, p := range page {
 		if c, ok := of(d, p); ok {
 			changes = append(changes, c)
 		}
 	}
-	if err := r.write(ctx, sv, changes); err != nil {
-		return err
-	}
-	sv.sweepCursor, sv.sweepDone = got.next, got.next == 0
-	r.moreWork = r.moreWork || !sv.sweepDone
-	return nil
+	return len(changes), r.write(ctx, sv, changes)
 }
 
 // cancelCollected cancels contacts whose respondents' moves are already
@@ -249,35 +256,6 @@ func (r *round) cancelCollected(ctx context.Context) {
 	}
 	r.toCancel = nil
 	r.cancelContacts(ctx, changes)
-}
-
-// cancelOutsideWindows cancels contacts that wait in channels for windows that the schedule of
-// a running survey no longer has, a page in each round.
-func (r *round) cancelOutsideWindows(ctx context.Context, sv *surveyState) error {
-	if !sv.scheduleChanged {
-		return nil
-	}
-	err := r.sweepActive(ctx, sv, func(d *stepper, p surveys.Respondent) (change, bool) {
-		if p.Progress.Contact == surveys.Canceling { // a crash may have happened between commit and cancel
-			r.toCancel = append(r.toCancel, p.Contact)
-		}
-		w, ok := sv.plan.Schedule.Window(r.now)
-		if p.Progress.Contact != surveys.Waiting || ok && !w.Open.After(r.now) && !p.WindowEnd.After(w.Close) {
-			return change{}, false
-		}
-		c, ok := d.step(p, func(p surveys.Progress) (surveys.Progress, surveys.Effects, error) {
-			p, e := sv.plan.CancelWaiting(p, r.now)
-			return p, e, nil
-		})
-		c.cancelAfterCommit = true
-		return c, ok
-	})
-	if err != nil {
-		return err
-	}
-	r.cancelCollected(ctx)
-	sv.scheduleChanged = !sv.sweepDone
-	return nil
 }
 
 // readMissedOutcomes reads the outcome of the contacts of a survey that could not be run
@@ -312,56 +290,34 @@ func (r *round) readMissedOutcomes(ctx context.Context, sv *surveyState) error {
 // checkOverdue reads a contact that is overdue and returns the change that follows.
 // ok is false if there is nothing to do.
 func (r *round) checkOverdue(ctx context.Context, d *stepper, who surveys.Respondent) (_ change, ok bool, _ error) {
-	type found struct {
-		contact weir.Contact
-		gone    bool
-	}
-	got, err := call(ctx, func(ctx context.Context) (f found, err error) {
-		f.contact, _, err = r.store.Contact(ctx, who.Contact)
-		if weir.CodeOf(err) == weir.CodeNotFound {
-			return found{gone: true}, nil
-		}
-		return f, err
-	})
-	if err != nil {
+	c, err := r.readContact(ctx, who.Contact)
+	gone := weir.CodeOf(err) == weir.CodeNotFound
+	if err != nil && !gone {
 		return change{}, false, fmt.Errorf("read a contact: %w", err)
 	}
-	switch c := &got.contact; {
-	case got.gone:
-		return r.endContact(d, who, weir.Lost, ""), true, nil
+	switch {
+	case gone:
+		return d.applyAsEntry(who, surveys.OutboxEntry{Kind: surveys.ContactEnded, At: r.now, Outcome: weir.Lost}), true, nil
 	case c.State == weir.Done:
-		return r.endContact(d, who, c.Outcome, c.Reason), true, nil
+		return d.applyAsEntry(who, surveys.OutboxEntry{Kind: surveys.ContactEnded, At: r.now, Outcome: c.Outcome, Reason: c.Reason}), true, nil
 	case c.State.Waiting() && who.Progress.Contact == surveys.Canceling:
 		r.toCancel = append(r.toCancel, who.Contact)
 		r.cancelCollected(ctx)
 	case !c.SentAt.IsZero() && who.Progress.Contact == surveys.Waiting:
-		n := surveys.OutboxEntry{Kind: surveys.ContactAccepted, At: c.SentAt, Channel: c.Channel, Respondent: respondentRef(who), Contact: c.Ref}
-		out, _ := d.applyEntries(who, []surveys.OutboxEntry{n})
-		out.move.Taken = nil
-		return out, true, nil
+		return d.applyAsEntry(who, surveys.OutboxEntry{Kind: surveys.ContactAccepted, At: c.SentAt}), true, nil
 	}
-	out, ok := d.step(who, func(p surveys.Progress) (surveys.Progress, surveys.Effects, error) {
+	out, ok := d.step(who, certain(func(p surveys.Progress) (surveys.Progress, surveys.Effects) {
 		p, e := d.plan.Timeout(p, r.now)
 		if !p.DueAt.After(r.now) { // do not check it again at once
 			p.DueAt = r.now.Add(time.Minute)
 		}
-		return p, e, nil
-	})
+		return p, e
+	}))
 	return out, ok, nil
 }
 
-// endContact applies the end of a contact as if an outbox entry had reported it.
-func (r *round) endContact(d *stepper, who surveys.Respondent, outcome weir.Outcome, reason string) change {
-	n := surveys.OutboxEntry{
-		Kind: surveys.ContactEnded, At: r.now, Channel: who.Contact.Channel, Contact: who.Contact, Outcome: outcome, Reason: reason,
-		Respondent: respondentRef(who),
-	}
-	out, _ := d.applyEntries(who, []surveys.OutboxEntry{n})
-	out.move.Taken = nil
-	return out
-}
-
-// respondentRef returns the reference to the respondent's latest contact.
-func respondentRef(who surveys.Respondent) weir.Respondent {
-	return weir.Respondent{Survey: who.Survey, ID: int64(who.ID), Serial: who.Serial}
+// readContact reads a contact.
+func (s *System) readContact(ctx context.Context, ref weir.Ref) (weir.Contact, error) {
+	c, _, err := call2(ctx, func(ctx context.Context) (weir.Contact, []weir.Attempt, error) { return s.store.Contact(ctx, ref) })
+	return c, err
 }

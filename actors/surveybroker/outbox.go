@@ -3,8 +3,8 @@ package surveybroker
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
-	"time"
 
 	"weir"
 	"weir/surveys"
@@ -17,14 +17,9 @@ func (r *round) processOutbox(ctx context.Context) error {
 	after, seen, before := int64(0), 0, r.applied
 	defer func() { r.metrics.outboxEntries.Set(float64(seen)) }()
 	for range outboxPages {
-		page, err := call(ctx, func(ctx context.Context) ([]surveys.OutboxEntry, error) {
-			return r.store.OutboxEntries(ctx, after, outboxPage)
-		})
-		if err != nil {
-			return fmt.Errorf("read the notices: %w", err)
-		}
-		if len(page) == 0 {
-			return nil
+		page, err := r.readOutbox(ctx, after)
+		if err != nil || len(page) == 0 {
+			return err
 		}
 		seen, r.hadEntries = seen+len(page), true
 		after = page[len(page)-1].ID
@@ -39,48 +34,64 @@ func (r *round) processOutbox(ctx context.Context) error {
 	return nil
 }
 
-// surveyEntries holds a page's outbox entries for one survey.
-type surveyEntries struct {
-	survey      *surveyState
-	order       []surveys.RespondentID
-	entries     map[surveys.RespondentID][]surveys.OutboxEntry
-	respondents map[surveys.RespondentID]surveys.Respondent
+// readOutbox reads a page of outbox entries with a greater id.
+func (r *round) readOutbox(ctx context.Context, after int64) ([]surveys.OutboxEntry, error) {
+	page, err := call(ctx, func(ctx context.Context) ([]surveys.OutboxEntry, error) {
+		return r.store.OutboxEntries(ctx, after, outboxPage)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the outbox: %w", err)
+	}
+	return page, nil
 }
 
-func (m *surveyEntries) add(r surveys.Respondent, n surveys.OutboxEntry) {
-	if _, ok := m.respondents[r.ID]; !ok {
-		m.order = append(m.order, r.ID)
-		m.respondents[r.ID] = r
+// surveyEntries holds a page's outbox entries for one survey, by respondent, in
+// order.
+type surveyEntries struct {
+	survey *surveyState
+	list   []respondentEntries
+}
+
+type respondentEntries struct {
+	respondent surveys.Respondent
+	entries    []surveys.OutboxEntry
+}
+
+func (g *surveyEntries) add(r surveys.Respondent, n surveys.OutboxEntry) {
+	i := slices.IndexFunc(g.list, func(e respondentEntries) bool { return e.respondent.ID == r.ID })
+	if i < 0 {
+		i = len(g.list)
+		g.list = append(g.list, respondentEntries{respondent: r})
 	}
-	m.entries[r.ID] = append(m.entries[r.ID], n)
+	g.list[i].entries = append(g.list[i].entries, n)
 }
 
 // processPage processes a page of outbox entries. It deletes entries that concern no
 // respondent.
 func (r *round) processPage(ctx context.Context, page []surveys.OutboxEntry) error {
-	boxes, strays, err := r.groupBySurvey(ctx, page)
+	groups, unmatched, err := r.groupBySurvey(ctx, page)
 	if err != nil {
 		return err
 	}
-	if len(strays) > 0 {
-		r.applied += len(strays)
-		if _, err := r.commitWork(ctx, surveys.Work{Taken: strays}); err != nil {
+	if len(unmatched) > 0 {
+		r.applied += len(unmatched)
+		if _, err := r.commitWork(ctx, surveys.Work{Taken: unmatched}); err != nil {
 			return err
 		}
 	}
-	for _, box := range boxes {
-		d, err := r.stepper(ctx, box.survey)
+	for _, group := range groups {
+		d, err := r.stepper(ctx, group.survey)
 		if err != nil {
 			return err
 		}
 		var changes []change
 		more, stuck := false, r.cancelFailures
-		for _, id := range box.order {
-			c, left := d.applyEntries(box.respondents[id], box.entries[id])
+		for _, e := range group.list {
+			c, left := d.applyEntries(e.respondent, e.entries)
 			changes = append(changes, c)
 			more = more || len(left) > 0
 		}
-		if err := r.write(ctx, box.survey, changes); err != nil {
+		if err := r.write(ctx, group.survey, changes); err != nil {
 			return err
 		}
 		r.moreWork = r.moreWork || more && r.cancelFailures == stuck
@@ -89,7 +100,7 @@ func (r *round) processPage(ctx context.Context, page []surveys.OutboxEntry) err
 }
 
 // groupBySurvey finds the respondents that the outbox entries concern.
-func (r *round) groupBySurvey(ctx context.Context, page []surveys.OutboxEntry) (boxes map[int64]*surveyEntries, strays []int64, _ error) {
+func (r *round) groupBySurvey(ctx context.Context, page []surveys.OutboxEntry) (groups map[int64]*surveyEntries, unmatched []int64, _ error) {
 	var ids []surveys.RespondentID
 	channels := map[weir.ChannelID]bool{}
 	for _, n := range page {
@@ -106,7 +117,7 @@ func (r *round) groupBySurvey(ctx context.Context, page []surveys.OutboxEntry) (
 	}
 	who := map[surveys.RespondentID]surveys.Respondent{}
 	if len(ids) > 0 {
-		some, err := call(ctx, func(ctx context.Context) ([]surveys.Respondent, error) { return r.store.RespondentsByID(ctx, ids) })
+		some, err := lookup(ctx, r.store.RespondentsByID, ids)
 		if err != nil {
 			return nil, nil, fmt.Errorf("read respondents: %w", err)
 		}
@@ -114,7 +125,7 @@ func (r *round) groupBySurvey(ctx context.Context, page []surveys.OutboxEntry) (
 			who[p.ID] = p
 		}
 	}
-	boxes = map[int64]*surveyEntries{}
+	groups = map[int64]*surveyEntries{}
 	for _, n := range page {
 		p, ok := who[surveys.RespondentID(n.Respondent.ID)]
 		ok = ok && p.Survey == n.Respondent.Survey
@@ -124,35 +135,35 @@ func (r *round) groupBySurvey(ctx context.Context, page []surveys.OutboxEntry) (
 				return nil, nil, err
 			}
 		}
-		box, err := r.entriesFor(ctx, boxes, p, ok)
+		group, err := r.entriesFor(ctx, groups, p, ok)
 		if err != nil {
 			return nil, nil, err
 		}
-		if box == nil {
-			strays = append(strays, n.ID)
+		if group == nil {
+			unmatched = append(unmatched, n.ID)
 			continue
 		}
-		box.add(p, n)
+		group.add(p, n)
 	}
-	return boxes, strays, nil
+	return groups, unmatched, nil
 }
 
-// entriesFor returns the mail of a respondent's survey; nil if there is no respondent.
+// entriesFor returns the group of a respondent's survey; nil if there is no respondent.
 // The entries of a survey that cannot be run are dropped, too: when it can be
 // run again, its respondents' contacts are read.
-func (r *round) entriesFor(ctx context.Context, boxes map[int64]*surveyEntries, p surveys.Respondent, ok bool) (*surveyEntries, error) {
+func (r *round) entriesFor(ctx context.Context, groups map[int64]*surveyEntries, p surveys.Respondent, ok bool) (*surveyEntries, error) {
 	if !ok {
 		return nil, nil
 	}
-	if box := boxes[p.Survey]; box != nil {
-		return box, nil
+	if group := groups[p.Survey]; group != nil {
+		return group, nil
 	}
 	sv, err := r.lookupSurvey(ctx, p.Survey)
 	if err != nil || sv == nil || sv.plan == nil {
 		return nil, err
 	}
-	boxes[p.Survey] = &surveyEntries{survey: sv, entries: map[surveys.RespondentID][]surveys.OutboxEntry{}, respondents: map[surveys.RespondentID]surveys.Respondent{}}
-	return boxes[p.Survey], nil
+	groups[p.Survey] = &surveyEntries{survey: sv}
+	return groups[p.Survey], nil
 }
 
 // findSender finds the respondent that sent a message.
@@ -167,13 +178,13 @@ func (r *round) findSender(ctx context.Context, n *surveys.OutboxEntry) (_ surve
 		return r.store.ByPhone(ctx, number, maxSamePhone)
 	})
 	if err != nil {
-		return surveys.Respondent{}, false, fmt.Errorf("find who sent a message: %w", err)
+		return surveys.Respondent{}, false, fmt.Errorf("find the sender of a message: %w", err)
 	}
-	over := map[weir.ChannelID]bool{}
+	channels := map[weir.ChannelID]bool{}
 	for _, p := range people {
-		over[p.Contact.Channel] = true
+		channels[p.Contact.Channel] = true
 	}
-	if err := r.loadChannels(ctx, over); err != nil {
+	if err := r.loadChannels(ctx, channels); err != nil {
 		return surveys.Respondent{}, false, err
 	}
 	list := make([]surveys.Candidate, len(people))
@@ -201,27 +212,13 @@ func (r *round) findSender(ctx context.Context, n *surveys.OutboxEntry) (_ surve
 // Other messages are left to the next round; a message whose outbox entry a
 // round has processed needs nothing. Incoming may be called again.
 func (s *System) Incoming(ctx context.Context, channel weir.ChannelID, m weir.Incoming) error {
-	for try := range maxTries {
-		again, err := s.optOutNow(ctx, channel, m)
-		if err != nil || !again {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(time.Duration(try) * 5 * time.Millisecond):
-		}
-	}
-	return &weir.Error{Code: weir.CodeUnavailable, Message: "the respondent is being changed by others; try again", RetryAfter: time.Second}
+	return retryStale(ctx, func() (bool, error) { return s.optOutNow(ctx, channel, m) })
 }
 
 // optOutNow tries once, like a round that begins now and processes only this
 // message. again reports that another writer changed the respondent.
 func (s *System) optOutNow(ctx context.Context, channel weir.ChannelID, m weir.Incoming) (again bool, _ error) {
-	r := &round{
-		System: s, memory: newMemory(), now: time.Now(), otherSurveys: map[int64]*surveyState{},
-		channels: map[weir.ChannelID]weir.Channel{}, channelIDs: map[string]weir.ChannelID{},
-	}
+	r := s.newRound(newMemory())
 	if err := r.loadChannels(ctx, map[weir.ChannelID]bool{channel: true}); err != nil {
 		return false, err
 	}
@@ -250,11 +247,9 @@ func (s *System) optOutNow(ctx context.Context, channel weir.ChannelID, m weir.I
 // processed.
 func (r *round) findEntry(ctx context.Context, channel weir.ChannelID, m weir.Incoming) (_ surveys.OutboxEntry, ok bool, _ error) {
 	for after := int64(0); ; {
-		page, err := call(ctx, func(ctx context.Context) ([]surveys.OutboxEntry, error) {
-			return r.store.OutboxEntries(ctx, after, outboxPage)
-		})
+		page, err := r.readOutbox(ctx, after)
 		if err != nil {
-			return surveys.OutboxEntry{}, false, fmt.Errorf("read the notices: %w", err)
+			return surveys.OutboxEntry{}, false, err
 		}
 		for _, n := range page {
 			if n.Kind == surveys.MessageReceived && n.Channel == channel && n.Message.GUID == m.GUID && n.Message.Body == m.Body && n.Message.From == m.From {

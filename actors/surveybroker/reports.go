@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -24,64 +25,74 @@ const maxTries = 10
 // Report applies an application's report about a respondent. It may be repeated:
 // the second time it changes nothing, and messages with a key are not sent
 // again.
-func (s *System) Report(ctx context.Context, survey surveys.Survey, id surveys.RespondentID, h surveys.Report) (surveys.Respondent, error) {
+func (s *System) Report(ctx context.Context, survey surveys.Survey, id surveys.RespondentID, report surveys.Report) (surveys.Respondent, error) {
 	if survey.State == surveys.Draft {
-		return surveys.Respondent{}, weir.Errorf(weir.CodeConflict, "the survey was not launched")
+		return surveys.Respondent{}, weir.Errorf(weir.CodeConflict, "the survey is a draft; launch it first")
 	}
 	plan, wrong := s.plans.compile(&survey, s.defaults)
 	if plan == nil {
 		return surveys.Respondent{}, surveys.Invalid(wrong)
 	}
 	sv := &surveyState{survey: survey, plan: plan}
+	var is surveys.Respondent
+	err := retryStale(ctx, func() (again bool, err error) {
+		is, again, err = s.applyReport(ctx, sv, id, report)
+		return again, err
+	})
+	if err != nil {
+		return is, err
+	}
+	return is, s.sendReply(ctx, sv, &is, report)
+}
+
+// retryStale repeats a change that lost against another writer.
+func retryStale(ctx context.Context, change func() (again bool, _ error)) error {
 	for try := range maxTries {
-		is, again, err := s.applyReport(ctx, sv, id, h)
-		if err != nil {
-			return is, err
-		}
-		if !again {
-			return is, s.sendReply(ctx, sv, &is, h)
+		again, err := change()
+		if err != nil || !again {
+			return err
 		}
 		select {
 		case <-ctx.Done():
-			return is, ctx.Err()
+			return ctx.Err()
 		case <-time.After(time.Duration(try) * 5 * time.Millisecond):
 		}
 	}
-	return surveys.Respondent{}, &weir.Error{Code: weir.CodeUnavailable, Message: "the respondent is being changed by others; try again", RetryAfter: time.Second}
+	return &weir.Error{Code: weir.CodeUnavailable, Message: "the respondent is being changed concurrently; try again", RetryAfter: time.Second}
 }
 
 // applyReport tries once. again reports that another writer changed the respondent.
-func (s *System) applyReport(ctx context.Context, sv *surveyState, id surveys.RespondentID, h surveys.Report) (_ surveys.Respondent, again bool, _ error) {
+func (s *System) applyReport(ctx context.Context, sv *surveyState, id surveys.RespondentID, report surveys.Report) (_ surveys.Respondent, again bool, _ error) {
 	was, err := s.store.Respondent(ctx, sv.survey.ID, id)
 	if err != nil {
 		return was, false, err
 	}
-	if err := s.checkMessages(ctx, sv, &was, h.Messages); err != nil {
+	if err := s.checkMessages(ctx, sv, &was, report.Messages); err != nil {
 		return was, false, err
 	}
 	d := s.newStepper(sv, time.Now(), nil, nil)
-	attributes, wrong := surveys.MergeAnswers(was.Attributes, h.Answers)
+	attributes, wrong := surveys.MergeAnswers(was.Attributes, report.Answers)
 	if len(wrong) > 0 {
-		return was, false, &weir.Error{Code: weir.CodeInvalid, Message: "the answers cannot be taken", Fields: wrong}
+		return was, false, &weir.Error{Code: weir.CodeInvalid, Message: "the answers are not valid", Fields: wrong}
 	}
 	bucket := was.Bucket
-	if len(h.Answers) > 0 {
+	if len(report.Answers) > 0 {
 		bucket = sv.plan.Assign(&was, attributes)
 	}
-	full, err := s.fullWithout(ctx, sv, &was, h, bucket)
+	full, err := s.fullWithout(ctx, sv, &was, report, bucket)
 	if err != nil {
 		return was, false, err
 	}
-	p, e, err := d.try(was.Progress, reportRule(sv.plan, d.now, h, full))
+	p, e, err := d.try(was.Progress, reportRule(sv.plan, d.now, report, full))
 	if err != nil {
-		return was, false, reportError(err, was, h)
+		return was, false, reportError(err, was, report)
 	}
 	if p == was.Progress && maps.Equal(attributes, was.Attributes) && bucket == was.Bucket {
 		return was, false, nil
 	}
 	c := d.buildChange(was, p, e)
 	c.move.Is.Attributes, c.move.Is.Bucket = attributes, bucket
-	if len(s.replyMessages(sv, &c.move.Is, h)) > 0 {
+	if len(s.replyMessages(sv, &c.move.Is, report)) > 0 {
 		d.log(&c, surveys.LogEntry{Event: logReply, Mode: surveys.SMS})
 	}
 	return s.commitReport(ctx, sv, c)
@@ -89,8 +100,8 @@ func (s *System) applyReport(ctx context.Context, sv *surveyState, id surveys.Re
 
 // fullWithout reports whether a respondent that stays in the survey is no longer
 // needed, because its bucket is full without it.
-func (s *System) fullWithout(ctx context.Context, sv *surveyState, was *surveys.Respondent, h surveys.Report, bucket int) (bool, error) {
-	ends := h.Disposition != "" && h.Disposition.Final() || h.Stop || was.Status.Final()
+func (s *System) fullWithout(ctx context.Context, sv *surveyState, was *surveys.Respondent, report surveys.Report, bucket int) (bool, error) {
+	ends := report.Disposition != "" && report.Disposition.Final() || report.Stop || was.Status.Final()
 	if bucket == surveys.NoBucket || ends || was.Counted && bucket == was.Bucket {
 		return false, nil
 	}
@@ -101,7 +112,7 @@ func (s *System) fullWithout(ctx context.Context, sv *surveyState, was *surveys.
 // commitReport writes a change, after canceling its contact.
 func (s *System) commitReport(ctx context.Context, sv *surveyState, c change) (_ surveys.Respondent, again bool, _ error) {
 	if c.cancel != (weir.Ref{}) && !s.cancelContact(ctx, c.cancel, c.inFlightToo) {
-		return c.move.Was, false, &weir.Error{Code: weir.CodeUnavailable, Message: "the respondent's next contact could not be taken back now; try again", RetryAfter: 2 * time.Second}
+		return c.move.Was, false, &weir.Error{Code: weir.CodeUnavailable, Message: "the respondent's next contact could not be canceled now; try again", RetryAfter: 2 * time.Second}
 	}
 	written, err := s.storeWork(ctx, workOf(sv, []change{c}))
 	if err != nil {
@@ -117,20 +128,19 @@ func (s *System) commitReport(ctx context.Context, sv *surveyState, c change) (_
 
 // reportRule returns the rule that applies a report. A respondent that turns out
 // to be in a full bucket is rejected, unless the report ends it.
-func reportRule(plan *surveys.Plan, now time.Time, h surveys.Report, full bool) rule {
+func reportRule(plan *surveys.Plan, now time.Time, report surveys.Report, full bool) rule {
 	return func(p surveys.Progress) (surveys.Progress, surveys.Effects, error) {
-		if p.Status.Final() && (h.Disposition == "" || p.Status == surveys.Rejected && h.Disposition.Reportable() && !h.Disposition.Final()) {
+		if p.Status.Final() && (report.Disposition == "" || p.Status == surveys.Rejected && report.Disposition.Reportable() && !report.Disposition.Final()) {
 			return p, surveys.Effects{}, nil // a message after the end, or the repetition of a report that found the quota full
 		}
-		if h.Stop && h.Disposition == "" {
-			p, e := plan.OptOut(p)
-			return p, e, nil
+		if report.Stop && report.Disposition == "" {
+			return certain(plan.OptOut)(p)
 		}
-		q, e, err := plan.Replied(p, now, h.Serial, h.Disposition)
+		q, e, err := plan.Replied(p, now, report.Serial, report.Disposition)
 		switch {
 		case err != nil || q.Status.Final():
 			return q, e, err
-		case h.Stop:
+		case report.Stop:
 			q, f := plan.OptOut(q)
 			return q, mergeEffects(e, f), nil
 		case full:
@@ -150,18 +160,19 @@ func mergeEffects(a, b surveys.Effects) surveys.Effects {
 }
 
 // reportError returns the client's error for a step that cannot be taken.
-func reportError(err error, was surveys.Respondent, h surveys.Report) error {
+func reportError(err error, was surveys.Respondent, report surveys.Report) error {
 	switch {
 	case errors.Is(err, surveys.ErrFinal):
-		return weir.Errorf(weir.CodeConflict, "the respondent has come to its end: %s, %s", was.Status, was.Disposition)
-	case errors.Is(err, surveys.ErrDisposition) && !h.Disposition.Reportable():
-		return &weir.Error{Code: weir.CodeInvalid, Message: "the report cannot be taken", Fields: []weir.FieldError{
-			{Pointer: "/disposition", Code: "enum", Detail: "this disposition cannot be reported"},
+		return weir.Errorf(weir.CodeConflict, "the respondent is finished: %s, %s", was.Status, was.Disposition)
+	case errors.Is(err, surveys.ErrDisposition) && !report.Disposition.Reportable():
+		reportable := slices.DeleteFunc(surveys.Dispositions(), func(d surveys.Disposition) bool { return !d.Reportable() })
+		return &weir.Error{Code: weir.CodeInvalid, Message: "the report is not valid", Fields: []weir.FieldError{
+			{Pointer: "/disposition", Code: "enum", Detail: fmt.Sprintf("must be one of %q", reportable)},
 		}}
 	case errors.Is(err, surveys.ErrDisposition):
-		return weir.Errorf(weir.CodeConflict, "a respondent who is %s cannot become %s", was.Disposition, h.Disposition)
+		return weir.Errorf(weir.CodeConflict, "a respondent who is %s cannot become %s", was.Disposition, report.Disposition)
 	default:
-		return &weir.Error{Code: weir.CodeInternal, Message: "the report could not be taken", Cause: err}
+		return &weir.Error{Code: weir.CodeInternal, Message: "the report could not be applied", Cause: err}
 	}
 }
 
@@ -181,7 +192,7 @@ func (s *System) checkMessages(ctx context.Context, sv *surveyState, r *surveys.
 	}
 	for i, m := range messages {
 		if strings.TrimSpace(m) == "" {
-			return &weir.Error{Code: weir.CodeInvalid, Message: "a message cannot be sent", Fields: []weir.FieldError{
+			return &weir.Error{Code: weir.CodeInvalid, Message: "a message is not valid", Fields: []weir.FieldError{
 				{Pointer: "/messages/" + strconv.Itoa(i), Code: "length", Detail: "must not be empty"},
 			}}
 		}
@@ -194,12 +205,12 @@ func (s *System) checkMessages(ctx context.Context, sv *surveyState, r *surveys.
 // regardless of the schedule, because the respondent is waiting for them. A
 // respondent that turned out not to be needed gets the survey's quota message
 // instead, once.
-func (s *System) sendReply(ctx context.Context, sv *surveyState, r *surveys.Respondent, h surveys.Report) error {
-	messages, key := s.replyMessages(sv, r, h), func(part int) string { return replyKey(r.ID, h.Key, part) }
+func (s *System) sendReply(ctx context.Context, sv *surveyState, r *surveys.Respondent, report surveys.Report) error {
+	messages, key := s.replyMessages(sv, r, report), func(part int) string { return replyKey(r.ID, report.Key, part) }
 	if len(messages) == 0 {
 		return nil
 	}
-	if h.WithholdsMessages(r.Progress) {
+	if report.WithholdsMessages(r.Progress) {
 		key = func(int) string { return r.ID.String() + "-quota" }
 	}
 	ch, err := s.textChannel(ctx, sv, r)
@@ -222,12 +233,12 @@ func (s *System) sendReply(ctx context.Context, sv *surveyState, r *surveys.Resp
 
 // replyMessages returns the messages that a report sends to a respondent in its
 // present state.
-func (s *System) replyMessages(sv *surveyState, r *surveys.Respondent, h surveys.Report) []string {
-	if !h.WithholdsMessages(r.Progress) {
-		return h.Messages
+func (s *System) replyMessages(sv *surveyState, r *surveys.Respondent, report surveys.Report) []string {
+	if !report.WithholdsMessages(r.Progress) {
+		return report.Messages
 	}
 	text := sv.plan.QuotaMessage(sv.survey.Name, person(r, s.tokens), r.Progress)
-	if text == "" || len(h.Messages) == 0 && sv.plan.Mode(r.Progress).Voice() {
+	if text == "" || len(report.Messages) == 0 && sv.plan.Mode(r.Progress).Voice() {
 		return nil
 	}
 	return []string{text}
@@ -248,7 +259,7 @@ func (s *System) textChannel(ctx context.Context, sv *surveyState, r *surveys.Re
 			return s.store.Channel(ctx, name)
 		}
 	}
-	return weir.Channel{}, weir.Errorf(weir.CodeConflict, "the survey has no channel for texts, so that nothing can be answered")
+	return weir.Channel{}, weir.Errorf(weir.CodeConflict, "the survey has no text channel to send messages on")
 }
 
 // appResponse is an application's response to a [MessageEvent].
@@ -273,7 +284,7 @@ func (s *System) ApplyResponse(ctx context.Context, e events.Event, body []byte)
 	err := s.applyResponse(ctx, e, body)
 	switch weir.CodeOf(err) {
 	case weir.CodeInvalid, weir.CodeNotFound, weir.CodeConflict:
-		s.logger.WarnContext(ctx, "what an application answered to a message was not taken", "subject", e.Subject, "error", err)
+		s.logger.WarnContext(ctx, "application response rejected", "subject", e.Subject, "error", err)
 		return nil
 	default:
 		return err
@@ -282,16 +293,14 @@ func (s *System) ApplyResponse(ctx context.Context, e events.Event, body []byte)
 
 func (s *System) applyResponse(ctx context.Context, e events.Event, body []byte) error {
 	var about MessageData
-	if err := json.Unmarshal(e.Data, &about); err != nil {
-		return &weir.Error{Code: weir.CodeInternal, Message: "the event cannot be read", Cause: err}
-	}
-	id, err := surveys.ParseRespondentID(about.Respondent)
-	if err != nil {
+	err := json.Unmarshal(e.Data, &about)
+	id, idErr := surveys.ParseRespondentID(about.Respondent)
+	if err := errors.Join(err, idErr); err != nil {
 		return &weir.Error{Code: weir.CodeInternal, Message: "the event cannot be read", Cause: err}
 	}
 	var a appResponse
 	if err := json.Unmarshal(body, &a); err != nil {
-		return weir.Errorf(weir.CodeInvalid, "the application's answer is not a JSON object of disposition, messages, answers and stop")
+		return weir.Errorf(weir.CodeInvalid, "the response is not a JSON object with disposition, messages, answers and stop")
 	}
 	if a.Disposition == "" && len(a.Messages) == 0 && len(a.Answers) == 0 && !a.Stop {
 		return nil

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"reflect"
-	"runtime/debug"
 	"sync"
 	"time"
 
@@ -16,10 +15,9 @@ import (
 // round is one pass over everything.
 type round struct {
 	*System
-	memory   *memory
-	now      time.Time
-	mayWrite func() bool // whether this process may still write
-	lease    weir.Lease  // under which it writes
+	memory *memory
+	now    time.Time
+	lease  weir.Lease // under which it writes
 
 	channels       map[weir.ChannelID]weir.Channel
 	channelIDs     map[string]weir.ChannelID // 0: there is none
@@ -47,20 +45,25 @@ type result struct {
 }
 
 // errRoleLost reports that another process may run the surveys by now.
-var errRoleLost = fmt.Errorf("the role of the survey broker is not ours any more")
+var errRoleLost = fmt.Errorf("this process no longer has the role of the survey broker")
+
+// newRound returns a round that begins now, without a lease to write under.
+func (s *System) newRound(m *memory) *round {
+	return &round{
+		System: s, memory: m, now: time.Now(), otherSurveys: map[int64]*surveyState{}, tallies: map[int64]tally{}, cancelTimeouts: map[weir.ChannelID]int{},
+		channels: map[weir.ChannelID]weir.Channel{}, channelIDs: map[string]weir.ChannelID{},
+	}
+}
 
 // runRound runs one round. hinted reports that the round has a cause other than
 // the regular interval.
 func (s *System) runRound(ctx context.Context, mem *memory, hinted bool) (out result) {
-	r := &round{
-		System: s, memory: mem, now: time.Now(), mayWrite: s.leading, lease: s.role.Lease(), otherSurveys: map[int64]*surveyState{}, tallies: map[int64]tally{}, cancelTimeouts: map[weir.ChannelID]int{},
-		channels: map[weir.ChannelID]weir.Channel{}, channelIDs: map[string]weir.ChannelID{},
-	}
+	r := s.newRound(mem)
+	r.lease = s.role.Lease()
 	defer func() {
 		if p := recover(); p != nil {
-			s.metrics.panics.Inc()
-			s.logger.Error("panic in a round of the survey broker", "panic", supervise.PanicText(p), "stack", string(debug.Stack()))
-			out.err = fmt.Errorf("the round crashed: %s", supervise.PanicText(p))
+			supervise.LogPanic(s.logger, s.metrics.panics, "survey round panicked", p)
+			out.err = fmt.Errorf("the round panicked: %s", supervise.PanicText(p))
 		}
 		s.metrics.roundDuration.Observe(time.Since(r.now).Seconds())
 	}()
@@ -73,24 +76,24 @@ func (r *round) run(ctx context.Context, hinted bool) error {
 		return err
 	}
 	// With no survey to run, one statement per interval is enough.
-	notices, look := true, true
+	outbox, poll := true, true
 	r.hinted = hinted
 	if !hinted && !r.memory.hasActive {
-		look = !r.memory.polledSurveys
-		notices = !look
-		r.memory.polledSurveys = look
+		poll = !r.memory.polledSurveys
+		outbox = !poll
+		r.memory.polledSurveys = poll
 	}
-	if look {
+	if poll {
 		if err := r.pollSurveys(ctx); err != nil {
 			return err
 		}
 	}
-	if notices {
+	if outbox {
 		if err := r.processOutbox(ctx); err != nil {
 			return err
 		}
 	}
-	if !look {
+	if !poll {
 		r.moreWork = r.moreWork || r.hadEntries
 		return nil
 	}
@@ -194,7 +197,7 @@ func (r *round) lookupSurvey(ctx context.Context, id int64) (*surveyState, error
 	if sv, ok := r.otherSurveys[id]; ok {
 		return sv, nil
 	}
-	s, err := call(ctx, func(ctx context.Context) (surveys.Survey, error) { return r.store.SurveyByID(ctx, id) })
+	s, err := lookup(ctx, r.store.SurveyByID, id)
 	if weir.CodeOf(err) == weir.CodeNotFound || err == nil && s.Deleting {
 		r.otherSurveys[id] = nil
 		return nil, nil
@@ -213,7 +216,7 @@ func (r *round) lookupChannel(ctx context.Context, name string) (_ weir.Channel,
 	if id, found := r.channelIDs[name]; found {
 		return r.channels[id], id != 0, nil
 	}
-	ch, err := call(ctx, func(ctx context.Context) (weir.Channel, error) { return r.store.Channel(ctx, name) })
+	ch, err := lookup(ctx, r.store.Channel, name)
 	if weir.CodeOf(err) == weir.CodeNotFound {
 		r.channelIDs[name] = 0
 		return weir.Channel{}, false, nil
@@ -231,7 +234,7 @@ func (r *round) loadChannels(ctx context.Context, ids map[weir.ChannelID]bool) e
 		if _, ok := r.channels[id]; ok || id == 0 {
 			continue
 		}
-		ch, err := call(ctx, func(ctx context.Context) (weir.Channel, error) { return r.store.ChannelByID(ctx, id) })
+		ch, err := lookup(ctx, r.store.ChannelByID, id)
 		if err != nil && weir.CodeOf(err) != weir.CodeNotFound {
 			return fmt.Errorf("read a channel: %w", err)
 		}
@@ -259,10 +262,9 @@ func (s *System) newStepper(sv *surveyState, now time.Time, channels map[weir.Ch
 			return ch, id != 0 && !ch.Deleting && !ch.Deleted && s.mismatch(m, ch) == ""
 		},
 		channelName: func(id weir.ChannelID) string { return channels[id].Name },
-		onPanic: func(p any, stack []byte) {
-			s.metrics.panics.Inc()
+		onPanic: func(p any) {
 			s.metrics.failedSteps.WithLabelValues(sv.survey.Name).Inc()
-			s.logger.Error("the rules panicked over a respondent", "survey", sv.survey.Name, "panic", supervise.PanicText(p), "stack", string(stack))
+			supervise.LogPanic(s.logger, s.metrics.panics, "survey rules panicked", p, "survey", sv.survey.Name)
 		},
 	}
 }
@@ -298,4 +300,31 @@ func call[T any](ctx context.Context, do func(context.Context) (T, error)) (T, e
 	ctx, cancel := context.WithTimeout(ctx, ioTimeout)
 	defer cancel()
 	return do(ctx)
+}
+
+// call2 is call for two results.
+func call2[T, U any](ctx context.Context, do func(context.Context) (T, U, error)) (T, U, error) {
+	ctx, cancel := context.WithTimeout(ctx, ioTimeout)
+	defer cancel()
+	return do(ctx)
+}
+
+// lookup is call for a method with one argument.
+func lookup[A, T any](ctx context.Context, do func(context.Context, A) (T, error), arg A) (T, error) {
+	return call(ctx, func(ctx context.Context) (T, error) { return do(ctx, arg) })
+}
+
+// concurrently calls do for each element of a list, at most maxConcurrent at a
+// time, and waits for all.
+func concurrently[T any](list []T, do func(int, T)) {
+	var wg sync.WaitGroup
+	turns := make(chan struct{}, maxConcurrent)
+	for i, x := range list {
+		turns <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-turns }()
+			do(i, x)
+		})
+	}
+	wg.Wait()
 }

@@ -120,7 +120,7 @@ func (s *System) Why(ctx context.Context, survey surveys.Survey) (ops.Why, error
 	if plan == nil || survey.State != surveys.Running {
 		return whyNotRun(survey.State, wrong), nil
 	}
-	sums, err := call(ctx, func(ctx context.Context) (surveys.Sums, error) { return s.store.Counts(ctx, survey.ID) })
+	sums, err := lookup(ctx, s.store.Counts, survey.ID)
 	if err != nil {
 		return ops.Why{}, err
 	}
@@ -190,22 +190,17 @@ func (s *System) dueModes(ctx context.Context, survey *surveys.Survey, plan *sur
 			wanted[arm.Modes[0]] = true
 		}
 	}
-	type read struct {
-		page []surveys.Respondent
-		next time.Time
-	}
-	got, err := call(ctx, func(ctx context.Context) (g read, err error) {
-		g.page, g.next, err = s.store.DueRespondents(ctx, survey.ID, now, maxDueForWhy)
-		return g, err
+	page, next, err := call2(ctx, func(ctx context.Context) ([]surveys.Respondent, time.Time, error) {
+		return s.store.DueRespondents(ctx, survey.ID, now, maxDueForWhy)
 	})
-	for i := range got.page {
-		if p := got.page[i].Progress; p.Contact == surveys.Idle && p.Arm < len(plan.Arms) && p.Step < len(plan.Arms[p.Arm].Modes) {
+	for i := range page {
+		if p := page[i].Progress; p.Contact == surveys.Idle && p.Arm < len(plan.Arms) && p.Step < len(plan.Arms[p.Arm].Modes) {
 			if _, e := plan.Timeout(p, now); e.Enqueue != nil {
 				wanted[e.Enqueue.Mode] = true
 			}
 		}
 	}
-	return slices.Sorted(maps.Keys(wanted)), got.next, err
+	return slices.Sorted(maps.Keys(wanted)), next, err
 }
 
 // whyNoRoom explains why no channel of the given modes has room; it is zero if
@@ -235,7 +230,7 @@ func (s *System) whyChannel(ctx context.Context, plan *surveys.Plan, mode survey
 	lanes map[string][]string, window calendar.Span, now time.Time,
 ) (ops.Why, error) {
 	name := plan.Channels[mode]
-	ch, err := call(ctx, func(ctx context.Context) (weir.Channel, error) { return s.store.Channel(ctx, name) })
+	ch, err := lookup(ctx, s.store.Channel, name)
 	if weir.CodeOf(err) == weir.CodeNotFound {
 		return ops.Why{Code: ops.WhyChannelGone, Text: fmt.Sprintf("there is no channel %s any more", name)}, nil
 	}
@@ -302,7 +297,7 @@ func (s *System) runningByChannel(ctx context.Context) (map[string][]string, err
 // whyRateLimited explains that the limit per minute is reached; zero if it is not.
 func (s *System) whyRateLimited(ctx context.Context, survey *surveys.Survey, plan *surveys.Plan, now time.Time) (ops.Why, error) {
 	var minute pacing.MinuteLimit
-	if err := s.loadLimit(ctx, survey.ID, &minute, now); err != nil {
+	if err := s.loadMinute(ctx, survey.ID, &minute, now); err != nil {
 		return ops.Why{}, err
 	}
 	if minute.Left(now, plan.LimitPerMinute) > 0 {
@@ -343,14 +338,11 @@ func (s *System) WhyRespondent(ctx context.Context, survey surveys.Survey, r sur
 
 // whyContact explains why a respondent's contact waits; zero if it is done.
 func (s *System) whyContact(ctx context.Context, ref weir.Ref) (ops.Why, error) {
-	contact, err := call(ctx, func(ctx context.Context) (weir.Contact, error) {
-		c, _, err := s.store.Contact(ctx, ref)
-		return c, err
-	})
+	contact, err := s.readContact(ctx, ref)
 	if err != nil || contact.State == weir.Done {
 		return ops.Why{}, notFoundIsNone(err)
 	}
-	ch, err := call(ctx, func(ctx context.Context) (weir.Channel, error) { return s.store.ChannelByID(ctx, ref.Channel) })
+	ch, err := lookup(ctx, s.store.ChannelByID, ref.Channel)
 	if err != nil {
 		return ops.Why{}, notFoundIsNone(err)
 	}
@@ -374,6 +366,6 @@ func (s *System) bucketFull(ctx context.Context, plan *surveys.Plan, r *surveys.
 	if r.Status != surveys.Pending || len(plan.Quotas) == 0 {
 		return false, nil
 	}
-	sums, err := call(ctx, func(ctx context.Context) (surveys.Sums, error) { return s.store.Counts(ctx, r.Survey) })
+	sums, err := lookup(ctx, s.store.Counts, r.Survey)
 	return err == nil && slices.Contains(plan.Quotas.FullBuckets(sums.Tally(len(plan.Quotas)).Buckets), r.Bucket), err
 }

@@ -3,7 +3,6 @@ package surveybroker
 import (
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"time"
 
 	"weir"
@@ -26,7 +25,7 @@ type stepper struct {
 	// known.
 	channelName func(weir.ChannelID) string
 	// onPanic is called with panics in the rules.
-	onPanic func(panicked any, stack []byte)
+	onPanic func(panicked any)
 }
 
 // change is a move that is to be written to the store.
@@ -41,6 +40,14 @@ type change struct {
 // rule is a step of package surveys.
 type rule func(surveys.Progress) (surveys.Progress, surveys.Effects, error)
 
+// certain makes a rule of a step that always succeeds.
+func certain(step func(surveys.Progress) (surveys.Progress, surveys.Effects)) rule {
+	return func(p surveys.Progress) (surveys.Progress, surveys.Effects, error) {
+		p, e := step(p)
+		return p, e, nil
+	}
+}
+
 // errStepFailed reports that a step failed for a reason of the respondent's
 // own: a rule panicked.
 var errStepFailed = errors.New("the step of a respondent failed")
@@ -49,7 +56,7 @@ var errStepFailed = errors.New("the step of a respondent failed")
 func (d *stepper) try(p surveys.Progress, step rule) (_ surveys.Progress, _ surveys.Effects, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			d.onPanic(r, debug.Stack())
+			d.onPanic(r)
 			err = fmt.Errorf("%w: %s", errStepFailed, supervise.PanicText(r))
 		}
 	}()
@@ -130,10 +137,9 @@ func (d *stepper) attemptsMade(p surveys.Progress) (n surveys.Counts) {
 // deferFailed delays a respondent.
 func (d *stepper) deferFailed(was surveys.Respondent) change {
 	c := change{move: surveys.Move{Was: was}}
-	p, e, err := d.try(was.Progress, func(p surveys.Progress) (surveys.Progress, surveys.Effects, error) {
-		p, e := d.plan.DeferFailed(p, d.now, d.random())
-		return p, e, nil
-	})
+	p, e, err := d.try(was.Progress, certain(func(p surveys.Progress) (surveys.Progress, surveys.Effects) {
+		return d.plan.DeferFailed(p, d.now, d.random())
+	}))
 	if err != nil { // the rules fail even at this
 		p, e = was.Progress, surveys.Effects{}
 		if p.DueAt = d.now.Add(time.Hour); p.Status == surveys.Pending {
@@ -210,28 +216,32 @@ func (d *stepper) applyEntries(was surveys.Respondent, notices []surveys.OutboxE
 	return out, notices
 }
 
+// applyAsEntry applies an event of the respondent's latest contact as if an outbox
+// entry had reported it.
+func (d *stepper) applyAsEntry(who surveys.Respondent, n surveys.OutboxEntry) change {
+	n.Channel, n.Contact = who.Contact.Channel, who.Contact
+	n.Respondent = weir.Respondent{Survey: who.Survey, ID: int64(who.ID), Serial: who.Serial}
+	out, _ := d.applyEntries(who, []surveys.OutboxEntry{n})
+	out.move.Taken = nil
+	return out
+}
+
 // ruleFor returns the rule that applies an outbox entry.
 func (d *stepper) ruleFor(n *surveys.OutboxEntry) rule {
-	return func(p surveys.Progress) (surveys.Progress, surveys.Effects, error) {
-		switch n.Kind {
-		case surveys.ContactAccepted:
-			q, e := d.plan.ContactAccepted(p, n.At, n.Respondent.Serial)
-			return q, e, nil
-		case surveys.CallAnswered:
-			q, e := d.plan.CallAnswered(p, n.Respondent.Serial)
-			return q, e, nil
-		case surveys.ContactEnded:
-			q, e := d.plan.ContactEnded(p, d.now, surveys.Ending{At: n.At, Serial: n.Respondent.Serial, Outcome: n.Outcome, Result: n.Result})
-			return q, e, nil
-		case surveys.MessageReceived:
-			if d.plan.IsOptOut(n.Message.Body) {
-				q, e := d.plan.OptOut(p)
-				return q, e, nil
-			}
-			return d.plan.Replied(p, d.now, 0, "")
-		default:
-			return p, surveys.Effects{}, nil
+	return func(p surveys.Progress) (q surveys.Progress, e surveys.Effects, err error) {
+		switch q = p; {
+		case n.Kind == surveys.ContactAccepted:
+			q, e = d.plan.ContactAccepted(p, n.At, n.Respondent.Serial)
+		case n.Kind == surveys.CallAnswered:
+			q, e = d.plan.CallAnswered(p, n.Respondent.Serial)
+		case n.Kind == surveys.ContactEnded:
+			q, e = d.plan.ContactEnded(p, d.now, surveys.Ending{At: n.At, Serial: n.Respondent.Serial, Outcome: n.Outcome, Result: n.Result})
+		case n.Kind == surveys.MessageReceived && d.plan.IsOptOut(n.Message.Body):
+			q, e = d.plan.OptOut(p)
+		case n.Kind == surveys.MessageReceived:
+			q, e, err = d.plan.Replied(p, d.now, 0, "")
 		}
+		return q, e, err
 	}
 }
 

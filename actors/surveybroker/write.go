@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"weir"
@@ -46,24 +45,17 @@ func (r *round) write(ctx context.Context, sv *surveyState, changes []change) er
 // returns the changes without those for which that failed.
 func (r *round) cancelContacts(ctx context.Context, changes []change) []change {
 	failed := make([]bool, len(changes))
-	var wg sync.WaitGroup
-	turns := make(chan struct{}, maxConcurrent)
-	for i, c := range changes {
+	concurrently(changes, func(i int, c change) {
 		if c.cancel == (weir.Ref{}) || c.cancelAfterCommit {
-			continue
+			return
 		}
-		turns <- struct{}{}
-		wg.Go(func() {
-			defer func() { <-turns }()
-			if failed[i] = r.cancelsHang(c.cancel.Channel); failed[i] {
-				return
-			}
-			begun := time.Now()
-			failed[i] = !r.cancelContact(ctx, c.cancel, c.inFlightToo)
-			r.recordCancel(c.cancel.Channel, time.Since(begun), !failed[i])
-		})
-	}
-	wg.Wait()
+		if failed[i] = r.cancelsHang(c.cancel.Channel); failed[i] {
+			return
+		}
+		begun := time.Now()
+		failed[i] = !r.cancelContact(ctx, c.cancel, c.inFlightToo)
+		r.recordCancel(c.cancel.Channel, time.Since(begun), !failed[i])
+	})
 	out := changes[:0:0]
 	for i, c := range changes {
 		if failed[i] {
@@ -153,7 +145,7 @@ func workOf(sv *surveyState, changes []change) surveys.Work {
 
 // commitWork writes w if this process still has the role.
 func (r *round) commitWork(ctx context.Context, w surveys.Work) (surveys.Written, error) {
-	if !r.mayWrite() {
+	if !r.leading() {
 		return surveys.Written{}, errRoleLost
 	}
 	w.Lease = r.lease
