@@ -5,16 +5,16 @@ import (
 
 	"weir"
 	"weir/ops"
-	"weir/routing"
+	"weir/routing/eventlog"
 )
 
-var _ routing.Journal = (*Store)(nil)
+var _ eventlog.Store = (*Store)(nil)
 
 // segmentsBytes bounds what one read of the journal brings.
 const segmentsBytes = 8 << 20
 
-// Append implements [routing.Journal].
-func (s *Store) Append(lease weir.Lease, g routing.Group, done func(error)) {
+// Append implements [routing.Store].
+func (s *Store) Append(lease weir.Lease, g eventlog.Group, done func(error)) {
 	// The router collects by itself, so that only real rows count: a writer that
 	// waits for more to come would hold up a group that is complete.
 	rows := 2 + len(g.Segments) + len(g.Public)/blockEvents
@@ -36,7 +36,7 @@ func (s *Store) Append(lease weir.Lease, g routing.Group, done func(error)) {
 // routed is a group of the router's events on its way into the journal.
 type routed struct {
 	lease weir.Lease
-	group routing.Group
+	group eventlog.Group
 }
 
 // write implements work. The row of the head orders groups: one that was
@@ -57,7 +57,7 @@ func (w *routed) write(t *transaction, r *request) error {
 		return err
 	}
 	if n != 1 {
-		r.outcome.err = routing.ErrGap
+		r.outcome.err = eventlog.ErrGap
 		return nil
 	}
 	for i := range list {
@@ -71,17 +71,17 @@ func (w *routed) write(t *transaction, r *request) error {
 	return nil
 }
 
-// Segments implements [routing.Journal].
-func (s *Store) Segments(ctx context.Context, after uint64, limit int) ([]routing.Segment, error) {
+// Segments implements [routing.Store].
+func (s *Store) Segments(ctx context.Context, after uint64, limit int) ([]eventlog.Segment, error) {
 	rows, err := s.read.QueryContext(ctx, "SELECT first_seq, last_seq, data FROM router_journal WHERE first_seq > ? ORDER BY first_seq LIMIT ?",
 		int64(after), limit)
 	if err != nil {
 		return nil, s.failure("read the router's journal", err)
 	}
 	defer func() { _ = rows.Close() }()
-	var list []routing.Segment
+	var list []eventlog.Segment
 	for bytes := 0; bytes < segmentsBytes && rows.Next(); {
-		var g routing.Segment
+		var g eventlog.Segment
 		if err := rows.Scan(&g.First, &g.Last, &g.Data); err != nil {
 			return nil, s.failure("read the router's journal", err)
 		}

@@ -9,7 +9,7 @@ import (
 
 	"weir"
 	"weir/ops"
-	"weir/routing"
+	"weir/routing/eventlog"
 )
 
 const (
@@ -28,7 +28,7 @@ const routerHeadSQL = "SELECT last_seq, snapshot, snapshot_seq FROM router_head 
 
 var errParts = errors.New("the router's snapshot lacks a part")
 
-// SaveSnapshot implements [routing.Journal]. The parts are written under a
+// SaveSnapshot implements [routing.Store]. The parts are written under a
 // number that does not count yet; one statement makes it count.
 func (s *Store) SaveSnapshot(ctx context.Context, lease weir.Lease, seq uint64, data []byte) error {
 	number, parts := s.ids.next(time.Now()), 0
@@ -65,7 +65,7 @@ func (s *Store) asRouter(ctx context.Context, lease weir.Lease, fn func(*sqlx.Tx
 	if err == nil && lost {
 		return weir.ErrLeaseLost
 	}
-	if errors.Is(err, routing.ErrGap) || errors.Is(err, errParts) {
+	if errors.Is(err, eventlog.ErrGap) || errors.Is(err, errParts) {
 		return err
 	}
 	return s.failure("save the router's snapshot", err)
@@ -85,7 +85,7 @@ func (s *Store) switchSnapshot(ctx context.Context, tx *sqlx.Tx, number int64, p
 		return err
 	}
 	if done, err := result.RowsAffected(); err != nil || done != 1 {
-		return errors.Join(err, routing.ErrGap)
+		return errors.Join(err, eventlog.ErrGap)
 	}
 	return nil
 }
@@ -132,11 +132,11 @@ func pruneSnapshots(ctx context.Context, tx *sqlx.Tx, snapshot, _ int64) (more b
 	return len(found) == pruneChunk, err
 }
 
-// LoadSnapshot implements [routing.Journal].
-func (s *Store) LoadSnapshot(ctx context.Context) (routing.Saved, error) {
-	var saved routing.Saved
+// LoadSnapshot implements [routing.Store].
+func (s *Store) LoadSnapshot(ctx context.Context) (eventlog.Saved, error) {
+	var saved eventlog.Saved
 	err := s.transaction(ctx, func(tx *sqlx.Tx) error {
-		saved = routing.Saved{}
+		saved = eventlog.Saved{}
 		var head routerHead
 		if err := tx.GetContext(ctx, &head, routerHeadSQL); err != nil {
 			return err

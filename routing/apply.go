@@ -2,6 +2,7 @@ package routing
 
 import (
 	"time"
+	"weir/routing/eventlog"
 	"weir/routing/resource"
 )
 
@@ -23,7 +24,7 @@ type Command interface {
 // The events of one Apply belong together: make them durable as one, and only
 // then announce them and answer the client. If they cannot be made durable,
 // this state is ahead of the journal and must be discarded and rebuilt.
-func (s *State) Apply(c Command, now time.Time) ([]Event, error) {
+func (s *State) Apply(c Command, now time.Time) ([]eventlog.Event, error) {
 	now = now.UTC().Truncate(time.Microsecond)
 	s.out, s.live = nil, true
 	s.fireUntil(now)
@@ -74,7 +75,7 @@ func (s *State) fire(t *timer) {
 	case timerLife:
 		s.expireJob(t.job)
 	case timerForget:
-		s.emit(&JobForgottenEvent{JobID: t.job.ID})
+		s.emit(&eventlog.JobForgottenEvent{JobID: t.job.ID})
 	case timerIdle:
 		s.deregister(t.work)
 	case timerKinds:
@@ -88,7 +89,7 @@ func (s *State) fireJob(j *job) {
 		s.cancel(j, "", ExpiredJob)
 	case s.fireOffers(j), s.fireClose(j), s.fireDeclines(j):
 	case j.Status == resource.JobScheduled && due(j.MatchingMode.ScheduleAt, s.now):
-		s.emit(&JobWaitingForActivationEvent{
+		s.emit(&eventlog.JobWaitingForActivationEvent{
 			JobHead: s.jobHead(j), Priority: j.EffectivePriority(), Requested: j.RequestedWorkerSelectors,
 			Attached: j.Attached, ScheduledAt: j.ScheduledAt,
 		})
@@ -104,7 +105,7 @@ func (s *State) fireOffers(j *job) bool {
 	for _, o := range j.Offers {
 		if due(o.ExpiresAt, s.now) {
 			w := o.worker
-			s.emit(&OfferExpiredEvent{s.offerHead(j, w, o.ID)})
+			s.emit(&eventlog.OfferExpiredEvent{OfferHead: s.offerHead(j, w, o.ID)})
 			s.deregister(w)
 			return true
 		}
@@ -128,7 +129,7 @@ func (s *State) fireDeclines(j *job) bool {
 	}
 	for _, d := range j.Declines {
 		if due(d.Until, s.now) {
-			s.emit(&DeclineLapsedEvent{JobID: j.ID, WorkerID: d.WorkerID})
+			s.emit(&eventlog.DeclineLapsedEvent{JobID: j.ID, WorkerID: d.WorkerID})
 			return true
 		}
 	}
@@ -144,7 +145,7 @@ func (s *State) fireSelectors(j *job) bool {
 	if requested == nil && attached == nil {
 		return false
 	}
-	s.emit(&JobWorkerSelectorsExpiredEvent{JobHead: s.jobHead(j), Requested: requested, Attached: attached})
+	s.emit(&eventlog.JobWorkerSelectorsExpiredEvent{JobHead: s.jobHead(j), Requested: requested, Attached: attached})
 	return true
 }
 
@@ -165,7 +166,7 @@ func (s *State) fireWaits(j *job) bool {
 // expireJob ends a job that has reached its maximum life.
 func (s *State) expireJob(j *job) {
 	if j.Status == resource.JobPendingSchedule || j.Status == resource.JobScheduled {
-		s.emit(&JobSchedulingFailedEvent{
+		s.emit(&eventlog.JobSchedulingFailedEvent{
 			JobHead: s.jobHead(j), Priority: j.EffectivePriority(), Requested: j.RequestedWorkerSelectors,
 			Attached: j.Attached, ScheduledAt: j.ScheduledAt, FailureReason: "Expired Job",
 		})
@@ -192,8 +193,8 @@ const (
 	ExpiredJob      = "Expired"         // not assigned by NotAfter, or the maximum life was reached
 )
 
-func (s *State) jobHead(j *job) JobHead {
-	return JobHead{
+func (s *State) jobHead(j *job) eventlog.JobHead {
+	return eventlog.JobHead{
 		JobID: j.ID, ChannelReference: j.ChannelReference, ChannelID: j.ChannelID,
 		QueueID: j.QueueID, Labels: j.Labels, Tags: j.Tags,
 	}

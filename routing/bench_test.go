@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"weir/routing"
+	"weir/routing/eventlog"
 	"weir/routing/label"
 	"weir/routing/resource"
 )
@@ -154,11 +155,11 @@ func cycle(b *testing.B, s *routing.State, now time.Time, i int) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	o := events[len(events)-1].(*routing.OfferIssuedEvent)
+	o := events[len(events)-1].(*eventlog.OfferIssuedEvent)
 	if events, err = s.Apply(routing.AcceptOffer{WorkerID: o.WorkerID, OfferID: o.OfferID}, now); err != nil {
 		b.Fatal(err)
 	}
-	a := events[0].(*routing.OfferAcceptedEvent).AssignmentID
+	a := events[0].(*eventlog.OfferAcceptedEvent).AssignmentID
 	for _, c := range []routing.Command{
 		routing.CompleteJob{JobID: id, AssignmentID: a}, routing.CloseJob{JobID: id, AssignmentID: a}, routing.DeleteJob{ID: id},
 	} {
@@ -181,12 +182,12 @@ func crowd(b *testing.B, jobs int) *routing.State {
 			if err != nil {
 				b.Fatal(err)
 			}
-			if o, ok := events[len(events)-1].(*routing.OfferIssuedEvent); ok {
+			if o, ok := events[len(events)-1].(*eventlog.OfferIssuedEvent); ok {
 				accepted, err := s.Apply(routing.AcceptOffer{WorkerID: o.WorkerID, OfferID: o.OfferID}, now)
 				if err != nil {
 					b.Fatal(err)
 				}
-				a := accepted[0].(*routing.OfferAcceptedEvent).AssignmentID
+				a := accepted[0].(*eventlog.OfferAcceptedEvent).AssignmentID
 				for _, c := range []routing.Command{routing.CompleteJob{JobID: id, AssignmentID: a}, routing.CloseJob{JobID: id, AssignmentID: a}} {
 					if _, err := s.Apply(c, now); err != nil {
 						b.Fatal(err)

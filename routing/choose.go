@@ -3,6 +3,7 @@ package routing
 import (
 	"slices"
 	"strings"
+	"weir/routing/eventlog"
 	"weir/routing/resource"
 )
 
@@ -138,7 +139,7 @@ func (s *State) askScores(j *job, mode *resource.Mode, all []*worker) {
 		ids[i] = w.ID
 	}
 	slices.SortFunc(ids, strings.Compare)
-	s.emit(&JobScoresAskedEvent{
+	s.emit(&eventlog.JobScoresAskedEvent{
 		JobHead: s.jobHead(j), Workers: ids, Rule: *mode.ScoringRule, Options: mode.ScoringRuleOptions,
 		Selectors: slices.Concat(j.RequestedWorkerSelectors, j.Attached),
 	})

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"weir/routing/eventlog"
 	"weir/routing/label"
 	"weir/routing/resource"
 
@@ -20,7 +21,7 @@ import (
 func (s *State) classify(j *job) {
 	policy := s.classes[j.ClassificationPolicyID]
 	if asked := policy.remoteRules(); len(asked) > 0 {
-		s.emit(&JobRulesAskedEvent{JobHead: s.jobHead(j), Rules: asked})
+		s.emit(&eventlog.JobRulesAskedEvent{JobHead: s.jobHead(j), Rules: asked})
 		return
 	}
 	s.classifyWith(j, nil)
@@ -51,12 +52,12 @@ func (c SupplyScores) decide(s *State) error {
 		return conflict("job %q does not wait for the scores of round %d", c.JobID, c.Round)
 	}
 	s.work.scores, s.work.scored = c.Scores, j
-	s.emit(&JobScoredEvent{s.jobHead(j)})
+	s.emit(&eventlog.JobScoredEvent{JobHead: s.jobHead(j)})
 	return nil
 }
 
-func (s *State) classificationFailed(j *job, f Failure) {
-	s.emit(&JobClassificationFailedEvent{JobHead: s.jobHead(j), ClassificationPolicyID: j.ClassificationPolicyID, Errors: []Failure{f}})
+func (s *State) classificationFailed(j *job, f eventlog.Failure) {
+	s.emit(&eventlog.JobClassificationFailedEvent{JobHead: s.jobHead(j), ClassificationPolicyID: j.ClassificationPolicyID, Errors: []eventlog.Failure{f}})
 }
 
 // classifier evaluates a policy for one job.
@@ -97,7 +98,7 @@ func mix(x uint64) uint64 {
 func (s *State) classified(j *job, queue string, priority int, workers []resource.WorkerSelector) {
 	head := s.jobHead(j)
 	head.QueueID = queue
-	s.emit(&JobClassifiedEvent{
+	s.emit(&eventlog.JobClassifiedEvent{
 		JobHead: head, ClassificationPolicyID: j.ClassificationPolicyID, Priority: priority,
 		Attached: resource.KeepExpiry(workers, nil), Queue: s.queueInfo(queue),
 	})
@@ -107,7 +108,7 @@ func (s *State) classified(j *job, queue string, priority int, workers []resourc
 // classifyQueue returns the queue whose labels satisfy all selectors, or the
 // one with the smallest id if several do; otherwise the fallback queue. A
 // policy that yields no queue selectors leaves the job in its own queue.
-func (s *State) classifyQueue(c *classifier, policy *classification, j *job) (string, *Failure) {
+func (s *State) classifyQueue(c *classifier, policy *classification, j *job) (string, *eventlog.Failure) {
 	selectors, f := c.queueSelectors(policy)
 	if f != nil {
 		return "", f
@@ -127,14 +128,14 @@ func (s *State) classifyQueue(c *classifier, policy *classification, j *job) (st
 	if s.queues[policy.FallbackQueueID] != nil {
 		return policy.FallbackQueueID, nil
 	}
-	return "", &Failure{Code: "QueueNotFound", Message: "no queue matches and there is no fallback queue", Target: policy.ID}
+	return "", &eventlog.Failure{Code: "QueueNotFound", Message: "no queue matches and there is no fallback queue", Target: policy.ID}
 }
 
 func holdAll(selectors []resource.QueueSelector, labels label.Set) bool {
 	return !slices.ContainsFunc(selectors, func(q resource.QueueSelector) bool { return !q.Operator.Holds(labels[q.Key], q.Value) })
 }
 
-func (c *classifier) priority(rule *resource.Rule, own int) (int, *Failure) {
+func (c *classifier) priority(rule *resource.Rule, own int) (int, *eventlog.Failure) {
 	if rule == nil {
 		return own, nil
 	}
@@ -154,7 +155,7 @@ func (c *classifier) priority(rule *resource.Rule, own int) (int, *Failure) {
 }
 
 // Eval returns the result of a rule for the job.
-func (c *classifier) eval(rule *resource.Rule, path string) (Result, *Failure) {
+func (c *classifier) eval(rule *resource.Rule, path string) (Result, *eventlog.Failure) {
 	switch rule.Kind {
 	case resource.RuleStatic:
 		return Result{Value: rule.Value}, nil
@@ -166,7 +167,7 @@ func (c *classifier) eval(rule *resource.Rule, path string) (Result, *Failure) {
 				return Result{Value: v}, nil
 			}
 		}
-		return Result{}, &Failure{Code: "ExpressionFailed", Message: err.Error(), Target: path}
+		return Result{}, &eventlog.Failure{Code: "ExpressionFailed", Message: err.Error(), Target: path}
 	case resource.RuleDirectMap:
 		return c.directMap(), nil
 	case resource.RuleFunction, resource.RuleWebhook:
@@ -174,7 +175,7 @@ func (c *classifier) eval(rule *resource.Rule, path string) (Result, *Failure) {
 			return r, nil
 		}
 	}
-	return Result{}, &Failure{Code: "RuleFailed", Message: "the rule has no result", Target: path}
+	return Result{}, &eventlog.Failure{Code: "RuleFailed", Message: "the rule has no result", Target: path}
 }
 
 // directMap turns every label of the job into a selector for an equal label.
@@ -188,14 +189,14 @@ func (c *classifier) directMap() (r Result) {
 
 // selectorsIn decodes a JSON array of selectors from the text that a rule
 // yielded.
-func selectorsIn[T any](v label.Value, path string) ([]T, *Failure) {
+func selectorsIn[T any](v label.Value, path string) ([]T, *eventlog.Failure) {
 	text, ok := v.Text()
 	if !ok {
-		return nil, &Failure{Code: "RuleFailed", Message: "the rule yields no selectors", Target: path}
+		return nil, &eventlog.Failure{Code: "RuleFailed", Message: "the rule yields no selectors", Target: path}
 	}
 	var out []T
 	if err := json.Unmarshal([]byte(text), &out); err != nil {
-		return nil, &Failure{Code: "RuleFailed", Message: "the rule's text is no list of selectors", Target: path}
+		return nil, &eventlog.Failure{Code: "RuleFailed", Message: "the rule's text is no list of selectors", Target: path}
 	}
 	return out, nil
 }
@@ -205,7 +206,7 @@ func selectorsIn[T any](v label.Value, path string) ([]T, *Failure) {
 // replace all others.
 func collect[S interface{ Validate() error }](
 	c *classifier, list []resource.Attachment[S], resultOf func(Result) []S, passThrough func(*resource.Attachment[S]) (_ []S, only bool),
-) (out []S, f *Failure) {
+) (out []S, f *eventlog.Failure) {
 	for _, a := range list {
 		switch a.Kind {
 		case resource.AttachStatic:
@@ -240,7 +241,7 @@ func collect[S interface{ Validate() error }](
 	}
 	for _, s := range out {
 		if e, invalid := errors.AsType[*weir.Error](s.Validate()); invalid {
-			return out, &Failure{Code: string(weir.CodeInvalid), Message: "a rule's selector is invalid: " + e.Fields[0].Detail}
+			return out, &eventlog.Failure{Code: string(weir.CodeInvalid), Message: "a rule's selector is invalid: " + e.Fields[0].Detail}
 		}
 	}
 	return out, nil
@@ -248,7 +249,7 @@ func collect[S interface{ Validate() error }](
 
 // queueSelectors collects the queue selectors of a policy. A pass-through of a label
 // that the job lacks compares with the empty value, so that no queue matches.
-func (c *classifier) queueSelectors(policy *classification) ([]resource.QueueSelector, *Failure) {
+func (c *classifier) queueSelectors(policy *classification) ([]resource.QueueSelector, *eventlog.Failure) {
 	return collect(c, policy.QueueAttachments(), func(r Result) []resource.QueueSelector { return r.Queues },
 		func(a *resource.Attachment[resource.QueueSelector]) ([]resource.QueueSelector, bool) {
 			v, ok := c.labels[a.Key]
@@ -261,7 +262,7 @@ func (c *classifier) queueSelectors(policy *classification) ([]resource.QueueSel
 
 // workerSelectors collects the worker selectors of a policy. A pass-through of a
 // label that the job lacks attaches nothing.
-func (c *classifier) workerSelectors(policy *classification) ([]resource.WorkerSelector, *Failure) {
+func (c *classifier) workerSelectors(policy *classification) ([]resource.WorkerSelector, *eventlog.Failure) {
 	return collect(c, policy.WorkerAttachments(), func(r Result) []resource.WorkerSelector { return r.Workers },
 		func(a *resource.Attachment[resource.WorkerSelector]) (made []resource.WorkerSelector, _ bool) {
 			if v, ok := c.labels[a.Key]; ok {
@@ -272,10 +273,10 @@ func (c *classifier) workerSelectors(policy *classification) ([]resource.WorkerS
 }
 
 // remoteRules returns the rules of a policy that only the caller can evaluate.
-func (c *classification) remoteRules() (out []AskedRule) {
+func (c *classification) remoteRules() (out []eventlog.AskedRule) {
 	add := func(r *resource.Rule, path string) {
 		if r.Remote() {
-			out = append(out, AskedRule{Path: path, Rule: *r})
+			out = append(out, eventlog.AskedRule{Path: path, Rule: *r})
 		}
 	}
 	add(c.PrioritizationRule, "prioritizationRule")

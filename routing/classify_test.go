@@ -11,6 +11,7 @@ import (
 
 	"weir"
 	"weir/routing"
+	"weir/routing/eventlog"
 	"weir/routing/label"
 	"weir/routing/resource"
 )
@@ -29,7 +30,7 @@ func classified(t *testing.T, p resource.ClassificationSpec) *router {
 func (r *router) submit(labels label.Set) routing.Job {
 	r.t.Helper()
 	r.do(routing.PutJob{ID: "j", Spec: resource.JobSpec{ChannelID: "chat", ClassificationPolicyID: "c", Labels: labels}})
-	if got := last[*routing.JobReceivedEvent](r).Status; got != resource.JobPendingClassification {
+	if got := last[*eventlog.JobReceivedEvent](r).Status; got != resource.JobPendingClassification {
 		r.t.Fatalf("received as %s", got)
 	}
 	return r.job("j")
@@ -177,7 +178,7 @@ func TestFunctionRules(t *testing.T) {
 	if j := r.submit(nil); j.Status != resource.JobPendingClassification || j.Asks != routing.AskRules {
 		t.Fatalf("%+v", j)
 	}
-	asked := last[*routing.JobRulesAskedEvent](r)
+	asked := last[*eventlog.JobRulesAskedEvent](r)
 	answer := routing.SupplyRules{JobID: "j", Round: asked.Seq, Results: map[string]routing.Result{}}
 	r.refused(weir.CodeConflict, routing.SupplyRules{JobID: "j", Round: asked.Seq - 1})
 	answer.Results[asked.Rules[0].Path] = routing.Result{Value: label.Number(9)}
@@ -188,8 +189,8 @@ func TestFunctionRules(t *testing.T) {
 	}
 	r.refused(weir.CodeConflict, answer)
 	r.do(routing.ReclassifyJob{ID: "j"}).status("j", resource.JobPendingClassification)
-	asked = last[*routing.JobRulesAskedEvent](r)
-	r.do(routing.SupplyRules{JobID: "j", Round: asked.Seq, Failure: &routing.Failure{Code: "Status500", Message: "m"}})
+	asked = last[*eventlog.JobRulesAskedEvent](r)
+	r.do(routing.SupplyRules{JobID: "j", Round: asked.Seq, Failure: &eventlog.Failure{Code: "Status500", Message: "m"}})
 	r.saw("RouterJobClassificationFailed").status("j", resource.JobClassificationFailed)
 	if len(r.s.Asked()) != 0 {
 		t.Error("it asks still")
@@ -210,7 +211,7 @@ func TestReclassification(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.do(c).saw("jobUpdated", "RouterJobClassified", "RouterJobQueued")
-	if got := last[*routing.JobClassifiedEvent](r).Queue.ID; got != "south" || r.job("j").QueueID != "south" {
+	if got := last[*eventlog.JobClassifiedEvent](r).Queue.ID; got != "south" || r.job("j").QueueID != "south" {
 		t.Errorf("queue %s", got)
 	}
 	lost := classified(t, resource.ClassificationSpec{})
@@ -265,7 +266,7 @@ func TestBestWorker(t *testing.T) {
 
 	r = agents(resource.Mode{Kind: resource.BestWorker, MaxConcurrentOffers: 2, ScoringRule: rule(resource.RuleFunction, "https://f")})
 	r.chat("j").saw("RouterJobReceived", "RouterJobQueued", "jobScoresAsked").offeredTo("j")
-	asked := last[*routing.JobScoresAskedEvent](r)
+	asked := last[*eventlog.JobScoresAskedEvent](r)
 	if diff := cmp.Diff([]string{"a", "b", "c", "d"}, asked.Workers); diff != "" {
 		t.Error(diff)
 	}

@@ -3,6 +3,7 @@ package routing
 import (
 	"encoding/json"
 	"time"
+	"weir/routing/eventlog"
 	"weir/routing/label"
 	"weir/routing/resource"
 
@@ -143,7 +144,7 @@ type SupplyRules struct {
 	JobID   string
 	Round   uint64
 	Results map[string]Result
-	Failure *Failure
+	Failure *eventlog.Failure
 }
 
 // Result is the result of a rule: a value or, for rules that yield selectors,

@@ -6,6 +6,7 @@ import (
 	"pgregory.net/rapid"
 
 	"weir/routing"
+	"weir/routing/eventlog"
 	"weir/routing/label"
 	"weir/routing/resource"
 )
@@ -204,7 +205,7 @@ func (h *history) answer(id string) routing.Command {
 		return routing.SupplyScores{JobID: id, Round: j.Round, Scores: scores}
 	}
 	if pick(h, "fails", false, false, true) {
-		return routing.SupplyRules{JobID: id, Round: j.Round, Failure: &routing.Failure{Code: "Status", Message: "500"}}
+		return routing.SupplyRules{JobID: id, Round: j.Round, Failure: &eventlog.Failure{Code: "Status", Message: "500"}}
 	}
 	return routing.SupplyRules{JobID: id, Round: j.Round, Results: map[string]routing.Result{"prioritizationRule": {Value: label.Number(3)}}}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"slices"
+	"weir/routing/eventlog"
 )
 
 // Snapshot returns the whole state. Equal states give equal bytes. It contains
@@ -113,8 +114,8 @@ func (c *Cut) copy(j *job) {
 }
 
 // before copies the job that an event is about to change.
-func (c *Cut) before(e Event) {
-	j := c.state.jobs[e.about()]
+func (c *Cut) before(e eventlog.Event) {
+	j := c.state.jobs[e.Subject()]
 	if j == nil || j.Created < c.next || j.Created > c.head.Seq {
 		return
 	}

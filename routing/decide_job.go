@@ -2,6 +2,7 @@ package routing
 
 import (
 	"slices"
+	"weir/routing/eventlog"
 	"weir/routing/resource"
 
 	"weir"
@@ -39,11 +40,11 @@ func (s *State) createJob(c PutJob, spec resource.JobSpec) {
 	case spec.ClassificationPolicyID != "":
 		status = resource.JobPendingClassification
 	}
-	head := JobHead{
+	head := eventlog.JobHead{
 		JobID: c.ID, ChannelReference: spec.ChannelReference, ChannelID: spec.ChannelID,
 		QueueID: spec.QueueID, Labels: spec.Labels, Tags: spec.Tags,
 	}
-	s.emit(&JobReceivedEvent{JobHead: head, Spec: spec, Status: status})
+	s.emit(&eventlog.JobReceivedEvent{JobHead: head, Spec: spec, Status: status})
 	j := s.jobs[c.ID]
 	if c.NoWait {
 		s.unserved = j
@@ -56,7 +57,7 @@ func (s *State) createJob(c PutJob, spec resource.JobSpec) {
 func (s *State) start(j *job) {
 	switch {
 	case j.MatchingMode.Kind == resource.ScheduleAndSuspend:
-		s.emit(&JobScheduledEvent{JobHead: s.jobHead(j), ScheduledAt: j.MatchingMode.ScheduleAt})
+		s.emit(&eventlog.JobScheduledEvent{JobHead: s.jobHead(j), ScheduledAt: j.MatchingMode.ScheduleAt})
 	case j.ClassificationPolicyID != "":
 		s.classify(j)
 	default:
@@ -134,7 +135,7 @@ func (s *State) updated(j *job, spec resource.JobSpec, status resource.JobStatus
 	head := s.jobHead(j)
 	head.ChannelID, head.ChannelReference, head.QueueID = spec.ChannelID, spec.ChannelReference, spec.QueueID
 	head.Labels, head.Tags = spec.Labels, spec.Tags
-	s.emit(&JobUpdatedEvent{JobHead: head, Spec: spec, Status: status})
+	s.emit(&eventlog.JobUpdatedEvent{JobHead: head, Spec: spec, Status: status})
 }
 
 // jobChanges lists which parts of a job differ.
@@ -172,7 +173,7 @@ func (s *State) enqueue(j *job) {
 		s.trigger(j, *r)
 		return
 	}
-	s.emit(&JobQueuedEvent{
+	s.emit(&eventlog.JobQueuedEvent{
 		JobHead: s.jobHead(j), Priority: j.EffectivePriority(),
 		Requested: resource.StartExpiry(j.RequestedWorkerSelectors, s.now), Attached: resource.StartExpiry(j.Attached, s.now),
 	})
@@ -198,7 +199,7 @@ func (c CancelJob) decide(s *State) error {
 func (s *State) cancel(j *job, note, code string) {
 	s.revokeAll(j)
 	drains := openWorkers(j)
-	s.emit(&JobCancelledEvent{JobHead: s.jobHead(j), Note: note, DispositionCode: code})
+	s.emit(&eventlog.JobCancelledEvent{JobHead: s.jobHead(j), Note: note, DispositionCode: code})
 	for _, w := range drains {
 		s.drained(w)
 	}
@@ -216,7 +217,7 @@ func openWorkers(j *job) (out []*worker) {
 // drained makes a draining worker inactive once its last job is gone.
 func (s *State) drained(w *worker) {
 	if w.State == resource.WorkerDraining && len(w.assigned) == 0 {
-		s.emit(&WorkerDrainedEvent{WorkerID: w.ID})
+		s.emit(&eventlog.WorkerDrainedEvent{WorkerID: w.ID})
 	}
 }
 
@@ -248,6 +249,6 @@ func (c DeleteJob) decide(s *State) error {
 	if !j.Status.Finished() {
 		return weir.Errorf(weir.CodeConflict, "job %q is %s; it needs to be in a termination state", c.ID, j.Status)
 	}
-	s.emit(&JobDeletedEvent{s.jobHead(j)})
+	s.emit(&eventlog.JobDeletedEvent{JobHead: s.jobHead(j)})
 	return nil
 }

@@ -3,6 +3,7 @@ package routing
 import (
 	"slices"
 	"time"
+	"weir/routing/eventlog"
 	"weir/routing/resource"
 
 	"weir"
@@ -54,7 +55,7 @@ func (s *State) openOffer(workerID, offerID string) (*offer, error) {
 
 func (s *State) accept(o *offer) {
 	j, w := o.job, o.worker
-	s.emit(&OfferAcceptedEvent{
+	s.emit(&eventlog.OfferAcceptedEvent{
 		OfferHead: s.offerHead(j, w, o.ID), OfferData: offerData(j, w), AssignmentID: s.assignmentID(),
 	})
 	for _, other := range slices.Clone(j.Offers) {
@@ -74,7 +75,7 @@ func (c DeclineOffer) decide(s *State) error {
 			retry = s.now // eligible again at once
 		}
 	}
-	s.emit(&OfferDeclinedEvent{OfferHead: s.offerHead(o.job, o.worker, o.ID), RetryAt: retry})
+	s.emit(&eventlog.OfferDeclinedEvent{OfferHead: s.offerHead(o.job, o.worker, o.ID), RetryAt: retry})
 	return nil
 }
 
@@ -115,7 +116,7 @@ func (c CompleteJob) decide(s *State) error {
 	if err != nil {
 		return err
 	}
-	s.emit(&JobCompletedEvent{JobHead: s.jobHead(j), AssignmentID: a.ID, WorkerID: a.WorkerID, Note: c.Note})
+	s.emit(&eventlog.JobCompletedEvent{JobHead: s.jobHead(j), AssignmentID: a.ID, WorkerID: a.WorkerID, Note: c.Note})
 	return nil
 }
 
@@ -130,7 +131,7 @@ func (c CloseJob) decide(s *State) error {
 		return err
 	}
 	if at := c.CloseAt.UTC().Truncate(time.Microsecond); at.After(s.now) {
-		s.emit(&JobCloseArrangedEvent{
+		s.emit(&eventlog.JobCloseArrangedEvent{
 			JobHead: s.jobHead(j), AssignmentID: a.ID, WorkerID: a.WorkerID,
 			DispositionCode: c.DispositionCode, CloseAt: at, Note: c.Note,
 		})
@@ -141,7 +142,7 @@ func (c CloseJob) decide(s *State) error {
 }
 
 func (s *State) closeNow(j *job, a *assignment, code, note string) {
-	s.emit(&JobClosedEvent{JobHead: s.jobHead(j), AssignmentID: a.ID, WorkerID: a.WorkerID, DispositionCode: code, Note: note})
+	s.emit(&eventlog.JobClosedEvent{JobHead: s.jobHead(j), AssignmentID: a.ID, WorkerID: a.WorkerID, DispositionCode: code, Note: note})
 	s.drained(a.worker)
 }
 
@@ -154,7 +155,7 @@ func (c UnassignJob) decide(s *State) error {
 		return conflict("job %q was unassigned %d times", c.JobID, j.Unassigned)
 	}
 	w := a.worker
-	s.emit(&JobUnassignedEvent{JobHead: s.jobHead(j), AssignmentID: a.ID, WorkerID: a.WorkerID, Suspended: c.SuspendMatching})
+	s.emit(&eventlog.JobUnassignedEvent{JobHead: s.jobHead(j), AssignmentID: a.ID, WorkerID: a.WorkerID, Suspended: c.SuspendMatching})
 	s.drained(w)
 	s.enqueue(j)
 	return nil

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"weir/routing/eventlog"
 	"weir/routing/label"
 	"weir/routing/resource"
 )
@@ -30,23 +31,23 @@ func (s *State) putWorker(id string, spec resource.WorkerSpec) {
 	w := s.workers[id]
 	var changed []string
 	if w == nil {
-		s.emit(&WorkerPutEvent{WorkerID: id, Spec: spec})
+		s.emit(&eventlog.WorkerPutEvent{WorkerID: id, Spec: spec})
 		w = s.workers[id]
 	} else {
 		if changed = differences(&w.WorkerSpec, &spec); len(changed) == 0 {
 			return
 		}
 		s.revokeUnfit(w, &spec)
-		s.emit(&WorkerPutEvent{WorkerID: id, Spec: spec})
+		s.emit(&eventlog.WorkerPutEvent{WorkerID: id, Spec: spec})
 	}
 	switch {
 	case spec.AvailableForOffers && w.State != resource.WorkerActive:
-		s.emit(&WorkerRegisteredEvent{WorkerID: id, WorkerInfo: s.workerInfo(w)})
+		s.emit(&eventlog.WorkerRegisteredEvent{WorkerID: id, WorkerInfo: s.workerInfo(w)})
 	case !spec.AvailableForOffers && w.State == resource.WorkerActive:
 		s.deregister(w)
 	default:
 		if len(changed) > 0 {
-			s.emit(&WorkerUpdatedEvent{WorkerID: id, WorkerInfo: s.workerInfo(w), Updated: changed})
+			s.emit(&eventlog.WorkerUpdatedEvent{WorkerID: id, WorkerInfo: s.workerInfo(w), Updated: changed})
 		}
 	}
 }
@@ -113,26 +114,26 @@ func (s *State) deregister(w *worker) {
 	for _, o := range slices.Clone(w.offers) {
 		s.revoke(o, false)
 	}
-	s.emit(&WorkerDeregisteredEvent{WorkerID: w.ID})
+	s.emit(&eventlog.WorkerDeregisteredEvent{WorkerID: w.ID})
 }
 
 func (s *State) revoke(o *offer, taken bool) {
-	s.emit(&OfferRevokedEvent{OfferHead: s.offerHead(o.job, o.worker, o.ID), Taken: taken})
+	s.emit(&eventlog.OfferRevokedEvent{OfferHead: s.offerHead(o.job, o.worker, o.ID), Taken: taken})
 }
 
-func (s *State) workerInfo(w *worker) WorkerInfo {
-	queues := make([]QueueInfo, len(w.Queues))
+func (s *State) workerInfo(w *worker) eventlog.WorkerInfo {
+	queues := make([]eventlog.QueueInfo, len(w.Queues))
 	for i, id := range w.Queues {
 		queues[i] = s.queueInfo(id)
 	}
-	return WorkerInfo{TotalCapacity: w.Capacity, Queues: queues, Channels: w.Channels, Labels: w.Labels, Tags: w.Tags}
+	return eventlog.WorkerInfo{TotalCapacity: w.Capacity, Queues: queues, Channels: w.Channels, Labels: w.Labels, Tags: w.Tags}
 }
 
-func (s *State) queueInfo(id string) QueueInfo {
+func (s *State) queueInfo(id string) eventlog.QueueInfo {
 	if q := s.queues[id]; q != nil {
-		return QueueInfo{ID: id, Name: q.Name, Labels: q.Labels}
+		return eventlog.QueueInfo{ID: id, Name: q.Name, Labels: q.Labels}
 	}
-	return QueueInfo{ID: id}
+	return eventlog.QueueInfo{ID: id}
 }
 
 func (c DeleteWorker) decide(s *State) error {
@@ -146,7 +147,7 @@ func (c DeleteWorker) decide(s *State) error {
 	for _, o := range slices.Clone(w.offers) {
 		s.revoke(o, false)
 	}
-	s.emit(&WorkerDeletedEvent{WorkerID: c.ID, WorkerInfo: s.workerInfo(w)})
+	s.emit(&eventlog.WorkerDeletedEvent{WorkerID: c.ID, WorkerInfo: s.workerInfo(w)})
 	return nil
 }
 

@@ -3,6 +3,7 @@ package routing
 import (
 	"context"
 	"time"
+	"weir/routing/eventlog"
 	"weir/routing/resource"
 )
 
@@ -14,7 +15,7 @@ type Engine interface {
 	// may keep the state or block, and neither runs after Do has returned. After
 	// an error nothing has changed, except that [weir.CodeUnavailable] leaves the
 	// outcome open if build was called.
-	Do(ctx context.Context, build func(*State, time.Time) (Command, error), see func(*State, []Event)) error
+	Do(ctx context.Context, build func(*State, time.Time) (Command, error), see func(*State, []eventlog.Event)) error
 	// View calls see on the state and returns when everything that see may have
 	// read is durable.
 	View(ctx context.Context, see func(*State, time.Time)) error

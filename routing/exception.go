@@ -3,6 +3,7 @@ package routing
 import (
 	"maps"
 	"slices"
+	"weir/routing/eventlog"
 	"weir/routing/label"
 	"weir/routing/resource"
 )
@@ -45,7 +46,7 @@ func (s *State) tooLong(j *job) *resource.ExceptionRule {
 // classified, queued or left where it was.
 func (s *State) trigger(j *job, r resource.ExceptionRule) {
 	waiting := j.Status == resource.JobQueued
-	s.emit(&JobExceptionTriggeredEvent{JobHead: s.jobHead(j), RuleKey: r.ID, RuleID: r.ID})
+	s.emit(&eventlog.JobExceptionTriggeredEvent{JobHead: s.jobHead(j), RuleKey: r.ID, RuleID: r.ID})
 	spec, changed, classifies := j.JobSpec, false, false
 	for _, a := range r.Actions {
 		switch a.Kind {

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"reflect"
 	"time"
+	"weir/routing/internal/codec"
 	"weir/routing/resource"
 )
 
@@ -145,8 +146,8 @@ func auditSets(s *State) (faults []string) {
 func Rewritten(line []byte) ([]byte, error) {
 	var r record
 	err := json.Unmarshal(line, &r)
-	reader := recordReader{names: map[string]string{}}
-	if j, ok := reader.job(line); ok && (err != nil || !reflect.DeepEqual(j, r.Job)) {
+	reader := codec.NewReader()
+	if j, ok := readJob(reader, line); ok && (err != nil || !reflect.DeepEqual(j, r.Job)) {
 		return nil, fmt.Errorf("by hand it is %+v (%w)", j, err)
 	}
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"time"
+	"weir/routing/eventlog"
 	"weir/routing/resource"
 )
 
@@ -62,18 +63,18 @@ func (s *State) With(settings Settings) (*State, error) {
 // Owed returns the unanswered events that ask the caller for results, so that
 // it can issue the requests again after a restart. Their time is that of the
 // state; scores are requested for the workers that are eligible now.
-func (s *State) Owed() []Event {
-	var out []Event
+func (s *State) Owed() []eventlog.Event {
+	var out []eventlog.Event
 	for _, id := range s.Asked() {
 		j := s.jobs[id]
 		head := s.jobHead(j)
-		head.Header = Header{Seq: j.Round, At: s.now}
+		head.Header = eventlog.Header{Seq: j.Round, At: s.now}
 		switch {
 		case j.Asks == AskRules:
-			out = append(out, &JobRulesAskedEvent{JobHead: head, Rules: s.classes[j.ClassificationPolicyID].remoteRules()})
+			out = append(out, &eventlog.JobRulesAskedEvent{JobHead: head, Rules: s.classes[j.ClassificationPolicyID].remoteRules()})
 		case j.queue != nil:
 			mode := j.queue.mode()
-			e := &JobScoresAskedEvent{JobHead: head, Options: mode.ScoringRuleOptions, Selectors: slices.Concat(j.RequestedWorkerSelectors, j.Attached)}
+			e := &eventlog.JobScoresAskedEvent{JobHead: head, Options: mode.ScoringRuleOptions, Selectors: slices.Concat(j.RequestedWorkerSelectors, j.Attached)}
 			if mode.ScoringRule != nil {
 				e.Rule = *mode.ScoringRule
 			}

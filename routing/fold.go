@@ -3,12 +3,13 @@ package routing
 import (
 	"fmt"
 	"time"
+	"weir/routing/eventlog"
 	"weir/routing/resource"
 )
 
 // Fold applies events that Apply made, in order. A gap or a repetition is an
 // error, after which the state must not be used.
-func (s *State) Fold(events ...Event) error {
+func (s *State) Fold(events ...eventlog.Event) error {
 	for _, e := range events {
 		h := e.Head()
 		if h.Seq != s.seq+1 {
@@ -20,7 +21,7 @@ func (s *State) Fold(events ...Event) error {
 }
 
 // take folds one event and advances the clock.
-func (s *State) take(e Event) {
+func (s *State) take(e eventlog.Event) {
 	if s.cutting != nil {
 		s.cutting.before(e)
 	}
@@ -29,11 +30,62 @@ func (s *State) take(e Event) {
 	if h.At.After(s.now) {
 		s.now = h.At
 	}
-	e.fold(s)
+	s.change(e)
+}
+
+// change dispatches an event to the entity that it changes.
+func (s *State) change(e eventlog.Event) {
+	switch e := e.(type) {
+	case *eventlog.JobReceivedEvent:
+		s.applyJobReceived(e)
+	case *eventlog.JobDeletedEvent, *eventlog.JobForgottenEvent:
+		s.drop(e.Subject())
+	case *eventlog.DeclineLapsedEvent:
+		s.applyDeclineLapsed(e)
+	case *eventlog.OfferIssuedEvent:
+		s.applyOfferIssued(e)
+	case *eventlog.OfferAcceptedEvent:
+		s.applyOfferAccepted(e)
+	case *eventlog.OfferDeclinedEvent:
+		s.applyOfferDeclined(e)
+	case *eventlog.OfferRevokedEvent:
+		s.applyOfferRevoked(e)
+	case *eventlog.OfferExpiredEvent:
+		s.applyOfferExpired(e)
+	case *eventlog.WorkerPutEvent:
+		s.applyWorkerPut(e)
+	case *eventlog.WorkerRegisteredEvent:
+		s.applyWorkerRegistered(e)
+	case *eventlog.WorkerUpdatedEvent:
+		s.workers[e.WorkerID].touch(&e.Header)
+	case *eventlog.WorkerDeregisteredEvent:
+		s.applyWorkerDeregistered(e)
+	case *eventlog.WorkerDrainedEvent:
+		s.applyWorkerDrained(e)
+	case *eventlog.WorkerDeletedEvent:
+		s.applyWorkerDeleted(e)
+	case *eventlog.QueuePutEvent:
+		s.applyQueuePut(e)
+	case *eventlog.DistributionPutEvent:
+		s.applyDistributionPut(e)
+	case *eventlog.ClassificationPutEvent:
+		s.applyClassificationPut(e)
+	case *eventlog.ExceptionPutEvent:
+		s.applyExceptionPut(e)
+	case *eventlog.PoolPutEvent:
+		s.applyPoolPut(e)
+	case *eventlog.DeletedEvent:
+		s.applyDeleted(e)
+	default: // about a job
+		j := s.jobs[e.Subject()]
+		j.touch(e.Head())
+		s.changeJob(j, e)
+		s.settle(j)
+	}
 }
 
 // emit numbers an event, folds it and adds it to the output of Apply.
-func (s *State) emit(e Event) {
+func (s *State) emit(e eventlog.Event) {
 	h := e.Head()
 	h.Seq, h.At = s.seq+1, s.now
 	s.take(e)

@@ -4,10 +4,11 @@ import (
 	"slices"
 	"strconv"
 	"time"
+	"weir/routing/eventlog"
 	"weir/routing/resource"
 )
 
-func (e *JobReceivedEvent) fold(s *State) {
+func (s *State) applyJobReceived(e *eventlog.JobReceivedEvent) {
 	j := &job{}
 	j.ID, j.JobSpec, j.Status = e.JobID, e.Spec, e.Status
 	j.CreatedAt, j.Created = e.At, e.Seq
@@ -23,61 +24,62 @@ func (j *job) timers(order uint64) {
 	j.life = timer{kind: timerLife, order: order, job: j}
 }
 
-// of returns the job of an event and stamps it with the event's number as its
-// version.
-func (e *JobHead) of(s *State) *job {
-	j := s.jobs[e.JobID]
-	j.touch(&e.Header)
-	return j
-}
-
-func (e *JobUpdatedEvent) fold(s *State) {
-	j := e.of(s)
-	if !resource.EqualSelectors(j.RequestedWorkerSelectors, e.Spec.RequestedWorkerSelectors) || j.QueueID != e.Spec.QueueID || j.ChannelID != e.Spec.ChannelID {
+// changeJob applies an event to the job that it is about; the caller stamps the job
+// and brings everything derived from it up to date.
+func (s *State) changeJob(j *job, e eventlog.Event) {
+	switch e := e.(type) {
+	case *eventlog.JobUpdatedEvent:
+		if !resource.EqualSelectors(j.RequestedWorkerSelectors, e.Spec.RequestedWorkerSelectors) || j.QueueID != e.Spec.QueueID || j.ChannelID != e.Spec.ChannelID {
+			s.disown(j)
+		}
+		j.JobSpec, j.Status = e.Spec, e.Status
+	case *eventlog.JobRulesAskedEvent:
+		j.Asks, j.Round = AskRules, e.Seq
+	case *eventlog.JobScoresAskedEvent:
+		j.Asks, j.Round = AskScores, e.Seq
+	case *eventlog.JobScoredEvent:
+		j.Asks = AskNothing
+	case *eventlog.JobClassifiedEvent:
 		s.disown(j)
+		j.Asks, j.Priority, j.QueueID, j.Attached = AskNothing, new(e.Priority), e.Queue.ID, e.Attached
+		j.Tries++
+	case *eventlog.JobClassificationFailedEvent:
+		j.Asks, j.Status = AskNothing, resource.JobClassificationFailed
+		j.Tries++
+	case *eventlog.JobQueuedEvent:
+		s.applyJobQueued(j, e)
+	case *eventlog.JobScheduledEvent:
+		j.Status, j.ScheduledAt, j.Asks = resource.JobScheduled, e.ScheduledAt, AskNothing
+	case *eventlog.JobWaitingForActivationEvent:
+		j.Status = resource.JobWaitingForActivation
+	case *eventlog.JobSchedulingFailedEvent:
+		j.Status, j.FinishedAt = resource.JobScheduleFailed, e.At
+	case *eventlog.JobExceptionTriggeredEvent:
+		j.Fired = append(slices.Clip(j.Fired), firedRule{e.QueueID, e.RuleKey})
+	case *eventlog.JobWorkerSelectorsExpiredEvent:
+		s.disown(j)
+		j.RequestedWorkerSelectors, _ = resource.Expire(j.RequestedWorkerSelectors, e.At)
+		j.Attached, _ = resource.Expire(j.Attached, e.At)
+	case *eventlog.JobUnassignedEvent:
+		s.applyJobUnassigned(j, e)
+	case *eventlog.JobCompletedEvent:
+		a := j.Assignments[j.assignment(e.AssignmentID)]
+		a.CompletedAt = e.At
+		a.worker.touch(&e.Header)
+		j.Status = resource.JobCompleted
+		j.note(e.Note, e.At)
+	case *eventlog.JobCloseArrangedEvent:
+		a := j.Assignments[j.assignment(e.AssignmentID)]
+		a.CloseAt, a.DispositionCode = e.CloseAt, e.DispositionCode
+		j.note(e.Note, e.At)
+	case *eventlog.JobClosedEvent:
+		s.applyJobClosed(j, e)
+	case *eventlog.JobCancelledEvent:
+		s.applyJobCancelled(j, e)
 	}
-	j.JobSpec, j.Status = e.Spec, e.Status
-	s.settle(j)
 }
 
-func (e *JobRulesAskedEvent) fold(s *State) {
-	j := e.of(s)
-	j.Asks, j.Round = AskRules, e.Seq
-	s.settle(j)
-}
-
-func (e *JobScoresAskedEvent) fold(s *State) {
-	j := e.of(s)
-	j.Asks, j.Round = AskScores, e.Seq
-	s.settle(j)
-}
-
-func (e *JobScoredEvent) fold(s *State) {
-	j := e.of(s)
-	j.Asks = AskNothing
-	s.settle(j)
-}
-
-func (e *JobClassifiedEvent) fold(s *State) {
-	j := e.of(s)
-	j.Asks = AskNothing
-	j.Tries++
-	j.Priority = new(e.Priority)
-	j.QueueID = e.Queue.ID
-	j.Attached = e.Attached
-	s.disown(j)
-	s.settle(j)
-}
-
-func (e *JobClassificationFailedEvent) fold(s *State) {
-	j := e.of(s)
-	j.Asks, j.Status = AskNothing, resource.JobClassificationFailed
-	j.Tries++
-	s.settle(j)
-}
-
-func (e *JobQueuedEvent) fold(s *State) {
-	j := e.of(s)
+func (s *State) applyJobQueued(j *job, e *eventlog.JobQueuedEvent) {
 	s.disown(j)
 	j.Status, j.QueueID, j.Asks = resource.JobQueued, e.QueueID, AskNothing
 	j.RequestedWorkerSelectors, j.Attached = e.Requested, e.Attached
@@ -87,43 +89,9 @@ func (e *JobQueuedEvent) fold(s *State) {
 	if j.WaitsIn != e.QueueID {
 		j.WaitsIn, j.WaitsSince = e.QueueID, e.At
 	}
-	s.settle(j)
 }
 
-func (e *JobScheduledEvent) fold(s *State) {
-	j := e.of(s)
-	j.Status, j.ScheduledAt, j.Asks = resource.JobScheduled, e.ScheduledAt, AskNothing
-	s.settle(j)
-}
-
-func (e *JobWaitingForActivationEvent) fold(s *State) {
-	j := e.of(s)
-	j.Status = resource.JobWaitingForActivation
-	s.settle(j)
-}
-
-func (e *JobSchedulingFailedEvent) fold(s *State) {
-	j := e.of(s)
-	j.Status, j.FinishedAt = resource.JobScheduleFailed, e.At
-	s.settle(j)
-}
-
-func (e *JobExceptionTriggeredEvent) fold(s *State) {
-	j := e.of(s)
-	j.Fired = append(slices.Clip(j.Fired), firedRule{e.QueueID, e.RuleKey})
-	s.settle(j)
-}
-
-func (e *JobWorkerSelectorsExpiredEvent) fold(s *State) {
-	j := e.of(s)
-	j.RequestedWorkerSelectors, _ = resource.Expire(j.RequestedWorkerSelectors, e.At)
-	j.Attached, _ = resource.Expire(j.Attached, e.At)
-	s.disown(j)
-	s.settle(j)
-}
-
-func (e *JobUnassignedEvent) fold(s *State) {
-	j := e.of(s)
+func (s *State) applyJobUnassigned(j *job, e *eventlog.JobUnassignedEvent) {
 	i := j.assignment(e.AssignmentID)
 	s.release(j.Assignments[i], &e.Header)
 	j.Assignments = slices.Delete(slices.Clone(j.Assignments), i, i+1)
@@ -132,29 +100,9 @@ func (e *JobUnassignedEvent) fold(s *State) {
 	if e.Suspended {
 		j.MatchingMode = resource.MatchingMode{Kind: resource.Suspend}
 	}
-	s.settle(j)
 }
 
-func (e *JobCompletedEvent) fold(s *State) {
-	j := e.of(s)
-	a := j.Assignments[j.assignment(e.AssignmentID)]
-	a.CompletedAt = e.At
-	a.worker.touch(&e.Header)
-	j.Status = resource.JobCompleted
-	j.note(e.Note, e.At)
-	s.settle(j)
-}
-
-func (e *JobCloseArrangedEvent) fold(s *State) {
-	j := e.of(s)
-	a := j.Assignments[j.assignment(e.AssignmentID)]
-	a.CloseAt, a.DispositionCode = e.CloseAt, e.DispositionCode
-	j.note(e.Note, e.At)
-	s.settle(j)
-}
-
-func (e *JobClosedEvent) fold(s *State) {
-	j := e.of(s)
+func (s *State) applyJobClosed(j *job, e *eventlog.JobClosedEvent) {
 	a := j.Assignments[j.assignment(e.AssignmentID)]
 	a.ClosedAt = e.At
 	s.release(a, &e.Header)
@@ -166,8 +114,7 @@ func (e *JobClosedEvent) fold(s *State) {
 	s.end(j)
 }
 
-func (e *JobCancelledEvent) fold(s *State) {
-	j := e.of(s)
+func (s *State) applyJobCancelled(j *job, e *eventlog.JobCancelledEvent) {
 	for _, a := range j.Assignments {
 		if a.ClosedAt.IsZero() {
 			a.ClosedAt = e.At
@@ -184,7 +131,6 @@ func (e *JobCancelledEvent) fold(s *State) {
 func (s *State) end(j *job) {
 	s.forgetTaken(j)
 	j.Declines, j.Fired = nil, nil
-	s.settle(j)
 }
 
 func (s *State) forgetTaken(j *job) {
@@ -193,9 +139,6 @@ func (s *State) forgetTaken(j *job) {
 	}
 	j.Taken = nil
 }
-
-func (e *JobDeletedEvent) fold(s *State)   { s.drop(e.JobID) }
-func (e *JobForgottenEvent) fold(s *State) { s.drop(e.JobID) }
 
 func (s *State) drop(id string) {
 	j := s.jobs[id]
@@ -206,7 +149,7 @@ func (s *State) drop(id string) {
 	delete(s.jobs, id)
 }
 
-func (e *DeclineLapsedEvent) fold(s *State) {
+func (s *State) applyDeclineLapsed(e *eventlog.DeclineLapsedEvent) {
 	j := s.jobs[e.JobID]
 	j.Declines = slices.DeleteFunc(slices.Clone(j.Declines), func(d decline) bool { return d.WorkerID == e.WorkerID })
 	if w := s.workers[e.WorkerID]; w != nil {
@@ -238,7 +181,7 @@ func (j *job) hasFired(queue, rule string) bool {
 	return slices.Contains(j.Fired, firedRule{queue, rule})
 }
 
-func (e *OfferIssuedEvent) fold(s *State) {
+func (s *State) applyOfferIssued(e *eventlog.OfferIssuedEvent) {
 	j, w := s.jobs[e.JobID], s.workers[e.WorkerID]
 	o := &offer{ID: e.OfferID, WorkerID: e.WorkerID, Cost: e.Cost, IssuedAt: e.At, ExpiresAt: e.ExpiresAt, job: j, worker: w}
 	j.touch(&e.Header)
@@ -261,7 +204,7 @@ func (s *State) hold(o *offer) {
 
 // lift undoes hold and forgets the offer. It does not update the worker's load:
 // the caller must call loaded afterwards.
-func (s *State) lift(o *offer, h *Header) {
+func (s *State) lift(o *offer, h *eventlog.Header) {
 	w, j := o.worker, o.job
 	w.offers = slices.DeleteFunc(w.offers, func(x *offer) bool { return x == o })
 	w.offeredCost -= o.Cost
@@ -273,7 +216,7 @@ func (s *State) lift(o *offer, h *Header) {
 	j.Offers = slices.DeleteFunc(j.Offers, func(x *offer) bool { return x == o })
 }
 
-func (e *OfferAcceptedEvent) fold(s *State) {
+func (s *State) applyOfferAccepted(e *eventlog.OfferAcceptedEvent) {
 	o := s.offers[e.OfferID]
 	j, w := o.job, o.worker
 	s.lift(o, &e.Header)
@@ -290,7 +233,7 @@ func (e *OfferAcceptedEvent) fold(s *State) {
 	s.settle(j)
 }
 
-func (e *OfferDeclinedEvent) fold(s *State) {
+func (s *State) applyOfferDeclined(e *eventlog.OfferDeclinedEvent) {
 	o := s.offers[e.OfferID]
 	s.lift(o, &e.Header)
 	o.job.Declines = append(slices.Clip(o.job.Declines), decline{o.WorkerID, o.worker.Registered, e.RetryAt})
@@ -298,7 +241,7 @@ func (e *OfferDeclinedEvent) fold(s *State) {
 	s.settle(o.job)
 }
 
-func (e *OfferRevokedEvent) fold(s *State) {
+func (s *State) applyOfferRevoked(e *eventlog.OfferRevokedEvent) {
 	o := s.offers[e.OfferID]
 	s.lift(o, &e.Header)
 	if e.Taken {
@@ -309,7 +252,7 @@ func (e *OfferRevokedEvent) fold(s *State) {
 	s.settle(o.job)
 }
 
-func (e *OfferExpiredEvent) fold(s *State) {
+func (s *State) applyOfferExpired(e *eventlog.OfferExpiredEvent) {
 	o := s.offers[e.OfferID]
 	s.lift(o, &e.Header)
 	s.loaded(o.worker)

@@ -2,10 +2,11 @@ package routing
 
 import (
 	"slices"
+	"weir/routing/eventlog"
 	"weir/routing/resource"
 )
 
-func (e *WorkerPutEvent) fold(s *State) {
+func (s *State) applyWorkerPut(e *eventlog.WorkerPutEvent) {
 	w := s.workers[e.WorkerID]
 	if w == nil {
 		w = &worker{pos: -1}
@@ -72,7 +73,7 @@ func (w *worker) uses() {
 	}
 }
 
-func (e *WorkerRegisteredEvent) fold(s *State) {
+func (s *State) applyWorkerRegistered(e *eventlog.WorkerRegisteredEvent) {
 	w := s.workers[e.WorkerID]
 	w.touch(&e.Header)
 	w.State, w.Registered = resource.WorkerActive, e.Seq
@@ -83,9 +84,7 @@ func (e *WorkerRegisteredEvent) fold(s *State) {
 	s.rest(w)
 }
 
-func (e *WorkerUpdatedEvent) fold(s *State) { s.workers[e.WorkerID].touch(&e.Header) }
-
-func (e *WorkerDeregisteredEvent) fold(s *State) {
+func (s *State) applyWorkerDeregistered(e *eventlog.WorkerDeregisteredEvent) {
 	w := s.workers[e.WorkerID]
 	w.touch(&e.Header)
 	s.withdraw(w)
@@ -96,13 +95,13 @@ func (e *WorkerDeregisteredEvent) fold(s *State) {
 	s.rest(w)
 }
 
-func (e *WorkerDrainedEvent) fold(s *State) {
+func (s *State) applyWorkerDrained(e *eventlog.WorkerDrainedEvent) {
 	w := s.workers[e.WorkerID]
 	w.touch(&e.Header)
 	w.State = resource.WorkerInactive
 }
 
-func (e *WorkerDeletedEvent) fold(s *State) {
+func (s *State) applyWorkerDeleted(e *eventlog.WorkerDeletedEvent) {
 	w := s.workers[e.WorkerID]
 	if w.pos >= 0 {
 		s.withdraw(w)
@@ -112,7 +111,7 @@ func (e *WorkerDeletedEvent) fold(s *State) {
 }
 
 // release frees what an assignment holds.
-func (s *State) release(a *assignment, h *Header) {
+func (s *State) release(a *assignment, h *eventlog.Header) {
 	w := a.worker
 	w.assigned = slices.DeleteFunc(w.assigned, func(o *assignment) bool { return o == a })
 	w.assignedCost -= a.Cost
@@ -165,7 +164,7 @@ func (w *worker) passes(p *pool) bool {
 	return true
 }
 
-func (e *PoolPutEvent) fold(s *State) {
+func (s *State) applyPoolPut(e *eventlog.PoolPutEvent) {
 	p := s.pools[e.ID]
 	if p == nil {
 		p = &pool{ID: e.ID, Count: e.Spec.CountFrom}
@@ -192,7 +191,7 @@ func (s *State) fill(p *pool) {
 	}
 }
 
-func (e *DeletedEvent) fold(s *State) {
+func (s *State) applyDeleted(e *eventlog.DeletedEvent) {
 	switch e.Resource {
 	case resource.Queue:
 		s.index.queue(e.ID).closed = false
@@ -213,7 +212,7 @@ func (e *DeletedEvent) fold(s *State) {
 	}
 }
 
-func (e *QueuePutEvent) fold(s *State) {
+func (s *State) applyQueuePut(e *eventlog.QueuePutEvent) {
 	q := s.queues[e.ID]
 	if q == nil {
 		q = &queue{ranks: map[int]int{}}
@@ -250,7 +249,7 @@ func (s *State) refit(q *queue) {
 	}
 }
 
-func (e *DistributionPutEvent) fold(s *State) {
+func (s *State) applyDistributionPut(e *eventlog.DistributionPutEvent) {
 	d := &distribution{ID: e.ID, DistributionSpec: e.Spec}
 	d.touch(&e.Header)
 	s.dists[e.ID] = d
@@ -261,13 +260,13 @@ func (e *DistributionPutEvent) fold(s *State) {
 	}
 }
 
-func (e *ClassificationPutEvent) fold(s *State) {
+func (s *State) applyClassificationPut(e *eventlog.ClassificationPutEvent) {
 	c := &classification{ID: e.ID, ClassificationSpec: e.Spec}
 	c.touch(&e.Header)
 	s.classes[e.ID] = c
 }
 
-func (e *ExceptionPutEvent) fold(s *State) {
+func (s *State) applyExceptionPut(e *eventlog.ExceptionPutEvent) {
 	x := &exception{ID: e.ID, ExceptionSpec: e.Spec}
 	x.touch(&e.Header)
 	s.excepts[e.ID] = x

@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"weir/routing"
+	"weir/routing/eventlog"
 )
 
 func start() time.Time { return time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC) }
@@ -26,9 +27,9 @@ type history struct {
 	live    *routing.State
 	double  *routing.State
 	naive   *naive
-	log     []routing.Event
-	offers  []routing.OfferHead
-	decoder *routing.Decoder
+	log     []eventlog.Event
+	offers  []eventlog.OfferHead
+	decoder *eventlog.Decoder
 	cut     *routing.Cut // made at the last rebuild
 	before  []byte       // its expected content
 	slow    *routing.Cut // a cut made step by step while the state changes
@@ -61,7 +62,7 @@ func agree(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		h := &history{
 			t: t, now: start(), live: routing.New(settings()), double: routing.New(settings()),
-			naive: newNaive(), decoder: routing.NewDecoder(),
+			naive: newNaive(), decoder: eventlog.NewDecoder(),
 		}
 		// The double keeps the default limits, which change no decision.
 		if rapid.Bool().Draw(t, "tight") {
@@ -108,7 +109,7 @@ func (h *history) do(c routing.Command) {
 	for _, e := range events {
 		h.check(e)
 		h.naive.see(e)
-		if o, ok := e.(*routing.OfferIssuedEvent); ok {
+		if o, ok := e.(*eventlog.OfferIssuedEvent); ok {
 			h.invariants(e)
 			h.offers = append(h.offers, o.OfferHead)
 		}
@@ -156,12 +157,12 @@ func (h *history) sameButClock(before []byte) {
 }
 
 // check compares an offer with the naive decision.
-func (h *history) check(e routing.Event) {
+func (h *history) check(e eventlog.Event) {
 	var gotJob, gotWorker string
 	switch e := e.(type) {
-	case *routing.OfferIssuedEvent:
+	case *eventlog.OfferIssuedEvent:
 		gotJob, gotWorker = e.JobID, e.WorkerID
-	case *routing.JobScoresAskedEvent:
+	case *eventlog.JobScoresAskedEvent:
 		gotJob = e.JobID
 	default:
 		return
@@ -176,7 +177,7 @@ func (h *history) check(e routing.Event) {
 // invariants checks a state after every offer, and after everything that
 // follows from a command. Only workers whose capacity a client lowered below
 // its use may exceed their capacity.
-func (h *history) invariants(after routing.Event) {
+func (h *history) invariants(after eventlog.Event) {
 	for id, w := range h.naive.workers {
 		if used := w.cost(w.offers) + w.cost(w.assigned); used > w.spec.Capacity && !h.naive.lowered[id] && w.active {
 			h.t.Fatalf("after %T worker %s has %d of %d", after, id, used, w.spec.Capacity)
@@ -207,18 +208,16 @@ func (h *history) rebuild() {
 	}
 	if rapid.Bool().Draw(h.t, "fold") {
 		h.double = routing.New(settings())
-		for _, e := range h.log {
-			kind, data, err := routing.EncodeEvent(e)
-			if err != nil {
-				h.t.Fatal(err)
-			}
-			decoded, err := h.decoder.Decode(kind, data)
-			if err != nil {
-				h.t.Fatal(err)
-			}
-			if err := h.double.Fold(decoded); err != nil {
-				h.t.Fatal(err)
-			}
+		data, err := eventlog.Append(nil, h.log...)
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		decoded, err := h.decoder.Decode(data)
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		if err := h.double.Fold(decoded...); err != nil {
+			h.t.Fatal(err)
 		}
 		// No event carries time that passed without events, so set the clock.
 		if _, err := h.double.Apply(nil, h.now); err != nil {
@@ -252,13 +251,13 @@ func snapshot(t interface{ Fatal(...any) }, s *routing.State) []byte {
 	return b
 }
 
-func texts(t interface{ Fatal(...any) }, events []routing.Event) (out []string) {
+func texts(t interface{ Fatal(...any) }, events []eventlog.Event) (out []string) {
 	for _, e := range events {
-		kind, data, err := routing.EncodeEvent(e)
-		if err != nil || !json.Valid(data) {
-			t.Fatal(kind, err)
+		data, err := json.Marshal(e)
+		if err != nil {
+			t.Fatal(e.Kind(), err)
 		}
-		out = append(out, kind+" "+string(data))
+		out = append(out, e.Kind()+" "+string(data))
 	}
 	return out
 }

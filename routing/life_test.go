@@ -8,6 +8,7 @@ import (
 
 	"weir"
 	"weir/routing"
+	"weir/routing/eventlog"
 	"weir/routing/label"
 	"weir/routing/resource"
 )
@@ -34,7 +35,7 @@ func TestAzurePage(t *testing.T) {
 		{"key":"English","labelOperator":"equal","value":true},
 		{"key":"Skill","labelOperator":"greaterThan","value":10,"expiresAfterSeconds":300}],"labels":{"name":"John"}}`)
 	r.saw("RouterJobReceived", "RouterJobQueued", "RouterWorkerOfferIssued")
-	o := last[*routing.OfferIssuedEvent](r)
+	o := last[*eventlog.OfferIssuedEvent](r)
 	if o.ExpiresAt.Sub(o.At) != time.Minute || o.JobLabels["name"] != label.Text("John") || o.JobPriority != 1 || o.QueueID != "queue1" {
 		t.Errorf("the offer: %+v", o)
 	}
@@ -160,7 +161,7 @@ func TestSchedule(t *testing.T) {
 	r.do(routing.PutJob{ID: "early", Spec: spec}).status("early", resource.JobQueued)
 	r.now = r.now.Add(90 * 24 * time.Hour)
 	r.do(routing.Tick{}).status("late", resource.JobScheduleFailed).status("early", resource.JobCancelled)
-	if e := last[*routing.JobSchedulingFailedEvent](r); e.JobID != "late" || e.FailureReason != "Expired Job" {
+	if e := last[*eventlog.JobSchedulingFailedEvent](r); e.JobID != "late" || e.FailureReason != "Expired Job" {
 		t.Errorf("%+v", e)
 	}
 }
@@ -268,7 +269,7 @@ func TestWorkerStates(t *testing.T) {
 	r.wait(8*24*time.Hour).state("w", resource.WorkerActive).finish("k", a)
 	r.wait(7*24*time.Hour-time.Second).state("w", resource.WorkerActive)
 	r.wait(time.Second).state("w", resource.WorkerInactive)
-	last[*routing.WorkerDeregisteredEvent](r)
+	last[*eventlog.WorkerDeregisteredEvent](r)
 	// "A job lives at most 90 days", assigned ones included.
 	r.agent("w", nil).chat("old")
 	r.accept("old", "w")

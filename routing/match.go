@@ -1,6 +1,9 @@
 package routing
 
-import "time"
+import (
+	"time"
+	"weir/routing/eventlog"
+)
 
 // agenda holds what may have become possible since the last match: jobs that
 // newly want an offer and workers that newly have room. Between two commands
@@ -229,7 +232,7 @@ func (s *State) offerTo(j *job) bool {
 func (s *State) issue(j *job, w *worker) {
 	q := j.queue
 	head := s.offerHead(j, w, s.offerID())
-	s.emit(&OfferIssuedEvent{
+	s.emit(&eventlog.OfferIssuedEvent{
 		OfferHead: head, OfferData: offerData(j, w),
 		Cost: w.cost(j.ChannelID), ExpiresAt: s.now.Add(q.offerLife()),
 	})
@@ -238,15 +241,15 @@ func (s *State) issue(j *job, w *worker) {
 	}
 }
 
-func (s *State) offerHead(j *job, w *worker, offerID string) OfferHead {
-	return OfferHead{
+func (s *State) offerHead(j *job, w *worker, offerID string) eventlog.OfferHead {
+	return eventlog.OfferHead{
 		WorkerID: w.ID, JobID: j.ID, ChannelReference: j.ChannelReference,
 		ChannelID: j.ChannelID, QueueID: j.QueueID, OfferID: offerID,
 	}
 }
 
-func offerData(j *job, w *worker) OfferData {
-	return OfferData{
+func offerData(j *job, w *worker) eventlog.OfferData {
+	return eventlog.OfferData{
 		JobPriority: j.EffectivePriority(), JobLabels: j.Labels, JobTags: j.Tags,
 		WorkerLabels: w.Labels, WorkerTags: w.Tags,
 	}

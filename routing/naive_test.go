@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"weir/routing"
+	"weir/routing/eventlog"
 	"weir/routing/resource"
 )
 
@@ -63,18 +63,18 @@ func newNaive() *naive {
 }
 
 // see records an event.
-func (n *naive) see(e routing.Event) {
+func (n *naive) see(e eventlog.Event) {
 	h := e.Head()
 	n.now = h.At
 	n.seeWorker(e, h)
 	n.seeOffer(e, h)
 	n.seeJob(e, h)
 	switch e := e.(type) {
-	case *routing.QueuePutEvent:
+	case *eventlog.QueuePutEvent:
 		n.queues[e.ID] = e.Spec
-	case *routing.DistributionPutEvent:
+	case *eventlog.DistributionPutEvent:
 		n.dists[e.ID] = e.Spec
-	case *routing.DeletedEvent:
+	case *eventlog.DeletedEvent:
 		switch e.Resource {
 		case resource.Queue:
 			delete(n.queues, e.ID)
@@ -86,9 +86,9 @@ func (n *naive) see(e routing.Event) {
 	}
 }
 
-func (n *naive) seeWorker(e routing.Event, h *routing.Header) {
+func (n *naive) seeWorker(e eventlog.Event, h *eventlog.Header) {
 	switch e := e.(type) {
-	case *routing.WorkerPutEvent:
+	case *eventlog.WorkerPutEvent:
 		w := n.workers[e.WorkerID]
 		if w == nil {
 			w = &naiveWorker{id: e.WorkerID, offers: map[string]naiveLoad{}, assigned: map[string]naiveLoad{}}
@@ -96,58 +96,58 @@ func (n *naive) seeWorker(e routing.Event, h *routing.Header) {
 		}
 		w.spec = e.Spec
 		n.lowered[w.id] = w.cost(w.assigned) > w.spec.Capacity
-	case *routing.WorkerRegisteredEvent:
+	case *eventlog.WorkerRegisteredEvent:
 		w := n.workers[e.WorkerID]
 		w.active, w.since, w.reg = true, h.Seq, h.Seq
-	case *routing.WorkerDeregisteredEvent:
+	case *eventlog.WorkerDeregisteredEvent:
 		n.workers[e.WorkerID].active = false
 		n.workers[e.WorkerID].spec.AvailableForOffers = false
-	case *routing.WorkerDeletedEvent:
+	case *eventlog.WorkerDeletedEvent:
 		delete(n.workers, e.WorkerID)
 	}
 }
 
-func (n *naive) seeOffer(e routing.Event, h *routing.Header) {
-	lift := func(o routing.OfferHead) (*naiveJob, *naiveWorker) {
+func (n *naive) seeOffer(e eventlog.Event, h *eventlog.Header) {
+	lift := func(o eventlog.OfferHead) (*naiveJob, *naiveWorker) {
 		j, w := n.jobs[o.JobID], n.workers[o.WorkerID]
 		delete(j.offers, o.OfferID)
 		return j, w
 	}
 	switch e := e.(type) {
-	case *routing.OfferIssuedEvent:
+	case *eventlog.OfferIssuedEvent:
 		n.jobs[e.JobID].offers[e.OfferID] = e.WorkerID
 		n.workers[e.WorkerID].offers[e.OfferID] = naiveLoad{e.JobID, e.ChannelID, e.Cost}
 		n.last[e.QueueID] = e.WorkerID
-	case *routing.OfferAcceptedEvent:
+	case *eventlog.OfferAcceptedEvent:
 		j, w := lift(e.OfferHead)
 		w.assigned[e.AssignmentID] = w.offers[e.OfferID]
 		delete(w.offers, e.OfferID)
 		j.status = resource.JobAssigned
 		j.assignments++
-	case *routing.OfferDeclinedEvent:
+	case *eventlog.OfferDeclinedEvent:
 		j, w := lift(e.OfferHead)
 		delete(w.offers, e.OfferID)
 		j.declined[w.id] = naiveDecline{w.reg, e.RetryAt}
-	case *routing.OfferRevokedEvent:
+	case *eventlog.OfferRevokedEvent:
 		_, w := lift(e.OfferHead)
 		delete(w.offers, e.OfferID)
-	case *routing.OfferExpiredEvent:
+	case *eventlog.OfferExpiredEvent:
 		_, w := lift(e.OfferHead)
 		delete(w.offers, e.OfferID)
 	}
 }
 
-func (n *naive) seeJob(e routing.Event, h *routing.Header) {
+func (n *naive) seeJob(e eventlog.Event, h *eventlog.Header) {
 	switch e := e.(type) {
-	case *routing.JobReceivedEvent:
+	case *eventlog.JobReceivedEvent:
 		n.jobs[e.JobID] = &naiveJob{
 			id: e.JobID, spec: e.Spec, status: e.Status, requested: e.Spec.RequestedWorkerSelectors,
 			offers: map[string]string{}, declined: map[string]naiveDecline{},
 		}
-	case *routing.JobUpdatedEvent:
+	case *eventlog.JobUpdatedEvent:
 		j := n.jobs[e.JobID]
 		j.spec, j.status, j.requested = e.Spec, e.Status, e.Spec.RequestedWorkerSelectors
-	case *routing.JobQueuedEvent:
+	case *eventlog.JobQueuedEvent:
 		j := n.jobs[e.JobID]
 		j.status, j.queue, j.requested, j.attached = resource.JobQueued, e.QueueID, e.Requested, e.Attached
 		j.asks = false
@@ -155,23 +155,23 @@ func (n *naive) seeJob(e routing.Event, h *routing.Header) {
 		if j.queued == 0 {
 			j.queued = h.Seq
 		}
-	case *routing.JobWorkerSelectorsExpiredEvent:
+	case *eventlog.JobWorkerSelectorsExpiredEvent:
 		j := n.jobs[e.JobID]
 		j.requested, j.attached = n.expired(j.requested), n.expired(j.attached)
-	case *routing.JobUnassignedEvent:
+	case *eventlog.JobUnassignedEvent:
 		j := n.jobs[e.JobID]
 		n.leave(e.WorkerID, e.AssignmentID, h)
 		j.assignments--
 		if e.Suspended {
 			j.spec.MatchingMode.Kind = resource.Suspend
 		}
-	case *routing.JobCompletedEvent:
+	case *eventlog.JobCompletedEvent:
 		n.jobs[e.JobID].status = resource.JobCompleted
-	case *routing.JobClosedEvent:
+	case *eventlog.JobClosedEvent:
 		n.jobs[e.JobID].status = resource.JobClosed
 		n.jobs[e.JobID].assignments--
 		n.leave(e.WorkerID, e.AssignmentID, h)
-	case *routing.JobCancelledEvent:
+	case *eventlog.JobCancelledEvent:
 		n.jobs[e.JobID].status = resource.JobCancelled
 		n.jobs[e.JobID].assignments = 0
 		for _, w := range n.workers {
@@ -181,27 +181,27 @@ func (n *naive) seeJob(e routing.Event, h *routing.Header) {
 				}
 			}
 		}
-	case *routing.JobScoresAskedEvent:
+	case *eventlog.JobScoresAskedEvent:
 		n.jobs[e.JobID].asks = true
-	case *routing.JobScoredEvent:
+	case *eventlog.JobScoredEvent:
 		n.jobs[e.JobID].asks = false
 		n.scored = e.JobID
-	case *routing.JobScheduledEvent:
+	case *eventlog.JobScheduledEvent:
 		n.jobs[e.JobID].status = resource.JobScheduled
-	case *routing.JobWaitingForActivationEvent:
+	case *eventlog.JobWaitingForActivationEvent:
 		n.jobs[e.JobID].status = resource.JobWaitingForActivation
-	case *routing.JobClassificationFailedEvent:
+	case *eventlog.JobClassificationFailedEvent:
 		n.jobs[e.JobID].status = resource.JobClassificationFailed
-	case *routing.JobSchedulingFailedEvent:
+	case *eventlog.JobSchedulingFailedEvent:
 		n.jobs[e.JobID].status = resource.JobScheduleFailed
-	case *routing.JobDeletedEvent:
+	case *eventlog.JobDeletedEvent:
 		delete(n.jobs, e.JobID)
-	case *routing.JobForgottenEvent:
+	case *eventlog.JobForgottenEvent:
 		delete(n.jobs, e.JobID)
 	}
 }
 
-func (n *naive) leave(worker, assignment string, h *routing.Header) {
+func (n *naive) leave(worker, assignment string, h *eventlog.Header) {
 	w := n.workers[worker]
 	delete(w.assigned, assignment)
 	w.since = h.Seq

@@ -2,7 +2,6 @@ package routing
 
 import (
 	"slices"
-	"strings"
 	"testing"
 	"time"
 	"weir/routing/label"
@@ -153,40 +152,6 @@ func TestTimersFireInOrder(t *testing.T) {
 			t.Fatal("timers are left")
 		}
 	})
-}
-
-// Exactly the events of the API's catalog are public.
-func TestKindsOfEvents(t *testing.T) {
-	t.Parallel()
-	var public []string
-	d := NewDecoder()
-	for _, e := range Examples() {
-		kind, data, err := EncodeEvent(e)
-		if err != nil {
-			t.Fatal(err)
-		}
-		back, err := d.Decode(kind, data)
-		if err != nil || back.Kind() != kind {
-			t.Errorf("%s is read as %v, %v", kind, back, err)
-		}
-		if Public(e) {
-			public = append(public, strings.TrimPrefix(kind, "Router"))
-		}
-	}
-	slices.Sort(public)
-	want := strings.Fields(`JobCancelled JobClassificationFailed JobClassified JobClosed JobCompleted JobDeleted
-		JobExceptionTriggered JobQueued JobReceived JobSchedulingFailed JobUnassigned JobWaitingForActivation
-		JobWorkerSelectorsExpired WorkerDeleted WorkerDeregistered WorkerOfferAccepted WorkerOfferDeclined
-		WorkerOfferExpired WorkerOfferIssued WorkerOfferRevoked WorkerRegistered WorkerUpdated`)
-	if diff := cmp.Diff(want, public); diff != "" {
-		t.Error(diff)
-	}
-	if _, err := d.Decode("nothing", nil); err == nil {
-		t.Error("an unknown event was read")
-	}
-	if _, err := d.Decode("RouterJobQueued", []byte(`{"seq":"x"}`)); err == nil {
-		t.Error("a broken event was read")
-	}
 }
 
 // Blocked jobs are not examined again and again, even if they were created

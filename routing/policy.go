@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"time"
+	"weir/routing/eventlog"
 	"weir/routing/label"
 	"weir/routing/resource"
 
@@ -38,7 +39,7 @@ func (q *queue) offerLife() time.Duration {
 // put replaces a specification if the condition holds and the new one is valid and
 // differs. check also fills in defaults; event makes the event that stores the
 // result.
-func put[T any](s *State, old Named[T], cond If, spec T, check func(*T) error, event func(T) Event) error {
+func put[T any](s *State, old Named[T], cond If, spec T, check func(*T) error, event func(T) eventlog.Event) error {
 	if err := cond.check(old.Version, old.ChangedAt); err != nil {
 		return err
 	}
@@ -66,19 +67,23 @@ func (c PutQueue) decide(s *State) error {
 		err := q.Validate(c.ID, s.known)
 		q.Labels = q.Labels.With("Id", label.Text(c.ID))
 		return err
-	}, func(q resource.QueueSpec) Event { return &QueuePutEvent{ID: c.ID, Spec: q} })
+	}, func(q resource.QueueSpec) eventlog.Event { return &eventlog.QueuePutEvent{ID: c.ID, Spec: q} })
 }
 
 func (c PutDistribution) decide(s *State) error {
 	old, _ := s.Distribution(c.ID)
 	return put(s, old, c.If, c.Spec, func(d *resource.DistributionSpec) error { return d.Validate(c.ID) },
-		func(d resource.DistributionSpec) Event { return &DistributionPutEvent{ID: c.ID, Spec: d} })
+		func(d resource.DistributionSpec) eventlog.Event {
+			return &eventlog.DistributionPutEvent{ID: c.ID, Spec: d}
+		})
 }
 
 func (c PutClassification) decide(s *State) error {
 	old, _ := s.Classification(c.ID)
 	return put(s, old, c.If, c.Spec, func(p *resource.ClassificationSpec) error { return p.Validate(c.ID, s.known) },
-		func(p resource.ClassificationSpec) Event { return &ClassificationPutEvent{ID: c.ID, Spec: p} })
+		func(p resource.ClassificationSpec) eventlog.Event {
+			return &eventlog.ClassificationPutEvent{ID: c.ID, Spec: p}
+		})
 }
 
 func (c PutException) decide(s *State) error {
@@ -87,7 +92,7 @@ func (c PutException) decide(s *State) error {
 		err := x.Validate(c.ID, s.known)
 		x.ExceptionRules = s.withActionIDs(x.ExceptionRules)
 		return err
-	}, func(x resource.ExceptionSpec) Event { return &ExceptionPutEvent{ID: c.ID, Spec: x} })
+	}, func(x resource.ExceptionSpec) eventlog.Event { return &eventlog.ExceptionPutEvent{ID: c.ID, Spec: x} })
 }
 
 // withActionIDs returns a copy of the rules in which every action has an id.
@@ -109,7 +114,7 @@ func (s *State) withActionIDs(rules []resource.ExceptionRule) []resource.Excepti
 func (c PutPool) decide(s *State) error {
 	old, _ := s.Pool(c.ID)
 	return put(s, old, c.If, c.Spec, func(p *resource.PoolSpec) error { return p.Validate(c.ID) },
-		func(p resource.PoolSpec) Event { return &PoolPutEvent{ID: c.ID, Spec: p} })
+		func(p resource.PoolSpec) eventlog.Event { return &eventlog.PoolPutEvent{ID: c.ID, Spec: p} })
 }
 
 // known reports whether a resource exists.
@@ -143,7 +148,7 @@ func (c Delete) decide(s *State) error {
 	if err := s.deletable(c.Resource, c.ID); err != nil {
 		return err
 	}
-	s.emit(&DeletedEvent{Resource: c.Resource, ID: c.ID})
+	s.emit(&eventlog.DeletedEvent{Resource: c.Resource, ID: c.ID})
 	return nil
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"weir"
 	"weir/routing"
+	"weir/routing/eventlog"
 	"weir/routing/label"
 	"weir/routing/resource"
 )
@@ -89,7 +90,7 @@ func TestNotAfter(t *testing.T) {
 	a := r.accept("taken", "w")
 	limited("waits", 30*time.Second)
 	r.wait(29*time.Second).status("waits", resource.JobQueued).wait(2*time.Second).status("waits", resource.JobCancelled)
-	if j := r.job("waits"); j.DispositionCode != routing.ExpiredJob || last[*routing.JobCancelledEvent](r).At != start().Add(30*time.Second) {
+	if j := r.job("waits"); j.DispositionCode != routing.ExpiredJob || last[*eventlog.JobCancelledEvent](r).At != start().Add(30*time.Second) {
 		t.Errorf("%+v", j)
 	}
 	r.wait(time.Hour).status("taken", resource.JobAssigned)

@@ -10,6 +10,7 @@ import (
 
 	"weir"
 	"weir/routing"
+	"weir/routing/eventlog"
 	"weir/routing/label"
 	"weir/routing/resource"
 )
@@ -19,7 +20,7 @@ type router struct {
 	t      testing.TB
 	s      *routing.State
 	now    time.Time
-	events []routing.Event // of the last command
+	events []eventlog.Event // of the last command
 }
 
 func newRouter(t testing.TB) *router {
@@ -81,7 +82,7 @@ func (r *router) saw(kinds ...string) *router {
 }
 
 // last returns the last event of a kind among the events of the last command.
-func last[E routing.Event](r *router) E {
+func last[E eventlog.Event](r *router) E {
 	r.t.Helper()
 	for _, e := range slices.Backward(r.events) {
 		if e, ok := e.(E); ok {
@@ -178,7 +179,7 @@ func (r *router) offeredTo(job string, workers ...string) *router {
 func (r *router) accept(job, worker string) string {
 	r.t.Helper()
 	r.do(routing.AcceptOffer{WorkerID: worker, OfferID: r.offer(job, worker)})
-	return last[*routing.OfferAcceptedEvent](r).AssignmentID
+	return last[*eventlog.OfferAcceptedEvent](r).AssignmentID
 }
 
 func (r *router) offer(job, worker string) string {

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"sync"
 	"time"
+	"weir/routing/internal/codec"
 	"weir/routing/resource"
 )
 
@@ -104,10 +105,10 @@ func decodeRecords(data []byte, most int) ([][]record, error) {
 		part := data[:end]
 		data = data[end:]
 		wait.Go(func() {
-			reader := recordReader{names: map[string]string{}}
+			reader := codec.NewReader()
 			for line := range bytes.Lines(part) {
 				var r record
-				if j, ok := reader.job(line); ok {
+				if j, ok := readJob(reader, line); ok {
 					r.Job = j
 				} else if errs[i] = json.Unmarshal(line, &r); errs[i] != nil {
 					return

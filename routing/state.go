@@ -2,6 +2,7 @@ package routing
 
 import (
 	"time"
+	"weir/routing/eventlog"
 	"weir/routing/resource"
 )
 
@@ -28,10 +29,10 @@ type State struct {
 	index    index
 	timers   [timerKinds]heap
 	work     agenda
-	out      []Event // events of the running Apply
-	unserved *job    // a new job with NoWait
-	live     bool    // an Apply is running; otherwise events are being folded
-	cutting  *Cut    // the unfinished cut; copies jobs before they change
+	out      []eventlog.Event // events of the running Apply
+	unserved *job             // a new job with NoWait
+	live     bool             // an Apply is running; otherwise events are being folded
+	cutting  *Cut             // the unfinished cut; copies jobs before they change
 }
 
 // Settings are the limits that the API leaves open or that operators choose.
@@ -71,7 +72,7 @@ type stamp struct {
 	ChangedAt time.Time `json:"changedAt"`
 }
 
-func (s *stamp) touch(h *Header) { s.Version, s.ChangedAt = Version(h.Seq), h.At }
+func (s *stamp) touch(h *eventlog.Header) { s.Version, s.ChangedAt = Version(h.Seq), h.At }
 
 // workerData is the part of a worker that a snapshot keeps. Offers and
 // assignments are kept with their jobs.

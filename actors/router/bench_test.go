@@ -14,6 +14,7 @@ import (
 	"weir/persistence"
 	"weir/persistence/storetest"
 	"weir/routing"
+	"weir/routing/eventlog"
 )
 
 // BenchmarkCycle is a job's whole life through the actor, on a file with
@@ -46,13 +47,13 @@ func BenchmarkCycle(b *testing.B) {
 
 func cycle(b testing.TB, r *rig, id string) {
 	events, err := r.try(routing.PutJob{ID: id, Spec: job()})
-	offer, ok := find[*routing.OfferIssuedEvent](events)
+	offer, ok := find[*eventlog.OfferIssuedEvent](events)
 	if err != nil || !ok {
 		b.Errorf("job %s got no offer: %v", id, err)
 		return
 	}
 	events, err = r.try(routing.AcceptOffer{WorkerID: offer.WorkerID, OfferID: offer.OfferID})
-	accepted, ok := find[*routing.OfferAcceptedEvent](events)
+	accepted, ok := find[*eventlog.OfferAcceptedEvent](events)
 	if err != nil || !ok {
 		b.Errorf("the offer of job %s was not accepted: %v", id, err)
 		return
@@ -83,13 +84,13 @@ func BenchmarkWakeUp(b *testing.B) {
 	store := storetest.Open(b, "sqlite://"+filepath.Join(b.TempDir(), "weir.db"), persistence.Options{})
 	r := start(b, store, nil)
 	r.furnish(workers)
-	offers := map[string]chan *routing.OfferIssuedEvent{}
+	offers := map[string]chan *eventlog.OfferIssuedEvent{}
 	for i := range workers {
-		offers["w"+strconv.Itoa(i)] = make(chan *routing.OfferIssuedEvent, 1)
+		offers["w"+strconv.Itoa(i)] = make(chan *eventlog.OfferIssuedEvent, 1)
 	}
-	r.Watch(func(events []routing.Event) {
+	r.Watch(func(events []eventlog.Event) {
 		for _, e := range events {
-			if o, ok := e.(*routing.OfferIssuedEvent); ok {
+			if o, ok := e.(*eventlog.OfferIssuedEvent); ok {
 				offers[o.WorkerID] <- o
 			}
 		}
@@ -115,7 +116,7 @@ func BenchmarkWakeUp(b *testing.B) {
 					return
 				}
 				events, _ := r.try(routing.AcceptOffer{WorkerID: o.WorkerID, OfferID: o.OfferID})
-				a, ok := find[*routing.OfferAcceptedEvent](events)
+				a, ok := find[*eventlog.OfferAcceptedEvent](events)
 				if !ok {
 					b.Error("an offer was not accepted")
 					return

@@ -8,13 +8,14 @@ import (
 
 	"weir"
 	"weir/routing"
+	"weir/routing/eventlog"
 )
 
 // call is one request of a caller. Its functions belong to the caller. They run
 // in the actor, but never after the caller has left.
 type call struct {
 	build  func(*routing.State, time.Time) (routing.Command, error)
-	see    func(*routing.State, []routing.Event)
+	see    func(*routing.State, []eventlog.Event)
 	look   func(*routing.State, time.Time)
 	answer chan error
 	late   *time.Timer // fires when the caller has waited too long
@@ -56,7 +57,7 @@ func (c *call) left() bool {
 
 // run executes the call unless its caller has left. broken reports that the
 // state may be half changed.
-func (c *call) run(s *routing.State, now time.Time) (events []routing.Event, gone, broken bool, err error) {
+func (c *call) run(s *routing.State, now time.Time) (events []eventlog.Event, gone, broken bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.gone {

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"weir/routing"
+	"weir/routing/eventlog"
 	"weir/routing/resource"
 )
 
@@ -110,7 +110,7 @@ func addressOf(rule *resource.Rule) string {
 }
 
 // addressesOf joins the addresses of several rules.
-func addressesOf(rules []routing.AskedRule) string {
+func addressesOf(rules []eventlog.AskedRule) string {
 	var list []string
 	for i := range rules {
 		list = append(list, addressOf(&rules[i].Rule))

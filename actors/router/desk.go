@@ -9,6 +9,7 @@ import (
 
 	"weir"
 	"weir/routing"
+	"weir/routing/eventlog"
 )
 
 // mode is the state of the desk toward callers.
@@ -59,9 +60,9 @@ type (
 	}
 	restored struct {
 		state  *routing.State
-		missed []routing.Event // durable, but not passed to the watchers yet
-		seq    uint64          // the last event of the snapshot
-		size   int             // entities in the snapshot
+		missed []eventlog.Event // durable, but not passed to the watchers yet
+		seq    uint64           // the last event of the snapshot
+		size   int              // entities in the snapshot
 	}
 	impatient struct{ gen int64 }
 	stoodBy   struct{ gen int64 }

@@ -7,7 +7,7 @@ import (
 
 	"weir"
 	"weir/ops"
-	"weir/routing"
+	"weir/routing/eventlog"
 )
 
 // diary is a journal in memory, for tests with so many commits that a database
@@ -16,8 +16,8 @@ import (
 type diary struct {
 	mu    sync.Mutex
 	epoch int64
-	list  []routing.Segment
-	saved routing.Saved
+	list  []eventlog.Segment
+	saved eventlog.Saved
 	prior chan struct{} // closed once the previous group was answered
 }
 
@@ -28,7 +28,7 @@ func newDiary() *diary {
 }
 
 // Append takes a moment, during which other groups can be appended.
-func (d *diary) Append(l weir.Lease, g routing.Group, done func(error)) {
+func (d *diary) Append(l weir.Lease, g eventlog.Group, done func(error)) {
 	d.mu.Lock()
 	prior, mine := d.prior, make(chan struct{})
 	d.prior = mine
@@ -42,24 +42,24 @@ func (d *diary) Append(l weir.Lease, g routing.Group, done func(error)) {
 	}()
 }
 
-func (d *diary) write(l weir.Lease, g routing.Group) error {
+func (d *diary) write(l weir.Lease, g eventlog.Group) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	switch {
 	case l.Epoch != d.epoch:
 		return weir.ErrLeaseLost
 	case g.Segments[0].First != d.saved.Last+1:
-		return routing.ErrGap
+		return eventlog.ErrGap
 	}
 	d.list = append(d.list, g.Segments...)
 	d.saved.Last = g.Segments[len(g.Segments)-1].Last
 	return nil
 }
 
-func (d *diary) Segments(_ context.Context, after uint64, limit int) ([]routing.Segment, error) {
+func (d *diary) Segments(_ context.Context, after uint64, limit int) ([]eventlog.Segment, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	var out []routing.Segment
+	var out []eventlog.Segment
 	for _, s := range d.list {
 		if s.First > after && len(out) < limit {
 			out = append(out, s)
@@ -78,7 +78,7 @@ func (d *diary) SaveSnapshot(_ context.Context, l weir.Lease, seq uint64, data [
 	return nil
 }
 
-func (d *diary) LoadSnapshot(context.Context) (routing.Saved, error) {
+func (d *diary) LoadSnapshot(context.Context) (eventlog.Saved, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.saved, nil

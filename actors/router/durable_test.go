@@ -16,6 +16,7 @@ import (
 	"weir/ops"
 	"weir/persistence/storetest"
 	"weir/routing"
+	"weir/routing/eventlog"
 )
 
 // later runs do in the background and sends its error.
@@ -36,7 +37,7 @@ func TestNothingIsAheadOfTheJournal(t *testing.T) {
 		synctest.Wait()
 		var mu sync.Mutex
 		var told []string
-		r.Watch(func(events []routing.Event) {
+		r.Watch(func(events []eventlog.Event) {
 			mu.Lock()
 			defer mu.Unlock()
 			for _, e := range events {
@@ -120,7 +121,7 @@ func TestWhatWasWrittenUnknownIsTold(t *testing.T) {
 		r := start(t, store, nil)
 		var mu sync.Mutex
 		var told []uint64
-		r.Watch(func(events []routing.Event) {
+		r.Watch(func(events []eventlog.Event) {
 			mu.Lock()
 			defer mu.Unlock()
 			for _, e := range events {

@@ -12,6 +12,7 @@ import (
 
 	"weir/events"
 	"weir/routing"
+	"weir/routing/eventlog"
 	"weir/routing/resource"
 )
 
@@ -191,13 +192,13 @@ func (f *functions) emit(ctx context.Context, d *functionData) {
 }
 
 // changed forgets the functions of a policy that was changed or deleted.
-func (f *functions) changed(e routing.Event) {
+func (f *functions) changed(e eventlog.Event) {
 	switch e := e.(type) {
-	case *routing.DistributionPutEvent:
+	case *eventlog.DistributionPutEvent:
 		f.failing.forget(resource.Distribution, e.ID)
-	case *routing.ClassificationPutEvent:
+	case *eventlog.ClassificationPutEvent:
 		f.failing.forget(resource.Classification, e.ID)
-	case *routing.DeletedEvent:
+	case *eventlog.DeletedEvent:
 		f.failing.forget(e.Resource, e.ID)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"weir/routing"
+	"weir/routing/eventlog"
 	"weir/routing/label"
 	"weir/routing/resource"
 )
@@ -114,15 +115,15 @@ func (t *turns) next(ctx context.Context, at string) (a ask, ok bool) {
 
 // see starts processing an event that asks for results. It reads the state here
 // and does not keep it.
-func (f *functions) see(gen int64, s *routing.State, e routing.Event) {
+func (f *functions) see(gen int64, s *routing.State, e eventlog.Event) {
 	asked := time.Now()
 	switch e := e.(type) {
-	case *routing.JobRulesAskedEvent:
+	case *eventlog.JobRulesAskedEvent:
 		j, _ := s.Job(e.JobID)
 		f.add(&f.rulings, ask{gen, addressesOf(e.Rules), asked, func(ctx context.Context, asked time.Time) routing.Command {
 			return f.rules(ctx, e, j.ClassificationPolicyID, asked)
 		}})
-	case *routing.JobScoresAskedEvent:
+	case *eventlog.JobScoresAskedEvent:
 		workers := make([]map[string]label.Value, len(e.Workers))
 		for i, id := range e.Workers {
 			w, _ := s.Worker(id)
@@ -155,7 +156,7 @@ func (f *functions) supply(ctx context.Context, gen int64, c routing.Command) {
 // rules evaluates concurrently all rules that a classification waits for. A
 // rule that fails, or a turn that comes too late, fails the classification;
 // otherwise a function that hangs would block all jobs.
-func (f *functions) rules(ctx context.Context, e *routing.JobRulesAskedEvent, policy string, asked time.Time) routing.Command {
+func (f *functions) rules(ctx context.Context, e *eventlog.JobRulesAskedEvent, policy string, asked time.Time) routing.Command {
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	if time.Since(asked) > turnWithin {
 		cancel()
@@ -165,7 +166,7 @@ func (f *functions) rules(ctx context.Context, e *routing.JobRulesAskedEvent, po
 	body.labels("job", e.Labels)
 	text := body.end()
 	results := make([]routing.Result, len(e.Rules))
-	failures := make([]*routing.Failure, len(e.Rules))
+	failures := make([]*eventlog.Failure, len(e.Rules))
 	var wait sync.WaitGroup
 	for i := range e.Rules {
 		wait.Go(func() {
@@ -175,7 +176,7 @@ func (f *functions) rules(ctx context.Context, e *routing.JobRulesAskedEvent, po
 			}
 			f.served(used{resource.Classification, policy, addressOf(&e.Rules[i].Rule)}, err)
 			if err != nil {
-				failures[i] = &routing.Failure{Code: "FunctionFailed", Message: err.Error(), Target: e.Rules[i].Path}
+				failures[i] = &eventlog.Failure{Code: "FunctionFailed", Message: err.Error(), Target: e.Rules[i].Path}
 			}
 		})
 	}
@@ -206,7 +207,7 @@ func valueOf(answer []byte) (label.Value, error) {
 
 // scores requests scores for workers, one or several per call. A worker without
 // a score gets 0; the error gives the reason.
-func (f *functions) scores(ctx context.Context, e *routing.JobScoresAskedEvent, workers []map[string]label.Value, asked time.Time) (_ routing.Command, first error) {
+func (f *functions) scores(ctx context.Context, e *eventlog.JobScoresAskedEvent, workers []map[string]label.Value, asked time.Time) (_ routing.Command, first error) {
 	ctx, cancel := context.WithDeadline(ctx, asked.Add(answerWithin))
 	defer cancel()
 	size := 1
@@ -242,7 +243,7 @@ func (f *functions) scores(ctx context.Context, e *routing.JobScoresAskedEvent, 
 
 // score returns the scores of some workers in their order, or none after a
 // failure.
-func (f *functions) score(ctx context.Context, e *routing.JobScoresAskedEvent, ids []string, workers []map[string]label.Value) ([]float64, error) {
+func (f *functions) score(ctx context.Context, e *eventlog.JobScoresAskedEvent, ids []string, workers []map[string]label.Value) ([]float64, error) {
 	batch := e.Options != nil && e.Options.IsBatchScoringEnabled
 	answer, err := f.call(ctx, &e.Rule, scoreRequest(e, workers, batch))
 	if err != nil {
@@ -272,7 +273,7 @@ func (f *functions) score(ctx context.Context, e *routing.JobScoresAskedEvent, i
 
 // scoreRequest builds the body for a scoring function: the job's labels and
 // selectors unless the policy omits them, and one worker or several.
-func scoreRequest(e *routing.JobScoresAskedEvent, workers []map[string]label.Value, batch bool) []byte {
+func scoreRequest(e *eventlog.JobScoresAskedEvent, workers []map[string]label.Value, batch bool) []byte {
 	wants := func(parameter string) bool {
 		if e.Options == nil || len(e.Options.ScoringParameters) == 0 {
 			return true

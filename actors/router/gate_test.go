@@ -9,6 +9,7 @@ import (
 	"weir/actors/router"
 	"weir/ops"
 	"weir/routing"
+	"weir/routing/eventlog"
 )
 
 // verdict is the fate of a group at a gate.
@@ -52,7 +53,7 @@ func (g *gate) set(judge func(n int) verdict) {
 // always returns the same verdict for all groups.
 func always(v verdict) func(int) verdict { return func(int) verdict { return v } }
 
-func (g *gate) Append(l weir.Lease, group routing.Group, done func(error)) {
+func (g *gate) Append(l weir.Lease, group eventlog.Group, done func(error)) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.n++
@@ -91,11 +92,11 @@ func (g *gate) open() {
 }
 
 // learn folds a written group into the expected state.
-func (g *gate) learn(group routing.Group) {
+func (g *gate) learn(group eventlog.Group) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, s := range group.Segments {
-		events, err := routing.NewDecoder().DecodeEvents(s.Data)
+		events, err := eventlog.NewDecoder().Decode(s.Data)
 		if err == nil {
 			err = g.truth.Fold(events...)
 		}

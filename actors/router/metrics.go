@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"weir/routing"
+	"weir/routing/eventlog"
 )
 
 const (
@@ -85,9 +86,9 @@ func (m *Metrics) committed(g *group) {
 	m.events.Add(float64(len(g.events)))
 	for _, e := range g.events {
 		switch e.(type) {
-		case *routing.OfferIssuedEvent:
+		case *eventlog.OfferIssuedEvent:
 			m.matches.Inc()
-		case *routing.OfferExpiredEvent:
+		case *eventlog.OfferExpiredEvent:
 			m.expired.Inc()
 		}
 	}

@@ -22,11 +22,12 @@ import (
 	"weir/events"
 	"weir/ops"
 	"weir/routing"
+	"weir/routing/eventlog"
 )
 
 // Store is the part of the store that the router uses.
 type Store interface {
-	routing.Journal
+	eventlog.Store
 	ops.RoleLeaser
 }
 
@@ -60,7 +61,7 @@ type Options struct {
 	SnapshotEvery  time.Duration
 	// Watch is like [Router.Watch], from the very first commit on; it may be
 	// nil.
-	Watch func([]routing.Event)
+	Watch func([]eventlog.Event)
 	// System runs the actor; nil: one of its own.
 	System *actor.ActorSystem
 	// Middleware wraps the actor's Receive; tests inject faults with it.

@@ -16,6 +16,7 @@ import (
 	"weir/ops"
 	"weir/persistence/storetest"
 	"weir/routing"
+	"weir/routing/eventlog"
 	"weir/routing/resource"
 )
 
@@ -101,7 +102,7 @@ type large struct {
 	most atomic.Int64
 }
 
-func (s *large) Append(l weir.Lease, g routing.Group, done func(error)) {
+func (s *large) Append(l weir.Lease, g eventlog.Group, done func(error)) {
 	n := int64(g.Segments[len(g.Segments)-1].Last - g.Segments[0].First + 1)
 	s.most.Store(max(s.most.Load(), n))
 	s.Store.Append(l, g, done)

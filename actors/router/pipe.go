@@ -8,14 +8,14 @@ import (
 	"weir"
 	"weir/events"
 	"weir/internal/failpoint"
-	"weir/routing"
+	"weir/routing/eventlog"
 )
 
 // pipe carries events to the journal: applied events collect in the open group
 // while earlier groups are being written.
 type pipe struct {
 	durable uint64 // the last event that is durable
-	current []routing.Event
+	current []eventlog.Event
 	ahead   []group // passed to the scribe and not durable, in order
 	events  int     // applied and not durable
 	asked   bool    // a flush message is pending
@@ -24,14 +24,14 @@ type pipe struct {
 
 // group is a set of events that become durable as one.
 type group struct {
-	events []routing.Event
+	events []eventlog.Event
 	begun  time.Time
 }
 
 func (g *group) last() uint64 { return g.events[len(g.events)-1].Head().Seq }
 
 // collect adds applied events to the open group.
-func (d *desk) collect(list []routing.Event) {
+func (d *desk) collect(list []eventlog.Event) {
 	d.pipe.current = append(d.pipe.current, list...)
 	d.pipe.events += len(list)
 }
@@ -66,7 +66,7 @@ func (d *desk) handOver() {
 		return
 	}
 	g := group{p.current, time.Now()}
-	p.current = make([]routing.Event, 0, len(g.events)) // watchers keep the old slice
+	p.current = make([]eventlog.Event, 0, len(g.events)) // watchers keep the old slice
 	p.ahead = append(p.ahead, g)
 	p.scribe <- g // never blocks: the capacity is groupsAhead
 	d.cut(g.last())
@@ -136,18 +136,18 @@ func (r *Router) scribe(ctx context.Context, gen int64, in <-chan group, l weir.
 
 // encode converts a group to the form of the journal: segments of bounded size
 // with at least one event each, and the public events.
-func encode(list []routing.Event) (routing.Group, error) {
-	var out routing.Group
+func encode(list []eventlog.Event) (eventlog.Group, error) {
+	var out eventlog.Group
 	data := make([]byte, 0, min(segmentBytes, usualBytes*len(list)))
 	first := list[0].Head().Seq
 	for i, e := range list {
 		var err error
-		if data, err = routing.AppendEvents(data, e); err != nil {
+		if data, err = eventlog.Append(data, e); err != nil {
 			return out, err
 		}
 		if i == len(list)-1 || len(data) >= segmentBytes {
 			seq := e.Head().Seq
-			out.Segments = append(out.Segments, routing.Segment{First: first, Last: seq, Data: slices.Clip(data)})
+			out.Segments = append(out.Segments, eventlog.Segment{First: first, Last: seq, Data: slices.Clip(data)})
 			first, data = seq+1, data[len(data):]
 		}
 	}
@@ -156,10 +156,10 @@ func encode(list []routing.Event) (routing.Group, error) {
 	return out, err
 }
 
-func publicEvents(list []routing.Event) ([]events.Event, error) {
+func publicEvents(list []eventlog.Event) ([]events.Event, error) {
 	out := make([]events.Event, 0, len(list))
 	for _, e := range list {
-		if !routing.Public(e) {
+		if !eventlog.Public(e) {
 			continue
 		}
 		p, err := Announce(e)

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"weir/events"
-	"weir/routing"
+	"weir/routing/eventlog"
 	"weir/routing/resource"
 )
 
@@ -15,7 +15,7 @@ const source = "router"
 
 // Announce returns the API event for an event of the engine. Members that are
 // published under two names appear under both.
-func Announce(e routing.Event) (events.Event, error) {
+func Announce(e eventlog.Event) (events.Event, error) {
 	o := newObject()
 	subject, ok := tellJob(&o, e)
 	if !ok {
@@ -30,46 +30,46 @@ func Announce(e routing.Event) (events.Event, error) {
 	return events.Event{Type: "Microsoft.Communication." + e.Kind(), Source: source, Subject: subject, At: e.Head().At, Data: o.end()}, nil
 }
 
-func tellJob(o *object, e routing.Event) (subject string, ok bool) {
+func tellJob(o *object, e eventlog.Event) (subject string, ok bool) {
 	switch e := e.(type) {
-	case *routing.JobReceivedEvent:
+	case *eventlog.JobReceivedEvent:
 		subject = o.job(&e.JobHead, "", "")
 		o.received(e)
-	case *routing.JobClassifiedEvent:
+	case *eventlog.JobClassifiedEvent:
 		subject = o.job(&e.JobHead, "/queue/", e.QueueID)
 		o.text("classificationPolicyId", e.ClassificationPolicyID)
 		o.integer("priority", e.Priority)
 		o.selectors("attachedWorkerSelectors", e.Attached)
 		o.queue("queueInfo", &e.Queue)
 		o.queue("queueDetails", &e.Queue)
-	case *routing.JobClassificationFailedEvent:
+	case *eventlog.JobClassificationFailedEvent:
 		subject = o.job(&e.JobHead, "/classificationpolicy/", e.ClassificationPolicyID)
 		o.text("classificationPolicyId", e.ClassificationPolicyID)
 		o.failures(e.Errors)
-	case *routing.JobQueuedEvent:
+	case *eventlog.JobQueuedEvent:
 		subject = o.job(&e.JobHead, "/queue/", e.QueueID)
 		o.wants(e.Priority, e.Requested, e.Attached)
-	case *routing.JobExceptionTriggeredEvent:
+	case *eventlog.JobExceptionTriggeredEvent:
 		subject = o.job(&e.JobHead, "/exceptionrule/", e.RuleKey)
 		o.text("ruleKey", e.RuleKey)
 		o.text("exceptionRuleId", e.RuleID)
-	case *routing.JobWorkerSelectorsExpiredEvent:
+	case *eventlog.JobWorkerSelectorsExpiredEvent:
 		subject = o.job(&e.JobHead, "/queue/", e.QueueID)
 		o.selectors("requestedWorkerSelectorsExpired", e.Requested)
 		o.selectors("expiredRequestedWorkerSelectors", e.Requested)
 		o.selectors("attachedWorkerSelectorsExpired", e.Attached)
 		o.selectors("expiredAttachedWorkerSelectors", e.Attached)
-	case *routing.JobWaitingForActivationEvent:
+	case *eventlog.JobWaitingForActivationEvent:
 		subject = o.job(&e.JobHead, "", "")
 		o.wants(e.Priority, e.Requested, e.Attached)
 		o.scheduled(e.ScheduledAt)
 		o.truth("unavailableForMatching", true)
-	case *routing.JobSchedulingFailedEvent:
+	case *eventlog.JobSchedulingFailedEvent:
 		subject = o.job(&e.JobHead, "", "")
 		o.wants(e.Priority, e.Requested, e.Attached)
 		o.scheduled(e.ScheduledAt)
 		o.text("failureReason", e.FailureReason)
-	case *routing.JobDeletedEvent:
+	case *eventlog.JobDeletedEvent:
 		subject = o.job(&e.JobHead, "", "")
 	default:
 		return tellEnd(o, e)
@@ -78,19 +78,19 @@ func tellJob(o *object, e routing.Event) (subject string, ok bool) {
 }
 
 // tellEnd writes the events of jobs that leave their worker or end.
-func tellEnd(o *object, e routing.Event) (subject string, ok bool) {
+func tellEnd(o *object, e eventlog.Event) (subject string, ok bool) {
 	switch e := e.(type) {
-	case *routing.JobUnassignedEvent:
+	case *eventlog.JobUnassignedEvent:
 		subject = o.job(&e.JobHead, "/assignment/", e.AssignmentID)
 		o.assignment(e.AssignmentID, e.WorkerID)
-	case *routing.JobCompletedEvent:
+	case *eventlog.JobCompletedEvent:
 		subject = o.job(&e.JobHead, "/assignment/", e.AssignmentID)
 		o.assignment(e.AssignmentID, e.WorkerID)
-	case *routing.JobClosedEvent:
+	case *eventlog.JobClosedEvent:
 		subject = o.job(&e.JobHead, "/assignment/", e.AssignmentID)
 		o.assignment(e.AssignmentID, e.WorkerID)
 		o.optional("dispositionCode", e.DispositionCode)
-	case *routing.JobCancelledEvent:
+	case *eventlog.JobCancelledEvent:
 		subject = o.job(&e.JobHead, "/disposition/", e.DispositionCode)
 		o.optional("note", e.Note)
 		o.text("dispositionCode", e.DispositionCode)
@@ -100,22 +100,22 @@ func tellEnd(o *object, e routing.Event) (subject string, ok bool) {
 	return subject, true
 }
 
-func tellOffer(o *object, e routing.Event) (subject string, ok bool) {
+func tellOffer(o *object, e eventlog.Event) (subject string, ok bool) {
 	switch e := e.(type) {
-	case *routing.OfferIssuedEvent:
+	case *eventlog.OfferIssuedEvent:
 		subject = o.offer(&e.OfferHead)
 		o.instant("offerTimeUtc", "offeredOn", e.At)
 		o.instant("expiryTimeUtc", "expiresOn", e.ExpiresAt)
 		o.pair(&e.OfferData)
-	case *routing.OfferAcceptedEvent:
+	case *eventlog.OfferAcceptedEvent:
 		subject = o.offer(&e.OfferHead)
 		o.text("assignmentId", e.AssignmentID)
 		o.pair(&e.OfferData)
-	case *routing.OfferDeclinedEvent:
+	case *eventlog.OfferDeclinedEvent:
 		subject = o.offer(&e.OfferHead)
-	case *routing.OfferRevokedEvent:
+	case *eventlog.OfferRevokedEvent:
 		subject = o.offer(&e.OfferHead)
-	case *routing.OfferExpiredEvent:
+	case *eventlog.OfferExpiredEvent:
 		subject = o.offer(&e.OfferHead)
 	default:
 		return "", false
@@ -123,20 +123,20 @@ func tellOffer(o *object, e routing.Event) (subject string, ok bool) {
 	return subject, true
 }
 
-func tellWorker(o *object, e routing.Event) (subject string, ok bool) {
+func tellWorker(o *object, e eventlog.Event) (subject string, ok bool) {
 	var id string
 	switch e := e.(type) {
-	case *routing.WorkerRegisteredEvent:
+	case *eventlog.WorkerRegisteredEvent:
 		id = e.WorkerID
 		o.worker(id, &e.WorkerInfo)
-	case *routing.WorkerUpdatedEvent:
+	case *eventlog.WorkerUpdatedEvent:
 		id = e.WorkerID
 		o.worker(id, &e.WorkerInfo)
 		o.texts("updatedWorkerProperties", e.Updated)
-	case *routing.WorkerDeregisteredEvent:
+	case *eventlog.WorkerDeregisteredEvent:
 		id = e.WorkerID
 		o.text("workerId", id)
-	case *routing.WorkerDeletedEvent:
+	case *eventlog.WorkerDeletedEvent:
 		id = e.WorkerID
 		o.worker(id, &e.WorkerInfo)
 	default:
@@ -146,7 +146,7 @@ func tellWorker(o *object, e routing.Event) (subject string, ok bool) {
 }
 
 // job writes the members common to the events of jobs.
-func (o *object) job(h *routing.JobHead, part, id string) (subject string) {
+func (o *object) job(h *eventlog.JobHead, part, id string) (subject string) {
 	o.text("jobId", h.JobID)
 	o.text("channelReference", h.ChannelReference)
 	o.text("channelId", h.ChannelID)
@@ -156,7 +156,7 @@ func (o *object) job(h *routing.JobHead, part, id string) (subject string) {
 	return "job/" + h.JobID + "/channel/" + h.ChannelID + part + id
 }
 
-func (o *object) received(e *routing.JobReceivedEvent) {
+func (o *object) received(e *eventlog.JobReceivedEvent) {
 	s := &e.Spec
 	o.text("jobStatus", capital(string(e.Status)))
 	o.optional("classificationPolicyId", s.ClassificationPolicyID)
@@ -186,7 +186,7 @@ func (o *object) assignment(id, worker string) {
 }
 
 // offer writes the members common to the events of offers.
-func (o *object) offer(h *routing.OfferHead) (subject string) {
+func (o *object) offer(h *eventlog.OfferHead) (subject string) {
 	o.text("workerId", h.WorkerID)
 	o.text("jobId", h.JobID)
 	o.text("channelReference", h.ChannelReference)
@@ -196,7 +196,7 @@ func (o *object) offer(h *routing.OfferHead) (subject string) {
 	return "worker/" + h.WorkerID + "/job/" + h.JobID
 }
 
-func (o *object) pair(d *routing.OfferData) {
+func (o *object) pair(d *eventlog.OfferData) {
 	o.integer("jobPriority", d.JobPriority)
 	o.labels("jobLabels", d.JobLabels)
 	o.labels("jobTags", d.JobTags)
@@ -204,10 +204,10 @@ func (o *object) pair(d *routing.OfferData) {
 	o.labels("workerTags", d.WorkerTags)
 }
 
-func (o *object) worker(id string, w *routing.WorkerInfo) {
+func (o *object) worker(id string, w *eventlog.WorkerInfo) {
 	o.text("workerId", id)
 	o.integer("totalCapacity", w.TotalCapacity)
-	list(o, "queueAssignments", w.Queues, func(q *object, info *routing.QueueInfo) { q.queueInfo(info) })
+	list(o, "queueAssignments", w.Queues, func(q *object, info *eventlog.QueueInfo) { q.queueInfo(info) })
 	list(o, "channelConfigurations", w.Channels, func(c *object, channel *resource.Channel) {
 		c.text("channelId", channel.ChannelID)
 		c.integer("capacityCostPerJob", channel.CapacityCostPerJob)
@@ -219,21 +219,21 @@ func (o *object) worker(id string, w *routing.WorkerInfo) {
 	o.labels("tags", w.Tags)
 }
 
-func (o *object) queue(k string, q *routing.QueueInfo) {
+func (o *object) queue(k string, q *eventlog.QueueInfo) {
 	o.key(k)
 	o.b = append(o.b, '{')
 	o.queueInfo(q)
 	o.b = append(o.b, '}')
 }
 
-func (o *object) queueInfo(q *routing.QueueInfo) {
+func (o *object) queueInfo(q *eventlog.QueueInfo) {
 	o.text("id", q.ID)
 	o.optional("name", q.Name)
 	o.labels("labels", q.Labels)
 }
 
-func (o *object) failures(errs []routing.Failure) {
-	list(o, "errors", errs, func(f *object, failure *routing.Failure) {
+func (o *object) failures(errs []eventlog.Failure) {
+	list(o, "errors", errs, func(f *object, failure *eventlog.Failure) {
 		f.text("code", failure.Code)
 		f.text("message", failure.Message)
 		f.text("target", failure.Target)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"weir/routing"
+	"weir/routing/eventlog"
 	"weir/routing/resource"
 )
 
@@ -105,9 +106,9 @@ func runRaces(t *testing.T, failing bool) {
 	var clock atomic.Int64
 	all := map[string]*race{}
 	var mu sync.Mutex
-	r.Watch(func(events []routing.Event) {
+	r.Watch(func(events []eventlog.Event) {
 		for _, e := range events {
-			if e, ok := e.(*routing.OfferExpiredEvent); ok {
+			if e, ok := e.(*eventlog.OfferExpiredEvent); ok {
 				mu.Lock()
 				x := all[e.JobID]
 				mu.Unlock()
@@ -183,7 +184,7 @@ func prepare(t *testing.T, r *rig, clock *atomic.Int64, i int) *race {
 	spec := job()
 	spec.QueueID = q
 	for _, e := range r.do(routing.PutJob{ID: x.id, Spec: spec}) {
-		if o, ok := e.(*routing.OfferIssuedEvent); ok {
+		if o, ok := e.(*eventlog.OfferIssuedEvent); ok {
 			x.offers[number(o.WorkerID)] = o.OfferID
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"weir/actors/supervise"
 	"weir/internal/backoff"
 	"weir/routing"
+	"weir/routing/eventlog"
 )
 
 // load starts a task that acquires the role and builds the state.
@@ -119,7 +120,7 @@ func (r *Router) restore(ctx context.Context, l weir.Lease, h heard) (out restor
 
 // unpack returns the state of a snapshot, or an empty state if there is none
 // yet.
-func unpack(saved routing.Saved, settings routing.Settings) (*routing.State, error) {
+func unpack(saved eventlog.Saved, settings routing.Settings) (*routing.State, error) {
 	s := routing.New(settings)
 	if len(saved.Data) > 0 {
 		var err error
@@ -135,7 +136,7 @@ func unpack(saved routing.Saved, settings routing.Settings) (*routing.State, err
 
 // replay folds the journal after the state. The next segments are read and
 // decoded, which takes most of the time, while earlier ones are folded.
-func (r *Router) replay(ctx context.Context, s *routing.State, h heard) (missed []routing.Event, err error) {
+func (r *Router) replay(ctx context.Context, s *routing.State, h heard) (missed []eventlog.Event, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	chunks := make(chan decoded, 1)
 	go r.readAhead(ctx, s.Seq(), chunks)
@@ -165,7 +166,7 @@ func (r *Router) replay(ctx context.Context, s *routing.State, h heard) (missed 
 
 // decoded holds the events of consecutive segments.
 type decoded struct {
-	segments [][]routing.Event
+	segments [][]eventlog.Event
 	err      error
 }
 
@@ -173,19 +174,19 @@ type decoded struct {
 // an error.
 func (r *Router) readAhead(ctx context.Context, after uint64, chunks chan<- decoded) {
 	defer close(chunks)
-	decoder := routing.NewDecoder()
+	decoder := eventlog.NewDecoder()
 	for ctx.Err() == nil {
 		list, err := r.o.Store.Segments(ctx, after, segmentsRead)
 		if err == nil && len(list) == 0 {
 			return
 		}
-		c := decoded{make([][]routing.Event, len(list)), err}
+		c := decoded{make([][]eventlog.Event, len(list)), err}
 		errs := make([]error, len(list))
 		var wait sync.WaitGroup
 		for part := range decodersMost {
 			wait.Go(func() {
 				for i := part; i < len(list); i += decodersMost {
-					if c.segments[i], errs[i] = decoder.DecodeEvents(list[i].Data); errs[i] != nil {
+					if c.segments[i], errs[i] = decoder.Decode(list[i].Data); errs[i] != nil {
 						errs[i] = fmt.Errorf("the router's journal from event %d: %w", list[i].First, errs[i])
 					}
 				}

@@ -13,6 +13,7 @@ import (
 	"weir/actors/router"
 	"weir/persistence/storetest"
 	"weir/routing"
+	"weir/routing/eventlog"
 	"weir/routing/resource"
 )
 
@@ -113,7 +114,7 @@ func live(r *rig, seed uint64, life int, dead <-chan struct{}) (answered uint64)
 }
 
 // something performs one random operation on existing resources.
-func something(ctx context.Context, r *router.Router, random *rand.Rand, id string) (events []routing.Event, err error) {
+func something(ctx context.Context, r *router.Router, random *rand.Rand, id string) (events []eventlog.Event, err error) {
 	var jobs, offers, assigned []string
 	view := func(s *routing.State) {
 		for _, job := range s.IDs(resource.Job, "", 1000) {

@@ -11,6 +11,7 @@ import (
 	"weir"
 	"weir/actors/router"
 	"weir/routing"
+	"weir/routing/eventlog"
 	"weir/routing/label"
 	"weir/routing/resource"
 )
@@ -37,7 +38,7 @@ func start(t testing.TB, store router.Store, change func(*router.Options)) *rig 
 }
 
 // do applies a command and returns its events.
-func (r *rig) do(c routing.Command) []routing.Event {
+func (r *rig) do(c routing.Command) []eventlog.Event {
 	r.t.Helper()
 	events, err := r.try(c)
 	if err != nil {
@@ -46,13 +47,13 @@ func (r *rig) do(c routing.Command) []routing.Event {
 	return events
 }
 
-func (r *rig) try(c routing.Command) (events []routing.Event, err error) {
+func (r *rig) try(c routing.Command) (events []eventlog.Event, err error) {
 	return do(context.Background(), r.Router, c)
 }
 
-func do(ctx context.Context, r *router.Router, c routing.Command) (events []routing.Event, err error) {
+func do(ctx context.Context, r *router.Router, c routing.Command) (events []eventlog.Event, err error) {
 	err = r.Do(ctx, func(*routing.State, time.Time) (routing.Command, error) { return c, nil },
-		func(_ *routing.State, list []routing.Event) { events = list })
+		func(_ *routing.State, list []eventlog.Event) { events = list })
 	return events, err
 }
 
@@ -93,7 +94,7 @@ func job() resource.JobSpec {
 }
 
 // find returns the first event of a type.
-func find[E routing.Event](events []routing.Event) (e E, ok bool) {
+func find[E eventlog.Event](events []eventlog.Event) (e E, ok bool) {
 	for _, event := range events {
 		if e, ok = event.(E); ok {
 			return e, true
@@ -103,9 +104,9 @@ func find[E routing.Event](events []routing.Event) (e E, ok bool) {
 }
 
 // apply builds and applies a command.
-func apply(ctx context.Context, r *router.Router, build func(*routing.State) routing.Command, events *[]routing.Event) error {
+func apply(ctx context.Context, r *router.Router, build func(*routing.State) routing.Command, events *[]eventlog.Event) error {
 	return r.Do(ctx, func(s *routing.State, _ time.Time) (routing.Command, error) { return build(s), nil },
-		func(_ *routing.State, list []routing.Event) { *events = list })
+		func(_ *routing.State, list []eventlog.Event) { *events = list })
 }
 
 // stopped reports whether an error means that the router no longer answers.

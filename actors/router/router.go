@@ -15,6 +15,7 @@ import (
 	"weir/actors/supervise"
 	"weir/ops"
 	"weir/routing"
+	"weir/routing/eventlog"
 )
 
 // Router is the running router, the interface for the rest of the program. Its
@@ -76,7 +77,7 @@ func Start(o Options) (*Router, error) {
 }
 
 // Do implements [routing.Engine].
-func (r *Router) Do(ctx context.Context, build func(*routing.State, time.Time) (routing.Command, error), see func(*routing.State, []routing.Event)) error {
+func (r *Router) Do(ctx context.Context, build func(*routing.State, time.Time) (routing.Command, error), see func(*routing.State, []eventlog.Event)) error {
 	c := r.newCall()
 	c.build, c.see = build, see
 	return r.ask(ctx, c)
@@ -94,7 +95,7 @@ func (r *Router) View(ctx context.Context, see func(*routing.State, time.Time)) 
 // store's reply was lost or late are delivered after the journal was read again.
 // The function must not block. It may keep the events and must not change them.
 // A watch ends only with the router.
-func (r *Router) Watch(see func([]routing.Event)) { r.watchers.add(see) }
+func (r *Router) Watch(see func([]eventlog.Event)) { r.watchers.add(see) }
 
 // heard is how much of the journal the watchers have received. Only the desk
 // uses it, one instance after the other.
@@ -105,13 +106,13 @@ type heard struct {
 
 type watchers struct {
 	mu   sync.Mutex
-	list atomic.Pointer[[]func([]routing.Event)]
+	list atomic.Pointer[[]func([]eventlog.Event)]
 }
 
-func (w *watchers) add(see func([]routing.Event)) {
+func (w *watchers) add(see func([]eventlog.Event)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	var list []func([]routing.Event)
+	var list []func([]eventlog.Event)
 	if old := w.list.Load(); old != nil {
 		list = slices.Clone(*old)
 	}
@@ -119,7 +120,7 @@ func (w *watchers) add(see func([]routing.Event)) {
 	w.list.Store(&list)
 }
 
-func (w *watchers) tell(events []routing.Event) {
+func (w *watchers) tell(events []eventlog.Event) {
 	if list := w.list.Load(); list != nil {
 		for _, see := range *list {
 			see(events)

@@ -16,6 +16,7 @@ import (
 	"weir/persistence"
 	"weir/persistence/storetest"
 	"weir/routing"
+	"weir/routing/eventlog"
 )
 
 // fill creates that many jobs, many concurrently.
@@ -118,11 +119,11 @@ type slowStore struct {
 	begun chan struct{}
 }
 
-func (s *slowStore) LoadSnapshot(ctx context.Context) (routing.Saved, error) {
+func (s *slowStore) LoadSnapshot(ctx context.Context) (eventlog.Saved, error) {
 	close(s.begun)
 	select {
 	case <-ctx.Done():
-		return routing.Saved{}, ctx.Err()
+		return eventlog.Saved{}, ctx.Err()
 	case <-time.After(8 * time.Second):
 		return s.Store.LoadSnapshot(ctx)
 	}

@@ -9,6 +9,7 @@ import (
 	"weir/persistence"
 	"weir/persistence/storetest"
 	"weir/routing"
+	"weir/routing/eventlog"
 	"weir/routing/label"
 	"weir/routing/resource"
 )
@@ -20,9 +21,9 @@ const (
 )
 
 // watch returns a channel of the kinds of events as they are announced.
-func watch() (kinds chan string, tell func([]routing.Event)) {
+func watch() (kinds chan string, tell func([]eventlog.Event)) {
 	kinds = make(chan string, 1000)
-	return kinds, func(events []routing.Event) {
+	return kinds, func(events []eventlog.Event) {
 		for _, e := range events {
 			kinds <- e.Kind()
 		}

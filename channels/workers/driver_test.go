@@ -12,6 +12,7 @@ import (
 	"weir/channels"
 	"weir/channels/workers"
 	"weir/routing"
+	"weir/routing/eventlog"
 	"weir/routing/label"
 	"weir/routing/resource"
 	"weir/routing/routingtest"
@@ -181,7 +182,7 @@ func TestHandingOverAgainChangesNothing(t *testing.T) {
 
 type broken struct{ err error }
 
-func (b broken) Do(context.Context, func(*routing.State, time.Time) (routing.Command, error), func(*routing.State, []routing.Event)) error {
+func (b broken) Do(context.Context, func(*routing.State, time.Time) (routing.Command, error), func(*routing.State, []eventlog.Event)) error {
 	return b.err
 }
 func (b broken) View(context.Context, func(*routing.State, time.Time)) error { return b.err }

@@ -8,13 +8,13 @@ import (
 
 	"weir"
 	"weir/channels"
-	"weir/routing"
+	"weir/routing/eventlog"
 )
 
 // Attempts returns, each once, the attempts whose contacts should soon learn of
 // the given router events: that a worker accepted or gave back the job, or is done
 // with it, or that it has ended.
-func Attempts(events []routing.Event) []weir.AttemptRef {
+func Attempts(events []eventlog.Event) []weir.AttemptRef {
 	var out []weir.AttemptRef
 	seen := map[weir.AttemptRef]bool{}
 	for _, e := range events {
@@ -32,19 +32,19 @@ func Attempts(events []routing.Event) []weir.AttemptRef {
 
 // referenceOf returns the channel reference of an event that is relevant to a
 // contact; empty for any other event.
-func referenceOf(e routing.Event) string {
+func referenceOf(e eventlog.Event) string {
 	switch e := e.(type) {
-	case *routing.OfferAcceptedEvent:
+	case *eventlog.OfferAcceptedEvent:
 		return e.ChannelReference
-	case *routing.JobUnassignedEvent:
+	case *eventlog.JobUnassignedEvent:
 		return e.ChannelReference
-	case *routing.JobCompletedEvent:
+	case *eventlog.JobCompletedEvent:
 		return e.ChannelReference
-	case *routing.JobClosedEvent:
+	case *eventlog.JobClosedEvent:
 		return e.ChannelReference
-	case *routing.JobCancelledEvent:
+	case *eventlog.JobCancelledEvent:
 		return e.ChannelReference
-	case *routing.JobSchedulingFailedEvent:
+	case *eventlog.JobSchedulingFailedEvent:
 		return e.ChannelReference
 	}
 	return ""
@@ -92,7 +92,7 @@ func NewHints(logger *slog.Logger) *Hints {
 }
 
 // Hear queues hints for durable events. It never waits.
-func (h *Hints) Hear(events []routing.Event) {
+func (h *Hints) Hear(events []eventlog.Event) {
 	for _, a := range Attempts(events) {
 		select {
 		case h.queue <- a:

@@ -16,6 +16,7 @@ import (
 	"weir/channels"
 	"weir/channels/workers"
 	"weir/routing"
+	"weir/routing/eventlog"
 	"weir/routing/resource"
 	"weir/routing/routingtest"
 )
@@ -143,7 +144,7 @@ func TestAttempts(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	var heard []weir.AttemptRef
-	s.e.Watch(func(events []routing.Event) { heard = append(heard, workers.Attempts(events)...) })
+	s.e.Watch(func(events []eventlog.Event) { heard = append(heard, workers.Attempts(events)...) })
 	want := func(attempts ...weir.AttemptRef) {
 		t.Helper()
 		if diff := cmp.Diff(attempts, heard); diff != "" {
@@ -204,10 +205,10 @@ func TestHints(t *testing.T) {
 		told()
 		go h.Run(ctx, rows{}, drivers{s.d}, b) // earlier hints were not lost
 		told(report("7-1z-1/"+a, "", time.Time{}))
-		var strangers []routing.Event
+		var strangers []eventlog.Event
 		for _, id := range []weir.Ref{{Channel: 8, ID: 1}, {Channel: 9, ID: 1}, {Channel: 7, ID: 99}} {
 			reference := "weir:" + weir.AttemptRef{Ref: id, Number: 1}.String()
-			strangers = append(strangers, &routing.JobClosedEvent{JobHead: routing.JobHead{ChannelReference: reference}})
+			strangers = append(strangers, &eventlog.JobClosedEvent{JobHead: eventlog.JobHead{ChannelReference: reference}})
 		}
 		h.Hear(strangers)
 		told()
@@ -226,6 +227,6 @@ func TestHintsNeverWait(t *testing.T) {
 	h := workers.NewHints(slog.New(slog.DiscardHandler))
 	for i := range 20_000 {
 		reference := "weir:" + weir.AttemptRef{Ref: weir.Ref{Channel: 7, ID: weir.ContactID(i + 1)}, Number: 1}.String()
-		h.Hear([]routing.Event{&routing.JobClosedEvent{JobHead: routing.JobHead{ChannelReference: reference}}})
+		h.Hear([]eventlog.Event{&eventlog.JobClosedEvent{JobHead: eventlog.JobHead{ChannelReference: reference}}})
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"weir/channels"
 	"weir/channels/workers"
 	"weir/routing"
+	"weir/routing/eventlog"
 	"weir/routing/label"
 	"weir/routing/resource"
 )
@@ -63,7 +64,7 @@ func hire(w *world, capacity int, deaf bool, settings fields) *staff {
 }
 
 // Do implements routing.Engine by the router, but its answers may be lost.
-func (s *staff) Do(ctx context.Context, build func(*routing.State, time.Time) (routing.Command, error), see func(*routing.State, []routing.Event)) error {
+func (s *staff) Do(ctx context.Context, build func(*routing.State, time.Time) (routing.Command, error), see func(*routing.State, []eventlog.Event)) error {
 	err := s.router.Do(ctx, build, see)
 	if err == nil && s.lose.Add(-1) >= 0 {
 		if s.hold != nil {

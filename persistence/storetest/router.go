@@ -11,7 +11,7 @@ import (
 	"weir/events"
 	"weir/ops"
 	"weir/persistence"
-	"weir/routing"
+	"weir/routing/eventlog"
 )
 
 // asRouter acquires the router's role.
@@ -25,18 +25,18 @@ func (b *bench) asRouter() weir.Lease {
 }
 
 // routed appends a group and waits.
-func (b *bench) routed(l weir.Lease, g routing.Group) error {
+func (b *bench) routed(l weir.Lease, g eventlog.Group) error {
 	done := make(chan error, 1)
 	b.Append(l, g, func(err error) { done <- err })
 	return <-done
 }
 
 // segment returns a segment with the events first to last.
-func segment(first, last uint64, data string) routing.Segment {
-	return routing.Segment{First: first, Last: last, Data: []byte(data)}
+func segment(first, last uint64, data string) eventlog.Segment {
+	return eventlog.Segment{First: first, Last: last, Data: []byte(data)}
 }
 
-func groupOf(list ...routing.Segment) routing.Group { return routing.Group{Segments: list} }
+func groupOf(list ...eventlog.Segment) eventlog.Group { return eventlog.Group{Segments: list} }
 
 // testJournal checks that groups are read back in order, that none is lost or accepted
 // twice, and that nothing is accepted without the role.
@@ -45,18 +45,18 @@ func testJournal(t *testing.T, backend Backend) {
 	old := b.asRouter()
 	l := b.asRouter()
 	long := string(bytes.Repeat([]byte("x"), 20_000)) // more than a page
-	want := []routing.Segment{segment(1, 3, "a\n"), segment(4, 4, long), segment(5, 9, "\x00\xff"), segment(10, 11, "d")}
+	want := []eventlog.Segment{segment(1, 3, "a\n"), segment(4, 4, long), segment(5, 9, "\x00\xff"), segment(10, 11, "d")}
 	b.ok(b.routed(l, groupOf(want[0])))
 	for name, c := range map[string]struct {
 		lease weir.Lease
-		group routing.Group
+		group eventlog.Group
 		want  error
 	}{
 		"a former owner":    {old, groupOf(want[1]), weir.ErrLeaseLost},
 		"another owner":     {weir.Lease{Owner: "x", Epoch: l.Epoch}, groupOf(want[1]), weir.ErrLeaseLost},
-		"a gap":             {l, groupOf(segment(5, 6, "?")), routing.ErrGap},
-		"a repetition":      {l, groupOf(want[0]), routing.ErrGap},
-		"what was let past": {l, groupOf(segment(3, 4, "?")), routing.ErrGap},
+		"a gap":             {l, groupOf(segment(5, 6, "?")), eventlog.ErrGap},
+		"a repetition":      {l, groupOf(want[0]), eventlog.ErrGap},
+		"what was let past": {l, groupOf(segment(3, 4, "?")), eventlog.ErrGap},
 	} {
 		if err := b.routed(c.lease, c.group); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v", name, err)
@@ -64,7 +64,7 @@ func testJournal(t *testing.T, backend Backend) {
 	}
 	b.ok(b.routed(l, groupOf(want[1], want[2])))
 	before := must[int64](t)(b.LatestEvent(b.ctx))
-	b.ok(b.routed(l, routing.Group{Segments: want[3:], Public: []events.Event{
+	b.ok(b.routed(l, eventlog.Group{Segments: want[3:], Public: []events.Event{
 		{Type: "A", Source: "router", Subject: "job/1", At: now(), Data: []byte(`{"n":1}`)},
 		{Type: "B", Source: "router", Subject: "job/1", At: now(), Data: []byte(`{"n":2}`)},
 	}}))
@@ -74,15 +74,15 @@ func testJournal(t *testing.T, backend Backend) {
 	}
 	same(t, "segments", b.segments(0), want)
 	same(t, "segments after a while", b.segments(4), want[2:])
-	saved := must[routing.Saved](t)(b.LoadSnapshot(b.ctx))
-	same(t, "no snapshot", saved, routing.Saved{Last: 11})
+	saved := must[eventlog.Saved](t)(b.LoadSnapshot(b.ctx))
+	same(t, "no snapshot", saved, eventlog.Saved{Last: 11})
 }
 
 // segments reads the journal after an event, a few segments at a time.
-func (b *bench) segments(after uint64) (list []routing.Segment) {
+func (b *bench) segments(after uint64) (list []eventlog.Segment) {
 	b.t.Helper()
 	for {
-		some := must[[]routing.Segment](b.t)(b.Segments(b.ctx, after, 2))
+		some := must[[]eventlog.Segment](b.t)(b.Segments(b.ctx, after, 2))
 		if len(some) == 0 {
 			return list
 		}
@@ -105,7 +105,7 @@ func testSnapshots(t *testing.T, backend Backend) {
 		b.ok(b.routed(l, groupOf(segment(2*i+1, 2*i+2, "two"))))
 	}
 	b.ok(b.SaveSnapshot(b.ctx, l, 440, large))
-	saved := must[routing.Saved](t)(b.LoadSnapshot(b.ctx))
+	saved := must[eventlog.Saved](t)(b.LoadSnapshot(b.ctx))
 	if saved.Seq != 440 || saved.Last != 500 || !bytes.Equal(saved.Data, large) {
 		t.Errorf("a snapshot of event %d with %d bytes, the journal ends with %d", saved.Seq, len(saved.Data), saved.Last)
 	}
@@ -119,20 +119,20 @@ func testSnapshots(t *testing.T, backend Backend) {
 		want  error
 	}{
 		"a former owner":             {old, 500, weir.ErrLeaseLost},
-		"ahead of the journal":       {l, 501, routing.ErrGap},
-		"older than the one that is": {l, 438, routing.ErrGap},
+		"ahead of the journal":       {l, 501, eventlog.ErrGap},
+		"older than the one that is": {l, 438, eventlog.ErrGap},
 	} {
 		if err := b.SaveSnapshot(b.ctx, c.lease, c.seq, []byte("?")); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if again := must[routing.Saved](t)(b.LoadSnapshot(b.ctx)); again.Seq != 440 || !bytes.Equal(again.Data, large) {
+		if again := must[eventlog.Saved](t)(b.LoadSnapshot(b.ctx)); again.Seq != 440 || !bytes.Equal(again.Data, large) {
 			t.Errorf("%s: the snapshot is now of event %d", name, again.Seq)
 		}
 	}
 	b.ok(b.SaveSnapshot(b.ctx, l, 500, []byte("small")))
-	saved = must[routing.Saved](t)(b.LoadSnapshot(b.ctx))
-	same(t, "the last one", saved, routing.Saved{Seq: 500, Data: []byte("small"), Last: 500})
-	same(t, "the journal", b.segments(0), []routing.Segment(nil))
+	saved = must[eventlog.Saved](t)(b.LoadSnapshot(b.ctx))
+	same(t, "the last one", saved, eventlog.Saved{Seq: 500, Data: []byte("small"), Last: 500})
+	same(t, "the journal", b.segments(0), []eventlog.Segment(nil))
 	b.ok(b.routed(l, groupOf(segment(501, 501, "on"))))
 }
 
@@ -160,5 +160,5 @@ func testRouterMoves(t *testing.T, backend Backend) {
 		t.Errorf("the former owner saved: %v", err)
 	}
 	b.ok(b.routed(second, groupOf(segment(3, 4, "b"))))
-	same(t, "segments", b.segments(0), []routing.Segment{segment(1, 2, "a"), segment(3, 4, "b")})
+	same(t, "segments", b.segments(0), []eventlog.Segment{segment(1, 2, "a"), segment(3, 4, "b")})
 }

@@ -11,6 +11,7 @@ import (
 	"weir"
 	"weir/routing"
 	"weir/routing/acd"
+	"weir/routing/eventlog"
 	"weir/routing/resource"
 	"weir/routing/routingtest"
 )
@@ -98,7 +99,7 @@ func (d *desk) ask(id, filter string) (who string) {
 	d.t.Helper()
 	c := routing.PutJob{ID: id, Spec: resource.JobSpec{ChannelID: acd.Channel, QueueID: acd.Agents, RequestedWorkerSelectors: selectors(d.t, filter)}}
 	err := d.e.Do(context.Background(), func(*routing.State, time.Time) (routing.Command, error) { return c, nil },
-		func(s *routing.State, _ []routing.Event) { who = holder(s, id) })
+		func(s *routing.State, _ []eventlog.Event) { who = holder(s, id) })
 	if err != nil {
 		d.t.Errorf("ask %s: %v", filter, err)
 	}

@@ -14,6 +14,7 @@ import (
 	"weir"
 	"weir/routing"
 	"weir/routing/acd"
+	"weir/routing/eventlog"
 	"weir/routing/label"
 	"weir/routing/resource"
 	"weir/routing/routingtest"
@@ -174,18 +175,18 @@ func (d *desk) free() (n int) {
 }
 
 // neverTwice checks a log: no agent ever has two calls, and no call two agents.
-func neverTwice(t *testing.T, log [][]routing.Event) {
+func neverTwice(t *testing.T, log [][]eventlog.Event) {
 	t.Helper()
 	agents, calls := map[string]int{}, map[string]int{}
 	for _, e := range slices.Concat(log...) {
 		switch e := e.(type) {
-		case *routing.OfferAcceptedEvent:
+		case *eventlog.OfferAcceptedEvent:
 			agents[e.WorkerID]++
 			calls[e.JobID]++
 			if agents[e.WorkerID] > 1 || calls[e.JobID] > 1 {
 				t.Fatalf("call %s went to %s, who had one, or to a second agent", e.JobID, e.WorkerID)
 			}
-		case *routing.JobClosedEvent:
+		case *eventlog.JobClosedEvent:
 			agents[e.WorkerID]--
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"weir"
 	"weir/routing"
 	"weir/routing/acd"
+	"weir/routing/eventlog"
 	"weir/routing/label"
 	"weir/routing/resource"
 	"weir/routing/routingtest"
@@ -197,10 +198,10 @@ func agentsAreTold(t *testing.T) {
 	p := acd.Furnish().Distribution[acd.Policy]
 	p.AutoAccept = false
 	d.e.Must(routing.PutDistribution{ID: acd.Policy, Spec: p})
-	var told []*routing.OfferIssuedEvent
-	d.e.Watch(func(events []routing.Event) {
+	var told []*eventlog.OfferIssuedEvent
+	d.e.Watch(func(events []eventlog.Event) {
 		for _, e := range events {
-			if o, ok := e.(*routing.OfferIssuedEvent); ok && routing.Public(e) {
+			if o, ok := e.(*eventlog.OfferIssuedEvent); ok && eventlog.Public(e) {
 				told = append(told, o)
 			}
 		}

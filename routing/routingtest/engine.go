@@ -15,6 +15,7 @@ import (
 
 	"weir"
 	"weir/routing"
+	"weir/routing/eventlog"
 )
 
 // Engine is a [routing.Engine] for tests. It is safe for concurrent use.
@@ -23,8 +24,8 @@ type Engine struct {
 	set   routing.Settings
 	mu    sync.Mutex
 	state *routing.State
-	log   [][]routing.Event
-	watch []func([]routing.Event)
+	log   [][]eventlog.Event
+	watch []func([]eventlog.Event)
 	fault Fault
 }
 
@@ -55,14 +56,14 @@ func (e *Engine) Fail(f Fault) {
 
 // Watch calls f with the events of each call once they are in the log. f must
 // not call the engine.
-func (e *Engine) Watch(f func([]routing.Event)) {
+func (e *Engine) Watch(f func([]eventlog.Event)) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.watch = append(e.watch, f)
 }
 
 // Do implements [routing.Engine].
-func (e *Engine) Do(ctx context.Context, build func(*routing.State, time.Time) (routing.Command, error), see func(*routing.State, []routing.Event)) error {
+func (e *Engine) Do(ctx context.Context, build func(*routing.State, time.Time) (routing.Command, error), see func(*routing.State, []eventlog.Event)) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -109,10 +110,10 @@ func (e *Engine) View(ctx context.Context, see func(*routing.State, time.Time)) 
 }
 
 // Must applies a command that must succeed.
-func (e *Engine) Must(c routing.Command) []routing.Event {
-	var out []routing.Event
+func (e *Engine) Must(c routing.Command) []eventlog.Event {
+	var out []eventlog.Event
 	err := e.Do(context.Background(), func(*routing.State, time.Time) (routing.Command, error) { return c, nil },
-		func(_ *routing.State, events []routing.Event) { out = events })
+		func(_ *routing.State, events []eventlog.Event) { out = events })
 	if err != nil {
 		panic(err)
 	}
@@ -130,7 +131,7 @@ func (e *Engine) apply(c routing.Command, now time.Time) {
 	e.keep(events)
 }
 
-func (e *Engine) keep(events []routing.Event) {
+func (e *Engine) keep(events []eventlog.Event) {
 	if len(events) == 0 {
 		return
 	}
@@ -157,8 +158,8 @@ func (e *Engine) rebuild() {
 }
 
 // Log returns the durable events, one element for each write.
-func (e *Engine) Log() [][]routing.Event {
+func (e *Engine) Log() [][]eventlog.Event {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return append([][]routing.Event(nil), e.log...)
+	return append([][]eventlog.Event(nil), e.log...)
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"weir/routing"
+	"weir/routing/eventlog"
 	"weir/routing/resource"
 )
 
@@ -86,7 +87,7 @@ func (s *service) unassign(c *call) (response, error) {
 	}
 	out := unassignedView{JobID: c.ids[0]}
 	command := routing.UnassignJob{JobID: c.ids[0], AssignmentID: c.ids[1], SuspendMatching: o.SuspendMatching}
-	err = s.do(c, command, func(st *routing.State, _ []routing.Event) {
+	err = s.do(c, command, func(st *routing.State, _ []eventlog.Event) {
 		j, _ := st.Job(c.ids[0])
 		out.UnassignmentCount = j.Unassigned
 	})
@@ -107,7 +108,7 @@ func (s *service) accept(c *call) (response, error) {
 		return response{}, err
 	}
 	out := acceptedView{WorkerID: c.ids[0]}
-	err := s.do(c, routing.AcceptOffer{WorkerID: c.ids[0], OfferID: c.ids[1]}, func(st *routing.State, _ []routing.Event) {
+	err := s.do(c, routing.AcceptOffer{WorkerID: c.ids[0], OfferID: c.ids[1]}, func(st *routing.State, _ []eventlog.Event) {
 		out.AssignmentID = st.AssignmentOf(c.ids[0], c.ids[1])
 		w, _ := st.Worker(c.ids[0])
 		for _, a := range w.AssignedJobs {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"weir/routing"
+	"weir/routing/eventlog"
 )
 
 // Reserialise is reserialise, for fuzzing.
@@ -23,7 +24,7 @@ func AppendView(body any) ([]byte, error) { return appendView(nil, body) }
 
 // Seen returns the views that are encoded by hand.
 func Seen(j *routing.Job, w *routing.Worker) []any {
-	created := viewJob(j).asCreated(&routing.JobReceivedEvent{Spec: j.JobSpec})
+	created := viewJob(j).asCreated(&eventlog.JobReceivedEvent{Spec: j.JobSpec})
 	return []any{viewJob(j), created, viewWorker(w, version2024), acceptedView{j.ID, w.ID, j.QueueID}, struct{}{}}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"weir"
 	"weir/routing"
+	"weir/routing/eventlog"
 	"weir/routing/resource"
 )
 
@@ -142,7 +143,7 @@ func (s *service) patch(res resourceKind) endpoint {
 			return st.PatchMembers(res.kind, id, full, when)
 		}
 		var after rendered
-		see := func(st *routing.State, events []routing.Event) {
+		see := func(st *routing.State, events []eventlog.Event) {
 			after, _ = res.render(st, id, c.version)
 			after.body = patchedView(after.body, id, events)
 		}
@@ -155,18 +156,18 @@ func (s *service) patch(res resourceKind) endpoint {
 
 // patchedView turns the view of a job into the one that a PATCH returns; see
 // asCreated.
-func patchedView(body any, id string, events []routing.Event) any {
+func patchedView(body any, id string, events []eventlog.Event) any {
 	v, ok := body.(jobView)
 	if !ok {
 		return body
 	}
 	for _, e := range events {
 		switch e := e.(type) {
-		case *routing.JobReceivedEvent:
+		case *eventlog.JobReceivedEvent:
 			if e.JobID == id {
 				return v.asCreated(e)
 			}
-		case *routing.JobUpdatedEvent:
+		case *eventlog.JobUpdatedEvent:
 			if e.JobID == id && (e.Status == resource.JobPendingClassification || e.Status == resource.JobPendingSchedule) {
 				v.Status = string(e.Status)
 				return v
@@ -189,6 +190,6 @@ func (s *service) remove(res resourceKind) endpoint {
 }
 
 // do applies a command that does not depend on the state.
-func (s *service) do(c *call, command routing.Command, see func(*routing.State, []routing.Event)) error {
+func (s *service) do(c *call, command routing.Command, see func(*routing.State, []eventlog.Event)) error {
 	return s.Engine.Do(c.r.Context(), func(*routing.State, time.Time) (routing.Command, error) { return command, nil }, see)
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"weir/routing"
+	"weir/routing/eventlog"
 	"weir/web/jobrouter"
 )
 
@@ -27,7 +28,7 @@ type engine struct {
 	mu     sync.Mutex
 	state  *routing.State
 	at     time.Time
-	events []routing.Event
+	events []eventlog.Event
 	fail   error
 	live   bool // it uses the real clock
 }
@@ -52,14 +53,14 @@ func (e *engine) wait(d time.Duration) {
 	_, _ = e.apply(nil)
 }
 
-func (e *engine) apply(c routing.Command) ([]routing.Event, error) {
+func (e *engine) apply(c routing.Command) ([]eventlog.Event, error) {
 	events, err := e.state.Apply(c, e.at)
 	e.events = append(e.events, events...)
 	return events, err
 }
 
 // Do implements routing.Engine.
-func (e *engine) Do(_ context.Context, build func(*routing.State, time.Time) (routing.Command, error), see func(*routing.State, []routing.Event)) error {
+func (e *engine) Do(_ context.Context, build func(*routing.State, time.Time) (routing.Command, error), see func(*routing.State, []eventlog.Event)) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.fail != nil {
@@ -93,7 +94,7 @@ func (e *engine) kinds() []string {
 	defer e.mu.Unlock()
 	var out []string
 	for _, ev := range e.events {
-		if routing.Public(ev) {
+		if eventlog.Public(ev) {
 			out = append(out, ev.Kind())
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"weir/routing"
+	"weir/routing/eventlog"
 	"weir/routing/label"
 	"weir/routing/resource"
 )
@@ -166,7 +167,7 @@ func viewJob(j *routing.Job) jobView {
 // asCreated turns the view of a job into the one that clients expect from the PATCH
 // that creates it: only created, or about to be classified or scheduled, although
 // the engine has already done all of that.
-func (v jobView) asCreated(e *routing.JobReceivedEvent) jobView {
+func (v jobView) asCreated(e *eventlog.JobReceivedEvent) jobView {
 	v.Status, v.QueueID = string(e.Status), e.Spec.QueueID
 	v.EnqueuedAt, v.ScheduledAt = instant{}, instant{}
 	v.AttachedWorkerSelectors, v.Assignments = []selectorView{}, map[string]assignmentView{}

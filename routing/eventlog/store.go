@@ -1,19 +1,17 @@
-package routing
+package eventlog
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"fmt"
 
 	"weir"
 	"weir/events"
 )
 
-// Journal stores a router durably: a snapshot of its state and the events after
+// Store stores a router durably: a snapshot of its state and the events after
 // it. Only the holder of the role [ops.RoleRouter] may write; a write under a
 // lease that is not the latest is refused.
-type Journal interface {
+type Store interface {
 	// Append passes a group to the group-commit writer and returns at once. done
 	// is called once, from another goroutine. Groups are committed in the order
 	// of the calls. A group that does not follow the last committed one is
@@ -42,7 +40,7 @@ type Group struct {
 	Public   []events.Event
 }
 
-// Segment is a run of events in the form of [AppendEvents].
+// Segment is a run of events in the form of [Append].
 type Segment struct {
 	First, Last uint64
 	Data        []byte
@@ -54,36 +52,4 @@ type Saved struct {
 	Seq  uint64 // the last event in the snapshot
 	Data []byte
 	Last uint64 // the last event in the journal
-}
-
-// AppendEvents appends events to a segment's data, one line each: its kind, a
-// space, its JSON form.
-func AppendEvents(data []byte, list ...Event) ([]byte, error) {
-	for _, e := range list {
-		var err error
-		data = append(append(data, e.Kind()...), ' ')
-		if data, err = appendEvent(data, e); err != nil {
-			return nil, fmt.Errorf("event of kind %s: %w", e.Kind(), err)
-		}
-		data = append(data, '\n')
-	}
-	return data, nil
-}
-
-// DecodeEvents decodes what [AppendEvents] wrote.
-func (d *Decoder) DecodeEvents(data []byte) ([]Event, error) {
-	var list []Event
-	for len(data) > 0 {
-		line, rest, whole := bytes.Cut(data, []byte{'\n'})
-		kind, text, ok := bytes.Cut(line, []byte{' '})
-		if !whole || !ok {
-			return nil, errors.New("a line of the journal is cut off")
-		}
-		e, err := d.Decode(string(kind), text)
-		if err != nil {
-			return nil, err
-		}
-		list, data = append(list, e), rest
-	}
-	return list, nil
 }

@@ -1,7 +1,9 @@
-package routing
+package eventlog
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 )
@@ -67,13 +69,6 @@ func Examples() []Event {
 	}
 }
 
-// EncodeEvent returns the kind and the JSON form of an event for a log, which
-// stores both.
-func EncodeEvent(e Event) (kind string, data []byte, err error) {
-	data, err = json.Marshal(e)
-	return e.Kind(), data, err
-}
-
 // Decoder decodes events.
 type Decoder struct{ fresh map[string]func() Event }
 
@@ -86,15 +81,46 @@ func NewDecoder() *Decoder {
 	return d
 }
 
-// Decode decodes the result of [EncodeEvent].
-func (d *Decoder) Decode(kind string, data []byte) (Event, error) {
+func (d *Decoder) decodeEvent(kind string, data []byte) (Event, error) {
 	fresh, ok := d.fresh[kind]
 	if !ok {
-		return nil, fmt.Errorf("there is no kind of event %q", kind)
+		return nil, fmt.Errorf("unknown kind of event %q", kind)
 	}
 	e := fresh()
 	if err := json.Unmarshal(data, e); err != nil {
 		return nil, fmt.Errorf("event of kind %s: %w", kind, err)
 	}
 	return e, nil
+}
+
+// Append appends events to a segment's data, one line each: its kind, a
+// space, its JSON form.
+func Append(data []byte, list ...Event) ([]byte, error) {
+	for _, e := range list {
+		var err error
+		data = append(append(data, e.Kind()...), ' ')
+		if data, err = appendEvent(data, e); err != nil {
+			return nil, fmt.Errorf("event of kind %s: %w", e.Kind(), err)
+		}
+		data = append(data, '\n')
+	}
+	return data, nil
+}
+
+// Decode decodes what [Append] wrote.
+func (d *Decoder) Decode(data []byte) ([]Event, error) {
+	var list []Event
+	for len(data) > 0 {
+		line, rest, complete := bytes.Cut(data, []byte{'\n'})
+		kind, text, ok := bytes.Cut(line, []byte{' '})
+		if !complete || !ok {
+			return nil, errors.New("a line of the journal is truncated")
+		}
+		e, err := d.decodeEvent(string(kind), text)
+		if err != nil {
+			return nil, err
+		}
+		list, data = append(list, e), rest
+	}
+	return list, nil
 }

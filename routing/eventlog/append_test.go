@@ -1,4 +1,4 @@
-package routing_test
+package eventlog_test
 
 import (
 	"encoding/json"
@@ -8,7 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"weir/routing"
+	"weir/routing/eventlog"
 	"weir/routing/label"
 	"weir/routing/resource"
 )
@@ -31,16 +31,16 @@ func TestEventsAreWrittenAsTheyWere(t *testing.T) {
 		}
 	}), 0, 2)
 	rapid.Check(t, func(t *rapid.T) {
-		header := routing.Header{Seq: rapid.Uint64().Draw(t, "seq"), At: at.Draw(t, "at")}
-		job := routing.JobHead{
+		header := eventlog.Header{Seq: rapid.Uint64().Draw(t, "seq"), At: at.Draw(t, "at")}
+		job := eventlog.JobHead{
 			Header: header, JobID: text.Draw(t, "job"), ChannelReference: text.Draw(t, "reference"), ChannelID: text.Draw(t, "channel"),
 			QueueID: text.Draw(t, "queue"), Labels: labels.Draw(t, "labels"), Tags: labels.Draw(t, "tags"),
 		}
-		offer := routing.OfferHead{
+		offer := eventlog.OfferHead{
 			Header: header, WorkerID: text.Draw(t, "worker"), JobID: job.JobID, ChannelReference: job.ChannelReference, ChannelID: job.ChannelID,
 			QueueID: job.QueueID, OfferID: text.Draw(t, "offer"),
 		}
-		data := routing.OfferData{
+		data := eventlog.OfferData{
 			JobPriority: whole.Draw(t, "priority"), JobLabels: job.Labels, JobTags: job.Tags, WorkerLabels: labels.Draw(t, "labels"), WorkerTags: labels.Draw(t, "tags"),
 		}
 		note, code := text.Draw(t, "note"), text.Draw(t, "code")
@@ -55,17 +55,17 @@ func TestEventsAreWrittenAsTheyWere(t *testing.T) {
 		if rapid.Bool().Draw(t, "urgent") {
 			spec.Priority, spec.Notes, spec.MatchingMode.ScheduleAt = new(whole.Draw(t, "priority")), nil, time.Time{}
 		}
-		for _, e := range []routing.Event{
-			&routing.JobQueuedEvent{JobHead: job, Priority: data.JobPriority, Requested: selectors.Draw(t, "requested"), Attached: selectors.Draw(t, "attached")},
-			&routing.OfferIssuedEvent{OfferHead: offer, OfferData: data, Cost: whole.Draw(t, "cost"), ExpiresAt: at.Draw(t, "expires")},
-			&routing.OfferAcceptedEvent{OfferHead: offer, OfferData: data, AssignmentID: note},
-			&routing.JobCompletedEvent{JobHead: job, AssignmentID: code, WorkerID: offer.WorkerID, Note: note},
-			&routing.JobClosedEvent{JobHead: job, AssignmentID: code, WorkerID: offer.WorkerID, Note: note, DispositionCode: code},
-			&routing.JobReceivedEvent{JobHead: job, Spec: spec, Status: resource.JobStatus(code)},
-			&routing.JobUpdatedEvent{JobHead: job, Spec: spec},
+		for _, e := range []eventlog.Event{
+			&eventlog.JobQueuedEvent{JobHead: job, Priority: data.JobPriority, Requested: selectors.Draw(t, "requested"), Attached: selectors.Draw(t, "attached")},
+			&eventlog.OfferIssuedEvent{OfferHead: offer, OfferData: data, Cost: whole.Draw(t, "cost"), ExpiresAt: at.Draw(t, "expires")},
+			&eventlog.OfferAcceptedEvent{OfferHead: offer, OfferData: data, AssignmentID: note},
+			&eventlog.JobCompletedEvent{JobHead: job, AssignmentID: code, WorkerID: offer.WorkerID, Note: note},
+			&eventlog.JobClosedEvent{JobHead: job, AssignmentID: code, WorkerID: offer.WorkerID, Note: note, DispositionCode: code},
+			&eventlog.JobReceivedEvent{JobHead: job, Spec: spec, Status: resource.JobStatus(code)},
+			&eventlog.JobUpdatedEvent{JobHead: job, Spec: spec},
 		} {
 			want, wantErr := json.Marshal(e)
-			got, err := routing.AppendEvents(nil, e)
+			got, err := eventlog.Append(nil, e)
 			if (err != nil) != (wantErr != nil) {
 				t.Fatalf("%s: %v; want %v", e.Kind(), err, wantErr)
 			}

@@ -1,4 +1,4 @@
-package routing
+package eventlog
 
 import (
 	"time"
@@ -12,8 +12,8 @@ import (
 type Event interface {
 	Head() *Header
 	Kind() string
-	fold(s *State)
-	about() string // id of the job that it changes; empty: none
+	// Subject returns the id of the job that the event changes; empty if there is none.
+	Subject() string
 }
 
 // Header is common to all events.
@@ -25,7 +25,8 @@ type Header struct {
 // Head returns the header.
 func (h *Header) Head() *Header { return h }
 
-func (h *Header) about() string { return "" }
+// Subject returns the empty id: most events are about no job.
+func (h *Header) Subject() string { return "" }
 
 // JobHead is common to the events of jobs.
 type JobHead struct {
@@ -38,7 +39,8 @@ type JobHead struct {
 	Tags             label.Set `json:"tags,omitempty"`
 }
 
-func (e *JobHead) about() string { return e.JobID }
+// Subject returns the id of the job.
+func (h *JobHead) Subject() string { return h.JobID }
 
 // QueueInfo describes a queue inside an event.
 type QueueInfo struct {
@@ -223,5 +225,8 @@ type DeclineLapsedEvent struct {
 	WorkerID string `json:"workerId"`
 }
 
-func (e *JobForgottenEvent) about() string  { return e.JobID }
-func (e *DeclineLapsedEvent) about() string { return e.JobID }
+// Subject returns the id of the job.
+func (e *JobForgottenEvent) Subject() string { return e.JobID }
+
+// Subject returns the id of the job.
+func (e *DeclineLapsedEvent) Subject() string { return e.JobID }

@@ -1,4 +1,4 @@
-package routing
+package eventlog
 
 import (
 	"time"
@@ -17,7 +17,8 @@ type OfferHead struct {
 	OfferID          string `json:"offerId"`
 }
 
-func (h *OfferHead) about() string { return h.JobID }
+// Subject returns the id of the job.
+func (h *OfferHead) Subject() string { return h.JobID }
 
 // OfferData is common to the events of a new offer and of an accepted one.
 type OfferData struct {
